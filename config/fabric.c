@@ -143,14 +143,7 @@ struct fabric_port *fabric_port_add(struct fabric_device *device, struct arena *
 	for (size_t i = 0; i < device->n_ports; i++)
 		if (strcmp(device->ports[i]->name, name) == 0)
 			return device->ports[i];
-	/* Room doubles at powers of two; the count says when. */
-	if ((device->n_ports & (device->n_ports - 1)) == 0) {
-		struct fabric_port **v = arena_array(
-			a, struct fabric_port *, device->n_ports ? device->n_ports * 2 : 1);
-		if (device->n_ports)
-			memcpy(v, device->ports, device->n_ports * sizeof(*v));
-		device->ports = v;
-	}
+	arena_grow_pow2(a, device->ports, device->n_ports);
 	struct fabric_port *p = arena_new_of(a, struct fabric_port);
 	p->name = arena_strdup(a, name);
 	p->device = device;
@@ -260,13 +253,7 @@ static bool same_members(const struct fabric_group *left, const struct fabric_gr
 void fabric_group_add(
 	struct fabric_device *device, struct arena *a, const struct fabric_group *group)
 {
-	if ((device->n_groups & (device->n_groups - 1)) == 0) {
-		struct fabric_group *v = arena_array(
-			a, struct fabric_group, device->n_groups ? device->n_groups * 2 : 1);
-		if (device->n_groups)
-			memcpy(v, device->groups, device->n_groups * sizeof(*v));
-		device->groups = v;
-	}
+	arena_grow_pow2(a, device->groups, device->n_groups);
 	device->groups[device->n_groups++] = *group;
 }
 

@@ -163,18 +163,7 @@ static const struct yaml_item *find_seen(struct level *level, const char *key)
 static void push_item(struct reader *reader, struct level *level, struct yaml_item item)
 {
 	struct yaml_node *n = level->node;
-	if (n->n >= level->cap) {
-		/* The old array stays in the arena: doubling bounds the waste to the size of the
-		 * result. */
-		if (level->cap)
-			level->cap = level->cap * 2;
-		else
-			level->cap = 8;
-		struct yaml_item *v = arena_array(reader->arena, struct yaml_item, level->cap);
-		if (n->n)
-			memcpy(v, n->items, n->n * sizeof(*v));
-		n->items = v;
-	}
+	arena_grow(reader->arena, n->items, n->n, level->cap);
 	n->items[n->n++] = item;
 	if (n->kind != YAML_MAP)
 		return;

@@ -168,6 +168,14 @@ void *arena_alloc(struct arena *a, size_t size)
 	return p;
 }
 
+void *arena_copy(struct arena *a, const void *from, size_t n, size_t size)
+{
+	void *p = arena_alloc(a, size);
+	if (n)
+		memcpy(p, from, n);
+	return p;
+}
+
 char *arena_strndup(struct arena *a, const char *text, size_t n)
 {
 	n = strnlen(text, n);

@@ -21,4 +21,29 @@ char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(
 #define arena_new_of(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define arena_array(a, type, n) ((type *)arena_alloc((a), (size_t)(n) * sizeof(type)))
 
+/*
+ * arena_grow - room for one more element in the array @v that holds @n and has room for @cap: both
+ * @v and @cap are set. What was there is copied; the old array stays in the arena, and doubling
+ * keeps that waste below the size of the list. @v may be NULL when @cap is 0.
+ */
+#define arena_grow(a, v, n, cap)                                                                   \
+	do {                                                                                       \
+		if ((n) >= (cap)) {                                                                \
+			(cap) = (cap) ? 2 * (cap) : 8;                                             \
+			(v) = arena_copy((a), (v), (n) * sizeof(*(v)), (cap) * sizeof(*(v)));      \
+		}                                                                                  \
+	} while (0)
+
+/* arena_grow_pow2 - the same for a list that keeps no capacity: its room is the next power of two,
+ * so it is full when its length is one. */
+#define arena_grow_pow2(a, v, n)                                                                   \
+	do {                                                                                       \
+		if (((n) & ((n)-1)) == 0)                                                          \
+			(v) = arena_copy(                                                          \
+				(a), (v), (n) * sizeof(*(v)), ((n) ? 2 * (n) : 1) * sizeof(*(v))); \
+	} while (0)
+
+/* arena_copy - @size zeroed bytes that begin with the @n bytes at @from (n <= size). */
+void *arena_copy(struct arena *a, const void *from, size_t n, size_t size);
+
 #endif

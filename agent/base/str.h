@@ -76,4 +76,10 @@ static inline const char *str_if(bool is, const char *s)
 	return "";
 }
 
+/* plural - "s" where @n is not one: for "%zu port%s". */
+static inline const char *plural(uint64_t n)
+{
+	return str_if(n != 1, "s");
+}
+
 #endif

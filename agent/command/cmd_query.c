@@ -13,6 +13,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "agent/command/query_out.h"
 #include "config/config.h"
@@ -103,7 +104,7 @@ static double cmd_query_aggregate(enum agg agg, double *values, size_t n)
 	double sum = 0, max = -INFINITY;
 
 	if (agg == AGG_P99)
-		return quantile_of(values, n, 0.99);
+		return stats_quantile(values, n, 0.99);
 	for (size_t i = 0; i < n; i++) {
 		sum += values[i];
 		if (values[i] > max)

@@ -11,6 +11,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/steps_views.h"
@@ -143,7 +144,7 @@ static int64_t cmd_steps_spacing_of(const struct window *window)
 		double *gap = rw_calloc(s->n, sizeof(*gap));
 		for (uint32_t i = 1; i < s->n; i++)
 			gap[i - 1] = (double)(s->t_ns[i] - s->t_ns[i - 1]);
-		const int64_t median = (int64_t)quantile_of(gap, s->n - 1, 0.5);
+		const int64_t median = (int64_t)stats_median(gap, s->n - 1);
 		free(gap);
 		return median;
 	}

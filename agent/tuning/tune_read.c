@@ -8,6 +8,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "analyzers/measure/observe.h"
@@ -156,7 +157,7 @@ int64_t tune_history_interval(struct client *client, int64_t to_ns)
 		double *gap = arena_array(a, double, s->n);
 		for (uint32_t i = 1; i < s->n; i++)
 			gap[i - 1] = (double)(s->t_ns[i] - s->t_ns[i - 1]);
-		const double median = quantile_of(gap, s->n - 1, 0.5);
+		const double median = stats_median(gap, s->n - 1);
 		if (median > longest)
 			longest = median;
 	}
@@ -502,7 +503,7 @@ static void find_busy(struct tune_comparison *comparison, struct arena *a)
 	for (size_t k = 0; k < comparison->n_windows; k++)
 		if (isfinite(comparison->windows[k].load))
 			load[n++] = comparison->windows[k].load;
-	const double usual = quantile_of(load, n, 0.9);
+	const double usual = stats_quantile(load, n, 0.9);
 	for (size_t k = 0; k < comparison->n_windows; k++)
 		comparison->windows[k].busy = comparison->windows[k].load > 0 &&
 			comparison->windows[k].load >= RHYTHM_IDLE * usual;

@@ -17,6 +17,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/stats.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/finding_build.h"
@@ -27,7 +28,6 @@
 #define NEWEST 3
 #define EARLIER_MIN 6 /* known parts of the earlier nine */
 #define RARE 6.0
-#define NORMAL 1.4826
 #define PACKETS_MIN 1000 /* fewer say nothing of a share */
 
 struct baseline_options {
@@ -92,10 +92,8 @@ struct drift {
  * for noise. */
 static double baseline_spread_of(double *steps, size_t n)
 {
-	const double usual = quantile_of(steps, n, 0.5);
-	for (size_t k = 0; k < n; k++)
-		steps[k] = fabs(steps[k] - usual);
-	return NORMAL * quantile_of(steps, n, 0.5) / sqrt(2);
+	const double usual = stats_median(steps, n);
+	return STATS_MAD_TO_SIGMA * stats_mad(steps, n, usual) / sqrt(2);
 }
 
 static struct drift drift_of(
@@ -129,8 +127,8 @@ static struct drift drift_of(
 	d.known = n >= EARLIER_MIN && m == NEWEST;
 	if (!d.known)
 		return d;
-	d.before = quantile_of(earlier, n, 0.5);
-	d.now = quantile_of(newest, m, 0.5);
+	d.before = stats_median(earlier, n);
+	d.now = stats_median(newest, m);
 	d.spread = baseline_spread_of(steps, n - 1);
 	return d;
 }

@@ -18,6 +18,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 
@@ -194,7 +195,7 @@ static bool leaks_up(const struct conservation_in *in, const struct flows_of *fl
 		}
 	if (!n)
 		return false;
-	const double like = quantile_of(totals, n, 0.5), share = quantile_of(shares, n, 0.5),
+	const double like = stats_median(totals, n), share = stats_median(shares, n),
 		     own = other_share(&me->up);
 	if (n < 2 && own - share < ONE_LIKE_LEAK)
 		return false;
@@ -205,10 +206,10 @@ static bool leaks_up(const struct conservation_in *in, const struct flows_of *fl
 		return false;
 	/* hosts that do something else (storage) both send and take less of the lossless class; a
 	 * leak shows where it is sent */
-	const double sent = me->up.lossless / quantile_of(lossless, n, 0.5);
+	const double sent = me->up.lossless / stats_median(lossless, n);
 	double taken = 1;
 	if (n_down >= 2 && conservation_busy(&me->down, me->capacity_down, in))
-		taken = me->down.lossless / quantile_of(down, n_down, 0.5);
+		taken = me->down.lossless / stats_median(down, n_down);
 	return sent < fmin(1, taken) - in->options->leak;
 }
 

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/detect/conservation.h"
 
@@ -415,8 +416,7 @@ void conservation_capacity(const struct conservation_in *in, struct finding_list
 					load[others++] = cells[k].rate_bps / cells[k].capacity_bps;
 				}
 			tell_capacity(in, cells[s].spine, leaf, &cells[s],
-				quantile_of(capacity, others, 0.5), quantile_of(load, others, 0.5),
-				out);
+				stats_median(capacity, others), stats_median(load, others), out);
 		}
 	}
 }

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/detect/link_health.h"
 
@@ -51,7 +52,7 @@ static void missing_rail_add(
 static struct beside missing_rail_done(struct beside beside, double *loads)
 {
 	if (beside.busy)
-		beside.median = quantile_of(loads, beside.busy, 0.5);
+		beside.median = stats_median(loads, beside.busy);
 	else
 		beside.median = NAN;
 	return beside;

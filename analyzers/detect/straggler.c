@@ -25,6 +25,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/observe.h"
@@ -140,7 +141,7 @@ static bool straggler_compare(struct host *hosts, size_t n, struct arena *a)
 	for (size_t i = 0; i < n; i++)
 		if (!hosts[i].unheard)
 			rate[heard++] = hosts[i].rate / (double)hosts[i].ports;
-	const double median = quantile_of(rate, heard, 0.5);
+	const double median = stats_median(rate, heard);
 	if (heard < HOSTS_MIN || !(median > 0))
 		return false;
 	for (size_t i = 0; i < heard; i++)
@@ -158,7 +159,7 @@ static bool straggler_compare(struct host *hosts, size_t n, struct arena *a)
 	}
 	for (size_t i = 0; i < n; i++)
 		hosts[i].hindered = hosts[i].hindered || hosts[i].capacity_bps < fastest;
-	return quantile_of(away, heard, 0.5) < UNIFORM;
+	return stats_median(away, heard) < UNIFORM;
 }
 
 /* ---- itself, before ------------------------------------------------------ */
@@ -198,7 +199,7 @@ static double best_part(const struct window *past, const struct observed *observ
 			if (&hosts[i] == host)
 				own = r;
 		}
-		const double median = quantile_of(all, seen, 0.5);
+		const double median = stats_median(all, seen);
 		if (!isnan(own) && seen >= HOSTS_MIN && median > 0)
 			best = fmax(isnan(best) ? 0 : best, own / median);
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "db/model/entity.h"
 
@@ -249,10 +250,10 @@ static void congestion_measure_calm(struct congestion *congestion)
 	}
 	if (!congestion->n_others || congestion->others_max <= 0)
 		return;
-	congestion->median = quantile_of(congestion->others, congestion->n_others, 0.5);
+	congestion->median = stats_median(congestion->others, congestion->n_others);
 	for (size_t i = 0; i < congestion->n_others; i++)
 		away[i] = fabs(congestion->others[i] - congestion->median);
-	congestion->spread = MAD_SCALE * quantile_of(away, congestion->n_others, 0.5);
+	congestion->spread = MAD_SCALE * stats_median(away, congestion->n_others);
 }
 
 static void survey_hosts(struct congestion *congestion)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/stats.h"
 #include "analyzers/analyzer.h"
 
 #define FLOOR_BPS 1e9
@@ -122,12 +123,6 @@ double port_load(const struct port_seen *port)
 	return rate / (port->out.capacity_bps ? (double)port->out.capacity_bps : FLOOR_BPS);
 }
 
-static int links_by_value(const void *left, const void *right)
-{
-	const double x = *(const double *)left, y = *(const double *)right;
-	return (x > y) - (x < y);
-}
-
 static const struct link_values *values_of(
 	struct links *links, uint16_t tiers, port_measure *measure)
 {
@@ -148,7 +143,7 @@ static const struct link_values *values_of(
 			if (!isnan(x))
 				k->v[k->n++] = x;
 		}
-	qsort(k->v, k->n, sizeof(*k->v), links_by_value);
+	stats_sort(k->v, k->n);
 	links->values = k;
 	return k;
 }
@@ -172,7 +167,7 @@ double link_median(struct links *links, const struct link *of, port_measure *mea
 	for (int e = 0; e < 2; e++) {
 		const double *at = NULL;
 		if (!isnan(own[e]))
-			at = bsearch(&own[e], k->v, k->n, sizeof(*k->v), links_by_value);
+			at = bsearch(&own[e], k->v, k->n, sizeof(*k->v), stats_order);
 		if (!at)
 			continue;
 		const size_t found = (size_t)(at - k->v);

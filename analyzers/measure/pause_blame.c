@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/pause_internal.h"
 
@@ -102,7 +103,7 @@ static struct spread pause_blame_spread_of(
 		s.max = fmax(s.max, v);
 	}
 	if (s.n >= USUAL_MIN)
-		s.median = quantile_of(blame->sort, s.n, 0.5);
+		s.median = stats_median(blame->sort, s.n);
 	return s;
 }
 

@@ -77,16 +77,4 @@ void pause_blame(const struct pause_net *net, struct pause_root **roots, size_t 
 	double *ret_pressure, double *ret_unresolved);
 void pause_cycles(const struct pause_net *net, struct pause_cycle **cycles, size_t *n, size_t *cap);
 
-/* Room for one more in a list that lives in an arena. */
-#define arena_grow(a, v, n, cap)                                                                   \
-	do {                                                                                       \
-		if ((n) == (cap)) {                                                                \
-			(cap) = (cap) ? 2 * (cap) : 16;                                            \
-			__typeof__(v) wider_ = arena_array((a), __typeof__(*(v)), (cap));          \
-			if (n)                                                                     \
-				memcpy(wider_, (v), (n) * sizeof(*(v)));                           \
-			(v) = wider_;                                                              \
-		}                                                                                  \
-	} while (0)
-
 #endif

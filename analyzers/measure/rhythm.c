@@ -8,6 +8,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/port_rate.h"
 #include "db/model/entity.h"
@@ -126,7 +127,7 @@ static double block_rate(const struct taps *taps, const double *each, size_t n, 
 	if (seen < PORTS_FEW)
 		m = NAN;
 	else
-		m = quantile_of(share, seen, 0.5);
+		m = stats_median(share, seen);
 	for (size_t i = 0; i < taps->n; i++) {
 		const double r = each[i * n + block], part = r / taps->v[i].usual;
 		if (isnan(r) || !(taps->v[i].usual > 0) || part < 0.5 * m || part > 1.5 * m)
@@ -235,7 +236,7 @@ static double rhythm_median_of(const double *values, size_t n)
 	for (size_t k = 0; k < n; k++)
 		if (!isnan(values[k]))
 			sorted[seen++] = values[k];
-	const double m = quantile_of(sorted, seen, 0.5);
+	const double m = stats_median(sorted, seen);
 	free(sorted);
 	return m;
 }
@@ -293,7 +294,7 @@ size_t rhythm_busy(const double *values, size_t n, double *ret, size_t *ret_at)
 	for (size_t k = 0; k < n; k++)
 		if (!isnan(values[k]) && values[k] > 0)
 			sorted[seen++] = values[k];
-	const double high = quantile_of(sorted, seen, 0.75);
+	const double high = stats_quantile(sorted, seen, 0.75);
 	free(sorted);
 	const size_t all = pick_busy(values, n, high, false, ret, ret_at),
 		     apart = pick_busy(values, n, high, true, ret, ret_at);
@@ -448,7 +449,8 @@ static bool rhythm_breathes(const double *values, size_t n)
 	for (size_t k = 0; k < n; k++)
 		if (!isnan(values[k]))
 			sorted[seen++] = values[k];
-	const double low = quantile_of(sorted, seen, 0.1), high = quantile_of(sorted, seen, 0.9);
+	const double low = stats_quantile(sorted, seen, 0.1),
+		     high = stats_quantile(sorted, seen, 0.9);
 	free(sorted);
 	return low < LOW_PART * high;
 }

@@ -7,6 +7,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/clock.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/port_rate.h"
 #include "db/model/metric.h"
@@ -70,7 +71,7 @@ static double storage_phase_median_of(const struct stretch *stretch, size_t n, s
 	double *v = arena_array(a, double, n);
 	for (size_t i = 0; i < n; i++)
 		v[i] = stretch[i].lost_s;
-	return quantile_of(v, n, 0.5);
+	return stats_median(v, n);
 }
 
 /* Where the lengths fall apart into shorter and longer ones; 0 = nowhere. */
@@ -182,8 +183,8 @@ bool storage_slower(const struct fabric *fabric, const struct throughput *throug
 	struct stretch *s = arena_array(a, struct stretch, r->n + 1);
 	const size_t busy = rhythm_busy(r->rate, r->n, v, at);
 	/* one standard deviation; below it lie the stretches */
-	const double usual = quantile_of(v, busy, 0.5),
-		     scatter = (quantile_of(v, busy, 0.84) - usual) / usual;
+	const double usual = stats_median(v, busy),
+		     scatter = (stats_quantile(v, busy, 0.84) - usual) / usual;
 	size_t n = 0;
 	if (usual > 0)
 		n = stretches_of(r, usual, scatter, s);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/stats.h"
 #include "analyzers/measure/rhythm.h"
 
 static double tune_evidence_sum_ratio(double left, double right)
@@ -252,7 +253,7 @@ static void done_windows(struct tune_fold *fold)
 	for (size_t i = 0; i < fold->n_windows; i++)
 		if (fold->windows[i].load > SEEN_RATIO * top)
 			v[n++] = fold->windows[i].load;
-	const double usual = quantile_of(v, n, USUAL_QUANTILE);
+	const double usual = stats_quantile(v, n, USUAL_QUANTILE);
 	for (size_t i = 0; i < fold->n_windows; i++) {
 		if (isnan(usual))
 			fold->windows[i].busy = top == 0 && isnan(fold->windows[i].load);

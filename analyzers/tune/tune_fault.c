@@ -11,6 +11,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/tune/tune_sheet.h"
 #include "analyzers/tune/tune_signs.h"
@@ -290,16 +291,9 @@ static void look_at_receiver(struct faults *faults, const struct tune_lane *lane
 		lane->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 }
 
-static int tune_fault_by_value(const void *left, const void *right)
-{
-	const double x = *(const double *)left, y = *(const double *)right;
-	if (x < y)
-		return -1;
-	return x > y;
-}
 static double tune_fault_median(double *values, size_t n)
 {
-	qsort(values, n, sizeof(*values), tune_fault_by_value);
+	stats_sort(values, n);
 	if (n)
 		return (values[n / 2] + values[(n - 1) / 2]) / 2;
 	return NAN;

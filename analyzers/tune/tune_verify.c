@@ -8,6 +8,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "db/series/series.h"
 
@@ -76,7 +77,7 @@ static double median_load(const struct verify_window *const *windows, size_t n, 
 	for (size_t k = 0; k < n; k++)
 		if (isfinite(windows[k]->load))
 			load[m++] = windows[k]->load;
-	return quantile_of(load, m, 0.5);
+	return stats_median(load, m);
 }
 
 static double median_senders(const struct side *side, struct arena *a)
@@ -84,7 +85,7 @@ static double median_senders(const struct side *side, struct arena *a)
 	double *senders = arena_array(a, double, side->n_all + 1);
 	for (size_t k = 0; k < side->n_all; k++)
 		senders[k] = side->all[k]->senders;
-	return quantile_of(senders, side->n_all, 0.5);
+	return stats_median(senders, side->n_all);
 }
 
 static void tune_verify_usable(const struct verify_window *windows, size_t n, struct side *side,
@@ -144,7 +145,7 @@ static void match_load(struct side *before, struct side *after, struct arena *a)
 			if (isfinite(sides[i]->all[k]->load))
 				pool[n++] = sides[i]->all[k]->load;
 	for (size_t b = 0; b < BINS - 1; b++)
-		edges[b] = quantile_of(pool, n, (double)(b + 1) / BINS);
+		edges[b] = stats_quantile(pool, n, (double)(b + 1) / BINS);
 	for (int i = 0; i < 2; i++)
 		for (size_t k = 0; k < sides[i]->n_all; k++)
 			have[i][tune_verify_bin_of(sides[i]->all[k]->load, edges)]++;
@@ -366,19 +367,13 @@ static void tune_verify_intervals(const struct column *before, const struct colu
 		if (!isfinite(effect[i].delta))
 			continue;
 		effect[i].low = effect[i].delta -
-			wider * (effect[i].delta - quantile_of(drawn[i], DRAWS, 0.025));
+			wider * (effect[i].delta - stats_quantile(drawn[i], DRAWS, 0.025));
 		effect[i].high = effect[i].delta +
-			wider * (quantile_of(drawn[i], DRAWS, 0.975) - effect[i].delta);
+			wider * (stats_quantile(drawn[i], DRAWS, 0.975) - effect[i].delta);
 	}
 }
 
 /* ---- ports --------------------------------------------------------------- */
-
-static int tune_verify_by_value(const void *left, const void *right)
-{
-	const double x = *(const double *)left, y = *(const double *)right;
-	return (x > y) - (x < y);
-}
 
 double verify_rank_test(
 	const double *left, size_t n_a, const double *right, size_t n_b, double *scratch)
@@ -396,7 +391,7 @@ double verify_rank_test(
 		}
 	memcpy(scratch, left, n_a * sizeof(*left));
 	memcpy(scratch + n_a, right, n_b * sizeof(*right));
-	qsort(scratch, n, sizeof(*scratch), tune_verify_by_value);
+	stats_sort(scratch, n);
 	for (size_t i = 0; i < n;) {
 		size_t k = i;
 		while (k < n && scratch[k] == scratch[i])
@@ -416,7 +411,7 @@ double verify_rank_test(
 double verify_discoveries(double *chances, size_t n, double rate)
 {
 	double limit = -1;
-	qsort(chances, n, sizeof(*chances), tune_verify_by_value);
+	stats_sort(chances, n);
 	for (size_t k = 0; k < n; k++)
 		if (chances[k] <= rate * (double)(k + 1) / (double)n)
 			limit = chances[k];

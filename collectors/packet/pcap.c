@@ -2,11 +2,9 @@
 #include "collectors/packet/pcap.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <net/if.h>
 #include <pcap/pcap.h>
 #include <poll.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
@@ -15,6 +13,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
+#include "agent/base/netns.h"
 #include "agent/base/str.h"
 #include "collectors/packet/flow_table.h"
 
@@ -50,46 +49,6 @@ struct capture {
 };
 
 /* ---- opening ------------------------------------------------------------- */
-
-/* pcap_netns_enter - 0 and the fd of the namespace we came from in *ret_back, -1 when @name is
- * NULL. */
-static int pcap_netns_enter(const char *name, int *ret_back, struct err *e)
-{
-	*ret_back = -1;
-	if (!name)
-		return 0;
-	char path[300];
-	snprintf(path, sizeof(path), "%s%s", str_if(!strchr(name, '/'), "/run/netns/"), name);
-	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_set(e, errno == ENOENT ? -ENODEV : -errno, "network namespace %s: %s",
-			name, strerror(errno));
-	int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (back < 0)
-		return err_set(
-			e, -errno, "cannot note our own network namespace: %s", strerror(errno));
-	if (setns(fd, CLONE_NEWNET)) {
-		int code = -errno;
-		close(back);
-		return err_set(e, code, "cannot enter network namespace %s: %s%s", name,
-			strerror(-code), str_if(code == -EPERM, " (needs CAP_SYS_ADMIN)"));
-	}
-	*ret_back = back;
-	return 0;
-}
-
-static void pcap_netns_leave(int back)
-{
-	if (back < 0)
-		return;
-	/* In the wrong namespace every later socket would quietly be wrong. */
-	if (setns(back, CLONE_NEWNET)) {
-		log_error("pcap", "cannot return to the agent's network namespace: %s",
-			strerror(errno));
-		abort();
-	}
-	close(back);
-}
 
 static int activate_error(int rc, pcap_t *handle, const char *interface, struct err *e)
 {
@@ -162,12 +121,12 @@ static int open_handle(const struct config_capture *capture, pcap_t **ret, struc
 		direction = PCAP_D_IN;
 	else if (str_eq(capture->direction, "out"))
 		direction = PCAP_D_OUT;
-	int back, rc = pcap_netns_enter(capture->netns, &back, e);
+	int back, rc = netns_enter(capture->netns, &back, e);
 	if (rc < 0)
 		return rc;
 	rc = open_here(capture->interface, capture->snaplen ? capture->snaplen : 128,
 		capture->buffer_bytes, direction, ret, e);
-	pcap_netns_leave(back);
+	netns_leave(back);
 	return rc;
 }
 

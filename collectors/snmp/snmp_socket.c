@@ -3,10 +3,8 @@
 #include "collectors/snmp/snmp_socket.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +14,7 @@
 #include "agent/base/err.h"
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
+#include "agent/base/netns.h"
 
 enum { FAMILY_V4, FAMILY_V6, FAMILIES };
 static const int families[FAMILIES] = {AF_INET, AF_INET6};
@@ -44,43 +43,6 @@ struct snmp_socket {
 	char peer[NI_MAXHOST + 16];
 };
 
-/* snmp_socket_netns_enter - the calling thread into @netns; ret_back is the way home. */
-static int snmp_socket_netns_enter(const char *netns, int *ret_back, struct err *e)
-{
-	char path[512];
-	snprintf(path, sizeof(path), strchr(netns, '/') ? "%s" : "/run/netns/%s", netns);
-	int back = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	int ns;
-	if (back < 0)
-		ns = -1;
-	else
-		ns = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = 0;
-	if (ns < 0 || setns(ns, CLONE_NEWNET) < 0)
-		rc = -errno;
-	if (ns >= 0)
-		close(ns);
-	if (rc < 0) {
-		if (back >= 0)
-			close(back);
-		return err_set(e, rc, "cannot enter network namespace %s (%s): %s", netns, path,
-			rc == -EPERM ? "CAP_SYS_ADMIN is needed" : strerror(-rc));
-	}
-	*ret_back = back;
-	return 0;
-}
-
-static void snmp_socket_netns_leave(int back)
-{
-	/* In the wrong namespace every later socket would quietly be wrong. */
-	if (setns(back, CLONE_NEWNET) < 0) {
-		log_error("snmp", "cannot return to the agent's network namespace: %s",
-			strerror(errno));
-		abort();
-	}
-	close(back);
-}
-
 static int socket_make(struct snmp_socket *snmp_socket, int which, struct err *e)
 {
 	if (snmp_socket->fds[which] >= 0)
@@ -105,7 +67,7 @@ static int socket_make(struct snmp_socket *snmp_socket, int which, struct err *e
 static int sockets_make_in_netns(struct snmp_socket *socket, struct err *e)
 {
 	int back;
-	int rc = snmp_socket_netns_enter(socket->netns, &back, e);
+	int rc = netns_enter(socket->netns, &back, e);
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < FAMILIES && rc == 0; i++)
@@ -113,7 +75,7 @@ static int sockets_make_in_netns(struct snmp_socket *socket, struct err *e)
 			rc = socket_make(socket, i, e);
 	if (rc == -EAFNOSUPPORT && socket->fds[FAMILY_V4] >= 0)
 		rc = 0; /* no IPv6 there */
-	snmp_socket_netns_leave(back);
+	netns_leave(back);
 	return rc;
 }
 

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/clock.h"
+#include "agent/base/stats.h"
 #include "db/series/series_window.h"
 
 uint32_t series_after(const struct series *series, int64_t time_ns)
@@ -297,7 +298,7 @@ int series_quantile(
 			v[n++] = d;
 	}
 	if (n > 0)
-		*ret = quantile_of(v, n, at);
+		*ret = stats_quantile(v, n, at);
 	free(v);
 	if (n > 0)
 		return 0;
@@ -331,31 +332,6 @@ double series_coverage(
 	if (ratio > 1)
 		return 1;
 	return ratio;
-}
-
-static int series_by_value(const void *left, const void *right)
-{
-	double x = *(const double *)left, y = *(const double *)right;
-
-	return (x > y) - (x < y);
-}
-
-/* Hyndman and Fan 1996, definition 7: h = (n - 1) q, linear between the order statistics around it.
- */
-double quantile_of(double *values, size_t n, double at)
-{
-	if (n == 0 || isnan(at))
-		return NAN;
-	qsort(values, n, sizeof(*values), series_by_value);
-	if (at <= 0)
-		return values[0];
-	if (at >= 1)
-		return values[n - 1];
-	double h = (double)(n - 1) * at;
-	size_t i = (size_t)h;
-	if (i + 1 >= n)
-		return values[n - 1];
-	return values[i] + (h - (double)i) * (values[i + 1] - values[i]);
 }
 
 int series_order(const void *left, const void *right)

@@ -102,9 +102,6 @@ int series_quantile(
 double series_coverage(
 	const struct series *series, int64_t from_ns, int64_t to_ns, int64_t max_gap_ns);
 
-/* quantile_of - of @n doubles (sorted in place). The real quantile, not the maximum. n = 0: NAN. */
-double quantile_of(double *values, size_t n, double at);
-
 /* ---- fillers ------------------------------------------------------------- */
 
 struct window_spec {

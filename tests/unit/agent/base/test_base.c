@@ -99,6 +99,31 @@ static void test_arena(void **state)
 	arena_free(NULL);
 }
 
+static void test_arena_lists(void **state)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	int *grown = NULL, *doubled = NULL;
+	size_t cap = 0, n_doubled = 0;
+	for (size_t n = 0; n < 1000; n++) {
+		arena_grow(a, grown, n, cap);
+		grown[n] = (int)n;
+		arena_grow_pow2(a, doubled, n_doubled);
+		doubled[n_doubled++] = (int)n;
+	}
+	assert_int_equal(cap, 1024);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(grown[i], i);
+		assert_int_equal(doubled[i], i);
+	}
+}
+
+static void test_plural(void **state)
+{
+	assert_string_equal(plural(0), "s");
+	assert_string_equal(plural(1), "");
+	assert_string_equal(plural(2), "s");
+}
+
 static void test_map_against_model(void **state)
 {
 	enum { KEYS = 512, STEPS = 60000 };
@@ -291,6 +316,8 @@ int main(void)
 		cmocka_unit_test(test_err_wraps_itself),
 		cmocka_unit_test(test_err_list),
 		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_arena_lists),
+		cmocka_unit_test(test_plural),
 		cmocka_unit_test(test_map_against_model),
 		cmocka_unit_test(test_smap),
 		cmocka_unit_test(test_hash_is_stable),

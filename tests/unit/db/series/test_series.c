@@ -250,28 +250,6 @@ static void state_at(void **state)
 
 static void quantiles(void **state)
 {
-	static const struct {
-		const char *what;
-		size_t n;
-		double v[6], q, expect;
-	} rows[] = {
-		{"median of three", 3, {3, 1, 2}, 0.5, 2},
-		{"median of four", 4, {4, 1, 3, 2}, 0.5, 2.5},
-		{"p99 is not the maximum", 5, {1, 2, 3, 4, 100}, 0.99, 96.16},
-		{"lowest", 3, {3, 1, 2}, 0, 1},
-		{"highest", 3, {3, 1, 2}, 1, 3},
-		{"one value", 1, {7}, 0.95, 7},
-	};
-
-	for (size_t i = 0; i < rw_countof(rows); i++) {
-		double v[6];
-		memcpy(v, rows[i].v, sizeof(v));
-		double got = quantile_of(v, rows[i].n, rows[i].q);
-		if (fabs(got - rows[i].expect) > 1e-9)
-			fail_msg("%s: got %f", rows[i].what, got);
-	}
-	assert_true(isnan(quantile_of(NULL, 0, 0.5)));
-
 	struct built b;
 	double q;
 	const struct point p[] = {{10, 1000}, {20, 1}, {30, 2}, {40, 999, SF_SUSPECT}, {60, 3}};
