@@ -10,7 +10,9 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_sheet.h"
+#include "analyzers/tune/tune_touch.h"
 #include "db/model/entity.h"
 
 #define SURE_LEAST 0.2 /* confidence of a change; below it is something to watch */

@@ -15,7 +15,7 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/ecn_order.h"
 #include "analyzers/measure/formulas.h"
-#include "analyzers/tune/tune_dose_internal.h"
+#include "analyzers/tune/tune_dose_headroom.h"
 
 #define STEP 1.25 /* d, row 1 */
 #define SPARE 1.5 /* d, row 2 */

@@ -13,8 +13,9 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
-#include "analyzers/tune/tune_sheet.h"
+#include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_signs.h"
+#include "analyzers/tune/tune_words.h"
 #include "db/model/entity.h"
 
 #define STORM 0.9 /* share of time: metrics.md, slow_receiver and pfc_storm by degree */
@@ -672,47 +673,6 @@ void tune_diagnose(const struct tune_in *in, struct tune_case *ret)
 			look_at_port(&f, &e->devices[i], &e->devices[i].ports[k]);
 	ret->faults = f.v;
 	ret->n_faults = f.n;
-}
-
-static bool tune_fault_in_tree(const struct tune_case *tune_case,
-	const struct fabric_device *device, const struct tune_place *place)
-{
-	for (size_t i = 0; i < tune_case->n_places; i++)
-		if (tune_case->places[i].priority == place->priority &&
-			tune_case->places[i].tree == place->tree &&
-			tune_case->places[i].device->device == device)
-			return true;
-	return false;
-}
-
-bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fault *fault,
-	const struct tune_place *place)
-{
-	const struct fabric *f = tune_case->in->fabric;
-	/* a sender that does not slow down presses on its receivers' queues, wherever these are */
-	if (fault->row == 7 && (fault->priority == PRIO_NONE || fault->priority == place->priority))
-		return true;
-	if (fault->priority != PRIO_NONE && fault->priority != place->priority &&
-		f->lossless_mask >> fault->priority & 1)
-		return false;
-	bool found = false;
-	for (size_t i = 0; i < f->n_devices; i++) {
-		const struct fabric_device *d = f->devices[i];
-		bool here = str_eq(d->name, fault->device);
-		for (size_t k = 0; !fault->device && fault->host && !here && k < d->n_ports; k++)
-			here = str_eq(d->ports[k]->host, fault->host);
-		/* an error at one end of a link is one at its other end */
-		const struct fabric_port *port = NULL;
-		if (here && fault->device && fault->port)
-			port = fabric_port(d, fault->port);
-		found = found || here;
-		if (here &&
-			(tune_fault_in_tree(tune_case, d, place) ||
-				(port && port->peer &&
-					tune_fault_in_tree(tune_case, port->peer->device, place))))
-			return true;
-	}
-	return fault->everywhere || !found;
 }
 
 size_t tune_cure_steps(const char *cause, const char *const **ret)

@@ -37,7 +37,4 @@ void tune_gate_doubt(const struct tune_plan *plan, struct tune_verdict *verdict)
 #define TUNE_LIFE_NS (72LL * 3600 * 1000000000)
 #define TUNE_READ_NS (24LL * 3600 * 1000000000)
 
-/* Hash of what a sheet rests on: settings read back, topology, names and versions of platforms. */
-uint64_t tune_basis(const struct tune_in *in);
-
 #endif

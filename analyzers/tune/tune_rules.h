@@ -139,12 +139,6 @@ struct tune_case { /* all that is known, sorted out */
 	size_t n_faults; /* incidents first */
 };
 
-void tune_diagnose(const struct tune_in *in, struct tune_case *ret);
-
-/* Does @fault touch the pause tree of @place: is it on a switch of it, or could it be anywhere? */
-bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fault *fault,
-	const struct tune_place *place);
-
 /* For tests and for the manual: the row that fits, NULL. */
 const struct tune_rule *tune_rule_match(const struct tune_signs *signs);
 extern const struct tune_rule tune_rules[];

@@ -11,7 +11,10 @@
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "analyzers/tune/tune_basis.h"
 #include "analyzers/tune/tune_effect.h"
+#include "analyzers/tune/tune_fault.h"
+#include "analyzers/tune/tune_words.h"
 #include "db/model/entity.h"
 
 #define STEP_LIMIT                                                                                 \
@@ -75,54 +78,7 @@ static void tune_sheet_evidence(struct sheet *sheet, const char *metric,
 			.quality = quality};
 }
 
-/* ---- words --------------------------------------------------------------- */
-
-static const char *size_text(struct arena *a, double bytes)
-{
-	if (bytes >= 1e6)
-		return arena_printf(a, "%.2f MB", bytes / 1e6);
-	if (bytes >= 1e3)
-		return arena_printf(a, "%.1f KB", bytes / 1e3);
-	return arena_printf(a, "%.0f B", bytes);
-}
-
-const char *tune_percent(struct arena *a, double ratio)
-{
-	return arena_printf(a, fabs(ratio) >= 0.0995 ? "%.0f %%" : "%.2g %%", 100 * ratio);
-}
-
-static const char *tune_sheet_value_text(struct arena *a, enum tune_knob knob, double value)
-{
-	if (isnan(value))
-		return "unknown";
-	if (str_eq(tune_knob_unit(knob), "bytes"))
-		return size_text(a, value);
-	if (knob == KNOB_PMAX)
-		return arena_printf(a, "%.3g %%", 100 * value);
-	if (knob == KNOB_ALPHA && value > 0 && value < 1)
-		return arena_printf(a, "1/%.3g", 1 / value);
-	return arena_printf(a, "%.3g", value);
-}
-
-static const char *tune_sheet_neighbour(const struct tune_lane *lane)
-{
-	if (lane->port->host)
-		return lane->port->host;
-	if (lane->port->peer)
-		return lane->port->peer->device->name;
-	return "its neighbour";
-}
-
-static const char *tune_sheet_pause_text(struct arena *a, const struct tune_place *place)
-{
-	const struct tune_lane *l = place->paused;
-	if (!l)
-		return arena_printf(a, "%s paused nobody", place->device->device->name);
-	return arena_printf(a, "%s paused %s %s%s of busy time at %s (priority %d)",
-		place->device->device->name, tune_sheet_neighbour(l),
-		str_if(!l->pause_measured, "at most "), tune_percent(a, l->tx_pause_busy),
-		l->port->name, place->priority);
-}
+/* ---- sentences ----------------------------------------------------------- */
 
 static const char *changes_text(struct arena *a, const struct tune_plan *plan)
 {
@@ -130,8 +86,8 @@ static const char *changes_text(struct arena *a, const struct tune_plan *plan)
 	for (size_t i = 0; i < plan->n_changes; i++) {
 		const struct tune_change *c = &plan->changes[i];
 		s = arena_printf(a, "%s%s%s %s -> %s", s, str_if(i, ", "), tune_knob_name(c->knob),
-			tune_sheet_value_text(a, c->knob, c->current),
-			tune_sheet_value_text(a, c->knob, c->proposed));
+			tune_value_text(a, c->knob, c->current),
+			tune_value_text(a, c->knob, c->proposed));
 	}
 	return s;
 }
@@ -147,9 +103,9 @@ static const char *headroom_text(struct arena *a, const struct tune_place *place
 		return arena_printf(a,
 			"%s:%s lost %.0f frames of priority %d while we paused %s; %s",
 			place->device->device->name, l->port->name, l->pg_drops, place->priority,
-			tune_sheet_neighbour(l), use);
+			tune_neighbour(l), use);
 	return arena_printf(a, "%s:%s: %s while we paused %s (priority %d)",
-		place->device->device->name, l->port->name, use, tune_sheet_neighbour(l),
+		place->device->device->name, l->port->name, use, tune_neighbour(l),
 		place->priority);
 }
 
@@ -165,25 +121,25 @@ static const char *why_text(struct arena *a, const struct tune_plan *plan)
 	case 3:
 		if (!isnan(plan->like->kmin) && !isnan(p->q_pfc))
 			return arena_printf(a, "%s; Kmin %s, PFC fires at %s%s",
-				tune_sheet_pause_text(a, p), size_text(a, plan->like->kmin),
-				size_text(a, p->q_pfc), str_if(p->by_watermark, " (watermark)"));
-		return tune_sheet_pause_text(a, p);
+				tune_pause_text(a, p), tune_size_text(a, plan->like->kmin),
+				tune_size_text(a, p->q_pfc),
+				str_if(p->by_watermark, " (watermark)"));
+		return tune_pause_text(a, p);
 	case 4:
-		return arena_printf(a, "%s while its queue to %s marks %s",
-			tune_sheet_pause_text(a, p), tune_sheet_neighbour(p->hot),
-			tune_percent(a, p->marks));
+		return arena_printf(a, "%s while its queue to %s marks %s", tune_pause_text(a, p),
+			tune_neighbour(p->hot), tune_percent(a, p->marks));
 	case 5:
 		return arena_printf(a,
 			"%s marks %s of what it sends at %s and pauses nobody; Kmin %s is below "
 			"one bandwidth-delay product (%s)",
 			p->device->device->name, tune_percent(a, p->marks), p->hot->port->name,
-			tune_sheet_value_text(a, KNOB_KMIN, plan->like->kmin),
-			tune_sheet_value_text(a, KNOB_KMIN, p->bdp));
+			tune_value_text(a, KNOB_KMIN, plan->like->kmin),
+			tune_value_text(a, KNOB_KMIN, p->bdp));
 	case 11:
 		return arena_printf(a, "%s: %.0f pauses a second of %.1f us at %s",
 			p->device->device->name, p->flapping->episodes_per_s,
 			p->flapping->episode_ns / 1e3, p->flapping->port->name);
-	default: return tune_sheet_pause_text(a, p);
+	default: return tune_pause_text(a, p);
 	}
 }
 
@@ -558,7 +514,7 @@ void sheet_of_rule(
 	struct sheet t = tune_sheet_begin(tune_case->in, place->device->device->name,
 		place->priority, place->is->cause, ADVICE_FIX_FIRST, ret);
 	ret->summary =
-		arena_printf(t.a, "%s: %s", tune_sheet_pause_text(t.a, place), place->is->rests_on);
+		arena_printf(t.a, "%s: %s", tune_pause_text(t.a, place), place->is->rests_on);
 	ret->confidence_ratio = place->is->confidence;
 	rests_on(&t, 1, "%s", place->is->rests_on);
 	tune_sheet_prove(&t, place, place->hot);

@@ -18,10 +18,4 @@ void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_
 
 /* How sure the sheet of a plan would be, 0..1. */
 double tune_confidence(const struct tune_plan *plan);
-/* "0.25 %", "33 %" */
-const char *tune_percent(struct arena *a, double ratio);
-
-/* The texts of what to mend for a cause word; 0 when there are none. */
-size_t tune_cure_steps(const char *cause, const char *const **ret);
-
 #endif

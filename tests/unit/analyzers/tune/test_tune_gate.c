@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "analyzers/tune/tune_basis.h"
 #include "tests/unit/analyzers/tune/tune_world.h"
 
 static int setup(void **state)

@@ -1,0 +1,175 @@
+/* tune_plan - puts a plan together: one value after the other, each rounded as the platform rounds
+ * it (see the header). */
+#include "analyzers/tune/tune_plan.h"
+
+#include <math.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/str.h"
+#include "analyzers/measure/formulas.h"
+
+void plan_collect(struct tune_plan *plan, const char *what)
+{
+	for (size_t i = 0; i < plan->n_collect; i++)
+		if (str_eq(plan->collect[i], what))
+			return;
+	if (plan->n_collect < PLAN_WORDS)
+		plan->collect[plan->n_collect++] = what;
+}
+
+void plan_next(struct tune_plan *plan, const char *what)
+{
+	if (plan->n_next < PLAN_WORDS)
+		plan->next[plan->n_next++] = what;
+}
+
+static const char *const how_to_read[TUNE_KNOBS] = {
+	[KNOB_HEADROOM] = "headroom in force: read-back by gNMI (BUFFER_PROFILE, BUFFER_PG) or "
+			  "SNMP, or `thresholds:` in the configuration",
+	[KNOB_XON_LEVEL] = "XON in force: read-back by gNMI, or `thresholds:` (xon_level, "
+			   "xon_offset) in the configuration",
+	[KNOB_XON_OFFSET] = "XON in force: read-back by gNMI, or `thresholds:` (xon_level, "
+			    "xon_offset) in the configuration",
+	[KNOB_ALPHA] = "dynamic threshold (alpha) in force: read-back by gNMI (BUFFER_PROFILE "
+		       "dynamic_th), or `thresholds:` in the configuration",
+	[KNOB_KMIN] = "Kmin in force: read-back by gNMI (WRED_PROFILE), or `thresholds:` in the "
+		      "configuration",
+	[KNOB_KMAX] = "Kmax in force: read-back by gNMI (WRED_PROFILE), or `thresholds:` in the "
+		      "configuration",
+	[KNOB_PMAX] = "Pmax in force: read-back by gNMI (WRED_PROFILE), or `thresholds:` in the "
+		      "configuration",
+};
+
+void plan_missing(struct tune_plan *plan, enum tune_knob knob)
+{
+	plan_collect(plan,
+		str_or(how_to_read[knob], "the value in force, by read-back or `thresholds:`"));
+}
+
+void plan_check(struct tune_plan *plan, const char *text, double before, double after, double limit,
+	const char *unit, bool ok)
+{
+	if (plan->n_checks < PLAN_CHECKS && !(isnan(before) && isnan(after)))
+		plan->checks[plan->n_checks++] = (struct tune_check){.text = text,
+			.before = before,
+			.after = after,
+			.limit = limit,
+			.unit = unit,
+			.ok = ok};
+}
+
+static bool same_number(double left, double right)
+{
+	return left == right || (isnan(left) && isnan(right));
+}
+
+bool tune_same_profile(
+	enum tune_family family, const struct tune_lane *lane, const struct tune_lane *like)
+{
+	switch (family) {
+	case FAMILY_HEADROOM:
+	case FAMILY_LESS_HEADROOM: return same_number(lane->headroom_bytes, like->headroom_bytes);
+	case FAMILY_XON:
+		return same_number(lane->xon_offset, like->xon_offset) &&
+			same_number(lane->xon_level, like->xon_level);
+	default:
+		return same_number(lane->kmin, like->kmin) && same_number(lane->kmax, like->kmax) &&
+			same_number(lane->pmax, like->pmax) &&
+			same_number(lane->alpha, like->alpha);
+	}
+}
+
+void plan_lanes(struct tune_plan *plan,
+	bool (*wanted)(const struct tune_plan *plan, const struct tune_lane *lane))
+{
+	plan->lanes = arena_array(
+		plan->c->in->arena, const struct tune_lane *, plan->place->device->n_lanes + 1);
+	plan->n_lanes = 0;
+	for (const struct tune_lane *l = NULL; (l = tune_next_lane(plan->place, l));)
+		if (wanted(plan, l))
+			plan->lanes[plan->n_lanes++] = l;
+}
+
+double plan_cell(const struct tune_plan *plan)
+{
+	const double told = plan->place->device->cell_bytes;
+	const struct tune_asic *asic = plan->platform->asic;
+	if (told > 0)
+		return told;
+	if (asic && asic->cell_bytes > 0)
+		return asic->cell_bytes;
+	return NAN;
+}
+
+bool plan_settable(const struct tune_plan *plan, enum tune_knob knob)
+{
+	return !plan->platform->profile ||
+		tune_rule_applies(&plan->platform->profile->knobs[knob], plan->platform->name);
+}
+
+static double round_to(double value, double unit, enum tune_round how)
+{
+	const double n = value / unit;
+	return (how == TUNE_UP ? ceil(n - 1e-9) : floor(n + 1e-9)) * unit;
+}
+
+/* As the platform writes it; where that is not known, in whole cells, else KiB (alpha: powers of
+ * two as they come). Never below @least. */
+static double knob_round(
+	const struct tune_plan *plan, enum tune_knob knob, double value, double least)
+{
+	const double cell = plan_cell(plan);
+	double unit = cell;
+	if (isnan(cell))
+		unit = 1024;
+	if (!plan->platform->profile) {
+		if (knob == KNOB_ALPHA || knob == KNOB_PMAX)
+			return value;
+		return fmax(round_to(value, unit, tune_knob_safe(knob)),
+			round_to(least, unit, TUNE_UP));
+	}
+	const struct tune_knob_rule *r = &plan->platform->profile->knobs[knob];
+	const double limit = dt_limit_bytes(plan->place->pool_bytes, plan->like->alpha, 1);
+	double safe = tune_knob_round(r, knob, value, cell, limit);
+	/* more than can be written: as much as can be, where a smaller value is still what is
+	 * wanted (shares of a queue's limit end at 100 %) */
+	double most = NAN;
+	if (isfinite(r->max))
+		most = tune_knob_value(r, knob, r->max, cell, limit);
+	if (isnan(safe) && value > most)
+		safe = most;
+	if (safe >= least)
+		return safe;
+	return tune_knob_value(
+		r, knob, tune_knob_write(r, knob, least, cell, limit, TUNE_UP), cell, limit);
+}
+
+/* plan_change - rounded; false: the platform cannot, or rounding leaves nothing of it. */
+bool plan_change(struct tune_plan *plan, enum tune_knob knob, double current, double proposed,
+	double least, const char *why, const char *source)
+{
+	if (!plan_settable(plan, knob)) {
+		const char *cannot = plan->platform->profile->knobs[knob].cannot;
+		plan->refused = arena_printf(plan->c->in->arena,
+			"this platform does not let one set %s%s%s", tune_knob_name(knob),
+			str_if(cannot, ": "), str_or(cannot, ""));
+		return false;
+	}
+	const double v = knob_round(plan, knob, proposed, least);
+	if (isnan(v) || v <= 0) {
+		plan->refused = arena_printf(plan->c->in->arena,
+			"%s of %.10g is outside of what the platform publishes as its range, or "
+			"its cell size is not known",
+			tune_knob_name(knob), proposed);
+		return false;
+	}
+	if (v == current || plan->n_changes == PLAN_CHANGES)
+		return false;
+	plan->changes[plan->n_changes++] = (struct tune_change){.knob = knob,
+		.current = current,
+		.proposed = v,
+		.programmed = tune_knob_programmed(knob, v, plan_cell(plan), plan->platform->asic),
+		.why = why,
+		.source = source};
+	return true;
+}

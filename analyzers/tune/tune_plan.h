@@ -1,0 +1,62 @@
+/*
+ * tune_plan - one proposed change of one switch while it is computed: the values, the inequalities
+ * before and after, what is missing for a value, and why a value is refused. tune_dose.c and
+ * tune_dose_headroom.c decide the values, this file rounds them and writes them down. Pure; memory
+ * is the arena of tune_in.
+ *
+ * Units: bytes, ratios; NAN unknown.
+ */
+#ifndef RW_ANALYZERS_TUNE_PLAN_H
+#define RW_ANALYZERS_TUNE_PLAN_H
+
+#include "analyzers/tune/tune_rules.h"
+
+enum { PLAN_CHANGES = 4, PLAN_CHECKS = 8, PLAN_WORDS = 8 };
+
+struct tune_plan {
+	const struct tune_case *c;
+	const struct tune_place *place;
+	const struct tune_rule *rule;
+	const struct tune_platform *platform;
+	const struct tune_lane **lanes;
+	size_t n_lanes; /* the change is meant for these */
+	/* the one whose settings are the current ones */
+	const struct tune_lane *like;
+	/* in the order in which they are safe to apply */
+	struct tune_change changes[PLAN_CHANGES];
+	size_t n_changes;
+	struct tune_check checks[PLAN_CHECKS];
+	size_t n_checks;
+	/* what is missing for a value, and how to get it */
+	const char *collect[PLAN_WORDS];
+	size_t n_collect;
+	const char *next[PLAN_WORDS];
+	size_t n_next; /* what may follow, or help instead */
+	const char *refused; /* why no value may be proposed although all is known; NULL */
+	double cost_bytes; /* of the shared pool; NAN unknown */
+	double q_pfc; /* after the change; NAN */
+};
+
+/* Are the settings of the plan's family the same at @lane as at @like? A queue profile is what is
+ * set alike. */
+bool tune_same_profile(
+	enum tune_family family, const struct tune_lane *lane, const struct tune_lane *like);
+
+void plan_collect(struct tune_plan *plan, const char *what);
+void plan_next(struct tune_plan *plan, const char *what);
+/* its value in force is not known: how to get it */
+void plan_missing(struct tune_plan *plan, enum tune_knob knob);
+/* nothing known: no check */
+void plan_check(struct tune_plan *plan, const char *text, double before, double after, double limit,
+	const char *unit, bool ok);
+void plan_lanes(struct tune_plan *plan,
+	bool (*wanted)(const struct tune_plan *plan, const struct tune_lane *lane));
+/* plan_settable - false: the profile of this platform has no words for this knob. */
+bool plan_settable(const struct tune_plan *plan, enum tune_knob knob);
+double plan_cell(const struct tune_plan *plan); /* NAN unknown */
+/* plan_change - rounded as the platform rounds, not below @least. False: the platform cannot
+ * (.refused), or rounding leaves nothing of it. */
+bool plan_change(struct tune_plan *plan, enum tune_knob knob, double current, double proposed,
+	double least, const char *why, const char *source);
+
+#endif

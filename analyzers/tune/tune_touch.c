@@ -1,0 +1,46 @@
+/* tune_touch - which pause trees a fault belongs to. */
+#include "analyzers/tune/tune_touch.h"
+
+#include "agent/base/str.h"
+#include "db/model/entity.h"
+
+static bool device_in_tree(const struct tune_case *tune_case, const struct fabric_device *device,
+	const struct tune_place *place)
+{
+	for (size_t i = 0; i < tune_case->n_places; i++)
+		if (tune_case->places[i].priority == place->priority &&
+			tune_case->places[i].tree == place->tree &&
+			tune_case->places[i].device->device == device)
+			return true;
+	return false;
+}
+
+bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fault *fault,
+	const struct tune_place *place)
+{
+	const struct fabric *f = tune_case->in->fabric;
+	/* a sender that does not slow down presses on its receivers' queues, wherever these are */
+	if (fault->row == 7 && (fault->priority == PRIO_NONE || fault->priority == place->priority))
+		return true;
+	if (fault->priority != PRIO_NONE && fault->priority != place->priority &&
+		f->lossless_mask >> fault->priority & 1)
+		return false;
+	bool found = false;
+	for (size_t i = 0; i < f->n_devices; i++) {
+		const struct fabric_device *d = f->devices[i];
+		bool here = str_eq(d->name, fault->device);
+		for (size_t k = 0; !fault->device && fault->host && !here && k < d->n_ports; k++)
+			here = str_eq(d->ports[k]->host, fault->host);
+		/* an error at one end of a link is one at its other end */
+		const struct fabric_port *port = NULL;
+		if (here && fault->device && fault->port)
+			port = fabric_port(d, fault->port);
+		found = found || here;
+		if (here &&
+			(device_in_tree(tune_case, d, place) ||
+				(port && port->peer &&
+					device_in_tree(tune_case, port->peer->device, place))))
+			return true;
+	}
+	return fault->everywhere || !found;
+}

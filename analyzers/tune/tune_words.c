@@ -1,0 +1,54 @@
+/* tune_words - numbers of tuning as the sentences of a sheet say them. */
+#include "analyzers/tune/tune_words.h"
+
+#include <math.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/str.h"
+
+const char *tune_size_text(struct arena *a, double bytes)
+{
+	if (bytes >= 1e6)
+		return arena_printf(a, "%.2f MB", bytes / 1e6);
+	if (bytes >= 1e3)
+		return arena_printf(a, "%.1f KB", bytes / 1e3);
+	return arena_printf(a, "%.0f B", bytes);
+}
+
+const char *tune_percent(struct arena *a, double ratio)
+{
+	return arena_printf(a, fabs(ratio) >= 0.0995 ? "%.0f %%" : "%.2g %%", 100 * ratio);
+}
+
+const char *tune_value_text(struct arena *a, enum tune_knob knob, double value)
+{
+	if (isnan(value))
+		return "unknown";
+	if (str_eq(tune_knob_unit(knob), "bytes"))
+		return tune_size_text(a, value);
+	if (knob == KNOB_PMAX)
+		return arena_printf(a, "%.3g %%", 100 * value);
+	if (knob == KNOB_ALPHA && value > 0 && value < 1)
+		return arena_printf(a, "1/%.3g", 1 / value);
+	return arena_printf(a, "%.3g", value);
+}
+
+const char *tune_neighbour(const struct tune_lane *lane)
+{
+	if (lane->port->host)
+		return lane->port->host;
+	if (lane->port->peer)
+		return lane->port->peer->device->name;
+	return "its neighbour";
+}
+
+const char *tune_pause_text(struct arena *a, const struct tune_place *place)
+{
+	const struct tune_lane *l = place->paused;
+	if (!l)
+		return arena_printf(a, "%s paused nobody", place->device->device->name);
+	return arena_printf(a, "%s paused %s %s%s of busy time at %s (priority %d)",
+		place->device->device->name, tune_neighbour(l),
+		str_if(!l->pause_measured, "at most "), tune_percent(a, l->tx_pause_busy),
+		l->port->name, place->priority);
+}
