@@ -16,29 +16,15 @@
 #include "collectors/gnmi/gnmi_compiled.h"
 #include "db/model/metric.h"
 
-#define BACKOFF_INTERVALS 3 /* a short outage must not become a long one */
-#define BACKOFF_MAX_NS (60 * NS_PER_S)
-#define BACKOFF_MIN_NS (200 * NS_PER_MS)
-
 static const unsigned encodings_usual[] = {
 	GNMI_ENC_PROTO, GNMI_ENC_JSON_IETF, GNMI_ENC_JSON, GNMI_ENC_ASCII};
 
-static void target_lost(struct gnmi_target *target, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
 static void on_stream_changed(
 	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why);
 
 static const struct config_gnmi_credential *gnmi_credential(const struct gnmi_target *target)
 {
-	return target->device->gnmi->credential->gnmi;
-}
-
-int64_t gnmi_target_jittered(struct gnmi_target *target, int64_t ns)
-{
-	target->random ^= target->random << 13;
-	target->random ^= target->random >> 7;
-	target->random ^= target->random << 17;
-	return ns - ns / 10 + (int64_t)(target->random % 1024) * (ns / 5) / 1024;
+	return target->machine.device->gnmi->credential->gnmi;
 }
 
 /* ---- secrets ------------------------------------------------------------- */
@@ -59,19 +45,11 @@ static int secrets_renew(struct gnmi_target *target, struct err *e)
 	return rc;
 }
 
-/* ---- what the pipeline is told ------------------------------------------- */
-
-static void gnmi_told(struct gnmi_target *target)
-{
-	if (target->decoder)
-		target->state.suspects = gnmi_decode_stats(target->decoder)->suspects;
-	target->sink.target(target->sink.arg, &target->state);
-}
-
 /* ---- failure ------------------------------------------------------------- */
 
-static void session_end(struct gnmi_target *target)
+static void session_end(void *owner)
 {
+	struct gnmi_target *target = owner;
 	for (size_t i = 0; i < target->n_streams; i++)
 		gnmi_stream_stop(target->streams[i]);
 	grpc_io_call_free(target->call);
@@ -80,30 +58,9 @@ static void session_end(struct gnmi_target *target)
 	target->channel = NULL;
 	free((void *)target->answer.p);
 	target->answer = (struct gnmi_bytes){0};
-	loop_timer_stop(target->deadline);
+	loop_timer_stop(target->machine.deadline);
 	loop_timer_stop(target->slow);
 	target->slow_at = target->n_streams;
-}
-
-static void target_lost(struct gnmi_target *target, const char *fmt, ...)
-{
-	char reason[GNMI_REASON_MAX];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, ap);
-	va_end(ap);
-	session_end(target);
-	target->failures++;
-	int64_t gap = target->device->gnmi->interval_ns *
-		(target->failures < BACKOFF_INTERVALS ? (int64_t)target->failures
-						      : BACKOFF_INTERVALS);
-	if (gap > BACKOFF_MAX_NS)
-		gap = BACKOFF_MAX_NS;
-	else if (gap < BACKOFF_MIN_NS)
-		gap = BACKOFF_MIN_NS;
-	loop_timer_start(target->timer, gnmi_target_jittered(target, gap), 0);
-	target_change(&target->state, TARGET_BACKOFF, loop_now(target->loop), wall_now(), reason);
-	gnmi_told(target);
 }
 
 static void on_probed(struct gnmi_target *target, const struct tls_probe *probe,
@@ -111,7 +68,7 @@ static void on_probed(struct gnmi_target *target, const struct tls_probe *probe,
 {
 	char reason[GNMI_REASON_MAX];
 	gnmi_reason_probed(target, probe, status, reason);
-	target_lost(target, "%s", reason);
+	target_lost(&target->machine, "%s", reason);
 }
 
 /* target_lost_by - how a call ended, in words; TLS gets a closer look first. */
@@ -119,7 +76,7 @@ static void target_lost_by(struct gnmi_target *target, const struct gnmi_stream 
 	const struct grpc_io_status *status)
 {
 	char reason[GNMI_REASON_MAX];
-	target->state.errors++;
+	target->machine.state.errors++;
 	gnmi_reason(target, stream, status, reason);
 	if (!stream && gnmi_reason_is_tls(target, status)) {
 		rw_cleanup(freep) char *text = rw_strdup(status->text);
@@ -128,7 +85,7 @@ static void target_lost_by(struct gnmi_target *target, const struct gnmi_stream 
 		if (gnmi_probe_start(target, &copy, on_probed))
 			return;
 	}
-	target_lost(target, "%s", stream && *stream->trouble ? stream->trouble : reason);
+	target_lost(&target->machine, "%s", stream && *stream->trouble ? stream->trouble : reason);
 }
 
 /* ---- streams ------------------------------------------------------------- */
@@ -144,27 +101,20 @@ static void streams_free(struct gnmi_target *target)
 	target->decoder = NULL;
 }
 
-static uint64_t gnmi_cell_bytes(const struct gnmi_target *target)
-{
-	const struct fabric *f = target->config->fabric;
-	for (size_t i = 0; f && i < f->n_thresholds; i++)
-		if (f->thresholds[i].cell_bytes &&
-			str_glob(f->thresholds[i].devices, target->device->name))
-			return f->thresholds[i].cell_bytes;
-	return 0;
-}
-
 /* profile_use - its decoder and streams; what another profile knew is forgotten. */
 static int profile_use(struct gnmi_target *target, const struct profile *profile, struct err *e)
 {
-	if (target->profile == profile && target->decoder)
+	if (target->machine.profile == profile && target->decoder)
 		return 0;
 	streams_free(target);
-	target->profile = profile;
-	if (!target->set->compiled)
-		target->set->compiled = gnmi_compiled_set_new();
-	target->decoder = gnmi_decoder_new(target->entities, target->name, profile,
-		target->set->compiled, gnmi_cell_bytes(target));
+	target->machine.profile = profile;
+	if (!target->machine.set->compiled) {
+		target->machine.set->compiled = gnmi_compiled_set_new();
+		target->machine.set->compiled_free = gnmi_compiled_set_free;
+	}
+	target->decoder = gnmi_decoder_new(target->machine.entities, target->machine.name, profile,
+		target->machine.set->compiled,
+		target_cell_bytes(target->machine.device, target->machine.config));
 	target->streams = rw_calloc(
 		profile->gnmi->n_streams ? profile->gnmi->n_streams : 1, sizeof(*target->streams));
 	for (size_t i = 0; i < profile->gnmi->n_streams; i++) {
@@ -187,9 +137,10 @@ static void fast_start(struct gnmi_target *target)
 	for (size_t i = 0; i < target->n_streams; i++)
 		any = any || !target->streams[i]->p->slow;
 	if (!any)
-		target_lost(target, "%s: profile %s has no stream of counters", target->address,
-			target->profile->name);
-	for (size_t i = 0; i < target->n_streams && target->state.state != TARGET_BACKOFF; i++)
+		target_lost(&target->machine, "%s: profile %s has no stream of counters",
+			target->machine.address, target->machine.profile->name);
+	for (size_t i = 0; i < target->n_streams && target->machine.state.state != TARGET_BACKOFF;
+		i++)
 		if (!target->streams[i]->p->slow)
 			gnmi_stream_start(target->streams[i]);
 }
@@ -206,7 +157,8 @@ static void slow_next(struct gnmi_target *target, size_t from)
 	}
 	target->slow_at = target->n_streams;
 	loop_timer_start(target->slow,
-		gnmi_target_jittered(target, target->device->gnmi->slow_interval_ns), 0);
+		target_jittered(&target->machine, target->machine.device->gnmi->slow_interval_ns),
+		0);
 	if (target->slow_first)
 		fast_start(target);
 }
@@ -228,23 +180,25 @@ static bool fast_live(const struct gnmi_target *target)
 
 static void gnmi_account(struct gnmi_target *target)
 {
-	if (target->state.values != target->values_before || target->state.n_poll == 0)
-		target_polled(&target->state, target->lag_s, wall_now());
-	target->values_before = target->state.values;
-	gnmi_told(target);
+	if (target->machine.state.values != target->values_before ||
+		target->machine.state.n_poll == 0)
+		target_polled(&target->machine.state, target->lag_s, wall_now());
+	target->values_before = target->machine.state.values;
+	target_report(&target->machine);
 }
 
 static void target_up(struct gnmi_target *target)
 {
-	target->failures = 0;
-	if (target->state.state == TARGET_UP)
+	target->machine.failures = 0;
+	if (target->machine.state.state == TARGET_UP)
 		return;
-	target_change(&target->state, TARGET_UP, loop_now(target->loop), wall_now(), NULL);
+	target_change(&target->machine.state, TARGET_UP, loop_now(target->machine.loop), wall_now(),
+		NULL);
 	gnmi_account(target);
 	if (!gnmi_decode_hears(target->decoder))
 		gnmi_target_neighbors(target);
-	loop_timer_start(target->timer, target->device->gnmi->interval_ns,
-		target->device->gnmi->interval_ns);
+	loop_timer_start(target->machine.timer, target->machine.device->gnmi->interval_ns,
+		target->machine.device->gnmi->interval_ns);
 }
 
 static void on_stream_changed(
@@ -276,7 +230,7 @@ static void on_stream_changed(
 static void encodings_choose(
 	struct gnmi_target *target, const struct gnmi_capabilities *capabilities)
 {
-	const struct profile_gnmi *g = target->profile->gnmi;
+	const struct profile_gnmi *g = target->machine.profile->gnmi;
 	const unsigned *wanted;
 	if (g->n_encodings)
 		wanted = g->encodings;
@@ -288,8 +242,9 @@ static void encodings_choose(
 	else
 		n = rw_countof(encodings_usual);
 	target->n_encodings = 0;
-	if (target->device->gnmi->encoding >= 0) {
-		target->encodings[target->n_encodings++] = (unsigned)target->device->gnmi->encoding;
+	if (target->machine.device->gnmi->encoding >= 0) {
+		target->encodings[target->n_encodings++] =
+			(unsigned)target->machine.device->gnmi->encoding;
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -301,16 +256,16 @@ static void encodings_choose(
 static const struct profile *profile_choose(const struct gnmi_target *target,
 	const struct gnmi_capabilities *capabilities, struct arena *a)
 {
-	const char *wanted = target->device->profile;
+	const char *wanted = target->machine.device->profile;
 	if (wanted && !str_eq(wanted, "auto"))
-		return profiles_get(target->set->profiles, wanted);
+		return profiles_get(target->machine.set->profiles, wanted);
 	size_t n = 0;
 	if (capabilities)
 		n = capabilities->n_models;
 	const char **names = arena_array(a, const char *, n + 1);
 	for (size_t i = 0; i < n; i++)
 		names[i] = capabilities->models[i].name;
-	return profiles_match_models(target->set->profiles, names, n);
+	return profiles_match_models(target->machine.set->profiles, names, n);
 }
 
 /* gnmi_offers - for people: "PROTO, JSON". */
@@ -331,22 +286,22 @@ static void session_begin(struct gnmi_target *target, const struct gnmi_capabili
 	char list[80];
 	const struct profile *p = profile_choose(target, capabilities, a);
 	if (!p || !p->gnmi) {
-		target_lost(target,
+		target_lost(&target->machine,
 			"%s: no profile fits this device: name one with 'profile:' (rocewatch "
 			"profile list)",
-			target->address);
+			target->machine.address);
 		return;
 	}
 	if (profile_use(target, p, &e) < 0) {
-		target_lost(target, "profile %s: %s", p->name, e.text);
+		target_lost(&target->machine, "profile %s: %s", p->name, e.text);
 		return;
 	}
 	encodings_choose(target, capabilities);
 	if (target->n_encodings == 0) {
-		target_lost(target,
+		target_lost(&target->machine,
 			"%s: the device offers the encodings %s, and profile %s reads none of "
 			"them: set gnmi.encoding",
-			target->address, gnmi_offers(capabilities, list), p->name);
+			target->machine.address, gnmi_offers(capabilities, list), p->name);
 		return;
 	}
 	if (capabilities)
@@ -357,7 +312,7 @@ static void session_begin(struct gnmi_target *target, const struct gnmi_capabili
 		snprintf(target->descr, sizeof(target->descr),
 			"gNMI without Capabilities, encoding %s",
 			gnmi_encoding_name(target->encodings[0]));
-	target->sink.device(target->sink.arg, target->name, p->name,
+	target->machine.sink.device(target->machine.sink.arg, target->machine.name, p->name,
 		gnmi_decode_sysname(target->decoder), target->descr);
 	target->slow_first = true;
 	slow_next(target, 0);
@@ -400,11 +355,11 @@ static const struct grpc_io_events capabilities_events = {.started = capabilitie
 static void gnmi_on_deadline(void *arg)
 {
 	struct gnmi_target *t = arg;
-	t->state.timeouts++;
-	target_lost(t,
+	t->machine.state.timeouts++;
+	target_lost(&t->machine,
 		"%s: no answer within %.1f s: ping it; check the route, the firewall and the port "
 		"in gnmi.address",
-		t->address, (double)t->device->gnmi->timeout_ns / 1e9);
+		t->machine.address, (double)t->machine.device->gnmi->timeout_ns / 1e9);
 }
 
 static void gnmi_session_start(struct gnmi_target *target)
@@ -412,10 +367,11 @@ static void gnmi_session_start(struct gnmi_target *target)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct gnmi_bytes request;
 	struct err e = {0};
-	target_change(&target->state, TARGET_STARTING, loop_now(target->loop), wall_now(), NULL);
-	gnmi_told(target);
+	target_change(&target->machine.state, TARGET_STARTING, loop_now(target->machine.loop),
+		wall_now(), NULL);
+	target_report(&target->machine);
 	int rc = secrets_renew(target, &e);
-	if (rc == 0 && !target->io && !(target->io = grpc_io_get(target->loop)))
+	if (rc == 0 && !target->io && !(target->io = grpc_io_get(target->machine.loop)))
 		rc = err_set(&e, -EAGAIN, "no thread for gRPC: %s", strerror(errno));
 	if (rc == 0)
 		rc = gnmi_target_channel(target, &target->channel, &e);
@@ -429,20 +385,22 @@ static void gnmi_session_start(struct gnmi_target *target)
 				.arg = target},
 			&target->call, &e);
 	if (rc < 0) {
-		target->state.errors++;
-		target_lost(target, *e.file ? "%s: %s" : "%s%s", *e.file ? e.file : "", e.text);
+		target->machine.state.errors++;
+		target_lost(&target->machine, *e.file ? "%s: %s" : "%s%s", *e.file ? e.file : "",
+			e.text);
 		return;
 	}
-	if (target->failures == 0)
+	if (target->machine.failures == 0)
 		gnmi_secrets_expiry(target);
 	/* gRPC's own limit of a connection comes first, with a reason */
-	loop_timer_start(target->deadline, target->device->gnmi->timeout_ns + NS_PER_S, 0);
+	loop_timer_start(
+		target->machine.deadline, target->machine.device->gnmi->timeout_ns + NS_PER_S, 0);
 }
 
 static void gnmi_on_timer(void *arg)
 {
 	struct gnmi_target *t = arg;
-	if (t->state.state == TARGET_UP)
+	if (t->machine.state.state == TARGET_UP)
 		gnmi_account(t);
 	else
 		gnmi_session_start(t);
@@ -450,20 +408,25 @@ static void gnmi_on_timer(void *arg)
 
 /* ---- new, same, update, free --------------------------------------------- */
 
-static bool gnmi_profile_known(const struct gnmi_target *target, struct err *e)
+static int64_t gnmi_interval_ns(const struct target_machine *machine)
 {
-	const char *wanted = target->device->profile;
-	const struct profile *p = NULL;
-	if (wanted && !str_eq(wanted, "auto"))
-		p = profiles_get(target->set->profiles, wanted);
-	if (!wanted || str_eq(wanted, "auto") || (p && p->gnmi))
-		return true;
-	err_set(e, -ENOENT,
-		p ? "device %s: profile '%s' has no gNMI streams"
-		  : "device %s: no profile '%s'. Those there are: rocewatch profile list",
-		target->name, wanted);
-	return false;
+	return machine->device->gnmi->interval_ns;
 }
+
+static bool gnmi_serves(const struct profile *profile)
+{
+	return profile->gnmi != NULL;
+}
+
+const struct target_hooks gnmi_target_hooks = {.protocol = "gnmi",
+	.due = gnmi_on_timer,
+	.deadline = gnmi_on_deadline,
+	.session_end = session_end,
+	.interval_ns = gnmi_interval_ns,
+	.profile_serves = gnmi_serves,
+	.profile_rows = "gNMI streams",
+	.backoff_min_ns = 200 * NS_PER_MS,
+	.backoff_max_ns = 60 * NS_PER_S};
 
 int gnmi_target_new(struct loop *loop, struct entities *entities,
 	const struct config_device *device, const struct config *config, const struct sink *sink,
@@ -471,77 +434,66 @@ int gnmi_target_new(struct loop *loop, struct entities *entities,
 {
 	assert(device->gnmi);
 	struct gnmi_target *t = rw_calloc(1, sizeof(*t));
-	char address[300];
-	snprintf(address, sizeof(address), strchr(device->gnmi->address, ':') ? "[%s]:%u" : "%s:%u",
-		device->gnmi->address, device->gnmi->port);
-	*t = (struct gnmi_target){.loop = loop,
+	const struct target_setup setup = {.loop = loop,
 		.entities = entities,
-		.sink = *sink,
 		.device = device,
 		.config = config,
-		.name = rw_strdup(device->name),
-		.address = rw_strdup(address)};
-	t->state.device = t->name;
-	t->state.protocol = "gnmi";
-	t->state.address = t->address;
-	t->state.interval_ns = device->gnmi->interval_ns;
-	t->random = hash_bytes(t->name, strlen(t->name), (uint64_t)wall_now().ns) | 1;
-	t->timer = loop_timer_new(loop, gnmi_on_timer, t);
-	t->deadline = loop_timer_new(loop, gnmi_on_deadline, t);
-	t->slow = loop_timer_new(loop, on_slow, t);
-	t->set = profile_set_get(config, e);
-	if (!t->set || !gnmi_profile_known(t, e)) {
+		.sink = sink,
+		.host = device->gnmi->address,
+		.port = device->gnmi->port};
+	int rc = target_init(&t->machine, &gnmi_target_hooks, t, &setup, e);
+	if (rc < 0) {
 		gnmi_target_free(t);
-		return -EINVAL;
+		return rc;
 	}
+	t->machine.state.interval_ns = device->gnmi->interval_ns;
+	t->slow = loop_timer_new(loop, on_slow, t);
 	if (gnmi_credential(t)->tls_skip_verify && !gnmi_credential(t)->tls_off)
-		log_warn(t->name, "gnmi: tls.skip_verify: anyone in between can pose as %s",
-			t->address);
+		log_warn(t->machine.name, "gnmi: tls.skip_verify: anyone in between can pose as %s",
+			t->machine.address);
 	/* now, while we may; what may heal is told by the first try */
 	gnmi_secrets_read(gnmi_credential(t), &t->secrets, &t->secrets_error);
-	int64_t spread = NS_PER_S;
-	if (device->gnmi->interval_ns < NS_PER_S)
-		spread = device->gnmi->interval_ns;
-	loop_timer_start(t->timer, (int64_t)(t->random % 1024) * spread / 1024, 0);
+	target_start_spread(&t->machine, device->gnmi->interval_ns);
 	*ret = t;
 	return 0;
 }
 
-static bool gnmi_secret_same(const struct config_secret *left, const struct config_secret *right)
+/* gnmi_credential_same - the same log-in, read from the same places? */
+static bool gnmi_credential_same(
+	const struct config_gnmi_credential *left, const struct config_gnmi_credential *right)
 {
-	return left->from == right->from && str_eq(left->name, right->name);
+	if (!str_eq(left->username, right->username) ||
+		!target_secret_same(&left->password, &right->password) ||
+		!target_secret_same(&left->token, &right->token))
+		return false;
+	if (left->tls_off != right->tls_off || left->tls_skip_verify != right->tls_skip_verify)
+		return false;
+	return str_eq(left->tls_ca, right->tls_ca) && str_eq(left->tls_cert, right->tls_cert) &&
+		str_eq(left->tls_key, right->tls_key) &&
+		str_eq(left->tls_server_name, right->tls_server_name);
 }
 
 bool gnmi_target_same(const struct gnmi_target *target, const struct config_device *device,
 	const struct config *config)
 {
-	const struct config_gnmi *a = target->device->gnmi, *b = device->gnmi;
-	if (!b)
+	const struct config_gnmi *is = target->machine.device->gnmi, *wanted = device->gnmi;
+	if (!wanted || !target_same(&target->machine, device, config))
 		return false;
-	const struct config_gnmi_credential *ca = a->credential->gnmi, *cb = b->credential->gnmi;
-	const struct gnmi_target other = {.device = device, .config = config};
-	return str_eq(target->device->name, device->name) &&
-		str_eq(target->device->profile, device->profile) &&
-		profile_set_same(target->set, target->config, config) &&
-		gnmi_cell_bytes(target) == gnmi_cell_bytes(&other) &&
-		str_eq(a->address, b->address) && a->port == b->port &&
-		a->interval_ns == b->interval_ns && a->slow_interval_ns == b->slow_interval_ns &&
-		a->timeout_ns == b->timeout_ns && a->encoding == b->encoding &&
-		a->max_message == b->max_message && str_eq(ca->username, cb->username) &&
-		gnmi_secret_same(&ca->password, &cb->password) &&
-		gnmi_secret_same(&ca->token, &cb->token) && str_eq(ca->tls_ca, cb->tls_ca) &&
-		str_eq(ca->tls_cert, cb->tls_cert) && str_eq(ca->tls_key, cb->tls_key) &&
-		str_eq(ca->tls_server_name, cb->tls_server_name) && ca->tls_off == cb->tls_off &&
-		ca->tls_skip_verify == cb->tls_skip_verify;
+	if (!str_eq(is->address, wanted->address) || is->port != wanted->port)
+		return false;
+	if (is->interval_ns != wanted->interval_ns ||
+		is->slow_interval_ns != wanted->slow_interval_ns ||
+		is->timeout_ns != wanted->timeout_ns)
+		return false;
+	if (is->encoding != wanted->encoding || is->max_message != wanted->max_message)
+		return false;
+	return gnmi_credential_same(is->credential->gnmi, wanted->credential->gnmi);
 }
 
 void gnmi_target_update(
 	struct gnmi_target *target, const struct config_device *device, const struct config *config)
 {
-	target->device = device;
-	target->config = config;
-	/* equal, as gnmi_target_same() found: and the old one's address may be used again */
-	target->set->config = config;
+	target_update(&target->machine, device, config);
 }
 
 void gnmi_target_free(struct gnmi_target *target)
@@ -552,26 +504,22 @@ void gnmi_target_free(struct gnmi_target *target)
 	session_end(target);
 	streams_free(target);
 	grpc_io_put(target->io);
-	loop_timer_free(target->timer);
-	loop_timer_free(target->deadline);
 	loop_timer_free(target->slow);
-	profile_set_put(target->set);
 	gnmi_secrets_done(&target->secrets);
-	free(target->address);
-	free(target->name);
+	target_done(&target->machine);
 	free(target);
 }
 
 const struct target *gnmi_target_state(const struct gnmi_target *target)
 {
-	return &target->state;
+	return &target->machine.state;
 }
 
 bool gnmi_target_prefers_snmp(const struct gnmi_target *target, unsigned metric)
 {
 	const struct profile_gnmi *g = NULL;
-	if (target->profile)
-		g = target->profile->gnmi;
+	if (target->machine.profile)
+		g = target->machine.profile->gnmi;
 	for (size_t i = 0; g && i < g->n_prefer_snmp; i++)
 		if (g->prefer_snmp[i] == metric)
 			return true;

@@ -7,7 +7,7 @@
 
 int gnmi_target_channel(struct gnmi_target *target, struct grpc_io_channel **ret, struct err *e)
 {
-	const struct config_gnmi *device = target->device->gnmi;
+	const struct config_gnmi *device = target->machine.device->gnmi;
 	const struct config_gnmi_credential *credential = device->credential->gnmi;
 	const struct grpc_io_options options = {.host = device->address,
 		.port = device->port,
@@ -34,7 +34,7 @@ static char *bearer_header(const char *token)
 int gnmi_target_call(struct gnmi_target *target, struct grpc_io_channel *channel,
 	const struct gnmi_call *call, struct grpc_io_call **ret, struct err *e)
 {
-	const char *username = target->device->gnmi->credential->gnmi->username;
+	const char *username = target->machine.device->gnmi->credential->gnmi->username;
 	const struct gnmi_secrets *secrets = &target->secrets;
 	struct grpc_io_metadata metadata[3];
 	size_t n = 0;

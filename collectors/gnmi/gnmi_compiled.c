@@ -18,13 +18,14 @@ struct gnmi_compiled_set *gnmi_compiled_set_new(void)
 	return s;
 }
 
-void gnmi_compiled_set_free(struct gnmi_compiled_set *set)
+void gnmi_compiled_set_free(void *set)
 {
-	if (!set)
+	struct gnmi_compiled_set *s = set;
+	if (!s)
 		return;
-	arena_free(set->arena);
-	free(set->v);
-	free(set);
+	arena_free(s->arena);
+	free(s->v);
+	free(s);
 }
 
 static bool gnmi_compiled_shares(const struct profile_gnmi_stream *stream, size_t i)

@@ -22,7 +22,7 @@ struct gnmi_compiled {
 
 struct gnmi_compiled_set;
 struct gnmi_compiled_set *gnmi_compiled_set_new(void);
-void gnmi_compiled_set_free(struct gnmi_compiled_set *set); /* NULL is fine */
+void gnmi_compiled_set_free(void *set); /* a struct gnmi_compiled_set; NULL is fine */
 
 /* gnmi_compiled_get - of @stream, which is lent for the life of the set. NULL with @e for a pattern
  * that is no path. */

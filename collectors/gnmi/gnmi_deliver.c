@@ -6,12 +6,12 @@
 
 static void deliver_ports(struct gnmi_target *target)
 {
-	const struct sink *sink = &target->sink;
+	const struct sink *sink = &target->machine.sink;
 	for (size_t i = 0; i < gnmi_decode_port_count(target->decoder); i++) {
 		const struct gnmi_port *port = gnmi_decode_port(target->decoder, i);
 		if (port->changed)
-			sink->port(
-				sink->arg, target->name, port->name, port->alias, port->speed_bps);
+			sink->port(sink->arg, target->machine.name, port->name, port->alias,
+				port->speed_bps);
 	}
 	gnmi_decode_ports_told(target->decoder);
 }
@@ -22,21 +22,22 @@ void gnmi_target_deliver(struct gnmi_target *target, struct sample_list *samples
 	if (gnmi_decode_ports_changed(target->decoder))
 		deliver_ports(target);
 	if (samples->n)
-		target->sink.samples(target->sink.arg, samples->v, samples->n);
+		target->machine.sink.samples(target->machine.sink.arg, samples->v, samples->n);
 	samples->n = 0;
+	target->machine.state.suspects = gnmi_decode_stats(target->decoder)->suspects;
 }
 
 void gnmi_target_neighbors(struct gnmi_target *target)
 {
-	if (!target->sink.neighbors)
+	if (!target->machine.sink.neighbors)
 		return;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct topology_device self = {.name = target->name,
+	struct topology_device self = {.name = target->machine.name,
 		.sysname = gnmi_decode_sysname(target->decoder),
 		.chassis = ""};
 	struct topology_neighbor *neighbors = NULL;
 	size_t n = 0;
 	if (gnmi_decode_hears(target->decoder))
 		n = gnmi_decode_neighbors(target->decoder, a, &self, &neighbors);
-	target->sink.neighbors(target->sink.arg, &self, neighbors, n);
+	target->machine.sink.neighbors(target->machine.sink.arg, &self, neighbors, n);
 }

@@ -56,7 +56,7 @@ static char *copy_of(const char *text)
 bool gnmi_probe_start(
 	struct gnmi_target *target, const struct grpc_io_status *status, gnmi_probe_fn *done)
 {
-	const struct config_gnmi *device = target->device->gnmi;
+	const struct config_gnmi *device = target->machine.device->gnmi;
 	struct gnmi_probe *probe = rw_calloc(1, sizeof(*probe));
 	*probe = (struct gnmi_probe){.target = target,
 		.done = done,
@@ -74,7 +74,7 @@ bool gnmi_probe_start(
 		.key = probe->copies.key,
 		.server_name = probe->server_name,
 		.timeout_ns = PROBE_NS};
-	if (loop_work(target->loop, probe_work, probe_done, probe) < 0) {
+	if (loop_work(target->machine.loop, probe_work, probe_done, probe) < 0) {
 		probe_free(probe);
 		return false;
 	}

@@ -59,8 +59,8 @@ bool gnmi_reason_is_tls(const struct gnmi_target *target, const struct grpc_io_s
 		"Peer name", "Hostname Verification", "Socket closed", "Connection reset",
 		"Endpoint read failed", "Cannot check peer"};
 	if (status->code != GRPC_IO_UNAVAILABLE ||
-		target->device->gnmi->credential->gnmi->tls_off ||
-		target->device->gnmi->credential->gnmi->tls_skip_verify)
+		target->machine.device->gnmi->credential->gnmi->tls_off ||
+		target->machine.device->gnmi->credential->gnmi->tls_skip_verify)
 		return false;
 	for (size_t i = 0; i < rw_countof(signs); i++)
 		if (strstr(status->text, signs[i]))
@@ -111,11 +111,11 @@ static const struct {
 static void gnmi_reason_unavailable(const struct gnmi_target *target,
 	const struct grpc_io_status *status, char buf[GNMI_REASON_MAX])
 {
-	const struct config_gnmi_credential *c = target->device->gnmi->credential->gnmi;
+	const struct config_gnmi_credential *c = target->machine.device->gnmi->credential->gnmi;
 	char words[WORDS_MAX];
 	for (size_t i = 0; i < rw_countof(network); i++) {
 		if (strstr(status->text, network[i].sign)) {
-			gnmi_reason_say(buf, "%s: %s", target->address, network[i].words);
+			gnmi_reason_say(buf, "%s: %s", target->machine.address, network[i].words);
 			return;
 		}
 	}
@@ -128,32 +128,32 @@ static void gnmi_reason_unavailable(const struct gnmi_target *target,
 				     "tls.off, or correct the port"
 				   : "%s: the server hangs up during the TLS handshake: it may "
 				     "want a client certificate (tls.cert, tls.key)",
-			target->address);
+			target->machine.address);
 		return;
 	}
 	words_of(target, status->text, words);
-	gnmi_reason_say(buf, "%s: the connection was lost: %s", target->address, words);
+	gnmi_reason_say(buf, "%s: the connection was lost: %s", target->machine.address, words);
 }
 
 static void gnmi_reason_unauthenticated(
 	const struct gnmi_target *target, const char *words, char buf[GNMI_REASON_MAX])
 {
-	const struct config_gnmi_credential *c = target->device->gnmi->credential->gnmi;
+	const struct config_gnmi_credential *c = target->machine.device->gnmi->credential->gnmi;
 	if (c->token.from != SECRET_NONE)
 		gnmi_reason_say(buf,
 			"%s: the token is refused ('%s'): renew the file of token_file; it is read "
 			"again at each try",
-			target->address, words);
+			target->machine.address, words);
 	else if (c->username)
 		gnmi_reason_say(buf,
 			"%s: wrong password, or no user %s there ('%s'): correct them; the file is "
 			"read again at each try",
-			target->address, c->username, words);
+			target->machine.address, c->username, words);
 	else
 		gnmi_reason_say(buf,
 			"%s: it asks for a log-in ('%s'): add username and password_file to the "
 			"credentials",
-			target->address, words);
+			target->machine.address, words);
 }
 
 void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *stream,
@@ -171,13 +171,13 @@ void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *str
 		gnmi_reason_say(buf,
 			"%s: not allowed to read %s ('%s'): give this user read access on the "
 			"device",
-			target->address, what, words);
+			target->machine.address, what, words);
 		break;
 	case GRPC_IO_NOT_FOUND:
 		gnmi_reason_say(buf,
 			"%s: stream %s asks for a path that is unknown there ('%s'): another "
 			"profile may fit this image",
-			target->address, what, words);
+			target->machine.address, what, words);
 		break;
 	case GRPC_IO_INVALID_ARGUMENT:
 		gnmi_reason_say(buf,
@@ -185,11 +185,11 @@ void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *str
 				? "%s: wrong encoding for stream %s ('%s'): set gnmi.encoding to "
 				  "one the device offers"
 				: "%s: the device refuses stream %s: '%s'",
-			target->address, what, words);
+			target->machine.address, what, words);
 		break;
 	case GRPC_IO_UNIMPLEMENTED:
 		gnmi_reason_say(buf, "%s: the device does not serve stream %s: '%s'",
-			target->address, what, words);
+			target->machine.address, what, words);
 		break;
 	case GRPC_IO_RESOURCE_EXHAUSTED:
 		gnmi_reason_say(buf,
@@ -197,20 +197,20 @@ void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *str
 				? "%s: stream %s sends messages larger than gnmi.max_message: "
 				  "raise it ('%s')"
 				: "%s: the device has no room for stream %s: '%s'",
-			target->address, what, words);
+			target->machine.address, what, words);
 		break;
 	case GRPC_IO_DEADLINE_EXCEEDED:
 		gnmi_reason_say(buf,
 			"%s: %s: no answer in the time allowed: the host may be down, a firewall "
 			"in between, or the device slow (gnmi.timeout)",
-			target->address, what);
+			target->machine.address, what);
 		break;
 	case GRPC_IO_OK:
 		gnmi_reason_say(buf, "%s: the device ended stream %s without a reason",
-			target->address, what);
+			target->machine.address, what);
 		break;
 	default:
-		gnmi_reason_say(buf, "%s: stream %s ended: %s: '%s'", target->address, what,
+		gnmi_reason_say(buf, "%s: stream %s ended: %s: '%s'", target->machine.address, what,
 			grpc_io_code_name(status->code), words);
 	}
 }
@@ -230,10 +230,10 @@ void gnmi_reason_probed(const struct gnmi_target *target, const struct tls_probe
 		gnmi_reason_say(buf,
 			"%s: something listens there, but speaks no TLS: correct the port in "
 			"gnmi.address, or set tls.off if the server has none",
-			target->address);
+			target->machine.address);
 	else if (probe->finding == TLS_FINE || probe->finding == TLS_UNREACHABLE || !*probe->text)
 		gnmi_reason(target, NULL, status, buf);
 	else
-		gnmi_reason_say(
-			buf, "%s: %s: %s", target->address, probe->text, remedies[probe->finding]);
+		gnmi_reason_say(buf, "%s: %s: %s", target->machine.address, probe->text,
+			remedies[probe->finding]);
 }

@@ -81,9 +81,9 @@ void gnmi_target_certificate(struct gnmi_target *target, const char *pem)
 		(left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
 		return;
 	target->expiry_told = true;
-	log_warn(target->name,
+	log_warn(target->machine.name,
 		"gnmi: the certificate of %s ends in %.1f days: renew it on the device",
-		target->address, (double)left / 86400);
+		target->machine.address, (double)left / 86400);
 }
 
 void gnmi_secrets_expiry(const struct gnmi_target *target)
@@ -92,7 +92,7 @@ void gnmi_secrets_expiry(const struct gnmi_target *target)
 	if (!target->secrets.cert || tls_probe_expiry(target->secrets.cert, &until) < 0 ||
 		(left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
 		return;
-	log_warn(target->name, "gnmi: our client certificate %s %s: renew it",
-		target->device->gnmi->credential->gnmi->tls_cert,
+	log_warn(target->machine.name, "gnmi: our client certificate %s %s: renew it",
+		target->machine.device->gnmi->credential->gnmi->tls_cert,
 		left > 0 ? "ends within 14 days" : "has expired");
 }

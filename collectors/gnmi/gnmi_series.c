@@ -71,10 +71,10 @@ static unsigned gnmi_series_gate(struct gnmi_decoder *decoder, struct cell *cell
 		return flags;
 	if (!cell->gate) {
 		rw_grow(decoder->gates, decoder->n_gates, decoder->cap_gates);
-		decoder->gates[decoder->n_gates++] = (struct snmp_gate){0};
+		decoder->gates[decoder->n_gates++] = (struct counter_check){0};
 		cell->gate = (uint32_t)decoder->n_gates;
 	}
-	flags = snmp_gate_take(&decoder->gates[cell->gate - 1], t_ns, value, flags, bound);
+	flags = counter_check_take(&decoder->gates[cell->gate - 1], t_ns, value, flags, bound);
 	decoder->stats.suspects += (flags & SF_SUSPECT) != 0;
 	return flags;
 }

@@ -10,7 +10,7 @@
 #include "collectors/gnmi/gnmi_decode.h"
 #include "collectors/gnmi/gnmi_lldp.h"
 #include "collectors/gnmi/gnmi_match.h"
-#include "collectors/snmp/snmp_gate.h"
+#include "collectors/target/counter_check.h"
 
 #define NAME_MAX_BYTES 256
 #define LINE_LEAST_BPS 1000000u /* slower is no speed but a placeholder */
@@ -118,7 +118,7 @@ struct gnmi_decoder {
 	uint32_t epoch; /* counts restarts of the device */
 	uint32_t names_epoch; /* counts changes of aliases */
 	bool ports_changed;
-	struct snmp_gate *gates;
+	struct counter_check *gates;
 	size_t n_gates, cap_gates;
 	struct gnmi_lldp *lldp; /* NULL: no stream of the profile hears */
 	struct gnmi_decode_stats stats;

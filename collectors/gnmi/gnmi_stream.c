@@ -13,9 +13,6 @@
 #define STALE_INTERVALS 3
 #define STALE_MAX 2 /* in a row, then the next way */
 #define FIRST_WAY_AGAIN_NS (600 * NS_PER_S)
-#define BACKOFF_INTERVALS 3
-#define BACKOFF_MAX_NS (60 * NS_PER_S)
-#define BACKOFF_MIN_NS (200 * NS_PER_MS)
 #define SAMPLES_AT_ONCE 1024
 
 static void gnmi_stream_on_timer(void *arg);
@@ -25,7 +22,7 @@ static void open_way(struct gnmi_stream *stream);
  */
 static void timer_set(struct gnmi_stream *stream, int64_t ns)
 {
-	stream->due = (mono_t){loop_now(stream->t->loop).ns + ns};
+	stream->due = (mono_t){loop_now(stream->t->machine.loop).ns + ns};
 	loop_timer_start(stream->timer, ns, 0);
 }
 
@@ -35,7 +32,7 @@ static enum profile_gnmi_how gnmi_stream_way(const struct gnmi_stream *stream)
 }
 static int64_t timeout_ns(const struct gnmi_stream *stream)
 {
-	return stream->t->device->gnmi->timeout_ns;
+	return stream->t->machine.device->gnmi->timeout_ns;
 }
 
 /* ---- what arrives -------------------------------------------------------- */
@@ -56,7 +53,7 @@ static void on_update(void *arg, const struct gnmi_update *update)
 
 static void samples_flush(struct gnmi_stream *stream)
 {
-	stream->t->state.values += stream->samples.n;
+	stream->t->machine.state.values += stream->samples.n;
 	gnmi_target_deliver(stream->t, &stream->samples);
 	/* a large table once: hundreds of switches must not all keep the room for one */
 	if (stream->samples.cap > 2 * SAMPLES_AT_ONCE) {
@@ -88,8 +85,8 @@ static void round_over(struct gnmi_stream *stream)
 	samples_flush(stream);
 	stream->failures = 0;
 	stream->trouble[0] = '\0';
-	complaint_over(&stream->complaint, loop_now(stream->t->loop), stream->t->name,
-		"gnmi: the stream delivers again");
+	complaint_over(&stream->complaint, loop_now(stream->t->machine.loop),
+		stream->t->machine.name, "gnmi: the stream delivers again");
 	if (gnmi_stream_way(stream) == HOW_ONCE)
 		call_drop(stream); /* some servers leave it open */
 	stream->again = gnmi_stream_way(stream) != HOW_STREAM;
@@ -110,7 +107,7 @@ static void gnmi_stream_on_message(void *arg, const void *data, size_t n)
 	struct gnmi_stream *s = arg;
 	const bool before = s->synced;
 	s->arrived_ns = wall_now().ns;
-	s->last_update = loop_now(s->t->loop);
+	s->last_update = loop_now(s->t->machine.loop);
 	s->round_t_ns = s->arrived_ns;
 	if (gnmi_stream_way(s) == HOW_GET) {
 		struct gnmi_decode d = *gnmi_feed_decode(s->feed);
@@ -148,21 +145,15 @@ static void gnmi_stream_on_started(void *arg, const char *pem)
 
 static void trouble_tell(struct gnmi_stream *stream)
 {
-	complain(&stream->complaint, loop_now(stream->t->loop), LOG_WARN_, stream->t->name,
-		"gnmi: %s", stream->trouble);
+	complain(&stream->complaint, loop_now(stream->t->machine.loop), LOG_WARN_,
+		stream->t->machine.name, "gnmi: %s", stream->trouble);
 }
 
 static void wait_and_retry(struct gnmi_stream *stream)
 {
-	int64_t gap = stream->period_ns *
-		(stream->failures < BACKOFF_INTERVALS ? (int64_t)stream->failures
-						      : BACKOFF_INTERVALS);
-	if (gap > BACKOFF_MAX_NS)
-		gap = BACKOFF_MAX_NS;
-	else if (gap < BACKOFF_MIN_NS)
-		gap = BACKOFF_MIN_NS;
+	int64_t pause = target_backoff_ns(&gnmi_target_hooks, stream->failures, stream->period_ns);
 	stream->state = STREAM_WAITING;
-	timer_set(stream, gnmi_target_jittered(stream->t, gap));
+	timer_set(stream, target_jittered(&stream->t->machine, pause));
 }
 
 /* next_way - what the profile allows instead; false when there is nothing left. */
@@ -170,11 +161,11 @@ static bool next_way(struct gnmi_stream *stream, const char *because)
 {
 	if (stream->how + 1 >= stream->p->n_hows)
 		return false;
-	log_warn(stream->t->name, "gnmi: %s; stream %s falls back from %s to %s", because,
+	log_warn(stream->t->machine.name, "gnmi: %s; stream %s falls back from %s to %s", because,
 		stream->p->name, profile_gnmi_how_name(gnmi_stream_way(stream)),
 		profile_gnmi_how_name(stream->p->hows[stream->how + 1]));
 	stream->how++;
-	stream->try_first = (mono_t){loop_now(stream->t->loop).ns + FIRST_WAY_AGAIN_NS};
+	stream->try_first = (mono_t){loop_now(stream->t->machine.loop).ns + FIRST_WAY_AGAIN_NS};
 	return true;
 }
 
@@ -228,15 +219,16 @@ static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io
 	channel_drop(stream);
 	const bool encoding = strcasestr(status->text, "encoding") != NULL;
 	if (encoding && stream->encoding + 1 < stream->t->n_encodings) {
-		log_warn(stream->t->name, "gnmi: stream %s: encoding %s is refused; tries %s",
-			stream->p->name, gnmi_encoding_name(stream->t->encodings[stream->encoding]),
+		log_warn(stream->t->machine.name,
+			"gnmi: stream %s: encoding %s is refused; tries %s", stream->p->name,
+			gnmi_encoding_name(stream->t->encodings[stream->encoding]),
 			gnmi_encoding_name(stream->t->encodings[stream->encoding + 1]));
 		stream->encoding++;
 		open_way(stream);
 	} else if (!encoding && status->code != GRPC_IO_UNIMPLEMENTED &&
 		leave_out(stream, status->text)) {
-		log_info(stream->t->name, "gnmi: %s; asks again without it, which is optional",
-			stream->trouble);
+		log_info(stream->t->machine.name,
+			"gnmi: %s; asks again without it, which is optional", stream->trouble);
 		open_way(stream);
 	} else if (!encoding && status->code != GRPC_IO_NOT_FOUND &&
 		next_way(stream, stream->trouble)) {
@@ -244,7 +236,7 @@ static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io
 		open_way(stream);
 	} else {
 		if (all_optional(stream))
-			log_info(stream->t->name, "gnmi: %s; all of stream %s is optional",
+			log_info(stream->t->machine.name, "gnmi: %s; all of stream %s is optional",
 				stream->trouble, stream->p->name);
 		else
 			trouble_tell(stream);
@@ -252,7 +244,8 @@ static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io
 		stream->how = 0;
 		stream->left_out = 0;
 		timer_set(stream,
-			gnmi_target_jittered(stream->t, stream->t->device->gnmi->slow_interval_ns));
+			target_jittered(&stream->t->machine,
+				stream->t->machine.device->gnmi->slow_interval_ns));
 		stream->changed(stream->t, stream, status);
 	}
 }
@@ -298,9 +291,9 @@ static int64_t gnmi_stream_interval_of(
 {
 	int64_t ns;
 	if (stream->p->slow)
-		ns = stream->t->device->gnmi->slow_interval_ns;
+		ns = stream->t->machine.device->gnmi->slow_interval_ns;
 	else
-		ns = stream->t->device->gnmi->interval_ns;
+		ns = stream->t->machine.device->gnmi->interval_ns;
 	if (ns > subscription->min_interval_ns)
 		return ns;
 	return subscription->min_interval_ns;
@@ -354,7 +347,7 @@ static void call_open(struct gnmi_stream *stream)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	call_drop(stream);
 	stream->synced = stream->again = stream->asked = stream->looks_again = false;
-	stream->opened = stream->last_update = loop_now(t->loop);
+	stream->opened = stream->last_update = loop_now(t->machine.loop);
 	if (stream->state == STREAM_LIVE)
 		stream->state = STREAM_LIVE;
 	else
@@ -372,8 +365,8 @@ static void call_open(struct gnmi_stream *stream)
 				.arg = stream},
 			&stream->call, &e);
 	if (rc < 0) {
-		snprintf(stream->trouble, sizeof(stream->trouble), "%.60s: %.130s", t->address,
-			e.text);
+		snprintf(stream->trouble, sizeof(stream->trouble), "%.60s: %.130s",
+			t->machine.address, e.text);
 		gnmi_stream_lost(
 			stream, &(struct grpc_io_status){GRPC_IO_UNAVAILABLE, stream->trouble});
 		return;
@@ -400,8 +393,8 @@ static void open_way(struct gnmi_stream *stream)
  */
 static bool gnmi_stream_overslept(struct gnmi_stream *stream, int64_t ns)
 {
-	stream->looks_again =
-		!stream->looks_again && loop_now(stream->t->loop).ns - stream->due.ns >= ns / 2;
+	stream->looks_again = !stream->looks_again &&
+		loop_now(stream->t->machine.loop).ns - stream->due.ns >= ns / 2;
 	if (stream->looks_again)
 		timer_set(stream, ns);
 	return stream->looks_again;
@@ -411,7 +404,7 @@ static bool gnmi_stream_overslept(struct gnmi_stream *stream, int64_t ns)
 static void gnmi_stream_unfinished(struct gnmi_stream *stream)
 {
 	char because[GNMI_REASON_MAX];
-	const int64_t now = loop_now(stream->t->loop).ns;
+	const int64_t now = loop_now(stream->t->machine.loop).ns;
 	const bool data = stream->last_update.ns > stream->opened.ns;
 	if (gnmi_stream_overslept(stream, timeout_ns(stream)))
 		return;
@@ -432,7 +425,7 @@ static void gnmi_stream_unfinished(struct gnmi_stream *stream)
 	}
 	if (data &&
 		stream->counts.updates > 0) { /* all there is, from a server that never says so */
-		log_debug(stream->t->name,
+		log_debug(stream->t->machine.name,
 			"gnmi: stream %s never says that the first round is complete; what came "
 			"counts as it",
 			stream->p->name);
@@ -443,7 +436,7 @@ static void gnmi_stream_unfinished(struct gnmi_stream *stream)
 	snprintf(because, sizeof(because),
 		"%s: stream %s: the device took the request and sent nothing within %.0f s "
 		"(gnmi.timeout)",
-		stream->t->address, stream->p->name, (double)timeout_ns(stream) / 1e9);
+		stream->t->machine.address, stream->p->name, (double)timeout_ns(stream) / 1e9);
 	snprintf(stream->trouble, sizeof(stream->trouble), "%s", because);
 	if (next_way(stream, because))
 		open_way(stream);
@@ -462,7 +455,7 @@ static bool gnmi_stream_samples(const struct gnmi_stream *stream)
 
 static void gnmi_stream_watch(struct gnmi_stream *stream)
 {
-	const int64_t silent = loop_now(stream->t->loop).ns - stream->last_update.ns,
+	const int64_t silent = loop_now(stream->t->machine.loop).ns - stream->last_update.ns,
 		      limit = STALE_INTERVALS * stream->period_ns;
 	if (!gnmi_stream_samples(stream) || silent < limit) {
 		if (stream->last_update.ns > stream->opened.ns + stream->period_ns)
@@ -478,9 +471,9 @@ static void gnmi_stream_watch(struct gnmi_stream *stream)
 		return;
 	stream->n_stale++;
 	stream->stale++;
-	stream->t->state.timeouts++;
+	stream->t->machine.state.timeouts++;
 	snprintf(stream->trouble, sizeof(stream->trouble),
-		"%s: stream %s went silent for %.1f s; subscribes anew", stream->t->address,
+		"%s: stream %s went silent for %.1f s; subscribes anew", stream->t->machine.address,
 		stream->p->name, (double)silent / 1e9);
 	trouble_tell(stream);
 	if (stream->stale >= STALE_MAX && next_way(stream, stream->trouble))
@@ -493,7 +486,7 @@ static void round_next(struct gnmi_stream *stream)
 {
 	struct gnmi_bytes poll;
 	if (stream->how > 0 && stream->try_first.ns &&
-		loop_now(stream->t->loop).ns >= stream->try_first.ns) {
+		loop_now(stream->t->machine.loop).ns >= stream->try_first.ns) {
 		stream->how = 0;
 		stream->try_first = (mono_t){0};
 		stream->n_reconnects++;
@@ -507,7 +500,7 @@ static void round_next(struct gnmi_stream *stream)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	gnmi_encode_poll(a, &poll);
 	stream->synced = stream->again = false;
-	stream->opened = stream->last_update = loop_now(stream->t->loop);
+	stream->opened = stream->last_update = loop_now(stream->t->machine.loop);
 	if (!stream->call || grpc_io_call_send(stream->call, poll.p, poll.n) < 0)
 		open_way(stream);
 	else
@@ -552,7 +545,7 @@ struct gnmi_stream *gnmi_stream_new(struct gnmi_target *target,
 			s->period_ns = ns;
 	}
 	if (s->period_ns == INT64_MAX)
-		s->period_ns = target->device->gnmi->interval_ns;
+		s->period_ns = target->machine.device->gnmi->interval_ns;
 	if (rc < 0) {
 		gnmi_stream_free(s);
 		return NULL;
@@ -563,7 +556,7 @@ struct gnmi_stream *gnmi_stream_new(struct gnmi_target *target,
 	d.counts = &s->counts;
 	s->walk = gnmi_walk_new(&d);
 	s->time.interval_ns = s->period_ns;
-	s->timer = loop_timer_new(target->loop, gnmi_stream_on_timer, s);
+	s->timer = loop_timer_new(target->machine.loop, gnmi_stream_on_timer, s);
 	return s;
 }
 

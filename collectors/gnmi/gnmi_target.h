@@ -10,8 +10,8 @@
 #include "collectors/gnmi/gnmi_decode.h"
 #include "collectors/gnmi/gnmi_time.h"
 #include "collectors/gnmi/grpc_io.h"
-#include "collectors/target/profile_set.h"
 #include "collectors/gnmi/tls_probe.h"
+#include "collectors/target/target.h"
 #include "proto/gnmi_codec.h"
 #include "proto/gnmi_walk.h"
 
@@ -72,15 +72,7 @@ struct gnmi_stream {
 };
 
 struct gnmi_target {
-	struct loop *loop;
-	struct entities *entities;
-	struct sink sink;
-	const struct config_device *device;
-	const struct config *config;
-	char *name, *address;
-	struct target state;
-	struct profile_set *set;
-	const struct profile *profile; /* NULL before the device said what it is */
+	struct target_machine machine; /* the timer, while UP: the account of each interval */
 	struct gnmi_decoder *decoder;
 	struct gnmi_stream **streams;
 	size_t n_streams;
@@ -90,15 +82,11 @@ struct gnmi_target {
 	struct grpc_io_channel *channel; /* of Capabilities */
 	struct grpc_io_call *call;
 	struct gnmi_bytes answer; /* Capabilities, kept until the call is over */
-	struct loop_timer *timer; /* next try; while UP: the account of each interval */
-	struct loop_timer *deadline; /* of Capabilities */
 	struct loop_timer *slow; /* next round of the slow streams */
 	size_t slow_at; /* which is under way; n_streams = none */
 	bool slow_first; /* the fast ones wait for it */
 	unsigned encodings[5]; /* in the order they will be tried */
 	size_t n_encodings;
-	unsigned failures;
-	uint64_t random;
 	struct gnmi_probe *probe; /* under way; NULL = none */
 	uint64_t values_before;
 	/* from the device's stamp to here, of the newest notification */
@@ -108,7 +96,7 @@ struct gnmi_target {
 };
 
 /* ---- gnmi.c -------------------------------------------------------------- */
-int64_t gnmi_target_jittered(struct gnmi_target *target, int64_t ns);
+extern const struct target_hooks gnmi_target_hooks;
 
 /* ---- gnmi_call.c --------------------------------------------------------- */
 /* gnmi_target_channel - a new connection to the device, with its credentials. 0 or negative errno

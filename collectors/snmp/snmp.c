@@ -18,73 +18,18 @@
 #include "db/model/metric.h"
 
 #define REPETITIONS_FIRST 25
-#define BACKOFF_INTERVALS 3 /* a short outage must not become a long one */
-
 void snmp_init(void)
 {
 	snmp_io_init();
 }
 
-/* ---- small things -------------------------------------------------------- */
-
-/* jittered - @ns +- 10 %, so that a thousand targets do not poll in step. xorshift64: nobody
- * attacks this. */
-int64_t snmp_target_jittered(struct snmp_target *target, int64_t ns)
-{
-	target->random ^= target->random << 13;
-	target->random ^= target->random >> 7;
-	target->random ^= target->random << 17;
-	return ns - ns / 10 + (int64_t)(target->random % 1024) * (ns / 5) / 1024;
-}
-
-int64_t snmp_target_interval(const struct snmp_target *target)
-{
-	int64_t floor_ns = 0;
-	if (target->profile)
-		floor_ns = target->profile->min_interval_ns;
-	int64_t ns = target->device->snmp->interval_ns;
-	if (ns > floor_ns)
-		return ns;
-	return floor_ns;
-}
-
-uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct config *config)
-{
-	const struct fabric *f = config->fabric;
-	/* a cell is the ASIC's: whatever port or priority the row is about */
-	for (size_t i = 0; f && i < f->n_thresholds; i++)
-		if (f->thresholds[i].cell_bytes && str_glob(f->thresholds[i].devices, device->name))
-			return f->thresholds[i].cell_bytes;
-	return 0;
-}
-
-void snmp_target_told(struct snmp_target *target)
-{
-	target->sink.target(target->sink.arg, &target->state);
-}
-
 /* ---- failure ------------------------------------------------------------- */
 
-static void snmp_on_timer(void *arg);
-
-void snmp_target_lost(struct snmp_target *target, const char *fmt, ...)
+static void snmp_session_end(void *owner)
 {
-	char reason[sizeof(target->state.reason)];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, ap);
-	va_end(ap);
-
-	loop_timer_stop(target->deadline);
-	loop_timer_stop(target->pace);
-	target->phase = PHASE_NONE;
-	target->failures++;
-	int64_t gap = snmp_target_interval(target) *
-		(target->failures < BACKOFF_INTERVALS ? (int64_t)target->failures
-						      : BACKOFF_INTERVALS);
-	loop_timer_start(target->timer, snmp_target_jittered(target, gap), 0);
-	target_change(&target->state, TARGET_BACKOFF, loop_now(target->loop), wall_now(), reason);
-	snmp_target_told(target);
+	struct snmp_target *t = owner;
+	loop_timer_stop(t->pace);
+	t->phase = PHASE_NONE;
 }
 
 /* lost_by_report - SNMPv3 engines say what is wrong; the words here say what to look at. */
@@ -109,12 +54,12 @@ static void lost_by_report(struct snmp_target *target, enum snmp_report report)
 			"wrong priv password or priv protocol for SNMPv3 user %s: correct "
 			"priv_file or priv; the file is read again at each try",
 	};
-	char text[sizeof(target->state.reason)];
-	const char *user = target->device->snmp->credential->snmp->user,
+	char text[sizeof(target->machine.state.reason)];
+	const char *user = target->machine.device->snmp->credential->snmp->user,
 		   *at = strstr(words[report], "%s");
 	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - words[report]), words[report],
 		str_or(user, ""), at + 2);
-	snmp_target_lost(target, "%s: %s", snmp_io_peer(target->io), text);
+	target_lost(&target->machine, "%s: %s", snmp_io_peer(target->io), text);
 }
 
 /* RFC 3416 section 3; noAccess and authorizationError come from the agent's view. */
@@ -123,16 +68,16 @@ enum { PDU_NO_ACCESS = 6, PDU_AUTHORIZATION = 16 };
 /* lost_by_error - the agent answers, with an error to a request that every agent can answer. */
 static void lost_by_error(struct snmp_target *target, const struct snmp_answer *answer)
 {
-	const struct config_snmp_credential *c = target->device->snmp->credential->snmp;
-	target->state.errors++;
+	const struct config_snmp_credential *c = target->machine.device->snmp->credential->snmp;
+	target->machine.state.errors++;
 	if (answer->error_status == PDU_AUTHORIZATION || answer->error_status == PDU_NO_ACCESS)
-		snmp_target_lost(target,
+		target_lost(&target->machine,
 			"%s: the agent does not allow %s%s to read: its access control wants "
 			"another view, context or security level",
 			snmp_io_peer(target->io), c->version == 3 ? "user " : "this community",
 			c->version == 3 ? c->user : "");
 	else
-		snmp_target_lost(target,
+		target_lost(&target->machine,
 			"%s: the agent answers with error %d to the most common request "
 			"(sysUpTime)",
 			snmp_io_peer(target->io), answer->error_status);
@@ -144,19 +89,19 @@ static void lost_by_silence(
 	struct snmp_target *target, enum snmp_silence silence, const char *timeout)
 {
 	const char *peer = snmp_io_peer(target->io);
-	int tries = target->device->snmp->retries + 1;
+	int tries = target->machine.device->snmp->retries + 1;
 	if (silence == SILENCE_AGENT)
-		snmp_target_lost(target,
+		target_lost(&target->machine,
 			"%s: wrong community: an agent is there (it answers SNMPv3's discovery), "
 			"but not to this community. Correct the "
 			"community file, or the agent's access list",
 			peer);
 	else if (silence == SILENCE_LATE)
-		snmp_target_lost(target,
+		target_lost(&target->machine,
 			"%s: answers come later than %d tries of %s: raise snmp.timeout", peer,
 			tries, timeout);
 	else
-		snmp_target_lost(target,
+		target_lost(&target->machine,
 			"%s: no answer, %d tries of %s: ping it. If it is there, an access list is "
 			"in the way, or the community is wrong and "
 			"the agent speaks no SNMPv3",
@@ -165,30 +110,31 @@ static void lost_by_silence(
 
 void snmp_target_lost_by(struct snmp_target *target, const struct snmp_answer *answer)
 {
-	const struct config_snmp_credential *c = target->device->snmp->credential->snmp;
+	const struct config_snmp_credential *c = target->machine.device->snmp->credential->snmp;
 	const char *peer = snmp_io_peer(target->io);
-	int tries = target->device->snmp->retries + 1;
+	int tries = target->machine.device->snmp->retries + 1;
 	char timeout[32];
 	switch (answer->status) {
 	case SNMP_IO_OK: lost_by_error(target, answer); break;
 	case SNMP_IO_TIMEOUT:
-		target->state.timeouts++;
-		unit_duration_text(timeout, sizeof(timeout), target->device->snmp->timeout_ns);
+		target->machine.state.timeouts++;
+		unit_duration_text(
+			timeout, sizeof(timeout), target->machine.device->snmp->timeout_ns);
 		if (target->phase != PHASE_IDENT && answer->silence == SILENCE_AGENT)
-			snmp_target_lost(target,
+			target_lost(&target->machine,
 				"%s: the engine is there, but requests of user %s stay unanswered "
 				"since now: see on the agent whether the user, its keys or "
 				"its access changed",
 				peer, c->user);
 		else if (target->phase != PHASE_IDENT)
-			snmp_target_lost(target,
+			target_lost(&target->machine,
 				"%s: no answer any more, %d tries of %s: the agent, the host or "
 				"the way to it is gone",
 				peer, tries, timeout);
 		else if (c->version != 3)
 			lost_by_silence(target, answer->silence, timeout);
 		else if (c->context && *c->context)
-			snmp_target_lost(target,
+			target_lost(&target->machine,
 				"%s: the engine was found, but requests of user %s stay "
 				"unanswered: agents drop a context they do not have ('%s')%s "
 				"without "
@@ -196,35 +142,38 @@ void snmp_target_lost_by(struct snmp_target *target, const struct snmp_answer *a
 				peer, c->user, c->context,
 				str_if(c->priv, ", and a wrong priv password or priv protocol,"));
 		else if (c->priv)
-			snmp_target_lost(target,
+			target_lost(&target->machine,
 				"%s: the engine was found, but requests of user %s stay "
 				"unanswered: agents drop a wrong priv password or priv protocol "
 				"without "
 				"a word",
 				peer, c->user);
 		else
-			snmp_target_lost(target,
+			target_lost(&target->machine,
 				"%s: the engine was found, but requests of user %s stay "
 				"unanswered: packets get lost, or an access list is in the way",
 				peer, c->user);
 		break;
 	case SNMP_IO_REFUSED:
-		target->state.errors++;
-		snmp_target_lost(target,
+		target->machine.state.errors++;
+		target_lost(&target->machine,
 			"%s: connection refused: the host is there, but no SNMP agent listens on "
 			"this port. Start it, or correct snmp.address",
 			peer);
 		break;
 	case SNMP_IO_UNREACHABLE:
-		target->state.errors++;
-		snmp_target_lost(target, "%s: %s: check the route, the firewall and snmp.source",
-			peer, answer->detail);
+		target->machine.state.errors++;
+		target_lost(&target->machine,
+			"%s: %s: check the route, the firewall and snmp.source", peer,
+			answer->detail);
 		break;
 	case SNMP_IO_REPORT:
-		target->state.errors++;
+		target->machine.state.errors++;
 		lost_by_report(target, answer->report);
 		break;
-	default: target->state.errors++; snmp_target_lost(target, "%s: %s", peer, answer->detail);
+	default:
+		target->machine.state.errors++;
+		target_lost(&target->machine, "%s: %s", peer, answer->detail);
 	}
 }
 
@@ -234,8 +183,8 @@ static void on_ready(void *arg, int rc, const char *why)
 {
 	struct snmp_target *t = arg;
 	if (rc < 0) {
-		t->state.errors++;
-		snmp_target_lost(t, "%s", why);
+		t->machine.state.errors++;
+		target_lost(&t->machine, "%s", why);
 		return;
 	}
 	snmp_poll_identify(t);
@@ -252,7 +201,7 @@ static void secret_wipe(char **text)
 
 static int io_open(struct snmp_target *target, struct err *e)
 {
-	const struct config_snmp *s = target->device->snmp;
+	const struct config_snmp *s = target->machine.device->snmp;
 	const struct config_snmp_credential *c = s->credential->snmp;
 	rw_cleanup(secret_wipe) char *community = NULL, *auth = NULL, *priv = NULL;
 	int rc = 0;
@@ -278,7 +227,7 @@ static int io_open(struct snmp_target *target, struct err *e)
 		.priv_password = priv,
 		.timeout_ns = s->timeout_ns,
 		.retries = s->retries};
-	return snmp_io_new(target->loop, &o, &io_events, target, &target->io, e);
+	return snmp_io_new(target->machine.loop, &o, &io_events, target, &target->io, e);
 }
 
 /* io_renew - the secret is read each time, so that a new one needs no reload. Where it cannot be
@@ -287,7 +236,7 @@ static int io_open(struct snmp_target *target, struct err *e)
 static int io_renew(struct snmp_target *target, struct err *e)
 {
 	struct snmp_io *old = target->io;
-	if (old && target->device->snmp->netns)
+	if (old && target->machine.device->snmp->netns)
 		return 0;
 	target->io = NULL;
 	int rc = io_open(target, e);
@@ -303,16 +252,17 @@ static int io_renew(struct snmp_target *target, struct err *e)
 static void snmp_session_start(struct snmp_target *target)
 {
 	struct err e = {0};
-	target_change(&target->state, TARGET_STARTING, loop_now(target->loop), wall_now(), NULL);
-	snmp_target_told(target);
+	target_change(&target->machine.state, TARGET_STARTING, loop_now(target->machine.loop),
+		wall_now(), NULL);
+	target_report(&target->machine);
 	int rc = io_renew(target, &e);
 	if (rc == 0)
 		rc = snmp_io_start(target->io, &e);
 	if (rc == -EINPROGRESS)
 		return;
 	if (rc < 0) {
-		target->state.errors++;
-		snmp_target_lost(target, "%s", e.text);
+		target->machine.state.errors++;
+		target_lost(&target->machine, "%s", e.text);
 		return;
 	}
 	snmp_poll_identify(target);
@@ -321,7 +271,7 @@ static void snmp_session_start(struct snmp_target *target)
 static void snmp_on_timer(void *arg)
 {
 	struct snmp_target *t = arg;
-	if (t->state.state == TARGET_UP)
+	if (t->machine.state.state == TARGET_UP)
 		snmp_poll_begin(t);
 	else
 		snmp_session_start(t);
@@ -329,22 +279,33 @@ static void snmp_on_timer(void *arg)
 
 /* ---- new, same, update, free --------------------------------------------- */
 
-static bool snmp_profile_known(const struct snmp_target *target, struct err *e)
+/* The configured interval, or the profile's least one when that is longer. */
+static int64_t snmp_interval_ns(const struct target_machine *machine)
 {
-	const char *wanted = target->device->profile;
-	const struct profile *p = NULL;
-	if (wanted && !str_eq(wanted, "auto"))
-		p = profiles_get(target->set->profiles, wanted);
-	if (!wanted || str_eq(wanted, "auto") || (p && p->snmp))
-		return true;
-	if (p)
-		err_set(e, -ENOENT, "device %s: profile '%s' has no SNMP tables", target->name,
-			wanted);
-	else
-		err_set(e, -ENOENT,
-			"device %s: no profile '%s'. Those there are: rocewatch profile list",
-			target->name, wanted);
-	return false;
+	int64_t least = 0;
+	if (machine->profile)
+		least = machine->profile->min_interval_ns;
+	if (machine->device->snmp->interval_ns > least)
+		return machine->device->snmp->interval_ns;
+	return least;
+}
+
+static bool snmp_serves(const struct profile *profile)
+{
+	return profile->snmp;
+}
+
+static const struct target_hooks snmp_hooks = {.protocol = "snmp",
+	.due = snmp_on_timer,
+	.deadline = snmp_poll_deadline,
+	.session_end = snmp_session_end,
+	.interval_ns = snmp_interval_ns,
+	.profile_serves = snmp_serves,
+	.profile_rows = "SNMP tables"};
+
+int64_t snmp_target_interval(const struct snmp_target *target)
+{
+	return snmp_interval_ns(&target->machine);
 }
 
 int snmp_target_new(struct loop *loop, struct entities *entities,
@@ -353,88 +314,72 @@ int snmp_target_new(struct loop *loop, struct entities *entities,
 {
 	assert(device->snmp);
 	struct snmp_target *t = rw_calloc(1, sizeof(*t));
-	char address[300];
-	snprintf(address, sizeof(address), strchr(device->snmp->address, ':') ? "[%s]:%u" : "%s:%u",
-		device->snmp->address, device->snmp->port);
-	*t = (struct snmp_target){.loop = loop,
-		.entities = entities,
-		.sink = *sink,
-		.device = device,
-		.config = config,
-		.name = rw_strdup(device->name),
-		.address = rw_strdup(address),
-		.repetitions = REPETITIONS_FIRST};
-	t->state.device = t->name;
-	t->state.protocol = "snmp";
-	t->state.address = t->address;
-	t->random = hash_bytes(t->name, strlen(t->name), (uint64_t)wall_now().ns) | 1;
-	t->timer = loop_timer_new(loop, snmp_on_timer, t);
-	t->deadline = loop_timer_new(loop, snmp_poll_deadline, t);
+	t->repetitions = REPETITIONS_FIRST;
 	t->pace = loop_timer_new(loop, snmp_poll_pace, t);
 	if (sink->neighbors)
 		t->lldp = snmp_lldp_new();
-	else
-		t->lldp = NULL;
-	int rc = 0;
-	t->set = profile_set_get(config, e);
-	if (!t->set || !snmp_profile_known(t, e))
-		rc = -EINVAL;
-	/* now, while we may read the secret and enter the namespace; what may heal is told by the
-	 * first try */
-	if (rc == 0) {
-		int opened = io_open(t, device->snmp->netns ? e : NULL);
-		if (device->snmp->netns)
-			rc = opened;
-		else
-			rc = 0;
-	}
+	const struct target_setup setup = {.loop = loop,
+		.entities = entities,
+		.device = device,
+		.config = config,
+		.sink = sink,
+		.host = device->snmp->address,
+		.port = device->snmp->port};
+	int rc = target_init(&t->machine, &snmp_hooks, t, &setup, e);
+	/* Now, while we may read the secret and enter the namespace. Without a namespace a failure
+	 * may heal: the first try reports it. */
+	if (rc == 0 && device->snmp->netns)
+		rc = io_open(t, e);
+	else if (rc == 0)
+		io_open(t, NULL);
 	if (rc < 0) {
 		snmp_target_free(t);
 		return rc;
 	}
-	int64_t spread = NS_PER_S;
-	if (device->snmp->interval_ns < NS_PER_S)
-		spread = device->snmp->interval_ns;
-	loop_timer_start(t->timer, (int64_t)(t->random % 1024) * spread / 1024, 0);
+	target_start_spread(&t->machine, device->snmp->interval_ns);
 	*ret = t;
 	return 0;
 }
 
-static bool snmp_secret_same(const struct config_secret *left, const struct config_secret *right)
+/* snmp_credential_same - the same log-in, read from the same places? */
+static bool snmp_credential_same(
+	const struct config_snmp_credential *left, const struct config_snmp_credential *right)
 {
-	return left->from == right->from && str_eq(left->name, right->name);
+	if (left->version != right->version ||
+		!target_secret_same(&left->community, &right->community))
+		return false;
+	if (!str_eq(left->user, right->user) || !str_eq(left->context, right->context))
+		return false;
+	if (left->auth != right->auth ||
+		!target_secret_same(&left->auth_secret, &right->auth_secret))
+		return false;
+	return left->priv == right->priv &&
+		target_secret_same(&left->priv_secret, &right->priv_secret);
 }
 
 bool snmp_target_same(const struct snmp_target *target, const struct config_device *device,
 	const struct config *config)
 {
-	const struct config_snmp *a = target->device->snmp, *b = device->snmp;
-	if (!b)
+	const struct config_snmp *is = target->machine.device->snmp, *wanted = device->snmp;
+	if (!wanted || !target_same(&target->machine, device, config))
 		return false;
-	const struct config_snmp_credential *ca = a->credential->snmp, *cb = b->credential->snmp;
-	return str_eq(target->device->name, device->name) &&
-		str_eq(target->device->profile, device->profile) &&
-		profile_set_same(target->set, target->config, config) &&
-		snmp_target_cell_bytes(target->device, target->config) ==
-		snmp_target_cell_bytes(device, config) &&
-		str_eq(a->address, b->address) && a->port == b->port &&
-		a->interval_ns == b->interval_ns && a->slow_interval_ns == b->slow_interval_ns &&
-		a->timeout_ns == b->timeout_ns && a->deadline_ns == b->deadline_ns &&
-		a->retries == b->retries && a->max_varbinds_s == b->max_varbinds_s &&
-		str_eq(a->source, b->source) && str_eq(a->netns, b->netns) &&
-		ca->version == cb->version && snmp_secret_same(&ca->community, &cb->community) &&
-		str_eq(ca->user, cb->user) && str_eq(ca->context, cb->context) &&
-		ca->auth == cb->auth && snmp_secret_same(&ca->auth_secret, &cb->auth_secret) &&
-		ca->priv == cb->priv && snmp_secret_same(&ca->priv_secret, &cb->priv_secret);
+	if (!str_eq(is->address, wanted->address) || is->port != wanted->port)
+		return false;
+	if (!str_eq(is->source, wanted->source) || !str_eq(is->netns, wanted->netns))
+		return false;
+	if (is->interval_ns != wanted->interval_ns ||
+		is->slow_interval_ns != wanted->slow_interval_ns ||
+		is->timeout_ns != wanted->timeout_ns || is->deadline_ns != wanted->deadline_ns)
+		return false;
+	if (is->retries != wanted->retries || is->max_varbinds_s != wanted->max_varbinds_s)
+		return false;
+	return snmp_credential_same(is->credential->snmp, wanted->credential->snmp);
 }
 
 void snmp_target_update(
 	struct snmp_target *target, const struct config_device *device, const struct config *config)
 {
-	target->device = device;
-	target->config = config;
-	/* equal, as snmp_target_same() found: and the old one's address may be used again */
-	target->set->config = config;
+	target_update(&target->machine, device, config);
 }
 
 void snmp_target_free(struct snmp_target *target)
@@ -442,22 +387,18 @@ void snmp_target_free(struct snmp_target *target)
 	if (!target)
 		return;
 	snmp_io_free(target->io);
-	loop_timer_free(target->timer);
-	loop_timer_free(target->deadline);
 	loop_timer_free(target->pace);
 	snmp_poll_profile_free(target);
 	snmp_lldp_free(target->lldp);
 	free(target->sysname);
-	profile_set_put(target->set);
 	free(target->samples.v);
-	free(target->address);
-	free(target->name);
+	target_done(&target->machine);
 	free(target);
 }
 
 const struct target *snmp_target_state(const struct snmp_target *target)
 {
-	return &target->state;
+	return &target->machine.state;
 }
 
 void snmp_target_columns(const struct snmp_target *target, snmp_column_fn *fn, void *arg)
@@ -519,14 +460,14 @@ int64_t snmp_target_refresh_ns(const struct snmp_target *target)
 
 const struct profile *snmp_target_profile_data(const struct snmp_target *target)
 {
-	return target->profile;
+	return target->machine.profile;
 }
 
 const char *snmp_target_peer(const struct snmp_target *target)
 {
 	if (target->io)
 		return snmp_io_peer(target->io);
-	return target->address;
+	return target->machine.address;
 }
 
 const char *snmp_target_port_name(const struct snmp_target *target, uint32_t ifindex)
@@ -542,7 +483,7 @@ const char *snmp_target_port_name(const struct snmp_target *target, uint32_t ifi
 void snmp_target_look(struct snmp_target *target)
 {
 	target->next_slow_ns = 0;
-	if (target->state.state == TARGET_UP && target->phase == PHASE_NONE &&
-		loop_now(target->loop).ns - target->poll_began.ns >= LOOK_GAP_NS)
-		loop_timer_start(target->timer, LOOK_AFTER_NS, 0);
+	if (target->machine.state.state == TARGET_UP && target->phase == PHASE_NONE &&
+		loop_now(target->machine.loop).ns - target->poll_began.ns >= LOOK_GAP_NS)
+		loop_timer_start(target->machine.timer, LOOK_AFTER_NS, 0);
 }

@@ -9,7 +9,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
-#include "collectors/snmp/snmp_gate.h"
+#include "collectors/target/counter_check.h"
 #include "collectors/snmp/snmp_sensor.h"
 #include "db/model/metric.h"
 
@@ -70,10 +70,10 @@ struct snmp_decoder {
 	size_t n_drafts, cap_drafts;
 	struct map *made_of; /* (entity, metric) -> contributors last time */
 	int64_t t_ns; /* of the poll, 0 = not said */
-	/* (entity, metric) -> position in gates, for counters that have a bound */
-	struct map *gate_at;
-	struct snmp_gate *gates;
-	size_t n_gates, cap_gates;
+	/* (entity, metric) -> position in checks, for counters that have a bound */
+	struct map *check_at;
+	struct counter_check *checks;
+	size_t n_checks, cap_checks;
 	struct snmp_decode_stats stats;
 };
 
@@ -87,7 +87,7 @@ struct snmp_decoder *snmp_decoder_new(
 		.cell_bytes = profile->cell_bytes,
 		.by_index = map_new(),
 		.made_of = map_new(),
-		.gate_at = map_new()};
+		.check_at = map_new()};
 	if (sums.refs++ == 0)
 		sums.at = map_new();
 	return d;
@@ -128,8 +128,8 @@ void snmp_decoder_free(struct snmp_decoder *decoder)
 		sums.v = NULL;
 		sums.n = sums.cap = 0;
 	}
-	map_free(decoder->gate_at);
-	free(decoder->gates);
+	map_free(decoder->check_at);
+	free(decoder->checks);
 	free(decoder->device);
 	free(decoder);
 }
@@ -603,7 +603,7 @@ static double snmp_decode_bound_of(const struct pending *pending)
 	}
 }
 
-static unsigned snmp_decode_gate(
+static unsigned snmp_decode_check(
 	struct snmp_decoder *decoder, const struct pending *pending, uint64_t value, unsigned flags)
 {
 	uint64_t at, key = pending_key(pending->entity, pending->metric);
@@ -612,13 +612,13 @@ static unsigned snmp_decode_gate(
 		bound = snmp_decode_bound_of(pending);
 	if (bound <= 0)
 		return flags;
-	if (!map_get(decoder->gate_at, key, &at)) {
-		at = decoder->n_gates;
-		rw_grow(decoder->gates, decoder->n_gates, decoder->cap_gates);
-		decoder->gates[decoder->n_gates++] = (struct snmp_gate){0};
-		map_put(decoder->gate_at, key, at);
+	if (!map_get(decoder->check_at, key, &at)) {
+		at = decoder->n_checks;
+		rw_grow(decoder->checks, decoder->n_checks, decoder->cap_checks);
+		decoder->checks[decoder->n_checks++] = (struct counter_check){0};
+		map_put(decoder->check_at, key, at);
 	}
-	flags = snmp_gate_take(&decoder->gates[at], decoder->t_ns, value, flags, bound);
+	flags = counter_check_take(&decoder->checks[at], decoder->t_ns, value, flags, bound);
 	decoder->stats.suspects += (flags & SF_SUSPECT) != 0;
 	return flags;
 }
@@ -654,7 +654,7 @@ static void pending_flush(struct snmp_decoder *decoder, bool restart, struct sam
 		else
 			value = p->sum;
 		if (m->kind == METRIC_COUNTER)
-			flags = snmp_decode_gate(decoder, p, value, flags);
+			flags = snmp_decode_check(decoder, p, value, flags);
 		rw_grow(out->v, out->n, out->cap);
 		out->v[out->n++] = (struct sample){.value = value,
 			.entity = p->entity,

@@ -40,7 +40,7 @@ void snmp_decode_cell_assumed(struct snmp_decoder *decoder, uint64_t cell_bytes)
  * discontinuity in the one before. */
 void snmp_decode_begin(struct snmp_decoder *decoder);
 /* snmp_decode_time - when the poll took place (UTC): octets and pause times are then held against
- * what can be (snmp_gate). The samples still come out without a time. Not said: nothing is held
+ * what can be (counter_check). The samples still come out without a time. Not said: nothing is held
  * against anything. */
 void snmp_decode_time(struct snmp_decoder *decoder, int64_t t_ns);
 

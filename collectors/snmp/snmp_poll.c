@@ -46,7 +46,7 @@ static const uint32_t if_table_last_change[] = {1, 3, 6, 1, 2, 1, 31, 1, 5, 0};
 
 static int64_t deadline_of(const struct snmp_target *target)
 {
-	const struct config_snmp *s = target->device->snmp;
+	const struct config_snmp *s = target->machine.device->snmp;
 	if (s->deadline_ns)
 		return s->deadline_ns;
 	return s->interval_ns + s->timeout_ns * (s->retries + 1);
@@ -76,13 +76,13 @@ void snmp_poll_profile_free(struct snmp_target *target)
 
 static void profile_set(struct snmp_target *target, const struct profile *profile)
 {
-	if (target->profile == profile)
+	if (target->machine.profile == profile)
 		return;
 	snmp_poll_profile_free(target);
-	target->profile = profile;
-	target->decoder = snmp_decoder_new(target->entities, target->name, profile);
+	target->machine.profile = profile;
+	target->decoder = snmp_decoder_new(target->machine.entities, target->machine.name, profile);
 	snmp_decode_cell_assumed(
-		target->decoder, snmp_target_cell_bytes(target->device, target->config));
+		target->decoder, target_cell_bytes(target->machine.device, target->machine.config));
 	target->walks =
 		rw_calloc(profile->n_tables ? profile->n_tables : 1, sizeof(*target->walks));
 	target->n_walks = profile->n_tables;
@@ -106,9 +106,9 @@ static void snmp_poll_request(struct snmp_target *target, enum snmp_request what
 {
 	int rc = snmp_io_send(target->io, what, oids, n, non_repeaters, repetitions);
 	if (rc < 0) {
-		target->state.errors++;
-		snmp_target_lost(
-			target, "%s: cannot send: %s", snmp_io_peer(target->io), strerror(-rc));
+		target->machine.state.errors++;
+		target_lost(&target->machine, "%s: cannot send: %s", snmp_io_peer(target->io),
+			strerror(-rc));
 	}
 }
 
@@ -125,14 +125,14 @@ static void ask_head(struct snmp_target *target)
 	struct snmp_oid oids[5] = {OID(sys_uptime), OID(if_number)};
 	size_t n = 2;
 	/* in v1 one missing object spoils the whole answer */
-	if (target->device->snmp->credential->snmp->version != 1) {
+	if (target->machine.device->snmp->credential->snmp->version != 1) {
 		oids[n++] = OID(if_table_last_change);
-		if (target->sink.neighbors)
+		if (target->machine.sink.neighbors)
 			oids[n++] =
 				(struct snmp_oid){snmp_lldp_last_change, snmp_lldp_last_change_n};
-		if (target->profile->cell_oid.n)
-			oids[n++] = (struct snmp_oid){
-				target->profile->cell_oid.v, target->profile->cell_oid.n};
+		if (target->machine.profile->cell_oid.n)
+			oids[n++] = (struct snmp_oid){target->machine.profile->cell_oid.v,
+				target->machine.profile->cell_oid.n};
 	}
 	target->phase = PHASE_HEAD;
 	snmp_poll_request(target, SNMP_GET, oids, n, 0, 0);
@@ -151,7 +151,7 @@ static void rows_ask(struct snmp_target *target, struct snmp_oid *oids, size_t n
 		most = target->repetitions;
 	if (repetitions > most)
 		repetitions = most;
-	bool v1 = target->device->snmp->credential->snmp->version == 1;
+	bool v1 = target->machine.device->snmp->credential->snmp->version == 1;
 	oids[0] = OID(sys_uptime);
 	oids[0].n--; /* GETNEXT of sysUpTime without its instance */
 	snmp_poll_request(target, v1 ? SNMP_GETNEXT : SNMP_GETBULK, oids, n + 1, 1,
@@ -204,8 +204,8 @@ void snmp_poll_pace(void *arg)
 /* walk_paced - as walk_ask, but not faster than the device's max_varbinds_s. */
 static void walk_paced(struct snmp_target *target, size_t varbinds)
 {
-	uint64_t limit = target->device->snmp->max_varbinds_s;
-	int64_t now = loop_now(target->loop).ns;
+	uint64_t limit = target->machine.device->snmp->max_varbinds_s;
+	int64_t now = loop_now(target->machine.loop).ns;
 	if (limit) {
 		if (target->pace_until_ns < now)
 			target->pace_until_ns = now;
@@ -223,10 +223,10 @@ void snmp_poll_deadline(void *arg)
 {
 	struct snmp_target *t = arg;
 	char took[32];
-	t->state.timeouts++;
+	t->machine.state.timeouts++;
 	if (t->repetitions > 1 && t->phase > PHASE_HEAD)
 		t->repetitions /= 2;
-	snmp_target_lost(t,
+	target_lost(&t->machine,
 		"%s: answers, but a poll takes longer than its deadline of %s (at table %s): raise "
 		"snmp.deadline or interval, or poll less",
 		snmp_io_peer(t->io), unit_duration_text(took, sizeof(took), deadline_of(t)),
@@ -235,11 +235,11 @@ void snmp_poll_deadline(void *arg)
 
 void snmp_poll_begin(struct snmp_target *target)
 {
-	target->poll_began = loop_now(target->loop);
-	target->state.interval_ns = snmp_target_interval(target);
+	target->poll_began = loop_now(target->machine.loop);
+	target->machine.state.interval_ns = snmp_target_interval(target);
 	target->restarted = false;
 	target->trouble = NULL;
-	loop_timer_start(target->deadline, deadline_of(target), 0);
+	loop_timer_start(target->machine.deadline, deadline_of(target), 0);
 	ask_head(target);
 }
 
@@ -247,7 +247,7 @@ void snmp_poll_begin(struct snmp_target *target)
  * where it should be by now; a TimeTicks counter that wrapped after 497 days is neither. */
 static void uptime_take(struct snmp_target *target, uint32_t ticks)
 {
-	mono_t now = loop_now(target->loop);
+	mono_t now = loop_now(target->machine.loop);
 	if (target->has_uptime) {
 		int64_t elapsed = now.ns - target->uptime_at.ns;
 		uint32_t expected = target->uptime + (uint32_t)(elapsed / TICK_NS);
@@ -280,17 +280,17 @@ static void head_take(struct snmp_target *target, const struct snmp_answer *answ
 				 (struct snmp_oid){
 					 snmp_lldp_last_change, snmp_lldp_last_change_n}) == 0)
 			neighbors_changed = v->number;
-		else if (target->profile->cell_oid.n)
+		else if (target->machine.profile->cell_oid.n)
 			snmp_decode_cell_told(target->decoder, v->number);
 	}
-	int64_t now = loop_now(target->loop).ns;
+	int64_t now = loop_now(target->machine.loop).ns;
 	uint64_t unknown = snmp_decode_stats(target->decoder)->unknown_ports;
 	target->slow = now >= target->next_slow_ns || interfaces != target->interfaces ||
 		changed != target->table_changed || target->restarted ||
 		(unknown != target->unknown_ports && now >= target->names_read_ns + NAMES_AGAIN_NS);
 	target->interfaces = interfaces;
 	target->table_changed = changed;
-	target->neighbors = target->sink.neighbors &&
+	target->neighbors = target->machine.sink.neighbors &&
 		(target->slow || neighbors_changed != target->neighbors_changed);
 	target->neighbors_changed = neighbors_changed;
 	if (target->neighbors)
@@ -318,8 +318,8 @@ static void ports_tell(struct snmp_target *target)
 	for (size_t i = 0; i < snmp_decode_port_count(target->decoder); i++) {
 		const struct snmp_port *p = snmp_decode_port(target->decoder, i);
 		if (p->changed)
-			target->sink.port(
-				target->sink.arg, target->name, p->name, p->alias, p->speed_bps);
+			target->machine.sink.port(target->machine.sink.arg, target->machine.name,
+				p->name, p->alias, p->speed_bps);
 	}
 	snmp_decode_ports_told(target->decoder);
 }
@@ -332,7 +332,7 @@ static bool walk_news(struct snmp_target *target, struct walk *walk)
 		target->poll_began.ns, snmp_target_interval(target));
 	char every[32];
 	if (before == 0 && walk->refresh.period_ns != 0)
-		log_info(target->name,
+		log_info(target->machine.name,
 			"snmp: the agent refreshes table %s about every %s only: readings in "
 			"between are not used",
 			walk->table->name,
@@ -357,7 +357,8 @@ static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 			ports_tell(target);
 		target->names_read_ns = target->poll_began.ns;
 		target->next_slow_ns = target->poll_began.ns +
-			snmp_target_jittered(target, target->device->snmp->slow_interval_ns);
+			target_jittered(
+				&target->machine, target->machine.device->snmp->slow_interval_ns);
 	}
 	for (int cadence = CADENCE_FAST; cadence <= CADENCE_SLOW; cadence++)
 		for (size_t i = 0; i < target->n_walks; i++) {
@@ -394,9 +395,9 @@ static void neighbors_tell(struct snmp_target *target)
 			.ifindex = p->ifindex,
 			.speed_bps = p->speed_bps};
 	}
-	size_t n_heard = snmp_lldp_result(target->lldp, a, target->name,
+	size_t n_heard = snmp_lldp_result(target->lldp, a, target->machine.name,
 		str_or(target->sysname, ""), ports, n, &self, &heard);
-	target->sink.neighbors(target->sink.arg, &self, heard, n_heard);
+	target->machine.sink.neighbors(target->machine.sink.arg, &self, heard, n_heard);
 }
 
 /* samples_tell - one poll, one time. */
@@ -406,47 +407,51 @@ static void samples_tell(struct snmp_target *target, int64_t t_ns)
 		return; /* the agent's cache, whole */
 	for (size_t i = 0; i < target->samples.n; i++)
 		target->samples.v[i].t_ns = t_ns;
-	target->state.values += target->samples.n;
-	target->sink.samples(target->sink.arg, target->samples.v, target->samples.n);
+	target->machine.state.values += target->samples.n;
+	target->machine.sink.samples(
+		target->machine.sink.arg, target->samples.v, target->samples.n);
 }
 
 static void poll_finish(struct snmp_target *target)
 {
-	mono_t now = loop_now(target->loop);
+	mono_t now = loop_now(target->machine.loop);
 	wall_t wall = wall_now();
-	loop_timer_stop(target->deadline);
+	loop_timer_stop(target->machine.deadline);
 	target->phase = PHASE_NONE;
-	target->failures = 0;
+	target->machine.failures = 0;
 	int64_t t_ns = target->fast_began.ns + (wall.ns - target->fast_began.ns) / 2;
 	bool rows = snmp_poll_decode(target, t_ns);
-	target->state.suspects = snmp_decode_stats(target->decoder)->suspects;
-	if (target->restarted && target->sink.event)
-		target->sink.event(target->sink.arg, wall.ns, "device_restart", target->name, NULL,
+	target->machine.state.suspects = snmp_decode_stats(target->decoder)->suspects;
+	if (target->restarted && target->machine.sink.event)
+		target->machine.sink.event(target->machine.sink.arg, wall.ns, "device_restart",
+			target->machine.name, NULL,
 			"sysUpTime went back: the agent or the device restarted");
 	if (!rows) {
-		target->state.errors++;
+		target->machine.state.errors++;
 		if (target->trouble)
-			snmp_target_lost(target,
+			target_lost(&target->machine,
 				"%s: answers, but its tables cannot be read: the last answer had "
 				"in it %s. Restart or update the agent",
 				snmp_io_peer(target->io), target->trouble);
 		else
-			snmp_target_lost(target,
+			target_lost(&target->machine,
 				"%s: answers, but the profile '%s' finds nothing there: the "
 				"agent's view may hide the tables. Try: rocewatch profile test %s",
-				snmp_io_peer(target->io), target->profile->name, target->name);
+				snmp_io_peer(target->io), target->machine.profile->name,
+				target->machine.name);
 		return;
 	}
 	samples_tell(target, t_ns);
 	if (target->neighbors)
 		neighbors_tell(target);
-	target->state.interval_ns = snmp_target_interval(target);
-	target_polled(&target->state, (double)(now.ns - target->poll_began.ns) / NS_PER_S, wall);
-	target_change(&target->state, TARGET_UP, now, wall, NULL);
+	target->machine.state.interval_ns = snmp_target_interval(target);
+	target_polled(
+		&target->machine.state, (double)(now.ns - target->poll_began.ns) / NS_PER_S, wall);
+	target_change(&target->machine.state, TARGET_UP, now, wall, NULL);
 	int64_t next = target->poll_began.ns +
-		snmp_target_jittered(target, snmp_target_interval(target)) - now.ns;
-	loop_timer_start(target->timer, next > NS_PER_MS ? next : NS_PER_MS, 0);
-	snmp_target_told(target);
+		target_jittered(&target->machine, snmp_target_interval(target)) - now.ns;
+	loop_timer_start(target->machine.timer, next > NS_PER_MS ? next : NS_PER_MS, 0);
+	target_report(&target->machine);
 }
 
 static void ident_take(struct snmp_target *target, const struct snmp_answer *answer)
@@ -462,17 +467,18 @@ static void ident_take(struct snmp_target *target, const struct snmp_answer *ans
 		else if (v->type == SNMP_STRING && snmp_oid_order(v->oid, OID(sys_name)) == 0)
 			snmp_text_clean(name, sizeof(name), v->bytes, v->n_bytes);
 	}
-	const char *wanted = target->device->profile;
+	const char *wanted = target->machine.device->profile;
 	const struct profile *p;
 	if (wanted && !str_eq(wanted, "auto"))
-		p = profiles_get(target->set->profiles, wanted);
+		p = profiles_get(target->machine.set->profiles, wanted);
 	else
-		p = profiles_match(target->set->profiles, object.v, object.n, descr);
+		p = profiles_match(target->machine.set->profiles, object.v, object.n, descr);
 	assert(p); /* a named one was looked up by snmp_target_new, and generic always matches */
 	profile_set(target, p);
 	free(target->sysname);
 	target->sysname = rw_strdup(name);
-	target->sink.device(target->sink.arg, target->name, p->name, name, descr);
+	target->machine.sink.device(
+		target->machine.sink.arg, target->machine.name, p->name, name, descr);
 	target->next_slow_ns = 0;
 	snmp_poll_begin(target);
 }
@@ -507,7 +513,7 @@ static void walk_error(
 	if (answer->error_index >= 2 &&
 		snmp_rows_refuse(walk->rows, (size_t)answer->error_index - 2))
 		return;
-	target->state.errors++;
+	target->machine.state.errors++;
 	walk->done = true;
 }
 
@@ -541,7 +547,7 @@ static void walk_take(struct snmp_target *target, const struct snmp_answer *answ
 		snmp_oid_order(answer->v[0].oid, OID(sys_uptime)) == 0)
 		uptime_take(target, (uint32_t)answer->v[0].number);
 	if (answer->n == 0 || !snmp_rows_take(w->rows, answer->v + 1, answer->n - 1)) {
-		target->state.errors++;
+		target->machine.state.errors++;
 		if (answer->n == 0)
 			target->trouble = "nothing";
 		else
@@ -554,14 +560,14 @@ static void walk_take(struct snmp_target *target, const struct snmp_answer *answ
 void snmp_poll_answer(void *arg, const struct snmp_answer *answer)
 {
 	struct snmp_target *t = arg;
-	t->state.varbinds += answer->n;
+	t->machine.state.varbinds += answer->n;
 	if (t->phase == PHASE_NONE)
 		return; /* the deadline was faster */
 	if (answer->status == SNMP_IO_TIMEOUT && t->phase > PHASE_HEAD && t->repetitions > 1) {
 		/* it answered the head just now: the big answer is what gets lost */
-		t->state.timeouts++;
+		t->machine.state.timeouts++;
 		t->repetitions /= 2;
-		log_info(t->name,
+		log_info(t->machine.name,
 			"snmp: no answer to a request of table %s: max-repetitions now %u",
 			table_name(t), t->repetitions);
 		walk_ask(t);

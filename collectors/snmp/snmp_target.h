@@ -5,12 +5,12 @@
 #ifndef RW_COLLECTORS_SNMP_TARGET_H
 #define RW_COLLECTORS_SNMP_TARGET_H
 
-#include "collectors/target/profile_set.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/snmp_decode.h"
 #include "collectors/snmp/snmp_io.h"
 #include "collectors/snmp/snmp_lldp.h"
 #include "collectors/snmp/snmp_refresh.h"
+#include "collectors/target/target.h"
 #include "config/profile/profile.h"
 
 enum phase { PHASE_NONE, PHASE_IDENT, PHASE_HEAD, PHASE_LLDP, PHASE_SLOW, PHASE_FAST };
@@ -25,27 +25,14 @@ struct walk { /* one table of the profile */
 };
 
 struct snmp_target {
-	struct loop *loop;
-	struct entities *entities;
-	struct sink sink;
-	const struct config_device *device;
-	const struct config *config;
-	char *name, *address;
-	struct target state;
-
-	struct profile_set *set;
-	const struct profile *profile; /* NULL before the device said what it is */
+	struct target_machine machine;
 	struct snmp_decoder *decoder;
 	struct walk *walks;
 	size_t n_walks;
 
 	struct snmp_io *io;
-	struct loop_timer *timer; /* next poll or next try */
-	struct loop_timer *deadline; /* of the poll under way */
 	struct loop_timer *pace; /* max_varbinds_s */
-	uint64_t random;
 	unsigned repetitions;
-	unsigned failures; /* in a row */
 	int64_t pace_until_ns;
 
 	enum phase phase;
@@ -71,22 +58,11 @@ struct snmp_target {
 
 /* ---- snmp.c -------------------------------------------------------------- */
 
-/* snmp_target_lost - this session is over; try again after a pause that grows to three intervals
- * and no further. */
-void snmp_target_lost(struct snmp_target *target, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
 /* snmp_target_lost_by - because of this answer, or of this error in it; in words, with the remedy.
  */
 void snmp_target_lost_by(struct snmp_target *target, const struct snmp_answer *answer);
-void snmp_target_told(struct snmp_target *target);
-/* @ns +- 10 %, so that a thousand targets do not poll in step. */
-int64_t snmp_target_jittered(struct snmp_target *target, int64_t ns);
 /* The configured interval, or the profile's least one when that is longer. */
 int64_t snmp_target_interval(const struct snmp_target *target);
-/* The size of a buffer cell that the configuration declares for this device (thresholds[].cell), 0
- * = none. */
-uint64_t snmp_target_cell_bytes(const struct config_device *device, const struct config *config);
-
 /* ---- snmp_poll.c --------------------------------------------------------- */
 
 /* the first request of a session; a poll follows by itself */

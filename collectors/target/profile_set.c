@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "collectors/gnmi/gnmi_compiled.h"
 
 static struct profile_set *newest;
 
@@ -34,7 +33,8 @@ void profile_set_put(struct profile_set *set)
 		return;
 	if (newest == set)
 		newest = NULL;
-	gnmi_compiled_set_free(set->compiled);
+	if (set->compiled)
+		set->compiled_free(set->compiled);
 	profiles_free(set->profiles);
 	free(set);
 }

@@ -6,13 +6,14 @@
 #include "config/config.h"
 #include "config/profile/profile.h"
 
-struct gnmi_compiled_set;
 struct profile_set {
 	const struct config *config;
 	struct profiles *profiles;
-	/* of these profiles; NULL before the first gNMI target */
-	struct gnmi_compiled_set *compiled;
 	size_t refs;
+	/* what a protocol makes of these profiles once for all of its targets (gNMI: the patterns);
+	 * NULL before its first target. Freed with the set. */
+	void *compiled;
+	void (*compiled_free)(void *compiled);
 };
 
 /* profile_set_get - NULL with the first mistake in @e (may be NULL). */

@@ -1,4 +1,4 @@
-/* snmp_gate: what a counter can have done, reading by reading: '.' believed, 's' suspect, 'r'
+/* counter_check: what a counter can have done, reading by reading: '.' believed, 's' suspect, 'r'
  * restart. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "agent/base/cleanup.h"
-#include "collectors/snmp/snmp_gate.h"
+#include "collectors/target/counter_check.h"
 #include "db/model/sample.h"
 
 #define MAX 1000.0 /* of the counter, per second; readings are a second apart */
@@ -64,10 +64,10 @@ static const struct {
 static void test_readings(void **state)
 {
 	for (size_t i = 0; i < rw_countof(rows); i++) {
-		struct snmp_gate g = {0};
+		struct counter_check g = {0};
 		char says[16] = "";
 		for (size_t k = 0; k < strlen(rows[i].says); k++) {
-			unsigned f = snmp_gate_take(&g, (int64_t)(rows[i].v[k].t_s * 1e9),
+			unsigned f = counter_check_take(&g, (int64_t)(rows[i].v[k].t_s * 1e9),
 				rows[i].v[k].value, rows[i].flags, MAX);
 			assert_int_equal(f & rows[i].flags, rows[i].flags);
 			says[k] = f & SF_SUSPECT ? 's' : f & SF_RESTART ? 'r' : '.';
@@ -79,10 +79,10 @@ static void test_readings(void **state)
 
 static void test_restart_known(void **state)
 {
-	struct snmp_gate g = {0};
-	snmp_gate_take(&g, 1000000000, 1u << 30, 0, MAX);
-	assert_int_equal(snmp_gate_take(&g, 2000000000, 5, SF_RESTART, MAX), SF_RESTART);
-	assert_int_equal(snmp_gate_take(&g, 3000000000, 500, 0, MAX), 0);
+	struct counter_check g = {0};
+	counter_check_take(&g, 1000000000, 1u << 30, 0, MAX);
+	assert_int_equal(counter_check_take(&g, 2000000000, 5, SF_RESTART, MAX), SF_RESTART);
+	assert_int_equal(counter_check_take(&g, 3000000000, 500, 0, MAX), 0);
 }
 
 int main(void)

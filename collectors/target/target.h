@@ -1,0 +1,96 @@
+/*
+ * target - what a device polled over SNMP and one streamed over gNMI have in common: names, timers,
+ * the pause before the next try, the profiles, and the comparison of two configurations. Each
+ * protocol embeds one struct target_machine and gives it hooks. The states are drawn in
+ * collectors/target/collector.h. Loop thread.
+ */
+#ifndef RW_COLLECTORS_TARGET_H
+#define RW_COLLECTORS_TARGET_H
+
+#include "collectors/target/collector.h"
+#include "collectors/target/profile_set.h"
+#include "config/config.h"
+#include "config/profile/profile.h"
+
+struct err;
+struct loop;
+struct loop_timer;
+struct target_machine;
+
+struct target_hooks { /* @owner is the protocol's own struct */
+	const char *protocol; /* "snmp" */
+	void (*due)(void *owner); /* timer: the next poll, or the next try */
+	void (*deadline)(void *owner); /* timer: what is under way takes too long */
+	void (*session_end)(void *owner); /* drop all that is under way */
+	int64_t (*interval_ns)(const struct target_machine *machine);
+	bool (*profile_serves)(const struct profile *profile); /* has rows of this protocol */
+	const char *profile_rows; /* what those rows are called: "SNMP tables" */
+	int64_t backoff_min_ns, backoff_max_ns; /* bounds of the pause before a try; max 0 = none */
+};
+
+struct target_machine {
+	struct loop *loop;
+	struct entities *entities;
+	struct sink sink;
+	const struct config_device *device; /* borrowed, as .config: see target_update() */
+	const struct config *config;
+	char *name, *address; /* copies */
+	struct target state;
+	struct profile_set *set;
+	const struct profile *profile; /* NULL before the device said what it is */
+	struct loop_timer *timer; /* next poll or next try */
+	struct loop_timer *deadline; /* of what is under way */
+	unsigned failures; /* sessions lost in a row */
+	uint64_t random; /* state of target_jittered() */
+	const struct target_hooks *hooks;
+	void *owner;
+};
+
+struct target_setup {
+	struct loop *loop;
+	struct entities *entities;
+	const struct config_device *device;
+	const struct config *config;
+	const struct sink *sink; /* copied */
+	const char *host;
+	unsigned port;
+};
+
+/*
+ * target_init - names, timers and profiles; no timer runs yet. 0, or -EINVAL with @e when the
+ * device's profile does not exist or has no rows of this protocol. target_done() also after a
+ * failure.
+ */
+int target_init(struct target_machine *machine, const struct target_hooks *hooks, void *owner,
+	const struct target_setup *setup, struct err *e);
+void target_done(struct target_machine *machine);
+
+/* target_start_spread - the first try, after a random part of @interval_ns and of at most 1 s, so
+ * that a thousand targets do not start in step. */
+void target_start_spread(struct target_machine *machine, int64_t interval_ns);
+/* target_jittered - @ns plus or minus 10 %, so that a thousand targets do not poll in step. */
+int64_t target_jittered(struct target_machine *machine, int64_t ns);
+/* target_backoff_ns - the pause after @failures in a row: one interval each, at most three, within
+ * the bounds of the hooks. A short outage must not become a long one. */
+int64_t target_backoff_ns(const struct target_hooks *hooks, unsigned failures, int64_t interval_ns);
+
+/* target_lost - the session ends; the state becomes BACKOFF, and the next try is set. */
+void target_lost(struct target_machine *machine, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* target_report - state and statistics to the sink. */
+void target_report(struct target_machine *machine);
+
+/* target_same - would @device in @config be known, profiled and decoded as now? The protocol
+ * compares its own section. */
+bool target_same(const struct target_machine *machine, const struct config_device *device,
+	const struct config *config);
+/* target_update - borrow from @config from now on; after target_same(). */
+void target_update(struct target_machine *machine, const struct config_device *device,
+	const struct config *config);
+bool target_secret_same(const struct config_secret *left, const struct config_secret *right);
+
+/* target_cell_bytes - the size of a buffer cell that the configuration declares for this device
+ * (thresholds[].cell), bytes; 0 = none. */
+uint64_t target_cell_bytes(const struct config_device *device, const struct config *config);
+
+#endif
