@@ -1,6 +1,5 @@
 /* log - see log.h. */
 #include "agent/base/log.h"
-#include "agent/base/str.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -9,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "agent/base/err.h"
+#include "agent/base/str.h"
 
 enum { LINE_MAX_BYTES = 2048 };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_KEY_VALUE };
@@ -129,6 +131,16 @@ void log_event(enum log_level level, const char *where, const char *fmt, ...)
 	va_start(ap, fmt);
 	log_line(level, where, fmt, ap);
 	va_end(ap);
+}
+
+void log_errors(enum log_level level, const char *where, const struct err_list *errors)
+{
+	for (size_t i = 0; i < errors->n; i++) {
+		const struct err *e = &errors->v[i];
+		log_event(level, where, "%s:%d:%d: %s", e->file, e->line, e->col, e->text);
+	}
+	if (errors->more)
+		log_event(level, where, "and %zu more", errors->more);
 }
 
 #define GAP_FIRST_NS (10 * NS_PER_S)

@@ -25,6 +25,10 @@ void log_event(enum log_level level, const char *where, const char *fmt, ...)
 #define log_warn(where, ...) log_event(LOG_WARN_, where, __VA_ARGS__)
 #define log_error(where, ...) log_event(LOG_ERROR_, where, __VA_ARGS__)
 
+struct err_list;
+/* log_errors - one line for each, "FILE:LINE:COLUMN: text", and one for those not kept. */
+void log_errors(enum log_level level, const char *where, const struct err_list *errors);
+
 /*
  * complaint - a failure that repeats is told with growing gaps (first at once, then after 10 s, 20
  * s, ... up to 1 h), each time with how often it happened since, and once more when it is over.

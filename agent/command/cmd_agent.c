@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include "agent/daemon/agent.h"
+#include "agent/daemon/reload.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 

@@ -21,10 +21,6 @@ struct agent_options {
 	int64_t for_ns; /* stop by itself after this long; 0 = never */
 };
 
-/* agent_config - read the configuration as the agent will use it. 0, or negative errno with @errors
- * filled. */
-int agent_config(const struct agent_options *options, struct config **ret, struct err_list *errors);
-
 /* agent_run - until SIGTERM, SIGINT or the time is over. @config is taken over. 0, or negative
  * errno: it did not start, @e says why. */
 int agent_run(const struct agent_options *options, struct config *config, struct err *e);

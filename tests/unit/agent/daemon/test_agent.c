@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "agent/daemon/agent.h"
+#include "agent/daemon/reload.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"

@@ -18,6 +18,7 @@
 #include "tests/unit/collectors/snmp/snmp_world.h"
 
 #include "agent/daemon/agent.h"
+#include "agent/daemon/reload.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"

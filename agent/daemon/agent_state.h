@@ -1,0 +1,38 @@
+/*
+ * agent_state - what the files of the running agent share: agent.c (start, tick, stop), reload.c,
+ * links.c, traps.c and requests.c. Nothing outside agent/daemon includes it. Loop thread.
+ */
+#ifndef RW_AGENT_STATE_H
+#define RW_AGENT_STATE_H
+
+#include <stdint.h>
+#include "agent/base/clock.h"
+#include "agent/base/log.h"
+#include "agent/daemon/sd_notify.h"
+
+struct agent {
+	const struct agent_options *options;
+	struct config *config; /* owned; replaced by a reload */
+	struct loop *loop;
+	struct entities *entities;
+	struct store *store;
+	struct ledger *ledger;
+	struct pipeline *pipeline;
+	struct tune_live *tuning;
+	struct discovery *discovery;
+	struct sources *sources;
+	struct control *control; /* NULL = no socket */
+	struct trap_receiver *traps; /* NULL = off, or could not be opened */
+	mono_t traps_retry;
+	struct complaint traps_down;
+	struct loop_timer *tick, *end, *watchdog;
+	struct loop_signal *hup, *term, *interrupt;
+	struct notify notify;
+	struct health *health;
+	mono_t health_next;
+	struct complaint dropped;
+	uint64_t dropped_before; /* samples the store could not write, at the last tick */
+	uint32_t reloads;
+};
+
+#endif

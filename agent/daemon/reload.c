@@ -1,0 +1,136 @@
+/* reload - reads the configuration file and applies it as a difference: what did not change keeps
+ * its sessions and its place in the polling interval. */
+#include "agent/daemon/reload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/log.h"
+#include "agent/base/str.h"
+#include "agent/daemon/agent_state.h"
+#include "agent/daemon/discovery.h"
+#include "agent/daemon/links.h"
+#include "agent/daemon/pipeline.h"
+#include "agent/daemon/sources.h"
+#include "agent/daemon/traps.h"
+#include "agent/daemon/tune_agent.h"
+#include "agent/incident/ledger.h"
+#include "agent/modules.h"
+#include "config/config.h"
+#include "config/profile/config_profiles.h"
+#include "db/store/store.h"
+
+/* Mistakes that do not stop the agent: a missing secret or profile stops one target only. */
+static void reload_warn(const struct config *config)
+{
+	rw_cleanup(err_list_done) struct err_list found = {0};
+	config_check_profiles(config, &found);
+	config_check_files(config, &found, &found);
+	config_check_served(config, &found, &found);
+	config_mistakes_sort(&found);
+	log_errors(LOG_WARN_, "config", &found);
+}
+
+int agent_config(const struct agent_options *options, struct config **ret, struct err_list *errors)
+{
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+	struct config *c = NULL;
+	int rc = config_load(options->config_path, CONFIG_FULL, tables, n, &c, errors);
+	if (rc != 0)
+		return rc;
+	if (options->db) {
+		rw_cleanup(str_done) struct str usual = {0};
+		str_addf(&usual, "%s.sock", str_or(c->store.path, ""));
+		if (!c->socket_path || str_eq(c->socket_path, usual.s))
+			c->socket_path = arena_printf(c->arena, "%s.sock", options->db);
+		c->store.path = arena_strdup(c->arena, options->db);
+	}
+	reload_warn(c);
+	*ret = c;
+	return 0;
+}
+
+void agent_record_config(struct agent *agent)
+{
+	rw_cleanup(freep) char *yaml = config_text(agent->config);
+	int64_t now = wall_now().ns;
+	if (yaml)
+		store_fabric(agent->store, now, yaml);
+	pipeline_announce(agent->pipeline, now);
+}
+
+static void reload_warn_fixed(const struct config *was, const struct config *is)
+{
+	const struct {
+		const char *key, *was, *is;
+	} fixed[] = {
+		{"store.path", was->store.path, is->store.path},
+		{"the agent's socket", was->socket_path, is->socket_path},
+		{"user", was->user, is->user},
+	};
+	for (size_t k = 0; k < rw_countof(fixed); k++) {
+		if (!str_eq(fixed[k].was, fixed[k].is))
+			log_warn("agent", "reload: %s changed; that needs a restart, keeping %s",
+				fixed[k].key, str_or(fixed[k].was, "none"));
+	}
+}
+
+/* Run @fresh from now on; takes it over. */
+static void agent_adopt(struct agent *agent, struct config *fresh, struct source_changes *changes)
+{
+	struct config *old = agent->config;
+	fresh->store.path = arena_strdup(fresh->arena, old->store.path);
+	if (old->socket_path)
+		fresh->socket_path = arena_strdup(fresh->arena, old->socket_path);
+	else
+		fresh->socket_path = NULL;
+	agent->config = fresh;
+	pipeline_reload(agent->pipeline, fresh);
+	ledger_reload(agent->ledger, fresh->fabric);
+	tune_live_reload(agent->tuning, fresh);
+	sources_apply(agent->sources, fresh, changes);
+	traps_apply(agent, old);
+	agent_record_config(agent);
+	config_free(old);
+}
+
+void agent_reload(struct agent *agent)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	struct config *fresh = NULL;
+	struct source_changes changes = {0};
+	char reloading[64]; /* with the time, as Type=notify-reload wants it */
+	snprintf(reloading, sizeof(reloading), "RELOADING=1\nMONOTONIC_USEC=%lld",
+		(long long)(mono_now().ns / NS_PER_US));
+	notify_send(&agent->notify, reloading);
+	if (agent_config(agent->options, &fresh, &errors) != 0) {
+		log_errors(LOG_ERROR_, "config", &errors);
+		log_error("agent",
+			"reload refused: %zu mistake%s in %s; the running configuration stays",
+			errors.n + errors.more, plural(errors.n), agent->options->config_path);
+		notify_send(&agent->notify, "READY=1");
+		return;
+	}
+	log_errors(LOG_WARN_, "config", &fresh->warnings);
+	reload_warn_fixed(agent->config, fresh);
+	struct config *linked = links_into(agent, fresh);
+	if (linked != fresh)
+		config_free(fresh);
+	agent_adopt(agent, linked, &changes);
+	discovery_reconsider(agent->discovery);
+	agent->reloads++;
+	log_info("agent", "reload: %u added, %u removed, %u changed, %u unchanged", changes.added,
+		changes.removed, changes.changed, changes.unchanged);
+	notify_send(&agent->notify, "READY=1");
+}
+
+void agent_discover(struct agent *agent)
+{
+	struct config *fresh = links_changed(agent);
+	struct source_changes changes = {0};
+	if (fresh)
+		agent_adopt(agent, fresh, &changes);
+}

@@ -1,0 +1,26 @@
+/*
+ * reload - reading the configuration the agent runs, and putting a new one in its place: after
+ * SIGHUP, and when discovery has found links. A reload that is refused leaves the running
+ * configuration as it is. Loop thread.
+ */
+#ifndef RW_AGENT_RELOAD_H
+#define RW_AGENT_RELOAD_H
+
+#include "agent/base/err.h"
+#include "agent/daemon/agent.h"
+
+struct agent;
+
+/* agent_config - read the configuration as the agent will use it. 0, or negative errno with @errors
+ * filled. */
+int agent_config(const struct agent_options *options, struct config **ret, struct err_list *errors);
+
+/* agent_record_config - write the running configuration into the store and announce its ports. */
+void agent_record_config(struct agent *agent);
+
+void agent_reload(struct agent *agent);
+
+/* agent_discover - adopt the links that discovery has settled on since the last call. */
+void agent_discover(struct agent *agent);
+
+#endif

@@ -1,0 +1,18 @@
+/* traps - the agent's receiver for SNMP traps and informs: opened, opened again after a failure,
+ * and opened anew when its configuration changes. Loop thread. */
+#ifndef RW_AGENT_TRAPS_H
+#define RW_AGENT_TRAPS_H
+
+#include "agent/base/clock.h"
+
+struct agent;
+struct config;
+
+/* traps_apply - as agent->config says. @was is the configuration before it, NULL at the start: a
+ * receiver whose settings did not change stays open. */
+void traps_apply(struct agent *agent, const struct config *was);
+
+/* traps_retry - open it again when it is wanted, closed, and has waited long enough. */
+void traps_retry(struct agent *agent, mono_t now);
+
+#endif
