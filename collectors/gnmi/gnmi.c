@@ -195,7 +195,7 @@ static void target_up(struct gnmi_target *target)
 	target_change(&target->machine.state, TARGET_UP, loop_now(target->machine.loop), wall_now(),
 		NULL);
 	gnmi_account(target);
-	if (!gnmi_decode_hears(target->decoder))
+	if (!gnmi_decode_has_lldp(target->decoder))
 		gnmi_target_neighbors(target);
 	loop_timer_start(target->machine.timer, target->machine.device->gnmi->interval_ns,
 		target->machine.device->gnmi->interval_ns);
@@ -212,7 +212,7 @@ static void on_stream_changed(
 		}
 		if (why)
 			gnmi_stream_stop(stream);
-		if (why && gnmi_feed_hears(stream->feed))
+		if (why && gnmi_feed_has_lldp(stream->feed))
 			gnmi_target_neighbors(target); /* it has no LLDP, which is an answer */
 		if (stream->state == STREAM_REST && target->slow_at < target->n_streams &&
 			target->streams[target->slow_at] == stream)

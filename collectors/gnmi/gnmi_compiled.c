@@ -52,7 +52,7 @@ const struct gnmi_compiled *gnmi_compiled_get(
 			return NULL;
 		gnmi_pattern_lists(c->patterns[i], c->lists, &c->n_lists, GNMI_LISTS_MAX);
 		c->shared[i] = gnmi_compiled_shares(stream, i);
-		c->hears = c->hears || stream->values[i].attribute >= GNMI_ATTRIBUTE_CHASSIS;
+		c->has_lldp = c->has_lldp || stream->values[i].attribute >= GNMI_ATTRIBUTE_CHASSIS;
 	}
 	rw_grow(set->v, set->n, set->cap);
 	set->v[set->n++] = c;

@@ -17,7 +17,7 @@ struct gnmi_compiled {
 	bool *shared;
 	struct gnmi_list lists[GNMI_LISTS_MAX]; /* whose keys the patterns name */
 	size_t n_lists;
-	bool hears; /* LLDP */
+	bool has_lldp; /* at least one value is of LLDP */
 };
 
 struct gnmi_compiled_set;

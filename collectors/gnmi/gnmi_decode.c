@@ -1,8 +1,6 @@
-/* gnmi_decode - see the header. Cells are in gnmi_cells.c, the conversion of values in
- * gnmi_convert.c. */
+/* gnmi_decode - finds out what each path of a stream means by the profile, and takes its values. */
 #include "collectors/gnmi/gnmi_series.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,176 +10,99 @@
 #include "agent/base/str.h"
 #include "db/model/metric.h"
 
+/* What a slot holds. */
+#define BINDING_NEW 0u /* the path was not looked up yet */
+#define BINDING_NONE 1u /* the path means nothing */
+#define BINDING_FIRST 2u /* + index into bindings */
+
 /* ---- the decoder --------------------------------------------------------- */
 
 struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *device,
 	const struct profile *profile, struct gnmi_compiled_set *compiled, uint64_t cell_bytes)
 {
-	struct gnmi_decoder *d = rw_calloc(1, sizeof(*d));
-	*d = (struct gnmi_decoder){.entities = entities,
+	struct gnmi_decoder *decoder = rw_calloc(1, sizeof(*decoder));
+	*decoder = (struct gnmi_decoder){.entities = entities,
 		.device = rw_strdup(device),
 		.profile = profile,
 		.compiled = compiled,
-		.cell_bytes = cell_bytes ? cell_bytes : profile->cell_bytes,
-		.cell_assumed = cell_bytes != 0,
-		.by_name = smap_new(),
-		.by_alias = smap_new(),
+		.cell_bytes = profile->cell_bytes,
 		.sysname = rw_strdup("")};
-	return d;
+	if (cell_bytes) {
+		decoder->cell_bytes = cell_bytes;
+		decoder->cell_assumed = true;
+	}
+	gnmi_ports_init(&decoder->ports, profile->gnmi);
+	return decoder;
 }
 
 void gnmi_decoder_free(struct gnmi_decoder *decoder)
 {
 	if (!decoder)
 		return;
-	for (size_t i = 0; i < decoder->n_ports; i++) {
-		free(decoder->ports[i].name);
-		free(decoder->ports[i].alias);
-	}
-	free(decoder->ports);
-	smap_free(decoder->by_name);
-	smap_free(decoder->by_alias);
-	free(decoder->gates);
+	gnmi_ports_done(&decoder->ports);
+	free(decoder->checks);
 	gnmi_lldp_free(decoder->lldp);
 	free(decoder->sysname);
 	free(decoder->device);
 	free(decoder);
 }
 
-size_t gnmi_decode_port_count(const struct gnmi_decoder *decoder)
+struct gnmi_ports *gnmi_decode_ports(struct gnmi_decoder *decoder)
 {
-	return decoder->n_ports;
+	return &decoder->ports;
 }
+
 const char *gnmi_decode_sysname(const struct gnmi_decoder *decoder)
 {
 	return decoder->sysname;
 }
+
 const struct gnmi_decode_stats *gnmi_decode_stats(const struct gnmi_decoder *decoder)
 {
 	return &decoder->stats;
 }
 
-const struct gnmi_port *gnmi_decode_port(const struct gnmi_decoder *decoder, size_t i)
+static uint32_t port_add(struct gnmi_decoder *decoder, struct gnmi_text text, bool alias)
 {
-	assert(i < decoder->n_ports);
-	return &decoder->ports[i].seen;
-}
-
-void gnmi_decode_ports_told(struct gnmi_decoder *decoder)
-{
-	for (size_t i = 0; i < decoder->n_ports; i++)
-		decoder->ports[i].seen.changed = false;
-	decoder->ports_changed = false;
-}
-
-bool gnmi_decode_ports_changed(const struct gnmi_decoder *decoder)
-{
-	return decoder->ports_changed;
-}
-
-void gnmi_port_changed(struct gnmi_decoder *decoder, struct port *port)
-{
-	port->seen.changed = true;
-	decoder->ports_changed = true;
-}
-
-/* gnmi_decode_port_name - as the fabric has it. */
-static const char *gnmi_decode_port_name(
-	const struct gnmi_decoder *decoder, struct gnmi_text text, char name[NAME_MAX_BYTES])
-{
-	const struct profile_gnmi *g = decoder->profile->gnmi;
-	snprintf(name, NAME_MAX_BYTES, "%.*s", (int)text.n, text.p);
-	for (size_t i = 0; i < g->n_port_prefix; i++) {
-		size_t k = strlen(g->port_prefix[i].there);
-		if (text.n > k && memcmp(text.p, g->port_prefix[i].there, k) == 0 &&
-			text.p[k] >= '0' && text.p[k] <= '9') {
-			snprintf(name, NAME_MAX_BYTES, "%s%.*s", g->port_prefix[i].here,
-				(int)(text.n - k), text.p + k);
-			break;
-		}
-	}
-	return name;
-}
-
-/* port_known - NO_CELL: it is not. */
-static uint32_t port_known(const struct gnmi_decoder *decoder, struct gnmi_text text, bool alias)
-{
-	char buf[NAME_MAX_BYTES];
-	uint64_t at;
-	if (alias && smap_get(decoder->by_alias, text.p, text.n, &at) && at)
-		return (uint32_t)at - 1;
-	const char *name = gnmi_decode_port_name(decoder, text, buf);
-	if (smap_get(decoder->by_name, name, strlen(name), &at))
-		return (uint32_t)at;
-	return NO_CELL;
-}
-
-/* gnmi_decode_port_of - made when it is new; NO_CELL when there are too many. */
-static uint32_t gnmi_decode_port_of(struct gnmi_decoder *decoder, struct gnmi_text text, bool alias)
-{
-	char buf[NAME_MAX_BYTES];
-	const uint32_t known = port_known(decoder, text, alias);
-	if (known != NO_CELL)
-		return known;
-	if (decoder->n_ports == GNMI_PORTS_MAX) {
+	const uint32_t port = gnmi_ports_add(&decoder->ports, text, alias);
+	if (port == GNMI_PORT_NONE)
 		decoder->stats.over_limit++;
-		return NO_CELL;
-	}
-	const char *name = gnmi_decode_port_name(decoder, text, buf);
-	rw_grow(decoder->ports, decoder->n_ports, decoder->cap_ports);
-	struct port *p = &decoder->ports[decoder->n_ports];
-	*p = (struct port){.name = rw_strdup(name), .alias = rw_strdup("")};
-	p->seen = (struct gnmi_port){.name = p->name, .alias = p->alias};
-	gnmi_port_changed(decoder, p);
-	smap_put(decoder->by_name, name, strlen(name), decoder->n_ports);
-	return (uint32_t)decoder->n_ports++;
+	return port;
 }
 
-static void alias_take(struct gnmi_decoder *decoder, uint32_t port, const struct gnmi_value *value)
-{
-	char alias[NAME_MAX_BYTES];
-	struct port *p = &decoder->ports[port];
-	gnmi_value_text(value, alias, sizeof(alias));
-	if (strcmp(p->alias, alias) == 0)
-		return;
-	if (*p->alias)
-		smap_put(decoder->by_alias, p->alias, strlen(p->alias), 0);
-	free(p->alias);
-	p->alias = rw_strdup(alias);
-	p->seen.alias = p->alias;
-	gnmi_port_changed(decoder, p);
-	if (*alias)
-		smap_put(decoder->by_alias, alias, strlen(alias), port + 1);
-	decoder->names_epoch++;
-}
-
-/* ---- neighbours ---------------------------------------------------------- */
+/* ---- LLDP neighbours ----------------------------------------------------- */
 
 static bool is_lldp(enum profile_gnmi_attribute attribute)
 {
 	return attribute >= GNMI_ATTRIBUTE_CHASSIS;
 }
-bool gnmi_decode_hears(const struct gnmi_decoder *decoder)
+
+bool gnmi_decode_has_lldp(const struct gnmi_decoder *decoder)
 {
 	return decoder->lldp != NULL;
 }
-bool gnmi_feed_hears(const struct gnmi_feed *feed)
+
+bool gnmi_feed_has_lldp(const struct gnmi_feed *feed)
 {
-	return feed->compiled->hears;
+	return feed->compiled->has_lldp;
 }
 
 size_t gnmi_decode_neighbors(const struct gnmi_decoder *decoder, struct arena *a,
-	struct topology_device *ret_self, struct topology_neighbor **ret_heard)
+	struct topology_device *ret_self, struct topology_neighbor **ret_neighbors)
 {
-	struct topology_port *ports = arena_array(a, struct topology_port, decoder->n_ports + 1);
-	for (size_t i = 0; i < decoder->n_ports; i++)
-		ports[i] = (struct topology_port){.name = arena_strdup(a, decoder->ports[i].name),
-			.alias = arena_strdup(a, decoder->ports[i].alias),
+	const struct gnmi_ports *known = &decoder->ports;
+	struct topology_port *ports = arena_array(a, struct topology_port, known->n + 1);
+	for (size_t i = 0; i < known->n; i++)
+		ports[i] = (struct topology_port){.name = arena_strdup(a, known->v[i].name),
+			.alias = arena_strdup(a, known->v[i].alias),
 			.descr = "",
 			.mac = "",
-			.speed_bps = decoder->ports[i].seen.speed_bps};
-	return gnmi_lldp_result(decoder->lldp, a, decoder->device, decoder->sysname, ports,
-		decoder->n_ports, ret_self, ret_heard);
+			.speed_bps = known->v[i].speed_bps};
+	*ret_self = (struct topology_device){.name = decoder->device,
+		.sysname = decoder->sysname,
+		.ports = ports,
+		.n_ports = known->n};
+	return gnmi_lldp_result(decoder->lldp, a, ret_self, ret_neighbors);
 }
 
 /* ---- feeds --------------------------------------------------------------- */
@@ -189,34 +110,35 @@ size_t gnmi_decode_neighbors(const struct gnmi_decoder *decoder, struct arena *a
 struct gnmi_feed *gnmi_feed_new(
 	struct gnmi_decoder *decoder, const struct profile_gnmi_stream *stream, struct err *e)
 {
-	const struct gnmi_compiled *c = gnmi_compiled_get(decoder->compiled, stream, e);
-	if (!c)
+	const struct gnmi_compiled *compiled = gnmi_compiled_get(decoder->compiled, stream, e);
+	if (!compiled)
 		return NULL;
-	struct gnmi_feed *f = rw_calloc(1, sizeof(*f));
-	*f = (struct gnmi_feed){.d = decoder,
+	struct gnmi_feed *feed = rw_calloc(1, sizeof(*feed));
+	*feed = (struct gnmi_feed){.decoder = decoder,
 		.stream = stream,
-		.compiled = c,
+		.compiled = compiled,
 		.by_path = smap_new(),
-		.cells = map_new(),
-		.n_leaves = stream->n_values};
-	f->leaves = rw_calloc(f->n_leaves + 1, sizeof(*f->leaves));
-	for (size_t i = 0; i < f->n_leaves; i++)
-		f->leaves[i] =
-			(struct leaf){.v = &stream->values[i], .shared = c->shared[i], .type = ""};
-	if (c->hears && !decoder->lldp)
+		.by_entity = map_new(),
+		.n_rows = stream->n_values};
+	feed->rows = rw_calloc(feed->n_rows + 1, sizeof(*feed->rows));
+	for (size_t i = 0; i < feed->n_rows; i++)
+		feed->rows[i] = (struct gnmi_row){
+			.spec = &stream->values[i], .shared = compiled->shared[i], .type = ""};
+	if (compiled->has_lldp && !decoder->lldp)
 		decoder->lldp = gnmi_lldp_new();
-	f->decode = (struct gnmi_decode){
-		.plain_names = stream->plain_names, .lists = c->lists, .n_lists = c->n_lists};
-	return f;
+	feed->decode = (struct gnmi_decode){.plain_names = stream->plain_names,
+		.lists = compiled->lists,
+		.n_lists = compiled->n_lists};
+	return feed;
 }
 
 static void objects_clear(struct gnmi_feed *feed)
 {
-	for (size_t i = 0; i < feed->n_refs; i++)
-		free(feed->refs[i].name);
+	for (size_t i = 0; i < feed->n_references; i++)
+		free(feed->references[i].name);
 	for (size_t i = 0; i < feed->n_properties; i++)
 		free(feed->properties[i].name);
-	feed->n_refs = feed->n_properties = 0;
+	feed->n_references = feed->n_properties = 0;
 }
 
 void gnmi_feed_free(struct gnmi_feed *feed)
@@ -224,16 +146,16 @@ void gnmi_feed_free(struct gnmi_feed *feed)
 	if (!feed)
 		return;
 	objects_clear(feed);
-	free(feed->refs);
+	free(feed->references);
 	free(feed->properties);
 	free(feed->slots);
 	free(feed->bindings);
 	free(feed->parts);
-	free(feed->v);
+	free(feed->series);
 	free(feed->pending);
 	smap_free(feed->by_path);
-	map_free(feed->cells);
-	free(feed->leaves);
+	map_free(feed->by_entity);
+	free(feed->rows);
 	free(feed);
 }
 
@@ -242,8 +164,8 @@ const struct gnmi_decode *gnmi_feed_decode(const struct gnmi_feed *feed)
 	return &feed->decode;
 }
 
-/* What paths mean is found anew: numbers of paths begin anew, or names of ports changed. Cells
- * stay: a counter goes on. */
+/* slots_clear - forgets what paths mean: path_ids begin anew, or aliases of ports changed. Series
+ * stay, because a counter goes on. */
 static void slots_clear(struct gnmi_feed *feed)
 {
 	if (feed->n_slots)
@@ -252,121 +174,143 @@ static void slots_clear(struct gnmi_feed *feed)
 	feed->by_path = smap_new();
 	feed->n_bindings = feed->n_parts = feed->n_pending = 0;
 	objects_clear(feed);
-	for (size_t i = 0; i < feed->n_cells; i++) {
-		feed->v[i].first_part = NO_CELL;
-		feed->v[i].pending = false;
+	for (size_t i = 0; i < feed->n_series; i++) {
+		feed->series[i].first_part = GNMI_SERIES_NONE;
+		feed->series[i].pending = false;
 	}
-	for (size_t i = 0; i < feed->n_leaves; i++)
-		feed->leaves[i].paths = 0;
-	feed->names_epoch = feed->d->names_epoch;
+	for (size_t i = 0; i < feed->n_rows; i++)
+		feed->rows[i].paths = 0;
+	feed->alias_changes = feed->decoder->ports.alias_changes;
 }
 
 void gnmi_feed_begin(struct gnmi_feed *feed)
 {
 	slots_clear(feed);
 	feed->complete = false;
-	feed->makes_ports = feed->d->n_ports == 0;
-	if (feed->compiled->hears)
-		gnmi_lldp_clear(feed->d->lldp);
+	feed->adds_ports = feed->decoder->ports.n == 0;
+	if (feed->compiled->has_lldp)
+		gnmi_lldp_clear(feed->decoder->lldp);
 }
 
 /* ---- what a path means --------------------------------------------------- */
 
-static void part_add(struct gnmi_feed *feed, const struct leaf *leaf, uint32_t cell)
+static void part_add(
+	struct gnmi_feed *feed, const struct gnmi_row *row, const struct gnmi_series_key *key)
 {
-	if (cell == NO_CELL)
+	const uint32_t index = gnmi_series_at(feed, key);
+	if (index == GNMI_SERIES_NONE)
 		return;
+	struct gnmi_series *series = &feed->series[index];
 	rw_grow(feed->parts, feed->n_parts, feed->cap_parts);
 	feed->parts[feed->n_parts] =
-		(struct part){.cell = cell, .next = feed->v[cell].first_part, .leaf = leaf};
-	feed->v[cell].several = feed->v[cell].first_part != NO_CELL;
-	feed->v[cell].first_part = (uint32_t)feed->n_parts++;
+		(struct gnmi_part){.series = index, .next = series->first_part, .row = row};
+	series->several = series->first_part != GNMI_SERIES_NONE;
+	series->first_part = (uint32_t)feed->n_parts++;
 }
 
-/* parts_at - a part for every thing the place stands for. */
-static void parts_at(
-	struct gnmi_feed *feed, const struct leaf *leaf, uint32_t port, const struct gnmi_place *at)
+/* priority_of - of the @n-th priority, or the profile's of the @n-th queue or priority group. */
+static int priority_of(const struct gnmi_feed *feed, enum gnmi_number number, unsigned n)
 {
-	const struct profile_gnmi_value *v = leaf->v;
-	char queue[NAME_MAX_BYTES];
-	if (v->priorities) {
-		for (int i = 0; i < 8; i++)
-			part_add(feed, leaf,
-				gnmi_cell_of(feed,
-					gnmi_cell_entity(feed, port, v->metric, i, NULL, at->pool),
-					v->metric, port));
+	if (number == GNMI_NUMBER_PRIORITY)
+		return (int)n;
+	return profile_priority(feed->decoder->profile, n);
+}
+
+/* parts_add - one part for each series that the matched path feeds. */
+static void parts_add(struct gnmi_feed *feed, const struct gnmi_row *row, uint32_t port,
+	const struct gnmi_match *match)
+{
+	const struct profile_gnmi_value *spec = row->spec;
+	struct gnmi_series_key key = {.metric = spec->metric, .port = port, .pool = match->pool};
+	char queue[GNMI_NAME_MAX];
+	/* 1. a set of priorities: one series each */
+	if (spec->priorities) {
+		for (key.priority = 0; key.priority < 8; key.priority++)
+			part_add(feed, row, &key);
 		return;
 	}
-	if (at->number == GNMI_NUMBER_NONE || v->priority != PRIO_NONE) {
-		part_add(feed, leaf,
-			gnmi_cell_of(feed,
-				gnmi_cell_entity(
-					feed, port, v->metric, v->priority, NULL, at->pool),
-				v->metric, port));
+	/* 2. of the port, or of the priority that the profile names */
+	if (match->number == GNMI_NUMBER_NONE || spec->priority != PRIO_NONE) {
+		key.priority = spec->priority;
+		part_add(feed, row, &key);
 		return;
 	}
-	if (at->queue_name.p) {
-		snprintf(queue, sizeof(queue), "%.*s", (int)at->queue_name.n, at->queue_name.p);
-		part_add(feed, leaf,
-			gnmi_cell_of(feed,
-				gnmi_cell_entity(feed, port, v->metric, PRIO_NONE, queue, at->pool),
-				v->metric, port));
+	/* 3. of a queue with a name instead of a number */
+	key.queue = queue;
+	if (match->queue_name.p) {
+		snprintf(queue, sizeof(queue), "%.*s", (int)match->queue_name.n,
+			match->queue_name.p);
+		key.priority = PRIO_NONE;
+		part_add(feed, row, &key);
 		return;
 	}
+	/* 4. of numbered priorities, queues or groups: one series each */
 	for (unsigned n = 0; n < 64; n++) {
-		if (!(at->numbers >> n & 1))
+		if (!(match->numbers >> n & 1))
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		int priority;
-		if (at->number == GNMI_NUMBER_PRIORITY)
-			priority = (int)n;
-		else
-			priority = profile_priority(feed->d->profile, n);
-		part_add(feed, leaf,
-			gnmi_cell_of(feed,
-				gnmi_cell_entity(feed, port, v->metric, priority, queue, at->pool),
-				v->metric, port));
+		key.priority = priority_of(feed, match->number, n);
+		part_add(feed, row, &key);
 	}
 }
 
-static uint32_t gnmi_decode_bind(
-	struct gnmi_feed *feed, struct leaf *leaf, const struct gnmi_place *at)
+static uint32_t reference_add(
+	struct gnmi_feed *feed, const struct gnmi_binding *binding, const struct gnmi_match *match)
 {
-	struct binding b = {.leaf = leaf, .port = NO_CELL};
-	/* also on ports for management, which are none of the fabric */
-	const bool heard = is_lldp(leaf->v->attribute);
-	if (at->port.p) {
-		if (heard && !feed->makes_ports)
-			b.port = port_known(feed->d, at->port, at->alias);
-		else
-			b.port = gnmi_decode_port_of(feed->d, at->port, at->alias);
-	}
-	if (at->port.p && b.port == NO_CELL)
+	rw_grow(feed->references, feed->n_references, feed->cap_references);
+	feed->references[feed->n_references] =
+		(struct gnmi_reference){.kind = binding->row->spec->refers,
+			.port = binding->port,
+			.number = match->number,
+			.numbers = match->numbers};
+	return (uint32_t)feed->n_references++;
+}
+
+static uint32_t property_add(
+	struct gnmi_feed *feed, const struct gnmi_row *row, const struct gnmi_match *match)
+{
+	char name[GNMI_NAME_MAX];
+	snprintf(name, sizeof(name), "%.*s", (int)match->name.n, match->name.p);
+	rw_grow(feed->properties, feed->n_properties, feed->cap_properties);
+	feed->properties[feed->n_properties] =
+		(struct gnmi_property){.row = row, .name = rw_strdup(name)};
+	return (uint32_t)feed->n_properties++;
+}
+
+/* port_of - the port that a path names. LLDP is also spoken on management ports, which are not part
+ * of the fabric: a neighbour adds a port only when nothing else does. */
+static uint32_t port_of(
+	struct gnmi_feed *feed, const struct gnmi_row *row, const struct gnmi_match *match)
+{
+	if (!match->port.p)
+		return GNMI_PORT_NONE;
+	if (is_lldp(row->spec->attribute) && !feed->adds_ports)
+		return gnmi_ports_find(&feed->decoder->ports, match->port, match->alias);
+	return port_add(feed->decoder, match->port, match->alias);
+}
+
+static uint32_t binding_add(
+	struct gnmi_feed *feed, struct gnmi_row *row, const struct gnmi_match *match)
+{
+	const struct profile_gnmi_value *spec = row->spec;
+	struct gnmi_binding binding = {.row = row, .port = port_of(feed, row, match)};
+	if (match->port.p && binding.port == GNMI_PORT_NONE)
 		return BINDING_NONE;
-	leaf->paths++;
-	if (heard && b.port != NO_CELL)
-		b.first = gnmi_lldp_of(feed->d->lldp, b.port, str_or(at->name.p, ""), at->name.n);
-	if (leaf->v->refers) { /* the value will be its object's name */
-		rw_grow(feed->refs, feed->n_refs, feed->cap_refs);
-		feed->refs[feed->n_refs] = (struct ref){.kind = leaf->v->refers,
-			.port = b.port,
-			.number = at->number,
-			.numbers = at->numbers};
-		b.first = (uint32_t)feed->n_refs++;
-	} else if (leaf->v->of) {
-		rw_grow(feed->properties, feed->n_properties, feed->cap_properties);
-		char name[NAME_MAX_BYTES];
-		snprintf(name, sizeof(name), "%.*s", (int)at->name.n, at->name.p);
-		feed->properties[feed->n_properties] =
-			(struct property){.leaf = leaf, .name = rw_strdup(name)};
-		b.first = (uint32_t)feed->n_properties++;
-	} else if (leaf->v->metric >= 0) {
-		b.first = (uint32_t)feed->n_parts;
-		parts_at(feed, leaf, b.port, at);
-		b.n = (uint32_t)(feed->n_parts - b.first);
+	row->paths++;
+	if (is_lldp(spec->attribute) && binding.port != GNMI_PORT_NONE)
+		binding.first = gnmi_lldp_of(feed->decoder->lldp, binding.port,
+			str_or(match->name.p, ""), match->name.n);
+	if (spec->refers) {
+		binding.first = reference_add(feed, &binding, match);
+	} else if (spec->of) {
+		binding.first = property_add(feed, row, match);
+	} else if (spec->metric >= 0) {
+		binding.first = (uint32_t)feed->n_parts;
+		parts_add(feed, row, binding.port, match);
+		binding.n = (uint32_t)(feed->n_parts - binding.first);
 	}
 	rw_grow(feed->bindings, feed->n_bindings, feed->cap_bindings);
-	feed->bindings[feed->n_bindings++] = b;
+	feed->bindings[feed->n_bindings++] = binding;
 	return BINDING_FIRST + (uint32_t)feed->n_bindings - 1;
 }
 
@@ -374,35 +318,37 @@ static uint32_t binding_new(struct gnmi_feed *feed, const struct gnmi_update *up
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct gnmi_elem *elems;
-	size_t n;
-	struct gnmi_place at;
+	struct gnmi_match match;
+	size_t n = 0;
+	size_t row = feed->n_rows;
 	if (gnmi_path_parse(update->path, update->path_n, a, &elems, &n, NULL) == 0)
-		for (size_t i = 0; i < feed->n_leaves; i++)
-			if (gnmi_pattern_match(feed->compiled->patterns[i], elems, n, &at))
-				return gnmi_decode_bind(feed, &feed->leaves[i], &at);
-	feed->d->stats.unknown_paths++;
+		row = 0;
+	for (; row < feed->n_rows; row++)
+		if (gnmi_pattern_match(feed->compiled->patterns[row], elems, n, &match))
+			return binding_add(feed, &feed->rows[row], &match);
+	feed->decoder->stats.unknown_paths++;
 	return BINDING_NONE;
 }
 
-static uint32_t *gnmi_decode_slot_of(struct gnmi_feed *feed, const struct gnmi_update *update)
+static uint32_t *slot_at(struct gnmi_feed *feed, uint32_t path_id)
 {
-	if (update->path_id >= feed->n_slots) {
-		size_t n = 256;
-		if (feed->n_slots)
-			n = feed->n_slots;
-		while (n <= update->path_id)
-			n *= 2;
-		feed->slots = rw_realloc(feed->slots, n * sizeof(*feed->slots));
-		memset(feed->slots + feed->n_slots, 0, (n - feed->n_slots) * sizeof(*feed->slots));
-		feed->n_slots = n;
-	}
-	return &feed->slots[update->path_id];
+	if (path_id < feed->n_slots)
+		return &feed->slots[path_id];
+	size_t n = 256;
+	if (feed->n_slots)
+		n = feed->n_slots;
+	while (n <= path_id)
+		n *= 2;
+	feed->slots = rw_realloc(feed->slots, n * sizeof(*feed->slots));
+	memset(feed->slots + feed->n_slots, 0, (n - feed->n_slots) * sizeof(*feed->slots));
+	feed->n_slots = n;
+	return &feed->slots[path_id];
 }
 
 static uint32_t binding_of(struct gnmi_feed *feed, const struct gnmi_update *update)
 {
 	if (update->path_id != GNMI_PATH_NONE) {
-		uint32_t *slot = gnmi_decode_slot_of(feed, update);
+		uint32_t *slot = slot_at(feed, update->path_id);
 		if (*slot == BINDING_NEW)
 			*slot = binding_new(feed, update);
 		return *slot;
@@ -410,145 +356,194 @@ static uint32_t binding_of(struct gnmi_feed *feed, const struct gnmi_update *upd
 	uint64_t at;
 	if (smap_get(feed->by_path, update->path, update->path_n, &at))
 		return (uint32_t)at;
-	uint32_t b = binding_new(feed, update);
-	smap_put(feed->by_path, update->path, update->path_n, b);
-	return b;
+	uint32_t binding = binding_new(feed, update);
+	smap_put(feed->by_path, update->path, update->path_n, binding);
+	return binding;
 }
 
 /* ---- updates ------------------------------------------------------------- */
 
-static void gnmi_decode_attribute_take(
-	struct gnmi_feed *feed, const struct binding *binding, const struct gnmi_value *value)
+/* take_boot_time - counters of a device that has restarted begin anew. */
+static void take_boot_time(struct gnmi_decoder *decoder, const struct gnmi_value *value)
 {
-	struct gnmi_decoder *d = feed->d;
-	char text[NAME_MAX_BYTES];
-	uint64_t boot, number = 0;
-	if (is_lldp(binding->leaf->v->attribute)) {
-		/* 0, no kind that is known, is as good as none */
-		gnmi_convert_number(binding->leaf->v, value, &number);
-		gnmi_lldp_take(d->lldp, binding->first, binding->leaf->v->attribute,
+	uint64_t boot;
+	if (gnmi_value_u64(value, &boot) < 0)
+		return;
+	if (decoder->has_boot && boot != decoder->boot) {
+		decoder->epoch++;
+		decoder->stats.restarts++;
+	}
+	decoder->boot = boot;
+	decoder->has_boot = true;
+}
+
+static void take_attribute(
+	struct gnmi_feed *feed, const struct gnmi_binding *binding, const struct gnmi_value *value)
+{
+	struct gnmi_decoder *decoder = feed->decoder;
+	const struct profile_gnmi_value *spec = binding->row->spec;
+	char text[GNMI_NAME_MAX];
+	if (is_lldp(spec->attribute)) {
+		uint64_t number = 0;
+		/* fails for a word the profile does not know; 0 is "unknown kind" */
+		gnmi_convert_number(spec, value, &number);
+		gnmi_lldp_take(decoder->lldp, binding->first, spec->attribute,
 			gnmi_value_text(value, text, sizeof(text)), number);
 		return;
 	}
-	switch (binding->leaf->v->attribute) {
+	switch (spec->attribute) {
 	case GNMI_ATTRIBUTE_PORT_ALIAS:
-		if (binding->port != NO_CELL)
-			alias_take(d, binding->port, value);
+		if (binding->port != GNMI_PORT_NONE)
+			gnmi_ports_set_alias(&decoder->ports, binding->port,
+				gnmi_value_text(value, text, sizeof(text)));
 		break;
 	case GNMI_ATTRIBUTE_SYSNAME:
-		free(d->sysname);
-		d->sysname = rw_strdup(gnmi_value_text(value, text, sizeof(text)));
+		free(decoder->sysname);
+		decoder->sysname = rw_strdup(gnmi_value_text(value, text, sizeof(text)));
 		break;
-	case GNMI_ATTRIBUTE_BOOT_TIME:
-		if (gnmi_value_u64(value, &boot) < 0)
-			break;
-		if (d->has_boot && boot != d->boot) {
-			d->epoch++;
-			d->stats.restarts++;
-		}
-		d->boot = boot;
-		d->has_boot = true;
-		break;
+	case GNMI_ATTRIBUTE_BOOT_TIME: take_boot_time(decoder, value); break;
 	default: break;
 	}
 }
 
-static void metric_take(struct gnmi_feed *feed, struct binding *binding,
+static void take_parts(struct gnmi_feed *feed, const struct gnmi_binding *binding,
+	const struct gnmi_converted *value, int64_t t_ns, struct sample_list *out)
+{
+	const struct gnmi_row *row = binding->row;
+	const struct gnmi_sample_info info = {.t_ns = t_ns, .window_ms = row->spec->window_ms};
+	for (uint32_t i = 0; i < binding->n; i++) {
+		const uint32_t part = binding->first + i;
+		struct gnmi_series *series = &feed->series[feed->parts[part].series];
+		struct gnmi_converted one = *value;
+		if (row->spec->priorities)
+			one.u = value->u >> i & 1;
+		if (row->shared || series->several) {
+			gnmi_series_take_part(feed, part, &one, t_ns, out);
+			continue;
+		}
+		series->emitted_parts = 1;
+		gnmi_series_emit(feed, series, &one, info, out);
+	}
+}
+
+static void take_metric(struct gnmi_feed *feed, struct gnmi_binding *binding,
 	const struct gnmi_update *update, int64_t t_ns, struct sample_list *out)
 {
+	struct gnmi_decoder *decoder = feed->decoder;
+	const struct profile_gnmi_value *spec = binding->row->spec;
 	struct gnmi_converted value;
-	enum gnmi_convert rc = gnmi_convert(
-		binding->leaf->v, &update->value, feed->d->entities, feed->d->cell_bytes, &value);
-	value.estimated = binding->leaf->v->cells && feed->d->cell_assumed;
+	const enum gnmi_convert rc =
+		gnmi_convert(spec, &update->value, decoder->entities, decoder->cell_bytes, &value);
+	value.estimated = spec->cells && decoder->cell_assumed;
 	binding->wrong = rc == GNMI_CONVERT_WRONG;
 	if (rc != GNMI_CONVERT_OK) {
-		feed->d->stats.wrong_types += binding->wrong;
+		decoder->stats.wrong_types += binding->wrong;
 		return;
 	}
-	if (metric_info((unsigned)binding->leaf->v->metric)->type == TYPE_F64)
+	if (metric_info((unsigned)spec->metric)->type == TYPE_F64)
 		binding->zero = value.d == 0;
 	else
 		binding->zero = value.u == 0;
-	if (binding->leaf->v->of) {
+	if (spec->of) {
 		feed->properties[binding->first].value = value;
-		feed->properties[binding->first].has = true;
-		return;
+		feed->properties[binding->first].has_value = true;
+	} else {
+		take_parts(feed, binding, &value, t_ns, out);
 	}
-	for (uint32_t i = 0; i < binding->n; i++) {
-		struct part *p = &feed->parts[binding->first + i];
-		struct gnmi_converted one = value;
-		if (binding->leaf->v->priorities)
-			one.u = value.u >> i & 1;
-		if (binding->leaf->shared || feed->v[p->cell].several) {
-			gnmi_part_take(feed, binding->first + i, &one, t_ns, out);
-			continue;
-		}
-		feed->v[p->cell].emitted_parts = 1;
-		gnmi_emit(feed, &feed->v[p->cell], &one, binding->leaf->v->window_ms, t_ns, false,
-			out);
-	}
+}
+
+static void take_reference(struct gnmi_reference *reference, const struct gnmi_value *value)
+{
+	char name[GNMI_NAME_MAX];
+	free(reference->name);
+	reference->name = rw_strdup(gnmi_value_text(value, name, sizeof(name)));
 }
 
 void gnmi_feed_update(struct gnmi_feed *feed, const struct gnmi_update *update, int64_t t_ns,
 	struct sample_list *out)
 {
-	/* a slow stream brings the names itself */
-	if (feed->names_epoch != feed->d->names_epoch && !feed->stream->slow)
+	/* A slow stream brings the aliases itself: what its paths mean is still valid. */
+	if (feed->alias_changes != feed->decoder->ports.alias_changes && !feed->stream->slow)
 		slots_clear(feed);
-	uint32_t at = binding_of(feed, update);
+	const uint32_t at = binding_of(feed, update);
 	if (at == BINDING_NONE)
 		return;
-	struct binding *b = &feed->bindings[at - BINDING_FIRST];
-	if (!*b->leaf->type)
-		b->leaf->type = gnmi_convert_kind_name(update->value.kind);
-	if (b->leaf->v->refers) {
-		char name[NAME_MAX_BYTES];
-		free(feed->refs[b->first].name);
-		feed->refs[b->first].name =
-			rw_strdup(gnmi_value_text(&update->value, name, sizeof(name)));
-	} else if (b->leaf->v->attribute != GNMI_ATTRIBUTE_NONE) {
-		gnmi_decode_attribute_take(feed, b, &update->value);
-	} else {
-		metric_take(feed, b, update, t_ns, out);
-	}
+	struct gnmi_binding *binding = &feed->bindings[at - BINDING_FIRST];
+	struct gnmi_row *row = binding->row;
+	if (!*row->type)
+		row->type = gnmi_convert_kind_name(update->value.kind);
+	if (row->spec->refers)
+		take_reference(&feed->references[binding->first], &update->value);
+	else if (row->spec->attribute != GNMI_ATTRIBUTE_NONE)
+		take_attribute(feed, binding, &update->value);
+	else
+		take_metric(feed, binding, update, t_ns, out);
 }
 
-/* property_wanted - not one that stands in for another that is there. */
-static bool property_wanted(const struct gnmi_feed *feed, const struct property *property)
+/* ---- objects that ports and queues refer to ------------------------------ */
+
+/* property_wanted - it has a value, and is no fallback for another property that has one. */
+static bool property_wanted(const struct gnmi_feed *feed, const struct gnmi_property *property)
 {
-	if (!property->has)
+	const struct profile_gnmi_value *spec = property->row->spec;
+	if (!property->has_value)
 		return false;
-	for (size_t i = 0; property->leaf->v->fallback && i < feed->n_properties; i++) {
-		const struct property *o = &feed->properties[i];
-		if (o->has && !o->leaf->v->fallback &&
-			o->leaf->v->metric == property->leaf->v->metric &&
-			strcmp(o->name, property->name) == 0)
+	if (!spec->fallback)
+		return true;
+	for (size_t i = 0; i < feed->n_properties; i++) {
+		const struct gnmi_property *other = &feed->properties[i];
+		const struct profile_gnmi_value *other_spec = other->row->spec;
+		if (!other->has_value || other_spec->fallback)
+			continue;
+		if (other_spec->metric == spec->metric && strcmp(other->name, property->name) == 0)
 			return false;
 	}
 	return true;
 }
 
-static void object_emit(struct gnmi_feed *feed, const struct ref *ref,
-	const struct property *property, int64_t t_ns, struct sample_list *out)
+static void emit_property_at(struct gnmi_feed *feed, const struct gnmi_property *property,
+	const struct gnmi_series_key *key, int64_t t_ns, struct sample_list *out)
 {
-	const struct gnmi_text none = {0};
+	const uint32_t index = gnmi_series_at(feed, key);
+	if (index != GNMI_SERIES_NONE)
+		gnmi_series_emit(feed, &feed->series[index], &property->value,
+			(struct gnmi_sample_info){.t_ns = t_ns}, out);
+}
+
+/* emit_property - as a sample of the port, or of each priority or queue, that refers to it. */
+static void emit_property(struct gnmi_feed *feed, const struct gnmi_reference *reference,
+	const struct gnmi_property *property, int64_t t_ns, struct sample_list *out)
+{
+	char queue[16];
+	struct gnmi_series_key key = {.metric = property->row->spec->metric,
+		.port = reference->port,
+		.priority = PRIO_NONE};
+	if (reference->number == GNMI_NUMBER_NONE) {
+		emit_property_at(feed, property, &key, t_ns, out);
+		return;
+	}
+	key.queue = queue;
 	for (unsigned n = 0; n < 64; n++) {
-		char queue[16];
-		if (ref->number != GNMI_NUMBER_NONE ? !(ref->numbers >> n & 1) : n > 0)
+		if (!(reference->numbers >> n & 1))
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		int priority;
-		if (ref->number == GNMI_NUMBER_NONE)
-			priority = PRIO_NONE;
-		else if (ref->number == GNMI_NUMBER_PRIORITY)
-			priority = (int)n;
-		else
-			priority = profile_priority(feed->d->profile, n);
-		uint32_t entity = gnmi_cell_entity(feed, ref->port, property->leaf->v->metric,
-			priority, ref->number == GNMI_NUMBER_NONE ? NULL : queue, none);
-		uint32_t cell = gnmi_cell_of(feed, entity, property->leaf->v->metric, ref->port);
-		if (cell != NO_CELL)
-			gnmi_emit(feed, &feed->v[cell], &property->value, 0, t_ns, false, out);
+		key.priority = priority_of(feed, reference->number, n);
+		emit_property_at(feed, property, &key, t_ns, out);
+	}
+}
+
+static void emit_object(struct gnmi_feed *feed, const struct gnmi_reference *reference,
+	int64_t t_ns, struct sample_list *out)
+{
+	if (!reference->name)
+		return;
+	for (size_t i = 0; i < feed->n_properties; i++) {
+		const struct gnmi_property *property = &feed->properties[i];
+		if (!str_eq(reference->kind, property->row->spec->of) ||
+			strcmp(reference->name, property->name) != 0)
+			continue;
+		if (property_wanted(feed, property))
+			emit_property(feed, reference, property, t_ns, out);
 	}
 }
 
@@ -556,37 +551,33 @@ void gnmi_feed_round(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *o
 {
 	feed->complete = true;
 	for (size_t i = 0; i < feed->n_pending; i++) {
-		struct cell *c = &feed->v[feed->pending[i]];
-		c->pending = false;
-		gnmi_cell_emit(feed, c, t_ns, out);
+		struct gnmi_series *series = &feed->series[feed->pending[i]];
+		series->pending = false;
+		gnmi_series_emit_parts(feed, series, t_ns, out);
 	}
 	feed->n_pending = 0;
-	for (size_t i = 0; i < feed->n_refs; i++)
-		for (size_t k = 0; feed->refs[i].name && k < feed->n_properties; k++)
-			if (str_eq(feed->refs[i].kind, feed->properties[k].leaf->v->of) &&
-				strcmp(feed->refs[i].name, feed->properties[k].name) == 0 &&
-				property_wanted(feed, &feed->properties[k]))
-				object_emit(feed, &feed->refs[i], &feed->properties[k], t_ns, out);
+	for (size_t i = 0; i < feed->n_references; i++)
+		emit_object(feed, &feed->references[i], t_ns, out);
 }
 
 void gnmi_feed_leaves(const struct gnmi_feed *feed, gnmi_leaf_view_fn *fn, void *arg)
 {
-	for (size_t i = 0; i < feed->n_leaves; i++) {
-		const struct leaf *l = &feed->leaves[i];
-		struct gnmi_leaf_view v = {.path = l->v->path,
-			.doc = l->v->doc,
-			.type = l->type,
-			.metric = l->v->metric,
-			.fallback = l->v->fallback,
-			.paths = l->paths,
-			.what = l->v->refers ? l->v->refers
-					     : profile_gnmi_attribute_name(l->v->attribute)};
+	for (size_t i = 0; i < feed->n_rows; i++) {
+		const struct gnmi_row *row = &feed->rows[i];
+		const struct profile_gnmi_value *spec = row->spec;
+		struct gnmi_leaf_view view = {.path = spec->path,
+			.doc = spec->doc,
+			.type = row->type,
+			.metric = spec->metric,
+			.fallback = spec->fallback,
+			.paths = row->paths};
+		view.what = str_or(spec->refers, profile_gnmi_attribute_name(spec->attribute));
 		for (size_t k = 0; k < feed->n_bindings; k++) {
-			if (feed->bindings[k].leaf != l)
+			if (feed->bindings[k].row != row)
 				continue;
-			v.zero += feed->bindings[k].zero;
-			v.wrong_type += feed->bindings[k].wrong;
+			view.zero += feed->bindings[k].zero;
+			view.wrong_type += feed->bindings[k].wrong;
 		}
-		fn(arg, &v);
+		fn(arg, &view);
 	}
 }

@@ -4,23 +4,24 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 
-static void deliver_ports(struct gnmi_target *target)
+static void deliver_ports(struct gnmi_target *target, struct gnmi_ports *ports)
 {
 	const struct sink *sink = &target->machine.sink;
-	for (size_t i = 0; i < gnmi_decode_port_count(target->decoder); i++) {
-		const struct gnmi_port *port = gnmi_decode_port(target->decoder, i);
+	for (size_t i = 0; i < ports->n; i++) {
+		const struct gnmi_port *port = &ports->v[i];
 		if (port->changed)
 			sink->port(sink->arg, target->machine.name, port->name, port->alias,
 				port->speed_bps);
 	}
-	gnmi_decode_ports_told(target->decoder);
+	gnmi_ports_reported(ports);
 }
 
 void gnmi_target_deliver(struct gnmi_target *target, struct sample_list *samples)
 {
+	struct gnmi_ports *ports = gnmi_decode_ports(target->decoder);
 	/* the receiver knows a port before it gets the first sample of it */
-	if (gnmi_decode_ports_changed(target->decoder))
-		deliver_ports(target);
+	if (ports->changed)
+		deliver_ports(target, ports);
 	if (samples->n)
 		target->machine.sink.samples(target->machine.sink.arg, samples->v, samples->n);
 	samples->n = 0;
@@ -37,7 +38,7 @@ void gnmi_target_neighbors(struct gnmi_target *target)
 		.chassis = ""};
 	struct topology_neighbor *neighbors = NULL;
 	size_t n = 0;
-	if (gnmi_decode_hears(target->decoder))
+	if (gnmi_decode_has_lldp(target->decoder))
 		n = gnmi_decode_neighbors(target->decoder, a, &self, &neighbors);
 	target->machine.sink.neighbors(target->machine.sink.arg, &self, neighbors, n);
 }

@@ -1,4 +1,4 @@
-/* gnmi_lldp - see the header. */
+/* gnmi_lldp - collects the leaves of LLDP neighbours until a round is complete. */
 #include "collectors/gnmi/gnmi_lldp.h"
 
 #include <ctype.h>
@@ -8,26 +8,25 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
-enum text { TEXT_SYSNAME, TEXT_CHASSIS, TEXT_PORT, TEXT_DESCR, TEXTS };
-
-struct heard {
-	uint32_t port;
-	const char *id, *text[TEXTS]; /* NULL: not said */
+struct gnmi_neighbor {
+	uint32_t port; /* index */
+	const char *id; /* of the neighbour in the device's table */
+	const char *sysname, *chassis, *port_id, *port_descr; /* NULL: not sent */
 	int chassis_kind, port_kind;
 };
 
 struct gnmi_lldp {
-	struct arena *arena;
-	struct heard *v;
+	struct arena *arena; /* texts of one round */
+	struct gnmi_neighbor *v;
 	size_t n, cap;
-	const char *chassis;
+	const char *chassis; /* the device's own */
 };
 
 struct gnmi_lldp *gnmi_lldp_new(void)
 {
-	struct gnmi_lldp *l = rw_calloc(1, sizeof(*l));
-	*l = (struct gnmi_lldp){.arena = arena_new(), .chassis = ""};
-	return l;
+	struct gnmi_lldp *lldp = rw_calloc(1, sizeof(*lldp));
+	*lldp = (struct gnmi_lldp){.arena = arena_new(), .chassis = ""};
+	return lldp;
 }
 
 void gnmi_lldp_free(struct gnmi_lldp *lldp)
@@ -46,110 +45,116 @@ void gnmi_lldp_clear(struct gnmi_lldp *lldp)
 	lldp->chassis = "";
 }
 
+static bool neighbor_is(
+	const struct gnmi_neighbor *neighbor, uint32_t port, const char *id, size_t n)
+{
+	return neighbor->port == port && strlen(neighbor->id) == n &&
+		memcmp(neighbor->id, id, n) == 0;
+}
+
 uint32_t gnmi_lldp_of(struct gnmi_lldp *lldp, uint32_t port, const char *id, size_t n)
 {
-	for (size_t i = lldp->n; i-- > 0;) /* leaves of one neighbour come together */
-		if (lldp->v[i].port == port && strlen(lldp->v[i].id) == n &&
-			memcmp(lldp->v[i].id, id, n) == 0)
+	/* from the newest: the leaves of one neighbour come together */
+	for (size_t i = lldp->n; i-- > 0;)
+		if (neighbor_is(&lldp->v[i], port, id, n))
 			return (uint32_t)i;
 	if (lldp->n == GNMI_LLDP_NEIGHBORS_MAX)
 		return GNMI_LLDP_NONE;
 	rw_grow(lldp->v, lldp->n, lldp->cap);
 	lldp->v[lldp->n] =
-		(struct heard){.port = port, .id = arena_strndup(lldp->arena, n ? id : "", n)};
+		(struct gnmi_neighbor){.port = port, .id = arena_strndup(lldp->arena, id, n)};
 	return (uint32_t)lldp->n++;
 }
 
-/* A MAC address in the form that lldp_id_text() gives: lower case, with colons; everything else as
- * it is. */
+/* is_mac - "00:11:22:33:44:55", also with dashes. */
+static bool is_mac(const char *text)
+{
+	size_t i = 0;
+	for (; text[i] && i < 17; i++) {
+		const bool separator = text[i] == ':' || text[i] == '-';
+		const bool digit = isxdigit((unsigned char)text[i]) != 0;
+		if (i % 3 == 2 ? !separator : !digit)
+			return false;
+	}
+	return i == 17 && !text[i];
+}
+
+/* id_text - a MAC address as lldp_id_text() writes it: lower case, with colons. Any other id as it
+ * is. */
 static const char *id_text(struct arena *a, const char *text)
 {
-	size_t n = strlen(text);
-	bool mac = n == 17;
-	for (size_t i = 0; i < n && mac; i++) {
-		if (i % 3 == 2)
-			mac = text[i] == ':' || text[i] == '-';
-		else
-			mac = isxdigit((unsigned char)text[i]) != 0;
-	}
 	char *copy = arena_strdup(a, text);
-	for (size_t i = 0; i < n && mac; i++) {
-		if (i % 3 == 2)
-			copy[i] = ':';
-		else
-			copy[i] = (char)tolower((unsigned char)copy[i]);
+	if (!is_mac(text))
+		return copy;
+	for (char *p = copy; *p; p++) {
+		if (*p == '-')
+			*p = ':';
+		*p = (char)tolower((unsigned char)*p);
 	}
 	return copy;
+}
+
+/* kind_of - 0, "not known", for a number that the standard does not have. */
+static int kind_of(uint64_t number, int last)
+{
+	if (number <= (uint64_t)last)
+		return (int)number;
+	return 0;
 }
 
 void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attribute which,
 	const char *text, uint64_t number)
 {
+	struct arena *a = lldp->arena;
 	if (which == GNMI_ATTRIBUTE_CHASSIS) {
-		lldp->chassis = id_text(lldp->arena, text);
+		lldp->chassis = id_text(a, text);
 		return;
 	}
 	if (at >= lldp->n)
 		return;
-	struct heard *h = &lldp->v[at];
+	struct gnmi_neighbor *neighbor = &lldp->v[at];
 	switch (which) {
-	case GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME:
-		h->text[TEXT_SYSNAME] = arena_strdup(lldp->arena, text);
-		break;
-	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS:
-		h->text[TEXT_CHASSIS] = id_text(lldp->arena, text);
-		break;
-	case GNMI_ATTRIBUTE_NEIGHBOR_PORT: h->text[TEXT_PORT] = id_text(lldp->arena, text); break;
-	case GNMI_ATTRIBUTE_NEIGHBOR_DESCR:
-		h->text[TEXT_DESCR] = arena_strdup(lldp->arena, text);
-		break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME: neighbor->sysname = arena_strdup(a, text); break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS: neighbor->chassis = id_text(a, text); break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_PORT: neighbor->port_id = id_text(a, text); break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_DESCR: neighbor->port_descr = arena_strdup(a, text); break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND:
-		if (number <= LLDP_CHASSIS_LOCAL)
-			h->chassis_kind = (int)number;
-		else
-			h->chassis_kind = 0;
+		neighbor->chassis_kind = kind_of(number, LLDP_CHASSIS_LOCAL);
 		break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND:
-		if (number <= LLDP_PORT_LOCAL)
-			h->port_kind = (int)number;
-		else
-			h->port_kind = 0;
+		neighbor->port_kind = kind_of(number, LLDP_PORT_LOCAL);
 		break;
 	default: break;
 	}
 }
 
-static const char *gnmi_lldp_said(struct arena *a, const struct heard *heard, enum text which)
+static const char *text_copy(struct arena *a, const char *text)
 {
-	if (heard->text[which])
-		return arena_strdup(a, heard->text[which]);
-	return "";
+	return arena_strdup(a, str_or(text, ""));
 }
 
-size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, const char *device,
-	const char *sysname, struct topology_port *ports, size_t n_ports,
-	struct topology_device *ret_self, struct topology_neighbor **ret_heard)
+size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, struct topology_device *self,
+	struct topology_neighbor **ret_neighbors)
 {
 	size_t n = 0;
-	*ret_self = (struct topology_device){.name = arena_strdup(a, device),
-		.sysname = arena_strdup(a, sysname),
-		.chassis = arena_strdup(a, lldp->chassis),
-		.ports = ports,
-		.n_ports = n_ports};
-	*ret_heard = arena_array(a, struct topology_neighbor, lldp->n + 1);
+	self->name = arena_strdup(a, self->name);
+	self->sysname = arena_strdup(a, self->sysname);
+	self->chassis = arena_strdup(a, lldp->chassis);
+	*ret_neighbors = arena_array(a, struct topology_neighbor, lldp->n + 1);
 	for (size_t i = 0; i < lldp->n; i++) {
-		const struct heard *h = &lldp->v[i];
-		if (h->port >= n_ports ||
-			(!h->text[TEXT_SYSNAME] && !h->text[TEXT_CHASSIS] && !h->text[TEXT_PORT]))
+		const struct gnmi_neighbor *neighbor = &lldp->v[i];
+		if (neighbor->port >= self->n_ports)
 			continue;
-		(*ret_heard)[n++] = (struct topology_neighbor){.device = ret_self->name,
-			.port = ports[h->port].name,
-			.sysname = gnmi_lldp_said(a, h, TEXT_SYSNAME),
-			.chassis_subtype = h->chassis_kind,
-			.port_subtype = h->port_kind,
-			.chassis = gnmi_lldp_said(a, h, TEXT_CHASSIS),
-			.port_id = gnmi_lldp_said(a, h, TEXT_PORT),
-			.port_descr = gnmi_lldp_said(a, h, TEXT_DESCR)};
+		if (!neighbor->sysname && !neighbor->chassis && !neighbor->port_id)
+			continue;
+		(*ret_neighbors)[n++] = (struct topology_neighbor){.device = self->name,
+			.port = self->ports[neighbor->port].name,
+			.sysname = text_copy(a, neighbor->sysname),
+			.chassis_subtype = neighbor->chassis_kind,
+			.port_subtype = neighbor->port_kind,
+			.chassis = text_copy(a, neighbor->chassis),
+			.port_id = text_copy(a, neighbor->port_id),
+			.port_descr = text_copy(a, neighbor->port_descr)};
 	}
 	return n;
 }

@@ -1,7 +1,7 @@
 /*
- * gnmi_lldp - whom a device heard on which port, as it comes over gNMI leaf by leaf, and what it
- * says of itself. Pure; hands the structs of config/topology.h over, as snmp_lldp does. Ids arrive
- * as text; the kinds of them as the numbers of IEEE 802.1AB (a profile turns words into these).
+ * gnmi_lldp - the LLDP neighbours of a device, from leaves that arrive one by one. Pure. Makes the
+ * structs of config/topology.h, as snmp_lldp does. Ids arrive as text, their kinds (subtypes) as
+ * the numbers of IEEE 802.1AB-2016, 8.5.2.2 and 8.5.3.2: a profile turns words into these.
  */
 #ifndef RW_COLLECTORS_GNMI_LLDP_H
 #define RW_COLLECTORS_GNMI_LLDP_H
@@ -11,7 +11,7 @@
 #include "config/profile/profile_gnmi.h"
 #include "config/topology.h"
 
-#define GNMI_LLDP_NEIGHBORS_MAX 4096u /* of one device; what comes beyond is not taken */
+#define GNMI_LLDP_NEIGHBORS_MAX 4096u /* of one device; more are not taken */
 #define GNMI_LLDP_NONE UINT32_MAX
 
 struct arena;
@@ -19,23 +19,24 @@ struct gnmi_lldp;
 
 struct gnmi_lldp *gnmi_lldp_new(void);
 void gnmi_lldp_free(struct gnmi_lldp *lldp); /* NULL is fine */
-void gnmi_lldp_clear(struct gnmi_lldp *lldp); /* a new round: what does not come again is gone */
+/* gnmi_lldp_clear - a new round: a neighbour that does not come again is gone. */
+void gnmi_lldp_clear(struct gnmi_lldp *lldp);
 
-/* gnmi_lldp_of - the neighbour called @id on the port with this index; made when it is new.
+/* gnmi_lldp_of - index of the neighbour @id on the port with this index; made when it is new.
  * GNMI_LLDP_NONE when there are too many. */
 uint32_t gnmi_lldp_of(struct gnmi_lldp *lldp, uint32_t port, const char *id, size_t n);
-/* gnmi_lldp_take - one leaf of it; @number is that of an id's kind. GNMI_ATTRIBUTE_CHASSIS is of
- * the device itself, @at does not matter. */
+/* gnmi_lldp_take - one leaf of neighbour @at. @number is the kind of an id, for the leaves that are
+ * one. GNMI_ATTRIBUTE_CHASSIS is the device's own chassis id: @at is then ignored. */
 void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attribute which,
 	const char *text, uint64_t number);
 
 /*
- * gnmi_lldp_result - @ports: as the device names them, by the indexes given above. Fills @ret_self
- * and @ret_heard, in @a, with copies of all text. Neighbours that said neither who they are nor
- * which port is theirs are left out. Returns the number of neighbours.
+ * gnmi_lldp_result - fills @self->chassis and @ret_neighbors, and returns the number of neighbours.
+ * The caller has filled the rest of @self: its ports are indexed as in gnmi_lldp_of(). All text of
+ * @self and of the neighbours is copied into @a. A neighbour that sent none of system name, chassis
+ * id and port id is left out.
  */
-size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, const char *device,
-	const char *sysname, struct topology_port *ports, size_t n_ports,
-	struct topology_device *ret_self, struct topology_neighbor **ret_heard);
+size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, struct topology_device *self,
+	struct topology_neighbor **ret_neighbors);
 
 #endif

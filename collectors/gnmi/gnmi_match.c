@@ -169,7 +169,7 @@ static bool gnmi_match_queue_of(const char *text, size_t n, uint64_t *ret)
 	return false;
 }
 
-static bool number_take(struct gnmi_place *at, enum gnmi_number kind, uint64_t numbers)
+static bool number_take(struct gnmi_match *at, enum gnmi_number kind, uint64_t numbers)
 {
 	at->number = kind;
 	at->numbers = numbers;
@@ -177,7 +177,7 @@ static bool number_take(struct gnmi_place *at, enum gnmi_number kind, uint64_t n
 }
 
 static bool part_take(
-	struct gnmi_place *at, enum part part, const char *string, size_t n, bool alone)
+	struct gnmi_match *at, enum part part, const char *string, size_t n, bool alone)
 {
 	const struct gnmi_text text = {string, n};
 	uint64_t numbers;
@@ -209,7 +209,7 @@ static bool part_take(
 }
 
 static bool glob_match(const struct token *tokens, size_t n_v, const char *text, size_t n,
-	struct gnmi_place *at, bool alone)
+	struct gnmi_match *at, bool alone)
 {
 	if (n_v == 0)
 		return n == 0;
@@ -218,7 +218,7 @@ static bool glob_match(const struct token *tokens, size_t n_v, const char *text,
 			glob_match(tokens + 1, n_v - 1, text + tokens->n, n - tokens->n, at, false);
 	/* the longest first: a port's name may hold what comes after it */
 	for (size_t take = n + 1; take-- > 0;) {
-		struct gnmi_place was = *at;
+		struct gnmi_match was = *at;
 		if (n_v == 1 && take < n)
 			return false;
 		if ((tokens->kind == TOKEN_ANY || part_take(at, tokens->part, text, take, alone)) &&
@@ -229,7 +229,7 @@ static bool glob_match(const struct token *tokens, size_t n_v, const char *text,
 	return false;
 }
 
-static bool elem_match(const struct elem *want, const struct gnmi_elem *have, struct gnmi_place *at)
+static bool elem_match(const struct elem *want, const struct gnmi_elem *have, struct gnmi_match *at)
 {
 	if (!glob_match(
 		    want->name.v, want->name.n, have->name, have->name_n, at, want->name.n == 1))
@@ -251,9 +251,9 @@ static bool elem_match(const struct elem *want, const struct gnmi_elem *have, st
 }
 
 bool gnmi_pattern_match(const struct gnmi_pattern *pattern, const struct gnmi_elem *elems, size_t n,
-	struct gnmi_place *ret)
+	struct gnmi_match *ret)
 {
-	*ret = (struct gnmi_place){0};
+	*ret = (struct gnmi_match){0};
 	if (n != pattern->n)
 		return false;
 	for (size_t i = n; i-- > 0;) /* leaves differ most */

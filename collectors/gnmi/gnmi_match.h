@@ -22,7 +22,7 @@ struct gnmi_text {
 
 enum gnmi_number { GNMI_NUMBER_NONE, GNMI_NUMBER_PRIORITY, GNMI_NUMBER_QUEUE, GNMI_NUMBER_GROUP };
 
-struct gnmi_place {
+struct gnmi_match {
 	struct gnmi_text port, pool, name, queue_name; /* into the path that was given */
 	bool alias; /* .port is an alias */
 	enum gnmi_number number;
@@ -37,6 +37,6 @@ void gnmi_pattern_lists(
 	const struct gnmi_pattern *pattern, struct gnmi_list *lists, size_t *n, size_t max);
 
 bool gnmi_pattern_match(const struct gnmi_pattern *pattern, const struct gnmi_elem *elems, size_t n,
-	struct gnmi_place *ret);
+	struct gnmi_match *ret);
 
 #endif

@@ -1,5 +1,4 @@
-/* gnmi_cells - see the header. */
-#include "agent/base/str.h"
+/* gnmi_series - makes samples: of one value each, or of several paths that are added up. */
 #include "collectors/gnmi/gnmi_series.h"
 
 #include <math.h>
@@ -7,185 +6,206 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
+#include "agent/base/str.h"
 #include "db/model/metric.h"
 
-uint32_t gnmi_cell_entity(struct gnmi_feed *feed, uint32_t port, int metric, int priority,
-	const char *queue, struct gnmi_text pool)
+#define LINE_LEAST_BPS 1000000u /* a lower speed is a placeholder, not a speed */
+
+static uint32_t series_entity(struct gnmi_decoder *decoder, const struct gnmi_series_key *key)
 {
-	struct gnmi_decoder *d = feed->d;
-	char name[NAME_MAX_BYTES + 80];
-	if (port == NO_CELL) {
-		snprintf(name, sizeof(name), "pool:%.*s", (int)pool.n, str_or(pool.p, ""));
-		return entities_intern(d->entities, d->device, pool.p ? name : NULL, PRIO_NONE);
+	struct entities *entities = decoder->entities;
+	const char *device = decoder->device;
+	char name[GNMI_NAME_MAX + 80];
+	/* 1. of a pool, or of the device */
+	if (key->port == GNMI_PORT_NONE) {
+		if (!key->pool.p)
+			return entities_intern(entities, device, NULL, PRIO_NONE);
+		snprintf(name, sizeof(name), "pool:%.*s", (int)key->pool.n, key->pool.p);
+		return entities_intern(entities, device, name, PRIO_NONE);
 	}
-	if (metric_info((unsigned)metric)->scope != SCOPE_PRIO)
-		return entities_intern(d->entities, d->device, d->ports[port].name, PRIO_NONE);
-	if (priority != PRIO_NONE || !queue)
-		return entities_intern(d->entities, d->device, d->ports[port].name, priority);
-	/* unmapped, never dropped silently */
-	snprintf(name, sizeof(name), "%s#q%s", d->ports[port].name, queue);
-	return entities_intern(d->entities, d->device, name, PRIO_NONE);
+	/* 2. of a port */
+	const char *port = decoder->ports.v[key->port].name;
+	if (metric_info((unsigned)key->metric)->scope != SCOPE_PRIO)
+		return entities_intern(entities, device, port, PRIO_NONE);
+	/* 3. of a priority */
+	if (key->priority != PRIO_NONE || !key->queue)
+		return entities_intern(entities, device, port, key->priority);
+	/* 4. of a queue that the profile maps to no priority: kept under the queue's name */
+	snprintf(name, sizeof(name), "%s#q%s", port, key->queue);
+	return entities_intern(entities, device, name, PRIO_NONE);
 }
 
-uint32_t gnmi_cell_of(struct gnmi_feed *feed, uint32_t entity, int metric, uint32_t port)
+uint32_t gnmi_series_at(struct gnmi_feed *feed, const struct gnmi_series_key *key)
 {
-	uint64_t at, key = (uint64_t)entity << 16 | (uint16_t)metric;
-	if (map_get(feed->cells, key, &at))
+	const uint32_t entity = series_entity(feed->decoder, key);
+	const uint16_t metric = (uint16_t)key->metric;
+	const uint64_t hash_key = (uint64_t)entity << 16 | metric;
+	uint64_t at;
+	if (map_get(feed->by_entity, hash_key, &at))
 		return (uint32_t)at;
-	if (feed->n_cells == GNMI_CELLS_MAX) {
-		feed->d->stats.over_limit++;
-		return NO_CELL;
+	if (feed->n_series == GNMI_SERIES_MAX) {
+		feed->decoder->stats.over_limit++;
+		return GNMI_SERIES_NONE;
 	}
-	rw_grow(feed->v, feed->n_cells, feed->cap_cells);
-	feed->v[feed->n_cells] = (struct cell){.entity = entity,
-		.metric = (uint16_t)metric,
-		.port = port,
-		.epoch = feed->d->epoch,
-		.first_part = NO_CELL};
-	map_put(feed->cells, key, feed->n_cells);
-	return (uint32_t)feed->n_cells++;
+	rw_grow(feed->series, feed->n_series, feed->cap_series);
+	feed->series[feed->n_series] = (struct gnmi_series){.entity = entity,
+		.metric = metric,
+		.port = key->port,
+		.epoch = feed->decoder->epoch,
+		.first_part = GNMI_SERIES_NONE};
+	map_put(feed->by_entity, hash_key, feed->n_series);
+	return (uint32_t)feed->n_series++;
 }
 
-/* gnmi_series_bound_of - what a counter can grow by in a second, 0 = who knows. */
-static double gnmi_series_bound_of(const struct gnmi_decoder *decoder, const struct cell *cell)
+/* series_bound - the most that a counter can grow by in one second; 0 = unknown. */
+static double series_bound(const struct gnmi_decoder *decoder, const struct gnmi_series *series)
 {
-	switch (cell->metric) {
+	uint64_t speed_bps;
+	switch (series->metric) {
 	case M_PORT_IN_OCTETS:
 	case M_PORT_OUT_OCTETS:
 	case M_QUEUE_OUT_OCTETS:
-		if (cell->port != NO_CELL &&
-			decoder->ports[cell->port].seen.speed_bps >= LINE_LEAST_BPS)
-			return (double)decoder->ports[cell->port].seen.speed_bps / 8;
-		return 0;
+		if (series->port == GNMI_PORT_NONE)
+			return 0;
+		speed_bps = decoder->ports.v[series->port].speed_bps;
+		if (speed_bps < LINE_LEAST_BPS)
+			return 0;
+		return (double)speed_bps / 8;
 	case M_PFC_RX_PAUSE_NS:
 	case M_PFC_TX_PAUSE_NS: return 1e9;
 	default: return 0;
 	}
 }
 
-static unsigned gnmi_series_gate(struct gnmi_decoder *decoder, struct cell *cell, int64_t t_ns,
+/* series_check - the flags of a counter, with SF_SUSPECT when it cannot have grown like that. */
+static unsigned series_check(struct gnmi_decoder *decoder, struct gnmi_series *series, int64_t t_ns,
 	uint64_t value, unsigned flags)
 {
-	double bound = gnmi_series_bound_of(decoder, cell);
+	const double bound = series_bound(decoder, series);
 	if (bound <= 0)
 		return flags;
-	if (!cell->gate) {
-		rw_grow(decoder->gates, decoder->n_gates, decoder->cap_gates);
-		decoder->gates[decoder->n_gates++] = (struct counter_check){0};
-		cell->gate = (uint32_t)decoder->n_gates;
+	if (!series->check) {
+		rw_grow(decoder->checks, decoder->n_checks, decoder->cap_checks);
+		decoder->checks[decoder->n_checks++] = (struct counter_check){0};
+		series->check = (uint32_t)decoder->n_checks;
 	}
-	flags = counter_check_take(&decoder->gates[cell->gate - 1], t_ns, value, flags, bound);
+	flags = counter_check_take(&decoder->checks[series->check - 1], t_ns, value, flags, bound);
 	decoder->stats.suspects += (flags & SF_SUSPECT) != 0;
 	return flags;
 }
 
-static void speed_note(struct gnmi_decoder *decoder, const struct cell *cell, uint64_t bps)
+void gnmi_series_emit(struct gnmi_feed *feed, struct gnmi_series *series,
+	const struct gnmi_converted *value, struct gnmi_sample_info info, struct sample_list *out)
 {
-	if (cell->metric != M_PORT_SPEED_BPS || cell->port == NO_CELL ||
-		decoder->ports[cell->port].seen.speed_bps == bps)
-		return;
-	decoder->ports[cell->port].seen.speed_bps = bps;
-	gnmi_port_changed(decoder, &decoder->ports[cell->port]);
-}
-
-void gnmi_emit(struct gnmi_feed *feed, struct cell *cell, const struct gnmi_converted *value,
-	uint32_t window_ms, int64_t t_ns, bool remade, struct sample_list *out)
-{
-	struct gnmi_decoder *d = feed->d;
-	const struct metric_info *m = metric_info(cell->metric);
+	struct gnmi_decoder *decoder = feed->decoder;
+	const struct metric_info *metric = metric_info(series->metric);
 	unsigned flags = 0;
+	uint64_t bits = value->u;
 	if (value->estimated)
 		flags = SF_ESTIMATED;
-	uint64_t bits;
-	if (m->type == TYPE_F64)
+	if (metric->type == TYPE_F64)
 		bits = sample_of_f64(value->d);
-	else
-		bits = value->u;
-	if (m->kind == METRIC_COUNTER) {
-		if (remade || cell->epoch != d->epoch)
+	if (metric->kind == METRIC_COUNTER) {
+		if (info.remade || series->epoch != decoder->epoch)
 			flags |= SF_RESTART;
-		flags = gnmi_series_gate(d, cell, t_ns, bits, flags);
+		flags = series_check(decoder, series, info.t_ns, bits, flags);
 	}
-	cell->epoch = d->epoch;
-	speed_note(d, cell, bits);
+	series->epoch = decoder->epoch;
+	if (series->metric == M_PORT_SPEED_BPS && series->port != GNMI_PORT_NONE)
+		gnmi_ports_set_speed(&decoder->ports, series->port, bits);
 	rw_grow(out->v, out->n, out->cap);
-	out->v[out->n++] = (struct sample){.t_ns = t_ns,
+	out->v[out->n++] = (struct sample){.t_ns = info.t_ns,
 		.value = bits,
-		.entity = cell->entity,
-		.metric = cell->metric,
+		.entity = series->entity,
+		.metric = series->metric,
 		.flags = (uint16_t)flags,
 		.source = SOURCE_GNMI,
-		.window_ms = window_ms};
+		.window_ms = info.window_ms};
 }
 
-/* ---- cells of several parts ---------------------------------------------- */
+/* ---- series of several parts --------------------------------------------- */
 
-void gnmi_cell_emit(
-	struct gnmi_feed *feed, struct cell *cell, int64_t t_ns, struct sample_list *out)
+static double fold_double(enum profile_fold fold, double sum, double value)
 {
+	if (fold == FOLD_MIN)
+		return fmin(sum, value);
+	if (fold == FOLD_MAX)
+		return fmax(sum, value);
+	return sum + value;
+}
+
+/* has_better - is there a value of a row that is not only a fallback? */
+static bool has_better(const struct gnmi_feed *feed, const struct gnmi_series *series)
+{
+	for (uint32_t i = series->first_part; i != GNMI_SERIES_NONE; i = feed->parts[i].next)
+		if (feed->parts[i].seen && !feed->parts[i].row->spec->fallback)
+			return true;
+	return false;
+}
+
+void gnmi_series_emit_parts(
+	struct gnmi_feed *feed, struct gnmi_series *series, int64_t t_ns, struct sample_list *out)
+{
+	const bool better = has_better(feed, series);
+	const bool is_double = metric_info(series->metric)->type == TYPE_F64;
 	struct gnmi_converted sum = {0};
-	bool better = false;
+	struct gnmi_sample_info info = {.t_ns = t_ns};
 	uint32_t seen = 0;
-	uint32_t window_ms = 0;
-	for (uint32_t p = cell->first_part; p != NO_CELL; p = feed->parts[p].next)
-		better = better || (feed->parts[p].seen && !feed->parts[p].leaf->v->fallback);
-	for (uint32_t p = cell->first_part; p != NO_CELL; p = feed->parts[p].next) {
-		struct part *x = &feed->parts[p];
-		x->fresh = false;
-		if (!x->seen || (better && x->leaf->v->fallback))
+	for (uint32_t i = series->first_part; i != GNMI_SERIES_NONE; i = feed->parts[i].next) {
+		struct gnmi_part *part = &feed->parts[i];
+		const struct profile_gnmi_value *spec = part->row->spec;
+		part->fresh = false;
+		if (!part->seen || (better && spec->fallback))
 			continue;
 		seen++;
-		window_ms = x->leaf->v->window_ms;
-		const enum profile_fold fold = x->leaf->v->fold;
-		if (metric_info(cell->metric)->type == TYPE_F64) {
-			if (seen == 1)
-				sum.d = x->d;
-			else if (fold == FOLD_MIN)
-				sum.d = fmin(sum.d, x->d);
-			else if (fold == FOLD_MAX)
-				sum.d = fmax(sum.d, x->d);
-			else
-				sum.d = sum.d + x->d;
-		} else {
-			sum.u += x->u;
-		}
+		info.window_ms = spec->window_ms;
+		if (!is_double)
+			sum.u += part->u;
+		else if (seen == 1)
+			sum.d = part->d;
+		else
+			sum.d = fold_double(spec->fold, sum.d, part->d);
 	}
 	if (!seen)
 		return;
-	gnmi_emit(feed, cell, &sum, window_ms, t_ns,
-		cell->emitted_parts && cell->emitted_parts != seen, out);
-	cell->emitted_parts = seen;
+	info.remade = series->emitted_parts && series->emitted_parts != seen;
+	gnmi_series_emit(feed, series, &sum, info, out);
+	series->emitted_parts = seen;
 }
 
-static void cell_later(struct gnmi_feed *feed, uint32_t cell)
+static void emit_at_round_end(struct gnmi_feed *feed, uint32_t series)
 {
-	if (feed->v[cell].pending)
+	if (feed->series[series].pending)
 		return;
-	feed->v[cell].pending = true;
+	feed->series[series].pending = true;
 	rw_grow(feed->pending, feed->n_pending, feed->cap_pending);
-	feed->pending[feed->n_pending++] = cell;
+	feed->pending[feed->n_pending++] = series;
 }
 
-void gnmi_part_take(struct gnmi_feed *feed, uint32_t index, const struct gnmi_converted *value,
-	int64_t t_ns, struct sample_list *out)
+/* all_fresh - has every part that ever had a value a new one? */
+static bool all_fresh(const struct gnmi_feed *feed, const struct gnmi_series *series)
 {
-	struct part *p = &feed->parts[index];
-	struct cell *c = &feed->v[p->cell];
-	const bool again = p->fresh, f64 = metric_info(c->metric)->type == TYPE_F64;
-	if (again && feed->complete) /* the others are silent: they did not change */
-		gnmi_cell_emit(feed, c, t_ns, out);
-	if (f64)
-		p->d = value->d;
+	for (uint32_t i = series->first_part; i != GNMI_SERIES_NONE; i = feed->parts[i].next)
+		if (feed->parts[i].seen && !feed->parts[i].fresh)
+			return false;
+	return true;
+}
+
+void gnmi_series_take_part(struct gnmi_feed *feed, uint32_t index,
+	const struct gnmi_converted *value, int64_t t_ns, struct sample_list *out)
+{
+	struct gnmi_part *part = &feed->parts[index];
+	struct gnmi_series *series = &feed->series[part->series];
+	/* A second value of this part: the others sent none, so they did not change. */
+	if (part->fresh && feed->complete)
+		gnmi_series_emit_parts(feed, series, t_ns, out);
+	if (metric_info(series->metric)->type == TYPE_F64)
+		part->d = value->d;
 	else
-		p->u = value->u;
-	p->seen = p->fresh = true;
-	if (!feed->complete) {
-		cell_later(feed, p->cell);
-		return;
-	}
-	bool all = true;
-	for (uint32_t i = c->first_part; i != NO_CELL && all; i = feed->parts[i].next)
-		all = feed->parts[i].fresh || !feed->parts[i].seen;
-	if (all)
-		gnmi_cell_emit(feed, c, t_ns, out);
+		part->u = value->u;
+	part->seen = part->fresh = true;
+	if (!feed->complete)
+		emit_at_round_end(feed, part->series);
+	else if (all_fresh(feed, series))
+		gnmi_series_emit_parts(feed, series, t_ns, out);
 }

@@ -1,9 +1,9 @@
 /*
- * gnmi_cells - the values of a device and what each is made of; inside of gnmi_decode.c (what paths
- * mean) and gnmi_cells.c (what becomes of their values).
+ * gnmi_series - the values of a device and the paths that each is made of. gnmi_decode.c finds out
+ * what a path means, gnmi_series.c makes samples of the values. For these two files only.
  */
-#ifndef RW_COLLECTORS_GNMI_CELLS_H
-#define RW_COLLECTORS_GNMI_CELLS_H
+#ifndef RW_COLLECTORS_GNMI_SERIES_H
+#define RW_COLLECTORS_GNMI_SERIES_H
 
 #include "collectors/gnmi/gnmi_compiled.h"
 #include "collectors/gnmi/gnmi_convert.h"
@@ -12,94 +12,94 @@
 #include "collectors/gnmi/gnmi_match.h"
 #include "collectors/target/counter_check.h"
 
-#define NAME_MAX_BYTES 256
-#define LINE_LEAST_BPS 1000000u /* slower is no speed but a placeholder */
-#define BINDING_NEW 0u /* slots: not looked at yet */
-#define BINDING_NONE 1u /* means nothing */
-#define BINDING_FIRST 2u
-#define NO_CELL UINT32_MAX
+#define GNMI_SERIES_NONE UINT32_MAX
 
-struct port {
-	struct gnmi_port seen;
-	char *name, *alias;
-};
-
-struct cell { /* one value of one thing */
-	uint32_t entity, port; /* index of the port, NO_CELL = none */
+/* One value of one entity: a metric of a port, of a priority, of a queue, of a pool. */
+struct gnmi_series {
+	uint32_t entity;
+	uint32_t port; /* index, or GNMI_PORT_NONE */
 	uint16_t metric;
 	bool pending; /* in the feed's list */
-	bool several; /* parts */
-	uint32_t epoch; /* of the decoder when it last spoke */
-	uint32_t first_part;
-	uint32_t emitted_parts; /* that had spoken when it was last emitted */
-	uint32_t gate; /* + 1; 0 = none */
+	bool several; /* has more than one part */
+	uint32_t epoch; /* the decoder's at the last sample */
+	uint32_t first_part; /* index into parts, or GNMI_SERIES_NONE */
+	uint32_t emitted_parts; /* how many parts were in the last sample */
+	uint32_t check; /* index of the plausibility check + 1; 0 = none */
 };
 
-struct part { /* what one path gives to a cell */
-	uint32_t cell, next;
-	const struct leaf *leaf;
-	bool seen, fresh;
+/* What one path contributes to a series. */
+struct gnmi_part {
+	uint32_t series;
+	uint32_t next; /* part of the same series, or GNMI_SERIES_NONE */
+	const struct gnmi_row *row;
+	bool seen; /* has a value */
+	bool fresh; /* that is in no sample yet */
 	union {
 		uint64_t u;
 		double d;
 	};
 };
 
-struct leaf { /* one row of the profile */
-	const struct profile_gnmi_value *v;
+/* One row of the profile's stream. */
+struct gnmi_row {
+	const struct profile_gnmi_value *spec;
 	bool shared; /* as in gnmi_compiled.h */
-	size_t paths;
-	const char *type;
+	size_t paths; /* paths of the device that this row matched */
+	const char *type; /* of the first value; "" */
 };
 
-struct binding { /* what one path means */
-	struct leaf *leaf;
-	/* parts; for refers and of: index of ref or object; of LLDP: of the neighbour */
+/* What one path means. */
+struct gnmi_binding {
+	struct gnmi_row *row;
+	/* parts; for .refers and .of: index of the reference or property; for LLDP: of the
+	 * neighbour */
 	uint32_t first, n;
-	uint32_t port;
-	bool zero, wrong;
+	uint32_t port; /* index, or GNMI_PORT_NONE */
+	bool zero, wrong; /* of the newest value */
 };
 
-struct ref { /* a place that refers to an object */
-	const char *kind;
+/* A port or queue that refers to an object by name: a queue to its WRED profile. */
+struct gnmi_reference {
+	const char *kind; /* of the object */
 	char *name; /* of the object; NULL = none yet */
 	uint32_t port;
 	enum gnmi_number number;
 	uint64_t numbers;
 };
-struct property { /* of an object */
-	const struct leaf *leaf;
-	char *name;
+/* A value of such an object. */
+struct gnmi_property {
+	const struct gnmi_row *row;
+	char *name; /* of the object */
 	struct gnmi_converted value;
-	bool has;
+	bool has_value;
 };
 
 struct gnmi_feed {
-	struct gnmi_decoder *d;
+	struct gnmi_decoder *decoder;
 	const struct profile_gnmi_stream *stream;
 	const struct gnmi_compiled *compiled;
 	struct gnmi_decode decode;
-	struct leaf *leaves;
-	size_t n_leaves;
-	uint32_t *slots;
+	struct gnmi_row *rows;
+	size_t n_rows;
+	uint32_t *slots; /* by path_id: BINDING_NEW, BINDING_NONE or BINDING_FIRST + index */
 	size_t n_slots;
-	struct smap *by_path; /* for updates without a path_id */
-	struct binding *bindings;
+	struct smap *by_path; /* the same, for updates without a path_id */
+	struct gnmi_binding *bindings;
 	size_t n_bindings, cap_bindings;
-	struct part *parts;
+	struct gnmi_part *parts;
 	size_t n_parts, cap_parts;
-	struct map *cells; /* key -> index into cells */
-	struct cell *v;
-	size_t n_cells, cap_cells;
-	uint32_t *pending;
+	struct map *by_entity; /* entity and metric -> index into series */
+	struct gnmi_series *series;
+	size_t n_series, cap_series;
+	uint32_t *pending; /* series that wait for the end of the first round */
 	size_t n_pending, cap_pending;
-	struct ref *refs;
-	size_t n_refs, cap_refs;
-	struct property *properties;
+	struct gnmi_reference *references;
+	size_t n_references, cap_references;
+	struct gnmi_property *properties;
 	size_t n_properties, cap_properties;
-	bool complete; /* a round is */
-	bool makes_ports; /* and no port is known by other means: those it hears on are */
-	uint32_t names_epoch; /* the decoder's when the slots were made */
+	bool complete; /* the first round has ended */
+	bool adds_ports; /* no other stream names ports: those with neighbours are added */
+	uint32_t alias_changes; /* of the ports when the slots were made */
 };
 
 struct gnmi_decoder {
@@ -108,39 +108,45 @@ struct gnmi_decoder {
 	const struct profile *profile;
 	struct gnmi_compiled_set *compiled;
 	uint64_t cell_bytes;
-	bool cell_assumed;
-	struct port *ports;
-	size_t n_ports, cap_ports;
-	struct smap *by_name, *by_alias; /* index of the port; +1 in by_alias, 0 = no longer */
+	bool cell_assumed; /* by the configuration, not known from the profile */
+	struct gnmi_ports ports;
 	char *sysname;
 	bool has_boot;
 	uint64_t boot;
 	uint32_t epoch; /* counts restarts of the device */
-	uint32_t names_epoch; /* counts changes of aliases */
-	bool ports_changed;
-	struct counter_check *gates;
-	size_t n_gates, cap_gates;
-	struct gnmi_lldp *lldp; /* NULL: no stream of the profile hears */
+	struct counter_check *checks;
+	size_t n_checks, cap_checks;
+	struct gnmi_lldp *lldp; /* NULL: no stream of the profile has LLDP */
 	struct gnmi_decode_stats stats;
 };
 
-/* gnmi_cell_entity - of a metric at a place: a port, a priority of it, an unmapped queue (@queue),
- * a pool or the device. */
-uint32_t gnmi_cell_entity(struct gnmi_feed *feed, uint32_t port, int metric, int priority,
-	const char *queue, struct gnmi_text pool);
-/* gnmi_cell_of - the value of this metric of this thing, made when new; NO_CELL when there are too
- * many. */
-uint32_t gnmi_cell_of(struct gnmi_feed *feed, uint32_t entity, int metric, uint32_t port);
-/* gnmi_emit - one sample. @remade: it is made of other parts than the last one. */
-void gnmi_emit(struct gnmi_feed *feed, struct cell *cell, const struct gnmi_converted *value,
-	uint32_t window_ms, int64_t t_ns, bool remade, struct sample_list *out);
-/* gnmi_cell_emit - one sample of all parts that have spoken. */
-void gnmi_cell_emit(
-	struct gnmi_feed *feed, struct cell *cell, int64_t t_ns, struct sample_list *out);
-/* gnmi_part_take - one part of several has spoken: the sample comes when all have. */
-void gnmi_part_take(struct gnmi_feed *feed, uint32_t index, const struct gnmi_converted *value,
-	int64_t t_ns, struct sample_list *out);
+/* Which value of the device. */
+struct gnmi_series_key {
+	int metric;
+	uint32_t port; /* GNMI_PORT_NONE: of .pool or, without one, of the device */
+	int priority; /* PRIO_NONE: of the port or, with .queue, of a queue without a priority */
+	const char *queue; /* NULL = none */
+	struct gnmi_text pool;
+};
+/* gnmi_series_at - index of this series, made when it is new; GNMI_SERIES_NONE when GNMI_SERIES_MAX
+ * is reached (counted). */
+uint32_t gnmi_series_at(struct gnmi_feed *feed, const struct gnmi_series_key *key);
 
-void gnmi_port_changed(struct gnmi_decoder *decoder, struct port *port);
+/* What there is to say of a sample besides its value. */
+struct gnmi_sample_info {
+	int64_t t_ns; /* since 1970 */
+	uint32_t window_ms; /* of the metric; 0 = none */
+	bool remade; /* of other parts than the last sample: no delta across */
+};
+/* gnmi_series_emit - adds one sample to @out. */
+void gnmi_series_emit(struct gnmi_feed *feed, struct gnmi_series *series,
+	const struct gnmi_converted *value, struct gnmi_sample_info info, struct sample_list *out);
+/* gnmi_series_emit_parts - one sample of all parts that have a value; none without such a part. */
+void gnmi_series_emit_parts(
+	struct gnmi_feed *feed, struct gnmi_series *series, int64_t t_ns, struct sample_list *out);
+/* gnmi_series_take_part - a new value of part @index, one of several. The sample is emitted when
+ * all parts have a new value. */
+void gnmi_series_take_part(struct gnmi_feed *feed, uint32_t index,
+	const struct gnmi_converted *value, int64_t t_ns, struct sample_list *out);
 
 #endif

@@ -97,7 +97,7 @@ static void round_over(struct gnmi_stream *stream)
 		loop_timer_stop(stream->timer);
 		stream->state = STREAM_REST;
 	}
-	if (gnmi_feed_hears(stream->feed))
+	if (gnmi_feed_has_lldp(stream->feed))
 		gnmi_target_neighbors(stream->t);
 	stream->changed(stream->t, stream, NULL);
 }

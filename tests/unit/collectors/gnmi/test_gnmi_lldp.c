@@ -33,14 +33,15 @@ static void test_leaf_by_leaf(void **state)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct topology_port ports[2] = {
 		{.name = "Ethernet0", .alias = "etp1"}, {.name = "Ethernet8", .alias = "etp2"}};
-	struct topology_device self;
+	struct topology_device self = {
+		.name = "leaf1", .sysname = "tor1", .ports = ports, .n_ports = 2};
 	struct topology_neighbor *heard;
 	struct gnmi_lldp *l = gnmi_lldp_new();
 	for (size_t i = 0; i < rw_countof(leaves); i++)
 		gnmi_lldp_take(l,
 			gnmi_lldp_of(l, leaves[i].port, leaves[i].id, strlen(leaves[i].id)),
 			leaves[i].which, leaves[i].text, leaves[i].number);
-	assert_int_equal(gnmi_lldp_result(l, a, "leaf1", "tor1", ports, 2, &self, &heard), 2);
+	assert_int_equal(gnmi_lldp_result(l, a, &self, &heard), 2);
 	assert_string_equal(self.chassis, "00:00:00:00:00:0f");
 	assert_string_equal(self.sysname, "tor1");
 	assert_int_equal(self.n_ports, 2);
@@ -54,7 +55,7 @@ static void test_leaf_by_leaf(void **state)
 	assert_string_equal(heard[1].chassis, "aa:bb:cc:00:11:22");
 	assert_int_equal(heard[1].chassis_subtype, LLDP_CHASSIS_MAC);
 	gnmi_lldp_clear(l); /* what does not come again is gone */
-	assert_int_equal(gnmi_lldp_result(l, a, "leaf1", "tor1", ports, 2, &self, &heard), 0);
+	assert_int_equal(gnmi_lldp_result(l, a, &self, &heard), 0);
 	assert_string_equal(self.chassis, "");
 	gnmi_lldp_free(l);
 }

@@ -48,7 +48,7 @@ static const struct {
 	{"nothing where something should be", "/W/{name}/ecn", "/W[a=b]/ecn", NULL},
 };
 
-static char *place_text(const struct gnmi_place *p, char buf[200])
+static char *place_text(const struct gnmi_match *p, char buf[200])
 {
 	static const char *const numbers[] = {"", "priority", "queue", "group"};
 	int n = snprintf(buf, 200, "%.*s%s", p->port.p ? (int)p->port.n : 1,
@@ -72,7 +72,7 @@ static void test_match(void **state)
 		rw_cleanup(arena_freep) struct arena *a = arena_new();
 		struct gnmi_pattern *p = gnmi_pattern_new(rows[i].pattern, a, NULL);
 		struct gnmi_elem *elems;
-		struct gnmi_place at;
+		struct gnmi_match at;
 		size_t n;
 		char buf[200];
 		assert_non_null(p);
