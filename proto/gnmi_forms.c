@@ -68,7 +68,7 @@ static const void *text_keep(struct gnmi_forms *forms, const void *data, size_t 
 	char *copy = arena_alloc(forms->texts, n + 1);
 	if (n)
 		memcpy(copy, data, n);
-	forms->stats->text_bytes += n + 1;
+	forms->counts->text_bytes += n + 1;
 	return copy;
 }
 
@@ -84,22 +84,22 @@ static bool name_is(const struct gnmi_name *name, const char *origin, size_t ori
 static uint32_t name_add(struct gnmi_forms *forms, uint64_t hash, const char *origin,
 	size_t origin_n, const char *path, size_t n)
 {
-	if (forms->stats->paths == GNMI_WALK_PATHS_MAX ||
-		forms->stats->text_bytes + n + origin_n + 2 > GNMI_WALK_TEXT_MAX)
+	if (forms->counts->paths == GNMI_FORMS_PATHS_MAX ||
+		forms->counts->text_bytes + n + origin_n + 2 > GNMI_FORMS_TEXT_MAX)
 		return NONE;
 	if (table_grow(&forms->name_table))
-		for (uint32_t i = 0; i < forms->stats->paths; i++)
+		for (uint32_t i = 0; i < forms->counts->paths; i++)
 			table_put(&forms->name_table, forms->names[i].hash, i);
-	rw_grow(forms->names, forms->stats->paths, forms->names_cap);
-	struct gnmi_name *v = &forms->names[forms->stats->paths];
+	rw_grow(forms->names, forms->counts->paths, forms->names_cap);
+	struct gnmi_name *v = &forms->names[forms->counts->paths];
 	*v = (struct gnmi_name){.hash = hash,
 		.path_n = (uint32_t)n,
 		.origin_n = (uint32_t)origin_n,
 		.follower = NONE};
 	v->origin = text_keep(forms, origin, origin_n);
 	v->path = text_keep(forms, path, n);
-	table_put(&forms->name_table, hash, forms->stats->paths);
-	return forms->stats->paths++;
+	table_put(&forms->name_table, hash, forms->counts->paths);
+	return forms->counts->paths++;
 }
 
 uint32_t gnmi_forms_name(struct gnmi_forms *forms, const char *origin, const char *path, size_t n)
@@ -114,8 +114,8 @@ uint32_t gnmi_forms_name(struct gnmi_forms *forms, const char *origin, const cha
 		id = NONE;
 		for (uint32_t k = 0; k < t->size; k++) {
 			uint32_t slot = t->slots[((uint32_t)h + k) & (t->size - 1)];
-			if (k == GNMI_WALK_PROBES_MAX) {
-				forms->stats->refused++;
+			if (k == GNMI_FORMS_PROBES_MAX) {
+				forms->counts->refused++;
 				return NONE;
 			}
 			if (slot == NONE)
@@ -127,7 +127,7 @@ uint32_t gnmi_forms_name(struct gnmi_forms *forms, const char *origin, const cha
 			}
 		}
 		if (id == NONE && (id = name_add(forms, h, origin, origin_n, path, n)) == NONE) {
-			forms->stats->refused++;
+			forms->counts->refused++;
 			return NONE;
 		}
 		if (forms->last_name != NONE)
@@ -186,22 +186,22 @@ static uint32_t form_add(struct gnmi_forms *forms, uint64_t hash, uint32_t prefi
 {
 	struct gnmi_form f = {
 		.hash = hash, .raw_n = (uint32_t)n, .prefix = prefix, .follower = NONE};
-	if (n > GNMI_WALK_RAW_MAX || forms->stats->forms == GNMI_WALK_FORMS_MAX ||
-		forms->stats->text_bytes + n > GNMI_WALK_TEXT_MAX) {
-		forms->stats->refused++;
+	if (n > GNMI_FORMS_RAW_MAX || forms->counts->forms == GNMI_FORMS_MAX ||
+		forms->counts->text_bytes + n > GNMI_FORMS_TEXT_MAX) {
+		forms->counts->refused++;
 		return NONE;
 	}
 	if (!form_learn(forms, &f, data, n, scratch))
 		return NONE;
 	if (table_grow(&forms->form_table))
-		for (uint32_t i = 0; i < forms->stats->forms; i++)
+		for (uint32_t i = 0; i < forms->counts->forms; i++)
 			table_put(&forms->form_table, forms->forms[i].hash, i);
-	rw_grow(forms->forms, forms->stats->forms, forms->forms_cap);
+	rw_grow(forms->forms, forms->counts->forms, forms->forms_cap);
 	f.raw = text_keep(forms, data, n);
-	forms->forms[forms->stats->forms] = f;
-	table_put(&forms->form_table, hash, forms->stats->forms);
-	forms->stats->learnt++;
-	return forms->stats->forms++;
+	forms->forms[forms->counts->forms] = f;
+	table_put(&forms->form_table, hash, forms->counts->forms);
+	forms->counts->learnt++;
+	return forms->counts->forms++;
 }
 
 /* form_find - NONE when the message must go to the codec. */
@@ -214,12 +214,12 @@ static uint32_t form_find(struct gnmi_forms *forms, uint32_t prefix, const uint8
 		uint32_t slot = t->slots[((uint32_t)h + k) & (t->size - 1)];
 		if (slot == NONE)
 			break;
-		if (k == GNMI_WALK_PROBES_MAX) {
-			forms->stats->refused++;
+		if (k == GNMI_FORMS_PROBES_MAX) {
+			forms->counts->refused++;
 			return NONE;
 		}
 		if (forms->forms[slot].hash == h && form_is(&forms->forms[slot], prefix, data, n)) {
-			forms->stats->found++;
+			forms->counts->found++;
 			return slot;
 		}
 	}
@@ -233,7 +233,7 @@ uint32_t gnmi_forms_path(struct gnmi_forms *forms, uint32_t prefix, const uint8_
 	if (forms->last_form != NONE)
 		f = forms->forms[forms->last_form].follower;
 	if (f != NONE && form_is(&forms->forms[f], prefix, data, n)) {
-		forms->stats->followed++;
+		forms->counts->followed++;
 	} else {
 		f = form_find(forms, prefix, data, n, scratch);
 		if (f == NONE)
@@ -269,14 +269,14 @@ static void gnmi_forms_forget(struct gnmi_forms *forms)
 	forms->names = NULL;
 	forms->forms_cap = forms->names_cap = 0;
 	forms->last_prefix = forms->last_form = forms->last_name = NONE;
-	forms->stats->paths = forms->stats->forms = 0;
-	forms->stats->text_bytes = 0;
+	forms->counts->paths = forms->counts->forms = 0;
+	forms->counts->text_bytes = 0;
 }
 
-void gnmi_forms_init(struct gnmi_forms *forms, bool plain_names, struct gnmi_walk_stats *stats)
+void gnmi_forms_init(struct gnmi_forms *forms, bool plain_names, struct gnmi_forms_counts *counts)
 {
 	*forms = (struct gnmi_forms){
-		.plain_names = plain_names, .stats = stats, .texts = arena_new()};
+		.plain_names = plain_names, .counts = counts, .texts = arena_new()};
 	gnmi_forms_forget(forms);
 }
 

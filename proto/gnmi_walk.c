@@ -439,7 +439,7 @@ struct gnmi_walk *gnmi_walk_new(const struct gnmi_decode *decode)
 	w->back.fn = name_and_deliver;
 	w->back.arg = w;
 	w->scratch = arena_new();
-	gnmi_forms_init(&w->paths, decode->plain_names, &w->stats);
+	gnmi_forms_init(&w->paths, decode->plain_names, &w->stats.memory);
 	return w;
 }
 

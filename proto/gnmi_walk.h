@@ -33,29 +33,17 @@
 #define RW_PROTO_GNMI_WALK_H
 
 #include "proto/gnmi.h"
+#include "proto/gnmi_forms.h"
 
-#define GNMI_WALK_PATHS_MAX                                                                        \
-	(1u << 18) /* ids; a chassis with everything subscribed needs about 1 << 17 */
-#define GNMI_WALK_FORMS_MAX (1u << 19) /* ways to write them, prefixes included */
-#define GNMI_WALK_TEXT_MAX (128u << 20) /* bytes of both */
-#define GNMI_WALK_RAW_MAX (4u << 10) /* bytes of one Path message that are remembered */
-#define GNMI_WALK_RECORDS_MAX                                                                      \
-	(1u << 16) /* updates and deletes of one message that the walker takes; more go to the     \
-		      codec */
-#define GNMI_WALK_PROBES_MAX                                                                       \
-	64u /* looked at for one hash: a server that makes hashes collide only slows itself */
+/* updates or deletes of one message that the walker takes; a message with more goes to the codec */
+#define GNMI_WALK_RECORDS_MAX (1u << 16)
 #define GNMI_WALK_RECORDS_KEPT (1u << 10) /* room for so many stays between messages */
 
 struct gnmi_walk;
 
 struct gnmi_walk_stats {
 	uint64_t walked, fallbacks; /* messages */
-	uint64_t followed, found, learnt; /* paths: as last time, by hash, new */
-	uint64_t refused; /* times a path was not remembered because a limit was reached. Without an
-			   * id it is delivered with GNMI_PATH_NONE; without a form its messages go
-			   * to the codec */
-	uint32_t paths, forms; /* held now */
-	uint64_t text_bytes;
+	struct gnmi_forms_counts memory; /* of paths */
 };
 
 /* gnmi_walk_new - @decode is copied; what it points to must outlive the walker. */

@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	d.counts = &codec.counts;
 	for (int round = 0; round < 2; round++)
 		play(in, w, &walker, &codec, &d, a);
-	const uint32_t n = gnmi_walk_stats(w)->paths;
+	const uint32_t n = gnmi_walk_stats(w)->memory.paths;
 	gnmi_walk_free(w);
 	arena_free(a);
 	for (uint32_t i = 0; i < n && i < IDS; i++)

@@ -74,7 +74,7 @@ static void test_messages(void **state)
 				fail_msg("%s, round %d: the codec was %s", m->what, round,
 					m->walks ? "asked" : "not asked");
 			for (size_t k = 0; k < seen.n; k++)
-				assert_true(seen.ids[k] < gnmi_walk_stats(w)->paths);
+				assert_true(seen.ids[k] < gnmi_walk_stats(w)->memory.paths);
 			seen_clear(&seen);
 		}
 		gnmi_walk_free(alone);
@@ -164,13 +164,13 @@ static void test_ids(void **state)
 				"0a(" T
 				"22( 0a( 12('o') 1a( 0a('x') ) ) 1a( 18 05 ) )" LEAF("18 05") ")"),
 			0);
-	assert_int_equal(gnmi_walk_stats(w)->learnt, was.learnt);
-	assert_int_equal(gnmi_walk_stats(w)->followed + gnmi_walk_stats(w)->found,
-		was.followed + was.found + 6);
-	assert_true(gnmi_walk_stats(w)->followed >= was.followed + 5);
+	assert_int_equal(gnmi_walk_stats(w)->memory.learnt, was.memory.learnt);
+	assert_int_equal(gnmi_walk_stats(w)->memory.followed + gnmi_walk_stats(w)->memory.found,
+		was.memory.followed + was.memory.found + 6);
+	assert_true(gnmi_walk_stats(w)->memory.followed >= was.memory.followed + 5);
 	seen_clear(&seen);
 	gnmi_walk_reset(w);
-	assert_int_equal(gnmi_walk_stats(w)->paths, 0);
+	assert_int_equal(gnmi_walk_stats(w)->memory.paths, 0);
 	assert_int_equal(send(w, "0a(" SAYS("18 05") ")"), 0);
 	assert_int_equal(seen.ids[0], 0);
 	seen_clear(&seen);
@@ -319,8 +319,8 @@ static void test_round_trip(void **state)
 		assert_int_equal(model->at, MANY);
 	}
 	assert_int_equal(gnmi_walk_stats(w)->walked, 2);
-	assert_int_equal(gnmi_walk_stats(w)->paths, MANY);
-	assert_int_equal(gnmi_walk_stats(w)->followed, MANY - 1);
+	assert_int_equal(gnmi_walk_stats(w)->memory.paths, MANY);
+	assert_int_equal(gnmi_walk_stats(w)->memory.followed, MANY - 1);
 	gnmi_walk_free(w);
 }
 
@@ -349,17 +349,17 @@ static void test_endless_paths(void **state)
 		gnmi_walk_new(&(struct gnmi_decode){.fn = tally, .arg = &t, .counts = &counts});
 	const uint32_t extra = 1000;
 
-	for (uint32_t i = 0; i < GNMI_WALK_PATHS_MAX + extra; i++) {
+	for (uint32_t i = 0; i < GNMI_FORMS_PATHS_MAX + extra; i++) {
 		char message[32];
 		/* An update whose only element is eight digits. */
 		int n = snprintf(message, sizeof(message),
 			"\x0a\x14\x22\x12\x0a\x0c\x1a\x0a\x0a\x08%08x\x1a\x02\x18\x05", i);
 		assert_int_equal(gnmi_walk_message(w, message, (size_t)n), 0);
 	}
-	assert_int_equal(t.n, GNMI_WALK_PATHS_MAX + extra);
+	assert_int_equal(t.n, GNMI_FORMS_PATHS_MAX + extra);
 	assert_int_equal(t.without_id, extra);
-	assert_int_equal(gnmi_walk_stats(w)->paths, GNMI_WALK_PATHS_MAX);
-	assert_true(gnmi_walk_stats(w)->refused >= extra);
+	assert_int_equal(gnmi_walk_stats(w)->memory.paths, GNMI_FORMS_PATHS_MAX);
+	assert_true(gnmi_walk_stats(w)->memory.refused >= extra);
 	gnmi_walk_free(w);
 }
 
@@ -383,7 +383,7 @@ static void test_large(void **state)
 
 	/* Origins are not in the path's text, so a Path may be larger than that is. */
 	str_add(&path, "0a( 22( 0a( 12('");
-	for (uint32_t i = 0; i < GNMI_WALK_RAW_MAX; i++)
+	for (uint32_t i = 0; i < GNMI_FORMS_RAW_MAX; i++)
 		str_add(&path, "o");
 	str_add(&path, "') 1a( 0a('x') ) ) 1a( 18 05 ) ) )");
 	assert_int_equal(send(w, path.s), 0);
