@@ -208,6 +208,12 @@ static void print_command_help(FILE *out, const struct command *command)
 		fputs("\nOptions:\n", out);
 	for (const struct command_option *o = command->options; o && o->name; o++)
 		print_option(out, o);
+	if (command->topics) {
+		rw_cleanup(str_done) struct str topics = {0};
+		command->topics(&topics);
+		fputc('\n', out);
+		print_wrapped(out, topics.s, 0, 0);
+	}
 	if (command->help && *command->help) {
 		fputc('\n', out);
 		print_wrapped(out, command->help, 0, 0);

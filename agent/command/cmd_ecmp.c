@@ -7,9 +7,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "agent/history/ecmp_read.h"
 #include "agent/reports/ecmp_views.h"
-#include "agent/reports/spine_imbalance.h"
+#include "agent/reports/report.h"
 #include "config/config.h"
 
 #define DEFAULT_SPAN_NS (15 * 60 * NS_PER_S)
@@ -71,9 +70,9 @@ static int cmd_ecmp_run(struct command_args *args)
 			return EXIT_USAGE;
 		return EXIT_FAILED;
 	}
-	struct spine_imbalance *report = NULL;
-	struct ecmp_history h;
-	r = ecmp_history_collect(&x, device, command_opt(c, args, "group"), &report, &h, &e);
+	const struct report_ask ask = {.device = device, .group = command_opt(c, args, "group")};
+	struct report_result result = {0};
+	r = report_by_name("spine-imbalance")->collect(&x, &ask, &result, &e);
 	int code = EXIT_OK;
 	if (r < 0) {
 		err_print(stderr, &e);
@@ -82,19 +81,17 @@ static int cmd_ecmp_run(struct command_args *args)
 		else
 			code = EXIT_FAILED;
 	} else {
-		json_t *doc = spine_imbalance_json(report, x.config->fabric, h.from_ns, h.to_ns);
 		json_t *own;
 		if (look->make)
-			own = look->make(doc);
+			own = look->make(result.doc);
 		else
-			own = json_incref(doc);
+			own = json_incref(result.doc);
 		if (report_print(stdout, own, look->view, args->g->format, !args->g->no_header,
 			    args->g->color == COLOR_ALWAYS) < 0)
 			code = EXIT_FAILED;
 		json_decref(own);
-		json_decref(doc);
 	}
-	spine_imbalance_free(report);
+	report_result_done(&result);
 	client_done(&x);
 	return code;
 }

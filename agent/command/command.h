@@ -13,6 +13,8 @@
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 }; /* ordinary commands; checks: 0 1 2 3 */
 
+struct str;
+
 struct command_option {
 	const char *name; /* long name without dashes */
 	char letter; /* 0 = none */
@@ -35,6 +37,8 @@ struct command {
 	/* paragraphs after the option list; a newline counts behind '.' and ':' and in "\n\n", else
 	 * it is a blank */
 	const char *help;
+	/* NULL, or adds paragraphs to the help that are made from a table */
+	void (*topics)(struct str *out);
 	const struct command_option *options; /* ends with name NULL */
 	int usage_exit; /* what a usage error returns: 2, or 3 for checks */
 	int (*run)(struct command_args *args);

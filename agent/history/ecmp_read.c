@@ -6,9 +6,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
-#include "agent/base/str.h"
 #include "agent/client/client.h"
-#include "agent/reports/spine_imbalance.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "config/config.h"
 
@@ -122,98 +120,5 @@ int ecmp_history_each(struct client *client, ecmp_history_fn *fn, void *arg,
 		}
 	}
 	*ret = h;
-	return 0;
-}
-
-/* ---- collected for the report -------------------------------------------- */
-
-#define FLOWS_WANTED 16
-
-struct collect {
-	const struct config *config;
-	const struct fabric *fabric;
-	const char *device, *group;
-	struct spine_imbalance *report;
-};
-
-static bool ecmp_read_wanted(const struct collect *collect, const char *device, const char *group)
-{
-	if (!str_glob(collect->device, device))
-		return false;
-	if (str_glob(collect->group, group))
-		return true;
-	rw_cleanup(str_done) struct str both = {0};
-	str_addf(&both, "%s/%s", device, group);
-	return str_glob(collect->group, both.s);
-}
-
-/* A device that is configured to be polled and is not heard of is missing; one that is only drawn
- * in the fabric is not. */
-static bool ecmp_read_expected(const struct collect *collect, const struct ecmp_measure *measure)
-{
-	if (measure->observed)
-		return true;
-	for (size_t i = 0; i < collect->config->n_devices; i++)
-		if (str_eq(collect->config->devices[i].name, measure->device))
-			return collect->config->devices[i].snmp || collect->config->devices[i].gnmi;
-	return false;
-}
-
-static int collect_window(void *arg, const struct window *window,
-	const struct ecmp_measure *measure, size_t n, struct arena *turn)
-{
-	struct collect *c = arg;
-	for (size_t i = 0; i < n; i++) {
-		if (!ecmp_read_wanted(c, measure[i].device, measure[i].group) ||
-			!ecmp_read_expected(c, &measure[i]) ||
-			!spine_imbalance_add(c->report, &measure[i]))
-			continue;
-		const struct fabric_group *g =
-			fabric_group(fabric_device(c->fabric, measure[i].device), measure[i].group);
-		struct finding_flow *flows;
-		size_t n_flows = ecmp_flows(g, measure[i].hot, window, turn, FLOWS_WANTED, &flows);
-		spine_imbalance_flows(c->report, flows, n_flows);
-	}
-	return 0;
-}
-
-static bool any_wanted(const struct collect *collect)
-{
-	for (size_t d = 0; d < collect->fabric->n_devices; d++)
-		for (size_t i = 0; i < collect->fabric->devices[d]->n_groups; i++)
-			if (collect->fabric->devices[d]->groups[i].n_members >= 2 &&
-				ecmp_read_wanted(collect, collect->fabric->devices[d]->name,
-					collect->fabric->devices[d]->groups[i].id))
-				return true;
-	return false;
-}
-
-int ecmp_history_collect(struct client *client, const char *device, const char *group,
-	struct spine_imbalance **ret, struct ecmp_history *ret_h, struct err *e)
-{
-	struct collect c = {.config = client->config,
-		.fabric = client->config->fabric,
-		.device = device,
-		.group = group};
-	const struct ecmp_options *o =
-		config_options(client->config, "analyzers", "ecmp_imbalance");
-	if (!o)
-		return err_set(e, -EINVAL,
-			"the configuration has no options for analyzers.ecmp_imbalance");
-	if ((device || group) && !any_wanted(&c))
-		return err_set(e, -EINVAL,
-			"no ECMP group of two members or more matches device '%.64s', group "
-			"'%.64s' ('rocewatch ecmp groups' lists them)",
-			str_or(device, "*"), str_or(group, "*"));
-	const struct spine_options so = {.warn = o->warn,
-		.load_floor = o->load_floor,
-		.hold = (uint32_t)o->hold,
-		.window_ns = o->window_ns};
-	rw_cleanup(spine_imbalance_freep) struct spine_imbalance *report = spine_imbalance_new(&so);
-	c.report = report;
-	int r = ecmp_history_each(client, collect_window, &c, ret_h, e);
-	if (r < 0)
-		return r;
-	*ret = rw_take(report);
 	return 0;
 }

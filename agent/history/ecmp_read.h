@@ -13,7 +13,6 @@
 #include "db/series/series.h"
 
 struct arena;
-struct spine_imbalance;
 struct client;
 struct err;
 
@@ -35,17 +34,5 @@ typedef int ecmp_history_fn(void *arg, const struct window *window,
  */
 int ecmp_history_each(struct client *client, ecmp_history_fn *fn, void *arg,
 	struct ecmp_history *ret, struct err *e);
-
-/*
- * ecmp_history_collect - the groups of the stretch as the report wants them.
- *
- * @device  glob of devices, NULL = all
- * @group   glob of group ids, or of "DEVICE/GROUP"; NULL = all
- *
- * 0; -EINVAL (@e filled) when no group of two members or more matches: a mistyped name must not
- * read as "nothing wrong".
- */
-int ecmp_history_collect(struct client *client, const char *device, const char *group,
-	struct spine_imbalance **ret, struct ecmp_history *ret_h, struct err *e);
 
 #endif

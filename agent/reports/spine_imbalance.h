@@ -1,7 +1,7 @@
 /*
- * spine_imbalance - ECMP groups over a stretch of time: fed one window's measures at a time, told
- * as a document (metrics.md) and as text. Knows no database and no analyzer. Names in the measures
- * must outlive the report (they are the fabric's).
+ * spine_imbalance - how even the ECMP groups were over a time range. It is fed the measures of one
+ * window at a time and gives the document of `report spine-imbalance`. It knows no database and no
+ * analyzer. The names in the measures must outlive it (they are the fabric's).
  */
 #ifndef RW_REPORTS_SPINE_IMBALANCE_H
 #define RW_REPORTS_SPINE_IMBALANCE_H
@@ -15,8 +15,9 @@
 #include "db/model/ecmp.h"
 
 struct spine_options {
-	double warn, load_floor;
-	uint32_t hold;
+	double warn, critical; /* max/mean-1 */
+	double load_floor; /* mean utilisation at or below which a window is idle */
+	uint32_t hold; /* busy windows in a row after which an incident would open */
 	int64_t window_ns;
 };
 
@@ -24,17 +25,22 @@ struct spine_imbalance;
 struct spine_imbalance *spine_imbalance_new(const struct spine_options *options);
 void spine_imbalance_free(struct spine_imbalance *imbalance);
 void spine_imbalance_freep(struct spine_imbalance **imbalance);
+const struct spine_options *spine_imbalance_options(const struct spine_imbalance *imbalance);
 
-/* One group in one window; windows in order. Returns true when this is the group's most uneven busy
- * window so far: then the flows of its hot member are worth handing over. */
+/* spine_imbalance_add - one group in one window; windows in order. Returns true when this is the
+ * group's most uneven busy window so far: then hand over the flows of its hot member. */
 bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_measure *measure);
-/* of the group just added; copied */
+/* spine_imbalance_flows - of the group that was just added; copied. */
 void spine_imbalance_flows(
 	struct spine_imbalance *imbalance, const struct finding_flow *flows, size_t n);
 
-/* How even one group was. imbalance_ratio is that of the busy windows together; sustained_ratio the
- * highest that held for `hold` busy windows in a row (all of them, when there are fewer): what an
- * incident would have opened on. NAN without busy windows. */
+/*
+ * How even one group was. NAN without busy windows.
+ *
+ * imbalance_ratio   max/mean-1 of the busy windows together
+ * sustained_ratio   the highest value that held for `hold` busy windows in a row (for all of them,
+ *                   when there are fewer): what an incident would have opened on
+ */
 struct spine_group {
 	/* member: persistent, else hot in the worst window; NULL */
 	const char *device, *group, *member, *peer;
@@ -47,7 +53,7 @@ size_t spine_imbalance_groups(const struct spine_imbalance *imbalance);
 void spine_imbalance_group(
 	const struct spine_imbalance *imbalance, size_t i, struct spine_group *ret);
 
-/* The document of `report spine-imbalance`; the caller owns it. */
+/* spine_imbalance_json - the document; the caller owns it. */
 json_t *spine_imbalance_json(const struct spine_imbalance *imbalance, const struct fabric *fabric,
 	int64_t from_ns, int64_t to_ns);
 extern const struct view spine_imbalance_view;

@@ -1,5 +1,4 @@
-/* spine_imbalance: sums over windows, verdict words, persistence, price; and the ranges of checks.
- */
+/* spine_imbalance: sums over windows, verdict words, persistence, price. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -17,7 +16,6 @@
 #include "agent/base/str.h"
 #include "agent/reports/ecmp_views.h"
 #include "agent/reports/spine_imbalance.h"
-#include "agent/command/check_range.h"
 
 #define WINDOW_NS (60 * NS_PER_S)
 #define LINE_BPS 100000000000.0
@@ -296,40 +294,6 @@ static void prints_names(void **state)
 	spine_imbalance_free(s);
 }
 
-static void ranges(void **state)
-{
-	static const struct {
-		const char *text, *again;
-		double in, out;
-	} good[] = {
-		{"0.2", "0.2", 0.2, 0.21},
-		{"0.2", "0.2", 0, -0.1},
-		{"20%", "0.2", 0.1, 0.3},
-		{"10:", "10:", 10, 9.9},
-		{"~:5", "~:5", -100, 5.1},
-		{"1:2", "1:2", 1.5, 0.5},
-		{"@1:2", "@1:2", 3, 1},
-		{"@0:5", "@5", 6, 5},
-	};
-	static const char *const bad[] = {
-		"", "x", "5:1", ":", "1:2:3", "@", "0x5", "1e", "~", "nan"};
-	struct threshold t;
-	struct err e;
-	char buf[THRESHOLD_TEXT_MAX];
-	for (size_t i = 0; i < rw_countof(good); i++) {
-		if (threshold_parse(good[i].text, &t, &e) < 0)
-			fail_msg("%s refused: %s", good[i].text, e.text);
-		if (threshold_alerts(&t, good[i].in) || !threshold_alerts(&t, good[i].out))
-			fail_msg("%s: %g must not alert, %g must", good[i].text, good[i].in,
-				good[i].out);
-		assert_string_equal(threshold_text(buf, &t), good[i].again);
-	}
-	for (size_t i = 0; i < rw_countof(bad); i++)
-		if (threshold_parse(bad[i], &t, &e) != -EINVAL)
-			fail_msg("'%s' was taken for a range", bad[i]);
-	assert_false(threshold_alerts(&(struct threshold){0}, 5));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,7 +304,6 @@ int main(void)
 		cmocka_unit_test(nothing_at_all),
 		cmocka_unit_test(prints_tenths),
 		cmocka_unit_test(prints_names),
-		cmocka_unit_test(ranges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

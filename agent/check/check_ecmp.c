@@ -1,0 +1,165 @@
+/*
+ * check_ecmp - ECMP groups: a group is judged by max/mean-1 of its busy windows together, or by the
+ * highest value that it held for `hold` busy windows in a row, whichever is worse.
+ */
+#include <math.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/check/check.h"
+#include "agent/reports/report.h"
+#include "agent/reports/spine_imbalance.h"
+
+/* A group without data in this many windows at the end is not known any more. */
+#define SILENT_WINDOWS 3
+
+/* -1 when the group had no busy window. */
+static double ecmp_judged_ratio(const struct spine_group *group)
+{
+	double all = group->imbalance_ratio;
+	double held = group->sustained_ratio;
+	if (isnan(all))
+		all = -1;
+	if (isnan(held))
+		held = -1;
+	return fmax(all, held);
+}
+
+static uint64_t ecmp_windows(const struct spine_group *group)
+{
+	return group->windows + group->idle + group->unknown;
+}
+
+/* Missing data is not OK: none at all, more than a quarter of the windows, or none at the end. */
+static bool ecmp_lacks_data(const struct spine_group *group)
+{
+	uint64_t all = ecmp_windows(group);
+	return all == 0 || group->unknown * 4 > all || group->unknown_last >= SILENT_WINDOWS;
+}
+
+static enum check_state ecmp_judge_group(
+	const struct spine_group *group, const struct check_ranges *ranges)
+{
+	double ratio = ecmp_judged_ratio(group);
+	if (group->windows && check_range_alerts(&ranges->crit, ratio))
+		return CHECK_CRITICAL;
+	if (group->windows && check_range_alerts(&ranges->warn, ratio))
+		return CHECK_WARNING;
+	if (ecmp_lacks_data(group))
+		return CHECK_UNKNOWN;
+	return CHECK_OK;
+}
+
+struct ecmp_verdict_sum {
+	enum check_state state;
+	size_t n, n_over, n_unknown;
+	uint64_t busy; /* windows of all groups */
+	struct spine_group worst; /* by state, then by value */
+};
+
+static struct ecmp_verdict_sum ecmp_judge_groups(
+	const struct spine_imbalance *imbalance, const struct check_ranges *ranges)
+{
+	struct ecmp_verdict_sum sum = {.n = spine_imbalance_groups(imbalance)};
+	sum.state = CHECK_OK;
+	if (sum.n == 0)
+		sum.state = CHECK_UNKNOWN;
+	for (size_t i = 0; i < sum.n; i++) {
+		struct spine_group group;
+		spine_imbalance_group(imbalance, i, &group);
+		enum check_state state = ecmp_judge_group(&group, ranges);
+		sum.busy += group.windows;
+		sum.n_over += state == CHECK_WARNING || state == CHECK_CRITICAL;
+		sum.n_unknown += state == CHECK_UNKNOWN;
+		bool higher = state == sum.state &&
+			ecmp_judged_ratio(&group) > ecmp_judged_ratio(&sum.worst);
+		if (i == 0 || higher || check_state_worse(state, sum.state)) {
+			sum.worst = group;
+			sum.state = state;
+		}
+	}
+	return sum;
+}
+
+static void ecmp_add_worst(struct str *out, const struct spine_group *group)
+{
+	str_addf(out, "worst %s %s", group->device, group->group);
+	if (group->member)
+		str_addf(out, " at %s", group->member);
+	if (group->member && group->peer && *group->peer)
+		str_addf(out, " to %s", group->peer);
+	str_addf(out, ": max/mean-1 = %.3g", ecmp_judged_ratio(group));
+	if (isnan(group->expected_p999_ratio))
+		str_add(out, " (chance unknown: no packets)");
+	else
+		str_addf(out, " (chance p99.9 = %.2f, %.3g flows)", group->expected_p999_ratio,
+			group->flows);
+	if (group->n_down)
+		str_addf(out, ", %zu members down", group->n_down);
+}
+
+static void ecmp_add_text(struct str *out, const struct ecmp_verdict_sum *sum)
+{
+	const struct spine_group *worst = &sum->worst;
+	if (!sum->n) {
+		str_add(out, "no complete window of data in this time range");
+		return;
+	}
+	if (sum->state == CHECK_UNKNOWN) {
+		str_addf(out,
+			"no data for %zu of %zu groups: %s %s has no usable samples in %llu of "
+			"%llu windows",
+			sum->n_unknown, sum->n, worst->device, worst->group,
+			(unsigned long long)worst->unknown,
+			(unsigned long long)ecmp_windows(worst));
+		return;
+	}
+	if (!sum->busy) {
+		str_addf(out, "idle, 0 busy windows (%zu group%s)", sum->n, plural(sum->n));
+		return;
+	}
+	if (sum->n_over)
+		str_addf(out, "%zu of %zu groups out of limits, ", sum->n_over, sum->n);
+	else
+		str_addf(out, "%zu group%s, ", sum->n, plural(sum->n));
+	ecmp_add_worst(out, worst);
+	if (sum->n_unknown)
+		str_addf(out, ", %zu groups without data", sum->n_unknown);
+}
+
+static void check_ecmp_judge(const struct report_result *result, const struct check_ranges *ranges,
+	struct check_line *ret)
+{
+	struct ecmp_verdict_sum sum = ecmp_judge_groups(result->sums, ranges);
+	double n = (double)sum.n;
+	double ratio = NAN;
+	double expected = NAN;
+	if (sum.busy && ecmp_judged_ratio(&sum.worst) >= 0)
+		ratio = ecmp_judged_ratio(&sum.worst);
+	if (sum.busy)
+		expected = sum.worst.expected_ratio;
+
+	ret->state = sum.state;
+	ecmp_add_text(&ret->text, &sum);
+	check_line_value(ret, "imbalance", ratio, 4, ranges, NAN);
+	if (!isnan(expected))
+		check_line_value(ret, "expected", expected, 4, NULL, NAN);
+	check_line_value(ret, "groups_over", (double)sum.n_over, 0, NULL, n);
+	check_line_value(ret, "groups_unknown", (double)sum.n_unknown, 0, NULL, n);
+	check_line_value(ret, "busy_windows", (double)sum.busy, 0, NULL, NAN);
+}
+
+static void check_ecmp_defaults(const struct report_result *result, struct check_ranges *ret)
+{
+	const struct spine_options *options = spine_imbalance_options(result->sums);
+	ret->warn = (struct check_range){.low = 0, .high = options->warn, .set = true};
+	ret->crit = (struct check_range){.low = 0, .high = options->critical, .set = true};
+}
+
+const struct check check_ecmp = {
+	.name = "ecmp",
+	.label = "ECMP",
+	.summary = "imbalance of ECMP groups: max/mean-1 outside of the ranges",
+	.report = "spine-imbalance",
+	.defaults = check_ecmp_defaults,
+	.judge = check_ecmp_judge,
+};

@@ -1,0 +1,97 @@
+/*
+ * check_range - reads, applies and prints the alert ranges of checks.
+ * Source: Monitoring Plugins Development Guidelines, "Threshold and Ranges" and "Performance data".
+ */
+#include "agent/check/check_range.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+
+static int check_range_number(const char *text, size_t n, double *ret)
+{
+	char buf[48];
+	if (n == 0 || n >= sizeof(buf))
+		return -EINVAL;
+	memcpy(buf, text, n);
+	buf[n] = '\0';
+	if (buf[n - 1] == '%')
+		return unit_ratio(buf, ret, NULL);
+	return unit_double(buf, ret, NULL);
+}
+
+/* The part before the colon: empty (0), '~' (no lower end) or a number. */
+static int check_range_low(const char *text, size_t n, double *ret)
+{
+	*ret = 0;
+	if (n == 0)
+		return 0;
+	if (n == 1 && *text == '~') {
+		*ret = -INFINITY;
+		return 0;
+	}
+	return check_range_number(text, n, ret);
+}
+
+/* "HIGH", "LOW:" or "LOW:HIGH", without the '@'. */
+static int check_range_ends(const char *text, struct check_range *range)
+{
+	const char *colon = strchr(text, ':');
+	if (!colon)
+		return check_range_number(text, strlen(text), &range->high);
+	const char *high = colon + 1;
+	if (colon == text && !*high)
+		return -EINVAL;
+	int r = check_range_low(text, (size_t)(colon - text), &range->low);
+	if (r < 0 || !*high)
+		return r;
+	return check_range_number(high, strlen(high), &range->high);
+}
+
+int check_range_parse(const char *text, struct check_range *ret, struct err *e)
+{
+	struct check_range range = {.low = 0, .high = INFINITY, .set = true};
+	const char *ends = text;
+	if (*ends == '@') {
+		range.inside = true;
+		ends++;
+	}
+	int r = check_range_ends(ends, &range);
+	if (r < 0 || range.low > range.high)
+		return err_set(e, -EINVAL,
+			"'%.64s' is not a range; write 0.2 (up to), 0.2: (at least), 0.1:0.2 "
+			"(between) or @0:5 (alert inside), the lower end first",
+			text);
+	*ret = range;
+	return 0;
+}
+
+bool check_range_alerts(const struct check_range *range, double value)
+{
+	if (!range->set || isnan(value))
+		return false;
+	bool within = value >= range->low && value <= range->high;
+	if (range->inside)
+		return within;
+	return !within;
+}
+
+char *check_range_text(char buf[CHECK_RANGE_TEXT_MAX], const struct check_range *range)
+{
+	char low[24] = "", high[24] = "";
+	buf[0] = '\0';
+	if (!range->set)
+		return buf;
+	if (isinf(range->low))
+		snprintf(low, sizeof(low), "~:");
+	else if (range->low != 0 || isinf(range->high))
+		snprintf(low, sizeof(low), "%.10g:", range->low);
+	if (!isinf(range->high))
+		snprintf(high, sizeof(high), "%.10g", range->high);
+	snprintf(buf, CHECK_RANGE_TEXT_MAX, "%s%s%s", str_if(range->inside, "@"), low, high);
+	return buf;
+}

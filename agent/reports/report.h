@@ -1,0 +1,50 @@
+/*
+ * report - one row of the report table: a document about a time range, for people, cron and mail.
+ * One file per report (agent/reports/report_<word>.c), its struct last, its word in RW_REPORTS in
+ * CMakeLists.txt. `rocewatch report` does the formats, --out and --check for every row; a report
+ * that can be judged has a check beside it (agent/check/check.h).
+ */
+#ifndef RW_REPORTS_REPORT_H
+#define RW_REPORTS_REPORT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "agent/base/err.h"
+#include "agent/document/writer.h"
+
+struct client;
+
+/* What the user asks for beside the time range. Borrowed. */
+struct report_ask {
+	const char *device; /* glob of devices, NULL = all */
+	const char *group; /* glob of ECMP groups or of "DEVICE/GROUP", NULL = all */
+};
+
+/* What a report found. report_result_done() drops it. */
+struct report_result {
+	json_t *doc;
+	int64_t window_ns; /* length of the windows it was measured in */
+	void *sums; /* the report's own numbers, for its check; may be NULL */
+	void (*sums_free)(void *sums);
+};
+void report_result_done(struct report_result *result); /* also for rw_cleanup() */
+
+struct report {
+	const char *name; /* the word on the command line */
+	const char *summary; /* one line of help */
+	const char *help; /* a paragraph, or NULL */
+	int64_t span_ns; /* the time range when the user names none */
+	/* 0, -EINVAL when the user asked for something that does not exist, or another negative
+	 * errno; @e says why. @ret is filled on success only. */
+	int (*collect)(struct client *client, const struct report_ask *ask,
+		struct report_result *ret, struct err *e);
+	const struct view *view;
+};
+
+extern const struct report *const reports[]; /* NULL-terminated */
+
+/* report_by_name - the row, or NULL. */
+const struct report *report_by_name(const char *name);
+
+#endif

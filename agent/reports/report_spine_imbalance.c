@@ -1,0 +1,138 @@
+/*
+ * report_spine_imbalance - how evenly each ECMP group was loaded over the time range: reads the
+ * windows from the database, feeds them to the sums (spine_imbalance) and makes the document.
+ */
+#include <errno.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/history/ecmp_read.h"
+#include "agent/reports/report.h"
+#include "agent/reports/spine_imbalance.h"
+#include "analyzers/measure/ecmp_measure.h"
+#include "config/config.h"
+
+#define FLOWS_WANTED 16
+
+struct spine_collect {
+	const struct config *config;
+	const struct fabric *fabric;
+	const struct report_ask *ask;
+	struct spine_imbalance *sums;
+};
+
+static bool spine_is_wanted(const struct report_ask *ask, const char *device, const char *group)
+{
+	if (!str_glob(ask->device, device))
+		return false;
+	if (str_glob(ask->group, group))
+		return true;
+	rw_cleanup(str_done) struct str both = {0};
+	str_addf(&both, "%s/%s", device, group);
+	return str_glob(ask->group, both.s);
+}
+
+/* A device that is polled and has no samples is missing; one that only stands in the fabric's
+ * drawing is not. */
+static bool spine_is_expected(const struct config *config, const struct ecmp_measure *measure)
+{
+	if (measure->observed)
+		return true;
+	for (size_t i = 0; i < config->n_devices; i++)
+		if (str_eq(config->devices[i].name, measure->device))
+			return config->devices[i].snmp || config->devices[i].gnmi;
+	return false;
+}
+
+static void spine_take_flows(const struct spine_collect *collect, const struct window *window,
+	const struct ecmp_measure *measure, struct arena *turn)
+{
+	const struct fabric_device *device = fabric_device(collect->fabric, measure->device);
+	struct finding_flow *flows;
+	size_t n = ecmp_flows(fabric_group(device, measure->group), measure->hot, window, turn,
+		FLOWS_WANTED, &flows);
+	spine_imbalance_flows(collect->sums, flows, n);
+}
+
+static int spine_take_window(void *arg, const struct window *window,
+	const struct ecmp_measure *measure, size_t n, struct arena *turn)
+{
+	const struct spine_collect *collect = arg;
+	for (size_t i = 0; i < n; i++) {
+		if (!spine_is_wanted(collect->ask, measure[i].device, measure[i].group) ||
+			!spine_is_expected(collect->config, &measure[i]))
+			continue;
+		if (spine_imbalance_add(collect->sums, &measure[i]))
+			spine_take_flows(collect, window, &measure[i], turn);
+	}
+	return 0;
+}
+
+static bool spine_any_wanted(const struct fabric *fabric, const struct report_ask *ask)
+{
+	for (size_t d = 0; d < fabric->n_devices; d++) {
+		const struct fabric_device *device = fabric->devices[d];
+		for (size_t i = 0; i < device->n_groups; i++)
+			if (device->groups[i].n_members >= 2 &&
+				spine_is_wanted(ask, device->name, device->groups[i].id))
+				return true;
+	}
+	return false;
+}
+
+static void spine_sums_free(void *sums)
+{
+	spine_imbalance_free(sums);
+}
+
+/* A name that matches no group is a usage error: it must not read as "nothing wrong". */
+static int spine_collect(struct client *client, const struct report_ask *ask,
+	struct report_result *ret, struct err *e)
+{
+	const struct fabric *fabric = client->config->fabric;
+	const struct ecmp_options *options =
+		config_options(client->config, "analyzers", "ecmp_imbalance");
+	if (!options)
+		return err_set(e, -EINVAL,
+			"the configuration has no options for analyzers.ecmp_imbalance");
+	if ((ask->device || ask->group) && !spine_any_wanted(fabric, ask))
+		return err_set(e, -EINVAL,
+			"no ECMP group of two members or more matches device '%.64s', group "
+			"'%.64s' ('rocewatch ecmp groups' lists them)",
+			str_or(ask->device, "*"), str_or(ask->group, "*"));
+	const struct spine_options sums_options = {.warn = options->warn,
+		.critical = options->critical,
+		.load_floor = options->load_floor,
+		.hold = (uint32_t)options->hold,
+		.window_ns = options->window_ns};
+	rw_cleanup(spine_imbalance_freep) struct spine_imbalance *sums =
+		spine_imbalance_new(&sums_options);
+	struct spine_collect collect = {
+		.config = client->config, .fabric = fabric, .ask = ask, .sums = sums};
+	struct ecmp_history history;
+	int r = ecmp_history_each(client, spine_take_window, &collect, &history, e);
+	if (r < 0)
+		return r;
+	*ret = (struct report_result){
+		.doc = spine_imbalance_json(sums, fabric, history.from_ns, history.to_ns),
+		.window_ns = options->window_ns,
+		.sums = rw_take(sums),
+		.sums_free = spine_sums_free,
+	};
+	return 0;
+}
+
+const struct report report_spine_imbalance = {
+	.name = "spine-imbalance",
+	.summary = "how evenly each ECMP group was loaded",
+	.help = "Shows the worst window of each group, which member is hot and for how long, what "
+		"a uniform hash would give by chance, and the cost of the time that jobs waited.\n"
+		"With --check a group is judged by max/mean-1 of its busy windows together, or by "
+		"the highest value that it held for `hold` busy windows in a row, whichever is "
+		"worse. An idle fabric is OK; missing or stale data is UNKNOWN.",
+	.span_ns = 24 * 3600 * NS_PER_S,
+	.collect = spine_collect,
+	.view = &spine_imbalance_view,
+};
