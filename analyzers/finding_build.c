@@ -117,6 +117,14 @@ void tell_step(struct tell *tell, const char *text, const char *risk)
 	PUSH(tell, tell->f->next_steps, tell->f->n_next_steps, (struct next_step){text, risk});
 }
 
+void tell_steps(struct tell *tell, enum cause cause, unsigned facts)
+{
+	const struct cause_step *steps = cause_info(cause)->steps;
+	for (size_t i = 0; i < CAUSE_STEPS_MAX && steps[i].text; i++)
+		if ((steps[i].needs & ~facts) == 0)
+			tell_step(tell, steps[i].text, steps[i].risk);
+}
+
 const char *tell_port(const struct port_seen *port, struct arena *a)
 {
 	return arena_printf(a, "%s:%s", port->port->device->name, port->port->name);

@@ -43,6 +43,8 @@ void tell_ruled_out(struct tell *tell, const char *fmt, ...) __attribute__((form
 void tell_role(struct tell *tell, const char *role, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void tell_step(struct tell *tell, const char *text, const char *risk);
+/* The next steps of the cause's row that hold for @facts (enum cause_fact). */
+void tell_steps(struct tell *tell, enum cause cause, unsigned facts);
 
 /* "leaf1:Ethernet49"; what is at its other end: "spine1:Ethernet1", "node-001 (rail0)", or "its
  * neighbour". */

@@ -40,7 +40,7 @@ static void on_incident(void *arg, const struct incident *incident, enum inciden
 	struct agent *a = arg;
 	if (incident->note)
 		log_event(incident->state == INCIDENT_OPEN ? LOG_WARN_ : LOG_INFO_, "incident",
-			"%s %s (%s -> %s): %s", incident->id, incident->cause,
+			"%s %s (%s -> %s): %s", incident->id, cause_name(incident->cause),
 			incident_state_name(from), incident_state_name(incident->state),
 			incident->note);
 	incident_store(a->store, incident, from);

@@ -360,7 +360,7 @@ static void keep_finding(struct pipeline *pipeline, const struct finding *findin
 			.from_ns = finding->from_ns,
 			.to_ns = finding->to_ns,
 			.analyzer = finding->analyzer,
-			.cause = finding->cause,
+			.cause = cause_name(finding->cause),
 			.verdict = finding_verdict_name(finding->verdict),
 			.severity = severity_name(finding->severity),
 			.device = finding->device,
@@ -752,7 +752,7 @@ void incident_store(void *store, const struct incident *incident, enum incident_
 	store_incident(store,
 		&(struct store_incident){
 			.id = incident->id,
-			.cause = incident->cause,
+			.cause = cause_name(incident->cause),
 			.severity = severity_name(incident->severity),
 			.state = incident_state_name(incident->state),
 			.device = incident->device,

@@ -235,7 +235,7 @@ static void tell_incident(struct tune_live *live, const struct tune_record *reco
 	const char *rests[] = {
 		"drop counters of the changed switch and the job's throughput, before and since"};
 	const struct finding f = {.analyzer = "tuning",
-		.cause = "tuning_regression",
+		.cause = CAUSE_TUNING_REGRESSION,
 		.verdict = over ? FINDING_OVER : FINDING_UNDER,
 		.severity = SEV_CRITICAL,
 		.device = record->device,

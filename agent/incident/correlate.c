@@ -9,113 +9,6 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
-enum near {
-	NEAR_LINK = 1, /* the same port, or the other end of its link */
-	NEAR_DEVICE = 2, /* the same device, or the device at the other end of the port */
-	/* the port is a member of the group, seen from either end; a whole device is in it by what
-	   its members lead to */
-	NEAR_GROUP = 4,
-	NEAR_HOST = 8, /* the same host */
-	NEAR_TREE = 16, /* it is named among the roles of the other */
-	NEAR_FABRIC = 32, /* anywhere */
-	/* the other is about a group of a tier further from the hosts: what arrives there was
-	   spread before */
-	NEAR_BEYOND = 128,
-	/* both are about groups of one device, and the cause's holds all members of the other's and
-	   more */
-	NEAR_WIDER = 64,
-};
-
-#define LOAD "uplink_overload", "oversubscription"
-#define UNEVEN "ecmp_imbalance", "ecmp_low_entropy", "unlucky_placement", "ecmp_polarization"
-#define LOSS "lossless_loss", "headroom_small"
-#define SLOW "host_slow", "straggler"
-#define PRESSURE "incast", "ecn_late", "xon_close", "uplink_overload", "oversubscription"
-#define VAGUE "unknown", "baseline_drift"
-
-enum { OTHERS_MAX = 20 };
-static const struct row {
-	const char *cause;
-	unsigned near;
-	const char *others[OTHERS_MAX];
-} rows[] = {
-	{"device_down", NEAR_DEVICE | NEAR_GROUP,
-		{"telemetry_gap", "link_flap", "link_errors", "link_slow", "missing_rail",
-			"missing_route", "path_asymmetry", "remote_capacity", LOAD, UNEVEN,
-			"config_drift"}},
-	{"device_down", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"telemetry_gap", NEAR_DEVICE, {"baseline_drift"}},
-	{"link_slow", NEAR_LINK | NEAR_GROUP | NEAR_HOST,
-		{LOAD, UNEVEN, "path_asymmetry", "remote_capacity", PRESSURE, SLOW,
-			"missing_route"}},
-	{"link_slow", NEAR_FABRIC, {VAGUE}},
-	{"link_errors", NEAR_LINK | NEAR_HOST, {LOSS, "optic_degrading", SLOW, "missing_route"}},
-	{"link_errors", NEAR_FABRIC, {VAGUE}},
-	{"link_flap", NEAR_LINK | NEAR_GROUP | NEAR_HOST,
-		{"link_errors", "optic_degrading", "path_asymmetry", UNEVEN, LOSS, SLOW,
-			"missing_rail", "missing_route"}},
-	{"missing_rail", NEAR_HOST | NEAR_LINK, {SLOW, "cross_rail", "incast"}},
-	{"missing_rail", NEAR_FABRIC, {VAGUE}},
-	{"mtu_mismatch", NEAR_LINK | NEAR_HOST, {LOSS, "link_errors", SLOW}},
-	{"mtu_mismatch", NEAR_LINK | NEAR_DEVICE, {"config_drift"}},
-	{"dscp_mismatch", NEAR_DEVICE | NEAR_LINK,
-		{"class_leak", "pfc_wrong_priority", "pfc_mismatch", "config_drift", LOSS}},
-	{"pfc_wrong_priority", NEAR_LINK | NEAR_HOST, {"pfc_mismatch", "class_leak"}},
-	{"pfc_mismatch", NEAR_LINK | NEAR_DEVICE, {LOSS, "config_drift"}},
-	{"xon_close", NEAR_FABRIC, {"config_drift"}},
-	{"pfc_wrong_priority", NEAR_DEVICE, {"config_drift"}},
-	{"config_drift", NEAR_LINK | NEAR_DEVICE, {"baseline_drift"}},
-	{"path_asymmetry", NEAR_GROUP | NEAR_DEVICE,
-		{"remote_capacity", UNEVEN, LOAD, "missing_route", "incast", "ecn_late"}},
-	{"path_asymmetry", NEAR_FABRIC, {VAGUE}},
-	{"missing_route", NEAR_GROUP | NEAR_LINK | NEAR_DEVICE, {UNEVEN, LOAD, "path_asymmetry"}},
-	{"remote_capacity", NEAR_DEVICE | NEAR_GROUP, {UNEVEN, PRESSURE}},
-	{"remote_capacity", NEAR_FABRIC, {VAGUE}},
-	{"missing_route", NEAR_FABRIC, {VAGUE}},
-	{"class_leak", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"storage_receiver", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"path_asymmetry", NEAR_BEYOND, {UNEVEN}},
-	{"link_slow", NEAR_BEYOND, {UNEVEN}},
-	{"missing_route", NEAR_BEYOND, {UNEVEN}},
-	{"ecmp_imbalance", NEAR_WIDER | NEAR_BEYOND, {UNEVEN}},
-	{"ecmp_low_entropy", NEAR_WIDER | NEAR_BEYOND, {UNEVEN}},
-	{"unlucky_placement", NEAR_WIDER | NEAR_BEYOND, {UNEVEN}},
-	{"ecmp_polarization", NEAR_FABRIC, {UNEVEN, VAGUE}}, /* of one tier: told once */
-	{"ecmp_polarization", NEAR_GROUP | NEAR_DEVICE, {LOAD, "incast", "ecn_late"}},
-	{"ecmp_imbalance", NEAR_GROUP, {PRESSURE}},
-	{"ecmp_low_entropy", NEAR_GROUP, {PRESSURE}},
-	{"unlucky_placement", NEAR_GROUP, {PRESSURE}},
-	{"ecmp_imbalance", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"ecmp_low_entropy", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"pfc_deadlock", NEAR_FABRIC,
-		{"slow_receiver", "pfc_storm", "pfc_watchdog", PRESSURE, "dcqcn_off", "ecn_off",
-			VAGUE, SLOW, "missing_route", "missing_rail", "path_asymmetry"}},
-	{"pfc_storm", NEAR_HOST | NEAR_LINK, {"pfc_watchdog", "missing_rail", LOSS}},
-	{"pfc_storm", NEAR_HOST | NEAR_LINK | NEAR_TREE,
-		{"slow_receiver", PRESSURE, "dcqcn_off", "ecn_off", "missing_route"}},
-	{"pfc_storm", NEAR_FABRIC, {VAGUE, SLOW, "missing_rail"}},
-	{"slow_receiver", NEAR_HOST | NEAR_LINK | NEAR_TREE, {PRESSURE, "dcqcn_off", "ecn_off"}},
-	{"slow_receiver", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"dcqcn_off", NEAR_HOST | NEAR_LINK | NEAR_TREE, {PRESSURE, "ecn_off", SLOW}},
-	{"dcqcn_off", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"ecn_off", NEAR_FABRIC, {PRESSURE, VAGUE, SLOW, "config_drift"}},
-	{"ecn_late", NEAR_FABRIC, {"xon_close", "incast", VAGUE, SLOW, "config_drift"}},
-	{"ecn_early", NEAR_FABRIC, {VAGUE, SLOW, "config_drift"}},
-	{"headroom_small", NEAR_DEVICE, {"lossless_loss", "pool_exhausted", "config_drift"}},
-	{"headroom_small", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"pool_exhausted", NEAR_DEVICE, {"lossless_loss"}},
-	{"oversubscription", NEAR_DEVICE | NEAR_GROUP, {"uplink_overload", "incast"}},
-	{"oversubscription", NEAR_FABRIC, {VAGUE}},
-	{"incast", NEAR_FABRIC, {VAGUE, SLOW}},
-	{"uplink_overload", NEAR_FABRIC, {VAGUE}},
-	{"slow_storage", NEAR_FABRIC, {VAGUE, SLOW}},
-	/* pressure without an origin, and a job that became slower: one thing that is not known */
-	{"unknown", NEAR_FABRIC, {VAGUE}},
-	{"host_slow", NEAR_FABRIC, {VAGUE}},
-	{"host_slow", NEAR_HOST, {"straggler"}},
-	{"straggler", NEAR_FABRIC, {VAGUE}},
-};
-
 /* ---- how near ------------------------------------------------------------ */
 
 static const struct fabric_port *correlate_port_of(
@@ -296,13 +189,6 @@ static bool near_enough(const struct fabric *fabric, unsigned near, const struct
 bool explains(const struct fabric *fabric, const struct incident *cause_of_it,
 	const struct incident *other)
 {
-	for (size_t i = 0; i < rw_countof(rows); i++) {
-		if (!str_eq(rows[i].cause, cause_of_it->cause))
-			continue;
-		for (size_t k = 0; k < OTHERS_MAX && rows[i].others[k]; k++)
-			if (str_eq(rows[i].others[k], other->cause) &&
-				near_enough(fabric, rows[i].near, cause_of_it, other))
-				return true;
-	}
-	return false;
+	const unsigned near = cause_explains(cause_of_it->cause, other->cause);
+	return near && near_enough(fabric, near, cause_of_it, other);
 }

@@ -28,16 +28,6 @@ void cost_done(struct cost *cost)
 	*cost = cost_new();
 }
 
-bool cost_possible(const char *cause)
-{
-	static const char *const harmless[] = {
-		"telemetry_gap", "config_drift", "optic_degrading", "baseline_drift"};
-	for (size_t k = 0; k < rw_countof(harmless); k++)
-		if (str_eq(cause, harmless[k]))
-			return false;
-	return true;
-}
-
 static struct cost_job *cost_job_of(struct cost *cost, const char *job)
 {
 	for (size_t k = 0; k < cost->n; k++)

@@ -73,9 +73,6 @@ struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, in
  * job that moves nothing has not ended, it is stopped by this incident. */
 void cost_count(struct cost_job *job, const struct job_rate *job_rate, double share, bool stalled);
 
-/* Can it slow a job at all? */
-bool cost_possible(const char *cause);
-
 struct cost_sum {
 	double usd_per_hour, usd_total, explained_ratio; /* NAN unknown */
 };

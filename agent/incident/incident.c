@@ -147,7 +147,7 @@ struct story *story_new(const struct finding *finding)
 {
 	struct story *s = story_blank();
 	story_set(&s->i.analyzer, finding->analyzer);
-	story_set(&s->i.cause, finding->cause);
+	s->i.cause = finding->cause;
 	story_set(&s->i.device, finding->device);
 	story_set(&s->i.port, finding->port);
 	story_set(&s->i.host, finding->host);
@@ -161,12 +161,11 @@ void story_free(struct story *story)
 {
 	if (!story)
 		return;
-	const char **owned[] = {&story->i.analyzer, &story->i.cause, &story->i.device,
-		&story->i.port, &story->i.host, &story->i.group, &story->i.member,
-		&story->i.summary, &story->i.acked_by, &story->i.parent, &story->i.note};
+	const char **owned[] = {&story->i.analyzer, &story->i.device, &story->i.port,
+		&story->i.host, &story->i.group, &story->i.member, &story->i.summary,
+		&story->i.acked_by, &story->i.parent, &story->i.note};
 	for (size_t k = 0; k < rw_countof(owned); k++)
 		story_set(owned[k], NULL);
-	free(story->candidate);
 	cost_done(&story->cost);
 	json_decref(story->i.json);
 	free(story);
@@ -191,7 +190,7 @@ void story_name(struct story *story, const struct fabric *fabric)
 	char priority[16];
 	snprintf(priority, sizeof(priority), "%d", story->i.priority);
 	uint64_t h = fabric->id;
-	hash_part(&h, story->i.cause);
+	hash_part(&h, cause_name(story->i.cause));
 	hash_part(&h, story->i.device);
 	hash_part(&h, story->i.port);
 	hash_part(&h, priority);
@@ -394,7 +393,7 @@ void story_price(struct story *story, const struct fabric *fabric)
 {
 	/* that a job is slower is no reason why, nor is pause whose origin is not known */
 	const struct cost_sum sum = cost_sum(
-		&story->cost, fabric, story->i.gpus_affected, !str_eq(story->i.cause, "unknown"));
+		&story->cost, fabric, story->i.gpus_affected, story->i.cause != CAUSE_UNKNOWN);
 	story->i.usd_per_hour = sum.usd_per_hour;
 	story->i.usd_total = sum.usd_total;
 	if (!isnan(sum.explained_ratio))
@@ -410,7 +409,7 @@ bool story_also(struct story *story, const struct story *other)
 		json_object_set_new(story->i.json, "also", also);
 	}
 	json_t *o = json_object();
-	json_object_set_new(o, "cause", json_string_or_null(other->i.cause));
+	json_object_set_new(o, "cause", json_string_or_null(cause_name(other->i.cause)));
 	json_object_set_new(o, "device", json_string_or_null(other->i.device));
 	json_object_set_new(o, "port", json_string_or_null(other->i.port));
 	json_object_set_new(o, "host", json_string_or_null(other->i.host));
@@ -449,7 +448,7 @@ static json_t *progress_json(const struct story *story)
 	json_object_set_new(o, "hold", json_integer(story->hold));
 	json_object_set_new(
 		o, "strength", json_number_or_null(isinf(story->strength) ? NAN : story->strength));
-	json_object_set_new(o, "candidate", json_string_or_null(story->candidate));
+	json_object_set_new(o, "candidate", json_string_or_null(cause_name(story->candidate)));
 	json_object_set_new(o, "candidate_windows", json_integer(story->candidate_windows));
 	json_object_set_new(o, "recent", json_integer((json_int_t)story->recent));
 	json_object_set_new(o, "cost", cost_json(&story->cost));
@@ -460,7 +459,7 @@ void story_refresh(struct story *story)
 {
 	json_t *o = story->i.json;
 	json_object_set_new(o, "id", json_string_or_null(story->i.id));
-	json_object_set_new(o, "cause", json_string_or_null(story->i.cause));
+	json_object_set_new(o, "cause", json_string_or_null(cause_name(story->i.cause)));
 	json_object_set_new(o, "severity", json_string_or_null(severity_name(story->i.severity)));
 	json_object_set_new(o, "state", json_string_or_null(incident_state_name(story->i.state)));
 	json_object_set_new(o, "first", json_time(story->i.first_ns));
@@ -555,7 +554,7 @@ struct story *story_parse(const char *text)
 	s->i.state = (enum incident_state)state;
 	s->i.severity = (enum severity)severity;
 	story_set(&s->i.analyzer, incident_string_of(progress, "analyzer"));
-	story_set(&s->i.cause, incident_string_of(o, "cause"));
+	s->i.cause = cause_by_name(incident_string_of(o, "cause"));
 	story_set(&s->i.device, incident_string_of(subject, "device"));
 	story_set(&s->i.port, incident_string_of(subject, "port"));
 	story_set(&s->i.host, incident_string_of(subject, "host"));
@@ -590,11 +589,7 @@ struct story *story_parse(const char *text)
 		s->strength = -INFINITY;
 	else
 		s->strength = strength;
-	const char *candidate = incident_string_of(progress, "candidate");
-	if (candidate)
-		s->candidate = rw_strdup(candidate);
-	else
-		s->candidate = NULL;
+	s->candidate = cause_by_name(incident_string_of(progress, "candidate"));
 	s->candidate_windows = (uint32_t)integer_of(progress, "candidate_windows");
 	s->recent = (uint64_t)integer_of(progress, "recent");
 	story_set(&s->i.parent, incident_string_of(o, "parent"));

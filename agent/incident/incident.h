@@ -12,7 +12,7 @@ struct story {
 	struct incident i;
 	uint32_t hold; /* of the newest OVER finding, >= 1 */
 	double strength; /* of the window the description comes from: value / warn */
-	char *candidate; /* another cause that was given lately, NULL */
+	enum cause candidate; /* another cause that was given lately, CAUSE_NONE */
 	uint32_t candidate_windows; /* in a row */
 	bool described; /* .json has a description */
 	uint64_t recent; /* the latest judged windows, newest in bit 0: 1 = OVER */

@@ -156,20 +156,17 @@ static void ledger_tell(struct ledger *ledger, struct story *story, enum inciden
  * for that first. */
 static void gather_changes(struct ledger *ledger, struct story *story)
 {
-	static const char *const causes[] = {"config_drift", "device_down", "link_flap"};
 	json_t *changes = json_array();
 	for (size_t k = 0; k < ledger->n_told; k++) {
 		const struct incident *i = &ledger->told[k]->i;
-		bool is_change = false;
-		for (size_t c = 0; c < rw_countof(causes); c++)
-			is_change |= str_eq(i->cause, causes[c]);
-		if (i == &story->i || !is_change || i->first_ns > story->i.first_ns ||
+		if (i == &story->i || !cause_has(i->cause, CAUSE_IS_CHANGE) ||
+			i->first_ns > story->i.first_ns ||
 			i->first_ns < story->i.first_ns - CHANGE_NS)
 			continue;
 		char t[WALL_TEXT_MAX];
 		json_array_append_new(changes,
 			json_sprintf("%s %s: %s", wall_format(t, (wall_t){i->first_ns}, 0), i->id,
-				i->summary ? i->summary : i->cause));
+				i->summary ? i->summary : cause_name(i->cause)));
 	}
 	json_object_set_new(story->i.json, "changed_before", changes);
 }
@@ -219,16 +216,14 @@ static double strength_of(const struct finding *finding)
  */
 static bool judge_cause(struct story *story, const struct finding *finding)
 {
-	if (str_eq(story->i.cause, finding->cause)) {
-		free(story->candidate);
-		story->candidate = NULL;
+	if (story->i.cause == finding->cause) {
+		story->candidate = CAUSE_NONE;
 		story->candidate_windows = 0;
 		return strength_of(finding) >= story->strength &&
 			!(finding->confidence_ratio < story->i.confidence_ratio - LESS_SURE);
 	}
-	if (!str_eq(story->candidate, finding->cause)) {
-		free(story->candidate);
-		story->candidate = rw_strdup(finding->cause);
+	if (story->candidate != finding->cause) {
+		story->candidate = finding->cause;
 		story->candidate_windows = 0;
 	}
 	story->candidate_windows++;
@@ -238,11 +233,10 @@ static bool judge_cause(struct story *story, const struct finding *finding)
 	if (clearly_less || (!as_sure && story->candidate_windows < story->hold))
 		return false;
 	if (story->i.state != INCIDENT_PENDING)
-		story_note(
-			story, finding->to_ns, "cause: %s, was %s", finding->cause, story->i.cause);
-	story_set(&story->i.cause, finding->cause);
-	free(story->candidate);
-	story->candidate = NULL;
+		story_note(story, finding->to_ns, "cause: %s, was %s", cause_name(finding->cause),
+			cause_name(story->i.cause));
+	story->i.cause = finding->cause;
+	story->candidate = CAUSE_NONE;
 	story->candidate_windows = 0;
 	return true;
 }
@@ -269,7 +263,7 @@ static uint32_t ledger_recently(const struct story *story)
 /* Two of the same cause: the older speaks for both, else the one that comes first by name. */
 static bool speaks_first(const struct incident *left, const struct incident *right)
 {
-	if (!str_eq(left->cause, right->cause))
+	if (left->cause != right->cause)
 		return true;
 	if (left->first_ns != right->first_ns)
 		return left->first_ns < right->first_ns;
@@ -318,7 +312,7 @@ static bool stands_alone(struct ledger *ledger, struct story *story, int64_t t_n
 		memcpy(story->folded, by->i.id, sizeof(story->folded));
 		if (story_also(by, story)) {
 			story_note(by, t_ns, "also: %s",
-				story->i.summary ? story->i.summary : story->i.cause);
+				story->i.summary ? story->i.summary : cause_name(story->i.cause));
 			ledger_tell(ledger, by, by->i.state);
 		}
 	}
@@ -335,10 +329,10 @@ static void ledger_adopt(struct ledger *ledger, struct story *story, int64_t t_n
 		return;
 	story_set(&story->i.parent, by->i.parent ? by->i.parent : by->i.id);
 	story_note(story, t_ns, "explained by %s: %s", by->i.id,
-		by->i.summary ? by->i.summary : by->i.cause);
+		by->i.summary ? by->i.summary : cause_name(by->i.cause));
 	if (story_also(by, story)) {
 		story_note(by, t_ns, "explains %s: %s", story->i.id,
-			story->i.summary ? story->i.summary : story->i.cause);
+			story->i.summary ? story->i.summary : cause_name(story->i.cause));
 		ledger_tell(ledger, by, by->i.state);
 	}
 }
@@ -378,17 +372,18 @@ static void take_over(struct ledger *ledger, struct slot *slot, const struct fin
 			return;
 		if (s->hold == 1) {
 			ledger_change(ledger, s, INCIDENT_OPEN, finding->to_ns,
-				s->i.summary ? s->i.summary : s->i.cause);
+				s->i.summary ? s->i.summary : cause_name(s->i.cause));
 		} else {
 			char note[640];
 			if (s->i.over >= s->hold)
 				snprintf(note, sizeof(note), "%" PRIu32 " windows in a row: %s",
-					s->i.over, s->i.summary ? s->i.summary : s->i.cause);
+					s->i.over,
+					s->i.summary ? s->i.summary : cause_name(s->i.cause));
 			else
 				snprintf(note, sizeof(note),
 					"%" PRIu32 " of the last %" PRIu32 " windows: %s",
 					ledger_recently(s), span_of(s),
-					s->i.summary ? s->i.summary : s->i.cause);
+					s->i.summary ? s->i.summary : cause_name(s->i.cause));
 			ledger_change(ledger, s, INCIDENT_OPEN, finding->to_ns, note);
 		}
 		return;
@@ -468,15 +463,15 @@ static bool ledger_claims(const struct story *story)
 {
 	return (story->i.state == INCIDENT_OPEN ||
 		       (story->i.state == INCIDENT_PENDING && ledger_recently(story) > 0)) &&
-		!story->i.parent && !story->folded[0] && cost_possible(story->i.cause) &&
+		!story->i.parent && !story->folded[0] &&
+		cause_has(story->i.cause, CAUSE_MAY_COST) &&
 		(story->i.severity > SEV_INFO || story->cost.claim_ratio > 0);
 }
 
 /* It says that something is slow, not why: what a story with a reason claims is not its own. */
 static bool is_symptom(const struct story *story)
 {
-	return str_eq(story->i.cause, "unknown") || str_eq(story->i.cause, "straggler") ||
-		str_eq(story->i.cause, "host_slow");
+	return cause_has(story->i.cause, CAUSE_IS_SYMPTOM);
 }
 
 /* By what each claims itself when all do, else alike. Where throughput did not fall there is
@@ -519,7 +514,7 @@ static void take_rate(struct ledger *ledger, const struct job_rate *rate)
 	size_t n = 0;
 	for (size_t k = 0; k < ledger->n_slots; k++) {
 		struct story *s = ledger->slots[k].story;
-		if (!s || s->folded[0] || !cost_possible(s->i.cause) ||
+		if (!s || s->folded[0] || !cause_has(s->i.cause, CAUSE_MAY_COST) ||
 			!story_concerns(s, ledger->fabric, rate->job))
 			continue;
 		v[n] = (struct claimant){s, cost_measure(&s->cost, rate, s->i.first_ns)};

@@ -48,7 +48,8 @@ const char *incident_state_name(enum incident_state state);
 struct incident {
 	char id[9];
 	enum incident_state state;
-	const char *analyzer, *cause, *device, *port, *host, *group, *member, *summary;
+	enum cause cause;
+	const char *analyzer, *device, *port, *host, *group, *member, *summary;
 	int priority;
 	enum severity severity;
 	/* first: start of the first OVER window; opened: end of the window that opened it */

@@ -9,6 +9,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/topology_views.h"
+#include "db/model/cause.h"
 
 #define OVERSUBSCRIBED                                                                             \
 	1.05 /* hosts' capacity over the uplinks'; rounding of speeds is no finding */
@@ -134,7 +135,7 @@ static void check_mtu(struct audit *audit, const struct port_facts *left,
 	if (low == high)
 		return;
 	bool header = high - low <= MTU_HEADER_BYTES;
-	topology_audit_tell(audit, header ? INFO : CRITICAL, "mtu_mismatch", where,
+	topology_audit_tell(audit, header ? INFO : CRITICAL, cause_name(CAUSE_MTU_MISMATCH), where,
 		header ? "vendors count the Ethernet header differently: compare the largest frame "
 			 "each end takes"
 		       : "set the larger MTU at both ends: frames above the smaller one are "
@@ -177,7 +178,7 @@ static void check_pfc(struct audit *audit, const struct port_facts *left,
 		return;
 	audit->pfc_known++;
 	if (differ)
-		topology_audit_tell(audit, CRITICAL, "pfc_mismatch", where,
+		topology_audit_tell(audit, CRITICAL, cause_name(CAUSE_PFC_MISMATCH), where,
 			"enable PFC for the same priorities at both ends: an end without it "
 			"ignores pause and overruns its neighbour",
 			"PFC is on for priorities %s here, for %s at the other end",
@@ -414,7 +415,7 @@ static void check_leaf(struct audit *audit, const struct fabric_device *device)
 		ratio = (double)hosts / (double)uplinks;
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (ratio > OVERSUBSCRIBED)
-		topology_audit_tell(audit, WARNING, "oversubscription",
+		topology_audit_tell(audit, WARNING, cause_name(CAUSE_OVERSUBSCRIPTION),
 			(struct where){device->name, NULL, NULL},
 			"add uplinks, or accept that all hosts together cannot send at line rate "
 			"over the spines",

@@ -191,7 +191,7 @@ static int tune_read_take_incident(void *arg, int n, char *const *words, char *c
 	rw_grow(l->v, l->n, l->cap);
 	struct tune_incident *i = &l->v[l->n++];
 	*i = (struct tune_incident){.id = arena_strdup(l->arena, words[0]),
-		.cause = arena_strdup(l->arena, words[1]),
+		.cause = cause_by_name(words[1]),
 		.device = text_or_null(l->arena, words[2]),
 		.port = text_or_null(l->arena, words[3]),
 		.host = text_or_null(l->arena, words[4]),
@@ -513,14 +513,8 @@ static void find_busy(struct tune_comparison *comparison, struct arena *a)
  * comparison. */
 static bool is_effect(const struct tune_incident *incident, const char *diagnosis)
 {
-	static const char *const causes[] = {"ecn_late", "ecn_early", "ecn_off", "incast",
-		"headroom_small", "xon_close", "lossless_loss", "pool_exhausted", "uplink_overload",
-		"oversubscription", "storage_receiver", "config_drift", "baseline_drift", "unknown",
-		"tuning_regression"};
-	for (size_t k = 0; k < rw_countof(causes); k++)
-		if (str_eq(incident->cause, causes[k]))
-			return true;
-	return incident->severity == SEV_INFO || str_eq(incident->cause, diagnosis);
+	return cause_has(incident->cause, CAUSE_IS_EFFECT) || incident->severity == SEV_INFO ||
+		str_eq(cause_name(incident->cause), diagnosis);
 }
 
 static void tune_read_spoil(struct tune_comparison *comparison,

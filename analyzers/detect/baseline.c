@@ -164,7 +164,7 @@ static void baseline_judge(
 		tell_new(out, in, "baseline", worst ? FINDING_OVER : FINDING_UNDER, o->hold);
 	tell_subject(&t, lane->port);
 	t.f->priority = lane->priority;
-	t.f->cause = "baseline_drift";
+	t.f->cause = CAUSE_BASELINE_DRIFT;
 	t.f->severity = SEV_INFO;
 	t.f->summary = "as before";
 	if (!worst)
@@ -184,10 +184,7 @@ static void baseline_judge(
 		"the newest quarter of %.0f s against the rest of it, whose parts vary by %.3f %% "
 		"(robust deviation)",
 		(double)(in->past->to_ns - in->past->from_ns) / 1e9, 100 * most.spread);
-	tell_step(&t,
-		"see what changed: rocewatch steps (the job), config_history in the database "
-		"(settings), incident timeline (others)",
-		"none: read only");
+	tell_steps(&t, t.f->cause, 0);
 }
 
 static int baseline_run(const struct analyzer_in *in, struct finding_list *out)

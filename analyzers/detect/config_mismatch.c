@@ -326,18 +326,18 @@ static void config_mismatch_judge_lane(
 
 /* ---- telling ------------------------------------------------------------- */
 
-static const char *config_mismatch_cause_of(const struct cell *cell)
+static enum cause config_mismatch_cause_of(const struct cell *cell)
 {
 	switch (cell->why) {
 	case WHY_SMALL:
-	case WHY_LINK: return "mtu_mismatch";
+	case WHY_LINK: return CAUSE_MTU_MISMATCH;
 	case WHY_TIER:
 		if (cell->attr == ATTR_MTU)
-			return "mtu_mismatch";
-		return "dscp_mismatch";
+			return CAUSE_MTU_MISMATCH;
+		return CAUSE_DSCP_MISMATCH;
 	case WHY_ENABLED:
-	case WHY_STRANGE: return "pfc_wrong_priority";
-	default: return "pfc_mismatch";
+	case WHY_STRANGE: return CAUSE_PFC_WRONG_PRIORITY;
+	default: return CAUSE_PFC_MISMATCH;
 	}
 }
 
@@ -453,31 +453,6 @@ static void evidence_of(
 			  "ports of its switch");
 }
 
-static const struct {
-	const char *cause;
-	struct next_step step;
-} steps[] = {
-	{"mtu_mismatch",
-		{"set the same MTU at both ends of the link (9216 or the fabric's own), hosts "
-		 "included",
-			"on many switches the port flaps: job boundary only"}},
-	{"dscp_mismatch",
-		{"apply the tier's QoS template (trust, DSCP map) to this switch",
-			"the class of running traffic changes at once: job boundary only"}},
-	{"pfc_wrong_priority",
-		{"leave PFC on for the lossless priorities only, at both ends; a host that pauses "
-		 "another priority has its own map wrong (mlnx_qos, lldptool)",
-			"hitless on most switches; check first"}},
-	{"pfc_mismatch",
-		{"compare PFC at both ends of the link: enabled priorities, DCBX willing mode, "
-		 "pause on reception",
-			"none: read only"}},
-	{"pfc_mismatch",
-		{"align it; change no threshold, more headroom does not help against a sender that "
-		 "does not stop",
-			"enabling PFC may reset the port's queues: job boundary only"}},
-};
-
 static void tell_cell(const struct mismatch *mismatch, const struct port_seen *port, int slot,
 	bool whole, const struct cell *cell, struct finding_list *out)
 {
@@ -521,9 +496,7 @@ static void tell_cell(const struct mismatch *mismatch, const struct port_seen *p
 				: tell_port(port, t.a));
 	if (neighbours)
 		tell_role(&t, "direct_victim", "%s", tell_port(port, t.a));
-	for (size_t i = 0; i < rw_countof(steps); i++)
-		if (str_eq(steps[i].cause, t.f->cause))
-			tell_step(&t, steps[i].step.text, steps[i].step.risk);
+	tell_steps(&t, t.f->cause, 0);
 }
 
 static bool same_story(const struct cell *left, const struct cell *right)

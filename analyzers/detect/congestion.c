@@ -78,16 +78,17 @@ struct verdicts {
 /* What belongs to most switches is one story of the fabric: by their settings, or by what is seen
  * of those under pressure. */
 static const struct setting {
-	const char *cause;
+	enum cause cause;
 	uint32_t sign; /* that tells it from settings alone; 0: none does */
-} settings[] = {{"ecn_off", SET_OFF}, {"ecn_late", LATE}, {"ecn_early", EARLY}, {"xon_close", 0}};
+} settings[] = {{CAUSE_ECN_OFF, SET_OFF}, {CAUSE_ECN_LATE, LATE}, {CAUSE_ECN_EARLY, EARLY},
+	{CAUSE_XON_CLOSE, 0}};
 
 static bool is_everywhere(const struct congestion *congestion, const struct suspect *suspect,
 	const struct setting *of, size_t *ret_n)
 {
 	size_t set = 0, known = 0, same = 0, judged = 0;
 	for (size_t i = 0; i < congestion->o->n_devices; i++) {
-		const bool says = suspect[i].is && str_eq(suspect[i].is->cause, of->cause);
+		const bool says = suspect[i].is && suspect[i].is->cause == of->cause;
 		known += of->sign && (suspect[i].signs.known & of->sign);
 		set += of->sign && (suspect[i].signs.yes & of->sign);
 		same += says;
@@ -110,7 +111,7 @@ static void judge_setting(const struct congestion *congestion,
 	const struct suspect *worst = NULL;
 	for (size_t i = 0; i < congestion->o->n_devices; i++) {
 		const struct suspect *s = &verdicts->switches[i];
-		if (!s->is || !str_eq(s->is->cause, of->cause))
+		if (!s->is || s->is->cause != of->cause)
 			continue;
 		if (!worst || (worst->is->harmless && !s->is->harmless) ||
 			congestion->devices[i].pressure >
@@ -167,7 +168,7 @@ static bool is_setting(const struct verdicts *verdicts, const struct device_seen
 {
 	const struct signature *is = verdicts->switches[device->device->index].is;
 	return is && !is->harmless && verdicts->told_device[device->device->index] &&
-		!str_eq(is->cause, "xon_close");
+		is->cause != CAUSE_XON_CLOSE;
 }
 
 static void judge_hosts(const struct congestion *congestion,
@@ -286,7 +287,7 @@ static struct finding *congestion_add_under(const struct congestion *congestion,
 {
 	struct tell t = tell_new(out, congestion->in, "congestion", FINDING_UNDER, options->hold);
 	t.f->priority = congestion->priority;
-	t.f->cause = "incast";
+	t.f->cause = CAUSE_INCAST;
 	return t.f;
 }
 
@@ -321,7 +322,7 @@ static void tell_calm_switch(const struct congestion *congestion,
 	if (!verdicts->told_device[device->device->index] && !verdicts->told_fabric) {
 		struct finding *f = congestion_add_under(congestion, options, out);
 		f->device = device->device->name;
-		f->cause = "ecn_late";
+		f->cause = CAUSE_ECN_LATE;
 	}
 	for (size_t k = 0; k < device->device->n_groups; k++) {
 		const struct fabric_group *g = &device->device->groups[k];
@@ -331,7 +332,7 @@ static void tell_calm_switch(const struct congestion *congestion,
 		struct finding *f = congestion_add_under(congestion, options, out);
 		f->device = device->device->name;
 		f->group = g->id;
-		f->cause = "oversubscription";
+		f->cause = CAUSE_OVERSUBSCRIPTION;
 	}
 	for (size_t k = 0; k < device->n_ports; k++) {
 		const struct fabric_port *p = device->ports[k].port;
@@ -359,7 +360,7 @@ static void tell_absent(const struct congestion *congestion,
 		any |= judged[i];
 	}
 	if (any && !verdicts->told_fabric)
-		congestion_add_under(congestion, options, out)->cause = "ecn_late";
+		congestion_add_under(congestion, options, out)->cause = CAUSE_ECN_LATE;
 	for (size_t i = 0; i < congestion->o->n_devices; i++)
 		if (judged[i])
 			tell_calm_switch(
@@ -390,7 +391,7 @@ static void tell_starved(const struct analyzer_in *in, const struct congestion_o
 	struct tell t = tell_new(out, in, "congestion", FINDING_OVER, options->hold);
 	tell_subject(&t, port);
 	t.f->priority = lane->priority;
-	t.f->cause = "cnp_starved";
+	t.f->cause = CAUSE_CNP_STARVED;
 	t.f->severity = SEV_WARNING;
 	t.f->value = lane->drops.value;
 	t.f->warn = 1;
@@ -406,9 +407,7 @@ static void tell_starved(const struct analyzer_in *in, const struct congestion_o
 		"drops of the queue; that CNPs are among them follows from its being the CNP "
 		"queue");
 	tell_role(&t, "culprit", "%s", tell_port(port, t.a));
-	tell_step(&t, "give the CNP queue strict priority, and see what else uses it",
-		"low; on some platforms a scheduler change flushes queues");
-	tell_step(&t, "leave Kmin as it is", "none");
+	tell_steps(&t, t.f->cause, 0);
 }
 
 /*
@@ -465,7 +464,7 @@ static void judge_cnps(const struct analyzer_in *in, const struct congestion_opt
 		struct tell t = tell_new(under, in, "congestion", FINDING_UNDER, options->hold);
 		tell_subject(&t, p);
 		t.f->priority = queue;
-		t.f->cause = "cnp_starved";
+		t.f->cause = CAUSE_CNP_STARVED;
 	}
 }
 

@@ -76,7 +76,7 @@ static inline void sign_set(struct signs *signs, enum sign what, bool yes)
 
 struct signature {
 	enum suspect_kind kind;
-	const char *cause;
+	enum cause cause;
 	uint32_t yes; /* all of these are known to be so */
 	uint32_t no; /* all of these are known not to be so */
 	uint32_t not_yes; /* none of these is known to be so */

@@ -163,84 +163,27 @@ static const char *say_overload(const struct story *story)
 		story->c->devices[p->port->device->index].inputs);
 }
 
-#define READ_ONLY "none: read only"
-static const struct cause_row {
-	const char *cause;
+static const struct sentence {
+	enum cause cause;
 	const char *(*say)(const struct story *story);
-	struct next_step steps[3];
-} causes[] = {
-	{"dcqcn_off", say_dcqcn,
-		{{"on the host, check that DCQCN's reaction point is enabled for the priority on "
-		  "every rail, that the NIC maps RoCE to it (DSCP, trust), and that it sends ECT; "
-		  "compare with a calm host",
-			 READ_ONLY},
-			{"on the host, compare np_cnp_sent at its receivers with rp_cnp_handled on "
-			 "its NICs: CNPs that are not handled prove it",
-				READ_ONLY},
-			{"leave the switches' thresholds as they are: no Kmin makes a sender yield "
-			 "that does not listen",
-				"none"}}},
-	{"ect_missing", say_ect,
-		{{"on the host, check that RDMA traffic is sent with ECT (NIC's ECN setting for "
-		  "the priority, traffic class of the application) on every rail",
-			 READ_ONLY},
-			{"check that no tunnel or policer on the way clears the ECN bits",
-				READ_ONLY}}},
-	{"np_off", say_np,
-		{{"on the host, check that DCQCN's notification point is enabled for the priority "
-		  "on every rail",
-			 READ_ONLY},
-			{"see np_ecn_marked_roce_packets against np_cnp_sent on its NICs",
-				READ_ONLY}}},
-	{"ecn_off", say_off,
-		{{"read back the ECN (WRED) profile of these queues and bind the one of the tier; "
-		  "tune review prints it in the vendor's syntax",
-			 "low; on some platforms binding a profile flushes the queue: job "
-			 "boundary"},
-			{"if marking is on, check that the platform counts marks: then the counter "
-			 "is dead and this finding is unsure",
-				READ_ONLY}}},
-	{"ecn_late", say_late,
-		{{"ask tune review for the sheet of this tier: alpha one step up where the pool "
-		  "has room, then Kmin down to at most half of q_PFC, never below one "
-		  "bandwidth-delay product",
-			 "medium; thresholds act on all queues of the profile: one knob at a time, "
-			 "canary at a job boundary"},
-			{"leave headroom alone: it is not short here", "none"}}},
-	{"ecn_early", say_early,
-		{{"ask tune review for the sheet of this tier: Kmin and Kmax up by the same "
-		  "factor, Kmin at least one bandwidth-delay product and at most half of q_PFC",
-			 "medium; not while anything pauses"},
-			{"compare step time before and after: goodput is the judge, marks alone "
-			 "cost nothing",
-				READ_ONLY}}},
-	{"xon_close", say_xon,
-		{{"raise the XON offset by one lossless MTU (at most four)",
-			 "low; takes as much from the shared pool per priority group"},
-			{"check the cable length that the profile was made for", READ_ONLY}}},
-	{"oversubscription", say_narrow,
-		{{"spread the job so that less of its traffic crosses these uplinks, or add "
-		  "uplinks: thresholds move the queue, not the bottleneck",
-			 "none: planning"},
-			{"run topology check: it lists the ratio of every leaf", READ_ONLY}}},
-	{"incast", say_incast,
-		{{"ask the job for fewer peers per receiver at a time (receiver-driven or smaller "
-		  "groups), or spread the receiver over its rails",
-			 "none: application"},
-			{"ask tune review: alpha one step up where the pool has room, else Kmin "
-			 "down by a quarter",
-				"medium; thresholds act on all queues of the profile"},
-			{"leave headroom alone", "none"}}},
-	{"uplink_overload", say_overload,
-		{{"see which flows share it (ecmp collisions), and move or split them", READ_ONLY},
-			{"check for parallel paths that are down or not used", READ_ONLY}}},
+} sentences[] = {
+	{CAUSE_DCQCN_OFF, say_dcqcn},
+	{CAUSE_ECT_MISSING, say_ect},
+	{CAUSE_NP_OFF, say_np},
+	{CAUSE_ECN_OFF, say_off},
+	{CAUSE_ECN_LATE, say_late},
+	{CAUSE_ECN_EARLY, say_early},
+	{CAUSE_XON_CLOSE, say_xon},
+	{CAUSE_OVERSUBSCRIPTION, say_narrow},
+	{CAUSE_INCAST, say_incast},
+	{CAUSE_UPLINK_OVERLOAD, say_overload},
 };
 
-static const struct cause_row *cause_row(const char *cause)
+static const char *congestion_finding_summary(const struct story *story)
 {
-	for (size_t i = 0; i < rw_countof(causes); i++)
-		if (str_eq(causes[i].cause, cause))
-			return &causes[i];
+	for (size_t i = 0; i < rw_countof(sentences); i++)
+		if (sentences[i].cause == story->s->is->cause)
+			return sentences[i].say(story);
 	return NULL;
 }
 
@@ -339,10 +282,10 @@ static void congestion_finding_prove(struct tell *tell, const struct story *stor
 		device = s->device->device->name;
 	tell_evidence_device(
 		tell, "ecn.q_pfc_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
-	if (str_eq(s->is->cause, "ecn_early"))
+	if (s->is->cause == CAUSE_ECN_EARLY)
 		tell_evidence_device(
 			tell, "ecn.bdp_bytes", device, s->bdp_bytes, "bytes", QUALITY_ESTIMATED);
-	if (str_eq(s->is->cause, "xon_close"))
+	if (s->is->cause == CAUSE_XON_CLOSE)
 		tell_evidence_device(
 			tell, "pfc.episode_ns", device, s->episode_ns, "ns", QUALITY_EXACT);
 	if (s->kind == SUSPECT_GROUP) {
@@ -411,7 +354,7 @@ static void congestion_finding_rule_out(struct tell *tell, const struct story *s
 		!(s->signs.yes & (SKEWED | TO_HOST)))
 		tell_ruled_out(tell, "imbalance: the members of its group carry about as much");
 	if (s->signs.known & LATE && !(s->signs.yes & LATE) && s->kind == SUSPECT_SWITCH &&
-		!str_eq(s->is->cause, "ecn_late"))
+		s->is->cause != CAUSE_ECN_LATE)
 		tell_ruled_out(tell, "thresholds out of order: Kmin lies below half of q_PFC");
 	if (s->kind != SUSPECT_HOST && story->c->n_known && !(s->signs.yes & SINGLED) &&
 		story->c->n_hosts > 1)
@@ -496,7 +439,6 @@ void congestion_tell(const struct congestion *congestion, const struct congestio
 	const struct suspect *suspect, size_t n_merged, struct finding_list *out)
 {
 	struct tell t = tell_new(out, congestion->in, "congestion", FINDING_OVER, options->hold);
-	const struct cause_row *row = cause_row(suspect->is->cause);
 	const struct story y = {.c = congestion,
 		.s = suspect,
 		.n_merged = n_merged,
@@ -509,11 +451,10 @@ void congestion_tell(const struct congestion *congestion, const struct congestio
 	t.f->severity = congestion_finding_severity_of(congestion, suspect);
 	t.f->coverage_ratio =
 		observed_coverage(suspect->lane ? suspect->lane->port : &suspect->device->ports[0]);
-	t.f->summary = row->say(&y);
+	t.f->summary = congestion_finding_summary(&y);
 	congestion_finding_prove(&t, &y);
 	congestion_finding_weigh(&t, &y);
 	congestion_finding_rule_out(&t, &y);
 	name_roles(&t, &y);
-	for (size_t i = 0; i < rw_countof(row->steps) && row->steps[i].text; i++)
-		tell_step(&t, row->steps[i].text, row->steps[i].risk);
+	tell_steps(&t, suspect->is->cause, 0);
 }

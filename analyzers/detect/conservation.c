@@ -52,7 +52,7 @@ static const struct option rows[] = {
 		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
 };
 
-struct tell conservation_finding(const struct conservation_in *in, const char *cause,
+struct tell conservation_finding(const struct conservation_in *in, enum cause cause,
 	enum finding_verdict verdict, struct finding_list *out)
 {
 	struct tell t = tell_new(out, in->in, "conservation", verdict, in->options->hold);
@@ -246,8 +246,8 @@ static double leak_drops(const struct device_seen *device)
 static void tell_leak(const struct conservation_in *in, const struct device_seen *device,
 	const struct leak *leak, struct finding_list *out)
 {
-	struct tell t =
-		conservation_finding(in, "class_leak", leak ? FINDING_OVER : FINDING_UNDER, out);
+	struct tell t = conservation_finding(
+		in, CAUSE_CLASS_LEAK, leak ? FINDING_OVER : FINDING_UNDER, out);
 	const char *name = t.f->device = device->device->name;
 	if (!leak)
 		return;
@@ -276,14 +276,7 @@ static void tell_leak(const struct conservation_in *in, const struct device_seen
 	tell_rests_on(&t, "bytes by queue, %s against %s", leak->where, leak->against);
 	tell_rests_on(&t, "counters tell the switch, not which of its hosts or ports sent it");
 	tell_role(&t, "culprit", "%s", name);
-	tell_step(&t,
-		"compare trust and DSCP map of this switch with its tier, and the DSCP its hosts "
-		"send (traffic class of the NIC, NCCL_IB_TC)",
-		"none: read only");
-	tell_step(&t,
-		"put the map back: in that class nothing pauses and nothing marks, so RoCE is "
-		"dropped where it is full",
-		"the class of running traffic changes at once: job boundary only");
+	tell_steps(&t, t.f->cause, 0);
 }
 
 static void class_leaks(const struct conservation_in *in, struct finding_list *out)
@@ -414,10 +407,7 @@ static void describe_storage(const struct conservation_in *in, const struct devi
 	tell_rests_on(tell,
 		"bytes of the lossless queue towards the host; that it is storage follows only "
 		"from no job naming it");
-	tell_step(tell,
-		"give storage a class and queue of its own (DSCP of the storage client), or name "
-		"its hosts in jobs if this is meant",
-		"the class of running traffic changes at once: job boundary only");
+	tell_steps(tell, tell->f->cause, 0);
 }
 
 /* One host is told at its port, several of them at their leaf. @port NULL: the leaf. */
@@ -428,7 +418,7 @@ static void conservation_tell_storage(const struct conservation_in *in,
 	const bool over = storage->n_over &&
 		(port ? storage->n_over == 1 && storage->hot == port : storage->n_over > 1);
 	struct tell t = conservation_finding(
-		in, "storage_receiver", over ? FINDING_OVER : FINDING_UNDER, out);
+		in, CAUSE_STORAGE_RECEIVER, over ? FINDING_OVER : FINDING_UNDER, out);
 	t.f->device = device->device->name;
 	t.f->priority = __builtin_ctz(in->o->fabric->lossless_mask);
 	if (port)

@@ -161,7 +161,7 @@ static void tell_route(const struct conservation_in *in, const struct port_seen 
 	const struct empty empty[2], const bool over[2], struct finding_list *out)
 {
 	struct tell t = conservation_finding(
-		in, "missing_route", over[0] || over[1] ? FINDING_OVER : FINDING_UNDER, out);
+		in, CAUSE_MISSING_ROUTE, over[0] || over[1] ? FINDING_OVER : FINDING_UNDER, out);
 	tell_subject(&t, port);
 	if (!over[0] && !over[1])
 		return;
@@ -209,13 +209,7 @@ static void tell_route(const struct conservation_in *in, const struct port_seen 
 		tell_ruled_out(&t, "a link that is down: it is up");
 	tell_role(&t, "culprit", "%s",
 		over[1] ? port->port->device->name : port->port->peer->device->name);
-	tell_step(&t,
-		over[1] ? "on this switch: is the next hop over this link in the ECMP group "
-			  "(routing table and hardware), is its BGP session up?"
-			: "on the switch at the other end: is the next hop over this link in its "
-			  "ECMP group, does this one announce its prefixes there?",
-		"none: read only");
-	tell_step(&t, "was it drained on purpose? then say so (event add)", "none");
+	tell_steps(&t, t.f->cause, over[1] ? FACT_NEAR_END : FACT_FAR_END);
 }
 
 /* The largest group a port of the device is a member of: there it has most siblings. */
@@ -329,7 +323,7 @@ static void tell_capacity(const struct conservation_in *in, const struct device_
 	const bool over = own->capacity_bps < LESS * capacity_bps &&
 		own_load >= in->options->load_floor && own_load > FULLER * load;
 	struct tell t = conservation_finding(
-		in, "remote_capacity", over ? FINDING_OVER : FINDING_UNDER, out);
+		in, CAUSE_REMOTE_CAPACITY, over ? FINDING_OVER : FINDING_UNDER, out);
 	const struct fabric_group *group = group_towards(spine->device, leaf);
 	t.f->device = spine->device->name;
 	if (group)
@@ -361,10 +355,7 @@ static void tell_capacity(const struct conservation_in *in, const struct device_
 	tell_rests_on(&t, "octets and state of the links of every spine to %s", leaf->name);
 	tell_role(&t, "culprit", "%s", spine->device->name);
 	tell_role(&t, "direct_victim", "%s", leaf->name);
-	tell_step(&t,
-		"repair the missing links; until then let the other leaves weigh this spine less "
-		"for that leaf (weighted ECMP, or drain the spine)",
-		"flows move while it is changed");
+	tell_steps(&t, t.f->cause, 0);
 }
 
 /* The spines a leaf has links to, in the order of the fabric, that have some capacity to it. */
@@ -514,8 +505,8 @@ void conservation_cross_rail(const struct conservation_in *in, struct finding_li
 		return;
 	const double share = crossed / hosts;
 	const bool over = share > in->options->cross_rail;
-	struct tell t =
-		conservation_finding(in, "cross_rail", over ? FINDING_OVER : FINDING_UNDER, out);
+	struct tell t = conservation_finding(
+		in, CAUSE_CROSS_RAIL, over ? FINDING_OVER : FINDING_UNDER, out);
 	if (!over)
 		return;
 	t.f->severity = SEV_INFO;
@@ -532,8 +523,5 @@ void conservation_cross_rail(const struct conservation_in *in, struct finding_li
 	tell_rests_on(&t,
 		"bytes that spines take from the leaves of a rail and do not give back to them: a "
 		"lower bound");
-	tell_step(&t,
-		"let the collective stay on its rail (NCCL_CROSS_NIC=0, PXN on) and check the "
-		"order of NICs and ranks",
-		"takes a job restart");
+	tell_steps(&t, t.f->cause, 0);
 }

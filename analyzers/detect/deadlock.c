@@ -160,7 +160,7 @@ static void tell_ring(
 	double least = 1;
 	tell_subject(&t, cycle->edges[0]->at);
 	t.f->priority = cycle->priority;
-	t.f->cause = "pfc_deadlock";
+	t.f->cause = CAUSE_PFC_DEADLOCK;
 	t.f->severity = SEV_CRITICAL;
 	t.f->coverage_ratio = observed_coverage(cycle->edges[0]->at);
 	t.f->loss_ratio = 1;
@@ -184,8 +184,7 @@ static void tell_ring(
 	pause_tell_roles(&t, "culprit", cycle->edges, cycle->n);
 	pause_tell_roles(&t, "direct_victim", v.direct, v.n_direct);
 	pause_tell_roles(&t, "indirect_victim", v.indirect, v.n_indirect);
-	tell_step(&t, "page a human: it does not end by itself, not even when the senders stop",
-		"none");
+	tell_steps(&t, t.f->cause, 0);
 	tell_step(&t,
 		turns[0] ? arena_printf(t.a,
 				   "find the routes that turn at %s, and the failed links they go "
@@ -193,10 +192,6 @@ static void tell_ring(
 				   turns)
 			 : "compare the routes along the ring: one of them leads back; withdraw it",
 		"traffic of these routes moves or stops");
-	tell_step(&t,
-		"the PFC watchdog with action drop breaks the ring: see that it is on at every "
-		"port of it",
-		"it drops lossless packets: senders go back and send again, some time out");
 	tell_step(&t,
 		arena_printf(t.a, "or shut one link of the ring, %s",
 			tell_port(cycle->edges[0]->at, t.a)),
@@ -231,7 +226,7 @@ static void tell_free(
 			out, in, "deadlock", known ? FINDING_UNDER : FINDING_UNKNOWN, opt->hold);
 		tell_subject(&t, l->port);
 		t.f->priority = l->priority;
-		t.f->cause = "pfc_deadlock";
+		t.f->cause = CAUSE_PFC_DEADLOCK;
 		t.f->summary = "";
 		t.f->coverage_ratio = observed_coverage(l->port);
 	}

@@ -34,6 +34,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/finding_build.h"
 #include "analyzers/measure/ecmp_harm.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/observe.h"
@@ -90,13 +91,13 @@ static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measu
 	return SEV_WARNING;
 }
 
-static const char *ecmp_imbalance_cause_of(const struct ecmp_measure *measure)
+static enum cause ecmp_imbalance_cause_of(const struct ecmp_measure *measure)
 {
 	switch (measure->verdict) {
-	case ECMP_LOW_ENTROPY: return "ecmp_low_entropy";
+	case ECMP_LOW_ENTROPY: return CAUSE_ECMP_LOW_ENTROPY;
 	case ECMP_UNLUCKY:
-	case ECMP_WITHIN_CHANCE: return "unlucky_placement";
-	default: return "ecmp_imbalance";
+	case ECMP_WITHIN_CHANCE: return CAUSE_UNLUCKY_PLACEMENT;
+	default: return CAUSE_ECMP_IMBALANCE;
 	}
 }
 
@@ -332,69 +333,27 @@ static double ecmp_imbalance_confidence_of(
 
 /* ---- what to do ---------------------------------------------------------- */
 
-static const struct step {
-	const char *cause;
-	bool hashed, packets; /* shown only where these hold */
-	struct next_step step;
-} steps[] = {
-	{"ecmp_imbalance", false, false,
-		{"check first: rocewatch ecmp collisions (which flows share the hot member), and "
-		 "that every next hop is "
-		 "installed (a route with fewer next hops looks the same)",
-			"none: read only"}},
-	{"ecmp_imbalance", true, false,
-		{"check the hash: its fields must include the UDP source port, and its seed must "
-		 "differ between tiers; change one "
-		 "switch, at a job boundary",
-			"all flows of the switch move; reordering while they do"}},
-	{"ecmp_imbalance", true, false,
-		{"raise source-port entropy at the senders: more QPs per connection "
-		 "(NCCL_IB_QPS_PER_CONNECTION=4 with "
-		 "NCCL_IB_SPLIT_DATA_ON_QPS=1), a source port per QP",
-			"more QP state in the NICs; takes a job restart"}},
-	{"ecmp_imbalance", true, false,
-		{"where the platform has it: dynamic load balancing (flowlets) on the group",
-			"reordering; receivers must tolerate it"}},
-	{"ecmp_low_entropy", true, true,
-		{"more flows: raise QPs per connection (NCCL_IB_QPS_PER_CONNECTION=4 with "
-		 "NCCL_IB_SPLIT_DATA_ON_QPS=1), a source "
-		 "port per QP",
-			"more QP state in the NICs; takes a job restart"}},
-	{"ecmp_low_entropy", true, true,
-		{"hash on the destination QP as well, where the platform can",
-			"all flows of the switch move; reordering while they do"}},
-	{"ecmp_low_entropy", true, true,
-		{"where the platform has it: dynamic load balancing (flowlets), or pin the flows",
-			"reordering; receivers must tolerate it"}},
-	{"unlucky_placement", true, true,
-		{"place the flows anew: change source ports or rank order at the next job start; "
-		 "no change on the switch is called "
-		 "for",
-			"takes a job restart; the next placement is random too"}},
-	{"unlucky_placement", true, true,
-		{"raise QPs per connection: chance shrinks with the root of the flows",
-			"more QP state in the NICs; takes a job restart"}},
-};
-
 static void ecmp_imbalance_advise(
 	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
 {
-	finding->next_steps = arena_array(a, struct next_step, rw_countof(steps) + 1);
-	for (size_t i = 0; i < rw_countof(steps); i++)
-		if (str_eq(steps[i].cause, finding->cause) &&
-			(measure->hashed || !steps[i].hashed) &&
-			(!steps[i].packets || !isnan(measure->n_eff)))
-			finding->next_steps[finding->n_next_steps++] = steps[i].step;
-	if (measure->hashed && isnan(measure->n_eff))
-		finding->next_steps[finding->n_next_steps++] =
-			(struct next_step){"capture at the members of the group (mirror, sFlow or "
-					   "the interface itself) to tell luck from a faulty hash",
-				"none: read only"};
+	struct tell t = {.f = finding, .a = a};
+	const bool packets = !isnan(measure->n_eff);
+	unsigned facts = 0;
+	if (measure->hashed)
+		facts |= FACT_HASHED;
+	if (measure->hashed && packets)
+		facts |= FACT_HASHED_PACKETS;
+	tell_steps(&t, finding->cause, facts);
+	if (measure->hashed && !packets)
+		tell_step(&t,
+			"capture packets at the members of the group (mirror, sFlow or the "
+			"interface itself): they tell bad luck from a faulty hash",
+			"none: read only");
 	if (!measure->hashed)
-		finding->next_steps[finding->n_next_steps++] = (struct next_step){
+		tell_step(&t,
 			"check that the balancing named in policy.load_balancing is active on "
 			"these ports, and that pinned paths cover all members",
-			"none: read only"};
+			"none: read only");
 }
 
 /* ---- evidence ------------------------------------------------------------ */

@@ -12,6 +12,7 @@
  *                          group's links have less than a tenth of the mean.
  */
 #include "analyzers/analyzer.h"
+#include "analyzers/finding_build.h"
 
 #include <math.h>
 #include <string.h>
@@ -145,7 +146,7 @@ static void missing_path(const struct analyzer_in *in, const struct observed *ob
 	struct arena *a = in->arena;
 	struct finding *f = finding_add(out, a);
 	f->analyzer = "ecmp_paths";
-	f->cause = "path_asymmetry";
+	f->cause = CAUSE_PATH_ASYMMETRY;
 	f->device = paths->group->device->name;
 	f->group = paths->group->id;
 	f->from_ns = observed->from_ns;
@@ -213,18 +214,14 @@ static void missing_path(const struct analyzer_in *in, const struct observed *ob
 	f->confidence_inputs[f->n_confidence_inputs++] =
 		arena_printf(a, "link state of %zu of %zu members read",
 			paths->group->n_members - paths->n_unknown, paths->group->n_members);
-	f->next_steps = arena_array(a, struct next_step, 2);
-	f->next_steps[f->n_next_steps++] =
-		(struct next_step){arena_printf(a,
-					   "look at both ends of %s: optic, cable, admin state, "
-					   "FEC mode; replace or re-seat",
-					   f->roles[0].entity),
-			"the link is down already"};
-	f->next_steps[f->n_next_steps++] = (struct next_step){
-		"until it is back, drain the same number of links of the other leaves towards that "
-		"spine, or take the "
-		"spine out of the group, when the spine's remaining links are hot",
-		"takes capacity from all; at a job boundary"};
+	struct tell t = {.f = f, .a = a};
+	tell_step(&t,
+		arena_printf(a,
+			"check both ends of %s: optic, cable, admin state, FEC mode; replace or "
+			"re-seat",
+			f->roles[0].entity),
+		"the link is down already");
+	tell_steps(&t, f->cause, 0);
 }
 
 /* ---- polarisation -------------------------------------------------------- */
@@ -334,7 +331,7 @@ static void ecmp_paths_polarization(const struct analyzer_in *in, const struct o
 	struct finding *f = finding_add(out, a);
 	const bool over = hashing->over && spine.polarized > 0;
 	f->analyzer = "ecmp_polarization";
-	f->cause = "ecmp_polarization";
+	f->cause = CAUSE_ECMP_POLARIZATION;
 	f->device = device->name;
 	f->from_ns = observed->from_ns;
 	f->to_ns = observed->to_ns;
@@ -388,14 +385,7 @@ static void ecmp_paths_polarization(const struct analyzer_in *in, const struct o
 			hashing->n[1], hashing->n[0]);
 	f->confidence_inputs[f->n_confidence_inputs++] =
 		"from counters alone: the flows of both stages were not compared";
-	f->next_steps = arena_array(a, struct next_step, 2);
-	f->next_steps[f->n_next_steps++] =
-		(struct next_step){"give each tier its own hash seed, or another hash function",
-			"all flows of the changed tier move; reordering while "
-			"they do; at a job boundary"};
-	f->next_steps[f->n_next_steps++] = (struct next_step){
-		"hash the destination QP as well on one of the tiers, where the platform can",
-		"as above"};
+	tell_steps(&(struct tell){.f = f, .a = a}, f->cause, 0);
 }
 
 static int ecmp_paths_run(const struct analyzer_in *in, struct finding_list *out)

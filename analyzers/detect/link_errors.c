@@ -99,7 +99,7 @@ static bool link_errors_find(const struct link_test_in *in, struct link_fault *r
 		double share = NAN;
 		if (!symbols)
 			share = bad_share(p);
-		*ret = (struct link_fault){.cause = "link_errors",
+		*ret = (struct link_fault){.cause = CAUSE_LINK_ERRORS,
 			.at = p,
 			.own = rate,
 			.like = like,
@@ -179,15 +179,7 @@ static void link_errors_describe(
 			tell_port(fault->at, tell->a));
 	tell_role(tell, "culprit", "%s", sender);
 	tell_role(tell, "direct_victim", "%s", tell_port(fault->at, tell->a));
-	tell_step(tell,
-		"drain the link (cost it out of the group) and look at its optic: receive power, "
-		"pre-FEC errors, dirt",
-		"less capacity while it is out");
-	tell_step(tell,
-		"clean or replace the cable or the optic of the sending end first, then of the "
-		"receiving end",
-		"the link goes down while it is done");
-	tell_step(tell, "change no threshold: damaged frames are not congestion", "none");
+	tell_steps(tell, tell->f->cause, 0);
 }
 
 const struct link_test link_test_errors = {link_errors_find, link_errors_describe};

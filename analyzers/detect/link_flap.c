@@ -111,14 +111,7 @@ static void link_flap_describe(
 	if (link->kind == LINK_HOST)
 		tell_role(tell, "direct_victim", "%s", link->near->port->host);
 	tell_role(tell, "culprit", "%s", tell_port(link->near, tell->a));
-	tell_step(tell,
-		"take the link out of service until its cable or optic is replaced: a link that is "
-		"down costs less than one that comes and goes",
-		"less capacity while it is out");
-	tell_step(tell,
-		"compare the times with the logs of both ends (local or remote fault, FEC lock, "
-		"NIC resets)",
-		"none: read only");
+	tell_steps(tell, CAUSE_LINK_FLAP, 0);
 }
 
 static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
@@ -144,7 +137,7 @@ static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
 					      : FINDING_UNKNOWN,
 			n[i] >= (double)o->burst ? 1 : o->hold);
 		tell_subject(&t, l->near);
-		t.f->cause = "link_flap";
+		t.f->cause = CAUSE_LINK_FLAP;
 		t.f->severity = SEV_WARNING;
 		t.f->value = n[i];
 		t.f->warn = least;

@@ -52,7 +52,7 @@ static void link_health_judge(const struct link_test_in *in, struct finding_list
 		in->o->hold);
 	tell_subject(&t, in->link->near);
 	t.f->coverage_ratio = observed_coverage(in->link->near);
-	t.f->cause = "link_errors";
+	t.f->cause = CAUSE_LINK_ERRORS;
 	t.f->summary = "";
 	if (!found)
 		return;

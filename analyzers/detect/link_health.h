@@ -24,7 +24,7 @@ struct link_test_in {
 };
 
 struct link_fault { /* what a test found */
-	const char *cause;
+	enum cause cause;
 	enum severity severity;
 	double value, warn, confidence;
 	const struct port_seen *at; /* the end where it shows */

@@ -81,7 +81,7 @@ static bool link_optic_find(const struct link_test_in *in, struct link_fault *re
 		if (strength <= worst)
 			continue;
 		worst = strength;
-		*ret = (struct link_fault){.cause = "optic_degrading",
+		*ret = (struct link_fault){.cause = CAUSE_OPTIC_DEGRADING,
 			.at = p,
 			.detail = errs ? SHOWS_BER : SHOWS_LIGHT,
 			.own = errs ? ber : light,
@@ -149,15 +149,10 @@ static void link_optic_describe(
 				   : "compared with the median of links of the same kind");
 	tell_ruled_out(tell, "loss: no damaged frame was counted");
 	tell_role(tell, "culprit", "%s", from);
-	tell_step(tell,
-		"clean the connectors, then replace the optic of the sending end at the next job "
-		"boundary, before frames are lost",
-		"the link goes down while it is done");
+	unsigned facts = 0;
 	if (other && !isnan(other->tx_power_dbm))
-		tell_step(tell,
-			"compare its sent with the received power: a loss beyond the budget is "
-			"fibre or dirt, low sent power is the laser",
-			"none: read only");
+		facts = FACT_SENT_POWER;
+	tell_steps(tell, tell->f->cause, facts);
 }
 
 const struct link_test link_test_optic = {link_optic_find, link_optic_describe};

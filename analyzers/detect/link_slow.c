@@ -141,7 +141,7 @@ static bool link_slow_find(const struct link_test_in *in, struct link_fault *ret
 	const uint64_t should = link_slow_reference(in, own, &who, &vote);
 	if (own >= should)
 		return false;
-	*ret = (struct link_fault){.cause = "link_slow",
+	*ret = (struct link_fault){.cause = CAUSE_LINK_SLOW,
 		.at = in->link->near,
 		.own = (double)own,
 		.like = (double)should,
@@ -191,12 +191,7 @@ static void link_slow_describe(
 	tell_role(tell, "culprit", "%s",
 		in->link->near->port->host ? in->link->near->port->host
 					   : tell_port(fault->at, tell->a));
-	tell_step(tell,
-		"compare speed, FEC and breakout settings of both ends, and whether "
-		"auto-negotiation is on",
-		"none: read only");
-	tell_step(tell, "re-seat or replace the cable or optic; drain the link first",
-		"the link goes down while it is done");
+	tell_steps(tell, tell->f->cause, 0);
 }
 
 const struct link_test link_test_slow = {link_slow_find, link_slow_describe};

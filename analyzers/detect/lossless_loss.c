@@ -166,34 +166,34 @@ enum {
 	OBEYED = 64,
 	DISCARDS_ONLY = 128
 };
-static const struct cause {
+static const struct loss_rule {
 	unsigned yes, no;
-	const char *cause;
+	enum cause cause;
 	double confidence;
 	const char *rests_on;
-} causes[] = {
-	{0, LOST, "headroom_small", 0.7,
+} loss_rules[] = {
+	{0, LOST, CAUSE_HEADROOM_SMALL, 0.7,
 		"headroom nearly full while pause was sent; nothing lost yet"},
-	{LOST | INGRESS | PAUSED | FULL | OBEYED, 0, "headroom_small", 0.9,
+	{LOST | INGRESS | PAUSED | FULL | OBEYED, 0, CAUSE_HEADROOM_SMALL, 0.9,
 		"ingress drops with pause sent and the headroom used up"},
-	{LOST | DISCARDS_ONLY | PAUSED | FULL | OBEYED, 0, "headroom_small", 0.6,
+	{LOST | DISCARDS_ONLY | PAUSED | FULL | OBEYED, 0, CAUSE_HEADROOM_SMALL, 0.6,
 		"frames discarded on ports that were sending pause, with their headroom used up; "
 		"not counted per class"},
-	{LOST | INGRESS | POOL, FULL, "pool_exhausted", 0.75,
+	{LOST | INGRESS | POOL, FULL, CAUSE_POOL_EXHAUSTED, 0.75,
 		"drops while the shared pool was full"},
-	{LOST | INGRESS | PAUSED | OBEYED, FILL_KNOWN, "headroom_small", 0.75,
+	{LOST | INGRESS | PAUSED | OBEYED, FILL_KNOWN, CAUSE_HEADROOM_SMALL, 0.75,
 		"ingress drops although pause was sent; use of headroom is not told"},
-	{LOST | DISCARDS_ONLY, 0, "lossless_loss", 0.5,
+	{LOST | DISCARDS_ONLY, 0, CAUSE_LOSSLESS_LOSS, 0.5,
 		"frames discarded on ports that were sending pause; the class is not told by this "
 		"agent"},
-	{LOST | INGRESS | PAUSED, OBEYED, "lossless_loss", 0.4,
+	{LOST | INGRESS | PAUSED, OBEYED, CAUSE_LOSSLESS_LOSS, 0.4,
 		"ingress drops; the neighbour counts none of the pause we sent: headroom cannot "
 		"help against that"},
-	{LOST, 0, "lossless_loss", 0.6,
+	{LOST, 0, CAUSE_LOSSLESS_LOSS, 0.6,
 		"drops of the class; neither its headroom nor the pool was seen to be full"},
 };
 
-static const struct cause *lossless_loss_cause_of(
+static const struct loss_rule *lossless_loss_cause_of(
 	const struct loss *loss, const struct device_seen *device)
 {
 	const unsigned is = (loss->lanes ? LOST : 0) | (loss->ingress > 0 ? INGRESS : 0) |
@@ -202,53 +202,16 @@ static const struct cause *lossless_loss_cause_of(
 		(device->pool_peak >= POOL_FULL * device->pool_bytes ? POOL : 0) |
 		(loss->obeyed ? OBEYED : 0) |
 		(loss->discards > 0 && loss->ingress + loss->egress <= 0 ? DISCARDS_ONLY : 0);
-	for (size_t i = 0; i < rw_countof(causes); i++)
-		if ((is & causes[i].yes) == causes[i].yes && !(is & causes[i].no))
-			return &causes[i];
+	for (size_t i = 0; i < rw_countof(loss_rules); i++)
+		if ((is & loss_rules[i].yes) == loss_rules[i].yes && !(is & loss_rules[i].no))
+			return &loss_rules[i];
 	return NULL;
 }
 
 /* ---- words --------------------------------------------------------------- */
 
-static const struct {
-	const char *cause;
-	struct next_step steps[3];
-} advice[] = {
-	{"headroom_small",
-		{{"check cable length, MTU and speed that the buffer profile was made for; calc "
-		  "headroom and tune review give the size",
-			 "none: read only"},
-			{"set the headroom to the computed size, or step up to 1.25 times its peak",
-				"medium: takes room from the shared pool; job boundary where the "
-				"platform is not hitless"},
-			{"do not lower alpha or Kmin first", "none"}}},
-	{"pool_exhausted",
-		{{"find out what else fills the pool: lossy classes, mirror sessions, headroom "
-		  "that is over-reserved",
-			 "none: read only"},
-			{"lower what the lossy classes may take, or the number of lossless "
-			 "priorities",
-				"medium: shared by all queues of the switch"}}},
-	{"lossless_loss",
-		{{"check that PFC is enabled for the class at both ends of the link, and that both "
-		  "use the same priority",
-			 "none: read only"},
-			{"read drops by reason on the switch: route, ACL and MTU drops are no "
-			 "matter of buffers",
-				"none: read only"}}},
-};
-
-static void lossless_loss_advise(struct tell *tell, const char *cause)
-{
-	for (size_t i = 0; i < rw_countof(advice); i++)
-		for (size_t k = 0; str_eq(advice[i].cause, cause) &&
-			k < rw_countof(advice[i].steps) && advice[i].steps[k].text;
-			k++)
-			tell_step(tell, advice[i].steps[k].text, advice[i].steps[k].risk);
-}
-
 static const char *lossless_loss_say(
-	const struct loss *loss, const struct cause *why, int priority, struct arena *a)
+	const struct loss *loss, const struct loss_rule *why, int priority, struct arena *a)
 {
 	const char *port = tell_port(loss->worst->port, a),
 		   *device = loss->worst->port->port->device->name;
@@ -270,10 +233,10 @@ static const char *lossless_loss_say(
 			loss->lanes, loss->worst->port->port->name);
 	else
 		where = arena_printf(a, "%s lost %s", port, what);
-	if (str_eq(why->cause, "headroom_small"))
+	if (why->cause == CAUSE_HEADROOM_SMALL)
 		return arena_printf(a,
 			"%s although it paused its neighbours: the headroom is too small", where);
-	if (str_eq(why->cause, "pool_exhausted"))
+	if (why->cause == CAUSE_POOL_EXHAUSTED)
 		return arena_printf(a, "%s while its shared pool was full", where);
 	return where;
 }
@@ -324,7 +287,7 @@ static void tell_over(const struct analyzer_in *in, const struct device_seen *de
 	const struct loss *loss, struct finding_list *out)
 {
 	const struct loss_options *o = in->options;
-	const struct cause *why = lossless_loss_cause_of(loss, device);
+	const struct loss_rule *why = lossless_loss_cause_of(loss, device);
 	struct tell t = tell_new(out, in, "lossless_loss", FINDING_OVER,
 		loss->lanes           ? o->hold
 			: o->hold > 3 ? o->hold
@@ -364,7 +327,7 @@ static void tell_over(const struct analyzer_in *in, const struct device_seen *de
 		t.f->port ? tell_port(loss->worst->port, t.a) : device->device->name);
 	if (loss->worst->port->port->host)
 		tell_role(&t, "direct_victim", "%s", loss->worst->port->port->host);
-	lossless_loss_advise(&t, why->cause);
+	tell_steps(&t, why->cause, 0);
 }
 
 static void lossless_loss_add_under(const struct analyzer_in *in, const struct device_seen *device,
@@ -376,7 +339,7 @@ static void lossless_loss_add_under(const struct analyzer_in *in, const struct d
 		tell_subject(&t, port);
 	t.f->device = device->device->name;
 	t.f->priority = priority;
-	t.f->cause = "lossless_loss";
+	t.f->cause = CAUSE_LOSSLESS_LOSS;
 }
 
 static void lossless_loss_judge(const struct analyzer_in *in, const struct observed *observed,

@@ -151,7 +151,7 @@ static bool missing_rail_find(const struct link_test_in *in, struct link_fault *
 	const bool whole_host = down && rails.n && rails.down == rails.n;
 	if (whole_host && !first_of_host(in))
 		return false;
-	*ret = (struct link_fault){.cause = "missing_rail",
+	*ret = (struct link_fault){.cause = CAUSE_MISSING_RAIL,
 		.at = p,
 		.own = load,
 		.like = b->median,
@@ -203,13 +203,7 @@ static void missing_rail_describe(
 			"another host is silent on the same rail: of two partners, the one that "
 			"stopped and the one that waits for it look alike");
 	tell_role(tell, "culprit", "%s", p->port->host);
-	tell_step(tell,
-		"on the host: is the NIC there and up (ibdev2netdev, rdma link), and does the job "
-		"use it (NCCL_IB_HCA, NCCL_DEBUG=INFO)?",
-		"none: read only");
-	if (down)
-		tell_step(tell, "check cable, optic and the switch port's admin state",
-			"none: read only");
+	tell_steps(tell, tell->f->cause, down ? FACT_LINK_DOWN : 0);
 }
 
 const struct link_test link_test_missing_rail = {missing_rail_find, missing_rail_describe};

@@ -170,7 +170,7 @@ static void tell_diffuse(const struct diffuse *diffuse, struct finding_list *out
 					  : FINDING_UNKNOWN,
 		o->hold);
 	t.f->priority = diffuse->priority;
-	t.f->cause = "unknown";
+	t.f->cause = CAUSE_UNKNOWN;
 	t.f->summary = "";
 	if (!diffuse->worst)
 		return;

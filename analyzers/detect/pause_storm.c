@@ -124,7 +124,7 @@ static struct finding *pause_storm_say(const struct storm *storm, struct finding
 	struct tell t = tell_new(out, storm->in, "pause_storm", verdict, storm->o->hold);
 	tell_subject(&t, pauser->port);
 	t.f->priority = priority_of(pauser);
-	t.f->cause = "slow_receiver";
+	t.f->cause = CAUSE_SLOW_RECEIVER;
 	t.f->summary = "";
 	t.f->coverage_ratio = observed_coverage(pauser->port);
 	t.f->value = pause_storm_level_of(pauser);
@@ -465,27 +465,6 @@ static void pause_storm_rule_out(const struct story *story, struct tell *tell)
 			story->s->graph->n_edges);
 }
 
-static void next_steps(const struct story *story, struct tell *tell)
-{
-	tell_step(tell,
-		"on the host: out_of_buffer and rx_discards_phy of the NIC, its PCIe width and "
-		"speed, firmware, huge pages and MTT; no threshold of a switch helps here",
-		"none: read only");
-	if (story->storm)
-		tell_step(tell, "stop the host's traffic and reset the NIC or reboot the host",
-			"aborts the job that runs on it");
-	tell_step(tell, "contain: drain the host, or shut its port",
-		"shutting one rail port usually aborts the whole job");
-	if (story->drops)
-		tell_step(tell, "leave the watchdog on: it keeps the rest of the fabric alive",
-			"it throws lossless packets away while it acts");
-	else
-		tell_step(tell,
-			"see that the PFC watchdog is on (it acts only on a queue that is paused "
-			"all the time and moves nothing)",
-			"when it acts it drops lossless packets");
-}
-
 static const char *pause_storm_summary_of(const struct story *story, struct arena *a)
 {
 	const struct pauser *p = story->top;
@@ -523,11 +502,11 @@ static void tell_story(
 	pause_storm_say(storm, out, y.top, FINDING_OVER);
 	struct tell t = {&out->v[out->n - 1], storm->in->arena};
 	if (y.drops)
-		t.f->cause = "pfc_watchdog";
+		t.f->cause = CAUSE_PFC_WATCHDOG;
 	else if (y.storm)
-		t.f->cause = "pfc_storm";
+		t.f->cause = CAUSE_PFC_STORM;
 	else
-		t.f->cause = "slow_receiver";
+		t.f->cause = CAUSE_SLOW_RECEIVER;
 	t.f->severity = pause_storm_severity_of(&y);
 	t.f->summary = pause_storm_summary_of(&y, t.a);
 	t.f->confidence_ratio = pause_storm_confidence_of(&y, &t);
@@ -545,7 +524,7 @@ static void tell_story(
 		pause_tell_roles(&t, "direct_victim", y.root->direct, y.root->n_direct);
 		pause_tell_roles(&t, "indirect_victim", y.root->indirect, y.root->n_indirect);
 	}
-	next_steps(&y, &t);
+	tell_steps(&t, t.f->cause, y.storm ? FACT_STORM : 0);
 }
 
 static int pause_storm_run(const struct analyzer_in *in, struct finding_list *out)

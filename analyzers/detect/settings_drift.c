@@ -303,14 +303,11 @@ static void settings_drift_describe(const struct analyzer_in *in, const struct d
 			? "the value read back before and after"
 			: "the value read back, against thresholds: in the configuration file");
 	if (drift->n_events) {
-		tell->f->event = "config_drift";
+		tell->f->event = cause_name(CAUSE_CONFIG_DRIFT);
 		tell->f->event_ns = first_change(drift);
 	}
 	tell_role(tell, "culprit", "%s", device);
-	tell_step(tell,
-		"was it meant? then update thresholds: and note the change (event add); else put "
-		"the old value back",
-		"the setting's own; thresholds at a job boundary");
+	tell_steps(tell, CAUSE_CONFIG_DRIFT, 0);
 }
 
 static void settings_drift_tell_device(const struct analyzer_in *in,
@@ -329,7 +326,7 @@ static void settings_drift_tell_device(const struct analyzer_in *in,
 			over ? FINDING_OVER : FINDING_UNDER, drift->n_events ? 1 : o->hold);
 		t.f->device = dev->name;
 		t.f->port = here;
-		t.f->cause = "config_drift";
+		t.f->cause = CAUSE_CONFIG_DRIFT;
 		t.f->summary = "";
 		t.f->severity = SEV_INFO;
 		t.f->value = (double)drift->n;
@@ -394,7 +391,7 @@ static int settings_drift_run(const struct analyzer_in *in, struct finding_list 
 			settings_drift_tell_device(in, f->devices[i], &drifts[i], out);
 	struct tell t = tell_new(out, in, "settings_drift", common ? FINDING_OVER : FINDING_UNDER,
 		old.n_events ? 1 : o->hold);
-	t.f->cause = "config_drift";
+	t.f->cause = CAUSE_CONFIG_DRIFT;
 	t.f->summary = "";
 	t.f->severity = SEV_INFO;
 	t.f->value = t.f->warn = 1;

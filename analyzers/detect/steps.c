@@ -256,7 +256,7 @@ static void steps_tell_storage(
 	const char *who = "the job";
 	if (throughput->job)
 		who = throughput->job->name;
-	tell->f->cause = "slow_storage";
+	tell->f->cause = CAUSE_SLOW_STORAGE;
 	if (phases->lost_ratio >= LOSS_STORAGE)
 		tell->f->severity = SEV_WARNING;
 	else
@@ -289,13 +289,7 @@ static void steps_tell_storage(
 		(double)(tell->f->to_ns - phases->since_ns) / 1e9, "s", QUALITY_ESTIMATED);
 	for (size_t i = 0; i < phases->n_receivers && i < RECEIVERS_TOLD; i++)
 		tell_role(tell, "culprit", "host:%s", phases->receivers[i]->host);
-	tell_step(tell,
-		"ask whoever runs the storage about its write latency since then, at the receivers "
-		"named",
-		"none: read only");
-	tell_step(tell,
-		"rocewatch pause --since 1h: does a receiver pause its port in these stretches?",
-		"none: read only");
+	tell_steps(tell, CAUSE_SLOW_STORAGE, 0);
 }
 
 static void steps_judge(
@@ -319,7 +313,7 @@ static void steps_judge(
 			: p.idle || !better ? FINDING_IDLE
 					    : FINDING_UNDER,
 		o->hold);
-	f.f->cause = "unknown";
+	f.f->cause = CAUSE_UNKNOWN;
 	f.f->group = subject_of(throughput, a);
 	f.f->coverage_ratio = throughput->coverage_ratio;
 	f.f->warn = o->warn;
@@ -343,7 +337,7 @@ static void steps_judge(
 	if (throughput->job)
 		who = throughput->job->name;
 	if (proven)
-		f.f->cause = "straggler";
+		f.f->cause = CAUSE_STRAGGLER;
 	if (lost >= LOSS_LARGE && !proven)
 		f.f->severity = SEV_WARNING;
 	else

@@ -214,7 +214,7 @@ static void tell_slow(const struct analyzer_in *in, const struct host *host, siz
 	const struct straggler_options *o = in->options;
 	struct tell t = tell_new(out, in, "straggler", FINDING_OVER, o->hold);
 	tell_subject(&t, host->port);
-	t.f->cause = "host_slow";
+	t.f->cause = CAUSE_HOST_SLOW;
 	if (before > 0 && !host->unseen)
 		t.f->severity = SEV_WARNING;
 	else
@@ -250,10 +250,7 @@ static void tell_slow(const struct analyzer_in *in, const struct host *host, siz
 		"errors, drops and link speed at its ports: none that are counted, none, as the "
 		"others");
 	tell_role(&t, "culprit", "%s", host->name);
-	tell_step(&t,
-		"on the host: GPU clocks and temperature, PCIe width, NUMA placement, "
-		"nvidia-peermem, storage; compare with rocewatch import nccl-tests",
-		"none: read only");
+	tell_steps(&t, t.f->cause, 0);
 }
 
 static void tell_fine(const struct analyzer_in *in, const struct host *host,
@@ -262,7 +259,7 @@ static void tell_fine(const struct analyzer_in *in, const struct host *host,
 	struct tell t = tell_new(out, in, "straggler", verdict,
 		((const struct straggler_options *)in->options)->hold);
 	tell_subject(&t, host->port);
-	t.f->cause = "host_slow";
+	t.f->cause = CAUSE_HOST_SLOW;
 	t.f->value = 1 / host->part;
 	t.f->warn = 1 / ((const struct straggler_options *)in->options)->below;
 	if (verdict == FINDING_UNDER)

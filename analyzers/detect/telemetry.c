@@ -260,9 +260,9 @@ static void telemetry_describe(const struct heard *heard, struct tell *tell)
 	const bool down = is_down(heard);
 	const char *name = heard->d->device->name;
 	if (down)
-		tell->f->cause = "device_down";
+		tell->f->cause = CAUSE_DEVICE_DOWN;
 	else
-		tell->f->cause = "telemetry_gap";
+		tell->f->cause = CAUSE_TELEMETRY_GAP;
 	if (down)
 		tell->f->severity = SEV_CRITICAL;
 	else if (heard->state == STATE_SILENT)
@@ -299,23 +299,13 @@ static void telemetry_describe(const struct heard *heard, struct tell *tell)
 	if (down) {
 		tell_role(tell, "culprit", "%s", name);
 		tell_hosts(heard, tell);
-		tell_step(tell,
-			"look at its console and power; its neighbours' logs tell when each link "
-			"went",
-			"none: read only");
-		tell_step(tell,
-			"keep it out of routing until its counters and settings are back as they "
-			"were",
-			"less capacity meanwhile");
+		tell_steps(tell, tell->f->cause, 0);
 	} else {
 		if (heard->carries || heard->links_up)
 			tell_ruled_out(tell, "device_down: %s",
 				heard->carries ? "traffic still comes from it"
 					       : "its links are up");
-		tell_step(tell,
-			"rocewatch doctor: can the target be reached, does it answer, is its agent "
-			"overloaded?",
-			"none: read only");
+		tell_steps(tell, tell->f->cause, 0);
 	}
 }
 
@@ -334,7 +324,7 @@ static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
 			tell_new(out, in, "telemetry", h->state ? FINDING_OVER : FINDING_UNDER,
 				is_down(h) || h->state == STATE_PART ? o->hold : 1);
 		t.f->device = h->d->device->name;
-		t.f->cause = "telemetry_gap";
+		t.f->cause = CAUSE_TELEMETRY_GAP;
 		t.f->summary = "";
 		t.f->value = (double)h->silence_ns / 1e9;
 		t.f->warn = (double)late_after(h->cadence_ns) / 1e9;

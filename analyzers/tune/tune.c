@@ -101,7 +101,7 @@ static bool tune_alike(const struct entry *left, const struct entry *right)
 		return false;
 	return (of_tier(f) && of_tier(g) && left->verdict.advice == ADVICE_CHANGE &&
 		       tune_same_profile(g, left->plan.like, right->plan.like)) ||
-		(f == g && str_eq(left->plan.rule->cause, right->plan.rule->cause));
+		(f == g && left->plan.rule->cause == right->plan.rule->cause);
 }
 
 static double tune_badness(const struct entry *entry)
@@ -196,8 +196,7 @@ static void make_sheet(struct review *review, struct entry *canary)
 			review->v[i].taken = review->v[i].taken ||
 				(review->v[i].plan.place == rest[k] &&
 					review->v[i].verdict.advice == ADVICE_WATCH &&
-					str_eq(review->v[i].plan.rule->cause,
-						canary->plan.rule->cause));
+					review->v[i].plan.rule->cause == canary->plan.rule->cause);
 	canary->taken = true;
 	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, sheet_add(review));
 }

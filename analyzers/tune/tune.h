@@ -48,7 +48,8 @@ struct tune_platform {
 };
 
 struct tune_incident { /* one that was open in the range, or still is; from the ledger's history */
-	const char *id, *cause, *device, *port, *host, *group;
+	enum cause cause;
+	const char *id, *device, *port, *host, *group;
 	int priority;
 	enum severity severity;
 	int64_t opened_ns, closed_ns; /* closed 0: open at the end of the range */

@@ -32,130 +32,15 @@ enum { SINGLED_MAX = 2 }; /* more hosts than that are a crowd */
 #define CABLE_SLACK_M 2.0
 #define ECN_NEVER 266338050.0 /* "disabled" sentinel of Kmin: counter map 5.3 */
 
-static const struct cure {
-	const char *cause;
-	int row;
-	const char *steps[3];
-} cures[] = {
-	{"slow_receiver", 6,
-		{"look at the host: NIC firmware, PCIe width and errors, page size and MTT cache, "
-		 "receive buffers",
-			"keep the PFC watchdog on for this priority; it drops what waits for the "
-			"host",
-			"do not raise alpha or lower Kmin for it: the queue fills because the host "
-			"does not take what it is sent"}},
-	{"pfc_storm", 6,
-		{"take the host out of the job or shut its port: on rails this usually aborts the "
-		 "whole job",
-			"check NIC firmware and driver, then reset the NIC",
-			"let the PFC watchdog act; with action drop it loses what is queued for "
-			"the host"}},
-	{"pfc_watchdog", 6,
-		{"find out why the host kept pausing: NIC, driver, PCIe",
-			"what the watchdog dropped is retransmitted: expect NAKs", NULL}},
-	{"dcqcn_off", 7,
-		{"check that DCQCN is on at the host, as notification and as reaction point, for "
-		 "this priority",
-			"check DSCP and ECT of what it sends, and trust at its port", NULL}},
-	{"ect_missing", 7,
-		{"make the host send ECT: DCQCN of its NIC, DSCP and ECN bits of its QPs", NULL,
-			NULL}},
-	{"np_off", 7,
-		{"turn the notification point of the host's NIC on: it answers no CE with a CNP",
-			NULL, NULL}},
-	{"cnp_lost", 7,
-		{"follow the CNPs: their DSCP, their queue, ACLs on the way back", NULL, NULL}},
-	{"ecn_off", 12,
-		{"turn marking on for the lossless queues of this switch, with the thresholds of "
-		 "the other switches of its tier",
-			NULL, NULL}},
-	{"link_errors", 8,
-		{"clean or replace the optic or cable, at both ends",
-			"until then take the link out of ECMP: what it damages is lost and sent "
-			"again",
-			NULL}},
-	{"link_flap", 8, {"replace the optic or cable, or hold the link down", NULL, NULL}},
-	{"link_slow", 8,
-		{"bring the link back to the speed of its class: lanes, optic, FEC, speed setting",
-			NULL, NULL}},
-	{"optic_degrading", 8, {"plan the replacement of the optic before it fails", NULL, NULL}},
-	{"missing_rail", 8,
-		{"bring the host's port back, or take the host out of the job", NULL, NULL}},
-	{"lossless_loss", 8,
-		{"check that PFC is on for the priority at both ends of the link",
-			"read drops by reason: route, ACL and MTU drops are no matter of buffers",
-			NULL}},
-	{"pool_exhausted", 1,
-		{"find what else fills the pool: lossy classes, mirror sessions, headroom that "
-		 "nobody uses",
-			"lower what the lossy classes may take", NULL}},
-	{"ecmp_imbalance", 9,
-		{"look at hash fields and seed", "more QPs per connection, or adaptive balancing",
-			NULL}},
-	{"ecmp_polarization", 9,
-		{"use another hash seed or function on the spines than on the leaves", NULL, NULL}},
-	{"ecmp_low_entropy", 9, {"more QPs per connection, or the QPN in the hash", NULL, NULL}},
-	{"unlucky_placement", 9,
-		{"other source ports, or more QPs per connection: the placement lives as long as "
-		 "the job",
-			NULL, NULL}},
-	{"path_asymmetry", 9, {"bring the members of the group that are down back", NULL, NULL}},
-	{"missing_route", 9, {"bring the route over the idle link back", NULL, NULL}},
-	{"remote_capacity", 9,
-		{"weigh the paths by the capacity that is left behind them, or bring the links "
-		 "back",
-			NULL, NULL}},
-	{"oversubscription", 9,
-		{"add uplinks or place the job otherwise: thresholds add no capacity", NULL, NULL}},
-	{"uplink_overload", 9,
-		{"spread the load: hash, QPs, placement; thresholds add no path", NULL, NULL}},
-	{"pfc_deadlock", 10,
-		{"page a person: break the ring at the port that can best lose its traffic",
-			"find the route that goes up again after it went down",
-			"turn the PFC watchdog on; it drops what is queued"}},
-	{"mtu_mismatch", 12, {"set one MTU on both ends and on the whole tier", NULL, NULL}},
-	{"dscp_mismatch", 12,
-		{"set trust and DSCP map as on the other ports of the tier", NULL, NULL}},
-	{"pfc_mismatch", 12, {"turn PFC on for the priority at both ends of the link", NULL, NULL}},
-	{"pfc_wrong_priority", 12,
-		{"find who pauses a priority that is not lossless, and align its DSCP and PFC "
-		 "settings",
-			NULL, NULL}},
-	{"class_leak", 12,
-		{"bring RoCE back to its class: DSCP at the sender, trust and map at its port",
-			NULL, NULL}},
-	{"rocev1", 12,
-		{"move the sender to RoCEv2: version 1 cannot be routed or marked", NULL, NULL}},
-	{"cable_length", 1,
-		{"set the true cable length on the port (SONiC: config interface cable-length; "
-		 "Junos, NVUE: cable-length), or correct `cable:` of the link in the configuration",
-			"the buffer profile follows from it; do not size the headroom by hand "
-			"first",
-			NULL}},
-	{"config_mixed", 12,
-		{"bring the settings that differ to those of the tier, then look again: no tuning "
-		 "on top of mixed settings",
-			NULL, NULL}},
-	{"cnp_starved", 13, {"strict priority for the CNP queue; no change of Kmin", NULL, NULL}},
-};
-
-static const struct cure *cure_of(const char *cause)
-{
-	for (size_t i = 0; cause && i < rw_countof(cures); i++)
-		if (str_eq(cures[i].cause, cause))
-			return &cures[i];
-	return NULL;
-}
-
 struct faults {
 	const struct tune_in *in;
 	struct tune_fault *v;
 	size_t n, cap;
 };
 
-static struct tune_fault *tune_fault_add(struct faults *faults, const char *cause)
+static struct tune_fault *tune_fault_add(struct faults *faults, enum cause cause)
 {
-	const struct cure *c = cure_of(cause);
+	const struct cause_info *info = cause_info(cause);
 	if (faults->n == faults->cap) {
 		if (faults->cap)
 			faults->cap = faults->cap * 2;
@@ -168,12 +53,12 @@ static struct tune_fault *tune_fault_add(struct faults *faults, const char *caus
 		faults->v = wider;
 	}
 	struct tune_fault *r = &faults->v[faults->n++];
-	*r = (struct tune_fault){.row = c->row,
-		.cause = c->cause,
+	*r = (struct tune_fault){.row = info->tune_row,
+		.cause = cause,
 		.priority = PRIO_NONE,
 		.proof = {.priority = PRIO_NONE}};
-	for (size_t i = 0; i < rw_countof(c->steps) && c->steps[i]; i++)
-		r->steps[r->n_steps++] = c->steps[i];
+	for (size_t i = 0; i < CAUSE_STEPS_MAX && info->steps[i].text; i++)
+		r->steps[r->n_steps++] = info->steps[i].text;
 	return r;
 }
 
@@ -188,7 +73,7 @@ static bool explained_by_late(
 	const struct tune_case *tune_case, const struct tune_incident *incident)
 {
 	const uint32_t late = T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE;
-	for (size_t i = 0; str_eq(incident->cause, "dcqcn_off") && i < tune_case->n_places; i++)
+	for (size_t i = 0; incident->cause == CAUSE_DCQCN_OFF && i < tune_case->n_places; i++)
 		if (str_eq(tune_case->places[i].device->device->name, incident->device) &&
 			(incident->priority == PRIO_NONE ||
 				incident->priority == tune_case->places[i].priority) &&
@@ -202,7 +87,7 @@ static void from_incidents(struct faults *faults, const struct tune_case *tune_c
 {
 	for (size_t i = 0; i < faults->in->n_incidents; i++) {
 		const struct tune_incident *t = &faults->in->incidents[i];
-		if (t->closed_ns || t->severity < SEV_WARNING || !cure_of(t->cause) ||
+		if (t->closed_ns || t->severity < SEV_WARNING || !cause_info(t->cause)->tune_row ||
 			explained_by_late(tune_case, t))
 			continue;
 		struct tune_fault *r = tune_fault_add(faults, t->cause);
@@ -217,18 +102,18 @@ static void from_incidents(struct faults *faults, const struct tune_case *tune_c
 			"%s%s%s%s%s: incident %s (%s) is open, and no threshold mends it",
 			t->host ? t->host : str_or(t->device, "the fabric"),
 			str_if(!t->host && t->port, ":"), !t->host && t->port ? t->port : "",
-			str_if(t->group, " "), str_or(t->group, ""), t->id, t->cause);
+			str_if(t->group, " "), str_or(t->group, ""), t->id, cause_name(t->cause));
 	}
 }
 
 /* The same was told by an incident: of the same row, at the same place (or at no place). */
-static bool tune_fault_told(const struct faults *faults, const char *cause, const char *device,
+static bool tune_fault_told(const struct faults *faults, enum cause cause, const char *device,
 	const char *port, const char *host)
 {
-	const struct cure *c = cure_of(cause);
+	const int row = cause_info(cause)->tune_row;
 	for (size_t i = 0; i < faults->n; i++) {
 		const struct tune_fault *t = &faults->v[i];
-		if (t->row != c->row)
+		if (t->row != row)
 			continue;
 		if (t->everywhere || (host && str_eq(t->host, host)) ||
 			(device && str_eq(t->device, device) &&
@@ -239,7 +124,7 @@ static bool tune_fault_told(const struct faults *faults, const char *cause, cons
 }
 
 /* @l or @port tells where. NULL: an incident, or a look before, has it already. */
-static struct tune_fault *tune_fault_see(struct faults *faults, const char *cause,
+static struct tune_fault *tune_fault_see(struct faults *faults, enum cause cause,
 	const struct fabric_port *port, int priority, double confidence)
 {
 	/* one link, one story: its other end may have told it */
@@ -279,7 +164,7 @@ static void look_at_receiver(struct faults *faults, const struct tune_lane *lane
 	if (!tune_paused_by_host(lane))
 		return;
 	const bool storm = lane->rx_pause_busy >= STORM && lane->pause_measured;
-	struct tune_fault *r = tune_fault_see(faults, storm ? "pfc_storm" : "slow_receiver",
+	struct tune_fault *r = tune_fault_see(faults, storm ? CAUSE_PFC_STORM : CAUSE_SLOW_RECEIVER,
 		lane->port, lane->priority, lane->pause_measured ? 0.8 : 0.5);
 	if (!r)
 		return;
@@ -341,7 +226,7 @@ static void look_for_one_host(
 	if (!worst || out >= SINGLED_MAX || !worst->pause_measured)
 		return;
 	struct tune_fault *r =
-		tune_fault_see(faults, "dcqcn_off", worst->port, worst->priority, 0.6);
+		tune_fault_see(faults, CAUSE_DCQCN_OFF, worst->port, worst->priority, 0.6);
 	if (!r)
 		return;
 	r->summary = arena_printf(a,
@@ -373,7 +258,7 @@ static void look_at_port(
 	struct tune_fault *r;
 	if (port->errors >= ERRORS_MIN && port->error_windows >= TUNE_NEEDED &&
 		!like_all(device, port->errors) &&
-		(r = tune_fault_see(faults, "link_errors", port->port, PRIO_NONE, 0.8))) {
+		(r = tune_fault_see(faults, CAUSE_LINK_ERRORS, port->port, PRIO_NONE, 0.8))) {
 		r->summary = arena_printf(faults->in->arena,
 			"%s:%s received %.0f damaged frames: a cable or an optic, no matter of "
 			"buffers",
@@ -382,14 +267,14 @@ static void look_at_port(
 			faults, r, "port.fcs_errors", port->errors, "frames", QUALITY_EXACT);
 	}
 	if (port->storms > 0 &&
-		(r = tune_fault_see(faults, "pfc_watchdog", port->port, PRIO_NONE, 0.8))) {
+		(r = tune_fault_see(faults, CAUSE_PFC_WATCHDOG, port->port, PRIO_NONE, 0.8))) {
 		r->summary = arena_printf(faults->in->arena,
 			"the PFC watchdog of %s fired %.0f times at %s", r->device, port->storms,
 			r->port);
 		tune_fault_prove(faults, r, "pfcwd.storms", port->storms, "events", QUALITY_EXACT);
 	}
 	if (port->port->peer && port->down_windows && 2 * port->down_windows >= device->windows &&
-		(r = tune_fault_see(faults, "path_asymmetry", port->port, PRIO_NONE, 0.8))) {
+		(r = tune_fault_see(faults, CAUSE_PATH_ASYMMETRY, port->port, PRIO_NONE, 0.8))) {
 		r->summary = arena_printf(faults->in->arena,
 			"%s:%s to %s is down: the other members carry its share", r->device,
 			r->port, port->port->peer->device->name);
@@ -400,7 +285,7 @@ static void look_at_port(
 	if (far && port->port->index < far->index)
 		there = tune_port_at(&faults->in->evidence->devices[far->device->index], far);
 	if (there && fabs(there->mtu_bytes - port->mtu_bytes) > MTU_SLACK &&
-		(r = tune_fault_see(faults, "mtu_mismatch", port->port, PRIO_NONE, 0.9))) {
+		(r = tune_fault_see(faults, CAUSE_MTU_MISMATCH, port->port, PRIO_NONE, 0.9))) {
 		r->summary = arena_printf(faults->in->arena, "MTU %.0f at %s:%s, %.0f at %s:%s",
 			port->mtu_bytes, r->device, r->port, there->mtu_bytes, far->device->name,
 			far->name);
@@ -434,7 +319,7 @@ static void look_at_groups(struct faults *faults, const struct tune_place *place
 			place->hot->port != hot)
 			continue;
 		struct tune_fault *r =
-			tune_fault_see(faults, "ecmp_imbalance", hot, place->priority, 0.5);
+			tune_fault_see(faults, CAUSE_ECMP_IMBALANCE, hot, place->priority, 0.5);
 		if (!r)
 			continue;
 		r->summary = arena_printf(faults->in->arena,
@@ -565,9 +450,9 @@ static void look_at_settings(
 			usual = like;
 		}
 		if (!odd || tune_fault_ours(faults->in, device) ||
-			tune_fault_told(faults, "config_mixed", device, odd->port->name, NULL))
+			tune_fault_told(faults, CAUSE_CONFIG_MIXED, device, odd->port->name, NULL))
 			continue;
-		struct tune_fault *r = tune_fault_add(faults, "config_mixed");
+		struct tune_fault *r = tune_fault_add(faults, CAUSE_CONFIG_MIXED);
 		r->device = device;
 		if (n_odd == 1)
 			r->port = odd->port->name;
@@ -588,6 +473,13 @@ static void look_at_settings(
 	}
 }
 
+enum { CABLE_ROW = 1 }; /* headroom that a wrong setting makes too small is no matter of tuning */
+static const char *const cable_steps[] = {
+	"set the true cable length on the port (SONiC: config interface cable-length; Junos, NVUE: "
+	"cable-length), or correct `cable:` of the link in the configuration",
+	"the buffer profile follows from it: do not size the headroom by hand first",
+};
+
 /* Row 1's own cause, where the switch tells it: the buffer profile was made for another cable than
  * the inventory has. */
 static void look_at_cable(struct faults *faults, const struct tune_place *place)
@@ -602,8 +494,11 @@ static void look_at_cable(struct faults *faults, const struct tune_place *place)
 	if (!port || !(port->cable_m > 0) || truth <= 0 ||
 		fabs(port->cable_m - truth) <= fmax(CABLE_SLACK_M, CABLE_SLACK * truth))
 		return;
-	struct tune_fault *r = tune_fault_add(faults, "cable_length");
-	r->cause = "headroom_small";
+	struct tune_fault *r = tune_fault_add(faults, CAUSE_HEADROOM_SMALL);
+	r->row = CABLE_ROW;
+	r->n_steps = 0;
+	for (size_t i = 0; i < rw_countof(cable_steps); i++)
+		r->steps[r->n_steps++] = cable_steps[i];
 	r->device = place->device->device->name;
 	r->port = l->port->name;
 	r->host = l->port->host;
@@ -626,7 +521,8 @@ static void look_at_marking(struct faults *faults, const struct tune_place *plac
 	if (!off || !(place->signs.yes & T_HOSTS_PAUSED) || !(place->signs.yes & T_PAUSES) ||
 		(cc != CC_DCQCN && cc != CC_ECN_ONLY))
 		return;
-	struct tune_fault *r = tune_fault_see(faults, "ecn_off", off->port, place->priority, 0.85);
+	struct tune_fault *r =
+		tune_fault_see(faults, CAUSE_ECN_OFF, off->port, place->priority, 0.85);
 	if (!r)
 		return;
 	r->port = NULL;
@@ -673,17 +569,4 @@ void tune_diagnose(const struct tune_in *in, struct tune_case *ret)
 			look_at_port(&f, &e->devices[i], &e->devices[i].ports[k]);
 	ret->faults = f.v;
 	ret->n_faults = f.n;
-}
-
-size_t tune_cure_steps(const char *cause, const char *const **ret)
-{
-	const struct cure *c = cure_of(cause);
-	size_t n = 0;
-	while (c && n < rw_countof(c->steps) && c->steps[n])
-		n++;
-	if (c)
-		*ret = c->steps;
-	else
-		*ret = NULL;
-	return n;
 }

@@ -8,7 +8,4 @@
  * fault. */
 void tune_diagnose(const struct tune_in *in, struct tune_case *ret);
 
-/* The texts of what to mend for a cause word; 0 when there are none. */
-size_t tune_cure_steps(const char *cause, const char *const **ret);
-
 #endif

@@ -91,7 +91,7 @@ static const char *tune_gate_incident(struct gate_in *gate)
 		if (tune_fault_touches(gate->t->c, f, gate->p)) {
 			if (f->id)
 				return f->id;
-			return arena_printf(gate->a, "%s at %s", f->cause,
+			return arena_printf(gate->a, "%s at %s", cause_name(f->cause),
 				f->host ? f->host : str_or(f->device, "the fabric"));
 		}
 	}
@@ -168,7 +168,7 @@ static const char *tune_gate_history(struct gate_in *gate)
 static bool is_told(const struct gate_in *gate)
 {
 	for (size_t i = 0; i < gate->p->signs.n_told; i++)
-		if (str_eq(gate->p->signs.told[i], gate->t->rule->cause))
+		if (gate->p->signs.told[i] == gate->t->rule->cause)
 			return true;
 	return false;
 }

@@ -16,35 +16,35 @@
  */
 const struct tune_rule tune_rules[] = {
 	/* 1: headroom too small; 8: loss that headroom cannot explain */
-	{1, "headroom_small", T_LOST | T_FULL, 0, 0, FAMILY_HEADROOM, 0.9, true,
+	{1, CAUSE_HEADROOM_SMALL, T_LOST | T_FULL, 0, 0, FAMILY_HEADROOM, 0.9, true,
 		"frames of the priority were lost although we sent pause, and the headroom was "
 		"used up",
 		"do not lower alpha or Kmin first",
 		"takes room from the shared pool of the switch"},
-	{1, "pool_exhausted", T_LOST | T_POOL_FULL, 0, 0, FAMILY_NONE, 0.75, true,
+	{1, CAUSE_POOL_EXHAUSTED, T_LOST | T_POOL_FULL, 0, 0, FAMILY_NONE, 0.75, true,
 		"frames of the priority were lost while the shared pool was full",
 		"do not raise headroom: it comes from the pool that is full", NULL},
-	{8, "lossless_loss", T_LOST, T_FULL, 0, FAMILY_NONE, 0.6, true,
+	{8, CAUSE_LOSSLESS_LOSS, T_LOST, T_FULL, 0, FAMILY_NONE, 0.6, true,
 		"frames of the priority were lost while its headroom was not full",
 		"no threshold change: headroom is not what is short", NULL},
-	{1, "headroom_small", T_LOST, 0, T_POOL_FULL, FAMILY_HEADROOM, 0.75, true,
+	{1, CAUSE_HEADROOM_SMALL, T_LOST, 0, T_POOL_FULL, FAMILY_HEADROOM, 0.75, true,
 		"frames of the priority were lost although we sent pause; use of headroom is not "
 		"told",
 		"do not lower alpha or Kmin first",
 		"takes room from the shared pool of the switch"},
-	{1, "headroom_small", T_FULL, 0, 0, FAMILY_HEADROOM, 0.7, true,
+	{1, CAUSE_HEADROOM_SMALL, T_FULL, 0, 0, FAMILY_HEADROOM, 0.7, true,
 		"headroom was used by 90 % or more", "do not lower alpha or Kmin first",
 		"takes room from the shared pool of the switch"},
 
 	/* 3: ECN after PFC */
-	{3, "ecn_late", T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE, 0,
+	{3, CAUSE_ECN_LATE, T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE, 0,
 		T_FROM_HOST | T_PASSED_ON, FAMILY_ALPHA_THEN_ECN, 0.85, true,
 		"hosts are paused, next to nothing is marked meanwhile, and the settings put Kmin "
 		"above half of the depth at which PFC fires",
 		NO_LESS,
 		"marking sooner costs throughput where the bandwidth-delay product is larger than "
 		"assumed"},
-	{3, "ecn_late", T_HOSTS_PAUSED | T_PAUSES | T_LATE, 0,
+	{3, CAUSE_ECN_LATE, T_HOSTS_PAUSED | T_PAUSES | T_LATE, 0,
 		T_FROM_HOST | T_PASSED_ON | T_MANY_MARKS, FAMILY_ALPHA_THEN_ECN, 0.65, true,
 		"hosts are paused, and the settings put Kmin above half of the depth at which PFC "
 		"fires",
@@ -52,24 +52,24 @@ const struct tune_rule tune_rules[] = {
 		"marking sooner costs throughput where the bandwidth-delay product is larger than "
 		"assumed"},
 
-	{3, "ecn_late", T_HOSTS_PAUSED | T_PAUSES | T_FLAT, 0,
+	{3, CAUSE_ECN_LATE, T_HOSTS_PAUSED | T_PAUSES | T_FLAT, 0,
 		T_FROM_HOST | T_PASSED_ON | T_MANY_MARKS, FAMILY_KMAX, 0.65, true,
 		"hosts are paused, few packets are marked, and the settings put Kmax above the "
 		"depth at which PFC fires: marking is too thin before it",
 		NO_LESS, "more marks cost throughput where senders recover slowly"},
 
 	/* 11: XON too close to XOFF, where the settings say so too */
-	{11, "xon_close", T_PAUSES | T_SHORT | T_CLOSE, 0, T_FROM_HOST | T_LOST, FAMILY_XON, 0.6,
-		true,
+	{11, CAUSE_XON_CLOSE, T_PAUSES | T_SHORT | T_CLOSE, 0, T_FROM_HOST | T_LOST, FAMILY_XON,
+		0.6, true,
 		"pauses end within two round trips of the link, and XON lies less than two frames "
 		"below XOFF",
 		"no change of headroom or of XOFF", "pauses become fewer and longer"},
 
-	{3, "unknown", T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS, T_LATE,
+	{3, CAUSE_UNKNOWN, T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS, T_LATE,
 		T_FROM_HOST | T_PASSED_ON | T_MANY_MARKS, FAMILY_NONE, 0.3, false,
 		"hosts are paused without marks, although the settings should mark first",
 		"no threshold change before it is known whether marking works", NULL},
-	{3, "ecn_late", T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS, 0,
+	{3, CAUSE_ECN_LATE, T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS, 0,
 		T_FROM_HOST | T_PASSED_ON | T_MANY_MARKS, FAMILY_NONE, 0.4, false,
 		"hosts are paused and next to nothing is marked meanwhile; the settings are not "
 		"known",
@@ -77,14 +77,14 @@ const struct tune_rule tune_rules[] = {
 
 	/* 4: true incast; 9: the queue leads to another switch, more marking would not add a path
 	 */
-	{4, "incast", T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST, 0,
+	{4, CAUSE_INCAST, T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST, 0,
 		T_FROM_HOST | T_PASSED_ON, FAMILY_ALPHA_OR_ECN, 0.65, true,
 		"hosts are paused and one receiver's queue marks more than 5 % of what it sends: "
 		"senders react, too slowly",
 		"no headroom change",
 		"more buffer per queue means deeper queues: latency of what shares them grows"},
 	/* 2: headroom that nobody uses, while the pool is short */
-	{2, "headroom_large", T_HOSTS_PAUSED | T_IDLE_ROOM, 0, T_FROM_HOST | T_LOST | T_FULL,
+	{2, CAUSE_HEADROOM_LARGE, T_HOSTS_PAUSED | T_IDLE_ROOM, 0, T_FROM_HOST | T_LOST | T_FULL,
 		FAMILY_LESS_HEADROOM, 0.45, true,
 		"for a week no headroom was used by more than a quarter, while the shared pool "
 		"makes us pause hosts",
@@ -93,48 +93,48 @@ const struct tune_rule tune_rules[] = {
 
 	/* 4 with fewer marks: the table asks for 5 % of a whole window, which holds more than the
 	   burst */
-	{4, "incast", T_HOSTS_PAUSED | T_PAUSES | T_TO_HOST, T_NO_MARKS | T_LATE | T_FLAT,
+	{4, CAUSE_INCAST, T_HOSTS_PAUSED | T_PAUSES | T_TO_HOST, T_NO_MARKS | T_LATE | T_FLAT,
 		T_FROM_HOST | T_PASSED_ON, FAMILY_ALPHA_OR_ECN, 0.5, true,
 		"hosts are paused for one receiver's queue, which marks in time by its settings: "
 		"senders react, too slowly",
 		"no headroom change",
 		"more buffer per queue means deeper queues: latency of what shares them grows"},
-	{9, "uplink_overload", T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS, T_TO_HOST,
+	{9, CAUSE_UPLINK_OVERLOAD, T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS, T_TO_HOST,
 		T_FROM_HOST | T_PASSED_ON, FAMILY_NONE, 0.5, true,
 		"hosts are paused and a queue towards another switch marks more than 5 % of what "
 		"it sends",
 		"no threshold change: it adds no path", NULL},
 
 	/* 11, 5: without the settings that would prove it */
-	{11, "xon_close", T_PAUSES | T_SHORT, 0, T_FROM_HOST, FAMILY_NONE, 0.35, false,
+	{11, CAUSE_XON_CLOSE, T_PAUSES | T_SHORT, 0, T_FROM_HOST, FAMILY_NONE, 0.35, false,
 		"pauses end within two round trips of the link; XON is not known",
 		"no threshold change without the values that are in force", NULL},
 
 	/* 5: ECN before need */
-	{5, "ecn_early", T_MANY_MARKS | T_EARLY | T_TOLD, T_HOSTS_PAUSED, T_FROM_HOST,
+	{5, CAUSE_ECN_EARLY, T_MANY_MARKS | T_EARLY | T_TOLD, T_HOSTS_PAUSED, T_FROM_HOST,
 		FAMILY_ECN_UP, 0.75, true,
 		"queues mark more than 5 % while nobody is paused, Kmin lies below one "
 		"bandwidth-delay product, and an incident says so",
 		"not when any pause is seen", "marking later lets queues grow: PFC comes nearer"},
-	{5, "ecn_early", T_MANY_MARKS | T_WIDESPREAD | T_EARLY, T_HOSTS_PAUSED, T_FROM_HOST,
+	{5, CAUSE_ECN_EARLY, T_MANY_MARKS | T_WIDESPREAD | T_EARLY, T_HOSTS_PAUSED, T_FROM_HOST,
 		FAMILY_ECN_UP, 0.65, true,
 		"most busy queues mark more than 5 % while nobody is paused, and Kmin lies below "
 		"one bandwidth-delay product",
 		"not when any pause is seen", "marking later lets queues grow: PFC comes nearer"},
-	{5, "ecn_early", T_MANY_MARKS | T_FAR_EARLY, T_HOSTS_PAUSED, T_FROM_HOST, FAMILY_ECN_UP,
+	{5, CAUSE_ECN_EARLY, T_MANY_MARKS | T_FAR_EARLY, T_HOSTS_PAUSED, T_FROM_HOST, FAMILY_ECN_UP,
 		0.6, true,
 		"a queue marks more than 5 % while nobody is paused, and Kmin lies below a quarter "
 		"of one bandwidth-delay product",
 		"not when any pause is seen", "marking later lets queues grow: PFC comes nearer"},
-	{5, NULL, T_MANY_MARKS | T_WIDESPREAD, T_HOSTS_PAUSED | T_EARLY, 0, FAMILY_NONE, 0, true,
-		"queues mark, nobody is paused, Kmin is where it should be", NULL, NULL},
-	{5, "ecn_early", T_MANY_MARKS | T_WIDESPREAD, T_HOSTS_PAUSED, T_FROM_HOST, FAMILY_NONE, 0.3,
-		false,
+	{5, CAUSE_NONE, T_MANY_MARKS | T_WIDESPREAD, T_HOSTS_PAUSED | T_EARLY, 0, FAMILY_NONE, 0,
+		true, "queues mark, nobody is paused, Kmin is where it should be", NULL, NULL},
+	{5, CAUSE_ECN_EARLY, T_MANY_MARKS | T_WIDESPREAD, T_HOSTS_PAUSED, T_FROM_HOST, FAMILY_NONE,
+		0.3, false,
 		"most busy queues mark more than 5 % while nobody is paused; Kmin is not known",
 		"no threshold change without the values that are in force", NULL},
 
-	{0, "unknown", T_HOSTS_PAUSED | T_PAUSES, 0, T_FROM_HOST | T_PASSED_ON, FAMILY_NONE, 0.3,
-		false, "hosts are paused, and what is known does not tell why",
+	{0, CAUSE_UNKNOWN, T_HOSTS_PAUSED | T_PAUSES, 0, T_FROM_HOST | T_PASSED_ON, FAMILY_NONE,
+		0.3, false, "hosts are paused, and what is known does not tell why",
 		"no threshold change without a diagnosis", NULL},
 };
 const size_t tune_n_rules = rw_countof(tune_rules);
@@ -144,7 +144,7 @@ static struct tune_signs with_told(const struct tune_signs *signs, const struct 
 	struct tune_signs t = *signs;
 	bool told = false;
 	for (size_t i = 0; rule->cause && i < signs->n_told; i++)
-		told = told || str_eq(signs->told[i], rule->cause);
+		told = told || signs->told[i] == rule->cause;
 	tune_sign_set(&t, T_TOLD, told);
 	return t;
 }

@@ -62,7 +62,7 @@ enum tune_sign {
 struct tune_signs {
 	uint32_t known, yes;
 	/* causes that open incidents name here; T_TOLD is of the row that is tried */
-	const char *told[4];
+	enum cause told[4];
 	size_t n_told;
 };
 static inline void tune_sign_set(struct tune_signs *signs, uint32_t what, bool yes)
@@ -76,7 +76,7 @@ static inline void tune_sign_set(struct tune_signs *signs, uint32_t what, bool y
 
 struct tune_rule {
 	int row; /* of the decision table; 0: of ours, where the table says nothing */
-	const char *cause; /* NULL: nothing is wrong, look no further */
+	enum cause cause; /* CAUSE_NONE: nothing is wrong, look no further */
 	uint32_t yes; /* all of these are known to be so */
 	uint32_t no; /* all of these are known not to be so */
 	uint32_t not_yes; /* none of these is known to be so */
@@ -121,7 +121,8 @@ struct tune_place { /* one lossless priority of one switch */
 struct tune_fault {
 	int row;
 	/* id: of the incident, NULL: seen in the evidence only */
-	const char *cause, *device, *port, *host, *id;
+	enum cause cause;
+	const char *device, *port, *host, *id;
 	int priority; /* PRIO_NONE: all */
 	bool everywhere; /* its place is not told: it may touch any pause tree */
 	double confidence;

@@ -234,7 +234,7 @@ static void tune_sheet_weigh(struct sheet *sheet, const struct tune_plan *plan)
 		"the signature held in %u of the last %d windows",
 		at->agreeing > TUNE_OF ? TUNE_OF : at->agreeing, TUNE_OF);
 	for (size_t i = 0; i < at->signs.n_told; i++)
-		if (str_eq(at->signs.told[i], plan->rule->cause))
+		if (at->signs.told[i] == plan->rule->cause)
 			rests_on(sheet, 1.05, "an open incident names the same cause");
 	if (by_pause && !at->measured)
 		rests_on(sheet, 0.7, "pause is an upper bound from frame counts, not measured");
@@ -421,7 +421,7 @@ double tune_confidence(const struct tune_plan *plan)
 {
 	struct tune_sheet scratch;
 	struct sheet t = tune_sheet_begin(plan->c->in, NULL, plan->place->priority,
-		plan->rule->cause, ADVICE_CHANGE, &scratch);
+		cause_name(plan->rule->cause), ADVICE_CHANGE, &scratch);
 	tune_sheet_weigh(&t, plan);
 	return scratch.confidence_ratio;
 }
@@ -431,7 +431,7 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 {
 	const struct tune_in *in = plan->c->in;
 	struct sheet t = tune_sheet_begin(in, plan->place->device->device->name,
-		plan->place->priority, plan->rule->cause, verdict->advice, ret);
+		plan->place->priority, cause_name(plan->rule->cause), verdict->advice, ret);
 	ret->blocked_by = verdict->blocked_by;
 	ret->coverage_ratio =
 		fmin(plan->place->device->coverage_ratio, in->evidence->coverage_ratio);
@@ -479,8 +479,8 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 void sheet_of_fault(
 	const struct tune_case *tune_case, const struct tune_fault *fault, struct tune_sheet *ret)
 {
-	struct sheet t = tune_sheet_begin(
-		tune_case->in, fault->device, fault->priority, fault->cause, ADVICE_FIX_FIRST, ret);
+	struct sheet t = tune_sheet_begin(tune_case->in, fault->device, fault->priority,
+		cause_name(fault->cause), ADVICE_FIX_FIRST, ret);
 	if (fault->port)
 		ret->port_group = fault->port;
 	else if (fault->host)
@@ -509,17 +509,16 @@ void sheet_of_fault(
 void sheet_of_rule(
 	const struct tune_case *tune_case, const struct tune_place *place, struct tune_sheet *ret)
 {
-	const char *const *steps = NULL;
-	const size_t n = tune_cure_steps(place->is->cause, &steps);
+	const struct cause_step *steps = cause_info(place->is->cause)->steps;
 	struct sheet t = tune_sheet_begin(tune_case->in, place->device->device->name,
-		place->priority, place->is->cause, ADVICE_FIX_FIRST, ret);
+		place->priority, cause_name(place->is->cause), ADVICE_FIX_FIRST, ret);
 	ret->summary =
 		arena_printf(t.a, "%s: %s", tune_pause_text(t.a, place), place->is->rests_on);
 	ret->confidence_ratio = place->is->confidence;
 	rests_on(&t, 1, "%s", place->is->rests_on);
 	tune_sheet_prove(&t, place, place->hot);
-	for (size_t i = 0; i < n; i++)
-		next_step(&t, steps[i]);
+	for (size_t i = 0; i < CAUSE_STEPS_MAX && steps[i].text; i++)
+		next_step(&t, steps[i].text);
 	next_step(&t, place->is->do_not);
 	set_id(&t);
 }
@@ -542,8 +541,8 @@ void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_
 	}
 	const enum congestion_policy cc = tune_case->in->fabric->congestion;
 	const bool good = !isnan(worst) && (!paused || cc != CC_DCQCN);
-	struct sheet t = tune_sheet_begin(tune_case->in, NULL, priority, good ? "none" : "unknown",
-		good ? ADVICE_NONE : ADVICE_WATCH, ret);
+	struct sheet t = tune_sheet_begin(tune_case->in, NULL, priority,
+		good ? "none" : cause_name(CAUSE_UNKNOWN), good ? ADVICE_NONE : ADVICE_WATCH, ret);
 	if (good) {
 		if (measured)
 			ret->confidence_ratio = 0.9;

@@ -18,4 +18,5 @@ void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_
 
 /* How sure the sheet of a plan would be, 0..1. */
 double tune_confidence(const struct tune_plan *plan);
+
 #endif

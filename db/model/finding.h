@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "db/model/cause.h"
+
 enum severity { SEV_INFO, SEV_WARNING, SEV_CRITICAL };
 const char *severity_name(enum severity severity);
 
@@ -49,7 +51,7 @@ struct finding_role { /* role: "culprit" "direct_victim" "indirect_victim" */
 
 struct finding {
 	const char *analyzer;
-	const char *cause; /* a word of metrics.md's list */
+	enum cause cause;
 	enum finding_verdict verdict;
 	enum severity severity;
 	int64_t from_ns, to_ns;

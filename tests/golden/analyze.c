@@ -141,7 +141,8 @@ struct story {
 	char subject[256];
 	enum finding_verdict verdict;
 	enum severity severity;
-	char cause[64], member[64];
+	enum cause cause;
+	char member[64];
 };
 
 static void print_finding(const struct finding *f, struct story *stories, size_t max)
@@ -153,18 +154,18 @@ static void print_finding(const struct finding *f, struct story *stories, size_t
 				  : "-");
 	printf("  %s: %s %s %s\n    %-12s %s\n", subject, finding_verdict_name(f->verdict),
 		f->verdict == FINDING_OVER ? severity_name(f->severity) : "-",
-		f->verdict == FINDING_OVER ? f->cause : "-", "says", f->summary);
+		f->verdict == FINDING_OVER ? cause_name(f->cause) : "-", "says", f->summary);
 	struct story *s = NULL;
 	for (size_t i = 0; i < max && !s; i++)
 		if (!stories[i].subject[0] || str_eq(stories[i].subject, subject))
 			s = &stories[i];
 	const char *member = f->member ? f->member : "";
 	if (s && s->subject[0] && s->verdict == f->verdict && s->severity == f->severity &&
-		str_eq(s->cause, f->cause) && str_eq(s->member, member))
+		s->cause == f->cause && str_eq(s->member, member))
 		return;
 	if (s) {
 		snprintf(s->subject, sizeof(s->subject), "%s", subject);
-		snprintf(s->cause, sizeof(s->cause), "%s", f->cause);
+		s->cause = f->cause;
 		snprintf(s->member, sizeof(s->member), "%s", member);
 		s->verdict = f->verdict;
 		s->severity = f->severity;

@@ -48,7 +48,7 @@ struct rig {
 static void on_incident(void *arg, const struct incident *i, enum incident_state from)
 {
 	struct rig *r = arg;
-	if (!str_eq(i->cause, "tuning_regression"))
+	if (i->cause != CAUSE_TUNING_REGRESSION)
 		return;
 	r->opened += i->state == INCIDENT_OPEN && from != INCIDENT_OPEN;
 	r->closed += i->state == INCIDENT_CLOSED && from != INCIDENT_CLOSED;

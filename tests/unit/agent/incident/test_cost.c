@@ -139,8 +139,8 @@ static void test_claims(void **state)
 	cost_over(&c, &f);
 	assert_true(isnan(cost_sum(&c, &fabric, 100, true).usd_per_hour)); /* unknown is not zero */
 	cost_done(&c);
-	assert_false(cost_possible("telemetry_gap"));
-	assert_true(cost_possible("slow_receiver"));
+	assert_false(cause_has(CAUSE_TELEMETRY_GAP, CAUSE_MAY_COST));
+	assert_true(cause_has(CAUSE_SLOW_RECEIVER, CAUSE_MAY_COST));
 }
 
 /* Half of a job's loss is half of its price, and windows after the newest one over do not count. */

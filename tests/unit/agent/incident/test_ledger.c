@@ -73,7 +73,7 @@ static void hear(void *arg, const struct incident *i, enum incident_state from)
 static struct finding finding_at(int window, enum finding_verdict verdict, uint32_t hold)
 {
 	return (struct finding){.analyzer = "ecmp_imbalance",
-		.cause = "ecmp_imbalance",
+		.cause = CAUSE_ECMP_IMBALANCE,
 		.verdict = verdict,
 		.severity = SEV_WARNING,
 		.from_ns = (window - 1) * W,
@@ -267,12 +267,12 @@ static void test_cause_changes(void **state)
 		memcpy(id, v[0]->id, sizeof(id));
 		for (int w = 0; w < rows[k].windows; w++) {
 			struct finding f = finding_at(4 + w, FINDING_OVER, 3);
-			f.cause = "ecmp_low_entropy";
+			f.cause = CAUSE_ECMP_LOW_ENTROPY;
 			f.confidence_ratio = rows[k].confidence;
 			ledger_take(l, &f);
 		}
 		assert_int_equal(ledger_incidents(l, &v), 1);
-		assert_string_equal(v[0]->cause, rows[k].cause);
+		assert_string_equal(cause_name(v[0]->cause), rows[k].cause);
 		assert_string_equal(v[0]->id, id);
 		if (!str_eq(rows[k].cause, "ecmp_imbalance"))
 			assert_string_equal(
@@ -288,7 +288,8 @@ static struct finding finding_of(
 	int window, const char *cause, const char *port, const char *host, uint32_t hold)
 {
 	struct finding f = finding_at(window, FINDING_OVER, hold);
-	f.analyzer = f.cause = cause;
+	f.analyzer = cause;
+	f.cause = cause_by_name(cause);
 	f.device = "leaf1";
 	f.group = NULL;
 	f.port = port;
@@ -324,9 +325,9 @@ static void test_device_gone(void **state)
 		{"leaf2", "uplinks", "e1", false},
 	};
 	struct config *c = config_of(text);
-	const struct incident gone = {.cause = "device_down", .device = "spine1"};
+	const struct incident gone = {.cause = CAUSE_DEVICE_DOWN, .device = "spine1"};
 	for (size_t k = 0; k < rw_countof(rows); k++) {
-		const struct incident uneven = {.cause = "ecmp_imbalance",
+		const struct incident uneven = {.cause = CAUSE_ECMP_IMBALANCE,
 			.device = rows[k].device,
 			.group = rows[k].group,
 			.member = rows[k].member};
@@ -396,8 +397,8 @@ static void test_parent(void **state)
 				ledger_take(l, &parent);
 		}
 		assert_int_equal(ledger_incidents(l, &v), 2);
-		const struct incident *child = str_eq(v[0]->cause, "incast") ? v[0] : v[1],
-				      *parent = str_eq(v[0]->cause, "incast") ? v[1] : v[0];
+		const struct incident *child = v[0]->cause == CAUSE_INCAST ? v[0] : v[1],
+				      *parent = v[0]->cause == CAUSE_INCAST ? v[1] : v[0];
 		if (sure) {
 			assert_string_equal(child->parent, parent->id);
 			assert_string_equal(
@@ -470,7 +471,7 @@ static void test_changed_before(void **state)
 	assert_int_equal(ledger_incidents(l, &v), 2);
 	for (size_t k = 0; k < 2; k++)
 		assert_int_equal(json_array_size(json_object_get(v[k]->json, "changed_before")),
-			str_eq(v[k]->cause, "incast") ? 1 : 0);
+			v[k]->cause == CAUSE_INCAST ? 1 : 0);
 	ledger_free(l);
 	config_free(c);
 }

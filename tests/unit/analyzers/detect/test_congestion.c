@@ -133,8 +133,9 @@ static void test_signatures(void **state)
 		const struct signs s = signs_of(rows[i].yes, rows[i].no);
 		const struct signature *r = signature_match(rows[i].kind, &s);
 		if ((r != NULL) != (rows[i].want != NULL) ||
-			(r && strcmp(r->cause, rows[i].want) != 0))
-			fail_msg("%s: %s instead of %s", rows[i].what, r ? r->cause : "nothing",
+			(r && strcmp(cause_name(r->cause), rows[i].want) != 0))
+			fail_msg("%s: %s instead of %s", rows[i].what,
+				r ? cause_name(r->cause) : "nothing",
 				rows[i].want ? rows[i].want : "nothing");
 		if (r)
 			assert_true(r->confidence > 0 && r->confidence < 1);

@@ -43,7 +43,7 @@ static enum tune_advice advice(struct tune_world *w)
 static struct tune_incident incident(const char *cause, const char *device, const char *port)
 {
 	return (struct tune_incident){.id = "aaaabbbb",
-		.cause = cause,
+		.cause = cause_by_name(cause),
 		.device = device,
 		.port = port,
 		.priority = 3,
@@ -192,7 +192,7 @@ static void an_open_incident_blocks(void **state)
 	v.severity = SEV_INFO; /* it harms nobody */
 	assert_int_equal(advice(w), ADVICE_CHANGE);
 	v.severity = SEV_WARNING;
-	v.cause = "ecn_late"; /* the diagnosis itself */
+	v.cause = CAUSE_ECN_LATE; /* the diagnosis itself */
 	assert_int_equal(advice(w), ADVICE_CHANGE);
 }
 
@@ -212,7 +212,7 @@ static void an_incident_elsewhere_blocks_only_in_the_same_pause_tree(void **stat
 	v.device = "leaf2";
 	v.priority = 3;
 	assert_int_equal(advice(w), ADVICE_CHANGE);
-	v.cause = "dcqcn_off"; /* presses on its receivers' queues wherever they are */
+	v.cause = CAUSE_DCQCN_OFF; /* presses on its receivers' queues wherever they are */
 	assert_int_equal(advice(w), ADVICE_BLOCKED);
 }
 
@@ -370,7 +370,7 @@ static void two_windows_of_five_are_not_enough(void **state)
 	assert_string_equal(l.v[0].diagnosis, "headroom_small");
 	assert_int_equal(l.v[0].advice, ADVICE_WATCH);
 	w->in.incidents = &(struct tune_incident){.id = "aaaabbbb",
-		.cause = "headroom_small",
+		.cause = CAUSE_HEADROOM_SMALL,
 		.device = "leaf1",
 		.priority = 3,
 		.severity = SEV_CRITICAL,
