@@ -341,11 +341,16 @@ int tune_act_parse(const char *word, enum tune_act *ret)
 
 const char *tune_act_error(int error, enum tune_state state)
 {
-	static const char *const is[TUNE_STATES] = {"it is only proposed: accept it first",
-		"it is accepted, and its values were not read back yet; 'tune applied' tells that "
-		"it is in force",
-		"it was rejected", "it is in force already", "it is verified already",
-		"it expired; 'tune review' looks anew", "it was undone; 'tune review' looks anew"};
+	static const char *const is[TUNE_STATES] = {
+		[TUNE_PROPOSED] = "it is only proposed: accept it first",
+		[TUNE_ACCEPTED] = "it is accepted, but its values were not read back yet; if it is "
+				  "in force, say so with 'tune applied'",
+		[TUNE_REJECTED] = "it was rejected",
+		[TUNE_APPLIED] = "it is in force already",
+		[TUNE_VERIFIED] = "it is verified already",
+		[TUNE_EXPIRED] = "it expired; make a new sheet with 'tune review'",
+		[TUNE_UNDONE] = "it was undone; make a new sheet with 'tune review'",
+	};
 	switch (-error) {
 	case ENOENT: return "there is no such sheet; 'rocewatch tune list' names them";
 	case EINVAL:
