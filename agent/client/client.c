@@ -16,7 +16,8 @@
 #include "agent/client/control.h"
 #include "agent/modules.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/open.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 #define AROUND_SPAN_NS (15 * 60 * NS_PER_S)
@@ -56,7 +57,7 @@ static bool holds_data(struct client *client)
 {
 	int64_t first_ns, last_ns;
 	struct err ignored;
-	return series_db_range(client->db, &first_ns, &last_ns, &ignored) == 0;
+	return history_range(client->history, &first_ns, &last_ns, &ignored) == 0;
 }
 
 /* The configuration that was in force at the end of the stretch, as the agent or the replay stored
@@ -68,7 +69,7 @@ static int read_stored(struct client *client, struct err *e)
 	size_t n;
 	const struct option_table *const *tables = module_tables(&n);
 
-	int r = series_db_fabric(client->db, client->to_ns, &yaml, e);
+	int r = history_fabric_at(client->history, client->to_ns, &yaml, e);
 	if (r == -ENODATA && client->agent_alive && !holds_data(client))
 		return err_at(e, -EAGAIN, client->db_path, 0, 0,
 			"is not ready: the agent that writes it has just been started; try again "
@@ -85,7 +86,7 @@ static int read_stored(struct client *client, struct err *e)
 	return 0;
 }
 
-int config_recall(struct config **config, struct series_db *db, int64_t at_ns, struct err *e)
+int config_recall(struct config **config, struct history *history, int64_t at_ns, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	rw_cleanup(freep) char *yaml = NULL;
@@ -97,7 +98,7 @@ int config_recall(struct config **config, struct series_db *db, int64_t at_ns, s
 	if (!(*config)->fabric->discover)
 		return 0;
 	const struct option_table *const *tables = module_tables(&n);
-	int r = series_db_fabric(db, at_ns, &yaml, e);
+	int r = history_fabric_at(history, at_ns, &yaml, e);
 	if (r == -ENODATA)
 		return 0;
 	if (r < 0)
@@ -198,6 +199,18 @@ static int read_range(struct client *client, const struct globals *globals, int6
 	return 0;
 }
 
+int client_writer_pid(const struct client *client)
+{
+	return db_writer_pid(client->db_path);
+}
+
+int client_store_open(
+	const struct client *client, struct entities *entities, struct store **ret, struct err *e)
+{
+	const struct store_options options = {.path = client->db_path, .replay = true};
+	return db_store_open(&options, entities, ret, e);
+}
+
 static int take_made(void *arg, int n, char *const *words, char *const *names)
 {
 	*(bool *)arg = words[0] && str_eq(words[0], "1");
@@ -208,12 +221,12 @@ static int take_made(void *arg, int n, char *const *words, char *const *names)
 static int open_store(struct client *client, struct err *e)
 {
 	bool made = false;
-	int r = series_db_open(client->db_path, &client->db, e);
+	int r = db_history_open(client->db_path, &client->history, e);
 	if (r == 0)
-		r = series_db_sql(client->db,
+		r = history_sql(client->history,
 			"SELECT count(*) FROM sqlite_master WHERE type='view' AND name='devices'",
 			take_made, &made, e);
-	int pid = store_writer_pid(client->db_path);
+	int pid = client_writer_pid(client);
 	client->agent_alive = pid > 0;
 	if (r == 0 && made)
 		return 0;
@@ -272,7 +285,7 @@ static int client_try(struct client *client, const struct globals *globals, int6
 
 	client->now_ns = wall_now().ns;
 	if (!client->agent_alive) {
-		r = series_db_range(client->db, &first_ns, &last_ns, e);
+		r = history_range(client->history, &first_ns, &last_ns, e);
 		if (r < 0 && r != -ENODATA)
 			goto fail;
 		if (r == 0)
@@ -282,7 +295,7 @@ static int client_try(struct client *client, const struct globals *globals, int6
 	if (r < 0)
 		goto fail;
 	if (client->config)
-		r = config_recall(&client->config, client->db, client->to_ns, e);
+		r = config_recall(&client->config, client->history, client->to_ns, e);
 	else if (data_only)
 		r = read_stored_if_right(client, globals);
 	else
@@ -354,8 +367,8 @@ int client_open_data(struct client *client, const struct globals *globals, int64
 
 void client_done(struct client *client)
 {
-	if (client->db)
-		series_db_close(client->db);
+	if (client->history)
+		history_close(client->history);
 	config_free(client->config);
 	*client = (struct client){0};
 }

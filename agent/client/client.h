@@ -13,7 +13,9 @@
 #include "agent/document/format.h"
 
 struct config;
-struct series_db;
+struct entities;
+struct history;
+struct store;
 
 struct globals { /* may stand before or after the command */
 	/* -c, else $ROCEWATCH_CONFIG, else /etc/rocewatch/rocewatch.yaml */
@@ -37,7 +39,7 @@ struct globals { /* may stand before or after the command */
  */
 struct client {
 	struct config *config;
-	struct series_db *db;
+	struct history *history;
 	const char *db_path;
 	/* from --since/--until/--around, else now - @default_span .. now */
 	int64_t now_ns, from_ns, to_ns;
@@ -47,7 +49,7 @@ struct client {
  * config_recall - where *@config wants its links discovered, those the database knew at @at_ns take
  * their place: *@config is replaced then. 0 (also when none are known), or negative errno with @e.
  */
-int config_recall(struct config **config, struct series_db *db, int64_t at_ns, struct err *e);
+int config_recall(struct config **config, struct history *history, int64_t at_ns, struct err *e);
 /*
  * client_open - 0; -EINVAL for usage and configuration (exit 2); any other negative errno for what
  * failed (exit 1). A database that an agent makes at this moment is waited for, some seconds at the
@@ -60,6 +62,12 @@ int client_open(struct client *client, const struct globals *globals, int64_t de
 int client_open_data(struct client *client, const struct globals *globals, int64_t default_span_ns,
 	struct err *e);
 void client_done(struct client *client);
+/* client_writer_pid - the agent that writes the database at the moment; 0 = none. */
+int client_writer_pid(const struct client *client);
+/* client_store_open - the database for writing, by a command, where no agent writes it; its
+ * entities go into @entities. store_close() it. */
+int client_store_open(
+	const struct client *client, struct entities *entities, struct store **ret, struct err *e);
 /*
  * client_ask - a request to the agent that writes the database. 0 with its reply (a new
  * reference), or negative errno with @e: also when it refuses. @request is taken. client_own_name

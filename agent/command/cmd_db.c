@@ -17,9 +17,10 @@
 #include "agent/base/str.h"
 #include "agent/history/case_export.h"
 #include "config/config.h"
+#include "db/open.h"
 #include "db/sqlite/admin.h"
 #include "db/model/metric.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 
 static const struct command_option options[] = {
 	{"force", 0, NULL, "with export: write into a directory that is there already"},
@@ -209,18 +210,19 @@ static int export_time(
 static int cmd_db_run_export(const struct command_args *args, const char *path, struct err *e)
 {
 	const char *dir = args->argv[1];
-	struct series_db *d;
+	struct history *d;
 	int64_t first = 0, last = 0;
 	uint64_t samples = 0;
-	int r = series_db_open(path, &d, e);
+	int r = db_history_open(path, &d, e);
 
 	if (r < 0)
 		return r;
-	r = series_db_range(d, &first, &last, e);
+	r = history_range(d, &first, &last, e);
 	if (r == -ENODATA)
 		r = err_set(e, r, "%s holds no samples", path);
 	/* all of it, unless --since and --until say otherwise; both count from the newest sample */
-	struct series_filter filter = {.priority = -2, .from_ns = first, .to_ns = last};
+	struct history_filter filter = {
+		.priority = HISTORY_ANY_PRIORITY, .from_ns = first, .to_ns = last};
 	if (r == 0)
 		r = export_time("--since", args->g->since, last, &filter.from_ns, e);
 	if (r == 0)
@@ -229,7 +231,7 @@ static int cmd_db_run_export(const struct command_args *args, const char *path, 
 		r = case_export(d, dir,
 			command_opt(&command_db, args, "force") ? CASE_OVERWRITE : CASE_NEW,
 			&filter, &samples, e);
-	series_db_close(d);
+	history_close(d);
 	if (r == 0 && !args->g->quiet)
 		fprintf(stderr, "%" PRIu64 " samples written to %s\n", samples, dir);
 	return r;

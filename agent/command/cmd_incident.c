@@ -14,7 +14,7 @@
 #include "agent/incident/ledger.h"
 #include "agent/daemon/pipeline.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 static const struct command_option options[] = {
@@ -136,9 +136,9 @@ static int export_case(struct client *client, const json_t *object, const char *
 	const json_t *progress = json_object_get(object, "progress");
 	const int64_t first_ns = json_integer_value(json_object_get(progress, "first_ns")),
 		      closed_ns = json_integer_value(json_object_get(progress, "closed_ns"));
-	struct series_filter filter = {.priority = -2};
+	struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY};
 	uint64_t samples;
-	int rc = series_db_range(client->db, &filter.from_ns, &filter.to_ns, e);
+	int rc = history_range(client->history, &filter.from_ns, &filter.to_ns, e);
 	if (rc != 0)
 		return rc;
 	if (first_ns - EXPORT_BEFORE_NS > filter.from_ns)
@@ -146,7 +146,7 @@ static int export_case(struct client *client, const json_t *object, const char *
 	if (str_eq(json_string_value(json_object_get(object, "state")), "closed") &&
 		closed_ns + EXPORT_AFTER_NS < filter.to_ns)
 		filter.to_ns = closed_ns + EXPORT_AFTER_NS;
-	rc = case_export(client->db, dir, CASE_NEW, &filter, &samples, e);
+	rc = case_export(client->history, dir, CASE_NEW, &filter, &samples, e);
 	if (rc == 0)
 		fprintf(stderr, "%llu samples written to %s; rocewatch replay --from %s\n",
 			(unsigned long long)samples, dir, dir);
@@ -209,12 +209,11 @@ static int cmd_incident_restore(struct ledger *ledger, const json_t *incident)
 static int act_by_hand(const struct client *client, const json_t *incident, const json_t *other,
 	enum incident_act act, const char *text, struct err *e)
 {
-	struct store_options o = {.path = client->db_path, .replay = true};
 	struct entities *entities = entities_new();
 	struct store *store = NULL;
 	char who[64];
 	client_own_name(who, sizeof(who));
-	int rc = store_open(&o, entities, &store, e);
+	int rc = client_store_open(client, entities, &store, e);
 	if (rc == 0) {
 		struct ledger *l = ledger_new(client->config->fabric, incident_store, store);
 		rc = cmd_incident_restore(l, incident);
@@ -264,7 +263,7 @@ static int cmd_incident_run_act(
 	int rc;
 	if (other && json_equal(other, o))
 		rc = err_set(e, -EINVAL, "%s", incident_act_error(-EINVAL));
-	else if (store_writer_pid(client->db_path) > 0)
+	else if (client_writer_pid(client) > 0)
 		rc = act_by_agent(client, args->argv[0], id, text, e);
 	else
 		rc = act_by_hand(client, o, other, act, text, e);

@@ -21,6 +21,7 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 #include "config/config.h"
+#include "db/series/history.h"
 
 #define DEFAULT_SPAN_NS (60 * NS_PER_S)
 enum {
@@ -491,7 +492,7 @@ static int graph_of(struct client *client, int64_t from_ns, struct arena *turn,
 	const struct window_spec spec = {
 		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
 	struct window *w = arena_new_of(turn, struct window);
-	const int r = window_from_db(client->db, turn, &spec, from_ns, client->to_ns, w, e);
+	const int r = history_window(client->history, turn, &spec, from_ns, client->to_ns, w, e);
 	if (r < 0)
 		return r;
 	const struct analyzer_in in = {

@@ -18,7 +18,7 @@
 #include "agent/command/query_out.h"
 #include "config/config.h"
 #include "db/model/metric.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 
 #define DEFAULT_SPAN_NS (3600 * NS_PER_S)
 #define STEPS_MAX 1000000
@@ -44,7 +44,7 @@ enum agg { AGG_DEFAULT, AGG_MAX, AGG_MEAN, AGG_P99 };
 struct query {
 	struct client x;
 	struct query_out out;
-	struct series_filter filter;
+	struct history_filter filter;
 	uint16_t metric;
 	bool rate;
 	int64_t step_ns; /* 0 = one row per sample */
@@ -55,7 +55,7 @@ static int raw_row(void *arg, const struct sample *sample)
 {
 	struct query *q = arg;
 	const struct metric_info *info = metric_info(sample->metric);
-	struct entities *entities = series_db_entities(q->x.db);
+	const struct entities *entities = history_entities(q->x.history);
 	struct query_row r = {.t_ns = sample->t_ns,
 		.entity = entity_get(entities, sample->entity),
 		.metric = sample->metric,
@@ -173,7 +173,7 @@ static void cmd_query_set_value(
 		row->u64 = v;
 		row->f64 = sample_f64(v);
 		if (row->kind == VALUE_TEXT)
-			row->text = entities_text_get(series_db_entities(query->x.db), v);
+			row->text = entities_text_get(history_entities(query->x.history), v);
 		else
 			row->text = NULL;
 		return;
@@ -323,17 +323,17 @@ static int run_windows(struct query *query, struct err *e)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct window w;
 	size_t n, n_spec;
-	int r = series_db_match(query->x.db, &query->filter, &ids, &n, e);
+	int r = history_match(query->x.history, &query->filter, &ids, &n, e);
 
 	if (r < 0 || n == 0)
 		return r;
 	rw_cleanup(freep) uint32_t *wanted =
-		with_ports(series_db_entities(query->x.db), ids, n, &n_spec);
+		with_ports(history_entities(query->x.history), ids, n, &n_spec);
 	struct window_spec spec = {.metrics = metrics,
 		.n_metrics = rw_countof(metrics),
 		.entities = wanted,
 		.n_entities = n_spec};
-	r = window_from_db(query->x.db, a, &spec, from, to, &w, e);
+	r = history_window(query->x.history, a, &spec, from, to, &w, e);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		const struct series *s = window_series(&w, ids[i], query->metric);
 		struct query_row row = {
@@ -385,8 +385,8 @@ static int cmd_query_run_list(const struct command_args *args)
 
 static int run_sql(struct query *query, const char *sql, struct err *e)
 {
-	int r = series_db_sql_named(
-		query->x.db, sql, query_out_sql_names, query_out_sql_row, &query->out, e);
+	int r = history_sql_named(
+		query->x.history, sql, query_out_sql_names, query_out_sql_row, &query->out, e);
 
 	if (r == 0)
 		r = query_out_end(&query->out);
@@ -423,9 +423,9 @@ static int cmd_query_read_options(const struct command_args *args, struct query 
 	int64_t n;
 
 	query->filter =
-		(struct series_filter){.device = command_opt(&command_query, args, "device"),
+		(struct history_filter){.device = command_opt(&command_query, args, "device"),
 			.port = command_opt(&command_query, args, "port"),
-			.priority = -2};
+			.priority = HISTORY_ANY_PRIORITY};
 	if (priority) {
 		if (unit_int(priority, &n, &e) < 0 || n < 0 || n > 7)
 			return usage_error(&command_query,
@@ -474,7 +474,7 @@ static int read_metric(const struct command_args *args, struct query *query)
 static int cmd_query_clip(struct query *query, struct err *e)
 {
 	int64_t first, last;
-	int r = series_db_range(query->x.db, &first, &last, e);
+	int r = history_range(query->x.history, &first, &last, e);
 
 	if (r == 0 && query->x.from_ns < first - 1 && first - 1 < query->x.to_ns)
 		query->x.from_ns = first - 1;
@@ -502,7 +502,7 @@ static int run_metric(struct query *query, struct err *e)
 	if (query->rate || query->step_ns)
 		r = run_windows(query, e);
 	else
-		r = series_db_each(query->x.db, &query->filter, raw_row, query, e);
+		r = history_each_sample(query->x.history, &query->filter, raw_row, query, e);
 	if (r == 0)
 		r = query_out_end(&query->out);
 	if (r == -EIO && !*e->text)

@@ -24,7 +24,8 @@
 #include "collectors/recorded/replay.h"
 #include "collectors/recorded/replay_capture.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/open.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 static const struct command_option options[] = {
@@ -50,14 +51,14 @@ struct replay {
 	char *samples_path, *fabric_path, *dir;
 	int64_t from_ns, to_ns; /* --since, --until; 0 = all */
 	struct config *config;
-	struct series_db *db;
+	struct history *history;
 	struct entities *entities;
 	struct sample_list samples;
 	struct flow_list flows;
 	struct store *store;
 	struct ledger *ledger;
 	struct pipeline *pipeline;
-	struct history_seen seen;
+	struct resume_seen seen;
 	bool out_made, usage; /* usage: what is wrong is on the command line */
 };
 
@@ -138,8 +139,8 @@ static int cmd_replay_read_config(struct replay *replay, struct err *e)
 			replay->g->config_path, CONFIG_FULL, tables, n, &replay->config, &errors);
 	} else {
 		rw_cleanup(freep) char *yaml = NULL;
-		rc = series_db_fabric(
-			replay->db, replay->to_ns ? replay->to_ns : INT64_MAX, &yaml, e);
+		rc = history_fabric_at(
+			replay->history, replay->to_ns ? replay->to_ns : INT64_MAX, &yaml, e);
 		if (rc == -ENODATA)
 			return err_at(e, -EINVAL, replay->from, 0, 0,
 				"holds no configuration; name one with --fabric FILE");
@@ -296,7 +297,7 @@ static int open_out(struct replay *replay, struct err *e)
 		return err_at(e, -EEXIST, replay->out, 0, 0,
 			"exists already; replay writes a new database only");
 	struct store_options o = {.path = replay->out, .replay = true};
-	int rc = store_open(&o, replay->entities, &replay->store, e);
+	int rc = db_store_open(&o, replay->entities, &replay->store, e);
 	replay->out_made = rc == 0 || rc != -EBUSY;
 	return rc;
 }
@@ -305,7 +306,7 @@ static int run_pipeline(struct replay *replay, struct err *e)
 {
 	int64_t begin_ns = 0, last_ns = 0;
 	if (replay->from_db) {
-		int rc = series_db_range(replay->db, &begin_ns, &last_ns, e);
+		int rc = history_range(replay->history, &begin_ns, &last_ns, e);
 		if (rc != 0) {
 			if (rc == -ENODATA)
 				return err_at(e, rc, replay->from, 0, 0, "holds no samples");
@@ -326,14 +327,14 @@ static int run_pipeline(struct replay *replay, struct err *e)
 		pipeline_announce(replay->pipeline, begin_ns);
 	}
 	if (replay->from_db) {
-		int agreed = tune_records_expect(replay->db, replay->pipeline, e);
+		int agreed = tune_records_expect(replay->history, replay->pipeline, e);
 		if (agreed != 0)
 			return agreed;
-		struct history_range range = {
+		struct resume_range range = {
 			.from_ns = replay->from_ns ? replay->from_ns : INT64_MIN,
 			.to_ns = replay->to_ns};
-		int rc = history_feed(
-			replay->db, replay->entities, replay->pipeline, &range, &replay->seen, e);
+		int rc = resume_feed(replay->history, replay->entities, replay->pipeline, &range,
+			&replay->seen, e);
 		if (rc != 0)
 			return rc;
 	} else {
@@ -409,7 +410,7 @@ static void replay_done(struct replay *replay, int rc)
 	store_close(replay->store);
 	if (rc != 0 && replay->out_made)
 		remove_out(replay);
-	series_db_close(replay->db);
+	history_close(replay->history);
 	entities_free(replay->entities);
 	config_free(replay->config);
 	free(replay->samples.v);
@@ -439,10 +440,10 @@ static int cmd_replay(
 	*ret_exit = EXIT_FAILED;
 	int rc = find_source(replay, e);
 	if (rc == 0 && replay->from_db)
-		rc = series_db_open(replay->from, &replay->db, e);
+		rc = db_history_open(replay->from, &replay->history, e);
 	if (rc == 0 && replay->from_db) {
 		int64_t first_ns, newest_ns = 0;
-		rc = series_db_range(replay->db, &first_ns, &newest_ns, e);
+		rc = history_range(replay->history, &first_ns, &newest_ns, e);
 		if (rc == -ENODATA)
 			rc = 0;
 		if (rc == 0) {
@@ -456,8 +457,8 @@ static int cmd_replay(
 	rc = cmd_replay_read_config(replay, e);
 	if (rc == 0 && replay->from_db) {
 		bool configured = replay->from == replay->config->store.path;
-		rc = config_recall(
-			&replay->config, replay->db, replay->to_ns ? replay->to_ns : INT64_MAX, e);
+		rc = config_recall(&replay->config, replay->history,
+			replay->to_ns ? replay->to_ns : INT64_MAX, e);
 		if (configured) /* lent by a configuration that may be gone */
 			replay->from = replay->config->store.path;
 	}

@@ -19,6 +19,7 @@
 #include "analyzers/measure/rhythm.h"
 #include "config/config.h"
 #include "db/model/metric.h"
+#include "db/series/history.h"
 
 #define DEFAULT_SPAN_NS (3600 * NS_PER_S)
 #define BLOCKS_MAX 2048 /* of the whole stretch */
@@ -75,7 +76,7 @@ static int cmd_steps_bounds(
 {
 	const struct analyzer *a = analyzer_by_name("steps");
 	int64_t first_ns, last_ns;
-	int r = series_db_range(client->db, &first_ns, &last_ns, e);
+	int r = history_range(client->history, &first_ns, &last_ns, e);
 	if (r < 0)
 		return r;
 	const int64_t window_ns =
@@ -115,8 +116,8 @@ static int cmd_steps_collect(
 		struct window w;
 		struct throughput *t;
 		arena_reset(a);
-		r = window_from_db(
-			client->db, a, &spec, from, from + (int64_t)n * jobs->block_ns, &w, e);
+		r = history_window(
+			client->history, a, &spec, from, from + (int64_t)n * jobs->block_ns, &w, e);
 		size_t n_jobs = 0;
 		if (r == 0)
 			n_jobs = throughput_of(client->config->fabric, &w, jobs->block_ns, a, &t);
@@ -160,14 +161,14 @@ static int find_step(struct client *client, const struct fabric_job *job, int64_
 		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
 	struct window w;
 	*period = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
-	int r = window_from_db(client->db, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, e);
+	int r = history_window(client->history, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, e);
 	if (r == 0)
 		*ret_sample = cmd_steps_spacing_of(&w);
 	else
 		*ret_sample = 0;
 	if (*ret_sample <= 0)
 		return r;
-	r = window_from_db(client->db, a, &spec, to_ns - SLICES * *ret_sample, to_ns, &w, e);
+	r = history_window(client->history, a, &spec, to_ns - SLICES * *ret_sample, to_ns, &w, e);
 	if (r < 0)
 		return r;
 	double *v = rw_calloc(SLICES, sizeof(*v));

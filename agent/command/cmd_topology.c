@@ -23,7 +23,7 @@
 #include "config/config.h"
 #include "config/topology.h"
 #include "db/model/metric.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 
 #define DEADLINE_NS (60 * NS_PER_S)
 #define SLOW_POLLS 3 /* a state is believed that long */
@@ -502,7 +502,7 @@ static int64_t state_age(const struct client *client)
 	for (size_t i = 0; i < client->config->n_devices; i++)
 		if (client->config->devices[i].snmp || client->config->devices[i].gnmi)
 			return SLOW_POLLS * slow_interval(client->config);
-	if (series_db_range(client->db, &first_ns, &last_ns, &ignored) == 0 &&
+	if (history_range(client->history, &first_ns, &last_ns, &ignored) == 0 &&
 		first_ns < client->to_ns)
 		return client->to_ns - first_ns + 1;
 	return SLOW_POLLS * slow_interval(client->config);
@@ -518,7 +518,8 @@ static int known_read(struct known *known, struct client *client, struct err *e)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const int64_t age_ns = state_age(client);
 	struct window w;
-	int r = window_from_db(client->db, a, &spec, client->to_ns - age_ns, client->to_ns, &w, e);
+	int r = history_window(
+		client->history, a, &spec, client->to_ns - age_ns, client->to_ns, &w, e);
 	for (size_t i = 0; r == 0 && i < w.n_series; i++) {
 		const struct series *s = &w.series[i];
 		const struct entity *entity = entity_get(w.entities, s->entity);
@@ -527,12 +528,12 @@ static int known_read(struct known *known, struct client *client, struct err *e)
 			take_state(known, entity, s, value);
 	}
 	if (r == 0)
-		r = series_db_sql(client->db,
+		r = history_sql(client->history,
 			"SELECT device, port, peer_device, peer_port FROM links ORDER BY device, "
 			"port",
 			take_link, known, e);
 	if (r == 0)
-		r = series_db_sql(client->db,
+		r = history_sql(client->history,
 			"SELECT DISTINCT device, sysname FROM devices WHERE sysname IS NOT NULL",
 			take_sysname, known, e);
 	return r;
@@ -568,10 +569,10 @@ static int run_view(struct command_args *args,
 	const struct topology_facts facts = {
 		.arg = &k, .port = port_get, .sysname = sysname_get, .each_heard = each_heard};
 	int code = EXIT_OK;
-	if (!x.db)
+	if (!x.history)
 		fprintf(stderr,
 			"rocewatch: there is no database yet: only what is configured is known\n");
-	if (x.db)
+	if (x.history)
 		r = known_read(&k, &x, &e);
 	else
 		r = 0;

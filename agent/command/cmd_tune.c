@@ -19,6 +19,7 @@
 #include "agent/tuning/tune_review.h"
 #include "config/config.h"
 #include "db/model/entity.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 #define DEFAULT_SPAN_NS (24 * 3600 * NS_PER_S)
@@ -100,7 +101,7 @@ static void free_ledger(struct tune_ledger **ledger)
 static int cmd_tune_load(struct client *client, struct tune_ledger **ret, struct err *e)
 {
 	*ret = tune_ledger_new(NULL, NULL);
-	return tune_records_load(client->db, *ret, e);
+	return tune_records_load(client->history, *ret, e);
 }
 
 /* As the switches say now: an accepted sheet whose values were read back is applied, whether anyone
@@ -121,7 +122,7 @@ static int cmd_tune_look(struct client *client, struct tune_ledger *ledger, stru
 	const size_t n_metrics = tune_metrics(&metrics);
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n_metrics};
 	struct window w;
-	const int rc = window_from_db(client->db, a, &spec, from, client->now_ns, &w, e);
+	const int rc = history_window(client->history, a, &spec, from, client->now_ns, &w, e);
 	if (rc == 0)
 		tune_ledger_look(ledger, &w, client->now_ns);
 	if (rc == -ENODATA)
@@ -426,7 +427,7 @@ static int record_result(struct client *client, const struct tune_record *record
 	const struct tune_act_in verify = {
 		.act = TUNE_VERIFY, .t_ns = client->now_ns, .result = doc};
 	int rc = 0;
-	if (record->state == TUNE_ACCEPTED && store_writer_pid(client->db_path) > 0 &&
+	if (record->state == TUNE_ACCEPTED && client_writer_pid(client) > 0 &&
 		tune_do(client, record->id, &apply, e) != 0)
 		*e = (struct err){0}; /* the agent has seen it by itself meanwhile, or says why not
 					 when the result is told */

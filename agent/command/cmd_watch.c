@@ -25,7 +25,7 @@
 #include "analyzers/measure/ecmp_measure.h"
 #include "config/config.h"
 #include "db/model/metric.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 
 enum { REFRESH_MS = 2000, TOP_UPLINKS = 8, BAR_WIDTH = 20 };
 
@@ -254,8 +254,8 @@ static int read_window(struct frame *frame, struct err *e)
 				metrics[n++] = signals[i].metrics[j];
 		}
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n, .flows = true};
-	return window_from_db(
-		frame->x->db, frame->arena, &spec, frame->w.from_ns, frame->w.to_ns, &frame->w, e);
+	return history_window(frame->x->history, frame->arena, &spec, frame->w.from_ns,
+		frame->w.to_ns, &frame->w, e);
 }
 
 static long long number_of(const json_t *object, const char *key)

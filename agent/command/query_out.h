@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "agent/document/writer.h"
 #include "db/model/entity.h"
+#include "db/series/history.h"
 
 struct query_out {
 	enum report_format format;
@@ -30,7 +31,7 @@ void query_out_begin(struct query_out *out);
 int query_out_row(struct query_out *out, const struct query_row *row);
 int query_out_end(struct query_out *out);
 
-/* The same for rows of any shape, as row_fn of series_db_sql_named(); @arg is a struct query_out.
+/* The same for rows of any shape, as row_fn of history_sql_named(); @arg is a struct query_out.
  * Instead of begin come the names. */
 int query_out_sql_names(void *arg, int n, char *const *values, char *const *names);
 int query_out_sql_row(void *arg, int n, char *const *values, char *const *names);

@@ -27,6 +27,7 @@
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/trap_receiver.h"
 #include "config/config.h"
+#include "db/open.h"
 #include "db/store/store.h"
 
 #define TICK_NS NS_PER_S
@@ -125,7 +126,7 @@ static int start_store(struct agent *agent, struct err *e)
 		.minute_ns = s->minute_ns,
 		.hour_ns = s->hour_ns};
 	agent->entities = entities_new();
-	int rc = store_open(&o, agent->entities, &agent->store, e);
+	int rc = db_store_open(&o, agent->entities, &agent->store, e);
 	if (rc != 0)
 		return rc;
 	links_open(agent);
@@ -142,8 +143,8 @@ static int start_store(struct agent *agent, struct err *e)
 			"recommendations could not be read; they stay in the database as they are: "
 			"%s",
 			why.text);
-	if (history_resume(agent->config->store.path, agent->entities, agent->config,
-		    agent->pipeline, agent->ledger, &why) != 0)
+	if (resume_agent(agent->config->store.path, agent->entities, agent->config, agent->pipeline,
+		    agent->ledger, &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
 	pipeline_advance(agent->pipeline, wall_now().ns);
 	agent_record_config(agent);

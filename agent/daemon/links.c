@@ -16,7 +16,8 @@
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/sources.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/open.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 /* ---- what discovery asks and reports ------------------------------------- */
@@ -107,12 +108,12 @@ struct config *links_changed(struct agent *agent)
 
 static void links_recall(struct agent *agent)
 {
-	struct series_db *db;
+	struct history *history;
 	struct err e = {0};
-	int rc = series_db_open(agent->config->store.path, &db, &e);
+	int rc = db_history_open(agent->config->store.path, &history, &e);
 	if (rc == 0) {
-		rc = config_recall(&agent->config, db, INT64_MAX, &e);
-		series_db_close(db);
+		rc = config_recall(&agent->config, history, INT64_MAX, &e);
+		history_close(history);
 	}
 	if (rc != 0)
 		log_warn("topology",

@@ -19,6 +19,7 @@
 #include "analyzers/measure/observe.h"
 #include "collectors/recorded/replay.h"
 #include "db/series/series_index.h"
+#include "db/series/series_memory.h"
 #include "db/store/store.h"
 
 #define BATCH_MAX 4096 /* samples handed to the store at once in replay */

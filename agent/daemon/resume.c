@@ -1,4 +1,4 @@
-/* history - see history.h. */
+/* resume - feeds the samples of a database to the pipeline; see resume.h. */
 #include "agent/daemon/resume.h"
 
 #include <errno.h>
@@ -10,12 +10,14 @@
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "db/model/metric.h"
+#include "db/open.h"
+#include "db/series/history.h"
 
 #define CHUNK 65536 /* samples fed at once: 2 MiB */
 #define FLOW_INTERVAL_MAX (3600 * NS_PER_S) /* longest flow interval that is looked for */
 
 struct reader {
-	struct series_db *db;
+	struct history *history;
 	const struct entities *theirs;
 	struct entities *ours;
 	struct pipeline *pipeline;
@@ -27,7 +29,7 @@ struct reader {
 	uint32_t *known; /* their entity id -> ours, 0 = not asked yet */
 	size_t n_known;
 	int64_t flows_after_ns, flows_until_ns; /* ends of flow intervals wanted: (after, until] */
-	struct history_seen seen;
+	struct resume_seen seen;
 };
 
 static uint32_t entity_ours(struct reader *reader, uint32_t id)
@@ -70,7 +72,7 @@ static int resume_flush(struct reader *reader, int64_t until_ns)
 	int64_t from = INT64_MIN;
 	if (reader->flows_after_ns > INT64_MIN + FLOW_INTERVAL_MAX)
 		from = reader->flows_after_ns - FLOW_INTERVAL_MAX;
-	int rc = series_db_each_flow(reader->db, from, until_ns, take_flow, reader, reader->e);
+	int rc = history_each_flow(reader->history, from, until_ns, take_flow, reader, reader->e);
 	if (rc != 0)
 		return rc;
 	if (reader->n_flows > 1)
@@ -105,15 +107,15 @@ static int resume_take_sample(void *arg, const struct sample *sample)
 	return 0;
 }
 
-int history_feed(struct series_db *db, struct entities *entities, struct pipeline *pipeline,
-	const struct history_range *range, struct history_seen *ret, struct err *e)
+int resume_feed(struct history *history, struct entities *entities, struct pipeline *pipeline,
+	const struct resume_range *range, struct resume_seen *ret, struct err *e)
 {
-	struct reader r = {.db = db,
-		.theirs = series_db_entities(db),
+	struct reader r = {.history = history,
+		.theirs = history_entities(history),
 		.ours = entities,
 		.pipeline = pipeline,
 		.e = e};
-	struct series_filter filter = {.priority = -2,
+	struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
 		.metrics = range->metrics,
 		.n_metrics = range->n_metrics,
 		.from_ns = range->from_ns,
@@ -122,7 +124,7 @@ int history_feed(struct series_db *db, struct entities *entities, struct pipelin
 		r.flows_after_ns = INT64_MIN;
 	else
 		r.flows_after_ns = range->from_ns - 1;
-	int rc = series_db_each(db, &filter, resume_take_sample, &r, e);
+	int rc = history_each_sample(history, &filter, resume_take_sample, &r, e);
 	if (rc == 0)
 		rc = resume_flush(&r, range->to_ns ? range->to_ns : INT64_MAX);
 	if (rc == 0 && ret)
@@ -158,20 +160,20 @@ static int resume_take_number(void *arg, int n, char *const *values, char *const
 	return 0;
 }
 
-static void close_db(struct series_db **db)
+static void close_history(struct history **history)
 {
-	series_db_close(*db);
+	history_close(*history);
 }
 
-int history_resume(const char *path, struct entities *entities, const struct config *config,
+int resume_agent(const char *path, struct entities *entities, const struct config *config,
 	struct pipeline *pipeline, struct ledger *ledger, struct err *e)
 {
-	rw_cleanup(close_db) struct series_db *db = NULL;
+	rw_cleanup(close_history) struct history *history = NULL;
 	int64_t first_ns, last_ns, known_ns = INT64_MIN;
-	int rc = series_db_open(path, &db, e);
+	int rc = db_history_open(path, &history, e);
 	if (rc != 0)
 		return rc;
-	rc = series_db_range(db, &first_ns, &last_ns, e);
+	rc = history_range(history, &first_ns, &last_ns, e);
 	if (rc == -ENODATA)
 		return 0;
 	if (rc != 0)
@@ -187,25 +189,25 @@ int history_resume(const char *path, struct entities *entities, const struct con
 		"SELECT json FROM incidents WHERE state <> 'closed' OR updated_ns > %lld ORDER BY "
 		"opened_ns, id",
 		(long long)from_ns);
-	rc = series_db_sql(db, sql.s, resume_take_incident, &restored, e);
+	rc = history_sql(history, sql.s, resume_take_incident, &restored, e);
 	if (rc == 0)
-		rc = series_db_sql(
-			db, "SELECT max(to_ns) FROM findings", resume_take_number, &known_ns, e);
+		rc = history_sql(history, "SELECT max(to_ns) FROM findings", resume_take_number,
+			&known_ns, e);
 	if (rc != 0)
 		return rc;
 
-	struct history_range range = {.from_ns = from_ns - lead_ns, .to_ns = last_ns},
-			     past = {.to_ns = range.from_ns - 1};
+	struct resume_range range = {.from_ns = from_ns - lead_ns, .to_ns = last_ns},
+			    past = {.to_ns = range.from_ns - 1};
 	range.n_metrics = pipeline_metrics(pipeline, &range.metrics);
 	past.from_ns = from_ns - pipeline_past(pipeline, &past.metrics, &past.n_metrics) - lead_ns;
 	pipeline_prime_begin(pipeline, from_ns > first_ns ? from_ns : 0, known_ns);
-	struct history_seen seen = {0};
+	struct resume_seen seen = {0};
 	/* what analyzers look back at, of the time before: a few metrics only, since it is a long
 	 * time */
 	if (past.n_metrics)
-		rc = history_feed(db, entities, pipeline, &past, NULL, e);
+		rc = resume_feed(history, entities, pipeline, &past, NULL, e);
 	if (rc == 0)
-		rc = history_feed(db, entities, pipeline, &range, &seen, e);
+		rc = resume_feed(history, entities, pipeline, &range, &seen, e);
 	pipeline_prime_end(pipeline);
 	if (rc == 0)
 		log_info("agent", "resumed from %s: %llu samples, %zu incidents", path,

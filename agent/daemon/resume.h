@@ -1,5 +1,5 @@
 /*
- * history - from the database back into the pipeline: what a restarted agent and a replay have in
+ * resume - from the database back into the pipeline: what a restarted agent and a replay have in
  * common. Subjects and texts are translated by name, since the database read and the entities in
  * use may number them differently.
  */
@@ -9,32 +9,32 @@
 #include <stdint.h>
 #include "agent/incident/ledger.h"
 #include "agent/daemon/pipeline.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 
 struct err;
 
-struct history_range {
+struct resume_range {
 	int64_t from_ns, to_ns; /* samples in [from, to], flow intervals that end in it */
 	const uint16_t *metrics; /* NULL with n_metrics 0 = all */
 	size_t n_metrics;
 };
 
-struct history_seen {
+struct resume_seen {
 	uint64_t samples;
 	int64_t first_ns, last_ns; /* valid when .samples > 0 */
 };
 
-/* history_feed - all of @range through pipeline_feed(), in chunks. @ret (may be NULL) says what
+/* resume_feed - all of @range through pipeline_feed(), in chunks. @ret (may be NULL) says what
  * there was. 0 or negative errno, @e filled. */
-int history_feed(struct series_db *db, struct entities *entities, struct pipeline *pipeline,
-	const struct history_range *range, struct history_seen *ret, struct err *e);
+int resume_feed(struct history *history, struct entities *entities, struct pipeline *pipeline,
+	const struct resume_range *range, struct resume_seen *ret, struct err *e);
 
 /*
- * history_resume - at the agent's start: open incidents go on, and the last windows are analysed
+ * resume_agent - at the agent's start: open incidents go on, and the last windows are analysed
  * again so that anchors, windows under way and pending stories are there. An empty database is
  * fine. 0 or negative errno, @e filled; then the agent starts afresh.
  */
-int history_resume(const char *path, struct entities *entities, const struct config *config,
+int resume_agent(const char *path, struct entities *entities, const struct config *config,
 	struct pipeline *pipeline, struct ledger *ledger, struct err *e);
 
 #endif

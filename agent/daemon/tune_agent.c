@@ -13,6 +13,8 @@
 #include "agent/document/json_value.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/tune/tune_verify.h"
+#include "db/open.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 #define BLOCKS 60 /* of throughput, before and after */
@@ -62,9 +64,9 @@ static int take_record(void *arg, int n, char *const *values, char *const *names
 	return 0;
 }
 
-int tune_records_load(struct series_db *db, struct tune_ledger *ledger, struct err *e)
+int tune_records_load(struct history *history, struct tune_ledger *ledger, struct err *e)
 {
-	return series_db_sql(db,
+	return history_sql(history,
 		"SELECT json FROM recommendations WHERE json IS NOT NULL ORDER BY t_ns, id",
 		take_record, ledger, e);
 }
@@ -77,10 +79,10 @@ static void tune_agent_expect(struct tune_ledger *ledger, struct pipeline *pipel
 	pipeline_expect(pipeline, v, n);
 }
 
-int tune_records_expect(struct series_db *db, struct pipeline *pipeline, struct err *e)
+int tune_records_expect(struct history *history, struct pipeline *pipeline, struct err *e)
 {
 	struct tune_ledger *l = tune_ledger_new(NULL, NULL);
-	const int rc = tune_records_load(db, l, e);
+	const int rc = tune_records_load(history, l, e);
 	if (rc == 0)
 		tune_agent_expect(l, pipeline);
 	tune_ledger_free(l);
@@ -329,12 +331,12 @@ void tune_live_reload(struct tune_live *live, const struct config *config)
 
 int tune_live_resume(struct tune_live *live, const char *path, struct err *e)
 {
-	struct series_db *db;
-	int rc = series_db_open(path, &db, e);
+	struct history *history;
+	int rc = db_history_open(path, &history, e);
 	if (rc != 0)
 		return rc;
-	rc = tune_records_load(db, live->ledger, e);
-	series_db_close(db);
+	rc = tune_records_load(history, live->ledger, e);
+	history_close(history);
 	tune_agent_expect(live->ledger, live->pipeline);
 	return rc;
 }

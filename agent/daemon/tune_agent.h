@@ -15,7 +15,7 @@
 #include "config/config.h"
 
 struct err;
-struct series_db;
+struct history;
 struct store;
 struct tune_live;
 
@@ -37,9 +37,9 @@ json_t *tune_live_request(
 /* tune_record_store - a tune_ledger_fn; @store is a struct store. */
 void tune_record_store(void *store, const struct tune_record *record, enum tune_state from);
 /* tune_records_load - all that @db holds into @ledger. 0 or negative errno, @e. */
-int tune_records_load(struct series_db *db, struct tune_ledger *ledger, struct err *e);
+int tune_records_load(struct history *history, struct tune_ledger *ledger, struct err *e);
 /* tune_records_expect - what was agreed to in @db, told to @pipeline: for a replay of that
  * database. */
-int tune_records_expect(struct series_db *db, struct pipeline *pipeline, struct err *e);
+int tune_records_expect(struct history *history, struct pipeline *pipeline, struct err *e);
 
 #endif

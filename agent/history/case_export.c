@@ -14,6 +14,7 @@
 #include "agent/base/str.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
+#include "db/series/history.h"
 
 struct tsv {
 	FILE *f;
@@ -120,10 +121,10 @@ static int case_export_finish(
 	return result;
 }
 
-static int export_fabric(struct series_db *db, const char *dir, int64_t at_ns, struct err *e)
+static int export_fabric(struct history *history, const char *dir, int64_t at_ns, struct err *e)
 {
 	rw_cleanup(freep) char *yaml = NULL;
-	int r = series_db_fabric(db, at_ns, &yaml, e);
+	int r = history_fabric_at(history, at_ns, &yaml, e);
 
 	if (r < 0) {
 		if (r == -ENODATA)
@@ -180,11 +181,11 @@ static int by_time(const void *left, const void *right)
 	return by_series(left, right);
 }
 
-static int put_states(
-	struct tsv *tsv, struct series_db *db, const struct series_filter *filter, struct err *e)
+static int put_states(struct tsv *tsv, struct history *history, const struct history_filter *filter,
+	struct err *e)
 {
 	uint16_t metrics[METRIC_COUNT];
-	struct series_filter before = *filter;
+	struct history_filter before = *filter;
 	struct states k = {0};
 	size_t n = 0, last = 0;
 	for (uint16_t m = 0; m < METRIC_COUNT; m++)
@@ -194,7 +195,7 @@ static int put_states(
 	before.n_metrics = n;
 	before.from_ns = INT64_MIN;
 	before.to_ns = filter->from_ns - 1;
-	int r = series_db_each(db, &before, keep_state, &k, e);
+	int r = history_each_sample(history, &before, keep_state, &k, e);
 	if (k.n)
 		qsort(k.v, k.n, sizeof(*k.v), by_series);
 	for (size_t i = 0; i < k.n; i++)
@@ -209,25 +210,25 @@ static int put_states(
 	return r;
 }
 
-static int export_samples(struct series_db *db, const char *dir, const struct series_filter *filter,
-	uint64_t *ret_samples, struct err *e)
+static int export_samples(struct history *history, const char *dir,
+	const struct history_filter *filter, uint64_t *ret_samples, struct err *e)
 {
-	struct tsv t = {
-		.f = case_export_create(dir, "samples.tsv", e), .entities = series_db_entities(db)};
+	struct tsv t = {.f = case_export_create(dir, "samples.tsv", e),
+		.entities = history_entities(history)};
 
 	if (!t.f)
 		return e->code;
 	fputs("# time_s\tdevice\tport\tpriority\tmetric\tvalue\tflags\twindow_s\n", t.f);
-	int r = put_states(&t, db, filter, e);
+	int r = put_states(&t, history, filter, e);
 	if (r == 0)
-		r = series_db_each(db, filter, put_sample, &t, e);
+		r = history_each_sample(history, filter, put_sample, &t, e);
 	r = case_export_finish(t.f, dir, "samples.tsv", r, e);
 	*ret_samples = t.samples;
 	return r;
 }
 
-int case_export(struct series_db *db, const char *dir, enum case_dir how,
-	const struct series_filter *filter, uint64_t *ret_samples, struct err *e)
+int case_export(struct history *history, const char *dir, enum case_dir how,
+	const struct history_filter *filter, uint64_t *ret_samples, struct err *e)
 {
 	*ret_samples = 0;
 	if (mkdir(dir, 0750) < 0 && !(errno == EEXIST && how == CASE_OVERWRITE))
@@ -236,8 +237,8 @@ int case_export(struct series_db *db, const char *dir, enum case_dir how,
 					  "overwrites it with --force)"
 					: "cannot create %s: %m",
 			dir);
-	const int r = export_fabric(db, dir, filter->to_ns, e);
+	const int r = export_fabric(history, dir, filter->to_ns, e);
 	if (r == 0)
-		return export_samples(db, dir, filter, ret_samples, e);
+		return export_samples(history, dir, filter, ret_samples, e);
 	return r;
 }

@@ -4,7 +4,7 @@
 #define RW_AGENT_CASE_EXPORT_H
 
 #include <stdint.h>
-#include "db/series/series.h"
+#include "db/series/history.h"
 
 struct err;
 
@@ -15,7 +15,7 @@ enum case_dir { CASE_NEW, CASE_OVERWRITE };
  * @filter lets through, and the states that were in force at its from_ns. *@ret_samples counts
  * lines. 0 or negative errno with words in @e.
  */
-int case_export(struct series_db *db, const char *dir, enum case_dir how,
-	const struct series_filter *filter, uint64_t *ret_samples, struct err *e);
+int case_export(struct history *history, const char *dir, enum case_dir how,
+	const struct history_filter *filter, uint64_t *ret_samples, struct err *e);
 
 #endif

@@ -9,6 +9,7 @@
 #include "agent/client/client.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "config/config.h"
+#include "db/series/history.h"
 
 #define WINDOWS_AT_ONCE 16
 
@@ -51,7 +52,7 @@ static int ecmp_read_bounds(
 {
 	int64_t first_ns, last_ns, step = history->options->window_ns;
 	history->from_ns = history->to_ns = client->to_ns;
-	int r = series_db_range(client->db, &first_ns, &last_ns, e);
+	int r = history_range(client->history, &first_ns, &last_ns, e);
 	if (r == -ENODATA)
 		return 0;
 	if (r < 0)
@@ -102,7 +103,7 @@ int ecmp_history_each(struct client *client, ecmp_history_fn *fn, void *arg,
 			to = h.to_ns;
 		arena_reset(chunk_arena);
 		struct window chunk;
-		r = window_from_db(client->db, chunk_arena, &spec, from, to, &chunk, e);
+		r = history_window(client->history, chunk_arena, &spec, from, to, &chunk, e);
 		if (r < 0)
 			return r;
 		for (int64_t t = from; t < to; t += h.options->window_ns) {

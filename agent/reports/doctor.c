@@ -19,7 +19,7 @@
 #include "agent/document/json_value.h"
 #include "agent/reports/status.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 #define SILENT_NS (60 * NS_PER_S) /* an agent writes its health each 5 s */
@@ -168,12 +168,12 @@ static int take_flag(void *arg, int n, char *const *words, char *const *names)
 static int read_health(struct doctor *doctor, struct err *e)
 {
 	bool there = false; /* not in a file that only older versions wrote */
-	int r = series_db_sql(doctor->x->db, "SELECT 1 FROM sqlite_master WHERE name='health'",
+	int r = history_sql(doctor->x->history, "SELECT 1 FROM sqlite_master WHERE name='health'",
 		take_flag, &there, e);
 	if (r < 0 || !there)
 		return r;
-	return series_db_sql(
-		doctor->x->db, "SELECT key, value, t_ns FROM health", take_health, doctor, e);
+	return history_sql(
+		doctor->x->history, "SELECT key, value, t_ns FROM health", take_health, doctor, e);
 }
 
 static double doctor_said(const struct doctor *doctor, const char *fmt, ...)
@@ -474,7 +474,7 @@ static struct expectation doctor_expect(struct doctor *doctor, const struct conf
 		str_if(str_eq(capture->direction, "both"), ","),
 		str_if(!str_eq(capture->direction, "in"), "'port.out_octets'"));
 	struct err ignored;
-	if (series_db_sql(doctor->x->db, sql.s, take_expectation, &ret, &ignored) < 0)
+	if (history_sql(doctor->x->history, sql.s, take_expectation, &ret, &ignored) < 0)
 		return (struct expectation){NAN, NAN}; /* an estimate less; the rest stands */
 	return ret;
 }
@@ -623,7 +623,7 @@ static int doctor_store(struct doctor *doctor, struct err *e)
 	double dropped = doctor_said(doctor, "store/dropped"),
 	       errors = doctor_said(doctor, "store/errors");
 	struct statvfs v;
-	int r = series_db_range(doctor->x->db, &first, &last, e);
+	int r = history_range(doctor->x->history, &first, &last, e);
 	if (r < 0 && r != -ENODATA)
 		return r;
 	if (statvfs(doctor->x->db_path, &v) == 0 && v.f_blocks > 0) {
@@ -642,7 +642,7 @@ static int doctor_store(struct doctor *doctor, struct err *e)
 		doctor_todo(doctor, false, "store", "see the agent's log",
 			"%.0f commits failed and were tried again", errors);
 
-	int pid = store_writer_pid(doctor->x->db_path);
+	int pid = client_writer_pid(doctor->x);
 	json_t *s = json_object();
 	json_object_set_new(s, "path", json_string_or_null(doctor->x->db_path));
 	json_object_set_new(s, "writer_pid", pid > 0 ? json_integer(pid) : json_null());
@@ -683,7 +683,7 @@ static void doctor_process(struct doctor *doctor)
 		doctor_todo(doctor, true, "agent",
 			"see its log: the disk may refuse, or its loop hang",
 			"the agent (pid %d) has written nothing about itself for a minute",
-			store_writer_pid(doctor->x->db_path));
+			client_writer_pid(doctor->x));
 	json_t *p = json_object(), *dropped = json_object();
 	json_object_set_new(p, "rss_bytes",
 		doctor->x->agent_alive ? count_or_null(doctor_said(doctor, "process/rss_bytes"))

@@ -11,7 +11,7 @@
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 #include "agent/incident/ledger.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 
 #define ROLES_SHOWN 8
 
@@ -113,7 +113,7 @@ json_t *incidents_load(
 		str_addf(&sql,
 			" AND opened_ns <= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)",
 			(long long)client->to_ns, (long long)client->from_ns);
-	if (series_db_sql(client->db, sql.s, take_json, v, e) != 0) {
+	if (history_sql(client->history, sql.s, take_json, v, e) != 0) {
 		json_decref(v);
 		return NULL;
 	}

@@ -15,7 +15,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 
 /* A target that missed three polls in a row is no longer known to be up; one lost answer is no
  * news. */
@@ -153,7 +153,7 @@ static int status_take_incident(void *arg, int n, char *const *words, char *cons
 static int status_take_sample(void *arg, const struct sample *sample)
 {
 	struct gathering *g = arg;
-	const struct entity *e = entity_get(series_db_entities(g->x->db), sample->entity);
+	const struct entity *e = entity_get(history_entities(g->x->history), sample->entity);
 	struct row *r = NULL;
 	if (e)
 		r = row_find(g, e->device);
@@ -226,7 +226,7 @@ static int status_gather(struct gathering *gathering, struct err *e)
 	struct client *x = gathering->x;
 	const struct fabric *f = x->config->fabric;
 
-	int r = series_db_sql(x->db,
+	int r = history_sql(x->history,
 		"SELECT device, protocol, address, state, up, reason, last_success, poll_p50_s, "
 		"poll_p95_s, polls, timeouts,"
 		" errors FROM devices WHERE protocol IS NOT NULL ORDER BY device, protocol",
@@ -240,7 +240,7 @@ static int status_gather(struct gathering *gathering, struct err *e)
 		gathering->v[i].interval_ns = status_interval_of(
 			x->config, gathering->v[i].device, gathering->v[i].protocol);
 	if (x->agent_alive) { /* then the database is of this version and has the table */
-		r = series_db_sql(x->db,
+		r = history_sql(x->history,
 			"SELECT key, value FROM health WHERE key GLOB 'target/*/interval_s'",
 			take_interval, gathering, e);
 		if (r < 0)
@@ -248,16 +248,16 @@ static int status_gather(struct gathering *gathering, struct err *e)
 	}
 
 	if (!x->agent_alive) {
-		const struct series_filter newest = {.priority = -2,
+		const struct history_filter newest = {.priority = HISTORY_ANY_PRIORITY,
 			.from_ns = x->now_ns - RECORDED_SEARCH_NS,
 			.to_ns = x->now_ns};
-		r = series_db_each(x->db, &newest, status_take_sample, gathering, e);
+		r = history_each_sample(x->history, &newest, status_take_sample, gathering, e);
 		if (r < 0)
 			return r;
 	}
 	if (gathering->n > 0)
 		qsort(gathering->v, gathering->n, sizeof(*gathering->v), compare_rows);
-	return series_db_sql(x->db,
+	return history_sql(x->history,
 		"SELECT id, cause, severity, state, opened, device, port, ecmp_group AS \"group\", "
 		"host, summary, acked_by FROM incidents"
 		" WHERE state IN ('open','clearing') ORDER BY CASE severity WHEN 'critical' THEN 0 "
@@ -401,7 +401,7 @@ json_t *status_document(struct client *client, struct err *e)
 
 	if (status_gather(&g, e) < 0)
 		return NULL;
-	int r = series_db_range(client->db, &first_ns, &last_ns, e);
+	int r = history_range(client->history, &first_ns, &last_ns, e);
 	if (r < 0 && r != -ENODATA)
 		return NULL;
 	json_t *devices = json_array();

@@ -10,6 +10,7 @@
 #include "agent/client/client.h"
 #include "agent/daemon/tune_agent.h"
 #include "agent/document/json_value.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 const struct tune_record *tune_find(const struct tune_ledger *ledger, const char *id, struct err *e)
@@ -75,13 +76,12 @@ typedef int hand_fn(struct client *client, struct tune_ledger *ledger, void *arg
 
 static int by_hand(struct client *client, hand_fn *fn, void *arg, struct err *e)
 {
-	struct store_options o = {.path = client->db_path, .replay = true};
 	struct entities *entities = entities_new();
 	struct store *store = NULL;
-	int rc = store_open(&o, entities, &store, e);
+	int rc = client_store_open(client, entities, &store, e);
 	if (rc == 0) {
 		struct tune_ledger *l = tune_ledger_new(tune_record_store, store);
-		rc = tune_records_load(client->db, l, e);
+		rc = tune_records_load(client->history, l, e);
 		if (rc == 0)
 			rc = fn(client, l, arg, e);
 		if (rc == 0)
@@ -125,7 +125,7 @@ static int do_hand(struct client *client, struct tune_ledger *ledger, void *arg,
 	struct window w;
 	int rc = 0;
 	if (r)
-		rc = window_from_db(client->db, a, &spec, r->to_ns, client->now_ns, &w, e);
+		rc = history_window(client->history, a, &spec, r->to_ns, client->now_ns, &w, e);
 	if (rc != 0)
 		return rc;
 	if (r && h->in.act != TUNE_ACCEPT && h->in.act != TUNE_REJECT)
@@ -155,7 +155,7 @@ int tune_propose_all(struct client *client, json_t *sheets, struct err *e)
 	json_t *changes = only_changes(sheets), *s;
 	size_t k;
 	int rc = 0;
-	if (json_array_size(changes) && store_writer_pid(client->db_path) <= 0)
+	if (json_array_size(changes) && client_writer_pid(client) <= 0)
 		rc = by_hand(client, propose_hand, changes, e);
 	else
 		json_array_foreach (changes, k, s)
@@ -169,7 +169,7 @@ int tune_do(struct client *client, const char *id, const struct tune_act_in *in,
 {
 	char who[64];
 	struct hand_act h = {.id = id, .in = *in};
-	if (store_writer_pid(client->db_path) > 0)
+	if (client_writer_pid(client) > 0)
 		return do_by_agent(client, id, in, e);
 	client_own_name(who, sizeof(who));
 	h.in.who = who;

@@ -17,6 +17,7 @@
 #include "config/config.h"
 #include "config/profile/profile.h"
 #include "db/model/metric.h"
+#include "db/series/history.h"
 
 #define SAMPLES_AT_ONCE 1000000 /* aimed at: some 25 MB */
 #define CHUNK_MAX 64
@@ -80,7 +81,8 @@ static int each_window(struct client *client, int64_t from_ns, int64_t to_ns, in
 		else
 			to = to_ns;
 		arena_reset(chunk_arena);
-		const int rc = window_from_db(client->db, chunk_arena, &spec, from, to, &chunk, e);
+		const int rc =
+			history_window(client->history, chunk_arena, &spec, from, to, &chunk, e);
 		if (rc != 0)
 			return rc;
 		judge_chunk(client, &chunk, window_ns, interval_ns, turn, fn, arg);
@@ -106,7 +108,7 @@ static int tune_read_bounds(
 	struct client *client, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e)
 {
 	int64_t first_ns, last_ns;
-	const int rc = series_db_range(client->db, &first_ns, &last_ns, e);
+	const int rc = history_range(client->history, &first_ns, &last_ns, e);
 	if (rc != 0)
 		return rc;
 	int64_t from = first_ns;
@@ -148,7 +150,8 @@ int64_t tune_history_interval(struct client *client, int64_t to_ns)
 	struct window w;
 	struct err ignored = {0};
 	double longest = 0;
-	if (window_from_db(client->db, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, &ignored) != 0)
+	if (history_window(
+		    client->history, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, &ignored) != 0)
 		return configured_interval(client->config);
 	for (size_t k = 0; k < w.n_series; k++) {
 		const struct series *s = &w.series[k];
@@ -217,7 +220,7 @@ int tune_history_incidents(struct client *client, int64_t from_ns, int64_t to_ns
 		" WHERE opened_ns IS NOT NULL AND opened_ns<=%lld AND (closed_ns IS NULL OR "
 		"closed_ns>=%lld) ORDER BY opened_ns, id",
 		(long long)to_ns, (long long)from_ns);
-	const int rc = series_db_sql(client->db, sql.s, tune_read_take_incident, &l, e);
+	const int rc = history_sql(client->history, sql.s, tune_read_take_incident, &l, e);
 	*ret = arena_array(a, struct tune_incident, l.n + 1);
 	if (l.n)
 		memcpy(*ret, l.v, l.n * sizeof(*l.v));
@@ -268,7 +271,7 @@ static int read_platforms(struct client *client, const struct profiles *profiles
 		"max(t_ns) FROM device_attr WHERE device=a.device AND t_ns<=%lld),"
 		" (SELECT min(t_ns) FROM device_attr WHERE device=a.device))",
 		(long long)to_ns);
-	const int rc = series_db_sql(client->db, sql.s, take_device, &t, e);
+	const int rc = history_sql(client->history, sql.s, take_device, &t, e);
 	if (rc != 0)
 		return rc;
 	for (size_t k = 0; k < c->n_devices; k++)
@@ -302,7 +305,7 @@ int tune_history_read(struct client *client, const struct profiles *profiles, in
 	else
 		ret->window_ns = 5 * NS_PER_S;
 	int64_t first_ns, last_ns;
-	int rc = series_db_range(client->db, &first_ns, &last_ns, e);
+	int rc = history_range(client->history, &first_ns, &last_ns, e);
 	if (rc == 0) {
 		const int64_t span = (to_ns < last_ns ? to_ns : last_ns) -
 			(from_ns > first_ns ? from_ns : first_ns);
@@ -578,7 +581,7 @@ static int64_t tune_read_step_of(struct client *client, int64_t to_ns, int64_t i
 	struct window w;
 	struct period p = {0};
 	if (step > 0 ||
-		window_from_db(client->db, a, &spec, to_ns - SLICES * interval_ns, to_ns, &w,
+		history_window(client->history, a, &spec, to_ns - SLICES * interval_ns, to_ns, &w,
 			&ignored) != 0)
 		return step;
 	double *v = arena_array(a, double, SLICES);
@@ -642,7 +645,7 @@ int tune_history_read_range(struct client *client, const struct tune_record *rec
 	const size_t n_metrics = tune_metrics(&metrics);
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n_metrics};
 	struct window w;
-	const int rc = window_from_db(client->db, a, &spec, from_ns, to_ns, &w, e);
+	const int rc = history_window(client->history, a, &spec, from_ns, to_ns, &w, e);
 	if (rc == 0)
 		tune_read_back(record, &w, a, ret);
 	return rc;

@@ -85,3 +85,20 @@ double sample_number(unsigned metric, uint64_t value)
 		return sample_f64(value);
 	return (double)value;
 }
+
+int sample_order(const void *left, const void *right)
+{
+	const struct sample *x = left, *y = right;
+
+	if (x->t_ns != y->t_ns) {
+		if (x->t_ns < y->t_ns)
+			return -1;
+		return 1;
+	}
+	if (x->entity != y->entity) {
+		if (x->entity < y->entity)
+			return -1;
+		return 1;
+	}
+	return (x->metric > y->metric) - (x->metric < y->metric);
+}

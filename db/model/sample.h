@@ -51,6 +51,9 @@ static inline double sample_f64(uint64_t bits)
 	return d;
 }
 
+/* sample_order - by time, entity, metric; for qsort of struct sample. */
+int sample_order(const void *left, const void *right);
+
 /* "snmp", "gnmi", ...; "" for SOURCE_UNKNOWN, NULL when there is no such source. */
 const char *sample_source_name(unsigned source);
 

@@ -2,8 +2,8 @@
  * series - the read side: runs of samples, and the only place that knows what a wrap, a reset or a
  * gap does to a rate.
  *
- * A window is immutable and columnar: the pipeline fills it (from memory when live, from SQLite for
- * history), analyzers and reports read it. Functions here are pure.
+ * A window is immutable and columnar: the pipeline fills it (from memory when live, from a struct
+ * history otherwise), analyzers and reports read it. Functions here are pure.
  */
 #ifndef RW_DB_SERIES_H
 #define RW_DB_SERIES_H
@@ -102,7 +102,7 @@ int series_quantile(
 double series_coverage(
 	const struct series *series, int64_t from_ns, int64_t to_ns, int64_t max_gap_ns);
 
-/* ---- fillers ------------------------------------------------------------- */
+/* ---- what a window is made of -------------------------------------------- */
 
 struct window_spec {
 	const uint16_t *metrics;
@@ -112,65 +112,5 @@ struct window_spec {
 	const uint32_t *entities;
 	size_t n_entities;
 };
-
-/* Memory: what the live pipeline keeps. Bounded by @keep_ns per series (plus the anchor). Loop
- * thread only. */
-struct series_memory;
-struct series_memory *series_memory_new(const struct entities *entities, int64_t keep_ns);
-void series_memory_free(struct series_memory *memory);
-void series_memory_keep(struct series_memory *memory, int64_t keep_ns); /* after a reload */
-/* A metric that is kept longer than the others; 0 = as long as they are. */
-void series_memory_keep_metric(struct series_memory *memory, unsigned metric, int64_t keep_ns);
-/* -EALREADY: not newer than the newest of its series */
-int series_memory_add(struct series_memory *memory, const struct sample *sample);
-void series_memory_add_flow(struct series_memory *memory, const struct flow_sample *flow);
-void series_memory_trim(struct series_memory *memory, int64_t now_ns);
-int window_from_memory(struct series_memory *memory, struct arena *a,
-	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret);
-
-/* SQLite: history, opened read-only. One reader per thread; read transactions are short. */
-struct series_db;
-int series_db_open(const char *path, struct series_db **ret, struct err *e);
-void series_db_close(struct series_db *db);
-struct entities *series_db_entities(struct series_db *db); /* lent; refreshed by window_from_db() */
-int window_from_db(struct series_db *db, struct arena *a, const struct window_spec *spec,
-	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e);
-/* Newest and oldest sample time; -ENODATA when empty. */
-int series_db_range(
-	struct series_db *db, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e);
-/*
- * Every sample / flow row in time order (t, entity, metric), for replay and query. @fn returning
- * non-zero stops and is returned.
- * @filter may be NULL; in it NULL globs match all, priority -2 = any, n_metrics 0 = all.
- */
-struct series_filter {
-	const char *device, *port;
-	int priority;
-	const uint16_t *metrics;
-	size_t n_metrics;
-	int64_t from_ns, to_ns; /* [from, to]; to 0 = no end */
-};
-/* series_db_match - ids of the entities @filter lets through that ever had one of its metrics,
- * ascending; caller frees. Ports match by native name or alias. 0 or negative errno. */
-int series_db_match(struct series_db *db, const struct series_filter *filter, uint32_t **ret,
-	size_t *ret_n, struct err *e);
-typedef int sample_fn(void *arg, const struct sample *sample);
-typedef int flow_fn(void *arg, const struct flow_sample *flow);
-int series_db_each(struct series_db *db, const struct series_filter *filter, sample_fn *fn,
-	void *arg, struct err *e);
-int series_db_each_flow(struct series_db *db, int64_t from_ns, int64_t to_ns, flow_fn *fn,
-	void *arg, struct err *e);
-
-/* The configuration that was in force at @at (newest not after; the oldest if all are later): YAML
- * text, caller frees. -ENODATA. */
-int series_db_fabric(struct series_db *db, int64_t at_ns, char **ret_yaml, struct err *e);
-
-/* Rows of a documented view or of a read-only statement: @fn once per row with column names and
- * values as text (NULL = null). */
-typedef int row_fn(void *arg, int n, char *const *values, char *const *names);
-int series_db_sql(struct series_db *db, const char *sql, row_fn *fn, void *arg, struct err *e);
-/* The same; before the rows, if any, @head is told the columns' names, with NULL for @values. */
-int series_db_sql_named(
-	struct series_db *db, const char *sql, row_fn *head, row_fn *fn, void *arg, struct err *e);
 
 #endif

@@ -11,9 +11,11 @@
 #include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
 #include "db/model/metric.h"
-#include "db/series/series.h"
 #include "db/series/series_index.h"
+#include "db/series/series_memory.h"
 #include "db/series/series_window.h"
 
 struct point {
@@ -30,6 +32,7 @@ struct track {
 };
 
 struct series_memory {
+	struct history history; /* first */
 	const struct entities *entities;
 	int64_t keep_ns, longer_ns[METRIC_COUNT]; /* of one metric, where it is kept longer */
 	struct series_index *index; /* position in tracks */
@@ -41,10 +44,13 @@ struct series_memory {
 	size_t flow_head, n_flows, cap_flows;
 };
 
+static const struct history_ops memory_history_ops;
+
 struct series_memory *series_memory_new(const struct entities *entities, int64_t keep_ns)
 {
 	struct series_memory *m = rw_calloc(1, sizeof(*m));
 
+	m->history.ops = &memory_history_ops;
 	m->entities = entities;
 	m->keep_ns = keep_ns;
 	m->index = series_index_new();
@@ -270,3 +276,168 @@ int window_from_memory(struct series_memory *memory, struct arena *a,
 	ret->n_flows = n_flows;
 	return 0;
 }
+
+/* ---- as a reader of the past --------------------------------------------- */
+
+static struct series_memory *memory_of(struct history *history)
+{
+	return (struct series_memory *)history;
+}
+
+struct history *series_memory_history(struct series_memory *memory)
+{
+	return &memory->history;
+}
+
+static void memory_close(struct history *history)
+{
+	/* lent: series_memory_free() ends it */
+}
+
+static const struct entities *memory_entities(struct history *history)
+{
+	return memory_of(history)->entities;
+}
+
+static int memory_window(struct history *history, struct arena *a, const struct window_spec *spec,
+	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e)
+{
+	return window_from_memory(memory_of(history), a, spec, from_ns, to_ns, ret);
+}
+
+static int memory_range(
+	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+{
+	const struct series_memory *memory = memory_of(history);
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (size_t i = 0; i < memory->n; i++) {
+		const struct track *t = &memory->tracks[i];
+		if (t->head == t->n)
+			continue;
+		if (t->v[t->head].t_ns < first)
+			first = t->v[t->head].t_ns;
+		if (t->v[t->n - 1].t_ns > last)
+			last = t->v[t->n - 1].t_ns;
+	}
+	if (first > last)
+		return -ENODATA;
+	*ret_first_ns = first;
+	*ret_last_ns = last;
+	return 0;
+}
+
+static bool memory_wants(const struct series_memory *memory, const struct history_filter *filter,
+	const struct track *track)
+{
+	const struct entity *entity = entity_get(memory->entities, track->entity);
+
+	if (!filter)
+		return true;
+	bool metric = filter->n_metrics == 0;
+	for (size_t i = 0; i < filter->n_metrics && !metric; i++)
+		metric = filter->metrics[i] == track->metric;
+	bool priority =
+		filter->priority == HISTORY_ANY_PRIORITY || filter->priority == entity->priority;
+	return metric && priority && str_glob(filter->device, entity->device) &&
+		str_glob(filter->port, entity->port);
+}
+
+static int memory_match(struct history *history, const struct history_filter *filter,
+	uint32_t **ret, size_t *ret_n, struct err *e)
+{
+	const struct series_memory *memory = memory_of(history);
+	uint32_t max = entities_count(memory->entities);
+	rw_cleanup(freep) bool *matches = rw_calloc((size_t)max + 1, sizeof(*matches));
+	uint32_t *ids = rw_calloc((size_t)max + 1, sizeof(*ids));
+	size_t n = 0;
+
+	for (size_t i = 0; i < memory->n; i++)
+		if (memory_wants(memory, filter, &memory->tracks[i]))
+			matches[memory->tracks[i].entity] = true;
+	for (uint32_t id = 1; id <= max; id++)
+		if (matches[id])
+			ids[n++] = id;
+	*ret = ids;
+	*ret_n = n;
+	return 0;
+}
+
+static int memory_each_sample(struct history *history, const struct history_filter *filter,
+	sample_fn *fn, void *arg, struct err *e)
+{
+	const struct series_memory *memory = memory_of(history);
+	rw_cleanup(freep) struct sample *v = NULL;
+	size_t n = 0, cap = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < memory->n; i++) {
+		const struct track *t = &memory->tracks[i];
+		if (!memory_wants(memory, filter, t))
+			continue;
+		for (uint32_t k = t->head; k < t->n; k++) {
+			const struct point *p = &t->v[k];
+			if (filter &&
+				(p->t_ns < filter->from_ns ||
+					(filter->to_ns != 0 && p->t_ns > filter->to_ns)))
+				continue;
+			rw_grow(v, n, cap);
+			v[n++] = (struct sample){.t_ns = p->t_ns,
+				.entity = t->entity,
+				.metric = t->metric,
+				.value = p->value,
+				.flags = p->flags,
+				.window_ms = p->window_ms};
+		}
+	}
+	if (n > 1)
+		qsort(v, n, sizeof(*v), sample_order);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = fn(arg, &v[i]);
+	return r;
+}
+
+static int memory_each_flow(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn,
+	void *arg, struct err *e)
+{
+	const struct series_memory *memory = memory_of(history);
+	rw_cleanup(freep) struct flow_sample *v = NULL;
+	size_t n = 0, cap = 0;
+	int r = 0;
+
+	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
+		const struct flow_sample *flow = &memory->flows[i];
+		if (flow->to_ns < from_ns || (to_ns != 0 && flow->to_ns > to_ns))
+			continue;
+		rw_grow(v, n, cap);
+		v[n++] = *flow;
+	}
+	if (n > 1)
+		qsort(v, n, sizeof(*v), flow_end_order);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = fn(arg, &v[i]);
+	return r;
+}
+
+static int memory_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e)
+{
+	return -ENODATA;
+}
+
+static int memory_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
+	struct err *e)
+{
+	return err_set(e, -ENOTSUP, "memory holds samples only, no records");
+}
+
+static const struct history_ops memory_history_ops = {
+	.close = memory_close,
+	.entities = memory_entities,
+	.window = memory_window,
+	.range = memory_range,
+	.match = memory_match,
+	.each_sample = memory_each_sample,
+	.each_flow = memory_each_flow,
+	.fabric_at = memory_fabric_at,
+	.sql = memory_sql,
+};

@@ -8,8 +8,9 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
+#include "db/series/history.h"
 #include "db/sqlite/schema.h"
-#include "db/series/series.h"
+#include "db/sqlite/sqlite.h"
 #include "db/sqlite/sqlite_io.h"
 #include "db/store/store_internal.h"
 
@@ -18,9 +19,9 @@ static void admin_dbp(sqlite3 **db)
 	sqlite3_close(*db);
 }
 
-static void series_dbp(struct series_db **db)
+static void historyp(struct history **history)
 {
-	series_db_close(*db);
+	history_close(*history);
 }
 
 static uint64_t admin_size_of(const char *path, const char *suffix)
@@ -117,13 +118,13 @@ static int quick_check(sqlite3 *db, char *buf, size_t size)
 
 int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 {
-	rw_cleanup(series_dbp) struct series_db *d = NULL;
+	rw_cleanup(historyp) struct history *history = NULL;
 	rw_cleanup(admin_dbp) sqlite3 *db = NULL;
 	struct db_stat s = {0};
-	int rc, r = series_db_open(path, &d, e);
+	int rc, r = sqlite_history_open(path, &history, e);
 
 	if (r == 0)
-		r = series_db_range(d, &s.first_ns, &s.last_ns, e);
+		r = history_range(history, &s.first_ns, &s.last_ns, e);
 	if (r < 0 && r != -ENODATA)
 		return r;
 	r = open_reader(path, &db, &s.schema_version, e);

@@ -5,8 +5,8 @@
 
 #include <sqlite3.h>
 #include "agent/base/map.h"
+#include "db/series/history.h"
 #include "db/sqlite/schema.h"
-#include "db/series/series.h"
 
 #define SERIES_WORDS ((METRIC_COUNT + 63) / 64)
 
@@ -19,6 +19,7 @@ struct present {
 };
 
 struct series_db {
+	struct history history; /* first */
 	sqlite3 *db;
 	char *path;
 	struct entities *entities;
@@ -32,6 +33,31 @@ struct series_db {
 	struct reader_table tables[SCHEMA_SOURCES]; /* by source */
 	bool immutable; /* opened without a shared-memory file: nobody writes */
 };
+
+static inline struct series_db *series_db_of(struct history *history)
+{
+	return (struct series_db *)history;
+}
+
+/* series_db_open - .history.ops is the caller's to set. */
+int series_db_open(const char *path, struct series_db **ret, struct err *e);
+
+/* The operations of struct history_ops. */
+void series_db_close(struct history *history);
+const struct entities *series_db_entities(struct history *history);
+int series_db_window(struct history *history, struct arena *a, const struct window_spec *spec,
+	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e);
+int series_db_range(
+	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e);
+int series_db_match(struct history *history, const struct history_filter *filter, uint32_t **ret,
+	size_t *ret_n, struct err *e);
+int series_db_each_sample(struct history *history, const struct history_filter *filter,
+	sample_fn *fn, void *arg, struct err *e);
+int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn,
+	void *arg, struct err *e);
+int series_db_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);
+int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
+	struct err *e);
 
 static inline bool series_present(const struct series_db *db, uint32_t entity, unsigned metric)
 {

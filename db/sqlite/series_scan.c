@@ -20,7 +20,7 @@
 
 struct scan {
 	struct series_db *d;
-	const struct series_filter *filter;
+	const struct history_filter *filter;
 	uint16_t metrics[SCHEMA_SOURCES][METRIC_COUNT];
 	size_t n_metrics[SCHEMA_SOURCES];
 	/* "device\0port" -> does its newest alias match; NULL when no port pattern was given */
@@ -28,23 +28,6 @@ struct scan {
 	struct sample *v;
 	size_t n, cap;
 };
-
-static int sample_order(const void *left, const void *right)
-{
-	const struct sample *x = left, *y = right;
-
-	if (x->t_ns != y->t_ns) {
-		if (x->t_ns < y->t_ns)
-			return -1;
-		return 1;
-	}
-	if (x->entity != y->entity) {
-		if (x->entity < y->entity)
-			return -1;
-		return 1;
-	}
-	return (x->metric > y->metric) - (x->metric < y->metric);
-}
 
 static size_t alias_key(char *buf, size_t size, const char *device, const char *port)
 {
@@ -83,13 +66,13 @@ static int load_aliases(struct scan *scan)
 
 static bool entity_matches(const struct scan *scan, const struct entity *entity)
 {
-	const struct series_filter *f = scan->filter;
+	const struct history_filter *f = scan->filter;
 	char key[512];
 	uint64_t alias = 0;
 
 	if (!f)
 		return true;
-	if (f->priority != -2 && entity->priority != f->priority)
+	if (f->priority != HISTORY_ANY_PRIORITY && entity->priority != f->priority)
 		return false;
 	if (!str_glob(f->device, entity->device))
 		return false;
@@ -171,9 +154,10 @@ static void choose_metrics(struct scan *scan)
 	}
 }
 
-int series_db_match(struct series_db *db, const struct series_filter *filter, uint32_t **ret,
+int series_db_match(struct history *history, const struct history_filter *filter, uint32_t **ret,
 	size_t *ret_n, struct err *e)
 {
+	struct series_db *db = series_db_of(history);
 	struct scan s = {.d = db, .filter = filter};
 	uint32_t *v = NULL;
 	size_t n = 0, cap = 0;
@@ -205,8 +189,9 @@ int series_db_match(struct series_db *db, const struct series_filter *filter, ui
 }
 
 int series_db_range(
-	struct series_db *db, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {
+	struct series_db *db = series_db_of(history);
 	rw_cleanup(str_done) struct str sql = {0};
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int r = -ENODATA;
@@ -245,12 +230,13 @@ int series_db_range(
 	return r;
 }
 
-int series_db_each(struct series_db *db, const struct series_filter *filter, sample_fn *fn,
-	void *arg, struct err *e)
+int series_db_each_sample(struct history *history, const struct history_filter *filter,
+	sample_fn *fn, void *arg, struct err *e)
 {
+	struct series_db *db = series_db_of(history);
 	struct scan s = {.d = db, .filter = filter};
 	int64_t first, last, slice = SLICE_FIRST_NS;
-	int r = series_db_range(db, &first, &last, e), rc = SQLITE_OK;
+	int r = series_db_range(history, &first, &last, e), rc = SQLITE_OK;
 
 	if (r < 0) {
 		if (r == -ENODATA)
@@ -288,9 +274,10 @@ int series_db_each(struct series_db *db, const struct series_filter *filter, sam
 	return r;
 }
 
-int series_db_each_flow(
-	struct series_db *db, int64_t from_ns, int64_t to_ns, flow_fn *fn, void *arg, struct err *e)
+int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn,
+	void *arg, struct err *e)
 {
+	struct series_db *db = series_db_of(history);
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	rw_cleanup(str_done) struct str sql = {0};
 	struct flow_sample f;

@@ -11,8 +11,9 @@
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
 
-int series_db_fabric(struct series_db *db, int64_t at_ns, char **ret_yaml, struct err *e)
+int series_db_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e)
 {
+	struct series_db *db = series_db_of(history);
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db->db,
 		"SELECT yaml FROM fabric_history ORDER BY t_ns<=?1 DESC, CASE WHEN t_ns<=?1 THEN "
@@ -76,9 +77,10 @@ static int prepare_user(struct series_db *db, const char *sql, sqlite3_stmt **re
 
 /* Texts of a row are SQLite's until the next step; a BLOB is shown as its bytes up to the first
  * NUL. */
-int series_db_sql_named(
-	struct series_db *db, const char *sql, row_fn *head, row_fn *fn, void *arg, struct err *e)
+int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
+	struct err *e)
 {
+	struct series_db *db = series_db_of(history);
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int r = prepare_user(db, sql, &st, e), rc;
 
@@ -103,9 +105,4 @@ int series_db_sql_named(
 	if (rc == SQLITE_DONE)
 		return 0;
 	return err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(db->db));
-}
-
-int series_db_sql(struct series_db *db, const char *sql, row_fn *fn, void *arg, struct err *e)
-{
-	return series_db_sql_named(db, sql, NULL, fn, arg, e);
 }

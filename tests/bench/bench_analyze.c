@@ -16,7 +16,7 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/observe.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/series/series_memory.h"
 
 enum { PORTS = 64, HOST_PORTS = 32, PRIORITIES = 8, LOSSLESS = 3 };
 #define INTERVAL_NS (10 * NS_PER_S)

@@ -16,6 +16,7 @@
 #include "agent/base/err.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
+#include "db/open.h"
 #include "db/store/store.h"
 
 #define DEVICES 8
@@ -112,7 +113,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s is there already; name a file that is not\n", path);
 		return 2;
 	}
-	if (store_open(&o, entities, &s, &e) < 0) {
+	if (db_store_open(&o, entities, &s, &e) < 0) {
 		err_print(stderr, &e);
 		return 1;
 	}

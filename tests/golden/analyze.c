@@ -22,7 +22,7 @@
 #include "analyzers/analyzer.h"
 #include "collectors/recorded/replay.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/series/series_memory.h"
 
 static int failed(const char *path, const struct err *e)
 {

@@ -21,7 +21,7 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
-#include "db/series/series.h"
+#include "db/series/series_memory.h"
 
 struct window_world {
 	struct config *config; /* NULL without a YAML */

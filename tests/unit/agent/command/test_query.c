@@ -15,6 +15,7 @@
 #include "agent/base/str.h"
 #include "agent/command/command.h"
 #include "db/model/metric.h"
+#include "db/open.h"
 #include "db/store/store.h"
 
 #define NOW_S 1700000000LL
@@ -35,7 +36,7 @@ static int begin(void **state)
 		return -1;
 	snprintf(db, sizeof(db), "%s/x.db", dir);
 	const struct store_options o = {.path = db, .replay = true};
-	if (store_open(&o, t, &s, &e) < 0) {
+	if (db_store_open(&o, t, &s, &e) < 0) {
 		err_print(stderr, &e);
 		return -1;
 	}

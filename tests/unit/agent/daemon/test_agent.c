@@ -32,7 +32,8 @@
 #include "agent/client/control.h"
 #include "agent/daemon/privilege.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/open.h"
+#include "db/series/history.h"
 
 #define DEADLINE_NS (20 * NS_PER_S)
 #define KILLS 5
@@ -324,12 +325,12 @@ static int take_text(void *arg, int n, char *const *values, char *const *names)
 /* How many configurations the database holds; the test fails when it cannot be read. */
 static void configurations(const struct place *p, char text[64])
 {
-	struct series_db *db = NULL;
+	struct history *history = NULL;
 	struct err e = {0};
-	if (series_db_open(p->db, &db, &e) != 0)
+	if (db_history_open(p->db, &history, &e) != 0)
 		fail_msg("%s", e.text);
-	int rc = series_db_sql(db, "SELECT count(*) FROM config_history", take_text, text, &e);
-	series_db_close(db);
+	int rc = history_sql(history, "SELECT count(*) FROM config_history", take_text, text, &e);
+	history_close(history);
 	if (rc != 0)
 		fail_msg("%s", e.text);
 }

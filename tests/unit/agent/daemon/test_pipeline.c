@@ -26,6 +26,8 @@
 #include "analyzers/analyzer.h"
 #include "config/config.h"
 #include "db/model/metric.h"
+#include "db/open.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 #define T0 (1763690400 * NS_PER_S)
@@ -89,7 +91,7 @@ static void run_open(struct run *r, const char *path)
 	*r = (struct run){.entities = entities_new(), .config = config_of(yaml)};
 	if (path) {
 		struct store_options o = {.path = path};
-		if (store_open(&o, r->entities, &r->store, &e) != 0)
+		if (db_store_open(&o, r->entities, &r->store, &e) != 0)
 			fail_msg("%s", e.text);
 	}
 	r->ledger = ledger_new(r->config->fabric, incident_store, r->store);
@@ -190,16 +192,16 @@ static void play(struct run *r, const struct arrival *v, size_t n, int64_t *now)
 static char *replayed(const char *path)
 {
 	struct run r;
-	struct series_db *db = NULL;
+	struct history *history = NULL;
 	struct err e = {0};
-	struct history_range all = {.from_ns = INT64_MIN};
+	struct resume_range all = {.from_ns = INT64_MIN};
 	run_open(&r, NULL);
-	if (series_db_open(path, &db, &e) != 0 ||
-		history_feed(db, r.entities, r.pipeline, &all, NULL, &e) != 0)
+	if (db_history_open(path, &history, &e) != 0 ||
+		resume_feed(history, r.entities, r.pipeline, &all, NULL, &e) != 0)
 		fail_msg("%s", e.text);
 	pipeline_finish(r.pipeline);
 	char *text = incidents_text(&r);
-	series_db_close(db);
+	history_close(history);
 	run_close(&r);
 	return text;
 }
@@ -213,16 +215,16 @@ static int take_json(void *arg, int n, char *const *values, char *const *names)
 /* What the database says of its incidents. */
 static char *stored_incidents(const char *path)
 {
-	struct series_db *db = NULL;
+	struct history *history = NULL;
 	struct err e = {0};
 	json_t *all = json_array();
-	if (series_db_open(path, &db, &e) != 0 ||
-		series_db_sql(db, "SELECT json FROM incidents ORDER BY opened_ns", take_json, all,
-			&e) != 0)
+	if (db_history_open(path, &history, &e) != 0 ||
+		history_sql(history, "SELECT json FROM incidents ORDER BY opened_ns", take_json,
+			all, &e) != 0)
 		fail_msg("%s", e.text);
 	char *text = json_dumps(all, JSON_INDENT(1));
 	json_decref(all);
-	series_db_close(db);
+	history_close(history);
 	return text;
 }
 
@@ -347,8 +349,8 @@ static void test_restart(void **state)
 		run_close(&live);
 
 		run_open(&live, place.path);
-		if (history_resume(place.path, live.entities, live.config, live.pipeline,
-			    live.ledger, &e) != 0)
+		if (resume_agent(place.path, live.entities, live.config, live.pipeline, live.ledger,
+			    &e) != 0)
 			fail_msg("%s", e.text);
 		struct arrival *again = rw_calloc(POLLS * 20, sizeof(*again));
 		assert_int_equal(make_arrivals(live.entities, again), n);

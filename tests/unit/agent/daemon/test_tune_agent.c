@@ -16,6 +16,7 @@
 #include "agent/document/json_value.h"
 #include "agent/modules.h"
 #include "agent/daemon/tune_agent.h"
+#include "db/open.h"
 #include "db/series/series.h"
 #include "db/store/store.h"
 #include "tests/unit/db/db_world.h"
@@ -59,7 +60,7 @@ static void begin(struct rig *r)
 	struct err e = {0};
 	struct store_options o = {.path = r->world.path, .replay = true};
 	r->entities = entities_new();
-	if (store_open(&o, r->entities, &r->store, &e) != 0)
+	if (db_store_open(&o, r->entities, &r->store, &e) != 0)
 		fail_msg("%s", e.text);
 	r->incidents = ledger_new(r->config->fabric, on_incident, r);
 	r->pipeline = pipeline_new(r->config, r->entities, r->store, r->incidents);

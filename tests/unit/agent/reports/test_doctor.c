@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "db/open.h"
 #include "tests/unit/collectors/snmp/snmp_world.h"
 
 #include "agent/daemon/agent.h"
@@ -25,7 +26,7 @@
 #include "agent/reports/doctor.h"
 #include "agent/daemon/health.h"
 #include "config/config.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 
 #define DEADLINE_NS (60 * NS_PER_S)
 
@@ -202,13 +203,13 @@ static void look_at_traps(const struct place *p)
 	}
 	int64_t until = mono_now().ns + DEADLINE_NS;
 	while (!there && mono_now().ns < until) {
-		struct series_db *db;
-		assert_int_equal(series_db_open(p->db, &db, &e), 0);
-		int rc = series_db_sql(db,
+		struct history *history;
+		assert_int_equal(db_history_open(p->db, &history, &e), 0);
+		int rc = history_sql(history,
 			"SELECT time FROM events WHERE kind='link_down' AND device='good' AND "
 			"port='lo' AND text LIKE 'linkDown%'",
 			take_event, &there, &e);
-		series_db_close(db);
+		history_close(history);
 		if (rc < 0)
 			fail_msg("%s", e.text);
 		poll(NULL, 0, 50);

@@ -21,6 +21,7 @@
 #include "agent/reports/status.h"
 #include "config/config.h"
 #include "db/model/metric.h"
+#include "db/open.h"
 #include "db/store/store.h"
 #include "db/store/store_internal.h"
 
@@ -46,7 +47,7 @@ static int begin(void **state)
 	snprintf(w->config, sizeof(w->config), "%s/x.yaml", w->dir);
 	w->entities = entities_new();
 	const struct store_options o = {.path = w->db, .replay = true};
-	if (store_open(&o, w->entities, &w->store, &e) < 0) {
+	if (db_store_open(&o, w->entities, &w->store, &e) < 0) {
 		err_print(stderr, &e);
 		return -1;
 	}
@@ -340,7 +341,7 @@ static void test_store_being_made(void **state)
 			struct err e = {0};
 			char c;
 			close(done[1]);
-			if (store_open(&o, entities, &s, &e) < 0)
+			if (db_store_open(&o, entities, &s, &e) < 0)
 				_exit(1);
 			store_fabric(s, 1, yaml);
 			if (read(done[0], &c, 1) < 0)
@@ -351,7 +352,7 @@ static void test_store_being_made(void **state)
 		}
 		close(done[0]);
 		int status = 0;
-		while (store_writer_pid(path) == 0)
+		while (db_writer_pid(path) == 0)
 			assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
 		const struct globals g = {.config_path = "/nonexistent/rocewatch.yaml", .db = path};
 		struct client x;

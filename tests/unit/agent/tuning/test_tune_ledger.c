@@ -19,6 +19,7 @@
 #include "agent/tuning/tune_ledger.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
+#include "db/series/series_memory.h"
 
 #define T(s) ((int64_t)(s)*NS_PER_S)
 #define HOUR 3600

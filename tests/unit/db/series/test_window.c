@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 
+#include "db/open.h"
+#include "db/series/series_memory.h"
 #include "tests/unit/db/db_world.h"
 
 #include "agent/base/arena.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 #define SEEDS 12
@@ -204,15 +206,15 @@ static void fillers_agree(void **state)
 
 	for (unsigned seed = 1; seed <= SEEDS; seed++) {
 		struct rig r = {.entities = entities_new()};
-		struct series_db *d;
+		struct history *d;
 		struct err e = {0};
 		rng_state = seed * UINT64_C(0x9e3779b97f4a7c15);
 		world_init(&r.world);
 		r.memory = series_memory_new(r.entities, INT64_MAX / 2);
 		struct store_options o = {.path = r.world.path, .replay = seed % 2};
-		assert_int_equal(store_open(&o, r.entities, &r.store, &e), 0);
+		assert_int_equal(db_store_open(&o, r.entities, &r.store, &e), 0);
 		fill(&r);
-		assert_int_equal(series_db_open(r.world.path, &d, &e), 0);
+		assert_int_equal(db_history_open(r.world.path, &d, &e), 0);
 		for (unsigned i = 0; i < 40; i++) {
 			struct arena *a = arena_new();
 			struct window memory, db;
@@ -233,13 +235,13 @@ static void fillers_agree(void **state)
 			snprintf(what, sizeof(what), "seed %u, window %u", seed, i);
 			assert_int_equal(
 				window_from_memory(r.memory, a, &spec, from, to, &memory), 0);
-			if (window_from_db(d, a, &spec, from, to, &db, &e) < 0)
+			if (history_window(d, a, &spec, from, to, &db, &e) < 0)
 				fail_msg("%s: %s", what, e.text);
 			same_window(&memory, &db, what);
 			compared += memory.n_series;
 			arena_free(a);
 		}
-		series_db_close(d);
+		history_close(d);
 		store_close(r.store);
 		series_memory_free(r.memory);
 		entities_free(r.entities);
@@ -278,7 +280,7 @@ static int stop_at_once(void *arg, const struct sample *s)
 static void scan_in_order_of_time(void **state)
 {
 	struct rig r = {.entities = entities_new()};
-	struct series_db *d;
+	struct history *d;
 	struct store_stats st;
 	struct order o = {.ordered = true};
 
@@ -286,32 +288,32 @@ static void scan_in_order_of_time(void **state)
 	world_init(&r.world);
 	r.memory = series_memory_new(r.entities, INT64_MAX / 2);
 	struct store_options opt = {.path = r.world.path, .replay = true};
-	assert_int_equal(store_open(&opt, r.entities, &r.store, NULL), 0);
+	assert_int_equal(db_store_open(&opt, r.entities, &r.store, NULL), 0);
 	fill(&r);
 	/* far away in time: slices grow over the hole */
 	struct sample far = sample_at(SECONDS(86400.0 * 900), 1, M_PORT_IN_OCTETS, 1, 0);
 	store_samples(r.store, &far, 1);
 	assert_int_equal(store_flush(r.store, NULL), 0);
 	store_stats(r.store, &st);
-	assert_int_equal(series_db_open(r.world.path, &d, NULL), 0);
-	assert_int_equal(series_db_each(d, NULL, check_order, &o, NULL), 0);
+	assert_int_equal(db_history_open(r.world.path, &d, NULL), 0);
+	assert_int_equal(history_each_sample(d, NULL, check_order, &o, NULL), 0);
 	assert_true(o.ordered);
 	assert_int_equal(o.t_ns, far.t_ns);
 	int64_t in_views = world_int(&r.world, "SELECT count(*) FROM samples");
 	assert_int_equal(o.n, in_views);
 	assert_true(o.n > 1000 && o.n <= st.samples);
-	assert_int_equal(series_db_each(d, NULL, stop_at_once, NULL, NULL), 42);
+	assert_int_equal(history_each_sample(d, NULL, stop_at_once, NULL, NULL), 42);
 	/* filters */
 	struct order one = {.ordered = true};
 	uint16_t metric = M_PFC_RX_FRAMES;
-	struct series_filter f = {.device = "leaf1",
+	struct history_filter f = {.device = "leaf1",
 		.port = "swp[01]",
 		.priority = 3,
 		.metrics = &metric,
 		.n_metrics = 1,
 		.from_ns = SECONDS(10),
 		.to_ns = SECONDS(50)};
-	assert_int_equal(series_db_each(d, &f, check_order, &one, NULL), 0);
+	assert_int_equal(history_each_sample(d, &f, check_order, &one, NULL), 0);
 	assert_int_equal(one.n,
 		world_int(&r.world,
 			"SELECT count(*) FROM samples WHERE metric='pfc.rx_frames' AND "
@@ -319,7 +321,7 @@ static void scan_in_order_of_time(void **state)
 			" AND priority=3 AND t_ns BETWEEN 1700000010000000000 AND "
 			"1700000050000000000"));
 	assert_true(one.n > 0);
-	series_db_close(d);
+	history_close(d);
 	store_close(r.store);
 	series_memory_free(r.memory);
 	entities_free(r.entities);

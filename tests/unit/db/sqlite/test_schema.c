@@ -2,11 +2,12 @@
  * metric.def; the views' plans; x of a row. */
 #include <errno.h>
 
+#include "db/open.h"
 #include "tests/unit/db/db_world.h"
 
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 
 /*
@@ -89,7 +90,7 @@ static void oldest_opens(void **state)
 	world_init(&w);
 	world_exec(&w, frozen_1);
 	struct store_options o = {.path = w.path, .replay = true};
-	if (store_open(&o, t, &s, &e) < 0)
+	if (db_store_open(&o, t, &s, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(entities_find(t, "leaf1", "swp1", PRIO_NONE), 2);
 	struct sample v[] = {sample_at(SECONDS(20), 2, M_PORT_OUT_OCTETS, 5, 0),
@@ -116,18 +117,18 @@ static void oldest_opens(void **state)
 static void oldest_reads(void **state)
 {
 	struct db_world w;
-	struct series_db *d;
+	struct history *d;
 	struct err e = {0};
 	int64_t first, last;
 
 	world_init(&w);
 	world_exec(&w, frozen_1);
-	if (series_db_open(w.path, &d, &e) < 0)
+	if (db_history_open(w.path, &d, &e) < 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(series_db_range(d, &first, &last, &e), 0);
+	assert_int_equal(history_range(d, &first, &last, &e), 0);
 	assert_int_equal(first, SECONDS(0));
 	assert_int_equal(last, SECONDS(10));
-	series_db_close(d);
+	history_close(d);
 	world_done(&w);
 }
 
@@ -163,7 +164,7 @@ static void priorities_move(void **state)
 	world_exec(&w, rows_of_2);
 	struct store_options o = {.path = w.path, .replay = true};
 	for (int round = 0; round < 2; round++) { /* the second opening finds nothing to do */
-		if (store_open(&o, t, &s, &e) < 0)
+		if (db_store_open(&o, t, &s, &e) < 0)
 			fail_msg("%s", e.text);
 		store_close(s);
 	}
@@ -218,23 +219,25 @@ static int count_row(void *arg, const struct sample *s)
 static void older_priorities_read(void **state)
 {
 	struct db_world w;
-	struct series_db *d;
+	struct history *d;
 	struct err e = {0};
 	struct sample sum = {0};
 	static const uint16_t metrics[] = {M_PFC_RX_FRAMES, M_QUEUE_WATERMARK};
-	struct series_filter f = {
-		.device = "leaf1", .priority = -2, .metrics = metrics, .n_metrics = 2};
+	struct history_filter f = {.device = "leaf1",
+		.priority = HISTORY_ANY_PRIORITY,
+		.metrics = metrics,
+		.n_metrics = 2};
 
 	world_init(&w);
 	world_exec(&w, frozen_1);
 	world_exec(&w, rows_of_2);
-	if (series_db_open(w.path, &d, &e) < 0)
+	if (db_history_open(w.path, &d, &e) < 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(series_db_each(d, &f, count_row, &sum, &e), 0);
+	assert_int_equal(history_each_sample(d, &f, count_row, &sum, &e), 0);
 	assert_int_equal(sum.entity, 6);
 	assert_int_equal(sum.value, 10 + 30 - 1 + 77 + 5 + 6);
 	assert_int_equal(sum.window_ms, 60000);
-	series_db_close(d);
+	history_close(d);
 	world_done(&w);
 }
 
@@ -243,17 +246,17 @@ static void newer_is_refused(void **state)
 	struct db_world w;
 	struct entities *t = entities_new();
 	struct store *s;
-	struct series_db *d;
+	struct history *d;
 	struct err e = {0};
 
 	world_init(&w);
 	world_exec(&w, frozen_1);
 	world_exec(&w, "PRAGMA user_version=99");
 	struct store_options o = {.path = w.path, .replay = true};
-	assert_int_equal(store_open(&o, t, &s, &e), -EINVAL);
+	assert_int_equal(db_store_open(&o, t, &s, &e), -EINVAL);
 	if (!strstr(e.text, "newer") || !strstr(e.text, "99"))
 		fail_msg("%s", e.text);
-	assert_int_equal(series_db_open(w.path, &d, &e), -EINVAL);
+	assert_int_equal(db_history_open(w.path, &d, &e), -EINVAL);
 	assert_int_equal(world_int(&w, "PRAGMA user_version"), 99); /* untouched */
 	entities_free(t);
 	world_done(&w);
@@ -267,7 +270,7 @@ static void make_data(const struct db_world *w)
 	struct store_options o = {.path = w->path, .replay = true};
 	struct store *s;
 
-	assert_int_equal(store_open(&o, t, &s, NULL), 0);
+	assert_int_equal(db_store_open(&o, t, &s, NULL), 0);
 	for (int i = 0; i < 2000; i++) {
 		struct sample v[9];
 		v[8] = sample_at(SECONDS(i), entities_intern(t, "leaf1", "swp1", 3),

@@ -8,13 +8,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "db/open.h"
 #include "tests/unit/db/db_world.h"
 
 #include "agent/base/arena.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "db/sqlite/admin.h"
-#include "db/series/series.h"
+#include "db/series/history.h"
 #include "db/store/store.h"
 #include "db/store/store_internal.h"
 #include "tests/unit/db/store/fault_vfs.h"
@@ -35,7 +36,7 @@ static void rig_init(struct rig *r, bool replay)
 	world_init(&r->world);
 	r->entities = entities_new();
 	struct store_options o = {.path = r->world.path, .replay = replay};
-	if (store_open(&o, r->entities, &r->store, &e) < 0)
+	if (db_store_open(&o, r->entities, &r->store, &e) < 0)
 		fail_msg("%s", e.text);
 	r->port = entities_intern(r->entities, "leaf1", "swp1", PRIO_NONE);
 }
@@ -113,7 +114,7 @@ static void close_commits(void **state)
 	give(&r, 0, M_PORT_IN_OCTETS, 1, 0);
 	store_close(r.store);
 	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples"), 1);
-	assert_int_equal(store_writer_pid(r.world.path), 0);
+	assert_int_equal(db_writer_pid(r.world.path), 0);
 	entities_free(r.entities);
 	world_done(&r.world);
 }
@@ -123,7 +124,7 @@ static void values_are_exact(void **state)
 	struct rig r;
 	static const uint64_t values[] = {
 		0, 1, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX, (UINT64_C(1) << 53) + 1};
-	struct series_db *d;
+	struct history *d;
 	const uint16_t metric = M_PORT_IN_OCTETS;
 	struct window_spec spec = {.metrics = &metric, .n_metrics = 1};
 
@@ -134,15 +135,15 @@ static void values_are_exact(void **state)
 	give(&r, 9, M_OPTIC_RX_POWER, sample_of_f64(NAN), 0);
 	give(&r, 9, M_PORT_IN_OCTETS, 9, 0);
 	flush(&r);
-	assert_int_equal(series_db_open(r.world.path, &d, NULL), 0);
+	assert_int_equal(db_history_open(r.world.path, &d, NULL), 0);
 	struct arena *a = arena_new();
 	struct window w;
-	assert_int_equal(window_from_db(d, a, &spec, SECONDS(-1), SECONDS(8), &w, NULL), 0);
+	assert_int_equal(history_window(d, a, &spec, SECONDS(-1), SECONDS(8), &w, NULL), 0);
 	assert_int_equal(w.series[0].n, 6);
 	for (int i = 0; i < 6; i++)
 		assert_true(w.series[0].value[i] == values[i]);
 	arena_free(a);
-	series_db_close(d);
+	history_close(d);
 	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples"), 7);
 	assert_int_equal(world_int(&r.world,
 				 "SELECT value=18446744073709551615.0 FROM samples WHERE "
@@ -190,7 +191,7 @@ static void names_survive(void **state)
 	store_close(r.store);
 	struct entities *again = entities_new();
 	struct store_options o = {.path = r.world.path};
-	assert_int_equal(store_open(&o, again, &r.store, &e), 0);
+	assert_int_equal(db_store_open(&o, again, &r.store, &e), 0);
 	assert_int_equal(entities_find(again, "leaf1", "swp1", 3), prio);
 	assert_int_equal(entities_find(again, "leaf1", "swp1", PRIO_NONE), r.port);
 	assert_int_equal(entities_text(again, "dscp"), 1);
@@ -305,20 +306,20 @@ static void attributes_and_documents(void **state)
 	for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
 		if (world_int(&r.world, rows[k].sql) != rows[k].expect)
 			fail_msg("%s", rows[k].sql);
-	struct series_db *d;
+	struct history *d;
 	static const struct {
 		double at;
 		const char *yaml;
 	} asked[] = {{-5, "fabric: a\n"}, {0, "fabric: a\n"}, {1.5, "fabric: a\n"},
 		{2, "fabric: b\n"}, {99, "fabric: b\n"}};
-	assert_int_equal(series_db_open(r.world.path, &d, NULL), 0);
+	assert_int_equal(db_history_open(r.world.path, &d, NULL), 0);
 	for (size_t k = 0; k < 5; k++) {
 		char *yaml;
-		assert_int_equal(series_db_fabric(d, SECONDS(asked[k].at), &yaml, NULL), 0);
+		assert_int_equal(history_fabric_at(d, SECONDS(asked[k].at), &yaml, NULL), 0);
 		assert_string_equal(yaml, asked[k].yaml);
 		free(yaml);
 	}
-	series_db_close(d);
+	history_close(d);
 	rig_done(&r);
 }
 
@@ -368,11 +369,11 @@ static void one_writer(void **state)
 	struct entities *other = entities_new();
 	struct store_options o = {.path = r.world.path};
 	snprintf(pid, sizeof(pid), "pid %d", (int)getpid());
-	assert_int_equal(store_open(&o, other, &second, &e), -EBUSY);
+	assert_int_equal(db_store_open(&o, other, &second, &e), -EBUSY);
 	if (!strstr(e.text, pid))
 		fail_msg("%s", e.text);
 	assert_int_equal(db_vacuum(r.world.path, &e), -EBUSY);
-	assert_int_equal(store_writer_pid(r.world.path), getpid());
+	assert_int_equal(db_writer_pid(r.world.path), getpid());
 	entities_free(other);
 	rig_done(&r);
 }
@@ -449,7 +450,7 @@ static void oldest_are_dropped(void **state)
 	world_init(&r.world);
 	r.entities = entities_new();
 	struct store_options o = {.path = r.world.path, .max_pending = 10};
-	assert_int_equal(store_open(&o, r.entities, &r.store, &e), 0);
+	assert_int_equal(db_store_open(&o, r.entities, &r.store, &e), 0);
 	r.port = entities_intern(r.entities, "leaf1", "swp1", PRIO_NONE);
 	fault_vfs_set(SQLITE_FULL);
 	store_event(r.store, SECONDS(0), "kept", NULL, NULL, NULL);
@@ -475,7 +476,7 @@ static void write_until_killed(const char *path, int ready)
 	struct store *s;
 	struct err e = {0};
 
-	if (store_open(&o, t, &s, &e) < 0) {
+	if (db_store_open(&o, t, &s, &e) < 0) {
 		fprintf(stderr, "%s\n", e.text);
 		_exit(1);
 	}
@@ -527,7 +528,7 @@ static void killed_at_any_moment(void **state)
 			fail_msg("round %d: %lld rows after %lld", round, (long long)now,
 				(long long)rows);
 		rows = now;
-		assert_int_equal(store_writer_pid(w.path), 0); /* the lock went with the process */
+		assert_int_equal(db_writer_pid(w.path), 0); /* the lock went with the process */
 	}
 	world_done(&w);
 }
@@ -544,7 +545,7 @@ static void retention(void **state)
 	world_init(&w);
 	struct store_options o = {.path = w.path, .replay = true};
 	struct store *s;
-	assert_int_equal(store_open(&o, t, &s, &e), 0);
+	assert_int_equal(db_store_open(&o, t, &s, &e), 0);
 	uint32_t port = entities_intern(t, "leaf1", "swp1", PRIO_NONE);
 	for (int i = 0; i < 10000; i++) {
 		struct sample v[2] = {sample_at(SECONDS(i), port, M_PORT_IN_OCTETS, (uint64_t)i, 0),
@@ -603,7 +604,7 @@ static void pinned(void **state)
 	world_init(&w);
 	struct store_options o = {.path = w.path, .replay = true};
 	struct store *s;
-	assert_int_equal(store_open(&o, t, &s, &e), 0);
+	assert_int_equal(db_store_open(&o, t, &s, &e), 0);
 	uint32_t port = entities_intern(t, "leaf1", "swp1", PRIO_NONE);
 	for (int i = 0; i < 10000; i++) {
 		struct sample v = sample_at(SECONDS(i), port, M_PORT_IN_OCTETS, (uint64_t)i, 0);
@@ -696,7 +697,7 @@ static int open_file(const char *path, struct err *e)
 	struct entities *t = entities_new();
 	struct store_options o = {.path = path, .replay = true};
 	struct store *s;
-	int r = store_open(&o, t, &s, e);
+	int r = db_store_open(&o, t, &s, e);
 
 	if (r == 0)
 		store_close(s);
@@ -717,17 +718,17 @@ static void strange_files(void **state)
 {
 	struct db_world w;
 	struct err e = {0};
-	struct series_db *d;
+	struct history *d;
 	static const char text[] = "fabric: not a database at all, but a text that is longer than "
 				   "a header of a database, which has a hundred bytes.\n";
 
 	world_init(&w);
-	assert_int_equal(series_db_open(w.path, &d, &e), -ENOENT);
-	assert_int_equal(series_db_open("/", &d, &e), -EISDIR);
+	assert_int_equal(db_history_open(w.path, &d, &e), -ENOENT);
+	assert_int_equal(db_history_open("/", &d, &e), -EISDIR);
 	put_file(w.path, text, sizeof(text) - 1, 0);
 	assert_int_equal(open_file(w.path, &e), -EINVAL);
 	assert_non_null(strstr(e.text, "not a SQLite database"));
-	assert_int_equal(series_db_open(w.path, &d, &e), -EINVAL);
+	assert_int_equal(db_history_open(w.path, &d, &e), -EINVAL);
 	unlink(w.path);
 
 	world_exec(&w, "CREATE TABLE bookmarks(url)");
@@ -738,7 +739,7 @@ static void strange_files(void **state)
 
 	struct rig r = {.world = w, .entities = entities_new()};
 	struct store_options o = {.path = w.path, .replay = true};
-	assert_int_equal(store_open(&o, r.entities, &r.store, &e), 0);
+	assert_int_equal(db_store_open(&o, r.entities, &r.store, &e), 0);
 	r.port = entities_intern(r.entities, "leaf1", "swp1", PRIO_NONE);
 	for (int i = 0; i < 5000; i++)
 		give(&r, i, M_PORT_IN_OCTETS, (uint64_t)i * 1000000, 0);

@@ -1,0 +1,26 @@
+/*
+ * open - which store lies behind a path or URL. Everybody else works with what is opened here: a
+ * struct history to read, a struct store to write. Today a path is a SQLite file; a URL is refused.
+ */
+#ifndef RW_DB_OPEN_H
+#define RW_DB_OPEN_H
+
+struct entities;
+struct err;
+struct history;
+struct store;
+struct store_options;
+
+/* db_history_open - open for reading; history_close() it. 0, -ENOENT, -EACCES, -EINVAL (not a
+ * rocewatch database, or of a newer version) or another negative errno. */
+int db_history_open(const char *path, struct history **ret, struct err *e);
+
+/* db_store_open - store_open() of db/store/store.h with the backend that @options->path asks for.
+ */
+int db_store_open(const struct store_options *options, struct entities *entities,
+	struct store **ret, struct err *e);
+
+/* db_writer_pid - the process that writes the store at the moment; 0 = none. */
+int db_writer_pid(const char *path);
+
+#endif

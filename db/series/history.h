@@ -1,0 +1,130 @@
+/*
+ * history - what a reader of the past offers: windows, samples in order of time, flows, the stored
+ * configuration, and records by SQL. One table of operations; each kind of store fills it in a file
+ * of its own (series_memory.c, db/sqlite/sqlite_history.c). db/open.h chooses the right one for a
+ * path.
+ *
+ * One thread at a time. All functions return 0 or a negative errno, with @e filled (@e may be
+ * NULL), unless they say otherwise.
+ */
+#ifndef RW_DB_HISTORY_H
+#define RW_DB_HISTORY_H
+
+#include "db/series/series.h"
+
+/* Which samples history_each_sample() and history_match() take. Globs as in str_glob(). */
+struct history_filter {
+	const char *device, *port; /* NULL = all; a port also matches by its alias */
+	int priority; /* HISTORY_ANY_PRIORITY, PRIO_NONE = values of the port itself, or 0..7 */
+	const uint16_t *metrics;
+	size_t n_metrics; /* 0 = all */
+	int64_t from_ns, to_ns; /* [from, to]; to 0 = no end */
+};
+#define HISTORY_ANY_PRIORITY (-2)
+
+/* A callback that returns non-zero stops the walk; the walk returns that number. */
+typedef int sample_fn(void *arg, const struct sample *sample);
+typedef int flow_fn(void *arg, const struct flow_sample *flow);
+/* One row: names of its columns and its values as text (NULL = SQL's null); lent for the call. */
+typedef int row_fn(void *arg, int n, char *const *values, char *const *names);
+
+struct history;
+struct history_ops {
+	void (*close)(struct history *history);
+	const struct entities *(*entities)(struct history *history);
+	int (*window)(struct history *history, struct arena *a, const struct window_spec *spec,
+		int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e);
+	int (*range)(struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns,
+		struct err *e);
+	int (*match)(struct history *history, const struct history_filter *filter, uint32_t **ret,
+		size_t *ret_n, struct err *e);
+	int (*each_sample)(struct history *history, const struct history_filter *filter,
+		sample_fn *fn, void *arg, struct err *e);
+	int (*each_flow)(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn,
+		void *arg, struct err *e);
+	int (*fabric_at)(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);
+	int (*sql)(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
+		struct err *e);
+};
+/* The first member of each implementation's own struct. */
+struct history {
+	const struct history_ops *ops;
+};
+
+static inline void history_close(struct history *history) /* NULL is fine */
+{
+	if (history)
+		history->ops->close(history);
+}
+
+/* history_entities - the names behind entity ids and texts. Lent; each read adds what is new. */
+static inline const struct entities *history_entities(struct history *history)
+{
+	return history->ops->entities(history);
+}
+
+/* history_window - the samples that @spec asks for, in @a. The same data give the same window,
+ * whatever the store. */
+static inline int history_window(struct history *history, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret,
+	struct err *e)
+{
+	return history->ops->window(history, a, spec, from_ns, to_ns, ret, e);
+}
+
+/* history_range - times of the oldest and the newest sample. -ENODATA when there are none. */
+static inline int history_range(
+	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+{
+	return history->ops->range(history, ret_first_ns, ret_last_ns, e);
+}
+
+/* history_match - ids of the entities that @filter lets through and that ever had one of its
+ * metrics, ascending; the filter's times do not matter. Caller frees. */
+static inline int history_match(struct history *history, const struct history_filter *filter,
+	uint32_t **ret, size_t *ret_n, struct err *e)
+{
+	return history->ops->match(history, filter, ret, ret_n, e);
+}
+
+/* history_each_sample - every sample by (time, entity, metric), late ones included where the store
+ * keeps them. @filter NULL = all. */
+static inline int history_each_sample(struct history *history, const struct history_filter *filter,
+	sample_fn *fn, void *arg, struct err *e)
+{
+	return history->ops->each_sample(history, filter, fn, arg, e);
+}
+
+/* history_each_flow - flow intervals that end in [@from_ns, @to_ns], by end; @to_ns 0 = no end. */
+static inline int history_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
+	flow_fn *fn, void *arg, struct err *e)
+{
+	return history->ops->each_flow(history, from_ns, to_ns, fn, arg, e);
+}
+
+/* history_fabric_at - the configuration in force at @at_ns: the newest that is not after it; the
+ * oldest when all are later. YAML text, caller frees. -ENODATA when none is stored. */
+static inline int history_fabric_at(
+	struct history *history, int64_t at_ns, char **ret_yaml, struct err *e)
+{
+	return history->ops->fabric_at(history, at_ns, ret_yaml, e);
+}
+
+/*
+ * history_sql - the rows of one read-only statement on the documented views (docs/database.md).
+ * Incidents, findings, recommendations and events are read this way. history_sql_named also calls
+ * @head once before the rows, with the names of the columns and NULL for the values. -EPERM for a
+ * statement that does more than read, -ENOTSUP where the store has no views.
+ */
+static inline int history_sql_named(struct history *history, const char *sql, row_fn *head,
+	row_fn *fn, void *arg, struct err *e)
+{
+	return history->ops->sql(history, sql, head, fn, arg, e);
+}
+static inline int history_sql(
+	struct history *history, const char *sql, row_fn *fn, void *arg, struct err *e)
+{
+	return history->ops->sql(history, sql, NULL, fn, arg, e);
+}
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * series_memory - recent samples in memory: what the live pipeline judges. Bounded by @keep_ns per
+ * series, plus one older sample (the anchor of a window that begins there). One thread.
+ */
+#ifndef RW_DB_SERIES_MEMORY_H
+#define RW_DB_SERIES_MEMORY_H
+
+#include "db/series/history.h"
+
+struct series_memory;
+struct series_memory *series_memory_new(const struct entities *entities, int64_t keep_ns);
+void series_memory_free(struct series_memory *memory);
+void series_memory_keep(struct series_memory *memory, int64_t keep_ns); /* after a reload */
+/* A metric that is kept longer than the others; 0 = as long as they are. */
+void series_memory_keep_metric(struct series_memory *memory, unsigned metric, int64_t keep_ns);
+/* -EALREADY: not newer than the newest of its series */
+int series_memory_add(struct series_memory *memory, const struct sample *sample);
+void series_memory_add_flow(struct series_memory *memory, const struct flow_sample *flow);
+void series_memory_trim(struct series_memory *memory, int64_t now_ns);
+int window_from_memory(struct series_memory *memory, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret);
+
+/* series_memory_history - the same as a reader of the past; lent. It knows no stored configuration
+ * (-ENODATA) and no records (-ENOTSUP), and closing it does nothing. */
+struct history *series_memory_history(struct series_memory *memory);
+
+#endif
