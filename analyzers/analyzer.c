@@ -1,13 +1,11 @@
-/* analyzer - finding an analyzer by name, and a finding to fill in. */
+/* analyzer - analyzers by name, and which samples their windows must hold. */
 #include "analyzers/analyzer.h"
 
 #include <string.h>
 
-#include "agent/base/arena.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/observe.h"
-#include "db/model/entity.h"
 
 #define PAST_WINDOWS 60
 #define PAST_MIN_NS (600 * NS_PER_S)
@@ -62,30 +60,4 @@ int64_t analyzer_past(const struct analyzer *analyzer, const void *options, int6
 			past_ns = PAST_MIN_NS;
 	}
 	return (past_ns + window_ns - 1) / window_ns * window_ns;
-}
-
-struct finding *finding_add(struct finding_list *list, struct arena *a)
-{
-	if (list->n >= list->cap) {
-		size_t cap = 16;
-		if (list->cap)
-			cap = list->cap * 2;
-		struct finding *v = arena_array(a, struct finding, cap);
-		if (list->n)
-			memcpy(v, list->v, list->n * sizeof(*v));
-		list->v = v;
-		list->cap = cap;
-	}
-	struct finding *f = &list->v[list->n++];
-	*f = (struct finding){
-		.priority = PRIO_NONE,
-		.hold = 1,
-		.confidence_ratio = NAN,
-		.coverage_ratio = NAN,
-		.loss_ratio = NAN,
-		.explained_ratio = NAN,
-		.value = NAN,
-		.warn = NAN,
-	};
-	return f;
 }

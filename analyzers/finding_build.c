@@ -1,5 +1,6 @@
 /* tell - see the header. Lists double when their length is a power of two. */
 #include "analyzers/finding_build.h"
+#include "analyzers/finding_list.h"
 
 #include <math.h>
 #include <stdarg.h>

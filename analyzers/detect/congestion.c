@@ -19,23 +19,22 @@
  * Where the site does without ECN or DCQCN by policy, only what that policy leaves is judged, and
  * pause is normal (info at most). cnp_starved stands apart: drops in the queue that carries CNPs.
  */
-#include "analyzers/detect/congestion.h"
+#include "analyzers/detect/congestion_signs.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "analyzers/detect/cnp_starved.h"
 #include "analyzers/finding_build.h"
+#include "analyzers/finding_list.h"
 #include "db/model/entity.h"
 
 /* of receivers that show the same at once: that is how the job exchanges, and a few stand for all
  */
 enum { RECEIVERS_TOLD = 8 };
-/* where nothing else is told: the default of NICs and of the vendors' RoCE profiles */
-enum { CNP_PRIORITY = 6 };
 
 static const struct option rows[] = {
 	{"pause", OPT_RATIO, offsetof(struct congestion_options, pause), "0.1%", "0.001%", "100%",
@@ -367,191 +366,7 @@ static void tell_absent(const struct congestion *congestion,
 				congestion, options, &congestion->o->devices[i], verdicts, out);
 }
 
-/* ---- CNPs ---------------------------------------------------------------- */
-
-/* The queue CNPs leave by: read back, else the usual one; -1 when that is a lossless one, which
- * lossless_loss judges. */
-static int cnp_queue(const struct analyzer_in *in, const struct port_seen *port)
-{
-	uint64_t v;
-	int queue = CNP_PRIORITY;
-	const struct series *s = NULL;
-	if (port->entity != ENTITY_NONE)
-		s = window_series(in->window, port->entity, M_CFG_CNP_QUEUE);
-	if (s && series_state(s, in->window->to_ns, INT64_MAX, &v) == 0 && v < OBSERVED_PRIORITIES)
-		queue = (int)v;
-	if (in->fabric->lossless_mask >> queue & 1)
-		return -1;
-	return queue;
-}
-
-static void tell_starved(const struct analyzer_in *in, const struct congestion_options *options,
-	const struct port_seen *port, const struct lane_seen *lane, struct finding_list *out)
-{
-	struct tell t = tell_new(out, in, "congestion", FINDING_OVER, options->hold);
-	tell_subject(&t, port);
-	t.f->priority = lane->priority;
-	t.f->cause = CAUSE_CNP_STARVED;
-	t.f->severity = SEV_WARNING;
-	t.f->value = lane->drops.value;
-	t.f->warn = 1;
-	t.f->confidence_ratio = 0.6;
-	t.f->coverage_ratio = observed_coverage(port);
-	t.f->summary = arena_printf(t.a,
-		"%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are "
-		"not told to slow down",
-		tell_port(port, t.a), lane->priority, lane->drops.value);
-	tell_amount(&t, "queue.drops", port, lane->priority, &lane->drops, "packets");
-	tell_amount(&t, "queue.out_packets", port, lane->priority, &lane->out_packets, "packets");
-	tell_rests_on(&t,
-		"drops of the queue; that CNPs are among them follows from its being the CNP "
-		"queue");
-	tell_role(&t, "culprit", "%s", tell_port(port, t.a));
-	tell_steps(&t, t.f->cause, 0);
-}
-
-/*
- * Of each port the drops of its CNP queue, if that has ever dropped anything: [fabric_port.index],
- * NULL. The window's series come sorted by metric; they are gone through once, without looking
- * names up.
- */
-static const struct series **cnp_drops(const struct analyzer_in *in, const struct observed *seen)
-{
-	const struct window *w = in->window;
-	const uint32_t n = entities_count(w->entities);
-	const struct series **ret =
-		arena_array(in->arena, const struct series *, seen->n_fabric_ports + 1);
-	uint32_t *port_of = arena_array(in->arena, uint32_t, n + 1);
-	for (size_t i = 0; i < seen->n_fabric_ports; i++)
-		if (seen->ports[i].entity != ENTITY_NONE)
-			port_of[seen->ports[i].entity] = (uint32_t)i + 1;
-	const size_t settings_at = window_metric(w, M_CFG_CNP_QUEUE);
-	const bool told =
-		settings_at < w->n_series && w->series[settings_at].metric == M_CFG_CNP_QUEUE;
-	for (size_t i = window_metric(w, M_QUEUE_DROPS);
-		i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
-		const struct series *s = &w->series[i];
-		const struct entity *e = NULL;
-		if (s->n && s->value[s->n - 1] > 0)
-			e = entity_get(w->entities, s->entity);
-		uint32_t port = 0;
-		if (e && (told ? e->priority >= 0 : e->priority == CNP_PRIORITY) && e->parent <= n)
-			port = port_of[e->parent];
-		if (port && e->priority == cnp_queue(in, &seen->ports[port - 1]))
-			ret[port - 1] = s;
-	}
-	return ret;
-}
-
-static void judge_cnps(const struct analyzer_in *in, const struct congestion_options *options,
-	struct finding_list *over, struct finding_list *under)
-{
-	const struct observed *seen = observe(in);
-	if (in->fabric->congestion != CC_DCQCN)
-		return;
-	const struct series **drops = cnp_drops(in, seen);
-	for (size_t i = 0; i < seen->n_fabric_ports; i++) {
-		const struct port_seen *p = &seen->ports[i];
-		if (!drops[i])
-			continue;
-		const int queue = entity_get(in->window->entities, drops[i]->entity)->priority;
-		const struct lane_seen *l = observed_lane(p, queue);
-		if (l && l->drops.value > 0) {
-			tell_starved(in, options, p, l, over);
-			continue;
-		}
-		/* it has dropped before */
-		struct tell t = tell_new(under, in, "congestion", FINDING_UNDER, options->hold);
-		tell_subject(&t, p);
-		t.f->priority = queue;
-		t.f->cause = CAUSE_CNP_STARVED;
-	}
-}
-
 /* ---- the analyzer -------------------------------------------------------- */
-
-static int by_subject(const void *one, const void *other)
-{
-	const struct finding *x = one, *y = other;
-	const char *const left[] = {x->device, x->port, x->host, x->group},
-			  *const right[] = {y->device, y->port, y->host, y->group};
-	for (size_t i = 0; i < rw_countof(left); i++) {
-		const int c = name_compare(str_or(left[i], ""), str_or(right[i], ""));
-		if (c)
-			return c;
-	}
-	return x->priority - y->priority;
-}
-
-/* Room for @more findings at once: lists that double leave twice their size behind in the arena. */
-static void congestion_reserve(struct finding_list *list, struct arena *a, size_t more)
-{
-	if (list->cap - list->n >= more)
-		return;
-	struct finding *v = arena_array(a, struct finding, list->n + more);
-	if (list->n)
-		memcpy(v, list->v, list->n * sizeof(*v));
-	list->v = v;
-	list->cap = list->n + more;
-}
-
-static void congestion_sort(struct finding_list *list)
-{
-	for (size_t i = 1; i < list->n; i++)
-		if (by_subject(&list->v[i - 1], &list->v[i]) > 0) {
-			qsort(list->v, list->n, sizeof(*list->v), by_subject);
-			return;
-		}
-}
-
-/* Where @finding goes in @list at or after @from. It is near as a rule: steps that double, then
- * halves. */
-static size_t congestion_place_of(
-	const struct finding *finding, const struct finding_list *list, size_t from)
-{
-	size_t lo = from, hi = from;
-	for (size_t step = 1; hi < list->n && by_subject(&list->v[hi], finding) < 0; step *= 2) {
-		lo = hi + 1;
-		hi += step;
-	}
-	if (!(hi < list->n))
-		hi = list->n;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (by_subject(&list->v[mid], finding) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-static void congestion_append(struct finding_list *out, const struct finding *findings, size_t n)
-{
-	if (n)
-		memcpy(&out->v[out->n], findings, n * sizeof(*findings));
-	out->n += n;
-}
-
-/* What is not there is told in order already, and is much the longer list: the few that are there
- * are put in their places. */
-static void congestion_merge(const struct finding_list *few, const struct finding_list *many,
-	struct arena *a, struct finding_list *out)
-{
-	size_t k = 0;
-	if (few->n == 0 && out->n == 0) {
-		*out = *many;
-		return;
-	}
-	congestion_reserve(out, a, few->n + many->n);
-	for (size_t i = 0; i < few->n; i++) {
-		const size_t end = congestion_place_of(&few->v[i], many, k);
-		congestion_append(out, &many->v[k], end - k);
-		congestion_append(out, &few->v[i], 1);
-		k = end;
-	}
-	congestion_append(out, &many->v[k], many->n - k);
-}
 
 static int congestion_run(const struct analyzer_in *in, struct finding_list *out)
 {
@@ -574,16 +389,16 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 		judge_hosts(&c, o, &v, &over);
 		judge_groups(&c, o, &v, &over);
 		judge_queues(&c, o, &v, &over);
-		congestion_reserve(&under, in->arena, n + 3 * c.o->n_devices);
+		finding_list_reserve(&under, in->arena, n + 3 * c.o->n_devices);
 		tell_absent(&c, o, &v, &under);
 		classes++;
 	}
-	judge_cnps(in, o, &over, &cnps);
-	congestion_sort(&over);
+	cnp_starved_judge(in, o, &over, &cnps);
+	finding_list_sort(&over);
 	if (classes > 1)
-		congestion_sort(&under);
-	congestion_merge(&over, &cnps, in->arena, &some);
-	congestion_merge(&some, &under, in->arena, out);
+		finding_list_sort(&under);
+	finding_list_merge(&over, &cnps, in->arena, &some);
+	finding_list_merge(&some, &under, in->arena, out);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "analyzers/detect/congestion.h"
+#include "analyzers/detect/congestion_signs.h"
 #include "analyzers/finding_build.h"
 
 #define CRITICAL_PAUSE 0.05 /* product facts 4.3, PauseTime */

@@ -1,6 +1,6 @@
 /* congestion_signs - which signs a suspect shows, and the table of signatures they are matched
  * against. */
-#include "analyzers/detect/congestion.h"
+#include "analyzers/detect/congestion_signs.h"
 
 #include <math.h>
 

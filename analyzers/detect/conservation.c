@@ -12,7 +12,6 @@
  * uplinks are held against those of the other leaves: bytes that moved from one class to another
  * leave the total as it was. A leaf that merely sends more of something else is not told.
  */
-#include "analyzers/detect/conservation.h"
 
 #include <math.h>
 
@@ -21,6 +20,8 @@
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/detect/conservation_finding.h"
+#include "analyzers/detect/conservation_paths.h"
 
 #define LIKE_TOTAL 0.3 /* a total within this share of its like's is "as it was" */
 #define ONE_LIKE_LEAK                                                                              \
@@ -52,64 +53,7 @@ static const struct option rows[] = {
 		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
 };
 
-struct tell conservation_finding(const struct conservation_in *in, enum cause cause,
-	enum finding_verdict verdict, struct finding_list *out)
-{
-	struct tell t = tell_new(out, in->in, "conservation", verdict, in->options->hold);
-	t.f->cause = cause;
-	t.f->summary = "";
-	t.f->severity = SEV_WARNING;
-	return t;
-}
-
-/* ---- classes ------------------------------------------------------------- */
-
-struct classes { /* bytes a second */
-	double lossless, other;
-	size_t ports, known; /* that should tell; that do */
-};
-
-static double class_rate(const struct conservation_in *in, double octets)
-{
-	return octets * 1e9 / (double)(in->o->to_ns - in->o->from_ns);
-}
-
-static void conservation_add_port(
-	const struct conservation_in *in, const struct port_seen *port, struct classes *classes)
-{
-	double lossless = NAN, other = NAN;
-	for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++) {
-		const bool is = in->o->fabric->lossless_mask >> prio & 1;
-		const double octets = port->class_octets[prio];
-		if (isnan(octets))
-			continue;
-		if (is)
-			lossless = (isnan(lossless) ? 0 : lossless) + octets;
-		else
-			other = (isnan(other) ? 0 : other) + octets;
-	}
-	classes->ports++;
-	if (isnan(lossless) || isnan(other))
-		return;
-	classes->known++;
-	classes->lossless += class_rate(in, lossless);
-	classes->other += class_rate(in, other);
-}
-
-static bool conservation_whole(const struct classes *classes)
-{
-	return classes->ports && classes->known == classes->ports;
-}
-static double conservation_total(const struct classes *classes)
-{
-	return classes->lossless + classes->other;
-}
-static double other_share(const struct classes *classes)
-{
-	if (conservation_total(classes) > 0)
-		return classes->other / conservation_total(classes);
-	return NAN;
-}
+/* ---- RoCE that left its class --------------------------------------------- */
 
 struct flows_of { /* of one switch */
 	/* what it sends towards the next tier, and towards hosts or the tier below */
@@ -129,10 +73,10 @@ static struct flows_of flows_of(const struct conservation_in *in, const struct d
 			continue;
 		const bool up = far && p->port->peer->device->role > p->port->device->role;
 		f.hosts = f.hosts || p->port->host;
-		conservation_add_port(in, p, up ? &f.up : &f.down);
+		classes_add_port(in, p, up ? &f.up : &f.down);
 		*(up ? &f.capacity_up : &f.capacity_down) += (double)p->out.capacity_bps / 8;
 		if (far)
-			conservation_add_port(in, far, up ? &f.from_above : &f.from_below);
+			classes_add_port(in, far, up ? &f.from_above : &f.from_below);
 	}
 	return f;
 }
@@ -145,14 +89,6 @@ struct leak {
 	const char *against;
 };
 
-static bool conservation_busy(
-	const struct classes *classes, double capacity, const struct conservation_in *in)
-{
-	return conservation_whole(classes) &&
-		conservation_total(classes) >
-		in->options->load_floor * (capacity > 0 ? capacity : 1e9 / 8);
-}
-
 enum { ROLES = ROLE_OTHER + 1 };
 
 /* The least share of other classes on the uplinks of each tier. */
@@ -163,8 +99,8 @@ static void least_shares(
 		least[i] = INFINITY;
 	for (size_t i = 0; i < in->o->n_devices; i++) {
 		double *of_tier = &least[in->o->devices[i].device->role];
-		if (conservation_busy(&flows[i].up, flows[i].capacity_up, in))
-			*of_tier = fmin(*of_tier, other_share(&flows[i].up));
+		if (classes_busy(&flows[i].up, flows[i].capacity_up, in))
+			*of_tier = fmin(*of_tier, classes_other_share(&flows[i].up));
 	}
 }
 
@@ -174,8 +110,8 @@ static bool leaks_up(const struct conservation_in *in, const struct flows_of *fl
 	double least, struct leak *ret)
 {
 	const struct flows_of *me = &flows[self];
-	if (!conservation_busy(&me->up, me->capacity_up, in) ||
-		!(other_share(&me->up) - least > in->options->leak))
+	if (!classes_busy(&me->up, me->capacity_up, in) ||
+		!(classes_other_share(&me->up) - least > in->options->leak))
 		return false;
 	const size_t max = in->o->n_devices;
 	double *totals = arena_array(in->in->arena, double, max),
@@ -186,29 +122,29 @@ static bool leaks_up(const struct conservation_in *in, const struct flows_of *fl
 	for (size_t i = 0; i < in->o->n_devices; i++)
 		if (i != self &&
 			in->o->devices[i].device->role == in->o->devices[self].device->role &&
-			conservation_busy(&flows[i].up, flows[i].capacity_up, in)) {
-			totals[n] = conservation_total(&flows[i].up);
+			classes_busy(&flows[i].up, flows[i].capacity_up, in)) {
+			totals[n] = classes_total(&flows[i].up);
 			lossless[n] = flows[i].up.lossless;
-			if (conservation_busy(&flows[i].down, flows[i].capacity_down, in))
+			if (classes_busy(&flows[i].down, flows[i].capacity_down, in))
 				down[n_down++] = flows[i].down.lossless;
-			shares[n++] = other_share(&flows[i].up);
+			shares[n++] = classes_other_share(&flows[i].up);
 		}
 	if (!n)
 		return false;
 	const double like = stats_median(totals, n), share = stats_median(shares, n),
-		     own = other_share(&me->up);
+		     own = classes_other_share(&me->up);
 	if (n < 2 && own - share < ONE_LIKE_LEAK)
 		return false;
 	*ret = (struct leak){"towards the next tier", me->up, share, own - share,
 		"the other switches of its tier"};
 	if (!(own - share > in->options->leak) ||
-		!(fabs(conservation_total(&me->up) - like) < LIKE_TOTAL * like))
+		!(fabs(classes_total(&me->up) - like) < LIKE_TOTAL * like))
 		return false;
 	/* hosts that do something else (storage) both send and take less of the lossless class; a
 	 * leak shows where it is sent */
 	const double sent = me->up.lossless / stats_median(lossless, n);
 	double taken = 1;
-	if (n_down >= 2 && conservation_busy(&me->down, me->capacity_down, in))
+	if (n_down >= 2 && classes_busy(&me->down, me->capacity_down, in))
 		taken = me->down.lossless / stats_median(down, n_down);
 	return sent < fmin(1, taken) - in->options->leak;
 }
@@ -222,13 +158,13 @@ static bool leaks_through(const struct conservation_in *conservation_in,
 		in = &flows->from_above;
 	else
 		in = &flows->from_below;
-	if (!conservation_busy(&flows->down, flows->capacity_down, conservation_in) ||
-		!conservation_whole(in) || conservation_total(in) <= 0)
+	if (!classes_busy(&flows->down, flows->capacity_down, conservation_in) ||
+		!classes_whole(in) || classes_total(in) <= 0)
 		return false;
 	const double excess = flows->down.other - in->other,
-		     moved = excess / conservation_total(&flows->down);
+		     moved = excess / classes_total(&flows->down);
 	*ret = (struct leak){flows->hosts ? "towards its hosts" : "towards the tier below",
-		flows->down, other_share(in), moved, "what its neighbours send to it"};
+		flows->down, classes_other_share(in), moved, "what its neighbours send to it"};
 	/* what hosts of one leaf exchange beside its uplinks is not known by class: then the
 	 * lossless bytes themselves must be missing */
 	return moved > conservation_in->options->leak &&
@@ -262,10 +198,10 @@ static void tell_leak(const struct conservation_in *in, const struct device_seen
 	t.f->summary = arena_printf(t.a,
 		"%s sends %.0f %% of its bytes %s outside the lossless class, %s %.0f %%: RoCE has "
 		"left its class there",
-		name, 100 * other_share(&leak->sent), leak->where, leak->against,
+		name, 100 * classes_other_share(&leak->sent), leak->where, leak->against,
 		100 * leak->like_share);
-	tell_evidence_device(
-		&t, "class.other_share", name, other_share(&leak->sent), "ratio", QUALITY_EXACT);
+	tell_evidence_device(&t, "class.other_share", name, classes_other_share(&leak->sent),
+		"ratio", QUALITY_EXACT);
 	tell_evidence_device(
 		&t, "class.other_share_expected", name, leak->like_share, "ratio", QUALITY_EXACT);
 	tell_evidence_device(
@@ -288,8 +224,8 @@ static void class_leaks(const struct conservation_in *in, struct finding_list *o
 	least_shares(in, v, least);
 	for (size_t i = 0; i < in->o->n_devices; i++) {
 		struct leak leak;
-		if (!conservation_busy(&v[i].up, v[i].capacity_up, in) &&
-			!conservation_busy(&v[i].down, v[i].capacity_down, in))
+		if (!classes_busy(&v[i].up, v[i].capacity_up, in) &&
+			!classes_busy(&v[i].down, v[i].capacity_down, in))
 			continue;
 		const bool over =
 			leaks_up(in, v, i, least[in->o->devices[i].device->role], &leak) ||
@@ -314,7 +250,7 @@ static double lossless_load(const struct conservation_in *in, const struct port_
 	for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++)
 		if ((in->o->fabric->lossless_mask >> prio & 1) && !isnan(port->class_octets[prio]))
 			octets = (isnan(octets) ? 0 : octets) + port->class_octets[prio];
-	return class_rate(in, octets) * 8 / (double)port->out.capacity_bps;
+	return classes_rate(in, octets) * 8 / (double)port->out.capacity_bps;
 }
 
 /* Does it hurt there? Much of what is sent to it is marked, it pauses us, or packets are dropped.

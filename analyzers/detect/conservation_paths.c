@@ -1,6 +1,6 @@
 /*
  * conservation_paths - what is sent against the paths there are: missing_route, remote_capacity,
- * cross_rail. See conservation.h.
+ * cross_rail.
  *
  * missing_route. A link of a group that is up and carries nothing in one direction while its
  * siblings are busy. Chance leaves links empty as well: of n flows over m links one stays empty
@@ -17,13 +17,14 @@
  * and does not give back to them went to another rail. What rails exchange evenly cancels out, so
  * it is a lower bound; with one leaf to a rail all of its uplinks' bytes are.
  */
+#include "analyzers/detect/conservation_paths.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
-#include "analyzers/detect/conservation.h"
 
 #define CHANCE 1e-3
 #define CHANCE_USED 0.05

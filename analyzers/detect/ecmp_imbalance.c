@@ -35,6 +35,7 @@
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
+#include "analyzers/finding_list.h"
 #include "analyzers/measure/ecmp_harm.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/observe.h"

@@ -13,6 +13,7 @@
  */
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
+#include "analyzers/finding_list.h"
 
 #include <math.h>
 #include <string.h>

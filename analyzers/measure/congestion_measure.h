@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyzers/analyzer.h"
+#include "analyzers/measure/input.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/pause_graph.h"
 

@@ -1,5 +1,6 @@
 /* links - see the header. */
 #include "analyzers/measure/links.h"
+#include "analyzers/measure/input.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +8,6 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/stats.h"
-#include "analyzers/analyzer.h"
 
 #define FLOOR_BPS 1e9
 

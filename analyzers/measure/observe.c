@@ -1,6 +1,7 @@
 /* observe - see the header. One pass over the window's series, which come sorted by metric, then
  * entity: tables say where each goes. */
 #include "analyzers/measure/observe.h"
+#include "analyzers/measure/input.h"
 
 #include <string.h>
 
@@ -8,7 +9,6 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "analyzers/analyzer.h"
 #include "db/model/entity.h"
 
 /* A state is valid until its next value, and may be told once only. */

@@ -7,7 +7,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/str.h"
-#include "analyzers/analyzer.h"
+#include "analyzers/measure/input.h"
 #include "analyzers/measure/pause_internal.h"
 
 #define FRAMES_MIN                                                                                 \

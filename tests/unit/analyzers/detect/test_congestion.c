@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "agent/base/cleanup.h"
-#include "analyzers/detect/congestion.h"
+#include "analyzers/detect/congestion_signs.h"
 #include "analyzers/measure/ecn_order.h"
 #include "db/model/entity.h"
 #include "db/model/flow.h"

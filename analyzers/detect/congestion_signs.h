@@ -5,8 +5,8 @@
  * A sign is yes, no or not known; a signature asks for some and excludes others. Rows are tried in
  * order, the first that fits names the cause.
  */
-#ifndef RW_ANALYZERS_CONGESTION_H
-#define RW_ANALYZERS_CONGESTION_H
+#ifndef RW_ANALYZERS_CONGESTION_SIGNS_H
+#define RW_ANALYZERS_CONGESTION_SIGNS_H
 
 #include <stdbool.h>
 #include <stdint.h>

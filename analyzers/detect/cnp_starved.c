@@ -1,0 +1,109 @@
+/* cnp_starved - finds the queue CNPs leave by at each port, and judges its drops. */
+#include "analyzers/detect/cnp_starved.h"
+
+#include "agent/base/arena.h"
+#include "analyzers/finding_build.h"
+#include "db/model/entity.h"
+
+/* where nothing else is told: the default of NICs and of the vendors' RoCE profiles */
+enum { CNP_PRIORITY = 6 };
+
+/* The queue CNPs leave by: read back, else the usual one; -1 when that is a lossless one, which
+ * lossless_loss judges. */
+static int cnp_queue(const struct analyzer_in *in, const struct port_seen *port)
+{
+	uint64_t v;
+	int queue = CNP_PRIORITY;
+	const struct series *s = NULL;
+	if (port->entity != ENTITY_NONE)
+		s = window_series(in->window, port->entity, M_CFG_CNP_QUEUE);
+	if (s && series_state(s, in->window->to_ns, INT64_MAX, &v) == 0 && v < OBSERVED_PRIORITIES)
+		queue = (int)v;
+	if (in->fabric->lossless_mask >> queue & 1)
+		return -1;
+	return queue;
+}
+
+static void cnp_starved_report(const struct analyzer_in *in,
+	const struct congestion_options *options, const struct port_seen *port,
+	const struct lane_seen *lane, struct finding_list *out)
+{
+	struct tell t = tell_new(out, in, "congestion", FINDING_OVER, options->hold);
+	tell_subject(&t, port);
+	t.f->priority = lane->priority;
+	t.f->cause = CAUSE_CNP_STARVED;
+	t.f->severity = SEV_WARNING;
+	t.f->value = lane->drops.value;
+	t.f->warn = 1;
+	t.f->confidence_ratio = 0.6;
+	t.f->coverage_ratio = observed_coverage(port);
+	t.f->summary = arena_printf(t.a,
+		"%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are "
+		"not told to slow down",
+		tell_port(port, t.a), lane->priority, lane->drops.value);
+	tell_amount(&t, "queue.drops", port, lane->priority, &lane->drops, "packets");
+	tell_amount(&t, "queue.out_packets", port, lane->priority, &lane->out_packets, "packets");
+	tell_rests_on(&t,
+		"drops of the queue; that CNPs are among them follows from its being the CNP "
+		"queue");
+	tell_role(&t, "culprit", "%s", tell_port(port, t.a));
+	tell_steps(&t, t.f->cause, 0);
+}
+
+/*
+ * Of each port the drops of its CNP queue, if that has ever dropped anything: [fabric_port.index],
+ * NULL. The window's series come sorted by metric; they are gone through once, without looking
+ * names up.
+ */
+static const struct series **cnp_drops(const struct analyzer_in *in, const struct observed *seen)
+{
+	const struct window *w = in->window;
+	const uint32_t n = entities_count(w->entities);
+	const struct series **ret =
+		arena_array(in->arena, const struct series *, seen->n_fabric_ports + 1);
+	uint32_t *port_of = arena_array(in->arena, uint32_t, n + 1);
+	for (size_t i = 0; i < seen->n_fabric_ports; i++)
+		if (seen->ports[i].entity != ENTITY_NONE)
+			port_of[seen->ports[i].entity] = (uint32_t)i + 1;
+	const size_t settings_at = window_metric(w, M_CFG_CNP_QUEUE);
+	const bool told =
+		settings_at < w->n_series && w->series[settings_at].metric == M_CFG_CNP_QUEUE;
+	for (size_t i = window_metric(w, M_QUEUE_DROPS);
+		i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
+		const struct series *s = &w->series[i];
+		const struct entity *e = NULL;
+		if (s->n && s->value[s->n - 1] > 0)
+			e = entity_get(w->entities, s->entity);
+		uint32_t port = 0;
+		if (e && (told ? e->priority >= 0 : e->priority == CNP_PRIORITY) && e->parent <= n)
+			port = port_of[e->parent];
+		if (port && e->priority == cnp_queue(in, &seen->ports[port - 1]))
+			ret[port - 1] = s;
+	}
+	return ret;
+}
+
+void cnp_starved_judge(const struct analyzer_in *in, const struct congestion_options *options,
+	struct finding_list *over, struct finding_list *under)
+{
+	const struct observed *seen = observe(in);
+	if (in->fabric->congestion != CC_DCQCN)
+		return;
+	const struct series **drops = cnp_drops(in, seen);
+	for (size_t i = 0; i < seen->n_fabric_ports; i++) {
+		const struct port_seen *p = &seen->ports[i];
+		if (!drops[i])
+			continue;
+		const int queue = entity_get(in->window->entities, drops[i]->entity)->priority;
+		const struct lane_seen *l = observed_lane(p, queue);
+		if (l && l->drops.value > 0) {
+			cnp_starved_report(in, options, p, l, over);
+			continue;
+		}
+		/* it has dropped before */
+		struct tell t = tell_new(under, in, "congestion", FINDING_UNDER, options->hold);
+		tell_subject(&t, p);
+		t.f->priority = queue;
+		t.f->cause = CAUSE_CNP_STARVED;
+	}
+}
