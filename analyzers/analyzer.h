@@ -18,6 +18,11 @@
 
 struct analyzer {
 	const char *name, *doc;
+	/*
+	 * The order of analyzers whose windows end together: lower first. Of two findings that are
+	 * one fault the first opens the incident. No two analyzers have the same phase.
+	 */
+	int phase;
 	struct option_table options;
 	/* where int64_t window_ns stands in the options struct: the length of a window; 0 in there
 	 * = automatic */

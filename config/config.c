@@ -11,6 +11,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "config/schema.h"
 #include "config/yaml.h"
@@ -301,4 +302,23 @@ int config_set(struct config *config, const char *key, const char *value, struct
 		return config_set_value(config, &f, config->options[i], key, value, e);
 	}
 	return set_in_tree(config, key, value, e);
+}
+
+#define INTERVAL_UNKNOWN_NS (10 * NS_PER_S) /* the built-in defaults.interval */
+
+int64_t config_interval(const struct config *config)
+{
+	int64_t longest_ns = 0;
+	for (size_t i = 0; i < config->n_devices; i++) {
+		const struct config_device *device = &config->devices[i];
+		if (device->snmp && device->snmp->interval_ns > longest_ns)
+			longest_ns = device->snmp->interval_ns;
+		if (device->gnmi && device->gnmi->interval_ns > longest_ns)
+			longest_ns = device->gnmi->interval_ns;
+	}
+	if (longest_ns > 0)
+		return longest_ns;
+	if (config->defaults.interval_ns > 0)
+		return config->defaults.interval_ns;
+	return INTERVAL_UNKNOWN_NS;
 }

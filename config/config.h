@@ -200,6 +200,14 @@ int config_check_served(
 /* config_mistakes_sort - into file order, after several checks were asked one after the other. */
 void config_mistakes_sort(struct err_list *errors);
 
+/*
+ * config_interval - the sampling interval of the fabric as a whole, ns: the longest of its devices,
+ * over either protocol; defaults.interval when no device is polled, 10 s when that is not set.
+ *
+ * It is what windows, blocks and waiting times are multiples of: whoever needs one asks here.
+ */
+int64_t config_interval(const struct config *config);
+
 /* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when
  * no such table. */
 const void *config_options(const struct config *config, const char *section, const char *name);

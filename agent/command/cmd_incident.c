@@ -11,6 +11,7 @@
 #include "agent/base/str.h"
 #include "agent/history/case_export.h"
 #include "agent/reports/incident_view.h"
+#include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
 #include "agent/daemon/pipeline.h"
 #include "config/config.h"

@@ -23,6 +23,7 @@
 #include "agent/daemon/sources.h"
 #include "agent/daemon/traps.h"
 #include "agent/daemon/tune_agent.h"
+#include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/trap_receiver.h"

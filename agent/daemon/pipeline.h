@@ -5,7 +5,8 @@
  *
  * Windows are aligned to multiples of the analyzer's window in sample time (k*W, (k+1)*W] and close
  * one interval after their end; the interval is the largest poll interval of the configured devices
- * (defaults.interval when none is polled). Findings are ordered (window, analyzer, subject).
+ * (defaults.interval when none is polled). Findings are ordered (window, phase of
+ * the analyzer, subject).
  *
  * What keeps live and replay equal:
  *   - a sample that is not newer than its series' newest is a duplicate: counted, neither
@@ -99,8 +100,5 @@ int64_t pipeline_horizon(const struct pipeline *pipeline);
 int64_t pipeline_past(const struct pipeline *pipeline, const uint16_t **ret, size_t *ret_n);
 /* The metrics the analyzers read: all that priming needs. Lent. */
 size_t pipeline_metrics(const struct pipeline *pipeline, const uint16_t **ret);
-
-/* incident_store - a ledger_fn; @store is a struct store, NULL keeps nothing. */
-void incident_store(void *store, const struct incident *incident, enum incident_state from);
 
 #endif

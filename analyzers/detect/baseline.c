@@ -198,6 +198,7 @@ static int baseline_run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_baseline = {
 	.name = "baseline",
+	.phase = 10,
 	.doc = "pause and marks that have grown against their own past, below every rule's limit",
 	.options = {"analyzers", "baseline", sizeof(struct baseline_options), rows,
 		rw_countof(rows), "growth of pause and marks against their own past"},

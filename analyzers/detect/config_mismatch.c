@@ -579,6 +579,7 @@ static int config_mismatch_run(const struct analyzer_in *in, struct finding_list
 
 const struct analyzer analyzer_config_mismatch = {
 	.name = "config_mismatch",
+	.phase = 20,
 	.doc = "MTU, PFC and DSCP settings that differ across a link, within a tier, or from what "
 	       "the fabric is meant to do",
 	.options = {"analyzers", "config_mismatch", sizeof(struct config_mismatch_options), rows,

@@ -404,6 +404,7 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 
 const struct analyzer analyzer_congestion = {
 	.name = "congestion",
+	.phase = 30,
 	.doc = "queues that fill: incast, narrow or hot uplinks, ECN off, late or early, hosts "
 	       "that do not slow down",
 	.options = {"analyzers", "congestion", sizeof(struct congestion_options), rows,

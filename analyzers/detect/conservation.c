@@ -393,6 +393,7 @@ static int conservation_run(const struct analyzer_in *in, struct finding_list *o
 
 const struct analyzer analyzer_conservation = {
 	.name = "conservation",
+	.phase = 40,
 	.doc = "what enters must leave, in its class and by the paths there are",
 	.options = {"analyzers", "conservation", sizeof(struct conservation_options), rows,
 		rw_countof(rows), "bytes by class and by path"},

@@ -244,6 +244,7 @@ static int deadlock_run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_deadlock = {
 	.name = "deadlock",
+	.phase = 50,
 	.doc = "rings of switches that pause one another and move nothing",
 	.options = {"analyzers", "deadlock", sizeof(struct deadlock_options), rows,
 		rw_countof(rows), "PFC deadlocks"},

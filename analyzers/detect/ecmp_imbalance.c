@@ -518,6 +518,7 @@ static int ecmp_imbalance_run(const struct analyzer_in *in, struct finding_list 
 
 const struct analyzer analyzer_ecmp_imbalance = {
 	.name = "ecmp_imbalance",
+	.phase = 60,
 	.doc = "uneven load over the members of an ECMP group, told apart from the luck of few "
 	       "flows",
 	.options = {"analyzers", "ecmp_imbalance", sizeof(struct ecmp_options), rows,

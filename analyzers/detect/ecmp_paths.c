@@ -411,6 +411,7 @@ static int ecmp_paths_run(const struct analyzer_in *in, struct finding_list *out
 
 const struct analyzer analyzer_ecmp_paths = {
 	.name = "ecmp_paths",
+	.phase = 70,
 	.doc = "paths that are missing from ECMP groups, and stages of hashing that repeat one "
 	       "another",
 	.options = {"analyzers", "ecmp_paths", sizeof(struct paths_options), rows, rw_countof(rows),

@@ -152,6 +152,7 @@ static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_link_flap = {
 	.name = "link_flap",
+	.phase = 80,
 	.doc = "links that go down and come back again and again",
 	.options = {"analyzers", "link_flap", sizeof(struct link_flap_options), rows,
 		rw_countof(rows), "links that come and go"},

@@ -83,6 +83,7 @@ static int link_health_run(const struct analyzer_in *in, struct finding_list *ou
 
 const struct analyzer analyzer_link_health = {
 	.name = "link_health",
+	.phase = 90,
 	.doc = "links that are slow, lossy or about to fail, and hosts that miss one of theirs",
 	.options = {"analyzers", "link_health", sizeof(struct link_health_options), rows,
 		rw_countof(rows), "speed, errors, optics and silence of links"},

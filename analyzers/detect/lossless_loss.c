@@ -380,6 +380,7 @@ static int lossless_loss_run(const struct analyzer_in *in, struct finding_list *
 
 const struct analyzer analyzer_lossless_loss = {
 	.name = "lossless_loss",
+	.phase = 100,
 	.doc = "frames lost in a lossless class, and headroom that is about to lose some",
 	.options = {"analyzers", "lossless_loss", sizeof(struct loss_options), rows,
 		rw_countof(rows), "loss in lossless classes, and headroom that is used up"},

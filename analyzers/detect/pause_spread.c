@@ -240,6 +240,7 @@ static int pause_spread_run(const struct analyzer_in *in, struct finding_list *o
 
 const struct analyzer analyzer_pause_spread = {
 	.name = "pause_spread",
+	.phase = 110,
 	.doc = "pause between switches whose origin cannot be told",
 	.options = {"analyzers", "pause_spread", sizeof(struct pause_spread_options), rows,
 		rw_countof(rows), "pause between switches"},

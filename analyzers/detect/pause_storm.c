@@ -548,6 +548,7 @@ static int pause_storm_run(const struct analyzer_in *in, struct finding_list *ou
 
 const struct analyzer analyzer_pause_storm = {
 	.name = "pause_storm",
+	.phase = 120,
 	.doc = "hosts that pause the fabric: slow receivers, PFC storms, and what the PFC watchdog "
 	       "does about them",
 	.options = {"analyzers", "pause_storm", sizeof(struct pause_storm_options), rows,

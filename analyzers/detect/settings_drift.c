@@ -3,8 +3,8 @@
  * configuration file declares (thresholds:). Information, not alarm: it belongs in the timeline of
  * whatever follows. Who changed it is not seen from here.
  *
- * Windows are longer than those of the analyzers that see harm, and where windows end together
- * names decide who speaks first: so a change that hurts is told as part of that story
+ * Windows are longer than those of the analyzers that see harm, and its phase is after theirs:
+ * where windows end together, the harm opens the incident and the change joins it
  * (agent/incident/correlate.h).
  *
  * Told once per switch, at the port where it is one port only. A change is an event: it is over in
@@ -409,6 +409,7 @@ static int settings_drift_run(const struct analyzer_in *in, struct finding_list 
 
 const struct analyzer analyzer_settings_drift = {
 	.name = "settings_drift",
+	.phase = 130,
 	.doc = "settings that changed, or are not what the configuration declares",
 	.options = {"analyzers", "settings_drift", sizeof(struct settings_drift_options), rows,
 		rw_countof(rows), "changes of settings"},

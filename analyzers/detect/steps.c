@@ -382,6 +382,7 @@ static int steps_run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_steps = {
 	.name = "steps",
+	.phase = 140,
 	.doc = "throughput of each training job: change points, and whether the network can be the "
 	       "reason",
 	.options = {"analyzers", "steps", sizeof(struct steps_options), rows, rw_countof(rows),

@@ -304,6 +304,7 @@ static int straggler_run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_straggler = {
 	.name = "straggler",
+	.phase = 150,
 	.doc = "a host that moves less than the others of its job, with nothing in the network to "
 	       "hold it back",
 	.options = {"analyzers", "straggler", sizeof(struct straggler_options), rows,

@@ -336,6 +336,7 @@ static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
 
 const struct analyzer analyzer_telemetry = {
 	.name = "telemetry",
+	.phase = 160,
 	.doc = "switches that stopped answering: down, or only not seen",
 	.options = {"analyzers", "telemetry", sizeof(struct telemetry_options), rows,
 		rw_countof(rows), "silence of switches"},

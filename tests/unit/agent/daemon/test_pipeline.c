@@ -21,6 +21,7 @@
 #include "agent/command/command.h"
 #include "agent/modules.h"
 #include "agent/daemon/resume.h"
+#include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
 #include "agent/daemon/pipeline.h"
 #include "analyzers/analyzer.h"
@@ -250,6 +251,18 @@ static void place_remove(const struct place *p)
 	assert_int_equal(rmdir(p->dir), 0);
 }
 
+/* Two analyzers of one phase would leave it to chance which of their findings opens an incident. */
+static void test_phases_differ(void **state)
+{
+	for (size_t i = 0; analyzers[i]; i++) {
+		assert_true(analyzers[i]->phase > 0);
+		for (size_t k = 0; k < i; k++)
+			if (analyzers[k]->phase == analyzers[i]->phase)
+				fail_msg("%s and %s have the same phase", analyzers[k]->name,
+					analyzers[i]->name);
+	}
+}
+
 static void test_live_equals_replay(void **state)
 {
 	struct arrival *v = rw_calloc(POLLS * 20, sizeof(*v));
@@ -432,6 +445,7 @@ static void test_gap_is_skipped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_phases_differ),
 		cmocka_unit_test(test_live_equals_replay),
 		cmocka_unit_test(test_late_samples),
 		cmocka_unit_test(test_restart),

@@ -1,0 +1,131 @@
+/* intake - decides about every sample and flow that a collector delivers: into memory for the
+ * analyzers, into the store, or refused and counted. */
+#include "agent/daemon/intake.h"
+
+#include "agent/base/cleanup.h"
+#include "agent/daemon/pipeline_state.h"
+#include "collectors/recorded/replay.h"
+#include "db/store/store.h"
+
+static struct series_last *intake_last(struct pipeline *pipeline, const struct sample *sample)
+{
+	bool fresh;
+	uint32_t at = series_index_at(pipeline->last_index, sample->entity, sample->metric, &fresh);
+	if (fresh) {
+		rw_grow(pipeline->last, pipeline->n_last, pipeline->cap_last);
+		pipeline->last[pipeline->n_last++] =
+			(struct series_last){.t_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
+	}
+	return &pipeline->last[at];
+}
+
+static void intake_saw(struct pipeline *pipeline, int64_t first_ns, int64_t newest_ns)
+{
+	if (!pipeline->begun || first_ns < pipeline->first_ns)
+		pipeline->first_ns = first_ns;
+	if (!pipeline->begun || newest_ns > pipeline->newest_ns)
+		pipeline->newest_ns = newest_ns;
+	pipeline->begun = true;
+}
+
+static bool intake_scope_fits(struct pipeline *pipeline, const struct sample *sample)
+{
+	const struct entity *e = entity_get(pipeline->entities, sample->entity);
+	const char *expected = "a known subject";
+	if (e)
+		expected = sample_scope_error(sample->metric, e);
+	if (!expected)
+		return true;
+	pipeline->counters.refused++;
+	const struct metric_info *m = metric_info(sample->metric);
+	complain(&pipeline->refusal, mono_now(), LOG_WARN_, e ? e->device : "pipeline",
+		"%s of port '%s' priority %d refused, expected %s", m ? m->name : "a metric",
+		e ? e->port : "?", e ? e->priority : PRIO_NONE, expected);
+	return false;
+}
+
+/* Decide about one sample; true when it is to be stored (as @sample then stands). What may be
+ * analysed is in memory then. */
+bool intake_accept(struct pipeline *pipeline, struct sample *sample)
+{
+	if (!intake_scope_fits(pipeline, sample))
+		return false;
+	struct series_last *last = intake_last(pipeline, sample);
+	if (sample->t_ns <= last->t_ns) {
+		pipeline->counters.duplicates++;
+		return false;
+	}
+	last->t_ns = sample->t_ns;
+	pipeline->counters.samples++;
+	pipeline->counters.restarts += (sample->flags & SF_RESTART) != 0;
+	pipeline->counters.suspects += (sample->flags & SF_SUSPECT) != 0;
+	if (sample->t_ns <= pipeline->closed_ns)
+		sample->flags |= SF_LATE;
+	if (sample->flags & SF_LATE) {
+		pipeline->counters.late++;
+		return true;
+	}
+	/* never a delta across sources: they read at other instants, some other counters */
+	if (last->source != SOURCE_UNKNOWN && last->source != sample->source)
+		sample->flags |= SF_RESTART;
+	last->source = sample->source;
+	intake_saw(pipeline, sample->t_ns, sample->t_ns);
+	pipeline->shared.filled = false; /* its pointers are into memory as it was */
+	if (pipeline->wanted[sample->metric])
+		series_memory_add(pipeline->memory, sample);
+	return true;
+}
+
+void intake_flush(struct pipeline *pipeline)
+{
+	if (pipeline->n_batch && pipeline->store)
+		store_samples(pipeline->store, pipeline->batch, pipeline->n_batch);
+	pipeline->n_batch = 0;
+}
+
+void intake_keep(struct pipeline *pipeline, const struct sample *sample)
+{
+	if (pipeline->priming || !pipeline->store)
+		return;
+	rw_grow(pipeline->batch, pipeline->n_batch, pipeline->cap_batch);
+	pipeline->batch[pipeline->n_batch++] = *sample;
+}
+
+void intake_samples(void *arg, const struct sample *samples, size_t n)
+{
+	struct pipeline *p = arg;
+	for (size_t k = 0; k < n; k++) {
+		struct sample s = samples[k];
+		if (intake_accept(p, &s))
+			intake_keep(p, &s);
+	}
+	intake_flush(p);
+}
+
+static bool intake_accept_flow(struct pipeline *pipeline, const struct flow_sample *flow)
+{
+	pipeline->counters.flows++;
+	if (flow->to_ns <= pipeline->closed_ns) {
+		pipeline->counters.late_flows++;
+		return false;
+	}
+	intake_saw(pipeline, flow->from_ns, flow->to_ns);
+	if (pipeline->want_flows)
+		series_memory_add_flow(pipeline->memory, flow);
+	return true;
+}
+
+void intake_flows(void *arg, const struct flow_sample *flows, size_t n)
+{
+	struct pipeline *p = arg;
+	size_t from = 0;
+	for (size_t k = 0; k < n; k++) { /* runs of accepted rows go to the store in one piece */
+		if (intake_accept_flow(p, &flows[k]))
+			continue;
+		if (p->store && !p->priming && k > from)
+			store_flows(p->store, flows + from, k - from);
+		from = k + 1;
+	}
+	if (p->store && !p->priming && n > from)
+		store_flows(p->store, flows + from, n - from);
+}

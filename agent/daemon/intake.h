@@ -1,0 +1,26 @@
+/* intake - the pipeline's entrance for samples and flows; the rules stand in pipeline.h. Loop
+ * thread. */
+#ifndef RW_AGENT_INTAKE_H
+#define RW_AGENT_INTAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct flow_sample;
+struct pipeline;
+struct sample;
+
+/* sink.samples and sink.flows; @arg is the struct pipeline. */
+void intake_samples(void *arg, const struct sample *samples, size_t n);
+void intake_flows(void *arg, const struct flow_sample *flows, size_t n);
+
+/* intake_accept - decide about one sample. True when it is to be stored, with the flags that it has
+ * then; what may be analysed is in memory by then. */
+bool intake_accept(struct pipeline *pipeline, struct sample *sample);
+
+/* intake_keep - into the batch for the store; intake_flush() hands the batch over. Neither does
+ * anything while priming: those samples are stored already. */
+void intake_keep(struct pipeline *pipeline, const struct sample *sample);
+void intake_flush(struct pipeline *pipeline);
+
+#endif

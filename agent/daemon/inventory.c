@@ -1,0 +1,149 @@
+/* inventory - writes devices, ports, their peers, target states and events to the store as dated
+ * attributes. */
+#include "agent/daemon/inventory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "agent/daemon/pipeline_state.h"
+#include "agent/daemon/target_status.h"
+#include "db/store/store.h"
+
+void inventory_target(void *arg, const struct target *target)
+{
+	struct pipeline *p = arg;
+	if (p->store)
+		target_table_take(p->targets, p->store, target, p->now_ns);
+}
+
+void inventory_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
+{
+	struct pipeline *p = arg;
+	const struct fabric_device *d = fabric_device(p->config->fabric, device);
+	if (p->store)
+		store_device(p->store,
+			&(struct store_device){.name = device,
+				.role = d ? device_role_name(d->role) : NULL,
+				.profile = profile,
+				.sysname = sysname,
+				.descr = descr,
+				.t_ns = p->now_ns});
+}
+
+static struct port_peer *inventory_peer_of(
+	struct pipeline *pipeline, const char *device, const char *port, bool make)
+{
+	rw_cleanup(str_done) struct str key = {0};
+	uint64_t at;
+	str_addn(&key, device, strlen(device) + 1);
+	str_add(&key, port);
+	if (smap_get(pipeline->peer_index, key.s, key.n, &at))
+		return &pipeline->peers[at];
+	if (!make)
+		return NULL;
+	smap_put(pipeline->peer_index, key.s, key.n, pipeline->n_peers);
+	rw_grow(pipeline->peers, pipeline->n_peers, pipeline->cap_peers);
+	pipeline->peers[pipeline->n_peers] = (struct port_peer){0};
+	return &pipeline->peers[pipeline->n_peers++];
+}
+
+static void inventory_store_port(struct pipeline *pipeline, const char *device, const char *port,
+	const char *alias, uint64_t speed_bps, int64_t t_ns)
+{
+	const struct fabric_device *d = fabric_device(pipeline->config->fabric, device);
+	const struct fabric_port *known = NULL;
+	if (d)
+		known = fabric_port(d, port);
+	struct store_port row = {.device = device,
+		.port = port,
+		.alias = alias,
+		.speed_bps = speed_bps,
+		.t_ns = t_ns};
+	char host[256];
+	const struct port_peer *heard = inventory_peer_of(pipeline, device, port, false);
+	if (heard) {
+		row.peer_device = heard->device;
+		row.peer_port = heard->port;
+	} else if (known && known->peer) {
+		row.peer_device = known->peer->device->name;
+		row.peer_port = known->peer->name;
+	} else if (known && known->host) {
+		snprintf(host, sizeof(host), "host:%s", known->host);
+		row.peer_device = host;
+		row.peer_port = known->host_nic;
+	}
+	store_port(pipeline->store, &row);
+}
+
+void inventory_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
+{
+	struct pipeline *p = arg;
+	if (p->store)
+		inventory_store_port(p, device, port, alias, speed_bps, p->now_ns);
+}
+
+void pipeline_peer(struct pipeline *pipeline, const char *device, const char *port,
+	const char *peer_device, const char *peer_port, int64_t t_ns)
+{
+	struct port_peer *heard = inventory_peer_of(pipeline, device, port, true);
+	free(heard->device);
+	free(heard->port);
+	heard->device = rw_strdup(peer_device);
+	heard->port = rw_strdup(peer_port);
+	if (pipeline->store)
+		inventory_store_port(pipeline, device, port, NULL, 0, t_ns);
+}
+
+static void pipeline_on_neighbors(void *arg, const struct topology_device *self,
+	const struct topology_neighbor *heard, size_t n)
+{
+	struct pipeline *p = arg;
+	p->neighbors(p->neighbors_arg, self, heard, n);
+}
+
+void pipeline_listen(struct pipeline *pipeline,
+	void (*neighbors)(void *arg, const struct topology_device *self,
+		const struct topology_neighbor *heard, size_t n),
+	void *arg)
+{
+	pipeline->neighbors = neighbors;
+	pipeline->neighbors_arg = arg;
+	if (neighbors)
+		pipeline->sink.neighbors = pipeline_on_neighbors;
+	else
+		pipeline->sink.neighbors = NULL;
+}
+
+void inventory_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text)
+{
+	struct pipeline *p = arg;
+	if (p->store)
+		store_device_event(p->store, t_ns, kind, device, port && *port ? port : NULL,
+			str_or(text, ""));
+}
+
+void pipeline_announce(struct pipeline *pipeline, int64_t t_ns)
+{
+	const struct fabric *f = pipeline->config->fabric;
+	if (t_ns > pipeline->now_ns)
+		/* what is heard before the first advance is not older than this */
+		pipeline->now_ns = t_ns;
+	if (!pipeline->store)
+		return;
+	for (size_t k = 0; k < f->n_devices; k++) {
+		const struct fabric_device *d = f->devices[k];
+		store_device(pipeline->store,
+			&(struct store_device){
+				.name = d->name, .role = device_role_name(d->role), .t_ns = t_ns});
+		for (size_t n = 0; n < d->n_ports; n++)
+			inventory_store_port(pipeline, d->name, d->ports[n]->name,
+				d->ports[n]->alias, d->ports[n]->speed_bps, t_ns);
+	}
+}

@@ -1,0 +1,18 @@
+/* inventory - what collectors report beside samples: target states, devices, ports, events. Each is
+ * a member of the pipeline's sink; @arg is the struct pipeline. Loop thread. */
+#ifndef RW_AGENT_INVENTORY_H
+#define RW_AGENT_INVENTORY_H
+
+#include <stdint.h>
+
+struct target;
+
+void inventory_target(void *arg, const struct target *target);
+void inventory_device(
+	void *arg, const char *device, const char *profile, const char *sysname, const char *descr);
+void inventory_port(
+	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps);
+void inventory_event(void *arg, int64_t t_ns, const char *kind, const char *device,
+	const char *port, const char *text);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * pipeline_state - what the files of the pipeline share: pipeline.c (life, replay), intake.c,
+ * windows.c and inventory.c. Nothing else includes it. Loop thread.
+ */
+#ifndef RW_AGENT_PIPELINE_STATE_H
+#define RW_AGENT_PIPELINE_STATE_H
+
+#include "agent/base/log.h"
+#include "agent/daemon/pipeline.h"
+#include "analyzers/analyzer.h"
+#include "db/series/series_index.h"
+#include "db/series/series_memory.h"
+
+/* One analyzer and the window it is in. */
+struct slot {
+	const struct analyzer *analyzer;
+	const void *options;
+	int64_t window_ns, past_ns;
+	int64_t next_end_ns; /* end of the window under way */
+	bool begun; /* its first window was closed: .next_end_ns is fixed */
+};
+
+/* The window that analyzers of one length share; filled anew for each end. */
+struct shared_window {
+	struct arena *arena;
+	int64_t from_ns, to_ns;
+	bool filled;
+	struct window window;
+	/* the past (to - past_ns, to] filled last; 0 = none yet */
+	int64_t past_ns;
+	struct window past;
+	struct analyzer_shared shared;
+};
+
+/* The newest sample of a series. */
+struct series_last {
+	int64_t t_ns;
+	uint16_t source;
+};
+
+/* The other end of a port, as LLDP shows it. */
+struct port_peer {
+	char *device, *port;
+};
+
+struct pipeline {
+	const struct config *config;
+	struct entities *entities;
+	struct store *store; /* NULL: nothing is kept */
+	struct ledger *ledger;
+	struct sink sink;
+	struct pipeline_counters counters;
+	int64_t now_ns; /* of the last advance */
+
+	/* intake */
+	struct series_memory *memory;
+	struct series_index *last_index; /* series -> index into .last */
+	struct series_last *last;
+	size_t n_last, cap_last;
+	bool begun; /* a sample or flow that may be analysed has come */
+	int64_t first_ns, newest_ns; /* of what may be analysed */
+	struct sample *batch; /* for the store */
+	size_t n_batch, cap_batch;
+	struct complaint refusal;
+
+	/* windows */
+	struct slot *slots; /* by phase */
+	size_t n_slots;
+	struct shared_window shared;
+	struct arena *turn; /* one analyzer's findings */
+	uint16_t metrics[METRIC_COUNT]; /* what the analyzers read */
+	size_t n_metrics;
+	uint16_t past_metrics[METRIC_COUNT]; /* those of their pasts */
+	size_t n_past_metrics;
+	bool wanted[METRIC_COUNT], want_flows;
+	int64_t interval_ns, longest_ns, past_ns; /* the longest window and past */
+	int64_t closed_ns; /* latest end of a closed window */
+	int64_t trimmed_ns;
+	struct arena *expected_arena; /* .expected and its names */
+	struct expected_change *expected;
+	size_t n_expected;
+
+	/* priming: the database's samples run through the windows again */
+	bool priming;
+	int64_t prime_from_ns, prime_known_ns;
+
+	/* inventory */
+	struct target_table *targets;
+	struct smap *peer_index; /* "device\0port" -> index into .peers */
+	struct port_peer *peers;
+	size_t n_peers, cap_peers;
+	void (*neighbors)(void *arg, const struct topology_device *self,
+		const struct topology_neighbor *heard, size_t n);
+	void *neighbors_arg;
+};
+
+#endif

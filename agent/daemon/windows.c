@@ -1,0 +1,332 @@
+/* windows - closes the windows of every analyzer in order of their ends, runs the analyzer, and
+ * hands its findings to the store and the ledger. */
+#include "agent/daemon/windows.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/log.h"
+#include "agent/daemon/intake.h"
+#include "agent/daemon/pipeline_state.h"
+#include "agent/incident/ledger.h"
+#include "analyzers/measure/observe.h"
+#include "db/store/store.h"
+
+#define HOLD_UNKNOWN 5 /* windows, for the horizon of an analyzer without a hold option */
+
+static int64_t windows_ceil(int64_t t_ns, int64_t step)
+{
+	return (t_ns + step - 1) / step * step;
+}
+
+void windows_configure(struct pipeline *pipeline, const struct config *config)
+{
+	pipeline->config = config;
+	pipeline->interval_ns = config_interval(config);
+	pipeline->longest_ns = pipeline->past_ns = 0;
+	for (size_t k = 0; k < pipeline->n_slots; k++) {
+		struct slot *slot = &pipeline->slots[k];
+		const void *options = config_options(config, "analyzers", slot->analyzer->name);
+		assert(options); /* module_tables() lists every analyzer */
+		const int64_t window_ns =
+			analyzer_window(slot->analyzer, options, pipeline->interval_ns);
+		if (slot->begun && window_ns != slot->window_ns)
+			slot->next_end_ns =
+				windows_ceil(slot->next_end_ns - slot->window_ns, window_ns) +
+				window_ns;
+		slot->options = options;
+		slot->window_ns = window_ns;
+		slot->past_ns = analyzer_past(slot->analyzer, options, pipeline->interval_ns);
+		if (slot->past_ns > pipeline->past_ns)
+			pipeline->past_ns = slot->past_ns;
+		if (window_ns > pipeline->longest_ns)
+			pipeline->longest_ns = window_ns;
+	}
+}
+
+/* The longest window, the interval it waits after its end, and two more for a loop that was held
+ * up. */
+int64_t windows_keep_ns(const struct pipeline *pipeline)
+{
+	return pipeline->longest_ns + 3 * pipeline->interval_ns;
+}
+
+/* What analyzers look back at stays longer: the metrics of their past, no others. */
+void windows_keep_past(struct pipeline *pipeline)
+{
+	int64_t keep[METRIC_COUNT] = {0};
+	for (size_t k = 0; k < pipeline->n_slots; k++) {
+		const struct window_spec *past = &pipeline->slots[k].analyzer->past;
+		const int64_t wanted = pipeline->slots[k].past_ns + 3 * pipeline->interval_ns;
+		for (size_t m = 0; m < past->n_metrics; m++) {
+			if (wanted > keep[past->metrics[m]])
+				keep[past->metrics[m]] = wanted;
+		}
+	}
+	pipeline->n_past_metrics = 0;
+	for (uint16_t m = 0; m < METRIC_COUNT; m++) {
+		series_memory_keep_metric(pipeline->memory, m, keep[m]);
+		if (keep[m])
+			pipeline->past_metrics[pipeline->n_past_metrics++] = m;
+	}
+}
+
+static void windows_want(struct pipeline *pipeline, const struct window_spec *spec)
+{
+	pipeline->want_flows = pipeline->want_flows || spec->flows;
+	for (size_t k = 0; k < spec->n_metrics; k++) {
+		uint16_t m = spec->metrics[k];
+		assert(m < METRIC_COUNT);
+		if (!pipeline->wanted[m])
+			pipeline->metrics[pipeline->n_metrics++] = m;
+		pipeline->wanted[m] = true;
+	}
+}
+
+static int64_t windows_first_end(const struct pipeline *pipeline, const struct slot *slot)
+{
+	/* a first sample on a boundary begins the window after it: for the one before it would be
+	 * the only sample */
+	int64_t from = pipeline->first_ns / slot->window_ns * slot->window_ns;
+	if (from < pipeline->prime_from_ns)
+		from = windows_ceil(pipeline->prime_from_ns, slot->window_ns);
+	return from + slot->window_ns;
+}
+
+/* The slot whose window ends first, of two that end together the one of the lower phase. NULL
+ * before the first sample. */
+static struct slot *windows_next_slot(struct pipeline *pipeline)
+{
+	struct slot *first = NULL;
+	if (!pipeline->begun)
+		return NULL;
+	for (size_t k = 0; k < pipeline->n_slots; k++) {
+		struct slot *slot = &pipeline->slots[k];
+		/* until its first window closed, an older sample may still come in */
+		if (!slot->begun)
+			slot->next_end_ns = windows_first_end(pipeline, slot);
+		if (!first || slot->next_end_ns < first->next_end_ns)
+			first = slot;
+	}
+	return first;
+}
+
+static bool windows_has_data(const struct window *window)
+{
+	for (size_t k = 0; k < window->n_series; k++) {
+		if (window->series[k].n &&
+			window->series[k].t_ns[window->series[k].n - 1] > window->from_ns)
+			return true;
+	}
+	return window->n_flows > 0;
+}
+
+static void windows_store_finding(struct pipeline *pipeline, const struct finding *finding)
+{
+	if (!pipeline->store || (pipeline->priming && finding->to_ns <= pipeline->prime_known_ns))
+		return;
+	if (finding->verdict != FINDING_OVER && finding->verdict != FINDING_UNKNOWN)
+		return;
+	store_finding(pipeline->store,
+		&(struct store_finding){
+			.from_ns = finding->from_ns,
+			.to_ns = finding->to_ns,
+			.analyzer = finding->analyzer,
+			.cause = cause_name(finding->cause),
+			.verdict = finding_verdict_name(finding->verdict),
+			.severity = severity_name(finding->severity),
+			.device = finding->device,
+			.port = finding->port,
+			.group = finding->group,
+			.host = finding->host,
+			.summary = finding->summary,
+			.priority = finding->priority,
+			.value = finding->value,
+			.warn = finding->warn,
+			.confidence = finding->confidence_ratio,
+		});
+	if (finding->event && finding->verdict == FINDING_OVER)
+		store_device_event(pipeline->store, finding->event_ns, finding->event,
+			finding->device, finding->port, finding->summary);
+}
+
+/* The window (from, to] with all that the analyzers of this length read: filled once, and observed
+ * once, for all of them. */
+static int windows_fill(struct pipeline *pipeline, int64_t from_ns, int64_t to_ns)
+{
+	struct shared_window *k = &pipeline->shared;
+	if (k->filled && k->from_ns == from_ns && k->to_ns == to_ns)
+		return 0;
+	uint16_t metrics[METRIC_COUNT];
+	bool wanted[METRIC_COUNT] = {false}, flows = false;
+	for (size_t i = 0; i < pipeline->n_slots; i++) {
+		if (pipeline->slots[i].window_ns != to_ns - from_ns)
+			continue;
+		flows |= pipeline->slots[i].analyzer->spec.flows;
+		analyzer_wants(pipeline->slots[i].analyzer, wanted);
+	}
+	struct window_spec spec = analyzer_spec(wanted, metrics);
+	spec.flows = flows;
+	arena_reset(k->arena);
+	k->shared = (struct analyzer_shared){.arena = k->arena};
+	k->past_ns = 0;
+	k->from_ns = from_ns;
+	k->to_ns = to_ns;
+	const int rc =
+		window_from_memory(pipeline->memory, k->arena, &spec, from_ns, to_ns, &k->window);
+	k->filled = rc == 0;
+	return rc;
+}
+
+/* The longer look of analyzers that go back as far as this one; after windows_fill(), which
+ * makes room for it. */
+static int windows_fill_past(struct pipeline *pipeline, const struct slot *slot)
+{
+	struct shared_window *k = &pipeline->shared;
+	if (k->past_ns == slot->past_ns)
+		return 0;
+	uint16_t metrics[METRIC_COUNT];
+	bool wanted[METRIC_COUNT] = {false};
+	for (size_t i = 0; i < pipeline->n_slots; i++)
+		for (size_t m = 0; pipeline->slots[i].past_ns == slot->past_ns &&
+			m < pipeline->slots[i].analyzer->past.n_metrics;
+			m++)
+			wanted[pipeline->slots[i].analyzer->past.metrics[m]] = true;
+	const struct window_spec spec = analyzer_spec(wanted, metrics);
+	k->past_ns = slot->past_ns;
+	return window_from_memory(
+		pipeline->memory, k->arena, &spec, k->to_ns - slot->past_ns, k->to_ns, &k->past);
+}
+
+static void windows_analyse(struct pipeline *pipeline, const struct slot *slot)
+{
+	struct finding_list found = {0};
+	int64_t to = slot->next_end_ns, from = to - slot->window_ns;
+	arena_reset(pipeline->turn);
+	int rc = windows_fill(pipeline, from, to);
+	if (rc == 0 && !windows_has_data(&pipeline->shared.window))
+		return;
+	struct analyzer_in in = {.fabric = pipeline->config->fabric,
+		.window = &pipeline->shared.window,
+		.options = slot->options,
+		.interval_ns = pipeline->interval_ns,
+		.arena = pipeline->turn,
+		.shared = &pipeline->shared.shared,
+		.expected = pipeline->expected,
+		.n_expected = pipeline->n_expected};
+	if (rc == 0 && slot->past_ns > 0) {
+		rc = windows_fill_past(pipeline, slot);
+		in.past = &pipeline->shared.past;
+	}
+	if (rc == 0)
+		rc = slot->analyzer->run(&in, &found);
+	pipeline->counters.windows++;
+	if (rc != 0) {
+		pipeline->counters.failed++;
+		log_error(slot->analyzer->name,
+			"window that ended at %lld s could not be analysed: %s",
+			(long long)(to / NS_PER_S), strerror(-rc));
+		return;
+	}
+	pipeline->counters.findings += found.n;
+	intake_flush(pipeline); /* what a finding rests on is in the store before it */
+	for (size_t k = 0; k < found.n; k++) {
+		windows_store_finding(pipeline, &found.v[k]);
+		ledger_take(pipeline->ledger, &found.v[k]);
+	}
+	ledger_rates(pipeline->ledger, found.jobs, found.n_jobs);
+}
+
+static void windows_close(struct pipeline *pipeline, struct slot *slot)
+{
+	slot->begun = true;
+	windows_analyse(pipeline, slot);
+	if (slot->next_end_ns > pipeline->closed_ns)
+		pipeline->closed_ns = slot->next_end_ns;
+	slot->next_end_ns += slot->window_ns;
+}
+
+/* Nothing newer than the window's beginning is known: this window and all that follow up to
+ * @limit_ns are empty. */
+static void windows_skip(struct pipeline *pipeline, struct slot *slot, int64_t limit_ns)
+{
+	int64_t last = limit_ns / slot->window_ns * slot->window_ns;
+	slot->begun = true;
+	if (last > pipeline->closed_ns)
+		pipeline->closed_ns = last;
+	slot->next_end_ns = last + slot->window_ns;
+}
+
+/* Close the windows that end by @limit_ns, oldest first. */
+void windows_close_until(struct pipeline *pipeline, int64_t limit_ns)
+{
+	for (;;) {
+		struct slot *slot = windows_next_slot(pipeline);
+		if (!slot || slot->next_end_ns > limit_ns)
+			return;
+		if (pipeline->newest_ns <= slot->next_end_ns - slot->window_ns)
+			windows_skip(pipeline, slot, limit_ns);
+		else
+			windows_close(pipeline, slot);
+	}
+}
+
+/* ---- what others ask ----------------------------------------------------  */
+
+int64_t pipeline_horizon(const struct pipeline *pipeline)
+{
+	int64_t longest = 0;
+	for (size_t k = 0; k < pipeline->n_slots; k++) {
+		const struct slot *slot = &pipeline->slots[k];
+		const struct option *o = option_find(&slot->analyzer->options, "hold");
+		int64_t hold = HOLD_UNKNOWN;
+		if (o && o->type == OPT_INT)
+			memcpy(&hold, (const char *)slot->options + o->offset, sizeof(hold));
+		/* the ledger looks at hold + 2 windows */
+		int64_t wanted = (hold + 3) * slot->window_ns;
+		if (wanted > longest)
+			longest = wanted;
+	}
+	return longest;
+}
+
+int64_t pipeline_past(const struct pipeline *pipeline, const uint16_t **ret, size_t *ret_n)
+{
+	*ret = pipeline->past_metrics;
+	*ret_n = pipeline->n_past_metrics;
+	return pipeline->past_ns;
+}
+
+size_t pipeline_metrics(const struct pipeline *pipeline, const uint16_t **ret)
+{
+	*ret = pipeline->metrics;
+	return pipeline->n_metrics;
+}
+
+static int windows_slot_order(const void *left, const void *right)
+{
+	const struct analyzer *one = ((const struct slot *)left)->analyzer;
+	const struct analyzer *other = ((const struct slot *)right)->analyzer;
+	return (one->phase > other->phase) - (one->phase < other->phase);
+}
+
+void windows_open(struct pipeline *pipeline)
+{
+	const struct window_spec observed = {
+		.metrics = observe_metrics, .n_metrics = observe_n_metrics};
+	while (analyzers[pipeline->n_slots])
+		pipeline->n_slots++;
+	pipeline->slots = rw_calloc(pipeline->n_slots + 1, sizeof(*pipeline->slots));
+	for (size_t k = 0; k < pipeline->n_slots; k++) {
+		const struct analyzer *analyzer = analyzers[k];
+		pipeline->slots[k].analyzer = analyzer;
+		windows_want(pipeline, &analyzer->spec);
+		windows_want(pipeline, &analyzer->past);
+		if (analyzer->observes)
+			windows_want(pipeline, &observed);
+	}
+	qsort(pipeline->slots, pipeline->n_slots, sizeof(*pipeline->slots), windows_slot_order);
+}
