@@ -145,10 +145,9 @@ static void source_open(struct sources *sources, struct source *source)
 	source->down.device = source->name;
 	source->down.protocol = source_protocol(source);
 	source->down.address = source_address(source, sources->config);
-	const char *reason = e.text;
-	if (!*reason)
-		reason = strerror(-rc);
-	target_change(&source->down, TARGET_BACKOFF, mono_now(), wall_now(), reason);
+	struct reason reason;
+	reason_from(&reason, source->down.protocol, *e.text ? e.text : strerror(-rc));
+	target_change(&source->down, TARGET_BACKOFF, mono_now(), wall_now(), &reason);
 	sink->target(sink->arg, &source->down);
 	source->down.address = ""; /* borrowed from a configuration that may go */
 	source->retry = (mono_t){mono_now().ns + RETRY_NS};

@@ -18,6 +18,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/status.h"
+#include "collectors/target/reason.h"
 #include "config/config.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
@@ -43,89 +44,6 @@ struct doctor {
 };
 
 /* ---- what to do ---------------------------------------------------------- */
-
-/* The collectors' reasons say what they saw; this is the next step. The first row that fits. */
-static const struct {
-	const char *protocol, *in_reason, *remedy;
-} remedies[] = {
-	{"snmp", "connection refused",
-		"start the SNMP agent on the device, or correct the port in snmp.address"},
-	{"snmp", "engine discovery",
-		"check that the device is reachable, speaks SNMPv3 and lets this host ask (access "
-		"list, firewall)"},
-	{"snmp", "SNMPv3 user",
-		"compare user, auth and priv of its credentials with the user on the device; the "
-		"secret files are read again at each try"},
-	{"snmp", "security level",
-		"give the credentials the auth and priv that the device asks of this user"},
-	{"snmp", "time window", "check for two devices with one engine id"},
-	{"snmp", "another engine", "check for two devices that share this address"},
-	{"snmp", "wrong community",
-		"correct the community in its file (it is read again at each try), or allow this "
-		"host for it in the device's access list"},
-	{"snmp", "later than", "raise snmp.timeout"},
-	{"snmp", "no answer",
-		"ping it; compare the community with the device's; check its access list for this "
-		"host"},
-	{"snmp", "deadline",
-		"raise snmp.deadline or snmp.interval, or poll less: 'rocewatch profile test' "
-		"shows which tables are long"},
-	{"snmp", "finds nothing", "widen the view of this community or user on the device"},
-	{"snmp", "resolve", "correct the name in snmp.address, or the name server of this machine"},
-	{"snmp", "route", "check route and firewall towards it, and snmp.source"},
-	{"snmp", "cannot read", "make the secret's file readable for the agent's user"},
-	{"gnmi", "connection refused",
-		"start the gNMI server on the device, or correct the port in gnmi.address"},
-	{"gnmi", "wrong CA",
-		"give the CA that signed the device's certificate as tls.ca; it is read again at "
-		"each try"},
-	{"gnmi", "not trusted",
-		"give the CA that signed the device's certificate as tls.ca; it is read again at "
-		"each try"},
-	{"gnmi", "expired",
-		"renew the certificate on the device, and check the clocks of both sides"},
-	{"gnmi", "wrong name",
-		"set tls.server_name to a name in the certificate, or correct gnmi.address"},
-	{"gnmi", "client certificate",
-		"give tls.cert and tls.key, signed by a CA the device trusts"},
-	{"gnmi", "speaks no TLS", "correct the port in gnmi.address, or set tls.off"},
-	{"gnmi", "it wants TLS", "remove tls.off, or correct the port in gnmi.address"},
-	{"gnmi", "wrong password",
-		"correct username and the password's file; it is read again at each try"},
-	{"gnmi", "token is refused", "renew the token in its file; it is read again at each try"},
-	{"gnmi", "log-in", "add username and password_file to the credentials"},
-	{"gnmi", "not allowed", "give this user read access on the device"},
-	{"gnmi", "wrong encoding",
-		"set gnmi.encoding to one the device offers: 'rocewatch profile test' shows them"},
-	{"gnmi", "unknown there",
-		"name the profile of this device and release: 'rocewatch profile test' shows what "
-		"it answers"},
-	{"gnmi", "max_message", "raise gnmi.max_message"},
-	{"gnmi", "no answer",
-		"ping it; check the route, the firewall and the port in gnmi.address"},
-	{"gnmi", "sent nothing",
-		"raise gnmi.timeout if the device is slow; see whether its server hangs"},
-	{"gnmi", "resolved",
-		"correct the name in gnmi.address, or the name server of this machine"},
-	{"gnmi", "route", "check route and firewall towards it"},
-	{"pcap", "no such interface", "correct capture.interface, or create the interface"},
-	{"pcap", "is gone", "bring the interface back; the capture goes on by itself"},
-	{"pcap", "is down", "ip link set the interface up; the capture goes on by itself"},
-	{"pcap", "CAP_NET_RAW",
-		"give the agent CAP_NET_RAW (the unit file does when a capture is configured)"},
-	{"pcap", "", "see the agent's log"},
-	{NULL, "", "see the agent's log, and try: rocewatch profile test"},
-};
-
-const char *doctor_remedy(const char *protocol, const char *reason)
-{
-	size_t i = 0;
-	while (remedies[i].protocol &&
-		(!str_eq(remedies[i].protocol, protocol) ||
-			!strstr(str_or(reason, ""), remedies[i].in_reason)))
-		i++;
-	return remedies[i].remedy;
-}
 
 static void doctor_todo(struct doctor *doctor, bool critical, const char *subject,
 	const char *remedy, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
@@ -265,7 +183,7 @@ static void judge_target(struct doctor *doctor, const struct target_facts *facts
 {
 	if (str_eq(facts->status, "down"))
 		doctor_todo(doctor, true, facts->name,
-			doctor_remedy(facts->protocol, facts->reason), "%s down: %s",
+			reason_next_step(facts->protocol, facts->reason), "%s down: %s",
 			facts->protocol, str_or(facts->reason, "does not answer"));
 	else if (!str_eq(facts->status, "up") && doctor->x->agent_alive && facts->protocol)
 		doctor_todo(doctor, false, facts->name,
@@ -356,7 +274,7 @@ static void add_target(struct doctor *doctor, json_t *to, const json_t *device)
 	json_object_set_new(row, "max_repetitions", count_or_null(t.repetitions));
 	json_object_set_new(row, "notes", json_string_or_null(notes.n ? notes.s : NULL));
 	json_object_set_new(row, "do",
-		str_eq(t.status, "down") ? json_string(doctor_remedy(t.protocol, t.reason))
+		str_eq(t.status, "down") ? json_string(reason_next_step(t.protocol, t.reason))
 					 : json_null());
 	json_array_append_new(to, row);
 }

@@ -17,8 +17,4 @@
  */
 json_t *doctor_document(struct client *client, struct err *e);
 
-/* doctor_remedy - what to do about a target that is down for this reason; the row for reasons
- * nobody foresaw when none fits. */
-const char *doctor_remedy(const char *protocol, const char *reason);
-
 #endif

@@ -66,18 +66,18 @@ static void session_end(void *owner)
 static void on_probed(struct gnmi_target *target, const struct tls_probe *probe,
 	const struct grpc_io_status *status)
 {
-	char reason[GNMI_REASON_MAX];
-	gnmi_reason_probed(target, probe, status, reason);
-	target_lost(&target->machine, "%s", reason);
+	struct reason reason;
+	gnmi_reason_probed(target, probe, status, &reason);
+	target_lost_for(&target->machine, &reason);
 }
 
 /* target_lost_by - how a call ended, in words; TLS gets a closer look first. */
 static void target_lost_by(struct gnmi_target *target, const struct gnmi_stream *stream,
 	const struct grpc_io_status *status)
 {
-	char reason[GNMI_REASON_MAX];
+	struct reason reason;
 	target->machine.state.errors++;
-	gnmi_reason(target, stream, status, reason);
+	gnmi_reason(target, stream, status, &reason);
 	if (!stream && gnmi_reason_is_tls(target, status)) {
 		rw_cleanup(freep) char *text = rw_strdup(status->text);
 		const struct grpc_io_status copy = {status->code, text};
@@ -85,7 +85,9 @@ static void target_lost_by(struct gnmi_target *target, const struct gnmi_stream 
 		if (gnmi_probe_start(target, &copy, on_probed))
 			return;
 	}
-	target_lost(&target->machine, "%s", stream && *stream->trouble ? stream->trouble : reason);
+	if (stream && *stream->trouble.text)
+		reason = stream->trouble;
+	target_lost_for(&target->machine, &reason);
 }
 
 /* ---- streams ------------------------------------------------------------- */
@@ -137,8 +139,8 @@ static void fast_start(struct gnmi_target *target)
 	for (size_t i = 0; i < target->n_streams; i++)
 		any = any || !target->streams[i]->p->slow;
 	if (!any)
-		target_lost(&target->machine, "%s: profile %s has no stream of counters",
-			target->machine.address, target->machine.profile->name);
+		target_lost(&target->machine, GNMI_NO_COUNTERS, target->machine.address,
+			target->machine.profile->name);
 	for (size_t i = 0; i < target->n_streams && target->machine.state.state != TARGET_BACKOFF;
 		i++)
 		if (!target->streams[i]->p->slow)
@@ -286,22 +288,17 @@ static void session_begin(struct gnmi_target *target, const struct gnmi_capabili
 	char list[80];
 	const struct profile *p = profile_choose(target, capabilities, a);
 	if (!p || !p->gnmi) {
-		target_lost(&target->machine,
-			"%s: no profile fits this device: name one with 'profile:' (rocewatch "
-			"profile list)",
-			target->machine.address);
+		target_lost(&target->machine, GNMI_NO_PROFILE, target->machine.address);
 		return;
 	}
 	if (profile_use(target, p, &e) < 0) {
-		target_lost(&target->machine, "profile %s: %s", p->name, e.text);
+		target_lost(&target->machine, GNMI_BAD_PROFILE, p->name, e.text);
 		return;
 	}
 	encodings_choose(target, capabilities);
 	if (target->n_encodings == 0) {
-		target_lost(&target->machine,
-			"%s: the device offers the encodings %s, and profile %s reads none of "
-			"them: set gnmi.encoding",
-			target->machine.address, gnmi_offers(capabilities, list), p->name);
+		target_lost(&target->machine, GNMI_OFFERS, target->machine.address,
+			gnmi_offers(capabilities, list), p->name);
 		return;
 	}
 	if (capabilities)
@@ -356,10 +353,8 @@ static void gnmi_on_deadline(void *arg)
 {
 	struct gnmi_target *t = arg;
 	t->machine.state.timeouts++;
-	target_lost(&t->machine,
-		"%s: no answer within %.1f s: ping it; check the route, the firewall and the port "
-		"in gnmi.address",
-		t->machine.address, (double)t->machine.device->gnmi->timeout_ns / 1e9);
+	target_lost(&t->machine, GNMI_CAPABILITIES_TIMEOUT, t->machine.address,
+		(double)t->machine.device->gnmi->timeout_ns / 1e9);
 }
 
 static void gnmi_session_start(struct gnmi_target *target)
@@ -370,8 +365,15 @@ static void gnmi_session_start(struct gnmi_target *target)
 	target_change(&target->machine.state, TARGET_STARTING, loop_now(target->machine.loop),
 		wall_now(), NULL);
 	target_report(&target->machine);
-	int rc = secrets_renew(target, &e);
-	if (rc == 0 && !target->io && !(target->io = grpc_io_get(target->machine.loop)))
+	if (secrets_renew(target, &e) < 0) {
+		rw_cleanup(str_done) struct str why = {0};
+		str_addf(&why, "%s%s%s", e.file, str_if(*e.file, ": "), e.text);
+		target->machine.state.errors++;
+		target_lost(&target->machine, GNMI_SECRET, why.s);
+		return;
+	}
+	int rc = 0;
+	if (!target->io && !(target->io = grpc_io_get(target->machine.loop)))
 		rc = err_set(&e, -EAGAIN, "no thread for gRPC: %s", strerror(errno));
 	if (rc == 0)
 		rc = gnmi_target_channel(target, &target->channel, &e);
@@ -386,8 +388,7 @@ static void gnmi_session_start(struct gnmi_target *target)
 			&target->call, &e);
 	if (rc < 0) {
 		target->machine.state.errors++;
-		target_lost(&target->machine, *e.file ? "%s: %s" : "%s%s", *e.file ? e.file : "",
-			e.text);
+		target_lost(&target->machine, GNMI_SETUP, target->machine.address, e.text);
 		return;
 	}
 	if (target->machine.failures == 0)
@@ -545,7 +546,7 @@ static void leaf_view(void *arg, const struct gnmi_leaf_view *view)
 						  : view->what,
 			.doc = view->doc,
 			.type = view->type,
-			.trouble = l->s->trouble,
+			.trouble = l->s->trouble.text,
 			.slow = l->s->p->slow,
 			.fallback = view->fallback,
 			.paths = view->paths,

@@ -84,7 +84,7 @@ static void round_over(struct gnmi_stream *stream)
 		&stream->samples);
 	samples_flush(stream);
 	stream->failures = 0;
-	stream->trouble[0] = '\0';
+	stream->trouble.text[0] = '\0';
 	complaint_over(&stream->complaint, loop_now(stream->t->machine.loop),
 		stream->t->machine.name, "gnmi: the stream delivers again");
 	if (gnmi_stream_way(stream) == HOW_ONCE)
@@ -146,12 +146,13 @@ static void gnmi_stream_on_started(void *arg, const char *pem)
 static void trouble_tell(struct gnmi_stream *stream)
 {
 	complain(&stream->complaint, loop_now(stream->t->machine.loop), LOG_WARN_,
-		stream->t->machine.name, "gnmi: %s", stream->trouble);
+		stream->t->machine.name, "gnmi: %s", stream->trouble.text);
 }
 
 static void wait_and_retry(struct gnmi_stream *stream)
 {
-	int64_t pause = target_backoff_ns(&gnmi_target_hooks, stream->failures, stream->period_ns);
+	int64_t pause =
+		target_backoff_ns(stream->t->machine.hooks, stream->failures, stream->period_ns);
 	stream->state = STREAM_WAITING;
 	timer_set(stream, target_jittered(&stream->t->machine, pause));
 }
@@ -228,16 +229,16 @@ static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io
 	} else if (!encoding && status->code != GRPC_IO_UNIMPLEMENTED &&
 		leave_out(stream, status->text)) {
 		log_info(stream->t->machine.name,
-			"gnmi: %s; asks again without it, which is optional", stream->trouble);
+			"gnmi: %s; asks again without it, which is optional", stream->trouble.text);
 		open_way(stream);
 	} else if (!encoding && status->code != GRPC_IO_NOT_FOUND &&
-		next_way(stream, stream->trouble)) {
+		next_way(stream, stream->trouble.text)) {
 		stream->left_out = 0;
 		open_way(stream);
 	} else {
 		if (all_optional(stream))
 			log_info(stream->t->machine.name, "gnmi: %s; all of stream %s is optional",
-				stream->trouble, stream->p->name);
+				stream->trouble.text, stream->p->name);
 		else
 			trouble_tell(stream);
 		stream->state = STREAM_REFUSED;
@@ -272,7 +273,7 @@ static void on_done(void *arg, const struct grpc_io_status *status)
 		round_over(s);
 		return;
 	}
-	gnmi_reason(s->t, s, status, s->trouble);
+	gnmi_reason(s->t, s, status, &s->trouble);
 	if (!s->synced && gnmi_reason_is_request(status))
 		gnmi_stream_refused(s, status);
 	else
@@ -365,10 +366,9 @@ static void call_open(struct gnmi_stream *stream)
 				.arg = stream},
 			&stream->call, &e);
 	if (rc < 0) {
-		snprintf(stream->trouble, sizeof(stream->trouble), "%.60s: %.130s",
-			t->machine.address, e.text);
-		gnmi_stream_lost(
-			stream, &(struct grpc_io_status){GRPC_IO_UNAVAILABLE, stream->trouble});
+		reason_set(&stream->trouble, GNMI_SETUP, t->machine.address, e.text);
+		gnmi_stream_lost(stream,
+			&(struct grpc_io_status){GRPC_IO_UNAVAILABLE, stream->trouble.text});
 		return;
 	}
 	timer_set(stream, timeout_ns(stream));
@@ -403,7 +403,6 @@ static bool gnmi_stream_overslept(struct gnmi_stream *stream, int64_t ns)
 /* gnmi_stream_unfinished - the time for the first round is over. */
 static void gnmi_stream_unfinished(struct gnmi_stream *stream)
 {
-	char because[GNMI_REASON_MAX];
 	const int64_t now = loop_now(stream->t->machine.loop).ns;
 	const bool data = stream->last_update.ns > stream->opened.ns;
 	if (gnmi_stream_overslept(stream, timeout_ns(stream)))
@@ -433,16 +432,13 @@ static void gnmi_stream_unfinished(struct gnmi_stream *stream)
 		round_over(stream);
 		return;
 	}
-	snprintf(because, sizeof(because),
-		"%s: stream %s: the device took the request and sent nothing within %.0f s "
-		"(gnmi.timeout)",
-		stream->t->machine.address, stream->p->name, (double)timeout_ns(stream) / 1e9);
-	snprintf(stream->trouble, sizeof(stream->trouble), "%s", because);
-	if (next_way(stream, because))
+	reason_set(&stream->trouble, GNMI_SENT_NOTHING, stream->t->machine.address, stream->p->name,
+		(double)timeout_ns(stream) / 1e9);
+	if (next_way(stream, stream->trouble.text))
 		open_way(stream);
 	else
-		gnmi_stream_lost(
-			stream, &(struct grpc_io_status){GRPC_IO_DEADLINE_EXCEEDED, because});
+		gnmi_stream_lost(stream,
+			&(struct grpc_io_status){GRPC_IO_DEADLINE_EXCEEDED, stream->trouble.text});
 }
 
 static bool gnmi_stream_samples(const struct gnmi_stream *stream)
@@ -472,11 +468,10 @@ static void gnmi_stream_watch(struct gnmi_stream *stream)
 	stream->n_stale++;
 	stream->stale++;
 	stream->t->machine.state.timeouts++;
-	snprintf(stream->trouble, sizeof(stream->trouble),
-		"%s: stream %s went silent for %.1f s; subscribes anew", stream->t->machine.address,
-		stream->p->name, (double)silent / 1e9);
+	reason_set(&stream->trouble, GNMI_STALE, stream->t->machine.address, stream->p->name,
+		(double)silent / 1e9);
 	trouble_tell(stream);
-	if (stream->stale >= STALE_MAX && next_way(stream, stream->trouble))
+	if (stream->stale >= STALE_MAX && next_way(stream, stream->trouble.text))
 		stream->stale = 0;
 	stream->n_reconnects++;
 	open_way(stream);

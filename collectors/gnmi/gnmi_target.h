@@ -15,8 +15,6 @@
 #include "proto/gnmi_codec.h"
 #include "proto/gnmi_walk.h"
 
-#define GNMI_REASON_MAX sizeof(((struct target *)0)->reason)
-
 struct gnmi_secrets { /* wiped when freed */
 	char *password, *token, *ca, *cert, *key;
 };
@@ -66,7 +64,7 @@ struct gnmi_stream {
 	/* of the newest message: arrival, and the time its values were taken at */
 	int64_t arrived_ns, round_t_ns;
 	struct sample_list samples;
-	char trouble[GNMI_REASON_MAX];
+	struct reason trouble; /* why it does not deliver; text "" = it does */
 	struct complaint complaint;
 	uint64_t n_stale, n_reconnects, n_stalls;
 };
@@ -156,10 +154,10 @@ void gnmi_stream_stop(struct gnmi_stream *stream); /* REST */
 /* gnmi_reason - a sentence with the remedy for how a call ended. @stream NULL: Capabilities. Never
  * holds a secret. */
 void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *stream,
-	const struct grpc_io_status *status, char buf[GNMI_REASON_MAX]);
+	const struct grpc_io_status *status, struct reason *ret);
 /* gnmi_reason_probed - the same, when a handshake of our own told more. */
 void gnmi_reason_probed(const struct gnmi_target *target, const struct tls_probe *probe,
-	const struct grpc_io_status *status, char buf[GNMI_REASON_MAX]);
+	const struct grpc_io_status *status, struct reason *ret);
 /* gnmi_reason_is_tls - might a handshake of our own tell more? */
 bool gnmi_reason_is_tls(const struct gnmi_target *target, const struct grpc_io_status *status);
 /* gnmi_reason_is_request - the server refuses what is asked, not us: another way may do. */

@@ -52,21 +52,18 @@ struct capture {
 
 static int activate_error(int rc, pcap_t *handle, const char *interface, struct err *e)
 {
-	static const struct {
-		int pcap, code;
-		const char *text;
-	} known[] = {
-		{PCAP_ERROR_NO_SUCH_DEVICE, -ENODEV, "no such interface"},
-		{PCAP_ERROR_IFACE_NOT_UP, -ENETDOWN, "the interface is down"},
-		{PCAP_ERROR_PERM_DENIED, -EPERM, "not permitted (needs CAP_NET_RAW)"},
-		{PCAP_ERROR_PROMISC_PERM_DENIED, -EPERM,
-			"promiscuous mode not permitted (needs CAP_NET_RAW)"},
-	};
-	for (size_t i = 0; i < rw_countof(known); i++)
-		if (known[i].pcap == rc)
-			return err_set(e, known[i].code, "%s: %s", interface, known[i].text);
-	return err_set(e, -EIO, "%s: %s", interface,
-		*pcap_geterr(handle) ? pcap_geterr(handle) : pcap_statustostr(rc));
+	const char *text = pcap_geterr(handle);
+	switch (rc) {
+	case PCAP_ERROR_NO_SUCH_DEVICE: return reason_err(e, -ENODEV, PCAP_NO_INTERFACE, interface);
+	case PCAP_ERROR_IFACE_NOT_UP: return reason_err(e, -ENETDOWN, PCAP_DOWN, interface);
+	case PCAP_ERROR_PERM_DENIED: return reason_err(e, -EPERM, PCAP_PERMISSION, interface);
+	case PCAP_ERROR_PROMISC_PERM_DENIED:
+		return reason_err(e, -EPERM, PCAP_PROMISCUOUS, interface);
+	default: break;
+	}
+	if (!*text)
+		text = pcap_statustostr(rc);
+	return reason_err(e, -EIO, PCAP_LIBRARY, interface, text);
 }
 
 static void pcap_closep(pcap_t **pcap)
@@ -82,7 +79,7 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 	char text[PCAP_ERRBUF_SIZE] = "";
 	rw_cleanup(pcap_closep) pcap_t *p = pcap_create(interface, text);
 	if (!p)
-		return err_set(e, -EINVAL, "%s: %s", interface, text);
+		return reason_err(e, -EINVAL, PCAP_LIBRARY, interface, text);
 	pcap_set_snaplen(p, (int)snaplen);
 	pcap_set_promisc(p, 1); /* mirrored frames are not addressed to us */
 	pcap_set_timeout(p, BLOCK_MS);
@@ -94,7 +91,7 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 	if (rc < 0)
 		return activate_error(rc, p, interface, e);
 	if (link_of_dlt((uint32_t)pcap_datalink(p)) == LINK_UNSUPPORTED)
-		return err_set(e, -ENOTSUP, "%s: link type %s is not read", interface,
+		return reason_err(e, -ENOTSUP, PCAP_LINK_TYPE, interface,
 			pcap_datalink_val_to_description_or_dlt(pcap_datalink(p)));
 	struct bpf_program program;
 	/* A raw IP interface (tun) has no ethertypes to ask for. */
@@ -102,14 +99,13 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 	if (pcap_datalink(p) == DLT_EN10MB)
 		filter = PCAP_FILTER;
 	if (pcap_compile(p, &program, filter, 1, PCAP_NETMASK_UNKNOWN))
-		return err_set(e, -EINVAL, "%s: filter: %s", interface, pcap_geterr(p));
+		return reason_err(e, -EINVAL, PCAP_LIBRARY, interface, pcap_geterr(p));
 	rc = pcap_setfilter(p, &program);
 	pcap_freecode(&program);
 	if (rc || pcap_setnonblock(p, 1, text))
-		return err_set(e, -EIO, "%s: %s", interface, rc ? pcap_geterr(p) : text);
+		return reason_err(e, -EIO, PCAP_LIBRARY, interface, rc ? pcap_geterr(p) : text);
 	if (direction != PCAP_D_INOUT && pcap_setdirection(p, direction))
-		return err_set(e, -ENOTSUP, "%s: capturing one direction only: %s", interface,
-			pcap_geterr(p));
+		return reason_err(e, -ENOTSUP, PCAP_DIRECTION, interface, pcap_geterr(p));
 	*ret = rw_take(p);
 	return 0;
 }
@@ -121,9 +117,11 @@ static int open_handle(const struct config_capture *capture, pcap_t **ret, struc
 		direction = PCAP_D_IN;
 	else if (str_eq(capture->direction, "out"))
 		direction = PCAP_D_OUT;
-	int back, rc = netns_enter(capture->netns, &back, e);
+	int back;
+	struct err why = {0};
+	int rc = netns_enter(capture->netns, &back, &why);
 	if (rc < 0)
-		return rc;
+		return reason_err(e, rc, PCAP_NETNS, why.text);
 	rc = open_here(capture->interface, capture->snaplen ? capture->snaplen : 128,
 		capture->buffer_bytes, direction, ret, e);
 	netns_leave(back);
@@ -211,7 +209,8 @@ static void interval_advance(struct capture *capture, int64_t t_ns)
 
 /* ---- running ------------------------------------------------------------- */
 
-static void capture_changed(struct capture *capture, enum target_state to, const char *reason)
+static void capture_changed(
+	struct capture *capture, enum target_state to, const struct reason *reason)
 {
 	target_change(&capture->target, to, loop_now(capture->loop), wall_now(), reason);
 	if (capture->sink.target)
@@ -235,11 +234,8 @@ static void on_packet(u_char *arg, const struct pcap_pkthdr *header, const u_cha
 		c->target.errors++;
 }
 
-static void capture_lost(struct capture *capture, const char *why)
+static void capture_lost(struct capture *capture, const struct reason *reason)
 {
-	char reason[160];
-	snprintf(reason, sizeof(reason), "%s: %s; waiting for it to come back",
-		capture->config.interface, why);
 	loop_fd_free(capture->fd);
 	capture->fd = NULL;
 	capture->target.errors++;
@@ -253,31 +249,34 @@ static void capture_lost(struct capture *capture, const char *why)
 static void capture_read(struct capture *capture)
 {
 	int n = pcap_dispatch(capture->handle, PACKETS_PER_TURN, on_packet, (u_char *)capture);
-	if (n < 0)
-		capture_lost(capture, pcap_geterr(capture->handle));
+	if (n >= 0)
+		return;
+	struct reason reason;
+	reason_set(&reason, PCAP_READ, capture->config.interface, pcap_geterr(capture->handle));
+	capture_lost(capture, &reason);
 }
 
 /*
- * What is wrong with the interface, or NULL. libpcap does not always tell: a socket whose interface
- * went down, or was replaced by another of the same name, is only silent. The ioctls act in the
- * socket's namespace and need no privilege.
+ * What is wrong with the interface, or REASON_NONE. libpcap does not always tell: a socket whose
+ * interface went down, or was replaced by another of the same name, is only silent. The ioctls act
+ * in the socket's namespace and need no privilege.
  */
-static const char *interface_fault(const struct capture *capture, int *ret_ifindex)
+static enum reason_code interface_fault(const struct capture *capture, int *ret_ifindex)
 {
 	struct ifreq r;
 	*ret_ifindex = 0;
 	if (str_eq(capture->config.interface, "any")) /* all of them: never gone */
-		return NULL;
+		return REASON_NONE;
 	memset(&r, 0, sizeof(r));
 	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", capture->config.interface);
 	if (ioctl(pcap_fileno(capture->handle), SIOCGIFINDEX, &r))
-		return "the interface is gone";
+		return REASON_PCAP_WENT_GONE;
 	*ret_ifindex = r.ifr_ifindex;
 	if (ioctl(pcap_fileno(capture->handle), SIOCGIFFLAGS, &r))
-		return "the interface is gone";
+		return REASON_PCAP_WENT_GONE;
 	if (r.ifr_flags & IFF_UP)
-		return NULL;
-	return "the interface is down";
+		return REASON_NONE;
+	return REASON_PCAP_WENT_DOWN;
 }
 
 static void pcap_on_readable(void *arg, int events)
@@ -293,7 +292,7 @@ static int capture_watch(struct capture *capture)
 	if (!capture->fd)
 		return -EBADF;
 	interval_begin(capture, wall_now().ns);
-	capture_changed(capture, TARGET_UP, "");
+	capture_changed(capture, TARGET_UP, NULL);
 	return 0;
 }
 
@@ -314,8 +313,9 @@ static bool capture_revive(struct capture *capture)
 static int capture_try(struct capture *capture, struct err *e)
 {
 	struct err why = {0};
+	struct reason reason;
 	pcap_t *handle = NULL;
-	capture_changed(capture, TARGET_STARTING, "");
+	capture_changed(capture, TARGET_STARTING, NULL);
 	int rc = open_handle(&capture->config, &handle, &why);
 	if (rc == 0) {
 		if (capture->handle)
@@ -336,7 +336,10 @@ static int capture_try(struct capture *capture, struct err *e)
 		capture->retry_ns = capture->retry_ns * 2;
 	else
 		capture->retry_ns = RETRY_MAX;
-	capture_changed(capture, TARGET_BACKOFF, why.text);
+	if (!*why.text)
+		reason_err(&why, rc, PCAP_WATCH, capture->config.interface, strerror(-rc));
+	reason_from(&reason, "pcap", why.text);
+	capture_changed(capture, TARGET_BACKOFF, &reason);
 	if (e)
 		*e = why;
 	return rc;
@@ -354,11 +357,16 @@ static void pcap_on_tick(void *arg)
 	 * for a full block. */
 	capture_read(c);
 	int ifindex = c->ifindex;
-	const char *fault = NULL;
+	enum reason_code fault = REASON_NONE;
 	if (c->fd)
 		fault = interface_fault(c, &ifindex);
-	if (c->fd && (fault || ifindex != c->ifindex))
-		capture_lost(c, str_or(fault, "the interface was replaced by another"));
+	if (c->fd && fault == REASON_NONE && ifindex != c->ifindex)
+		fault = REASON_PCAP_REPLACED;
+	if (fault != REASON_NONE) {
+		struct reason reason;
+		reason_of_word(&reason, fault, c->config.interface);
+		capture_lost(c, &reason);
+	}
 	if (c->fd)
 		interval_advance(
 			c, wall_now().ns - GRACE > c->from_ns ? wall_now().ns - GRACE : c->from_ns);
@@ -377,13 +385,9 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 	const struct sink *sink, struct capture **ret, struct err *e)
 {
 	if (!config->interface)
-		return err_set(e, -ENOTSUP,
-			"capture %s: only captures of an interface are possible in this version, "
-			"not 'listen'",
-			config->name);
+		return reason_err(e, -ENOTSUP, PCAP_LISTEN, config->name);
 	if (config->interval_ns <= 0)
-		return err_set(
-			e, -EINVAL, "capture %s: the interval must be positive", config->name);
+		return reason_err(e, -EINVAL, PCAP_INTERVAL, config->name);
 	struct capture *c = rw_calloc(1, sizeof(*c));
 	struct arena *a = c->arena = arena_new();
 	c->loop = loop;

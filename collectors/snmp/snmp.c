@@ -32,151 +32,6 @@ static void snmp_session_end(void *owner)
 	t->phase = PHASE_NONE;
 }
 
-/* lost_by_report - SNMPv3 engines say what is wrong; the words here say what to look at. */
-static void lost_by_report(struct snmp_target *target, enum snmp_report report)
-{
-	static const char *const words[] = {
-		[REPORT_OTHER] =
-			"the SNMPv3 engine refuses requests of user %s without a reason we know",
-		[REPORT_SECURITY_LEVEL] = "user %s may not use this security level there: check "
-					  "auth and priv in the credentials and on the agent",
-		[REPORT_TIME_WINDOW] =
-			"requests of user %s are outside of the engine's time window: two agents "
-			"with one engine id, or a clock that jumps",
-		[REPORT_USER] = "the agent knows no SNMPv3 user %s: check the name, and that it "
-				"was created for this engine",
-		[REPORT_ENGINE] =
-			"wrong engine: another engine than the one discovered answers user %s; it "
-			"is discovered anew. If this comes back, two agents share the address",
-		[REPORT_DIGEST] = "wrong auth password or auth protocol for SNMPv3 user %s: "
-				  "correct auth_file or auth; the file is read again at each try",
-		[REPORT_DECRYPTION] =
-			"wrong priv password or priv protocol for SNMPv3 user %s: correct "
-			"priv_file or priv; the file is read again at each try",
-	};
-	char text[sizeof(target->machine.state.reason)];
-	const char *user = target->machine.device->snmp->credential->snmp->user,
-		   *at = strstr(words[report], "%s");
-	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - words[report]), words[report],
-		str_or(user, ""), at + 2);
-	target_lost(&target->machine, "%s: %s", snmp_io_peer(target->io), text);
-}
-
-/* RFC 3416 section 3; noAccess and authorizationError come from the agent's view. */
-enum { PDU_NO_ACCESS = 6, PDU_AUTHORIZATION = 16 };
-
-/* lost_by_error - the agent answers, with an error to a request that every agent can answer. */
-static void lost_by_error(struct snmp_target *target, const struct snmp_answer *answer)
-{
-	const struct config_snmp_credential *c = target->machine.device->snmp->credential->snmp;
-	target->machine.state.errors++;
-	if (answer->error_status == PDU_AUTHORIZATION || answer->error_status == PDU_NO_ACCESS)
-		target_lost(&target->machine,
-			"%s: the agent does not allow %s%s to read: its access control wants "
-			"another view, context or security level",
-			snmp_io_peer(target->io), c->version == 3 ? "user " : "this community",
-			c->version == 3 ? c->user : "");
-	else
-		target_lost(&target->machine,
-			"%s: the agent answers with error %d to the most common request "
-			"(sysUpTime)",
-			snmp_io_peer(target->io), answer->error_status);
-}
-
-/* lost_by_silence - SNMP v1/v2c looks the same for a silent host and a wrong community; snmp_io has
- * asked one question more. */
-static void lost_by_silence(
-	struct snmp_target *target, enum snmp_silence silence, const char *timeout)
-{
-	const char *peer = snmp_io_peer(target->io);
-	int tries = target->machine.device->snmp->retries + 1;
-	if (silence == SILENCE_AGENT)
-		target_lost(&target->machine,
-			"%s: wrong community: an agent is there (it answers SNMPv3's discovery), "
-			"but not to this community. Correct the "
-			"community file, or the agent's access list",
-			peer);
-	else if (silence == SILENCE_LATE)
-		target_lost(&target->machine,
-			"%s: answers come later than %d tries of %s: raise snmp.timeout", peer,
-			tries, timeout);
-	else
-		target_lost(&target->machine,
-			"%s: no answer, %d tries of %s: ping it. If it is there, an access list is "
-			"in the way, or the community is wrong and "
-			"the agent speaks no SNMPv3",
-			peer, tries, timeout);
-}
-
-void snmp_target_lost_by(struct snmp_target *target, const struct snmp_answer *answer)
-{
-	const struct config_snmp_credential *c = target->machine.device->snmp->credential->snmp;
-	const char *peer = snmp_io_peer(target->io);
-	int tries = target->machine.device->snmp->retries + 1;
-	char timeout[32];
-	switch (answer->status) {
-	case SNMP_IO_OK: lost_by_error(target, answer); break;
-	case SNMP_IO_TIMEOUT:
-		target->machine.state.timeouts++;
-		unit_duration_text(
-			timeout, sizeof(timeout), target->machine.device->snmp->timeout_ns);
-		if (target->phase != PHASE_IDENT && answer->silence == SILENCE_AGENT)
-			target_lost(&target->machine,
-				"%s: the engine is there, but requests of user %s stay unanswered "
-				"since now: see on the agent whether the user, its keys or "
-				"its access changed",
-				peer, c->user);
-		else if (target->phase != PHASE_IDENT)
-			target_lost(&target->machine,
-				"%s: no answer any more, %d tries of %s: the agent, the host or "
-				"the way to it is gone",
-				peer, tries, timeout);
-		else if (c->version != 3)
-			lost_by_silence(target, answer->silence, timeout);
-		else if (c->context && *c->context)
-			target_lost(&target->machine,
-				"%s: the engine was found, but requests of user %s stay "
-				"unanswered: agents drop a context they do not have ('%s')%s "
-				"without "
-				"a word",
-				peer, c->user, c->context,
-				str_if(c->priv, ", and a wrong priv password or priv protocol,"));
-		else if (c->priv)
-			target_lost(&target->machine,
-				"%s: the engine was found, but requests of user %s stay "
-				"unanswered: agents drop a wrong priv password or priv protocol "
-				"without "
-				"a word",
-				peer, c->user);
-		else
-			target_lost(&target->machine,
-				"%s: the engine was found, but requests of user %s stay "
-				"unanswered: packets get lost, or an access list is in the way",
-				peer, c->user);
-		break;
-	case SNMP_IO_REFUSED:
-		target->machine.state.errors++;
-		target_lost(&target->machine,
-			"%s: connection refused: the host is there, but no SNMP agent listens on "
-			"this port. Start it, or correct snmp.address",
-			peer);
-		break;
-	case SNMP_IO_UNREACHABLE:
-		target->machine.state.errors++;
-		target_lost(&target->machine,
-			"%s: %s: check the route, the firewall and snmp.source", peer,
-			answer->detail);
-		break;
-	case SNMP_IO_REPORT:
-		target->machine.state.errors++;
-		lost_by_report(target, answer->report);
-		break;
-	default:
-		target->machine.state.errors++;
-		target_lost(&target->machine, "%s: %s", peer, answer->detail);
-	}
-}
-
 /* ---- session ------------------------------------------------------------- */
 
 static void on_ready(void *arg, int rc, const char *why)
@@ -184,7 +39,7 @@ static void on_ready(void *arg, int rc, const char *why)
 	struct snmp_target *t = arg;
 	if (rc < 0) {
 		t->machine.state.errors++;
-		target_lost(&t->machine, "%s", why);
+		target_lost_text(&t->machine, why);
 		return;
 	}
 	snmp_poll_identify(t);
@@ -204,15 +59,16 @@ static int io_open(struct snmp_target *target, struct err *e)
 	const struct config_snmp *s = target->machine.device->snmp;
 	const struct config_snmp_credential *c = s->credential->snmp;
 	rw_cleanup(secret_wipe) char *community = NULL, *auth = NULL, *priv = NULL;
+	struct err why = {0};
 	int rc = 0;
 	if (c->version != 3)
-		rc = secret_read(&c->community, &community, e);
+		rc = secret_read(&c->community, &community, &why);
 	if (rc == 0 && c->version == 3 && c->auth)
-		rc = secret_read(&c->auth_secret, &auth, e);
+		rc = secret_read(&c->auth_secret, &auth, &why);
 	if (rc == 0 && c->version == 3 && c->priv)
-		rc = secret_read(&c->priv_secret, &priv, e);
+		rc = secret_read(&c->priv_secret, &priv, &why);
 	if (rc < 0)
-		return rc;
+		return reason_err(e, rc, SNMP_SECRET, why.text);
 	struct snmp_io_options o = {.host = s->address,
 		.port = s->port,
 		.source = s->source,
@@ -262,7 +118,7 @@ static void snmp_session_start(struct snmp_target *target)
 		return;
 	if (rc < 0) {
 		target->machine.state.errors++;
-		target_lost(&target->machine, "%s", e.text);
+		target_lost_text(&target->machine, e.text);
 		return;
 	}
 	snmp_poll_identify(target);
@@ -302,11 +158,6 @@ static const struct target_hooks snmp_hooks = {.protocol = "snmp",
 	.interval_ns = snmp_interval_ns,
 	.profile_serves = snmp_serves,
 	.profile_rows = "SNMP tables"};
-
-int64_t snmp_target_interval(const struct snmp_target *target)
-{
-	return snmp_interval_ns(&target->machine);
-}
 
 int snmp_target_new(struct loop *loop, struct entities *entities,
 	const struct config_device *device, const struct config *config, const struct sink *sink,

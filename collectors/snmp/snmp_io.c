@@ -19,6 +19,7 @@
 #include "collectors/snmp/snmp_key.h"
 #include "collectors/snmp/snmp_library.h"
 #include "collectors/snmp/snmp_socket.h"
+#include "collectors/target/reason.h"
 
 /* The library compares with a strict "expired before now": asking a little later saves a second
  * round. */
@@ -282,8 +283,7 @@ static int snmp_io_session_open(struct snmp_io *io, struct err *e)
 	explicit_bzero(&s, sizeof(s));
 	if (ok)
 		return 0;
-	return err_set(e, -EINVAL, "the SNMP library refused the session: %s",
-		snmp_api_errstring(snmp_errno));
+	return reason_err(e, -EINVAL, SNMP_SESSION, snmp_api_errstring(snmp_errno));
 }
 
 static int snmp_io_watch(struct snmp_io *io, struct err *e)
@@ -359,20 +359,18 @@ static void probe_timer(struct snmp_io *io)
 		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT});
 		return;
 	}
-	char why[256], each[32];
-	snprintf(why, sizeof(why),
-		"%s: no answer to the SNMPv3 engine discovery, %d tries of %s. It needs no user "
-		"and no password: the host is silent, "
-		"or does not speak SNMPv3, or an access list is in the way",
-		snmp_socket_peer(io->socket), io->probes,
+	struct reason why;
+	char each[32];
+	reason_set(&why, SNMP_V3_SILENT, snmp_socket_peer(io->socket), io->probes,
 		unit_duration_text(each, sizeof(each), io->timeout_ns));
-	ready_tell(io, -ETIMEDOUT, why);
+	ready_tell(io, -ETIMEDOUT, why.text);
 }
 
 static void probe_read(struct snmp_io *io)
 {
 	uint8_t buf[2048];
-	char why[200];
+	struct reason why;
+	const char *peer = snmp_socket_peer(io->socket);
 	ssize_t n = recv(io->fd, buf, sizeof(buf), MSG_DONTWAIT);
 	bool failed = n < 0 && errno != EAGAIN && errno != EINTR;
 	if (failed && io->session) {
@@ -387,24 +385,20 @@ static void probe_read(struct snmp_io *io)
 		return;
 	}
 	if (failed) {
-		snprintf(why, sizeof(why),
-			errno == ECONNREFUSED ? "%s: connection refused: the host is there, but no "
-						"SNMP agent listens on this port. "
-						"Start it, or correct snmp.address%.0s"
-					      : "%s: %s",
-			snmp_socket_peer(io->socket), strerror(errno));
-		ready_tell(io, -errno, why);
+		const int error = errno;
+		if (error == ECONNREFUSED)
+			reason_set(&why, SNMP_REFUSED, peer);
+		else
+			reason_set(&why, SNMP_UNREACHABLE, peer, strerror(error));
+		ready_tell(io, -error, why.text);
 		return;
 	}
 	if (n < 0)
 		return;
 	int rc = snmp_engine_answer(buf, (size_t)n, io->probe_id, &io->engine);
 	if (rc == -EPROTO) {
-		snprintf(why, sizeof(why),
-			"%s: answers the SNMPv3 engine discovery without an engine id: its SNMPv3 "
-			"is not set up",
-			snmp_socket_peer(io->socket));
-		ready_tell(io, rc, why);
+		reason_set(&why, SNMP_V3_NO_ENGINE, peer);
+		ready_tell(io, rc, why.text);
 	}
 	if (rc < 0)
 		return; /* something else, or late: the timer decides */
@@ -426,9 +420,7 @@ static void v3_continue(void *arg)
 		return;
 	}
 	if (snmp_key_error(io->auth_key) < 0 || snmp_key_error(io->priv_key) < 0) {
-		ready_tell(io, -EINVAL,
-			"the SNMPv3 password cannot be made into a key: this library lacks the "
-			"protocol");
+		ready_tell(io, -EINVAL, reason_text_SNMP_V3_KEY);
 		return;
 	}
 	int rc = snmp_io_watch(io, &e);
@@ -500,10 +492,9 @@ static int v3_options(struct snmp_io *io, const struct snmp_io_options *options,
 		{"priv", options->priv_password, options->priv != SNMP_PRIV_NONE, &io->priv_key},
 	};
 	if (!options->user || !*options->user)
-		return err_set(e, -EINVAL, "SNMPv3 needs a user");
+		return reason_err(e, -EINVAL, SNMP_NO_USER);
 	if (options->priv && !options->auth)
-		return err_set(
-			e, -EINVAL, "SNMPv3 has no privacy without authentication: give auth too");
+		return reason_err(e, -EINVAL, SNMP_PRIV_ALONE);
 	io->user = rw_strdup(options->user);
 	io->auth = options->auth;
 	io->priv = options->priv;
@@ -511,10 +502,8 @@ static int v3_options(struct snmp_io *io, const struct snmp_io_options *options,
 		if (!rows[i].wanted)
 			continue;
 		if (!rows[i].password || strlen(rows[i].password) < USM_LENGTH_P_MIN)
-			return err_set(e, -EINVAL,
-				"the %s password of SNMPv3 user %s is shorter than %d characters "
-				"(RFC 3414)",
-				rows[i].what, options->user, USM_LENGTH_P_MIN);
+			return reason_err(e, -EINVAL, SNMP_SHORT_PASSWORD, rows[i].what,
+				options->user, USM_LENGTH_P_MIN);
 		*rows[i].to = snmp_key_get(options->auth, rows[i].password);
 	}
 	return 0;

@@ -107,8 +107,7 @@ static void snmp_poll_request(struct snmp_target *target, enum snmp_request what
 	int rc = snmp_io_send(target->io, what, oids, n, non_repeaters, repetitions);
 	if (rc < 0) {
 		target->machine.state.errors++;
-		target_lost(&target->machine, "%s: cannot send: %s", snmp_io_peer(target->io),
-			strerror(-rc));
+		target_lost(&target->machine, SNMP_SEND, snmp_io_peer(target->io), strerror(-rc));
 	}
 }
 
@@ -226,17 +225,14 @@ void snmp_poll_deadline(void *arg)
 	t->machine.state.timeouts++;
 	if (t->repetitions > 1 && t->phase > PHASE_HEAD)
 		t->repetitions /= 2;
-	target_lost(&t->machine,
-		"%s: answers, but a poll takes longer than its deadline of %s (at table %s): raise "
-		"snmp.deadline or interval, or poll less",
-		snmp_io_peer(t->io), unit_duration_text(took, sizeof(took), deadline_of(t)),
-		table_name(t));
+	target_lost(&t->machine, SNMP_DEADLINE, snmp_io_peer(t->io),
+		unit_duration_text(took, sizeof(took), deadline_of(t)), table_name(t));
 }
 
 void snmp_poll_begin(struct snmp_target *target)
 {
 	target->poll_began = loop_now(target->machine.loop);
-	target->machine.state.interval_ns = snmp_target_interval(target);
+	target->machine.state.interval_ns = target_interval_ns(&target->machine);
 	target->restarted = false;
 	target->trouble = NULL;
 	loop_timer_start(target->machine.deadline, deadline_of(target), 0);
@@ -329,7 +325,7 @@ static bool walk_news(struct snmp_target *target, struct walk *walk)
 {
 	int64_t before = walk->refresh.period_ns;
 	bool news = snmp_refresh_take(&walk->refresh, snmp_rows_digest(walk->rows),
-		target->poll_began.ns, snmp_target_interval(target));
+		target->poll_began.ns, target_interval_ns(&target->machine));
 	char every[32];
 	if (before == 0 && walk->refresh.period_ns != 0)
 		log_info(target->machine.name,
@@ -429,27 +425,22 @@ static void poll_finish(struct snmp_target *target)
 	if (!rows) {
 		target->machine.state.errors++;
 		if (target->trouble)
-			target_lost(&target->machine,
-				"%s: answers, but its tables cannot be read: the last answer had "
-				"in it %s. Restart or update the agent",
-				snmp_io_peer(target->io), target->trouble);
+			target_lost(&target->machine, SNMP_TABLES, snmp_io_peer(target->io),
+				target->trouble);
 		else
-			target_lost(&target->machine,
-				"%s: answers, but the profile '%s' finds nothing there: the "
-				"agent's view may hide the tables. Try: rocewatch profile test %s",
-				snmp_io_peer(target->io), target->machine.profile->name,
-				target->machine.name);
+			target_lost(&target->machine, SNMP_EMPTY, snmp_io_peer(target->io),
+				target->machine.profile->name, target->machine.name);
 		return;
 	}
 	samples_tell(target, t_ns);
 	if (target->neighbors)
 		neighbors_tell(target);
-	target->machine.state.interval_ns = snmp_target_interval(target);
+	target->machine.state.interval_ns = target_interval_ns(&target->machine);
 	target_polled(
 		&target->machine.state, (double)(now.ns - target->poll_began.ns) / NS_PER_S, wall);
 	target_change(&target->machine.state, TARGET_UP, now, wall, NULL);
 	int64_t next = target->poll_began.ns +
-		target_jittered(&target->machine, snmp_target_interval(target)) - now.ns;
+		target_jittered(&target->machine, target_interval_ns(&target->machine)) - now.ns;
 	loop_timer_start(target->machine.timer, next > NS_PER_MS ? next : NS_PER_MS, 0);
 	target_report(&target->machine);
 }
@@ -557,6 +548,18 @@ static void walk_take(struct snmp_target *target, const struct snmp_answer *answ
 	walk_paced(target, answer->n);
 }
 
+/* snmp_poll_failed - the session ends because of this answer, or of its absence. */
+static void snmp_poll_failed(struct snmp_target *target, const struct snmp_answer *answer)
+{
+	struct reason reason;
+	if (answer->status == SNMP_IO_TIMEOUT)
+		target->machine.state.timeouts++;
+	else
+		target->machine.state.errors++;
+	snmp_reason(target, answer, &reason);
+	target_lost_for(&target->machine, &reason);
+}
+
 void snmp_poll_answer(void *arg, const struct snmp_answer *answer)
 {
 	struct snmp_target *t = arg;
@@ -574,7 +577,7 @@ void snmp_poll_answer(void *arg, const struct snmp_answer *answer)
 		return;
 	}
 	if (answer->status != SNMP_IO_OK || (t->phase <= PHASE_HEAD && answer->error_status != 0)) {
-		snmp_target_lost_by(t, answer);
+		snmp_poll_failed(t, answer);
 		return;
 	}
 	switch (t->phase) {

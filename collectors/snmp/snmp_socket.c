@@ -15,6 +15,7 @@
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
 #include "agent/base/netns.h"
+#include "collectors/target/reason.h"
 
 enum { FAMILY_V4, FAMILY_V6, FAMILIES };
 static const int families[FAMILIES] = {AF_INET, AF_INET6};
@@ -49,15 +50,13 @@ static int socket_make(struct snmp_socket *snmp_socket, int which, struct err *e
 		return 0;
 	int fd = socket(families[which], SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return err_set(e, -errno, "cannot make a UDP socket: %s", strerror(errno));
+		return reason_err(e, -errno, SNMP_SOCKET, strerror(errno));
 	if (snmp_socket->n_source && snmp_socket->source.ss_family == families[which] &&
 		bind(fd, (struct sockaddr *)&snmp_socket->source, snmp_socket->n_source) < 0) {
 		int rc = -errno;
 		close(fd);
-		return err_set(e, rc,
-			"cannot use the source address: %s. It must be an address of this "
-			"machine%s",
-			strerror(-rc), str_if(snmp_socket->netns, " in that network namespace"));
+		return reason_err(e, rc, SNMP_SOURCE, strerror(-rc),
+			str_if(snmp_socket->netns, " in that network namespace"));
 	}
 	snmp_socket->fds[which] = fd;
 	return 0;
@@ -67,9 +66,10 @@ static int socket_make(struct snmp_socket *snmp_socket, int which, struct err *e
 static int sockets_make_in_netns(struct snmp_socket *socket, struct err *e)
 {
 	int back;
-	int rc = netns_enter(socket->netns, &back, e);
+	struct err why = {0};
+	int rc = netns_enter(socket->netns, &back, &why);
 	if (rc < 0)
-		return rc;
+		return reason_err(e, rc, SNMP_NETNS, why.text);
 	for (int i = 0; i < FAMILIES && rc == 0; i++)
 		if (!socket->n_source || socket->source.ss_family == families[i])
 			rc = socket_make(socket, i, e);
@@ -86,14 +86,12 @@ static int snmp_socket_connected(
 	if (addr->ss_family == AF_INET6)
 		which = FAMILY_V6;
 	if (socket->n_source && socket->source.ss_family != addr->ss_family)
-		return err_set(e, -EINVAL,
-			"the source address and the device's address are of different families "
-			"(IPv4, IPv6)");
+		return reason_err(e, -EINVAL, SNMP_SOURCE_FAMILY);
 	int rc = socket_make(socket, which, e);
 	if (rc < 0)
 		return rc;
 	if (connect(socket->fds[which], (const struct sockaddr *)addr, n) < 0)
-		return err_set(e, -errno, "cannot reach %s: %s", socket->host, strerror(errno));
+		return reason_err(e, -errno, SNMP_REACH, socket->host, strerror(errno));
 	socket->fd = socket->fds[which];
 	int error;
 	socklen_t n_error = sizeof(error);
@@ -138,8 +136,8 @@ static void resolve_done(void *arg)
 		s->resolving = NULL;
 		int rc;
 		if (r->rc)
-			rc = err_set(&e, -EHOSTUNREACH, "cannot resolve %s: %s", r->host,
-				gai_strerror(r->rc));
+			rc = reason_err(
+				&e, -EHOSTUNREACH, SNMP_RESOLVE, r->host, gai_strerror(r->rc));
 		else
 			rc = snmp_socket_connected(s, &r->addr, r->n_addr, &e);
 		s->ready(s->arg, rc, e.text); /* may free the socket */
@@ -164,7 +162,7 @@ int snmp_socket_connect(struct snmp_socket *socket, struct err *e)
 	if (rc < 0) {
 		free(r->host);
 		free(r);
-		return err_set(e, rc, "cannot resolve %s: no worker thread", socket->host);
+		return reason_err(e, rc, SNMP_RESOLVE, socket->host, "no worker thread");
 	}
 	socket->resolving = r;
 	return -EINPROGRESS;
@@ -186,9 +184,7 @@ int snmp_socket_new(struct loop *loop, const char *host, uint16_t port, const ch
 	snprintf(s->peer, sizeof(s->peer), "%s", host);
 	int rc = 0;
 	if (source && snmp_socket_lookup(source, 0, AI_NUMERICHOST, &s->source, &s->n_source) != 0)
-		rc = err_set(e, -EINVAL,
-			"read source '%s', expected an IPv4 or IPv6 address of this machine",
-			source);
+		rc = reason_err(e, -EINVAL, SNMP_SOURCE_WORD, source);
 	if (rc == 0 && netns)
 		rc = sockets_make_in_netns(s, e);
 	if (rc < 0) {

@@ -56,13 +56,13 @@ struct snmp_target {
 	char *sysname;
 };
 
-/* ---- snmp.c -------------------------------------------------------------- */
+/* ---- snmp_reason.c ------------------------------------------------------- */
 
-/* snmp_target_lost_by - because of this answer, or of this error in it; in words, with the remedy.
- */
-void snmp_target_lost_by(struct snmp_target *target, const struct snmp_answer *answer);
-/* The configured interval, or the profile's least one when that is longer. */
-int64_t snmp_target_interval(const struct snmp_target *target);
+/* snmp_reason - why this answer, or the error in it, ends the session. Reads how far the session
+ * had come. */
+void snmp_reason(
+	const struct snmp_target *target, const struct snmp_answer *answer, struct reason *ret);
+
 /* ---- snmp_poll.c --------------------------------------------------------- */
 
 /* the first request of a session; a poll follows by itself */

@@ -21,8 +21,8 @@ const char *target_state_name(enum target_state state)
 	return "?";
 }
 
-void target_change(
-	struct target *target, enum target_state to, mono_t mono, wall_t wall, const char *reason)
+void target_change(struct target *target, enum target_state to, mono_t mono, wall_t wall,
+	const struct reason *reason)
 {
 	enum target_state from = target->state;
 	bool was_up = from == TARGET_UP, is_up = to == TARGET_UP;
@@ -33,10 +33,13 @@ void target_change(
 	if (target->since.ns == 0 || was_up != is_up)
 		target->since =
 			wall; /* up or down since then: the tries in between are one outage */
-	if (is_up)
+	if (is_up) {
 		target->reason[0] = '\0';
-	else if (reason && *reason)
-		snprintf(target->reason, sizeof(target->reason), "%s", reason);
+		target->reason_code = REASON_NONE;
+	} else if (reason) {
+		snprintf(target->reason, sizeof(target->reason), "%s", reason->text);
+		target->reason_code = reason->code;
+	}
 
 	if (to == TARGET_BACKOFF) {
 		complain(&target->complaint, mono, LOG_WARN_, where, "%s: %s -> %s: %s",
@@ -50,7 +53,7 @@ void target_change(
 	} else if (from != to) {
 		log_event(is_up ? LOG_INFO_ : LOG_DEBUG_, where, "%s: %s -> %s%s%s",
 			target->protocol, target_state_name(from), target_state_name(to),
-			str_if(reason && *reason, ": "), str_or(reason, ""));
+			str_if(reason, ": "), reason ? reason->text : "");
 	}
 }
 

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include "agent/base/clock.h"
 #include "agent/base/log.h"
+#include "collectors/target/reason.h"
 #include "config/topology.h"
 #include "db/model/entity.h"
 #include "db/model/flow.h"
@@ -51,7 +52,8 @@ struct sink {
 struct target {
 	const char *device, *protocol, *address; /* borrowed from the collector's own copy */
 	enum target_state state;
-	char reason[200]; /* why it is not up; a sentence with the remedy */
+	char reason[REASON_TEXT_MAX]; /* why it is not up, a sentence; "" while it is up */
+	enum reason_code reason_code;
 	wall_t since, last_success;
 	uint64_t polls, timeouts, errors, values;
 	/* values asked of the device, whatever became of them: the load put on it */
@@ -66,9 +68,10 @@ struct target {
 	uint32_t n_poll; /* ever */
 	struct complaint complaint;
 };
-/* target_change - the only place that changes .state. */
-void target_change(
-	struct target *target, enum target_state to, mono_t mono, wall_t wall, const char *reason);
+/* target_change - the only place that changes .state, logs old, new and reason. @reason NULL: the
+ * last one stays, until the target is up. */
+void target_change(struct target *target, enum target_state to, mono_t mono, wall_t wall,
+	const struct reason *reason);
 void target_polled(struct target *target, double seconds, wall_t wall); /* one successful poll */
 /* p50 and p95 over the ring; NAN when empty. */
 void target_poll_quantiles(const struct target *target, double *ret_p50, double *ret_p95);

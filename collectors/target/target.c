@@ -3,7 +3,6 @@
 #include "collectors/target/target.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +32,10 @@ static int target_profile_check(const struct target_machine *machine, struct err
 		return 0;
 	const struct profile *p = profiles_get(machine->set->profiles, wanted);
 	if (!p)
-		return err_set(e, -EINVAL,
-			"device %s: unknown profile '%s'; rocewatch profile list shows the known "
-			"ones",
-			machine->name, wanted);
+		return reason_err(e, -EINVAL, NO_PROFILE, machine->name, wanted);
 	if (!machine->hooks->profile_serves(p))
-		return err_set(e, -EINVAL, "device %s: profile '%s' has no %s", machine->name,
-			wanted, machine->hooks->profile_rows);
+		return reason_err(e, -EINVAL, PROFILE_LACKS, machine->name, wanted,
+			machine->hooks->profile_rows);
 	return 0;
 }
 
@@ -117,21 +113,28 @@ int64_t target_backoff_ns(const struct target_hooks *hooks, unsigned failures, i
 
 /* ---- failure and report -------------------------------------------------- */
 
-void target_lost(struct target_machine *machine, const char *fmt, ...)
+void target_lost_for(struct target_machine *machine, const struct reason *reason)
 {
-	char reason[sizeof(machine->state.reason)];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(reason, sizeof(reason), fmt, ap);
-	va_end(ap);
 	loop_timer_stop(machine->deadline);
 	machine->hooks->session_end(machine->owner);
 	machine->failures++;
-	int64_t pause = target_backoff_ns(
-		machine->hooks, machine->failures, machine->hooks->interval_ns(machine));
+	int64_t pause =
+		target_backoff_ns(machine->hooks, machine->failures, target_interval_ns(machine));
 	loop_timer_start(machine->timer, target_jittered(machine, pause), 0);
 	target_change(&machine->state, TARGET_BACKOFF, loop_now(machine->loop), wall_now(), reason);
 	target_report(machine);
+}
+
+void target_lost_text(struct target_machine *machine, const char *text)
+{
+	struct reason reason;
+	reason_from(&reason, machine->hooks->protocol, text);
+	target_lost_for(machine, &reason);
+}
+
+int64_t target_interval_ns(const struct target_machine *machine)
+{
+	return machine->hooks->interval_ns(machine);
 }
 
 void target_report(struct target_machine *machine)

@@ -74,9 +74,19 @@ int64_t target_jittered(struct target_machine *machine, int64_t ns);
  * the bounds of the hooks. A short outage must not become a long one. */
 int64_t target_backoff_ns(const struct target_hooks *hooks, unsigned failures, int64_t interval_ns);
 
-/* target_lost - the session ends; the state becomes BACKOFF, and the next try is set. */
-void target_lost(struct target_machine *machine, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+/* target_lost_for - the session ends; the state becomes BACKOFF, and the next try is set. */
+void target_lost_for(struct target_machine *machine, const struct reason *reason);
+/* target_lost_text - the same for an error of the set-up: its row is found by the text. */
+void target_lost_text(struct target_machine *machine, const char *text);
+/* target_lost(machine, SNMP_REFUSED, peer): the same for a row of reason.def. */
+#define target_lost(machine, CODE, ...)                                                            \
+	do {                                                                                       \
+		struct reason reason_;                                                             \
+		reason_set(&reason_, CODE, ##__VA_ARGS__);                                         \
+		target_lost_for(machine, &reason_);                                                \
+	} while (0)
+/* target_interval_ns - how often the device is asked, by its configuration and its profile. */
+int64_t target_interval_ns(const struct target_machine *machine);
 /* target_report - state and statistics to the sink. */
 void target_report(struct target_machine *machine);
 

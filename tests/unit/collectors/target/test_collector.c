@@ -32,14 +32,16 @@ static size_t log_lines(void (*fn)(struct target *t), struct target *t)
 	return lines;
 }
 
+static const struct reason silent = {REASON_UNKNOWN, "silent"}, gone = {REASON_UNKNOWN, "gone"};
+
 static void outage(struct target *t)
 {
 	/* ten tries in ten seconds */
 	for (int64_t s = 0; s < 10; s++) {
 		target_change(
 			t, TARGET_STARTING, (mono_t){s * NS_PER_S}, (wall_t){s * NS_PER_S}, NULL);
-		target_change(t, TARGET_BACKOFF, (mono_t){s * NS_PER_S}, (wall_t){s * NS_PER_S},
-			"silent");
+		target_change(
+			t, TARGET_BACKOFF, (mono_t){s * NS_PER_S}, (wall_t){s * NS_PER_S}, &silent);
 	}
 }
 
@@ -67,10 +69,10 @@ static void test_since_is_the_outage(void **state)
 	struct target t = {.device = "leaf1", .protocol = "snmp"};
 	log_set_level(LOG_ERROR_);
 	target_change(&t, TARGET_UP, later, (wall_t){100}, NULL);
-	target_change(&t, TARGET_BACKOFF, later, (wall_t){200}, "gone");
+	target_change(&t, TARGET_BACKOFF, later, (wall_t){200}, &gone);
 	target_change(&t, TARGET_STARTING, later, (wall_t){300}, NULL);
 	assert_string_equal(t.reason, "gone"); /* still the reason while it is tried again */
-	target_change(&t, TARGET_BACKOFF, later, (wall_t){400}, "gone");
+	target_change(&t, TARGET_BACKOFF, later, (wall_t){400}, &gone);
 	assert_int_equal(t.since.ns, 200);
 }
 
