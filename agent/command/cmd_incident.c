@@ -208,7 +208,7 @@ static int cmd_incident_restore(struct ledger *ledger, const json_t *incident)
 
 /* No agent: this command is the writer for a moment. @other: the incident to merge into, NULL. */
 static int act_by_hand(const struct client *client, const json_t *incident, const json_t *other,
-	enum incident_act act, const char *text, struct err *e)
+	enum incident_action act, const char *text, struct err *e)
 {
 	struct entities *entities = entities_new();
 	struct store *store = NULL;
@@ -223,10 +223,10 @@ static int act_by_hand(const struct client *client, const json_t *incident, cons
 		if (rc != 0) {
 			err_set(e, rc, "the stored incident cannot be read: %s", strerror(-rc));
 		} else {
-			rc = ledger_act(l, json_string_value(json_object_get(incident, "id")), act,
-				who, text, wall_now().ns);
+			rc = ledger_action(l, json_string_value(json_object_get(incident, "id")),
+				act, who, text, wall_now().ns);
 			if (rc != 0)
-				rc = err_set(e, rc, "%s", incident_act_error(rc));
+				rc = err_set(e, rc, "%s", incident_action_error(rc));
 			else
 				rc = store_flush(store, e);
 		}
@@ -244,17 +244,17 @@ static int cmd_incident_run_act(
 	const char *text = note;
 	if (args->argc > 2)
 		text = args->argv[2];
-	enum incident_act act = ACT_ACK;
-	incident_act_parse(args->argv[0], &act);
+	enum incident_action act = ACTION_ACK;
+	incident_action_parse(args->argv[0], &act);
 	json_t *o = find_one(client, args->g, args->argv[1], e), *other = NULL;
-	if (o && act == ACT_MERGE) {
+	if (o && act == ACTION_MERGE) {
 		other = find_one(client, args->g, text, e);
 		if (other)
 			text = json_string_value(json_object_get(other, "id"));
 		else
 			text = NULL;
 	}
-	if (!o || (act == ACT_MERGE && !other)) {
+	if (!o || (act == ACTION_MERGE && !other)) {
 		json_decref(o);
 		if (e->code)
 			return e->code;
@@ -263,7 +263,7 @@ static int cmd_incident_run_act(
 	const char *id = json_string_value(json_object_get(o, "id"));
 	int rc;
 	if (other && json_equal(other, o))
-		rc = err_set(e, -EINVAL, "%s", incident_act_error(-EINVAL));
+		rc = err_set(e, -EINVAL, "%s", incident_action_error(-EINVAL));
 	else if (client_writer_pid(client) > 0)
 		rc = act_by_agent(client, args->argv[0], id, text, e);
 	else

@@ -6,6 +6,7 @@
  * fails: never a half-applied case.
  */
 #include "agent/command/command.h"
+#include "agent/incident/incident_json.h"
 #include "agent/modules.h"
 
 #include <errno.h>
@@ -360,8 +361,11 @@ static json_t *cmd_replay_document(const struct replay *replay)
 	json_t *incidents = json_array(), *doc = json_object();
 	size_t count = ledger_incidents(replay->ledger, &v);
 	char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
-	for (size_t k = 0; k < count; k++)
-		json_array_append_new(incidents, incident_public(v[k]->json));
+	for (size_t k = 0; k < count; k++) {
+		json_t *incident = incident_json(v[k]);
+		json_array_append_new(incidents, incident_public(incident));
+		json_decref(incident);
+	}
 	bool any = replay->seen.samples > 0;
 	/* time 0 is a time here: recorded cases begin at 1970-01-01T00:00:00Z */
 	json_object_set_new(doc, "from",

@@ -10,6 +10,7 @@
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/sources.h"
 #include "agent/daemon/tune_agent.h"
+#include "agent/incident/incident_json.h"
 #include "agent/incident/ledger.h"
 #include "collectors/target/collector.h"
 #include "config/config.h"
@@ -20,13 +21,14 @@ static json_t *request_act(struct agent *agent, const char *who, const json_t *r
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
 	const char *id = json_string_value(json_object_get(request, "id"));
 	const char *text = json_string_value(json_object_get(request, "note"));
-	enum incident_act act;
-	if (!id || incident_act_parse(cmd, &act) != 0)
+	enum incident_action action;
+	if (!id || incident_action_parse(cmd, &action) != 0)
 		return control_error("expected an incident's id");
-	const int rc = ledger_act(agent->ledger, id, act, who, text, wall_now().ns);
+	const int rc = ledger_action(agent->ledger, id, action, who, text, wall_now().ns);
 	if (rc != 0)
-		return control_error("%s %.20s: %s", cmd, id, incident_act_error(rc));
-	return json_pack("{s:b, s:O}", "ok", 1, "incident", ledger_find(agent->ledger, id)->json);
+		return control_error("%s %.20s: %s", cmd, id, incident_action_error(rc));
+	return json_pack(
+		"{s:b, s:o}", "ok", 1, "incident", incident_json(ledger_find(agent->ledger, id)));
 }
 
 static json_t *request_targets(const struct sources *sources)

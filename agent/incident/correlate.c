@@ -5,6 +5,7 @@
  */
 #include "agent/incident/correlate.h"
 
+#include <stdio.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
@@ -148,26 +149,33 @@ static bool correlate_beyond(
 	return d && e && right->group && d->role < e->role && e->role != ROLE_OTHER;
 }
 
-/* Roles name a port as "device:port", a device by its name, a host as "host:NAME" or NAME. */
+/* Does the role's entity name the subject of @incident? Roles name a port as "device:port", a
+ * device by its name, a host as "host:NAME" or NAME. */
+static bool correlate_names(const char *entity, const struct incident *incident)
+{
+	static const char host_prefix[] = "host:";
+	if (!entity)
+		return false;
+	if (incident->port) {
+		char port[256];
+		snprintf(port, sizeof(port), "%s:%s", str_or(incident->device, ""), incident->port);
+		if (str_eq(entity, port))
+			return true;
+	} else if (incident->device && str_eq(entity, incident->device)) {
+		return true;
+	}
+	if (!incident->host)
+		return false;
+	if (strncmp(entity, host_prefix, strlen(host_prefix)) == 0)
+		entity += strlen(host_prefix);
+	return str_eq(entity, incident->host);
+}
+
 static bool correlate_in_tree(const struct incident *left, const struct incident *right)
 {
-	const json_t *roles = json_object_get(left->json, "roles");
-	char port[256];
-	snprintf(port, sizeof(port), "%s:%s", str_or(right->device, ""), str_or(right->port, ""));
-	for (size_t i = 0; i < json_array_size(roles); i++) {
-		const char *entity =
-			json_string_value(json_object_get(json_array_get(roles, i), "entity"));
-		if (!entity)
-			continue;
-		if ((right->port && str_eq(entity, port)) ||
-			(right->device && !right->port && str_eq(entity, right->device)))
+	for (size_t i = 0; i < left->n_roles; i++)
+		if (correlate_names(left->roles[i].entity, right))
 			return true;
-		if (right->host &&
-			(str_eq(entity, right->host) ||
-				(strncmp(entity, "host:", 5) == 0 &&
-					str_eq(entity + 5, right->host))))
-			return true;
-	}
 	return false;
 }
 

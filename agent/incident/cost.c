@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "agent/document/json_value.h"
 #include "analyzers/measure/rhythm.h"
 
 #define BLOCKS_MIN 3 /* on a side, for a mean */
@@ -28,7 +28,7 @@ void cost_done(struct cost *cost)
 	*cost = cost_new();
 }
 
-static struct cost_job *cost_job_of(struct cost *cost, const char *job)
+struct cost_job *cost_job_of(struct cost *cost, const char *job)
 {
 	for (size_t k = 0; k < cost->n; k++)
 		if (str_eq(cost->v[k].job, job) || (!cost->v[k].job && !job))
@@ -239,105 +239,45 @@ struct cost_sum cost_sum(
 	return r;
 }
 
-json_t *cost_loss_json(const struct cost *cost, const struct fabric *fabric)
+static double cost_step_s(const struct fabric *fabric, const char *job)
 {
-	json_t *a = json_array();
-	for (size_t k = 0; k < cost->n; k++) {
-		const struct cost_job *j = &cost->v[k];
-		double step_s = NAN;
-		for (size_t i = 0; i < fabric->n_jobs; i++)
-			if (str_eq(fabric->jobs[i].name, j->job) && fabric->jobs[i].step_ns > 0)
-				step_s = (double)fabric->jobs[i].step_ns / (double)NS_PER_S;
-		double now_s = step_s;
-		if (j->fell)
-			now_s = step_s / (1 - j->loss_ratio);
-		json_t *o = json_object();
-		json_object_set_new(o, "job", json_string_or_null(j->job));
-		json_object_set_new(o, "measured_at",
-			json_string_or_null(j->by_uplinks ? "leaf uplinks" : "host ports"));
-		json_object_set_new(o, "since", j->fell ? json_time(j->onset_ns) : json_null());
-		json_object_set_new(o, "octets_per_s_before", json_number_or_null(j->base));
-		json_object_set_new(o, "octets_per_s", json_number_or_null(j->now));
-		json_object_set_new(o, "loss_ratio",
-			json_number_or_null(isnan(j->loss_ratio) || j->fell ? j->loss_ratio : 0));
-		json_object_set_new(o, "error_ratio", json_number_or_null(j->error_ratio));
-		json_object_set_new(
-			o, "share_ratio", json_number_or_null(j->fell ? j->share_ratio : NAN));
-		json_object_set_new(o, "step_before_s", json_number_or_null(step_s));
-		json_object_set_new(
-			o, "step_s", json_number_or_null(isfinite(now_s) ? now_s : NAN));
-		json_array_append_new(a, o);
-	}
-	return a;
+	for (size_t i = 0; i < fabric->n_jobs; i++)
+		if (str_eq(fabric->jobs[i].name, job) && fabric->jobs[i].step_ns > 0)
+			return (double)fabric->jobs[i].step_ns / (double)NS_PER_S;
+	return NAN;
 }
 
-/* ---- keeping ------------------------------------------------------------- */
-
-static const struct number {
-	const char *key;
-	size_t offset;
-} numbers[] = {
-	{"base", offsetof(struct cost_job, base)},
-	{"now", offsetof(struct cost_job, now)},
-	{"loss_ratio", offsetof(struct cost_job, loss_ratio)},
-	{"error_ratio", offsetof(struct cost_job, error_ratio)},
-	{"share_ratio", offsetof(struct cost_job, share_ratio)},
-	{"time_s", offsetof(struct cost_job, time_s)},
-	{"octets", offsetof(struct cost_job, octets)},
-	{"late_time_s", offsetof(struct cost_job, late_time_s)},
-	{"late_octets", offsetof(struct cost_job, late_octets)},
-};
-
-static double *cost_number_at(struct cost_job *job, size_t index)
+static struct cost_loss cost_loss_of(
+	const struct cost_job *job, const struct fabric *fabric, struct arena *a)
 {
-	return (double *)((char *)job + numbers[index].offset);
+	struct cost_loss loss = {
+		.job = job->job ? arena_strdup(a, job->job) : NULL,
+		.by_uplinks = job->by_uplinks,
+		.fell = job->fell,
+		.since_ns = job->onset_ns,
+		.before = job->base,
+		.now = job->now,
+		.loss_ratio = job->loss_ratio,
+		.error_ratio = job->error_ratio,
+		.share_ratio = NAN,
+		.step_before_s = cost_step_s(fabric, job->job),
+	};
+	loss.step_s = loss.step_before_s;
+	if (job->fell) {
+		loss.share_ratio = job->share_ratio;
+		loss.step_s = loss.step_before_s / (1 - job->loss_ratio);
+	} else if (!isnan(job->loss_ratio)) {
+		loss.loss_ratio = 0; /* a change within its error is no loss */
+	}
+	return loss;
 }
 
-json_t *cost_json(const struct cost *cost)
+size_t cost_losses(const struct cost *cost, const struct fabric *fabric, struct arena *a,
+	const struct cost_loss **ret)
 {
-	json_t *o = json_object(), *jobs = json_array();
-	json_object_set_new(o, "to_ns", json_integer(cost->to_ns));
-	json_object_set_new(o, "claim_ratio", json_number_or_null(cost->claim_ratio));
-	json_object_set_new(o, "claimed_s", json_number_or_null(cost->claimed_s));
-	json_object_set_new(o, "window_ns", json_integer(cost->window_ns));
-	for (size_t k = 0; k < cost->n; k++) {
-		json_t *j = json_object();
-		json_object_set_new(j, "job", json_string_or_null(cost->v[k].job));
-		json_object_set_new(j, "onset_ns", json_integer(cost->v[k].onset_ns));
-		json_object_set_new(j, "fell", json_boolean(cost->v[k].fell));
-		json_object_set_new(j, "at_onset", json_boolean(cost->v[k].at_onset));
-		json_object_set_new(j, "by_uplinks", json_boolean(cost->v[k].by_uplinks));
-		json_object_set_new(j, "counting", json_boolean(cost->v[k].counting));
-		for (size_t i = 0; i < rw_countof(numbers); i++)
-			json_object_set_new(j, numbers[i].key,
-				json_number_or_null(*cost_number_at(&cost->v[k], i)));
-		json_array_append_new(jobs, j);
-	}
-	json_object_set_new(o, "jobs", jobs);
-	return o;
-}
-
-struct cost cost_parse(const json_t *object)
-{
-	struct cost c = cost_new();
-	const json_t *jobs = json_object_get(object, "jobs"), *j;
-	size_t k;
-	if (!json_is_array(jobs))
-		return c;
-	c.to_ns = json_integer_value(json_object_get(object, "to_ns"));
-	c.claim_ratio = doc_number(object, "claim_ratio");
-	c.claimed_s = doc_number(object, "claimed_s");
-	c.window_ns = json_integer_value(json_object_get(object, "window_ns"));
-	json_array_foreach (jobs, k, j) {
-		struct cost_job *mine =
-			cost_job_of(&c, json_string_value(json_object_get(j, "job")));
-		mine->onset_ns = json_integer_value(json_object_get(j, "onset_ns"));
-		mine->fell = json_is_true(json_object_get(j, "fell"));
-		mine->at_onset = json_is_true(json_object_get(j, "at_onset"));
-		mine->by_uplinks = json_is_true(json_object_get(j, "by_uplinks"));
-		mine->counting = json_is_true(json_object_get(j, "counting"));
-		for (size_t i = 0; i < rw_countof(numbers); i++)
-			*cost_number_at(mine, i) = doc_number(j, numbers[i].key);
-	}
-	return c;
+	struct cost_loss *losses = arena_array(a, struct cost_loss, cost->n);
+	for (size_t k = 0; k < cost->n; k++)
+		losses[k] = cost_loss_of(&cost->v[k], fabric, a);
+	*ret = losses;
+	return cost->n;
 }

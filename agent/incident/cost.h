@@ -25,12 +25,13 @@
 #ifndef RW_AGENT_COST_H
 #define RW_AGENT_COST_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "config/fabric.h"
 #include "db/model/finding.h"
+
+struct arena;
 
 struct cost_job { /* of one incident */
 	char *job; /* NULL: no job is configured */
@@ -80,10 +81,24 @@ struct cost_sum {
 struct cost_sum cost_sum(
 	const struct cost *cost, const struct fabric *fabric, uint64_t gpus, bool explains);
 
-/* Per job what was measured, for the incident's "loss"; steps in time where the job's step is
- * declared. */
-json_t *cost_loss_json(const struct cost *cost, const struct fabric *fabric);
-json_t *cost_json(const struct cost *cost); /* the state, for "progress" */
-struct cost cost_parse(const json_t *object); /* of anything else than cost_json(): as new */
+/* What was measured of one job, for people. */
+struct cost_loss {
+	const char *job; /* NULL: no job is configured */
+	bool by_uplinks; /* measured at the leaves' uplinks, else at the hosts' ports */
+	bool fell; /* throughput is lower since .since_ns, beyond the error */
+	int64_t since_ns; /* means something only when it fell */
+	double before, now; /* octets per second; NAN unknown */
+	double loss_ratio, error_ratio; /* NAN unknown; 0 when it did not fall */
+	double share_ratio; /* of the loss, this incident's; NAN when it did not fall */
+	double step_before_s, step_s; /* NAN: the job's step is not configured */
+};
+
+/* cost_losses - one for each job that was measured, in @a; returns how many. */
+size_t cost_losses(const struct cost *cost, const struct fabric *fabric, struct arena *a,
+	const struct cost_loss **ret);
+
+/* cost_job_of - what is kept of @job (NULL: no job is configured); a new entry when it is not known
+ * yet. Valid until the next one is added. */
+struct cost_job *cost_job_of(struct cost *cost, const char *job);
 
 #endif

@@ -1,54 +1,84 @@
 /*
- * incident - the inside of the ledger's incidents: the story around struct incident, and its JSON
- * form in both directions. For ledger.c and incident.c only.
+ * incident - what is known of one fault: its life, what it says, what it costs, what happened to
+ * it. A noun: the ledger owns and changes it, everybody else reads it.
  */
-#ifndef RW_AGENT_INCIDENT_H
-#define RW_AGENT_INCIDENT_H
+#ifndef RW_INCIDENT_INCIDENT_H
+#define RW_INCIDENT_INCIDENT_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include "agent/incident/cost.h"
-#include "agent/incident/ledger.h"
+#include "db/model/cause.h"
+#include "db/model/finding.h"
 
-struct story {
-	struct incident i;
-	uint32_t hold; /* of the newest OVER finding, >= 1 */
-	double strength; /* of the window the description comes from: value / warn */
-	enum cause candidate; /* another cause that was given lately, CAUSE_NONE */
-	uint32_t candidate_windows; /* in a row */
-	bool described; /* .json has a description */
-	uint64_t recent; /* the latest judged windows, newest in bit 0: 1 = OVER */
-	/* windows it could have opened but for a story that may explain it */
-	uint32_t waited;
-	struct cost cost; /* what it costs so far */
-	char folded[9]; /* id of the open story that already tells of this one; "" none */
+enum incident_state { INCIDENT_PENDING, INCIDENT_OPEN, INCIDENT_CLEARING, INCIDENT_CLOSED };
+const char *incident_state_name(enum incident_state state);
+
+/* A text with its time. */
+struct incident_line {
+	int64_t t_ns;
+	const char *text;
 };
 
-struct story *story_new(const struct finding *finding);
-void story_free(struct story *story); /* NULL is fine */
+/* Another fault that this incident explains, and that therefore has no incident of its own. */
+struct incident_also {
+	enum cause cause;
+	const char *device, *port, *host, *group, *summary;
+};
 
-/* story_describe - take what the finding says: summary, evidence, flows, confidence ... into the
- * story and its JSON. */
-void story_describe(struct story *story, const struct finding *finding);
-/* story_impact - which jobs and how many GPUs wait because of the subject; into the JSON,
- * .gpus_affected set. */
-void story_impact(struct story *story, const struct fabric *fabric);
-/* story_concerns - does the job wait because of the subject? @job NULL: none is configured. */
-bool story_concerns(const struct story *story, const struct fabric *fabric, const char *job);
-/* story_price - money and explained share from what was measured; into the JSON as well ("loss").
- */
-void story_price(struct story *story, const struct fabric *fabric);
-/* story_refresh - bring the changing fields of the JSON up to date. */
-void story_refresh(struct story *story);
-/* story_note - one line in the timeline; bounded: the first lines and the newest are kept. */
-void story_note(struct story *story, int64_t t_ns, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-/* story_also - list @other, which this one explains, in the JSON ("also"), once per cause and
- * subject. True when it was new. */
-bool story_also(struct story *story, const struct story *other);
-/* story_name - the id, from fabric, cause, subject and the window that opened it. */
-void story_name(struct story *story, const struct fabric *fabric);
-/* story_parse - the other way; NULL when @json is not an incident of ours. */
-struct story *story_parse(const char *json);
-/* story_set - replace an owned string. */
-void story_set(const char **field, const char *value);
+struct incident {
+	char id[9];
+	enum incident_state state;
+	enum cause cause;
+	const char *analyzer, *device, *port, *host, *group, *member, *summary;
+	int priority;
+	enum severity severity;
+	/* first: start of the first raised window; opened: end of the window that opened it */
+	int64_t first_ns, opened_ns, closed_ns, updated_ns;
+	uint32_t raised, clear; /* windows in a row whose finding was OVER, or UNDER */
+	uint32_t windows; /* raised ones since .first_ns */
+	double usd_per_hour, usd_total, confidence_ratio, explained_ratio, coverage_ratio, value,
+		warn;
+
+	/* What it says, from the strongest raised window. */
+	const struct finding_flow *flows;
+	size_t n_flows;
+	const struct finding_role *roles;
+	size_t n_roles;
+	const struct evidence *evidence;
+	size_t n_evidence;
+	const struct next_step *next_steps;
+	size_t n_next_steps;
+	const char *const *confidence_inputs;
+	size_t n_confidence_inputs;
+	const char *const *ruled_out;
+	size_t n_ruled_out;
+
+	/* Who waits because of it, and what that costs, as of the newest raised window. */
+	const char *const *jobs;
+	size_t n_jobs;
+	uint64_t gpus_affected;
+	const struct cost_loss *losses;
+	size_t n_losses;
+
+	/* What happened. */
+	struct incident_line *timeline; /* oldest first; lines from the middle may be left out */
+	size_t n_timeline;
+	const char **changed_before; /* changes shortly before .first_ns, as sentences */
+	size_t n_changed_before;
+	struct incident_also *also;
+	size_t n_also;
+	const char *parent; /* id of the incident that explains this one, NULL */
+	const char *acked_by, *ack_note, *assigned_to; /* NULL: nobody did */
+
+	/* while the change is published: the line added to the timeline, NULL when only numbers
+	 * moved; and its time */
+	const char *note;
+	int64_t note_ns;
+};
+
+/* incident_compare - worst first: severity, then money per hour, then confidence, then the older
+ * one, then id. For qsort of pointers. */
+int incident_compare(const struct incident *left, const struct incident *right);
 
 #endif

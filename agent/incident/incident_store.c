@@ -2,13 +2,14 @@
 #include "agent/incident/incident_store.h"
 
 #include "agent/base/cleanup.h"
+#include "agent/incident/incident_json.h"
 #include "db/store/store.h"
 
 void incident_store(void *store, const struct incident *incident, enum incident_state from)
 {
 	if (!store)
 		return;
-	rw_cleanup(freep) char *json = json_dumps(incident->json, JSON_COMPACT);
+	rw_cleanup(freep) char *json = incident_json_text(incident);
 	store_incident(store,
 		&(struct store_incident){
 			.id = incident->id,

@@ -1,11 +1,10 @@
 /*
- * ledger - the incidents' state machine (drawn in ledger.h). Owns every story: those still pending,
- * those open, and those closed that were not forgotten yet. Findings come in, told changes go out;
- * nothing here reads a clock or a disk.
+ * ledger - the state machine of incidents (drawn in ledger.h). It owns every record: those pending,
+ * those open, and those closed that were not forgotten yet.
  *
- * A story is found by its key, (analyzer, device, port, priority, host, group). The map keeps one
- * slot per key for ever (keys are bounded by the fabric); the slot says which of the stories, if
- * any, is under way.
+ * A subject that was raised once keeps a slot: a restart analyses old windows again, and the slot
+ * knows the newest one that counted. Slots are bounded by what the fabric holds. `active` lists the
+ * slots with an incident under way, so that looking for an explanation does not scan all of them.
  */
 #include "agent/incident/ledger.h"
 
@@ -13,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include "agent/base/cleanup.h"
@@ -20,37 +20,41 @@
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "agent/incident/correlate.h"
-#include "agent/incident/incident.h"
+#include "agent/incident/incident_json.h"
+#include "agent/incident/incident_record.h"
 
 #define RECENT_MAX 62 /* windows remembered as bits */
-#define FAR_LESS_SURE 0.3 /* of confidence: such a story does not explain another */
+/* Of confidence: a larger difference means that evidence is missing which was there before. */
+#define LESS_SURE 0.1
+/* Of confidence: an incident with less does not explain another. */
+#define FAR_LESS_SURE 0.3
 #define CHANGE_NS (30 * 60 * NS_PER_S)
-#define LESS_SURE                                                                                  \
-	0.1 /* of confidence: a larger difference means that evidence is missing which was there   \
-	       before */
 
-struct slot {
-	struct story *story; /* under way, NULL when none is */
+struct ledger_slot {
+	struct incident_record *record; /* under way, NULL when none is */
 	/* end of the newest window that counted: after a restart windows are seen again */
 	int64_t seen_ns;
+};
+
+struct ledger_analyzer {
+	char *name;
+	uint32_t n_active; /* incidents of it under way */
 };
 
 struct ledger {
 	const struct fabric *fabric;
 	ledger_fn *changed;
 	void *arg;
-	struct smap *keys; /* key -> index into slots */
-	struct slot *slots;
+	struct smap *keys; /* subject -> index into slots */
+	struct ledger_slot *slots;
 	size_t n_slots, cap_slots;
-	/* stories under way of each analyzer that ever had one */
-	struct watched {
-		char *analyzer;
-		uint32_t n;
-	} * watched;
-	size_t n_watched, cap_watched;
-	struct story **told; /* all that reached OPEN, in order of opening; owned */
-	size_t n_told, cap_told;
-	const struct incident **sorted;
+	size_t *active; /* indexes of slots with a record, ascending */
+	size_t n_active, cap_active;
+	struct ledger_analyzer *analyzers; /* those that ever had an incident */
+	size_t n_analyzers, cap_analyzers;
+	struct incident_record **opened; /* all that reached OPEN, in that order; owned */
+	size_t n_opened, cap_opened;
+	const struct incident **sorted; /* cache of ledger_incidents() */
 	size_t cap_sorted;
 };
 
@@ -68,477 +72,587 @@ void ledger_free(struct ledger *ledger)
 {
 	if (!ledger)
 		return;
-	for (size_t k = 0; k < ledger->n_slots; k++) {
-		if (ledger->slots[k].story && ledger->slots[k].story->i.state == INCIDENT_PENDING)
-			story_free(ledger->slots[k].story);
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		struct incident_record *r = ledger->slots[ledger->active[k]].record;
+		if (r->i.state == INCIDENT_PENDING)
+			incident_record_free(r);
 	}
-	for (size_t k = 0; k < ledger->n_told; k++)
-		story_free(ledger->told[k]);
-	for (size_t k = 0; k < ledger->n_watched; k++)
-		free(ledger->watched[k].analyzer);
-	free(ledger->watched);
+	for (size_t k = 0; k < ledger->n_opened; k++)
+		incident_record_free(ledger->opened[k]);
+	for (size_t k = 0; k < ledger->n_analyzers; k++)
+		free(ledger->analyzers[k].name);
+	free(ledger->analyzers);
+	free(ledger->active);
 	free(ledger->slots);
-	free(ledger->told);
+	free(ledger->opened);
 	free(ledger->sorted);
 	smap_free(ledger->keys);
 	free(ledger);
 }
 
-/* ---- finding the story --------------------------------------------------- */
+/* ---- slots --------------------------------------------------------------- */
 
-static struct slot *ledger_slot_of(struct ledger *ledger, const char *analyzer, const char *device,
-	const char *port, int priority, const char *host, const char *group)
+static void subject_key(struct str *key, const char *analyzer, const char *device, const char *port,
+	int priority, const char *host, const char *group)
 {
 	const char *parts[] = {analyzer, device, port, host, group};
-	rw_cleanup(str_done) struct str key = {0};
 	for (size_t k = 0; k < rw_countof(parts); k++) {
-		const char *text = "";
-		if (parts[k])
-			text = parts[k];
-		str_addn(&key, text, strlen(text) + 1);
+		const char *text = str_or(parts[k], "");
+		str_addn(key, text, strlen(text) + 1);
 	}
-	str_addf(&key, "%d", priority);
+	str_addf(key, "%d", priority);
+}
 
+/* NULL when the subject has none and @create is false. */
+static struct ledger_slot *ledger_slot_of(struct ledger *ledger, const struct str *key, bool create)
+{
 	uint64_t index;
-	if (!smap_get(ledger->keys, key.s, key.n, &index)) {
-		index = ledger->n_slots;
-		rw_grow(ledger->slots, ledger->n_slots, ledger->cap_slots);
-		ledger->slots[ledger->n_slots++] = (struct slot){.seen_ns = INT64_MIN};
-		smap_put(ledger->keys, key.s, key.n, index);
-	}
+	if (smap_get(ledger->keys, key->s, key->n, &index))
+		return &ledger->slots[index];
+	if (!create)
+		return NULL;
+	index = ledger->n_slots;
+	rw_grow(ledger->slots, ledger->n_slots, ledger->cap_slots);
+	ledger->slots[ledger->n_slots++] = (struct ledger_slot){.seen_ns = INT64_MIN};
+	smap_put(ledger->keys, key->s, key->n, index);
 	return &ledger->slots[index];
 }
 
-static struct watched *watched_of(const struct ledger *ledger, const char *analyzer)
+static struct incident_record *ledger_active(const struct ledger *ledger, size_t k)
 {
-	for (size_t k = 0; k < ledger->n_watched; k++)
-		if (strcmp(ledger->watched[k].analyzer, analyzer) == 0)
-			return &ledger->watched[k];
+	return ledger->slots[ledger->active[k]].record;
+}
+
+static struct ledger_analyzer *ledger_analyzer_of(const struct ledger *ledger, const char *name)
+{
+	for (size_t k = 0; k < ledger->n_analyzers; k++)
+		if (strcmp(ledger->analyzers[k].name, name) == 0)
+			return &ledger->analyzers[k];
 	return NULL;
 }
 
-/* The only places where a story comes into a slot and leaves it. */
-static void slot_begin(struct ledger *ledger, struct slot *slot, struct story *story)
+/* The only places where a record comes into a slot and leaves it. */
+static void slot_begin(
+	struct ledger *ledger, struct ledger_slot *slot, struct incident_record *record)
 {
-	struct watched *w = watched_of(ledger, story->i.analyzer);
-	if (!w) {
-		rw_grow(ledger->watched, ledger->n_watched, ledger->cap_watched);
-		w = &ledger->watched[ledger->n_watched++];
-		*w = (struct watched){.analyzer = rw_strdup(story->i.analyzer)};
+	struct ledger_analyzer *a = ledger_analyzer_of(ledger, record->i.analyzer);
+	if (!a) {
+		rw_grow(ledger->analyzers, ledger->n_analyzers, ledger->cap_analyzers);
+		a = &ledger->analyzers[ledger->n_analyzers++];
+		*a = (struct ledger_analyzer){.name = rw_strdup(record->i.analyzer)};
 	}
-	w->n++;
-	slot->story = story;
+	a->n_active++;
+	slot->record = record;
+
+	const size_t index = (size_t)(slot - ledger->slots);
+	rw_grow(ledger->active, ledger->n_active, ledger->cap_active);
+	size_t at = ledger->n_active++;
+	for (; at > 0 && ledger->active[at - 1] > index; at--)
+		ledger->active[at] = ledger->active[at - 1];
+	ledger->active[at] = index;
 }
 
-static void slot_end(struct ledger *ledger, struct slot *slot)
+static void slot_end(struct ledger *ledger, struct ledger_slot *slot)
 {
-	watched_of(ledger, slot->story->i.analyzer)->n--;
-	slot->story = NULL;
+	ledger_analyzer_of(ledger, slot->record->i.analyzer)->n_active--;
+	slot->record = NULL;
+
+	const size_t index = (size_t)(slot - ledger->slots);
+	size_t n = 0;
+	for (size_t k = 0; k < ledger->n_active; k++)
+		if (ledger->active[k] != index)
+			ledger->active[n++] = ledger->active[k];
+	ledger->n_active = n;
 }
 
-static void add_told(struct ledger *ledger, struct story *story)
+static void ledger_add_opened(struct ledger *ledger, struct incident_record *record)
 {
-	rw_grow(ledger->told, ledger->n_told, ledger->cap_told);
-	ledger->told[ledger->n_told++] = story;
+	rw_grow(ledger->opened, ledger->n_opened, ledger->cap_opened);
+	ledger->opened[ledger->n_opened++] = record;
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- publishing ---------------------------------------------------------- */
 
-static void ledger_tell(struct ledger *ledger, struct story *story, enum incident_state from)
+static void ledger_publish(
+	struct ledger *ledger, struct incident_record *record, enum incident_state from)
 {
-	story_refresh(story);
 	if (ledger->changed)
-		ledger->changed(ledger->arg, &story->i, from);
-	story_set(&story->i.note, NULL);
+		ledger->changed(ledger->arg, &record->i, from);
+	incident_record_set(&record->i.note, NULL);
 }
 
-/* What was changed, or happened to a device, in the half hour before a story began: a person asks
- * for that first. */
-static void gather_changes(struct ledger *ledger, struct story *story)
+/* What the incident is about, in one line. */
+static const char *ledger_headline(const struct incident *incident)
 {
-	json_t *changes = json_array();
-	for (size_t k = 0; k < ledger->n_told; k++) {
-		const struct incident *i = &ledger->told[k]->i;
-		if (i == &story->i || !cause_has(i->cause, CAUSE_IS_CHANGE) ||
-			i->first_ns > story->i.first_ns ||
-			i->first_ns < story->i.first_ns - CHANGE_NS)
+	return str_or(incident->summary, cause_name(incident->cause));
+}
+
+/* List what was changed, or happened to a device, in the half hour before the incident began: that
+ * is the first thing a person asks for. */
+static void gather_changes(struct ledger *ledger, struct incident_record *record)
+{
+	for (size_t k = 0; k < ledger->n_opened; k++) {
+		const struct incident *i = &ledger->opened[k]->i;
+		if (i == &record->i || !cause_has(i->cause, CAUSE_IS_CHANGE))
+			continue;
+		const int64_t before_ns = record->i.first_ns - i->first_ns;
+		if (before_ns < 0 || before_ns > CHANGE_NS)
 			continue;
 		char t[WALL_TEXT_MAX];
-		json_array_append_new(changes,
-			json_sprintf("%s %s: %s", wall_format(t, (wall_t){i->first_ns}, 0), i->id,
-				i->summary ? i->summary : cause_name(i->cause)));
+		rw_cleanup(str_done) struct str text = {0};
+		str_addf(&text, "%s %s: %s", wall_format(t, (wall_t){i->first_ns}, 0), i->id,
+			ledger_headline(i));
+		incident_record_changed(record, text.s);
 	}
-	json_object_set_new(story->i.json, "changed_before", changes);
 }
 
 /* The only place that changes .state. @note says why, for the timeline. */
-static void ledger_change(struct ledger *ledger, struct story *story, enum incident_state to,
-	int64_t t_ns, const char *note)
+static void ledger_change(struct ledger *ledger, struct incident_record *record,
+	enum incident_state to, int64_t t_ns, const char *note)
 {
-	enum incident_state from = story->i.state;
+	enum incident_state from = record->i.state;
 	assert(from != to && from != INCIDENT_CLOSED);
-	story->i.state = to;
+	record->i.state = to;
 	switch (to) {
 	case INCIDENT_OPEN:
-		story->i.under = 0;
+		record->i.clear = 0;
 		if (from == INCIDENT_PENDING) {
-			story->i.opened_ns = t_ns;
-			story_name(story, ledger->fabric);
-			gather_changes(ledger, story);
-			add_told(ledger, story);
+			record->i.opened_ns = t_ns;
+			incident_record_name(record, ledger->fabric);
+			gather_changes(ledger, record);
+			ledger_add_opened(ledger, record);
 		}
 		break;
-	case INCIDENT_CLEARING: story->i.over = 0; break;
-	case INCIDENT_CLOSED: story->i.closed_ns = t_ns; break;
+	case INCIDENT_CLEARING: record->i.raised = 0; break;
+	case INCIDENT_CLOSED: record->i.closed_ns = t_ns; break;
 	case INCIDENT_PENDING: break;
 	}
-	story_note(story, t_ns, "%s: %s", incident_state_name(to), note);
-	ledger_tell(ledger, story, from);
+	incident_record_note(record, t_ns, "%s: %s", incident_state_name(to), note);
+	ledger_publish(ledger, record, from);
 }
 
 /* ---- one finding --------------------------------------------------------- */
 
 static double strength_of(const struct finding *finding)
 {
-	double s;
+	double strength = finding->value;
 	if (isfinite(finding->warn) && finding->warn > 0)
-		s = finding->value / finding->warn;
-	else
-		s = finding->value;
-	if (isnan(s))
+		strength = finding->value / finding->warn;
+	if (isnan(strength))
 		return 0;
-	return s;
+	return strength;
+}
+
+static void ledger_set_candidate(struct incident_record *record, enum cause cause)
+{
+	record->candidate = cause;
+	record->candidate_windows = 0;
 }
 
 /*
- * Should the story now say what this finding says? The rule for another cause is in ledger.h. Fills
- * the note when the cause changed.
+ * Should the incident now say what this finding says? The rule for another cause is in ledger.h.
+ * Adds a note when the cause changes.
  */
-static bool judge_cause(struct story *story, const struct finding *finding)
+static bool ledger_judge_cause(struct incident_record *record, const struct finding *finding)
 {
-	if (story->i.cause == finding->cause) {
-		story->candidate = CAUSE_NONE;
-		story->candidate_windows = 0;
-		return strength_of(finding) >= story->strength &&
-			!(finding->confidence_ratio < story->i.confidence_ratio - LESS_SURE);
+	/* NAN, an unknown confidence on either side, holds nothing up */
+	const bool less_sure = finding->confidence_ratio < record->i.confidence_ratio;
+	const bool clearly_less =
+		finding->confidence_ratio < record->i.confidence_ratio - LESS_SURE;
+
+	/* 1. the same cause: the strongest window speaks */
+	if (record->i.cause == finding->cause) {
+		ledger_set_candidate(record, CAUSE_NONE);
+		return strength_of(finding) >= record->strength && !clearly_less;
 	}
-	if (story->candidate != finding->cause) {
-		story->candidate = finding->cause;
-		story->candidate_windows = 0;
-	}
-	story->candidate_windows++;
-	/* an unknown confidence on either side does not hold it up */
-	bool as_sure = !(finding->confidence_ratio < story->i.confidence_ratio),
-	     clearly_less = finding->confidence_ratio < story->i.confidence_ratio - LESS_SURE;
-	if (clearly_less || (!as_sure && story->candidate_windows < story->hold))
+
+	/* 2. another cause: for how many windows in a row? */
+	if (record->candidate != finding->cause)
+		ledger_set_candidate(record, finding->cause);
+	record->candidate_windows++;
+	if (clearly_less)
 		return false;
-	if (story->i.state != INCIDENT_PENDING)
-		story_note(story, finding->to_ns, "cause: %s, was %s", cause_name(finding->cause),
-			cause_name(story->i.cause));
-	story->i.cause = finding->cause;
-	story->candidate = CAUSE_NONE;
-	story->candidate_windows = 0;
+	if (less_sure && record->candidate_windows < record->hold)
+		return false;
+
+	/* 3. it is taken */
+	if (record->i.state != INCIDENT_PENDING)
+		incident_record_note(record, finding->to_ns, "cause: %s, was %s",
+			cause_name(finding->cause), cause_name(record->i.cause));
+	record->i.cause = finding->cause;
+	ledger_set_candidate(record, CAUSE_NONE);
 	return true;
 }
 
-/* ---- one fault, one story ------------------------------------------------ */
+/* ---- one fault, one incident --------------------------------------------- */
 
 /* How many of the latest judged windows decide about opening. */
-static uint32_t span_of(const struct story *story)
+static uint32_t ledger_span_of(const struct incident_record *record)
 {
-	const uint32_t hold = story->hold;
+	const uint32_t hold = record->hold;
 	if (hold < 3)
 		return 2 * hold - 1;
 	return hold + 2;
 }
 
-static uint32_t ledger_recently(const struct story *story)
+/* How many of them were OVER. */
+static uint32_t ledger_recently(const struct incident_record *record)
 {
-	const uint32_t span = span_of(story);
+	const uint32_t span = ledger_span_of(record);
 	if (span > RECENT_MAX)
-		return story->i.over;
-	return (uint32_t)__builtin_popcountll(story->recent & ((UINT64_C(1) << span) - 1));
+		return record->i.raised;
+	return (uint32_t)__builtin_popcountll(record->recent & ((UINT64_C(1) << span) - 1));
 }
 
-/* Two of the same cause: the older speaks for both, else the one that comes first by name. */
+/* Of two with the same cause only one explains the other: the older one, else the device that comes
+ * first by name. Two of one device: the table of db/model/cause.def alone decides. */
 static bool speaks_first(const struct incident *left, const struct incident *right)
 {
 	if (left->cause != right->cause)
 		return true;
 	if (left->first_ns != right->first_ns)
 		return left->first_ns < right->first_ns;
-	/* of one device: the table alone decides */
 	return name_compare(str_or(left->device, ""), str_or(right->device, "")) <= 0;
 }
 
-static bool could_explain(
-	const struct ledger *ledger, const struct story *by, const struct story *story)
+static bool could_explain(const struct ledger *ledger, const struct incident_record *by,
+	const struct incident_record *record)
 {
-	return by && by != story && !str_eq(by->i.parent, story->i.id) &&
-		speaks_first(&by->i, &story->i) &&
-		!(by->i.confidence_ratio < story->i.confidence_ratio - FAR_LESS_SURE) &&
-		explains(ledger->fabric, &by->i, &story->i);
+	if (by == record || str_eq(by->i.parent, record->i.id))
+		return false;
+	if (by->i.confidence_ratio < record->i.confidence_ratio - FAR_LESS_SURE)
+		return false;
+	return speaks_first(&by->i, &record->i) && explains(ledger->fabric, &by->i, &record->i);
 }
 
-/* The story that explains this one: an open one before a pending one, the older before the younger.
- * NULL: it stands for itself. */
-static struct story *ledger_explanation(const struct ledger *ledger, const struct story *story)
+/* Is @by a better explanation than @best? An open one before a pending one, then the older. */
+static bool better_explanation(const struct incident_record *by, const struct incident_record *best)
 {
-	struct story *best = NULL;
-	for (size_t k = 0; k < ledger->n_slots; k++) {
-		struct story *by = ledger->slots[k].story;
-		if (!could_explain(ledger, by, story) ||
-			(by->i.state == INCIDENT_PENDING && ledger_recently(by) == 0))
+	if (!best)
+		return true;
+	const bool open = by->i.state != INCIDENT_PENDING;
+	const bool best_open = best->i.state != INCIDENT_PENDING;
+	if (open != best_open)
+		return open;
+	return by->i.first_ns < best->i.first_ns;
+}
+
+/* The incident that explains this one, or NULL. */
+static struct incident_record *ledger_explanation(
+	const struct ledger *ledger, const struct incident_record *record)
+{
+	struct incident_record *best = NULL;
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		struct incident_record *by = ledger_active(ledger, k);
+		if (by->i.state == INCIDENT_PENDING && ledger_recently(by) == 0)
 			continue;
-		const bool open = by->i.state != INCIDENT_PENDING,
-			   best_open = best && best->i.state != INCIDENT_PENDING;
-		if (!best || open > best_open ||
-			(open == best_open && by->i.first_ns < best->i.first_ns))
+		if (could_explain(ledger, by, record) && better_explanation(by, best))
 			best = by;
 	}
 	return best;
 }
 
-/* May it open now? No while something open explains it (that one tells of it) or something pending
- * may yet do so. */
-static bool stands_alone(struct ledger *ledger, struct story *story, int64_t t_ns)
+/* List @other under @by's "also"; true when it was not listed yet. */
+static bool ledger_list_also(struct incident_record *by, const struct incident_record *other)
 {
-	struct story *by = ledger_explanation(ledger, story);
+	return incident_record_also(by,
+		&(struct incident_also){
+			.cause = other->i.cause,
+			.device = other->i.device,
+			.port = other->i.port,
+			.host = other->i.host,
+			.group = other->i.group,
+			.summary = other->i.summary,
+		});
+}
+
+/* May it open now? Not while an open incident explains it (that one lists it), nor while a pending
+ * one may still do so. */
+static bool stands_alone(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
+{
+	struct incident_record *by = ledger_explanation(ledger, record);
 	if (!by)
 		return true;
-	if (by->i.state == INCIDENT_PENDING)
-		return story->waited++ > by->hold + 1;
-	if (!str_eq(story->folded, by->i.id)) {
-		memcpy(story->folded, by->i.id, sizeof(story->folded));
-		if (story_also(by, story)) {
-			story_note(by, t_ns, "also: %s",
-				story->i.summary ? story->i.summary : cause_name(story->i.cause));
-			ledger_tell(ledger, by, by->i.state);
-		}
+	if (by->i.state == INCIDENT_PENDING) {
+		const uint32_t waited = record->waited++;
+		return waited > by->hold + 1;
+	}
+	if (str_eq(record->folded, by->i.id))
+		return false;
+	memcpy(record->folded, by->i.id, sizeof(record->folded));
+	if (ledger_list_also(by, record)) {
+		incident_record_note(by, t_ns, "related finding: %s", ledger_headline(&record->i));
+		ledger_publish(ledger, by, by->i.state);
 	}
 	return false;
 }
 
-/* An open story learns what explains it. */
-static void ledger_adopt(struct ledger *ledger, struct story *story, int64_t t_ns)
+/* Give an open incident the one that explains it as its parent. */
+static void ledger_adopt(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
 {
-	struct story *by = NULL;
-	if (!story->i.parent)
-		by = ledger_explanation(ledger, story);
+	if (record->i.parent)
+		return;
+	struct incident_record *by = ledger_explanation(ledger, record);
 	if (!by || by->i.state == INCIDENT_PENDING)
 		return;
-	story_set(&story->i.parent, by->i.parent ? by->i.parent : by->i.id);
-	story_note(story, t_ns, "explained by %s: %s", by->i.id,
-		by->i.summary ? by->i.summary : cause_name(by->i.cause));
-	if (story_also(by, story)) {
-		story_note(by, t_ns, "explains %s: %s", story->i.id,
-			story->i.summary ? story->i.summary : cause_name(story->i.cause));
-		ledger_tell(ledger, by, by->i.state);
+	incident_record_set(&record->i.parent, str_or(by->i.parent, by->i.id));
+	incident_record_note(
+		record, t_ns, "explained by %s: %s", by->i.id, ledger_headline(&by->i));
+	if (ledger_list_also(by, record)) {
+		incident_record_note(
+			by, t_ns, "explains %s: %s", record->i.id, ledger_headline(&record->i));
+		ledger_publish(ledger, by, by->i.state);
 	}
 }
 
-static void take_over(struct ledger *ledger, struct slot *slot, const struct finding *finding)
-{
-	struct story *s = slot->story;
-	if (!s) {
-		s = story_new(finding);
-		slot_begin(ledger, slot, s);
-		s->i.first_ns = finding->from_ns;
-		s->i.severity = finding->severity;
-	}
-	if (finding->hold > 0)
-		s->hold = finding->hold;
-	else
-		s->hold = 1;
-	s->i.over++;
-	s->i.windows++;
-	s->i.under = 0;
-	s->recent = s->recent << 1 | 1;
-	s->i.updated_ns = finding->to_ns;
-	if (judge_cause(s, finding) || !s->described) {
-		story_describe(s, finding);
-		s->strength = strength_of(finding);
-	}
-	story_impact(s, ledger->fabric);
-	cost_over(&s->cost, finding);
-	story_price(s, ledger->fabric);
-	bool risen = finding->severity > s->i.severity;
-	if (risen)
-		s->i.severity = finding->severity;
+/* ---- a raised window ----------------------------------------------------- */
 
-	switch (s->i.state) {
+static struct incident_record *ledger_begin(
+	struct ledger *ledger, struct ledger_slot *slot, const struct finding *finding)
+{
+	struct incident_record *record = incident_record_new(finding);
+	slot_begin(ledger, slot, record);
+	record->i.first_ns = finding->from_ns;
+	record->i.severity = finding->severity;
+	return record;
+}
+
+/* Take what the finding says into the record. */
+static void ledger_count_raised(
+	struct ledger *ledger, struct incident_record *record, const struct finding *finding)
+{
+	record->hold = 1;
+	if (finding->hold > 0)
+		record->hold = finding->hold;
+	record->i.raised++;
+	record->i.windows++;
+	record->i.clear = 0;
+	record->recent = record->recent << 1 | 1;
+	record->i.updated_ns = finding->to_ns;
+
+	const bool speaks = ledger_judge_cause(record, finding);
+	if (speaks || !record->described) {
+		incident_record_describe(record, finding);
+		record->strength = strength_of(finding);
+	}
+	cost_over(&record->cost, finding);
+	incident_record_impact(record, ledger->fabric);
+}
+
+static void ledger_open(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
+{
+	const char *headline = ledger_headline(&record->i);
+	char note[640];
+	if (record->hold == 1)
+		snprintf(note, sizeof(note), "%s", headline);
+	else if (record->i.raised >= record->hold)
+		snprintf(note, sizeof(note), "%" PRIu32 " windows in a row: %s", record->i.raised,
+			headline);
+	else
+		snprintf(note, sizeof(note), "%" PRIu32 " of the last %" PRIu32 " windows: %s",
+			ledger_recently(record), ledger_span_of(record), headline);
+	ledger_change(ledger, record, INCIDENT_OPEN, t_ns, note);
+}
+
+static void ledger_take_raised(
+	struct ledger *ledger, struct ledger_slot *slot, const struct finding *finding)
+{
+	if (!slot->record)
+		ledger_begin(ledger, slot, finding);
+	struct incident_record *record = slot->record;
+	ledger_count_raised(ledger, record, finding);
+	const bool worse = finding->severity > record->i.severity;
+	if (worse)
+		record->i.severity = finding->severity;
+
+	switch (record->i.state) {
 	case INCIDENT_PENDING:
-		if (ledger_recently(s) < s->hold || !stands_alone(ledger, s, finding->to_ns))
-			return;
-		if (s->hold == 1) {
-			ledger_change(ledger, s, INCIDENT_OPEN, finding->to_ns,
-				s->i.summary ? s->i.summary : cause_name(s->i.cause));
-		} else {
-			char note[640];
-			if (s->i.over >= s->hold)
-				snprintf(note, sizeof(note), "%" PRIu32 " windows in a row: %s",
-					s->i.over,
-					s->i.summary ? s->i.summary : cause_name(s->i.cause));
-			else
-				snprintf(note, sizeof(note),
-					"%" PRIu32 " of the last %" PRIu32 " windows: %s",
-					ledger_recently(s), span_of(s),
-					s->i.summary ? s->i.summary : cause_name(s->i.cause));
-			ledger_change(ledger, s, INCIDENT_OPEN, finding->to_ns, note);
-		}
+		if (ledger_recently(record) >= record->hold &&
+			stands_alone(ledger, record, finding->to_ns))
+			ledger_open(ledger, record, finding->to_ns);
 		return;
 	case INCIDENT_CLEARING:
-		ledger_change(ledger, s, INCIDENT_OPEN, finding->to_ns, "it is back");
+		ledger_change(ledger, record, INCIDENT_OPEN, finding->to_ns, "it is back");
 		return;
 	case INCIDENT_OPEN:
-		if (risen)
-			story_note(s, finding->to_ns, "severity: %s", severity_name(s->i.severity));
-		ledger_adopt(ledger, s, finding->to_ns);
-		ledger_tell(ledger, s, INCIDENT_OPEN);
+		if (worse)
+			incident_record_note(record, finding->to_ns, "severity: %s",
+				severity_name(record->i.severity));
+		ledger_adopt(ledger, record, finding->to_ns);
+		ledger_publish(ledger, record, INCIDENT_OPEN);
 		return;
 	case INCIDENT_CLOSED: break;
 	}
-	assert(!"a closed story keeps no slot");
+	assert(!"a closed incident keeps no slot");
 }
 
-static void take_under(struct ledger *ledger, struct slot *slot, const struct finding *finding)
+/* ---- a clear window ------------------------------------------------------ */
+
+static void ledger_take_clear(
+	struct ledger *ledger, struct ledger_slot *slot, const struct finding *finding)
 {
-	struct story *s = slot->story;
-	if (!s)
+	struct incident_record *record = slot->record;
+	if (!record)
 		return;
-	s->recent <<= 1;
-	s->i.under++;
-	s->i.updated_ns = finding->to_ns;
-	if (s->i.state == INCIDENT_PENDING) {
-		s->i.over = 0;
-		if (ledger_recently(s) == 0) {
+	record->recent <<= 1;
+	record->i.clear++;
+	record->i.updated_ns = finding->to_ns;
+	if (record->i.state == INCIDENT_PENDING) {
+		record->i.raised = 0;
+		if (ledger_recently(record) == 0) {
 			slot_end(ledger, slot);
-			story_free(s);
+			incident_record_free(record);
 		}
 		return;
 	}
-	if (s->i.state == INCIDENT_OPEN)
-		ledger_change(
-			ledger, s, INCIDENT_CLEARING, finding->to_ns, "looked for and not there");
-	else if (s->i.under < s->hold)
-		ledger_tell(ledger, s, INCIDENT_CLEARING);
-	if (s->i.under >= s->hold) {
-		ledger_change(ledger, s, INCIDENT_CLOSED, finding->to_ns,
-			"gone for as many windows as it took to open");
-		slot_end(ledger, slot);
-	}
+	if (record->i.state == INCIDENT_OPEN)
+		ledger_change(ledger, record, INCIDENT_CLEARING, finding->to_ns,
+			"not seen in this window");
+	else if (record->i.clear < record->hold)
+		ledger_publish(ledger, record, INCIDENT_CLEARING);
+	if (record->i.clear < record->hold)
+		return;
+	char note[64];
+	snprintf(note, sizeof(note), "not seen for %" PRIu32 " window%s", record->i.clear,
+		str_if(record->i.clear != 1, "s"));
+	ledger_change(ledger, record, INCIDENT_CLOSED, finding->to_ns, note);
+	slot_end(ledger, slot);
 }
 
 void ledger_take(struct ledger *ledger, const struct finding *finding)
 {
-	if (finding->verdict != FINDING_OVER && finding->verdict != FINDING_UNDER)
+	const bool raised = finding->verdict == FINDING_OVER;
+	if (!raised && finding->verdict != FINDING_UNDER)
 		return;
-	/* Most of what is told is that nothing is there, of a subject that has no story: hundreds
-	 * of thousands a window in a large fabric. */
-	const struct watched *w = NULL;
-	if (finding->verdict == FINDING_UNDER)
-		w = watched_of(ledger, finding->analyzer);
-	if (finding->verdict == FINDING_UNDER && (!w || w->n == 0))
-		return;
-	struct slot *slot = ledger_slot_of(ledger, finding->analyzer, finding->device,
-		finding->port, finding->priority, finding->host, finding->group);
-	if (finding->to_ns <= slot->seen_ns)
+	if (!raised) {
+		/* Most findings say that a subject without an incident is well: hundreds of
+		 * thousands a window in a large fabric. */
+		const struct ledger_analyzer *a = ledger_analyzer_of(ledger, finding->analyzer);
+		if (!a || a->n_active == 0)
+			return;
+	}
+	rw_cleanup(str_done) struct str key = {0};
+	subject_key(&key, finding->analyzer, finding->device, finding->port, finding->priority,
+		finding->host, finding->group);
+	struct ledger_slot *slot = ledger_slot_of(ledger, &key, raised);
+	if (!slot || finding->to_ns <= slot->seen_ns)
 		return;
 	slot->seen_ns = finding->to_ns;
-	if (finding->verdict == FINDING_OVER)
-		take_over(ledger, slot, finding);
+	if (raised)
+		ledger_take_raised(ledger, slot, finding);
 	else
-		take_under(ledger, slot, finding);
+		ledger_take_clear(ledger, slot, finding);
 }
 
 /* ---- what it costs ------------------------------------------------------- */
 
-/* One that hurts a job now: its loss is shared among these. */
+/* An incident that may slow a job: the job's loss is shared among these. */
 struct claimant {
-	struct story *story;
+	struct incident_record *record;
 	struct cost_job *job;
 };
 
-static bool ledger_claims(const struct story *story)
+/* Does it take part of the loss now? */
+static bool ledger_claims(const struct incident_record *record)
 {
-	return (story->i.state == INCIDENT_OPEN ||
-		       (story->i.state == INCIDENT_PENDING && ledger_recently(story) > 0)) &&
-		!story->i.parent && !story->folded[0] &&
-		cause_has(story->i.cause, CAUSE_MAY_COST) &&
-		(story->i.severity > SEV_INFO || story->cost.claim_ratio > 0);
+	const bool seen_lately = record->i.state == INCIDENT_PENDING && ledger_recently(record) > 0;
+	if (record->i.state != INCIDENT_OPEN && !seen_lately)
+		return false;
+	if (record->i.parent || record->folded[0] || !cause_has(record->i.cause, CAUSE_MAY_COST))
+		return false;
+	return record->i.severity > SEV_INFO || record->cost.claim_ratio > 0;
 }
 
-/* It says that something is slow, not why: what a story with a reason claims is not its own. */
-static bool is_symptom(const struct story *story)
+/* A symptom says that a job is slow, not why. It gets no part of a loss while an incident with a
+ * real cause claims the same job. */
+static bool is_symptom(const struct incident_record *record)
 {
-	return cause_has(story->i.cause, CAUSE_IS_SYMPTOM);
+	return cause_has(record->i.cause, CAUSE_IS_SYMPTOM);
 }
 
-/* By what each claims itself when all do, else alike. Where throughput did not fall there is
+static bool claimant_counts(const struct claimant *claimant)
+{
+	return claimant->job->fell && ledger_claims(claimant->record);
+}
+
+/* The part of its job's loss, 0 to 1, that belongs to @one. Where throughput did not fall there is
  * nothing to share. */
 static double ledger_share_of(
 	const struct claimant *claimants, size_t n, const struct claimant *one)
 {
-	double sum = 0;
-	size_t others = 0;
-	bool all = true, reason = false;
+	/* 1. a symptom beside a real cause: nothing */
+	bool real_cause = false;
 	for (size_t k = 0; k < n; k++)
-		reason = reason ||
-			(claimants[k].job->fell && ledger_claims(claimants[k].story) &&
-				!is_symptom(claimants[k].story));
-	if (reason && is_symptom(one->story))
+		if (claimant_counts(&claimants[k]) && !is_symptom(claimants[k].record))
+			real_cause = true;
+	if (real_cause && is_symptom(one->record))
 		return 0;
-	for (size_t k = 0; k < n; k++) {
-		if (!claimants[k].job->fell || !ledger_claims(claimants[k].story) ||
-			(reason && is_symptom(claimants[k].story)))
-			continue;
-		others += claimants[k].story != one->story;
-		all = all && claimants[k].story->cost.claim_ratio > 0;
-		sum += claimants[k].story->cost.claim_ratio;
-	}
-	if (!ledger_claims(one->story)) {
-		if (one->story->i.state == INCIDENT_CLEARING && !isnan(one->job->share_ratio))
+
+	/* 2. no claim now: while it clears it keeps the share it had */
+	if (!ledger_claims(one->record)) {
+		const bool clearing = one->record->i.state == INCIDENT_CLEARING;
+		if (clearing && !isnan(one->job->share_ratio))
 			return one->job->share_ratio;
 		return 0;
 	}
+
+	/* 3. split by the claimed ratios when every claimant has one, else equally */
+	double sum = 0;
+	size_t others = 0;
+	bool all_have_ratio = true;
+	for (size_t k = 0; k < n; k++) {
+		const struct incident_record *record = claimants[k].record;
+		if (!claimant_counts(&claimants[k]) || (real_cause && is_symptom(record)))
+			continue;
+		if (record != one->record)
+			others++;
+		if (!(record->cost.claim_ratio > 0))
+			all_have_ratio = false;
+		sum += record->cost.claim_ratio;
+	}
 	if (!one->job->fell || others == 0)
 		return 1;
-	if (all)
-		return one->story->cost.claim_ratio / sum;
+	if (all_have_ratio)
+		return one->record->cost.claim_ratio / sum;
 	return 1.0 / (double)(others + 1);
 }
 
-static void take_rate(struct ledger *ledger, const struct job_rate *rate)
+static void ledger_take_rate(struct ledger *ledger, const struct job_rate *rate)
 {
-	struct claimant *v = rw_calloc(ledger->n_slots + 1, sizeof(*v));
+	struct claimant *claimants = rw_calloc(ledger->n_active + 1, sizeof(*claimants));
 	size_t n = 0;
-	for (size_t k = 0; k < ledger->n_slots; k++) {
-		struct story *s = ledger->slots[k].story;
-		if (!s || s->folded[0] || !cause_has(s->i.cause, CAUSE_MAY_COST) ||
-			!story_concerns(s, ledger->fabric, rate->job))
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		struct incident_record *r = ledger_active(ledger, k);
+		if (r->folded[0] || !cause_has(r->i.cause, CAUSE_MAY_COST) ||
+			!incident_record_concerns(r, ledger->fabric, rate->job))
 			continue;
-		v[n] = (struct claimant){s, cost_measure(&s->cost, rate, s->i.first_ns)};
-		n += v[n].job != NULL;
+		struct cost_job *job = cost_measure(&r->cost, rate, r->i.first_ns);
+		if (job)
+			claimants[n++] = (struct claimant){r, job};
 	}
-	for (size_t k = 0; k < n; k++)
-		cost_count(v[k].job, rate, ledger_share_of(v, n, &v[k]),
-			v[k].story->i.severity == SEV_CRITICAL);
-	free(v);
+	for (size_t k = 0; k < n; k++) {
+		const double share = ledger_share_of(claimants, n, &claimants[k]);
+		const bool stalled = claimants[k].record->i.severity == SEV_CRITICAL;
+		cost_count(claimants[k].job, rate, share, stalled);
+	}
+	free(claimants);
 }
 
 void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 {
+	if (n == 0)
+		return;
 	for (size_t k = 0; k < n; k++)
-		take_rate(ledger, &rates[k]);
-	for (size_t k = 0; n > 0 && k < ledger->n_slots; k++) {
-		struct story *s = ledger->slots[k].story;
-		const int64_t to_ns = rates[0].from_ns + (int64_t)rates[0].n * rates[0].block_ns;
-		if (s && to_ns > s->cost.to_ns)
-			s->cost.to_ns = to_ns;
+		ledger_take_rate(ledger, &rates[k]);
+	const int64_t to_ns = rates[0].from_ns + (int64_t)rates[0].n * rates[0].block_ns;
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		struct incident_record *r = ledger_active(ledger, k);
+		if (to_ns > r->cost.to_ns)
+			r->cost.to_ns = to_ns;
 	}
 }
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------- */
 
 static int sorted_compare(const void *left, const void *right)
 {
@@ -548,134 +662,151 @@ static int sorted_compare(const void *left, const void *right)
 
 size_t ledger_incidents(const struct ledger *ledger, const struct incident ***ret)
 {
-	struct ledger *m = (struct ledger *)ledger; /* the sorted view is a cache, not state */
-	if (m->cap_sorted < ledger->n_told) {
-		m->cap_sorted = ledger->cap_told;
+	struct ledger *m = (struct ledger *)ledger; /* the sorted list is a cache, not state */
+	if (m->cap_sorted < ledger->n_opened) {
+		m->cap_sorted = ledger->cap_opened;
 		m->sorted = rw_realloc(m->sorted, m->cap_sorted * sizeof(*m->sorted));
 	}
-	for (size_t k = 0; k < ledger->n_told; k++)
-		m->sorted[k] = &ledger->told[k]->i;
-	if (ledger->n_told)
-		qsort(m->sorted, ledger->n_told, sizeof(*m->sorted), sorted_compare);
+	for (size_t k = 0; k < ledger->n_opened; k++)
+		m->sorted[k] = &ledger->opened[k]->i;
+	if (ledger->n_opened)
+		qsort(m->sorted, ledger->n_opened, sizeof(*m->sorted), sorted_compare);
 	*ret = m->sorted;
-	return ledger->n_told;
+	return ledger->n_opened;
 }
 
-static struct story *ledger_story(const struct ledger *ledger, const char *id)
+static struct incident_record *ledger_record(const struct ledger *ledger, const char *id)
 {
-	for (size_t k = ledger->n_told; k-- > 0;) {
-		if (strcasecmp(ledger->told[k]->i.id, id) == 0)
-			return ledger->told[k];
+	for (size_t k = ledger->n_opened; k-- > 0;) {
+		if (strcasecmp(ledger->opened[k]->i.id, id) == 0)
+			return ledger->opened[k];
 	}
 	return NULL;
 }
 
 const struct incident *ledger_find(const struct ledger *ledger, const char *id)
 {
-	const struct story *s = ledger_story(ledger, id);
-	if (s)
-		return &s->i;
+	const struct incident_record *record = ledger_record(ledger, id);
+	if (record)
+		return &record->i;
 	return NULL;
 }
 
 /* ---- what people do ------------------------------------------------------ */
 
-static int act_ack(
-	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
+struct action {
+	struct ledger *ledger;
+	struct incident_record *record;
+	const char *who, *text; /* text: "" when there is none */
+	int64_t t_ns;
+};
+
+static int action_ack(const struct action *action)
 {
-	story_set(&story->i.acked_by, who);
-	json_object_set_new(
-		story->i.json, "ack_note", text && *text ? json_string(text) : json_null());
-	story_note(story, t_ns, text && *text ? "acknowledged by %s: %s" : "acknowledged by %s",
-		who, text);
+	struct incident_record *record = action->record;
+	incident_record_set(&record->i.acked_by, action->who);
+	if (*action->text) {
+		incident_record_set(&record->i.ack_note, action->text);
+		incident_record_note(
+			record, action->t_ns, "acknowledged by %s: %s", action->who, action->text);
+	} else {
+		incident_record_set(&record->i.ack_note, NULL);
+		incident_record_note(record, action->t_ns, "acknowledged by %s", action->who);
+	}
 	return 0;
 }
 
-static int act_assign(
-	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
+static int action_assign(const struct action *action)
 {
-	json_object_set_new(story->i.json, "assigned_to", json_string(text));
-	story_note(story, t_ns, "assigned to %s by %s", text, who);
+	incident_record_set(&action->record->i.assigned_to, action->text);
+	incident_record_note(
+		action->record, action->t_ns, "assigned to %s by %s", action->text, action->who);
 	return 0;
 }
 
-static int act_note(
-	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
+static int action_note(const struct action *action)
 {
-	story_note(story, t_ns, "%s: %s", who, text);
+	incident_record_note(action->record, action->t_ns, "%s: %s", action->who, action->text);
 	return 0;
 }
 
-static int act_close(
-	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
+static int action_close(const struct action *action)
 {
-	char note[640];
-	if (story->i.state == INCIDENT_CLOSED)
+	struct ledger *ledger = action->ledger;
+	if (action->record->i.state == INCIDENT_CLOSED)
 		return -EALREADY;
-	for (size_t k = 0; k < ledger->n_slots; k++)
-		if (ledger->slots[k].story == story)
-			slot_end(ledger, &ledger->slots[k]);
-	snprintf(note, sizeof(note), "by %s%s%s", who, str_if(text && *text, ": "),
-		str_or(text, ""));
-	ledger_change(ledger, story, INCIDENT_CLOSED, t_ns, note);
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		if (ledger_active(ledger, k) == action->record) {
+			slot_end(ledger, &ledger->slots[ledger->active[k]]);
+			break;
+		}
+	}
+	char note[640];
+	snprintf(note, sizeof(note), "by %s%s%s", action->who, str_if(*action->text, ": "),
+		action->text);
+	ledger_change(ledger, action->record, INCIDENT_CLOSED, action->t_ns, note);
 	return 0;
 }
 
-static int act_merge(
-	struct ledger *ledger, struct story *story, const char *who, const char *text, int64_t t_ns)
+static int action_merge(const struct action *action)
 {
-	struct story *into = ledger_story(ledger, text);
+	struct incident_record *record = action->record;
+	struct incident_record *into = ledger_record(action->ledger, action->text);
 	if (!into)
 		return -ENOENT;
-	if (into == story || str_eq(into->i.parent, story->i.id))
+	if (into == record || str_eq(into->i.parent, record->i.id))
 		return -EINVAL;
-	story_set(&story->i.parent, into->i.id);
-	story_note(story, t_ns, "part of %s, says %s", into->i.id, who);
-	story_also(into, story);
-	story_note(into, t_ns, "%s is part of it, says %s", story->i.id, who);
-	ledger_tell(ledger, into, into->i.state);
+	incident_record_set(&record->i.parent, into->i.id);
+	incident_record_note(record, action->t_ns, "part of %s, says %s", into->i.id, action->who);
+	ledger_list_also(into, record);
+	incident_record_note(
+		into, action->t_ns, "%s is part of it, says %s", record->i.id, action->who);
+	ledger_publish(action->ledger, into, into->i.state);
 	return 0;
 }
 
-int ledger_act(struct ledger *ledger, const char *id, enum incident_act act, const char *who,
-	const char *text, int64_t t_ns)
+int ledger_action(struct ledger *ledger, const char *id, enum incident_action action,
+	const char *who, const char *text, int64_t t_ns)
 {
 	static const struct {
-		int (*fn)(struct ledger *ledger, struct story *story, const char *who,
-			const char *text, int64_t t_ns);
+		int (*fn)(const struct action *action);
 		bool needs_text;
-	} acts[] = {
-		[ACT_ACK] = {act_ack, false},
-		[ACT_ASSIGN] = {act_assign, true},
-		[ACT_NOTE] = {act_note, true},
-		[ACT_CLOSE] = {act_close, false},
-		[ACT_MERGE] = {act_merge, true},
+	} actions[] = {
+		[ACTION_ACK] = {action_ack, false},
+		[ACTION_ASSIGN] = {action_assign, true},
+		[ACTION_NOTE] = {action_note, true},
+		[ACTION_CLOSE] = {action_close, false},
+		[ACTION_MERGE] = {action_merge, true},
 	};
-	struct story *s = ledger_story(ledger, id);
-	if (!s)
+	struct incident_record *record = ledger_record(ledger, id);
+	if (!record)
 		return -ENOENT;
-	if (acts[act].needs_text && (!text || !*text))
+	const struct action asked = {ledger, record, who, str_or(text, ""), t_ns};
+	if (actions[action].needs_text && !*asked.text)
 		return -EINVAL;
-	const enum incident_state from = s->i.state;
-	const int r = acts[act].fn(ledger, s, who, text, t_ns);
-	if (r == 0 && s->i.state == from)
-		ledger_tell(ledger, s, from);
-	return r;
+	const enum incident_state from = record->i.state;
+	const int rc = actions[action].fn(&asked);
+	if (rc == 0 && record->i.state == from)
+		ledger_publish(ledger, record, from);
+	return rc;
 }
 
 /* ---- starting, reloading, forgetting ------------------------------------- */
 
+/* End incidents of devices that are no longer configured. */
 static void drop_orphans(struct ledger *ledger)
 {
-	for (size_t k = 0; k < ledger->n_slots; k++) {
-		struct story *s = ledger->slots[k].story;
-		if (!s || !s->i.device || fabric_device(ledger->fabric, s->i.device))
+	for (size_t k = 0; k < ledger->n_active;) {
+		struct incident_record *record = ledger_active(ledger, k);
+		if (!record->i.device || fabric_device(ledger->fabric, record->i.device)) {
+			k++;
 			continue;
-		slot_end(ledger, &ledger->slots[k]);
-		if (s->i.state == INCIDENT_PENDING)
-			story_free(s);
+		}
+		slot_end(ledger, &ledger->slots[ledger->active[k]]);
+		if (record->i.state == INCIDENT_PENDING)
+			incident_record_free(record);
 		else
-			ledger_change(ledger, s, INCIDENT_CLOSED, s->i.updated_ns,
+			ledger_change(ledger, record, INCIDENT_CLOSED, record->i.updated_ns,
 				"its device is no longer configured");
 	}
 }
@@ -688,20 +819,23 @@ void ledger_reload(struct ledger *ledger, const struct fabric *fabric)
 
 int ledger_restore(struct ledger *ledger, const char *json)
 {
-	struct story *s = story_parse(json);
-	if (!s)
+	struct incident_record *record = incident_json_parse(json);
+	if (!record)
 		return -EINVAL;
-	struct slot *slot = ledger_slot_of(ledger, s->i.analyzer, s->i.device, s->i.port,
-		s->i.priority, s->i.host, s->i.group);
-	if (ledger_story(ledger, s->i.id) || (s->i.state != INCIDENT_CLOSED && slot->story)) {
-		story_free(s);
+	const struct incident *i = &record->i;
+	rw_cleanup(str_done) struct str key = {0};
+	subject_key(&key, i->analyzer, i->device, i->port, i->priority, i->host, i->group);
+	struct ledger_slot *slot = ledger_slot_of(ledger, &key, true);
+	const bool closed = i->state == INCIDENT_CLOSED;
+	if (ledger_record(ledger, i->id) || (!closed && slot->record)) {
+		incident_record_free(record);
 		return -EEXIST;
 	}
-	add_told(ledger, s);
-	if (s->i.updated_ns > slot->seen_ns)
-		slot->seen_ns = s->i.updated_ns;
-	if (s->i.state != INCIDENT_CLOSED) {
-		slot_begin(ledger, slot, s);
+	ledger_add_opened(ledger, record);
+	if (i->updated_ns > slot->seen_ns)
+		slot->seen_ns = i->updated_ns;
+	if (!closed) {
+		slot_begin(ledger, slot, record);
 		drop_orphans(ledger);
 	}
 	return 0;
@@ -710,12 +844,12 @@ int ledger_restore(struct ledger *ledger, const char *json)
 void ledger_forget(struct ledger *ledger, int64_t t_ns)
 {
 	size_t n = 0;
-	for (size_t k = 0; k < ledger->n_told; k++) {
-		if (ledger->told[k]->i.state == INCIDENT_CLOSED &&
-			ledger->told[k]->i.closed_ns < t_ns)
-			story_free(ledger->told[k]);
+	for (size_t k = 0; k < ledger->n_opened; k++) {
+		struct incident_record *record = ledger->opened[k];
+		if (record->i.state == INCIDENT_CLOSED && record->i.closed_ns < t_ns)
+			incident_record_free(record);
 		else
-			ledger->told[n++] = ledger->told[k];
+			ledger->opened[n++] = record;
 	}
-	ledger->n_told = n;
+	ledger->n_opened = n;
 }

@@ -1,119 +1,105 @@
 /*
- * ledger - one story from many findings: an incident's life.
+ * ledger - many findings become one incident: its life from the first raised window to its end.
  *
- *      PENDING --`hold` OVER windows--> OPEN --UNDER--> CLEARING --`clear_hold` UNDER--> CLOSED
+ *      PENDING --`hold` OVER windows--> OPEN --UNDER--> CLEARING --`hold` UNDER--> CLOSED
  *         | UNDER                         ^-----OVER-------'
  *         v forgotten              IDLE changes nothing; UNKNOWN freezes
  *
- * An incident is identified by (analyzer, device, port, priority, host, group); its id by a hash
- * over (fabric, cause, root subject, opened window), so live and replay agree. Pure of clock and
- * I/O: time comes with the findings; what changed is told to @changed.
+ * Identity. The subject (analyzer, device, port, priority, host, group) finds the incident under
+ * way. Its id is a hash of fabric, cause, subject and the window that opened it, so live and replay
+ * agree. The ledger reads no clock and does no I/O: time comes with the findings, and changes are
+ * published through a callback.
  *
- * What an open incident says (summary, evidence, flows, roles, next steps, confidence, value) comes
- * from its strongest OVER window: the one furthest above its threshold, the later one when equal. A
- * window that is clearly less sure (by more than 0.1: packets or counters are missing that were
- * there before) does not replace it. Severity only rises while it is open.
+ * Opening. A finding opens an incident when `hold` of the last hold + 2 judged windows are OVER
+ * (the last 1 when hold is 1, the last 3 when it is 2). Agents that refresh their counters more
+ * slowly than they are polled show nothing in some windows; with hold 3 that is 3 of the last 5.
+ * As many UNDER windows in a row close it. Severity only rises while it is open.
  *
- * A cause may change while the incident is open, as better evidence arrives. The id stays (it names
- * the story, not our opinion of it) and the timeline says when and from what. The new cause is
- * taken at once when it is held with at least the confidence of the old one, after `hold` OVER
- * windows in a row when it is a little less sure, and not at all when it is clearly less sure: that
- * a capture ended does not unsay what its packets showed.
+ * Description. What an incident says (summary, evidence, flows, roles, next steps, confidence,
+ * value) comes from its strongest OVER window: the one furthest above its threshold, the later one
+ * when equal. A window with clearly less confidence (by more than 0.1) does not replace it: packets
+ * or counters are missing that were there before.
  *
- * Held means: `hold` OVER windows among the last hold + 2 judged ones (hold itself when that is 1,
- * one more when it is 2). Agents that refresh their counters more slowly than they are asked show
- * nothing in some windows; tuning facts, section d: 3 of the last 5.
+ * Cause. It may change while the incident is open, as better evidence arrives. The id stays, and
+ * the timeline says when and from what it changed. The new cause is taken
+ *      at once                             with at least the confidence of the old one
+ *      after `hold` OVER windows in a row  with up to 0.1 less
+ *      never                               with still less: when a capture ends, what its packets
+ *                                          showed remains true
  *
- * One fault, one story: what another story explains (agent/incident/correlate.h) does not open. It
- * waits, no longer than that one's own hold, while the other is still pending, and is told in the
- * other's "also" and timeline when that is open. A story that was open before its explanation gets
- * it as .parent and stays. An explanation that is clearly less sure (by more than 0.3) than what it
- * would explain does not count.
+ * One fault, one incident. A finding that another incident explains (agent/incident/correlate.h)
+ * does not open one:
+ *      the other is open       it is listed under the other's "also" and in its timeline
+ *      the other is pending    it waits, no longer than the other's own hold
+ *      it was open before      it stays open and gets the other's id as .parent
+ * An explanation with much less confidence (by more than 0.3) than what it would explain does not
+ * count.
  *
- * clear_hold is the hold of the finding: as many quiet windows close an incident as loud ones
- * opened it.
+ * One thread; nothing here is locked.
  */
-#ifndef RW_AGENT_LEDGER_H
-#define RW_AGENT_LEDGER_H
+#ifndef RW_INCIDENT_LEDGER_H
+#define RW_INCIDENT_LEDGER_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "agent/incident/incident.h"
+#include "agent/incident/incident_action.h"
 #include "config/fabric.h"
 #include "db/model/finding.h"
 
-enum incident_state { INCIDENT_PENDING, INCIDENT_OPEN, INCIDENT_CLEARING, INCIDENT_CLOSED };
-const char *incident_state_name(enum incident_state state);
-
-struct incident {
-	char id[9];
-	enum incident_state state;
-	enum cause cause;
-	const char *analyzer, *device, *port, *host, *group, *member, *summary;
-	int priority;
-	enum severity severity;
-	/* first: start of the first OVER window; opened: end of the window that opened it */
-	int64_t first_ns, opened_ns, closed_ns, updated_ns;
-	uint32_t over, under, windows; /* in a row; windows: OVER ones since first */
-	double usd_per_hour, usd_total, confidence_ratio, explained_ratio, coverage_ratio, value,
-		warn;
-	uint64_t gpus_affected;
-	const char *acked_by;
-	const char *parent; /* id of the incident that explains this one, NULL */
-	json_t *json; /* contract form (metrics.md), kept current; owned */
-	/* during @changed: the line added to the timeline, NULL when only numbers moved */
-	const char *note;
-	int64_t note_ns; /* and its time */
-};
-
 struct ledger;
-/* @from equals the incident's state when it did not change. Only incidents that reached OPEN are
- * told. */
+
+/* A change of an incident that reached OPEN. @from equals its state when only its contents changed.
+ */
 typedef void ledger_fn(void *arg, const struct incident *incident, enum incident_state from);
+
+/* ledger_new - @fabric is borrowed until ledger_reload() or ledger_free(); @changed may be NULL. */
 struct ledger *ledger_new(const struct fabric *fabric, ledger_fn *changed, void *arg);
-void ledger_free(struct ledger *ledger);
-/* ledger_reload - judge by another fabric from now on. Incidents whose device it does not have are
- * closed: nobody will speak of them again. */
+void ledger_free(struct ledger *ledger); /* NULL is fine */
+
+/* ledger_reload - judge by another fabric from now on. Incidents of devices that it does not have
+ * are closed: no finding will come for them. */
 void ledger_reload(struct ledger *ledger, const struct fabric *fabric);
-/* ledger_take - findings of one window, in order. A window an incident has already counted (after a
- * restart) is not counted twice. */
+
+/* ledger_take - a finding of one window; windows come in order. A window that an incident has
+ * already counted (it is analysed again after a restart) is not counted twice. */
 void ledger_take(struct ledger *ledger, const struct finding *finding);
-/* ledger_rates - what the jobs moved up to now, after the findings of a window: what incidents
- * under way cost is measured by it. */
+
+/* ledger_rates - what the jobs moved up to now, after the findings of the same window: the loss of
+ * incidents under way is measured by it. */
 void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n);
-/* worst first; all that reached OPEN; lent until the next take */
+
+/* ledger_incidents - all that reached OPEN, worst first; returns how many. Lent until the next
+ * call that changes the ledger. */
 size_t ledger_incidents(const struct ledger *ledger, const struct incident ***ret);
-/* any case; NULL; lent until the next take */
+
+/* ledger_find - by id, upper or lower case; NULL when there is none. Lent as above. */
 const struct incident *ledger_find(const struct ledger *ledger, const char *id);
+
 /*
- * ledger_act - what people do to an incident; it stands in the timeline with @who and @t_ns.
+ * ledger_action - what people do to an incident; it stands in the timeline with @who and @t_ns.
  *
- *   ACT_ACK     somebody has seen it; @text why, NULL
- *   ACT_ASSIGN  @text: whose it is from now on
- *   ACT_NOTE    @text
- *   ACT_CLOSE   closed by hand; what goes on opens another. @text why, NULL
- *   ACT_MERGE   @text: id of the incident that tells the whole story; this one becomes part of it
+ *      ACTION_ACK     somebody works on it; @text why, or NULL
+ *      ACTION_ASSIGN  @text: who is responsible from now on
+ *      ACTION_NOTE    @text
+ *      ACTION_CLOSE   closed by a person; if the fault goes on, it opens another incident.
+ *                     @text why, or NULL
+ *      ACTION_MERGE   @text: id of the incident that this one is a part of
  *
  * 0, -ENOENT (no such incident, or none to merge into), -EINVAL (no text where one is needed, or
  * merged into itself), -EALREADY (closed already).
  */
-enum incident_act { ACT_ACK, ACT_ASSIGN, ACT_NOTE, ACT_CLOSE, ACT_MERGE };
-int ledger_act(struct ledger *ledger, const char *id, enum incident_act act, const char *who,
-	const char *text, int64_t t_ns);
-/* The word of an act (-EINVAL: no such act), and what is wrong when ledger_act() refused. */
-int incident_act_parse(const char *word, enum incident_act *ret);
-const char *incident_act_error(int error);
+int ledger_action(struct ledger *ledger, const char *id, enum incident_action action,
+	const char *who, const char *text, int64_t t_ns);
+
 /*
- * ledger_restore - at start: incidents that were open when the agent stopped go on, from their
- * stored JSON; closed ones keep windows that are analysed again from being counted again. -EINVAL,
- * -EEXIST.
+ * ledger_restore - at start, with the stored text of an incident (incident_json_text). Incidents
+ * that were open go on; closed ones keep windows that are analysed again from being counted again.
+ * 0, -EINVAL (not such a text), -EEXIST (already there, or another one of this subject is open).
  */
 int ledger_restore(struct ledger *ledger, const char *json);
-/* ledger_forget - drop incidents closed before @t_ns from memory (the database keeps them). */
-void ledger_forget(struct ledger *ledger, int64_t t_ns);
 
-/* incident_compare - worst first: severity, then money per hour, then confidence, then the older
- * one, then id. For qsort of pointers. */
-int incident_compare(const struct incident *left, const struct incident *right);
+/* ledger_forget - drop incidents closed before @t_ns from memory; the database keeps them. */
+void ledger_forget(struct ledger *ledger, int64_t t_ns);
 
 #endif

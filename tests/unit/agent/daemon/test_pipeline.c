@@ -19,6 +19,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/incident/incident_json.h"
 #include "agent/modules.h"
 #include "agent/daemon/resume.h"
 #include "agent/incident/incident_store.h"
@@ -114,7 +115,7 @@ static char *incidents_text(struct run *r)
 	size_t n = ledger_incidents(r->ledger, &v);
 	json_t *all = json_array();
 	for (size_t k = 0; k < n; k++)
-		json_array_append(all, v[k]->json);
+		json_array_append_new(all, incident_json(v[k]));
 	char *text = json_dumps(all, JSON_INDENT(1));
 	json_decref(all);
 	return text;

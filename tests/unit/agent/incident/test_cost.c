@@ -9,8 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "agent/base/arena.h"
 #include "agent/base/clock.h"
 #include "agent/incident/cost.h"
+#include "agent/incident/cost_json.h"
 
 #define BLOCK (10 * NS_PER_S)
 #define N 60
@@ -90,14 +92,15 @@ static void test_stories(void **state)
 		near(rows[row].what, s.usd_total, rows[row].usd_per_hour * 990 / 3600,
 			0.01 * rows[row].usd_per_hour * 990 / 3600);
 		near(rows[row].what, s.explained_ratio, 1, 0);
-		json_t *loss = cost_loss_json(&c, &fabric);
-		const json_t *step = json_object_get(json_array_get(loss, 0), "step_s");
+		struct arena *a = arena_new();
+		const struct cost_loss *loss;
+		assert_int_equal(cost_losses(&c, &fabric, a, &loss), 1);
 		if (isnan(rows[row].step_s))
-			/* no step is declared: nothing is told in milliseconds */
-			assert_true(json_is_null(step));
+			/* no step is configured: nothing is said in milliseconds */
+			assert_true(isnan(loss[0].step_s));
 		else
-			near("step", json_number_value(step), rows[row].step_s, 0.0005);
-		json_decref(loss);
+			near("step", loss[0].step_s, rows[row].step_s, 0.0005);
+		arena_free(a);
 		cost_done(&c);
 	}
 	job.step_ns = 0;
@@ -203,7 +206,7 @@ static void test_restart(void **state)
 		char *text = json_dumps(kept, 0);
 		cost_done(&c);
 		json_t *read = json_loads(text, 0, NULL);
-		c = cost_parse(read);
+		c = cost_json_parse(read);
 		for (size_t k = cut + 1; k <= 50; k++) {
 			const size_t to = ONSET + N + k;
 			const struct finding f = over(to, 0.1);
@@ -223,7 +226,7 @@ static void test_restart(void **state)
 	}
 	json_decref(expected);
 	cost_done(&whole);
-	struct cost none = cost_parse(NULL);
+	struct cost none = cost_json_parse(NULL);
 	assert_int_equal(none.to_ns, INT64_MIN);
 }
 

@@ -15,6 +15,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/incident/incident_json.h"
 #include "agent/modules.h"
 #include "agent/incident/correlate.h"
 #include "agent/incident/ledger.h"
@@ -65,9 +66,10 @@ static void hear(void *arg, const struct incident *i, enum incident_state from)
 		h->updates++;
 	if (i->note)
 		snprintf(h->last_note, sizeof(h->last_note), "%s", i->note);
-	assert_non_null(i->json);
-	assert_string_equal(json_string_value(json_object_get(i->json, "state")),
+	json_t *document = incident_json(i);
+	assert_string_equal(json_string_value(json_object_get(document, "state")),
 		incident_state_name(i->state));
+	json_decref(document);
 }
 
 static struct finding finding_at(int window, enum finding_verdict verdict, uint32_t hold)
@@ -184,9 +186,11 @@ static void test_cost_unknown(void **state)
 		f.loss_ratio = rows[k].loss;
 		ledger_take(l, &f);
 		assert_int_equal(ledger_incidents(l, &v), 1);
-		assert_true(json_is_null(json_object_get(v[0]->json, "usd_per_hour")));
-		assert_true(json_is_null(json_object_get(v[0]->json, "usd_total")));
-		assert_true(json_is_integer(json_object_get(v[0]->json, "gpus_affected")));
+		json_t *document = incident_json(v[0]);
+		assert_true(json_is_null(json_object_get(document, "usd_per_hour")));
+		assert_true(json_is_null(json_object_get(document, "usd_total")));
+		assert_true(json_is_integer(json_object_get(document, "gpus_affected")));
+		json_decref(document);
 		ledger_free(l);
 		config_free(c);
 	}
@@ -206,14 +210,16 @@ static void test_contract_fields(void **state)
 	const struct incident **v;
 	feed(l, "O", 1, 1);
 	assert_int_equal(ledger_incidents(l, &v), 1);
+	json_t *document = incident_json(v[0]);
 	for (size_t k = 0; k < rw_countof(keys); k++) {
-		if (!json_object_get(v[0]->json, keys[k]))
+		if (!json_object_get(document, keys[k]))
 			fail_msg("field %s is missing", keys[k]);
 	}
 	for (size_t k = 0; k < rw_countof(subject_keys); k++) {
-		if (!json_object_get(json_object_get(v[0]->json, "subject"), subject_keys[k]))
+		if (!json_object_get(json_object_get(document, "subject"), subject_keys[k]))
 			fail_msg("field subject.%s is missing", subject_keys[k]);
 	}
+	json_decref(document);
 	ledger_free(l);
 	config_free(c);
 }
@@ -371,7 +377,7 @@ static void test_folding(void **state)
 			ledger_take(l, &b);
 		}
 		assert_int_equal(ledger_incidents(l, &v), rows[k].incidents);
-		const size_t also = json_array_size(json_object_get(v[0]->json, "also"));
+		const size_t also = v[0]->n_also;
 		assert_int_equal(also, rows[k].incidents == 1 ? 1 : 0);
 		ledger_free(l);
 	}
@@ -401,13 +407,11 @@ static void test_parent(void **state)
 				      *parent = v[0]->cause == CAUSE_INCAST ? v[1] : v[0];
 		if (sure) {
 			assert_string_equal(child->parent, parent->id);
-			assert_string_equal(
-				json_string_value(json_object_get(child->json, "parent")),
-				parent->id);
-			assert_int_equal(json_array_size(json_object_get(parent->json, "also")), 1);
+			assert_string_equal(child->parent, parent->id);
+			assert_int_equal(parent->n_also, 1);
 		} else {
 			assert_null(child->parent);
-			assert_true(json_is_null(json_object_get(child->json, "parent")));
+			assert_null(child->parent);
 		}
 		assert_null(parent->parent);
 		ledger_free(l);
@@ -420,18 +424,18 @@ static void test_acts(void **state)
 {
 	static const struct {
 		const char *what;
-		enum incident_act act;
+		enum incident_action act;
 		const char *text;
 		int r;
 		const char *note;
 	} rows[] = {
-		{"assigned", ACT_ASSIGN, "compute", 0, "assigned to compute by kim"},
-		{"a note", ACT_NOTE, "optic ordered", 0, "kim: optic ordered"},
-		{"a note without text", ACT_NOTE, "", -EINVAL, NULL},
-		{"merged into nothing", ACT_MERGE, "zzzzzzzz", -ENOENT, NULL},
-		{"closed", ACT_CLOSE, "it is the test rig", 0,
+		{"assigned", ACTION_ASSIGN, "compute", 0, "assigned to compute by kim"},
+		{"a note", ACTION_NOTE, "optic ordered", 0, "kim: optic ordered"},
+		{"a note without text", ACTION_NOTE, "", -EINVAL, NULL},
+		{"merged into nothing", ACTION_MERGE, "zzzzzzzz", -ENOENT, NULL},
+		{"closed", ACTION_CLOSE, "it is the test rig", 0,
 			"closed: by kim: it is the test rig"},
-		{"closed twice", ACT_CLOSE, NULL, -EALREADY, NULL},
+		{"closed twice", ACTION_CLOSE, NULL, -EALREADY, NULL},
 	};
 	struct config *c = config_of(yaml);
 	struct heard h = {0};
@@ -444,13 +448,11 @@ static void test_acts(void **state)
 	for (size_t k = 0; k < rw_countof(rows); k++) {
 		print_message("   row: %s\n", rows[k].what);
 		assert_int_equal(
-			ledger_act(l, id, rows[k].act, "kim", rows[k].text, 5 * W), rows[k].r);
+			ledger_action(l, id, rows[k].act, "kim", rows[k].text, 5 * W), rows[k].r);
 		if (rows[k].note)
 			assert_string_equal(h.last_note, rows[k].note);
 	}
-	assert_string_equal(
-		json_string_value(json_object_get(ledger_find(l, id)->json, "assigned_to")),
-		"compute");
+	assert_string_equal(ledger_find(l, id)->assigned_to, "compute");
 	feed(l, "OOO", 6, 3); /* it goes on: another story */
 	assert_int_equal(ledger_incidents(l, &v), 2);
 	assert_string_not_equal(v[0]->id, v[1]->id);
@@ -470,8 +472,7 @@ static void test_changed_before(void **state)
 	ledger_take(l, &after);
 	assert_int_equal(ledger_incidents(l, &v), 2);
 	for (size_t k = 0; k < 2; k++)
-		assert_int_equal(json_array_size(json_object_get(v[k]->json, "changed_before")),
-			v[k]->cause == CAUSE_INCAST ? 1 : 0);
+		assert_int_equal(v[k]->n_changed_before, v[k]->cause == CAUSE_INCAST ? 1 : 0);
 	ledger_free(l);
 	config_free(c);
 }
@@ -486,7 +487,7 @@ static void test_restart_anywhere(void **state)
 	struct ledger *whole = ledger_new(c->fabric, NULL, NULL);
 	feed(whole, windows, 1, 3);
 	assert_int_equal(ledger_incidents(whole, &v), 1);
-	rw_cleanup(freep) char *expected = json_dumps(v[0]->json, 0);
+	rw_cleanup(freep) char *expected = incident_json_text(v[0]);
 	for (size_t cut = 3; cut < strlen(windows); cut++) {
 		struct ledger *before = ledger_new(c->fabric, NULL, NULL),
 			      *after = ledger_new(c->fabric, NULL, NULL);
@@ -494,13 +495,13 @@ static void test_restart_anywhere(void **state)
 		print_message("   row: restart after %s\n", head);
 		feed(before, head, 1, 3);
 		assert_int_equal(ledger_incidents(before, &v), 1);
-		rw_cleanup(freep) char *stored = json_dumps(v[0]->json, JSON_COMPACT);
+		rw_cleanup(freep) char *stored = incident_json_text(v[0]);
 		assert_int_equal(ledger_restore(after, stored), 0);
 		assert_int_equal(ledger_restore(after, stored), -EEXIST);
 		/* all windows again: those that counted do not count twice */
 		feed(after, windows, 1, 3);
 		assert_int_equal(ledger_incidents(after, &v), 1);
-		rw_cleanup(freep) char *got = json_dumps(v[0]->json, 0);
+		rw_cleanup(freep) char *got = incident_json_text(v[0]);
 		assert_string_equal(got, expected);
 		ledger_free(before);
 		ledger_free(after);
@@ -535,9 +536,9 @@ static void test_ack_reload_forget(void **state)
 	assert_int_equal(ledger_incidents(l, &v), 1);
 	for (int k = 0; k < 9; k++)
 		id[k] = v[0]->id[k] >= 'a' ? (char)(v[0]->id[k] - 32) : v[0]->id[k];
-	assert_int_equal(ledger_act(l, "zzzzzzzz", ACT_ACK, "kim", NULL, 0), -ENOENT);
+	assert_int_equal(ledger_action(l, "zzzzzzzz", ACTION_ACK, "kim", NULL, 0), -ENOENT);
 	/* an id is read in any case */
-	assert_int_equal(ledger_act(l, id, ACT_ACK, "kim", "on it", 5 * W), 0);
+	assert_int_equal(ledger_action(l, id, ACTION_ACK, "kim", "on it", 5 * W), 0);
 	assert_string_equal(h.last_note, "acknowledged by kim: on it");
 	assert_string_equal(ledger_find(l, id)->acked_by, "kim");
 	ledger_reload(l, next->fabric);

@@ -1,0 +1,568 @@
+/*
+ * incident_json - incidents as documents. Fields stand in the order in which a person reads them; a
+ * field that is not known is null, a list that is empty is [].
+ */
+#include "agent/incident/incident_json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/incident/cost_json.h"
+#include "agent/incident/incident_record.h"
+#include "db/model/entity.h"
+
+/* ---- struct to document: parts ------------------------------------------- */
+
+static void put_text(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new(object, key, json_string_or_null(text));
+}
+
+static void put_number(json_t *object, const char *key, double value)
+{
+	json_object_set_new(object, key, json_number_or_null(value));
+}
+
+static void put_integer(json_t *object, const char *key, int64_t value)
+{
+	json_object_set_new(object, key, json_integer(value));
+}
+
+static void put_priority(json_t *object, int priority)
+{
+	if (priority == PRIO_NONE)
+		json_object_set_new(object, "priority", json_null());
+	else
+		put_integer(object, "priority", priority);
+}
+
+static void put_time(json_t *object, const char *key, int64_t t_ns, bool known)
+{
+	if (known)
+		json_object_set_new(object, key, json_time(t_ns));
+	else
+		json_object_set_new(object, key, json_null());
+}
+
+static json_t *texts_json(const char *const *texts, size_t n)
+{
+	json_t *list = json_array();
+	for (size_t k = 0; k < n; k++)
+		json_array_append_new(list, json_string_or_null(texts[k]));
+	return list;
+}
+
+static json_t *flow_json(const struct finding_flow *flow)
+{
+	json_t *o = json_object();
+	put_text(o, "src", flow->src);
+	put_text(o, "dst", flow->dst);
+	put_integer(o, "src_port", flow->src_port);
+	put_integer(o, "dst_qp", flow->dst_qp);
+	put_text(o, "device", flow->device);
+	put_text(o, "port", flow->port);
+	put_integer(o, "packets", (int64_t)flow->packets);
+	put_integer(o, "octets", (int64_t)flow->octets);
+	if (flow->burst_bps)
+		put_integer(o, "burst_bps", (int64_t)flow->burst_bps);
+	else
+		json_object_set_new(o, "burst_bps", json_null());
+	return o;
+}
+
+static json_t *subject_json(const struct incident *incident)
+{
+	json_t *o = json_object();
+	json_t *hosts = json_array();
+	json_t *flows = json_array();
+	if (incident->host)
+		json_array_append_new(hosts, json_string_or_null(incident->host));
+	for (size_t k = 0; k < incident->n_flows; k++)
+		json_array_append_new(flows, flow_json(&incident->flows[k]));
+	put_text(o, "device", incident->device);
+	put_text(o, "port", incident->port);
+	put_priority(o, incident->priority);
+	put_text(o, "host", incident->host);
+	json_object_set_new(o, "hosts", hosts);
+	put_text(o, "group", incident->group);
+	put_text(o, "member", incident->member);
+	json_object_set_new(o, "flows", flows);
+	return o;
+}
+
+static json_t *roles_json(const struct incident *incident)
+{
+	json_t *list = json_array();
+	for (size_t k = 0; k < incident->n_roles; k++) {
+		json_t *o = json_object();
+		put_text(o, "entity", incident->roles[k].entity);
+		put_text(o, "role", incident->roles[k].role);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *evidence_json(const struct incident *incident)
+{
+	json_t *list = json_array();
+	for (size_t k = 0; k < incident->n_evidence; k++) {
+		const struct evidence *e = &incident->evidence[k];
+		json_t *o = json_object();
+		put_text(o, "metric", e->metric);
+		put_text(o, "device", e->device);
+		put_text(o, "port", e->port);
+		put_priority(o, e->priority);
+		put_time(o, "from", e->from_ns, true);
+		put_time(o, "to", e->to_ns, true);
+		put_number(o, "value", e->value);
+		put_text(o, "unit", e->unit);
+		put_text(o, "quality", quality_name(e->quality));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *next_steps_json(const struct incident *incident)
+{
+	json_t *list = json_array();
+	for (size_t k = 0; k < incident->n_next_steps; k++) {
+		json_t *o = json_object();
+		put_text(o, "text", incident->next_steps[k].text);
+		put_text(o, "risk", incident->next_steps[k].risk);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *losses_json(const struct incident *incident)
+{
+	json_t *list = json_array();
+	for (size_t k = 0; k < incident->n_losses; k++) {
+		const struct cost_loss *loss = &incident->losses[k];
+		json_t *o = json_object();
+		put_text(o, "job", loss->job);
+		put_text(o, "measured_at", loss->by_uplinks ? "leaf uplinks" : "host ports");
+		put_time(o, "since", loss->since_ns, loss->fell);
+		put_number(o, "octets_per_s_before", loss->before);
+		put_number(o, "octets_per_s", loss->now);
+		put_number(o, "loss_ratio", loss->loss_ratio);
+		put_number(o, "error_ratio", loss->error_ratio);
+		put_number(o, "share_ratio", loss->share_ratio);
+		put_number(o, "step_before_s", loss->step_before_s);
+		put_number(o, "step_s", loss->step_s);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *also_json(const struct incident *incident)
+{
+	json_t *list = json_array();
+	for (size_t k = 0; k < incident->n_also; k++) {
+		const struct incident_also *also = &incident->also[k];
+		json_t *o = json_object();
+		put_text(o, "cause", cause_name(also->cause));
+		put_text(o, "device", also->device);
+		put_text(o, "port", also->port);
+		put_text(o, "host", also->host);
+		put_text(o, "group", also->group);
+		put_text(o, "summary", also->summary);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *timeline_json(const struct incident *incident)
+{
+	json_t *list = json_array();
+	for (size_t k = 0; k < incident->n_timeline; k++) {
+		json_t *o = json_object();
+		put_time(o, "t", incident->timeline[k].t_ns, true);
+		put_text(o, "text", incident->timeline[k].text);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *progress_json(const struct incident_record *record)
+{
+	const struct incident *i = &record->i;
+	json_t *o = json_object();
+	put_text(o, "analyzer", i->analyzer);
+	put_integer(o, "first_ns", i->first_ns);
+	put_integer(o, "opened_ns", i->opened_ns);
+	put_integer(o, "closed_ns", i->closed_ns);
+	put_integer(o, "updated_ns", i->updated_ns);
+	put_integer(o, "over", i->raised);
+	put_integer(o, "under", i->clear);
+	put_integer(o, "hold", record->hold);
+	put_number(o, "strength", record->strength);
+	put_text(o, "candidate", cause_name(record->candidate));
+	put_integer(o, "candidate_windows", record->candidate_windows);
+	put_integer(o, "recent", (int64_t)record->recent);
+	json_object_set_new(o, "cost", cost_json(&record->cost));
+	return o;
+}
+
+/* ---- struct to document -------------------------------------------------- */
+
+json_t *incident_json(const struct incident *incident)
+{
+	const struct incident *i = incident;
+	json_t *o = json_object();
+	put_text(o, "id", i->id);
+	put_text(o, "cause", cause_name(i->cause));
+	put_text(o, "severity", severity_name(i->severity));
+	put_text(o, "state", incident_state_name(i->state));
+	put_text(o, "summary", i->summary);
+	put_time(o, "first", i->first_ns, true);
+	put_time(o, "opened", i->opened_ns, i->state != INCIDENT_PENDING);
+	put_time(o, "closed", i->closed_ns, i->state == INCIDENT_CLOSED);
+	json_object_set_new(o, "subject", subject_json(i));
+	json_object_set_new(o, "roles", roles_json(i));
+	put_number(o, "confidence_ratio", i->confidence_ratio);
+	json_object_set_new(
+		o, "confidence_inputs", texts_json(i->confidence_inputs, i->n_confidence_inputs));
+	put_number(o, "value", i->value);
+	put_number(o, "warn", i->warn);
+	put_integer(o, "windows", i->windows);
+	json_object_set_new(o, "evidence", evidence_json(i));
+	put_number(o, "coverage_ratio", i->coverage_ratio);
+	json_object_set_new(o, "jobs", texts_json(i->jobs, i->n_jobs));
+	put_integer(o, "gpus_affected", (int64_t)i->gpus_affected);
+	put_number(o, "usd_per_hour", i->usd_per_hour);
+	put_number(o, "usd_total", i->usd_total);
+	put_number(o, "explained_ratio", i->explained_ratio);
+	json_object_set_new(o, "loss", losses_json(i));
+	json_object_set_new(o, "ruled_out", texts_json(i->ruled_out, i->n_ruled_out));
+	json_object_set_new(
+		o, "changed_before", texts_json(i->changed_before, i->n_changed_before));
+	json_object_set_new(o, "next_steps", next_steps_json(i));
+	put_text(o, "parent", i->parent);
+	json_object_set_new(o, "also", also_json(i));
+	put_text(o, "acked_by", i->acked_by);
+	put_text(o, "ack_note", i->ack_note);
+	json_object_set_new(o, "timeline", timeline_json(i));
+	json_object_set_new(o, "progress", progress_json(incident_record_of(i)));
+	if (i->assigned_to)
+		put_text(o, "assigned_to", i->assigned_to);
+	return o;
+}
+
+char *incident_json_text(const struct incident *incident)
+{
+	json_t *document = incident_json(incident);
+	char *text = json_dumps(document, JSON_COMPACT);
+	json_decref(document);
+	return text;
+}
+
+/* ---- document to struct: parts ------------------------------------------- */
+
+static int64_t get_integer(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* NULL when it is missing or null; lives with @object. */
+static const char *get_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static const char *get_copy(const json_t *object, const char *key, struct arena *a)
+{
+	const char *text = get_text(object, key);
+	if (!text)
+		return NULL;
+	return arena_strdup(a, text);
+}
+
+static int get_priority(const json_t *object)
+{
+	if (json_is_integer(json_object_get(object, "priority")))
+		return (int)get_integer(object, "priority");
+	return PRIO_NONE;
+}
+
+static int64_t get_time(const json_t *object, const char *key)
+{
+	const char *text = get_text(object, key);
+	wall_t t = {0};
+	if (!text || wall_parse(text, (wall_t){0}, &t) != 0)
+		return 0;
+	return t.ns;
+}
+
+/* The number of the name @text among @n names, or -1. */
+static int get_named(const char *text, const char *(*name)(int number), int n)
+{
+	for (int k = 0; text && k < n; k++) {
+		if (str_eq(name(k), text))
+			return k;
+	}
+	return -1;
+}
+
+static const char *state_of_number(int number)
+{
+	return incident_state_name((enum incident_state)number);
+}
+
+static const char *severity_of_number(int number)
+{
+	return severity_name((enum severity)number);
+}
+
+static const char *quality_of_number(int number)
+{
+	return quality_name((enum quality)number);
+}
+
+static enum quality get_quality(const json_t *object)
+{
+	const int number =
+		get_named(get_text(object, "quality"), quality_of_number, QUALITY_UNKNOWN + 1);
+	if (number < 0)
+		return QUALITY_UNKNOWN;
+	return (enum quality)number;
+}
+
+static const char *const *get_texts(
+	const json_t *object, const char *key, struct arena *a, size_t *ret_n)
+{
+	const json_t *list = json_object_get(object, key);
+	const size_t n = json_array_size(list);
+	const char **texts = arena_array(a, const char *, n);
+	for (size_t k = 0; k < n; k++) {
+		const char *text = json_string_value(json_array_get(list, k));
+		if (text)
+			texts[k] = arena_strdup(a, text);
+	}
+	*ret_n = n;
+	return texts;
+}
+
+static void parse_flows(struct incident_record *record, const json_t *list)
+{
+	const size_t n = json_array_size(list);
+	struct finding_flow *flows = arena_array(record->said, struct finding_flow, n);
+	for (size_t k = 0; k < n; k++) {
+		const json_t *o = json_array_get(list, k);
+		struct finding_flow *f = &flows[k];
+		snprintf(f->src, sizeof(f->src), "%s", doc_word(o, "src"));
+		snprintf(f->dst, sizeof(f->dst), "%s", doc_word(o, "dst"));
+		f->src_port = (uint32_t)get_integer(o, "src_port");
+		f->dst_qp = (uint32_t)get_integer(o, "dst_qp");
+		f->device = get_copy(o, "device", record->said);
+		f->port = get_copy(o, "port", record->said);
+		f->packets = (uint64_t)get_integer(o, "packets");
+		f->octets = (uint64_t)get_integer(o, "octets");
+		f->burst_bps = (uint64_t)get_integer(o, "burst_bps");
+	}
+	record->i.flows = flows;
+	record->i.n_flows = n;
+}
+
+static void parse_roles(struct incident_record *record, const json_t *list)
+{
+	const size_t n = json_array_size(list);
+	struct finding_role *roles = arena_array(record->said, struct finding_role, n);
+	for (size_t k = 0; k < n; k++) {
+		const json_t *o = json_array_get(list, k);
+		roles[k].entity = get_copy(o, "entity", record->said);
+		roles[k].role = get_copy(o, "role", record->said);
+	}
+	record->i.roles = roles;
+	record->i.n_roles = n;
+}
+
+static void parse_evidence(struct incident_record *record, const json_t *list)
+{
+	const size_t n = json_array_size(list);
+	struct evidence *evidence = arena_array(record->said, struct evidence, n);
+	for (size_t k = 0; k < n; k++) {
+		const json_t *o = json_array_get(list, k);
+		struct evidence *e = &evidence[k];
+		e->metric = get_copy(o, "metric", record->said);
+		e->device = get_copy(o, "device", record->said);
+		e->port = get_copy(o, "port", record->said);
+		e->priority = get_priority(o);
+		e->from_ns = get_time(o, "from");
+		e->to_ns = get_time(o, "to");
+		e->value = doc_number(o, "value");
+		e->unit = get_copy(o, "unit", record->said);
+		e->quality = get_quality(o);
+	}
+	record->i.evidence = evidence;
+	record->i.n_evidence = n;
+}
+
+static void parse_next_steps(struct incident_record *record, const json_t *list)
+{
+	const size_t n = json_array_size(list);
+	struct next_step *steps = arena_array(record->said, struct next_step, n);
+	for (size_t k = 0; k < n; k++) {
+		const json_t *o = json_array_get(list, k);
+		steps[k].text = get_copy(o, "text", record->said);
+		steps[k].risk = get_copy(o, "risk", record->said);
+	}
+	record->i.next_steps = steps;
+	record->i.n_next_steps = n;
+}
+
+static void parse_losses(struct incident_record *record, const json_t *list)
+{
+	const size_t n = json_array_size(list);
+	struct cost_loss *losses = arena_array(record->impact, struct cost_loss, n);
+	for (size_t k = 0; k < n; k++) {
+		const json_t *o = json_array_get(list, k);
+		struct cost_loss *loss = &losses[k];
+		loss->job = get_copy(o, "job", record->impact);
+		loss->by_uplinks = str_eq(get_text(o, "measured_at"), "leaf uplinks");
+		loss->fell = get_text(o, "since") != NULL;
+		loss->since_ns = get_time(o, "since");
+		loss->before = doc_number(o, "octets_per_s_before");
+		loss->now = doc_number(o, "octets_per_s");
+		loss->loss_ratio = doc_number(o, "loss_ratio");
+		loss->error_ratio = doc_number(o, "error_ratio");
+		loss->share_ratio = doc_number(o, "share_ratio");
+		loss->step_before_s = doc_number(o, "step_before_s");
+		loss->step_s = doc_number(o, "step_s");
+	}
+	record->i.losses = losses;
+	record->i.n_losses = n;
+}
+
+static void parse_history(struct incident_record *record, const json_t *document)
+{
+	const json_t *entry;
+	size_t k;
+	json_array_foreach (json_object_get(document, "timeline"), k, entry)
+		incident_record_line(record, get_time(entry, "t"), doc_word(entry, "text"));
+	json_array_foreach (json_object_get(document, "changed_before"), k, entry)
+		incident_record_changed(record, json_string_value(entry));
+	json_array_foreach (json_object_get(document, "also"), k, entry) {
+		const struct incident_also also = {
+			.cause = cause_by_name(get_text(entry, "cause")),
+			.device = get_text(entry, "device"),
+			.port = get_text(entry, "port"),
+			.host = get_text(entry, "host"),
+			.group = get_text(entry, "group"),
+			.summary = get_text(entry, "summary"),
+		};
+		incident_record_also(record, &also);
+	}
+}
+
+static void parse_subject(struct incident_record *record, const json_t *subject)
+{
+	struct incident *i = &record->i;
+	incident_record_set(&i->device, get_text(subject, "device"));
+	incident_record_set(&i->port, get_text(subject, "port"));
+	incident_record_set(&i->host, get_text(subject, "host"));
+	incident_record_set(&i->group, get_text(subject, "group"));
+	incident_record_set(&i->member, get_text(subject, "member"));
+	i->priority = get_priority(subject);
+	parse_flows(record, json_object_get(subject, "flows"));
+}
+
+/* What the findings and the jobs' throughput said. */
+static void parse_description(struct incident_record *record, const json_t *document)
+{
+	struct incident *i = &record->i;
+	parse_subject(record, json_object_get(document, "subject"));
+	incident_record_set(&i->summary, get_text(document, "summary"));
+	parse_roles(record, json_object_get(document, "roles"));
+	parse_evidence(record, json_object_get(document, "evidence"));
+	parse_next_steps(record, json_object_get(document, "next_steps"));
+	i->confidence_inputs =
+		get_texts(document, "confidence_inputs", record->said, &i->n_confidence_inputs);
+	i->ruled_out = get_texts(document, "ruled_out", record->said, &i->n_ruled_out);
+	i->confidence_ratio = doc_number(document, "confidence_ratio");
+	i->coverage_ratio = doc_number(document, "coverage_ratio");
+	i->value = doc_number(document, "value");
+	i->warn = doc_number(document, "warn");
+	i->jobs = get_texts(document, "jobs", record->impact, &i->n_jobs);
+	i->gpus_affected = (uint64_t)get_integer(document, "gpus_affected");
+	i->usd_per_hour = doc_number(document, "usd_per_hour");
+	i->usd_total = doc_number(document, "usd_total");
+	i->explained_ratio = doc_number(document, "explained_ratio");
+	parse_losses(record, json_object_get(document, "loss"));
+	record->described = true;
+}
+
+/* The state of the ledger's machine. */
+static void parse_progress(struct incident_record *record, const json_t *progress)
+{
+	struct incident *i = &record->i;
+	incident_record_set(&i->analyzer, get_text(progress, "analyzer"));
+	i->first_ns = get_integer(progress, "first_ns");
+	i->opened_ns = get_integer(progress, "opened_ns");
+	i->closed_ns = get_integer(progress, "closed_ns");
+	i->updated_ns = get_integer(progress, "updated_ns");
+	i->raised = (uint32_t)get_integer(progress, "over");
+	i->clear = (uint32_t)get_integer(progress, "under");
+	const int64_t hold = get_integer(progress, "hold");
+	if (hold > 1)
+		record->hold = (uint32_t)hold;
+	const double strength = doc_number(progress, "strength");
+	if (!isnan(strength))
+		record->strength = strength;
+	record->candidate = cause_by_name(get_text(progress, "candidate"));
+	record->candidate_windows = (uint32_t)get_integer(progress, "candidate_windows");
+	record->recent = (uint64_t)get_integer(progress, "recent");
+	record->cost = cost_json_parse(json_object_get(progress, "cost"));
+}
+
+/* ---- document to struct -------------------------------------------------- */
+
+static struct incident_record *parse_document(const json_t *document)
+{
+	/* 1. what the ledger cannot do without */
+	const json_t *progress = json_object_get(document, "progress");
+	const char *id = get_text(document, "id");
+	const char *cause = get_text(document, "cause");
+	if (!json_is_object(progress) || !json_is_object(json_object_get(document, "subject")))
+		return NULL;
+	if (!id || strlen(id) != 8 || !cause || !get_text(progress, "analyzer"))
+		return NULL;
+
+	/* 2. pending incidents are never stored */
+	const int state =
+		get_named(get_text(document, "state"), state_of_number, INCIDENT_CLOSED + 1);
+	const int severity =
+		get_named(get_text(document, "severity"), severity_of_number, SEV_CRITICAL + 1);
+	if (state <= INCIDENT_PENDING || severity < 0)
+		return NULL;
+
+	/* 3. the rest may be missing */
+	struct incident_record *record = incident_record_blank();
+	struct incident *i = &record->i;
+	memcpy(i->id, id, sizeof(i->id));
+	i->state = (enum incident_state)state;
+	i->severity = (enum severity)severity;
+	i->windows = (uint32_t)get_integer(document, "windows");
+	i->cause = cause_by_name(cause);
+	incident_record_set(&i->parent, get_text(document, "parent"));
+	incident_record_set(&i->acked_by, get_text(document, "acked_by"));
+	incident_record_set(&i->ack_note, get_text(document, "ack_note"));
+	incident_record_set(&i->assigned_to, get_text(document, "assigned_to"));
+	parse_description(record, document);
+	parse_progress(record, progress);
+	parse_history(record, document);
+	return record;
+}
+
+struct incident_record *incident_json_parse(const char *text)
+{
+	json_t *document = json_loads(text, 0, NULL);
+	struct incident_record *record = parse_document(document);
+	json_decref(document);
+	return record;
+}

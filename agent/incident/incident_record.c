@@ -1,0 +1,367 @@
+/*
+ * incident_record - what the ledger does to one incident: a description from a finding, its impact,
+ * lines of its timeline. Nothing here knows the form in which an incident is stored or shown.
+ */
+#include "agent/incident/incident_record.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "db/model/entity.h"
+
+#define TIMELINE_FIRST 16 /* lines of the beginning that are never dropped */
+#define TIMELINE_MAX 128
+#define ALSO_MAX 32
+#define JOB_PREFIX "job:" /* the group of an incident about a job is "job:NAME" */
+
+void incident_record_set(const char **field, const char *value)
+{
+	char *copy = NULL;
+	if (value)
+		copy = rw_strdup(value);
+	free((char *)*field);
+	*field = copy;
+}
+
+struct incident_record *incident_record_blank(void)
+{
+	struct incident_record *r = rw_calloc(1, sizeof(*r));
+	r->i.priority = PRIO_NONE;
+	r->i.usd_per_hour = r->i.usd_total = NAN;
+	r->i.confidence_ratio = r->i.explained_ratio = r->i.coverage_ratio = NAN;
+	r->i.value = r->i.warn = NAN;
+	r->strength = -INFINITY;
+	r->hold = 1;
+	r->cost = cost_new();
+	r->said = arena_new();
+	r->impact = arena_new();
+	r->kept = arena_new();
+	return r;
+}
+
+struct incident_record *incident_record_new(const struct finding *finding)
+{
+	struct incident_record *r = incident_record_blank();
+	incident_record_set(&r->i.analyzer, finding->analyzer);
+	r->i.cause = finding->cause;
+	incident_record_set(&r->i.device, finding->device);
+	incident_record_set(&r->i.port, finding->port);
+	incident_record_set(&r->i.host, finding->host);
+	incident_record_set(&r->i.group, finding->group);
+	r->i.priority = finding->priority;
+	return r;
+}
+
+void incident_record_free(struct incident_record *record)
+{
+	if (!record)
+		return;
+	struct incident *i = &record->i;
+	const char **owned[] = {&i->analyzer, &i->device, &i->port, &i->host, &i->group, &i->member,
+		&i->summary, &i->acked_by, &i->ack_note, &i->assigned_to, &i->parent, &i->note};
+	for (size_t k = 0; k < rw_countof(owned); k++)
+		incident_record_set(owned[k], NULL);
+	for (size_t k = 0; k < i->n_timeline; k++)
+		free((char *)i->timeline[k].text);
+	free(i->timeline);
+	free(i->changed_before);
+	free(i->also);
+	cost_done(&record->cost);
+	arena_free(record->said);
+	arena_free(record->impact);
+	arena_free(record->kept);
+	free(record);
+}
+
+static void hash_part(uint64_t *hash, const char *string)
+{
+	const char *text = "";
+	if (string)
+		text = string;
+	*hash = hash_bytes(text, strlen(text) + 1,
+		*hash); /* with the NUL, so that parts do not run into each other */
+}
+
+void incident_record_name(struct incident_record *record, const struct fabric *fabric)
+{
+	/* RFC 4648 section 6, in lower case */
+	static const char base32[] = "abcdefghijklmnopqrstuvwxyz234567";
+	uint8_t opened[8];
+	for (int k = 0; k < 8; k++)
+		opened[k] = (uint8_t)((uint64_t)record->i.opened_ns >> (8 * k));
+	char priority[16];
+	snprintf(priority, sizeof(priority), "%d", record->i.priority);
+	uint64_t h = fabric->id;
+	hash_part(&h, cause_name(record->i.cause));
+	hash_part(&h, record->i.device);
+	hash_part(&h, record->i.port);
+	hash_part(&h, priority);
+	hash_part(&h, record->i.host);
+	hash_part(&h, record->i.group);
+	h = hash_bytes(opened, sizeof(opened), h);
+	for (int k = 0; k < 8; k++)
+		record->i.id[k] = base32[(h >> (5 * k)) & 31];
+	record->i.id[8] = '\0';
+}
+
+/* ---- what it says -------------------------------------------------------- */
+
+static const char *record_copy(struct arena *a, const char *text)
+{
+	if (!text)
+		return NULL;
+	return arena_strdup(a, text);
+}
+
+static const char *const *record_copy_all(struct arena *a, const char *const *texts, size_t n)
+{
+	const char **copies = arena_array(a, const char *, n);
+	for (size_t k = 0; k < n; k++)
+		copies[k] = record_copy(a, texts[k]);
+	return copies;
+}
+
+static const struct finding_flow *record_copy_flows(
+	struct arena *a, const struct finding_flow *flows, size_t n)
+{
+	struct finding_flow *copies = arena_array(a, struct finding_flow, n);
+	for (size_t k = 0; k < n; k++) {
+		copies[k] = flows[k];
+		copies[k].device = record_copy(a, flows[k].device);
+		copies[k].port = record_copy(a, flows[k].port);
+	}
+	return copies;
+}
+
+static const struct finding_role *record_copy_roles(
+	struct arena *a, const struct finding_role *roles, size_t n)
+{
+	struct finding_role *copies = arena_array(a, struct finding_role, n);
+	for (size_t k = 0; k < n; k++) {
+		copies[k].entity = record_copy(a, roles[k].entity);
+		copies[k].role = record_copy(a, roles[k].role);
+	}
+	return copies;
+}
+
+static const struct evidence *record_copy_evidence(
+	struct arena *a, const struct evidence *evidence, size_t n)
+{
+	struct evidence *copies = arena_array(a, struct evidence, n);
+	for (size_t k = 0; k < n; k++) {
+		copies[k] = evidence[k];
+		copies[k].metric = record_copy(a, evidence[k].metric);
+		copies[k].device = record_copy(a, evidence[k].device);
+		copies[k].port = record_copy(a, evidence[k].port);
+		copies[k].unit = record_copy(a, evidence[k].unit);
+	}
+	return copies;
+}
+
+static const struct next_step *record_copy_steps(
+	struct arena *a, const struct next_step *steps, size_t n)
+{
+	struct next_step *copies = arena_array(a, struct next_step, n);
+	for (size_t k = 0; k < n; k++) {
+		copies[k].text = record_copy(a, steps[k].text);
+		copies[k].risk = record_copy(a, steps[k].risk);
+	}
+	return copies;
+}
+
+void incident_record_describe(struct incident_record *record, const struct finding *finding)
+{
+	struct incident *i = &record->i;
+	incident_record_set(&i->member, finding->member);
+	incident_record_set(&i->summary, finding->summary);
+	i->confidence_ratio = finding->confidence_ratio;
+	i->coverage_ratio = finding->coverage_ratio;
+	i->explained_ratio = finding->explained_ratio;
+	i->value = finding->value;
+	i->warn = finding->warn;
+
+	struct arena *a = record->said;
+	arena_reset(a);
+	i->n_flows = finding->n_flows;
+	i->flows = record_copy_flows(a, finding->flows, finding->n_flows);
+	i->n_roles = finding->n_roles;
+	i->roles = record_copy_roles(a, finding->roles, finding->n_roles);
+	i->n_evidence = finding->n_evidence;
+	i->evidence = record_copy_evidence(a, finding->evidence, finding->n_evidence);
+	i->n_next_steps = finding->n_next_steps;
+	i->next_steps = record_copy_steps(a, finding->next_steps, finding->n_next_steps);
+	i->n_confidence_inputs = finding->n_confidence_inputs;
+	i->confidence_inputs =
+		record_copy_all(a, finding->confidence_inputs, finding->n_confidence_inputs);
+	i->n_ruled_out = finding->n_ruled_out;
+	i->ruled_out = record_copy_all(a, finding->ruled_out, finding->n_ruled_out);
+	record->described = true;
+}
+
+/* ---- who waits ----------------------------------------------------------- */
+
+/* Does the glob match a host linked to @device (to any device when NULL)? */
+static bool job_has_host(const struct fabric *fabric, const struct fabric_job *job,
+	const struct fabric_device *device)
+{
+	for (size_t k = 0; k < fabric->n_devices; k++) {
+		if (device && fabric->devices[k] != device)
+			continue;
+		for (size_t p = 0; p < fabric->devices[k]->n_ports; p++) {
+			const char *host = fabric->devices[k]->ports[p]->host;
+			if (host && str_glob(job->hosts, host))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool device_has_hosts(const struct fabric_device *device)
+{
+	for (size_t p = 0; p < device->n_ports; p++) {
+		if (device->ports[p]->host)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Who waits: a step ends when its slowest rank is done, so all GPUs of a job wait for one bad path
+ * of it. A job is concerned when a host of it is the subject or is linked to the subject's device.
+ * Where that cannot be told (a switch without hosts, such as a spine; a job whose hosts are not
+ * among the links) it counts as concerned.
+ */
+static bool job_concerned(const struct fabric *fabric, const struct fabric_job *job,
+	const struct incident_record *record)
+{
+	if (record->i.group && strncmp(record->i.group, JOB_PREFIX, strlen(JOB_PREFIX)) == 0)
+		return str_eq(record->i.group + strlen(JOB_PREFIX), job->name);
+	if (!job->hosts || !*job->hosts)
+		return true;
+	if (record->i.host)
+		return str_glob(job->hosts, record->i.host);
+	const struct fabric_device *d = NULL;
+	if (record->i.device)
+		d = fabric_device(fabric, record->i.device);
+	if (!d || !device_has_hosts(d) || !job_has_host(fabric, job, NULL))
+		return true;
+	return job_has_host(fabric, job, d);
+}
+
+bool incident_record_concerns(
+	const struct incident_record *record, const struct fabric *fabric, const char *job)
+{
+	for (size_t k = 0; k < fabric->n_jobs; k++)
+		if (str_eq(fabric->jobs[k].name, job))
+			return job_concerned(fabric, &fabric->jobs[k], record);
+	return !job;
+}
+
+static void record_jobs(struct incident_record *record, const struct fabric *fabric)
+{
+	const char **jobs = arena_array(record->impact, const char *, fabric->n_jobs);
+	record->i.n_jobs = 0;
+	record->i.gpus_affected = 0;
+	for (size_t k = 0; k < fabric->n_jobs; k++) {
+		const struct fabric_job *job = &fabric->jobs[k];
+		if (!job_concerned(fabric, job, record))
+			continue;
+		record->i.gpus_affected += job->gpus;
+		jobs[record->i.n_jobs++] = record_copy(record->impact, job->name);
+	}
+	record->i.jobs = jobs;
+}
+
+void incident_record_impact(struct incident_record *record, const struct fabric *fabric)
+{
+	arena_reset(record->impact);
+	record_jobs(record, fabric);
+	/* the cause "unknown" says that a job is slower, or that there is pause, not why: it
+	 * explains nothing
+	 */
+	const bool explains = record->i.cause != CAUSE_UNKNOWN;
+	const struct cost_sum sum =
+		cost_sum(&record->cost, fabric, record->i.gpus_affected, explains);
+	record->i.usd_per_hour = sum.usd_per_hour;
+	record->i.usd_total = sum.usd_total;
+	if (!isnan(sum.explained_ratio))
+		record->i.explained_ratio = sum.explained_ratio;
+	record->i.n_losses = cost_losses(&record->cost, fabric, record->impact, &record->i.losses);
+}
+
+/* ---- what happened ------------------------------------------------------- */
+
+void incident_record_line(struct incident_record *record, int64_t t_ns, const char *text)
+{
+	struct incident *i = &record->i;
+	rw_grow(i->timeline, i->n_timeline, record->cap_timeline);
+	i->timeline[i->n_timeline++] = (struct incident_line){t_ns, rw_strdup(text)};
+	if (i->n_timeline <= TIMELINE_MAX)
+		return;
+	struct incident_line *dropped = &i->timeline[TIMELINE_FIRST];
+	free((char *)dropped->text);
+	i->n_timeline--;
+	memmove(dropped, dropped + 1, (i->n_timeline - TIMELINE_FIRST) * sizeof(*dropped));
+}
+
+void incident_record_note(struct incident_record *record, int64_t t_ns, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	incident_record_set(&record->i.note, text);
+	record->i.note_ns = t_ns;
+	incident_record_line(record, t_ns, text);
+}
+
+static bool record_same_or_none(const char *left, const char *right)
+{
+	if (!left || !right)
+		return left == right;
+	return strcmp(left, right) == 0;
+}
+
+static bool record_lists(const struct incident *incident, const struct incident_also *other)
+{
+	for (size_t k = 0; k < incident->n_also; k++) {
+		const struct incident_also *known = &incident->also[k];
+		if (known->cause == other->cause &&
+			record_same_or_none(known->device, other->device) &&
+			record_same_or_none(known->port, other->port) &&
+			record_same_or_none(known->host, other->host) &&
+			record_same_or_none(known->group, other->group))
+			return true;
+	}
+	return false;
+}
+
+bool incident_record_also(struct incident_record *record, const struct incident_also *other)
+{
+	struct incident *i = &record->i;
+	if (record_lists(i, other) || i->n_also >= ALSO_MAX)
+		return false;
+	rw_grow(i->also, i->n_also, record->cap_also);
+	i->also[i->n_also++] = (struct incident_also){
+		.cause = other->cause,
+		.device = record_copy(record->kept, other->device),
+		.port = record_copy(record->kept, other->port),
+		.host = record_copy(record->kept, other->host),
+		.group = record_copy(record->kept, other->group),
+		.summary = record_copy(record->kept, other->summary),
+	};
+	return true;
+}
+
+void incident_record_changed(struct incident_record *record, const char *text)
+{
+	struct incident *i = &record->i;
+	rw_grow(i->changed_before, i->n_changed_before, record->cap_changed_before);
+	i->changed_before[i->n_changed_before++] = record_copy(record->kept, text);
+}

@@ -1,0 +1,71 @@
+/*
+ * incident_record - an incident as the ledger keeps it: struct incident, the state of its machine,
+ * and the memory of both. For the ledger and the codec (incident_json) only.
+ */
+#ifndef RW_INCIDENT_INCIDENT_RECORD_H
+#define RW_INCIDENT_INCIDENT_RECORD_H
+
+#include <stdbool.h>
+#include "agent/incident/cost.h"
+#include "agent/incident/incident.h"
+#include "config/fabric.h"
+
+struct arena;
+
+struct incident_record {
+	struct incident i; /* first member: see incident_record_of() */
+	uint32_t hold; /* of the newest OVER finding, >= 1 */
+	double strength; /* of the window the description comes from: value / warn */
+	enum cause candidate; /* another cause that was given lately, CAUSE_NONE */
+	uint32_t candidate_windows; /* in a row */
+	bool described; /* .i says something */
+	uint64_t recent; /* the latest judged windows, newest in bit 0: 1 = OVER */
+	/* windows in which it could have opened, but was held back because of another incident
+	 * that may explain it */
+	uint32_t waited;
+	struct cost cost; /* what it costs so far */
+	char folded[9]; /* id of the open incident that lists this one under "also"; "" none */
+
+	struct arena *said; /* what .i says; replaced with each description */
+	struct arena *impact; /* .i.jobs and .i.losses; replaced with each raised window */
+	struct arena *kept; /* .i.changed_before and .i.also */
+	size_t cap_timeline, cap_changed_before, cap_also;
+};
+
+/* Every incident that the ledger lends lies in a record. */
+static inline const struct incident_record *incident_record_of(const struct incident *incident)
+{
+	return (const struct incident_record *)incident;
+}
+
+struct incident_record *incident_record_blank(void); /* nothing known yet; all numbers NAN */
+struct incident_record *incident_record_new(const struct finding *finding);
+void incident_record_free(struct incident_record *record); /* NULL is fine */
+
+/* incident_record_set - replace an owned text of struct incident. @value is copied; NULL is fine.
+ */
+void incident_record_set(const char **field, const char *value);
+/* incident_record_describe - from now on the incident says what @finding says. */
+void incident_record_describe(struct incident_record *record, const struct finding *finding);
+/* incident_record_impact - which jobs and how many GPUs wait because of the subject, the money that
+ * costs, and the share of the jobs' loss that it explains. */
+void incident_record_impact(struct incident_record *record, const struct fabric *fabric);
+/* incident_record_concerns - does the job wait because of the subject? @job NULL: none is
+ * configured. */
+bool incident_record_concerns(
+	const struct incident_record *record, const struct fabric *fabric, const char *job);
+/* incident_record_note - add a line to the timeline. The first lines and the newest are kept. */
+void incident_record_note(struct incident_record *record, int64_t t_ns, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* incident_record_line - the same for a text of any length, without publishing it as .i.note. */
+void incident_record_line(struct incident_record *record, int64_t t_ns, const char *text);
+/* incident_record_also - list @other, which this one explains, under .i.also, once per cause and
+ * subject. True when it was new. */
+bool incident_record_also(struct incident_record *record, const struct incident_also *other);
+/* incident_record_changed - add a sentence to .i.changed_before. */
+void incident_record_changed(struct incident_record *record, const char *text);
+/* incident_record_name - set .i.id: a hash of fabric, cause, subject and the window that opened it.
+ */
+void incident_record_name(struct incident_record *record, const struct fabric *fabric);
+
+#endif
