@@ -419,7 +419,7 @@ static bool gnmi_serves(const struct profile *profile)
 	return profile->gnmi != NULL;
 }
 
-const struct target_hooks gnmi_target_hooks = {.protocol = "gnmi",
+static const struct target_hooks gnmi_target_hooks = {.protocol = "gnmi",
 	.due = gnmi_on_timer,
 	.deadline = gnmi_on_deadline,
 	.session_end = session_end,

@@ -93,9 +93,6 @@ struct gnmi_target {
 	bool expiry_told;
 };
 
-/* ---- gnmi.c -------------------------------------------------------------- */
-extern const struct target_hooks gnmi_target_hooks;
-
 /* ---- gnmi_call.c --------------------------------------------------------- */
 /* gnmi_target_channel - a new connection to the device, with its credentials. 0 or negative errno
  * with @e. */

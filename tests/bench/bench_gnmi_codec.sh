@@ -1,7 +1,9 @@
 #!/bin/sh
-# bench_gnmi_codec.sh BUILDDIR - cost of decoding a gNMI update: CPU time, and instructions where valgrind is installed. The latter are
-# the difference of two runs, so that start-up and first sights do not count; they are the same on every machine of a kind.
+# bench_gnmi_codec.sh BUILDDIR - cost of decoding a gNMI update: CPU time, and instructions where valgrind is installed. Instructions are
+# the difference of two runs, so that start-up and the first sight of a path do not count; machines of one kind give the same number.
 set -eu
+. "$(dirname "$0")/need.sh"
+need_built "$1" bench_gnmi_codec
 bench=$1/tests/bench/bench_gnmi_codec
 "$bench"
 command -v valgrind >/dev/null || { echo "no valgrind: instructions are not counted"; exit 0; }

@@ -1,3 +1,6 @@
 #!/bin/sh
-# bench_gnmi_peers.sh BUILDDIR [TARGETS...] - gNMI beside gnmic and telegraf; what it measures is told in gnmi_peers.py
+# bench_gnmi_peers.sh BUILDDIR [TARGETS...] - gNMI beside gnmic and telegraf; gnmi_peers.py says what is measured
+set -eu
+. "$(dirname "$0")/need.sh"
+need_built "$1" rocewatch gnmi_server
 exec "$(dirname "$0")/gnmi_peers.py" "$@"

@@ -9,10 +9,13 @@
 #   snmp_exporter        lines of its exposition, fetched over HTTP
 #   collectd             values in its cache times the rounds it made
 #   snmpbulkwalk         lines printed, one process per switch and column
-# A peer that is not installed is said and skipped. Everything is on loopback (127.1.x.y).
+# A peer that is not installed is named and skipped. Everything is on loopback (127.1.x.y).
 #   FOR=36 INTERVAL=5s  rocewatch's run; the sonic profile polls no faster than 5 s
 #   DEAD=K               the last K switches are silent; ONLY=1: no peers
 set -u
+. "$(dirname "$0")/need.sh"
+need_built "$1" rocewatch fast_agent
+need_program sqlite3
 build=$(cd "$1" && pwd)
 switches=${2:-64}
 rounds=${ROUNDS:-6}
@@ -49,12 +52,11 @@ printf public > "$dir/community"
 	done
 	echo "links: []"
 } > "$dir/rocewatch.yaml"
-if [ -x "$build/rocewatch" ]; then
 "$build/rocewatch" -c "$dir/rocewatch.yaml" agent --for "${FOR:-36}s" > "$dir/rw.log" 2>&1 &
 pid=$!
 sql() { sqlite3 -readonly "$dir/bench.db" "$1" 2> /dev/null || echo 0; }
 committed() { echo $(($(sql 'SELECT count(*) FROM sample_lanes') / ports_per_switch)); }
-# the first round names every series and fills the process's tables: it is told apart
+# the first round names every series and fills the process's tables: it is counted apart
 live=$((switches - ${DEAD:-0}))
 for _ in $(seq 100); do [ "$(committed)" -lt $live ] || break; sleep 0.5; done
 sleep 1
@@ -71,7 +73,6 @@ row "rocewatch" "$(echo "$cpu $first_cpu" | awk '{print $1 - $2}')" $(((polls - 
 row "rocewatch, with start" "$cpu" $((polls * per_switch)) "$polls polls"
 echo "                       poll time, live switches: $(sql 'SELECT printf("median %.1f ms; each one'"'"'s p95: median %.1f, 99th percentile %.1f ms", (SELECT poll_p50_s FROM target WHERE up ORDER BY poll_p50_s LIMIT 1 OFFSET (SELECT count(*) / 2 FROM target WHERE up)) * 1e3, (SELECT poll_p95_s FROM target WHERE up ORDER BY poll_p95_s LIMIT 1 OFFSET (SELECT count(*) / 2 FROM target WHERE up)) * 1e3, (SELECT poll_p95_s FROM target WHERE up ORDER BY poll_p95_s LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM target WHERE up)) * 1e3)')"
 [ -z "${ONLY:-}" ] || exit 0
-fi
 
 # --- snmp_exporter
 if command -v prometheus-snmp-exporter > /dev/null; then
