@@ -22,10 +22,10 @@
 		(list)[(count)++] = __VA_ARGS__;                                                   \
 	} while (0)
 
-struct tell tell_new(struct finding_list *out, const struct analyzer_in *in, const char *analyzer,
-	enum finding_verdict verdict, int64_t hold)
+struct draft finding_new(struct finding_list *out, const struct analyzer_in *in,
+	const char *analyzer, enum finding_verdict verdict, int64_t hold)
 {
-	struct tell t = {.f = finding_add(out, in->arena), .a = in->arena};
+	struct draft t = {.f = finding_add(out, in->arena), .a = in->arena};
 	t.f->analyzer = analyzer;
 	t.f->verdict = verdict;
 	t.f->from_ns = in->window->from_ns;
@@ -34,48 +34,49 @@ struct tell tell_new(struct finding_list *out, const struct analyzer_in *in, con
 	return t;
 }
 
-void tell_subject(struct tell *tell, const struct port_seen *port)
+void finding_subject(struct draft *draft, const struct port_seen *port)
 {
-	tell->f->device = port->port->device->name;
-	tell->f->port = port->port->name;
-	tell->f->host = port->port->host;
+	draft->f->device = port->port->device->name;
+	draft->f->port = port->port->name;
+	draft->f->host = port->port->host;
 }
 
-static void add_evidence(struct tell *tell, const char *metric, const char *device,
+static void add_evidence(struct draft *draft, const char *metric, const char *device,
 	const char *port, int priority, double value, const char *unit, enum quality quality)
 {
 	if (isnan(value))
 		return;
-	PUSH(tell, tell->f->evidence, tell->f->n_evidence,
+	PUSH(draft, draft->f->evidence, draft->f->n_evidence,
 		(struct evidence){.metric = metric,
 			.device = device,
 			.port = port,
 			.priority = priority,
-			.from_ns = tell->f->from_ns,
-			.to_ns = tell->f->to_ns,
+			.from_ns = draft->f->from_ns,
+			.to_ns = draft->f->to_ns,
 			.value = value,
 			.unit = unit,
 			.quality = quality});
 }
 
-void tell_evidence(struct tell *tell, const char *metric, const struct port_seen *port,
+void finding_evidence(struct draft *draft, const char *metric, const struct port_seen *port,
 	int priority, double value, const char *unit, enum quality quality)
 {
-	add_evidence(tell, metric, port->port->device->name, port->port->name, priority, value,
+	add_evidence(draft, metric, port->port->device->name, port->port->name, priority, value,
 		unit, quality);
 }
 
-void tell_evidence_device(struct tell *tell, const char *metric, const char *device, double value,
-	const char *unit, enum quality quality)
+void finding_evidence_device(struct draft *draft, const char *metric, const char *device,
+	double value, const char *unit, enum quality quality)
 {
-	add_evidence(tell, metric, device, NULL, PRIO_NONE, value, unit, quality);
+	add_evidence(draft, metric, device, NULL, PRIO_NONE, value, unit, quality);
 }
 
-void tell_amount(struct tell *tell, const char *metric, const struct port_seen *port, int priority,
-	const struct amount *amount, const char *unit)
+void finding_amount(struct draft *draft, const char *metric, const struct port_seen *port,
+	int priority, const struct amount *amount, const char *unit)
 {
 	if (amount->known)
-		tell_evidence(tell, metric, port, priority, amount->value, unit, amount->quality);
+		finding_evidence(
+			draft, metric, port, priority, amount->value, unit, amount->quality);
 }
 
 static __attribute__((format(printf, 2, 0))) const char *finding_build_text_of(
@@ -86,52 +87,52 @@ static __attribute__((format(printf, 2, 0))) const char *finding_build_text_of(
 	return arena_strdup(a, buf);
 }
 
-void tell_rests_on(struct tell *tell, const char *fmt, ...)
+void finding_rests_on(struct draft *draft, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	PUSH(tell, tell->f->confidence_inputs, tell->f->n_confidence_inputs,
-		finding_build_text_of(tell->a, fmt, ap));
+	PUSH(draft, draft->f->confidence_inputs, draft->f->n_confidence_inputs,
+		finding_build_text_of(draft->a, fmt, ap));
 	va_end(ap);
 }
 
-void tell_ruled_out(struct tell *tell, const char *fmt, ...)
+void finding_ruled_out(struct draft *draft, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	PUSH(tell, tell->f->ruled_out, tell->f->n_ruled_out,
-		finding_build_text_of(tell->a, fmt, ap));
+	PUSH(draft, draft->f->ruled_out, draft->f->n_ruled_out,
+		finding_build_text_of(draft->a, fmt, ap));
 	va_end(ap);
 }
 
-void tell_role(struct tell *tell, const char *role, const char *fmt, ...)
+void finding_add_role(struct draft *draft, const char *role, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	PUSH(tell, tell->f->roles, tell->f->n_roles,
-		(struct finding_role){finding_build_text_of(tell->a, fmt, ap), role});
+	PUSH(draft, draft->f->roles, draft->f->n_roles,
+		(struct finding_role){finding_build_text_of(draft->a, fmt, ap), role});
 	va_end(ap);
 }
 
-void tell_step(struct tell *tell, const char *text, const char *risk)
+void finding_step(struct draft *draft, const char *text, const char *risk)
 {
-	PUSH(tell, tell->f->next_steps, tell->f->n_next_steps, (struct next_step){text, risk});
+	PUSH(draft, draft->f->next_steps, draft->f->n_next_steps, (struct next_step){text, risk});
 }
 
-void tell_steps(struct tell *tell, enum cause cause, unsigned facts)
+void finding_steps(struct draft *draft, enum cause cause, unsigned facts)
 {
 	const struct cause_step *steps = cause_info(cause)->steps;
 	for (size_t i = 0; i < CAUSE_STEPS_MAX && steps[i].text; i++)
 		if ((steps[i].needs & ~facts) == 0)
-			tell_step(tell, steps[i].text, steps[i].risk);
+			finding_step(draft, steps[i].text, steps[i].risk);
 }
 
-const char *tell_port(const struct port_seen *port, struct arena *a)
+const char *port_text(const struct port_seen *port, struct arena *a)
 {
 	return arena_printf(a, "%s:%s", port->port->device->name, port->port->name);
 }
 
-const char *tell_far(const struct port_seen *near, struct arena *a)
+const char *far_end_text(const struct port_seen *near, struct arena *a)
 {
 	const struct fabric_port *port = near->port;
 	if (port->peer)
@@ -143,7 +144,7 @@ const char *tell_far(const struct port_seen *near, struct arena *a)
 	return port->host;
 }
 
-const char *tell_speed(double bps, struct arena *a)
+const char *bitrate_text(double bps, struct arena *a)
 {
 	char buf[32];
 	return arena_strdup(a, unit_bitrate_text(buf, sizeof(buf), (uint64_t)bps));

@@ -1,11 +1,11 @@
 /*
  * tell - findings put together piece by piece: evidence, what the confidence rests on, what was
- * ruled out, roles, next steps. Everything lives in the arena given to tell_new(); texts handed
+ * ruled out, roles, next steps. Everything lives in the arena given to finding_new(); texts handed
  * over as const char * are borrowed as long.
  *
- *     struct tell t = tell_new(out, in, "link_health", FINDING_OVER, hold);
+ *     struct draft t = finding_new(out, in, "link_health", FINDING_OVER, hold);
  *     t.f->device = ...;
- *     tell_evidence(&t, "port.fcs_errors", port, PRIO_NONE, 40, "frames", QUALITY_EXACT);
+ *     finding_evidence(&t, "port.fcs_errors", port, PRIO_NONE, 40, "frames", QUALITY_EXACT);
  */
 #ifndef RW_ANALYZERS_TELL_H
 #define RW_ANALYZERS_TELL_H
@@ -17,39 +17,41 @@
 #include "db/model/entity.h"
 #include "db/model/finding.h"
 
-struct tell {
+struct draft {
 	struct finding *f; /* until the next finding is added to the same list */
 	struct arena *a;
 };
 
-/* tell_new - a finding of this window; subject, cause and numbers are the caller's. */
-struct tell tell_new(struct finding_list *out, const struct analyzer_in *in, const char *analyzer,
-	enum finding_verdict verdict, int64_t hold);
+/* finding_new - a finding of this window; subject, cause and numbers are the caller's. */
+struct draft finding_new(struct finding_list *out, const struct analyzer_in *in,
+	const char *analyzer, enum finding_verdict verdict, int64_t hold);
 
 /* The subject: a port of a switch and, where it faces one, its host. */
-void tell_subject(struct tell *tell, const struct port_seen *port);
+void finding_subject(struct draft *draft, const struct port_seen *port);
 
 /* NAN is not evidence: nothing is added. @port may be NULL (@device then names what it is about).
  */
-void tell_evidence(struct tell *tell, const char *metric, const struct port_seen *port,
+void finding_evidence(struct draft *draft, const char *metric, const struct port_seen *port,
 	int priority, double value, const char *unit, enum quality quality);
-void tell_evidence_device(struct tell *tell, const char *metric, const char *device, double value,
-	const char *unit, enum quality quality);
-void tell_amount(struct tell *tell, const char *metric, const struct port_seen *port, int priority,
-	const struct amount *amount, const char *unit);
+void finding_evidence_device(struct draft *draft, const char *metric, const char *device,
+	double value, const char *unit, enum quality quality);
+void finding_amount(struct draft *draft, const char *metric, const struct port_seen *port,
+	int priority, const struct amount *amount, const char *unit);
 
-void tell_rests_on(struct tell *tell, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tell_ruled_out(struct tell *tell, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tell_role(struct tell *tell, const char *role, const char *fmt, ...)
+void finding_rests_on(struct draft *draft, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void finding_ruled_out(struct draft *draft, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void finding_add_role(struct draft *draft, const char *role, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void tell_step(struct tell *tell, const char *text, const char *risk);
+void finding_step(struct draft *draft, const char *text, const char *risk);
 /* The next steps of the cause's row that hold for @facts (enum cause_fact). */
-void tell_steps(struct tell *tell, enum cause cause, unsigned facts);
+void finding_steps(struct draft *draft, enum cause cause, unsigned facts);
 
 /* "leaf1:Ethernet49"; what is at its other end: "spine1:Ethernet1", "node-001 (rail0)", or "its
  * neighbour". */
-const char *tell_port(const struct port_seen *port, struct arena *a);
-const char *tell_far(const struct port_seen *near, struct arena *a);
-const char *tell_speed(double bps, struct arena *a);
+const char *port_text(const struct port_seen *port, struct arena *a);
+const char *far_end_text(const struct port_seen *near, struct arena *a);
+const char *bitrate_text(double bps, struct arena *a);
 
 #endif

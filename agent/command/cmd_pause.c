@@ -193,7 +193,7 @@ static json_t *tree_json(
 		.lines = arena_array(a, struct line, n + 1),
 		.open = arena_array(a, bool, graph->observed->n_devices + 1),
 		.edges = json_array(),
-		.root = root->host ? root->host : tell_port(root->port, a)};
+		.root = root->host ? root->host : port_text(root->port, a)};
 	for (size_t i = 0; i < n; i++)
 		cmd_pause_add_edge(&d,
 			i < root->n_direct ? root->direct[i] : root->indirect[i - root->n_direct]);
@@ -239,7 +239,7 @@ static json_t *cycles_json(const struct pause_graph *graph, int priority, struct
 			continue;
 		json_t *o = json_object(), *ports = json_array();
 		for (size_t k = 0; k < c->n; k++)
-			json_array_append_new(ports, json_string(tell_port(c->edges[k]->at, a)));
+			json_array_append_new(ports, json_string(port_text(c->edges[k]->at, a)));
 		json_object_set_new(o, "priority", json_integer(c->priority));
 		json_object_set_new(o, "still", json_boolean(c->still));
 		json_object_set_new(o, "ports", ports);

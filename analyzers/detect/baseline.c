@@ -160,9 +160,9 @@ static void baseline_judge(
 	}
 	if (!known)
 		return;
-	struct tell t =
-		tell_new(out, in, "baseline", worst ? FINDING_OVER : FINDING_UNDER, o->hold);
-	tell_subject(&t, lane->port);
+	struct draft t =
+		finding_new(out, in, "baseline", worst ? FINDING_OVER : FINDING_UNDER, o->hold);
+	finding_subject(&t, lane->port);
 	t.f->priority = lane->priority;
 	t.f->cause = CAUSE_BASELINE_DRIFT;
 	t.f->severity = SEV_INFO;
@@ -176,15 +176,16 @@ static void baseline_judge(
 	t.f->summary = arena_printf(in->arena,
 		"%s priority %d, towards %s: %s has grown from %.2f %% to %.2f %%, which no rule "
 		"has a limit for",
-		tell_port(lane->port, in->arena), lane->priority, tell_far(lane->port, in->arena),
-		worst->what, 100 * most.before, 100 * most.now);
-	tell_evidence(
+		port_text(lane->port, in->arena), lane->priority,
+		far_end_text(lane->port, in->arena), worst->what, 100 * most.before,
+		100 * most.now);
+	finding_evidence(
 		&t, worst->name, lane->port, lane->priority, most.now, "ratio", QUALITY_EXACT);
-	tell_rests_on(&t,
+	finding_rests_on(&t,
 		"the newest quarter of %.0f s against the rest of it, whose parts vary by %.3f %% "
 		"(robust deviation)",
 		(double)(in->past->to_ns - in->past->from_ns) / 1e9, 100 * most.spread);
-	tell_steps(&t, t.f->cause, 0);
+	finding_steps(&t, t.f->cause, 0);
 }
 
 static int baseline_run(const struct analyzer_in *in, struct finding_list *out)

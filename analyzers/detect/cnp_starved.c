@@ -28,8 +28,8 @@ static void cnp_starved_report(const struct analyzer_in *in,
 	const struct congestion_options *options, const struct port_seen *port,
 	const struct lane_seen *lane, struct finding_list *out)
 {
-	struct tell t = tell_new(out, in, "congestion", FINDING_OVER, options->hold);
-	tell_subject(&t, port);
+	struct draft t = finding_new(out, in, "congestion", FINDING_OVER, options->hold);
+	finding_subject(&t, port);
 	t.f->priority = lane->priority;
 	t.f->cause = CAUSE_CNP_STARVED;
 	t.f->severity = SEV_WARNING;
@@ -40,14 +40,15 @@ static void cnp_starved_report(const struct analyzer_in *in,
 	t.f->summary = arena_printf(t.a,
 		"%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are "
 		"not told to slow down",
-		tell_port(port, t.a), lane->priority, lane->drops.value);
-	tell_amount(&t, "queue.drops", port, lane->priority, &lane->drops, "packets");
-	tell_amount(&t, "queue.out_packets", port, lane->priority, &lane->out_packets, "packets");
-	tell_rests_on(&t,
+		port_text(port, t.a), lane->priority, lane->drops.value);
+	finding_amount(&t, "queue.drops", port, lane->priority, &lane->drops, "packets");
+	finding_amount(
+		&t, "queue.out_packets", port, lane->priority, &lane->out_packets, "packets");
+	finding_rests_on(&t,
 		"drops of the queue; that CNPs are among them follows from its being the CNP "
 		"queue");
-	tell_role(&t, "culprit", "%s", tell_port(port, t.a));
-	tell_steps(&t, t.f->cause, 0);
+	finding_add_role(&t, "culprit", "%s", port_text(port, t.a));
+	finding_steps(&t, t.f->cause, 0);
 }
 
 /*
@@ -101,8 +102,8 @@ void cnp_starved_judge(const struct analyzer_in *in, const struct congestion_opt
 			continue;
 		}
 		/* it has dropped before */
-		struct tell t = tell_new(under, in, "congestion", FINDING_UNDER, options->hold);
-		tell_subject(&t, p);
+		struct draft t = finding_new(under, in, "congestion", FINDING_UNDER, options->hold);
+		finding_subject(&t, p);
 		t.f->priority = queue;
 		t.f->cause = CAUSE_CNP_STARVED;
 	}

@@ -346,13 +346,13 @@ static const char *config_mismatch_where_of(
 {
 	if (whole)
 		return arena_printf(a, "%s, all ports", port->port->device->name);
-	return tell_port(port, a);
+	return port_text(port, a);
 }
 
 static const char *config_mismatch_says(const struct cell *cell, const struct port_seen *port,
 	int slot, bool whole, struct arena *a)
 {
-	const char *at = config_mismatch_where_of(port, whole, a), *far = tell_far(port, a);
+	const char *at = config_mismatch_where_of(port, whole, a), *far = far_end_text(port, a);
 	switch (cell->why) {
 	case WHY_SMALL:
 		return arena_printf(a,
@@ -417,47 +417,51 @@ static enum severity config_mismatch_severity_of(
 }
 
 static void evidence_of(
-	const struct cell *cell, const struct port_seen *port, int slot, struct tell *tell)
+	const struct cell *cell, const struct port_seen *port, int slot, struct draft *draft)
 {
 	const struct lane_seen *here = observed_lane(port, slot);
 	const struct lane_seen *there = NULL;
 	if (cell->other)
 		there = observed_lane(cell->other, slot);
 	if (cell->attr == ATTR_MTU && slot == SLOT_PORT) {
-		tell_evidence(tell, "port.mtu_bytes", port, PRIO_NONE, port->mtu_bytes, "bytes",
+		finding_evidence(draft, "port.mtu_bytes", port, PRIO_NONE, port->mtu_bytes, "bytes",
 			QUALITY_EXACT);
 		if (cell->other)
-			tell_evidence(tell, "port.mtu_bytes", cell->other, PRIO_NONE,
+			finding_evidence(draft, "port.mtu_bytes", cell->other, PRIO_NONE,
 				cell->other->mtu_bytes, "bytes", QUALITY_EXACT);
 	}
 	if (slot == SLOT_PORT) {
-		tell_rests_on(tell, "%s, read back", attr_metric[cell->attr]);
+		finding_rests_on(draft, "%s, read back", attr_metric[cell->attr]);
 		return;
 	}
-	tell_evidence(tell, "cfg.pfc_enabled", port, slot, here->pfc_enabled, "-", QUALITY_EXACT);
-	tell_amount(tell, "pfc.tx_frames", port, slot, &here->tx_frames, "frames");
-	tell_amount(tell, "pfc.rx_frames", port, slot, &here->rx_frames, "frames");
-	tell_amount(tell, "pg.drops", port, slot, &here->pg_drops, "frames");
-	tell_evidence(tell, "pfc.tx_pause_ratio", port, slot, here->tx_pause.lo, "ratio",
+	finding_evidence(
+		draft, "cfg.pfc_enabled", port, slot, here->pfc_enabled, "-", QUALITY_EXACT);
+	finding_amount(draft, "pfc.tx_frames", port, slot, &here->tx_frames, "frames");
+	finding_amount(draft, "pfc.rx_frames", port, slot, &here->rx_frames, "frames");
+	finding_amount(draft, "pg.drops", port, slot, &here->pg_drops, "frames");
+	finding_evidence(draft, "pfc.tx_pause_ratio", port, slot, here->tx_pause.lo, "ratio",
 		here->tx_pause.quality);
 	if (there) {
-		tell_evidence(tell, "cfg.pfc_enabled", cell->other, slot, there->pfc_enabled, "-",
-			QUALITY_EXACT);
-		tell_amount(tell, "pfc.rx_frames", cell->other, slot, &there->rx_frames, "frames");
-		tell_amount(tell, "pfc.rx_pause_ns", cell->other, slot, &there->rx_pause_ns, "ns");
+		finding_evidence(draft, "cfg.pfc_enabled", cell->other, slot, there->pfc_enabled,
+			"-", QUALITY_EXACT);
+		finding_amount(
+			draft, "pfc.rx_frames", cell->other, slot, &there->rx_frames, "frames");
+		finding_amount(
+			draft, "pfc.rx_pause_ns", cell->other, slot, &there->rx_pause_ns, "ns");
 	}
-	tell_rests_on(tell,
+	finding_rests_on(draft,
 		cell->why == WHY_OFF || cell->why == WHY_ENABLED
 			? "cfg.pfc_enabled, read back, against lossless.priorities"
 			: "pause counters of both ends; the one that stands still counts on other "
 			  "ports of its switch");
 }
 
-static void tell_cell(const struct mismatch *mismatch, const struct port_seen *port, int slot,
-	bool whole, const struct cell *cell, struct finding_list *out)
+static void config_mismatch_report_cell(const struct mismatch *mismatch,
+	const struct port_seen *port, int slot, bool whole, const struct cell *cell,
+	struct finding_list *out)
 {
 	const struct config_mismatch_options *o = mismatch->in->options;
-	struct tell t = tell_new(out, mismatch->in, "config_mismatch",
+	struct draft t = finding_new(out, mismatch->in, "config_mismatch",
 		cell->why                        ? FINDING_OVER
 			: port->device->n_series ? FINDING_UNDER
 						 : FINDING_UNKNOWN,
@@ -471,7 +475,7 @@ static void tell_cell(const struct mismatch *mismatch, const struct port_seen *p
 	if (whole)
 		t.f->device = port->port->device->name;
 	else
-		tell_subject(&t, port);
+		finding_subject(&t, port);
 	if (!cell->why)
 		return;
 	t.f->severity = config_mismatch_severity_of(cell, port, slot);
@@ -490,13 +494,13 @@ static void tell_cell(const struct mismatch *mismatch, const struct port_seen *p
 	evidence_of(cell, port, slot, &t);
 	const bool neighbours =
 		cell->why == WHY_IGNORED || cell->why == WHY_DISOBEYED || cell->why == WHY_UNHEARD;
-	tell_role(&t, "culprit", "%s",
-		neighbours      ? tell_far(port, t.a)
+	finding_add_role(&t, "culprit", "%s",
+		neighbours      ? far_end_text(port, t.a)
 			: whole ? port->port->device->name
-				: tell_port(port, t.a));
+				: port_text(port, t.a));
 	if (neighbours)
-		tell_role(&t, "direct_victim", "%s", tell_port(port, t.a));
-	tell_steps(&t, t.f->cause, 0);
+		finding_add_role(&t, "direct_victim", "%s", port_text(port, t.a));
+	finding_steps(&t, t.f->cause, 0);
 }
 
 static bool same_story(const struct cell *left, const struct cell *right)
@@ -539,8 +543,8 @@ static const struct cell *whole_device(
 	return NULL;
 }
 
-static void config_mismatch_tell_device(struct mismatch *mismatch, const struct device_seen *device,
-	int slot, struct finding_list *out)
+static void config_mismatch_report_device(struct mismatch *mismatch,
+	const struct device_seen *device, int slot, struct finding_list *out)
 {
 	static const struct cell fine;
 	const struct cell *whole = whole_device(mismatch, device, slot);
@@ -550,9 +554,10 @@ static void config_mismatch_tell_device(struct mismatch *mismatch, const struct 
 		if (!c)
 			continue;
 		if (!known++)
-			tell_cell(mismatch, &device->ports[i], slot, true, whole ? whole : &fine,
-				out);
-		tell_cell(mismatch, &device->ports[i], slot, false, whole ? &fine : c, out);
+			config_mismatch_report_cell(mismatch, &device->ports[i], slot, true,
+				whole ? whole : &fine, out);
+		config_mismatch_report_cell(
+			mismatch, &device->ports[i], slot, false, whole ? &fine : c, out);
 	}
 }
 
@@ -573,7 +578,7 @@ static int config_mismatch_run(const struct analyzer_in *in, struct finding_list
 	}
 	for (size_t i = 0; i < m.o->n_devices; i++)
 		for (int slot = 0; slot < SLOTS; slot++)
-			config_mismatch_tell_device(&m, &m.o->devices[i], slot, out);
+			config_mismatch_report_device(&m, &m.o->devices[i], slot, out);
 	return 0;
 }
 

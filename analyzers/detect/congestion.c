@@ -13,7 +13,7 @@
  *     5  queues: the roots of the pause graph (incast at a host, an overloaded uplink), and
  *        receivers that only mark.
  * A root that is a host belongs to pause_storm. The signatures are a table (congestion_signs.c),
- * the words another (congestion_tell.c). Sources: tuning facts b.4, c.2, c.4, d (rows 3-5, 7, 11,
+ * the words another (congestion_report.c). Sources: tuning facts b.4, c.2, c.4, d (rows 3-5, 7, 11,
  * 13 and "Views"), e.
  *
  * Where the site does without ECN or DCQCN by policy, only what that policy leaves is judged, and
@@ -117,12 +117,12 @@ static void judge_setting(const struct congestion *congestion,
 				congestion->devices[worst->device->device->index].pressure)
 			worst = s;
 		if (!everywhere) {
-			congestion_tell(congestion, options, s, 1, out);
+			congestion_report(congestion, options, s, 1, out);
 			verdicts->told_device[i] = true;
 		}
 	}
 	if (everywhere && worst && !verdicts->told_fabric) {
-		congestion_tell(congestion, options, worst, n, out);
+		congestion_report(congestion, options, worst, n, out);
 		verdicts->told_fabric = true;
 		verdicts->ecn_fabric = !worst->is->harmless && of->sign;
 	}
@@ -156,7 +156,7 @@ static void judge_nics(const struct congestion *congestion,
 		suspect_nic(congestion, options, l, &s);
 		if (!s.is)
 			continue;
-		congestion_tell(congestion, options, &s, 1, out);
+		congestion_report(congestion, options, &s, 1, out);
 		verdicts->told_port[i] = true;
 	}
 }
@@ -184,7 +184,7 @@ static void judge_hosts(const struct congestion *congestion,
 		verdicts->host = true;
 		if (verdicts->told_port[s.lane->port->port->index]) /* packets have said why */
 			continue;
-		congestion_tell(congestion, options, &s, 1, out);
+		congestion_report(congestion, options, &s, 1, out);
 		verdicts->told_port[s.lane->port->port->index] = true;
 	}
 }
@@ -208,7 +208,7 @@ static void judge_groups(const struct congestion *congestion,
 			if (!s.is || verdicts->ecn_fabric || verdicts->host ||
 				is_setting(verdicts, &congestion->o->devices[i]))
 				continue;
-			congestion_tell(congestion, options, &s, 1, out);
+			congestion_report(congestion, options, &s, 1, out);
 			verdicts->told_group[g->members[0]->index] = true;
 			for (size_t m = 0; m < g->n_members; m++)
 				verdicts->told_port[g->members[m]->index] = true;
@@ -275,7 +275,7 @@ static void judge_queues(const struct congestion *congestion,
 			crowd.v[i].alike = crowd.receivers;
 		else
 			crowd.v[i].alike = 1;
-		congestion_tell(congestion, options, &crowd.v[i], 1, out);
+		congestion_report(congestion, options, &crowd.v[i], 1, out);
 	}
 }
 
@@ -284,7 +284,8 @@ static void judge_queues(const struct congestion *congestion,
 static struct finding *congestion_add_under(const struct congestion *congestion,
 	const struct congestion_options *options, struct finding_list *out)
 {
-	struct tell t = tell_new(out, congestion->in, "congestion", FINDING_UNDER, options->hold);
+	struct draft t =
+		finding_new(out, congestion->in, "congestion", FINDING_UNDER, options->hold);
 	t.f->priority = congestion->priority;
 	t.f->cause = CAUSE_INCAST;
 	return t.f;
@@ -314,7 +315,7 @@ static bool is_judged(const struct congestion *congestion, const struct port_see
 }
 
 /* In the order of subjects: the switch, its groups, its ports. */
-static void tell_calm_switch(const struct congestion *congestion,
+static void congestion_clear_switch(const struct congestion *congestion,
 	const struct congestion_options *options, const struct device_seen *device,
 	const struct verdicts *verdicts, struct finding_list *out)
 {
@@ -346,7 +347,7 @@ static void tell_calm_switch(const struct congestion *congestion,
 
 /* Subjects that may have an open story: ports, groups, switches and the fabric whose pause is
  * known. */
-static void tell_absent(const struct congestion *congestion,
+static void congestion_report_absent(const struct congestion *congestion,
 	const struct congestion_options *options, const struct verdicts *verdicts,
 	struct finding_list *out)
 {
@@ -362,7 +363,7 @@ static void tell_absent(const struct congestion *congestion,
 		congestion_add_under(congestion, options, out)->cause = CAUSE_ECN_LATE;
 	for (size_t i = 0; i < congestion->o->n_devices; i++)
 		if (judged[i])
-			tell_calm_switch(
+			congestion_clear_switch(
 				congestion, options, &congestion->o->devices[i], verdicts, out);
 }
 
@@ -390,7 +391,7 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 		judge_groups(&c, o, &v, &over);
 		judge_queues(&c, o, &v, &over);
 		finding_list_reserve(&under, in->arena, n + 3 * c.o->n_devices);
-		tell_absent(&c, o, &v, &under);
+		congestion_report_absent(&c, o, &v, &under);
 		classes++;
 	}
 	cnp_starved_judge(in, o, &over, &cnps);

@@ -1,5 +1,5 @@
-/* congestion_tell - the finding of a suspect: subject, words, evidence, severity from impact, what
- * to do. */
+/* congestion_report - the finding of a suspect: subject, words, evidence, severity from impact,
+ * what to do. */
 #include <math.h>
 #include <stdio.h>
 
@@ -44,7 +44,7 @@ static const char *marks_text(const struct marks *marks, struct arena *a)
 
 /* ---- what each cause says ------------------------------------------------ */
 
-struct story {
+struct suspicion {
 	const struct congestion *c;
 	const struct suspect *s;
 	size_t n_merged;
@@ -52,120 +52,124 @@ struct story {
 	const char *where; /* "leaf1", or "8 switches" */
 };
 
-static const char *say_dcqcn(const struct story *story)
+static const char *say_dcqcn(const struct suspicion *suspicion)
 {
-	const struct paused_host *h = story->s->host;
+	const struct paused_host *h = suspicion->s->host;
 	const char *rails = "";
 	if (h->rails > 1)
-		rails = arena_printf(story->a, " on %u of %u rails", h->rails_paused, h->rails);
+		rails = arena_printf(suspicion->a, " on %u of %u rails", h->rails_paused, h->rails);
 	const char *others = "";
-	if (story->c->n_others)
-		others = arena_printf(story->a, ", other hosts at most %s",
-			congestion_finding_percent(fmin(1, story->c->others_max), story->a));
-	if (story->s->signs.yes & MARKING)
-		return arena_printf(story->a,
+	if (suspicion->c->n_others)
+		others = arena_printf(suspicion->a, ", other hosts at most %s",
+			congestion_finding_percent(
+				fmin(1, suspicion->c->others_max), suspicion->a));
+	if (suspicion->s->signs.yes & MARKING)
+		return arena_printf(suspicion->a,
 			"%s does not slow down when its packets are marked: we paused it%s, %s%s",
 			h->host, rails,
-			congestion_finding_pause_text(h->level, h->measured, story->a), others);
-	return arena_printf(story->a,
+			congestion_finding_pause_text(h->level, h->measured, suspicion->a), others);
+	return arena_printf(suspicion->a,
 		"we paused %s%s, %s%s: it sends as if it were not told to slow down", h->host,
-		rails, congestion_finding_pause_text(h->level, h->measured, story->a), others);
+		rails, congestion_finding_pause_text(h->level, h->measured, suspicion->a), others);
 }
-static const char *say_ect(const struct story *story)
+static const char *say_ect(const struct suspicion *suspicion)
 {
-	const struct host_packets *h = &story->s->packets;
-	return arena_printf(story->a,
+	const struct host_packets *h = &suspicion->s->packets;
+	return arena_printf(suspicion->a,
 		"%s sends data that is not ECN-capable: %.0f of %.0f packets captured at %s are "
 		"ECT; it cannot be told to slow down",
-		story->s->lane->port->port->host, h->from_ect, h->from_packets,
-		tell_port(story->s->lane->port, story->a));
+		suspicion->s->lane->port->port->host, h->from_ect, h->from_packets,
+		port_text(suspicion->s->lane->port, suspicion->a));
 }
-static const char *say_np(const struct story *story)
+static const char *say_np(const struct suspicion *suspicion)
 {
-	const struct host_packets *h = &story->s->packets;
-	return arena_printf(story->a,
+	const struct host_packets *h = &suspicion->s->packets;
+	return arena_printf(suspicion->a,
 		"%s does not answer congestion marks: %.0f packets with CE were captured on the "
 		"way to it, and no CNP from it",
-		story->s->lane->port->port->host, h->to_ce);
+		suspicion->s->lane->port->port->host, h->to_ce);
 }
-static const char *say_off(const struct story *story)
+static const char *say_off(const struct suspicion *suspicion)
 {
-	if (story->s->signs.yes & SET_OFF)
-		return arena_printf(story->a, "%s: ECN marking is switched off for priority %d%s",
-			story->where, story->c->priority,
-			str_if(story->s->signs.yes & PAUSES, ", so PFC pauses instead"));
-	return arena_printf(
-		story->a, "%s: queues fill until PFC pauses, and nothing is marked", story->where);
+	if (suspicion->s->signs.yes & SET_OFF)
+		return arena_printf(suspicion->a,
+			"%s: ECN marking is switched off for priority %d%s", suspicion->where,
+			suspicion->c->priority,
+			str_if(suspicion->s->signs.yes & PAUSES, ", so PFC pauses instead"));
+	return arena_printf(suspicion->a, "%s: queues fill until PFC pauses, and nothing is marked",
+		suspicion->where);
 }
-static const char *say_late(const struct story *story)
+static const char *say_late(const struct suspicion *suspicion)
 {
-	const struct device_load *load = &story->c->devices[story->s->device->device->index];
+	const struct device_load *load =
+		&suspicion->c->devices[suspicion->s->device->device->index];
 	double hosts;
-	if (story->c->n_hosts)
-		hosts = story->c->hosts[0].level;
+	if (suspicion->c->n_hosts)
+		hosts = suspicion->c->hosts[0].level;
 	else
 		hosts = load->level;
-	if (story->s->signs.yes & LATE)
-		return arena_printf(story->a,
+	if (suspicion->s->signs.yes & LATE)
+		return arena_printf(suspicion->a,
 			"%s: PFC pauses before ECN marks: Kmin lies above half of %.0f KB, where "
 			"XOFF fires; %s",
-			story->where, story->s->q_pfc_bytes / 1e3,
-			congestion_finding_pause_text(hosts, story->c->measured, story->a));
-	return arena_printf(story->a, "%s: PFC pauses before ECN marks: pause %s, %s", story->where,
-		congestion_finding_pause_text(hosts, story->c->measured, story->a),
-		marks_text(&story->s->marks, story->a));
+			suspicion->where, suspicion->s->q_pfc_bytes / 1e3,
+			congestion_finding_pause_text(hosts, suspicion->c->measured, suspicion->a));
+	return arena_printf(suspicion->a, "%s: PFC pauses before ECN marks: pause %s, %s",
+		suspicion->where,
+		congestion_finding_pause_text(hosts, suspicion->c->measured, suspicion->a),
+		marks_text(&suspicion->s->marks, suspicion->a));
 }
-static const char *say_early(const struct story *story)
+static const char *say_early(const struct suspicion *suspicion)
 {
-	return arena_printf(story->a,
-		"%s: ECN marks too early: %s, no pause, and no queue needs it%s", story->where,
-		marks_text(&story->s->marks, story->a),
-		story->s->signs.yes & EARLY
-			? arena_printf(story->a,
+	return arena_printf(suspicion->a,
+		"%s: ECN marks too early: %s, no pause, and no queue needs it%s", suspicion->where,
+		marks_text(&suspicion->s->marks, suspicion->a),
+		suspicion->s->signs.yes & EARLY
+			? arena_printf(suspicion->a,
 				  "; Kmin lies below one bandwidth-delay product (%.0f KB)",
-				  story->s->bdp_bytes / 1e3)
+				  suspicion->s->bdp_bytes / 1e3)
 			: "");
 }
-static const char *say_xon(const struct story *story)
+static const char *say_xon(const struct suspicion *suspicion)
 {
-	return arena_printf(story->a,
+	return arena_printf(suspicion->a,
 		"%s: XON follows XOFF too closely: pauses of %.1f us on average, %.0f a second at "
 		"%s",
-		story->where, story->s->episode_ns / 1e3, story->s->episodes_per_s,
-		tell_port(story->s->lane->port, story->a));
+		suspicion->where, suspicion->s->episode_ns / 1e3, suspicion->s->episodes_per_s,
+		port_text(suspicion->s->lane->port, suspicion->a));
 }
-static const char *say_narrow(const struct story *story)
+static const char *say_narrow(const struct suspicion *suspicion)
 {
-	const struct group_load *g = &story->s->group;
-	return arena_printf(story->a,
+	const struct group_load *g = &suspicion->s->group;
+	return arena_printf(suspicion->a,
 		"%s %s: hosts can send %.2f times what %u uplinks carry, and all of these are "
 		"congested evenly",
 		g->group->device->name, g->group->id, g->oversubscription, g->live);
 }
-static const char *say_incast(const struct story *story)
+static const char *say_incast(const struct suspicion *suspicion)
 {
-	const struct port_seen *p = story->s->lane->port;
-	const struct device_load *load = &story->c->devices[p->port->device->index];
+	const struct port_seen *p = suspicion->s->lane->port;
+	const struct device_load *load = &suspicion->c->devices[p->port->device->index];
 	const char *pause = "nobody is paused for it";
 	if (load->inputs)
-		pause = arena_printf(story->a, "%u inputs of %s are paused for it", load->inputs,
-			p->port->device->name);
-	return arena_printf(story->a, "many send to %s at once: %s at %s, %s", p->port->host,
-		marks_text(&story->s->marks, story->a), tell_port(p, story->a), pause);
+		pause = arena_printf(suspicion->a, "%u inputs of %s are paused for it",
+			load->inputs, p->port->device->name);
+	return arena_printf(suspicion->a, "many send to %s at once: %s at %s, %s", p->port->host,
+		marks_text(&suspicion->s->marks, suspicion->a), port_text(p, suspicion->a), pause);
 }
-static const char *say_overload(const struct story *story)
+static const char *say_overload(const struct suspicion *suspicion)
 {
-	const struct port_seen *p = story->s->lane->port;
-	return arena_printf(story->a,
+	const struct port_seen *p = suspicion->s->lane->port;
+	return arena_printf(suspicion->a,
 		"%s to %s carries more than it can: %s, %u inputs are paused for it",
-		tell_port(p, story->a), tell_far(p, story->a),
-		marks_text(&story->s->marks, story->a),
-		story->c->devices[p->port->device->index].inputs);
+		port_text(p, suspicion->a), far_end_text(p, suspicion->a),
+		marks_text(&suspicion->s->marks, suspicion->a),
+		suspicion->c->devices[p->port->device->index].inputs);
 }
 
 static const struct sentence {
 	enum cause cause;
-	const char *(*say)(const struct story *story);
+	const char *(*say)(const struct suspicion *suspicion);
 } sentences[] = {
 	{CAUSE_DCQCN_OFF, say_dcqcn},
 	{CAUSE_ECT_MISSING, say_ect},
@@ -179,11 +183,11 @@ static const struct sentence {
 	{CAUSE_UPLINK_OVERLOAD, say_overload},
 };
 
-static const char *congestion_finding_summary(const struct story *story)
+static const char *congestion_finding_summary(const struct suspicion *suspicion)
 {
 	for (size_t i = 0; i < rw_countof(sentences); i++)
-		if (sentences[i].cause == story->s->is->cause)
-			return sentences[i].say(story);
+		if (sentences[i].cause == suspicion->s->is->cause)
+			return sentences[i].say(suspicion);
 	return NULL;
 }
 
@@ -213,45 +217,46 @@ static enum severity congestion_finding_severity_of(
 
 /* ---- evidence ------------------------------------------------------------ */
 
-static void prove_lane(struct tell *tell, const struct lane_seen *lane)
+static void prove_lane(struct draft *draft, const struct lane_seen *lane)
 {
 	const struct port_seen *p = lane->port;
 	if (lane->tx_pause.measured)
-		tell_evidence(tell, "pfc.tx_pause_ns", p, lane->priority, lane->tx_pause_ns.value,
-			"ns", lane->tx_pause.quality);
+		finding_evidence(draft, "pfc.tx_pause_ns", p, lane->priority,
+			lane->tx_pause_ns.value, "ns", lane->tx_pause.quality);
 	else
-		tell_evidence(tell, "pfc.tx_pause_ratio_hi", p, lane->priority, lane->tx_pause.hi,
-			"ratio", QUALITY_ESTIMATED);
-	tell_amount(tell, "pfc.tx_frames", p, lane->priority, &lane->tx_frames, "frames");
+		finding_evidence(draft, "pfc.tx_pause_ratio_hi", p, lane->priority,
+			lane->tx_pause.hi, "ratio", QUALITY_ESTIMATED);
+	finding_amount(draft, "pfc.tx_frames", p, lane->priority, &lane->tx_frames, "frames");
 	if (lane->rx_pause.hi > 0)
-		tell_evidence(tell,
+		finding_evidence(draft,
 			lane->rx_pause.measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", p,
 			lane->priority, lane->rx_pause.hi, "ratio", lane->rx_pause.quality);
-	tell_amount(tell, "queue.ecn_marked", p, lane->priority, &lane->marked, "packets");
-	tell_amount(tell, "queue.out_packets", p, lane->priority, &lane->out_packets, "packets");
-	tell_evidence(tell, "queue.watermark_bytes", p, lane->priority, lane->queue_peak, "bytes",
-		QUALITY_EXACT);
+	finding_amount(draft, "queue.ecn_marked", p, lane->priority, &lane->marked, "packets");
+	finding_amount(
+		draft, "queue.out_packets", p, lane->priority, &lane->out_packets, "packets");
+	finding_evidence(draft, "queue.watermark_bytes", p, lane->priority, lane->queue_peak,
+		"bytes", QUALITY_EXACT);
 	if (p->out_known)
-		tell_evidence(tell, "port.utilization_ratio", p, PRIO_NONE,
+		finding_evidence(draft, "port.utilization_ratio", p, PRIO_NONE,
 			p->out.utilization_ratio, "ratio", p->out.quality);
-	tell_evidence(
-		tell, "cfg.ecn_enabled", p, lane->priority, lane->ecn_enabled, "-", QUALITY_EXACT);
-	tell_evidence(
-		tell, "cfg.ecn_kmin_bytes", p, lane->priority, lane->kmin, "bytes", QUALITY_EXACT);
+	finding_evidence(
+		draft, "cfg.ecn_enabled", p, lane->priority, lane->ecn_enabled, "-", QUALITY_EXACT);
+	finding_evidence(
+		draft, "cfg.ecn_kmin_bytes", p, lane->priority, lane->kmin, "bytes", QUALITY_EXACT);
 }
 
-static void congestion_finding_prove(struct tell *tell, const struct story *story)
+static void congestion_finding_prove(struct draft *draft, const struct suspicion *suspicion)
 {
-	const struct suspect *s = story->s;
+	const struct suspect *s = suspicion->s;
 	if (s->lane)
-		prove_lane(tell, s->lane);
+		prove_lane(draft, s->lane);
 	if (s->host) {
-		tell_evidence_device(tell, "pause.others_max_ratio", NULL,
-			fmin(1, story->c->others_max), "ratio",
-			story->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
-		tell_evidence_device(tell, "pause.others_median_ratio", NULL,
-			fmin(1, story->c->median), "ratio",
-			story->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+		finding_evidence_device(draft, "pause.others_max_ratio", NULL,
+			fmin(1, suspicion->c->others_max), "ratio",
+			suspicion->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+		finding_evidence_device(draft, "pause.others_median_ratio", NULL,
+			fmin(1, suspicion->c->median), "ratio",
+			suspicion->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 	}
 	if (s->captured) {
 		enum quality q = QUALITY_EXACT;
@@ -268,33 +273,33 @@ static void congestion_finding_prove(struct tell *tell, const struct story *stor
 			{"flow.ce_to_host", s->packets.to_known, s->packets.to_ce},
 			{"flow.cnp_to_host", s->packets.to_known, s->packets.to_cnp}};
 		for (size_t i = 0; i < rw_countof(counts); i++)
-			tell_evidence(tell, counts[i].metric, s->lane->port, PRIO_NONE,
+			finding_evidence(draft, counts[i].metric, s->lane->port, PRIO_NONE,
 				counts[i].known ? counts[i].value : NAN, "packets", q);
 	}
 	if (s->marks.known)
-		tell_evidence_device(tell, "ecn.marked_ratio",
-			s->host || story->n_merged > 1 ? NULL : s->device->device->name,
+		finding_evidence_device(draft, "ecn.marked_ratio",
+			s->host || suspicion->n_merged > 1 ? NULL : s->device->device->name,
 			marks_ratio(&s->marks), "ratio", QUALITY_EXACT);
 	const char *device;
-	if (story->n_merged > 1)
+	if (suspicion->n_merged > 1)
 		device = NULL;
 	else
 		device = s->device->device->name;
-	tell_evidence_device(
-		tell, "ecn.q_pfc_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
+	finding_evidence_device(
+		draft, "ecn.q_pfc_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
 	if (s->is->cause == CAUSE_ECN_EARLY)
-		tell_evidence_device(
-			tell, "ecn.bdp_bytes", device, s->bdp_bytes, "bytes", QUALITY_ESTIMATED);
+		finding_evidence_device(
+			draft, "ecn.bdp_bytes", device, s->bdp_bytes, "bytes", QUALITY_ESTIMATED);
 	if (s->is->cause == CAUSE_XON_CLOSE)
-		tell_evidence_device(
-			tell, "pfc.episode_ns", device, s->episode_ns, "ns", QUALITY_EXACT);
+		finding_evidence_device(
+			draft, "pfc.episode_ns", device, s->episode_ns, "ns", QUALITY_EXACT);
 	if (s->kind == SUSPECT_GROUP) {
-		tell_evidence_device(tell, "leaf.oversubscription_ratio", device,
+		finding_evidence_device(draft, "leaf.oversubscription_ratio", device,
 			s->group.oversubscription, "ratio", QUALITY_EXACT);
-		tell_evidence_device(tell, "ecmp.imbalance_ratio", device, s->group.imbalance,
+		finding_evidence_device(draft, "ecmp.imbalance_ratio", device, s->group.imbalance,
 			"ratio", QUALITY_EXACT);
-		tell_evidence_device(
-			tell, "ecmp.load_ratio", device, s->group.mean, "ratio", QUALITY_EXACT);
+		finding_evidence_device(
+			draft, "ecmp.load_ratio", device, s->group.mean, "ratio", QUALITY_EXACT);
 	}
 }
 
@@ -304,87 +309,90 @@ static bool is_declared(const struct suspect *suspect)
 		suspect->signs.yes & (LATE | EARLY | SET_OFF);
 }
 
-static void congestion_finding_weigh(struct tell *tell, const struct story *story)
+static void congestion_finding_weigh(struct draft *draft, const struct suspicion *suspicion)
 {
-	const struct suspect *s = story->s;
+	const struct suspect *s = suspicion->s;
 	double c = s->is->confidence;
-	tell_rests_on(tell, "%s", s->is->rests_on);
+	finding_rests_on(draft, "%s", s->is->rests_on);
 	if (s->kind != SUSPECT_NIC && s->signs.yes & (PAUSES | SINGLED | HOSTS_PAUSED) &&
-		!story->c->measured) {
+		!suspicion->c->measured) {
 		c *= BOUND_SURE;
-		tell_rests_on(tell, "pause is bounded from frames, its time is not measured");
+		finding_rests_on(draft, "pause is bounded from frames, its time is not measured");
 	}
 	if (is_declared(s)) {
 		c *= DECLARED_SURE;
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"thresholds are declared in the configuration, not read back from the "
 			"device");
 	}
 	if (s->root)
-		tell_rests_on(tell, "root of %.0f %% of the pressure that hangs together with it",
+		finding_rests_on(draft,
+			"root of %.0f %% of the pressure that hangs together with it",
 			100 * s->root->share);
 	if (s->alike >= CROWD)
-		tell_rests_on(tell, "%zu receivers show it at once: that is how the job exchanges",
-			s->alike);
-	if (s->host && story->c->n_singled > 1) {
+		finding_rests_on(draft,
+			"%zu receivers show it at once: that is how the job exchanges", s->alike);
+	if (s->host && suspicion->c->n_singled > 1) {
 		c *= TOGETHER_SURE;
-		tell_rests_on(tell, "%zu hosts show it alike", story->c->n_singled);
+		finding_rests_on(draft, "%zu hosts show it alike", suspicion->c->n_singled);
 	}
 	if (s->host)
-		tell_rests_on(tell, "%zu other host-facing ports to compare with; %s",
-			story->c->n_others,
+		finding_rests_on(draft, "%zu other host-facing ports to compare with; %s",
+			suspicion->c->n_others,
 			s->captured ? "NIC counters were not looked at"
 				    : "neither packets nor NIC counters were there to look at");
-	tell->f->confidence_ratio = c;
+	draft->f->confidence_ratio = c;
 }
 
-static void congestion_finding_rule_out(struct tell *tell, const struct story *story)
+static void congestion_finding_rule_out(struct draft *draft, const struct suspicion *suspicion)
 {
-	const struct suspect *s = story->s;
+	const struct suspect *s = suspicion->s;
 	if (!(s->signs.yes & FROM_HOST))
-		tell_ruled_out(
-			tell, "slow receiver: no host pauses its switch enough to explain this");
+		finding_ruled_out(
+			draft, "slow receiver: no host pauses its switch enough to explain this");
 	if (s->host && s->signs.known & SKEWED && !(s->signs.yes & SKEWED))
-		tell_ruled_out(tell,
+		finding_ruled_out(draft,
 			"hash collision: no uplink of %s is crowded for want of an even spread",
 			s->device->device->name);
 	if (s->host && s->host->rails > 1 && s->host->rails_paused == s->host->rails)
-		tell_ruled_out(tell, "cable or port: all %u rails show it", s->host->rails);
+		finding_ruled_out(draft, "cable or port: all %u rails show it", s->host->rails);
 	if (s->kind == SUSPECT_QUEUE && s->signs.known & SKEWED &&
 		!(s->signs.yes & (SKEWED | TO_HOST)))
-		tell_ruled_out(tell, "imbalance: the members of its group carry about as much");
+		finding_ruled_out(draft, "imbalance: the members of its group carry about as much");
 	if (s->signs.known & LATE && !(s->signs.yes & LATE) && s->kind == SUSPECT_SWITCH &&
 		s->is->cause != CAUSE_ECN_LATE)
-		tell_ruled_out(tell, "thresholds out of order: Kmin lies below half of q_PFC");
-	if (s->kind != SUSPECT_HOST && story->c->n_known && !(s->signs.yes & SINGLED) &&
-		story->c->n_hosts > 1)
-		tell_ruled_out(tell, "a host that does not slow down: %zu hosts are paused alike",
-			story->c->n_singled);
+		finding_ruled_out(draft, "thresholds out of order: Kmin lies below half of q_PFC");
+	if (s->kind != SUSPECT_HOST && suspicion->c->n_known && !(s->signs.yes & SINGLED) &&
+		suspicion->c->n_hosts > 1)
+		finding_ruled_out(draft,
+			"a host that does not slow down: %zu hosts are paused alike",
+			suspicion->c->n_singled);
 }
 
-static void name_roles(struct tell *tell, const struct story *story)
+static void name_roles(struct draft *draft, const struct suspicion *suspicion)
 {
 	enum { SHOWN = 8 };
-	const struct suspect *s = story->s;
+	const struct suspect *s = suspicion->s;
 	if (s->host || s->kind == SUSPECT_NIC)
-		tell_role(tell, "culprit", "%s", s->lane->port->port->host);
+		finding_add_role(draft, "culprit", "%s", s->lane->port->port->host);
 	else if (s->kind == SUSPECT_QUEUE)
-		tell_role(tell, "culprit", "%s", tell_port(s->lane->port, tell->a));
-	else if (story->n_merged <= 1)
-		tell_role(tell, "culprit", "%s", s->device->device->name);
+		finding_add_role(draft, "culprit", "%s", port_text(s->lane->port, draft->a));
+	else if (suspicion->n_merged <= 1)
+		finding_add_role(draft, "culprit", "%s", s->device->device->name);
 	size_t n = 0;
 	/* those that do not slow down are no victims of each other */
-	for (size_t i = s->host ? story->c->n_singled : 0; i < story->c->n_hosts && n < SHOWN; i++)
+	for (size_t i = s->host ? suspicion->c->n_singled : 0;
+		i < suspicion->c->n_hosts && n < SHOWN; i++)
 		if (!s->lane ||
-			!str_eq(story->c->hosts[i].host,
+			!str_eq(suspicion->c->hosts[i].host,
 				s->kind == SUSPECT_SWITCH ? NULL : s->lane->port->port->host)) {
-			tell_role(tell, "direct_victim", "%s", story->c->hosts[i].host);
+			finding_add_role(draft, "direct_victim", "%s", suspicion->c->hosts[i].host);
 			n++;
 		}
 	for (size_t i = 0; s->root && i < s->root->n_direct && n < SHOWN; i++)
 		if (s->root->direct[i]->at) {
-			tell_role(tell, "direct_victim", "%s",
-				tell_port(s->root->direct[i]->at, tell->a));
+			finding_add_role(draft, "direct_victim", "%s",
+				port_text(s->root->direct[i]->at, draft->a));
 			n++;
 		}
 }
@@ -435,11 +443,13 @@ static void congestion_finding_set_value(struct finding *finding,
 		finding->warn = options->marks;
 }
 
-void congestion_tell(const struct congestion *congestion, const struct congestion_options *options,
-	const struct suspect *suspect, size_t n_merged, struct finding_list *out)
+void congestion_report(const struct congestion *congestion,
+	const struct congestion_options *options, const struct suspect *suspect, size_t n_merged,
+	struct finding_list *out)
 {
-	struct tell t = tell_new(out, congestion->in, "congestion", FINDING_OVER, options->hold);
-	const struct story y = {.c = congestion,
+	struct draft t =
+		finding_new(out, congestion->in, "congestion", FINDING_OVER, options->hold);
+	const struct suspicion y = {.c = congestion,
 		.s = suspect,
 		.n_merged = n_merged,
 		.a = t.a,
@@ -456,5 +466,5 @@ void congestion_tell(const struct congestion *congestion, const struct congestio
 	congestion_finding_weigh(&t, &y);
 	congestion_finding_rule_out(&t, &y);
 	name_roles(&t, &y);
-	tell_steps(&t, suspect->is->cause, 0);
+	finding_steps(&t, suspect->is->cause, 0);
 }

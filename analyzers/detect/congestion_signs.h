@@ -118,10 +118,11 @@ void suspect_group(const struct congestion *congestion, const struct congestion_
 void suspect_queue(const struct congestion *congestion, const struct congestion_options *options,
 	const struct lane_seen *lane, const struct pause_root *root, struct suspect *ret);
 
-/* congestion_tell.c: the finding of a suspect that has a signature. @n_merged > 1: the same on so
+/* congestion_report.c: the finding of a suspect that has a signature. @n_merged > 1: the same on so
  * many switches, the subject is the fabric. */
 struct finding_list;
-void congestion_tell(const struct congestion *congestion, const struct congestion_options *options,
-	const struct suspect *suspect, size_t n_merged, struct finding_list *out);
+void congestion_report(const struct congestion *congestion,
+	const struct congestion_options *options, const struct suspect *suspect, size_t n_merged,
+	struct finding_list *out);
 
 #endif

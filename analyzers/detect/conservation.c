@@ -179,10 +179,10 @@ static double leak_drops(const struct device_seen *device)
 	return n;
 }
 
-static void tell_leak(const struct conservation_in *in, const struct device_seen *device,
-	const struct leak *leak, struct finding_list *out)
+static void conservation_report_leak(const struct conservation_in *in,
+	const struct device_seen *device, const struct leak *leak, struct finding_list *out)
 {
-	struct tell t = conservation_finding(
+	struct draft t = conservation_finding(
 		in, CAUSE_CLASS_LEAK, leak ? FINDING_OVER : FINDING_UNDER, out);
 	const char *name = t.f->device = device->device->name;
 	if (!leak)
@@ -200,19 +200,19 @@ static void tell_leak(const struct conservation_in *in, const struct device_seen
 		"left its class there",
 		name, 100 * classes_other_share(&leak->sent), leak->where, leak->against,
 		100 * leak->like_share);
-	tell_evidence_device(&t, "class.other_share", name, classes_other_share(&leak->sent),
+	finding_evidence_device(&t, "class.other_share", name, classes_other_share(&leak->sent),
 		"ratio", QUALITY_EXACT);
-	tell_evidence_device(
+	finding_evidence_device(
 		&t, "class.other_share_expected", name, leak->like_share, "ratio", QUALITY_EXACT);
-	tell_evidence_device(
+	finding_evidence_device(
 		&t, "class.lossless_bps", name, leak->sent.lossless * 8, "bit/s", QUALITY_EXACT);
-	tell_evidence_device(
+	finding_evidence_device(
 		&t, "class.other_bps", name, leak->sent.other * 8, "bit/s", QUALITY_EXACT);
-	tell_evidence_device(&t, "port.out_discards", name, drops, "frames", QUALITY_EXACT);
-	tell_rests_on(&t, "bytes by queue, %s against %s", leak->where, leak->against);
-	tell_rests_on(&t, "counters tell the switch, not which of its hosts or ports sent it");
-	tell_role(&t, "culprit", "%s", name);
-	tell_steps(&t, t.f->cause, 0);
+	finding_evidence_device(&t, "port.out_discards", name, drops, "frames", QUALITY_EXACT);
+	finding_rests_on(&t, "bytes by queue, %s against %s", leak->where, leak->against);
+	finding_rests_on(&t, "counters tell the switch, not which of its hosts or ports sent it");
+	finding_add_role(&t, "culprit", "%s", name);
+	finding_steps(&t, t.f->cause, 0);
 }
 
 static void class_leaks(const struct conservation_in *in, struct finding_list *out)
@@ -230,7 +230,7 @@ static void class_leaks(const struct conservation_in *in, struct finding_list *o
 		const bool over =
 			leaks_up(in, v, i, least[in->o->devices[i].device->role], &leak) ||
 			leaks_through(in, &v[i], &leak);
-		tell_leak(in, &in->o->devices[i], over ? &leak : NULL, out);
+		conservation_report_leak(in, &in->o->devices[i], over ? &leak : NULL, out);
 	}
 }
 
@@ -310,16 +310,16 @@ static struct storage storage_at(const struct conservation_in *in, const struct 
 }
 
 static void describe_storage(const struct conservation_in *in, const struct device_seen *device,
-	const struct storage *storage, struct tell *tell)
+	const struct storage *storage, struct draft *draft)
 {
-	tell->f->value = storage->load;
-	tell->f->warn = in->options->storage;
-	tell->f->confidence_ratio = 0.6;
-	tell->f->summary = arena_printf(tell->a,
+	draft->f->value = storage->load;
+	draft->f->warn = in->options->storage;
+	draft->f->confidence_ratio = 0.6;
+	draft->f->summary = arena_printf(draft->a,
 		"%s%s, outside all jobs, takes %.0f %% of its line rate in the lossless class and "
 		"congests there: storage traffic among the RoCE of training",
 		storage->hot->port->host,
-		storage->n_over > 1 ? arena_printf(tell->a, " and %zu more of %s",
+		storage->n_over > 1 ? arena_printf(draft->a, " and %zu more of %s",
 					      storage->n_over - 1, device->device->name)
 				    : "",
 		100 * storage->load);
@@ -328,37 +328,37 @@ static void describe_storage(const struct conservation_in *in, const struct devi
 		const struct port_seen *p = &device->ports[i];
 		if (!is_storage(in, p) || !storage_hurts(in, p))
 			continue;
-		const struct lane_seen *l = observed_lane(p, tell->f->priority);
-		tell_evidence(tell, "class.lossless_utilization_ratio", p, tell->f->priority,
+		const struct lane_seen *l = observed_lane(p, draft->f->priority);
+		finding_evidence(draft, "class.lossless_utilization_ratio", p, draft->f->priority,
 			lossless_load(in, p), "ratio", QUALITY_EXACT);
 		if (l) {
-			tell_amount(tell, "queue.ecn_marked", p, tell->f->priority, &l->marked,
+			finding_amount(draft, "queue.ecn_marked", p, draft->f->priority, &l->marked,
 				"packets");
-			tell_evidence(tell, "pfc.rx_pause_ratio", p, tell->f->priority,
+			finding_evidence(draft, "pfc.rx_pause_ratio", p, draft->f->priority,
 				l->rx_pause.lo, "ratio", l->rx_pause.quality);
 		}
-		tell_role(tell, "culprit", "%s", p->port->host);
+		finding_add_role(draft, "culprit", "%s", p->port->host);
 		shown++;
 	}
-	tell_rests_on(tell,
+	finding_rests_on(draft,
 		"bytes of the lossless queue towards the host; that it is storage follows only "
 		"from no job naming it");
-	tell_steps(tell, tell->f->cause, 0);
+	finding_steps(draft, draft->f->cause, 0);
 }
 
 /* One host is told at its port, several of them at their leaf. @port NULL: the leaf. */
-static void conservation_tell_storage(const struct conservation_in *in,
+static void conservation_report_storage(const struct conservation_in *in,
 	const struct device_seen *device, const struct port_seen *port,
 	const struct storage *storage, struct finding_list *out)
 {
 	const bool over = storage->n_over &&
 		(port ? storage->n_over == 1 && storage->hot == port : storage->n_over > 1);
-	struct tell t = conservation_finding(
+	struct draft t = conservation_finding(
 		in, CAUSE_STORAGE_RECEIVER, over ? FINDING_OVER : FINDING_UNDER, out);
 	t.f->device = device->device->name;
 	t.f->priority = __builtin_ctz(in->o->fabric->lossless_mask);
 	if (port)
-		tell_subject(&t, port);
+		finding_subject(&t, port);
 	if (over)
 		describe_storage(in, device, storage, &t);
 }
@@ -372,10 +372,10 @@ static void storage_receivers(const struct conservation_in *in, struct finding_l
 		const struct storage s = storage_at(in, d);
 		if (!s.known)
 			continue;
-		conservation_tell_storage(in, d, NULL, &s, out);
+		conservation_report_storage(in, d, NULL, &s, out);
 		for (size_t k = 0; k < d->n_ports; k++)
 			if (is_storage(in, &d->ports[k]) && !isnan(lossless_load(in, &d->ports[k])))
-				conservation_tell_storage(in, d, &d->ports[k], &s, out);
+				conservation_report_storage(in, d, &d->ports[k], &s, out);
 	}
 }
 

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-struct tell conservation_finding(const struct conservation_in *in, enum cause cause,
+struct draft conservation_finding(const struct conservation_in *in, enum cause cause,
 	enum finding_verdict verdict, struct finding_list *out)
 {
-	struct tell t = tell_new(out, in->in, "conservation", verdict, in->options->hold);
+	struct draft t = finding_new(out, in->in, "conservation", verdict, in->options->hold);
 	t.f->cause = cause;
 	t.f->summary = "";
 	t.f->severity = SEV_WARNING;

@@ -24,7 +24,7 @@ struct conservation_in {
 
 /* conservation_finding - with what all findings of it have in common; cause as given, texts empty.
  */
-struct tell conservation_finding(const struct conservation_in *in, enum cause cause,
+struct draft conservation_finding(const struct conservation_in *in, enum cause cause,
 	enum finding_verdict verdict, struct finding_list *out);
 
 /* ---- bytes by class -------------------------------------------------------- */

@@ -158,12 +158,13 @@ static bool carries_nothing(const struct conservation_in *in, const struct fabri
 	return ret->chance < (ret->used ? CHANCE_USED : CHANCE);
 }
 
-static void tell_route(const struct conservation_in *in, const struct port_seen *port,
-	const struct empty empty[2], const bool over[2], struct finding_list *out)
+static void conservation_report_route(const struct conservation_in *in,
+	const struct port_seen *port, const struct empty empty[2], const bool over[2],
+	struct finding_list *out)
 {
-	struct tell t = conservation_finding(
+	struct draft t = conservation_finding(
 		in, CAUSE_MISSING_ROUTE, over[0] || over[1] ? FINDING_OVER : FINDING_UNDER, out);
-	tell_subject(&t, port);
+	finding_subject(&t, port);
 	if (!over[0] && !over[1])
 		return;
 	const struct empty *worst;
@@ -171,7 +172,7 @@ static void tell_route(const struct conservation_in *in, const struct port_seen 
 		worst = &empty[1];
 	else
 		worst = &empty[0];
-	const char *far = tell_far(port, t.a), *here = tell_port(port, t.a);
+	const char *far = far_end_text(port, t.a), *here = port_text(port, t.a);
 	t.f->value = worst->like;
 	t.f->warn = in->options->load_floor;
 	if (worst->like > 0.8)
@@ -191,26 +192,27 @@ static void tell_route(const struct conservation_in *in, const struct port_seen 
 			: over[1]  ? "out"
 				   : "in",
 		100 * worst->like);
-	tell_evidence(&t, "port.utilization_ratio", port, PRIO_NONE, sent_load(port, true), "ratio",
-		port->out.quality);
-	tell_evidence(&t, "port.in_utilization_ratio", port, PRIO_NONE, sent_load(port, false),
+	finding_evidence(&t, "port.utilization_ratio", port, PRIO_NONE, sent_load(port, true),
+		"ratio", port->out.quality);
+	finding_evidence(&t, "port.in_utilization_ratio", port, PRIO_NONE, sent_load(port, false),
 		"ratio", port->in.quality);
-	tell_evidence(&t, "port.group_utilization_ratio", port, PRIO_NONE, worst->like, "ratio",
+	finding_evidence(&t, "port.group_utilization_ratio", port, PRIO_NONE, worst->like, "ratio",
 		QUALITY_EXACT);
-	tell_evidence(&t, "port.empty_by_chance_ratio", port, PRIO_NONE, worst->chance, "ratio",
+	finding_evidence(&t, "port.empty_by_chance_ratio", port, PRIO_NONE, worst->chance, "ratio",
 		QUALITY_ESTIMATED);
-	tell_rests_on(&t,
+	finding_rests_on(&t,
 		"octets of all links of the group; the number of flows is estimated from their "
 		"spread");
 	if (worst->used)
-		tell_rests_on(&t, "its counter shows that it carried traffic before");
-	tell_ruled_out(&t, "luck of few flows: it leaves a link empty with a probability of %.1g",
+		finding_rests_on(&t, "its counter shows that it carried traffic before");
+	finding_ruled_out(&t,
+		"luck of few flows: it leaves a link empty with a probability of %.1g",
 		worst->chance);
 	if (port->oper_up == 1)
-		tell_ruled_out(&t, "a link that is down: it is up");
-	tell_role(&t, "culprit", "%s",
+		finding_ruled_out(&t, "a link that is down: it is up");
+	finding_add_role(&t, "culprit", "%s",
 		over[1] ? port->port->device->name : port->port->peer->device->name);
-	tell_steps(&t, t.f->cause, over[1] ? FACT_NEAR_END : FACT_FAR_END);
+	finding_steps(&t, t.f->cause, over[1] ? FACT_NEAR_END : FACT_FAR_END);
 }
 
 /* The largest group a port of the device is a member of: there it has most siblings. */
@@ -250,7 +252,7 @@ void conservation_routes(const struct conservation_in *in, struct finding_list *
 			bool over[2];
 			for (int way = 0; way < 2; way++)
 				over[way] = carries_nothing(in, g, self, way == 1, hosts, &e[way]);
-			tell_route(in, p, e, over, out);
+			conservation_report_route(in, p, e, over, out);
 		}
 	}
 }
@@ -316,14 +318,14 @@ static const struct fabric_group *group_towards(
 	return NULL;
 }
 
-static void tell_capacity(const struct conservation_in *in, const struct device_seen *spine,
-	const struct fabric_device *leaf, const struct cell *own, double capacity_bps, double load,
-	struct finding_list *out)
+static void conservation_report_capacity(const struct conservation_in *in,
+	const struct device_seen *spine, const struct fabric_device *leaf, const struct cell *own,
+	double capacity_bps, double load, struct finding_list *out)
 {
 	const double own_load = own->rate_bps / own->capacity_bps;
 	const bool over = own->capacity_bps < LESS * capacity_bps &&
 		own_load >= in->options->load_floor && own_load > FULLER * load;
-	struct tell t = conservation_finding(
+	struct draft t = conservation_finding(
 		in, CAUSE_REMOTE_CAPACITY, over ? FINDING_OVER : FINDING_UNDER, out);
 	const struct fabric_group *group = group_towards(spine->device, leaf);
 	t.f->device = spine->device->name;
@@ -343,20 +345,20 @@ static void tell_capacity(const struct conservation_in *in, const struct device_
 	t.f->summary = arena_printf(t.a,
 		"%s has %s to %s (%zu of %zu links), other spines have %s; it is sent its full "
 		"share for that leaf, and its links there are at %.0f %% against %.0f %%",
-		spine->device->name, tell_speed(own->capacity_bps, t.a), leaf->name, own->live,
-		own->links, tell_speed(capacity_bps, t.a), 100 * own_load, 100 * load);
-	tell_evidence_device(&t, "path.capacity_bps", spine->device->name, own->capacity_bps,
+		spine->device->name, bitrate_text(own->capacity_bps, t.a), leaf->name, own->live,
+		own->links, bitrate_text(capacity_bps, t.a), 100 * own_load, 100 * load);
+	finding_evidence_device(&t, "path.capacity_bps", spine->device->name, own->capacity_bps,
 		"bit/s", QUALITY_EXACT);
-	tell_evidence_device(&t, "path.capacity_of_others_bps", spine->device->name, capacity_bps,
-		"bit/s", QUALITY_EXACT);
-	tell_evidence_device(&t, "path.utilization_ratio", spine->device->name, own_load, "ratio",
-		QUALITY_EXACT);
-	tell_evidence_device(&t, "path.utilization_of_others_ratio", spine->device->name, load,
+	finding_evidence_device(&t, "path.capacity_of_others_bps", spine->device->name,
+		capacity_bps, "bit/s", QUALITY_EXACT);
+	finding_evidence_device(&t, "path.utilization_ratio", spine->device->name, own_load,
 		"ratio", QUALITY_EXACT);
-	tell_rests_on(&t, "octets and state of the links of every spine to %s", leaf->name);
-	tell_role(&t, "culprit", "%s", spine->device->name);
-	tell_role(&t, "direct_victim", "%s", leaf->name);
-	tell_steps(&t, t.f->cause, 0);
+	finding_evidence_device(&t, "path.utilization_of_others_ratio", spine->device->name, load,
+		"ratio", QUALITY_EXACT);
+	finding_rests_on(&t, "octets and state of the links of every spine to %s", leaf->name);
+	finding_add_role(&t, "culprit", "%s", spine->device->name);
+	finding_add_role(&t, "direct_victim", "%s", leaf->name);
+	finding_steps(&t, t.f->cause, 0);
 }
 
 /* The spines a leaf has links to, in the order of the fabric, that have some capacity to it. */
@@ -407,7 +409,7 @@ void conservation_capacity(const struct conservation_in *in, struct finding_list
 					capacity[others] = cells[k].capacity_bps;
 					load[others++] = cells[k].rate_bps / cells[k].capacity_bps;
 				}
-			tell_capacity(in, cells[s].spine, leaf, &cells[s],
+			conservation_report_capacity(in, cells[s].spine, leaf, &cells[s],
 				stats_median(capacity, others), stats_median(load, others), out);
 		}
 	}
@@ -506,7 +508,7 @@ void conservation_cross_rail(const struct conservation_in *in, struct finding_li
 		return;
 	const double share = crossed / hosts;
 	const bool over = share > in->options->cross_rail;
-	struct tell t = conservation_finding(
+	struct draft t = conservation_finding(
 		in, CAUSE_CROSS_RAIL, over ? FINDING_OVER : FINDING_UNDER, out);
 	if (!over)
 		return;
@@ -518,11 +520,11 @@ void conservation_cross_rail(const struct conservation_in *in, struct finding_li
 		"%.0f %% or more of what the hosts send changes rails in the spines: on %zu rails "
 		"traffic should stay on its own",
 		100 * share, r.n);
-	tell_evidence_device(
+	finding_evidence_device(
 		&t, "rail.crossing_bps", NULL, crossed * 8, "bit/s", QUALITY_ESTIMATED);
-	tell_evidence_device(&t, "rail.hosts_bps", NULL, hosts * 8, "bit/s", QUALITY_EXACT);
-	tell_rests_on(&t,
+	finding_evidence_device(&t, "rail.hosts_bps", NULL, hosts * 8, "bit/s", QUALITY_EXACT);
+	finding_rests_on(&t,
 		"bytes that spines take from the leaves of a rail and do not give back to them: a "
 		"lower bound");
-	tell_steps(&t, t.f->cause, 0);
+	finding_steps(&t, t.f->cause, 0);
 }

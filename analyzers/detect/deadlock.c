@@ -74,7 +74,7 @@ static const char *ring_text(const struct pause_cycle *cycle, struct arena *a)
 {
 	const char *text = "";
 	for (size_t i = 0; i < cycle->n; i++)
-		text = arena_printf(a, "%s%s > ", text, tell_port(cycle->edges[i]->at, a));
+		text = arena_printf(a, "%s%s > ", text, port_text(cycle->edges[i]->at, a));
 	return arena_printf(a, "%s%s", text, cycle->edges[0]->at->port->device->name);
 }
 
@@ -97,68 +97,70 @@ static const char *turns_text(const struct pause_cycle *cycle, struct arena *a)
 	return text;
 }
 
-static double deadlock_confidence_of(const struct pause_cycle *cycle, struct tell *tell)
+static double deadlock_confidence_of(const struct pause_cycle *cycle, struct draft *draft)
 {
 	double sure = 0.95;
-	tell_rests_on(tell, "%zu queues in a ring are %s all the time", cycle->n,
+	finding_rests_on(draft, "%zu queues in a ring are %s all the time", cycle->n,
 		cycle->measured ? "paused (measured)"
 				: "told to pause (frames) often enough to stand");
 	if (!cycle->measured)
 		sure -= 0.12;
 	if (cycle->still)
-		tell_rests_on(tell, "none of them sent anything");
+		finding_rests_on(draft, "none of them sent anything");
 	else {
-		tell_rests_on(tell, "whether they send is not counted everywhere");
+		finding_rests_on(draft, "whether they send is not counted everywhere");
 		sure -= 0.25;
 	}
 	if (cycle->n == 2) {
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"two switches only: a loop of routes between them, or two faults beyond "
 			"them");
 		sure -= 0.2;
 	}
 	for (size_t i = 0; i < cycle->n; i++)
 		if (!cycle->edges[i]->at->device->n_series) {
-			tell_rests_on(tell, "%s is not asked: its part is told by its neighbours",
+			finding_rests_on(draft,
+				"%s is not asked: its part is told by its neighbours",
 				cycle->edges[i]->at->port->device->name);
 			sure -= 0.1;
 		}
 	return fmax(0.3, sure);
 }
 
-static void deadlock_show_evidence(const struct pause_cycle *cycle, struct tell *tell)
+static void deadlock_show_evidence(const struct pause_cycle *cycle, struct draft *draft)
 {
-	tell_evidence_device(tell, "pause.ring_ports", cycle->edges[0]->at->port->device->name,
+	finding_evidence_device(draft, "pause.ring_ports", cycle->edges[0]->at->port->device->name,
 		(double)cycle->n, "ports", QUALITY_EXACT);
-	tell_evidence_device(tell, "pause.ring_queued_bytes",
+	finding_evidence_device(draft, "pause.ring_queued_bytes",
 		cycle->edges[0]->at->port->device->name, cycle->queued_bytes, "bytes",
 		QUALITY_EXACT);
 	for (size_t i = 0; i < cycle->n; i++) {
 		const struct pause_edge *e = cycle->edges[i];
 		const struct lane_seen *l = observed_lane(e->at, cycle->priority);
-		tell_evidence(tell, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi",
-			e->at, cycle->priority, edge_level(e), "ratio", e->quality);
-		tell_evidence(tell, "queue.out_octets", e->at, cycle->priority,
+		finding_evidence(draft,
+			e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at,
+			cycle->priority, edge_level(e), "ratio", e->quality);
+		finding_evidence(draft, "queue.out_octets", e->at, cycle->priority,
 			e->at->class_octets[cycle->priority], "bytes", QUALITY_EXACT);
 		if (l)
-			tell_evidence(tell, "queue.watermark_bytes", e->at, cycle->priority,
+			finding_evidence(draft, "queue.watermark_bytes", e->at, cycle->priority,
 				l->queue_peak, "bytes", QUALITY_EXACT);
 		if (l && l->storms.alive)
-			tell_amount(
-				tell, "pfcwd.storms", e->at, cycle->priority, &l->storms, "events");
+			finding_amount(draft, "pfcwd.storms", e->at, cycle->priority, &l->storms,
+				"events");
 	}
 }
 
-static void tell_ring(
+static void deadlock_report_ring(
 	const struct analyzer_in *in, const struct pause_cycle *cycle, struct finding_list *out)
 {
 	const struct deadlock_options *o = in->options;
-	struct tell t = tell_new(out, in, "deadlock", FINDING_OVER, o->hold);
+	struct draft t = finding_new(out, in, "deadlock", FINDING_OVER, o->hold);
 	const struct pause_graph *g = pause_graph(in);
 	const struct victims v = victims_of(g, g->observed, cycle, t.a);
 	const char *turns = turns_text(cycle, t.a);
 	double least = 1;
-	tell_subject(&t, cycle->edges[0]->at);
+	finding_subject(&t, cycle->edges[0]->at);
 	t.f->priority = cycle->priority;
 	t.f->cause = CAUSE_PFC_DEADLOCK;
 	t.f->severity = SEV_CRITICAL;
@@ -177,30 +179,30 @@ static void tell_ring(
 	t.f->confidence_ratio = deadlock_confidence_of(cycle, &t);
 	deadlock_show_evidence(cycle, &t);
 	if (turns[0])
-		tell_rests_on(&t, "what comes down goes up again at %s: a route that should not be",
-			turns);
-	tell_ruled_out(
+		finding_rests_on(&t,
+			"what comes down goes up again at %s: a route that should not be", turns);
+	finding_ruled_out(
 		&t, "a PFC storm: none of the ring waits for a host that pauses all the time");
-	pause_tell_roles(&t, "culprit", cycle->edges, cycle->n);
-	pause_tell_roles(&t, "direct_victim", v.direct, v.n_direct);
-	pause_tell_roles(&t, "indirect_victim", v.indirect, v.n_indirect);
-	tell_steps(&t, t.f->cause, 0);
-	tell_step(&t,
+	pause_add_roles(&t, "culprit", cycle->edges, cycle->n);
+	pause_add_roles(&t, "direct_victim", v.direct, v.n_direct);
+	pause_add_roles(&t, "indirect_victim", v.indirect, v.n_indirect);
+	finding_steps(&t, t.f->cause, 0);
+	finding_step(&t,
 		turns[0] ? arena_printf(t.a,
 				   "find the routes that turn at %s, and the failed links they go "
 				   "around; withdraw them",
 				   turns)
 			 : "compare the routes along the ring: one of them leads back; withdraw it",
 		"traffic of these routes moves or stops");
-	tell_step(&t,
+	finding_step(&t,
 		arena_printf(t.a, "or shut one link of the ring, %s",
-			tell_port(cycle->edges[0]->at, t.a)),
+			port_text(cycle->edges[0]->at, t.a)),
 		"what is queued is lost; jobs whose connections time out abort");
 }
 
 /* A story may be open for any port between switches that was ever paused; those that stand still
  * are left alone, the ring may only look different. */
-static void tell_free(
+static void deadlock_report_free(
 	const struct analyzer_in *in, const struct pause_graph *graph, struct finding_list *out)
 {
 	const struct deadlock_options *opt = in->options;
@@ -222,9 +224,9 @@ static void tell_free(
 			!(l->rx_pause.alive || (far && far->tx_pause.alive)))
 			continue;
 		const bool known = !isnan(l->rx_pause.hi) || (far && !isnan(far->tx_pause.hi));
-		struct tell t = tell_new(
+		struct draft t = finding_new(
 			out, in, "deadlock", known ? FINDING_UNDER : FINDING_UNKNOWN, opt->hold);
-		tell_subject(&t, l->port);
+		finding_subject(&t, l->port);
 		t.f->priority = l->priority;
 		t.f->cause = CAUSE_PFC_DEADLOCK;
 		t.f->summary = "";
@@ -235,10 +237,10 @@ static void tell_free(
 static int deadlock_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct pause_graph *g = pause_graph(in);
-	tell_free(in, g, out);
+	deadlock_report_free(in, g, out);
 	for (size_t i = 0; i < g->n_cycles; i++)
 		if (!g->cycles[i].fed)
-			tell_ring(in, &g->cycles[i], out);
+			deadlock_report_ring(in, &g->cycles[i], out);
 	return 0;
 }
 

@@ -337,21 +337,21 @@ static double ecmp_imbalance_confidence_of(
 static void ecmp_imbalance_advise(
 	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
 {
-	struct tell t = {.f = finding, .a = a};
+	struct draft t = {.f = finding, .a = a};
 	const bool packets = !isnan(measure->n_eff);
 	unsigned facts = 0;
 	if (measure->hashed)
 		facts |= FACT_HASHED;
 	if (measure->hashed && packets)
 		facts |= FACT_HASHED_PACKETS;
-	tell_steps(&t, finding->cause, facts);
+	finding_steps(&t, finding->cause, facts);
 	if (measure->hashed && !packets)
-		tell_step(&t,
+		finding_step(&t,
 			"capture packets at the members of the group (mirror, sFlow or the "
 			"interface itself): they tell bad luck from a faulty hash",
 			"none: read only");
 	if (!measure->hashed)
-		tell_step(&t,
+		finding_step(&t,
 			"check that the balancing named in policy.load_balancing is active on "
 			"these ports, and that pinned paths cover all members",
 			"none: read only");

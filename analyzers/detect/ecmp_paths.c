@@ -215,14 +215,14 @@ static void missing_path(const struct analyzer_in *in, const struct observed *ob
 	f->confidence_inputs[f->n_confidence_inputs++] =
 		arena_printf(a, "link state of %zu of %zu members read",
 			paths->group->n_members - paths->n_unknown, paths->group->n_members);
-	struct tell t = {.f = f, .a = a};
-	tell_step(&t,
+	struct draft t = {.f = f, .a = a};
+	finding_step(&t,
 		arena_printf(a,
 			"check both ends of %s: optic, cable, admin state, FEC mode; replace or "
 			"re-seat",
 			f->roles[0].entity),
 		"the link is down already");
-	tell_steps(&t, f->cause, 0);
+	finding_steps(&t, f->cause, 0);
 }
 
 /* ---- polarisation -------------------------------------------------------- */
@@ -386,7 +386,7 @@ static void ecmp_paths_polarization(const struct analyzer_in *in, const struct o
 			hashing->n[1], hashing->n[0]);
 	f->confidence_inputs[f->n_confidence_inputs++] =
 		"from counters alone: the flows of both stages were not compared";
-	tell_steps(&(struct tell){.f = f, .a = a}, f->cause, 0);
+	finding_steps(&(struct draft){.f = f, .a = a}, f->cause, 0);
 }
 
 static int ecmp_paths_run(const struct analyzer_in *in, struct finding_list *out)

@@ -125,12 +125,12 @@ static const char *link_errors_sender_of(
 	else
 		other = link->near;
 	if (other)
-		return tell_port(other, a);
-	return tell_far(at, a);
+		return port_text(other, a);
+	return far_end_text(at, a);
 }
 
 static void link_errors_describe(
-	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
+	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
 {
 	const struct link *l = in->link;
 	const struct port_seen *other;
@@ -140,46 +140,48 @@ static void link_errors_describe(
 		other = l->near;
 	const bool both = other && bad_rate(other) >= in->o->errors_per_s;
 	const double share = bad_share(fault->at);
-	const char *sender = link_errors_sender_of(l, fault->at, tell->a);
+	const char *sender = link_errors_sender_of(l, fault->at, draft->a);
 	if (fault->detail)
-		tell->f->summary = arena_printf(tell->a,
+		draft->f->summary = arena_printf(draft->a,
 			"%s sees %.3g symbol errors a second from %s, links like it %.3g",
-			tell_port(fault->at, tell->a), fault->own, sender, fault->like);
+			port_text(fault->at, draft->a), fault->own, sender, fault->like);
 	else
-		tell->f->summary = arena_printf(tell->a,
+		draft->f->summary = arena_printf(draft->a,
 			"%s receives %.3g damaged frames a second from %s%s%s; suspect the %s",
-			tell_port(fault->at, tell->a), fault->own, sender,
-			isnan(share) ? "" : arena_printf(tell->a, " (%.2g of all)", share),
+			port_text(fault->at, draft->a), fault->own, sender,
+			isnan(share) ? "" : arena_printf(draft->a, " (%.2g of all)", share),
 			str_if(both, ", and the other end as well"),
 			both ? "cable"
-			     : arena_printf(tell->a,
+			     : arena_printf(draft->a,
 				       "transmitter or optic of %s, or the fibre to %s", sender,
-				       tell_port(fault->at, tell->a)));
+				       port_text(fault->at, draft->a)));
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(l, e);
 		if (!p)
 			continue;
-		tell_amount(tell, "port.fcs_errors", p, PRIO_NONE, &p->fcs_errors, "frames");
-		tell_amount(tell, "port.in_errors", p, PRIO_NONE, &p->in_errors, "frames");
-		tell_amount(tell, "port.fec_uncorrectable", p, PRIO_NONE, &p->fec_uncorrectable,
+		finding_amount(draft, "port.fcs_errors", p, PRIO_NONE, &p->fcs_errors, "frames");
+		finding_amount(draft, "port.in_errors", p, PRIO_NONE, &p->in_errors, "frames");
+		finding_amount(draft, "port.fec_uncorrectable", p, PRIO_NONE, &p->fec_uncorrectable,
 			"codewords");
-		tell_amount(tell, "port.symbol_errors", p, PRIO_NONE, &p->symbol_errors, "symbols");
-		tell_evidence(tell, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
+		finding_amount(
+			draft, "port.symbol_errors", p, PRIO_NONE, &p->symbol_errors, "symbols");
+		finding_evidence(draft, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
 			QUALITY_EXACT);
-		tell_evidence(tell, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+		finding_evidence(draft, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
 			QUALITY_EXACT);
 	}
-	tell_evidence(
-		tell, "port.bad_frame_ratio", fault->at, PRIO_NONE, share, "ratio", QUALITY_EXACT);
-	tell_rests_on(tell, "error counters of the receiving end%s",
+	finding_evidence(
+		draft, "port.bad_frame_ratio", fault->at, PRIO_NONE, share, "ratio", QUALITY_EXACT);
+	finding_rests_on(draft, "error counters of the receiving end%s",
 		isnan(fault->like) ? "; too few links like it to compare with"
 				   : " against links of the same kind");
 	if (fault->at->in_discards.known && !fault->at->in_discards.value)
-		tell_ruled_out(tell, "congestion: %s discarded nothing, the frames came in damaged",
-			tell_port(fault->at, tell->a));
-	tell_role(tell, "culprit", "%s", sender);
-	tell_role(tell, "direct_victim", "%s", tell_port(fault->at, tell->a));
-	tell_steps(tell, tell->f->cause, 0);
+		finding_ruled_out(draft,
+			"congestion: %s discarded nothing, the frames came in damaged",
+			port_text(fault->at, draft->a));
+	finding_add_role(draft, "culprit", "%s", sender);
+	finding_add_role(draft, "direct_victim", "%s", port_text(fault->at, draft->a));
+	finding_steps(draft, draft->f->cause, 0);
 }
 
 const struct link_test link_test_errors = {link_errors_find, link_errors_describe};

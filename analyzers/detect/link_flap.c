@@ -86,32 +86,33 @@ static bool switch_away(const struct links *links, const double *changes, const 
 }
 
 static void link_flap_describe(
-	struct tell *tell, const struct link *link, double transitions, double seconds)
+	struct draft *draft, const struct link *link, double transitions, double seconds)
 {
-	tell->f->summary =
-		arena_printf(tell->a, "%s to %s went down and up: %.0f transitions in %.0f s",
-			tell_port(link->near, tell->a), tell_far(link->near, tell->a), transitions,
-			seconds);
+	draft->f->summary =
+		arena_printf(draft->a, "%s to %s went down and up: %.0f transitions in %.0f s",
+			port_text(link->near, draft->a), far_end_text(link->near, draft->a),
+			transitions, seconds);
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(link, e);
 		if (!p)
 			continue;
-		tell_amount(tell, "port.flaps", p, PRIO_NONE, &p->flaps, "events");
-		tell_evidence(tell, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);
-		tell_evidence(tell, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+		finding_amount(draft, "port.flaps", p, PRIO_NONE, &p->flaps, "events");
+		finding_evidence(
+			draft, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);
+		finding_evidence(draft, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
 			QUALITY_EXACT);
-		tell_evidence(tell, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
+		finding_evidence(draft, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
 			QUALITY_EXACT);
 	}
-	tell_rests_on(tell,
+	finding_rests_on(draft,
 		link->near->flaps.known || (link->far && link->far->flaps.known)
 			? "transitions counted by the device"
 			: "changes of state between polls: there may be more");
-	tell_ruled_out(tell, "a restart of the switch: its other links stay up");
+	finding_ruled_out(draft, "a restart of the switch: its other links stay up");
 	if (link->kind == LINK_HOST)
-		tell_role(tell, "direct_victim", "%s", link->near->port->host);
-	tell_role(tell, "culprit", "%s", tell_port(link->near, tell->a));
-	tell_steps(tell, CAUSE_LINK_FLAP, 0);
+		finding_add_role(draft, "direct_victim", "%s", link->near->port->host);
+	finding_add_role(draft, "culprit", "%s", port_text(link->near, draft->a));
+	finding_steps(draft, CAUSE_LINK_FLAP, 0);
 }
 
 static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
@@ -131,12 +132,12 @@ static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
 		if (isnan(n[i]))
 			continue;
 		const bool over = n[i] >= least && !switch_away(links, n, l);
-		struct tell t = tell_new(out, in, "link_flap",
+		struct draft t = finding_new(out, in, "link_flap",
 			over                  ? FINDING_OVER
 				: l->answered ? FINDING_UNDER
 					      : FINDING_UNKNOWN,
 			n[i] >= (double)o->burst ? 1 : o->hold);
-		tell_subject(&t, l->near);
+		finding_subject(&t, l->near);
 		t.f->cause = CAUSE_LINK_FLAP;
 		t.f->severity = SEV_WARNING;
 		t.f->value = n[i];

@@ -45,12 +45,12 @@ static void link_health_judge(const struct link_test_in *in, struct finding_list
 	for (size_t i = 0; i < rw_countof(tests) && !found; i++)
 		if (tests[i]->find(in, &fault))
 			found = tests[i];
-	struct tell t = tell_new(out, in->in, "link_health",
+	struct draft t = finding_new(out, in->in, "link_health",
 		found                        ? FINDING_OVER
 			: in->link->answered ? FINDING_UNDER
 					     : FINDING_UNKNOWN,
 		in->o->hold);
-	tell_subject(&t, in->link->near);
+	finding_subject(&t, in->link->near);
 	t.f->coverage_ratio = observed_coverage(in->link->near);
 	t.f->cause = CAUSE_LINK_ERRORS;
 	t.f->summary = "";

@@ -38,7 +38,7 @@ struct link_fault { /* what a test found */
 struct link_test {
 	bool (*find)(const struct link_test_in *in, struct link_fault *ret);
 	void (*describe)(
-		const struct link_test_in *in, const struct link_fault *fault, struct tell *tell);
+		const struct link_test_in *in, const struct link_fault *fault, struct draft *draft);
 };
 extern const struct link_test link_test_missing_rail, link_test_slow, link_test_errors,
 	link_test_optic;

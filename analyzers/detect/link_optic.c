@@ -97,7 +97,7 @@ static bool link_optic_find(const struct link_test_in *in, struct link_fault *re
 }
 
 static void link_optic_describe(
-	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
+	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
 {
 	const struct link *l = in->link;
 	const struct port_seen *other;
@@ -105,54 +105,54 @@ static void link_optic_describe(
 		other = l->far;
 	else
 		other = l->near;
-	const char *at = tell_port(fault->at, tell->a);
+	const char *at = port_text(fault->at, draft->a);
 	const char *from;
 	if (other)
-		from = tell_port(other, tell->a);
+		from = port_text(other, draft->a);
 	else
-		from = tell_far(fault->at, tell->a);
+		from = far_end_text(fault->at, draft->a);
 	const char *like;
 	if (isnan(fault->like))
 		like = "";
 	else if (fault->detail == SHOWS_BER)
-		like = arena_printf(tell->a, ", links like it at %.1e", fault->like);
+		like = arena_printf(draft->a, ", links like it at %.1e", fault->like);
 	else
-		like = arena_printf(tell->a, ", links like it %.1f dBm", fault->like);
+		like = arena_printf(draft->a, ", links like it %.1f dBm", fault->like);
 	if (fault->detail == SHOWS_BER)
-		tell->f->summary = arena_printf(tell->a,
+		draft->f->summary = arena_printf(draft->a,
 			"%s repairs bit errors at %.1e from %s%s: its optic or cable is going bad; "
 			"no frame is lost yet",
 			at, fault->own, from, like);
 	else
-		tell->f->summary =
-			arena_printf(tell->a, "%s receives %.1f dBm from %s%s: too little light",
+		draft->f->summary =
+			arena_printf(draft->a, "%s receives %.1f dBm from %s%s: too little light",
 				at, fault->own, from, like);
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(l, e);
 		if (!p)
 			continue;
-		tell_evidence(tell, "port.pre_fec_ber", p, PRIO_NONE, ber_of(p), "ratio",
+		finding_evidence(draft, "port.pre_fec_ber", p, PRIO_NONE, ber_of(p), "ratio",
 			isnan(p->pre_fec_ber) ? QUALITY_ESTIMATED : QUALITY_EXACT);
-		tell_evidence(tell, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+		finding_evidence(draft, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
 			QUALITY_EXACT);
-		tell_evidence(tell, "optic.tx_power_dbm", p, PRIO_NONE, p->tx_power_dbm, "dBm",
+		finding_evidence(draft, "optic.tx_power_dbm", p, PRIO_NONE, p->tx_power_dbm, "dBm",
 			QUALITY_EXACT);
-		tell_evidence(tell, "optic.temperature_c", p, PRIO_NONE, p->temperature_c, "C",
+		finding_evidence(draft, "optic.temperature_c", p, PRIO_NONE, p->temperature_c, "C",
 			QUALITY_EXACT);
-		tell_amount(
-			tell, "port.fec_corrected", p, PRIO_NONE, &p->fec_corrected, "codewords");
+		finding_amount(
+			draft, "port.fec_corrected", p, PRIO_NONE, &p->fec_corrected, "codewords");
 	}
 	if (fault->detail == SHOWS_BER && isnan(fault->at->pre_fec_ber))
-		tell_rests_on(tell, "corrected codewords stand for bit errors: a lower bound");
-	tell_rests_on(tell,
+		finding_rests_on(draft, "corrected codewords stand for bit errors: a lower bound");
+	finding_rests_on(draft,
 		isnan(fault->like) ? "nothing like it to compare with: an absolute limit"
 				   : "compared with the median of links of the same kind");
-	tell_ruled_out(tell, "loss: no damaged frame was counted");
-	tell_role(tell, "culprit", "%s", from);
+	finding_ruled_out(draft, "loss: no damaged frame was counted");
+	finding_add_role(draft, "culprit", "%s", from);
 	unsigned facts = 0;
 	if (other && !isnan(other->tx_power_dbm))
 		facts = FACT_SENT_POWER;
-	tell_steps(tell, tell->f->cause, facts);
+	finding_steps(draft, draft->f->cause, facts);
 }
 
 const struct link_test link_test_optic = {link_optic_find, link_optic_describe};

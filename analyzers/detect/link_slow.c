@@ -161,37 +161,37 @@ static bool link_slow_find(const struct link_test_in *in, struct link_fault *ret
 }
 
 static void link_slow_describe(
-	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
+	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
 {
 	static const char *const who[] = {[REF_DECLARED] = "the speed declared for it",
 		[REF_SIBLINGS] = "what its siblings run at",
 		[REF_PAIR] = "what the other link runs at"};
 	const double hot = link_slow_hottest(in->link, (uint64_t)fault->own);
-	tell->f->summary = arena_printf(tell->a, "%s to %s runs at %s, %s is %s%s",
-		tell_port(fault->at, tell->a), tell_far(fault->at, tell->a),
-		tell_speed(fault->own, tell->a), who[fault->detail],
-		tell_speed(fault->like, tell->a),
+	draft->f->summary = arena_printf(draft->a, "%s to %s runs at %s, %s is %s%s",
+		port_text(fault->at, draft->a), far_end_text(fault->at, draft->a),
+		bitrate_text(fault->own, draft->a), who[fault->detail],
+		bitrate_text(fault->like, draft->a),
 		str_if(link_slow_bottleneck(in, hot), "; what crosses it waits for it"));
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(in->link, e);
 		if (p && p->out.read_bps)
-			tell_evidence(tell, "port.speed_bps", p, PRIO_NONE, (double)p->out.read_bps,
-				"bit/s", QUALITY_EXACT);
+			finding_evidence(draft, "port.speed_bps", p, PRIO_NONE,
+				(double)p->out.read_bps, "bit/s", QUALITY_EXACT);
 	}
-	tell_evidence(
-		tell, "port.utilization_ratio", fault->at, PRIO_NONE, hot, "ratio", QUALITY_EXACT);
+	finding_evidence(
+		draft, "port.utilization_ratio", fault->at, PRIO_NONE, hot, "ratio", QUALITY_EXACT);
 	if (fault->detail == REF_DECLARED)
-		tell_rests_on(
-			tell, "speed read from the device against the speed declared in links");
+		finding_rests_on(
+			draft, "speed read from the device against the speed declared in links");
 	else
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"speed read from the device against %llu links of the same kind; none is "
 			"declared",
 			(unsigned long long)fault->count);
-	tell_role(tell, "culprit", "%s",
+	finding_add_role(draft, "culprit", "%s",
 		in->link->near->port->host ? in->link->near->port->host
-					   : tell_port(fault->at, tell->a));
-	tell_steps(tell, tell->f->cause, 0);
+					   : port_text(fault->at, draft->a));
+	finding_steps(draft, draft->f->cause, 0);
 }
 
 const struct link_test link_test_slow = {link_slow_find, link_slow_describe};

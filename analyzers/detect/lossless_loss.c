@@ -213,12 +213,12 @@ static const struct loss_rule *lossless_loss_cause_of(
 static const char *lossless_loss_say(
 	const struct loss *loss, const struct loss_rule *why, int priority, struct arena *a)
 {
-	const char *port = tell_port(loss->worst->port, a),
+	const char *port = port_text(loss->worst->port, a),
 		   *device = loss->worst->port->port->device->name;
 	if (!loss->lanes)
 		return arena_printf(a,
 			"%s: headroom of priority %d filled to %.0f %% while we paused %s", port,
-			priority, 100 * loss->fill, tell_far(loss->worst->port, a));
+			priority, 100 * loss->fill, far_end_text(loss->worst->port, a));
 	const double lost = loss->ingress + loss->egress + loss->discards;
 	const char *what;
 	if (loss->discards > 0)
@@ -242,7 +242,7 @@ static const char *lossless_loss_say(
 }
 
 static void lossless_loss_prove(
-	struct tell *tell, const struct device_seen *device, const struct loss *loss)
+	struct draft *draft, const struct device_seen *device, const struct loss *loss)
 {
 	const struct lane_seen *l = loss->worst;
 	const struct port_seen *p = l->port;
@@ -252,48 +252,48 @@ static void lossless_loss_prove(
 	} amounts[] = {{"pg.drops", &l->pg_drops}, {"queue.drops", &l->drops},
 		{"pfc.tx_frames", &l->tx_frames}};
 	for (size_t i = 0; i < rw_countof(amounts); i++)
-		tell_amount(tell, amounts[i].metric, p, l->priority, amounts[i].a, "frames");
-	tell_amount(tell, "port.in_discards", p, PRIO_NONE, &p->in_discards, "frames");
+		finding_amount(draft, amounts[i].metric, p, l->priority, amounts[i].a, "frames");
+	finding_amount(draft, "port.in_discards", p, PRIO_NONE, &p->in_discards, "frames");
 	if (l->tx_pause.measured)
-		tell_evidence(tell, "pfc.tx_pause_ns", p, l->priority, l->tx_pause_ns.value, "ns",
-			l->tx_pause.quality);
-	tell_evidence(tell, "pg.headroom_watermark_bytes", p, l->priority, l->headroom_peak,
+		finding_evidence(draft, "pfc.tx_pause_ns", p, l->priority, l->tx_pause_ns.value,
+			"ns", l->tx_pause.quality);
+	finding_evidence(draft, "pg.headroom_watermark_bytes", p, l->priority, l->headroom_peak,
 		"bytes", QUALITY_EXACT);
-	tell_evidence(tell, "cfg.pg_headroom_bytes", p, l->priority, l->headroom, "bytes",
+	finding_evidence(draft, "cfg.pg_headroom_bytes", p, l->priority, l->headroom, "bytes",
 		l->headroom_declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
-	tell_evidence_device(tell, "pool.watermark_bytes", device->device->name, device->pool_peak,
-		"bytes", QUALITY_EXACT);
-	tell_evidence_device(tell, "cfg.buffer_pool_bytes", device->device->name,
+	finding_evidence_device(draft, "pool.watermark_bytes", device->device->name,
+		device->pool_peak, "bytes", QUALITY_EXACT);
+	finding_evidence_device(draft, "cfg.buffer_pool_bytes", device->device->name,
 		device->pool_bytes, "bytes", QUALITY_EXACT);
 }
 
 static void lossless_loss_rule_out(
-	struct tell *tell, const struct device_seen *device, const struct loss *loss)
+	struct draft *draft, const struct device_seen *device, const struct loss *loss)
 {
 	const struct port_seen *p = loss->worst->port;
 	if (p->fcs_errors.known && p->fcs_errors.value == 0)
-		tell_ruled_out(
-			tell, "damaged frames: %s counts no FCS errors", tell_port(p, tell->a));
+		finding_ruled_out(
+			draft, "damaged frames: %s counts no FCS errors", port_text(p, draft->a));
 	if (loss->worst->storms.known && loss->worst->storms.value == 0)
-		tell_ruled_out(tell, "PFC watchdog: it dropped nothing");
+		finding_ruled_out(draft, "PFC watchdog: it dropped nothing");
 	if (device->pool_peak < POOL_FULL * device->pool_bytes)
-		tell_ruled_out(tell, "shared pool: it peaked at %.0f %%",
+		finding_ruled_out(draft, "shared pool: it peaked at %.0f %%",
 			100 * device->pool_peak / device->pool_bytes);
 }
 
 /* ---- the analyzer -------------------------------------------------------- */
 
-static void tell_over(const struct analyzer_in *in, const struct device_seen *device, int priority,
-	const struct loss *loss, struct finding_list *out)
+static void lossless_loss_report(const struct analyzer_in *in, const struct device_seen *device,
+	int priority, const struct loss *loss, struct finding_list *out)
 {
 	const struct loss_options *o = in->options;
 	const struct loss_rule *why = lossless_loss_cause_of(loss, device);
-	struct tell t = tell_new(out, in, "lossless_loss", FINDING_OVER,
+	struct draft t = finding_new(out, in, "lossless_loss", FINDING_OVER,
 		loss->lanes           ? o->hold
 			: o->hold > 3 ? o->hold
 				      : 3);
 	if (loss->lanes + loss->near == 1)
-		tell_subject(&t, loss->worst->port);
+		finding_subject(&t, loss->worst->port);
 	t.f->device = device->device->name;
 	t.f->priority = priority;
 	t.f->cause = why->cause;
@@ -315,28 +315,28 @@ static void tell_over(const struct analyzer_in *in, const struct device_seen *de
 	t.f->coverage_ratio = observed_coverage(loss->worst->port);
 	t.f->confidence_ratio =
 		why->confidence * (loss->worst->headroom_declared && loss->fill > 0 ? 0.9 : 1);
-	tell_rests_on(&t, "%s", why->rests_on);
+	finding_rests_on(&t, "%s", why->rests_on);
 	if (loss->worst->headroom_declared && loss->fill > 0)
-		tell_rests_on(&t,
+		finding_rests_on(&t,
 			"the size of the headroom is declared in the configuration, not read back "
 			"from the device");
 	t.f->summary = lossless_loss_say(loss, why, priority, t.a);
 	lossless_loss_prove(&t, device, loss);
 	lossless_loss_rule_out(&t, device, loss);
-	tell_role(&t, "culprit", "%s",
-		t.f->port ? tell_port(loss->worst->port, t.a) : device->device->name);
+	finding_add_role(&t, "culprit", "%s",
+		t.f->port ? port_text(loss->worst->port, t.a) : device->device->name);
 	if (loss->worst->port->port->host)
-		tell_role(&t, "direct_victim", "%s", loss->worst->port->port->host);
-	tell_steps(&t, why->cause, 0);
+		finding_add_role(&t, "direct_victim", "%s", loss->worst->port->port->host);
+	finding_steps(&t, why->cause, 0);
 }
 
 static void lossless_loss_add_under(const struct analyzer_in *in, const struct device_seen *device,
 	const struct port_seen *port, int priority, struct finding_list *out)
 {
 	const struct loss_options *o = in->options;
-	struct tell t = tell_new(out, in, "lossless_loss", FINDING_UNDER, o->hold);
+	struct draft t = finding_new(out, in, "lossless_loss", FINDING_UNDER, o->hold);
 	if (port)
-		tell_subject(&t, port);
+		finding_subject(&t, port);
 	t.f->device = device->device->name;
 	t.f->priority = priority;
 	t.f->cause = CAUSE_LOSSLESS_LOSS;
@@ -355,14 +355,14 @@ static void lossless_loss_judge(const struct analyzer_in *in, const struct obser
 	const bool over = s.lanes + s.near > 0, one = s.lanes + s.near == 1,
 		   absent = s.alive && s.fresh && !s.stale;
 	if (over && !one)
-		tell_over(in, device, priority, &s, out);
+		lossless_loss_report(in, device, priority, &s, out);
 	else if (absent) /* else nothing was ever lost, or nothing is known: no story is to be
 			    closed */
 		lossless_loss_add_under(in, device, NULL, priority, out);
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct lane_seen *l = observed_lane(&device->ports[i], priority);
 		if (one && l == s.worst)
-			tell_over(in, device, priority, &s, out);
+			lossless_loss_report(in, device, priority, &s, out);
 		else if (l && absent && may_have_lost(l))
 			lossless_loss_add_under(in, device, &device->ports[i], priority, out);
 	}

@@ -172,38 +172,38 @@ static bool missing_rail_find(const struct link_test_in *in, struct link_fault *
 }
 
 static void missing_rail_describe(
-	const struct link_test_in *in, const struct link_fault *fault, struct tell *tell)
+	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
 {
 	const struct port_seen *p = fault->at;
 	const bool down = port_is_down(p);
-	const char *nic = tell_far(p, tell->a);
+	const char *nic = far_end_text(p, draft->a);
 	const char *others = "other host ports are up";
 	if (fault->detail == BESIDE_RAILS)
-		others = arena_printf(tell->a, "%llu other port%s",
+		others = arena_printf(draft->a, "%llu other port%s",
 			(unsigned long long)fault->count,
 			fault->count == 1 ? " of the host is busy" : "s of the host are busy");
 	else if (fault->detail == BESIDE_HOSTS)
-		others = arena_printf(tell->a, "%llu other hosts of %s are busy",
+		others = arena_printf(draft->a, "%llu other hosts of %s are busy",
 			(unsigned long long)fault->count, p->port->device->name);
-	tell->f->summary = arena_printf(tell->a, "%s %s at %s, while %s", nic,
-		down ? "is down" : "moves nothing", tell_port(p, tell->a), others);
-	tell_evidence(tell, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);
-	tell_evidence(
-		tell, "port.utilization_ratio", p, PRIO_NONE, fault->own, "ratio", p->out.quality);
-	tell_evidence(tell, "port.peer_utilization_ratio", p, PRIO_NONE, fault->like, "ratio",
+	draft->f->summary = arena_printf(draft->a, "%s %s at %s, while %s", nic,
+		down ? "is down" : "moves nothing", port_text(p, draft->a), others);
+	finding_evidence(draft, "port.oper_up", p, PRIO_NONE, p->oper_up, "-", QUALITY_EXACT);
+	finding_evidence(
+		draft, "port.utilization_ratio", p, PRIO_NONE, fault->own, "ratio", p->out.quality);
+	finding_evidence(draft, "port.peer_utilization_ratio", p, PRIO_NONE, fault->like, "ratio",
 		QUALITY_EXACT);
-	tell_rests_on(tell,
+	finding_rests_on(draft,
 		down ? "the port's own state"
 		     : "the port is not known to be down: only that it moves nothing");
 	if (!down && fault->detail == BESIDE_HOSTS)
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"compared with other hosts: a job that leaves this one out looks the same");
 	if (fault->confidence == PARTNER_CONFIDENCE)
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"another host is silent on the same rail: of two partners, the one that "
 			"stopped and the one that waits for it look alike");
-	tell_role(tell, "culprit", "%s", p->port->host);
-	tell_steps(tell, tell->f->cause, down ? FACT_LINK_DOWN : 0);
+	finding_add_role(draft, "culprit", "%s", p->port->host);
+	finding_steps(draft, draft->f->cause, down ? FACT_LINK_DOWN : 0);
 }
 
 const struct link_test link_test_missing_rail = {missing_rail_find, missing_rail_describe};

@@ -15,16 +15,16 @@ const char *pause_share_text(double lo, double hi, bool measured, struct arena *
 
 /* Lists are short and the tree's edges come switch by switch: looking back is cheap, and bounded by
  * TOLD_ROLES. */
-static bool told_before(const struct tell *tell, const char *entity)
+static bool told_before(const struct draft *draft, const char *entity)
 {
-	for (size_t i = tell->f->n_roles; i-- > 0;)
-		if (str_eq(tell->f->roles[i].entity, entity))
+	for (size_t i = draft->f->n_roles; i-- > 0;)
+		if (str_eq(draft->f->roles[i].entity, entity))
 			return true;
 	return false;
 }
 
-void pause_tell_roles(
-	struct tell *tell, const char *role, const struct pause_edge *const *edges, size_t n)
+void pause_add_roles(
+	struct draft *draft, const char *role, const struct pause_edge *const *edges, size_t n)
 {
 	size_t told = 0;
 	/* the first to be cut off are hosts and ports, never switches */
@@ -38,13 +38,13 @@ void pause_tell_roles(
 				else
 					entity = NULL;
 			} else if (e->at) {
-				entity = tell_port(e->at, tell->a);
+				entity = port_text(e->at, draft->a);
 			} else {
 				entity = e->host;
 			}
-			if (!entity || told_before(tell, entity))
+			if (!entity || told_before(draft, entity))
 				continue;
-			tell_role(tell, role, "%s", entity);
+			finding_add_role(draft, role, "%s", entity);
 			told++;
 		}
 }

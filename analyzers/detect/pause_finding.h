@@ -12,8 +12,8 @@ enum { TOLD_ROLES = 128 }; /* of each kind; the summary counts them all */
 const char *pause_share_text(double lo, double hi, bool measured, struct arena *a);
 
 /* Who waits: switches by name and by port, hosts by name, each once. */
-void pause_tell_roles(
-	struct tell *tell, const char *role, const struct pause_edge *const *edges, size_t n);
+void pause_add_roles(
+	struct draft *draft, const char *role, const struct pause_edge *const *edges, size_t n);
 
 /* How far a tree has come: L1 the port alone, L2 its switch makes others wait, L3 at least three
  * switches wait. */

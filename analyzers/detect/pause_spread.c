@@ -103,7 +103,7 @@ static void pause_spread_gather(struct diffuse *diffuse)
 }
 
 /* What would have told the queues of these switches apart. */
-static void say_missing(const struct diffuse *diffuse, struct tell *tell)
+static void say_missing(const struct diffuse *diffuse, struct draft *draft)
 {
 	size_t peaks = 0, marks = 0, lanes = 0, silent = 0;
 	for (size_t i = 0; i < diffuse->n; i++) {
@@ -116,33 +116,33 @@ static void say_missing(const struct diffuse *diffuse, struct tell *tell)
 		silent += !diffuse->edges[i]->by->device->n_series;
 	}
 	if (silent)
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"missing: %zu of the pausing ports are on switches that do not answer",
 			silent);
 	if (!diffuse->measured)
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"missing: pause time; frames bound it, they do not tell which pause is "
 			"long");
 	if (peaks < lanes)
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"missing: watermarks of egress queues, which would tell where the bytes "
 			"stood");
 	if (marks < lanes)
-		tell_rests_on(tell, "missing: ECN marks per queue");
+		finding_rests_on(draft, "missing: ECN marks per queue");
 	if (peaks == lanes && marks == lanes && !silent)
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"nothing is missing: several queues share the pressure, none holds 40 %% "
 			"of it and three times the next");
 }
 
-static void tell_candidates(const struct diffuse *diffuse, struct tell *tell)
+static void pause_spread_list_candidates(const struct diffuse *diffuse, struct draft *draft)
 {
 	size_t told = 0;
 	for (size_t i = 0; i < diffuse->g->n_roots && told < ROOTS_TOLD; i++) {
 		const struct pause_root *r = &diffuse->g->roots[i];
 		if (r->priority != diffuse->priority || diffuse->origin_known[r->tree])
 			continue;
-		tell_evidence(tell,
+		finding_evidence(draft,
 			r->origin == ORIGIN_HOST ? "pause.host_share_ratio"
 						 : "pause.queue_share_ratio",
 			r->port, diffuse->priority, r->share, "ratio", QUALITY_ESTIMATED);
@@ -161,10 +161,10 @@ static bool hosts_are_seen(const struct diffuse *diffuse)
 	return false;
 }
 
-static void tell_diffuse(const struct diffuse *diffuse, struct finding_list *out)
+static void pause_spread_report_diffuse(const struct diffuse *diffuse, struct finding_list *out)
 {
 	const struct pause_spread_options *o = diffuse->in->options;
-	struct tell t = tell_new(out, diffuse->in, "pause_spread",
+	struct draft t = finding_new(out, diffuse->in, "pause_spread",
 		diffuse->worst            ? FINDING_OVER
 			: diffuse->judged ? FINDING_UNDER
 					  : FINDING_UNKNOWN,
@@ -194,23 +194,23 @@ static void tell_diffuse(const struct diffuse *diffuse, struct finding_list *out
 	t.f->summary = arena_printf(t.a,
 		"switches pause one another, priority %d, and no port stands out as the origin: "
 		"worst %s, paused by %s %s; %zu switch%s and %zu host%s wait",
-		diffuse->priority, tell_port(e->at, t.a), tell_port(e->by, t.a),
+		diffuse->priority, port_text(e->at, t.a), port_text(e->by, t.a),
 		pause_share_text(e->lo, e->hi, e->measured, t.a), diffuse->n_switches,
 		str_if(diffuse->n_switches != 1, "es"), diffuse->n_hosts,
 		str_if(diffuse->n_hosts != 1, "s"));
-	tell_evidence(&t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at,
+	finding_evidence(&t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at,
 		diffuse->priority, edge_level(e), "ratio", e->quality);
-	tell_evidence_device(&t, "pause.unresolved_port_windows", e->by->port->device->name,
+	finding_evidence_device(&t, "pause.unresolved_port_windows", e->by->port->device->name,
 		diffuse->g->unresolved[diffuse->priority], "ports", QUALITY_ESTIMATED);
-	tell_candidates(diffuse, &t);
+	pause_spread_list_candidates(diffuse, &t);
 	say_missing(diffuse, &t);
 	if (hosts_are_seen(diffuse))
-		tell_ruled_out(&t, "a slow receiver: no host pauses its port for long");
+		finding_ruled_out(&t, "a slow receiver: no host pauses its port for long");
 	if (!diffuse->g->n_cycles)
-		tell_ruled_out(
+		finding_ruled_out(
 			&t, "deadlock: no ring among %zu ports that wait", diffuse->g->n_edges);
-	pause_tell_roles(&t, "indirect_victim", diffuse->edges, diffuse->n);
-	tell_step(&t,
+	pause_add_roles(&t, "indirect_victim", diffuse->edges, diffuse->n);
+	finding_step(&t,
 		"pause tree shows who waits for whom; collect watermarks and ECN marks per queue "
 		"of the switches that pause",
 		"none: read only");
@@ -233,7 +233,7 @@ static int pause_spread_run(const struct analyzer_in *in, struct finding_list *o
 		known_origins(&d);
 		pause_spread_gather(&d);
 		if (d.worst || d.judged || d.g->observable)
-			tell_diffuse(&d, out);
+			pause_spread_report_diffuse(&d, out);
 	}
 	return 0;
 }

@@ -121,8 +121,8 @@ static bool faces_host(const struct port_seen *port)
 static struct finding *pause_storm_say(const struct storm *storm, struct finding_list *out,
 	const struct pauser *pauser, enum finding_verdict verdict)
 {
-	struct tell t = tell_new(out, storm->in, "pause_storm", verdict, storm->o->hold);
-	tell_subject(&t, pauser->port);
+	struct draft t = finding_new(out, storm->in, "pause_storm", verdict, storm->o->hold);
+	finding_subject(&t, pauser->port);
 	t.f->priority = priority_of(pauser);
 	t.f->cause = CAUSE_SLOW_RECEIVER;
 	t.f->summary = "";
@@ -280,7 +280,7 @@ static size_t rails_of(const struct storm *storm, const char *host)
 	return n;
 }
 
-struct story {
+struct storm_ctx {
 	const struct storm *s;
 	const struct pauser *v;
 	size_t n; /* the host's ports that are paused */
@@ -291,9 +291,10 @@ struct story {
 	double load; /* utilisation of that port; NAN unknown */
 };
 
-static struct story story_of(const struct storm *storm, const struct pauser *pausers, size_t n)
+static struct storm_ctx storm_ctx_of(
+	const struct storm *storm, const struct pauser *pausers, size_t n)
 {
-	struct story y = {.s = storm, .v = pausers, .n = n};
+	struct storm_ctx y = {.s = storm, .v = pausers, .n = n};
 	const struct pauser *max = &pausers[0];
 	for (size_t i = 1; i < n; i++) {
 		if (pause_storm_level_of(&pausers[i]) > pause_storm_level_of(max))
@@ -321,13 +322,13 @@ static struct story story_of(const struct storm *storm, const struct pauser *pau
 	return y;
 }
 
-static double sum_of(const struct story *story, size_t offset)
+static double sum_of(const struct storm_ctx *ctx, size_t offset)
 {
 	double sum = 0;
-	for (size_t i = 0; i < story->n; i++) {
+	for (size_t i = 0; i < ctx->n; i++) {
 		const struct amount *a = NULL;
-		if (story->v[i].lane)
-			a = (const struct amount *)((const char *)story->v[i].lane + offset);
+		if (ctx->v[i].lane)
+			a = (const struct amount *)((const char *)ctx->v[i].lane + offset);
 		if (a && a->known)
 			sum += a->value;
 	}
@@ -338,169 +339,173 @@ static double sum_of(const struct story *story, size_t offset)
  * Loss, storms and a measured level that the job feels are critical; so is a tree of three
  * switches. A bound alone never is, nor what may be a switch that nobody declared.
  */
-static enum severity pause_storm_severity_of(const struct story *story)
+static enum severity pause_storm_severity_of(const struct storm_ctx *ctx)
 {
-	if (story->storm || story->drops)
+	if (ctx->storm || ctx->drops)
 		return SEV_CRITICAL;
-	if (!story->top->measured || !story->top->host[0])
+	if (!ctx->top->measured || !ctx->top->host[0])
 		return SEV_WARNING;
-	if (story->top->lo >= story->s->o->critical || pause_ladder(story->root) >= 3)
+	if (ctx->top->lo >= ctx->s->o->critical || pause_ladder(ctx->root) >= 3)
 		return SEV_CRITICAL;
 	return SEV_WARNING;
 }
 
-static double pause_storm_confidence_of(const struct story *story, struct tell *tell)
+static double pause_storm_confidence_of(const struct storm_ctx *ctx, struct draft *draft)
 {
-	const struct storm *s = story->s;
-	const struct pauser *p = story->top;
+	const struct storm *s = ctx->s;
+	const struct pauser *p = ctx->top;
 	double c = 0.6;
 	if (p->measured)
 		c = 0.9;
-	else if (story->storm)
+	else if (ctx->storm)
 		c = 0.8;
 	if (p->quality == QUALITY_UNKNOWN)
-		tell_rests_on(tell, "the watchdog's counters: pause itself is not counted there");
+		finding_rests_on(
+			draft, "the watchdog's counters: pause itself is not counted there");
 	else if (p->measured)
-		tell_rests_on(tell, "pause time measured by the switch%s",
+		finding_rests_on(draft, "pause time measured by the switch%s",
 			str_if(p->quality != QUALITY_EXACT,
 				", over intervals that its agent blurs"));
 	else
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"frames only: each holds the port for 0 to %.1f us, so the time is a bound",
 			pause_frame_max_ns(p->port->out.capacity_bps) / 1000);
 	if (!p->lane) {
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"link-level pause (802.3x), which stops all classes: PFC is not counted on "
 			"that port");
 		c -= 0.1;
 	}
-	if (s->n_judged > QUIET_MIN && s->n_quiet >= s->n_judged - story->n) {
-		tell_rests_on(tell, "all %zu other host-facing queues are quiet", s->n_quiet);
+	if (s->n_judged > QUIET_MIN && s->n_quiet >= s->n_judged - ctx->n) {
+		finding_rests_on(draft, "all %zu other host-facing queues are quiet", s->n_quiet);
 		c += 0.05;
 	}
-	if (story->load < LINE_RATE) {
-		tell_rests_on(tell, "its port runs at %.0f %% of line rate", 100 * story->load);
+	if (ctx->load < LINE_RATE) {
+		finding_rests_on(draft, "its port runs at %.0f %% of line rate", 100 * ctx->load);
 		c += 0.02;
-	} else if (story->load >= LINE_RATE && pause_storm_level_of(p) > 1.1 - story->load) {
-		tell_rests_on(tell,
+	} else if (ctx->load >= LINE_RATE && pause_storm_level_of(p) > 1.1 - ctx->load) {
+		finding_rests_on(draft,
 			"its port runs at %.0f %% of line rate, which pause does not allow: one of "
 			"the counters is wrong",
-			100 * story->load);
+			100 * ctx->load);
 		c -= 0.3;
 	}
 	if (!p->host[0]) {
-		tell_rests_on(tell,
+		finding_rests_on(draft,
 			"no link is declared there: that a host is at the other end is taken from "
 			"the role of the switch");
 		c -= 0.25;
 	}
-	if (p->quality == QUALITY_SUSPECT || tell->f->coverage_ratio < 0.7) {
-		tell_rests_on(tell, "samples are missing or suspect");
+	if (p->quality == QUALITY_SUSPECT || draft->f->coverage_ratio < 0.7) {
+		finding_rests_on(draft, "samples are missing or suspect");
 		c -= 0.15;
 	}
 	return fmax(0.2, fmin(0.97, c));
 }
 
-static void pause_storm_show_evidence(const struct story *story, struct tell *tell)
+static void pause_storm_show_evidence(const struct storm_ctx *ctx, struct draft *draft)
 {
-	for (size_t i = 0; i < story->n && i < RAILS_TOLD; i++) {
-		const struct pauser *p = &story->v[i];
+	for (size_t i = 0; i < ctx->n && i < RAILS_TOLD; i++) {
+		const struct pauser *p = &ctx->v[i];
 		const int c = priority_of(p);
-		tell_evidence(tell, p->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi",
-			p->port, c, p->quality == QUALITY_UNKNOWN ? NAN : pause_storm_level_of(p),
-			"ratio", p->quality);
+		finding_evidence(draft,
+			p->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", p->port, c,
+			p->quality == QUALITY_UNKNOWN ? NAN : pause_storm_level_of(p), "ratio",
+			p->quality);
 		if (!p->lane) {
-			tell_amount(tell, "port.in_pause_frames", p->port, PRIO_NONE,
+			finding_amount(draft, "port.in_pause_frames", p->port, PRIO_NONE,
 				&p->port->in_pause, "frames");
 			continue;
 		}
-		tell_amount(tell, "pfc.rx_pause_ns", p->port, c, &p->lane->rx_pause_ns, "ns");
-		tell_amount(tell, "pfc.rx_frames", p->port, c, &p->lane->rx_frames, "frames");
+		finding_amount(draft, "pfc.rx_pause_ns", p->port, c, &p->lane->rx_pause_ns, "ns");
+		finding_amount(draft, "pfc.rx_frames", p->port, c, &p->lane->rx_frames, "frames");
 		if (p->lane->storms.alive)
-			tell_amount(tell, "pfcwd.storms", p->port, c, &p->lane->storms, "events");
+			finding_amount(
+				draft, "pfcwd.storms", p->port, c, &p->lane->storms, "events");
 		if (p->lane->restores.alive)
-			tell_amount(
-				tell, "pfcwd.restores", p->port, c, &p->lane->restores, "events");
+			finding_amount(
+				draft, "pfcwd.restores", p->port, c, &p->lane->restores, "events");
 		if (p->lane->storm_drops.alive)
-			tell_amount(
-				tell, "pfcwd.drops", p->port, c, &p->lane->storm_drops, "frames");
+			finding_amount(
+				draft, "pfcwd.drops", p->port, c, &p->lane->storm_drops, "frames");
 		if (p->lane->drops.alive)
-			tell_amount(tell, "queue.drops", p->port, c, &p->lane->drops, "packets");
-		tell_evidence(tell, "queue.watermark_bytes", p->port, c, p->lane->queue_peak,
+			finding_amount(
+				draft, "queue.drops", p->port, c, &p->lane->drops, "packets");
+		finding_evidence(draft, "queue.watermark_bytes", p->port, c, p->lane->queue_peak,
 			"bytes", QUALITY_EXACT);
-		tell_evidence(tell, "port.utilization_ratio", p->port, PRIO_NONE,
+		finding_evidence(draft, "port.utilization_ratio", p->port, PRIO_NONE,
 			p->port->out_known ? p->port->out.utilization_ratio : NAN, "ratio",
 			p->port->out.quality);
 	}
-	if (!story->root)
+	if (!ctx->root)
 		return;
-	const char *device = story->top->port->port->device->name;
-	tell_evidence_device(tell, "pause.tree_share_ratio", device, story->root->share, "ratio",
-		story->root->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	tell_evidence_device(tell, "pause.tree_switches", device, (double)story->root->n_switches,
+	const char *device = ctx->top->port->port->device->name;
+	finding_evidence_device(draft, "pause.tree_share_ratio", device, ctx->root->share, "ratio",
+		ctx->root->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+	finding_evidence_device(draft, "pause.tree_switches", device, (double)ctx->root->n_switches,
 		"switches", QUALITY_EXACT);
-	tell_evidence_device(tell, "pause.tree_hosts", device, (double)story->root->n_hosts,
+	finding_evidence_device(draft, "pause.tree_hosts", device, (double)ctx->root->n_hosts,
 		"hosts", QUALITY_EXACT);
 }
 
-static void pause_storm_rule_out(const struct story *story, struct tell *tell)
+static void pause_storm_rule_out(const struct storm_ctx *ctx, struct draft *draft)
 {
-	const struct lane_seen *l = story->top->lane;
-	if (story->load < LINE_RATE)
-		tell_ruled_out(tell,
+	const struct lane_seen *l = ctx->top->lane;
+	if (ctx->load < LINE_RATE)
+		finding_ruled_out(draft,
 			"incast: a queue that many senders fill drains at line rate, this one at "
 			"%.0f %%",
-			100 * story->load);
-	if (l && l->tx_pause.alive && l->tx_pause.hi < pause_storm_level_of(story->top) / 10)
-		tell_ruled_out(tell,
+			100 * ctx->load);
+	if (l && l->tx_pause.alive && l->tx_pause.hi < pause_storm_level_of(ctx->top) / 10)
+		finding_ruled_out(draft,
 			"congestion control off on this host: we would pause it, and hardly do "
 			"(%s)",
 			pause_share_text(
-				l->tx_pause.lo, l->tx_pause.hi, l->tx_pause.measured, tell->a));
-	if (story->top->port->fcs_errors.known && story->top->port->fcs_errors.value == 0 &&
-		story->top->port->fcs_errors.alive)
-		tell_ruled_out(tell, "bad cable: no damaged frame on that port");
-	if (!story->s->graph->n_cycles)
-		tell_ruled_out(tell, "deadlock: no ring among %zu ports that wait",
-			story->s->graph->n_edges);
+				l->tx_pause.lo, l->tx_pause.hi, l->tx_pause.measured, draft->a));
+	if (ctx->top->port->fcs_errors.known && ctx->top->port->fcs_errors.value == 0 &&
+		ctx->top->port->fcs_errors.alive)
+		finding_ruled_out(draft, "bad cable: no damaged frame on that port");
+	if (!ctx->s->graph->n_cycles)
+		finding_ruled_out(draft, "deadlock: no ring among %zu ports that wait",
+			ctx->s->graph->n_edges);
 }
 
-static const char *pause_storm_summary_of(const struct story *story, struct arena *a)
+static const char *pause_storm_summary_of(const struct storm_ctx *ctx, struct arena *a)
 {
-	const struct pauser *p = story->top;
+	const struct pauser *p = ctx->top;
 	const char *who = "an undeclared neighbour";
 	if (p->host[0])
 		who = p->host;
-	const char *port = tell_port(p->port, a);
+	const char *port = port_text(p->port, a);
 	const char *queue = port;
 	if (p->lane)
 		queue = arena_printf(a, "%s p%d", port, p->lane->priority);
 	const char *rails = "";
-	if (story->n > 1 && story->rails > 1)
-		rails = arena_printf(a, " (on %zu of %zu rails)", story->n, story->rails);
-	const char *spread = pause_spread_text(story->root, a);
+	if (ctx->n > 1 && ctx->rails > 1)
+		rails = arena_printf(a, " (on %zu of %zu rails)", ctx->n, ctx->rails);
+	const char *spread = pause_spread_text(ctx->root, a);
 	if (p->quality == QUALITY_UNKNOWN)
 		return arena_printf(
 			a, "the PFC watchdog cut %s off: %s stood still%s", who, queue, rails);
 	const char *how = pause_share_text(p->lo, p->hi, p->measured, a);
 	const char *rate = "";
-	if (!isnan(story->load))
-		rate = arena_printf(a, ", at %.0f %% of line rate", 100 * story->load);
-	if (story->drops)
+	if (!isnan(ctx->load))
+		rate = arena_printf(a, ", at %.0f %% of line rate", 100 * ctx->load);
+	if (ctx->drops)
 		return arena_printf(a,
 			"%s paused us: %s waits %s%s, and the PFC watchdog throws away what is for "
 			"it%s",
 			who, queue, how, rails, spread);
 	return arena_printf(a, "%s paused us%s: %s waits %s%s%s%s", who,
-		str_if(story->storm, " and takes nothing"), queue, how, rate, rails, spread);
+		str_if(ctx->storm, " and takes nothing"), queue, how, rate, rails, spread);
 }
 
-static void tell_story(
+static void pause_storm_report(
 	const struct storm *storm, const struct pauser *pausers, size_t n, struct finding_list *out)
 {
-	const struct story y = story_of(storm, pausers, n);
+	const struct storm_ctx y = storm_ctx_of(storm, pausers, n);
 	pause_storm_say(storm, out, y.top, FINDING_OVER);
-	struct tell t = {&out->v[out->n - 1], storm->in->arena};
+	struct draft t = {&out->v[out->n - 1], storm->in->arena};
 	if (y.drops)
 		t.f->cause = CAUSE_PFC_WATCHDOG;
 	else if (y.storm)
@@ -514,17 +519,18 @@ static void tell_story(
 		t.f->loss_ratio = 1; /* nobody's collective ends while one host takes nothing */
 	pause_storm_show_evidence(&y, &t);
 	if (sum_of(&y, offsetof(struct lane_seen, storms)) > 1)
-		tell_rests_on(&t,
-			"the watchdog came and went %.0f times in the window: one story, not as "
+		finding_rests_on(&t,
+			"the watchdog came and went %.0f times in the window: one ctx, not as "
 			"many",
 			sum_of(&y, offsetof(struct lane_seen, storms)));
 	pause_storm_rule_out(&y, &t);
-	tell_role(&t, "culprit", "%s", y.top->host[0] ? y.top->host : tell_port(y.top->port, t.a));
+	finding_add_role(
+		&t, "culprit", "%s", y.top->host[0] ? y.top->host : port_text(y.top->port, t.a));
 	if (y.root) {
-		pause_tell_roles(&t, "direct_victim", y.root->direct, y.root->n_direct);
-		pause_tell_roles(&t, "indirect_victim", y.root->indirect, y.root->n_indirect);
+		pause_add_roles(&t, "direct_victim", y.root->direct, y.root->n_direct);
+		pause_add_roles(&t, "indirect_victim", y.root->indirect, y.root->n_indirect);
 	}
-	tell_steps(&t, t.f->cause, y.storm ? FACT_STORM : 0);
+	finding_steps(&t, t.f->cause, y.storm ? FACT_STORM : 0);
 }
 
 static int pause_storm_run(const struct analyzer_in *in, struct finding_list *out)
@@ -541,7 +547,7 @@ static int pause_storm_run(const struct analyzer_in *in, struct finding_list *ou
 			k < s.n_over && s.over[i].host[0] && str_eq(s.over[k].host, s.over[i].host);
 			k++)
 			;
-		tell_story(&s, &s.over[i], k - i, out);
+		pause_storm_report(&s, &s.over[i], k - i, out);
 	}
 	return 0;
 }

@@ -282,9 +282,9 @@ static int64_t first_change(const struct drift *drift)
 }
 
 static void settings_drift_describe(const struct analyzer_in *in, const struct drift *drift,
-	const char *device, struct tell *tell)
+	const char *device, struct draft *draft)
 {
-	tell->f->summary = arena_printf(tell->a, "%s: %s; who did it is not known", device,
+	draft->f->summary = arena_printf(draft->a, "%s: %s; who did it is not known", device,
 		settings_drift_list_of(in, drift));
 	for (size_t i = 0; i < drift->n && i < SHOWN_MAX; i++) {
 		const struct change *c = &drift->v[i];
@@ -294,23 +294,23 @@ static void settings_drift_describe(const struct analyzer_in *in, const struct d
 		struct fabric_device dev = {.name = c->entity->device};
 		struct fabric_port port = {
 			.name = c->entity->port[0] ? c->entity->port : NULL, .device = &dev};
-		tell_evidence(tell, m->name, &(struct port_seen){.port = &port},
+		finding_evidence(draft, m->name, &(struct port_seen){.port = &port},
 			c->entity->priority, c->declared ? c->own : sample_number(c->metric, c->to),
 			m->unit, QUALITY_EXACT);
 	}
-	tell_rests_on(tell,
+	finding_rests_on(draft,
 		drift->n_events
 			? "the value read back before and after"
 			: "the value read back, against thresholds: in the configuration file");
 	if (drift->n_events) {
-		tell->f->event = cause_name(CAUSE_CONFIG_DRIFT);
-		tell->f->event_ns = first_change(drift);
+		draft->f->event = cause_name(CAUSE_CONFIG_DRIFT);
+		draft->f->event_ns = first_change(drift);
 	}
-	tell_role(tell, "culprit", "%s", device);
-	tell_steps(tell, CAUSE_CONFIG_DRIFT, 0);
+	finding_add_role(draft, "culprit", "%s", device);
+	finding_steps(draft, CAUSE_CONFIG_DRIFT, 0);
 }
 
-static void settings_drift_tell_device(const struct analyzer_in *in,
+static void settings_drift_report_device(const struct analyzer_in *in,
 	const struct fabric_device *dev, const struct drift *drift, struct finding_list *out)
 {
 	const struct settings_drift_options *o = in->options;
@@ -322,7 +322,7 @@ static void settings_drift_tell_device(const struct analyzer_in *in,
 		if (i)
 			here = dev->ports[i - 1]->name;
 		const bool over = drift->n && str_eq(here, port);
-		struct tell t = tell_new(out, in, "settings_drift",
+		struct draft t = finding_new(out, in, "settings_drift",
 			over ? FINDING_OVER : FINDING_UNDER, drift->n_events ? 1 : o->hold);
 		t.f->device = dev->name;
 		t.f->port = here;
@@ -388,9 +388,9 @@ static int settings_drift_run(const struct analyzer_in *in, struct finding_list 
 	const size_t common = take_common(f, drifts, &old);
 	for (size_t i = 0; i < f->n_devices; i++)
 		if (drifts[i].known)
-			settings_drift_tell_device(in, f->devices[i], &drifts[i], out);
-	struct tell t = tell_new(out, in, "settings_drift", common ? FINDING_OVER : FINDING_UNDER,
-		old.n_events ? 1 : o->hold);
+			settings_drift_report_device(in, f->devices[i], &drifts[i], out);
+	struct draft t = finding_new(out, in, "settings_drift",
+		common ? FINDING_OVER : FINDING_UNDER, old.n_events ? 1 : o->hold);
 	t.f->cause = CAUSE_CONFIG_DRIFT;
 	t.f->summary = "";
 	t.f->severity = SEV_INFO;

@@ -157,7 +157,7 @@ static void look_around(const struct observed *observed, struct sight *sight)
 enum network { NETWORK_CLEARED, NETWORK_NOT_PROVEN, NETWORK_NOT_SILENT };
 
 /* Cleared when all of it is proven silent; the words go to the finding either way. */
-static enum network steps_exonerate(struct tell *tell, const struct observed *observed)
+static enum network steps_exonerate(struct draft *draft, const struct observed *observed)
 {
 	struct sight s[SIGHT_COUNT];
 	bool proven = true, silent = true;
@@ -168,18 +168,18 @@ static enum network steps_exonerate(struct tell *tell, const struct observed *ob
 		const bool loud = s[i].worst > s[i].limit,
 			   unseen = s[i].asked == 0 || s[i].seen < s[i].asked;
 		if (loud) {
-			tell_rests_on(tell, "not silent: %s up to %.3g (limit %.3g)", s[i].name,
+			finding_rests_on(draft, "not silent: %s up to %.3g (limit %.3g)", s[i].name,
 				s[i].worst, s[i].limit);
 			/* samples that are missing are no sign of anything */
 			silent &= i == SIGHT_COVERAGE;
 		}
 		if (unseen)
-			tell_rests_on(tell,
+			finding_rests_on(draft,
 				"not proven: %s not observable, or never seen to count, at %zu of "
 				"%zu places",
 				s[i].name, s[i].asked - s[i].seen, s[i].asked);
 		if (!loud && !unseen)
-			tell_ruled_out(tell, "%s: observable at all %zu places, at most %.3g",
+			finding_ruled_out(draft, "%s: observable at all %zu places, at most %.3g",
 				s[i].name, s[i].asked, s[i].worst);
 		proven &= !loud && !unseen;
 	}
@@ -228,68 +228,68 @@ static const char *subject_of(const struct throughput *throughput, struct arena 
 	return arena_printf(a, "job:%s", throughput->job ? throughput->job->name : "*");
 }
 
-static void steps_advise(struct tell *tell, enum network network)
+static void steps_advise(struct draft *draft, enum network network)
 {
 	if (network == NETWORK_NOT_SILENT)
-		tell_step(tell,
+		finding_step(draft,
 			"look first at what is not silent above: rocewatch incident list, "
 			"rocewatch pause, rocewatch ecmp",
 			"none: read only");
 	else if (network == NETWORK_CLEARED)
-		tell_step(tell,
+		finding_step(draft,
 			"look at the hosts: storage, input pipeline, GPU clocks and the slowest "
 			"rank; rocewatch steps shows when it began",
 			"none: read only");
 	else
-		tell_step(tell,
+		finding_step(draft,
 			"close what is missing above (an interface that tells pause time, CE marks "
 			"and drops); until then the network is neither guilty nor cleared",
 			"none: read only");
-	tell_step(tell, "rocewatch steps --since 1h", "none: read only");
+	finding_step(draft, "rocewatch steps --since 1h", "none: read only");
 }
 
 /* Checkpoints that take longer for the same bytes, where the exchanges between them are as they
  * were. */
-static void steps_tell_storage(
-	const struct storage_phases *phases, const struct throughput *throughput, struct tell *tell)
+static void steps_report_storage(const struct storage_phases *phases,
+	const struct throughput *throughput, struct draft *draft)
 {
 	const char *who = "the job";
 	if (throughput->job)
 		who = throughput->job->name;
-	tell->f->cause = CAUSE_SLOW_STORAGE;
+	draft->f->cause = CAUSE_SLOW_STORAGE;
 	if (phases->lost_ratio >= LOSS_STORAGE)
-		tell->f->severity = SEV_WARNING;
+		draft->f->severity = SEV_WARNING;
 	else
-		tell->f->severity = SEV_INFO;
-	tell->f->value = tell->f->loss_ratio = phases->lost_ratio;
-	tell->f->confidence_ratio =
+		draft->f->severity = SEV_INFO;
+	draft->f->value = draft->f->loss_ratio = phases->lost_ratio;
+	draft->f->confidence_ratio =
 		0.75 * fmin(1, isnan(throughput->coverage_ratio) ? 0 : throughput->coverage_ratio);
-	tell->f->summary = arena_printf(tell->a,
+	draft->f->summary = arena_printf(draft->a,
 		"%s waits longer for storage: its checkpoints take %.3g s instead of %.3g s for "
 		"the same bytes, %.1f %% of its time; the exchanges between "
 		"them are as before",
 		who, phases->after_s, phases->before_s, 100 * phases->lost_ratio);
-	tell_rests_on(tell,
+	finding_rests_on(draft,
 		"%zu checkpoints before and %zu since, each a stretch without exchange in which "
 		"%zu of %zu ports take what the others send",
 		phases->n_before, phases->n_after, phases->n_receivers, phases->n_hosts);
-	tell_ruled_out(tell,
+	finding_ruled_out(draft,
 		"the network: the same bytes went the same way in %.3g s before; what pauses or "
 		"marks in these stretches is told of itself",
 		phases->before_s);
-	tell_ruled_out(tell, "a larger checkpoint: %.3g instead of %.3g bytes",
+	finding_ruled_out(draft, "a larger checkpoint: %.3g instead of %.3g bytes",
 		phases->octets_after, phases->octets_before);
-	tell_evidence_device(
-		tell, "job.checkpoint_s.before", NULL, phases->before_s, "s", QUALITY_ESTIMATED);
-	tell_evidence_device(
-		tell, "job.checkpoint_s", NULL, phases->after_s, "s", QUALITY_ESTIMATED);
-	tell_evidence_device(tell, "job.checkpoint_octets", NULL, phases->octets_after, "bytes",
+	finding_evidence_device(
+		draft, "job.checkpoint_s.before", NULL, phases->before_s, "s", QUALITY_ESTIMATED);
+	finding_evidence_device(
+		draft, "job.checkpoint_s", NULL, phases->after_s, "s", QUALITY_ESTIMATED);
+	finding_evidence_device(draft, "job.checkpoint_octets", NULL, phases->octets_after, "bytes",
 		QUALITY_ESTIMATED);
-	tell_evidence_device(tell, "job.slower_for_s", NULL,
-		(double)(tell->f->to_ns - phases->since_ns) / 1e9, "s", QUALITY_ESTIMATED);
+	finding_evidence_device(draft, "job.slower_for_s", NULL,
+		(double)(draft->f->to_ns - phases->since_ns) / 1e9, "s", QUALITY_ESTIMATED);
 	for (size_t i = 0; i < phases->n_receivers && i < RECEIVERS_TOLD; i++)
-		tell_role(tell, "culprit", "host:%s", phases->receivers[i]->host);
-	tell_steps(tell, CAUSE_SLOW_STORAGE, 0);
+		finding_add_role(draft, "culprit", "host:%s", phases->receivers[i]->host);
+	finding_steps(draft, CAUSE_SLOW_STORAGE, 0);
 }
 
 static void steps_judge(
@@ -308,7 +308,7 @@ static void steps_judge(
 	struct storage_phases storage;
 	const bool waits =
 		!p.idle && !slower && storage_slower(in->fabric, throughput, in->past, a, &storage);
-	struct tell f = tell_new(out, in, "steps",
+	struct draft f = finding_new(out, in, "steps",
 		slower || waits             ? FINDING_OVER
 			: p.idle || !better ? FINDING_IDLE
 					    : FINDING_UNDER,
@@ -323,7 +323,7 @@ static void steps_judge(
 	else
 		f.f->summary = "steady";
 	if (waits)
-		steps_tell_storage(&storage, throughput, &f);
+		steps_report_storage(&storage, throughput, &f);
 	if (!slower)
 		return;
 	static const char *const words[] = {
@@ -350,18 +350,18 @@ static void steps_judge(
 		who, 100 * lost, 1 / (1 - lost), words[network]);
 	f.f->confidence_ratio = (proven ? 0.8 : 0.4) *
 		fmin(1, isnan(throughput->coverage_ratio) ? 0 : throughput->coverage_ratio);
-	tell_rests_on(&f, "%s of %zu of %zu ports, %zu busy blocks of %.0f s",
+	finding_rests_on(&f, "%s of %zu of %zu ports, %zu busy blocks of %.0f s",
 		throughput->rate.by_uplinks ? "leaf uplinks, for no host's port is counted: octets"
 					    : "host-facing octets",
 		throughput->n_seen, throughput->n_ports, p.n,
 		(double)throughput->rate.block_ns / 1e9);
-	tell_rests_on(&f,
+	finding_rests_on(&f,
 		"every step moves the same bytes: a job that entered another phase looks the same");
-	tell_evidence_device(
+	finding_evidence_device(
 		&f, "job.octets_per_s.before", NULL, p.base.mean, "bytes/s", QUALITY_EXACT);
-	tell_evidence_device(&f, "job.octets_per_s", NULL, p.now.mean, "bytes/s", QUALITY_EXACT);
-	tell_evidence_device(&f, "job.slower_for_s", NULL, (double)(f.f->to_ns - p.since_ns) / 1e9,
-		"s", QUALITY_ESTIMATED);
+	finding_evidence_device(&f, "job.octets_per_s", NULL, p.now.mean, "bytes/s", QUALITY_EXACT);
+	finding_evidence_device(&f, "job.slower_for_s", NULL,
+		(double)(f.f->to_ns - p.since_ns) / 1e9, "s", QUALITY_ESTIMATED);
 	steps_advise(&f, network);
 }
 

@@ -7,7 +7,7 @@
  * bandwidth) is told as host_slow, "host-side suspect". Only where the comparison means something:
  *   - the job is uniform: the others lie close to their median (else hosts have different work,
  *       and none is a straggler),
- *   - the host is busy (a silent one is missing, for link_health to tell) and did no less
+ *   - the host is busy (a silent one is missing, for link_health to draft) and did no less
  *       before: a host that has always moved less has another role,
  *   - no congestion at its ports: no pause either way beyond 0.1 % (a bound that may be more
  *       counts as pause), no drops, no errors, the speed of the
@@ -208,12 +208,12 @@ static double best_part(const struct window *past, const struct observed *observ
 
 /* ---- telling ------------------------------------------------------------- */
 
-static void tell_slow(const struct analyzer_in *in, const struct host *host, size_t n,
+static void straggler_report_slow(const struct analyzer_in *in, const struct host *host, size_t n,
 	double before, const char *job, struct finding_list *out)
 {
 	const struct straggler_options *o = in->options;
-	struct tell t = tell_new(out, in, "straggler", FINDING_OVER, o->hold);
-	tell_subject(&t, host->port);
+	struct draft t = finding_new(out, in, "straggler", FINDING_OVER, o->hold);
+	finding_subject(&t, host->port);
 	t.f->cause = CAUSE_HOST_SLOW;
 	if (before > 0 && !host->unseen)
 		t.f->severity = SEV_WARNING;
@@ -228,37 +228,38 @@ static void tell_slow(const struct analyzer_in *in, const struct host *host, siz
 		"%s moves %.0f %% of what the other hosts of %s move, and nothing in the network "
 		"holds it back: host-side suspect",
 		host->name, 100 * host->part, job);
-	tell_evidence(&t, "host.rate_ratio", host->port, PRIO_NONE, host->part, "ratio",
+	finding_evidence(&t, "host.rate_ratio", host->port, PRIO_NONE, host->part, "ratio",
 		host->port->out.quality);
-	tell_evidence(&t, "port.out_octets", host->port, PRIO_NONE, (double)host->port->out.octets,
-		"bytes", host->port->out.quality);
-	tell_rests_on(&t,
+	finding_evidence(&t, "port.out_octets", host->port, PRIO_NONE,
+		(double)host->port->out.octets, "bytes", host->port->out.quality);
+	finding_rests_on(&t,
 		"octets of %zu ports of the host against the median of %zu hosts, which lie within "
 		"%.0f %% of it",
 		host->ports, n, 100 * UNIFORM);
 	if (before > 0)
-		tell_rests_on(&t, "it moved %.0f %% of the median before", 100 * before);
+		finding_rests_on(&t, "it moved %.0f %% of the median before", 100 * before);
 	else
-		tell_rests_on(&t,
+		finding_rests_on(&t,
 			"nothing is known of the time before: it may always have had less to do");
 	if (host->unseen)
-		tell_rests_on(
+		finding_rests_on(
 			&t, "not proven: its switch does not tell pause, which may hold it back");
 	else
-		tell_ruled_out(&t, "pause at its ports: below %.1f %% of the time", 100 * PAUSED);
-	tell_ruled_out(&t,
+		finding_ruled_out(
+			&t, "pause at its ports: below %.1f %% of the time", 100 * PAUSED);
+	finding_ruled_out(&t,
 		"errors, drops and link speed at its ports: none that are counted, none, as the "
 		"others");
-	tell_role(&t, "culprit", "%s", host->name);
-	tell_steps(&t, t.f->cause, 0);
+	finding_add_role(&t, "culprit", "%s", host->name);
+	finding_steps(&t, t.f->cause, 0);
 }
 
-static void tell_fine(const struct analyzer_in *in, const struct host *host,
+static void straggler_report_fine(const struct analyzer_in *in, const struct host *host,
 	enum finding_verdict verdict, struct finding_list *out)
 {
-	struct tell t = tell_new(out, in, "straggler", verdict,
+	struct draft t = finding_new(out, in, "straggler", verdict,
 		((const struct straggler_options *)in->options)->hold);
-	tell_subject(&t, host->port);
+	finding_subject(&t, host->port);
 	t.f->cause = CAUSE_HOST_SLOW;
 	t.f->value = 1 / host->part;
 	t.f->warn = 1 / ((const struct straggler_options *)in->options)->below;
@@ -281,14 +282,14 @@ static void judge_job(const struct analyzer_in *in, const struct observed *obser
 		if (!h->port || isnan(h->part) || h->part < SILENT)
 			continue;
 		if (h->part >= opt->below) {
-			tell_fine(in, h, FINDING_UNDER, out);
+			straggler_report_fine(in, h, FINDING_UNDER, out);
 			continue;
 		}
 		const double before = best_part(in->past, observed, h, v, n, in->arena);
 		if (h->hindered || h->part > OTHER_ROLE * before)
-			tell_fine(in, h, FINDING_IDLE, out);
+			straggler_report_fine(in, h, FINDING_IDLE, out);
 		else
-			tell_slow(in, h, n, before, job ? job->name : "the job", out);
+			straggler_report_slow(in, h, n, before, job ? job->name : "the job", out);
 	}
 }
 

@@ -4,7 +4,7 @@
  *
  *     device_down    nothing was heard of it, and most links that its neighbours have to it are
  *                    down
- *     telemetry_gap  nothing was heard of it although its links are up (or nobody can tell); or
+ *     telemetry_gap  nothing was heard of it although its links are up (or nobody can draft); or
  *                    polls are missing; or part of what it used to
  *                    answer is
  *
@@ -245,67 +245,68 @@ static const char *telemetry_says(const struct heard *heard, struct arena *a)
 	}
 }
 
-static void tell_hosts(const struct heard *heard, struct tell *tell)
+static void telemetry_name_hosts(const struct heard *heard, struct draft *draft)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < heard->d->n_ports && n < HOSTS_SHOWN; i++)
 		if (heard->d->ports[i].port->host) {
-			tell_role(tell, "direct_victim", "%s", heard->d->ports[i].port->host);
+			finding_add_role(
+				draft, "direct_victim", "%s", heard->d->ports[i].port->host);
 			n++;
 		}
 }
 
-static void telemetry_describe(const struct heard *heard, struct tell *tell)
+static void telemetry_describe(const struct heard *heard, struct draft *draft)
 {
 	const bool down = is_down(heard);
 	const char *name = heard->d->device->name;
 	if (down)
-		tell->f->cause = CAUSE_DEVICE_DOWN;
+		draft->f->cause = CAUSE_DEVICE_DOWN;
 	else
-		tell->f->cause = CAUSE_TELEMETRY_GAP;
+		draft->f->cause = CAUSE_TELEMETRY_GAP;
 	if (down)
-		tell->f->severity = SEV_CRITICAL;
+		draft->f->severity = SEV_CRITICAL;
 	else if (heard->state == STATE_SILENT)
-		tell->f->severity = SEV_WARNING;
+		draft->f->severity = SEV_WARNING;
 	else
-		tell->f->severity = SEV_INFO;
+		draft->f->severity = SEV_INFO;
 	if (heard->state == STATE_NEVER) {
-		tell->f->confidence_ratio = 0.6;
+		draft->f->confidence_ratio = 0.6;
 	} else if (down) {
 		if (heard->links_up)
-			tell->f->confidence_ratio = 0.8;
+			draft->f->confidence_ratio = 0.8;
 		else
-			tell->f->confidence_ratio = 0.95;
+			draft->f->confidence_ratio = 0.95;
 	} else if (heard->state == STATE_SILENT) {
 		if (heard->links_up)
-			tell->f->confidence_ratio = 0.9;
+			draft->f->confidence_ratio = 0.9;
 		else
-			tell->f->confidence_ratio = 0.5;
+			draft->f->confidence_ratio = 0.5;
 	} else {
-		tell->f->confidence_ratio = 0.9;
+		draft->f->confidence_ratio = 0.9;
 	}
-	tell->f->summary = telemetry_says(heard, tell->a);
-	tell_evidence_device(tell, "telemetry.silence_s", name,
+	draft->f->summary = telemetry_says(heard, draft->a);
+	finding_evidence_device(draft, "telemetry.silence_s", name,
 		heard->state == STATE_NEVER ? NAN : (double)heard->silence_ns / 1e9, "s",
 		QUALITY_EXACT);
-	tell_evidence_device(tell, "telemetry.links_down", name, (double)heard->links_down, "links",
-		QUALITY_EXACT);
-	tell_evidence_device(
-		tell, "telemetry.links_up", name, (double)heard->links_up, "links", QUALITY_EXACT);
-	tell_rests_on(tell, "times of its samples%s",
+	finding_evidence_device(draft, "telemetry.links_down", name, (double)heard->links_down,
+		"links", QUALITY_EXACT);
+	finding_evidence_device(
+		draft, "telemetry.links_up", name, (double)heard->links_up, "links", QUALITY_EXACT);
+	finding_rests_on(draft, "times of its samples%s",
 		heard->links_up + heard->links_down
 			? ", and what its neighbours say of the links to it"
 			: "; no neighbour says anything of the links to it");
 	if (down) {
-		tell_role(tell, "culprit", "%s", name);
-		tell_hosts(heard, tell);
-		tell_steps(tell, tell->f->cause, 0);
+		finding_add_role(draft, "culprit", "%s", name);
+		telemetry_name_hosts(heard, draft);
+		finding_steps(draft, draft->f->cause, 0);
 	} else {
 		if (heard->carries || heard->links_up)
-			tell_ruled_out(tell, "device_down: %s",
+			finding_ruled_out(draft, "device_down: %s",
 				heard->carries ? "traffic still comes from it"
 					       : "its links are up");
-		tell_steps(tell, tell->f->cause, 0);
+		finding_steps(draft, draft->f->cause, 0);
 	}
 }
 
@@ -320,8 +321,8 @@ static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
 		telemetry_judge(in, seen, h);
 		if (h->state == STATE_FINE && h->newest_ns == INT64_MIN)
 			continue; /* nobody polls it */
-		struct tell t =
-			tell_new(out, in, "telemetry", h->state ? FINDING_OVER : FINDING_UNDER,
+		struct draft t =
+			finding_new(out, in, "telemetry", h->state ? FINDING_OVER : FINDING_UNDER,
 				is_down(h) || h->state == STATE_PART ? o->hold : 1);
 		t.f->device = h->d->device->name;
 		t.f->cause = CAUSE_TELEMETRY_GAP;
