@@ -1,0 +1,73 @@
+/*
+ * text - fields, states and tables of the text layouts.
+ */
+#include "agent/reports/text.h"
+
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+
+const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	if (text && *text)
+		return text;
+	return "-";
+}
+
+long long text_count(const json_t *object, const char *key)
+{
+	return (long long)json_integer_value(json_object_get(object, key));
+}
+
+const char *text_clock(const json_t *object, const char *key)
+{
+	const char *time = text_of(object, key);
+	const size_t date = strlen("2026-11-21T");
+	if (strlen(time) > date)
+		return time + date;
+	return "-";
+}
+
+void text_put(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+		fputc(c < 0x20 || c == 0x7f ? ' ' : c, out);
+	}
+}
+
+void text_put_state(FILE *out, const char *state, bool color)
+{
+	static const struct {
+		const char *state, *code;
+	} codes[] = {
+		{"critical", "\033[1;31m"},
+		{"warning", "\033[1;33m"},
+		{"unknown", "\033[35m"},
+		{"down", "\033[1;31m"},
+	};
+	for (size_t i = 0; color && i < rw_countof(codes); i++)
+		if (str_eq(state, codes[i].state)) {
+			fprintf(out, "%s%-9s\033[0m", codes[i].code, state);
+			return;
+		}
+	fprintf(out, "%-9s", state);
+}
+
+void text_put_age(FILE *out, const json_t *object, const char *key, const char *name)
+{
+	char text[32] = "-";
+	const json_t *value = json_object_get(object, key);
+	if (json_is_number(value))
+		duration_format(
+			text, sizeof(text), (int64_t)(json_number_value(value) * (double)NS_PER_S));
+	fprintf(out, "   %s %s", name, text);
+}
+
+void text_put_table(FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
+{
+	report_print(out, doc, view, FORMAT_TABLE, header, color);
+}

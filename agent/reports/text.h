@@ -1,0 +1,31 @@
+/*
+ * text - the parts that the text layouts of documents have in common: fields with a dash where they
+ * are missing, states in colour, tables below one another. Names and texts of devices are printed
+ * without control characters, so that no switch can write escape sequences to a terminal.
+ */
+#ifndef RW_REPORTS_TEXT_H
+#define RW_REPORTS_TEXT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "agent/document/writer.h"
+
+/* text_of - a text field of @object; "-" when it is missing or empty. It lives with @object. */
+const char *text_of(const json_t *object, const char *key);
+/* text_count - an integer field; 0 when it is missing. */
+long long text_count(const json_t *object, const char *key);
+/* text_clock - the time of an RFC 3339 field behind its 'T': "03:14:22.000Z"; "-" when missing. */
+const char *text_clock(const json_t *object, const char *key);
+
+/* text_put - @text with a blank for each control character. */
+void text_put(FILE *out, const char *text);
+/* text_put_state - a state or severity, 9 columns wide, in colour when it is not good. */
+void text_put_state(FILE *out, const char *state, bool color);
+/* text_put_age - "   NAME 2m10s" from a field in seconds; "-" when it is not known. */
+void text_put_age(FILE *out, const json_t *object, const char *key, const char *name);
+/* text_put_table - one table of several in a text layout. */
+void text_put_table(FILE *out, const json_t *doc, const struct view *view, bool color, bool header);
+
+#endif
