@@ -9,6 +9,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/client/direct.h"
 #include "agent/history/case_export.h"
 #include "agent/reports/incident_view.h"
 #include "agent/incident/incident_store.h"
@@ -16,7 +17,6 @@
 #include "agent/daemon/pipeline.h"
 #include "config/config.h"
 #include "db/series/history.h"
-#include "db/store/store.h"
 
 static const struct command_option options[] = {
 	{"note", 0, "TEXT", "with ack and close: why, or what is being done"},
@@ -206,34 +206,34 @@ static int cmd_incident_restore(struct ledger *ledger, const json_t *incident)
 	return ledger_restore(ledger, json);
 }
 
-/* No agent: this command is the writer for a moment. @other: the incident to merge into, NULL. */
-static int act_by_hand(const struct client *client, const json_t *incident, const json_t *other,
-	enum incident_action act, const char *text, struct err *e)
+/* One act on stored incidents. @other: the incident to merge into, NULL. */
+struct direct_action {
+	const json_t *incident, *other;
+	enum incident_action act;
+	const char *text;
+};
+
+static int action_in(struct ledger *ledger, const struct direct_action *direct, struct err *e)
 {
-	struct entities *entities = entities_new();
-	struct store *store = NULL;
 	char who[64];
+	int rc = cmd_incident_restore(ledger, direct->incident);
+	if (rc == 0 && direct->other)
+		rc = cmd_incident_restore(ledger, direct->other);
+	if (rc != 0)
+		return err_set(e, rc, "the stored incident cannot be read: %s", strerror(-rc));
 	client_own_name(who, sizeof(who));
-	int rc = client_store_open(client, entities, &store, e);
-	if (rc == 0) {
-		struct ledger *l = ledger_new(client->config->fabric, incident_store, store);
-		rc = cmd_incident_restore(l, incident);
-		if (rc == 0 && other)
-			rc = cmd_incident_restore(l, other);
-		if (rc != 0) {
-			err_set(e, rc, "the stored incident cannot be read: %s", strerror(-rc));
-		} else {
-			rc = ledger_action(l, json_string_value(json_object_get(incident, "id")),
-				act, who, text, wall_now().ns);
-			if (rc != 0)
-				rc = err_set(e, rc, "%s", incident_action_error(rc));
-			else
-				rc = store_flush(store, e);
-		}
-		ledger_free(l);
-		store_close(store);
-	}
-	entities_free(entities);
+	rc = ledger_action(ledger, json_string_value(json_object_get(direct->incident, "id")),
+		direct->act, who, direct->text, wall_now().ns);
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "%s", incident_action_error(rc));
+}
+
+static int action_direct(const struct client *client, struct store *store, void *arg, struct err *e)
+{
+	struct ledger *ledger = ledger_new(client->config->fabric, incident_store, store);
+	const int rc = action_in(ledger, arg, e);
+	ledger_free(ledger);
 	return rc;
 }
 
@@ -267,7 +267,10 @@ static int cmd_incident_run_act(
 	else if (client_writer_pid(client) > 0)
 		rc = act_by_agent(client, args->argv[0], id, text, e);
 	else
-		rc = act_by_hand(client, o, other, act, text, e);
+		rc = direct_write(client, action_direct,
+			&(struct direct_action){
+				.incident = o, .other = other, .act = act, .text = text},
+			e);
 	if (rc == 0 && !args->g->quiet)
 		printf("%s: %s\n", id, args->argv[0]);
 	json_decref(o);

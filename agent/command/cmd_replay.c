@@ -329,7 +329,7 @@ static int run_pipeline(struct replay *replay, struct err *e)
 		pipeline_announce(replay->pipeline, begin_ns);
 	}
 	if (replay->from_db) {
-		int agreed = tune_records_expect(replay->history, replay->pipeline, e);
+		int agreed = tune_agent_expect_from(replay->history, replay->pipeline, e);
 		if (agreed != 0)
 			return agreed;
 		struct resume_range range = {

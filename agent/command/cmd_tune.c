@@ -12,15 +12,16 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/command/cmd_tune_whatif.h"
 #include "agent/reports/tune_view.h"
 #include "agent/tuning/tune_decide.h"
 #include "agent/tuning/tune_json.h"
-#include "agent/daemon/tune_agent.h"
+#include "agent/tuning/tune_readback.h"
+#include "agent/tuning/tune_store.h"
 #include "agent/tuning/tune_review.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 #include "db/series/history.h"
-#include "db/store/store.h"
 
 #define DEFAULT_SPAN_NS (24 * 3600 * NS_PER_S)
 
@@ -32,7 +33,8 @@ static const struct command_option options[] = {
 	{"allow-reduce", 0, NULL, "with review: headroom may be advised down"},
 	{"no-record", 0, NULL, "with review: print only, do not note the proposals in the ledger"},
 	{"vendor", 0, "NAME",
-		"with render: sonic, eos, nxos, nvue or junos; default: the switch's own words"},
+		"with render: a syntax that a profile has words for (sonic, eos, nxos, nvue, junos "
+		"...); default: the switch's own"},
 	{"undo", 0, NULL, "with render: the way back"},
 	{"why", 0, "TEXT", "with reject (wanted), accept: the reason"},
 	{"at", 0, "TIME", "with applied: when it was put in force; default: now"},
@@ -101,7 +103,7 @@ static void free_ledger(struct tune_ledger **ledger)
 static int cmd_tune_load(struct client *client, struct tune_ledger **ret, struct err *e)
 {
 	*ret = tune_ledger_new(NULL, NULL);
-	return tune_records_load(client->history, *ret, e);
+	return tune_store_load(client->history, *ret, e);
 }
 
 /* As the switches say now: an accepted sheet whose values were read back is applied, whether anyone
@@ -111,10 +113,12 @@ static int cmd_tune_look(struct client *client, struct tune_ledger *ledger, stru
 	const struct tune_record *const *v;
 	const size_t n = tune_ledger_records(ledger, &v);
 	int64_t from = INT64_MAX;
-	for (size_t k = 0; k < n; k++)
-		if (v[k]->state != TUNE_REJECTED && v[k]->state != TUNE_EXPIRED &&
-			v[k]->state != TUNE_UNDONE && v[k]->to_ns < from)
-			from = v[k]->to_ns;
+	for (size_t k = 0; k < n; k++) {
+		const bool over = v[k]->state == TUNE_REJECTED || v[k]->state == TUNE_EXPIRED ||
+			v[k]->state == TUNE_UNDONE;
+		if (!over && v[k]->sheet.to_ns < from)
+			from = v[k]->sheet.to_ns;
+	}
 	if (from >= client->now_ns)
 		return 0;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -124,7 +128,7 @@ static int cmd_tune_look(struct client *client, struct tune_ledger *ledger, stru
 	struct window w;
 	const int rc = history_window(client->history, a, &spec, from, client->now_ns, &w, e);
 	if (rc == 0)
-		tune_ledger_look(ledger, &w, client->now_ns);
+		tune_ledger_read(ledger, &w, client->now_ns);
 	if (rc == -ENODATA)
 		return 0;
 	return rc;
@@ -142,12 +146,11 @@ static int newest_first(const void *left, const void *right)
 {
 	const struct tune_record *x = *(const struct tune_record *const *)left,
 				 *y = *(const struct tune_record *const *)right;
-	if (x->made_ns != y->made_ns) {
-		if (x->made_ns < y->made_ns)
-			return 1;
+	if (x->sheet.made_ns < y->sheet.made_ns)
+		return 1;
+	if (x->sheet.made_ns > y->sheet.made_ns)
 		return -1;
-	}
-	return strcmp(x->id, y->id);
+	return strcmp(x->sheet.id, y->sheet.id);
 }
 
 static int cmd_tune_run_list(struct client *client, const struct command_args *args, struct err *e)
@@ -165,7 +168,7 @@ static int cmd_tune_run_list(struct client *client, const struct command_args *a
 	if (n > 1)
 		qsort(sorted, n, sizeof(*sorted), newest_first);
 	for (size_t k = 0; k < n; k++) {
-		json_t *s = tune_public(sorted[k]->json);
+		json_t *s = tune_record_json(sorted[k], TUNE_DOCUMENT_PUBLIC);
 		add_change_text(s);
 		json_array_append_new(sheets, s);
 	}
@@ -179,7 +182,7 @@ static int cmd_tune_run_list(struct client *client, const struct command_args *a
 static int print_sheet(
 	const struct command_args *args, const struct tune_record *record, struct err *e)
 {
-	json_t *s = tune_public(record->json);
+	json_t *s = tune_record_json(record, TUNE_DOCUMENT_PUBLIC);
 	add_change_text(s);
 	json_t *doc = json_pack("{s:[o]}", "sheets", s);
 	const int rc = cmd_tune_print(args, doc, &tune_list_view, tune_sheets_print, e);
@@ -201,36 +204,29 @@ static int cmd_tune_run_show(struct client *client, const struct command_args *a
 
 static int run_render(struct client *client, const struct command_args *args, struct err *e)
 {
-	static const char *const vendors[] = {"sonic", "eos", "nxos", "nvue", "junos"};
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
-	const char *vendor = cmd_tune_opt(args, "vendor"), *text = NULL;
-	bool known = !vendor;
-	for (size_t k = 0; k < rw_countof(vendors); k++)
-		known = known || str_eq(vendor, vendors[k]);
-	if (!known)
-		return err_set(e, -EINVAL,
-			"--vendor: read '%.40s', expected sonic, eos, nxos, nvue or junos", vendor);
+	const char *device = cmd_tune_opt(args, "device"), *text = NULL;
+	const bool undo = cmd_tune_opt(args, "undo") != NULL;
+	const struct tune_record *record = NULL;
 	int rc = cmd_tune_load(client, &l, e);
-	const struct tune_record *r = NULL;
 	if (rc == 0)
-		r = tune_find(l, args->argv[1], e);
-	if (!r)
+		record = tune_find(l, args->argv[1], e);
+	if (!record)
 		return e->code;
-	rc = tune_render(client, r, cmd_tune_opt(args, "device"), vendor,
-		cmd_tune_opt(args, "undo") != NULL, arena, &text, e);
+	rc = tune_render(
+		client, record, device, cmd_tune_opt(args, "vendor"), undo, arena, &text, e);
 	if (rc != 0)
 		return rc;
-	if (args->g->format == FORMAT_JSON) {
-		json_t *doc = json_pack("{s:s, s:s, s:b, s:s}", "id", r->id, "device",
-			cmd_tune_opt(args, "device") ? cmd_tune_opt(args, "device") : r->device,
-			"undo", cmd_tune_opt(args, "undo") != NULL, "text", text);
-		rc = cmd_tune_print(args, doc, &tune_list_view, NULL, e);
-		json_decref(doc);
-		return rc;
+	if (args->g->format != FORMAT_JSON) {
+		fputs(text, stdout);
+		return 0;
 	}
-	fputs(text, stdout);
-	return 0;
+	json_t *doc = json_pack("{s:s, s:s, s:b, s:s}", "id", record->sheet.id, "device",
+		str_or(device, record->sheet.device), "undo", undo, "text", text);
+	rc = cmd_tune_print(args, doc, &tune_list_view, NULL, e);
+	json_decref(doc);
+	return rc;
 }
 
 /* ---- review -------------------------------------------------------------- */
@@ -296,37 +292,47 @@ static int check_filter(
 		str_if(filter->device, " of "), str_or(filter->device, ""), filter->port);
 }
 
+static json_t *reviewed_document(
+	const struct tune_reviewed *reviewed, const struct command_args *args)
+{
+	json_t *sheets = json_array();
+	for (size_t i = 0; i < reviewed->n; i++) {
+		json_t *sheet = tune_record_json(reviewed->v[i], TUNE_DOCUMENT_PUBLIC);
+		if (args->g->format == FORMAT_CSV)
+			add_change_text(sheet);
+		json_array_append_new(sheets, sheet);
+	}
+	return json_pack("{s:o}", "sheets", sheets);
+}
+
+static void record_proposals(
+	struct client *client, const struct command_args *args, struct tune_reviewed *reviewed)
+{
+	struct err why = {0};
+	if (tune_propose_all(client, reviewed->v, reviewed->n, &why) == 0 || args->g->quiet)
+		return;
+	fprintf(stderr,
+		"warning: the proposals were not recorded (%s%s%s); 'tune accept' reviews again\n",
+		why.file, str_if(why.file[0], ": "), why.text);
+}
+
 static int run_review(struct client *client, const struct command_args *args, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
+	rw_cleanup(tune_reviewed_done) struct tune_reviewed reviewed = {0};
 	struct tune_filter filter;
-	json_t *sheets = NULL, *s;
-	struct err why = {0};
-	size_t k;
 	int rc = read_filter(args, &filter, e);
 	if (rc == 0)
 		rc = check_filter(client->config->fabric, &filter, e);
 	if (rc == 0)
 		rc = cmd_tune_load(client, &l, e);
 	if (rc == 0)
-		rc = tune_sheets(client, &filter, l, &sheets, e);
+		rc = tune_review_records(client, &filter, l, &reviewed, e);
 	if (rc != 0)
 		return rc;
-	if (!cmd_tune_opt(args, "no-record") && tune_propose_all(client, sheets, &why) != 0 &&
-		!args->g->quiet)
-		fprintf(stderr,
-			"warning: the proposals were not recorded (%s%s%s); 'tune accept' will "
-			"look again\n",
-			why.file[0] ? why.file : "", str_if(why.file[0], ": "), why.text);
-	json_t *shown = json_array();
-	json_array_foreach (sheets, k, s) {
-		json_t *copy = tune_public(s);
-		if (args->g->format == FORMAT_CSV)
-			add_change_text(copy);
-		json_array_append_new(shown, copy);
-	}
-	json_decref(sheets);
-	json_t *doc = json_pack("{s:o}", "sheets", shown);
+	if (!cmd_tune_opt(args, "no-record"))
+		record_proposals(client, args, &reviewed);
+	json_t *doc = reviewed_document(&reviewed, args);
 	rc = cmd_tune_print(args, doc, &tune_list_view, tune_sheets_print, e);
 	json_decref(doc);
 	return rc;
@@ -334,72 +340,78 @@ static int run_review(struct client *client, const struct command_args *args, st
 
 /* ---- acts ---------------------------------------------------------------- */
 
-/* A sheet that could not be recorded when it was made: looked for again in what the same stretch
- * says now, and proposed. */
+/* A sheet that could not be recorded when it was made: the same time range is reviewed again, and
+ * the sheet proposed. */
 static int propose_again(struct client *client, const char *id, char ret_id[9], struct err *e)
 {
 	const struct tune_filter all = {.priority = PRIO_NONE};
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
-	json_t *sheets = NULL, *s;
-	size_t k;
+	rw_cleanup(tune_reviewed_done) struct tune_reviewed reviewed = {0};
 	struct err ignored = {0};
 	if (cmd_tune_load(client, &l, &ignored) != 0 ||
-		tune_sheets(client, &all, l, &sheets, &ignored) != 0)
+		tune_review_records(client, &all, l, &reviewed, &ignored) != 0)
 		return e->code;
-	json_t *one = json_array();
-	json_array_foreach (sheets, k, s)
-		if (str_eq(doc_word(s, "id"), id) && str_eq(doc_word(s, "advice"), "change"))
-			json_array_append(one, s);
-	int rc = e->code;
-	if (json_array_size(one) == 1) {
+	for (size_t i = 0; i < reviewed.n; i++) {
+		const struct tune_sheet *sheet = &reviewed.v[i]->sheet;
+		if (sheet->advice != ADVICE_CHANGE || !str_eq(sheet->id, id))
+			continue;
 		*e = (struct err){0};
-		rc = tune_propose_all(client, one, e);
 		snprintf(ret_id, 9, "%s", id);
+		return tune_propose_all(client, &reviewed.v[i], 1, e);
 	}
-	json_decref(one);
-	json_decref(sheets);
-	return rc;
+	return e->code;
 }
 
-static int cmd_tune_run_act(struct client *client, const struct command_args *args, struct err *e)
+static const char *const decided_words[] = {
+	[TUNE_ACCEPT] = "accepted", [TUNE_REJECT] = "rejected", [TUNE_APPLY] = "applied"};
+
+static int read_decision(struct client *client, const struct command_args *args,
+	struct tune_decision_in *in, struct err *e)
+{
+	const char *word = args->argv[0], *at = cmd_tune_opt(args, "at");
+	wall_t at_time;
+	*in = (struct tune_decision_in){.decision = TUNE_APPLY,
+		.text = cmd_tune_opt(args, "why"),
+		.t_ns = client->now_ns,
+		.at_ns = client->now_ns};
+	if (str_eq(word, "accept"))
+		in->decision = TUNE_ACCEPT;
+	else if (str_eq(word, "reject"))
+		in->decision = TUNE_REJECT;
+	if (in->decision == TUNE_REJECT && !*str_or(in->text, ""))
+		return err_set(e, -EINVAL, "reject: --why TEXT is required");
+	if (!at)
+		return 0;
+	if (wall_parse(at, (wall_t){client->now_ns}, &at_time) != 0)
+		return err_set(e, -EINVAL,
+			"--at: '%.60s' is not a time; expected one such as 2026-11-21T03:00:00Z, "
+			"or 10m for ten minutes ago",
+			at);
+	in->at_ns = at_time.ns;
+	return 0;
+}
+
+static int run_decide(struct client *client, const struct command_args *args, struct err *e)
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
-	struct tune_act_in in = {
-		.text = cmd_tune_opt(args, "why"), .t_ns = client->now_ns, .at_ns = client->now_ns};
-	const char *word = args->argv[0];
+	struct tune_decision_in in;
 	char id[9] = "";
-	wall_t at;
-	if (str_eq(word, "accept"))
-		in.act = TUNE_ACCEPT;
-	else if (str_eq(word, "reject"))
-		in.act = TUNE_REJECT;
-	else
-		in.act = TUNE_APPLY;
-	if (in.act == TUNE_REJECT && (!in.text || !*in.text))
-		return err_set(
-			e, -EINVAL, "reject: expected --why TEXT: the next shift wants to know");
-	if (cmd_tune_opt(args, "at") &&
-		wall_parse(cmd_tune_opt(args, "at"), (wall_t){client->now_ns}, &at) != 0)
-		return err_set(e, -EINVAL,
-			"--at: read '%.60s', expected a time such as 2026-11-21T03:00:00Z, or 10m "
-			"for ten minutes ago",
-			cmd_tune_opt(args, "at"));
-	if (cmd_tune_opt(args, "at"))
-		in.at_ns = at.ns;
-	int rc = cmd_tune_load(client, &l, e);
+	int rc = read_decision(client, args, &in, e);
+	if (rc == 0)
+		rc = cmd_tune_load(client, &l, e);
 	if (rc != 0)
 		return rc;
-	const struct tune_record *r = tune_find(l, args->argv[1], e);
-	if (r)
-		snprintf(id, sizeof(id), "%s", r->id);
-	else if (e->code != -ENOENT || (rc = propose_again(client, args->argv[1], id, e)) != 0)
-		return e->code;
-	rc = tune_do(client, id, &in, e);
+	const struct tune_record *record = tune_find(l, args->argv[1], e);
+	if (record)
+		snprintf(id, sizeof(id), "%s", record->sheet.id);
+	else if (e->code == -ENOENT)
+		rc = propose_again(client, args->argv[1], id, e);
+	else
+		rc = e->code;
+	if (rc == 0)
+		rc = tune_decide(client, id, &in, e);
 	if (rc == 0 && !args->g->quiet)
-		printf("%s: %s\n", id,
-			in.act == TUNE_ACCEPT           ? "accepted"
-				: in.act == TUNE_REJECT ? "rejected"
-							: "applied");
+		printf("%s: %s\n", id, decided_words[in.decision]);
 	return rc;
 }
 
@@ -418,20 +430,33 @@ static int cmd_tune_read_span(
 }
 
 static int record_result(struct client *client, const struct tune_record *record,
-	int64_t applied_ns, json_t *doc, struct err *e)
+	const struct tune_verified *verified, int64_t applied_ns, struct err *e)
 {
-	const struct tune_act_in apply = {.act = TUNE_APPLY,
+	const struct tune_decision_in apply = {.decision = TUNE_APPLY,
 		.text = "read back",
 		.t_ns = client->now_ns,
 		.at_ns = applied_ns};
-	const struct tune_act_in verify = {
-		.act = TUNE_VERIFY, .t_ns = client->now_ns, .result = doc};
-	int rc = 0;
-	if (record->state == TUNE_ACCEPTED && client_writer_pid(client) > 0 &&
-		tune_do(client, record->id, &apply, e) != 0)
-		*e = (struct err){0}; /* the agent has seen it by itself meanwhile, or says why not
-					 when the result is told */
-	rc = tune_do(client, record->id, &verify, e);
+	const struct tune_decision_in verify = {
+		.decision = TUNE_VERIFY, .t_ns = client->now_ns, .result = verified};
+	/* A refusal does not matter here: the agent has read the values back by itself meanwhile,
+	 * or it refuses the result too, with its reason. */
+	struct err ignored = {0};
+	if (record->state == TUNE_ACCEPTED && client_writer_pid(client) > 0)
+		(void)tune_decide(client, record->sheet.id, &apply, &ignored);
+	return tune_decide(client, record->sheet.id, &verify, e);
+}
+
+static int read_verify_ask(
+	const struct command_args *args, struct tune_verify_ask *ask, struct err *e)
+{
+	const char *match = cmd_tune_opt(args, "match");
+	*ask = (struct tune_verify_ask){.match = VERIFY_JOB};
+	if (match && verify_match_parse(match, &ask->match) != 0)
+		return err_set(e, -EINVAL,
+			"--match: unknown word '%.20s'; expected job, load or none", match);
+	int rc = cmd_tune_read_span(args, "before", &ask->before_ns, e);
+	if (rc == 0)
+		rc = cmd_tune_read_span(args, "after", &ask->after_ns, e);
 	return rc;
 }
 
@@ -439,34 +464,45 @@ static int run_verify(struct client *client, const struct command_args *args, st
 {
 	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
-	struct tune_verify_ask ask = {.match = VERIFY_JOB};
-	json_t *doc = NULL;
-	if (cmd_tune_opt(args, "match") &&
-		verify_match_parse(cmd_tune_opt(args, "match"), &ask.match) != 0)
-		return err_set(e, -EINVAL, "--match: read '%.20s', expected job, load or none",
-			cmd_tune_opt(args, "match"));
-	int rc = cmd_tune_read_span(args, "before", &ask.before_ns, e);
-	if (rc == 0)
-		rc = cmd_tune_read_span(args, "after", &ask.after_ns, e);
+	struct tune_verify_ask ask;
+	struct tune_verified verified;
+	const struct tune_record *record = NULL;
+	int rc = read_verify_ask(args, &ask, e);
 	if (rc == 0)
 		rc = cmd_tune_load(client, &l, e);
-	const struct tune_record *r = NULL;
 	if (rc == 0)
-		r = tune_find(l, args->argv[1], e);
-	if (!r)
+		record = tune_find(l, args->argv[1], e);
+	if (!record)
 		return e->code;
-	rc = tune_verify_record(client, r, &ask, arena, &doc, e);
+	rc = tune_verify_record(client, record, &ask, arena, &verified, e);
 	if (rc != 0)
 		return rc;
 	struct err why = {0};
-	if (record_result(client, r, ask.applied_ns, doc, &why) != 0) {
-		json_object_set_new(doc, "recorded", json_string("no"));
+	const char *recorded = "yes";
+	if (record_result(client, record, &verified, ask.applied_ns, &why) != 0) {
+		recorded = "no";
 		if (!args->g->quiet)
 			fprintf(stderr, "warning: the result was not recorded: %s\n", why.text);
-	} else {
-		json_object_set_new(doc, "recorded", json_string("yes"));
 	}
+	json_t *doc = tune_verified_json(&verified);
+	json_object_set_new(doc, "recorded", json_string(recorded));
 	rc = cmd_tune_print(args, doc, &tune_verify_view, tune_verify_print, e);
+	json_decref(doc);
+	return rc;
+}
+
+/* ---- what-if ------------------------------------------------------------- */
+
+static int run_whatif(struct client *client, const struct command_args *args, struct err *e)
+{
+	const struct tune_whatif_ask ask = {.device = cmd_tune_opt(args, "device"),
+		.port = cmd_tune_opt(args, "port"),
+		.priority = cmd_tune_opt(args, "priority"),
+		.set = args->set};
+	json_t *doc = NULL;
+	int rc = tune_whatif_document(client, &ask, &doc, e);
+	if (rc == 0)
+		rc = cmd_tune_print(args, doc, &tune_whatif_view, tune_whatif_print, e);
 	json_decref(doc);
 	return rc;
 }
@@ -481,11 +517,11 @@ static const struct subcommand subcommands[] = {
 	{"list", 1, 1, NO_MORE, cmd_tune_run_list},
 	{"show", 2, 2, ONE_ID, cmd_tune_run_show},
 	{"render", 2, 2, ONE_ID, run_render},
-	{"accept", 2, 2, ONE_ID, cmd_tune_run_act},
-	{"reject", 2, 2, ONE_ID, cmd_tune_run_act},
-	{"applied", 2, 2, ONE_ID, cmd_tune_run_act},
+	{"accept", 2, 2, ONE_ID, run_decide},
+	{"reject", 2, 2, ONE_ID, run_decide},
+	{"applied", 2, 2, ONE_ID, run_decide},
 	{"verify", 2, 2, ONE_ID, run_verify},
-	{"whatif", 1, 1, NO_MORE, tune_whatif_run},
+	{"whatif", 1, 1, NO_MORE, run_whatif},
 };
 
 static int cmd_tune_run(struct command_args *args)

@@ -1,7 +1,6 @@
-/* tune_whatif - "rocewatch tune whatif": what other thresholds would do, by the queue model
- * calibrated on the stretch asked for. */
-#include "agent/document/json_value.h"
-#include "agent/tuning/tune_review.h"
+/* cmd_tune_whatif - makes the answer of "rocewatch tune whatif": what other thresholds would do, by
+ * the queue model calibrated on the time range asked for. */
+#include "agent/command/cmd_tune_whatif.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,16 +9,14 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "agent/command/command.h"
-#include "agent/reports/tune_view.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
 #include "agent/tuning/tune_read.h"
 #include "analyzers/tune/tune_effect.h"
 #include "analyzers/tune/tune_evidence.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
 #include "db/model/entity.h"
-
-extern const struct command command_tune;
 
 static double *setting_of(struct whatif_settings *settings, enum tune_knob knob)
 {
@@ -140,67 +137,63 @@ static int only_priority(const struct fabric *fabric)
 	return PRIO_NONE;
 }
 
-static int cmd_tune_whatif_show(const struct command_args *args, const json_t *doc, struct err *e)
-{
-	const enum report_format f = args->g->format;
-	const struct tune_page p = {
-		.format = f, .width = tune_width(stdout), .color = args->g->color == COLOR_ALWAYS};
-	const bool laid_out = f == FORMAT_TABLE || f == FORMAT_MD || f == FORMAT_HTML;
-	int rc;
-	if (laid_out)
-		rc = tune_whatif_print(stdout, doc, &p);
-	else
-		rc = report_print(stdout, doc, &tune_whatif_view, f, !args->g->no_header, p.color);
-	if (rc == 0)
-		return 0;
-	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
-}
-
 static void cmd_tune_whatif_free_profiles(struct profiles **profiles)
 {
 	profiles_free(*profiles);
 }
 
-int tune_whatif_run(struct client *client, const struct command_args *args, struct err *e)
+static int load_whatif_profiles(const struct client *client, struct profiles **ret, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	if (profiles_load(client->config->profile_dir, ret, &errors) == 0)
+		return 0;
+	if (errors.n)
+		return err_set(e, -EINVAL, "%s", errors.v[0].text);
+	return err_set(e, -EINVAL, "the profiles cannot be read");
+}
+
+static int read_priority(const struct client *client, const char *word, int64_t *ret, struct err *e)
+{
+	struct err why = {0};
+	*ret = only_priority(client->config->fabric);
+	if (word && (unit_int(word, ret, &why) != 0 || *ret < 0 || *ret > 7))
+		return err_set(e, -EINVAL, "--priority: '%.20s' is not a priority, 0 to 7", word);
+	if (*ret == PRIO_NONE)
+		return err_set(e, -EINVAL,
+			"whatif: --priority N is required: the fabric has several lossless ones");
+	return 0;
+}
+
+int tune_whatif_document(
+	struct client *client, const struct tune_whatif_ask *ask, json_t **ret, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
 	rw_cleanup(cmd_tune_whatif_free_profiles) struct profiles *profiles = NULL;
-	rw_cleanup(err_list_done) struct err_list errors = {0};
-	const char *device = command_opt(&command_tune, args, "device"),
-		   *port = command_opt(&command_tune, args, "port"),
-		   *word = command_opt(&command_tune, args, "priority");
-	int64_t priority = only_priority(client->config->fabric);
+	const struct config *config = client->config;
+	int64_t priority = PRIO_NONE;
 	struct whatif_settings to;
-	struct tune_history h;
+	struct tune_history history;
 	struct tune_effect effect;
-	struct err why = {0};
 	unsigned knobs;
-	if (!device)
-		return err_set(e, -EINVAL, "whatif: expected --device NAME");
-	if (word && (unit_int(word, &priority, &why) != 0 || priority < 0 || priority > 7))
-		return err_set(e, -EINVAL, "--priority: read '%.20s', expected 0 to 7", word);
-	if (priority == PRIO_NONE)
-		return err_set(e, -EINVAL,
-			"whatif: expected --priority N: the fabric has several lossless ones");
-	int rc = read_sets(args->set, &to, &knobs, e);
-	if (rc == 0 && profiles_load(client->config->profile_dir, &profiles, &errors) != 0)
-		rc = err_set(e, -EINVAL, "%s",
-			errors.n ? errors.v[0].text : "the profiles cannot be read");
+	if (!ask->device)
+		return err_set(e, -EINVAL, "whatif: --device NAME is required");
+	int rc = read_priority(client, ask->priority, &priority, e);
 	if (rc == 0)
-		rc = tune_history_read(
-			client, profiles, client->from_ns, client->to_ns, arena, &h, e);
+		rc = read_sets(ask->set, &to, &knobs, e);
+	if (rc == 0)
+		rc = load_whatif_profiles(client, &profiles, e);
+	if (rc == 0)
+		rc = tune_read_history(
+			client, profiles, client->from_ns, client->to_ns, arena, &history, e);
 	if (rc != 0)
 		return rc;
-	const struct tune_options options = {
-		.min_evidence_ns = client->config->tuning.min_evidence_ns,
-		.min_coverage = client->config->tuning.min_coverage,
-		.rtt_ns = client->config->tuning.base_rtt_ns,
-		.max_pmax = client->config->tuning.max_pmax};
-	rc = tune_whatif(h.evidence, device, port, (int)priority, &to, &options, arena, &effect, e);
-	if (rc != 0)
-		return rc;
-	json_t *doc = cmd_tune_whatif_document(&effect, knobs);
-	rc = cmd_tune_whatif_show(args, doc, e);
-	json_decref(doc);
+	const struct tune_options options = {.min_evidence_ns = config->tuning.min_evidence_ns,
+		.min_coverage = config->tuning.min_coverage,
+		.rtt_ns = config->tuning.base_rtt_ns,
+		.max_pmax = config->tuning.max_pmax};
+	rc = tune_whatif(history.evidence, ask->device, ask->port, (int)priority, &to, &options,
+		arena, &effect, e);
+	if (rc == 0)
+		*ret = cmd_tune_whatif_document(&effect, knobs);
 	return rc;
 }

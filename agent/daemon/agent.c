@@ -83,7 +83,7 @@ static void agent_on_tick(void *arg)
 	sources_retry(a->sources, mono);
 	if (a->control)
 		control_tick(a->control);
-	tune_live_tick(a->tuning, now);
+	tune_agent_tick(a->tuning, now);
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
 	traps_retry(a, mono);
@@ -138,8 +138,8 @@ static int start_store(struct agent *agent, struct err *e)
 		agent->loop, agent->entities, agent->store, pipeline_sink(agent->pipeline));
 
 	struct err why = {0};
-	agent->tuning = tune_live_new(agent->store, agent->pipeline, agent->ledger, agent->config);
-	if (tune_live_resume(agent->tuning, agent->config->store.path, &why) != 0)
+	agent->tuning = tune_agent_new(agent->store, agent->pipeline, agent->ledger, agent->config);
+	if (tune_agent_resume(agent->tuning, agent->config->store.path, &why) != 0)
 		log_warn("agent",
 			"recommendations could not be read; they stay in the database as they are: "
 			"%s",
@@ -231,7 +231,7 @@ static void agent_stop(struct agent *agent)
 				"store", "not everything could be written at the end: %s", e.text);
 		store_close(agent->store);
 	}
-	tune_live_free(agent->tuning);
+	tune_agent_free(agent->tuning);
 	pipeline_free(agent->pipeline);
 	discovery_free(agent->discovery);
 	ledger_free(agent->ledger);

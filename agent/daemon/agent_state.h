@@ -18,7 +18,7 @@ struct agent {
 	struct store *store;
 	struct ledger *ledger;
 	struct pipeline *pipeline;
-	struct tune_live *tuning;
+	struct tune_agent *tuning;
 	struct discovery *discovery;
 	struct sources *sources;
 	struct control *control; /* NULL = no socket */

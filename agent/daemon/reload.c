@@ -90,7 +90,7 @@ static void agent_adopt(struct agent *agent, struct config *fresh, struct source
 	agent->config = fresh;
 	pipeline_reload(agent->pipeline, fresh);
 	ledger_reload(agent->ledger, fresh->fabric);
-	tune_live_reload(agent->tuning, fresh);
+	tune_agent_reload(agent->tuning, fresh);
 	sources_apply(agent->sources, fresh, changes);
 	traps_apply(agent, old);
 	agent_record_config(agent);

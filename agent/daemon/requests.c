@@ -100,7 +100,7 @@ json_t *requests_answer(void *arg, const char *who, const json_t *request)
 	}
 	json_t *reply = NULL;
 	if (cmd)
-		reply = tune_live_request(agent->tuning, who, request, wall_now().ns);
+		reply = tune_agent_request(agent->tuning, who, request, wall_now().ns);
 	if (reply)
 		return reply;
 	return control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", "

@@ -1,33 +1,32 @@
 /*
- * tune_json - a review sheet and a verification as documents, in the contract's shape (metrics.md,
- * "tune review"), and back again as far as a rendering needs it. "progress" holds what the ledger
- * needs beside the contract's fields; tune_public() leaves it out. New references.
+ * tune_json - a recommendation and a verification as documents, in both directions. The one place
+ * that knows their keys: the store, the control socket and the views use these documents,
+ * everything else uses the structs of tune_record.h. What is not known is null in the document and
+ * NAN or NULL in the struct. New documents are new references.
  */
 #ifndef RW_AGENT_TUNE_JSON_H
 #define RW_AGENT_TUNE_JSON_H
 
 #include <jansson.h>
-#include "analyzers/tune/tune.h"
-#include "analyzers/tune/tune_verify.h"
+#include "agent/tuning/tune_record.h"
 
 struct arena;
 
-/* @render, @undo, @notes: of the canary, taken; NULL: null. */
-json_t *tune_sheet_json(const struct tune_sheet *sheet, const struct tune_platform *platform,
-	json_t *render, json_t *undo, json_t *notes);
-/* tune_public - a copy without what only the ledger needs. */
-json_t *tune_public(const json_t *sheet);
-/* tune_sheet_parse - what a rendering reads of a stored sheet: id, place, changes, disruption. In
- * @a; strings are borrowed from @object. 0 or -EINVAL. */
-int tune_sheet_parse(const json_t *object, struct arena *a, struct tune_sheet *ret);
+/* TUNE_DOCUMENT_PUBLIC: what people and other programs see. TUNE_DOCUMENT_WHOLE: with "progress",
+ * the numbers that only rocewatch needs: for the store and the socket. */
+enum tune_document { TUNE_DOCUMENT_PUBLIC, TUNE_DOCUMENT_WHOLE };
+json_t *tune_record_json(const struct tune_record *record, enum tune_document which);
 
-struct tune_verified { /* what was compared with what */
-	const char *id;
-	enum verify_match match;
-	int64_t before_from_ns, before_to_ns, after_from_ns, after_to_ns, window_ns;
-	const char *const *ports; /* names of the ports tested: "leaf1:Ethernet0" */
-	const struct verify_result *result;
-};
+/* tune_record_parse - a record that owns all it says, for tune_record_free(); NULL: @document is
+ * not a whole record. What it does not say is not known. */
+struct tune_record *tune_record_parse(const json_t *document);
+/* tune_record_load - the same from the text of a document. */
+struct tune_record *tune_record_load(const char *text);
+/* tune_record_copy - for tune_record_free(). */
+struct tune_record *tune_record_copy(const struct tune_record *record);
+
 json_t *tune_verified_json(const struct tune_verified *verified);
+/* tune_verified_parse - in @a; NULL: it has no verdict. */
+const struct tune_verified *tune_verified_parse(const json_t *document, struct arena *a);
 
 #endif

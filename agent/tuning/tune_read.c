@@ -1,4 +1,5 @@
-/* tune_history - see tune_history.h. */
+/* tune_read - reads a stretch of the database as what tuning needs: evidence, incidents, platforms,
+ * and the windows of a comparison. */
 #include "agent/tuning/tune_read.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/tuning/tune_readback.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/tune/tune_evidence.h"
@@ -27,7 +29,7 @@
 #define SENDS 0.01 /* of line rate: a host that takes part */
 #define SENDS_BPS 10e6 /* where the line rate is not known */
 #define HEARD 0.9 /* of the ports that count for load */
-#define MARKS_LEAST 1000 /* packets a share of marked ones takes (tuning facts, e) */
+#define MARKS_LEAST 1000 /* packets a share of marked ones takes  */
 
 /* Beside what observe() reads. */
 static const uint16_t more_metrics[] = {
@@ -142,7 +144,7 @@ static int64_t configured_interval(const struct config *config)
 	return config->defaults.interval_ns;
 }
 
-int64_t tune_history_interval(struct client *client, int64_t to_ns)
+int64_t tune_read_interval(struct client *client, int64_t to_ns)
 {
 	static const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS};
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
@@ -209,7 +211,7 @@ static int tune_read_take_incident(void *arg, int n, char *const *words, char *c
 	return 0;
 }
 
-int tune_history_incidents(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *a,
+int tune_read_incidents(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *a,
 	struct tune_incident **ret, size_t *ret_n, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
@@ -295,11 +297,11 @@ static void tune_read_fold(void *arg, const struct observed *observed)
 	tune_fold_add(arg, observed);
 }
 
-int tune_history_read(struct client *client, const struct profiles *profiles, int64_t from_ns,
+int tune_read_history(struct client *client, const struct profiles *profiles, int64_t from_ns,
 	int64_t to_ns, struct arena *a, struct tune_history *ret, struct err *e)
 {
 	*ret = (struct tune_history){.from_ns = from_ns, .to_ns = to_ns};
-	ret->interval_ns = tune_history_interval(client, to_ns);
+	ret->interval_ns = tune_read_interval(client, to_ns);
 	if (3 * ret->interval_ns > 5 * NS_PER_S)
 		ret->window_ns = 3 * ret->interval_ns;
 	else
@@ -328,15 +330,14 @@ int tune_history_read(struct client *client, const struct profiles *profiles, in
 	if (rc == -ENODATA)
 		return err_set(e, rc, "there are no samples in the stretch asked for");
 	if (rc == 0)
-		rc = tune_history_incidents(
+		rc = tune_read_incidents(
 			client, ret->from_ns, ret->to_ns, a, &ret->incidents, &ret->n_incidents, e);
 	if (rc == 0)
 		rc = read_platforms(client, profiles, ret->to_ns, a, ret, e);
 	return rc;
 }
 
-void tune_history_past(
-	const struct tune_ledger *ledger, struct arena *a, struct tune_history *history)
+void tune_read_past(const struct tune_ledger *ledger, struct arena *a, struct tune_history *history)
 {
 	const struct tune_record *const *v;
 	const size_t n = tune_ledger_records(ledger, &v);
@@ -344,19 +345,20 @@ void tune_history_past(
 	history->n_past = 0;
 	history->past = past;
 	for (size_t k = 0; k < n; k++) {
-		if (v[k]->applied_ns == 0 ||
-			(v[k]->state != TUNE_APPLIED && v[k]->state != TUNE_VERIFIED &&
-				v[k]->state != TUNE_UNDONE))
+		const struct tune_record *record = v[k];
+		const bool was_applied = record->state == TUNE_APPLIED ||
+			record->state == TUNE_VERIFIED || record->state == TUNE_UNDONE;
+		if (!was_applied || record->applied_ns == 0)
 			continue;
 		struct tune_past *p = &past[history->n_past++];
-		*p = (struct tune_past){.id = v[k]->id,
-			.device = v[k]->device,
-			.diagnosis = v[k]->diagnosis,
-			.priority = v[k]->priority,
-			.applied_ns = v[k]->applied_ns,
-			.verified = v[k]->state != TUNE_APPLIED};
-		for (size_t s = 0; s < v[k]->n_steps; s++)
-			p->knobs |= 1u << v[k]->steps[s].knob;
+		*p = (struct tune_past){.id = record->sheet.id,
+			.device = record->sheet.device,
+			.diagnosis = record->sheet.diagnosis,
+			.priority = record->sheet.priority,
+			.applied_ns = record->applied_ns,
+			.verified = record->state != TUNE_APPLIED};
+		for (size_t i = 0; i < record->sheet.n_changes; i++)
+			p->knobs |= 1u << record->sheet.changes[i].knob;
 	}
 }
 
@@ -591,22 +593,22 @@ static int64_t tune_read_step_of(struct client *client, int64_t to_ns, int64_t i
 	return 0;
 }
 
-int tune_history_compare(struct client *client, const struct tune_record *record, int64_t from_ns,
+int tune_read_comparison(struct client *client, const struct tune_record *record, int64_t from_ns,
 	int64_t to_ns, int64_t window_ns, struct arena *a, struct tune_comparison *ret,
 	struct err *e)
 {
 	struct compare c = {.out = ret,
 		.fabric = client->config->fabric,
-		.device = fabric_device(client->config->fabric, record->device),
-		.priority = record->priority,
+		.device = fabric_device(client->config->fabric, record->sheet.device),
+		.priority = record->sheet.priority,
 		.arena = a};
-	const int64_t interval_ns = tune_history_interval(client, to_ns);
+	const int64_t interval_ns = tune_read_interval(client, to_ns);
 	struct tune_incident *incidents;
 	size_t n;
 	*ret = (struct tune_comparison){.window_ns = window_ns};
 	if (!c.device)
 		return err_set(
-			e, -ENOENT, "the fabric has no switch '%s' any more", record->device);
+			e, -ENOENT, "the fabric has no switch '%s' any more", record->sheet.device);
 	if (ret->window_ns <= 0) {
 		const int64_t steps =
 			STEPS_A_WINDOW * tune_read_step_of(client, to_ns, interval_ns);
@@ -630,16 +632,16 @@ int tune_history_compare(struct client *client, const struct tune_record *record
 		rc = each_window(
 			client, from_ns, to_ns, ret->window_ns, interval_ns, compare_window, &c, e);
 	if (rc == 0)
-		rc = tune_history_incidents(client, from_ns, to_ns, a, &incidents, &n, e);
+		rc = tune_read_incidents(client, from_ns, to_ns, a, &incidents, &n, e);
 	if (rc != 0)
 		return rc;
 	find_busy(ret, a);
-	tune_read_spoil(ret, incidents, n, record->diagnosis);
+	tune_read_spoil(ret, incidents, n, record->sheet.diagnosis);
 	return 0;
 }
 
-int tune_history_read_range(struct client *client, const struct tune_record *record,
-	int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e)
+int tune_read_settings_in(struct client *client, const struct tune_record *record, int64_t from_ns,
+	int64_t to_ns, struct arena *a, struct tune_readback *ret, struct err *e)
 {
 	const uint16_t *metrics;
 	const size_t n_metrics = tune_metrics(&metrics);
@@ -647,12 +649,12 @@ int tune_history_read_range(struct client *client, const struct tune_record *rec
 	struct window w;
 	const int rc = history_window(client->history, a, &spec, from_ns, to_ns, &w, e);
 	if (rc == 0)
-		tune_read_back(record, &w, a, ret);
+		tune_readback(record, &w, a, ret);
 	return rc;
 }
 
-int tune_history_read_back(struct client *client, const struct tune_record *record, int64_t to_ns,
-	struct arena *a, struct tune_read *ret, struct err *e)
+int tune_read_settings(struct client *client, const struct tune_record *record, int64_t to_ns,
+	struct arena *a, struct tune_readback *ret, struct err *e)
 {
-	return tune_history_read_range(client, record, record->to_ns, to_ns, a, ret, e);
+	return tune_read_settings_in(client, record, record->sheet.to_ns, to_ns, a, ret, e);
 }

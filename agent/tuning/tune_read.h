@@ -1,5 +1,5 @@
 /*
- * tune_history - a stretch of the database as what threshold tuning looks at: windows, measured as
+ * tune_read - a stretch of the database as what threshold tuning looks at: windows, measured as
  * the detectors measure them, folded into evidence; and single windows for the comparison before
  * and after a change. Read some windows at a time, so that a week need not be in memory. The same
  * history gives the same answer, whether an agent wrote it or a replay.
@@ -9,10 +9,11 @@
  * interval, at least 1 s): it needs many, and blocks of them take care of what they share. Memory:
  * the arena.
  */
-#ifndef RW_AGENT_TUNE_HISTORY_H
-#define RW_AGENT_TUNE_HISTORY_H
+#ifndef RW_AGENT_TUNE_READ_H
+#define RW_AGENT_TUNE_READ_H
 
 #include "agent/tuning/tune_ledger.h"
+#include "agent/tuning/tune_readback.h"
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_verify.h"
 
@@ -36,17 +37,17 @@ struct tune_history {
 	int64_t from_ns, to_ns, window_ns, interval_ns;
 };
 
-/* tune_history_read - [from, to] as far as there are samples, all of it but .past, which is the
+/* tune_read_history - [from, to] as far as there are samples, all of it but .past, which is the
  * ledger's. -ENODATA: there are none. */
-int tune_history_read(struct client *client, const struct profiles *profiles, int64_t from_ns,
+int tune_read_history(struct client *client, const struct profiles *profiles, int64_t from_ns,
 	int64_t to_ns, struct arena *a, struct tune_history *ret, struct err *e);
 
-/* tune_history_past - sheets of @ledger that were applied, for the rules. */
-void tune_history_past(
+/* tune_read_past - sheets of @ledger that were applied, for the rules. */
+void tune_read_past(
 	const struct tune_ledger *ledger, struct arena *a, struct tune_history *history);
 
-/* tune_history_incidents - those of the stretch that reached open. */
-int tune_history_incidents(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *a,
+/* tune_read_incidents - those of the stretch that reached open. */
+int tune_read_incidents(struct client *client, int64_t from_ns, int64_t to_ns, struct arena *a,
 	struct tune_incident **ret, size_t *ret_n, struct err *e);
 
 struct tune_comparison {
@@ -58,24 +59,24 @@ struct tune_comparison {
 	int64_t window_ns;
 };
 /*
- * tune_history_compare - windows of [from, to] as they concern the sheet: pause, marks and drops of
+ * tune_read_comparison - windows of [from, to] as they concern the sheet: pause, marks and drops of
  * its switch at its priority, load and senders of the fabric. Spoiled: restarts, a silent switch,
  * and incidents but those the sheet is about (its diagnosis, symptoms of congestion, the change
  * itself).
  */
-int tune_history_compare(struct client *client, const struct tune_record *record, int64_t from_ns,
+int tune_read_comparison(struct client *client, const struct tune_record *record, int64_t from_ns,
 	int64_t to_ns, int64_t window_ns, struct arena *a, struct tune_comparison *ret,
 	struct err *e);
 
-/* tune_history_interval - time between samples: as the newest ones show it, else as configured. */
-int64_t tune_history_interval(struct client *client, int64_t to_ns);
+/* tune_read_interval - time between samples: as the newest ones show it, else as configured. */
+int64_t tune_read_interval(struct client *client, int64_t to_ns);
 
-/* tune_history_read_back - when the sheet's values came into force, by what was read in its
+/* tune_read_settings - when the sheet's values came into force, by what was read in its
  * evidence's end .. @to_ns. */
-int tune_history_read_back(struct client *client, const struct tune_record *record, int64_t to_ns,
-	struct arena *a, struct tune_read *ret, struct err *e);
-/* tune_history_read_range - the same of (from, to]. */
-int tune_history_read_range(struct client *client, const struct tune_record *record,
-	int64_t from_ns, int64_t to_ns, struct arena *a, struct tune_read *ret, struct err *e);
+int tune_read_settings(struct client *client, const struct tune_record *record, int64_t to_ns,
+	struct arena *a, struct tune_readback *ret, struct err *e);
+/* tune_read_settings_in - the same of (from, to]. */
+int tune_read_settings_in(struct client *client, const struct tune_record *record, int64_t from_ns,
+	int64_t to_ns, struct arena *a, struct tune_readback *ret, struct err *e);
 
 #endif

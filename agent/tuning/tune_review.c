@@ -1,8 +1,10 @@
-/* tune_sheets - see tune_sheets.h. */
+/* tune_review - makes records of sheets, texts for switches of records, and verifications of
+ * changes. */
 #include "agent/tuning/tune_review.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
@@ -12,6 +14,7 @@
 #include "agent/tuning/vendor_plan.h"
 #include "agent/tuning/tune_read.h"
 #include "agent/tuning/tune_json.h"
+#include "agent/tuning/tune_readback.h"
 #include "analyzers/tune/tune.h"
 #include "analyzers/tune/tune_evidence.h"
 #include "config/config.h"
@@ -142,11 +145,11 @@ static void ports_alike(const struct fabric *fabric, struct tune_sheet *sheet,
 static int choose_device(const struct client *client, const struct tune_record *record,
 	const char *device, struct tune_sheet *sheet, struct arena *a, struct err *e)
 {
-	if (!device || str_eq(device, record->device))
+	if (!device || str_eq(device, record->sheet.device))
 		return 0;
 	const struct fabric_device *d = fabric_device(client->config->fabric, device);
-	for (size_t k = 0; d && k < record->n_rest; k++) {
-		if (str_eq(record->rest[k], device)) {
+	for (size_t k = 0; d && k < record->sheet.n_rest; k++) {
+		if (str_eq(record->sheet.rest[k], device)) {
 			ports_alike(client->config->fabric, sheet, d, a);
 			return 0;
 		}
@@ -154,7 +157,7 @@ static int choose_device(const struct client *client, const struct tune_record *
 	return err_set(e, -EINVAL,
 		"--device: read '%.64s', expected %s, which the sheet begins with, or one of the "
 		"%zu that follow",
-		device, record->device, record->n_rest);
+		device, record->sheet.device, record->sheet.n_rest);
 }
 
 int tune_render(struct client *client, const struct tune_record *record, const char *device,
@@ -168,15 +171,18 @@ int tune_render(struct client *client, const struct tune_record *record, const c
 	int rc = load_profiles(client, &profiles, e);
 	if (rc != 0)
 		return rc;
-	if (tune_sheet_parse(record->json, a, &s) != 0)
-		return err_set(e, -EIO, "the stored sheet %s cannot be read", record->id);
+	if (vendor && !render_knows(profiles, vendor))
+		return err_set(e, -EINVAL,
+			"--vendor: no profile has words for '%.40s'; known are %s", vendor,
+			render_syntaxes(profiles, a));
+	s = record->sheet;
 	const char *canary = s.device;
 	rc = choose_device(client, record, device, &s, a, e);
 	if (rc != 0)
 		return rc;
 	/* without it names stand for what is not known */
-	(void)tune_history_read(
-		client, profiles, record->to_ns - RENDER_SPAN_NS, record->to_ns, a, &h, &ignored);
+	(void)tune_read_history(client, profiles, record->sheet.to_ns - RENDER_SPAN_NS,
+		record->sheet.to_ns, a, &h, &ignored);
 	context_of(client, profiles, &h, &s, a, &c);
 	c.device = s.device;
 	s.device = canary; /* whose turn is first is said in the text */
@@ -224,55 +230,74 @@ static bool tune_review_wanted(const struct tune_sheet *sheet, const struct tune
 		has_port(sheet, filter, fabric);
 }
 
-static json_t *document_of(const struct client *client, const struct profiles *profiles,
-	const struct tune_history *history, const struct tune_sheet *sheet, struct arena *a)
+/* What vendors would type, beside the sheet. */
+static void render_into(const struct client *client, const struct profiles *profiles,
+	const struct tune_history *history, struct arena *a, struct tune_record *record)
 {
-	const struct fabric_device *d = NULL;
-	if (sheet->device)
-		d = fabric_device(client->config->fabric, sheet->device);
-	const struct tune_platform *platform = NULL;
-	if (d && history->platforms)
-		platform = &history->platforms[d->index];
-	struct render_ctx c;
-	if (sheet->advice != ADVICE_CHANGE && sheet->n_changes == 0)
-		return tune_sheet_json(sheet, platform, NULL, NULL, NULL);
-	context_of(client, profiles, history, sheet, a, &c);
-	return tune_sheet_json(sheet, platform, render_apply(sheet, &c), render_undo(sheet, &c),
-		render_notes(sheet, &c));
-}
-
-static void take_states(const struct tune_ledger *ledger, json_t *sheets)
-{
-	json_t *s;
-	size_t k;
-	json_array_foreach (sheets, k, s) {
-		const struct tune_record *r =
-			tune_ledger_find(ledger, json_string_value(json_object_get(s, "id")));
-		if (r)
-			json_object_set_new(s, "state", json_string(tune_state_name(r->state)));
+	const struct tune_sheet *sheet = &record->sheet;
+	if (sheet->advice != ADVICE_CHANGE && sheet->n_changes == 0) {
+		record->vendor.apply = render_nothing(profiles);
+		record->vendor.undo = render_nothing(profiles);
+		return;
 	}
+	struct render_ctx ctx;
+	context_of(client, profiles, history, sheet, a, &ctx);
+	record->vendor.apply = render_apply(sheet, &ctx);
+	record->vendor.undo = render_undo(sheet, &ctx);
+	record->vendor.notes = render_notes(sheet, &ctx);
 }
 
-int tune_sheets(struct client *client, const struct tune_filter *filter,
-	const struct tune_ledger *ledger, json_t **ret, struct err *e)
+static void platform_into(
+	const struct client *client, const struct tune_history *history, struct tune_record *record)
 {
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	rw_cleanup(tune_review_free_profiles) struct profiles *profiles = NULL;
-	struct tune_history h;
-	struct tune_list list = {0};
-	int rc = load_profiles(client, &profiles, e);
-	if (rc == 0)
-		rc = tune_history_read(client, profiles, client->from_ns, client->to_ns, a, &h, e);
-	if (rc != 0)
-		return rc;
-	tune_history_past(ledger, a, &h);
+	const struct fabric_device *device = NULL;
+	if (record->sheet.device)
+		device = fabric_device(client->config->fabric, record->sheet.device);
+	if (!device || !history->platforms)
+		return;
+	const struct tune_platform *platform = &history->platforms[device->index];
+	record->platform_known = true;
+	record->platform = platform->name;
+	record->version = platform->version;
+	if (platform->profile)
+		record->syntax = platform->profile->syntax;
+}
+
+static struct tune_record *record_of(const struct client *client, const struct profiles *profiles,
+	const struct tune_history *history, const struct tune_ledger *ledger,
+	const struct tune_sheet *sheet, struct arena *a)
+{
+	struct tune_record borrowed = {.sheet = *sheet, .state = TUNE_UNRECORDED};
+	const struct tune_record *kept = tune_ledger_find(ledger, sheet->id);
+	if (kept)
+		borrowed.state = kept->state;
+	platform_into(client, history, &borrowed);
+	render_into(client, profiles, history, a, &borrowed);
+	struct tune_record *record = tune_record_copy(&borrowed);
+	json_decref(borrowed.vendor.apply);
+	json_decref(borrowed.vendor.undo);
+	json_decref(borrowed.vendor.notes);
+	return record;
+}
+
+void tune_reviewed_done(struct tune_reviewed *reviewed)
+{
+	for (size_t i = 0; i < reviewed->n; i++)
+		tune_record_free(reviewed->v[i]);
+	free(reviewed->v);
+	*reviewed = (struct tune_reviewed){0};
+}
+
+static int review_history(struct client *client, const struct tune_filter *filter,
+	const struct tune_history *history, struct arena *a, struct tune_list *ret, struct err *e)
+{
 	const struct tune_in in = {.fabric = client->config->fabric,
-		.evidence = h.evidence,
-		.platforms = h.platforms,
-		.incidents = h.incidents,
-		.n_incidents = h.n_incidents,
-		.past = h.past,
-		.n_past = h.n_past,
+		.evidence = history->evidence,
+		.platforms = history->platforms,
+		.incidents = history->incidents,
+		.n_incidents = history->n_incidents,
+		.past = history->past,
+		.n_past = history->n_past,
 		.now_ns = client->to_ns,
 		.arena = a,
 		.options = {.min_evidence_ns = client->config->tuning.min_evidence_ns,
@@ -280,51 +305,78 @@ int tune_sheets(struct client *client, const struct tune_filter *filter,
 			.allow_reduce = filter->allow_reduce,
 			.rtt_ns = client->config->tuning.base_rtt_ns,
 			.max_pmax = client->config->tuning.max_pmax}};
-	rc = tune_review(&in, &list);
+	const int rc = tune_review(&in, ret);
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "this range cannot be reviewed: %s", strerror(-rc));
+}
+
+int tune_review_records(struct client *client, const struct tune_filter *filter,
+	const struct tune_ledger *ledger, struct tune_reviewed *ret, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	rw_cleanup(tune_review_free_profiles) struct profiles *profiles = NULL;
+	struct tune_history history;
+	struct tune_list list = {0};
+	*ret = (struct tune_reviewed){0};
+	int rc = load_profiles(client, &profiles, e);
+	if (rc == 0)
+		rc = tune_read_history(
+			client, profiles, client->from_ns, client->to_ns, a, &history, e);
 	if (rc != 0)
-		return err_set(e, rc, "the stretch asked for cannot be judged: %s", strerror(-rc));
-	*ret = json_array();
-	for (size_t k = 0; k < list.n; k++)
-		if (tune_review_wanted(&list.v[k], filter, client->config->fabric))
-			json_array_append_new(
-				*ret, document_of(client, profiles, &h, &list.v[k], a));
-	take_states(ledger, *ret);
+		return rc;
+	tune_read_past(ledger, a, &history);
+	rc = review_history(client, filter, &history, a, &list, e);
+	if (rc != 0)
+		return rc;
+	ret->v = rw_calloc(list.n + 1, sizeof(struct tune_record *));
+	for (size_t i = 0; i < list.n; i++) {
+		if (!tune_review_wanted(&list.v[i], filter, client->config->fabric))
+			continue;
+		ret->v[ret->n++] = record_of(client, profiles, &history, ledger, &list.v[i], a);
+	}
 	return 0;
 }
 
 /* ---- verification -------------------------------------------------------- */
 
-/* When it came into force: as the ledger knows, else as it was read back. before: the end of what
- * was before. */
+/* Why it does not count as in force, for the message. */
+static const char *not_in_force(const struct tune_readback *read)
+{
+	switch (read->reading) {
+	case TUNE_READ_NOTHING: return "its thresholds cannot be read back";
+	case TUNE_READ_MIXED: return "only some of its values were read back";
+	case TUNE_READ_OTHER: return read->text;
+	case TUNE_READ_PROPOSED: return "its values are in force without having been accepted";
+	case TUNE_READ_CURRENT: break;
+	}
+	return "the previous values are in force";
+}
+
+/* When it came into force: as the ledger knows, else as it was read back. @ret_before_ns: the end
+ * of the time before. */
 static int find_change(struct client *client, const struct tune_record *record, struct arena *a,
 	int64_t *ret_before_ns, int64_t *ret_applied_ns, struct err *e)
 {
-	struct tune_read read;
-	const int rc = tune_history_read_back(client, record, client->to_ns, a, &read, e);
+	struct tune_readback read;
+	const int rc = tune_read_settings(client, record, client->to_ns, a, &read, e);
 	if (rc != 0)
 		return rc;
+	const bool proposed = read.reading == TUNE_READ_PROPOSED;
 	*ret_applied_ns = record->applied_ns;
-	if (*ret_applied_ns == 0 && read.reading == TUNE_READ_PROPOSED &&
-		record->state == TUNE_ACCEPTED)
+	if (*ret_applied_ns == 0 && proposed && record->state == TUNE_ACCEPTED)
 		*ret_applied_ns = read.since_ns;
 	if (*ret_applied_ns == 0)
 		return err_set(e, -ENODATA,
-			"%s is %s, and %s; 'tune applied %s --at TIME' tells when it was put in "
+			"%s is %s, and %s; 'tune applied %s --at TIME' says when it was put in "
 			"force",
-			record->id, tune_state_name(record->state),
-			read.reading == TUNE_READ_NOTHING ? "its thresholds cannot be read back"
-				: read.reading == TUNE_READ_MIXED
-				? "only some of its values were read back"
-				: read.reading == TUNE_READ_OTHER ? read.text
-				: read.reading == TUNE_READ_PROPOSED
-				? "its values are in force without having been accepted"
-				: "the values of before are in force",
-			record->id);
-	if (read.reading == TUNE_READ_PROPOSED && read.before_ns > record->to_ns &&
-		read.before_ns < *ret_applied_ns)
+			record->sheet.id, tune_state_name(record->state), not_in_force(&read),
+			record->sheet.id);
+	*ret_before_ns = *ret_applied_ns;
+	const bool read_between =
+		read.before_ns > record->sheet.to_ns && read.before_ns < *ret_applied_ns;
+	if (proposed && read_between)
 		*ret_before_ns = read.before_ns;
-	else
-		*ret_before_ns = *ret_applied_ns;
 	return 0;
 }
 
@@ -333,9 +385,9 @@ static int find_change(struct client *client, const struct tune_record *record, 
 static int64_t before_since(struct client *client, const struct tune_record *record,
 	int64_t from_ns, int64_t applied_ns, struct arena *a)
 {
-	struct tune_read read;
+	struct tune_readback read;
 	struct err ignored = {0};
-	if (tune_history_read_range(client, record, from_ns, applied_ns - 1, a, &read, &ignored) !=
+	if (tune_read_settings_in(client, record, from_ns, applied_ns - 1, a, &read, &ignored) !=
 			0 ||
 		read.reading != TUNE_READ_CURRENT || read.before_ns == INT64_MIN)
 		return from_ns;
@@ -351,23 +403,47 @@ static int64_t no_later(int64_t left, int64_t right)
 	return right;
 }
 
+/* Before: as far back as the sheet looked, at least an hour, at most a day, and not further than
+ * the values of before had been in force. */
+static int64_t compare_from(struct client *client, const struct tune_record *record,
+	const struct tune_verify_ask *ask, struct arena *a)
+{
+	const int64_t longest_ago = ask->applied_ns - COMPARE_SPAN_NS;
+	int64_t from = no_later(record->sheet.from_ns, ask->applied_ns - COMPARE_LEAST_NS);
+	if (ask->before_ns)
+		from = ask->applied_ns - ask->before_ns;
+	else if (from < longest_ago)
+		from = longest_ago;
+	return before_since(client, record, from, ask->applied_ns, a);
+}
+
+static int64_t compare_to(const struct client *client, const struct tune_verify_ask *ask)
+{
+	int64_t span = COMPARE_SPAN_NS;
+	if (ask->after_ns)
+		span = ask->after_ns;
+	return no_later(ask->applied_ns + span, client->to_ns);
+}
+
+static const char **names_of(
+	const struct tune_comparison *comparison, const size_t *ports, size_t n, struct arena *a)
+{
+	const char **names = arena_array(a, const char *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		names[i] = comparison->ports[ports[i]];
+	return names;
+}
+
 int tune_verify_record(struct client *client, const struct tune_record *record,
-	struct tune_verify_ask *ask, struct arena *a, json_t **ret, struct err *e)
+	struct tune_verify_ask *ask, struct arena *a, struct tune_verified *ret, struct err *e)
 {
 	int64_t before_to = 0;
 	struct tune_comparison c;
-	struct verify_result result;
 	int rc = find_change(client, record, a, &before_to, &ask->applied_ns, e);
 	if (rc != 0)
 		return rc;
-	/* as far as the sheet looked, at least an hour, at most a day */
-	int64_t before_from = no_later(record->from_ns, ask->applied_ns - COMPARE_LEAST_NS);
-	if (ask->before_ns || before_from < ask->applied_ns - COMPARE_SPAN_NS)
-		before_from = ask->applied_ns - (ask->before_ns ? ask->before_ns : COMPARE_SPAN_NS);
-	before_from = before_since(client, record, before_from, ask->applied_ns, a);
-	int64_t after_to = no_later(
-		ask->applied_ns + (ask->after_ns ? ask->after_ns : COMPARE_SPAN_NS), client->to_ns);
-	rc = tune_history_compare(client, record, before_from, after_to, 0, a, &c, e);
+	const int64_t from = compare_from(client, record, ask, a), to = compare_to(client, ask);
+	rc = tune_read_comparison(client, record, from, to, 0, a, &c, e);
 	if (rc != 0)
 		return rc;
 	size_t n_before = 0, after = c.n_windows;
@@ -375,7 +451,7 @@ int tune_verify_record(struct client *client, const struct tune_record *record,
 		n_before++;
 	while (after > 0 && c.windows[after - 1].from_ns >= ask->applied_ns)
 		after--;
-	if (after < c.n_windows) /* senders need a moment to hear of it */
+	if (after < c.n_windows) /* senders take a moment to adapt */
 		after++;
 	const struct verify_in in = {.before = c.windows,
 		.n_before = n_before,
@@ -384,16 +460,25 @@ int tune_verify_record(struct client *client, const struct tune_record *record,
 		.n_ports = c.n_ports,
 		.match = ask->match,
 		.arena = a};
-	tune_verify(&in, &result);
-	const struct tune_verified v = {.id = record->id,
+	*ret = (struct tune_verified){.id = record->sheet.id,
 		.match = ask->match,
 		.window_ns = c.window_ns,
-		.ports = c.ports,
-		.result = &result,
-		.before_from_ns = n_before ? c.windows[0].from_ns : before_from,
-		.before_to_ns = n_before ? c.windows[n_before - 1].to_ns : before_to,
-		.after_from_ns = after < c.n_windows ? c.windows[after].from_ns : ask->applied_ns,
-		.after_to_ns = after < c.n_windows ? c.windows[c.n_windows - 1].to_ns : after_to};
-	*ret = tune_verified_json(&v);
+		.before_from_ns = from,
+		.before_to_ns = before_to,
+		.after_from_ns = ask->applied_ns,
+		.after_to_ns = to};
+	if (n_before) {
+		ret->before_from_ns = c.windows[0].from_ns;
+		ret->before_to_ns = c.windows[n_before - 1].to_ns;
+	}
+	if (after < c.n_windows) {
+		ret->after_from_ns = c.windows[after].from_ns;
+		ret->after_to_ns = c.windows[c.n_windows - 1].to_ns;
+	}
+	tune_verify(&in, &ret->result);
+	ret->n_worse = ret->result.n_ports_worse;
+	ret->n_better = ret->result.n_ports_better;
+	ret->worse = names_of(&c, ret->result.ports_worse, ret->n_worse, a);
+	ret->better = names_of(&c, ret->result.ports_better, ret->n_better, a);
 	return 0;
 }

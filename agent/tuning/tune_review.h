@@ -1,17 +1,14 @@
 /*
- * tune_sheets - from the database to sheets, renderings, verifications and what-if answers: what
- * "rocewatch tune" prints, as documents. Reads only.
+ * tune_review - from the database to records, renderings and verifications: what "rocewatch tune"
+ * shows. Reads only.
  */
-#ifndef RW_AGENT_TUNE_SHEETS_H
-#define RW_AGENT_TUNE_SHEETS_H
+#ifndef RW_AGENT_TUNE_REVIEW_H
+#define RW_AGENT_TUNE_REVIEW_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include "agent/tuning/tune_ledger.h"
-#include "analyzers/tune/tune_verify.h"
 
 struct arena;
-struct command_args;
 struct client;
 struct err;
 
@@ -20,13 +17,18 @@ struct tune_filter { /* NULL and PRIO_NONE: all */
 	int priority;
 	bool allow_reduce;
 };
-/* tune_sheets - the review of @client's stretch, as records (with "progress"), those of @filter; a
- * new reference. @ledger: what was decided before. 0 or negative errno, @e. */
-int tune_sheets(struct client *client, const struct tune_filter *filter,
-	const struct tune_ledger *ledger, json_t **ret, struct err *e);
+struct tune_reviewed {
+	struct tune_record **v; /* owned */
+	size_t n;
+};
+/* tune_review_records - the review of @client's time range, worst first, those of @filter. @ledger:
+ * what was decided before. 0 or negative errno, @e; then there is nothing to free. */
+int tune_review_records(struct client *client, const struct tune_filter *filter,
+	const struct tune_ledger *ledger, struct tune_reviewed *ret, struct err *e);
+void tune_reviewed_done(struct tune_reviewed *reviewed);
 
-/* tune_render - what to type on @device (NULL: the canary), in the words of @vendor (NULL: its
- * own). In @a. */
+/* tune_render - what to type on @device (NULL: the canary), in the syntax of @vendor (NULL: its
+ * own). -EINVAL: no profile has that syntax. The text lives in @a. 0 or negative errno, @e. */
 int tune_render(struct client *client, const struct tune_record *record, const char *device,
 	const char *vendor, bool undo, struct arena *a, const char **ret, struct err *e);
 
@@ -35,12 +37,9 @@ struct tune_verify_ask {
 	int64_t before_ns, after_ns; /* 0: as much as there is, at most a day */
 	int64_t applied_ns; /* set: when the change came into force */
 };
-/* tune_verify_record - before and after the change. -ENODATA: it is not in force as far as anything
- * tells. */
+/* tune_verify_record - before and after the change; @ret lives in @a and with @record. -ENODATA: no
+ * read-back and no record says that it is in force. */
 int tune_verify_record(struct client *client, const struct tune_record *record,
-	struct tune_verify_ask *ask, struct arena *a, json_t **ret, struct err *e);
-
-/* tune_whatif_run - the subcommand. */
-int tune_whatif_run(struct client *client, const struct command_args *args, struct err *e);
+	struct tune_verify_ask *ask, struct arena *a, struct tune_verified *ret, struct err *e);
 
 #endif

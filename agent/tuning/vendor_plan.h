@@ -97,15 +97,23 @@ const char *render_text(const struct tune_sheet *sheet, const struct render_ctx 
 	const struct render_plan *plan);
 
 /*
- * render_apply, render_undo - {sonic: {cli, config_db}, eos, nxos, nvue, junos}: text with its
+ * render_apply, render_undo - an object with one key per vendor syntax: text with its
  * header, except config_db, which is the JSON document itself. null where that vendor cannot
  * express it.
  */
 json_t *render_apply(const struct tune_sheet *sheet, const struct render_ctx *ctx);
 json_t *render_undo(const struct tune_sheet *sheet, const struct render_ctx *ctx);
+/* render_nothing - the same of a sheet without changes: every vendor that a profile has words for,
+ * as null. */
+json_t *render_nothing(const struct profiles *profiles);
 /* render_notes - {sonic: [sentences], ...}: what is not in the renderings, and why; empty lists
  * where all is. "native": the device's own, or null. */
 json_t *render_notes(const struct tune_sheet *sheet, const struct render_ctx *ctx);
+
+/* render_knows - has a profile words in this syntax? render_syntaxes - all of them, "eos, junos or
+ * sonic", in @a. */
+bool render_knows(const struct profiles *profiles, const char *syntax);
+const char *render_syntaxes(const struct profiles *profiles, struct arena *a);
 
 /*
  * render_device - what to type on one device, all forms: in the words of @syntax; with @syntax NULL

@@ -213,6 +213,43 @@ static json_t *all_json(const struct tune_sheet *sheet, const struct render_ctx 
 	return doc;
 }
 
+json_t *render_nothing(const struct profiles *profiles)
+{
+	const struct render_ctx ctx = {.profiles = profiles};
+	json_t *doc = json_object();
+	const struct profile *p;
+	for (size_t i = 0; (p = vendor_text_speaker(&ctx, i)); i++)
+		json_object_set_new(doc, p->tune->syntax, json_null());
+	return doc;
+}
+
+bool render_knows(const struct profiles *profiles, const char *syntax)
+{
+	const struct render_ctx ctx = {.profiles = profiles};
+	const struct profile *p;
+	for (size_t i = 0; (p = vendor_text_speaker(&ctx, i)); i++)
+		if (str_eq(p->tune->syntax, syntax))
+			return true;
+	return false;
+}
+
+const char *render_syntaxes(const struct profiles *profiles, struct arena *a)
+{
+	const struct render_ctx ctx = {.profiles = profiles};
+	const struct profile *p, *next;
+	const char *list = "";
+	for (size_t i = 0; (p = vendor_text_speaker(&ctx, i)); i++) {
+		next = vendor_text_speaker(&ctx, i + 1);
+		const char *before = ", ";
+		if (i == 0)
+			before = "";
+		else if (!next)
+			before = " or ";
+		list = arena_printf(a, "%s%s%s", list, before, p->tune->syntax);
+	}
+	return list;
+}
+
 json_t *render_apply(const struct tune_sheet *sheet, const struct render_ctx *ctx)
 {
 	return all_json(sheet, ctx, false);

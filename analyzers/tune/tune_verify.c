@@ -52,6 +52,17 @@ int verify_match_parse(const char *word, enum verify_match *ret)
 	return -EINVAL;
 }
 
+int verify_verdict_parse(const char *word, enum verify_verdict *ret)
+{
+	for (size_t i = 0; i < rw_countof(verdict_names); i++) {
+		if (str_eq(word, verdict_names[i])) {
+			*ret = (enum verify_verdict)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
 const char *verify_match_name(enum verify_match match)
 {
 	return match_names[match];

@@ -1,4 +1,4 @@
-/* tune_live: what a running agent makes of accepted changes: seen by itself when it is in force,
+/* tune_agent: what a running agent makes of accepted changes: seen by itself when it is in force,
  * told when it does harm, and kept through a restart. */
 #include <math.h>
 #include <setjmp.h>
@@ -40,7 +40,7 @@ struct rig {
 	struct store *store;
 	struct ledger *incidents;
 	struct pipeline *pipeline;
-	struct tune_live *live;
+	struct tune_agent *live;
 	uint64_t octets, drops, kmin;
 	int64_t now; /* s */
 	unsigned opened, closed;
@@ -64,13 +64,13 @@ static void begin(struct rig *r)
 		fail_msg("%s", e.text);
 	r->incidents = ledger_new(r->config->fabric, on_incident, r);
 	r->pipeline = pipeline_new(r->config, r->entities, r->store, r->incidents);
-	r->live = tune_live_new(r->store, r->pipeline, r->incidents, r->config);
-	assert_int_equal(tune_live_resume(r->live, r->world.path, &e), 0);
+	r->live = tune_agent_new(r->store, r->pipeline, r->incidents, r->config);
+	assert_int_equal(tune_agent_resume(r->live, r->world.path, &e), 0);
 }
 
 static void end(struct rig *r)
 {
-	tune_live_free(r->live);
+	tune_agent_free(r->live);
 	pipeline_free(r->pipeline);
 	ledger_free(r->incidents);
 	store_close(r->store);
@@ -123,13 +123,13 @@ static void pass(struct rig *r, int64_t seconds, double rate)
 					SECONDS(r->now), lane, M_CFG_ECN_KMIN, r->kmin, 0);
 		}
 		pipeline_feed(r->pipeline, v, n, NULL, 0);
-		tune_live_tick(r->live, SECONDS(r->now));
+		tune_agent_tick(r->live, SECONDS(r->now));
 	}
 }
 
 static char *ask(struct rig *r, json_t *request)
 {
-	json_t *reply = tune_live_request(r->live, "ann", request, SECONDS(r->now));
+	json_t *reply = tune_agent_request(r->live, "ann", request, SECONDS(r->now));
 	char *state = rw_strdup(reply ? json_is_true(json_object_get(reply, "ok"))
 				? doc_word(reply, "state")
 				: doc_word(reply, "error")

@@ -16,7 +16,9 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/tuning/tune_json.h"
 #include "agent/tuning/tune_ledger.h"
+#include "agent/tuning/tune_readback.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/series/series_memory.h"
@@ -78,19 +80,28 @@ static json_t *sheet_of(const char *id, double proposed)
 		"from_ns", (json_int_t)0, "to_ns", (json_int_t)T(HOUR));
 }
 
-static int propose(struct world *w, const char *id, double proposed)
+/* Takes @sheet. */
+static int propose_document(struct world *w, json_t *sheet)
 {
-	json_t *sheet = sheet_of(id, proposed);
-	const int rc = tune_ledger_propose(w->l, sheet, "ann", T(HOUR));
+	struct tune_record *record = tune_record_parse(sheet);
 	json_decref(sheet);
-	return rc;
+	return tune_ledger_propose(w->l, record, "ann", T(HOUR));
 }
 
-static int act(struct world *w, const char *id, enum tune_act act, const char *text, int64_t at_s)
+static int propose(struct world *w, const char *id, double proposed)
 {
-	return tune_ledger_act(w->l, id,
-		&(struct tune_act_in){
-			.act = act, .who = "bob", .text = text, .t_ns = T(at_s), .at_ns = T(at_s)});
+	return propose_document(w, sheet_of(id, proposed));
+}
+
+static int act(struct world *w, const char *id, enum tune_decision decision, const char *text,
+	int64_t at_s)
+{
+	return tune_ledger_decide(w->l, id,
+		&(struct tune_decision_in){.decision = decision,
+			.who = "bob",
+			.text = text,
+			.t_ns = T(at_s),
+			.at_ns = T(at_s)});
 }
 
 static enum tune_state state_of(const struct world *w, const char *id)
@@ -117,7 +128,7 @@ static void look(struct world *w, int64_t at_s)
 	assert_int_equal(
 		window_from_memory(w->memory, w->arena, &spec, T(at_s - HOUR), T(at_s), &window),
 		0);
-	tune_ledger_look(w->l, &window, T(at_s));
+	tune_ledger_read(w->l, &window, T(at_s));
 }
 
 static void test_life(void **state)
@@ -128,8 +139,7 @@ static void test_life(void **state)
 	assert_int_equal(propose(w, "aaaaaaaa", 4e5), -EALREADY);
 	assert_int_equal(act(w, "AAAAAAAA", TUNE_ACCEPT, "go", HOUR + 60), 0);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, "go", HOUR + 60), -EALREADY);
-	assert_string_equal(
-		doc_word(tune_ledger_find(w->l, "aaaaaaaa")->json, "accepted_by"), "bob");
+	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->accepted_by, "bob");
 	reads(w, HOUR + 100, "swp1", 1000000, 0);
 	reads(w, HOUR + 100, "swp2", 1000000, 0);
 	look(w, HOUR + 101);
@@ -141,46 +151,45 @@ static void test_life(void **state)
 	look(w, HOUR + 130);
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_APPLIED);
 	assert_true(tune_ledger_find(w->l, "aaaaaaaa")->applied_ns == T(HOUR + 120));
-	assert_string_equal(doc_word(tune_ledger_find(w->l, "aaaaaaaa")->json, "applied"),
-		"1970-01-01T01:02:00.000Z");
-	json_t *open = json_pack("{s:s, s:s}", "verdict", "inconclusive", "why", "few windows"),
-	       *result = json_pack("{s:s, s:s}", "verdict", "keep", "why", "pause fell");
-	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa",
-				 &(struct tune_act_in){.act = TUNE_VERIFY,
+	json_t *document =
+		tune_record_json(tune_ledger_find(w->l, "aaaaaaaa"), TUNE_DOCUMENT_PUBLIC);
+	assert_string_equal(doc_word(document, "applied"), "1970-01-01T01:02:00.000Z");
+	json_decref(document);
+	const struct tune_verified open = {.result = {.verdict = VERIFY_INCONCLUSIVE,
+						   .why = "few windows"}},
+				   result = {
+					   .result = {.verdict = VERIFY_KEEP, .why = "pause fell"}};
+	assert_int_equal(tune_ledger_decide(w->l, "aaaaaaaa",
+				 &(struct tune_decision_in){.decision = TUNE_VERIFY,
 					 .who = "bob",
 					 .t_ns = T(HOUR + 400),
-					 .result = open}),
+					 .result = &open}),
 		0);
 	/* nothing is proven: it is watched on */
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_APPLIED);
-	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->verdict, "inconclusive");
-	const struct tune_act_in in = {
-		.act = TUNE_VERIFY, .who = "bob", .t_ns = T(HOUR + 500), .result = result};
-	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa", &in), 0);
-	json_decref(result);
+	assert_int_equal(
+		tune_ledger_find(w->l, "aaaaaaaa")->verified->result.verdict, VERIFY_INCONCLUSIVE);
+	const struct tune_decision_in in = {
+		.decision = TUNE_VERIFY, .who = "bob", .t_ns = T(HOUR + 500), .result = &result};
+	assert_int_equal(tune_ledger_decide(w->l, "aaaaaaaa", &in), 0);
 	assert_string_equal(w->last, "aaaaaaaa: verified: keep: pause fell");
-	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->verdict, "keep");
-	assert_int_equal(tune_ledger_act(w->l, "aaaaaaaa",
-				 &(struct tune_act_in){.act = TUNE_VERIFY,
+	assert_int_equal(tune_ledger_find(w->l, "aaaaaaaa")->verified->result.verdict, VERIFY_KEEP);
+	assert_int_equal(tune_ledger_decide(w->l, "aaaaaaaa",
+				 &(struct tune_decision_in){.decision = TUNE_VERIFY,
 					 .who = "bob",
 					 .t_ns = T(HOUR + 550),
-					 .result = open}),
+					 .result = &open}),
 		0);
-	json_decref(open);
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_VERIFIED);
-	assert_string_equal(tune_ledger_find(w->l, "aaaaaaaa")->verdict, "keep");
-	assert_int_equal(json_array_size(json_object_get(
-				 tune_ledger_find(w->l, "aaaaaaaa")->json, "history")),
-		6);
+	assert_int_equal(tune_ledger_find(w->l, "aaaaaaaa")->verified->result.verdict, VERIFY_KEEP);
+	assert_int_equal(tune_ledger_find(w->l, "aaaaaaaa")->n_history, 6);
 	reads(w, HOUR + 600, "swp1", 1000000, 0);
 	reads(w, HOUR + 600, "swp2", 1000000, 0);
 	look(w, HOUR + 601);
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_UNDONE);
 	/* it may be proposed anew; what was is still told */
 	assert_int_equal(propose(w, "aaaaaaaa", 4e5), 0);
-	assert_int_equal(json_array_size(json_object_get(
-				 tune_ledger_find(w->l, "aaaaaaaa")->json, "history")),
-		8);
+	assert_int_equal(tune_ledger_find(w->l, "aaaaaaaa")->n_history, 8);
 }
 
 static void test_refused(void **state)
@@ -188,11 +197,15 @@ static void test_refused(void **state)
 	struct world *w = *state;
 	json_t *watch = json_pack("{s:s, s:s}", "id", "cccccccc", "advice", "watch"),
 	       *bad = json_pack("{s:s, s:s}", "id", "dddddddd", "advice", "change");
-	assert_int_equal(tune_ledger_propose(w->l, watch, "ann", T(HOUR)), -EINVAL);
-	assert_int_equal(tune_ledger_propose(w->l, bad, "ann", T(HOUR)), -EINVAL);
-	assert_int_equal(tune_ledger_propose(w->l, NULL, "ann", T(HOUR)), -EINVAL);
-	json_decref(watch);
-	json_decref(bad);
+	json_t *watch_whole = sheet_of("cccccccc", 4e5);
+	json_object_set_new(watch_whole, "advice", json_string("watch"));
+	json_t *no_values = sheet_of("cccccccc", 4e5);
+	json_object_set_new(no_values, "changes", json_array());
+	assert_int_equal(propose_document(w, watch), -EINVAL);
+	assert_int_equal(propose_document(w, watch_whole), -EINVAL);
+	assert_int_equal(propose_document(w, no_values), -EINVAL);
+	assert_int_equal(propose_document(w, bad), -EINVAL);
+	assert_int_equal(propose_document(w, NULL), -EINVAL);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, NULL, HOUR), -ENOENT);
 	assert_int_equal(propose(w, "aaaaaaaa", 4e5), 0);
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_REJECT, NULL, HOUR + 1), -EINVAL);
@@ -201,10 +214,10 @@ static void test_refused(void **state)
 	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, NULL, HOUR + 2), -EPERM);
 	/* the same again is not asked again */
 	assert_int_equal(propose(w, "aaaaaaaa", 4e5), -EALREADY);
-	assert_non_null(tune_act_error(-EPERM, TUNE_REJECTED));
+	assert_non_null(tune_decision_error(-EPERM, TUNE_REJECTED));
 	assert_int_equal(propose(w, "bbbbbbbb", 5e5), 0);
-	assert_int_equal(tune_ledger_act(w->l, "bbbbbbbb",
-				 &(struct tune_act_in){.act = TUNE_APPLY,
+	assert_int_equal(tune_ledger_decide(w->l, "bbbbbbbb",
+				 &(struct tune_decision_in){.decision = TUNE_APPLY,
 					 .who = "bob",
 					 .t_ns = T(HOUR),
 					 .at_ns = T(2 * HOUR)}),
@@ -239,28 +252,41 @@ static void test_expiry(void **state)
 	assert_int_equal(state_of(w, "eeeeeeee"), TUNE_EXPIRED); /* swp1 still has 300000 */
 }
 
+static char *text_of(const struct tune_record *record)
+{
+	json_t *document = tune_record_json(record, TUNE_DOCUMENT_WHOLE);
+	char *text = json_dumps(document, JSON_COMPACT);
+	json_decref(document);
+	return text;
+}
+
 static void test_restart(void **state)
 {
 	struct world *w = *state;
 	propose(w, "aaaaaaaa", 4e5);
 	act(w, "aaaaaaaa", TUNE_ACCEPT, "go", HOUR + 60);
-	tune_ledger_note(w->l, "aaaaaaaa", NULL, NULL, T(HOUR + 61), "looked_ns",
-		json_integer(T(HOUR + 61)));
-	rw_cleanup(freep) char *stored =
-		json_dumps(tune_ledger_find(w->l, "aaaaaaaa")->json, JSON_COMPACT);
+	const struct tune_rate rate = {.job = "train", .mean = 1e9 / 3, .se = 1e3 / 7, .n = 60};
+	tune_ledger_watched(w->l, "aaaaaaaa", T(HOUR + 61));
+	tune_ledger_rates(w->l, "aaaaaaaa", &rate, 1);
+	rw_cleanup(freep) char *stored = text_of(tune_ledger_find(w->l, "aaaaaaaa"));
 	tune_ledger_free(w->l);
 	w->l = tune_ledger_new(on_change, w);
 	const unsigned told = w->told;
-	assert_int_equal(tune_ledger_restore(w->l, stored), 0);
-	assert_int_equal(tune_ledger_restore(w->l, stored), -EEXIST);
-	assert_int_equal(tune_ledger_restore(w->l, "{}"), -EINVAL);
-	assert_int_equal(
-		tune_ledger_restore(w->l, "{\"id\":\"aaaaaaab\",\"state\":\"what\"}"), -EINVAL);
+	assert_int_equal(tune_ledger_restore(w->l, tune_record_load(stored)), 0);
+	assert_int_equal(tune_ledger_restore(w->l, tune_record_load(stored)), -EEXIST);
+	assert_int_equal(tune_ledger_restore(w->l, tune_record_load("{}")), -EINVAL);
+	assert_int_equal(tune_ledger_restore(w->l,
+				 tune_record_load("{\"id\":\"aaaaaaab\",\"state\":\"what\"}")),
+		-EINVAL);
 	assert_int_equal(w->told, told);
 	const struct tune_record *r = tune_ledger_find(w->l, "aaaaaaaa");
 	assert_int_equal(r->state, TUNE_ACCEPTED);
-	assert_true(r->accepted_ns == T(HOUR + 60) && r->from_ns == 0 && r->to_ns == T(HOUR) &&
-		r->n_ports == 2 && r->n_rest == 1);
+	assert_true(r->accepted_ns == T(HOUR + 60) && r->sheet.from_ns == 0 &&
+		r->sheet.to_ns == T(HOUR) && r->sheet.n_ports == 2 && r->sheet.n_rest == 1);
+	assert_true(r->watched_ns == T(HOUR + 61) && r->n_rates == 1 &&
+		r->rates[0].mean == rate.mean && r->rates[0].se == rate.se && r->rates[0].n == 60);
+	rw_cleanup(freep) char *again = text_of(r);
+	assert_string_equal(again, stored);
 	reads(w, HOUR + 100, "swp1", 400000, 0);
 	reads(w, HOUR + 100, "swp2", 400000, 0);
 	look(w, HOUR + 101);
