@@ -11,9 +11,9 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
-#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/history/window_walk.h"
 #include "agent/reports/steps_views.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/rhythm.h"
@@ -23,7 +23,7 @@
 
 #define DEFAULT_SPAN_NS (3600 * NS_PER_S)
 #define BLOCKS_MAX 2048 /* of the whole stretch */
-#define BLOCKS_AT_ONCE 64 /* read from the database in one piece */
+#define BLOCKS_AT_ONCE 64 /* read from the database and measured in one piece */
 #define SLICES 600 /* the newest ones, for the step */
 #define LEVELS_MAX 32
 #define SPACING_SPAN_NS (300 * NS_PER_S) /* looked at for the time between samples */
@@ -70,84 +70,85 @@ static struct job_history *cmd_steps_job_of(
 	return j;
 }
 
-/* Blocks as long as the analyzer's windows, longer where the stretch would have too many. */
+/* Blocks as long as the detector's windows, longer where the time range would have too many. */
 static int cmd_steps_bounds(
 	struct client *client, struct history_of_jobs *jobs, int64_t *ret_to, struct err *e)
 {
-	const struct analyzer *a = analyzer_by_name("steps");
-	int64_t first_ns, last_ns;
-	int r = history_range(client->history, &first_ns, &last_ns, e);
-	if (r < 0)
-		return r;
+	const void *steps = config_options(client->config, "analyzers", "steps");
 	const int64_t window_ns =
-		analyzer_window(a, config_options(client->config, "analyzers", "steps"),
-			client->config->defaults.interval_ns);
-	int64_t from = first_ns;
-	if (client->from_ns > first_ns)
-		from = client->from_ns;
-	int64_t to = last_ns;
-	if (client->to_ns < last_ns)
-		to = client->to_ns;
-	int64_t span = 0;
-	if (to > from)
-		span = to - from;
-	jobs->block_ns = window_ns * (1 + span / window_ns / BLOCKS_MAX);
-	*ret_to = to / jobs->block_ns * jobs->block_ns;
-	jobs->from_ns = (from + jobs->block_ns - 1) / jobs->block_ns * jobs->block_ns;
-	if (*ret_to > jobs->from_ns)
-		jobs->n_blocks = (size_t)((*ret_to - jobs->from_ns) / jobs->block_ns);
-	else
-		jobs->n_blocks = 0;
+		analyzer_window(analyzer_by_name("steps"), steps, config_interval(client->config));
+	int64_t from_ns, to_ns;
+	int rc = history_range(client->history, &from_ns, &to_ns, e);
+	if (rc < 0)
+		return rc;
+	if (client->from_ns > from_ns)
+		from_ns = client->from_ns;
+	if (client->to_ns < to_ns)
+		to_ns = client->to_ns;
+	int64_t span_ns = 0;
+	if (to_ns > from_ns)
+		span_ns = to_ns - from_ns;
+	jobs->block_ns = window_ns * (1 + span_ns / window_ns / BLOCKS_MAX);
+	if (!window_align(jobs->block_ns, &from_ns, &to_ns))
+		return 0;
+	jobs->from_ns = from_ns;
+	jobs->n_blocks = (size_t)((to_ns - from_ns) / jobs->block_ns);
+	*ret_to = to_ns;
+	return 0;
+}
+
+struct steps_collect {
+	const struct fabric *fabric;
+	struct history_of_jobs *jobs;
+};
+
+/* The throughput of each job in the blocks of @window. */
+static int cmd_steps_take(void *arg, const struct window *window, struct arena *turn)
+{
+	const struct steps_collect *collect = arg;
+	struct history_of_jobs *jobs = collect->jobs;
+	const size_t first = (size_t)((window->from_ns - jobs->from_ns) / jobs->block_ns);
+	const size_t n = (size_t)((window->to_ns - window->from_ns) / jobs->block_ns);
+	struct throughput *throughput;
+	const size_t n_jobs =
+		throughput_of(collect->fabric, window, jobs->block_ns, turn, &throughput);
+	for (size_t k = 0; k < n_jobs; k++) {
+		struct job_history *job = cmd_steps_job_of(jobs, &throughput[k]);
+		memcpy(job->rate + first, throughput[k].rate.rate, n * sizeof(double));
+		job->by_uplinks = throughput[k].rate.by_uplinks;
+		job->n_ports = throughput[k].n_ports;
+		if (throughput[k].n_seen > job->n_seen)
+			job->n_seen = throughput[k].n_seen;
+	}
 	return 0;
 }
 
 static int cmd_steps_collect(
 	struct client *client, struct history_of_jobs *jobs, int64_t *ret_to, struct err *e)
 {
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const int rc = cmd_steps_bounds(client, jobs, ret_to, e);
+	if (rc == -ENODATA || (rc == 0 && jobs->n_blocks == 0))
+		return 0;
+	if (rc < 0)
+		return rc;
 	const struct window_spec spec = {
 		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
-	int r = cmd_steps_bounds(client, jobs, ret_to, e);
-	for (size_t at = 0; r == 0 && at < jobs->n_blocks; at += BLOCKS_AT_ONCE) {
-		size_t n = BLOCKS_AT_ONCE;
-		if (jobs->n_blocks - at < BLOCKS_AT_ONCE)
-			n = jobs->n_blocks - at;
-		const int64_t from = jobs->from_ns + (int64_t)at * jobs->block_ns;
-		struct window w;
-		struct throughput *t;
-		arena_reset(a);
-		r = history_window(
-			client->history, a, &spec, from, from + (int64_t)n * jobs->block_ns, &w, e);
-		size_t n_jobs = 0;
-		if (r == 0)
-			n_jobs = throughput_of(client->config->fabric, &w, jobs->block_ns, a, &t);
-		for (size_t k = 0; k < n_jobs; k++) {
-			struct job_history *j = cmd_steps_job_of(jobs, &t[k]);
-			memcpy(j->rate + at, t[k].rate.rate, n * sizeof(double));
-			j->by_uplinks = t[k].rate.by_uplinks;
-			j->n_ports = t[k].n_ports;
-			if (t[k].n_seen > j->n_seen)
-				j->n_seen = t[k].n_seen;
-		}
-	}
-	if (r == -ENODATA)
-		return 0;
-	return r;
+	const struct window_plan plan = {.spec = &spec,
+		.from_ns = jobs->from_ns,
+		.to_ns = *ret_to,
+		.window_ns = BLOCKS_AT_ONCE * jobs->block_ns,
+		.at_once = 1};
+	struct steps_collect collect = {.fabric = client->config->fabric, .jobs = jobs};
+	return window_walk(client, &plan, cmd_steps_take, &collect, e);
 }
 
-/* The usual time between samples: the median over one counter. */
-static int64_t cmd_steps_spacing_of(const struct window *window)
+/* The usual time between samples of the first series that shows it, ns; 0 = none does. */
+static int64_t cmd_steps_spacing(const struct window *window, struct arena *a)
 {
 	for (size_t k = 0; k < window->n_series; k++) {
-		const struct series *s = &window->series[k];
-		if (s->n < 4)
-			continue;
-		double *gap = rw_calloc(s->n, sizeof(*gap));
-		for (uint32_t i = 1; i < s->n; i++)
-			gap[i - 1] = (double)(s->t_ns[i] - s->t_ns[i - 1]);
-		const int64_t median = (int64_t)stats_median(gap, s->n - 1);
-		free(gap);
-		return median;
+		const double spacing_ns = window_spacing(&window->series[k], a);
+		if (!isnan(spacing_ns))
+			return (int64_t)spacing_ns;
 	}
 	return 0;
 }
@@ -163,7 +164,7 @@ static int find_step(struct client *client, const struct fabric_job *job, int64_
 	*period = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
 	int r = history_window(client->history, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, e);
 	if (r == 0)
-		*ret_sample = cmd_steps_spacing_of(&w);
+		*ret_sample = cmd_steps_spacing(&w, a);
 	else
 		*ret_sample = 0;
 	if (*ret_sample <= 0)

@@ -12,6 +12,7 @@
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/history/window_walk.h"
 #include "agent/tuning/tune_readback.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm.h"
@@ -21,8 +22,6 @@
 #include "db/model/metric.h"
 #include "db/series/history.h"
 
-#define SAMPLES_AT_ONCE 1000000 /* aimed at: some 25 MB */
-#define CHUNK_MAX 64
 #define SPACING_SPAN_NS (300 * NS_PER_S)
 #define SLICES 600
 #define STEPS_A_WINDOW 3
@@ -37,111 +36,42 @@ static const uint16_t more_metrics[] = {
 
 /* ---- windows, in chunks -------------------------------------------------- */
 
-typedef void window_fn(void *arg, const struct observed *observed);
+typedef void observed_fn(void *arg, const struct observed *observed);
 
-static size_t samples_in(const struct window *window)
+struct tune_walk {
+	const struct fabric *fabric;
+	int64_t interval_ns;
+	observed_fn *fn;
+	void *arg;
+};
+
+static int tune_read_observe(void *arg, const struct window *window, struct arena *turn)
 {
-	size_t n = 0;
-	for (size_t k = 0; k < window->n_series; k++)
-		n += window->series[k].n;
-	return n;
+	const struct tune_walk *walk = arg;
+	const struct analyzer_in in = {.fabric = walk->fabric,
+		.window = window,
+		.interval_ns = walk->interval_ns,
+		.arena = turn};
+	walk->fn(walk->arg, observe(&in));
+	return 0;
 }
 
-static void judge_chunk(struct client *client, const struct window *chunk, int64_t window_ns,
-	int64_t interval_ns, struct arena *turn, window_fn *fn, void *arg)
-{
-	for (int64_t t = chunk->from_ns; t < chunk->to_ns; t += window_ns) {
-		struct window w = *chunk;
-		w.from_ns = t;
-		w.to_ns = t + window_ns;
-		arena_reset(turn);
-		const struct analyzer_in in = {.fabric = client->config->fabric,
-			.window = &w,
-			.interval_ns = interval_ns,
-			.arena = turn};
-		fn(arg, observe(&in));
-	}
-}
-
-/* Each window of (from, to], both multiples of @window_ns. How many are read at once follows from
- * what the last chunk held. */
-static int each_window(struct client *client, int64_t from_ns, int64_t to_ns, int64_t window_ns,
-	int64_t interval_ns, window_fn *fn, void *arg, struct err *e)
+/* Each window of (from, to], both multiples of @window_ns, observed as a detector does. */
+static int tune_read_each(struct client *client, int64_t from_ns, int64_t to_ns, int64_t window_ns,
+	int64_t interval_ns, observed_fn *fn, void *arg, struct err *e)
 {
 	uint16_t metrics[METRIC_COUNT];
-	size_t n = 0, at_once = 1;
+	size_t n = 0;
 	for (size_t k = 0; k < observe_n_metrics; k++)
 		metrics[n++] = observe_metrics[k];
 	for (size_t k = 0; k < rw_countof(more_metrics); k++)
 		metrics[n++] = more_metrics[k];
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n};
-	rw_cleanup(arena_freep) struct arena *chunk_arena = arena_new(), *turn = arena_new();
-	for (int64_t from = from_ns, to; from < to_ns; from = to) {
-		struct window chunk;
-		if (from + (int64_t)at_once * window_ns < to_ns)
-			to = from + (int64_t)at_once * window_ns;
-		else
-			to = to_ns;
-		arena_reset(chunk_arena);
-		const int rc =
-			history_window(client->history, chunk_arena, &spec, from, to, &chunk, e);
-		if (rc != 0)
-			return rc;
-		judge_chunk(client, &chunk, window_ns, interval_ns, turn, fn, arg);
-		const size_t each = samples_in(&chunk) / (size_t)((to - from) / window_ns) + 1;
-		if (SAMPLES_AT_ONCE / each < 1)
-			at_once = 1;
-		else if (SAMPLES_AT_ONCE / each > CHUNK_MAX)
-			at_once = CHUNK_MAX;
-		else
-			at_once = SAMPLES_AT_ONCE / each;
-	}
-	return 0;
-}
-
-static int64_t tune_read_floor_to(int64_t t_ns, int64_t step)
-{
-	const int64_t rest = t_ns % step;
-	return t_ns - (rest < 0 ? rest + step : rest);
-}
-
-/* The part of [from, to] with samples, in whole windows: (*from, *to]. -ENODATA: none. */
-static int tune_read_bounds(
-	struct client *client, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e)
-{
-	int64_t first_ns, last_ns;
-	const int rc = history_range(client->history, &first_ns, &last_ns, e);
-	if (rc != 0)
-		return rc;
-	int64_t from = first_ns;
-	if (*from_ns > first_ns)
-		from = *from_ns;
-	int64_t to = last_ns;
-	if (*to_ns < last_ns)
-		to = *to_ns;
-	*from_ns = tune_read_floor_to(from + window_ns - 1, window_ns);
-	*to_ns = tune_read_floor_to(to, window_ns);
-	if (*from_ns < *to_ns)
-		return 0;
-	return -ENODATA;
-}
-
-static int64_t configured_interval(const struct config *config)
-{
-	int64_t longest = 0;
-	for (size_t k = 0; k < config->n_devices; k++) {
-		const struct config_device *d = &config->devices[k];
-		int64_t own = 0;
-		if (d->gnmi)
-			own = d->gnmi->interval_ns;
-		else if (d->snmp)
-			own = d->snmp->interval_ns;
-		if (own > longest)
-			longest = own;
-	}
-	if (longest)
-		return longest;
-	return config->defaults.interval_ns;
+	const struct window_plan plan = {
+		.spec = &spec, .from_ns = from_ns, .to_ns = to_ns, .window_ns = window_ns};
+	struct tune_walk walk = {
+		.fabric = client->config->fabric, .interval_ns = interval_ns, .fn = fn, .arg = arg};
+	return window_walk(client, &plan, tune_read_observe, &walk, e);
 }
 
 int64_t tune_read_interval(struct client *client, int64_t to_ns)
@@ -149,28 +79,25 @@ int64_t tune_read_interval(struct client *client, int64_t to_ns)
 	static const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS};
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct window w;
+	struct window window;
 	struct err ignored = {0};
-	double longest = 0;
-	if (history_window(
-		    client->history, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, &ignored) != 0)
-		return configured_interval(client->config);
-	for (size_t k = 0; k < w.n_series; k++) {
-		const struct series *s = &w.series[k];
-		if (s->n < 4)
-			continue;
-		double *gap = arena_array(a, double, s->n);
-		for (uint32_t i = 1; i < s->n; i++)
-			gap[i - 1] = (double)(s->t_ns[i] - s->t_ns[i - 1]);
-		const double median = stats_median(gap, s->n - 1);
-		if (median > longest)
-			longest = median;
+	const int rc = history_window(
+		client->history, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &window, &ignored);
+	if (rc != 0)
+		return config_interval(client->config);
+	double longest_ns = 0;
+	for (size_t k = 0; k < window.n_series; k++) {
+		const double spacing_ns = window_spacing(&window.series[k], a);
+		if (spacing_ns > longest_ns)
+			longest_ns = spacing_ns;
 	}
+	if (longest_ns <= 0)
+		return config_interval(client->config);
 	/* polls are late by a little: whole tenths of a second */
-	if (longest > 0)
-		return (int64_t)(ceil(longest / 1e8 - 0.5) > 1 ? ceil(longest / 1e8 - 0.5) : 1) *
-			(NS_PER_S / 10);
-	return configured_interval(client->config);
+	const double tenths = ceil(longest_ns / 1e8 - 0.5);
+	if (tenths > 1)
+		return (int64_t)tenths * (NS_PER_S / 10);
+	return NS_PER_S / 10;
 }
 
 /* ---- incidents and platforms --------------------------------------------- */
@@ -312,7 +239,7 @@ int tune_read_history(struct client *client, const struct profiles *profiles, in
 		const int64_t span = (to_ns < last_ns ? to_ns : last_ns) -
 			(from_ns > first_ns ? from_ns : first_ns);
 		ret->window_ns *= 1 + (span > 0 ? span / ret->window_ns / TUNE_WINDOWS_MAX : 0);
-		rc = tune_read_bounds(client, ret->window_ns, &ret->from_ns, &ret->to_ns, e);
+		rc = window_bounds(client, ret->window_ns, &ret->from_ns, &ret->to_ns, e);
 	}
 	if (rc == -ENODATA)
 		return err_set(e, rc,
@@ -323,7 +250,7 @@ int tune_read_history(struct client *client, const struct profiles *profiles, in
 		return rc;
 	struct tune_fold *f =
 		tune_fold_new(client->config->fabric, ret->window_ns, ret->interval_ns, a);
-	rc = each_window(client, ret->from_ns, ret->to_ns, ret->window_ns, ret->interval_ns,
+	rc = tune_read_each(client, ret->from_ns, ret->to_ns, ret->window_ns, ret->interval_ns,
 		tune_read_fold, f, e);
 	if (rc == 0)
 		rc = tune_fold_done(f, &ret->evidence);
@@ -623,13 +550,13 @@ int tune_read_comparison(struct client *client, const struct tune_record *record
 		ret->window_ns *= 1 + span / ret->window_ns / TUNE_WINDOWS_MAX;
 	}
 	choose_ports(&c);
-	int rc = tune_read_bounds(client, ret->window_ns, &from_ns, &to_ns, e);
+	int rc = window_bounds(client, ret->window_ns, &from_ns, &to_ns, e);
 	if (rc == -ENODATA)
 		return err_set(e, rc,
 			"there is less than one window (%lld s) of samples around the change",
 			(long long)(ret->window_ns / NS_PER_S));
 	if (rc == 0)
-		rc = each_window(
+		rc = tune_read_each(
 			client, from_ns, to_ns, ret->window_ns, interval_ns, compare_window, &c, e);
 	if (rc == 0)
 		rc = tune_read_incidents(client, from_ns, to_ns, a, &incidents, &n, e);

@@ -15,6 +15,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "config/config.h"
@@ -265,6 +266,43 @@ static void test_round_trip(void **state)
 	}
 }
 
+static void test_interval(void **state)
+{
+	static const struct {
+		const char *what, *yaml;
+		int64_t interval_ns;
+	} rows[] = {
+		{"nothing polled, nothing said", "devices: [ { name: a, role: leaf } ]\n",
+			10 * NS_PER_S},
+		{"nothing polled",
+			"defaults: { interval: 4s }\ndevices: [ { name: a, role: leaf } ]\n",
+			4 * NS_PER_S},
+		{"the devices' own",
+			"credentials: { c: { snmp: { version: 2c, community_env: C } } }\n"
+			"devices: [ { name: a, role: leaf, snmp: { address: 192.0.2.1, "
+			"credentials: c, interval: 1s } } ]\n",
+			1 * NS_PER_S},
+		{"the longest of both protocols",
+			"credentials: { c: { snmp: { version: 2c, community_env: C } }, "
+			"g: { gnmi: { username: n, password_env: P } } }\n"
+			"devices: [ { name: a, role: leaf, snmp: { address: 192.0.2.1, "
+			"credentials: c, interval: 7s }, gnmi: { address: \"192.0.2.1:8080\", "
+			"credentials: g, interval: 1s } } ]\n",
+			7 * NS_PER_S},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		rw_cleanup(str_done) struct str text = {0};
+		rw_cleanup(err_list_done) struct err_list errors = {0};
+		struct config *config = NULL;
+		str_addf(&text, "fabric: f\n%s", rows[i].yaml);
+		if (config_parse(text.s, text.n, "test", CONFIG_CASE, NULL, 0, &config, &errors) !=
+			0)
+			fail_msg("%s: %s", rows[i].what, errors.v[0].text);
+		assert_int_equal(config_interval(config), rows[i].interval_ns);
+		config_free(config);
+	}
+}
+
 static void test_case_mode(void **state)
 {
 	static const char text[] =
@@ -494,6 +532,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_interval),
 		cmocka_unit_test(test_case_mode),
 		cmocka_unit_test(test_mistakes_in_order),
 		cmocka_unit_test(test_set),

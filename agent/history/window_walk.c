@@ -1,0 +1,147 @@
+/* window_walk - reads history some windows at a time and hands them on one by one. */
+#include "agent/history/window_walk.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/stats.h"
+#include "agent/client/client.h"
+#include "db/series/history.h"
+
+#define SAMPLES_AT_ONCE 1000000 /* aimed at */
+#define AT_ONCE_MAX 64
+#define SPACING_SAMPLES_MIN 4
+
+/* ---- bounds -------------------------------------------------------------- */
+
+/* Also for times before 1970. */
+static int64_t window_floor(int64_t t_ns, int64_t window_ns)
+{
+	const int64_t rest = t_ns % window_ns;
+	if (rest < 0)
+		return t_ns - rest - window_ns;
+	return t_ns - rest;
+}
+
+bool window_align(int64_t window_ns, int64_t *from_ns, int64_t *to_ns)
+{
+	const int64_t from = window_floor(*from_ns + window_ns - 1, window_ns);
+	const int64_t to = window_floor(*to_ns, window_ns);
+	if (from >= to)
+		return false;
+	*from_ns = from;
+	*to_ns = to;
+	return true;
+}
+
+int window_bounds(
+	struct client *client, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e)
+{
+	int64_t first_ns, last_ns;
+	const int rc = history_range(client->history, &first_ns, &last_ns, e);
+	if (rc != 0)
+		return rc;
+	int64_t from = *from_ns, to = *to_ns;
+	if (from < first_ns)
+		from = first_ns;
+	if (to > last_ns)
+		to = last_ns;
+	if (!window_align(window_ns, &from, &to))
+		return -ENODATA;
+	*from_ns = from;
+	*to_ns = to;
+	return 0;
+}
+
+/* ---- walk ---------------------------------------------------------------- */
+
+static size_t window_samples(const struct window *window)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < window->n_series; i++)
+		n += window->series[i].n;
+	return n;
+}
+
+/* The flow intervals of @chunk that lie within @window; the order stays. */
+static void window_take_flows(const struct window *chunk, struct window *window, struct arena *a)
+{
+	struct flow_sample *flows = arena_array(a, struct flow_sample, chunk->n_flows + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < chunk->n_flows; i++) {
+		const struct flow_sample *flow = &chunk->flows[i];
+		if (flow->from_ns >= window->from_ns && flow->to_ns <= window->to_ns)
+			flows[n++] = *flow;
+	}
+	window->flows = flows;
+	window->n_flows = n;
+}
+
+static int window_walk_chunk(const struct window *chunk, const struct window_plan *plan,
+	struct arena *turn, window_fn *fn, void *arg)
+{
+	for (int64_t from = chunk->from_ns; from < chunk->to_ns; from += plan->window_ns) {
+		struct window window = *chunk;
+		window.from_ns = from;
+		window.to_ns = from + plan->window_ns;
+		if (window.to_ns > chunk->to_ns)
+			window.to_ns = chunk->to_ns;
+		arena_reset(turn);
+		if (plan->spec->flows)
+			window_take_flows(chunk, &window, turn);
+		const int rc = fn(arg, &window, turn);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* How many windows to read next, by what the last chunk held. */
+static size_t window_at_once(const struct window *chunk, int64_t window_ns)
+{
+	const int64_t n_windows = (chunk->to_ns - chunk->from_ns + window_ns - 1) / window_ns;
+	const size_t samples_each = window_samples(chunk) / (size_t)n_windows + 1;
+	const size_t at_once = SAMPLES_AT_ONCE / samples_each;
+	if (at_once < 1)
+		return 1;
+	if (at_once > AT_ONCE_MAX)
+		return AT_ONCE_MAX;
+	return at_once;
+}
+
+int window_walk(struct client *client, const struct window_plan *plan, window_fn *fn, void *arg,
+	struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *chunk_arena = arena_new(), *turn = arena_new();
+	size_t at_once = plan->at_once;
+	if (at_once == 0)
+		at_once = 1; /* the first one shows how much it holds */
+	for (int64_t from = plan->from_ns, to; from < plan->to_ns; from = to) {
+		to = from + (int64_t)at_once * plan->window_ns;
+		if (to > plan->to_ns)
+			to = plan->to_ns;
+		struct window chunk;
+		arena_reset(chunk_arena);
+		int rc = history_window(
+			client->history, chunk_arena, plan->spec, from, to, &chunk, e);
+		if (rc == 0)
+			rc = window_walk_chunk(&chunk, plan, turn, fn, arg);
+		if (rc != 0)
+			return rc;
+		if (plan->at_once == 0)
+			at_once = window_at_once(&chunk, plan->window_ns);
+	}
+	return 0;
+}
+
+double window_spacing(const struct series *series, struct arena *a)
+{
+	if (series->n < SPACING_SAMPLES_MIN)
+		return NAN;
+	double *gaps = arena_array(a, double, series->n);
+	for (uint32_t i = 1; i < series->n; i++)
+		gaps[i - 1] = (double)(series->t_ns[i] - series->t_ns[i - 1]);
+	return stats_median(gaps, series->n - 1);
+}

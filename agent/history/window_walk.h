@@ -1,0 +1,54 @@
+/*
+ * window_walk - the past as a row of windows of one length, at multiples of that length: how a
+ * report, the command steps and threshold tuning read history. The windows are those that the
+ * detectors saw, since the pipeline aligns its windows in the same way.
+ */
+#ifndef RW_HISTORY_WINDOW_WALK_H
+#define RW_HISTORY_WINDOW_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "db/series/series.h"
+
+struct arena;
+struct client;
+struct err;
+
+/* window_align - the whole windows of (*@from_ns, *@to_ns]; false, and both untouched, when there
+ * is none. */
+bool window_align(int64_t window_ns, int64_t *from_ns, int64_t *to_ns);
+
+/*
+ * window_bounds - the whole windows of (*@from_ns, *@to_ns] that lie between the oldest and the
+ * newest sample of the database.
+ *
+ * 0, -ENODATA when there is none, or another negative errno with @e filled. Both times are changed
+ * on success only.
+ */
+int window_bounds(
+	struct client *client, int64_t window_ns, int64_t *from_ns, int64_t *to_ns, struct err *e);
+
+struct window_plan {
+	const struct window_spec *spec;
+	int64_t from_ns, to_ns; /* (from, to]; the last window is shorter where they do not fit */
+	int64_t window_ns;
+	/* Windows read from the database in one piece. 0: as many as hold about a million samples
+	 * (25 MB), at most 64. One query for each window would cost more than the measuring. */
+	size_t at_once;
+};
+
+/* One window, in order of time, with its samples and the flow intervals that lie within it. All is
+ * lent until the call returns; @turn is emptied then. Non-zero stops the walk and is returned. */
+typedef int window_fn(void *arg, const struct window *window, struct arena *turn);
+
+/* 0, what @fn returned, or a negative errno with @e filled. */
+int window_walk(struct client *client, const struct window_plan *plan, window_fn *fn, void *arg,
+	struct err *e);
+
+/* window_spacing - the usual time between samples of a series: the median gap, ns. NAN when fewer
+ * than four samples show it. @a is scratch. */
+double window_spacing(const struct series *series, struct arena *a);
+
+#endif
