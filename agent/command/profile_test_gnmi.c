@@ -25,9 +25,9 @@ struct gnmi_test {
 
 /* ---- paths --------------------------------------------------------------- */
 
-static const char *gnmi_leaf_verdict(const struct gnmi_leaf *leaf)
+static const char *gnmi_leaf_verdict(const struct collector_value *leaf)
 {
-	if (leaf->paths == 0) {
+	if (leaf->rows == 0) {
 		if (*leaf->trouble)
 			return "refused";
 		if (leaf->fallback)
@@ -36,7 +36,7 @@ static const char *gnmi_leaf_verdict(const struct gnmi_leaf *leaf)
 	}
 	if (leaf->wrong_type)
 		return "wrong type";
-	if (leaf->zero == leaf->paths)
+	if (leaf->zero == leaf->rows)
 		return "all zero";
 	return "answers";
 }
@@ -48,14 +48,14 @@ static json_t *gnmi_word_or_null(const char *text)
 	return json_null();
 }
 
-static void gnmi_add_leaf(void *arg, const struct gnmi_leaf *leaf)
+static void gnmi_add_leaf(void *arg, const struct collector_value *leaf)
 {
 	struct gnmi_test *gnmi = arg;
 	json_array_append_new(gnmi->test.columns,
 		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s, s:o}", "table",
-			leaf->stream, "cadence", leaf->slow ? "slow" : "fast", "how", leaf->how,
+			leaf->table, "cadence", leaf->slow ? "slow" : "fast", "how", leaf->how,
 			"path", leaf->path, "value", leaf->what, "verdict", gnmi_leaf_verdict(leaf),
-			"rows", (json_int_t)leaf->paths, "zero", (json_int_t)leaf->zero,
+			"rows", (json_int_t)leaf->rows, "zero", (json_int_t)leaf->zero,
 			"wrong_type", (json_int_t)leaf->wrong_type, "type",
 			gnmi_word_or_null(leaf->type), "doc", leaf->doc, "trouble",
 			gnmi_word_or_null(leaf->trouble)));
@@ -148,7 +148,7 @@ static json_t *gnmi_test_json(struct gnmi_test *gnmi, const char *device)
 	const struct gnmi_target_counts counts = gnmi_target_counts(gnmi->target);
 	double p50, p95;
 	target_poll_quantiles(state, &p50, &p95);
-	gnmi_target_leaves(gnmi->target, gnmi_add_leaf, gnmi);
+	gnmi_target_values(gnmi->target, gnmi_add_leaf, gnmi);
 	return json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I, s:I}", "target",
 		device, "protocol", "gnmi", "address", state->address, "device", test->identity,
 		"columns", test->columns, "implausible", test->implausible, "values",

@@ -29,7 +29,7 @@ struct snmp_test {
 
 /* ---- columns ------------------------------------------------------------- */
 
-static const char *snmp_column_verdict(const struct snmp_column_view *column)
+static const char *snmp_column_verdict(const struct collector_value *column)
 {
 	if (column->rows == 0) {
 		if (column->fallback)
@@ -43,7 +43,7 @@ static const char *snmp_column_verdict(const struct snmp_column_view *column)
 	return "answers";
 }
 
-static void snmp_add_column(void *arg, const struct snmp_column_view *column)
+static void snmp_add_column(void *arg, const struct collector_value *column)
 {
 	struct snmp_test *snmp = arg;
 	const char *type = NULL;
@@ -52,7 +52,7 @@ static void snmp_add_column(void *arg, const struct snmp_column_view *column)
 	json_array_append_new(snmp->test.columns,
 		json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s:s}", "table",
 			column->table, "cadence", column->slow ? "slow" : "fast", "oid",
-			column->oid, "value", column->what, "verdict", snmp_column_verdict(column),
+			column->path, "value", column->what, "verdict", snmp_column_verdict(column),
 			"rows", (json_int_t)column->rows, "zero", (json_int_t)column->zero,
 			"wrong_type", (json_int_t)column->wrong_type, "type",
 			json_string_or_null(type), "doc", column->doc));
@@ -124,7 +124,7 @@ static void snmp_test_on_target(void *arg, const struct target *state)
 		return;
 	snmp->polls = state->polls;
 	if (state->polls == 1)
-		snmp_target_columns(snmp->target, snmp_add_column, snmp);
+		snmp_target_values(snmp->target, snmp_add_column, snmp);
 	if (state->polls >= 2)
 		loop_stop(snmp->test.loop);
 }
@@ -168,7 +168,7 @@ static json_t *snmp_test_json(const struct snmp_test *snmp, const char *device)
 		"address", state->address, "device", test->identity, "columns", test->columns,
 		"implausible", test->implausible, "values", (json_int_t)(test->n_samples / 2),
 		"moved", (json_int_t)test->n_moved, "poll_s", json_number_or_null(p50),
-		"max_repetitions", (int)snmp_target_max_repetitions(snmp->target));
+		"max_repetitions", (int)snmp_target_state(snmp->target)->max_repetitions);
 }
 
 int profile_test_snmp(const struct config_device *device, const struct config *config,

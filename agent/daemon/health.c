@@ -9,8 +9,6 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/daemon/pipeline.h"
-#include "collectors/gnmi/gnmi.h"
-#include "collectors/packet/pcap.h"
 #include "collectors/snmp/trap_receiver.h"
 #include "db/store/store.h"
 
@@ -117,7 +115,7 @@ void health_pipeline(struct health *health, const struct pipeline_counters *coun
 }
 
 void health_target(struct health *health, struct health_source *past, const char *name,
-	const struct target *target, unsigned max_repetitions)
+	const struct target *target)
 {
 	health_add(health, "1/s", health_rate(&past->values, health->now, target->values),
 		"target/%s/%s/values_per_s", name, target->protocol);
@@ -130,37 +128,15 @@ void health_target(struct health *health, struct health_source *past, const char
 	if (target->interval_ns > 0)
 		health_add(health, "s", (double)target->interval_ns / 1e9,
 			"target/%s/%s/interval_s", name, target->protocol);
-	if (max_repetitions)
-		health_add(health, "", max_repetitions, "target/%s/%s/max_repetitions", name,
-			target->protocol);
+	if (target->max_repetitions)
+		health_add(health, "", target->max_repetitions, "target/%s/%s/max_repetitions",
+			name, target->protocol);
 }
 
-void health_gnmi(struct health *health, const char *name, struct gnmi_target_counts counts)
+void health_figure(struct health *health, const char *family, const char *name, const char *key,
+	const char *unit, double value)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{"messages", counts.messages},
-		{"bytes", counts.bytes},
-		{"updates", counts.updates},
-		{"refused", counts.refused},
-		{"odd_times", counts.odd_times},
-		{"stale", counts.stale},
-		{"reconnects", counts.reconnects},
-		{"stalls", counts.stalls},
-	};
-	for (size_t i = 0; i < rw_countof(rows); i++)
-		health_add(health, "", (double)rows[i].value, "gnmi/%s/%s", name, rows[i].name);
-	health_add(health, "s", counts.skew_s, "gnmi/%s/skew_s", name);
-}
-
-void health_capture(struct health *health, const char *name, const struct capture_counts *counts)
-{
-	health_add(health, "", (double)counts->frames, "capture/%s/frames", name);
-	health_add(health, "", (double)counts->roce, "capture/%s/roce", name);
-	health_add(health, "", (double)counts->bad, "capture/%s/bad", name);
-	health_add(health, "", (double)counts->kernel_drops, "capture/%s/kernel_drops", name);
+	health_add(health, unit, value, "%s/%s/%s", family, name, key);
 }
 
 void health_traps(struct health *health, const struct trap_counters *counters)

@@ -22,8 +22,6 @@
 #include <stdint.h>
 #include "collectors/target/collector.h"
 
-struct gnmi_target_counts;
-struct capture_counts;
 struct pipeline_counters;
 struct trap_counters;
 struct store;
@@ -51,11 +49,13 @@ void health_free(struct health *health); /* NULL is fine */
 
 void health_begin(struct health *health, mono_t now);
 void health_pipeline(struct health *health, const struct pipeline_counters *counters);
-/* @max_repetitions 0 = has none. @name as in the configuration. */
+/* @name as in the configuration. */
 void health_target(struct health *health, struct health_source *past, const char *name,
-	const struct target *target, unsigned max_repetitions);
-void health_gnmi(struct health *health, const char *name, struct gnmi_target_counts counts);
-void health_capture(struct health *health, const char *name, const struct capture_counts *counts);
+	const struct target *target);
+/* health_figure - one number of a collector instance, as FAMILY/NAME/KEY. @unit lives as long as
+ * the snapshot. */
+void health_figure(struct health *health, const char *family, const char *name, const char *key,
+	const char *unit, double value);
 /* NULL = wanted, but the receiver could not be opened */
 void health_traps(struct health *health, const struct trap_counters *counters);
 void health_commit(struct health *health, struct store *store, int64_t now_ns);

@@ -39,7 +39,7 @@ static json_t *request_targets(const struct sources *sources)
 		const struct target *target = source.target;
 		json_array_append_new(targets,
 			json_pack("{s:s, s:s, s:s, s:s, s:I}", "name", source.name, "protocol",
-				source.protocol, "state", target_state_name(target->state),
+				source.collector->name, "state", target_state_name(target->state),
 				"reason", target->reason, "polls", (json_int_t)target->polls));
 	}
 	return targets;

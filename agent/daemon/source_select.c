@@ -10,8 +10,7 @@
 
 #define GRACE_INTERVALS 3
 
-enum side { SIDE_SNMP, SIDE_GNMI, SIDES };
-static const char *const side_names[SIDES] = {"snmp", "gnmi"};
+enum side { SIDE_PLAIN, SIDE_PREFERRED, SIDES };
 
 struct device_sides;
 struct side_sink {
@@ -29,12 +28,12 @@ struct device_sides {
 	struct source_choice *choice;
 	char *name;
 	struct side_sink side[SIDES];
-	bool prefers_snmp[METRIC_COUNT];
+	bool prefers_plain[METRIC_COUNT];
 };
 
 struct source_choice {
 	struct sink to;
-	bool (*prefers_snmp)(void *arg, const char *device, unsigned metric);
+	bool (*prefers_plain)(void *arg, const char *device, unsigned metric);
 	void *arg;
 	struct device_sides **v;
 	size_t n, cap;
@@ -42,10 +41,10 @@ struct source_choice {
 };
 
 struct source_choice *source_choice_new(const struct sink *to,
-	bool (*prefers_snmp)(void *arg, const char *device, unsigned metric), void *arg)
+	bool (*prefers_plain)(void *arg, const char *device, unsigned metric), void *arg)
 {
 	struct source_choice *c = rw_calloc(1, sizeof(*c));
-	*c = (struct source_choice){.to = *to, .prefers_snmp = prefers_snmp, .arg = arg};
+	*c = (struct source_choice){.to = *to, .prefers_plain = prefers_plain, .arg = arg};
 	return c;
 }
 
@@ -74,9 +73,9 @@ uint64_t source_choice_left(const struct source_choice *choice)
 static bool other_has(const struct side_sink *sink, const struct sample *sample)
 {
 	const struct side_sink *other = &sink->of->side[1 - sink->side];
-	enum side better = SIDE_GNMI;
-	if (sink->of->prefers_snmp[sample->metric])
-		better = SIDE_SNMP;
+	enum side better = SIDE_PREFERRED;
+	if (sink->of->prefers_plain[sample->metric])
+		better = SIDE_PLAIN;
 	uint64_t at;
 	if (sink->side == better || !other->asked ||
 		(!other->up && sample->t_ns >= other->until_ns))
@@ -131,10 +130,10 @@ static void source_select_on_device(
 {
 	struct side_sink *s = arg;
 	struct source_choice *c = s->of->choice;
-	for (unsigned m = 0; s->side == SIDE_GNMI && m < METRIC_COUNT; m++)
-		s->of->prefers_snmp[m] = c->prefers_snmp(c->arg, device, m);
-	/* SNMP knows the device's name and description */
-	if (s->side == SIDE_SNMP || !s->of->side[SIDE_SNMP].asked)
+	for (unsigned m = 0; s->side == SIDE_PREFERRED && m < METRIC_COUNT; m++)
+		s->of->prefers_plain[m] = c->prefers_plain(c->arg, device, m);
+	/* the plain one (SNMP) knows the device's name and description */
+	if (s->side == SIDE_PLAIN || !s->of->side[SIDE_PLAIN].asked)
 		c->to.device(c->to.arg, device, profile, sysname, descr);
 }
 
@@ -142,7 +141,7 @@ static void source_select_on_port(
 	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps)
 {
 	const struct side_sink *s = arg;
-	if (s->side == SIDE_SNMP || !s->of->side[SIDE_SNMP].up)
+	if (s->side == SIDE_PLAIN || !s->of->side[SIDE_PLAIN].up)
 		s->of->choice->to.port(s->of->choice->to.arg, device, port, alias, speed_bps);
 }
 
@@ -158,10 +157,10 @@ static void source_select_on_neighbors(void *arg, const struct topology_device *
 {
 	struct side_sink *s = arg;
 	s->heard = n > 0;
-	/* SNMP tells more of the ports (MAC address, description, index); where its agent knows no
-	 * LLDP, gNMI is all there is */
-	if (s->side == SIDE_GNMI ? s->of->side[SIDE_SNMP].heard
-				 : n == 0 && s->of->side[SIDE_GNMI].heard)
+	/* The plain one (SNMP) knows more of the ports: MAC address, description, index. Where its
+	 * agent has no LLDP, the neighbours come from the preferred one. */
+	if (s->side == SIDE_PREFERRED ? s->of->side[SIDE_PLAIN].heard
+				      : n == 0 && s->of->side[SIDE_PREFERRED].heard)
 		return;
 	s->of->choice->to.neighbors(s->of->choice->to.arg, self, heard, n);
 }
@@ -190,23 +189,25 @@ static struct device_sides *source_select_sides_of(struct source_choice *choice,
 }
 
 static struct side_sink *side_of(
-	struct source_choice *choice, const char *device, const char *protocol)
+	struct source_choice *choice, const char *device, enum collector_role role)
 {
-	return &source_select_sides_of(choice, device)
-			->side[str_eq(protocol, side_names[SIDE_GNMI]) ? SIDE_GNMI : SIDE_SNMP];
+	enum side side = SIDE_PLAIN;
+	if (role == COLLECTS_DEVICE_PREFERRED)
+		side = SIDE_PREFERRED;
+	return &source_select_sides_of(choice, device)->side[side];
 }
 
 const struct sink *source_choice_sink(
-	struct source_choice *choice, const char *device, const char *protocol)
+	struct source_choice *choice, const char *device, enum collector_role role)
 {
-	struct side_sink *s = side_of(choice, device, protocol);
+	struct side_sink *s = side_of(choice, device, role);
 	s->asked = true;
 	return &s->sink;
 }
 
-void source_choice_gone(struct source_choice *choice, const char *device, const char *protocol)
+void source_choice_gone(struct source_choice *choice, const char *device, enum collector_role role)
 {
-	struct side_sink *s = side_of(choice, device, protocol);
+	struct side_sink *s = side_of(choice, device, role);
 	s->asked = s->up = s->heard = false;
 	map_clear(s->gave);
 }

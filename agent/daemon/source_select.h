@@ -1,10 +1,10 @@
 /*
- * source_choice - where a device is asked over SNMP and gNMI, each series comes from one of them:
- * the better one, and while that is silent the other. gNMI is the better one, except for metrics
- * that the profile leaves to SNMP ("prefer_snmp"). A series changes its source only when the better
- * one gives it for the first time, when its target has been down for three of its intervals, and
- * when it is back: each change costs the pipeline a rate. Devices with one protocol pass through
- * untouched.
+ * source_choice - where a device is asked over two protocols, each series comes from one of them:
+ * the better one, and while that is silent the other. The better one is COLLECTS_DEVICE_PREFERRED
+ * (gNMI), except for metrics that the profile leaves to the other ("prefer_snmp"). A series changes
+ * its source only when the better one gives it for the first time, when its target has been down
+ * for three of its intervals, and when it is back: each change costs the pipeline a rate. Devices
+ * with one protocol pass through untouched.
  *
  * Stands between targets and the pipeline's sink. Loop thread.
  */
@@ -15,18 +15,17 @@
 
 struct source_choice;
 
-/* @prefers_snmp: the profile rule of a device, asked when its gNMI target tells its profile. @to is
- * copied. */
+/* @prefers_plain: does the profile of @device leave @metric to the plain protocol? Asked when the
+ * preferred target has reported its profile. @to is copied. */
 struct source_choice *source_choice_new(const struct sink *to,
-	bool (*prefers_snmp)(void *arg, const char *device, unsigned metric), void *arg);
+	bool (*prefers_plain)(void *arg, const char *device, unsigned metric), void *arg);
 void source_choice_free(struct source_choice *choice); /* the targets first; NULL is fine */
 
-/* source_choice_sink - for the target of @device over "snmp" or "gnmi". Lives as long as @choice.
- */
+/* source_choice_sink - for the target of @device in this role. Lives as long as @choice. */
 const struct sink *source_choice_sink(
-	struct source_choice *choice, const char *device, const char *protocol);
+	struct source_choice *choice, const char *device, enum collector_role role);
 /* source_choice_gone - that target was taken away: the other one is alone now. */
-void source_choice_gone(struct source_choice *choice, const char *device, const char *protocol);
+void source_choice_gone(struct source_choice *choice, const char *device, enum collector_role role);
 
 /* How many samples were left to the other source. */
 uint64_t source_choice_left(const struct source_choice *choice);

@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include "agent/base/clock.h"
 
+struct collector;
 struct config;
 struct entities;
 struct health;
 struct loop;
 struct sink;
-struct snmp_target;
 struct sources;
 struct store;
 struct target;
@@ -53,9 +53,10 @@ bool sources_lldp_pending(const struct sources *sources, const char *device);
 
 /* One instance, for those who list them: borrowed until the next sources_apply(). */
 struct source_view {
-	const char *name, *protocol; /* of the device or capture; "snmp", "gnmi", "pcap" */
+	const char *name; /* of the device or capture */
+	const struct collector *collector;
 	const struct target *target;
-	struct snmp_target *snmp; /* NULL: another protocol, or not open */
+	void *instance; /* of .collector; NULL: not open */
 };
 size_t sources_count(const struct sources *sources);
 struct source_view sources_at(const struct sources *sources, size_t index);

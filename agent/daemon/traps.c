@@ -32,7 +32,10 @@ static struct snmp_target *traps_find_target(void *arg, const char *host, size_t
 	struct snmp_target *found = NULL;
 	*ret_n = 0;
 	for (size_t k = 0; k < sources_count(agent->sources); k++) {
-		struct snmp_target *target = sources_at(agent->sources, k).snmp;
+		const struct source_view view = sources_at(agent->sources, k);
+		struct snmp_target *target = NULL;
+		if (view.collector == &collector_snmp)
+			target = view.instance;
 		if (target && traps_is_host_of(snmp_target_peer(target), host)) {
 			found = target;
 			++*ret_n;

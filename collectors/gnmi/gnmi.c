@@ -516,8 +516,9 @@ const struct target *gnmi_target_state(const struct gnmi_target *target)
 	return &target->machine.state;
 }
 
-bool gnmi_target_prefers_snmp(const struct gnmi_target *target, unsigned metric)
+static bool gnmi_collector_prefers_other(const void *instance, unsigned metric)
 {
+	const struct gnmi_target *target = instance;
 	const struct profile_gnmi *g = NULL;
 	if (target->machine.profile)
 		g = target->machine.profile->gnmi;
@@ -527,38 +528,40 @@ bool gnmi_target_prefers_snmp(const struct gnmi_target *target, unsigned metric)
 	return false;
 }
 
-/* ---- views --------------------------------------------------------------- */
+/* ---- for "profile test" -------------------------------------------------- */
 
-struct leaves {
-	const struct gnmi_stream *s;
-	gnmi_leaf_fn *fn;
+struct stream_values {
+	const struct gnmi_stream *stream;
+	collector_value_fn *fn;
 	void *arg;
 };
 
-static void leaf_view(void *arg, const struct gnmi_leaf_view *view)
+static void stream_value(void *arg, const struct gnmi_leaf_view *view)
 {
-	const struct leaves *l = arg;
-	l->fn(l->arg,
-		&(struct gnmi_leaf){.stream = l->s->p->name,
-			.how = profile_gnmi_how_name(l->s->p->hows[l->s->how]),
-			.path = view->path,
-			.what = view->metric >= 0 ? metric_info((unsigned)view->metric)->name
-						  : view->what,
-			.doc = view->doc,
-			.type = view->type,
-			.trouble = l->s->trouble.text,
-			.slow = l->s->p->slow,
-			.fallback = view->fallback,
-			.paths = view->paths,
-			.zero = view->zero,
-			.wrong_type = view->wrong_type});
+	const struct stream_values *values = arg;
+	const struct gnmi_stream *s = values->stream;
+	struct collector_value value = {.table = s->p->name,
+		.how = profile_gnmi_how_name(s->p->hows[s->how]),
+		.path = view->path,
+		.what = view->what,
+		.doc = view->doc,
+		.type = view->type,
+		.trouble = s->trouble.text,
+		.slow = s->p->slow,
+		.fallback = view->fallback,
+		.rows = view->paths,
+		.zero = view->zero,
+		.wrong_type = view->wrong_type};
+	if (view->metric >= 0)
+		value.what = metric_info((unsigned)view->metric)->name;
+	values->fn(values->arg, &value);
 }
 
-void gnmi_target_leaves(const struct gnmi_target *target, gnmi_leaf_fn *fn, void *arg)
+void gnmi_target_values(const struct gnmi_target *target, collector_value_fn *fn, void *arg)
 {
 	for (size_t i = 0; i < target->n_streams; i++) {
-		struct leaves l = {target->streams[i], fn, arg};
-		gnmi_feed_leaves(target->streams[i]->feed, leaf_view, &l);
+		struct stream_values values = {target->streams[i], fn, arg};
+		gnmi_feed_leaves(target->streams[i]->feed, stream_value, &values);
 	}
 }
 
@@ -584,3 +587,82 @@ struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *target)
 		n.refused += gnmi_decode_stats(target->decoder)->wrong_types;
 	return n;
 }
+
+/* ---- the collector ------------------------------------------------------- */
+
+static bool gnmi_collector_place(const struct config *config, size_t i, struct collector_place *ret)
+{
+	if (i >= config->n_devices)
+		return false;
+	const struct config_device *device = &config->devices[i];
+	*ret = (struct collector_place){.name = device->name};
+	if (device->gnmi) {
+		ret->address = device->gnmi->address;
+		ret->config = device;
+	}
+	return true;
+}
+
+static int gnmi_collector_open(
+	const struct collector_env *env, const void *place, void **ret, struct err *e)
+{
+	struct gnmi_target *target;
+	int rc = gnmi_target_new(
+		env->loop, env->entities, place, env->config, env->sink, &target, e);
+	if (rc == 0)
+		*ret = target;
+	return rc;
+}
+
+static bool gnmi_collector_same(
+	const void *instance, const void *place, const struct config *config)
+{
+	return gnmi_target_same(instance, place, config);
+}
+
+static void gnmi_collector_update(void *instance, const void *place, const struct config *config)
+{
+	gnmi_target_update(instance, place, config);
+}
+
+static void gnmi_collector_close(void *instance)
+{
+	gnmi_target_free(instance);
+}
+
+static const struct target *gnmi_collector_state(const void *instance)
+{
+	return gnmi_target_state(instance);
+}
+
+static void gnmi_collector_figures(const void *instance, collector_figure_fn *fn, void *arg)
+{
+	const struct gnmi_target_counts counts = gnmi_target_counts(instance);
+	fn(arg, "messages", "", (double)counts.messages);
+	fn(arg, "bytes", "", (double)counts.bytes);
+	fn(arg, "updates", "", (double)counts.updates);
+	fn(arg, "refused", "", (double)counts.refused);
+	fn(arg, "odd_times", "", (double)counts.odd_times);
+	fn(arg, "stale", "", (double)counts.stale);
+	fn(arg, "reconnects", "", (double)counts.reconnects);
+	fn(arg, "stalls", "", (double)counts.stalls);
+	fn(arg, "skew_s", "s", counts.skew_s);
+}
+
+static void gnmi_collector_values(const void *instance, collector_value_fn *fn, void *arg)
+{
+	gnmi_target_values(instance, fn, arg);
+}
+
+const struct collector collector_gnmi = {.name = "gnmi",
+	.role = COLLECTS_DEVICE_PREFERRED,
+	.family = "gnmi",
+	.place = gnmi_collector_place,
+	.open = gnmi_collector_open,
+	.same = gnmi_collector_same,
+	.update = gnmi_collector_update,
+	.close = gnmi_collector_close,
+	.state = gnmi_collector_state,
+	.figures = gnmi_collector_figures,
+	.prefers_other = gnmi_collector_prefers_other,
+	.values = gnmi_collector_values};

@@ -21,6 +21,8 @@ struct loop;
 struct gnmi_target;
 struct err;
 
+extern const struct collector collector_gnmi;
+
 /* As snmp_target_new() and its companions (collectors/snmp/snmp.h): what may heal leaves the target
  * in BACKOFF with the reason. No thread is started before the loop runs, so that rights can be
  * given up in between; files are read now, while we may. */
@@ -34,22 +36,8 @@ void gnmi_target_update(struct gnmi_target *target, const struct config_device *
 void gnmi_target_free(struct gnmi_target *target); /* NULL is fine */
 const struct target *gnmi_target_state(const struct gnmi_target *target);
 
-/* gnmi_target_prefers_snmp - by its profile, is SNMP the better source of this metric? False before
- * the profile is known. */
-bool gnmi_target_prefers_snmp(const struct gnmi_target *target, unsigned metric);
-
-/* For "profile test": what each leaf of the profile brought since its stream began. Lent for the
- * call. */
-struct gnmi_leaf {
-	/* how: stream, once, ...; what: metric, attribute or object */
-	const char *stream, *how, *path, *what, *doc, *type;
-	/* why the stream does not deliver, "" */
-	const char *trouble;
-	bool slow, fallback;
-	size_t paths, zero, wrong_type;
-};
-typedef void gnmi_leaf_fn(void *arg, const struct gnmi_leaf *leaf);
-void gnmi_target_leaves(const struct gnmi_target *target, gnmi_leaf_fn *fn, void *arg);
+/* For "profile test": what each leaf of the profile brought since its stream began. */
+void gnmi_target_values(const struct gnmi_target *target, collector_value_fn *fn, void *arg);
 
 /* What the streams of a target went through, since it was made. */
 struct gnmi_target_counts {

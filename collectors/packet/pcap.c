@@ -527,3 +527,69 @@ int pcap_watch(const char *interface, int64_t for_ns, const volatile sig_atomic_
 	*ret = (struct pcap_watch_stats){.kernel_drops = pcap_stats(p, &s) == 0 ? s.ps_drop : 0};
 	return 0;
 }
+
+/* ---- the collector ------------------------------------------------------- */
+
+static bool pcap_collector_place(const struct config *config, size_t i, struct collector_place *ret)
+{
+	if (i >= config->n_captures)
+		return false;
+	const struct config_capture *capture = &config->captures[i];
+	*ret = (struct collector_place){.name = capture->name, .config = capture};
+	if (capture->interface)
+		ret->address = capture->interface;
+	else
+		ret->address = str_or(capture->listen, "");
+	return true;
+}
+
+static int pcap_collector_open(
+	const struct collector_env *env, const void *place, void **ret, struct err *e)
+{
+	struct capture *capture;
+	int rc = capture_open(env->loop, env->entities, place, env->sink, &capture, e);
+	if (rc == 0)
+		*ret = capture;
+	return rc;
+}
+
+static bool pcap_collector_same(
+	const void *instance, const void *place, const struct config *config)
+{
+	return capture_same(instance, place);
+}
+
+static void pcap_collector_update(void *instance, const void *place, const struct config *config)
+{
+	capture_update(instance, place);
+}
+
+static void pcap_collector_close(void *instance)
+{
+	capture_free(instance);
+}
+
+static const struct target *pcap_collector_state(const void *instance)
+{
+	return capture_state(instance);
+}
+
+static void pcap_collector_figures(const void *instance, collector_figure_fn *fn, void *arg)
+{
+	const struct capture_counts *counts = capture_counts(instance);
+	fn(arg, "frames", "", (double)counts->frames);
+	fn(arg, "roce", "", (double)counts->roce);
+	fn(arg, "bad", "", (double)counts->bad);
+	fn(arg, "kernel_drops", "", (double)counts->kernel_drops);
+}
+
+const struct collector collector_pcap = {.name = "pcap",
+	.role = COLLECTS_PACKETS,
+	.family = "capture",
+	.place = pcap_collector_place,
+	.open = pcap_collector_open,
+	.same = pcap_collector_same,
+	.update = pcap_collector_update,
+	.close = pcap_collector_close,
+	.state = pcap_collector_state,
+	.figures = pcap_collector_figures};

@@ -165,7 +165,6 @@ int snmp_target_new(struct loop *loop, struct entities *entities,
 {
 	assert(device->snmp);
 	struct snmp_target *t = rw_calloc(1, sizeof(*t));
-	t->repetitions = REPETITIONS_FIRST;
 	t->pace = loop_timer_new(loop, snmp_poll_pace, t);
 	if (sink->neighbors)
 		t->lldp = snmp_lldp_new();
@@ -187,6 +186,7 @@ int snmp_target_new(struct loop *loop, struct entities *entities,
 		snmp_target_free(t);
 		return rc;
 	}
+	t->machine.state.max_repetitions = REPETITIONS_FIRST;
 	target_start_spread(&t->machine, device->snmp->interval_ns);
 	*ret = t;
 	return 0;
@@ -252,46 +252,54 @@ const struct target *snmp_target_state(const struct snmp_target *target)
 	return &target->machine.state;
 }
 
-void snmp_target_columns(const struct snmp_target *target, snmp_column_fn *fn, void *arg)
+/* ---- for "profile test" -------------------------------------------------- */
+
+static void value_count(
+	struct collector_value *ret, const struct snmp_rows *rows, size_t column, bool text)
 {
-	for (size_t i = 0; i < target->n_walks; i++) {
-		const struct walk *w = &target->walks[i];
-		for (size_t k = 0; k < w->table->n_values; k++) {
-			const struct profile_value *v = &w->table->values[k];
-			char oid[SNMP_OID_MAX * 11];
-			const struct profile_oid *c = &w->table->columns[v->column];
-			bool text = v->attribute != ATTRIBUTE_NONE &&
-				v->attribute != ATTRIBUTE_DISCONTINUITY;
-			struct snmp_column_view view = {.table = w->table->name,
-				.oid = snmp_oid_text(
-					oid, sizeof(oid), (struct snmp_oid){c->v, c->n}),
-				.what = v->metric >= 0 ? metric_info((unsigned)v->metric)->name
-						       : profile_attribute_name(v->attribute),
-				.doc = v->doc,
-				.slow = w->table->cadence == CADENCE_SLOW,
-				.fallback = v->fallback,
-				.type = ""};
-			for (size_t row = 0; row < snmp_rows_count(w->rows); row++) {
-				const struct snmp_cell *cell =
-					snmp_rows_cell(w->rows, row, v->column);
-				if (!cell)
-					continue;
-				if (view.rows++ == 0)
-					view.type = snmp_type_name(cell->type);
-				if (text)
-					view.wrong_type += cell->type != SNMP_STRING;
-				else
-					view.wrong_type += !snmp_type_is_number(cell->type);
-				view.zero += snmp_type_is_number(cell->type) && cell->u == 0;
-			}
-			fn(arg, &view);
-		}
+	for (size_t row = 0; row < snmp_rows_count(rows); row++) {
+		const struct snmp_cell *cell = snmp_rows_cell(rows, row, column);
+		if (!cell)
+			continue;
+		const bool number = snmp_type_is_number(cell->type);
+		if (ret->rows++ == 0)
+			ret->type = snmp_type_name(cell->type);
+		if (text)
+			ret->wrong_type += cell->type != SNMP_STRING;
+		else
+			ret->wrong_type += !number;
+		ret->zero += number && cell->u == 0;
 	}
 }
 
-unsigned snmp_target_max_repetitions(const struct snmp_target *target)
+static void walk_values(const struct walk *walk, collector_value_fn *fn, void *arg)
 {
-	return target->repetitions;
+	for (size_t i = 0; i < walk->table->n_values; i++) {
+		const struct profile_value *v = &walk->table->values[i];
+		const struct profile_oid *column = &walk->table->columns[v->column];
+		char oid[SNMP_OID_MAX * 11];
+		struct collector_value value = {.table = walk->table->name,
+			.path = snmp_oid_text(
+				oid, sizeof(oid), (struct snmp_oid){column->v, column->n}),
+			.what = profile_attribute_name(v->attribute),
+			.doc = v->doc,
+			.slow = walk->table->cadence == CADENCE_SLOW,
+			.fallback = v->fallback,
+			.trouble = "",
+			.type = ""};
+		if (v->metric >= 0)
+			value.what = metric_info((unsigned)v->metric)->name;
+		const bool text =
+			v->attribute != ATTRIBUTE_NONE && v->attribute != ATTRIBUTE_DISCONTINUITY;
+		value_count(&value, walk->rows, v->column, text);
+		fn(arg, &value);
+	}
+}
+
+void snmp_target_values(const struct snmp_target *target, collector_value_fn *fn, void *arg)
+{
+	for (size_t i = 0; i < target->n_walks; i++)
+		walk_values(&target->walks[i], fn, arg);
 }
 
 int64_t snmp_target_refresh_ns(const struct snmp_target *target)
@@ -338,3 +346,65 @@ void snmp_target_look(struct snmp_target *target)
 		loop_now(target->machine.loop).ns - target->poll_began.ns >= LOOK_GAP_NS)
 		loop_timer_start(target->machine.timer, LOOK_AFTER_NS, 0);
 }
+
+/* ---- the collector ------------------------------------------------------- */
+
+static bool snmp_collector_place(const struct config *config, size_t i, struct collector_place *ret)
+{
+	if (i >= config->n_devices)
+		return false;
+	const struct config_device *device = &config->devices[i];
+	*ret = (struct collector_place){.name = device->name};
+	if (device->snmp) {
+		ret->address = device->snmp->address;
+		ret->config = device;
+	}
+	return true;
+}
+
+static int snmp_collector_open(
+	const struct collector_env *env, const void *place, void **ret, struct err *e)
+{
+	struct snmp_target *target;
+	int rc = snmp_target_new(
+		env->loop, env->entities, place, env->config, env->sink, &target, e);
+	if (rc == 0)
+		*ret = target;
+	return rc;
+}
+
+static bool snmp_collector_same(
+	const void *instance, const void *place, const struct config *config)
+{
+	return snmp_target_same(instance, place, config);
+}
+
+static void snmp_collector_update(void *instance, const void *place, const struct config *config)
+{
+	snmp_target_update(instance, place, config);
+}
+
+static void snmp_collector_close(void *instance)
+{
+	snmp_target_free(instance);
+}
+
+static const struct target *snmp_collector_state(const void *instance)
+{
+	return snmp_target_state(instance);
+}
+
+static void snmp_collector_values(const void *instance, collector_value_fn *fn, void *arg)
+{
+	snmp_target_values(instance, fn, arg);
+}
+
+const struct collector collector_snmp = {.name = "snmp",
+	.role = COLLECTS_DEVICE,
+	.place = snmp_collector_place,
+	.open = snmp_collector_open,
+	.same = snmp_collector_same,
+	.update = snmp_collector_update,
+	.close = snmp_collector_close,
+	.state = snmp_collector_state,
+	.values = snmp_collector_values};

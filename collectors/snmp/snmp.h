@@ -10,6 +10,8 @@ struct loop;
 struct snmp_target;
 struct err;
 
+extern const struct collector collector_snmp;
+
 /* Process-wide set-up of the library (no MIB files, no persistent state). Once, before threads. */
 void snmp_init(void);
 
@@ -30,19 +32,8 @@ void snmp_target_update(struct snmp_target *target, const struct config_device *
 void snmp_target_free(struct snmp_target *target);
 const struct target *snmp_target_state(const struct snmp_target *target);
 
-/* For "profile test": what each column of the profile brought in the last poll. Lent for the call.
- */
-struct snmp_column_view {
-	const char *table, *oid, *what, *doc; /* what: metric or attribute */
-	bool slow, fallback;
-	size_t rows; /* answered */
-	size_t zero; /* of these, 0 */
-	size_t wrong_type; /* not a number where a metric needs one, or no text where a name is */
-	const char *type; /* of the first value; "" */
-};
-typedef void snmp_column_fn(void *arg, const struct snmp_column_view *view);
-void snmp_target_columns(const struct snmp_target *target, snmp_column_fn *fn, void *arg);
-unsigned snmp_target_max_repetitions(const struct snmp_target *target); /* as learned */
+/* For "profile test": what each column of the profile brought in the last poll. */
+void snmp_target_values(const struct snmp_target *target, collector_value_fn *fn, void *arg);
 /* longest cache period learned of a table; 0 = none at this pace */
 int64_t snmp_target_refresh_ns(const struct snmp_target *target);
 

@@ -145,9 +145,9 @@ static void rows_ask(struct snmp_target *target, struct snmp_oid *oids, size_t n
 	unsigned repetitions = VARBINDS_PER_REQUEST / (unsigned)n;
 	unsigned most;
 	if (n <= NARROW_COLUMNS)
-		most = target->repetitions * 2;
+		most = target->machine.state.max_repetitions * 2;
 	else
-		most = target->repetitions;
+		most = target->machine.state.max_repetitions;
 	if (repetitions > most)
 		repetitions = most;
 	bool v1 = target->machine.device->snmp->credential->snmp->version == 1;
@@ -223,8 +223,8 @@ void snmp_poll_deadline(void *arg)
 	struct snmp_target *t = arg;
 	char took[32];
 	t->machine.state.timeouts++;
-	if (t->repetitions > 1 && t->phase > PHASE_HEAD)
-		t->repetitions /= 2;
+	if (t->machine.state.max_repetitions > 1 && t->phase > PHASE_HEAD)
+		t->machine.state.max_repetitions /= 2;
 	target_lost(&t->machine, SNMP_DEADLINE, snmp_io_peer(t->io),
 		unit_duration_text(took, sizeof(took), deadline_of(t)), table_name(t));
 }
@@ -495,8 +495,8 @@ static const char *snmp_poll_refusal(int error_status)
 static void walk_error(
 	struct snmp_target *target, struct walk *walk, const struct snmp_answer *answer)
 {
-	if (answer->error_status == PDU_TOO_BIG && target->repetitions > 1) {
-		target->repetitions /= 2;
+	if (answer->error_status == PDU_TOO_BIG && target->machine.state.max_repetitions > 1) {
+		target->machine.state.max_repetitions /= 2;
 		return;
 	}
 	target->trouble = snmp_poll_refusal(answer->error_status);
@@ -510,8 +510,8 @@ static void walk_error(
 
 static void lldp_take(struct snmp_target *target, const struct snmp_answer *answer)
 {
-	if (answer->error_status == PDU_TOO_BIG && target->repetitions > 1)
-		target->repetitions /= 2;
+	if (answer->error_status == PDU_TOO_BIG && target->machine.state.max_repetitions > 1)
+		target->machine.state.max_repetitions /= 2;
 	else if (answer->error_status == PDU_NO_SUCH_NAME && answer->error_index >= 2)
 		snmp_lldp_refuse(target->lldp, (size_t)answer->error_index - 2);
 	else if (answer->error_status != 0)
@@ -566,13 +566,14 @@ void snmp_poll_answer(void *arg, const struct snmp_answer *answer)
 	t->machine.state.varbinds += answer->n;
 	if (t->phase == PHASE_NONE)
 		return; /* the deadline was faster */
-	if (answer->status == SNMP_IO_TIMEOUT && t->phase > PHASE_HEAD && t->repetitions > 1) {
+	if (answer->status == SNMP_IO_TIMEOUT && t->phase > PHASE_HEAD &&
+		t->machine.state.max_repetitions > 1) {
 		/* it answered the head just now: the big answer is what gets lost */
 		t->machine.state.timeouts++;
-		t->repetitions /= 2;
+		t->machine.state.max_repetitions /= 2;
 		log_info(t->machine.name,
 			"snmp: no answer to a request of table %s: max-repetitions now %u",
-			table_name(t), t->repetitions);
+			table_name(t), t->machine.state.max_repetitions);
 		walk_ask(t);
 		return;
 	}

@@ -32,7 +32,6 @@ struct snmp_target {
 
 	struct snmp_io *io;
 	struct loop_timer *pace; /* max_varbinds_s */
-	unsigned repetitions;
 	int64_t pace_until_ns;
 
 	enum phase phase;

@@ -64,6 +64,7 @@ struct target {
 	/* readings of counters that cannot be true: kept, flagged, no rate is taken from them */
 	uint64_t suspects;
 	int64_t interval_ns; /* how often it is asked; 0 = not said: nothing is missed */
+	unsigned max_repetitions; /* of SNMP GETBULK, as learned; 0 = has none */
 	float poll_s[TARGET_POLL_HISTORY]; /* ring of the last poll durations, seconds */
 	uint32_t n_poll; /* ever */
 	struct complaint complaint;
@@ -75,5 +76,79 @@ void target_change(struct target *target, enum target_state to, mono_t mono, wal
 void target_polled(struct target *target, double seconds, wall_t wall); /* one successful poll */
 /* p50 and p95 over the ring; NAN when empty. */
 void target_poll_quantiles(const struct target *target, double *ret_p50, double *ret_p95);
+
+/* ---- the interface of a collector ---------------------------------------- */
+
+struct config;
+struct err;
+struct loop;
+
+enum collector_role {
+	COLLECTS_PACKETS, /* of a link: it is no protocol of a device */
+	/* Protocols of a device. Where a device is asked over both, each series comes from the
+	 * preferred one, unless that one's prefers_other() leaves it to the other. */
+	COLLECTS_DEVICE,
+	COLLECTS_DEVICE_PREFERRED,
+};
+
+struct collector_env { /* all lent for the life of the instance */
+	struct loop *loop;
+	struct entities *entities;
+	const struct config *config; /* until a successful update() */
+	const struct sink *sink; /* copied by open() */
+};
+
+/* One place of the configuration that asks for an instance. Lent by the configuration. */
+struct collector_place {
+	const char *name; /* of the device or capture */
+	const char *address; /* that a person knows it by */
+	const void *config; /* struct config_device or struct config_capture */
+};
+
+/* One number that an instance knows about itself: "messages", "", 17. */
+typedef void collector_figure_fn(void *arg, const char *key, const char *unit, double value);
+
+/* What one row of the profile brought, for "profile test". Lent for the call. */
+struct collector_value {
+	const char *table; /* table or stream */
+	const char *how; /* how the stream is asked: "stream", "once" ... ; NULL = has no ways */
+	const char *path; /* OID or path */
+	const char *what; /* metric or attribute */
+	const char *doc, *type; /* type: of the first value, "" */
+	const char *trouble; /* why the stream does not deliver; "" */
+	bool slow, fallback;
+	size_t rows; /* answered */
+	size_t zero; /* of these, 0 */
+	size_t wrong_type; /* no number where a metric needs one, or no text where a name is */
+};
+typedef void collector_value_fn(void *arg, const struct collector_value *value);
+
+/* One row for each way to collect. An instance is what open() makes of one place. */
+struct collector {
+	const char *name; /* "snmp": the protocol in views and in the database */
+	enum collector_role role;
+	const char
+		*family; /* of its figures in the agent's health: "gnmi"; NULL without figures() */
+
+	/* place - number @i of the configuration's devices or captures. False past the end;
+	 * ret->config NULL where that one does not ask for this collector. */
+	bool (*place)(const struct config *config, size_t i, struct collector_place *ret);
+	/* open - what may heal leaves the instance in BACKOFF with the reason. 0, or negative errno
+	 * with @e for what cannot: the caller shows it as down and tries again later. */
+	int (*open)(const struct collector_env *env, const void *config, void **ret, struct err *e);
+	/* same - would the new place in @config collect exactly as now? Then update() re-borrows
+	 * and the session goes on. */
+	bool (*same)(const void *instance, const void *place, const struct config *config);
+	void (*update)(void *instance, const void *place, const struct config *config);
+	void (*close)(void *instance);
+	const struct target *(*state)(const void *instance);
+	/* The rest may be NULL. */
+	void (*figures)(const void *instance, collector_figure_fn *fn, void *arg);
+	bool (*prefers_other)(const void *instance, unsigned metric);
+	void (*values)(const void *instance, collector_value_fn *fn, void *arg);
+};
+
+/* RW_COLLECTORS of the top CMakeLists.txt, ended by NULL. */
+extern const struct collector *const collectors[];
 
 #endif

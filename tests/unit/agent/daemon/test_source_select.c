@@ -69,8 +69,8 @@ static void state_of(const struct sink *s, enum target_state state)
 static void test_alone(void **state)
 {
 	struct source_choice *c = choice_new();
-	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"),
-			  *other = source_choice_sink(c, "leaf2", "gnmi");
+	const struct sink *snmp = source_choice_sink(c, "leaf1", COLLECTS_DEVICE),
+			  *other = source_choice_sink(c, "leaf2", COLLECTS_DEVICE_PREFERRED);
 	state_of(other, TARGET_UP);
 	assert_int_equal(GIVE(other, 1, M_PORT_IN_OCTETS), 1);
 	assert_int_equal(GIVE(snmp, 1, M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS), 2);
@@ -94,8 +94,8 @@ static void test_neighbors(void **state)
 		{false, 4, 4, 3, "gNMI again"},
 	};
 	struct source_choice *c = choice_new();
-	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"),
-			  *gnmi = source_choice_sink(c, "leaf1", "gnmi");
+	const struct sink *snmp = source_choice_sink(c, "leaf1", COLLECTS_DEVICE),
+			  *gnmi = source_choice_sink(c, "leaf1", COLLECTS_DEVICE_PREFERRED);
 	told_times = 0;
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const struct sink *s = rows[i].snmp ? snmp : gnmi;
@@ -111,8 +111,8 @@ static void test_both(void **state)
 {
 	struct source_choice *c = choice_new();
 	const int64_t now = wall_now().ns;
-	const struct sink *snmp = source_choice_sink(c, "leaf1", "snmp"),
-			  *gnmi = source_choice_sink(c, "leaf1", "gnmi");
+	const struct sink *snmp = source_choice_sink(c, "leaf1", COLLECTS_DEVICE),
+			  *gnmi = source_choice_sink(c, "leaf1", COLLECTS_DEVICE_PREFERRED);
 	state_of(snmp, TARGET_UP);
 	/* nobody else yet */
 	assert_int_equal(GIVE(snmp, now, M_PORT_IN_OCTETS, M_PFC_RX_FRAMES, M_PFCWD_STORMS), 3);
@@ -130,7 +130,7 @@ static void test_both(void **state)
 	assert_int_equal(GIVE(snmp, wall_now().ns + 31 * NS_PER_S, M_PORT_IN_OCTETS), 1);
 	state_of(gnmi, TARGET_UP);
 	assert_int_equal(GIVE(snmp, wall_now().ns + 32 * NS_PER_S, M_PORT_IN_OCTETS), 0);
-	source_choice_gone(c, "leaf1", "gnmi");
+	source_choice_gone(c, "leaf1", COLLECTS_DEVICE_PREFERRED);
 	assert_int_equal(GIVE(snmp, now, M_PORT_IN_OCTETS), 1);
 	source_choice_free(c);
 }

@@ -427,7 +427,7 @@ static void test_big_answers_lost(void **state)
 	world_start(&w, 0);
 	world_wait(&w, up, 60, "up in spite of lost big answers");
 	assert_true(r.lost > 0);
-	assert_true(snmp_target_max_repetitions(w.targets[0]) < 25);
+	assert_true(snmp_target_state(w.targets[0])->max_repetitions < 25);
 	assert_int_equal(w.told[0].backoff, 0); /* it never counted as gone */
 	assert_non_null(world_sample(&w, "sw0", "lo", PRIO_NONE, M_PORT_IN_OCTETS));
 	loop_fd_free(r.front_watch);
