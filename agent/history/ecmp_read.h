@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyzers/detect/ecmp_imbalance.h"
+#include "analyzers/measure/ecmp_group.h"
 #include "db/model/ecmp.h"
 #include "db/series/series.h"
 

@@ -12,6 +12,7 @@
 #include "agent/reports/report.h"
 #include "agent/reports/spine_imbalance.h"
 #include "analyzers/measure/ecmp_measure.h"
+#include "analyzers/measure/ecmp_packets.h"
 #include "config/config.h"
 
 #define FLOWS_WANTED 16

@@ -24,7 +24,6 @@
  *     unlucky_placement   chance explains it although there are enough flows: another placement
  *                         is the remedy
  */
-#include "analyzers/detect/ecmp_imbalance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,6 +37,7 @@
 #include "analyzers/finding_list.h"
 #include "analyzers/measure/ecmp_harm.h"
 #include "analyzers/measure/ecmp_measure.h"
+#include "analyzers/measure/ecmp_packets.h"
 #include "analyzers/measure/observe.h"
 
 #define NEAR_LINE 0.9

@@ -1,11 +1,7 @@
-/*
- * ecmp_measure - loads and their spread, and the verdict. The packets' half (n_eff, flows) is
- * ecmp_packets.c.
- */
+/* ecmp_measure - loads of the members, their spread, and the verdict. */
 #include "analyzers/measure/ecmp_measure.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
@@ -27,22 +23,6 @@ const size_t ecmp_n_metrics = rw_countof(ecmp_metrics);
 /* With no capacity known, idle is told from busy as if members ran at 1 Gb/s, the slowest a fabric
  * link plausibly is. */
 #define FLOOR_BPS 1e9
-
-size_t ecmp_member_ports(const struct fabric_group *group, size_t index, struct arena *a,
-	const struct fabric_port ***ret)
-{
-	const struct fabric_port *port = group->members[index];
-	const struct fabric_device *d = group->device;
-	const struct fabric_port **v = arena_array(a, const struct fabric_port *, d->n_ports + 1);
-	size_t n = 0;
-	v[n++] = port;
-	if (port->lag && strncmp(group->id, "lag:", 4) != 0)
-		for (size_t i = 0; i < d->n_ports; i++)
-			if (d->ports[i] != port && str_eq(d->ports[i]->lag, port->lag))
-				v[n++] = d->ports[i];
-	*ret = v;
-	return n;
-}
 
 static uint64_t discards_of(
 	const struct window *window, const struct fabric_port *port, bool *ret_known)

@@ -3,24 +3,18 @@
  * analyzer and by the commands that measure history. Results live in the arena, names are borrowed
  * from the fabric.
  */
-#ifndef RW_ANALYZERS_ECMP_MEASURE_H
-#define RW_ANALYZERS_ECMP_MEASURE_H
+#ifndef RW_MEASURE_ECMP_MEASURE_H
+#define RW_MEASURE_ECMP_MEASURE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzers/measure/ecmp_group.h"
 #include "config/fabric.h"
 #include "db/model/ecmp.h"
 #include "db/series/series.h"
 
 struct arena;
-
-struct ecmp_params {
-	double warn; /* imbalance above which a group is uneven */
-	double load_floor; /* mean utilisation at or below which a window is idle */
-	double min_coverage; /* share of the window's samples a member needs to be known */
-	int64_t interval_ns; /* usual time between samples */
-};
 
 /* Metrics the measuring reads, for window specs. */
 extern const uint16_t ecmp_metrics[];
@@ -43,8 +37,6 @@ extern const size_t ecmp_n_metrics;
  * not captured, when the packets account for less than half of the octets, or when samples are
  * fewer than ECMP_PACKETS_MIN.
  */
-#define ECMP_PACKETS_MIN 100
-#define ECMP_CAPTURED_MIN 0.5
 void ecmp_measure(const struct fabric_group *group, const struct window *window,
 	const struct ecmp_params *params, struct arena *a, struct ecmp_measure *ret);
 
@@ -59,12 +51,5 @@ void ecmp_judge(struct ecmp_measure *measure, const struct ecmp_params *params, 
  * judged. */
 size_t ecmp_measure_all(const struct fabric *fabric, const struct window *window,
 	const struct ecmp_params *params, struct arena *a, struct ecmp_measure **ret);
-
-/*
- * ecmp_flows - the flows seen leaving member @index of the group in the window, most octets first,
- * at most @max. Counts as seen (not scaled by the sampling). Returns how many.
- */
-size_t ecmp_flows(const struct fabric_group *group, size_t index, const struct window *window,
-	struct arena *a, size_t max, struct finding_flow **ret);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "analyzers/measure/ecmp_group.h"
 
 /* A member with less than this share of the mean load may have sent no RoCE at all: no rows of it
  * are not a missing capture. */

@@ -7,13 +7,15 @@
  * causes), the rest is its own. Load moves one switch a pass, PASSES times: a path through a fabric
  * of three tiers takes six. What still moves then goes round in a ring, and stays unresolved.
  */
+#include "analyzers/measure/pause_blame.h"
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
-#include "analyzers/measure/pause_internal.h"
 
 #define ACCEPT_SHARE 0.4 /* tuning facts, c.2 */
 #define ACCEPT_TIMES 3.0
@@ -22,9 +24,6 @@
 		c.2: eps 1 % */
 #define SEEN_BOUND 0.1
 #define SMALLEST_SHARE 0.005 /* queues below it are not worth a root */
-#define WAITS                                                                                      \
-	0.001 /* of the window, from which somebody is said to wait: tuning facts, d (hosts' pause \
-		 below 0.1 % is not chased) */
 #define MARKS_MIN 0.01 /* share of packets marked, from which marks tell queues apart */
 #define PACKETS_MIN 1000 /* tuning facts, e: ratios of fewer packets say nothing */
 #define FULL 0.9 /* utilisation of a window that leaves no doubt that bytes wait */
@@ -186,13 +185,6 @@ static const struct port_seen *next_out(struct outs *outs)
 	return NULL;
 }
 
-static int peer_device(const struct port_seen *port)
-{
-	if (port->port->peer)
-		return (int)port->port->peer->device->index;
-	return NO_DEVICE;
-}
-
 struct turn { /* of one switch: load that came in, per unit of weight it can go to */
 	double coef[2]; /* from below and from above */
 	double load, paused; /* sum, and sum of load x pause: for the mean pause of what came in */
@@ -208,7 +200,7 @@ static struct turn take_in(struct blame *blame, size_t device, double all, doubl
 		const double load = blame->load[id];
 		if (load <= 0)
 			continue;
-		const int peer = peer_device(by), above = leads_up(by);
+		const int peer = pause_peer_device_of(by), above = leads_up(by);
 		double back;
 		if (peer == NO_DEVICE)
 			back = blame->weight[port_index(net->o, by)];
@@ -236,7 +228,7 @@ static void give_out(struct blame *blame, const struct port_seen *port, const st
 {
 	const struct pause_net *net = blame->net;
 	const size_t i = port_index(net->o, port);
-	const int peer = peer_device(port), up = leads_up(port);
+	const int peer = pause_peer_device_of(port), up = leads_up(port);
 	double coef = turn->coef[0] - (peer == NO_DEVICE ? blame->own[i] : blame->sent[0][peer]);
 	if (!up)
 		coef += turn->coef[1] - (peer == NO_DEVICE ? 0 : blame->sent[1][peer]);
@@ -263,17 +255,18 @@ static void pass_device(struct blame *blame, const struct device_seen *device)
 		all += w;
 		if (!leads_up(p))
 			down += w;
-		if (peer_device(p) != NO_DEVICE)
-			blame->peer[peer_device(p)] += w;
+		if (pause_peer_device_of(p) != NO_DEVICE)
+			blame->peer[pause_peer_device_of(p)] += w;
 	}
 	const struct turn t = take_in(blame, device->device->index, all, down);
 	for (struct outs o = {blame, device, 0}; t.load > 0 && (p = next_out(&o));)
 		give_out(blame, p, &t);
 	for (struct outs o = {blame, device, 0}; (p = next_out(&o));) {
 		blame->own[port_index(blame->net->o, p)] = 0;
-		if (peer_device(p) != NO_DEVICE)
-			blame->peer[peer_device(p)] = blame->sent[0][peer_device(p)] =
-				blame->sent[1][peer_device(p)] = 0;
+		if (pause_peer_device_of(p) != NO_DEVICE)
+			blame->peer[pause_peer_device_of(p)] =
+				blame->sent[0][pause_peer_device_of(p)] =
+					blame->sent[1][pause_peer_device_of(p)] = 0;
 	}
 	for (uint32_t k = blame->net->to.start[device->device->index];
 		k < blame->net->to.start[device->device->index + 1]; k++)
@@ -452,7 +445,7 @@ static void pause_blame_accept(const struct joint *joints, size_t n)
 }
 
 static void add_root(struct blame *blame, const struct port_seen *port, enum pause_origin origin,
-	double pressure, struct pause_root **roots, size_t *n, size_t *cap)
+	double pressure, struct pause_roots *roots)
 {
 	const struct pause_net *net = blame->net;
 	const double tree = blame->comp_sum[pause_blame_find(blame->comp, pause_device_of(port))];
@@ -471,28 +464,28 @@ static void add_root(struct blame *blame, const struct port_seen *port, enum pau
 		r.level_hi = net->edges[e - 1].hi;
 		r.measured = net->edges[e - 1].measured;
 	}
-	arena_grow(net->a, *roots, *n, *cap);
-	(*roots)[(*n)++] = r;
+	arena_grow(net->a, roots->v, roots->n, roots->cap);
+	roots->v[roots->n++] = r;
 }
 
-static void roots_of(struct blame *blame, struct pause_root **roots, size_t *n, size_t *cap)
+static void roots_of(struct blame *blame, struct pause_roots *roots)
 {
 	const struct observed *o = blame->net->o;
-	const size_t first = *n;
+	const size_t first = roots->n;
 	for (size_t i = 0; i < o->n_ports; i++) {
 		const double tree = blame->comp_sum[pause_blame_find(
 			blame->comp, pause_device_of(&o->ports[i]))];
 		if (blame->host[i] > 0)
-			add_root(blame, &o->ports[i], ORIGIN_HOST, blame->host[i], roots, n, cap);
+			add_root(blame, &o->ports[i], ORIGIN_HOST, blame->host[i], roots);
 		if (blame->queue[i] > SMALLEST_SHARE * tree)
-			add_root(blame, &o->ports[i], ORIGIN_QUEUE, blame->queue[i], roots, n, cap);
+			add_root(blame, &o->ports[i], ORIGIN_QUEUE, blame->queue[i], roots);
 	}
-	const size_t found = *n - first;
+	const size_t found = roots->n - first;
 	if (!found)
 		return;
 	struct joint *j = arena_array(blame->net->a, struct joint, found);
 	for (size_t i = 0; i < found; i++)
-		j[i] = joint_of(blame, &(*roots)[first + i]);
+		j[i] = joint_of(blame, &roots->v[first + i]);
 	qsort(j, found, sizeof(*j), joint_compare);
 	for (size_t i = 0, k; i < found; i = k) {
 		for (k = i; k < found && j[k].comp == j[i].comp; k++)
@@ -501,127 +494,10 @@ static void roots_of(struct blame *blame, struct pause_root **roots, size_t *n, 
 	}
 }
 
-/* ---- who waits ----------------------------------------------------------- */
-
-/* a switch is looked through once for outputs to one neighbour, once more for another: then nothing
- * is left out */
-struct scanned {
-	int32_t neighbour[2]; /* [leads up]: + 1 */
-	bool all[2], counted;
-};
-
-struct tree {
-	const struct pause_net *net;
-	bool *edge_seen;
-	struct scanned *scanned; /* [device] */
-	uint32_t *queue;
-	size_t head, tail;
-};
-
-/* The edges that wait for @out, an egress port: inputs of its switch that may have filled it. */
-static void waiting_for(struct tree *tree, const struct port_seen *out)
+void pause_blame(const struct pause_net *net, struct pause_roots *roots, double *ret_pressure,
+	double *ret_unresolved)
 {
-	const int d = pause_device_of(out), up = leads_up(out);
-	struct scanned *s = &tree->scanned[d];
-	const int32_t neighbour = 1 +
-		(peer_device(out) != NO_DEVICE ? peer_device(out)
-					       : (int32_t)(tree->net->o->n_devices +
-							 port_index(tree->net->o, out)));
-	if (s->all[up] || s->neighbour[up] == neighbour)
-		return;
-	s->all[up] = s->neighbour[up] != 0;
-	s->neighbour[up] = neighbour;
-	for (uint32_t k = tree->net->to.start[d]; k < tree->net->to.start[d + 1]; k++) {
-		const uint32_t id = tree->net->to.ids[k];
-		if (tree->edge_seen[id] || edge_level(&tree->net->edges[id]) < WAITS ||
-			!can_pass(tree->net->edges[id].by, out))
-			continue;
-		tree->edge_seen[id] = true;
-		tree->queue[tree->tail++] = id;
-	}
-}
-
-/* What is left of a tree that was drawn: the marks, and how many switches wait in it. */
-static size_t pause_blame_wipe(struct tree *tree, int root_device)
-{
-	size_t switches = 0;
-	for (size_t i = 0; i < tree->tail; i++) {
-		const struct pause_edge *e = &tree->net->edges[tree->queue[i]];
-		tree->edge_seen[tree->queue[i]] = false;
-		if (e->at) {
-			switches += !tree->scanned[pause_device_of(e->at)].counted;
-			tree->scanned[pause_device_of(e->at)].counted = true;
-		}
-	}
-	for (size_t i = 0; i < tree->tail; i++)
-		if (tree->net->edges[tree->queue[i]].at)
-			tree->scanned[pause_device_of(tree->net->edges[tree->queue[i]].at)] =
-				(struct scanned){0};
-	tree->scanned[root_device] = (struct scanned){0};
-	return switches;
-}
-
-static void pause_blame_draw(struct tree *tree, struct pause_root *root)
-{
-	const struct pause_net *net = tree->net;
-	const uint32_t own = net->edge_at[port_index(net->o, root->port)];
-	tree->head = tree->tail = 0;
-	if (own && root->origin == ORIGIN_HOST) {
-		tree->edge_seen[own - 1] = true;
-		/* the switch itself waits for the host: the first to be told */
-		tree->queue[tree->tail++] = own - 1;
-		tree->head = 1;
-	}
-	waiting_for(tree, root->port);
-	root->n_direct = tree->tail;
-	for (; tree->head < tree->tail; tree->head++)
-		if (net->edges[tree->queue[tree->head]].at)
-			waiting_for(tree, net->edges[tree->queue[tree->head]].at);
-	const struct pause_edge **all =
-		arena_array(net->a, const struct pause_edge *, tree->tail + 1);
-	for (size_t i = 0; i < tree->tail; i++) {
-		all[i] = &net->edges[tree->queue[i]];
-		root->n_hosts += !all[i]->at;
-	}
-	root->direct = all;
-	root->indirect = all + root->n_direct;
-	root->n_indirect = tree->tail - root->n_direct;
-	root->n_switches = pause_blame_wipe(tree, pause_device_of(root->port));
-}
-
-static int pause_blame_by_pressure(const void *left, const void *right)
-{
-	const struct pause_root *a = *(struct pause_root *const *)left,
-				*b = *(struct pause_root *const *)right;
-	if (a->pressure != b->pressure) {
-		if (a->pressure > b->pressure)
-			return -1;
-		return 1;
-	}
-	/* one array, in the order of ports */
-	if (a < b)
-		return -1;
-	return a > b;
-}
-
-static void draw_trees(const struct pause_net *net, struct pause_root *roots, size_t n)
-{
-	struct pause_root **order = arena_array(net->a, struct pause_root *, n + 1);
-	struct tree t = {.net = net,
-		.edge_seen = arena_array(net->a, bool, net->n_edges),
-		.scanned = arena_array(net->a, struct scanned, net->o->n_devices),
-		.queue = arena_array(net->a, uint32_t, net->n_edges)};
-	for (size_t i = 0; i < n; i++)
-		order[i] = &roots[i];
-	qsort(order, n, sizeof(*order), pause_blame_by_pressure);
-	for (size_t i = 0; i < n && i < PAUSE_TREES; i++)
-		pause_blame_draw(&t, order[i]);
-}
-
-void pause_blame(const struct pause_net *net, struct pause_root **roots, size_t *n, size_t *cap,
-	double *ret_pressure, double *ret_unresolved)
-{
-	const size_t ports = net->o->n_ports + 1, devices = net->o->n_devices + 1, first = *n;
+	const size_t ports = net->o->n_ports + 1, devices = net->o->n_devices + 1;
 	struct arena *a = net->a;
 	struct blame b = {.net = net,
 		.weight = arena_array(a, double, ports),
@@ -637,7 +513,6 @@ void pause_blame(const struct pause_net *net, struct pause_root **roots, size_t 
 		.sort = arena_array(a, double, ports)};
 	*ret_pressure = pause_blame_start(&b);
 	pause_blame_move(&b);
-	roots_of(&b, roots, n, cap);
+	roots_of(&b, roots);
 	*ret_unresolved = b.unresolved;
-	draw_trees(net, *roots + first, *n - first);
 }

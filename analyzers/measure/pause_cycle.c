@@ -11,49 +11,15 @@
  * c.1, c.2 and d row 10 (all edges paused > 99 % for at least two polls, nothing sent); a share
  * from counters that two polls cut is a little smaller, hence STUCK.
  */
+#include "analyzers/measure/pause_cycle.h"
+
+#include <math.h>
 #include <string.h>
 
 #include "agent/base/arena.h"
-#include "analyzers/measure/pause_internal.h"
 
 #define STUCK 0.95
 enum { TRIES = 64 }; /* edges a ring is looked for from */
-#define STILL                                                                                      \
-	0.0001 /* utilisation at which a port moves nothing but its own protocols; for ports whose \
-		  classes are not told apart */
-
-static double pause_cycle_load_of(const struct observed *observed, const struct port_seen *port)
-{
-	const struct port_seen *peer = observed_peer(observed, port);
-	if (port->out_known)
-		return port->out.utilization_ratio;
-	if (peer && peer->in_known)
-		return peer->in.utilization_ratio;
-	return NAN;
-}
-
-enum motion queue_motion(
-	const struct observed *observed, const struct port_seen *port, int priority)
-{
-	const double octets = port->class_octets[priority],
-		     load = pause_cycle_load_of(observed, port);
-	if (octets > 0)
-		return MOTION_SOME;
-	if (load <= STILL)
-		return MOTION_NONE;
-	if (isnan(octets)) {
-		if (isnan(load))
-			return MOTION_UNKNOWN;
-		return MOTION_SOME;
-	}
-	for (size_t i = 0; i < port->device->n_ports; i++)
-		if (port->device->ports[i].class_octets[priority] > 0)
-			return MOTION_NONE;
-	if (isnan(load))
-		return MOTION_NONE;
-	return MOTION_UNKNOWN;
-}
-
 static bool is_stuck(const struct pause_net *net, const struct pause_edge *edge)
 {
 	if (!edge->at || edge_level(edge) < STUCK)
@@ -242,7 +208,7 @@ static struct pause_cycle ring_of(const struct search *search, uint32_t start, s
 	return c;
 }
 
-void pause_cycles(const struct pause_net *net, struct pause_cycle **cycles, size_t *n, size_t *cap)
+void pause_cycles(const struct pause_net *net, struct pause_cycles *cycles)
 {
 	const size_t devices = net->o->n_devices;
 	bool any = false;
@@ -279,7 +245,7 @@ void pause_cycles(const struct pause_net *net, struct pause_cycle **cycles, size
 			length = ring_from(&s, id, &start);
 		if (!length)
 			continue;
-		arena_grow(a, *cycles, *n, *cap);
-		(*cycles)[(*n)++] = ring_of(&s, start, length);
+		arena_grow(a, cycles->v, cycles->n, cycles->cap);
+		cycles->v[cycles->n++] = ring_of(&s, start, length);
 	}
 }

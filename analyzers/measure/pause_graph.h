@@ -21,76 +21,17 @@
  * ports and edges but for the trees, which are drawn for the strongest PAUSE_TREES roots of a
  * priority.
  */
-#ifndef RW_ANALYZERS_PAUSE_GRAPH_H
-#define RW_ANALYZERS_PAUSE_GRAPH_H
+#ifndef RW_MEASURE_PAUSE_GRAPH_H
+#define RW_MEASURE_PAUSE_GRAPH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyzers/measure/observe.h"
+#include "analyzers/measure/pause_blame.h"
+#include "analyzers/measure/pause_cycle.h"
+#include "analyzers/measure/pause_edges.h"
 
-enum { PAUSE_TREES = 8 };
-
-struct pause_edge {
-	const struct port_seen *at; /* the switch port that may not send; NULL: a host's NIC */
-	/* the switch port whose side pauses; NULL: a host, or a neighbour that is not known */
-	const struct port_seen *by;
-	const char *host; /* the host at the one end that is not a switch, else NULL */
-	int priority;
-	double lo, hi; /* share of the window, 0..1 */
-	double weight; /* measured: lo; else a guess for comparing edges only: frames at the time a
-			  frame lasts where it is measured, else at its longest (may exceed 1) */
-	bool measured;
-	/* counted at one end of the link only, though both are switches */
-	bool one_end;
-	uint32_t tree; /* edges of one priority that hang together have the same */
-	enum quality quality;
-};
-
-enum pause_origin { ORIGIN_HOST, ORIGIN_QUEUE };
-struct pause_root {
-	enum pause_origin origin;
-	/* HOST: the switch port that faces the host; QUEUE: the egress port where bytes pile up */
-	const struct port_seen *port;
-	/* HOST: its name, NULL when nothing is declared there; QUEUE: the host at that port, NULL
-	 * towards a switch */
-	const char *host;
-	int priority;
-	uint32_t tree; /* as in its edges */
-	/* pause-time below it in the tree, in port-windows (1 = one port paused all the time) */
-	double pressure;
-	/* of all pressure of its tree (ports that hang together by pause), 0..1 */
-	double share;
-	/* of it together with those that are one cause with it: a host's rails, the uplinks of a
-	 * switch, all links down to one */
-	double joint_share;
-	/* joint share of the strongest other cause of that tree; 0: none */
-	double next_share;
-	/* accepted: joint share at least 40 %, three times the next; or a HOST that is seen to
-	 * pause its port for long */
-	bool clear;
-	double level_hi; /* HOST: share of the window it pauses its port, upper end */
-	double level_lo;
-	bool measured;
-	/* what waits because of it: its tree, nearest first (in the arena); beyond the PAUSE_TREES
-	 * strongest: none drawn */
-	const struct pause_edge **direct, **indirect;
-	size_t n_direct, n_indirect;
-	size_t n_switches, n_hosts; /* that wait */
-};
-
-struct pause_cycle { /* ports that wait for one another in a ring and move nothing */
-	const struct pause_edge **edges; /* each by the device of the next one's at */
-	size_t n;
-	int priority;
-	double queued_bytes; /* watermarks of the ring's queues; NAN unknown */
-	/* no octets left any of its ports in the window (of that priority where it is known) */
-	bool still;
-	bool measured; /* every edge of it is */
-	/* a host that pauses all the time is waited for by this ring: that is a storm, and may be
-	 * all of it */
-	bool fed;
-};
+struct analyzer_in;
 
 struct pause_graph {
 	/* the ports below are those of this observation */
@@ -111,24 +52,5 @@ struct pause_graph {
 
 /* pause_graph - of the window of @in. Never NULL. */
 const struct pause_graph *pause_graph(const struct analyzer_in *in);
-
-/*
- * Does anything leave the queue of @priority? An agent may refresh queue counters more slowly than
- * those of ports: a queue that seems to stand while its port moves is believed only if the same
- * counters move elsewhere on that switch. Where the port is not counted, what the other end
- * received is.
- */
-enum motion { MOTION_UNKNOWN, MOTION_NONE, MOTION_SOME };
-enum motion queue_motion(
-	const struct observed *observed, const struct port_seen *port, int priority);
-
-/* How long an edge lasts, for thresholds: the measured share of the window, else its upper bound.
- */
-static inline double edge_level(const struct pause_edge *edge)
-{
-	if (edge->measured)
-		return edge->lo;
-	return edge->hi;
-}
 
 #endif

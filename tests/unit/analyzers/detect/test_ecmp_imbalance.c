@@ -14,7 +14,6 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
-#include "analyzers/detect/ecmp_imbalance.h"
 #include "analyzers/measure/ecmp_measure.h"
 
 #define G 1000000000ull

@@ -1,12 +1,15 @@
 /*
- * pause_internal - what the files of pause_graph share: edges are gathered (pause_graph.c), their
- * load is traced to its roots and the trees above them are drawn (pause_blame.c), rings are looked
- * for (pause_cycle.c).
+ * pause_net - the edges of one priority as a graph of switches, and which way load may take through
+ * a switch. Shared by pause_blame, pause_tree and pause_cycle.
  */
-#ifndef RW_ANALYZERS_PAUSE_INTERNAL_H
-#define RW_ANALYZERS_PAUSE_INTERNAL_H
+#ifndef RW_MEASURE_PAUSE_NET_H
+#define RW_MEASURE_PAUSE_NET_H
 
-#include "analyzers/measure/pause_graph.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyzers/measure/pause_edges.h"
 
 enum { NO_DEVICE = -1 };
 
@@ -37,6 +40,14 @@ static inline size_t port_index(const struct observed *observed, const struct po
 	return (size_t)(port - observed->ports);
 }
 
+/* The switch at the other end of @port. */
+static inline int pause_peer_device_of(const struct port_seen *port)
+{
+	if (port->port->peer)
+		return (int)port->port->peer->device->index;
+	return NO_DEVICE;
+}
+
 /* Which tier a switch stands in; -1 is not known. */
 static inline int pause_tier_of(const struct fabric_device *device)
 {
@@ -60,7 +71,7 @@ static inline bool leads_up(const struct port_seen *port)
 /*
  * May what came in at @in have gone out at @out, a port of the same switch? Not back to where it
  * came from; and what came from an upper tier goes down: routes in a tree of tiers have no valley
- * (a ring of waiting ports is what happens where they do; pause_cycle.c asks without this).
+ * (a ring of waiting ports is what happens where they do; pause_cycle does not ask this).
  */
 static inline bool can_pass(const struct port_seen *in, const struct port_seen *out)
 {
@@ -71,10 +82,8 @@ static inline bool can_pass(const struct port_seen *in, const struct port_seen *
 	return !(leads_up(in) && leads_up(out));
 }
 
-/* Add the roots of the net's priority to @roots (room for all), and say how much pressure there is
- * and how much leads nowhere. */
-void pause_blame(const struct pause_net *net, struct pause_root **roots, size_t *n, size_t *cap,
-	double *ret_pressure, double *ret_unresolved);
-void pause_cycles(const struct pause_net *net, struct pause_cycle **cycles, size_t *n, size_t *cap);
+/* pause_net_of - the net of @priority, in @a; @edges and @observed are borrowed. */
+struct pause_net pause_net_of(const struct observed *observed, const struct pause_edges *edges,
+	int priority, struct arena *a);
 
 #endif

@@ -1,0 +1,17 @@
+/*
+ * pause_tree - who waits because of a root: its direct and indirect victims.
+ */
+#ifndef RW_MEASURE_PAUSE_TREE_H
+#define RW_MEASURE_PAUSE_TREE_H
+
+#include <stddef.h>
+
+#include "analyzers/measure/pause_blame.h"
+
+enum { PAUSE_TREES = 8 };
+
+/* pause_trees - draw the trees of the PAUSE_TREES strongest of @n roots, all of the net's priority.
+ */
+void pause_trees(const struct pause_net *net, struct pause_root *roots, size_t n);
+
+#endif
