@@ -1,4 +1,4 @@
-/* import_internal - what import_sonic.c reads and import_print.c writes. */
+/* import_internal - the set of devices that import_sonic.c fills and import_print.c writes. */
 #ifndef RW_AGENT_IMPORT_INTERNAL_H
 #define RW_AGENT_IMPORT_INTERNAL_H
 
@@ -20,12 +20,12 @@ struct import_port {
 	const char *name, *alias; /* alias "" unknown */
 	uint64_t speed_bps;
 	unsigned cable_m; /* 0 unknown */
-	const char *peer, *peer_port; /* NULL: nobody is known there; port "" unknown */
+	const char *peer, *peer_port; /* NULL: no neighbour is known; port "" unknown */
 	struct import_row rows[IMPORT_PRIORITIES];
 };
 struct import_device {
 	const char *name, *type, *address, *sku; /* "" unknown */
-	bool own; /* its file was read; else a neighbour spoke of it */
+	bool own; /* its own file was read; else a neighbour's names it */
 	bool host;
 	struct import_port *ports;
 	size_t n_ports, cap_ports;

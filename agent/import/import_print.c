@@ -1,6 +1,7 @@
-/* import_print - what was imported as YAML: devices, links, what is lossless, thresholds. Stands
- * alone, so that `config check` takes it as it is. */
+/* import_print - writes what was imported as YAML: devices, links, lossless priorities, thresholds.
+ * `config check` accepts the result as it is. */
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,21 +51,30 @@ static bool above_leaf(const struct import_set *set, const struct import_device 
 	return false;
 }
 
-/* import_print_role - hosts make a leaf; else the types, counted from the lowest there is: their
- * names for tiers begin with ToR, ours with leaf. */
+/* lowest_rank - of the switches whose type names a tier. */
+static int lowest_rank(const struct import_set *set)
+{
+	int lowest = INT_MAX;
+	for (size_t i = 0; i < set->n_devices; i++) {
+		const struct import_device *device = set->devices[i];
+		const int rank = import_print_rank(device->type);
+		if (!device->host && rank >= 0 && rank < lowest)
+			lowest = rank;
+	}
+	return lowest;
+}
+
+/* import_print_role - a device with hosts is a leaf. Else by its type, counted from the lowest tier
+ * of the fabric: SONiC's names begin with ToR, ours with leaf. */
 static const char *import_print_role(
 	const struct import_set *set, const struct import_device *device)
 {
 	static const char *const roles[] = {"leaf", "spine", "superspine"};
-	int lowest = 9, own = import_print_rank(device->type);
-	for (size_t i = 0; i < set->n_devices; i++)
-		if (!set->devices[i]->host && import_print_rank(set->devices[i]->type) >= 0 &&
-			import_print_rank(set->devices[i]->type) < lowest)
-			lowest = import_print_rank(set->devices[i]->type);
+	const int rank = import_print_rank(device->type);
 	if (has_hosts(set, device))
 		return "leaf";
-	if (own >= 0)
-		return roles[own - lowest];
+	if (rank >= 0)
+		return roles[rank - lowest_rank(set)];
 	if (above_leaf(set, device))
 		return "spine";
 	return "other";
@@ -72,30 +82,37 @@ static const char *import_print_role(
 
 /* ---- devices and links --------------------------------------------------- */
 
-static void devices_print(const struct import_set *set, FILE *out)
+static void device_print(
+	const struct import_set *set, const struct import_device *device, FILE *out)
 {
-	bool any = false;
-	for (size_t i = 0; i < set->n_devices; i++)
-		any = any || !set->devices[i]->host;
-	fprintf(out, "devices:%s\n", str_if(!any, " []"));
-	for (size_t i = 0; i < set->n_devices; i++) {
-		const struct import_device *d = set->devices[i];
-		if (d->host)
-			continue;
-		fprintf(out,
-			"  - { name: \"%s\", role: %s, snmp: { address: \"%s\", credentials: "
-			"imported }%s }",
-			d->name, import_print_role(set, d), *d->address ? d->address : d->name,
-			str_if(d->own, ", profile: sonic"));
-		fprintf(out, "%s%s\n",
-			d->own ? str_if(*d->sku, "  # ")
-			       : "  # a neighbour; its own file was not read",
-			d->own && strpbrk(d->sku, "\r\n") == NULL ? d->sku : "");
-	}
+	const char *address = device->name;
+	if (*device->address)
+		address = device->address;
+	fprintf(out,
+		"  - { name: \"%s\", role: %s, snmp: { address: \"%s\", credentials: imported }%s "
+		"}",
+		device->name, import_print_role(set, device), address,
+		str_if(device->own, ", profile: sonic"));
+	if (!device->own)
+		fputs("  # a neighbour; its own file was not read", out);
+	else if (*device->sku && !strpbrk(device->sku, "\r\n"))
+		fprintf(out, "  # %s", device->sku);
+	fputc('\n', out);
 }
 
-/* import_print_resolve - the other end's own name for its port: neighbours are often told by alias.
- */
+static void devices_print(const struct import_set *set, FILE *out)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < set->n_devices; i++)
+		n += !set->devices[i]->host;
+	fprintf(out, "devices:%s\n", str_if(n == 0, " []"));
+	for (size_t i = 0; i < set->n_devices; i++)
+		if (!set->devices[i]->host)
+			device_print(set, set->devices[i], out);
+}
+
+/* import_print_resolve - the other end's own name for its port: files often name a neighbour's port
+ * by its alias. */
 static const char *import_print_resolve(const struct import_device *device, const char *port)
 {
 	for (size_t i = 0; i < device->n_ports; i++)
@@ -107,43 +124,47 @@ static const char *import_print_resolve(const struct import_device *device, cons
 	return port;
 }
 
-struct link {
-	const char *a, *a_port, *b, *b_port;
-	bool host;
+struct import_end {
+	const char *device, *port;
+};
+struct import_link {
+	struct import_end a, b;
+	bool host; /* at .b */
 	unsigned cable_m;
 	uint64_t speed_bps;
 };
 
-static bool same_end(const char *left, const char *a_port, const char *right, const char *b_port)
+static bool same_end(const struct import_end *left, const struct import_end *right)
 {
-	return strcmp(left, right) == 0 && strcmp(a_port, b_port) == 0;
+	return strcmp(left->device, right->device) == 0 && strcmp(left->port, right->port) == 0;
 }
 
-/* import_print_clash - why a link cannot stand beside the others: it is one of them told from the
- * other end, or a port would have two cables. */
-static const char *import_print_clash(const struct link *links, size_t n, const struct link *link)
+/* uses_port - does @link end in @end? A host's ports are not named: only .a counts then. */
+static bool uses_port(const struct import_link *link, const struct import_end *end)
+{
+	return same_end(&link->a, end) || (!link->host && same_end(&link->b, end));
+}
+
+/* import_print_clash - why @link cannot stand beside the others: "" when one of them is the same
+ * link from the other end, a sentence when a port would have two cables. NULL: it can. */
+static const char *import_print_clash(
+	const struct import_link *links, size_t n, const struct import_link *link)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (same_end(links[i].a, links[i].a_port, link->b, link->b_port) &&
-			same_end(links[i].b, links[i].b_port, link->a, link->a_port))
+		if (same_end(&links[i].a, &link->b) && same_end(&links[i].b, &link->a))
 			return "";
-		if (same_end(links[i].a, links[i].a_port, link->a, link->a_port) ||
-			same_end(links[i].a, links[i].a_port, link->b, link->b_port) ||
-			(!links[i].host &&
-				(same_end(links[i].b, links[i].b_port, link->a, link->a_port) ||
-					same_end(links[i].b, links[i].b_port, link->b,
-						link->b_port))))
+		if (uses_port(&links[i], &link->a) || uses_port(&links[i], &link->b))
 			return "a port of it is used by a link above; one of the two is wrong";
 	}
 	return NULL;
 }
 
-static void link_print(const struct link *link, const char *why, FILE *out)
+static void link_print(const struct import_link *link, const char *why, FILE *out)
 {
 	char text[32];
-	fprintf(out, "%s  - { a: \"%s:%s\", b: \"%s%s%s%s\"", str_if(why, "#"), link->a,
-		link->a_port, str_if(link->host, "host:"), link->b, str_if(*link->b_port, ":"),
-		link->b_port);
+	fprintf(out, "%s  - { a: \"%s:%s\", b: \"%s%s%s%s\"", str_if(why, "#"), link->a.device,
+		link->a.port, str_if(link->host, "host:"), link->b.device,
+		str_if(*link->b.port, ":"), link->b.port);
 	if (link->speed_bps)
 		fprintf(out, ", speed: %s", unit_bitrate_text(text, sizeof(text), link->speed_bps));
 	if (link->cable_m)
@@ -151,50 +172,76 @@ static void link_print(const struct link *link, const char *why, FILE *out)
 	fprintf(out, " }%s%s\n", str_if(why, "  # "), str_or(why, ""));
 }
 
+static bool has_cables(const struct import_set *set)
+{
+	for (size_t i = 0; i < set->n_devices; i++) {
+		const struct import_device *device = set->devices[i];
+		for (size_t k = 0; k < device->n_ports; k++)
+			if (device->ports[k].peer && device->ports[k].cable_m)
+				return true;
+	}
+	return false;
+}
+
+struct import_links {
+	struct import_link *v;
+	size_t n, cap;
+};
+
+/* link_refused - why this link is not taken, "" when it is there from the other end; NULL: it is.
+ */
+static const char *link_refused(const struct import_links *links, const struct import_link *link)
+{
+	const char *why = import_print_clash(links->v, links->n, link);
+	if (why)
+		return why;
+	if (!link->host && !*link->b.port)
+		return "the port at the other end is not known";
+	if (same_end(&link->a, &link->b))
+		return "both ends are one port";
+	return NULL;
+}
+
+/* link_take - prints the link of one port; one that is refused as a comment. */
+static void link_take(
+	struct import_links *links, const struct import_set *set, size_t i, size_t k, FILE *out)
+{
+	const struct import_device *device = set->devices[i];
+	const struct import_port *port = &device->ports[k];
+	const struct import_device *peer = import_print_peer_of(set, port);
+	if (!peer)
+		return;
+	const struct import_link link = {.a = {device->name, port->name},
+		.b = {peer->name, import_print_resolve(peer, port->peer_port)},
+		.host = peer->host,
+		.cable_m = port->cable_m,
+		.speed_bps = port->speed_bps};
+	const char *why = link_refused(links, &link);
+	if (why && !*why)
+		return;
+	if (links->n == 0 && !why)
+		fputs("links:\n", out);
+	link_print(&link, why, out);
+	if (why)
+		return;
+	rw_grow(links->v, links->n, links->cap);
+	links->v[links->n++] = link;
+}
+
 static void links_print(const struct import_set *set, FILE *out)
 {
-	size_t n = 0, cap = 0;
-	rw_cleanup(freep) struct link *v = NULL;
-	bool cables = false;
-	for (size_t i = 0; i < set->n_devices; i++)
-		for (size_t k = 0; k < set->devices[i]->n_ports; k++)
-			cables = cables ||
-				(set->devices[i]->ports[k].peer &&
-					set->devices[i]->ports[k].cable_m);
-	if (cables)
-		fputs("# Cables are as long as the switch is told they are (CABLE_LENGTH): correct "
-		      "them where that is not so.\n",
+	struct import_links links = {0};
+	if (has_cables(set))
+		fputs("# Cable lengths are those that the switch is configured with "
+		      "(CABLE_LENGTH): "
+		      "correct them where they are wrong.\n",
 			out);
 	for (size_t i = 0; i < set->n_devices; i++)
-		for (size_t k = 0; k < set->devices[i]->n_ports; k++) {
-			const struct import_port *p = &set->devices[i]->ports[k];
-			const struct import_device *peer = import_print_peer_of(set, p);
-			if (!peer)
-				continue;
-			struct link l = {.a = set->devices[i]->name,
-				.a_port = p->name,
-				.b = peer->name,
-				.b_port = import_print_resolve(peer, p->peer_port),
-				.host = peer->host,
-				.cable_m = p->cable_m,
-				.speed_bps = p->speed_bps};
-			const char *why = import_print_clash(v, n, &l);
-			if (!why && !l.host && !*l.b_port)
-				why = "the port at the other end is not known";
-			if (!why && same_end(l.a, l.a_port, l.b, l.b_port))
-				why = "both ends are one port";
-			if (why && !*why)
-				continue; /* told from the other end */
-			if (n == 0 && !why)
-				fputs("links:\n", out);
-			link_print(&l, why, out);
-			if (why)
-				continue;
-			rw_grow(v, n, cap);
-			v[n++] = l;
-		}
-	if (n == 0)
+		for (size_t k = 0; k < set->devices[i]->n_ports; k++)
+			link_take(&links, set, i, k, out);
+	if (links.n == 0)
 		fputs("links: []\n", out);
+	free(links.v);
 }
 
 /* ---- thresholds ---------------------------------------------------------- */
@@ -235,9 +282,10 @@ static void row_print(const struct import_device *device, const char *port, unsi
 	size_print(out, "kmax", row->kmax);
 	if (!isnan(row->pmax))
 		fprintf(out, ", pmax: %.0f%%", row->pmax * 100);
-	if (!isnan(row->alpha))
-		fprintf(out, row->alpha < 1 ? ", alpha: 1/%.0f" : ", alpha: %.0f",
-			row->alpha < 1 ? 1 / row->alpha : row->alpha);
+	if (row->alpha < 1) /* false for NAN */
+		fprintf(out, ", alpha: 1/%.0f", 1 / row->alpha);
+	else if (!isnan(row->alpha))
+		fprintf(out, ", alpha: %.0f", row->alpha);
 	size_print(out, "headroom", row->headroom);
 	size_print(out, "xon_level", row->xon_level);
 	size_print(out, "xon_offset", row->xon_offset);
@@ -246,23 +294,35 @@ static void row_print(const struct import_device *device, const char *port, unsi
 	fputs(" }\n", out);
 }
 
-/* priority_rows - one row for all ports where all have the same, else one per port. Returns how
- * many. */
+/* all_ports_same - have all ports the same thresholds for this priority? */
+static bool all_ports_same(const struct import_device *device, unsigned priority)
+{
+	for (size_t i = 1; i < device->n_ports; i++)
+		if (!row_same(&device->ports[0].rows[priority], &device->ports[i].rows[priority]))
+			return false;
+	return device->n_ports > 0;
+}
+
+/* priority_rows - one row for all ports where all have the same, else one per port. @before rows
+ * were printed already. Returns how many it printed. */
 static size_t priority_rows(
 	const struct import_device *device, unsigned priority, size_t before, FILE *out)
 {
-	bool alike = device->n_ports > 0;
+	const bool same = all_ports_same(device, priority);
 	size_t n = 0;
-	for (size_t i = 1; i < device->n_ports && alike; i++)
-		alike = row_same(
-			&device->ports[0].rows[priority], &device->ports[i].rows[priority]);
-	for (size_t i = 0; i < (alike ? 1 : device->n_ports); i++) {
-		const struct import_row *r = &device->ports[i].rows[priority];
-		if (import_print_row_empty(r))
+	size_t n_ports = device->n_ports;
+	if (same)
+		n_ports = 1;
+	for (size_t i = 0; i < n_ports; i++) {
+		const struct import_port *port = &device->ports[i];
+		const char *name = port->name;
+		if (import_print_row_empty(&port->rows[priority]))
 			continue;
+		if (same)
+			name = "*";
 		if (before + n == 0)
 			fputs("thresholds:\n", out);
-		row_print(device, alike ? "*" : device->ports[i].name, priority, r, out);
+		row_print(device, name, priority, &port->rows[priority], out);
 		n++;
 	}
 	return n;
@@ -303,14 +363,16 @@ void import_print(struct import_set *set, FILE *out)
 		if (set->devices[i]->n_ports)
 			qsort(set->devices[i]->ports, set->devices[i]->n_ports,
 				sizeof(*set->devices[i]->ports), by_port);
-	fputs("# Addresses, roles and credentials are a beginning: look through them.\n"
+	fputs("# Check addresses, roles and credentials: they are a first guess.\n"
 	      "credentials:\n  imported: { snmp: { version: 2c, community_env: ROCEWATCH_COMMUNITY "
 	      "} }\n",
 		out);
 	devices_print(set, out);
 	links_print(set, out);
 	lossless_print(set, out);
-	fputs("# What is read from a switch wins over these; a difference is reported.\n", out);
+	fputs("# Thresholds that are read from a switch win over these; a difference is "
+	      "reported.\n",
+		out);
 	for (size_t i = 0; i < set->n_devices; i++)
 		for (unsigned p = 0; p < IMPORT_PRIORITIES; p++)
 			n += priority_rows(set->devices[i], p, n, out);

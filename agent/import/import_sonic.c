@@ -1,7 +1,8 @@
-/* import_sonic - reads config_db.json (see the header). */
+/* import_sonic - reads one config_db.json, table by table, into the devices and ports of a set. */
 #include "agent/import/import_internal.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -17,151 +18,178 @@
 #define DEVICES_MAX 4096
 #define PORTS_MAX 1024
 #define BYTES_MAX ((int64_t)1 << 40)
-#define BARE_MAX 63 /* names of devices, as the configuration takes them */
+/* longest names that the configuration takes */
+#define DEVICE_NAME_MAX 63
+#define PORT_NAME_MAX 200
 
-struct reading {
+struct sonic_file {
 	struct import_set *set;
-	struct import_device *device;
+	struct import_device *device; /* whose file it is */
 	const json_t *root;
-	const char *text, *file;
+	const char *text, *name;
 	struct err_list *errors, *warnings;
-	size_t n_before;
+	size_t n_before; /* errors of other files */
 };
 
-/* ---- places -------------------------------------------------------------- */
+/* A row of a table, and where it stands. */
+struct sonic_row {
+	struct sonic_file *file;
+	const char *table, *key; /* key NULL: the table itself */
+	const json_t *json; /* NULL: not there */
+};
 
-/* line_of - where "table" and behind it "key" stand in the text; 0 unknown. jansson keeps no places
- * of values. */
-static int line_of(const struct reading *reading, const char *table, const char *key)
+/* ---- errors and warnings ------------------------------------------------- */
+
+/* sonic_line - the line where "table" and behind it "key" stand in the text; 0 unknown. jansson
+ * keeps no lines of values. */
+static int sonic_line(const struct sonic_row *row)
 {
 	char quoted[300];
-	const char *at;
-	snprintf(quoted, sizeof(quoted), "\"%.256s\"", table);
-	at = strstr(reading->text, quoted);
-	if (at && key) {
-		snprintf(quoted, sizeof(quoted), "\"%.256s\"", key);
-		at = strstr(at + strlen(table), quoted);
+	const char *text = row->file->text;
+	snprintf(quoted, sizeof(quoted), "\"%.256s\"", row->table);
+	const char *at = strstr(text, quoted);
+	if (at && row->key) {
+		snprintf(quoted, sizeof(quoted), "\"%.256s\"", row->key);
+		at = strstr(at + strlen(row->table), quoted);
 	}
-	int line = 0;
-	if (at)
-		line = 1;
-	for (const char *p = reading->text; at && p < at; p++)
+	if (!at)
+		return 0;
+	int line = 1;
+	for (const char *p = text; p < at; p++)
 		line += *p == '\n';
 	return line;
 }
 
-static void import_sonic_tell(const struct reading *reading, struct err_list *to, const char *table,
-	const char *key, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-static void import_sonic_tell(const struct reading *reading, struct err_list *to, const char *table,
-	const char *key, const char *fmt, ...)
+static void sonic_report(
+	const struct sonic_row *row, struct err_list *to, const char *fmt, va_list ap)
 {
 	struct err e = {0};
 	char text[512];
-	va_list ap;
-	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	err_at(&e, -EINVAL, reading->file, line_of(reading, table, key), 0, "%s%s%.120s: %s", table,
-		str_if(key, "|"), str_or(key, ""), text);
+	err_at(&e, -EINVAL, row->file->name, sonic_line(row), 0, "%s%s%.120s: %s", row->table,
+		str_if(row->key, "|"), str_or(row->key, ""), text);
 	err_list_add(to, &e);
 }
-#define wrong(r, table, key, ...) import_sonic_tell((r), (r)->errors, (table), (key), __VA_ARGS__)
-#define warn(r, table, key, ...) import_sonic_tell((r), (r)->warnings, (table), (key), __VA_ARGS__)
 
-/* ---- values -------------------------------------------------------------- */
-
-static const json_t *table_of(struct reading *reading, const char *name)
+static void sonic_wrong(const struct sonic_row *row, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void sonic_wrong(const struct sonic_row *row, const char *fmt, ...)
 {
-	const json_t *t = json_object_get(reading->root, name);
-	if (t && !json_is_object(t)) {
-		wrong(reading, name, NULL, "expected an object of rows");
-		return NULL;
-	}
-	return t;
+	va_list ap;
+	va_start(ap, fmt);
+	sonic_report(row, row->file->errors, fmt, ap);
+	va_end(ap);
 }
 
-static const json_t *import_sonic_row_of(
-	struct reading *reading, const char *table, const char *key)
+static void sonic_warn(const struct sonic_row *row, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void sonic_warn(const struct sonic_row *row, const char *fmt, ...)
 {
-	const json_t *row = json_object_get(table_of(reading, table), key);
-	if (row && !json_is_object(row)) {
-		wrong(reading, table, key, "expected an object of fields");
-		return NULL;
+	va_list ap;
+	va_start(ap, fmt);
+	sonic_report(row, row->file->warnings, fmt, ap);
+	va_end(ap);
+}
+
+/* ---- rows and fields ----------------------------------------------------- */
+
+/* sonic_table - as json_object_foreach() takes it; NULL when it is missing, or no object
+ * (reported).
+ */
+static json_t *sonic_table(struct sonic_file *file, const char *name)
+{
+	json_t *table = json_object_get(file->root, name);
+	if (!table || json_is_object(table))
+		return table;
+	sonic_wrong(&(struct sonic_row){file, name, NULL, NULL}, "expected an object of rows");
+	return NULL;
+}
+
+/* sonic_row - .json is NULL when the row is missing, or no object (reported). */
+static struct sonic_row sonic_row(struct sonic_file *file, const char *table, const char *key)
+{
+	struct sonic_row row = {file, table, key, json_object_get(sonic_table(file, table), key)};
+	if (row.json && !json_is_object(row.json)) {
+		sonic_wrong(&row, "expected an object of fields");
+		row.json = NULL;
 	}
 	return row;
 }
 
-/* import_sonic_field - its text, or NULL; numbers are taken as such. What is neither is reported.
- */
-static const char *import_sonic_field(struct reading *reading, const char *table, const char *key,
-	const json_t *row, const char *name)
+/* sonic_field - its text, also of a whole number; NULL when it is missing. Anything else is
+ * reported, and NULL. */
+static const char *sonic_field(const struct sonic_row *row, const char *name)
 {
-	const json_t *v = json_object_get(row, name);
-	if (!v || json_is_string(v)) {
-		if (v)
-			return json_string_value(v);
+	const json_t *value = json_object_get(row->json, name);
+	if (!value)
 		return NULL;
-	}
-	if (json_is_integer(v))
+	if (json_is_string(value))
+		return json_string_value(value);
+	if (json_is_integer(value))
 		return arena_printf(
-			reading->set->arena, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-	wrong(reading, table, key, "%s: expected text or a whole number", name);
+			row->file->set->arena, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	sonic_wrong(row, "%s: expected text or a whole number", name);
 	return NULL;
 }
 
-static bool import_sonic_whole(struct reading *reading, const char *table, const char *key,
-	const json_t *row, const char *name, int64_t min, int64_t max, int64_t *ret)
+/* sonic_whole - false when the field is missing, or no whole number from @min to @max (reported).
+ */
+static bool sonic_whole(
+	const struct sonic_row *row, const char *name, int64_t min, int64_t max, int64_t *ret)
 {
-	const char *text = import_sonic_field(reading, table, key, row, name);
+	const char *text = sonic_field(row, name);
 	if (!text)
 		return false;
-	if (unit_int(text, ret, NULL) < 0 || *ret < min || *ret > max) {
-		wrong(reading, table, key,
-			"%s: read '%.40s', expected a whole number from %" PRId64 " to %" PRId64,
-			name, text, min, max);
-		return false;
-	}
-	return true;
+	if (unit_int(text, ret, NULL) == 0 && *ret >= min && *ret <= max)
+		return true;
+	sonic_wrong(row, "%s: '%.40s' is not a whole number from %" PRId64 " to %" PRId64, name,
+		text, min, max);
+	return false;
 }
 
-/* import_sonic_reference - the name of a row in another table: "X", or "[TABLE|X]" as older
- * releases write it.
- */
-static const char *import_sonic_reference(struct reading *reading, const char *text)
+/* sonic_bytes - @to stays as it is when the field is missing. */
+static void sonic_bytes(const struct sonic_row *row, const char *name, uint64_t *to)
 {
-	const char *bar = NULL;
-	if (text)
-		bar = strrchr(text, '|');
-	size_t n = 0;
-	if (text)
-		n = strlen(text);
-	if (text && text[0] == '[' && bar && n > 2 && text[n - 1] == ']')
-		return arena_strndup(
-			reading->set->arena, bar + 1, n - 1 - (size_t)(bar + 1 - text));
-	return text;
+	int64_t bytes;
+	if (sonic_whole(row, name, 0, BYTES_MAX, &bytes))
+		*to = (uint64_t)bytes;
 }
 
-/* import_sonic_priorities - "3,4" or "3-4" as bits; 0 and an error when it is neither. */
-static unsigned import_sonic_priorities(
-	struct reading *reading, const char *table, const char *key, const char *text)
+/* sonic_reference - the name of a row in another table: "X", or "[TABLE|X]" as older releases write
+ * it. NULL for NULL. */
+static const char *sonic_reference(struct sonic_file *file, const char *text)
+{
+	if (!text || text[0] != '[')
+		return text;
+	const size_t n = strlen(text);
+	const char *bar = strrchr(text, '|');
+	if (!bar || text[n - 1] != ']')
+		return text;
+	return arena_strndup(file->set->arena, bar + 1, n - 1 - (size_t)(bar + 1 - text));
+}
+
+/* sonic_priorities - "3,4" or "3-4" as bits; 0 and an error when it is neither. */
+static unsigned sonic_priorities(const struct sonic_row *row, const char *text)
 {
 	unsigned mask = 0;
 	const char *p = text;
 	for (;;) {
-		int lo = *p - '0', hi = lo;
-		bool ok = lo >= 0 && lo <= 7;
+		int first = *p - '0';
+		int last = first;
+		bool ok = first >= 0 && first <= 7;
 		if (ok && p[1] == '-') {
 			p += 2;
-			hi = *p - '0';
-			ok = hi >= lo && hi <= 7;
+			last = *p - '0';
+			ok = last >= first && last <= 7;
 		}
 		if (!ok || (p[1] && p[1] != ',')) {
-			wrong(reading, table, key,
-				"read '%.40s', expected priorities 0 to 7 such as 3,4 or 3-4",
+			sonic_wrong(row,
+				"'%.40s' is not a list of priorities; expected 0 to 7, such as 3,4 "
+				"or 3-4",
 				text);
 			return 0;
 		}
-		for (int i = lo; i <= hi; i++)
+		for (int i = first; i <= last; i++)
 			mask |= 1u << i;
 		if (!p[1])
 			return mask;
@@ -169,19 +197,26 @@ static unsigned import_sonic_priorities(
 	}
 }
 
-/* import_sonic_plain - a name as our configuration takes it. */
-static bool import_sonic_plain(const char *text, bool device)
+/* is_port_name - as our configuration takes it: printable, without quotes. */
+static bool is_port_name(const char *text)
+{
+	size_t n = 0;
+	for (; text[n]; n++) {
+		const unsigned char c = (unsigned char)text[n];
+		if (c <= 0x20 || c == 0x7f || c == '"' || c == '\\')
+			return false;
+	}
+	return n > 0 && n <= PORT_NAME_MAX;
+}
+
+/* is_device_name - as our configuration takes it; "host" is a word of its own there. */
+static bool is_device_name(const char *text)
 {
 	size_t n = 0;
 	for (; text[n]; n++)
-		if ((unsigned char)text[n] <= 0x20 || text[n] == 0x7f || text[n] == '"' ||
-			text[n] == '\\' ||
-			(device &&
-				!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345"
-					"6789._-",
-					text[n])))
+		if (!isalnum((unsigned char)text[n]) && !strchr("._-", text[n]))
 			return false;
-	return n > 0 && n <= (device ? BARE_MAX : 200) && !(device && strcmp(text, "host") == 0);
+	return n > 0 && n <= DEVICE_NAME_MAX && strcmp(text, "host") != 0;
 }
 
 /* address_of - an IPv4 address out of "192.0.2.1/24", or an IPv6 one in brackets; "" when it is
@@ -204,12 +239,12 @@ struct import_device *import_device(struct import_set *set, const char *name)
 	for (size_t i = 0; i < set->n_devices; i++)
 		if (strcmp(set->devices[i]->name, name) == 0)
 			return set->devices[i];
-	struct import_device *d = arena_new_of(set->arena, struct import_device);
-	*d = (struct import_device){
+	struct import_device *device = arena_new_of(set->arena, struct import_device);
+	*device = (struct import_device){
 		.name = arena_strdup(set->arena, name), .type = "", .address = "", .sku = ""};
 	rw_grow(set->devices, set->n_devices, set->cap_devices);
-	set->devices[set->n_devices++] = d;
-	return d;
+	set->devices[set->n_devices++] = device;
+	return device;
 }
 
 struct import_port *import_port(
@@ -221,251 +256,267 @@ struct import_port *import_port(
 	if (!make || device->n_ports == PORTS_MAX)
 		return NULL;
 	rw_grow(device->ports, device->n_ports, device->cap_ports);
-	struct import_port *p = &device->ports[device->n_ports++];
-	*p = (struct import_port){.name = arena_strdup(set->arena, name), .alias = ""};
+	struct import_port *port = &device->ports[device->n_ports++];
+	*port = (struct import_port){.name = arena_strdup(set->arena, name), .alias = ""};
 	for (size_t i = 0; i < IMPORT_PRIORITIES; i++)
-		p->rows[i] = (struct import_row){.pmax = NAN, .alpha = NAN};
-	return p;
+		port->rows[i] = (struct import_row){.pmax = NAN, .alpha = NAN};
+	return port;
 }
 
-static struct import_port *import_sonic_port_at(
-	struct reading *reading, const char *table, const char *key, const char *name)
+/* sonic_port - made when it is new; NULL for no name of a port or too many ports (reported at
+ * @row). */
+static struct import_port *sonic_port(const struct sonic_row *row, const char *name)
 {
-	struct import_port *p = NULL;
-	if (import_sonic_plain(name, false))
-		p = import_port(reading->set, reading->device, name, true);
-	if (!p)
-		wrong(reading, table, key,
-			import_sonic_plain(name, false) ? "more than 1024 ports"
-							: "'%.40s' is no name of a port",
-			name);
-	return p;
+	if (!is_port_name(name)) {
+		sonic_wrong(row, "'%.40s' is no name of a port", name);
+		return NULL;
+	}
+	struct import_port *port = import_port(row->file->set, row->file->device, name, true);
+	if (!port)
+		sonic_wrong(row, "more than %d ports", PORTS_MAX);
+	return port;
 }
 
-static bool device_read(struct reading *reading)
+/* sonic_address - the management address: @known, by a neighbour's file, when it is IPv4; else the
+ * file's own, IPv4 where there are both. */
+static const char *sonic_address(struct sonic_file *file, const char *known)
 {
-	static const char table[] = "DEVICE_METADATA", key[] = "localhost";
-	const json_t *row = import_sonic_row_of(reading, table, key),
-		     *interfaces = table_of(reading, "MGMT_INTERFACE"), *v;
-	const char *name = import_sonic_field(reading, table, key, row, "hostname"),
-		   *type = import_sonic_field(reading, table, key, row, "type"),
-		   *sku = import_sonic_field(reading, table, key, row, "hwsku"), *at;
-	if (!name || !import_sonic_plain(name, true)) {
-		wrong(reading, table, key,
-			name ? "hostname: read '%.80s', expected letters, digits and . _ - (at "
-			       "most 63)"
-			     : "hostname is missing; this is the name the device gets",
-			name);
+	const char *address = known, *key;
+	json_t *value;
+	json_object_foreach (sonic_table(file, "MGMT_INTERFACE"), key, value) {
+		const char *bar = strchr(key, '|'); /* "eth0|192.0.2.1/24" */
+		if (!bar)
+			continue;
+		const char *one = address_of(file->set->arena, bar + 1);
+		if (*one && (!*address || strchr(address, ':')))
+			address = one;
+	}
+	return address;
+}
+
+static uint64_t sonic_cell_bytes(const struct sonic_file *file, const char *sku)
+{
+	if (!file->set->profiles)
+		return 0;
+	const struct tune_asic *asic = profiles_asic(file->set->profiles, sku);
+	if (!asic)
+		return 0;
+	return (uint64_t)asic->cell_bytes;
+}
+
+/* device_read - whose file it is; false when that is not known, or was read before. */
+static bool device_read(struct sonic_file *file)
+{
+	const struct sonic_row row = sonic_row(file, "DEVICE_METADATA", "localhost");
+	struct import_set *set = file->set;
+	const char *name = sonic_field(&row, "hostname");
+	if (!name) {
+		sonic_wrong(&row, "hostname is missing; it names the device");
 		return false;
 	}
-	if (reading->set->n_devices >= DEVICES_MAX) {
-		wrong(reading, table, key, "more than %d devices", DEVICES_MAX);
+	if (!is_device_name(name)) {
+		sonic_wrong(&row,
+			"hostname: '%.80s' is not a name; expected letters, digits and . _ - (at "
+			"most %d)",
+			name, DEVICE_NAME_MAX);
 		return false;
 	}
-	reading->device = import_device(reading->set, name);
-	if (reading->device->own) {
-		wrong(reading, table, key, "hostname: '%s' was in another file already", name);
+	if (set->n_devices >= DEVICES_MAX) {
+		sonic_wrong(&row, "more than %d devices", DEVICES_MAX);
 		return false;
 	}
-	reading->device->own = true;
-	reading->device->host = false;
-	reading->device->type = arena_strdup(reading->set->arena, str_or(type, ""));
-	reading->device->sku = arena_strdup(reading->set->arena, str_or(sku, ""));
-	json_object_foreach ((json_t *)interfaces, at, v) { /* "eth0|192.0.2.1/24" */
-		const char *bar = strchr(at, '|');
-		const char *address = "";
-		if (bar)
-			address = address_of(reading->set->arena, bar + 1);
-		/* IPv4 where there are both */
-		if (*address &&
-			(!*reading->device->address || strchr(reading->device->address, ':')))
-			reading->device->address = address;
+	struct import_device *device = import_device(set, name);
+	if (device->own) {
+		sonic_wrong(&row, "hostname: '%s' was in another file already", name);
+		return false;
 	}
-	const struct tune_asic *asic = NULL;
-	if (reading->set->profiles)
-		asic = profiles_asic(reading->set->profiles, reading->device->sku);
-	if (asic)
-		reading->device->cell_bytes = (uint64_t)asic->cell_bytes;
-	else
-		reading->device->cell_bytes = 0;
+	file->device = device;
+	device->own = true;
+	device->host = false;
+	device->type = arena_strdup(set->arena, str_or(sonic_field(&row, "type"), ""));
+	device->sku = arena_strdup(set->arena, str_or(sonic_field(&row, "hwsku"), ""));
+	device->cell_bytes = sonic_cell_bytes(file, device->sku);
+	device->address = sonic_address(file, device->address);
 	return true;
 }
 
-static void ports_read(struct reading *reading)
+static void ports_read(struct sonic_file *file)
 {
 	const char *key;
-	json_t *row;
-	int64_t mbps;
-	json_object_foreach ((json_t *)table_of(reading, "PORT"), key, row) {
-		struct import_port *p = NULL;
-		if (json_is_object(row))
-			p = import_sonic_port_at(reading, "PORT", key, key);
-		if (!p) {
-			if (!json_is_object(row))
-				wrong(reading, "PORT", key, "expected an object of fields");
+	json_t *json;
+	json_object_foreach (sonic_table(file, "PORT"), key, json) {
+		const struct sonic_row row = sonic_row(file, "PORT", key);
+		int64_t mbps;
+		if (!row.json)
 			continue;
-		}
-		const char *alias = import_sonic_field(reading, "PORT", key, row, "alias");
-		p->alias = arena_strdup(reading->set->arena, str_or(alias, ""));
-		if (import_sonic_whole(reading, "PORT", key, row, "speed", 1, 10000000, &mbps))
-			p->speed_bps = (uint64_t)mbps * 1000000;
+		struct import_port *port = sonic_port(&row, key);
+		if (!port)
+			continue;
+		port->alias =
+			arena_strdup(file->set->arena, str_or(sonic_field(&row, "alias"), ""));
+		if (sonic_whole(&row, "speed", 1, 10000000, &mbps))
+			port->speed_bps = (uint64_t)mbps * 1000000;
 	}
 }
 
-static void cables_read(struct reading *reading)
+/* cable_read - "40m"; a fraction of a metre is refused, and more than 200 km. */
+static void cable_read(const struct sonic_row *row, const json_t *value)
 {
-	static const char table[] = "CABLE_LENGTH";
+	const char *text = str_or(json_string_value(value), "no text");
+	uint64_t mm = 0;
+	struct import_port *port = sonic_port(row, row->key);
+	if (!port)
+		return;
+	if (unit_length(text, &mm, NULL) < 0 || mm % 1000 || mm > 200000000)
+		sonic_wrong(row, "'%.40s' is not a length; expected metres, such as 40m", text);
+	else
+		port->cable_m = (unsigned)(mm / 1000);
+}
+
+static void cables_read(struct sonic_file *file)
+{
 	const char *name, *port;
-	json_t *row, *v;
-	json_object_foreach ((json_t *)table_of(reading, table), name, row) {
-		json_object_foreach (row, port, v) {
-			uint64_t mm = 0;
-			struct import_port *p = import_sonic_port_at(reading, table, port, port);
-			if (!p)
-				continue;
-			if (!json_is_string(v) ||
-				unit_length(json_string_value(v), &mm, NULL) < 0 || mm % 1000 ||
-				mm > 200000000)
-				wrong(reading, table, port,
-					"read '%.40s', expected a length in metres such as 40m",
-					json_is_string(v) ? json_string_value(v) : "no text");
-			else
-				p->cable_m = (unsigned)(mm / 1000);
+	json_t *lengths, *value;
+	json_object_foreach (sonic_table(file, "CABLE_LENGTH"), name, lengths)
+		json_object_foreach (lengths, port, value)
+			cable_read(&(struct sonic_row){file, "CABLE_LENGTH", port, lengths}, value);
+}
+
+/* is_switch - by its type. Without one by its port: SONiC calls a switch's ports EthernetN, a
+ * server does not. */
+static bool is_switch(const char *type, const char *port)
+{
+	if (type)
+		return strstr(type, "Router") || strstr(type, "Switch");
+	return port && strncmp(port, "Ethernet", 8) == 0;
+}
+
+/* neighbour_describe - what this file says of a device whose own file was not read yet. */
+static void neighbour_describe(struct sonic_file *file, const char *name, const char *port)
+{
+	struct import_set *set = file->set;
+	const struct sonic_row row = sonic_row(file, "DEVICE_NEIGHBOR_METADATA", name);
+	const char *type = sonic_field(&row, "type");
+	const char *address = sonic_field(&row, "mgmt_addr");
+	if (set->n_devices >= DEVICES_MAX)
+		return;
+	struct import_device *device = import_device(set, name);
+	if (device->own)
+		return;
+	device->host = !is_switch(type, port);
+	if (type)
+		device->type = arena_strdup(set->arena, type);
+	if (address && *address)
+		device->address = address_of(set->arena, address);
+}
+
+static void neighbours_read(struct sonic_file *file)
+{
+	static const char table[] = "DEVICE_NEIGHBOR";
+	const char *key;
+	json_t *json;
+	json_object_foreach (sonic_table(file, table), key, json) {
+		const struct sonic_row row = {file, table, key, json};
+		const char *name = sonic_field(&row, "name");
+		const char *peer_port = sonic_field(&row, "port");
+		struct import_port *port = sonic_port(&row, key);
+		if (!port)
+			continue;
+		const bool port_ok = !peer_port || !*peer_port || is_port_name(peer_port);
+		if (!name || !is_device_name(name) || !port_ok) {
+			sonic_wrong(&row,
+				"name: '%.80s' is not a name; expected letters, digits and . _ -",
+				str_or(name, ""));
+			continue;
 		}
+		port->peer = arena_strdup(file->set->arena, name);
+		port->peer_port = arena_strdup(file->set->arena, str_or(peer_port, ""));
+		neighbour_describe(file, name, peer_port);
 	}
 }
 
-static void neighbours_read(struct reading *reading)
+/* ---- what is lossless ---------------------------------------------------- */
+
+/* pfc_read - one row of PORT_QOS_MAP; older releases have several ports in one key. */
+static void pfc_read(const struct sonic_row *row)
 {
-	static const char table[] = "DEVICE_NEIGHBOR", meta[] = "DEVICE_NEIGHBOR_METADATA";
-	const char *key;
-	json_t *row;
-	json_object_foreach ((json_t *)table_of(reading, table), key, row) {
-		const char *name = import_sonic_field(reading, table, key, row, "name"),
-			   *port = import_sonic_field(reading, table, key, row, "port");
-		struct import_port *p = import_sonic_port_at(reading, table, key, key);
-		if (!p)
-			continue;
-		if (!name || !import_sonic_plain(name, true) ||
-			(port && *port && !import_sonic_plain(port, false))) {
-			wrong(reading, table, key,
-				"name: read '%.80s', expected a name of letters, digits and . _ -",
-				name ? name : "nothing");
-			continue;
-		}
-		p->peer = arena_strdup(reading->set->arena, name);
-		p->peer_port = arena_strdup(reading->set->arena, str_or(port, ""));
-		const json_t *about = import_sonic_row_of(reading, meta, name);
-		const char *type = import_sonic_field(reading, meta, name, about, "type"),
-			   *address = import_sonic_field(reading, meta, name, about, "mgmt_addr");
-		/* Without a word of what it is: a switch's ports are called EthernetN in this
-		 * system; anything else is a server's. */
-		bool is_switch;
-		if (type)
-			is_switch = strstr(type, "Router") || strstr(type, "Switch");
-		else
-			is_switch = port && strncmp(port, "Ethernet", 8) == 0;
-		if (reading->set->n_devices >= DEVICES_MAX)
-			continue;
-		struct import_device *d = import_device(reading->set, name);
-		if (d->own)
-			continue;
-		d->host = !is_switch;
-		if (type)
-			d->type = arena_strdup(reading->set->arena, type);
-		if (address && *address)
-			d->address = address_of(reading->set->arena, address);
+	const char *text = sonic_field(row, "pfc_enable");
+	unsigned mask = 0;
+	if (text && *text)
+		mask = sonic_priorities(row, text);
+	if (!mask)
+		return;
+	row->file->set->lossless |= mask;
+	rw_cleanup(freep) char *ports = rw_strdup(row->key);
+	char *rest = ports, *name;
+	while ((name = strsep(&rest, ","))) {
+		struct import_port *port = sonic_port(row, name);
+		for (unsigned i = 0; port && i < IMPORT_PRIORITIES; i++)
+			if (mask & 1u << i)
+				port->rows[i].lossless = true;
 	}
+}
+
+static void lossless_read(struct sonic_file *file)
+{
+	const char *key;
+	json_t *json;
+	json_object_foreach (sonic_table(file, "PORT_QOS_MAP"), key, json)
+		if (strcmp(key, "global") != 0)
+			pfc_read(&(struct sonic_row){file, "PORT_QOS_MAP", key, json});
+	int64_t mtu;
+	const struct sonic_row pattern = sonic_row(file, "LOSSLESS_TRAFFIC_PATTERN", "AZURE");
+	if (sonic_whole(&pattern, "mtu", 64, 65535, &mtu))
+		file->set->lossless_mtu = (uint64_t)mtu;
 }
 
 /* ---- thresholds ---------------------------------------------------------- */
 
-static void lossless_read(struct reading *reading)
+/* wred_read - ECN thresholds of a WRED profile: RoCE is green traffic. */
+static void wred_read(const struct sonic_row *row, struct import_row *to)
 {
-	static const char table[] = "PORT_QOS_MAP";
-	const char *key;
-	json_t *row;
-	json_object_foreach ((json_t *)table_of(reading, table), key, row) {
-		const char *text = NULL;
-		if (strcmp(key, "global") != 0)
-			text = import_sonic_field(reading, table, key, row, "pfc_enable");
-		unsigned mask = 0;
-		if (text && *text)
-			mask = import_sonic_priorities(reading, table, key, text);
-		if (!mask)
-			continue;
-		/* older releases: several ports in one key */
-		rw_cleanup(freep) char *ports = strdup(key);
-		char *rest = ports, *name;
-		reading->set->lossless |= mask;
-		while (ports && (name = strsep(&rest, ","))) {
-			struct import_port *p = import_sonic_port_at(reading, table, key, name);
-			for (unsigned i = 0; p && i < IMPORT_PRIORITIES; i++)
-				p->rows[i].lossless = p->rows[i].lossless || mask & 1u << i;
-		}
-	}
-	int64_t mtu;
-	const json_t *pattern = import_sonic_row_of(reading, "LOSSLESS_TRAFFIC_PATTERN", "AZURE");
-	if (import_sonic_whole(
-		    reading, "LOSSLESS_TRAFFIC_PATTERN", "AZURE", pattern, "mtu", 64, 65535, &mtu))
-		reading->set->lossless_mtu = (uint64_t)mtu;
-}
-
-static void import_sonic_bytes(struct reading *reading, const char *table, const char *key,
-	const json_t *row, const char *name, uint64_t *to)
-{
-	int64_t v;
-	if (import_sonic_whole(reading, table, key, row, name, 0, BYTES_MAX, &v))
-		*to = (uint64_t)v;
-}
-
-static void wred_read(struct reading *reading, const char *name, struct import_row *to)
-{
-	static const char table[] = "WRED_PROFILE";
-	const json_t *row = import_sonic_row_of(reading, table, name);
-	const char *ecn = import_sonic_field(reading, table, name, row, "ecn");
-	int64_t percent;
-	if (!ecn || strcmp(ecn, "ecn_none") == 0) /* drops instead of marking: no ECN thresholds */
+	const char *ecn = sonic_field(row, "ecn");
+	int64_t percent = 100; /* the schema's default */
+	/* 1. drops instead of marking */
+	if (!ecn || strcmp(ecn, "ecn_none") == 0)
 		return;
-	percent = 100; /* what the schema has when it is not given */
-	import_sonic_whole(reading, table, name, row, "green_drop_probability", 0, 100, &percent);
-	if (percent == 0) /* never marks; published configurations turn ECN off so */
+	/* 2. never marks: published configurations turn ECN off like that */
+	sonic_whole(row, "green_drop_probability", 0, 100, &percent);
+	if (percent == 0)
 		return;
 	to->pmax = (double)percent / 100;
-	import_sonic_bytes(
-		reading, table, name, row, "green_min_threshold", &to->kmin); /* RoCE is green */
-	import_sonic_bytes(reading, table, name, row, "green_max_threshold", &to->kmax);
+	sonic_bytes(row, "green_min_threshold", &to->kmin);
+	sonic_bytes(row, "green_max_threshold", &to->kmax);
 	if (to->kmax && to->kmin > to->kmax)
-		wrong(reading, table, name,
+		sonic_wrong(row,
 			"green_min_threshold %" PRIu64 " is above green_max_threshold %" PRIu64,
 			to->kmin, to->kmax);
 }
 
-static void buffer_read(struct reading *reading, const char *name, struct import_row *to)
+static void buffer_read(const struct sonic_row *row, struct import_row *to)
 {
-	static const char table[] = "BUFFER_PROFILE";
-	const json_t *row = import_sonic_row_of(reading, table, name);
-	const char *pool = import_sonic_reference(
-		reading, import_sonic_field(reading, table, name, row, "pool"));
+	const char *pool = sonic_reference(row->file, sonic_field(row, "pool"));
 	int64_t exponent;
-	import_sonic_bytes(reading, table, name, row, "xoff", &to->headroom);
-	import_sonic_bytes(reading, table, name, row, "xon", &to->xon_level);
-	import_sonic_bytes(reading, table, name, row, "xon_offset", &to->xon_offset);
-	if (import_sonic_whole(reading, table, name, row, "dynamic_th", -8, 8, &exponent))
+	sonic_bytes(row, "xoff", &to->headroom);
+	sonic_bytes(row, "xon", &to->xon_level);
+	sonic_bytes(row, "xon_offset", &to->xon_offset);
+	if (sonic_whole(row, "dynamic_th", -8, 8, &exponent))
 		to->alpha = exp2((double)exponent);
-	if (pool && import_sonic_row_of(reading, "BUFFER_POOL", pool))
-		import_sonic_bytes(reading, "BUFFER_POOL", pool,
-			import_sonic_row_of(reading, "BUFFER_POOL", pool), "size", &to->pool);
+	if (!pool)
+		return;
+	const struct sonic_row pool_row = sonic_row(row->file, "BUFFER_POOL", pool);
+	sonic_bytes(&pool_row, "size", &to->pool);
 }
 
-/* import_sonic_names_port - whether "A,B" holds @port: older releases write several ports in one
- * key. */
-static bool import_sonic_names_port(const char *ports, size_t n, const char *port)
+/* names_port - does "A,B", of @n bytes, hold @port? Older releases have several ports in one key.
+ */
+static bool names_port(const char *ports, size_t n, const char *port)
 {
-	for (const char *p = ports; p < ports + n;) {
+	const char *end = ports + n;
+	for (const char *p = ports; p < end;) {
 		size_t one = strcspn(p, ",");
-		if (one > (size_t)(ports + n - p))
-			one = (size_t)(ports + n - p);
+		if (one > (size_t)(end - p))
+			one = (size_t)(end - p);
 		if (strlen(port) == one && memcmp(p, port, one) == 0)
 			return true;
 		p += one + 1;
@@ -473,95 +524,117 @@ static bool import_sonic_names_port(const char *ports, size_t n, const char *por
 	return false;
 }
 
-/* qos_field - of the port's row in PORT_QOS_MAP that has it. */
-static const char *qos_field(struct reading *reading, const char *port, const char *name)
+/* qos_field - of the first row of PORT_QOS_MAP that is for @port and has the field; NULL. */
+static const char *qos_field(struct sonic_file *file, const char *port, const char *name)
 {
 	static const char table[] = "PORT_QOS_MAP";
 	const char *key;
-	json_t *row;
-	json_object_foreach ((json_t *)table_of(reading, table), key, row)
-		if (import_sonic_names_port(key, strlen(key), port) && json_object_get(row, name))
-			return import_sonic_field(reading, table, key, row, name);
+	json_t *json;
+	json_object_foreach (sonic_table(file, table), key, json)
+		if (names_port(key, strlen(key), port) && json_object_get(json, name))
+			return sonic_field(&(struct sonic_row){file, table, key, json}, name);
 	return NULL;
 }
 
-/* import_sonic_mapped - the queue or group of a priority by the port's map; itself where there is
- * none. */
-static unsigned import_sonic_mapped(struct reading *reading, const struct import_port *port,
+/* mapped - the queue or priority group of @priority by the port's map in @table; the same number
+ * when the port has no map. */
+static unsigned mapped(struct sonic_file *file, const struct import_port *port,
 	const char *map_field, const char *table, unsigned priority)
 {
-	const json_t *map;
-	const char *name =
-		import_sonic_reference(reading, qos_field(reading, port->name, map_field));
+	const char *name = sonic_reference(file, qos_field(file, port->name, map_field));
 	char key[4];
 	int64_t to;
+	if (!name)
+		return priority;
 	snprintf(key, sizeof(key), "%u", priority);
-	if (name)
-		map = import_sonic_row_of(reading, table, name);
-	else
-		map = NULL;
-	if (map && import_sonic_whole(reading, table, name, map, key, 0, 63, &to))
+	const struct sonic_row map = sonic_row(file, table, name);
+	if (sonic_whole(&map, key, 0, 63, &to))
 		return (unsigned)to;
 	return priority;
 }
 
-/* import_sonic_bound - what "TABLE|port|numbers" refers to for this port and number; NULL. */
-static const char *import_sonic_bound(struct reading *reading, const char *table, const char *name,
+/* key_is_for - is the key "port|numbers", or "host|asic|port|numbers" of a chassis, for @number of
+ * @port? */
+static bool key_is_for(const char *key, const char *port, unsigned number)
+{
+	const char *bar = strrchr(key, '|');
+	if (!bar)
+		return false;
+	const unsigned first = (unsigned)strtoul(bar + 1, NULL, 10);
+	unsigned last = first;
+	const char *dash = strchr(bar + 1, '-');
+	if (dash)
+		last = (unsigned)strtoul(dash + 1, NULL, 10);
+	if (number < first || number > last)
+		return false;
+	const char *ports = key;
+	const char *before = memrchr(key, '|', (size_t)(bar - key));
+	if (before)
+		ports = before + 1;
+	return names_port(ports, (size_t)(bar - ports), port);
+}
+
+/* bound - what field @name of "TABLE|port|numbers" refers to for this port and number; NULL. */
+static const char *bound(struct sonic_file *file, const char *table, const char *name,
 	const char *port, unsigned number)
 {
 	const char *key;
-	json_t *row;
-	json_object_foreach ((json_t *)table_of(reading, table), key, row) {
-		const char *bar = strrchr(key, '|');
-		const char *p = "";
-		if (bar)
-			p = bar + 1;
-		unsigned lo = (unsigned)strtoul(p, NULL, 10);
-		unsigned hi = lo;
-		if (strchr(p, '-'))
-			hi = (unsigned)strtoul(strchr(p, '-') + 1, NULL, 10);
-		if (!bar || number < lo || number > hi)
+	json_t *json;
+	json_object_foreach (sonic_table(file, table), key, json) {
+		if (!key_is_for(key, port, number))
 			continue;
-		/* chassis: host|asic|port|numbers */
-		const char *ports = memrchr(key, '|', (size_t)(bar - key));
-		if (ports)
-			ports = ports + 1;
-		else
-			ports = key;
-		if (import_sonic_names_port(ports, (size_t)(bar - ports), port))
-			return import_sonic_reference(
-				reading, import_sonic_field(reading, table, key, row, name));
+		const struct sonic_row row = {file, table, key, json};
+		return sonic_reference(file, sonic_field(&row, name));
 	}
 	return NULL;
 }
 
-static void port_thresholds(struct reading *reading, struct import_port *port)
+static void ecn_thresholds(struct sonic_file *file, struct import_port *port, unsigned priority)
 {
-	for (unsigned i = 0; i < IMPORT_PRIORITIES; i++) {
-		if (!port->rows[i].lossless)
-			continue;
-		const char *wred = import_sonic_bound(reading, "QUEUE", "wred_profile", port->name,
-			import_sonic_mapped(
-				reading, port, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", i));
-		const char *buffer = import_sonic_bound(reading, "BUFFER_PG", "profile", port->name,
-			import_sonic_mapped(reading, port, "pfc_to_pg_map",
-				"PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", i));
-		if (wred && !import_sonic_row_of(reading, "WRED_PROFILE", wred))
-			warn(reading, "QUEUE", port->name,
-				"priority %u: WRED profile '%.60s' is not in this file: no ECN "
-				"thresholds taken",
-				i, wred);
-		else if (wred)
-			wred_read(reading, wred, &port->rows[i]);
-		/* "NULL": generated by the dynamic buffer model, and not in the configuration */
-		if (buffer && strcmp(buffer, "NULL") != 0 &&
-			!import_sonic_row_of(reading, "BUFFER_PROFILE", buffer))
-			warn(reading, "BUFFER_PG", port->name,
-				"priority %u: buffer profile '%.60s' is not in this file: no "
-				"headroom and alpha taken",
-				i, buffer);
-		else if (buffer && strcmp(buffer, "NULL") != 0)
-			buffer_read(reading, buffer, &port->rows[i]);
+	const unsigned queue =
+		mapped(file, port, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", priority);
+	const char *profile = bound(file, "QUEUE", "wred_profile", port->name, queue);
+	if (!profile)
+		return;
+	const struct sonic_row row = sonic_row(file, "WRED_PROFILE", profile);
+	if (row.json)
+		wred_read(&row, &port->rows[priority]);
+	else
+		sonic_warn(&(struct sonic_row){file, "QUEUE", port->name, NULL},
+			"priority %u: WRED profile '%.60s' is not in this file: no ECN thresholds "
+			"taken",
+			priority, profile);
+}
+
+static void buffer_thresholds(struct sonic_file *file, struct import_port *port, unsigned priority)
+{
+	const unsigned group =
+		mapped(file, port, "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", priority);
+	const char *profile = bound(file, "BUFFER_PG", "profile", port->name, group);
+	/* "NULL": the dynamic buffer model makes the profile, and the configuration has none */
+	if (!profile || strcmp(profile, "NULL") == 0)
+		return;
+	const struct sonic_row row = sonic_row(file, "BUFFER_PROFILE", profile);
+	if (row.json)
+		buffer_read(&row, &port->rows[priority]);
+	else
+		sonic_warn(&(struct sonic_row){file, "BUFFER_PG", port->name, NULL},
+			"priority %u: buffer profile '%.60s' is not in this file: no headroom and "
+			"alpha taken",
+			priority, profile);
+}
+
+static void thresholds_read(struct sonic_file *file)
+{
+	struct import_device *device = file->device;
+	for (size_t i = 0; i < device->n_ports && file->errors->n == file->n_before; i++) {
+		struct import_port *port = &device->ports[i];
+		for (unsigned priority = 0; priority < IMPORT_PRIORITIES; priority++) {
+			if (!port->rows[priority].lossless)
+				continue;
+			ecn_thresholds(file, port, priority);
+			buffer_thresholds(file, port, priority);
+		}
 	}
 }
 
@@ -569,10 +642,10 @@ static void port_thresholds(struct reading *reading, struct import_port *port)
 
 struct import_set *import_new(const struct profiles *profiles)
 {
-	struct import_set *s = rw_calloc(1, sizeof(*s));
-	s->arena = arena_new();
-	s->profiles = profiles;
-	return s;
+	struct import_set *set = rw_calloc(1, sizeof(*set));
+	set->arena = arena_new();
+	set->profiles = profiles;
+	return set;
 }
 
 void import_free(struct import_set *set)
@@ -587,39 +660,48 @@ void import_free(struct import_set *set)
 	free(set);
 }
 
+/* sonic_parse - the caller frees; NULL and an error when it is no object. */
+static json_t *sonic_parse(const char *text, size_t n, const char *name, struct err_list *errors)
+{
+	static const char expected[] = "expected a config_db.json: an object of tables";
+	struct err e = {0};
+	json_error_t at;
+	json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &at);
+	if (json_is_object(root))
+		return root;
+	if (root)
+		err_at(&e, -EINVAL, name, 1, 0, "this is another kind of JSON; %s", expected);
+	else
+		err_at(&e, -EINVAL, name, at.line, at.column, "%s; %s", at.text, expected);
+	err_list_add(errors, &e);
+	json_decref(root);
+	return NULL;
+}
+
 int import_sonic(struct import_set *set, const char *text, size_t n, const char *file,
 	struct err_list *errors, struct err_list *warnings)
 {
-	struct reading r = {.set = set,
+	json_t *root = sonic_parse(text, n, file, errors);
+	if (!root)
+		return -EINVAL;
+	struct sonic_file in = {.set = set,
+		.root = root,
 		.text = text,
-		.file = file,
+		.name = file,
 		.errors = errors,
 		.warnings = warnings,
 		.n_before = errors->n};
-	json_error_t e;
-	json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
-	if (!root || !json_is_object(root)) {
-		struct err at = {0};
-		err_at(&at, -EINVAL, file, root ? 1 : e.line, root ? 0 : e.column,
-			"%s, expected a config_db.json: an object of tables",
-			root ? "read another kind of JSON" : e.text);
-		err_list_add(errors, &at);
-		json_decref(root);
-		return -EINVAL;
-	}
-	r.root = root;
-	if (device_read(&r)) {
+	if (device_read(&in)) {
 		rw_grow(set->files, set->n_files, set->cap_files);
 		set->files[set->n_files++] = arena_strdup(set->arena, file);
-		ports_read(&r);
-		cables_read(&r);
-		neighbours_read(&r);
-		lossless_read(&r);
-		for (size_t i = 0; i < r.device->n_ports && errors->n == r.n_before; i++)
-			port_thresholds(&r, &r.device->ports[i]);
+		ports_read(&in);
+		cables_read(&in);
+		neighbours_read(&in);
+		lossless_read(&in);
+		thresholds_read(&in);
 	}
 	json_decref(root);
-	if (errors->n > r.n_before)
+	if (errors->n > in.n_before)
 		return -EINVAL;
 	return 0;
 }

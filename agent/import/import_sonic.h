@@ -1,16 +1,16 @@
 /*
- * import_sonic - a switch's config_db.json as a configuration of ours: its links, and the
- * thresholds that its lossless priorities have.
+ * import_sonic - makes a configuration of ours from a switch's config_db.json: its links, and the
+ * thresholds of its lossless priorities.
  *
  * What is taken (CONFIG_DB, sonic-yang-models): DEVICE_METADATA and MGMT_INTERFACE (name, role,
- * address), PORT (speeds, aliases), DEVICE_NEIGHBOR and DEVICE_NEIGHBOR_METADATA (who is on the
+ * address), PORT (speeds, aliases), DEVICE_NEIGHBOR and DEVICE_NEIGHBOR_METADATA (the device at the
  * other end), CABLE_LENGTH, PORT_QOS_MAP pfc_enable (what is lossless), QUEUE and WRED_PROFILE
  * (ECN), BUFFER_PG, BUFFER_PROFILE and BUFFER_POOL. "xoff" there is our headroom: bytes after XOFF;
  * dynamic_th n is alpha = 2^n.
  *
- * Several files of one fabric make one configuration: a link that both ends tell is one link. What
- * refers to something that is not in the file (profiles that the dynamic buffer model generates) is
- * a warning and not a threshold; what is malformed is an error with its table, key and line.
+ * Several files of one fabric make one configuration: a link that is in the files of both ends is
+ * one link. A reference to a profile that is not in the file (the dynamic buffer model generates
+ * some) gives a warning and no threshold. A malformed row is an error with its table, key and line.
  *
  * Everything lives in the set's arena; one thread.
  */
@@ -28,8 +28,9 @@
 struct profiles;
 struct import_set;
 
-struct import_set *import_new(
-	const struct profiles *profiles); /* lent: cell sizes by what a device is */
+/* @profiles is lent: it has the cell size of an ASIC, by the device's hwsku. NULL: none is known.
+ */
+struct import_set *import_new(const struct profiles *profiles);
 void import_free(struct import_set *set); /* NULL is fine */
 
 /* import_sonic - one file. 0, or -EINVAL with at least one error; then nothing of it should be
