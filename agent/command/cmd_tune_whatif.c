@@ -116,8 +116,8 @@ static json_t *cmd_tune_whatif_document(struct tune_effect *effect, unsigned kno
 	for (size_t k = 0; k < effect->n_notes; k++)
 		json_array_append_new(notes, json_string_or_null(effect->notes[k]));
 	return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "device",
-		effect->lane->port->device->name, "port", effect->lane->port->name, "priority",
-		effect->lane->priority, "changes", cmd_tune_whatif_changes_of(effect, knobs),
+		effect->prio->port->device->name, "port", effect->prio->port->name, "priority",
+		effect->prio->priority, "changes", cmd_tune_whatif_changes_of(effect, knobs),
 		"expected", expected, "q_pfc_bytes", json_number_or_null(effect->model.q_pfc_bytes),
 		"residual_ratio", json_number_or_null(effect->model.residual), "notes", notes);
 }

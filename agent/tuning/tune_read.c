@@ -340,10 +340,10 @@ static void tune_read_add_load(const struct compare *compare, const struct obser
 		window->load = (out_heard >= in_heard ? out : in) / (double)heard * (double)n;
 }
 
-static double pause_of(const struct lane_seen *lane)
+static double pause_of(const struct lane_seen *prio)
 {
-	if (lane && lane->lossless)
-		return lane->tx_pause.hi;
+	if (prio && prio->lossless)
+		return prio->tx_pause.hi;
 	return NAN;
 }
 

@@ -42,16 +42,16 @@ static int load_profiles(const struct client *client, struct profiles **ret, str
 
 /* ---- rendering ----------------------------------------------------------- */
 
-static double in_force(const struct tune_lane *lane, enum tune_knob knob)
+static double in_force(const struct tune_prio *prio, enum tune_knob knob)
 {
-	const double values[TUNE_KNOBS] = {[KNOB_HEADROOM] = lane->headroom_bytes,
-		[KNOB_XOFF_LEVEL] = lane->xoff_level,
-		[KNOB_XON_LEVEL] = lane->xon_level,
-		[KNOB_XON_OFFSET] = lane->xon_offset,
-		[KNOB_ALPHA] = lane->alpha,
-		[KNOB_KMIN] = lane->kmin,
-		[KNOB_KMAX] = lane->kmax,
-		[KNOB_PMAX] = lane->pmax,
+	const double values[TUNE_KNOBS] = {[KNOB_HEADROOM] = prio->headroom_bytes,
+		[KNOB_XOFF_LEVEL] = prio->xoff_level,
+		[KNOB_XON_LEVEL] = prio->xon_level,
+		[KNOB_XON_OFFSET] = prio->xon_offset,
+		[KNOB_ALPHA] = prio->alpha,
+		[KNOB_KMIN] = prio->kmin,
+		[KNOB_KMAX] = prio->kmax,
+		[KNOB_PMAX] = prio->pmax,
 		[KNOB_WEIGHT] = NAN};
 	return values[knob];
 }
@@ -109,9 +109,9 @@ static void context_of(const struct client *client, const struct profiles *profi
 			.speed_bps = f && f->speed_bps  ? f->speed_bps
 				: t && t->speed_bps > 0 ? (uint64_t)t->speed_bps
 							: 0};
-		const struct tune_lane *l = NULL;
+		const struct tune_prio *l = NULL;
 		if (f && history->evidence)
-			l = tune_lane_at(history->evidence, f, sheet->priority);
+			l = tune_prio_at(history->evidence, f, sheet->priority);
 		for (int i = 0; l && i < TUNE_KNOBS; i++)
 			if (isnan(ctx->in_force[i]))
 				ctx->in_force[i] = in_force(l, (enum tune_knob)i);

@@ -60,7 +60,7 @@ static bool same_number(double left, double right)
 {
 	return left == right || (isnan(left) && isnan(right));
 }
-static bool same_pool(const struct tune_place *left, const struct tune_place *right)
+static bool same_pool(const struct tune_site *left, const struct tune_site *right)
 {
 	return same_number(left->device->pool_bytes, right->device->pool_bytes) &&
 		same_number(left->device->pool_slices, right->device->pool_slices);
@@ -80,8 +80,8 @@ static bool same_headroom(const struct entry *left, const struct entry *right)
 		(!x->n_changes || x->changes[0].proposed == y->changes[0].proposed) &&
 		!x->like->port->host == !y->like->port->host &&
 		x->like->port->cable_mm == y->like->port->cable_mm &&
-		tune_speed(x->place->device, x->like->port) ==
-		tune_speed(y->place->device, y->like->port);
+		tune_speed(x->site->device, x->like->port) ==
+		tune_speed(y->site->device, y->like->port);
 }
 
 /*
@@ -92,11 +92,11 @@ static bool same_headroom(const struct entry *left, const struct entry *right)
 static bool tune_alike(const struct entry *left, const struct entry *right)
 {
 	const enum tune_family f = left->plan.rule->family, g = right->plan.rule->family;
-	if (left->plan.place->device->device->role != right->plan.place->device->device->role ||
-		left->plan.place->priority != right->plan.place->priority ||
+	if (left->plan.site->device->device->role != right->plan.site->device->device->role ||
+		left->plan.site->priority != right->plan.site->priority ||
 		left->verdict.advice != right->verdict.advice ||
 		(f == FAMILY_HEADROOM && !same_headroom(left, right)) ||
-		!same_pool(left->plan.place, right->plan.place) ||
+		!same_pool(left->plan.site, right->plan.site) ||
 		!tune_same_profile(f, left->plan.like, right->plan.like))
 		return false;
 	return (of_tier(f) && of_tier(g) && left->verdict.advice == ADVICE_CHANGE &&
@@ -106,7 +106,7 @@ static bool tune_alike(const struct entry *left, const struct entry *right)
 
 static double tune_badness(const struct entry *entry)
 {
-	const struct tune_place *p = entry->plan.place;
+	const struct tune_site *p = entry->plan.site;
 	if (entry->plan.rule->row == 5)
 		return p->marks;
 	if (p->paused)
@@ -117,20 +117,20 @@ static double tune_badness(const struct entry *entry)
 /* Switches of the tier that have the same queue profile, whether or not they show anything yet:
  * different thresholds in one tier are unfair. */
 static bool tune_follows(
-	const struct review *review, const struct entry *canary, const struct tune_place *place)
+	const struct review *review, const struct entry *canary, const struct tune_site *site)
 {
-	const struct tune_place *at = canary->plan.place;
-	if (place == at || place->priority != at->priority ||
-		place->device->device->role != at->device->device->role || !same_pool(place, at))
+	const struct tune_site *at = canary->plan.site;
+	if (site == at || site->priority != at->priority ||
+		site->device->device->role != at->device->device->role || !same_pool(site, at))
 		return false;
 	for (size_t i = 0; i < review->n; i++)
-		if (review->v[i].plan.place == place &&
+		if (review->v[i].plan.site == site &&
 			(review->v[i].verdict.advice == ADVICE_CHANGE ||
 				review->v[i].verdict.advice == ADVICE_BLOCKED) &&
 			!tune_alike(canary, &review->v[i]))
 			return false; /* it has a story of its own */
-	const struct tune_lane *any = tune_next_lane(place, NULL);
-	for (const struct tune_lane *l = any; l; l = tune_next_lane(place, l))
+	const struct tune_prio *any = tune_next_prio(site, NULL);
+	for (const struct tune_prio *l = any; l; l = tune_next_prio(site, l))
 		if (tune_same_profile(canary->plan.rule->family, l, canary->plan.like))
 			return true;
 	return false;
@@ -138,15 +138,15 @@ static bool tune_follows(
 
 /* What the same buffers lack elsewhere too: the dose follows from cable and speed, so ports of the
  * same kind and size need it alike. */
-static bool tune_lacks(const struct entry *canary, const struct tune_place *place)
+static bool tune_lacks(const struct entry *canary, const struct tune_site *site)
 {
 	const struct tune_plan *t = &canary->plan;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));)
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
 		if (tune_same_profile(FAMILY_HEADROOM, l, t->like) &&
 			!l->port->host == !t->like->port->host && l->port->cable_mm &&
 			l->port->cable_mm == t->like->port->cable_mm &&
-			tune_speed(place->device, l->port) ==
-				tune_speed(t->place->device, t->like->port))
+			tune_speed(site->device, l->port) ==
+				tune_speed(t->site->device, t->like->port))
 			return true;
 	return false;
 }
@@ -161,22 +161,20 @@ static void headroom_first(struct review *review)
 			k++) {
 			struct entry *e = &review->v[k];
 			if (!of_tier(e->plan.rule->family) || e->verdict.advice != ADVICE_CHANGE ||
-				e->plan.place->priority != h->place->priority ||
-				e->plan.place->device->device->role !=
-					h->place->device->device->role)
+				e->plan.site->priority != h->site->priority ||
+				e->plan.site->device->device->role != h->site->device->device->role)
 				continue;
 			e->verdict.advice = ADVICE_BLOCKED;
 			e->verdict.blocked_by = arena_printf(review->c.in->arena,
-				"headroom of %s, which comes first",
-				h->place->device->device->name);
+				"headroom of %s, which comes first", h->site->device->device->name);
 		}
 	}
 }
 
 static void make_sheet(struct review *review, struct entry *canary)
 {
-	const struct tune_place **rest =
-		arena_array(review->c.in->arena, const struct tune_place *, review->c.n_places + 1);
+	const struct tune_site **rest =
+		arena_array(review->c.in->arena, const struct tune_site *, review->c.n_sites + 1);
 	const enum tune_family f = canary->plan.rule->family;
 	size_t n = 0;
 	for (size_t i = 0; i < review->n; i++) {
@@ -185,16 +183,16 @@ static void make_sheet(struct review *review, struct entry *canary)
 			continue;
 		e->taken = true;
 		if (canary->verdict.advice != ADVICE_CHANGE)
-			rest[n++] = e->plan.place;
+			rest[n++] = e->plan.site;
 	}
-	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < review->c.n_places; i++)
-		if (tune_follows(review, canary, &review->c.places[i]) &&
-			(f != FAMILY_HEADROOM || tune_lacks(canary, &review->c.places[i])))
-			rest[n++] = &review->c.places[i];
+	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < review->c.n_sites; i++)
+		if (tune_follows(review, canary, &review->c.sites[i]) &&
+			(f != FAMILY_HEADROOM || tune_lacks(canary, &review->c.sites[i])))
+			rest[n++] = &review->c.sites[i];
 	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < review->n; i++)
 		for (size_t k = 0; k < n; k++) /* it follows: no need to watch it for the same */
 			review->v[i].taken = review->v[i].taken ||
-				(review->v[i].plan.place == rest[k] &&
+				(review->v[i].plan.site == rest[k] &&
 					review->v[i].verdict.advice == ADVICE_WATCH &&
 					review->v[i].plan.rule->cause == canary->plan.rule->cause);
 	canary->taken = true;
@@ -217,19 +215,19 @@ static void make_sheets(struct review *review)
 
 /* ---- what else there is to say ------------------------------------------- */
 
-static bool fault_of_row(const struct tune_case *tune_case, const struct tune_place *place)
+static bool fault_of_row(const struct tune_case *tune_case, const struct tune_site *site)
 {
 	for (size_t i = 0; i < tune_case->n_faults; i++)
-		if (tune_case->faults[i].row == place->is->row &&
-			tune_fault_touches(tune_case, &tune_case->faults[i], place))
+		if (tune_case->faults[i].row == site->is->row &&
+			tune_fault_touches(tune_case, &tune_case->faults[i], site))
 			return true;
 	return false;
 }
 
-static void judge_places(struct review *review)
+static void judge_sites(struct review *review)
 {
-	for (size_t i = 0; i < review->c.n_places; i++) {
-		const struct tune_place *p = &review->c.places[i];
+	for (size_t i = 0; i < review->c.n_sites; i++) {
+		const struct tune_site *p = &review->c.sites[i];
 		/* where pause is the site's congestion control, pause alone is no story; loss is */
 		if (!p->is ||
 			(review->c.in->fabric->congestion != CC_DCQCN &&
@@ -298,8 +296,8 @@ int tune_review(const struct tune_in *in, struct tune_list *out)
 	if (!any)
 		return -ENODATA;
 	tune_diagnose(in, &r.c);
-	r.v = arena_array(in->arena, struct entry, r.c.n_places + 1);
-	judge_places(&r);
+	r.v = arena_array(in->arena, struct entry, r.c.n_sites + 1);
+	judge_sites(&r);
 	headroom_first(&r);
 	make_sheets(&r);
 	for (size_t i = 0; i < r.c.n_faults; i++)

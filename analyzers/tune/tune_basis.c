@@ -38,8 +38,8 @@ uint64_t tune_basis(const struct tune_in *in)
 		if (in->platforms)
 			h = mix_text(mix_text(h, in->platforms[d->device->index].name),
 				in->platforms[d->device->index].version);
-		for (size_t k = 0; k < d->n_lanes; k++) {
-			const struct tune_lane *l = &d->lanes[k];
+		for (size_t k = 0; k < d->n_prios; k++) {
+			const struct tune_prio *l = &d->prios[k];
 			const double set[] = {l->pfc_enabled, l->alpha, l->headroom_bytes,
 				l->xoff_level, l->xon_level, l->xon_offset, l->ecn_enabled, l->kmin,
 				l->kmax, l->pmax};

@@ -29,9 +29,9 @@
 
 /* ---- what the change is meant for ---------------------------------------- */
 
-static bool of_profile(const struct tune_plan *plan, const struct tune_lane *lane)
+static bool of_profile(const struct tune_plan *plan, const struct tune_prio *prio)
 {
-	return tune_same_profile(plan->rule->family, lane, plan->like);
+	return tune_same_profile(plan->rule->family, prio, plan->like);
 }
 
 /* ---- alpha --------------------------------------------------------------- */
@@ -39,8 +39,8 @@ static bool of_profile(const struct tune_plan *plan, const struct tune_lane *lan
 /* Inputs that may be congested at once: the most that were, else all there are. */
 static double tune_dose_congested(const struct tune_plan *plan)
 {
-	const struct tune_device *d = plan->place->device;
-	const double k = fmax(plan->place->inputs, d->inputs_max ? d->inputs_max : NAN);
+	const struct tune_device *d = plan->site->device;
+	const double k = fmax(plan->site->inputs, d->inputs_max ? d->inputs_max : NAN);
 	if (k >= 1)
 		return k;
 	return fmax(1, (double)d->n_ports - 1);
@@ -58,7 +58,7 @@ static double pool_share(double alpha, double inputs)
  */
 static bool plan_alpha(struct tune_plan *plan, double kmin, const char *why)
 {
-	const struct tune_place *p = plan->place;
+	const struct tune_site *p = plan->site;
 	const double now = plan->like->alpha, twice = 2 * now, k = tune_dose_congested(plan),
 		     b = p->pool_bytes, peak = p->device->pool.max / p->device->pool_bytes;
 	if (!(now > 0) || !(b > 0) || !plan_settable(plan, KNOB_ALPHA) ||
@@ -108,7 +108,7 @@ struct room {
 /* False: what it takes is not known, and the plan says how to get it. */
 static bool find_room(struct tune_plan *plan, struct room *room)
 {
-	const struct tune_place *p = plan->place;
+	const struct tune_site *p = plan->site;
 	const double mtu = (double)plan->c->in->fabric->lossless_mtu_bytes;
 	if (isnan(plan->like->kmin))
 		plan_missing(plan, KNOB_KMIN);
@@ -142,8 +142,8 @@ static bool find_room(struct tune_plan *plan, struct room *room)
 
 static void check_ecn(struct tune_plan *plan, const struct room *room, double kmin, double kmax)
 {
-	const struct tune_lane *l = plan->like;
-	const struct tune_place *p = plan->place;
+	const struct tune_prio *l = plan->like;
+	const struct tune_site *p = plan->site;
 	plan->q_pfc = room->q;
 	plan_check(plan, "depth of the queue at which PFC fires, q_PFC", room->q, room->q, NAN,
 		"bytes", true);
@@ -207,7 +207,7 @@ static void plan_ramp(struct tune_plan *plan)
 static void plan_ecn_down(struct tune_plan *plan)
 {
 	struct room r;
-	const struct tune_lane *l = plan->like;
+	const struct tune_prio *l = plan->like;
 	const double mtu = (double)plan->c->in->fabric->lossless_mtu_bytes;
 	if (!find_room(plan, &r))
 		return;
@@ -222,7 +222,7 @@ static void plan_ecn_down(struct tune_plan *plan)
 	}
 	/* A Kmin beyond the depth at which PFC fires never marks, wherever it is: the step of at
 	 * most a half is counted from there. */
-	const double target = fmin(fmax(4 * plan->place->bdp, r.lo), r.hi),
+	const double target = fmin(fmax(4 * plan->site->bdp, r.lo), r.hi),
 		     kmin = fmin(r.hi, fmax(target, fmin(l->kmin, r.q) / 2));
 	if (!(kmin < l->kmin))
 		return;
@@ -248,7 +248,7 @@ static void plan_ecn_down(struct tune_plan *plan)
 static void plan_kmax(struct tune_plan *plan)
 {
 	struct room r;
-	const struct tune_lane *l = plan->like;
+	const struct tune_prio *l = plan->like;
 	if (!find_room(plan, &r))
 		return;
 	const double kmax =
@@ -274,7 +274,7 @@ static const char then_ecn[] =
  */
 static void plan_late(struct tune_plan *plan)
 {
-	const struct tune_place *p = plan->place;
+	const struct tune_site *p = plan->site;
 	const double k = fmax(1, p->inputs),
 		     after = dt_pfc_queue_bytes(p->pool_bytes, 0, 2 * plan->like->alpha, k),
 		     now = dt_pfc_queue_bytes(p->pool_bytes, 0, plan->like->alpha, k);
@@ -314,7 +314,7 @@ static void plan_late(struct tune_plan *plan)
 static void plan_ecn_sharper(struct tune_plan *plan)
 {
 	struct room r;
-	const struct tune_lane *l = plan->like;
+	const struct tune_prio *l = plan->like;
 	const struct tune_in *in = plan->c->in;
 	if (!find_room(plan, &r))
 		return;
@@ -342,7 +342,7 @@ static void plan_ecn_sharper(struct tune_plan *plan)
 static void plan_ecn_up(struct tune_plan *plan)
 {
 	struct room r;
-	const struct tune_lane *l = plan->like;
+	const struct tune_prio *l = plan->like;
 	const double mtu = (double)plan->c->in->fabric->lossless_mtu_bytes;
 	if (!find_room(plan, &r))
 		return;
@@ -373,7 +373,7 @@ static void plan_ecn_up(struct tune_plan *plan)
 
 static void plan_xon(struct tune_plan *plan)
 {
-	const struct tune_lane *l = plan->like;
+	const struct tune_prio *l = plan->like;
 	const double mtu = (double)plan->c->in->fabric->lossless_mtu_bytes,
 		     apart = tune_hysteresis(l);
 	if (isnan(apart)) {
@@ -401,45 +401,45 @@ static void plan_xon(struct tune_plan *plan)
 
 /* ---- all ----------------------------------------------------------------- */
 
-static const struct tune_lane *like_of(const struct tune_place *place, enum tune_family family)
+static const struct tune_prio *like_of(const struct tune_site *site, enum tune_family family)
 {
-	const struct tune_lane *first;
+	const struct tune_prio *first;
 	if (family == FAMILY_XON)
-		first = place->flapping;
+		first = site->flapping;
 	else if (family == FAMILY_HEADROOM)
-		first = place->short_of;
+		first = site->short_of;
 	else
-		first = place->hot;
+		first = site->hot;
 	if (family == FAMILY_ALPHA_THEN_ECN || family == FAMILY_ALPHA_OR_ECN ||
 		family == FAMILY_KMAX || family == FAMILY_ECN_UP)
-		for (const struct tune_lane *l = NULL;
-			first && isnan(first->kmin) && (l = tune_next_lane(place, l));) {
+		for (const struct tune_prio *l = NULL;
+			first && isnan(first->kmin) && (l = tune_next_prio(site, l));) {
 			if (!isnan(l->kmin))
 				first = l;
 		}
 	if (first)
 		return first;
-	return tune_next_lane(place, NULL);
+	return tune_next_prio(site, NULL);
 }
 
 void tune_dose(
-	const struct tune_case *tune_case, const struct tune_place *place, struct tune_plan *ret)
+	const struct tune_case *tune_case, const struct tune_site *site, struct tune_plan *ret)
 {
 	static const struct tune_platform unknown;
 	const struct tune_platform *platform;
 	if (tune_case->in->platforms)
-		platform = &tune_case->in->platforms[place->device->device->index];
+		platform = &tune_case->in->platforms[site->device->device->index];
 	else
 		platform = &unknown;
-	const enum tune_family f = place->is->family;
+	const enum tune_family f = site->is->family;
 	*ret = (struct tune_plan){.c = tune_case,
-		.place = place,
-		.rule = place->is,
+		.site = site,
+		.rule = site->is,
 		.platform = platform,
-		.like = like_of(place, f),
+		.like = like_of(site, f),
 		.cost_bytes = NAN,
-		.q_pfc = place->q_pfc};
-	plan_lanes(ret, of_profile);
+		.q_pfc = site->q_pfc};
+	plan_prios(ret, of_profile);
 	switch (f) {
 	case FAMILY_HEADROOM: plan_more_headroom(ret); break;
 	case FAMILY_LESS_HEADROOM: plan_less_headroom(ret); break;
@@ -453,7 +453,7 @@ void tune_dose(
 			"receiver asks for");
 		break;
 	case FAMILY_KMAX:
-		if (place->q_pfc >= 2 * place->bdp)
+		if (site->q_pfc >= 2 * site->bdp)
 			plan_kmax(ret);
 		else if (plan_alpha(ret, NAN,
 				 "the pool is free: PFC fires later, so that marking is thicker "

@@ -11,10 +11,10 @@
 
 #include "analyzers/tune/tune_plan.h"
 
-/* tune_dose - the plan for @place, which has a rule with a family. No changes: see .refused, then
+/* tune_dose - the plan for @site, which has a rule with a family. No changes: see .refused, then
  * .collect. */
 void tune_dose(
-	const struct tune_case *tune_case, const struct tune_place *place, struct tune_plan *ret);
+	const struct tune_case *tune_case, const struct tune_site *site, struct tune_plan *ret);
 
 /* Largest incast (senders at line rate into one queue) whose overshoot until DCQCN reacts still
  * fits between Kmin and PFC; 1 = none. */

@@ -26,14 +26,14 @@ static const char cable_unknown[] =
 	"length of the cable: `cable:` of the link in the configuration (inventory, DAC or AOC "
 	"label); LLDP does not carry it, and an optic tells its reach, not its length";
 
-static bool tune_dose_headroom_alike(const struct tune_device *device, const struct tune_lane *lane,
-	const struct tune_device *d2, const struct tune_lane *tune_lane)
+static bool tune_dose_headroom_alike(const struct tune_device *device, const struct tune_prio *prio,
+	const struct tune_device *d2, const struct tune_prio *tune_prio)
 {
 	return device->device->role == d2->device->role &&
-		!lane->port->host == !tune_lane->port->host &&
-		lane->priority == tune_lane->priority &&
-		lane->port->cable_mm == tune_lane->port->cable_mm &&
-		tune_speed(device, lane->port) == tune_speed(d2, tune_lane->port);
+		!prio->port->host == !tune_prio->port->host &&
+		prio->priority == tune_prio->priority &&
+		prio->port->cable_mm == tune_prio->port->cable_mm &&
+		tune_speed(device, prio->port) == tune_speed(d2, tune_prio->port);
 }
 
 /* What ports of the same kind have elsewhere without losing anything; NAN none has more. */
@@ -42,11 +42,11 @@ static double of_peers(const struct tune_plan *plan)
 	const struct tune_evidence *e = plan->c->in->evidence;
 	double best = NAN;
 	for (size_t i = 0; plan->like->port->cable_mm && i < e->n_devices; i++)
-		for (size_t k = 0; k < e->devices[i].n_lanes; k++) {
-			const struct tune_lane *l = &e->devices[i].lanes[k];
+		for (size_t k = 0; k < e->devices[i].n_prios; k++) {
+			const struct tune_prio *l = &e->devices[i].prios[k];
 			if (!l->lost_windows && !l->full_windows && l->tx_windows &&
 				tune_dose_headroom_alike(
-					plan->place->device, plan->like, &e->devices[i], l) &&
+					plan->site->device, plan->like, &e->devices[i], l) &&
 				l->headroom_bytes > plan->like->headroom_bytes)
 				best = fmax(best, l->headroom_bytes);
 		}
@@ -56,8 +56,8 @@ static double of_peers(const struct tune_plan *plan)
 static double tune_dose_headroom_formula(const struct tune_plan *plan, enum headroom_model model,
 	double cell_bytes, double amplification)
 {
-	const struct tune_port *port = tune_port_at(plan->place->device, plan->like->port);
-	const double speed = tune_speed(plan->place->device, plan->like->port);
+	const struct tune_port *port = tune_port_at(plan->site->device, plan->like->port);
+	const double speed = tune_speed(plan->site->device, plan->like->port);
 	if (!plan->like->port->cable_mm || !(speed > 0))
 		return NAN;
 	const struct headroom_in in = {.model = model,
@@ -101,16 +101,15 @@ static double in_flight(const struct tune_plan *plan)
 
 /* Ports of one speed and cable have one profile: what is too small at one of them is too small at
  * all. */
-static bool of_kind(const struct tune_plan *plan, const struct tune_lane *lane)
+static bool of_kind(const struct tune_plan *plan, const struct tune_prio *prio)
 {
-	return tune_same_profile(FAMILY_HEADROOM, lane, plan->like) &&
-		tune_dose_headroom_alike(
-			plan->place->device, lane, plan->place->device, plan->like);
+	return tune_same_profile(FAMILY_HEADROOM, prio, plan->like) &&
+		tune_dose_headroom_alike(plan->site->device, prio, plan->site->device, plan->like);
 }
 
-static bool of_size(const struct tune_plan *plan, const struct tune_lane *lane)
+static bool of_size(const struct tune_plan *plan, const struct tune_prio *prio)
 {
-	return tune_same_profile(FAMILY_HEADROOM, lane, plan->like);
+	return tune_same_profile(FAMILY_HEADROOM, prio, plan->like);
 }
 
 /* Of the bound object: all groups of the switch that have this profile, where it is shared or not
@@ -118,12 +117,12 @@ static bool of_size(const struct tune_plan *plan, const struct tune_lane *lane)
 static size_t tune_dose_headroom_bound(const struct tune_plan *plan)
 {
 	size_t n = 0;
-	const struct tune_device *d = plan->place->device;
+	const struct tune_device *d = plan->site->device;
 	const struct profile_tune *profile = plan->platform->profile;
 	if (profile && !profile->knobs[KNOB_HEADROOM].shared)
-		return plan->n_lanes;
-	for (size_t i = 0; i < d->n_lanes; i++)
-		n += tune_same_profile(FAMILY_HEADROOM, &d->lanes[i], plan->like);
+		return plan->n_prios;
+	for (size_t i = 0; i < d->n_prios; i++)
+		n += tune_same_profile(FAMILY_HEADROOM, &d->prios[i], plan->like);
 	return n;
 }
 
@@ -131,14 +130,14 @@ static size_t tune_dose_headroom_bound(const struct tune_plan *plan)
  * would be turned over. */
 static bool order_holds(const struct tune_plan *plan, double left)
 {
-	const struct tune_device *d = plan->place->device;
-	for (size_t i = 0; i < d->n_lanes; i++) {
-		const struct tune_lane *l = &d->lanes[i];
-		struct ecn_order_in in = {.pool_bytes = plan->place->pool_bytes,
+	const struct tune_device *d = plan->site->device;
+	for (size_t i = 0; i < d->n_prios; i++) {
+		const struct tune_prio *l = &d->prios[i];
+		struct ecn_order_in in = {.pool_bytes = plan->site->pool_bytes,
 			.alpha = l->alpha,
 			.xoff_level_bytes = NAN,
 			.kmin_bytes = l->kmin,
-			.inputs = (unsigned)fmax(1, fmin(l->inputs, plan->place->inputs))};
+			.inputs = (unsigned)fmax(1, fmin(l->inputs, plan->site->inputs))};
 		const enum ecn_order before = ecn_order(&in, NULL);
 		in.pool_bytes = left;
 		const enum ecn_order after = ecn_order(&in, NULL);
@@ -150,9 +149,9 @@ static bool order_holds(const struct tune_plan *plan, double left)
 
 static void tune_dose_headroom_couple(struct tune_plan *plan, double more)
 {
-	const struct tune_device *d = plan->place->device;
+	const struct tune_device *d = plan->site->device;
 	const double cost = more * (double)tune_dose_headroom_bound(plan),
-		     b = plan->place->pool_bytes, left = b - cost;
+		     b = plan->site->pool_bytes, left = b - cost;
 	plan->cost_bytes = cost;
 	if (!(b > 0))
 		return;
@@ -169,7 +168,7 @@ static void tune_dose_headroom_couple(struct tune_plan *plan, double more)
 				: "what the headroom takes of the shared pool",
 		need - cost, need, limit, "bytes", need <= limit);
 	if (plan->like->alpha > 0) {
-		const double k = fmax(1, plan->place->inputs),
+		const double k = fmax(1, plan->site->inputs),
 			     before = dt_pfc_queue_bytes(b, 0, plan->like->alpha, k);
 		if (left > 0)
 			plan->q_pfc = dt_pfc_queue_bytes(left, 0, plan->like->alpha, k);
@@ -195,7 +194,7 @@ static bool may_size(struct tune_plan *plan)
 {
 	if (isnan(plan->like->headroom_bytes))
 		plan_missing(plan, KNOB_HEADROOM);
-	if (plan->place->device->shp_ratio > 0)
+	if (plan->site->device->shp_ratio > 0)
 		plan->refused = "the headroom of this switch is a shared pool: raise the shared "
 				"headroom pool, not a group's own";
 	return !plan->refused && !plan->n_collect;
@@ -203,8 +202,8 @@ static bool may_size(struct tune_plan *plan)
 
 void plan_more_headroom(struct tune_plan *plan)
 {
-	const struct tune_lane *l = plan->like;
-	plan_lanes(plan, of_kind);
+	const struct tune_prio *l = plan->like;
+	plan_prios(plan, of_kind);
 	if (!may_size(plan)) {
 		if (plan->refused)
 			plan_next(plan,
@@ -248,23 +247,23 @@ void plan_more_headroom(struct tune_plan *plan)
 
 void plan_less_headroom(struct tune_plan *plan)
 {
-	const struct tune_lane *l = plan->like;
+	const struct tune_prio *l = plan->like;
 	double used = NAN;
-	plan_lanes(plan, of_size);
+	plan_prios(plan, of_size);
 	if (!may_size(plan))
 		return;
-	for (size_t i = 0; i < plan->n_lanes; i++) {
-		used = fmax(used, plan->lanes[i]->headroom.max);
-		if (!plan->lanes[i]->port->cable_mm)
+	for (size_t i = 0; i < plan->n_prios; i++) {
+		used = fmax(used, plan->prios[i]->headroom.max);
+		if (!plan->prios[i]->port->cable_mm)
 			plan_collect(plan, cable_unknown);
-		if (plan->lanes[i]->headroom.censored)
+		if (plan->prios[i]->headroom.censored)
 			plan->refused =
 				"a peak reached the size of the headroom: what it needs is unknown";
 	}
 	/* the longest cable of the profile decides */
-	for (size_t i = 0; i < plan->n_lanes; i++)
-		if (plan->lanes[i]->port->cable_mm > plan->like->port->cable_mm)
-			plan->like = plan->lanes[i];
+	for (size_t i = 0; i < plan->n_prios; i++)
+		if (plan->prios[i]->port->cable_mm > plan->like->port->cable_mm)
+			plan->like = plan->prios[i];
 	const double calc = tune_dose_headroom_calculated(plan);
 	if (isnan(calc))
 		plan_collect(plan,

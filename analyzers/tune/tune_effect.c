@@ -23,20 +23,20 @@ static const struct whatif_settings nothing = {NAN, NAN, NAN, NAN, NAN, NAN, NAN
 
 /* ---- the queue and what feeds it ----------------------------------------- */
 
-static double tune_effect_load_of(const struct tune_lane *lane)
+static double tune_effect_load_of(const struct tune_prio *prio)
 {
-	if (isnan(lane->utilization_busy))
-		return lane->utilization;
-	return lane->utilization_busy;
+	if (isnan(prio->utilization_busy))
+		return prio->utilization;
+	return prio->utilization_busy;
 }
 
 /* Is @left the one to look at rather than @right? By depth where it is told, then by marks, then by
  * load.
  */
-static bool tune_effect_fuller(const struct tune_lane *left, const struct tune_lane *right)
+static bool tune_effect_fuller(const struct tune_prio *left, const struct tune_prio *right)
 {
 	const double pairs[][2] = {{left->queue.max, right->queue.max},
-		{tune_lane_marks(left), tune_lane_marks(right)},
+		{tune_prio_marks(left), tune_prio_marks(right)},
 		{tune_effect_load_of(left), tune_effect_load_of(right)}};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		if (isnan(pairs[i][0]) || isnan(pairs[i][1]) || pairs[i][0] == pairs[i][1])
@@ -54,30 +54,30 @@ static bool one_of(const char *port, const char *const *ports, size_t n)
 	return n == 0;
 }
 
-static const struct tune_lane *tune_effect_fullest(
+static const struct tune_prio *tune_effect_fullest(
 	const struct tune_device *device, int priority, const char *const *ports, size_t n)
 {
-	const struct tune_lane *best = NULL;
-	for (size_t i = 0; i < device->n_lanes; i++)
-		if (device->lanes[i].priority == priority &&
-			one_of(device->lanes[i].port->name, ports, n) &&
-			(!best || tune_effect_fuller(&device->lanes[i], best)))
-			best = &device->lanes[i];
+	const struct tune_prio *best = NULL;
+	for (size_t i = 0; i < device->n_prios; i++)
+		if (device->prios[i].priority == priority &&
+			one_of(device->prios[i].port->name, ports, n) &&
+			(!best || tune_effect_fuller(&device->prios[i], best)))
+			best = &device->prios[i];
 	return best;
 }
 
 /* Ports of the switch that feed @queue: those it paused most, as many as its inputs. Returns how
  * many; 0: no pause is known. */
-static size_t tune_effect_feeders(const struct tune_device *device, const struct tune_lane *queue,
-	struct arena *a, const struct tune_lane ***ret)
+static size_t tune_effect_feeders(const struct tune_device *device, const struct tune_prio *queue,
+	struct arena *a, const struct tune_prio ***ret)
 {
 	size_t want = 2;
 	if (!isnan(queue->inputs))
 		want = (size_t)fmax(1, round(queue->inputs));
-	const struct tune_lane **v = arena_array(a, const struct tune_lane *, device->n_lanes + 1);
+	const struct tune_prio **v = arena_array(a, const struct tune_prio *, device->n_prios + 1);
 	size_t n = 0;
-	for (size_t i = 0; i < device->n_lanes; i++) {
-		const struct tune_lane *l = &device->lanes[i];
+	for (size_t i = 0; i < device->n_prios; i++) {
+		const struct tune_prio *l = &device->prios[i];
 		if (l == queue || l->priority != queue->priority || isnan(l->tx_pause_hi))
 			continue;
 		size_t at = n++;
@@ -100,23 +100,23 @@ static const struct tune_port *tune_effect_port_of(
 	return NULL;
 }
 
-static double tune_effect_speed_of(const struct tune_device *device, const struct tune_lane *lane)
+static double tune_effect_speed_of(const struct tune_device *device, const struct tune_prio *prio)
 {
-	const struct tune_port *p = tune_effect_port_of(device, lane->port);
+	const struct tune_port *p = tune_effect_port_of(device, prio->port);
 	if (p && p->speed_bps > 0)
 		return p->speed_bps;
-	if (lane->port->speed_bps)
-		return (double)lane->port->speed_bps;
+	if (prio->port->speed_bps)
+		return (double)prio->port->speed_bps;
 	return NAN;
 }
 
 /* One way over the cable, ns. */
-static double tune_effect_cable_of(const struct tune_device *device, const struct tune_lane *lane)
+static double tune_effect_cable_of(const struct tune_device *device, const struct tune_prio *prio)
 {
-	const struct tune_port *p = tune_effect_port_of(device, lane->port);
+	const struct tune_port *p = tune_effect_port_of(device, prio->port);
 	double metres = NAN;
-	if (lane->port->cable_mm)
-		metres = (double)lane->port->cable_mm / 1e3;
+	if (prio->port->cable_mm)
+		metres = (double)prio->port->cable_mm / 1e3;
 	else if (p)
 		metres = p->cable_m;
 	return metres / CABLE_SPEED_M_S * 1e9;
@@ -133,14 +133,14 @@ static double tune_effect_share_of(double value)
 /* What the model is told: the egress queue's own marks, depth, ECN; pause, headroom and drops of
  * what feeds it. */
 static struct whatif_queue tune_effect_queue_of(const struct tune_evidence *evidence,
-	const struct tune_device *device, const struct tune_lane *lane,
-	const struct tune_lane *const *feed, size_t n, const struct tune_options *options)
+	const struct tune_device *device, const struct tune_prio *prio,
+	const struct tune_prio *const *feed, size_t n, const struct tune_options *options)
 {
 	const struct fabric *f = evidence->fabric;
 	struct mean pause = {0}, speed = {0}, cable = {0}, drops = {0}, episodes = {0};
 	double pg = NAN, headroom = NAN;
 	for (size_t i = 0; i < n; i++) {
-		const struct tune_lane *in = feed[i];
+		const struct tune_prio *in = feed[i];
 		mean_add(&pause, in->tx_pause_hi);
 		mean_add(&speed, tune_effect_speed_of(device, in));
 		mean_add(&cable, tune_effect_cable_of(device, in));
@@ -156,34 +156,34 @@ static struct whatif_queue tune_effect_queue_of(const struct tune_evidence *evid
 						feed[0]->headroom_bytes
 						       : in->headroom.max);
 	}
-	const struct tune_lane *in = feed[0];
+	const struct tune_prio *in = feed[0];
 	bool bound = false;
 	for (size_t i = 0; i < n; i++)
 		bound = bound || !feed[i]->pause_measured;
 	return (struct whatif_queue){.pool_bytes = device->pool_slices > 1
 			? device->pool_bytes / device->pool_slices
 			: device->pool_bytes,
-		.speed_bps = tune_effect_speed_of(device, lane),
+		.speed_bps = tune_effect_speed_of(device, prio),
 		.input_bps = mean_of(&speed),
 		.rtt_ns = (double)options->rtt_ns,
 		.mtu_bytes = f->lossless_mtu_bytes ? (double)f->lossless_mtu_bytes : NAN,
 		.cable_ns = mean_of(&cable),
-		.inputs = lane->inputs,
+		.inputs = prio->inputs,
 		.now = {.alpha = in->alpha,
 			.headroom_bytes = in->headroom_bytes,
 			.xoff_level_bytes = in->xoff_level,
 			.xon_offset_bytes = in->xon_offset,
-			.kmin_bytes = lane->ecn_enabled == 0 ? NAN : lane->kmin,
-			.kmax_bytes = lane->ecn_enabled == 0 ? NAN : lane->kmax,
-			.pmax = lane->ecn_enabled == 0 ? NAN : lane->pmax},
+			.kmin_bytes = prio->ecn_enabled == 0 ? NAN : prio->kmin,
+			.kmax_bytes = prio->ecn_enabled == 0 ? NAN : prio->kmax,
+			.pmax = prio->ecn_enabled == 0 ? NAN : prio->pmax},
 		.pause_ratio = tune_effect_share_of(mean_of(&pause)),
 		.pause_bound = bound,
-		.marks_ratio = tune_effect_share_of(tune_lane_marks(lane)),
-		.queue_peak_bytes = lane->queue.standing ? NAN : lane->queue.max,
+		.marks_ratio = tune_effect_share_of(tune_prio_marks(prio)),
+		.queue_peak_bytes = prio->queue.standing ? NAN : prio->queue.max,
 		.pg_peak_bytes = pg,
 		.headroom_peak_bytes = headroom,
 		.drops_per_s = mean_of(&drops),
-		.utilization = tune_effect_share_of(lane->utilization),
+		.utilization = tune_effect_share_of(prio->utilization),
 		.episodes_per_s = mean_of(&episodes),
 		.dcqcn = f->congestion == CC_DCQCN};
 }
@@ -222,15 +222,15 @@ static double sum_known(double left, double right)
 	return left + right;
 }
 
-static void tune_effect_add_pause(struct whole *whole, const struct tune_lane *lane)
+static void tune_effect_add_pause(struct whole *whole, const struct tune_prio *prio)
 {
-	if (isnan(lane->tx_pause_hi))
+	if (isnan(prio->tx_pause_hi))
 		return;
-	mean_add(&whole->pause, lane->tx_pause_hi);
-	whole->most = fmax(whole->most, lane->tx_pause_hi);
+	mean_add(&whole->pause, prio->tx_pause_hi);
+	whole->most = fmax(whole->most, prio->tx_pause_hi);
 }
 
-static struct whole whole_of(const struct tune_device *device, const struct tune_lane *queue)
+static struct whole whole_of(const struct tune_device *device, const struct tune_prio *queue)
 {
 	struct whole w = {.marked = NAN,
 		.packets = NAN,
@@ -238,8 +238,8 @@ static struct whole whole_of(const struct tune_device *device, const struct tune
 		.drops_per_s = NAN,
 		.queue_peak = NAN,
 		.headroom_peak = NAN};
-	for (size_t i = 0; i < device->n_lanes; i++) {
-		const struct tune_lane *l = &device->lanes[i];
+	for (size_t i = 0; i < device->n_prios; i++) {
+		const struct tune_prio *l = &device->prios[i];
 		if (l->priority != queue->priority)
 			continue;
 		if (l->port->host)
@@ -256,9 +256,9 @@ static struct whole whole_of(const struct tune_device *device, const struct tune
 			fmax(w.headroom_peak, l->headroom.standing ? NAN : l->headroom.max);
 	}
 	const bool no_hosts = !w.pause.n;
-	for (size_t i = 0; no_hosts && i < device->n_lanes; i++)
-		if (device->lanes[i].priority == queue->priority)
-			tune_effect_add_pause(&w, &device->lanes[i]);
+	for (size_t i = 0; no_hosts && i < device->n_prios; i++)
+		if (device->prios[i].priority == queue->priority)
+			tune_effect_add_pause(&w, &device->prios[i]);
 	return w;
 }
 
@@ -304,7 +304,7 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 {
 	const struct whatif_result *m = &effect->model;
 	const struct whatif_queue *q = &effect->queue;
-	const struct whole w = whole_of(device, effect->lane);
+	const struct whole w = whole_of(device, effect->prio);
 	effect->expected = arena_array(a, struct tune_expect, EXPECTED_MAX);
 	expect_scaled(effect, "pfc.tx_pause_ratio", "ratio", &m->pause_ratio, mean_of(&w.pause),
 		q->pause_ratio, PAUSE_LEAST, fmin(1, (double)n_feeders / w.pause.n), 1);
@@ -324,7 +324,7 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 			"calibrated on %s:%s, priority %d, fed by %.1f inputs, with %u of 4 "
 			"measured (pause time, marks, depth, load); the model misses them by %.0f "
 			"%%",
-			device->device->name, effect->lane->port->name, effect->lane->priority,
+			device->device->name, effect->prio->port->name, effect->prio->priority,
 			isnan(effect->queue.inputs) ? 2.0 : effect->queue.inputs, m->known,
 			100 * m->residual));
 	if (effect->queue.drops_per_s > 0)
@@ -359,22 +359,22 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 /* ---- the questions ------------------------------------------------------- */
 
 static int tune_effect_ask(const struct tune_evidence *evidence, const struct tune_device *device,
-	const struct tune_lane *lane, const struct whatif_settings *to,
+	const struct tune_prio *prio, const struct whatif_settings *to,
 	const struct tune_options *options, struct arena *a, struct tune_effect *ret,
 	struct err *err)
 {
-	const struct tune_lane **feed;
+	const struct tune_prio **feed;
 	struct whatif_fit fit;
-	const size_t n = tune_effect_feeders(device, lane, a, &feed);
-	*ret = (struct tune_effect){.lane = lane, .to = *to};
+	const size_t n = tune_effect_feeders(device, prio, a, &feed);
+	*ret = (struct tune_effect){.prio = prio, .to = *to};
 	if (!n)
 		return err_set(err, -ENODATA,
 			"%s: no pause time or PFC frames of other ports of it are known, or none "
 			"ever moved while PFC is not known to be on; expected pfc.tx_* of the "
 			"ports that "
 			"feed %s: collect them, or read back the PFC settings",
-			device->device->name, lane->port->name);
-	ret->queue = tune_effect_queue_of(evidence, device, lane, feed, n, options);
+			device->device->name, prio->port->name);
+	ret->queue = tune_effect_queue_of(evidence, device, prio, feed, n, options);
 	int r = whatif_calibrate(&ret->queue, &fit);
 	if (r == -ENODATA)
 		return err_set(err, r,
@@ -383,7 +383,7 @@ static int tune_effect_ask(const struct tune_evidence *evidence, const struct tu
 			"%.0f bytes) or an XOFF "
 			"level, or pause with the queue's watermark; declare what the switch does "
 			"not tell under thresholds:",
-			device->device->name, lane->port->name,
+			device->device->name, prio->port->name,
 			isnan(ret->queue.speed_bps) ? 0 : ret->queue.speed_bps,
 			ret->queue.now.alpha,
 			isnan(ret->queue.pool_bytes) ? 0 : ret->queue.pool_bytes);
@@ -394,7 +394,7 @@ static int tune_effect_ask(const struct tune_evidence *evidence, const struct tu
 			"%s:%s: a threshold is out of range; expected alpha above 0, sizes of 0 or "
 			"more, Kmax at or above Kmin (in force: %.0f and %.0f bytes), Pmax from 0 "
 			"to 1",
-			device->device->name, lane->port->name, ret->queue.now.kmin_bytes,
+			device->device->name, prio->port->name, ret->queue.now.kmin_bytes,
 			ret->queue.now.kmax_bytes);
 	tune_effect_tell(ret, device, n, a);
 	return 0;
@@ -421,9 +421,9 @@ int tune_whatif(const struct tune_evidence *evidence, const char *device, const 
 		p = fabric_port(d->device, port);
 	if (port && !p)
 		return err_set(err, -ENOENT, "%s has no port %s in the fabric", device, port);
-	const struct tune_lane *l;
+	const struct tune_prio *l;
 	if (p)
-		l = tune_lane_at(evidence, p, priority);
+		l = tune_prio_at(evidence, p, priority);
 	else
 		l = tune_effect_fullest(d, priority, NULL, 0);
 	if (!l)
@@ -437,16 +437,16 @@ int tune_whatif(const struct tune_evidence *evidence, const char *device, const 
 /* Does the change reach what stands in @to? */
 static bool tune_effect_take(struct whatif_settings *to, const struct tune_change *change)
 {
-	double *const places[TUNE_KNOBS] = {[KNOB_HEADROOM] = &to->headroom_bytes,
+	double *const sites[TUNE_KNOBS] = {[KNOB_HEADROOM] = &to->headroom_bytes,
 		[KNOB_XOFF_LEVEL] = &to->xoff_level_bytes,
 		[KNOB_XON_OFFSET] = &to->xon_offset_bytes,
 		[KNOB_ALPHA] = &to->alpha,
 		[KNOB_KMIN] = &to->kmin_bytes,
 		[KNOB_KMAX] = &to->kmax_bytes,
 		[KNOB_PMAX] = &to->pmax};
-	if (!places[change->knob])
+	if (!sites[change->knob])
 		return false;
-	*places[change->knob] = change->proposed;
+	*sites[change->knob] = change->proposed;
 	return true;
 }
 
@@ -473,7 +473,7 @@ void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 	const struct tune_device *d = tune_effect_device_of(in->evidence, sheet->device);
 	/* marking is of the queues it is changed for; what makes PFC fire is changed where packets
 	 * come in, so any queue may be the one */
-	const struct tune_lane *l = NULL;
+	const struct tune_prio *l = NULL;
 	if (d)
 		l = tune_effect_fullest(
 			d, sheet->priority, ecn ? sheet->ports : NULL, ecn ? sheet->n_ports : 0);

@@ -27,7 +27,7 @@ struct arena;
 struct err;
 
 struct tune_effect {
-	const struct tune_lane *lane; /* the queue it was calibrated on */
+	const struct tune_prio *prio; /* the queue it was calibrated on */
 	/* what the model was told of it; .now: thresholds in force */
 	struct whatif_queue queue;
 	struct whatif_settings to;

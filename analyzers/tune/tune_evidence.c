@@ -23,21 +23,21 @@
 
 const struct tune_setting tune_settings[SETTINGS] = {
 	{M_CFG_PFC_ENABLED, offsetof(struct lane_seen, pfc_enabled),
-		offsetof(struct tune_lane, pfc_enabled)},
-	{M_CFG_PG_ALPHA_EXP, offsetof(struct lane_seen, alpha), offsetof(struct tune_lane, alpha)},
+		offsetof(struct tune_prio, pfc_enabled)},
+	{M_CFG_PG_ALPHA_EXP, offsetof(struct lane_seen, alpha), offsetof(struct tune_prio, alpha)},
 	{M_CFG_PG_HEADROOM, offsetof(struct lane_seen, headroom),
-		offsetof(struct tune_lane, headroom_bytes)},
+		offsetof(struct tune_prio, headroom_bytes)},
 	{M_CFG_PG_XOFF_LEVEL, offsetof(struct lane_seen, xoff_level),
-		offsetof(struct tune_lane, xoff_level)},
+		offsetof(struct tune_prio, xoff_level)},
 	{M_CFG_PG_XON_LEVEL, offsetof(struct lane_seen, xon_level),
-		offsetof(struct tune_lane, xon_level)},
+		offsetof(struct tune_prio, xon_level)},
 	{M_CFG_PG_XON_OFFSET, offsetof(struct lane_seen, xon_offset),
-		offsetof(struct tune_lane, xon_offset)},
+		offsetof(struct tune_prio, xon_offset)},
 	{M_CFG_ECN_ENABLED, offsetof(struct lane_seen, ecn_enabled),
-		offsetof(struct tune_lane, ecn_enabled)},
-	{M_CFG_ECN_KMIN, offsetof(struct lane_seen, kmin), offsetof(struct tune_lane, kmin)},
-	{M_CFG_ECN_KMAX, offsetof(struct lane_seen, kmax), offsetof(struct tune_lane, kmax)},
-	{M_CFG_ECN_PMAX, offsetof(struct lane_seen, pmax), offsetof(struct tune_lane, pmax)},
+		offsetof(struct tune_prio, ecn_enabled)},
+	{M_CFG_ECN_KMIN, offsetof(struct lane_seen, kmin), offsetof(struct tune_prio, kmin)},
+	{M_CFG_ECN_KMAX, offsetof(struct lane_seen, kmax), offsetof(struct tune_prio, kmax)},
+	{M_CFG_ECN_PMAX, offsetof(struct lane_seen, pmax), offsetof(struct tune_prio, pmax)},
 };
 
 struct tune_fold *tune_fold_new(
@@ -57,7 +57,7 @@ struct tune_fold *tune_fold_new(
 			.shp_ratio = NAN,
 			.cell_bytes = NAN,
 			.since_ns = INT64_MIN,
-			.lanes = arena_array(a, struct lane_fold *,
+			.prios = arena_array(a, struct prio_fold *,
 				fabric->devices[i]->n_ports * OBSERVED_PRIORITIES + 1),
 			.ports = arena_array(a, struct port_fold, fabric->devices[i]->n_ports + 1)};
 	for (size_t i = 0; i < fabric->n_devices; i++)
@@ -67,13 +67,13 @@ struct tune_fold *tune_fold_new(
 	return t;
 }
 
-static struct lane_fold *lane_at(
+static struct prio_fold *prio_fold_at(
 	struct tune_fold *fold, struct device_fold *device_fold, size_t port, int priority)
 {
-	struct lane_fold **at = &device_fold->lanes[port * OBSERVED_PRIORITIES + (size_t)priority];
+	struct prio_fold **at = &device_fold->prios[port * OBSERVED_PRIORITIES + (size_t)priority];
 	if (*at)
 		return *at;
-	struct lane_fold *l = *at = arena_new_of(fold->arena, struct lane_fold);
+	struct prio_fold *l = *at = arena_new_of(fold->arena, struct prio_fold);
 	l->port = device_fold->device->ports[port];
 	l->priority = priority;
 	l->queue = peak_fold_new(fold->arena);
@@ -89,10 +89,10 @@ static struct lane_fold *lane_at(
 static void tune_evidence_forget(struct device_fold *fold, int64_t now_ns)
 {
 	for (size_t i = 0; i < fold->device->n_ports * OBSERVED_PRIORITIES; i++) {
-		struct lane_fold *l = fold->lanes[i];
+		struct prio_fold *l = fold->prios[i];
 		if (!l)
 			continue;
-		l->sums = (struct lane_sums){0};
+		l->sums = (struct prio_sums){0};
 		peak_fold_reset(l->queue);
 		peak_fold_reset(l->pg);
 		peak_fold_reset(l->headroom);
@@ -134,7 +134,7 @@ static bool newest_read(
 }
 
 static bool read_settings(
-	struct lane_fold *fold, const struct lane_seen *seen, const struct observed *observed)
+	struct prio_fold *fold, const struct lane_seen *seen, const struct observed *observed)
 {
 	const struct window *w = observed->window;
 	const struct device_seen *d = seen->port->device;
@@ -204,7 +204,7 @@ static double tune_evidence_add_pause(
 	return share->hi * ns;
 }
 
-static void add_amount(const struct amount *amount, double *sum, bool *told, struct lane_sums *sums)
+static void add_amount(const struct amount *amount, double *sum, bool *told, struct prio_sums *sums)
 {
 	if (!amount->known)
 		return;
@@ -213,46 +213,46 @@ static void add_amount(const struct amount *amount, double *sum, bool *told, str
 	sums->drops_alive = sums->drops_alive || amount->alive;
 }
 
-static void add_drops(struct lane_sums *sums, const struct lane_seen *lane)
+static void add_drops(struct prio_sums *sums, const struct lane_seen *prio)
 {
-	add_amount(&lane->drops, &sums->drops, &sums->drops_told, sums);
-	add_amount(&lane->pg_drops, &sums->pg_drops, &sums->pg_drops_told, sums);
-	add_amount(&lane->wred_drops, &sums->wred_drops, &sums->wred_told, sums);
+	add_amount(&prio->drops, &sums->drops, &sums->drops_told, sums);
+	add_amount(&prio->pg_drops, &sums->pg_drops, &sums->pg_drops_told, sums);
+	add_amount(&prio->wred_drops, &sums->wred_drops, &sums->wred_told, sums);
 	int64_t a = 0;
-	if (lane->drops.known)
-		a = lane->drops.covered_ns;
+	if (prio->drops.known)
+		a = prio->drops.covered_ns;
 	int64_t b = 0;
-	if (lane->pg_drops.known)
-		b = lane->pg_drops.covered_ns;
+	if (prio->pg_drops.known)
+		b = prio->pg_drops.covered_ns;
 	if (a > b)
 		sums->drops_watched_ns += a;
 	else
 		sums->drops_watched_ns += b;
 }
 
-static void add_marks(struct lane_sums *sums, const struct lane_seen *lane)
+static void add_marks(struct prio_sums *sums, const struct lane_seen *prio)
 {
-	sums->marks_alive = sums->marks_alive || lane->marked.alive;
+	sums->marks_alive = sums->marks_alive || prio->marked.alive;
 	const struct amount *packets;
-	if (lane->out_packets.known)
-		packets = &lane->out_packets;
+	if (prio->out_packets.known)
+		packets = &prio->out_packets;
 	else
-		packets = &lane->port->out_packets;
-	if (!lane->marked.known || !packets->known)
+		packets = &prio->port->out_packets;
+	if (!prio->marked.known || !packets->known)
 		return;
 	sums->marks_told = true;
-	sums->marked += lane->marked.value;
+	sums->marked += prio->marked.value;
 	sums->marked_packets += packets->value;
 }
 
-static void add_episodes(struct lane_sums *sums, const struct lane_seen *lane)
+static void add_episodes(struct prio_sums *sums, const struct lane_seen *prio)
 {
-	if (!lane->tx_transitions.known)
+	if (!prio->tx_transitions.known)
 		return;
-	sums->transitions += lane->tx_transitions.value;
-	sums->transition_watched_ns += (double)lane->tx_transitions.covered_ns;
-	if (lane->tx_pause_ns.known)
-		sums->transition_pause_ns += lane->tx_pause_ns.value;
+	sums->transitions += prio->tx_transitions.value;
+	sums->transition_watched_ns += (double)prio->tx_transitions.covered_ns;
+	if (prio->tx_pause_ns.known)
+		sums->transition_pause_ns += prio->tx_pause_ns.value;
 }
 
 static void add_peak(struct peak_fold *fold, const struct window *window, uint32_t entity,
@@ -371,60 +371,60 @@ static void tune_evidence_shift(uint8_t *bits, bool newest)
 }
 
 static void add_recent(
-	struct lane_sums *sums, const struct lane_seen *lane, const struct device_window *dw)
+	struct prio_sums *sums, const struct lane_seen *prio, const struct device_window *dw)
 {
 	const struct amount *sent;
-	if (lane->out_packets.known)
-		sent = &lane->out_packets;
+	if (prio->out_packets.known)
+		sent = &prio->out_packets;
 	else
-		sent = &lane->port->out_packets;
-	const bool tx = lane->tx_pause.hi > PAUSED_RATIO,
-		   lost = lane->pg_drops.known && lane->pg_drops.value > 0,
-		   full = lane->headroom_peak >= FULL_RATIO * lane->headroom;
+		sent = &prio->port->out_packets;
+	const bool tx = prio->tx_pause.hi > PAUSED_RATIO,
+		   lost = prio->pg_drops.known && prio->pg_drops.value > 0,
+		   full = prio->headroom_peak >= FULL_RATIO * prio->headroom;
 	sums->lost_windows += lost;
 	sums->full_windows += full;
 	if (!dw->busy)
 		return;
 	sums->recent += sums->recent < RECENT_WINDOWS;
 	tune_evidence_shift(&sums->recent_tx, tx);
-	tune_evidence_shift(&sums->recent_rx, lane->rx_pause.hi > PAUSED_US_RATIO);
+	tune_evidence_shift(&sums->recent_rx, prio->rx_pause.hi > PAUSED_US_RATIO);
 	tune_evidence_shift(&sums->recent_unmarked, tx && dw->marks_told && !dw->marked);
 	tune_evidence_shift(&sums->recent_marks,
-		lane->marked.known && sent->known &&
-			lane->marked.value > MARKED_RATIO * sent->value);
+		prio->marked.known && sent->known &&
+			prio->marked.value > MARKED_RATIO * sent->value);
 	tune_evidence_shift(&sums->recent_lost, lost);
 	tune_evidence_shift(&sums->recent_full, full);
 }
 
-static void add_lane(struct device_fold *fold, struct lane_fold *lane_fold,
-	const struct lane_seen *lane, const struct device_window *dw,
+static void add_prio(struct device_fold *fold, struct prio_fold *prio_fold,
+	const struct lane_seen *prio, const struct device_window *dw,
 	const struct observed *observed)
 {
-	struct lane_sums *s = &lane_fold->sums;
+	struct prio_sums *s = &prio_fold->sums;
 	const double tx_watched = watched_ns(
-			     &lane->tx_pause_ns, &lane->tx_pause_ns_hi, &lane->tx_frames),
+			     &prio->tx_pause_ns, &prio->tx_pause_ns_hi, &prio->tx_frames),
 		     rx_watched = watched_ns(
-			     &lane->rx_pause_ns, &lane->rx_pause_ns_hi, &lane->rx_frames);
-	const double tx_ns = tune_evidence_add_pause(&s->tx, &lane->tx_pause, tx_watched),
-		     rx_ns = tune_evidence_add_pause(&s->rx, &lane->rx_pause, rx_watched);
+			     &prio->rx_pause_ns, &prio->rx_pause_ns_hi, &prio->rx_frames);
+	const double tx_ns = tune_evidence_add_pause(&s->tx, &prio->tx_pause, tx_watched),
+		     rx_ns = tune_evidence_add_pause(&s->rx, &prio->rx_pause, rx_watched);
 	s->windows++;
-	if (lane->tx_pause.hi > PAUSED_RATIO) {
+	if (prio->tx_pause.hi > PAUSED_RATIO) {
 		s->tx_windows++;
 		s->tx_unmarked += dw->marks_told && !dw->marked;
 	}
-	s->rx_windows += lane->rx_pause.hi > PAUSED_RATIO;
-	add_recent(s, lane, dw);
-	add_drops(s, lane);
-	add_marks(s, lane);
-	add_episodes(s, lane);
+	s->rx_windows += prio->rx_pause.hi > PAUSED_RATIO;
+	add_recent(s, prio, dw);
+	add_drops(s, prio);
+	add_marks(s, prio);
+	add_episodes(s, prio);
 	tune_evidence_add_load(
-		&s->loads[dw->bin], tx_ns, tx_watched, rx_ns, rx_watched, lane->port);
+		&s->loads[dw->bin], tx_ns, tx_watched, rx_ns, rx_watched, prio->port);
 	const uint32_t entity = entities_find(observed->window->entities,
-		lane_fold->port->device->name, lane_fold->port->name, lane_fold->priority);
-	add_peak(lane_fold->queue, observed->window, entity, M_QUEUE_WATERMARK, fold->pool_bytes);
-	add_peak(lane_fold->pg, observed->window, entity, M_PG_SHARED_WATERMARK, fold->pool_bytes);
-	add_peak(lane_fold->headroom, observed->window, entity, M_PG_HEADROOM_WATERMARK,
-		lane->headroom);
+		prio_fold->port->device->name, prio_fold->port->name, prio_fold->priority);
+	add_peak(prio_fold->queue, observed->window, entity, M_QUEUE_WATERMARK, fold->pool_bytes);
+	add_peak(prio_fold->pg, observed->window, entity, M_PG_SHARED_WATERMARK, fold->pool_bytes);
+	add_peak(prio_fold->headroom, observed->window, entity, M_PG_HEADROOM_WATERMARK,
+		prio->headroom);
 }
 
 static double tune_evidence_load_of(const struct device_seen *device)
@@ -503,7 +503,7 @@ static void add_device(struct tune_fold *fold, struct device_fold *device_fold,
 	for (size_t i = 0; i < device->n_ports; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
 			if (device->ports[i].lanes[c] && device->ports[i].lanes[c]->lossless)
-				changed |= read_settings(lane_at(fold, device_fold, i, c),
+				changed |= read_settings(prio_fold_at(fold, device_fold, i, c),
 					device->ports[i].lanes[c], observed);
 	if (device_fold->since_ns == INT64_MIN)
 		device_fold->since_ns = observed->from_ns;
@@ -524,7 +524,7 @@ static void add_device(struct tune_fold *fold, struct device_fold *device_fold,
 	for (size_t i = 0; i < device->n_ports; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
 			if (device->ports[i].lanes[c] && device->ports[i].lanes[c]->lossless)
-				add_lane(device_fold, lane_at(fold, device_fold, i, c),
+				add_prio(device_fold, prio_fold_at(fold, device_fold, i, c),
 					device->ports[i].lanes[c], &dw, observed);
 }
 

@@ -29,7 +29,7 @@
 #include "analyzers/measure/observe.h"
 #include "analyzers/tune/tune_peak.h"
 
-struct tune_lane { /* one (port, priority): ingress priority group and egress queue of a port */
+struct tune_prio { /* one (port, priority): ingress priority group and egress queue of a port */
 	const struct fabric_port *port;
 	int priority;
 	unsigned windows, busy; /* judged; in which the switch carried load */
@@ -94,8 +94,8 @@ struct tune_port {
 struct tune_device {
 	const struct fabric_device *device;
 	/* lossless ones of ports the fabric names, by port, then priority */
-	struct tune_lane *lanes;
-	size_t n_lanes;
+	struct tune_prio *prios;
+	size_t n_prios;
 	struct tune_port *ports;
 	size_t n_ports; /* those of the fabric, in its order */
 	double pool_bytes, pool_slices, shp_ratio, cell_bytes; /* NAN unknown */
@@ -143,14 +143,14 @@ void tune_fold_add(struct tune_fold *fold, const struct observed *observed);
 int tune_fold_done(struct tune_fold *fold, const struct tune_evidence **ret);
 
 /* Share of sent packets that were marked, 0..1; NAN unknown or nothing was sent. */
-static inline double tune_lane_marks(const struct tune_lane *lane)
+static inline double tune_prio_marks(const struct tune_prio *prio)
 {
-	if (lane->out_packets > 0)
-		return lane->marked / lane->out_packets;
+	if (prio->out_packets > 0)
+		return prio->marked / prio->out_packets;
 	return NAN;
 }
 /* The lane of @device (its index in the fabric) at @port, NULL. */
-const struct tune_lane *tune_lane_at(
+const struct tune_prio *tune_prio_at(
 	const struct tune_evidence *evidence, const struct fabric_port *port, int priority);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 
 /* Where a setting stands in what is observed and in what is told. */
 struct tune_setting {
-	uint16_t metric, seen, lane;
+	uint16_t metric, seen, prio;
 };
 extern const struct tune_setting tune_settings[SETTINGS];
 
@@ -43,7 +43,7 @@ struct pause_sum {
 	bool alive, measured;
 };
 
-struct lane_sums { /* dropped when a setting moves */
+struct prio_sums { /* dropped when a setting moves */
 	unsigned windows, tx_windows, rx_windows, tx_unmarked, lost_windows, full_windows;
 	unsigned recent;
 	uint8_t recent_tx, recent_rx, recent_unmarked, recent_marks, recent_lost, recent_full;
@@ -55,10 +55,10 @@ struct lane_sums { /* dropped when a setting moves */
 	struct load_sum loads[LOAD_BINS];
 };
 
-struct lane_fold {
+struct prio_fold {
 	const struct fabric_port *port;
 	int priority;
-	struct lane_sums sums;
+	struct prio_sums sums;
 	struct peak_fold *queue, *pg, *headroom;
 	struct read_back read[SETTINGS];
 	double in_force[SETTINGS];
@@ -86,7 +86,7 @@ struct port_fold {
 struct device_fold {
 	const struct fabric_device *device;
 	struct port_fold *ports;
-	struct lane_fold **lanes; /* [port of the device x OBSERVED_PRIORITIES + priority] */
+	struct prio_fold **prios; /* [port of the device x OBSERVED_PRIORITIES + priority] */
 	struct peak_fold *pool;
 	double pool_bytes, pool_slices, shp_ratio, cell_bytes;
 	int64_t since_ns, newest_ns;

@@ -17,36 +17,36 @@ static double tune_evidence_sum_ratio(double left, double right)
 }
 
 static void done_pause(
-	struct tune_lane *lane, const struct lane_sums *sums, bool tx_counts, bool rx_counts)
+	struct tune_prio *prio, const struct prio_sums *sums, bool tx_counts, bool rx_counts)
 {
 	if (tx_counts)
-		lane->tx_pause_lo = tune_evidence_sum_ratio(sums->tx.lo_ns, sums->tx.watched_ns);
+		prio->tx_pause_lo = tune_evidence_sum_ratio(sums->tx.lo_ns, sums->tx.watched_ns);
 	else
-		lane->tx_pause_lo = NAN;
+		prio->tx_pause_lo = NAN;
 	if (tx_counts)
-		lane->tx_pause_hi = tune_evidence_sum_ratio(sums->tx.hi_ns, sums->tx.watched_ns);
+		prio->tx_pause_hi = tune_evidence_sum_ratio(sums->tx.hi_ns, sums->tx.watched_ns);
 	else
-		lane->tx_pause_hi = NAN;
+		prio->tx_pause_hi = NAN;
 	if (rx_counts)
-		lane->rx_pause_lo = tune_evidence_sum_ratio(sums->rx.lo_ns, sums->rx.watched_ns);
+		prio->rx_pause_lo = tune_evidence_sum_ratio(sums->rx.lo_ns, sums->rx.watched_ns);
 	else
-		lane->rx_pause_lo = NAN;
+		prio->rx_pause_lo = NAN;
 	if (rx_counts)
-		lane->rx_pause_hi = tune_evidence_sum_ratio(sums->rx.hi_ns, sums->rx.watched_ns);
+		prio->rx_pause_hi = tune_evidence_sum_ratio(sums->rx.hi_ns, sums->rx.watched_ns);
 	else
-		lane->rx_pause_hi = NAN;
-	lane->pause_measured = sums->tx.measured && (sums->rx.measured || sums->rx.watched_ns == 0);
-	lane->pause_watched_ns = (int64_t)sums->tx.watched_ns;
+		prio->rx_pause_hi = NAN;
+	prio->pause_measured = sums->tx.measured && (sums->rx.measured || sums->rx.watched_ns == 0);
+	prio->pause_watched_ns = (int64_t)sums->tx.watched_ns;
 	if (sums->transition_pause_ns > 0)
-		lane->episode_ns =
+		prio->episode_ns =
 			tune_evidence_sum_ratio(sums->transition_pause_ns, sums->transitions);
 	else
-		lane->episode_ns = NAN;
-	lane->episodes_per_s =
+		prio->episode_ns = NAN;
+	prio->episodes_per_s =
 		tune_evidence_sum_ratio(sums->transitions * 1e9, sums->transition_watched_ns);
 }
 
-static void done_busy(struct tune_lane *lane, const struct lane_sums *sums, unsigned from,
+static void done_busy(struct tune_prio *prio, const struct prio_sums *sums, unsigned from,
 	bool tx_counts, bool rx_counts)
 {
 	struct load_sum all = {0}, busy = {0};
@@ -64,17 +64,17 @@ static void done_busy(struct tune_lane *lane, const struct lane_sums *sums, unsi
 		busy.utilization += b->utilization;
 		busy.n_utilization += b->n_utilization;
 	}
-	lane->busy = busy.windows;
+	prio->busy = busy.windows;
 	if (tx_counts)
-		lane->tx_pause_busy = tune_evidence_sum_ratio(busy.tx_ns, busy.tx_watched_ns);
+		prio->tx_pause_busy = tune_evidence_sum_ratio(busy.tx_ns, busy.tx_watched_ns);
 	else
-		lane->tx_pause_busy = NAN;
+		prio->tx_pause_busy = NAN;
 	if (rx_counts)
-		lane->rx_pause_busy = tune_evidence_sum_ratio(busy.rx_ns, busy.rx_watched_ns);
+		prio->rx_pause_busy = tune_evidence_sum_ratio(busy.rx_ns, busy.rx_watched_ns);
 	else
-		lane->rx_pause_busy = NAN;
-	lane->utilization_busy = tune_evidence_sum_ratio(busy.utilization, busy.n_utilization);
-	lane->utilization = tune_evidence_sum_ratio(all.utilization, all.n_utilization);
+		prio->rx_pause_busy = NAN;
+	prio->utilization_busy = tune_evidence_sum_ratio(busy.utilization, busy.n_utilization);
+	prio->utilization = tune_evidence_sum_ratio(all.utilization, all.n_utilization);
 }
 
 static void done_port(struct tune_port *tune_port, const struct port_fold *fold,
@@ -104,11 +104,11 @@ struct device_facts {
 	unsigned busy_from;
 };
 
-static void done_lane(struct tune_lane *lane, const struct lane_fold *fold,
+static void done_prio(struct tune_prio *prio, const struct prio_fold *fold,
 	const struct device_fold *device_fold, const struct device_facts *facts)
 {
-	const struct lane_sums *s = &fold->sums;
-	*lane = (struct tune_lane){.port = fold->port,
+	const struct prio_sums *s = &fold->sums;
+	*prio = (struct tune_prio){.port = fold->port,
 		.priority = fold->priority,
 		.windows = s->windows,
 		.tx_windows = s->tx_windows,
@@ -128,7 +128,7 @@ static void done_lane(struct tune_lane *lane, const struct lane_fold *fold,
 		.lost_windows = s->lost_windows,
 		.full_windows = s->full_windows};
 	for (size_t i = 0; i < SETTINGS; i++) {
-		memcpy((char *)lane + tune_settings[i].lane, &fold->in_force[i], sizeof(double));
+		memcpy((char *)prio + tune_settings[i].prio, &fold->in_force[i], sizeof(double));
 		if (isnan(fold->read[i].value))
 			continue;
 		int64_t t;
@@ -136,43 +136,43 @@ static void done_lane(struct tune_lane *lane, const struct lane_fold *fold,
 			t = device_fold->newest_ns;
 		else
 			t = fold->read[i].t_ns;
-		if (!(lane->read_ns && lane->read_ns < t))
-			lane->read_ns = t;
+		if (!(prio->read_ns && prio->read_ns < t))
+			prio->read_ns = t;
 	}
-	const bool pfc_on = lane->pfc_enabled > 0,
-		   ecn_on = lane->ecn_enabled > 0 || (isnan(lane->ecn_enabled) && lane->kmin > 0);
-	done_pause(lane, s, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
-	done_busy(lane, s, facts->busy_from, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
+	const bool pfc_on = prio->pfc_enabled > 0,
+		   ecn_on = prio->ecn_enabled > 0 || (isnan(prio->ecn_enabled) && prio->kmin > 0);
+	done_pause(prio, s, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
+	done_busy(prio, s, facts->busy_from, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
 	const bool marks_count = s->marks_told && (facts->marks_alive || ecn_on);
 	if (facts->marks_alive || ecn_on) {
-		lane->tx_unmarked = s->tx_unmarked;
-		lane->recent_unmarked = s->recent_unmarked;
+		prio->tx_unmarked = s->tx_unmarked;
+		prio->recent_unmarked = s->recent_unmarked;
 	} else {
-		lane->tx_unmarked = 0;
-		lane->recent_unmarked = 0;
+		prio->tx_unmarked = 0;
+		prio->recent_unmarked = 0;
 	}
 	if (marks_count) {
-		lane->marked = s->marked;
-		lane->out_packets = s->marked_packets;
+		prio->marked = s->marked;
+		prio->out_packets = s->marked_packets;
 	} else {
-		lane->marked = NAN;
-		lane->out_packets = NAN;
+		prio->marked = NAN;
+		prio->out_packets = NAN;
 	}
 	if (s->drops_told)
-		lane->drops = s->drops;
+		prio->drops = s->drops;
 	else
-		lane->drops = NAN;
+		prio->drops = NAN;
 	if (s->pg_drops_told)
-		lane->pg_drops = s->pg_drops;
+		prio->pg_drops = s->pg_drops;
 	else
-		lane->pg_drops = NAN;
+		prio->pg_drops = NAN;
 	if (s->wred_told)
-		lane->wred_drops = s->wred_drops;
+		prio->wred_drops = s->wred_drops;
 	else
-		lane->wred_drops = NAN;
-	lane->queue = peak_fold_done(fold->queue);
-	lane->pg = peak_fold_done(fold->pg);
-	lane->headroom = peak_fold_done(fold->headroom);
+		prio->wred_drops = NAN;
+	prio->queue = peak_fold_done(fold->queue);
+	prio->pg = peak_fold_done(fold->pg);
+	prio->headroom = peak_fold_done(fold->headroom);
 }
 
 static unsigned k_quantile(const unsigned *bins, double at)
@@ -190,13 +190,13 @@ static unsigned k_quantile(const unsigned *bins, double at)
  * fullest of them is how many fed it. */
 static void done_inputs(struct tune_device *device)
 {
-	for (size_t i = 0; i < device->n_lanes; i++) {
-		struct tune_lane *l = &device->lanes[i];
+	for (size_t i = 0; i < device->n_prios; i++) {
+		struct tune_prio *l = &device->prios[i];
 		double fullest = NAN;
-		for (size_t k = 0; k < device->n_lanes; k++)
-			if (device->lanes[k].port != l->port &&
-				device->lanes[k].priority == l->priority)
-				fullest = fmax(fullest, device->lanes[k].pg.max);
+		for (size_t k = 0; k < device->n_prios; k++)
+			if (device->prios[k].port != l->port &&
+				device->prios[k].priority == l->priority)
+				fullest = fmax(fullest, device->prios[k].pg.max);
 		if (fullest > 0 && l->queue.max > 0 && !l->queue.standing)
 			l->inputs = fmin(fmax(1, l->queue.max / fullest),
 				fmax(1, (double)device->device->n_ports - 1));
@@ -211,7 +211,7 @@ static void done_device(
 	const size_t n = device_fold->device->n_ports * OBSERVED_PRIORITIES;
 	struct device_facts facts = {.busy_from = tune_busy_from(device_fold->loads)};
 	*device = (struct tune_device){.device = device_fold->device,
-		.lanes = arena_array(fold->arena, struct tune_lane, n + 1),
+		.prios = arena_array(fold->arena, struct tune_prio, n + 1),
 		.pool_bytes = device_fold->pool_bytes,
 		.pool_slices = device_fold->pool_slices,
 		.shp_ratio = device_fold->shp_ratio,
@@ -225,14 +225,14 @@ static void done_device(
 		.inputs_typical = k_quantile(device_fold->k, 0.5),
 		.inputs_max = k_quantile(device_fold->k, 1)};
 	for (size_t i = 0; i < n; i++)
-		if (device_fold->lanes[i]) {
-			facts.tx_alive |= device_fold->lanes[i]->sums.tx.alive;
-			facts.rx_alive |= device_fold->lanes[i]->sums.rx.alive;
-			facts.marks_alive |= device_fold->lanes[i]->sums.marks_alive;
+		if (device_fold->prios[i]) {
+			facts.tx_alive |= device_fold->prios[i]->sums.tx.alive;
+			facts.rx_alive |= device_fold->prios[i]->sums.rx.alive;
+			facts.marks_alive |= device_fold->prios[i]->sums.marks_alive;
 		}
 	for (size_t i = 0; i < n; i++)
-		if (device_fold->lanes[i])
-			done_lane(&device->lanes[device->n_lanes++], device_fold->lanes[i],
+		if (device_fold->prios[i])
+			done_prio(&device->prios[device->n_prios++], device_fold->prios[i],
 				device_fold, &facts);
 	device->ports =
 		arena_array(fold->arena, struct tune_port, device_fold->device->n_ports + 1);
@@ -289,14 +289,14 @@ int tune_fold_done(struct tune_fold *fold, const struct tune_evidence **ret)
 	return 0;
 }
 
-const struct tune_lane *tune_lane_at(
+const struct tune_prio *tune_prio_at(
 	const struct tune_evidence *evidence, const struct fabric_port *port, int priority)
 {
 	const struct tune_device *d = NULL;
 	if (port && port->device->index < evidence->n_devices)
 		d = &evidence->devices[port->device->index];
-	for (size_t i = 0; d && i < d->n_lanes; i++)
-		if (d->lanes[i].port == port && d->lanes[i].priority == priority)
-			return &d->lanes[i];
+	for (size_t i = 0; d && i < d->n_prios; i++)
+		if (d->prios[i].port == port && d->prios[i].priority == priority)
+			return &d->prios[i];
 	return NULL;
 }

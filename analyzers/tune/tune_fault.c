@@ -73,12 +73,12 @@ static bool explained_by_late(
 	const struct tune_case *tune_case, const struct tune_incident *incident)
 {
 	const uint32_t late = T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE;
-	for (size_t i = 0; incident->cause == CAUSE_DCQCN_OFF && i < tune_case->n_places; i++)
-		if (str_eq(tune_case->places[i].device->device->name, incident->device) &&
+	for (size_t i = 0; incident->cause == CAUSE_DCQCN_OFF && i < tune_case->n_sites; i++)
+		if (str_eq(tune_case->sites[i].device->device->name, incident->device) &&
 			(incident->priority == PRIO_NONE ||
-				incident->priority == tune_case->places[i].priority) &&
-			tune_case->places[i].is && tune_case->places[i].is->row == 3 &&
-			(tune_case->places[i].signs.yes & late) == late)
+				incident->priority == tune_case->sites[i].priority) &&
+			tune_case->sites[i].is && tune_case->sites[i].is->row == 3 &&
+			(tune_case->sites[i].signs.yes & late) == late)
 			return true;
 	return false;
 }
@@ -159,22 +159,22 @@ static void tune_fault_prove(struct faults *faults, struct tune_fault *fault, co
 
 /* ---- hosts --------------------------------------------------------------- */
 
-static void look_at_receiver(struct faults *faults, const struct tune_lane *lane)
+static void look_at_receiver(struct faults *faults, const struct tune_prio *prio)
 {
-	if (!tune_paused_by_host(lane))
+	if (!tune_paused_by_host(prio))
 		return;
-	const bool storm = lane->rx_pause_busy >= STORM && lane->pause_measured;
+	const bool storm = prio->rx_pause_busy >= STORM && prio->pause_measured;
 	struct tune_fault *r = tune_fault_see(faults, storm ? CAUSE_PFC_STORM : CAUSE_SLOW_RECEIVER,
-		lane->port, lane->priority, lane->pause_measured ? 0.8 : 0.5);
+		prio->port, prio->priority, prio->pause_measured ? 0.8 : 0.5);
 	if (!r)
 		return;
 	r->summary = arena_printf(faults->in->arena,
 		"%s paused us %s%s of the time at %s:%s: it does not take what it is sent, and no "
 		"threshold changes that",
-		lane->port->host, str_if(!lane->pause_measured, "at most "),
-		tune_percent(faults->in->arena, lane->rx_pause_busy), r->device, r->port);
-	tune_fault_prove(faults, r, "pfc.rx_pause_ratio", lane->rx_pause_busy, "ratio",
-		lane->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+		prio->port->host, str_if(!prio->pause_measured, "at most "),
+		tune_percent(faults->in->arena, prio->rx_pause_busy), r->device, r->port);
+	tune_fault_prove(faults, r, "pfc.rx_pause_ratio", prio->rx_pause_busy, "ratio",
+		prio->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 }
 
 static double tune_fault_median(double *values, size_t n)
@@ -190,19 +190,18 @@ static double tune_fault_median(double *values, size_t n)
  * much and has its thresholds in order: they do not slow down. Settings that are late, and loss,
  * single hosts out as well.
  */
-static void look_for_one_host(
-	struct faults *faults, const struct tune_place *place, size_t n_places)
+static void look_for_one_host(struct faults *faults, const struct tune_site *site, size_t n_sites)
 {
 	const uint32_t marks = T_MANY_MARKS, other = T_LATE | T_LOST | T_FROM_HOST;
 	struct arena *a = faults->in->arena;
 	size_t n = 0, cap = 1, out = 0, n_marking = 0;
-	for (size_t i = 0; i < n_places; i++) {
-		cap += place[i].device->n_lanes;
-		n_marking += (place[i].signs.yes & marks) != 0;
+	for (size_t i = 0; i < n_sites; i++) {
+		cap += site[i].device->n_prios;
+		n_marking += (site[i].signs.yes & marks) != 0;
 	}
 	double *level = arena_array(a, double, cap), *apart = arena_array(a, double, cap);
-	for (size_t i = 0; i < n_places; i++)
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&place[i], l));)
+	for (size_t i = 0; i < n_sites; i++)
+		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&site[i], l));)
 			if (l->port->host && !isnan(l->tx_pause_busy))
 				level[n++] = l->tx_pause_busy;
 	if (n < SINGLED_MAX + OTHERS_MIN || !n_marking)
@@ -214,13 +213,13 @@ static void look_for_one_host(
 	for (size_t i = 0; i < n; i++)
 		apart[i] = fabs(level[i] - mid);
 	const double spread = 1.4826 * tune_fault_median(apart, n);
-	const struct tune_lane *worst = NULL;
-	for (size_t i = 0; i < n_places; i++)
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&place[i], l));)
+	const struct tune_prio *worst = NULL;
+	for (size_t i = 0; i < n_sites; i++)
+		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&site[i], l));)
 			if (l->port->host && tune_recent(l, l->recent_tx) >= TUNE_NEEDED &&
 				l->tx_pause_busy >= least &&
 				l->tx_pause_busy - mid > Z_OUTLIER * spread &&
-				!(place[i].signs.yes & other) &&
+				!(site[i].signs.yes & other) &&
 				(!worst || l->tx_pause_busy > worst->tx_pause_busy))
 				worst = l;
 	if (!worst || out >= SINGLED_MAX || !worst->pause_measured)
@@ -296,16 +295,16 @@ static void look_at_port(
 
 /* Row 9 without packets: one member of a group carries far more than the others, and queues of it
  * mark or its switch pauses. */
-static void look_at_groups(struct faults *faults, const struct tune_place *place)
+static void look_at_groups(struct faults *faults, const struct tune_site *site)
 {
-	const struct fabric_device *d = place->device->device;
-	for (size_t g = 0; place->signs.yes & T_PAUSES && g < d->n_groups; g++) {
+	const struct fabric_device *d = site->device->device;
+	for (size_t g = 0; site->signs.yes & T_PAUSES && g < d->n_groups; g++) {
 		double sum = 0, most = 0;
 		const struct fabric_port *hot = NULL;
 		size_t n = 0;
 		for (size_t i = 0; i < d->groups[g].n_members; i++) {
 			const struct tune_port *m =
-				tune_port_at(place->device, d->groups[g].members[i]);
+				tune_port_at(site->device, d->groups[g].members[i]);
 			if (!m || isnan(m->out_octets))
 				continue;
 			n++;
@@ -315,11 +314,11 @@ static void look_at_groups(struct faults *faults, const struct tune_place *place
 				hot = m->port;
 			}
 		}
-		if (n < 2 || !(most * (double)n >= (1 + SKEW) * sum) || !place->hot ||
-			place->hot->port != hot)
+		if (n < 2 || !(most * (double)n >= (1 + SKEW) * sum) || !site->hot ||
+			site->hot->port != hot)
 			continue;
 		struct tune_fault *r =
-			tune_fault_see(faults, CAUSE_ECMP_IMBALANCE, hot, place->priority, 0.5);
+			tune_fault_see(faults, CAUSE_ECMP_IMBALANCE, hot, site->priority, 0.5);
 		if (!r)
 			continue;
 		r->summary = arena_printf(faults->in->arena,
@@ -337,14 +336,14 @@ static const struct {
 	const char *metric, *word;
 	size_t offset;
 } alike[] = {
-	{"cfg.pfc_enabled", "PFC", offsetof(struct tune_lane, pfc_enabled)},
-	{"cfg.ecn_enabled", "ECN", offsetof(struct tune_lane, ecn_enabled)},
-	{"cfg.ecn_kmin_bytes", "Kmin", offsetof(struct tune_lane, kmin)},
-	{"cfg.pg_alpha_exp", "alpha", offsetof(struct tune_lane, alpha)},
+	{"cfg.pfc_enabled", "PFC", offsetof(struct tune_prio, pfc_enabled)},
+	{"cfg.ecn_enabled", "ECN", offsetof(struct tune_prio, ecn_enabled)},
+	{"cfg.ecn_kmin_bytes", "Kmin", offsetof(struct tune_prio, kmin)},
+	{"cfg.pg_alpha_exp", "alpha", offsetof(struct tune_prio, alpha)},
 };
-static double tune_fault_setting(const struct tune_lane *lane, size_t i)
+static double tune_fault_setting(const struct tune_prio *prio, size_t i)
 {
-	return *(const double *)((const char *)lane + alike[i].offset);
+	return *(const double *)((const char *)prio + alike[i].offset);
 }
 
 /* Ports that have the same part to play: role of the switch and what they lead to. */
@@ -390,15 +389,15 @@ static double speed_or_0(const struct tune_device *device, const struct fabric_p
 }
 
 static struct census *tune_fault_take_census(
-	struct arena *a, const struct tune_place *places, size_t n)
+	struct arena *a, const struct tune_site *sites, size_t n)
 {
 	struct census *c = arena_new_of(a, struct census);
 	for (size_t i = 0; i < n; i++)
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&places[i], l));)
+		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&sites[i], l));)
 			for (size_t what = 0; what < rw_countof(alike); what++)
 				if (!isnan(tune_fault_setting(l, what)))
 					tune_fault_count(c, tune_fault_part_of(l->port),
-						speed_or_0(places[i].device, l->port), what,
+						speed_or_0(sites[i].device, l->port), what,
 						tune_fault_setting(l, what));
 	return c;
 }
@@ -430,18 +429,18 @@ static bool tune_fault_ours(const struct tune_in *in, const char *device)
 }
 
 static void look_at_settings(
-	struct faults *faults, const struct census *census, const struct tune_place *place)
+	struct faults *faults, const struct census *census, const struct tune_site *site)
 {
-	const char *const device = place->device->device->name;
+	const char *const device = site->device->device->name;
 	for (size_t what = 0; what < rw_countof(alike); what++) {
-		const struct tune_lane *odd = NULL;
+		const struct tune_prio *odd = NULL;
 		double usual = NAN;
 		size_t n_odd = 0;
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));) {
+		for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));) {
 			double like = NAN;
 			if (isnan(tune_fault_setting(l, what)) ||
 				!tune_fault_majority(census, tune_fault_part_of(l->port),
-					speed_or_0(place->device, l->port), what, &like) ||
+					speed_or_0(site->device, l->port), what, &like) ||
 				like == tune_fault_setting(l, what))
 				continue;
 			n_odd++;
@@ -458,7 +457,7 @@ static void look_at_settings(
 			r->port = odd->port->name;
 		else
 			r->port = NULL;
-		r->priority = place->priority;
+		r->priority = site->priority;
 		if (odd->declared)
 			r->confidence = 0.6;
 		else
@@ -467,7 +466,7 @@ static void look_at_settings(
 			"%s%s%s: %s is %.10g, most ports of its part in the fabric have %.10g "
 			"(priority %d): align it first",
 			device, str_if(r->port, ":"), str_or(r->port, ""), alike[what].word,
-			tune_fault_setting(odd, what), usual, place->priority);
+			tune_fault_setting(odd, what), usual, site->priority);
 		tune_fault_prove(faults, r, alike[what].metric, tune_fault_setting(odd, what), "-",
 			odd->declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
 	}
@@ -482,12 +481,12 @@ static const char *const cable_steps[] = {
 
 /* Row 1's own cause, where the switch tells it: the buffer profile was made for another cable than
  * the inventory has. */
-static void look_at_cable(struct faults *faults, const struct tune_place *place)
+static void look_at_cable(struct faults *faults, const struct tune_site *site)
 {
-	const struct tune_lane *l = place->short_of;
+	const struct tune_prio *l = site->short_of;
 	const struct tune_port *port = NULL;
-	if (l && place->signs.yes & (T_LOST | T_FULL))
-		port = tune_port_at(place->device, l->port);
+	if (l && site->signs.yes & (T_LOST | T_FULL))
+		port = tune_port_at(site->device, l->port);
 	double truth = 0;
 	if (l)
 		truth = (double)l->port->cable_mm / 1e3;
@@ -499,10 +498,10 @@ static void look_at_cable(struct faults *faults, const struct tune_place *place)
 	r->n_steps = 0;
 	for (size_t i = 0; i < rw_countof(cable_steps); i++)
 		r->steps[r->n_steps++] = cable_steps[i];
-	r->device = place->device->device->name;
+	r->device = site->device->device->name;
 	r->port = l->port->name;
 	r->host = l->port->host;
-	r->priority = place->priority;
+	r->priority = site->priority;
 	r->confidence = 0.9;
 	r->summary = arena_printf(faults->in->arena,
 		"%s:%s: the switch is configured for a cable of %.4g m, the inventory says %.4g m: "
@@ -511,41 +510,41 @@ static void look_at_cable(struct faults *faults, const struct tune_place *place)
 	tune_fault_prove(faults, r, "cfg.cable_m", port->cable_m, "m", QUALITY_EXACT);
 }
 
-static void look_at_marking(struct faults *faults, const struct tune_place *place)
+static void look_at_marking(struct faults *faults, const struct tune_site *site)
 {
 	const enum congestion_policy cc = faults->in->fabric->congestion;
-	const struct tune_lane *off = NULL;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(place, l));)
+	const struct tune_prio *off = NULL;
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
 		if (!off && (l->ecn_enabled == 0 || l->kmin >= ECN_NEVER || l->pmax == 0))
 			off = l;
-	if (!off || !(place->signs.yes & T_HOSTS_PAUSED) || !(place->signs.yes & T_PAUSES) ||
+	if (!off || !(site->signs.yes & T_HOSTS_PAUSED) || !(site->signs.yes & T_PAUSES) ||
 		(cc != CC_DCQCN && cc != CC_ECN_ONLY))
 		return;
 	struct tune_fault *r =
-		tune_fault_see(faults, CAUSE_ECN_OFF, off->port, place->priority, 0.85);
+		tune_fault_see(faults, CAUSE_ECN_OFF, off->port, site->priority, 0.85);
 	if (!r)
 		return;
 	r->port = NULL;
 	r->summary = arena_printf(faults->in->arena,
 		"%s does not mark on priority %d (ECN is off by its settings), and hosts are "
 		"paused",
-		r->device, place->priority);
+		r->device, site->priority);
 	tune_fault_prove(faults, r, "cfg.ecn_enabled", off->ecn_enabled, "-", QUALITY_EXACT);
 }
 
 /* ---- all of it ----------------------------------------------------------- */
 
-static void look_at_places(struct faults *faults, const struct tune_place *places, size_t n)
+static void look_at_sites(struct faults *faults, const struct tune_site *sites, size_t n)
 {
-	const struct census *c = tune_fault_take_census(faults->in->arena, places, n);
-	look_for_one_host(faults, places, n);
+	const struct census *c = tune_fault_take_census(faults->in->arena, sites, n);
+	look_for_one_host(faults, sites, n);
 	for (size_t i = 0; i < n; i++) {
-		for (const struct tune_lane *l = NULL; (l = tune_next_lane(&places[i], l));)
+		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&sites[i], l));)
 			look_at_receiver(faults, l);
-		look_at_groups(faults, &places[i]);
-		look_at_settings(faults, c, &places[i]);
-		look_at_marking(faults, &places[i]);
-		look_at_cable(faults, &places[i]);
+		look_at_groups(faults, &sites[i]);
+		look_at_settings(faults, c, &sites[i]);
+		look_at_marking(faults, &sites[i]);
+		look_at_cable(faults, &sites[i]);
 	}
 }
 
@@ -554,16 +553,16 @@ void tune_diagnose(const struct tune_in *in, struct tune_case *ret)
 	const struct tune_evidence *e = in->evidence;
 	struct faults f = {.in = in};
 	*ret = (struct tune_case){.in = in,
-		.places = arena_array(
-			in->arena, struct tune_place, e->n_devices * OBSERVED_PRIORITIES + 1)};
+		.sites = arena_array(
+			in->arena, struct tune_site, e->n_devices * OBSERVED_PRIORITIES + 1)};
 	for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
 		if (in->fabric->lossless_mask >> priority & 1) {
-			tune_signs_of(in, priority, ret->places + ret->n_places, e->n_devices);
-			ret->n_places += e->n_devices;
+			tune_signs_of(in, priority, ret->sites + ret->n_sites, e->n_devices);
+			ret->n_sites += e->n_devices;
 		}
 	from_incidents(&f, ret);
-	for (size_t i = 0; i < ret->n_places; i += e->n_devices)
-		look_at_places(&f, ret->places + i, e->n_devices);
+	for (size_t i = 0; i < ret->n_sites; i += e->n_devices)
+		look_at_sites(&f, ret->sites + i, e->n_devices);
 	for (size_t i = 0; i < e->n_devices; i++)
 		for (size_t k = 0; k < e->devices[i].n_ports; k++)
 			look_at_port(&f, &e->devices[i], &e->devices[i].ports[k]);

@@ -12,7 +12,7 @@
 struct gate_in {
 	const struct tune_plan *t;
 	const struct tune_in *in;
-	const struct tune_place *p;
+	const struct tune_site *p;
 	struct arena *a;
 	struct tune_verdict *ret;
 };
@@ -63,7 +63,7 @@ static const char *tune_gate_voq(struct gate_in *gate)
 
 static const char *read_back(struct gate_in *gate)
 {
-	const struct tune_lane *l = gate->t->like;
+	const struct tune_prio *l = gate->t->like;
 	for (size_t i = 0; i < gate->t->n_changes; i++)
 		if (isnan(gate->t->changes[i].current)) {
 			tune_gate_collect(gate,
@@ -197,7 +197,7 @@ static const char *tune_gate_missing(struct gate_in *gate)
 /* What would make it surer. */
 static void ask_for_more(struct gate_in *gate)
 {
-	const struct tune_lane *l = gate->t->like;
+	const struct tune_prio *l = gate->t->like;
 	if (isnan(l->kmin) || isnan(l->kmax))
 		tune_gate_collect(gate,
 			"Kmin and Kmax in force: read-back by gNMI (WRED_PROFILE), or "
@@ -263,11 +263,8 @@ static const struct gate {
 
 void tune_gate(const struct tune_plan *plan, struct tune_verdict *ret)
 {
-	struct gate_in g = {.t = plan,
-		.in = plan->c->in,
-		.p = plan->place,
-		.a = plan->c->in->arena,
-		.ret = ret};
+	struct gate_in g = {
+		.t = plan, .in = plan->c->in, .p = plan->site, .a = plan->c->in->arena, .ret = ret};
 	*ret = (struct tune_verdict){.advice = ADVICE_CHANGE, .rule = -1};
 	for (size_t i = 0; i < rw_countof(gates) && ret->advice != ADVICE_BLOCKED; i++) {
 		const char *why = gates[i].holds(&g);
@@ -289,7 +286,7 @@ void tune_gate_doubt(const struct tune_plan *plan, struct tune_verdict *verdict)
 {
 	struct gate_in g = {.t = plan,
 		.in = plan->c->in,
-		.p = plan->place,
+		.p = plan->site,
 		.a = plan->c->in->arena,
 		.ret = verdict};
 	verdict->advice = ADVICE_WATCH;

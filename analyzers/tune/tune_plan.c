@@ -64,35 +64,35 @@ static bool same_number(double left, double right)
 }
 
 bool tune_same_profile(
-	enum tune_family family, const struct tune_lane *lane, const struct tune_lane *like)
+	enum tune_family family, const struct tune_prio *prio, const struct tune_prio *like)
 {
 	switch (family) {
 	case FAMILY_HEADROOM:
-	case FAMILY_LESS_HEADROOM: return same_number(lane->headroom_bytes, like->headroom_bytes);
+	case FAMILY_LESS_HEADROOM: return same_number(prio->headroom_bytes, like->headroom_bytes);
 	case FAMILY_XON:
-		return same_number(lane->xon_offset, like->xon_offset) &&
-			same_number(lane->xon_level, like->xon_level);
+		return same_number(prio->xon_offset, like->xon_offset) &&
+			same_number(prio->xon_level, like->xon_level);
 	default:
-		return same_number(lane->kmin, like->kmin) && same_number(lane->kmax, like->kmax) &&
-			same_number(lane->pmax, like->pmax) &&
-			same_number(lane->alpha, like->alpha);
+		return same_number(prio->kmin, like->kmin) && same_number(prio->kmax, like->kmax) &&
+			same_number(prio->pmax, like->pmax) &&
+			same_number(prio->alpha, like->alpha);
 	}
 }
 
-void plan_lanes(struct tune_plan *plan,
-	bool (*wanted)(const struct tune_plan *plan, const struct tune_lane *lane))
+void plan_prios(struct tune_plan *plan,
+	bool (*wanted)(const struct tune_plan *plan, const struct tune_prio *prio))
 {
-	plan->lanes = arena_array(
-		plan->c->in->arena, const struct tune_lane *, plan->place->device->n_lanes + 1);
-	plan->n_lanes = 0;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(plan->place, l));)
+	plan->prios = arena_array(
+		plan->c->in->arena, const struct tune_prio *, plan->site->device->n_prios + 1);
+	plan->n_prios = 0;
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));)
 		if (wanted(plan, l))
-			plan->lanes[plan->n_lanes++] = l;
+			plan->prios[plan->n_prios++] = l;
 }
 
 double plan_cell(const struct tune_plan *plan)
 {
-	const double told = plan->place->device->cell_bytes;
+	const double told = plan->site->device->cell_bytes;
 	const struct tune_asic *asic = plan->platform->asic;
 	if (told > 0)
 		return told;
@@ -129,7 +129,7 @@ static double knob_round(
 			round_to(least, unit, TUNE_UP));
 	}
 	const struct tune_knob_rule *r = &plan->platform->profile->knobs[knob];
-	const double limit = dt_limit_bytes(plan->place->pool_bytes, plan->like->alpha, 1);
+	const double limit = dt_limit_bytes(plan->site->pool_bytes, plan->like->alpha, 1);
 	double safe = tune_knob_round(r, knob, value, cell, limit);
 	/* more than can be written: as much as can be, where a smaller value is still what is
 	 * wanted (shares of a queue's limit end at 100 %) */

@@ -15,13 +15,13 @@ enum { PLAN_CHANGES = 4, PLAN_CHECKS = 8, PLAN_WORDS = 8 };
 
 struct tune_plan {
 	const struct tune_case *c;
-	const struct tune_place *place;
+	const struct tune_site *site;
 	const struct tune_rule *rule;
 	const struct tune_platform *platform;
-	const struct tune_lane **lanes;
-	size_t n_lanes; /* the change is meant for these */
+	const struct tune_prio **prios;
+	size_t n_prios; /* the change is meant for these */
 	/* the one whose settings are the current ones */
-	const struct tune_lane *like;
+	const struct tune_prio *like;
 	/* in the order in which they are safe to apply */
 	struct tune_change changes[PLAN_CHANGES];
 	size_t n_changes;
@@ -37,10 +37,10 @@ struct tune_plan {
 	double q_pfc; /* after the change; NAN */
 };
 
-/* Are the settings of the plan's family the same at @lane as at @like? A queue profile is what is
+/* Are the settings of the plan's family the same at @prio as at @like? A queue profile is what is
  * set alike. */
 bool tune_same_profile(
-	enum tune_family family, const struct tune_lane *lane, const struct tune_lane *like);
+	enum tune_family family, const struct tune_prio *prio, const struct tune_prio *like);
 
 void plan_collect(struct tune_plan *plan, const char *what);
 void plan_next(struct tune_plan *plan, const char *what);
@@ -49,8 +49,8 @@ void plan_missing(struct tune_plan *plan, enum tune_knob knob);
 /* nothing known: no check */
 void plan_check(struct tune_plan *plan, const char *text, double before, double after, double limit,
 	const char *unit, bool ok);
-void plan_lanes(struct tune_plan *plan,
-	bool (*wanted)(const struct tune_plan *plan, const struct tune_lane *lane));
+void plan_prios(struct tune_plan *plan,
+	bool (*wanted)(const struct tune_plan *plan, const struct tune_prio *prio));
 /* plan_settable - false: the profile of this platform has no words for this knob. */
 bool plan_settable(const struct tune_plan *plan, enum tune_knob knob);
 double plan_cell(const struct tune_plan *plan); /* NAN unknown */

@@ -166,12 +166,12 @@ const struct tune_rule *tune_rule_match(const struct tune_signs *signs)
 
 /* ---- lanes and ports ----------------------------------------------------- */
 
-const struct tune_lane *tune_next_lane(const struct tune_place *place, const struct tune_lane *lane)
+const struct tune_prio *tune_next_prio(const struct tune_site *site, const struct tune_prio *prio)
 {
-	const struct tune_lane *end = place->device->lanes + place->device->n_lanes;
-	for (lane = lane ? lane + 1 : place->device->lanes; lane < end; lane++)
-		if (lane->priority == place->priority)
-			return lane;
+	const struct tune_prio *end = site->device->prios + site->device->n_prios;
+	for (prio = prio ? prio + 1 : site->device->prios; prio < end; prio++)
+		if (prio->priority == site->priority)
+			return prio;
 	return NULL;
 }
 
@@ -194,8 +194,8 @@ double tune_speed(const struct tune_device *device, const struct fabric_port *po
 	return NAN;
 }
 
-unsigned tune_recent(const struct tune_lane *lane, uint8_t bits)
+unsigned tune_recent(const struct tune_prio *prio, uint8_t bits)
 {
 	return (unsigned)__builtin_popcount(
-		bits & ((1u << (lane->recent < TUNE_OF ? lane->recent : TUNE_OF)) - 1));
+		bits & ((1u << (prio->recent < TUNE_OF ? prio->recent : TUNE_OF)) - 1));
 }

@@ -87,18 +87,18 @@ struct tune_rule {
 	const char *rests_on, *do_not, *risk;
 };
 
-struct tune_place { /* one lossless priority of one switch */
+struct tune_site { /* one lossless priority of one switch */
 	const struct tune_device *device;
 	int priority;
 	/* places of one priority whose switches pause one another have the same */
 	unsigned tree;
 	struct tune_signs signs;
-	const struct tune_lane *paused; /* the neighbour we pause most, hosts first; NULL */
+	const struct tune_prio *paused; /* the neighbour we pause most, hosts first; NULL */
 	/* the queue that marks most, else the deepest: where the pressure is; NULL */
-	const struct tune_lane *hot;
+	const struct tune_prio *hot;
 	/* the priority group that lost most, or whose headroom was fullest; NULL */
-	const struct tune_lane *short_of;
-	const struct tune_lane *flapping; /* the one that pauses and resumes most often; NULL */
+	const struct tune_prio *short_of;
+	const struct tune_prio *flapping; /* the one that pauses and resumes most often; NULL */
 	/* largest share of time we paused a host of the tree, busy windows, upper bound; NAN */
 	double host_pause;
 	bool measured; /* ... by the device, not a bound from frames */
@@ -134,8 +134,8 @@ struct tune_fault {
 
 struct tune_case { /* all that is known, sorted out */
 	const struct tune_in *in;
-	struct tune_place *places;
-	size_t n_places; /* by priority, then in the fabric's order */
+	struct tune_site *sites;
+	size_t n_sites; /* by priority, then in the fabric's order */
 	struct tune_fault *faults;
 	size_t n_faults; /* incidents first */
 };
@@ -145,15 +145,14 @@ const struct tune_rule *tune_rule_match(const struct tune_signs *signs);
 extern const struct tune_rule tune_rules[];
 extern const size_t tune_n_rules;
 
-/* Lanes of a place: for (const struct tune_lane *l = NULL; (l = tune_next_lane(p, l));) */
-const struct tune_lane *tune_next_lane(
-	const struct tune_place *place, const struct tune_lane *lane);
+/* Lanes of a place: for (const struct tune_prio *l = NULL; (l = tune_next_prio(p, l));) */
+const struct tune_prio *tune_next_prio(const struct tune_site *site, const struct tune_prio *prio);
 const struct tune_port *tune_port_at(
 	const struct tune_device *device, const struct fabric_port *port);
 /* Declared speed, else that read back; NAN. */
 double tune_speed(const struct tune_device *device, const struct fabric_port *port);
 /* How many of the newest five busy windows have the bit. */
-unsigned tune_recent(const struct tune_lane *lane, uint8_t bits);
+unsigned tune_recent(const struct tune_prio *prio, uint8_t bits);
 
 enum { TUNE_NEEDED = 3, TUNE_OF = 5 };
 

@@ -61,7 +61,7 @@ static __attribute__((format(printf, 3, 4))) void rests_on(
 }
 
 static void tune_sheet_evidence(struct sheet *sheet, const char *metric,
-	const struct fabric_device *device, const struct tune_lane *lane, double value,
+	const struct fabric_device *device, const struct tune_prio *prio, double value,
 	const char *unit, enum quality quality)
 {
 	if (!sheet->s->evidence)
@@ -69,8 +69,8 @@ static void tune_sheet_evidence(struct sheet *sheet, const char *metric,
 	if (!isnan(value) && sheet->s->n_evidence < LIST_MAX)
 		sheet->s->evidence[sheet->s->n_evidence++] = (struct evidence){.metric = metric,
 			.device = device->name,
-			.port = lane ? lane->port->name : NULL,
-			.priority = lane ? lane->priority : PRIO_NONE,
+			.port = prio ? prio->port->name : NULL,
+			.priority = prio ? prio->priority : PRIO_NONE,
 			.from_ns = sheet->s->from_ns,
 			.to_ns = sheet->s->to_ns,
 			.value = value,
@@ -92,9 +92,9 @@ static const char *changes_text(struct arena *a, const struct tune_plan *plan)
 	return s;
 }
 
-static const char *headroom_text(struct arena *a, const struct tune_place *place)
+static const char *headroom_text(struct arena *a, const struct tune_site *site)
 {
-	const struct tune_lane *l = place->short_of;
+	const struct tune_prio *l = site->short_of;
 	const double used = l->headroom.max / l->headroom_bytes;
 	const char *use = "use of headroom is not told";
 	if (!isnan(used))
@@ -102,16 +102,15 @@ static const char *headroom_text(struct arena *a, const struct tune_place *place
 	if (l->pg_drops > 0)
 		return arena_printf(a,
 			"%s:%s lost %.0f frames of priority %d while we paused %s; %s",
-			place->device->device->name, l->port->name, l->pg_drops, place->priority,
+			site->device->device->name, l->port->name, l->pg_drops, site->priority,
 			tune_neighbour(l), use);
 	return arena_printf(a, "%s:%s: %s while we paused %s (priority %d)",
-		place->device->device->name, l->port->name, use, tune_neighbour(l),
-		place->priority);
+		site->device->device->name, l->port->name, use, tune_neighbour(l), site->priority);
 }
 
 static const char *why_text(struct arena *a, const struct tune_plan *plan)
 {
-	const struct tune_place *p = plan->place;
+	const struct tune_site *p = plan->site;
 	switch (plan->rule->row) {
 	case 1: return headroom_text(a, p);
 	case 2:
@@ -148,12 +147,12 @@ static const char *why_text(struct arena *a, const struct tune_plan *plan)
 static const char *tune_sheet_group_of(struct arena *a, const struct tune_plan *plan)
 {
 	size_t hosts = 0, others = 0, all_hosts = 0, all_others = 0;
-	for (size_t i = 0; i < plan->n_lanes; i++)
-		*(plan->lanes[i]->port->host ? &hosts : &others) += 1;
-	for (const struct tune_lane *l = NULL; (l = tune_next_lane(plan->place, l));)
+	for (size_t i = 0; i < plan->n_prios; i++)
+		*(plan->prios[i]->port->host ? &hosts : &others) += 1;
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));)
 		*(l->port->host ? &all_hosts : &all_others) += 1;
 	if (hosts + others == 1 && all_hosts + all_others > 1)
-		return arena_strdup(a, plan->lanes[0]->port->name);
+		return arena_strdup(a, plan->prios[0]->port->name);
 	if (hosts == all_hosts && others == all_others)
 		return "all";
 	if (hosts == all_hosts && !others)
@@ -173,9 +172,9 @@ static void add_affected(
 /* Blast radius: all that is bound to what is rendered (rule 4). Not known whose it is: everything
  * that is set alike. */
 static void tune_sheet_affect(struct sheet *sheet, const struct tune_plan *plan,
-	const struct tune_place **rest, size_t n_rest)
+	const struct tune_site **rest, size_t n_rest)
 {
-	const struct tune_device *d = plan->place->device;
+	const struct tune_device *d = plan->site->device;
 	const struct tune_knob_rule *rule = NULL;
 	if (plan->platform->profile && plan->n_changes)
 		rule = &plan->platform->profile->knobs[plan->changes[0].knob];
@@ -185,20 +184,20 @@ static void tune_sheet_affect(struct sheet *sheet, const struct tune_plan *plan,
 	else if (plan->rule->family == FAMILY_ECN_UP || plan->rule->family == FAMILY_KMAX ||
 		(plan->n_changes && plan->changes[0].knob >= KNOB_KMIN))
 		object = "ECN profile";
-	sheet->s->affected = arena_array(sheet->a, struct tune_object, d->n_lanes + n_rest + 1);
-	for (size_t i = 0; i < d->n_lanes; i++) {
+	sheet->s->affected = arena_array(sheet->a, struct tune_object, d->n_prios + n_rest + 1);
+	for (size_t i = 0; i < d->n_prios; i++) {
 		bool meant = false;
-		for (size_t k = 0; k < plan->n_lanes; k++)
-			meant = meant || plan->lanes[k] == &d->lanes[i];
+		for (size_t k = 0; k < plan->n_prios; k++)
+			meant = meant || plan->prios[k] == &d->prios[i];
 		if (meant ||
 			((!rule || rule->shared) &&
-				tune_same_profile(plan->rule->family, &d->lanes[i], plan->like)))
-			add_affected(sheet, d->device->name, d->lanes[i].port->name,
-				d->lanes[i].priority, object);
+				tune_same_profile(plan->rule->family, &d->prios[i], plan->like)))
+			add_affected(sheet, d->device->name, d->prios[i].port->name,
+				d->prios[i].priority, object);
 	}
 	for (size_t i = 0; i < n_rest; i++)
 		add_affected(
-			sheet, rest[i]->device->device->name, NULL, plan->place->priority, object);
+			sheet, rest[i]->device->device->name, NULL, plan->site->priority, object);
 }
 
 static void set_disruption(struct sheet *sheet, const struct tune_plan *plan)
@@ -220,7 +219,7 @@ static void set_disruption(struct sheet *sheet, const struct tune_plan *plan)
 
 static void tune_sheet_weigh(struct sheet *sheet, const struct tune_plan *plan)
 {
-	const struct tune_place *at = plan->place;
+	const struct tune_site *at = plan->site;
 	const enum tune_family f = plan->rule->family;
 	const bool by_pause = plan->rule->row == 3 || plan->rule->row == 4 ||
 		plan->rule->row == 11 || plan->rule->row == 0;
@@ -273,29 +272,29 @@ static void tune_sheet_weigh(struct sheet *sheet, const struct tune_plan *plan)
 /* ---- evidence ------------------------------------------------------------ */
 
 static void tune_sheet_prove(
-	struct sheet *sheet, const struct tune_place *place, const struct tune_lane *like)
+	struct sheet *sheet, const struct tune_site *site, const struct tune_prio *like)
 {
-	const struct fabric_device *d = place->device->device;
+	const struct fabric_device *d = site->device->device;
 	enum quality set = QUALITY_EXACT;
 	if (like && like->declared)
 		set = QUALITY_ESTIMATED;
-	if (place->paused)
-		tune_sheet_evidence(sheet, "pfc.tx_pause_ratio", d, place->paused,
-			place->paused->tx_pause_busy, "ratio",
-			place->paused->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	if (place->hot) {
-		tune_sheet_evidence(sheet, "queue.marked_ratio", d, place->hot, place->marks,
-			"ratio", QUALITY_EXACT);
-		tune_sheet_evidence(sheet, "queue.watermark_bytes", d, place->hot,
-			place->hot->queue.max, "bytes",
-			place->hot->queue.standing ? QUALITY_ESTIMATED : QUALITY_EXACT);
+	if (site->paused)
+		tune_sheet_evidence(sheet, "pfc.tx_pause_ratio", d, site->paused,
+			site->paused->tx_pause_busy, "ratio",
+			site->paused->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+	if (site->hot) {
+		tune_sheet_evidence(sheet, "queue.marked_ratio", d, site->hot, site->marks, "ratio",
+			QUALITY_EXACT);
+		tune_sheet_evidence(sheet, "queue.watermark_bytes", d, site->hot,
+			site->hot->queue.max, "bytes",
+			site->hot->queue.standing ? QUALITY_ESTIMATED : QUALITY_EXACT);
 	}
-	if (place->short_of) {
-		tune_sheet_evidence(sheet, "pg.drops", d, place->short_of,
-			place->short_of->pg_drops, "frames", QUALITY_EXACT);
-		tune_sheet_evidence(sheet, "pg.headroom_watermark_bytes", d, place->short_of,
-			place->short_of->headroom.max, "bytes",
-			place->short_of->headroom.censored ? QUALITY_ESTIMATED : QUALITY_EXACT);
+	if (site->short_of) {
+		tune_sheet_evidence(sheet, "pg.drops", d, site->short_of, site->short_of->pg_drops,
+			"frames", QUALITY_EXACT);
+		tune_sheet_evidence(sheet, "pg.headroom_watermark_bytes", d, site->short_of,
+			site->short_of->headroom.max, "bytes",
+			site->short_of->headroom.censored ? QUALITY_ESTIMATED : QUALITY_EXACT);
 	}
 	if (like) {
 		/* dynamic_th, as switches write it */
@@ -307,9 +306,9 @@ static void tune_sheet_prove(
 		tune_sheet_evidence(sheet, "cfg.ecn_kmax_bytes", d, like, like->kmax, "bytes", set);
 		tune_sheet_evidence(sheet, "cfg.ecn_pmax_ratio", d, like, like->pmax, "ratio", set);
 	}
-	tune_sheet_evidence(sheet, "pfc.q_pfc_bytes", d, NULL, place->q_pfc, "bytes",
-		place->by_watermark ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	tune_sheet_evidence(sheet, "cfg.buffer_pool_bytes", d, NULL, place->device->pool_bytes,
+	tune_sheet_evidence(sheet, "pfc.q_pfc_bytes", d, NULL, site->q_pfc, "bytes",
+		site->by_watermark ? QUALITY_EXACT : QUALITY_ESTIMATED);
+	tune_sheet_evidence(sheet, "cfg.buffer_pool_bytes", d, NULL, site->device->pool_bytes,
 		"bytes", QUALITY_EXACT);
 }
 
@@ -420,25 +419,25 @@ static const char *plan_summary(struct arena *a, const struct tune_plan *plan,
 double tune_confidence(const struct tune_plan *plan)
 {
 	struct tune_sheet scratch;
-	struct sheet t = tune_sheet_begin(plan->c->in, NULL, plan->place->priority,
+	struct sheet t = tune_sheet_begin(plan->c->in, NULL, plan->site->priority,
 		cause_name(plan->rule->cause), ADVICE_CHANGE, &scratch);
 	tune_sheet_weigh(&t, plan);
 	return scratch.confidence_ratio;
 }
 
 void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verdict,
-	const struct tune_place **rest, size_t n_rest, struct tune_sheet *ret)
+	const struct tune_site **rest, size_t n_rest, struct tune_sheet *ret)
 {
 	const struct tune_in *in = plan->c->in;
-	struct sheet t = tune_sheet_begin(in, plan->place->device->device->name,
-		plan->place->priority, cause_name(plan->rule->cause), verdict->advice, ret);
+	struct sheet t = tune_sheet_begin(in, plan->site->device->device->name,
+		plan->site->priority, cause_name(plan->rule->cause), verdict->advice, ret);
 	ret->blocked_by = verdict->blocked_by;
 	ret->coverage_ratio =
-		fmin(plan->place->device->coverage_ratio, in->evidence->coverage_ratio);
+		fmin(plan->site->device->coverage_ratio, in->evidence->coverage_ratio);
 	ret->port_group = tune_sheet_group_of(t.a, plan);
-	ret->ports = arena_array(t.a, const char *, plan->n_lanes + 1);
-	for (size_t i = 0; i < plan->n_lanes; i++)
-		ret->ports[ret->n_ports++] = plan->lanes[i]->port->name;
+	ret->ports = arena_array(t.a, const char *, plan->n_prios + 1);
+	for (size_t i = 0; i < plan->n_prios; i++)
+		ret->ports[ret->n_ports++] = plan->prios[i]->port->name;
 	ret->rest = arena_array(t.a, const char *, n_rest + 1);
 	for (size_t i = 0; i < n_rest; i++)
 		ret->rest[ret->n_rest++] = rest[i]->device->device->name;
@@ -470,7 +469,7 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 	set_id(&t);
 	set_rollback(&t);
 	ret->summary = plan_summary(t.a, plan, verdict, why_text(t.a, plan));
-	tune_sheet_prove(&t, plan->place, plan->like);
+	tune_sheet_prove(&t, plan->site, plan->like);
 	for (size_t i = 0; i < verdict->n_collect; i++)
 		tune_sheet_gather(&t, verdict->collect[i]);
 	set_steps(&t, plan);
@@ -507,19 +506,18 @@ void sheet_of_fault(
 }
 
 void sheet_of_rule(
-	const struct tune_case *tune_case, const struct tune_place *place, struct tune_sheet *ret)
+	const struct tune_case *tune_case, const struct tune_site *site, struct tune_sheet *ret)
 {
-	const struct cause_step *steps = cause_info(place->is->cause)->steps;
-	struct sheet t = tune_sheet_begin(tune_case->in, place->device->device->name,
-		place->priority, cause_name(place->is->cause), ADVICE_FIX_FIRST, ret);
-	ret->summary =
-		arena_printf(t.a, "%s: %s", tune_pause_text(t.a, place), place->is->rests_on);
-	ret->confidence_ratio = place->is->confidence;
-	rests_on(&t, 1, "%s", place->is->rests_on);
-	tune_sheet_prove(&t, place, place->hot);
+	const struct cause_step *steps = cause_info(site->is->cause)->steps;
+	struct sheet t = tune_sheet_begin(tune_case->in, site->device->device->name, site->priority,
+		cause_name(site->is->cause), ADVICE_FIX_FIRST, ret);
+	ret->summary = arena_printf(t.a, "%s: %s", tune_pause_text(t.a, site), site->is->rests_on);
+	ret->confidence_ratio = site->is->confidence;
+	rests_on(&t, 1, "%s", site->is->rests_on);
+	tune_sheet_prove(&t, site, site->hot);
 	for (size_t i = 0; i < CAUSE_STEPS_MAX && steps[i].text; i++)
 		next_step(&t, steps[i].text);
-	next_step(&t, place->is->do_not);
+	next_step(&t, site->is->do_not);
 	set_id(&t);
 }
 
@@ -527,9 +525,9 @@ void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_
 {
 	double worst = NAN;
 	bool measured = true, paused = false;
-	const struct tune_place *at = NULL;
-	for (size_t i = 0; i < tune_case->n_places; i++) {
-		const struct tune_place *p = &tune_case->places[i];
+	const struct tune_site *at = NULL;
+	for (size_t i = 0; i < tune_case->n_sites; i++) {
+		const struct tune_site *p = &tune_case->sites[i];
 		if (p->priority != priority || isnan(p->host_pause))
 			continue;
 		paused = paused || p->signs.yes & T_HOSTS_PAUSED;

@@ -7,12 +7,12 @@
 
 /* @rest: places that follow the canary. */
 void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verdict,
-	const struct tune_place **rest, size_t n_rest, struct tune_sheet *ret);
+	const struct tune_site **rest, size_t n_rest, struct tune_sheet *ret);
 void sheet_of_fault(
 	const struct tune_case *tune_case, const struct tune_fault *fault, struct tune_sheet *ret);
 /* A row of the table that names what to mend and no knob. */
 void sheet_of_rule(
-	const struct tune_case *tune_case, const struct tune_place *place, struct tune_sheet *ret);
+	const struct tune_case *tune_case, const struct tune_site *site, struct tune_sheet *ret);
 /* Nothing to change on @priority: because it is good, or because too little is seen. */
 void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_sheet *ret);
 

@@ -5,24 +5,24 @@
 #include "db/model/entity.h"
 
 static bool device_in_tree(const struct tune_case *tune_case, const struct fabric_device *device,
-	const struct tune_place *place)
+	const struct tune_site *site)
 {
-	for (size_t i = 0; i < tune_case->n_places; i++)
-		if (tune_case->places[i].priority == place->priority &&
-			tune_case->places[i].tree == place->tree &&
-			tune_case->places[i].device->device == device)
+	for (size_t i = 0; i < tune_case->n_sites; i++)
+		if (tune_case->sites[i].priority == site->priority &&
+			tune_case->sites[i].tree == site->tree &&
+			tune_case->sites[i].device->device == device)
 			return true;
 	return false;
 }
 
 bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fault *fault,
-	const struct tune_place *place)
+	const struct tune_site *site)
 {
 	const struct fabric *f = tune_case->in->fabric;
 	/* a sender that does not slow down presses on its receivers' queues, wherever these are */
-	if (fault->row == 7 && (fault->priority == PRIO_NONE || fault->priority == place->priority))
+	if (fault->row == 7 && (fault->priority == PRIO_NONE || fault->priority == site->priority))
 		return true;
-	if (fault->priority != PRIO_NONE && fault->priority != place->priority &&
+	if (fault->priority != PRIO_NONE && fault->priority != site->priority &&
 		f->lossless_mask >> fault->priority & 1)
 		return false;
 	bool found = false;
@@ -37,9 +37,9 @@ bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fau
 			port = fabric_port(d, fault->port);
 		found = found || here;
 		if (here &&
-			(device_in_tree(tune_case, d, place) ||
+			(device_in_tree(tune_case, d, site) ||
 				(port && port->peer &&
-					device_in_tree(tune_case, port->peer->device, place))))
+					device_in_tree(tune_case, port->peer->device, site))))
 			return true;
 	}
 	return fault->everywhere || !found;

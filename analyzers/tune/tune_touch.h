@@ -6,11 +6,11 @@
 #include "analyzers/tune/tune_rules.h"
 
 /*
- * tune_fault_touches - true when @fault is on a switch of the pause tree of @place, on the other
+ * tune_fault_touches - true when @fault is on a switch of the pause tree of @site, on the other
  * end of a link into it, or at no known place. A sender that does not slow down (row 7) touches
  * every tree of its priority. Pure.
  */
 bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fault *fault,
-	const struct tune_place *place);
+	const struct tune_site *site);
 
 #endif

@@ -307,9 +307,9 @@ static double tune_verify_mean_of(
 		}
 	}
 	if (ret_slow && n >= TAIL_LEAST) {
-		const double place = 0.01 * (double)(n - 1), whole = floor(place);
+		const double site = 0.01 * (double)(n - 1), whole = floor(site);
 		*ret_slow = column->scratch[(size_t)whole] +
-			(place - whole) *
+			(site - whole) *
 				(column->scratch[(size_t)whole + 1] -
 					column->scratch[(size_t)whole]);
 	}

@@ -33,22 +33,22 @@ const char *tune_value_text(struct arena *a, enum tune_knob knob, double value)
 	return arena_printf(a, "%.3g", value);
 }
 
-const char *tune_neighbour(const struct tune_lane *lane)
+const char *tune_neighbour(const struct tune_prio *prio)
 {
-	if (lane->port->host)
-		return lane->port->host;
-	if (lane->port->peer)
-		return lane->port->peer->device->name;
+	if (prio->port->host)
+		return prio->port->host;
+	if (prio->port->peer)
+		return prio->port->peer->device->name;
 	return "its neighbour";
 }
 
-const char *tune_pause_text(struct arena *a, const struct tune_place *place)
+const char *tune_pause_text(struct arena *a, const struct tune_site *site)
 {
-	const struct tune_lane *l = place->paused;
+	const struct tune_prio *l = site->paused;
 	if (!l)
-		return arena_printf(a, "%s paused nobody", place->device->device->name);
+		return arena_printf(a, "%s paused nobody", site->device->device->name);
 	return arena_printf(a, "%s paused %s %s%s of busy time at %s (priority %d)",
-		place->device->device->name, tune_neighbour(l),
+		site->device->device->name, tune_neighbour(l),
 		str_if(!l->pause_measured, "at most "), tune_percent(a, l->tx_pause_busy),
-		l->port->name, place->priority);
+		l->port->name, site->priority);
 }

@@ -12,8 +12,8 @@ const char *tune_percent(struct arena *a, double ratio); /* "0.25 %", "33 %" */
 /* tune_value_text - a threshold in its unit: "730.0 KB", "10 %", "1/8", "unknown". */
 const char *tune_value_text(struct arena *a, enum tune_knob knob, double value);
 /* tune_neighbour - name of the host or switch at the other end of the port. */
-const char *tune_neighbour(const struct tune_lane *lane);
+const char *tune_neighbour(const struct tune_prio *prio);
 /* tune_pause_text - "leaf1 paused h2 12 % of busy time at Ethernet8 (priority 3)" */
-const char *tune_pause_text(struct arena *a, const struct tune_place *place);
+const char *tune_pause_text(struct arena *a, const struct tune_site *site);
 
 #endif

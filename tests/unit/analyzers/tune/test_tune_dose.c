@@ -35,9 +35,9 @@ static const struct tune_sheet *change(struct tune_world *w, const char *cause)
 static void set_all(struct tune_world *w, unsigned d, double kmin, double kmax, double alpha)
 {
 	for (unsigned k = 0; k < w->devices[d].n_ports; k++) {
-		w->lanes[d][k].kmin = kmin;
-		w->lanes[d][k].kmax = kmax;
-		w->lanes[d][k].alpha = alpha;
+		w->prios[d][k].kmin = kmin;
+		w->prios[d][k].kmax = kmax;
+		w->prios[d][k].alpha = alpha;
 	}
 }
 
@@ -81,8 +81,8 @@ static void alpha_ends_a_pause_that_is_faint(void **state)
 	struct tune_world *w = *state;
 	tune_make_late(w, 0);
 	assert_null(tune_change_of(change(w, "ecn_late"), KNOB_ALPHA)); /* 5 % */
-	tune_pause(&w->lanes[0][0], 0.005);
-	tune_pause(&w->lanes[0][1], 0.002);
+	tune_pause(&w->prios[0][0], 0.005);
+	tune_pause(&w->prios[0][1], 0.002);
 	const struct tune_sheet *s = change(w, "ecn_late");
 	assert_int_equal(s->n_changes, 1);
 	assert_int_equal(s->changes[0].knob, KNOB_ALPHA);
@@ -110,8 +110,8 @@ static void a_small_buffer_has_no_place_for_ecn(void **state)
 	struct tune_world *w = *state;
 	struct tune_list l;
 	tune_make_late(w, 0);
-	w->lanes[0][3].queue.windows = 0;
-	w->lanes[0][3].queue.max = NAN;
+	w->prios[0][3].queue.windows = 0;
+	w->prios[0][3].queue.max = NAN;
 	/* q_PFC(2) = 0.6 MB; half of it is less than the 0.5 MB of one bandwidth-delay product */
 	w->seen[0].pool_bytes = 3e6;
 	w->seen[0].inputs_max = 60; /* and alpha may not be raised */
@@ -125,7 +125,7 @@ static void unknown_slices_halve_the_pool_and_the_confidence(void **state)
 {
 	struct tune_world *w = *state;
 	tune_make_late(w, 0);
-	w->lanes[0][3].queue.max = NAN;
+	w->prios[0][3].queue.max = NAN;
 	const struct tune_sheet *s = change(w, "ecn_late");
 	const double kmin = tune_change_of(s, KNOB_KMIN)->proposed, sure = s->confidence_ratio;
 	w->seen[0].pool_slices = NAN;
@@ -149,9 +149,9 @@ static void a_step_is_at_most_a_half(void **state)
 	struct tune_world *w = *state;
 	tune_make_late(w, 0);
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
-		w->lanes[0][k].inputs = 8; /* q_PFC(8) = 8 MB */
+		w->prios[0][k].inputs = 8; /* q_PFC(8) = 8 MB */
 	set_all(w, 0, 7e6, 12e6, 1.0 / 8);
-	w->lanes[0][3].queue.max = 8.1e6;
+	w->prios[0][3].queue.max = 8.1e6;
 	w->seen[0].inputs_max = 20;
 	const struct tune_change *kmin = tune_change_of(change(w, "ecn_late"), KNOB_KMIN);
 	/* or what a single input reaches */
@@ -166,10 +166,10 @@ static void make_incast(struct tune_world *w)
 	/* several: one alone would be a host that does not slow down */
 	for (unsigned k = 0; k < HOSTS; k++)
 		if (k != 2)
-			tune_pause(&w->lanes[0][k], 0.05);
-	w->lanes[0][2].marked = 2e5;
-	w->lanes[0][2].recent_marks = 0xff;
-	w->lanes[0][2].inputs = 3;
+			tune_pause(&w->prios[0][k], 0.05);
+	w->prios[0][2].marked = 2e5;
+	w->prios[0][2].recent_marks = 0xff;
+	w->prios[0][2].inputs = 3;
 }
 
 static void incast_gets_buffer_where_there_is_some(void **state)
@@ -191,10 +191,10 @@ static void incast_is_told_sooner_where_there_is_none(void **state)
 	/* a quarter less, whole cells of 256 B, downwards */
 	assert_true(tune_change_of(s, KNOB_KMIN)->proposed == 749824);
 	assert_true(tune_change_of(s, KNOB_PMAX)->proposed == 0.2); /* twice */
-	w->lanes[0][2].pmax = 0.15;
+	w->prios[0][2].pmax = 0.15;
 	w->in.options.max_pmax = 0.2;
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
-		w->lanes[0][k].pmax = 0.15;
+		w->prios[0][k].pmax = 0.15;
 	/* policy bound */
 	assert_true(tune_change_of(change(w, "incast"), KNOB_PMAX)->proposed == 0.2);
 }
@@ -205,8 +205,8 @@ static void make_early(struct tune_world *w, double kmin)
 {
 	set_all(w, 0, kmin, 4 * kmin, 1.0 / 8);
 	for (unsigned k = 0; k < LEAF_PORTS; k++) {
-		w->lanes[0][k].marked = 2e5;
-		w->lanes[0][k].recent_marks = 0xff;
+		w->prios[0][k].marked = 2e5;
+		w->prios[0][k].recent_marks = 0xff;
 	}
 }
 
@@ -237,18 +237,18 @@ static void xon_moves_by_one_packet(void **state)
 {
 	struct tune_world *w = *state;
 	struct tune_list l;
-	tune_pause(&w->lanes[0][0], 0.05);
-	w->lanes[0][0].episodes_per_s = 40000;
-	w->lanes[0][0].episode_ns = 1100;
+	tune_pause(&w->prios[0][0], 0.05);
+	w->prios[0][0].episodes_per_s = 40000;
+	w->prios[0][0].episode_ns = 1100;
 	for (unsigned k = 0; k < LEAF_PORTS; k++) {
-		w->lanes[0][k].xon_offset = 0;
-		w->lanes[0][k].inputs = 3;
+		w->prios[0][k].xon_offset = 0;
+		w->prios[0][k].inputs = 3;
 	}
 	const struct tune_sheet *s = change(w, "xon_close");
 	assert_int_equal(s->changes[0].knob, KNOB_XON_OFFSET);
 	assert_true(s->changes[0].proposed >= 4200 && s->changes[0].proposed < 4200 + 256);
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
-		w->lanes[0][k].xon_offset = 17000; /* four packets apart: no matter of XON */
+		w->prios[0][k].xon_offset = 17000; /* four packets apart: no matter of XON */
 	assert_string_not_equal(tune_first(w, &l)->diagnosis, "xon_close");
 }
 
@@ -256,7 +256,7 @@ static void xon_moves_by_one_packet(void **state)
 
 static void make_loss(struct tune_world *w, unsigned d, unsigned k)
 {
-	struct tune_lane *l = &w->lanes[d][k];
+	struct tune_prio *l = &w->prios[d][k];
 	tune_pause(l, 0.05);
 	l->pg_drops = 300;
 	l->lost_windows = 6;
@@ -308,8 +308,8 @@ static void peers_show_what_is_enough(void **state)
 	make_loss(w, 0, 0);
 	w->in.platforms = NULL;
 	for (unsigned k = 0; k < HOSTS; k++) {
-		w->lanes[1][k].headroom_bytes = 400000;
-		w->lanes[1][k].tx_windows = 60;
+		w->prios[1][k].headroom_bytes = 400000;
+		w->prios[1][k].tx_windows = 60;
 	}
 	assert_true(change(w, "headroom_small")->changes[0].proposed >= 400000);
 }
@@ -322,11 +322,11 @@ static void headroom_must_not_turn_ecn_and_pfc_over(void **state)
 	set_all(w, 0, 1.7e6, 3e6, 1.0 / 8);
 	w->seen[0].pool_bytes = 18e6;
 	for (unsigned k = 0; k < LEAF_PORTS; k++) {
-		w->lanes[0][k].inputs = 2; /* q_PFC(2) = 3.6 MB: Kmin is just below half */
-		w->lanes[0][k].headroom_bytes = 800000;
+		w->prios[0][k].inputs = 2; /* q_PFC(2) = 3.6 MB: Kmin is just below half */
+		w->prios[0][k].headroom_bytes = 800000;
 	}
 	/* a quarter more, five times: 1 MB, and q_PFC is 3.4 MB */
-	w->lanes[0][0].headroom.max = 800000;
+	w->prios[0][0].headroom.max = 800000;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_WATCH);
 	assert_non_null(strstr(s->summary, "lower Kmin first"));

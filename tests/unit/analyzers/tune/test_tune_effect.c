@@ -37,7 +37,7 @@ struct world {
 	struct config *config;
 	struct arena *arena;
 	struct tune_device devices[2];
-	struct tune_lane lanes[2][5];
+	struct tune_prio prios[2][5];
 	struct tune_port ports[2][5];
 	struct tune_evidence e;
 };
@@ -60,8 +60,8 @@ static int setup(void **state)
 	w->e = (struct tune_evidence){.fabric = f, .devices = w->devices, .n_devices = 2};
 	for (size_t d = 0; d < 2; d++) {
 		w->devices[d] = (struct tune_device){.device = f->devices[d],
-			.lanes = w->lanes[d],
-			.n_lanes = f->devices[d]->n_ports,
+			.prios = w->prios[d],
+			.n_prios = f->devices[d]->n_ports,
 			.ports = w->ports[d],
 			.n_ports = f->devices[d]->n_ports,
 			.pool_bytes = 16e6,
@@ -72,7 +72,7 @@ static int setup(void **state)
 			const struct fabric_port *p = f->devices[d]->ports[i];
 			w->ports[d][i] = (struct tune_port){
 				.port = p, .speed_bps = NAN, .mtu_bytes = NAN, .cable_m = NAN};
-			w->lanes[d][i] = (struct tune_lane){.port = p,
+			w->prios[d][i] = (struct tune_prio){.port = p,
 				.priority = 3,
 				.windows = 10,
 				.busy = 10,
@@ -106,7 +106,7 @@ static int setup(void **state)
 		}
 	}
 	/* h3 is what h1 and an uplink send to */
-	struct tune_lane *leaf = w->lanes[0];
+	struct tune_prio *leaf = w->prios[0];
 	leaf[0].tx_pause_lo = leaf[0].tx_pause_hi = 0.12;
 	leaf[3].tx_pause_lo = leaf[3].tx_pause_hi = 0.08;
 	leaf[2].queue = peak(3.2e6);
@@ -148,7 +148,7 @@ static void test_fullest_queue(void **state)
 	to.alpha = 1.0 / 4;
 	assert_int_equal(
 		tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, NULL), 0);
-	assert_string_equal(r.lane->port->name, "Ethernet3");
+	assert_string_equal(r.prio->port->name, "Ethernet3");
 	/* of the two that it paused most */
 	assert_true(fabs(r.queue.pause_ratio - 0.1) < 1e-9);
 	assert_true(fabs(r.queue.cable_ns - (5 + 40) / 2.0 / 1.98e8 * 1e9) < 0.1);
@@ -177,7 +177,7 @@ static void test_named_queue_and_no_hosts(void **state)
 	assert_int_equal(
 		tune_whatif(&w->e, "leaf1", "Ethernet10", 3, &same, &options, w->arena, &r, NULL),
 		0);
-	assert_string_equal(r.lane->port->name, "Ethernet10");
+	assert_string_equal(r.prio->port->name, "Ethernet10");
 	assert_int_equal(
 		tune_whatif(&w->e, "spine1", NULL, 3, &same, &options, w->arena, &r, NULL), 0);
 	/* all of its ports */
@@ -203,7 +203,7 @@ static void test_errors(void **state)
 		tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, &e), -EDOM);
 	assert_non_null(strstr(e.text, "20000000"));
 	for (size_t i = 0; i < 5; i++)
-		w->lanes[0][i].tx_pause_lo = w->lanes[0][i].tx_pause_hi = NAN;
+		w->prios[0][i].tx_pause_lo = w->prios[0][i].tx_pause_hi = NAN;
 	assert_int_equal(
 		tune_whatif(&w->e, "leaf1", NULL, 3, &same, &options, w->arena, &r, &e), -ENODATA);
 	assert_non_null(strstr(e.text, "pfc.tx_"));
@@ -216,7 +216,7 @@ static void test_little_is_known(void **state)
 	struct tune_effect r;
 	struct whatif_settings to = same;
 	for (size_t i = 0; i < 5; i++) {
-		struct tune_lane *l = &w->lanes[0][i];
+		struct tune_prio *l = &w->prios[0][i];
 		l->queue = l->pg = l->headroom = peak(NAN);
 		l->marked = l->out_packets = l->pg_drops = l->inputs = l->episodes_per_s = NAN;
 		l->drops_watched_ns = 0;
@@ -243,9 +243,9 @@ static void test_losses(void **state)
 	struct tune_effect r;
 	struct whatif_settings to = same;
 	for (size_t i = 0; i < 5; i++) {
-		w->lanes[0][i].pg_drops = i == 0 || i == 3 ? 1000 : 0; /* in 100 s */
-		w->lanes[0][i].headroom = peak(100e3);
-		w->lanes[0][i].headroom.censored = true;
+		w->prios[0][i].pg_drops = i == 0 || i == 3 ? 1000 : 0; /* in 100 s */
+		w->prios[0][i].headroom = peak(100e3);
+		w->prios[0][i].headroom.censored = true;
 	}
 	to.headroom_bytes = 150e3;
 	assert_int_equal(
@@ -284,7 +284,7 @@ static void test_sheet(void **state)
 	assert_non_null(strstr(s.not_expected, "does not know"));
 	change = (struct tune_change){.knob = KNOB_ALPHA, .proposed = 1.0 / 4};
 	for (size_t i = 0; i < 5; i++)
-		w->lanes[0][i].tx_pause_hi = NAN;
+		w->prios[0][i].tx_pause_hi = NAN;
 	tune_expected(&in, &s);
 	assert_true(!s.n_expected && strstr(s.not_expected, "pfc.tx_"));
 	s.n_changes = 0;

@@ -84,10 +84,10 @@ static const struct tune_evidence *fold(struct world *w, int n)
 	return e;
 }
 
-static const struct tune_lane *lane(
+static const struct tune_prio *prio(
 	const struct world *w, const struct tune_evidence *e, const char *port)
 {
-	return tune_lane_at(
+	return tune_prio_at(
 		e, fabric_port(fabric_device(w->made.config->fabric, "leaf1"), port), 3);
 }
 
@@ -117,7 +117,7 @@ static void test_sums(void **state)
 		add(w, t, LANE(1, QUEUE_DROPS), 7);
 	}
 	const struct tune_evidence *e = fold(w, 8);
-	const struct tune_lane *l = lane(w, e, "Ethernet1");
+	const struct tune_prio *l = prio(w, e, "Ethernet1");
 	assert_non_null(l);
 	assert_int_equal(l->windows, 8);
 	assert_int_equal(l->busy, 4);
@@ -127,7 +127,7 @@ static void test_sums(void **state)
 	assert_true(l->pause_measured && l->marks_alive);
 	assert_int_equal(l->tx_windows, 4);
 	assert_int_equal(l->tx_unmarked, 3);
-	assert_true(near(tune_lane_marks(l), 100.0 / 4040));
+	assert_true(near(tune_prio_marks(l), 100.0 / 4040));
 	assert_true(l->drops == 0 && l->drops_alive && isnan(l->pg_drops));
 	assert_true(near(l->utilization_busy, 0.8));
 	assert_int_equal(l->recent, 8); /* idle ones looked busy until load came */
@@ -158,11 +158,11 @@ static void test_dead_counters(void **state)
 	add(w, 0, LANE(2, CFG_PFC_ENABLED), 1);
 	add(w, 0, LANE(2, CFG_ECN_ENABLED), 1);
 	const struct tune_evidence *e = fold(w, 4);
-	const struct tune_lane *dead = lane(w, e, "Ethernet1"), *on = lane(w, e, "Ethernet2");
+	const struct tune_prio *dead = prio(w, e, "Ethernet1"), *on = prio(w, e, "Ethernet2");
 	assert_true(isnan(dead->tx_pause_hi) && isnan(dead->tx_pause_busy) &&
-		isnan(tune_lane_marks(dead)));
+		isnan(tune_prio_marks(dead)));
 	assert_true(dead->drops == 0 && !dead->drops_alive);
-	assert_true(on->tx_pause_hi == 0 && tune_lane_marks(on) == 0);
+	assert_true(on->tx_pause_hi == 0 && tune_prio_marks(on) == 0);
 	assert_true(isnan(on->rx_pause_hi));
 }
 
@@ -175,8 +175,8 @@ static void test_alive_by_neighbour(void **state)
 		add(w, t, LANE(2, PFC_TX_PAUSE_NS), t * 1e6);
 	}
 	const struct tune_evidence *e = fold(w, 4);
-	assert_true(lane(w, e, "Ethernet1")->tx_pause_hi == 0);
-	assert_true(near(lane(w, e, "Ethernet2")->tx_pause_hi, 0.001));
+	assert_true(prio(w, e, "Ethernet1")->tx_pause_hi == 0);
+	assert_true(near(prio(w, e, "Ethernet2")->tx_pause_hi, 0.001));
 }
 
 /* Frames only: an upper bound, over the time that was watched. */
@@ -188,7 +188,7 @@ static void test_bound_and_gap(void **state)
 			/* 10 frames a second, 335.5 us each at most */
 			add(w, t, LANE(1, PFC_TX_FRAMES), t * 10);
 	const struct tune_evidence *e = fold(w, 6);
-	const struct tune_lane *l = lane(w, e, "Ethernet1");
+	const struct tune_prio *l = prio(w, e, "Ethernet1");
 	assert_false(l->pause_measured);
 	assert_true(l->tx_pause_lo == 0 && fabs(l->tx_pause_hi - 10 * 335.5392e-6) < 1e-7);
 	assert_int_equal(e->devices[0].gaps, 1);
@@ -216,14 +216,14 @@ static void test_settings(void **state)
 	add(w, 35, LANE(1, CFG_ECN_KMIN), 400000);
 	add(w, 45, LANE(2, CFG_ECN_KMIN), 1000000); /* told again, the same: no change */
 	const struct tune_evidence *e = fold(w, 6);
-	const struct tune_lane *l = lane(w, e, "Ethernet1");
+	const struct tune_prio *l = prio(w, e, "Ethernet1");
 	assert_true(l->kmin == 400000 && near(l->alpha, 0.125) && !l->declared);
 	assert_int_equal(l->setting_changes, 1);
 	assert_int_equal(e->devices[0].since_ns, 40 * NS_PER_S);
 	assert_int_equal(l->windows, 2);
 	assert_true(l->tx_pause_hi == 0 || isnan(l->tx_pause_hi)); /* it has not paused since */
 	assert_int_equal(l->read_ns, 60 * NS_PER_S);
-	const struct tune_lane *s = tune_lane_at(
+	const struct tune_prio *s = tune_prio_at(
 		e, fabric_port(fabric_device(w->made.config->fabric, "spine1"), "Ethernet1"), 3);
 	assert_true(s->declared && s->kmin == 400000 && s->read_ns == 0);
 	assert_true(e->devices[1].pool_bytes == 64e6);
@@ -247,8 +247,8 @@ static void test_age_of_settings(void **state)
 	add(w, 5, LANE(2, CFG_ECN_KMIN), 1000000);
 	add(w, 55, LANE(2, CFG_ECN_KMIN), 1000000);
 	const struct tune_evidence *e = fold(w, 6);
-	assert_int_equal(lane(w, e, "Ethernet1")->read_ns, 5 * NS_PER_S);
-	assert_int_equal(lane(w, e, "Ethernet2")->read_ns, 60 * NS_PER_S);
+	assert_int_equal(prio(w, e, "Ethernet1")->read_ns, 5 * NS_PER_S);
+	assert_int_equal(prio(w, e, "Ethernet2")->read_ns, 60 * NS_PER_S);
 }
 
 static void test_ports(void **state)
@@ -309,7 +309,7 @@ static void test_peaks_of_lanes(void **state)
 	}
 	add(w, 0, LANE(2, CFG_PG_HEADROOM), 100000);
 	const struct tune_evidence *e = fold(w, 6);
-	const struct tune_lane *l = lane(w, e, "Ethernet1"), *h2 = lane(w, e, "Ethernet2");
+	const struct tune_prio *l = prio(w, e, "Ethernet1"), *h2 = prio(w, e, "Ethernet2");
 	assert_true(l->queue.max == 500000 && l->queue.windows == 6 && !l->queue.censored &&
 		!l->queue.standing);
 	assert_true(near(l->inputs, 500000.0 / 260000));

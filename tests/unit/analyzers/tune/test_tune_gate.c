@@ -63,7 +63,7 @@ static void make_idle_room(struct tune_world *w)
 {
 	for (unsigned d = 0; d < DEVICES; d++)
 		for (unsigned k = 0; k < w->devices[d].n_ports; k++) {
-			struct tune_lane *l = &w->lanes[d][k];
+			struct tune_prio *l = &w->prios[d][k];
 			l->kmin = 1e6;
 			l->kmax = 2e6;
 			l->inputs = 4;
@@ -96,14 +96,14 @@ static void less_headroom_needs_a_word_a_cable_and_no_shared_pool(void **state)
 	w->of[0][1]->cable_mm = 0;
 	assert_int_equal(sheet(w, "headroom_large")->advice, ADVICE_WATCH);
 	w->of[0][1]->cable_mm = 5000;
-	w->lanes[0][1].headroom.censored = true;
-	w->lanes[0][1].headroom.max = 240000;
+	w->prios[0][1].headroom.censored = true;
+	w->prios[0][1].headroom.max = 240000;
 	struct tune_list l;
 	tune_review(&w->in, &l);
 	for (size_t i = 0; i < l.n; i++)
 		assert_false(
 			str_eq(l.v[i].device, "leaf1") && tune_change_of(&l.v[i], KNOB_HEADROOM));
-	w->lanes[0][1].headroom.censored = false;
+	w->prios[0][1].headroom.censored = false;
 	/* the formula does not reproduce its tables: the device's own value is the floor */
 	w->platforms[0].asic = NULL;
 	assert_int_equal(sheet(w, "headroom_large")->advice, ADVICE_WATCH);
@@ -113,8 +113,8 @@ static void a_cable_heard_by_lldp_has_no_length(void **state)
 {
 	struct tune_world *w = *state;
 	struct tune_list l;
-	w->lanes[0][0].pg_drops = 10;
-	w->lanes[0][0].lost_windows = w->lanes[0][0].full_windows = 5;
+	w->prios[0][0].pg_drops = 10;
+	w->prios[0][0].lost_windows = w->prios[0][0].full_windows = 5;
 	w->asic = (struct tune_asic){
 		.name = "Spectrum-4", .cell_bytes = 192, .headroom = TUNE_HEADROOM_SPECTRUM};
 	w->platforms[0].asic = &w->asic;
@@ -132,13 +132,13 @@ static void old_read_back_changes_nothing(void **state)
 {
 	struct tune_world *w = *state;
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
-		w->lanes[0][k].read_ns = NOW - 25 * HOUR;
+		w->prios[0][k].read_ns = NOW - 25 * HOUR;
 	assert_int_equal(advice(w), ADVICE_WATCH);
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
-		w->lanes[0][k].declared = true; /* what was read is still old */
+		w->prios[0][k].declared = true; /* what was read is still old */
 	assert_int_equal(advice(w), ADVICE_WATCH);
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
-		w->lanes[0][k].read_ns = NOW - 23 * HOUR;
+		w->prios[0][k].read_ns = NOW - 23 * HOUR;
 	assert_int_equal(advice(w), ADVICE_CHANGE);
 }
 
@@ -146,7 +146,7 @@ static void never_read_back_changes_nothing(void **state)
 {
 	struct tune_world *w = *state;
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
-		w->lanes[0][k].read_ns = 0;
+		w->prios[0][k].read_ns = 0;
 	assert_int_equal(advice(w), ADVICE_WATCH);
 }
 
@@ -155,8 +155,8 @@ static void declared_values_lower_the_confidence(void **state)
 	struct tune_world *w = *state;
 	const double sure = sheet(w, "ecn_late")->confidence_ratio;
 	for (unsigned k = 0; k < LEAF_PORTS; k++) {
-		w->lanes[0][k].read_ns = 0;
-		w->lanes[0][k].declared = true;
+		w->prios[0][k].read_ns = 0;
+		w->prios[0][k].declared = true;
 	}
 	assert_int_equal(advice(w), ADVICE_CHANGE);
 	assert_true(sheet(w, "ecn_late")->confidence_ratio < 0.9 * sure);
@@ -204,10 +204,10 @@ static void an_incident_elsewhere_blocks_only_in_the_same_pause_tree(void **stat
 	w->in.n_incidents = 1;
 	v.port = NULL;
 	assert_int_equal(advice(w), ADVICE_CHANGE); /* no pause between leaf1 and the spine */
-	w->lanes[0][HOSTS].rx_pause_hi = 0.01;
+	w->prios[0][HOSTS].rx_pause_hi = 0.01;
 	assert_int_equal(advice(w), ADVICE_BLOCKED);
 	v.device = v.port = NULL; /* where it is is not told */
-	w->lanes[0][HOSTS].rx_pause_hi = 0;
+	w->prios[0][HOSTS].rx_pause_hi = 0;
 	assert_int_equal(advice(w), ADVICE_BLOCKED);
 	v.device = "leaf2";
 	v.priority = 3;
@@ -272,9 +272,9 @@ static void sheets_live_three_days_on_one_basis(void **state)
 	const uint64_t basis = s->basis;
 	assert_int_equal(s->expires_ns - s->made_ns, 72 * HOUR);
 	assert_int_equal(sheet(w, "ecn_late")->basis, basis);
-	w->lanes[1][2].kmax += 1; /* another read-back anywhere */
+	w->prios[1][2].kmax += 1; /* another read-back anywhere */
 	assert_int_not_equal(tune_basis(&w->in), basis);
-	w->lanes[1][2].kmax -= 1;
+	w->prios[1][2].kmax -= 1;
 	assert_int_equal(tune_basis(&w->in), basis);
 	w->platforms[0].version = "202511"; /* another OS */
 	assert_int_not_equal(tune_basis(&w->in), basis);
@@ -291,8 +291,8 @@ static void other_policies_get_no_thresholds(void **state)
 		CC_PFC_ONLY, CC_ECN_ONLY, CC_RTT, CC_RECEIVER_DRIVEN};
 	struct tune_world *w = *state;
 	struct tune_list l;
-	w->lanes[0][0].pg_drops = 10;
-	w->lanes[0][0].lost_windows = w->lanes[0][0].full_windows = 5;
+	w->prios[0][0].pg_drops = 10;
+	w->prios[0][0].lost_windows = w->prios[0][0].full_windows = 5;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		w->fabric.congestion = others[i];
 		assert_int_equal(tune_review(&w->in, &l), 0);
@@ -311,8 +311,8 @@ static void kmin_is_never_zero(void **state)
 		for (double kmin = 1; kmin < 1e9; kmin *= 7) {
 			w->seen[0].pool_bytes = pool;
 			for (unsigned k = 0; k < LEAF_PORTS; k++) {
-				w->lanes[0][k].kmin = kmin;
-				w->lanes[0][k].kmax = 2 * kmin;
+				w->prios[0][k].kmin = kmin;
+				w->prios[0][k].kmax = 2 * kmin;
 			}
 			assert_int_equal(tune_review(&w->in, &l), 0);
 			for (size_t i = 0; i < l.n; i++) {
@@ -363,9 +363,9 @@ static void two_windows_of_five_are_not_enough(void **state)
 {
 	struct tune_world *w = *state;
 	struct tune_list l;
-	w->lanes[0][0].pg_drops = 10;
-	w->lanes[0][0].lost_windows = w->lanes[0][0].full_windows = 2;
-	w->lanes[0][0].recent_tx = w->lanes[0][1].recent_tx = 0x03;
+	w->prios[0][0].pg_drops = 10;
+	w->prios[0][0].lost_windows = w->prios[0][0].full_windows = 2;
+	w->prios[0][0].recent_tx = w->prios[0][1].recent_tx = 0x03;
 	assert_int_equal(tune_review(&w->in, &l), 0);
 	assert_string_equal(l.v[0].diagnosis, "headroom_small");
 	assert_int_equal(l.v[0].advice, ADVICE_WATCH);

@@ -107,7 +107,7 @@ static void little_pause_is_left_alone(void **state)
 	struct tune_list l;
 	tune_make_late(w, 0);
 	/* one window of five above 0.1 % */
-	w->lanes[0][0].recent_tx = w->lanes[0][1].recent_tx = 0x02;
+	w->prios[0][0].recent_tx = w->prios[0][1].recent_tx = 0x02;
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
 }
 
@@ -119,11 +119,11 @@ static void bursts_now_and_then_are_left_alone(void **state)
 	struct tune_list l;
 	tune_make_late(w, 0);
 	for (unsigned k = 0; k < 2; k++) {
-		tune_pause(&w->lanes[0][k], 0.0007);
-		w->lanes[0][k].recent_tx = 0x0d; /* three of five */
+		tune_pause(&w->prios[0][k], 0.0007);
+		w->prios[0][k].recent_tx = 0x0d; /* three of five */
 	}
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
-	w->lanes[0][0].recent_tx = 0x1f;
+	w->prios[0][0].recent_tx = 0x1f;
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_CHANGE);
 }
 
@@ -150,8 +150,8 @@ static void followers_have_the_same_profile(void **state)
 	tune_make_late(w, 0);
 	/* leaf2 is set alike and shows nothing; the spine is another tier */
 	for (unsigned k = 0; k < LEAF_PORTS; k++) {
-		w->lanes[1][k].kmin = 8e6;
-		w->lanes[1][k].kmax = 12e6;
+		w->prios[1][k].kmin = 8e6;
+		w->prios[1][k].kmax = 12e6;
 	}
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->n_rest, 1);
@@ -165,9 +165,9 @@ static void a_host_that_pauses_us_comes_first(void **state)
 	struct tune_world *w = *state;
 	struct tune_list l;
 	tune_make_late(w, 0);
-	w->lanes[0][2].rx_pause_lo = w->lanes[0][2].rx_pause_hi = w->lanes[0][2].rx_pause_busy =
+	w->prios[0][2].rx_pause_lo = w->prios[0][2].rx_pause_hi = w->prios[0][2].rx_pause_busy =
 		0.3;
-	w->lanes[0][2].recent_rx = 0xff;
+	w->prios[0][2].recent_rx = 0xff;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_FIX_FIRST);
 	assert_string_equal(s->diagnosis, "slow_receiver");
@@ -183,12 +183,12 @@ static void a_frame_bound_is_not_pause(void **state)
 	tune_make_late(w, 0);
 	/* 0.5 % at most, from frames: ten times the limit is asked for */
 	for (unsigned k = 0; k < 2; k++) {
-		tune_pause(&w->lanes[0][k], 0.005);
-		w->lanes[0][k].tx_pause_lo = 0;
-		w->lanes[0][k].pause_measured = false;
+		tune_pause(&w->prios[0][k], 0.005);
+		w->prios[0][k].tx_pause_lo = 0;
+		w->prios[0][k].pause_measured = false;
 	}
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
-	tune_pause(&w->lanes[0][0], 0.05);
+	tune_pause(&w->prios[0][0], 0.05);
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_CHANGE);
 	assert_non_null(strstr(s->summary, "at most"));
@@ -201,16 +201,16 @@ static void bounds_tell_no_direction_but_depths_do(void **state)
 	tune_make_late(w, 0);
 	tune_make_late(w, 1);
 	/* leaf2's own queues are shallow: it passes on what leaf1 presses */
-	w->lanes[1][3].queue.max = NAN;
-	w->lanes[1][HOSTS].queue = (struct tune_peak){.max = 5e6, .windows = 60};
+	w->prios[1][3].queue.max = NAN;
+	w->prios[1][HOSTS].queue = (struct tune_peak){.max = 5e6, .windows = 60};
 	for (unsigned d = 0; d < DEVICES; d++)
 		for (unsigned k = 0; k < w->devices[d].n_ports; k++) {
-			tune_pause(&w->lanes[d][k], 1);
-			w->lanes[d][k].tx_pause_lo = 0;
-			w->lanes[d][k].pause_measured = false;
+			tune_pause(&w->prios[d][k], 1);
+			w->prios[d][k].tx_pause_lo = 0;
+			w->prios[d][k].pause_measured = false;
 			if (w->of[d][k]->peer) {
-				w->lanes[d][k].rx_pause_hi = w->lanes[d][k].rx_pause_busy = 1;
-				w->lanes[d][k].recent_rx = 0xff;
+				w->prios[d][k].rx_pause_hi = w->prios[d][k].rx_pause_busy = 1;
+				w->prios[d][k].recent_rx = 0xff;
 			}
 		}
 	const struct tune_sheet *s = tune_first(w, &l);
@@ -226,7 +226,7 @@ static void nothing_known_is_watched(void **state)
 	struct tune_list l;
 	for (unsigned d = 0; d < DEVICES; d++)
 		for (unsigned k = 0; k < w->devices[d].n_ports; k++)
-			w->lanes[d][k].tx_pause_hi = w->lanes[d][k].tx_pause_busy = NAN;
+			w->prios[d][k].tx_pause_hi = w->prios[d][k].tx_pause_busy = NAN;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_WATCH);
 	assert_true(s->n_collect > 0);
@@ -238,7 +238,7 @@ static void unknown_settings_are_watched(void **state)
 	struct tune_list l;
 	tune_make_late(w, 0);
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
-		w->lanes[0][k].kmin = w->lanes[0][k].kmax = w->lanes[0][k].alpha = NAN;
+		w->prios[0][k].kmin = w->prios[0][k].kmax = w->prios[0][k].alpha = NAN;
 	w->seen[0].pool_bytes = NAN;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_WATCH);
@@ -254,7 +254,7 @@ static void marks_off_is_mended_not_tuned(void **state)
 	tune_make_late(w, 0);
 	for (unsigned d = 0; d < DEVICES; d++)
 		for (unsigned k = 0; k < w->devices[d].n_ports; k++)
-			w->lanes[d][k].ecn_enabled = 0;
+			w->prios[d][k].ecn_enabled = 0;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_FIX_FIRST);
 	assert_string_equal(s->diagnosis, "ecn_off");
@@ -264,7 +264,7 @@ static void mixed_settings_are_aligned_first(void **state)
 {
 	struct tune_world *w = *state;
 	struct tune_list l;
-	w->lanes[0][1].kmin = 2000000;
+	w->prios[0][1].kmin = 2000000;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_FIX_FIRST);
 	assert_string_equal(s->diagnosis, "config_mixed");
@@ -295,7 +295,7 @@ static void a_wrong_cable_in_the_profile_is_mended(void **state)
 {
 	struct tune_world *w = *state;
 	struct tune_list l;
-	struct tune_lane *up = &w->lanes[0][HOSTS];
+	struct tune_prio *up = &w->prios[0][HOSTS];
 	tune_pause(up, 0.05);
 	up->pg_drops = 400;
 	up->lost_windows = 5;

@@ -24,7 +24,7 @@ struct tune_world {
 	struct fabric_device *order[DEVICES], devices[DEVICES];
 	struct fabric_port ports[2 * LEAF_PORTS + 2], *of[DEVICES][LEAF_PORTS];
 	struct tune_device seen[DEVICES];
-	struct tune_lane lanes[DEVICES][LEAF_PORTS];
+	struct tune_prio prios[DEVICES][LEAF_PORTS];
 	struct tune_port tports[DEVICES][LEAF_PORTS];
 	struct tune_evidence evidence;
 	struct tune_platform platforms[DEVICES];
@@ -33,10 +33,10 @@ struct tune_world {
 	struct tune_in in;
 };
 
-static inline struct tune_lane tune_good_lane(const struct fabric_port *p)
+static inline struct tune_prio tune_good_prio(const struct fabric_port *p)
 {
 	const struct tune_peak none = {.max = NAN, .p99 = NAN};
-	return (struct tune_lane){.port = p,
+	return (struct tune_prio){.port = p,
 		.priority = 3,
 		.windows = 60,
 		.busy = 60,
@@ -80,7 +80,7 @@ static inline void tune_world_port(struct tune_world *w, unsigned d, unsigned k,
 		.speed_bps = 400000000000ull,
 		.cable_mm = 5000,
 		.index = at};
-	w->lanes[d][k] = tune_good_lane(p);
+	w->prios[d][k] = tune_good_prio(p);
 	w->tports[d][k] = (struct tune_port){.port = p,
 		.errors = 0,
 		.flaps = 0,
@@ -110,8 +110,8 @@ static inline void tune_world_init(struct tune_world *w)
 			.n_ports = n,
 			.index = d};
 		w->seen[d] = (struct tune_device){.device = &w->devices[d],
-			.lanes = w->lanes[d],
-			.n_lanes = n,
+			.prios = w->prios[d],
+			.n_prios = n,
 			.ports = w->tports[d],
 			.n_ports = n,
 			.pool_bytes = 16e6,
@@ -159,7 +159,7 @@ static inline void tune_world_done(struct tune_world *w)
 }
 
 /* We pause the neighbour at this port, in all of the newest windows. */
-static inline void tune_pause(struct tune_lane *l, double share)
+static inline void tune_pause(struct tune_prio *l, double share)
 {
 	l->tx_pause_lo = l->tx_pause_hi = l->tx_pause_busy = share;
 	l->tx_windows = 60;
@@ -170,15 +170,15 @@ static inline void tune_pause(struct tune_lane *l, double share)
 static inline void tune_make_late(struct tune_world *w, unsigned d)
 {
 	for (unsigned k = 0; k < w->devices[d].n_ports; k++) {
-		w->lanes[d][k].kmin = 8e6;
-		w->lanes[d][k].kmax = 12e6;
-		w->lanes[d][k].inputs = 2;
+		w->prios[d][k].kmin = 8e6;
+		w->prios[d][k].kmax = 12e6;
+		w->prios[d][k].inputs = 2;
 	}
-	tune_pause(&w->lanes[d][0], 0.05);
-	tune_pause(&w->lanes[d][1], 0.02);
-	w->lanes[d][3].queue = (struct tune_peak){.max = 3.1e6, .p99 = 3e6, .windows = 60};
+	tune_pause(&w->prios[d][0], 0.05);
+	tune_pause(&w->prios[d][1], 0.02);
+	w->prios[d][3].queue = (struct tune_peak){.max = 3.1e6, .p99 = 3e6, .windows = 60};
 	for (unsigned k = 0; k < w->devices[d].n_ports; k++)
-		w->lanes[d][k].tx_unmarked = w->lanes[d][k].tx_windows;
+		w->prios[d][k].tx_unmarked = w->prios[d][k].tx_windows;
 }
 
 static inline const struct tune_sheet *tune_first(struct tune_world *w, struct tune_list *l)
