@@ -254,12 +254,12 @@ static json_t *sum_json(
 {
 	bool known = false;
 	double sum = 0;
-	for (size_t i = 0; i < observed->n_lanes; i++)
-		for (size_t k = 0; k < n && observed->lanes[i]->lossless &&
-			(priority == PRIO_NONE || observed->lanes[i]->priority == priority);
+	for (size_t i = 0; i < observed->n_prios; i++)
+		for (size_t k = 0; k < n && observed->prios[i]->lossless &&
+			(priority == PRIO_NONE || observed->prios[i]->priority == priority);
 			k++) {
 			const struct amount *c =
-				(const struct amount *)((const char *)observed->lanes[i] +
+				(const struct amount *)((const char *)observed->prios[i] +
 					offsets[k]);
 			known |= c->known;
 			if (c->known)
@@ -282,8 +282,8 @@ static json_t *make_tree(const struct pause_graph *graph, const struct pause_gra
 	const struct asked *asked, struct arena *a)
 {
 	static const size_t drops[] = {
-		offsetof(struct lane_seen, pg_drops), offsetof(struct lane_seen, drops)};
-	static const size_t dogs[] = {offsetof(struct lane_seen, storms)};
+		offsetof(struct port_prio, pg_drops), offsetof(struct port_prio, drops)};
+	static const size_t dogs[] = {offsetof(struct port_prio, storms)};
 	json_t *doc = json_object(), *trees = json_array(), *rows = json_array();
 	size_t waiting = 0;
 	double unresolved = 0;
@@ -360,15 +360,15 @@ static json_t *frames_json(const struct amount *amount)
 	return json_null();
 }
 
-static double cmd_pause_strongest(const struct lane_seen *lane)
+static double cmd_pause_strongest(const struct port_prio *lane)
 {
 	return fmax(fmax(lane->rx_pause.hi, lane->tx_pause.hi), -1);
 }
 
 static int by_strength(const void *left, const void *right)
 {
-	const struct lane_seen *a = *(const struct lane_seen *const *)left,
-			       *b = *(const struct lane_seen *const *)right;
+	const struct port_prio *a = *(const struct port_prio *const *)left,
+			       *b = *(const struct port_prio *const *)right;
 	const double d = cmd_pause_strongest(b) - cmd_pause_strongest(a);
 	if (d != 0) {
 		if (d > 0)
@@ -394,11 +394,11 @@ static json_t *make_ports(const struct pause_graph *graph, const struct pause_gr
 	const struct asked *asked, struct arena *a)
 {
 	const struct observed *o = graph->observed;
-	const struct lane_seen **v = arena_array(a, const struct lane_seen *, o->n_lanes + 1);
+	const struct port_prio **v = arena_array(a, const struct port_prio *, o->n_prios + 1);
 	size_t n = 0;
 	bool observable = false;
-	for (size_t i = 0; i < o->n_lanes; i++) {
-		const struct lane_seen *l = o->lanes[i];
+	for (size_t i = 0; i < o->n_prios; i++) {
+		const struct port_prio *l = o->prios[i];
 		if ((asked->priority != PRIO_NONE && l->priority != asked->priority) ||
 			!is_asked(asked, l->port->port))
 			continue;
@@ -509,8 +509,8 @@ static bool is_any_port(
 		for (size_t i = 0; i < fabric->devices[d]->n_ports; i++)
 			if (is_asked(asked, fabric->devices[d]->ports[i]))
 				return true;
-	for (size_t i = 0; i < observed->n_lanes; i++)
-		if (is_asked(asked, observed->lanes[i]->port->port))
+	for (size_t i = 0; i < observed->n_prios; i++)
+		if (is_asked(asked, observed->prios[i]->port->port))
 			return true;
 	return false;
 }

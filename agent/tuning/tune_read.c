@@ -340,7 +340,7 @@ static void tune_read_add_load(const struct compare *compare, const struct obser
 		window->load = (out_heard >= in_heard ? out : in) / (double)heard * (double)n;
 }
 
-static double pause_of(const struct lane_seen *prio)
+static double pause_of(const struct port_prio *prio)
 {
 	if (prio && prio->lossless)
 		return prio->tx_pause.hi;
@@ -355,7 +355,7 @@ static void add_queues(const struct compare *compare, const struct observed *obs
 	size_t n = 0, n_frames = 0;
 	bool drops_known = false;
 	for (size_t k = 0; k < compare->out->n_ports; k++) {
-		const struct lane_seen *l = observed_lane(
+		const struct port_prio *l = observed_prio(
 			observed_port(observed, compare->ports[k]), compare->priority);
 		const double x = pause_of(l);
 		double rate = NAN;
@@ -374,7 +374,7 @@ static void add_queues(const struct compare *compare, const struct observed *obs
 	}
 	const struct device_seen *d = &observed->devices[compare->device->index];
 	for (size_t k = 0; k < d->n_ports; k++) {
-		const struct lane_seen *l = observed_lane(&d->ports[k], compare->priority);
+		const struct port_prio *l = observed_prio(&d->ports[k], compare->priority);
 		if (!l)
 			continue;
 		if (l->marked.known && l->out_packets.known) {

@@ -134,7 +134,7 @@ static struct drift drift_of(
 }
 
 static void baseline_judge(
-	const struct analyzer_in *in, const struct lane_seen *lane, struct finding_list *out)
+	const struct analyzer_in *in, const struct port_prio *lane, struct finding_list *out)
 {
 	const struct baseline_options *o = in->options;
 	const struct signal *worst = NULL;
@@ -142,7 +142,7 @@ static void baseline_judge(
 	double most_by = 0;
 	bool known = false;
 	/* of the same entities as the window's */
-	const uint32_t entity = lane->port->lane_entity[lane->priority];
+	const uint32_t entity = lane->port->prio_entity[lane->priority];
 	for (size_t k = 0; entity != ENTITY_NONE && k < rw_countof(signals); k++) {
 		double floor;
 		memcpy(&floor, (const char *)o + signals[k].floor, sizeof(floor));
@@ -191,9 +191,9 @@ static void baseline_judge(
 static int baseline_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *o = observe(in);
-	for (size_t i = 0; i < o->n_lanes; i++)
-		if (o->lanes[i]->lossless && o->lanes[i]->port->in_fabric)
-			baseline_judge(in, o->lanes[i], out);
+	for (size_t i = 0; i < o->n_prios; i++)
+		if (o->prios[i]->lossless && o->prios[i]->port->in_fabric)
+			baseline_judge(in, o->prios[i], out);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ static int cnp_queue(const struct analyzer_in *in, const struct port_seen *port)
 
 static void cnp_starved_report(const struct analyzer_in *in,
 	const struct congestion_options *options, const struct port_seen *port,
-	const struct lane_seen *lane, struct finding_list *out)
+	const struct port_prio *lane, struct finding_list *out)
 {
 	struct draft t = finding_new(out, in, "congestion", FINDING_OVER, options->hold);
 	finding_subject(&t, port);
@@ -96,7 +96,7 @@ void cnp_starved_judge(const struct analyzer_in *in, const struct congestion_opt
 		if (!drops[i])
 			continue;
 		const int queue = entity_get(in->window->entities, drops[i]->entity)->priority;
-		const struct lane_seen *l = observed_lane(p, queue);
+		const struct port_prio *l = observed_prio(p, queue);
 		if (l && l->drops.value > 0) {
 			cnp_starved_report(in, options, p, l, over);
 			continue;

@@ -248,9 +248,9 @@ static bool counts_elsewhere(const struct port_seen *port, int priority, size_t 
 {
 	for (size_t i = 0; i < port->device->n_ports; i++) {
 		const struct port_seen *q = &port->device->ports[i];
-		const struct lane_seen *l = NULL;
+		const struct port_prio *l = NULL;
 		if (q != port)
-			l = observed_lane(q, priority);
+			l = observed_prio(q, priority);
 		if (l && ((const struct amount *)((const char *)l + offset))->value > 0)
 			return true;
 	}
@@ -259,21 +259,21 @@ static bool counts_elsewhere(const struct port_seen *port, int priority, size_t 
 
 /* We told the neighbour to stop. What does it say of it? */
 static enum why config_mismatch_unheeded(
-	const struct mismatch *mismatch, const struct lane_seen *lane, const struct port_seen *far)
+	const struct mismatch *mismatch, const struct port_prio *lane, const struct port_seen *far)
 {
-	const struct lane_seen *there = NULL;
+	const struct port_prio *there = NULL;
 	if (far)
-		there = observed_lane(far, lane->priority);
+		there = observed_prio(far, lane->priority);
 	const struct port_seen *p = lane->port;
 	if (there && lane->tx_frames.value >= FRAMES_MIN && far->device->n_series) {
 		if (there->rx_frames.known && there->rx_frames.value == 0 &&
 			counts_elsewhere(
-				far, lane->priority, offsetof(struct lane_seen, rx_frames)))
+				far, lane->priority, offsetof(struct port_prio, rx_frames)))
 			return WHY_UNHEARD;
 		if (there->rx_pause_ns.known && there->rx_pause_ns.value == 0 &&
 			there->rx_frames.value > 0 &&
 			counts_elsewhere(
-				far, lane->priority, offsetof(struct lane_seen, rx_pause_ns)))
+				far, lane->priority, offsetof(struct port_prio, rx_pause_ns)))
 			return WHY_IGNORED;
 	}
 	double load = NAN;
@@ -285,13 +285,13 @@ static enum why config_mismatch_unheeded(
 	return WHY_NONE;
 }
 
-static double strange_frames(const struct lane_seen *lane)
+static double strange_frames(const struct port_prio *lane)
 {
 	return lane->rx_frames.value + lane->tx_frames.value;
 }
 
 static void config_mismatch_judge_lane(
-	const struct mismatch *mismatch, const struct lane_seen *lane, struct cell *cell)
+	const struct mismatch *mismatch, const struct port_prio *lane, struct cell *cell)
 {
 	const struct port_seen *far = observed_peer(mismatch->o, lane->port);
 	const bool pfc = mismatch->o->fabric->congestion != CC_ECN_ONLY;
@@ -406,7 +406,7 @@ static double sum_discards(const struct device_seen *device)
 static enum severity config_mismatch_severity_of(
 	const struct cell *cell, const struct port_seen *port, int slot)
 {
-	const struct lane_seen *l = observed_lane(port, slot);
+	const struct port_prio *l = observed_prio(port, slot);
 	if (cell->why == WHY_SMALL || (l && l->pg_drops.value > 0) ||
 		(cell->attr >= ATTR_TRUST && sum_discards(port->device) > 0) ||
 		port->in_discards.value > 0)
@@ -419,10 +419,10 @@ static enum severity config_mismatch_severity_of(
 static void evidence_of(
 	const struct cell *cell, const struct port_seen *port, int slot, struct draft *draft)
 {
-	const struct lane_seen *here = observed_lane(port, slot);
-	const struct lane_seen *there = NULL;
+	const struct port_prio *here = observed_prio(port, slot);
+	const struct port_prio *there = NULL;
 	if (cell->other)
-		there = observed_lane(cell->other, slot);
+		there = observed_prio(cell->other, slot);
 	if (cell->attr == ATTR_MTU && slot == SLOT_PORT) {
 		finding_evidence(draft, "port.mtu_bytes", port, PRIO_NONE, port->mtu_bytes, "bytes",
 			QUALITY_EXACT);
@@ -513,7 +513,7 @@ static bool same_story(const struct cell *left, const struct cell *right)
 static const struct cell *config_mismatch_cell_of(
 	const struct mismatch *mismatch, const struct port_seen *port, int slot)
 {
-	if (slot != SLOT_PORT && !port->lanes[slot])
+	if (slot != SLOT_PORT && !port->prios[slot])
 		return NULL;
 	const struct cell *c = &mismatch->cells[port - mismatch->o->ports][slot];
 	if (c->known)
@@ -572,9 +572,9 @@ static int config_mismatch_run(const struct analyzer_in *in, struct finding_list
 		judge_mtu(&m, p, &m.cells[i][SLOT_PORT]);
 		judge_dscp(&m, p, &m.cells[i][SLOT_PORT]);
 		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
-			if (p->lanes[priority])
+			if (p->prios[priority])
 				config_mismatch_judge_lane(
-					&m, p->lanes[priority], &m.cells[i][priority]);
+					&m, p->prios[priority], &m.cells[i][priority]);
 	}
 	for (size_t i = 0; i < m.o->n_devices; i++)
 		for (int slot = 0; slot < SLOTS; slot++)

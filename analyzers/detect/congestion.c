@@ -147,9 +147,9 @@ static void judge_nics(const struct congestion *congestion,
 {
 	for (size_t i = 0; congestion->in->window->n_flows && i < congestion->o->n_fabric_ports;
 		i++) {
-		const struct lane_seen *l = NULL;
+		const struct port_prio *l = NULL;
 		if (congestion->o->ports[i].port->host)
-			l = observed_lane(&congestion->o->ports[i], congestion->priority);
+			l = observed_prio(&congestion->o->ports[i], congestion->priority);
 		struct suspect s;
 		if (!l)
 			continue;
@@ -227,7 +227,7 @@ static void suspect_add(const struct congestion *congestion,
 	const struct congestion_options *options, const struct port_seen *port,
 	const struct pause_root *root, const struct verdicts *verdicts, struct crowd *crowd)
 {
-	const struct lane_seen *l = observed_lane(port, congestion->priority);
+	const struct port_prio *l = observed_prio(port, congestion->priority);
 	struct suspect *s = &crowd->v[crowd->n];
 	if (!l || !port->in_fabric || verdicts->told_port[port->port->index] ||
 		is_setting(verdicts, port->device))
@@ -260,7 +260,7 @@ static void judge_queues(const struct congestion *congestion,
 	/* where nobody is paused the marks tell */
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
-		const struct lane_seen *l = observed_lane(p, congestion->priority);
+		const struct port_prio *l = observed_prio(p, congestion->priority);
 		if (!l || congestion->devices[p->port->device->index].inputs)
 			continue;
 		const struct marks m =
@@ -298,7 +298,7 @@ static bool has_counted(const struct congestion *congestion, const struct device
 	if (congestion->in->window->n_flows)
 		return true;
 	for (size_t k = 0; k < device->n_ports; k++) {
-		const struct lane_seen *l = observed_lane(&device->ports[k], congestion->priority);
+		const struct port_prio *l = observed_prio(&device->ports[k], congestion->priority);
 		if (l &&
 			(l->tx_pause.alive || l->rx_pause.alive || l->marked.alive ||
 				l->ecn_enabled == 0))
@@ -310,7 +310,7 @@ static bool has_counted(const struct congestion *congestion, const struct device
 /* Its pause or its marks are known. A stale queue counter says nothing. */
 static bool is_judged(const struct congestion *congestion, const struct port_seen *port)
 {
-	const struct lane_seen *l = observed_lane(port, congestion->priority);
+	const struct port_prio *l = observed_prio(port, congestion->priority);
 	return l && (!isnan(tx_level(l)) || l->marked.known) && !lane_marks(l, 0).stale;
 }
 

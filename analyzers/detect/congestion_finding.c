@@ -217,7 +217,7 @@ static enum severity congestion_finding_severity_of(
 
 /* ---- evidence ------------------------------------------------------------ */
 
-static void prove_lane(struct draft *draft, const struct lane_seen *lane)
+static void prove_lane(struct draft *draft, const struct port_prio *lane)
 {
 	const struct port_seen *p = lane->port;
 	if (lane->tx_pause.measured)

@@ -192,7 +192,7 @@ static unsigned inputs_of(const struct congestion *congestion, const struct devi
 {
 	unsigned known = 0, held = 0;
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&device->ports[i], congestion->priority);
+		const struct port_prio *l = observed_prio(&device->ports[i], congestion->priority);
 		known += l && !isnan(l->pg_peak);
 		held += l && l->pg_peak > 0;
 	}
@@ -217,7 +217,7 @@ static enum ecn_order order_of(
 		.kmin_bytes = NAN,
 		.inputs = inputs_of(congestion, device)};
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&device->ports[i], congestion->priority);
+		const struct port_prio *l = observed_prio(&device->ports[i], congestion->priority);
 		if (!l)
 			continue;
 		in.alpha = fmax(in.alpha, l->alpha);
@@ -238,7 +238,7 @@ static void look_at_queues(const struct congestion *congestion,
 {
 	queues->bdp = NAN;
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&device->ports[i], congestion->priority);
+		const struct port_prio *l = observed_prio(&device->ports[i], congestion->priority);
 		if (!l)
 			continue;
 		const struct marks m =
@@ -264,7 +264,7 @@ static void look_at_queues(const struct congestion *congestion,
  * back, the peer's response, a frame each. */
 static void episodes_of(const struct congestion *congestion, struct suspect *suspect)
 {
-	const struct lane_seen *l = suspect->lane;
+	const struct port_prio *l = suspect->lane;
 	suspect->episode_ns = suspect->episode_limit_ns = NAN;
 	if (!l || !l->tx_pause.measured || !l->port->out.capacity_bps)
 		return;
@@ -353,9 +353,9 @@ static void sign_collision(
 {
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_seen *p = &device->ports[i];
-		const struct lane_seen *l = NULL;
+		const struct port_prio *l = NULL;
 		if (p->port->peer)
-			l = observed_lane(p, congestion->priority);
+			l = observed_prio(p, congestion->priority);
 		struct group_load g;
 		if (!l || !group_measure(congestion, p, &g) || isnan(g.imbalance))
 			continue;
@@ -369,7 +369,7 @@ static void sign_collision(
 }
 
 static void sign_packets(
-	const struct congestion *congestion, const struct lane_seen *lane, struct suspect *suspect)
+	const struct congestion *congestion, const struct port_prio *lane, struct suspect *suspect)
 {
 	suspect->captured = host_packets(congestion->in->window, lane->port, &suspect->packets);
 	const struct {
@@ -384,7 +384,7 @@ static void sign_packets(
 }
 
 void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
-	const struct lane_seen *lane, struct suspect *ret)
+	const struct port_prio *lane, struct suspect *ret)
 {
 	*ret = (struct suspect){.kind = SUSPECT_NIC,
 		.device = lane->port->device,
@@ -448,7 +448,7 @@ struct side { /* the ports of a leaf that face hosts, or a group of its uplinks 
 static void side_add(const struct congestion *congestion, const struct port_seen *port,
 	const struct port_rate *rate, bool rate_known, struct side *side)
 {
-	const struct lane_seen *l = observed_lane(port, congestion->priority);
+	const struct port_prio *l = observed_prio(port, congestion->priority);
 	side->n++;
 	if (rate_known && !isnan(rate->utilization_ratio)) {
 		side->load += rate->utilization_ratio;
@@ -541,7 +541,7 @@ static bool is_busy(const struct port_seen *port)
 }
 
 void suspect_queue(const struct congestion *congestion, const struct congestion_options *options,
-	const struct lane_seen *lane, const struct pause_root *root, struct suspect *ret)
+	const struct port_prio *lane, const struct pause_root *root, struct suspect *ret)
 {
 	const struct port_seen *p = lane->port;
 	const struct device_load *load = &congestion->devices[p->port->device->index];

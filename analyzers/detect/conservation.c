@@ -258,7 +258,7 @@ static double lossless_load(const struct conservation_in *in, const struct port_
 static bool conservation_congests(const struct conservation_in *in, const struct port_seen *port)
 {
 	for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++) {
-		const struct lane_seen *l = port->lanes[prio];
+		const struct port_prio *l = port->prios[prio];
 		if (!l || !l->lossless)
 			continue;
 		double marked = 0;
@@ -328,7 +328,7 @@ static void describe_storage(const struct conservation_in *in, const struct devi
 		const struct port_seen *p = &device->ports[i];
 		if (!is_storage(in, p) || !storage_hurts(in, p))
 			continue;
-		const struct lane_seen *l = observed_lane(p, draft->f->priority);
+		const struct port_prio *l = observed_prio(p, draft->f->priority);
 		finding_evidence(draft, "class.lossless_utilization_ratio", p, draft->f->priority,
 			lossless_load(in, p), "ratio", QUALITY_EXACT);
 		if (l) {

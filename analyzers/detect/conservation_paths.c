@@ -298,10 +298,10 @@ static bool conservation_paths_congested(const struct conservation_in *in,
 		for (int prio = 0; p->port->peer && p->port->peer->device == leaf &&
 			prio < OBSERVED_PRIORITIES;
 			prio++)
-			if (p->lanes[prio] &&
-				(p->lanes[prio]->marked.value > 0 ||
-					p->lanes[prio]->rx_pause.lo > 0 ||
-					p->lanes[prio]->drops.value > 0))
+			if (p->prios[prio] &&
+				(p->prios[prio]->marked.value > 0 ||
+					p->prios[prio]->rx_pause.lo > 0 ||
+					p->prios[prio]->drops.value > 0))
 				return true;
 	}
 	return false;

@@ -136,7 +136,7 @@ static void deadlock_show_evidence(const struct pause_cycle *cycle, struct draft
 		QUALITY_EXACT);
 	for (size_t i = 0; i < cycle->n; i++) {
 		const struct pause_edge *e = cycle->edges[i];
-		const struct lane_seen *l = observed_lane(e->at, cycle->priority);
+		const struct port_prio *l = observed_prio(e->at, cycle->priority);
 		finding_evidence(draft,
 			e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at,
 			cycle->priority, edge_level(e), "ratio", e->quality);
@@ -212,12 +212,12 @@ static void deadlock_report_free(
 		if (graph->edges[i].at && edge_level(&graph->edges[i]) >= WAITS)
 			stands[(size_t)(graph->edges[i].at - o->ports) * OBSERVED_PRIORITIES +
 				(size_t)graph->edges[i].priority] = true;
-	for (size_t i = 0; i < o->n_lanes; i++) {
-		const struct lane_seen *l = o->lanes[i];
+	for (size_t i = 0; i < o->n_prios; i++) {
+		const struct port_prio *l = o->prios[i];
 		const struct port_seen *peer = observed_peer(o, l->port);
-		const struct lane_seen *far = NULL;
+		const struct port_prio *far = NULL;
 		if (peer)
-			far = observed_lane(peer, l->priority);
+			far = observed_prio(peer, l->priority);
 		if (!peer ||
 			stands[(size_t)(l->port - o->ports) * OBSERVED_PRIORITIES +
 				(size_t)l->priority] ||

@@ -53,7 +53,7 @@ static const struct option rows[] = {
 
 struct loss { /* of a switch and priority */
 	double ingress, egress, discards;
-	const struct lane_seen *worst; /* most frames lost; else the fullest headroom */
+	const struct port_prio *worst; /* most frames lost; else the fullest headroom */
 	unsigned lanes, near; /* that lose; whose headroom is nearly full */
 	bool headroom_full, headroom_known, paused, obeyed;
 	/* a counter of loss has ever moved here, or headroom is told */
@@ -71,19 +71,19 @@ static double lossless_loss_value_of(const struct amount *amount)
 	return 0;
 }
 
-static bool sends_pause(const struct lane_seen *lane)
+static bool sends_pause(const struct port_prio *lane)
 {
 	return lane->tx_pause.hi > 0 || lossless_loss_value_of(&lane->tx_frames) > 0;
 }
 
 /* The neighbour counts no pause although we sent some: it does not take part. A neighbour that is
  * not observed is believed to. */
-static bool is_obeyed(const struct observed *observed, const struct lane_seen *lane)
+static bool is_obeyed(const struct observed *observed, const struct port_prio *lane)
 {
 	const struct port_seen *peer = observed_peer(observed, lane->port);
-	const struct lane_seen *x = NULL;
+	const struct port_prio *x = NULL;
 	if (peer)
-		x = observed_lane(peer, lane->priority);
+		x = observed_prio(peer, lane->priority);
 	if (x && x->pfc_enabled == 0)
 		return false;
 	return !(x && x->rx_frames.known && x->rx_frames.value == 0 &&
@@ -98,21 +98,21 @@ static bool is_damaged(const struct port_seen *port, double lost)
 	return errors > 0 && errors >= ERRORS_PART * lost;
 }
 
-static double fill_of(const struct lane_seen *lane)
+static double fill_of(const struct port_prio *lane)
 {
 	if (lane->headroom > 0)
 		return lane->headroom_peak / lane->headroom;
 	return NAN;
 }
 
-static bool may_have_lost(const struct lane_seen *lane)
+static bool may_have_lost(const struct port_prio *lane)
 {
 	return lane->pg_drops.alive || lane->drops.alive || lane->port->in_discards.alive ||
 		!isnan(fill_of(lane));
 }
 
 static void take_lane(const struct observed *observed, const struct loss_options *opt,
-	const struct lane_seen *lane, struct loss *loss, double *best)
+	const struct port_prio *lane, struct loss *loss, double *best)
 {
 	const struct port_seen *p = lane->port;
 	const double ingress = lossless_loss_value_of(&lane->pg_drops),
@@ -244,7 +244,7 @@ static const char *lossless_loss_say(
 static void lossless_loss_prove(
 	struct draft *draft, const struct device_seen *device, const struct loss *loss)
 {
-	const struct lane_seen *l = loss->worst;
+	const struct port_prio *l = loss->worst;
 	const struct port_seen *p = l->port;
 	const struct {
 		const char *metric;
@@ -348,7 +348,7 @@ static void lossless_loss_judge(const struct analyzer_in *in, const struct obser
 	struct loss s = {.fill = NAN};
 	double best = 0;
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&device->ports[i], priority);
+		const struct port_prio *l = observed_prio(&device->ports[i], priority);
 		if (l)
 			take_lane(observed, in->options, l, &s, &best);
 	}
@@ -360,7 +360,7 @@ static void lossless_loss_judge(const struct analyzer_in *in, const struct obser
 			    closed */
 		lossless_loss_add_under(in, device, NULL, priority, out);
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&device->ports[i], priority);
+		const struct port_prio *l = observed_prio(&device->ports[i], priority);
 		if (one && l == s.worst)
 			lossless_loss_report(in, device, priority, &s, out);
 		else if (l && absent && may_have_lost(l))

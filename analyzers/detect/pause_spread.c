@@ -92,14 +92,14 @@ static void pause_spread_gather(struct diffuse *diffuse)
 		seen[e->at->device->device->index] = true;
 	}
 	diffuse->measured = diffuse->worst && diffuse->worst->measured;
-	for (size_t i = 0; i < diffuse->o->n_lanes && !diffuse->judged; i++)
-		diffuse->judged = diffuse->o->lanes[i]->priority == diffuse->priority &&
-			diffuse->o->lanes[i]->rx_pause.alive &&
-			!isnan(diffuse->o->lanes[i]->rx_pause.hi);
-	for (size_t i = 0; i < diffuse->o->n_lanes && !diffuse->judged; i++)
-		diffuse->judged = diffuse->o->lanes[i]->priority == diffuse->priority &&
-			diffuse->o->lanes[i]->tx_pause.alive &&
-			!isnan(diffuse->o->lanes[i]->tx_pause.hi);
+	for (size_t i = 0; i < diffuse->o->n_prios && !diffuse->judged; i++)
+		diffuse->judged = diffuse->o->prios[i]->priority == diffuse->priority &&
+			diffuse->o->prios[i]->rx_pause.alive &&
+			!isnan(diffuse->o->prios[i]->rx_pause.hi);
+	for (size_t i = 0; i < diffuse->o->n_prios && !diffuse->judged; i++)
+		diffuse->judged = diffuse->o->prios[i]->priority == diffuse->priority &&
+			diffuse->o->prios[i]->tx_pause.alive &&
+			!isnan(diffuse->o->prios[i]->tx_pause.hi);
 }
 
 /* What would have told the queues of these switches apart. */
@@ -107,9 +107,9 @@ static void say_missing(const struct diffuse *diffuse, struct draft *draft)
 {
 	size_t peaks = 0, marks = 0, lanes = 0, silent = 0;
 	for (size_t i = 0; i < diffuse->n; i++) {
-		const struct lane_seen *l = NULL;
+		const struct port_prio *l = NULL;
 		if (diffuse->edges[i]->by)
-			l = observed_lane(diffuse->edges[i]->by, diffuse->priority);
+			l = observed_prio(diffuse->edges[i]->by, diffuse->priority);
 		lanes += l != NULL;
 		peaks += l && !isnan(l->queue_peak);
 		marks += l && l->marked.known && l->marked.alive;
@@ -152,8 +152,8 @@ static void pause_spread_list_candidates(const struct diffuse *diffuse, struct d
 
 static bool hosts_are_seen(const struct diffuse *diffuse)
 {
-	for (size_t i = 0; i < diffuse->o->n_lanes; i++) {
-		const struct lane_seen *l = diffuse->o->lanes[i];
+	for (size_t i = 0; i < diffuse->o->n_prios; i++) {
+		const struct port_prio *l = diffuse->o->prios[i];
 		if (l->priority == diffuse->priority && l->port->port->host &&
 			!isnan(l->rx_pause.hi))
 			return true;

@@ -51,7 +51,7 @@ static const struct option rows[] = {
 
 struct pauser { /* a host at one of its ports */
 	const struct port_seen *port;
-	const struct lane_seen *lane; /* NULL: link-level pause (802.3x), of all classes */
+	const struct port_prio *lane; /* NULL: link-level pause (802.3x), of all classes */
 	const char *host; /* "" when nothing is declared there */
 	double lo, hi;
 	bool measured;
@@ -94,13 +94,13 @@ static bool nothing_moves(const struct storm *storm, const struct pauser *pauser
 	return pauser->port->out_known && pauser->port->out.utilization_ratio < MOVES_NOTHING;
 }
 
-static bool watchdog_acts(const struct lane_seen *lane)
+static bool watchdog_acts(const struct port_prio *lane)
 {
 	return lane &&
 		((lane->storms.known && lane->storms.value > 0) ||
 			(lane->storm_drops.known && lane->storm_drops.value > 0));
 }
-static bool watchdog_drops(const struct lane_seen *lane)
+static bool watchdog_drops(const struct port_prio *lane)
 {
 	return lane && lane->storm_drops.known && lane->storm_drops.value > 0;
 }
@@ -149,7 +149,7 @@ static void pause_storm_add_over(struct storm *storm, const struct pauser *pause
 }
 
 static void pause_storm_judge_lane(
-	struct storm *storm, const struct lane_seen *lane, struct finding_list *out)
+	struct storm *storm, const struct port_prio *lane, struct finding_list *out)
 {
 	struct pauser p = {.port = lane->port,
 		.lane = lane,
@@ -185,8 +185,8 @@ static bool link_pause(const struct storm *storm, const struct port_seen *port, 
 	if (!port->in_pause.known || !(port->in_pause.value > 0))
 		return false;
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-		if (port->lanes[c] &&
-			(port->lanes[c]->rx_pause.alive || port->lanes[c]->rx_frames.alive))
+		if (port->prios[c] &&
+			(port->prios[c]->rx_pause.alive || port->prios[c]->rx_frames.alive))
 			return false;
 	const double hold_ns = pause_frame_max_ns(port->out.capacity_bps);
 	*ret = (struct pauser){.port = port,
@@ -205,9 +205,9 @@ static void judge_ports(struct storm *storm, struct finding_list *out)
 		if (!faces_host(p))
 			continue;
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			if (p->lanes[c] &&
-				(p->lanes[c]->lossless || !storm->seen->fabric->lossless_mask))
-				pause_storm_judge_lane(storm, p->lanes[c], out);
+			if (p->prios[c] &&
+				(p->prios[c]->lossless || !storm->seen->fabric->lossless_mask))
+				pause_storm_judge_lane(storm, p->prios[c], out);
 		if (link_pause(storm, p, &plain))
 			pause_storm_add_over(storm, &plain);
 	}
@@ -450,7 +450,7 @@ static void pause_storm_show_evidence(const struct storm_ctx *ctx, struct draft 
 
 static void pause_storm_rule_out(const struct storm_ctx *ctx, struct draft *draft)
 {
-	const struct lane_seen *l = ctx->top->lane;
+	const struct port_prio *l = ctx->top->lane;
 	if (ctx->load < LINE_RATE)
 		finding_ruled_out(draft,
 			"incast: a queue that many senders fill drains at line rate, this one at "
@@ -518,11 +518,11 @@ static void pause_storm_report(
 	if (y.storm && nothing_moves(storm, y.top))
 		t.f->loss_ratio = 1; /* nobody's collective ends while one host takes nothing */
 	pause_storm_show_evidence(&y, &t);
-	if (sum_of(&y, offsetof(struct lane_seen, storms)) > 1)
+	if (sum_of(&y, offsetof(struct port_prio, storms)) > 1)
 		finding_rests_on(&t,
 			"the watchdog came and went %.0f times in the window: one ctx, not as "
 			"many",
-			sum_of(&y, offsetof(struct lane_seen, storms)));
+			sum_of(&y, offsetof(struct port_prio, storms)));
 	pause_storm_rule_out(&y, &t);
 	finding_add_role(
 		&t, "culprit", "%s", y.top->host[0] ? y.top->host : port_text(y.top->port, t.a));

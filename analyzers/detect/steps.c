@@ -88,7 +88,7 @@ static void steps_saw(struct sight *sight, bool observable, double value)
 }
 
 /* Pause and CE: a counter that never moved says nothing, unless what it counts is switched on. */
-static void look_at_lane(const struct lane_seen *lane, struct sight *sight)
+static void look_at_lane(const struct port_prio *lane, struct sight *sight)
 {
 	const bool pfc_on = lane->pfc_enabled > 0, ecn_on = lane->ecn_enabled > 0;
 	steps_saw(&sight[SIGHT_PAUSE],
@@ -140,8 +140,8 @@ static void look_around(const struct observed *observed, struct sight *sight)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
 			if (!(observed->fabric->lossless_mask >> c & 1))
 				continue;
-			if (p->lanes[c]) {
-				look_at_lane(p->lanes[c], sight);
+			if (p->prios[c]) {
+				look_at_lane(p->prios[c], sight);
 			} else {
 				steps_saw(&sight[SIGHT_PAUSE], false, NAN);
 				steps_saw(&sight[SIGHT_MARKS], false, NAN);

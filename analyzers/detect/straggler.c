@@ -81,7 +81,7 @@ static void look_for_reason(struct host *host, const struct port_seen *port)
 			0 ||
 		port->oper_up == 0;
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-		const struct lane_seen *l = port->lanes[c];
+		const struct port_prio *l = port->prios[c];
 		if (!l)
 			continue;
 		known = known || (!isnan(l->rx_pause.hi) && !isnan(l->tx_pause.hi));

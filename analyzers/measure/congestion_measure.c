@@ -37,12 +37,12 @@ static double congestion_measure_speed_of(const struct port_seen *port)
 {
 	return (double)port->out.capacity_bps;
 }
-double tx_level(const struct lane_seen *lane)
+double tx_level(const struct port_prio *lane)
 {
 	return pause_level(
 		&lane->tx_pause, &lane->tx_frames, congestion_measure_speed_of(lane->port));
 }
-double rx_level(const struct lane_seen *lane)
+double rx_level(const struct port_prio *lane)
 {
 	return pause_level(
 		&lane->rx_pause, &lane->rx_frames, congestion_measure_speed_of(lane->port));
@@ -55,7 +55,7 @@ bool level_counts(const struct congestion *congestion, double level, bool measur
 
 /* What a queue's marks are a share of: its own packets; else those of its port; else its bytes in
  * packets of the largest size. */
-static double packets_of(const struct lane_seen *lane, double lossless_mtu)
+static double packets_of(const struct port_prio *lane, double lossless_mtu)
 {
 	if (lane->out_packets.known)
 		return lane->out_packets.value;
@@ -71,7 +71,7 @@ static double packets_of(const struct lane_seen *lane, double lossless_mtu)
 	return NAN;
 }
 
-struct marks lane_marks(const struct lane_seen *lane, double lossless_mtu)
+struct marks lane_marks(const struct port_prio *lane, double lossless_mtu)
 {
 	struct marks m = {.alive = lane->marked.alive,
 		.on = lane->ecn_enabled > 0,
@@ -113,7 +113,7 @@ bool port_slower(const struct congestion *congestion, const struct port_seen *po
 /* ---- hosts --------------------------------------------------------------- */
 
 struct rail { /* a host-facing port whose neighbour we pause */
-	const struct lane_seen *lane;
+	const struct port_prio *lane;
 	double level;
 };
 
@@ -169,12 +169,12 @@ static bool is_singled(const struct congestion *congestion, const char *host)
 }
 
 static double strongest_other_input(
-	const struct congestion *congestion, const struct lane_seen *lane)
+	const struct congestion *congestion, const struct port_prio *lane)
 {
 	const struct device_seen *d = lane->port->device;
 	double best = 0;
 	for (size_t i = 0; i < d->n_ports; i++) {
-		const struct lane_seen *x = observed_lane(&d->ports[i], congestion->priority);
+		const struct port_prio *x = observed_prio(&d->ports[i], congestion->priority);
 		if (x && !str_eq(d->ports[i].port->host, lane->port->port->host) &&
 			!is_singled(congestion, d->ports[i].port->host))
 			best = fmax(best, tx_level(x)); /* fmax() passes NAN over */
@@ -186,9 +186,9 @@ static void count_rails(struct congestion *congestion)
 {
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
-		const struct lane_seen *l = NULL;
+		const struct port_prio *l = NULL;
 		if (p->port->host)
-			l = observed_lane(p, congestion->priority);
+			l = observed_prio(p, congestion->priority);
 		if (!l || isnan(tx_level(l)))
 			continue;
 		for (size_t k = 0; k < congestion->n_hosts && k < HOSTS_NAMED; k++)
@@ -237,9 +237,9 @@ static void congestion_measure_calm(struct congestion *congestion)
 	congestion->others = arena_array(congestion->in->arena, double, congestion->n_known + 1);
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
-		const struct lane_seen *l = NULL;
+		const struct port_prio *l = NULL;
 		if (p->port->host)
-			l = observed_lane(p, congestion->priority);
+			l = observed_prio(p, congestion->priority);
 		double level = NAN;
 		if (l)
 			level = tx_level(l);
@@ -264,9 +264,9 @@ static void survey_hosts(struct congestion *congestion)
 	congestion->measured = true;
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
-		const struct lane_seen *l = NULL;
+		const struct port_prio *l = NULL;
 		if (p->port->host)
-			l = observed_lane(p, congestion->priority);
+			l = observed_prio(p, congestion->priority);
 		double level = NAN;
 		if (l)
 			level = tx_level(l);
@@ -314,7 +314,7 @@ static void survey_device(struct congestion *congestion, const struct device_see
 {
 	struct device_load *load = &congestion->devices[device->device->index];
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct lane_seen *l = observed_lane(&device->ports[i], congestion->priority);
+		const struct port_prio *l = observed_prio(&device->ports[i], congestion->priority);
 		if (!l)
 			continue;
 		const struct marks m =
@@ -398,9 +398,9 @@ static void group_sum(const struct congestion *congestion, const struct fabric_g
 	unsigned n = 0;
 	for (size_t i = 0; i < group->n_members; i++) {
 		const struct port_seen *p = observed_port(congestion->o, group->members[i]);
-		const struct lane_seen *l = NULL;
+		const struct port_prio *l = NULL;
 		if (p)
-			l = observed_lane(p, congestion->priority);
+			l = observed_prio(p, congestion->priority);
 		ret->members++;
 		if (!p || p->oper_up == 0 || is_silent(congestion, p))
 			continue;

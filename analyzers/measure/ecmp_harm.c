@@ -25,7 +25,7 @@ static void ecmp_harm_queue_of(const struct port_seen *port, double *marks, doub
 {
 	*marks = *pause = NAN;
 	for (int c = 0; port && c < OBSERVED_PRIORITIES; c++) {
-		const struct lane_seen *l = observed_lane(port, c);
+		const struct port_prio *l = observed_prio(port, c);
 		if (!l || !l->lossless)
 			continue;
 		if (l->marked.known && l->marked.alive && l->out_packets.known &&

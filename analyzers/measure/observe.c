@@ -31,7 +31,7 @@ struct row {
 };
 #define L(m, f, p, g, t)                                                                           \
 	{                                                                                          \
-		M_##m, p, g, offsetof(struct lane_seen, f), t                                      \
+		M_##m, p, g, offsetof(struct port_prio, f), t                                      \
 	}
 static const struct row lane_rows[] = {
 	L(PFC_RX_FRAMES, rx_frames, PLACE_COUNTER, GATE_FRAMES, true),
@@ -244,11 +244,11 @@ struct maker {
 	} * rates;
 };
 
-static void blank_lane(struct lane_seen *lane, const struct port_seen *port, int priority,
+static void blank_lane(struct port_prio *lane, const struct port_seen *port, int priority,
 	const struct fabric *fabric)
 {
 	const double none = NAN;
-	*lane = (struct lane_seen){.port = port,
+	*lane = (struct port_prio){.port = port,
 		.priority = priority,
 		.lossless = fabric->lossless_mask >> priority & 1};
 	for (size_t i = 0; i < rw_countof(lane_rows); i++)
@@ -350,7 +350,7 @@ static void place_entities(struct maker *maker)
 		else if ((maker->port_of[id] = maker->port_of[e->parent]) &&
 			maker->priority_of[id] >= 0)
 			maker->o->ports[maker->port_of[id] - 1]
-				.lane_entity[maker->priority_of[id]] = id;
+				.prio_entity[maker->priority_of[id]] = id;
 	}
 }
 
@@ -361,14 +361,14 @@ static struct port_seen *observe_port_at(const struct maker *maker, uint32_t ent
 	return NULL;
 }
 
-static struct lane_seen *lane_make(struct maker *maker, struct port_seen *port, int priority)
+static struct port_prio *lane_make(struct maker *maker, struct port_seen *port, int priority)
 {
-	if (!port->lanes[priority]) {
-		port->lanes[priority] = arena_new_of(maker->a, struct lane_seen);
-		blank_lane(port->lanes[priority], port, priority, maker->in->fabric);
-		maker->o->n_lanes++;
+	if (!port->prios[priority]) {
+		port->prios[priority] = arena_new_of(maker->a, struct port_prio);
+		blank_lane(port->prios[priority], port, priority, maker->in->fabric);
+		maker->o->n_prios++;
 	}
-	return port->lanes[priority];
+	return port->prios[priority];
 }
 
 static bool observe_tells(
@@ -397,7 +397,7 @@ static void make_lanes(struct maker *maker)
 				(r->tells && observe_tells(s, maker->w, r))))
 			continue;
 		struct port_seen *p = observe_port_at(maker, s->entity);
-		if (p && !p->lanes[priority])
+		if (p && !p->prios[priority])
 			lane_make(maker, p, priority);
 	}
 }
@@ -426,7 +426,7 @@ static void fill_lane(struct maker *maker, struct port_seen *port, int priority,
 		speed_bps = port->out.read_bps;
 	else
 		speed_bps = port->port->speed_bps;
-	struct lane_seen *l = port->lanes[priority];
+	struct port_prio *l = port->prios[priority];
 	if (l)
 		observe_put((char *)l, row, series, maker->w, speed_bps);
 	if (series->metric == M_QUEUE_OUT_OCTETS) {
@@ -549,7 +549,7 @@ static double bytes_or_none(uint64_t value)
 
 /* Thresholds from the configuration file stand where no protocol reads them back; the first that
  * matches wins. */
-static void observe_declare(struct lane_seen *lane, const struct fabric *fabric)
+static void observe_declare(struct port_prio *lane, const struct fabric *fabric)
 {
 	const struct fabric_port *p = lane->port->port;
 	for (size_t i = 0; i < fabric->n_thresholds; i++) {
@@ -581,14 +581,14 @@ static void observe_declare(struct lane_seen *lane, const struct fabric *fabric)
 static void observe_finish(struct maker *maker)
 {
 	struct observed *o = maker->o;
-	o->lanes = arena_array(maker->a, struct lane_seen *, o->n_lanes ? o->n_lanes : 1);
+	o->prios = arena_array(maker->a, struct port_prio *, o->n_prios ? o->n_prios : 1);
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_ports; i++) {
 		struct port_seen *p = &o->ports[i];
 		((struct device_seen *)p->device)->restarted |=
 			p->in_packets.restarted || p->out_packets.restarted;
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-			struct lane_seen *l = p->lanes[c];
+			struct port_prio *l = p->prios[c];
 			if (!l)
 				continue;
 			l->rx_pause = observe_share_of(&l->rx_pause_ns, &l->rx_pause_ns_hi,
@@ -596,7 +596,7 @@ static void observe_finish(struct maker *maker)
 			l->tx_pause = observe_share_of(&l->tx_pause_ns, &l->tx_pause_ns_hi,
 				&l->tx_frames, observe_speed_of(p));
 			observe_declare(l, o->fabric);
-			o->lanes[n++] = l;
+			o->prios[n++] = l;
 		}
 	}
 }
@@ -672,9 +672,9 @@ const struct port_seen *observed_peer(const struct observed *observed, const str
 	return observed_port(observed, port->port->peer);
 }
 
-const struct lane_seen *observed_lane(const struct port_seen *port, int priority)
+const struct port_prio *observed_prio(const struct port_seen *port, int priority)
 {
 	if (priority >= 0 && priority < OBSERVED_PRIORITIES)
-		return port->lanes[priority];
+		return port->prios[priority];
 	return NULL;
 }

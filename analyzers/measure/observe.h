@@ -55,7 +55,7 @@ struct pause_share {
 	enum quality quality;
 };
 
-struct lane_seen { /* one priority of a port: ingress priority group and egress queue */
+struct port_prio { /* one priority of a port: ingress priority group and egress queue */
 	const struct port_seen *port;
 	int priority;
 	bool lossless; /* by the fabric's intent */
@@ -87,9 +87,9 @@ struct port_seen {
 		flaps;
 	/* newest; NAN unknown */
 	double oper_up, mtu_bytes, pre_fec_ber, rx_power_dbm, tx_power_dbm, temperature_c, cable_m;
-	uint32_t lane_entity[OBSERVED_PRIORITIES]; /* ENTITY_NONE: no sample of it ever */
+	uint32_t prio_entity[OBSERVED_PRIORITIES]; /* ENTITY_NONE: no sample of it ever */
 	/* NULL: nothing of interest is known of that priority */
-	struct lane_seen *lanes[OBSERVED_PRIORITIES];
+	struct port_prio *prios[OBSERVED_PRIORITIES];
 	/* sent by each priority's queue in the window; NAN unknown */
 	double class_octets[OBSERVED_PRIORITIES];
 };
@@ -115,8 +115,8 @@ struct observed {
 	/* fabric ports first: [fabric_port.index]; then ports the fabric does not name */
 	struct port_seen *ports;
 	size_t n_ports, n_fabric_ports;
-	struct lane_seen **lanes; /* all of them, by port, then priority */
-	size_t n_lanes;
+	struct port_prio **prios; /* all of them, by port, then priority */
+	size_t n_prios;
 	/* [entity id <= n_entities]: index + 1 of its device and of its port (for priorities too);
 	 * 0 = none */
 	const uint32_t *device_of, *port_of;
@@ -138,8 +138,8 @@ const struct port_seen *observed_port(
 /* switch port at the other end, NULL */
 const struct port_seen *observed_peer(
 	const struct observed *observed, const struct port_seen *port);
-/* The lane at @port of @priority, NULL when nothing is known of it. */
-const struct lane_seen *observed_lane(const struct port_seen *port, int priority);
+/* @priority of @port, NULL when nothing is known of it. */
+const struct port_prio *observed_prio(const struct port_seen *port, int priority);
 
 /* Share of the window with samples of the port's octets, 0..1; NAN unknown. */
 static inline double observed_coverage(const struct port_seen *port)

@@ -50,7 +50,7 @@ struct blame {
 
 /* ---- what the egress queues of a switch tell ----------------------------- */
 
-static double lane_marks_ratio(const struct lane_seen *lane)
+static double lane_marks_ratio(const struct port_prio *lane)
 {
 	if (lane && lane->marked.known && lane->marked.alive && lane->out_packets.known &&
 		lane->out_packets.value >= PACKETS_MIN)
@@ -71,7 +71,7 @@ enum tells { TELLS_PEAK, TELLS_MARKS, TELLS_LOAD };
 static double pause_blame_told(
 	const struct pause_net *net, const struct port_seen *port, enum tells what)
 {
-	const struct lane_seen *l = observed_lane(port, net->priority);
+	const struct port_prio *l = observed_prio(port, net->priority);
 	switch (what) {
 	case TELLS_PEAK:
 		if (l)

@@ -198,7 +198,7 @@ static struct pause_cycle ring_of(const struct search *search, uint32_t start, s
 	uint32_t at = start;
 	for (size_t i = n; i-- > 0; at = search->via[at] - 1) {
 		const struct pause_edge *e = edges[(i + 1) % n] = &net->edges[at];
-		const struct lane_seen *l = observed_lane(e->at, net->priority);
+		const struct port_prio *l = observed_prio(e->at, net->priority);
 		c.still &= queue_motion(net->o, e->at, net->priority) == MOTION_NONE;
 		c.measured &= e->measured;
 		if (l && !isnan(l->queue_peak))

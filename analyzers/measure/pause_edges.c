@@ -28,9 +28,9 @@ static double port_speed(const struct port_seen *port)
 
 static struct pause_fact fact_of(const struct port_seen *port, int priority, bool rx)
 {
-	const struct lane_seen *l = NULL;
+	const struct port_prio *l = NULL;
 	if (port)
-		l = observed_lane(port, priority);
+		l = observed_prio(port, priority);
 	if (!l)
 		return (struct pause_fact){.frames_time = NAN};
 	const struct pause_share *s;
@@ -115,7 +115,7 @@ struct edge_maker {
 };
 
 static void edges_calibrate(struct edge_maker *maker, const struct port_seen *port, int priority,
-	const struct lane_seen *lane)
+	const struct port_prio *lane)
 {
 	const struct {
 		const struct amount *ns, *frames;
@@ -165,10 +165,10 @@ static void edges_gather(struct edge_maker *maker)
 	for (size_t i = 0; i < maker->o->n_ports; i++) {
 		const struct port_seen *p = &maker->o->ports[i], *peer = observed_peer(maker->o, p);
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-			const struct lane_seen *l = p->lanes[c];
-			const struct lane_seen *far = NULL;
+			const struct port_prio *l = p->prios[c];
+			const struct port_prio *far = NULL;
 			if (peer)
-				far = peer->lanes[c];
+				far = peer->prios[c];
 			if (l) {
 				maker->edges.observable = maker->edges.observable ||
 					l->rx_pause.alive || l->tx_pause.alive ||

@@ -22,22 +22,22 @@
 /* ---- what is kept of each lane ------------------------------------------- */
 
 const struct tune_setting tune_settings[SETTINGS] = {
-	{M_CFG_PFC_ENABLED, offsetof(struct lane_seen, pfc_enabled),
+	{M_CFG_PFC_ENABLED, offsetof(struct port_prio, pfc_enabled),
 		offsetof(struct tune_prio, pfc_enabled)},
-	{M_CFG_PG_ALPHA_EXP, offsetof(struct lane_seen, alpha), offsetof(struct tune_prio, alpha)},
-	{M_CFG_PG_HEADROOM, offsetof(struct lane_seen, headroom),
+	{M_CFG_PG_ALPHA_EXP, offsetof(struct port_prio, alpha), offsetof(struct tune_prio, alpha)},
+	{M_CFG_PG_HEADROOM, offsetof(struct port_prio, headroom),
 		offsetof(struct tune_prio, headroom_bytes)},
-	{M_CFG_PG_XOFF_LEVEL, offsetof(struct lane_seen, xoff_level),
+	{M_CFG_PG_XOFF_LEVEL, offsetof(struct port_prio, xoff_level),
 		offsetof(struct tune_prio, xoff_level)},
-	{M_CFG_PG_XON_LEVEL, offsetof(struct lane_seen, xon_level),
+	{M_CFG_PG_XON_LEVEL, offsetof(struct port_prio, xon_level),
 		offsetof(struct tune_prio, xon_level)},
-	{M_CFG_PG_XON_OFFSET, offsetof(struct lane_seen, xon_offset),
+	{M_CFG_PG_XON_OFFSET, offsetof(struct port_prio, xon_offset),
 		offsetof(struct tune_prio, xon_offset)},
-	{M_CFG_ECN_ENABLED, offsetof(struct lane_seen, ecn_enabled),
+	{M_CFG_ECN_ENABLED, offsetof(struct port_prio, ecn_enabled),
 		offsetof(struct tune_prio, ecn_enabled)},
-	{M_CFG_ECN_KMIN, offsetof(struct lane_seen, kmin), offsetof(struct tune_prio, kmin)},
-	{M_CFG_ECN_KMAX, offsetof(struct lane_seen, kmax), offsetof(struct tune_prio, kmax)},
-	{M_CFG_ECN_PMAX, offsetof(struct lane_seen, pmax), offsetof(struct tune_prio, pmax)},
+	{M_CFG_ECN_KMIN, offsetof(struct port_prio, kmin), offsetof(struct tune_prio, kmin)},
+	{M_CFG_ECN_KMAX, offsetof(struct port_prio, kmax), offsetof(struct tune_prio, kmax)},
+	{M_CFG_ECN_PMAX, offsetof(struct port_prio, pmax), offsetof(struct tune_prio, pmax)},
 };
 
 struct tune_fold *tune_fold_new(
@@ -134,7 +134,7 @@ static bool newest_read(
 }
 
 static bool read_settings(
-	struct prio_fold *fold, const struct lane_seen *seen, const struct observed *observed)
+	struct prio_fold *fold, const struct port_prio *seen, const struct observed *observed)
 {
 	const struct window *w = observed->window;
 	const struct device_seen *d = seen->port->device;
@@ -213,7 +213,7 @@ static void add_amount(const struct amount *amount, double *sum, bool *told, str
 	sums->drops_alive = sums->drops_alive || amount->alive;
 }
 
-static void add_drops(struct prio_sums *sums, const struct lane_seen *prio)
+static void add_drops(struct prio_sums *sums, const struct port_prio *prio)
 {
 	add_amount(&prio->drops, &sums->drops, &sums->drops_told, sums);
 	add_amount(&prio->pg_drops, &sums->pg_drops, &sums->pg_drops_told, sums);
@@ -230,7 +230,7 @@ static void add_drops(struct prio_sums *sums, const struct lane_seen *prio)
 		sums->drops_watched_ns += b;
 }
 
-static void add_marks(struct prio_sums *sums, const struct lane_seen *prio)
+static void add_marks(struct prio_sums *sums, const struct port_prio *prio)
 {
 	sums->marks_alive = sums->marks_alive || prio->marked.alive;
 	const struct amount *packets;
@@ -245,7 +245,7 @@ static void add_marks(struct prio_sums *sums, const struct lane_seen *prio)
 	sums->marked_packets += packets->value;
 }
 
-static void add_episodes(struct prio_sums *sums, const struct lane_seen *prio)
+static void add_episodes(struct prio_sums *sums, const struct port_prio *prio)
 {
 	if (!prio->tx_transitions.known)
 		return;
@@ -343,8 +343,8 @@ static void tune_evidence_add_port(
 	fold->down_windows += port->oper_up == 0 || port->out.oper == PORT_OPER_DOWN;
 	tune_evidence_total(&fold->flaps, &port->flaps);
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-		if (port->lanes[c])
-			tune_evidence_total(&fold->storms, &port->lanes[c]->storms);
+		if (port->prios[c])
+			tune_evidence_total(&fold->storms, &port->prios[c]->storms);
 	tune_evidence_total(&fold->in_octets,
 		&(struct amount){.known = port->in_known, .value = (double)port->in.octets});
 	tune_evidence_total(&fold->out_octets,
@@ -371,7 +371,7 @@ static void tune_evidence_shift(uint8_t *bits, bool newest)
 }
 
 static void add_recent(
-	struct prio_sums *sums, const struct lane_seen *prio, const struct device_window *dw)
+	struct prio_sums *sums, const struct port_prio *prio, const struct device_window *dw)
 {
 	const struct amount *sent;
 	if (prio->out_packets.known)
@@ -397,7 +397,7 @@ static void add_recent(
 }
 
 static void add_prio(struct device_fold *fold, struct prio_fold *prio_fold,
-	const struct lane_seen *prio, const struct device_window *dw,
+	const struct port_prio *prio, const struct device_window *dw,
 	const struct observed *observed)
 {
 	struct prio_sums *s = &prio_fold->sums;
@@ -444,7 +444,7 @@ static struct device_window tune_evidence_look(const struct device_seen *device,
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_seen *p = &device->ports[i];
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-			const struct lane_seen *l = p->lanes[c];
+			const struct port_prio *l = p->prios[c];
 			if (!l || !l->lossless)
 				continue;
 			r.marks_told |= l->marked.known;
@@ -455,9 +455,9 @@ static struct device_window tune_evidence_look(const struct device_seen *device,
 	}
 	for (size_t i = 0; i < device->n_ports && fullest >= FILLED_BYTES; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			filled += device->ports[i].lanes[c] &&
-				device->ports[i].lanes[c]->lossless &&
-				device->ports[i].lanes[c]->pg_peak >= FILLED_RATIO * fullest;
+			filled += device->ports[i].prios[c] &&
+				device->ports[i].prios[c]->lossless &&
+				device->ports[i].prios[c]->pg_peak >= FILLED_RATIO * fullest;
 	if (filled > paused)
 		r.k = filled;
 	else
@@ -502,9 +502,9 @@ static void add_device(struct tune_fold *fold, struct device_fold *device_fold,
 	bool changed = read_device(device_fold, device);
 	for (size_t i = 0; i < device->n_ports; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			if (device->ports[i].lanes[c] && device->ports[i].lanes[c]->lossless)
+			if (device->ports[i].prios[c] && device->ports[i].prios[c]->lossless)
 				changed |= read_settings(prio_fold_at(fold, device_fold, i, c),
-					device->ports[i].lanes[c], observed);
+					device->ports[i].prios[c], observed);
 	if (device_fold->since_ns == INT64_MIN)
 		device_fold->since_ns = observed->from_ns;
 	const unsigned bin = load_bin(tune_evidence_load_of(device));
@@ -523,9 +523,9 @@ static void add_device(struct tune_fold *fold, struct device_fold *device_fold,
 	device_fold->k[dw.k < K_BINS - 1 ? dw.k : K_BINS - 1]++;
 	for (size_t i = 0; i < device->n_ports; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
-			if (device->ports[i].lanes[c] && device->ports[i].lanes[c]->lossless)
+			if (device->ports[i].prios[c] && device->ports[i].prios[c]->lossless)
 				add_prio(device_fold, prio_fold_at(fold, device_fold, i, c),
-					device->ports[i].lanes[c], &dw, observed);
+					device->ports[i].prios[c], &dw, observed);
 }
 
 /* ---- one window of the fabric -------------------------------------------- */
@@ -542,8 +542,8 @@ static void add_window(struct tune_fold *fold, const struct observed *observed)
 		mean_add(&out, rate);
 		mean_add(&to_hosts, p->port->host ? rate : NAN);
 	}
-	for (size_t i = 0; i < observed->n_lanes; i++) {
-		const struct lane_seen *l = observed->lanes[i];
+	for (size_t i = 0; i < observed->n_prios; i++) {
+		const struct port_prio *l = observed->prios[i];
 		const struct amount *sent;
 		if (l->out_packets.known)
 			sent = &l->out_packets;

@@ -129,18 +129,18 @@ static void test_pause(void **state)
 		add(w, t, "spine1", "Ethernet1", 3, M_PFC_TX_FRAMES, n * 1000, 0);
 	}
 	const struct observed *o = look(w);
-	const struct lane_seen *l = observed_lane(port_of(o, "leaf1", "Ethernet1"), 3);
+	const struct port_prio *l = observed_prio(port_of(o, "leaf1", "Ethernet1"), 3);
 	assert_true(l->lossless && l->rx_pause.measured && fabs(l->rx_pause.lo - 0.4) < 1e-9 &&
 		l->rx_pause.hi == l->rx_pause.lo);
 	assert_true(!l->tx_pause.measured && l->tx_pause.lo == 0);
 	assert_true(fabs(l->tx_pause.hi - 100 * 335.5392e-6) < 1e-6);
 	assert_int_equal(l->tx_pause.quality, QUALITY_ESTIMATED);
-	assert_non_null(observed_lane(port_of(o, "leaf1", "Ethernet1"), 5));
-	assert_null(observed_lane(port_of(o, "leaf1", "Ethernet1"), 6));
-	assert_null(observed_lane(port_of(o, "leaf1", "Ethernet1"), 9));
-	l = observed_lane(port_of(o, "leaf1", "Ethernet9"), 3);
+	assert_non_null(observed_prio(port_of(o, "leaf1", "Ethernet1"), 5));
+	assert_null(observed_prio(port_of(o, "leaf1", "Ethernet1"), 6));
+	assert_null(observed_prio(port_of(o, "leaf1", "Ethernet1"), 9));
+	l = observed_prio(port_of(o, "leaf1", "Ethernet9"), 3);
 	assert_true(l->rx_pause.hi <= 1 && l->rx_pause.quality != QUALITY_EXACT);
-	l = observed_lane(port_of(o, "spine1", "Ethernet1"), 3);
+	l = observed_prio(port_of(o, "spine1", "Ethernet1"), 3);
 	assert_true(!l->tx_pause.measured && l->tx_pause.hi > 0);
 	assert_true(isnan(l->rx_pause.hi) && !l->rx_pause.alive);
 }
@@ -156,11 +156,11 @@ static void test_settings(void **state)
 	/* read before the window: counted there */
 	add(w, 5, "leaf1", "Ethernet1", 3, M_QUEUE_WATERMARK, 999999, 0);
 	const struct observed *o = look(w);
-	const struct lane_seen *l = observed_lane(port_of(o, "leaf1", "Ethernet9"), 3);
+	const struct port_prio *l = observed_prio(port_of(o, "leaf1", "Ethernet9"), 3);
 	assert_true(l->kmin == 500000); /* read back wins over declared */
 	assert_true(l->kmax == 1600000 && l->alpha == 0.125 && l->declared);
 	assert_true(l->queue_peak == 1234);
-	l = observed_lane(port_of(o, "leaf1", "Ethernet1"), 3);
+	l = observed_prio(port_of(o, "leaf1", "Ethernet1"), 3);
 	assert_true(l->alpha == 1 / 16.0 && !l->declared && isnan(l->kmin) && isnan(l->queue_peak));
 	assert_true(o->devices[0].pool_bytes == 32000000);
 }
@@ -178,7 +178,7 @@ static void test_strangers(void **state)
 	assert_int_equal(o->n_fabric_ports, 3);
 	assert_int_equal(o->n_ports, 4); /* a device the fabric does not have is nobody's */
 	const struct port_seen *p = port_of(o, "leaf1", "Ethernet77");
-	assert_true(!p->in_fabric && p->out_known && observed_lane(p, 3)->drops.value == 20);
+	assert_true(!p->in_fabric && p->out_known && observed_prio(p, 3)->drops.value == 20);
 	assert_null(observed_port(o, p->port));
 }
 
@@ -199,7 +199,7 @@ static void test_metrics(void **state)
 	}
 	const struct observed *o = look(w);
 	const struct port_seen *p = port_of(o, "leaf1", "Ethernet1");
-	const struct lane_seen *l = observed_lane(p, 3);
+	const struct port_prio *l = observed_prio(p, 3);
 	/* one of the last rows of each table: all rows before it were placed too, or the offsets
 	 * would not add up */
 	assert_true(l->pmax == 30 && l->storm_drops.value == 20 && p->temperature_c == 30 &&

@@ -108,12 +108,12 @@ static void init(struct world *w, unsigned leaves, unsigned spines, unsigned hos
 	w->shared = (struct analyzer_shared){.arena = w->a, .observed = &w->o};
 }
 
-static struct lane_seen *lane(struct world *w, struct port_seen *p, int priority)
+static struct port_prio *lane(struct world *w, struct port_seen *p, int priority)
 {
-	if (!p->lanes[priority]) {
+	if (!p->prios[priority]) {
 		const struct pause_share none = {.lo = NAN, .hi = NAN};
-		p->lanes[priority] = arena_new_of(w->a, struct lane_seen);
-		*p->lanes[priority] = (struct lane_seen){.port = p,
+		p->prios[priority] = arena_new_of(w->a, struct port_prio);
+		*p->prios[priority] = (struct port_prio){.port = p,
 			.priority = priority,
 			.lossless = true,
 			.rx_pause = none,
@@ -121,7 +121,7 @@ static struct lane_seen *lane(struct world *w, struct port_seen *p, int priority
 			.queue_peak = NAN,
 			.pfc_enabled = NAN};
 	}
-	return p->lanes[priority];
+	return p->prios[priority];
 }
 
 static struct pause_share measured(double share)
@@ -208,7 +208,7 @@ static void test_bounds_are_calibrated(void **state)
 	struct world w;
 	init(&w, 1, 1, 3);
 	const double longest_ns = pause_frame_max_ns(400 * G);
-	struct lane_seen *known = lane(&w, host_port(&w, 1, 1), 3),
+	struct port_prio *known = lane(&w, host_port(&w, 1, 1), 3),
 			 *frames = lane(&w, host_port(&w, 1, 2), 3);
 	known->rx_pause = measured(0.1);
 	known->rx_pause_ns = (struct amount){
@@ -438,7 +438,7 @@ static double everything_waits(unsigned leaves, unsigned spines, unsigned hosts)
 	init(&w, leaves, spines, hosts);
 	for (size_t i = 0; i < w.o.n_ports; i++)
 		for (int c = 3; c <= 4; c++) {
-			struct lane_seen *l = lane(&w, &w.o.ports[i], c);
+			struct port_prio *l = lane(&w, &w.o.ports[i], c);
 			l->rx_pause = measured(0.001 * (double)(i % 97));
 			l->tx_pause = measured(0.001 * (double)(i % 89));
 		}
