@@ -143,7 +143,7 @@ static int read_time(
 	wall_t t;
 	if (wall_parse(text, (wall_t){now_ns}, &t) < 0)
 		return err_set(e, -EINVAL,
-			"%s: read '%.64s', expected a time such as 2026-11-21T03:00:00Z, "
+			"%s: '%.64s' is not a time; write it as 2026-11-21T03:00:00Z, "
 			"'2026-11-21 03:00', or 24h for a day ago",
 			option, text);
 	*ret_ns = t.ns;
@@ -165,16 +165,14 @@ static int read_range(struct client *client, const struct globals *globals, int6
 		if (globals->span && unit_duration(globals->span, &span_ns, &why) < 0)
 			return err_set(e, -EINVAL, "--span: %s", why.text);
 		if (span_ns <= 0)
-			return err_set(e, -EINVAL,
-				"--span: read '%.64s', expected a duration above zero",
+			return err_set(e, -EINVAL, "--span: '%.64s' is not a duration above zero",
 				globals->span);
 		int r = read_time("--around", globals->around, client->now_ns, &middle_ns, e);
 		if (r < 0)
 			return r;
 		if (__builtin_sub_overflow(middle_ns, span_ns, &client->from_ns) ||
 			__builtin_add_overflow(middle_ns, span_ns, &client->to_ns))
-			return err_set(e, -EINVAL, "--span: read '%.64s', which is too long",
-				globals->span);
+			return err_set(e, -EINVAL, "--span: '%.64s' is too long", globals->span);
 		return 0;
 	}
 	client->to_ns = client->now_ns;
@@ -191,8 +189,7 @@ static int read_range(struct client *client, const struct globals *globals, int6
 	}
 	if (client->from_ns >= client->to_ns) {
 		char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
-		return err_set(e, -EINVAL,
-			"the stretch asked for is empty: it begins at %s and ends at %s",
+		return err_set(e, -EINVAL, "empty time range: it begins at %s and ends at %s",
 			wall_format(from, (wall_t){client->from_ns}, 0),
 			wall_format(to, (wall_t){client->to_ns}, 0));
 	}

@@ -192,9 +192,10 @@ static void print_help(FILE *out, const struct command *const *table)
 	for (const struct command *const *c = table; *c; c++)
 		print_row(out, (*c)->name, (*c)->summary, 14);
 	print_global_options(out);
-	fputs("\n'rocewatch COMMAND --help' tells more. Exit codes: 0 done, 1 failed, 2 bad usage "
-	      "or configuration;\n"
-	      "checks: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.\n",
+	fputs("\n'rocewatch COMMAND --help' explains a command. Exit codes: 0 done, 1 failed, 2 "
+	      "bad "
+	      "usage or\n"
+	      "configuration; checks: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.\n",
 		out);
 }
 
@@ -246,10 +247,33 @@ int usage_error(const struct command *command, const char *fmt, ...)
 const char *command_opt(
 	const struct command *command, const struct command_args *args, const char *name)
 {
-	for (size_t i = 0; command->options && command->options[i].name; i++)
-		if (str_eq(command->options[i].name, name))
-			return args->opt[i];
-	return NULL;
+	const char *last = NULL;
+	for (size_t i = 0; i < args->n_given; i++)
+		if (str_eq(args->given[i].name, name))
+			last = args->given[i].value;
+	return last;
+}
+
+const char **command_opt_all(const struct command_args *args, const char *name)
+{
+	const char **values = rw_calloc(args->n_given + 1, sizeof(*values));
+	size_t n = 0;
+	for (size_t i = 0; i < args->n_given; i++)
+		if (str_eq(args->given[i].name, name))
+			values[n++] = args->given[i].value;
+	return values;
+}
+
+/* "--s" where both --set and --since exist. */
+static int refuse_ambiguous(
+	const struct command *command, const struct options *options, const char *read)
+{
+	rw_cleanup(str_done) struct str all = {0};
+	for (size_t i = 0; i < options->n; i++)
+		if (strncmp(options->rows[i]->name, read, strlen(read)) == 0)
+			str_addf(&all, "%s--%s", str_if(all.n > 0, ", "), options->rows[i]->name);
+	return usage_error(
+		command, "option '--%s' is ambiguous; it could be one of %s", read, all.s);
 }
 
 static int refuse_option(
@@ -257,24 +281,25 @@ static int refuse_option(
 {
 	const char *names[MAX_OPTIONS];
 	char read[64];
+	size_t n_begin = 0; /* options that begin like this */
 
 	if (strncmp(word, "--", 2) != 0)
-		return usage_error(command, "read '%.64s', which is no option here", word);
+		return usage_error(command, "unknown option '%.64s'", word);
 	snprintf(read, sizeof(read), "%.*s", (int)strcspn(word + 2, "="), word + 2);
-	for (size_t i = 0; i < options->n; i++)
+	for (size_t i = 0; i < options->n; i++) {
 		names[i] = options->rows[i]->name;
-	for (size_t i = 0, n = 0; i < options->n && n < 2; i++)
-		if (strncmp(names[i], read, strlen(read)) == 0 && ++n == 2)
-			return usage_error(
-				command, "read '--%s', which could be more than one option", read);
+		n_begin += strncmp(names[i], read, strlen(read)) == 0;
+	}
+	if (n_begin > 1)
+		return refuse_ambiguous(command, options, read);
 	const char *near = str_nearest(read, names, options->n);
 	if (near)
-		return usage_error(command,
-			"read '--%s', which is no option here; did you mean '--%s'?", read, near);
-	return usage_error(command, "read '--%s', which is no option here", read);
+		return usage_error(
+			command, "unknown option '--%s'; did you mean '--%s'?", read, near);
+	return usage_error(command, "unknown option '--%s'", read);
 }
 
-/* 0, or -EINVAL after the mistake was told. */
+/* 0, or -EINVAL after the mistake was printed. */
 static int take_global(
 	struct globals *chosen, const struct command *command, int value, const char *arg)
 {
@@ -289,8 +314,8 @@ static int take_global(
 	case G_FORMAT:
 		if (report_format_parse(arg, &chosen->format) < 0) {
 			usage_error(command,
-				"--format: read '%.64s', expected table, csv, json, jsonl, html or "
-				"md",
+				"--format: unknown format '%.64s'; expected table, csv, json, "
+				"jsonl, html or md",
 				arg);
 			return -EINVAL;
 		}
@@ -307,7 +332,8 @@ static int take_global(
 				chosen->color = COLOR_AUTO + (unsigned)i;
 				return 0;
 			}
-		usage_error(command, "--color: read '%.64s', expected auto, always or never", arg);
+		usage_error(command,
+			"--color: '%.64s' is not a choice; expected auto, always or never", arg);
 		return -EINVAL;
 	case G_VERBOSE: chosen->verbose++; break;
 	case G_QUIET: chosen->quiet = true; break;
@@ -336,9 +362,9 @@ static int refuse_command(const struct command *const *table, const char *word)
 		names[n] = table[n]->name;
 	const char *near = str_nearest(word, names, n);
 	if (near)
-		return usage_error(
-			NULL, "read '%.64s', which is no command; did you mean '%s'?", word, near);
-	return usage_error(NULL, "read '%.64s', which is no command", word);
+		return usage_error(NULL, "unknown command '%.64s'; did you mean '%s'?", word, near);
+	return usage_error(
+		NULL, "unknown command '%.64s'; 'rocewatch --help' lists the commands", word);
 }
 
 /* What run() was asked to print has to arrive: a full disk must not look like success. */
@@ -359,8 +385,8 @@ static int cli_finish(int code)
 /* Reads options up to the first other word (no command yet) or all of them. Returns -1 to go on,
  * else the exit code. */
 static int cli_read_options(struct globals *chosen, const struct command *command,
-	const struct command *const *table, int argc, char **argv, struct command_args *args,
-	size_t *n_set)
+	const struct command *const *table, int argc, char **argv, struct command_given *given,
+	size_t *n_given)
 {
 	struct options o;
 	options_fill(&o, command);
@@ -393,12 +419,8 @@ static int cli_read_options(struct globals *chosen, const struct command *comman
 		}
 		if (v >= COMMAND_OPTION) {
 			const struct command_option *row = &command->options[v - COMMAND_OPTION];
-			if (row->arg)
-				args->opt[v - COMMAND_OPTION] = optarg;
-			else
-				args->opt[v - COMMAND_OPTION] = "";
-			if (str_eq(row->name, "set"))
-				args->set[(*n_set)++] = optarg;
+			given[(*n_given)++] =
+				(struct command_given){row->name, row->arg ? optarg : ""};
 			continue;
 		}
 		if (take_global(chosen, command, v, optarg) < 0)
@@ -406,8 +428,8 @@ static int cli_read_options(struct globals *chosen, const struct command *comman
 	}
 }
 
-/* A command that has --check and is given it is a check: what goes wrong then is UNKNOWN, usage
- * errors too. */
+/* With --check a command is a check: whatever goes wrong then is UNKNOWN (exit 3), usage errors
+ * too. */
 static bool is_check(const struct command *command, int argc, char **argv)
 {
 	bool has = false, given = false;
@@ -451,13 +473,13 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 	check.usage_exit = 3;
 	if (is_check(c, argc, argv))
 		c = &check;
-	size_t n_options = 0, n_set = 0;
-	while (c->options && c->options[n_options].name)
-		n_options++;
-	rw_cleanup(freep) const char **opt = rw_calloc(n_options + 1, sizeof(*opt));
-	rw_cleanup(freep) const char **set = rw_calloc((size_t)argc + 1, sizeof(*set));
-	struct command_args a = {.g = &g, .opt = opt, .set = set};
-	r = cli_read_options(&g, c, table, argc, argv, &a, &n_set);
+	/* A word gives several options when letters stand in a bunch ("-dz"). */
+	size_t n_words = 0;
+	for (int i = 1; i < argc; i++)
+		n_words += strlen(argv[i]);
+	rw_cleanup(freep) struct command_given *given = rw_calloc(n_words + 1, sizeof(*given));
+	struct command_args a = {.g = &g, .given = given};
+	r = cli_read_options(&g, c, table, argc, argv, given, &a.n_given);
 	if (r >= 0)
 		return r;
 	a.argc = argc - optind;

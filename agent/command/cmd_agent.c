@@ -23,8 +23,7 @@ static int cmd_agent_run(struct command_args *args)
 	struct config *config = NULL;
 	struct err e = {0};
 	if (args->argc > 0)
-		return usage_error(
-			&command_agent, "read '%s', expected no arguments", args->argv[0]);
+		return usage_extra(&command_agent, args->argv[0]);
 	if (for_text && (unit_duration(for_text, &o.for_ns, &e) != 0 || o.for_ns <= 0))
 		return usage_error(&command_agent, "--for: %s",
 			*e.text ? e.text : "expected a duration above zero, such as 10m");

@@ -87,7 +87,7 @@ static int no_such(const struct fabric *fabric, const char *word, struct err *e)
 		near = str_nearest(word, names, n);
 	free(names);
 	return err_set(e, -ENOENT,
-		"read '%.64s', expected a host of the fabric's links or a port such as "
+		"'%.64s' is neither a host of the fabric's links nor a port such as "
 		"leaf1:Ethernet49%s%s%s",
 		word, str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
 }

@@ -148,7 +148,8 @@ static int calc_headroom(const struct inputs *in, json_t *doc, struct err *e)
 	if (m == rw_countof(models)) {
 		const char *near = str_nearest(in->model, models, rw_countof(models));
 		return err_set(e, -EINVAL,
-			"--model: read '%.32s', expected spectrum, spectrum-2021 or generic%s%s%s",
+			"--model: unknown model '%.32s'; expected spectrum, spectrum-2021 or "
+			"generic%s%s%s",
 			in->model, str_if(near, "; did you mean '"), str_or(near, ""),
 			str_if(near, "'?"));
 	}
@@ -420,33 +421,32 @@ static int cmd_calc_run(struct command_args *args)
 			"expected one calculator: headroom, ecn, pause, allreduce, bottleneck or "
 			"cost");
 	const struct calculator *c = NULL;
-	for (size_t i = 0; i < rw_countof(calculators); i++)
-		if (strcmp(calculators[i].name, args->argv[0]) == 0)
+	const char *names[rw_countof(calculators)];
+	for (size_t i = 0; i < rw_countof(calculators); i++) {
+		names[i] = calculators[i].name;
+		if (str_eq(names[i], args->argv[0]))
 			c = &calculators[i];
+	}
 	if (!c)
-		return usage_error(&command_calc,
-			"read '%.32s', expected headroom, ecn, pause, allreduce, bottleneck or "
-			"cost",
-			args->argv[0]);
+		return usage_unknown(
+			&command_calc, "calculator", args->argv[0], names, rw_countof(names));
 
 	struct inputs in = {0};
 	struct err e = {0};
 	bool takes[IN_COUNT] = {0};
 	for (const struct argument *g = c->args; g->in != IN_COUNT; g++) {
 		takes[g->in] = true;
-		const char *text = args->opt[g->in];
-		if (!text)
-			text = g->def;
+		const char *given = command_opt(&command_calc, args, options[g->in].name);
+		const char *text = str_or(given, g->def);
 		if (!text)
 			return usage_error(&command_calc, "%s needs --%s %s (%s)", c->name,
 				options[g->in].name, options[g->in].arg, options[g->in].doc);
-		if (families[g->in] == F_FLAG
-				? args->opt[g->in] && read_input(g->in, text, &in, &e) < 0
-				: read_input(g->in, text, &in, &e) < 0)
+		bool is_off = families[g->in] == F_FLAG && !given;
+		if (!is_off && read_input(g->in, text, &in, &e) < 0)
 			return usage_error(&command_calc, "%s", e.text);
 	}
 	for (int i = 0; i < IN_COUNT; i++)
-		if (args->opt[i] && !takes[i])
+		if (command_opt(&command_calc, args, options[i].name) && !takes[i])
 			return usage_error(
 				&command_calc, "%s does not take --%s", c->name, options[i].name);
 

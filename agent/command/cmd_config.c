@@ -359,8 +359,8 @@ static int run_import(struct command_args *args)
 		return usage_error(&command_config,
 			"import: expected what to import and the file: import sonic FILE");
 	if (strcmp(args->argv[1], "sonic") != 0)
-		return usage_error(
-			&command_config, "import: read '%s', expected sonic", args->argv[1]);
+		return usage_error(&command_config, "import: unknown format '%s'; expected sonic",
+			args->argv[1]);
 	/* for the sizes of cells; without them the rest stands */
 	profiles_load(NULL, &profiles, &errors);
 	struct import_set *set = import_new(profiles);

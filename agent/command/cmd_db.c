@@ -200,7 +200,7 @@ static int export_time(
 		return 0;
 	if (wall_parse(text, (wall_t){now_ns}, &t) < 0)
 		return err_set(e, -EINVAL,
-			"%s: read '%.64s', expected a time such as 2026-11-21T03:00:00Z, or 24h "
+			"%s: '%.64s' is not a time; write it as 2026-11-21T03:00:00Z, or 24h "
 			"for a day ago",
 			option, text);
 	*ret = t.ns;
@@ -282,8 +282,9 @@ static int cmd_db_run(struct command_args *args)
 	if (*word)
 		near = str_nearest(word, names, rw_countof(names));
 	return usage_error(&command_db,
-		"read '%.64s', expected stat, backup FILE, vacuum or export DIR%s%s%s", word,
-		str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
+		"unknown subcommand '%.64s'; expected stat, backup FILE, vacuum or export "
+		"DIR%s%s%s",
+		word, str_if(near, "; did you mean '"), str_or(near, ""), str_if(near, "'?"));
 }
 
 const struct command command_db = {

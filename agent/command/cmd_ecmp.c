@@ -47,19 +47,14 @@ static int cmd_ecmp_run(struct command_args *args)
 			if (str_eq(looks[i].name, args->argv[0]))
 				look = &looks[i];
 		}
-		const char *near = NULL;
 		if (!look)
-			near = str_nearest(args->argv[0], names, rw_countof(looks));
-		if (!look)
-			return usage_error(c,
-				"read '%.64s', expected groups, heatmap or collisions%s%s",
-				args->argv[0], str_if(near, "; did you mean "), str_or(near, ""));
+			return usage_unknown(
+				c, "subcommand", args->argv[0], names, rw_countof(looks));
 	}
 	if (args->argc == 2 && !device)
 		device = args->argv[1]; /* "ecmp collisions leaf1" */
 	else if (args->argc > 1)
-		return usage_error(
-			c, "read '%.64s', which is one word too many", args->argv[args->argc - 1]);
+		return usage_extra(c, args->argv[args->argc - 1]);
 
 	struct err e = {0};
 	struct client x;

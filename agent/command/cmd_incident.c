@@ -68,7 +68,7 @@ static json_t *find_one(
 {
 	if (!id_is_plain(id)) {
 		err_set(e, -ENOENT,
-			"read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch "
+			"'%.40s' is not an incident id, which is 8 letters (a-z, 2-7); 'rocewatch "
 			"incident list' names them",
 			id);
 		return NULL;

@@ -60,6 +60,8 @@ static bool find_lab(char *path, size_t size)
 	return false;
 }
 
+extern const struct command command_lab;
+
 static int cmd_lab_run(struct command_args *args)
 {
 	char path[PATH_MAX + 64], *argv[2 * rw_countof(options) + 8] = {path};
@@ -79,12 +81,13 @@ static int cmd_lab_run(struct command_args *args)
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; options[i].name; i++) {
-		if (!args->opt[i])
+		const char *value = command_opt(&command_lab, args, options[i].name);
+		if (!value)
 			continue;
 		snprintf(names[i], sizeof(names[i]), "--%s", options[i].name);
 		argv[n++] = names[i];
 		if (options[i].arg)
-			argv[n++] = (char *)args->opt[i];
+			argv[n++] = (char *)value;
 	}
 	argv[n++] = (char *)"--";
 	for (int i = 0; i < args->argc; i++)

@@ -457,7 +457,7 @@ static int cmd_pause_take_incident(struct client *client, const struct globals *
 			strlen(id) ||
 		!id[0])
 		return err_set(e, -EINVAL,
-			"read '%.40s', expected an incident's id, 8 letters (a-z, 2-7); 'rocewatch "
+			"'%.40s' is not an incident id, which is 8 letters (a-z, 2-7); 'rocewatch "
 			"incident list' names them",
 			id);
 	json_t *found = incidents_load(client, globals, id, e);
@@ -558,9 +558,10 @@ static int cmd_pause_run(struct command_args *args)
 			look = NULL;
 	}
 	if (!look)
-		return usage_error(c, "read '%.64s', expected tree or ports", args->argv[0]);
+		return usage_error(
+			c, "unknown subcommand '%.64s'; expected tree or ports", args->argv[0]);
 	if (args->argc > 1)
-		return usage_error(c, "read '%.64s', which is one word too many", args->argv[1]);
+		return usage_extra(c, args->argv[1]);
 	struct asked q = {.priority = PRIO_NONE,
 		.device = command_opt(c, args, "device"),
 		.port = command_opt(c, args, "port"),

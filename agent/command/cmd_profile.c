@@ -1,4 +1,6 @@
-/* cmd_profile - what the profiles collect, and what a live device really answers, column by column.
+/*
+ * cmd_profile - "rocewatch profile": lists and shows the profiles, and tests one on a live device
+ * (profile_test).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -196,26 +198,28 @@ static const struct column show_columns[] = {
 static const struct view show_view = {"profile", "columns", show_columns, rw_countof(show_columns),
 	cmd_profile_show_text, "no columns"};
 
+static int profile_unknown(const struct profiles *profiles, const char *name)
+{
+	const char *names[256];
+	size_t n = profiles_count(profiles);
+	if (n > rw_countof(names))
+		n = rw_countof(names);
+	for (size_t i = 0; i < n; i++)
+		names[i] = profiles_at(profiles, i)->name;
+	const char *near = str_nearest(name, names, n);
+	if (near)
+		return usage_error(
+			&command_profile, "unknown profile '%s'; did you mean '%s'?", name, near);
+	return usage_error(&command_profile,
+		"unknown profile '%s'; 'rocewatch profile list' lists them", name);
+}
+
 static int cmd_profile_run_show(
 	const struct globals *globals, const struct profiles *profiles, const char *name)
 {
 	const struct profile *p = profiles_get(profiles, name);
-	if (!p) {
-		const char *names[256];
-		size_t n;
-		if (profiles_count(profiles) < rw_countof(names))
-			n = profiles_count(profiles);
-		else
-			n = rw_countof(names);
-		for (size_t i = 0; i < n; i++)
-			names[i] = profiles_at(profiles, i)->name;
-		const char *near = str_nearest(name, names, n);
-		if (near)
-			return usage_error(&command_profile, "no profile '%s', did you mean '%s'?",
-				name, near);
-		return usage_error(&command_profile,
-			"no profile '%s'; 'rocewatch profile list' names them", name);
-	}
+	if (!p)
+		return profile_unknown(profiles, name);
 	json_t *doc = profile_json(p), *columns = json_array(), *quirks = json_array();
 	for (size_t i = 0; i < p->n_tables; i++) {
 		json_t *rows = table_rows(p->tables[i]);
@@ -243,50 +247,80 @@ static int cmd_profile_run_show(
 
 /* ---- the command --------------------------------------------------------- */
 
+struct profile_call {
+	struct command_args *args;
+	const struct config *config; /* NULL: there is none */
+	const struct profiles *profiles;
+};
+
+static int profile_list(const struct profile_call *call)
+{
+	return cmd_profile_run_list(call->args->g, call->profiles);
+}
+
+static int profile_show(const struct profile_call *call)
+{
+	return cmd_profile_run_show(call->args->g, call->profiles, call->args->argv[1]);
+}
+
+static int profile_try(const struct profile_call *call)
+{
+	return profile_test(&command_profile, call->args, call->config, call->args->argv[1]);
+}
+
+static const struct profile_word {
+	const char *name, *argument; /* NULL: none */
+	int (*run)(const struct profile_call *call);
+} profile_words[] = {
+	{"list", NULL, profile_list},
+	{"show", "the name of one profile", profile_show},
+	{"test", "one target", profile_try},
+};
+
+/* The row of this word, or NULL after the mistake was printed. */
+static const struct profile_word *profile_word_of(const char *word)
+{
+	const char *names[rw_countof(profile_words)];
+	for (size_t i = 0; i < rw_countof(profile_words); i++) {
+		names[i] = profile_words[i].name;
+		if (str_eq(names[i], word))
+			return &profile_words[i];
+	}
+	if (word)
+		usage_unknown(&command_profile, "subcommand", word, names, rw_countof(names));
+	else
+		usage_error(&command_profile,
+			"missing subcommand; expected list, show NAME or test TARGET");
+	return NULL;
+}
+
 static int cmd_profile_run(struct command_args *args)
 {
-	const char *verb = NULL;
-	if (args->argc > 0)
-		verb = args->argv[0];
 	struct config *config = NULL;
 	struct profiles *profiles = NULL;
-	bool list = str_eq(verb, "list"), show = str_eq(verb, "show"), test = str_eq(verb, "test");
-	if (!list && !show && !test)
-		return usage_error(&command_profile,
-			verb ? "read '%s', expected list, show NAME or test TARGET" : "%s",
-			str_or(verb, "expected list, show NAME or test TARGET"));
-	if (args->argc != (list ? 1 : 2))
-		return usage_error(&command_profile,
-			list           ? "'list' takes no argument"
-				: show ? "expected the name of one profile"
-				       : "expected one target");
-	int rc = EXIT_OK;
-	if (config_get(args->g, false, &config) < 0)
-		rc = EXIT_USAGE;
-	if (rc == EXIT_OK && profiles_get_all(config, &profiles) < 0)
-		rc = EXIT_USAGE;
-	if (rc == EXIT_OK) {
-		if (list)
-			rc = cmd_profile_run_list(args->g, profiles);
-		else if (show)
-			rc = cmd_profile_run_show(args->g, profiles, args->argv[1]);
-		else
-			rc = profile_test(&command_profile, args, config, args->argv[1]);
-	}
+	const struct profile_word *word = profile_word_of(args->argc > 0 ? args->argv[0] : NULL);
+	if (!word)
+		return EXIT_USAGE;
+	if (word->argument && args->argc != 2)
+		return usage_error(&command_profile, "%s: expected %s", word->name, word->argument);
+	if (!word->argument && args->argc > 1)
+		return usage_extra(&command_profile, args->argv[1]);
+	int code = EXIT_USAGE;
+	if (config_get(args->g, false, &config) == 0 && profiles_get_all(config, &profiles) == 0)
+		code = word->run(&(struct profile_call){args, config, profiles});
 	profiles_free(profiles);
 	config_free(config);
-	return rc;
+	return code;
 }
 
 const struct command command_profile = {
 	.name = "profile",
 	.args = "list|show NAME|test TARGET",
 	.summary = "what each profile collects; try one on a live device",
-	.help = "A profile maps what a kind of switch answers to canonical metrics. 'test' polls a "
-		"device twice and says column by column\n"
-		"what answers, what is empty and what looks implausible; over gNMI it subscribes "
-		"and does the same path by path. TARGET is a\n"
-		"configured device, or (SNMP) ADDRESS[:PORT] together with\n"
+	.help = "A profile maps what a kind of switch answers to the metrics of rocewatch. 'test' "
+		"polls a device twice and shows for each column whether it answers, is empty or "
+		"looks implausible; over gNMI it subscribes and does the same for each path. "
+		"TARGET is a configured device, or (SNMP only) ADDRESS[:PORT] with "
 		"--community-file or --credentials.\n"
 		"\n"
 		"Exit code: 0 done, 1 the device does not answer, 2 bad usage or configuration.",

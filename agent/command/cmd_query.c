@@ -429,7 +429,7 @@ static int cmd_query_read_options(const struct command_args *args, struct query 
 	if (priority) {
 		if (unit_int(priority, &n, &e) < 0 || n < 0 || n > 7)
 			return usage_error(&command_query,
-				"--priority: read '%.64s', expected 0 to 7", priority);
+				"--priority: '%.64s' is not a priority; expected 0 to 7", priority);
 		query->filter.priority = (int)n;
 	}
 	if (step && (unit_duration(step, &query->step_ns, &e) < 0 || query->step_ns <= 0))
@@ -442,7 +442,7 @@ static int cmd_query_read_options(const struct command_args *args, struct query 
 				query->agg = (enum agg)i;
 		if (query->agg == AGG_DEFAULT)
 			return usage_error(&command_query,
-				"--agg: read '%.64s', expected max, mean or p99", agg);
+				"--agg: unknown '%.64s'; expected max, mean or p99", agg);
 		if (!step)
 			return usage_error(&command_query,
 				"--agg says how the values of one step are joined: add --step, "
@@ -523,11 +523,11 @@ static int cmd_query_run(struct command_args *args)
 	}
 	if (args->argc == 0)
 		return usage_error(
-			&command_query, "expected a metric; 'rocewatch query --list' names them");
+			&command_query, "missing metric; 'rocewatch query --list' lists them");
 	if (args->argc != (sql ? 2 : 1))
 		return usage_error(&command_query,
 			sql ? "sql: expected one statement, in quotes"
-			    : "read '%.64s', expected one metric",
+			    : "unexpected argument '%.64s'; a query takes one metric",
 			args->argv[args->argc - 1]);
 	if (q.out.format == FORMAT_HTML || q.out.format == FORMAT_MD)
 		return usage_error(&command_query, "--format: expected table, csv, json or jsonl");

@@ -156,13 +156,14 @@ static int cmd_replay_read_config(struct replay *replay, struct err *e)
 	return print_errors(&errors, e);
 }
 
-static int apply_sets(struct replay *replay, const char *const *set, struct err *e)
+static int apply_sets(struct replay *replay, const struct command_args *args, struct err *e)
 {
-	for (; set && *set; set++) {
+	rw_cleanup(freep) const char **sets = command_opt_all(args, "set");
+	for (const char **set = sets; *set; set++) {
 		const char *equals = strchr(*set, '=');
 		if (!equals)
 			return err_set(e, -EINVAL,
-				"--set: read '%.100s', expected KEY=VALUE such as "
+				"--set: '%.100s' is not KEY=VALUE, such as "
 				"analyzers.ecmp_imbalance.warn=30%%",
 				*set);
 		rw_cleanup(freep) char *key = strndup(*set, (size_t)(equals - *set));
@@ -185,12 +186,12 @@ static int parse_around(struct replay *replay, int64_t newest_ns, struct err *e)
 		return err_set(e, -EINVAL, "--span: %s", why.text);
 	if (wall_parse(replay->g->around, (wall_t){newest_ns}, &t) != 0)
 		return err_set(e, -EINVAL,
-			"--around: read '%.60s', expected a time such as 2026-11-21T03:00:00Z or "
+			"--around: '%.60s' is not a time; write it as 2026-11-21T03:00:00Z or "
 			"24h",
 			replay->g->around);
 	if (span_ns <= 0 || __builtin_sub_overflow(t.ns, span_ns, &replay->from_ns) ||
 		__builtin_add_overflow(t.ns, span_ns, &replay->to_ns))
-		return err_set(e, -EINVAL, "--span: read '%.60s', expected a duration such as 10m",
+		return err_set(e, -EINVAL, "--span: '%.60s' is not a duration such as 10m",
 			replay->g->span);
 	replay->usage = false;
 	return 0;
@@ -216,7 +217,7 @@ static int parse_times(struct replay *replay, int64_t newest_ns, struct err *e)
 			continue;
 		if (wall_parse(times[k].text, (wall_t){newest_ns}, &t) != 0)
 			return err_set(e, -EINVAL,
-				"%s: read '%.60s', expected a time such as 2026-11-21T03:00:00Z or "
+				"%s: '%.60s' is not a time; write it as 2026-11-21T03:00:00Z or "
 				"24h",
 				times[k].option, times[k].text);
 		*times[k].ret = t.ns;
@@ -468,7 +469,7 @@ static int cmd_replay(
 			replay->from = replay->config->store.path;
 	}
 	if (rc == 0)
-		rc = apply_sets(replay, args->set, e);
+		rc = apply_sets(replay, args, e);
 	if (rc != 0)
 		return rc;
 	*ret_exit = EXIT_FAILED;
@@ -495,7 +496,8 @@ static int cmd_replay_run(struct command_args *args)
 	if (!r.out)
 		r.out = args->g->db;
 	if (args->argc > 1 || (args->argc == 1 && r.from))
-		return usage_error(&command_replay, "read '%.64s', expected one source",
+		return usage_error(&command_replay,
+			"unexpected argument '%.64s'; replay takes one source",
 			args->argv[args->argc - 1]);
 	if (args->argc == 1)
 		r.from = args->argv[0];

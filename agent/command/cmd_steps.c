@@ -274,9 +274,8 @@ static int cmd_steps_run(struct command_args *args)
 	struct err e = {0};
 	struct client x;
 	if (args->argc > 0)
-		return usage_error(c,
-			"read '%.64s', expected no argument; jobs are chosen by --job",
-			args->argv[0]);
+		return usage_error(
+			c, "unexpected argument '%.64s'; choose jobs with --job", args->argv[0]);
 	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0) {
 		err_print(stderr, &e);

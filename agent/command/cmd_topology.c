@@ -339,7 +339,7 @@ static int run_discover(struct command_args *args)
 	int64_t deadline_ns = DEADLINE_NS;
 	if (text && (unit_duration(text, &deadline_ns, NULL) < 0 || deadline_ns <= 0))
 		return usage_error(&command_topology,
-			"--deadline: read '%.40s', expected a duration such as 30s", text);
+			"--deadline: '%.40s' is not a duration such as 30s", text);
 	struct discover d = {.g = args->g};
 	if (config_read(args->g, &d.config) < 0)
 		return EXIT_USAGE;

@@ -244,7 +244,7 @@ static int read_filter(const struct command_args *args, struct tune_filter *filt
 	if (cmd_tune_opt(args, "priority") &&
 		(unit_int(cmd_tune_opt(args, "priority"), &priority, &why) != 0 || priority < 0 ||
 			priority > 7))
-		return err_set(e, -EINVAL, "--priority: read '%.20s', expected 0 to 7",
+		return err_set(e, -EINVAL, "--priority: '%.20s' is not a priority; expected 0 to 7",
 			cmd_tune_opt(args, "priority"));
 	filter->priority = (int)priority;
 	return 0;
@@ -424,8 +424,8 @@ static int cmd_tune_read_span(
 	if (!cmd_tune_opt(args, name))
 		return 0;
 	if (unit_duration(cmd_tune_opt(args, name), ret, &why) != 0 || *ret <= 0)
-		return err_set(e, -EINVAL, "--%s: read '%.40s', expected a duration such as 2h",
-			name, cmd_tune_opt(args, name));
+		return err_set(e, -EINVAL, "--%s: '%.40s' is not a duration such as 2h", name,
+			cmd_tune_opt(args, name));
 	return 0;
 }
 
@@ -495,10 +495,11 @@ static int run_verify(struct client *client, const struct command_args *args, st
 
 static int run_whatif(struct client *client, const struct command_args *args, struct err *e)
 {
+	rw_cleanup(freep) const char **sets = command_opt_all(args, "set");
 	const struct tune_whatif_ask ask = {.device = cmd_tune_opt(args, "device"),
 		.port = cmd_tune_opt(args, "port"),
 		.priority = cmd_tune_opt(args, "priority"),
-		.set = args->set};
+		.set = sets};
 	json_t *doc = NULL;
 	int rc = tune_whatif_document(client, &ask, &doc, e);
 	if (rc == 0)

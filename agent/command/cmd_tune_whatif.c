@@ -47,8 +47,8 @@ static int cmd_tune_whatif_read_value(
 		(knob == KNOB_ALPHA && unit_double(text, ret, NULL) == 0)) {
 		if (*ret > 0)
 			return 0;
-		return err_set(e, -EINVAL, "--set %s: read '%.40s', expected more than 0",
-			tune_knob_name(knob), text);
+		return err_set(
+			e, -EINVAL, "--set %s: '%.40s' is not above 0", tune_knob_name(knob), text);
 	}
 	return err_set(e, -EINVAL, "--set %s: %s", tune_knob_name(knob), why.text);
 }
@@ -69,7 +69,8 @@ static int read_sets(
 			at = setting_of(to, k);
 		if (!at)
 			return err_set(e, -EINVAL,
-				"--set: read '%.60s', expected alpha, headroom, xoff_level, "
+				"--set: unknown setting '%.60s'; expected alpha, headroom, "
+				"xoff_level, "
 				"xon_offset, kmin, kmax or pmax and a value, such as kmin=400KB",
 				*set);
 		const int rc = cmd_tune_whatif_read_value(k, equals + 1, at, e);

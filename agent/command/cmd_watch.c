@@ -91,7 +91,7 @@ static int show_frames(const struct globals *globals, bool keys)
 static int cmd_watch_run(struct command_args *args)
 {
 	if (args->argc > 0)
-		return usage_error(&command_watch, "unexpected argument '%.64s'", args->argv[0]);
+		return usage_extra(&command_watch, args->argv[0]);
 	if (command_opt(&command_watch, args, "once"))
 		return show_frame(args->g, false);
 

@@ -1,6 +1,6 @@
 /*
  * command - one row of the command table: a name, one line of help, and a function. One file per
- * command (agent/cmd_<name>.c), its struct last, its name in one list in CMakeLists.txt.
+ * command (agent/command/cmd_<name>.c), its struct last, its name in RW_COMMANDS in CMakeLists.txt.
  */
 #ifndef RW_AGENT_COMMAND_H
 #define RW_AGENT_COMMAND_H
@@ -22,14 +22,18 @@ struct command_option {
 	const char *doc;
 };
 
+struct command_given {
+	const char *name; /* of the option */
+	const char *value; /* "" for a flag */
+};
+
 struct command_args {
 	struct globals *g;
 	int argc; /* positional arguments, without the command */
 	char **argv;
-	/* parallel to command.options: NULL, or the argument ("" for a flag); a repeated option:
-	 * last one */
-	const char **opt;
-	const char **set; /* all --set KEY=VALUE in order, NULL-terminated (replay) */
+	/* the command's own options as given, in order; a repeated one stands here several times */
+	const struct command_given *given;
+	size_t n_given;
 };
 
 struct command {
@@ -56,32 +60,41 @@ int cli_run(int argc, char **argv, const struct command *const *table);
 
 /* ---- helpers shared by commands (agent/command/command_run.c) ------------ */
 
-/* command_opt - value of a long option, or NULL. */
+/* command_opt - value of a long option, "" for a flag, NULL when it was not given. Of a repeated
+ * option the last one. */
 const char *command_opt(
 	const struct command *command, const struct command_args *args, const char *name);
+/* command_opt_all - all values of an option that may be repeated, in order, ended by NULL. The
+ * array is the caller's to free, the values are not. */
+const char **command_opt_all(const struct command_args *args, const char *name);
 
 /*
- * command_answer - a reading command without arguments: opens the world over the last 15 min, makes
- * the document, prints it. Returns the exit code; @ret_doc (may be NULL) gets the document, NULL
- * when there is none; the caller drops it.
+ * command_answer - a reading command without arguments: opens the database over the last 15 min,
+ * makes the document and prints it. Returns the exit code; @ret_doc (may be NULL) gets the
+ * document, NULL when there is none; the caller drops it.
  */
 int command_answer(const struct command *command, struct command_args *args,
 	json_t *(*make)(struct client *client, struct err *e), const struct view *view,
 	json_t **ret_doc);
 /*
- * command_words - for commands with a word of their own, such as "incident show": run the row @args
- * names ("list" when it names none) with the world opened over @span_ns. Returns the exit code;
- * @refused_exit is that of a row that says -EINVAL.
+ * command_words - for commands with subcommands, such as "incident show": opens the database over
+ * @span_ns and runs the row that @args names ("list" when it names none). Returns the exit code;
+ * @refused_exit is the one for a row that returns -EINVAL.
  */
 struct subcommand {
 	const char *name;
-	int least, most; /* words, with the name */
-	const char *expected; /* told when there are more or fewer */
+	int least, most; /* words, the name included */
+	const char *expected; /* said when there are more or fewer */
 	int (*run)(struct client *client, const struct command_args *args, struct err *e);
 };
 int command_words(const struct command *command, struct command_args *args,
 	const struct subcommand *rows, size_t n, int64_t span_ns, int refused_exit);
-/* prints, returns usage_exit */
+/* usage_error - prints the mistake and how to get help; returns the command's usage_exit. */
 int usage_error(const struct command *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* usage_unknown - "unknown KIND 'WORD'; expected a, b or c; did you mean 'b'?" */
+int usage_unknown(const struct command *command, const char *kind, const char *word,
+	const char *const *names, size_t n);
+/* usage_extra - "unexpected argument 'WORD'". */
+int usage_extra(const struct command *command, const char *word);
 #endif

@@ -11,19 +11,42 @@
 #include "agent/base/str.h"
 #include "agent/command/command.h"
 
+int usage_unknown(const struct command *command, const char *kind, const char *word,
+	const char *const *names, size_t n)
+{
+	rw_cleanup(str_done) struct str all = {0};
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0)
+			str_add(&all, i + 1 < n ? ", " : " or ");
+		str_add(&all, names[i]);
+	}
+	const char *near = str_nearest(word, names, n);
+	if (near)
+		str_addf(&all, "; did you mean '%s'?", near);
+	return usage_error(command, "unknown %s '%.64s'; expected %s", kind, word, all.s);
+}
+
+int usage_extra(const struct command *command, const char *word)
+{
+	return usage_error(command, "unexpected argument '%.64s'", word);
+}
+
 static int unknown_word(
 	const struct command *command, const char *word, const struct subcommand *rows, size_t n)
 {
-	rw_cleanup(str_done) struct str all = {0};
-	const char **names = rw_calloc(n + 1, sizeof(*names));
-	for (size_t k = 0; k < n; k++) {
-		names[k] = rows[k].name;
-		str_addf(&all, "%s%s", k == 0 ? "" : k + 1 < n ? ", " : " or ", rows[k].name);
-	}
-	const char *near = str_nearest(word, names, n);
-	free(names);
-	return usage_error(command, "read '%.64s', expected %s%s%s%s", word, all.s,
-		str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
+	rw_cleanup(freep) const char **names = rw_calloc(n + 1, sizeof(*names));
+	for (size_t i = 0; i < n; i++)
+		names[i] = rows[i].name;
+	return usage_unknown(command, "subcommand", word, names, n);
+}
+
+/* Prints the error and says which exit code it is. */
+static int command_failed(int r, int refused_exit, const struct err *e)
+{
+	err_print(stderr, e);
+	if (r == -EINVAL)
+		return refused_exit;
+	return EXIT_FAILED;
 }
 
 int command_words(const struct command *command, struct command_args *args,
@@ -32,57 +55,44 @@ int command_words(const struct command *command, struct command_args *args,
 	const char *word = "list";
 	if (args->argc > 0)
 		word = args->argv[0];
-	const struct subcommand *r = rows;
-	struct client x;
+	const struct subcommand *row = rows;
+	struct client client;
 	struct err e = {0};
-	while (r < rows + n && !str_eq(word, r->name))
-		r++;
-	if (r == rows + n)
+	while (row < rows + n && !str_eq(word, row->name))
+		row++;
+	if (row == rows + n)
 		return unknown_word(command, word, rows, n);
-	if (args->argc > r->most || (args->argc < r->least && r->least > 1))
-		return usage_error(command, "%s: expected %s", word, r->expected);
-	int rc = client_open(&x, args->g, span_ns, &e);
-	if (rc != 0) {
-		err_print(stderr, &e);
-		if (rc == -EINVAL)
-			return EXIT_USAGE;
-		return EXIT_FAILED;
-	}
-	rc = r->run(&x, args, &e);
-	client_done(&x);
-	if (rc != 0)
-		err_print(stderr, &e);
-	if (rc == 0)
-		return EXIT_OK;
-	if (rc == -EINVAL)
-		return refused_exit;
-	return EXIT_FAILED;
+	bool too_few = args->argc < row->least && row->least > 1;
+	if (args->argc > row->most || too_few)
+		return usage_error(command, "%s: expected %s", word, row->expected);
+	int r = client_open(&client, args->g, span_ns, &e);
+	if (r != 0)
+		return command_failed(r, EXIT_USAGE, &e);
+	r = row->run(&client, args, &e);
+	client_done(&client);
+	if (r != 0)
+		return command_failed(r, refused_exit, &e);
+	return EXIT_OK;
 }
 
 int command_answer(const struct command *command, struct command_args *args,
 	json_t *(*make)(struct client *client, struct err *e), const struct view *view,
 	json_t **ret_doc)
 {
-	struct client x;
+	struct client client;
 	struct err e = {0};
 
 	if (ret_doc)
 		*ret_doc = NULL;
 	if (args->argc > 0)
-		return usage_error(command, "read '%.64s', expected no argument", args->argv[0]);
-	int r = client_open(&x, args->g, 15 * 60 * NS_PER_S, &e);
-	if (r < 0) {
-		err_print(stderr, &e);
-		if (r == -EINVAL)
-			return EXIT_USAGE;
-		return EXIT_FAILED;
-	}
-	json_t *doc = make(&x, &e);
-	client_done(&x);
-	if (!doc) {
-		err_print(stderr, &e);
-		return EXIT_FAILED;
-	}
+		return usage_extra(command, args->argv[0]);
+	int r = client_open(&client, args->g, 15 * 60 * NS_PER_S, &e);
+	if (r < 0)
+		return command_failed(r, EXIT_USAGE, &e);
+	json_t *doc = make(&client, &e);
+	client_done(&client);
+	if (!doc)
+		return command_failed(-EIO, EXIT_FAILED, &e);
 	r = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
 	if (ret_doc)
