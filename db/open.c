@@ -1,4 +1,4 @@
-/* open - chooses the store's implementation by path or URL. A new one is a row of backends[]. */
+/* open - chooses the implementation of a store by path or URL. */
 #include "db/open.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include "agent/base/err.h"
 #include "db/sqlite/sqlite.h"
 #include "db/store/store.h"
+#include "db/store/store_backend.h"
 
 static bool is_url(const char *path)
 {
@@ -25,10 +26,17 @@ int db_history_open(const char *path, struct history **ret, struct err *e)
 int db_store_open(const struct store_options *options, struct entities *entities,
 	struct store **ret, struct err *e)
 {
-	return store_open(options, entities, ret, e);
+	if (!options->path || !*options->path)
+		return err_set(e, -EINVAL, "no database file given; set store.path or use --db");
+	if (is_url(options->path))
+		return err_set(e, -EINVAL,
+			"the database %s is a URL; this version writes SQLite files only, give a "
+			"path",
+			options->path);
+	return store_open(&sqlite_backend, options, entities, ret, e);
 }
 
 int db_writer_pid(const char *path)
 {
-	return store_writer_pid(path);
+	return sqlite_backend.writer_pid(path);
 }

@@ -161,6 +161,17 @@ const struct entity *entity_get(const struct entities *entities, uint32_t id)
 	return NULL;
 }
 
+uint32_t entity_device(const struct entities *entities, uint32_t id)
+{
+	const struct entity *e = entity_get(entities, id);
+
+	while (e && e->parent != ENTITY_NONE) {
+		id = e->parent;
+		e = entity_get(entities, id);
+	}
+	return id;
+}
+
 uint32_t entities_count(const struct entities *entities)
 {
 	return entities->n;

@@ -36,6 +36,8 @@ uint32_t entities_find(
 	const struct entities *entities, const char *device, const char *port, int priority);
 /* NULL if absent; lent until entities_free() */
 const struct entity *entity_get(const struct entities *entities, uint32_t id);
+/* entity_device - the device that @id belongs to; @id itself for a device, or when it is absent */
+uint32_t entity_device(const struct entities *entities, uint32_t id);
 uint32_t entities_count(const struct entities *entities); /* ids are 1..count */
 
 /* entities_load - for the store: add with the id it has in the database. -EEXIST when the id or

@@ -12,7 +12,7 @@
 #include "db/sqlite/schema.h"
 #include "db/sqlite/sqlite.h"
 #include "db/sqlite/sqlite_io.h"
-#include "db/store/store_internal.h"
+#include "db/sqlite/store_write.h"
 
 static void admin_dbp(sqlite3 **db)
 {
@@ -54,7 +54,7 @@ static int count_table(sqlite3 *db, unsigned table, struct db_stat *stat)
 	rw_cleanup(str_done) struct str sql = {0};
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	char column[SCHEMA_COLUMN_MAX];
-	uint16_t metrics[METRIC_COUNT * SCHEMA_LANES];
+	uint16_t metrics[METRIC_COUNT * SCHEMA_PRIOS];
 	int n = 0;
 
 	/* a file of an older version may lack the table, and a column of a metric it did not know
@@ -63,12 +63,11 @@ static int count_table(sqlite3 *db, unsigned table, struct db_stat *stat)
 		    NULL, NULL) != SQLITE_OK)
 		return SQLITE_OK;
 	str_add(&sql, "SELECT count(*)");
-	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
-		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT;
-			m++) {
+	for (unsigned set = 0; set < COLUMN_SETS; set++) {
+		for (unsigned m = 0; column_set_table(set) == table && m < METRIC_COUNT; m++) {
 			if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
 				continue;
-			schema_lane_column(column, m, schema_source_lane(source));
+			schema_prio_column(column, m, column_set_prio(set));
 			if (sqlite3_table_column_metadata(db, NULL, schema_table[table], column,
 				    NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
 				continue;
@@ -144,7 +143,7 @@ int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 		return sqlite_fail(e, db, rc, "read", path);
 	s.file_bytes = admin_size_of(path, "");
 	s.wal_bytes = admin_size_of(path, "-wal");
-	s.writer_pid = store_writer_pid(path);
+	s.writer_pid = writer_pid(path);
 	*ret = s;
 	return 0;
 }
@@ -217,7 +216,7 @@ int db_vacuum(const char *path, struct err *e)
 		int error = -errno;
 		return err_set(e, error, "cannot open the database %s: %s", path, strerror(-error));
 	}
-	r = store_lock(path, &fd, e);
+	r = writer_lock(path, &fd, e);
 	if (r < 0)
 		return r;
 	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL);
@@ -232,6 +231,6 @@ int db_vacuum(const char *path, struct err *e)
 		if (rc != SQLITE_OK)
 			r = sqlite_fail(e, db, rc, "vacuum", path);
 	}
-	store_unlock(fd);
+	writer_unlock(fd);
 	return r;
 }

@@ -15,13 +15,6 @@
 #include "db/model/entity.h"
 #include "db/sqlite/sqlite_io.h"
 
-const char *const schema_table[SCHEMA_TABLES] = {
-	[SCOPE_PORT] = "sample_port",
-	[SCOPE_PRIO] = "sample_priority",
-	[SCOPE_DEVICE] = "sample_device",
-	[TABLE_LANES] = "sample_lanes",
-};
-
 /*
  * Why cfg's partial index: the state in force at an instant may have been sampled weeks before;
  * without it one would walk back over every poll since. Why table series: to know that an entity
@@ -120,52 +113,6 @@ static const char step_4[] = "ALTER TABLE recommendation ADD COLUMN from_ns INTE
 static const char *const steps[] = {step_1, step_2, step_3, step_4};
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
-char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric)
-{
-	const struct metric_info *info = metric_info(metric);
-	size_t i;
-
-	for (i = 0; info && info->name[i] && i < SCHEMA_COLUMN_MAX - 1; i++) {
-		if (info->name[i] == '.')
-			buf[i] = '_';
-		else
-			buf[i] = info->name[i];
-	}
-	buf[i] = '\0';
-	return buf;
-}
-
-char *schema_lane_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric, unsigned lane)
-{
-	schema_column(buf, metric);
-	if (lane > 0) {
-		size_t n = strlen(buf);
-		snprintf(buf + n, SCHEMA_COLUMN_MAX - n, "_p%u", (lane - 1) % SCHEMA_LANES);
-	}
-	return buf;
-}
-
-struct place schema_place(const struct entities *entities, uint32_t id)
-{
-	const struct entity *e = entity_get(entities, id), *up;
-	struct place p = {.row = id, .device = id};
-
-	if (e && e->priority >= 0 && e->priority < SCHEMA_LANES && e->parent != ENTITY_NONE) {
-		p.row = e->parent;
-		p.lane = (uint8_t)(e->priority + 1);
-	}
-	for (; e && e->parent != ENTITY_NONE && (up = entity_get(entities, e->parent)); e = up)
-		p.device = up->id;
-	return p;
-}
-
-bool schema_is_cfg(unsigned metric)
-{
-	const struct metric_info *info = metric_info(metric);
-
-	return info && strncmp(info->name, "cfg.", 4) == 0;
-}
-
 int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)
 {
 	int rc;
@@ -258,16 +205,15 @@ static void complete_table(const struct smap *have, unsigned table, struct str *
 			"INTEGER NOT NULL, flags INTEGER NOT NULL,"
 			" cfg INTEGER, x TEXT",
 			name);
-	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
-		for (unsigned m = 0; schema_source_table(source) == table && m < METRIC_COUNT;
-			m++) {
+	for (unsigned set = 0; set < COLUMN_SETS; set++) {
+		for (unsigned m = 0; column_set_table(set) == table && m < METRIC_COUNT; m++) {
 			const struct metric_info *info = metric_info(m);
 			const char *type = "INTEGER";
 			if (info->type == TYPE_F64)
 				type = "REAL";
 			if ((unsigned)info->scope != schema_table_scope(table))
 				continue;
-			schema_lane_column(column, m, schema_source_lane(source));
+			schema_prio_column(column, m, column_set_prio(set));
 			if (fresh)
 				str_addf(out, ", %s %s", column, type);
 			else if (!schema_has(have, name, column))

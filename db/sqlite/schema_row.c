@@ -21,7 +21,7 @@ void row_x_write(
 			values[i].window_ms == 0)
 			continue;
 		str_addf(out, "%s\"%s\":{", open ? "," : "{",
-			schema_lane_column(column, values[i].metric, values[i].lane));
+			schema_prio_column(column, values[i].metric, values[i].prio));
 		open = true;
 		if (values[i].flags != flags) {
 			str_addf(out, "\"flags\":%u", values[i].flags);
@@ -86,7 +86,7 @@ static struct row_value *schema_row_value_of(
 	char buf[SCHEMA_COLUMN_MAX];
 
 	for (size_t i = 0; i < n; i++) {
-		schema_lane_column(buf, values[i].metric, values[i].lane);
+		schema_prio_column(buf, values[i].metric, values[i].prio);
 		if (strlen(buf) == len && memcmp(buf, column, len) == 0)
 			return &values[i];
 	}

@@ -61,12 +61,12 @@ static void add_column(struct str *out, unsigned metric, unsigned table, char ro
 	char column[SCHEMA_COLUMN_MAX];
 
 	schema_column(column, metric);
-	if (table != TABLE_LANES) {
+	if (table != TABLE_PRIOS) {
 		str_addf(out, "%c.%s", row, column);
 		return;
 	}
 	str_add(out, "CASE e.priority");
-	for (unsigned p = 0; p < SCHEMA_LANES; p++)
+	for (unsigned p = 0; p < SCHEMA_PRIOS; p++)
 		str_addf(out, " WHEN %u THEN %c.%s_p%u", p, row, column, p);
 	str_add(out, " END");
 }
@@ -77,7 +77,7 @@ static void schema_views_add_rows(
 	struct str *out, unsigned metric, unsigned table, const char *more, const char *tables)
 {
 	char column[SCHEMA_COLUMN_MAX];
-	bool lanes = table == TABLE_LANES, cfg = schema_is_cfg(metric);
+	bool lanes = table == TABLE_PRIOS, cfg = schema_is_cfg(metric);
 
 	str_add(out,
 		"SELECT r.t_ns AS t_ns, e.device AS device, e.port AS port, e.priority AS "

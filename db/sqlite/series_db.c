@@ -4,7 +4,6 @@
  */
 #include "db/sqlite/series_db.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,12 +69,12 @@ static int load_present(struct series_db *db)
 	if (n > db->n_present) {
 		db->present = rw_realloc(db->present, n * sizeof(*db->present));
 		memset(db->present + db->n_present, 0, (n - db->n_present) * sizeof(*db->present));
-		db->places = rw_realloc(db->places, n * sizeof(*db->places));
+		db->rows = rw_realloc(db->rows, n * sizeof(*db->rows));
 		for (uint32_t id = db->n_present; id < n; id++) {
 			if (db->by_entity)
-				db->places[id] = (struct place){.row = id, .device = id};
+				db->rows[id] = schema_row_at(id, ENTITY_NONE, id, PRIO_NONE);
 			else
-				db->places[id] = schema_place(db->entities, id);
+				db->rows[id] = schema_row_of(db->entities, id);
 		}
 		db->n_present = n;
 	}
@@ -116,14 +115,14 @@ static int series_db_load_columns(struct series_db *db)
 {
 	char column[SCHEMA_COLUMN_MAX];
 
-	for (unsigned source = 0; source < SCHEMA_SOURCES; source++) {
-		const char *table = schema_table[schema_source_table(source)], *type;
-		struct reader_table *t = &db->tables[source];
+	for (unsigned set = 0; set < COLUMN_SETS; set++) {
+		const char *table = schema_table[column_set_table(set)], *type;
+		struct reader_table *t = &db->tables[set];
 		for (unsigned m = 0; m < METRIC_COUNT; m++) {
 			if ((unsigned)metric_info(m)->scope !=
-				schema_table_scope(schema_source_table(source)))
+				schema_table_scope(column_set_table(set)))
 				continue;
-			schema_lane_column(column, m, schema_source_lane(source));
+			schema_prio_column(column, m, column_set_prio(set));
 			if (sqlite3_table_column_metadata(db->db, NULL, table, column, &type, NULL,
 				    NULL, NULL, NULL) == SQLITE_OK)
 				t->metrics[t->n_metrics++] = (uint16_t)m;
@@ -227,7 +226,7 @@ void series_db_close(struct history *history)
 	sqlite3_close(db->db);
 	entities_free(db->entities);
 	free(db->present);
-	free(db->places);
+	free(db->rows);
 	free(db->path);
 	free(db);
 }
@@ -241,7 +240,7 @@ const struct entities *series_db_entities(struct history *history)
 
 /* Instants lead, rows are sought at each: so written that the planner, which has no statistics, has
  * no choice. */
-int series_select(struct series_db *db, unsigned source, const uint16_t *metrics, size_t n,
+int series_select(struct series_db *db, unsigned set, const uint16_t *metrics, size_t n,
 	enum series_rows which, sqlite3_stmt **ret)
 {
 	static const struct {
@@ -254,8 +253,8 @@ int series_select(struct series_db *db, unsigned source, const uint16_t *metrics
 	};
 	rw_cleanup(str_done) struct str sql = {0};
 	char column[SCHEMA_COLUMN_MAX];
-	const char *table = schema_table[schema_source_table(source)];
-	unsigned lane = schema_source_lane(source);
+	const char *table = schema_table[column_set_table(set)];
+	int prio = column_set_prio(set);
 	bool cfg = which == ROWS_HAVING && schema_is_cfg(metrics[0]),
 	     instants = !db->by_entity && !cfg;
 	const char *from = "r";
@@ -264,7 +263,7 @@ int series_select(struct series_db *db, unsigned source, const uint16_t *metrics
 
 	str_add(&sql, "SELECT r.t_ns,r.source,r.flags,r.x");
 	for (size_t i = 0; i < n; i++)
-		str_addf(&sql, ",r.%s", schema_lane_column(column, metrics[i], lane));
+		str_addf(&sql, ",r.%s", schema_prio_column(column, metrics[i], prio));
 	if (instants)
 		str_addf(&sql,
 			" FROM instant i CROSS JOIN %s r ON r.t_ns=i.t_ns AND r.entity=?1 WHERE "
@@ -281,22 +280,26 @@ int series_select(struct series_db *db, unsigned source, const uint16_t *metrics
 		str_addf(&sql, " AND %s.t_ns%s", from, range[which].end);
 	if (which == ROWS_HAVING)
 		str_addf(&sql, " AND r.%s IS NOT NULL",
-			schema_lane_column(column, metrics[0], lane));
+			schema_prio_column(column, metrics[0], prio));
 	str_addf(&sql, " ORDER BY %s.t_ns%s", from,
 		str_if(which == ROWS_BEFORE || which == ROWS_HAVING, " DESC"));
 	return sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, ret, NULL);
 }
 
-void series_bind(const struct series_db *db, sqlite3_stmt *st, unsigned source, uint32_t entity)
+void series_bind(const struct series_db *db, sqlite3_stmt *st, unsigned set, uint32_t entity)
 {
-	const struct place *p = &db->places[entity];
+	const struct row_at *p = &db->rows[entity];
 
-	sqlite3_bind_int64(st, 1, schema_source_lane(source) > 0 ? p->row : entity);
+	uint32_t row = entity;
+
+	if (column_set_prio(set) != PRIO_NONE)
+		row = p->row;
+	sqlite3_bind_int64(st, 1, row);
 	if (sqlite3_bind_parameter_count(st) >= 4)
 		sqlite3_bind_int64(st, 4, p->device);
 }
 
-size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint16_t *metrics,
+size_t series_row(sqlite3_stmt *st, unsigned set, uint32_t entity, const uint16_t *metrics,
 	size_t n, struct sample *ret)
 {
 	struct row_value v[METRIC_COUNT];
@@ -310,7 +313,7 @@ size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint
 		v[k] = (struct row_value){.metric = metrics[i],
 			.flags = (uint16_t)sqlite3_column_int(st, C_FLAGS),
 			.source = (uint16_t)sqlite3_column_int(st, C_SOURCE),
-			.lane = (uint8_t)schema_source_lane(source)};
+			.prio = (int8_t)column_set_prio(set)};
 		bits[k++] = metric_info(metrics[i])->type == TYPE_F64
 			? sample_of_f64(sqlite3_column_double(st, column))
 			: (uint64_t)sqlite3_column_int64(st, column);
@@ -325,44 +328,4 @@ size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint
 			.source = v[i].source,
 			.window_ms = v[i].window_ms};
 	return k;
-}
-
-const char series_flow_columns[] = "entity,from_ns,to_ns,total,dir,sampling,family,src,dst,src_"
-				   "port,dst_qp,packets,octets,ce,ect,cnp,nak,"
-				   "retransmits,psn_gaps,burst_bps,flows,sum_sq_octets";
-
-static void read_address(sqlite3_stmt *st, int column, uint8_t family, uint8_t *ret)
-{
-	const char *text = (const char *)sqlite3_column_text(st, column);
-
-	if (text)
-		inet_pton(family == 4 ? AF_INET : AF_INET6, text, ret);
-}
-
-void series_flow_row(sqlite3_stmt *st, struct flow_sample *flow)
-{
-	*flow = (struct flow_sample){
-		.entity = (uint32_t)sqlite3_column_int64(st, 0),
-		.from_ns = sqlite3_column_int64(st, 1),
-		.to_ns = sqlite3_column_int64(st, 2),
-		.total = sqlite3_column_int(st, 3) != 0,
-		.dir = (uint8_t)sqlite3_column_int(st, 4),
-		.sampling = (uint32_t)sqlite3_column_int64(st, 5),
-		.key = {.family = (uint8_t)sqlite3_column_int(st, 6),
-			.src_port = (uint16_t)sqlite3_column_int(st, 9),
-			.dst_qp = (uint32_t)sqlite3_column_int64(st, 10)},
-		.packets = (uint64_t)sqlite3_column_int64(st, 11),
-		.octets = (uint64_t)sqlite3_column_int64(st, 12),
-		.ce = (uint64_t)sqlite3_column_int64(st, 13),
-		.ect = (uint64_t)sqlite3_column_int64(st, 14),
-		.cnp = (uint64_t)sqlite3_column_int64(st, 15),
-		.nak = (uint64_t)sqlite3_column_int64(st, 16),
-		.retransmits = (uint64_t)sqlite3_column_int64(st, 17),
-		.psn_gaps = (uint64_t)sqlite3_column_int64(st, 18),
-		.burst_bps = (uint64_t)sqlite3_column_int64(st, 19),
-		.flows = (uint32_t)sqlite3_column_int64(st, 20),
-		.sum_sq_octets = sqlite3_column_double(st, 21),
-	};
-	read_address(st, 7, flow->key.family, flow->key.src);
-	read_address(st, 8, flow->key.family, flow->key.dst);
 }

@@ -26,11 +26,11 @@ struct series_db {
 	uint64_t n_text; /* texts loaded */
 	struct present *present; /* by entity: which metrics it ever had */
 	uint32_t n_present; /* places in it */
-	struct place *places; /* by entity */
+	struct row_at *rows; /* by entity */
 	/* a file of an older version that no writer has opened since: rows keyed (entity, t_ns), no
 	 * lanes, no instants */
 	bool by_entity;
-	struct reader_table tables[SCHEMA_SOURCES]; /* by source */
+	struct reader_table tables[COLUMN_SETS]; /* by set */
 	bool immutable; /* opened without a shared-memory file: nobody writes */
 };
 
@@ -71,7 +71,7 @@ int series_begin(struct series_db *db);
 void series_end(struct series_db *db);
 
 /*
- * "SELECT t_ns,source,flags,x,<columns>" over @metrics of one source, for the rows of one entity;
+ * "SELECT t_ns,source,flags,x,<columns>" over @metrics of one set, for the rows of one entity;
  * @which rows and in which order: ?1 and ?4 are bound by series_bind(), ?2 and ?3 are times.
  */
 enum { C_T, C_SOURCE, C_FLAGS, C_X, C_FIRST };
@@ -81,27 +81,24 @@ enum series_rows {
 	ROWS_BEFORE, /* t <= ?2, descending */
 	ROWS_HAVING, /* the same, only those that have the (one) metric */
 };
-int series_select(struct series_db *db, unsigned source, const uint16_t *metrics, size_t n,
+int series_select(struct series_db *db, unsigned set, const uint16_t *metrics, size_t n,
 	enum series_rows which, sqlite3_stmt **ret);
-void series_bind(const struct series_db *db, sqlite3_stmt *st, unsigned source, uint32_t entity);
+void series_bind(const struct series_db *db, sqlite3_stmt *st, unsigned set, uint32_t entity);
 
 /* Do values of @entity lie in @source? Only then is it worth looking. */
-static inline bool series_lies_in(const struct series_db *db, uint32_t entity, unsigned source)
+static inline bool series_lies_in(const struct series_db *db, uint32_t entity, unsigned set)
 {
-	unsigned lane = schema_source_lane(source);
+	int prio = column_set_prio(set);
 
 	if (entity >= db->n_present)
 		return false;
-	if (lane > 0)
-		return db->places[entity].lane == lane;
-	return source != SCOPE_PRIO || db->places[entity].lane == 0;
+	if (prio != PRIO_NONE)
+		return db->rows[entity].prio == prio;
+	return set != SCOPE_PRIO || db->rows[entity].prio == PRIO_NONE;
 }
 
 /* The row at hand as samples, one for each value that is there: at most @n. */
-size_t series_row(sqlite3_stmt *st, unsigned source, uint32_t entity, const uint16_t *metrics,
+size_t series_row(sqlite3_stmt *st, unsigned set, uint32_t entity, const uint16_t *metrics,
 	size_t n, struct sample *ret);
-
-void series_flow_row(sqlite3_stmt *st, struct flow_sample *ret);
-extern const char series_flow_columns[];
 
 #endif

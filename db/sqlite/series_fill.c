@@ -12,6 +12,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "db/series/series_window.h"
+#include "db/sqlite/flow_row.h"
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
 
@@ -28,9 +29,9 @@ struct column { /* one series under construction */
 struct filler {
 	struct series_db *d;
 	struct arena *arena;
-	unsigned source;
+	unsigned set;
 	int64_t from_ns, to_ns;
-	uint16_t metrics[METRIC_COUNT]; /* wanted, of this source */
+	uint16_t metrics[METRIC_COUNT]; /* wanted, of this set */
 	size_t n_metrics;
 	sqlite3_stmt *range, *before;
 	/* by position in .metrics, prepared when first needed */
@@ -68,12 +69,12 @@ static int walk_back(struct filler *filler, uint32_t entity, size_t *missing)
 	struct sample row[METRIC_COUNT];
 	int rc = SQLITE_OK;
 
-	series_bind(filler->d, filler->before, filler->source, entity);
+	series_bind(filler->d, filler->before, filler->set, entity);
 	sqlite3_bind_int64(filler->before, 2, filler->from_ns);
 	for (int step = 0;
 		step<WALK_BACK && * missing> 0 && (rc = sqlite3_step(filler->before)) == SQLITE_ROW;
 		step++) {
-		size_t n = series_row(filler->before, filler->source, entity, filler->metrics,
+		size_t n = series_row(filler->before, filler->set, entity, filler->metrics,
 			filler->n_metrics, row);
 		for (size_t i = 0; i < n; i++) {
 			struct column *c = &filler->columns[row[i].metric];
@@ -100,14 +101,14 @@ static int find_anchor(struct filler *filler, uint32_t entity, size_t at)
 
 	if (!filler->anchor[at]) {
 		rc = series_select(
-			filler->d, filler->source, &metric, 1, ROWS_HAVING, &filler->anchor[at]);
+			filler->d, filler->set, &metric, 1, ROWS_HAVING, &filler->anchor[at]);
 		if (rc != SQLITE_OK)
 			return rc;
 	}
-	series_bind(filler->d, filler->anchor[at], filler->source, entity);
+	series_bind(filler->d, filler->anchor[at], filler->set, entity);
 	sqlite3_bind_int64(filler->anchor[at], 2, filler->from_ns);
 	while ((rc = sqlite3_step(filler->anchor[at])) == SQLITE_ROW) {
-		if (series_row(filler->anchor[at], filler->source, entity, &metric, 1, &s) == 0 ||
+		if (series_row(filler->anchor[at], filler->set, entity, &metric, 1, &s) == 0 ||
 			(s.flags & SF_LATE))
 			continue;
 		c->anchor = s;
@@ -182,11 +183,11 @@ static int fill_entity(struct filler *filler, uint32_t entity)
 	rc = find_anchors(filler, entity, wanted);
 	if (rc != SQLITE_OK)
 		return rc;
-	series_bind(filler->d, filler->range, filler->source, entity);
+	series_bind(filler->d, filler->range, filler->set, entity);
 	sqlite3_bind_int64(filler->range, 2, filler->from_ns);
 	sqlite3_bind_int64(filler->range, 3, filler->to_ns);
 	while ((rc = sqlite3_step(filler->range)) == SQLITE_ROW) {
-		size_t n = series_row(filler->range, filler->source, entity, filler->metrics,
+		size_t n = series_row(filler->range, filler->set, entity, filler->metrics,
 			filler->n_metrics, row);
 		for (size_t i = 0; i < n; i++)
 			if (!(row[i].flags & SF_LATE))
@@ -201,7 +202,7 @@ static int fill_entity(struct filler *filler, uint32_t entity)
 
 static int fill_source(struct filler *filler, const struct window_spec *spec)
 {
-	const struct reader_table *t = &filler->d->tables[filler->source];
+	const struct reader_table *t = &filler->d->tables[filler->set];
 	int rc;
 
 	filler->n_metrics = 0;
@@ -210,13 +211,13 @@ static int fill_source(struct filler *filler, const struct window_spec *spec)
 			filler->metrics[filler->n_metrics++] = t->metrics[i];
 	if (filler->n_metrics == 0)
 		return SQLITE_OK;
-	rc = series_select(filler->d, filler->source, filler->metrics, filler->n_metrics,
-		ROWS_WINDOW, &filler->range);
+	rc = series_select(filler->d, filler->set, filler->metrics, filler->n_metrics, ROWS_WINDOW,
+		&filler->range);
 	if (rc == SQLITE_OK)
-		rc = series_select(filler->d, filler->source, filler->metrics, filler->n_metrics,
+		rc = series_select(filler->d, filler->set, filler->metrics, filler->n_metrics,
 			ROWS_BEFORE, &filler->before);
 	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->d->entities); id++)
-		if (window_wants_entity(spec, id) && series_lies_in(filler->d, id, filler->source))
+		if (window_wants_entity(spec, id) && series_lies_in(filler->d, id, filler->set))
 			rc = fill_entity(filler, id);
 	sqlite_finalizep(&filler->range);
 	sqlite_finalizep(&filler->before);
@@ -233,13 +234,13 @@ static int fill_flows(struct filler *filler, struct window *window)
 	size_t n = 0, cap = 0;
 
 	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 AND from_ns>=?1",
-		series_flow_columns);
+		flow_columns);
 	int rc = sqlite3_prepare_v2(filler->d->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, filler->from_ns);
 	sqlite3_bind_int64(st, 2, filler->to_ns);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		rw_grow(v, n, cap);
-		series_flow_row(st, &v[n++]);
+		flow_row_read(st, &v[n++]);
 		rc = SQLITE_OK;
 	}
 	if (rc == SQLITE_DONE && n > 0) {
@@ -267,7 +268,7 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 	f->from_ns = from_ns;
 	f->to_ns = to_ns;
 	int rc = series_begin(db);
-	for (f->source = 0; rc == SQLITE_OK && f->source < SCHEMA_SOURCES; f->source++)
+	for (f->set = 0; rc == SQLITE_OK && f->set < COLUMN_SETS; f->set++)
 		rc = fill_source(f, spec);
 	if (rc == SQLITE_OK && spec->flows)
 		rc = fill_flows(f, &w);

@@ -10,6 +10,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
+#include "db/sqlite/flow_row.h"
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
 
@@ -21,8 +22,8 @@
 struct scan {
 	struct series_db *d;
 	const struct history_filter *filter;
-	uint16_t metrics[SCHEMA_SOURCES][METRIC_COUNT];
-	size_t n_metrics[SCHEMA_SOURCES];
+	uint16_t metrics[COLUMN_SETS][METRIC_COUNT];
+	size_t n_metrics[COLUMN_SETS];
 	/* "device\0port" -> does its newest alias match; NULL when no port pattern was given */
 	struct smap *aliases;
 	struct sample *v;
@@ -83,18 +84,18 @@ static bool entity_matches(const struct scan *scan, const struct entity *entity)
 	return alias != 0;
 }
 
-static int read_entity(struct scan *scan, unsigned source, uint32_t entity, sqlite3_stmt *st,
+static int read_entity(struct scan *scan, unsigned set, uint32_t entity, sqlite3_stmt *st,
 	int64_t from_ns, int64_t to_ns)
 {
 	struct sample row[METRIC_COUNT];
 	int rc;
 
-	series_bind(scan->d, st, source, entity);
+	series_bind(scan->d, st, set, entity);
 	sqlite3_bind_int64(st, 2, from_ns);
 	sqlite3_bind_int64(st, 3, to_ns);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		size_t n = series_row(
-			st, source, entity, scan->metrics[source], scan->n_metrics[source], row);
+		size_t n =
+			series_row(st, set, entity, scan->metrics[set], scan->n_metrics[set], row);
 		for (size_t i = 0; i < n; i++) {
 			rw_grow(scan->v, scan->n, scan->cap);
 			scan->v[scan->n++] = row[i];
@@ -106,11 +107,10 @@ static int read_entity(struct scan *scan, unsigned source, uint32_t entity, sqli
 	return rc;
 }
 
-static bool has_any(const struct scan *scan, unsigned source, uint32_t entity)
+static bool has_any(const struct scan *scan, unsigned set, uint32_t entity)
 {
-	for (size_t i = 0; series_lies_in(scan->d, entity, source) && i < scan->n_metrics[source];
-		i++)
-		if (series_present(scan->d, entity, scan->metrics[source][i]))
+	for (size_t i = 0; series_lies_in(scan->d, entity, set) && i < scan->n_metrics[set]; i++)
+		if (series_present(scan->d, entity, scan->metrics[set][i]))
 			return true;
 	return false;
 }
@@ -121,7 +121,7 @@ static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
 	int rc = series_begin(scan->d);
 
 	scan->n = 0;
-	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_SOURCES; t++) {
+	for (unsigned t = 0; rc == SQLITE_OK && t < COLUMN_SETS; t++) {
 		rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 		if (scan->n_metrics[t] == 0)
 			continue;
@@ -142,7 +142,7 @@ static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
 
 static void choose_metrics(struct scan *scan)
 {
-	for (unsigned t = 0; t < SCHEMA_SOURCES; t++) {
+	for (unsigned t = 0; t < COLUMN_SETS; t++) {
 		const struct reader_table *table = &scan->d->tables[t];
 		for (size_t i = 0; i < table->n_metrics; i++) {
 			bool wanted = !scan->filter || scan->filter->n_metrics == 0;
@@ -173,7 +173,7 @@ int series_db_match(struct history *history, const struct history_filter *filter
 	for (uint32_t id = 1; r == 0 && id <= entities_count(db->entities); id++) {
 		const struct entity *entity = entity_get(db->entities, id);
 		bool any = false;
-		for (unsigned t = 0; t < SCHEMA_SOURCES; t++)
+		for (unsigned t = 0; t < COLUMN_SETS; t++)
 			any |= has_any(&s, t, id);
 		if (!entity || !any || !entity_matches(&s, entity))
 			continue;
@@ -198,7 +198,7 @@ int series_db_range(
 
 	/* one seek per table and end; in a file of an older version, per entity too */
 	str_add(&sql, "SELECT min(f), max(l) FROM (");
-	for (unsigned t = 0; t < (db->by_entity ? (unsigned)TABLE_LANES : (unsigned)SCHEMA_TABLES);
+	for (unsigned t = 0; t < (db->by_entity ? (unsigned)TABLE_PRIOS : (unsigned)SCHEMA_TABLES);
 		t++) {
 		const char *table = schema_table[t];
 		const char *sep = "";
@@ -287,13 +287,13 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 	str_addf(&sql,
 		"SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 ORDER BY to_ns, entity, "
 		"from_ns, total DESC, octets DESC, id",
-		series_flow_columns);
+		flow_columns);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, from_ns);
 	sqlite3_bind_int64(st, 2, to_ns != 0 ? to_ns : INT64_MAX);
 	while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		series_flow_row(st, &f);
+		flow_row_read(st, &f);
 		r = fn(arg, &f);
 		rc = SQLITE_OK;
 	}

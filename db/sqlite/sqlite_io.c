@@ -1,4 +1,4 @@
-/* sqlite_io - see sqlite_io.h. */
+/* sqlite_io - runs statements, and says what a failure of SQLite means and what to do about it. */
 #include "db/sqlite/sqlite_io.h"
 
 #include <errno.h>
@@ -89,6 +89,21 @@ sqlite3_int64 sqlite_int(sqlite3 *db, const char *sql, sqlite3_int64 fallback, i
 	if (ret_rc)
 		*ret_rc = rc;
 	return v;
+}
+
+int sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
+{
+	return sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
+}
+
+int sqlite_run(sqlite3_stmt *statement)
+{
+	int rc = sqlite3_step(statement);
+	int reset = sqlite3_reset(statement);
+
+	if (rc == SQLITE_DONE || rc == SQLITE_ROW)
+		return reset;
+	return rc;
 }
 
 void sqlite_finalizep(sqlite3_stmt **statement)

@@ -1,6 +1,6 @@
 /*
- * sqlite_io - the few SQLite habits shared by the write and the read side: opening, running, and
- * turning a result code into a negative errno and a sentence with a remedy. For files of db/ only.
+ * sqlite_io - what the write and the read side share: running statements, and turning a result code
+ * into a negative errno and a sentence with a remedy. For files of db/sqlite only.
  */
 #ifndef RW_DB_SQLITE_IO_H
 #define RW_DB_SQLITE_IO_H
@@ -25,6 +25,12 @@ int sqlite_execf(sqlite3 *db, const char *fmt, ...) __attribute__((format(printf
 /* sqlite_int - first column of the first row; @fallback when there is no row, or NULL in it. Result
  * code by @ret_rc (may be NULL). */
 sqlite3_int64 sqlite_int(sqlite3 *db, const char *sql, sqlite3_int64 fallback, int *ret_rc);
+
+/* sqlite_prepare - a statement that is kept and run many times. */
+int sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);
+/* sqlite_run - a statement without result rows, with its parameters bound; ready to be run again.
+ */
+int sqlite_run(sqlite3_stmt *statement);
 
 void sqlite_finalizep(sqlite3_stmt **statement); /* for rw_cleanup() */
 

@@ -68,7 +68,8 @@ static void take_row(struct piece *piece)
 			continue;
 		v[n] = (struct row_value){.metric = piece->metrics[i],
 			.source = (uint16_t)sqlite3_column_int(piece->read, O_SOURCE),
-			.flags = (uint16_t)sqlite3_column_int(piece->read, O_FLAGS)};
+			.flags = (uint16_t)sqlite3_column_int(piece->read, O_FLAGS),
+			.prio = PRIO_NONE};
 		bits[n++] = metric_info(piece->metrics[i])->type == TYPE_F64
 			? sample_of_f64(sqlite3_column_double(piece->read, column))
 			: (uint64_t)sqlite3_column_int64(piece->read, column);
@@ -130,14 +131,13 @@ static int move_table(struct store_writer *writer, unsigned scope)
 	struct piece p = {.w = writer, .scope = scope};
 	uint64_t moved = 0;
 	size_t rows = 1;
-	bool held;
 	int rc = prepare_piece(&p);
 
 	while (rc == SQLITE_OK && rows > 0) {
 		rc = move_piece(&p, &rows);
 		moved += rows;
 		if (rc == SQLITE_OK)
-			writer_checkpoint(writer, &held);
+			writer_checkpoint(writer);
 	}
 	sqlite3_finalize(p.read);
 	sqlite3_finalize(p.erase);

@@ -1,6 +1,7 @@
 /*
- * store_lock - one writer per database file: flock on PATH.lock, which holds the writer's pid. The
- * lock file stays; removing it would let two writers lock two different files of that name.
+ * store_lock - makes one process the only writer of a database file: flock on PATH.lock, in which
+ * the writer's pid stands. The lock file is never removed: two writers could then lock two
+ * different files of that name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
-#include "db/store/store_internal.h"
+#include "db/sqlite/store_write.h"
 
 static int lock_open(const char *path, int flags)
 {
@@ -38,11 +39,11 @@ static int read_pid(int fd)
 	return 0;
 }
 
-/* store_writer_pid() holds the lock for an instant: a few tries tell that from a writer. */
+/* writer_pid() of another process holds the lock for an instant: try a few times. */
 #define LOCK_TRIES 10
 #define LOCK_WAIT_MS 20
 
-int store_lock(const char *path, int *ret_fd, struct err *e)
+int writer_lock(const char *path, int *ret_fd, struct err *e)
 {
 	int fd = lock_open(path, O_RDWR | O_CREAT), tries = 0;
 
@@ -74,7 +75,7 @@ int store_lock(const char *path, int *ret_fd, struct err *e)
 	}
 	char text[32];
 	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
-	/* The lock is what counts; the pid is only told to people. */
+	/* The lock counts; the pid is for people. */
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)n, 0) != n) {
 		int error = -EIO;
 		if (errno)
@@ -86,7 +87,7 @@ int store_lock(const char *path, int *ret_fd, struct err *e)
 	return 0;
 }
 
-void store_unlock(int fd)
+void writer_unlock(int fd)
 {
 	if (fd < 0)
 		return;
@@ -96,7 +97,7 @@ void store_unlock(int fd)
 	close(fd);
 }
 
-int store_writer_pid(const char *path)
+int writer_pid(const char *path)
 {
 	int fd = lock_open(path, O_RDONLY), pid = 0;
 

@@ -1,282 +1,57 @@
 /*
- * store_write - jobs to rows. One connection, one thread at a time; knows the layout (schema.h).
+ * store_write - transactions, and samples to rows.
  *
- * Samples of a transaction are gathered by (table, entity, instant) through a hash, whatever the
- * order a collector walked its columns in, and the rows written in the order of the tables' key:
- * nearly always at the end. A row that is already there (another batch, same instant) is completed,
- * never changed: the first value stands, as it does in memory.
+ * The samples of a transaction are gathered by (table, entity, instant) through a hash, whatever
+ * the order a collector walked its columns in. The rows are then written in the order of the
+ * tables' key: nearly always at the end. A row that is already there (another batch, same instant)
+ * gets the values it lacks; a value that is there stays, as it does in memory.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
-#include "agent/base/err.h"
+#include "agent/base/log.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
 #include "db/sqlite/sqlite_io.h"
 #include "db/sqlite/store_write.h"
 
-#define BUSY_MS 5000
-
+/* Parameters of an insert; those of select and erase are the first two. */
 enum { P_T = 1, P_ENTITY, P_SOURCE, P_FLAGS, P_CFG, P_X, P_FIRST };
 
-/* ---- opening ------------------------------------------------------------- */
+/* ---- entities ------------------------------------------------------------ */
 
-static int store_write_prepare(struct store_writer *writer, sqlite3_stmt **ret, const char *sql)
+/* Room for ids up to and including @id. */
+static void entities_room(struct store_writer *writer, uint32_t id)
 {
-	return sqlite3_prepare_v3(writer->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
-}
+	size_t n = writer->n_entities;
 
-static int prepare_table(
-	struct store_writer *writer, struct writer_table *writer_table, unsigned table)
-{
-	rw_cleanup(str_done) struct str select = {0}, erase = {0};
-	char c[SCHEMA_COLUMN_MAX];
-
-	writer_table->name = schema_table[table];
-	if (table == TABLE_LANES)
-		writer_table->lanes = SCHEMA_LANES;
-	else
-		writer_table->lanes = 1;
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
-			continue;
-		writer->position[m] = (uint16_t)writer_table->n_metrics;
-		writer->is_cfg[m] = schema_is_cfg(m);
-		writer_table->metrics[writer_table->n_metrics++] = (uint16_t)m;
-	}
-	str_add(&select, "SELECT source,flags,x");
-	for (unsigned i = 0; i < writer_table->n_metrics * writer_table->lanes; i++)
-		str_addf(&select, ",%s",
-			schema_lane_column(c, writer_table->metrics[i % writer_table->n_metrics],
-				writer_table->lanes > 1 ? i / (unsigned)writer_table->n_metrics + 1
-							: 0));
-	str_addf(&select, " FROM %s WHERE t_ns=?1 AND entity=?2", writer_table->name);
-	str_addf(&erase, "DELETE FROM %s WHERE t_ns=?1 AND entity=?2", writer_table->name);
-	int rc = store_write_prepare(writer, &writer_table->select, select.s);
-	if (rc == SQLITE_OK)
-		return store_write_prepare(writer, &writer_table->erase, erase.s);
-	return rc;
-}
-
-void writer_seen_room(struct store_writer *writer, uint32_t entity)
-{
-	if (entity > writer->last_entity)
-		writer->last_entity = entity;
-	if (entity < writer->n_seen)
+	if (id < n)
 		return;
-	size_t n = 256;
-	if (writer->n_seen)
-		n = writer->n_seen;
-	while (n <= entity)
+	if (n == 0)
+		n = 256;
+	while (n <= id)
 		n *= 2;
-	writer->seen = rw_realloc(writer->seen, n * sizeof(*writer->seen));
-	memset(writer->seen + writer->n_seen, 0, (n - writer->n_seen) * sizeof(*writer->seen));
-	writer->n_seen = n;
+	writer->entities = rw_realloc(writer->entities, n * sizeof(*writer->entities));
+	memset(writer->entities + writer->n_entities, 0,
+		(n - writer->n_entities) * sizeof(*writer->entities));
+	writer->n_entities = n;
 }
 
-void writer_place(struct store_writer *writer, uint32_t entity, struct place place)
+void writer_note_entity(struct store_writer *writer, uint32_t id, struct row_at at)
 {
-	writer_seen_room(writer, entity > place.device ? entity : place.device);
-	writer->seen[entity].place = place;
-}
-
-static int store_write_load_entities(
-	struct store_writer *writer, struct entities *entities, const char *path, struct err *e)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(writer->db,
-		"SELECT id, device, port, priority FROM entity ORDER BY id", -1, &st, NULL);
-
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		int r = entities_load(entities, (uint32_t)sqlite3_column_int64(st, 0),
-			(const char *)sqlite3_column_text(st, 1),
-			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
-		if (r < 0)
-			return err_set(e, -EINVAL,
-				"%s: entity %lld does not fit the ones already known; start afresh "
-				"with another file",
-				path, (long long)sqlite3_column_int64(st, 0));
-		rc = SQLITE_OK;
-	}
-	if (rc == SQLITE_DONE)
-		return 0;
-	return sqlite_fail(e, writer->db, rc, "read", path);
-}
-
-static int store_write_load_texts(
-	struct store_writer *writer, struct entities *entities, const char *path, struct err *e)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(
-		writer->db, "SELECT id, text FROM text ORDER BY id", -1, &st, NULL);
-
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-		if (entities_text(entities, (const char *)sqlite3_column_text(st, 1)) != id)
-			return err_set(e, -EINVAL,
-				"%s: text %llu does not fit the ones already known; start afresh "
-				"with another file",
-				path, (unsigned long long)id);
-		rc = SQLITE_OK;
-	}
-	if (rc == SQLITE_DONE)
-		return 0;
-	return sqlite_fail(e, writer->db, rc, "read", path);
-}
-
-static int load_seen(struct store_writer *writer, const struct entities *entities, const char *path,
-	struct err *e)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(writer->db, "SELECT entity, metric FROM series", -1, &st, NULL);
-
-	writer_seen_room(writer, entities_count(entities));
-	for (uint32_t id = 1; id <= entities_count(entities); id++)
-		writer_place(writer, id, schema_place(entities, id));
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
-		int m = metric_by_name((const char *)sqlite3_column_text(st, 1));
-		if (m >= 0 && id <= entities_count(entities))
-			writer->seen[id].bits[m / 64] |= UINT64_C(1) << (m % 64);
-		rc = SQLITE_OK;
-	}
-	if (rc == SQLITE_DONE)
-		return 0;
-	return sqlite_fail(e, writer->db, rc, "read", path);
-}
-
-static int wal_grew(void *arg, sqlite3 *db, const char *name, int pages)
-{
-	struct store_writer *w = arg;
-
-	w->wal_pages = pages;
-	return SQLITE_OK;
-}
-
-/* SQLite would make the file with the umask's mode; its -wal and -shm take the mode of the file. */
-static int make_file(const char *path, struct err *e)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-
-	if (fd < 0 && errno == EEXIST)
-		return 0;
-	if (fd < 0) {
-		int error = -errno;
-		return err_set(e, error,
-			"cannot create %s: %s; check that its directory exists and may be written",
-			path, strerror(-error));
-	}
-	if (fchmod(fd, 0640) < 0) {
-		/* a file system without modes: nothing to protect there */
-	}
-	close(fd);
-	return 0;
-}
-
-static int store_write_open_db(struct store_writer *writer, const char *path, struct err *e)
-{
-	int version, rc, r = make_file(path, e);
-
-	if (r < 0)
-		return r;
-	rc = sqlite3_open_v2(path, &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	if (rc != SQLITE_OK)
-		return sqlite_fail(e, writer->db, rc, "open", path);
-	sqlite3_busy_timeout(writer->db, BUSY_MS);
-	/* before anything is changed: a foreign file must stay as it is */
-	r = schema_check(writer->db, path, &version, e);
-	if (r < 0)
-		return r;
-	rc = sqlite_exec(writer->db,
-		"PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA "
-		"journal_size_limit=67108864;"
-		"PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; "
-		"PRAGMA foreign_keys=OFF");
-	if (rc != SQLITE_OK)
-		return sqlite_fail(e, writer->db, rc, "prepare", path);
-	r = schema_migrate(writer->db, path, e);
-	if (r < 0)
-		return r;
-	sqlite3_wal_hook(writer->db, wal_grew, writer);
-	for (unsigned i = 0; rc == SQLITE_OK && i < SCHEMA_TABLES; i++)
-		rc = prepare_table(writer, &writer->tables[i], i);
-	if (rc == SQLITE_OK)
-		rc = store_write_prepare(writer, &writer->series,
-			"INSERT OR IGNORE INTO series(entity, metric, first_ns) VALUES(?1, ?2, "
-			"?3)");
-	if (rc == SQLITE_OK)
-		rc = store_write_prepare(writer, &writer->instant,
-			"INSERT OR IGNORE INTO instant(device, t_ns) VALUES(?1, ?2)");
-	if (rc == SQLITE_OK)
-		return 0;
-	return sqlite_fail(e, writer->db, rc, "prepare", path);
-}
-
-int writer_open(const struct store_options *options, struct entities *entities,
-	struct store_writer **ret, struct err *e)
-{
-	struct store_writer *w = rw_calloc(1, sizeof(*w));
-
-	/* Counting its own allocations under a mutex is a cost that nothing here reads. Too late
-	 * once SQLite is in use: no harm then. */
-	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-	w->o = *options;
-	int r = store_write_open_db(w, options->path, e);
-	if (r == 0)
-		r = store_write_load_entities(w, entities, options->path, e);
-	if (r == 0)
-		r = store_write_load_texts(w, entities, options->path, e);
-	if (r == 0)
-		r = load_seen(w, entities, options->path, e);
-	if (r == 0) {
-		int rc = writer_import(w);
-		if (rc != SQLITE_OK)
-			r = sqlite_fail(e, w->db, rc, "bring up to date", options->path);
-	}
-	if (r < 0) {
-		writer_close(w);
-		return r;
-	}
-	*ret = w;
-	return 0;
-}
-
-void writer_close(struct store_writer *writer)
-{
-	if (!writer)
-		return;
-	for (size_t i = 0; i < SCHEMA_TABLES; i++) {
-		for (size_t k = 0; k < WRITER_INSERTS; k++)
-			sqlite3_finalize(writer->tables[i].inserts[k].st);
-		sqlite3_finalize(writer->tables[i].select);
-		sqlite3_finalize(writer->tables[i].erase);
-	}
-	sqlite3_finalize(writer->series);
-	sqlite3_finalize(writer->instant);
-	for (size_t i = 0; i < WRITER_SMALL; i++)
-		sqlite3_finalize(writer->small[i]);
-	/* the last connection to close copies the WAL into the file and removes it */
-	sqlite3_close(writer->db);
-	free(writer->seen);
-	free(writer->newly);
-	free(writer->runs);
-	free(writer->next);
-	free(writer->slots);
-	str_done(&writer->x);
-	free(writer);
+	entities_room(writer, id);
+	entities_room(writer, at.device);
+	writer->entities[id].at = at;
 }
 
 /* ---- transactions -------------------------------------------------------- */
 
 int writer_begin(struct store_writer *writer)
 {
-	writer->n_newly = 0;
+	writer->n_new_series = 0;
 	writer->txn++;
 	return sqlite_exec(writer->db, "BEGIN IMMEDIATE");
 }
@@ -290,80 +65,69 @@ void writer_rollback(struct store_writer *writer)
 {
 	if (!sqlite3_get_autocommit(writer->db))
 		sqlite_exec(writer->db, "ROLLBACK");
-	/* what was noted as present in table series no longer is */
-	for (size_t i = 0; i < writer->n_newly; i++)
-		writer->seen[writer->newly[i].entity].bits[writer->newly[i].metric / 64] &=
-			~(UINT64_C(1) << (writer->newly[i].metric % 64));
-	writer->n_newly = 0;
-}
-
-sqlite3 *writer_db(struct store_writer *writer)
-{
-	return writer->db;
-}
-
-void writer_interrupt(struct store_writer *writer)
-{
-	sqlite3_interrupt(writer->db);
-}
-
-int writer_wal_pages(const struct store_writer *writer)
-{
-	return writer->wal_pages;
+	/* the lines that were added to table series are gone again */
+	for (size_t i = 0; i < writer->n_new_series; i++) {
+		const struct new_series *series = &writer->new_series[i];
+		writer->entities[series->entity].bits[series->metric / 64] &=
+			~(UINT64_C(1) << (series->metric % 64));
+	}
+	writer->n_new_series = 0;
 }
 
 #define CHECKPOINT_PAGES 1000 /* 8 MB */
 #define HELD_PAGES 16384 /* 128 MB that cannot be copied back: someone reads an old snapshot */
+#define PAGES_PER_MB 128
 
-int writer_checkpoint(struct store_writer *writer, bool *ret_held)
+/* Passive: waits for no one. Once all is copied and no reader is left in the log, the next commit
+ * begins it anew. */
+void writer_checkpoint(struct store_writer *writer)
 {
-	int in_log = writer->wal_pages, copied = 0;
+	int in_log = 0, copied = 0;
+	bool held = false;
 
-	*ret_held = false;
-	if (writer->wal_pages < CHECKPOINT_PAGES)
-		return writer->wal_pages;
-	/* Passive: waits for no one. Once all is copied and no reader is left in it, the next
-	 * commit begins the WAL anew. */
-	if (sqlite3_wal_checkpoint_v2(
-		    writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied) != SQLITE_OK)
-		return writer->wal_pages;
-	*ret_held = in_log > HELD_PAGES && copied < in_log;
-	return in_log;
+	if (writer->wal_pages >= CHECKPOINT_PAGES) {
+		int rc = sqlite3_wal_checkpoint_v2(
+			writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
+		held = rc == SQLITE_OK && in_log > HELD_PAGES && copied < in_log;
+	}
+	if (held)
+		complain(&writer->wal_held, mono_now(), LOG_WARN_, "store",
+			"%s-wal has grown to %d MB because a reader keeps an old snapshot; end "
+			"long-running queries",
+			writer->o.path, in_log / PAGES_PER_MB);
+	else
+		complaint_over(&writer->wal_held, mono_now(), "store",
+			"the write-ahead log can be shortened again");
 }
 
-/* ---- samples ------------------------------------------------------------- */
+/* ---- gathering the samples of a row -------------------------------------- */
 
-static int run_order(const void *left, const void *right)
+/* By table, instant, entity: the order of the tables' key. */
+static int row_samples_order(const void *left, const void *right)
 {
-	const struct run *x = left, *y = right;
+	const struct row_samples *x = left, *y = right;
 
-	if (x->table != y->table) {
-		if (x->table < y->table)
-			return -1;
-		return 1;
-	}
-	if (x->t_ns != y->t_ns) {
-		if (x->t_ns < y->t_ns)
-			return -1;
-		return 1;
-	}
+	if (x->table != y->table)
+		return x->table < y->table ? -1 : 1;
+	if (x->t_ns != y->t_ns)
+		return x->t_ns < y->t_ns ? -1 : 1;
 	return (x->entity > y->entity) - (x->entity < y->entity);
 }
 
-static bool same_row(const struct run *left, const struct run *right)
+static bool same_row(const struct row_samples *left, const struct row_samples *right)
 {
 	return left->entity == right->entity && left->t_ns == right->t_ns &&
 		left->table == right->table;
 }
 
-static uint32_t *find_slot(struct store_writer *writer, const struct run *run)
+/* The slot that holds @row, or the free one where it belongs. */
+static uint32_t *find_slot(struct store_writer *writer, const struct row_samples *row)
 {
-	size_t mask = writer->cap_slots - 1,
-	       i = hash_u64((uint64_t)run->t_ns ^
-			   hash_u64((uint64_t)run->entity << 2 | run->table)) &
-		mask;
+	uint64_t key = hash_u64((uint64_t)row->entity << 2 | row->table);
+	size_t mask = writer->cap_slots - 1;
+	size_t i = hash_u64((uint64_t)row->t_ns ^ key) & mask;
 
-	while (writer->slots[i] != 0 && !same_row(&writer->runs[writer->slots[i] - 1], run))
+	while (writer->slots[i] != 0 && !same_row(&writer->rows[writer->slots[i] - 1], row))
 		i = (i + 1) & mask;
 	return &writer->slots[i];
 }
@@ -385,71 +149,81 @@ static void make_room(struct store_writer *writer, size_t n)
 	memset(writer->slots, 0, writer->cap_slots * sizeof(*writer->slots));
 }
 
-/* Gathers @samples into rows. Samples of unknown metrics or entities cannot be stored and are left
- * out.
- */
-static size_t make_runs(struct store_writer *writer, const struct sample *samples, size_t n)
+/* The row that @sample belongs to, with itself as its only sample. False: its metric or entity is
+ * not known, so that it cannot be stored. */
+static bool row_of_sample(const struct store_writer *writer, const struct sample *sample,
+	uint32_t index, struct row_samples *ret)
 {
-	size_t n_runs = 0;
+	const struct metric_info *info = metric_info(sample->metric);
+
+	if (!info || sample->entity == ENTITY_NONE || sample->entity >= writer->n_entities)
+		return false;
+	*ret = (struct row_samples){.t_ns = sample->t_ns,
+		.entity = sample->entity,
+		.table = (uint32_t)info->scope,
+		.first = index,
+		.last = index};
+	const struct row_at *at = &writer->entities[sample->entity].at;
+	if (info->scope == SCOPE_PRIO && at->prio != PRIO_NONE) {
+		ret->entity = at->row;
+		ret->table = TABLE_PRIOS;
+	}
+	return true;
+}
+
+/* Gathers @samples into rows, in the order they are to be written. Returns how many rows. */
+static size_t gather_rows(struct store_writer *writer, const struct sample *samples, size_t n)
+{
+	size_t n_rows = 0;
 	bool sorted = true;
 
 	make_room(writer, n);
 	for (uint32_t i = 0; i < n; i++) {
-		const struct metric_info *info = metric_info(samples[i].metric);
-		if (!info || samples[i].entity == ENTITY_NONE ||
-			samples[i].entity >= writer->n_seen)
-			continue;
-		struct run r = {.t_ns = samples[i].t_ns,
-			.entity = samples[i].entity,
-			.table = (uint32_t)info->scope,
-			.first = i,
-			.last = i};
-		const struct place *place = &writer->seen[r.entity].place;
-		if (r.table == SCOPE_PRIO && place->lane > 0) {
-			r.entity = place->row;
-			r.table = TABLE_LANES;
-		}
-		writer->next[i] = UINT32_MAX;
+		struct row_samples row, *at = NULL;
 		uint32_t *slot = NULL;
-		struct run *at = NULL;
-		if (n_runs > 0 && same_row(&writer->runs[n_runs - 1], &r))
-			at = &writer->runs[n_runs - 1];
-		if (!at) {
-			slot = find_slot(writer, &r);
+		if (!row_of_sample(writer, &samples[i], i, &row))
+			continue;
+		writer->next[i] = UINT32_MAX;
+		/* mostly the row of the sample before */
+		if (n_rows > 0 && same_row(&writer->rows[n_rows - 1], &row)) {
+			at = &writer->rows[n_rows - 1];
+		} else {
+			slot = find_slot(writer, &row);
 			if (*slot != 0)
-				at = &writer->runs[*slot - 1];
-			else
-				at = NULL;
+				at = &writer->rows[*slot - 1];
 		}
 		if (at) {
 			writer->next[at->last] = i;
 			at->last = i;
 			continue;
 		}
-		rw_grow(writer->runs, n_runs, writer->cap_runs);
-		sorted &= n_runs == 0 || run_order(&writer->runs[n_runs - 1], &r) < 0;
-		writer->runs[n_runs++] = r;
-		*slot = (uint32_t)n_runs;
+		rw_grow(writer->rows, n_rows, writer->cap_rows);
+		if (n_rows > 0 && row_samples_order(&writer->rows[n_rows - 1], &row) >= 0)
+			sorted = false;
+		writer->rows[n_rows++] = row;
+		*slot = (uint32_t)n_rows;
 	}
 	if (!sorted)
-		qsort(writer->runs, n_runs, sizeof(*writer->runs), run_order);
-	return n_runs;
+		qsort(writer->rows, n_rows, sizeof(*writer->rows), row_samples_order);
+	return n_rows;
 }
 
-/* The columns of a set, ascending: for (struct each it = each_of(have); each_next(&it);) ... it.at
- */
-struct each {
+/* ---- a row in memory ----------------------------------------------------- */
+
+/* The columns of a set, ascending:
+ * for (struct column_walk it = columns_of(have); column_next(&it);) ... it.at */
+struct column_walk {
 	const uint64_t *have;
 	uint64_t rest;
 	unsigned word, at;
 };
 
-static struct each each_of(const uint64_t *have)
+static struct column_walk columns_of(const uint64_t *have)
 {
-	return (struct each){.have = have, .rest = have[0]};
+	return (struct column_walk){.have = have, .rest = have[0]};
 }
 
-static bool each_next(struct each *it)
+static bool column_next(struct column_walk *it)
 {
 	while (it->rest == 0) {
 		if (++it->word >= ROW_WORDS)
@@ -461,6 +235,17 @@ static bool each_next(struct each *it)
 	return true;
 }
 
+/* The column of @metric for @prio, as counted within a row. */
+static unsigned row_column(const struct store_writer *writer, const struct writer_table *table,
+	unsigned metric, int prio)
+{
+	unsigned column = writer->position[metric];
+
+	if (prio != PRIO_NONE)
+		column += (unsigned)prio * (unsigned)table->n_metrics;
+	return column;
+}
+
 static void row_begin(struct writer_row *row, uint32_t entity, int64_t t_ns)
 {
 	row->entity = entity;
@@ -468,7 +253,7 @@ static void row_begin(struct writer_row *row, uint32_t entity, int64_t t_ns)
 	memset(row->have, 0, sizeof(row->have));
 }
 
-static bool store_write_row_empty(const struct writer_row *row)
+static bool row_is_empty(const struct writer_row *row)
 {
 	for (size_t i = 0; i < ROW_WORDS; i++)
 		if (row->have[i])
@@ -476,14 +261,15 @@ static bool store_write_row_empty(const struct writer_row *row)
 	return true;
 }
 
-/* false: there already (the first one stands), or no number. */
-static bool store_write_row_add(
+/* False: the row has the column already (the first value stays), or the value is NAN. */
+static bool row_add(
 	struct writer_row *row, unsigned column, const struct row_value *value, uint64_t bits)
 {
 	uint64_t bit = UINT64_C(1) << (column % 64), *word = &row->have[column / 64];
 
-	if ((*word & bit) ||
-		(metric_info(value->metric)->type == TYPE_F64 && isnan(sample_f64(bits))))
+	if (*word & bit)
+		return false;
+	if (metric_info(value->metric)->type == TYPE_F64 && isnan(sample_f64(bits)))
 		return false;
 	*word |= bit;
 	row->v[column] = *value;
@@ -491,56 +277,63 @@ static bool store_write_row_add(
 	return true;
 }
 
-/* Flags and source that most values of the row share (Boyer and Moore's majority vote; any choice
- * is correct, this one is short). */
-static struct row_value store_write_majority(const struct writer_row *row)
+/* Flags and source that most values of the row share (majority vote of Boyer and Moore, 1981; any
+ * choice is correct, this one makes x short). */
+static struct row_value row_majority(const struct writer_row *row)
 {
 	struct row_value best = {0};
 	size_t votes = 0;
 
-	for (struct each it = each_of(row->have); each_next(&it);) {
+	for (struct column_walk it = columns_of(row->have); column_next(&it);) {
+		const struct row_value *v = &row->v[it.at];
 		if (votes == 0)
-			best = row->v[it.at];
-		if (row->v[it.at].flags == best.flags && row->v[it.at].source == best.source)
-			votes += 1;
+			best = *v;
+		if (v->flags == best.flags && v->source == best.source)
+			votes++;
 		else
-			votes += (size_t)-1;
+			votes--;
 	}
 	return best;
 }
+
+/* ---- a row in the file --------------------------------------------------- */
 
 static int prepare_insert(struct store_writer *writer, const struct writer_table *table,
 	const uint64_t *have, sqlite3_stmt **ret)
 {
 	rw_cleanup(str_done) struct str sql = {0}, params = {0};
-	char c[SCHEMA_COLUMN_MAX];
+	char name[SCHEMA_COLUMN_MAX];
 	int parameter = P_FIRST;
 
 	str_addf(&sql, "INSERT OR IGNORE INTO %s(t_ns,entity,source,flags,cfg,x", table->name);
-	for (struct each it = each_of(have); each_next(&it);) {
+	for (struct column_walk it = columns_of(have); column_next(&it);) {
+		unsigned metric = table->metrics[it.at % table->n_metrics];
+		unsigned prio = it.at / (unsigned)table->n_metrics;
 		str_addf(&sql, ",%s",
-			schema_lane_column(c, table->metrics[it.at % table->n_metrics],
-				table->lanes > 1 ? it.at / (unsigned)table->n_metrics + 1 : 0));
+			schema_prio_column(name, metric, writer_column_prio(table, prio)));
 		str_addf(&params, ",?%d", parameter++);
 	}
 	str_addf(&sql, ") VALUES(?1,?2,?3,?4,?5,?6%s)", params.s);
-	return store_write_prepare(writer, ret, sql.s);
+	return sqlite_prepare(writer->db, sql.s, ret);
+}
+
+static bool insert_fits(const struct writer_insert *insert, const uint64_t *have)
+{
+	return insert->st && memcmp(insert->have, have, sizeof(insert->have)) == 0;
 }
 
 /* The insert for the columns of @have; the one not used for longest makes room for a new one. */
-static int insert_of(struct store_writer *writer, struct writer_table *table, const uint64_t *have,
-	sqlite3_stmt **ret)
+static int find_insert(struct store_writer *writer, struct writer_table *table,
+	const uint64_t *have, sqlite3_stmt **ret)
 {
 	struct writer_insert *oldest = &table->inserts[0], *in = &table->inserts[table->last];
 
-	for (unsigned i = 0;
-		i < WRITER_INSERTS && (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0);
-		i++) {
+	for (unsigned i = 0; i < WRITER_INSERTS && !insert_fits(in, have); i++) {
 		in = &table->inserts[i];
 		if (in->used < oldest->used)
 			oldest = in;
 	}
-	if (!in->st || memcmp(in->have, have, sizeof(in->have)) != 0) {
+	if (!insert_fits(in, have)) {
 		in = oldest;
 		sqlite_finalizep(&in->st);
 		int rc = prepare_insert(writer, table, have, &in->st);
@@ -554,35 +347,48 @@ static int insert_of(struct store_writer *writer, struct writer_table *table, co
 	return SQLITE_OK;
 }
 
+/* The values, each in its parameter. Notes in .odd of the writer which differ from @shared, and
+ * returns how many; @ret_cfg: one is a configuration state. */
+static size_t bind_values(struct store_writer *writer, const struct writer_row *row,
+	const struct row_value *shared, sqlite3_stmt *st, bool *ret_cfg, int *rc)
+{
+	size_t n_odd = 0;
+	int parameter = P_FIRST;
+
+	*ret_cfg = false;
+	for (struct column_walk it = columns_of(row->have); column_next(&it);) {
+		const struct row_value *v = &row->v[it.at];
+		uint64_t bits = row->bits[it.at];
+		if (v->flags != shared->flags || v->source != shared->source || v->window_ms != 0)
+			writer->odd[n_odd++] = *v;
+		*ret_cfg |= writer->is_cfg[v->metric];
+		if (metric_info(v->metric)->type == TYPE_F64)
+			*rc |= sqlite3_bind_double(st, parameter++, sample_f64(bits));
+		else
+			*rc |= sqlite3_bind_int64(st, parameter++, (sqlite3_int64)bits);
+	}
+	return n_odd;
+}
+
 /* Every parameter is bound each time: nothing is left from the row before. */
 static int bind_row(struct store_writer *writer, const struct writer_row *row, sqlite3_stmt *st)
 {
-	struct row_value shared = store_write_majority(row);
-	size_t odd = 0;
-	bool cfg = false;
-	int rc, parameter = P_FIRST;
+	struct row_value shared = row_majority(row);
+	bool cfg;
+	int rc = SQLITE_OK;
 
-	rc = sqlite3_bind_int64(st, P_T, row->t_ns);
+	rc |= sqlite3_bind_int64(st, P_T, row->t_ns);
 	rc |= sqlite3_bind_int64(st, P_ENTITY, row->entity);
 	rc |= sqlite3_bind_int64(st, P_SOURCE, shared.source);
 	rc |= sqlite3_bind_int64(st, P_FLAGS, shared.flags);
-	for (struct each it = each_of(row->have); each_next(&it);) {
-		const struct row_value *v = &row->v[it.at];
-		if (v->flags != shared.flags || v->source != shared.source || v->window_ms != 0)
-			writer->odd[odd++] = *v;
-		cfg |= writer->is_cfg[v->metric];
-		if (metric_info(v->metric)->type == TYPE_F64)
-			rc |= sqlite3_bind_double(st, parameter++, sample_f64(row->bits[it.at]));
-		else
-			rc |= sqlite3_bind_int64(st, parameter++, (sqlite3_int64)row->bits[it.at]);
-	}
+	size_t n_odd = bind_values(writer, row, &shared, st, &cfg, &rc);
 	if (cfg)
 		rc |= sqlite3_bind_int64(st, P_CFG, 1);
 	else
 		rc |= sqlite3_bind_null(st, P_CFG);
-	if (odd > 0) {
+	if (n_odd > 0) {
 		writer->x.n = 0;
-		row_x_write(&writer->x, writer->odd, odd, shared.flags, shared.source);
+		row_x_write(&writer->x, writer->odd, n_odd, shared.flags, shared.source);
 		rc |= sqlite3_bind_text(st, P_X, writer->x.s, (int)writer->x.n, SQLITE_STATIC);
 	} else {
 		rc |= sqlite3_bind_null(st, P_X);
@@ -592,123 +398,129 @@ static int bind_row(struct store_writer *writer, const struct writer_row *row, s
 	return SQLITE_NOMEM;
 }
 
-static int run_statement(sqlite3_stmt *st)
-{
-	int rc = sqlite3_step(st);
-	int reset = sqlite3_reset(st);
-
-	if (rc == SQLITE_DONE || rc == SQLITE_ROW)
-		return reset;
-	return rc;
-}
-
 static int insert_row(
 	struct store_writer *writer, struct writer_table *table, const struct writer_row *row)
 {
 	sqlite3_stmt *st;
-	int rc = insert_of(writer, table, row->have, &st);
+	int rc = find_insert(writer, table, row->have, &st);
 
 	if (rc == SQLITE_OK)
 		rc = bind_row(writer, row, st);
 	if (rc == SQLITE_OK)
-		return run_statement(st);
+		return sqlite_run(st);
 	return rc;
 }
+
+/* ---- a row that is there already ----------------------------------------- */
+
+/* Columns of .select of a table. */
+enum { S_SOURCE, S_FLAGS, S_X, S_FIRST };
 
 /* The row at hand in .select, with its exceptions. */
 static void read_row(
 	struct store_writer *writer, const struct writer_table *table, struct writer_row *ret)
 {
+	sqlite3_stmt *st = table->select;
+	struct row_value shared = {.source = (uint16_t)sqlite3_column_int(st, S_SOURCE),
+		.flags = (uint16_t)sqlite3_column_int(st, S_FLAGS)};
 	size_t n = 0;
 
-	for (unsigned i = 0; i < table->n_metrics * table->lanes; i++) {
-		int column = 3 + (int)i;
-		if (sqlite3_column_type(table->select, column) == SQLITE_NULL)
+	for (unsigned i = 0; i < table->n_metrics * table->n_prios; i++) {
+		int column = S_FIRST + (int)i;
+		if (sqlite3_column_type(st, column) == SQLITE_NULL)
 			continue;
-		struct row_value v = {.metric = table->metrics[i % table->n_metrics],
-			.source = (uint16_t)sqlite3_column_int(table->select, 0),
-			.flags = (uint16_t)sqlite3_column_int(table->select, 1),
-			.lane = (uint8_t)(table->lanes > 1 ? i / table->n_metrics + 1 : 0)};
-		bool real = metric_info(v.metric)->type == TYPE_F64;
-		if (store_write_row_add(ret, i, &v,
-			    real ? sample_of_f64(sqlite3_column_double(table->select, column))
-				 : (uint64_t)sqlite3_column_int64(table->select, column)))
+		struct row_value v = shared;
+		uint64_t bits = (uint64_t)sqlite3_column_int64(st, column);
+		v.metric = table->metrics[i % table->n_metrics];
+		v.prio = (int8_t)writer_column_prio(table, i / (unsigned)table->n_metrics);
+		if (metric_info(v.metric)->type == TYPE_F64)
+			bits = sample_of_f64(sqlite3_column_double(st, column));
+		if (row_add(ret, i, &v, bits))
 			writer->odd[n++] = v;
 	}
-	row_x_apply((const char *)sqlite3_column_text(table->select, 2), writer->odd, n);
+	row_x_apply((const char *)sqlite3_column_text(st, S_X), writer->odd, n);
 	n = 0;
-	for (struct each it = each_of(ret->have); each_next(&it);)
+	for (struct column_walk it = columns_of(ret->have); column_next(&it);)
 		ret->v[it.at] = writer->odd[n++];
 }
 
-/* A row is there: read it, add to it what it lacks, write it whole. */
+static int select_row(
+	struct store_writer *writer, const struct writer_table *table, struct writer_row *row)
+{
+	sqlite3_bind_int64(table->select, P_T, row->t_ns);
+	sqlite3_bind_int64(table->select, P_ENTITY, row->entity);
+	int rc = sqlite3_step(table->select);
+	if (rc == SQLITE_ROW)
+		read_row(writer, table, row);
+	int reset = sqlite3_reset(table->select);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return reset;
+	return rc;
+}
+
+/* Reads the row, adds to it what it lacks, and writes it whole. */
 static int merge_row(
 	struct store_writer *writer, struct writer_table *table, const struct writer_row *add)
 {
-	struct writer_row *r = &writer->merged;
+	struct writer_row *row = &writer->merged;
 	bool more = false;
 
-	row_begin(r, add->entity, add->t_ns);
-	sqlite3_bind_int64(table->select, P_T, r->t_ns);
-	sqlite3_bind_int64(table->select, P_ENTITY, r->entity);
-	int rc = sqlite3_step(table->select);
-	if (rc == SQLITE_ROW)
-		read_row(writer, table, r);
-	int reset = sqlite3_reset(table->select);
-	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+	row_begin(row, add->entity, add->t_ns);
+	int rc = select_row(writer, table, row);
+	if (rc != SQLITE_OK)
 		return rc;
-	if (reset != SQLITE_OK)
-		return reset;
-	for (struct each it = each_of(add->have); each_next(&it);)
-		more |= store_write_row_add(r, it.at, &add->v[it.at], add->bits[it.at]);
+	for (struct column_walk it = columns_of(add->have); column_next(&it);)
+		more |= row_add(row, it.at, &add->v[it.at], add->bits[it.at]);
 	if (!more)
 		return SQLITE_OK;
-	sqlite3_bind_int64(table->erase, P_T, r->t_ns);
-	sqlite3_bind_int64(table->erase, P_ENTITY, r->entity);
-	rc = run_statement(table->erase);
+	sqlite3_bind_int64(table->erase, P_T, row->t_ns);
+	sqlite3_bind_int64(table->erase, P_ENTITY, row->entity);
+	rc = sqlite_run(table->erase);
 	if (rc == SQLITE_OK)
-		return insert_row(writer, table, r);
+		return insert_row(writer, table, row);
 	return rc;
 }
+
+/* ---- samples ------------------------------------------------------------- */
 
 /* Table series gets a line the first time an entity has a metric. */
 static int note_series(struct store_writer *writer, const struct sample *sample)
 {
-	uint64_t bit = UINT64_C(1) << (sample->metric % 64),
-		 *word = &writer->seen[sample->entity].bits[sample->metric / 64];
+	uint64_t bit = UINT64_C(1) << (sample->metric % 64);
+	uint64_t *word = &writer->entities[sample->entity].bits[sample->metric / 64];
 
 	if (*word & bit)
 		return SQLITE_OK;
 	sqlite3_bind_int64(writer->series, 1, sample->entity);
 	sqlite3_bind_text(writer->series, 2, metric_info(sample->metric)->name, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(writer->series, 3, sample->t_ns);
-	int rc = run_statement(writer->series);
+	int rc = sqlite_run(writer->series);
 	if (rc != SQLITE_OK)
 		return rc;
 	*word |= bit;
-	rw_grow(writer->newly, writer->n_newly, writer->cap_newly);
-	writer->newly[writer->n_newly++] =
-		(struct newly){.entity = sample->entity, .metric = sample->metric};
+	rw_grow(writer->new_series, writer->n_new_series, writer->cap_new_series);
+	writer->new_series[writer->n_new_series++] =
+		(struct new_series){.entity = sample->entity, .metric = sample->metric};
 	return SQLITE_OK;
 }
 
 /* Table instant gets one line per device and poll. */
 static int note_instant(struct store_writer *writer, uint32_t entity, int64_t t_ns)
 {
-	uint32_t device = writer->seen[entity].place.device;
-	struct known *k = &writer->seen[device];
+	uint32_t device = writer->entities[entity].at.device;
+	struct writer_entity *known = &writer->entities[device];
 
-	if (k->instant_txn == writer->txn && k->instant_ns == t_ns)
+	if (known->instant_txn == writer->txn && known->instant_ns == t_ns)
 		return SQLITE_OK;
 	sqlite3_bind_int64(writer->instant, 1, device);
 	sqlite3_bind_int64(writer->instant, 2, t_ns);
-	int rc = run_statement(writer->instant);
-	k->instant_txn = writer->txn;
-	k->instant_ns = t_ns;
+	int rc = sqlite_run(writer->instant);
+	known->instant_txn = writer->txn;
+	known->instant_ns = t_ns;
 	return rc;
 }
 
-static int store_write_row(
+static int write_row(
 	struct store_writer *writer, struct writer_table *table, const struct writer_row *row)
 {
 	int rc = note_instant(writer, row->entity, row->t_ns);
@@ -720,34 +532,39 @@ static int store_write_row(
 	return rc;
 }
 
-int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n)
+/* The samples of @from into .row of the writer. */
+static int fill_row(struct store_writer *writer, const struct writer_table *table,
+	const struct row_samples *from, const struct sample *samples)
 {
-	size_t n_runs = make_runs(writer, samples, n);
 	int rc = SQLITE_OK;
 
-	for (size_t i = 0; rc == SQLITE_OK && i < n_runs; i++) {
-		const struct run *run = &writer->runs[i];
-		struct writer_table *t = &writer->tables[run->table];
-		row_begin(&writer->row, run->entity, run->t_ns);
-		for (uint32_t k = run->first; rc == SQLITE_OK && k != UINT32_MAX;
-			k = writer->next[k]) {
-			const struct sample *s = &samples[k];
-			unsigned lane = 0;
-			if (t->lanes > 1)
-				lane = writer->seen[s->entity].place.lane;
-			unsigned column = writer->position[s->metric];
-			struct row_value rv = {.metric = s->metric,
-				.flags = s->flags,
-				.source = s->source,
-				.window_ms = s->window_ms,
-				.lane = (uint8_t)lane};
-			if (lane > 0)
-				column += (lane - 1) * (unsigned)t->n_metrics;
-			if (store_write_row_add(&writer->row, column, &rv, s->value))
-				rc = note_series(writer, s);
-		}
-		if (rc == SQLITE_OK && !store_write_row_empty(&writer->row))
-			rc = store_write_row(writer, t, &writer->row);
+	row_begin(&writer->row, from->entity, from->t_ns);
+	for (uint32_t i = from->first; rc == SQLITE_OK && i != UINT32_MAX; i = writer->next[i]) {
+		const struct sample *sample = &samples[i];
+		struct row_value value = {.metric = sample->metric,
+			.flags = sample->flags,
+			.source = sample->source,
+			.window_ms = sample->window_ms,
+			.prio = PRIO_NONE};
+		if (table->n_prios > 1)
+			value.prio = writer->entities[sample->entity].at.prio;
+		unsigned column = row_column(writer, table, sample->metric, value.prio);
+		if (row_add(&writer->row, column, &value, sample->value))
+			rc = note_series(writer, sample);
+	}
+	return rc;
+}
+
+int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n)
+{
+	size_t n_rows = gather_rows(writer, samples, n);
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < n_rows; i++) {
+		struct writer_table *table = &writer->tables[writer->rows[i].table];
+		rc = fill_row(writer, table, &writer->rows[i], samples);
+		if (rc == SQLITE_OK && !row_is_empty(&writer->row))
+			rc = write_row(writer, table, &writer->row);
 	}
 	return rc;
 }

@@ -1,99 +1,148 @@
-/* store_write - the writer's own state, shared by store_write.c (samples) and store_jobs.c (all
- * else, retention). */
+/*
+ * store_write - the writer's connection and state, shared by the files that write: store_open.c
+ * (opening, closing), store_write.c (transactions, samples), store_rows.c (records), store_retain.c
+ * (retention), store_import.c (rows of an older version).
+ *
+ * One thread at a time. Functions return a SQLite result code, unless they take a struct err.
+ */
 #ifndef RW_DB_STORE_WRITE_H
 #define RW_DB_STORE_WRITE_H
 
+#include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
-#include "db/store/store_internal.h"
+#include "db/store/store_records.h"
 
-#define WRITER_SEEN_WORDS ((METRIC_COUNT + 63) / 64)
-#define WRITER_SMALL 40
+#define WRITER_METRIC_WORDS ((METRIC_COUNT + 63) / 64)
 #define WRITER_PINS 256
 #define WRITER_INSERTS 16
-#define ROW_COLUMNS (METRIC_COUNT * SCHEMA_LANES) /* more than any table has */
+#define WRITER_RECORD_COLUMNS 24 /* more than any record has */
+#define ROW_COLUMNS (METRIC_COUNT * SCHEMA_PRIOS) /* more than any table has */
 #define ROW_WORDS ((ROW_COLUMNS + 63) / 64)
 
-/* An insert for one set of columns: polls give the same few sets again and again, and what is
+/* An insert for one set of columns. Polls give the same few sets again and again, and what is
  * absent then costs nothing. */
 struct writer_insert {
 	sqlite3_stmt *st;
 	uint64_t have[ROW_WORDS];
-	uint64_t used; /* when last */
+	uint64_t used; /* by .n_inserts of the writer, when last */
 };
 struct writer_table {
 	const char *name;
-	unsigned lanes; /* 1 or SCHEMA_LANES */
+	unsigned n_prios; /* priorities in a row: SCHEMA_PRIOS, or 1 = plain columns */
 	sqlite3_stmt *select, *erase;
 	struct writer_insert inserts[WRITER_INSERTS];
 	unsigned last; /* insert used last */
-	/* of each lane: column = (lane - 1) x n_metrics + position */
+	/* of each priority: column = priority x n_metrics + position */
 	uint16_t metrics[METRIC_COUNT];
 	size_t n_metrics;
 };
-struct writer_row { /* .v and .bits are by column, those of .have are set */
+/* The suffix of the columns of priority @prio of a row; none in a table of plain columns. */
+static inline int writer_column_prio(const struct writer_table *table, unsigned prio)
+{
+	if (table->n_prios == 1)
+		return PRIO_NONE;
+	return (int)prio;
+}
+
+struct writer_row { /* .v and .bits are by column; those in .have are set */
 	uint32_t entity;
 	int64_t t_ns;
 	uint64_t have[ROW_WORDS];
 	struct row_value v[ROW_COLUMNS];
 	uint64_t bits[ROW_COLUMNS];
 };
-struct run { /* the samples of one row: a chain through .next of the writer */
+struct row_samples { /* the samples of one row: a chain through .next of the writer */
 	int64_t t_ns;
 	uint32_t entity, table, first, last;
 };
-struct known { /* what the writer knows of an entity */
-	uint64_t bits[WRITER_SEEN_WORDS]; /* which metrics table series has */
-	struct place place;
+struct writer_entity { /* what the writer knows of an entity */
+	uint64_t bits[WRITER_METRIC_WORDS]; /* which metrics table series has */
+	struct row_at at;
 	int64_t instant_ns; /* of a device: the instant noted last, in transaction .instant_txn */
 	uint64_t instant_txn;
 };
-struct newly {
+struct new_series {
 	uint32_t entity;
 	uint16_t metric;
 };
+struct writer_record { /* the statement of one kind of record, prepared when first needed */
+	sqlite3_stmt *st;
+	uint8_t parameter[WRITER_RECORD_COLUMNS]; /* of each of record_columns() */
+};
+struct writer_pin { /* a range of time that retention leaves alone */
+	int64_t from_ns, to_ns;
+};
+enum { RETAIN_FLOWS, RETAIN_FINDINGS, RETAIN_INSTANTS, RETAIN_LISTS };
 
 struct store_writer {
 	struct store_options o;
 	sqlite3 *db;
+	int lock_fd;
 	struct writer_table tables[SCHEMA_TABLES];
 	uint16_t position[METRIC_COUNT]; /* of a metric among its table's metrics */
 	bool is_cfg[METRIC_COUNT];
-	sqlite3_stmt *series, *instant;
-	/* prepared when first needed, by position in store_jobs.c's table */
-	sqlite3_stmt *small[WRITER_SMALL];
-	struct known *seen; /* by entity */
-	size_t n_seen;
-	uint32_t last_entity; /* highest id noted */
-	struct newly *newly; /* of the open transaction */
-	size_t n_newly, cap_newly;
+
+	struct writer_entity *entities; /* by id */
+	size_t n_entities;
+	struct new_series *new_series; /* in the open transaction */
+	size_t n_new_series, cap_new_series;
 	uint64_t txn; /* transactions begun */
 	uint64_t n_inserts; /* a clock for writer_insert.used */
-	struct run *runs;
-	uint32_t *next, *slots; /* by sample; hash of runs: position + 1 */
-	size_t cap_runs, cap_next, cap_slots;
+	struct row_samples *rows;
+	uint32_t *next, *slots; /* by sample; hash of rows: position + 1 */
+	size_t cap_rows, cap_next, cap_slots;
 	struct writer_row row, merged;
-	struct row_value odd[ROW_COLUMNS]; /* a row's values that x must name */
+	struct row_value odd[ROW_COLUMNS]; /* the values of a row that x must name */
 	struct str x;
+	sqlite3_stmt *series, *instant;
+
+	struct writer_record records[RECORD_KINDS];
+	sqlite3_stmt *old_health;
+
 	int wal_pages;
-	/* retention: where the pass under way stands */
-	int64_t retain_from_ns;
-	unsigned retain_table;
-	int64_t retain_cutoff_ns;
+	struct complaint wal_held; /* a reader keeps the write-ahead log from being emptied */
+
+	/* retention: the pass under way */
 	bool retaining;
-	/* stretches retention leaves alone, in order, apart from each other */
-	struct pin {
-		int64_t from_ns, to_ns;
-	} pins[WRITER_PINS];
+	unsigned retain_table;
+	int64_t retain_from_ns, retain_cutoff_ns;
+	struct writer_pin pins[WRITER_PINS]; /* in order, apart from each other */
 	size_t n_pins;
+	sqlite3_stmt *retain_edge[SCHEMA_TABLES], *retain_rows[SCHEMA_TABLES];
+	sqlite3_stmt *retain_list[RETAIN_LISTS];
 };
 
-/* ids up to and including @entity can be noted */
-void writer_seen_room(struct store_writer *writer, uint32_t entity);
-void writer_place(struct store_writer *writer, uint32_t entity, struct place place);
+/* writer_open - locks, opens, migrates, prepares, loads entities and texts into @entities, and
+ * moves the rows of an older version. 0 or negative errno. store_open.c */
+int writer_open(const struct store_options *options, struct entities *entities,
+	struct store_writer **ret, struct err *e);
+void writer_close(struct store_writer *writer); /* NULL is fine */
 
-/* writer_import - move what an older version's tables (old_*) hold into the present ones; nothing
- * to do: SQLITE_OK. store_import.c */
+/* store_write.c */
+int writer_begin(struct store_writer *writer);
+int writer_commit(struct store_writer *writer);
+void writer_rollback(struct store_writer *writer);
+int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n);
+void writer_note_entity(struct store_writer *writer, uint32_t id, struct row_at at);
+/* writer_checkpoint - outside a transaction: copies a long write-ahead log into the file. */
+void writer_checkpoint(struct store_writer *writer);
+
+/* store_rows.c */
+int writer_record(struct store_writer *writer, const struct store_record *record);
+
+/* writer_retain - deletes one chunk of what retention or quota says is too old, in a transaction of
+ * its own. true = there is more. store_retain.c */
+bool writer_retain(struct store_writer *writer, int64_t now_ns);
+
+/* writer_import - moves what an older version's tables (old_*) hold into the present ones, if there
+ * are any. store_import.c */
 int writer_import(struct store_writer *writer);
+
+/* writer_lock - become the one writer of @path. 0, -EBUSY or another negative errno. store_lock.c
+ */
+int writer_lock(const char *path, int *ret_fd, struct err *e);
+void writer_unlock(int fd); /* -1 is fine */
+int writer_pid(const char *path); /* 0 = nobody writes */
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * store - the write side: one SQLite file in WAL mode, one writer. For agent/ only; everyone else
- * reads through series.h.
+ * store - the write side, for agent/ only: everyone else reads through history.h. One writer per
+ * store.
  *
- * A writer thread owns the connection. The loop hands it whole batches; it commits when the burst
- * of polls is over (50 ms without more) or after 1 s, whichever is first, so that kill -9 costs at
- * most that. A full disk or a locked file keeps the batches (bounded, then the oldest are dropped
- * and counted), complains with growing gaps, and goes on when it can.
+ * A thread of its own writes. The loop hands it whole batches; it commits when the burst of polls
+ * is over (50 ms without more) or after 1 s, whichever is first: kill -9 loses at most that second.
+ * While the disk is full or the file is locked, batches wait in memory (bounded: then the oldest
+ * samples are dropped and counted), the log gets a complaint with growing gaps, and writing goes on
+ * when it can.
  */
 #ifndef RW_DB_STORE_H
 #define RW_DB_STORE_H
@@ -22,21 +23,21 @@ struct store;
 
 struct store_options {
 	const char *path;
-	/* no retention, synchronous writes in the caller's thread (deterministic) */
-	bool replay;
+	bool replay; /* no thread, no retention: the caller's thread writes */
 	uint64_t quota_bytes; /* 0 = none */
 	int64_t raw_ns, minute_ns, hour_ns; /* retention; 0 = for ever */
 	size_t max_pending; /* samples kept while the disk refuses; 0 = 4 M */
 };
 
 /*
- * store_open - create or migrate the file, take the writer lock (flock on PATH.lock), load its
- * entities into @entities. 0, -EBUSY (another writer: its pid is in the message), -EIO, -EINVAL
- * (not a rocewatch database, or newer than this program). File mode 0640. @entities is lent for the
- * store's life.
+ * store_open - opens or makes the store of @options->path through @backend and starts its thread;
+ * db_store_open() of db/open.h knows the backend. Loads the entities that it holds into @entities,
+ * which is lent for the store's life. 0, -EBUSY (another writer: its pid is in the message), -EIO,
+ * -EINVAL (not a rocewatch database, or newer than this program).
  */
-int store_open(const struct store_options *options, struct entities *entities, struct store **ret,
-	struct err *e);
+struct store_backend;
+int store_open(const struct store_backend *backend, const struct store_options *options,
+	struct entities *entities, struct store **ret, struct err *e);
 /* store_close - commits what is pending (waits at most 5 s), checkpoints, releases the lock. */
 void store_close(struct store *store);
 
@@ -134,8 +135,5 @@ struct store_stats {
 	int64_t last_commit_ns; /* wall */
 };
 void store_stats(struct store *store, struct store_stats *ret); /* any thread */
-
-/* For commands without an agent: is a writer alive on this file? Returns its pid, 0 = none. */
-int store_writer_pid(const char *path);
 
 #endif

@@ -15,6 +15,7 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "db/open.h"
 #include "db/model/metric.h"
 #include "db/store/store.h"
 
@@ -35,7 +36,7 @@ static int begin(void **state)
 	snprintf(db, sizeof(db), "%s/x.db", dir);
 	snprintf(file, sizeof(file), "%s/out.csv", dir);
 	const struct store_options options = {.path = db, .replay = true};
-	if (store_open(&options, entities, &store, &e) < 0) {
+	if (db_store_open(&options, entities, &store, &e) < 0) {
 		err_print(stderr, &e);
 		return -1;
 	}

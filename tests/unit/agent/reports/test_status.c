@@ -22,8 +22,8 @@
 #include "config/config.h"
 #include "db/model/metric.h"
 #include "db/open.h"
+#include "db/sqlite/store_write.h"
 #include "db/store/store.h"
-#include "db/store/store_internal.h"
 
 #define NOW_S 1700000000LL
 static const char yaml[] = "fabric: pod-a\ndevices:\n  - { name: leaf2, role: leaf }\n  - { name: "
@@ -382,13 +382,13 @@ static void test_store_never_made(void **state)
 	int lock;
 	struct err e = {0};
 	snprintf(path, sizeof(path), "%s/never.db", w->dir);
-	assert_int_equal(store_lock(path, &lock, &e), 0);
+	assert_int_equal(writer_lock(path, &lock, &e), 0);
 	const struct globals g = {.config_path = "/nonexistent/rocewatch.yaml", .db = path};
 	struct client x;
 	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), -EAGAIN);
 	assert_non_null(strstr(e.text, "not ready"));
 	assert_null(strstr(e.text, "SQL"));
-	store_unlock(lock);
+	writer_unlock(lock);
 	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), -ENOENT);
 }
 

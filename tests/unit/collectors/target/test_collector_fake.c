@@ -19,6 +19,7 @@
 #include "agent/daemon/sources.h"
 #include "collectors/target/collector.h"
 #include "config/config.h"
+#include "db/open.h"
 #include "db/store/store.h"
 
 /* ---- the fake: its configuration is a capture's name and interface -------- */
@@ -137,7 +138,7 @@ static void test_life(void **state)
 	struct entities *entities = entities_new();
 	const struct store_options options = {.path = db.s};
 	assert_int_equal(loop_new(&loop), 0);
-	assert_int_equal(store_open(&options, entities, &store, &e), 0);
+	assert_int_equal(db_store_open(&options, entities, &store, &e), 0);
 	const struct sink sink = {.target = on_target};
 	struct sources *sources = sources_new(loop, entities, store, &sink);
 	log_set_level(LOG_ERROR_);

@@ -362,8 +362,10 @@ static void conditions_reach_the_key(void **state)
 
 static void exceptions_of_a_row(void **state)
 {
-	struct row_value in[] = {{M_PORT_IN_OCTETS, 0, 1, 0}, {M_PORT_OUT_OCTETS, 5, 1, 0},
-		{M_QUEUE_WATERMARK, 0, 2, 60000}, {M_CFG_TRUST, 63, 5, UINT32_MAX}};
+	struct row_value in[] = {{M_PORT_IN_OCTETS, 0, 1, 0, PRIO_NONE},
+		{M_PORT_OUT_OCTETS, 5, 1, 0, PRIO_NONE},
+		{M_QUEUE_WATERMARK, 0, 2, 60000, PRIO_NONE},
+		{M_CFG_TRUST, 63, 5, UINT32_MAX, PRIO_NONE}};
 	struct str text = {0};
 
 	row_x_write(&text, in, 1, 0, 1);
@@ -373,8 +375,9 @@ static void exceptions_of_a_row(void **state)
 		"{\"port_out_octets\":{\"flags\":5},\"queue_watermark_bytes\":{\"source\":2,"
 		"\"window_ms\":60000},"
 		"\"cfg_trust\":{\"flags\":63,\"source\":5,\"window_ms\":4294967295}}");
-	struct row_value out[] = {{M_PORT_IN_OCTETS, 0, 1, 0}, {M_PORT_OUT_OCTETS, 0, 1, 0},
-		{M_QUEUE_WATERMARK, 0, 1, 0}, {M_CFG_TRUST, 0, 1, 0}};
+	struct row_value out[] = {{M_PORT_IN_OCTETS, 0, 1, 0, PRIO_NONE},
+		{M_PORT_OUT_OCTETS, 0, 1, 0, PRIO_NONE}, {M_QUEUE_WATERMARK, 0, 1, 0, PRIO_NONE},
+		{M_CFG_TRUST, 0, 1, 0, PRIO_NONE}};
 	row_x_apply(text.s, out, 4);
 	for (int i = 0; i < 4; i++)
 		assert_true(in[i].flags == out[i].flags && in[i].source == out[i].source &&

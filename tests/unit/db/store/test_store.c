@@ -17,7 +17,8 @@
 #include "db/sqlite/admin.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
-#include "db/store/store_internal.h"
+#include "db/sqlite/sqlite.h"
+#include "db/store/store_backend.h"
 #include "tests/unit/db/store/fault_vfs.h"
 
 #define DEADLINE_NS (20 * NS_PER_S)
@@ -539,7 +540,7 @@ static void retention(void **state)
 {
 	struct db_world w;
 	struct entities *t = entities_new();
-	struct store_writer *writer;
+	void *writer;
 	struct err e = {0};
 
 	world_init(&w);
@@ -566,13 +567,13 @@ static void retention(void **state)
 
 	t = entities_new();
 	o = (struct store_options){.path = w.path, .raw_ns = 2000 * NS_PER_S};
-	assert_int_equal(writer_open(&o, t, &writer, &e), 0);
+	assert_int_equal(sqlite_backend.open(&o, t, &writer, &e), 0);
 	int chunks = 0;
-	while (writer_retain(writer, SECONDS(10000)) && chunks < 1000)
+	while (sqlite_backend.maintain(writer, SECONDS(10000)) && chunks < 1000)
 		chunks++;
 	assert_true(chunks >= 1 && chunks < 20); /* in pieces, and it ends */
-	assert_false(writer_retain(writer, SECONDS(10000)));
-	writer_close(writer);
+	assert_false(sqlite_backend.maintain(writer, SECONDS(10000)));
+	sqlite_backend.close(writer);
 	entities_free(t);
 	/* 2000 s of samples stay; of the states before, the newest of each */
 	assert_int_equal(world_int(&w,
@@ -598,7 +599,7 @@ static void pinned(void **state)
 {
 	struct db_world w;
 	struct entities *t = entities_new();
-	struct store_writer *writer;
+	void *writer;
 	struct err e = {0};
 
 	world_init(&w);
@@ -650,12 +651,12 @@ static void pinned(void **state)
 
 	t = entities_new();
 	o = (struct store_options){.path = w.path, .raw_ns = 2000 * NS_PER_S};
-	assert_int_equal(writer_open(&o, t, &writer, &e), 0);
+	assert_int_equal(sqlite_backend.open(&o, t, &writer, &e), 0);
 	int chunks = 0;
-	while (writer_retain(writer, SECONDS(10000)) && chunks < 1000)
+	while (sqlite_backend.maintain(writer, SECONDS(10000)) && chunks < 1000)
 		chunks++;
 	assert_true(chunks < 30);
-	writer_close(writer);
+	sqlite_backend.close(writer);
 	entities_free(t);
 	assert_int_equal(
 		world_int(&w, "SELECT count(*) FROM samples WHERE t_ns<1700008000000000000"),
@@ -678,10 +679,10 @@ static void pinned(void **state)
 	world_exec(&w, "DELETE FROM incident");
 	t = entities_new();
 	o = (struct store_options){.path = w.path, .quota_bytes = 4096};
-	assert_int_equal(writer_open(&o, t, &writer, &e), 0);
+	assert_int_equal(sqlite_backend.open(&o, t, &writer, &e), 0);
 	for (int pass = 0; pass < 400; pass++)
-		writer_retain(writer, SECONDS(10000));
-	writer_close(writer);
+		sqlite_backend.maintain(writer, SECONDS(10000));
+	sqlite_backend.close(writer);
 	entities_free(t);
 	assert_int_equal(
 		world_int(&w, "SELECT count(*) FROM samples WHERE t_ns<=1700000300000000000"), 201);

@@ -1,0 +1,131 @@
+/* flow_row - a flow sample as a row of table flow, and back. Both directions follow the order of
+ * flow_columns. */
+#include "db/sqlite/flow_row.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+
+const char flow_columns[] =
+	"entity,from_ns,to_ns,total,dir,sampling,"
+	"family,src,dst,src_port,dst_qp,"
+	"packets,octets,ce,ect,cnp,nak,retransmits,psn_gaps,burst_bps,flows,sum_sq_octets";
+
+enum {
+	FLOW_ENTITY,
+	FLOW_FROM,
+	FLOW_TO,
+	FLOW_TOTAL,
+	FLOW_DIR,
+	FLOW_SAMPLING,
+	FLOW_FAMILY, /* this and the next four: NULL in a row of totals */
+	FLOW_SRC,
+	FLOW_DST,
+	FLOW_SRC_PORT,
+	FLOW_DST_QP,
+	FLOW_PACKETS,
+	FLOW_OCTETS,
+	FLOW_CE,
+	FLOW_ECT,
+	FLOW_CNP,
+	FLOW_NAK,
+	FLOW_RETRANSMITS,
+	FLOW_PSN_GAPS,
+	FLOW_BURST,
+	FLOW_FLOWS,
+	FLOW_SUM_SQ
+};
+
+static int address_family(uint8_t family)
+{
+	if (family == 4)
+		return AF_INET;
+	return AF_INET6;
+}
+
+static void bind_address(sqlite3_stmt *st, int column, uint8_t family, const uint8_t *address)
+{
+	char buf[INET6_ADDRSTRLEN];
+
+	if (inet_ntop(address_family(family), address, buf, sizeof(buf)))
+		sqlite3_bind_text(st, column + 1, buf, -1, SQLITE_TRANSIENT);
+}
+
+static void bind_integer(sqlite3_stmt *st, int column, uint64_t value)
+{
+	sqlite3_bind_int64(st, column + 1, (sqlite3_int64)value);
+}
+
+static void bind_key(sqlite3_stmt *st, const struct flow_key *key)
+{
+	bind_integer(st, FLOW_FAMILY, key->family);
+	bind_address(st, FLOW_SRC, key->family, key->src);
+	bind_address(st, FLOW_DST, key->family, key->dst);
+	bind_integer(st, FLOW_SRC_PORT, key->src_port);
+	bind_integer(st, FLOW_DST_QP, key->dst_qp);
+}
+
+void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow)
+{
+	sqlite3_clear_bindings(st);
+	bind_integer(st, FLOW_ENTITY, flow->entity);
+	bind_integer(st, FLOW_FROM, (uint64_t)flow->from_ns);
+	bind_integer(st, FLOW_TO, (uint64_t)flow->to_ns);
+	bind_integer(st, FLOW_TOTAL, flow->total);
+	bind_integer(st, FLOW_DIR, flow->dir);
+	bind_integer(st, FLOW_SAMPLING, flow->sampling);
+	if (!flow->total)
+		bind_key(st, &flow->key);
+	bind_integer(st, FLOW_PACKETS, flow->packets);
+	bind_integer(st, FLOW_OCTETS, flow->octets);
+	bind_integer(st, FLOW_CE, flow->ce);
+	bind_integer(st, FLOW_ECT, flow->ect);
+	bind_integer(st, FLOW_CNP, flow->cnp);
+	bind_integer(st, FLOW_NAK, flow->nak);
+	bind_integer(st, FLOW_RETRANSMITS, flow->retransmits);
+	bind_integer(st, FLOW_PSN_GAPS, flow->psn_gaps);
+	bind_integer(st, FLOW_BURST, flow->burst_bps);
+	bind_integer(st, FLOW_FLOWS, flow->flows);
+	if (isfinite(flow->sum_sq_octets))
+		sqlite3_bind_double(st, FLOW_SUM_SQ + 1, flow->sum_sq_octets);
+}
+
+static uint64_t read_integer(sqlite3_stmt *st, int column)
+{
+	return (uint64_t)sqlite3_column_int64(st, column);
+}
+
+static void read_address(sqlite3_stmt *st, int column, uint8_t family, uint8_t *ret)
+{
+	const char *text = (const char *)sqlite3_column_text(st, column);
+
+	if (text)
+		inet_pton(address_family(family), text, ret);
+}
+
+void flow_row_read(sqlite3_stmt *st, struct flow_sample *ret)
+{
+	*ret = (struct flow_sample){
+		.entity = (uint32_t)read_integer(st, FLOW_ENTITY),
+		.from_ns = sqlite3_column_int64(st, FLOW_FROM),
+		.to_ns = sqlite3_column_int64(st, FLOW_TO),
+		.total = sqlite3_column_int(st, FLOW_TOTAL) != 0,
+		.dir = (uint8_t)read_integer(st, FLOW_DIR),
+		.sampling = (uint32_t)read_integer(st, FLOW_SAMPLING),
+		.key = {.family = (uint8_t)read_integer(st, FLOW_FAMILY),
+			.src_port = (uint16_t)read_integer(st, FLOW_SRC_PORT),
+			.dst_qp = (uint32_t)read_integer(st, FLOW_DST_QP)},
+		.packets = read_integer(st, FLOW_PACKETS),
+		.octets = read_integer(st, FLOW_OCTETS),
+		.ce = read_integer(st, FLOW_CE),
+		.ect = read_integer(st, FLOW_ECT),
+		.cnp = read_integer(st, FLOW_CNP),
+		.nak = read_integer(st, FLOW_NAK),
+		.retransmits = read_integer(st, FLOW_RETRANSMITS),
+		.psn_gaps = read_integer(st, FLOW_PSN_GAPS),
+		.burst_bps = read_integer(st, FLOW_BURST),
+		.flows = (uint32_t)read_integer(st, FLOW_FLOWS),
+		.sum_sq_octets = sqlite3_column_double(st, FLOW_SUM_SQ),
+	};
+	read_address(st, FLOW_SRC, ret->key.family, ret->key.src);
+	read_address(st, FLOW_DST, ret->key.family, ret->key.dst);
+}

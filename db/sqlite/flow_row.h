@@ -1,0 +1,16 @@
+/* flow_row - a flow sample as a row of table flow, and back. */
+#ifndef RW_DB_FLOW_ROW_H
+#define RW_DB_FLOW_ROW_H
+
+#include <sqlite3.h>
+#include "db/model/flow.h"
+
+#define FLOW_COLUMNS 22
+extern const char flow_columns[]; /* their names, separated by commas */
+
+/* flow_row_bind - all parameters ?1 .. ?22 of a statement whose values are in that order. */
+void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow);
+/* flow_row_read - the row at hand of a statement that selects these columns first. */
+void flow_row_read(sqlite3_stmt *st, struct flow_sample *ret);
+
+#endif

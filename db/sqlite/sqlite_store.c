@@ -1,0 +1,114 @@
+/* sqlite_store - a SQLite file as a place to store things: the operations of store_backend.h, with
+ * SQLite's result codes turned into errno and words. */
+#include "agent/base/err.h"
+#include "db/sqlite/sqlite.h"
+#include "db/sqlite/sqlite_io.h"
+#include "db/sqlite/store_write.h"
+#include "db/store/store_backend.h"
+
+#define WAL_PAGE_BYTES 8192
+
+static int sqlite_store_result(struct store_writer *writer, int rc, struct err *e)
+{
+	if (rc == SQLITE_OK)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "write", writer->o.path);
+}
+
+static int sqlite_store_open(
+	const struct store_options *options, struct entities *entities, void **ret, struct err *e)
+{
+	struct store_writer *writer;
+	int r = writer_open(options, entities, &writer, e);
+
+	if (r == 0)
+		*ret = writer;
+	return r;
+}
+
+static int sqlite_store_begin(void *state, struct err *e)
+{
+	return sqlite_store_result(state, writer_begin(state), e);
+}
+
+static int sqlite_store_samples(void *state, const struct sample *samples, size_t n, struct err *e)
+{
+	return sqlite_store_result(state, writer_samples(state, samples, n), e);
+}
+
+/* Is the row at fault, rather than the file or the disk? */
+static bool bad_row(int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_CONSTRAINT:
+	case SQLITE_MISMATCH:
+	case SQLITE_TOOBIG:
+	case SQLITE_RANGE:
+	case SQLITE_MISUSE: return true;
+	default: return false;
+	}
+}
+
+static int sqlite_store_record(void *state, const struct store_record *record, struct err *e)
+{
+	int rc = writer_record(state, record);
+	int r = sqlite_store_result(state, rc, e);
+
+	if (bad_row(rc))
+		return STORE_BAD_RECORD;
+	return r;
+}
+
+static int sqlite_store_commit(void *state, struct err *e)
+{
+	return sqlite_store_result(state, writer_commit(state), e);
+}
+
+static void sqlite_store_rollback(void *state)
+{
+	writer_rollback(state);
+}
+
+static void sqlite_store_settle(void *state)
+{
+	writer_checkpoint(state);
+}
+
+static uint64_t sqlite_store_log_bytes(const void *state)
+{
+	const struct store_writer *writer = state;
+
+	return (uint64_t)writer->wal_pages * WAL_PAGE_BYTES;
+}
+
+static bool sqlite_store_maintain(void *state, int64_t now_ns)
+{
+	return writer_retain(state, now_ns);
+}
+
+static void sqlite_store_interrupt(void *state)
+{
+	const struct store_writer *writer = state;
+
+	sqlite3_interrupt(writer->db);
+}
+
+static void sqlite_store_close(void *state)
+{
+	writer_close(state);
+}
+
+const struct store_backend sqlite_backend = {
+	.open = sqlite_store_open,
+	.begin = sqlite_store_begin,
+	.samples = sqlite_store_samples,
+	.record = sqlite_store_record,
+	.commit = sqlite_store_commit,
+	.rollback = sqlite_store_rollback,
+	.settle = sqlite_store_settle,
+	.log_bytes = sqlite_store_log_bytes,
+	.maintain = sqlite_store_maintain,
+	.interrupt = sqlite_store_interrupt,
+	.close = sqlite_store_close,
+	.writer_pid = writer_pid,
+};

@@ -1,0 +1,281 @@
+/*
+ * store_open - a database file opened for writing: lock, migration, statements, the entities and
+ * texts it knows, and rows of an older version brought up to date.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "db/model/entity.h"
+#include "db/sqlite/sqlite_io.h"
+#include "db/sqlite/store_write.h"
+
+#define BUSY_MS 5000
+
+/* SQLite would make the file with the umask's mode; its -wal and -shm take the mode of the file. */
+static int make_file(const char *path, struct err *e)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+
+	if (fd < 0 && errno == EEXIST)
+		return 0;
+	if (fd < 0) {
+		int error = -errno;
+		return err_set(e, error,
+			"cannot create %s: %s; check that its directory exists and may be written",
+			path, strerror(-error));
+	}
+	if (fchmod(fd, 0640) < 0) {
+		/* a file system without modes: nothing to protect there */
+	}
+	close(fd);
+	return 0;
+}
+
+/* ---- statements ---------------------------------------------------------- */
+
+/* Which metrics a table has, and how many columns of each. */
+static void table_init(struct store_writer *writer, unsigned table)
+{
+	struct writer_table *to = &writer->tables[table];
+
+	to->name = schema_table[table];
+	to->n_prios = 1;
+	if (table == TABLE_PRIOS)
+		to->n_prios = SCHEMA_PRIOS;
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
+			continue;
+		writer->position[m] = (uint16_t)to->n_metrics;
+		writer->is_cfg[m] = schema_is_cfg(m);
+		to->metrics[to->n_metrics++] = (uint16_t)m;
+	}
+}
+
+static int prepare_table(struct store_writer *writer, struct writer_table *table)
+{
+	rw_cleanup(str_done) struct str select = {0}, erase = {0};
+	char column[SCHEMA_COLUMN_MAX];
+
+	str_add(&select, "SELECT source,flags,x");
+	for (unsigned p = 0; p < table->n_prios; p++)
+		for (size_t i = 0; i < table->n_metrics; i++)
+			str_addf(&select, ",%s",
+				schema_prio_column(
+					column, table->metrics[i], writer_column_prio(table, p)));
+	str_addf(&select, " FROM %s WHERE t_ns=?1 AND entity=?2", table->name);
+	str_addf(&erase, "DELETE FROM %s WHERE t_ns=?1 AND entity=?2", table->name);
+	int rc = sqlite_prepare(writer->db, select.s, &table->select);
+	if (rc == SQLITE_OK)
+		rc = sqlite_prepare(writer->db, erase.s, &table->erase);
+	return rc;
+}
+
+static int prepare_all(struct store_writer *writer)
+{
+	int rc = SQLITE_OK;
+
+	for (unsigned i = 0; rc == SQLITE_OK && i < SCHEMA_TABLES; i++) {
+		table_init(writer, i);
+		rc = prepare_table(writer, &writer->tables[i]);
+	}
+	if (rc == SQLITE_OK)
+		rc = sqlite_prepare(writer->db,
+			"INSERT OR IGNORE INTO series(entity, metric, first_ns) VALUES(?1, ?2, ?3)",
+			&writer->series);
+	if (rc == SQLITE_OK)
+		rc = sqlite_prepare(writer->db,
+			"INSERT OR IGNORE INTO instant(device, t_ns) VALUES(?1, ?2)",
+			&writer->instant);
+	return rc;
+}
+
+/* ---- the file ------------------------------------------------------------ */
+
+static int wal_grew(void *arg, sqlite3 *db, const char *name, int pages)
+{
+	struct store_writer *writer = arg;
+
+	writer->wal_pages = pages;
+	return SQLITE_OK;
+}
+
+static const char pragmas[] =
+	"PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+	"PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=0; "
+	"PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
+
+static int open_file(struct store_writer *writer, const char *path, struct err *e)
+{
+	int version, r = make_file(path, e);
+
+	if (r < 0)
+		return r;
+	int rc = sqlite3_open_v2(
+		path, &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, writer->db, rc, "open", path);
+	sqlite3_busy_timeout(writer->db, BUSY_MS);
+	/* before anything is changed: another program's file must stay as it is */
+	r = schema_check(writer->db, path, &version, e);
+	if (r < 0)
+		return r;
+	rc = sqlite_exec(writer->db, pragmas);
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, writer->db, rc, "prepare", path);
+	r = schema_migrate(writer->db, path, e);
+	if (r < 0)
+		return r;
+	sqlite3_wal_hook(writer->db, wal_grew, writer);
+	rc = prepare_all(writer);
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, writer->db, rc, "prepare", path);
+	return 0;
+}
+
+/* ---- what it knows ------------------------------------------------------- */
+
+static int load_entities(struct store_writer *writer, struct entities *entities, struct err *e)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(writer->db,
+		"SELECT id, device, port, priority FROM entity ORDER BY id", -1, &st, NULL);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		sqlite3_int64 id = sqlite3_column_int64(st, 0);
+		int r = entities_load(entities, (uint32_t)id,
+			(const char *)sqlite3_column_text(st, 1),
+			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
+		if (r < 0)
+			return err_set(e, -EINVAL,
+				"%s: entity %lld does not fit the ones already known; start afresh "
+				"with another file",
+				writer->o.path, (long long)id);
+		rc = SQLITE_OK;
+	}
+	if (rc == SQLITE_DONE)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "read", writer->o.path);
+}
+
+static int load_texts(struct store_writer *writer, struct entities *entities, struct err *e)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(
+		writer->db, "SELECT id, text FROM text ORDER BY id", -1, &st, NULL);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
+		if (entities_text(entities, (const char *)sqlite3_column_text(st, 1)) != id)
+			return err_set(e, -EINVAL,
+				"%s: text %llu does not fit the ones already known; start afresh "
+				"with another file",
+				writer->o.path, (unsigned long long)id);
+		rc = SQLITE_OK;
+	}
+	if (rc == SQLITE_DONE)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "read", writer->o.path);
+}
+
+static int load_series(struct store_writer *writer, const struct entities *entities, struct err *e)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	uint32_t n = entities_count(entities);
+
+	for (uint32_t id = 1; id <= n; id++)
+		writer_note_entity(writer, id, schema_row_of(entities, id));
+	int rc = sqlite3_prepare_v2(writer->db, "SELECT entity, metric FROM series", -1, &st, NULL);
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
+		int metric = metric_by_name((const char *)sqlite3_column_text(st, 1));
+		if (metric >= 0 && id <= n)
+			writer->entities[id].bits[metric / 64] |= UINT64_C(1) << (metric % 64);
+		rc = SQLITE_OK;
+	}
+	if (rc == SQLITE_DONE)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "read", writer->o.path);
+}
+
+/* ---- opening and closing ------------------------------------------------- */
+
+static int open_all(struct store_writer *writer, struct entities *entities, struct err *e)
+{
+	const char *path = writer->o.path;
+	int r = writer_lock(path, &writer->lock_fd, e);
+
+	if (r == 0)
+		r = open_file(writer, path, e);
+	if (r == 0)
+		r = load_entities(writer, entities, e);
+	if (r == 0)
+		r = load_texts(writer, entities, e);
+	if (r == 0)
+		r = load_series(writer, entities, e);
+	if (r < 0)
+		return r;
+	int rc = writer_import(writer);
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, writer->db, rc, "bring up to date", path);
+	return 0;
+}
+
+int writer_open(const struct store_options *options, struct entities *entities,
+	struct store_writer **ret, struct err *e)
+{
+	struct store_writer *writer = rw_calloc(1, sizeof(*writer));
+
+	/* SQLite counts its own allocations under a mutex, which costs time and is never read here.
+	 * Refused once SQLite is in use: no harm then. */
+	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	writer->o = *options;
+	writer->lock_fd = -1;
+	int r = open_all(writer, entities, e);
+	if (r < 0) {
+		writer_close(writer);
+		return r;
+	}
+	*ret = writer;
+	return 0;
+}
+
+static void finalize_all(struct store_writer *writer)
+{
+	for (size_t i = 0; i < SCHEMA_TABLES; i++) {
+		for (size_t k = 0; k < WRITER_INSERTS; k++)
+			sqlite3_finalize(writer->tables[i].inserts[k].st);
+		sqlite3_finalize(writer->tables[i].select);
+		sqlite3_finalize(writer->tables[i].erase);
+		sqlite3_finalize(writer->retain_edge[i]);
+		sqlite3_finalize(writer->retain_rows[i]);
+	}
+	for (size_t i = 0; i < RETAIN_LISTS; i++)
+		sqlite3_finalize(writer->retain_list[i]);
+	for (size_t i = 0; i < RECORD_KINDS; i++)
+		sqlite3_finalize(writer->records[i].st);
+	sqlite3_finalize(writer->old_health);
+	sqlite3_finalize(writer->series);
+	sqlite3_finalize(writer->instant);
+}
+
+void writer_close(struct store_writer *writer)
+{
+	if (!writer)
+		return;
+	finalize_all(writer);
+	/* the last connection to close copies the write-ahead log into the file and removes it */
+	sqlite3_close(writer->db);
+	writer_unlock(writer->lock_fd);
+	free(writer->entities);
+	free(writer->new_series);
+	free(writer->rows);
+	free(writer->next);
+	free(writer->slots);
+	str_done(&writer->x);
+	free(writer);
+}

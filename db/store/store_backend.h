@@ -1,0 +1,51 @@
+/*
+ * store_backend - what a place to store things offers: one table of operations, filled by each kind
+ * of store (db/sqlite/sqlite_store.c). store.c owns the queue and the thread, and calls these from
+ * one thread at a time; @state is the backend's own.
+ *
+ *   open -> (begin -> record, samples ... -> commit | rollback) ... -> close
+ *
+ * Operations return 0 or a negative errno with @e filled in words that name the file and the
+ * remedy. After a failure between begin and commit, rollback follows.
+ */
+#ifndef RW_DB_STORE_BACKEND_H
+#define RW_DB_STORE_BACKEND_H
+
+#include <errno.h>
+#include "db/store/store_records.h"
+
+/* record's answer when the record itself cannot be stored: trying again cannot help. */
+#define STORE_BAD_RECORD (-EPROTO)
+
+struct store_backend {
+	/*
+	 * Makes or migrates the store, becomes its only writer (-EBUSY when there is one), and
+	 * loads what it knows into @entities, which it touches here only. @options is lent until
+	 * close.
+	 */
+	int (*open)(const struct store_options *options, struct entities *entities, void **ret,
+		struct err *e);
+
+	int (*begin)(void *state, struct err *e);
+	/* The samples of a whole transaction at once, so that values of one instant that came in
+	 * several calls are stored together. */
+	int (*samples)(void *state, const struct sample *samples, size_t n, struct err *e);
+	int (*record)(void *state, const struct store_record *record, struct err *e);
+	int (*commit)(void *state, struct err *e);
+	void (*rollback)(void *state);
+
+	/* After a commit, outside of a transaction: keeps the store's log of changes short. */
+	void (*settle)(void *state);
+	/* Bytes in that log. */
+	uint64_t (*log_bytes)(const void *state);
+	/* Outside of a transaction: deletes one chunk of what is too old. true = there is more. */
+	bool (*maintain)(void *state, int64_t now_ns);
+
+	/* Any thread: makes the operation under way fail soon. */
+	void (*interrupt)(void *state);
+	void (*close)(void *state);
+	/* Who writes the store at @path: its pid, 0 = nobody. */
+	int (*writer_pid)(const char *path);
+};
+
+#endif
