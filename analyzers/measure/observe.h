@@ -1,21 +1,22 @@
 /*
- * observe - what one window says of every port, queue and switch: counters as amounts, pause as
- * shares of time, watermarks, states. Measured once per window and read by all analyzers, so that
+ * observe - what one window says of every port, priority and switch: counters as amounts, pause as
+ * shares of time, watermarks, states. It is measured once per window and read by all analyzers, so
  * each counter is judged (wraps, resets, plausibility) in one place. Pure; lives in the arena it
- * was made in, names are borrowed from the fabric and the entities.
+ * was made in; names are borrowed from the fabric and the entities.
  *
- * Missing is not zero: an amount says whether there were samples, whether the counter moved in this
- * window, and whether it has ever moved (a counter that stands at 0 and never moved may not be
- * implemented: "alive" is false, and it proves nothing).
+ * Missing is not zero: an amount says whether there were samples (.known) and whether the counter
+ * has ever moved (.alive). observe.def lists the metrics and the fields they fill.
  */
-#ifndef RW_ANALYZERS_OBSERVE_H
-#define RW_ANALYZERS_OBSERVE_H
+#ifndef RW_MEASURE_OBSERVE_H
+#define RW_MEASURE_OBSERVE_H
 
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyzers/measure/amount.h"
+#include "analyzers/measure/pause_share.h"
 #include "analyzers/measure/port_rate.h"
 #include "config/fabric.h"
 #include "db/model/finding.h"
@@ -26,34 +27,6 @@ struct arena;
 struct analyzer_in;
 
 enum { OBSERVED_PRIORITIES = 8 };
-
-struct amount { /* growth of a counter in the window */
-	double value; /* 0 when unknown */
-	int64_t covered_ns; /* time it was watched; the divisor for a rate */
-	bool known; /* there is at least one valid interval */
-	bool alive; /* the raw counter was above 0 at some sample: it counts */
-	bool restarted; /* a restart, reset or discontinuity lies in the window */
-	enum quality quality;
-};
-/* Per second of watched time; NAN when unknown. */
-static inline double amount_rate(const struct amount *amount)
-{
-	if (amount->known)
-		return amount->value * 1e9 / (double)amount->covered_ns;
-	return NAN;
-}
-
-/*
- * Pause in one direction at one (port, priority): share of the watched time, 0..1, within [lo, hi].
- * Measured by the device: lo = hi. From frames or from a bound the collector made: lo = 0. Both NAN
- * when nothing is known. RX: the neighbour paused us; TX: we paused it.
- */
-struct pause_share {
-	double lo, hi;
-	bool measured;
-	bool alive; /* some counter of this direction has ever moved */
-	enum quality quality;
-};
 
 struct port_prio { /* one priority of a port: ingress priority group and egress queue */
 	const struct port_seen *port;
@@ -127,18 +100,18 @@ struct observed {
  * (in->shared). Never NULL. */
 const struct observed *observe(const struct analyzer_in *in);
 
-/* Metrics it reads. An analyzer that observes says so in its struct (.observes); its spec names
- * only what it reads beside. */
+/* The metrics of observe.def. An analyzer that observes says so in its struct (.observes), and its
+ * spec names only what it reads beside. */
 extern const uint16_t observe_metrics[];
 extern const size_t observe_n_metrics;
 
-/* p may be NULL: NULL */
+/* The observation of a port of the fabric; NULL when @port is NULL. */
 const struct port_seen *observed_port(
 	const struct observed *observed, const struct fabric_port *port);
-/* switch port at the other end, NULL */
+/* The switch port at the other end of @port, NULL when there is none. */
 const struct port_seen *observed_peer(
 	const struct observed *observed, const struct port_seen *port);
-/* @priority of @port, NULL when nothing is known of it. */
+/* What is known of @priority at @port, or NULL. */
 const struct port_prio *observed_prio(const struct port_seen *port, int priority);
 
 /* Share of the window with samples of the port's octets, 0..1; NAN unknown. */
@@ -150,9 +123,5 @@ static inline double observed_coverage(const struct port_seen *port)
 		return port->in.coverage_ratio;
 	return NAN;
 }
-
-/* Longest time one PFC frame can hold a port, ns: 65,535 quanta of 512 bit times (IEEE 802.3 annex
- * 31B; 802.1Qbb). NAN without speed. */
-double pause_frame_max_ns(uint64_t speed_bps);
 
 #endif
