@@ -1,17 +1,15 @@
-/* gnmi - the life of a target (see gnmi.h): secrets, Capabilities, the choice of the profile, which
- * stream when, and the API. */
+/* gnmi - the life of a target: secrets, Capabilities, the choice of the profile, which stream runs
+ * when, and the collector's functions. */
 #include "collectors/gnmi/gnmi_target.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/loop.h"
-#include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "collectors/gnmi/gnmi_compiled.h"
 #include "db/model/metric.h"
@@ -29,8 +27,8 @@ static const struct config_gnmi_credential *gnmi_credential(const struct gnmi_ta
 
 /* ---- secrets ------------------------------------------------------------- */
 
-/* secrets_renew - at each try, so that a new one needs no reload. Where a file cannot be read any
- * more (rights were given up after the start) what we have goes on. */
+/* secrets_renew - at each try, so that a new secret needs no reload. When a file cannot be read any
+ * more (rights were given up after the start), the old secrets stay in use. */
 static int secrets_renew(struct gnmi_target *target, struct err *e)
 {
 	struct gnmi_secrets now = {0};
@@ -71,7 +69,7 @@ static void on_probed(struct gnmi_target *target, const struct tls_probe *probe,
 	target_lost_for(&target->machine, &reason);
 }
 
-/* target_lost_by - how a call ended, in words; TLS gets a closer look first. */
+/* target_lost_by - the reason is how a call ended; where that may be TLS, what a probe finds. */
 static void target_lost_by(struct gnmi_target *target, const struct gnmi_stream *stream,
 	const struct grpc_io_status *status)
 {
@@ -103,7 +101,7 @@ static void streams_free(struct gnmi_target *target)
 	target->decoder = NULL;
 }
 
-/* profile_use - its decoder and streams; what another profile knew is forgotten. */
+/* profile_use - makes the decoder and the streams of @profile; those of another one are dropped. */
 static int profile_use(struct gnmi_target *target, const struct profile *profile, struct err *e)
 {
 	if (target->machine.profile == profile && target->decoder)
@@ -117,41 +115,44 @@ static int profile_use(struct gnmi_target *target, const struct profile *profile
 	target->decoder = gnmi_decoder_new(target->machine.entities, target->machine.name, profile,
 		target->machine.set->compiled,
 		target_cell_bytes(target->machine.device, target->machine.config));
-	target->streams = rw_calloc(
-		profile->gnmi->n_streams ? profile->gnmi->n_streams : 1, sizeof(*target->streams));
+	target->streams = rw_calloc(profile->gnmi->n_streams + 1, sizeof(*target->streams));
 	for (size_t i = 0; i < profile->gnmi->n_streams; i++) {
-		struct gnmi_stream *s =
+		struct gnmi_stream *stream =
 			gnmi_stream_new(target, profile->gnmi->streams[i], on_stream_changed, e);
-		if (!s) {
+		if (!stream) {
 			streams_free(target);
 			return -EINVAL;
 		}
-		target->streams[target->n_streams++] = s;
+		target->streams[target->n_streams++] = stream;
 	}
 	target->slow_at = target->n_streams;
 	return 0;
 }
 
+/* fast_start - starts the streams of counters; one that fails at once may end the session. */
 static void fast_start(struct gnmi_target *target)
 {
-	bool any = false;
+	struct target_machine *machine = &target->machine;
+	size_t n = 0;
 	target->slow_first = false;
 	for (size_t i = 0; i < target->n_streams; i++)
-		any = any || !target->streams[i]->p->slow;
-	if (!any)
-		target_lost(&target->machine, GNMI_NO_COUNTERS, target->machine.address,
-			target->machine.profile->name);
-	for (size_t i = 0; i < target->n_streams && target->machine.state.state != TARGET_BACKOFF;
-		i++)
-		if (!target->streams[i]->p->slow)
+		n += !target->streams[i]->profile->slow;
+	if (n == 0)
+		target_lost(machine, GNMI_NO_COUNTERS, machine->address, machine->profile->name);
+	for (size_t i = 0; i < target->n_streams; i++) {
+		if (machine->state.state == TARGET_BACKOFF)
+			return;
+		if (!target->streams[i]->profile->slow)
 			gnmi_stream_start(target->streams[i]);
+	}
 }
 
-/* slow_next - the next slow stream from @from on, or the fast ones. */
+/* slow_next - starts the next slow stream from index @from on; after the last one, the fast
+ * streams. */
 static void slow_next(struct gnmi_target *target, size_t from)
 {
 	for (size_t i = from; i < target->n_streams; i++) {
-		if (!target->streams[i]->p->slow)
+		if (!target->streams[i]->profile->slow)
 			continue;
 		target->slow_at = i;
 		gnmi_stream_start(target->streams[i]);
@@ -170,58 +171,72 @@ static void on_slow(void *arg)
 	slow_next(arg, 0);
 }
 
+/* fast_live - does a stream of counters deliver, or may it soon? */
 static bool fast_live(const struct gnmi_target *target)
 {
-	for (size_t i = 0; i < target->n_streams; i++)
-		if (!target->streams[i]->p->slow &&
-			(target->streams[i]->state == STREAM_LIVE ||
-				target->streams[i]->state == STREAM_OPENING))
+	for (size_t i = 0; i < target->n_streams; i++) {
+		const struct gnmi_stream *stream = target->streams[i];
+		if (stream->profile->slow)
+			continue;
+		if (stream->state == STREAM_LIVE || stream->state == STREAM_OPENING)
 			return true;
+	}
 	return false;
 }
 
+/* gnmi_account - once per interval: it counts as a poll when values came. */
 static void gnmi_account(struct gnmi_target *target)
 {
-	if (target->machine.state.values != target->values_before ||
-		target->machine.state.n_poll == 0)
-		target_polled(&target->machine.state, target->lag_s, wall_now());
-	target->values_before = target->machine.state.values;
+	struct target *state = &target->machine.state;
+	if (state->values != target->values_before || state->n_poll == 0)
+		target_polled(state, target->lag_s, wall_now());
+	target->values_before = state->values;
 	target_report(&target->machine);
 }
 
 static void target_up(struct gnmi_target *target)
 {
-	target->machine.failures = 0;
-	if (target->machine.state.state == TARGET_UP)
+	struct target_machine *machine = &target->machine;
+	const int64_t interval_ns = machine->device->gnmi->interval_ns;
+	machine->failures = 0;
+	if (machine->state.state == TARGET_UP)
 		return;
-	target_change(&target->machine.state, TARGET_UP, loop_now(target->machine.loop), wall_now(),
-		NULL);
+	target_change(&machine->state, TARGET_UP, loop_now(machine->loop), wall_now(), NULL);
 	gnmi_account(target);
 	if (!gnmi_decode_has_lldp(target->decoder))
 		gnmi_target_neighbors(target);
-	loop_timer_start(target->machine.timer, target->machine.device->gnmi->interval_ns,
-		target->machine.device->gnmi->interval_ns);
+	loop_timer_start(machine->timer, interval_ns, interval_ns);
+}
+
+/* slow_changed - a slow stream ended its round, or failed: the next one is due. */
+static void slow_changed(
+	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why)
+{
+	/* 1. while the target starts: the device is lost, not only this stream */
+	if (why && target->slow_first && !gnmi_reason_is_request(why) &&
+		why->code != GRPC_IO_DEADLINE_EXCEEDED) {
+		target_lost_by(target, stream, why);
+		return;
+	}
+	/* 2. this stream cannot be had; a device without LLDP has no neighbours */
+	if (why) {
+		gnmi_stream_stop(stream);
+		if (gnmi_feed_has_lldp(stream->feed))
+			gnmi_target_neighbors(target);
+	}
+	/* 3. it was its turn, and it is over */
+	const bool its_turn =
+		target->slow_at < target->n_streams && target->streams[target->slow_at] == stream;
+	if (its_turn && stream->state == STREAM_REST)
+		slow_next(target, target->slow_at + 1);
 }
 
 static void on_stream_changed(
 	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why)
 {
-	if (stream->p->slow) {
-		if (why && !gnmi_reason_is_request(why) && why->code != GRPC_IO_DEADLINE_EXCEEDED &&
-			target->slow_first) {
-			target_lost_by(target, stream, why); /* not the stream: the device */
-			return;
-		}
-		if (why)
-			gnmi_stream_stop(stream);
-		if (why && gnmi_feed_has_lldp(stream->feed))
-			gnmi_target_neighbors(target); /* it has no LLDP, which is an answer */
-		if (stream->state == STREAM_REST && target->slow_at < target->n_streams &&
-			target->streams[target->slow_at] == stream)
-			slow_next(target, target->slow_at + 1);
-		return;
-	}
-	if (stream->state == STREAM_LIVE)
+	if (stream->profile->slow)
+		slow_changed(target, stream, why);
+	else if (stream->state == STREAM_LIVE)
 		target_up(target);
 	else if (why && !fast_live(target))
 		target_lost_by(target, stream, why);
@@ -229,29 +244,27 @@ static void on_stream_changed(
 
 /* ---- Capabilities -------------------------------------------------------- */
 
+/* encodings_choose - those to try, in order: the configured one alone; else those of the profile,
+ * or the usual ones, that the device offers. A device that does not say offers all. */
 static void encodings_choose(
 	struct gnmi_target *target, const struct gnmi_capabilities *capabilities)
 {
-	const struct profile_gnmi *g = target->machine.profile->gnmi;
-	const unsigned *wanted;
-	if (g->n_encodings)
-		wanted = g->encodings;
-	else
-		wanted = encodings_usual;
-	size_t n;
-	if (g->n_encodings)
-		n = g->n_encodings;
-	else
-		n = rw_countof(encodings_usual);
+	const struct profile_gnmi *profile = target->machine.profile->gnmi;
+	const int configured = target->machine.device->gnmi->encoding;
+	const unsigned *wanted = encodings_usual;
+	size_t n = rw_countof(encodings_usual);
 	target->n_encodings = 0;
-	if (target->machine.device->gnmi->encoding >= 0) {
-		target->encodings[target->n_encodings++] =
-			(unsigned)target->machine.device->gnmi->encoding;
+	if (configured >= 0) {
+		target->encodings[target->n_encodings++] = (unsigned)configured;
 		return;
 	}
+	if (profile->n_encodings) {
+		wanted = profile->encodings;
+		n = profile->n_encodings;
+	}
+	const bool any = !capabilities || capabilities->n_encodings == 0;
 	for (size_t i = 0; i < n; i++)
-		if (!capabilities || capabilities->n_encodings == 0 ||
-			gnmi_capabilities_has(capabilities, (enum gnmi_encoding)wanted[i]))
+		if (any || gnmi_capabilities_has(capabilities, (enum gnmi_encoding)wanted[i]))
 			target->encodings[target->n_encodings++] = wanted[i];
 }
 
@@ -270,7 +283,7 @@ static const struct profile *profile_choose(const struct gnmi_target *target,
 	return profiles_match_models(target->machine.set->profiles, names, n);
 }
 
-/* gnmi_offers - for people: "PROTO, JSON". */
+/* gnmi_offers - the device's encodings for people: "PROTO, JSON". */
 static const char *gnmi_offers(const struct gnmi_capabilities *capabilities, char buf[80])
 {
 	size_t n = 0;
@@ -323,26 +336,29 @@ static void capabilities_started(void *arg, const char *pem)
 
 static void capabilities_message(void *arg, const void *data, size_t n)
 {
-	struct gnmi_target *t = arg;
-	free((void *)t->answer.p);
+	struct gnmi_target *target = arg;
 	uint8_t *copy = rw_calloc(1, n + 1);
 	memcpy(copy, data, n);
-	t->answer = (struct gnmi_bytes){copy, n};
+	free((void *)target->answer.p);
+	target->answer = (struct gnmi_bytes){copy, n};
 }
 
 static void capabilities_done(void *arg, const struct grpc_io_status *status)
 {
-	struct gnmi_target *t = arg;
+	struct gnmi_target *target = arg;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct gnmi_capabilities c;
-	bool known = status->code == GRPC_IO_OK && t->answer.p &&
-		gnmi_decode_capabilities(t->answer.p, t->answer.n, a, &c) == 0;
+	const struct gnmi_bytes *answer = &target->answer;
+	struct gnmi_capabilities decoded;
+	const struct gnmi_capabilities *capabilities = NULL;
 	if (status->code != GRPC_IO_OK && status->code != GRPC_IO_UNIMPLEMENTED) {
-		target_lost_by(t, NULL, status);
+		target_lost_by(target, NULL, status);
 		return;
 	}
-	session_end(t); /* the connection of Capabilities; streams have their own */
-	session_begin(t, known ? &c : NULL);
+	if (status->code == GRPC_IO_OK && answer->p &&
+		gnmi_decode_capabilities(answer->p, answer->n, a, &decoded) == 0)
+		capabilities = &decoded;
+	session_end(target); /* the connection of Capabilities; streams have their own */
+	session_begin(target, capabilities);
 }
 
 static const struct grpc_io_events capabilities_events = {.started = capabilities_started,
@@ -351,60 +367,68 @@ static const struct grpc_io_events capabilities_events = {.started = capabilitie
 
 static void gnmi_on_deadline(void *arg)
 {
-	struct gnmi_target *t = arg;
-	t->machine.state.timeouts++;
-	target_lost(&t->machine, GNMI_CAPABILITIES_TIMEOUT, t->machine.address,
-		(double)t->machine.device->gnmi->timeout_ns / 1e9);
+	struct gnmi_target *target = arg;
+	struct target_machine *machine = &target->machine;
+	machine->state.timeouts++;
+	target_lost(machine, GNMI_CAPABILITIES_TIMEOUT, machine->address,
+		(double)machine->device->gnmi->timeout_ns / 1e9);
+}
+
+static int capabilities_call(struct gnmi_target *target, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct gnmi_call call = {.method = GNMI_METHOD_CAPABILITIES,
+		.unary = true,
+		.events = &capabilities_events,
+		.arg = target};
+	gnmi_encode_capabilities(a, &call.request);
+	return gnmi_target_call(target, target->channel, &call, &target->call, e);
+}
+
+/* capabilities_ask - the first call of a session. 0, or negative errno with @e. */
+static int capabilities_ask(struct gnmi_target *target, struct err *e)
+{
+	if (!target->io)
+		target->io = grpc_io_get(target->machine.loop);
+	if (!target->io)
+		return err_set(e, -EAGAIN, "no thread for gRPC: %s", strerror(errno));
+	int rc = gnmi_target_channel(target, &target->channel, e);
+	if (rc == 0)
+		rc = capabilities_call(target, e);
+	return rc;
 }
 
 static void gnmi_session_start(struct gnmi_target *target)
 {
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct gnmi_bytes request;
+	struct target_machine *machine = &target->machine;
 	struct err e = {0};
-	target_change(&target->machine.state, TARGET_STARTING, loop_now(target->machine.loop),
-		wall_now(), NULL);
-	target_report(&target->machine);
+	target_change(&machine->state, TARGET_STARTING, loop_now(machine->loop), wall_now(), NULL);
+	target_report(machine);
 	if (secrets_renew(target, &e) < 0) {
 		rw_cleanup(str_done) struct str why = {0};
 		str_addf(&why, "%s%s%s", e.file, str_if(*e.file, ": "), e.text);
-		target->machine.state.errors++;
-		target_lost(&target->machine, GNMI_SECRET, why.s);
+		machine->state.errors++;
+		target_lost(machine, GNMI_SECRET, why.s);
 		return;
 	}
-	int rc = 0;
-	if (!target->io && !(target->io = grpc_io_get(target->machine.loop)))
-		rc = err_set(&e, -EAGAIN, "no thread for gRPC: %s", strerror(errno));
-	if (rc == 0)
-		rc = gnmi_target_channel(target, &target->channel, &e);
-	gnmi_encode_capabilities(a, &request);
-	if (rc == 0)
-		rc = gnmi_target_call(target, target->channel,
-			&(struct gnmi_call){.method = GNMI_METHOD_CAPABILITIES,
-				.request = request,
-				.unary = true,
-				.events = &capabilities_events,
-				.arg = target},
-			&target->call, &e);
-	if (rc < 0) {
-		target->machine.state.errors++;
-		target_lost(&target->machine, GNMI_SETUP, target->machine.address, e.text);
+	if (capabilities_ask(target, &e) < 0) {
+		machine->state.errors++;
+		target_lost(machine, GNMI_SETUP, machine->address, e.text);
 		return;
 	}
-	if (target->machine.failures == 0)
+	if (machine->failures == 0)
 		gnmi_secrets_expiry(target);
-	/* gRPC's own limit of a connection comes first, with a reason */
-	loop_timer_start(
-		target->machine.deadline, target->machine.device->gnmi->timeout_ns + NS_PER_S, 0);
+	/* gRPC's own limit of a connection comes first, and it has a reason */
+	loop_timer_start(machine->deadline, machine->device->gnmi->timeout_ns + NS_PER_S, 0);
 }
 
 static void gnmi_on_timer(void *arg)
 {
-	struct gnmi_target *t = arg;
-	if (t->machine.state.state == TARGET_UP)
-		gnmi_account(t);
+	struct gnmi_target *target = arg;
+	if (target->machine.state.state == TARGET_UP)
+		gnmi_account(target);
 	else
-		gnmi_session_start(t);
+		gnmi_session_start(target);
 }
 
 /* ---- new, same, update, free --------------------------------------------- */
@@ -434,7 +458,8 @@ int gnmi_target_new(struct loop *loop, struct entities *entities,
 	struct gnmi_target **ret, struct err *e)
 {
 	assert(device->gnmi);
-	struct gnmi_target *t = rw_calloc(1, sizeof(*t));
+	struct gnmi_target *target = rw_calloc(1, sizeof(*target));
+	struct target_machine *machine = &target->machine;
 	const struct target_setup setup = {.loop = loop,
 		.entities = entities,
 		.device = device,
@@ -442,20 +467,21 @@ int gnmi_target_new(struct loop *loop, struct entities *entities,
 		.sink = sink,
 		.host = device->gnmi->address,
 		.port = device->gnmi->port};
-	int rc = target_init(&t->machine, &gnmi_target_hooks, t, &setup, e);
+	int rc = target_init(machine, &gnmi_target_hooks, target, &setup, e);
 	if (rc < 0) {
-		gnmi_target_free(t);
+		gnmi_target_free(target);
 		return rc;
 	}
-	t->machine.state.interval_ns = device->gnmi->interval_ns;
-	t->slow = loop_timer_new(loop, on_slow, t);
-	if (gnmi_credential(t)->tls_skip_verify && !gnmi_credential(t)->tls_off)
-		log_warn(t->machine.name, "gnmi: tls.skip_verify: anyone in between can pose as %s",
-			t->machine.address);
-	/* now, while we may; what may heal is told by the first try */
-	gnmi_secrets_read(gnmi_credential(t), &t->secrets, &t->secrets_error);
-	target_start_spread(&t->machine, device->gnmi->interval_ns);
-	*ret = t;
+	const struct config_gnmi_credential *credential = gnmi_credential(target);
+	machine->state.interval_ns = device->gnmi->interval_ns;
+	target->slow = loop_timer_new(loop, on_slow, target);
+	if (credential->tls_skip_verify && !credential->tls_off)
+		log_warn(machine->name, "gnmi: tls.skip_verify: anyone on the way can pose as %s",
+			machine->address);
+	/* Now, while we have the rights. The first try reports an error: it may be gone by then. */
+	gnmi_secrets_read(credential, &target->secrets, &target->secrets_error);
+	target_start_spread(machine, device->gnmi->interval_ns);
+	*ret = target;
 	return 0;
 }
 
@@ -519,11 +545,11 @@ const struct target *gnmi_target_state(const struct gnmi_target *target)
 static bool gnmi_collector_prefers_other(const void *instance, unsigned metric)
 {
 	const struct gnmi_target *target = instance;
-	const struct profile_gnmi *g = NULL;
-	if (target->machine.profile)
-		g = target->machine.profile->gnmi;
-	for (size_t i = 0; g && i < g->n_prefer_snmp; i++)
-		if (g->prefer_snmp[i] == metric)
+	if (!target->machine.profile)
+		return false;
+	const struct profile_gnmi *profile = target->machine.profile->gnmi;
+	for (size_t i = 0; profile && i < profile->n_prefer_snmp; i++)
+		if (profile->prefer_snmp[i] == metric)
 			return true;
 	return false;
 }
@@ -539,15 +565,16 @@ struct stream_values {
 static void stream_value(void *arg, const struct gnmi_leaf_view *view)
 {
 	const struct stream_values *values = arg;
-	const struct gnmi_stream *s = values->stream;
-	struct collector_value value = {.table = s->p->name,
-		.how = profile_gnmi_how_name(s->p->hows[s->how]),
+	const struct gnmi_stream *stream = values->stream;
+	const struct profile_gnmi_stream *profile = stream->profile;
+	struct collector_value value = {.table = profile->name,
+		.how = profile_gnmi_how_name(profile->hows[stream->way]),
 		.path = view->path,
 		.what = view->what,
 		.doc = view->doc,
 		.type = view->type,
-		.trouble = s->trouble.text,
-		.slow = s->p->slow,
+		.trouble = stream->trouble.text,
+		.slow = profile->slow,
 		.fallback = view->fallback,
 		.rows = view->paths,
 		.zero = view->zero,
@@ -565,27 +592,32 @@ void gnmi_target_values(const struct gnmi_target *target, collector_value_fn *fn
 	}
 }
 
+static void counts_add(struct gnmi_target_counts *sum, const struct gnmi_stream *stream)
+{
+	const struct gnmi_counts *counts = &stream->counts;
+	sum->messages += counts->messages;
+	sum->bytes += counts->bytes;
+	sum->updates += counts->updates;
+	sum->refused += counts->bad_messages + counts->large_messages + counts->bad_paths +
+		counts->bad_json + counts->bad_lists;
+	sum->odd_times += stream->time.odd;
+	sum->stale += stream->n_stale;
+	sum->reconnects += stream->n_reconnects;
+	sum->stalls += stream->n_stalls;
+	if (stream->call)
+		sum->stalls += grpc_io_call_counts(stream->call).stalls;
+	if (stream->time.skew_ns)
+		sum->skew_s = (double)stream->time.skew_ns / 1e9;
+}
+
 struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *target)
 {
-	struct gnmi_target_counts n = {0};
-	for (size_t i = 0; i < target->n_streams; i++) {
-		const struct gnmi_stream *s = target->streams[i];
-		const struct gnmi_counts *c = &s->counts;
-		n.messages += c->messages;
-		n.bytes += c->bytes;
-		n.updates += c->updates;
-		n.refused += c->bad_messages + c->large_messages + c->bad_paths + c->bad_json +
-			c->bad_lists;
-		n.odd_times += s->time.odd;
-		n.stale += s->n_stale;
-		n.reconnects += s->n_reconnects;
-		n.stalls += s->n_stalls + (s->call ? grpc_io_call_counts(s->call).stalls : 0);
-		if (s->time.skew_ns)
-			n.skew_s = (double)s->time.skew_ns / 1e9;
-	}
+	struct gnmi_target_counts sum = {0};
+	for (size_t i = 0; i < target->n_streams; i++)
+		counts_add(&sum, target->streams[i]);
 	if (target->decoder)
-		n.refused += gnmi_decode_stats(target->decoder)->wrong_types;
-	return n;
+		sum.refused += gnmi_decode_stats(target->decoder)->wrong_types;
+	return sum;
 }
 
 /* ---- the collector ------------------------------------------------------- */

@@ -129,7 +129,7 @@ void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *str
 {
 	const char *address = target->machine.address, *what = "Capabilities";
 	if (stream)
-		what = stream->p->name;
+		what = stream->profile->name;
 	char words[WORDS_MAX];
 	words_of(target, status->text, words);
 	switch (status->code) {

@@ -1,5 +1,5 @@
-/* gnmi_secrets - what a target logs in with: read from files when needed, wiped when done; and
- * certificates that end soon. */
+/* gnmi_secrets - reads the log-in and certificates of a target when they are needed, wipes them
+ * when they are not, and warns of certificates that expire soon. */
 #include "collectors/gnmi/gnmi_target.h"
 
 #include <errno.h>
@@ -49,23 +49,18 @@ static int roots_read(char **ret, struct err *e)
 		"give the CA of the device as tls.ca");
 }
 
-int gnmi_secrets_read(
+/* tls_read - certificates and key of @credential. */
+static int tls_read(
 	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e)
 {
 	int rc = 0;
-	if (credential->password.from != SECRET_NONE)
-		rc = secret_read(&credential->password, &ret->password, e);
-	if (rc == 0 && credential->token.from != SECRET_NONE)
-		rc = secret_read(&credential->token, &ret->token, e);
-	if (rc == 0 && !credential->tls_off && !credential->tls_skip_verify) {
-		if (credential->tls_ca)
-			rc = pem_read(credential->tls_ca, &ret->ca, e);
-		else
-			rc = roots_read(&ret->ca, e);
-	}
-	if (rc == 0 && !credential->tls_off)
+	if (credential->tls_ca && !credential->tls_skip_verify)
+		rc = pem_read(credential->tls_ca, &ret->ca, e);
+	else if (!credential->tls_skip_verify)
+		rc = roots_read(&ret->ca, e);
+	if (rc == 0)
 		rc = pem_read(credential->tls_cert, &ret->cert, e);
-	if (rc == 0 && !credential->tls_off)
+	if (rc == 0)
 		rc = pem_read(credential->tls_key, &ret->key, e);
 	if (rc == 0 && ret->cert && tls_probe_pair(ret->cert, ret->key) < 0)
 		rc = err_set(e, -EINVAL,
@@ -74,25 +69,48 @@ int gnmi_secrets_read(
 	return rc;
 }
 
+int gnmi_secrets_read(
+	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e)
+{
+	int rc = 0;
+	if (credential->password.from != SECRET_NONE)
+		rc = secret_read(&credential->password, &ret->password, e);
+	if (rc == 0 && credential->token.from != SECRET_NONE)
+		rc = secret_read(&credential->token, &ret->token, e);
+	if (rc == 0 && !credential->tls_off)
+		rc = tls_read(credential, ret, e);
+	return rc;
+}
+
+/* seconds_left - until the certificate expires. False when it lasts long enough, or is no PEM. */
+static bool seconds_left(const char *pem, int64_t *ret)
+{
+	int64_t until;
+	if (tls_probe_expiry(pem, &until) < 0)
+		return false;
+	*ret = until - wall_now().ns / NS_PER_S;
+	return *ret <= EXPIRY_WARN_S;
+}
+
 void gnmi_target_certificate(struct gnmi_target *target, const char *pem)
 {
-	int64_t until, left;
-	if (target->expiry_told || tls_probe_expiry(pem, &until) < 0 ||
-		(left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
+	int64_t left;
+	if (target->expiry_warned || !seconds_left(pem, &left))
 		return;
-	target->expiry_told = true;
+	target->expiry_warned = true;
 	log_warn(target->machine.name,
-		"gnmi: the certificate of %s ends in %.1f days: renew it on the device",
+		"gnmi: the certificate of %s expires in %.1f days: renew it on the device",
 		target->machine.address, (double)left / 86400);
 }
 
 void gnmi_secrets_expiry(const struct gnmi_target *target)
 {
-	int64_t until, left;
-	if (!target->secrets.cert || tls_probe_expiry(target->secrets.cert, &until) < 0 ||
-		(left = until - wall_now().ns / NS_PER_S) > EXPIRY_WARN_S)
+	int64_t left;
+	if (!target->secrets.cert || !seconds_left(target->secrets.cert, &left))
 		return;
+	const char *state = "has expired";
+	if (left > 0)
+		state = "expires within 14 days";
 	log_warn(target->machine.name, "gnmi: our client certificate %s %s: renew it",
-		target->machine.device->gnmi->credential->gnmi->tls_cert,
-		left > 0 ? "ends within 14 days" : "has expired");
+		target->machine.device->gnmi->credential->gnmi->tls_cert, state);
 }

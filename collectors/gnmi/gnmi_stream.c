@@ -1,5 +1,7 @@
-/* gnmi_stream - one subscription of a target: its ways (stream, once, poll, get), its watchdog, its
- * falling back. */
+/*
+ * gnmi_stream - one subscription of a target: its ways (stream, once, poll, get, as the profile
+ * lists them), its watchdog, and how it falls back to the next way.
+ */
 #include "collectors/gnmi/gnmi_target.h"
 
 #include <stdio.h>
@@ -10,52 +12,74 @@
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
 
-#define STALE_INTERVALS 3
-#define STALE_MAX 2 /* in a row, then the next way */
+#define STALE_INTERVALS 3 /* silent for so many sample intervals: subscribe anew */
+#define STALE_MAX 2 /* so many times in a row: the next way */
 #define FIRST_WAY_AGAIN_NS (600 * NS_PER_S)
 #define SAMPLES_AT_ONCE 1024
+#define FIRST_ROUND_TIMEOUTS 6 /* a first round that still arrives may take so many timeouts */
 
 static void gnmi_stream_on_timer(void *arg);
 static void open_way(struct gnmi_stream *stream);
 
-/* timer_set - gnmi_stream_on_timer() in @ns, and when that should be: see gnmi_stream_overslept().
- */
+static mono_t stream_now(const struct gnmi_stream *stream)
+{
+	return loop_now(stream->target->machine.loop);
+}
+
+static const char *stream_device(const struct gnmi_stream *stream)
+{
+	return stream->target->machine.name;
+}
+
+static const struct config_gnmi *stream_config(const struct gnmi_stream *stream)
+{
+	return stream->target->machine.device->gnmi;
+}
+
+/* timer_set - gnmi_stream_on_timer() in @ns. .due is for gnmi_stream_overslept(). */
 static void timer_set(struct gnmi_stream *stream, int64_t ns)
 {
-	stream->due = (mono_t){loop_now(stream->t->machine.loop).ns + ns};
+	stream->due = (mono_t){stream_now(stream).ns + ns};
 	loop_timer_start(stream->timer, ns, 0);
 }
 
 static enum profile_gnmi_how gnmi_stream_way(const struct gnmi_stream *stream)
 {
-	return stream->p->hows[stream->how];
+	return stream->profile->hows[stream->way];
 }
+
 static int64_t timeout_ns(const struct gnmi_stream *stream)
 {
-	return stream->t->machine.device->gnmi->timeout_ns;
+	return stream_config(stream)->timeout_ns;
+}
+
+/* has_data - did this call bring anything yet? */
+static bool has_data(const struct gnmi_stream *stream)
+{
+	return stream->last_update.ns > stream->opened.ns;
 }
 
 /* ---- what arrives -------------------------------------------------------- */
 
 static void on_update(void *arg, const struct gnmi_update *update)
 {
-	struct gnmi_stream *s = arg;
+	struct gnmi_stream *stream = arg;
 	switch (update->op) {
 	case GNMI_UPDATE:
-		s->round_t_ns = gnmi_time_take(&s->time, update, s->arrived_ns);
-		gnmi_feed_update(s->feed, update, s->round_t_ns, &s->samples);
+		stream->round_t_ns = gnmi_time_take(&stream->time, update, stream->arrived_ns);
+		gnmi_feed_update(stream->feed, update, stream->round_t_ns, &stream->samples);
 		break;
-	case GNMI_SYNC: s->synced = true; break;
-	case GNMI_ERROR: /* the old way to say why; the call's status follows */
-	case GNMI_DELETE: /* what is gone is not sent any more: missing, not zero */ break;
+	case GNMI_SYNC: stream->synced = true; break;
+	case GNMI_ERROR: /* deprecated in gNMI; the status of the call follows */
+	case GNMI_DELETE: /* a deleted path is not sent any more: missing, not zero */ break;
 	}
 }
 
 static void samples_flush(struct gnmi_stream *stream)
 {
-	stream->t->machine.state.values += stream->samples.n;
-	gnmi_target_deliver(stream->t, &stream->samples);
-	/* a large table once: hundreds of switches must not all keep the room for one */
+	stream->target->machine.state.values += stream->samples.n;
+	gnmi_target_deliver(stream->target, &stream->samples);
+	/* Hundreds of switches must not all keep the memory that one large table needed once. */
 	if (stream->samples.cap > 2 * SAMPLES_AT_ONCE) {
 		free(stream->samples.v);
 		stream->samples = (struct sample_list){0};
@@ -77,56 +101,67 @@ static void channel_drop(struct gnmi_stream *stream)
 	stream->channel = NULL;
 }
 
-/* round_over - everything asked for has come once. */
-static void round_over(struct gnmi_stream *stream)
+/* round_complete - everything that was asked for has come once. */
+static void round_complete(struct gnmi_stream *stream)
 {
-	gnmi_feed_round(stream->feed, stream->round_t_ns ? stream->round_t_ns : wall_now().ns,
-		&stream->samples);
+	int64_t t_ns = stream->round_t_ns;
+	if (!t_ns)
+		t_ns = wall_now().ns;
+	gnmi_feed_round(stream->feed, t_ns, &stream->samples);
 	samples_flush(stream);
 	stream->failures = 0;
 	stream->trouble.text[0] = '\0';
-	complaint_over(&stream->complaint, loop_now(stream->t->machine.loop),
-		stream->t->machine.name, "gnmi: the stream delivers again");
+	complaint_over(&stream->complaint, stream_now(stream), stream_device(stream),
+		"gnmi: the stream delivers again");
 	if (gnmi_stream_way(stream) == HOW_ONCE)
 		call_drop(stream); /* some servers leave it open */
-	stream->again = gnmi_stream_way(stream) != HOW_STREAM;
+	stream->round_done = gnmi_stream_way(stream) != HOW_STREAM;
 	stream->state = STREAM_LIVE;
 	timer_set(stream, stream->period_ns);
-	if (stream->p->slow) {
+	if (stream->profile->slow) {
 		channel_drop(stream);
 		loop_timer_stop(stream->timer);
 		stream->state = STREAM_REST;
 	}
 	if (gnmi_feed_has_lldp(stream->feed))
-		gnmi_target_neighbors(stream->t);
-	stream->changed(stream->t, stream, NULL);
+		gnmi_target_neighbors(stream->target);
+	stream->changed(stream->target, stream, NULL);
+}
+
+static struct gnmi_decode stream_decode(struct gnmi_stream *stream)
+{
+	struct gnmi_decode decode = *gnmi_feed_decode(stream->feed);
+	decode.fn = on_update;
+	decode.arg = stream;
+	decode.counts = &stream->counts;
+	return decode;
+}
+
+static void get_decode(struct gnmi_stream *stream, const void *data, size_t n)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct gnmi_decode decode = stream_decode(stream);
+	gnmi_decode_get(data, n, &decode, a);
 }
 
 static void gnmi_stream_on_message(void *arg, const void *data, size_t n)
 {
-	struct gnmi_stream *s = arg;
-	const bool before = s->synced;
-	s->arrived_ns = wall_now().ns;
-	s->last_update = loop_now(s->t->machine.loop);
-	s->round_t_ns = s->arrived_ns;
-	if (gnmi_stream_way(s) == HOW_GET) {
-		struct gnmi_decode d = *gnmi_feed_decode(s->feed);
-		d.fn = on_update;
-		d.arg = s;
-		d.counts = &s->counts;
-		rw_cleanup(arena_freep) struct arena *a = arena_new();
-		gnmi_decode_get(data, n, &d, a);
-	} else {
-		gnmi_walk_message(s->walk, data, n);
-	}
-	if (s->round_t_ns < s->arrived_ns)
-		s->t->lag_s = (double)(s->arrived_ns - s->round_t_ns) / 1e9;
+	struct gnmi_stream *stream = arg;
+	const bool was_synced = stream->synced;
+	stream->arrived_ns = wall_now().ns;
+	stream->last_update = stream_now(stream);
+	stream->round_t_ns = stream->arrived_ns;
+	if (gnmi_stream_way(stream) == HOW_GET)
+		get_decode(stream, data, n);
 	else
-		s->t->lag_s = 0;
-	if (s->samples.n >= SAMPLES_AT_ONCE)
-		samples_flush(s);
-	if (s->synced && !before)
-		round_over(s);
+		gnmi_walk_message(stream->walk, data, n);
+	stream->target->lag_s = 0;
+	if (stream->round_t_ns < stream->arrived_ns)
+		stream->target->lag_s = (double)(stream->arrived_ns - stream->round_t_ns) / 1e9;
+	if (stream->samples.n >= SAMPLES_AT_ONCE)
+		samples_flush(stream);
+	if (stream->synced && !was_synced)
+		round_complete(stream);
 }
 
 static void on_idle(void *arg)
@@ -136,70 +171,79 @@ static void on_idle(void *arg)
 
 static void gnmi_stream_on_started(void *arg, const char *pem)
 {
-	struct gnmi_stream *s = arg;
+	struct gnmi_stream *stream = arg;
 	if (pem)
-		gnmi_target_certificate(s->t, pem);
+		gnmi_target_certificate(stream->target, pem);
 }
 
-/* ---- when it does not go well -------------------------------------------- */
+/* ---- failures ------------------------------------------------------------ */
 
-static void trouble_tell(struct gnmi_stream *stream)
+static void stream_complain(struct gnmi_stream *stream)
 {
-	complain(&stream->complaint, loop_now(stream->t->machine.loop), LOG_WARN_,
-		stream->t->machine.name, "gnmi: %s", stream->trouble.text);
+	complain(&stream->complaint, stream_now(stream), LOG_WARN_, stream_device(stream),
+		"gnmi: %s", stream->trouble.text);
 }
 
 static void wait_and_retry(struct gnmi_stream *stream)
 {
-	int64_t pause =
-		target_backoff_ns(stream->t->machine.hooks, stream->failures, stream->period_ns);
+	struct target_machine *machine = &stream->target->machine;
+	int64_t pause = target_backoff_ns(machine->hooks, stream->failures, stream->period_ns);
 	stream->state = STREAM_WAITING;
-	timer_set(stream, target_jittered(&stream->t->machine, pause));
+	timer_set(stream, target_jittered(machine, pause));
 }
 
-/* next_way - what the profile allows instead; false when there is nothing left. */
+/* next_way - the next one that the profile allows; false when there is none left. */
 static bool next_way(struct gnmi_stream *stream, const char *because)
 {
-	if (stream->how + 1 >= stream->p->n_hows)
+	const struct profile_gnmi_stream *profile = stream->profile;
+	if (stream->way + 1 >= profile->n_hows)
 		return false;
-	log_warn(stream->t->machine.name, "gnmi: %s; stream %s falls back from %s to %s", because,
-		stream->p->name, profile_gnmi_how_name(gnmi_stream_way(stream)),
-		profile_gnmi_how_name(stream->p->hows[stream->how + 1]));
-	stream->how++;
-	stream->try_first = (mono_t){loop_now(stream->t->machine.loop).ns + FIRST_WAY_AGAIN_NS};
+	log_warn(stream_device(stream), "gnmi: %s; stream %s falls back from %s to %s", because,
+		profile->name, profile_gnmi_how_name(profile->hows[stream->way]),
+		profile_gnmi_how_name(profile->hows[stream->way + 1]));
+	stream->way++;
+	stream->first_way_at = (mono_t){stream_now(stream).ns + FIRST_WAY_AGAIN_NS};
 	return true;
 }
 
-/* path_end - "/a/b[k=v]/state/mtu" -> "state/mtu": what a server's complaint about a path mostly
- * holds, however it writes keys. */
+/* path_end - "/a/b[k=v]/state/mtu" -> "state/mtu": the part that a server's complaint about a path
+ * mostly repeats, however it writes keys. */
 static const char *path_end(const char *path)
 {
-	const char *last = strrchr(path, '/'), *at = last;
-	while (at && at > path && at[-1] != '/' && at[-1] != ']')
+	const char *at = strrchr(path, '/');
+	if (!at)
+		return path;
+	while (at > path && at[-1] != '/' && at[-1] != ']')
 		at--;
-	if (at)
-		return at;
-	return path;
+	return at;
 }
 
-/* leave_out - optional paths that are not asked for any more: those the server names, else all of
- * them. False when that leaves nothing to ask for, or there are none. */
+/*
+ * leave_out - asks no more for optional paths: for those that the server's text names in full, else
+ * for those whose end it names, else for all of them. False when there are none, or nothing else
+ * would be left to ask for.
+ */
 static bool leave_out(struct gnmi_stream *stream, const char *words)
 {
-	uint32_t whole = 0, named = 0, optional = 0, all = 0;
-	for (size_t i = 0; i < stream->p->n_subscriptions; i++) {
-		const struct profile_gnmi_subscription *p = &stream->p->subscriptions[i];
-		if (stream->left_out >> i & 1)
+	uint32_t named = 0, end_named = 0, optional = 0, all = 0;
+	for (size_t i = 0; i < stream->profile->n_subscriptions; i++) {
+		const struct profile_gnmi_subscription *sub = &stream->profile->subscriptions[i];
+		const uint32_t bit = (uint32_t)1 << i;
+		if (stream->left_out & bit)
 			continue;
-		all |= (uint32_t)1 << i;
-		optional |= (uint32_t)p->optional << i;
-		whole |= (uint32_t)(p->optional && strstr(words, p->path)) << i;
-		named |= (uint32_t)(p->optional && strstr(words, path_end(p->path))) << i;
+		all |= bit;
+		if (!sub->optional)
+			continue;
+		optional |= bit;
+		if (strstr(words, sub->path))
+			named |= bit;
+		if (strstr(words, path_end(sub->path)))
+			end_named |= bit;
 	}
-	if (whole)
-		stream->left_out |= whole;
-	else if (named)
+	if (named)
 		stream->left_out |= named;
+	else if (end_named)
+		stream->left_out |= end_named;
 	else
 		stream->left_out |= optional;
 	return optional && (all & ~stream->left_out);
@@ -207,48 +251,68 @@ static bool leave_out(struct gnmi_stream *stream, const char *words)
 
 static bool all_optional(const struct gnmi_stream *stream)
 {
-	size_t n = 0;
-	while (n < stream->p->n_subscriptions && stream->p->subscriptions[n].optional)
-		n++;
-	return n == stream->p->n_subscriptions;
+	for (size_t i = 0; i < stream->profile->n_subscriptions; i++)
+		if (!stream->profile->subscriptions[i].optional)
+			return false;
+	return true;
 }
 
-/* gnmi_stream_refused - the server does not want the request: ask for less, in another encoding, in
- * another way; else rest for long. */
+/* next_encoding - false when there is none left. */
+static bool next_encoding(struct gnmi_stream *stream)
+{
+	const struct gnmi_target *target = stream->target;
+	if (stream->encoding + 1 >= target->n_encodings)
+		return false;
+	log_warn(stream_device(stream), "gnmi: stream %s: encoding %s is refused; trying %s",
+		stream->profile->name, gnmi_encoding_name(target->encodings[stream->encoding]),
+		gnmi_encoding_name(target->encodings[stream->encoding + 1]));
+	stream->encoding++;
+	return true;
+}
+
+/* stream_rest - asks again in the first way, after one slow interval. */
+static void stream_rest(struct gnmi_stream *stream, const struct grpc_io_status *status)
+{
+	if (all_optional(stream))
+		log_info(stream_device(stream), "gnmi: %s; all of stream %s is optional",
+			stream->trouble.text, stream->profile->name);
+	else
+		stream_complain(stream);
+	stream->state = STREAM_REFUSED;
+	stream->way = 0;
+	stream->left_out = 0;
+	timer_set(stream,
+		target_jittered(&stream->target->machine, stream_config(stream)->slow_interval_ns));
+	stream->changed(stream->target, stream, status);
+}
+
+/* gnmi_stream_refused - the server does not accept the request. */
 static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io_status *status)
 {
-	channel_drop(stream);
 	const bool encoding = strcasestr(status->text, "encoding") != NULL;
-	if (encoding && stream->encoding + 1 < stream->t->n_encodings) {
-		log_warn(stream->t->machine.name,
-			"gnmi: stream %s: encoding %s is refused; tries %s", stream->p->name,
-			gnmi_encoding_name(stream->t->encodings[stream->encoding]),
-			gnmi_encoding_name(stream->t->encodings[stream->encoding + 1]));
-		stream->encoding++;
+	channel_drop(stream);
+	/* 1. in another encoding */
+	if (encoding && next_encoding(stream)) {
 		open_way(stream);
-	} else if (!encoding && status->code != GRPC_IO_UNIMPLEMENTED &&
-		leave_out(stream, status->text)) {
-		log_info(stream->t->machine.name,
-			"gnmi: %s; asks again without it, which is optional", stream->trouble.text);
+		return;
+	}
+	/* 2. for less */
+	if (!encoding && status->code != GRPC_IO_UNIMPLEMENTED && leave_out(stream, status->text)) {
+		log_info(stream_device(stream),
+			"gnmi: %s; asking again without that, which is optional",
+			stream->trouble.text);
 		open_way(stream);
-	} else if (!encoding && status->code != GRPC_IO_NOT_FOUND &&
+		return;
+	}
+	/* 3. in another way */
+	if (!encoding && status->code != GRPC_IO_NOT_FOUND &&
 		next_way(stream, stream->trouble.text)) {
 		stream->left_out = 0;
 		open_way(stream);
-	} else {
-		if (all_optional(stream))
-			log_info(stream->t->machine.name, "gnmi: %s; all of stream %s is optional",
-				stream->trouble.text, stream->p->name);
-		else
-			trouble_tell(stream);
-		stream->state = STREAM_REFUSED;
-		stream->how = 0;
-		stream->left_out = 0;
-		timer_set(stream,
-			target_jittered(&stream->t->machine,
-				stream->t->machine.device->gnmi->slow_interval_ns));
-		stream->changed(stream->t, stream, status);
+		return;
 	}
+	/* 4. nothing is left to try */
+	stream_rest(stream, status);
 }
 
 static void gnmi_stream_lost(struct gnmi_stream *stream, const struct grpc_io_status *status)
@@ -256,28 +320,37 @@ static void gnmi_stream_lost(struct gnmi_stream *stream, const struct grpc_io_st
 	channel_drop(stream);
 	stream->failures++;
 	stream->n_reconnects++;
-	trouble_tell(stream);
+	stream_complain(stream);
 	wait_and_retry(stream);
-	stream->changed(stream->t, stream, status);
+	stream->changed(stream->target, stream, status);
+}
+
+/* ends_round - is the end of the call the end of its round? */
+static bool ends_round(const struct gnmi_stream *stream, const struct grpc_io_status *status)
+{
+	if (status->code != GRPC_IO_OK)
+		return false;
+	switch (gnmi_stream_way(stream)) {
+	case HOW_GET: return true;
+	case HOW_ONCE: return has_data(stream) && !stream->synced;
+	default: return false;
+	}
 }
 
 static void on_done(void *arg, const struct grpc_io_status *status)
 {
-	struct gnmi_stream *s = arg;
-	const bool data = s->last_update.ns > s->opened.ns;
-	if (status->code == GRPC_IO_OK &&
-		(gnmi_stream_way(s) == HOW_GET ||
-			(gnmi_stream_way(s) == HOW_ONCE && data && !s->synced))) {
-		call_drop(s);
-		s->synced = true;
-		round_over(s);
+	struct gnmi_stream *stream = arg;
+	if (ends_round(stream, status)) {
+		call_drop(stream);
+		stream->synced = true;
+		round_complete(stream);
 		return;
 	}
-	gnmi_reason(s->t, s, status, &s->trouble);
-	if (!s->synced && gnmi_reason_is_request(status))
-		gnmi_stream_refused(s, status);
+	gnmi_reason(stream->target, stream, status, &stream->trouble);
+	if (!stream->synced && gnmi_reason_is_request(status))
+		gnmi_stream_refused(stream, status);
 	else
-		gnmi_stream_lost(s, status);
+		gnmi_stream_lost(stream, status);
 }
 
 static const struct grpc_io_events events = {.started = gnmi_stream_on_started,
@@ -285,88 +358,89 @@ static const struct grpc_io_events events = {.started = gnmi_stream_on_started,
 	.idle = on_idle,
 	.done = on_done};
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static int64_t gnmi_stream_interval_of(
 	const struct gnmi_stream *stream, const struct profile_gnmi_subscription *subscription)
 {
-	int64_t ns;
-	if (stream->p->slow)
-		ns = stream->t->machine.device->gnmi->slow_interval_ns;
-	else
-		ns = stream->t->machine.device->gnmi->interval_ns;
-	if (ns > subscription->min_interval_ns)
-		return ns;
-	return subscription->min_interval_ns;
+	int64_t ns = stream_config(stream)->interval_ns;
+	if (stream->profile->slow)
+		ns = stream_config(stream)->slow_interval_ns;
+	if (ns < subscription->min_interval_ns)
+		ns = subscription->min_interval_ns;
+	return ns;
 }
 
+static struct gnmi_subscription subscription_of(
+	const struct gnmi_stream *stream, const struct profile_gnmi_subscription *sub)
+{
+	if (sub->on_change)
+		return (struct gnmi_subscription){.path = sub->path, .mode = GNMI_ON_CHANGE};
+	return (struct gnmi_subscription){.path = sub->path,
+		.mode = GNMI_SAMPLE,
+		.sample_ns = (uint64_t)gnmi_stream_interval_of(stream, sub)};
+}
+
+/* request_of - Get, or Subscribe in the mode of the current way. Its paths were checked when the
+ * stream was made, so that encoding cannot fail. */
 static void request_of(struct gnmi_stream *stream, struct arena *a, struct gnmi_bytes *ret)
 {
-	const struct gnmi_where where = {.target = stream->p->target, .origin = stream->p->origin};
-	const unsigned encoding = stream->t->encodings[stream->encoding];
-	struct gnmi_subscription *v =
-		arena_array(a, struct gnmi_subscription, stream->p->n_subscriptions);
-	const char **paths = arena_array(a, const char *, stream->p->n_subscriptions);
+	static const enum gnmi_mode modes[] = {
+		[HOW_STREAM] = GNMI_STREAM, [HOW_ONCE] = GNMI_ONCE, [HOW_POLL] = GNMI_POLL};
+	const struct profile_gnmi_stream *profile = stream->profile;
+	const struct gnmi_where where = {.target = profile->target, .origin = profile->origin};
+	const unsigned encoding = stream->target->encodings[stream->encoding];
+	struct gnmi_subscription *subscriptions =
+		arena_array(a, struct gnmi_subscription, profile->n_subscriptions);
+	const char **paths = arena_array(a, const char *, profile->n_subscriptions);
 	size_t n = 0;
-	for (size_t i = 0; i < stream->p->n_subscriptions; i++) {
-		const struct profile_gnmi_subscription *p = &stream->p->subscriptions[i];
+	for (size_t i = 0; i < profile->n_subscriptions; i++) {
 		if (stream->left_out >> i & 1)
 			continue;
-		paths[n] = p->path;
-		v[n++] = (struct gnmi_subscription){.path = p->path,
-			.mode = p->on_change ? GNMI_ON_CHANGE : GNMI_SAMPLE,
-			.sample_ns =
-				p->on_change ? 0 : (uint64_t)gnmi_stream_interval_of(stream, p)};
+		paths[n] = profile->subscriptions[i].path;
+		subscriptions[n++] = subscription_of(stream, &profile->subscriptions[i]);
 	}
 	if (gnmi_stream_way(stream) == HOW_GET) {
-		const struct gnmi_get g = {.where = where,
+		const struct gnmi_get get = {.where = where,
 			.type = GNMI_ALL,
 			.encoding = (enum gnmi_encoding)encoding,
 			.paths = paths,
 			.n = n};
-		/* the paths were read when the stream was made */
-		gnmi_encode_get(&g, a, ret, NULL);
-	} else {
-		const enum gnmi_mode modes[] = {
-			[HOW_STREAM] = GNMI_STREAM, [HOW_ONCE] = GNMI_ONCE, [HOW_POLL] = GNMI_POLL};
-		const struct gnmi_subscribe q = {.where = where,
-			.mode = modes[gnmi_stream_way(stream)],
-			.encoding = (enum gnmi_encoding)encoding,
-			.v = v,
-			.n = n};
-		gnmi_encode_subscribe(&q, a, ret, NULL);
+		gnmi_encode_get(&get, a, ret, NULL);
+		return;
 	}
+	const struct gnmi_subscribe subscribe = {.where = where,
+		.mode = modes[gnmi_stream_way(stream)],
+		.encoding = (enum gnmi_encoding)encoding,
+		.v = subscriptions,
+		.n = n};
+	gnmi_encode_subscribe(&subscribe, a, ret, NULL);
 }
 
-/* call_open - one call in the way of the moment, on the channel that is there or a new one. */
+/* call_open - one call in the current way, on the channel that is there or a new one. */
 static void call_open(struct gnmi_stream *stream)
 {
-	struct gnmi_target *t = stream->t;
-	struct gnmi_bytes request;
+	struct gnmi_target *target = stream->target;
+	struct gnmi_call call = {.method = GNMI_METHOD_SUBSCRIBE, .events = &events, .arg = stream};
 	struct err e = {0};
-	const bool get = gnmi_stream_way(stream) == HOW_GET;
+	int rc = 0;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	call_drop(stream);
-	stream->synced = stream->again = stream->asked = stream->looks_again = false;
-	stream->opened = stream->last_update = loop_now(t->machine.loop);
-	if (stream->state == STREAM_LIVE)
-		stream->state = STREAM_LIVE;
-	else
+	stream->synced = stream->round_done = stream->poll_sent = stream->overslept = false;
+	stream->opened = stream->last_update = stream_now(stream);
+	if (stream->state != STREAM_LIVE)
 		stream->state = STREAM_OPENING;
-	request_of(stream, a, &request);
-	int rc = 0;
+	request_of(stream, a, &call.request);
+	if (gnmi_stream_way(stream) == HOW_GET) {
+		call.method = GNMI_METHOD_GET;
+		call.unary = true;
+	}
 	if (!stream->channel)
-		rc = gnmi_target_channel(t, &stream->channel, &e);
+		rc = gnmi_target_channel(target, &stream->channel, &e);
 	if (rc == 0)
-		rc = gnmi_target_call(t, stream->channel,
-			&(struct gnmi_call){.method = get ? GNMI_METHOD_GET : GNMI_METHOD_SUBSCRIBE,
-				.request = request,
-				.unary = get,
-				.events = &events,
-				.arg = stream},
-			&stream->call, &e);
+		rc = gnmi_target_call(target, stream->channel, &call, &stream->call, &e);
 	if (rc < 0) {
-		reason_set(&stream->trouble, GNMI_SETUP, t->machine.address, e.text);
+		reason_set(&stream->trouble, GNMI_SETUP, target->machine.address, e.text);
 		gnmi_stream_lost(stream,
 			&(struct grpc_io_status){GRPC_IO_UNAVAILABLE, stream->trouble.text});
 		return;
@@ -374,6 +448,7 @@ static void call_open(struct gnmi_stream *stream)
 	timer_set(stream, timeout_ns(stream));
 }
 
+/* open_way - in the current way from the beginning: a new connection, nothing known of paths. */
 static void open_way(struct gnmi_stream *stream)
 {
 	channel_drop(stream);
@@ -383,57 +458,73 @@ static void open_way(struct gnmi_stream *stream)
 	call_open(stream);
 }
 
+/* poll_send - negative errno when the call is not there any more. */
+static int poll_send(struct gnmi_stream *stream)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct gnmi_bytes poll;
+	if (!stream->call)
+		return -1;
+	gnmi_encode_poll(a, &poll);
+	return grpc_io_call_send(stream->call, poll.p, poll.n);
+}
+
 /* ---- time ---------------------------------------------------------------- */
 
 /*
- * gnmi_stream_overslept - the timer comes late by half of @ns or more: this process stood still (a
- * busy machine, a paused one), and a device is not to be judged silent before what it sent
- * meanwhile was read. Then it is looked at again after @ns; once, so that nothing is put off for
- * ever.
+ * gnmi_stream_overslept - does the timer come late, by half of @ns or more? Then this process stood
+ * still (a busy machine, a stopped one): what the device sent meanwhile is read before the device
+ * is judged silent, and the timer runs for another @ns. Only once in a row, so that the judgement
+ * is not put off for ever.
  */
 static bool gnmi_stream_overslept(struct gnmi_stream *stream, int64_t ns)
 {
-	stream->looks_again = !stream->looks_again &&
-		loop_now(stream->t->machine.loop).ns - stream->due.ns >= ns / 2;
-	if (stream->looks_again)
+	const bool late = stream_now(stream).ns - stream->due.ns >= ns / 2;
+	stream->overslept = late && !stream->overslept;
+	if (stream->overslept)
 		timer_set(stream, ns);
-	return stream->looks_again;
+	return stream->overslept;
+}
+
+/* still_arriving - is the first round under way, and not for too long? */
+static bool still_arriving(const struct gnmi_stream *stream)
+{
+	const int64_t now = stream_now(stream).ns;
+	return has_data(stream) && now - stream->last_update.ns < timeout_ns(stream) / 2 &&
+		now - stream->opened.ns < FIRST_ROUND_TIMEOUTS * timeout_ns(stream);
 }
 
 /* gnmi_stream_unfinished - the time for the first round is over. */
 static void gnmi_stream_unfinished(struct gnmi_stream *stream)
 {
-	const int64_t now = loop_now(stream->t->machine.loop).ns;
-	const bool data = stream->last_update.ns > stream->opened.ns;
+	/* 1. we were late ourselves */
 	if (gnmi_stream_overslept(stream, timeout_ns(stream)))
 		return;
-	if (data && now - stream->last_update.ns < timeout_ns(stream) / 2 &&
-		now - stream->opened.ns < 6 * timeout_ns(stream)) {
-		timer_set(stream, timeout_ns(stream) / 2); /* it is still coming */
+	/* 2. it is still coming */
+	if (still_arriving(stream)) {
+		timer_set(stream, timeout_ns(stream) / 2);
 		return;
 	}
-	/* some wait for the first Poll, some do not */
-	if (gnmi_stream_way(stream) == HOW_POLL && !data && !stream->asked) {
-		struct gnmi_bytes poll;
-		rw_cleanup(arena_freep) struct arena *a = arena_new();
-		gnmi_encode_poll(a, &poll);
-		stream->asked = true;
-		grpc_io_call_send(stream->call, poll.p, poll.n);
+	/* 3. some servers wait for the first Poll, some do not */
+	if (gnmi_stream_way(stream) == HOW_POLL && !has_data(stream) && !stream->poll_sent) {
+		stream->poll_sent = true;
+		poll_send(stream);
 		timer_set(stream, timeout_ns(stream));
 		return;
 	}
-	if (data &&
-		stream->counts.updates > 0) { /* all there is, from a server that never says so */
-		log_debug(stream->t->machine.name,
-			"gnmi: stream %s never says that the first round is complete; what came "
-			"counts as it",
-			stream->p->name);
+	/* 4. all there is, from a server that never sends a sync_response */
+	if (has_data(stream) && stream->counts.updates > 0) {
+		log_debug(stream_device(stream),
+			"gnmi: stream %s: no sync_response; the values so far count as the first "
+			"round",
+			stream->profile->name);
 		stream->synced = true;
-		round_over(stream);
+		round_complete(stream);
 		return;
 	}
-	reason_set(&stream->trouble, GNMI_SENT_NOTHING, stream->t->machine.address, stream->p->name,
-		(double)timeout_ns(stream) / 1e9);
+	/* 5. nothing came */
+	reason_set(&stream->trouble, GNMI_SENT_NOTHING, stream->target->machine.address,
+		stream->profile->name, (double)timeout_ns(stream) / 1e9);
 	if (next_way(stream, stream->trouble.text))
 		open_way(stream);
 	else
@@ -441,62 +532,70 @@ static void gnmi_stream_unfinished(struct gnmi_stream *stream)
 			&(struct grpc_io_status){GRPC_IO_DEADLINE_EXCEEDED, stream->trouble.text});
 }
 
-static bool gnmi_stream_samples(const struct gnmi_stream *stream)
+/* is_sampled - does the device send values at intervals, and not only when they change? */
+static bool is_sampled(const struct gnmi_stream *stream)
 {
-	for (size_t i = 0; i < stream->p->n_subscriptions; i++)
-		if (!stream->p->subscriptions[i].on_change && !(stream->left_out >> i & 1))
+	for (size_t i = 0; i < stream->profile->n_subscriptions; i++)
+		if (!stream->profile->subscriptions[i].on_change && !(stream->left_out >> i & 1))
 			return true;
 	return false;
 }
 
-static void gnmi_stream_watch(struct gnmi_stream *stream)
+/* stream_stale - the device went silent, for @silent_ns: subscribe anew. */
+static void stream_stale(struct gnmi_stream *stream, int64_t silent_ns)
 {
-	const int64_t silent = loop_now(stream->t->machine.loop).ns - stream->last_update.ns,
-		      limit = STALE_INTERVALS * stream->period_ns;
-	if (!gnmi_stream_samples(stream) || silent < limit) {
-		if (stream->last_update.ns > stream->opened.ns + stream->period_ns)
-			stream->stale = 0; /* it did come again after the first round */
-		stream->looks_again = false;
-		timer_set(stream,
-			gnmi_stream_samples(stream) && limit - silent < stream->period_ns
-				? limit - silent + NS_PER_MS
-				: stream->period_ns);
-		return;
-	}
-	if (gnmi_stream_overslept(stream, stream->period_ns))
-		return;
 	stream->n_stale++;
 	stream->stale++;
-	stream->t->machine.state.timeouts++;
-	reason_set(&stream->trouble, GNMI_STALE, stream->t->machine.address, stream->p->name,
-		(double)silent / 1e9);
-	trouble_tell(stream);
+	stream->target->machine.state.timeouts++;
+	reason_set(&stream->trouble, GNMI_STALE, stream->target->machine.address,
+		stream->profile->name, (double)silent_ns / 1e9);
+	stream_complain(stream);
 	if (stream->stale >= STALE_MAX && next_way(stream, stream->trouble.text))
 		stream->stale = 0;
 	stream->n_reconnects++;
 	open_way(stream);
 }
 
+/* gnmi_stream_watch - the watchdog of a live stream. */
+static void gnmi_stream_watch(struct gnmi_stream *stream)
+{
+	const int64_t silent_ns = stream_now(stream).ns - stream->last_update.ns;
+	const int64_t limit_ns = STALE_INTERVALS * stream->period_ns;
+	const bool sampled = is_sampled(stream);
+	if (sampled && silent_ns >= limit_ns) {
+		if (!gnmi_stream_overslept(stream, stream->period_ns))
+			stream_stale(stream, silent_ns);
+		return;
+	}
+	if (stream->last_update.ns > stream->opened.ns + stream->period_ns)
+		stream->stale = 0; /* it delivers, and not only the first round */
+	stream->overslept = false;
+	int64_t next_ns = stream->period_ns;
+	if (sampled && limit_ns - silent_ns < next_ns)
+		next_ns = limit_ns - silent_ns + NS_PER_MS;
+	timer_set(stream, next_ns);
+}
+
 static void round_next(struct gnmi_stream *stream)
 {
-	struct gnmi_bytes poll;
-	if (stream->how > 0 && stream->try_first.ns &&
-		loop_now(stream->t->machine.loop).ns >= stream->try_first.ns) {
-		stream->how = 0;
-		stream->try_first = (mono_t){0};
+	/* 1. back to the first way, from time to time */
+	if (stream->way > 0 && stream->first_way_at.ns &&
+		stream_now(stream).ns >= stream->first_way_at.ns) {
+		stream->way = 0;
+		stream->first_way_at = (mono_t){0};
 		stream->n_reconnects++;
 		open_way(stream);
 		return;
 	}
+	/* 2. a new call */
 	if (gnmi_stream_way(stream) != HOW_POLL) {
 		call_open(stream);
 		return;
 	}
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	gnmi_encode_poll(a, &poll);
-	stream->synced = stream->again = false;
-	stream->opened = stream->last_update = loop_now(stream->t->machine.loop);
-	if (!stream->call || grpc_io_call_send(stream->call, poll.p, poll.n) < 0)
+	/* 3. a Poll on the open call */
+	stream->synced = stream->round_done = false;
+	stream->opened = stream->last_update = stream_now(stream);
+	if (poll_send(stream) < 0)
 		open_way(stream);
 	else
 		timer_set(stream, timeout_ns(stream));
@@ -504,55 +603,70 @@ static void round_next(struct gnmi_stream *stream)
 
 static void gnmi_stream_on_timer(void *arg)
 {
-	struct gnmi_stream *s = arg;
-	if (s->state == STREAM_WAITING || s->state == STREAM_REFUSED || s->state == STREAM_REST)
-		open_way(s);
-	else if (s->again)
-		round_next(s);
-	else if (s->synced)
-		gnmi_stream_watch(s);
+	struct gnmi_stream *stream = arg;
+	switch (stream->state) {
+	case STREAM_REST:
+	case STREAM_WAITING:
+	case STREAM_REFUSED: open_way(stream); return;
+	case STREAM_OPENING:
+	case STREAM_LIVE: break;
+	}
+	if (stream->round_done)
+		round_next(stream);
+	else if (stream->synced)
+		gnmi_stream_watch(stream);
 	else
-		gnmi_stream_unfinished(s);
+		gnmi_stream_unfinished(stream);
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-struct gnmi_stream *gnmi_stream_new(struct gnmi_target *target,
-	const struct profile_gnmi_stream *stream, gnmi_stream_fn *changed, struct err *e)
+/* paths_check - can every path of the profile be encoded? 0, or negative errno with @e. */
+static int paths_check(const struct profile_gnmi_stream *profile, struct err *e)
 {
-	struct gnmi_stream *s = rw_calloc(1, sizeof(*s));
-	struct gnmi_bytes request;
-	*s = (struct gnmi_stream){
-		.t = target, .p = stream, .changed = changed, .period_ns = INT64_MAX};
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	s->feed = gnmi_feed_new(target->decoder, stream, e);
-	const struct gnmi_get g = {.paths = (const char *const[]){""}, .n = 0};
-	int rc = -1;
-	if (s->feed)
-		rc = gnmi_encode_get(&g, a, &request, e);
-	for (size_t i = 0; i < stream->n_subscriptions; i++) {
-		const char *path = stream->subscriptions[i].path;
-		const struct gnmi_get one = {.paths = &path, .n = 1};
-		if (!(rc < 0))
-			rc = gnmi_encode_get(&one, a, &request, e);
-		int64_t ns = gnmi_stream_interval_of(s, &stream->subscriptions[i]);
-		if (!stream->subscriptions[i].on_change && ns < s->period_ns)
-			s->period_ns = ns;
+	struct gnmi_bytes request;
+	int rc = 0;
+	for (size_t i = 0; i < profile->n_subscriptions && rc == 0; i++) {
+		const char *path = profile->subscriptions[i].path;
+		const struct gnmi_get get = {.paths = &path, .n = 1};
+		rc = gnmi_encode_get(&get, a, &request, e);
 	}
-	if (s->period_ns == INT64_MAX)
-		s->period_ns = target->machine.device->gnmi->interval_ns;
-	if (rc < 0) {
-		gnmi_stream_free(s);
+	return rc;
+}
+
+/* shortest_period - of the sampled subscriptions; without one, the device's interval. */
+static int64_t shortest_period(const struct gnmi_stream *stream)
+{
+	const struct profile_gnmi_stream *profile = stream->profile;
+	int64_t shortest = INT64_MAX;
+	for (size_t i = 0; i < profile->n_subscriptions; i++) {
+		const struct profile_gnmi_subscription *sub = &profile->subscriptions[i];
+		const int64_t ns = gnmi_stream_interval_of(stream, sub);
+		if (!sub->on_change && ns < shortest)
+			shortest = ns;
+	}
+	if (shortest == INT64_MAX)
+		shortest = stream_config(stream)->interval_ns;
+	return shortest;
+}
+
+struct gnmi_stream *gnmi_stream_new(struct gnmi_target *target,
+	const struct profile_gnmi_stream *profile, gnmi_stream_fn *changed, struct err *e)
+{
+	struct gnmi_stream *stream = rw_calloc(1, sizeof(*stream));
+	*stream = (struct gnmi_stream){.target = target, .profile = profile, .changed = changed};
+	stream->feed = gnmi_feed_new(target->decoder, profile, e);
+	if (!stream->feed || paths_check(profile, e) < 0) {
+		gnmi_stream_free(stream);
 		return NULL;
 	}
-	struct gnmi_decode d = *gnmi_feed_decode(s->feed);
-	d.fn = on_update;
-	d.arg = s;
-	d.counts = &s->counts;
-	s->walk = gnmi_walk_new(&d);
-	s->time.interval_ns = s->period_ns;
-	s->timer = loop_timer_new(target->machine.loop, gnmi_stream_on_timer, s);
-	return s;
+	stream->period_ns = shortest_period(stream);
+	const struct gnmi_decode decode = stream_decode(stream);
+	stream->walk = gnmi_walk_new(&decode);
+	stream->time.interval_ns = stream->period_ns;
+	stream->timer = loop_timer_new(target->machine.loop, gnmi_stream_on_timer, stream);
+	return stream;
 }
 
 void gnmi_stream_free(struct gnmi_stream *stream)
@@ -569,7 +683,7 @@ void gnmi_stream_free(struct gnmi_stream *stream)
 
 void gnmi_stream_start(struct gnmi_stream *stream)
 {
-	stream->how = 0;
+	stream->way = 0;
 	stream->left_out = 0;
 	stream->encoding = 0;
 	stream->stale = 0;
@@ -581,5 +695,5 @@ void gnmi_stream_stop(struct gnmi_stream *stream)
 	channel_drop(stream);
 	loop_timer_stop(stream->timer);
 	stream->state = STREAM_REST;
-	stream->synced = stream->again = false;
+	stream->synced = stream->round_done = false;
 }

@@ -29,6 +29,7 @@ struct gnmi_secrets { /* wiped when freed */
  *                    v
  *                 REFUSED (asked again after slow_interval)
  */
+/* Of a stream; see the drawing above. */
 enum stream_state { STREAM_REST, STREAM_OPENING, STREAM_LIVE, STREAM_WAITING, STREAM_REFUSED };
 
 /* What a stream reports to its target: it became LIVE, WAITING or REFUSED, or ended its round. @why
@@ -38,9 +39,9 @@ typedef void gnmi_stream_fn(
 	struct gnmi_target *target, struct gnmi_stream *stream, const struct grpc_io_status *why);
 
 struct gnmi_stream {
-	struct gnmi_target *t;
+	struct gnmi_target *target;
 	gnmi_stream_fn *changed;
-	const struct profile_gnmi_stream *p;
+	const struct profile_gnmi_stream *profile; /* lent */
 	struct gnmi_feed *feed;
 	struct gnmi_walk *walk;
 	struct gnmi_counts counts;
@@ -49,18 +50,19 @@ struct gnmi_stream {
 	struct grpc_io_call *call;
 	struct loop_timer *timer;
 	enum stream_state state;
-	size_t how; /* index into p->hows */
-	uint32_t left_out; /* optional subscriptions the device refuses */
+	size_t way; /* index into profile->hows */
+	uint32_t left_out; /* bits: optional subscriptions that the device refuses */
 	unsigned encoding; /* index into the target's list */
 	unsigned failures, stale; /* in a row */
-	/* this call; again: the round is over, the next is due by the timer; asked: a Poll was sent
-	 */
-	bool synced, again, asked;
-	/* the timer came late, and what waited to be read is read first */
-	bool looks_again;
+	/* of this call */
+	bool synced; /* the first round is complete */
+	bool round_done; /* the round is over; the timer starts the next one */
+	bool poll_sent;
+	bool overslept; /* the timer came late: see gnmi_stream_overslept() */
 	int64_t period_ns; /* the shortest of its sample intervals */
-	/* due: of the timer. try_first: when to go back to the first way; 0 = now in it */
-	mono_t due, opened, last_update, try_first;
+	mono_t due; /* of the timer */
+	mono_t opened, last_update;
+	mono_t first_way_at; /* when to go back to the first way; 0 = it is in use */
 	/* of the newest message: arrival, and the time its values were taken at */
 	int64_t arrived_ns, round_t_ns;
 	struct sample_list samples;
@@ -70,7 +72,7 @@ struct gnmi_stream {
 };
 
 struct gnmi_target {
-	struct target_machine machine; /* the timer, while UP: the account of each interval */
+	struct target_machine machine; /* while UP, its timer reports once per interval */
 	struct gnmi_decoder *decoder;
 	struct gnmi_stream **streams;
 	size_t n_streams;
@@ -81,16 +83,15 @@ struct gnmi_target {
 	struct grpc_io_call *call;
 	struct gnmi_bytes answer; /* Capabilities, kept until the call is over */
 	struct loop_timer *slow; /* next round of the slow streams */
-	size_t slow_at; /* which is under way; n_streams = none */
-	bool slow_first; /* the fast ones wait for it */
+	size_t slow_at; /* index of the slow stream that is under way; n_streams = none */
+	bool slow_first; /* the fast streams wait for the first round of the slow ones */
 	unsigned encodings[5]; /* in the order they will be tried */
 	size_t n_encodings;
 	struct gnmi_probe *probe; /* under way; NULL = none */
-	uint64_t values_before;
-	/* from the device's stamp to here, of the newest notification */
-	double lag_s;
+	uint64_t values_before; /* at the last report */
+	double lag_s; /* from the device's stamp to its arrival, of the newest notification */
 	char descr[160];
-	bool expiry_told;
+	bool expiry_warned;
 };
 
 /* ---- gnmi_call.c --------------------------------------------------------- */
@@ -133,15 +134,15 @@ int gnmi_secrets_read(
 	const struct config_gnmi_credential *credential, struct gnmi_secrets *ret, struct err *e);
 void gnmi_secrets_done(struct gnmi_secrets *secrets);
 void gnmi_secret_wipe(char **text);
-/* gnmi_target_certificate - what the server showed: warn when it ends soon. gnmi_secrets_expiry -
- * the same of our own. */
+/* gnmi_target_certificate - warns when the server's certificate expires soon. gnmi_secrets_expiry -
+ * the same for our own. */
 void gnmi_target_certificate(struct gnmi_target *target, const char *pem);
 void gnmi_secrets_expiry(const struct gnmi_target *target);
 
 /* ---- gnmi_stream.c ------------------------------------------------------- */
-/* @stream is lent. NULL with @e for a path that is none. */
+/* @profile is lent. NULL with @e for a path that is none. */
 struct gnmi_stream *gnmi_stream_new(struct gnmi_target *target,
-	const struct profile_gnmi_stream *stream, gnmi_stream_fn *changed, struct err *e);
+	const struct profile_gnmi_stream *profile, gnmi_stream_fn *changed, struct err *e);
 void gnmi_stream_free(struct gnmi_stream *stream);
 void gnmi_stream_start(struct gnmi_stream *stream); /* from any state: anew */
 void gnmi_stream_stop(struct gnmi_stream *stream); /* REST */
@@ -152,12 +153,12 @@ void gnmi_stream_stop(struct gnmi_stream *stream); /* REST */
  * holds a secret. */
 void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *stream,
 	const struct grpc_io_status *status, struct reason *ret);
-/* gnmi_reason_probed - the same, when a handshake of our own told more. */
+/* gnmi_reason_probed - the same, with what a handshake of our own found. */
 void gnmi_reason_probed(const struct gnmi_target *target, const struct tls_probe *probe,
 	const struct grpc_io_status *status, struct reason *ret);
-/* gnmi_reason_is_tls - might a handshake of our own tell more? */
+/* gnmi_reason_is_tls - may a handshake of our own find out more? */
 bool gnmi_reason_is_tls(const struct gnmi_target *target, const struct grpc_io_status *status);
-/* gnmi_reason_is_request - the server refuses what is asked, not us: another way may do. */
+/* gnmi_reason_is_request - the server refuses this request, not us: another one may be accepted. */
 bool gnmi_reason_is_request(const struct grpc_io_status *status);
 
 #endif
