@@ -108,13 +108,11 @@ static int profile_use(struct gnmi_target *target, const struct profile *profile
 		return 0;
 	streams_free(target);
 	target->machine.profile = profile;
-	if (!target->machine.set->compiled) {
-		target->machine.set->compiled = gnmi_compiled_set_new();
-		target->machine.set->compiled_free = gnmi_compiled_set_free;
-	}
+	void **compiled = profile_set_slot(target->machine.set, gnmi_compiled_set_free);
+	if (!*compiled)
+		*compiled = gnmi_compiled_set_new();
 	target->decoder = gnmi_decoder_new(target->machine.entities, target->machine.name, profile,
-		target->machine.set->compiled,
-		target_cell_bytes(target->machine.device, target->machine.config));
+		*compiled, target_cell_bytes(target->machine.device, target->machine.config));
 	target->streams = rw_calloc(profile->gnmi->n_streams + 1, sizeof(*target->streams));
 	for (size_t i = 0; i < profile->gnmi->n_streams; i++) {
 		struct gnmi_stream *stream =

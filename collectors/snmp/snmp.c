@@ -258,7 +258,7 @@ static void value_count(
 	struct collector_value *ret, const struct snmp_rows *rows, size_t column, bool text)
 {
 	for (size_t row = 0; row < snmp_rows_count(rows); row++) {
-		const struct snmp_cell *cell = snmp_rows_cell(rows, row, column);
+		const struct snmp_value *cell = snmp_rows_value(rows, row, column);
 		if (!cell)
 			continue;
 		const bool number = snmp_type_is_number(cell->type);
@@ -331,8 +331,9 @@ const char *snmp_target_peer(const struct snmp_target *target)
 
 const char *snmp_target_port_name(const struct snmp_target *target, uint32_t ifindex)
 {
-	for (size_t i = 0; target->decoder && i < snmp_decode_port_count(target->decoder); i++) {
-		const struct snmp_port *p = snmp_decode_port(target->decoder, i);
+	for (size_t i = 0;
+		target->decoder && i < snmp_ports_count(snmp_decode_ports(target->decoder)); i++) {
+		const struct snmp_port *p = snmp_ports_at(snmp_decode_ports(target->decoder), i);
 		if (p->ifindex == ifindex)
 			return p->name;
 	}

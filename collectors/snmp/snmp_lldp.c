@@ -8,7 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
-#include "collectors/snmp/snmp_decode.h"
+#include "collectors/snmp/snmp_text.h"
 
 #define TEXT_MAX 256
 #define REPEATS_SLACK 64 /* rows that may come again before a walk counts as going round */
@@ -169,7 +169,7 @@ void snmp_lldp_skip(struct snmp_lldp *lldp)
 
 static int cell_number(const struct snmp_rows *rows, size_t row, size_t column)
 {
-	const struct snmp_cell *c = snmp_rows_cell(rows, row, column);
+	const struct snmp_value *c = snmp_rows_value(rows, row, column);
 	if (c && snmp_type_is_number(c->type) && c->u <= 255)
 		return (int)c->u;
 	return 0;
@@ -178,7 +178,7 @@ static int cell_number(const struct snmp_rows *rows, size_t row, size_t column)
 static const uint8_t *snmp_lldp_cell_bytes(
 	const struct snmp_rows *rows, size_t row, size_t column, size_t *ret_n)
 {
-	const struct snmp_cell *c = snmp_rows_cell(rows, row, column);
+	const struct snmp_value *c = snmp_rows_value(rows, row, column);
 	*ret_n = 0;
 	if (c && c->type == SNMP_STRING)
 		return snmp_rows_bytes(rows, c, ret_n);
@@ -230,7 +230,7 @@ static struct interfaces interfaces_read(const struct snmp_lldp *lldp, struct ar
 			continue;
 		size_t n_mac;
 		snmp_lldp_cell_bytes(r, row, IF_PHYS, &n_mac);
-		const struct snmp_cell *mtu = snmp_rows_cell(r, row, IF_MTU);
+		const struct snmp_value *mtu = snmp_rows_value(r, row, IF_MTU);
 		ret.v[ret.n++] = (struct interface){.ifindex = index.v[0],
 			.name = cell_text(r, a, row, IF_NAME),
 			.descr = cell_text(r, a, row, IF_DESCR),

@@ -23,6 +23,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
+#include "collectors/snmp/snmp_sums.h"
+#include "collectors/snmp/snmp_text.h"
 #include "db/model/metric.h"
 
 #define COLUMNS_PER_REQUEST 16
@@ -80,7 +82,11 @@ static void profile_set(struct snmp_target *target, const struct profile *profil
 		return;
 	snmp_poll_profile_free(target);
 	target->machine.profile = profile;
-	target->decoder = snmp_decoder_new(target->machine.entities, target->machine.name, profile);
+	void **sums = profile_set_slot(target->machine.set, snmp_sums_free);
+	if (!*sums)
+		*sums = snmp_sums_new();
+	target->decoder =
+		snmp_decoder_new(target->machine.entities, target->machine.name, profile, *sums);
 	snmp_decode_cell_assumed(
 		target->decoder, target_cell_bytes(target->machine.device, target->machine.config));
 	target->walks =
@@ -277,7 +283,7 @@ static void head_take(struct snmp_target *target, const struct snmp_answer *answ
 					 snmp_lldp_last_change, snmp_lldp_last_change_n}) == 0)
 			neighbors_changed = v->number;
 		else if (target->machine.profile->cell_oid.n)
-			snmp_decode_cell_told(target->decoder, v->number);
+			snmp_decode_cell_reported(target->decoder, v->number);
 	}
 	int64_t now = loop_now(target->machine.loop).ns;
 	uint64_t unknown = snmp_decode_stats(target->decoder)->unknown_ports;
@@ -311,13 +317,13 @@ static void head_take(struct snmp_target *target, const struct snmp_answer *answ
 
 static void ports_tell(struct snmp_target *target)
 {
-	for (size_t i = 0; i < snmp_decode_port_count(target->decoder); i++) {
-		const struct snmp_port *p = snmp_decode_port(target->decoder, i);
+	for (size_t i = 0; i < snmp_ports_count(snmp_decode_ports(target->decoder)); i++) {
+		const struct snmp_port *p = snmp_ports_at(snmp_decode_ports(target->decoder), i);
 		if (p->changed)
 			target->machine.sink.port(target->machine.sink.arg, target->machine.name,
 				p->name, p->alias, p->speed_bps);
 	}
-	snmp_decode_ports_told(target->decoder);
+	snmp_ports_reported(snmp_decode_ports(target->decoder));
 }
 
 /* walk_news - is this reading of a fast table a new one, or the agent's cache once more? */
@@ -342,14 +348,13 @@ static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 {
 	bool rows = false;
 	target->samples.n = 0;
-	snmp_decode_begin(target->decoder);
-	snmp_decode_time(target->decoder, t_ns);
+	snmp_decode_begin(target->decoder, t_ns);
 	if (target->slow) {
 		for (size_t i = 0; i < target->n_walks; i++)
 			if (target->walks[i].table->cadence == CADENCE_SLOW)
-				snmp_decode_names(target->decoder, target->walks[i].table,
-					target->walks[i].rows);
-		if (snmp_decode_ports(target->decoder))
+				snmp_ports_names(snmp_decode_ports(target->decoder),
+					target->walks[i].table, target->walks[i].rows);
+		if (snmp_ports_make(snmp_decode_ports(target->decoder)))
 			ports_tell(target);
 		target->names_read_ns = target->poll_began.ns;
 		target->next_slow_ns = target->poll_began.ns +
@@ -380,12 +385,12 @@ static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 static void neighbors_tell(struct snmp_target *target)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	size_t n = snmp_decode_port_count(target->decoder);
+	size_t n = snmp_ports_count(snmp_decode_ports(target->decoder));
 	struct topology_port *ports = arena_array(a, struct topology_port, n + 1);
 	struct topology_device self;
 	struct topology_neighbor *heard;
 	for (size_t i = 0; i < n; i++) {
-		const struct snmp_port *p = snmp_decode_port(target->decoder, i);
+		const struct snmp_port *p = snmp_ports_at(snmp_decode_ports(target->decoder), i);
 		ports[i] = (struct topology_port){.name = p->name,
 			.alias = p->alias,
 			.ifindex = p->ifindex,

@@ -1,19 +1,17 @@
 /*
- * snmp_rows - see the header. Rows are a sorted array of (key, slot); the usual answer walks all
- * columns in step, so the row a column needs next is nearly always the one after its last: a hint
- * per column makes the join one comparison.
+ * snmp_rows - joins the answers of a walk into rows. Rows are a sorted array of (key, slot). The
+ * usual answer walks all columns in step, so the row that a column needs next is nearly always the
+ * one after its last: a hint for each column makes the join one comparison.
  */
 #include "collectors/snmp/snmp_rows.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
 
-struct column {
+struct walk_column {
 	uint32_t *root;
 	size_t n_root;
 	uint32_t last[SNMP_OID_MAX]; /* the OID answered last, or the root */
@@ -23,20 +21,20 @@ struct column {
 	bool over;
 };
 
-struct row {
+struct walk_row {
 	uint32_t key; /* offset into keys */
 	uint16_t n_key;
 	uint32_t slot; /* which line of cells */
 };
 
 struct snmp_rows {
-	struct column *columns;
+	struct walk_column *columns;
 	size_t n_columns;
-	struct row *rows;
+	struct walk_row *rows;
 	size_t n_rows, cap_rows;
 	uint32_t *keys;
 	size_t n_keys, cap_keys;
-	struct snmp_cell *cells;
+	struct snmp_value *cells;
 	size_t cap_slots;
 	uint8_t *bytes;
 	size_t n_bytes, cap_bytes;
@@ -44,84 +42,6 @@ struct snmp_rows {
 	size_t n_asked;
 	struct snmp_rows_stats stats;
 };
-
-static const char *const type_names[] = {
-	[SNMP_NONE] = "absent",
-	[SNMP_INTEGER] = "INTEGER",
-	[SNMP_GAUGE32] = "Gauge32",
-	[SNMP_COUNTER32] = "Counter32",
-	[SNMP_COUNTER64] = "Counter64",
-	[SNMP_TICKS] = "TimeTicks",
-	[SNMP_STRING] = "OCTET STRING",
-	[SNMP_OBJECT_ID] = "OBJECT IDENTIFIER",
-	[SNMP_ADDRESS] = "IpAddress",
-	[SNMP_NULL_VALUE] = "NULL",
-	[SNMP_NO_SUCH_OBJECT] = "noSuchObject",
-	[SNMP_NO_SUCH_INSTANCE] = "noSuchInstance",
-	[SNMP_END_OF_MIB] = "endOfMibView",
-	[SNMP_OTHER] = "other",
-};
-
-const char *snmp_type_name(enum snmp_type type)
-{
-	if ((size_t)type < rw_countof(type_names))
-		return type_names[type];
-	return "other";
-}
-
-bool snmp_type_is_number(enum snmp_type type)
-{
-	return type >= SNMP_INTEGER && type <= SNMP_TICKS;
-}
-
-int snmp_oid_order(struct snmp_oid left, struct snmp_oid right)
-{
-	size_t n = right.n;
-	if (left.n < right.n)
-		n = left.n;
-	for (size_t i = 0; i < n; i++)
-		if (left.v[i] != right.v[i]) {
-			if (left.v[i] < right.v[i])
-				return -1;
-			return 1;
-		}
-	return (left.n > right.n) - (left.n < right.n);
-}
-
-bool snmp_oid_under(struct snmp_oid oid, struct snmp_oid root)
-{
-	return oid.n >= root.n &&
-		(root.n == 0 || memcmp(oid.v, root.v, root.n * sizeof(*root.v)) == 0);
-}
-
-int snmp_oid_parse(const char *text, uint32_t *ret, size_t max)
-{
-	size_t n = 0;
-	if (*text == '.')
-		text++;
-	for (;;) {
-		uint64_t arc = 0;
-		if (*text < '0' || *text > '9' || n == max)
-			return -EINVAL;
-		for (; *text >= '0' && *text <= '9'; text++)
-			if ((arc = arc * 10 + (uint64_t)(*text - '0')) > UINT32_MAX)
-				return -EINVAL;
-		ret[n++] = (uint32_t)arc;
-		if (*text == '\0')
-			return (int)n;
-		if (*text++ != '.')
-			return -EINVAL;
-	}
-}
-
-char *snmp_oid_text(char *buf, size_t size, struct snmp_oid oid)
-{
-	size_t at = 0;
-	buf[0] = '\0';
-	for (size_t i = 0; i < oid.n && at < size; i++)
-		at += (size_t)snprintf(buf + at, size - at, i ? ".%u" : "%u", oid.v[i]);
-	return buf;
-}
 
 struct snmp_rows *snmp_rows_new(const struct snmp_oid *columns, size_t n)
 {
@@ -157,7 +77,7 @@ void snmp_rows_free(struct snmp_rows *rows)
 void snmp_rows_begin(struct snmp_rows *rows, const bool *want)
 {
 	for (size_t i = 0; i < rows->n_columns; i++) {
-		struct column *c = &rows->columns[i];
+		struct walk_column *c = &rows->columns[i];
 		memcpy(c->last, c->root, c->n_root * sizeof(*c->root));
 		c->n_last = c->n_root;
 		c->hint = 0;
@@ -186,8 +106,8 @@ static struct snmp_oid row_key(const struct snmp_rows *rows, size_t row)
 	return (struct snmp_oid){rows->keys + rows->rows[row].key, rows->rows[row].n_key};
 }
 
-/* row_place - where @key is or would be: first position whose key is not below it. */
-static size_t row_place(const struct snmp_rows *rows, struct snmp_oid key, size_t hint)
+/* row_position - where @key is or would be: first position whose key is not below it. */
+static size_t row_position(const struct snmp_rows *rows, struct snmp_oid key, size_t hint)
 {
 	/* in step: this row or the next */
 	for (size_t i = hint; i < hint + 2 && i < rows->n_rows; i++) {
@@ -213,7 +133,7 @@ static size_t row_place(const struct snmp_rows *rows, struct snmp_oid key, size_
 /* snmp_rows_row_at - position of the row with this index, added if new. False at a limit. */
 static bool snmp_rows_row_at(struct snmp_rows *rows, struct snmp_oid key, size_t hint, size_t *ret)
 {
-	size_t at = row_place(rows, key, hint);
+	size_t at = row_position(rows, key, hint);
 	*ret = at;
 	if (at < rows->n_rows && snmp_oid_order(row_key(rows, at), key) == 0)
 		return true;
@@ -233,7 +153,7 @@ static bool snmp_rows_row_at(struct snmp_rows *rows, struct snmp_oid key, size_t
 		rows->keys = rw_realloc(rows->keys, rows->cap_keys * sizeof(*rows->keys));
 	}
 	memmove(rows->rows + at + 1, rows->rows + at, (rows->n_rows - at) * sizeof(*rows->rows));
-	rows->rows[at] = (struct row){.key = (uint32_t)rows->n_keys,
+	rows->rows[at] = (struct walk_row){.key = (uint32_t)rows->n_keys,
 		.n_key = (uint16_t)key.n,
 		.slot = (uint32_t)rows->n_rows};
 	memcpy(rows->keys + rows->n_keys, key.v, key.n * sizeof(*key.v));
@@ -244,16 +164,15 @@ static bool snmp_rows_row_at(struct snmp_rows *rows, struct snmp_oid key, size_t
 	return true;
 }
 
-/* snmp_rows_cell_of - the value of @varbind, strings copied into the table. SNMP_NONE when a limit
+/* rows_value_of - the value of @varbind, strings copied into the table. SNMP_NONE when a limit
  * refused it. */
-static struct snmp_cell snmp_rows_cell_of(
-	struct snmp_rows *rows, const struct snmp_varbind *varbind)
+static struct snmp_value rows_value_of(struct snmp_rows *rows, const struct snmp_varbind *varbind)
 {
 	if (varbind->type != SNMP_STRING && varbind->type != SNMP_ADDRESS)
-		return (struct snmp_cell){.type = (uint8_t)varbind->type, .u = varbind->number};
+		return (struct snmp_value){.type = (uint8_t)varbind->type, .u = varbind->number};
 	if (varbind->n_bytes > SNMP_BYTES_MAX - rows->n_bytes) {
 		rows->stats.overflow++;
-		return (struct snmp_cell){.type = SNMP_NONE};
+		return (struct snmp_value){.type = SNMP_NONE};
 	}
 	if (rows->n_bytes + varbind->n_bytes > rows->cap_bytes) {
 		rows->cap_bytes = (rows->n_bytes + varbind->n_bytes) * 2;
@@ -261,7 +180,7 @@ static struct snmp_cell snmp_rows_cell_of(
 	}
 	if (varbind->n_bytes)
 		memcpy(rows->bytes + rows->n_bytes, varbind->bytes, varbind->n_bytes);
-	struct snmp_cell c = {.type = (uint8_t)varbind->type,
+	struct snmp_value c = {.type = (uint8_t)varbind->type,
 		.u = (uint64_t)rows->n_bytes << 32 | varbind->n_bytes};
 	rows->n_bytes += varbind->n_bytes;
 	return c;
@@ -270,7 +189,7 @@ static struct snmp_cell snmp_rows_cell_of(
 /* column_take - one varbind for one column. True when the column got on (a step or its end). */
 static bool column_take(struct snmp_rows *rows, size_t i, const struct snmp_varbind *varbind)
 {
-	struct column *c = &rows->columns[i];
+	struct walk_column *c = &rows->columns[i];
 	struct snmp_oid root = {c->root, c->n_root}, last = {c->last, c->n_last};
 	/* 1. the end: endOfMibView, or the agent went on to the next column or table */
 	if (varbind->type == SNMP_END_OF_MIB || varbind->oid.n > SNMP_OID_MAX ||
@@ -303,7 +222,7 @@ static bool column_take(struct snmp_rows *rows, size_t i, const struct snmp_varb
 		return true;
 	}
 	c->hint = (uint32_t)row;
-	struct snmp_cell cell = snmp_rows_cell_of(rows, varbind);
+	struct snmp_value cell = rows_value_of(rows, varbind);
 	if (cell.type != SNMP_NONE) {
 		rows->cells[(size_t)rows->rows[row].slot * rows->n_columns + i] = cell;
 		c->count++;
@@ -345,10 +264,10 @@ struct snmp_oid snmp_rows_index(const struct snmp_rows *rows, size_t row)
 	return row_key(rows, row);
 }
 
-const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *rows, size_t row, size_t column)
+const struct snmp_value *snmp_rows_value(const struct snmp_rows *rows, size_t row, size_t column)
 {
 	assert(row < rows->n_rows && column < rows->n_columns);
-	const struct snmp_cell *c =
+	const struct snmp_value *c =
 		&rows->cells[(size_t)rows->rows[row].slot * rows->n_columns + column];
 	if (c->type == SNMP_NONE)
 		return NULL;
@@ -356,7 +275,7 @@ const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *rows, size_t row,
 }
 
 const uint8_t *snmp_rows_bytes(
-	const struct snmp_rows *rows, const struct snmp_cell *cell, size_t *ret_n)
+	const struct snmp_rows *rows, const struct snmp_value *cell, size_t *ret_n)
 {
 	if (cell->type != SNMP_STRING && cell->type != SNMP_ADDRESS) {
 		*ret_n = 0;
@@ -378,7 +297,7 @@ uint64_t snmp_rows_digest(const struct snmp_rows *rows)
 {
 	uint64_t h = rows->n_rows;
 	for (size_t i = 0; i < rows->n_rows; i++) {
-		const struct snmp_cell *c =
+		const struct snmp_value *c =
 			rows->cells + (size_t)rows->rows[i].slot * rows->n_columns;
 		for (size_t k = 0; k < rows->n_columns; k++)
 			if (snmp_type_is_number(c[k].type) && c[k].type != SNMP_TICKS)

@@ -1,7 +1,6 @@
 /*
  * snmp_rows - pure: the answers to GETBULK (or GETNEXT) over several columns become rows, joined by
- * index. Also home of the few structs of a PDU that cross the wall to snmp_io.c, so that nobody
- * else sees the library's.
+ * index.
  *
  * The wire is not trusted: columns end at different indexes, rows appear or vanish between two
  * requests, agents repeat themselves, answer with the wrong column, cut an answer short or put a
@@ -14,52 +13,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "collectors/snmp/snmp_oid.h"
 
-#define SNMP_OID_MAX 128 /* arcs; RFC 2578 section 3.5 */
 #define SNMP_ROWS_MAX 262144 /* rows of one table: more is refused and counted */
 #define SNMP_BYTES_MAX (4u << 20) /* string bytes of one table */
 
-struct snmp_oid { /* arcs are lent */
-	const uint32_t *v;
-	size_t n;
-};
-
-enum snmp_type {
-	SNMP_NONE, /* absent */
-	SNMP_INTEGER,
-	SNMP_GAUGE32,
-	SNMP_COUNTER32,
-	SNMP_COUNTER64,
-	SNMP_TICKS,
-	SNMP_STRING,
-	SNMP_OBJECT_ID,
-	SNMP_ADDRESS,
-	SNMP_NULL_VALUE,
-	SNMP_NO_SUCH_OBJECT,
-	SNMP_NO_SUCH_INSTANCE,
-	SNMP_END_OF_MIB,
-	SNMP_OTHER,
-};
-const char *snmp_type_name(enum snmp_type type); /* as in the SMI: "Counter64" */
-bool snmp_type_is_number(enum snmp_type type);
-
-struct snmp_varbind { /* everything lent for the call it is passed in */
-	struct snmp_oid oid;
-	enum snmp_type type;
-	uint64_t number; /* INTEGER: two's complement of the signed value */
-	const uint8_t *bytes; /* STRING, ADDRESS */
-	size_t n_bytes;
-	struct snmp_oid object; /* OBJECT_ID */
-};
-
-/* -1, 0, 1 in lexicographical order of arcs. */
-int snmp_oid_order(struct snmp_oid left, struct snmp_oid right);
-bool snmp_oid_under(struct snmp_oid oid, struct snmp_oid root); /* oid is root or below it */
-/* "1.3.6.1" (a leading dot is fine) into at most @max arcs: number of arcs, or -EINVAL. */
-int snmp_oid_parse(const char *text, uint32_t *ret, size_t max);
-char *snmp_oid_text(char *buf, size_t size, struct snmp_oid oid);
-
-struct snmp_cell {
+struct snmp_value {
 	uint8_t type; /* enum snmp_type; SNMP_NONE = this row has no such column */
 	uint64_t u; /* number, or for strings offset << 32 | length: use snmp_rows_bytes() */
 };
@@ -96,9 +55,9 @@ bool snmp_rows_refuse(struct snmp_rows *rows, size_t i);
 size_t snmp_rows_count(const struct snmp_rows *rows);
 struct snmp_oid snmp_rows_index(const struct snmp_rows *rows, size_t row);
 /* NULL when absent */
-const struct snmp_cell *snmp_rows_cell(const struct snmp_rows *rows, size_t row, size_t column);
+const struct snmp_value *snmp_rows_value(const struct snmp_rows *rows, size_t row, size_t column);
 const uint8_t *snmp_rows_bytes(
-	const struct snmp_rows *rows, const struct snmp_cell *cell, size_t *ret_n);
+	const struct snmp_rows *rows, const struct snmp_value *cell, size_t *ret_n);
 size_t snmp_rows_column_count(const struct snmp_rows *rows, size_t column); /* rows that have it */
 /* snmp_rows_digest - of all numbers but times: equal for two readings between which nothing moved.
  */

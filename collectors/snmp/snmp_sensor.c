@@ -9,7 +9,8 @@
 enum { TYPE_WATTS = 6, TYPE_CELSIUS = 8, SCALE_UNITS = 9, SCALE_LAST = 17, STATUS_OK = 1 };
 #define VALUE_RANGE 1000000000 /* at either end: over- or underflow, not a value */
 
-static bool snmp_sensor_number(const struct snmp_cell *cell, int64_t min, int64_t max, int64_t *ret)
+static bool snmp_sensor_number(
+	const struct snmp_value *cell, int64_t min, int64_t max, int64_t *ret)
 {
 	if (!cell || !snmp_type_is_number(cell->type) || (int64_t)cell->u < min ||
 		(int64_t)cell->u > max)

@@ -10,7 +10,7 @@
 #include "collectors/snmp/snmp_rows.h"
 
 struct snmp_sensor { /* cells of one row, NULL = absent */
-	const struct snmp_cell *type, *scale, *precision, *status, *value;
+	const struct snmp_value *type, *scale, *precision, *status, *value;
 };
 
 /*

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "collectors/snmp/snmp_decode.h"
+#include "collectors/snmp/snmp_text.h"
 #include "config/profile/profile.h"
 
 #define OID(a) ((struct snmp_oid){(a), rw_countof(a)})

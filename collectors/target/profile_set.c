@@ -1,6 +1,8 @@
-/* profile_set - see the header. */
+/* profile_set - loads the profiles of a configuration when its first target asks, and frees them
+ * with its last. */
 #include "collectors/target/profile_set.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
@@ -33,10 +35,20 @@ void profile_set_put(struct profile_set *set)
 		return;
 	if (newest == set)
 		newest = NULL;
-	if (set->compiled)
-		set->compiled_free(set->compiled);
+	for (size_t i = 0; i < PROFILE_SLOTS && set->slots[i].free; i++)
+		set->slots[i].free(set->slots[i].data);
 	profiles_free(set->profiles);
 	free(set);
+}
+
+void **profile_set_slot(struct profile_set *set, void (*free_data)(void *data))
+{
+	size_t i = 0;
+	while (i < PROFILE_SLOTS && set->slots[i].free && set->slots[i].free != free_data)
+		i++;
+	assert(i < PROFILE_SLOTS);
+	set->slots[i].free = free_data;
+	return &set->slots[i].data;
 }
 
 /* texts_same - the same files, word for word? */

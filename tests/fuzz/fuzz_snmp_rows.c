@@ -39,7 +39,7 @@ static void check(const struct snmp_rows *r)
 		if (i > 0 && snmp_oid_order(snmp_rows_index(r, i - 1), snmp_rows_index(r, i)) >= 0)
 			abort();
 		for (size_t c = 0; c < 3; c++) {
-			const struct snmp_cell *cell = snmp_rows_cell(r, i, c);
+			const struct snmp_value *cell = snmp_rows_value(r, i, c);
 			size_t n = 0;
 			const uint8_t *p = cell ? snmp_rows_bytes(r, cell, &n) : NULL;
 			uint8_t sink = 0;

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 #include "agent/base/cleanup.h"
 #include "collectors/snmp/snmp_decode.h"
+#include "collectors/snmp/snmp_sums.h"
+#include "collectors/snmp/snmp_text.h"
 #include "db/model/metric.h"
 
 /* Tables: "names" 1.1 (1 name, 2 descr, 3 alias, 4 speed Mbps), "counters" 1.2, "queues" 1.3,
@@ -134,27 +136,30 @@ static struct snmp_rows *rows_of(const char *name, const struct value *v, size_t
 struct fixture {
 	struct entities *entities;
 	struct snmp_decoder *d;
+	struct snmp_sums *sums;
 	struct sample_list out;
 };
 
 static void fixture_new(struct fixture *f)
 {
 	*f = (struct fixture){.entities = entities_new()};
-	f->d = snmp_decoder_new(f->entities, "sw", profile);
+	f->sums = snmp_sums_new();
+	f->d = snmp_decoder_new(f->entities, "sw", profile, f->sums);
 }
 
 static void fixture_done(struct fixture *f)
 {
 	snmp_decoder_free(f->d);
+	snmp_sums_free(f->sums);
 	entities_free(f->entities);
 	free(f->out.v);
 }
 
 static void names(struct fixture *f, struct snmp_rows *r)
 {
-	snmp_decode_begin(f->d);
-	snmp_decode_names(f->d, table("names"), r);
-	snmp_decode_ports(f->d);
+	snmp_decode_begin(f->d, 0);
+	snmp_ports_names(snmp_decode_ports(f->d), table("names"), r);
+	snmp_ports_make(snmp_decode_ports(f->d));
 	snmp_rows_free(r);
 }
 
@@ -168,7 +173,7 @@ static void decode(struct fixture *f, const char *name, struct snmp_rows *r, boo
 /* poll - a fast poll without names */
 static void poll_counters(struct fixture *f, struct snmp_rows *r, bool restart)
 {
-	snmp_decode_begin(f->d);
+	snmp_decode_begin(f->d, 0);
 	decode(f, "counters", r, restart);
 }
 
@@ -207,12 +212,12 @@ static void test_names(void **state)
 		{9, "9", "", 10},
 		{105, "Eth5", "alias5", 0},
 	};
-	assert_int_equal(snmp_decode_port_count(f.d), rw_countof(want));
+	assert_int_equal(snmp_ports_count(snmp_decode_ports(f.d)), rw_countof(want));
 	for (size_t i = 0; i < rw_countof(want); i++) {
 		const struct snmp_port *p = NULL;
 		for (size_t k = 0; k < rw_countof(want); k++)
-			if (snmp_decode_port(f.d, k)->ifindex == want[i].ifindex)
-				p = snmp_decode_port(f.d, k);
+			if (snmp_ports_at(snmp_decode_ports(f.d), k)->ifindex == want[i].ifindex)
+				p = snmp_ports_at(snmp_decode_ports(f.d), k);
 		assert_non_null(p);
 		assert_string_equal(p->name, want[i].name);
 		assert_string_equal(p->alias, want[i].alias);
@@ -292,11 +297,11 @@ static void test_moving_ports(void **state)
 	struct fixture f;
 	fixture_new(&f);
 	names(&f, ROWS("names", STR("1.1.1.1", "a"), STR("1.1.1.2", "b")));
-	assert_true(snmp_decode_port(f.d, 0)->changed);
-	snmp_decode_ports_told(f.d);
+	assert_true(snmp_ports_at(snmp_decode_ports(f.d), 0)->changed);
+	snmp_ports_reported(snmp_decode_ports(f.d));
 	names(&f, ROWS("names", STR("1.1.1.1", "a"), STR("1.1.1.2", "c"), STR("1.1.1.3", "b")));
-	assert_false(snmp_decode_port(f.d, 0)->changed);
-	assert_true(snmp_decode_port(f.d, 1)->changed);
+	assert_false(snmp_ports_at(snmp_decode_ports(f.d), 0)->changed);
+	assert_true(snmp_ports_at(snmp_decode_ports(f.d), 1)->changed);
 	decode(&f, "counters",
 		ROWS("counters", C64("1.2.1.1", 1), C64("1.2.1.2", 2), C64("1.2.1.3", 3)), false);
 	assert_int_equal(find(&f, "a", PRIO_NONE, M_PORT_IN_OCTETS)->flags, 0);
@@ -335,7 +340,7 @@ static void test_queues(void **state)
 	assert_null(find(&f, "a", 0, M_QUEUE_ECN_MARKED));
 	assert_int_equal(find(&f, "a", 3, M_QUEUE_ECN_MARKED)->value, 40);
 	assert_int_equal(find(&f, "a", 0, M_PFC_RX_PAUSE_NS)->value, 2000);
-	snmp_decode_cell_told(f.d, 200); /* the device knows better than the profile */
+	snmp_decode_cell_reported(f.d, 200); /* the device knows better than the profile */
 	decode(&f, "queues", ROWS("queues", INT("1.3.2.1.7.1", 3)), false);
 	assert_int_equal(find(&f, "a", 0, M_QUEUE_DEPTH)->value, 600);
 	decode(&f, "pools", ROWS("pools", INT("1.5.1.4", 2)), false);

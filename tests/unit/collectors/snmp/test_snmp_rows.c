@@ -89,7 +89,7 @@ static char *rows_text(const struct snmp_rows *r, char *buf, size_t size)
 		at += (size_t)snprintf(buf + at, size - at, "%s%s:", row ? " " : "",
 			snmp_oid_text(index, sizeof(index), snmp_rows_index(r, row)));
 		for (size_t c = 0; c < 2; c++) {
-			const struct snmp_cell *cell = snmp_rows_cell(r, row, c);
+			const struct snmp_value *cell = snmp_rows_value(r, row, c);
 			size_t n = 0;
 			const uint8_t *p = cell ? snmp_rows_bytes(r, cell, &n) : NULL;
 			if (!cell)

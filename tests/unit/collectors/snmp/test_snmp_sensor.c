@@ -44,10 +44,10 @@ static void test_rows(void **state)
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		const int64_t v[] = {rows[i].type, rows[i].scale, rows[i].precision, rows[i].status,
 			rows[i].value};
-		struct snmp_cell cells[5];
-		const struct snmp_cell *at[5];
+		struct snmp_value cells[5];
+		const struct snmp_value *at[5];
 		for (size_t k = 0; k < 5; k++) {
-			cells[k] = (struct snmp_cell){.type = SNMP_INTEGER, .u = (uint64_t)v[k]};
+			cells[k] = (struct snmp_value){.type = SNMP_INTEGER, .u = (uint64_t)v[k]};
 			at[k] = v[k] == NONE ? NULL : &cells[k];
 		}
 		struct snmp_sensor s = {at[0], at[1], at[2], at[3], at[4]};
