@@ -1,12 +1,9 @@
-/* cmd_doctor - how the collection itself is doing, and what to do about it. */
+/* cmd_doctor - "rocewatch doctor": how the collection itself is doing, and what to do about it. */
+#include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
-
-#include <string.h>
-
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
 #include "agent/reports/doctor.h"
+#include "agent/reports/text.h"
 
 static const struct column target_columns[] = {
 	{"name", "TARGET", COL_TEXT, false},
@@ -66,39 +63,35 @@ static const struct view capture_view = {
 	.empty = "no captures",
 };
 
-static double cmd_doctor_number(const json_t *object, const char *key, double scale)
+/* "   suspect 14", or "   suspect -" where it is not known. */
+static void doctor_put_count(FILE *out, const json_t *object, const char *key, const char *name)
 {
-	const json_t *v = json_object_get(object, key);
-	if (json_is_number(v))
-		return json_number_value(v) / scale;
-	return 0;
-}
-
-/* "suspect 14", or "suspect -" where it is not known. */
-static void print_count(FILE *out, const json_t *object, const char *key, const char *name)
-{
-	const json_t *v = json_object_get(object, key);
-	if (json_is_integer(v))
-		fprintf(out, "   %s %" JSON_INTEGER_FORMAT, name, json_integer_value(v));
+	if (json_is_integer(json_object_get(object, key)))
+		fprintf(out, "   %s %lld", name, text_count(object, key));
 	else
 		fprintf(out, "   %s -", name);
 }
 
-static void print_age(FILE *out, const json_t *object, const char *key, const char *name)
+struct doctor_count {
+	const char *key, *name;
+};
+
+static void doctor_put_counts(
+	FILE *out, const json_t *object, const struct doctor_count *counts, size_t n)
 {
-	char text[32];
-	const json_t *v = json_object_get(object, key);
-	fprintf(out, "   %s %s", name,
-		json_is_number(v)
-			? duration_format(text, sizeof(text), (int64_t)(json_number_value(v) * 1e9))
-			: "-");
+	for (size_t i = 0; i < n; i++)
+		doctor_put_count(out, object, counts[i].key, counts[i].name);
+	fputc('\n', out);
 }
 
-static void print_quality(FILE *out, const json_t *quality)
+static double doctor_value(const json_t *object, const char *key, double scale)
 {
-	static const struct {
-		const char *key, *name;
-	} counts[] = {
+	return json_number_value(json_object_get(object, key)) / scale;
+}
+
+static void doctor_put_quality(FILE *out, const json_t *quality)
+{
+	static const struct doctor_count counts[] = {
 		{"samples", "samples"},
 		{"suspect_samples", "suspect"},
 		{"late_samples", "late"},
@@ -108,16 +101,12 @@ static void print_quality(FILE *out, const json_t *quality)
 		{"failed_windows", "windows not analysed"},
 	};
 	fputs("DATA QUALITY", out);
-	for (size_t i = 0; i < rw_countof(counts); i++)
-		print_count(out, quality, counts[i].key, counts[i].name);
-	fputc('\n', out);
+	doctor_put_counts(out, quality, counts, rw_countof(counts));
 }
 
-static void print_traps(FILE *out, const json_t *traps)
+static void doctor_put_traps(FILE *out, const json_t *traps)
 {
-	static const struct {
-		const char *key, *name;
-	} counts[] = {
+	static const struct doctor_count counts[] = {
 		{"received", "received"},
 		{"events", "events"},
 		{"informs", "informs"},
@@ -125,78 +114,86 @@ static void print_traps(FILE *out, const json_t *traps)
 		{"wrong_credential", "wrong credential"},
 		{"malformed", "malformed"},
 		{"limited", "over the limit"},
-		{"unknown_trap", "without meaning to us"},
+		{"unknown_trap", "unknown trap"},
 	};
+	const char *state = "NOT RECEIVED";
 	if (!json_is_object(traps))
 		return;
-	fprintf(out, "TRAPS        %s",
-		json_is_true(json_object_get(traps, "open")) ? "listening" : "NOT RECEIVED");
-	for (size_t i = 0; i < rw_countof(counts); i++)
-		print_count(out, traps, counts[i].key, counts[i].name);
-	fputc('\n', out);
+	if (json_is_true(json_object_get(traps, "open")))
+		state = "listening";
+	fprintf(out, "TRAPS        %s", state);
+	doctor_put_counts(out, traps, counts, rw_countof(counts));
 }
 
-static void print_store(FILE *out, const json_t *store, const json_t *pipeline)
+static void doctor_put_store(FILE *out, const json_t *store)
 {
-	const json_t *dropped = json_object_get(pipeline, "dropped");
+	const char *writer = "writer alive";
+	if (json_is_null(json_object_get(store, "writer_pid")))
+		writer = "no writer";
 	fprintf(out, "STORE       ");
-	print_age(out, store, "span_s", "holds");
-	fprintf(out, "   %.1f MB   WAL %.1f MB", cmd_doctor_number(store, "size_bytes", 1e6),
-		cmd_doctor_number(store, "wal_bytes", 1e6));
-	print_age(out, store, "last_commit_age_s", "last commit");
-	print_count(out, store, "pending_samples", "pending");
-	print_count(out, store, "failed_commits", "failed commits");
-	fprintf(out, "   disk %.0f %% free   %s\n",
-		100 * cmd_doctor_number(store, "disk_free_ratio", 1),
-		json_is_null(json_object_get(store, "writer_pid")) ? "no writer" : "writer alive");
+	text_put_age(out, store, "span_s", "holds");
+	fprintf(out, "   %.1f MB   WAL %.1f MB", doctor_value(store, "size_bytes", 1e6),
+		doctor_value(store, "wal_bytes", 1e6));
+	text_put_age(out, store, "last_commit_age_s", "last commit");
+	doctor_put_count(out, store, "pending_samples", "pending");
+	doctor_put_count(out, store, "failed_commits", "failed commits");
+	fprintf(out, "   disk %.0f %% free   %s\n", 100 * doctor_value(store, "disk_free_ratio", 1),
+		writer);
+}
+
+static void doctor_put_process(FILE *out, const json_t *process)
+{
+	static const struct doctor_count counts[] = {
+		{"pipeline_refused", "refused"},
+		{"pipeline_duplicates", "duplicates"},
+		{"pipeline_late_flows", "late flows"},
+		{"store_queue", "store queue"},
+	};
 	fprintf(out, "PROCESS     ");
-	print_age(out, pipeline, "up_s", "up");
-	if (json_is_number(json_object_get(pipeline, "rss_bytes")))
-		fprintf(out, "   memory %.1f MB", cmd_doctor_number(pipeline, "rss_bytes", 1e6));
+	text_put_age(out, process, "up_s", "up");
+	if (json_is_number(json_object_get(process, "rss_bytes")))
+		fprintf(out, "   memory %.1f MB", doctor_value(process, "rss_bytes", 1e6));
 	else
 		fputs("   memory -", out);
 	fputs("   dropped:", out);
-	print_count(out, dropped, "pipeline_refused", "refused");
-	print_count(out, dropped, "pipeline_duplicates", "duplicates");
-	print_count(out, dropped, "pipeline_late_flows", "late flows");
-	print_count(out, dropped, "store_queue", "store queue");
-	fputc('\n', out);
+	doctor_put_counts(out, json_object_get(process, "dropped"), counts, rw_countof(counts));
 }
 
-static void print_todo(FILE *out, const json_t *todo, bool color)
+static void doctor_put_todo(FILE *out, const json_t *todo, bool color)
 {
-	const json_t *t;
+	const json_t *row;
 	size_t i;
 	if (json_array_size(todo) == 0) {
-		fputs("\nNothing needs doing.\n", out);
+		fputs("\nAll good: nothing to do.\n", out);
 		return;
 	}
 	fputs("\nTO DO\n", out);
-	json_array_foreach (todo, i, t) {
-		bool critical =
-			strcmp(json_string_value(json_object_get(t, "severity")), "critical") == 0;
-		fprintf(out, "%s%-8s%s  %s: %s\n          -> %s\n",
-			color ? (critical ? "\033[31m" : "\033[33m") : "",
-			critical ? "CRITICAL" : "WARNING", str_if(color, "\033[0m"),
-			json_string_value(json_object_get(t, "subject")),
-			json_string_value(json_object_get(t, "what")),
-			json_string_value(json_object_get(t, "do")));
+	json_array_foreach (todo, i, row) {
+		const char *severity = "WARNING", *on = "\033[33m";
+		if (str_eq(text_of(row, "severity"), "critical")) {
+			severity = "CRITICAL";
+			on = "\033[31m";
+		}
+		fprintf(out, "%s%-8s%s  %s: %s\n          -> %s\n", str_if(color, on), severity,
+			str_if(color, "\033[0m"), text_of(row, "subject"), text_of(row, "what"),
+			text_of(row, "do"));
 	}
 }
 
 static void cmd_doctor_print_text(
 	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
-	report_print(out, doc, &target_view, FORMAT_TABLE, header, color);
+	text_put_table(out, doc, &target_view, color, header);
 	fputc('\n', out);
 	if (json_array_size(json_object_get(doc, "captures")) > 0) {
-		report_print(out, doc, &capture_view, FORMAT_TABLE, header, color);
+		text_put_table(out, doc, &capture_view, color, header);
 		fputc('\n', out);
 	}
-	print_quality(out, json_object_get(doc, "data_quality"));
-	print_traps(out, json_object_get(doc, "traps"));
-	print_store(out, json_object_get(doc, "store"), json_object_get(doc, "process"));
-	print_todo(out, json_object_get(doc, "todo"), color);
+	doctor_put_quality(out, json_object_get(doc, "data_quality"));
+	doctor_put_traps(out, json_object_get(doc, "traps"));
+	doctor_put_store(out, json_object_get(doc, "store"));
+	doctor_put_process(out, json_object_get(doc, "process"));
+	doctor_put_todo(out, json_object_get(doc, "todo"), color);
 }
 
 static const struct view view = {
@@ -225,14 +222,14 @@ const struct command command_doctor = {
 	.args = "",
 	.summary = "each target, capture and the store: age, loss, slowness, data quality, and "
 		   "what to do about it",
-	.help = "Exit code: 0 when nothing needs doing, 1 when something does (or the doctor "
-		"failed), 2 for bad usage or configuration.\n\n"
-		"ASKED/S is the load put on a device: values asked of it each second, whatever "
-		"became of them. MAX-REP is how much of a table one answer may "
-		"hold; it is halved when large answers get lost. MISSED are polls that should have "
-		"been and were not.\n\n"
-		"A capture that saw 0 RoCE packets is never a sign of health: STANDS FOR is what "
-		"it caught times its sampling, PORT CARRIED what the counters of the port "
-		"it mirrors say, both over five minutes.",
+	.help = "Exit code: 0 all good, 1 something is to be done (or the command failed), 2 for "
+		"bad usage or configuration.\n\n"
+		"ASKED/S is the load on the device: values requested per second, answered or not. "
+		"MAX-REP is how many rows of a table one answer may hold (SNMP max-repetitions); "
+		"it is halved when large answers get lost. MISSED counts polls that were due and "
+		"did not happen.\n\n"
+		"A capture that saw 0 RoCE packets is never a sign of health. STANDS FOR is the "
+		"captured bytes times the sampling, PORT CARRIED is what the counters of the "
+		"mirrored port say, both over five minutes.",
 	.run = cmd_doctor_run,
 };

@@ -1,10 +1,8 @@
 /* cmd_status - the state of the fabric, once: who answers, how old the data is, what is open. */
-#include "agent/base/str.h"
-#include "agent/command/command.h"
-
 #include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "agent/command/command.h"
 #include "agent/reports/status.h"
+#include "agent/reports/text.h"
 
 static const struct column device_columns[] = {
 	{"name", "NAME", COL_TEXT, false},
@@ -57,37 +55,32 @@ static const struct view incident_view = {
 	.empty = "no open incidents",
 };
 
-static long long count_of(const json_t *quality, const char *key)
+static void status_put_head(FILE *out, const json_t *doc)
 {
-	return (long long)json_integer_value(json_object_get(quality, key));
+	const json_t *quality = json_object_get(doc, "data_quality");
+	const char *agent = "no agent running: as of the newest sample";
+	if (json_is_true(json_object_get(quality, "agent_running")))
+		agent = "agent running";
+	long long captures_up = text_count(quality, "captures_up");
+	long long captures = captures_up + text_count(quality, "captures_down") +
+		text_count(quality, "captures_unknown");
+	fprintf(out, "%s   %.19sZ   %s\n", text_of(doc, "fabric"), text_of(doc, "time"), agent);
+	fprintf(out, "up %lld   down %lld   unknown %lld   ", text_count(quality, "up"),
+		text_count(quality, "down"), text_count(quality, "unknown"));
+	if (captures > 0)
+		fprintf(out, "captures %lld/%lld up   ", captures_up, captures);
+	fprintf(out, "open incidents %lld\n\n", text_count(doc, "open_incidents"));
 }
 
 static void cmd_status_print_text(
 	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
-	const json_t *q = json_object_get(doc, "data_quality");
-
-	if (header) {
-		const char *time = json_string_value(json_object_get(doc, "time"));
-		fprintf(out, "%s   %.19s%s   %s\n",
-			json_string_value(json_object_get(doc, "fabric")), str_or(time, "-"),
-			str_if(time, "Z"),
-			json_is_true(json_object_get(q, "agent_running"))
-				? "agent running"
-				: "no agent running: as of the newest sample");
-		long long captures = count_of(q, "captures_up") + count_of(q, "captures_down") +
-			count_of(q, "captures_unknown");
-		fprintf(out, "up %lld   down %lld   unknown %lld   ", count_of(q, "up"),
-			count_of(q, "down"), count_of(q, "unknown"));
-		if (captures > 0)
-			fprintf(out, "captures %lld/%lld up   ", count_of(q, "captures_up"),
-				captures);
-		fprintf(out, "open incidents %lld\n\n", count_of(doc, "open_incidents"));
-	}
-	report_print(out, doc, &device_view, FORMAT_TABLE, header, color);
-	if (count_of(doc, "open_incidents") > 0) {
+	if (header)
+		status_put_head(out, doc);
+	text_put_table(out, doc, &device_view, color, header);
+	if (text_count(doc, "open_incidents") > 0) {
 		fputc('\n', out);
-		report_print(out, doc, &incident_view, FORMAT_TABLE, header, color);
+		text_put_table(out, doc, &incident_view, color, header);
 	}
 }
 
@@ -115,8 +108,7 @@ const struct command command_status = {
 		"not, and unknown in every other case: silent for more "
 		"than three intervals, not polled, or no agent running. Unknown is never shown as "
 		"up. Captures (protocol pcap) have a row each, by their own "
-		"names, and are counted apart.\n\nA database that no agent writes is judged as of "
-		"its "
-		"newest sample.",
+		"names, and are counted apart.\n\nWithout an agent, times are "
+		"relative to the newest sample of the database.",
 	.run = cmd_status_run,
 };

@@ -1,7 +1,7 @@
 /*
- * status - see status.h. Stale is not OK: a target says "up" only as long as somebody asks it and
- * it answers. The rows come from the documented views, so that what is shown here can be asked of
- * the database with any tool.
+ * status - who answers, how old the data is and which incidents are open. Stale is not OK: a target
+ * is "up" only as long as somebody asks it and it answers. The rows come from the documented views,
+ * so that any tool can ask the database for the same.
  */
 #include "agent/reports/status.h"
 
@@ -17,14 +17,14 @@
 #include "config/config.h"
 #include "db/series/history.h"
 
-/* A target that missed three polls in a row is no longer known to be up; one lost answer is no
- * news. */
+/* A target that missed three polls in a row is no longer known to be up. One lost answer is
+ * nothing. */
 enum { STALE_INTERVALS = 3 };
 /* How far back a recorded case is searched for a device's newest sample. */
 #define RECORDED_SEARCH_NS (15 * 60 * NS_PER_S)
 #define INTERVAL_DEFAULT_NS (10 * NS_PER_S)
 
-struct row {
+struct status_row {
 	char *device, *protocol, *address, *state, *reason; /* NULL = unknown */
 	bool up, polled;
 	int64_t last_ns, interval_ns; /* last 0 = never */
@@ -34,45 +34,44 @@ struct row {
 };
 
 struct gathering {
-	struct client *x;
-	struct row *v;
+	struct client *client;
+	struct status_row *rows;
 	size_t n, cap;
 	json_t *incidents;
 };
 
-static void rows_done(struct gathering *gathering)
+static void gathering_done(struct gathering *gathering)
 {
+	json_decref(gathering->incidents);
 	for (size_t i = 0; i < gathering->n; i++) {
-		free(gathering->v[i].device);
-		free(gathering->v[i].protocol);
-		free(gathering->v[i].address);
-		free(gathering->v[i].state);
-		free(gathering->v[i].reason);
+		free(gathering->rows[i].device);
+		free(gathering->rows[i].protocol);
+		free(gathering->rows[i].address);
+		free(gathering->rows[i].state);
+		free(gathering->rows[i].reason);
 	}
-	free(gathering->v);
-	gathering->v = NULL;
-	gathering->n = gathering->cap = 0;
+	free(gathering->rows);
 }
 
-static struct row *status_row_add(struct gathering *gathering, const char *device)
+static struct status_row *status_row_add(struct gathering *gathering, const char *device)
 {
-	rw_grow(gathering->v, gathering->n, gathering->cap);
-	struct row *r = &gathering->v[gathering->n++];
-	*r = (struct row){.device = rw_strdup(device), .p50_s = NAN, .p95_s = NAN};
+	rw_grow(gathering->rows, gathering->n, gathering->cap);
+	struct status_row *r = &gathering->rows[gathering->n++];
+	*r = (struct status_row){.device = rw_strdup(device), .p50_s = NAN, .p95_s = NAN};
 	return r;
 }
 
-/* A capture goes by its own name, which may be a device's too. */
-static bool is_capture(const struct row *row)
+/* A capture has a name of its own, which may equal that of a device. */
+static bool is_capture(const struct status_row *row)
 {
 	return str_eq(row->protocol, "pcap");
 }
 
-static struct row *row_find(struct gathering *gathering, const char *device)
+static struct status_row *row_find(struct gathering *gathering, const char *device)
 {
 	for (size_t i = 0; i < gathering->n; i++)
-		if (str_eq(gathering->v[i].device, device) && !is_capture(&gathering->v[i]))
-			return &gathering->v[i];
+		if (str_eq(gathering->rows[i].device, device) && !is_capture(&gathering->rows[i]))
+			return &gathering->rows[i];
 	return NULL;
 }
 
@@ -106,17 +105,28 @@ static double number_or_nan(const char *text)
 	return NAN;
 }
 
+static int64_t status_count_of(const char *text)
+{
+	if (text)
+		return strtoll(text, NULL, 10);
+	return 0;
+}
+
+/* A target that was taken out of the configuration while no agent ran is still in the table. */
+static bool status_is_configured(
+	const struct config *config, const char *name, const char *protocol)
+{
+	if (str_eq(protocol, "pcap"))
+		return capture_find(config, name) != NULL;
+	return fabric_device(config->fabric, name) != NULL;
+}
+
 static int take_target(void *arg, int n, char *const *words, char *const *names)
 {
 	struct gathering *g = arg;
-	const struct config *c = g->x->config;
-	if (n < 11 || !words[0])
+	if (n < 11 || !words[0] || !status_is_configured(g->client->config, words[0], words[1]))
 		return 0;
-	/* What was taken out of the configuration while no agent ran is still in the table. */
-	if (str_eq(words[1], "pcap") ? !capture_find(c, words[0])
-				     : !fabric_device(c->fabric, words[0]))
-		return 0;
-	struct row *r = status_row_add(g, words[0]);
+	struct status_row *r = status_row_add(g, words[0]);
 	r->protocol = dup_or_null(words[1]);
 	r->polled = r->protocol != NULL;
 	r->address = dup_or_null(words[2]);
@@ -126,18 +136,10 @@ static int take_target(void *arg, int n, char *const *words, char *const *names)
 	r->last_ns = time_or_zero(words[6]);
 	r->p50_s = number_or_nan(words[7]);
 	r->p95_s = number_or_nan(words[8]);
-	if (words[9])
-		r->polls = strtoll(words[9], NULL, 10);
-	else
-		r->polls = 0;
-	if (words[10])
-		r->timeouts = strtoll(words[10], NULL, 10);
-	else
-		r->timeouts = 0;
-	if (n > 11 && words[11])
-		r->errors = strtoll(words[11], NULL, 10);
-	else
-		r->errors = 0;
+	r->polls = status_count_of(words[9]);
+	r->timeouts = status_count_of(words[10]);
+	if (n > 11)
+		r->errors = status_count_of(words[11]);
 	return 0;
 }
 
@@ -153,8 +155,8 @@ static int status_take_incident(void *arg, int n, char *const *words, char *cons
 static int status_take_sample(void *arg, const struct sample *sample)
 {
 	struct gathering *g = arg;
-	const struct entity *e = entity_get(history_entities(g->x->history), sample->entity);
-	struct row *r = NULL;
+	const struct entity *e = entity_get(history_entities(g->client->history), sample->entity);
+	struct status_row *r = NULL;
 	if (e)
 		r = row_find(g, e->device);
 	if (!r || sample->t_ns <= r->newest_ns)
@@ -192,27 +194,27 @@ static int64_t status_interval_of(
 	return fallback;
 }
 
-/* The agent's own word on it: a profile may allow no faster reading than its least cadence. */
+/* The interval the agent really uses: a profile may limit how fast a device may be read. */
 static int take_interval(void *arg, int n, char *const *words, char *const *names)
 {
 	struct gathering *g = arg;
 	char key[512];
 	for (size_t i = 0; n >= 2 && words[0] && words[1] && i < g->n; i++) {
-		struct row *r = &g->v[i];
+		struct status_row *r = &g->rows[i];
 		snprintf(key, sizeof(key), "target/%s/%s/interval_s", r->device,
 			str_or(r->protocol, ""));
-		int64_t told_ns = 0;
+		int64_t used_ns = 0;
 		if (str_eq(key, words[0]))
-			told_ns = (int64_t)(strtod(words[1], NULL) * NS_PER_S);
-		if (told_ns > r->interval_ns)
-			r->interval_ns = told_ns;
+			used_ns = (int64_t)(strtod(words[1], NULL) * NS_PER_S);
+		if (used_ns > r->interval_ns)
+			r->interval_ns = used_ns;
 	}
 	return 0;
 }
 
 static int compare_rows(const void *left, const void *right)
 {
-	const struct row *x = left, *y = right;
+	const struct status_row *x = left, *y = right;
 	int r = is_capture(x) - is_capture(y);
 	if (r == 0)
 		r = name_compare(x->device, y->device);
@@ -223,7 +225,7 @@ static int compare_rows(const void *left, const void *right)
 
 static int status_gather(struct gathering *gathering, struct err *e)
 {
-	struct client *x = gathering->x;
+	struct client *x = gathering->client;
 	const struct fabric *f = x->config->fabric;
 
 	int r = history_sql(x->history,
@@ -237,8 +239,8 @@ static int status_gather(struct gathering *gathering, struct err *e)
 		if (!row_find(gathering, f->devices[i]->name))
 			status_row_add(gathering, f->devices[i]->name);
 	for (size_t i = 0; i < gathering->n; i++)
-		gathering->v[i].interval_ns = status_interval_of(
-			x->config, gathering->v[i].device, gathering->v[i].protocol);
+		gathering->rows[i].interval_ns = status_interval_of(
+			x->config, gathering->rows[i].device, gathering->rows[i].protocol);
 	if (x->agent_alive) { /* then the database is of this version and has the table */
 		r = history_sql(x->history,
 			"SELECT key, value FROM health WHERE key GLOB 'target/*/interval_s'",
@@ -256,7 +258,7 @@ static int status_gather(struct gathering *gathering, struct err *e)
 			return r;
 	}
 	if (gathering->n > 0)
-		qsort(gathering->v, gathering->n, sizeof(*gathering->v), compare_rows);
+		qsort(gathering->rows, gathering->n, sizeof(*gathering->rows), compare_rows);
 	return history_sql(x->history,
 		"SELECT id, cause, severity, state, opened, device, port, ecmp_group AS \"group\", "
 		"host, summary, acked_by FROM incidents"
@@ -280,53 +282,73 @@ static const char *status_unasked(const struct config *config, const char *devic
 	return "no collector is configured for it";
 }
 
-/* What may be said of a target, and why not more; *ret_age_ns -1 = it never answered. */
+/* A target that was asked at least once: it may be down, not just new. */
+static bool status_was_asked(const struct status_row *row)
+{
+	return row->polls || row->timeouts || row->errors || str_eq(row->state, "backoff");
+}
+
+/* A recorded case has no interval: the gap between its newest two samples stands for it. */
+static int64_t status_limit_ns(const struct status_row *row)
+{
+	int64_t interval_ns = row->interval_ns;
+	int64_t gap_ns = row->newest_ns - row->before_ns;
+	if (!row->polled && row->before_ns && gap_ns > interval_ns)
+		interval_ns = gap_ns;
+	return STALE_INTERVALS * interval_ns;
+}
+
+/* The time since its newest answer or sample; -1 = there was none. */
+static int64_t status_age_ns(const struct client *client, const struct status_row *row)
+{
+	int64_t last_ns = row->newest_ns;
+	if (row->polled)
+		last_ns = row->last_ns;
+	if (!last_ns)
+		return -1;
+	int64_t age_ns = client->now_ns - last_ns;
+	if (age_ns < 0)
+		return 0; /* the clocks of two hosts differ */
+	return age_ns;
+}
+
+/* What may be said of a target, and why not more: the first case that holds. */
 static enum known status_judge(
-	const struct client *client, const struct row *row, struct str *why, int64_t *ret_age_ns)
+	const struct client *client, const struct status_row *row, int64_t age_ns, struct str *why)
 {
 	char age[32], limit[32], when[WALL_TEXT_MAX];
-	int64_t last;
-	if (row->polled)
-		last = row->last_ns;
-	else
-		last = row->newest_ns;
-	int64_t interval = row->interval_ns;
 
-	/* A recorded case knows no interval: what lies between its newest two samples is the best
-	 * there is. */
-	if (!row->polled && row->before_ns && row->newest_ns - row->before_ns > interval)
-		interval = row->newest_ns - row->before_ns;
-	if (last)
-		*ret_age_ns = client->now_ns - last;
-	else
-		*ret_age_ns = -1;
-	if (*ret_age_ns < 0 && last)
-		*ret_age_ns = 0; /* clocks of two hosts */
-	duration_format(age, sizeof(age), *ret_age_ns);
-	duration_format(limit, sizeof(limit), STALE_INTERVALS * interval);
-
+	/* 1. Polled, but nobody polls at the moment. */
 	if (row->polled && !client->agent_alive) {
 		str_add(why, "no agent is running");
-		if (last)
-			str_addf(why, "; last answer %s", wall_format(when, (wall_t){last}, 0));
+		if (row->last_ns)
+			str_addf(why, "; last answer %s",
+				wall_format(when, (wall_t){row->last_ns}, 0));
 		return UNKNOWN;
 	}
-	if (row->polled && !row->up &&
-		(row->polls || row->timeouts || row->errors || str_eq(row->state, "backoff"))) {
+	/* 2. It was asked and does not answer. */
+	if (row->polled && !row->up && status_was_asked(row)) {
 		str_add(why, str_or(row->reason, "does not answer"));
 		return DOWN;
 	}
+	/* 3. It was not asked yet. */
 	if (row->polled && !row->up) {
 		str_add(why, str_or(row->reason, "not asked yet"));
 		return UNKNOWN;
 	}
-	if (!last) {
-		str_add(why,
-			client->agent_alive ? status_unasked(client->config, row->device)
-					    : "no sample of it in the last 15m00s");
+	/* 4. It never gave a value. */
+	if (age_ns < 0 && client->agent_alive) {
+		str_add(why, status_unasked(client->config, row->device));
 		return UNKNOWN;
 	}
-	if (*ret_age_ns > STALE_INTERVALS * interval) {
+	if (age_ns < 0) {
+		str_add(why, "no sample of it in the last 15m00s");
+		return UNKNOWN;
+	}
+	/* 5. It has been silent too long. */
+	if (age_ns > status_limit_ns(row)) {
+		duration_format(age, sizeof(age), age_ns);
+		duration_format(limit, sizeof(limit), status_limit_ns(row));
 		str_addf(why, "silent for %s, more than %d intervals (%s)", age, STALE_INTERVALS,
 			limit);
 		return UNKNOWN;
@@ -334,120 +356,154 @@ static enum known status_judge(
 	return UP;
 }
 
+static json_t *status_bool_or_null(enum known known)
+{
+	if (known == UNKNOWN)
+		return json_null();
+	return json_boolean(known == UP);
+}
+
+/* Milliseconds are as fine as an age is known; NAN stays. */
+static json_t *status_seconds_or_null(bool known, int64_t ns)
+{
+	if (!known)
+		return json_null();
+	return json_number_or_null((double)(ns / NS_PER_MS) / 1e3);
+}
+
 static json_t *status_device_json(
-	const struct client *client, const struct row *row, enum known *ret_known)
+	const struct client *client, const struct status_row *row, enum known *ret_known)
 {
 	static const char *const words[] = {[DOWN] = "down", [UP] = "up", [UNKNOWN] = "unknown"};
 	rw_cleanup(str_done) struct str why = {0};
-	int64_t age_ns;
-	enum known k = status_judge(client, row, &why, &age_ns);
-	json_t *d = json_object();
+	int64_t age_ns = status_age_ns(client, row);
+	enum known known = status_judge(client, row, age_ns, &why);
+	const char *protocol = NULL;
+	if (row->polled)
+		protocol = row->protocol;
+	else if (row->newest_ns)
+		protocol = "replay";
 
-	json_object_set_new(d, "name", json_string_or_null(row->device));
-	json_object_set_new(d, "up", k == UNKNOWN ? json_null() : json_boolean(k == UP));
-	json_object_set_new(d, "status", json_string(words[k]));
-	json_object_set_new(d, "reason", json_string_or_null(why.s));
-	json_object_set_new(d, "age_s",
-		json_number_or_null(age_ns < 0 ? NAN : (double)(age_ns / NS_PER_MS) / 1e3));
-	json_object_set_new(d, "protocol",
-		json_string_or_null(row->polled  ? row->protocol
-				: row->newest_ns ? "replay"
-						 : NULL));
-	json_object_set_new(d, "address", json_string_or_null(row->address));
+	json_t *device = json_object();
+	json_object_set_new(device, "name", json_string_or_null(row->device));
+	json_object_set_new(device, "up", status_bool_or_null(known));
+	json_object_set_new(device, "status", json_string(words[known]));
+	json_object_set_new(device, "reason", json_string_or_null(why.s));
+	json_object_set_new(device, "age_s", status_seconds_or_null(age_ns >= 0, age_ns));
+	json_object_set_new(device, "protocol", json_string_or_null(protocol));
+	json_object_set_new(device, "address", json_string_or_null(row->address));
 	if (is_capture(row)) {
 		const struct config_capture *c = capture_find(client->config, row->device);
-		json_object_set_new(d, "device", json_string_or_null(c ? c->device : NULL));
-		json_object_set_new(d, "port", json_string_or_null(c ? c->port : NULL));
+		json_object_set_new(device, "device", json_string_or_null(c ? c->device : NULL));
+		json_object_set_new(device, "port", json_string_or_null(c ? c->port : NULL));
 	}
-	json_object_set_new(d, "state", json_string_or_null(row->state));
-	json_object_set_new(d, "interval_s", json_number_or_null((double)row->interval_ns / 1e9));
-	json_object_set_new(d, "poll_p50_s", json_number_or_null(row->p50_s));
-	json_object_set_new(d, "poll_p95_s", json_number_or_null(row->p95_s));
-	json_object_set_new(d, "polls", json_integer(row->polls));
-	json_object_set_new(d, "timeouts", json_integer(row->timeouts));
-	json_object_set_new(d, "errors", json_integer(row->errors));
-	*ret_known = k;
-	return d;
+	json_object_set_new(device, "state", json_string_or_null(row->state));
+	json_object_set_new(
+		device, "interval_s", json_number_or_null((double)row->interval_ns / 1e9));
+	json_object_set_new(device, "poll_p50_s", json_number_or_null(row->p50_s));
+	json_object_set_new(device, "poll_p95_s", json_number_or_null(row->p95_s));
+	json_object_set_new(device, "polls", json_integer(row->polls));
+	json_object_set_new(device, "timeouts", json_integer(row->timeouts));
+	json_object_set_new(device, "errors", json_integer(row->errors));
+	*ret_known = known;
+	return device;
 }
 
+/* Sums over the rows of a status. */
+struct status_counts {
+	size_t devices[3], captures[3]; /* by enum known */
+	int64_t polls, timeouts, errors;
+	double oldest_s; /* NAN: no device has an age */
+	enum known best; /* of the device counted last */
+};
+
 /* Rows of one device follow each other: it is as well known as by the best of them. */
-static void count_device(size_t count[3], const struct row *row, const struct row *before,
-	enum known known, enum known *best)
+static void status_count_device(struct status_counts *counts, const struct status_row *row,
+	const struct status_row *before, enum known known)
 {
 	static const int rank[] = {[UNKNOWN] = 0, [DOWN] = 1, [UP] = 2};
 	bool first = !before || !str_eq(before->device, row->device);
-
-	if (!first && rank[known] <= rank[*best])
+	if (!first && rank[known] <= rank[counts->best])
 		return;
 	if (!first)
-		count[*best]--;
-	count[known]++;
-	*best = known;
+		counts->devices[counts->best]--;
+	counts->devices[known]++;
+	counts->best = known;
 }
 
-static void freep_incidents(struct gathering *gathering)
+static void status_count(struct status_counts *counts, const struct status_row *row,
+	const struct status_row *before, enum known known, const json_t *age_s)
 {
-	json_decref(gathering->incidents);
-	rows_done(gathering);
+	if (json_is_number(age_s) && !(json_number_value(age_s) <= counts->oldest_s))
+		counts->oldest_s = json_number_value(age_s);
+	if (is_capture(row))
+		counts->captures[known]++;
+	else
+		status_count_device(counts, row, before, known);
+	counts->polls += row->polls;
+	counts->timeouts += row->timeouts;
+	counts->errors += row->errors;
+}
+
+static void put_count(json_t *object, const char *key, int64_t value)
+{
+	json_object_set_new(object, key, json_integer(value));
+}
+
+/* A timeout is one request without an answer, and a poll is many requests: the ratio says how lossy
+ * the way to the devices is, not how much data is missing. */
+static json_t *status_quality_json(const struct client *client, const struct status_counts *counts,
+	bool has_samples, int64_t first_ns, int64_t last_ns)
+{
+	json_t *quality = json_object();
+	json_object_set_new(quality, "agent_running", json_boolean(client->agent_alive));
+	json_object_set_new(
+		quality, "first_sample", has_samples ? json_time(first_ns) : json_null());
+	json_object_set_new(
+		quality, "newest_sample", has_samples ? json_time(last_ns) : json_null());
+	json_object_set_new(quality, "newest_sample_age_s",
+		status_seconds_or_null(has_samples, client->now_ns - last_ns));
+	json_object_set_new(quality, "oldest_device_age_s", json_number_or_null(counts->oldest_s));
+	put_count(quality, "up", (int64_t)counts->devices[UP]);
+	put_count(quality, "down", (int64_t)counts->devices[DOWN]);
+	put_count(quality, "unknown", (int64_t)counts->devices[UNKNOWN]);
+	put_count(quality, "captures_up", (int64_t)counts->captures[UP]);
+	put_count(quality, "captures_down", (int64_t)counts->captures[DOWN]);
+	put_count(quality, "captures_unknown", (int64_t)counts->captures[UNKNOWN]);
+	put_count(quality, "polls", counts->polls);
+	put_count(quality, "timeouts", counts->timeouts);
+	put_count(quality, "errors", counts->errors);
+	return quality;
 }
 
 json_t *status_document(struct client *client, struct err *e)
 {
-	rw_cleanup(freep_incidents) struct gathering g = {.x = client, .incidents = json_array()};
-	size_t count[3] = {0}, captures[3] = {0};
-	int64_t polls = 0, timeouts = 0, errors = 0, first_ns = 0, last_ns = 0;
-	double oldest_s = NAN;
-	enum known best = DOWN;
+	rw_cleanup(gathering_done) struct gathering gathering = {
+		.client = client, .incidents = json_array()};
+	struct status_counts counts = {.oldest_s = NAN, .best = DOWN};
+	int64_t first_ns = 0, last_ns = 0;
 
-	if (status_gather(&g, e) < 0)
+	if (status_gather(&gathering, e) < 0)
 		return NULL;
 	int r = history_range(client->history, &first_ns, &last_ns, e);
 	if (r < 0 && r != -ENODATA)
 		return NULL;
 	json_t *devices = json_array();
-	for (size_t i = 0; i < g.n; i++) {
-		enum known k;
-		json_t *d = status_device_json(client, &g.v[i], &k);
-		double age_s = json_number_value(json_object_get(d, "age_s"));
-		if (json_is_number(json_object_get(d, "age_s")) && !(age_s <= oldest_s))
-			oldest_s = age_s;
-		json_array_append_new(devices, d);
-		if (is_capture(&g.v[i]))
-			captures[k]++;
-		else
-			count_device(count, &g.v[i], i > 0 ? &g.v[i - 1] : NULL, k, &best);
-		polls += g.v[i].polls;
-		timeouts += g.v[i].timeouts;
-		errors += g.v[i].errors;
+	for (size_t i = 0; i < gathering.n; i++) {
+		const struct status_row *row = &gathering.rows[i];
+		enum known known;
+		json_t *device = status_device_json(client, row, &known);
+		status_count(&counts, row, i > 0 ? row - 1 : NULL, known,
+			json_object_get(device, "age_s"));
+		json_array_append_new(devices, device);
 	}
-	/* A timeout is an unanswered request; a poll is many: the ratio says how lossy the way to
-	 * the devices is, not how much data is missing. */
-	json_t *quality = json_object();
-	json_object_set_new(quality, "agent_running", json_boolean(client->agent_alive));
-	json_object_set_new(quality, "first_sample", r == 0 ? json_time(first_ns) : json_null());
-	json_object_set_new(quality, "newest_sample", r == 0 ? json_time(last_ns) : json_null());
-	json_object_set_new(quality, "newest_sample_age_s",
-		json_number_or_null(
-			r == 0 ? (double)((client->now_ns - last_ns) / NS_PER_MS) / 1e3 : NAN));
-	json_object_set_new(quality, "oldest_device_age_s", json_number_or_null(oldest_s));
-	json_object_set_new(quality, "up", json_integer((json_int_t)count[UP]));
-	json_object_set_new(quality, "down", json_integer((json_int_t)count[DOWN]));
-	json_object_set_new(quality, "unknown", json_integer((json_int_t)count[UNKNOWN]));
-	json_object_set_new(quality, "captures_up", json_integer((json_int_t)captures[UP]));
-	json_object_set_new(quality, "captures_down", json_integer((json_int_t)captures[DOWN]));
-	json_object_set_new(
-		quality, "captures_unknown", json_integer((json_int_t)captures[UNKNOWN]));
-	json_object_set_new(quality, "polls", json_integer(polls));
-	json_object_set_new(quality, "timeouts", json_integer(timeouts));
-	json_object_set_new(quality, "errors", json_integer(errors));
-
 	json_t *doc = json_object();
 	json_object_set_new(doc, "fabric", json_string_or_null(client->config->fabric->name));
 	json_object_set_new(doc, "time", json_time(client->now_ns));
 	json_object_set_new(doc, "devices", devices);
-	json_object_set_new(
-		doc, "open_incidents", json_integer((json_int_t)json_array_size(g.incidents)));
-	json_object_set(doc, "incidents", g.incidents);
-	json_object_set_new(doc, "data_quality", quality);
+	put_count(doc, "open_incidents", (int64_t)json_array_size(gathering.incidents));
+	json_object_set(doc, "incidents", gathering.incidents);
+	json_object_set_new(doc, "data_quality",
+		status_quality_json(client, &counts, r == 0, first_ns, last_ns));
 	return doc;
 }

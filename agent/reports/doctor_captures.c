@@ -1,0 +1,199 @@
+/*
+ * doctor_captures - the doctor's view of what comes in by itself: packet captures and SNMP traps.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/doctor_internal.h"
+#include "config/config.h"
+#include "db/series/history.h"
+
+#define EXPECT_NS (5 * 60 * NS_PER_S) /* what a capture should have seen is asked for this long */
+#define IMPOSSIBLE_SHARE 1.5 /* captured bytes, of what the port's counters say */
+
+/* ---- captures ------------------------------------------------------------ */
+
+/* Bytes over EXPECT_NS; NAN = not known. */
+struct expectation {
+	double captured; /* captured times sampling */
+	double counted; /* by the counters of the port */
+};
+
+static double number_or_nan(const char *text)
+{
+	if (text)
+		return strtod(text, NULL);
+	return NAN;
+}
+
+static int take_expectation(void *arg, int n, char *const *words, char *const *names)
+{
+	struct expectation *expectation = arg;
+	expectation->captured = number_or_nan(words[0]);
+	expectation->counted = number_or_nan(words[1]);
+	return 0;
+}
+
+static void add_quoted(struct str *sql, const char *text)
+{
+	str_add(sql, "'");
+	for (; *text; text++) {
+		if (*text == '\'')
+			str_add(sql, "'");
+		str_addn(sql, text, 1);
+	}
+	str_add(sql, "'");
+}
+
+/* The counters of the mirrored port count every frame, the capture RoCE alone: more than they say
+ * is impossible, much less needs a reason. */
+static struct expectation expectation_of(
+	const struct doctor *doctor, const struct config_capture *capture)
+{
+	const struct expectation none = {NAN, NAN};
+	struct expectation expectation = none;
+	rw_cleanup(str_done) struct str sql = {0}, where = {0};
+	if (!capture->device || !capture->port)
+		return none;
+	long long from_ns = (long long)(doctor->client->now_ns - EXPECT_NS);
+	const char *metrics = "'port.in_octets','port.out_octets'";
+	if (str_eq(capture->direction, "in"))
+		metrics = "'port.in_octets'";
+	else if (str_eq(capture->direction, "out"))
+		metrics = "'port.out_octets'";
+	str_add(&where, "device=");
+	add_quoted(&where, capture->device);
+	str_add(&where, " AND port=");
+	add_quoted(&where, capture->port);
+	str_addf(&sql,
+		"SELECT (SELECT sum(octets*sampling) FROM flows WHERE %s AND total=1 AND "
+		"to_ns>%lld), (SELECT sum(rate*interval_s) FROM rates WHERE %s AND t_ns>%lld AND "
+		"metric IN (%s))",
+		where.s, from_ns, where.s, from_ns, metrics);
+	struct err ignored; /* without the estimate the rest still stands */
+	if (history_sql(doctor->client->history, sql.s, take_expectation, &expectation, &ignored) <
+		0)
+		return none;
+	return expectation;
+}
+
+static const char no_roce[] =
+	"the CPU port of a switch never sees RoCE that the ASIC forwards: mirror the port (SPAN, "
+	"ERSPAN) to a machine, send sFlow to one, or capture on a host that can (rdma sniffing "
+	"device); check that the mirror session is up and carries UDP 4791";
+
+static void judge_capture(struct doctor *doctor, const struct config_capture *capture,
+	const struct expectation *expectation, struct str *notes)
+{
+	double frames = doctor_health(doctor, "capture/%s/frames", capture->name);
+	double roce = doctor_health(doctor, "capture/%s/roce", capture->name);
+	double drops = doctor_health(doctor, "capture/%s/kernel_drops", capture->name);
+	if (!isfinite(frames)) {
+		str_add(notes, "not open");
+		return;
+	}
+	if (drops > 0) {
+		str_addf(notes, "kernel dropped %.0f; ", drops);
+		doctor_todo(doctor, false, capture->name,
+			"raise capture.buffer, sample, or mirror less to it",
+			"the kernel dropped %.0f frames of %.0f: PSN gaps of those intervals are "
+			"unknown",
+			drops, frames);
+	}
+	if (roce == 0) {
+		str_add(notes, "0 RoCE packets seen: this capture tells nothing of the fabric; ");
+		doctor_todo(doctor, false, capture->name, no_roce,
+			"0 RoCE packets seen: that is no sign of health");
+	}
+	if (expectation->captured > 0 && expectation->counted > 0) {
+		double share = expectation->captured / expectation->counted;
+		str_addf(notes, "%.0f %% of the port's octets; ", 100 * share);
+		if (share > IMPOSSIBLE_SHARE)
+			doctor_todo(doctor, false, capture->name,
+				"correct capture.sampling, or capture.port",
+				"it stands for %.1f times what the counters of %s %s carried",
+				share, capture->device, capture->port);
+	}
+	if (notes->n >= 2)
+		notes->s[notes->n -= 2] = '\0'; /* the last "; " */
+}
+
+static json_t *capture_row(struct doctor *doctor, const struct config_capture *capture)
+{
+	rw_cleanup(str_done) struct str notes = {0};
+	struct expectation expectation = expectation_of(doctor, capture);
+	judge_capture(doctor, capture, &expectation, &notes);
+	const char *from = str_or(capture->interface, capture->listen);
+
+	json_t *row = json_object();
+	json_object_set_new(row, "name", json_string_or_null(capture->name));
+	json_object_set_new(row, "interface", json_string_or_null(from));
+	json_object_set_new(row, "sampling", json_integer((json_int_t)capture->sampling));
+	doctor_put_count(row, "frames", doctor_health(doctor, "capture/%s/frames", capture->name));
+	doctor_put_count(
+		row, "roce_packets", doctor_health(doctor, "capture/%s/roce", capture->name));
+	doctor_put_count(
+		row, "unreadable_frames", doctor_health(doctor, "capture/%s/bad", capture->name));
+	doctor_put_count(row, "kernel_drops",
+		doctor_health(doctor, "capture/%s/kernel_drops", capture->name));
+	doctor_put_count(row, "captured_bytes", expectation.captured);
+	doctor_put_count(row, "expected_bytes", expectation.counted);
+	json_object_set_new(row, "notes", json_string_or_null(notes.n ? notes.s : NULL));
+	return row;
+}
+
+void doctor_captures(struct doctor *doctor)
+{
+	const struct config *config = doctor->client->config;
+	json_t *list = json_array();
+	for (size_t i = 0; i < config->n_captures; i++)
+		json_array_append_new(list, capture_row(doctor, &config->captures[i]));
+	json_object_set_new(doctor->doc, "captures", list);
+}
+
+/* ---- traps --------------------------------------------------------------- */
+
+static const struct {
+	const char *name, *what, *remedy;
+} trap_drops[] = {
+	{"unknown_sender", "traps were dropped: their address belongs to no device, or to several",
+		"set the trap source of the devices to the address they are polled at; the agent's "
+		"log lists the senders"},
+	{"wrong_credential", "traps were dropped: their community or user is not accepted",
+		"add their credentials to traps.credentials, or correct the devices"},
+	{"malformed", "messages on the trap port were no traps",
+		"find out what else sends there; the agent's log lists the senders"},
+	{"limited", "traps were dropped unread: one sender sent too many",
+		"look at that device; the agent's log lists it"},
+};
+
+void doctor_traps(struct doctor *doctor)
+{
+	static const char *const names[] = {"received", "events", "informs", "repeated",
+		"unknown_trap", "unknown_sender", "wrong_credential", "malformed", "limited"};
+	double open = doctor_health(doctor, "traps/open");
+	if (!isfinite(open)) {
+		json_object_set_new(doctor->doc, "traps", json_null());
+		return;
+	}
+	json_t *traps = json_object();
+	json_object_set_new(traps, "open", json_boolean(open > 0));
+	for (size_t i = 0; i < rw_countof(names); i++)
+		doctor_put_count(traps, names[i], doctor_health(doctor, "traps/%s", names[i]));
+	json_object_set_new(doctor->doc, "traps", traps);
+	if (!(open > 0))
+		doctor_todo(doctor, true, "traps",
+			"see in the agent's log why the port cannot be opened; correct "
+			"traps.listen",
+			"no traps are received");
+	for (size_t i = 0; i < rw_countof(trap_drops); i++) {
+		double n = doctor_health(doctor, "traps/%s", trap_drops[i].name);
+		if (n > 0)
+			doctor_todo(doctor, false, "traps", trap_drops[i].remedy, "%.0f %s", n,
+				trap_drops[i].what);
+	}
+}

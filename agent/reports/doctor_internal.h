@@ -1,0 +1,39 @@
+/*
+ * doctor_internal - what the parts of the doctor share. For doctor*.c only.
+ */
+#ifndef RW_REPORTS_DOCTOR_INTERNAL_H
+#define RW_REPORTS_DOCTOR_INTERNAL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/client/client.h"
+
+#define DOCTOR_LOST_SHARE 0.05 /* of polls that met a timeout, of flow rows that came late */
+
+struct doctor {
+	struct client *client;
+	json_t *health; /* key -> number: what the agent wrote of itself */
+	int64_t health_ns; /* when; 0 = never */
+	json_t *doc, *critical, *warning;
+};
+
+/* doctor_todo - adds one thing to do: what is wrong by @fmt, and the remedy. */
+void doctor_todo(struct doctor *doctor, bool critical, const char *subject, const char *remedy,
+	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* doctor_health - a number that the agent wrote of itself, by its key; NAN when it did not. */
+double doctor_health(const struct doctor *doctor, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+json_t *doctor_count_or_null(double value); /* a whole number; null for NAN */
+void doctor_put_number(json_t *object, const char *key, double value);
+void doctor_put_count(json_t *object, const char *key, double value);
+
+/* The parts; each adds its keys to the document and what is to be done. 0 or negative errno. */
+int doctor_targets(struct doctor *doctor, struct err *e);
+void doctor_captures(struct doctor *doctor);
+void doctor_traps(struct doctor *doctor);
+int doctor_store(struct doctor *doctor, struct err *e);
+
+#endif

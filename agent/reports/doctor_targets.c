@@ -1,0 +1,228 @@
+/*
+ * doctor_targets - the doctor's view of each device that is polled or streams: is it up, how slow
+ * is it, how much of its data is lost.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/doctor_internal.h"
+#include "agent/reports/status.h"
+#include "collectors/target/reason.h"
+
+#define SLOW_SHARE 0.5 /* of the interval, that a poll may take */
+#define MISSED_SHARE 0.01
+#define MISSED_MIN 3
+#define POLLS_MIN 20 /* below so many a share of them says nothing */
+#define READ_LAG_S 3 /* statistics are written once a second and committed within one */
+#define REPETITIONS_FULL 25 /* max-repetitions that polling begins with */
+
+struct target_facts {
+	const char *name, *protocol, *status, *reason; /* protocol, reason: NULL = none */
+	double age_s, p95_s, interval_s, polls, timeouts, missed, repetitions, suspects;
+};
+
+static double facts_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+	if (json_is_number(value))
+		return json_number_value(value);
+	return NAN;
+}
+
+static const char *facts_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+static double facts_health(
+	const struct doctor *doctor, const struct target_facts *facts, const char *key)
+{
+	return doctor_health(
+		doctor, "target/%s/%s/%s", facts->name, str_or(facts->protocol, "-"), key);
+}
+
+/* Polls that were due and did not happen: those the agent counted, and those that should have
+ * happened since its last answer. */
+static double facts_missed(const struct doctor *doctor, const struct target_facts *facts)
+{
+	double missed = facts_health(doctor, facts, "missed");
+	double now_s = (double)doctor->client->now_ns / (double)NS_PER_S;
+	double since_s = facts->age_s;
+	if (!isfinite(since_s))
+		since_s = now_s - doctor_health(doctor, "process/started_s");
+	double silent_s = since_s - READ_LAG_S;
+	if (isfinite(missed) && silent_s > 2 * facts->interval_s)
+		missed += floor(silent_s / facts->interval_s) - 1;
+	return missed;
+}
+
+static struct target_facts facts_of(const struct doctor *doctor, const json_t *device)
+{
+	struct target_facts facts = {
+		.name = facts_text(device, "name"),
+		.protocol = facts_text(device, "protocol"),
+		.status = facts_text(device, "status"),
+		.reason = facts_text(device, "reason"),
+		.age_s = facts_number(device, "age_s"),
+		.p95_s = facts_number(device, "poll_p95_s"),
+		.polls = facts_number(device, "polls"),
+		.timeouts = facts_number(device, "timeouts"),
+	};
+	facts.interval_s = facts_health(doctor, &facts, "interval_s");
+	if (!isfinite(facts.interval_s))
+		facts.interval_s = facts_number(device, "interval_s");
+	facts.missed = facts_missed(doctor, &facts);
+	facts.repetitions = facts_health(doctor, &facts, "max_repetitions");
+	facts.suspects = facts_health(doctor, &facts, "suspects");
+	return facts;
+}
+
+/* ---- what is wrong ------------------------------------------------------- */
+
+static void note(struct str *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void note(struct str *notes, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	str_addf(notes, "%s%s", str_if(notes->n, "; "), text);
+}
+
+static void note_suspects(const struct target_facts *facts, struct str *notes)
+{
+	if (facts->suspects > 0)
+		note(notes,
+			"%.0f readings are impossible: above line rate, or a pause longer than the "
+			"interval",
+			facts->suspects);
+}
+
+/* gNMI delivers by itself: what is lost or late shows in its streams, not in polls. */
+static void judge_streams(
+	struct doctor *doctor, const struct target_facts *facts, struct str *notes)
+{
+	double stale = doctor_health(doctor, "gnmi/%s/stale", facts->name);
+	double refused = doctor_health(doctor, "gnmi/%s/refused", facts->name);
+	double skew_s = doctor_health(doctor, "gnmi/%s/skew_s", facts->name);
+	double stalls = doctor_health(doctor, "gnmi/%s/stalls", facts->name);
+	note_suspects(facts, notes);
+	if (stale > 0)
+		note(notes, "%.0f times a stream went silent and was subscribed again", stale);
+	if (stalls > 0)
+		note(notes, "%.0f times it sent faster than rocewatch reads", stalls);
+	if (refused > 0)
+		doctor_todo(doctor, false, facts->name,
+			"see which paths have the verdict 'wrong type': rocewatch profile test",
+			"%.0f messages or values had the wrong form", refused);
+	if (fabs(skew_s) > 0)
+		doctor_todo(doctor, false, facts->name,
+			"set its clock (NTP): until then values get the time of their arrival",
+			"its clock is %.0f s %s ours", fabs(skew_s),
+			skew_s > 0 ? "behind" : "ahead of");
+}
+
+static void judge_polls(struct doctor *doctor, const struct target_facts *facts, struct str *notes)
+{
+	if (facts->p95_s > SLOW_SHARE * facts->interval_s) {
+		note(notes, "slow: p95 %.1f s of an interval of %.0f s", facts->p95_s,
+			facts->interval_s);
+		doctor_todo(doctor, false, facts->name,
+			"raise snmp.interval, or leave out long tables: 'rocewatch profile test' "
+			"shows them",
+			"slow: a poll takes %.1f s (p95), the interval is %.0f s", facts->p95_s,
+			facts->interval_s);
+	}
+	if (facts->repetitions < REPETITIONS_FULL)
+		note(notes, "large answers get lost: max-repetitions %d -> %.0f", REPETITIONS_FULL,
+			facts->repetitions);
+	note_suspects(facts, notes);
+	if (facts->timeouts > DOCTOR_LOST_SHARE * facts->polls && facts->polls >= POLLS_MIN)
+		doctor_todo(doctor, false, facts->name,
+			"look for loss on the management network, or raise snmp.timeout",
+			"%.0f requests of %.0f polls were not answered in time", facts->timeouts,
+			facts->polls);
+	double due = facts->polls + facts->missed;
+	if (facts->missed >= MISSED_MIN && facts->missed > MISSED_SHARE * due)
+		doctor_todo(doctor, false, facts->name, "see in the agent's log when it was away",
+			"%.0f polls did not happen, %.0f did", facts->missed, facts->polls);
+}
+
+static void judge_target(struct doctor *doctor, const struct target_facts *facts, struct str *notes)
+{
+	bool up = str_eq(facts->status, "up");
+	bool down = str_eq(facts->status, "down");
+	if (facts->reason)
+		str_add(notes, facts->reason);
+	if (down)
+		doctor_todo(doctor, true, facts->name,
+			reason_next_step(facts->protocol, facts->reason), "%s down: %s",
+			facts->protocol, str_or(facts->reason, "does not answer"));
+	else if (!up && doctor->client->agent_alive && facts->protocol)
+		doctor_todo(doctor, false, facts->name,
+			"wait for the next poll; when it stays so, see the agent's log",
+			"%s %s: %s", facts->protocol, facts->status, str_or(facts->reason, ""));
+	if (!up)
+		return;
+	if (str_eq(facts->protocol, "gnmi"))
+		judge_streams(doctor, facts, notes);
+	else
+		judge_polls(doctor, facts, notes);
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+/* A rate over a minute is good for one decimal. */
+static void put_rate(json_t *object, const char *key, double value)
+{
+	doctor_put_number(object, key, round(10 * value) / 10);
+}
+
+static json_t *target_row(const struct doctor *doctor, const json_t *device,
+	const struct target_facts *facts, const char *notes)
+{
+	static const char *const same[] = {"name", "protocol", "address", "status", "state",
+		"reason", "age_s", "poll_p50_s", "poll_p95_s", "polls", "timeouts", "errors"};
+	json_t *row = json_object();
+	for (size_t i = 0; i < rw_countof(same); i++) {
+		json_t *value = json_object_get(device, same[i]);
+		json_object_set_new(row, same[i], value ? json_incref(value) : json_null());
+	}
+	const char *remedy = NULL;
+	if (str_eq(facts->status, "down"))
+		remedy = reason_next_step(facts->protocol, facts->reason);
+	doctor_put_number(row, "interval_s", facts->interval_s);
+	put_rate(row, "values_per_s", facts_health(doctor, facts, "values_per_s"));
+	put_rate(row, "varbinds_per_s", facts_health(doctor, facts, "varbinds_per_s"));
+	doctor_put_count(row, "missed_polls", facts->missed);
+	doctor_put_count(row, "suspect_readings", facts->suspects);
+	doctor_put_count(row, "max_repetitions", facts->repetitions);
+	json_object_set_new(row, "notes", json_string_or_null(notes));
+	json_object_set_new(row, "do", json_string_or_null(remedy));
+	return row;
+}
+
+int doctor_targets(struct doctor *doctor, struct err *e)
+{
+	json_t *status = status_document(doctor->client, e), *device;
+	size_t i;
+	if (!status)
+		return -EIO;
+	json_t *list = json_array();
+	json_array_foreach (json_object_get(status, "devices"), i, device) {
+		rw_cleanup(str_done) struct str notes = {0};
+		struct target_facts facts = facts_of(doctor, device);
+		judge_target(doctor, &facts, &notes);
+		json_array_append_new(list, target_row(doctor, device, &facts, notes.s));
+	}
+	json_object_set_new(doctor->doc, "targets", list);
+	json_decref(status);
+	return 0;
+}
