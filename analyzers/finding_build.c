@@ -1,6 +1,6 @@
-/* tell - see the header. Lists double when their length is a power of two. */
+/* finding_build - adds the parts of a finding. Its lists double when their length is a power of
+ * two. */
 #include "analyzers/finding_build.h"
-#include "analyzers/finding_list.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/str.h"
+#include "analyzers/finding_list.h"
 
 #define PUSH(t, list, count, ...)                                                                  \
 	do {                                                                                       \
@@ -21,6 +22,15 @@
 		}                                                                                  \
 		(list)[(count)++] = __VA_ARGS__;                                                   \
 	} while (0)
+
+enum finding_verdict finding_verdict(bool found, bool answered)
+{
+	if (found)
+		return FINDING_OVER;
+	if (answered)
+		return FINDING_UNDER;
+	return FINDING_UNKNOWN;
+}
 
 struct draft finding_new(struct finding_list *out, const struct analyzer_in *in,
 	const char *analyzer, enum finding_verdict verdict, int64_t hold)

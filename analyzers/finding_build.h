@@ -1,15 +1,17 @@
 /*
- * tell - findings put together piece by piece: evidence, what the confidence rests on, what was
- * ruled out, roles, next steps. Everything lives in the arena given to finding_new(); texts handed
- * over as const char * are borrowed as long.
+ * finding_build - a finding is put together piece by piece: evidence, what the confidence rests on,
+ * what was ruled out, roles, next steps. Everything lives in the arena of the analyzer's input;
+ * texts handed over as const char * are borrowed as long.
  *
  *     struct draft t = finding_new(out, in, "link_health", FINDING_OVER, hold);
- *     t.f->device = ...;
+ *     t.f->cause = ...;
+ *     finding_subject(&t, port);
  *     finding_evidence(&t, "port.fcs_errors", port, PRIO_NONE, 40, "frames", QUALITY_EXACT);
  */
-#ifndef RW_ANALYZERS_TELL_H
-#define RW_ANALYZERS_TELL_H
+#ifndef RW_ANALYZERS_FINDING_BUILD_H
+#define RW_ANALYZERS_FINDING_BUILD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyzers/analyzer.h"
@@ -22,7 +24,12 @@ struct draft {
 	struct arena *a;
 };
 
-/* finding_new - a finding of this window; subject, cause and numbers are the caller's. */
+/* finding_verdict - over when the fault was found; else under, or unknown when the subject gave no
+ * answer in the window. */
+enum finding_verdict finding_verdict(bool found, bool answered);
+
+/* finding_new - a finding of this window; subject, cause and numbers are set by the caller. @hold:
+ * windows before an incident opens. */
 struct draft finding_new(struct finding_list *out, const struct analyzer_in *in,
 	const char *analyzer, enum finding_verdict verdict, int64_t hold);
 

@@ -1,14 +1,15 @@
 /*
- * baseline - pause or marks of a queue that have grown against its own past, though no rule has a
- * limit for it: told as information.
+ * baseline - pause or marks of a queue that have grown against the queue's own past, although no
+ * rule has a limit for them. Reported as information.
  *
  * The past is cut into twelve parts. Over: the newest three parts all lie above every earlier one,
  * and their median lies above the median of the earlier ones by more than RARE robust deviations
  * (1.4826 x median absolute deviation of the differences between neighbours, over the root of two:
- * the standard deviation of normal noise, whatever the trend) and by more than what matters at all.
- * Judged are the shares of time we paused the neighbour, and it us, and the share of packets marked
- * CE, of lossless priorities. Bounds made from frames are no measure of a drift and are left out.
- * What a named cause explains is folded into its story by the ledger.
+ * the standard deviation of normal noise, whatever the trend) and by more than the limit of the
+ * option. Inputs, for each lossless priority: the share of time we paused the neighbour, the share
+ * of time it paused us, and the share of packets marked CE. Upper bounds from PFC frame counts
+ * cannot show a drift and are left out. The ledger folds the finding into the incident of a named
+ * cause.
  */
 #include <math.h>
 #include <stddef.h>
@@ -28,7 +29,7 @@
 #define NEWEST 3
 #define EARLIER_MIN 6 /* known parts of the earlier nine */
 #define RARE 6.0
-#define PACKETS_MIN 1000 /* fewer say nothing of a share */
+#define PACKETS_MIN 1000 /* fewer give no usable share */
 
 struct baseline_options {
 	double pause, marks;
@@ -37,11 +38,11 @@ struct baseline_options {
 
 static const struct option rows[] = {
 	{"pause", OPT_RATIO, offsetof(struct baseline_options, pause), "0.5%", "0%", "100%", NULL,
-		"growth of the share of time paused that is worth telling"},
+		"growth of the share of time paused that is reported"},
 	{"marks", OPT_RATIO, offsetof(struct baseline_options, marks), "2%", "0%", "100%", NULL,
-		"growth of the share of packets marked CE that is worth telling"},
+		"growth of the share of packets marked CE that is reported"},
 	{"window", OPT_DURATION, offsetof(struct baseline_options, window_ns), "0s", "0s", "1h",
-		NULL, "how often it is looked at; 0 = three sampling intervals, at least 5 s"},
+		NULL, "evaluation window; 0 = three sampling intervals, at least 5 s"},
 	{"past", OPT_DURATION, offsetof(struct baseline_options, past_ns), "0s", "0s", "7d", NULL,
 		"how long the past is that a queue is compared with, kept in memory for every "
 		"queue; 0 = sixty windows, at least 10 minutes"},
@@ -134,15 +135,15 @@ static struct drift drift_of(
 }
 
 static void baseline_judge(
-	const struct analyzer_in *in, const struct port_prio *lane, struct finding_list *out)
+	const struct analyzer_in *in, const struct port_prio *prio, struct finding_list *out)
 {
 	const struct baseline_options *o = in->options;
 	const struct signal *worst = NULL;
 	struct drift most = {0};
 	double most_by = 0;
 	bool known = false;
-	/* of the same entities as the window's */
-	const uint32_t entity = lane->port->prio_entity[lane->priority];
+	/* the past has the same entities as the window */
+	const uint32_t entity = prio->port->prio_entity[prio->priority];
 	for (size_t k = 0; entity != ENTITY_NONE && k < rw_countof(signals); k++) {
 		double floor;
 		memcpy(&floor, (const char *)o + signals[k].floor, sizeof(floor));
@@ -162,8 +163,8 @@ static void baseline_judge(
 		return;
 	struct draft t =
 		finding_new(out, in, "baseline", worst ? FINDING_OVER : FINDING_UNDER, o->hold);
-	finding_subject(&t, lane->port);
-	t.f->priority = lane->priority;
+	finding_subject(&t, prio->port);
+	t.f->priority = prio->priority;
 	t.f->cause = CAUSE_BASELINE_DRIFT;
 	t.f->severity = SEV_INFO;
 	t.f->summary = "as before";
@@ -172,18 +173,18 @@ static void baseline_judge(
 	t.f->value = most_by;
 	t.f->warn = 1;
 	t.f->confidence_ratio = 0.5;
-	t.f->coverage_ratio = observed_coverage(lane->port);
+	t.f->coverage_ratio = observed_coverage(prio->port);
 	t.f->summary = arena_printf(in->arena,
-		"%s priority %d, towards %s: %s has grown from %.2f %% to %.2f %%, which no rule "
-		"has a limit for",
-		port_text(lane->port, in->arena), lane->priority,
-		far_end_text(lane->port, in->arena), worst->what, 100 * most.before,
+		"%s priority %d, towards %s: %s grew from %.2f %% to %.2f %%; no rule has a limit "
+		"for it",
+		port_text(prio->port, in->arena), prio->priority,
+		far_end_text(prio->port, in->arena), worst->what, 100 * most.before,
 		100 * most.now);
 	finding_evidence(
-		&t, worst->name, lane->port, lane->priority, most.now, "ratio", QUALITY_EXACT);
+		&t, worst->name, prio->port, prio->priority, most.now, "ratio", QUALITY_EXACT);
 	finding_rests_on(&t,
-		"the newest quarter of %.0f s against the rest of it, whose parts vary by %.3f %% "
-		"(robust deviation)",
+		"the newest quarter of the last %.0f s against the rest, whose parts vary by %.3f "
+		"%% (robust deviation)",
 		(double)(in->past->to_ns - in->past->from_ns) / 1e9, 100 * most.spread);
 	finding_steps(&t, t.f->cause, 0);
 }

@@ -26,24 +26,24 @@ static int cnp_queue(const struct analyzer_in *in, const struct port_seen *port)
 
 static void cnp_starved_report(const struct analyzer_in *in,
 	const struct congestion_options *options, const struct port_seen *port,
-	const struct port_prio *lane, struct finding_list *out)
+	const struct port_prio *prio, struct finding_list *out)
 {
 	struct draft t = finding_new(out, in, "congestion", FINDING_OVER, options->hold);
 	finding_subject(&t, port);
-	t.f->priority = lane->priority;
+	t.f->priority = prio->priority;
 	t.f->cause = CAUSE_CNP_STARVED;
 	t.f->severity = SEV_WARNING;
-	t.f->value = lane->drops.value;
+	t.f->value = prio->drops.value;
 	t.f->warn = 1;
 	t.f->confidence_ratio = 0.6;
 	t.f->coverage_ratio = observed_coverage(port);
 	t.f->summary = arena_printf(t.a,
 		"%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are "
 		"not told to slow down",
-		port_text(port, t.a), lane->priority, lane->drops.value);
-	finding_amount(&t, "queue.drops", port, lane->priority, &lane->drops, "packets");
+		port_text(port, t.a), prio->priority, prio->drops.value);
+	finding_amount(&t, "queue.drops", port, prio->priority, &prio->drops, "packets");
 	finding_amount(
-		&t, "queue.out_packets", port, lane->priority, &lane->out_packets, "packets");
+		&t, "queue.out_packets", port, prio->priority, &prio->out_packets, "packets");
 	finding_rests_on(&t,
 		"drops of the queue; that CNPs are among them follows from its being the CNP "
 		"queue");

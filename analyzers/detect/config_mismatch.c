@@ -1,7 +1,7 @@
 /*
  * config_mismatch - settings that must be alike and are not: MTU, PFC and DSCP across a link,
- * within a tier, against what the fabric is meant to do. Source: tuning facts, d row 12 (align to
- * the majority of the tier); training facts, 3.
+ * within a tier, and against the configuration of the fabric. The reference is the majority of the
+ * tier.
  *
  *     mtu_mismatch        below the lossless MTU; or other than at the other end of the link;
  *                         or other than most ports of the tier
@@ -9,11 +9,11 @@
  *                         fabric, where the tier has no majority)
  *     pfc_wrong_priority  PFC on, or pause frames moving, on a priority that is not lossless
  *     pfc_mismatch        PFC off on a lossless priority; or pause is sent and the neighbour
- *                         does not hear it, or hears and does not stop
+ *                         does not count it, or counts it and does not stop
  *
- * A setting is told at the port that differs; of a switch that differs at all its ports, once. The
- * setting is a state, so two windows hold it. Behaviour counts only where the counter that stays
- * still is known to count elsewhere on the same switch.
+ * A setting is reported at the port that differs; for a switch that differs at all its ports, once.
+ * A setting is a state, so two windows are enough. Behaviour counts only where the counter that
+ * stands still is known to count at other ports of the same switch.
  */
 #include <math.h>
 #include <string.h>
@@ -25,16 +25,16 @@
 #include "analyzers/measure/links.h"
 #include "analyzers/finding_build.h"
 
-/* Platforms count the Ethernet header (14), a tag (4) and the FCS (4) into an MTU, or do not: such
- * a difference is none. */
+/* Platforms include the Ethernet header (14 bytes), a tag (4) and the FCS (4) in an MTU, or do not:
+ * such a difference does not count. */
 #define MTU_SLACK 22.0
-#define FRAMES_MIN                                                                                 \
-	100.0 /* pause frames in a window before silence at the other end proves something */
-#define STRANGE_MIN 10.0 /* pause frames on another priority: a probe or two are no story */
-#define PAUSED_MIN 0.01 /* share of the window a neighbour was told to stop */
-#define OBEY_LIMIT                                                                                 \
-	1.15 /* rate received, of line rate, plus share of time paused: more than 1 means it sent  \
-		while paused */
+/* pause frames in a window before silence at the other end proves something */
+#define FRAMES_MIN 100.0
+#define STRANGE_MIN 10.0 /* pause frames on another priority: one or two may be a probe */
+#define PAUSED_MIN 0.01 /* share of the window in which we paused the neighbour */
+/* received share of line rate plus share of time paused: more than 1 means that it sent while
+ * paused */
+#define OBEY_LIMIT 1.15
 #define STATE_AGE_NS (366LL * 86400 * NS_PER_S)
 
 struct config_mismatch_options {
@@ -42,12 +42,12 @@ struct config_mismatch_options {
 };
 static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct config_mismatch_options, window_ns), "0s", "0s",
-		"1h", NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+		"1h", NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct config_mismatch_options, hold), "2", "1", "10000", NULL,
 		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
 };
 
-/* ---- what most of them have ---------------------------------------------- */
+/* ---- the majority --------------------------------------------------------- */
 
 enum { ATTR_MTU, ATTR_TRUST, ATTR_DSCP, ATTRS };
 static const char *const attr_metric[ATTRS] = {"port.mtu_bytes", "cfg.trust", "cfg.dscp_to_prio"};
@@ -75,7 +75,7 @@ static void census_add(struct census *census, uint64_t value)
 	}
 }
 
-/* What more than half of three or more have. */
+/* The value of more than half of three or more ports. */
 static bool census_majority(const struct census *census, uint64_t *ret)
 {
 	for (size_t i = 0; census->n >= 3 && i < census->n_seen; i++)
@@ -100,7 +100,7 @@ enum why {
 	WHY_DISOBEYED
 };
 
-struct cell { /* one port, one priority or the port itself */
+struct mismatch_cell { /* one port, one priority or the port itself */
 	enum why why;
 	int attr;
 	const struct port_seen *other; /* the end it is compared with, NULL */
@@ -113,7 +113,7 @@ struct mismatch {
 	const struct analyzer_in *in;
 	const struct observed *o;
 	struct census (*census)[TIERS + 1];
-	struct cell (*cells)[SLOTS]; /* by port */
+	struct mismatch_cell (*cells)[SLOTS]; /* by port */
 };
 
 static unsigned config_mismatch_tier_of(const struct fabric_port *port)
@@ -132,10 +132,9 @@ static bool config_mismatch_value_of(
 	const struct mismatch *mismatch, const struct port_seen *port, int attr, uint64_t *ret)
 {
 	if (attr == ATTR_MTU) {
+		*ret = 0;
 		if (port->mtu_bytes > 0)
 			*ret = (uint64_t)port->mtu_bytes;
-		else
-			*ret = 0;
 		return port->mtu_bytes > 0;
 	}
 	const struct series *s = NULL;
@@ -191,7 +190,7 @@ static bool off_tier(const struct mismatch *mismatch, const struct port_seen *po
 }
 
 static void judge_mtu(
-	const struct mismatch *mismatch, const struct port_seen *port, struct cell *cell)
+	const struct mismatch *mismatch, const struct port_seen *port, struct mismatch_cell *cell)
 {
 	const struct port_seen *far = observed_peer(mismatch->o, port);
 	const double least = (double)mismatch->o->fabric->lossless_mtu_bytes;
@@ -199,32 +198,31 @@ static void judge_mtu(
 	if (!config_mismatch_value_of(mismatch, port, ATTR_MTU, &own))
 		return;
 	cell->known = true;
-	*cell = (struct cell){.known = true, .attr = ATTR_MTU, .own = (double)own, .other = far};
+	*cell = (struct mismatch_cell){
+		.known = true, .attr = ATTR_MTU, .own = (double)own, .other = far};
 	if (least > 0 && (double)own < least &&
 		config_mismatch_compares(mismatch->o->fabric, port->port)) {
 		cell->why = WHY_SMALL;
 		cell->like = least;
 	} else if (off_tier(mismatch, port, ATTR_MTU, own, &like)) {
-		if (far && far->mtu_bytes > 0 && mtu_differs((double)own, far->mtu_bytes))
+		cell->why = WHY_TIER;
+		cell->like = (double)like;
+		if (far && far->mtu_bytes > 0 && mtu_differs((double)own, far->mtu_bytes)) {
 			cell->why = WHY_LINK;
-		else
-			cell->why = WHY_TIER;
-		if (cell->why == WHY_LINK)
 			cell->like = far->mtu_bytes;
-		else
-			cell->like = (double)like;
+		}
 	} else if (far && config_mismatch_value_of(mismatch, far, ATTR_MTU, &there) &&
 		mtu_differs((double)own, (double)there) && own < there &&
 		!off_tier(mismatch, far, ATTR_MTU, there, &there_like)) {
-		/* nobody's majority says which end is right: the smaller one drops what the larger
-		 * one sends */
+		/* no majority says which end is right; the smaller one drops what the larger one
+		 * sends */
 		cell->why = WHY_LINK;
 		cell->like = (double)there;
 	}
 }
 
 static void judge_dscp(
-	const struct mismatch *mismatch, const struct port_seen *port, struct cell *cell)
+	const struct mismatch *mismatch, const struct port_seen *port, struct mismatch_cell *cell)
 {
 	for (int attr = ATTR_TRUST; attr < ATTRS; attr++) {
 		uint64_t own, like;
@@ -233,7 +231,7 @@ static void judge_dscp(
 		cell->known = true;
 		if (cell->why || !off_tier(mismatch, port, attr, own, &like))
 			continue;
-		*cell = (struct cell){.known = true,
+		*cell = (struct mismatch_cell){.known = true,
 			.why = WHY_TIER,
 			.attr = attr,
 			.own_text = entities_text_get(mismatch->in->window->entities, own),
@@ -243,7 +241,7 @@ static void judge_dscp(
 
 /* ---- behaviour ----------------------------------------------------------- */
 
-/* Does the switch count this elsewhere? Only then does standing still mean something. */
+/* Does the switch count this at another port? Only then does a zero mean something. */
 static bool counts_elsewhere(const struct port_seen *port, int priority, size_t offset)
 {
 	for (size_t i = 0; i < port->device->n_ports; i++) {
@@ -257,76 +255,70 @@ static bool counts_elsewhere(const struct port_seen *port, int priority, size_t 
 	return false;
 }
 
-/* We told the neighbour to stop. What does it say of it? */
+/* We paused the neighbour. Did it count our pause frames, and did it stop? */
 static enum why config_mismatch_unheeded(
-	const struct mismatch *mismatch, const struct port_prio *lane, const struct port_seen *far)
+	const struct mismatch *mismatch, const struct port_prio *prio, const struct port_seen *far)
 {
 	const struct port_prio *there = NULL;
 	if (far)
-		there = observed_prio(far, lane->priority);
-	const struct port_seen *p = lane->port;
-	if (there && lane->tx_frames.value >= FRAMES_MIN && far->device->n_series) {
+		there = observed_prio(far, prio->priority);
+	const struct port_seen *p = prio->port;
+	if (there && prio->tx_frames.value >= FRAMES_MIN && far->device->n_series) {
 		if (there->rx_frames.known && there->rx_frames.value == 0 &&
 			counts_elsewhere(
-				far, lane->priority, offsetof(struct port_prio, rx_frames)))
+				far, prio->priority, offsetof(struct port_prio, rx_frames)))
 			return WHY_UNHEARD;
 		if (there->rx_pause_ns.known && there->rx_pause_ns.value == 0 &&
 			there->rx_frames.value > 0 &&
 			counts_elsewhere(
-				far, lane->priority, offsetof(struct port_prio, rx_pause_ns)))
+				far, prio->priority, offsetof(struct port_prio, rx_pause_ns)))
 			return WHY_IGNORED;
 	}
 	double load = NAN;
 	if (p->in_known && p->in.read_bps)
 		load = p->in.rate_bps / (double)p->in.read_bps;
-	if (lane->tx_pause.measured && lane->tx_pause.lo >= PAUSED_MIN &&
-		load + lane->tx_pause.lo > OBEY_LIMIT && p->in.quality == QUALITY_EXACT)
+	if (prio->tx_pause.measured && prio->tx_pause.lo >= PAUSED_MIN &&
+		load + prio->tx_pause.lo > OBEY_LIMIT && p->in.quality == QUALITY_EXACT)
 		return WHY_DISOBEYED;
 	return WHY_NONE;
 }
 
-static double strange_frames(const struct port_prio *lane)
+static double strange_frames(const struct port_prio *prio)
 {
-	return lane->rx_frames.value + lane->tx_frames.value;
+	return prio->rx_frames.value + prio->tx_frames.value;
 }
 
-static void config_mismatch_judge_lane(
-	const struct mismatch *mismatch, const struct port_prio *lane, struct cell *cell)
+static void config_mismatch_judge_prio(
+	const struct mismatch *mismatch, const struct port_prio *prio, struct mismatch_cell *cell)
 {
-	const struct port_seen *far = observed_peer(mismatch->o, lane->port);
+	const struct port_seen *far = observed_peer(mismatch->o, prio->port);
 	const bool pfc = mismatch->o->fabric->congestion != CC_ECN_ONLY;
-	*cell = (struct cell){
-		.known = true, .other = far, .own = lane->pfc_enabled, .like = lane->lossless};
-	if (!lane->lossless) {
-		if (strange_frames(lane) >= STRANGE_MIN)
+	*cell = (struct mismatch_cell){
+		.known = true, .other = far, .own = prio->pfc_enabled, .like = prio->lossless};
+	if (!prio->lossless) {
+		if (strange_frames(prio) >= STRANGE_MIN) {
 			cell->why = WHY_STRANGE;
-		else if (lane->pfc_enabled == 1)
+			cell->own = strange_frames(prio);
+		} else if (prio->pfc_enabled == 1) {
 			cell->why = WHY_ENABLED;
-		else
-			cell->why = WHY_NONE;
-		if (cell->why == WHY_STRANGE)
-			cell->own = strange_frames(lane);
-		else
-			cell->own = lane->pfc_enabled;
-	} else if (lane->pfc_enabled == 0 && pfc &&
-		config_mismatch_compares(mismatch->o->fabric, lane->port->port) &&
-		!port_is_down(lane->port)) {
-		cell->why = WHY_OFF;
-	} else {
-		if (pfc)
-			cell->why = config_mismatch_unheeded(mismatch, lane, far);
-		else
-			cell->why = WHY_NONE;
-		if (cell->why)
-			cell->own = lane->tx_frames.value;
-		else
-			cell->own = NAN;
+		}
+		return;
 	}
+	if (prio->pfc_enabled == 0 && pfc && !port_is_down(prio->port) &&
+		config_mismatch_compares(mismatch->o->fabric, prio->port->port)) {
+		cell->why = WHY_OFF;
+		return;
+	}
+	cell->own = NAN;
+	if (pfc)
+		cell->why = config_mismatch_unheeded(mismatch, prio, far);
+	if (cell->why)
+		cell->own = prio->tx_frames.value;
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------ */
 
-static enum cause config_mismatch_cause_of(const struct cell *cell)
+static enum cause config_mismatch_cause_of(const struct mismatch_cell *cell)
 {
 	switch (cell->why) {
 	case WHY_SMALL:
@@ -349,23 +341,24 @@ static const char *config_mismatch_where_of(
 	return port_text(port, a);
 }
 
-static const char *config_mismatch_says(const struct cell *cell, const struct port_seen *port,
-	int slot, bool whole, struct arena *a)
+static const char *config_mismatch_says(const struct mismatch_cell *cell,
+	const struct port_seen *port, int slot, bool whole, struct arena *a)
 {
 	const char *at = config_mismatch_where_of(port, whole, a), *far = far_end_text(port, a);
 	switch (cell->why) {
 	case WHY_SMALL:
 		return arena_printf(a,
-			"%s: MTU %.0f is below the %.0f that the lossless class needs", at,
+			"%s: MTU %.0f bytes is too small: the lossless class needs %.0f", at,
 			cell->own, cell->like);
 	case WHY_LINK:
-		return arena_printf(a, "%s: MTU %.0f, the other end %s has %.0f", at, cell->own,
-			far, cell->like);
+		return arena_printf(a, "%s: MTU %.0f bytes, but %.0f at the other end, %s", at,
+			cell->own, cell->like, far);
 	case WHY_TIER:
 		if (cell->attr == ATTR_MTU)
-			return arena_printf(a, "%s: MTU %.0f, most ports like it have %.0f", at,
+			return arena_printf(a,
+				"%s: MTU %.0f bytes; most ports of the same role have %.0f", at,
 				cell->own, cell->like);
-		return arena_printf(a, "%s: %s is \"%.80s\", most ports have \"%.80s\"", at,
+		return arena_printf(a, "%s: %s is \"%.80s\"; most ports have \"%.80s\"", at,
 			cell->attr == ATTR_TRUST ? "trust" : "the DSCP map", cell->own_text,
 			cell->like_text);
 	case WHY_ENABLED:
@@ -376,21 +369,21 @@ static const char *config_mismatch_says(const struct cell *cell, const struct po
 			"%s and %s exchange pause frames on priority %d, which is not lossless", at,
 			far, slot);
 	case WHY_OFF:
-		return arena_printf(a,
-			"%s: PFC is off for priority %d, which is meant to be lossless", at, slot);
+		return arena_printf(
+			a, "%s: PFC is off for priority %d, which should be lossless", at, slot);
 	case WHY_UNHEARD:
 		return arena_printf(a,
-			"%s pauses %s on priority %d, and that end counts no pause frame: PFC is "
-			"not alike at both ends",
+			"%s pauses %s on priority %d, but that end counts no pause frame: PFC "
+			"differs between the ends",
 			at, far, slot);
 	case WHY_IGNORED:
 		return arena_printf(a,
-			"%s pauses %s on priority %d, which hears it and does not stop", at, far,
-			slot);
+			"%s pauses %s on priority %d; it counts the pause frames and does not stop",
+			at, far, slot);
 	default:
 		return arena_printf(a,
-			"%s pauses %s on priority %d, which goes on sending: more than the pause "
-			"leaves time for",
+			"%s pauses %s on priority %d; it keeps sending more than the remaining "
+			"time allows",
 			at, far, slot);
 	}
 }
@@ -404,7 +397,7 @@ static double sum_discards(const struct device_seen *device)
 }
 
 static enum severity config_mismatch_severity_of(
-	const struct cell *cell, const struct port_seen *port, int slot)
+	const struct mismatch_cell *cell, const struct port_seen *port, int slot)
 {
 	const struct port_prio *l = observed_prio(port, slot);
 	if (cell->why == WHY_SMALL || (l && l->pg_drops.value > 0) ||
@@ -416,8 +409,8 @@ static enum severity config_mismatch_severity_of(
 	return SEV_WARNING;
 }
 
-static void evidence_of(
-	const struct cell *cell, const struct port_seen *port, int slot, struct draft *draft)
+static void evidence_of(const struct mismatch_cell *cell, const struct port_seen *port, int slot,
+	struct draft *draft)
 {
 	const struct port_prio *here = observed_prio(port, slot);
 	const struct port_prio *there = NULL;
@@ -449,26 +442,33 @@ static void evidence_of(
 		finding_amount(
 			draft, "pfc.rx_pause_ns", cell->other, slot, &there->rx_pause_ns, "ns");
 	}
+	const bool by_setting = cell->why == WHY_OFF || cell->why == WHY_ENABLED;
 	finding_rests_on(draft,
-		cell->why == WHY_OFF || cell->why == WHY_ENABLED
-			? "cfg.pfc_enabled, read back, against lossless.priorities"
-			: "pause counters of both ends; the one that stands still counts on other "
-			  "ports of its switch");
+		by_setting ? "cfg.pfc_enabled, read back, compared with lossless.priorities"
+			   : "pause counters of both ends; the counter that stands still does "
+			     "count at other ports of its switch");
+}
+
+static double config_mismatch_confidence_of(enum why why)
+{
+	switch (why) {
+	case WHY_TIER: return 0.85;
+	case WHY_DISOBEYED: return 0.7;
+	case WHY_UNHEARD:
+	case WHY_STRANGE: return 0.8;
+	default: return 0.95;
+	}
 }
 
 static void config_mismatch_report_cell(const struct mismatch *mismatch,
-	const struct port_seen *port, int slot, bool whole, const struct cell *cell,
+	const struct port_seen *port, int slot, bool whole, const struct mismatch_cell *cell,
 	struct finding_list *out)
 {
 	const struct config_mismatch_options *o = mismatch->in->options;
 	struct draft t = finding_new(out, mismatch->in, "config_mismatch",
-		cell->why                        ? FINDING_OVER
-			: port->device->n_series ? FINDING_UNDER
-						 : FINDING_UNKNOWN,
-		o->hold);
-	if (slot == SLOT_PORT)
-		t.f->priority = PRIO_NONE;
-	else
+		finding_verdict(cell->why, port->device->n_series), o->hold);
+	t.f->priority = PRIO_NONE;
+	if (slot != SLOT_PORT)
 		t.f->priority = slot;
 	t.f->cause = config_mismatch_cause_of(cell);
 	t.f->summary = "";
@@ -481,59 +481,55 @@ static void config_mismatch_report_cell(const struct mismatch *mismatch,
 	t.f->severity = config_mismatch_severity_of(cell, port, slot);
 	t.f->value = 1;
 	t.f->warn = 1;
-	if (cell->why == WHY_TIER)
-		t.f->confidence_ratio = 0.85;
-	else if (cell->why == WHY_DISOBEYED)
-		t.f->confidence_ratio = 0.7;
-	else if (cell->why == WHY_UNHEARD || cell->why == WHY_STRANGE)
-		t.f->confidence_ratio = 0.8;
-	else
-		t.f->confidence_ratio = 0.95;
+	t.f->confidence_ratio = config_mismatch_confidence_of(cell->why);
 	t.f->summary = config_mismatch_says(cell, port, slot, whole, t.a);
 	t.f->coverage_ratio = observed_coverage(port);
 	evidence_of(cell, port, slot, &t);
 	const bool neighbours =
 		cell->why == WHY_IGNORED || cell->why == WHY_DISOBEYED || cell->why == WHY_UNHEARD;
-	finding_add_role(&t, "culprit", "%s",
-		neighbours      ? far_end_text(port, t.a)
-			: whole ? port->port->device->name
-				: port_text(port, t.a));
+	const char *culprit = port_text(port, t.a);
+	if (neighbours)
+		culprit = far_end_text(port, t.a);
+	else if (whole)
+		culprit = port->port->device->name;
+	finding_add_role(&t, "culprit", "%s", culprit);
 	if (neighbours)
 		finding_add_role(&t, "direct_victim", "%s", port_text(port, t.a));
 	finding_steps(&t, t.f->cause, 0);
 }
 
-static bool same_story(const struct cell *left, const struct cell *right)
+static bool cell_alike(const struct mismatch_cell *left, const struct mismatch_cell *right)
 {
 	return left->why == right->why && left->attr == right->attr &&
 		str_eq(left->own_text, right->own_text);
 }
 
-/* NULL: nothing is known of it. Most priorities have no lane; their cells are not touched. */
-static const struct cell *config_mismatch_cell_of(
+/* NULL: unknown. Most priorities have no counters; their cells are not touched. */
+static const struct mismatch_cell *config_mismatch_cell_of(
 	const struct mismatch *mismatch, const struct port_seen *port, int slot)
 {
 	if (slot != SLOT_PORT && !port->prios[slot])
 		return NULL;
-	const struct cell *c = &mismatch->cells[port - mismatch->o->ports][slot];
+	const struct mismatch_cell *c = &mismatch->cells[port - mismatch->o->ports][slot];
 	if (c->known)
 		return c;
 	return NULL;
 }
 
-/* Two or more ports, all in the same way? Then it is the switch. Behaviour is never of the whole
- * switch: each neighbour is another. */
-static const struct cell *whole_device(
+/* Two or more ports that all differ in the same way: it is the switch. Behaviour never belongs to
+ * the whole switch, since each neighbour is another device. */
+static const struct mismatch_cell *whole_device(
 	const struct mismatch *mismatch, const struct device_seen *device, int slot)
 {
-	const struct cell *first = NULL;
+	const struct mismatch_cell *first = NULL;
 	size_t n = 0;
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct cell *c = config_mismatch_cell_of(mismatch, &device->ports[i], slot);
+		const struct mismatch_cell *c =
+			config_mismatch_cell_of(mismatch, &device->ports[i], slot);
 		if (!c)
 			continue;
 		if (!c->why || c->why >= WHY_UNHEARD || c->why == WHY_STRANGE ||
-			(first && !same_story(first, c)))
+			(first && !cell_alike(first, c)))
 			return NULL;
 		first = c;
 		n++;
@@ -546,11 +542,12 @@ static const struct cell *whole_device(
 static void config_mismatch_report_device(struct mismatch *mismatch,
 	const struct device_seen *device, int slot, struct finding_list *out)
 {
-	static const struct cell fine;
-	const struct cell *whole = whole_device(mismatch, device, slot);
+	static const struct mismatch_cell fine;
+	const struct mismatch_cell *whole = whole_device(mismatch, device, slot);
 	size_t known = 0;
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct cell *c = config_mismatch_cell_of(mismatch, &device->ports[i], slot);
+		const struct mismatch_cell *c =
+			config_mismatch_cell_of(mismatch, &device->ports[i], slot);
 		if (!c)
 			continue;
 		if (!known++)
@@ -573,7 +570,7 @@ static int config_mismatch_run(const struct analyzer_in *in, struct finding_list
 		judge_dscp(&m, p, &m.cells[i][SLOT_PORT]);
 		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
 			if (p->prios[priority])
-				config_mismatch_judge_lane(
+				config_mismatch_judge_prio(
 					&m, p->prios[priority], &m.cells[i][priority]);
 	}
 	for (size_t i = 0; i < m.o->n_devices; i++)

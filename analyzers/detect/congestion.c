@@ -182,10 +182,10 @@ static void judge_hosts(const struct congestion *congestion,
 		if (!s.is || is_setting(verdicts, s.device))
 			continue;
 		verdicts->host = true;
-		if (verdicts->told_port[s.lane->port->port->index]) /* packets have said why */
+		if (verdicts->told_port[s.prio->port->port->index]) /* packets have said why */
 			continue;
 		congestion_report(congestion, options, &s, 1, out);
-		verdicts->told_port[s.lane->port->port->index] = true;
+		verdicts->told_port[s.prio->port->port->index] = true;
 	}
 }
 
@@ -239,7 +239,7 @@ static void suspect_add(const struct congestion *congestion,
 	bool known = !port->port->host || crowd->receivers >= RECEIVERS_TOLD;
 	for (size_t i = 0; i < crowd->n && !known; i++)
 		/* another of its rails */
-		known = str_eq(crowd->v[i].lane->port->port->host, port->port->host);
+		known = str_eq(crowd->v[i].prio->port->port->host, port->port->host);
 	crowd->receivers += !known;
 	crowd->n++;
 }
@@ -264,7 +264,7 @@ static void judge_queues(const struct congestion *congestion,
 		if (!l || congestion->devices[p->port->device->index].inputs)
 			continue;
 		const struct marks m =
-			lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+			prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 		if (marks_ratio(&m) >= options->marks)
 			suspect_add(congestion, options, p, NULL, verdicts, &crowd);
 	}
@@ -311,7 +311,7 @@ static bool has_counted(const struct congestion *congestion, const struct device
 static bool is_judged(const struct congestion *congestion, const struct port_seen *port)
 {
 	const struct port_prio *l = observed_prio(port, congestion->priority);
-	return l && (!isnan(tx_level(l)) || l->marked.known) && !lane_marks(l, 0).stale;
+	return l && (!isnan(tx_level(l)) || l->marked.known) && !prio_marks(l, 0).stale;
 }
 
 /* In the order of subjects: the switch, its groups, its ports. */

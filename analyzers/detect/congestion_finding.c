@@ -12,8 +12,8 @@
 #define CRITICAL_PAUSE 0.05 /* product facts 4.3, PauseTime */
 #define BOUND_SURE 0.9 /* confidence that is left when pause is a bound from frames */
 #define DECLARED_SURE 0.9 /* when thresholds are declared, not read back */
-#define TOGETHER_SURE                                                                              \
-	0.85 /* when a second host is as paused: two senders of one incast look much like that */
+/* when a second host is as paused: two senders of one incast look much like that */
+#define TOGETHER_SURE 0.85
 #define CROWD 3 /* receivers at once: that is how the job exchanges, not a fault of one of them */
 
 static const char *congestion_finding_percent(double ratio, struct arena *a)
@@ -78,8 +78,8 @@ static const char *say_ect(const struct suspicion *suspicion)
 	return arena_printf(suspicion->a,
 		"%s sends data that is not ECN-capable: %.0f of %.0f packets captured at %s are "
 		"ECT; it cannot be told to slow down",
-		suspicion->s->lane->port->port->host, h->from_ect, h->from_packets,
-		port_text(suspicion->s->lane->port, suspicion->a));
+		suspicion->s->prio->port->port->host, h->from_ect, h->from_packets,
+		port_text(suspicion->s->prio->port, suspicion->a));
 }
 static const char *say_np(const struct suspicion *suspicion)
 {
@@ -87,7 +87,7 @@ static const char *say_np(const struct suspicion *suspicion)
 	return arena_printf(suspicion->a,
 		"%s does not answer congestion marks: %.0f packets with CE were captured on the "
 		"way to it, and no CNP from it",
-		suspicion->s->lane->port->port->host, h->to_ce);
+		suspicion->s->prio->port->port->host, h->to_ce);
 }
 static const char *say_off(const struct suspicion *suspicion)
 {
@@ -136,7 +136,7 @@ static const char *say_xon(const struct suspicion *suspicion)
 		"%s: XON follows XOFF too closely: pauses of %.1f us on average, %.0f a second at "
 		"%s",
 		suspicion->where, suspicion->s->episode_ns / 1e3, suspicion->s->episodes_per_s,
-		port_text(suspicion->s->lane->port, suspicion->a));
+		port_text(suspicion->s->prio->port, suspicion->a));
 }
 static const char *say_narrow(const struct suspicion *suspicion)
 {
@@ -148,7 +148,7 @@ static const char *say_narrow(const struct suspicion *suspicion)
 }
 static const char *say_incast(const struct suspicion *suspicion)
 {
-	const struct port_seen *p = suspicion->s->lane->port;
+	const struct port_seen *p = suspicion->s->prio->port;
 	const struct device_load *load = &suspicion->c->devices[p->port->device->index];
 	const char *pause = "nobody is paused for it";
 	if (load->inputs)
@@ -159,7 +159,7 @@ static const char *say_incast(const struct suspicion *suspicion)
 }
 static const char *say_overload(const struct suspicion *suspicion)
 {
-	const struct port_seen *p = suspicion->s->lane->port;
+	const struct port_seen *p = suspicion->s->prio->port;
 	return arena_printf(suspicion->a,
 		"%s to %s carries more than it can: %s, %u inputs are paused for it",
 		port_text(p, suspicion->a), far_end_text(p, suspicion->a),
@@ -217,39 +217,39 @@ static enum severity congestion_finding_severity_of(
 
 /* ---- evidence ------------------------------------------------------------ */
 
-static void prove_lane(struct draft *draft, const struct port_prio *lane)
+static void prove_prio(struct draft *draft, const struct port_prio *prio)
 {
-	const struct port_seen *p = lane->port;
-	if (lane->tx_pause.measured)
-		finding_evidence(draft, "pfc.tx_pause_ns", p, lane->priority,
-			lane->tx_pause_ns.value, "ns", lane->tx_pause.quality);
+	const struct port_seen *p = prio->port;
+	if (prio->tx_pause.measured)
+		finding_evidence(draft, "pfc.tx_pause_ns", p, prio->priority,
+			prio->tx_pause_ns.value, "ns", prio->tx_pause.quality);
 	else
-		finding_evidence(draft, "pfc.tx_pause_ratio_hi", p, lane->priority,
-			lane->tx_pause.hi, "ratio", QUALITY_ESTIMATED);
-	finding_amount(draft, "pfc.tx_frames", p, lane->priority, &lane->tx_frames, "frames");
-	if (lane->rx_pause.hi > 0)
+		finding_evidence(draft, "pfc.tx_pause_ratio_hi", p, prio->priority,
+			prio->tx_pause.hi, "ratio", QUALITY_ESTIMATED);
+	finding_amount(draft, "pfc.tx_frames", p, prio->priority, &prio->tx_frames, "frames");
+	if (prio->rx_pause.hi > 0)
 		finding_evidence(draft,
-			lane->rx_pause.measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", p,
-			lane->priority, lane->rx_pause.hi, "ratio", lane->rx_pause.quality);
-	finding_amount(draft, "queue.ecn_marked", p, lane->priority, &lane->marked, "packets");
+			prio->rx_pause.measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", p,
+			prio->priority, prio->rx_pause.hi, "ratio", prio->rx_pause.quality);
+	finding_amount(draft, "queue.ecn_marked", p, prio->priority, &prio->marked, "packets");
 	finding_amount(
-		draft, "queue.out_packets", p, lane->priority, &lane->out_packets, "packets");
-	finding_evidence(draft, "queue.watermark_bytes", p, lane->priority, lane->queue_peak,
+		draft, "queue.out_packets", p, prio->priority, &prio->out_packets, "packets");
+	finding_evidence(draft, "queue.watermark_bytes", p, prio->priority, prio->queue_peak,
 		"bytes", QUALITY_EXACT);
 	if (p->out_known)
 		finding_evidence(draft, "port.utilization_ratio", p, PRIO_NONE,
 			p->out.utilization_ratio, "ratio", p->out.quality);
 	finding_evidence(
-		draft, "cfg.ecn_enabled", p, lane->priority, lane->ecn_enabled, "-", QUALITY_EXACT);
+		draft, "cfg.ecn_enabled", p, prio->priority, prio->ecn_enabled, "-", QUALITY_EXACT);
 	finding_evidence(
-		draft, "cfg.ecn_kmin_bytes", p, lane->priority, lane->kmin, "bytes", QUALITY_EXACT);
+		draft, "cfg.ecn_kmin_bytes", p, prio->priority, prio->kmin, "bytes", QUALITY_EXACT);
 }
 
 static void congestion_finding_prove(struct draft *draft, const struct suspicion *suspicion)
 {
 	const struct suspect *s = suspicion->s;
-	if (s->lane)
-		prove_lane(draft, s->lane);
+	if (s->prio)
+		prove_prio(draft, s->prio);
 	if (s->host) {
 		finding_evidence_device(draft, "pause.others_max_ratio", NULL,
 			fmin(1, suspicion->c->others_max), "ratio",
@@ -273,7 +273,7 @@ static void congestion_finding_prove(struct draft *draft, const struct suspicion
 			{"flow.ce_to_host", s->packets.to_known, s->packets.to_ce},
 			{"flow.cnp_to_host", s->packets.to_known, s->packets.to_cnp}};
 		for (size_t i = 0; i < rw_countof(counts); i++)
-			finding_evidence(draft, counts[i].metric, s->lane->port, PRIO_NONE,
+			finding_evidence(draft, counts[i].metric, s->prio->port, PRIO_NONE,
 				counts[i].known ? counts[i].value : NAN, "packets", q);
 	}
 	if (s->marks.known)
@@ -305,7 +305,7 @@ static void congestion_finding_prove(struct draft *draft, const struct suspicion
 
 static bool is_declared(const struct suspect *suspect)
 {
-	return suspect->lane && suspect->lane->declared &&
+	return suspect->prio && suspect->prio->declared &&
 		suspect->signs.yes & (LATE | EARLY | SET_OFF);
 }
 
@@ -374,18 +374,18 @@ static void name_roles(struct draft *draft, const struct suspicion *suspicion)
 	enum { SHOWN = 8 };
 	const struct suspect *s = suspicion->s;
 	if (s->host || s->kind == SUSPECT_NIC)
-		finding_add_role(draft, "culprit", "%s", s->lane->port->port->host);
+		finding_add_role(draft, "culprit", "%s", s->prio->port->port->host);
 	else if (s->kind == SUSPECT_QUEUE)
-		finding_add_role(draft, "culprit", "%s", port_text(s->lane->port, draft->a));
+		finding_add_role(draft, "culprit", "%s", port_text(s->prio->port, draft->a));
 	else if (suspicion->n_merged <= 1)
 		finding_add_role(draft, "culprit", "%s", s->device->device->name);
 	size_t n = 0;
 	/* those that do not slow down are no victims of each other */
 	for (size_t i = s->host ? suspicion->c->n_singled : 0;
 		i < suspicion->c->n_hosts && n < SHOWN; i++)
-		if (!s->lane ||
+		if (!s->prio ||
 			!str_eq(suspicion->c->hosts[i].host,
-				s->kind == SUSPECT_SWITCH ? NULL : s->lane->port->port->host)) {
+				s->kind == SUSPECT_SWITCH ? NULL : s->prio->port->port->host)) {
 			finding_add_role(draft, "direct_victim", "%s", suspicion->c->hosts[i].host);
 			n++;
 		}
@@ -412,9 +412,9 @@ static void set_subject(
 		else
 			finding->device = suspect->device->device->name;
 	} else {
-		finding->device = suspect->lane->port->port->device->name;
-		finding->port = suspect->lane->port->port->name;
-		finding->host = suspect->lane->port->port->host;
+		finding->device = suspect->prio->port->port->device->name;
+		finding->port = suspect->prio->port->port->name;
+		finding->host = suspect->prio->port->port->host;
 	}
 }
 
@@ -460,7 +460,7 @@ void congestion_report(const struct congestion *congestion,
 	t.f->cause = suspect->is->cause;
 	t.f->severity = congestion_finding_severity_of(congestion, suspect);
 	t.f->coverage_ratio =
-		observed_coverage(suspect->lane ? suspect->lane->port : &suspect->device->ports[0]);
+		observed_coverage(suspect->prio ? suspect->prio->port : &suspect->device->ports[0]);
 	t.f->summary = congestion_finding_summary(&y);
 	congestion_finding_prove(&t, &y);
 	congestion_finding_weigh(&t, &y);

@@ -19,9 +19,9 @@
 #define BUSIER 1.3 /* times the load of the hosts' ports */
 #define MARKED 0.01 /* of what an uplink sent: it is congested */
 #define EPISODES_MIN 100.0 /* pauses a second */
-#define HYSTERESIS_MTUS                                                                            \
-	1.5 /* tuning facts a.5: XOFF and XON at least two frames apart; frames are a little       \
-	       shorter than the MTU that is declared */
+/* tuning facts a.5: XOFF and XON at least two frames apart; frames are a little shorter than the
+ * MTU that is declared */
+#define HYSTERESIS_MTUS 1.5
 
 /*
  * Order matters: settings that are off or out of order come before what follows from them; a host
@@ -242,7 +242,7 @@ static void look_at_queues(const struct congestion *congestion,
 		if (!l)
 			continue;
 		const struct marks m =
-			lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+			prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 		double bdp = NAN;
 		if (device->ports[i].out.capacity_bps)
 			bdp = bdp_bytes(device->ports[i].out.capacity_bps, (double)options->rtt_ns);
@@ -264,7 +264,7 @@ static void look_at_queues(const struct congestion *congestion,
  * back, the peer's response, a frame each. */
 static void episodes_of(const struct congestion *congestion, struct suspect *suspect)
 {
-	const struct port_prio *l = suspect->lane;
+	const struct port_prio *l = suspect->prio;
 	suspect->episode_ns = suspect->episode_limit_ns = NAN;
 	if (!l || !l->tx_pause.measured || !l->port->out.capacity_bps)
 		return;
@@ -307,7 +307,7 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 	const struct device_load *load = &congestion->devices[device->device->index];
 	*ret = (struct suspect){.kind = SUSPECT_SWITCH,
 		.device = device,
-		.lane = load->loudest,
+		.prio = load->loudest,
 		.marks = load->marks,
 		.q_pfc_bytes = NAN};
 	struct signs *s = &ret->signs;
@@ -360,7 +360,7 @@ static void sign_collision(
 		if (!l || !group_measure(congestion, p, &g) || isnan(g.imbalance))
 			continue;
 		const struct marks m =
-			lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+			prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 		const bool crowded = marks_ratio(&m) >= MARKED || p->out.utilization_ratio > LINE;
 		sign_set(signs, SKEWED,
 			signs->yes & SKEWED ||
@@ -369,9 +369,9 @@ static void sign_collision(
 }
 
 static void sign_packets(
-	const struct congestion *congestion, const struct port_prio *lane, struct suspect *suspect)
+	const struct congestion *congestion, const struct port_prio *prio, struct suspect *suspect)
 {
-	suspect->captured = host_packets(congestion->in->window, lane->port, &suspect->packets);
+	suspect->captured = host_packets(congestion->in->window, prio->port, &suspect->packets);
 	const struct {
 		enum sign sign;
 		int says;
@@ -384,16 +384,16 @@ static void sign_packets(
 }
 
 void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
-	const struct port_prio *lane, struct suspect *ret)
+	const struct port_prio *prio, struct suspect *ret)
 {
 	*ret = (struct suspect){.kind = SUSPECT_NIC,
-		.device = lane->port->device,
-		.lane = lane,
+		.device = prio->port->device,
+		.prio = prio,
 		.q_pfc_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN};
 	sign_common(&ret->signs, congestion, options);
-	sign_packets(congestion, lane, ret);
+	sign_packets(congestion, prio, ret);
 	ret->is = signature_match(SUSPECT_NIC, &ret->signs);
 }
 
@@ -415,8 +415,8 @@ void suspect_host(const struct congestion *congestion, const struct congestion_o
 	const struct paused_host *host, struct suspect *ret)
 {
 	*ret = (struct suspect){.kind = SUSPECT_HOST,
-		.device = host->lane->port->device,
-		.lane = host->lane,
+		.device = host->prio->port->device,
+		.prio = host->prio,
 		.host = host,
 		.marks = congestion->all,
 		.q_pfc_bytes = NAN,
@@ -432,7 +432,7 @@ void suspect_host(const struct congestion *congestion, const struct congestion_o
 	sign_set(s, AHEAD, is_ahead(congestion, host));
 	sign_set(s, ALL_RAILS, host->rails > 1 && host->rails_paused == host->rails);
 	sign_collision(congestion, ret->device, s);
-	sign_packets(congestion, host->lane, ret);
+	sign_packets(congestion, host->prio, ret);
 	ret->is = signature_match(SUSPECT_HOST, s);
 }
 
@@ -456,7 +456,7 @@ static void side_add(const struct congestion *congestion, const struct port_seen
 	}
 	if (!l)
 		return;
-	const struct marks m = lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+	const struct marks m = prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 	const double rx = rx_level(l);
 	marks_add(&side->marks, &m);
 	if (!isnan(rx))
@@ -541,18 +541,18 @@ static bool is_busy(const struct port_seen *port)
 }
 
 void suspect_queue(const struct congestion *congestion, const struct congestion_options *options,
-	const struct port_prio *lane, const struct pause_root *root, struct suspect *ret)
+	const struct port_prio *prio, const struct pause_root *root, struct suspect *ret)
 {
-	const struct port_seen *p = lane->port;
+	const struct port_seen *p = prio->port;
 	const struct device_load *load = &congestion->devices[p->port->device->index];
 	*ret = (struct suspect){.kind = SUSPECT_QUEUE,
 		.device = p->device,
-		.lane = lane,
+		.prio = prio,
 		.root = root,
 		.q_pfc_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN,
-		.marks = lane_marks(lane, (double)congestion->o->fabric->lossless_mtu_bytes)};
+		.marks = prio_marks(prio, (double)congestion->o->fabric->lossless_mtu_bytes)};
 	struct signs *s = &ret->signs;
 	sign_common(s, congestion, options);
 	congestion_signs_sign_marks(s, &ret->marks, options);
@@ -564,7 +564,7 @@ void suspect_queue(const struct congestion *congestion, const struct congestion_
 	if (!isnan(p->out.utilization_ratio))
 		sign_set(s, FULL, p->out.utilization_ratio >= LINE);
 	sign_set(s, BUSY, is_busy(p));
-	const double rx = rx_level(lane);
+	const double rx = rx_level(prio);
 	/* it waits for its own neighbour: the pressure is not its own */
 	if (rx >= congestion->floor && rx >= load->level)
 		sign_set(s, FROM_HOST, true);

@@ -92,7 +92,7 @@ const struct signature *signature_match(enum suspect_kind kind, const struct sig
 struct suspect {
 	enum suspect_kind kind;
 	const struct device_seen *device;
-	const struct port_prio *lane; /* switch: the input it pauses most, NULL when none */
+	const struct port_prio *prio; /* switch: the input it pauses most, NULL when none */
 	const struct paused_host *host; /* hosts only */
 	struct host_packets packets;
 	bool captured;
@@ -110,13 +110,13 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 	const struct device_seen *device, struct suspect *ret);
 void suspect_host(const struct congestion *congestion, const struct congestion_options *options,
 	const struct paused_host *host, struct suspect *ret);
-/* A host's NIC as captures at its port show it; @lane is the lane of that port. */
+/* A host's NIC as captures at its port show it; @prio is the prio of that port. */
 void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
-	const struct port_prio *lane, struct suspect *ret);
+	const struct port_prio *prio, struct suspect *ret);
 void suspect_group(const struct congestion *congestion, const struct congestion_options *options,
 	const struct fabric_group *group, struct suspect *ret);
 void suspect_queue(const struct congestion *congestion, const struct congestion_options *options,
-	const struct port_prio *lane, const struct pause_root *root, struct suspect *ret);
+	const struct port_prio *prio, const struct pause_root *root, struct suspect *ret);
 
 /* congestion_report.c: the finding of a suspect that has a signature. @n_merged > 1: the same on so
  * many switches, the subject is the fabric. */

@@ -24,12 +24,11 @@
 #include "analyzers/detect/conservation_paths.h"
 
 #define LIKE_TOTAL 0.3 /* a total within this share of its like's is "as it was" */
-#define ONE_LIKE_LEAK                                                                              \
-	0.3 /* with one other switch to compare with, the difference must be plain                 \
-	     */
-#define MARKED_HEAVY                                                                               \
-	0.2 /* share of its packets: what a queue marks that is full for long (tuning facts, c.4:  \
-	       60 % and more) */
+/* with one other switch to compare with, the difference must be plain */
+#define ONE_LIKE_LEAK 0.3
+/* share of its packets: what a queue marks that is full for long (tuning facts, c.4: 60 % and more)
+ */
+#define MARKED_HEAVY 0.2
 #define PAUSED_HEAVY 0.01 /* share of time */
 #define HOSTS_SHOWN 8
 

@@ -1,13 +1,15 @@
 /*
- * link_errors - frames damaged on the wire: bad FCS, receive errors, codewords beyond repair;
- * counted by the end that received them. Source: tuning facts, c.4 (a bad cable: receive errors on
- * both ends of one link, drops without watermark) and d row 8.
+ * link_errors - frames damaged on the wire: bad FCS, receive errors, FEC codewords that could not
+ * be repaired. The receiving end counts them.
  *
- * Enough is `errors` a second and at least ERRORS_MIN in the window, and LIKE_FACTOR times what
- * links like it show: what all of them count is how the platform counts. Symbol errors are ordinary
- * before FEC, so alone they count only far above their like. Where the neighbour says it sent the
- * frames damaged (port.out_errors: a cut-through switch passes them on), the fault is upstream and
- * this link is not blamed.
+ * A link is bad from `errors` a second, at least ERRORS_MIN in the window, and LIKE_FACTOR times
+ * the median of links of the same kind: what all links count is how the platform counts. Symbol
+ * errors are normal before FEC; alone they count only far above the median. Where the neighbour
+ * counts that it sent the frames damaged (port.out_errors: a cut-through switch forwards them), the
+ * fault is upstream and this link is not blamed.
+ *
+ * Source: measured in packet simulation: a bad cable shows receive errors on both ends of one link,
+ * and drops without a high watermark.
  */
 #include <math.h>
 
@@ -18,7 +20,7 @@
 #define ERRORS_MIN 2
 #define LIKE_FACTOR 10
 #define SYMBOL_FACTOR 100
-#define SYMBOL_ALONE 100.0 /* a second, where nothing is like it */
+#define SYMBOL_ALONE 100.0 /* a second, where there is no link to compare with */
 
 static double per_second(const struct amount *amount)
 {
@@ -74,6 +76,14 @@ static bool passed_on(const struct link *link, const struct port_seen *port)
 		sender->out_errors.value >= bad_count(port) / 2 && sender->out_errors.value > 0;
 }
 
+/* Symbol errors a second from which a link is bad; @like: median of links of its kind, NAN none. */
+static double symbol_limit(const struct link_health_options *options, double like)
+{
+	if (isnan(like))
+		return SYMBOL_ALONE;
+	return fmax(options->errors_per_s * LIKE_FACTOR, SYMBOL_FACTOR * like);
+}
+
 static bool link_errors_find(const struct link_test_in *in, struct link_fault *ret)
 {
 	double worst = 0;
@@ -87,9 +97,7 @@ static bool link_errors_find(const struct link_test_in *in, struct link_fault *r
 			    !(rate < LIKE_FACTOR * like))) {
 			rate = symbol_rate(p);
 			like = link_median(in->links, in->link, symbol_rate, 2);
-			symbols = rate >= (isnan(like) ? SYMBOL_ALONE
-						       : fmax(in->o->errors_per_s * LIKE_FACTOR,
-								 SYMBOL_FACTOR * like));
+			symbols = rate >= symbol_limit(in->o, like);
 			if (!symbols)
 				continue;
 		}
@@ -106,12 +114,19 @@ static bool link_errors_find(const struct link_test_in *in, struct link_fault *r
 			.detail = symbols,
 			.value = rate,
 			.warn = in->o->errors_per_s,
-			.severity = symbols ? (like == 0 ? SEV_WARNING : SEV_INFO)
-				: share >= in->o->errors_critical ? SEV_CRITICAL
-								  : SEV_WARNING,
-			.confidence = symbols ? (like == 0 ? 0.7 : 0.5)
-				: isnan(like) ? 0.85
-					      : 0.95};
+			.severity = SEV_WARNING,
+			.confidence = 0.95};
+		if (symbols && like == 0) {
+			ret->confidence = 0.7;
+		} else if (symbols) {
+			ret->severity = SEV_INFO;
+			ret->confidence = 0.5;
+		} else {
+			if (share >= in->o->errors_critical)
+				ret->severity = SEV_CRITICAL;
+			if (isnan(like))
+				ret->confidence = 0.85;
+		}
 	}
 	return worst > 0;
 }
@@ -141,20 +156,22 @@ static void link_errors_describe(
 	const bool both = other && bad_rate(other) >= in->o->errors_per_s;
 	const double share = bad_share(fault->at);
 	const char *sender = link_errors_sender_of(l, fault->at, draft->a);
+	const char *part = "", *suspect = "cable";
+	if (!isnan(share))
+		part = arena_printf(draft->a, " (%.2g of all)", share);
+	if (!both)
+		suspect = arena_printf(draft->a, "transmitter or optic of %s, or the fibre to %s",
+			sender, port_text(fault->at, draft->a));
 	if (fault->detail)
 		draft->f->summary = arena_printf(draft->a,
-			"%s sees %.3g symbol errors a second from %s, links like it %.3g",
+			"%s receives %.3g symbol errors a second from %s; median of links of the "
+			"same kind: %.3g",
 			port_text(fault->at, draft->a), fault->own, sender, fault->like);
 	else
 		draft->f->summary = arena_printf(draft->a,
 			"%s receives %.3g damaged frames a second from %s%s%s; suspect the %s",
-			port_text(fault->at, draft->a), fault->own, sender,
-			isnan(share) ? "" : arena_printf(draft->a, " (%.2g of all)", share),
-			str_if(both, ", and the other end as well"),
-			both ? "cable"
-			     : arena_printf(draft->a,
-				       "transmitter or optic of %s, or the fibre to %s", sender,
-				       port_text(fault->at, draft->a)));
+			port_text(fault->at, draft->a), fault->own, sender, part,
+			str_if(both, ", and so does the other end"), suspect);
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(l, e);
 		if (!p)
@@ -173,11 +190,11 @@ static void link_errors_describe(
 	finding_evidence(
 		draft, "port.bad_frame_ratio", fault->at, PRIO_NONE, share, "ratio", QUALITY_EXACT);
 	finding_rests_on(draft, "error counters of the receiving end%s",
-		isnan(fault->like) ? "; too few links like it to compare with"
-				   : " against links of the same kind");
+		isnan(fault->like) ? "; too few links of the same kind to compare with"
+				   : ", compared with links of the same kind");
 	if (fault->at->in_discards.known && !fault->at->in_discards.value)
 		finding_ruled_out(draft,
-			"congestion: %s discarded nothing, the frames came in damaged",
+			"congestion: %s discarded nothing; the frames arrived damaged",
 			port_text(fault->at, draft->a));
 	finding_add_role(draft, "culprit", "%s", sender);
 	finding_add_role(draft, "direct_victim", "%s", port_text(fault->at, draft->a));

@@ -4,9 +4,9 @@
  *
  * Transitions of a link in a window: the most that any of its ends counts (port.flaps) or shows
  * (changes of port.oper_up, a lower bound: what happened between two polls is not seen). One
- * interruption is two of them, and by itself no story: it takes two windows of the last three, or
- * `burst` transitions in one. A switch that restarts takes all its links with it: that is told of
- * the switch, not of its links.
+ * interruption is two transitions and opens no incident by itself: it takes two windows of the last
+ * three, or `burst` transitions in one window. A switch that restarts takes all its links down:
+ * that is a finding about the switch, not about its links.
  */
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
@@ -22,9 +22,9 @@ static const struct option rows[] = {
 		"1000000", NULL,
 		"transitions of a link (one down and up is two) from which a window counts"},
 	{"burst", OPT_INT, offsetof(struct link_flap_options, burst), "6", "1", "1000000", NULL,
-		"transitions in one window that are told at once"},
+		"transitions in one window that open an incident at once"},
 	{"window", OPT_DURATION, offsetof(struct link_flap_options, window_ns), "30s", "1s", "1h",
-		NULL, "time one look spans; longer than a link takes to come back"},
+		NULL, "evaluation window; longer than a link takes to come back"},
 	{"hold", OPT_INT, offsetof(struct link_flap_options, hold), "2", "1", "10000", NULL,
 		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
 };
@@ -41,7 +41,7 @@ static double link_flap_changes_of(const struct window *window, const struct por
 	return n;
 }
 
-/* NAN: neither end can tell. */
+/* NAN: neither end shows its state. */
 static double transitions_of(const struct window *window, const struct link *link)
 {
 	double n = NAN;
@@ -55,7 +55,7 @@ static double transitions_of(const struct window *window, const struct link *lin
 	return n;
 }
 
-/* Do most links of the switch go at once? Then it is the switch. */
+/* Do most links of the switch change at once? Then it is the switch. */
 static bool whole_switch(
 	const struct links *links, const double *changes, const struct fabric_device *device)
 {
@@ -80,9 +80,9 @@ static bool switch_away(const struct links *links, const double *changes, const 
 				(link->far->entity != ENTITY_NONE &&
 					!link->far->device->n_series))))
 		return true;
-	return whole_switch(links, changes, link->near->port->device) ||
-		whole_switch(links, changes,
-			link->near->port->peer ? link->near->port->peer->device : NULL);
+	const struct fabric_port *near = link->near->port;
+	return whole_switch(links, changes, near->device) ||
+		(near->peer && whole_switch(links, changes, near->peer->device));
 }
 
 static void link_flap_describe(
@@ -120,7 +120,7 @@ static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
 	const struct link_flap_options *o = in->options;
 	const struct links *links = links_seen(in);
 	double *n = arena_array(in->arena, double, links->n + 1);
-	/* polls so far apart show one change in a window at most, of however many there were */
+	/* polls this far apart show one change per window at most, however many there were */
 	const bool seldom = 2 * in->interval_ns > in->window->to_ns - in->window->from_ns;
 	double least = 1;
 	if (!seldom)
@@ -132,11 +132,9 @@ static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
 		if (isnan(n[i]))
 			continue;
 		const bool over = n[i] >= least && !switch_away(links, n, l);
+		const bool burst = n[i] >= (double)o->burst;
 		struct draft t = finding_new(out, in, "link_flap",
-			over                  ? FINDING_OVER
-				: l->answered ? FINDING_UNDER
-					      : FINDING_UNKNOWN,
-			n[i] >= (double)o->burst ? 1 : o->hold);
+			finding_verdict(over, l->answered), burst ? 1 : o->hold);
 		finding_subject(&t, l->near);
 		t.f->cause = CAUSE_LINK_FLAP;
 		t.f->severity = SEV_WARNING;

@@ -1,6 +1,6 @@
 /*
- * link_health - links that are slow, lossy or failing, and hosts that miss one of theirs. One
- * finding per link and window, at its near end (links.h); the tests stand in files of their own.
+ * link_health - links that are slow, lossy or failing, and hosts that miss one of their links. One
+ * finding per link and window, at its near end (links.h). Each test is a file of its own.
  */
 #include "analyzers/detect/link_health.h"
 
@@ -29,12 +29,12 @@ static const struct option rows[] = {
 		"-40", "10", NULL,
 		"dBm of received light that is too little where there is no link to compare with"},
 	{"window", OPT_DURATION, offsetof(struct link_health_options, window_ns), "0s", "0s", "1h",
-		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+		NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct link_health_options, hold), "3", "1", "10000", NULL,
 		"windows, of the last hold + 2, that must show it"},
 };
 
-/* The first that finds something tells it. */
+/* In this order; the first test that finds something reports it. */
 static const struct link_test *const tests[] = {
 	&link_test_missing_rail, &link_test_slow, &link_test_errors, &link_test_optic};
 
@@ -46,10 +46,7 @@ static void link_health_judge(const struct link_test_in *in, struct finding_list
 		if (tests[i]->find(in, &fault))
 			found = tests[i];
 	struct draft t = finding_new(out, in->in, "link_health",
-		found                        ? FINDING_OVER
-			: in->link->answered ? FINDING_UNDER
-					     : FINDING_UNKNOWN,
-		in->o->hold);
+		finding_verdict(found, in->link->answered), in->o->hold);
 	finding_subject(&t, in->link->near);
 	t.f->coverage_ratio = observed_coverage(in->link->near);
 	t.f->cause = CAUSE_LINK_ERRORS;

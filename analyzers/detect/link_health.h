@@ -1,9 +1,9 @@
 /*
- * link_health - the parts of the analyzer: one test a file, told of one link in one window. Pure.
+ * link_health - the parts of the analyzer: one test per file, each judges one link in one window.
+ * Pure.
  *
- * A link has one story at a time: the first test of the table (link_health.c) that finds something
- * tells it. The others of that window are left out, since a link that is down or slow shows in all
- * of them.
+ * A link has one finding at a time: that of the first test in the table (link_health.c) that finds
+ * something. The other tests are skipped, since a link that is down or slow shows in all of them.
  */
 #ifndef RW_ANALYZERS_LINK_HEALTH_H
 #define RW_ANALYZERS_LINK_HEALTH_H
@@ -28,10 +28,11 @@ struct link_fault { /* what a test found */
 	enum severity severity;
 	double value, warn, confidence;
 	const struct port_seen *at; /* the end where it shows */
-	double own, like; /* the number at that end, and of its like; NAN unknown */
+	double own, like; /* the number at that end, and the median of links of the same kind; NAN
+			     unknown */
 	int detail; /* of the test */
 	uint64_t count;
-	/* it rests on states the device tells: no need to hold it as long as what is counted */
+	/* it rests on states that the device reports: they need a shorter hold than counters */
 	bool state;
 };
 

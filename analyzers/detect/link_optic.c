@@ -1,12 +1,13 @@
 /*
- * link_optic - an optic or cable that goes bad, while FEC still repairs what it does: bit errors
+ * link_optic - an optic or cable that goes bad while FEC still repairs the bit errors: bit errors
  * before FEC, and received light.
  *
  * Bit error ratio: as the device states it, else at least one bit error for each corrected codeword
  * (a lower bound). RS(544,514) repairs up to about 2.4e-4 (IEEE 802.3bs), so above `ber` (1e-5) a
- * link has lost its margin, unless links like it run as badly (copper does); a ratio two decades
- * above its like and above BER_FLOOR is on its way there. Light: `rx_power_drop` below the median
- * of its like, or below `rx_power_min` where there is nothing to compare with.
+ * link has lost its margin, unless links of the same kind run as badly (copper does). A ratio two
+ * decades above their median and above BER_FLOOR is on its way there. Light: `rx_power_drop` below
+ * the median of links of the same kind, or below `rx_power_min` where there is none to compare
+ * with.
  */
 #include <math.h>
 
@@ -14,14 +15,17 @@
 #include "analyzers/detect/link_health.h"
 
 #define BER_FLOOR 1e-6
-#define BER_FLOOR_COUNTED 1e-7 /* where corrected codewords stand for bit errors: a lower bound */
-#define SPEED_BPS                                                                                  \
-	4e11 /* where a link's speed is not known: compared with its like, it does not matter much \
-	      */
-#define BER_LOST 5e-5 /* a decade under what FEC can repair: told whatever its like do */
+/* where bit errors estimated from corrected codewords: a lower bound */
+#define BER_FLOOR_COUNTED 1e-7
+/* where a link's speed is not known; it matters little, since links are compared * with each other
+ */
+#define SPEED_BPS 4e11
+/* a decade under what FEC can repair: reported whatever links of the same kind do */
+#define BER_LOST 5e-5
 #define BER_FACTOR 100
 #define LIKE_FACTOR 10
-#define NO_LIGHT_DBM -38 /* what devices say of a dark fibre: that is a link that is down */
+/* what devices report for a dark fibre: that link is down, not degrading */
+#define NO_LIGHT_DBM -38
 
 enum { SHOWS_BER, SHOWS_LIGHT };
 
@@ -71,27 +75,37 @@ static bool link_optic_find(const struct link_test_in *in, struct link_fault *re
 			     light_like = link_median(in->links, in->link, light_of, 2);
 		const bool errs = bad_ber(ber, ber_like, isnan(p->pre_fec_ber), in->o),
 			   dark = bad_light(light, light_like, in->o);
+		/* bit errors come before light: a missing dB weighs a thousandth */
 		double strength = 0;
 		if (errs)
 			strength = ber / in->o->ber;
+		else if (dark && isnan(light_like))
+			strength = (in->o->rx_power_min_dbm - light) / 1e3;
 		else if (dark)
-			strength = (isnan(light_like) ? in->o->rx_power_min_dbm - light
-						      : light_like - light) /
-				1e3;
+			strength = (light_like - light) / 1e3;
 		if (strength <= worst)
 			continue;
 		worst = strength;
 		*ret = (struct link_fault){.cause = CAUSE_OPTIC_DEGRADING,
 			.at = p,
-			.detail = errs ? SHOWS_BER : SHOWS_LIGHT,
-			.own = errs ? ber : light,
-			.like = errs ? ber_like : light_like,
-			.value = errs ? ber : light,
-			.warn = errs ? in->o->ber : NAN,
-			.severity = errs && (dark || ber >= in->o->ber) ? SEV_WARNING : SEV_INFO,
-			.confidence = errs && dark ? 0.9
-				: errs             ? 0.8
-						   : 0.6};
+			.detail = SHOWS_LIGHT,
+			.own = light,
+			.like = light_like,
+			.value = light,
+			.warn = NAN,
+			.severity = SEV_INFO,
+			.confidence = 0.6};
+		if (errs) {
+			ret->detail = SHOWS_BER;
+			ret->own = ret->value = ber;
+			ret->like = ber_like;
+			ret->warn = in->o->ber;
+			ret->confidence = 0.8;
+			if (dark || ber >= in->o->ber)
+				ret->severity = SEV_WARNING;
+		}
+		if (errs && dark)
+			ret->confidence = 0.9;
 	}
 	return worst > 0;
 }
@@ -115,17 +129,17 @@ static void link_optic_describe(
 	if (isnan(fault->like))
 		like = "";
 	else if (fault->detail == SHOWS_BER)
-		like = arena_printf(draft->a, ", links like it at %.1e", fault->like);
+		like = arena_printf(draft->a, "; links of the same kind: %.1e", fault->like);
 	else
-		like = arena_printf(draft->a, ", links like it %.1f dBm", fault->like);
+		like = arena_printf(draft->a, "; links of the same kind: %.1f dBm", fault->like);
 	if (fault->detail == SHOWS_BER)
 		draft->f->summary = arena_printf(draft->a,
-			"%s repairs bit errors at %.1e from %s%s: its optic or cable is going bad; "
-			"no frame is lost yet",
+			"%s: bit error ratio before FEC is %.1e from %s%s: optic or cable is going "
+			"bad; no frame is lost yet",
 			at, fault->own, from, like);
 	else
 		draft->f->summary =
-			arena_printf(draft->a, "%s receives %.1f dBm from %s%s: too little light",
+			arena_printf(draft->a, "%s receives too little light: %.1f dBm from %s%s",
 				at, fault->own, from, like);
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(l, e);
@@ -143,9 +157,10 @@ static void link_optic_describe(
 			draft, "port.fec_corrected", p, PRIO_NONE, &p->fec_corrected, "codewords");
 	}
 	if (fault->detail == SHOWS_BER && isnan(fault->at->pre_fec_ber))
-		finding_rests_on(draft, "corrected codewords stand for bit errors: a lower bound");
+		finding_rests_on(
+			draft, "bit errors estimated from corrected codewords: a lower bound");
 	finding_rests_on(draft,
-		isnan(fault->like) ? "nothing like it to compare with: an absolute limit"
+		isnan(fault->like) ? "no link of the same kind to compare with: an absolute limit"
 				   : "compared with the median of links of the same kind");
 	finding_ruled_out(draft, "loss: no damaged frame was counted");
 	finding_add_role(draft, "culprit", "%s", from);

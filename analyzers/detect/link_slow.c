@@ -1,13 +1,13 @@
 /*
- * link_slow - a link that came up below its class: below the declared speed, else below what most
- * of its siblings run at. Source: training facts, 3 (a link at 100G instead of 400G costs a quarter
- * of the throughput); tuning facts, d row 12 (align to the majority).
+ * link_slow - a link that came up below its class: below the declared speed, else below the speed
+ * of most of its siblings. One link of a job at 100G instead of 400G costs about a quarter of the
+ * job's throughput.
  *
- * Declared intent wins: a port that runs at its declared speed is not judged by others. Siblings of
+ * The declared speed wins: a port that runs at it is not compared with others. Siblings of
  * an uplink are the uplinks of the same switch to the same tier, then those of the tier; of a
  * host's link the other host links of the switch, then those of the fabric. More than half of them
- * must agree on a higher speed. One sibling alone can only say that the two differ: lower
- * confidence, uplinks only.
+ * must agree on a higher speed. One sibling alone only shows that the two differ: lower confidence,
+ * and uplinks only.
  */
 #include <math.h>
 
@@ -15,15 +15,15 @@
 #include "agent/base/str.h"
 #include "analyzers/detect/link_health.h"
 
-#define HOT 0.8 /* utilisation above which the link is the bottleneck now; */
-#define HOT_BURST                                                                                  \
-	0.25 /* or this much, where its like have less than HOT_FACTOR of it: it is full while     \
-		they wait for it */
+#define HOT 0.8 /* utilisation above which the link is the bottleneck now */
+/* or this much, and HOT_FACTOR times the links of its kind: it is full in every burst while they
+ * wait */
+#define HOT_BURST 0.25
 #define HOT_FACTOR 1.5
 
 enum { REF_NONE, REF_DECLARED, REF_SIBLINGS, REF_PAIR };
 
-/* What the link runs at: the smaller of what its ends say. 0 unknown. */
+/* Speed of the link: the smaller one that its ends report. 0 unknown. */
 static uint64_t link_speed(const struct link *link)
 {
 	const uint64_t near = link->near->out.read_bps;
@@ -51,7 +51,7 @@ struct vote {
 	size_t agree;
 };
 
-enum { SPEEDS_MAX = 16 }; /* distinct ones among the links of one kind; more are not counted */
+enum { SPEEDS_MAX = 16 }; /* distinct speeds among links of one kind; more are not counted */
 
 /* Over a run of links: how many of those like @of run at which speed. */
 static struct vote vote_of(const struct link *of, const struct link *links, size_t n)
@@ -106,7 +106,7 @@ static bool link_slow_bottleneck(const struct link_test_in *in, double hot)
 			hot > HOT_FACTOR * link_median(in->links, in->link, port_load, 2));
 }
 
-/* What it should run at, and who says so. */
+/* The speed it should have, and where that is taken from. */
 static uint64_t link_slow_reference(
 	const struct link_test_in *in, uint64_t own, int *ret_who, struct vote *ret_vote)
 {
@@ -150,13 +150,16 @@ static bool link_slow_find(const struct link_test_in *in, struct link_fault *ret
 		.state = true,
 		.value = 1 - (double)own / (double)should,
 		.warn = 0.01,
-		.severity = link_slow_bottleneck(in, link_slow_hottest(in->link, own))
-			? SEV_CRITICAL
-			: SEV_WARNING,
-		.confidence = who == REF_DECLARED ? 0.95
-			: who == REF_PAIR         ? 0.6
-			: vote.n >= 3             ? 0.9
-						  : 0.8};
+		.severity = SEV_WARNING,
+		.confidence = 0.8};
+	if (link_slow_bottleneck(in, link_slow_hottest(in->link, own)))
+		ret->severity = SEV_CRITICAL;
+	if (who == REF_DECLARED)
+		ret->confidence = 0.95;
+	else if (who == REF_PAIR)
+		ret->confidence = 0.6;
+	else if (vote.n >= 3)
+		ret->confidence = 0.9;
 	return true;
 }
 
@@ -164,14 +167,14 @@ static void link_slow_describe(
 	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
 {
 	static const char *const who[] = {[REF_DECLARED] = "the speed declared for it",
-		[REF_SIBLINGS] = "what its siblings run at",
-		[REF_PAIR] = "what the other link runs at"};
+		[REF_SIBLINGS] = "the speed of its siblings",
+		[REF_PAIR] = "the speed of the other link"};
 	const double hot = link_slow_hottest(in->link, (uint64_t)fault->own);
-	draft->f->summary = arena_printf(draft->a, "%s to %s runs at %s, %s is %s%s",
+	draft->f->summary = arena_printf(draft->a, "%s to %s runs at %s; %s is %s%s",
 		port_text(fault->at, draft->a), far_end_text(fault->at, draft->a),
 		bitrate_text(fault->own, draft->a), who[fault->detail],
 		bitrate_text(fault->like, draft->a),
-		str_if(link_slow_bottleneck(in, hot), "; what crosses it waits for it"));
+		str_if(link_slow_bottleneck(in, hot), "; it is the bottleneck now"));
 	for (int e = 0; e < 2; e++) {
 		const struct port_seen *p = link_end(in->link, e);
 		if (p && p->out.read_bps)
@@ -181,12 +184,12 @@ static void link_slow_describe(
 	finding_evidence(
 		draft, "port.utilization_ratio", fault->at, PRIO_NONE, hot, "ratio", QUALITY_EXACT);
 	if (fault->detail == REF_DECLARED)
-		finding_rests_on(
-			draft, "speed read from the device against the speed declared in links");
+		finding_rests_on(draft,
+			"speed read from the device, compared with the speed declared in links");
 	else
 		finding_rests_on(draft,
-			"speed read from the device against %llu links of the same kind; none is "
-			"declared",
+			"speed read from the device, compared with %llu links of the same kind; "
+			"none is declared",
 			(unsigned long long)fault->count);
 	finding_add_role(draft, "culprit", "%s",
 		in->link->near->port->host ? in->link->near->port->host

@@ -28,9 +28,8 @@
 
 #define HEADROOM_FULL 0.9 /* of its size: row 1 */
 #define POOL_FULL 0.95
-#define DISCARDS_MIN                                                                               \
-	100.0 /* of a port, in a window, before they are taken for loss of the class               \
-	       */
+/* of a port, in a window, before they are taken for loss of the class */
+#define DISCARDS_MIN 100.0
 #define ERRORS_PART 0.1 /* damaged frames beside drops: from this share the wire is asked first */
 
 struct loss_options {
@@ -49,12 +48,12 @@ static const struct option rows[] = {
 		"nearly full) takes three"},
 };
 
-/* ---- what one lane says -------------------------------------------------- */
+/* ---- what one prio says -------------------------------------------------- */
 
 struct loss { /* of a switch and priority */
 	double ingress, egress, discards;
 	const struct port_prio *worst; /* most frames lost; else the fullest headroom */
-	unsigned lanes, near; /* that lose; whose headroom is nearly full */
+	unsigned n_lost, n_near; /* that lose; whose headroom is nearly full */
 	bool headroom_full, headroom_known, paused, obeyed;
 	/* a counter of loss has ever moved here, or headroom is told */
 	bool alive;
@@ -71,24 +70,24 @@ static double lossless_loss_value_of(const struct amount *amount)
 	return 0;
 }
 
-static bool sends_pause(const struct port_prio *lane)
+static bool sends_pause(const struct port_prio *prio)
 {
-	return lane->tx_pause.hi > 0 || lossless_loss_value_of(&lane->tx_frames) > 0;
+	return prio->tx_pause.hi > 0 || lossless_loss_value_of(&prio->tx_frames) > 0;
 }
 
 /* The neighbour counts no pause although we sent some: it does not take part. A neighbour that is
  * not observed is believed to. */
-static bool is_obeyed(const struct observed *observed, const struct port_prio *lane)
+static bool is_obeyed(const struct observed *observed, const struct port_prio *prio)
 {
-	const struct port_seen *peer = observed_peer(observed, lane->port);
+	const struct port_seen *peer = observed_peer(observed, prio->port);
 	const struct port_prio *x = NULL;
 	if (peer)
-		x = observed_prio(peer, lane->priority);
+		x = observed_prio(peer, prio->priority);
 	if (x && x->pfc_enabled == 0)
 		return false;
 	return !(x && x->rx_frames.known && x->rx_frames.value == 0 &&
-		lossless_loss_value_of(&lane->tx_frames) > 0 &&
-		x->rx_frames.covered_ns >= lane->tx_frames.covered_ns);
+		lossless_loss_value_of(&prio->tx_frames) > 0 &&
+		x->rx_frames.covered_ns >= prio->tx_frames.covered_ns);
 }
 
 static bool is_damaged(const struct port_seen *port, double lost)
@@ -98,47 +97,47 @@ static bool is_damaged(const struct port_seen *port, double lost)
 	return errors > 0 && errors >= ERRORS_PART * lost;
 }
 
-static double fill_of(const struct port_prio *lane)
+static double fill_of(const struct port_prio *prio)
 {
-	if (lane->headroom > 0)
-		return lane->headroom_peak / lane->headroom;
+	if (prio->headroom > 0)
+		return prio->headroom_peak / prio->headroom;
 	return NAN;
 }
 
-static bool may_have_lost(const struct port_prio *lane)
+static bool may_have_lost(const struct port_prio *prio)
 {
-	return lane->pg_drops.alive || lane->drops.alive || lane->port->in_discards.alive ||
-		!isnan(fill_of(lane));
+	return prio->pg_drops.alive || prio->drops.alive || prio->port->in_discards.alive ||
+		!isnan(fill_of(prio));
 }
 
-static void take_lane(const struct observed *observed, const struct loss_options *opt,
-	const struct port_prio *lane, struct loss *loss, double *best)
+static void lossless_loss_take(const struct observed *observed, const struct loss_options *opt,
+	const struct port_prio *prio, struct loss *loss, double *best)
 {
-	const struct port_seen *p = lane->port;
-	const double ingress = lossless_loss_value_of(&lane->pg_drops),
+	const struct port_seen *p = prio->port;
+	const double ingress = lossless_loss_value_of(&prio->pg_drops),
 		     egress = fmax(0,
-			     lossless_loss_value_of(&lane->drops) -
-				     lossless_loss_value_of(&lane->storm_drops));
+			     lossless_loss_value_of(&prio->drops) -
+				     lossless_loss_value_of(&prio->storm_drops));
 	double discards = 0;
-	if (!lane->pg_drops.known && sends_pause(lane) &&
+	if (!prio->pg_drops.known && sends_pause(prio) &&
 		lossless_loss_value_of(&p->in_discards) >= DISCARDS_MIN)
 		discards = p->in_discards.value;
-	const double lost = ingress + egress + discards, fill = fill_of(lane);
-	loss->alive |= may_have_lost(lane);
+	const double lost = ingress + egress + discards, fill = fill_of(prio);
+	loss->alive |= may_have_lost(prio);
 	loss->fresh |= p->in_known && p->in.octets > 0;
-	loss->stale |= lane_marks(lane, 0).stale;
-	if (lossless_loss_value_of(&lane->storm_drops) > 0 ||
-		lossless_loss_value_of(&lane->storms) > 0)
+	loss->stale |= prio_marks(prio, 0).stale;
+	if (lossless_loss_value_of(&prio->storm_drops) > 0 ||
+		lossless_loss_value_of(&prio->storms) > 0)
 		return;
-	if (lost > 0 ? is_damaged(p, lost) : !(fill >= opt->headroom && sends_pause(lane)))
+	if (lost > 0 ? is_damaged(p, lost) : !(fill >= opt->headroom && sends_pause(prio)))
 		return;
-	loss->near += lost <= 0;
-	loss->lanes += lost > 0;
-	if (ingress + discards > 0 && sends_pause(lane)) {
+	loss->n_near += lost <= 0;
+	loss->n_lost += lost > 0;
+	if (ingress + discards > 0 && sends_pause(prio)) {
 		loss->paused = true;
 		loss->headroom_known |= !isnan(fill);
 		loss->headroom_full |= fill >= opt->headroom;
-		loss->obeyed |= is_obeyed(observed, lane);
+		loss->obeyed |= is_obeyed(observed, prio);
 	}
 	loss->ingress += ingress;
 	loss->egress += egress;
@@ -150,7 +149,7 @@ static void take_lane(const struct observed *observed, const struct loss_options
 		weight = 1 + lost;
 	if (!loss->worst || weight > *best) {
 		*best = weight;
-		loss->worst = lane;
+		loss->worst = prio;
 	}
 }
 
@@ -196,7 +195,7 @@ static const struct loss_rule {
 static const struct loss_rule *lossless_loss_cause_of(
 	const struct loss *loss, const struct device_seen *device)
 {
-	const unsigned is = (loss->lanes ? LOST : 0) | (loss->ingress > 0 ? INGRESS : 0) |
+	const unsigned is = (loss->n_lost ? LOST : 0) | (loss->ingress > 0 ? INGRESS : 0) |
 		(loss->paused ? PAUSED : 0) | (loss->headroom_full ? FULL : 0) |
 		(loss->headroom_known ? FILL_KNOWN : 0) |
 		(device->pool_peak >= POOL_FULL * device->pool_bytes ? POOL : 0) |
@@ -215,7 +214,7 @@ static const char *lossless_loss_say(
 {
 	const char *port = port_text(loss->worst->port, a),
 		   *device = loss->worst->port->port->device->name;
-	if (!loss->lanes)
+	if (!loss->n_lost)
 		return arena_printf(a,
 			"%s: headroom of priority %d filled to %.0f %% while we paused %s", port,
 			priority, 100 * loss->fill, far_end_text(loss->worst->port, a));
@@ -228,9 +227,9 @@ static const char *lossless_loss_say(
 	else
 		what = arena_printf(a, "%.0f lossless frames (priority %d)", lost, priority);
 	const char *where;
-	if (loss->lanes > 1)
+	if (loss->n_lost > 1)
 		where = arena_printf(a, "%s lost %s at %u ports, most at %s", device, what,
-			loss->lanes, loss->worst->port->port->name);
+			loss->n_lost, loss->worst->port->port->name);
 	else
 		where = arena_printf(a, "%s lost %s", port, what);
 	if (why->cause == CAUSE_HEADROOM_SMALL)
@@ -289,15 +288,15 @@ static void lossless_loss_report(const struct analyzer_in *in, const struct devi
 	const struct loss_options *o = in->options;
 	const struct loss_rule *why = lossless_loss_cause_of(loss, device);
 	struct draft t = finding_new(out, in, "lossless_loss", FINDING_OVER,
-		loss->lanes           ? o->hold
+		loss->n_lost          ? o->hold
 			: o->hold > 3 ? o->hold
 				      : 3);
-	if (loss->lanes + loss->near == 1)
+	if (loss->n_lost + loss->n_near == 1)
 		finding_subject(&t, loss->worst->port);
 	t.f->device = device->device->name;
 	t.f->priority = priority;
 	t.f->cause = why->cause;
-	if (loss->lanes) {
+	if (loss->n_lost) {
 		if (loss->ingress + loss->egress > 0)
 			t.f->severity = SEV_CRITICAL;
 		else
@@ -305,7 +304,7 @@ static void lossless_loss_report(const struct analyzer_in *in, const struct devi
 	} else {
 		t.f->severity = SEV_WARNING;
 	}
-	if (loss->lanes) {
+	if (loss->n_lost) {
 		t.f->value = loss->ingress + loss->egress + loss->discards;
 		t.f->warn = 1;
 	} else {
@@ -350,9 +349,9 @@ static void lossless_loss_judge(const struct analyzer_in *in, const struct obser
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_prio *l = observed_prio(&device->ports[i], priority);
 		if (l)
-			take_lane(observed, in->options, l, &s, &best);
+			lossless_loss_take(observed, in->options, l, &s, &best);
 	}
-	const bool over = s.lanes + s.near > 0, one = s.lanes + s.near == 1,
+	const bool over = s.n_lost + s.n_near > 0, one = s.n_lost + s.n_near == 1,
 		   absent = s.alive && s.fresh && !s.stale;
 	if (over && !one)
 		lossless_loss_report(in, device, priority, &s, out);

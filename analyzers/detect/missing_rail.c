@@ -1,12 +1,11 @@
 /*
  * missing_rail - a host's port that is down, or moves nothing, while the host's other ports or the
- * other hosts of the leaf are busy. Source: training facts, 3 (4 of 8 rails used: half the
- * AllReduce bandwidth).
+ * other hosts of the leaf are busy. With 4 of 8 rails in use, AllReduce has half its bandwidth.
  *
- * Where jobs are declared, a host outside all of them is nobody's loss. A host whose several ports
- * are all up and silent is idle, not broken; one whose ports are all down may be drained on
- * purpose: information. A silent host with one port whose counters never moved either is not told
- * without such a declaration: it may simply not be in use.
+ * Where jobs are declared, hosts outside all of them are not judged. A host whose several ports are
+ * all up and silent is idle, not broken. A host whose ports are all down may be drained on purpose:
+ * information only. A silent host with one port whose counters never moved is reported only where a
+ * job declares it: it may simply not be in use.
  */
 #include <math.h>
 
@@ -15,8 +14,8 @@
 #include "agent/base/str.h"
 #include "analyzers/detect/link_health.h"
 
-#define SILENT_SHARE 0.02 /* of the median of the busy ones: keep-alives and ARP are less */
-#define ALIVE_OCTETS 1e9 /* a port that ever moved this much was in use */
+#define SILENT_SHARE 0.02 /* share of the median of busy ports; keep-alives and ARP stay below */
+#define ALIVE_OCTETS 1e9 /* bytes; a port that ever moved this much was in use */
 #define PARTNER_CONFIDENCE 0.5
 #define LEAF_BUSY 0.66 /* share of the leaf's other hosts that must be busy */
 
@@ -98,15 +97,15 @@ static bool ever_used(const struct link_test_in *in, const struct port_seen *por
 	return false;
 }
 
-/* Of a host whose ports are all quiet one story is told: at the first of them. */
+/* A host whose ports are all quiet is reported once: at the first of them. */
 static bool first_of_host(const struct link_test_in *in)
 {
 	const struct link *const *v;
 	return links_of_host(in->links, in->link->near->port->host, &v) > 0 && v[0] == in->link;
 }
 
-/* Other hosts whose port of the same rail is up and silent too: of two partners, the one that
- * stopped and the one that waits look alike. */
+/* Other hosts whose port of the same rail is up and silent too. When two hosts exchange data, the
+ * one that stopped and the one that waits for it look alike. */
 static size_t silent_partners(const struct link_test_in *in, double median)
 {
 	const struct fabric_port *own = in->link->near->port;
@@ -120,54 +119,89 @@ static size_t silent_partners(const struct link_test_in *in, double median)
 	return n;
 }
 
+/* What the port is compared with. */
+static int missing_rail_beside(
+	const struct link_test_in *in, const struct beside *rails, const struct beside *hosts)
+{
+	if (rails->busy && rails->busy * 2 >= rails->n)
+		return BESIDE_RAILS;
+	const bool leaf_busy =
+		hosts->busy >= 2 && (double)hosts->busy >= LEAF_BUSY * (double)hosts->n;
+	if (leaf_busy && first_of_host(in))
+		return BESIDE_HOSTS;
+	return BESIDE_NONE;
+}
+
+/* Is the port one to judge: a host's, of a job where jobs are declared, with a known state? */
+static bool missing_rail_applies(const struct link_test_in *in, bool down, double load)
+{
+	const struct fabric *f = in->in->fabric;
+	if (in->link->kind != LINK_HOST || (!down && isnan(load)))
+		return false;
+	return !f->n_jobs || missing_rail_in_some_job(f, in->link->near->port->host);
+}
+
+static double missing_rail_confidence(
+	const struct link_test_in *in, bool down, int beside, double median)
+{
+	if (down)
+		return 0.9;
+	if (silent_partners(in, median))
+		return PARTNER_CONFIDENCE;
+	if (beside == BESIDE_RAILS)
+		return 0.85;
+	if (in->in->fabric->n_jobs)
+		return 0.7;
+	return 0.55;
+}
+
+/*
+ * 1. Busy, or nothing to judge: no.
+ * 2. Down, or silent, while the host's other rails, else most hosts of the leaf, are busy.
+ * 3. Silent against other hosts only: not where the host has other rails (it is idle), nor where no
+ *    job declares it and the port was never used.
+ * 4. All ports of the host down: once, as information.
+ */
 static bool missing_rail_find(const struct link_test_in *in, struct link_fault *ret)
 {
 	const struct port_seen *p = in->link->near;
-	const struct fabric *f = in->in->fabric;
 	const double load = port_load(p);
 	const bool down = port_is_down(p);
-	if (in->link->kind != LINK_HOST || (!down && isnan(load)) ||
-		(f->n_jobs && !missing_rail_in_some_job(f, p->port->host)))
+	/* 1 */
+	if (!missing_rail_applies(in, down, load) || (!down && load >= in->o->busy))
 		return false;
-	if (!down && load >= in->o->busy)
-		return false;
+	/* 2 */
 	const struct beside rails = other_rails(in), hosts = other_hosts(in);
-	int beside = BESIDE_NONE;
-	if (rails.busy * 2 >= rails.n && rails.busy)
-		beside = BESIDE_RAILS;
-	if (!beside && hosts.busy >= 2 && (double)hosts.busy >= LEAF_BUSY * (double)hosts.n &&
-		first_of_host(in))
-		beside = BESIDE_HOSTS;
-	const struct beside *b;
+	const int beside = missing_rail_beside(in, &rails, &hosts);
+	const struct beside *like = &hosts;
 	if (beside == BESIDE_RAILS)
-		b = &rails;
-	else
-		b = &hosts;
-	const bool silent = beside && load < SILENT_SHARE * b->median;
-	if (!(down && (beside || rails.up || hosts.up)) && !silent)
+		like = &rails;
+	const bool silent = beside && load < SILENT_SHARE * like->median;
+	const bool alone_down = down && (beside || rails.up || hosts.up);
+	if (!alone_down && !silent)
 		return false;
-	if (!down && beside == BESIDE_HOSTS && (rails.n || (!f->n_jobs && !ever_used(in, p))))
+	/* 3 */
+	const bool in_use = in->in->fabric->n_jobs || ever_used(in, p);
+	if (!down && beside == BESIDE_HOSTS && (rails.n || !in_use))
 		return false;
+	/* 4 */
 	const bool whole_host = down && rails.n && rails.down == rails.n;
 	if (whole_host && !first_of_host(in))
 		return false;
+	const bool no_loads = !(rails.loads + hosts.loads);
 	*ret = (struct link_fault){.cause = CAUSE_MISSING_RAIL,
 		.at = p,
 		.own = load,
-		.like = b->median,
+		.like = like->median,
 		.detail = beside,
-		.count = b->busy,
+		.count = like->busy,
 		.value = 1,
 		.warn = 1,
 		.state = down,
-		.severity = !whole_host && (beside || !(rails.loads + hosts.loads)) ? SEV_WARNING
-										    : SEV_INFO,
-		.confidence = down               ? 0.9
-			: beside == BESIDE_RAILS ? 0.85
-			: f->n_jobs              ? 0.7
-						 : 0.55};
-	if (!down && silent_partners(in, b->median))
-		ret->confidence = PARTNER_CONFIDENCE;
+		.severity = SEV_INFO,
+		.confidence = missing_rail_confidence(in, down, beside, like->median)};
+	if (!whole_host && (beside || no_loads))
+		ret->severity = SEV_WARNING;
 	return true;
 }
 
@@ -194,14 +228,15 @@ static void missing_rail_describe(
 		QUALITY_EXACT);
 	finding_rests_on(draft,
 		down ? "the port's own state"
-		     : "the port is not known to be down: only that it moves nothing");
+		     : "the state of the port is unknown or up; it moves nothing");
 	if (!down && fault->detail == BESIDE_HOSTS)
 		finding_rests_on(draft,
-			"compared with other hosts: a job that leaves this one out looks the same");
+			"compared with other hosts: a job that does not use this host looks the "
+			"same");
 	if (fault->confidence == PARTNER_CONFIDENCE)
 		finding_rests_on(draft,
-			"another host is silent on the same rail: of two partners, the one that "
-			"stopped and the one that waits for it look alike");
+			"another host is silent on the same rail: the host that stopped and the "
+			"host that waits for it look alike");
 	finding_add_role(draft, "culprit", "%s", p->port->host);
 	finding_steps(draft, draft->f->cause, down ? FACT_LINK_DOWN : 0);
 }

@@ -1,4 +1,4 @@
-/* pause_tell - see the header. */
+/* pause_finding - pause in words, and who waits as roles of a finding. */
 #include "analyzers/detect/pause_finding.h"
 
 #include <string.h>
@@ -10,12 +10,13 @@ const char *pause_share_text(double lo, double hi, bool measured, struct arena *
 {
 	if (measured)
 		return arena_printf(a, "%.1f %% of the time", 100 * lo);
-	return arena_printf(a, "at most %.1f %% of the time (from frames)", 100 * hi);
+	return arena_printf(
+		a, "at most %.1f %% of the time (upper bound from PFC frames)", 100 * hi);
 }
 
-/* Lists are short and the tree's edges come switch by switch: looking back is cheap, and bounded by
- * TOLD_ROLES. */
-static bool told_before(const struct draft *draft, const char *entity)
+/* Lists are short (ROLES_MAX), and the edges of the tree come switch by switch: the search from the
+ * end is cheap. */
+static bool has_role(const struct draft *draft, const char *entity)
 {
 	for (size_t i = draft->f->n_roles; i-- > 0;)
 		if (str_eq(draft->f->roles[i].entity, entity))
@@ -26,10 +27,10 @@ static bool told_before(const struct draft *draft, const char *entity)
 void pause_add_roles(
 	struct draft *draft, const char *role, const struct pause_edge *const *edges, size_t n)
 {
-	size_t told = 0;
-	/* the first to be cut off are hosts and ports, never switches */
+	size_t n_added = 0;
+	/* switches first, so that only hosts and ports are cut off */
 	for (int switches = 1; switches >= 0; switches--)
-		for (size_t i = 0; i < n && told < TOLD_ROLES; i++) {
+		for (size_t i = 0; i < n && n_added < ROLES_MAX; i++) {
 			const struct pause_edge *e = edges[i];
 			const char *entity;
 			if (switches) {
@@ -42,10 +43,10 @@ void pause_add_roles(
 			} else {
 				entity = e->host;
 			}
-			if (!entity || told_before(draft, entity))
+			if (!entity || has_role(draft, entity))
 				continue;
 			finding_add_role(draft, role, "%s", entity);
-			told++;
+			n_added++;
 		}
 }
 
@@ -58,24 +59,27 @@ int pause_ladder(const struct pause_root *root)
 	return 2;
 }
 
-static const char *count_text(size_t n, const char *one, struct arena *a)
+static const char *pause_count_text(size_t n, const char *one, const char *many, struct arena *a)
 {
-	return arena_printf(a, n == 1 ? "%zu %s" : "%zu %s%s", n, one,
-		str_eq(one, "other switch") ? "es" : "s");
+	if (!n)
+		return "";
+	if (n == 1)
+		return arena_printf(a, "1 %s", one);
+	return arena_printf(a, "%zu %s", n, many);
 }
 
 const char *pause_spread_text(const struct pause_root *root, struct arena *a)
 {
-	size_t switches = 0;
-	if (root && root->n_switches > 1)
-		switches = root->n_switches - 1;
-	size_t hosts = 0;
-	if (root)
-		hosts = root->n_hosts;
-	if (!switches && !hosts)
+	if (!root)
 		return "";
-	return arena_printf(a, "; because of it %s%s%s wait%s (L%d)",
-		switches ? count_text(switches, "other switch", a) : "",
-		str_if(switches && hosts, " and "), hosts ? count_text(hosts, "host", a) : "",
-		str_if(switches + hosts == 1, "s"), pause_ladder(root));
+	size_t switches = 0;
+	if (root->n_switches > 1)
+		switches = root->n_switches - 1;
+	if (!switches && !root->n_hosts)
+		return "";
+	return arena_printf(a, "; %s%s%s wait%s behind it (L%d)",
+		pause_count_text(switches, "other switch", "other switches", a),
+		str_if(switches && root->n_hosts, " and "),
+		pause_count_text(root->n_hosts, "host", "hosts", a),
+		str_if(switches + root->n_hosts == 1, "s"), pause_ladder(root));
 }

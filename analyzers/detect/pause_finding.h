@@ -1,14 +1,14 @@
-/* pause_tell - pause in words: shares of time with their worth, and who waits, as roles. Texts live
- * in the arena of the finding. */
-#ifndef RW_ANALYZERS_PAUSE_TELL_H
-#define RW_ANALYZERS_PAUSE_TELL_H
+/* pause_finding - pause in words: shares of time with their quality, and who waits, as roles. Texts
+ * live in the arena of the finding. */
+#ifndef RW_ANALYZERS_PAUSE_FINDING_H
+#define RW_ANALYZERS_PAUSE_FINDING_H
 
 #include "analyzers/measure/pause_graph.h"
 #include "analyzers/finding_build.h"
 
-enum { TOLD_ROLES = 128 }; /* of each kind; the summary counts them all */
+enum { ROLES_MAX = 128 }; /* roles of a finding; its summary counts all */
 
-/* "64.0 % of the time", "at most 7.1 % of the time (from frames)". */
+/* "64.0 % of the time", "at most 7.1 % of the time (upper bound from PFC frames)". */
 const char *pause_share_text(double lo, double hi, bool measured, struct arena *a);
 
 /* Who waits: switches by name and by port, hosts by name, each once. */
@@ -19,7 +19,7 @@ void pause_add_roles(
  * switches wait. */
 int pause_ladder(const struct pause_root *root);
 
-/* "; because of it 3 switches and 8 hosts wait (L3)", "" when nobody else does. */
+/* "; 3 other switches and 8 hosts wait behind it (L3)", "" when nobody else does. */
 const char *pause_spread_text(const struct pause_root *root, struct arena *a);
 
 #endif

@@ -14,13 +14,13 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 
-#define BOUND_TIMES                                                                                \
-	5 /* a bound counts at so many times the warning: most frames are taken back long before   \
-	     they expire */
+/* a bound counts at so many times the warning: most frames are taken back long before they expire
+ */
+#define BOUND_TIMES 5
 #define PFC_ONLY_TIMES 10 /* without congestion control pause is the brake, and ordinary */
 #define MUCH 5 /* times the warning: product facts 4.3, PauseTime, 5 % of the time */
 #define WIDE 3 /* switches that wait, from which it is more than a remark: the ladder's L3 */
-enum { ROOTS_TOLD = 3 };
+enum { ROOTS_SHOWN = 3 };
 
 struct pause_spread_options {
 	double warn;
@@ -102,15 +102,15 @@ static void pause_spread_gather(struct diffuse *diffuse)
 			!isnan(diffuse->o->prios[i]->tx_pause.hi);
 }
 
-/* What would have told the queues of these switches apart. */
-static void say_missing(const struct diffuse *diffuse, struct draft *draft)
+/* Names the counters that are missing to find the origin. */
+static void pause_spread_name_missing(const struct diffuse *diffuse, struct draft *draft)
 {
-	size_t peaks = 0, marks = 0, lanes = 0, silent = 0;
+	size_t peaks = 0, marks = 0, n_queues = 0, silent = 0;
 	for (size_t i = 0; i < diffuse->n; i++) {
 		const struct port_prio *l = NULL;
 		if (diffuse->edges[i]->by)
 			l = observed_prio(diffuse->edges[i]->by, diffuse->priority);
-		lanes += l != NULL;
+		n_queues += l != NULL;
 		peaks += l && !isnan(l->queue_peak);
 		marks += l && l->marked.known && l->marked.alive;
 		silent += !diffuse->edges[i]->by->device->n_series;
@@ -120,25 +120,24 @@ static void say_missing(const struct diffuse *diffuse, struct draft *draft)
 			"missing: %zu of the pausing ports are on switches that do not answer",
 			silent);
 	if (!diffuse->measured)
+		finding_rests_on(
+			draft, "missing: pause time; PFC frame counts cannot rank pause duration");
+	if (peaks < n_queues)
 		finding_rests_on(draft,
-			"missing: pause time; frames bound it, they do not tell which pause is "
-			"long");
-	if (peaks < lanes)
-		finding_rests_on(draft,
-			"missing: watermarks of egress queues, which would tell where the bytes "
-			"stood");
-	if (marks < lanes)
+			"missing: watermarks of egress queues, which show where the bytes are "
+			"queued");
+	if (marks < n_queues)
 		finding_rests_on(draft, "missing: ECN marks per queue");
-	if (peaks == lanes && marks == lanes && !silent)
+	if (peaks == n_queues && marks == n_queues && !silent)
 		finding_rests_on(draft,
-			"nothing is missing: several queues share the pressure, none holds 40 %% "
-			"of it and three times the next");
+			"nothing is missing: several queues share the pressure, and none holds 40 "
+			"%% of it and three times the next one");
 }
 
 static void pause_spread_list_candidates(const struct diffuse *diffuse, struct draft *draft)
 {
-	size_t told = 0;
-	for (size_t i = 0; i < diffuse->g->n_roots && told < ROOTS_TOLD; i++) {
+	size_t shown = 0;
+	for (size_t i = 0; i < diffuse->g->n_roots && shown < ROOTS_SHOWN; i++) {
 		const struct pause_root *r = &diffuse->g->roots[i];
 		if (r->priority != diffuse->priority || diffuse->origin_known[r->tree])
 			continue;
@@ -146,7 +145,7 @@ static void pause_spread_list_candidates(const struct diffuse *diffuse, struct d
 			r->origin == ORIGIN_HOST ? "pause.host_share_ratio"
 						 : "pause.queue_share_ratio",
 			r->port, diffuse->priority, r->share, "ratio", QUALITY_ESTIMATED);
-		told++;
+		shown++;
 	}
 }
 
@@ -165,10 +164,7 @@ static void pause_spread_report_diffuse(const struct diffuse *diffuse, struct fi
 {
 	const struct pause_spread_options *o = diffuse->in->options;
 	struct draft t = finding_new(out, diffuse->in, "pause_spread",
-		diffuse->worst            ? FINDING_OVER
-			: diffuse->judged ? FINDING_UNDER
-					  : FINDING_UNKNOWN,
-		o->hold);
+		finding_verdict(diffuse->worst, diffuse->judged), o->hold);
 	t.f->priority = diffuse->priority;
 	t.f->cause = CAUSE_UNKNOWN;
 	t.f->summary = "";
@@ -177,42 +173,41 @@ static void pause_spread_report_diffuse(const struct diffuse *diffuse, struct fi
 	const struct pause_edge *e = diffuse->worst;
 	t.f->value = edge_level(e);
 	t.f->warn = warn_for(diffuse, e->measured);
-	/* pause between switches alone weighs less than that of hosts (tuning facts, d, "Views"):
-	 * bursts to storage do it for a while and nobody is at fault. A bound from frames may be
-	 * hundreds of times what was paused. */
+	/* pause between switches alone weighs less than pause of hosts: bursts to storage cause it
+	 * for a while without a fault. An upper bound from frames may be hundreds of times the real
+	 * pause. */
 	if (diffuse->n_switches >= WIDE && e->measured && t.f->value >= MUCH * t.f->warn &&
 		diffuse->in->fabric->congestion != CC_PFC_ONLY)
 		t.f->severity = SEV_WARNING;
 	else
 		t.f->severity = SEV_INFO;
-	/* that there is pressure is sure; that nobody in particular causes it is not */
+	/* pressure is certain; that it has no single origin is not */
 	if (diffuse->measured)
 		t.f->confidence_ratio = 0.5;
 	else
 		t.f->confidence_ratio = 0.3;
 	t.f->coverage_ratio = observed_coverage(e->at);
 	t.f->summary = arena_printf(t.a,
-		"switches pause one another, priority %d, and no port stands out as the origin: "
-		"worst %s, paused by %s %s; %zu switch%s and %zu host%s wait",
+		"pause between switches on priority %d, no single origin found: worst port %s, "
+		"paused by %s %s; %zu switch%s and %zu host%s wait",
 		diffuse->priority, port_text(e->at, t.a), port_text(e->by, t.a),
 		pause_share_text(e->lo, e->hi, e->measured, t.a), diffuse->n_switches,
-		str_if(diffuse->n_switches != 1, "es"), diffuse->n_hosts,
-		str_if(diffuse->n_hosts != 1, "s"));
+		str_if(diffuse->n_switches != 1, "es"), diffuse->n_hosts, plural(diffuse->n_hosts));
 	finding_evidence(&t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at,
 		diffuse->priority, edge_level(e), "ratio", e->quality);
 	finding_evidence_device(&t, "pause.unresolved_port_windows", e->by->port->device->name,
 		diffuse->g->unresolved[diffuse->priority], "ports", QUALITY_ESTIMATED);
 	pause_spread_list_candidates(diffuse, &t);
-	say_missing(diffuse, &t);
+	pause_spread_name_missing(diffuse, &t);
 	if (hosts_are_seen(diffuse))
-		finding_ruled_out(&t, "a slow receiver: no host pauses its port for long");
+		finding_ruled_out(&t, "slow receiver: no host pauses its port for long");
 	if (!diffuse->g->n_cycles)
 		finding_ruled_out(
-			&t, "deadlock: no ring among %zu ports that wait", diffuse->g->n_edges);
+			&t, "deadlock: no ring among %zu paused ports", diffuse->g->n_edges);
 	pause_add_roles(&t, "indirect_victim", diffuse->edges, diffuse->n);
 	finding_step(&t,
-		"pause tree shows who waits for whom; collect watermarks and ECN marks per queue "
-		"of the switches that pause",
+		"run rocewatch pause tree to see who pauses whom; collect watermarks and ECN marks "
+		"per queue of the switches that pause",
 		"none: read only");
 }
 

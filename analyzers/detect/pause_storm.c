@@ -1,16 +1,19 @@
 /*
- * pause_storm - hosts that pause the fabric. "<host> paused us": PFC received on a port that faces
- * a host is its NIC saying that it cannot take more.
+ * pause_storm - hosts that pause the fabric: a NIC that sends PFC to its switch cannot take more.
  *
- *     slow_receiver  below `storm` of the time    pfc_storm  at or above it    pfc_watchdog  the
- * switch has begun to throw away what waits
+ *     slow_receiver  pauses less than `storm` of the time
+ *     pfc_storm      pauses `storm` of the time or more
+ *     pfc_watchdog   the switch has begun to drop what waits for the host
  *
- * One symptom by degree. Time measured by the switch decides; where only frames are counted their
- * bound opens a warning ("duration unknown"), and a storm only if nothing leaves the queue either.
- * How far it spreads (pause_graph) makes it worse: L1 the port, L2 its switch pauses others, L3
- * three switches wait. A host without DCQCN is one that *we* pause: not told here. A host that
- * pauses several of its rails is one story. Sources: product facts 1.1, 1.2; tuning facts c.4 (75 %
- * of the time at that port only, egress below line rate) and d row 6; c.1 for the storm rule.
+ * These are degrees of one symptom. Pause time measured by the switch decides. Where only PFC
+ * frames are counted, their upper bound opens a warning, and a storm only if nothing leaves the
+ * queue either. The spread (pause_graph) raises the severity: L1 the port alone, L2 its switch
+ * pauses others, L3 three switches wait. A host without DCQCN is one that *we* pause: that is
+ * dcqcn_off (congestion). A host that pauses several of its rails is one finding.
+ *
+ * Sources: measured in packet simulation: a receiver that pauses 80 % of the time shows 75 % at its
+ * port only, with egress below line rate. Storm rule: SONiC PFC watchdog (swss,
+ * pfc_detect_mellanox.lua): no packet leaves while paused.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +24,15 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 
-#define SAME_STRENGTH                                                                              \
-	0.5 /* of the strongest: such a rail may speak for its host, so that the speaker does not  \
-	       change with every window */
+/* share of the strongest rail's pause from which another rail may stand for its host, so that the
+ * subject does not change with every window */
+#define SAME_STRENGTH 0.5
 #define LINE_RATE 0.95
-#define MOVES_NOTHING 0.0001 /* utilisation; a port's own protocols */
-enum { RAILS_TOLD = 8, QUIET_MIN = 3 /* ports of other hosts, for their quiet to say something */ };
+#define MOVES_NOTHING 0.0001 /* utilisation below which only the port's own protocols move */
+enum {
+	RAILS_SHOWN = 8,
+	QUIET_MIN = 3 /* ports of other hosts that must be quiet to raise the confidence */
+};
 
 struct pause_storm_options {
 	double warn, critical, storm;
@@ -34,24 +40,24 @@ struct pause_storm_options {
 };
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct pause_storm_options, warn), "1%", "0%", "100%", NULL,
-		"share of time that a host pauses its port, from which it is told"},
+		"share of time that a host pauses its port, from which it is reported"},
 	{"critical", OPT_RATIO, offsetof(struct pause_storm_options, critical), "5%", "0%", "100%",
 		NULL,
-		"share, measured, from which the job feels it; a bound from frames warns from "
-		"here"},
+		"measured share from which the job loses time; an upper bound from frames warns "
+		"from here"},
 	{"storm", OPT_RATIO, offsetof(struct pause_storm_options, storm), "90%", "10%", "100%",
 		NULL, "share from which a slow receiver is called a storm"},
 	{"window", OPT_DURATION, offsetof(struct pause_storm_options, window_ns), "0s", "0s", "1h",
-		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+		NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct pause_storm_options, hold), "3", "1", "10000", NULL,
 		"windows, of the last hold + 2, that must show it"},
 };
 
-/* ---- what each port says ------------------------------------------------- */
+/* ---- ports ---------------------------------------------------------------- */
 
 struct pauser { /* a host at one of its ports */
 	const struct port_seen *port;
-	const struct port_prio *lane; /* NULL: link-level pause (802.3x), of all classes */
+	const struct port_prio *prio; /* NULL: link-level pause (802.3x), of all classes */
 	const char *host; /* "" when nothing is declared there */
 	double lo, hi;
 	bool measured;
@@ -66,7 +72,7 @@ struct storm {
 	size_t n_over, cap_over;
 	/* host-facing lanes; those that are paused for less than a tenth of the warning */
 	size_t n_judged, n_quiet;
-	/* made when there is a story to tell */
+	/* made when there is something to report */
 	const char **hosts;
 	size_t n_hosts; /* of every port that faces one, sorted */
 	/* [port], [root]: the roots that are hosts at a port, + 1 */
@@ -81,28 +87,28 @@ static double pause_storm_level_of(const struct pauser *pauser)
 }
 static int priority_of(const struct pauser *pauser)
 {
-	if (pauser->lane)
-		return pauser->lane->priority;
+	if (pauser->prio)
+		return pauser->prio->priority;
 	return PRIO_NONE;
 }
 
 static bool nothing_moves(const struct storm *storm, const struct pauser *pauser)
 {
-	if (pauser->lane)
-		return queue_motion(storm->seen, pauser->port, pauser->lane->priority) ==
+	if (pauser->prio)
+		return queue_motion(storm->seen, pauser->port, pauser->prio->priority) ==
 			MOTION_NONE;
 	return pauser->port->out_known && pauser->port->out.utilization_ratio < MOVES_NOTHING;
 }
 
-static bool watchdog_acts(const struct port_prio *lane)
+static bool watchdog_acts(const struct port_prio *prio)
 {
-	return lane &&
-		((lane->storms.known && lane->storms.value > 0) ||
-			(lane->storm_drops.known && lane->storm_drops.value > 0));
+	return prio &&
+		((prio->storms.known && prio->storms.value > 0) ||
+			(prio->storm_drops.known && prio->storm_drops.value > 0));
 }
-static bool watchdog_drops(const struct port_prio *lane)
+static bool watchdog_drops(const struct port_prio *prio)
 {
-	return lane && lane->storm_drops.known && lane->storm_drops.value > 0;
+	return prio && prio->storm_drops.known && prio->storm_drops.value > 0;
 }
 
 static bool is_storm(const struct storm *storm, const struct pauser *pauser)
@@ -111,14 +117,14 @@ static bool is_storm(const struct storm *storm, const struct pauser *pauser)
 		(pauser->measured || nothing_moves(storm, pauser));
 }
 
-/* A port that no neighbour is declared for: on a leaf it is taken for a host's, with less
- * confidence; between switches the neighbour's own ports tell. */
+/* A port of a leaf without a declared neighbour is taken for a host's port, with less confidence.
+ */
 static bool faces_host(const struct port_seen *port)
 {
 	return port->port->host || (!port->port->peer && port->port->device->role == ROLE_LEAF);
 }
 
-static struct finding *pause_storm_say(const struct storm *storm, struct finding_list *out,
+static struct finding *pause_storm_draft(const struct storm *storm, struct finding_list *out,
 	const struct pauser *pauser, enum finding_verdict verdict)
 {
 	struct draft t = finding_new(out, storm->in, "pause_storm", verdict, storm->o->hold);
@@ -148,34 +154,36 @@ static void pause_storm_add_over(struct storm *storm, const struct pauser *pause
 	storm->over[storm->n_over++] = *pauser;
 }
 
-static void pause_storm_judge_lane(
-	struct storm *storm, const struct port_prio *lane, struct finding_list *out)
+static void pause_storm_judge_prio(
+	struct storm *storm, const struct port_prio *prio, struct finding_list *out)
 {
-	struct pauser p = {.port = lane->port,
-		.lane = lane,
-		.host = str_or(lane->port->port->host, ""),
-		.lo = lane->rx_pause.lo,
-		.hi = lane->rx_pause.hi,
-		.measured = lane->rx_pause.measured,
-		.quality = lane->rx_pause.quality};
-	if (isnan(p.hi) && watchdog_acts(lane)) {
+	struct pauser p = {.port = prio->port,
+		.prio = prio,
+		.host = str_or(prio->port->port->host, ""),
+		.lo = prio->rx_pause.lo,
+		.hi = prio->rx_pause.hi,
+		.measured = prio->rx_pause.measured,
+		.quality = prio->rx_pause.quality};
+	if (isnan(p.hi) && watchdog_acts(prio)) {
 		p.lo = 0;
-		/* all it says is that the queue stood for as long as the watchdog waits */
+		/* the watchdog only shows that the queue stood still for its detection time */
 		p.hi = 1;
 		p.quality = QUALITY_UNKNOWN;
 	}
 	if (isnan(p.hi)) {
-		pause_storm_say(storm, out, &p, FINDING_UNKNOWN);
+		pause_storm_draft(storm, out, &p, FINDING_UNKNOWN);
 		return;
 	}
 	storm->n_judged++;
 	storm->n_quiet += p.hi < storm->o->warn / 10;
-	if (watchdog_acts(lane) ||
-		pause_storm_level_of(&p) >= (p.measured ? storm->o->warn : storm->o->critical))
+	double limit = storm->o->critical;
+	if (p.measured)
+		limit = storm->o->warn;
+	const bool clear = p.measured || p.hi < storm->o->warn;
+	if (watchdog_acts(prio) || pause_storm_level_of(&p) >= limit)
 		pause_storm_add_over(storm, &p);
 	else
-		pause_storm_say(storm, out, &p,
-			p.hi < storm->o->warn || p.measured ? FINDING_UNDER : FINDING_IDLE);
+		pause_storm_draft(storm, out, &p, clear ? FINDING_UNDER : FINDING_IDLE);
 }
 
 /* Link-level pause stands for all classes, and only where no PFC counter lives at the port: some
@@ -207,13 +215,13 @@ static void judge_ports(struct storm *storm, struct finding_list *out)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
 			if (p->prios[c] &&
 				(p->prios[c]->lossless || !storm->seen->fabric->lossless_mask))
-				pause_storm_judge_lane(storm, p->prios[c], out);
+				pause_storm_judge_prio(storm, p->prios[c], out);
 		if (link_pause(storm, p, &plain))
 			pause_storm_add_over(storm, &plain);
 	}
 }
 
-/* ---- a host's story ------------------------------------------------------ */
+/* ---- one host -------------------------------------------------------------- */
 
 static int pause_storm_by_host(const void *left, const void *right)
 {
@@ -235,7 +243,7 @@ static int pause_storm_by_name(const void *left, const void *right)
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Looked up once for all stories: a fabric where every host pauses has as many stories as hosts. */
+/* Prepared once for all findings: where every host pauses there are as many findings as hosts. */
 static void pause_storm_prepare(struct storm *storm)
 {
 	const struct observed *o = storm->seen;
@@ -284,8 +292,8 @@ struct storm_ctx {
 	const struct storm *s;
 	const struct pauser *v;
 	size_t n; /* the host's ports that are paused */
-	const struct pauser *top; /* the one it is told of */
-	const struct pause_root *root; /* NULL: nothing hangs on it that the graph has drawn */
+	const struct pauser *top; /* the port that the finding is about */
+	const struct pause_root *root; /* NULL: the graph has no tree under it */
 	size_t rails; /* ports that face the host */
 	bool storm, drops;
 	double load; /* utilisation of that port; NAN unknown */
@@ -294,32 +302,30 @@ struct storm_ctx {
 static struct storm_ctx storm_ctx_of(
 	const struct storm *storm, const struct pauser *pausers, size_t n)
 {
-	struct storm_ctx y = {.s = storm, .v = pausers, .n = n};
+	struct storm_ctx ctx = {.s = storm, .v = pausers, .n = n};
 	const struct pauser *max = &pausers[0];
 	for (size_t i = 1; i < n; i++) {
 		if (pause_storm_level_of(&pausers[i]) > pause_storm_level_of(max))
 			max = &pausers[i];
 	}
-	for (size_t i = 0; i < n && !y.top; i++)
+	for (size_t i = 0; i < n && !ctx.top; i++)
 		if (pause_storm_level_of(&pausers[i]) >=
 				SAME_STRENGTH * pause_storm_level_of(max) &&
 			pausers[i].measured == max->measured)
-			y.top = &pausers[i];
+			ctx.top = &pausers[i];
 	for (size_t i = 0; i < n; i++) {
-		y.storm |= is_storm(storm, &pausers[i]);
-		y.drops |= watchdog_drops(pausers[i].lane) ||
-			(watchdog_acts(pausers[i].lane) && pausers[i].quality == QUALITY_UNKNOWN);
+		ctx.storm |= is_storm(storm, &pausers[i]);
+		ctx.drops |= watchdog_drops(pausers[i].prio) ||
+			(watchdog_acts(pausers[i].prio) && pausers[i].quality == QUALITY_UNKNOWN);
 	}
-	if (y.top->lane)
-		y.root = root_of(storm, y.top->port, y.top->lane->priority);
-	else
-		y.root = NULL;
-	if (y.top->port->out_known)
-		y.load = y.top->port->out.utilization_ratio;
-	else
-		y.load = NAN;
-	y.rails = rails_of(storm, pausers[0].host);
-	return y;
+	ctx.root = NULL;
+	if (ctx.top->prio)
+		ctx.root = root_of(storm, ctx.top->port, ctx.top->prio->priority);
+	ctx.load = NAN;
+	if (ctx.top->port->out_known)
+		ctx.load = ctx.top->port->out.utilization_ratio;
+	ctx.rails = rails_of(storm, pausers[0].host);
+	return ctx;
 }
 
 static double sum_of(const struct storm_ctx *ctx, size_t offset)
@@ -327,8 +333,8 @@ static double sum_of(const struct storm_ctx *ctx, size_t offset)
 	double sum = 0;
 	for (size_t i = 0; i < ctx->n; i++) {
 		const struct amount *a = NULL;
-		if (ctx->v[i].lane)
-			a = (const struct amount *)((const char *)ctx->v[i].lane + offset);
+		if (ctx->v[i].prio)
+			a = (const struct amount *)((const char *)ctx->v[i].prio + offset);
 		if (a && a->known)
 			sum += a->value;
 	}
@@ -336,8 +342,8 @@ static double sum_of(const struct storm_ctx *ctx, size_t offset)
 }
 
 /*
- * Loss, storms and a measured level that the job feels are critical; so is a tree of three
- * switches. A bound alone never is, nor what may be a switch that nobody declared.
+ * Critical: dropped frames, storms, a measured level from `critical`, a tree of three switches.
+ * Never critical: an upper bound alone, or a neighbour that is not declared (it may be a switch).
  */
 static enum severity pause_storm_severity_of(const struct storm_ctx *ctx)
 {
@@ -350,6 +356,22 @@ static enum severity pause_storm_severity_of(const struct storm_ctx *ctx)
 	return SEV_WARNING;
 }
 
+/* How pause was measured. */
+static void pause_storm_name_measure(const struct pauser *pauser, struct draft *draft)
+{
+	if (pauser->quality == QUALITY_UNKNOWN)
+		finding_rests_on(draft, "PFC watchdog counters; pause itself is not counted there");
+	else if (pauser->measured)
+		finding_rests_on(draft, "pause time measured by the switch%s",
+			str_if(pauser->quality != QUALITY_EXACT,
+				", over intervals that its agent refreshes unevenly"));
+	else
+		finding_rests_on(draft,
+			"PFC frames only: each pauses for 0 to %.1f us, so the time is an upper "
+			"bound",
+			pause_frame_max_ns(pauser->port->out.capacity_bps) / 1000);
+}
+
 static double pause_storm_confidence_of(const struct storm_ctx *ctx, struct draft *draft)
 {
 	const struct storm *s = ctx->s;
@@ -359,20 +381,10 @@ static double pause_storm_confidence_of(const struct storm_ctx *ctx, struct draf
 		c = 0.9;
 	else if (ctx->storm)
 		c = 0.8;
-	if (p->quality == QUALITY_UNKNOWN)
-		finding_rests_on(
-			draft, "the watchdog's counters: pause itself is not counted there");
-	else if (p->measured)
-		finding_rests_on(draft, "pause time measured by the switch%s",
-			str_if(p->quality != QUALITY_EXACT,
-				", over intervals that its agent blurs"));
-	else
+	pause_storm_name_measure(p, draft);
+	if (!p->prio) {
 		finding_rests_on(draft,
-			"frames only: each holds the port for 0 to %.1f us, so the time is a bound",
-			pause_frame_max_ns(p->port->out.capacity_bps) / 1000);
-	if (!p->lane) {
-		finding_rests_on(draft,
-			"link-level pause (802.3x), which stops all classes: PFC is not counted on "
+			"link-level pause (802.3x), which stops all classes; PFC is not counted on "
 			"that port");
 		c -= 0.1;
 	}
@@ -385,15 +397,15 @@ static double pause_storm_confidence_of(const struct storm_ctx *ctx, struct draf
 		c += 0.02;
 	} else if (ctx->load >= LINE_RATE && pause_storm_level_of(p) > 1.1 - ctx->load) {
 		finding_rests_on(draft,
-			"its port runs at %.0f %% of line rate, which pause does not allow: one of "
-			"the counters is wrong",
+			"its port runs at %.0f %% of line rate, which that much pause does not "
+			"allow: one of the counters is wrong",
 			100 * ctx->load);
 		c -= 0.3;
 	}
 	if (!p->host[0]) {
 		finding_rests_on(draft,
-			"no link is declared there: that a host is at the other end is taken from "
-			"the role of the switch");
+			"no link is declared there: a host is assumed because the switch is a "
+			"leaf");
 		c -= 0.25;
 	}
 	if (p->quality == QUALITY_SUSPECT || draft->f->coverage_ratio < 0.7) {
@@ -405,33 +417,33 @@ static double pause_storm_confidence_of(const struct storm_ctx *ctx, struct draf
 
 static void pause_storm_show_evidence(const struct storm_ctx *ctx, struct draft *draft)
 {
-	for (size_t i = 0; i < ctx->n && i < RAILS_TOLD; i++) {
+	for (size_t i = 0; i < ctx->n && i < RAILS_SHOWN; i++) {
 		const struct pauser *p = &ctx->v[i];
 		const int c = priority_of(p);
 		finding_evidence(draft,
 			p->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", p->port, c,
 			p->quality == QUALITY_UNKNOWN ? NAN : pause_storm_level_of(p), "ratio",
 			p->quality);
-		if (!p->lane) {
+		if (!p->prio) {
 			finding_amount(draft, "port.in_pause_frames", p->port, PRIO_NONE,
 				&p->port->in_pause, "frames");
 			continue;
 		}
-		finding_amount(draft, "pfc.rx_pause_ns", p->port, c, &p->lane->rx_pause_ns, "ns");
-		finding_amount(draft, "pfc.rx_frames", p->port, c, &p->lane->rx_frames, "frames");
-		if (p->lane->storms.alive)
+		finding_amount(draft, "pfc.rx_pause_ns", p->port, c, &p->prio->rx_pause_ns, "ns");
+		finding_amount(draft, "pfc.rx_frames", p->port, c, &p->prio->rx_frames, "frames");
+		if (p->prio->storms.alive)
 			finding_amount(
-				draft, "pfcwd.storms", p->port, c, &p->lane->storms, "events");
-		if (p->lane->restores.alive)
+				draft, "pfcwd.storms", p->port, c, &p->prio->storms, "events");
+		if (p->prio->restores.alive)
 			finding_amount(
-				draft, "pfcwd.restores", p->port, c, &p->lane->restores, "events");
-		if (p->lane->storm_drops.alive)
+				draft, "pfcwd.restores", p->port, c, &p->prio->restores, "events");
+		if (p->prio->storm_drops.alive)
 			finding_amount(
-				draft, "pfcwd.drops", p->port, c, &p->lane->storm_drops, "frames");
-		if (p->lane->drops.alive)
+				draft, "pfcwd.drops", p->port, c, &p->prio->storm_drops, "frames");
+		if (p->prio->drops.alive)
 			finding_amount(
-				draft, "queue.drops", p->port, c, &p->lane->drops, "packets");
-		finding_evidence(draft, "queue.watermark_bytes", p->port, c, p->lane->queue_peak,
+				draft, "queue.drops", p->port, c, &p->prio->drops, "packets");
+		finding_evidence(draft, "queue.watermark_bytes", p->port, c, p->prio->queue_peak,
 			"bytes", QUALITY_EXACT);
 		finding_evidence(draft, "port.utilization_ratio", p->port, PRIO_NONE,
 			p->port->out_known ? p->port->out.utilization_ratio : NAN, "ratio",
@@ -450,24 +462,24 @@ static void pause_storm_show_evidence(const struct storm_ctx *ctx, struct draft 
 
 static void pause_storm_rule_out(const struct storm_ctx *ctx, struct draft *draft)
 {
-	const struct port_prio *l = ctx->top->lane;
+	const struct port_prio *l = ctx->top->prio;
 	if (ctx->load < LINE_RATE)
 		finding_ruled_out(draft,
-			"incast: a queue that many senders fill drains at line rate, this one at "
-			"%.0f %%",
+			"incast: a queue that many senders fill drains at line rate; this one "
+			"drains at %.0f %%",
 			100 * ctx->load);
 	if (l && l->tx_pause.alive && l->tx_pause.hi < pause_storm_level_of(ctx->top) / 10)
 		finding_ruled_out(draft,
-			"congestion control off on this host: we would pause it, and hardly do "
-			"(%s)",
+			"congestion control off on this host: the switch would pause it, and does "
+			"so only %s",
 			pause_share_text(
 				l->tx_pause.lo, l->tx_pause.hi, l->tx_pause.measured, draft->a));
 	if (ctx->top->port->fcs_errors.known && ctx->top->port->fcs_errors.value == 0 &&
 		ctx->top->port->fcs_errors.alive)
 		finding_ruled_out(draft, "bad cable: no damaged frame on that port");
 	if (!ctx->s->graph->n_cycles)
-		finding_ruled_out(draft, "deadlock: no ring among %zu ports that wait",
-			ctx->s->graph->n_edges);
+		finding_ruled_out(
+			draft, "deadlock: no ring among %zu paused ports", ctx->s->graph->n_edges);
 }
 
 static const char *pause_storm_summary_of(const struct storm_ctx *ctx, struct arena *a)
@@ -478,59 +490,58 @@ static const char *pause_storm_summary_of(const struct storm_ctx *ctx, struct ar
 		who = p->host;
 	const char *port = port_text(p->port, a);
 	const char *queue = port;
-	if (p->lane)
-		queue = arena_printf(a, "%s p%d", port, p->lane->priority);
+	if (p->prio)
+		queue = arena_printf(a, "%s p%d", port, p->prio->priority);
 	const char *rails = "";
 	if (ctx->n > 1 && ctx->rails > 1)
 		rails = arena_printf(a, " (on %zu of %zu rails)", ctx->n, ctx->rails);
 	const char *spread = pause_spread_text(ctx->root, a);
 	if (p->quality == QUALITY_UNKNOWN)
-		return arena_printf(
-			a, "the PFC watchdog cut %s off: %s stood still%s", who, queue, rails);
+		return arena_printf(a, "PFC watchdog stopped the queue to %s: %s stood still%s",
+			who, queue, rails);
 	const char *how = pause_share_text(p->lo, p->hi, p->measured, a);
 	const char *rate = "";
 	if (!isnan(ctx->load))
 		rate = arena_printf(a, ", at %.0f %% of line rate", 100 * ctx->load);
 	if (ctx->drops)
 		return arena_printf(a,
-			"%s paused us: %s waits %s%s, and the PFC watchdog throws away what is for "
-			"it%s",
+			"%s pauses its switch: %s is paused %s%s, and the PFC watchdog drops what "
+			"waits for it%s",
 			who, queue, how, rails, spread);
-	return arena_printf(a, "%s paused us%s: %s waits %s%s%s%s", who,
-		str_if(ctx->storm, " and takes nothing"), queue, how, rate, rails, spread);
+	return arena_printf(a, "%s pauses its switch%s: %s is paused %s%s%s%s", who,
+		str_if(ctx->storm, " and receives nothing"), queue, how, rate, rails, spread);
 }
 
 static void pause_storm_report(
 	const struct storm *storm, const struct pauser *pausers, size_t n, struct finding_list *out)
 {
-	const struct storm_ctx y = storm_ctx_of(storm, pausers, n);
-	pause_storm_say(storm, out, y.top, FINDING_OVER);
+	const struct storm_ctx ctx = storm_ctx_of(storm, pausers, n);
+	pause_storm_draft(storm, out, ctx.top, FINDING_OVER);
 	struct draft t = {&out->v[out->n - 1], storm->in->arena};
-	if (y.drops)
+	if (ctx.drops)
 		t.f->cause = CAUSE_PFC_WATCHDOG;
-	else if (y.storm)
+	else if (ctx.storm)
 		t.f->cause = CAUSE_PFC_STORM;
 	else
 		t.f->cause = CAUSE_SLOW_RECEIVER;
-	t.f->severity = pause_storm_severity_of(&y);
-	t.f->summary = pause_storm_summary_of(&y, t.a);
-	t.f->confidence_ratio = pause_storm_confidence_of(&y, &t);
-	if (y.storm && nothing_moves(storm, y.top))
-		t.f->loss_ratio = 1; /* nobody's collective ends while one host takes nothing */
-	pause_storm_show_evidence(&y, &t);
-	if (sum_of(&y, offsetof(struct port_prio, storms)) > 1)
+	t.f->severity = pause_storm_severity_of(&ctx);
+	t.f->summary = pause_storm_summary_of(&ctx, t.a);
+	t.f->confidence_ratio = pause_storm_confidence_of(&ctx, &t);
+	if (ctx.storm && nothing_moves(storm, ctx.top))
+		t.f->loss_ratio = 1; /* no collective ends while one host receives nothing */
+	pause_storm_show_evidence(&ctx, &t);
+	if (sum_of(&ctx, offsetof(struct port_prio, storms)) > 1)
 		finding_rests_on(&t,
-			"the watchdog came and went %.0f times in the window: one ctx, not as "
-			"many",
-			sum_of(&y, offsetof(struct port_prio, storms)));
-	pause_storm_rule_out(&y, &t);
-	finding_add_role(
-		&t, "culprit", "%s", y.top->host[0] ? y.top->host : port_text(y.top->port, t.a));
-	if (y.root) {
-		pause_add_roles(&t, "direct_victim", y.root->direct, y.root->n_direct);
-		pause_add_roles(&t, "indirect_victim", y.root->indirect, y.root->n_indirect);
+			"the watchdog fired %.0f times in the window: counted as one fault",
+			sum_of(&ctx, offsetof(struct port_prio, storms)));
+	pause_storm_rule_out(&ctx, &t);
+	finding_add_role(&t, "culprit", "%s",
+		ctx.top->host[0] ? ctx.top->host : port_text(ctx.top->port, t.a));
+	if (ctx.root) {
+		pause_add_roles(&t, "direct_victim", ctx.root->direct, ctx.root->n_direct);
+		pause_add_roles(&t, "indirect_victim", ctx.root->indirect, ctx.root->n_indirect);
 	}
-	finding_steps(&t, t.f->cause, y.storm ? FACT_STORM : 0);
+	finding_steps(&t, t.f->cause, ctx.storm ? FACT_STORM : 0);
 }
 
 static int pause_storm_run(const struct analyzer_in *in, struct finding_list *out)

@@ -21,9 +21,8 @@
 #include "agent/base/str.h"
 #include "analyzers/finding_build.h"
 
-#define ROUNDING                                                                                   \
-	0.02 /* thresholds are programmed in cells and steps of probability: less than this is the \
-		same */
+/* thresholds are programmed in cells and steps of probability: less than this is the same */
+#define ROUNDING 0.02
 #define ALPHA_ROUNDING 0.1
 #define SHOWN_MAX 8
 

@@ -1,25 +1,23 @@
 /*
  * steps - did a training job become slower, and can the network be the reason?
  *
- * One finding per job and window, over the job's throughput in the past (rhythm.h): a change point
- * to a lower level, larger than `warn`, that lasts to this window, is over. What explains it is for
- * others to say, so the cause is `unknown`, and the ledger folds this finding into the story that
- * explains it. What is added here:
+ * One finding per job and window, from the job's throughput in the past (rhythm.h): a change point
+ * to a lower level, by more than `warn`, that lasts to this window. Other detectors find the
+ * reason, so the cause is `unknown`, and the ledger folds this finding into the incident that
+ * explains it. What is decided here is the part of the network:
  *
- *   network exonerated       pause, CE marks, drops and uplink skew are all observable, alive
- *                            (counted once, or switched on), covered to 99 %, and silent:
- *                            the cause is `straggler` then, a host that is late (or all of
- *                                them), which no counter of a switch tells apart
- *   nothing seen, not proven otherwise, with what was missing or not silent
- *
- *   slow_storage             the exchanges are as before, but checkpoints take longer for the
- *                            same bytes (storage_phase.h)
+ *     straggler     network ruled out: pause, CE marks, drops and uplink skew are observable
+ * everywhere, their counters are alive (moved once, or the feature is on), 99 % of the samples are
+ * there, and all are silent. A host is late, or all are; no counter of a switch can say which
+ *     unknown       something is not silent, or not observable; the finding lists it
+ *     slow_storage  the exchanges are as before, but checkpoints take longer for the same bytes
+ * (storage_phase.h)
  *
  * Idle blocks (a checkpoint, a start, the end) are no change: they are left out, and a job that is
- * idle now is not judged. A level above the one before is good news: under. Once the change lies
- * further back than the past, nothing can be told of it here; the incident keeps what it measured.
+ * idle now is not judged. A level above the one before clears. Once the change lies further back
+ * than the past, nothing is reported here; the incident keeps its measurements.
  *
- * The job's rates go to the ledger with the findings: what an incident costs is measured by them
+ * The job's rates go to the ledger with the findings: they measure what an incident costs
  * (agent/incident/cost.h).
  */
 #include <math.h>
@@ -36,18 +34,18 @@
 #include "analyzers/finding_build.h"
 #include "db/model/entity.h"
 
-#define SILENT_PAUSE 0.001 /* share of time; tuning facts, section d: stop at 0.1 % */
+#define SILENT_PAUSE 0.001 /* share of time; below it, tuning stops as well (docs/tuning.md) */
 #define SILENT_MARKS 0.001 /* marked over sent */
 #define EVEN 0.2 /* imbalance below the warning of ecmp_imbalance */
 #define COVERED 0.99
-#define BLOCKS_MIN 8 /* busy ones, before there is something to compare */
-#define LEVEL_MIN                                                                                  \
-	5 /* busy ones, before they are a level: a checkpoint that two or three blocks cut in part \
-	     is none */
+#define BLOCKS_MIN 8 /* busy blocks needed for a comparison */
+/* busy blocks that make a level: a checkpoint that touches two or three blocks does not */
+#define LEVEL_MIN 5
 #define SEGMENTS_MAX 16
-#define LOSS_STORAGE 0.02 /* of wall time: a warning */
-#define RECEIVERS_TOLD 8
-#define LOSS_LARGE 0.1 /* of wall time: a warning; less is told as information */
+#define LOSS_STORAGE 0.02 /* share of wall time from which it is a warning */
+#define RECEIVERS_SHOWN 8
+#define LOSS_LARGE                                                                                 \
+	0.1 /* share share of wall time from which it is a warning; less is information */
 
 struct steps_options {
 	double warn;
@@ -70,42 +68,43 @@ static const struct option rows[] = {
 
 /* ---- can the network be the reason? -------------------------------------- */
 
-struct sight { /* of one kind of signal, over all ports that count */
+struct signal_seen { /* of one kind of signal, over all ports that count */
 	const char *name;
-	size_t asked, seen; /* places where it should be; where it is observable and alive */
+	size_t asked, seen; /* places where it should be counted; where it is observable and its
+			       counter alive */
 	double worst; /* NAN none */
 	double limit;
 };
 
-enum { SIGHT_PAUSE, SIGHT_MARKS, SIGHT_DROPS, SIGHT_SKEW, SIGHT_COVERAGE, SIGHT_COUNT };
+enum { SIGNAL_PAUSE, SIGNAL_MARKS, SIGNAL_DROPS, SIGNAL_SKEW, SIGNAL_COVERAGE, SIGNAL_COUNT };
 
-static void steps_saw(struct sight *sight, bool observable, double value)
+static void steps_saw(struct signal_seen *sight, bool observable, double value)
 {
 	sight->asked++;
 	sight->seen += observable;
 	if (observable)
-		sight->worst = fmax(isnan(sight->worst) ? value : sight->worst, value);
+		sight->worst = fmax(sight->worst, value); /* of NAN and a number: the number */
 }
 
-/* Pause and CE: a counter that never moved says nothing, unless what it counts is switched on. */
-static void look_at_lane(const struct port_prio *lane, struct sight *sight)
+/* Pause and CE: a counter that never moved proves nothing, unless the feature is on. */
+static void steps_look_at_prio(const struct port_prio *prio, struct signal_seen *sight)
 {
-	const bool pfc_on = lane->pfc_enabled > 0, ecn_on = lane->ecn_enabled > 0;
-	steps_saw(&sight[SIGHT_PAUSE],
-		!isnan(lane->rx_pause.hi) && (lane->rx_pause.alive || pfc_on), lane->rx_pause.hi);
-	steps_saw(&sight[SIGHT_PAUSE],
-		!isnan(lane->tx_pause.hi) && (lane->tx_pause.alive || pfc_on), lane->tx_pause.hi);
-	const bool marks = lane->marked.known && (lane->marked.alive || ecn_on);
-	steps_saw(&sight[SIGHT_MARKS], marks,
-		marks && lane->out_packets.known && lane->out_packets.value > 0
-			? lane->marked.value / lane->out_packets.value
-			: lane->marked.value > 0);
-	steps_saw(&sight[SIGHT_DROPS], lane->drops.known || lane->pg_drops.known,
-		lane->drops.value + lane->pg_drops.value);
+	const bool pfc_on = prio->pfc_enabled > 0, ecn_on = prio->ecn_enabled > 0;
+	steps_saw(&sight[SIGNAL_PAUSE],
+		!isnan(prio->rx_pause.hi) && (prio->rx_pause.alive || pfc_on), prio->rx_pause.hi);
+	steps_saw(&sight[SIGNAL_PAUSE],
+		!isnan(prio->tx_pause.hi) && (prio->tx_pause.alive || pfc_on), prio->tx_pause.hi);
+	const bool marks = prio->marked.known && (prio->marked.alive || ecn_on);
+	double marked = prio->marked.value > 0;
+	if (marks && prio->out_packets.known && prio->out_packets.value > 0)
+		marked = prio->marked.value / prio->out_packets.value;
+	steps_saw(&sight[SIGNAL_MARKS], marks, marked);
+	steps_saw(&sight[SIGNAL_DROPS], prio->drops.known || prio->pg_drops.known,
+		prio->drops.value + prio->pg_drops.value);
 }
 
-static void look_at_group(
-	const struct observed *observed, const struct fabric_group *group, struct sight *sight)
+static void steps_look_at_group(const struct observed *observed, const struct fabric_group *group,
+	struct signal_seen *sight)
 {
 	double sum = 0, top = 0;
 	bool known = group->n_members > 1;
@@ -118,65 +117,66 @@ static void look_at_group(
 			top = fmax(top, p->out.rate_bps);
 	}
 	if (group->n_members > 1)
-		steps_saw(&sight[SIGHT_SKEW], known,
+		steps_saw(&sight[SIGNAL_SKEW], known,
 			known && sum > 0 ? top * (double)group->n_members / sum - 1 : 0);
 }
 
-static void look_around(const struct observed *observed, struct sight *sight)
+static void steps_look_around(const struct observed *observed, struct signal_seen *sight)
 {
-	static const struct sight blank[SIGHT_COUNT] = {
+	static const struct signal_seen blank[SIGNAL_COUNT] = {
 		{"pause", 0, 0, NAN, SILENT_PAUSE},
 		{"CE marks", 0, 0, NAN, SILENT_MARKS},
 		{"drops", 0, 0, NAN, 0},
 		{"uplink skew", 0, 0, NAN, EVEN},
 		{"missing samples", 0, 0, NAN, 1 - COVERED},
 	};
-	for (size_t i = 0; i < SIGHT_COUNT; i++)
+	for (size_t i = 0; i < SIGNAL_COUNT; i++)
 		sight[i] = blank[i];
 	for (size_t i = 0; i < observed->n_fabric_ports; i++) {
 		const struct port_seen *p = &observed->ports[i];
 		const double coverage = observed_coverage(p);
-		steps_saw(&sight[SIGHT_COVERAGE], !isnan(coverage), 1 - coverage);
+		steps_saw(&sight[SIGNAL_COVERAGE], !isnan(coverage), 1 - coverage);
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
 			if (!(observed->fabric->lossless_mask >> c & 1))
 				continue;
 			if (p->prios[c]) {
-				look_at_lane(p->prios[c], sight);
+				steps_look_at_prio(p->prios[c], sight);
 			} else {
-				steps_saw(&sight[SIGHT_PAUSE], false, NAN);
-				steps_saw(&sight[SIGHT_MARKS], false, NAN);
-				steps_saw(&sight[SIGHT_DROPS], false, NAN);
+				steps_saw(&sight[SIGNAL_PAUSE], false, NAN);
+				steps_saw(&sight[SIGNAL_MARKS], false, NAN);
+				steps_saw(&sight[SIGNAL_DROPS], false, NAN);
 			}
 		}
 	}
 	for (size_t d = 0; d < observed->n_devices; d++)
 		for (size_t g = 0; g < observed->devices[d].device->n_groups; g++)
-			look_at_group(observed, &observed->devices[d].device->groups[g], sight);
+			steps_look_at_group(
+				observed, &observed->devices[d].device->groups[g], sight);
 }
 
-enum network { NETWORK_CLEARED, NETWORK_NOT_PROVEN, NETWORK_NOT_SILENT };
+enum network { NETWORK_RULED_OUT, NETWORK_NOT_PROVEN, NETWORK_NOT_SILENT };
 
-/* Cleared when all of it is proven silent; the words go to the finding either way. */
-static enum network steps_exonerate(struct draft *draft, const struct observed *observed)
+/* Ruled out when all signals are proven silent; the finding gets the reasons either way. */
+static enum network steps_rule_out_network(struct draft *draft, const struct observed *observed)
 {
-	struct sight s[SIGHT_COUNT];
+	struct signal_seen s[SIGNAL_COUNT];
 	bool proven = true, silent = true;
-	look_around(observed, s);
-	for (size_t i = 0; i < SIGHT_COUNT; i++) {
-		if (s[i].asked == 0 && i == SIGHT_SKEW)
+	steps_look_around(observed, s);
+	for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+		if (s[i].asked == 0 && i == SIGNAL_SKEW)
 			continue; /* no group whose members could differ */
 		const bool loud = s[i].worst > s[i].limit,
 			   unseen = s[i].asked == 0 || s[i].seen < s[i].asked;
 		if (loud) {
 			finding_rests_on(draft, "not silent: %s up to %.3g (limit %.3g)", s[i].name,
 				s[i].worst, s[i].limit);
-			/* samples that are missing are no sign of anything */
-			silent &= i == SIGHT_COVERAGE;
+			/* missing samples are no sign of trouble */
+			silent &= i == SIGNAL_COVERAGE;
 		}
 		if (unseen)
 			finding_rests_on(draft,
-				"not proven: %s not observable, or never seen to count, at %zu of "
-				"%zu places",
+				"not observable: %s at %zu of %zu places (no counter, or it never "
+				"moved)",
 				s[i].name, s[i].asked - s[i].seen, s[i].asked);
 		if (!loud && !unseen)
 			finding_ruled_out(draft, "%s: observable at all %zu places, at most %.3g",
@@ -186,7 +186,7 @@ static enum network steps_exonerate(struct draft *draft, const struct observed *
 	if (!silent)
 		return NETWORK_NOT_SILENT;
 	if (proven)
-		return NETWORK_CLEARED;
+		return NETWORK_RULED_OUT;
 	return NETWORK_NOT_PROVEN;
 }
 
@@ -223,61 +223,67 @@ static struct pace pace_of(const struct throughput *throughput, double least, st
 	return p;
 }
 
-static const char *subject_of(const struct throughput *throughput, struct arena *a)
+static const char *steps_job_name(const struct throughput *throughput, const char *otherwise)
 {
-	return arena_printf(a, "job:%s", throughput->job ? throughput->job->name : "*");
+	if (throughput->job)
+		return throughput->job->name;
+	return otherwise;
+}
+
+/* Share of the samples that are there, 0 when unknown. */
+static double steps_coverage(const struct throughput *throughput)
+{
+	if (isnan(throughput->coverage_ratio))
+		return 0;
+	return fmin(1, throughput->coverage_ratio);
 }
 
 static void steps_advise(struct draft *draft, enum network network)
 {
 	if (network == NETWORK_NOT_SILENT)
 		finding_step(draft,
-			"look first at what is not silent above: rocewatch incident list, "
-			"rocewatch pause, rocewatch ecmp",
+			"check first what is not silent above: rocewatch incident list, rocewatch "
+			"pause, rocewatch ecmp",
 			"none: read only");
-	else if (network == NETWORK_CLEARED)
+	else if (network == NETWORK_RULED_OUT)
 		finding_step(draft,
-			"look at the hosts: storage, input pipeline, GPU clocks and the slowest "
+			"check the hosts: storage, input pipeline, GPU clocks and the slowest "
 			"rank; rocewatch steps shows when it began",
 			"none: read only");
 	else
 		finding_step(draft,
-			"close what is missing above (an interface that tells pause time, CE marks "
-			"and drops); until then the network is neither guilty nor cleared",
+			"provide what is missing above (an interface with pause time, CE marks and "
+			"drops); until then the network can neither be blamed nor ruled out",
 			"none: read only");
-	finding_step(draft, "rocewatch steps --since 1h", "none: read only");
+	finding_step(draft, "run rocewatch steps --since 1h", "none: read only");
 }
 
-/* Checkpoints that take longer for the same bytes, where the exchanges between them are as they
- * were. */
+/* Checkpoints that take longer for the same bytes, while the exchanges between them are as before.
+ */
 static void steps_report_storage(const struct storage_phases *phases,
 	const struct throughput *throughput, struct draft *draft)
 {
-	const char *who = "the job";
-	if (throughput->job)
-		who = throughput->job->name;
+	const char *who = steps_job_name(throughput, "the job");
 	draft->f->cause = CAUSE_SLOW_STORAGE;
 	if (phases->lost_ratio >= LOSS_STORAGE)
 		draft->f->severity = SEV_WARNING;
 	else
 		draft->f->severity = SEV_INFO;
 	draft->f->value = draft->f->loss_ratio = phases->lost_ratio;
-	draft->f->confidence_ratio =
-		0.75 * fmin(1, isnan(throughput->coverage_ratio) ? 0 : throughput->coverage_ratio);
+	draft->f->confidence_ratio = 0.75 * steps_coverage(throughput);
 	draft->f->summary = arena_printf(draft->a,
 		"%s waits longer for storage: its checkpoints take %.3g s instead of %.3g s for "
-		"the same bytes, %.1f %% of its time; the exchanges between "
-		"them are as before",
+		"the same bytes (%.1f %% of its time); the exchanges between them are as before",
 		who, phases->after_s, phases->before_s, 100 * phases->lost_ratio);
 	finding_rests_on(draft,
-		"%zu checkpoints before and %zu since, each a stretch without exchange in which "
-		"%zu of %zu ports take what the others send",
+		"%zu checkpoints before and %zu since; in each, %zu of %zu ports receive what the "
+		"others send",
 		phases->n_before, phases->n_after, phases->n_receivers, phases->n_hosts);
 	finding_ruled_out(draft,
-		"the network: the same bytes went the same way in %.3g s before; what pauses or "
-		"marks in these stretches is told of itself",
+		"network: the same bytes took %.3g s the same way before; pause or marks during "
+		"checkpoints have findings of their own",
 		phases->before_s);
-	finding_ruled_out(draft, "a larger checkpoint: %.3g instead of %.3g bytes",
+	finding_ruled_out(draft, "larger checkpoint: %.3g instead of %.3g bytes",
 		phases->octets_after, phases->octets_before);
 	finding_evidence_device(
 		draft, "job.checkpoint_s.before", NULL, phases->before_s, "s", QUALITY_ESTIMATED);
@@ -287,7 +293,7 @@ static void steps_report_storage(const struct storage_phases *phases,
 		QUALITY_ESTIMATED);
 	finding_evidence_device(draft, "job.slower_for_s", NULL,
 		(double)(draft->f->to_ns - phases->since_ns) / 1e9, "s", QUALITY_ESTIMATED);
-	for (size_t i = 0; i < phases->n_receivers && i < RECEIVERS_TOLD; i++)
+	for (size_t i = 0; i < phases->n_receivers && i < RECEIVERS_SHOWN; i++)
 		finding_add_role(draft, "culprit", "host:%s", phases->receivers[i]->host);
 	finding_steps(draft, CAUSE_SLOW_STORAGE, 0);
 }
@@ -302,19 +308,20 @@ static void steps_judge(
 	if (p.changed)
 		lost = 1 - p.now.mean / p.base.mean;
 	const bool slower = p.changed && lost > o->warn;
-	/* the level of now may be older than what is remembered: nothing is known of the one before
-	 * it, so nothing is closed by it */
+	/* the present level may be older than the past in memory: the one before it is unknown, so
+	 * it closes nothing */
 	const bool better = p.changed && !slower;
 	struct storage_phases storage;
 	const bool waits =
 		!p.idle && !slower && storage_slower(in->fabric, throughput, in->past, a, &storage);
-	struct draft f = finding_new(out, in, "steps",
-		slower || waits             ? FINDING_OVER
-			: p.idle || !better ? FINDING_IDLE
-					    : FINDING_UNDER,
-		o->hold);
+	enum finding_verdict verdict = FINDING_IDLE;
+	if (slower || waits)
+		verdict = FINDING_OVER;
+	else if (better && !p.idle)
+		verdict = FINDING_UNDER;
+	struct draft f = finding_new(out, in, "steps", verdict, o->hold);
 	f.f->cause = CAUSE_UNKNOWN;
-	f.f->group = subject_of(throughput, a);
+	f.f->group = arena_printf(a, "job:%s", steps_job_name(throughput, "*"));
 	f.f->coverage_ratio = throughput->coverage_ratio;
 	f.f->warn = o->warn;
 	f.f->value = lost;
@@ -327,15 +334,15 @@ static void steps_judge(
 	if (!slower)
 		return;
 	static const char *const words[] = {
-		[NETWORK_CLEARED] = "the network is exonerated",
-		[NETWORK_NOT_PROVEN] = "nothing seen in the network, not proven",
-		[NETWORK_NOT_SILENT] = "the network is not silent, its part is unknown",
+		[NETWORK_RULED_OUT] = "network ruled out",
+		[NETWORK_NOT_PROVEN] =
+			"nothing seen in the network, but not everything is observable",
+		[NETWORK_NOT_SILENT] =
+			"pause, marks, drops or uplink skew are active; network share unknown",
 	};
-	const enum network network = steps_exonerate(&f, observe(in));
-	const bool proven = network == NETWORK_CLEARED;
-	const char *who = "the job";
-	if (throughput->job)
-		who = throughput->job->name;
+	const enum network network = steps_rule_out_network(&f, observe(in));
+	const bool proven = network == NETWORK_RULED_OUT;
+	const char *who = steps_job_name(throughput, "the job");
 	if (proven)
 		f.f->cause = CAUSE_STRAGGLER;
 	if (lost >= LOSS_LARGE && !proven)
@@ -344,19 +351,18 @@ static void steps_judge(
 		f.f->severity = SEV_INFO;
 	f.f->loss_ratio = lost;
 	f.f->explained_ratio = 0;
-	f.f->summary = arena_printf(a,
-		"%s moves %.1f %% fewer bytes per second than before: steps take %.3g times as "
-		"long; %s",
+	f.f->summary = arena_printf(a, "%s moves %.1f %% fewer bytes per second: steps x%.3g; %s",
 		who, 100 * lost, 1 / (1 - lost), words[network]);
-	f.f->confidence_ratio = (proven ? 0.8 : 0.4) *
-		fmin(1, isnan(throughput->coverage_ratio) ? 0 : throughput->coverage_ratio);
-	finding_rests_on(&f, "%s of %zu of %zu ports, %zu busy blocks of %.0f s",
-		throughput->rate.by_uplinks ? "leaf uplinks, for no host's port is counted: octets"
-					    : "host-facing octets",
+	f.f->confidence_ratio = 0.4 * steps_coverage(throughput);
+	if (proven)
+		f.f->confidence_ratio = 0.8 * steps_coverage(throughput);
+	finding_rests_on(&f, "%s: %zu of %zu ports, %zu busy blocks of %.0f s",
+		throughput->rate.by_uplinks ? "octets of leaf uplinks (no host port is counted)"
+					    : "octets of host ports",
 		throughput->n_seen, throughput->n_ports, p.n,
 		(double)throughput->rate.block_ns / 1e9);
 	finding_rests_on(&f,
-		"every step moves the same bytes: a job that entered another phase looks the same");
+		"every step moves the same bytes; a job that entered another phase looks the same");
 	finding_evidence_device(
 		&f, "job.octets_per_s.before", NULL, p.base.mean, "bytes/s", QUALITY_EXACT);
 	finding_evidence_device(&f, "job.octets_per_s", NULL, p.now.mean, "bytes/s", QUALITY_EXACT);

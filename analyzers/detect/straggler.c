@@ -1,20 +1,19 @@
 /*
  * straggler - a host of a job that moves less than the others, with nothing in the network that
- * would hold it back.
+ * holds it back.
  *
  * In bulk-synchronous training every host moves the same bytes per step, so over a window they are
- * alike, and one below `below` of the median (training-facts.md, section 2: the 90 % rule of bus
- * bandwidth) is told as host_slow, "host-side suspect". Only where the comparison means something:
+ * alike. A host below `below` of the median is reported as host_slow, a suspect on the host side
+ * (the rule of thumb for bus bandwidth: below 90 % of the median). Conditions:
  *   - the job is uniform: the others lie close to their median (else hosts have different work,
  *       and none is a straggler),
- *   - the host is busy (a silent one is missing, for link_health to draft) and did no less
- *       before: a host that has always moved less has another role,
- *   - no congestion at its ports: no pause either way beyond 0.1 % (a bound that may be more
- *       counts as pause), no drops, no errors, the speed of the
- *     others. Where pause is not told by the switch, or nothing is known of the time before, it
- *         is information, not a warning.
- * A rank that is late in every step while all move the same per step does not show here: it takes
- * samples of a part of a step.
+ *   - the host is busy (a silent one is missing_rail) and moved more before: a host that has always
+ * moved less has another role,
+ *   - no congestion at its ports: no pause either way beyond 0.1 % (an upper bound above that
+ * counts as pause), no drops, no errors, the speed of the others. Where the switch reports no
+ * pause, or the time before is unknown, it is information, not a warning. A rank that is late in
+ * every step while all hosts move the same per step is not visible here: that takes samples of
+ * parts of a step.
  */
 #include <math.h>
 #include <stddef.h>
@@ -34,13 +33,12 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 
-#define HOSTS_MIN 4 /* of a job, for a median of the others */
-#define UNIFORM                                                                                    \
-	0.05 /* median distance from the median, of it: above, hosts have different work           \
-	      */
+#define HOSTS_MIN 4 /* hosts of a job, for a median of the others */
+/* median distance from the median, relative: above, hosts have different work */
+#define UNIFORM 0.05
 #define PAUSED 0.001
 #define SILENT 0.02 /* of the median: missing, not slow */
-#define OTHER_ROLE 0.95 /* of its part in the past: it was always so */
+#define OTHER_ROLE 0.95 /* of its part in the past: it has always been so */
 #define QUARTERS 4 /* the past is compared by quarters */
 
 struct straggler_options {
@@ -60,20 +58,20 @@ static const struct option rows[] = {
 		"windows below, of the last hold + 2, before an incident opens"},
 };
 
-struct host {
+struct job_host {
 	const char *name;
 	const struct port_seen *port; /* its least busy one */
 	/* octets per second over its ports; over the median of the job */
 	double rate, part;
 	double slowest; /* of its ports, octets per second */
 	uint64_t capacity_bps; /* of its slowest link */
-	size_t ports, unheard;
+	size_t ports, unseen_ports;
 	bool hindered; /* something in the network holds it back */
-	bool unseen; /* ... or may: pause is not told at one of its ports */
+	bool unseen; /* ... or may: pause is unknown at one of its ports */
 };
 
 /* Does anything in the network explain that the port moves less? */
-static void look_for_reason(struct host *host, const struct port_seen *port)
+static void straggler_look_for_reason(struct job_host *host, const struct port_seen *port)
 {
 	bool known = false;
 	host->hindered = host->hindered ||
@@ -92,18 +90,19 @@ static void look_for_reason(struct host *host, const struct port_seen *port)
 	host->unseen = host->unseen || !known;
 }
 
-static struct host *host_of(struct smap *index, struct host *hosts, size_t *n, const char *name)
+static struct job_host *host_of(
+	struct smap *index, struct job_host *hosts, size_t *n, const char *name)
 {
 	uint64_t at;
 	if (smap_get(index, name, strlen(name), &at))
 		return &hosts[at];
 	smap_put(index, name, strlen(name), *n);
-	hosts[*n] = (struct host){.name = name, .slowest = INFINITY};
+	hosts[*n] = (struct job_host){.name = name, .slowest = INFINITY};
 	return &hosts[(*n)++];
 }
 
 static size_t hosts_of(
-	const struct observed *observed, const struct fabric_job *job, struct host *host)
+	const struct observed *observed, const struct fabric_job *job, struct job_host *host)
 {
 	struct smap *index = smap_new();
 	size_t n = 0;
@@ -112,15 +111,15 @@ static size_t hosts_of(
 		const char *name = p->port->host;
 		if (!name || (job && job->hosts && *job->hosts && !str_glob(job->hosts, name)))
 			continue;
-		struct host *h = host_of(index, host, &n, name);
+		struct job_host *h = host_of(index, host, &n, name);
 		h->ports++;
 		if (!p->out_known || !p->in_known) {
-			h->unheard++;
+			h->unseen_ports++;
 			continue;
 		}
 		const double rate = (p->out.rate_bps + p->in.rate_bps) / 8;
 		h->rate += rate;
-		look_for_reason(h, p);
+		straggler_look_for_reason(h, p);
 		if (p->out.capacity_bps &&
 			(!h->capacity_bps || p->out.capacity_bps < h->capacity_bps))
 			h->capacity_bps = p->out.capacity_bps;
@@ -134,20 +133,20 @@ static size_t hosts_of(
 }
 
 /* The part of the median each host moves; false when there are too few, or they are not alike. */
-static bool straggler_compare(struct host *hosts, size_t n, struct arena *a)
+static bool straggler_compare(struct job_host *hosts, size_t n, struct arena *a)
 {
 	double *rate = arena_array(a, double, n + 1), *away = arena_array(a, double, n + 1);
-	size_t heard = 0;
+	size_t n_seen = 0;
 	for (size_t i = 0; i < n; i++)
-		if (!hosts[i].unheard)
-			rate[heard++] = hosts[i].rate / (double)hosts[i].ports;
-	const double median = stats_median(rate, heard);
-	if (heard < HOSTS_MIN || !(median > 0))
+		if (!hosts[i].unseen_ports)
+			rate[n_seen++] = hosts[i].rate / (double)hosts[i].ports;
+	const double median = stats_median(rate, n_seen);
+	if (n_seen < HOSTS_MIN || !(median > 0))
 		return false;
-	for (size_t i = 0; i < heard; i++)
+	for (size_t i = 0; i < n_seen; i++)
 		away[i] = fabs(rate[i] / median - 1);
 	for (size_t i = 0; i < n; i++) {
-		if (hosts[i].unheard)
+		if (hosts[i].unseen_ports)
 			hosts[i].part = NAN;
 		else
 			hosts[i].part = hosts[i].rate / (double)hosts[i].ports / median;
@@ -159,12 +158,12 @@ static bool straggler_compare(struct host *hosts, size_t n, struct arena *a)
 	}
 	for (size_t i = 0; i < n; i++)
 		hosts[i].hindered = hosts[i].hindered || hosts[i].capacity_bps < fastest;
-	return stats_median(away, heard) < UNIFORM;
+	return stats_median(away, n_seen) < UNIFORM;
 }
 
 /* ---- itself, before ------------------------------------------------------ */
 
-/* Octets of the port's counter in a quarter of the past; NAN unknown. */
+/* Octets per nanosecond in a quarter of the past; NAN unknown. */
 static double past_octets(
 	const struct window *past, const struct port_seen *port, unsigned metric, unsigned quarter)
 {
@@ -183,7 +182,7 @@ static double past_octets(
 /* The best part of the median the host's port ever moved in a quarter of the past; NAN when nothing
  * is known of it. */
 static double best_part(const struct window *past, const struct observed *observed,
-	const struct host *host, const struct host *hosts, size_t n, struct arena *a)
+	const struct job_host *host, const struct job_host *hosts, size_t n, struct arena *a)
 {
 	double best = NAN, *all = arena_array(a, double, n + 1);
 	for (unsigned q = 0; q < QUARTERS; q++) {
@@ -201,15 +200,28 @@ static double best_part(const struct window *past, const struct observed *observ
 		}
 		const double median = stats_median(all, seen);
 		if (!isnan(own) && seen >= HOSTS_MIN && median > 0)
-			best = fmax(isnan(best) ? 0 : best, own / median);
+			best = fmax(best, own / median); /* of NAN and a number: the number */
 	}
 	return best;
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------ */
 
-static void straggler_report_slow(const struct analyzer_in *in, const struct host *host, size_t n,
-	double before, const char *job, struct finding_list *out)
+static double straggler_confidence_of(
+	const struct job_host *host, double before, double coverage_ratio)
+{
+	double c = 0.45;
+	if (before > 0)
+		c = 0.65;
+	if (host->unseen)
+		c *= 0.6;
+	if (isnan(coverage_ratio))
+		return 0;
+	return c * fmin(1, coverage_ratio);
+}
+
+static void straggler_report_slow(const struct analyzer_in *in, const struct job_host *host,
+	size_t n, double before, const char *job, struct finding_list *out)
 {
 	const struct straggler_options *o = in->options;
 	struct draft t = finding_new(out, in, "straggler", FINDING_OVER, o->hold);
@@ -222,39 +234,38 @@ static void straggler_report_slow(const struct analyzer_in *in, const struct hos
 	t.f->value = 1 / host->part;
 	t.f->warn = 1 / o->below;
 	t.f->coverage_ratio = observed_coverage(host->port);
-	t.f->confidence_ratio = (before > 0 ? 0.65 : 0.45) * (host->unseen ? 0.6 : 1) *
-		fmin(1, isnan(t.f->coverage_ratio) ? 0 : t.f->coverage_ratio);
+	t.f->confidence_ratio = straggler_confidence_of(host, before, t.f->coverage_ratio);
 	t.f->summary = arena_printf(in->arena,
-		"%s moves %.0f %% of what the other hosts of %s move, and nothing in the network "
-		"holds it back: host-side suspect",
+		"%s moves %.0f %% of what the other hosts of %s move; nothing in the network holds "
+		"it back: check the host",
 		host->name, 100 * host->part, job);
 	finding_evidence(&t, "host.rate_ratio", host->port, PRIO_NONE, host->part, "ratio",
 		host->port->out.quality);
 	finding_evidence(&t, "port.out_octets", host->port, PRIO_NONE,
 		(double)host->port->out.octets, "bytes", host->port->out.quality);
 	finding_rests_on(&t,
-		"octets of %zu ports of the host against the median of %zu hosts, which lie within "
-		"%.0f %% of it",
+		"octets of %zu ports of the host, compared with the median of %zu hosts that "
+		"differ by less than %.0f %%",
 		host->ports, n, 100 * UNIFORM);
 	if (before > 0)
 		finding_rests_on(&t, "it moved %.0f %% of the median before", 100 * before);
 	else
-		finding_rests_on(&t,
-			"nothing is known of the time before: it may always have had less to do");
-	if (host->unseen)
 		finding_rests_on(
-			&t, "not proven: its switch does not tell pause, which may hold it back");
+			&t, "the time before is unknown: it may always have had less to do");
+	if (host->unseen)
+		finding_rests_on(&t,
+			"not proven: its switch reports no pause counters, and pause may hold it "
+			"back");
 	else
 		finding_ruled_out(
 			&t, "pause at its ports: below %.1f %% of the time", 100 * PAUSED);
-	finding_ruled_out(&t,
-		"errors, drops and link speed at its ports: none that are counted, none, as the "
-		"others");
+	finding_ruled_out(
+		&t, "errors and drops at its ports: none counted; link speed: as the others");
 	finding_add_role(&t, "culprit", "%s", host->name);
 	finding_steps(&t, t.f->cause, 0);
 }
 
-static void straggler_report_fine(const struct analyzer_in *in, const struct host *host,
+static void straggler_report_fine(const struct analyzer_in *in, const struct job_host *host,
 	enum finding_verdict verdict, struct finding_list *out)
 {
 	struct draft t = finding_new(out, in, "straggler", verdict,
@@ -266,19 +277,19 @@ static void straggler_report_fine(const struct analyzer_in *in, const struct hos
 	if (verdict == FINDING_UNDER)
 		t.f->summary = "moves as much as the others";
 	else
-		t.f->summary = "another reason stands nearer";
+		t.f->summary = "another reason is more likely";
 }
 
 static void judge_job(const struct analyzer_in *in, const struct observed *observed,
 	const struct fabric_job *job, struct finding_list *out)
 {
 	const struct straggler_options *opt = in->options;
-	struct host *v = arena_array(in->arena, struct host, observed->n_fabric_ports + 1);
+	struct job_host *v = arena_array(in->arena, struct job_host, observed->n_fabric_ports + 1);
 	const size_t n = hosts_of(observed, job, v);
 	if (!straggler_compare(v, n, in->arena))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		const struct host *h = &v[i];
+		const struct job_host *h = &v[i];
 		if (!h->port || isnan(h->part) || h->part < SILENT)
 			continue;
 		if (h->part >= opt->below) {

@@ -1,20 +1,16 @@
 /*
- * telemetry - switches that stopped answering: are they down, or is it only that we do not see? One
- * finding per switch and window.
+ * telemetry - switches that stopped answering: are they down, or only not seen? One finding per
+ * switch and window.
  *
- *     device_down    nothing was heard of it, and most links that its neighbours have to it are
- *                    down
- *     telemetry_gap  nothing was heard of it although its links are up (or nobody can draft); or
- *                    polls are missing; or part of what it used to
- *                    answer is
+ *     device_down    it sent no samples, and most links that its neighbours have to it are down
+ *     telemetry_gap  it sent no samples although its links are up (or unknown); or polls are
+ * missing; or a part of its former answers is missing
  *
- * Source: tuning facts, e (missing polls are data: mark as gaps, never interpolate); product
- * facts, 1.7 (stale is not OK).
- *
- * Silence is judged by the switch's own rhythm: LATE_POLLS of its polls and at least LATE_NS, since
- * some switches are asked less often than others and a window need not show how often. Where the
- * neighbours say that the links are down, no sample in the window is enough. Counters that begin
- * again say it restarted; by itself that is no finding, somebody may have cleared them.
+ * Missing polls are data: they are reported as gaps, never interpolated. Silence is judged by the
+ * switch's own rhythm: LATE_POLLS of its polls and at least LATE_NS, since some switches are polled
+ * less often than others. Where the neighbours report the links as down, one window without samples
+ * is enough. Counters that start again show a restart; by itself that is no finding, since somebody
+ * may have cleared them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +24,7 @@
 
 #define LATE_POLLS 3.5
 #define LATE_NS (35 * NS_PER_S) /* a poll every 30 s, and some jitter */
-#define PART_NS (120 * NS_PER_S) /* slow tables are asked every minute or so */
+#define PART_NS (120 * NS_PER_S) /* slow tables are polled every minute or so */
 #define PART_SHARE 0.25
 #define HOSTS_SHOWN 8
 
@@ -37,32 +33,32 @@ struct telemetry_options {
 };
 static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct telemetry_options, window_ns), "0s", "0s", "1h",
-		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+		NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct telemetry_options, hold), "2", "1", "10000", NULL,
 		"windows, of the last hold + 2 (2: of the last 3), that must show a switch down; a "
-		"gap has lasted long enough when it is seen"},
+		"gap needs one window"},
 };
 
 enum state { STATE_FINE, STATE_NEVER, STATE_SILENT, STATE_HOLE, STATE_PART };
 
-struct heard { /* of one switch */
+struct sighting { /* of one switch */
 	const struct device_seen *d;
 	const struct series *densest; /* the series with the most samples in the window */
 	size_t n_densest;
-	int64_t newest_ns; /* INT64_MIN: never heard */
-	/* counter series that were ever there; those that stopped long before the others */
+	int64_t newest_ns; /* INT64_MIN: no sample ever */
+	/* counters ever reported; those that stopped long before the others */
 	size_t counters, stale;
 	unsigned stale_metric;
 	bool restarted;
-	/* what its neighbours say of the links to it */
+	/* what its neighbours report about the links to it */
 	size_t links_up, links_down;
 	bool carries; /* a neighbour still received from it after its last sample */
 	enum state state;
 	int64_t cadence_ns, silence_ns;
 };
 
-static void hear_series(
-	struct heard *heard, const struct series *series, const struct window *window)
+static void telemetry_add_series(
+	struct sighting *sighting, const struct series *series, const struct window *window)
 {
 	uint32_t end;
 	if (series->n && series->t_ns[series->n - 1] <= window->to_ns)
@@ -72,52 +68,53 @@ static void hear_series(
 	const size_t n = end - series_after(series, window->from_ns);
 	if (!end)
 		return;
-	if (series->t_ns[end - 1] > heard->newest_ns)
-		heard->newest_ns = series->t_ns[end - 1];
-	if (n > heard->n_densest) {
-		heard->n_densest = n;
-		heard->densest = series;
+	if (series->t_ns[end - 1] > sighting->newest_ns)
+		sighting->newest_ns = series->t_ns[end - 1];
+	if (n > sighting->n_densest) {
+		sighting->n_densest = n;
+		sighting->densest = series;
 	}
 	for (uint32_t i = end; i-- > 0 && series->t_ns[i] > window->from_ns;)
-		heard->restarted = heard->restarted || (series->flags[i] & SF_RESTART);
+		sighting->restarted = sighting->restarted || (series->flags[i] & SF_RESTART);
 	if (metric_info(series->metric)->kind != METRIC_COUNTER)
 		return;
-	heard->counters++;
+	sighting->counters++;
 	if (window->to_ns - series->t_ns[end - 1] >= PART_NS) {
-		heard->stale++;
-		heard->stale_metric = series->metric;
+		sighting->stale++;
+		sighting->stale_metric = series->metric;
 	}
 }
 
-static void telemetry_hear(
-	const struct analyzer_in *in, const struct observed *observed, struct heard *heard)
+static void telemetry_collect(
+	const struct analyzer_in *in, const struct observed *observed, struct sighting *sighting)
 {
 	for (size_t i = 0; i < observed->n_devices; i++)
-		heard[i] = (struct heard){.d = &observed->devices[i],
+		sighting[i] = (struct sighting){.d = &observed->devices[i],
 			.newest_ns = INT64_MIN,
 			.restarted = observed->devices[i].restarted};
 	for (size_t i = 0; i < in->window->n_series; i++) {
 		const struct series *s = &in->window->series[i];
 		window_fetch(in->window, i);
 		if (s->entity <= observed->n_entities && observed->device_of[s->entity])
-			hear_series(&heard[observed->device_of[s->entity] - 1], s, in->window);
+			telemetry_add_series(
+				&sighting[observed->device_of[s->entity] - 1], s, in->window);
 	}
 }
 
-static int by_length(const void *left, const void *right)
+static int telemetry_by_length(const void *left, const void *right)
 {
 	const int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
 	return (x > y) - (x < y);
 }
 
-/* Time between polls as the window shows it, 0 when it does not; and the longest of them. */
-static int64_t telemetry_rhythm(const struct heard *heard, const struct window *window,
+/* Median time between polls in the window, 0 unknown; and the longest. */
+static int64_t telemetry_rhythm(const struct sighting *sighting, const struct window *window,
 	struct arena *a, int64_t *ret_longest_ns)
 {
 	*ret_longest_ns = 0;
-	if (!heard->densest)
+	if (!sighting->densest)
 		return 0;
-	const struct series *s = heard->densest;
+	const struct series *s = sighting->densest;
 	const uint32_t from = series_after(s, window->from_ns),
 		       end = series_after(s, window->to_ns);
 	uint32_t first = 1;
@@ -129,7 +126,7 @@ static int64_t telemetry_rhythm(const struct heard *heard, const struct window *
 		v[n++] = s->t_ns[i] - s->t_ns[i - 1];
 	if (!n)
 		return 0;
-	qsort(v, n, sizeof(*v), by_length);
+	qsort(v, n, sizeof(*v), telemetry_by_length);
 	*ret_longest_ns = v[n - 1];
 	return v[(n - 1) / 2];
 }
@@ -142,15 +139,15 @@ static int64_t late_after(int64_t cadence_ns)
 	return LATE_NS;
 }
 
-static void ask_neighbours(
-	const struct analyzer_in *in, const struct observed *observed, struct heard *heard)
+static void telemetry_ask_neighbours(
+	const struct analyzer_in *in, const struct observed *observed, struct sighting *sighting)
 {
-	for (size_t i = 0; i < heard->d->n_ports; i++) {
-		const struct port_seen *far = observed_peer(observed, &heard->d->ports[i]);
+	for (size_t i = 0; i < sighting->d->n_ports; i++) {
+		const struct port_seen *far = observed_peer(observed, &sighting->d->ports[i]);
 		if (!far || !far->device->n_series || isnan(far->oper_up))
 			continue;
-		heard->links_up += far->oper_up != 0;
-		heard->links_down += far->oper_up == 0;
+		sighting->links_up += far->oper_up != 0;
+		sighting->links_down += far->oper_up == 0;
 		if (far->oper_up == 0)
 			continue;
 		const struct series *s = NULL;
@@ -161,151 +158,152 @@ static void ask_neighbours(
 			end = series_after(s, observed->to_ns);
 		uint32_t then = 0;
 		if (s)
-			then = series_after(s, heard->newest_ns + heard->cadence_ns);
-		heard->carries = heard->carries ||
+			then = series_after(s, sighting->newest_ns + sighting->cadence_ns);
+		sighting->carries = sighting->carries ||
 			(end > 0 && then < end && s->value[end - 1] > s->value[then]);
 	}
 }
 
-static bool links_say_down(const struct heard *heard)
+static bool links_say_down(const struct sighting *sighting)
 {
-	return heard->links_down && heard->links_down >= heard->links_up && !heard->carries;
+	return sighting->links_down && sighting->links_down >= sighting->links_up &&
+		!sighting->carries;
 }
 
 static void telemetry_judge(
-	const struct analyzer_in *in, const struct observed *observed, struct heard *heard)
+	const struct analyzer_in *in, const struct observed *observed, struct sighting *sighting)
 {
 	const struct window *w = in->window;
 	int64_t longest_ns;
-	heard->cadence_ns = telemetry_rhythm(heard, w, in->arena, &longest_ns);
-	if (!heard->cadence_ns)
-		heard->cadence_ns = in->interval_ns;
-	ask_neighbours(in, observed, heard);
-	if (heard->newest_ns == INT64_MIN) {
-		if (heard->links_down >= 2 && !heard->links_up)
-			heard->state = STATE_NEVER;
+	sighting->cadence_ns = telemetry_rhythm(sighting, w, in->arena, &longest_ns);
+	if (!sighting->cadence_ns)
+		sighting->cadence_ns = in->interval_ns;
+	telemetry_ask_neighbours(in, observed, sighting);
+	if (sighting->newest_ns == INT64_MIN) {
+		if (sighting->links_down >= 2 && !sighting->links_up)
+			sighting->state = STATE_NEVER;
 		else
-			heard->state = STATE_FINE;
+			sighting->state = STATE_FINE;
 		return;
 	}
-	heard->silence_ns = w->to_ns - heard->newest_ns;
-	if (heard->silence_ns > late_after(heard->cadence_ns) ||
-		(!heard->n_densest && links_say_down(heard)))
-		heard->state = STATE_SILENT;
-	else if (longest_ns > late_after(heard->cadence_ns))
-		heard->state = STATE_HOLE;
-	else if (heard->silence_ns < PART_NS / 4 &&
-		(double)heard->stale > PART_SHARE * (double)heard->counters &&
-		heard->stale < heard->counters)
-		heard->state = STATE_PART;
-	if (heard->state == STATE_HOLE)
-		heard->silence_ns = longest_ns;
+	sighting->silence_ns = w->to_ns - sighting->newest_ns;
+	if (sighting->silence_ns > late_after(sighting->cadence_ns) ||
+		(!sighting->n_densest && links_say_down(sighting)))
+		sighting->state = STATE_SILENT;
+	else if (longest_ns > late_after(sighting->cadence_ns))
+		sighting->state = STATE_HOLE;
+	else if (sighting->silence_ns < PART_NS / 4 &&
+		(double)sighting->stale > PART_SHARE * (double)sighting->counters &&
+		sighting->stale < sighting->counters)
+		sighting->state = STATE_PART;
+	if (sighting->state == STATE_HOLE)
+		sighting->silence_ns = longest_ns;
 }
 
-static bool is_down(const struct heard *heard)
+static bool is_down(const struct sighting *sighting)
 {
-	return heard->state == STATE_NEVER ||
-		(heard->state == STATE_SILENT && links_say_down(heard));
+	return sighting->state == STATE_NEVER ||
+		(sighting->state == STATE_SILENT && links_say_down(sighting));
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------ */
 
-static const char *telemetry_says(const struct heard *heard, struct arena *a)
+static const char *telemetry_links_text(const struct sighting *sighting)
 {
-	const char *name = heard->d->device->name;
-	const double silence_s = (double)heard->silence_ns / 1e9;
-	switch (heard->state) {
+	if (sighting->carries)
+		return "its links still carry traffic, so only telemetry is lost";
+	if (sighting->links_up)
+		return "its links are up";
+	return "whether it is up is unknown";
+}
+
+static const char *telemetry_says(const struct sighting *sighting, struct arena *a)
+{
+	const char *name = sighting->d->device->name;
+	const double silence_s = (double)sighting->silence_ns / 1e9;
+	switch (sighting->state) {
 	case STATE_NEVER:
 		return arena_printf(a,
-			"%s was never heard of, and all %zu links that its neighbours have to it "
-			"are down",
-			name, heard->links_down);
+			"%s: no samples ever, and all %zu links that its neighbours have to it are "
+			"down",
+			name, sighting->links_down);
 	case STATE_SILENT:
-		if (is_down(heard))
+		if (is_down(sighting))
 			return arena_printf(a,
-				"%s is down: silent for %.0f s, and %zu of %zu links that its "
+				"%s is down: no samples for %.0f s, and %zu of %zu links that its "
 				"neighbours have to it are down",
-				name, silence_s, heard->links_down,
-				heard->links_down + heard->links_up);
-		return arena_printf(a, "%s has been silent for %.0f s; %s", name, silence_s,
-			heard->carries
-				? "its links still carry traffic, so only its telemetry is lost"
-				: heard->links_up ? "its links are up"
-						  : "nobody can tell whether it is up");
+				name, silence_s, sighting->links_down,
+				sighting->links_down + sighting->links_up);
+		return arena_printf(a, "%s: no samples for %.0f s; %s", name, silence_s,
+			telemetry_links_text(sighting));
 	case STATE_HOLE:
 		return arena_printf(a, "%s: no samples for %.0f s (usually every %.3g s)%s", name,
-			silence_s, (double)heard->cadence_ns / 1e9,
-			str_if(heard->restarted, "; it restarted meanwhile"));
+			silence_s, (double)sighting->cadence_ns / 1e9,
+			str_if(sighting->restarted, "; it restarted meanwhile"));
 	default:
-		return arena_printf(a,
-			"%s no longer answers part of what it did: %zu of %zu counters, among them "
-			"%s",
-			name, heard->stale, heard->counters,
-			metric_info(heard->stale_metric)->name);
+		return arena_printf(a, "%s no longer reports %zu of %zu counters, among them %s",
+			name, sighting->stale, sighting->counters,
+			metric_info(sighting->stale_metric)->name);
 	}
 }
 
-static void telemetry_name_hosts(const struct heard *heard, struct draft *draft)
+static void telemetry_name_hosts(const struct sighting *sighting, struct draft *draft)
 {
 	size_t n = 0;
-	for (size_t i = 0; i < heard->d->n_ports && n < HOSTS_SHOWN; i++)
-		if (heard->d->ports[i].port->host) {
+	for (size_t i = 0; i < sighting->d->n_ports && n < HOSTS_SHOWN; i++)
+		if (sighting->d->ports[i].port->host) {
 			finding_add_role(
-				draft, "direct_victim", "%s", heard->d->ports[i].port->host);
+				draft, "direct_victim", "%s", sighting->d->ports[i].port->host);
 			n++;
 		}
 }
 
-static void telemetry_describe(const struct heard *heard, struct draft *draft)
+static double telemetry_confidence_of(const struct sighting *sighting)
 {
-	const bool down = is_down(heard);
-	const char *name = heard->d->device->name;
+	if (sighting->state == STATE_NEVER)
+		return 0.6;
+	if (is_down(sighting))
+		return sighting->links_up ? 0.8 : 0.95;
+	if (sighting->state == STATE_SILENT && !sighting->links_up)
+		return 0.5;
+	return 0.9;
+}
+
+static void telemetry_describe(const struct sighting *sighting, struct draft *draft)
+{
+	const bool down = is_down(sighting);
+	const char *name = sighting->d->device->name;
+	draft->f->cause = CAUSE_TELEMETRY_GAP;
 	if (down)
 		draft->f->cause = CAUSE_DEVICE_DOWN;
-	else
-		draft->f->cause = CAUSE_TELEMETRY_GAP;
 	if (down)
 		draft->f->severity = SEV_CRITICAL;
-	else if (heard->state == STATE_SILENT)
+	else if (sighting->state == STATE_SILENT)
 		draft->f->severity = SEV_WARNING;
 	else
 		draft->f->severity = SEV_INFO;
-	if (heard->state == STATE_NEVER) {
-		draft->f->confidence_ratio = 0.6;
-	} else if (down) {
-		if (heard->links_up)
-			draft->f->confidence_ratio = 0.8;
-		else
-			draft->f->confidence_ratio = 0.95;
-	} else if (heard->state == STATE_SILENT) {
-		if (heard->links_up)
-			draft->f->confidence_ratio = 0.9;
-		else
-			draft->f->confidence_ratio = 0.5;
-	} else {
-		draft->f->confidence_ratio = 0.9;
-	}
-	draft->f->summary = telemetry_says(heard, draft->a);
+	draft->f->confidence_ratio = telemetry_confidence_of(sighting);
+	draft->f->summary = telemetry_says(sighting, draft->a);
 	finding_evidence_device(draft, "telemetry.silence_s", name,
-		heard->state == STATE_NEVER ? NAN : (double)heard->silence_ns / 1e9, "s",
+		sighting->state == STATE_NEVER ? NAN : (double)sighting->silence_ns / 1e9, "s",
 		QUALITY_EXACT);
-	finding_evidence_device(draft, "telemetry.links_down", name, (double)heard->links_down,
+	finding_evidence_device(draft, "telemetry.links_down", name, (double)sighting->links_down,
 		"links", QUALITY_EXACT);
-	finding_evidence_device(
-		draft, "telemetry.links_up", name, (double)heard->links_up, "links", QUALITY_EXACT);
+	finding_evidence_device(draft, "telemetry.links_up", name, (double)sighting->links_up,
+		"links", QUALITY_EXACT);
 	finding_rests_on(draft, "times of its samples%s",
-		heard->links_up + heard->links_down
-			? ", and what its neighbours say of the links to it"
-			: "; no neighbour says anything of the links to it");
+		sighting->links_up + sighting->links_down
+			? ", and what its neighbours report about the links to it"
+			: "; no neighbour reports the links to it");
 	if (down) {
 		finding_add_role(draft, "culprit", "%s", name);
-		telemetry_name_hosts(heard, draft);
+		telemetry_name_hosts(sighting, draft);
 		finding_steps(draft, draft->f->cause, 0);
 	} else {
-		if (heard->carries || heard->links_up)
+		if (sighting->carries || sighting->links_up)
 			finding_ruled_out(draft, "device_down: %s",
-				heard->carries ? "traffic still comes from it"
-					       : "its links are up");
+				sighting->carries ? "traffic still comes from it"
+						  : "its links are up");
 		finding_steps(draft, draft->f->cause, 0);
 	}
 }
@@ -314,10 +312,10 @@ static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct telemetry_options *o = in->options;
 	const struct observed *seen = observe(in);
-	struct heard *v = arena_array(in->arena, struct heard, seen->n_devices + 1);
-	telemetry_hear(in, seen, v);
+	struct sighting *v = arena_array(in->arena, struct sighting, seen->n_devices + 1);
+	telemetry_collect(in, seen, v);
 	for (size_t i = 0; i < seen->n_devices; i++) {
-		struct heard *h = &v[i];
+		struct sighting *h = &v[i];
 		telemetry_judge(in, seen, h);
 		if (h->state == STATE_FINE && h->newest_ns == INT64_MIN)
 			continue; /* nobody polls it */

@@ -19,7 +19,7 @@
 #define MAD_SCALE 1.4826 /* of a normal distribution */
 #define LOADED 0.3 /* utilisation from which a slow port is a bottleneck */
 
-/* ---- one lane ------------------------------------------------------------ */
+/* ---- one priority of a port ------------------------------------------------------------ */
 
 double pause_level(const struct pause_share *share, const struct amount *frames, double speed_bps)
 {
@@ -37,15 +37,15 @@ static double congestion_measure_speed_of(const struct port_seen *port)
 {
 	return (double)port->out.capacity_bps;
 }
-double tx_level(const struct port_prio *lane)
+double tx_level(const struct port_prio *prio)
 {
 	return pause_level(
-		&lane->tx_pause, &lane->tx_frames, congestion_measure_speed_of(lane->port));
+		&prio->tx_pause, &prio->tx_frames, congestion_measure_speed_of(prio->port));
 }
-double rx_level(const struct port_prio *lane)
+double rx_level(const struct port_prio *prio)
 {
 	return pause_level(
-		&lane->rx_pause, &lane->rx_frames, congestion_measure_speed_of(lane->port));
+		&prio->rx_pause, &prio->rx_frames, congestion_measure_speed_of(prio->port));
 }
 
 bool level_counts(const struct congestion *congestion, double level, bool measured)
@@ -55,34 +55,34 @@ bool level_counts(const struct congestion *congestion, double level, bool measur
 
 /* What a queue's marks are a share of: its own packets; else those of its port; else its bytes in
  * packets of the largest size. */
-static double packets_of(const struct port_prio *lane, double lossless_mtu)
+static double packets_of(const struct port_prio *prio, double lossless_mtu)
 {
-	if (lane->out_packets.known)
-		return lane->out_packets.value;
-	if (lane->port->out_packets.known)
-		return lane->port->out_packets.value;
+	if (prio->out_packets.known)
+		return prio->out_packets.value;
+	if (prio->port->out_packets.known)
+		return prio->port->out_packets.value;
 	double octets = NAN;
-	if (lane->out_octets.known)
-		octets = lane->out_octets.value;
-	else if (lane->port->out_known)
-		octets = (double)lane->port->out.octets;
+	if (prio->out_octets.known)
+		octets = prio->out_octets.value;
+	else if (prio->port->out_known)
+		octets = (double)prio->port->out.octets;
 	if (lossless_mtu > 0)
 		return octets / lossless_mtu;
 	return NAN;
 }
 
-struct marks lane_marks(const struct port_prio *lane, double lossless_mtu)
+struct marks prio_marks(const struct port_prio *prio, double lossless_mtu)
 {
-	struct marks m = {.alive = lane->marked.alive,
-		.on = lane->ecn_enabled > 0,
-		.off = lane->ecn_enabled == 0};
-	const double packets = packets_of(lane, lossless_mtu);
-	m.stale = lane->out_packets.known && lane->out_packets.value == 0 &&
-		lane->marked.value == 0 && lane->port->out_known &&
-		(double)lane->port->out.octets > OCTETS_MIN;
-	if (lane->marked.known && packets >= PACKETS_MIN) {
+	struct marks m = {.alive = prio->marked.alive,
+		.on = prio->ecn_enabled > 0,
+		.off = prio->ecn_enabled == 0};
+	const double packets = packets_of(prio, lossless_mtu);
+	m.stale = prio->out_packets.known && prio->out_packets.value == 0 &&
+		prio->marked.value == 0 && prio->port->out_known &&
+		(double)prio->port->out.octets > OCTETS_MIN;
+	if (prio->marked.known && packets >= PACKETS_MIN) {
 		m.known = true;
-		m.marked = fmin(lane->marked.value, packets);
+		m.marked = fmin(prio->marked.value, packets);
 		m.packets = packets;
 	}
 	return m;
@@ -113,19 +113,19 @@ bool port_slower(const struct congestion *congestion, const struct port_seen *po
 /* ---- hosts --------------------------------------------------------------- */
 
 struct rail { /* a host-facing port whose neighbour we pause */
-	const struct port_prio *lane;
+	const struct port_prio *prio;
 	double level;
 };
 
 static int congestion_measure_by_host(const void *left, const void *right)
 {
 	const struct rail *x = left, *y = right;
-	const int c = strcmp(x->lane->port->port->host, y->lane->port->port->host);
+	const int c = strcmp(x->prio->port->port->host, y->prio->port->port->host);
 	if (c)
 		return c;
-	if (x->lane->port->port->index < y->lane->port->port->index)
+	if (x->prio->port->port->index < y->prio->port->port->index)
 		return -1;
-	return x->lane->port->port->index > y->lane->port->port->index;
+	return x->prio->port->port->index > y->prio->port->port->index;
 }
 
 static int by_level(const void *left, const void *right)
@@ -169,13 +169,13 @@ static bool is_singled(const struct congestion *congestion, const char *host)
 }
 
 static double strongest_other_input(
-	const struct congestion *congestion, const struct port_prio *lane)
+	const struct congestion *congestion, const struct port_prio *prio)
 {
-	const struct device_seen *d = lane->port->device;
+	const struct device_seen *d = prio->port->device;
 	double best = 0;
 	for (size_t i = 0; i < d->n_ports; i++) {
 		const struct port_prio *x = observed_prio(&d->ports[i], congestion->priority);
-		if (x && !str_eq(d->ports[i].port->host, lane->port->port->host) &&
+		if (x && !str_eq(d->ports[i].port->host, prio->port->port->host) &&
 			!is_singled(congestion, d->ports[i].port->host))
 			best = fmax(best, tx_level(x)); /* fmax() passes NAN over */
 	}
@@ -205,16 +205,16 @@ static void gather_hosts(struct congestion *congestion, struct rail *rails, size
 	for (size_t i = 0, end; i < n; i = end) {
 		struct paused_host *h = &congestion->hosts[congestion->n_hosts++];
 		for (end = i; end < n &&
-			str_eq(rails[end].lane->port->port->host, rails[i].lane->port->port->host);
+			str_eq(rails[end].prio->port->port->host, rails[i].prio->port->port->host);
 			end++)
 			h->level = fmax(h->level, rails[end].level);
-		h->host = rails[i].lane->port->port->host;
+		h->host = rails[i].prio->port->port->host;
 		h->measured = true;
 		for (size_t k = i; k < end; k++) {
 			h->rails_paused += rails[k].level * SINGLED_OUT >= h->level;
-			h->measured &= rails[k].lane->tx_pause.measured;
-			if (!h->lane && rails[k].level * 2 >= h->level)
-				h->lane = rails[k].lane;
+			h->measured &= rails[k].prio->tx_pause.measured;
+			if (!h->prio && rails[k].level * 2 >= h->level)
+				h->prio = rails[k].prio;
 		}
 	}
 	qsort(congestion->hosts, congestion->n_hosts, sizeof(*congestion->hosts), by_level);
@@ -224,7 +224,7 @@ static void gather_hosts(struct congestion *congestion, struct rail *rails, size
 		congestion->n_singled++;
 	for (size_t i = 0; i < congestion->n_hosts && i < HOSTS_NAMED; i++) {
 		congestion->hosts[i].at_leaf =
-			strongest_other_input(congestion, congestion->hosts[i].lane);
+			strongest_other_input(congestion, congestion->hosts[i].prio);
 		congestion->hosts[i].explained =
 			is_explained(congestion, congestion->hosts[i].host);
 	}
@@ -318,7 +318,7 @@ static void survey_device(struct congestion *congestion, const struct device_see
 		if (!l)
 			continue;
 		const struct marks m =
-			lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+			prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 		marks_add(&load->marks, &m);
 		const double level = tx_level(l);
 		if (isnan(level) || !level_counts(congestion, level, l->tx_pause.measured))
@@ -409,7 +409,7 @@ static void group_sum(const struct congestion *congestion, const struct fabric_g
 			p->out.read_bps < p->out.declared_bps;
 		if (l) {
 			const struct marks m =
-				lane_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+				prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
 			ret->marked += marks_ratio(&m) >= 0.01;
 		}
 		if (!p->out_known)

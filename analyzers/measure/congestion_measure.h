@@ -49,7 +49,7 @@ struct paused_host {
 	const char *host;
 	/* the first of its rails that is about as paused as its most paused one: stays the same
 	 * from window to window */
-	const struct port_prio *lane;
+	const struct port_prio *prio;
 	double level; /* of the strongest rail */
 	bool measured;
 	unsigned rails_paused; /* of its ports, at a third of the level at least */
@@ -89,12 +89,12 @@ struct congestion {
 void congestion_measure(
 	const struct analyzer_in *in, int priority, double floor, struct congestion *ret);
 
-struct marks lane_marks(const struct port_prio *lane, double lossless_mtu);
+struct marks prio_marks(const struct port_prio *prio, double lossless_mtu);
 void marks_add(struct marks *sum, const struct marks *marks);
 /* NAN unknown */
 double pause_level(const struct pause_share *share, const struct amount *frames, double speed_bps);
-double tx_level(const struct port_prio *lane); /* we pause the neighbour */
-double rx_level(const struct port_prio *lane); /* the neighbour pauses us */
+double tx_level(const struct port_prio *prio); /* we pause the neighbour */
+double rx_level(const struct port_prio *prio); /* the neighbour pauses us */
 bool level_counts(const struct congestion *congestion, double level, bool measured);
 bool port_slower(const struct congestion *congestion, const struct port_seen *port);
 
