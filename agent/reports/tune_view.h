@@ -1,8 +1,8 @@
 /*
  * tune_view - review sheets, verifications and what-if answers for people: one walk over the
- * document, three writers (text, markdown, html). From the JSON form alone (metrics.md, "tune
- * review"), so that it prints the same from a file as from a database. The exact numbers stand
- * beside the readable ones: somebody has to approve them.
+ * document, three writers (text, markdown, html). From the JSON form alone, so that it prints the
+ * same from a file as from a database. The exact numbers stand beside the readable ones: somebody
+ * has to approve them.
  */
 #ifndef RW_REPORTS_TUNE_VIEW_H
 #define RW_REPORTS_TUNE_VIEW_H

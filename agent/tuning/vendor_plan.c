@@ -376,8 +376,8 @@ static void values_write(struct fill *fill)
 
 /* ---- order --------------------------------------------------------------- */
 
-/* vendor_plan_rank - d.2 rule 6, and that what a group may take shrinks before what it needs: lower
- * comes first. */
+/* vendor_plan_rank - where a knob stands in the order of steps: the lower rank first
+ * (docs/tuning.md, safety rule 6). What a group may take shrinks before the room that it needs. */
 static int vendor_plan_rank(const struct fill *fill, enum tune_knob knob)
 {
 	static const struct {

@@ -3,10 +3,10 @@
  * to undo it. The words are data (config/profile/profile_tune.h); this file orders the steps,
  * rounds, fills the templates, and says what cannot be written rather than inventing it.
  *
- * A plan is a sequence of steps that is safe after each of them (tuning facts, d.2 rule 6): Kmin
- * goes down before Kmax and up after it, headroom grows before alpha and shrinks after it, xoff
- * rises before xon. What a switch takes over at once is one step. Apply rounds to the safe side as
- * the vendor rounds; undo writes the values read back exactly, or says that it cannot.
+ * A plan is a sequence of steps that is safe after each of them (docs/tuning.md, safety rule 6):
+ * Kmin goes down before Kmax and up after it, headroom grows before alpha and shrinks after it,
+ * xoff rises before xon. What a switch takes over at once is one step. Apply rounds to the safe
+ * side as the vendor rounds; undo writes the values read back exactly, or says that it cannot.
  *
  * A vendor is rendered when it can express at least one of the changes; what it cannot is a comment
  * line. No plan does without its undo: what could not be taken back is not rendered.

@@ -10,6 +10,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "analyzers/tune/tune_dose.h"
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_sheet.h"
 #include "analyzers/tune/tune_touch.h"

@@ -9,13 +9,14 @@
  *         bounded step)
  *                              v
  *     tune_dose (values: formulas, bounds, vendor's rounding, coupling over the pool)
- *     tune_gate (rules d.2: what forbids or delays a change)
+ *     tune_gate (safety rules: what forbids or delays a change)
  *                              v
  *     tune_effect (expected effect with its range, by the queue model of whatif.h)
  *                              v
  *     struct tune_sheet
  *
- * Sources: tuning facts (a) to (e), the decision table d and the rules d.2, which are normative.
+ * Sources: docs/tuning.md, which has the decision table (tune_rules.c) and the safety rules
+ * (tune_gate.c) with what they rest on.
  *
  * Units: bytes, ratios 0..1 (pause, marks, pmax), alpha as a ratio (2^n), bit/s, ns. NAN = not
  * known. Directions are the switch's: tx pause = we paused the neighbour. Memory: the arena of

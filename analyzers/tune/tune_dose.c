@@ -10,18 +10,18 @@
 #include "analyzers/tune/tune_dose_headroom.h"
 #include "analyzers/tune/tune_signs.h"
 
-#define POOL_SHARE 0.8 /* what congested inputs may take of the pool together: d, row 3 */
-#define ROOM 0.5 /* b.4 */
-#define FAINT                                                                                      \
-	0.01 /* share of time that hosts are paused: below, one more step of alpha is likely to    \
-		end it, and nothing is marked for it */
-#define COMFORT                                                                                    \
-	3.0 /* times one bandwidth-delay product: b.3, the knee of throughput lies at three to     \
-	       four (measured) */
+#define POOL_SHARE 0.8 /* what congested inputs may take of the pool together */
+#define ROOM 0.5 /* Kmin at most this share of q_PFC: senders take time to react */
+/* Share of time that hosts are paused: below it one more step of alpha is likely to end the pause,
+ * and no marks are needed for it. */
+#define FAINT 0.01
+/* Bandwidth-delay products: below it every smaller Kmin costs throughput (measured in simulation:
+ * the knee lies at three to four). */
+#define COMFORT 3.0
 #define PMAX_LEAST 0.05
-#define PMAX_USUAL 0.2 /* d, row 4: up to 20 %, more only where the site says so */
-#define XON_MTUS 4.0 /* d, row 11 */
-#define CNP_NS 50e3 /* b.4: NICs send a CNP every 4 to 50 us; the slowest */
+#define PMAX_USUAL 0.2 /* up to 20 %; more only where the site says so */
+#define XON_MTUS 4.0 /* lossless packets between XOFF and XON at most */
+#define CNP_NS 50e3 /* a CNP per flow at most every 50 us: DCQCN, SIGCOMM 2015; newer NICs 4 us */
 
 /* ---- words --------------------------------------------------------------- */
 
@@ -64,8 +64,7 @@ static bool plan_alpha(struct tune_plan *plan, double kmin, const char *why)
 	if (!(now > 0) || !(b > 0) || !plan_settable(plan, KNOB_ALPHA) ||
 		pool_share(twice, k) > POOL_SHARE || peak > POOL_SHARE || kmin >= POOL_SHARE * b)
 		return false;
-	if (!plan_change(plan, KNOB_ALPHA, now, twice, 0, why,
-		    "tuning facts d, row 3 (i) and 4; one dynamic_th step")) {
+	if (!plan_change(plan, KNOB_ALPHA, now, twice, 0, why, tune_row(plan->rule->row)->cite)) {
 		plan->refused = NULL;
 		return false;
 	}
@@ -111,19 +110,15 @@ static bool find_room(struct tune_plan *plan, struct room *room)
 	const struct tune_site *p = plan->site;
 	const double mtu = (double)plan->c->in->fabric->lossless_mtu_bytes;
 	if (isnan(plan->like->kmin))
-		plan_missing(plan, KNOB_KMIN);
+		plan_need(plan, NEED_ECN);
 	if (isnan(plan->like->kmax))
-		plan_missing(plan, KNOB_KMAX);
+		plan_need(plan, NEED_ECN);
 	if (isnan(p->q_pfc)) {
 		if (isnan(plan->like->alpha) && isnan(plan->like->xoff_level))
-			plan_missing(plan, KNOB_ALPHA);
+			plan_need(plan, NEED_ALPHA);
 		if (!(p->device->pool_bytes > 0))
-			plan_collect(plan,
-				"size of the shared pool and its slices: read-back by gNMI "
-				"(BUFFER_POOL), or `thresholds:` (pool) in the configuration");
-		plan_collect(plan,
-			"queue watermarks: `sudo counterpoll watermark enable` (SONiC), or the "
-			"queue depth counters of the platform");
+			plan_need(plan, NEED_POOL);
+		plan_need(plan, NEED_WATERMARKS);
 	}
 	if (isnan(p->bdp))
 		plan_collect(plan,
@@ -200,8 +195,9 @@ static void plan_ramp(struct tune_plan *plan)
 		least = fmin(PMAX_LEAST, bound);
 	if (!plan->refused && plan->n_changes && pmax > 0 && pmax < least)
 		plan_change(plan, KNOB_PMAX, pmax, least, 0,
-			"with Kmax this near a smaller Pmax would mark nothing, then everything",
-			"tuning facts b.3; 5 % is what switches ship with");
+			"with Kmax this near, a smaller Pmax would mark almost nothing and then "
+			"everything",
+			tune_row(plan->rule->row)->cite);
 }
 
 static void plan_ecn_down(struct tune_plan *plan)
@@ -227,18 +223,18 @@ static void plan_ecn_down(struct tune_plan *plan)
 	if (!(kmin < l->kmin))
 		return;
 	const double kmax = fmin(4 * kmin, r.q - mtu);
-	const char *why = "marks before PFC fires: four bandwidth-delay products, at most half of "
-			  "q_PFC, at most halved at once";
+	const char *why = "ECN marks before PFC fires: 4 bandwidth-delay products, at most half of "
+			  "q_PFC, at most halved in one step";
 	if (l->kmin > r.q)
 		why = "marks before PFC fires: four bandwidth-delay products, at most half of "
 		      "q_PFC; a "
 		      "Kmin above q_PFC never acts, so the step of at most a half counts from "
 		      "q_PFC";
-	plan_change(plan, KNOB_KMIN, l->kmin, kmin, r.lo, why, "tuning facts d, row 3 (ii); b.4");
+	plan_change(plan, KNOB_KMIN, l->kmin, kmin, r.lo, why, tune_row(3)->cite);
 	if (!plan->refused && kmax != l->kmax)
 		plan_change(plan, KNOB_KMAX, l->kmax, kmax,
 			proposed_of(plan, KNOB_KMIN, l->kmin) + mtu, "four times Kmin, below q_PFC",
-			"tuning facts d, row 3 (ii)");
+			tune_row(3)->cite);
 	plan_ramp(plan);
 	if (!plan->refused)
 		judge_ecn(plan, &r);
@@ -256,7 +252,7 @@ static void plan_kmax(struct tune_plan *plan)
 	if (!(kmax < l->kmax) || !(kmax > l->kmin) ||
 		!plan_change(plan, KNOB_KMAX, l->kmax, kmax, l->kmin,
 			"four times Kmin, below q_PFC: marking reaches Pmax before PFC fires",
-			"tuning facts b.4, d row 3 (ii)"))
+			tune_row(3)->cite))
 		return;
 	plan_ramp(plan);
 	judge_ecn(plan, &r);
@@ -325,13 +321,13 @@ static void plan_ecn_sharper(struct tune_plan *plan)
 	const double pmax = fmin(2 * l->pmax, most);
 	if (r.lo <= r.hi && kmin < l->kmin)
 		plan_change(plan, KNOB_KMIN, l->kmin, kmin, r.lo,
-			"a quarter less: senders are told sooner", "tuning facts d, row 4");
+			"a quarter less: senders slow down sooner", tune_row(4)->cite);
 	if (!plan->refused && r.lo <= r.hi && l->kmax > r.q)
 		plan_change(plan, KNOB_KMAX, l->kmax, r.q - (double)in->fabric->lossless_mtu_bytes,
-			l->kmin, "below q_PFC", "tuning facts b.4");
+			l->kmin, "below q_PFC", tune_row(4)->cite);
 	if (!plan->refused && pmax > l->pmax)
 		plan_change(plan, KNOB_PMAX, l->pmax, pmax, 0,
-			"twice the probability: more senders are told", "tuning facts d, row 4");
+			"twice the probability: more senders slow down", tune_row(4)->cite);
 	if (!plan->refused && plan->n_changes)
 		judge_ecn(plan, &r);
 	else if (!plan->refused)
@@ -354,16 +350,15 @@ static void plan_ecn_up(struct tune_plan *plan)
 		/* raising: Kmax first, then Kmin (rule 6) */
 		if (kmax != l->kmax)
 			plan_change(plan, KNOB_KMAX, l->kmax, kmax, kmin,
-				"by the same factor as Kmin, below q_PFC", "tuning facts d, row 5");
+				"by the same factor as Kmin, below q_PFC", tune_row(5)->cite);
 		if (!plan->refused)
 			plan_change(plan, KNOB_KMIN, l->kmin, kmin, fmin(r.lo, kmin),
 				"marks only when a queue stands: at least one bandwidth-delay "
 				"product, at most half of q_PFC",
-				"tuning facts d, row 5; b.3");
+				tune_row(5)->cite);
 	} else if (l->pmax > 0.01) {
 		plan_change(plan, KNOB_PMAX, l->pmax, l->pmax / 2, 0,
-			"half the probability: Kmin is as high as PFC allows",
-			"tuning facts d, row 5");
+			"half the probability: Kmin is as high as PFC allows", tune_row(5)->cite);
 	}
 	if (!plan->refused && plan->n_changes)
 		judge_ecn(plan, &r);
@@ -377,15 +372,15 @@ static void plan_xon(struct tune_plan *plan)
 	const double mtu = (double)plan->c->in->fabric->lossless_mtu_bytes,
 		     apart = tune_hysteresis(l);
 	if (isnan(apart)) {
-		plan_missing(plan, KNOB_XON_OFFSET);
+		plan_need(plan, NEED_XON);
 		return;
 	}
 	const double more = fmin(apart + mtu, XON_MTUS * mtu) - apart;
 	if (more <= 0)
 		return;
 	static const char why[] =
-		"one lossless packet further below XOFF: pauses become fewer and longer",
-			  source[] = "tuning facts d, row 11; a.5";
+		"one lossless packet further below XOFF: pauses become fewer and longer";
+	const char *source = tune_row(11)->cite;
 	if (!isnan(l->xon_offset))
 		plan_change(
 			plan, KNOB_XON_OFFSET, l->xon_offset, l->xon_offset + more, 0, why, source);
@@ -449,8 +444,8 @@ void tune_dose(
 			    "the pool is free: the queue may take more of it before PFC fires"))
 			plan_ecn_sharper(ret);
 		plan_next(ret,
-			"on the side of the application: fewer peers at once, or transfers the "
-			"receiver asks for");
+			"in the application: fewer peers at once, or transfers that the receiver "
+			"asks for");
 		break;
 	case FAMILY_KMAX:
 		if (site->q_pfc >= 2 * site->bdp)

@@ -3,8 +3,9 @@
  * rounded as the platform rounds, with the inequalities before and after. One knob family at a time
  * (Kmin, Kmax and Pmax are one). Pure; lives in the arena of tune_in.
  *
- * Units: bytes, ratios; NAN unknown. Sources: tuning facts a.5, a.6, b.3, b.4, d (rows and bounds),
- * d.2 rules 1 to 3 and 6.
+ * Units: bytes, ratios; NAN unknown. Sources: docs/tuning.md, decision table and safety rules 1 to
+ * 3 and 6; DCQCN (Zhu et al., SIGCOMM 2015), section 4; Choudhury and Hahne, Dynamic queue length
+ * thresholds, 1998.
  */
 #ifndef RW_ANALYZERS_TUNE_DOSE_H
 #define RW_ANALYZERS_TUNE_DOSE_H

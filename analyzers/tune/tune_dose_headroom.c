@@ -4,10 +4,10 @@
  *
  * The formula counts only for ASICs whose published tables it reproduces, and with a cable length
  * from the inventory; elsewhere what the device has, or what its peers have on the same kind of
- * link without losing anything, is the floor, and a step is a quarter more than was used (d.2 rule
- * 1). A peak that reached the size of the headroom is censored: the true need is unknown. Headroom
- * comes out of the shared pool, so every queue of the switch is judged again after the change (rule
- * 3).
+ * link without losing anything, is the floor, and a step is a quarter more than was used (safety
+ * rule 1). A peak that reached the size of the headroom is censored: the true need is unknown.
+ * Headroom comes out of the shared pool, so every queue of the switch is judged again after the
+ * change (rule 3).
  */
 #include <math.h>
 
@@ -16,9 +16,10 @@
 #include "analyzers/measure/ecn_order.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_dose_headroom.h"
+#include "analyzers/tune/tune_words.h"
 
-#define STEP 1.25 /* d, row 1 */
-#define SPARE 1.5 /* d, row 2 */
+#define STEP 1.25 /* of what was used: one step up */
+#define SPARE 1.5 /* of what was used: the floor when headroom is lowered */
 #define POOL_TAKE 0.2 /* of the pool, where its peak is not known */
 #define MTU_MOST 9216.0 /* of all classes, where the port does not tell */
 
@@ -193,7 +194,7 @@ static void tune_dose_headroom_couple(struct tune_plan *plan, double more)
 static bool may_size(struct tune_plan *plan)
 {
 	if (isnan(plan->like->headroom_bytes))
-		plan_missing(plan, KNOB_HEADROOM);
+		plan_need(plan, NEED_HEADROOM);
 	if (plan->site->device->shp_ratio > 0)
 		plan->refused = "the headroom of this switch is a shared pool: raise the shared "
 				"headroom pool, not a group's own";
@@ -207,8 +208,8 @@ void plan_more_headroom(struct tune_plan *plan)
 	if (!may_size(plan)) {
 		if (plan->refused)
 			plan_next(plan,
-				"raise the size of the shared headroom pool (SONiC: config buffer "
-				"shared-headroom-pool size), or lower its over-subscription ratio");
+				tune_need_text(
+					plan->c->in->arena, NEED_SHARED_HEADROOM, plan->platform));
 		return;
 	}
 	/* censored, or lost although the peak was not told: what was used is at least all of it */
@@ -236,7 +237,7 @@ void plan_more_headroom(struct tune_plan *plan)
 		why = "a quarter more than all of it: the true need is unknown";
 	if (proposed > l->headroom_bytes &&
 		plan_change(plan, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why,
-			"tuning facts d, row 1; a.1; d.2 rule 1"))
+			tune_row(1)->cite))
 		tune_dose_headroom_couple(plan, plan->changes[0].proposed - l->headroom_bytes);
 	if (!isnan(calc))
 		plan_check(plan, "headroom at least the calculated value", l->headroom_bytes,
@@ -278,7 +279,7 @@ void plan_less_headroom(struct tune_plan *plan)
 		plan_change(plan, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed,
 			"one and a half times what was used in a week, not below the calculated "
 			"value",
-			"tuning facts d, row 2; d.2 rule 1") &&
+			tune_row(2)->cite) &&
 		plan->changes[0].proposed < l->headroom_bytes)
 		plan->cost_bytes = (plan->changes[0].proposed - l->headroom_bytes) *
 			(double)tune_dose_headroom_bound(plan);

@@ -215,9 +215,9 @@ static void add_amount(const struct amount *amount, double *sum, bool *told, str
 
 static void add_drops(struct prio_sums *sums, const struct port_prio *prio)
 {
-	add_amount(&prio->drops, &sums->drops, &sums->drops_told, sums);
-	add_amount(&prio->pg_drops, &sums->pg_drops, &sums->pg_drops_told, sums);
-	add_amount(&prio->wred_drops, &sums->wred_drops, &sums->wred_told, sums);
+	add_amount(&prio->drops, &sums->drops, &sums->drops_known, sums);
+	add_amount(&prio->pg_drops, &sums->pg_drops, &sums->pg_drops_known, sums);
+	add_amount(&prio->wred_drops, &sums->wred_drops, &sums->wred_known, sums);
 	int64_t a = 0;
 	if (prio->drops.known)
 		a = prio->drops.covered_ns;
@@ -240,7 +240,7 @@ static void add_marks(struct prio_sums *sums, const struct port_prio *prio)
 		packets = &prio->port->out_packets;
 	if (!prio->marked.known || !packets->known)
 		return;
-	sums->marks_told = true;
+	sums->marks_known = true;
 	sums->marked += prio->marked.value;
 	sums->marked_packets += packets->value;
 }
@@ -328,7 +328,7 @@ static bool tune_evidence_total(struct total *sum, const struct amount *amount)
 	if (!amount->known)
 		return false;
 	sum->sum += amount->value;
-	sum->told = true;
+	sum->known = true;
 	return amount->value > 0;
 }
 
@@ -362,7 +362,7 @@ static void tune_evidence_add_port(
 
 struct device_window {
 	unsigned bin, k;
-	bool busy, marks_told, marked;
+	bool busy, marks_known, marked;
 };
 
 static void tune_evidence_shift(uint8_t *bits, bool newest)
@@ -388,7 +388,7 @@ static void add_recent(
 	sums->recent += sums->recent < RECENT_WINDOWS;
 	tune_evidence_shift(&sums->recent_tx, tx);
 	tune_evidence_shift(&sums->recent_rx, prio->rx_pause.hi > PAUSED_US_RATIO);
-	tune_evidence_shift(&sums->recent_unmarked, tx && dw->marks_told && !dw->marked);
+	tune_evidence_shift(&sums->recent_unmarked, tx && dw->marks_known && !dw->marked);
 	tune_evidence_shift(&sums->recent_marks,
 		prio->marked.known && sent->known &&
 			prio->marked.value > MARKED_RATIO * sent->value);
@@ -410,7 +410,7 @@ static void add_prio(struct device_fold *fold, struct prio_fold *prio_fold,
 	s->windows++;
 	if (prio->tx_pause.hi > PAUSED_RATIO) {
 		s->tx_windows++;
-		s->tx_unmarked += dw->marks_told && !dw->marked;
+		s->tx_unmarked += dw->marks_known && !dw->marked;
 	}
 	s->rx_windows += prio->rx_pause.hi > PAUSED_RATIO;
 	add_recent(s, prio, dw);
@@ -447,7 +447,7 @@ static struct device_window tune_evidence_look(const struct device_seen *device,
 			const struct port_prio *l = p->prios[c];
 			if (!l || !l->lossless)
 				continue;
-			r.marks_told |= l->marked.known;
+			r.marks_known |= l->marked.known;
 			r.marked |= l->marked.known && l->marked.value > 0;
 			paused += l->tx_pause.hi > PAUSED_RATIO;
 			fullest = fmax(fullest, l->pg_peak);

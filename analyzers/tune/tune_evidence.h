@@ -11,7 +11,7 @@
  * switch before is dropped, and .since_ns says from when it counts. The windows of the whole fabric
  * (.windows) stay: they are what a before/after comparison is made of.
  *
- * Age of settings: a state is valid until its next value or a gap of its device (metrics.md).
+ * Age of settings: a state is valid until its next value or a gap of its device.
  * Collectors tell a state at each slow poll, or on change only; both are stored as told. So
  * .read_ns is the newest sample, carried on to the newest sample of its device as long as that was
  * neither silent for a window nor restarted since the setting was read.

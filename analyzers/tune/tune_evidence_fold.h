@@ -50,7 +50,7 @@ struct prio_sums { /* dropped when a setting moves */
 	struct pause_sum tx, rx;
 	double transitions, transition_pause_ns, transition_watched_ns;
 	double marked, marked_packets, drops, pg_drops, wred_drops;
-	bool marks_told, marks_alive, drops_told, pg_drops_told, wred_told, drops_alive;
+	bool marks_known, marks_alive, drops_known, pg_drops_known, wred_known, drops_alive;
 	int64_t drops_watched_ns;
 	struct load_sum loads[LOAD_BINS];
 };
@@ -68,11 +68,11 @@ struct prio_fold {
 
 struct total {
 	double sum;
-	bool told;
+	bool known;
 };
 static inline double total_of(const struct total *total)
 {
-	if (total->told)
+	if (total->known)
 		return total->sum;
 	return NAN;
 }

@@ -143,7 +143,7 @@ static void done_prio(struct tune_prio *prio, const struct prio_fold *fold,
 		   ecn_on = prio->ecn_enabled > 0 || (isnan(prio->ecn_enabled) && prio->kmin > 0);
 	done_pause(prio, s, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
 	done_busy(prio, s, facts->busy_from, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
-	const bool marks_count = s->marks_told && (facts->marks_alive || ecn_on);
+	const bool marks_count = s->marks_known && (facts->marks_alive || ecn_on);
 	if (facts->marks_alive || ecn_on) {
 		prio->tx_unmarked = s->tx_unmarked;
 		prio->recent_unmarked = s->recent_unmarked;
@@ -158,15 +158,15 @@ static void done_prio(struct tune_prio *prio, const struct prio_fold *fold,
 		prio->marked = NAN;
 		prio->out_packets = NAN;
 	}
-	if (s->drops_told)
+	if (s->drops_known)
 		prio->drops = s->drops;
 	else
 		prio->drops = NAN;
-	if (s->pg_drops_told)
+	if (s->pg_drops_known)
 		prio->pg_drops = s->pg_drops;
 	else
 		prio->pg_drops = NAN;
-	if (s->wred_told)
+	if (s->wred_known)
 		prio->wred_drops = s->wred_drops;
 	else
 		prio->wred_drops = NAN;

@@ -3,7 +3,7 @@
  * decision table (6-10, 12, 13), from open incidents, and from the evidence itself where the
  * stretch was too short for an incident or its detector had too few metrics.
  *
- * Source: tuning facts d (rows, preconditions), d.2 rules 7 and 9.
+ * Source: docs/tuning.md, rows 6 to 10, 12 and 13, safety rules 7 and 9.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,19 +18,19 @@
 #include "analyzers/tune/tune_words.h"
 #include "db/model/entity.h"
 
-#define STORM 0.9 /* share of time: metrics.md, slow_receiver and pfc_storm by degree */
-#define SINGLED 5.0 /* times the next host; d row 7 */
+#define STORM 0.9 /* share of time: above it slow_receiver is pfc_storm */
+#define SINGLED 5.0 /* times the next host */
 enum { SINGLED_MAX = 2 }; /* more hosts than that are a crowd */
 #define Z_OUTLIER 3.5
 #define OTHERS_MIN 3
 #define ERRORS_MIN 10.0
-#define SKEW                                                                                       \
-	0.5 /* max/mean - 1 without a chance baseline: far above what luck does to a fabric that   \
-	       works */
+/* max/mean - 1 of the members of a group, where no chance baseline is known: far above what a
+ * random hash does to a fabric that works. */
+#define SKEW 0.5
 #define MTU_SLACK 22.0 /* Ethernet header, tag and FCS are counted in, or are not */
 #define CABLE_SLACK 0.2 /* lengths are rounded to what is sold */
 #define CABLE_SLACK_M 2.0
-#define ECN_NEVER 266338050.0 /* "disabled" sentinel of Kmin: counter map 5.3 */
+#define ECN_NEVER 266338050.0 /* bytes: switches write a Kmin as large as this for "off" */
 
 struct faults {
 	const struct tune_in *in;
@@ -473,11 +473,6 @@ static void look_at_settings(
 }
 
 enum { CABLE_ROW = 1 }; /* headroom that a wrong setting makes too small is no matter of tuning */
-static const char *const cable_steps[] = {
-	"set the true cable length on the port (SONiC: config interface cable-length; Junos, NVUE: "
-	"cable-length), or correct `cable:` of the link in the configuration",
-	"the buffer profile follows from it: do not size the headroom by hand first",
-};
 
 /* Row 1's own cause, where the switch tells it: the buffer profile was made for another cable than
  * the inventory has. */
@@ -496,8 +491,10 @@ static void look_at_cable(struct faults *faults, const struct tune_site *site)
 	struct tune_fault *r = tune_fault_add(faults, CAUSE_HEADROOM_SMALL);
 	r->row = CABLE_ROW;
 	r->n_steps = 0;
-	for (size_t i = 0; i < rw_countof(cable_steps); i++)
-		r->steps[r->n_steps++] = cable_steps[i];
+	r->steps[r->n_steps++] = tune_need_text(
+		faults->in->arena, NEED_CABLE, tune_platform_of(faults->in, site->device));
+	r->steps[r->n_steps++] =
+		"the buffer profile follows from it: do not size the headroom by hand first";
 	r->device = site->device->device->name;
 	r->port = l->port->name;
 	r->host = l->port->host;

@@ -1,4 +1,5 @@
-/* tune_gate - see the header. */
+/* tune_gate - asks one gate after the other; the first that blocks decides, else the first that
+ * asks to watch. */
 #include "analyzers/tune/tune_gate.h"
 
 #include <math.h>
@@ -8,16 +9,17 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/tune/tune_touch.h"
+#include "analyzers/tune/tune_words.h"
 
 struct gate_in {
-	const struct tune_plan *t;
+	const struct tune_plan *plan;
 	const struct tune_in *in;
-	const struct tune_site *p;
+	const struct tune_site *site;
 	struct arena *a;
 	struct tune_verdict *ret;
 };
 
-static void tune_gate_collect(struct gate_in *gate, const char *what)
+static void gate_collect(struct gate_in *gate, const char *what)
 {
 	for (size_t i = 0; i < gate->ret->n_collect; i++)
 		if (str_eq(gate->ret->collect[i], what))
@@ -26,257 +28,350 @@ static void tune_gate_collect(struct gate_in *gate, const char *what)
 		gate->ret->collect[gate->ret->n_collect++] = what;
 }
 
-/* ---- 8: never ------------------------------------------------------------ */
-
-static const char *tune_gate_policy(struct gate_in *gate)
+static void gate_need(struct gate_in *gate, enum tune_need need)
 {
-	const enum congestion_policy cc = gate->in->fabric->congestion;
-	if (cc == CC_DCQCN)
+	gate_collect(gate, tune_need_text(gate->a, need, gate->plan->platform));
+}
+
+/* ---- blocked ------------------------------------------------------------- */
+
+static const char *gate_policy(struct gate_in *gate)
+{
+	const enum congestion_policy policy = gate->in->fabric->congestion;
+	if (policy == CC_DCQCN)
 		return NULL;
 	return arena_printf(gate->a,
 		"policy: congestion is %s, and thresholds are advised for dcqcn only",
-		congestion_policy_name(cc));
+		congestion_policy_name(policy));
 }
 
-/* Last line of defence: whatever a dose came to, these are never written. */
-static const char *tune_gate_never(struct gate_in *gate)
+static const char *gate_voq(struct gate_in *gate)
 {
-	for (size_t i = 0; i < gate->t->n_changes; i++) {
-		const struct tune_change *c = &gate->t->changes[i];
-		if (!(c->proposed > 0) || isinf(c->proposed))
-			return arena_printf(gate->a, "%s would become %g: never",
-				tune_knob_name(c->knob), c->proposed);
-	}
-	return NULL;
-}
-
-/* ---- 2: what the platform is, and what was read of it -------------------- */
-
-static const char *tune_gate_voq(struct gate_in *gate)
-{
-	const struct tune_platform *is = gate->t->platform;
-	if ((is->profile && is->profile->voq) || (is->asic && is->asic->voq))
-		return "virtual output queues: the dynamic-threshold arithmetic does not hold for "
+	const struct tune_platform *platform = gate->plan->platform;
+	const bool voq_by_profile = platform->profile && platform->profile->voq,
+		   voq_by_asic = platform->asic && platform->asic->voq;
+	if (voq_by_profile || voq_by_asic)
+		return "virtual output queues: the dynamic-threshold formula does not hold for "
 		       "this chip";
 	return NULL;
 }
 
-static const char *read_back(struct gate_in *gate)
+static const char *gate_incident(struct gate_in *gate)
 {
-	const struct tune_prio *l = gate->t->like;
-	for (size_t i = 0; i < gate->t->n_changes; i++)
-		if (isnan(gate->t->changes[i].current)) {
-			tune_gate_collect(gate,
-				"the value in force: read-back by gNMI or SNMP, or `thresholds:` "
-				"in the configuration");
-			return "a value that would change is not known";
-		}
-	/* all of it from the configuration: lowers the confidence only */
-	if (l->read_ns ? gate->in->now_ns - l->read_ns <= TUNE_READ_NS : l->declared)
-		return NULL;
-	tune_gate_collect(
-		gate, "a fresh read-back: is the collector of this switch up? `rocewatch doctor`");
-	if (l->read_ns)
-		return arena_printf(gate->a, "thresholds were read back %.0f h ago, more than 24",
-			(double)(gate->in->now_ns - l->read_ns) / 3600e9);
-	return "thresholds were never read back";
-}
-
-/* ---- 7: not now ---------------------------------------------------------- */
-
-static const char *tune_gate_incident(struct gate_in *gate)
-{
-	for (size_t i = 0; i < gate->t->c->n_faults; i++) {
-		const struct tune_fault *f = &gate->t->c->faults[i];
-		if (tune_fault_touches(gate->t->c, f, gate->p)) {
-			if (f->id)
-				return f->id;
-			return arena_printf(gate->a, "%s at %s", cause_name(f->cause),
-				f->host ? f->host : str_or(f->device, "the fabric"));
-		}
+	const struct tune_case *c = gate->plan->c;
+	for (size_t i = 0; i < c->n_faults; i++) {
+		const struct tune_fault *fault = &c->faults[i];
+		if (!tune_fault_touches(c, fault, gate->site))
+			continue;
+		if (fault->id)
+			return fault->id;
+		const char *where = str_or(fault->host, str_or(fault->device, "the fabric"));
+		return arena_printf(gate->a, "%s at %s", cause_name(fault->cause), where);
 	}
 	return NULL;
 }
 
-static const char *tune_gate_unrest(struct gate_in *gate)
+static const char *gate_unrest(struct gate_in *gate)
 {
-	const struct tune_device *d = gate->p->device;
-	for (size_t i = 0; i < d->n_ports; i++) {
-		if (d->ports[i].storms > 0)
+	const struct tune_device *device = gate->site->device;
+	const char *name = device->device->name;
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct tune_port *port = &device->ports[i];
+		if (port->storms > 0)
 			return arena_printf(gate->a,
-				"the PFC watchdog fired at %s:%s in this range", d->device->name,
-				d->ports[i].port->name);
-		if (d->ports[i].flaps > 0)
-			return arena_printf(gate->a, "%s:%s went down and up in this range",
-				d->device->name, d->ports[i].port->name);
+				"the PFC watchdog fired at %s:%s in this range", name,
+				port->port->name);
+		if (port->flaps > 0)
+			return arena_printf(gate->a, "%s:%s went down and up in this range", name,
+				port->port->name);
 	}
-	if (d->restarts)
+	if (device->restarts)
 		return arena_printf(gate->a,
 			"%s restarted in this range (upgrade, reload or reset of "
 			"counters): review a range after it",
-			d->device->name);
+			name);
 	return NULL;
 }
 
-static const char *tune_gate_coverage(struct gate_in *gate)
+static const char *gate_past(struct gate_in *gate)
+{
+	for (size_t i = 0; i < gate->in->n_past; i++) {
+		const struct tune_past *past = &gate->in->past[i];
+		const bool same = str_eq(past->device, gate->site->device->device->name) &&
+			(past->priority < 0 || past->priority == gate->site->priority);
+		const bool recent = gate->in->now_ns - past->applied_ns < TUNE_READ_NS;
+		if (same && recent && !past->verified)
+			return past->id;
+	}
+	return NULL;
+}
+
+/* Last line of defence: whatever a dose came to, these are never written. */
+static const char *gate_never(struct gate_in *gate)
+{
+	for (size_t i = 0; i < gate->plan->n_changes; i++) {
+		const struct tune_change *change = &gate->plan->changes[i];
+		if (!(change->proposed > 0) || isinf(change->proposed))
+			return arena_printf(gate->a, "%s would become %g: never",
+				tune_knob_name(change->knob), change->proposed);
+	}
+	return NULL;
+}
+
+/* ---- watch --------------------------------------------------------------- */
+
+static const char *gate_coverage(struct gate_in *gate)
 {
 	const double least = gate->in->options.min_coverage,
-		     here = fmin(
-			     gate->p->device->coverage_ratio, gate->in->evidence->coverage_ratio);
+		     here = fmin(gate->site->device->coverage_ratio,
+			     gate->in->evidence->coverage_ratio);
 	if (here >= least)
 		return NULL;
-	tune_gate_collect(
-		gate, "samples without gaps: `rocewatch doctor` tells which targets are late");
+	gate_collect(gate, "samples without gaps: `rocewatch doctor` shows which targets are late");
 	return arena_printf(gate->a, "%.1f %% of the samples are there, %.0f %% are needed",
 		100 * here, 100 * least);
 }
 
-/* ---- 0: bounds of the decision table ------------------------------------- */
-
-static const char *tune_gate_past(struct gate_in *gate)
+static const char *gate_history(struct gate_in *gate)
 {
-	for (size_t i = 0; i < gate->in->n_past; i++) {
-		const struct tune_past *q = &gate->in->past[i];
-		const bool same = str_eq(q->device, gate->p->device->device->name) &&
-			(q->priority < 0 || q->priority == gate->p->priority);
-		if (same && !q->verified && gate->in->now_ns - q->applied_ns < TUNE_READ_NS)
-			return q->id;
-	}
-	return NULL;
-}
-
-static const char *tune_gate_history(struct gate_in *gate)
-{
-	int64_t since = gate->in->evidence->from_ns;
-	if (gate->p->device->since_ns > gate->in->evidence->from_ns)
-		since = gate->p->device->since_ns;
-	const int64_t have = gate->in->evidence->to_ns - since,
-		      least = gate->in->options.min_evidence_ns;
-	char b[24];
-	if (have >= least)
+	int64_t since_ns = gate->in->evidence->from_ns;
+	if (gate->site->device->since_ns > since_ns)
+		since_ns = gate->site->device->since_ns;
+	const int64_t have_ns = gate->in->evidence->to_ns - since_ns,
+		      least_ns = gate->in->options.min_evidence_ns;
+	char least[24];
+	if (have_ns >= least_ns)
 		return NULL;
-	tune_gate_collect(gate,
+	unit_duration_text(least, sizeof(least), least_ns);
+	gate_collect(gate,
 		arena_printf(gate->a,
 			"more history under these thresholds: review again with %s of it, or lower "
 			"tuning.min_evidence",
-			unit_duration_text(b, sizeof(b), least)));
+			least));
 	return arena_printf(gate->a,
 		"%.0f min of history under the thresholds in force, %s are needed",
-		(double)have / 60e9, unit_duration_text(b, sizeof(b), least));
+		(double)have_ns / 60e9, least);
 }
 
-static bool is_told(const struct gate_in *gate)
+/* An open incident here names the cause of the plan. */
+static bool is_named_by_incident(const struct gate_in *gate)
 {
-	for (size_t i = 0; i < gate->p->signs.n_told; i++)
-		if (gate->p->signs.told[i] == gate->t->rule->cause)
+	const struct tune_signs *signs = &gate->site->signs;
+	for (size_t i = 0; i < signs->n_named; i++)
+		if (signs->named[i] == gate->plan->rule->cause)
 			return true;
 	return false;
 }
 
-static const char *tune_gate_agreeing(struct gate_in *gate)
+static const char *gate_agreeing(struct gate_in *gate)
 {
-	if (gate->p->agreeing >= TUNE_NEEDED || is_told(gate))
+	if (gate->site->agreeing >= TUNE_NEEDED || is_named_by_incident(gate))
 		return NULL;
-	tune_gate_collect(gate,
-		arena_printf(gate->a,
-			"more windows: the signature has to hold in %d of the last %d", TUNE_NEEDED,
-			TUNE_OF));
-	return arena_printf(gate->a, "the signature held in %u of the last %d windows",
-		gate->p->agreeing, TUNE_OF);
+	gate_collect(gate,
+		arena_printf(gate->a, "more windows: the pattern has to show in %d of the last %d",
+			TUNE_NEEDED, TUNE_OF));
+	return arena_printf(gate->a, "pattern seen in %u of the last %d windows",
+		gate->site->agreeing, TUNE_OF);
 }
 
-static const char *tune_gate_missing(struct gate_in *gate)
+/* What would raise the confidence. */
+static void ask_for_more(struct gate_in *gate)
 {
-	for (size_t i = 0; i < gate->t->n_collect; i++)
-		tune_gate_collect(gate, gate->t->collect[i]);
-	if (gate->t->n_collect)
-		return "what a value takes is not known";
+	const struct tune_prio *prio = gate->plan->like;
+	if (isnan(prio->kmin) || isnan(prio->kmax))
+		gate_need(gate, NEED_ECN);
+	if (isnan(prio->alpha) && isnan(prio->xoff_level))
+		gate_need(gate, NEED_ALPHA);
+	if (!(gate->site->device->pool_bytes > 0))
+		gate_need(gate, NEED_POOL);
+	if (!(gate->site->signs.known & T_NO_MARKS))
+		gate_need(gate, NEED_MARKS);
+	if (!prio->queue.windows)
+		gate_need(gate, NEED_WATERMARKS);
+	if (!gate->site->measured)
+		gate_need(gate, NEED_PAUSE);
+	if (!gate->ret->n_collect)
+		gate_collect(gate,
+			"a packet capture at the port we pause most: are its packets ECT, and do "
+			"CNPs come back?");
+}
+
+static const char *gate_uncertain(struct gate_in *gate)
+{
+	if (gate->plan->rule->certain)
+		return NULL;
+	ask_for_more(gate);
+	return gate->plan->rule->rests_on;
+}
+
+static const char *gate_missing(struct gate_in *gate)
+{
+	for (size_t i = 0; i < gate->plan->n_collect; i++)
+		gate_collect(gate, gate->plan->collect[i]);
+	if (gate->plan->n_collect)
+		return "a value cannot be computed: what it takes is not known";
 	return NULL;
 }
 
-/* What would make it surer. */
-static void ask_for_more(struct gate_in *gate)
+/* Settings that are declared in the configuration only lower the confidence. */
+static const char *gate_read_back(struct gate_in *gate)
 {
-	const struct tune_prio *l = gate->t->like;
-	if (isnan(l->kmin) || isnan(l->kmax))
-		tune_gate_collect(gate,
-			"Kmin and Kmax in force: read-back by gNMI (WRED_PROFILE), or "
+	const struct tune_plan *plan = gate->plan;
+	const int64_t age_ns = gate->in->now_ns - plan->like->read_ns;
+	for (size_t i = 0; i < plan->n_changes; i++) {
+		if (!isnan(plan->changes[i].current))
+			continue;
+		gate_collect(gate,
+			"the value in force: read back by a collector, or declared under "
 			"`thresholds:` in the configuration");
-	if (isnan(l->alpha) && isnan(l->xoff_level))
-		tune_gate_collect(gate,
-			"dynamic threshold (alpha) in force: read-back by gNMI (BUFFER_PROFILE), "
-			"or `thresholds:` in the configuration");
-	if (!(gate->p->device->pool_bytes > 0))
-		tune_gate_collect(gate,
-			"size of the shared pool: read-back by gNMI (BUFFER_POOL), or "
-			"`thresholds:` (pool) in the configuration");
-	if (!(gate->p->signs.known & T_NO_MARKS))
-		tune_gate_collect(gate,
-			"ECN marks per queue: `sudo counterpoll wredqueue enable` (SONiC), "
-			"`random-detect ecn count` (EOS)");
-	if (!l->queue.windows)
-		tune_gate_collect(gate,
-			"queue watermarks: `sudo counterpoll watermark enable` (SONiC), or the "
-			"queue depth counters of the platform");
-	if (!gate->p->measured)
-		tune_gate_collect(gate,
-			"pause time: frames give only an upper bound; read pfc.tx_pause_ns where "
-			"the platform has it");
-	if (!gate->ret->n_collect)
-		tune_gate_collect(gate,
-			"a capture at the port we pause most: are its packets ECT, and do CNPs "
-			"come back?");
-}
-
-static const char *tune_gate_uncertain(struct gate_in *gate)
-{
-	if (gate->t->rule->certain)
+		return "a value that would change is not known";
+	}
+	if (plan->like->read_ns && age_ns <= TUNE_READ_NS)
 		return NULL;
-	ask_for_more(gate);
-	return gate->t->rule->rests_on;
+	if (!plan->like->read_ns && plan->like->declared)
+		return NULL;
+	gate_collect(
+		gate, "a fresh read-back: is the collector of this switch up? `rocewatch doctor`");
+	if (plan->like->read_ns)
+		return arena_printf(gate->a, "thresholds were read back %.0f h ago, more than 24",
+			(double)age_ns / 3600e9);
+	return "thresholds were never read back";
 }
 
-static const char *tune_gate_refused(struct gate_in *gate)
+static const char *gate_refused(struct gate_in *gate)
 {
-	return gate->t->refused;
+	return gate->plan->refused;
 }
+
+/* ---- the tables ---------------------------------------------------------- */
+
+static const struct tune_safety_rule safety_rules[] = {
+	{1,
+		"The headroom formula counts only for ASICs whose published tables it reproduces; "
+		"elsewhere the value of the device is the floor. Headroom is lowered only with "
+		"`--allow-reduce`, never with a shared headroom pool, an unknown cable or a peak "
+		"that reached the size of the headroom",
+		"the doses of headroom",
+		"SONiC, doc/qos/dynamically-headroom-calculation.md; sonic-swss "
+		"cfgmgr/buffer_headroom_mellanox.lua"},
+	{2,
+		"No change without values in force that were read back within 24 h (declared ones "
+		"lower the confidence). A pool of unknown slicing counts half. No advice for "
+		"VOQ or HBM chips",
+		"gates, doses", "Choudhury and Hahne, Dynamic queue length thresholds, 1998"},
+	{3,
+		"More headroom or one more lossless priority shrinks the shared pool: every queue "
+		"of the switch is computed again, and a change that puts PFC before ECN at one of "
+		"them is refused",
+		"the doses, a gate", "Choudhury and Hahne, 1998; DCQCN, SIGCOMM 2015, section 4"},
+	{4,
+		"A sheet lists everything the changed object is bound to. The canary is a whole "
+		"switch; the rest of its tier follows soon, because different Kmin within one "
+		"tier are unfair to flows",
+		"the sheet", NULL},
+	{5,
+		"Every knob of a vendor has a disruption class; unknown counts as dropping "
+		"packets. Anything not hitless waits for a job boundary",
+		"the sheet, the profile", NULL},
+	{6,
+		"Apply and undo are safe after every step: Kmin down before Kmax, Kmax up before "
+		"Kmin, headroom up before alpha. Undo writes exactly the values read back",
+		"the order of rendered steps", NULL},
+	{7,
+		"Not while an incident that blocks tuning is open in the same pause tree, nor with "
+		"PFC watchdog events, link flaps, restarts or gaps in the range. A sheet lives 72 "
+		"h, and only as long as its basis (settings, topology, OS version) stays",
+		"gates, the ledger", NULL},
+	{8,
+		"Never: PFC off, a threshold of zero, thresholds where the policy of the site is "
+		"not dcqcn",
+		"gates", NULL},
+	{9,
+		"Advice to isolate a host says what it stops: shutting one rail port usually "
+		"aborts the whole job",
+		"the next steps of causes", NULL},
+	{10,
+		"One lossless drop on the changed switch, or steps that take more than 3 % longer "
+		"with certainty, opens incident `tuning_regression`. Goodput alone shows nothing: "
+		"the bytes of a training step are fixed",
+		"the running agent", NULL},
+	{11, "What an open sheet or incident rests on is not evicted by retention or quota",
+		"the store", NULL},
+	{12,
+		"One knob family at a time, one change of a queue profile in 24 h unless it is "
+		"verified; at least `tuning.min_evidence` of history; the pattern in 3 of the "
+		"last 5 busy windows",
+		"gates, doses", NULL},
+};
 
 static const struct gate {
 	int rule;
 	enum tune_advice advice;
+	const char *when;
 	const char *(*holds)(struct gate_in *gate); /* why; NULL: it does not */
 } gates[] = {
-	{8, ADVICE_BLOCKED, tune_gate_policy},
-	{2, ADVICE_BLOCKED, tune_gate_voq},
-	{7, ADVICE_BLOCKED, tune_gate_incident},
-	{7, ADVICE_BLOCKED, tune_gate_unrest},
-	{0, ADVICE_BLOCKED, tune_gate_past},
-	{8, ADVICE_BLOCKED, tune_gate_never},
-	{7, ADVICE_WATCH, tune_gate_coverage},
-	{0, ADVICE_WATCH, tune_gate_history},
-	{0, ADVICE_WATCH, tune_gate_agreeing},
-	{0, ADVICE_WATCH, tune_gate_uncertain},
-	{2, ADVICE_WATCH, tune_gate_missing},
-	{2, ADVICE_WATCH, read_back},
-	{3, ADVICE_WATCH, tune_gate_refused},
+	{8, ADVICE_BLOCKED, "the congestion policy of the site is not dcqcn", gate_policy},
+	{2, ADVICE_BLOCKED, "the switch has virtual output queues", gate_voq},
+	{7, ADVICE_BLOCKED, "a fault of this pause tree has to be repaired first", gate_incident},
+	{7, ADVICE_BLOCKED, "PFC watchdog, link flaps or a restart in the range", gate_unrest},
+	{12, ADVICE_BLOCKED, "an unverified change of the same switch within 24 h", gate_past},
+	{8, ADVICE_BLOCKED, "a value would become zero or infinite", gate_never},
+	{7, ADVICE_WATCH, "less than `tuning.min_coverage` of the samples", gate_coverage},
+	{12, ADVICE_WATCH, "less than `tuning.min_evidence` under these thresholds", gate_history},
+	{12, ADVICE_WATCH, "the pattern does not show in 3 of the last 5 windows", gate_agreeing},
+	{12, ADVICE_WATCH, "the settings that would prove the diagnosis are not known",
+		gate_uncertain},
+	{2, ADVICE_WATCH, "what a value is computed from is not known", gate_missing},
+	{2, ADVICE_WATCH, "a value in force is not known, or was read back over 24 h ago",
+		gate_read_back},
+	{3, ADVICE_WATCH, "no value is safe: pool, order of ECN and PFC, or platform",
+		gate_refused},
 };
+
+bool tune_safety_rule_at(size_t i, struct tune_safety_rule *ret)
+{
+	if (i >= rw_countof(safety_rules))
+		return false;
+	*ret = safety_rules[i];
+	return true;
+}
+
+bool tune_gate_row_at(size_t i, struct tune_gate_row *ret)
+{
+	if (i >= rw_countof(gates))
+		return false;
+	*ret = (struct tune_gate_row){gates[i].rule, gates[i].advice, gates[i].when};
+	return true;
+}
+
+/* ---- the verdict --------------------------------------------------------- */
+
+static struct gate_in gate_begin(const struct tune_plan *plan, struct tune_verdict *verdict)
+{
+	return (struct gate_in){.plan = plan,
+		.in = plan->c->in,
+		.site = plan->site,
+		.a = plan->c->in->arena,
+		.ret = verdict};
+}
 
 void tune_gate(const struct tune_plan *plan, struct tune_verdict *ret)
 {
-	struct gate_in g = {
-		.t = plan, .in = plan->c->in, .p = plan->site, .a = plan->c->in->arena, .ret = ret};
+	struct gate_in in = gate_begin(plan, ret);
 	*ret = (struct tune_verdict){.advice = ADVICE_CHANGE, .rule = -1};
 	for (size_t i = 0; i < rw_countof(gates) && ret->advice != ADVICE_BLOCKED; i++) {
-		const char *why = gates[i].holds(&g);
-		if (!why || (ret->advice == ADVICE_WATCH && gates[i].advice != ADVICE_BLOCKED))
+		const struct gate *gate = &gates[i];
+		/* each is asked, because each may say what to collect */
+		const char *why = gate->holds(&in);
+		const bool decided = ret->advice == ADVICE_WATCH && gate->advice == ADVICE_WATCH;
+		if (!why || decided)
 			continue;
-		ret->advice = gates[i].advice;
-		ret->rule = gates[i].rule;
+		ret->advice = gate->advice;
+		ret->rule = gate->rule;
 		ret->why = why;
-		if (gates[i].advice == ADVICE_BLOCKED)
+		ret->blocked_by = NULL;
+		if (gate->advice == ADVICE_BLOCKED)
 			ret->blocked_by = why;
-		else
-			ret->blocked_by = NULL;
 	}
 	if (ret->advice == ADVICE_CHANGE && !plan->n_changes)
 		ret->advice = ADVICE_NONE;
@@ -284,12 +379,8 @@ void tune_gate(const struct tune_plan *plan, struct tune_verdict *ret)
 
 void tune_gate_doubt(const struct tune_plan *plan, struct tune_verdict *verdict)
 {
-	struct gate_in g = {.t = plan,
-		.in = plan->c->in,
-		.p = plan->site,
-		.a = plan->c->in->arena,
-		.ret = verdict};
+	struct gate_in in = gate_begin(plan, verdict);
 	verdict->advice = ADVICE_WATCH;
-	verdict->why = "what is known makes it too unsure for a change";
-	ask_for_more(&g);
+	verdict->why = "the confidence is too low for a change";
+	ask_for_more(&in);
 }

@@ -1,17 +1,14 @@
 /*
- * tune_gate - what forbids or delays a change, whatever the diagnosis says: the rules that make
- * advice safe, as a table. A rule that holds gives an advice that is not "change": blocked (by
- * what), or watch (with what to collect). Pure.
+ * tune_gate - what forbids or delays a change, whatever the diagnosis says: the safety rules, as a
+ * table. A gate that holds gives an advice that is not "change": blocked (by what), or watch (with
+ * what to collect). Pure; texts live in the arena of tune_in.
  *
- * Source: tuning facts d.2 (numbers as there; 0: the decision table's own bounds). Rules 3 and 6
- * are kept by the doses (coupling; order of the steps), 4 by the sheet (blast radius, canary), 5 by
- * the platform's disruption class, 9 by the texts of what to mend, 10 by the sheet's rollback
- * condition, 11 by the store.
+ * The rules and their gates are printed into docs/tuning.md ("Safety rules").
  */
 #ifndef RW_ANALYZERS_TUNE_GATE_H
 #define RW_ANALYZERS_TUNE_GATE_H
 
-#include "analyzers/tune/tune_dose.h"
+#include "analyzers/tune/tune_plan.h"
 
 enum { GATE_WORDS = 24 };
 
@@ -28,9 +25,22 @@ struct tune_verdict {
  * say what to collect. */
 void tune_gate(const struct tune_plan *plan, struct tune_verdict *ret);
 
-/* tune_gate_doubt - the verdict on a change nobody could approve, for its confidence: watch, and
- * what would make it surer. */
+/* tune_gate_doubt - the verdict on a change whose confidence is too low to approve it: watch, and
+ * what would raise it. */
 void tune_gate_doubt(const struct tune_plan *plan, struct tune_verdict *verdict);
+
+/* For the manual: rule @i and gate @i; false behind the last. */
+struct tune_safety_rule {
+	int number;
+	const char *says, *kept_by, *source; /* source NULL: our own */
+};
+struct tune_gate_row {
+	int rule;
+	enum tune_advice advice;
+	const char *when; /* a clause: "the policy of the site is not dcqcn" */
+};
+bool tune_safety_rule_at(size_t i, struct tune_safety_rule *ret);
+bool tune_gate_row_at(size_t i, struct tune_gate_row *ret);
 
 /* Longest time a sheet lives; longest age of what was read back; shortest time between two changes
  * of a queue profile. */

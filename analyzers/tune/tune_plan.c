@@ -7,6 +7,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
+#include "analyzers/tune/tune_words.h"
 
 void plan_collect(struct tune_plan *plan, const char *what)
 {
@@ -23,27 +24,9 @@ void plan_next(struct tune_plan *plan, const char *what)
 		plan->next[plan->n_next++] = what;
 }
 
-static const char *const how_to_read[TUNE_KNOBS] = {
-	[KNOB_HEADROOM] = "headroom in force: read-back by gNMI (BUFFER_PROFILE, BUFFER_PG) or "
-			  "SNMP, or `thresholds:` in the configuration",
-	[KNOB_XON_LEVEL] = "XON in force: read-back by gNMI, or `thresholds:` (xon_level, "
-			   "xon_offset) in the configuration",
-	[KNOB_XON_OFFSET] = "XON in force: read-back by gNMI, or `thresholds:` (xon_level, "
-			    "xon_offset) in the configuration",
-	[KNOB_ALPHA] = "dynamic threshold (alpha) in force: read-back by gNMI (BUFFER_PROFILE "
-		       "dynamic_th), or `thresholds:` in the configuration",
-	[KNOB_KMIN] = "Kmin in force: read-back by gNMI (WRED_PROFILE), or `thresholds:` in the "
-		      "configuration",
-	[KNOB_KMAX] = "Kmax in force: read-back by gNMI (WRED_PROFILE), or `thresholds:` in the "
-		      "configuration",
-	[KNOB_PMAX] = "Pmax in force: read-back by gNMI (WRED_PROFILE), or `thresholds:` in the "
-		      "configuration",
-};
-
-void plan_missing(struct tune_plan *plan, enum tune_knob knob)
+void plan_need(struct tune_plan *plan, enum tune_need need)
 {
-	plan_collect(plan,
-		str_or(how_to_read[knob], "the value in force, by read-back or `thresholds:`"));
+	plan_collect(plan, tune_need_text(plan->c->in->arena, need, plan->platform));
 }
 
 void plan_check(struct tune_plan *plan, const char *text, double before, double after, double limit,
@@ -110,7 +93,9 @@ bool plan_settable(const struct tune_plan *plan, enum tune_knob knob)
 static double round_to(double value, double unit, enum tune_round how)
 {
 	const double n = value / unit;
-	return (how == TUNE_UP ? ceil(n - 1e-9) : floor(n + 1e-9)) * unit;
+	if (how == TUNE_UP)
+		return ceil(n - 1e-9) * unit;
+	return floor(n + 1e-9) * unit;
 }
 
 /* As the platform writes it; where that is not known, in whole cells, else KiB (alpha: powers of
@@ -144,22 +129,21 @@ static double knob_round(
 		r, knob, tune_knob_write(r, knob, least, cell, limit, TUNE_UP), cell, limit);
 }
 
-/* plan_change - rounded; false: the platform cannot, or rounding leaves nothing of it. */
 bool plan_change(struct tune_plan *plan, enum tune_knob knob, double current, double proposed,
 	double least, const char *why, const char *source)
 {
 	if (!plan_settable(plan, knob)) {
 		const char *cannot = plan->platform->profile->knobs[knob].cannot;
-		plan->refused = arena_printf(plan->c->in->arena,
-			"this platform does not let one set %s%s%s", tune_knob_name(knob),
-			str_if(cannot, ": "), str_or(cannot, ""));
+		plan->refused =
+			arena_printf(plan->c->in->arena, "%s cannot be set on this platform%s%s",
+				tune_knob_name(knob), str_if(cannot, ": "), str_or(cannot, ""));
 		return false;
 	}
 	const double v = knob_round(plan, knob, proposed, least);
 	if (isnan(v) || v <= 0) {
 		plan->refused = arena_printf(plan->c->in->arena,
-			"%s of %.10g is outside of what the platform publishes as its range, or "
-			"its cell size is not known",
+			"%s of %.10g is outside the published range of the platform, or its cell "
+			"size is not known",
 			tune_knob_name(knob), proposed);
 		return false;
 	}

@@ -44,8 +44,8 @@ bool tune_same_profile(
 
 void plan_collect(struct tune_plan *plan, const char *what);
 void plan_next(struct tune_plan *plan, const char *what);
-/* its value in force is not known: how to get it */
-void plan_missing(struct tune_plan *plan, enum tune_knob knob);
+/* plan_need - a value cannot be computed without it: how to get it goes into .collect. */
+void plan_need(struct tune_plan *plan, enum tune_need need);
 /* nothing known: no check */
 void plan_check(struct tune_plan *plan, const char *text, double before, double after, double limit,
 	const char *unit, bool ok);

@@ -111,7 +111,7 @@ const struct tune_rule tune_rules[] = {
 		"no threshold change without the values that are in force", NULL},
 
 	/* 5: ECN before need */
-	{5, CAUSE_ECN_EARLY, T_MANY_MARKS | T_EARLY | T_TOLD, T_HOSTS_PAUSED, T_FROM_HOST,
+	{5, CAUSE_ECN_EARLY, T_MANY_MARKS | T_EARLY | T_INCIDENT, T_HOSTS_PAUSED, T_FROM_HOST,
 		FAMILY_ECN_UP, 0.75, true,
 		"queues mark more than 5 % while nobody is paused, Kmin lies below one "
 		"bandwidth-delay product, and an incident says so",
@@ -139,13 +139,94 @@ const struct tune_rule tune_rules[] = {
 };
 const size_t tune_n_rules = rw_countof(tune_rules);
 
-static struct tune_signs with_told(const struct tune_signs *signs, const struct tune_rule *rule)
+#define HERE(row) "docs/tuning.md, row " #row
+#define DCQCN "DCQCN (Zhu et al., SIGCOMM 2015), section 4"
+#define THRESHOLDS "Dynamic queue length thresholds (Choudhury and Hahne, 1998)"
+#define COMMODITY "RDMA over commodity Ethernet at scale (Guo et al., SIGCOMM 2016)"
+
+static const struct tune_row rows[TUNE_ROWS] = {
+	[0] = {"pause that no other row explains", "docs/tuning.md, row 0"},
+	[1] = {"headroom too small",
+		HERE(1) "; IEEE 802.3, 31B.3.7; SONiC, dynamically-headroom-calculation.md"},
+	[2] = {"headroom larger than needed", HERE(2) "; as row 1"},
+	[3] = {"ECN marks after PFC fires", HERE(3) "; " DCQCN "; " THRESHOLDS},
+	[4] = {"incast that DCQCN answers too slowly", HERE(4) "; " THRESHOLDS "; " DCQCN},
+	[5] = {"ECN marks before it is needed",
+		HERE(5) "; DCTCP (Alizadeh et al., SIGCOMM 2010), on the marking threshold"},
+	[6] = {"a host does not take what it is sent", HERE(6) "; " COMMODITY},
+	[7] = {"a host does not slow down", HERE(7) "; " DCQCN},
+	[8] = {"damaged links, loss that headroom cannot explain", HERE(8)},
+	[9] = {"uneven or missing paths",
+		HERE(9) "; RDMA over Ethernet for distributed AI training at Meta scale, SIGCOMM "
+			"2024"},
+	[10] = {"PFC deadlock", HERE(10) "; " COMMODITY},
+	[11] = {"XON too close to XOFF", HERE(11) "; " DCQCN},
+	[12] = {"mixed or wrong settings", HERE(12)},
+	[13] = {"CNPs wait or are lost", HERE(13) "; " DCQCN},
+};
+
+const struct tune_row *tune_row(int row)
+{
+	if (row < 0 || row >= TUNE_ROWS)
+		row = 0;
+	return &rows[row];
+}
+
+const char *tune_sign_name(uint32_t sign)
+{
+	static const struct {
+		uint32_t sign;
+		const char *name;
+	} names[] = {
+		{T_HOSTS_PAUSED, "hosts paused"},
+		{T_PAUSES, "this switch pauses"},
+		{T_PASSED_ON, "pause passed on"},
+		{T_NO_MARKS, "no marks"},
+		{T_MANY_MARKS, "many marks"},
+		{T_WIDESPREAD, "most queues mark"},
+		{T_TO_HOST, "towards a host"},
+		{T_LATE, "Kmin late"},
+		{T_PFC_FIRST, "Kmin above q_PFC"},
+		{T_EARLY, "Kmin below 1 BDP"},
+		{T_LOST, "lossless loss"},
+		{T_FULL, "headroom full"},
+		{T_POOL_FULL, "pool full"},
+		{T_SHORT, "short pauses"},
+		{T_CLOSE, "XON close"},
+		{T_IDLE_ROOM, "headroom idle"},
+		{T_FROM_HOST, "a host pauses us"},
+		{T_INCIDENT, "an incident says so"},
+		{T_FLAT, "Kmax above q_PFC"},
+		{T_FAR_EARLY, "Kmin below 1/4 BDP"},
+	};
+	for (size_t i = 0; i < rw_countof(names); i++)
+		if (names[i].sign == sign)
+			return names[i].name;
+	return NULL;
+}
+
+const char *tune_family_name(enum tune_family family)
+{
+	static const char *const names[] = {
+		[FAMILY_NONE] = "-",
+		[FAMILY_HEADROOM] = "headroom up",
+		[FAMILY_LESS_HEADROOM] = "headroom down",
+		[FAMILY_ALPHA_THEN_ECN] = "alpha up, then Kmin and Kmax down",
+		[FAMILY_ALPHA_OR_ECN] = "alpha up, else Kmin down and Pmax up",
+		[FAMILY_KMAX] = "Kmax down",
+		[FAMILY_ECN_UP] = "Kmin and Kmax up",
+		[FAMILY_XON] = "XON down",
+	};
+	return names[family];
+}
+
+static struct tune_signs with_incident(const struct tune_signs *signs, const struct tune_rule *rule)
 {
 	struct tune_signs t = *signs;
 	bool told = false;
-	for (size_t i = 0; rule->cause && i < signs->n_told; i++)
-		told = told || signs->told[i] == rule->cause;
-	tune_sign_set(&t, T_TOLD, told);
+	for (size_t i = 0; rule->cause && i < signs->n_named; i++)
+		told = told || signs->named[i] == rule->cause;
+	tune_sign_set(&t, T_INCIDENT, told);
 	return t;
 }
 
@@ -153,7 +234,7 @@ const struct tune_rule *tune_rule_match(const struct tune_signs *signs)
 {
 	for (size_t i = 0; i < tune_n_rules; i++) {
 		const struct tune_rule *r = &tune_rules[i];
-		const struct tune_signs t = with_told(signs, r);
+		const struct tune_signs t = with_incident(signs, r);
 		if ((t.yes & r->yes) == r->yes && (t.known & ~t.yes & r->no) == r->no &&
 			!(t.yes & r->not_yes)) {
 			if (r->cause)
@@ -181,6 +262,14 @@ const struct tune_port *tune_port_at(
 	for (size_t i = 0; i < device->n_ports; i++)
 		if (device->ports[i].port == port)
 			return &device->ports[i];
+	return NULL;
+}
+
+const struct tune_platform *tune_platform_of(
+	const struct tune_in *in, const struct tune_device *device)
+{
+	if (in->platforms)
+		return &in->platforms[device->device->index];
 	return NULL;
 }
 

@@ -9,8 +9,8 @@
  * pause of all of it, and the thresholds of the queue where it begins are judged, not those of the
  * switches that only pass it on.
  *
- * Source: tuning facts d (rows 1-13, preconditions, "Views"), b.4, a.5, c.4. Directions: tx pause =
- * we paused the neighbour.
+ * The table and its sources are printed into docs/tuning.md ("Decision table"). Directions: tx
+ * pause = we paused the neighbour.
  */
 #ifndef RW_ANALYZERS_TUNE_RULES_H
 #define RW_ANALYZERS_TUNE_RULES_H
@@ -53,7 +53,7 @@ enum tune_sign {
 	/* headroom peaks below a quarter of its size at all ports, for a week */
 	T_IDLE_ROOM = 1 << 15,
 	T_FROM_HOST = 1 << 16, /* a host pauses the tree */
-	T_TOLD = 1 << 17, /* an open incident names the row's cause here */
+	T_INCIDENT = 1 << 17, /* an open incident names the row's cause here */
 	/* settings: Kmax above the depth at which PFC fires: marks are too few before that */
 	T_FLAT = 1 << 19,
 	/* settings: Kmin below a quarter of one bandwidth-delay product */
@@ -61,9 +61,9 @@ enum tune_sign {
 };
 struct tune_signs {
 	uint32_t known, yes;
-	/* causes that open incidents name here; T_TOLD is of the row that is tried */
-	enum cause told[4];
-	size_t n_told;
+	/* causes that open incidents name here; T_INCIDENT is of the row that is tried */
+	enum cause named[4];
+	size_t n_named;
 };
 static inline void tune_sign_set(struct tune_signs *signs, uint32_t what, bool yes)
 {
@@ -140,7 +140,19 @@ struct tune_case { /* all that is known, sorted out */
 	size_t n_faults; /* incidents first */
 };
 
-/* For tests and for the manual: the row that fits, NULL. */
+/* A row of the decision table: what it is about, and where that is published. */
+struct tune_row {
+	const char *about;
+	const char *cite; /* "docs/tuning.md, row 3; DCQCN, SIGCOMM 2015, section 4" */
+};
+enum { TUNE_ROWS = 14 }; /* row 0: what the table has no number for */
+const struct tune_row *tune_row(int row);
+
+/* The name of a sign, for the manual: "hosts paused"; NULL: no such bit. */
+const char *tune_sign_name(uint32_t sign);
+const char *tune_family_name(enum tune_family family); /* "alpha, then Kmin and Kmax" */
+
+/* For tests and for the manual: the rule that fits, NULL. */
 const struct tune_rule *tune_rule_match(const struct tune_signs *signs);
 extern const struct tune_rule tune_rules[];
 extern const size_t tune_n_rules;
@@ -149,6 +161,9 @@ extern const size_t tune_n_rules;
 const struct tune_prio *tune_next_prio(const struct tune_site *site, const struct tune_prio *prio);
 const struct tune_port *tune_port_at(
 	const struct tune_device *device, const struct fabric_port *port);
+/* What is known of the kind of switch; NULL: nothing. */
+const struct tune_platform *tune_platform_of(
+	const struct tune_in *in, const struct tune_device *device);
 /* Declared speed, else that read back; NAN. */
 double tune_speed(const struct tune_device *device, const struct fabric_port *port);
 /* How many of the newest five busy windows have the bit. */

@@ -1,4 +1,5 @@
-/* tune_sheet - see the header. Sentences are those of the switch: "we paused X" is tx pause. */
+/* tune_sheet - writes the sheet of a plan, of a fault, and of a priority without either. Sentences
+ * are those of the switch: "we paused X" is tx pause. */
 #include "analyzers/tune/tune_sheet.h"
 
 #include <math.h>
@@ -17,10 +18,10 @@
 #include "analyzers/tune/tune_words.h"
 #include "db/model/entity.h"
 
-#define STEP_LIMIT                                                                                 \
-	0.03 /* of step time: below it an effect is seed noise (tuning facts e, measured) */
+/* Of step time: a smaller effect is noise (measured in simulation over several seeds). */
+#define STEP_LIMIT 0.03
 #define STEPS_JUDGED 20
-#define RESIDUAL_GOOD 0.15
+#define RESIDUAL_GOOD 0.15 /* of q_PFC: as exact as the formula is */
 #define LIST_MAX 32
 
 struct sheet {
@@ -42,7 +43,7 @@ static void next_step(struct sheet *sheet, const char *what)
 {
 	add_word(sheet, &sheet->s->next_steps, &sheet->s->n_next_steps, what);
 }
-static void tune_sheet_gather(struct sheet *sheet, const char *what)
+static void sheet_collect(struct sheet *sheet, const char *what)
 {
 	add_word(sheet, &sheet->s->collect, &sheet->s->n_collect, what);
 }
@@ -60,106 +61,141 @@ static __attribute__((format(printf, 3, 4))) void rests_on(
 		arena_strdup(sheet->a, buf));
 }
 
-static void tune_sheet_evidence(struct sheet *sheet, const char *metric,
+static void sheet_evidence(struct sheet *sheet, const char *metric,
 	const struct fabric_device *device, const struct tune_prio *prio, double value,
 	const char *unit, enum quality quality)
 {
 	if (!sheet->s->evidence)
 		sheet->s->evidence = arena_array(sheet->a, struct evidence, LIST_MAX);
-	if (!isnan(value) && sheet->s->n_evidence < LIST_MAX)
-		sheet->s->evidence[sheet->s->n_evidence++] = (struct evidence){.metric = metric,
-			.device = device->name,
-			.port = prio ? prio->port->name : NULL,
-			.priority = prio ? prio->priority : PRIO_NONE,
-			.from_ns = sheet->s->from_ns,
-			.to_ns = sheet->s->to_ns,
-			.value = value,
-			.unit = unit,
-			.quality = quality};
+	if (isnan(value) || sheet->s->n_evidence == LIST_MAX)
+		return;
+	struct evidence *e = &sheet->s->evidence[sheet->s->n_evidence++];
+	*e = (struct evidence){.metric = metric,
+		.device = device->name,
+		.priority = PRIO_NONE,
+		.from_ns = sheet->s->from_ns,
+		.to_ns = sheet->s->to_ns,
+		.value = value,
+		.unit = unit,
+		.quality = quality};
+	if (prio) {
+		e->port = prio->port->name;
+		e->priority = prio->priority;
+	}
 }
 
 /* ---- sentences ----------------------------------------------------------- */
 
 static const char *changes_text(struct arena *a, const struct tune_plan *plan)
 {
-	const char *s = "";
+	const char *text = "", *between = "";
 	for (size_t i = 0; i < plan->n_changes; i++) {
 		const struct tune_change *c = &plan->changes[i];
-		s = arena_printf(a, "%s%s%s %s -> %s", s, str_if(i, ", "), tune_knob_name(c->knob),
+		text = arena_printf(a, "%s%s%s %s -> %s", text, between, tune_knob_name(c->knob),
 			tune_value_text(a, c->knob, c->current),
 			tune_value_text(a, c->knob, c->proposed));
+		between = ", ";
 	}
-	return s;
+	return text;
 }
 
 static const char *headroom_text(struct arena *a, const struct tune_site *site)
 {
-	const struct tune_prio *l = site->short_of;
-	const double used = l->headroom.max / l->headroom_bytes;
-	const char *use = "use of headroom is not told";
+	const struct tune_prio *prio = site->short_of;
+	const double used = prio->headroom.max / prio->headroom_bytes;
+	const char *device = site->device->device->name, *port = prio->port->name,
+		   *neighbour = tune_neighbour(prio), *use = "use of headroom unknown";
 	if (!isnan(used))
 		use = arena_printf(a, "headroom was used to %.0f %%", 100 * used);
-	if (l->pg_drops > 0)
+	if (prio->pg_drops > 0)
 		return arena_printf(a,
-			"%s:%s lost %.0f frames of priority %d while we paused %s; %s",
-			site->device->device->name, l->port->name, l->pg_drops, site->priority,
-			tune_neighbour(l), use);
-	return arena_printf(a, "%s:%s: %s while we paused %s (priority %d)",
-		site->device->device->name, l->port->name, use, tune_neighbour(l), site->priority);
+			"%s:%s lost %.0f frames of priority %d while we paused %s; %s", device,
+			port, prio->pg_drops, site->priority, neighbour, use);
+	return arena_printf(a, "%s:%s: %s while we paused %s (priority %d)", device, port, use,
+		neighbour, site->priority);
+}
+
+/* "Kmin too high: PFC XOFF fires at 1.46 MB, Kmin must be below 730 KB; now 8.00 MB" */
+static const char *late_text(struct arena *a, const struct tune_plan *plan)
+{
+	const struct tune_site *site = plan->site;
+	const double kmin = plan->like->kmin, kmin_most = site->q_pfc / 2;
+	const char *pause = tune_pause_text(a, site);
+	if (isnan(kmin) || isnan(site->q_pfc))
+		return pause;
+	const char *fires = tune_size_text(a, site->q_pfc),
+		   *by = str_if(site->by_watermark, " (measured watermark)");
+	if (kmin > kmin_most)
+		return arena_printf(a,
+			"%s. Kmin too high: PFC XOFF fires at %s%s, Kmin must be below %s; now %s",
+			pause, fires, by, tune_size_text(a, kmin_most), tune_size_text(a, kmin));
+	return arena_printf(a, "%s. Kmin %s, PFC XOFF fires at %s%s, Kmax %s", pause,
+		tune_size_text(a, kmin), fires, by,
+		tune_value_text(a, KNOB_KMAX, plan->like->kmax));
 }
 
 static const char *why_text(struct arena *a, const struct tune_plan *plan)
 {
-	const struct tune_site *p = plan->site;
+	const struct tune_site *site = plan->site;
+	const char *device = site->device->device->name;
 	switch (plan->rule->row) {
-	case 1: return headroom_text(a, p);
+	case 1: return headroom_text(a, site);
 	case 2:
 		return arena_printf(a,
 			"%s: no headroom of priority %d was used by more than a quarter in a week",
-			p->device->device->name, p->priority);
-	case 3:
-		if (!isnan(plan->like->kmin) && !isnan(p->q_pfc))
-			return arena_printf(a, "%s; Kmin %s, PFC fires at %s%s",
-				tune_pause_text(a, p), tune_size_text(a, plan->like->kmin),
-				tune_size_text(a, p->q_pfc),
-				str_if(p->by_watermark, " (watermark)"));
-		return tune_pause_text(a, p);
+			device, site->priority);
+	case 3: return late_text(a, plan);
 	case 4:
-		return arena_printf(a, "%s while its queue to %s marks %s", tune_pause_text(a, p),
-			tune_neighbour(p->hot), tune_percent(a, p->marks));
+		return arena_printf(a, "%s while its queue to %s marks %s",
+			tune_pause_text(a, site), tune_neighbour(site->hot),
+			tune_percent(a, site->marks));
 	case 5:
 		return arena_printf(a,
-			"%s marks %s of what it sends at %s and pauses nobody; Kmin %s is below "
-			"one bandwidth-delay product (%s)",
-			p->device->device->name, tune_percent(a, p->marks), p->hot->port->name,
+			"%s marks too early: %s CE at %s, no pause. Kmin %s is below one "
+			"bandwidth-delay product (%s)",
+			device, tune_percent(a, site->marks), site->hot->port->name,
 			tune_value_text(a, KNOB_KMIN, plan->like->kmin),
-			tune_value_text(a, KNOB_KMIN, p->bdp));
+			tune_value_text(a, KNOB_KMIN, site->bdp));
 	case 11:
-		return arena_printf(a, "%s: %.0f pauses a second of %.1f us at %s",
-			p->device->device->name, p->flapping->episodes_per_s,
-			p->flapping->episode_ns / 1e3, p->flapping->port->name);
-	default: return tune_pause_text(a, p);
+		return arena_printf(a, "%s: %.0f pauses a second of %.1f us at %s", device,
+			site->flapping->episodes_per_s, site->flapping->episode_ns / 1e3,
+			site->flapping->port->name);
+	default: return tune_pause_text(a, site);
 	}
 }
 
 /* ---- place --------------------------------------------------------------- */
 
-static const char *tune_sheet_group_of(struct arena *a, const struct tune_plan *plan)
+struct port_count {
+	size_t hosts, others;
+};
+
+static void count_port(struct port_count *count, const struct fabric_port *port)
 {
-	size_t hosts = 0, others = 0, all_hosts = 0, all_others = 0;
+	if (port->host)
+		count->hosts++;
+	else
+		count->others++;
+}
+
+/* "all", "hosts", "uplinks", the name of the only port, or how many. */
+static const char *port_group_of(struct arena *a, const struct tune_plan *plan)
+{
+	struct port_count meant = {0}, all = {0};
 	for (size_t i = 0; i < plan->n_prios; i++)
-		*(plan->prios[i]->port->host ? &hosts : &others) += 1;
+		count_port(&meant, plan->prios[i]->port);
 	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));)
-		*(l->port->host ? &all_hosts : &all_others) += 1;
-	if (hosts + others == 1 && all_hosts + all_others > 1)
+		count_port(&all, l->port);
+	const size_t n = meant.hosts + meant.others;
+	if (n == 1 && all.hosts + all.others > 1)
 		return arena_strdup(a, plan->prios[0]->port->name);
-	if (hosts == all_hosts && others == all_others)
+	if (meant.hosts == all.hosts && meant.others == all.others)
 		return "all";
-	if (hosts == all_hosts && !others)
+	if (meant.hosts == all.hosts && !meant.others)
 		return "hosts";
-	if (others == all_others && !hosts)
+	if (meant.others == all.others && !meant.hosts)
 		return "uplinks";
-	return arena_printf(a, "%zu ports", hosts + others);
+	return arena_printf(a, "%zu ports", n);
 }
 
 static void add_affected(
@@ -169,31 +205,44 @@ static void add_affected(
 		.device = device, .port = port, .priority = priority, .object = object};
 }
 
-/* Blast radius: all that is bound to what is rendered (rule 4). Not known whose it is: everything
- * that is set alike. */
-static void tune_sheet_affect(struct sheet *sheet, const struct tune_plan *plan,
+static bool changes_ecn(const struct tune_plan *plan)
+{
+	if (plan->rule->family == FAMILY_ECN_UP || plan->rule->family == FAMILY_KMAX)
+		return true;
+	return plan->n_changes && plan->changes[0].knob >= KNOB_KMIN;
+}
+
+static bool is_meant(const struct tune_plan *plan, const struct tune_prio *prio)
+{
+	for (size_t i = 0; i < plan->n_prios; i++)
+		if (plan->prios[i] == prio)
+			return true;
+	return false;
+}
+
+/* Everything that the changed object is bound to (safety rule 4). Where the platform does not say
+ * whether it is shared: every queue with the same settings. */
+static void sheet_affect(struct sheet *sheet, const struct tune_plan *plan,
 	const struct tune_site **rest, size_t n_rest)
 {
-	const struct tune_device *d = plan->site->device;
+	const struct tune_device *device = plan->site->device;
 	const struct tune_knob_rule *rule = NULL;
 	if (plan->platform->profile && plan->n_changes)
 		rule = &plan->platform->profile->knobs[plan->changes[0].knob];
+	const bool shared = !rule || rule->shared;
 	const char *object = "buffer profile";
 	if (rule && rule->object)
 		object = rule->object;
-	else if (plan->rule->family == FAMILY_ECN_UP || plan->rule->family == FAMILY_KMAX ||
-		(plan->n_changes && plan->changes[0].knob >= KNOB_KMIN))
+	else if (changes_ecn(plan))
 		object = "ECN profile";
-	sheet->s->affected = arena_array(sheet->a, struct tune_object, d->n_prios + n_rest + 1);
-	for (size_t i = 0; i < d->n_prios; i++) {
-		bool meant = false;
-		for (size_t k = 0; k < plan->n_prios; k++)
-			meant = meant || plan->prios[k] == &d->prios[i];
-		if (meant ||
-			((!rule || rule->shared) &&
-				tune_same_profile(plan->rule->family, &d->prios[i], plan->like)))
-			add_affected(sheet, d->device->name, d->prios[i].port->name,
-				d->prios[i].priority, object);
+	sheet->s->affected =
+		arena_array(sheet->a, struct tune_object, device->n_prios + n_rest + 1);
+	for (size_t i = 0; i < device->n_prios; i++) {
+		const struct tune_prio *prio = &device->prios[i];
+		const bool same = shared && tune_same_profile(plan->rule->family, prio, plan->like);
+		if (same || is_meant(plan, prio))
+			add_affected(sheet, device->device->name, prio->port->name, prio->priority,
+				object);
 	}
 	for (size_t i = 0; i < n_rest; i++)
 		add_affected(
@@ -217,99 +266,137 @@ static void set_disruption(struct sheet *sheet, const struct tune_plan *plan)
 
 /* ---- how sure ------------------------------------------------------------ */
 
-static void tune_sheet_weigh(struct sheet *sheet, const struct tune_plan *plan)
+static bool is_ecn_family(enum tune_family family)
 {
-	const struct tune_site *at = plan->site;
-	const enum tune_family f = plan->rule->family;
-	const bool by_pause = plan->rule->row == 3 || plan->rule->row == 4 ||
-		plan->rule->row == 11 || plan->rule->row == 0;
-	sheet->s->confidence_ratio = plan->rule->confidence;
+	return family == FAMILY_ALPHA_THEN_ECN || family == FAMILY_ALPHA_OR_ECN ||
+		family == FAMILY_KMAX || family == FAMILY_ECN_UP;
+}
+
+static double weight_of_agreement(unsigned windows)
+{
+	if (windows >= 5)
+		return 1;
+	if (windows == 4)
+		return 0.95;
+	if (windows == 3)
+		return 0.9;
+	return 0.7;
+}
+
+static void weigh_signature(struct sheet *sheet, const struct tune_plan *plan)
+{
+	const struct tune_site *site = plan->site;
+	unsigned agreeing = site->agreeing;
 	rests_on(sheet, 1, "%s", plan->rule->rests_on);
-	rests_on(sheet,
-		at->agreeing >= 5           ? 1
-			: at->agreeing == 4 ? 0.95
-			: at->agreeing == 3 ? 0.9
-					    : 0.7,
-		"the signature held in %u of the last %d windows",
-		at->agreeing > TUNE_OF ? TUNE_OF : at->agreeing, TUNE_OF);
-	for (size_t i = 0; i < at->signs.n_told; i++)
-		if (at->signs.told[i] == plan->rule->cause)
+	if (agreeing > TUNE_OF)
+		agreeing = TUNE_OF;
+	rests_on(sheet, weight_of_agreement(agreeing), "pattern seen in %u of the last %d windows",
+		agreeing, TUNE_OF);
+	for (size_t i = 0; i < site->signs.n_named; i++)
+		if (site->signs.named[i] == plan->rule->cause)
 			rests_on(sheet, 1.05, "an open incident names the same cause");
-	if (by_pause && !at->measured)
-		rests_on(sheet, 0.7, "pause is an upper bound from frame counts, not measured");
-	if (f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX ||
-		f == FAMILY_ECN_UP) {
-		if (isnan(at->residual))
-			rests_on(sheet, 0.95,
-				"no queue watermark to hold the computed q_PFC against");
-		else
-			rests_on(sheet, at->residual < RESIDUAL_GOOD ? 1 : 0.85,
-				"queue watermark and computed q_PFC differ by %.0f %%",
-				100 * at->residual);
-	}
-	if (at->slices_unknown &&
-		(f == FAMILY_ALPHA_THEN_ECN || f == FAMILY_ALPHA_OR_ECN || f == FAMILY_KMAX ||
-			f == FAMILY_ECN_UP))
-		rests_on(sheet, 0.5,
-			"slicing of the shared buffer is not known: half of it is counted on");
-	if (plan->like->declared)
+}
+
+static void weigh_measures(struct sheet *sheet, const struct tune_plan *plan)
+{
+	const struct tune_site *site = plan->site;
+	const int row = plan->rule->row;
+	const bool by_pause = row == 3 || row == 4 || row == 11 || row == 0;
+	if (by_pause && !site->measured)
+		rests_on(sheet, 0.7, "pause time not measured: upper bound from PFC frame counts");
+	if (!is_ecn_family(plan->rule->family))
+		return;
+	if (isnan(site->residual))
+		rests_on(sheet, 0.95, "no queue watermark to check the computed q_PFC");
+	else
+		rests_on(sheet, site->residual < RESIDUAL_GOOD ? 1 : 0.85,
+			"queue watermark and computed q_PFC differ by %.0f %%",
+			100 * site->residual);
+	if (site->slices_unknown)
+		rests_on(sheet, 0.5, "buffer slicing unknown: assuming 50 %% of the pool");
+}
+
+static void weigh_settings(struct sheet *sheet, const struct tune_plan *plan)
+{
+	const struct tune_prio *like = plan->like;
+	if (like->declared)
 		rests_on(sheet, 0.85,
 			"thresholds are declared in the configuration, not all read back");
-	else if (plan->like->read_ns)
+	else if (like->read_ns)
 		rests_on(sheet, 1, "thresholds read back %.1f h before",
-			(double)(sheet->in->now_ns - plan->like->read_ns) / 3600e9);
+			(double)(sheet->in->now_ns - like->read_ns) / 3600e9);
 	if (!plan->platform->profile)
-		rests_on(sheet, 0.95,
-			"what kind of switch it is, is not known: values are rounded to whole "
-			"cells, or KiB");
-	rests_on(sheet, at->device->coverage_ratio, "%.1f %% of the samples are there",
-		100 * at->device->coverage_ratio);
-	/* more digits would claim more */
-	sheet->s->confidence_ratio =
-		rint(1000 * fmin(0.99, fmax(0.01, sheet->s->confidence_ratio))) / 1000;
+		rests_on(sheet, 0.95, "platform unknown: values rounded to whole cells or KiB");
+}
+
+static void sheet_weigh(struct sheet *sheet, const struct tune_plan *plan)
+{
+	const double coverage = plan->site->device->coverage_ratio;
+	sheet->s->confidence_ratio = plan->rule->confidence;
+	weigh_signature(sheet, plan);
+	weigh_measures(sheet, plan);
+	weigh_settings(sheet, plan);
+	rests_on(sheet, coverage, "%.1f %% of the samples are there", 100 * coverage);
+	/* more than three digits would claim more than is known */
+	const double bounded = fmin(0.99, fmax(0.01, sheet->s->confidence_ratio));
+	sheet->s->confidence_ratio = rint(1000 * bounded) / 1000;
 }
 
 /* ---- evidence ------------------------------------------------------------ */
 
-static void tune_sheet_prove(
+static enum quality exact_if(bool exact)
+{
+	if (exact)
+		return QUALITY_EXACT;
+	return QUALITY_ESTIMATED;
+}
+
+static void prove_queues(struct sheet *sheet, const struct tune_site *site)
+{
+	const struct fabric_device *d = site->device->device;
+	const struct tune_prio *paused = site->paused, *hot = site->hot, *of = site->short_of;
+	if (paused)
+		sheet_evidence(sheet, "pfc.tx_pause_ratio", d, paused, paused->tx_pause_busy,
+			"ratio", exact_if(paused->pause_measured));
+	if (hot) {
+		sheet_evidence(
+			sheet, "queue.marked_ratio", d, hot, site->marks, "ratio", QUALITY_EXACT);
+		sheet_evidence(sheet, "queue.watermark_bytes", d, hot, hot->queue.max, "bytes",
+			exact_if(!hot->queue.standing));
+	}
+	if (of) {
+		sheet_evidence(sheet, "pg.drops", d, of, of->pg_drops, "frames", QUALITY_EXACT);
+		sheet_evidence(sheet, "pg.headroom_watermark_bytes", d, of, of->headroom.max,
+			"bytes", exact_if(!of->headroom.censored));
+	}
+}
+
+static void prove_settings(
 	struct sheet *sheet, const struct tune_site *site, const struct tune_prio *like)
 {
 	const struct fabric_device *d = site->device->device;
-	enum quality set = QUALITY_EXACT;
-	if (like && like->declared)
-		set = QUALITY_ESTIMATED;
-	if (site->paused)
-		tune_sheet_evidence(sheet, "pfc.tx_pause_ratio", d, site->paused,
-			site->paused->tx_pause_busy, "ratio",
-			site->paused->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	if (site->hot) {
-		tune_sheet_evidence(sheet, "queue.marked_ratio", d, site->hot, site->marks, "ratio",
-			QUALITY_EXACT);
-		tune_sheet_evidence(sheet, "queue.watermark_bytes", d, site->hot,
-			site->hot->queue.max, "bytes",
-			site->hot->queue.standing ? QUALITY_ESTIMATED : QUALITY_EXACT);
-	}
-	if (site->short_of) {
-		tune_sheet_evidence(sheet, "pg.drops", d, site->short_of, site->short_of->pg_drops,
-			"frames", QUALITY_EXACT);
-		tune_sheet_evidence(sheet, "pg.headroom_watermark_bytes", d, site->short_of,
-			site->short_of->headroom.max, "bytes",
-			site->short_of->headroom.censored ? QUALITY_ESTIMATED : QUALITY_EXACT);
-	}
-	if (like) {
-		/* dynamic_th, as switches write it */
-		tune_sheet_evidence(sheet, "cfg.pg_alpha_exp", d, like,
-			like->alpha > 0 ? log2(like->alpha) : NAN, "-", set);
-		tune_sheet_evidence(sheet, "cfg.pg_headroom_bytes", d, like, like->headroom_bytes,
-			"bytes", set);
-		tune_sheet_evidence(sheet, "cfg.ecn_kmin_bytes", d, like, like->kmin, "bytes", set);
-		tune_sheet_evidence(sheet, "cfg.ecn_kmax_bytes", d, like, like->kmax, "bytes", set);
-		tune_sheet_evidence(sheet, "cfg.ecn_pmax_ratio", d, like, like->pmax, "ratio", set);
-	}
-	tune_sheet_evidence(sheet, "pfc.q_pfc_bytes", d, NULL, site->q_pfc, "bytes",
-		site->by_watermark ? QUALITY_EXACT : QUALITY_ESTIMATED);
-	tune_sheet_evidence(sheet, "cfg.buffer_pool_bytes", d, NULL, site->device->pool_bytes,
-		"bytes", QUALITY_EXACT);
+	const enum quality set = exact_if(!like->declared);
+	double alpha_exp = NAN; /* as switches write it: dynamic_th */
+	if (like->alpha > 0)
+		alpha_exp = log2(like->alpha);
+	sheet_evidence(sheet, "cfg.pg_alpha_exp", d, like, alpha_exp, "-", set);
+	sheet_evidence(sheet, "cfg.pg_headroom_bytes", d, like, like->headroom_bytes, "bytes", set);
+	sheet_evidence(sheet, "cfg.ecn_kmin_bytes", d, like, like->kmin, "bytes", set);
+	sheet_evidence(sheet, "cfg.ecn_kmax_bytes", d, like, like->kmax, "bytes", set);
+	sheet_evidence(sheet, "cfg.ecn_pmax_ratio", d, like, like->pmax, "ratio", set);
+}
+
+static void sheet_prove(
+	struct sheet *sheet, const struct tune_site *site, const struct tune_prio *like)
+{
+	const struct fabric_device *d = site->device->device;
+	prove_queues(sheet, site);
+	if (like)
+		prove_settings(sheet, site, like);
+	sheet_evidence(sheet, "pfc.q_pfc_bytes", d, NULL, site->q_pfc, "bytes",
+		exact_if(site->by_watermark));
+	sheet_evidence(sheet, "cfg.buffer_pool_bytes", d, NULL, site->device->pool_bytes, "bytes",
+		QUALITY_EXACT);
 }
 
 /* ---- the sheet ----------------------------------------------------------- */
@@ -338,7 +425,7 @@ static void set_id(struct sheet *sheet)
 	sheet->s->id[8] = 0;
 }
 
-static struct sheet tune_sheet_begin(const struct tune_in *in, const char *device, int priority,
+static struct sheet sheet_begin(const struct tune_in *in, const char *device, int priority,
 	const char *diagnosis, enum tune_advice advice, struct tune_sheet *ret)
 {
 	const struct tune_evidence *e = in->evidence;
@@ -389,7 +476,7 @@ static void set_steps(struct sheet *sheet, const struct tune_plan *plan)
 		if (s->n_rest)
 			next_step(sheet,
 				arena_printf(sheet->a,
-					"when it is verified, soon after: %s%s (different "
+					"once it is verified, change soon: %s%s (different "
 					"thresholds within one tier are unfair to flows)",
 					names, str_if(s->n_rest > 8, " ...")));
 	}
@@ -403,13 +490,13 @@ static const char *plan_summary(struct arena *a, const struct tune_plan *plan,
 	const struct tune_verdict *verdict, const char *because)
 {
 	switch (verdict->advice) {
-	case ADVICE_CHANGE: return arena_printf(a, "%s: %s", because, changes_text(a, plan));
+	case ADVICE_CHANGE:
+		return arena_printf(a, "%s. Change: %s", because, changes_text(a, plan));
 	case ADVICE_BLOCKED:
 		return arena_printf(
-			a, "%s; nothing is changed because of %s", because, verdict->blocked_by);
+			a, "%s; no change: blocked by %s", because, verdict->blocked_by);
 	case ADVICE_NONE:
-		return arena_printf(
-			a, "%s; the thresholds are where they should be already", because);
+		return arena_printf(a, "%s; the thresholds are as they should be already", because);
 	default:
 		return arena_printf(
 			a, "%s; watch: %s", because, str_or(verdict->why, "not enough is known"));
@@ -419,9 +506,9 @@ static const char *plan_summary(struct arena *a, const struct tune_plan *plan,
 double tune_confidence(const struct tune_plan *plan)
 {
 	struct tune_sheet scratch;
-	struct sheet t = tune_sheet_begin(plan->c->in, NULL, plan->site->priority,
+	struct sheet t = sheet_begin(plan->c->in, NULL, plan->site->priority,
 		cause_name(plan->rule->cause), ADVICE_CHANGE, &scratch);
-	tune_sheet_weigh(&t, plan);
+	sheet_weigh(&t, plan);
 	return scratch.confidence_ratio;
 }
 
@@ -429,32 +516,31 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 	const struct tune_site **rest, size_t n_rest, struct tune_sheet *ret)
 {
 	const struct tune_in *in = plan->c->in;
-	struct sheet t = tune_sheet_begin(in, plan->site->device->device->name,
-		plan->site->priority, cause_name(plan->rule->cause), verdict->advice, ret);
+	struct sheet t = sheet_begin(in, plan->site->device->device->name, plan->site->priority,
+		cause_name(plan->rule->cause), verdict->advice, ret);
 	ret->blocked_by = verdict->blocked_by;
 	ret->coverage_ratio =
 		fmin(plan->site->device->coverage_ratio, in->evidence->coverage_ratio);
-	ret->port_group = tune_sheet_group_of(t.a, plan);
+	ret->port_group = port_group_of(t.a, plan);
 	ret->ports = arena_array(t.a, const char *, plan->n_prios + 1);
 	for (size_t i = 0; i < plan->n_prios; i++)
 		ret->ports[ret->n_ports++] = plan->prios[i]->port->name;
 	ret->rest = arena_array(t.a, const char *, n_rest + 1);
 	for (size_t i = 0; i < n_rest; i++)
 		ret->rest[ret->n_rest++] = rest[i]->device->device->name;
-	tune_sheet_weigh(&t, plan);
+	sheet_weigh(&t, plan);
 	if (verdict->advice == ADVICE_CHANGE) {
 		ret->changes = arena_array(t.a, struct tune_change, plan->n_changes);
 		memcpy(ret->changes, plan->changes, plan->n_changes * sizeof(*plan->changes));
 		ret->n_changes = plan->n_changes;
 		ret->buffer_cost_bytes = plan->cost_bytes;
-		tune_sheet_affect(&t, plan, rest, n_rest);
+		sheet_affect(&t, plan, rest, n_rest);
 		set_disruption(&t, plan);
 		if (plan->n_changes && plan->changes[0].knob == KNOB_ALPHA)
-			ret->risk = "PFC later means deeper queues: latency of what shares them "
-				    "grows; this "
-				    "class takes a larger share of the pool, and the limit of the "
-				    "others "
-				    "shrinks";
+			ret->risk =
+				"PFC fires later, so queues get deeper and latency of what shares "
+				"them grows; this class takes a larger share of the pool, and "
+				"the limit of the others shrinks";
 		else
 			ret->risk = plan->rule->risk;
 		ret->checks = arena_array(t.a, struct tune_check, plan->n_checks + 1);
@@ -463,22 +549,22 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 		tune_expected(in, ret);
 		if (!ret->n_expected)
 			rests_on(&t, 1,
-				"the effect is not predicted: the queue model has nothing to be "
-				"calibrated by");
+				"effect not predicted: too little is measured to calibrate the "
+				"queue model");
 	}
 	set_id(&t);
 	set_rollback(&t);
 	ret->summary = plan_summary(t.a, plan, verdict, why_text(t.a, plan));
-	tune_sheet_prove(&t, plan->site, plan->like);
+	sheet_prove(&t, plan->site, plan->like);
 	for (size_t i = 0; i < verdict->n_collect; i++)
-		tune_sheet_gather(&t, verdict->collect[i]);
+		sheet_collect(&t, verdict->collect[i]);
 	set_steps(&t, plan);
 }
 
 void sheet_of_fault(
 	const struct tune_case *tune_case, const struct tune_fault *fault, struct tune_sheet *ret)
 {
-	struct sheet t = tune_sheet_begin(tune_case->in, fault->device, fault->priority,
+	struct sheet t = sheet_begin(tune_case->in, fault->device, fault->priority,
 		cause_name(fault->cause), ADVICE_FIX_FIRST, ret);
 	if (fault->port)
 		ret->port_group = fault->port;
@@ -509,87 +595,139 @@ void sheet_of_rule(
 	const struct tune_case *tune_case, const struct tune_site *site, struct tune_sheet *ret)
 {
 	const struct cause_step *steps = cause_info(site->is->cause)->steps;
-	struct sheet t = tune_sheet_begin(tune_case->in, site->device->device->name, site->priority,
+	struct sheet t = sheet_begin(tune_case->in, site->device->device->name, site->priority,
 		cause_name(site->is->cause), ADVICE_FIX_FIRST, ret);
 	ret->summary = arena_printf(t.a, "%s: %s", tune_pause_text(t.a, site), site->is->rests_on);
 	ret->confidence_ratio = site->is->confidence;
 	rests_on(&t, 1, "%s", site->is->rests_on);
-	tune_sheet_prove(&t, site, site->hot);
+	sheet_prove(&t, site, site->hot);
 	for (size_t i = 0; i < CAUSE_STEPS_MAX && steps[i].text; i++)
 		next_step(&t, steps[i].text);
 	next_step(&t, site->is->do_not);
 	set_id(&t);
 }
 
+/* The site whose hosts were paused longest; NULL: host pause is not known anywhere. */
+static const struct tune_site *worst_site(const struct tune_case *tune_case, int priority)
+{
+	const struct tune_site *worst = NULL;
+	for (size_t i = 0; i < tune_case->n_sites; i++) {
+		const struct tune_site *site = &tune_case->sites[i];
+		if (site->priority != priority || isnan(site->host_pause))
+			continue;
+		if (!worst || site->host_pause > worst->host_pause)
+			worst = site;
+	}
+	return worst;
+}
+
+static bool hosts_paused(const struct tune_case *tune_case, int priority)
+{
+	for (size_t i = 0; i < tune_case->n_sites; i++) {
+		const struct tune_site *site = &tune_case->sites[i];
+		if (site->priority == priority && !isnan(site->host_pause) &&
+			(site->signs.yes & T_HOSTS_PAUSED))
+			return true;
+	}
+	return false;
+}
+
+/* How every kind of switch of the fabric tells pause, each once. */
+static void collect_pause(struct sheet *sheet)
+{
+	const char *said = NULL;
+	for (size_t i = 0; sheet->in->platforms && i < sheet->in->evidence->n_devices; i++) {
+		const struct tune_device *device = &sheet->in->evidence->devices[i];
+		const struct tune_platform *platform = tune_platform_of(sheet->in, device);
+		const char *how = tune_need_how(NEED_PAUSE, platform);
+		if (!how || (said && str_eq(how, said)))
+			continue;
+		sheet_collect(sheet, tune_need_text(sheet->a, NEED_PAUSE, platform));
+		said = how;
+	}
+	if (!said)
+		sheet_collect(sheet, tune_need_text(sheet->a, NEED_PAUSE, NULL));
+	sheet_collect(sheet,
+		"thresholds in force: read back by a collector, or declared under `thresholds:`");
+}
+
+static void rest_by_policy(struct sheet *sheet, const struct tune_site *worst)
+{
+	sheet->s->summary = arena_printf(sheet->a,
+		"priority %d: hosts are paused up to %s of busy time. The congestion policy of the "
+		"site is %s, which works by pause: no thresholds are advised",
+		sheet->s->priority, tune_percent(sheet->a, worst->host_pause),
+		congestion_policy_name(sheet->in->fabric->congestion));
+	rests_on(sheet, 1, "the congestion policy of the site");
+}
+
+static void rest_good(struct sheet *sheet, const struct tune_site *worst)
+{
+	const char *pause = "no host was paused", *how = "measured";
+	if (worst->host_pause > 0)
+		pause = arena_printf(sheet->a, "no host was paused more than %s%s of busy time",
+			str_if(!worst->measured, "(at most) "),
+			tune_percent(sheet->a, worst->host_pause));
+	if (!worst->measured)
+		how = "upper bound of";
+	sheet->s->summary = arena_printf(
+		sheet->a, "priority %d: %s: leave the thresholds alone", sheet->s->priority, pause);
+	rests_on(sheet, 1, "%s pause of all hosts seen, %.1f %% of the samples are there", how,
+		100 * sheet->s->coverage_ratio);
+}
+
+static void rest_without_root(struct sheet *sheet, const struct tune_site *worst)
+{
+	sheet->s->summary = arena_printf(sheet->a,
+		"priority %d: hosts are paused up to %s of busy time, no single origin found",
+		sheet->s->priority, tune_percent(sheet->a, worst->host_pause));
+	sheet_collect(sheet,
+		"samples of all switches of the fabric: pause on the links between them shows "
+		"where it begins");
+	rests_on(sheet, 1, "pause of hosts without an origin");
+}
+
+static void rest_unknown(struct sheet *sheet)
+{
+	sheet->s->summary = arena_printf(sheet->a,
+		"priority %d: no pause counter of a port to a host, so thresholds cannot be judged",
+		sheet->s->priority);
+	collect_pause(sheet);
+	rests_on(sheet, 1, "no pause counter");
+}
+
+static double rest_confidence(bool good, const struct tune_site *worst)
+{
+	if (!good)
+		return 0.3;
+	if (worst->measured)
+		return 0.9;
+	return 0.6;
+}
+
 void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_sheet *ret)
 {
-	double worst = NAN;
-	bool measured = true, paused = false;
-	const struct tune_site *at = NULL;
-	for (size_t i = 0; i < tune_case->n_sites; i++) {
-		const struct tune_site *p = &tune_case->sites[i];
-		if (p->priority != priority || isnan(p->host_pause))
-			continue;
-		paused = paused || p->signs.yes & T_HOSTS_PAUSED;
-		if (!(p->host_pause <= worst)) {
-			worst = p->host_pause;
-			measured = p->measured;
-			at = p;
-		}
-	}
-	const enum congestion_policy cc = tune_case->in->fabric->congestion;
-	const bool good = !isnan(worst) && (!paused || cc != CC_DCQCN);
-	struct sheet t = tune_sheet_begin(tune_case->in, NULL, priority,
-		good ? "none" : cause_name(CAUSE_UNKNOWN), good ? ADVICE_NONE : ADVICE_WATCH, ret);
+	const struct tune_site *worst = worst_site(tune_case, priority);
+	const bool paused = hosts_paused(tune_case, priority),
+		   dcqcn = tune_case->in->fabric->congestion == CC_DCQCN,
+		   good = worst && (!paused || !dcqcn);
+	const char *diagnosis = "unknown";
+	enum tune_advice advice = ADVICE_WATCH;
 	if (good) {
-		if (measured)
-			ret->confidence_ratio = 0.9;
-		else
-			ret->confidence_ratio = 0.6;
-	} else {
-		ret->confidence_ratio = 0.3;
+		diagnosis = "none";
+		advice = ADVICE_NONE;
 	}
-	if (at)
-		tune_sheet_prove(&t, at, at->hot);
-	if (good && paused) {
-		ret->summary = arena_printf(t.a,
-			"priority %d: hosts are paused up to %s of busy time, which is how a site "
-			"of policy %s works: no thresholds are advised",
-			priority, tune_percent(t.a, worst), congestion_policy_name(cc));
-		rests_on(&t, 1, "the policy of the site");
-	} else if (good) {
-		const char *pause = "no host was paused";
-		if (worst > 0)
-			pause = arena_printf(t.a, "no host was paused more than %s%s of busy time",
-				str_if(!measured, "(at most) "), tune_percent(t.a, worst));
-		ret->summary = arena_printf(t.a,
-			"priority %d: %s, nothing points at thresholds: leave them alone", priority,
-			pause);
-		rests_on(&t, 1, "%s pause of %s, %.1f %% of the samples are there",
-			measured ? "measured" : "bounded", at ? "all hosts seen" : "hosts",
-			100 * ret->coverage_ratio);
-	} else if (paused) {
-		ret->summary = arena_printf(t.a,
-			"priority %d: hosts are paused up to %s of busy time, and no switch stands "
-			"out as where it begins",
-			priority, tune_percent(t.a, worst));
-		tune_sheet_gather(&t,
-			"all switches of the fabric: pause of the links between them tells where "
-			"it begins");
-		rests_on(&t, 1, "pause of hosts without a root");
-	} else {
-		ret->summary = arena_printf(t.a,
-			"priority %d: it is not seen whether hosts are paused, so nothing can be "
-			"said about thresholds",
-			priority);
-		tune_sheet_gather(&t,
-			"pause per priority at the ports to hosts: pfc.tx_pause_ns, or "
-			"pfc.tx_frames for an upper bound (gNMI: SONiC COUNTERS_DB; SNMP: "
-			"CISCO-PFC-EXT-MIB)");
-		tune_sheet_gather(&t,
-			"thresholds in force: read-back by gNMI, or `thresholds:` in the "
-			"configuration");
-		rests_on(&t, 1, "no pause counter");
-	}
-	set_id(&t);
+	struct sheet sheet = sheet_begin(tune_case->in, NULL, priority, diagnosis, advice, ret);
+	ret->confidence_ratio = rest_confidence(good, worst);
+	if (worst)
+		sheet_prove(&sheet, worst, worst->hot);
+	if (good && paused)
+		rest_by_policy(&sheet, worst);
+	else if (good)
+		rest_good(&sheet, worst);
+	else if (paused)
+		rest_without_root(&sheet, worst);
+	else
+		rest_unknown(&sheet);
+	set_id(&sheet);
 }

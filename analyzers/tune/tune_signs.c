@@ -9,32 +9,34 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_signs.h"
 
-#define PAUSED 0.001 /* share of time: tuning facts d, row 3 and the stop rule */
+/* Shares of time. */
+#define PAUSED 0.001 /* we paused: less is not worth a change */
 #define PAUSED_BOUND 0.01 /* ten times that where only frames are counted: an upper bound */
-#define HOST_PAUSES 0.01 /* d, row 6 */
+#define HOST_PAUSES 0.01 /* a host paused us */
 #define HOST_PAUSES_BOUND 0.1
+/* Shares of the packets that were sent. */
 #define MARKS_FEW 0.001
-#define MARKS_MANY 0.05 /* d, rows 4 and 5 */
+#define MARKS_MANY 0.05
 #define PASSED_ON 0.5 /* of what it pauses itself: less, and it adds pressure of its own */
 #define FULL 0.98 /* of the pool */
-#define ROOM 0.5 /* b.4: Kmin at or below half of q_PFC */
-#define FLAT                                                                                       \
-	1.15 /* times the depth at which PFC fires, which is known to 15 %: below it is no reason  \
-		to turn Kmax again */
-#define SETTLED 0.85 /* of the computed depth: the model is good to 15 % (d, confidence) */
-#define FAR_EARLY                                                                                  \
-	0.25 /* of one bandwidth-delay product; measured in b.3: the exchange takes half as long   \
-		again, or twice */
+#define ROOM 0.5 /* Kmin belongs at or below half of q_PFC: senders take time to react */
+/* Times q_PFC, which is known to 15 %: below it there is no reason to lower Kmax again. */
+#define FLAT 1.15
+#define SETTLED 0.85 /* of the computed depth: the model is good to 15 % */
+/* Bandwidth-delay products: below it an exchange takes half as long again, or twice (measured in
+ * simulation). */
+#define FAR_EARLY 0.25
 #define EPISODES_MIN 100.0 /* a second */
-#define HYSTERESIS_MTUS                                                                            \
-	1.5 /* a.5 asks for two frames; frames are a little shorter than the MTU that is declared  \
-	     */
-#define IDLE_ROOM 0.25 /* d, row 2 */
+/* Lossless MTUs between XOFF and XON. DCQCN (SIGCOMM 2015) resumes 2 MTU below XOFF; frames are a
+ * little shorter than the declared MTU. */
+#define HYSTERESIS_MTUS 1.5
+#define IDLE_ROOM 0.25 /* of the headroom */
 #define WEEK_NS (7LL * 86400 * NS_PER_S)
 
 /* ---- pause, in one direction at one lane --------------------------------- */
@@ -48,7 +50,7 @@ static bool tune_signs_pauses(const struct tune_prio *prio)
 {
 	return tune_signs_stands(prio, prio->recent_tx, prio->tx_pause_busy, PAUSED_BOUND);
 }
-/* Beyond where one stops (d): over the range, or in each of the newest windows. A burst now and
+/* Worth a change: over the range, or in each of the newest windows. A burst now and
  * then, such as a checkpoint, is neither. */
 static bool tune_signs_matters(const struct tune_prio *prio)
 {
@@ -352,15 +354,20 @@ static void sign_idle_room(struct tune_site *site, int64_t range_ns)
 	tune_sign_set(&site->signs, T_IDLE_ROOM, any && idle);
 }
 
-static void sign_told(struct tune_site *site, const struct tune_in *in)
+/* Which causes open incidents name at this site. */
+static void sign_incidents(struct tune_site *site, const struct tune_in *in)
 {
-	struct tune_signs *s = &site->signs;
-	for (size_t i = 0; i < in->n_incidents && s->n_told < sizeof(s->told) / sizeof(*s->told);
-		i++) {
-		const struct tune_incident *t = &in->incidents[i];
-		if (!t->closed_ns && (t->priority < 0 || t->priority == site->priority) &&
-			(!t->device || str_eq(t->device, site->device->device->name)))
-			s->told[s->n_told++] = t->cause;
+	struct tune_signs *signs = &site->signs;
+	for (size_t i = 0; i < in->n_incidents; i++) {
+		const struct tune_incident *incident = &in->incidents[i];
+		const bool priority_fits =
+			incident->priority < 0 || incident->priority == site->priority;
+		const bool device_fits =
+			!incident->device || str_eq(incident->device, site->device->device->name);
+		if (incident->closed_ns || !priority_fits || !device_fits)
+			continue;
+		if (signs->n_named < rw_countof(signs->named))
+			signs->named[signs->n_named++] = incident->cause;
 	}
 }
 
@@ -465,7 +472,7 @@ void tune_signs_of(const struct tune_in *in, int priority, struct tune_site *sit
 		sign_loss(p, mtu);
 		sign_xon(p, mtu);
 		sign_idle_room(p, e->to_ns - e->from_ns);
-		sign_told(p, in);
+		sign_incidents(p, in);
 	}
 	for (size_t i = 0; i < n; i++)
 		sign_tree(sites, n, (unsigned)i);

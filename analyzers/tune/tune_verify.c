@@ -21,8 +21,7 @@
 #define NEAR_LOW 0.5 /* as rhythm.h: within half and one and a half times the usual */
 #define NEAR_HIGH 1.5
 #define SENDERS_NEAR 0.1
-#define PAUSE_LEAST                                                                                \
-	0.001 /* host pause below 0.1 % of time is nothing to win or lose (tuning facts, d) */
+#define PAUSE_LEAST 0.001 /* of the time: less host pause is nothing to win or lose */
 #define PAUSE_FALL 0.2 /* of what there was: a fall that matters */
 #define J_PAUSE 0.5
 

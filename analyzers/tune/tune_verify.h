@@ -9,17 +9,17 @@
  * before and after have as many windows in each of ten bins of load. Step time is taken from all
  * busy windows: load is what it would show in. VERIFY_NONE  busy is enough.
  *
- * Comparison (tuning facts, e): moving blocks of at most 10 windows are drawn anew 1,000 times from
+ * Comparison: moving blocks (Kuensch, 1989) of at most 10 windows are drawn anew 1,000 times from
  * a fixed seed, so neighbours may be alike; intervals of 95 % are widened by Student's factor for
  * few blocks. In bulk-synchronous training octets per second are steps per second but for a factor
  * (rhythm.h), so the ratio of step times is that of the mean rates, inverted; its tail is the 99th
  * percentile over windows, from 100 windows on.
  *
- * Verdict by J = step/step0 + 0.5 x pause + p99/p99_0 (tuning facts, d), never by pause alone: one
- * new lossless drop, or a J or a step time that is surely up, is ROLL_BACK; pause, drops or step
- * time surely down while the step time is surely not up by VERIFY_STEP_NOISE or more is KEEP; all
- * else is INCONCLUSIVE. Less than VERIFY_WINDOWS_MIN windows on a side: INCONCLUSIVE, but for
- * drops.
+ * Verdict by J = step/step0 + 0.5 x pause + p99/p99_0 (docs/tuning.md, "Proof"), never by pause
+ * alone: one new lossless drop, or a J or a step time that is surely up, is ROLL_BACK; pause, drops
+ * or step time surely down while the step time is surely not up by VERIFY_STEP_NOISE or more is
+ * KEEP; all else is INCONCLUSIVE. Less than VERIFY_WINDOWS_MIN windows on a side: INCONCLUSIVE, but
+ * for drops.
  *
  * Units: ratios 0..1, octets per second, ns. NAN = not known. Results live in the arena.
  */
@@ -33,10 +33,10 @@
 struct arena;
 
 #define VERIFY_WINDOWS_MIN 20
-#define VERIFY_STEP_LIMIT                                                                          \
-	0.03 /* step time up by more than this, surely: roll back, as sheets say; less is noise    \
-		(tuning facts, e) */
-#define VERIFY_STEP_NOISE 0.03 /* keep only when more than this is excluded */
+/* Step time up by more than this, surely: roll back. A smaller effect is noise (measured in
+ * simulation over several seeds). */
+#define VERIFY_STEP_LIMIT 0.03
+#define VERIFY_STEP_NOISE 0.03 /* keep only when a longer step than this is excluded */
 #define VERIFY_DISCOVERY 0.05 /* q of Benjamini and Hochberg over ports */
 
 struct verify_window {

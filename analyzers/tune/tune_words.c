@@ -17,7 +17,9 @@ const char *tune_size_text(struct arena *a, double bytes)
 
 const char *tune_percent(struct arena *a, double ratio)
 {
-	return arena_printf(a, fabs(ratio) >= 0.0995 ? "%.0f %%" : "%.2g %%", 100 * ratio);
+	if (fabs(ratio) >= 0.0995)
+		return arena_printf(a, "%.0f %%", 100 * ratio);
+	return arena_printf(a, "%.2g %%", 100 * ratio);
 }
 
 const char *tune_value_text(struct arena *a, enum tune_knob knob, double value)
@@ -51,4 +53,37 @@ const char *tune_pause_text(struct arena *a, const struct tune_site *site)
 		site->device->device->name, tune_neighbour(l),
 		str_if(!l->pause_measured, "at most "), tune_percent(a, l->tx_pause_busy),
 		l->port->name, site->priority);
+}
+
+#define READ_OR_DECLARED "read back by a collector, or declared under `thresholds:`"
+
+const char *tune_need_how(enum tune_need need, const struct tune_platform *platform)
+{
+	if (platform && platform->profile)
+		return platform->profile->collect[need];
+	return NULL;
+}
+
+const char *tune_need_text(
+	struct arena *a, enum tune_need need, const struct tune_platform *platform)
+{
+	static const char *const texts[TUNE_NEEDS] = {
+		[NEED_HEADROOM] = "headroom in force: " READ_OR_DECLARED,
+		[NEED_XON] = "XON in force: " READ_OR_DECLARED " (xon_level, xon_offset)",
+		[NEED_ALPHA] = "dynamic threshold (alpha) in force: " READ_OR_DECLARED,
+		[NEED_ECN] = "Kmin, Kmax and Pmax in force: " READ_OR_DECLARED,
+		[NEED_POOL] = "size of the shared pool and its slices: " READ_OR_DECLARED " (pool)",
+		[NEED_MARKS] = "ECN marks per queue: queue.ecn_marked, read by a collector",
+		[NEED_WATERMARKS] = "queue watermarks: queue.watermark_bytes, read by a collector",
+		[NEED_PAUSE] = "pause time per priority at the ports to hosts: pfc.tx_pause_ns; "
+			       "pfc.tx_frames gives only an upper bound",
+		[NEED_CABLE] = "set the true cable length on the port, or correct `cable:` of the "
+			       "link in the configuration",
+		[NEED_SHARED_HEADROOM] = "raise the size of the shared headroom pool, or lower its "
+					 "over-subscription ratio",
+	};
+	const char *how = tune_need_how(need, platform);
+	if (how)
+		return arena_printf(a, "%s (here: %s)", texts[need], how);
+	return texts[need];
 }

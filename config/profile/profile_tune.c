@@ -29,6 +29,18 @@ static const char *const disruptions[] = {
 static const char *const units[] = {
 	"bytes", "kbytes", "cells", "percent", "exponent", "fraction", "number"};
 static const char *const headrooms[] = {"none", "spectrum", "spectrum_2021"};
+static const char *const needs_names[TUNE_NEEDS] = {
+	[NEED_HEADROOM] = "headroom",
+	[NEED_XON] = "xon",
+	[NEED_ALPHA] = "alpha",
+	[NEED_ECN] = "ecn",
+	[NEED_POOL] = "pool",
+	[NEED_MARKS] = "marks",
+	[NEED_WATERMARKS] = "watermarks",
+	[NEED_PAUSE] = "pause",
+	[NEED_CABLE] = "cable",
+	[NEED_SHARED_HEADROOM] = "shared_headroom",
+};
 static const char *const whens[] = {"always", "cable", "no_cable"};
 
 const char *tune_knob_name(enum tune_knob knob)
@@ -301,6 +313,17 @@ static void cannot_read(
 	}
 }
 
+static void collect_read(
+	struct reader *reader, const struct yaml_node *node, struct profile_tune *tune)
+{
+	if (!node ||
+		!KEYS(reader, node, "'collect'", "headroom", "xon", "alpha", "ecn", "pool", "marks",
+			"watermarks", "pause", "cable", "shared_headroom"))
+		return;
+	for (int i = 0; i < TUNE_NEEDS; i++)
+		tune->collect[i] = profile_tune_copy(reader, node, needs_names[i], false);
+}
+
 static void asic_read(
 	struct reader *reader, const struct yaml_node *node, struct profile_tune *tune)
 {
@@ -469,7 +492,7 @@ void profile_tune_read(struct reader *reader, const struct yaml_node *node)
 {
 	if (!node ||
 		!KEYS(reader, node, "'tuning'", "syntax", "voq", "comment", "notes", "knobs",
-			"cannot", "asics", "names", "forms"))
+			"cannot", "collect", "asics", "names", "forms"))
 		return;
 	struct profile_tune *t = arena_new_of(reader->a, struct profile_tune);
 	t->syntax = profile_tune_copy(reader, node, "syntax", false);
@@ -483,6 +506,7 @@ void profile_tune_read(struct reader *reader, const struct yaml_node *node)
 		if (notes->items[i].value->kind == YAML_TEXT)
 			t->notes[t->n_notes++] =
 				arena_strdup(reader->a, notes->items[i].value->text);
+	collect_read(reader, reader_value(node, "collect"), t);
 	profile_tune_each(reader, node, "knobs", t, knob_read);
 	profile_tune_each(reader, node, "cannot", t, cannot_read);
 	profile_tune_each(reader, node, "asics", t, asic_read);

@@ -7,7 +7,7 @@
  *     syntax: sonic                      # whose words the templates are; absent: there are no
  *                                        # words
  *     voq: false                         # VOQ/HBM chips: the dynamic-threshold arithmetic does
- *                                        # not hold, no advice (tuning facts, d.2 rule 2)
+ *                                        # not hold, no advice (docs/tuning.md, safety rule 2)
  *     comment: "#"                       # what begins a comment in its words
  *     knobs:
  *       - knob: kmin                     # headroom xoff_level xon_level xon_offset alpha kmin
@@ -31,6 +31,10 @@
  *     cannot:                            # knobs it has no verified words for, and why: said
  *                                        # instead of invented syntax
  *       - { knob: alpha, why: "..." }
+ *     collect:                           # how this kind of switch tells what a review misses: a
+ *       marks: sudo counterpoll ...      # command, or what has to be read. Keys: headroom xon
+ *                                        # alpha ecn pool marks watermarks pause; and where to
+ *                                        # set cable and shared_headroom
  *     asics:                             # what a device's description of itself tells of its
  *                                        # buffer; looked up among all profiles
  *       - { name: Spectrum-4, platforms: ["*SN5600*"], cell: 192, headroom: spectrum,
@@ -181,6 +185,21 @@ struct tune_form {
 	size_t n_steps;
 };
 
+/* What a review may miss at a switch, or asks a person to set there. */
+enum tune_need {
+	NEED_HEADROOM,
+	NEED_XON,
+	NEED_ALPHA,
+	NEED_ECN,
+	NEED_POOL,
+	NEED_MARKS,
+	NEED_WATERMARKS,
+	NEED_PAUSE,
+	NEED_CABLE, /* where the cable length is set */
+	NEED_SHARED_HEADROOM, /* where the size of the shared headroom pool is set */
+	TUNE_NEEDS
+};
+
 struct profile_tune {
 	const char *syntax; /* "sonic"; NULL: has no words */
 	const char *comment; /* "#" */
@@ -190,6 +209,7 @@ struct profile_tune {
 	size_t n_names;
 	struct tune_form *forms;
 	size_t n_forms;
+	const char *collect[TUNE_NEEDS]; /* how it is told or set here; NULL: nothing is known */
 	const char *notes[8];
 	size_t n_notes; /* sentences for every rendering */
 };

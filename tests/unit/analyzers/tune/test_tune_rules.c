@@ -34,9 +34,10 @@ static void table_is_sound(void **state)
 		assert_true(r->family == FAMILY_NONE || (r->certain && r->risk));
 		/* every row can be reached: its own signs, and nothing more, lead to it or to one
 		 * of the same cause */
-		struct tune_signs s = {.known = r->yes | r->no, .yes = r->yes & ~(uint32_t)T_TOLD};
-		if (r->yes & T_TOLD)
-			s.told[s.n_told++] = r->cause;
+		struct tune_signs s = {
+			.known = r->yes | r->no, .yes = r->yes & ~(uint32_t)T_INCIDENT};
+		if (r->yes & T_INCIDENT)
+			s.named[s.n_named++] = r->cause;
 		const struct tune_rule *m = tune_rule_match(&s);
 		assert_true(r->cause ? m && m->cause == r->cause : !m);
 	}
