@@ -196,10 +196,17 @@ static int calc_headroom(const struct inputs *in, json_t *doc, struct err *e)
 
 static int calc_ecn(const struct inputs *in, json_t *doc, struct err *e)
 {
-	struct ecn_bounds b;
-	ecn_bounds(in->v[IN_POOL], in->v[IN_USED], in->v[IN_ALPHA], in->v[IN_INGRESS],
-		(uint64_t)in->v[IN_SPEED], in->v[IN_RTT], in->v[IN_LOSSLESS_MTU], in->v[IN_KMIN],
-		in->v[IN_KMAX], &b);
+	const struct ecn_bounds b = ecn_bounds(&(struct ecn_queue){
+		.pool_bytes = in->v[IN_POOL],
+		.used_bytes = in->v[IN_USED],
+		.alpha = in->v[IN_ALPHA],
+		.inputs = in->v[IN_INGRESS],
+		.speed_bps = (uint64_t)in->v[IN_SPEED],
+		.rtt_ns = in->v[IN_RTT],
+		.mtu_bytes = in->v[IN_LOSSLESS_MTU],
+		.kmin_bytes = in->v[IN_KMIN],
+		.kmax_bytes = in->v[IN_KMAX],
+	});
 	set_whole(doc, "bdp_bytes", b.bdp_bytes);
 	set_whole(doc, "q_pfc_bytes", b.q_pfc_bytes);
 	set_whole(doc, "q_pfc_one_ingress_bytes", b.q_pfc_one_bytes);

@@ -1,4 +1,4 @@
-/* formulas - see formulas.h; each function cites the source that its letters point to. */
+/* formulas - each function cites one of the sources that formulas.h lists. */
 #include "analyzers/measure/formulas.h"
 
 #include <errno.h>
@@ -37,8 +37,8 @@ static double ceil_kib(double bytes)
 	return ceil(bytes / 1024) * 1024;
 }
 
-/* Buffer a 64-byte-and-a-bit packet takes over its length: a packet just over a cell needs two
- * ([HLD], "worst case factor"). */
+/* Bytes of buffer per byte of the worst packet ([HLD], "worst case factor"): 64 bytes in a large
+ * cell, or one byte more than a small cell. */
 static double worst_cell_factor(double cell)
 {
 	if (cell > 128)
@@ -46,105 +46,151 @@ static double worst_cell_factor(double cell)
 	return 2 * cell / (1 + cell);
 }
 
-/* [swss] constants of the ASIC table: mac/phy 0.8 KiB, pipeline latency 19 KiB; Spectrum-6 (256 B
- * cells) 42 KiB. */
+/* [swss] constants of the ASIC table. */
 #define MAC_PHY_BYTES (0.8 * 1024)
+#define PIPELINE_BYTES (19 * 1024.0)
+#define PIPELINE_SPECTRUM6_BYTES (42 * 1024.0)
+#define XON_8_LANES_2021_BYTES 37888.0 /* the tables hold this, not twice the pipeline */
 #define PEER_RESPONSE_2021_BYTES (3.8 * 1024)
 #define ON_TILE_NS 120.0
+#define XOFF_EXTRA_SPECTRUM6_BYTES 18432.0
+#define XOFF_EXTRA_BYTES 2048.0
+/* The generations are told apart by their cells. */
+#define CELL_SPECTRUM45_BYTES 192
+#define CELL_SPECTRUM6_BYTES 256
+#define PAUSE_FRAME_BYTES 84 /* 64 bytes, and 20 of preamble and gap */
 
-static int headroom_spectrum(const struct headroom_in *in, struct headroom *headroom)
+/* Bytes on a cable in both directions. */
+static double cable_bytes(const struct headroom_in *in)
+{
+	const double cable_m = (double)in->cable_mm / 1e3;
+	return 2 * cable_m / CABLE_SPEED_M_S * (double)in->speed_bps / 8;
+}
+
+/* [swss] from the gearbox to the peer; [HLD] for the tables of 2021. Returns -ENOTSUP without a
+ * published response time. */
+static int spectrum_terms(const struct headroom_in *in, struct headroom *headroom)
 {
 	const bool now = in->model == HEADROOM_SPECTRUM;
-	const double mbps = (double)in->speed_bps / 1e6, cell = (double)in->cell_bytes,
-		     lossless = (double)in->lossless_mtu_bytes;
-	const bool eight = in->lanes == 8;
+	const double mbps = (double)in->speed_bps / 1e6;
 	headroom->terms.mtu = (double)in->mtu_bytes;
-	headroom->terms.lossless_mtu = lossless;
+	headroom->terms.lossless_mtu = (double)in->lossless_mtu_bytes;
 	headroom->terms.cable =
 		2 * ((double)in->cable_mm / 1e3) * mbps * 1e9 / CABLE_SPEED_M_S / (8 * 1000);
-	/* The script divides by 1024 now, by 1000 in the tables of 2021: reproduced as they are. */
-	headroom->terms.gearbox = 2 * mbps * (double)in->gearbox_ns / (8 * (now ? 1024 : 1000));
 	headroom->terms.mac_phy = MAC_PHY_BYTES;
-	if (now)
+	if (now) {
+		/* the script divides by 1024, the tables of 2021 by 1000 */
+		headroom->terms.gearbox = 2 * mbps * (double)in->gearbox_ns / (8 * 1024);
 		headroom->terms.peer_response = (double)pause_response_bytes(in->speed_bps);
-	else
+	} else {
+		headroom->terms.gearbox = 2 * mbps * (double)in->gearbox_ns / (8 * 1000);
 		headroom->terms.peer_response = PEER_RESPONSE_2021_BYTES;
+	}
+	if (now && in->cell_bytes == CELL_SPECTRUM45_BYTES)
+		headroom->terms.on_tile = mbps / 1000 * ON_TILE_NS / 8;
 	if (headroom->terms.peer_response <= 0)
 		return -ENOTSUP;
-	/* Spectrum-4 and -5 are the generations with 192 byte cells. */
-	if (now && in->cell_bytes == 192)
-		headroom->terms.on_tile = mbps / 1000 * ON_TILE_NS / 8;
-	else
-		headroom->terms.on_tile = 0;
+	return 0;
+}
+
+static double spectrum_xoff(const struct headroom_in *in, struct headroom *headroom)
+{
+	const bool now = in->model == HEADROOM_SPECTRUM;
+	const double lossless = headroom->terms.lossless_mtu;
 	const double propagation = headroom->terms.mtu + headroom->terms.cable +
 		headroom->terms.gearbox + headroom->terms.mac_phy + headroom->terms.peer_response +
 		headroom->terms.on_tile;
 
-	double worst = worst_cell_factor(cell), small = in->small_ratio * 100;
+	double worst = worst_cell_factor((double)in->cell_bytes);
+	double small_percent = in->small_ratio * 100; /* by count */
 	if (now) {
 		worst = ceil(worst);
-		/* "by bytes", as the script has it */
-		small = 100 * 64 / ((small * 64 + (100 - small) * lossless) / 100);
+		/* by bytes, as the script has it */
+		const double mean = (small_percent * 64 + (100 - small_percent) * lossless) / 100;
+		small_percent = 100 * 64 / mean;
 	}
-	headroom->terms.amplification = (100 - small + small * worst) / 100;
+	headroom->terms.amplification = (100 - small_percent + small_percent * worst) / 100;
 	double xoff = ceil_kib(lossless + propagation * headroom->terms.amplification);
-	if (now && in->cell_bytes == 256)
-		xoff += 18432;
-	if (now && !in->shared_pool && in->small_ratio < 1 &&
-		xoff + 2048 < ceil_kib(lossless + propagation * worst))
-		xoff += 2048;
-	const double pipeline = (in->cell_bytes == 256 ? 42 : 19) * 1024.0;
-	/* The 400G rows with 8 lanes of the 2021 tables hold 37 KiB, not 2 x 19. */
-	const double xon = ceil_kib(!eight ? pipeline : now ? pipeline * 2 : 37888);
+	if (!now)
+		return xoff;
+	if (in->cell_bytes == CELL_SPECTRUM6_BYTES)
+		xoff += XOFF_EXTRA_SPECTRUM6_BYTES;
+	const double most = ceil_kib(lossless + propagation * worst);
+	if (!in->shared_pool && in->small_ratio < 1 && xoff + XOFF_EXTRA_BYTES < most)
+		xoff += XOFF_EXTRA_BYTES;
+	return xoff;
+}
+
+static double spectrum_xon(const struct headroom_in *in)
+{
+	double pipeline = PIPELINE_BYTES;
+	if (in->cell_bytes == CELL_SPECTRUM6_BYTES)
+		pipeline = PIPELINE_SPECTRUM6_BYTES;
+	if (in->lanes != 8)
+		return ceil_kib(pipeline);
+	if (in->model == HEADROOM_SPECTRUM)
+		return ceil_kib(2 * pipeline);
+	return XON_8_LANES_2021_BYTES;
+}
+
+static int headroom_spectrum(const struct headroom_in *in, struct headroom *headroom)
+{
+	const int rc = spectrum_terms(in, headroom);
+	if (rc < 0)
+		return rc;
+	const double xoff = spectrum_xoff(in, headroom);
+	const double xon = spectrum_xon(in);
+	double overhead = 0;
+	if (in->lanes == 8)
+		overhead = (double)in->mtu_bytes;
 	headroom->xoff_bytes = (uint64_t)xoff;
 	headroom->xon_bytes = (uint64_t)xon;
-	headroom->size_bytes = (uint64_t)(in->shared_pool
-			? xon
-			: ceil_kib(xoff + xon + (eight ? (double)in->mtu_bytes : 0)));
+	headroom->size_bytes = headroom->xon_bytes;
+	if (!in->shared_pool)
+		headroom->size_bytes = (uint64_t)ceil_kib(xoff + xon + overhead);
 	return 0;
+}
+
+/* Bytes of buffer per byte of packet: small packets need whole cells ([swss], by bytes); the others
+ * lose half a cell each on average. */
+static double generic_amplification(const struct headroom_in *in, double lossless_mtu)
+{
+	if (in->amplification > 0)
+		return fmax(1, in->amplification);
+	const double cell = (double)in->cell_bytes;
+	const double small_bytes = in->small_ratio * 64;
+	const double small = small_bytes / (small_bytes + (1 - in->small_ratio) * lossless_mtu);
+	const double large = ceil(lossless_mtu / cell) * cell / lossless_mtu;
+	return fmax(1, small * worst_cell_factor(cell) + (1 - small) * large);
 }
 
 static int headroom_generic(const struct headroom_in *in, struct headroom *headroom)
 {
-	const double bytes_ns = (double)in->speed_bps / 8e9, cell = (double)in->cell_bytes;
+	const double bytes_per_ns = (double)in->speed_bps / 8e9;
+	const double cell = (double)in->cell_bytes;
+	const double lossless_mtu = (double)in->lossless_mtu_bytes;
 	headroom->terms.mtu = (double)in->mtu_bytes;
-	headroom->terms.lossless_mtu = (double)in->lossless_mtu_bytes;
-	headroom->terms.pause_frame = 84; /* 64 B and the 20 B of preamble and gap */
-	headroom->terms.cable =
-		2 * ((double)in->cable_mm / 1e3) / CABLE_SPEED_M_S * (double)in->speed_bps / 8;
-	headroom->terms.gearbox = 2 * bytes_ns * (double)in->gearbox_ns;
-	headroom->terms.macsec = 2 * bytes_ns * (double)in->macsec_ns;
+	headroom->terms.lossless_mtu = lossless_mtu;
+	headroom->terms.pause_frame = PAUSE_FRAME_BYTES;
+	headroom->terms.cable = cable_bytes(in);
+	headroom->terms.gearbox = 2 * bytes_per_ns * (double)in->gearbox_ns;
+	headroom->terms.macsec = 2 * bytes_per_ns * (double)in->macsec_ns;
 	headroom->terms.mac_phy = MAC_PHY_BYTES;
 	headroom->terms.peer_response = (double)pause_response_bytes(in->speed_bps);
 	if (headroom->terms.peer_response <= 0)
 		return -ENOTSUP;
-	double amplification = in->amplification;
-	if (amplification <= 0) {
-		/* By bytes, as in [swss]; the rest fills its cells to the last, half a cell lost on
-		 * average. */
-		const double small = in->small_ratio * 64 /
-			(in->small_ratio * 64 +
-				(1 - in->small_ratio) * headroom->terms.lossless_mtu);
-		const double large = ceil(headroom->terms.lossless_mtu / cell) * cell /
-			headroom->terms.lossless_mtu;
-		amplification = small * worst_cell_factor(cell) + (1 - small) * large;
-	}
-	if (amplification < 1)
-		headroom->terms.amplification = 1;
-	else
-		headroom->terms.amplification = amplification;
+	headroom->terms.amplification = generic_amplification(in, lossless_mtu);
 	const double sum = headroom->terms.mtu + headroom->terms.pause_frame +
 		headroom->terms.cable + headroom->terms.gearbox + headroom->terms.macsec +
 		headroom->terms.mac_phy + headroom->terms.peer_response +
 		headroom->terms.lossless_mtu;
 	headroom->xoff_bytes = (uint64_t)(ceil(sum * headroom->terms.amplification / cell) * cell);
-	/* Hysteresis of two lossless packets, in cells: resume any closer and the port flaps
-	 * (DCQCN, section 4: two MTU). */
-	headroom->xon_bytes = (uint64_t)(ceil(2 * headroom->terms.lossless_mtu / cell) * cell);
-	if (in->shared_pool)
-		headroom->size_bytes = headroom->xon_bytes;
-	else
-		headroom->size_bytes = headroom->xoff_bytes + headroom->xon_bytes;
+	/* Two lossless packets between XOFF and XON, in cells: with less the port flaps ([DCQCN],
+	 * section 4). */
+	headroom->xon_bytes = (uint64_t)(ceil(2 * lossless_mtu / cell) * cell);
+	headroom->size_bytes = headroom->xon_bytes;
+	if (!in->shared_pool)
+		headroom->size_bytes += headroom->xoff_bytes;
 	return 0;
 }
 
@@ -202,20 +248,23 @@ double bdp_bytes(uint64_t speed_bps, double rtt_ns)
 	return (double)speed_bps * rtt_ns / 8e9;
 }
 
-void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double inputs,
-	uint64_t speed_bps, double rtt_ns, double mtu_bytes, double kmin_bytes, double kmax_bytes,
-	struct ecn_bounds *ret)
+struct ecn_bounds ecn_bounds(const struct ecn_queue *queue)
 {
-	ret->bdp_bytes = bdp_bytes(speed_bps, rtt_ns);
-	ret->q_pfc_bytes = dt_pfc_queue_bytes(pool_bytes, used_bytes, alpha, inputs);
-	ret->q_pfc_one_bytes = dt_limit_bytes(pool_bytes, alpha, 1);
-	/* Below one BDP a single CNP empties the link; above half the PFC point the reaction comes
-	 * too late (derived; measured in simulation). */
-	ret->lo_bytes = fmax(ret->bdp_bytes, 4 * mtu_bytes);
-	ret->hi_bytes = 0.5 * ret->q_pfc_bytes;
-	ret->ok = ret->lo_bytes <= ret->hi_bytes;
-	ret->kmin_below_pfc = kmin_bytes <= ret->hi_bytes && kmin_bytes < ret->q_pfc_one_bytes;
-	ret->kmax_below_pfc = kmax_bytes <= ret->q_pfc_bytes;
+	struct ecn_bounds bounds = {
+		.bdp_bytes = bdp_bytes(queue->speed_bps, queue->rtt_ns),
+		.q_pfc_bytes = dt_pfc_queue_bytes(
+			queue->pool_bytes, queue->used_bytes, queue->alpha, queue->inputs),
+		.q_pfc_one_bytes = dt_limit_bytes(queue->pool_bytes, queue->alpha, 1),
+	};
+	/* Below one BDP a single CNP empties the link; above half of the PFC point the reaction
+	 * comes too late (derived; seen in packet simulation). */
+	bounds.lo_bytes = fmax(bounds.bdp_bytes, 4 * queue->mtu_bytes);
+	bounds.hi_bytes = 0.5 * bounds.q_pfc_bytes;
+	bounds.ok = bounds.lo_bytes <= bounds.hi_bytes;
+	bounds.kmin_below_pfc =
+		queue->kmin_bytes <= bounds.hi_bytes && queue->kmin_bytes < bounds.q_pfc_one_bytes;
+	bounds.kmax_below_pfc = queue->kmax_bytes <= bounds.q_pfc_bytes;
+	return bounds;
 }
 
 double allreduce_ring_bytes(double gpus, double bytes)

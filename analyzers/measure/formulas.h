@@ -1,15 +1,21 @@
 /*
- * formulas - every closed formula once, with unit, range and source. Pure arithmetic: no tables of
- * vendors beyond published constants, no state. Bytes are bytes, rates bit/s, times ns, lengths mm;
- * a ratio is 0..1.
+ * formulas - every closed formula once, with unit, range and source. Pure arithmetic: no state, and
+ * no tables of vendors beyond published constants. Bytes are bytes, rates bit/s, times ns, lengths
+ * mm; a ratio is 0..1. docs/formulas.md writes each formula out, with its symbols and an example
+ * that a test computes.
  *
- * Sources: [swss] sonic-net/sonic-swss cfgmgr/buffer_headroom_mellanox.lua at e6b0c5b5; [HLD] SONiC
- * doc/qos/dynamically-headroom-calculation.md; [802.3] IEEE 802.3 31B.3.7 (pause response); [DCQCN]
- * Zhu et al., SIGCOMM 2015, section 4; [DT] Choudhury and Hahne, dynamic queue length thresholds;
- * "derived" where the arithmetic is our own.
+ * Sources:
+ *      [swss]   sonic-net/sonic-swss, cfgmgr/buffer_headroom_mellanox.lua at e6b0c5b5
+ *      [HLD]    sonic-net/SONiC, doc/qos/dynamically-headroom-calculation.md
+ *      [802.3]  IEEE 802.3, annex 31B (pause frames; 31B.3.7: response time)
+ *      [DCQCN]  Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015,
+ *               section 4
+ *      [DT]     Choudhury and Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet
+ *               Switches, IEEE/ACM Transactions on Networking, 1998
+ * "derived" marks arithmetic of our own.
  */
-#ifndef RW_ANALYZERS_FORMULAS_H
-#define RW_ANALYZERS_FORMULAS_H
+#ifndef RW_MEASURE_FORMULAS_H
+#define RW_MEASURE_FORMULAS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,8 +35,8 @@ enum headroom_model {
 	   on-tile latency */
 	HEADROOM_SPECTRUM,
 	HEADROOM_SPECTRUM_2021, /* [HLD]: the static tables shipped for Spectrum-1..3 */
-	/* physics (section a.1 of the SONiC and Cisco texts): for orientation, no vendor's number
-	 */
+	/* what is in flight (the terms of [HLD], each as it is): for orientation, not the number
+	   of a vendor */
 	HEADROOM_GENERIC,
 };
 struct headroom_in {
@@ -84,14 +90,21 @@ double pfc_static_level_bytes(
 	double pool_bytes, double n_ports, double p_priorities, double headroom_bytes);
 double bdp_bytes(uint64_t speed_bps, double rtt_ns);
 
-/* Where Kmin and Kmax may be, for a queue with this PFC point. ok = there is room: lo <= hi. */
+/* Where Kmin and Kmax may be, for a queue with this PFC point (derived). */
+struct ecn_queue {
+	double pool_bytes, used_bytes; /* of the shared pool; taken by others */
+	double alpha;
+	double inputs; /* ingress ports that feed the queue at once */
+	uint64_t speed_bps;
+	double rtt_ns, mtu_bytes;
+	double kmin_bytes, kmax_bytes;
+};
 struct ecn_bounds {
 	double bdp_bytes, q_pfc_bytes, q_pfc_one_bytes, lo_bytes, hi_bytes;
-	bool ok, kmin_below_pfc, kmax_below_pfc;
+	bool ok; /* there is room: lo <= hi */
+	bool kmin_below_pfc, kmax_below_pfc;
 };
-void ecn_bounds(double pool_bytes, double used_bytes, double alpha, double inputs,
-	uint64_t speed_bps, double rtt_ns, double mtu_bytes, double kmin_bytes, double kmax_bytes,
-	struct ecn_bounds *ret);
+struct ecn_bounds ecn_bounds(const struct ecn_queue *queue);
 
 /* Collectives: ring AllReduce moves 2 (N-1)/N x size per GPU; bus bandwidth as nccl-tests defines
  * it, algorithm bandwidth x 2 (N-1)/N. */

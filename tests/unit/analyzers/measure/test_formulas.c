@@ -5,10 +5,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
 
 #define G 1000000000ull
@@ -236,12 +240,22 @@ static void test_thresholds(void **state)
 	near("static t_PFC", pfc_static_level_bytes(12e6, 32, 8, 22.4e3), 24475, 1);
 	near("t_ECN, beta 8 = alpha 1", ecn_kmin_guarantee_bytes(12e6, 1, 32, 8, 22.4e3), 21756, 1);
 	near("BDP 400G 8 us", bdp_bytes(400 * G, 8000), 400e3, 1);
-	struct ecn_bounds b;
-	ecn_bounds(3.931e6, 0, 1.0 / 16, 2, 200 * G, 4100, 4200, 1048e3, 2097e3, &b);
+	struct ecn_queue queue = {.pool_bytes = 3.931e6,
+		.alpha = 1.0 / 16,
+		.inputs = 2,
+		.speed_bps = 200 * G,
+		.rtt_ns = 4100,
+		.mtu_bytes = 4200,
+		.kmin_bytes = 1048e3,
+		.kmax_bytes = 2097e3};
+	struct ecn_bounds b = ecn_bounds(&queue);
 	/* the simulated case: marks 0.00 %, hosts paused 28.87 ms */
 	assert_false(b.kmin_below_pfc);
 	assert_false(b.kmax_below_pfc);
-	ecn_bounds(3.931e6, 0, 1.0 / 4, 2, 200 * G, 4100, 4200, 400e3, 1200e3, &b);
+	queue.alpha = 1.0 / 4;
+	queue.kmin_bytes = 400e3;
+	queue.kmax_bytes = 1200e3;
+	b = ecn_bounds(&queue);
 	assert_true(b.kmin_below_pfc && b.kmax_below_pfc && b.ok);
 }
 
@@ -258,6 +272,162 @@ static void test_training(void **state)
 	near("28 ms x 8,000 steps at 512", cost_usd(512, 30, 0.028 * 8000), 955.73, 0.005);
 }
 
+/* ---- docs/formulas.md ---------------------------------------------------- */
+
+static double response(const double *v)
+{
+	return (double)pause_response_bytes((uint64_t)v[0]);
+}
+static double pause_time(const double *v)
+{
+	return pause_time_ns((uint64_t)v[0], (unsigned)v[1]);
+}
+static double duty_bound(const double *v)
+{
+	return pause_duty_bound((uint64_t)v[0], v[1]);
+}
+static double limit(const double *v)
+{
+	return dt_limit_bytes(v[0], v[1], v[2]);
+}
+static double pfc_queue(const double *v)
+{
+	return dt_pfc_queue_bytes(v[0], v[1], v[2], v[3]);
+}
+static double alpha(const double *v)
+{
+	return alpha_of_exponent((int)v[0]);
+}
+static double kmin_guarantee(const double *v)
+{
+	return ecn_kmin_guarantee_bytes(v[0], v[1], v[2], v[3], v[4]);
+}
+static double static_level(const double *v)
+{
+	return pfc_static_level_bytes(v[0], v[1], v[2], v[3]);
+}
+static double bdp(const double *v)
+{
+	return bdp_bytes((uint64_t)v[0], v[1]);
+}
+static double ring(const double *v)
+{
+	return allreduce_ring_bytes(v[0], v[1]);
+}
+static double bus(const double *v)
+{
+	return allreduce_bus_bytes_s(v[0], v[1], v[2]);
+}
+static double usd(const double *v)
+{
+	return cost_usd(v[0], v[1], v[2]);
+}
+/* speed, cable, MTU, lossless MTU, cell, share of small packets: XOFF of the model of 2021 */
+static double headroom_2021(const double *v)
+{
+	struct headroom h;
+	const struct headroom_in in = {.model = HEADROOM_SPECTRUM_2021,
+		.speed_bps = (uint64_t)v[0],
+		.cable_mm = (uint64_t)v[1],
+		.mtu_bytes = (uint64_t)v[2],
+		.lossless_mtu_bytes = (uint64_t)v[3],
+		.cell_bytes = (uint64_t)v[4],
+		.small_ratio = v[5]};
+	assert_int_equal(headroom_calc(&in, &h), 0);
+	return (double)h.xoff_bytes;
+}
+/* pool, used, alpha, inputs, speed, RTT, MTU: the highest Kmin */
+static double bounds_hi(const double *v)
+{
+	return ecn_bounds(
+		&(struct ecn_queue){v[0], v[1], v[2], v[3], (uint64_t)v[4], v[5], v[6], 0, 0})
+		.hi_bytes;
+}
+
+static const struct documented {
+	const char *name;
+	size_t n;
+	double (*fn)(const double *v);
+} documented[] = {
+	{"pause_response_bytes", 1, response},
+	{"headroom_calc", 6, headroom_2021},
+	{"pause_time_ns", 2, pause_time},
+	{"pause_duty_bound", 2, duty_bound},
+	{"dt_limit_bytes", 3, limit},
+	{"dt_pfc_queue_bytes", 4, pfc_queue},
+	{"alpha_of_exponent", 1, alpha},
+	{"ecn_kmin_guarantee_bytes", 5, kmin_guarantee},
+	{"pfc_static_level_bytes", 4, static_level},
+	{"bdp_bytes", 2, bdp},
+	{"ecn_bounds", 7, bounds_hi},
+	{"allreduce_ring_bytes", 2, ring},
+	{"allreduce_bus_bytes_s", 3, bus},
+	{"cost_usd", 3, usd},
+};
+
+static char *text_of(const char *path)
+{
+	char *text = NULL;
+	size_t n;
+	if (str_read_file(path, 1 << 20, &text, &n, NULL) != 0)
+		fail_msg("%s cannot be read", path);
+	return text;
+}
+
+/* Every public function of formulas.h is in the table above. */
+static void test_documented_all(void **state)
+{
+	rw_cleanup(freep) char *header = text_of("analyzers/measure/formulas.h");
+	size_t n = 0;
+	char *rest = header;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		static const char *const types[] = {"double ", "int ", "uint64_t ", "struct "};
+		bool declares = strchr(line, '(') != NULL;
+		bool typed = false;
+		for (size_t i = 0; i < rw_countof(types); i++)
+			typed = typed || strncmp(line, types[i], strlen(types[i])) == 0;
+		if (!declares || !typed)
+			continue;
+		bool known = false;
+		for (size_t i = 0; i < rw_countof(documented); i++)
+			known = known || strstr(line, documented[i].name);
+		if (!known)
+			fail_msg("not in docs/formulas.md: %s", line);
+		n++;
+	}
+	assert_int_equal(n, rw_countof(documented));
+}
+
+/* Its heading stands in the manual, and under it an example `name(1, 2) = 3` that comes out. */
+static void test_documented_examples(void **state)
+{
+	rw_cleanup(freep) char *manual = text_of("docs/formulas.md");
+	for (size_t i = 0; i < rw_countof(documented); i++) {
+		const struct documented *d = &documented[i];
+		char heading[64], call[64];
+		snprintf(heading, sizeof(heading), "### %s\n", d->name);
+		snprintf(call, sizeof(call), "`%s(", d->name);
+		const char *at = strstr(manual, heading);
+		if (!at)
+			fail_msg("docs/formulas.md has no heading '### %s'", d->name);
+		const char *end = strstr(at + 4, "\n### ");
+		at = strstr(at, call);
+		if (!at || (end && at > end))
+			fail_msg("docs/formulas.md has no example %s...) = ...` under its heading",
+				call);
+		char *p = (char *)at + strlen(call);
+		double v[8] = {0};
+		for (size_t k = 0; k < d->n; k++) {
+			v[k] = strtod(p, &p);
+			assert_true(*p == (k + 1 < d->n ? ',' : ')'));
+			p++;
+		}
+		assert_true(strncmp(p, " = ", 3) == 0);
+		const double expect = strtod(p + 3, NULL);
+		near(d->name, d->fn(v), expect, fabs(expect) * 0.0005);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +438,8 @@ int main(void)
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_training),
+		cmocka_unit_test(test_documented_all),
+		cmocka_unit_test(test_documented_examples),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
