@@ -13,7 +13,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "config/schema.h"
+#include "config/config_build.h"
 #include "config/yaml.h"
 
 enum { MAX_MISTAKES = 50 };
@@ -83,7 +83,7 @@ int config_parse(const char *text, size_t n, const char *name, enum config_mode 
 	} else if (b.root && b.root->kind != YAML_MAP) {
 		char what[100];
 		build_error(&b, b.root,
-			"read %s, expected 'key: value' lines such as 'fabric: pod-a'",
+			"the file is %s; expected 'key: value' lines such as 'fabric: pod-a'",
 			yaml_what(b.root, what, sizeof(what)));
 	} else if (b.root) {
 		c->tree = arena_new_of(c->arena, struct config_tree);
@@ -243,7 +243,7 @@ static int unknown_setting(const struct config *config, const char *key, struct 
 	if (near)
 		return err_set(
 			e, -ENOENT, "unknown setting '%.100s'; did you mean '%s'?", key, near);
-	return err_set(e, -ENOENT, "unknown setting '%.100s', expected one such as %s", key,
+	return err_set(e, -ENOENT, "unknown setting '%.100s'; expected one such as %s", key,
 		n ? names[0] : "(none)");
 }
 
@@ -257,7 +257,7 @@ static int config_set_value(struct config *config, const struct field *field, vo
 		r = option_set(&field->option, config->arena, base, value, e);
 	if (r < 0 && e) {
 		struct err inner = *e;
-		err_set(e, r, "%s: %s", key, inner.text);
+		err_set(e, r, "%s is %s", key, inner.text);
 	}
 	return r;
 }

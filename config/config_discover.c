@@ -7,6 +7,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
+#include "config/address.h"
 #include "config/schema.h"
 
 size_t config_discovered(const struct config *config, struct arena *a, struct config_link **ret)

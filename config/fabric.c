@@ -8,7 +8,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "config/schema.h"
+#include "config/fabric_build.h"
 
 static const char *const role_names[] = {"leaf", "spine", "superspine", "other"};
 static const char *const congestion_names[] = {

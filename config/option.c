@@ -30,7 +30,7 @@ static int read_bool(
 	const struct option *option, const char *text, union value *value, struct err *e)
 {
 	if (!str_eq(text, "true") && !str_eq(text, "false"))
-		return err_set(e, -EINVAL, "read '%.64s', expected true or false", text);
+		return err_set(e, -EINVAL, "'%.64s'; expected true or false", text);
 	value->b = text[0] == 't';
 	return 0;
 }
@@ -53,7 +53,7 @@ static int read_ratio(
 	bool percent = !option->max || strchr(option->max, '%');
 	if (r == 0 && percent && value->d > 1 && !strpbrk(text, "%/"))
 		return err_set(e, -EINVAL,
-			"read '%.64s', which is %.6g %%; expected a ratio such as 20%%, 0.2 or 1/8",
+			"'%.64s', which is %.6g %%; expected a ratio such as 20%%, 0.2 or 1/8",
 			text, value->d * 100);
 	return r;
 }
@@ -93,17 +93,18 @@ static int read_enum(
 			value->e = (int)n;
 			return 0;
 		}
-		str_addf(&all, "%s%s",
-			n == 0                           ? ""
-				: option->choices[n + 1] ? ", "
-							 : " or ",
-			option->choices[n]);
+		const char *between = ", ";
+		if (n == 0)
+			between = "";
+		else if (!option->choices[n + 1])
+			between = " or ";
+		str_addf(&all, "%s%s", between, option->choices[n]);
 	}
 	const char *near = str_nearest(text, option->choices, n);
 	if (near)
-		return err_set(e, -EINVAL, "read '%.64s', expected %s; did you mean '%s'?", text,
-			all.s, near);
-	return err_set(e, -EINVAL, "read '%.64s', expected %s", text, all.s);
+		return err_set(
+			e, -EINVAL, "'%.64s'; expected %s; did you mean '%s'?", text, all.s, near);
+	return err_set(e, -EINVAL, "'%.64s'; expected %s", text, all.s);
 }
 
 static int compare_i(union value left, union value right)
@@ -231,24 +232,35 @@ static int check_range(
 	if (!low && !high)
 		return 0;
 	if (option->min && option->max)
-		return err_set(e, -ERANGE, "read '%.64s', expected a value from %s to %s", text,
+		return err_set(e, -ERANGE, "'%.64s'; expected a value from %s to %s", text,
 			option->min, option->max);
 	if (low)
-		return err_set(e, -ERANGE, "read '%.64s', expected a value of at least %s", text,
-			option->min);
-	return err_set(
-		e, -ERANGE, "read '%.64s', expected a value of at most %s", text, option->max);
+		return err_set(
+			e, -ERANGE, "'%.64s'; expected a value of at least %s", text, option->min);
+	return err_set(e, -ERANGE, "'%.64s'; expected a value of at most %s", text, option->max);
+}
+
+/* "...; expected a duration such as 10s (100ms to 1h)" */
+static void option_say_range(const struct option *option, struct err *e)
+{
+	if (!e || !types[option->type].compare || !option->min || !option->max)
+		return;
+	const size_t n = strlen(e->text);
+	snprintf(e->text + n, sizeof(e->text) - n, " (%s to %s)", option->min, option->max);
 }
 
 int option_set(
 	const struct option *option, struct arena *a, void *base, const char *text, struct err *e)
 {
 	union value v = {0};
-	int r = types[option->type].read(option, text, &v, e);
-	if (r == 0)
-		r = check_range(option, text, v, e);
-	if (r < 0)
-		return r;
+	int rc = types[option->type].read(option, text, &v, e);
+	if (rc < 0) {
+		option_say_range(option, e);
+		return rc;
+	}
+	rc = check_range(option, text, v, e);
+	if (rc < 0)
+		return rc;
 	if (option->type == OPT_STRING)
 		v.s = arena_strdup(a, text);
 	memcpy((char *)base + option->offset, &v, types[option->type].size);

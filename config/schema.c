@@ -9,6 +9,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "config/address.h"
 
 #define VALUE(T, member, key, opt_type, def_, min_, max_, doc_, ...)                               \
 	{                                                                                          \
@@ -80,7 +81,7 @@ static int schema_check_name(const char *name, struct err *e)
 	size_t n =
 		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 	if (n == 0 || name[n] || n > 63)
-		return err_set(e, -EINVAL, "read '%.64s', %s", name, expected);
+		return err_set(e, -EINVAL, "'%.64s'; %s", name, expected);
 	return 0;
 }
 
@@ -88,7 +89,7 @@ static int check_device_name(const char *name, struct err *e)
 {
 	if (strcmp(name, "host") == 0)
 		return err_set(e, -EINVAL,
-			"read 'host', expected another name: 'host:NAME' in links means a server");
+			"'host'; expected another name, since 'host:NAME' in links means a server");
 	return schema_check_name(name, e);
 }
 
@@ -96,15 +97,13 @@ static int check_device_name(const char *name, struct err *e)
 static int schema_check_text(const char *text, struct err *e)
 {
 	if (!*text)
-		return err_set(e, -EINVAL, "read an empty text, expected a name");
+		return err_set(e, -EINVAL, "an empty text; expected a name");
 	if (strlen(text) > 255)
-		return err_set(
-			e, -EINVAL, "read '%.32s...', expected at most 255 characters", text);
+		return err_set(e, -EINVAL, "'%.32s...'; expected at most 255 characters", text);
 	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
 		if (*p < 0x20 || *p == 0x7f)
 			return err_set(e, -EINVAL,
-				"read a text with a control character in it, expected one line of "
-				"plain text");
+				"a text with a control character; expected one line of plain text");
 	return 0;
 }
 
@@ -126,8 +125,8 @@ static int check_listen(const char *text, struct err *e)
 	if (r == 0)
 		r = address_split(NULL, text, 0, &host, &port, e);
 	if (r == 0 && port == 0)
-		r = err_set(e, -EINVAL,
-			"read '%.64s', expected ADDRESS:PORT such as \"127.0.0.1:9421\"", text);
+		r = err_set(e, -EINVAL, "'%.64s'; expected ADDRESS:PORT such as \"127.0.0.1:9421\"",
+			text);
 	return r;
 }
 
@@ -149,10 +148,10 @@ static int check_trap_listen(const char *text, struct err *e)
 	snprintf(host, sizeof(host), "%.*s", (int)(n < sizeof(host) ? n : 0),
 		*text == '[' ? text + 1 : text);
 	if (inet_pton(AF_INET, host, raw) != 1 && inet_pton(AF_INET6, host, raw) != 1)
-		return err_set(e, -EINVAL, "read '%.64s', %s", text, expected);
+		return err_set(e, -EINVAL, "'%.64s'; %s", text, expected);
 	if (memcmp(raw, none, sizeof(raw)) == 0)
-		return err_set(e, -EINVAL,
-			"read '%.64s', which is every address of this machine; %s", text, expected);
+		return err_set(e, -EINVAL, "'%.64s', which is every address of this machine; %s",
+			text, expected);
 	return 0;
 }
 
@@ -162,7 +161,7 @@ static int check_ip(const char *text, struct err *e)
 	if (inet_pton(AF_INET, text, raw) == 1 || inet_pton(AF_INET6, text, raw) == 1)
 		return 0;
 	return err_set(
-		e, -EINVAL, "read '%.64s', expected an IPv4 or IPv6 address of this machine", text);
+		e, -EINVAL, "'%.64s'; expected an IPv4 or IPv6 address of this machine", text);
 }
 
 /* "scheme://user:password@host" would put a secret into files, listings and the database. The text
@@ -173,8 +172,8 @@ static int check_no_login(const char *text, struct err *e)
 	const char *authority = strstr(text, "://");
 	if (r == 0 && authority && authority[3 + strcspn(authority + 3, "/?#@")] == '@')
 		r = err_set(e, -EINVAL,
-			"read a URL with a log-in ('...@') in it, expected one without: secrets "
-			"are never written into the configuration");
+			"a URL with a log-in ('...@'); expected one without, since a secret is "
+			"never written into the configuration");
 	return r;
 }
 
@@ -184,8 +183,8 @@ static int check_url(const char *text, struct err *e)
 	if (r == 0 &&
 		((strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0) ||
 			strlen(text) < 9))
-		r = err_set(e, -EINVAL,
-			"read '%.64s', expected a URL such as \"http://127.0.0.1:9093\"", text);
+		r = err_set(e, -EINVAL, "'%.64s'; expected a URL such as \"http://127.0.0.1:9093\"",
+			text);
 	return r;
 }
 
@@ -194,7 +193,7 @@ static int check_interface(const char *text, struct err *e)
 	int r = schema_check_text(text, e);
 	if (r == 0 && (strlen(text) > 15 || strpbrk(text, "/ :")))
 		r = err_set(e, -EINVAL,
-			"read '%.64s', expected the name of a network interface (at most 15 "
+			"'%.64s'; expected the name of a network interface (at most 15 "
 			"characters)",
 			text);
 	return r;
@@ -205,15 +204,15 @@ static int check_endpoint(const char *text, struct err *e)
 	const char *device, *port;
 	int r = schema_check_text(text, e);
 	if (r == 0 && !endpoint_split(NULL, text, &device, &port))
-		r = err_set(e, -EINVAL,
-			"read '%.64s', expected \"DEVICE:PORT\" or \"host:NAME[:NIC]\"", text);
+		r = err_set(e, -EINVAL, "'%.64s'; expected \"DEVICE:PORT\" or \"host:NAME[:NIC]\"",
+			text);
 	return r;
 }
 
 static int check_priority(const char *text, struct err *e)
 {
 	if (text[0] < '0' || text[0] > '7' || text[1])
-		return err_set(e, -EINVAL, "read '%.64s', expected a priority from 0 to 7", text);
+		return err_set(e, -EINVAL, "'%.64s'; expected a priority from 0 to 7", text);
 	return 0;
 }
 
@@ -553,7 +552,7 @@ static const struct field http_rows[] = {
 		"proxy guards it.",
 		.flags = FIELD_REQUIRED, .check = check_listen),
 };
-TABLE(http_section, tree_http, http_rows, "The agent's HTTP door.");
+TABLE(http_section, tree_http, http_rows, "The agent's HTTP listener.");
 
 static const struct field traps_rows[] = {
 	TEXT(tree_traps, listen, "listen",
@@ -582,7 +581,7 @@ TABLE(alertmanager_section, tree_alertmanager, alertmanager_rows, "A Prometheus 
 
 static const struct field alerts_rows[] = {
 	SECTION(tree_alerts, alertmanager, "alertmanager", alertmanager_section)};
-TABLE(alerts_section, tree_alerts, alerts_rows, "Who is told.");
+TABLE(alerts_section, tree_alerts, alerts_rows, "Where alerts go.");
 
 static const struct field tuning_name_rows[] = {
 	VALUE(tree_tuning_name, devices, "devices", OPT_STRING, "*", NULL, NULL,

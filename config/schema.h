@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "config/config.h"
+#include "config/config_error.h"
 #include "config/option.h"
 #include "config/yaml.h"
 
@@ -231,53 +231,13 @@ struct config_tree { /* the root */
 
 /* ---- between the files of this room -------------------------------------- */
 
-struct build { /* while one configuration is made */
-	struct config *c;
-	const char *name;
-	enum config_mode mode;
-	struct err_list *errors; /* of this configuration only */
-	const struct yaml_node *root;
-};
-
-/* build_error - a mistake at a node (NULL: no place); build_warn - something that will work, but
- * hardly as meant. */
-void build_error(struct build *build, const struct yaml_node *at, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-void build_warn(struct build *build, const struct yaml_node *at, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-/* build_at - the node of a key in a section, else the section itself: where a later check points
- * to. */
-const struct yaml_node *build_at(const struct yaml_node *section, const char *key);
-
 /* schema_read - fill @base (zeroed) from @node, which may be NULL for "not given": defaults alone.
  */
 void schema_read(struct build *build, const struct section *section, const struct yaml_node *node,
 	void *base);
 
-/* build_config - credentials, devices, captures and the rest of struct config; build_fabric - the
- * graph, before it. */
-void build_config(struct build *build);
-void build_fabric(struct build *build);
-void build_links(
-	struct build *build); /* links, lags, ecmp into the fabric whose devices are known */
-/* build_scalars - what config_set may change later: policy, cost, lossless. */
-void build_scalars(struct config *config);
-/* endpoint_split - "leaf1:et-0/0/0:1" at the first ':'. false when there is no text on one side. */
-bool endpoint_split(
-	struct arena *a, const char *text, const char **ret_device, const char **ret_port);
-/* address_split - "host", "host:port", "[v6]:port" or a bare IPv6 address. 0, -EINVAL; @e says what
- * was expected. */
-int address_split(struct arena *a, const char *text, uint16_t default_port, const char **ret_host,
-	uint16_t *ret_port, struct err *e);
-
-/* fabric_derive_groups - ECMP groups of the finished graph beside the given ones. */
-void fabric_derive_groups(struct fabric *fabric, struct arena *a);
-/* finds or adds */
-struct fabric_port *fabric_port_add(
-	struct fabric_device *device, struct arena *a, const char *name);
-void fabric_group_add(
-	struct fabric_device *device, struct arena *a, const struct fabric_group *group);
-void fabric_sort(
-	struct fabric *fabric); /* devices and ports in natural order; once, before groups */
+/* schema_read_or_defaults - the section @key of the root as read; where the file has none, its
+ * defaults alone take its place, so that they stand in the rows only. */
+void *schema_read_or_defaults(struct build *build, const char *key);
 
 #endif

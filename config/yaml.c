@@ -112,8 +112,7 @@ static int syntax_error(struct reader *reader)
 		return yaml_mistake(reader, 0, 0, "not enough memory to read it");
 	if (tab_indented(reader, line, &tab_col))
 		return yaml_mistake(reader, line, tab_col,
-			"read a tab in the indentation, expected spaces: YAML does not allow tabs "
-			"there");
+			"a tab in the indentation; expected spaces, YAML allows no tabs there");
 	if (strstr(problem, "mapping values are not allowed"))
 		return yaml_mistake(reader, line, col,
 			"not YAML: a second ': ' in this line, or a wrong indentation; put a text "

@@ -37,13 +37,19 @@ const char *str_nearest(const char *text, const char *const *candidates, size_t 
 int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e);
 
 /*
- * Numbers with a unit. The unit is required; the family decides ("m" is minutes in a duration,
- * metres in a length). duration: ns us ms s m h d w y   -> ns         size: B KB MB GB TB KiB MiB
- * GiB TiB -> bytes bitrate:  bps kbps Mbps, or M G T as in 400G -> bit/s (10^n)     length: m km cm
- * -> millimetres ratio:    20% or 0.2 or 1/8      -> double Fractions ("1.5h") are fine where the
- * result is exact to 1 unit. 0, -EINVAL (syntax, no or unknown unit) or -ERANGE.
- * @e (may be NULL) gets "read '10k', expected a size such as 88064B or 400KB"; its place is the
- * caller's to fill.
+ * Numbers with a unit, as people write them. The unit is required; the family decides what a letter
+ * means ("m" is minutes in a duration, metres in a length).
+ *
+ *   duration   ns us ms s m h d w y                  -> ns
+ *   size       B KB MB GB TB KiB MiB GiB TiB         -> bytes
+ *   bitrate    bps kbps Mbps; M G T as in 400G       -> bit/s, powers of ten
+ *   length     mm cm m km                            -> millimetres
+ *   ratio      20% or 0.2 or 1/8                     -> double
+ *
+ * Fractions ("1.5h") are fine where the result is exact to one base unit. 0, -EINVAL (syntax, no or
+ * unknown unit) or -ERANGE. @e (may be NULL) gets what was read and what is expected, without the
+ * name of the thing: "'10k'; expected a size such as 88064B or 400KB". The caller puts "kmin is "
+ * before it and fills the place.
  */
 int unit_duration(const char *text, int64_t *ret_ns, struct err *e);
 int unit_size(const char *text, uint64_t *ret_bytes, struct err *e);

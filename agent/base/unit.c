@@ -73,7 +73,7 @@ static const struct family length_family = {"a length such as 40m", length_units
 
 static int unit_refuse(struct err *e, int code, const char *text, const char *expected)
 {
-	return err_set(e, code, "read '%.64s', expected %s", text, expected);
+	return err_set(e, code, "'%.64s'; expected %s", text, expected);
 }
 
 /*
@@ -138,18 +138,17 @@ static int unit_parse(const char *text, const struct family *family, bool *ret_n
 	if (!u->name)
 		return unit_refuse(e, -EINVAL, text, family->expected);
 	if (overflow)
-		return err_set(e, -ERANGE, "read '%.64s', which is too large or too precise", text);
+		return err_set(e, -ERANGE, "'%.64s', which is too large or too precise", text);
 
 	unsigned __int128 v = (unsigned __int128)digits * u->factor;
 	for (; scale > 0; scale--) {
 		if (v % 10 != 0)
-			return err_set(e, -EINVAL,
-				"read '%.64s', which is not a whole number of %s", text,
-				family->units[0].name);
+			return err_set(e, -EINVAL, "'%.64s', which is not a whole number of %s",
+				text, family->units[0].name);
 		v /= 10;
 	}
 	if (v > UINT64_MAX)
-		return err_set(e, -ERANGE, "read '%.64s', which is too large", text);
+		return err_set(e, -ERANGE, "'%.64s', which is too large", text);
 	*ret = (uint64_t)v;
 	return 0;
 }
@@ -169,7 +168,7 @@ int unit_duration(const char *text, int64_t *ret_ns, struct err *e)
 	if (r < 0)
 		return r;
 	if (v > INT64_MAX)
-		return err_set(e, -ERANGE, "read '%.64s', which is too large", text);
+		return err_set(e, -ERANGE, "'%.64s', which is too large", text);
 	if (negative)
 		*ret_ns = -(int64_t)v;
 	else
@@ -223,7 +222,7 @@ int unit_ratio(const char *text, double *ret, struct err *e)
 		if (!take_double(rest + 1, &by, &rest))
 			return unit_refuse(e, -EINVAL, text, expected);
 		if (by == 0)
-			return err_set(e, -ERANGE, "read '%.64s', which divides by zero", text);
+			return err_set(e, -ERANGE, "'%.64s', which divides by zero", text);
 		v /= by;
 	} else if (*rest == '%') {
 		rest++;
@@ -248,7 +247,7 @@ int unit_int(const char *text, int64_t *ret, struct err *e)
 	if (!rest || *rest)
 		return unit_refuse(e, -EINVAL, text, expected);
 	if (overflow || v > (uint64_t)INT64_MAX + negative)
-		return err_set(e, -ERANGE, "read '%.64s', which is too large", text);
+		return err_set(e, -ERANGE, "'%.64s', which is too large", text);
 	if (negative)
 		*ret = (int64_t)(0 - v);
 	else

@@ -132,7 +132,7 @@ int64_t reader_duration(struct reader *reader, const struct yaml_node *map, cons
 	if (v->kind != YAML_TEXT)
 		reader_wrong_node(reader, v, "a duration such as 5s");
 	else if (unit_duration(v->text, &ns, &e) < 0)
-		reader_wrong(reader, v->line, v->col, "%s", e.text);
+		reader_wrong(reader, v->line, v->col, "%s is %s", key, e.text);
 	return ns;
 }
 

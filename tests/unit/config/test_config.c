@@ -379,7 +379,7 @@ static void test_set(void **state)
 		{"analyzers.imbalanse.warn", "50%", -ENOENT,
 			"did you mean 'analyzers.imbalance.warn'?"},
 		{"analyzers.imbalance.warn", "50", -EINVAL,
-			"analyzers.imbalance.warn: read '50', which is 5000 %"},
+			"analyzers.imbalance.warn is '50', which is 5000 %"},
 		{"analyzers.imbalance.window", "50", -EINVAL, "expected a duration"},
 		{"policy.congestion", "dcqnc", -EINVAL, "did you mean 'dcqcn'?"},
 		{"policy.congestio", "dcqcn", -ENOENT, "did you mean 'policy.congestion'?"},

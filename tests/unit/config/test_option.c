@@ -100,7 +100,7 @@ static void test_set(void **state)
 		{"ratio", "20 %", -EINVAL, NULL},
 		{"ratio", "20", -EINVAL, "which is 2000 %"},
 		{"duration", "5m", 0, NULL},
-		{"duration", "5", -EINVAL, "read '5', expected a duration"},
+		{"duration", "5", -EINVAL, "'5'; expected a duration"},
 		{"duration", "500ms", -ERANGE, "from 1s to 1h"},
 		{"bytes", "1MB", 0, NULL},
 		{"bytes", "1MiB", -ERANGE, "at most 1MB"},

@@ -161,7 +161,7 @@ static void test_refuses(void **state)
 	struct err e = {0};
 	uint64_t v;
 	assert_int_equal(unit_size("10k", &v, &e), -EINVAL);
-	assert_string_equal(e.text, "read '10k', expected a size such as 88064B or 400KB");
+	assert_string_equal(e.text, "'10k'; expected a size such as 88064B or 400KB");
 	assert_int_equal(unit_size(NULL, &v, &e), -EINVAL);
 	assert_int_equal(unit_size("10k", &v, NULL), -EINVAL);
 }

@@ -1,0 +1,32 @@
+/*
+ * config_build - the files that turn the tree_* structs into struct config and struct fabric, in
+ * this order: build_fabric(), then build_config(). Inside of the config room only.
+ */
+#ifndef RW_CONFIG_BUILD_H
+#define RW_CONFIG_BUILD_H
+
+#include <stdbool.h>
+#include "config/schema.h"
+
+/* build_fabric - the graph: devices, links, groups, what the site means to do. config_fabric.c. */
+void build_fabric(struct build *build);
+/* build_links - links, LAGs and ECMP groups into the fabric whose devices are known.
+ * config_links.c. */
+void build_links(struct build *build);
+/* build_scalars - what config_set() may change later: policy, cost, lossless. config_fabric.c. */
+void build_scalars(struct config *config);
+
+/* build_config - devices, captures and the rest of struct config. config_build.c. */
+void build_config(struct build *build);
+/* build_credentials - the log-ins, before the devices that name them. config_credentials.c. */
+void build_credentials(struct build *build);
+
+/*
+ * build_credential - the credential that the key 'credentials' of @section names: @name, NULL when
+ * the key is not given. It must have a section for the protocol. NULL, and an error unless a
+ * recorded case may do without.
+ */
+const struct config_credential *build_credential(
+	struct build *build, const struct yaml_node *section, const char *name, bool for_snmp);
+
+#endif

@@ -1,0 +1,156 @@
+/* config_fabric - the fabric graph of a configuration: devices, what the site means to do, and, by
+ * config_links.c, its links. */
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/map.h"
+#include "config/config_build.h"
+#include "config/fabric_build.h"
+
+/* Devices and groups that have no load_balancing of their own follow the policy. */
+static void fabric_apply_policy(const struct config_tree *tree, struct fabric *fabric)
+{
+	for (size_t i = 0; i < tree->devices.n; i++) {
+		const struct tree_device *given = tree->devices.v[i];
+		if (!given->name || given->lb >= 0)
+			continue;
+		struct fabric_device *device =
+			(struct fabric_device *)fabric_device(fabric, given->name);
+		if (!device)
+			continue;
+		device->lb = fabric->lb;
+		for (size_t k = 0; k < device->n_groups; k++)
+			if (!device->groups[k].given)
+				device->groups[k].lb = fabric->lb;
+	}
+	for (size_t i = 0; i < tree->groups.n; i++) {
+		const struct tree_group *given = tree->groups.v[i];
+		if (!given->device || !given->group || given->lb >= 0)
+			continue;
+		const struct fabric_device *device = fabric_device(fabric, given->device);
+		if (!device)
+			continue;
+		struct fabric_group *group =
+			(struct fabric_group *)fabric_group(device, given->group);
+		if (group && group->given)
+			group->lb = device->lb;
+	}
+}
+
+void build_scalars(struct config *config)
+{
+	const struct config_tree *tree = config->tree;
+	struct fabric *fabric = config->fabric;
+	const bool priced = tree->cost && !isnan(tree->cost->usd_per_gpu_hour);
+	fabric->congestion = (enum congestion_policy)tree->policy->congestion;
+	fabric->lb = (enum lb_policy)tree->policy->lb;
+	fabric->lossless_mtu_bytes = tree->lossless->mtu_bytes;
+	fabric->has_cost = tree->jobs.n > 0 || priced;
+	fabric->usd_per_gpu_hour = 0;
+	if (priced)
+		fabric->usd_per_gpu_hour = tree->cost->usd_per_gpu_hour;
+	if (tree->defaults)
+		config->defaults.interval_ns = tree->defaults->interval_ns;
+	fabric_apply_policy(tree, fabric);
+}
+
+static void fabric_build_devices(struct build *build)
+{
+	struct config *c = build->c;
+	struct fabric *fabric = c->fabric;
+	const struct tree_list *trees = &c->tree->devices;
+	struct smap *seen = smap_new();
+	fabric->devices = arena_array(c->arena, struct fabric_device *, trees->n);
+	for (size_t i = 0; i < trees->n; i++) {
+		const struct tree_device *tree = trees->v[i];
+		if (!tree->name ||
+			build_already_given(build, seen, tree->node, "device", tree->name))
+			continue;
+		struct fabric_device *device = arena_new_of(c->arena, struct fabric_device);
+		device->name = tree->name;
+		device->role = (enum device_role)tree->role;
+		device->rail = tree->rail;
+		device->lb = fabric->lb;
+		if (tree->lb >= 0)
+			device->lb = (enum lb_policy)tree->lb;
+		fabric->devices[fabric->n_devices++] = device;
+	}
+	smap_free(seen);
+}
+
+static void fabric_build_jobs(struct build *build)
+{
+	struct config *c = build->c;
+	struct fabric *fabric = c->fabric;
+	const struct tree_list *trees = &c->tree->jobs;
+	struct smap *seen = smap_new();
+	fabric->jobs = arena_array(c->arena, struct fabric_job, trees->n);
+	for (size_t i = 0; i < trees->n; i++) {
+		const struct tree_job *tree = trees->v[i];
+		build_already_given(build, seen, tree->node, "job", tree->name);
+		fabric->jobs[fabric->n_jobs++] = (struct fabric_job){.name = tree->name,
+			.gpus = (uint64_t)tree->gpus,
+			.hosts = tree->hosts,
+			.step_ns = tree->step_ns};
+	}
+	smap_free(seen);
+}
+
+static void fabric_build_thresholds(struct build *build)
+{
+	struct config *c = build->c;
+	struct fabric *fabric = c->fabric;
+	const struct tree_list *trees = &c->tree->thresholds;
+	fabric->thresholds = arena_array(c->arena, struct fabric_threshold, trees->n);
+	for (size_t i = 0; i < trees->n; i++) {
+		const struct tree_threshold *tree = trees->v[i];
+		fabric->thresholds[fabric->n_thresholds++] =
+			(struct fabric_threshold){.devices = tree->devices,
+				.ports = tree->ports,
+				.priority = (int)tree->priority,
+				.kmin_bytes = tree->kmin,
+				.kmax_bytes = tree->kmax,
+				.headroom_bytes = tree->headroom,
+				.xoff_level_bytes = tree->xoff_level,
+				.xon_level_bytes = tree->xon_level,
+				.xon_offset_bytes = tree->xon_offset,
+				.cell_bytes = tree->cell,
+				.pool_bytes = tree->pool,
+				.pmax = tree->pmax,
+				.alpha = tree->alpha,
+				.line = tree->node->line};
+		if (tree->kmin && tree->kmax && tree->kmin > tree->kmax)
+			build_error(build, build_at(tree->node, "kmin"),
+				"kmin is larger than kmax; marking starts at kmin and every packet "
+				"is marked from kmax");
+		if (tree->xon_level && tree->xoff_level && tree->xon_level > tree->xoff_level)
+			build_error(build, build_at(tree->node, "xon_level"),
+				"xon_level is higher than xoff_level; sending resumes below the "
+				"level that stopped it");
+	}
+}
+
+void build_fabric(struct build *build)
+{
+	struct config *c = build->c;
+	const struct config_tree *tree = c->tree;
+	struct fabric *fabric = c->fabric = arena_new_of(c->arena, struct fabric);
+	schema_read_or_defaults(build, "policy");
+	schema_read_or_defaults(build, "lossless");
+	fabric->name = tree->fabric;
+	fabric->id = hash_bytes(fabric->name, strlen(fabric->name), 0);
+	fabric->discover = tree->discover;
+	fabric->lb = (enum lb_policy)tree->policy->lb;
+	for (size_t i = 0; i < tree->lossless->priorities.n; i++)
+		fabric->lossless_mask |=
+			(uint8_t)(1u << (tree->lossless->priorities.v[i][0] - '0'));
+	fabric_build_devices(build);
+	fabric_sort(fabric); /* links are looked up by device name */
+	fabric_build_jobs(build);
+	fabric_build_thresholds(build);
+	build_links(build);
+	fabric_sort(fabric);
+	fabric_derive_groups(fabric, c->arena);
+	build_scalars(c);
+}
