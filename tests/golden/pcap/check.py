@@ -64,7 +64,7 @@ def refusals(program, folder):
     good = os.path.join(folder, "healthy.pcap")
     for args, code, says in [
         ([os.path.join(folder, "missing.pcap")], 1, "no such file"), ([folder], 1, "directory"), ([empty], 1, "empty"), ([note], 1, "not a capture"),
-        (["-i", "no-such-if0"], 1, "no-such-if0"), ([], 2, "no capture file"), (["-i", "lo", good], 2, "not both"),
+        (["-i", "no-such-if0"], 1, "no-such-if0"), ([], 2, "give a capture file"), (["-i", "lo", good], 2, "not both"),
         (["--for", "5s", good], 2, "--for"), (["-i", "lo", "--for", "5"], 2, "a duration"),
     ]:
         done = subprocess.run([program, "pcap", "--format", "json"] + args, capture_output=True, text=True)
