@@ -33,8 +33,8 @@ static const struct command_option options[] = {
 	{"allow-reduce", 0, NULL, "with review: headroom may be advised down"},
 	{"no-record", 0, NULL, "with review: print only, do not note the proposals in the ledger"},
 	{"vendor", 0, "NAME",
-		"with render: a syntax that a profile has words for (sonic, eos, nxos, nvue, junos "
-		"...); default: the switch's own"},
+		"with render: the syntax of this vendor, any that a profile has words for; "
+		"default: the switch's own"},
 	{"undo", 0, NULL, "with render: the way back"},
 	{"why", 0, "TEXT", "with reject (wanted), accept: the reason"},
 	{"at", 0, "TIME", "with applied: when it was put in force; default: now"},

@@ -326,27 +326,47 @@ static void put_lines(
 		page_line(out, page, k ? "" : label, json_string_value(o));
 }
 
-/* In the switch's own words; where it is not known what it is, in SONiC's, for orientation. */
-static void put_words(FILE *out, const struct tune_page *page, const json_t *section,
+/* What one vendor would type: its text, or the form of it that is typed. */
+static const char *typed_text(const json_t *vendor)
+{
+	const json_t *form;
+	const char *name;
+	if (json_is_string(vendor))
+		return json_string_value(vendor);
+	json_object_foreach ((json_t *)vendor, name, form)
+		if (json_is_string(form))
+			return json_string_value(form);
+	return NULL;
+}
+
+/* The syntax to show: the switch's own; where that is not known, the first that has a text. */
+static const char *shown_syntax(const json_t *section, const json_t *vendors)
+{
+	const char *own = doc_word(tune_view_get(section, "platform"), "syntax"), *name;
+	const json_t *vendor;
+	if (*own)
+		return own;
+	json_object_foreach ((json_t *)vendors, name, vendor)
+		if (typed_text(vendor))
+			return name;
+	return NULL;
+}
+
+static void put_commands(FILE *out, const struct tune_page *page, const json_t *section,
 	const char *label, const char *key)
 {
-	const char *own = doc_word(tune_view_get(section, "platform"), "syntax");
-	const char *vendor = "sonic";
-	if (*own)
-		vendor = own;
-	const json_t *v = tune_view_get(tune_view_get(section, key), vendor);
-	const json_t *cli = v;
-	if (json_is_object(v))
-		cli = tune_view_get(v, "cli");
-	if (json_is_string(cli)) {
+	const json_t *vendors = tune_view_get(section, key);
+	const char *syntax = shown_syntax(section, vendors), *text = NULL;
+	if (syntax)
+		text = typed_text(tune_view_get(vendors, syntax));
+	if (text) {
 		page_gap(out, page);
-		page_code(out, page, label, json_string_value(cli));
-	} else if (json_is_object(tune_view_get(section, key)) &&
-		json_array_size(tune_view_get(section, "changes"))) {
+		page_code(out, page, label, text);
+	} else if (json_is_object(vendors) && json_array_size(tune_view_get(section, "changes"))) {
 		page_linef(out, page, label,
-			"cannot be written in the words of %s: see tune render --vendor, and "
-			"\"render_notes\" of the json",
-			vendor);
+			"no commands for %s: see tune render --vendor, and \"render_notes\" of the "
+			"json",
+			str_or(syntax, "any vendor"));
 	}
 }
 
@@ -393,8 +413,8 @@ static void put_change_rest(FILE *out, const struct tune_page *page, const json_
 	page_line(out, page, "not foretold", doc_word(section, "not_expected"));
 	page_line(out, page, "risk", doc_word(section, "risk"));
 	page_line(out, page, "roll back if", doc_word(section, "rollback_if"));
-	put_words(out, page, section, "apply", "render");
-	put_words(out, page, section, "undo", "undo");
+	put_commands(out, page, section, "apply", "render");
+	put_commands(out, page, section, "undo", "undo");
 	page_gap(out, page);
 	put_lines(out, page, "next", tune_view_get(section, "next_steps"));
 	put_verification(out, page, section);

@@ -139,30 +139,30 @@ const struct tune_rule tune_rules[] = {
 };
 const size_t tune_n_rules = rw_countof(tune_rules);
 
-#define HERE(row) "docs/tuning.md, row " #row
 #define DCQCN "DCQCN (Zhu et al., SIGCOMM 2015), section 4"
 #define THRESHOLDS "Dynamic queue length thresholds (Choudhury and Hahne, 1998)"
 #define COMMODITY "RDMA over commodity Ethernet at scale (Guo et al., SIGCOMM 2016)"
+#define META "RDMA over Ethernet for distributed AI training at Meta scale (SIGCOMM 2024)"
+#define OURS "our own; no publication"
+#define ROW(n, about, source) [n] = {about, source, "docs/tuning.md, row " #n "; " source}
 
 static const struct tune_row rows[TUNE_ROWS] = {
-	[0] = {"pause that no other row explains", "docs/tuning.md, row 0"},
-	[1] = {"headroom too small",
-		HERE(1) "; IEEE 802.3, 31B.3.7; SONiC, dynamically-headroom-calculation.md"},
-	[2] = {"headroom larger than needed", HERE(2) "; as row 1"},
-	[3] = {"ECN marks after PFC fires", HERE(3) "; " DCQCN "; " THRESHOLDS},
-	[4] = {"incast that DCQCN answers too slowly", HERE(4) "; " THRESHOLDS "; " DCQCN},
-	[5] = {"ECN marks before it is needed",
-		HERE(5) "; DCTCP (Alizadeh et al., SIGCOMM 2010), on the marking threshold"},
-	[6] = {"a host does not take what it is sent", HERE(6) "; " COMMODITY},
-	[7] = {"a host does not slow down", HERE(7) "; " DCQCN},
-	[8] = {"damaged links, loss that headroom cannot explain", HERE(8)},
-	[9] = {"uneven or missing paths",
-		HERE(9) "; RDMA over Ethernet for distributed AI training at Meta scale, SIGCOMM "
-			"2024"},
-	[10] = {"PFC deadlock", HERE(10) "; " COMMODITY},
-	[11] = {"XON too close to XOFF", HERE(11) "; " DCQCN},
-	[12] = {"mixed or wrong settings", HERE(12)},
-	[13] = {"CNPs wait or are lost", HERE(13) "; " DCQCN},
+	ROW(0, "pause that no other row explains", OURS),
+	ROW(1, "headroom too small",
+		"IEEE 802.3, 31B.3.7; SONiC, doc/qos/dynamically-headroom-calculation.md"),
+	ROW(2, "headroom larger than needed", OURS),
+	ROW(3, "ECN marks after PFC fires", DCQCN "; " THRESHOLDS),
+	ROW(4, "incast that DCQCN answers too slowly", THRESHOLDS "; " DCQCN),
+	ROW(5, "ECN marks before it is needed",
+		"DCTCP (Alizadeh et al., SIGCOMM 2010), marking threshold"),
+	ROW(6, "a host does not take what it is sent", COMMODITY),
+	ROW(7, "a host does not slow down", DCQCN),
+	ROW(8, "damaged links, and loss that headroom cannot explain", OURS),
+	ROW(9, "uneven or missing paths", META),
+	ROW(10, "PFC deadlock", COMMODITY),
+	ROW(11, "XON too close to XOFF", DCQCN),
+	ROW(12, "mixed or wrong settings", OURS),
+	ROW(13, "CNPs wait or are lost", DCQCN),
 };
 
 const struct tune_row *tune_row(int row)

@@ -142,7 +142,7 @@ struct tune_case { /* all that is known, sorted out */
 
 /* A row of the decision table: what it is about, and where that is published. */
 struct tune_row {
-	const char *about;
+	const char *about, *source;
 	const char *cite; /* "docs/tuning.md, row 3; DCQCN, SIGCOMM 2015, section 4" */
 };
 enum { TUNE_ROWS = 14 }; /* row 0: what the table has no number for */
