@@ -98,8 +98,9 @@ static json_t *json_share(uint64_t part, uint64_t n)
 			sqrt(ratio * (1 - ratio) / count + z * z / (4 * count * count));
 		const double scale = 1 + z * z / count;
 		const double middle = (ratio + z * z / (2 * count)) / scale;
-		low = fmax(0, middle - z * spread / scale);
-		high = fmin(1, middle + z * spread / scale);
+		const double half = z / scale * spread;
+		low = fmax(0, middle - half);
+		high = fmin(1, middle + half);
 	}
 	json_t *o = json_object();
 	json_object_set_new(o, "ratio", json_number_or_null(ratio));
@@ -497,12 +498,13 @@ const struct command command_pcap = {
 		"is not checked.\n"
 		"\n"
 		"A row is one direction of a queue pair: source, destination, destination QP.\n"
-		"  gaps          the PSN jumped forward\n"
-		"  retransmits   the PSN went back, and packets came again\n"
-		"  reordered     missing packets that came late\n"
-		"  duplicates    the same packet twice in a row\n"
-		"  cnp, nak      sent in this direction\n"
-		"  cnp_returned, nak_returned   sent by the receiver about this direction\n"
+		"gaps: the PSN jumped forward.\n"
+		"retransmits: the PSN went back, and packets came again.\n"
+		"reordered: missing packets that came late.\n"
+		"duplicates: the same packet twice in a row.\n"
+		"cnp, nak: sent in this direction.\n"
+		"cnp_returned, nak_returned: sent by the receiver about this direction.\n"
+		"\n"
 		"csv, html and md list the queue pairs. Octets are Ethernet frames without FCS.\n",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
