@@ -428,6 +428,15 @@ static int cli_read_options(struct globals *chosen, const struct command *comman
 	}
 }
 
+static enum log_level log_level_of(const struct globals *chosen)
+{
+	if (chosen->quiet)
+		return LOG_ERROR_;
+	if (chosen->verbose)
+		return LOG_DEBUG_;
+	return LOG_INFO_;
+}
+
 /* With --check a command is a check: whatever goes wrong then is UNKNOWN (exit 3), usage errors
  * too. */
 static bool is_check(const struct command *command, int argc, char **argv)
@@ -486,6 +495,6 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 	a.argv = argv + optind;
 
 	resolve_color(&g);
-	log_set_level(g.quiet ? LOG_ERROR_ : g.verbose ? LOG_DEBUG_ : LOG_INFO_);
+	log_set_level(log_level_of(&g));
 	return cli_finish(c->run(&a));
 }

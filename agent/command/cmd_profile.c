@@ -171,13 +171,15 @@ static json_t *stream_rows(const struct profile_gnmi_stream *stream)
 	json_t *rows = json_array();
 	for (size_t k = 0; k < stream->n_values; k++) {
 		const struct profile_gnmi_value *v = &stream->values[k];
+		const char *value = attributes[v->attribute];
+		if (v->metric >= 0)
+			value = metric_info((unsigned)v->metric)->name;
+		else if (v->refers)
+			value = v->refers;
 		json_array_append_new(rows,
 			json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", stream->name,
 				"cadence", stream->slow ? "slow" : "fast", "oid", v->path, "value",
-				v->metric >= 0      ? metric_info((unsigned)v->metric)->name
-					: v->refers ? v->refers
-						    : attributes[v->attribute],
-				"fallback", v->fallback, "doc", v->doc));
+				value, "fallback", v->fallback, "doc", v->doc));
 	}
 	return rows;
 }

@@ -174,10 +174,14 @@ static void cmd_topology_ask(struct asked *asked, struct way *way, struct entiti
 	struct err e = {0};
 	const struct discover *d = asked->all;
 	snprintf(asked->reason, sizeof(asked->reason), "no complete answer within the deadline");
-	if ((way->snmp ? snmp_target_new(d->loop, entities, asked->device, d->config, &sink,
-				 &asked->snmp, &e)
-		       : gnmi_target_new(d->loop, entities, asked->device, d->config, &sink,
-				 &asked->gnmi, &e)) == 0)
+	int r;
+	if (way->snmp)
+		r = snmp_target_new(
+			d->loop, entities, asked->device, d->config, &sink, &asked->snmp, &e);
+	else
+		r = gnmi_target_new(
+			d->loop, entities, asked->device, d->config, &sink, &asked->gnmi, &e);
+	if (r == 0)
 		return;
 	snprintf(asked->reason, sizeof(asked->reason), "%s", e.text);
 	way->done = true;
@@ -290,27 +294,31 @@ static int cmd_topology_print_json(FILE *out, void *arg)
 	json_t *devices = json_array(), *links = json_array();
 	for (size_t i = 0; i < d->n; i++) {
 		const struct asked *x = &d->v[i];
+		const char *reason = NULL, *sysname = NULL;
+		if (!x->answered)
+			reason = x->reason;
+		else if (*x->self.sysname)
+			sysname = x->self.sysname;
 		json_array_append_new(devices,
 			json_pack("{s:s, s:s, s:b, s:o, s:o, s:i}", "name", x->device->name, "role",
 				device_role_name(x->device->device->role), "answered", x->answered,
-				"reason", json_string_or_null(x->answered ? NULL : x->reason),
-				"sysname",
-				json_string_or_null(
-					x->answered && *x->self.sysname ? x->self.sysname : NULL),
-				"neighbors", (int)x->n));
+				"reason", json_string_or_null(reason), "sysname",
+				json_string_or_null(sysname), "neighbors", (int)x->n));
 	}
 	for (size_t i = 0; i < d->n_links; i++) {
 		const struct topology_link *l = &d->links[i];
 		rw_cleanup(str_done) struct str host = {0};
 		str_addf(&host, "host:%s", str_or(l->host, ""));
+		const char *peer_port = NULL;
+		if (l->b_device)
+			peer_port = l->b_port;
+		else if (*l->nic)
+			peer_port = l->nic;
 		json_array_append_new(links,
 			json_pack("{s:s, s:s, s:s, s:o, s:b, s:o}", "device", l->a_device, "port",
-				l->a_port, "peer", l->b_device ? l->b_device : host.s, "peer_port",
-				json_string_or_null(l->b_device ? l->b_port
-						: *l->nic       ? l->nic
-								: NULL),
-				"confirmed", l->confirmed, "problem",
-				json_string_or_null(l->problem)));
+				l->a_port, "peer", str_or(l->b_device, host.s), "peer_port",
+				json_string_or_null(peer_port), "confirmed", l->confirmed,
+				"problem", json_string_or_null(l->problem)));
 	}
 	json_t *doc = json_pack("{s:s, s:o, s:o}", "fabric", d->config->fabric->name, "devices",
 		devices, "links", links);

@@ -34,6 +34,5 @@ void doctor_put_count(json_t *object, const char *key, double value);
 int doctor_targets(struct doctor *doctor, struct err *e);
 void doctor_captures(struct doctor *doctor);
 void doctor_traps(struct doctor *doctor);
-int doctor_store(struct doctor *doctor, struct err *e);
 
 #endif

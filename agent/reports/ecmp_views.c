@@ -1,5 +1,5 @@
-/* ecmp_views - see the header. Documents are made from the report's document: one measuring,
- * several looks. */
+/* ecmp_views - groups, heat map and collisions: all made from the document of the spine-imbalance
+ * report, so that they agree with it. */
 #include "agent/reports/ecmp_views.h"
 
 #include <math.h>
@@ -9,6 +9,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/spine_text.h"
+#include "agent/reports/text.h"
 
 /* ---- groups -------------------------------------------------------------- */
 
@@ -29,8 +30,7 @@ static const struct column group_columns[] = {
 	{"verdict", NULL, COL_TEXT, false},
 };
 
-#define NO_GROUPS                                                                                  \
-	"no ECMP group of two members or more, or no complete window in this stretch of time"
+#define NO_GROUPS "no ECMP group of two members or more, or no complete window in this time range"
 
 const struct view ecmp_groups_view = {
 	.title = "ECMP groups",
@@ -169,10 +169,9 @@ static const char *ecmp_views_shade(double ratio)
 {
 	static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
 		"\u2586", "\u2587", "\u2588"};
-	int i = 0;
-	if (!isnan(ratio))
-		i = (int)(ratio * 8 + 0.5);
-	return blocks[i < 0 ? 0 : i > 8 ? 8 : i];
+	if (isnan(ratio))
+		return blocks[0];
+	return blocks[(int)(fmin(fmax(ratio, 0), 1) * 8 + 0.5)];
 }
 
 static void heatmap_head(FILE *out, const json_t *doc, const json_t *peers, bool color, int width)
@@ -183,16 +182,61 @@ static void heatmap_head(FILE *out, const json_t *doc, const json_t *peers, bool
 		"%.5sZ - %.10s %.5sZ, limit %s (max/mean-1 of the links)\n",
 		str_if(color, "\033[1m"), str_if(color, "\033[0m"),
 		doc_pct(busy, sizeof(busy), doc_number(doc, "busy_ratio")),
-		doc_number(doc, "window_s"), doc_text(doc, "from"),
-		doc_text(doc, "from") + (strlen(doc_text(doc, "from")) > 11 ? 11 : 0),
-		doc_text(doc, "to"),
-		doc_text(doc, "to") + (strlen(doc_text(doc, "to")) > 11 ? 11 : 0),
+		doc_number(doc, "window_s"), doc_text(doc, "from"), text_clock(doc, "from"),
+		doc_text(doc, "to"), text_clock(doc, "to"),
 		doc_pct(warn, sizeof(warn), doc_number(doc, "warn_ratio")));
 	fprintf(out, "%-20s", "");
 	for (size_t i = 0; i < json_array_size(peers); i++)
 		fprintf(out, " %*s", width, json_string_value(json_array_get(peers, i)));
 	fprintf(out, " %8s %8s %8s  %-15s %s\n", "mean", "spines", "links", "chance mean/p95",
 		"verdict");
+}
+
+/* A device without a link to the neighbour is ".", one without data is "?". */
+static void heatmap_cell(FILE *out, const json_t *cell, int width, bool color)
+{
+	double load = NAN;
+	bool hot = false;
+	if (cell) {
+		load = doc_number(cell, "utilization_ratio");
+		hot = json_is_true(json_object_get(cell, "hot"));
+	}
+	if (isnan(load)) {
+		fprintf(out, " %*s", width, cell ? "?" : ".");
+		return;
+	}
+	int pad = width > 8 ? width - 8 : 0;
+	fprintf(out, " %*s%s%s%5.1f%s%s", pad, "", ecmp_views_shade(load),
+		str_if(hot && color, "\033[1;31m"), 100 * load, hot ? "!!" : "  ",
+		str_if(hot && color, "\033[0m"));
+}
+
+static void heatmap_row(FILE *out, const json_t *row, const json_t *peers, int width, bool color)
+{
+	char name[64], mean[16], spines[16], links[16], chance[16], p95[16], both[40];
+	const char *group = doc_text(row, "group");
+	long long over = text_count(row, "windows_over");
+	snprintf(name, sizeof(name), "%s", doc_text(row, "device"));
+	if (!str_eq(group, "uplinks"))
+		snprintf(name, sizeof(name), "%s %s", doc_text(row, "device"), group);
+	fprintf(out, "%-20s", name);
+	for (size_t i = 0; i < json_array_size(peers); i++) {
+		const char *peer = json_string_value(json_array_get(peers, i));
+		heatmap_cell(out, find_cell(row, peer), width, color);
+	}
+	snprintf(both, sizeof(both), "%s / %s",
+		doc_pct(chance, sizeof(chance), doc_number(row, "expected_by_chance_ratio")),
+		doc_pct(p95, sizeof(p95), doc_number(row, "expected_p95_ratio")));
+	fprintf(out, " %8s %8s %8s  %-15s %s",
+		doc_pct(mean, sizeof(mean), doc_number(row, "utilization_ratio")),
+		doc_pct(spines, sizeof(spines), doc_number(row, "imbalance_ratio")),
+		doc_pct(links, sizeof(links), doc_number(row, "link_imbalance_ratio")), both,
+		doc_text(row, "verdict"));
+	if (over)
+		fprintf(out, ", %lld of %lld windows", over, text_count(row, "windows"));
+	if (over && json_is_string(json_object_get(row, "persistent_member")))
+		fprintf(out, ", hot: %s", doc_text(row, "persistent_member"));
+	fputc('\n', out);
 }
 
 static void heatmap_text(
@@ -211,50 +255,8 @@ static void heatmap_text(
 	}
 	if (header)
 		heatmap_head(out, doc, peers, color, width);
-	for (size_t r = 0; r < json_array_size(rows); r++) {
-		const json_t *row = json_array_get(rows, r);
-		char name[64], mean[16], spines[16], links[16], chance[16], p95[16], both[40];
-		snprintf(name, sizeof(name), "%s%s%s", doc_text(row, "device"),
-			str_if(!str_eq(doc_text(row, "group"), "uplinks"), " "),
-			str_eq(doc_text(row, "group"), "uplinks") ? "" : doc_text(row, "group"));
-		fprintf(out, "%-20s", name);
-		for (size_t i = 0; i < json_array_size(peers); i++) {
-			const json_t *c =
-				find_cell(row, json_string_value(json_array_get(peers, i)));
-			double u = NAN;
-			if (c)
-				u = doc_number(c, "utilization_ratio");
-			bool hot = c && json_is_true(json_object_get(c, "hot"));
-			if (!c || isnan(u))
-				fprintf(out, " %*s", width, c ? "?" : ".");
-			else
-				fprintf(out, " %*s%s%s%5.1f%s%s", width - 8 > 0 ? width - 8 : 0, "",
-					ecmp_views_shade(u), str_if(hot && color, "\033[1;31m"),
-					100 * u, hot ? "!!" : "  ",
-					str_if(hot && color, "\033[0m"));
-		}
-		snprintf(both, sizeof(both), "%s / %s",
-			doc_pct(chance, sizeof(chance),
-				doc_number(row, "expected_by_chance_ratio")),
-			doc_pct(p95, sizeof(p95), doc_number(row, "expected_p95_ratio")));
-		fprintf(out, " %8s %8s %8s  %-15s %s",
-			doc_pct(mean, sizeof(mean), doc_number(row, "utilization_ratio")),
-			doc_pct(spines, sizeof(spines), doc_number(row, "imbalance_ratio")),
-			doc_pct(links, sizeof(links), doc_number(row, "link_imbalance_ratio")),
-			both, doc_text(row, "verdict"));
-		json_int_t over = json_integer_value(json_object_get(row, "windows_over"));
-		if (over)
-			fprintf(out,
-				", %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
-				" windows%s%s",
-				over, json_integer_value(json_object_get(row, "windows")),
-				str_if(json_is_string(json_object_get(row, "persistent_member")),
-					", hot: "),
-				json_is_string(json_object_get(row, "persistent_member"))
-					? doc_text(row, "persistent_member")
-					: "");
-		fputc('\n', out);
-	}
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		heatmap_row(out, json_array_get(rows, i), peers, width, color);
 }
 
 static const struct column heatmap_columns[] = {
@@ -317,38 +319,40 @@ json_t *ecmp_collisions_json(const json_t *doc)
 	return out;
 }
 
+static void collisions_group(FILE *out, const json_t *group, bool color)
+{
+	char worst[16], chance[16];
+	const json_t *flows = json_object_get(group, "flows");
+	const char *peer = json_string_value(json_object_get(group, "peer"));
+	fprintf(out, "%sCOLLISIONS%s %s %s  %s%s%s  max/mean-1 %s (chance p99.9 %s)  %s\n",
+		str_if(color, "\033[1m"), str_if(color, "\033[0m"), doc_text(group, "device"),
+		doc_text(group, "group"), doc_text(group, "member"), str_if(peer, " -> "),
+		str_or(peer, ""), doc_pct(worst, sizeof(worst), doc_number(group, "worst_ratio")),
+		doc_pct(chance, sizeof(chance), doc_number(group, "expected_p999_ratio")),
+		doc_text(group, "verdict"));
+	doc_packets_line(out, group, "  ");
+	if (!json_array_size(flows) && text_count(group, "packets"))
+		fprintf(out, "  none of them left by this member\n");
+	for (size_t i = 0; i < json_array_size(flows); i++)
+		doc_flow_line(out, json_array_get(flows, i), "  ");
+}
+
+/* The groups out of limits; where there is none, all of them. */
 static void collisions_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	const json_t *groups = json_object_get(doc, "groups");
-	size_t shown = 0, n = json_array_size(groups);
-	/* those out of limits; without any, what there is */
-	for (size_t pass = 0; pass < 2 && !shown; pass++)
-		for (size_t i = 0; i < n; i++) {
-			const json_t *g = json_array_get(groups, i),
-				     *flows = json_object_get(g, "flows");
-			if (!pass && !json_is_true(json_object_get(g, "out_of_limits")))
-				continue;
-			char worst[16], chance[16];
-			const char *peer = json_string_value(json_object_get(g, "peer"));
-			fprintf(out,
-				"%s%sCOLLISIONS%s %s %s  %s%s%s  max/mean-1 %s (chance p99.9 %s)  "
-				"%s\n",
-				str_if(shown++, "\n"), str_if(color, "\033[1m"),
-				str_if(color, "\033[0m"), doc_text(g, "device"),
-				doc_text(g, "group"), doc_text(g, "member"), str_if(peer, " -> "),
-				str_or(peer, ""),
-				doc_pct(worst, sizeof(worst), doc_number(g, "worst_ratio")),
-				doc_pct(chance, sizeof(chance),
-					doc_number(g, "expected_p999_ratio")),
-				doc_text(g, "verdict"));
-			doc_packets_line(out, g, "  ");
-			if (!json_array_size(flows) &&
-				json_integer_value(json_object_get(g, "packets")))
-				fprintf(out, "  none of them left by this member\n");
-			for (size_t k = 0; k < json_array_size(flows); k++)
-				doc_flow_line(out, json_array_get(flows, k), "  ");
-		}
+	size_t n = json_array_size(groups), n_out = 0, shown = 0;
+	for (size_t i = 0; i < n; i++)
+		n_out += json_is_true(json_object_get(json_array_get(groups, i), "out_of_limits"));
+	for (size_t i = 0; i < n; i++) {
+		const json_t *group = json_array_get(groups, i);
+		if (n_out && !json_is_true(json_object_get(group, "out_of_limits")))
+			continue;
+		if (shown++ > 0)
+			fputc('\n', out);
+		collisions_group(out, group, color);
+	}
 	if (!shown)
 		fprintf(out, "%s\n", view->empty);
 }
@@ -373,6 +377,5 @@ const struct view ecmp_collisions_view = {
 	.columns = flow_columns,
 	.n_columns = rw_countof(flow_columns),
 	.text = collisions_text,
-	.empty = "no busy window, so no member to look at (which flows share one is known from "
-		 "captured packets only)",
+	.empty = "no busy window (which flows share a member is known from captured packets only)",
 };

@@ -33,18 +33,20 @@ static size_t page_writer_columns_of(const char *text, size_t bytes)
 	return n;
 }
 
-/* @n bytes, control characters as blanks, and what a page would take for a tag or a table written
- * out. */
+/* @n bytes: a blank for each control character, an escape for what a page would take for markup. */
 static void page_writer_put(FILE *out, const struct tune_page *page, const char *text, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
 		const unsigned char c = (unsigned char)text[k];
 		if (c < 0x20 || c == 0x7f)
 			fputc(' ', out);
-		else if (page->format == FORMAT_HTML && (c == '<' || c == '>' || c == '&'))
-			fputs(c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&amp;", out);
-		else if (page->format == FORMAT_MD &&
-			(c == '|' || c == '*' || c == '_' || c == '<' || c == '`'))
+		else if (page->format == FORMAT_HTML && c == '<')
+			fputs("&lt;", out);
+		else if (page->format == FORMAT_HTML && c == '>')
+			fputs("&gt;", out);
+		else if (page->format == FORMAT_HTML && c == '&')
+			fputs("&amp;", out);
+		else if (page->format == FORMAT_MD && strchr("|*_<`", c))
 			fprintf(out, "\\%c", c);
 		else
 			fputc(c, out);

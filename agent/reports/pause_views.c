@@ -1,5 +1,7 @@
-/* pause_views - see the header. Directions are spelled out: rx is "the neighbour paused us", tx "we
- * paused the neighbour" (product facts, 1.1). */
+/*
+ * pause_views - the wait-for tree and the pause table as text. Directions are spelled out: rx is
+ * "the neighbour paused us", tx is "we paused the neighbour".
+ */
 #include "agent/reports/pause_views.h"
 
 #include <math.h>
@@ -10,27 +12,23 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/spine_text.h"
+#include "agent/reports/text.h"
 
 static bool pause_views_truth(const json_t *object, const char *key)
 {
 	return json_is_true(json_object_get(object, key));
 }
-static long long pause_views_count(const json_t *object, const char *key)
-{
-	return (long long)json_integer_value(json_object_get(object, key));
-}
 
-/* Pause as ms a second: what people compare; a bound is printed as one. */
+/* Pause as ms per second, which people compare. An upper bound is printed as one. */
 static const char *pause_views_level(char *buf, size_t size, double lo, double hi, bool measured)
 {
+	double level = measured ? lo : hi;
+	int decimals = level < 0.01 ? 1 : 0;
 	if (isnan(hi))
 		snprintf(buf, size, "-");
-	else if (measured)
-		snprintf(buf, size, lo < 0.01 ? "%.1f ms/s" : "%.0f ms/s", 1000 * lo);
 	else
-		snprintf(buf, size,
-			hi < 0.01 ? "<= %.1f ms/s (from frames)" : "<= %.0f ms/s (from frames)",
-			1000 * hi);
+		snprintf(buf, size, "%s%.*f ms/s%s", str_if(!measured, "<= "), decimals,
+			1000 * level, str_if(!measured, " (from frames)"));
 	return buf;
 }
 
@@ -54,137 +52,162 @@ static void ports_text(struct str *out, const json_t *edge)
 		str_addf(out, " +%zu", n - 1);
 }
 
+static double pause_level_of(const json_t *object, const char *lo, const char *hi)
+{
+	if (pause_views_truth(object, "measured"))
+		return doc_number(object, lo);
+	return doc_number(object, hi);
+}
+
+/* One wait: who waits, for whom, and how long each second. An edge to the hosts behind a port names
+ * only how many they are. */
 static void edge_line(FILE *out, const json_t *edge)
 {
 	char most[48], least[48];
 	rw_cleanup(str_done) struct str line = {0};
-	for (long long d = 0; d < pause_views_count(edge, "depth"); d++)
-		str_add(&line, d ? " |  " : " ");
 	const json_t *victims = json_object_get(edge, "victims");
-	const double lo = doc_number(edge, "lo_ratio"), hi = doc_number(edge, "hi_ratio"),
-		     from = doc_number(edge, "least_ratio");
-	pause_views_level(most, sizeof(most), lo, hi, pause_views_truth(edge, "measured"));
-	if (json_is_integer(victims)) {
-		const long long n = (long long)json_integer_value(victims);
-		str_addf(&line, "+- %lld host%s <-- %s", n, str_if(n != 1, "s"),
-			doc_text(edge, "paused_by"));
+	bool hosts = json_is_integer(victims);
+	bool measured = pause_views_truth(edge, "measured");
+	double from = doc_number(edge, "least_ratio");
+	for (long long depth = 0; depth < text_count(edge, "depth"); depth++)
+		str_add(&line, depth ? " |  " : " ");
+	if (hosts) {
+		long long n = text_count(edge, "victims");
+		str_addf(&line, "+- %lld host%s", n, plural((uint64_t)n));
 	} else {
 		str_addf(&line, "+- %s", doc_text(edge, "waits"));
 		ports_text(&line, edge);
-		str_addf(&line, " <-- %s", doc_text(edge, "paused_by"));
 	}
-	fprintf(out, "%-52s %s ", line.s, json_is_integer(victims) ? "tx" : "rx");
-	if (from < 0.9 * (pause_views_truth(edge, "measured") ? lo : hi))
+	str_addf(&line, " <-- %s", doc_text(edge, "paused_by"));
+	pause_views_level(most, sizeof(most), doc_number(edge, "lo_ratio"),
+		doc_number(edge, "hi_ratio"), measured);
+	fprintf(out, "%-52s %s ", line.s, hosts ? "tx" : "rx");
+	if (from < 0.9 * pause_level_of(edge, "lo_ratio", "hi_ratio"))
 		fprintf(out, "%s .. ", pause_views_level(least, sizeof(least), from, from, true));
-	fprintf(out, "%s%s  %s\n", most, str_if(json_is_integer(victims), "  victims"),
-		doc_text(edge, "confidence"));
+	fprintf(out, "%s%s  %s\n", most, str_if(hosts, "  victims"), doc_text(edge, "confidence"));
+}
+
+/* "72 %" of its port, for the head of a tree. */
+static void root_head(FILE *out, const json_t *root, bool is_host)
+{
+	char level[48], load[32] = "load of its port unknown";
+	double utilization = doc_number(root, "utilization_ratio");
+	const char *device = doc_text(root, "device"), *port = doc_text(root, "port");
+	long long priority = text_count(root, "priority");
+	if (!isnan(utilization))
+		snprintf(load, sizeof(load), "its port at %.0f %% util", 100 * utilization);
+	if (is_host) {
+		pause_views_level(level, sizeof(level), doc_number(root, "level_lo_ratio"),
+			doc_number(root, "level_hi_ratio"), pause_views_truth(root, "measured"));
+		fprintf(out, "ROOT %s %s:%s, priority %lld (its NIC paused us %s, %s)",
+			doc_text(root, "host"), device, port, priority, level, load);
+	} else {
+		fprintf(out, "ROOT queue of %s:%s, priority %lld", device, port, priority);
+		if (json_is_string(json_object_get(root, "host")))
+			fprintf(out, " to %s", doc_text(root, "host"));
+		fprintf(out, " (congested egress queue, not itself paused as much; %s)", load);
+	}
+	fprintf(out, "  conf %s\n", doc_text(root, "confidence"));
+}
+
+static void root_contain(FILE *out, const json_t *root)
+{
+	double paused = pause_level_of(root, "level_lo_ratio", "level_hi_ratio");
+	const char *who = "what is behind it", *watchdog = "would not fire";
+	if (json_is_string(json_object_get(root, "host")))
+		who = doc_text(root, "host");
+	if (paused > 0.99 && doc_number(root, "utilization_ratio") < 0.001)
+		watchdog = "would fire if it is on";
+	fprintf(out,
+		"CONTAIN drain %s or shut %s:%s (shutting one rail port usually aborts the whole "
+		"job); the PFC watchdog %s (%s%.0f %% paused, needs > 99 %% and no traffic)\n",
+		who, doc_text(root, "device"), doc_text(root, "port"), watchdog,
+		str_if(!pause_views_truth(root, "measured"), "at most "), 100 * paused);
 }
 
 static void root_lines(FILE *out, const json_t *root)
 {
-	const bool host = str_eq(doc_text(root, "origin"), "host");
-	const double load = doc_number(root, "utilization_ratio");
-	char most[48], at[32] = "load of its port unknown";
-	if (!isnan(load))
-		snprintf(at, sizeof(at), "its port at %.0f %% util", 100 * load);
-	fprintf(out, "ROOT %s %s:%s, priority %lld", host ? doc_text(root, "host") : "queue of",
-		doc_text(root, "device"), doc_text(root, "port"),
-		pause_views_count(root, "priority"));
-	if (host)
-		fprintf(out, " (its NIC paused us %s, %s)",
-			pause_views_level(most, sizeof(most), doc_number(root, "level_lo_ratio"),
-				doc_number(root, "level_hi_ratio"),
-				pause_views_truth(root, "measured")),
-			at);
-	else
-		fprintf(out, "%s%s (bytes pile up here, it is not paused as much itself; %s)",
-			str_if(!json_is_null(json_object_get(root, "host")), " to "),
-			json_is_null(json_object_get(root, "host")) ? "" : doc_text(root, "host"),
-			at);
-	fprintf(out, "  conf %s\n", doc_text(root, "confidence"));
+	bool is_host = str_eq(doc_text(root, "origin"), "host");
+	long long switches = text_count(root, "switches"), hosts = text_count(root, "hosts");
 	const json_t *edges = json_object_get(root, "edges");
+	root_head(out, root, is_host);
 	for (size_t i = 0; i < json_array_size(edges); i++)
 		edge_line(out, json_array_get(edges, i));
 	fprintf(out,
 		"LEVEL %s, %lld switch%s and %lld host%s wait; %.0f %% of the pressure of this "
 		"tree%s\n",
-		doc_text(root, "level"), pause_views_count(root, "switches"),
-		str_if(pause_views_count(root, "switches") != 1, "es"),
-		pause_views_count(root, "hosts"),
-		str_if(pause_views_count(root, "hosts") != 1, "s"),
-		100 * doc_number(root, "share_ratio"),
+		doc_text(root, "level"), switches, str_if(switches != 1, "es"), hosts,
+		plural((uint64_t)hosts), 100 * doc_number(root, "share_ratio"),
 		str_if(!pause_views_truth(root, "clear"),
-			", next cause too near: not accepted as the origin"));
-	if (host) {
-		double paused;
-		if (pause_views_truth(root, "measured"))
-			paused = doc_number(root, "level_lo_ratio");
-		else
-			paused = doc_number(root, "level_hi_ratio");
-		fprintf(out,
-			"CONTAIN drain %s or shut %s:%s (shutting one rail port usually aborts the "
-			"whole job); the PFC watchdog %s (%s%.0f %% paused, needs > 99 %% and no "
-			"traffic)\n",
-			json_is_null(json_object_get(root, "host")) ? "what is behind it"
-								    : doc_text(root, "host"),
-			doc_text(root, "device"), doc_text(root, "port"),
-			paused > 0.99 && load < 0.001 ? "would fire if it is on" : "would not fire",
-			str_if(!pause_views_truth(root, "measured"), "at most "), 100 * paused);
-	}
+			", candidate only: the runner-up is within a factor of 3"));
+	if (is_host)
+		root_contain(out, root);
 	fputc('\n', out);
 }
 
 #define UNSEEN                                                                                     \
-	"no pause counter of this stretch has ever moved, and no setting says that PFC is on: "    \
-	"nothing can be said"
+	"no data: no pause counter moved in this time range, and no setting says that PFC is on"
+
+static void tree_head(FILE *out, const json_t *doc, bool color)
+{
+	fprintf(out, "%sWAIT-FOR TREE%s  ", str_if(color, "\033[1m"), str_if(color, "\033[0m"));
+	if (json_is_string(json_object_get(doc, "incident")))
+		fprintf(out, "%s  ", doc_text(doc, "incident"));
+	fprintf(out, "%.10s %s - %s  \"X <-- Y\": Y pauses X, ms per second (1000 = always)\n",
+		doc_text(doc, "from"), clock_part(doc_text(doc, "from")),
+		clock_part(doc_text(doc, "to")));
+}
+
+static void cycle_line(FILE *out, const json_t *cycle)
+{
+	const json_t *ports = json_object_get(cycle, "ports");
+	const char *state = "not every port counts whether traffic still moves";
+	if (pause_views_truth(cycle, "still"))
+		state = "nothing moves, a deadlock";
+	fprintf(out, "CYCLE priority %lld: ", text_count(cycle, "priority"));
+	for (size_t i = 0; i < json_array_size(ports); i++)
+		fprintf(out, "%s > ", json_string_value(json_array_get(ports, i)));
+	fprintf(out, "%s: %s\n", json_string_value(json_array_get(ports, 0)), state);
+}
+
+static void count_or_not_counted(FILE *out, const json_t *doc, const char *key, const char *unit)
+{
+	if (json_is_null(json_object_get(doc, key)))
+		fputs("not counted", out);
+	else
+		fprintf(out, "%lld%s", text_count(doc, key), unit);
+}
+
+static const char *tree_empty(const json_t *doc, const struct view *view)
+{
+	if (!pause_views_truth(doc, "observable"))
+		return UNSEEN;
+	if (text_count(doc, "waiting"))
+		return "ports wait, but no origin was found";
+	return view->empty;
+}
 
 static void tree_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	const json_t *trees = json_object_get(doc, "trees"),
-		     *cycles = json_object_get(doc, "cycles");
+	const json_t *trees = json_object_get(doc, "trees");
+	const json_t *cycles = json_object_get(doc, "cycles");
 	if (header)
-		fprintf(out,
-			"%sWAIT-FOR TREE%s  %s%s%.10s %s - %s  \"X <-- Y\": X is paused by Y, ms "
-			"of pause a second\n",
-			str_if(color, "\033[1m"), str_if(color, "\033[0m"),
-			json_is_null(json_object_get(doc, "incident")) ? ""
-								       : doc_text(doc, "incident"),
-			str_if(!json_is_null(json_object_get(doc, "incident")), "  "),
-			doc_text(doc, "from"), clock_part(doc_text(doc, "from")),
-			clock_part(doc_text(doc, "to")));
+		tree_head(out, doc, color);
 	for (size_t i = 0; i < json_array_size(trees); i++)
 		root_lines(out, json_array_get(trees, i));
 	if (!json_array_size(trees) && !json_array_size(cycles))
-		fprintf(out, "%s\n",
-			!pause_views_truth(doc, "observable") ? UNSEEN
-				: pause_views_count(doc, "waiting")
-				? "no origin found for what waits"
-				: view->empty);
-	for (size_t i = 0; i < json_array_size(cycles); i++) {
-		const json_t *c = json_array_get(cycles, i), *ports = json_object_get(c, "ports");
-		fprintf(out, "CYCLE priority %lld: ", pause_views_count(c, "priority"));
-		for (size_t k = 0; k < json_array_size(ports); k++)
-			fprintf(out, "%s > ", json_string_value(json_array_get(ports, k)));
-		fprintf(out, "%s: %s\n", json_string_value(json_array_get(ports, 0)),
-			pause_views_truth(c, "still")
-				? "nothing moves, a deadlock"
-				: "whether anything moves is not counted everywhere");
-	}
-	fprintf(out, "CYCLE CHECK  %s in %lld edges",
-		json_array_size(cycles) ? "a ring" : "no cycle", pause_views_count(doc, "waiting"));
-	const json_t *drops = json_object_get(doc, "lossless_drops"),
-		     *dog = json_object_get(doc, "watchdog_events");
-	fprintf(out, "; lossless drops: %s", str_if(json_is_null(drops), "not counted"));
-	if (!json_is_null(drops))
-		fprintf(out, "%lld", (long long)json_integer_value(drops));
+		fprintf(out, "%s\n", tree_empty(doc, view));
+	for (size_t i = 0; i < json_array_size(cycles); i++)
+		cycle_line(out, json_array_get(cycles, i));
+	fprintf(out, "CYCLE CHECK  %s in %lld edges; lossless drops: ",
+		json_array_size(cycles) ? "a ring" : "no cycle", text_count(doc, "waiting"));
+	count_or_not_counted(out, doc, "lossless_drops", "");
 	if (json_is_string(json_object_get(doc, "drops_not_counted")))
 		fprintf(out, ", %s not counted", doc_text(doc, "drops_not_counted"));
 	fprintf(out, "; watchdog: ");
-	if (json_is_null(dog))
-		fprintf(out, "not counted\n");
-	else
-		fprintf(out, "%lld events\n", (long long)json_integer_value(dog));
+	count_or_not_counted(out, doc, "watchdog_events", " events");
+	fputc('\n', out);
 }
 
 static const struct column tree_columns[] = {
@@ -205,7 +228,7 @@ const struct view pause_tree_view = {
 	.columns = tree_columns,
 	.n_columns = rw_countof(tree_columns),
 	.text = tree_text,
-	.empty = "nobody is paused in this stretch",
+	.empty = "no port is paused in this time range",
 };
 
 /* ---- ports --------------------------------------------------------------- */
@@ -227,7 +250,7 @@ static const struct column port_columns[] = {
 static const struct view port_rows = {.rows = "ports",
 	.columns = port_columns,
 	.n_columns = rw_countof(port_columns),
-	.empty = "no port is paused or pauses in this stretch"};
+	.empty = "no port is paused or pauses in this time range"};
 
 static void pause_table(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
@@ -245,5 +268,5 @@ const struct view pause_ports_view = {
 	.columns = port_columns,
 	.n_columns = rw_countof(port_columns),
 	.text = pause_table,
-	.empty = "no port is paused or pauses in this stretch",
+	.empty = "no port is paused or pauses in this time range",
 };

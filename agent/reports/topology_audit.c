@@ -1,5 +1,8 @@
-/* topology_audit - what is odd about the graph and its links. Each check is one function that adds
- * findings; none guesses what is not known. */
+/*
+ * topology_audit - checks the fabric graph and its links: speeds, MTU, PFC, LLDP, missing members.
+ * Each check is one function that adds findings. A check is skipped where a value is not known.
+ */
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,17 +30,16 @@ struct audit {
 	size_t (*reached)[ROLE_OTHER + 1], of_role[ROLE_OTHER + 1], usual;
 };
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------ */
 
 struct where {
 	const char *device, *port, *peer;
 };
 
-static void topology_audit_tell(struct audit *audit, int severity, const char *kind,
-	struct where where, const char *remedy, const char *fmt, ...)
-	__attribute__((format(printf, 6, 7)));
-static void topology_audit_tell(struct audit *audit, int severity, const char *kind,
-	struct where where, const char *remedy, const char *fmt, ...)
+static void audit_add(struct audit *audit, int severity, const char *kind, struct where where,
+	const char *remedy, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+static void audit_add(struct audit *audit, int severity, const char *kind, struct where where,
+	const char *remedy, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -89,16 +91,20 @@ static bool is_uplink(const struct fabric_port *port)
 static void check_state(struct audit *audit, const struct fabric_port *port,
 	const struct port_facts *left, const struct port_facts *right, struct where where)
 {
-	if (left->up == 0 || right->up == 0)
-		topology_audit_tell(audit, WARNING, "link_down", where,
-			"look at cable, optics and the port's admin state at both ends",
-			"%s is down",
-			left->up == 0 && right->up == 0 ? "the link"
-				: left->up == 0         ? "this end"
-							: "the other end");
+	const char *down = NULL;
+	if (left->up == 0 && right->up == 0)
+		down = "the link";
+	else if (left->up == 0)
+		down = "this end";
+	else if (right->up == 0)
+		down = "the other end";
+	if (down)
+		audit_add(audit, WARNING, "link_down", where,
+			"check cable, optics and the port's admin state at both ends", "%s is down",
+			down);
 	if (port->speed_bps && left->speed_bps && port->speed_bps != left->speed_bps) {
 		char is[TEXT_MAX], want[TEXT_MAX];
-		topology_audit_tell(audit, WARNING, "speed_declared", where,
+		audit_add(audit, WARNING, "speed_declared", where,
 			"correct 'speed' of the link in the configuration, or find out why it runs "
 			"at another one (breakout, "
 			"autonegotiation, optics)",
@@ -115,7 +121,7 @@ static void check_speed(struct audit *audit, const struct port_facts *left,
 		return;
 	audit->speed_known++;
 	if (left->speed_bps != right->speed_bps)
-		topology_audit_tell(audit, CRITICAL, "speed_mismatch", where,
+		audit_add(audit, CRITICAL, "speed_mismatch", where,
 			"set both ends to the same speed and FEC, or check that these two ports "
 			"are one link",
 			"%s here, %s at the other end", topology_audit_rate(one, left->speed_bps),
@@ -134,12 +140,15 @@ static void check_mtu(struct audit *audit, const struct port_facts *left,
 	uint64_t high = left->mtu_bytes + right->mtu_bytes - low;
 	if (low == high)
 		return;
-	bool header = high - low <= MTU_HEADER_BYTES;
-	topology_audit_tell(audit, header ? INFO : CRITICAL, cause_name(CAUSE_MTU_MISMATCH), where,
-		header ? "vendors count the Ethernet header differently: compare the largest frame "
-			 "each end takes"
-		       : "set the larger MTU at both ends: frames above the smaller one are "
-			 "dropped without a word",
+	int severity = CRITICAL;
+	const char *remedy = "set the larger MTU at both ends: frames above the smaller one are "
+			     "dropped without any message";
+	if (high - low <= MTU_HEADER_BYTES) {
+		severity = INFO;
+		remedy = "vendors count the Ethernet header differently: compare the largest frame "
+			 "that each end accepts";
+	}
+	audit_add(audit, severity, cause_name(CAUSE_MTU_MISMATCH), where, remedy,
 		"MTU %llu bytes here, %llu at the other end", (unsigned long long)left->mtu_bytes,
 		(unsigned long long)right->mtu_bytes);
 }
@@ -150,7 +159,7 @@ static void check_lossless_mtu(
 {
 	if (facts->mtu_bytes && audit->f->lossless_mtu_bytes &&
 		facts->mtu_bytes < audit->f->lossless_mtu_bytes)
-		topology_audit_tell(audit, CRITICAL, "mtu_small", where,
+		audit_add(audit, CRITICAL, "mtu_small", where,
 			"raise the port's MTU, or correct lossless.mtu",
 			"MTU %llu bytes is below lossless.mtu, %llu",
 			(unsigned long long)facts->mtu_bytes,
@@ -178,7 +187,7 @@ static void check_pfc(struct audit *audit, const struct port_facts *left,
 		return;
 	audit->pfc_known++;
 	if (differ)
-		topology_audit_tell(audit, CRITICAL, cause_name(CAUSE_PFC_MISMATCH), where,
+		audit_add(audit, CRITICAL, cause_name(CAUSE_PFC_MISMATCH), where,
 			"enable PFC for the same priorities at both ends: an end without it "
 			"ignores pause and overruns its neighbour",
 			"PFC is on for priorities %s here, for %s at the other end",
@@ -187,7 +196,7 @@ static void check_pfc(struct audit *audit, const struct port_facts *left,
 	unsigned off =
 		audit->f->lossless_mask & both & ~(unsigned)left->pfc_on & ~(unsigned)right->pfc_on;
 	if (off)
-		topology_audit_tell(audit, WARNING, "pfc_off", where,
+		audit_add(audit, WARNING, "pfc_off", where,
 			"enable PFC for them, or correct lossless.priorities",
 			"PFC is off at both ends for the lossless priorities %s",
 			topology_audit_priorities(one, off));
@@ -218,7 +227,7 @@ static void check_link(struct audit *audit, const struct fabric_port *port)
 	check_pfc(audit, &x, &y, w);
 }
 
-/* ---- what is heard ------------------------------------------------------- */
+/* ---- LLDP ---------------------------------------------------------------- */
 
 static bool heard_is(const struct port_facts *facts, const struct fabric_port *port)
 {
@@ -238,19 +247,26 @@ static void check_heard(struct audit *audit, const struct fabric_port *port)
 		return;
 	str_addf(&heard, "%s%s%s", x.heard_device, str_if(x.heard_port && *x.heard_port, ":"),
 		str_or(x.heard_port, ""));
+	if ((!port->peer && !port->host) || heard_is(&x, port))
+		return;
 	struct where w = {port->device->name, port->name, heard.s};
-	if ((port->peer || port->host) && !heard_is(&x, port))
-		topology_audit_tell(audit, WARNING, "lldp_mismatch", w,
-			port->discovered ? "two devices disagree about this cable: look at it, or "
-					   "wait until both have spoken"
-					 : "correct the link in the configuration, or the cabling",
-			"LLDP hears %s, the %s link leads to %s%s%s", heard.s,
-			port->discovered ? "known" : "declared",
-			port->peer ? port->peer->device->name : "host:", str_if(port->peer, ":"),
-			port->peer ? port->peer->name : port->host);
+	rw_cleanup(str_done) struct str known = {0};
+	if (port->peer)
+		str_addf(&known, "%s:%s", port->peer->device->name, port->peer->name);
+	else
+		str_addf(&known, "host:%s", port->host);
+	if (port->discovered)
+		audit_add(audit, WARNING, "lldp_mismatch", w,
+			"two devices disagree about this cable: check it, or wait until both have "
+			"sent LLDP",
+			"LLDP hears %s, the known link leads to %s", heard.s, known.s);
+	else
+		audit_add(audit, WARNING, "lldp_mismatch", w,
+			"correct the link in the configuration, or the cabling",
+			"LLDP hears %s, the declared link leads to %s", heard.s, known.s);
 }
 
-/* Hosts that are not declared are no finding: a list of links may be of the fabric alone. */
+/* A host that is not declared is no finding: the configuration may list the fabric links only. */
 static void check_undeclared(
 	void *arg, const char *device, const char *port, const struct port_facts *facts)
 {
@@ -263,7 +279,7 @@ static void check_undeclared(
 	if (!d || (p && (p->peer || p->host)) || strncmp(facts->heard_device, "host:", 5) == 0)
 		return;
 	str_addf(&heard, "%s:%s", facts->heard_device, facts->heard_port);
-	topology_audit_tell(a, WARNING, "link_undeclared", (struct where){device, port, heard.s},
+	audit_add(a, WARNING, "link_undeclared", (struct where){device, port, heard.s},
 		"add the link to the configuration (rocewatch topology discover prints "
 		"it): without it the port is in no ECMP group",
 		"LLDP hears %s, but no link is known here", heard.s);
@@ -279,8 +295,7 @@ static void topology_audit_check_name(struct audit *audit, const struct fabric_d
 {
 	const char *sysname = audit->facts->sysname(audit->facts->arg, device->name);
 	if (sysname && *sysname && !same_system(sysname, device->name))
-		topology_audit_tell(audit, WARNING, "sysname",
-			(struct where){device->name, NULL, NULL},
+		audit_add(audit, WARNING, "sysname", (struct where){device->name, NULL, NULL},
 			"check that the address is the right device's, or give both the same name",
 			"the device calls itself %.200s", sysname);
 }
@@ -306,7 +321,7 @@ static void check_group(struct audit *audit, const struct fabric_group *group)
 	}
 	char one[TEXT_MAX], two[TEXT_MAX];
 	if (low && slow != fast)
-		topology_audit_tell(audit, WARNING, "group_speed",
+		audit_add(audit, WARNING, "group_speed",
 			(struct where){group->device->name, low->name, NULL},
 			"ECMP gives each member the same share: bring all members of the "
 			"group to one speed, or weigh them",
@@ -381,7 +396,7 @@ static void check_reach(struct audit *audit, const struct fabric_device *device)
 		size_t kin = audit->of_role[device->role] - 1,
 		       reach = audit->reached[i][device->role];
 		if (reach * 2 > kin)
-			topology_audit_tell(audit, WARNING, "missing_member",
+			audit_add(audit, WARNING, "missing_member",
 				(struct where){device->name, NULL, up->name},
 				"connect it, or check that the neighbour is heard (LLDP) or "
 				"declared",
@@ -390,49 +405,82 @@ static void check_reach(struct audit *audit, const struct fabric_device *device)
 	}
 }
 
+/* Capacity of a leaf to its hosts and to the next tier. */
+struct leaf_sums {
+	uint64_t hosts_bps, uplinks_bps;
+	size_t uplinks, up; /* up: not known to be down */
+	bool known; /* all speeds are known */
+};
+
+static struct leaf_sums leaf_sums_of(const struct audit *audit, const struct fabric_device *device)
+{
+	struct leaf_sums sums = {.known = true};
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct fabric_port *port = device->ports[i];
+		if (!port->host && !is_uplink(port))
+			continue;
+		uint64_t speed_bps = topology_audit_speed_of(audit, port);
+		sums.known = sums.known && speed_bps;
+		if (port->host)
+			sums.hosts_bps += speed_bps;
+		if (is_uplink(port)) {
+			sums.uplinks_bps += speed_bps;
+			sums.uplinks++;
+			sums.up += facts_of(audit, port).up != 0;
+		}
+	}
+	return sums;
+}
+
+static json_t *bps_or_null(uint64_t bps)
+{
+	if (bps)
+		return json_integer((json_int_t)bps);
+	return json_null();
+}
+
 static void check_leaf(struct audit *audit, const struct fabric_device *device)
 {
-	const size_t usual = audit->usual;
-	uint64_t hosts = 0, uplinks = 0;
-	bool known = true;
-	size_t n = 0, up = 0;
-	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct fabric_port *p = device->ports[i];
-		uint64_t v = 0;
-		if (p->host || is_uplink(p))
-			v = topology_audit_speed_of(audit, p);
-		if (p->host)
-			hosts += v;
-		if (is_uplink(p)) {
-			uplinks += v;
-			n++;
-			up += facts_of(audit, p).up != 0;
-		}
-		known = known && (v || !(p->host || is_uplink(p)));
-	}
-	double ratio = 0;
-	if (known && hosts && uplinks)
-		ratio = (double)hosts / (double)uplinks;
-	char one[TEXT_MAX], two[TEXT_MAX];
+	const struct where where = {device->name, NULL, NULL};
+	const struct leaf_sums sums = leaf_sums_of(audit, device);
+	double ratio = NAN;
+	if (sums.known && sums.hosts_bps && sums.uplinks_bps)
+		ratio = (double)sums.hosts_bps / (double)sums.uplinks_bps;
+	char hosts[TEXT_MAX], uplinks[TEXT_MAX];
 	if (ratio > OVERSUBSCRIBED)
-		topology_audit_tell(audit, WARNING, cause_name(CAUSE_OVERSUBSCRIPTION),
-			(struct where){device->name, NULL, NULL},
+		audit_add(audit, WARNING, cause_name(CAUSE_OVERSUBSCRIPTION), where,
 			"add uplinks, or accept that all hosts together cannot send at line rate "
 			"over the spines",
 			"hosts can send %s into uplinks of %s: %.2f : 1",
-			topology_audit_rate(one, hosts), topology_audit_rate(two, uplinks), ratio);
-	if (n < usual)
-		topology_audit_tell(audit, WARNING, "ecmp_width",
-			(struct where){device->name, NULL, NULL},
+			topology_audit_rate(hosts, sums.hosts_bps),
+			topology_audit_rate(uplinks, sums.uplinks_bps), ratio);
+	if (sums.uplinks < audit->usual)
+		audit_add(audit, WARNING, "ecmp_width", where,
 			"find the missing uplinks: the others of this tier have them",
-			"%zu uplinks, most %ss have %zu", n, device_role_name(device->role), usual);
+			"%zu uplinks, most %ss have %zu", sums.uplinks,
+			device_role_name(device->role), audit->usual);
 	json_array_append_new(audit->leaves,
 		json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "device", device->name, "host_bps",
-			hosts ? json_integer((json_int_t)hosts) : json_null(), "uplink_bps",
-			uplinks ? json_integer((json_int_t)uplinks) : json_null(),
-			"oversubscription_ratio", ratio > 0 ? json_real(ratio) : json_null(),
-			"uplinks", (json_int_t)n, "uplinks_up", (json_int_t)up, "uplinks_usual",
-			(json_int_t)usual));
+			bps_or_null(sums.hosts_bps), "uplink_bps", bps_or_null(sums.uplinks_bps),
+			"oversubscription_ratio", json_number_or_null(ratio), "uplinks",
+			(json_int_t)sums.uplinks, "uplinks_up", (json_int_t)sums.up,
+			"uplinks_usual", (json_int_t)audit->usual));
+}
+
+/* Each link is checked from one of its ends: that of a host's port, or the first by name. A member
+ * of a LAG has a peer that points back at the LAG, and is checked too. */
+static bool is_first_end(const struct fabric_port *port)
+{
+	if (port->host)
+		return true;
+	const struct fabric_port *peer = port->peer;
+	if (!peer)
+		return false;
+	if (peer->peer != port)
+		return true;
+	if (port->device == peer->device)
+		return name_compare(port->name, peer->name) < 0;
+	return name_compare(port->device->name, peer->device->name) < 0;
 }
 
 static void topology_audit_check_device(struct audit *audit, const struct fabric_device *device)
@@ -442,25 +490,17 @@ static void topology_audit_check_device(struct audit *audit, const struct fabric
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *p = device->ports[i];
 		links += p->peer || p->host;
-		/* each link once; a member of a LAG whose link is its aggregate's has a peer that
-		 * does not point back */
-		if (p->host ||
-			(p->peer &&
-				(p->peer->peer != p ||
-					name_compare(device->name, p->peer->device->name) < 0 ||
-					(device == p->peer->device &&
-						name_compare(p->name, p->peer->name) < 0))))
+		if (is_first_end(p))
 			check_link(audit, p);
 		check_heard(audit, p);
 	}
 	for (size_t i = 0; i < device->n_groups; i++)
 		check_group(audit, &device->groups[i]);
 	if (!links)
-		topology_audit_tell(audit, WARNING, "no_links",
-			(struct where){device->name, NULL, NULL},
-			audit->f->discover
-				? "is LLDP on there, and does the device answer? rocewatch doctor"
-				: "declare its links, or write 'links: discover'",
+		audit_add(audit, WARNING, "no_links", (struct where){device->name, NULL, NULL},
+			audit->f->discover ? "enable LLDP on it, and check in 'rocewatch doctor' "
+					     "that it answers"
+					   : "declare its links, or write 'links: discover'",
 			"no link of this device is known");
 	if (device->role == ROLE_LEAF)
 		check_leaf(audit, device);
@@ -525,8 +565,8 @@ static void topology_audit_check_text(
 	if (!header)
 		return;
 	fprintf(out,
-		"%s%zu findings. Of %lld links both ends were known: speed %lld, MTU %lld, PFC "
-		"%lld. What is not known is neither right nor wrong.\n\n",
+		"%s%zu findings. Links with both ends known, of %lld: speed %lld, MTU %lld, PFC "
+		"%lld. The others were not checked.\n\n",
 		str_if(json_array_size(findings), "\n"), json_array_size(findings),
 		(long long)json_integer_value(json_object_get(checked, "links")),
 		(long long)json_integer_value(json_object_get(checked, "speed")),

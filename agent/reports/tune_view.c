@@ -64,9 +64,10 @@ static void add_value(struct str *out, double value, const char *unit, bool exac
 		add_alpha(out, value);
 	} else if (exact && str_eq(unit, "bytes")) {
 		str_addf(out, "%.0f B", value);
-		if (value >= 10240)
-			str_addf(out, value >= 1048576 ? " (%.4g MiB)" : " (%.4g KiB)",
-				value / (value >= 1048576 ? 1048576 : 1024));
+		if (value >= 1048576)
+			str_addf(out, " (%.4g MiB)", value / 1048576);
+		else if (value >= 10240)
+			str_addf(out, " (%.4g KiB)", value / 1024);
 	} else if (exact) {
 		str_addf(out, "%.6g", value);
 	} else {
