@@ -1,17 +1,8 @@
 /*
- * series - what runs of samples mean; pure. The only place that knows wraps, resets and gaps.
+ * series - the arithmetic of runs of samples; pure. The only place that knows wraps, resets and
+ * gaps of counters.
  *
- * Rules of an interval between two samples a -> b of a counter (series_increase):
- *   1. Late samples do not exist. Suspect ones are stepped over and counted; a restart flag on
- *       one still breaks the run.
- *   2. A restart flag on b: no delta. (The flag says what lies between it and the sample before.)
- *   3. b < a: one 32-bit wrap when both samples carry wrap32, both values fit 32 bits, and the
- *       delta is believable: within the gate, or
- *      without a gate less than half of the range (a reset to near zero from a low value would
- *          need more than half). Else a reset.
- *   4. A delta above the gate: no delta; the time the gate looks at is the time since the
- *       counter last moved (see gate_time()).
- * What has no delta is not covered. Nothing is interpolated to the window's edges.
+ * What is not known is not counted as covered, and nothing is interpolated to the window's edges.
  */
 #include "db/series/series.h"
 
@@ -72,20 +63,41 @@ const struct series *window_series(const struct window *window, uint32_t entity,
 	return NULL;
 }
 
-/*
- * A switch that refreshes its counters every few seconds answers the same value several times and
- * then jumps by all of it at once: the jump's rate is over the time since the last move, not since
- * the last answer. For the first move of a run that time is not known (the anchor may itself have
- * been old), so the time until the next move stands for it.
- */
-static int64_t gate_time(
-	const struct series *series, uint32_t i, uint32_t end, int64_t moved_ns, bool first_move)
-{
-	int64_t back = series->t_ns[i] - moved_ns, ahead = 0;
+/* ---- increase of a counter ----------------------------------------------- */
 
-	if (!first_move)
+/* The samples of one window as they are gone through, and what they came to so far. */
+struct increase_walk {
+	const struct series *series;
+	uint32_t begin, end; /* the samples of the window: [begin, end) */
+	double max_rate_per_s; /* the gate; 0 = none */
+	bool have; /* .prev is set */
+	uint32_t prev; /* the usable sample before */
+	bool restarted; /* a restart flag since .prev */
+	bool first_move; /* the value has not moved yet since the anchor or a restart */
+	int64_t moved_ns; /* when the value last moved */
+	bool estimated;
+	struct increase r;
+};
+
+static bool series_believable(uint64_t delta, int64_t ns, double max_rate_per_s)
+{
+	return (double)delta <= max_rate_per_s * ((double)ns / NS_PER_S);
+}
+
+/*
+ * The time over which a jump at sample @i is judged. A switch that refreshes its counters every few
+ * seconds answers the same value several times and then jumps by all of it at once: the jump's rate
+ * is over the time since the last move, not since the last answer. For the first move that time is
+ * not known (the anchor may itself have been old), so the time until the next move stands for it.
+ */
+static int64_t gate_time(const struct increase_walk *walk, uint32_t i)
+{
+	const struct series *series = walk->series;
+	int64_t back = series->t_ns[i] - walk->moved_ns, ahead = 0;
+
+	if (!walk->first_move)
 		return back;
-	for (uint32_t j = i + 1; j < end; j++) {
+	for (uint32_t j = i + 1; j < walk->end; j++) {
 		if (!series_usable(series, j))
 			continue;
 		if (series->flags[j] & SF_RESTART)
@@ -99,157 +111,215 @@ static int64_t gate_time(
 	return back;
 }
 
-static bool series_believable(uint64_t delta, int64_t ns, double max_rate_per_s)
-{
-	return (double)delta <= max_rate_per_s * ((double)ns / NS_PER_S);
-}
-
 /*
  * Nearly every run of a healthy fabric: no flag, never backwards, no interval above the gate even
  * over its own time. The rules below then come to last minus anchor; anything else is for them.
- * @begin is the first sample after the start.
  */
-static bool plain_increase(const struct series *series, uint32_t begin, uint32_t end,
-	double max_rate_per_s, struct increase *ret)
+static bool plain_increase(const struct increase_walk *walk, struct increase *ret)
 {
-	if (begin == end || series->flags[begin - (begin > 0)])
+	const struct series *series = walk->series;
+	const double max_rate_per_s = walk->max_rate_per_s;
+	uint32_t first = walk->begin;
+
+	if (first > 0)
+		first--; /* the anchor */
+	if (walk->begin == walk->end || series->flags[first])
 		return false;
-	uint32_t prev = begin;
-	if (begin > 0)
-		prev = begin - 1;
-	const uint32_t first = prev;
 	struct increase r = {.quality = QUALITY_EXACT};
-	for (uint32_t i = prev + 1; i < end; i++) {
-		if (series->flags[i] || series->value[i] < series->value[prev] ||
-			series->t_ns[i] <= series->t_ns[prev])
+	for (uint32_t i = first + 1; i < walk->end; i++) {
+		const int64_t ns = series->t_ns[i] - series->t_ns[i - 1];
+		if (series->flags[i] || series->value[i] < series->value[i - 1] || ns <= 0)
 			return false;
-		const uint64_t delta = series->value[i] - series->value[prev];
-		if (delta && max_rate_per_s > 0 &&
-			!series_believable(
-				delta, series->t_ns[i] - series->t_ns[prev], max_rate_per_s))
+		const uint64_t delta = series->value[i] - series->value[i - 1];
+		if (delta && max_rate_per_s > 0 && !series_believable(delta, ns, max_rate_per_s))
 			return false;
 		r.changes += delta != 0;
-		prev = i;
 	}
-	if (prev == first)
+	const uint32_t last = walk->end - 1;
+	if (last == first)
 		return false;
-	r.intervals = prev - first;
-	r.value = series->value[prev] - series->value[first];
+	r.intervals = last - first;
+	r.value = series->value[last] - series->value[first];
 	r.first_ns = series->t_ns[first];
-	r.last_ns = series->t_ns[prev];
+	r.last_ns = series->t_ns[last];
 	r.covered_ns = r.span_ns = r.last_ns - r.first_ns;
 	*ret = r;
 	return true;
 }
 
+/* The sample that the next one is compared with. */
+static void walk_start(struct increase_walk *walk, uint32_t i)
+{
+	walk->have = true;
+	walk->prev = i;
+	walk->moved_ns = walk->r.first_ns = walk->r.last_ns = walk->series->t_ns[i];
+}
+
+/* The anchor is the last usable sample at or before the start. Samples before it may say how old
+ * its value already was. */
+static void find_anchor(struct increase_walk *walk)
+{
+	const struct series *series = walk->series;
+	uint32_t i = walk->begin;
+
+	for (; i > 0 && !series_usable(series, i - 1); i--)
+		if (!(series->flags[i - 1] & SF_LATE) && (series->flags[i - 1] & SF_RESTART))
+			walk->restarted = true;
+	if (i == 0)
+		return;
+	walk_start(walk, i - 1);
+	for (i = walk->prev; i > 0; i--) {
+		if (!series_usable(series, i - 1) ||
+			series->value[i - 1] != series->value[walk->prev])
+			break;
+		walk->moved_ns = series->t_ns[i - 1];
+	}
+}
+
+/* Do the two samples say that the device counts in 32 bits, and can that be? */
+static bool counts_32_bits(const struct series *series, uint32_t a, uint32_t b)
+{
+	return (series->flags[a] & SF_WRAP32) && (series->flags[b] & SF_WRAP32) &&
+		series->value[a] <= UINT32_MAX && series->value[b] <= UINT32_MAX;
+}
+
+enum interval { INTERVAL_COUNTS, INTERVAL_WRAPS, INTERVAL_RESET, INTERVAL_ABOVE_GATE };
+
+/* What lies between the sample before and sample @i; its delta goes to @ret. */
+static enum interval judge_interval(const struct increase_walk *walk, uint32_t i, uint64_t *ret)
+{
+	const struct series *series = walk->series;
+	const uint64_t before = series->value[walk->prev], value = series->value[i];
+	const bool gated = walk->max_rate_per_s > 0;
+	int64_t gate_ns = 0;
+
+	/* 1. A restart lies between them: no delta. */
+	if (walk->restarted)
+		return INTERVAL_RESET;
+
+	if (gated && value != before)
+		gate_ns = gate_time(walk, i);
+
+	/* 2. Backwards. One wrap of 32 bits when both samples count in 32 bits and the delta is
+	 *    believable: within the gate, or, without a gate, less than half of the range (a reset
+	 *    to near zero from a low value would need more than half). Else a reset. */
+	if (value < before) {
+		*ret = (uint32_t)(value - before);
+		if (!counts_32_bits(series, walk->prev, i))
+			return INTERVAL_RESET;
+		bool believable = *ret < UINT64_C(1) << 31;
+		if (gated)
+			believable = series_believable(*ret, gate_ns, walk->max_rate_per_s);
+		if (believable)
+			return INTERVAL_WRAPS;
+		return INTERVAL_RESET;
+	}
+
+	/* 3. More than the gate allows since the counter last moved: not believed. */
+	*ret = value - before;
+	if (gated && !series_believable(*ret, gate_ns, walk->max_rate_per_s))
+		return INTERVAL_ABOVE_GATE;
+
+	/* 4. The ordinary case. */
+	return INTERVAL_COUNTS;
+}
+
+static void count_delta(struct increase_walk *walk, uint32_t i, uint64_t delta)
+{
+	const struct series *series = walk->series;
+	const int64_t ns = series->t_ns[i] - series->t_ns[walk->prev];
+
+	walk->r.value += delta;
+	walk->r.covered_ns += ns;
+	walk->r.intervals++;
+	walk->r.changes += delta != 0;
+	if ((series->flags[i] | series->flags[walk->prev]) & SF_ESTIMATED)
+		walk->estimated = true;
+	/* 32 bits that can wrap more than once between two samples: a lower bound */
+	if (walk->max_rate_per_s > 0 && counts_32_bits(series, walk->prev, i) &&
+		series_believable(UINT64_C(1) << 32, ns, walk->max_rate_per_s))
+		walk->estimated = true;
+}
+
+/* Takes sample @i, which is usable and later than the one before. */
+static void take_interval(struct increase_walk *walk, uint32_t i)
+{
+	uint64_t delta = 0;
+
+	switch (judge_interval(walk, i, &delta)) {
+	case INTERVAL_COUNTS: count_delta(walk, i, delta); break;
+	case INTERVAL_WRAPS:
+		walk->r.wraps++;
+		count_delta(walk, i, delta);
+		break;
+	case INTERVAL_RESET: walk->r.resets++; break;
+	case INTERVAL_ABOVE_GATE: walk->r.suspects++; break;
+	}
+	if (walk->restarted || walk->series->value[i] != walk->series->value[walk->prev]) {
+		walk->moved_ns = walk->series->t_ns[i];
+		walk->first_move = walk->restarted;
+	}
+	walk->restarted = false;
+	walk->prev = i;
+	walk->r.last_ns = walk->series->t_ns[i];
+}
+
+/* Sample by sample. Late ones do not exist. Suspect ones are stepped over and counted, but a
+ * restart flag on one still breaks the run: it says what lies between it and the sample before. */
+static void take_sample(struct increase_walk *walk, uint32_t i)
+{
+	const unsigned flags = walk->series->flags[i];
+
+	if (flags & SF_LATE)
+		return;
+	if (flags & SF_RESTART)
+		walk->restarted = true;
+	if (flags & SF_SUSPECT) {
+		walk->r.suspects++;
+		return;
+	}
+	if (!walk->have) { /* no anchor: the first one in the window takes its place */
+		walk->restarted = false;
+		walk_start(walk, i);
+		return;
+	}
+	if (walk->series->t_ns[i] > walk->series->t_ns[walk->prev])
+		take_interval(walk, i);
+}
+
+static enum quality increase_quality(const struct increase_walk *walk)
+{
+	if (walk->r.intervals == 0)
+		return QUALITY_UNKNOWN;
+	if (walk->r.suspects)
+		return QUALITY_SUSPECT;
+	if (walk->estimated)
+		return QUALITY_ESTIMATED;
+	return QUALITY_EXACT;
+}
+
 int series_increase(const struct series *series, int64_t from_ns, int64_t to_ns,
 	double max_rate_per_s, struct increase *ret)
 {
-	struct increase r = {.quality = QUALITY_UNKNOWN};
-	bool have = false, broken = false, first_move = true, estimated = false;
-	uint32_t prev = 0, begin, end;
-	int64_t moved_ns = 0;
-
-	*ret = r;
+	*ret = (struct increase){.quality = QUALITY_UNKNOWN};
 	if (!series || series->n == 0)
 		return -ENODATA;
-	begin = series_after(series, from_ns);
-	end = series_after(series, to_ns);
-	if (plain_increase(series, begin, end, max_rate_per_s, ret))
+	struct increase_walk walk = {.series = series,
+		.begin = series_after(series, from_ns),
+		.end = series_after(series, to_ns),
+		.max_rate_per_s = max_rate_per_s,
+		.first_move = true};
+	if (plain_increase(&walk, ret))
 		return 0;
-	/* the anchor: the last usable sample at or before the start; without one, the first in the
-	 * window takes its place */
-	for (uint32_t i = begin; i > 0 && !have; i--) {
-		if (series_usable(series, i - 1)) {
-			prev = i - 1;
-			have = true;
-		} else if (!(series->flags[i - 1] & SF_LATE)) {
-			broken |= (series->flags[i - 1] & SF_RESTART) != 0;
-		}
-	}
-	if (have) {
-		r.first_ns = r.last_ns = moved_ns = series->t_ns[prev];
-		/* samples before the anchor may tell how old its value already was */
-		for (uint32_t i = prev; i > 0 && series_usable(series, i - 1) &&
-			series->value[i - 1] == series->value[prev];
-			i--)
-			moved_ns = series->t_ns[i - 1];
-	}
-	for (uint32_t i = begin; i < end; i++) {
-		unsigned f = series->flags[i];
-		if (f & SF_LATE)
-			continue;
-		broken |= (f & SF_RESTART) != 0;
-		if (f & SF_SUSPECT) {
-			r.suspects++;
-			continue;
-		}
-		if (!have) {
-			have = true;
-			broken = false;
-			prev = i;
-			r.first_ns = r.last_ns = moved_ns = series->t_ns[i];
-			continue;
-		}
-		int64_t dt = series->t_ns[i] - series->t_ns[prev];
-		if (dt <= 0)
-			continue;
-		uint64_t a = series->value[prev], b = series->value[i], delta = b - a;
-		bool narrow = (f & SF_WRAP32) && (series->flags[prev] & SF_WRAP32) &&
-			a <= UINT32_MAX && b <= UINT32_MAX;
-		bool valid = !broken, wrapped = false;
-		int64_t gate_ns = dt;
-		if (valid && b != a && max_rate_per_s > 0)
-			gate_ns = gate_time(series, i, end, moved_ns, first_move);
-
-		if (broken) {
-			r.resets++;
-		} else if (b < a) {
-			delta = (uint32_t)delta;
-			wrapped = narrow &&
-				(max_rate_per_s > 0
-						? series_believable(delta, gate_ns, max_rate_per_s)
-						: delta < UINT64_C(1) << 31);
-			valid = wrapped;
-			r.wraps += wrapped;
-			r.resets += !wrapped;
-		} else if (max_rate_per_s > 0 &&
-			!series_believable(delta, gate_ns, max_rate_per_s)) {
-			valid = false;
-			r.suspects++;
-		}
-		if (valid) {
-			r.value += delta;
-			r.covered_ns += dt;
-			r.intervals++;
-			r.changes += delta != 0;
-			estimated |= ((f | series->flags[prev]) & SF_ESTIMATED) != 0;
-			/* 32 bits that can wrap more than once between two samples: what we have is
-			 * a lower bound */
-			estimated |= narrow && max_rate_per_s > 0 &&
-				series_believable(UINT64_C(1) << 32, dt, max_rate_per_s);
-		}
-		if (b != a || broken) {
-			moved_ns = series->t_ns[i];
-			first_move = broken;
-		}
-		broken = false;
-		prev = i;
-		r.last_ns = series->t_ns[i];
-	}
-	r.span_ns = r.last_ns - r.first_ns;
-	if (r.intervals > 0) {
-		if (r.suspects)
-			r.quality = QUALITY_SUSPECT;
-		else if (estimated)
-			r.quality = QUALITY_ESTIMATED;
-		else
-			r.quality = QUALITY_EXACT;
-	}
-	*ret = r;
-	if (r.intervals > 0)
-		return 0;
-	return -ENODATA;
+	find_anchor(&walk);
+	for (uint32_t i = walk.begin; i < walk.end; i++)
+		take_sample(&walk, i);
+	walk.r.span_ns = walk.r.last_ns - walk.r.first_ns;
+	walk.r.quality = increase_quality(&walk);
+	*ret = walk.r;
+	if (walk.r.intervals == 0)
+		return -ENODATA;
+	return 0;
 }
 
 int series_rate(const struct series *series, int64_t from_ns, int64_t to_ns, double max_rate_per_s,
@@ -288,18 +358,18 @@ int series_quantile(
 		return -ENODATA;
 	uint32_t begin = series_after(series, from_ns), end = series_after(series, to_ns);
 	size_t n = 0;
-	double *v = malloc((size_t)(end - begin) * sizeof(*v) + 1);
+	double *numbers = malloc((size_t)(end - begin) * sizeof(*numbers) + 1);
 
-	if (!v)
+	if (!numbers)
 		return -ENOMEM;
 	for (uint32_t i = begin; i < end; i++) {
-		double d = sample_number(series->metric, series->value[i]);
-		if (series_usable(series, i) && !isnan(d))
-			v[n++] = d;
+		double number = sample_number(series->metric, series->value[i]);
+		if (series_usable(series, i) && !isnan(number))
+			numbers[n++] = number;
 	}
 	if (n > 0)
-		*ret = stats_quantile(v, n, at);
-	free(v);
+		*ret = stats_quantile(numbers, n, at);
+	free(numbers);
 	if (n > 0)
 		return 0;
 	return -ENODATA;
@@ -311,24 +381,29 @@ double series_coverage(
 	if (!series || series->n == 0 || to_ns <= from_ns)
 		return 0;
 	uint32_t begin = series_after(series, from_ns), end = series_after(series, to_ns);
-	int64_t covered = 0, prev = 0;
+	int64_t covered_ns = 0, prev_ns = 0;
 	bool have = false;
 
 	for (uint32_t i = begin; i > 0 && !have; i--) {
 		have = series_usable(series, i - 1);
-		prev = series->t_ns[i - 1];
+		prev_ns = series->t_ns[i - 1];
 	}
 	for (uint32_t i = begin; i < end; i++) {
+		const int64_t t_ns = series->t_ns[i];
 		if (!series_usable(series, i))
 			continue;
-		/* Counters' deltas do not exist over a restart, whatever the gap. */
-		if (have && series->t_ns[i] - prev <= max_gap_ns &&
-			!(series->flags[i] & SF_RESTART))
-			covered += series->t_ns[i] - (prev > from_ns ? prev : from_ns);
-		prev = series->t_ns[i];
+		/* Over a restart a counter has no delta, however short the gap. */
+		const bool restarted = series->flags[i] & SF_RESTART;
+		if (have && !restarted && t_ns - prev_ns <= max_gap_ns) {
+			if (prev_ns > from_ns)
+				covered_ns += t_ns - prev_ns;
+			else
+				covered_ns += t_ns - from_ns;
+		}
+		prev_ns = t_ns;
 		have = true;
 	}
-	double ratio = (double)covered / (double)(to_ns - from_ns);
+	double ratio = (double)covered_ns / (double)(to_ns - from_ns);
 	if (ratio > 1)
 		return 1;
 	return ratio;
@@ -338,10 +413,7 @@ int series_order(const void *left, const void *right)
 {
 	const struct series *x = left, *y = right;
 
-	if (x->metric != y->metric) {
-		if (x->metric < y->metric)
-			return -1;
-		return 1;
-	}
+	if (x->metric != y->metric)
+		return x->metric < y->metric ? -1 : 1;
 	return (x->entity > y->entity) - (x->entity < y->entity);
 }
