@@ -5,11 +5,11 @@
 #include "analyzers/finding_build.h"
 #include "db/model/entity.h"
 
-/* where nothing else is told: the default of NICs and of the vendors' RoCE profiles */
+/* where it cannot be read back: the default of NICs and of the vendors' RoCE profiles */
 enum { CNP_PRIORITY = 6 };
 
-/* The queue CNPs leave by: read back, else the usual one; -1 when that is a lossless one, which
- * lossless_loss judges. */
+/* The queue that CNPs leave by: read back, else the usual one; -1 when that is a lossless one,
+ * which lossless_loss judges. */
 static int cnp_queue(const struct analyzer_in *in, const struct port_seen *port)
 {
 	uint64_t v;
@@ -38,23 +38,20 @@ static void cnp_starved_report(const struct analyzer_in *in,
 	t.f->confidence_ratio = 0.6;
 	t.f->coverage_ratio = observed_coverage(port);
 	t.f->summary = arena_printf(t.a,
-		"%s drops in the queue that carries CNPs (priority %d, %.0f packets): senders are "
-		"not told to slow down",
+		"%s drops packets in the queue that carries CNPs (priority %d, %.0f packets): "
+		"senders are not told to slow down",
 		port_text(port, t.a), prio->priority, prio->drops.value);
 	finding_amount(&t, "queue.drops", port, prio->priority, &prio->drops, "packets");
 	finding_amount(
 		&t, "queue.out_packets", port, prio->priority, &prio->out_packets, "packets");
-	finding_rests_on(&t,
-		"drops of the queue; that CNPs are among them follows from its being the CNP "
-		"queue");
+	finding_rests_on(&t, "drops of the CNP queue; whether CNPs are among them is not counted");
 	finding_add_role(&t, "culprit", "%s", port_text(port, t.a));
 	finding_steps(&t, t.f->cause, 0);
 }
 
 /*
- * Of each port the drops of its CNP queue, if that has ever dropped anything: [fabric_port.index],
- * NULL. The window's series come sorted by metric; they are gone through once, without looking
- * names up.
+ * For each port the drops of its CNP queue, if it ever dropped anything: [fabric_port.index], NULL.
+ * The series of a window are sorted by metric: one pass, no look-up of names.
  */
 static const struct series **cnp_drops(const struct analyzer_in *in, const struct observed *seen)
 {

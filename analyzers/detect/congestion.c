@@ -1,23 +1,26 @@
 /*
  * congestion - queues that fill where nothing is broken on the wire: who sends too much, or which
- * setting lets it come to PFC.
+ * setting lets PFC fire.
  *
  * Judged per lossless priority, in this order; what an earlier step explains, a later one does not
- * tell again: 1  switches: ECN off, late or early, XON too close to XOFF. The same on most switches
- *        under pressure is one story of the fabric.
- *     2  NICs, where captures at their ports show it: data that is not ECT, CE that is not
- *        answered by CNPs.
- *     3  hosts: one that is paused far more than all others although marking works does not
- *        slow down.
- *     4  leaves: uplinks that are narrower than what the hosts can send.
- *     5  queues: the roots of the pause graph (incast at a host, an overloaded uplink), and
- *        receivers that only mark.
- * A root that is a host belongs to pause_storm. The signatures are a table (congestion_signs.c),
- * the words another (congestion_report.c). Sources: tuning facts b.4, c.2, c.4, d (rows 3-5, 7, 11,
- * 13 and "Views"), e.
+ * report again:
+ *
+ *     1. switches: ECN off, late or early, XON too close to XOFF. The same on most switches under
+ * pressure is one finding about the fabric.
+ *     2. NICs, where captures at their ports show it: data that is not ECT, CE that is not answered
+ * by CNPs.
+ *     3. hosts: one that is paused far more than all others although marking works does not slow
+ * down.
+ *     4. leaves: uplinks that carry less than the hosts can send.
+ *     5. queues: roots of the pause graph (incast at a host, an overloaded uplink), and receivers
+ * that only mark.
+ *
+ * A root that is a host belongs to pause_storm. Signatures: congestion_signs.c; sentences:
+ * congestion_finding.c; the queue of CNPs: cnp_starved.c. The same causes with thresholds in view:
+ * docs/tuning.md.
  *
  * Where the site does without ECN or DCQCN by policy, only what that policy leaves is judged, and
- * pause is normal (info at most). cnp_starved stands apart: drops in the queue that carries CNPs.
+ * pause is normal (information at most).
  */
 #include "analyzers/detect/congestion_signs.h"
 
@@ -32,9 +35,9 @@
 #include "analyzers/finding_list.h"
 #include "db/model/entity.h"
 
-/* of receivers that show the same at once: that is how the job exchanges, and a few stand for all
+/* receivers reported when many show the same at once: that is how the job exchanges
  */
-enum { RECEIVERS_TOLD = 8 };
+enum { RECEIVERS_SHOWN = 8 };
 
 static const struct option rows[] = {
 	{"pause", OPT_RATIO, offsetof(struct congestion_options, pause), "0.1%", "0.001%", "100%",
@@ -46,8 +49,8 @@ static const struct option rows[] = {
 		"share of a queue's packets that are marked from which it counts as congested"},
 	{"marks_few", OPT_RATIO, offsetof(struct congestion_options, marks_few), "0.1%", "0%",
 		"100%", NULL,
-		"share of packets marked below which ECN is said to be silent; pause with silent "
-		"ECN is ECN too late, or off"},
+		"share of packets marked below which ECN counts as silent; pause with silent ECN "
+		"is ECN too late, or off"},
 	{"singled_out", OPT_DOUBLE, offsetof(struct congestion_options, singled_out), "5", "1.5",
 		"1000", NULL,
 		"how many times as paused as the median of the other hosts one has to be to be "
@@ -68,22 +71,22 @@ struct verdicts {
 	struct suspect *switches; /* [fabric_device.index] */
 	bool ecn_fabric; /* a setting explains pressure everywhere */
 	bool host; /* a host explains the queues */
-	bool *told_port; /* [fabric_port.index]: its story was told */
-	bool *told_device;
-	bool *told_group; /* [fabric_port.index of the group's first member] */
-	bool told_fabric;
+	bool *port_done; /* [fabric_port.index]: reported */
+	bool *device_done;
+	bool *group_done; /* [fabric_port.index of the group's first member] */
+	bool fabric_done;
 };
 
-/* What belongs to most switches is one story of the fabric: by their settings, or by what is seen
- * of those under pressure. */
-static const struct setting {
+/* What most switches show is one finding about the fabric: by their settings, or by what those
+ * under pressure show. */
+static const struct fabric_setting {
 	enum cause cause;
-	uint32_t sign; /* that tells it from settings alone; 0: none does */
+	uint32_t sign; /* that proves it from settings alone; 0: none does */
 } settings[] = {{CAUSE_ECN_OFF, SET_OFF}, {CAUSE_ECN_LATE, LATE}, {CAUSE_ECN_EARLY, EARLY},
 	{CAUSE_XON_CLOSE, 0}};
 
 static bool is_everywhere(const struct congestion *congestion, const struct suspect *suspect,
-	const struct setting *of, size_t *ret_n)
+	const struct fabric_setting *of, size_t *ret_n)
 {
 	size_t set = 0, known = 0, same = 0, judged = 0;
 	for (size_t i = 0; i < congestion->o->n_devices; i++) {
@@ -94,15 +97,14 @@ static bool is_everywhere(const struct congestion *congestion, const struct susp
 		judged += says || congestion->devices[i].inputs > 0;
 	}
 	const bool by_settings = set > 1 && 3 * set >= 2 * known;
+	*ret_n = same;
 	if (by_settings)
 		*ret_n = set;
-	else
-		*ret_n = same;
 	return by_settings || (same > 1 && 3 * same >= 2 * judged);
 }
 
-static void judge_setting(const struct congestion *congestion,
-	const struct congestion_options *options, const struct setting *of,
+static void congestion_judge_setting(const struct congestion *congestion,
+	const struct congestion_options *options, const struct fabric_setting *of,
 	struct verdicts *verdicts, struct finding_list *out)
 {
 	size_t n;
@@ -118,17 +120,17 @@ static void judge_setting(const struct congestion *congestion,
 			worst = s;
 		if (!everywhere) {
 			congestion_report(congestion, options, s, 1, out);
-			verdicts->told_device[i] = true;
+			verdicts->device_done[i] = true;
 		}
 	}
-	if (everywhere && worst && !verdicts->told_fabric) {
+	if (everywhere && worst && !verdicts->fabric_done) {
 		congestion_report(congestion, options, worst, n, out);
-		verdicts->told_fabric = true;
+		verdicts->fabric_done = true;
 		verdicts->ecn_fabric = !worst->is->harmless && of->sign;
 	}
 }
 
-static void judge_switches(const struct congestion *congestion,
+static void congestion_judge_switches(const struct congestion *congestion,
 	const struct congestion_options *options, struct verdicts *verdicts,
 	struct finding_list *out)
 {
@@ -136,12 +138,12 @@ static void judge_switches(const struct congestion *congestion,
 		suspect_switch(
 			congestion, options, &congestion->o->devices[i], &verdicts->switches[i]);
 	for (size_t k = 0; k < rw_countof(settings); k++)
-		judge_setting(congestion, options, &settings[k], verdicts, out);
+		congestion_judge_setting(congestion, options, &settings[k], verdicts, out);
 }
 
 /* ---- step 2: NICs, where captures show them ------------------------------ */
 
-static void judge_nics(const struct congestion *congestion,
+static void congestion_judge_nics(const struct congestion *congestion,
 	const struct congestion_options *options, struct verdicts *verdicts,
 	struct finding_list *out)
 {
@@ -157,7 +159,7 @@ static void judge_nics(const struct congestion *congestion,
 		if (!s.is)
 			continue;
 		congestion_report(congestion, options, &s, 1, out);
-		verdicts->told_port[i] = true;
+		verdicts->port_done[i] = true;
 	}
 }
 
@@ -166,11 +168,11 @@ static void judge_nics(const struct congestion *congestion,
 static bool is_setting(const struct verdicts *verdicts, const struct device_seen *device)
 {
 	const struct signature *is = verdicts->switches[device->device->index].is;
-	return is && !is->harmless && verdicts->told_device[device->device->index] &&
+	return is && !is->harmless && verdicts->device_done[device->device->index] &&
 		is->cause != CAUSE_XON_CLOSE;
 }
 
-static void judge_hosts(const struct congestion *congestion,
+static void congestion_judge_hosts(const struct congestion *congestion,
 	const struct congestion_options *options, struct verdicts *verdicts,
 	struct finding_list *out)
 {
@@ -182,16 +184,16 @@ static void judge_hosts(const struct congestion *congestion,
 		if (!s.is || is_setting(verdicts, s.device))
 			continue;
 		verdicts->host = true;
-		if (verdicts->told_port[s.prio->port->port->index]) /* packets have said why */
+		if (verdicts->port_done[s.prio->port->port->index]) /* packets gave the reason */
 			continue;
 		congestion_report(congestion, options, &s, 1, out);
-		verdicts->told_port[s.prio->port->port->index] = true;
+		verdicts->port_done[s.prio->port->port->index] = true;
 	}
 }
 
 /* ---- step 4: leaves ------------------------------------------------------ */
 
-static void judge_groups(const struct congestion *congestion,
+static void congestion_judge_groups(const struct congestion *congestion,
 	const struct congestion_options *options, struct verdicts *verdicts,
 	struct finding_list *out)
 {
@@ -209,9 +211,9 @@ static void judge_groups(const struct congestion *congestion,
 				is_setting(verdicts, &congestion->o->devices[i]))
 				continue;
 			congestion_report(congestion, options, &s, 1, out);
-			verdicts->told_group[g->members[0]->index] = true;
+			verdicts->group_done[g->members[0]->index] = true;
 			for (size_t m = 0; m < g->n_members; m++)
-				verdicts->told_port[g->members[m]->index] = true;
+				verdicts->port_done[g->members[m]->index] = true;
 		}
 	}
 }
@@ -229,14 +231,14 @@ static void suspect_add(const struct congestion *congestion,
 {
 	const struct port_prio *l = observed_prio(port, congestion->priority);
 	struct suspect *s = &crowd->v[crowd->n];
-	if (!l || !port->in_fabric || verdicts->told_port[port->port->index] ||
+	if (!l || !port->in_fabric || verdicts->port_done[port->port->index] ||
 		is_setting(verdicts, port->device))
 		return;
 	suspect_queue(congestion, options, l, root, s);
 	if (!s->is)
 		return;
-	verdicts->told_port[port->port->index] = true;
-	bool known = !port->port->host || crowd->receivers >= RECEIVERS_TOLD;
+	verdicts->port_done[port->port->index] = true;
+	bool known = !port->port->host || crowd->receivers >= RECEIVERS_SHOWN;
 	for (size_t i = 0; i < crowd->n && !known; i++)
 		/* another of its rails */
 		known = str_eq(crowd->v[i].prio->port->port->host, port->port->host);
@@ -244,7 +246,7 @@ static void suspect_add(const struct congestion *congestion,
 	crowd->n++;
 }
 
-static void judge_queues(const struct congestion *congestion,
+static void congestion_judge_queues(const struct congestion *congestion,
 	const struct congestion_options *options, struct verdicts *verdicts,
 	struct finding_list *out)
 {
@@ -257,7 +259,7 @@ static void judge_queues(const struct congestion *congestion,
 		if (r->origin == ORIGIN_QUEUE && r->clear && r->priority == congestion->priority)
 			suspect_add(congestion, options, r->port, r, verdicts, &crowd);
 	}
-	/* where nobody is paused the marks tell */
+	/* where nobody is paused, marks decide */
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
 		const struct port_prio *l = observed_prio(p, congestion->priority);
@@ -268,18 +270,18 @@ static void judge_queues(const struct congestion *congestion,
 		if (marks_ratio(&m) >= options->marks)
 			suspect_add(congestion, options, p, NULL, verdicts, &crowd);
 	}
-	for (size_t i = 0, told = 0; i < crowd.n; i++) {
-		if (crowd.v[i].signs.yes & TO_HOST && told++ >= RECEIVERS_TOLD)
+	for (size_t i = 0, n_shown = 0; i < crowd.n; i++) {
+		const bool to_host = crowd.v[i].signs.yes & TO_HOST;
+		if (to_host && n_shown++ >= RECEIVERS_SHOWN)
 			continue;
-		if (crowd.v[i].signs.yes & TO_HOST)
+		crowd.v[i].alike = 1;
+		if (to_host)
 			crowd.v[i].alike = crowd.receivers;
-		else
-			crowd.v[i].alike = 1;
 		congestion_report(congestion, options, &crowd.v[i], 1, out);
 	}
 }
 
-/* ---- what was looked for and is not there -------------------------------- */
+/* ---- findings that clear -------------------------------------------------- */
 
 static struct finding *congestion_add_under(const struct congestion *congestion,
 	const struct congestion_options *options, struct finding_list *out)
@@ -291,7 +293,7 @@ static struct finding *congestion_add_under(const struct congestion *congestion,
 	return t.f;
 }
 
-/* A switch that never paused and never marked cannot have had a story; packets may have told one.
+/* A switch that never paused and never marked cannot have an incident, except one from packets.
  */
 static bool has_counted(const struct congestion *congestion, const struct device_seen *device)
 {
@@ -307,7 +309,7 @@ static bool has_counted(const struct congestion *congestion, const struct device
 	return false;
 }
 
-/* Its pause or its marks are known. A stale queue counter says nothing. */
+/* Its pause or its marks are known. A counter that was not refreshed proves nothing. */
 static bool is_judged(const struct congestion *congestion, const struct port_seen *port)
 {
 	const struct port_prio *l = observed_prio(port, congestion->priority);
@@ -319,7 +321,7 @@ static void congestion_clear_switch(const struct congestion *congestion,
 	const struct congestion_options *options, const struct device_seen *device,
 	const struct verdicts *verdicts, struct finding_list *out)
 {
-	if (!verdicts->told_device[device->device->index] && !verdicts->told_fabric) {
+	if (!verdicts->device_done[device->device->index] && !verdicts->fabric_done) {
 		struct finding *f = congestion_add_under(congestion, options, out);
 		f->device = device->device->name;
 		f->cause = CAUSE_ECN_LATE;
@@ -327,7 +329,7 @@ static void congestion_clear_switch(const struct congestion *congestion,
 	for (size_t k = 0; k < device->device->n_groups; k++) {
 		const struct fabric_group *g = &device->device->groups[k];
 		if (device->device->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 ||
-			!g->n_members || verdicts->told_group[g->members[0]->index])
+			!g->n_members || verdicts->group_done[g->members[0]->index])
 			continue;
 		struct finding *f = congestion_add_under(congestion, options, out);
 		f->device = device->device->name;
@@ -336,7 +338,7 @@ static void congestion_clear_switch(const struct congestion *congestion,
 	}
 	for (size_t k = 0; k < device->n_ports; k++) {
 		const struct fabric_port *p = device->ports[k].port;
-		if (verdicts->told_port[p->index] || !is_judged(congestion, &device->ports[k]))
+		if (verdicts->port_done[p->index] || !is_judged(congestion, &device->ports[k]))
 			continue;
 		struct finding *f = congestion_add_under(congestion, options, out);
 		f->device = device->device->name;
@@ -345,7 +347,7 @@ static void congestion_clear_switch(const struct congestion *congestion,
 	}
 }
 
-/* Subjects that may have an open story: ports, groups, switches and the fabric whose pause is
+/* Subjects that may have an open incident: ports, groups, switches and the fabric, where pause is
  * known. */
 static void congestion_report_absent(const struct congestion *congestion,
 	const struct congestion_options *options, const struct verdicts *verdicts,
@@ -359,7 +361,7 @@ static void congestion_report_absent(const struct congestion *congestion,
 			judged[i] = is_judged(congestion, &d->ports[k]);
 		any |= judged[i];
 	}
-	if (any && !verdicts->told_fabric)
+	if (any && !verdicts->fabric_done)
 		congestion_add_under(congestion, options, out)->cause = CAUSE_ECN_LATE;
 	for (size_t i = 0; i < congestion->o->n_devices; i++)
 		if (judged[i])
@@ -382,14 +384,14 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 		const size_t n = c.o->n_fabric_ports + 1;
 		struct verdicts v = {
 			.switches = arena_array(in->arena, struct suspect, c.o->n_devices + 1),
-			.told_port = arena_array(in->arena, bool, n),
-			.told_device = arena_array(in->arena, bool, c.o->n_devices + 1),
-			.told_group = arena_array(in->arena, bool, n)};
-		judge_switches(&c, o, &v, &over);
-		judge_nics(&c, o, &v, &over);
-		judge_hosts(&c, o, &v, &over);
-		judge_groups(&c, o, &v, &over);
-		judge_queues(&c, o, &v, &over);
+			.port_done = arena_array(in->arena, bool, n),
+			.device_done = arena_array(in->arena, bool, c.o->n_devices + 1),
+			.group_done = arena_array(in->arena, bool, n)};
+		congestion_judge_switches(&c, o, &v, &over);
+		congestion_judge_nics(&c, o, &v, &over);
+		congestion_judge_hosts(&c, o, &v, &over);
+		congestion_judge_groups(&c, o, &v, &over);
+		congestion_judge_queues(&c, o, &v, &over);
 		finding_list_reserve(&under, in->arena, n + 3 * c.o->n_devices);
 		congestion_report_absent(&c, o, &v, &under);
 		classes++;

@@ -1,5 +1,5 @@
-/* congestion_report - the finding of a suspect: subject, words, evidence, severity from impact,
- * what to do. */
+/* congestion_finding - the finding of a suspect: subject, sentence, evidence, confidence, severity,
+ * next steps. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,12 +9,13 @@
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/finding_build.h"
 
-#define CRITICAL_PAUSE 0.05 /* product facts 4.3, PauseTime */
-#define BOUND_SURE 0.9 /* confidence that is left when pause is a bound from frames */
-#define DECLARED_SURE 0.9 /* when thresholds are declared, not read back */
-/* when a second host is as paused: two senders of one incast look much like that */
+#define CRITICAL_PAUSE                                                                             \
+	0.05 /* share of time from which a paused host loses the job much of its time */
+#define BOUND_SURE 0.9 /* factor of confidence when pause is an upper bound from frames */
+#define DECLARED_SURE 0.9 /* ... when thresholds are declared, not read back */
+/* ... when a second host is paused as much: two senders of one incast look similar */
 #define TOGETHER_SURE 0.85
-#define CROWD 3 /* receivers at once: that is how the job exchanges, not a fault of one of them */
+#define CROWD 3 /* receivers at once: that is how the job exchanges */
 
 static const char *congestion_finding_percent(double ratio, struct arena *a)
 {
@@ -25,13 +26,14 @@ static const char *congestion_finding_percent(double ratio, struct arena *a)
 		100 * ratio);
 }
 
-/* A level as words: measured, or a bound. */
+/* A level in words: measured, or an upper bound. */
 static const char *congestion_finding_pause_text(double level, bool measured, struct arena *a)
 {
 	if (!measured && level >= 1)
-		return "for a share of the time that frames do not tell";
+		return "pause time unknown: frame counter only";
 	return arena_printf(a, "%s%s of the time%s", str_if(!measured, "at most "),
-		congestion_finding_percent(fmin(1, level), a), str_if(!measured, " (from frames)"));
+		congestion_finding_percent(fmin(1, level), a),
+		str_if(!measured, " (upper bound from PFC frames)"));
 }
 
 static const char *marks_text(const struct marks *marks, struct arena *a)
@@ -42,9 +44,9 @@ static const char *marks_text(const struct marks *marks, struct arena *a)
 	return "marks are not observable";
 }
 
-/* ---- what each cause says ------------------------------------------------ */
+/* ---- the sentence of each cause ------------------------------------------ */
 
-struct suspicion {
+struct report_ctx {
 	const struct congestion *c;
 	const struct suspect *s;
 	size_t n_merged;
@@ -52,151 +54,142 @@ struct suspicion {
 	const char *where; /* "leaf1", or "8 switches" */
 };
 
-static const char *say_dcqcn(const struct suspicion *suspicion)
+static const char *dcqcn_text(const struct report_ctx *ctx)
 {
-	const struct paused_host *h = suspicion->s->host;
+	const struct paused_host *h = ctx->s->host;
 	const char *rails = "";
 	if (h->rails > 1)
-		rails = arena_printf(suspicion->a, " on %u of %u rails", h->rails_paused, h->rails);
+		rails = arena_printf(ctx->a, " on %u of %u rails", h->rails_paused, h->rails);
 	const char *others = "";
-	if (suspicion->c->n_others)
-		others = arena_printf(suspicion->a, ", other hosts at most %s",
-			congestion_finding_percent(
-				fmin(1, suspicion->c->others_max), suspicion->a));
-	if (suspicion->s->signs.yes & MARKING)
-		return arena_printf(suspicion->a,
+	if (ctx->c->n_others)
+		others = arena_printf(ctx->a, ", other hosts at most %s",
+			congestion_finding_percent(fmin(1, ctx->c->others_max), ctx->a));
+	if (ctx->s->signs.yes & MARKING)
+		return arena_printf(ctx->a,
 			"%s does not slow down when its packets are marked: we paused it%s, %s%s",
 			h->host, rails,
-			congestion_finding_pause_text(h->level, h->measured, suspicion->a), others);
-	return arena_printf(suspicion->a,
-		"we paused %s%s, %s%s: it sends as if it were not told to slow down", h->host,
-		rails, congestion_finding_pause_text(h->level, h->measured, suspicion->a), others);
+			congestion_finding_pause_text(h->level, h->measured, ctx->a), others);
+	return arena_printf(ctx->a, "%s does not slow down: we paused it%s, %s%s", h->host, rails,
+		congestion_finding_pause_text(h->level, h->measured, ctx->a), others);
 }
-static const char *say_ect(const struct suspicion *suspicion)
+static const char *ect_text(const struct report_ctx *ctx)
 {
-	const struct host_packets *h = &suspicion->s->packets;
-	return arena_printf(suspicion->a,
+	const struct host_packets *h = &ctx->s->packets;
+	return arena_printf(ctx->a,
 		"%s sends data that is not ECN-capable: %.0f of %.0f packets captured at %s are "
-		"ECT; it cannot be told to slow down",
-		suspicion->s->prio->port->port->host, h->from_ect, h->from_packets,
-		port_text(suspicion->s->prio->port, suspicion->a));
+		"ECT, so no switch can mark them",
+		ctx->s->prio->port->port->host, h->from_ect, h->from_packets,
+		port_text(ctx->s->prio->port, ctx->a));
 }
-static const char *say_np(const struct suspicion *suspicion)
+static const char *np_text(const struct report_ctx *ctx)
 {
-	const struct host_packets *h = &suspicion->s->packets;
-	return arena_printf(suspicion->a,
-		"%s does not answer congestion marks: %.0f packets with CE were captured on the "
-		"way to it, and no CNP from it",
-		suspicion->s->prio->port->port->host, h->to_ce);
+	const struct host_packets *h = &ctx->s->packets;
+	return arena_printf(ctx->a,
+		"%s does not answer CE marks: %.0f packets with CE were captured towards it, and "
+		"no CNP from it",
+		ctx->s->prio->port->port->host, h->to_ce);
 }
-static const char *say_off(const struct suspicion *suspicion)
+static const char *off_text(const struct report_ctx *ctx)
 {
-	if (suspicion->s->signs.yes & SET_OFF)
-		return arena_printf(suspicion->a,
-			"%s: ECN marking is switched off for priority %d%s", suspicion->where,
-			suspicion->c->priority,
-			str_if(suspicion->s->signs.yes & PAUSES, ", so PFC pauses instead"));
-	return arena_printf(suspicion->a, "%s: queues fill until PFC pauses, and nothing is marked",
-		suspicion->where);
+	if (ctx->s->signs.yes & SET_OFF)
+		return arena_printf(ctx->a, "%s: ECN marking is off for priority %d%s", ctx->where,
+			ctx->c->priority,
+			str_if(ctx->s->signs.yes & PAUSES, ", so PFC pauses instead"));
+	return arena_printf(ctx->a,
+		"%s: queues fill until PFC pauses the senders, and nothing is marked", ctx->where);
 }
-static const char *say_late(const struct suspicion *suspicion)
+static const char *late_text(const struct report_ctx *ctx)
 {
-	const struct device_load *load =
-		&suspicion->c->devices[suspicion->s->device->device->index];
+	const struct device_load *load = &ctx->c->devices[ctx->s->device->device->index];
 	double hosts;
-	if (suspicion->c->n_hosts)
-		hosts = suspicion->c->hosts[0].level;
+	if (ctx->c->n_hosts)
+		hosts = ctx->c->hosts[0].level;
 	else
 		hosts = load->level;
-	if (suspicion->s->signs.yes & LATE)
-		return arena_printf(suspicion->a,
-			"%s: PFC pauses before ECN marks: Kmin lies above half of %.0f KB, where "
-			"XOFF fires; %s",
-			suspicion->where, suspicion->s->q_pfc_bytes / 1e3,
-			congestion_finding_pause_text(hosts, suspicion->c->measured, suspicion->a));
-	return arena_printf(suspicion->a, "%s: PFC pauses before ECN marks: pause %s, %s",
-		suspicion->where,
-		congestion_finding_pause_text(hosts, suspicion->c->measured, suspicion->a),
-		marks_text(&suspicion->s->marks, suspicion->a));
+	if (ctx->s->signs.yes & LATE)
+		return arena_printf(ctx->a,
+			"%s: Kmin too high: PFC XOFF fires at %.0f KB, Kmin must be below %.0f KB; "
+			"hosts paused %s",
+			ctx->where, ctx->s->q_pfc_bytes / 1e3, ctx->s->q_pfc_bytes / 2e3,
+			congestion_finding_pause_text(hosts, ctx->c->measured, ctx->a));
+	return arena_printf(ctx->a, "%s: PFC pauses before ECN marks: paused %s, %s", ctx->where,
+		congestion_finding_pause_text(hosts, ctx->c->measured, ctx->a),
+		marks_text(&ctx->s->marks, ctx->a));
 }
-static const char *say_early(const struct suspicion *suspicion)
+static const char *early_text(const struct report_ctx *ctx)
 {
-	return arena_printf(suspicion->a,
-		"%s: ECN marks too early: %s, no pause, and no queue needs it%s", suspicion->where,
-		marks_text(&suspicion->s->marks, suspicion->a),
-		suspicion->s->signs.yes & EARLY
-			? arena_printf(suspicion->a,
-				  "; Kmin lies below one bandwidth-delay product (%.0f KB)",
-				  suspicion->s->bdp_bytes / 1e3)
+	return arena_printf(ctx->a, "%s: ECN marks too early: %s, no pause%s", ctx->where,
+		marks_text(&ctx->s->marks, ctx->a),
+		ctx->s->signs.yes & EARLY
+			? arena_printf(ctx->a,
+				  "; Kmin is below one bandwidth-delay product (%.0f KB)",
+				  ctx->s->bdp_bytes / 1e3)
 			: "");
 }
-static const char *say_xon(const struct suspicion *suspicion)
+static const char *xon_text(const struct report_ctx *ctx)
 {
-	return arena_printf(suspicion->a,
-		"%s: XON follows XOFF too closely: pauses of %.1f us on average, %.0f a second at "
-		"%s",
-		suspicion->where, suspicion->s->episode_ns / 1e3, suspicion->s->episodes_per_s,
-		port_text(suspicion->s->prio->port, suspicion->a));
+	return arena_printf(ctx->a,
+		"%s: XON is too close to XOFF: pauses of %.1f us on average, %.0f a second at %s",
+		ctx->where, ctx->s->episode_ns / 1e3, ctx->s->episodes_per_s,
+		port_text(ctx->s->prio->port, ctx->a));
 }
-static const char *say_narrow(const struct suspicion *suspicion)
+static const char *narrow_text(const struct report_ctx *ctx)
 {
-	const struct group_load *g = &suspicion->s->group;
-	return arena_printf(suspicion->a,
-		"%s %s: hosts can send %.2f times what %u uplinks carry, and all of these are "
+	const struct group_load *g = &ctx->s->group;
+	return arena_printf(ctx->a,
+		"%s %s: hosts can send %.2f times what %u uplinks carry, and all uplinks are "
 		"congested evenly",
 		g->group->device->name, g->group->id, g->oversubscription, g->live);
 }
-static const char *say_incast(const struct suspicion *suspicion)
+static const char *incast_text(const struct report_ctx *ctx)
 {
-	const struct port_seen *p = suspicion->s->prio->port;
-	const struct device_load *load = &suspicion->c->devices[p->port->device->index];
-	const char *pause = "nobody is paused for it";
+	const struct port_seen *p = ctx->s->prio->port;
+	const struct device_load *load = &ctx->c->devices[p->port->device->index];
+	const char *pause = "no sender is paused for it";
 	if (load->inputs)
-		pause = arena_printf(suspicion->a, "%u inputs of %s are paused for it",
-			load->inputs, p->port->device->name);
-	return arena_printf(suspicion->a, "many send to %s at once: %s at %s, %s", p->port->host,
-		marks_text(&suspicion->s->marks, suspicion->a), port_text(p, suspicion->a), pause);
+		pause = arena_printf(ctx->a, "%u inputs of %s are paused for it", load->inputs,
+			p->port->device->name);
+	return arena_printf(ctx->a, "incast at %s: %s at %s, %s", p->port->host,
+		marks_text(&ctx->s->marks, ctx->a), port_text(p, ctx->a), pause);
 }
-static const char *say_overload(const struct suspicion *suspicion)
+static const char *overload_text(const struct report_ctx *ctx)
 {
-	const struct port_seen *p = suspicion->s->prio->port;
-	return arena_printf(suspicion->a,
-		"%s to %s carries more than it can: %s, %u inputs are paused for it",
-		port_text(p, suspicion->a), far_end_text(p, suspicion->a),
-		marks_text(&suspicion->s->marks, suspicion->a),
-		suspicion->c->devices[p->port->device->index].inputs);
+	const struct port_seen *p = ctx->s->prio->port;
+	return arena_printf(ctx->a, "%s to %s is overloaded: %s, %u inputs are paused for it",
+		port_text(p, ctx->a), far_end_text(p, ctx->a), marks_text(&ctx->s->marks, ctx->a),
+		ctx->c->devices[p->port->device->index].inputs);
 }
 
 static const struct sentence {
 	enum cause cause;
-	const char *(*say)(const struct suspicion *suspicion);
+	const char *(*say)(const struct report_ctx *ctx);
 } sentences[] = {
-	{CAUSE_DCQCN_OFF, say_dcqcn},
-	{CAUSE_ECT_MISSING, say_ect},
-	{CAUSE_NP_OFF, say_np},
-	{CAUSE_ECN_OFF, say_off},
-	{CAUSE_ECN_LATE, say_late},
-	{CAUSE_ECN_EARLY, say_early},
-	{CAUSE_XON_CLOSE, say_xon},
-	{CAUSE_OVERSUBSCRIPTION, say_narrow},
-	{CAUSE_INCAST, say_incast},
-	{CAUSE_UPLINK_OVERLOAD, say_overload},
+	{CAUSE_DCQCN_OFF, dcqcn_text},
+	{CAUSE_ECT_MISSING, ect_text},
+	{CAUSE_NP_OFF, np_text},
+	{CAUSE_ECN_OFF, off_text},
+	{CAUSE_ECN_LATE, late_text},
+	{CAUSE_ECN_EARLY, early_text},
+	{CAUSE_XON_CLOSE, xon_text},
+	{CAUSE_OVERSUBSCRIPTION, narrow_text},
+	{CAUSE_INCAST, incast_text},
+	{CAUSE_UPLINK_OVERLOAD, overload_text},
 };
 
-static const char *congestion_finding_summary(const struct suspicion *suspicion)
+static const char *congestion_finding_summary(const struct report_ctx *ctx)
 {
 	for (size_t i = 0; i < rw_countof(sentences); i++)
-		if (sentences[i].cause == suspicion->s->is->cause)
-			return sentences[i].say(suspicion);
+		if (sentences[i].cause == ctx->s->is->cause)
+			return sentences[i].say(ctx);
 	return NULL;
 }
 
 /* ---- severity ------------------------------------------------------------ */
 
 /*
- * Impact: time that hosts stand still. A bound is never critical (product facts 1.2); pause between
- * switches alone weighs less. Settings and narrow leaves bring pause to all alike, of which it is
- * not known that it slows a job down: a warning.
+ * By impact: the time that hosts are paused. An upper bound is never critical, and pause between
+ * switches alone weighs less. Settings and narrow leaves pause all hosts alike; whether that slows
+ * a job down is unknown, so they are a warning.
  */
 static enum severity congestion_finding_severity_of(
 	const struct congestion *congestion, const struct suspect *suspect)
@@ -217,7 +210,7 @@ static enum severity congestion_finding_severity_of(
 
 /* ---- evidence ------------------------------------------------------------ */
 
-static void prove_prio(struct draft *draft, const struct port_prio *prio)
+static void congestion_finding_prove_prio(struct draft *draft, const struct port_prio *prio)
 {
 	const struct port_seen *p = prio->port;
 	if (prio->tx_pause.measured)
@@ -245,18 +238,18 @@ static void prove_prio(struct draft *draft, const struct port_prio *prio)
 		draft, "cfg.ecn_kmin_bytes", p, prio->priority, prio->kmin, "bytes", QUALITY_EXACT);
 }
 
-static void congestion_finding_prove(struct draft *draft, const struct suspicion *suspicion)
+static void congestion_finding_prove(struct draft *draft, const struct report_ctx *ctx)
 {
-	const struct suspect *s = suspicion->s;
+	const struct suspect *s = ctx->s;
 	if (s->prio)
-		prove_prio(draft, s->prio);
+		congestion_finding_prove_prio(draft, s->prio);
 	if (s->host) {
 		finding_evidence_device(draft, "pause.others_max_ratio", NULL,
-			fmin(1, suspicion->c->others_max), "ratio",
-			suspicion->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+			fmin(1, ctx->c->others_max), "ratio",
+			ctx->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 		finding_evidence_device(draft, "pause.others_median_ratio", NULL,
-			fmin(1, suspicion->c->median), "ratio",
-			suspicion->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+			fmin(1, ctx->c->median), "ratio",
+			ctx->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 	}
 	if (s->captured) {
 		enum quality q = QUALITY_EXACT;
@@ -278,10 +271,10 @@ static void congestion_finding_prove(struct draft *draft, const struct suspicion
 	}
 	if (s->marks.known)
 		finding_evidence_device(draft, "ecn.marked_ratio",
-			s->host || suspicion->n_merged > 1 ? NULL : s->device->device->name,
+			s->host || ctx->n_merged > 1 ? NULL : s->device->device->name,
 			marks_ratio(&s->marks), "ratio", QUALITY_EXACT);
 	const char *device;
-	if (suspicion->n_merged > 1)
+	if (ctx->n_merged > 1)
 		device = NULL;
 	else
 		device = s->device->device->name;
@@ -309,15 +302,16 @@ static bool is_declared(const struct suspect *suspect)
 		suspect->signs.yes & (LATE | EARLY | SET_OFF);
 }
 
-static void congestion_finding_weigh(struct draft *draft, const struct suspicion *suspicion)
+static void congestion_finding_weigh(struct draft *draft, const struct report_ctx *ctx)
 {
-	const struct suspect *s = suspicion->s;
+	const struct suspect *s = ctx->s;
 	double c = s->is->confidence;
 	finding_rests_on(draft, "%s", s->is->rests_on);
 	if (s->kind != SUSPECT_NIC && s->signs.yes & (PAUSES | SINGLED | HOSTS_PAUSED) &&
-		!suspicion->c->measured) {
+		!ctx->c->measured) {
 		c *= BOUND_SURE;
-		finding_rests_on(draft, "pause is bounded from frames, its time is not measured");
+		finding_rests_on(
+			draft, "pause time not measured: upper bound from PFC frame count");
 	}
 	if (is_declared(s)) {
 		c *= DECLARED_SURE;
@@ -326,67 +320,70 @@ static void congestion_finding_weigh(struct draft *draft, const struct suspicion
 			"device");
 	}
 	if (s->root)
-		finding_rests_on(draft,
-			"root of %.0f %% of the pressure that hangs together with it",
+		finding_rests_on(draft, "root of %.0f %% of the pressure in its pause tree",
 			100 * s->root->share);
 	if (s->alike >= CROWD)
 		finding_rests_on(draft,
 			"%zu receivers show it at once: that is how the job exchanges", s->alike);
-	if (s->host && suspicion->c->n_singled > 1) {
+	if (s->host && ctx->c->n_singled > 1) {
 		c *= TOGETHER_SURE;
-		finding_rests_on(draft, "%zu hosts show it alike", suspicion->c->n_singled);
+		finding_rests_on(draft,
+			"another host shows the same signs: %zu in all, which lowers confidence",
+			ctx->c->n_singled);
 	}
 	if (s->host)
 		finding_rests_on(draft, "%zu other host-facing ports to compare with; %s",
-			suspicion->c->n_others,
-			s->captured ? "NIC counters were not looked at"
-				    : "neither packets nor NIC counters were there to look at");
+			ctx->c->n_others,
+			s->captured ? "no NIC counters available"
+				    : "no packet capture and no NIC counters available");
 	draft->f->confidence_ratio = c;
 }
 
-static void congestion_finding_rule_out(struct draft *draft, const struct suspicion *suspicion)
+static void congestion_finding_rule_out(struct draft *draft, const struct report_ctx *ctx)
 {
-	const struct suspect *s = suspicion->s;
+	const struct suspect *s = ctx->s;
 	if (!(s->signs.yes & FROM_HOST))
 		finding_ruled_out(
 			draft, "slow receiver: no host pauses its switch enough to explain this");
 	if (s->host && s->signs.known & SKEWED && !(s->signs.yes & SKEWED))
 		finding_ruled_out(draft,
-			"hash collision: no uplink of %s is crowded for want of an even spread",
+			"hash collision: no uplink of %s is crowded by an uneven spread",
 			s->device->device->name);
 	if (s->host && s->host->rails > 1 && s->host->rails_paused == s->host->rails)
 		finding_ruled_out(draft, "cable or port: all %u rails show it", s->host->rails);
 	if (s->kind == SUSPECT_QUEUE && s->signs.known & SKEWED &&
 		!(s->signs.yes & (SKEWED | TO_HOST)))
-		finding_ruled_out(draft, "imbalance: the members of its group carry about as much");
+		finding_ruled_out(
+			draft, "imbalance: the members of its group carry about the same");
 	if (s->signs.known & LATE && !(s->signs.yes & LATE) && s->kind == SUSPECT_SWITCH &&
 		s->is->cause != CAUSE_ECN_LATE)
-		finding_ruled_out(draft, "thresholds out of order: Kmin lies below half of q_PFC");
-	if (s->kind != SUSPECT_HOST && suspicion->c->n_known && !(s->signs.yes & SINGLED) &&
-		suspicion->c->n_hosts > 1)
+		finding_ruled_out(draft,
+			"thresholds out of order: Kmin is below half of the depth at which XOFF "
+			"fires");
+	if (s->kind != SUSPECT_HOST && ctx->c->n_known && !(s->signs.yes & SINGLED) &&
+		ctx->c->n_hosts > 1)
 		finding_ruled_out(draft,
 			"a host that does not slow down: %zu hosts are paused alike",
-			suspicion->c->n_singled);
+			ctx->c->n_singled);
 }
 
-static void name_roles(struct draft *draft, const struct suspicion *suspicion)
+static void congestion_finding_add_roles(struct draft *draft, const struct report_ctx *ctx)
 {
 	enum { SHOWN = 8 };
-	const struct suspect *s = suspicion->s;
+	const struct suspect *s = ctx->s;
 	if (s->host || s->kind == SUSPECT_NIC)
 		finding_add_role(draft, "culprit", "%s", s->prio->port->port->host);
 	else if (s->kind == SUSPECT_QUEUE)
 		finding_add_role(draft, "culprit", "%s", port_text(s->prio->port, draft->a));
-	else if (suspicion->n_merged <= 1)
+	else if (ctx->n_merged <= 1)
 		finding_add_role(draft, "culprit", "%s", s->device->device->name);
 	size_t n = 0;
-	/* those that do not slow down are no victims of each other */
-	for (size_t i = s->host ? suspicion->c->n_singled : 0;
-		i < suspicion->c->n_hosts && n < SHOWN; i++)
+	/* hosts that do not slow down are not victims of each other */
+	for (size_t i = s->host ? ctx->c->n_singled : 0; i < ctx->c->n_hosts && n < SHOWN; i++)
 		if (!s->prio ||
-			!str_eq(suspicion->c->hosts[i].host,
+			!str_eq(ctx->c->hosts[i].host,
 				s->kind == SUSPECT_SWITCH ? NULL : s->prio->port->port->host)) {
-			finding_add_role(draft, "direct_victim", "%s", suspicion->c->hosts[i].host);
+			finding_add_role(draft, "direct_victim", "%s", ctx->c->hosts[i].host);
 			n++;
 		}
 	for (size_t i = 0; s->root && i < s->root->n_direct && n < SHOWN; i++)
@@ -399,7 +396,7 @@ static void name_roles(struct draft *draft, const struct suspicion *suspicion)
 
 /* ---- the finding --------------------------------------------------------- */
 
-static void set_subject(
+static void congestion_finding_set_subject(
 	struct finding *finding, const struct suspect *suspect, size_t n_merged, int priority)
 {
 	finding->priority = priority;
@@ -449,13 +446,13 @@ void congestion_report(const struct congestion *congestion,
 {
 	struct draft t =
 		finding_new(out, congestion->in, "congestion", FINDING_OVER, options->hold);
-	const struct suspicion y = {.c = congestion,
+	const struct report_ctx y = {.c = congestion,
 		.s = suspect,
 		.n_merged = n_merged,
 		.a = t.a,
 		.where = n_merged > 1 ? arena_printf(t.a, "%zu switches", n_merged)
 				      : suspect->device->device->name};
-	set_subject(t.f, suspect, n_merged, congestion->priority);
+	congestion_finding_set_subject(t.f, suspect, n_merged, congestion->priority);
 	congestion_finding_set_value(t.f, congestion, options, suspect);
 	t.f->cause = suspect->is->cause;
 	t.f->severity = congestion_finding_severity_of(congestion, suspect);
@@ -465,6 +462,6 @@ void congestion_report(const struct congestion *congestion,
 	congestion_finding_prove(&t, &y);
 	congestion_finding_weigh(&t, &y);
 	congestion_finding_rule_out(&t, &y);
-	name_roles(&t, &y);
+	congestion_finding_add_roles(&t, &y);
 	finding_steps(&t, suspect->is->cause, 0);
 }

@@ -1,5 +1,4 @@
-/* congestion_signs - which signs a suspect shows, and the table of signatures they are matched
- * against. */
+/* congestion_signs - reads the signs of a suspect, and finds the signature that fits. */
 #include "analyzers/detect/congestion_signs.h"
 
 #include <math.h>
@@ -8,25 +7,33 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
 
-#define Z_OUTLIER 3.5 /* tuning facts d, row 7: modified z-score */
+#define Z_OUTLIER                                                                                  \
+	3.5 /* modified z-score: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 */
 #define SINGLED_MAX 2 /* more hosts than that are a crowd: an incast, not a fault of theirs */
 #define OTHERS_MIN 2 /* host-facing ports to compare with */
 #define RAILS_APART 4 /* planes that agree */
-#define SKEW 0.2 /* imbalance: product facts 1.3 */
-#define NARROW_RATIO 1.05 /* capacity of hosts over uplinks: tuning facts c, 1:1 wanted */
+#define SKEW 0.2 /* max/mean - 1, as in ecmp_imbalance */
+#define NARROW_RATIO 1.05 /* capacity of hosts over that of uplinks; 1 is wanted */
 #define LINE 0.85 /* utilisation of a window that is line rate, whatever the rhythm */
 #define TIMES_PEERS 2.0 /* load, against the median of its peers, that singles a receiver out */
 #define BUSIER 1.3 /* times the load of the hosts' ports */
 #define MARKED 0.01 /* of what an uplink sent: it is congested */
 #define EPISODES_MIN 100.0 /* pauses a second */
-/* tuning facts a.5: XOFF and XON at least two frames apart; frames are a little shorter than the
- * MTU that is declared */
+/* XOFF and XON must lie at least two frames apart; frames are a little shorter than the declared
+ * MTU */
 #define HYSTERESIS_MTUS 1.5
 
 /*
- * Order matters: settings that are off or out of order come before what follows from them; a host
- * that is singled out before the queues it fills; a leaf that is too narrow before its uplinks.
- * Sources: tuning facts d, rows 1-13 and "Views"; b.4; c.4.
+ * The first row that fits decides. Settings that are off or out of order come before their
+ * consequences; a host that is singled out before the queues it fills; a leaf with narrow uplinks
+ * before its uplinks.
+ *
+ * Threshold tuning has its own table for the same causes (analyzers/tune/tune_rules.c): it sees
+ * hours instead of one window, and settings instead of rates, so signs and confidence differ.
+ * Meaning and next steps of a cause are one row for both: db/model/cause.def.
+ *
+ * Source of the signatures: packet simulation of slow receiver, incast, hosts without DCQCN and bad
+ * cables; DCQCN (Zhu et al., SIGCOMM 2015, section 4).
  */
 static const struct signature signatures[] = {
 	/* ECN absent or too late, on a switch (row 3) */
@@ -65,8 +72,7 @@ static const struct signature signatures[] = {
 	{SUSPECT_SWITCH, CAUSE_XON_CLOSE, PAUSES | SHORT_PAUSES, 0, FROM_HOST, 0.55, false,
 		"pauses end before their effect is back: transitions and pause time"},
 
-	/* a NIC that does not take part, seen in packets (product facts 1.5: the chain has more
-	   links than the reaction) */
+	/* a NIC that takes no part in DCQCN, seen in packets */
 	{SUSPECT_NIC, CAUSE_ECT_MISSING, POLICY | NO_ECT, 0, 0, 0.85, false,
 		"its data packets are not ECT: no switch can mark them"},
 	{SUSPECT_NIC, CAUSE_NP_OFF, POLICY | NO_CNP, 0, 0, 0.8, false,
@@ -145,7 +151,7 @@ const struct signature *signature_match(enum suspect_kind kind, const struct sig
 
 /* ---- signs several kinds share ------------------------------------------- */
 
-static void congestion_signs_sign_marks(
+static void congestion_signs_marks(
 	struct signs *signs, const struct marks *marks, const struct congestion_options *options)
 {
 	const double ratio = marks_ratio(marks);
@@ -158,8 +164,8 @@ static void congestion_signs_sign_marks(
 		sign_set(signs, MARKS_ALIVE, marks->alive || marks->on > marks->off);
 }
 
-/* Hosts are paused, but one or two of them far more than all others: settings of switches do not
- * choose among hosts. */
+/* One or two hosts are paused far more than all others: settings of switches do not choose among
+ * hosts. */
 static bool is_one_host(
 	const struct congestion *congestion, const struct congestion_options *options)
 {
@@ -171,12 +177,12 @@ static bool is_one_host(
 		level - congestion->median > Z_OUTLIER * congestion->spread;
 }
 
-static void sign_common(struct signs *signs, const struct congestion *congestion,
+static void congestion_signs_common(struct signs *signs, const struct congestion *congestion,
 	const struct congestion_options *options)
 {
 	if (congestion->n_known)
 		sign_set(signs, SINGLED, is_one_host(congestion, options));
-	/* tuning facts c.2: a root is accepted from there */
+	/* from this share on the pause graph accepts a root */
 	sign_set(signs, FROM_HOST, congestion->host_root_share >= 0.4);
 	sign_set(signs, SLOWER, congestion->slow_host);
 	sign_set(signs, POLICY,
@@ -186,8 +192,8 @@ static void sign_common(struct signs *signs, const struct congestion *congestion
 
 /* ---- a switch ------------------------------------------------------------ */
 
-/* Ports that may feed one queue at once: those whose priority groups held something, or all when
- * that is not told. */
+/* Ports that may feed one queue at once: those whose priority groups held bytes, or all where that
+ * is unknown. */
 static unsigned inputs_of(const struct congestion *congestion, const struct device_seen *device)
 {
 	unsigned known = 0, held = 0;
@@ -227,14 +233,14 @@ static enum ecn_order order_of(
 	return ecn_order(&in, ret_q_pfc);
 }
 
-struct queues { /* of a switch, that sent something */
+struct busy_queues { /* of a switch, that sent something */
 	unsigned busy, marked, deep_known, deep, early_known, early;
 	double bdp;
 };
 
-static void look_at_queues(const struct congestion *congestion,
+static void congestion_signs_of_queues(const struct congestion *congestion,
 	const struct congestion_options *options, const struct device_seen *device,
-	struct queues *queues)
+	struct busy_queues *queues)
 {
 	queues->bdp = NAN;
 	for (size_t i = 0; i < device->n_ports; i++) {
@@ -278,7 +284,7 @@ static void episodes_of(const struct congestion *congestion, struct suspect *sus
 		apart = l->xon_offset;
 	else
 		apart = l->xoff_level - l->xon_level;
-	/* where pauses are not counted: one takes two frames at least, XOFF and XON */
+	/* where pauses are not counted: one pause takes at least two frames, XOFF and XON */
 	double episodes = 0;
 	if (l->tx_transitions.known)
 		episodes = l->tx_transitions.value;
@@ -287,8 +293,8 @@ static void episodes_of(const struct congestion *congestion, struct suspect *sus
 	if (episodes <= 0)
 		return;
 	suspect->episode_ns = l->tx_pause_ns.value / episodes;
-	/* settings that leave enough room between XOFF and XON exonerate them; too little confirms
-	 * what is seen; unknown ones ask for a plain case */
+	/* settings that leave enough room between XOFF and XON rule it out; too little room
+	 * confirms it; unknown settings require a clear case */
 	if (isnan(apart))
 		suspect->episode_limit_ns = link_ns / 2;
 	else if (apart < HYSTERESIS_MTUS * mtu)
@@ -301,6 +307,14 @@ static void episodes_of(const struct congestion *congestion, struct suspect *sus
 			suspect->episode_ns < suspect->episode_limit_ns);
 }
 
+/* Do the other switches mark at least the share @few of what they send? */
+static bool others_mark(const struct congestion *congestion, const struct marks *own, double few)
+{
+	const double marked = congestion->all.marked - own->marked,
+		     packets = congestion->all.packets - own->packets;
+	return marked > 0 && marked >= few * packets;
+}
+
 void suspect_switch(const struct congestion *congestion, const struct congestion_options *options,
 	const struct device_seen *device, struct suspect *ret)
 {
@@ -311,24 +325,21 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 		.marks = load->marks,
 		.q_pfc_bytes = NAN};
 	struct signs *s = &ret->signs;
-	sign_common(s, congestion, options);
-	congestion_signs_sign_marks(s, &load->marks, options);
+	congestion_signs_common(s, congestion, options);
+	congestion_signs_marks(s, &load->marks, options);
 	sign_set(s, PAUSES, load->inputs > 0);
 	sign_set(s, HOSTS_PAUSED, load->hosts > 0 || (load->inputs > 0 && congestion->n_hosts > 0));
 	if (load->marks.on || load->marks.off)
 		sign_set(s, SET_OFF, load->marks.off > load->marks.on);
-	/* where settings say that marking is on here, what others mark proves nothing: their queues
-	 * may simply be longer */
+	/* where settings say that marking is on here, marks of other switches prove nothing: their
+	 * queues may be longer */
 	if (congestion->all.known && !(load->marks.on > load->marks.off))
-		sign_set(s, OTHERS_MARK,
-			congestion->all.marked - load->marks.marked >= options->marks_few *
-						(congestion->all.packets - load->marks.packets) &&
-				congestion->all.marked > load->marks.marked);
+		sign_set(s, OTHERS_MARK, others_mark(congestion, &load->marks, options->marks_few));
 	const enum ecn_order order = order_of(congestion, device, &ret->q_pfc_bytes);
 	if (order != ECN_ORDER_UNKNOWN)
 		sign_set(s, LATE, order != ECN_FIRST);
-	struct queues q = {0};
-	look_at_queues(congestion, options, device, &q);
+	struct busy_queues q = {0};
+	congestion_signs_of_queues(congestion, options, device, &q);
 	ret->bdp_bytes = q.bdp;
 	if (q.busy) {
 		sign_set(s, WIDESPREAD, 2 * q.marked >= q.busy);
@@ -345,10 +356,10 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 /* ---- a host -------------------------------------------------------------- */
 
 /*
- * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path chose
- * the host, not its NIC. Not known where the leaf's groups are not.
+ * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path
+ * singled the host out, not its NIC. Unknown where the leaf's groups are unknown.
  */
-static void sign_collision(
+static void congestion_signs_collision(
 	const struct congestion *congestion, const struct device_seen *device, struct signs *signs)
 {
 	for (size_t i = 0; i < device->n_ports; i++) {
@@ -368,7 +379,7 @@ static void sign_collision(
 	}
 }
 
-static void sign_packets(
+static void congestion_signs_packets(
 	const struct congestion *congestion, const struct port_prio *prio, struct suspect *suspect)
 {
 	suspect->captured = host_packets(congestion->in->window, prio->port, &suspect->packets);
@@ -392,15 +403,15 @@ void suspect_nic(const struct congestion *congestion, const struct congestion_op
 		.q_pfc_bytes = NAN,
 		.bdp_bytes = NAN,
 		.episode_ns = NAN};
-	sign_common(&ret->signs, congestion, options);
-	sign_packets(congestion, prio, ret);
+	congestion_signs_common(&ret->signs, congestion, options);
+	congestion_signs_packets(congestion, prio, ret);
 	ret->is = signature_match(SUSPECT_NIC, &ret->signs);
 }
 
 /*
- * Ahead of every other input of its leaf; or the most paused of all hosts, twice as much as the
- * next, on each of several rails: planes that share nothing but the host, so what one uplink of one
- * of them happens to carry does not matter (product facts, 4.3: PauseHostAllRails).
+ * Paused more than every other input of its leaf; or the most paused of all hosts, twice as much as
+ * the next, on each of several rails: rails share nothing but the host, so the load of one uplink
+ * of one rail does not matter.
  */
 static bool is_ahead(const struct congestion *congestion, const struct paused_host *host)
 {
@@ -423,22 +434,22 @@ void suspect_host(const struct congestion *congestion, const struct congestion_o
 		.bdp_bytes = NAN,
 		.episode_ns = NAN};
 	struct signs *s = &ret->signs;
-	sign_common(s, congestion, options);
-	congestion_signs_sign_marks(s, &congestion->all, options);
-	/* a counter that never moved says nothing of what is marked */
+	congestion_signs_common(s, congestion, options);
+	congestion_signs_marks(s, &congestion->all, options);
+	/* a counter that never moved proves nothing about marks */
 	if (!congestion->all.alive && !congestion->all.on)
 		s->yes &= ~(uint32_t)FEW_MARKS;
 	sign_set(s, FROM_HOST, host->explained);
 	sign_set(s, AHEAD, is_ahead(congestion, host));
 	sign_set(s, ALL_RAILS, host->rails > 1 && host->rails_paused == host->rails);
-	sign_collision(congestion, ret->device, s);
-	sign_packets(congestion, host->prio, ret);
+	congestion_signs_collision(congestion, ret->device, s);
+	congestion_signs_packets(congestion, host->prio, ret);
 	ret->is = signature_match(SUSPECT_HOST, s);
 }
 
 /* ---- the uplinks of a leaf ----------------------------------------------- */
 
-struct side { /* the ports of a leaf that face hosts, or a group of its uplinks */
+struct leaf_side { /* the ports of a leaf that face hosts, or a group of its uplinks */
 	struct marks marks;
 	/* mean utilisation, towards the fabric for hosts; strongest pause by the neighbour */
 	double load, rx;
@@ -446,7 +457,7 @@ struct side { /* the ports of a leaf that face hosts, or a group of its uplinks 
 };
 
 static void side_add(const struct congestion *congestion, const struct port_seen *port,
-	const struct port_rate *rate, bool rate_known, struct side *side)
+	const struct port_rate *rate, bool rate_known, struct leaf_side *side)
 {
 	const struct port_prio *l = observed_prio(port, congestion->priority);
 	side->n++;
@@ -465,7 +476,7 @@ static void side_add(const struct congestion *congestion, const struct port_seen
 
 /* Uplinks are where it piles up: busier than the hosts' ports, or at line rate; and, where both
  * mark, the ones that mark most. */
-static bool is_hot(const struct side *up, const struct side *hosts)
+static bool is_hot(const struct leaf_side *up, const struct leaf_side *hosts)
 {
 	if (!up->known)
 		return false;
@@ -489,7 +500,7 @@ void suspect_group(const struct congestion *congestion, const struct congestion_
 		.episode_ns = NAN};
 	struct signs *s = &ret->signs;
 	group_measure(congestion, p, &ret->group);
-	struct side up = {0}, hosts = {0};
+	struct leaf_side up = {0}, hosts = {0};
 	for (size_t i = 0; i < group->n_members; i++) {
 		const struct port_seen *m = observed_port(congestion->o, group->members[i]);
 		side_add(congestion, m, &m->out, m->out_known, &up);
@@ -501,8 +512,8 @@ void suspect_group(const struct congestion *congestion, const struct congestion_
 				h->in_known || h->out_known, &hosts);
 	}
 	ret->marks = up.marks;
-	sign_common(s, congestion, options);
-	congestion_signs_sign_marks(s, &ret->marks, options);
+	congestion_signs_common(s, congestion, options);
+	congestion_signs_marks(s, &ret->marks, options);
 	sign_set(s, SLOWER, ret->group.slower > 0 || ret->group.live < ret->group.members);
 	if (!isnan(ret->group.imbalance))
 		sign_set(s, SKEWED, ret->group.imbalance > SKEW);
@@ -554,8 +565,8 @@ void suspect_queue(const struct congestion *congestion, const struct congestion_
 		.episode_ns = NAN,
 		.marks = prio_marks(prio, (double)congestion->o->fabric->lossless_mtu_bytes)};
 	struct signs *s = &ret->signs;
-	sign_common(s, congestion, options);
-	congestion_signs_sign_marks(s, &ret->marks, options);
+	congestion_signs_common(s, congestion, options);
+	congestion_signs_marks(s, &ret->marks, options);
 	sign_set(s, SLOWER, port_slower(congestion, p));
 	sign_set(s, TO_HOST, p->port->host != NULL);
 	sign_set(s, PAUSES, load->inputs > 0);
@@ -565,7 +576,7 @@ void suspect_queue(const struct congestion *congestion, const struct congestion_
 		sign_set(s, FULL, p->out.utilization_ratio >= LINE);
 	sign_set(s, BUSY, is_busy(p));
 	const double rx = rx_level(prio);
-	/* it waits for its own neighbour: the pressure is not its own */
+	/* its own neighbour pauses it: the pressure comes from there */
 	if (rx >= congestion->floor && rx >= load->level)
 		sign_set(s, FROM_HOST, true);
 	if (group_measure(congestion, p, &ret->group)) {

@@ -1,6 +1,6 @@
 /*
- * congestion - signs and signatures: what congestion.c reads off a subject, and the table that
- * turns it into a cause. Shown here for its tests.
+ * congestion_signs - signs and signatures: what the analyzer congestion reads of a subject, and the
+ * table that turns signs into a cause.
  *
  * A sign is yes, no or not known; a signature asks for some and excludes others. Rows are tried in
  * order, the first that fits names the cause.
@@ -55,7 +55,7 @@ enum sign {
 	POLICY = 1 << 25, /* the site means to use ECN */
 	/* the group: busier and more marked than the hosts' ports of its leaf */
 	HOT = 1 << 26,
-	/* ... its neighbours make it wait: the pressure comes from further on */
+	/* ... its neighbours make it wait: the pressure comes from further downstream */
 	HELD = 1 << 27,
 	CNP_REACHES = 1 << 28, /* packets: CNPs are delivered to the host */
 	NO_ECT = 1 << 29, /* packets: the host sends data that is not ECT */
@@ -64,7 +64,7 @@ enum sign {
 struct signs {
 	uint32_t known, yes;
 };
-/* The last word counts. */
+/* The last call decides. */
 static inline void sign_set(struct signs *signs, enum sign what, bool yes)
 {
 	signs->known |= what;
@@ -88,7 +88,7 @@ struct signature {
 /* The first row that fits, NULL. */
 const struct signature *signature_match(enum suspect_kind kind, const struct signs *signs);
 
-/* What the signs are read of. One kind is judged at a time. */
+/* A subject and its signs. One kind is judged at a time. */
 struct suspect {
 	enum suspect_kind kind;
 	const struct device_seen *device;
@@ -118,8 +118,8 @@ void suspect_group(const struct congestion *congestion, const struct congestion_
 void suspect_queue(const struct congestion *congestion, const struct congestion_options *options,
 	const struct port_prio *prio, const struct pause_root *root, struct suspect *ret);
 
-/* congestion_report.c: the finding of a suspect that has a signature. @n_merged > 1: the same on so
- * many switches, the subject is the fabric. */
+/* congestion_report - the finding of a suspect that has a signature (congestion_finding.c).
+ * @n_merged > 1: so many switches show the same, and the subject is the fabric. */
 struct finding_list;
 void congestion_report(const struct congestion *congestion,
 	const struct congestion_options *options, const struct suspect *suspect, size_t n_merged,

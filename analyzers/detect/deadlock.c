@@ -1,11 +1,11 @@
 /*
- * deadlock - switches that wait for one another in a ring: each pauses the one before it because
- * the next one pauses it, and nothing moves until somebody breaks the ring. pause_graph finds the
- * rings; here is what makes one a deadlock, and what to do.
+ * deadlock - switches that pause one another in a ring: each pauses the one before it because the
+ * next one pauses it, and nothing moves until somebody breaks the ring. pause_cycle finds the
+ * rings; this file decides which of them is a deadlock: a cycle in the pause graph whose ports move
+ * no bytes.
  *
- * A ring that also waits for a host that pauses all the time may be no more than its storm:
- * pause_storm tells it, not this. Sources: tuning facts c.2 and d row 10; training facts 3 (a cycle
- * in the pause graph whose ports move no bytes); product 4.3 (a cycle in three windows: suspicion).
+ * A ring that also waits for a host that pauses all the time may be only the consequence of that
+ * storm: pause_storm reports it.
  */
 #include <string.h>
 
@@ -15,14 +15,14 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 
-#define WAITS 0.5 /* of the window: a victim of a deadlock stands nearly all the time */
+#define WAITS 0.5 /* share of the window: a victim of a deadlock is paused nearly all the time */
 
 struct deadlock_options {
 	int64_t window_ns, hold;
 };
 static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct deadlock_options, window_ns), "0s", "0s", "1h",
-		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+		NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct deadlock_options, hold), "3", "1", "10000", NULL,
 		"windows, of the last hold + 2, that must show it"},
 };
@@ -45,15 +45,16 @@ static bool *ring_devices(
 	return mine;
 }
 
-struct victims {
+struct ring_victims {
 	const struct pause_edge **direct, **indirect;
 	size_t n_direct, n_indirect, n_hosts;
 };
 
-static struct victims victims_of(const struct pause_graph *graph, const struct observed *observed,
-	const struct pause_cycle *cycle, struct arena *a)
+static struct ring_victims victims_of(const struct pause_graph *graph,
+	const struct observed *observed, const struct pause_cycle *cycle, struct arena *a)
 {
-	struct victims v = {.direct = arena_array(a, const struct pause_edge *, graph->n_edges + 1),
+	struct ring_victims v = {
+		.direct = arena_array(a, const struct pause_edge *, graph->n_edges + 1),
 		.indirect = arena_array(a, const struct pause_edge *, graph->n_edges + 1)};
 	const bool *mine = ring_devices(observed, cycle, a);
 	for (size_t i = 0; i < graph->n_edges; i++) {
@@ -78,8 +79,8 @@ static const char *ring_text(const struct pause_cycle *cycle, struct arena *a)
 	return arena_printf(a, "%s%s", text, cycle->edges[0]->at->port->device->name);
 }
 
-/* Does a switch of the ring send up again what came down to it? That is the route which should not
- * be. "" if no tier says so. */
+/* Switches of the ring that send up again what came down to them: a route that should not exist. ""
+ * none. */
 static const char *turns_text(const struct pause_cycle *cycle, struct arena *a)
 {
 	const char *text = "";
@@ -102,7 +103,7 @@ static double deadlock_confidence_of(const struct pause_cycle *cycle, struct dra
 	double sure = 0.95;
 	finding_rests_on(draft, "%zu queues in a ring are %s all the time", cycle->n,
 		cycle->measured ? "paused (measured)"
-				: "told to pause (frames) often enough to stand");
+				: "sent PFC frames often enough to stand still");
 	if (!cycle->measured)
 		sure -= 0.12;
 	if (cycle->still)
@@ -113,14 +114,14 @@ static double deadlock_confidence_of(const struct pause_cycle *cycle, struct dra
 	}
 	if (cycle->n == 2) {
 		finding_rests_on(draft,
-			"two switches only: a loop of routes between them, or two faults beyond "
+			"two switches only: a loop of routes between them, or two faults behind "
 			"them");
 		sure -= 0.2;
 	}
 	for (size_t i = 0; i < cycle->n; i++)
 		if (!cycle->edges[i]->at->device->n_series) {
 			finding_rests_on(draft,
-				"%s is not asked: its part is told by its neighbours",
+				"%s is not polled: its part comes from its neighbours",
 				cycle->edges[i]->at->port->device->name);
 			sure -= 0.1;
 		}
@@ -157,7 +158,7 @@ static void deadlock_report_ring(
 	const struct deadlock_options *o = in->options;
 	struct draft t = finding_new(out, in, "deadlock", FINDING_OVER, o->hold);
 	const struct pause_graph *g = pause_graph(in);
-	const struct victims v = victims_of(g, g->observed, cycle, t.a);
+	const struct ring_victims v = victims_of(g, g->observed, cycle, t.a);
 	const char *turns = turns_text(cycle, t.a);
 	double least = 1;
 	finding_subject(&t, cycle->edges[0]->at);
@@ -166,12 +167,13 @@ static void deadlock_report_ring(
 	t.f->severity = SEV_CRITICAL;
 	t.f->coverage_ratio = observed_coverage(cycle->edges[0]->at);
 	t.f->loss_ratio = 1;
+	const char *hosts = "";
+	if (v.n_hosts)
+		hosts = arena_printf(
+			t.a, "; %zu host%s paused behind it", v.n_hosts, plural(v.n_hosts));
 	t.f->summary = arena_printf(t.a,
-		"PFC deadlock, priority %d: %s wait for one another in a ring and move nothing%s",
-		cycle->priority, ring_text(cycle, t.a),
-		v.n_hosts ? arena_printf(t.a, "; %zu host%s with them", v.n_hosts,
-				    v.n_hosts == 1 ? " waits" : "s wait")
-			  : "");
+		"PFC deadlock, priority %d: %s pause one another in a ring and move nothing%s",
+		cycle->priority, ring_text(cycle, t.a), hosts);
 	for (size_t i = 0; i < cycle->n; i++)
 		least = fmin(least, edge_level(cycle->edges[i]));
 	t.f->value = least;
@@ -179,29 +181,29 @@ static void deadlock_report_ring(
 	t.f->confidence_ratio = deadlock_confidence_of(cycle, &t);
 	deadlock_show_evidence(cycle, &t);
 	if (turns[0])
-		finding_rests_on(&t,
-			"what comes down goes up again at %s: a route that should not be", turns);
+		finding_rests_on(
+			&t, "down-up (valley) traffic at %s: a route that should not exist", turns);
 	finding_ruled_out(
-		&t, "a PFC storm: none of the ring waits for a host that pauses all the time");
+		&t, "PFC storm: no switch of the ring waits for a host that pauses all the time");
 	pause_add_roles(&t, "culprit", cycle->edges, cycle->n);
 	pause_add_roles(&t, "direct_victim", v.direct, v.n_direct);
 	pause_add_roles(&t, "indirect_victim", v.indirect, v.n_indirect);
 	finding_steps(&t, t.f->cause, 0);
 	finding_step(&t,
 		turns[0] ? arena_printf(t.a,
-				   "find the routes that turn at %s, and the failed links they go "
-				   "around; withdraw them",
+				   "find valley routes (down-up) at %s and the failed links they "
+				   "avoid; withdraw them",
 				   turns)
 			 : "compare the routes along the ring: one of them leads back; withdraw it",
 		"traffic of these routes moves or stops");
 	finding_step(&t,
 		arena_printf(t.a, "or shut one link of the ring, %s",
 			port_text(cycle->edges[0]->at, t.a)),
-		"what is queued is lost; jobs whose connections time out abort");
+		"queued packets are lost; jobs whose connections time out abort");
 }
 
-/* A story may be open for any port between switches that was ever paused; those that stand still
- * are left alone, the ring may only look different. */
+/* An incident may be open for any port between switches that was ever paused. Ports that stand
+ * still are left alone: the ring may only look different in this window. */
 static void deadlock_report_free(
 	const struct analyzer_in *in, const struct pause_graph *graph, struct finding_list *out)
 {

@@ -2,27 +2,25 @@
  * ecmp_imbalance - is the load of each ECMP group even, and if not: a fault, or the luck of few
  * flows?
  *
- * One finding per group and window. What is over:
- *     imbalance = max/mean - 1 above `warn` in a busy window (ecmp_measure.h has the formulas).
- * Impact decides the severity:
- *     critical  imbalance above `critical`, and the hot member is near line rate (its packets
- *               reach NEAR_LINE of it within some
- *               1 ms; without packets: its mean over the window does), or it drops or its
- *                   packets carry CE
- *     info      it is no busier than the busiest host-facing port (ecmp_harm.h): the exchange
- *               does not wait for it; or packets show that even its highest 1 ms stays below
- *               FAR_FROM_LINE of line rate, and nothing drops or is marked:
- *               nobody waits for it
- *     warning   otherwise; a window's mean says nothing of bursts, so without packets it stays
- *               a warning
- * Chance decides the cause and the remedy:
- *     ecmp_imbalance      above what chance allows for the flows there are; or the flows are
- *                         not known (lower confidence); or the
- *                         group is not hashed statically, where even is expected
- *     ecmp_low_entropy    chance explains it, with fewer than 4 effective flows per member:
- *                         more flows are the remedy
- *     unlucky_placement   chance explains it although there are enough flows: another placement
- *                         is the remedy
+ * One finding per group and window: imbalance = max/mean - 1 above `warn` in a busy window
+ * (formulas: ecmp_measure.h).
+ *
+ * Severity by impact:
+ *     critical  imbalance above `critical`, and the hot member is near line rate (its packets reach
+ *               NEAR_LINE of it within 1 ms; without packets: its mean over the window), drops,
+ *               or carries CE
+ *     info      the hot member is no busier than the busiest host-facing port (ecmp_harm.h), so the
+ *               exchange does not wait for it; or packets show that even its highest 1 ms stays
+ *               below FAR_FROM_LINE of line rate, and nothing is dropped or marked
+ *     warning   otherwise; the mean of a window hides bursts, so without packets it stays a warning
+ *
+ * Cause and remedy by chance:
+ *     ecmp_imbalance     more than chance explains for these flows; or the flows are unknown (lower
+ *                        confidence); or the group is not hashed statically and must be even
+ *     ecmp_low_entropy   chance explains it, with fewer than 4 effective flows per member: more
+ *                        flows are the remedy
+ *     unlucky_placement  chance explains it although there are enough flows: another placement is
+ *                        the remedy
  */
 
 #include <math.h>
@@ -53,13 +51,11 @@ static const struct option rows[] = {
 		"imbalance above which the incident is critical, if the hot member is also near "
 		"line rate, drops, or is marked"},
 	{"load_floor", OPT_RATIO, offsetof(struct ecmp_options, load_floor), "5%", "0%", "100%",
-		NULL,
-		"mean utilisation of a group at or below which a window is idle: neither for nor "
-		"against"},
+		NULL, "mean utilisation of a group at or below which a window is idle and ignored"},
 	{"window", OPT_DURATION, offsetof(struct ecmp_options, window_ns), "60s", "100ms", "1h",
 		NULL,
-		"time one measurement spans; several training steps, so that a burst cut by its "
-		"edge does not show as imbalance"},
+		"evaluation window; several training steps, so that a burst cut by its edge does "
+		"not show as imbalance"},
 	{"hold", OPT_INT, offsetof(struct ecmp_options, hold), "5", "1", "10000", NULL,
 		"busy windows in a row above the threshold before an incident opens; idle windows "
 		"between them do not count"},
@@ -104,27 +100,6 @@ static enum cause ecmp_imbalance_cause_of(const struct ecmp_measure *measure)
 
 /* ---- words --------------------------------------------------------------- */
 
-struct words {
-	struct arena *a;
-	const char **v;
-	size_t n, cap;
-};
-
-static void ecmp_imbalance_say(struct words *words, const char *text)
-{
-	if (words->n >= words->cap) {
-		size_t cap = 8;
-		if (words->cap)
-			cap = words->cap * 2;
-		const char **v = arena_array(words->a, const char *, cap);
-		if (words->n)
-			memcpy(v, words->v, words->n * sizeof(*v));
-		words->v = v;
-		words->cap = cap;
-	}
-	words->v[words->n++] = text;
-}
-
 static const char *members_with(
 	const struct ecmp_measure *measure, enum ecmp_link link, struct arena *a)
 {
@@ -149,19 +124,18 @@ static const char *p_text(double chance, struct arena *a)
 static const char *chance_text(const struct ecmp_measure *measure, struct arena *a)
 {
 	if (!measure->hashed)
-		return "the group is not spread by a static hash, so near even is expected";
+		return "the group is not spread by a static hash, so it should be near even";
 	if (isnan(measure->n_eff))
-		return "luck and a faulty hash cannot be told apart without packets";
+		return "cause unknown without packets: hash collision or faulty hash";
 	const char *flows = arena_printf(a,
 		"%.3g effective flows on %zu members (chance: mean %.0f %%, p95 %.0f %%, %s)",
 		measure->n_eff, measure->n_live, 100 * measure->expected_ratio,
 		100 * measure->expected_p95_ratio, p_text(measure->chance_p, a));
 	switch (measure->verdict) {
-	case ECMP_LOW_ENTROPY:
-		return arena_printf(a, "within what chance does with only %s", flows);
+	case ECMP_LOW_ENTROPY: return arena_printf(a, "chance explains it: only %s", flows);
 	case ECMP_UNLUCKY:
-	case ECMP_WITHIN_CHANCE: return arena_printf(a, "within what chance does with %s", flows);
-	default: return arena_printf(a, "more than chance does with %s", flows);
+	case ECMP_WITHIN_CHANCE: return arena_printf(a, "chance explains it: %s", flows);
+	default: return arena_printf(a, "more than chance explains with %s", flows);
 	}
 }
 
@@ -172,7 +146,7 @@ static const char *ecmp_imbalance_summary_of(
 	switch (measure->verdict) {
 	case ECMP_UNKNOWN:
 		return arena_printf(a,
-			"%s %s: not judged, no usable samples of %s (%zu of %zu members known)",
+			"%s %s: unknown, no usable samples of %s (%zu of %zu members known)",
 			measure->device, measure->group, members_with(measure, ECMP_LINK_ABSENT, a),
 			measure->n_known, measure->n_members);
 	case ECMP_IDLE:
@@ -196,12 +170,6 @@ static const char *ecmp_imbalance_summary_of(
 	}
 }
 
-static const char *speed_text(uint64_t bps, struct arena *a)
-{
-	char buf[32];
-	return arena_strdup(a, unit_bitrate_text(buf, sizeof(buf), bps));
-}
-
 static bool same_speed(const struct ecmp_measure *measure, bool *ret_read)
 {
 	*ret_read = true;
@@ -220,37 +188,28 @@ static bool same_speed(const struct ecmp_measure *measure, bool *ret_read)
 	return true;
 }
 
-static void ecmp_imbalance_rule_out(
-	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
+static void ecmp_imbalance_rule_out(struct draft *draft, const struct ecmp_measure *measure)
 {
-	struct words w = {.a = a};
 	const struct ecmp_member *hot = &measure->members[measure->hot];
 	bool read;
 	if (same_speed(measure, &read) && read)
-		ecmp_imbalance_say(&w,
-			arena_printf(a, "speed mismatch: all %zu members run at %s",
-				measure->n_live, speed_text(hot->speed_bps, a)));
+		finding_ruled_out(draft, "speed mismatch: all %zu members run at %s",
+			measure->n_live, bitrate_text((double)hot->speed_bps, draft->a));
 	if (!measure->n_down && !measure->n_absent)
-		ecmp_imbalance_say(&w,
-			arena_printf(a, "missing path: none of the %zu members is down",
-				measure->n_members));
+		finding_ruled_out(
+			draft, "missing path: none of the %zu members is down", measure->n_members);
 	if (measure->verdict == ECMP_SKEWED && measure->hashed && !isnan(measure->n_eff))
-		ecmp_imbalance_say(&w,
-			arena_printf(a, "hash luck: chance stays below %.0f %% (%s for one group)",
-				100 * measure->chance_limit_ratio, p_text(measure->chance_p, a)));
+		finding_ruled_out(draft, "bad luck: chance stays below %.0f %% (%s for one group)",
+			100 * measure->chance_limit_ratio, p_text(measure->chance_p, draft->a));
 	if (measure->verdict != ECMP_SKEWED)
-		ecmp_imbalance_say(&w,
-			arena_printf(a, "faulty hash: not needed to explain this (%s)",
-				p_text(measure->chance_p, a)));
+		finding_ruled_out(draft, "faulty hash: chance alone explains this (%s)",
+			p_text(measure->chance_p, draft->a));
 	if (hot->discards_known && !hot->discards)
-		ecmp_imbalance_say(&w,
-			arena_printf(a, "loss at the hot member: %s dropped nothing at its egress",
-				hot->port));
-	finding->ruled_out = w.v;
-	finding->n_ruled_out = w.n;
+		finding_ruled_out(draft, "loss at the hot member: %s dropped nothing at its egress",
+			hot->port);
 }
 
-/* The hash sees 5-tuples; the QPs they carry are told beside them where there are more. */
+/* The hash reads 5-tuples; QPs are named as well where there are more of them. */
 static const char *tuples_text(const struct ecmp_measure *measure, struct arena *a)
 {
 	const char *more = "";
@@ -262,26 +221,22 @@ static const char *tuples_text(const struct ecmp_measure *measure, struct arena 
 		measure->tuples, more);
 }
 
-static double ecmp_imbalance_confidence_of(
-	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
+static double ecmp_imbalance_confidence_of(struct draft *draft, const struct ecmp_measure *measure)
 {
-	struct words w = {.a = a};
 	const struct ecmp_member *hot = &measure->members[measure->hot];
 	double c;
-	ecmp_imbalance_say(&w,
-		arena_printf(a, "octets of %zu of %zu members, coverage %.1f %%", measure->n_known,
-			measure->n_members, 100 * measure->coverage_ratio));
+	finding_rests_on(draft, "octets of %zu of %zu members, coverage %.1f %%", measure->n_known,
+		measure->n_members, 100 * measure->coverage_ratio);
 	if (!measure->hashed) {
 		c = 0.8;
-		ecmp_imbalance_say(&w,
+		finding_rests_on(draft,
 			"policy.load_balancing: not a static hash, so there is no chance baseline");
 	} else if (isnan(measure->n_eff)) {
 		c = 0.5;
-		ecmp_imbalance_say(&w,
-			arena_printf(a,
-				"flows unknown: %s; luck and a faulty hash cannot be told apart "
-				"without packets",
-				str_or(measure->flows_note, "no packets")));
+		finding_rests_on(draft,
+			"flows unknown: %s; cause unknown without packets: hash collision or "
+			"faulty hash",
+			str_or(measure->flows_note, "no packets"));
 	} else {
 		if (measure->verdict != ECMP_SKEWED)
 			c = 0.75;
@@ -291,67 +246,62 @@ static double ecmp_imbalance_confidence_of(
 			c = 0.8;
 		if (measure->sampling > 1) {
 			c *= 0.9;
-			ecmp_imbalance_say(&w,
-				arena_printf(a,
-					"%llu packets sampled 1 in %u: %.3g effective flows",
-					(unsigned long long)measure->packets, measure->sampling,
-					measure->n_eff));
+			finding_rests_on(draft,
+				"%llu packets sampled 1 in %u: %.3g effective flows",
+				(unsigned long long)measure->packets, measure->sampling,
+				measure->n_eff);
 		} else {
-			ecmp_imbalance_say(&w,
-				arena_printf(a,
-					"%llu packets, every one seen: %s, %.3g effective flows",
-					(unsigned long long)measure->packets,
-					tuples_text(measure, a), measure->n_eff));
+			finding_rests_on(draft, "%llu packets, unsampled: %s, %.3g effective flows",
+				(unsigned long long)measure->packets,
+				tuples_text(measure, draft->a), measure->n_eff);
 		}
-		ecmp_imbalance_say(
-			&w, "one placement: windows with the same flows are one sample of chance");
+		finding_rests_on(
+			draft, "same flows in all windows: they count as one sample of chance");
 	}
 	if (measure->equal_weights)
-		ecmp_imbalance_say(&w,
-			"members weigh alike: a link speed is neither declared nor read; idle is "
-			"judged as if links ran at 1G");
+		finding_rests_on(draft,
+			"all members weigh the same: link speeds are neither declared nor read; "
+			"idle is judged as if links ran at 1G");
 	bool read;
 	if (!measure->equal_weights && same_speed(measure, &read) && !read)
-		ecmp_imbalance_say(&w, "link speeds are declared, not read from the device");
+		finding_rests_on(draft, "link speeds are declared, not read from the device");
 	if (isnan(hot->burst_ratio))
-		ecmp_imbalance_say(
-			&w, "in-burst rate unknown: severity rests on the window's mean");
+		finding_rests_on(
+			draft, "rate in bursts unknown: severity rests on the mean of the window");
 	if (hot->quality == QUALITY_ESTIMATED) {
 		c *= 0.9;
-		ecmp_imbalance_say(&w,
-			"octets of the hot member estimated: its counter is refreshed more slowly "
+		finding_rests_on(draft,
+			"octets of the hot member estimated: its counter is refreshed less often "
 			"than it is polled");
 	} else if (hot->quality == QUALITY_SUSPECT) {
 		c *= 0.5;
-		ecmp_imbalance_say(&w,
+		finding_rests_on(draft,
 			"octets of the hot member suspect: its rate exceeds 1.02 times the line "
 			"rate");
 	}
-	finding->confidence_inputs = w.v;
-	finding->n_confidence_inputs = w.n;
-	return c * fmin(1, isnan(measure->coverage_ratio) ? 1 : measure->coverage_ratio);
+	if (isnan(measure->coverage_ratio))
+		return c;
+	return c * fmin(1, measure->coverage_ratio);
 }
 
 /* ---- what to do ---------------------------------------------------------- */
 
-static void ecmp_imbalance_advise(
-	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
+static void ecmp_imbalance_advise(struct draft *draft, const struct ecmp_measure *measure)
 {
-	struct draft t = {.f = finding, .a = a};
 	const bool packets = !isnan(measure->n_eff);
 	unsigned facts = 0;
 	if (measure->hashed)
 		facts |= FACT_HASHED;
 	if (measure->hashed && packets)
 		facts |= FACT_HASHED_PACKETS;
-	finding_steps(&t, finding->cause, facts);
+	finding_steps(draft, draft->f->cause, facts);
 	if (measure->hashed && !packets)
-		finding_step(&t,
+		finding_step(draft,
 			"capture packets at the members of the group (mirror, sFlow or the "
 			"interface itself): they tell bad luck from a faulty hash",
 			"none: read only");
 	if (!measure->hashed)
-		finding_step(&t,
+		finding_step(draft,
 			"check that the balancing named in policy.load_balancing is active on "
 			"these ports, and that pinned paths cover all members",
 			"none: read only");
@@ -394,26 +344,26 @@ static void ecmp_imbalance_show_evidence(
 	enum quality flow_q = QUALITY_EXACT;
 	if (measure->sampling > 1)
 		flow_q = QUALITY_ESTIMATED;
-	ecmp_imbalance_prove(
-		&p, "ecmp.imbalance_ratio", NULL, measure->imbalance_ratio, "ratio", hot->quality);
-	ecmp_imbalance_prove(&p, "ecmp.max_minus_min_ratio", NULL, measure->max_minus_min_ratio,
-		"ratio", hot->quality);
-	ecmp_imbalance_prove(&p, "ecmp.cov_ratio", NULL, measure->cov_ratio, "ratio", hot->quality);
-	ecmp_imbalance_prove(
-		&p, "ecmp.jain_ratio", NULL, measure->jain_ratio, "ratio", hot->quality);
-	ecmp_imbalance_prove(
-		&p, "ecmp.load_ratio", NULL, measure->load_ratio, "ratio", hot->quality);
-	ecmp_imbalance_prove(&p, "ecmp.flows_effective", NULL, measure->n_eff, "flows", flow_q);
-	ecmp_imbalance_prove(
-		&p, "ecmp.expected_ratio", NULL, measure->expected_ratio, "ratio", flow_q);
-	ecmp_imbalance_prove(
-		&p, "ecmp.expected_p95_ratio", NULL, measure->expected_p95_ratio, "ratio", flow_q);
-	ecmp_imbalance_prove(&p, "ecmp.expected_p999_ratio", NULL, measure->expected_p999_ratio,
-		"ratio", flow_q);
-	ecmp_imbalance_prove(
-		&p, "ecmp.chance_limit_ratio", NULL, measure->chance_limit_ratio, "ratio", flow_q);
-	ecmp_imbalance_prove(
-		&p, "ecmp.chance_probability", NULL, measure->chance_p, "ratio", flow_q);
+	const struct {
+		const char *metric, *unit;
+		double value;
+		enum quality quality;
+	} numbers[] = {
+		{"ecmp.imbalance_ratio", "ratio", measure->imbalance_ratio, hot->quality},
+		{"ecmp.max_minus_min_ratio", "ratio", measure->max_minus_min_ratio, hot->quality},
+		{"ecmp.cov_ratio", "ratio", measure->cov_ratio, hot->quality},
+		{"ecmp.jain_ratio", "ratio", measure->jain_ratio, hot->quality},
+		{"ecmp.load_ratio", "ratio", measure->load_ratio, hot->quality},
+		{"ecmp.flows_effective", "flows", measure->n_eff, flow_q},
+		{"ecmp.expected_ratio", "ratio", measure->expected_ratio, flow_q},
+		{"ecmp.expected_p95_ratio", "ratio", measure->expected_p95_ratio, flow_q},
+		{"ecmp.expected_p999_ratio", "ratio", measure->expected_p999_ratio, flow_q},
+		{"ecmp.chance_limit_ratio", "ratio", measure->chance_limit_ratio, flow_q},
+		{"ecmp.chance_probability", "ratio", measure->chance_p, flow_q},
+	};
+	for (size_t i = 0; i < rw_countof(numbers); i++)
+		ecmp_imbalance_prove(&p, numbers[i].metric, NULL, numbers[i].value, numbers[i].unit,
+			numbers[i].quality);
 	if (measure->verdict != ECMP_IDLE && measure->verdict != ECMP_UNKNOWN) {
 		ecmp_imbalance_prove(&p, "port.burst_utilization_ratio", hot, hot->burst_ratio,
 			"ratio", QUALITY_EXACT);
@@ -442,17 +392,28 @@ static void ecmp_imbalance_show_evidence(
 	}
 }
 
-/* A member without a link, or one whose speed is not its peers', mimics imbalance: say so first. */
+/* A member without a link looks like imbalance: the summary names it. */
 static const char *with_paths(
 	const char *summary, const struct ecmp_measure *measure, struct arena *a)
 {
 	if (measure->n_down && measure->n_live >= 2 && measure->verdict != ECMP_IDLE)
-		summary = arena_printf(a, "%s; missing path: %s is down, judged over the other %zu",
-			summary, members_with(measure, ECMP_LINK_DOWN, a), measure->n_live);
+		summary = arena_printf(a,
+			"%s; missing path: %s is down, judged over the other %zu members", summary,
+			members_with(measure, ECMP_LINK_DOWN, a), measure->n_live);
 	return summary;
 }
 
-static void finding_of(const struct analyzer_in *in, const struct fabric_group *group,
+static enum finding_verdict ecmp_imbalance_verdict_of(const struct ecmp_measure *measure)
+{
+	switch (measure->verdict) {
+	case ECMP_IDLE: return FINDING_IDLE;
+	case ECMP_UNKNOWN: return FINDING_UNKNOWN;
+	case ECMP_EVEN: return FINDING_UNDER;
+	default: return FINDING_OVER;
+	}
+}
+
+static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fabric_group *group,
 	const struct ecmp_measure *measure, double edge_ratio, struct finding_list *out)
 {
 	const struct ecmp_options *o = in->options;
@@ -469,31 +430,21 @@ static void finding_of(const struct analyzer_in *in, const struct fabric_group *
 	f->coverage_ratio = measure->coverage_ratio;
 	f->cause = ecmp_imbalance_cause_of(measure);
 	f->severity = SEV_INFO;
-	if (measure->verdict == ECMP_IDLE)
-		f->verdict = FINDING_IDLE;
-	else if (measure->verdict == ECMP_UNKNOWN)
-		f->verdict = FINDING_UNKNOWN;
-	else if (measure->verdict == ECMP_EVEN)
-		f->verdict = FINDING_UNDER;
-	else
-		f->verdict = FINDING_OVER;
+	f->verdict = ecmp_imbalance_verdict_of(measure);
 	f->summary = with_paths(ecmp_imbalance_summary_of(measure, o, a), measure, a);
 	ecmp_imbalance_show_evidence(f, measure, a);
 	if (f->verdict != FINDING_OVER)
 		return;
-	const struct ecmp_harm measured = ecmp_harm(observe(in), group, measure, edge_ratio),
-			       *harm = &measured;
-	f->severity = ecmp_imbalance_severity_of(measure, o, harm);
+	const struct ecmp_harm harm = ecmp_harm(observe(in), group, measure, edge_ratio);
+	f->severity = ecmp_imbalance_severity_of(measure, o, &harm);
 	f->member = measure->members[measure->hot].port;
-	f->loss_ratio = harm->loss_ratio;
-	f->confidence_ratio = ecmp_imbalance_confidence_of(f, measure, a);
+	f->loss_ratio = harm.loss_ratio;
+	struct draft t = {.f = f, .a = a};
+	f->confidence_ratio = ecmp_imbalance_confidence_of(&t, measure);
 	f->n_flows = ecmp_flows(group, measure->hot, in->window, a, FLOWS_SHOWN, &f->flows);
-	ecmp_imbalance_rule_out(f, measure, a);
-	ecmp_imbalance_advise(f, measure, a);
-	f->roles = arena_new_of(a, struct finding_role);
-	f->roles[0] = (struct finding_role){
-		arena_printf(a, "%s:%s", measure->device, f->member), "culprit"};
-	f->n_roles = 1;
+	ecmp_imbalance_rule_out(&t, measure);
+	ecmp_imbalance_advise(&t, measure);
+	finding_add_role(&t, "culprit", "%s:%s", measure->device, f->member);
 }
 
 static int ecmp_imbalance_run(const struct analyzer_in *in, struct finding_list *out)
@@ -507,11 +458,11 @@ static int ecmp_imbalance_run(const struct analyzer_in *in, struct finding_list 
 	size_t n = ecmp_measure_all(in->fabric, in->window, &p, in->arena, &m);
 	const double edge_ratio = ecmp_edge(observe(in));
 	for (size_t i = 0; i < n; i++) {
-		/* nobody polls it: that is the fabric's business, not a finding in each window */
+		/* nobody polls it: no finding */
 		if (!m[i].observed)
 			continue;
 		const struct fabric_device *d = fabric_device(in->fabric, m[i].device);
-		finding_of(in, fabric_group(d, m[i].group), &m[i], edge_ratio, out);
+		ecmp_imbalance_report(in, fabric_group(d, m[i].group), &m[i], edge_ratio, out);
 	}
 	return 0;
 }

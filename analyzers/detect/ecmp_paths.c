@@ -1,32 +1,30 @@
 /*
- * ecmp_paths - is the set of paths whole, and does each stage of hashing choose for itself?
+ * ecmp_paths - are all paths up, and does each stage of hashing choose independently?
  *
- *   path_asymmetry     members of an ECMP group are without a link while others carry its
- *                      traffic: told at the end nearer the hosts, once per
- *                      link, for the widest group it belongs to
- *   ecmp_polarization  the second stage of hashing (the groups of spines) leaves members idle
- *                      in many groups at once while the first stage
- *                      (the leaves' uplinks) is even. Both stages then hash alike: what arrives
- *                          by one link has one value of the hash.
- *                      Source: tuning facts, c.3: given the inbound link, about 1 - 1/m of a
- *                          group's links have less than a tenth of the mean.
+ *     path_asymmetry     members of an ECMP group are down while others carry their traffic:
+ * reported at the end nearer the hosts, once per link, for the widest group it belongs to
+ *     ecmp_polarization  the second stage of hashing (the groups of spines) leaves members idle in
+ * many groups at once while the first stage (the leaves' uplinks) is even: both stages hash alike
+ *
+ * Polarization by counters: all that arrives by one link has one value of the hash, so about 1 -
+ * 1/m of the m links of a group carry less than a tenth of the mean.
  */
-#include "analyzers/analyzer.h"
-#include "analyzers/finding_build.h"
-#include "analyzers/finding_list.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "analyzers/analyzer.h"
+#include "analyzers/finding_build.h"
 #include "analyzers/measure/observe.h"
 
-#define IDLE_SHARE 0.1 /* of the mean: such a member is not chosen */
-#define POLARIZED_GROUPS 3 /* at least so many groups show it together */
-#define POLARIZED_SHARE 0.5 /* of the busy groups of the second stage */
-#define EVEN_AGAINST 0.5 /* the first stage is that much more even than the second */
+#define IDLE_SHARE 0.1 /* share of the mean: such a member is not chosen */
+#define POLARIZED_GROUPS 3 /* groups that must show it together */
+#define POLARIZED_SHARE 0.5 /* share of the busy groups of the second stage */
+#define EVEN_AGAINST                                                                               \
+	0.5 /* imbalance of the first stage, as a share of that of the second, below which the     \
+	       first is even */
 #define MEMBERS_SHOWN 8
 
 struct paths_options {
@@ -40,9 +38,9 @@ static const struct option rows[] = {
 		"mean utilisation of a group at or below which it is idle: a missing path is then "
 		"only an info, and its hashing is not judged"},
 	{"window", OPT_DURATION, offsetof(struct paths_options, window_ns), "0s", "0s", "1h", NULL,
-		"time one look spans; 0 = three intervals, at least 5 s"},
+		"evaluation window; 0 = three intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct paths_options, hold), "3", "1", "10000", NULL,
-		"windows in which it must be seen before an incident opens"},
+		"windows that must show it before an incident opens"},
 };
 
 static int rank_of(const struct fabric_device *device)
@@ -64,7 +62,7 @@ static bool holds_all(const struct fabric_group *wide, const struct fabric_group
 	return true;
 }
 
-/* Is there a wider group of the device that tells the same? */
+/* Is there a wider group of the device with the same members? */
 static bool ecmp_paths_contained(const struct fabric_group *group)
 {
 	const struct fabric_device *d = group->device;
@@ -97,7 +95,7 @@ static double oper_of(const struct observed *observed, const struct fabric_port 
 	double up = NAN;
 	if (here)
 		up = here->oper_up;
-	/* one end that says down is enough; each may be the one that is polled */
+	/* one end that reports down is enough; either may be the one that is polled */
 	if (there && !isnan(there->oper_up)) {
 		if (isnan(up))
 			return there->oper_up;
@@ -110,7 +108,7 @@ struct paths {
 	const struct fabric_group *group;
 	size_t n_down, n_up, n_unknown;
 	const struct fabric_port *down[MEMBERS_SHOWN];
-	double load; /* mean utilisation of those that are up; NAN unknown */
+	double load; /* mean utilisation of members that are up; NAN unknown */
 };
 
 static struct paths paths_of(const struct observed *observed, const struct fabric_group *group)
@@ -140,84 +138,80 @@ static struct paths paths_of(const struct observed *observed, const struct fabri
 	return r;
 }
 
-static void missing_path(const struct analyzer_in *in, const struct observed *observed,
-	const struct paths *paths, struct finding_list *out)
+static enum severity ecmp_paths_severity_of(const struct paths *paths, bool idle)
+{
+	if (idle)
+		return SEV_INFO;
+	if (paths->n_up == 0)
+		return SEV_CRITICAL;
+	return SEV_WARNING;
+}
+
+static struct draft ecmp_paths_draft(const struct analyzer_in *in, const char *analyzer,
+	enum cause cause, bool over, struct finding_list *out)
 {
 	const struct paths_options *options = in->options;
-	struct arena *a = in->arena;
-	struct finding *f = finding_add(out, a);
-	f->analyzer = "ecmp_paths";
-	f->cause = CAUSE_PATH_ASYMMETRY;
+	struct draft t =
+		finding_new(out, in, analyzer, over ? FINDING_OVER : FINDING_UNDER, options->hold);
+	t.f->cause = cause;
+	return t;
+}
+
+/* "Ethernet51 (to spine2), Ethernet52 (to spine3) and more" */
+static const char *down_text(const struct paths *paths, size_t shown, struct arena *a)
+{
+	const char *list = "";
+	for (size_t i = 0; i < shown; i++) {
+		const struct fabric_port *port = paths->down[i];
+		const char *to = "";
+		if (port->peer)
+			to = arena_printf(a, " (to %s)", port->peer->device->name);
+		list = arena_printf(a, "%s%s%s%s", list, str_if(i, ", "), port->name, to);
+	}
+	return arena_printf(a, "%s%s", list, str_if(paths->n_down > shown, " and more"));
+}
+
+static void missing_path(
+	const struct analyzer_in *in, const struct paths *paths, struct finding_list *out)
+{
+	const struct paths_options *options = in->options;
+	const size_t n = paths->group->n_members;
+	struct draft t =
+		ecmp_paths_draft(in, "ecmp_paths", CAUSE_PATH_ASYMMETRY, paths->n_down > 0, out);
+	struct finding *f = t.f;
 	f->device = paths->group->device->name;
 	f->group = paths->group->id;
-	f->from_ns = observed->from_ns;
-	f->to_ns = observed->to_ns;
-	f->hold = (uint32_t)options->hold;
-	if (paths->n_down)
-		f->verdict = FINDING_OVER;
-	else
-		f->verdict = FINDING_UNDER;
 	f->value = (double)paths->n_down;
 	f->warn = 1;
-	f->coverage_ratio = 1 - (double)paths->n_unknown / (double)paths->group->n_members;
+	f->coverage_ratio = 1 - (double)paths->n_unknown / (double)n;
 	if (!paths->n_down)
 		return;
 	const bool idle = !isnan(paths->load) && paths->load <= options->load_floor;
-	if (idle)
-		f->severity = SEV_INFO;
-	else if (paths->n_up == 0)
-		f->severity = SEV_CRITICAL;
-	else
-		f->severity = SEV_WARNING;
+	f->severity = ecmp_paths_severity_of(paths, idle);
 	f->member = paths->down[0]->name;
 	f->confidence_ratio = 0.95;
-	const char *list = "";
 	size_t shown = MEMBERS_SHOWN;
 	if (paths->n_down < MEMBERS_SHOWN)
 		shown = paths->n_down;
-	f->evidence = arena_array(a, struct evidence, shown + 1);
-	f->roles = arena_array(a, struct finding_role, shown);
 	for (size_t i = 0; i < shown; i++) {
-		const struct fabric_port *d = paths->down[i];
-		list = arena_printf(a, "%s%s%s%s%s%s", list, str_if(i, ", "), d->name,
-			str_if(d->peer, " (to "), d->peer ? d->peer->device->name : "",
-			str_if(d->peer, ")"));
-		f->evidence[f->n_evidence++] = (struct evidence){.metric = "port.oper_up",
-			.device = f->device,
-			.port = d->name,
-			.priority = PRIO_NONE,
-			.from_ns = observed->from_ns,
-			.to_ns = observed->to_ns,
-			.value = 0,
-			.unit = "-",
-			.quality = QUALITY_EXACT};
-		f->roles[f->n_roles++] = (struct finding_role){
-			arena_printf(a, "%s:%s", f->device, d->name), "culprit"};
+		const struct port_seen down = {.port = paths->down[i]};
+		finding_evidence(&t, "port.oper_up", &down, PRIO_NONE, 0, "-", QUALITY_EXACT);
+		finding_add_role(&t, "culprit", "%s:%s", f->device, paths->down[i]->name);
 	}
-	if (!isnan(paths->load))
-		f->evidence[f->n_evidence++] = (struct evidence){.metric = "ecmp.load_ratio",
-			.device = f->device,
-			.priority = PRIO_NONE,
-			.from_ns = observed->from_ns,
-			.to_ns = observed->to_ns,
-			.value = paths->load,
-			.unit = "ratio",
-			.quality = QUALITY_EXACT};
-	f->summary = arena_printf(a,
-		"%s %s: %zu of %zu paths %s down: %s%s; the rest carries its share%s", f->device,
-		f->group, paths->n_down, paths->group->n_members, paths->n_down == 1 ? "is" : "are",
-		list, str_if(paths->n_down > shown, " and more"),
-		idle ? " (idle now)"
-			: isnan(paths->load)
-			? ""
-			: arena_printf(a, " (mean load %.0f %%)", 100 * paths->load));
-	f->confidence_inputs = arena_array(a, const char *, 1);
-	f->confidence_inputs[f->n_confidence_inputs++] =
-		arena_printf(a, "link state of %zu of %zu members read",
-			paths->group->n_members - paths->n_unknown, paths->group->n_members);
-	struct draft t = {.f = f, .a = a};
+	finding_evidence_device(
+		&t, "ecmp.load_ratio", f->device, paths->load, "ratio", QUALITY_EXACT);
+	const char *load = "";
+	if (idle)
+		load = " (idle now)";
+	else if (!isnan(paths->load))
+		load = arena_printf(t.a, " (mean load %.0f %%)", 100 * paths->load);
+	f->summary = arena_printf(t.a,
+		"%s %s: %zu of %zu paths %s down: %s; the others carry their share%s", f->device,
+		f->group, paths->n_down, n, paths->n_down == 1 ? "is" : "are",
+		down_text(paths, shown, t.a), load);
+	finding_rests_on(&t, "link state of %zu of %zu members read", n - paths->n_unknown, n);
 	finding_step(&t,
-		arena_printf(a,
+		arena_printf(t.a,
 			"check both ends of %s: optic, cable, admin state, FEC mode; replace or "
 			"re-seat",
 			f->roles[0].entity),
@@ -264,7 +258,7 @@ static bool stage_of(const struct observed *observed, const struct fabric_group 
 	return true;
 }
 
-struct hashing { /* what both stages look like, fabric-wide */
+struct hashing { /* both stages of hashing, fabric-wide */
 	double imbalance[2]; /* sums over the busy groups of the first and the second stage */
 	size_t n[2], polarized;
 	bool over;
@@ -328,65 +322,39 @@ static void ecmp_paths_polarization(const struct analyzer_in *in, const struct o
 	each_stage(observed, device, options->load_floor, add_group, &spine);
 	if (!spine.busy)
 		return;
-	struct arena *a = in->arena;
-	struct finding *f = finding_add(out, a);
 	const bool over = hashing->over && spine.polarized > 0;
-	f->analyzer = "ecmp_polarization";
-	f->cause = CAUSE_ECMP_POLARIZATION;
+	struct draft t =
+		ecmp_paths_draft(in, "ecmp_polarization", CAUSE_ECMP_POLARIZATION, over, out);
+	struct finding *f = t.f;
 	f->device = device->name;
-	f->from_ns = observed->from_ns;
-	f->to_ns = observed->to_ns;
-	f->hold = (uint32_t)options->hold;
-	if (over)
-		f->verdict = FINDING_OVER;
-	else
-		f->verdict = FINDING_UNDER;
 	f->value = (double)spine.polarized / (double)spine.busy;
 	f->warn = POLARIZED_SHARE;
-	f->coverage_ratio = 1; /* groups with a member that is not known are not judged */
+	f->coverage_ratio = 1; /* groups with an unknown member are not judged */
 	if (!over)
 		return;
+	const double first = hashing->imbalance[0] / (double)hashing->n[0],
+		     second = hashing->imbalance[1] / (double)hashing->n[1];
 	f->severity = SEV_WARNING;
+	f->confidence_ratio = 0.7;
 	if (hashing->n[1] >= 2 * POLARIZED_GROUPS)
 		f->confidence_ratio = 0.85;
-	else
-		f->confidence_ratio = 0.7;
-	f->summary = arena_printf(a,
-		"%s hashes like the tier before it: %zu of its %zu busy groups leave links idle "
+	f->summary = arena_printf(t.a,
+		"%s repeats the hash of the leaves: %zu of its %zu busy groups leave links idle "
 		"(%zu of %zu links; worst %s, max/mean-1 %.0f %%), "
 		"while the leaves' uplinks are even (%.0f %%)",
 		device->name, spine.polarized, spine.busy, spine.idle, spine.members,
-		spine.worst.group->id, 100 * spine.worst.imbalance,
-		100 * hashing->imbalance[0] / (double)hashing->n[0]);
-	const struct evidence base = {.priority = PRIO_NONE,
-		.from_ns = observed->from_ns,
-		.to_ns = observed->to_ns,
-		.unit = "ratio",
-		.quality = QUALITY_EXACT};
-	static const char *const names[] = {"ecmp.first_stage_imbalance_ratio",
-		"ecmp.second_stage_imbalance_ratio", "ecmp.imbalance_ratio"};
-	const double values[] = {hashing->imbalance[0] / (double)hashing->n[0],
-		hashing->imbalance[1] / (double)hashing->n[1], spine.worst.imbalance};
-	f->evidence = arena_array(a, struct evidence, rw_countof(names));
-	for (size_t i = 0; i < rw_countof(names); i++) {
-		f->evidence[i] = base;
-		f->evidence[i].metric = names[i];
-		f->evidence[i].value = values[i];
-		if (i == 2)
-			f->evidence[i].device = device->name;
-		else
-			f->evidence[i].device = NULL;
-	}
-	f->n_evidence = rw_countof(names);
-	f->roles = arena_new_of(a, struct finding_role);
-	f->roles[f->n_roles++] = (struct finding_role){device->name, "culprit"};
-	f->confidence_inputs = arena_array(a, const char *, 2);
-	f->confidence_inputs[f->n_confidence_inputs++] =
-		arena_printf(a, "octets of %zu groups of the second stage and %zu of the first",
-			hashing->n[1], hashing->n[0]);
-	f->confidence_inputs[f->n_confidence_inputs++] =
-		"from counters alone: the flows of both stages were not compared";
-	finding_steps(&(struct draft){.f = f, .a = a}, f->cause, 0);
+		spine.worst.group->id, 100 * spine.worst.imbalance, 100 * first);
+	finding_evidence_device(
+		&t, "ecmp.first_stage_imbalance_ratio", NULL, first, "ratio", QUALITY_EXACT);
+	finding_evidence_device(
+		&t, "ecmp.second_stage_imbalance_ratio", NULL, second, "ratio", QUALITY_EXACT);
+	finding_evidence_device(&t, "ecmp.imbalance_ratio", device->name, spine.worst.imbalance,
+		"ratio", QUALITY_EXACT);
+	finding_add_role(&t, "culprit", "%s", device->name);
+	finding_rests_on(&t, "octets of %zu groups of the second stage and %zu of the first",
+		hashing->n[1], hashing->n[0]);
+	finding_rests_on(&t, "from counters only: the flows of both stages were not compared");
+	finding_steps(&t, f->cause, 0);
 }
 
 static int ecmp_paths_run(const struct analyzer_in *in, struct finding_list *out)
@@ -403,7 +371,7 @@ static int ecmp_paths_run(const struct analyzer_in *in, struct finding_list *out
 				continue;
 			const struct paths p = paths_of(o, &d->groups[k]);
 			if (p.n_down || p.n_up)
-				missing_path(in, o, &p, out);
+				missing_path(in, &p, out);
 		}
 	}
 	return 0;

@@ -1,17 +1,17 @@
 /*
  * settings_drift - cause config_drift: a setting that changed, or that is not what the
  * configuration file declares (thresholds:). Information, not alarm: it belongs in the timeline of
- * whatever follows. Who changed it is not seen from here.
+ * what follows. Who changed it is unknown here.
  *
  * Windows are longer than those of the analyzers that see harm, and its phase is after theirs:
  * where windows end together, the harm opens the incident and the change joins it
  * (agent/incident/correlate.h).
  *
- * Told once per switch, at the port where it is one port only. A change is an event: it is over in
- * the next window. A difference from what is declared lasts as long as it does. Headroom and XOFF
- * levels are left out of that comparison: they follow the cable of each port, which a declaration
- * for many ports cannot. What most switches show alike is told once, of the fabric: a roll-out, or
- * a file that is out of date.
+ * One finding per switch, at its port where only one port changed. A change is an event: the next
+ * window clears it. A difference from the declaration lasts until it is resolved. Headroom and XOFF
+ * levels are not compared with the declaration: they follow the cable of each port, which a
+ * declaration for many ports cannot do. What most switches show alike is one finding about the
+ * fabric: a roll-out, or a configuration file that is out of date.
  */
 #include <math.h>
 #include <string.h>
@@ -32,11 +32,11 @@ struct settings_drift_options {
 static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct settings_drift_options, window_ns), "30s", "1s",
 		"1h", NULL,
-		"time one look spans: long enough for what a change brings about to be told first, "
-		"and the change beside it"},
+		"evaluation window: long enough for the consequences of a change to open their "
+		"incident first"},
 	{"hold", OPT_INT, offsetof(struct settings_drift_options, hold), "2", "1", "10000", NULL,
 		"windows, of the last hold + 2 (2: of the last 3), that must show a difference "
-		"from what is declared; a change is told at once"},
+		"from the declaration; a change is reported at once"},
 };
 
 static const uint16_t watched[] = {M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED, M_CFG_PG_ALPHA_EXP,
@@ -79,40 +79,53 @@ static void settings_drift_push(struct drift *drift, struct arena *a, struct cha
 
 /* ---- what changed in the window ------------------------------------------ */
 
-/* Somebody agreed to it: an accepted tuning sheet has this value. That it was applied is told of
- * the sheet. */
+/* Did somebody agree to it? An accepted tuning sheet has this value; the sheet records that it was
+ * applied. */
 static bool settings_drift_agreed(const struct analyzer_in *in, const struct entity *entity,
 	unsigned metric, double value, int64_t t_ns)
 {
 	for (size_t i = 0; i < in->n_expected; i++) {
 		const struct expected_change *x = &in->expected[i];
-		if (x->metric == metric && x->priority == entity->priority && t_ns >= x->from_ns &&
-			t_ns <= x->until_ns && str_eq(x->device, entity->device) &&
-			fabs(value - x->value) <=
-				fmax(ROUNDING * fabs(x->value),
-					metric == M_CFG_PG_ALPHA_EXP ? ALPHA_ROUNDING : 0))
+		if (x->metric != metric || x->priority != entity->priority ||
+			!str_eq(x->device, entity->device))
+			continue;
+		double slack = ROUNDING * fabs(x->value);
+		if (metric == M_CFG_PG_ALPHA_EXP)
+			slack = fmax(slack, ALPHA_ROUNDING);
+		if (t_ns >= x->from_ns && t_ns <= x->until_ns && fabs(value - x->value) <= slack)
 			return true;
 	}
 	return false;
 }
 
+/*
+ * A change is a sample in the window that
+ * 1. has another value than the one before it,
+ * 2. was read back, like the one before it, in time and without doubt,
+ * 3. no accepted tuning sheet asked for.
+ */
 static void settings_drift_changes_of(const struct analyzer_in *in, const struct series *series,
 	struct drift *drift, const struct entity *entity)
 {
+	const unsigned unusable = SF_DECLARED | SF_LATE | SF_SUSPECT;
 	drift->known = drift->known || series->n > 0;
-	for (uint32_t i = 1; i < series->n && series->t_ns[i] <= in->window->to_ns; i++)
-		if (series->t_ns[i] > in->window->from_ns &&
-			series->value[i] != series->value[i - 1] &&
-			!((series->flags[i] | series->flags[i - 1]) &
-				(SF_DECLARED | SF_LATE | SF_SUSPECT)) &&
-			!settings_drift_agreed(in, entity, series->metric,
-				sample_number(series->metric, series->value[i]), series->t_ns[i]))
-			settings_drift_push(drift, in->arena,
-				(struct change){.entity = entity,
-					.metric = series->metric,
-					.from = series->value[i - 1],
-					.to = series->value[i],
-					.t_ns = series->t_ns[i]});
+	for (uint32_t i = 1; i < series->n && series->t_ns[i] <= in->window->to_ns; i++) {
+		const uint64_t before = series->value[i - 1], after = series->value[i];
+		const int64_t t_ns = series->t_ns[i];
+		if (t_ns <= in->window->from_ns || after == before)
+			continue;
+		if ((series->flags[i] | series->flags[i - 1]) & unusable)
+			continue;
+		const double value = sample_number(series->metric, after);
+		if (settings_drift_agreed(in, entity, series->metric, value, t_ns))
+			continue;
+		settings_drift_push(drift, in->arena,
+			(struct change){.entity = entity,
+				.metric = series->metric,
+				.from = before,
+				.to = after,
+				.t_ns = t_ns});
+	}
 }
 
 static void find_changes(const struct analyzer_in *in, struct drift *drifts)
@@ -133,7 +146,7 @@ static void find_changes(const struct analyzer_in *in, struct drift *drifts)
 	}
 }
 
-/* ---- what is not as declared --------------------------------------------- */
+/* ---- what differs from the declaration ----------------------------------- */
 
 static double settings_drift_stored(const struct window *window, uint32_t entity, unsigned metric)
 {
@@ -177,6 +190,29 @@ static void settings_drift_compare(const struct analyzer_in *in, uint32_t entity
 			.t_ns = in->window->to_ns});
 }
 
+/* One port and priority against its declaration. */
+static void compare_thresholds(const struct analyzer_in *in, uint32_t entity,
+	const struct fabric_threshold *threshold, struct drift *drift)
+{
+	const struct window *w = in->window;
+	const double alpha = exp2(settings_drift_stored(w, entity, M_CFG_PG_ALPHA_EXP));
+	const struct {
+		unsigned metric;
+		double expected, own, slack;
+	} settings[] = {
+		{M_CFG_ECN_KMIN, (double)threshold->kmin_bytes,
+			settings_drift_stored(w, entity, M_CFG_ECN_KMIN), ROUNDING},
+		{M_CFG_ECN_KMAX, (double)threshold->kmax_bytes,
+			settings_drift_stored(w, entity, M_CFG_ECN_KMAX), ROUNDING},
+		{M_CFG_ECN_PMAX, threshold->pmax, settings_drift_stored(w, entity, M_CFG_ECN_PMAX),
+			ALPHA_ROUNDING},
+		{M_CFG_PG_ALPHA_EXP, threshold->alpha, alpha, ALPHA_ROUNDING},
+	};
+	for (size_t i = 0; i < rw_countof(settings); i++)
+		settings_drift_compare(in, entity, settings[i].metric, settings[i].expected,
+			settings[i].own, settings[i].slack, drift);
+}
+
 static void find_undeclared(const struct analyzer_in *in, struct drift *drifts)
 {
 	const struct fabric *f = in->fabric;
@@ -189,40 +225,29 @@ static void find_undeclared(const struct analyzer_in *in, struct drift *drifts)
 				if (t)
 					e = entities_find(in->window->entities, p->device->name,
 						p->name, priority);
-				if (e == ENTITY_NONE)
-					continue;
-				settings_drift_compare(in, e, M_CFG_ECN_KMIN, (double)t->kmin_bytes,
-					settings_drift_stored(in->window, e, M_CFG_ECN_KMIN),
-					ROUNDING, &drifts[i]);
-				settings_drift_compare(in, e, M_CFG_ECN_KMAX, (double)t->kmax_bytes,
-					settings_drift_stored(in->window, e, M_CFG_ECN_KMAX),
-					ROUNDING, &drifts[i]);
-				settings_drift_compare(in, e, M_CFG_ECN_PMAX, t->pmax,
-					settings_drift_stored(in->window, e, M_CFG_ECN_PMAX),
-					ALPHA_ROUNDING, &drifts[i]);
-				settings_drift_compare(in, e, M_CFG_PG_ALPHA_EXP, t->alpha,
-					exp2(settings_drift_stored(
-						in->window, e, M_CFG_PG_ALPHA_EXP)),
-					ALPHA_ROUNDING, &drifts[i]);
+				if (e != ENTITY_NONE)
+					compare_thresholds(in, e, t, &drifts[i]);
 			}
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------ */
 
+/* The value before the change (or the declared one), or the one after it. */
 static const char *settings_drift_value_text(
 	const struct analyzer_in *in, const struct change *change, bool after)
 {
-	const struct metric_info *m = metric_info(change->metric);
 	if (change->declared)
 		return arena_printf(in->arena, "%.6g", after ? change->own : change->expected);
-	if (m->type == TYPE_TEXT)
-		return arena_printf(in->arena, "\"%.60s\"",
-			entities_text_get(in->window->entities, after ? change->to : change->from));
-	return arena_printf(in->arena, "%.10g",
-		sample_number(change->metric, after ? change->to : change->from));
+	uint64_t stored = change->from;
+	if (after)
+		stored = change->to;
+	if (metric_info(change->metric)->type == TYPE_TEXT)
+		return arena_printf(
+			in->arena, "\"%.60s\"", entities_text_get(in->window->entities, stored));
+	return arena_printf(in->arena, "%.10g", sample_number(change->metric, stored));
 }
 
-/* The port, where all of it is of one port that the fabric knows; a pool is of the switch. */
+/* The port, where all changes belong to one port of the fabric; a pool belongs to the switch. */
 static const char *only_port(const struct fabric_device *dev, const struct drift *drift)
 {
 	for (size_t i = 0; i < drift->n; i++)
@@ -260,12 +285,19 @@ static const char *settings_drift_list_of(const struct analyzer_in *in, const st
 		if (!first)
 			continue;
 		const size_t ports = ports_of(drift, drift->v[i].metric);
-		list = arena_printf(in->arena, "%s%s%s %s %s, %s %s%s", list, str_if(shown, "; "),
-			metric_info(drift->v[i].metric)->name, drift->v[i].declared ? "is" : "was",
-			settings_drift_value_text(in, &drift->v[i], drift->v[i].declared),
-			drift->v[i].declared ? "declared" : "now",
-			settings_drift_value_text(in, &drift->v[i], !drift->v[i].declared),
-			ports > 1 ? arena_printf(in->arena, " (%zu ports)", ports) : "");
+		const struct change *change = &drift->v[i];
+		const char *many = "";
+		if (ports > 1)
+			many = arena_printf(in->arena, " (%zu ports)", ports);
+		const char *name = metric_info(change->metric)->name;
+		const char *before = settings_drift_value_text(in, change, false),
+			   *after = settings_drift_value_text(in, change, true);
+		if (change->declared)
+			list = arena_printf(in->arena, "%s%s%s is %s, declared %s%s", list,
+				str_if(shown, "; "), name, after, before, many);
+		else
+			list = arena_printf(in->arena, "%s%s%s was %s, now %s%s", list,
+				str_if(shown, "; "), name, before, after, many);
 		shown++;
 	}
 	return list;
@@ -283,8 +315,8 @@ static int64_t first_change(const struct drift *drift)
 static void settings_drift_describe(const struct analyzer_in *in, const struct drift *drift,
 	const char *device, struct draft *draft)
 {
-	draft->f->summary = arena_printf(draft->a, "%s: %s; who did it is not known", device,
-		settings_drift_list_of(in, drift));
+	draft->f->summary = arena_printf(draft->a, "%s: %s; no accepted tuning sheet asked for it",
+		device, settings_drift_list_of(in, drift));
 	for (size_t i = 0; i < drift->n && i < SHOWN_MAX; i++) {
 		const struct change *c = &drift->v[i];
 		const struct metric_info *m = metric_info(c->metric);
@@ -298,9 +330,9 @@ static void settings_drift_describe(const struct analyzer_in *in, const struct d
 			m->unit, QUALITY_EXACT);
 	}
 	finding_rests_on(draft,
-		drift->n_events
-			? "the value read back before and after"
-			: "the value read back, against thresholds: in the configuration file");
+		drift->n_events ? "the value read back before and after"
+				: "the value read back, compared with thresholds: in the "
+				  "configuration file");
 	if (drift->n_events) {
 		draft->f->event = cause_name(CAUSE_CONFIG_DRIFT);
 		draft->f->event_ns = first_change(drift);
@@ -354,8 +386,8 @@ static bool settings_drift_alike(const struct drift *left, const struct drift *r
 	return left->n && right->n && same_settings(left, right) && same_settings(right, left);
 }
 
-/* Do most switches show the same? Then it is of the fabric: @ret gets what one of them shows, and
- * theirs is emptied. Returns how many. */
+/* Do most switches show the same? Then @ret gets what one of them shows, and theirs is emptied.
+ * Returns how many. */
 static size_t take_common(const struct fabric *fabric, struct drift *drifts, struct drift *ret)
 {
 	size_t known = 0, agree = 0;
