@@ -1,5 +1,5 @@
 /*
- * flow_table - see flow_table.h.
+ * flow_table - counts packets by flow and by queue pair.
  *
  * Four open-addressing indices (flows, queue pairs, 5-tuples, address pairs) over arrays, keys
  * compared in the arrays. Flow records are allocated in one growing array; indices hold position
@@ -17,17 +17,18 @@
 #define PEER_TRIES_MAX 64
 #define NONE UINT32_MAX
 
-struct index {
+struct flow_index {
 	uint32_t *slot; /* position + 1; 0 = free */
 	uint32_t mask;
 };
 
-struct qp { /* one direction */
+struct flow_qp { /* one direction */
 	struct psn_track request, response;
 	uint32_t pair, dst_qp;
 	uint32_t pair_next; /* next of the same pair */
 	uint32_t flow; /* of the newest request, else of the newest packet */
-	/* queue pair that ACKs and CNPs sent to this one speak of; NONE = not settled */
+	/* the queue pair of the other direction, which ACKs and CNPs of this one are about; NONE =
+	 * not known yet */
 	uint32_t peer;
 	uint32_t psn_first, psn_last;
 	uint16_t peer_tries;
@@ -35,11 +36,11 @@ struct qp { /* one direction */
 	uint8_t psn_rank;
 };
 
-struct tuple {
+struct flow_tuple {
 	struct flow_key key;
 	uint64_t octets;
 };
-struct pair {
+struct flow_pair {
 	uint8_t family, src[16], dst[16];
 	uint32_t first; /* queue pair, NONE */
 	uint32_t reverse; /* pair, NONE */
@@ -47,11 +48,11 @@ struct pair {
 
 struct flow_table {
 	struct flow *flows;
-	struct qp *qps;
-	struct tuple *tuples;
-	struct pair *pairs;
+	struct flow_qp *qps;
+	struct flow_tuple *tuples;
+	struct flow_pair *pairs;
 	uint32_t n_flows, cap_flows, n_qps, cap_qps, n_tuples, cap_tuples, n_pairs, cap_pairs;
-	struct index by_flow, by_qp, by_tuple, by_pair;
+	struct flow_index by_flow, by_qp, by_tuple, by_pair;
 	uint32_t limit, sampling;
 	uint64_t seed;
 	/* counts of packets that have no flow; and .unattributed, which no flow can hold */
@@ -61,7 +62,7 @@ struct flow_table {
 
 /* ---- index --------------------------------------------------------------- */
 
-static void index_clear(struct index *index, uint32_t slots)
+static void index_clear(struct flow_index *index, uint32_t slots)
 {
 	if (!index->slot || index->mask + 1 != slots) {
 		free(index->slot);
@@ -72,7 +73,7 @@ static void index_clear(struct index *index, uint32_t slots)
 	}
 }
 
-static void index_put(struct index *index, uint64_t hash, uint32_t position)
+static void index_put(struct flow_index *index, uint64_t hash, uint32_t position)
 {
 	uint32_t i = (uint32_t)hash & index->mask;
 	while (index->slot[i])
@@ -185,9 +186,9 @@ static void reindex_flows(struct flow_table *table)
 	}
 }
 
-static uint64_t qp_pair_hash(const struct flow_table *table, const struct qp *qp)
+static uint64_t qp_pair_hash(const struct flow_table *table, const struct flow_qp *qp)
 {
-	const struct pair *p = &table->pairs[qp->pair];
+	const struct flow_pair *p = &table->pairs[qp->pair];
 	return hash_pair(table, p->family, p->src, p->dst);
 }
 
@@ -224,7 +225,7 @@ static uint32_t pair_find(const struct flow_table *table, unsigned family, const
 {
 	for (uint32_t i = (uint32_t)hash & table->by_pair.mask; table->by_pair.slot[i];
 		i = (i + 1) & table->by_pair.mask) {
-		const struct pair *p = &table->pairs[table->by_pair.slot[i] - 1];
+		const struct flow_pair *p = &table->pairs[table->by_pair.slot[i] - 1];
 		if (same_pair(family, src, dst, p->family, p->src, p->dst))
 			return table->by_pair.slot[i] - 1;
 	}
@@ -238,8 +239,8 @@ static uint32_t pair_get(struct flow_table *table, const struct flow_key *key, u
 		return at;
 	rw_grow(table->pairs, table->n_pairs, table->cap_pairs);
 	at = table->n_pairs++;
-	struct pair *p = &table->pairs[at];
-	*p = (struct pair){.family = key->family, .first = NONE};
+	struct flow_pair *p = &table->pairs[at];
+	*p = (struct flow_pair){.family = key->family, .first = NONE};
 	memcpy(p->src, key->src, 16);
 	memcpy(p->dst, key->dst, 16);
 	p->reverse = pair_find(table, key->family, key->dst, key->src,
@@ -262,7 +263,7 @@ static uint32_t tuple_get(struct flow_table *table, const struct flow_key *key, 
 			return table->by_tuple.slot[i] - 1;
 	rw_grow(table->tuples, table->n_tuples, table->cap_tuples);
 	uint32_t at = table->n_tuples++;
-	table->tuples[at] = (struct tuple){.key = *key};
+	table->tuples[at] = (struct flow_tuple){.key = *key};
 	table->tuples[at].key.dst_qp = 0;
 	if (table->n_tuples * 2 > table->by_tuple.mask)
 		reindex_tuples(table);
@@ -277,13 +278,13 @@ static uint32_t qp_get(struct flow_table *table, const struct flow_key *key, uin
 	uint32_t pair = pair_get(table, key, pair_hash);
 	for (uint32_t i = (uint32_t)hash & table->by_qp.mask; table->by_qp.slot[i];
 		i = (i + 1) & table->by_qp.mask) {
-		const struct qp *q = &table->qps[table->by_qp.slot[i] - 1];
+		const struct flow_qp *q = &table->qps[table->by_qp.slot[i] - 1];
 		if (q->pair == pair && q->dst_qp == key->dst_qp)
 			return table->by_qp.slot[i] - 1;
 	}
 	rw_grow(table->qps, table->n_qps, table->cap_qps);
 	uint32_t at = table->n_qps++;
-	table->qps[at] = (struct qp){.pair = pair,
+	table->qps[at] = (struct flow_qp){.pair = pair,
 		.dst_qp = key->dst_qp,
 		.pair_next = table->pairs[pair].first,
 		.flow = NONE,
@@ -330,7 +331,7 @@ static uint32_t flow_get(struct flow_table *table, const struct roce_packet *pac
 
 /* ---- PSN ----------------------------------------------------------------- */
 
-static void psn_range(struct qp *qp, uint32_t psn, uint8_t rank)
+static void psn_range(struct flow_qp *qp, uint32_t psn, uint8_t rank)
 {
 	if (rank > qp->psn_rank) {
 		qp->psn_rank = rank;
@@ -343,7 +344,7 @@ static void psn_range(struct qp *qp, uint32_t psn, uint8_t rank)
 static void psn_packet(struct flow_table *table, uint32_t at, const struct roce_packet *packet)
 {
 	struct flow *f = &table->flows[at];
-	struct qp *q = &table->qps[f->qp];
+	struct flow_qp *q = &table->qps[f->qp];
 	enum roce_role role = roce_opcode_role(packet->opcode);
 	uint8_t rank = 1;
 	if (role == ROLE_REQUEST)
@@ -356,9 +357,11 @@ static void psn_packet(struct flow_table *table, uint32_t at, const struct roce_
 	if (table->sampling > 1)
 		return;
 	if (role == ROLE_REQUEST) {
-		bool read = (packet->opcode & 31) == 0x0c && packet->has_reth;
-		psn_add(&q->request, &f->psn, packet->psn,
-			read ? packet->reth_bytes / READ_MTU_MIN + 1 : 0);
+		const bool read = (packet->opcode & 31) == 0x0c && packet->has_reth;
+		uint32_t allow = 0;
+		if (read)
+			allow = packet->reth_bytes / READ_MTU_MIN + 1;
+		psn_add(&q->request, &f->psn, packet->psn, allow);
 	} else if (role == ROLE_RESPONSE_FIRST) {
 		psn_anchor(&q->response, packet->psn);
 	} else if (role == ROLE_RESPONSE && q->response.valid) {
@@ -368,35 +371,46 @@ static void psn_packet(struct flow_table *table, uint32_t at, const struct roce_
 
 /* ---- attribution --------------------------------------------------------- */
 
-/* The queue pair that @packet, a packet of flow @flow, speaks of; NONE when not clear. See
- * flow_table.h for the rule. */
+/* psn_held - do the requests of @peer so far, at most the last PSN_WINDOW, hold the PSN of this
+ * acknowledgement? */
+static bool psn_held(const struct flow_qp *peer, const struct roce_packet *packet)
+{
+	if (!packet->has_aeth)
+		return false;
+	int32_t back = psn_distance(peer->psn_last, packet->psn);
+	int32_t known = psn_distance(peer->psn_last, peer->psn_first);
+	if (back < -1 || back >= PSN_WINDOW)
+		return false;
+	return known < 0 || back <= known; /* known < 0: the PSNs wrapped */
+}
+
+/* The queue pair that @packet, an ACK or CNP of flow @flow, is about; NONE when not clear. The rule
+ * stands in flow_table.h. */
 static uint32_t flow_table_peer_of(
 	struct flow_table *table, const struct flow *flow, const struct roce_packet *packet)
 {
-	struct qp *q = &table->qps[flow->qp];
+	struct flow_qp *q = &table->qps[flow->qp];
+	/* 1. known from an earlier packet */
 	if (q->peer != NONE)
 		return q->peer;
 	uint32_t reverse = table->pairs[q->pair].reverse;
 	if (reverse == NONE || q->peer_tries >= PEER_TRIES_MAX)
 		return NONE;
+	/* 2. count the candidates: queue pairs of the reversed addresses that sent requests */
 	uint32_t only = NONE, same_port = NONE, holds = NONE;
 	unsigned n = 0, n_port = 0, n_holds = 0, walked = 0;
 	for (uint32_t i = table->pairs[reverse].first; i != NONE && walked <= PAIR_WALK_MAX;
 		i = table->qps[i].pair_next, walked++) {
-		const struct qp *g = &table->qps[i];
-		if (g->psn_rank < 3)
+		const struct flow_qp *peer = &table->qps[i];
+		if (peer->psn_rank < 3)
 			continue;
 		n++;
 		only = i;
-		if (table->flows[g->flow].key.src_port == flow->key.src_port) {
+		if (table->flows[peer->flow].key.src_port == flow->key.src_port) {
 			n_port++;
 			same_port = i;
 		}
-		int32_t back = psn_distance(g->psn_last, packet->psn),
-			known = psn_distance(g->psn_last, g->psn_first);
-		/* < 0: round the circle */
-		if (packet->has_aeth && back >= -1 && back < PSN_WINDOW &&
-			(known < 0 || back <= known)) {
+		if (psn_held(peer, packet)) {
 			n_holds++;
 			holds = i;
 		}
@@ -405,16 +419,15 @@ static uint32_t flow_table_peer_of(
 		q->peer_tries++;
 	if (walked > PAIR_WALK_MAX)
 		return NONE;
-	/* Being the only one so far settles nothing for later: another of the pair may be about to
-	 * show itself. */
+	/* 3. The only one so far is not remembered: another one of the pair may send its first
+	 * request later. */
 	if (n == 1)
 		return only;
+	/* 4. the only one with this source port, else the only one that holds the PSN */
 	if (n_port == 1)
 		q->peer = same_port;
 	else if (n_holds == 1)
 		q->peer = holds;
-	else
-		q->peer = NONE;
 	return q->peer;
 }
 
@@ -428,7 +441,7 @@ static void flow_table_attribute(
 	f->rnr_nak_sent += rnr;
 	if (!cnp && !packet->has_aeth)
 		return;
-	/* for ordinary ACKs too: they teach which QPs belong together */
+	/* for ordinary ACKs too: they show which QPs belong together */
 	uint32_t peer = flow_table_peer_of(table, f, packet);
 	if (!cnp && !nak && !rnr)
 		return;
@@ -627,7 +640,7 @@ struct flow *flow_table_qps(const struct flow_table *table, size_t *ret_n)
 			continue;
 		v[i].psn_first = table->qps[i].psn_first;
 		v[i].psn_last = table->qps[i].psn_last;
-		/* the end came before the verdict */
+		/* late ones that were not judged before the end of the interval */
 		v[i].psn.reordered += table->qps[i].request.late + table->qps[i].response.late;
 		v[n++] = v[i];
 	}
@@ -696,9 +709,9 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 	return n + 1;
 }
 
-/* What stays of a queue pair: where its sequences stand. The peer is learned again, since numbers
- * change. */
-static void qp_carry(struct qp *to, const struct qp *from, uint32_t flow)
+/* What stays of a queue pair: the state of its sequences. The peer is learned again, because
+ * positions in the table change. */
+static void qp_carry(struct flow_qp *to, const struct flow_qp *from, uint32_t flow)
 {
 	to->request = from->request;
 	to->response = from->response;
@@ -710,11 +723,11 @@ static void qp_carry(struct qp *to, const struct qp *from, uint32_t flow)
 
 void flow_table_next(struct flow_table *table)
 {
-	/* A table half full of the idle would soon refuse the busy. */
+	/* A table half full of idle flows would soon refuse busy ones. */
 	int keep = FLOW_IDLE;
 	if (table->n_flows > table->limit / 2)
 		keep = 1;
-	rw_cleanup(freep) struct qp *old = table->qps;
+	rw_cleanup(freep) struct flow_qp *old = table->qps;
 	table->qps = NULL;
 	table->n_qps = table->cap_qps = table->n_tuples = table->n_pairs = 0;
 	index_clear(&table->by_qp, 64);
@@ -723,7 +736,7 @@ void flow_table_next(struct flow_table *table)
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < table->n_flows; i++) {
 		const struct flow *f = &table->flows[i];
-		const struct qp *q = &old[f->qp];
+		const struct flow_qp *q = &old[f->qp];
 		uint8_t idle = 0;
 		if (!f->packets)
 			idle = (uint8_t)(f->idle + 1);

@@ -1,22 +1,25 @@
 /*
- * flow_table - what a capture knows of each RoCEv2 flow: (source, destination, UDP source port,
+ * flow_table - the counts of each RoCEv2 flow of a capture: (source, destination, UDP source port,
  * destination QP), and of each direction of a queue pair: the same without the source port, which
  * some NICs vary by packet. Bounded; time comes with the packets. Single-threaded.
  *
  * PSN bookkeeping (psn.h) is done per direction of a queue pair, over request packets (SEND, WRITE,
  * READ request, atomics) and, separately, within the messages of READ responses; acknowledgements
- * and CNPs carry no sequence of their own. What it finds is counted for the flow of the packet that
- * showed it. After a READ request a jump by what its responses use at the smallest MTU, 256 bytes,
+ * and CNPs have no sequence of their own. A gap is counted for the flow of the packet that showed
+ * it. After a READ request a jump by what its responses use at the smallest MTU, 256 bytes,
  * is no gap. All this holds only for captures of every packet: with sampling above 1 gaps,
  * duplicates and retransmits are unknown and stay 0 (and so does the burst rate): they are never
  * reported as loss.
  *
- * CNP and NAK travel against the flow they speak of, and name the sender's QP, not the receiver's.
- * They are attributed to a queue pair of the reversed address pair by the first of these that gives
- * one answer: what an earlier packet of this QP settled; the pair has only one QP with requests;
- * only one with the same UDP source port; only one whose PSNs so far, at most the last 65,536, hold
- * that of the ACK or NAK. Otherwise they are counted in the totals alone (.unattributed). Of a
- * queue pair's flows the one that carried the newest request gets them.
+ * CNP and NAK travel against the flow they are about, and name the sender's QP, not the receiver's.
+ * They are attributed to a queue pair of the reversed address pair by the first of these rules that
+ * gives one answer:
+ *   1. an earlier packet of this QP decided it
+ *   2. the pair has only one QP with requests
+ *   3. only one has the same UDP source port
+ *   4. only one has sent the PSN of the ACK or NAK, among its last 65,536
+ * Otherwise they are counted in the totals alone (.unattributed). Of a queue pair's flows the one
+ * that carried the newest request gets them.
  */
 #ifndef RW_COLLECTORS_FLOW_TABLE_H
 #define RW_COLLECTORS_FLOW_TABLE_H
@@ -39,7 +42,7 @@ struct flow {
 	uint64_t ce, ect, not_ect;
 	/* packets of this flow that are CNP, NAK, RNR NAK */
 	uint64_t cnp_sent, nak_sent, rnr_nak_sent;
-	/* attributed: what the receiver said of this flow */
+	/* attributed: sent by the receiver about this flow */
 	uint64_t cnp_about, nak_about, rnr_nak_about;
 	struct psn_counts psn;
 	uint64_t payload_bytes;

@@ -1,5 +1,5 @@
-/* icrc - see icrc.h. Table-driven CRC-32, eight bytes a step ("slicing-by-8", Kounavis and Berry,
- * 2008). */
+/* icrc - CRC-32 by tables, eight bytes a step ("slicing-by-8", Kounavis and Berry, "Novel Table
+ * Lookup-Based Algorithms for High-Performance CRC Generation", 2008), and the ICRC made of it. */
 #include "collectors/packet/icrc.h"
 
 #include <errno.h>

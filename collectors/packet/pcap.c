@@ -1,4 +1,4 @@
-/* pcap - see pcap.h. The only file that includes libpcap's header. */
+/* pcap - captures on an interface with libpcap, whose header no other file includes. */
 #include "collectors/packet/pcap.h"
 
 #include <errno.h>
@@ -21,9 +21,15 @@
 #define RETRY_MAX (15 * NS_PER_S)
 #define TICK (200 * NS_PER_MS) /* how often the clock is compared with the end of the interval */
 #define GRACE (300 * NS_PER_MS) /* the kernel hands blocks over at most BLOCK_MS late */
-#define SKIP_INTERVALS                                                                             \
-	16 /* a clock that jumps further ahead does not leave empty intervals behind */
-enum { BLOCK_MS = 100, PACKETS_PER_TURN = 4096, BUFFER_MAX = 1 << 30, SNAPLEN_WATCH = 192 };
+/* a clock that jumps further ahead does not leave empty intervals behind */
+#define SKIP_INTERVALS 16
+enum {
+	BLOCK_MS = 100,
+	PACKETS_PER_TURN = 4096,
+	BUFFER_MAX = 1 << 30,
+	SNAPLEN_WATCH = 192,
+	SNAPLEN_USUAL = 128
+};
 
 struct capture {
 	struct loop *loop;
@@ -43,7 +49,7 @@ struct capture {
 	mono_t next_try;
 	struct flow_table *flows;
 	int64_t from_ns, to_ns; /* interval under way, wall clock */
-	uint32_t drops; /* the handle's count at the last look */
+	uint32_t drops; /* the handle's count when it was read last */
 	struct complaint drops_complaint;
 	struct capture_counts counts;
 };
@@ -103,7 +109,7 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 	rc = pcap_setfilter(p, &program);
 	pcap_freecode(&program);
 	if (rc || pcap_setnonblock(p, 1, text))
-		return reason_err(e, -EIO, PCAP_LIBRARY, interface, rc ? pcap_geterr(p) : text);
+		return reason_err(e, -EIO, PCAP_LIBRARY, interface, *text ? text : pcap_geterr(p));
 	if (direction != PCAP_D_INOUT && pcap_setdirection(p, direction))
 		return reason_err(e, -ENOTSUP, PCAP_DIRECTION, interface, pcap_geterr(p));
 	*ret = rw_take(p);
@@ -122,8 +128,10 @@ static int open_handle(const struct config_capture *capture, pcap_t **ret, struc
 	int rc = netns_enter(capture->netns, &back, &why);
 	if (rc < 0)
 		return reason_err(e, rc, PCAP_NETNS, why.text);
-	rc = open_here(capture->interface, capture->snaplen ? capture->snaplen : 128,
-		capture->buffer_bytes, direction, ret, e);
+	uint32_t snaplen = SNAPLEN_USUAL;
+	if (capture->snaplen)
+		snaplen = capture->snaplen;
+	rc = open_here(capture->interface, snaplen, capture->buffer_bytes, direction, ret, e);
 	netns_leave(back);
 	return rc;
 }
@@ -142,8 +150,7 @@ static void interval_begin(struct capture *capture, int64_t now_ns)
 	capture->to_ns = (now_ns / capture->config.interval_ns + 1) * capture->config.interval_ns;
 }
 
-/* Kernel drops since the last look: our own blindness, which must not be told as the network's
- * loss. */
+/* Packets that the kernel dropped since the last call. The capture lost them, not the network. */
 static uint32_t drops_since(struct capture *capture)
 {
 	struct pcap_stat s;
@@ -372,7 +379,12 @@ static void pcap_on_tick(void *arg)
 			c, wall_now().ns - GRACE > c->from_ns ? wall_now().ns - GRACE : c->from_ns);
 }
 
-/* ---- door ---------------------------------------------------------------- */
+/* ---- open, same, update, free -------------------------------------------- */
+
+static const char *capture_name(const struct config_capture *config)
+{
+	return str_or(config->name, config->interface);
+}
 
 static const char *pcap_copy(struct arena *a, const char *text)
 {
@@ -393,7 +405,7 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 	c->loop = loop;
 	c->sink = *sink;
 	c->config = *config;
-	c->config.name = pcap_copy(a, config->name ? config->name : config->interface);
+	c->config.name = pcap_copy(a, capture_name(config));
 	c->config.interface = pcap_copy(a, config->interface);
 	c->config.listen = pcap_copy(a, config->listen);
 	c->config.netns = pcap_copy(a, config->netns);
@@ -406,9 +418,9 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 		c->dir = FLOW_DIR_OUT;
 	else
 		c->dir = FLOW_DIR_UNKNOWN;
-	c->entity = entities_intern(entities, c->config.device ? c->config.device : c->config.name,
-		c->config.port ? c->config.port : c->config.interface, PRIO_NONE);
-	/* its own, not the mirrored device's: several captures may stand for one */
+	c->entity = entities_intern(entities, str_or(c->config.device, c->config.name),
+		str_or(c->config.port, c->config.interface), PRIO_NONE);
+	/* the capture's own name, not the mirrored device's: several captures may mirror one */
 	c->target.device = c->config.name;
 	c->target.protocol = "pcap";
 	if (c->config.netns)
@@ -417,7 +429,7 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 		c->target.address = c->config.interface;
 	c->retry_ns = RETRY_MIN;
 	uint64_t seed = 0;
-	/* 16 bytes the kernel gives each process: hash order is not to be foreseen */
+	/* 16 random bytes that the kernel gives each process: nobody can predict the hash order */
 	const void *random = (const void *)getauxval(AT_RANDOM);
 	if (random)
 		memcpy(&seed, random, sizeof(seed));
@@ -428,8 +440,7 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 	int rc = capture_try(c, &why);
 	if (rc < 0 && rc != -ENODEV && rc != -ENETDOWN) {
 		capture_free(c);
-		return err_set(e, rc, "capture %s: %s",
-			config->name ? config->name : config->interface, why.text);
+		return err_set(e, rc, "capture %s: %s", capture_name(config), why.text);
 	}
 	loop_timer_start(c->tick, TICK, TICK);
 	*ret = c;
@@ -438,18 +449,19 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 
 bool capture_same(const struct capture *capture, const struct config_capture *config_capture)
 {
-	const struct config_capture *a = &capture->config;
-	return str_eq(a->name,
-		       config_capture->name ? config_capture->name : config_capture->interface) &&
-		str_eq(a->interface, config_capture->interface) &&
-		str_eq(a->listen, config_capture->listen) &&
-		str_eq(a->netns, config_capture->netns) &&
-		str_eq(a->device, config_capture->device) &&
-		str_eq(a->port, config_capture->port) &&
-		str_eq(a->direction, config_capture->direction) &&
-		a->sampling == config_capture->sampling && a->snaplen == config_capture->snaplen &&
-		a->buffer_bytes == config_capture->buffer_bytes &&
-		a->interval_ns == config_capture->interval_ns;
+	const struct config_capture *is = &capture->config;
+	if (!str_eq(is->name, capture_name(config_capture)) ||
+		!str_eq(is->interface, config_capture->interface) ||
+		!str_eq(is->listen, config_capture->listen) ||
+		!str_eq(is->netns, config_capture->netns))
+		return false;
+	if (!str_eq(is->device, config_capture->device) ||
+		!str_eq(is->port, config_capture->port) ||
+		!str_eq(is->direction, config_capture->direction))
+		return false;
+	return is->sampling == config_capture->sampling && is->snaplen == config_capture->snaplen &&
+		is->buffer_bytes == config_capture->buffer_bytes &&
+		is->interval_ns == config_capture->interval_ns;
 }
 
 void capture_update(struct capture *capture, const struct config_capture *config)
@@ -524,7 +536,9 @@ int pcap_watch(const char *interface, int64_t for_ns, const volatile sig_atomic_
 		!*stop)
 		;
 	struct pcap_stat s;
-	*ret = (struct pcap_watch_stats){.kernel_drops = pcap_stats(p, &s) == 0 ? s.ps_drop : 0};
+	*ret = (struct pcap_watch_stats){0};
+	if (pcap_stats(p, &s) == 0)
+		ret->kernel_drops = s.ps_drop;
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
- * pcap_file - see pcap_file.h.
+ * pcap_file - reads pcap and pcapng records from a file, a pipe or memory.
  *
  * Bytes come through a window: pcap_file_need(n) makes n contiguous bytes available at r->at,
- * refilling from the file. read(2) in 1 MiB steps and not mmap: a file that shrinks while it is
- * read would kill a mapping with SIGBUS, and pipes work too.
+ * refilling from the file. It reads in steps of 1 MiB and does not map the file: a file that
+ * shrinks while it is read would end the process with SIGBUS, and a pipe cannot be mapped.
  */
 #include "collectors/packet/pcap_file.h"
 
@@ -29,7 +29,7 @@ enum {
 };
 enum { OPT_END = 0, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
 
-struct interface {
+struct pcap_interface {
 	enum roce_link link;
 	uint32_t snaplen; /* 0 = no limit */
 	uint8_t resolution; /* as in the option: 10^-n, or 2^-n with bit 7 set */
@@ -43,8 +43,11 @@ struct pcap_reader {
 	size_t cap;
 	const uint8_t *at, *end;
 	uint64_t offset; /* of .at in the file */
-	bool eof, ng, swapped, over;
-	struct interface *interfaces; /* pcap: one */
+	bool eof;
+	bool ng; /* pcapng */
+	bool swapped; /* written with the other byte order */
+	bool done; /* no more records: the end, or a damage */
+	struct pcap_interface *interfaces; /* pcap: one */
 	size_t n_interfaces, cap_interfaces;
 };
 
@@ -107,7 +110,7 @@ static void pcap_file_step(struct pcap_reader *reader, size_t n)
 
 static int pcap_file_damaged(struct pcap_reader *reader, struct err *e, const char *what)
 {
-	reader->over = true;
+	reader->done = true;
 	return err_set(e, -EBADMSG, "damaged at byte %llu: %s; what came before was read",
 		(unsigned long long)reader->offset, what);
 }
@@ -115,7 +118,7 @@ static int pcap_file_damaged(struct pcap_reader *reader, struct err *e, const ch
 /* The file ended inside something: @got is pcap_file_need()'s answer. */
 static int pcap_file_cut(struct pcap_reader *reader, int got, struct err *e)
 {
-	reader->over = true;
+	reader->done = true;
 	if (got < 0)
 		return err_set(e, got, "cannot read on at byte %llu: %s",
 			(unsigned long long)reader->offset, strerror(-got));
@@ -137,7 +140,7 @@ static int64_t clamp_ns(__int128 ns)
 	return (int64_t)ns;
 }
 
-static int64_t ticks_ns(const struct interface *interface, uint64_t ticks)
+static int64_t ticks_ns(const struct pcap_interface *interface, uint64_t ticks)
 {
 	unsigned __int128 ns = ticks;
 	unsigned exponent = interface->resolution & 0x7f;
@@ -166,7 +169,7 @@ static int64_t ticks_ns(const struct interface *interface, uint64_t ticks)
 static void interface_add(struct pcap_reader *reader, uint32_t linktype, uint32_t snaplen)
 {
 	rw_grow(reader->interfaces, reader->n_interfaces, reader->cap_interfaces);
-	reader->interfaces[reader->n_interfaces++] = (struct interface){
+	reader->interfaces[reader->n_interfaces++] = (struct pcap_interface){
 		.link = link_of_dlt(linktype), .snaplen = snaplen, .resolution = 6};
 }
 
@@ -183,7 +186,7 @@ static void pcap_begin(struct pcap_reader *reader, uint32_t magic)
 	pcap_file_step(reader, PCAP_HEAD);
 }
 
-static void record_lengths(const struct interface *interface, struct pcap_record *ret)
+static void record_lengths(const struct pcap_interface *interface, struct pcap_record *ret)
 {
 	if (ret->wire < ret->n)
 		ret->wire = ret->n;
@@ -199,12 +202,12 @@ static int pcap_next(struct pcap_reader *reader, struct pcap_record *ret, struct
 {
 	int got = pcap_file_need(reader, PCAP_RECORD_HEAD);
 	if (got == 0 && reader->at == reader->end) {
-		reader->over = true;
+		reader->done = true;
 		return 0;
 	}
 	if (got <= 0)
 		return pcap_file_cut(reader, got, e);
-	const struct interface *i = &reader->interfaces[0];
+	const struct pcap_interface *i = &reader->interfaces[0];
 	uint32_t s = pcap_file_u32(reader, reader->at),
 		 fraction = pcap_file_u32(reader, reader->at + 4),
 		 n = pcap_file_u32(reader, reader->at + 8),
@@ -215,7 +218,10 @@ static int pcap_next(struct pcap_reader *reader, struct pcap_record *ret, struct
 	got = pcap_file_need(reader, PCAP_RECORD_HEAD + (size_t)n);
 	if (got <= 0)
 		return pcap_file_cut(reader, got, e);
-	ret->t_ns = (int64_t)s * 1000000000 + (int64_t)fraction * (i->resolution == 9 ? 1 : 1000);
+	int64_t fraction_ns = fraction;
+	if (i->resolution != 9)
+		fraction_ns *= 1000;
+	ret->t_ns = (int64_t)s * 1000000000 + fraction_ns;
 	ret->p = reader->at + PCAP_RECORD_HEAD;
 	ret->n = n;
 	ret->wire = wire;
@@ -243,7 +249,7 @@ static int ng_interface(struct pcap_reader *reader, const uint8_t *body, size_t 
 	if (reader->n_interfaces >= PCAP_INTERFACES_MAX)
 		return pcap_file_damaged(reader, e, "more interfaces than any capture has");
 	interface_add(reader, pcap_file_u16(reader, body), pcap_file_u32(reader, body + 4));
-	struct interface *i = &reader->interfaces[reader->n_interfaces - 1];
+	struct pcap_interface *i = &reader->interfaces[reader->n_interfaces - 1];
 	for (size_t at = 8; at + 4 <= n;) {
 		unsigned code = pcap_file_u16(reader, body + at),
 			 size = pcap_file_u16(reader, body + at + 2);
@@ -255,7 +261,9 @@ static int ng_interface(struct pcap_reader *reader, const uint8_t *body, size_t 
 		if (code == OPT_TSOFFSET && size >= 8) {
 			uint64_t v;
 			memcpy(&v, body + at, 8);
-			i->offset_s = (int64_t)(reader->swapped ? __builtin_bswap64(v) : v);
+			if (reader->swapped)
+				v = __builtin_bswap64(v);
+			i->offset_s = (int64_t)v;
 		}
 		at += (size + 3u) & ~3u;
 	}
@@ -281,7 +289,7 @@ static int ng_packet(struct pcap_reader *reader, uint32_t type, const uint8_t *b
 	if (interface >= reader->n_interfaces)
 		return pcap_file_damaged(
 			reader, e, "packet of an interface that was not described");
-	const struct interface *i = &reader->interfaces[interface];
+	const struct pcap_interface *i = &reader->interfaces[interface];
 	if (type == NG_SIMPLE) {
 		ret->t_ns = 0;
 		ret->wire = pcap_file_u32(reader, body);
@@ -313,7 +321,7 @@ static int ng_block(struct pcap_reader *reader, uint32_t type, const uint8_t *bo
 		return ng_interface(reader, body, n, e);
 	if (type == NG_PACKET || type == NG_SIMPLE || type == NG_ENHANCED)
 		return ng_packet(reader, type, body, n, ret, e);
-	return 0; /* statistics, names, comments and what is not yet invented */
+	return 0; /* statistics, names, comments, block types of the future */
 }
 
 static int ng_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e)
@@ -321,7 +329,7 @@ static int ng_next(struct pcap_reader *reader, struct pcap_record *ret, struct e
 	for (;;) {
 		int got = pcap_file_need(reader, NG_BLOCK_MIN);
 		if (got == 0 && reader->at == reader->end) {
-			reader->over = true;
+			reader->done = true;
 			return 0;
 		}
 		if (got <= 0)
@@ -356,7 +364,7 @@ static int ng_next(struct pcap_reader *reader, struct pcap_record *ret, struct e
 	}
 }
 
-/* ---- door ---------------------------------------------------------------- */
+/* ---- opening and reading ---------------------------------------------------------------- */
 
 static int pcap_file_begin(struct pcap_reader *reader, struct err *e)
 {
@@ -378,7 +386,7 @@ static int pcap_file_begin(struct pcap_reader *reader, struct err *e)
 		magic = __builtin_bswap32(magic);
 	if (magic == MAGIC_KUZNETZOV || magic == __builtin_bswap32(MAGIC_KUZNETZOV))
 		return err_set(e, -EINVAL,
-			"a patched pcap format of the 1990s, which is not read; convert it with: "
+			"the patched pcap format of the 1990s is not supported; convert it with: "
 			"editcap -F pcap IN OUT");
 	if ((magic & 0xffff) == 0x8b1f || magic == 0xfd2fb528 || magic == 0x587a37fd ||
 		(magic & 0xffffff) == 0x685a42)
@@ -388,9 +396,10 @@ static int pcap_file_begin(struct pcap_reader *reader, struct err *e)
 	if (magic != MAGIC_US && magic != MAGIC_NS)
 		return err_set(e, -EINVAL, "not a capture file (expected pcap or pcapng)");
 	got = pcap_file_need(reader, PCAP_HEAD);
-	if (got <= 0)
-		return err_set(
-			e, got < 0 ? got : -EBADMSG, "truncated: the file ends within its header");
+	if (got < 0)
+		return err_set(e, got, "cannot read: %s", strerror(-got));
+	if (got == 0)
+		return err_set(e, -EBADMSG, "truncated: the file ends within its header");
 	if (pcap_file_u16(reader, reader->at + 4) != 2)
 		return err_set(e, -EINVAL, "pcap of version %u, expected 2",
 			pcap_file_u16(reader, reader->at + 4));
@@ -409,7 +418,9 @@ static int open_file(const char *path, struct err *e)
 		int code = -errno;
 		if (fd >= 0)
 			close(fd);
-		return err_set(e, code, "%s", code == -ENOENT ? "no such file" : strerror(-code));
+		if (code == -ENOENT)
+			return err_set(e, code, "no such file");
+		return err_set(e, code, "%s", strerror(-code));
 	}
 	if (S_ISDIR(st.st_mode)) {
 		close(fd);
@@ -472,7 +483,7 @@ void pcap_reader_free(struct pcap_reader *reader)
 
 int pcap_reader_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e)
 {
-	if (reader->over)
+	if (reader->done)
 		return 0;
 	*ret = (struct pcap_record){0};
 	if (reader->ng)

@@ -1,4 +1,4 @@
-/* psn - see psn.h. */
+/* psn - judges each packet sequence number against the ones before it. */
 #include "collectors/packet/psn.h"
 
 void psn_anchor(struct psn_track *track, uint32_t psn)
@@ -40,33 +40,34 @@ void psn_add(struct psn_track *track, struct psn_counts *counts, uint32_t psn, u
 		track->allow = allow;
 		return;
 	}
-	int32_t d = psn_distance(psn, track->next);
-	if (d < 0) {
-		psn_behind(track, counts, psn, -d);
+	int32_t ahead = psn_distance(psn, track->next);
+	if (ahead < 0) {
+		psn_behind(track, counts, psn, -ahead);
 		return;
 	}
-	if (d > PSN_AHEAD_MAX) {
+	if (ahead > PSN_AHEAD_MAX) {
 		counts->restarts++;
 		psn_anchor(track, psn);
 		track->allow = allow;
 		return;
 	}
-	counts->reordered += track->late; /* the sequence goes on: what came late was only late */
+	/* the sequence goes on: the late ones were reordered, not sent again */
+	counts->reordered += track->late;
 	track->late = 0;
-	if (d > 0 && (uint32_t)d > track->allow) {
+	if (ahead > 0 && (uint32_t)ahead > track->allow) {
 		counts->gaps++;
-		counts->missing += (uint32_t)d;
+		counts->missing += (uint32_t)ahead;
 	}
-	if (d >= 63)
+	if (ahead >= 63)
 		track->seen = 1;
 	else
-		track->seen = track->seen << (d + 1) | 1;
-	if (d > 0 &&
-		(uint32_t)d <= track->allow) { /* used by the responses of a READ, not missing */
-		if (d >= 63)
+		track->seen = track->seen << (ahead + 1) | 1;
+	/* the PSNs in between were used by the responses of a READ: not missing */
+	if (ahead > 0 && (uint32_t)ahead <= track->allow) {
+		if (ahead >= 63)
 			track->seen |= UINT64_MAX;
 		else
-			track->seen |= ((1ull << d) - 1) << 1;
+			track->seen |= ((1ull << ahead) - 1) << 1;
 	}
 	track->next = (psn + 1) & PSN_MASK;
 	track->last = psn;

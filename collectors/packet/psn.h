@@ -3,8 +3,8 @@
  * Pure.
  *
  *   gap         a packet is ahead of the one expected: one forward jump, whatever its width;
- *               .missing sums the widths. After a READ
- *               request a jump by as many PSNs as its responses can use is not a gap (@allow).
+ *               .missing sums the widths. After a READ request a jump by as many PSNs as its
+ *               responses can use is no gap (@allow).
  *   duplicate   the same PSN again right after itself: a copy (mirrored twice), or the last
  *               packet of a burst sent again
  *   retransmit  the PSN goes back to one that was seen, or runs from a missing one back through

@@ -1,4 +1,4 @@
-/* roce_count - see roce_count.h. */
+/* roce_count - adds decoded frames to plain counts. */
 #include "collectors/packet/roce_count.h"
 
 static void count_roce(struct roce_count *count, const struct roce_packet *packet)

@@ -188,7 +188,10 @@ static void roce_parse_bad(struct roce_packet *packet, enum roce_error error)
 
 static void ran_out(const struct frame *frame, struct roce_packet *packet)
 {
-	roce_parse_bad(packet, frame->cut ? ROCE_CUT_BY_SNAPLEN : ROCE_SHORT_PACKET);
+	if (frame->cut)
+		roce_parse_bad(packet, ROCE_CUT_BY_SNAPLEN);
+	else
+		roce_parse_bad(packet, ROCE_SHORT_PACKET);
 }
 
 static void parse_extensions(struct frame *frame, struct roce_packet *packet, size_t body)
@@ -197,7 +200,9 @@ static void parse_extensions(struct frame *frame, struct roce_packet *packet, si
 		return;
 	const struct transport *t = &transports[packet->opcode >> 5];
 	const struct operation *o = &operations[packet->opcode & 31];
-	size_t n = t->any_bytes + (o->role == ROLE_REQUEST ? t->request_bytes : 0);
+	size_t n = t->any_bytes;
+	if (o->role == ROLE_REQUEST)
+		n += t->request_bytes;
 	bytes_skip(&frame->b, n);
 	if (o->extensions & X_RETH) {
 		bytes_skip(&frame->b, 12); /* virtual address, R_Key */
@@ -211,8 +216,12 @@ static void parse_extensions(struct frame *frame, struct roce_packet *packet, si
 		packet->has_aeth = bytes_ok(&frame->b);
 		n += 4;
 	}
-	n += (o->extensions & X_ATOMIC ? 28u : 0) + (o->extensions & X_ATOMIC_ACK ? 8u : 0) +
-		(o->extensions & (X_IMM | X_IETH) ? 4u : 0);
+	if (o->extensions & X_ATOMIC)
+		n += 28;
+	if (o->extensions & X_ATOMIC_ACK)
+		n += 8;
+	if (o->extensions & (X_IMM | X_IETH))
+		n += 4;
 	if (body > n + packet->pad)
 		packet->payload_bytes = (uint32_t)(body - n - packet->pad);
 	else
@@ -423,8 +432,12 @@ static void parse_mac_control(struct frame *frame, struct roce_packet *packet)
 		packet->kind = PACKET_PAUSE;
 		packet->time[0] = bytes_be16(&frame->b);
 	}
-	if (!bytes_ok(&frame->b))
-		roce_parse_bad(packet, frame->cut ? ROCE_CUT_BY_SNAPLEN : ROCE_MAC_CONTROL);
+	if (bytes_ok(&frame->b))
+		return;
+	if (frame->cut)
+		roce_parse_bad(packet, ROCE_CUT_BY_SNAPLEN);
+	else
+		roce_parse_bad(packet, ROCE_MAC_CONTROL);
 }
 
 static void parse_type(struct frame *frame, struct roce_packet *packet, unsigned type)
@@ -471,7 +484,8 @@ static void parse_raw(struct frame *frame, struct roce_packet *packet)
 void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire, unsigned flags,
 	struct roce_packet *ret)
 {
-	/* Where the protocol number stands in each link header; -1: none, the IP version tells. */
+	/* Where the protocol number stands in each link header; -1: nowhere, the IP version
+	 * decides. */
 	static const struct {
 		size_t header;
 		int type_at;
@@ -493,7 +507,9 @@ void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire
 	struct frame f = {.b = bytes_of(bytes, n), .cut = n < wire, .flags = flags};
 	size_t header = links[link].header;
 	const uint8_t *h = bytes_take(&f.b, header);
-	ret->octets = (uint32_t)(wire < header ? wire : wire - header + ETH_BYTES);
+	ret->octets = (uint32_t)wire;
+	if (wire >= header)
+		ret->octets = (uint32_t)(wire - header + ETH_BYTES);
 	if (!h) {
 		ran_out(&f, ret);
 		return;

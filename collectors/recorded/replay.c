@@ -1,7 +1,7 @@
 /*
- * replay - recorded samples, read strictly: a case that is half understood would be replayed to
- * wrong findings, so the first line that is not clear refuses the whole file. Pure but for the file
- * it reads.
+ * replay - reads recorded samples strictly: a case that is half understood would be replayed to
+ * wrong findings, so the first line that is not clear refuses the whole file. Reads the file it is
+ * given, and touches nothing else.
  */
 #include "collectors/recorded/replay.h"
 
@@ -29,13 +29,13 @@ enum column {
 };
 #define COLUMNS_NEEDED 6
 
-struct field {
-	const char *s;
+struct tsv_field {
+	const char *text; /* not terminated */
 	size_t n;
 	int col; /* 1-based byte column */
 };
 
-struct reader {
+struct tsv_reader {
 	const char *name;
 	int line;
 	bool seen_data;
@@ -45,31 +45,39 @@ struct reader {
 };
 
 /* How much of a foreign text is quoted back. */
-#define QUOTE(f) (int)((f)->n > 60 ? 60 : (f)->n), (f)->s
+#define QUOTE_MAX 60
+#define QUOTE(f) quoted_bytes(f), (f)->text
 
-static bool field_is(const struct field *field, const char *text)
+static int quoted_bytes(const struct tsv_field *field)
 {
-	return field->n == strlen(text) && memcmp(field->s, text, field->n) == 0;
+	if (field->n > QUOTE_MAX)
+		return QUOTE_MAX;
+	return (int)field->n;
 }
-static bool field_none(const struct field *field)
+
+static bool field_is(const struct tsv_field *field, const char *text)
+{
+	return field->n == strlen(text) && memcmp(field->text, text, field->n) == 0;
+}
+static bool field_none(const struct tsv_field *field)
 {
 	return field->n == 0 || field_is(field, "-");
 }
 
-static int replay_refuse(
-	struct reader *reader, const struct field *field, const char *what, const char *expected)
+static int replay_refuse(struct tsv_reader *reader, const struct tsv_field *field, const char *what,
+	const char *expected)
 {
 	return err_at(reader->e, -EINVAL, reader->name, reader->line, field->col,
-		"read %s '%.*s', expected %s", what, QUOTE(field), expected);
+		"invalid %s '%.*s'; expected %s", what, QUOTE(field), expected);
 }
 
 /*
  * Decimal seconds to ns without going through a double, which has no room for ns since 1970. Digits
  * past the ninth are refused unless zero: they would be lost silently.
  */
-static bool parse_seconds(const struct field *field, int64_t *ret_ns)
+static bool parse_seconds(const struct tsv_field *field, int64_t *ret_ns)
 {
-	const char *p = field->s, *end = field->s + field->n;
+	const char *p = field->text, *end = field->text + field->n;
 	int64_t s = 0, ns = 0;
 	if (p == end || *p < '0' || *p > '9')
 		return false;
@@ -94,13 +102,13 @@ static bool parse_seconds(const struct field *field, int64_t *ret_ns)
 	return true;
 }
 
-static bool parse_u64(const struct field *field, uint64_t *ret)
+static bool parse_u64(const struct tsv_field *field, uint64_t *ret)
 {
 	uint64_t v = 0;
 	if (field->n == 0)
 		return false;
 	for (size_t k = 0; k < field->n; k++) {
-		unsigned digit = (unsigned)(field->s[k] - '0');
+		unsigned digit = (unsigned)(field->text[k] - '0');
 		if (digit > 9 || __builtin_mul_overflow(v, 10, &v) ||
 			__builtin_add_overflow(v, digit, &v))
 			return false;
@@ -109,12 +117,12 @@ static bool parse_u64(const struct field *field, uint64_t *ret)
 	return true;
 }
 
-static bool parse_f64(const struct field *field, double *ret)
+static bool parse_f64(const struct tsv_field *field, double *ret)
 {
 	char buf[64], *end;
-	if (field->n == 0 || field->n >= sizeof(buf) || !strchr("+-.0123456789", field->s[0]))
+	if (field->n == 0 || field->n >= sizeof(buf) || !strchr("+-.0123456789", field->text[0]))
 		return false;
-	memcpy(buf, field->s, field->n);
+	memcpy(buf, field->text, field->n);
 	buf[field->n] = '\0';
 	if (strpbrk(buf, "xXnN")) /* no hex, no nan, no inf */
 		return false;
@@ -123,7 +131,7 @@ static bool parse_f64(const struct field *field, double *ret)
 }
 
 /* A whole number that a tool wrote as 4e11 or 42.0 is still exact below 2^53. */
-static bool parse_whole(const struct field *field, uint64_t *ret)
+static bool parse_whole(const struct tsv_field *field, uint64_t *ret)
 {
 	double d;
 	if (parse_u64(field, ret))
@@ -134,7 +142,7 @@ static bool parse_whole(const struct field *field, uint64_t *ret)
 	return true;
 }
 
-static int parse_value(struct reader *reader, const struct field *field,
+static int parse_value(struct tsv_reader *reader, const struct tsv_field *field,
 	const struct metric_info *info, uint64_t *ret)
 {
 	char expected[160], text[REPLAY_NAME_MAX + 1];
@@ -156,7 +164,7 @@ static int parse_value(struct reader *reader, const struct field *field,
 	case TYPE_TEXT:
 		if (field->n > REPLAY_NAME_MAX)
 			return replay_refuse(reader, field, "value", "a text of at most 255 bytes");
-		memcpy(text, field->s, field->n);
+		memcpy(text, field->text, field->n);
 		text[field->n] = '\0';
 		*ret = entities_text(reader->entities, text);
 		return 0;
@@ -164,22 +172,22 @@ static int parse_value(struct reader *reader, const struct field *field,
 	return replay_refuse(reader, field, "value", "a value");
 }
 
-static int parse_name(struct reader *reader, const struct field *field, const char *what,
+static int parse_name(struct tsv_reader *reader, const struct tsv_field *field, const char *what,
 	char ret[REPLAY_NAME_MAX + 1])
 {
 	if (field->n > REPLAY_NAME_MAX)
 		return replay_refuse(reader, field, what, "a name of at most 255 bytes");
 	for (size_t k = 0; k < field->n; k++) {
-		if ((unsigned char)field->s[k] < 0x20 || field->s[k] == 0x7f)
+		if ((unsigned char)field->text[k] < 0x20 || field->text[k] == 0x7f)
 			return replay_refuse(
 				reader, field, what, "a name without control characters");
 	}
-	memcpy(ret, field->s, field->n);
+	memcpy(ret, field->text, field->n);
 	ret[field->n] = '\0';
 	return 0;
 }
 
-static int parse_metric(struct reader *reader, const struct field *field, unsigned *ret)
+static int parse_metric(struct tsv_reader *reader, const struct tsv_field *field, unsigned *ret)
 {
 	char name[64], expected[128];
 	snprintf(name, sizeof(name), "%.*s", QUOTE(field));
@@ -192,9 +200,10 @@ static int parse_metric(struct reader *reader, const struct field *field, unsign
 	for (unsigned k = 0; k < METRIC_COUNT; k++)
 		names[k] = metric_info(k)->name;
 	const char *near = str_nearest(name, names, METRIC_COUNT);
-	snprintf(expected, sizeof(expected), "a canonical metric%s%s%s",
-		near ? ", perhaps '" : " such as port.out_octets", str_or(near, ""),
-		str_if(near, "'"));
+	if (near)
+		snprintf(expected, sizeof(expected), "a canonical metric, perhaps '%s'", near);
+	else
+		snprintf(expected, sizeof(expected), "a canonical metric such as port.out_octets");
 	return replay_refuse(reader, field, "metric", expected);
 }
 
@@ -204,7 +213,7 @@ const char *sample_scope_error(unsigned metric, const struct entity *entity)
 	if (!m)
 		return "a canonical metric";
 	bool has_port = *entity->port, pool = strncmp(entity->port, "pool:", 5) == 0;
-	/* "port#qN": a queue without a class */
+	/* "port#qN": a queue that no priority maps to */
 	bool has_priority = entity->priority != PRIO_NONE || strchr(entity->port, '#') != NULL;
 	switch (m->scope) {
 	case SCOPE_PRIO:
@@ -228,64 +237,92 @@ const char *sample_scope_error(unsigned metric, const struct entity *entity)
 	return "a canonical metric";
 }
 
+/* parse_priority - 0 to 7, or PRIO_NONE for "-". */
+static int parse_priority(struct tsv_reader *reader, const struct tsv_field *field, int *ret)
+{
+	*ret = PRIO_NONE;
+	if (field_none(field))
+		return 0;
+	if (field->n != 1 || field->text[0] < '0' || field->text[0] > '7')
+		return replay_refuse(reader, field, "priority", "0 to 7, or - for none");
+	*ret = field->text[0] - '0';
+	return 0;
+}
+
+static int parse_flags(struct tsv_reader *reader, const struct tsv_field *field, unsigned *ret)
+{
+	char text[SAMPLE_FLAGS_TEXT_MAX];
+	if (field_none(field))
+		return 0;
+	if (field->n >= sizeof(text))
+		return replay_refuse(reader, field, "flags", "flags such as restart,wrap32, or -");
+	memcpy(text, field->text, field->n);
+	text[field->n] = '\0';
+	if (sample_flags_parse(text, ret) != 0)
+		return replay_refuse(reader, field, "flags",
+			"some of restart,wrap32,estimated,suspect,late,declared, or -");
+	return 0;
+}
+
+static int parse_window(struct tsv_reader *reader, const struct tsv_field *field, uint32_t *ret_ms)
+{
+	int64_t ns;
+	if (field_none(field))
+		return 0;
+	if (!parse_seconds(field, &ns) || ns / NS_PER_MS > UINT32_MAX)
+		return replay_refuse(
+			reader, field, "window_s", "seconds such as 60, at most 49 days");
+	*ret_ms = (uint32_t)(ns / NS_PER_MS);
+	return 0;
+}
+
+/* check_scope - does the metric belong to what the line names? */
+static int check_scope(struct tsv_reader *reader, const struct tsv_field *field, unsigned metric,
+	const struct entity *entity)
+{
+	const char *expected = sample_scope_error(metric, entity);
+	int col = field[COL_PORT].col;
+	if (!expected)
+		return 0;
+	if (*entity->port)
+		col = field[COL_PRIORITY].col;
+	return err_at(reader->e, -EINVAL, reader->name, reader->line, col,
+		"invalid port '%.*s' and priority '%.*s' for %s; expected %s",
+		QUOTE(&field[COL_PORT]), QUOTE(&field[COL_PRIORITY]), metric_info(metric)->name,
+		expected);
+}
+
 /* The eight columns of one line to one sample. */
-static int parse_fields(struct reader *reader, const struct field *field, size_t n)
+static int parse_fields(struct tsv_reader *reader, const struct tsv_field *field, size_t n)
 {
 	struct sample s = {.source = SOURCE_REPLAY};
-	char device[REPLAY_NAME_MAX + 1], port[REPLAY_NAME_MAX + 1] = "",
-								 flags_text[SAMPLE_FLAGS_TEXT_MAX];
+	char device[REPLAY_NAME_MAX + 1], port[REPLAY_NAME_MAX + 1] = "";
 	unsigned metric = 0, flags = 0;
-	int priority = PRIO_NONE, rc;
+	int priority = PRIO_NONE;
 
 	if (!parse_seconds(&field[COL_TIME], &s.t_ns))
 		return replay_refuse(
 			reader, &field[COL_TIME], "time_s", "seconds such as 12 or 1763690400.25");
 	if (field_none(&field[COL_DEVICE]))
 		return replay_refuse(reader, &field[COL_DEVICE], "device", "the name of a device");
-	rc = parse_name(reader, &field[COL_DEVICE], "device", device);
+	int rc = parse_name(reader, &field[COL_DEVICE], "device", device);
 	if (rc == 0 && !field_none(&field[COL_PORT]))
 		rc = parse_name(reader, &field[COL_PORT], "port", port);
 	if (rc == 0)
 		rc = parse_metric(reader, &field[COL_METRIC], &metric);
+	if (rc == 0)
+		rc = parse_priority(reader, &field[COL_PRIORITY], &priority);
+	const struct entity about = {.device = device, .port = port, .priority = (int16_t)priority};
+	if (rc == 0)
+		rc = check_scope(reader, field, metric, &about);
+	if (rc == 0)
+		rc = parse_value(reader, &field[COL_VALUE], metric_info(metric), &s.value);
+	if (rc == 0 && n > COL_FLAGS)
+		rc = parse_flags(reader, &field[COL_FLAGS], &flags);
+	if (rc == 0 && n > COL_WINDOW)
+		rc = parse_window(reader, &field[COL_WINDOW], &s.window_ms);
 	if (rc != 0)
 		return rc;
-	if (!field_none(&field[COL_PRIORITY])) {
-		if (field[COL_PRIORITY].n != 1 || field[COL_PRIORITY].s[0] < '0' ||
-			field[COL_PRIORITY].s[0] > '7')
-			return replay_refuse(
-				reader, &field[COL_PRIORITY], "priority", "0 to 7, or - for none");
-		priority = field[COL_PRIORITY].s[0] - '0';
-	}
-	struct entity probe = {.device = device, .port = port, .priority = (int16_t)priority};
-	const char *expected = sample_scope_error(metric, &probe);
-	if (expected) {
-		struct field place = field[*port ? COL_PRIORITY : COL_PORT];
-		return err_at(reader->e, -EINVAL, reader->name, reader->line, place.col,
-			"read port '%.*s' and priority '%.*s' for %s, expected %s",
-			QUOTE(&field[COL_PORT]), QUOTE(&field[COL_PRIORITY]),
-			metric_info(metric)->name, expected);
-	}
-	rc = parse_value(reader, &field[COL_VALUE], metric_info(metric), &s.value);
-	if (rc != 0)
-		return rc;
-	if (n > COL_FLAGS && !field_none(&field[COL_FLAGS])) {
-		if (field[COL_FLAGS].n >= sizeof(flags_text))
-			return replay_refuse(reader, &field[COL_FLAGS], "flags",
-				"flags such as restart,wrap32, or -");
-		memcpy(flags_text, field[COL_FLAGS].s, field[COL_FLAGS].n);
-		flags_text[field[COL_FLAGS].n] = '\0';
-		if (sample_flags_parse(flags_text, &flags) != 0)
-			return replay_refuse(reader, &field[COL_FLAGS], "flags",
-				"some of restart,wrap32,estimated,suspect,late,declared, or -");
-	}
-	if (n > COL_WINDOW && !field_none(&field[COL_WINDOW])) {
-		int64_t window_ns;
-		if (!parse_seconds(&field[COL_WINDOW], &window_ns) ||
-			window_ns / NS_PER_MS > UINT32_MAX)
-			return replay_refuse(reader, &field[COL_WINDOW], "window_s",
-				"seconds such as 60, at most 49 days");
-		s.window_ms = (uint32_t)(window_ns / NS_PER_MS);
-	}
 	s.entity = entities_intern(reader->entities, device, port, priority);
 	s.metric = (uint16_t)metric;
 	s.flags = (uint16_t)flags;
@@ -294,21 +331,21 @@ static int parse_fields(struct reader *reader, const struct field *field, size_t
 	return 0;
 }
 
-static int parse_line(struct reader *reader, const char *text, size_t n)
+static int parse_line(struct tsv_reader *reader, const char *text, size_t n)
 {
-	struct field f[COL_COUNT];
+	struct tsv_field f[COL_COUNT];
 	size_t count = 0;
 	reader->line++;
 	if (n > 0 && text[n - 1] == '\r')
 		n--;
 	if (n > REPLAY_LINE_MAX)
 		return err_at(reader->e, -EINVAL, reader->name, reader->line, 1,
-			"read a line of %zu bytes, expected at most %d", n, REPLAY_LINE_MAX);
+			"the line has %zu bytes; at most %d are allowed", n, REPLAY_LINE_MAX);
 	if (n == 0 || text[0] == '#' || strspn(text, " \t") >= n)
 		return 0;
 	if (memchr(text, '\0', n))
 		return err_at(reader->e, -EINVAL, reader->name, reader->line, 1,
-			"read a NUL byte, expected text");
+			"the line holds a NUL byte; expected text");
 	const char *begin = text, *end = text + n;
 	for (;;) {
 		const char *tab = memchr(begin, '\t', (size_t)(end - begin));
@@ -318,52 +355,45 @@ static int parse_line(struct reader *reader, const char *text, size_t n)
 		if (count == COL_COUNT)
 			return err_at(reader->e, -EINVAL, reader->name, reader->line,
 				(int)(begin - text) + 1,
-				"read more than %d columns, expected time_s device "
+				"more than %d columns; expected time_s device "
 				"port priority metric value [flags [window_s]] separated by tabs",
 				COL_COUNT);
-		f[count++] = (struct field){begin, (size_t)(stop - begin), (int)(begin - text) + 1};
+		f[count++] =
+			(struct tsv_field){begin, (size_t)(stop - begin), (int)(begin - text) + 1};
 		if (!tab)
 			break;
 		begin = tab + 1;
 	}
 	if (count < COLUMNS_NEEDED)
 		return err_at(reader->e, -EINVAL, reader->name, reader->line, 1,
-			"read %zu column%s, expected at least %d: time_s device port priority "
+			"%zu column%s; expected at least %d: time_s device port priority "
 			"metric value, separated by tabs",
-			count, str_if(count != 1, "s"), COLUMNS_NEEDED);
+			count, plural(count), COLUMNS_NEEDED);
 	if (!reader->seen_data && field_is(&f[COL_TIME], "time_s"))
 		return 0;
 	reader->seen_data = true;
 	return parse_fields(reader, f, count);
 }
 
+static int order(uint64_t left, uint64_t right)
+{
+	return (left > right) - (left < right);
+}
+
 static int sample_compare(const void *left, const void *right)
 {
 	const struct sample *x = left, *y = right;
-	if (x->t_ns != y->t_ns) {
-		if (x->t_ns < y->t_ns)
-			return -1;
-		return 1;
-	}
-	if (x->entity != y->entity) {
-		if (x->entity < y->entity)
-			return -1;
-		return 1;
-	}
-	if (x->metric != y->metric) {
-		if (x->metric < y->metric)
-			return -1;
-		return 1;
-	}
+	int c = (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
+	if (c == 0)
+		c = order(x->entity, y->entity);
+	if (c == 0)
+		c = order(x->metric, y->metric);
 	/* the same instant twice: which one stays must not depend on the order of the lines */
-	if (x->value != y->value) {
-		if (x->value < y->value)
-			return -1;
-		return 1;
-	}
-	if (x->flags < y->flags)
-		return -1;
-	return x->flags > y->flags;
+	if (c == 0)
+		c = order(x->value, y->value);
+	if (c == 0)
+		c = order(x->flags, y->flags);
+	return c;
 }
 
 static int replay_finish(struct sample_list *out, int rc)
@@ -378,7 +408,7 @@ static int replay_finish(struct sample_list *out, int rc)
 int replay_parse(const char *text, size_t n, const char *name, struct entities *entities,
 	struct sample_list *out, struct err *e)
 {
-	struct reader r = {.name = name, .entities = entities, .out = out, .e = e};
+	struct tsv_reader r = {.name = name, .entities = entities, .out = out, .e = e};
 	const char *p = text, *end = text + n;
 	int rc = 0;
 	while (rc == 0 && p < end) {
@@ -394,7 +424,7 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 		if (strlen(line) < length) {
 			r.line++;
 			rc = err_at(e, -EINVAL, name, r.line, (int)strlen(line) + 1,
-				"read a NUL byte, expected text");
+				"the line holds a NUL byte; expected text");
 		} else {
 			rc = parse_line(&r, line, length);
 		}
@@ -405,7 +435,7 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 
 int replay_read(const char *path, struct entities *entities, struct sample_list *out, struct err *e)
 {
-	struct reader r = {.name = path, .entities = entities, .out = out, .e = e};
+	struct tsv_reader r = {.name = path, .entities = entities, .out = out, .e = e};
 	rw_cleanup(fclosep) FILE *f = fopen(path, "re");
 	rw_cleanup(freep) char *line = NULL;
 	size_t cap = 0;
@@ -423,9 +453,10 @@ int replay_read(const char *path, struct entities *entities, struct sample_list 
 		if (rc != 0)
 			return replay_finish(out, rc);
 	}
-	if (ferror(f))
-		rc = err_at(e, errno ? -errno : -EIO, path, r.line + 1, 0, "cannot be read: %s",
-			strerror(errno ? errno : EIO));
+	if (ferror(f)) {
+		const int error = errno ? errno : EIO;
+		rc = err_at(e, -error, path, r.line + 1, 0, "cannot be read: %s", strerror(error));
+	}
 	return replay_finish(out, rc);
 }
 
@@ -433,7 +464,7 @@ int replay_read(const char *path, struct entities *entities, struct sample_list 
 
 #define GAPS_PER_SERIES 64 /* enough for a median; bounds the work */
 
-struct gaps {
+struct series_gaps {
 	int64_t last_ns;
 	int64_t v[GAPS_PER_SERIES];
 	size_t n;
@@ -445,7 +476,7 @@ static int ns_compare(const void *left, const void *right)
 	return (x > y) - (x < y);
 }
 
-/* The lower median: an interval that was really seen. Sorts in place. */
+/* The lower median: an interval that occurred, not the mean of two. Sorts in place. */
 static int64_t replay_median_of(int64_t *values, size_t n)
 {
 	if (n == 0)
@@ -457,7 +488,7 @@ static int64_t replay_median_of(int64_t *values, size_t n)
 int64_t replay_interval(const struct sample *samples, size_t n)
 {
 	struct map *index = map_new();
-	struct gaps *runs = NULL;
+	struct series_gaps *runs = NULL;
 	size_t n_runs = 0, cap = 0;
 	for (size_t k = 0; k < n; k++) {
 		const struct metric_info *m = metric_info(samples[k].metric);
@@ -467,10 +498,10 @@ int64_t replay_interval(const struct sample *samples, size_t n)
 		if (!map_get(index, key, &at)) {
 			rw_grow(runs, n_runs, cap);
 			map_put(index, key, n_runs);
-			runs[n_runs++] = (struct gaps){.last_ns = samples[k].t_ns};
+			runs[n_runs++] = (struct series_gaps){.last_ns = samples[k].t_ns};
 			continue;
 		}
-		struct gaps *g = &runs[at];
+		struct series_gaps *g = &runs[at];
 		if (samples[k].t_ns > g->last_ns && g->n < GAPS_PER_SERIES)
 			g->v[g->n++] = samples[k].t_ns - g->last_ns;
 		g->last_ns = samples[k].t_ns;

@@ -2,8 +2,8 @@
  * replay - a pure reader of recorded cases: samples.tsv to samples. No fabric, no pipeline, no
  * clock.
  *
- * A case is a folder with fabric.yaml and samples.tsv (metrics.md), optionally captures; a line of
- * samples.tsv is
+ * A case is a folder with fabric.yaml and samples.tsv (metrics: docs/metrics.md), optionally
+ * captures; a line of samples.tsv is
  *
  *      time_s <TAB> device <TAB> port <TAB> priority <TAB> metric <TAB> value [<TAB> flags
  *          [<TAB> window_s]]
@@ -39,13 +39,14 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 
 /*
  * replay_interval - the usual time between the samples of a counter: the median over series of
- * their median gap, ns. What a recorded case was polled with, since its fabric.yaml need not say.
+ * their median gap, ns. It stands for the interval of the recording, which fabric.yaml need not
+ * name.
  * @samples sorted by time. 0 when no counter has two samples.
  */
 int64_t replay_interval(const struct sample *samples, size_t n);
 
-/* sample_scope_error - why @metric cannot be said of @entity, as a phrase of what was expected;
- * NULL when it can. Static. */
+/* sample_scope_error - why @metric cannot belong to @entity, as a phrase of what was expected; NULL
+ * when it can. Static text. */
 const char *sample_scope_error(unsigned metric, const struct entity *entity);
 
 #endif

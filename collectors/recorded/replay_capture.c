@@ -1,5 +1,5 @@
-/* replay_capture - see replay_capture.h. Intervals are aligned to multiples of their length, as
- * those of a live capture. */
+/* replay_capture - reads the capture files of a case into flow rows. Intervals are aligned to
+ * multiples of their length, as those of a live capture. */
 #include "collectors/recorded/replay_capture.h"
 
 #include <errno.h>
@@ -32,8 +32,8 @@ static void free_table(struct flow_table **table)
 }
 
 /*
- * capture.yaml is read by the configuration's own schema, so that its mistakes are told as
- * everywhere; the devices it may name are added behind it, which leaves its line numbers alone.
+ * capture.yaml is read by the configuration's own schema, so that its mistakes are reported as
+ * everywhere; the devices it may name are appended, which leaves its line numbers alone.
  */
 static int read_yaml(
 	const char *dir, const struct config *config, struct config **ret, struct err *e)
@@ -72,7 +72,7 @@ static int open_packets(const char *dir, const char *name, struct pcap_reader **
 			return pcap_reader_open(path->s, ret, e);
 	}
 	return err_at(e, -ENOENT, path->s, 0, 0,
-		"capture '%s' of capture.yaml is not there, as .pcap or .pcapng", name);
+		"no file for capture '%s' of capture.yaml; expected a .pcap or .pcapng", name);
 }
 
 static enum flow_dir direction_of(const char *text)
@@ -102,12 +102,12 @@ static void take_rows(struct flow_list *out, struct flow_table *table, int64_t f
 }
 
 /* When the captures of the case ran: from the first packet of any to the last of any. */
-struct span {
+struct capture_span {
 	int64_t first_ns, last_ns;
 	bool any;
 };
 
-static void span_take(struct span *span, int64_t t_ns)
+static void span_take(struct capture_span *span, int64_t t_ns)
 {
 	if (!span->any || t_ns < span->first_ns)
 		span->first_ns = t_ns;
@@ -116,17 +116,17 @@ static void span_take(struct span *span, int64_t t_ns)
 	span->any = true;
 }
 
-static int replay_capture_read_span(
-	const char *dir, const struct config_capture *capture, struct span *span, struct err *e)
+static int replay_capture_read_span(const char *dir, const struct config_capture *capture,
+	struct capture_span *span, struct err *e)
 {
 	rw_cleanup(str_done) struct str path = {0};
 	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
 	struct pcap_record record;
 	int rc = open_packets(dir, capture->name, &reader, &path, e);
-	while (rc == 0 && (rc = pcap_reader_next(reader, &record, e)) == 1) {
+	if (rc != 0)
+		return rc;
+	while ((rc = pcap_reader_next(reader, &record, e)) == 1)
 		span_take(span, record.t_ns);
-		rc = 0;
-	}
 	return rc;
 }
 
@@ -136,7 +136,8 @@ static int replay_capture_read_span(
  * and after, nothing is known.
  */
 static int read_packets(const char *dir, const struct config_capture *capture,
-	const struct span *span, struct entities *entities, struct flow_list *out, struct err *e)
+	const struct capture_span *span, struct entities *entities, struct flow_list *out,
+	struct err *e)
 {
 	rw_cleanup(str_done) struct str path = {0};
 	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
@@ -147,7 +148,7 @@ static int read_packets(const char *dir, const struct config_capture *capture,
 		return rc;
 	enum flow_dir dir_seen = direction_of(capture->direction);
 	uint32_t entity = entities_intern(entities, str_or(capture->device, "capture"),
-		capture->port ? capture->port : capture->name, PRIO_NONE);
+		str_or(capture->port, capture->name), PRIO_NONE);
 	bool fill = (span->last_ns - span->first_ns) / capture->interval_ns < INTERVALS_MAX;
 	int64_t to_ns = replay_capture_interval_end(span->first_ns, capture->interval_ns);
 	/* the same seed every time: else two replays of one case could refuse different flows when
@@ -184,7 +185,7 @@ int replay_captures(const char *dir, const struct config *config, struct entitie
 	struct flow_list *out, struct err *e)
 {
 	rw_cleanup(free_config) struct config *captures = NULL;
-	struct span span = {0};
+	struct capture_span span = {0};
 	int rc = read_yaml(dir, config, &captures, e);
 	size_t n = 0;
 	if (rc == 0 && captures)

@@ -95,21 +95,22 @@ static void test_bad(void **state)
 		const char *says; /* part of the message */
 	} rows[] = {
 		{"too few columns", "0\tleaf1\tEth1\t-\tport.out_octets\n", 1, 1,
-			"read 5 columns, expected at least 6"},
+			"5 columns; expected at least 6"},
 		{"too many columns", "0\tleaf1\tEth1\t-\tport.out_octets\t7\t-\t-\tmore\n", 1, 38,
 			"more than 8 columns"},
 		{"time is no number", "x\tleaf1\tEth1\t-\tport.out_octets\t7\n", 1, 1,
-			"read time_s 'x'"},
+			"invalid time_s 'x'"},
 		{"negative time", "-1\tleaf1\tEth1\t-\tport.out_octets\t7\n", 1, 1,
-			"read time_s '-1'"},
+			"invalid time_s '-1'"},
 		{"time finer than a nanosecond",
-			"0.0000000001\tleaf1\tEth1\t-\tport.out_octets\t7\n", 1, 1, "read time_s"},
+			"0.0000000001\tleaf1\tEth1\t-\tport.out_octets\t7\n", 1, 1,
+			"invalid time_s"},
 		{"time beyond 64 bits", "99999999999\tleaf1\tEth1\t-\tport.out_octets\t7\n", 1, 1,
-			"read time_s"},
+			"invalid time_s"},
 		{"no device", "0\t-\tEth1\t-\tport.out_octets\t7\n", 1, 3,
 			"expected the name of a device"},
 		{"priority 8", "0\tleaf1\tEth1\t8\tpfc.rx_frames\t7\n", 1, 14,
-			"read priority '8', expected 0 to 7"},
+			"invalid priority '8'; expected 0 to 7"},
 		{"metric misspelt", "0\tleaf1\tEth1\t-\tport.out_octet\t7\n", 1, 16,
 			"perhaps 'port.out_octets'"},
 		{"metric unknown", "0\tleaf1\tEth1\t-\tcolour.of_cable_tray\t7\n", 1, 16,
@@ -127,9 +128,9 @@ static void test_bad(void **state)
 		{"no value", "0\tleaf1\tEth1\t-\tport.out_octets\t\n", 1, 32,
 			"expected a whole number"},
 		{"flag unknown", "0\tleaf1\tEth1\t-\tport.out_octets\t7\tnice\n", 1, 34,
-			"read flags 'nice'"},
+			"invalid flags 'nice'"},
 		{"window is no time", "0\tleaf1\tEth1\t3\tqueue.watermark_bytes\t7\t-\tlong\n", 1,
-			42, "read window_s 'long'"},
+			42, "invalid window_s 'long'"},
 		{"port metric without port", "0\tleaf1\t-\t-\tport.out_octets\t7\n", 1, 9,
 			"expected a port"},
 		{"port metric with a priority", "0\tleaf1\tEth1\t3\tport.out_octets\t7\n", 1, 14,
@@ -142,11 +143,11 @@ static void test_bad(void **state)
 			"# "
 			"c\n0\tleaf1\tEth1\t-\tport.out_octets\t7\n\n1\tleaf1\tEth1\t-\tport.out_"
 			"octets\tx\n",
-			4, 32, "read value 'x'"},
+			4, 32, "invalid value 'x'"},
 		{"a second header is data",
 			"0\tleaf1\tEth1\t-\tport.out_octets\t7\ntime_"
 			"s\tdevice\tport\tpriority\tmetric\tvalue\n",
-			2, 1, "read time_s 'time_s'"},
+			2, 1, "invalid time_s 'time_s'"},
 	};
 	for (size_t k = 0; k < rw_countof(rows); k++) {
 		struct entities *entities;
@@ -183,7 +184,7 @@ static void test_hostile(void **state)
 		str_add(&longest, "a");
 	assert_int_equal(
 		replay_parse(longest.s, longest.n, "long.tsv", entities, &out, &e), -EINVAL);
-	assert_non_null(strstr(e.text, "expected at most 4096"));
+	assert_non_null(strstr(e.text, "at most 4096 are allowed"));
 	free(out.v);
 	entities_free(entities);
 }
