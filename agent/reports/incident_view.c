@@ -1,4 +1,7 @@
-/* incident_view - see incident_view.h. */
+/*
+ * incident_view - incidents as people see them: loaded from the database, sorted, and printed as
+ * list, card and timeline.
+ */
 #include "agent/reports/incident_view.h"
 
 #include <math.h>
@@ -178,34 +181,33 @@ static void put_cost(FILE *out, const json_t *object)
 			isnan(total) ? 0 : total, gpus);
 }
 
-/* What a job lost since the onset: as a share of wall time, and per step where the length of a step
- * is declared. */
+/* The time a job lost since the onset: as a share of wall time, and per step where the normal
+ * length of a step is configured. */
 static void put_loss(FILE *out, const json_t *object, double explained)
 {
 	const double lost = doc_number(object, "loss_ratio"),
 		     before = doc_number(object, "step_before_s"),
 		     now = doc_number(object, "step_s");
+	const double share = isnan(explained) ? 0 : explained;
 	if (!(lost > 0))
 		return;
 	fprintf(out, "lost        %.1f %% of wall time of %s since %s, measured at %s", 100 * lost,
 		*doc_word(object, "job") ? doc_word(object, "job") : "all hosts",
 		doc_word(object, "since"), doc_word(object, "measured_at"));
 	if (!isnan(before) && !isnan(now))
-		fprintf(out, "; %.3g of %.3g ms per step are explained",
-			1e3 * (now - before) * (isnan(explained) ? 0 : explained),
-			1e3 * (now - before));
+		fprintf(out, "; accounts for %.3g of %.3g ms per step",
+			1e3 * (now - before) * share, 1e3 * (now - before));
 	fputc('\n', out);
 }
 
-/* What it explains of the slowdown, and what it brought about besides. */
+/* How much of the slowdown it accounts for, and which findings are its effects. */
 static void put_explained(FILE *out, const json_t *doc)
 {
 	const double explained = doc_number(doc, "explained_ratio");
 	const json_t *also = json_object_get(doc, "also"), *o;
 	size_t k;
 	if (!isnan(explained))
-		fprintf(out, "explains    %.0f %% of the slowdown that was measured\n",
-			100 * explained);
+		fprintf(out, "accounts    for %.0f %% of the measured slowdown\n", 100 * explained);
 	json_array_foreach (json_object_get(doc, "loss"), k, o)
 		put_loss(out, o, explained);
 	json_array_foreach (also, k, o)
@@ -220,9 +222,9 @@ static void put_roles(FILE *out, const json_t *roles)
 	static const struct {
 		const char *role, *word;
 	} kinds[] = {
-		{"culprit", "who"},
-		{"direct_victim", "waits"},
-		{"indirect_victim", "behind them"},
+		{"culprit", "culprit"},
+		{"direct_victim", "victims"},
+		{"indirect_victim", "indirect"},
 	};
 	for (size_t k = 0; k < rw_countof(kinds); k++) {
 		size_t i, n = 0;

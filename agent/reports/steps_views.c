@@ -122,6 +122,5 @@ const struct view steps_view = {
 	.columns = columns,
 	.n_columns = rw_countof(columns),
 	.text = steps_views_steps_text,
-	.empty = "no octets of a host-facing port or of a leaf's uplink in this stretch: nothing "
-		 "to measure a job by",
+	.empty = "no traffic counters of host ports or leaf uplinks in this time range",
 };
