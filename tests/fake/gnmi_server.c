@@ -657,7 +657,6 @@ static void *run(void *arg)
 		const struct tag *t = e.tag;
 		if (t->kind == TAG_SHUTDOWN) {
 			s->stopping = true;
-			grpc_server_destroy(s->server);
 			grpc_completion_queue_shutdown(s->queue);
 			continue;
 		}
@@ -736,6 +735,9 @@ void gnmi_server_free(struct gnmi_server *s)
 	grpc_server_shutdown_and_notify(s->server, s->queue, &s->shutdown);
 	grpc_server_cancel_all_calls(s->server);
 	pthread_join(s->thread, NULL);
+	/* Not by the thread: a server without calls is down at once, and the line above would
+	 * cancel the calls of one that is gone. */
+	grpc_server_destroy(s->server);
 	grpc_completion_queue_destroy(s->queue);
 	grpc_shutdown();
 	free(s);
