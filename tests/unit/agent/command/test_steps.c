@@ -47,7 +47,7 @@ static void make_database(const char *path, const char *defaults, const char *de
 	store_fabric(store, 0, fabric);
 	for (int64_t t_s = 0; t_s <= SECONDS; t_s++)
 		for (int port = 1; port <= 2; port++) {
-			char name[8];
+			char name[16];
 			snprintf(name, sizeof(name), "swp%d", port);
 			const struct sample sample = {.t_ns = (BEGIN_S + t_s) * NS_PER_S,
 				.value = (uint64_t)t_s * 1000000000,
