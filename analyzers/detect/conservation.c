@@ -1,16 +1,15 @@
 /*
- * conservation - bytes that enter must leave, in the class they came in, by the paths there are.
+ * conservation - bytes that enter must leave, in the class they came in, over the paths that exist.
  *
- *     class_leak        a switch sends in other classes what its like, or its inputs, carry in
- *                       the lossless one
- *     storage_receiver  a host outside all jobs takes large traffic in the lossless class and
- *                       congests there: storage among the RoCE of training
- *     missing_route, remote_capacity, cross_rail: conservation_paths.c
+ *     class_leak        a switch sends in other classes what the other switches of its tier, or its
+ * inputs, carry in the lossless one storage_receiver  a host outside all jobs receives much traffic
+ * in the lossless class and congests there: storage among the RoCE of training missing_route,
+ * remote_capacity, cross_rail: conservation_paths.c
  *
- * Classes are known where bytes leave (queue.out_octets of each priority); what enters from a
- * switch is what that switch sent. What enters from hosts is known in total only, so a leaf's
- * uplinks are held against those of the other leaves: bytes that moved from one class to another
- * leave the total as it was. A leaf that merely sends more of something else is not told.
+ * Classes are counted where bytes leave (queue.out_octets of each priority); what enters from a
+ * switch is what that switch sent. What enters from hosts is known in total only, so the uplinks of
+ * a leaf are compared with those of the other leaves: bytes that move from one class to another
+ * leave the total unchanged. A leaf that merely sends more of something else is not reported.
  */
 
 #include <math.h>
@@ -23,10 +22,10 @@
 #include "analyzers/detect/conservation_finding.h"
 #include "analyzers/detect/conservation_paths.h"
 
-#define LIKE_TOTAL 0.3 /* a total within this share of its like's is "as it was" */
-/* with one other switch to compare with, the difference must be plain */
+#define LIKE_TOTAL 0.3 /* relative difference of totals that counts as unchanged */
+/* share, with only one other switch to compare with */
 #define ONE_LIKE_LEAK 0.3
-/* share of its packets: what a queue marks that is full for long (tuning facts, c.4: 60 % and more)
+/* share of packets marked by a queue that is full for long; packet simulation shows 60 % and more
  */
 #define MARKED_HEAVY 0.2
 #define PAUSED_HEAVY 0.01 /* share of time */
@@ -37,7 +36,7 @@ static const struct option rows[] = {
 		"100%", NULL, "mean utilisation below which nothing is judged"},
 	{"leak", OPT_RATIO, offsetof(struct conservation_options, leak), "5%", "0.1%", "100%", NULL,
 		"share of a switch's bytes that moved out of the lossless class, from which it is "
-		"told"},
+		"reported"},
 	{"cross_rail", OPT_RATIO, offsetof(struct conservation_options, cross_rail), "20%", "0.1%",
 		"100%", NULL, "share of the hosts' bytes that change rails in the spines"},
 	{"storage", OPT_RATIO, offsetof(struct conservation_options, storage), "5%", "0.1%", "100%",
@@ -46,7 +45,7 @@ static const struct option rows[] = {
 		"counts as storage among RoCE"},
 	{"window", OPT_DURATION, offsetof(struct conservation_options, window_ns), "30s", "1s",
 		"1h", NULL,
-		"time one look spans; agents refresh ports and queues at different times, so it "
+		"evaluation window; agents refresh ports and queues at different times, so it "
 		"holds several refreshes"},
 	{"hold", OPT_INT, offsetof(struct conservation_options, hold), "2", "1", "10000", NULL,
 		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
@@ -54,7 +53,7 @@ static const struct option rows[] = {
 
 /* ---- RoCE that left its class --------------------------------------------- */
 
-struct flows_of { /* of one switch */
+struct switch_bytes { /* of one switch */
 	/* what it sends towards the next tier, and towards hosts or the tier below */
 	struct classes up, down;
 	struct classes from_above; /* what its neighbours above send to it */
@@ -63,9 +62,10 @@ struct flows_of { /* of one switch */
 	double capacity_up, capacity_down;
 };
 
-static struct flows_of flows_of(const struct conservation_in *in, const struct device_seen *device)
+static struct switch_bytes switch_bytes(
+	const struct conservation_in *in, const struct device_seen *device)
 {
-	struct flows_of f = {0};
+	struct switch_bytes f = {0};
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_seen *p = &device->ports[i], *far = observed_peer(in->o, p);
 		if ((!p->port->peer && !p->port->host) || port_is_down(p))
@@ -80,10 +80,10 @@ static struct flows_of flows_of(const struct conservation_in *in, const struct d
 	return f;
 }
 
-struct leak {
+struct class_leak {
 	const char *where; /* "towards the spines", ... */
 	struct classes sent;
-	double like_share; /* of other classes, where it should be */
+	double like_share; /* share of other classes that is expected */
 	double moved_share; /* of what is sent */
 	const char *against;
 };
@@ -91,8 +91,8 @@ struct leak {
 enum { ROLES = ROLE_OTHER + 1 };
 
 /* The least share of other classes on the uplinks of each tier. */
-static void least_shares(
-	const struct conservation_in *in, const struct flows_of *flows, double least[static ROLES])
+static void least_shares(const struct conservation_in *in, const struct switch_bytes *flows,
+	double least[static ROLES])
 {
 	for (size_t i = 0; i < ROLES; i++)
 		least[i] = INFINITY;
@@ -105,10 +105,10 @@ static void least_shares(
 
 /* The uplinks of a switch against those of the others of its tier, of which none has a smaller
  * share of other classes than @least. */
-static bool leaks_up(const struct conservation_in *in, const struct flows_of *flows, size_t self,
-	double least, struct leak *ret)
+static bool leaks_upwards(const struct conservation_in *in, const struct switch_bytes *flows,
+	size_t self, double least, struct class_leak *ret)
 {
-	const struct flows_of *me = &flows[self];
+	const struct switch_bytes *me = &flows[self];
 	if (!classes_busy(&me->up, me->capacity_up, in) ||
 		!(classes_other_share(&me->up) - least > in->options->leak))
 		return false;
@@ -134,13 +134,13 @@ static bool leaks_up(const struct conservation_in *in, const struct flows_of *fl
 		     own = classes_other_share(&me->up);
 	if (n < 2 && own - share < ONE_LIKE_LEAK)
 		return false;
-	*ret = (struct leak){"towards the next tier", me->up, share, own - share,
+	*ret = (struct class_leak){"towards the next tier", me->up, share, own - share,
 		"the other switches of its tier"};
 	if (!(own - share > in->options->leak) ||
 		!(fabs(classes_total(&me->up) - like) < LIKE_TOTAL * like))
 		return false;
-	/* hosts that do something else (storage) both send and take less of the lossless class; a
-	 * leak shows where it is sent */
+	/* hosts with other work (storage) send and receive less of the lossless class; a leak shows
+	 * only in what is sent */
 	const double sent = me->up.lossless / stats_median(lossless, n);
 	double taken = 1;
 	if (n_down >= 2 && classes_busy(&me->down, me->capacity_down, in))
@@ -150,7 +150,7 @@ static bool leaks_up(const struct conservation_in *in, const struct flows_of *fl
 
 /* What leaves against what the switches around sent in. */
 static bool leaks_through(const struct conservation_in *conservation_in,
-	const struct flows_of *flows, struct leak *ret)
+	const struct switch_bytes *flows, struct class_leak *ret)
 {
 	const struct classes *in;
 	if (flows->hosts)
@@ -162,10 +162,10 @@ static bool leaks_through(const struct conservation_in *conservation_in,
 		return false;
 	const double excess = flows->down.other - in->other,
 		     moved = excess / classes_total(&flows->down);
-	*ret = (struct leak){flows->hosts ? "towards its hosts" : "towards the tier below",
+	*ret = (struct class_leak){flows->hosts ? "towards its hosts" : "towards the tier below",
 		flows->down, classes_other_share(in), moved, "what its neighbours send to it"};
-	/* what hosts of one leaf exchange beside its uplinks is not known by class: then the
-	 * lossless bytes themselves must be missing */
+	/* traffic between hosts of one leaf is not known by class: the lossless bytes themselves
+	 * must be missing */
 	return moved > conservation_in->options->leak &&
 		flows->down.lossless < (1 - conservation_in->options->leak) * in->lossless;
 }
@@ -179,7 +179,7 @@ static double leak_drops(const struct device_seen *device)
 }
 
 static void conservation_report_leak(const struct conservation_in *in,
-	const struct device_seen *device, const struct leak *leak, struct finding_list *out)
+	const struct device_seen *device, const struct class_leak *leak, struct finding_list *out)
 {
 	struct draft t = conservation_finding(
 		in, CAUSE_CLASS_LEAK, leak ? FINDING_OVER : FINDING_UNDER, out);
@@ -187,15 +187,12 @@ static void conservation_report_leak(const struct conservation_in *in,
 	if (!leak)
 		return;
 	const double drops = leak_drops(device);
-	if (drops > 0)
-		t.f->severity = SEV_CRITICAL;
-	else
-		t.f->severity = SEV_WARNING;
+	t.f->severity = drops > 0 ? SEV_CRITICAL : SEV_WARNING;
 	t.f->value = leak->moved_share;
 	t.f->warn = in->options->leak;
 	t.f->confidence_ratio = 0.7;
 	t.f->summary = arena_printf(t.a,
-		"%s sends %.0f %% of its bytes %s outside the lossless class, %s %.0f %%: RoCE has "
+		"%s sends %.0f %% of its bytes %s outside the lossless class (%s: %.0f %%): RoCE "
 		"left its class there",
 		name, 100 * classes_other_share(&leak->sent), leak->where, leak->against,
 		100 * leak->like_share);
@@ -208,26 +205,27 @@ static void conservation_report_leak(const struct conservation_in *in,
 	finding_evidence_device(
 		&t, "class.other_bps", name, leak->sent.other * 8, "bit/s", QUALITY_EXACT);
 	finding_evidence_device(&t, "port.out_discards", name, drops, "frames", QUALITY_EXACT);
-	finding_rests_on(&t, "bytes by queue, %s against %s", leak->where, leak->against);
-	finding_rests_on(&t, "counters tell the switch, not which of its hosts or ports sent it");
+	finding_rests_on(&t, "bytes by queue, %s, compared with %s", leak->where, leak->against);
+	finding_rests_on(&t, "counters show the switch, not which of its hosts or ports sent it");
 	finding_add_role(&t, "culprit", "%s", name);
 	finding_steps(&t, t.f->cause, 0);
 }
 
 static void class_leaks(const struct conservation_in *in, struct finding_list *out)
 {
-	struct flows_of *v = arena_array(in->in->arena, struct flows_of, in->o->n_devices + 1);
+	struct switch_bytes *v =
+		arena_array(in->in->arena, struct switch_bytes, in->o->n_devices + 1);
 	for (size_t i = 0; i < in->o->n_devices; i++)
-		v[i] = flows_of(in, &in->o->devices[i]);
+		v[i] = switch_bytes(in, &in->o->devices[i]);
 	double least[ROLES];
 	least_shares(in, v, least);
 	for (size_t i = 0; i < in->o->n_devices; i++) {
-		struct leak leak;
+		struct class_leak leak;
 		if (!classes_busy(&v[i].up, v[i].capacity_up, in) &&
 			!classes_busy(&v[i].down, v[i].capacity_down, in))
 			continue;
 		const bool over =
-			leaks_up(in, v, i, least[in->o->devices[i].device->role], &leak) ||
+			leaks_upwards(in, v, i, least[in->o->devices[i].device->role], &leak) ||
 			leaks_through(in, &v[i], &leak);
 		conservation_report_leak(in, &in->o->devices[i], over ? &leak : NULL, out);
 	}
@@ -252,7 +250,8 @@ static double lossless_load(const struct conservation_in *in, const struct port_
 	return classes_rate(in, octets) * 8 / (double)port->out.capacity_bps;
 }
 
-/* Does it hurt there? Much of what is sent to it is marked, it pauses us, or packets are dropped.
+/* Does it congest there: is much of what is sent to it marked, does it pause us, or are packets
+ * dropped?
  */
 static bool conservation_congests(const struct conservation_in *in, const struct port_seen *port)
 {
@@ -308,20 +307,20 @@ static struct storage storage_at(const struct conservation_in *in, const struct 
 	return s;
 }
 
-static void describe_storage(const struct conservation_in *in, const struct device_seen *device,
-	const struct storage *storage, struct draft *draft)
+static void conservation_describe_storage(const struct conservation_in *in,
+	const struct device_seen *device, const struct storage *storage, struct draft *draft)
 {
 	draft->f->value = storage->load;
 	draft->f->warn = in->options->storage;
 	draft->f->confidence_ratio = 0.6;
+	const char *more = "";
+	if (storage->n_over > 1)
+		more = arena_printf(
+			draft->a, " and %zu more of %s", storage->n_over - 1, device->device->name);
 	draft->f->summary = arena_printf(draft->a,
-		"%s%s, outside all jobs, takes %.0f %% of its line rate in the lossless class and "
-		"congests there: storage traffic among the RoCE of training",
-		storage->hot->port->host,
-		storage->n_over > 1 ? arena_printf(draft->a, " and %zu more of %s",
-					      storage->n_over - 1, device->device->name)
-				    : "",
-		100 * storage->load);
+		"%s%s, outside all jobs, receives %.0f %% of its line rate in the lossless class "
+		"and congests there: storage traffic shares the RoCE class",
+		storage->hot->port->host, more, 100 * storage->load);
 	size_t shown = 0;
 	for (size_t i = 0; i < device->n_ports && shown < HOSTS_SHOWN; i++) {
 		const struct port_seen *p = &device->ports[i];
@@ -340,18 +339,19 @@ static void describe_storage(const struct conservation_in *in, const struct devi
 		shown++;
 	}
 	finding_rests_on(draft,
-		"bytes of the lossless queue towards the host; that it is storage follows only "
-		"from no job naming it");
+		"bytes of the lossless queue towards the host; it is taken for storage because no "
+		"job names it");
 	finding_steps(draft, draft->f->cause, 0);
 }
 
-/* One host is told at its port, several of them at their leaf. @port NULL: the leaf. */
+/* One host is reported at its port, several at their leaf. @port NULL: the leaf. */
 static void conservation_report_storage(const struct conservation_in *in,
 	const struct device_seen *device, const struct port_seen *port,
 	const struct storage *storage, struct finding_list *out)
 {
-	const bool over = storage->n_over &&
-		(port ? storage->n_over == 1 && storage->hot == port : storage->n_over > 1);
+	bool over = storage->n_over > 1;
+	if (port)
+		over = storage->n_over == 1 && storage->hot == port;
 	struct draft t = conservation_finding(
 		in, CAUSE_STORAGE_RECEIVER, over ? FINDING_OVER : FINDING_UNDER, out);
 	t.f->device = device->device->name;
@@ -359,7 +359,7 @@ static void conservation_report_storage(const struct conservation_in *in,
 	if (port)
 		finding_subject(&t, port);
 	if (over)
-		describe_storage(in, device, storage, &t);
+		conservation_describe_storage(in, device, storage, &t);
 }
 
 static void storage_receivers(const struct conservation_in *in, struct finding_list *out)

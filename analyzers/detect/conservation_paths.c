@@ -3,19 +3,19 @@
  * cross_rail.
  *
  * missing_route. A link of a group that is up and carries nothing in one direction while its
- * siblings are busy. Chance leaves links empty as well: of n flows over m links one stays empty
- * with a probability of at most m (1 - 1/m)^n. n is not known; it follows from how uneven the
- * others are, CoV = sqrt((m-1)/n) (tuning facts, c.3), and where they are quite even from the
- * number of hosts that are busy. Told where that probability is below CHANCE, or below CHANCE_USED
- * where the link did carry traffic before: its counter says so.
+ * siblings are busy. Chance leaves links empty as well: with n flows over m links, one stays empty
+ * with a probability of at most m (1 - 1/m)^n. n is estimated from the spread of the siblings, CoV
+ * = sqrt((m-1)/n) (variance of a multinomial count; chance.h), and where they are even, from the
+ * number of busy hosts. Reported where that probability is below CHANCE, or below CHANCE_USED where
+ * the counter shows that the link carried traffic before.
  *
- * remote_capacity. A spine with less live capacity to a leaf than others have to it, which is
- * nevertheless sent its full share: its links to that leaf are fuller than those of the other
- * spines. (The leaf's own group with a link down is path_asymmetry.)
+ * remote_capacity. A spine with less live capacity to a leaf than the other spines have, which is
+ * still sent its full share: its links to that leaf are fuller than those of the other spines. (A
+ * link down in the leaf's own group is path_asymmetry.)
  *
  * cross_rail. Where each leaf serves one rail, bytes that a spine takes from the leaves of a rail
  * and does not give back to them went to another rail. What rails exchange evenly cancels out, so
- * it is a lower bound; with one leaf to a rail all of its uplinks' bytes are.
+ * this is a lower bound; with one leaf per rail, all bytes of its uplinks cross.
  */
 #include "analyzers/detect/conservation_paths.h"
 
@@ -28,10 +28,11 @@
 
 #define CHANCE 1e-3
 #define CHANCE_USED 0.05
-#define CHANCE_LEAST 1e-9 /* nothing is surer than that from a spread */
-#define EMPTY_SHARE 0.01 /* of what the siblings carry: routing protocols and LLDP are less */
-#define EVEN 0.02 /* CoV below which the spread tells nothing of the number of flows */
-#define USED_SHARE 0.05 /* of the siblings' counters: the link was in use before */
+#define CHANCE_LEAST 1e-9 /* limit of what a spread can prove */
+#define EMPTY_SHARE                                                                                \
+	0.01 /* share of what the siblings carry; routing protocols and LLDP stay below */
+#define EVEN 0.02 /* CoV below which the spread gives no number of flows */
+#define USED_SHARE 0.05 /* share of the siblings' counters: the link was in use before */
 #define FULLER 1.15 /* remote_capacity: load against that of the other spines */
 #define LESS 0.9 /* ... with less than this of their capacity */
 
@@ -61,7 +62,7 @@ static double raw_octets(const struct conservation_in *in, const struct port_see
 	return NAN;
 }
 
-/* Hosts that are busy now, each has a flow at least: of each device, and of all of them at the end.
+/* Number of busy hosts, each with at least one flow: by device, and of all devices at the end.
  */
 static const size_t *busy_hosts(const struct conservation_in *in)
 {
@@ -88,10 +89,8 @@ static struct siblings siblings_of(
 	double sum = 0, square = 0;
 	for (size_t i = 0; i < group->n_members; i++) {
 		const struct port_seen *p = observed_port(in->o, group->members[i]);
-		double load;
-		if (i == self || !p)
-			load = NAN;
-		else
+		double load = NAN;
+		if (i != self && p)
 			load = sent_load(p, out);
 		if (isnan(load))
 			continue;
@@ -103,8 +102,6 @@ static struct siblings siblings_of(
 		s.mean = sum / (double)s.n;
 		if (s.mean > 0)
 			s.cov = sqrt(fmax(0, square / (double)s.n - s.mean * s.mean)) / s.mean;
-		else
-			s.cov = NAN;
 	}
 	return s;
 }
@@ -125,25 +122,23 @@ static double raw_of_siblings(
 	return raw / (double)n;
 }
 
-/* How likely is it that chance leaves one of the links empty? */
+/* Probability that chance leaves one of the links empty. */
 static double chance_of_empty(const struct siblings *siblings, size_t hosts)
 {
 	const double m = (double)siblings->n + 1;
-	double flows;
+	double flows = (double)hosts;
 	if (siblings->n > 1 && siblings->cov > EVEN)
 		flows = ((double)siblings->n - 1) / (siblings->cov * siblings->cov);
-	else
-		flows = (double)hosts;
 	return fmax(CHANCE_LEAST, fmin(1, m * pow(1 - 1 / m, flows)));
 }
 
-struct empty {
+struct empty_link {
 	double chance, like;
 	bool used;
 };
 
 static bool carries_nothing(const struct conservation_in *in, const struct fabric_group *group,
-	size_t self, bool out, size_t hosts, struct empty *ret)
+	size_t self, bool out, size_t hosts, struct empty_link *ret)
 {
 	const struct port_seen *p = observed_port(in->o, group->members[self]);
 	const double load = sent_load(p, out);
@@ -151,7 +146,7 @@ static bool carries_nothing(const struct conservation_in *in, const struct fabri
 	if (!s.n || s.mean < in->options->load_floor || !(load < EMPTY_SHARE * s.mean) ||
 		p->out.coverage_ratio < 0.5)
 		return false;
-	*ret = (struct empty){.chance = chance_of_empty(&s, hosts),
+	*ret = (struct empty_link){.chance = chance_of_empty(&s, hosts),
 		.like = s.mean,
 		.used = raw_octets(in, p, out) >
 			USED_SHARE * raw_of_siblings(in, group, self, out)};
@@ -159,7 +154,7 @@ static bool carries_nothing(const struct conservation_in *in, const struct fabri
 }
 
 static void conservation_report_route(const struct conservation_in *in,
-	const struct port_seen *port, const struct empty empty[2], const bool over[2],
+	const struct port_seen *port, const struct empty_link empty[2], const bool over[2],
 	struct finding_list *out)
 {
 	struct draft t = conservation_finding(
@@ -167,31 +162,22 @@ static void conservation_report_route(const struct conservation_in *in,
 	finding_subject(&t, port);
 	if (!over[0] && !over[1])
 		return;
-	const struct empty *worst;
-	if (over[1])
+	const struct empty_link *worst = &empty[0];
+	const char *way = "inbound";
+	if (over[1]) {
 		worst = &empty[1];
-	else
-		worst = &empty[0];
+		way = over[0] ? "in both directions" : "outbound";
+	}
 	const char *far = far_end_text(port, t.a), *here = port_text(port, t.a);
 	t.f->value = worst->like;
 	t.f->warn = in->options->load_floor;
-	if (worst->like > 0.8)
-		t.f->severity = SEV_CRITICAL;
-	else
-		t.f->severity = SEV_WARNING;
-	if (worst->used)
-		t.f->confidence_ratio = 0.85;
-	else
-		t.f->confidence_ratio = 0.75;
+	t.f->severity = worst->like > 0.8 ? SEV_CRITICAL : SEV_WARNING;
+	t.f->confidence_ratio = worst->used ? 0.85 : 0.75;
 	t.f->coverage_ratio = port->out.coverage_ratio;
 	t.f->summary = arena_printf(t.a,
-		"%s to %s is up and carries nothing %s, while the other links of its group are at "
-		"%.0f %%: no route leads over it",
-		here, far,
-		over[0] && over[1] ? "either way"
-			: over[1]  ? "out"
-				   : "in",
-		100 * worst->like);
+		"%s to %s is up but unused %s, while the other links of its group are at %.0f %%: "
+		"missing next hop?",
+		here, far, way, 100 * worst->like);
 	finding_evidence(&t, "port.utilization_ratio", port, PRIO_NONE, sent_load(port, true),
 		"ratio", port->out.quality);
 	finding_evidence(&t, "port.in_utilization_ratio", port, PRIO_NONE, sent_load(port, false),
@@ -206,16 +192,16 @@ static void conservation_report_route(const struct conservation_in *in,
 	if (worst->used)
 		finding_rests_on(&t, "its counter shows that it carried traffic before");
 	finding_ruled_out(&t,
-		"luck of few flows: it leaves a link empty with a probability of %.1g",
+		"too few flows: chance leaves a link empty with a probability of %.1g",
 		worst->chance);
 	if (port->oper_up == 1)
-		finding_ruled_out(&t, "a link that is down: it is up");
+		finding_ruled_out(&t, "link down: it is up");
 	finding_add_role(&t, "culprit", "%s",
 		over[1] ? port->port->device->name : port->port->peer->device->name);
 	finding_steps(&t, t.f->cause, over[1] ? FACT_NEAR_END : FACT_FAR_END);
 }
 
-/* The largest group a port of the device is a member of: there it has most siblings. */
+/* The largest group that the port is a member of: there it has most siblings. */
 static const struct fabric_group *conservation_paths_group_of(
 	const struct fabric_port *port, size_t *ret_self)
 {
@@ -241,14 +227,14 @@ void conservation_routes(const struct conservation_in *in, struct finding_list *
 		for (size_t i = 0; i < in->o->devices[d].n_ports; i++) {
 			const struct port_seen *p = &in->o->devices[d].ports[i];
 			size_t self = 0;
-			/* told at the end nearer to the hosts: there both directions of the link
-			 * are seen among their siblings */
+			/* reported at the end nearer to the hosts: there both directions have
+			 * siblings to compare with */
 			const struct fabric_group *g = NULL;
 			if (p->port->peer && p->port->peer->device->role > p->port->device->role)
 				g = conservation_paths_group_of(p->port, &self);
 			if (!g || p->port->lag || isnan(sent_load(p, true)))
-				continue; /* of a LAG, one port may be empty while the LAG is not */
-			struct empty e[2];
+				continue; /* one port of a LAG may be empty while the LAG is not */
+			struct empty_link e[2];
 			bool over[2];
 			for (int way = 0; way < 2; way++)
 				over[way] = carries_nothing(in, g, self, way == 1, hosts, &e[way]);
@@ -259,7 +245,7 @@ void conservation_routes(const struct conservation_in *in, struct finding_list *
 
 /* ---- remote_capacity ----------------------------------------------------- */
 
-struct cell { /* what one spine has to one leaf */
+struct spine_links { /* the links of one spine to one leaf */
 	const struct device_seen *spine;
 	double capacity_bps, rate_bps;
 	size_t links, live;
@@ -267,10 +253,10 @@ struct cell { /* what one spine has to one leaf */
 	bool known;
 };
 
-static struct cell conservation_paths_cell_of(const struct conservation_in *in,
+static struct spine_links spine_links_to(const struct conservation_in *in,
 	const struct device_seen *spine, const struct fabric_device *leaf)
 {
-	struct cell k = {.spine = spine, .known = true};
+	struct spine_links k = {.spine = spine, .known = true};
 	for (size_t i = 0; i < spine->n_ports; i++) {
 		const struct port_seen *p = &spine->ports[i];
 		if (!p->port->peer || p->port->peer->device != leaf)
@@ -290,18 +276,21 @@ static struct cell conservation_paths_cell_of(const struct conservation_in *in,
 	return k;
 }
 
+static bool queue_congested(const struct port_prio *queue)
+{
+	return queue &&
+		(queue->marked.value > 0 || queue->rx_pause.lo > 0 || queue->drops.value > 0);
+}
+
 static bool conservation_paths_congested(const struct conservation_in *in,
 	const struct device_seen *spine, const struct fabric_device *leaf)
 {
 	for (size_t i = 0; i < spine->n_ports; i++) {
 		const struct port_seen *p = &spine->ports[i];
-		for (int prio = 0; p->port->peer && p->port->peer->device == leaf &&
-			prio < OBSERVED_PRIORITIES;
-			prio++)
-			if (p->prios[prio] &&
-				(p->prios[prio]->marked.value > 0 ||
-					p->prios[prio]->rx_pause.lo > 0 ||
-					p->prios[prio]->drops.value > 0))
+		if (!p->port->peer || p->port->peer->device != leaf)
+			continue;
+		for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++)
+			if (queue_congested(p->prios[prio]))
 				return true;
 	}
 	return false;
@@ -319,8 +308,8 @@ static const struct fabric_group *group_towards(
 }
 
 static void conservation_report_capacity(const struct conservation_in *in,
-	const struct device_seen *spine, const struct fabric_device *leaf, const struct cell *own,
-	double capacity_bps, double load, struct finding_list *out)
+	const struct device_seen *spine, const struct fabric_device *leaf,
+	const struct spine_links *own, double capacity_bps, double load, struct finding_list *out)
 {
 	const double own_load = own->rate_bps / own->capacity_bps;
 	const bool over = own->capacity_bps < LESS * capacity_bps &&
@@ -337,14 +326,12 @@ static void conservation_report_capacity(const struct conservation_in *in,
 		return;
 	t.f->value = own_load / load - 1;
 	t.f->warn = FULLER - 1;
-	if (conservation_paths_congested(in, spine, leaf))
-		t.f->severity = SEV_WARNING;
-	else
-		t.f->severity = SEV_INFO;
+	const bool hurts = conservation_paths_congested(in, spine, leaf);
+	t.f->severity = hurts ? SEV_WARNING : SEV_INFO;
 	t.f->confidence_ratio = 0.8;
 	t.f->summary = arena_printf(t.a,
-		"%s has %s to %s (%zu of %zu links), other spines have %s; it is sent its full "
-		"share for that leaf, and its links there are at %.0f %% against %.0f %%",
+		"%s has %s to %s (%zu of %zu links), other spines have %s; it still gets its full "
+		"share for that leaf: its links run at %.0f %%, those of the others at %.0f %%",
 		spine->device->name, bitrate_text(own->capacity_bps, t.a), leaf->name, own->live,
 		own->links, bitrate_text(capacity_bps, t.a), 100 * own_load, 100 * load);
 	finding_evidence_device(&t, "path.capacity_bps", spine->device->name, own->capacity_bps,
@@ -362,8 +349,8 @@ static void conservation_report_capacity(const struct conservation_in *in,
 }
 
 /* The spines a leaf has links to, in the order of the fabric, that have some capacity to it. */
-static size_t cells_of(
-	const struct conservation_in *in, const struct fabric_device *leaf, struct cell *cells)
+static size_t spine_links_of(const struct conservation_in *in, const struct fabric_device *leaf,
+	struct spine_links *cells)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < leaf->n_ports; i++) {
@@ -377,8 +364,7 @@ static size_t cells_of(
 			at--;
 		if (at > 0 && cells[at - 1].spine->device == peer)
 			continue;
-		const struct cell k =
-			conservation_paths_cell_of(in, &in->o->devices[peer->index], leaf);
+		const struct spine_links k = spine_links_to(in, &in->o->devices[peer->index], leaf);
 		if (!k.live || !k.known || k.capacity_bps <= 0)
 			continue;
 		memmove(&cells[at + 1], &cells[at], (n++ - at) * sizeof(*cells));
@@ -392,18 +378,18 @@ void conservation_capacity(const struct conservation_in *in, struct finding_list
 	const size_t n_devices = in->o->n_devices;
 	double *capacity = arena_array(in->in->arena, double, n_devices + 1),
 	       *load = arena_array(in->in->arena, double, n_devices + 1);
-	struct cell *cells = arena_array(in->in->arena, struct cell, n_devices + 1);
+	struct spine_links *cells = arena_array(in->in->arena, struct spine_links, n_devices + 1);
 	for (size_t l = 0; l < n_devices; l++) {
 		const struct fabric_device *leaf = in->o->devices[l].device;
 		size_t n = 0;
 		if (leaf->role == ROLE_LEAF)
-			n = cells_of(in, leaf, cells);
+			n = spine_links_of(in, leaf, cells);
 		double most = 0;
 		for (size_t s = 0; s < n; s++)
 			most = fmax(most, cells[s].capacity_bps);
 		for (size_t s = 0; s < n && n > 1; s++) {
 			size_t others = 0;
-			/* else it has not less than the median of the others either */
+			/* else it cannot have less than the median of the others */
 			for (size_t k = 0; k < n && cells[s].capacity_bps < LESS * most; k++)
 				if (k != s) {
 					capacity[others] = cells[k].capacity_bps;
@@ -449,7 +435,8 @@ static size_t rail_index(struct rails *rails, const char *name)
 	return i;
 }
 
-/* Bytes a second that change rails in one spine, at least; NAN where a port to a leaf is not known.
+/* Lower bound of bytes per second that change rails in one spine; NAN where a port to a leaf is
+ * unknown.
  */
 static double conservation_paths_crossing(const struct conservation_in *in, struct rails *rails,
 	const char *const *leaf_rail, const struct device_seen *spine)
@@ -517,14 +504,14 @@ void conservation_cross_rail(const struct conservation_in *in, struct finding_li
 	t.f->warn = in->options->cross_rail;
 	t.f->confidence_ratio = 0.7;
 	t.f->summary = arena_printf(t.a,
-		"%.0f %% or more of what the hosts send changes rails in the spines: on %zu rails "
-		"traffic should stay on its own",
+		"at least %.0f %% of what the hosts send changes rails in the spines; on %zu "
+		"rails, traffic should stay on its own rail",
 		100 * share, r.n);
 	finding_evidence_device(
 		&t, "rail.crossing_bps", NULL, crossed * 8, "bit/s", QUALITY_ESTIMATED);
 	finding_evidence_device(&t, "rail.hosts_bps", NULL, hosts * 8, "bit/s", QUALITY_EXACT);
 	finding_rests_on(&t,
-		"bytes that spines take from the leaves of a rail and do not give back to them: a "
-		"lower bound");
+		"bytes that spines receive from the leaves of a rail and do not send back to them: "
+		"a lower bound");
 	finding_steps(&t, t.f->cause, 0);
 }

@@ -1,19 +1,19 @@
 /*
- * lossless_loss - frames lost in a class that must not lose any: one story per switch and priority
- * (its port, when only one loses).
+ * lossless_loss - frames lost in a class that must not lose any: one finding per switch and
+ * priority (at its port, when only one port loses).
  *
- *     headroom_small  ingress drops although pause was sent, with headroom used up (or not
- *                     told); or, before anything is lost, headroom filled to
- *                     90 % of its size while pause was sent
+ *     headroom_small  ingress drops although pause was sent, with headroom used up (or unknown);
+ * or, before anything is lost, headroom filled to 90 % of its size while pause was sent
  *     pool_exhausted  drops while the shared pool was full
- *     lossless_loss   drops that neither explains; and, where no counter of the class is
- *                     served, frames discarded on a port that was sending pause
- * What damaged frames, or a watchdog, took away is not told here (link_errors, pfc_watchdog). Where
- * the neighbour does not obey our pause, the headroom is not to blame, and the confidence says so.
+ *     lossless_loss   drops that neither explains; and, where the class has no drop counter, frames
+ * discarded on a port that was sending pause
  *
- * Any loss in a lossless class is critical and told after one window: a gap starts a go-back-N run
- * (training facts 3). Source: tuning facts d, row 1; a.1; alert LosslessDrop of the product
- * facts, 4.3.
+ * Damaged frames and frames dropped by a watchdog are reported elsewhere (link_errors,
+ * pfc_watchdog). Where the neighbour does not obey our pause, the headroom is not to blame, and the
+ * confidence is lower.
+ *
+ * Any loss in a lossless class is critical and reported after one window: RoCE retransmits from the
+ * gap on (go-back-N).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,11 +26,12 @@
 #include "analyzers/measure/observe.h"
 #include "analyzers/finding_build.h"
 
-#define HEADROOM_FULL 0.9 /* of its size: row 1 */
+#define HEADROOM_FULL 0.9 /* share of its size */
 #define POOL_FULL 0.95
-/* of a port, in a window, before they are taken for loss of the class */
+#define HOLD_NEARLY 3 /* windows of headroom nearly full, nothing lost yet */
+/* frames of a port in a window, before they count as loss of the class */
 #define DISCARDS_MIN 100.0
-#define ERRORS_PART 0.1 /* damaged frames beside drops: from this share the wire is asked first */
+#define ERRORS_PART 0.1 /* damaged frames over drops: from this share on, the wire is the fault */
 
 struct loss_options {
 	double headroom;
@@ -42,10 +43,10 @@ static const struct option rows[] = {
 		"share of the headroom's size that its peak may reach while pause is sent, before "
 		"the size is called too small"},
 	{"window", OPT_DURATION, offsetof(struct loss_options, window_ns), "0s", "0s", "1h", NULL,
-		"time one measurement spans; 0 = three intervals, at least 5 s"},
+		"evaluation window; 0 = three intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct loss_options, hold), "1", "1", "10000", NULL,
-		"windows with loss before an incident opens; loss that only threatens (headroom "
-		"nearly full) takes three"},
+		"windows with loss before an incident opens; headroom that is nearly full takes "
+		"three"},
 };
 
 /* ---- what one prio says -------------------------------------------------- */
@@ -55,9 +56,9 @@ struct loss { /* of a switch and priority */
 	const struct port_prio *worst; /* most frames lost; else the fullest headroom */
 	unsigned n_lost, n_near; /* that lose; whose headroom is nearly full */
 	bool headroom_full, headroom_known, paused, obeyed;
-	/* a counter of loss has ever moved here, or headroom is told */
+	/* a drop counter has ever moved here, or headroom is reported */
 	bool alive;
-	/* some port moved; some queue's counters stand although its port moved: not refreshed yet
+	/* a port moved; counters of a queue stand still although its port moved: not refreshed yet
 	 */
 	bool fresh, stale;
 	double fill; /* highest headroom peak over its size; NAN */
@@ -75,8 +76,8 @@ static bool sends_pause(const struct port_prio *prio)
 	return prio->tx_pause.hi > 0 || lossless_loss_value_of(&prio->tx_frames) > 0;
 }
 
-/* The neighbour counts no pause although we sent some: it does not take part. A neighbour that is
- * not observed is believed to. */
+/* Does the neighbour count the pause frames we sent? A neighbour that is not observed is assumed
+ * to. */
 static bool is_obeyed(const struct observed *observed, const struct port_prio *prio)
 {
 	const struct port_seen *peer = observed_peer(observed, prio->port);
@@ -129,7 +130,9 @@ static void lossless_loss_take(const struct observed *observed, const struct los
 	if (lossless_loss_value_of(&prio->storm_drops) > 0 ||
 		lossless_loss_value_of(&prio->storms) > 0)
 		return;
-	if (lost > 0 ? is_damaged(p, lost) : !(fill >= opt->headroom && sends_pause(prio)))
+	if (lost > 0 && is_damaged(p, lost))
+		return;
+	if (lost <= 0 && !(fill >= opt->headroom && sends_pause(prio)))
 		return;
 	loss->n_near += lost <= 0;
 	loss->n_lost += lost > 0;
@@ -143,7 +146,7 @@ static void lossless_loss_take(const struct observed *observed, const struct los
 	loss->egress += egress;
 	loss->discards += discards;
 	loss->fill = fmax(loss->fill, fill);
-	/* a fill may exceed 1 by rounding, never 1 + a frame */
+	/* a fill may exceed 1 by rounding, never by a frame */
 	double weight = fill;
 	if (lost > 0)
 		weight = 1 + lost;
@@ -181,33 +184,44 @@ static const struct loss_rule {
 	{LOST | INGRESS | POOL, FULL, CAUSE_POOL_EXHAUSTED, 0.75,
 		"drops while the shared pool was full"},
 	{LOST | INGRESS | PAUSED | OBEYED, FILL_KNOWN, CAUSE_HEADROOM_SMALL, 0.75,
-		"ingress drops although pause was sent; use of headroom is not told"},
+		"ingress drops although pause was sent; the use of headroom is unknown"},
 	{LOST | DISCARDS_ONLY, 0, CAUSE_LOSSLESS_LOSS, 0.5,
-		"frames discarded on ports that were sending pause; the class is not told by this "
-		"agent"},
+		"frames discarded on ports that were sending pause; the agent does not count them "
+		"per class"},
 	{LOST | INGRESS | PAUSED, OBEYED, CAUSE_LOSSLESS_LOSS, 0.4,
-		"ingress drops; the neighbour counts none of the pause we sent: headroom cannot "
+		"ingress drops; the neighbour counts none of our pause frames: headroom does not "
 		"help against that"},
 	{LOST, 0, CAUSE_LOSSLESS_LOSS, 0.6,
-		"drops of the class; neither its headroom nor the pool was seen to be full"},
+		"drops of the class; neither its headroom nor the pool was full"},
 };
 
 static const struct loss_rule *lossless_loss_cause_of(
 	const struct loss *loss, const struct device_seen *device)
 {
-	const unsigned is = (loss->n_lost ? LOST : 0) | (loss->ingress > 0 ? INGRESS : 0) |
-		(loss->paused ? PAUSED : 0) | (loss->headroom_full ? FULL : 0) |
-		(loss->headroom_known ? FILL_KNOWN : 0) |
-		(device->pool_peak >= POOL_FULL * device->pool_bytes ? POOL : 0) |
-		(loss->obeyed ? OBEYED : 0) |
-		(loss->discards > 0 && loss->ingress + loss->egress <= 0 ? DISCARDS_ONLY : 0);
+	unsigned is = 0;
+	if (loss->n_lost)
+		is |= LOST;
+	if (loss->ingress > 0)
+		is |= INGRESS;
+	if (loss->paused)
+		is |= PAUSED;
+	if (loss->headroom_full)
+		is |= FULL;
+	if (loss->headroom_known)
+		is |= FILL_KNOWN;
+	if (device->pool_peak >= POOL_FULL * device->pool_bytes)
+		is |= POOL;
+	if (loss->obeyed)
+		is |= OBEYED;
+	if (loss->discards > 0 && loss->ingress + loss->egress <= 0)
+		is |= DISCARDS_ONLY;
 	for (size_t i = 0; i < rw_countof(loss_rules); i++)
 		if ((is & loss_rules[i].yes) == loss_rules[i].yes && !(is & loss_rules[i].no))
 			return &loss_rules[i];
 	return NULL;
 }
 
-/* ---- words --------------------------------------------------------------- */
+/* ---- sentences ----------------------------------------------------------- */
 
 static const char *lossless_loss_say(
 	const struct loss *loss, const struct loss_rule *why, int priority, struct arena *a)
@@ -233,8 +247,8 @@ static const char *lossless_loss_say(
 	else
 		where = arena_printf(a, "%s lost %s", port, what);
 	if (why->cause == CAUSE_HEADROOM_SMALL)
-		return arena_printf(a,
-			"%s although it paused its neighbours: the headroom is too small", where);
+		return arena_printf(
+			a, "%s although it paused its neighbours: headroom too small", where);
 	if (why->cause == CAUSE_POOL_EXHAUSTED)
 		return arena_printf(a, "%s while its shared pool was full", where);
 	return where;
@@ -287,38 +301,32 @@ static void lossless_loss_report(const struct analyzer_in *in, const struct devi
 {
 	const struct loss_options *o = in->options;
 	const struct loss_rule *why = lossless_loss_cause_of(loss, device);
-	struct draft t = finding_new(out, in, "lossless_loss", FINDING_OVER,
-		loss->n_lost          ? o->hold
-			: o->hold > 3 ? o->hold
-				      : 3);
+	int64_t hold = o->hold;
+	if (!loss->n_lost && hold < HOLD_NEARLY)
+		hold = HOLD_NEARLY;
+	struct draft t = finding_new(out, in, "lossless_loss", FINDING_OVER, hold);
 	if (loss->n_lost + loss->n_near == 1)
 		finding_subject(&t, loss->worst->port);
 	t.f->device = device->device->name;
 	t.f->priority = priority;
 	t.f->cause = why->cause;
-	if (loss->n_lost) {
-		if (loss->ingress + loss->egress > 0)
-			t.f->severity = SEV_CRITICAL;
-		else
-			t.f->severity = SEV_WARNING;
-	} else {
-		t.f->severity = SEV_WARNING;
-	}
+	t.f->severity = SEV_WARNING;
+	if (loss->n_lost && loss->ingress + loss->egress > 0)
+		t.f->severity = SEV_CRITICAL;
+	t.f->value = loss->fill;
+	t.f->warn = o->headroom;
 	if (loss->n_lost) {
 		t.f->value = loss->ingress + loss->egress + loss->discards;
 		t.f->warn = 1;
-	} else {
-		t.f->value = loss->fill;
-		t.f->warn = o->headroom;
 	}
 	t.f->coverage_ratio = observed_coverage(loss->worst->port);
-	t.f->confidence_ratio =
-		why->confidence * (loss->worst->headroom_declared && loss->fill > 0 ? 0.9 : 1);
+	const bool declared = loss->worst->headroom_declared && loss->fill > 0;
+	t.f->confidence_ratio = why->confidence * (declared ? 0.9 : 1);
 	finding_rests_on(&t, "%s", why->rests_on);
-	if (loss->worst->headroom_declared && loss->fill > 0)
+	if (declared)
 		finding_rests_on(&t,
-			"the size of the headroom is declared in the configuration, not read back "
-			"from the device");
+			"the headroom size is declared in the configuration, not read back from "
+			"the device");
 	t.f->summary = lossless_loss_say(loss, why, priority, t.a);
 	lossless_loss_prove(&t, device, loss);
 	lossless_loss_rule_out(&t, device, loss);
@@ -355,8 +363,8 @@ static void lossless_loss_judge(const struct analyzer_in *in, const struct obser
 		   absent = s.alive && s.fresh && !s.stale;
 	if (over && !one)
 		lossless_loss_report(in, device, priority, &s, out);
-	else if (absent) /* else nothing was ever lost, or nothing is known: no story is to be
-			    closed */
+	else if (absent) /* else nothing was ever lost, or nothing is known: there is no incident to
+			    close */
 		lossless_loss_add_under(in, device, NULL, priority, out);
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_prio *l = observed_prio(&device->ports[i], priority);

@@ -306,7 +306,7 @@ static void weighed_by_capacity(void **state)
 	assert_int_equal(f->verdict, FINDING_OVER);
 	near("alike", f->value, 0.5, 1e-6);
 	assert_true(isnan(f->loss_ratio));
-	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "weigh alike"));
+	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "weigh the same"));
 	world_done(&w);
 }
 
