@@ -1,7 +1,7 @@
 /*
- * arena - see arena.h. A chain of blocks; large wishes get a block of their own. Memory of a turn
- * goes from page to page of fresh zeroes only once: a reset keeps the blocks for the next turn,
- * which asks for about the same in about the same order, and gives back what two turns did not use.
+ * arena - a chain of zeroed blocks; a large request gets a block of its own. A reset keeps the
+ * blocks for the next turn, which asks for about the same in about the same order, and frees the
+ * blocks that two turns did not use. So the kernel makes fresh zero pages for a turn only once.
  */
 #include "agent/base/arena.h"
 
@@ -13,8 +13,8 @@
 
 #include "agent/base/cleanup.h"
 
-/* What was given up by a reset is not read any more: AddressSanitizer is told, as it would know of
- * freed memory. */
+/* Nobody may read what a reset gave up. AddressSanitizer checks that, as it does for freed memory.
+ */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -32,11 +32,11 @@
 #endif
 
 enum {
-	/* the first one: there are thousands of arenas that hold little */
+	/* The first block is small: there are thousands of arenas that hold little. */
 	BLOCK_LEAST_BYTES = 1024,
-	BLOCK_BYTES = 16 * 1024, /* blocks double up to that */
-	BLOCK_MOST = 1024 * 1024, /* and are an eighth of all that is there up to that */
-	SPARE_LOOKS = 16,
+	BLOCK_BYTES = 16 * 1024, /* blocks double up to this size */
+	BLOCK_MOST = 1024 * 1024, /* then each is an eighth of the arena, up to this size */
+	SPARES_TRIED = 16,
 };
 
 struct block {
@@ -114,7 +114,7 @@ void arena_freep(struct arena **arena)
 static struct block *spare_take(struct arena *a, size_t size)
 {
 	struct block **at = &a->spare;
-	for (unsigned looks = 0; *at && looks < SPARE_LOOKS; looks++, at = &(*at)->next) {
+	for (unsigned tried = 0; *at && tried < SPARES_TRIED; tried++, at = &(*at)->next) {
 		struct block *b = *at;
 		if (b->size < size || (b->size > BLOCK_MOST && b->size / 2 > size))
 			continue;
@@ -152,10 +152,9 @@ void *arena_alloc(struct arena *a, size_t size)
 		fprintf(stderr, "rocewatch: out of memory (wanted %zu bytes)\n", size);
 		abort();
 	}
-	if (size)
-		size = (size + align - 1) / align * align;
-	else
-		size = align;
+	if (size == 0)
+		size = 1;
+	size = (size + align - 1) / align * align;
 	struct block *b = a->last;
 	if (!b || b->size - b->used < size) {
 		b = block_for(a, size);

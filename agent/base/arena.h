@@ -12,7 +12,8 @@ struct arena;
 struct arena *arena_new(void);
 void arena_free(struct arena *a); /* NULL is fine */
 void arena_freep(struct arena **arena); /* for rw_cleanup() */
-/* keeps its memory for the next turn, but for what two turns did not use */
+/* arena_reset - forget everything; keeps its memory for the next turn, except what two turns did
+ * not use. */
 void arena_reset(struct arena *a);
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
 char *arena_strdup(struct arena *a, const char *text);

@@ -1,4 +1,4 @@
-/* err - see err.h. Filling never allocates, so that even "out of memory" can be told. */
+/* err - fills and prints errors. Filling never allocates, so that it works when memory is out. */
 #include "agent/base/err.h"
 
 #include <stdarg.h>
@@ -53,7 +53,10 @@ void err_print(FILE *out, const struct err *e)
 		fprintf(out, "%d:", e->col);
 	if (e->file[0] || e->line > 0)
 		fputc(' ', out);
-	fprintf(out, "%s\n", e->text[0] ? e->text : strerror(-e->code));
+	const char *text = e->text;
+	if (!*text)
+		text = strerror(-e->code);
+	fprintf(out, "%s\n", text);
 }
 
 void err_list_add(struct err_list *errors, const struct err *e)

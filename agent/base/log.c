@@ -1,4 +1,4 @@
-/* log - see log.h. */
+/* log - writes log lines, and repeated complaints with growing gaps. */
 #include "agent/base/log.h"
 
 #include <ctype.h>
@@ -34,21 +34,20 @@ static bool is_key_value(void)
 {
 	int f = atomic_load(&format_wanted);
 	if (f == FORMAT_AUTO) {
+		f = FORMAT_KEY_VALUE;
 		if (isatty(STDERR_FILENO))
 			f = FORMAT_TEXT;
-		else
-			f = FORMAT_KEY_VALUE;
 		atomic_store(&format_wanted, f);
 	}
 	return f == FORMAT_KEY_VALUE;
 }
 
-struct line {
+struct log_line {
 	char s[LINE_MAX_BYTES];
 	size_t n;
 };
 
-static void log_put(struct line *line, const char *text)
+static void log_put(struct log_line *line, const char *text)
 {
 	size_t n = strlen(text), room = sizeof(line->s) - 1 - line->n;
 	if (n > room)
@@ -59,13 +58,14 @@ static void log_put(struct line *line, const char *text)
 
 /* Text from outside (a device name, a server's message) must not end the line, nor move the cursor
  * of a terminal. */
-static void log_put_clean(struct line *line, const char *text, bool quoted)
+static void log_put_clean(struct log_line *line, const char *text, bool quoted)
 {
 	for (; *text && line->n + 3 < sizeof(line->s); text++) {
 		unsigned char c = (unsigned char)*text;
 		if (quoted && (c == '"' || c == '\\'))
 			line->s[line->n++] = '\\';
-		line->s[line->n++] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+		const bool control = c < 0x20 || c == 0x7f;
+		line->s[line->n++] = control ? ' ' : (char)c;
 	}
 }
 
@@ -79,48 +79,60 @@ static bool is_bare(const char *text)
 	return true;
 }
 
-__attribute__((format(printf, 3, 0))) static void log_line(
+/* time=... level=... where=... msg="..." */
+static void log_put_pairs(
+	struct log_line *line, enum log_level level, const char *where, const char *text)
+{
+	char when[WALL_TEXT_MAX];
+	log_put(line, "time=");
+	log_put(line, wall_format(when, wall_now(), 3));
+	log_put(line, " level=");
+	log_put(line, level_names[level]);
+	log_put(line, " where=");
+	if (is_bare(where)) {
+		log_put(line, where);
+	} else {
+		log_put(line, "\"");
+		log_put_clean(line, where, true);
+		log_put(line, "\"");
+	}
+	log_put(line, " msg=\"");
+	log_put_clean(line, text, true);
+	log_put(line, "\"");
+}
+
+/* warning: leaf1: ... */
+static void log_put_plain(
+	struct log_line *line, enum log_level level, const char *where, const char *text)
+{
+	log_put(line, level_names[level]);
+	log_put(line, ": ");
+	if (*where) {
+		log_put_clean(line, where, false);
+		log_put(line, ": ");
+	}
+	log_put_clean(line, text, false);
+}
+
+__attribute__((format(printf, 3, 0))) static void log_write(
 	enum log_level level, const char *where, const char *fmt, va_list ap)
 {
 	if ((int)level < atomic_load(&min_level))
 		return;
 	char text[1536];
-	struct line l = {.n = 0};
+	struct log_line l = {.n = 0};
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	if (!where)
-		where = "";
-	if (is_key_value()) {
-		char when[WALL_TEXT_MAX];
-		log_put(&l, "time=");
-		log_put(&l, wall_format(when, wall_now(), 3));
-		log_put(&l, " level=");
-		log_put(&l, level_names[level]);
-		log_put(&l, " where=");
-		if (is_bare(where)) {
-			log_put(&l, where);
-		} else {
-			log_put(&l, "\"");
-			log_put_clean(&l, where, true);
-			log_put(&l, "\"");
-		}
-		log_put(&l, " msg=\"");
-		log_put_clean(&l, text, true);
-		log_put(&l, "\"");
-	} else {
-		log_put(&l, level_names[level]);
-		log_put(&l, ": ");
-		if (*where) {
-			log_put_clean(&l, where, false);
-			log_put(&l, ": ");
-		}
-		log_put_clean(&l, text, false);
-	}
+	where = str_or(where, "");
+	if (is_key_value())
+		log_put_pairs(&l, level, where, text);
+	else
+		log_put_plain(&l, level, where, text);
 	if (l.n > sizeof(l.s) - 1)
 		l.n = sizeof(l.s) - 1;
 	l.s[l.n++] = '\n';
-	/* One write per line keeps the lines of two threads apart. A log that cannot be written has
-	 * nobody to tell. */
+	/* One write per line keeps the lines of two threads apart. Where the log cannot be written,
+	 * there is nobody to report it to. */
 	ssize_t ignored = write(STDERR_FILENO, l.s, l.n);
 	(void)ignored;
 }
@@ -129,7 +141,7 @@ void log_event(enum log_level level, const char *where, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	log_line(level, where, fmt, ap);
+	log_write(level, where, fmt, ap);
 	va_end(ap);
 }
 
@@ -171,10 +183,9 @@ bool complain(struct complaint *complaint, mono_t now, enum log_level level, con
 			duration_format(
 				for_how_long, sizeof(for_how_long), now.ns - complaint->began_ns));
 	complaint->since_last = 0;
+	complaint->gap_ns *= 2;
 	if (complaint->gap_ns == 0)
 		complaint->gap_ns = GAP_FIRST_NS;
-	else
-		complaint->gap_ns = complaint->gap_ns * 2;
 	if (complaint->gap_ns > GAP_MAX_NS)
 		complaint->gap_ns = GAP_MAX_NS;
 	complaint->next_ns = now.ns + complaint->gap_ns;
@@ -188,6 +199,6 @@ void complaint_over(struct complaint *complaint, mono_t now, const char *where, 
 	char for_how_long[32];
 	log_event(LOG_INFO_, where, "%s after %s, %" PRIu64 " failure%s", what,
 		duration_format(for_how_long, sizeof(for_how_long), now.ns - complaint->began_ns),
-		complaint->total, str_if(complaint->total != 1, "s"));
+		complaint->total, plural(complaint->total));
 	*complaint = (struct complaint){0};
 }

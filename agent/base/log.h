@@ -30,8 +30,8 @@ struct err_list;
 void log_errors(enum log_level level, const char *where, const struct err_list *errors);
 
 /*
- * complaint - a failure that repeats is told with growing gaps (first at once, then after 10 s, 20
- * s, ... up to 1 h), each time with how often it happened since, and once more when it is over.
+ * complaint - a failure that repeats is logged with growing gaps: at once, then after 10 s, 20 s
+ * and so on up to 1 h, each time with the count since the last line, and once more when it is over.
  * Embed one, zeroed, per thing.
  */
 struct complaint {

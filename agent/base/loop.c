@@ -1,5 +1,6 @@
 /*
- * loop - see loop.h; the only file that includes uv.h.
+ * loop - timers, descriptors, signals, pool work and mailboxes on libuv; the only file that
+ * includes uv.h.
  *
  * The order of one turn (libuv's): timers that are due, pending callbacks, poll for fds, signals,
  * mailboxes and finished work, then the close callbacks, where freed handles release their memory.
@@ -65,7 +66,7 @@ void loop_free(struct loop *loop)
 	if (!loop)
 		return;
 	uv_walk(&loop->uv, refuse_unfreed, NULL);
-	/* What is closing is released, what a pool thread works on is waited for. */
+	/* Releases what is closing and waits for the work of pool threads. */
 	uv_run(&loop->uv, UV_RUN_DEFAULT);
 	if (uv_loop_close(&loop->uv) < 0)
 		abort();
@@ -138,10 +139,16 @@ void loop_timer_free(struct loop_timer *timer)
 static void on_fd(uv_poll_t *handle, int status, int events)
 {
 	struct loop_fd *f = (struct loop_fd *)handle;
-	int mine = (events & UV_READABLE ? LOOP_READ : 0) | (events & UV_WRITABLE ? LOOP_WRITE : 0);
-	/* An error condition is reported as everything asked for: the read or write that follows
-	 * gets the errno. */
-	f->fn(f->arg, status < 0 ? f->events : mine);
+	int ready = 0;
+	if (events & UV_READABLE)
+		ready |= LOOP_READ;
+	if (events & UV_WRITABLE)
+		ready |= LOOP_WRITE;
+	/* An error is reported as everything asked for: the read or write that follows gets the
+	 * errno. */
+	if (status < 0)
+		ready = f->events;
+	f->fn(f->arg, ready);
 }
 
 struct loop_fd *loop_fd_new(struct loop *loop, int fd, int events, loop_fd_fn *fn, void *arg)
@@ -164,9 +171,12 @@ void loop_fd_events(struct loop_fd *fd, int events)
 		uv_poll_stop(&fd->uv);
 		return;
 	}
-	uv_poll_start(&fd->uv,
-		(events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0),
-		on_fd);
+	int wanted = 0;
+	if (events & LOOP_READ)
+		wanted |= UV_READABLE;
+	if (events & LOOP_WRITE)
+		wanted |= UV_WRITABLE;
+	uv_poll_start(&fd->uv, wanted, on_fd);
 }
 
 void loop_fd_free(struct loop_fd *fd)
@@ -284,10 +294,9 @@ struct mailbox *mailbox_new(struct loop *loop, uint32_t capacity, mailbox_fn *fn
 		free(m);
 		return NULL;
 	}
-	if (capacity)
+	m->capacity = 1;
+	if (capacity > 1)
 		m->capacity = capacity;
-	else
-		m->capacity = 1;
 	m->ring = rw_calloc(m->capacity, sizeof(*m->ring));
 	m->fn = fn;
 	m->arg = arg;

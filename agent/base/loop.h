@@ -1,5 +1,5 @@
 /*
- * loop - the one door to libuv. One loop thread owns all state; callbacks run on it, must not
+ * loop - our wrapper of libuv. One loop thread owns all state; callbacks run on it, must not
  * block, and may free their own handle (freeing is two steps inside: stop now, release at the end
  * of the turn). Everything here is for the loop thread only, except loop_work's @work function and
  * mailbox_post().

@@ -1,7 +1,7 @@
 /*
- * map - see map.h. Linear probing, load at most 1/2 counting graves; two words and a state byte per
- * slot. FNV-1a: Fowler, Noll, Vo (draft-eastlake-fnv); its low bits are weak for short keys, so the
- * finalizer of MurmurHash3 (fmix64) follows.
+ * map - two hash tables and the hash function they use. Linear probing, load at most 1/2 counting
+ * graves; two words and a state byte per slot. FNV-1a: Fowler, Noll, Vo (draft-eastlake-fnv); its
+ * low bits are weak for short keys, so the finalizer of MurmurHash3 (fmix64) follows.
  */
 #include "agent/base/map.h"
 
@@ -38,15 +38,15 @@ uint64_t hash_u64(uint64_t number)
 	return map_fmix64(number + 0x9e3779b97f4a7c15ULL);
 }
 
-enum slot_state { SLOT_FREE, SLOT_USED, SLOT_GRAVE };
+enum map_slot_state { SLOT_FREE, SLOT_USED, SLOT_GRAVE };
 
-struct slot {
+struct map_slot {
 	uint64_t key, value;
-	enum slot_state state;
+	enum map_slot_state state;
 };
 
 struct map {
-	struct slot *v;
+	struct map_slot *v;
 	size_t cap; /* a power of two, 0 before the first put */
 	size_t n; /* used */
 	size_t filled; /* used and graves */
@@ -70,12 +70,12 @@ size_t map_count(const struct map *map)
 	return map->n;
 }
 
-static struct slot *map_find(const struct map *map, uint64_t key)
+static struct map_slot *map_find(const struct map *map, uint64_t key)
 {
 	if (!map->cap)
 		return NULL;
 	for (size_t i = hash_u64(key) & (map->cap - 1);; i = (i + 1) & (map->cap - 1)) {
-		struct slot *s = &map->v[i];
+		struct map_slot *s = &map->v[i];
 		if (s->state == SLOT_FREE)
 			return NULL;
 		if (s->state == SLOT_USED && s->key == key)
@@ -85,7 +85,7 @@ static struct slot *map_find(const struct map *map, uint64_t key)
 
 bool map_get(const struct map *map, uint64_t key, uint64_t *ret)
 {
-	const struct slot *s = map_find(map, key);
+	const struct map_slot *s = map_find(map, key);
 	if (!s)
 		return false;
 	if (ret)
@@ -99,7 +99,7 @@ static void map_insert_new(struct map *map, uint64_t key, uint64_t value)
 	while (map->v[i].state == SLOT_USED)
 		i = (i + 1) & (map->cap - 1);
 	map->filled += map->v[i].state == SLOT_FREE;
-	map->v[i] = (struct slot){.key = key, .value = value, .state = SLOT_USED};
+	map->v[i] = (struct map_slot){.key = key, .value = value, .state = SLOT_USED};
 	map->n++;
 }
 
@@ -108,7 +108,7 @@ static void map_make_room(struct map *map)
 {
 	if ((map->filled + 1) * 2 <= map->cap)
 		return;
-	struct slot *old = map->v;
+	struct map_slot *old = map->v;
 	size_t old_cap = map->cap;
 
 	if (!map->cap)
@@ -125,7 +125,7 @@ static void map_make_room(struct map *map)
 
 void map_put(struct map *map, uint64_t key, uint64_t value)
 {
-	struct slot *s = map_find(map, key);
+	struct map_slot *s = map_find(map, key);
 	if (s) {
 		s->value = value;
 		return;
@@ -136,7 +136,7 @@ void map_put(struct map *map, uint64_t key, uint64_t value)
 
 bool map_del(struct map *map, uint64_t key)
 {
-	struct slot *s = map_find(map, key);
+	struct map_slot *s = map_find(map, key);
 	if (!s)
 		return false;
 	s->state = SLOT_GRAVE;
@@ -153,14 +153,14 @@ void map_clear(struct map *map)
 
 /* Byte keys: entries in a growing array, and a table of entry numbers + 1 (0 = free). Nothing is
  * ever deleted. */
-struct entry {
+struct smap_entry {
 	uint64_t hash, value;
 	size_t n;
 	void *key;
 };
 
 struct smap {
-	struct entry *v;
+	struct smap_entry *v;
 	size_t n, cap;
 	size_t *table;
 	size_t table_cap;
@@ -187,13 +187,14 @@ size_t smap_count(const struct smap *map)
 	return map->n;
 }
 
-static struct entry *smap_find(const struct smap *map, const void *key, size_t n, uint64_t hash)
+static struct smap_entry *smap_find(
+	const struct smap *map, const void *key, size_t n, uint64_t hash)
 {
 	if (!map->table_cap)
 		return NULL;
 	for (size_t i = hash & (map->table_cap - 1); map->table[i];
 		i = (i + 1) & (map->table_cap - 1)) {
-		struct entry *e = &map->v[map->table[i] - 1];
+		struct smap_entry *e = &map->v[map->table[i] - 1];
 		if (e->hash == hash && e->n == n && (n == 0 || memcmp(e->key, key, n) == 0))
 			return e;
 	}
@@ -202,7 +203,7 @@ static struct entry *smap_find(const struct smap *map, const void *key, size_t n
 
 bool smap_get(const struct smap *map, const void *key, size_t n, uint64_t *ret)
 {
-	const struct entry *e = smap_find(map, key, n, hash_bytes(key, n, 0));
+	const struct smap_entry *e = smap_find(map, key, n, hash_bytes(key, n, 0));
 	if (!e)
 		return false;
 	if (ret)
@@ -221,21 +222,20 @@ static void smap_link(struct smap *map, size_t index)
 void smap_put(struct smap *map, const void *key, size_t n, uint64_t value)
 {
 	uint64_t hash = hash_bytes(key, n, 0);
-	struct entry *e = smap_find(map, key, n, hash);
+	struct smap_entry *e = smap_find(map, key, n, hash);
 	if (e) {
 		e->value = value;
 		return;
 	}
 	rw_grow(map->v, map->n, map->cap);
 	e = &map->v[map->n++];
-	*e = (struct entry){.hash = hash, .value = value, .n = n, .key = rw_calloc(1, n + 1)};
+	*e = (struct smap_entry){.hash = hash, .value = value, .n = n, .key = rw_calloc(1, n + 1)};
 	if (n)
 		memcpy(e->key, key, n);
 	if (map->n * 2 > map->table_cap) {
 		free(map->table);
-		if (map->table_cap)
-			map->table_cap = map->table_cap * 2;
-		else
+		map->table_cap *= 2;
+		if (map->table_cap == 0)
 			map->table_cap = 16;
 		map->table = rw_calloc(map->table_cap, sizeof(*map->table));
 		for (size_t i = 0; i < map->n; i++)

@@ -1,6 +1,6 @@
 /*
- * map - open-addressing hash map from u64 or from bytes to a u64 value; and the one hash function
- * of the house. Single-threaded. Never shrinks. Keys of the byte flavour are copied in.
+ * map - hash maps from a u64 (map) or from bytes (smap) to a u64, and the program's one hash
+ * function. One thread. A map never shrinks; an smap copies its keys.
  */
 #ifndef RW_BASE_MAP_H
 #define RW_BASE_MAP_H

@@ -1,4 +1,4 @@
-/* str - see str.h. */
+/* str - the growing buffer, globs, the nearest name, and reading a file whole. */
 #include "agent/base/str.h"
 
 #include <errno.h>
@@ -20,14 +20,14 @@ void str_done(struct str *out)
 	*out = (struct str){0};
 }
 
-static void room_for(struct str *out, size_t more)
+static void str_room(struct str *out, size_t more)
 {
 	size_t need = out->n + more + 1;
 	if (need <= out->cap)
 		return;
-	size_t cap = 64;
-	if (out->cap)
-		cap = out->cap;
+	size_t cap = out->cap;
+	if (cap == 0)
+		cap = 64;
 	while (cap < need)
 		cap *= 2;
 	out->s = rw_realloc(out->s, cap);
@@ -36,7 +36,7 @@ static void room_for(struct str *out, size_t more)
 
 void str_addn(struct str *out, const char *text, size_t n)
 {
-	room_for(out, n);
+	str_room(out, n);
 	if (n)
 		memcpy(out->s + out->n, text, n);
 	out->n += n;
@@ -53,12 +53,12 @@ void str_addf(struct str *out, const char *fmt, ...)
 	va_list ap, again;
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	room_for(out, 64); /* most pieces fit, and then one pass is enough */
+	str_room(out, 64); /* most pieces fit, and then one pass is enough */
 	size_t room = out->cap - out->n;
 	int n = vsnprintf(out->s + out->n, room, fmt, ap);
 	va_end(ap);
 	if (n > 0 && (size_t)n >= room) {
-		room_for(out, (size_t)n);
+		str_room(out, (size_t)n);
 		vsnprintf(out->s + out->n, (size_t)n + 1, fmt, again);
 	}
 	va_end(again);
@@ -128,7 +128,7 @@ int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struc
 	}
 	struct stat st;
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_at(e, -EISDIR, path, 0, 0, "is a directory, expected a file");
+		return err_at(e, -EISDIR, path, 0, 0, "is a directory; expected a file");
 
 	rw_cleanup(str_done) struct str b = {0};
 	for (;;) {

@@ -134,7 +134,7 @@ static int unit_parse(const char *text, const struct family *family, bool *ret_n
 	const struct unit *u = family->units;
 	while (u->name && strcmp(u->name, name) != 0)
 		u++;
-	/* Zero is zero in every unit, but a bare "0" would teach people to leave the unit out. */
+	/* Also for a bare "0", which would teach people to leave the unit out. */
 	if (!u->name)
 		return unit_refuse(e, -EINVAL, text, family->expected);
 	if (overflow)
@@ -284,7 +284,7 @@ static char *unit_format(
 
 char *unit_duration_text(char *buf, size_t size, int64_t ns)
 {
-	/* Years are no unit to print: "1y" hides whether it has 365 days. */
+	/* Years are not printed: "1y" would hide that it means 365 days. */
 	static const struct unit u[] = {{"w", 604800000000000}, {"d", 86400000000000},
 		{"h", 3600000000000}, {"m", 60000000000}, {"s", 1000000000}, {"ms", 1000000},
 		{"us", 1000}, {"ns", 1}, {NULL, 0}};
@@ -292,8 +292,10 @@ char *unit_duration_text(char *buf, size_t size, int64_t ns)
 		snprintf(buf, size, "0s");
 		return buf;
 	}
-	return unit_format(
-		buf, size, str_if(ns < 0, "-"), ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, u);
+	uint64_t magnitude = (uint64_t)ns;
+	if (ns < 0)
+		magnitude = 0 - magnitude;
+	return unit_format(buf, size, str_if(ns < 0, "-"), magnitude, u);
 }
 
 char *unit_size_text(char *buf, size_t size, uint64_t bytes)
