@@ -1,5 +1,5 @@
-/* discovery - see discovery.h. Owns what each device said last, the links believed, and the
- * disputes told. */
+/* discovery - compares the neighbors that devices report, decides which links to believe, and
+ * publishes peers and contradictions. Owns the last report of each device. */
 #include "agent/daemon/discovery.h"
 
 #include <stdio.h>
@@ -11,19 +11,18 @@
 #include "agent/base/str.h"
 
 #define QUIET_NS (2 * NS_PER_S)
-#define PATIENCE_NS                                                                                \
-	(15 * NS_PER_S) /* neighbours that come and go all the time must not put it off for ever   \
-			 */
-#define SLOW_POLLS 3
-#define REPORTS_TO_REPLACE 2
+/* Neighbors that come and go all the time must not put an evaluation off for ever. */
+#define PATIENCE_NS (15 * NS_PER_S)
+#define SLOW_POLLS 3 /* after so many a silent device is not waited for any longer */
+#define REPORTS_TO_REPLACE 2 /* of one device, for a link that the other end does not confirm */
 
-struct report { /* of one device */
+struct lldp_report { /* the newest of one device */
 	char *name;
-	struct arena *arena;
+	struct arena *arena; /* of what follows */
 	struct topology_device self;
-	struct topology_neighbor *heard;
+	struct topology_neighbor *neighbors;
 	size_t n;
-	uint64_t digest;
+	uint64_t digest; /* 0 = none came yet */
 	uint32_t count;
 };
 
@@ -31,10 +30,10 @@ struct believed {
 	char *a, *b;
 };
 
-struct candidate { /* a link that would replace another on one voice */
+struct candidate { /* a link that only one end reports and that would replace another */
 	char *key;
-	char *device; /* whose voice */
-	uint32_t since; /* its report count when it was heard first */
+	char *device; /* the one that reports it */
+	uint32_t since; /* report count of .device when it began */
 	bool seen; /* in this evaluation */
 };
 
@@ -45,7 +44,7 @@ struct dispute {
 
 struct discovery {
 	struct discovery_events events;
-	struct report *reports;
+	struct lldp_report *reports;
 	size_t n_reports, cap_reports;
 	struct smap *by_name;
 	struct believed *links;
@@ -55,7 +54,7 @@ struct discovery {
 	size_t n_candidates, cap_candidates;
 	struct dispute *disputes;
 	size_t n_disputes, cap_disputes;
-	struct smap *peers; /* "device\0port" -> hash of the peer told */
+	struct smap *peers; /* "device\0port" -> hash of the peer published */
 	mono_t began, changed, first_changed;
 	bool ready, dirty;
 };
@@ -104,42 +103,41 @@ void discovery_free(struct discovery *discovery)
 	free(discovery);
 }
 
-/* ---- what is heard ------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------- */
 
 static uint64_t discovery_mix(uint64_t hash, const char *text)
 {
-	return hash_bytes(str_or(text, ""), text ? strlen(text) + 1 : 1, hash);
+	text = str_or(text, "");
+	return hash_bytes(text, strlen(text) + 1, hash);
 }
 
-/* Everything that decides which links follow; speeds and counters of ports do not. */
-static uint64_t digest_of(
-	const struct topology_device *self, const struct topology_neighbor *heard, size_t n)
+/* Everything that decides which links follow; speeds and counters of ports do not. Never 0. */
+static uint64_t discovery_digest(
+	const struct topology_device *self, const struct topology_neighbor *neighbors, size_t n)
 {
-	uint64_t h = discovery_mix(discovery_mix(0, self->sysname), self->chassis);
+	uint64_t hash = discovery_mix(0, self->sysname);
+	hash = discovery_mix(hash, self->chassis);
 	for (size_t i = 0; i < self->n_ports; i++) {
-		const struct topology_port *p = &self->ports[i];
-		h = discovery_mix(discovery_mix(discovery_mix(discovery_mix(h, p->name), p->alias),
-					  p->descr),
-			    p->mac) +
-			p->ifindex;
+		const struct topology_port *port = &self->ports[i];
+		hash = discovery_mix(hash, port->name);
+		hash = discovery_mix(hash, port->alias);
+		hash = discovery_mix(hash, port->descr);
+		hash = discovery_mix(hash, port->mac) + port->ifindex;
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct topology_neighbor *x = &heard[i];
-		h = discovery_mix(
-			    discovery_mix(discovery_mix(discovery_mix(discovery_mix(h, x->port),
-								x->sysname),
-						  x->chassis),
-				    x->port_id),
-			    x->port_descr) +
-			(uint64_t)x->port_subtype;
+		const struct topology_neighbor *neighbor = &neighbors[i];
+		hash = discovery_mix(hash, neighbor->port);
+		hash = discovery_mix(hash, neighbor->sysname);
+		hash = discovery_mix(hash, neighbor->chassis);
+		hash = discovery_mix(hash, neighbor->port_id);
+		hash = discovery_mix(hash, neighbor->port_descr) + (uint64_t)neighbor->port_subtype;
 	}
-	/* 0 = nothing said yet */
-	if (h)
-		return h;
-	return 1;
+	if (hash == 0)
+		return 1;
+	return hash;
 }
 
-static struct report *discovery_report_of(struct discovery *discovery, const char *name)
+static struct lldp_report *discovery_report_of(struct discovery *discovery, const char *name)
 {
 	uint64_t at;
 	if (smap_get(discovery->by_name, name, strlen(name), &at))
@@ -147,7 +145,7 @@ static struct report *discovery_report_of(struct discovery *discovery, const cha
 	smap_put(discovery->by_name, name, strlen(name), discovery->n_reports);
 	rw_grow(discovery->reports, discovery->n_reports, discovery->cap_reports);
 	discovery->reports[discovery->n_reports] =
-		(struct report){.name = rw_strdup(name), .arena = arena_new()};
+		(struct lldp_report){.name = rw_strdup(name), .arena = arena_new()};
 	return &discovery->reports[discovery->n_reports++];
 }
 
@@ -156,8 +154,8 @@ static const char *discovery_text(struct arena *a, const char *text)
 	return arena_strdup(a, str_or(text, ""));
 }
 
-static void report_fill(struct report *report, const struct topology_device *self,
-	const struct topology_neighbor *heard, size_t n)
+static void discovery_fill(struct lldp_report *report, const struct topology_device *self,
+	const struct topology_neighbor *neighbors, size_t n)
 {
 	struct arena *a = report->arena;
 	arena_reset(a);
@@ -167,24 +165,24 @@ static void report_fill(struct report *report, const struct topology_device *sel
 		.n_ports = self->n_ports};
 	report->self.ports = arena_array(a, struct topology_port, self->n_ports + 1);
 	for (size_t i = 0; i < self->n_ports; i++) {
-		const struct topology_port *p = &self->ports[i];
-		report->self.ports[i] = *p;
-		report->self.ports[i].name = discovery_text(a, p->name);
-		report->self.ports[i].alias = discovery_text(a, p->alias);
-		report->self.ports[i].descr = discovery_text(a, p->descr);
-		report->self.ports[i].mac = discovery_text(a, p->mac);
+		struct topology_port *port = &report->self.ports[i];
+		*port = self->ports[i];
+		port->name = discovery_text(a, port->name);
+		port->alias = discovery_text(a, port->alias);
+		port->descr = discovery_text(a, port->descr);
+		port->mac = discovery_text(a, port->mac);
 	}
-	report->heard = arena_array(a, struct topology_neighbor, n + 1);
+	report->neighbors = arena_array(a, struct topology_neighbor, n + 1);
 	report->n = n;
 	for (size_t i = 0; i < n; i++)
-		report->heard[i] = (struct topology_neighbor){.device = report->name,
-			.port = discovery_text(a, heard[i].port),
-			.sysname = discovery_text(a, heard[i].sysname),
-			.chassis_subtype = heard[i].chassis_subtype,
-			.port_subtype = heard[i].port_subtype,
-			.chassis = discovery_text(a, heard[i].chassis),
-			.port_id = discovery_text(a, heard[i].port_id),
-			.port_descr = discovery_text(a, heard[i].port_descr)};
+		report->neighbors[i] = (struct topology_neighbor){.device = report->name,
+			.port = discovery_text(a, neighbors[i].port),
+			.sysname = discovery_text(a, neighbors[i].sysname),
+			.chassis_subtype = neighbors[i].chassis_subtype,
+			.port_subtype = neighbors[i].port_subtype,
+			.chassis = discovery_text(a, neighbors[i].chassis),
+			.port_id = discovery_text(a, neighbors[i].port_id),
+			.port_descr = discovery_text(a, neighbors[i].port_descr)};
 }
 
 void discovery_reconsider(struct discovery *discovery)
@@ -193,27 +191,34 @@ void discovery_reconsider(struct discovery *discovery)
 	discovery->changed = discovery->first_changed = (mono_t){0};
 }
 
-void discovery_hear(struct discovery *discovery, const struct topology_device *self,
-	const struct topology_neighbor *heard, size_t n, mono_t now)
+/* Does a candidate link wait for the next report of @device? */
+static bool discovery_awaited(const struct discovery *discovery, const char *device)
 {
-	struct report *r = discovery_report_of(discovery, self->name);
-	uint64_t digest = digest_of(self, heard, n);
-	bool pending = false;
-	r->count++;
 	for (size_t i = 0; i < discovery->n_candidates; i++)
-		pending = pending || str_eq(discovery->candidates[i].device, r->name);
-	if (digest == r->digest && !pending)
+		if (str_eq(discovery->candidates[i].device, device))
+			return true;
+	return false;
+}
+
+void discovery_report(struct discovery *discovery, const struct topology_device *self,
+	const struct topology_neighbor *neighbors, size_t n, mono_t now)
+{
+	struct lldp_report *report = discovery_report_of(discovery, self->name);
+	const uint64_t digest = discovery_digest(self, neighbors, n);
+	const bool changed = digest != report->digest;
+	report->count++;
+	if (changed)
+		discovery_fill(report, self, neighbors, n);
+	report->digest = digest;
+	if (!changed && !discovery_awaited(discovery, report->name))
 		return;
-	if (digest != r->digest)
-		report_fill(r, self, heard, n);
-	r->digest = digest;
 	if (!discovery->dirty)
 		discovery->first_changed = now;
 	discovery->dirty = true;
 	discovery->changed = now;
 }
 
-/* ---- what is believed ---------------------------------------------------- */
+/* ---- believed links ------------------------------------------------------ */
 
 static void discovery_believe(struct discovery *discovery, const char *left, const char *right)
 {
@@ -286,10 +291,10 @@ static struct smap *believed_index(const struct discovery *discovery)
 	return m;
 }
 
-/* Heard on one voice: is this at least its second report? */
-static bool heard_again(struct discovery *discovery, const char *key, const char *device)
+/* A link that only @device reports: is this at least its second report of it? */
+static bool discovery_repeated(struct discovery *discovery, const char *key, const char *device)
 {
-	const struct report *r = discovery_report_of(discovery, device);
+	const struct lldp_report *r = discovery_report_of(discovery, device);
 	for (size_t i = 0; i < discovery->n_candidates; i++) {
 		struct candidate *c = &discovery->candidates[i];
 		if (strcmp(c->key, key) != 0)
@@ -321,13 +326,13 @@ static void candidates_sweep(struct discovery *discovery)
 	discovery->n_candidates = n;
 }
 
-struct ends { /* of a heard link, as text */
+struct link_text { /* the ends of a link, as in a configuration */
 	const char *a, *b;
 };
 
-static struct ends ends_of(struct arena *a, const struct topology_link *link)
+static struct link_text discovery_link_text(struct arena *a, const struct topology_link *link)
 {
-	struct ends e = {.a = arena_printf(a, "%s:%s", link->a_device, link->a_port)};
+	struct link_text e = {.a = arena_printf(a, "%s:%s", link->a_device, link->a_port)};
 	if (link->b_device)
 		e.b = arena_printf(a, "%s:%s", link->b_device, link->b_port);
 	else
@@ -336,59 +341,82 @@ static struct ends ends_of(struct arena *a, const struct topology_link *link)
 	return e;
 }
 
-/* Takes in what is heard; true when the beliefs changed. */
+/* One evaluation of the reported links against the believed ones. */
+struct merge {
+	struct discovery *discovery;
+	struct arena *a;
+	struct smap *ports; /* every port of a believed link -> the link */
+	bool *gone; /* by believed link: another one takes its place */
+	struct link_text *added;
+	size_t n_added;
+};
+
+/*
+ * 1. Both ends free: believe the link.
+ * 2. It is believed already: nothing to do.
+ * 3. It would replace another link: only if its neighbor has a name, and both ends report it or one
+ *    end reported it twice.
+ */
+static void discovery_merge_link(struct merge *merge, const struct topology_link *link)
+{
+	const struct discovery *discovery = merge->discovery;
+	const struct link_text text = discovery_link_text(merge->a, link);
+	uint64_t at_a, at_b = 0;
+	const bool has_a = smap_get(merge->ports, text.a, strlen(text.a), &at_a);
+	const bool has_b = link->b_device && smap_get(merge->ports, text.b, strlen(text.b), &at_b);
+	if (has_a && discovery_same_link(&discovery->links[at_a], text.a, text.b))
+		return;
+	if (has_a || has_b) {
+		if (link->anonymous)
+			return;
+		const char *reporter = link->b_device;
+		if (link->a_said)
+			reporter = link->a_device;
+		const bool both = link->b_device && link->confirmed;
+		const char *key = arena_printf(merge->a, "%s %s", text.a, text.b);
+		if (!both && !discovery_repeated(merge->discovery, key, reporter))
+			return;
+	}
+	if (has_a)
+		merge->gone[at_a] = true;
+	if (has_b)
+		merge->gone[at_b] = true;
+	merge->added[merge->n_added++] = text;
+}
+
+/* True when other links are believed than before. */
 static bool discovery_merge(
 	struct discovery *discovery, struct arena *a, const struct topology_link *links, size_t n)
 {
-	struct smap *ports = believed_index(discovery);
-	bool *gone = arena_array(a, bool, discovery->n_links + 1);
-	struct ends *add = arena_array(a, struct ends, n + 1);
-	size_t n_add = 0, n_before = discovery->n_links;
-	bool changed = false;
-	for (size_t i = 0; i < n; i++) {
-		const struct topology_link *l = &links[i];
-		if (l->problem)
-			continue;
-		struct ends e = ends_of(a, l);
-		uint64_t at[2];
-		bool has_a = smap_get(ports, e.a, strlen(e.a), &at[0]),
-		     has_b = l->b_device && smap_get(ports, e.b, strlen(e.b), &at[1]);
-		if (has_a && discovery_same_link(&discovery->links[at[0]], e.a, e.b))
-			continue;
-		if (has_a || has_b) {
-			bool both = l->b_device && l->confirmed;
-			if (l->anonymous)
-				continue;
-			if (!both &&
-				!heard_again(discovery, arena_printf(a, "%s %s", e.a, e.b),
-					l->a_said ? l->a_device : l->b_device))
-				continue;
-			if (has_a)
-				gone[at[0]] = true;
-			if (has_b)
-				gone[at[1]] = true;
-		}
-		add[n_add++] = e;
-	}
+	const size_t n_before = discovery->n_links;
+	struct merge merge = {.discovery = discovery,
+		.a = a,
+		.ports = believed_index(discovery),
+		.gone = arena_array(a, bool, n_before + 1),
+		.added = arena_array(a, struct link_text, n + 1)};
+	for (size_t i = 0; i < n; i++)
+		if (!links[i].problem)
+			discovery_merge_link(&merge, &links[i]);
+	bool changed = merge.n_added > 0;
+	/* From the end: the link that takes the place of a forgotten one has been looked at. */
 	for (size_t i = n_before; i-- > 0;) {
-		if (gone[i]) {
-			discovery_forget(discovery,
-				i); /* the last one takes its place: it was looked at already */
-			changed = true;
-		}
+		if (!merge.gone[i])
+			continue;
+		discovery_forget(discovery, i);
+		changed = true;
 	}
-	for (size_t i = 0; i < n_add; i++)
-		discovery_believe(discovery, add[i].a, add[i].b);
+	for (size_t i = 0; i < merge.n_added; i++)
+		discovery_believe(discovery, merge.added[i].a, merge.added[i].b);
 	links_sort(discovery);
 	candidates_sweep(discovery);
-	smap_free(ports);
-	return changed || n_add > 0;
+	smap_free(merge.ports);
+	return changed;
 }
 
-/* ---- what is told -------------------------------------------------------- */
+/* ---- peers and contradictions -------------------------------------------- */
 
-static void tell_peer(struct discovery *discovery, struct smap *round, const char *device,
-	const char *port, const char *peer_device, const char *peer_port)
+static void discovery_publish_peer(struct discovery *discovery, struct smap *round,
+	const char *device, const char *port, const char *peer_device, const char *peer_port)
 {
 	rw_cleanup(str_done) struct str key = {0};
 	uint64_t hash = discovery_mix(discovery_mix(0, peer_device), peer_port), known;
@@ -404,24 +432,32 @@ static void tell_peer(struct discovery *discovery, struct smap *round, const cha
 	discovery->events.peer(discovery->events.arg, device, port, peer_device, peer_port);
 }
 
-static void tell_peers(
+static void discovery_publish_link(struct discovery *discovery, struct arena *a, struct smap *round,
+	const struct topology_link *link)
+{
+	if (link->a_said && link->b_device)
+		discovery_publish_peer(discovery, round, link->a_device, link->a_port,
+			link->b_device, link->b_port);
+	else if (link->a_said)
+		discovery_publish_peer(discovery, round, link->a_device, link->a_port,
+			arena_printf(a, "host:%s", link->host), link->nic);
+	if (link->b_said)
+		discovery_publish_peer(discovery, round, link->b_device, link->b_port,
+			link->a_device, link->a_port);
+}
+
+/* Links without a problem first: an old neighbor may be remembered for minutes beside the new one,
+ * and only the first peer of a port counts. A MAC address says less than any name of the port. */
+static void discovery_publish_peers(
 	struct discovery *discovery, struct arena *a, const struct topology_link *links, size_t n)
 {
 	struct smap *round = smap_new();
-	for (size_t i = 0; i < 2 * n; i++) {
-		const struct topology_link *l = &links[i % n];
-		/* What stands undisputed first: an old neighbour may be remembered for minutes
-		 * beside the new one. A MAC address says less than any name known for the port. */
-		if (l->anonymous || !l->problem != (i < n))
-			continue;
-		if (l->a_said && l->b_device)
-			tell_peer(discovery, round, l->a_device, l->a_port, l->b_device, l->b_port);
-		if (l->a_said && !l->b_device)
-			tell_peer(discovery, round, l->a_device, l->a_port,
-				arena_printf(a, "host:%s", l->host), l->nic);
-		if (l->b_said)
-			tell_peer(discovery, round, l->b_device, l->b_port, l->a_device, l->a_port);
-	}
+	for (int disputed = 0; disputed < 2; disputed++)
+		for (size_t i = 0; i < n; i++) {
+			const bool has_problem = links[i].problem != NULL;
+			if (!links[i].anonymous && has_problem == (disputed == 1))
+				discovery_publish_link(discovery, a, round, &links[i]);
+		}
 	smap_free(round);
 }
 
@@ -457,7 +493,7 @@ static void disputes_sweep(struct discovery *discovery)
 }
 
 /* Where @port of the declared fabric leads, as text; NULL when nothing is declared. A host's NIC is
- * not compared: people name rails. */
+ * not compared: NIC names in the configuration are labels such as rails, not what LLDP says. */
 static const char *declared_end(struct arena *a, const struct fabric_port *port)
 {
 	if (!port || port->discovered || (!port->peer && !port->host))
@@ -467,99 +503,119 @@ static const char *declared_end(struct arena *a, const struct fabric_port *port)
 	return arena_printf(a, "host:%s", port->host);
 }
 
-static void hold_against(struct discovery *discovery, struct arena *a, const struct config *config,
-	const char *device, const char *port, const char *heard)
+/* @reported is what the port's LLDP neighbor says; a host without its NIC. */
+static void discovery_compare_declared(struct discovery *discovery, struct arena *a,
+	const struct config *config, const char *device, const char *port, const char *reported)
 {
-	const struct fabric_device *dev = fabric_device(config->fabric, device);
-	const char *declared = declared_end(a, dev ? fabric_port(dev, port) : NULL);
-	if (declared && strcmp(declared, heard) != 0)
+	const struct fabric_device *known = fabric_device(config->fabric, device);
+	if (!known)
+		return;
+	const char *declared = declared_end(a, fabric_port(known, port));
+	if (declared && strcmp(declared, reported) != 0)
 		discovery_object(discovery, device,
 			arena_printf(a, "%s:%s is declared to lead to %s, but hears %s", device,
-				port, declared, heard));
+				port, declared, reported));
 }
 
-static void tell_disputes(struct discovery *discovery, struct arena *a, const struct config *config,
-	const struct topology_link *links, size_t n)
+static void discovery_check_link(struct discovery *discovery, struct arena *a,
+	const struct config *config, const struct topology_link *link)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct topology_link *l = &links[i];
-		if (l->problem)
-			discovery_object(discovery, l->a_device,
-				arena_printf(a, "%s:%s to %s%s%s: %s", l->a_device, l->a_port,
-					str_or(l->b_device, "host:"), str_if(l->b_device, ":"),
-					l->b_device ? l->b_port : l->host, l->problem));
-		if (l->anonymous)
-			continue; /* a MAC address is no contradiction to a declared name */
-		if (l->a_said)
-			hold_against(discovery, a, config, l->a_device, l->a_port,
-				l->b_device ? arena_printf(a, "%s:%s", l->b_device, l->b_port)
-					    : arena_printf(a, "host:%s", l->host));
-		if (l->b_said)
-			hold_against(discovery, a, config, l->b_device, l->b_port,
-				arena_printf(a, "%s:%s", l->a_device, l->a_port));
-	}
-	disputes_sweep(discovery);
+	const char *other = arena_printf(a, "host:%s", str_or(link->host, ""));
+	if (link->b_device)
+		other = arena_printf(a, "%s:%s", link->b_device, link->b_port);
+	if (link->problem)
+		discovery_object(discovery, link->a_device,
+			arena_printf(a, "%s:%s to %s: %s", link->a_device, link->a_port, other,
+				link->problem));
+	if (link->anonymous)
+		return; /* a MAC address does not contradict a declared name */
+	if (link->a_said)
+		discovery_compare_declared(
+			discovery, a, config, link->a_device, link->a_port, other);
+	if (link->b_said)
+		discovery_compare_declared(discovery, a, config, link->b_device, link->b_port,
+			arena_printf(a, "%s:%s", link->a_device, link->a_port));
 }
 
 /* ---- evaluation ---------------------------------------------------------- */
 
-static bool all_answered(const struct discovery *discovery, const struct config *config, mono_t now)
+static int64_t discovery_slow_interval(const struct config *config)
 {
 	int64_t slow_ns = 0;
-	bool all = true;
 	for (size_t i = 0; i < config->n_devices; i++) {
-		const struct config_device *x = &config->devices[i];
-		uint64_t at;
-		if (!x->snmp && !x->gnmi)
-			continue;
-		int64_t ns;
-		if (x->snmp)
-			ns = x->snmp->slow_interval_ns;
-		else
-			ns = x->gnmi->slow_interval_ns;
-		if (ns > slow_ns)
-			slow_ns = ns;
-		bool answered = smap_get(discovery->by_name, x->name, strlen(x->name), &at);
-		all = all && (answered || !discovery->events.waits(discovery->events.arg, x->name));
+		const struct config_device *device = &config->devices[i];
+		int64_t own_ns = 0;
+		if (device->snmp)
+			own_ns = device->snmp->slow_interval_ns;
+		else if (device->gnmi)
+			own_ns = device->gnmi->slow_interval_ns;
+		if (own_ns > slow_ns)
+			slow_ns = own_ns;
 	}
-	return all || now.ns - discovery->began.ns >= SLOW_POLLS * slow_ns;
+	return slow_ns;
+}
+
+/* Every polled device has reported, is down, or was waited for long enough. */
+static bool discovery_complete(
+	const struct discovery *discovery, const struct config *config, mono_t now)
+{
+	const int64_t patience_ns = SLOW_POLLS * discovery_slow_interval(config);
+	if (now.ns - discovery->began.ns >= patience_ns)
+		return true;
+	for (size_t i = 0; i < config->n_devices; i++) {
+		const struct config_device *device = &config->devices[i];
+		uint64_t at;
+		if (!device->snmp && !device->gnmi)
+			continue;
+		if (smap_get(discovery->by_name, device->name, strlen(device->name), &at))
+			continue;
+		if (discovery->events.waits(discovery->events.arg, device->name))
+			return false;
+	}
+	return true;
 }
 
 static bool discovery_evaluate(struct discovery *discovery, const struct config *config)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	size_t n_neighbors = 0;
+	for (size_t i = 0; i < discovery->n_reports; i++)
+		n_neighbors += discovery->reports[i].n;
+	struct topology_neighbor *neighbors =
+		arena_array(a, struct topology_neighbor, n_neighbors + 1);
 	struct topology_device *devices =
 		arena_array(a, struct topology_device, config->n_devices + 1);
-	struct topology_link *links;
-	size_t n_heard = 0, n = 0;
-	for (size_t i = 0; i < discovery->n_reports; i++)
-		n_heard += discovery->reports[i].n;
-	struct topology_neighbor *heard = arena_array(a, struct topology_neighbor, n_heard + 1);
-	n_heard = 0;
+	n_neighbors = 0;
 	for (size_t i = 0; i < config->n_devices; i++) {
 		const char *name = config->devices[i].name;
 		uint64_t at;
 		devices[i] = (struct topology_device){.name = name, .sysname = "", .chassis = ""};
 		if (!smap_get(discovery->by_name, name, strlen(name), &at))
 			continue;
-		const struct report *r = &discovery->reports[at];
-		devices[i] = r->self;
-		memcpy(heard + n_heard, r->heard, r->n * sizeof(*heard));
-		n_heard += r->n;
+		const struct lldp_report *report = &discovery->reports[at];
+		devices[i] = report->self;
+		memcpy(neighbors + n_neighbors, report->neighbors, report->n * sizeof(*neighbors));
+		n_neighbors += report->n;
 	}
-	n = topology_links(a, devices, config->n_devices, heard, n_heard, &links);
-	tell_peers(discovery, a, links, n);
-	tell_disputes(discovery, a, config, links, n);
+	struct topology_link *links;
+	const size_t n =
+		topology_links(a, devices, config->n_devices, neighbors, n_neighbors, &links);
+	discovery_publish_peers(discovery, a, links, n);
+	for (size_t i = 0; i < n; i++)
+		discovery_check_link(discovery, a, config, &links[i]);
+	disputes_sweep(discovery);
 	return discovery_merge(discovery, a, links, n);
 }
 
 bool discovery_settle(struct discovery *discovery, const struct config *config, mono_t now)
 {
-	discovery->ready = discovery->ready || all_answered(discovery, config, now);
+	if (!discovery->ready)
+		discovery->ready = discovery_complete(discovery, config, now);
 	if (!discovery->ready || !discovery->dirty)
 		return false;
-	if (now.ns - discovery->changed.ns < QUIET_NS &&
-		now.ns - discovery->first_changed.ns < PATIENCE_NS)
+	const bool quiet = now.ns - discovery->changed.ns >= QUIET_NS;
+	const bool waited = now.ns - discovery->first_changed.ns >= PATIENCE_NS;
+	if (!quiet && !waited)
 		return false;
 	discovery->dirty = false;
 	return discovery_evaluate(discovery, config);

@@ -1,4 +1,4 @@
-/* health - see the header. One arena of texts per snapshot. */
+/* health - gathers the figures of one snapshot and writes them to the store. */
 #include "agent/daemon/health.h"
 
 #include <math.h>
@@ -13,8 +13,7 @@
 #include "db/store/store.h"
 
 #define RATE_SPAN_NS (60 * NS_PER_S)
-#define RATE_LEAST_NS                                                                              \
-	(5 * NS_PER_S) /* over less than this, one poll more or less is the whole rate */
+#define RATE_LEAST_NS (5 * NS_PER_S) /* over less, one poll more or less is the whole rate */
 
 struct health {
 	struct arena *texts;
@@ -73,7 +72,7 @@ static void health_add(struct health *health, const char *unit, double value, co
 		.key = arena_strdup(health->texts, key), .unit = unit, .value = value};
 }
 
-/* Resident memory, statm(5) field 2. NAN where the kernel does not tell. */
+/* Resident memory: field 2 of /proc/self/statm, proc(5). NAN where it cannot be read. */
 static double rss_bytes(void)
 {
 	rw_cleanup(fclosep) FILE *f = fopen("/proc/self/statm", "r");
@@ -142,9 +141,9 @@ void health_figure(struct health *health, const char *family, const char *name, 
 void health_traps(struct health *health, const struct trap_counters *counters)
 {
 	static const struct trap_counters none;
-	const struct trap_counters *c = counters;
-	if (!c)
-		c = &none;
+	const struct trap_counters *c = &none;
+	if (counters)
+		c = counters;
 	const struct {
 		const char *name;
 		uint64_t value;
@@ -181,7 +180,9 @@ void health_commit(struct health *health, struct store *store, int64_t now_ns)
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		health_add(health, "", (double)rows[i].value, "store/%s", rows[i].name);
-	health_add(health, "s", s.last_commit_ns ? (double)s.last_commit_ns / 1e9 : NAN,
-		"store/last_commit_s");
+	double last_commit_s = NAN;
+	if (s.last_commit_ns)
+		last_commit_s = (double)s.last_commit_ns / 1e9;
+	health_add(health, "s", last_commit_s, "store/last_commit_s");
 	store_health(store, now_ns, health->v, health->n);
 }

@@ -1,6 +1,6 @@
 /*
- * health - what the agent alone knows of itself, gathered on the loop every few seconds and written
- * as one snapshot (store_health), so that "doctor" reads it from the database like everything else.
+ * health - figures that only the running agent has, gathered on the loop every few seconds and
+ * written as one snapshot (store_health), so that "doctor" reads them from the database.
  * Keys:
  *
  *   process/   rss_bytes, started_s (wall clock)
@@ -36,7 +36,7 @@ struct health_rate {
 		uint64_t count;
 	} now, before; /* monotonic */
 };
-/* Per second; NAN before there is anything to divide by. A count that went back begins anew. */
+/* Per second; NAN until there are five seconds to divide by. A count that went back begins anew. */
 double health_rate(struct health_rate *rate, mono_t now, uint64_t count);
 
 struct health_source { /* what the rates of one target need to know of its past */

@@ -48,10 +48,10 @@ static void links_dispute(void *arg, const char *device, const char *text, bool 
 }
 
 static void links_neighbors(void *arg, const struct topology_device *self,
-	const struct topology_neighbor *heard, size_t n)
+	const struct topology_neighbor *neighbors, size_t n)
 {
 	struct agent *agent = arg;
-	discovery_hear(agent->discovery, self, heard, n, mono_now());
+	discovery_report(agent->discovery, self, neighbors, n, mono_now());
 }
 
 void links_listen(struct agent *agent)

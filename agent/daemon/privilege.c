@@ -1,4 +1,4 @@
-/* privilege - see privilege.h. The only user of libcap-ng. */
+/* privilege - changes the user and drops capabilities; the only file that uses libcap-ng. */
 #include "agent/daemon/privilege.h"
 
 #include <cap-ng.h>
@@ -20,13 +20,12 @@
 
 #define DEFAULT_USER "rocewatch"
 #define FILES_ENOUGH 65536 /* as in the systemd unit */
-#define FILES_PER_DEVICE                                                                           \
-	3 /* its socket, and a second one when it is also asked by another protocol or in a        \
-	     namespace */
+/* Its socket, and more when it is also polled over another protocol or in a namespace. */
+#define FILES_PER_DEVICE 3
 #define FILES_OWN 64 /* store, log, control socket and its clients */
 
-/* What getting ready needs beside what is kept: to open files in foreign directories, hand them
- * over, and change the user. */
+/* What the start needs beside what is kept: to open files in directories of others, to give them to
+ * the agent's user, and to become that user. */
 static const unsigned ready_caps[] = {
 	CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_SETUID, CAP_SETGID, CAP_SETPCAP};
 
@@ -68,53 +67,56 @@ static size_t kept_caps(const struct config *config, bool override, unsigned cap
 	return n;
 }
 
-static void select_caps(const unsigned *kept, size_t n_a, const unsigned *right, size_t n_b)
+#define CAPS_MAX 64
+
+static void select_caps(const unsigned *kept, size_t n_kept, const unsigned *ready, size_t n_ready)
 {
 	/* capng_clear() forgets what we have, so ask before */
-	bool have[64] = {false};
-	for (unsigned k = 0; k < 64 && k <= CAP_LAST_CAP; k++)
+	bool have[CAPS_MAX] = {false};
+	for (unsigned k = 0; k < CAPS_MAX && k <= CAP_LAST_CAP; k++)
 		have[k] = capng_have_capability(CAPNG_PERMITTED, k);
 	capng_clear(CAPNG_SELECT_BOTH);
-	for (size_t k = 0; k < n_a; k++) {
+	for (size_t k = 0; k < n_kept; k++) {
 		if (have[kept[k]])
 			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[k]);
 	}
-	for (size_t k = 0; k < n_b; k++) {
-		if (have[right[k]])
-			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, right[k]);
+	for (size_t k = 0; k < n_ready; k++) {
+		if (have[ready[k]])
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, ready[k]);
 	}
 }
 
-/* Who to become: NULL when nobody, as we are not root or there is no such user. -ENOENT, -EPERM
- * when the one asked for cannot be. */
+/*
+ * Who to become: NULL in *ret for nobody.
+ *
+ * 1. As root: config.user, which must exist, else "rocewatch" if there is such a user.
+ * 2. As somebody else: only the user we are already; -EPERM when another one is asked for.
+ */
 static int next_user(const struct config *config, const struct passwd **ret, struct err *e)
 {
-	const char *wanted = DEFAULT_USER;
-	if (config->user)
-		wanted = config->user;
+	const char *wanted = str_or(config->user, DEFAULT_USER);
+	const bool root = geteuid() == 0;
+	const struct passwd *user = NULL;
 	*ret = NULL;
-	const struct passwd *pw = NULL;
-	if (geteuid() == 0 || config->user)
-		pw = getpwnam(wanted);
-	if (geteuid() == 0) {
-		if (!pw && config->user)
-			return err_set(e, -ENOENT,
-				"user '%s' does not exist; create it, or remove 'user' from the "
-				"configuration",
-				wanted);
-		if (pw && pw->pw_uid != 0)
-			*ret = pw;
-		else
-			*ret = NULL;
-	} else if (config->user && (!pw || pw->pw_uid != geteuid())) {
+	if (root || config->user)
+		user = getpwnam(wanted);
+	if (root && !user && config->user)
+		return err_set(e, -ENOENT,
+			"user '%s' does not exist; create it, or remove 'user' from the "
+			"configuration",
+			wanted);
+	if (root && user && user->pw_uid != 0)
+		*ret = user;
+	if (root || !config->user)
+		return 0;
+	if (!user || user->pw_uid != geteuid())
 		return err_set(e, -EPERM,
 			"cannot become user '%s': only root can; start as root or as that user",
 			wanted);
-	}
 	return 0;
 }
 
-/* By the effective rights of now; true for what is not there, since whoever opens it will say so
+/* With the effective rights we have now. True for a file that does not exist: open() reports that
  * better. */
 static bool privilege_may(const char *path, int mode)
 {
@@ -151,8 +153,8 @@ static const char *foreign_file(const struct config *config, struct str *name)
 	return NULL;
 }
 
-/* Is there a file of ours that we could not use without CAP_DAC_OVERRIDE? Asked with the capability
- * lowered for the moment. */
+/* Is there a file of the agent that we cannot use without CAP_DAC_OVERRIDE? Tested with the
+ * capability switched off for a moment. */
 static bool needs_override(const struct config *config)
 {
 	rw_cleanup(str_done) struct str name = {0};
@@ -170,9 +172,8 @@ static bool needs_override(const struct config *config)
 	capng_apply(CAPNG_SELECT_CAPS);
 	if (foreign)
 		log_warn("privilege",
-			"%s belongs to somebody else, so the right to pass over file modes is "
-			"kept; give it to root, or name its owner as "
-			"'user' in the configuration",
+			"keeping CAP_DAC_OVERRIDE, because %s belongs to another user; give it to "
+			"root, or name its owner as 'user' in the configuration",
 			foreign);
 	return foreign != NULL;
 }
@@ -180,63 +181,74 @@ static bool needs_override(const struct config *config)
 int privilege_begin(const struct config *config, struct err *e)
 {
 	unsigned kept[KEPT_MAX];
-	const struct passwd *pw;
-	int rc = next_user(config, &pw, e);
+	const struct passwd *user;
+	const int rc = next_user(config, &user, e);
 	if (rc != 0)
 		return rc;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(e, -errno, "cannot set no_new_privs: %s", strerror(errno));
 	if (capng_get_caps_process() != 0)
 		return err_set(e, -EPERM, "cannot read our capabilities");
-	if (pw)
-		select_caps(
-			ready_caps, rw_countof(ready_caps), kept, kept_caps(config, false, kept));
+	/* Without a user to become this is the last step: keep the override if a file needs it. */
+	const bool override = !user && needs_override(config);
+	const size_t n_kept = kept_caps(config, override, kept);
+	if (user)
+		select_caps(kept, n_kept, ready_caps, rw_countof(ready_caps));
 	else
-		select_caps(kept, kept_caps(config, needs_override(config), kept), NULL, 0);
+		select_caps(kept, n_kept, NULL, 0);
 	if (capng_apply(CAPNG_SELECT_CAPS) != 0)
 		return err_set(e, -EPERM, "cannot drop capabilities: %s", strerror(errno));
 	return 0;
 }
 
-/* The store's files and the socket go to the user who will write them; what already has another
- * owner than root stays as it is. */
+/* The store's files and the socket go to the user who will write them; a file whose owner is not
+ * root keeps it. */
 static void privilege_hand_over(const char *path, const char *suffix, uid_t uid, gid_t gid)
 {
 	rw_cleanup(str_done) struct str name = {0};
 	struct stat st;
 	str_addf(&name, "%s%s", path, suffix);
-	/* by descriptor, so that the file that was looked at is the file that is given away */
+	/* by descriptor, so that the file that was checked is the file that is given away */
 	rw_cleanup(closep) int fd = open(name.s, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != 0 ||
-		!(S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode)))
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != 0)
 		return;
-	/* the socket's group is who may speak to us: it stays */
-	if (fchownat(fd, "", uid, S_ISSOCK(st.st_mode) ? (gid_t)-1 : gid, AT_EMPTY_PATH) < 0)
+	const bool is_socket = S_ISSOCK(st.st_mode);
+	if (!is_socket && !S_ISREG(st.st_mode))
+		return;
+	if (is_socket)
+		gid = (gid_t)-1; /* its group says who may speak to the agent: it stays */
+	if (fchownat(fd, "", uid, gid, AT_EMPTY_PATH) < 0)
 		log_warn("privilege", "%s cannot be given to the agent's user: %s", name.s,
 			strerror(errno));
 }
 
-static int privilege_become(const struct config *config, const struct passwd *pw, struct err *e)
+static int privilege_become(const struct config *config, const struct passwd *user, struct err *e)
 {
 	for (size_t k = 0; k < rw_countof(store_suffixes); k++)
-		privilege_hand_over(config->store.path, store_suffixes[k], pw->pw_uid, pw->pw_gid);
+		privilege_hand_over(
+			config->store.path, store_suffixes[k], user->pw_uid, user->pw_gid);
 	if (config->socket_path)
-		privilege_hand_over(config->socket_path, "", pw->pw_uid, pw->pw_gid);
-	if (capng_change_id((int)pw->pw_uid, (int)pw->pw_gid, CAPNG_INIT_SUPP_GRP) != 0)
+		privilege_hand_over(config->socket_path, "", user->pw_uid, user->pw_gid);
+	if (capng_change_id((int)user->pw_uid, (int)user->pw_gid, CAPNG_INIT_SUPP_GRP) != 0)
 		return err_set(
-			e, -EPERM, "cannot become user %s: %s", pw->pw_name, strerror(errno));
+			e, -EPERM, "cannot become user %s: %s", user->pw_name, strerror(errno));
 	return 0;
 }
 
-static void privilege_tell(const char *user, const unsigned *caps, size_t n)
+static void privilege_log(const unsigned *caps, size_t n)
 {
-	rw_cleanup(str_done) struct str b = {0};
+	rw_cleanup(str_done) struct str names = {0};
 	for (size_t k = 0; k < n; k++) {
 		if (capng_have_capability(CAPNG_EFFECTIVE, caps[k]))
-			str_addf(&b, "%s%s", str_if(b.n, ", "),
+			str_addf(&names, "%s%s", str_if(names.n, ", "),
 				capng_capability_to_name((int)caps[k]));
 	}
-	log_info("privilege", "running as %s, capabilities kept: %s", user, b.n ? b.s : "none");
+	const struct passwd *self = getpwuid(geteuid());
+	const char *user = "an unnamed user";
+	if (self)
+		user = self->pw_name;
+	log_info(
+		"privilege", "running as %s, capabilities kept: %s", user, str_or(names.s, "none"));
 }
 
 void privilege_files(const struct config *config)
@@ -245,11 +257,9 @@ void privilege_files(const struct config *config)
 	rlim_t wanted = FILES_OWN + FILES_PER_DEVICE * config->n_devices + config->n_captures;
 	if (getrlimit(RLIMIT_NOFILE, &rl) < 0)
 		return;
-	rlim_t most;
-	if (rl.rlim_max > FILES_ENOUGH && wanted < FILES_ENOUGH)
+	rlim_t most = rl.rlim_max;
+	if (most > FILES_ENOUGH && wanted < FILES_ENOUGH)
 		most = FILES_ENOUGH;
-	else
-		most = rl.rlim_max;
 	if (rl.rlim_cur < most) {
 		rl.rlim_cur = most;
 		if (setrlimit(RLIMIT_NOFILE, &rl) < 0)
@@ -266,37 +276,39 @@ void privilege_files(const struct config *config)
 			(unsigned long long)wanted);
 }
 
+/* Store files in a directory that @user cannot write fail at the first checkpoint: warn now. */
+static void privilege_check_store(const struct config *config, const struct passwd *user)
+{
+	rw_cleanup(freep) char *dir = rw_strdup(config->store.path);
+	char *slash = strrchr(dir, '/');
+	if (!slash || slash == dir)
+		return;
+	*slash = '\0';
+	if (access(dir, W_OK) < 0)
+		log_warn("privilege",
+			"%s cannot be written by user %s; give it to that user (chown %s %s)", dir,
+			user->pw_name, user->pw_name, dir);
+}
+
 int privilege_drop(const struct config *config, struct err *e)
 {
 	unsigned kept[KEPT_MAX];
-	const struct passwd *pw;
-	int rc = next_user(config, &pw, e);
+	const struct passwd *user;
+	int rc = next_user(config, &user, e);
 	if (rc != 0)
 		return rc;
 	if (capng_get_caps_process() != 0)
 		return err_set(e, -EPERM, "cannot read our capabilities");
 	/* without a user to become, what is there now is what was kept before there were threads */
-	size_t n = kept_caps(config, !pw, kept);
-	if (pw) {
-		select_caps(kept, n, NULL, 0);
-		rc = privilege_become(config, pw, e);
+	const size_t n_kept = kept_caps(config, !user, kept);
+	if (user) {
+		select_caps(kept, n_kept, NULL, 0);
+		rc = privilege_become(config, user, e);
 		if (rc != 0)
 			return rc;
-		/* store files in a directory the user cannot write would fail at the first
-		 * checkpoint: say it now */
-		rw_cleanup(freep) char *dir = rw_strdup(config->store.path);
-		char *slash = strrchr(dir, '/');
-		if (slash && slash > dir) {
-			*slash = '\0';
-			if (access(dir, W_OK) < 0)
-				log_warn("privilege",
-					"%s cannot be written by user %s; give it to that user "
-					"(chown %s %s)",
-					dir, pw->pw_name, pw->pw_name, dir);
-		}
+		privilege_check_store(config, user);
 	}
-	struct passwd *self = getpwuid(geteuid());
 	capng_get_caps_process();
-	privilege_tell(self ? self->pw_name : "an unnamed user", kept, n);
+	privilege_log(kept, n_kept);
 	return 0;
 }

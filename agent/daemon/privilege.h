@@ -1,17 +1,17 @@
 /*
- * privilege - open first what needs rights, then give them up in one visible place.
+ * privilege - what needs rights is opened first, then the rights are dropped in one place.
  *
- * Two steps, since capabilities are per thread and the store starts one: before any thread,
- * everything goes that is not needed to get ready; when store, socket and captures are open, the
- * user is changed and only what opening a capture or entering a network namespace again needs is
- * kept: CAP_NET_RAW with a capture, CAP_SYS_ADMIN when a capture or target lives in another
- * namespace.
+ * There are two steps, since capabilities are per thread and the store starts a thread:
  *
- * Changing the user takes the capabilities of every thread (the kernel does, and only the thread
- * that asks may keep some). Where there is no user to change to nothing would, so then all is given
- * up in the first step, before there is a second thread. One thing may have to stay:
- * CAP_DAC_OVERRIDE, when we are root and the store, the socket or a secret belongs to somebody
- * else; that is warned of, with the remedy.
+ *   1. Before any thread: drop what the start does not need.
+ *   2. When store, socket and captures are open: change the user, and keep only what opening again
+ *      needs: CAP_NET_RAW for a capture, CAP_SYS_ADMIN for a capture or target in another network
+ *      namespace.
+ *
+ * A change of user takes the capabilities of every thread; only the thread that asks may keep some.
+ * Without a user to change to, the other threads would keep theirs: then everything is dropped in
+ * step 1. One capability may have to stay: CAP_DAC_OVERRIDE, when we are root and the store, the
+ * socket or a secret belongs to another user. The log says so, with the remedy.
  */
 #ifndef RW_AGENT_PRIVILEGE_H
 #define RW_AGENT_PRIVILEGE_H
@@ -20,8 +20,7 @@
 
 struct err;
 
-/* privilege_begin - before threads: no_new_privs, and drop what even getting ready does not need.
- */
+/* privilege_begin - step 1, and no_new_privs. 0 or negative errno. */
 int privilege_begin(const struct config *config, struct err *e);
 
 /*

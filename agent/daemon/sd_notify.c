@@ -1,4 +1,5 @@
-/* notify - see sd_notify(3): AF_UNIX datagram; a leading '@' means the abstract namespace. */
+/* sd_notify - sends systemd's notifications: an AF_UNIX datagram, sd_notify(3). A leading '@' means
+ * the abstract namespace. */
 #include "agent/daemon/sd_notify.h"
 
 #include <stddef.h>
@@ -11,20 +12,26 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 
+/* Half of what systemd asks for, as sd_watchdog_enabled(3) advises; 0 = it asks nothing of us. */
+static int64_t watchdog_interval(void)
+{
+	const char *watchdog = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	int64_t usec;
+	if (!watchdog || (pid && atol(pid) != (long)getpid()))
+		return 0;
+	if (unit_int(watchdog, &usec, NULL) != 0 || usec <= 0 || usec >= INT64_MAX / NS_PER_US)
+		return 0;
+	return usec * NS_PER_US / 2;
+}
+
 void notify_take(struct notify *notify)
 {
-	const char *path = getenv("NOTIFY_SOCKET"), *watchdog = getenv("WATCHDOG_USEC"),
-		   *pid = getenv("WATCHDOG_PID");
-	int64_t usec;
+	const char *path = str_or(getenv("NOTIFY_SOCKET"), "");
 	memset(notify, 0, sizeof(*notify));
-	if (path && (path[0] == '/' || path[0] == '@') && path[1] &&
-		strlen(path) < sizeof(notify->path))
+	if ((path[0] == '/' || path[0] == '@') && path[1] && strlen(path) < sizeof(notify->path))
 		strcpy(notify->path, path);
-	bool for_us = !pid || atol(pid) == (long)getpid();
-	if (*notify->path && watchdog && for_us && unit_int(watchdog, &usec, NULL) == 0 &&
-		usec > 0 && usec < INT64_MAX / NS_PER_US)
-		/* twice as often as asked for, as the manual advises */
-		notify->watchdog_ns = usec * NS_PER_US / 2;
+	if (*notify->path)
+		notify->watchdog_ns = watchdog_interval();
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	unsetenv("WATCHDOG_PID");

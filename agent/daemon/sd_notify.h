@@ -1,4 +1,4 @@
-/* notify - what systemd wants to hear (sd_notify(3)), without its library: one datagram to
+/* sd_notify - systemd's service notifications (sd_notify(3)) without its library: one datagram to
  * $NOTIFY_SOCKET. Loop thread. */
 #ifndef RW_AGENT_NOTIFY_H
 #define RW_AGENT_NOTIFY_H
@@ -12,8 +12,8 @@ struct notify {
 	int64_t watchdog_ns; /* how often to say that we live; 0 = not wanted */
 };
 void notify_take(struct notify *notify);
-/* notify_send - @text is lines such as "READY=1". Failure is not worth a word: systemd will notice
- * by itself. */
+/* notify_send - @text is lines such as "READY=1". A failure is not reported: systemd notices the
+ * silence itself. */
 void notify_send(const struct notify *notify, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* target_table - rows by (device, protocol); rows of removed targets stay, clean and unused: there
- * are as many as targets ever configured. */
+/* target_status - one row per (device, protocol), written to the store when it changes. The row of
+ * a removed target stays unused: there are as many as targets ever configured. */
 #include "agent/daemon/target_status.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "agent/base/map.h"
 #include "db/store/store.h"
 
-struct row {
+struct status_row {
 	char *device, *protocol, *address;
 	char reason[200];
 	enum target_state state;
@@ -20,7 +20,7 @@ struct row {
 
 struct target_table {
 	struct smap *index;
-	struct row **rows;
+	struct status_row **rows;
 	size_t n, cap;
 	size_t n_dirty;
 };
@@ -47,7 +47,7 @@ void target_table_free(struct target_table *table)
 	free(table);
 }
 
-static struct row *target_status_row_of(
+static struct status_row *target_status_row(
 	struct target_table *table, const char *device, const char *protocol)
 {
 	rw_cleanup(str_done) struct str key = {0};
@@ -56,7 +56,7 @@ static struct row *target_status_row_of(
 	str_add(&key, protocol);
 	if (smap_get(table->index, key.s, key.n, &at))
 		return table->rows[at];
-	struct row *r = rw_calloc(1, sizeof(*r));
+	struct status_row *r = rw_calloc(1, sizeof(*r));
 	r->device = rw_strdup(device);
 	r->protocol = rw_strdup(protocol);
 	rw_grow(table->rows, table->n, table->cap);
@@ -65,15 +65,12 @@ static struct row *target_status_row_of(
 	return r;
 }
 
-static void target_status_write_row(
-	struct target_table *table, struct row *row, struct store *store, int64_t now_ns)
+static void target_status_write(
+	struct target_table *table, struct status_row *row, struct store *store, int64_t now_ns)
 {
 	row->t.device = row->device;
 	row->t.protocol = row->protocol;
-	if (row->address)
-		row->t.address = row->address;
-	else
-		row->t.address = "";
+	row->t.address = str_or(row->address, "");
 	row->t.state = target_state_name(row->state);
 	row->t.reason = row->reason;
 	row->t.up = row->state == TARGET_UP;
@@ -89,15 +86,15 @@ static void target_status_write_row(
 void target_table_take(struct target_table *table, struct store *store, const struct target *target,
 	int64_t now_ns)
 {
-	struct row *r = target_status_row_of(table, target->device, target->protocol);
-	bool changed =
-		!r->written || r->state != target->state || strcmp(r->reason, target->reason) != 0;
+	struct status_row *r = target_status_row(table, target->device, target->protocol);
+	const bool other_state =
+		r->state != target->state || strcmp(r->reason, target->reason) != 0;
+	const bool changed = !r->written || other_state;
 	if (!str_eq(r->address, target->address)) {
 		free(r->address);
+		r->address = NULL;
 		if (target->address)
 			r->address = rw_strdup(target->address);
-		else
-			r->address = NULL;
 	}
 	r->state = target->state;
 	snprintf(r->reason, sizeof(r->reason), "%s", target->reason);
@@ -109,7 +106,7 @@ void target_table_take(struct target_table *table, struct store *store, const st
 	r->t.values = target->values;
 	target_poll_quantiles(target, &r->t.poll_p50_s, &r->t.poll_p95_s);
 	if (changed) {
-		target_status_write_row(table, r, store, now_ns);
+		target_status_write(table, r, store, now_ns);
 	} else if (!r->dirty) {
 		r->dirty = true;
 		table->n_dirty++;
@@ -121,9 +118,10 @@ void target_table_flush(struct target_table *table, struct store *store, int64_t
 	if (table->n_dirty == 0)
 		return;
 	for (size_t k = 0; k < table->n; k++) {
-		struct row *r = table->rows[k];
-		/* a wall clock that was set back must not silence a target */
-		if (r->dirty && (now_ns - r->written_ns >= NS_PER_S || now_ns < r->written_ns))
-			target_status_write_row(table, r, store, now_ns);
+		struct status_row *r = table->rows[k];
+		const int64_t age_ns = now_ns - r->written_ns;
+		/* age below 0: the wall clock was set back, which must not silence a target */
+		if (r->dirty && (age_ns >= NS_PER_S || age_ns < 0))
+			target_status_write(table, r, store, now_ns);
 	}
 }

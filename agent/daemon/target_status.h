@@ -1,6 +1,6 @@
 /*
- * target_table - how targets are, on the way to the store: a change of state at once, statistics at
- * most once a second per target. Loop thread; reads no clock.
+ * target_status - the state of each target on its way to the store: a change of state at once,
+ * statistics at most once a second per target. Loop thread; reads no clock.
  */
 #ifndef RW_AGENT_TARGET_TABLE_H
 #define RW_AGENT_TARGET_TABLE_H

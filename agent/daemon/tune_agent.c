@@ -165,7 +165,7 @@ static int64_t tune_agent_block_ns(const struct tune_agent *agent)
 {
 	return analyzer_window(analyzer_by_name("steps"),
 		config_options(agent->config, "analyzers", "steps"),
-		agent->config->defaults.interval_ns);
+		config_interval(agent->config));
 }
 
 /* Drops since the change, or since they were counted last. */

@@ -97,7 +97,7 @@ static void hear(struct world *w, const char *device, const char *what)
 			.port_id = id[n],
 			.port_descr = ""};
 	}
-	discovery_hear(w->d, &self, heard, n, w->now);
+	discovery_report(w->d, &self, heard, n, w->now);
 }
 
 /* Three seconds later: did anything change, and what is believed? */
