@@ -20,35 +20,36 @@ void str_add_exact(struct str *out, double value)
 	str_add(out, text);
 }
 
+/* Digits after the point, for three in all; a whole number is written as one. */
+static int quantity_decimals(double value)
+{
+	if (value == rint(value))
+		return 0;
+	if (fabs(value) < 9.995)
+		return 2;
+	return fabs(value) < 99.95;
+}
+
 void str_add_scaled(struct str *out, double value, const char *suffix)
 {
 	static const char prefixes[] = {'\0', 'k', 'M', 'G', 'T', 'P', 'E'};
 	size_t i = 0;
 	for (; fabs(value) >= 999.5 && i + 1 < sizeof(prefixes); i++)
 		value /= 1000;
-	/* Three digits, but a whole number is written as one. */
-	if (value == rint(value))
-		str_addf(out, "%.0f", value);
-	else
-		str_addf(out, "%.*f", fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0, value);
+	str_addf(out, "%.*f", quantity_decimals(value), value);
 	if (prefixes[i])
 		str_addn(out, &prefixes[i], 1);
 	str_add(out, suffix);
 }
 
-/* Under one only time has prefixes people use. */
+/* Only below one does time have prefixes that people use. */
 static void quantity_add_time(struct str *out, double seconds)
 {
 	static const char *const words[] = {" s", " ms", " us", " ns"};
 	size_t i = 0;
 	for (; seconds != 0 && fabs(seconds) < 1 && i + 1 < rw_countof(words); i++)
 		seconds *= 1000;
-	str_addf(out, "%.*f%s",
-		seconds == rint(seconds)        ? 0
-			: fabs(seconds) < 9.995 ? 2
-			: fabs(seconds) < 99.95 ? 1
-						: 0,
-		seconds, words[i]);
+	str_addf(out, "%.*f%s", quantity_decimals(seconds), seconds, words[i]);
 }
 
 void str_add_quantity(struct str *out, double value, const char *unit)
@@ -61,8 +62,12 @@ void str_add_quantity(struct str *out, double value, const char *unit)
 		str_addf(out, "%.3g %%", value * 100);
 		return;
 	}
-	if (str_eq(unit, "ns") || str_eq(unit, "s")) {
-		quantity_add_time(out, str_eq(unit, "ns") ? value / 1e9 : value);
+	if (str_eq(unit, "ns")) {
+		quantity_add_time(out, value / 1e9);
+		return;
+	}
+	if (str_eq(unit, "s")) {
+		quantity_add_time(out, value);
 		return;
 	}
 	for (size_t i = 0; i < rw_countof(scaled); i++)
@@ -70,7 +75,8 @@ void str_add_quantity(struct str *out, double value, const char *unit)
 			str_add_scaled(out, value, scaled[i].shown);
 			return;
 		}
-	if (n > 2 && str_eq(unit + n - 2, "/s") && fabs(value) >= 999.5)
+	const bool is_rate = n > 2 && str_eq(unit + n - 2, "/s");
+	if (is_rate && fabs(value) >= 999.5)
 		str_add_scaled(out, value, " ");
 	else if (value == rint(value) && fabs(value) < 1e15)
 		str_addf(out, "%.0f ", value);

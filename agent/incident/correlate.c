@@ -1,8 +1,4 @@
-/*
- * explain - see the header. Rows are read from the first column: a fault of the wire or of a device
- * explains what it does to load and queues; a host that stops the fabric explains the pressure in
- * the tree above it; and every named cause explains what was only seen to be slow.
- */
+/* correlate - how near two incidents are: by link, device, ECMP group, host, or pause tree. */
 #include "agent/incident/correlate.h"
 
 #include <stdio.h>
@@ -10,25 +6,47 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
-/* ---- how near ------------------------------------------------------------ */
+/* ---- what an incident is about ------------------------------------------- */
 
+static const struct fabric_device *device_of(
+	const struct fabric *fabric, const struct incident *incident)
+{
+	if (!incident->device)
+		return NULL;
+	return fabric_device(fabric, incident->device);
+}
+
+/* Its port, or the hot member of its group. */
 static const struct fabric_port *correlate_port_of(
 	const struct fabric *fabric, const struct incident *incident)
 {
-	const struct fabric_device *d = NULL;
-	if (incident->device)
-		d = fabric_device(fabric, incident->device);
-	const char *port = incident->port;
-	if (!port)
-		port = incident->member;
-	if (d && port)
-		return fabric_port(d, port);
-	return NULL;
+	const struct fabric_device *device = device_of(fabric, incident);
+	const char *port = str_or(incident->port, incident->member);
+	if (!device || !port)
+		return NULL;
+	return fabric_port(device, port);
 }
+
+static const struct fabric_group *correlate_group_of(
+	const struct fabric *fabric, const struct incident *incident)
+{
+	const struct fabric_device *device = device_of(fabric, incident);
+	if (!device || !incident->group)
+		return NULL;
+	return fabric_group(device, incident->group);
+}
+
+/* ---- how near ------------------------------------------------------------ */
 
 static bool correlate_same_link(const struct fabric_port *left, const struct fabric_port *right)
 {
 	return left && right && (left == right || left->peer == right);
+}
+
+/* Does the port lead to the device with that name? */
+static bool leads_to_device(const struct fabric_port *port, const char *device)
+{
+	return port && port->peer && str_eq(port->peer->device->name, device);
 }
 
 static bool same_device(
@@ -36,18 +54,27 @@ static bool same_device(
 {
 	if (left->device && str_eq(left->device, right->device))
 		return true;
-	const struct fabric_port *p = correlate_port_of(fabric, left),
-				 *q = correlate_port_of(fabric, right);
-	return (p && p->peer && str_eq(p->peer->device->name, right->device)) ||
-		(q && q->peer && str_eq(q->peer->device->name, left->device));
+	return leads_to_device(correlate_port_of(fabric, left), right->device) ||
+		leads_to_device(correlate_port_of(fabric, right), left->device);
 }
 
-static bool correlate_holds(const struct fabric_group *group, const struct fabric_port *port)
+/* Is the port a member of the group, seen from either end, or part of a LAG that is? */
+static bool group_holds(const struct fabric_group *group, const struct fabric_port *port)
 {
-	for (size_t i = 0; i < group->n_members; i++)
-		if (correlate_same_link(group->members[i], port) ||
-			(port->lag && group->members[i]->device == port->device &&
-				str_eq(group->members[i]->lag, port->lag)))
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct fabric_port *member = group->members[i];
+		if (correlate_same_link(member, port))
+			return true;
+		if (port->lag && member->device == port->device && str_eq(member->lag, port->lag))
+			return true;
+	}
+	return false;
+}
+
+static bool groups_meet(const struct fabric_group *left, const struct fabric_group *right)
+{
+	for (size_t i = 0; i < right->n_members; i++)
+		if (group_holds(left, right->members[i]))
 			return true;
 	return false;
 }
@@ -60,93 +87,88 @@ static bool has_link_to(const struct fabric_device *device, const struct fabric_
 	return false;
 }
 
-/* Does the group's device lose a path of that tier with @device, or does it serve one nearer to the
- * hosts that does, and so receives what others spread anew? */
-static bool leads_to(const struct fabric_group *group, const struct fabric_device *device)
+/*
+ * Does the loss of @device change what the group carries? Yes when a member leads to another device
+ * of the same tier although the group's device is linked to @device (the path through it is gone);
+ * or when a member leads to a device nearer to the hosts that is linked to @device (it spreads anew
+ * what it sends).
+ */
+static bool group_feels(const struct fabric_group *group, const struct fabric_device *device)
 {
 	for (size_t i = 0; i < group->n_members; i++) {
+		if (!group->members[i]->peer)
+			continue;
 		const struct fabric_device *near = group->members[i]->device;
-		const struct fabric_device *far = NULL;
-		if (group->members[i]->peer)
-			far = group->members[i]->peer->device;
-		if (far &&
-			((far->role == device->role && has_link_to(near, device)) ||
-				(far->role < device->role && has_link_to(far, device))))
+		const struct fabric_device *far = group->members[i]->peer->device;
+		if (far->role == device->role && has_link_to(near, device))
+			return true;
+		if (far->role < device->role && has_link_to(far, device))
 			return true;
 	}
 	return false;
 }
 
-/* Are the ports of both in one ECMP group: that of a story about a group, or any group of the
- * port's device? */
+static bool share_a_group(const struct fabric_port *left, const struct fabric_port *right)
+{
+	const struct fabric_device *device = left->device;
+	for (size_t i = 0; i < device->n_groups; i++) {
+		const struct fabric_group *group = &device->groups[i];
+		if (group_holds(group, left) && group_holds(group, right))
+			return true;
+	}
+	return false;
+}
+
+/* Are both in one ECMP group? */
 static bool same_group(
 	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	const struct fabric_port *p = correlate_port_of(fabric, left),
-				 *q = correlate_port_of(fabric, right);
-	const struct fabric_device *d = NULL;
-	if (left->device)
-		d = fabric_device(fabric, left->device);
-	const struct fabric_device *e = NULL;
-	if (right->device)
-		e = fabric_device(fabric, right->device);
-	const struct fabric_group *g = NULL;
-	if (d && left->group)
-		g = fabric_group(d, left->group);
-	const struct fabric_group *h = NULL;
-	if (e && right->group)
-		h = fabric_group(e, right->group);
-	if (g && h) {
-		for (size_t i = 0; i < h->n_members; i++)
-			if (correlate_holds(g, h->members[i]))
-				return true;
-		return false;
-	}
-	if (g && q)
-		return correlate_holds(g, q);
-	if (h && p)
-		return correlate_holds(h, p);
-	if (h && d && !left->group && !left->port)
-		return leads_to(h, d);
-	if (!p || !q)
-		return false;
-	for (size_t i = 0; i < p->device->n_groups; i++)
-		if (correlate_holds(&p->device->groups[i], p) &&
-			correlate_holds(&p->device->groups[i], q))
-			return true;
-	return false;
+	const struct fabric_group *left_group = correlate_group_of(fabric, left);
+	const struct fabric_group *right_group = correlate_group_of(fabric, right);
+	const struct fabric_port *left_port = correlate_port_of(fabric, left);
+	const struct fabric_port *right_port = correlate_port_of(fabric, right);
+	const struct fabric_device *left_device = device_of(fabric, left);
+	/* 1. two groups: they have a member in common */
+	if (left_group && right_group)
+		return groups_meet(left_group, right_group);
+	/* 2. a group and a port: it is a member */
+	if (left_group && right_port)
+		return group_holds(left_group, right_port);
+	if (right_group && left_port)
+		return group_holds(right_group, left_port);
+	/* 3. a whole device and a group */
+	if (right_group && left_device && !left->group && !left->port)
+		return group_feels(right_group, left_device);
+	/* 4. two ports: some group of the device has both */
+	return left_port && right_port && share_a_group(left_port, right_port);
 }
 
+/* Both are about groups of one device, and the left one holds all members of the right one and
+ * more. */
 static bool wider_group(
 	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	const struct fabric_device *d = NULL;
-	if (left->device && str_eq(left->device, right->device))
-		d = fabric_device(fabric, left->device);
-	const struct fabric_group *g = NULL;
-	if (d && left->group)
-		g = fabric_group(d, left->group);
-	const struct fabric_group *h = NULL;
-	if (d && right->group)
-		h = fabric_group(d, right->group);
-	if (!g || !h || g->n_members <= h->n_members)
+	if (!left->device || !str_eq(left->device, right->device))
 		return false;
-	for (size_t i = 0; i < h->n_members; i++)
-		if (!correlate_holds(g, h->members[i]))
+	const struct fabric_group *wide = correlate_group_of(fabric, left);
+	const struct fabric_group *narrow = correlate_group_of(fabric, right);
+	if (!wide || !narrow || wide->n_members <= narrow->n_members)
+		return false;
+	for (size_t i = 0; i < narrow->n_members; i++)
+		if (!group_holds(wide, narrow->members[i]))
 			return false;
 	return true;
 }
 
+/* The right one is about a group of a tier further from the hosts. */
 static bool correlate_beyond(
 	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
-	const struct fabric_device *d = NULL;
-	if (left->device)
-		d = fabric_device(fabric, left->device);
-	const struct fabric_device *e = NULL;
-	if (right->device)
-		e = fabric_device(fabric, right->device);
-	return d && e && right->group && d->role < e->role && e->role != ROLE_OTHER;
+	const struct fabric_device *here = device_of(fabric, left);
+	const struct fabric_device *there = device_of(fabric, right);
+	if (!here || !there || !right->group)
+		return false;
+	return here->role < there->role && there->role != ROLE_OTHER;
 }
 
 /* Does the role's entity name the subject of @incident? Roles name a port as "device:port", a
@@ -179,19 +201,53 @@ static bool correlate_in_tree(const struct incident *left, const struct incident
 	return false;
 }
 
+static bool same_host(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
+{
+	return left->host && str_eq(left->host, right->host);
+}
+
+static bool same_link(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
+{
+	return correlate_same_link(
+		correlate_port_of(fabric, left), correlate_port_of(fabric, right));
+}
+
+static bool in_tree(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
+{
+	return correlate_in_tree(left, right);
+}
+
+static bool anywhere(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
+{
+	return true;
+}
+
 static bool near_enough(const struct fabric *fabric, unsigned near, const struct incident *left,
 	const struct incident *right)
 {
-	return (near & NEAR_FABRIC) ||
-		((near & NEAR_HOST) && left->host && str_eq(left->host, right->host)) ||
-		((near & NEAR_LINK) &&
-			correlate_same_link(correlate_port_of(fabric, left),
-				correlate_port_of(fabric, right))) ||
-		((near & NEAR_DEVICE) && same_device(fabric, left, right)) ||
-		((near & NEAR_GROUP) && same_group(fabric, left, right)) ||
-		((near & NEAR_TREE) && correlate_in_tree(left, right)) ||
-		((near & NEAR_WIDER) && wider_group(fabric, left, right)) ||
-		((near & NEAR_BEYOND) && correlate_beyond(fabric, left, right));
+	/* the cheap ones first */
+	static const struct {
+		unsigned near; /* enum cause_near */
+		bool (*fn)(const struct fabric *fabric, const struct incident *left,
+			const struct incident *right);
+	} tests[] = {
+		{NEAR_FABRIC, anywhere},
+		{NEAR_HOST, same_host},
+		{NEAR_LINK, same_link},
+		{NEAR_DEVICE, same_device},
+		{NEAR_GROUP, same_group},
+		{NEAR_TREE, in_tree},
+		{NEAR_WIDER, wider_group},
+		{NEAR_BEYOND, correlate_beyond},
+	};
+	for (size_t i = 0; i < rw_countof(tests); i++)
+		if ((near & tests[i].near) && tests[i].fn(fabric, left, right))
+			return true;
+	return false;
 }
 
 bool explains(const struct fabric *fabric, const struct incident *cause_of_it,

@@ -1,6 +1,7 @@
 /*
- * explain - which incident is only the shadow of another: one fault, one story. Pure; a table says
- * which cause brings which other about, and how near the two must be. For the ledger only.
+ * correlate - which incident is only a consequence of another: one fault, one incident. The table
+ * of db/model/cause.def says which cause explains which other one, and how near the two must be;
+ * here nearness is judged over the fabric. Pure. For the ledger.
  */
 #ifndef RW_INCIDENT_CORRELATE_H
 #define RW_INCIDENT_CORRELATE_H
@@ -9,8 +10,8 @@
 #include "agent/incident/incident.h"
 #include "config/fabric.h"
 
-/* explains - would @cause_of_it, were it true, bring @other about? Never both ways for two of
- * different causes; of the same cause the ledger decides who speaks. */
+/* explains - true if @cause_of_it suppresses @other: were it true, @other would follow from it. For
+ * two different causes never both ways; of two with the same cause the ledger picks one. */
 bool explains(const struct fabric *fabric, const struct incident *cause_of_it,
 	const struct incident *other);
 

@@ -1,4 +1,4 @@
-/* cost - see the header. */
+/* cost - measures a job's throughput before and since the onset, and prices the difference. */
 #include "agent/incident/cost.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@
 #include "analyzers/measure/rhythm.h"
 
 #define BLOCKS_MIN 3 /* on a side, for a mean */
-#define REACH_MIN 4 /* blocks around the first window over where its change point is looked for */
-#define FALL_MIN 0.01 /* of throughput: less is not told from noise, whatever its error says */
+#define REACH_MIN 4 /* blocks around the first raised window that may hold the change point */
+#define FALL_MIN 0.01 /* of throughput: less cannot be told from noise, whatever the error is */
 #define ERRORS 2.0 /* standard errors */
 
 struct cost cost_new(void)
@@ -45,8 +45,8 @@ struct cost_job *cost_job_of(struct cost *cost, const char *job)
 
 /* ---- measuring ----------------------------------------------------------- */
 
-/* What throughput allows a claim to be: all of it when nothing is known, its error when it did not
- * fall. */
+/* How much of a claim counts: all of it when no throughput is known; else up to the measured loss
+ * and its error. */
 static double cost_allowed(const struct cost *cost, double claim)
 {
 	double limit = INFINITY;
@@ -106,14 +106,51 @@ static struct sides cost_sides_of(
 		reach = 2 * window;
 	while (s.onset < s.n && s.at[s.onset] < first)
 		s.onset++;
+	size_t from = 0;
+	if (s.onset > reach)
+		from = s.onset - reach;
 	struct change found;
-	if (rhythm_change(
-		    s.v, s.n, s.onset > reach ? s.onset - reach : 0, s.onset + reach, &found) &&
-		found.t >= RHYTHM_SURE && found.after < found.before) {
+	const bool any = rhythm_change(s.v, s.n, from, s.onset + reach, &found);
+	if (any && found.t >= RHYTHM_SURE && found.after < found.before) {
 		s.onset = found.at;
 		s.sure = true;
 	}
 	return s;
+}
+
+/* Throughput before the onset, and where the onset is. */
+static void cost_measure_before(struct cost_job *job, const struct job_rate *rate,
+	const struct sides *sides, int64_t first_ns)
+{
+	/* the block before the change may hold some of it */
+	size_t n = sides->onset;
+	if (n > BLOCKS_MIN)
+		n--;
+	const struct level before = rhythm_level(sides->v, n);
+	if (before.n < BLOCKS_MIN)
+		return;
+	job->base = before.mean;
+	job->error_ratio = ERRORS * before.se / before.mean;
+	job->at_onset = sides->sure;
+	job->onset_ns = first_ns;
+	if (sides->onset < sides->n)
+		job->onset_ns = rate->from_ns + (int64_t)sides->at[sides->onset] * rate->block_ns;
+}
+
+/* Throughput since the onset. All blocks count, idle ones too: a job that stands still may be
+ * stopped. The level leaves out outliers. */
+static void cost_measure_since(struct cost_job *job, const struct job_rate *rate)
+{
+	const size_t since = block_at(rate, job->onset_ns);
+	const struct level after = rhythm_level(rate->rate + since, rate->n - since);
+	if (isnan(job->base) || after.n == 0)
+		return;
+	double error = NAN; /* an unknown error proves nothing */
+	if (after.n >= BLOCKS_MIN)
+		error = ERRORS * after.se / job->base;
+	job->now = after.mean;
+	job->loss_ratio = fmin(fmax(1 - after.mean / job->base, 0), 1);
+	job->fell = job->loss_ratio > FALL_MIN && job->loss_ratio > hypot(error, job->error_ratio);
 }
 
 struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, int64_t first_ns)
@@ -121,42 +158,18 @@ struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, in
 	const int64_t to_ns = rate->from_ns + (int64_t)rate->n * rate->block_ns;
 	if (to_ns <= cost->to_ns)
 		return NULL;
-	struct cost_job *j = cost_job_of(cost, rate->job);
-	j->by_uplinks = rate->by_uplinks;
-	struct sides s = cost_sides_of(cost, rate, first_ns);
-	/* while enough of the past lies before the onset it is measured anew: later blocks tell the
+	struct cost_job *job = cost_job_of(cost, rate->job);
+	job->by_uplinks = rate->by_uplinks;
+	struct sides sides = cost_sides_of(cost, rate, first_ns);
+	/* while enough of the past lies before the onset it is measured anew: later blocks show the
 	 * change point better */
-	if (first_ns - rate->from_ns > (to_ns - rate->from_ns) / 2 || isnan(j->base)) {
-		/* the block before the change may hold some of it */
-		const struct level before =
-			rhythm_level(s.v, s.onset > BLOCKS_MIN ? s.onset - 1 : s.onset);
-		if (before.n >= BLOCKS_MIN) {
-			j->base = before.mean;
-			j->error_ratio = ERRORS * before.se / before.mean;
-			j->at_onset = s.sure;
-			if (s.onset < s.n)
-				j->onset_ns =
-					rate->from_ns + (int64_t)s.at[s.onset] * rate->block_ns;
-			else
-				j->onset_ns = first_ns;
-		}
-	}
-	const size_t since = block_at(rate, j->onset_ns);
-	/* all blocks, idle ones too: what stands still may be stopped; the level leaves out what
-	 * does not fit the rest */
-	const struct level after = rhythm_level(rate->rate + since, rate->n - since);
-	if (!isnan(j->base) && after.n > 0) {
-		double error = NAN;
-		if (after.n >= BLOCKS_MIN)
-			error = ERRORS * after.se / j->base;
-		j->now = after.mean;
-		j->loss_ratio = fmin(fmax(1 - after.mean / j->base, 0), 1);
-		/* an error that is not known proves nothing */
-		j->fell = j->loss_ratio > FALL_MIN && j->loss_ratio > hypot(error, j->error_ratio);
-	}
-	free(s.v);
-	free(s.at);
-	return j;
+	const bool much_before = first_ns - rate->from_ns > (to_ns - rate->from_ns) / 2;
+	if (much_before || isnan(job->base))
+		cost_measure_before(job, rate, &sides, first_ns);
+	cost_measure_since(job, rate);
+	free(sides.v);
+	free(sides.at);
+	return job;
 }
 
 void cost_count(struct cost_job *job, const struct job_rate *job_rate, double share, bool stalled)
@@ -165,10 +178,15 @@ void cost_count(struct cost_job *job, const struct job_rate *job_rate, double sh
 	if (isnan(job->base) || !job_rate->n)
 		return;
 	const double time_s = share * (double)job_rate->block_ns / (double)NS_PER_S;
-	for (size_t k = job->counting ? job_rate->n - 1 : block_at(job_rate, job->onset_ns);
-		k < job_rate->n; k++) {
+	size_t first = job_rate->n - 1;
+	if (!job->counting)
+		first = block_at(job_rate, job->onset_ns);
+	for (size_t k = first; k < job_rate->n; k++) {
 		const double rate = job_rate->rate[k];
-		if (isnan(rate) || (rate < RHYTHM_IDLE * job->base && !stalled))
+		if (isnan(rate))
+			continue;
+		const bool idle = rate < RHYTHM_IDLE * job->base;
+		if (idle && !stalled)
 			continue;
 		job->late_time_s += time_s;
 		job->late_octets += time_s * rate;
@@ -176,7 +194,7 @@ void cost_count(struct cost_job *job, const struct job_rate *job_rate, double sh
 	job->counting = true;
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- summing up ------------------------------------------------------------- */
 
 static double gpus_of(const struct fabric *fabric, const char *job)
 {
@@ -193,6 +211,14 @@ static double cost_priced(double gpus, double price, double seconds)
 	return NAN;
 }
 
+static double sum_known(double sum, double more)
+{
+	if (isnan(sum))
+		return more;
+	return sum + more;
+}
+
+/* The share of a fall in throughput that the incident explains; of several jobs the largest. */
 static double cost_explained(const struct cost *cost, bool explains)
 {
 	double best = NAN;
@@ -208,7 +234,7 @@ static double cost_explained(const struct cost *cost, bool explains)
 		else if (cost->claim_ratio > 0)
 			part = fmin(1, cost->claim_ratio / j->loss_ratio);
 		if (!isnan(part))
-			best = fmax(isnan(best) ? 0 : best, part);
+			best = fmax(best, part);
 	}
 	return best;
 }
@@ -222,14 +248,14 @@ struct cost_sum cost_sum(
 		.explained_ratio = cost_explained(cost, explains)};
 	for (size_t k = 0; k < cost->n; k++) {
 		const struct cost_job *j = &cost->v[k];
-		const double n = gpus_of(fabric, j->job);
-		if (!j->fell || !(n > 0) || !(price > 0))
+		const double job_gpus = gpus_of(fabric, j->job);
+		if (!j->fell || !(job_gpus > 0) || !(price > 0))
 			continue;
 		const double lost_s = fmax(0, j->time_s - j->octets / j->base);
-		r.usd_per_hour = (isnan(r.usd_per_hour) ? 0 : r.usd_per_hour) +
-			cost_priced(n, price, 3600 * j->loss_ratio * j->share_ratio);
-		r.usd_total =
-			(isnan(r.usd_total) ? 0 : r.usd_total) + cost_priced(n, price, lost_s);
+		const double lost_s_per_hour = 3600 * j->loss_ratio * j->share_ratio;
+		r.usd_per_hour =
+			sum_known(r.usd_per_hour, cost_priced(job_gpus, price, lost_s_per_hour));
+		r.usd_total = sum_known(r.usd_total, cost_priced(job_gpus, price, lost_s));
 	}
 	if (isnan(r.usd_total) && !isnan(cost->claim_ratio)) {
 		r.usd_per_hour = cost_priced(

@@ -1,29 +1,29 @@
 /*
- * cost - what an incident costs: the wall time its jobs lost since its onset, measured by their
- * throughput, times GPUs times the price. Pure: time and rates come with the windows; the state is
- * part of the incident's JSON, so a restart goes on where it was.
+ * cost - the money an incident costs: the wall time its jobs lost since it began, measured by their
+ * throughput, times GPUs, times the price. Pure: time and rates come with the windows. The state is
+ * stored with the incident, so a restart goes on where it was.
  *
- *   lost     1 - rate/base, rate and base being mean octets per second since and before the onset
- * (analyzers/measure/rhythm.h says why that is wall time) onset    the first window over, or the
- * change point of throughput next to it, where there is one base     measured anew while half of
- * the past still lies before the onset; then it is kept, for as long as the incident lasts counted
- * windows up to the newest one that was over; what came after it counts only when the next one is
- * over again shared   where several incidents hurt the same job at the same time, each has a part
- * of the loss: by what each claims itself (the findings' loss_ratio) when all do, else equal parts.
- * A job's loss is never counted twice.
+ *      lost     1 - rate/base: mean octets per second since the onset, over those before it
+ *               (analyzers/measure/rhythm.h says why that is wall time)
+ *      onset    the first raised window, or the change point of throughput next to it
+ *      base     measured anew while half of the known past still lies before the onset, then kept
+ *      lasted   all windows up to the newest raised one; later windows count only when another
+ *               one is raised
+ *      shared   where several incidents slow the same job at the same time, each has a part of the
+ *               loss: by the ratios their findings claim (loss_ratio) when all of them claim one,
+ *               else in equal parts. A job's loss is never counted twice.
  *
- * Not measured, and what the findings claim is taken instead: no throughput is known, or none
- * before the onset (a recording that begins in the middle of it), or what leaf uplinks carry stands
- * for it and shows nothing. Where the hosts' throughput is known and did not fall, the claim counts
- * up to its error only. Nothing is counted for what cannot slow a job (a silent collector, a drift
- * of settings) and for what is told as harmless (severity info, without a claim).
+ * The claim of the findings is taken where throughput cannot be measured: none is known, or none
+ * before the onset (a recording that begins in the middle), or only leaf uplinks are counted and
+ * they show nothing. Where the hosts' throughput is known and did not fall, a claim counts only up
+ * to the error of the measurement. Nothing is counted for causes that cannot slow a job (a silent
+ * collector, a changed setting), nor for findings of severity info without a claim.
  *
- * Explained: 1 when throughput fell at the onset and no other incident shares it; a part when some
- * do; else what the findings claim over what was lost. A drop nobody explains ("unknown", of the
- * analyzer steps) explains nothing.
+ * Explained: 1 when throughput fell at the onset and no other incident shares the loss; a part when
+ * some do; else the claim over the loss. The cause "unknown" explains nothing.
  */
-#ifndef RW_AGENT_COST_H
-#define RW_AGENT_COST_H
+#ifndef RW_INCIDENT_COST_H
+#define RW_INCIDENT_COST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,14 +39,14 @@ struct cost_job { /* of one incident */
 	double base, now; /* octets per second; NAN unknown */
 	double loss_ratio; /* of wall time, all of the job's; NAN unknown */
 	double error_ratio; /* two standard errors of it */
-	double share_ratio; /* of that loss that is this incident's */
+	double share_ratio; /* of that loss, this incident's */
 	bool fell; /* throughput is lower since the onset, beyond its error */
 	bool at_onset; /* and there is a change point next to the onset */
-	/* measured at the leaves' uplinks, for no host's port is counted */
+	/* measured at the leaves' uplinks, because no port to a host is counted */
 	bool by_uplinks;
 	bool counting; /* the time since the onset is counted */
 	double time_s, octets; /* counted: time weighed by the share, and what moved in it */
-	double late_time_s, late_octets; /* since the newest window over */
+	double late_time_s, late_octets; /* since the newest raised window */
 };
 
 struct cost {
@@ -61,17 +61,18 @@ struct cost {
 struct cost cost_new(void);
 void cost_done(struct cost *cost);
 
-/* cost_over - a window over: its claim counts, and so does what the throughput lost up to now. */
+/* cost_over - a raised window: its claim counts, and so does the loss measured up to now. */
 void cost_over(struct cost *cost, const struct finding *finding);
 
 /*
- * cost_measure - throughput of @rate's job before and after @first_ns, the incident's first window
- * over. To be followed by cost_count() once every incident of the job has been measured; the caller
- * moves .to_ns on when all jobs are. NULL when @rate is not newer than that.
+ * cost_measure - throughput of @rate's job before and after @first_ns, the incident's first raised
+ * window. Then, when every incident of the job has been measured, cost_count() is called for each,
+ * and when all jobs are done the caller moves .to_ns on. NULL when @rate holds nothing newer.
  */
 struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, int64_t first_ns);
-/* cost_count - this window's loss, the first time all since the onset: @share of it. @stalled: a
- * job that moves nothing has not ended, it is stopped by this incident. */
+/* cost_count - count this window's loss, the first time all since the onset. @share: this
+ * incident's part of it, 0 to 1. @stalled: a job that moves nothing has not ended, this incident
+ * stopped it. */
 void cost_count(struct cost_job *job, const struct job_rate *job_rate, double share, bool stalled);
 
 struct cost_sum {

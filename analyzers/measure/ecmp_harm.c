@@ -1,4 +1,4 @@
-/* ecmp_harm - see the header. */
+/* ecmp_harm - compares the hot member with the edge of the fabric, and looks at marks and pause. */
 #include "analyzers/measure/ecmp_harm.h"
 
 #define BUSIER 1.05 /* than the edge: less is noise of the counters */

@@ -1,17 +1,17 @@
 /* ecmp_harm - does anyone wait because a member of an ECMP group carries more than the others?
  * Pure. */
-#ifndef RW_ANALYZERS_ECMP_HARM_H
-#define RW_ANALYZERS_ECMP_HARM_H
+#ifndef RW_MEASURE_ECMP_HARM_H
+#define RW_MEASURE_ECMP_HARM_H
 
 #include "analyzers/measure/observe.h"
 #include "db/model/ecmp.h"
 
 /*
- * A synchronous exchange ends when its slowest path ends, so what counts is the busiest link for
- * its capacity, wherever it is. The hot member lengthens the exchange only when it is busier, over
- * whole windows, than the busiest host-facing port (own derivation from step_time = compute +
- * max(exchange over all paths), training facts, 1). Where no host-facing port is polled, its
- * queue's marks and the next switch's pause must do.
+ * A synchronous exchange ends when its slowest path ends, so the busiest link for its capacity
+ * decides, wherever it is. The hot member lengthens the exchange only when it is busier, over whole
+ * windows, than the busiest port to a host. Derived from: step time = compute + max(exchange over
+ * all paths). Where no port to a host is polled, the marks of the member's queue and the pause by
+ * the next switch decide instead.
  */
 enum ecmp_harm_level { ECMP_HARM_UNKNOWN, ECMP_HARM_NONE, ECMP_HARM_SEEN };
 struct ecmp_harm {

@@ -47,9 +47,14 @@ static void measure_member(const struct fabric_group *group, size_t index,
 	const struct fabric_port **ports;
 	size_t n = ecmp_member_ports(group, index, a, &ports), n_down = 0;
 	const struct fabric_port *first = ports[0];
+	const char *name = first->name, *peer = str_or(first->host, "");
+	if (n > 1)
+		name = first->lag;
+	if (first->peer)
+		peer = first->peer->device->name;
 	*member = (struct ecmp_member){
-		.port = n > 1 ? first->lag : first->name,
-		.peer = first->peer ? first->peer->device->name : str_or(first->host, ""),
+		.port = name,
+		.peer = peer,
 		.rate_bps = 0,
 		.utilization_ratio = NAN,
 		.share_ratio = NAN,
@@ -89,21 +94,21 @@ static void measure_member(const struct fabric_group *group, size_t index,
 		member->link = ECMP_LINK_ABSENT;
 	else
 		member->link = ECMP_LINK_UP;
-	if (member->link != ECMP_LINK_UP) {
-		if (member->link == ECMP_LINK_DOWN)
-			member->rate_bps = 0;
-		else
-			member->rate_bps = NAN;
-		if (member->link == ECMP_LINK_DOWN)
-			member->coverage_ratio = NAN;
-		if (member->link == ECMP_LINK_DOWN)
-			member->quality = QUALITY_EXACT;
-		else
-			member->quality = QUALITY_UNKNOWN;
-		return;
+	switch (member->link) {
+	case ECMP_LINK_DOWN:
+		member->rate_bps = 0;
+		member->coverage_ratio = NAN;
+		member->quality = QUALITY_EXACT;
+		break;
+	case ECMP_LINK_ABSENT:
+		member->rate_bps = NAN;
+		member->quality = QUALITY_UNKNOWN;
+		break;
+	case ECMP_LINK_UP:
+		if (member->speed_bps)
+			member->utilization_ratio = member->rate_bps / (double)member->speed_bps;
+		break;
 	}
-	if (member->speed_bps)
-		member->utilization_ratio = member->rate_bps / (double)member->speed_bps;
 }
 
 /* The spread over the live members; false when nothing was sent. */

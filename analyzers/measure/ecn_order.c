@@ -1,4 +1,4 @@
-/* ecn_order - see the header. */
+/* ecn_order - compares Kmin with the depth at which PFC acts. */
 #include "analyzers/measure/ecn_order.h"
 
 #include <math.h>
@@ -6,13 +6,12 @@
 
 #include "analyzers/measure/formulas.h"
 
-#define ROOM 0.5 /* of q_PFC(k), at which Kmin still leaves time to react: tuning facts b.4 */
+#define ROOM 0.5 /* of q_PFC(k): a Kmin above it leaves senders too little time; docs/formulas.md  \
+		  */
 
 enum ecn_order ecn_order(const struct ecn_order_in *in, double *ret_q_pfc_bytes)
 {
-	double k = 1;
-	if (in->inputs > 0)
-		k = in->inputs;
+	const double k = fmax(1, in->inputs);
 	double q_pfc = NAN;
 	if (in->alpha > 0 && in->pool_bytes > in->used_bytes)
 		q_pfc = dt_pfc_queue_bytes(in->pool_bytes, in->used_bytes, in->alpha, k);

@@ -1,22 +1,23 @@
 /*
- * ecn_order - does a queue mark before its switch pauses? The invariant behind every ECN threshold:
- * DCQCN is the brake, PFC the emergency one. Pure: settings in, verdict out.
+ * ecn_order - does a queue mark before its switch pauses? That order is behind every ECN threshold:
+ * DCQCN is the brake, PFC the emergency brake. Pure: settings in, verdict out.
  *
- * Source: tuning facts b.4, on the dynamic threshold of Choudhury and Hahne (a.6, held against
- * packet simulation within 5 %): with k inputs feeding one egress queue PFC fires at q_PFC(k) = k a
- * (B - u) / (1 + k a). Kmin has to lie at or below half of it, so that senders have time to react,
- * and below the level a single input reaches. A platform with static XOFF levels pauses at k x that
- * level. Simplification: one size for the pool. Many chips share their buffer per slice: then B is
- * smaller than declared, PFC fires earlier than computed here, and "ECN first" is said too easily,
- * never "PFC first".
+ * With k inputs feeding one egress queue, PFC acts at q_PFC(k) = k a (B - u) / (1 + k a), from the
+ * dynamic threshold of Choudhury and Hahne (docs/formulas.md, dt_pfc_queue_bytes). Kmin must be at
+ * or below half of it, so that senders have time to react. A platform with static XOFF levels
+ * pauses at k x that level.
+ *
+ * Simplification: one size for the pool. Many chips divide their buffer into slices; then B is
+ * smaller than configured and PFC acts earlier than computed. So ECN_FIRST may be wrong, PFC_FIRST
+ * is not.
  */
-#ifndef RW_ANALYZERS_ECN_ORDER_H
-#define RW_ANALYZERS_ECN_ORDER_H
+#ifndef RW_MEASURE_ECN_ORDER_H
+#define RW_MEASURE_ECN_ORDER_H
 
 enum ecn_order {
-	ECN_ORDER_UNKNOWN, /* a setting it takes is not known */
+	ECN_ORDER_UNKNOWN, /* a setting that is needed is not known */
 	ECN_FIRST, /* Kmin leaves room before PFC */
-	/* Kmin is above half of q_PFC(k): senders are told too late to prevent pause */
+	/* Kmin is above half of q_PFC(k): senders slow down too late to prevent pause */
 	ECN_TIGHT,
 	PFC_FIRST, /* Kmin is at or above q_PFC(k): nothing is marked before pause begins */
 };
@@ -24,7 +25,7 @@ enum ecn_order {
 struct ecn_order_in { /* bytes; NAN = not known */
 	double pool_bytes, used_bytes; /* used by others; 0 when not known */
 	double alpha; /* dynamic threshold, 2^n */
-	/* static platforms: replaces the threshold where it is known and alpha is not */
+	/* of platforms with static thresholds: used where alpha is not known */
 	double xoff_level_bytes;
 	double kmin_bytes;
 	unsigned inputs; /* that feed the queue at once, at least 1 */

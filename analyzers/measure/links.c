@@ -1,4 +1,4 @@
-/* links - see the header. */
+/* links - finds the links of a window, and what links alike measure. */
 #include "analyzers/measure/links.h"
 #include "analyzers/measure/input.h"
 
@@ -29,10 +29,21 @@ static bool is_near(const struct fabric_port *port)
 	return port->index < port->peer->index;
 }
 
+static enum link_kind kind_of(const struct fabric_port *port)
+{
+	if (port->host)
+		return LINK_HOST;
+	if (port->peer)
+		return LINK_SWITCH;
+	return LINK_LOOSE;
+}
+
 static uint16_t tiers_of(const struct fabric_port *port, enum link_kind kind)
 {
-	return (uint16_t)(kind << 8 |
-		(kind == LINK_SWITCH ? port->device->role << 4 | port->peer->device->role : 0));
+	unsigned roles = 0;
+	if (kind == LINK_SWITCH)
+		roles = (unsigned)port->device->role << 4 | (unsigned)port->peer->device->role;
+	return (uint16_t)((unsigned)kind << 8 | roles);
 }
 
 static int links_by_host(const void *left, const void *right)
@@ -58,11 +69,8 @@ void links_find(const struct observed *observed, struct arena *a, struct links *
 		if (!is_near(p->port))
 			continue;
 		struct link *l = &ret->v[ret->n++];
-		*l = (struct link){.near = p,
-			.far = observed_peer(observed, p),
-			.kind = p->port->host   ? LINK_HOST
-				: p->port->peer ? LINK_SWITCH
-						: LINK_LOOSE};
+		*l = (struct link){
+			.near = p, .far = observed_peer(observed, p), .kind = kind_of(p->port)};
 		l->answered = p->device->n_series > 0 || (l->far && l->far->device->n_series > 0);
 		l->tiers = tiers_of(p->port, l->kind);
 		if (l->kind == LINK_HOST)
@@ -118,9 +126,14 @@ size_t links_of_host(const struct links *links, const char *host, const struct l
 
 double port_load(const struct port_seen *port)
 {
-	const double rate = fmax(port->out_known ? port->out.rate_bps : NAN,
-		port->in_known ? port->in.rate_bps : NAN);
-	return rate / (port->out.capacity_bps ? (double)port->out.capacity_bps : FLOOR_BPS);
+	double rate = NAN, capacity = FLOOR_BPS;
+	if (port->out_known)
+		rate = port->out.rate_bps;
+	if (port->in_known)
+		rate = fmax(rate, port->in.rate_bps);
+	if (port->out.capacity_bps)
+		capacity = (double)port->out.capacity_bps;
+	return rate / capacity;
 }
 
 static const struct link_values *values_of(
@@ -148,7 +161,7 @@ static const struct link_values *values_of(
 	return k;
 }
 
-/* The element that would be at @at, were the values at @skip (ascending) not there. */
+/* The element at @at of the values without those at @skip (ascending). */
 static double links_element(
 	const struct link_values *values, size_t at, const size_t skip[2], size_t n_skip)
 {
@@ -157,36 +170,51 @@ static double links_element(
 	return values->v[at];
 }
 
-double link_median(struct links *links, const struct link *of, port_measure *measure, size_t least)
+/* Where the values of @of's own ends lie among those of its like, ascending; returns how many. */
+static size_t links_own(const struct link_values *values, const struct link *of,
+	port_measure *measure, size_t ret[2])
 {
-	const struct link_values *k = values_of(links, of->tiers, measure);
-	size_t skip[2], n_skip = 0;
-	double own[2] = {measure(of->near), of->far ? measure(of->far) : NAN};
-	if (own[1] < own[0])
-		own[0] = own[1], own[1] = measure(of->near);
-	for (int e = 0; e < 2; e++) {
+	size_t n = 0;
+	double own[2] = {measure(of->near), NAN};
+	if (of->far)
+		own[1] = measure(of->far);
+	if (own[1] < own[0]) {
+		const double smaller = own[1];
+		own[1] = own[0];
+		own[0] = smaller;
+	}
+	for (int end = 0; end < 2; end++) {
 		const double *at = NULL;
-		if (!isnan(own[e]))
-			at = bsearch(&own[e], k->v, k->n, sizeof(*k->v), stats_order);
+		if (!isnan(own[end]))
+			at = bsearch(
+				&own[end], values->v, values->n, sizeof(*values->v), stats_order);
 		if (!at)
 			continue;
-		const size_t found = (size_t)(at - k->v);
-		/* both ends measure the same: any two of the equal ones */
-		if (n_skip && found == skip[0]) {
-			const bool above = found + 1 < k->n && k->v[found + 1] == own[e];
-			if (above)
-				skip[0] = found;
-			else
-				skip[0] = found - 1;
-			skip[n_skip++] = above ? found + 1 : found;
+		const size_t found = (size_t)(at - values->v);
+		if (n == 0 || found != ret[0]) {
+			ret[n++] = found;
 			continue;
 		}
-		skip[n_skip++] = found;
+		/* both ends measure the same: take any two of the equal values */
+		if (found + 1 < values->n && values->v[found + 1] == own[end]) {
+			ret[n++] = found + 1;
+		} else {
+			ret[0] = found - 1;
+			ret[n++] = found;
+		}
 	}
-	const size_t n = k->n - n_skip;
+	return n;
+}
+
+double link_median(struct links *links, const struct link *of, port_measure *measure, size_t least)
+{
+	const struct link_values *values = values_of(links, of->tiers, measure);
+	size_t skip[2];
+	const size_t n_skip = links_own(values, of, measure, skip);
+	const size_t n = values->n - n_skip;
 	if (n < least || n == 0)
 		return NAN;
-	return (links_element(k, (n - 1) / 2, skip, n_skip) +
-		       links_element(k, n / 2, skip, n_skip)) /
-		2;
+	const double lower = links_element(values, (n - 1) / 2, skip, n_skip);
+	const double upper = links_element(values, n / 2, skip, n_skip);
+	return (lower + upper) / 2;
 }

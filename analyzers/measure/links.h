@@ -1,10 +1,10 @@
 /*
- * links - the fabric's links as a window shows them: two ends, what kind, and what their like do.
- * Pure; lives in the arena of the window.
+ * links - the fabric's links in one window: their two ends, their kind, and what links alike
+ * measure. Pure; lives in the arena of the window.
  *
- * A link is told of at one of its ends, always the same: the switch port that faces a host, else
- * the end nearer to the hosts (leaf before spine), else the first in the fabric's order. That end
- * is "near".
+ * A link is reported at one of its ends, always the same one, called "near": the switch port that
+ * faces a host; else the end nearer to the hosts (leaf before spine); else the first in the
+ * fabric's order.
  */
 #ifndef RW_ANALYZERS_LINKS_H
 #define RW_ANALYZERS_LINKS_H
@@ -18,7 +18,7 @@ enum link_kind { LINK_HOST, LINK_SWITCH, LINK_LOOSE /* a port whose neighbour is
 struct link {
 	const struct port_seen *near, *far; /* far: NULL for hosts and loose ports */
 	enum link_kind kind;
-	/* a device at one of its ends was heard in this window */
+	/* there is a sample of a device at one of its ends in this window */
 	bool answered;
 	uint16_t tiers; /* which tiers it joins: links alike have the same */
 };
@@ -40,8 +40,8 @@ void links_find(const struct observed *observed, struct arena *a, struct links *
  */
 struct links *links_seen(const struct analyzer_in *in);
 
-/* Do they join the same tiers: host to leaf, or leaf to spine? Their speeds, errors and optics
- * compare. */
+/* Do they join the same tiers: host to leaf, or leaf to spine? Then their speeds, errors and optics
+ * can be compared. */
 static inline bool link_alike(const struct link *left, const struct link *right)
 {
 	return left->tiers == right->tiers;
@@ -66,12 +66,12 @@ static inline bool port_is_down(const struct port_seen *port)
 	return port->oper_up == 0;
 }
 
-/* port_load - the busier direction of a port, share of its speed, 0..1. Without a speed, of 1 Gb/s:
- * enough to tell idle from busy. NAN unknown. */
+/* port_load - the busier direction of a port, as a share of its speed, 0..1. Where no speed is
+ * known, of 1 Gbit/s: enough to tell idle from busy. NAN unknown. */
 double port_load(const struct port_seen *port);
 
-/* link_median - of what @measure says of the ends of all links like @of, without @of itself; NAN
- * when that is less than @least values. */
+/* link_median - the median of @measure over both ends of all links like @of, without @of itself;
+ * NAN when there are fewer than @least values. */
 double link_median(struct links *links, const struct link *of, port_measure *measure, size_t least);
 
 #endif

@@ -1,5 +1,4 @@
-/* whatif - see the header: calibration of the burst (whatif_burst.c) and predictions by what fits.
- */
+/* whatif - calibrates the burst of whatif_burst.c and predicts from all calibrations that fit. */
 #include "analyzers/tune/whatif.h"
 
 #include <errno.h>
@@ -11,31 +10,44 @@
 #include "analyzers/tune/whatif_internal.h"
 
 enum { DRAWS = 192, ROUNDS = 1, NEAR = 64, SEEDS = 12 };
-#define TAIL 0.1 /* of the weight, left out of a range on either side */
-#define PAUSE_SLACK 0.001 /* below these, two values are the same: noise of a window */
-#define BOUND_WIDE                                                                                 \
-	100.0 /* a pause frame holds for as long as it asks for, or is taken back by an XON long   \
-		 before */
+/* Noise of a window: two values that differ by less are the same. */
+#define PAUSE_SLACK 0.001
 #define MARKS_SLACK 0.002
-#define PAUSE_SIGMA 0.15 /* how well a fit has to reproduce what was measured, as logarithms */
+/* How well a fit has to reproduce what was measured, as a difference of logarithms. */
+#define PAUSE_SIGMA 0.15
 #define MARKS_SIGMA 0.25
 #define PEAK_SIGMA 0.15
-#define INPUTS_WIDE 3.0 /* inputs that explain the depth at which PFC fired, over those counted */
-#define SCALE_WIDE 2.5 /* and what they do not explain: other queues in the pool */
-#define CHANGE_WIDE 0.35 /* of a change: what the model leaves out, on its far side, */
-#define CHANGE_NONE 0.6 /* and towards no change at all */
-#define RESIDUAL_LEAST                                                                             \
-	0.03 /* with all that says most measured; times the square of one more than is missing */
-#define LOSS_WIDE 4.0 /* where frames are lost: what is sent again is not in the model */
+/* A bound from frames may exceed the true pause by this factor: an XON may end a pause long before
+ * its quanta run out. */
+#define BOUND_WIDE 100.0
+/* Inputs that explain the depth at which PFC acted, over those that were counted; and what they do
+ * not explain (other queues in the pool), as a factor on the depth. */
+#define INPUTS_WIDE 3.0
+#define SCALE_WIDE 2.5
+/* Ranges: weight left out on either side; share of a change added on its far side, and towards no
+ * change at all; least residual with all four values measured. */
+#define TAIL 0.1
+#define CHANGE_WIDE 0.35
+#define CHANGE_NONE 0.6
+#define RESIDUAL_LEAST 0.03
+/* Frames that are sent again are not in the model: where frames are lost, ranges are wider. */
+#define LOSS_WIDE 4.0
 #define HEADROOM_WIDE 0.25
-#define SAME_RATIO 0.1 /* of the pause of now: nearer is the same */
-#define ENDS_RATIO 0.1 /* of the pause of now: less may as well be none */
+/* Of the present pause: a difference below this is none; a rest below this may be none. */
+#define SAME_RATIO 0.1
+#define ENDS_RATIO 0.1
 #define EPISODES_WIDE 10.0
-#define NARROW 0.25 /* of a parameter's range, around what fits best; halved per round */
+/* Of a parameter's range, around what fits best; halved per round. */
+#define NARROW 0.25
+/* Where they are not known. */
+#define MTU_USUAL 4200 /* RoCE MTU 4096 and its headers */
+#define INPUTS_USUAL 2
+#define PMAX_USUAL 0.1
+#define KMAX_OF_KMIN 4
 
 /* Ranges over NICs and jobs: DCQCN's published and default timers (4 to 50 us between CNPs, 55 to
  * 300 us of timer), bursts from a message to a step. */
-static const struct range {
+static const struct whatif_bounds {
 	double low, high;
 	bool log;
 } ranges[WHATIF_PARAMS] = {
@@ -51,50 +63,44 @@ static const struct range {
 
 /* ---- the queue under a set of thresholds --------------------------------- */
 
-static double or_now(double to, double now)
+static double known_or(double value, double otherwise)
 {
-	if (isnan(to))
-		return now;
-	return to;
+	if (isnan(value))
+		return otherwise;
+	return value;
 }
 
 static struct whatif_settings settings_of(
 	const struct whatif_settings *now, const struct whatif_settings *to)
 {
-	return (struct whatif_settings){.alpha = or_now(to->alpha, now->alpha),
-		.headroom_bytes = or_now(to->headroom_bytes, now->headroom_bytes),
-		.xoff_level_bytes = or_now(to->xoff_level_bytes, now->xoff_level_bytes),
-		.xon_offset_bytes = or_now(to->xon_offset_bytes, now->xon_offset_bytes),
-		.kmin_bytes = or_now(to->kmin_bytes, now->kmin_bytes),
-		.kmax_bytes = or_now(to->kmax_bytes, now->kmax_bytes),
-		.pmax = or_now(to->pmax, now->pmax)};
+	return (struct whatif_settings){.alpha = known_or(to->alpha, now->alpha),
+		.headroom_bytes = known_or(to->headroom_bytes, now->headroom_bytes),
+		.xoff_level_bytes = known_or(to->xoff_level_bytes, now->xoff_level_bytes),
+		.xon_offset_bytes = known_or(to->xon_offset_bytes, now->xon_offset_bytes),
+		.kmin_bytes = known_or(to->kmin_bytes, now->kmin_bytes),
+		.kmax_bytes = known_or(to->kmax_bytes, now->kmax_bytes),
+		.pmax = known_or(to->pmax, now->pmax)};
 }
 
 /* bytes/ns */
 static double input_rate(const struct whatif_queue *queue)
 {
-	return (isnan(queue->input_bps) ? queue->speed_bps : queue->input_bps) / 8e9;
+	return known_or(queue->input_bps, queue->speed_bps) / 8e9;
 }
-/* 4096 and its headers */
 static double whatif_mtu(const struct whatif_queue *queue)
 {
-	if (isnan(queue->mtu_bytes))
-		return 4200;
-	return queue->mtu_bytes;
+	return known_or(queue->mtu_bytes, MTU_USUAL);
 }
 static double whatif_inputs(const struct whatif_queue *queue)
 {
-	if (isnan(queue->inputs))
-		return 2;
-	return fmax(1, queue->inputs);
+	return fmax(1, known_or(queue->inputs, INPUTS_USUAL));
 }
 
-/* What still comes in by one input after its XOFF: both ways over the cable, and the packets under
- * way at both ends. */
-static double under_way(const struct whatif_queue *queue)
+/* Bytes that still arrive by one input after its XOFF: both ways over the cable, and a packet at
+ * each end. */
+static double in_flight(const struct whatif_queue *queue)
 {
-	return 2 * input_rate(queue) * (isnan(queue->cable_ns) ? 0 : queue->cable_ns) +
-		2 * whatif_mtu(queue);
+	return 2 * input_rate(queue) * known_or(queue->cable_ns, 0) + 2 * whatif_mtu(queue);
 }
 
 static double whatif_level_of(
@@ -107,78 +113,83 @@ static double whatif_level_of(
 	return dt_pfc_queue_bytes(queue->pool_bytes, 0, settings->alpha, inputs);
 }
 
-/* Depth at PFC by the watermark: while there is pause, the peak is that depth and what was under
- * way. NAN: nothing tells. */
+/* Depth at which PFC acts, by the watermark: while there is pause, the peak is that depth plus what
+ * was in flight. NAN: not measured. */
 static double measured_depth(const struct whatif_queue *queue)
 {
 	if (queue->pause_ratio > PAUSE_SLACK)
 		return fmax(whatif_mtu(queue),
-			queue->queue_peak_bytes - whatif_inputs(queue) * under_way(queue));
+			queue->queue_peak_bytes - whatif_inputs(queue) * in_flight(queue));
 	return NAN;
 }
 
 /*
- * Inputs that the formula needs for that depth: priority groups are filled unevenly, and the peak
- * over the fullest of them counts too few. Within a factor around what was counted; what remains is
- * a factor on the depth (other queues in the pool).
+ * The number of inputs with which the formula gives the measured depth. Priority groups are filled
+ * unevenly, so the counted number is too small. The result stays within a factor of the counted
+ * one; what remains is a factor on the depth (other queues in the pool).
  */
 static double even_inputs(const struct whatif_queue *queue)
 {
-	const double depth = measured_depth(queue), share = depth / queue->pool_bytes,
-		     k = whatif_inputs(queue);
+	const double share = measured_depth(queue) / queue->pool_bytes;
+	const double counted = whatif_inputs(queue);
 	if (isnan(share) || !isnan(queue->now.xoff_level_bytes) || isnan(queue->now.alpha))
-		return k;
-	if (share < 1)
-		return fmin(INPUTS_WIDE * k,
-			fmax(k / INPUTS_WIDE, share / (queue->now.alpha * (1 - share))));
-	return INPUTS_WIDE * k;
+		return counted;
+	if (share >= 1)
+		return INPUTS_WIDE * counted;
+	const double even = share / (queue->now.alpha * (1 - share));
+	return fmin(INPUTS_WIDE * counted, fmax(counted / INPUTS_WIDE, even));
 }
 
-/* INFINITY: PFC does not fire. */
+/* Depth at which PFC acts; INFINITY: it does not. */
 static double depth_of(const struct whatif_queue *queue, const struct whatif_settings *settings)
 {
-	const double k = even_inputs(queue), now = whatif_level_of(queue, &queue->now, k),
-		     then = whatif_level_of(queue, settings, k), measured = measured_depth(queue);
-	if (isnan(then) || isnan(now)) { /* as now, if it fires */
-		if (isnan(measured))
-			return INFINITY;
-		return measured;
-	}
+	const double inputs = even_inputs(queue);
+	const double now = whatif_level_of(queue, &queue->now, inputs);
+	const double then = whatif_level_of(queue, settings, inputs);
+	const double measured = measured_depth(queue);
+	if (isnan(then) || isnan(now))
+		return known_or(measured, INFINITY);
 	if (isnan(measured))
 		return then;
 	return then * fmin(SCALE_WIDE, fmax(1 / SCALE_WIDE, measured / now));
 }
 
+/* Line rate of the inputs together over that of the queue. */
+static double overload_of(const struct whatif_queue *queue, double demand)
+{
+	const double least = 1.02;
+	const double most = even_inputs(queue) * input_rate(queue) / (queue->speed_bps / 8e9);
+	if (most <= least)
+		return most;
+	return least * pow(most / least, demand);
+}
+
 static struct burst_in burst_of(const struct whatif_queue *queue,
 	const struct whatif_settings *settings, const double *params)
 {
-	const double most = even_inputs(queue) * input_rate(queue) / (queue->speed_bps / 8e9),
-		     least = 1.02;
-	struct burst_in b = {.speed = queue->speed_bps / 8e9,
-		.overload = most > least ? least * pow(most / least, params[DEMAND]) : most,
+	const double xon_offset = known_or(settings->xon_offset_bytes, 2 * whatif_mtu(queue));
+	struct burst_in b = {
+		.speed = queue->speed_bps / 8e9,
+		.overload = overload_of(queue, params[DEMAND]),
 		.inputs = even_inputs(queue),
 		.rtt_ns = queue->rtt_ns,
 		.q_pfc = depth_of(queue, settings),
 		.kmin = INFINITY,
 		.kmax = INFINITY,
 		.dcqcn = queue->dcqcn,
-		.xon_gap = whatif_inputs(queue) *
-			((isnan(settings->xon_offset_bytes) ? 2 * whatif_mtu(queue)
-							    : settings->xon_offset_bytes) +
-				under_way(queue))};
-	if (settings->kmin_bytes > 0 && !isnan(settings->kmin_bytes)) {
+		.xon_gap = whatif_inputs(queue) * (xon_offset + in_flight(queue)),
+	};
+	if (settings->kmin_bytes > 0) {
 		b.kmin = settings->kmin_bytes;
-		b.kmax = fmax(b.kmin + 1,
-			isnan(settings->kmax_bytes) ? 4 * b.kmin : settings->kmax_bytes);
-		if (isnan(settings->pmax))
-			b.pmax = 0.1;
-		else
-			b.pmax = settings->pmax;
+		b.kmax = fmax(b.kmin + 1, known_or(settings->kmax_bytes, KMAX_OF_KMIN * b.kmin));
+		b.pmax = known_or(settings->pmax, PMAX_USUAL);
 	}
 	return b;
 }
 
-/* Shares of all time from shares of a burst. @busy: share of time in which there are bursts. */
+/* The share of time in which there are bursts: a share of a burst times this is a share of all
+ * time.
+ */
 static double busy_share(const struct whatif_queue *queue, const struct whatif_burst *burst)
 {
 	if (isnan(queue->utilization))
@@ -190,8 +201,8 @@ static double busy_share(const struct whatif_queue *queue, const struct whatif_b
 
 static double whatif_at(enum whatif_param i, double share)
 {
-	const struct range *r = &ranges[i];
-	/* bursts follow each other closely within a step: most of them take most of it over */
+	const struct whatif_bounds *r = &ranges[i];
+	/* bursts of one step follow each other closely: most keep most of their rate */
 	if (i == KEEP)
 		return 1 - (1 - share) * (1 - share);
 	if (r->log)
@@ -221,10 +232,18 @@ static void whatif_compare(double measured, double model, double slack, double s
 {
 	if (isnan(measured))
 		return;
-	const double d = log((model + slack) / (measured + slack));
-	candidate->cost += d * d / (sigma * sigma);
+	const double distance = log((model + slack) / (measured + slack));
+	candidate->cost += distance * distance / (sigma * sigma);
 	candidate->residual += fabs(model - measured) / (measured + slack);
 	(*count)++;
+}
+
+/* The watermark that a burst leaves: while PFC acts, what is in flight comes on top. */
+static double peak_of_burst(const struct whatif_queue *queue, const struct whatif_burst *burst)
+{
+	if (burst->pause > 0)
+		return burst->peak + whatif_inputs(queue) * in_flight(queue);
+	return burst->peak;
 }
 
 static void whatif_judge(const struct whatif_queue *queue, struct candidate *candidate)
@@ -235,23 +254,20 @@ static void whatif_judge(const struct whatif_queue *queue, struct candidate *can
 	const struct burst_in in = burst_of(queue, &queue->now, candidate->p);
 	const struct whatif_burst b = candidate->now = whatif_run(&in, candidate->p);
 	candidate->cost = candidate->residual = 0;
+	/* any pause between the least and the measured one fits */
 	const double paused = b.pause * busy_share(queue, &b);
-	double least;
+	double least = queue->pause_ratio;
 	if (queue->pause_bound)
-		least = queue->pause_ratio / BOUND_WIDE;
-	else
-		least = queue->pause_ratio;
-	whatif_compare(paused > queue->pause_ratio ? queue->pause_ratio
-			: paused < least           ? least
-						   : paused,
-		paused, PAUSE_SLACK, PAUSE_SIGMA, candidate, &n);
+		least /= BOUND_WIDE;
+	const double fitting = fmin(queue->pause_ratio, fmax(least, paused));
+	whatif_compare(fitting, paused, PAUSE_SLACK, PAUSE_SIGMA, candidate, &n);
 	whatif_compare(queue->marks_ratio, b.marks, MARKS_SLACK, MARKS_SIGMA, candidate, &n);
-	const double peak = b.peak + (b.pause > 0 ? whatif_inputs(queue) * under_way(queue) : 0);
-	whatif_compare(queue->queue_peak_bytes, peak, whatif_mtu(queue), PEAK_SIGMA, candidate, &n);
+	whatif_compare(queue->queue_peak_bytes, peak_of_burst(queue, &b), whatif_mtu(queue),
+		PEAK_SIGMA, candidate, &n);
 	candidate->residual /= n;
 }
 
-/* Keeps the best of what was judged, in order. */
+/* Keep the WHATIF_KEPT cheapest candidates, the best first. */
 static void whatif_keep(struct candidate *best, unsigned *n, const struct candidate *candidate)
 {
 	if (*n == WHATIF_KEPT && !(candidate->cost < best[*n - 1].cost))
@@ -266,8 +282,24 @@ static void whatif_keep(struct candidate *best, unsigned *n, const struct candid
 	best[i] = *candidate;
 }
 
+/* A point near @seed; what falls outside 0..1 is reflected. */
+static void near_point(
+	struct candidate *candidate, const struct candidate *seed, double width, unsigned draw)
+{
+	for (int k = 0; k < WHATIF_PARAMS; k++) {
+		const double step = width * (2 * whatif_spread(draw, bases[k]) - 1);
+		double u = seed->u[k] + step;
+		if (u < 0)
+			u = -u;
+		else if (u > 1)
+			u = 2 - u;
+		candidate->u[k] = u;
+	}
+}
+
 static void whatif_search(const struct whatif_queue *queue, struct candidate *best, unsigned *n)
 {
+	/* 1. evenly over all ranges */
 	for (unsigned i = 0; i < DRAWS; i++) {
 		struct candidate c;
 		for (int k = 0; k < WHATIF_PARAMS; k++)
@@ -275,27 +307,14 @@ static void whatif_search(const struct whatif_queue *queue, struct candidate *be
 		whatif_judge(queue, &c);
 		whatif_keep(best, n, &c);
 	}
+	/* 2. around the best of them, nearer in each round */
 	double width = NARROW;
 	for (unsigned round = 0; round < ROUNDS; round++, width /= 2) {
 		struct candidate seeds[SEEDS];
 		memcpy(seeds, best, sizeof(seeds));
 		for (unsigned i = 0; i < NEAR; i++) {
 			struct candidate c;
-			for (int k = 0; k < WHATIF_PARAMS; k++) {
-				const double u = seeds[i % SEEDS].u[k] +
-					width *
-						(2 *
-								whatif_spread(
-									DRAWS + round * NEAR + i,
-									bases[k]) -
-							1);
-				if (u < 0)
-					c.u[k] = -u;
-				else if (u > 1)
-					c.u[k] = 2 - u;
-				else
-					c.u[k] = u;
-			}
+			near_point(&c, &seeds[i % SEEDS], width, DRAWS + round * NEAR + i);
 			whatif_judge(queue, &c);
 			whatif_keep(best, n, &c);
 		}
@@ -317,12 +336,14 @@ static bool none_or_positive(double value)
 
 static bool whatif_sane(const struct whatif_settings *settings)
 {
-	return (isnan(settings->alpha) || whatif_positive(settings->alpha)) &&
-		none_or_positive(settings->headroom_bytes) &&
-		none_or_positive(settings->xoff_level_bytes) &&
-		none_or_positive(settings->xon_offset_bytes) &&
-		none_or_positive(settings->kmin_bytes) && none_or_positive(settings->kmax_bytes) &&
-		whatif_share(settings->pmax) && !(settings->kmax_bytes < settings->kmin_bytes);
+	const double sizes[] = {settings->headroom_bytes, settings->xoff_level_bytes,
+		settings->xon_offset_bytes, settings->kmin_bytes, settings->kmax_bytes};
+	for (size_t i = 0; i < rw_countof(sizes); i++)
+		if (!none_or_positive(sizes[i]))
+			return false;
+	if (!isnan(settings->alpha) && !whatif_positive(settings->alpha))
+		return false;
+	return whatif_share(settings->pmax) && !(settings->kmax_bytes < settings->kmin_bytes);
 }
 
 int whatif_calibrate(const struct whatif_queue *queue, struct whatif_fit *ret)
@@ -366,7 +387,7 @@ struct outcome {
 static double whatif_quantile(
 	const struct whatif_fit *fit, const struct outcome *outcome, double at)
 {
-	/* by weight; few values, so the next larger is looked for each time */
+	/* by weight; there are few values, so the next larger one is searched each time */
 	double below = -INFINITY, sum = 0;
 	for (unsigned done = 0; done < fit->n;) {
 		double next = INFINITY;
@@ -387,8 +408,8 @@ static double whatif_quantile(
 	return NAN;
 }
 
-/* The spread of what fits; on either side the residual of the best fit, and shares of the change
- * from @now (NAN: none). */
+/* The spread of what fits, wider on either side by the residual of the best fit and by a share of
+ * the change from @now (NAN: no change). */
 static struct whatif_range range_of(
 	const struct whatif_fit *fit, const struct outcome *outcome, double now)
 {
@@ -396,17 +417,21 @@ static struct whatif_range range_of(
 	double change = 0;
 	if (!isnan(now))
 		change = mid - now;
-	const double missing = 5 - fit->known,
-		     wide = fmin(0.5, fmax(RESIDUAL_LEAST * missing * missing, fit->residual));
-	const double below = (change > 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change),
-		     above = (change < 0 ? CHANGE_NONE : CHANGE_WIDE) * fabs(change);
-	return (struct whatif_range){
-		fmax(0, whatif_quantile(fit, outcome, TAIL) * (1 - wide) - below), mid,
-		whatif_quantile(fit, outcome, 1 - TAIL) * (1 + wide) + above};
+	/* one more than what was not measured of the four most telling values */
+	const double missing = 5 - fit->known;
+	const double least = RESIDUAL_LEAST * missing * missing;
+	const double wide = fmin(0.5, fmax(least, fit->residual));
+	double below = CHANGE_WIDE * fabs(change), above = CHANGE_WIDE * fabs(change);
+	if (change > 0)
+		below = CHANGE_NONE * fabs(change);
+	if (change < 0)
+		above = CHANGE_NONE * fabs(change);
+	const double low = whatif_quantile(fit, outcome, TAIL) * (1 - wide) - below;
+	const double high = whatif_quantile(fit, outcome, 1 - TAIL) * (1 + wide) + above;
+	return (struct whatif_range){fmax(0, low), mid, high};
 }
 
-/* A change that lessens pause in everything that fits does not bring more of it, and the other way
- * round. */
+/* A change that lessens pause in every fit cannot bring more pause, and the other way round. */
 static struct whatif_range pause_range(
 	const struct whatif_fit *fit, const struct outcome *outcome, const struct outcome *of_now)
 {
@@ -430,7 +455,7 @@ static struct whatif_range at_most(struct whatif_range range, double most)
 		fmin(range.low, most), fmin(range.mid, most), fmin(range.high, most)};
 }
 
-/* What a model says of now and then, brought to what was measured now. */
+/* The model's prediction, scaled by measured / modelled of now. */
 static double whatif_anchored(double then, double now, double measured, double slack)
 {
 	if (isnan(measured))
@@ -438,16 +463,14 @@ static double whatif_anchored(double then, double now, double measured, double s
 	return then * fmin(3, fmax(1.0 / 3, (measured + slack) / (now + slack)));
 }
 
-/* Bytes an input loses per pause: what does not fit the headroom, of what comes in after XOFF.
- * Measured where a watermark (uncensored) or drops tell. */
+/* Headroom an input needs per pause, bytes: from drops or an uncensored watermark where there are
+ * any, else what is in flight. */
 static double whatif_needed(const struct whatif_queue *queue, double episodes_per_s)
 {
 	const double size = queue->now.headroom_bytes;
-	double need;
+	double need = in_flight(queue);
 	if (queue->headroom_peak_bytes > 0)
 		need = queue->headroom_peak_bytes;
-	else
-		need = under_way(queue);
 	if (queue->drops_per_s > 0 && whatif_positive(size) && whatif_positive(episodes_per_s))
 		return size + queue->drops_per_s * whatif_mtu(queue) / episodes_per_s;
 	/* nothing was lost: it fits */
@@ -456,16 +479,16 @@ static double whatif_needed(const struct whatif_queue *queue, double episodes_pe
 	return need;
 }
 
-/* Where pause may end, the queue may stay below Kmin as well: senders that keep their rates do not
- * even begin with an overshoot. */
+/* Where pause may end, the queue may also stay below Kmin: senders that keep their rates start
+ * without an overshoot. */
 static struct whatif_range peak_range(const struct whatif_fit *fit, const struct outcome *outcome,
 	const struct whatif_settings *settings, const struct whatif_range *pause)
 {
 	struct whatif_range r = range_of(fit, outcome, fit->q.queue_peak_bytes);
-	r.low = fmax(r.low,
-		fmin(r.mid, isnan(fit->q.queue_peak_bytes) ? r.mid : fit->q.queue_peak_bytes) / 4);
-	if (fit->q.pause_ratio > PAUSE_SLACK && pause->low < ENDS_RATIO * fit->q.pause_ratio &&
-		settings->kmin_bytes > 0)
+	r.low = fmax(r.low, fmin(r.mid, known_or(fit->q.queue_peak_bytes, r.mid)) / 4);
+	const bool paused = fit->q.pause_ratio > PAUSE_SLACK;
+	const bool may_end = pause->low < ENDS_RATIO * fit->q.pause_ratio;
+	if (paused && may_end && settings->kmin_bytes > 0)
 		r.low = fmin(r.low, settings->kmin_bytes / 4);
 	return r;
 }
@@ -476,9 +499,9 @@ static struct whatif_range headroom_range(const struct whatif_fit *fit,
 	struct whatif_range r = range_of(fit, outcome, fit->q.headroom_peak_bytes);
 	if (fit->q.drops_per_s > 0) /* how much is missing is the least certain of all */
 		r.low = fmin(r.low, fit->q.now.headroom_bytes);
-	return at_most((struct whatif_range){r.low * (1 - HEADROOM_WIDE), r.mid,
-			       r.high * (1 + HEADROOM_WIDE)},
-		isnan(settings->headroom_bytes) ? INFINITY : settings->headroom_bytes);
+	r.low *= 1 - HEADROOM_WIDE;
+	r.high *= 1 + HEADROOM_WIDE;
+	return at_most(r, known_or(settings->headroom_bytes, INFINITY));
 }
 
 static struct whatif_range drops_range(const struct whatif_fit *fit, const struct outcome *outcome,
@@ -486,65 +509,75 @@ static struct whatif_range drops_range(const struct whatif_fit *fit, const struc
 {
 	if (isnan(settings->headroom_bytes))
 		return (struct whatif_range){NAN, NAN, NAN};
-	const struct whatif_range r = range_of(fit, outcome, NAN);
-	double now = 0;
-	if (fit->q.drops_per_s > 0)
-		now = fit->q.drops_per_s *
-			fmin(1, fit->q.now.headroom_bytes / settings->headroom_bytes);
-	return (struct whatif_range){
-		now > 0 ? 0 : r.low / LOSS_WIDE, r.mid, fmax(now, r.high * LOSS_WIDE)};
+	struct whatif_range r = range_of(fit, outcome, NAN);
+	r.low /= LOSS_WIDE;
+	r.high *= LOSS_WIDE;
+	if (fit->q.drops_per_s > 0) {
+		const double smaller = fit->q.now.headroom_bytes / settings->headroom_bytes;
+		const double now = fit->q.drops_per_s * fmin(1, smaller);
+		if (now > 0)
+			r.low = 0;
+		r.high = fmax(now, r.high);
+	}
+	return r;
 }
 
 struct outcomes {
 	struct outcome pause, pause_now, marks, drops, peak, headroom, throughput, step;
 };
 
-/* What one of the calibrations that fit says of @settings. */
+/* Pause of @model_then under the new thresholds, by one calibration. */
+static double paused_then(const struct whatif_queue *queue, double model_then, double model_now)
+{
+	if (queue->pause_bound && model_now > 0)
+		return queue->pause_ratio * fmin(EPISODES_WIDE, model_then / model_now);
+	return whatif_anchored(model_then, model_now, queue->pause_ratio, PAUSE_SLACK);
+}
+
+/* Pause episodes per second: those of now, by how the model changes them. */
+static double episodes_then(const struct whatif_queue *queue, double model_then, double model_now)
+{
+	if (model_now > 0)
+		return known_or(queue->episodes_per_s, model_now) *
+			fmin(EPISODES_WIDE, model_then / model_now);
+	return model_then;
+}
+
+/* What calibration @i says of @settings. */
 static void whatif_ask(const struct whatif_fit *fit, unsigned i,
 	const struct whatif_settings *settings, struct outcomes *outcomes)
 {
 	const struct whatif_queue *q = &fit->q;
 	const struct burst_in in = burst_of(q, settings, fit->v[i].p);
 	const struct whatif_burst now = fit->v[i].now, then = whatif_run(&in, fit->v[i].p);
-	const double busy = busy_share(q, &now), longer = then.length_ns / now.length_ns,
-		     stretch = 1 - busy + busy * longer, busy_then = busy * longer / stretch;
-	const double way = whatif_inputs(q) * under_way(q), paused_now = now.pause * busy,
-		     paused_then = then.pause * busy_then;
-	if (q->pause_bound && paused_now > 0) {
-		outcomes->pause.v[i] =
-			q->pause_ratio * fmin(EPISODES_WIDE, paused_then / paused_now);
-		outcomes->pause_now.v[i] = q->pause_ratio;
-	} else {
-		outcomes->pause.v[i] =
-			whatif_anchored(paused_then, paused_now, q->pause_ratio, PAUSE_SLACK);
-		outcomes->pause_now.v[i] =
-			whatif_anchored(paused_now, paused_now, q->pause_ratio, PAUSE_SLACK);
-	}
-	outcomes->marks.v[i] = whatif_anchored(then.marks, now.marks, q->marks_ratio, MARKS_SLACK);
-	outcomes->peak.v[i] = whatif_anchored(then.peak + (then.pause > 0 ? way : 0),
-		now.peak + (now.pause > 0 ? way : 0), q->queue_peak_bytes, whatif_mtu(q));
+
+	/* time: bursts last longer, the rest of a step does not */
+	const double busy = busy_share(q, &now);
+	const double busy_longer = busy * (then.length_ns / now.length_ns);
+	const double stretch = 1 - busy + busy_longer;
+	const double busy_then = busy_longer / stretch;
 	outcomes->throughput.v[i] = then.throughput / now.throughput;
 	outcomes->step.v[i] = stretch;
-	const double model_now = now.episodes_per_ns * busy * 1e9,
-		     model_then = then.episodes_per_ns * busy_then * 1e9;
-	double measured;
-	if (isnan(q->episodes_per_s))
-		measured = model_now;
-	else
-		measured = q->episodes_per_s;
-	const double need = whatif_needed(q, measured);
-	double episodes = model_then;
-	if (model_now > 0)
-		episodes = measured * fmin(EPISODES_WIDE, model_then / model_now);
+
+	/* pause, marks, depth */
+	const double model_pause_now = now.pause * busy, model_pause = then.pause * busy_then;
+	outcomes->pause.v[i] = paused_then(q, model_pause, model_pause_now);
+	outcomes->pause_now.v[i] = paused_then(q, model_pause_now, model_pause_now);
+	outcomes->marks.v[i] = whatif_anchored(then.marks, now.marks, q->marks_ratio, MARKS_SLACK);
+	outcomes->peak.v[i] = whatif_anchored(peak_of_burst(q, &then), peak_of_burst(q, &now),
+		q->queue_peak_bytes, whatif_mtu(q));
+
+	/* headroom, and what is lost without enough of it */
+	const double model_now = now.episodes_per_ns * busy * 1e9;
+	const double model_then = then.episodes_per_ns * busy_then * 1e9;
+	const double need = whatif_needed(q, known_or(q->episodes_per_s, model_now));
+	outcomes->headroom.v[i] = 0;
 	if (then.pause > 0)
-		outcomes->headroom.v[i] = fmin(need, or_now(settings->headroom_bytes, need));
-	else
-		outcomes->headroom.v[i] = 0;
-	if (isnan(settings->headroom_bytes))
-		outcomes->drops.v[i] = 0;
-	else
-		outcomes->drops.v[i] =
-			episodes * fmax(0, need - settings->headroom_bytes) / whatif_mtu(q);
+		outcomes->headroom.v[i] = fmin(need, known_or(settings->headroom_bytes, need));
+	outcomes->drops.v[i] = 0;
+	if (!isnan(settings->headroom_bytes))
+		outcomes->drops.v[i] = episodes_then(q, model_then, model_now) *
+			fmax(0, need - settings->headroom_bytes) / whatif_mtu(q);
 }
 
 int whatif_predict(

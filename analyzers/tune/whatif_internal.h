@@ -1,7 +1,6 @@
-/* whatif_internal - the queue under one burst, as whatif_burst.c runs it and whatif.c calibrates
- * it. */
-#ifndef RW_ANALYZERS_WHATIF_INTERNAL_H
-#define RW_ANALYZERS_WHATIF_INTERNAL_H
+/* whatif_internal - the queue under one burst: whatif_burst.c runs it, whatif.c calibrates it. */
+#ifndef RW_TUNE_WHATIF_INTERNAL_H
+#define RW_TUNE_WHATIF_INTERNAL_H
 
 #include <stdbool.h>
 
@@ -10,10 +9,11 @@
 /* What counters do not tell. */
 enum whatif_param {
 	BURST_NS, /* a burst's volume, as the time it takes at line rate of the queue */
-	/* 0..1: how much the inputs together exceed the queue, from just so to all of their line
+	/* 0..1: how far the inputs together exceed the queue, from hardly to all of their line
 	   rate */
 	DEMAND,
-	/* packets a flow sends in one CNP interval at its fair share: few flows, many packets */
+	/* packets that a flow sends in one CNP interval at its fair share; many when there are few
+	   flows */
 	CNP_PACKETS,
 	CNP_NS, /* least time between two cuts */
 	TIMER_NS, /* after which an unmarked sender goes half of the way back */
