@@ -6,8 +6,8 @@
 
 #include "analyzers/measure/formulas.h"
 
-#define ROOM 0.5 /* of q_PFC(k): a Kmin above it leaves senders too little time; docs/formulas.md  \
-		  */
+/* Of q_PFC(k): a Kmin above it leaves senders too little time (docs/formulas.md, ecn_bounds). */
+#define ROOM 0.5
 
 enum ecn_order ecn_order(const struct ecn_order_in *in, double *ret_q_pfc_bytes)
 {

@@ -1,11 +1,12 @@
 /*
- * pause_blame - see pause_graph.h: load goes from each edge towards whoever fills the buffer behind
- * it, and comes to rest at roots.
+ * pause_blame - load goes from each edge towards whoever fills the buffer behind it, and comes to
+ * rest at roots.
  *
- * The rule is that of the tuning facts (c.2): the load of an input is shared out over the egress
- * queues of that switch; an egress that is paused itself passes on min(1, its pause / the pause it
- * causes), the rest is its own. Load moves one switch a pass, PASSES times: a path through a fabric
- * of three tiers takes six. What still moves then goes round in a ring, and stays unresolved.
+ * The load of an input is shared out over the egress queues of its switch. An egress that is paused
+ * itself passes on min(1, its pause / the pause it causes); the rest is its own. Load moves one
+ * switch a pass, PASSES times: a path through a fabric of three tiers takes six. What still moves
+ * then goes round in a ring, and stays unresolved. (The idea is that of wait-for graphs weighted by
+ * traffic: Hawkeye, SIGCOMM 2025; here from counters alone.)
  */
 #include "analyzers/measure/pause_blame.h"
 
@@ -17,30 +18,30 @@
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
 
-#define ACCEPT_SHARE 0.4 /* tuning facts, c.2 */
+/* A root is accepted with this share of the pressure of its tree, and this many times the next. */
+#define ACCEPT_SHARE 0.4
 #define ACCEPT_TIMES 3.0
-#define SEEN_MEASURED                                                                              \
-	0.01 /* of the window a host pauses its port, from which that is believed without a share; \
-		c.2: eps 1 % */
+/* Of the window: a host that pauses its port for longer is believed whatever its share is. */
+#define SEEN_MEASURED 0.01
 #define SEEN_BOUND 0.1
-#define SMALLEST_SHARE 0.005 /* queues below it are not worth a root */
+#define SMALLEST_SHARE 0.005 /* a queue with less pressure is not worth a root */
 #define MARKS_MIN 0.01 /* share of packets marked, from which marks tell queues apart */
-#define PACKETS_MIN 1000 /* tuning facts, e: ratios of fewer packets say nothing */
-#define FULL 0.9 /* utilisation of a window that leaves no doubt that bytes wait */
-#define ABOVE_USUAL                                                                                \
-	1.2 /* times the median watermark or load of a switch's ports, from which one stands out   \
-	     */
-enum { PASSES = 8, USUAL_MIN = 4 /* ports, for a median to mean anything */ };
+#define PACKETS_MIN 1000 /* with fewer packets a share of them says nothing */
+#define FULL 0.9 /* utilisation over a window at which bytes must wait */
+/* Times the median watermark or load of a switch's ports, from which one stands out. */
+#define ABOVE_USUAL 1.2
+enum { PASSES = 8, USUAL_MIN = 4 /* ports; a median of fewer says nothing */ };
 
 struct blame {
 	const struct pause_net *net;
 	double *weight; /* [port]: what its queue is worth as an explanation */
 	double *load, *next; /* [edge] */
 	double *host, *queue; /* [port]: load that came to rest */
-	/* [port]: per unit of weight, what must not go out there: what came in there (scratch) */
-	double *own;
-	/* [device]: the same of all ports to a neighbour, by from below or above; weight towards it
+	/* [port]: load that came in there, per unit of weight: it must not go out there again
 	 * (scratch) */
+	double *own;
+	/* [device]: the same of all ports to a neighbour, from below and from above; weight of the
+	 * ports towards it (scratch) */
 	double *sent[2], *peer;
 	int *comp; /* [device]: union-find */
 	double *comp_sum; /* [device]: pressure of the tree */
@@ -48,13 +49,13 @@ struct blame {
 	double *sort; /* scratch for medians */
 };
 
-/* ---- what the egress queues of a switch tell ----------------------------- */
+/* ---- what the egress queues of a switch show ----------------------------- */
 
-static double lane_marks_ratio(const struct port_prio *lane)
+static double prio_marks_ratio(const struct port_prio *prio)
 {
-	if (lane && lane->marked.known && lane->marked.alive && lane->out_packets.known &&
-		lane->out_packets.value >= PACKETS_MIN)
-		return lane->marked.value / lane->out_packets.value;
+	if (prio && prio->marked.known && prio->marked.alive && prio->out_packets.known &&
+		prio->out_packets.value >= PACKETS_MIN)
+		return prio->marked.value / prio->out_packets.value;
 	return NAN;
 }
 
@@ -66,19 +67,19 @@ static double edge_at_weight(const struct pause_net *net, const struct port_seen
 	return 0;
 }
 
-enum tells { TELLS_PEAK, TELLS_MARKS, TELLS_LOAD };
+enum blame_sign { SIGN_PEAK, SIGN_MARKS, SIGN_LOAD };
 
-static double pause_blame_told(
-	const struct pause_net *net, const struct port_seen *port, enum tells what)
+static double blame_sign_of(
+	const struct pause_net *net, const struct port_seen *port, enum blame_sign what)
 {
 	const struct port_prio *l = observed_prio(port, net->priority);
 	switch (what) {
-	case TELLS_PEAK:
+	case SIGN_PEAK:
 		if (l)
 			return l->queue_peak;
 		return NAN;
-	case TELLS_MARKS: return lane_marks_ratio(l);
-	case TELLS_LOAD:
+	case SIGN_MARKS: return prio_marks_ratio(l);
+	case SIGN_LOAD:
 		if (port->out_known)
 			return port->out.utilization_ratio;
 		return NAN;
@@ -86,16 +87,16 @@ static double pause_blame_told(
 	return NAN;
 }
 
-struct spread { /* of one measure over the ports of a switch */
+struct blame_spread { /* of one measure over the ports of a switch */
 	size_t n;
 	double max, median;
 };
-static struct spread pause_blame_spread_of(
-	struct blame *blame, const struct device_seen *device, enum tells what)
+static struct blame_spread pause_blame_spread_of(
+	struct blame *blame, const struct device_seen *device, enum blame_sign what)
 {
-	struct spread s = {.max = 0, .median = 0};
+	struct blame_spread s = {.max = 0, .median = 0};
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const double v = pause_blame_told(blame->net, &device->ports[i], what);
+		const double v = blame_sign_of(blame->net, &device->ports[i], what);
 		if (isnan(v))
 			continue;
 		blame->sort[s.n++] = v;
@@ -107,7 +108,7 @@ static struct spread pause_blame_spread_of(
 }
 
 /* What stands out of the usual, as a share of what stands out most. */
-static double pause_blame_outstanding(const struct spread *spread, double excess)
+static double pause_blame_outstanding(const struct blame_spread *spread, double excess)
 {
 	const double usual = ABOVE_USUAL * spread->median;
 	if (isnan(excess) || spread->max <= 0)
@@ -117,47 +118,50 @@ static double pause_blame_outstanding(const struct spread *spread, double excess
 	return excess / spread->max;
 }
 
+/* Does a port that is not paused hold bytes? By its marks where the switch marks at all, else by a
+ * full link. */
+static double weight_unpaused(
+	const struct blame *blame, const struct port_seen *port, const struct blame_spread *marks)
+{
+	if (marks->max >= MARKS_MIN)
+		return pause_blame_outstanding(marks, blame_sign_of(blame->net, port, SIGN_MARKS));
+	return blame_sign_of(blame->net, port, SIGN_LOAD) >= FULL;
+}
+
 /*
- * Watermarks say where bytes were. Without them: a port that is paused holds what it may not send;
- * one that is not holds bytes where it marks, or is full. @most: the strongest pause among the
- * inputs, the yardstick for both.
+ * Watermarks say where bytes were. Without them a paused port holds what it may not send, and
+ * another one holds bytes where it marks or is full. @most: the strongest pause among the inputs,
+ * the yardstick for both.
  */
 static void weigh_ports(struct blame *blame, const struct device_seen *device, double most)
 {
-	const struct spread peaks = pause_blame_spread_of(blame, device, TELLS_PEAK),
-			    marks = pause_blame_spread_of(blame, device, TELLS_MARKS),
-			    load = pause_blame_spread_of(blame, device, TELLS_LOAD);
+	const struct blame_spread peaks = pause_blame_spread_of(blame, device, SIGN_PEAK),
+				  marks = pause_blame_spread_of(blame, device, SIGN_MARKS),
+				  load = pause_blame_spread_of(blame, device, SIGN_LOAD);
 	double sum = 0;
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_seen *p = &device->ports[i];
 		double *w = &blame->weight[port_index(blame->net->o, p)];
-		const double paused = edge_at_weight(blame->net, p),
-			     full = pause_blame_told(blame->net, p, TELLS_LOAD);
+		const double paused = edge_at_weight(blame->net, p);
+		const double peak = blame_sign_of(blame->net, p, SIGN_PEAK);
 		*w = 0;
 		if (p->oper_up == 0)
 			continue;
-		if (peaks.n && !isnan(pause_blame_told(blame->net, p, TELLS_PEAK)))
-			*w = pause_blame_outstanding(
-				&peaks, pause_blame_told(blame->net, p, TELLS_PEAK));
+		if (peaks.n && !isnan(peak))
+			*w = pause_blame_outstanding(&peaks, peak);
 		else if (peaks.n)
 			*w = fmin(1, paused / most);
 		else
-			*w = fmax(paused / most,
-				marks.max >= MARKS_MIN
-					? pause_blame_outstanding(&marks,
-						  pause_blame_told(blame->net, p, TELLS_MARKS))
-					: full >= FULL ? 1
-						       : 0);
+			*w = fmax(paused / most, weight_unpaused(blame, p, &marks));
 		sum += *w;
 	}
-	/* nothing waits, marks or is full: at least a load far above the others' */
+	/* nothing waits, marks or is full: a load far above that of the others must do */
 	for (size_t i = 0; sum <= 0 && i < device->n_ports; i++)
 		if (load.n >= USUAL_MIN && load.max > ABOVE_USUAL * load.median &&
 			device->ports[i].oper_up != 0)
 			blame->weight[port_index(blame->net->o, &device->ports[i])] =
 				pause_blame_outstanding(&load,
-					pause_blame_told(
-						blame->net, &device->ports[i], TELLS_LOAD));
+					blame_sign_of(blame->net, &device->ports[i], SIGN_LOAD));
 }
 
 /* ---- load moves ---------------------------------------------------------- */
@@ -208,7 +212,9 @@ static struct turn take_in(struct blame *blame, size_t device, double all, doubl
 			back = 0;
 		else
 			back = blame->peer[peer];
-		const double room = (above ? down : all) - back;
+		double room = all - back;
+		if (above)
+			room = down - back;
 		if (room <= 1e-9) {
 			blame->unresolved += load;
 			continue;
@@ -229,9 +235,15 @@ static void give_out(struct blame *blame, const struct port_seen *port, const st
 	const struct pause_net *net = blame->net;
 	const size_t i = port_index(net->o, port);
 	const int peer = pause_peer_device_of(port), up = leads_up(port);
-	double coef = turn->coef[0] - (peer == NO_DEVICE ? blame->own[i] : blame->sent[0][peer]);
+	/* what came from this neighbour does not go back to it */
+	double back[2] = {blame->own[i], 0};
+	if (peer != NO_DEVICE) {
+		back[0] = blame->sent[0][peer];
+		back[1] = blame->sent[1][peer];
+	}
+	double coef = turn->coef[0] - back[0];
 	if (!up)
-		coef += turn->coef[1] - (peer == NO_DEVICE ? 0 : blame->sent[1][peer]);
+		coef += turn->coef[1] - back[1];
 	const double moved = fmax(0, blame->weight[i] * coef);
 	if (moved <= 0)
 		return;
@@ -405,8 +417,11 @@ static int joint_compare(const void *left, const void *right)
 
 static bool seen_directly(const struct pause_root *root)
 {
-	return root->origin == ORIGIN_HOST &&
-		(root->measured ? root->level_lo >= SEEN_MEASURED : root->level_hi >= SEEN_BOUND);
+	if (root->origin != ORIGIN_HOST)
+		return false;
+	if (root->measured)
+		return root->level_lo >= SEEN_MEASURED;
+	return root->level_hi >= SEEN_BOUND;
 }
 
 /* Shares of one tree's causes against one another: @joints[0..n) is a tree, sorted by cause. */
@@ -427,7 +442,7 @@ static void pause_blame_accept(const struct joint *joints, size_t n)
 			lead_end = k;
 		}
 	}
-	double most = 0; /* of the roots that lead together, those that matter */
+	double most = 0; /* of the roots that lead together, the strongest */
 	for (size_t i = lead; i < lead_end; i++)
 		most = fmax(most, joints[i].root->share);
 	for (size_t i = 0; i < n; i++) {

@@ -1,15 +1,17 @@
 /*
- * pause_cycle - rings of switches that wait for one another and move nothing: a PFC deadlock.
+ * pause_cycle - finds rings of stuck edges.
  *
  * An edge is stuck when it is paused for (nearly) the whole window and nothing left its queue; a
- * bound from frames needs to be told of the latter. The buffer behind a stuck edge does not drain
- * either, so some egress of that switch is stuck: followed on and on, a chain of stuck edges ends
- * at a host that pauses all the time (a storm), at a switch nobody asks, or in a ring. Rings are
- * the strongly connected components of the switches joined by stuck edges (Tarjan, 1972); of each
- * the shortest is told, one that does not turn straight back at a switch where there is one. Tiers
- * are not asked here: rings exist because a route went down and up again. Source: tuning facts,
- * c.1, c.2 and d row 10 (all edges paused > 99 % for at least two polls, nothing sent); a share
- * from counters that two polls cut is a little smaller, hence STUCK.
+ * bound from frames counts only when the queue is known to stand. The buffer behind a stuck edge
+ * does not drain either, so some egress of that switch is stuck too. Followed on and on, a chain of
+ * stuck edges ends at a host that pauses all the time (a storm), at a switch that is not polled, or
+ * in a ring. Rings are the strongly connected components of the switches joined by stuck edges (R.
+ * Tarjan, Depth-first search and linear graph algorithms, 1972). Of each component the shortest
+ * ring is reported, if possible one that does not turn straight back at a switch. Tiers do not
+ * matter here: a ring exists because a route went down and up again.
+ *
+ * A deadlock is 100 % pause. A share from counters that are cut by two polls is a little smaller,
+ * hence STUCK.
  */
 #include "analyzers/measure/pause_cycle.h"
 
@@ -19,7 +21,7 @@
 #include "agent/base/arena.h"
 
 #define STUCK 0.95
-enum { TRIES = 64 }; /* edges a ring is looked for from */
+enum { TRIES = 64 }; /* edges from which a ring is searched */
 static bool is_stuck(const struct pause_net *net, const struct pause_edge *edge)
 {
 	if (!edge->at || edge_level(edge) < STUCK)

@@ -5,9 +5,8 @@
 
 #include "agent/base/arena.h"
 
-#define FRAMES_MIN                                                                                 \
-	100 /* PFC frames with measured time, from which the time of a frame is taken              \
-	     */
+/* PFC frames beside measured time, from which the time of one frame is known. */
+#define FRAMES_MIN 100
 
 /* ---- what one end says --------------------------------------------------- */
 
@@ -19,85 +18,72 @@ struct pause_fact {
 	enum quality quality;
 };
 
-static double port_speed(const struct port_seen *port)
+static uint64_t port_speed_bps(const struct port_seen *port)
 {
-	return (double)(port->out.read_bps       ? port->out.read_bps
-			: port->out.declared_bps ? port->out.declared_bps
-						 : port->port->speed_bps);
+	if (port->out.read_bps)
+		return port->out.read_bps;
+	if (port->out.declared_bps)
+		return port->out.declared_bps;
+	return port->port->speed_bps;
 }
 
+/* Pause that @port received (@rx) or sent. */
 static struct pause_fact fact_of(const struct port_seen *port, int priority, bool rx)
 {
-	const struct port_prio *l = NULL;
+	const struct port_prio *prio = NULL;
 	if (port)
-		l = observed_prio(port, priority);
-	if (!l)
+		prio = observed_prio(port, priority);
+	if (!prio)
 		return (struct pause_fact){.frames_time = NAN};
-	const struct pause_share *s;
-	if (rx)
-		s = &l->rx_pause;
-	else
-		s = &l->tx_pause;
-	const struct amount *frames;
-	if (rx)
-		frames = &l->rx_frames;
-	else
-		frames = &l->tx_frames;
-	const struct amount *bound;
-	if (rx)
-		bound = &l->rx_pause_ns_hi;
-	else
-		bound = &l->tx_pause_ns_hi;
-	const double rate =
-		amount_rate(frames) * pause_frame_max_ns((uint64_t)port_speed(port)) / 1e9;
-	return (struct pause_fact){.known = !isnan(s->hi),
-		.measured = s->measured,
-		.alive = s->alive,
-		.lo = s->lo,
-		.hi = s->hi,
-		.quality = s->quality,
-		.frames_time = !isnan(rate) ? rate
-			: bound->known      ? bound->value / (double)bound->covered_ns
-					    : NAN};
+	const struct pause_share *share = &prio->tx_pause;
+	const struct amount *frames = &prio->tx_frames, *bound = &prio->tx_pause_ns_hi;
+	if (rx) {
+		share = &prio->rx_pause;
+		frames = &prio->rx_frames;
+		bound = &prio->rx_pause_ns_hi;
+	}
+	double frames_time = amount_rate(frames) * pause_frame_max_ns(port_speed_bps(port)) / 1e9;
+	if (isnan(frames_time) && bound->known)
+		frames_time = bound->value / (double)bound->covered_ns;
+	return (struct pause_fact){
+		.known = !isnan(share->hi),
+		.measured = share->measured,
+		.alive = share->alive,
+		.lo = share->lo,
+		.hi = share->hi,
+		.quality = share->quality,
+		.frames_time = frames_time,
+	};
 }
 
-/*
- * Of two accounts of one thing: measured time over a bound, as long as that counter is alive; of
- * two measured ones the larger, as one that stands still is more common than one that counts too
- * much; of two bounds the smaller, if both count.
- */
+/* The better of two accounts of one pause. */
 static const struct pause_fact *edges_better(
 	const struct pause_fact *left, const struct pause_fact *right)
 {
-	if (!left->known || !right->known) {
-		if (left->known)
-			return left;
+	/* 1. one of them is unknown */
+	if (!left->known)
 		return right;
-	}
-	if (left->measured && right->measured) {
-		if (left->hi >= right->hi)
-			return left;
-		return right;
-	}
-	if (left->measured != right->measured) {
-		const struct pause_fact *m = right;
-		const struct pause_fact *f = left;
-		if (left->measured) {
-			m = left;
-			f = right;
-		}
-		if (m->alive || !(f->hi > 0))
-			return m;
-		return f;
-	}
-	if (left->alive != right->alive) {
-		if (left->alive)
-			return left;
-		return right;
-	}
-	if (left->hi <= right->hi)
+	if (!right->known)
 		return left;
-	return right;
+	/* 2. both measured: the larger; a counter that stands still is more common than one that
+	 * counts too much */
+	if (left->measured && right->measured)
+		return left->hi >= right->hi ? left : right;
+	/* 3. measured time before a bound, unless its counter has never moved and the bound has */
+	if (left->measured != right->measured) {
+		const struct pause_fact *measured = left, *bound = right;
+		if (right->measured) {
+			measured = right;
+			bound = left;
+		}
+		if (measured->alive || !(bound->hi > 0))
+			return measured;
+		return bound;
+	}
+	/* 4. two bounds: the one that counts, else the smaller */
+	if (left->alive != right->alive)
+		return left->alive ? left : right;
+	return left->hi <= right->hi ? left : right;
 }
 
 /* ---- edges --------------------------------------------------------------- */
@@ -107,85 +93,106 @@ struct edge_maker {
 	struct arena *a;
 	struct pause_edges edges;
 	struct {
-		/* of lanes that tell both: time; the same by the longest time of their frames;
-		 * frames */
-		double measured, frames, n;
+		/* sums over directions that count both: pause time; the longest their frames can
+		 * have lasted; frames */
+		double measured, longest, n;
 		bool any; /* some edge of it is measured */
 	} scale[OBSERVED_PRIORITIES];
 };
 
 static void edges_calibrate(struct edge_maker *maker, const struct port_seen *port, int priority,
-	const struct port_prio *lane)
+	const struct port_prio *prio)
 {
 	const struct {
 		const struct amount *ns, *frames;
-	} ways[] = {{&lane->rx_pause_ns, &lane->rx_frames}, {&lane->tx_pause_ns, &lane->tx_frames}};
-	const double longest = pause_frame_max_ns((uint64_t)port_speed(port));
-	for (int i = 0; i < 2; i++)
-		if (ways[i].ns->known && ways[i].ns->value > 0 && ways[i].frames->known &&
-			ways[i].frames->value > 0 && !isnan(longest)) {
-			maker->scale[priority].measured += ways[i].ns->value;
-			maker->scale[priority].frames += ways[i].frames->value * longest;
-			maker->scale[priority].n += ways[i].frames->value;
-		}
+	} ways[] = {{&prio->rx_pause_ns, &prio->rx_frames}, {&prio->tx_pause_ns, &prio->tx_frames}};
+	const double frame_ns = pause_frame_max_ns(port_speed_bps(port));
+	if (isnan(frame_ns))
+		return;
+	for (int i = 0; i < 2; i++) {
+		const bool timed = ways[i].ns->known && ways[i].ns->value > 0;
+		const bool counted = ways[i].frames->known && ways[i].frames->value > 0;
+		if (!timed || !counted)
+			continue;
+		maker->scale[priority].measured += ways[i].ns->value;
+		maker->scale[priority].longest += ways[i].frames->value * frame_ns;
+		maker->scale[priority].n += ways[i].frames->value;
+	}
 }
 
-static void edges_add_edge(struct edge_maker *maker, const struct port_seen *at,
+/* For comparing edges: measured time; else what frames can have lasted; else the upper bound. */
+static double weight_of(const struct pause_fact *fact)
+{
+	if (fact->measured)
+		return fact->lo;
+	if (fact->frames_time > 0)
+		return fact->frames_time;
+	return fact->hi;
+}
+
+static const char *edge_host(const struct port_seen *at, const struct port_seen *by)
+{
+	if (at && at->port->host)
+		return at->port->host;
+	if (by && by->port->host)
+		return by->port->host;
+	return NULL;
+}
+
+static void edges_add(struct edge_maker *maker, const struct port_seen *at,
 	const struct port_seen *by, int priority)
 {
-	const struct pause_fact here = fact_of(at, priority, true),
-				there = fact_of(by, priority, false);
-	const struct pause_fact *f = edges_better(&here, &there);
-	if (!f->known || !(f->hi > 0))
+	const struct pause_fact here = fact_of(at, priority, true);
+	const struct pause_fact there = fact_of(by, priority, false);
+	const struct pause_fact *fact = edges_better(&here, &there);
+	if (!fact->known || !(fact->hi > 0))
 		return;
 	arena_grow(maker->a, maker->edges.v, maker->edges.n, maker->edges.cap);
-	const struct port_seen *side = NULL;
-	if (at && at->port->host)
-		side = at;
-	else if (by && by->port->host)
-		side = by;
-	maker->edges.v[maker->edges.n++] = (struct pause_edge){.at = at,
+	maker->edges.v[maker->edges.n++] = (struct pause_edge){
+		.at = at,
 		.by = by,
-		.host = side ? side->port->host : NULL,
+		.host = edge_host(at, by),
 		.priority = priority,
-		.lo = f->lo,
-		.hi = f->hi,
-		.weight = f->measured        ? f->lo
-			: f->frames_time > 0 ? f->frames_time
-					     : f->hi,
-		.measured = f->measured,
-		.quality = f->quality,
-		.one_end = at && by && !(here.known && there.known)};
+		.lo = fact->lo,
+		.hi = fact->hi,
+		.weight = weight_of(fact),
+		.measured = fact->measured,
+		.quality = fact->quality,
+		.one_end = at && by && !(here.known && there.known),
+	};
 	maker->edges.n_of[priority]++;
-	maker->scale[priority].any |= f->measured;
+	maker->scale[priority].any |= fact->measured;
+}
+
+static void edges_gather_port(struct edge_maker *maker, const struct port_seen *port, int priority)
+{
+	const struct port_seen *peer = observed_peer(maker->o, port);
+	const struct port_prio *here = port->prios[priority], *there = NULL;
+	if (peer)
+		there = peer->prios[priority];
+	if (here) {
+		if (here->rx_pause.alive || here->tx_pause.alive || here->pfc_enabled > 0)
+			maker->edges.observable = true;
+		if (here->rx_pause.hi > 0 || here->tx_pause.hi > 0)
+			edges_calibrate(maker, port, priority, here);
+	}
+	const bool paused_here = here && here->rx_pause.hi > 0;
+	const bool paused_there = there && there->tx_pause.hi > 0;
+	if (paused_here || paused_there)
+		edges_add(maker, port, peer, priority);
+	if (!peer && here && here->tx_pause.hi > 0)
+		edges_add(maker, NULL, port, priority);
 }
 
 static void edges_gather(struct edge_maker *maker)
 {
-	for (size_t i = 0; i < maker->o->n_ports; i++) {
-		const struct port_seen *p = &maker->o->ports[i], *peer = observed_peer(maker->o, p);
-		for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-			const struct port_prio *l = p->prios[c];
-			const struct port_prio *far = NULL;
-			if (peer)
-				far = peer->prios[c];
-			if (l) {
-				maker->edges.observable = maker->edges.observable ||
-					l->rx_pause.alive || l->tx_pause.alive ||
-					l->pfc_enabled > 0;
-				if (l->rx_pause.hi > 0 || l->tx_pause.hi > 0)
-					edges_calibrate(maker, p, c, l);
-			}
-			if ((l && l->rx_pause.hi > 0) || (far && far->tx_pause.hi > 0))
-				edges_add_edge(maker, p, peer, c);
-			if (!peer && l && l->tx_pause.hi > 0)
-				edges_add_edge(maker, NULL, p, c);
-		}
-	}
+	for (size_t i = 0; i < maker->o->n_ports; i++)
+		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
+			edges_gather_port(maker, &maker->o->ports[i], priority);
 }
 
-/* Bounds become comparable with measured edges: by what a frame lasts where both are counted.
- * Without that a bound weighs at most 1. */
+/* Make bounds comparable with measured edges: by what a frame lasts where both are counted. Without
+ * that a bound weighs at most 1. */
 static void edges_weigh(struct edge_maker *maker)
 {
 	for (size_t i = 0; i < maker->edges.n; i++) {
@@ -194,7 +201,7 @@ static void edges_weigh(struct edge_maker *maker)
 			continue;
 		if (maker->scale[e->priority].n >= FRAMES_MIN)
 			e->weight *= maker->scale[e->priority].measured /
-				maker->scale[e->priority].frames;
+				maker->scale[e->priority].longest;
 		e->weight = fmin(1, e->weight);
 	}
 }
@@ -209,9 +216,9 @@ struct pause_edges pause_edges(const struct observed *observed, struct arena *a)
 
 /* ---- does a queue move? --------------------------------------------------- */
 
-#define STILL                                                                                      \
-	0.0001 /* utilisation at which a port moves nothing but its own protocols; for ports whose \
-		  classes are not told apart */
+/* Utilisation at which a port moves nothing but its own protocols; for ports whose priorities are
+ * not counted one by one. */
+#define STILL 0.0001
 
 static double edge_port_load(const struct observed *observed, const struct port_seen *port)
 {

@@ -23,8 +23,9 @@ struct pause_edge {
 	const char *host; /* the host at the one end that is not a switch, else NULL */
 	int priority;
 	double lo, hi; /* share of the window, 0..1 */
-	double weight; /* measured: lo; else a guess for comparing edges only: frames at the time a
-			  frame lasts where it is measured, else at its longest (may exceed 1) */
+	/* for comparing edges: lo when measured; else an estimate from frames: each as long as
+	 * frames last where time is measured too, else as long as one can last (may exceed 1) */
+	double weight;
 	bool measured;
 	/* counted at one end of the link only, though both are switches */
 	bool one_end;

@@ -1,24 +1,20 @@
 /*
- * pause_graph - who waits for whom: PFC pause of one priority over the topology, and where it
- * begins.
+ * pause_graph - who waits for whom, and where the pressure begins: PFC pause over the topology.
  *
- * An edge says "@at is paused by @by": egress port @at of a switch (or a host's NIC, at == NULL)
- * may not send because the neighbour's ingress buffer is full (or its NIC says so). The same fact
- * is counted at both ends of a link (rx at one, tx at the other); the better one is taken. A root
- * is where pressure begins: a HOST that pauses its switch port although nothing else makes it, or a
- * QUEUE, an egress port that is not paused itself (or less than it makes others wait) and whose
- * switch pauses its inputs. Roots are found by structure and magnitude, never by poll order: onset
- * spreads within a round trip a hop, polls are a thousand times slower (tuning facts, c.2).
+ * A root is where pressure begins. A HOST pauses its switch port although nothing else makes it. A
+ * QUEUE is an egress port that is not paused itself (or less than it makes others wait) and whose
+ * switch pauses its inputs. Roots are found by structure and magnitude, never by the order of
+ * polls: pause spreads within a round trip per hop, and polls are a thousand times slower.
  *
- * How: every edge brings its pause time as a load. At a switch the load of an input goes on to the
- * egress ports that can have filled it (not back to the neighbour it came from; what came from an
- * upper tier goes down only), shared out by what tells of their queues: watermarks, else pause of
- * their own, marks, load. What is as paused as the input passes the load on to whoever pauses it,
- * the rest stays: QUEUE. What cannot be shared out for lack of data stays unresolved, and takes
- * part in the sum that shares are shares of.
+ * How it works. Every edge (pause_edges.h) brings its pause time as a load. At a switch the load of
+ * an input goes to the egress ports that can have filled its buffer: not back to the neighbour it
+ * came from, and from an upper tier only downwards. It is shared out by what shows their queues:
+ * watermarks; else their own pause, marks, load. An egress that is as paused as the input passes
+ * the load on to whoever pauses it; the rest stays, and makes a QUEUE. What cannot be shared out
+ * for lack of data stays unresolved, and is part of the sum that shares are computed from.
  *
- * Pure; lives in the arena of the window, made at most once per window (in->shared). Linear in
- * ports and edges but for the trees, which are drawn for the strongest PAUSE_TREES roots of a
+ * Pure; lives in the arena of the window, made at most once per window (in->shared). Time is linear
+ * in ports and edges, but for the trees: these are drawn for the PAUSE_TREES strongest roots of a
  * priority.
  */
 #ifndef RW_MEASURE_PAUSE_GRAPH_H
@@ -43,7 +39,7 @@ struct pause_graph {
 	size_t n_roots; /* strongest first */
 	const struct pause_cycle *cycles;
 	size_t n_cycles;
-	/* pressure whose origin cannot be told for lack of data, port-windows */
+	/* pressure without a known origin, for lack of data, port-windows */
 	double unresolved[OBSERVED_PRIORITIES];
 	double pressure[OBSERVED_PRIORITIES]; /* all of it */
 	/* some pause counter is alive or PFC is read back as enabled */

@@ -6,12 +6,11 @@
 
 #include "agent/base/arena.h"
 
-#define WAITS                                                                                      \
-	0.001 /* of the window, from which somebody is said to wait: tuning facts, d (hosts' pause \
-		 below 0.1 % is not chased) */
+/* Of the window: a port that is paused for less does not wait. */
+#define WAITS 0.001
 
-/* a switch is looked through once for outputs to one neighbour, once more for another: then nothing
- * is left out */
+/* The inputs of a switch are scanned once for the outputs to one neighbour, and once more for
+ * another one: then none is left out. */
 struct scanned {
 	int32_t neighbour[2]; /* [leads up]: + 1 */
 	bool all[2], counted;
@@ -30,10 +29,9 @@ static void waiting_for(struct tree *tree, const struct port_seen *out)
 {
 	const int d = pause_device_of(out), up = leads_up(out);
 	struct scanned *s = &tree->scanned[d];
-	const int32_t neighbour = 1 +
-		(pause_peer_device_of(out) != NO_DEVICE ? pause_peer_device_of(out)
-							: (int32_t)(tree->net->o->n_devices +
-								  port_index(tree->net->o, out)));
+	int32_t neighbour = 1 + pause_peer_device_of(out);
+	if (pause_peer_device_of(out) == NO_DEVICE)
+		neighbour = (int32_t)(1 + tree->net->o->n_devices + port_index(tree->net->o, out));
 	if (s->all[up] || s->neighbour[up] == neighbour)
 		return;
 	s->all[up] = s->neighbour[up] != 0;
@@ -75,7 +73,7 @@ static void tree_draw(struct tree *tree, struct pause_root *root)
 	tree->head = tree->tail = 0;
 	if (own && root->origin == ORIGIN_HOST) {
 		tree->edge_seen[own - 1] = true;
-		/* the switch itself waits for the host: the first to be told */
+		/* the switch itself waits for the host: it comes first */
 		tree->queue[tree->tail++] = own - 1;
 		tree->head = 1;
 	}
