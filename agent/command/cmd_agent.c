@@ -46,10 +46,10 @@ static int cmd_agent_run(struct command_args *args)
 const struct command command_agent = {
 	.name = "agent",
 	.args = "",
-	.summary = "collect, store and analyze, in the foreground",
-	.help = "SIGHUP reads the configuration again: it is checked first, and only what differs "
-		"is applied; a broken one is refused whole.\n"
-		"SIGTERM and SIGINT stop in order. Tells systemd about readiness and life "
+	.summary = "collect, store and analyze; runs in the foreground",
+	.help = "SIGHUP reads the configuration again: it is checked first, and only the "
+		"differences are applied; a file with mistakes is refused as a whole.\n"
+		"SIGTERM and SIGINT stop in order. Reports readiness and liveness to systemd "
 		"(NOTIFY_SOCKET, WATCHDOG_USEC).\n"
 		"Exit: 0 stopped as asked, 1 could not start (another agent writes the database, "
 		"...), 2 bad usage or configuration.",

@@ -1,4 +1,4 @@
-/* cmd_blame - "rocewatch blame HOST|PORT": what is held against a host or a port, and what it only
+/* cmd_blame - "rocewatch blame HOST|PORT": findings against a host or a port, and what it only
  * suffers from. */
 #include "agent/command/command.h"
 
@@ -218,7 +218,7 @@ static void cmd_blame_print_card(
 		fprintf(out, "%s%s", k ? ", " : "  job ", json_string_value(o));
 	fputc('\n', out);
 	if (json_array_size(against) == 0)
-		fprintf(out, "nothing is held against it\n");
+		fprintf(out, "no findings\n");
 	json_array_foreach (against, k, o) {
 		fputc('\n', out);
 		if (k == 0)
@@ -239,7 +239,7 @@ static void cmd_blame_print_card(
 static const struct view blame_view = {.title = "Blame",
 	.rows = "incidents",
 	.text = cmd_blame_print_card,
-	.empty = "nothing is held against it"};
+	.empty = "no findings"};
 
 /* ---- the command --------------------------------------------------------- */
 
@@ -296,7 +296,7 @@ static int cmd_blame_run(struct command_args *args)
 const struct command command_blame = {
 	.name = "blame",
 	.args = "HOST|PORT",
-	.summary = "what is held against a host or port, with its evidence",
+	.summary = "findings against a host or port, with their evidence",
 	.help = "HOST is its name, or as in links host:NAME[:NIC]; PORT as DEVICE:PORT. All "
 		"incidents of it are looked at, or those of --since, --until and --around. The "
 		"worst is "

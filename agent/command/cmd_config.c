@@ -415,8 +415,7 @@ static const struct command_option options[] = {
 const struct command command_config = {
 	.name = "config",
 	.args = "check [FILE]|show [FILE]|explain [KEY]|import sonic FILE...",
-	.summary = "check the configuration, print the effective one, explain its keys, take one "
-		   "from switches",
+	.summary = "check and print the configuration, explain its keys, import one from switches",
 	.help = "check reads FILE (default: the configuration in force) and prints one line, or "
 		"every mistake as file:line:column: what was\n"
 		"read, what was expected (exit 2). Files it refers to, such as secrets, must "
@@ -429,7 +428,7 @@ const struct command command_config = {
 		"a section, or of all.\n"
 		"import sonic reads the config_db.json of one or more switches and prints a "
 		"configuration with their links and the thresholds of their lossless "
-		"priorities; what it cannot use it says on stderr.",
+		"priorities; what it cannot use is listed on stderr.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_config_run,

@@ -23,7 +23,7 @@
 #include "db/series/history.h"
 
 static const struct command_option options[] = {
-	{"force", 0, NULL, "with export: write into a directory that is there already"},
+	{"force", 0, NULL, "with export: write into a directory that already exists"},
 	{0},
 };
 
@@ -290,9 +290,9 @@ static int cmd_db_run(struct command_args *args)
 const struct command command_db = {
 	.name = "db",
 	.args = "stat|backup FILE|vacuum|export DIR",
-	.summary = "the store: what is in it, copies, recorded cases",
+	.summary = "the store: contents, backup, export of recorded cases",
 	.help = "stat counts samples and checks the file. backup makes a consistent copy while the "
-		"agent goes on. vacuum needs the file alone. export writes "
+		"agent runs. vacuum needs the agent stopped. export writes "
 		"fabric.yaml and samples.tsv, which 'rocewatch replay --from DIR' reads; --since "
 		"and --until choose a part. Flows seen by captures are not in an "
 		"export: they are replayed from the database.",

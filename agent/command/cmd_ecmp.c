@@ -94,13 +94,14 @@ static int cmd_ecmp_run(struct command_args *args)
 const struct command command_ecmp = {
 	.name = "ecmp",
 	.args = "[groups|heatmap|collisions] [DEVICE]",
-	.summary = "imbalance of ECMP groups against hash chance; leaf x spine matrix; flows that "
+	.summary = "imbalance of ECMP groups compared with hash chance; leaf x spine matrix; flows "
+		   "that "
 		   "share a member",
 	.help = "Imbalance is max/mean - 1 over the members of a group, weighed by capacity, in "
 		"busy windows (analyzers.ecmp_imbalance has the "
-		"window and the load floor). Chance is what a uniform hash of the observed number "
-		"of effective flows does; without captured packets it "
-		"is unknown. The default stretch is the last 15 minutes.",
+		"window and the load floor). Chance is the imbalance that a uniform hash gives for "
+		"the observed number of effective flows; without captured packets it is unknown. "
+		"The default time range is the last 15 minutes.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_ecmp_run,

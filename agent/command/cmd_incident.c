@@ -306,12 +306,12 @@ const struct command command_incident = {
 	.args = "list|show ID|timeline ID|export ID|ack ID|assign ID WHO|note ID TEXT|close "
 		"ID|merge ID INTO",
 	.summary = "incidents with their evidence, worst first",
-	.help = "list without --since, --until or --around shows all that were ever opened. An id "
-		"may be shortened while it stays unambiguous.\n\n"
+	.help = "list without --since, --until or --around shows all incidents that were ever "
+		"opened. An id may be shortened while it stays unambiguous.\n\n"
 		"ack, assign, note, close and merge go through the agent's socket, which knows who "
-		"asks; with no agent running they are written directly. What is "
-		"closed while it goes on opens again under another id. A merged incident stays, as "
-		"part of the other.",
+		"asks; with no agent running they are written directly. An incident that is closed "
+		"while its fault continues opens again under another id. A merged incident "
+		"remains, as part of the other.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_incident_run,

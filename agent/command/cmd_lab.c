@@ -101,7 +101,7 @@ static int cmd_lab_run(struct command_args *args)
 const struct command command_lab = {
 	.name = "lab",
 	.args = "list|run SCENARIO|set KEY=VALUE|show|record SCENARIO",
-	.summary = "a simulated fabric to try everything on without switches",
+	.summary = "a simulated fabric, to try everything without switches",
 	.help = "`list` names the scenarios. `run` serves one live: every switch is an SNMP agent "
 		"on an address of 127/8 (snmpd must be installed), DIR/rocewatch.yaml "
 		"is ready for `agent`, DIR/truth.json says what is wrong. `set` changes thresholds "

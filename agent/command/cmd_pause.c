@@ -36,7 +36,7 @@ extern const struct command command_pause;
 
 static const struct command_option options[] = {
 	{"priority", 0, "N", "only this priority"},
-	{"incident", 0, "ID", "the window this incident was judged by, and its priority"},
+	{"incident", 0, "ID", "the window of this incident, and its priority"},
 	{"device", 0, "GLOB", "ports: only of these devices"},
 	{"port", 0, "GLOB", "ports: only these"},
 	{"all", 0, NULL, "ports: also those without pause"},
@@ -601,13 +601,13 @@ static int cmd_pause_run(struct command_args *args)
 const struct command command_pause = {
 	.name = "pause",
 	.args = "[tree|ports]",
-	.summary = "who pauses whom: the tree of waiting with its root; pause time per port and "
+	.summary = "who pauses whom: the wait-for tree with its origin; pause time per port and "
 		   "priority",
 	.help = "tree: where pressure begins (a host that pauses its port, or a queue that is "
 		"full), and who waits because of it. ports: pause time per port and "
-		"priority, in both directions. Time measured by the switch is shown as it is; what "
-		"follows from frames is a bound, from 0 to the longest they "
-		"can last. The default stretch is the last minute.",
+		"priority, in both directions. Pause time that the switch measures is shown as it "
+		"is. Where only PFC frames are counted, the time is a bound: from 0 to the longest "
+		"these frames can last. The default time range is the last minute.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_pause_run,

@@ -35,7 +35,7 @@ static const struct command_option options[] = {
 		"a database, a folder with fabric.yaml and samples.tsv, or a samples.tsv (default: "
 		"the configured store)"},
 	{"fabric", 0, "FILE",
-		"the fabric and options to judge by (default: fabric.yaml beside the samples, or "
+		"the fabric and options to use (default: fabric.yaml beside the samples, or "
 		"what the database holds)"},
 	{"db", 0, "OUT.db", "keep samples, flows, findings and incidents in this new database"},
 	{"set", 0, "KEY=VALUE",
@@ -530,13 +530,12 @@ const struct command command_replay = {
 	.name = "replay",
 	.args = "[--from DB|DIR|samples.tsv]",
 	.summary = "run the analyzers over history or a recorded case again",
-	.help = "Live and replay are the same code: what was recorded gives the incidents that "
-		"were raised. With --set one sees what other settings "
-		"would have given. With --db every other command can be asked with --db OUT.db and "
-		"no configuration file.\n\n"
+	.help = "Live and replay are the same code: a recording gives the same incidents again. "
+		"--set shows what other settings would have given. With --db, every other command "
+		"can read the result with --db OUT.db and needs no configuration file.\n\n"
 		"A case is a folder with fabric.yaml and samples.tsv (time_s device port priority "
 		"metric value [flags [window_s]], separated by tabs), and "
-		"optionally capture.yaml with capture-NAME.pcap. A line that is not clear refuses "
+		"optionally capture.yaml with capture-NAME.pcap. One line with a mistake refuses "
 		"the whole case.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

@@ -310,14 +310,13 @@ static int cmd_steps_run(struct command_args *args)
 
 const struct command command_steps = {
 	.name = "steps",
-	.summary = "training rhythm: throughput of each job, its change points, and the step where "
-		   "samples are fine enough",
+	.summary = "training rhythm: throughput of each job, its changes, and its step time",
 	.help = "Every step of a synchronous job moves the same bytes, so a rate that falls by the "
 		"share x means that x of the wall time is lost and steps take "
-		"1/(1 - x) times as long. Levels are told with their change points; idle time "
-		"(checkpoints, starts) is no part of them. How long a step is "
-		"can be seen only with two samples in it; jobs[].step declares it, and then levels "
-		"are told as step times too. The default stretch is the last hour.",
+		"1/(1 - x) times as long. Each level of throughput is shown from change to change; "
+		"idle time (checkpoints, starts) is left out. The length of a step is visible only "
+		"with two samples in it; with jobs[].step configured, levels are shown as step "
+		"times too. The default time range is the last hour.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_steps_run,

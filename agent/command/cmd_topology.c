@@ -30,7 +30,7 @@
 #define SPAN_NS (15 * 60 * NS_PER_S)
 
 static const struct command_option options[] = {
-	{"out", 0, "FILE", "discover: write to FILE (replaced whole) instead of stdout"},
+	{"out", 0, "FILE", "discover: write to FILE (replaced as a whole) instead of stdout"},
 	{"deadline", 0, "DURATION",
 		"discover: give devices that are still silent up after this long (default 60s)"},
 	{NULL, 0, NULL, NULL},
@@ -627,13 +627,14 @@ static int cmd_topology_run(struct command_args *args)
 const struct command command_topology = {
 	.name = "topology",
 	.args = "discover|show|check",
-	.summary = "links by LLDP into YAML, the graph, and what is odd about it",
+	.summary = "the fabric graph: discover links by LLDP, show it, check it",
 	.help = "discover asks every configured device once (SNMP: LLDP-MIB and IF-MIB) and prints "
 		"the configuration with the links it found, which "
-		"'config check' accepts. What the devices disagree about is printed as a comment. "
-		"Devices that do not answer are named on stderr.\n"
-		"show prints the graph in force: devices by tier, who reaches whom, each link with "
-		"its state and where it comes from. With 'links: discover' "
+		"'config check' accepts. Links that the devices disagree about are printed as "
+		"comments. Devices that do not answer are listed on stderr.\n"
+		"show prints the graph in force: devices by tier, which devices are connected, and "
+		"each link with its state and its source (declared or discovered). With 'links: "
+		"discover' "
 		"these are the links the agent knows.\n"
 		"check audits it: oversubscription, ECMP width and missing members, speed, MTU and "
 		"PFC that differ across a link, LLDP against the declared "

@@ -35,9 +35,9 @@ static const struct command_option options[] = {
 	{"vendor", 0, "NAME",
 		"with render: the syntax of this vendor, any that a profile has words for; "
 		"default: the switch's own"},
-	{"undo", 0, NULL, "with render: the way back"},
-	{"why", 0, "TEXT", "with reject (wanted), accept: the reason"},
-	{"at", 0, "TIME", "with applied: when it was put in force; default: now"},
+	{"undo", 0, NULL, "with render: the commands that undo the change"},
+	{"why", 0, "TEXT", "with reject (required), accept: the reason"},
+	{"at", 0, "TIME", "with applied: when it was applied; default: now"},
 	{"match", 0, "job|load|none",
 		"with verify: windows of the same job at the same phase, of the same load, or all "
 		"busy ones; default: job"},
@@ -535,15 +535,15 @@ const struct command command_tune = {
 	.name = "tune",
 	.args = "review [DEVICE]|list|show ID|render ID|accept ID|reject ID|applied ID|verify "
 		"ID|whatif",
-	.summary = "threshold changes: the review sheet, vendor syntax, the decision ledger, and "
-		   "the proof afterwards",
+	.summary = "threshold changes: review sheets, vendor syntax, decisions, and verification "
+		   "afterwards",
 	.help = "review looks at the last 24 hours of the database, or at --since/--until, and "
 		"gives sheets: what to change, from what to what, why, what it costs, what it is "
 		"expected to "
 		"do, how to apply and how to undo it; or what to fix first, or what to collect. "
 		"Its proposals are noted in the ledger.\n\n"
 		"rocewatch changes nothing on a switch. When an accepted sheet's values are read "
-		"back it counts as applied by itself; 'applied' tells it where thresholds cannot "
+		"back it counts as applied by itself; 'applied' records it where thresholds cannot "
 		"be read. "
 		"verify compares matched windows before and after and says keep, roll_back or "
 		"inconclusive, with 95 % intervals. "
@@ -552,7 +552,7 @@ const struct command command_tune = {
 		"accept, reject, applied and the result of verify go through the agent's socket, "
 		"which knows who asks; with no agent running they are written directly. Ids may be "
 		"shortened while they stay unambiguous. A sheet expires after 72 hours, or when "
-		"what it rests on changes.",
+		"its evidence changes.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_tune_run,
