@@ -1,4 +1,5 @@
-/* admin - see admin.h. */
+/* admin - counts, copies and shrinks a database file, for the commands "db stat", "db backup" and
+ * "db vacuum". */
 #include "db/sqlite/admin.h"
 
 #include <errno.h>
@@ -48,34 +49,40 @@ static int open_reader(const char *path, sqlite3 **ret, int *ret_version, struct
 	return r;
 }
 
-/* One pass per table counts its rows and every column. */
+/* "SELECT count(*),count(column) ..." for a table, and the metric of each column. An older
+ * version's file may lack a column, for a metric that it did not know. Returns how many columns. */
+static int count_sql(sqlite3 *db, unsigned table, struct str *out, uint16_t metrics[ROW_COLUMNS])
+{
+	char column[SCHEMA_COLUMN_MAX];
+	int n = 0;
+
+	str_add(out, "SELECT count(*)");
+	for (unsigned set = 0; set < COLUMN_SETS; set++) {
+		if (column_set_table(set) != table)
+			continue;
+		for (unsigned m = 0; m < METRIC_COUNT; m++) {
+			schema_prio_column(column, m, column_set_prio(set));
+			if (!column_set_has(set, m) ||
+				!sqlite_has_column(db, schema_table[table], column))
+				continue;
+			str_addf(out, ",count(%s)", column);
+			metrics[n++] = (uint16_t)m;
+		}
+	}
+	str_addf(out, " FROM %s", schema_table[table]);
+	return n;
+}
+
+/* One pass over a table counts its rows and the values of every column. */
 static int count_table(sqlite3 *db, unsigned table, struct db_stat *stat)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	char column[SCHEMA_COLUMN_MAX];
-	uint16_t metrics[METRIC_COUNT * SCHEMA_PRIOS];
-	int n = 0;
+	uint16_t metrics[ROW_COLUMNS];
 
-	/* a file of an older version may lack the table, and a column of a metric it did not know
-	 */
-	if (sqlite3_table_column_metadata(db, NULL, schema_table[table], "entity", NULL, NULL, NULL,
-		    NULL, NULL) != SQLITE_OK)
-		return SQLITE_OK;
-	str_add(&sql, "SELECT count(*)");
-	for (unsigned set = 0; set < COLUMN_SETS; set++) {
-		for (unsigned m = 0; column_set_table(set) == table && m < METRIC_COUNT; m++) {
-			if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
-				continue;
-			schema_prio_column(column, m, column_set_prio(set));
-			if (sqlite3_table_column_metadata(db, NULL, schema_table[table], column,
-				    NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
-				continue;
-			str_addf(&sql, ",count(%s)", column);
-			metrics[n++] = (uint16_t)m;
-		}
-	}
-	str_addf(&sql, " FROM %s", schema_table[table]);
+	if (!sqlite_has_column(db, schema_table[table], "entity"))
+		return SQLITE_OK; /* an older version's file */
+	int n = count_sql(db, table, &sql, metrics);
 	int rc = sqlite3_prepare_v2(db, sql.s, (int)sql.n, &st, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
@@ -115,12 +122,33 @@ static int quick_check(sqlite3 *db, char *buf, size_t size)
 	return SQLITE_OK;
 }
 
+static uint64_t count_rows(sqlite3 *db, const char *sql)
+{
+	return (uint64_t)sqlite_int(db, sql, 0, NULL);
+}
+
+static int stat_contents(sqlite3 *db, struct db_stat *stat)
+{
+	int rc = quick_check(db, stat->check, sizeof(stat->check));
+
+	if (rc == SQLITE_OK && strcmp(stat->check, "ok") == 0)
+		rc = count_samples(db, stat);
+	stat->entities = count_rows(db, "SELECT count(*) FROM entity");
+	stat->flows = count_rows(db, "SELECT count(*) FROM flow");
+	stat->findings = count_rows(db, "SELECT count(*) FROM finding");
+	stat->incidents = count_rows(db, "SELECT count(*) FROM incident");
+	stat->events = count_rows(db, "SELECT count(*) FROM event");
+	stat->free_bytes =
+		count_rows(db, "PRAGMA freelist_count") * count_rows(db, "PRAGMA page_size");
+	return rc;
+}
+
 int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 {
 	rw_cleanup(historyp) struct history *history = NULL;
 	rw_cleanup(admin_dbp) sqlite3 *db = NULL;
 	struct db_stat s = {0};
-	int rc, r = sqlite_history_open(path, &history, e);
+	int r = sqlite_history_open(path, &history, e);
 
 	if (r == 0)
 		r = history_range(history, &s.first_ns, &s.last_ns, e);
@@ -129,16 +157,7 @@ int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 	r = open_reader(path, &db, &s.schema_version, e);
 	if (r < 0)
 		return r;
-	rc = quick_check(db, s.check, sizeof(s.check));
-	if (rc == SQLITE_OK && strcmp(s.check, "ok") == 0)
-		rc = count_samples(db, &s);
-	s.entities = (uint64_t)sqlite_int(db, "SELECT count(*) FROM entity", 0, NULL);
-	s.flows = (uint64_t)sqlite_int(db, "SELECT count(*) FROM flow", 0, NULL);
-	s.findings = (uint64_t)sqlite_int(db, "SELECT count(*) FROM finding", 0, NULL);
-	s.incidents = (uint64_t)sqlite_int(db, "SELECT count(*) FROM incident", 0, NULL);
-	s.events = (uint64_t)sqlite_int(db, "SELECT count(*) FROM event", 0, NULL);
-	s.free_bytes = (uint64_t)sqlite_int(db, "PRAGMA freelist_count", 0, NULL) *
-		(uint64_t)sqlite_int(db, "PRAGMA page_size", 0, NULL);
+	int rc = stat_contents(db, &s);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db, rc, "read", path);
 	s.file_bytes = admin_size_of(path, "");
@@ -148,7 +167,7 @@ int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 	return 0;
 }
 
-#define BACKUP_PAGES 1024 /* 8 MB between two looks at the writer */
+#define BACKUP_PAGES 1024 /* 8 MB; between two such steps the writer gets its turn */
 
 static int copy_pages(sqlite3 *from, sqlite3 *to)
 {
@@ -168,36 +187,55 @@ static int copy_pages(sqlite3 *from, sqlite3 *to)
 	return rc;
 }
 
+static int make_part(const char *part, struct err *e)
+{
+	int fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
+
+	if (fd < 0) {
+		int error = -errno;
+		return err_set(e, error, "cannot create %s: %s", part, strerror(-error));
+	}
+	close(fd);
+	return 0;
+}
+
+/* One snapshot from beginning to end: without it, each commit of the writer would start the copy
+ * anew. */
+static int copy_snapshot(sqlite3 *from, const char *part, const char *to, struct err *e)
+{
+	sqlite3 *copy = NULL;
+	int r = 0, rc = sqlite_exec(from, "BEGIN");
+
+	if (rc == SQLITE_OK)
+		sqlite_int(from, "SELECT count(*) FROM sqlite_master", 0, &rc);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_open_v2(part, &copy, SQLITE_OPEN_READWRITE, NULL);
+	if (rc == SQLITE_OK)
+		rc = copy_pages(from, copy);
+	if (rc != SQLITE_OK && copy)
+		r = sqlite_fail(e, copy, rc, "copy to", to);
+	else if (rc != SQLITE_OK)
+		r = sqlite_fail(e, from, rc, "copy to", to);
+	sqlite3_close(copy);
+	return r;
+}
+
 int db_backup(const char *path, const char *to, struct err *e)
 {
 	rw_cleanup(admin_dbp) sqlite3 *from = NULL;
 	rw_cleanup(str_done) struct str part = {0};
-	sqlite3 *copy = NULL;
 	int version, r = open_reader(path, &from, &version, e);
 
 	if (r < 0)
 		return r;
 	if (access(to, F_OK) == 0)
-		return err_set(e, -EEXIST, "%s is there already; name a file that is not", to);
+		return err_set(
+			e, -EEXIST, "%s exists already; name a file that does not exist", to);
 	str_addf(&part, "%s.part", to);
-	int fd = open(part.s, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0640);
-	if (fd < 0) {
-		int error = -errno;
-		return err_set(e, error, "cannot create %s: %s", part.s, strerror(-error));
-	}
-	close(fd);
-	/* One snapshot from beginning to end: without it, each commit of the writer would start the
-	 * copy anew. */
-	int rc = sqlite_exec(from, "BEGIN");
-	if (rc == SQLITE_OK)
-		sqlite_int(from, "SELECT count(*) FROM sqlite_master", 0, &rc);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_open_v2(part.s, &copy, SQLITE_OPEN_READWRITE, NULL);
-	if (rc == SQLITE_OK)
-		rc = copy_pages(from, copy);
-	if (rc != SQLITE_OK)
-		r = sqlite_fail(e, copy ? copy : from, rc, "copy to", to);
-	sqlite3_close(copy);
+	r = make_part(part.s, e);
+	if (r < 0)
+		return r;
+	r = copy_snapshot(from, part.s, to, e);
 	if (r == 0 && rename(part.s, to) < 0) {
 		int error = -errno;
 		r = err_set(e, error, "cannot name the copy %s: %s", to, strerror(-error));

@@ -1,7 +1,7 @@
 /*
- * schema - migrations and columns; see schema.h. A step is never changed once released:
- * tests/unit/db/sqlite/test_schema.c keeps the frozen text of version 1 and opens a file made from
- * it. Metric columns are no migration: they follow metric.def at each open.
+ * schema - migrations of the database, and its metric columns, which follow metric.def at each
+ * open. A released step is never changed: tests/unit/db/sqlite/test_schema.c keeps the text of
+ * version 1 and opens a file made from it.
  */
 #include "db/sqlite/schema.h"
 
@@ -16,9 +16,9 @@
 #include "db/sqlite/sqlite_io.h"
 
 /*
- * Why cfg's partial index: the state in force at an instant may have been sampled weeks before;
- * without it one would walk back over every poll since. Why table series: to know that an entity
- * never had a metric without reading its whole history.
+ * The partial index on cfg: the state in force at an instant may have been sampled weeks before;
+ * without the index a reader walks back over every poll since. Table series: it says that an entity
+ * never had a metric without reading all of its history.
  */
 static const char step_1[] =
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -78,8 +78,7 @@ static const char step_1[] =
 	"TEXT, port TEXT, priority INTEGER, state TEXT,"
 	" advice TEXT, summary TEXT, json TEXT) WITHOUT ROWID;";
 
-/* health: what the agent says of itself, the newest snapshot only. Events name the device and port
- * they are about. */
+/* health: the agent's own measures, the newest snapshot only. Events name their device and port. */
 static const char step_2[] = "CREATE TABLE health(key TEXT PRIMARY KEY, value REAL, unit TEXT, "
 			     "t_ns INTEGER NOT NULL) WITHOUT ROWID;"
 			     "ALTER TABLE event ADD COLUMN device TEXT;"
@@ -87,10 +86,10 @@ static const char step_2[] = "CREATE TABLE health(key TEXT PRIMARY KEY, value RE
 
 /*
  * Rows in order of time: a poll of hundreds of switches fills pages one after the other instead of
- * changing one page per port, and is forgotten as one stretch. The price is a seek per instant when
- * one series is read; instant says which to seek. The writer moves the rows of the old_ tables over
- * (store_import.c), with their exceptions, before it takes new ones. The sample tables themselves
- * follow metric.def, below.
+ * changing one page per port, and retention deletes one range. The price is a seek per instant when
+ * one series is read; table instant says which. The writer moves the rows of the old_ tables, with
+ * their exceptions, before it takes new ones (store_import.c). The new sample tables follow
+ * metric.def, below.
  */
 static const char step_3[] =
 	"DROP VIEW IF EXISTS samples; DROP VIEW IF EXISTS rates; DELETE FROM meta WHERE "
@@ -102,7 +101,7 @@ static const char step_3[] =
 	"CREATE TABLE instant(device INTEGER NOT NULL, t_ns INTEGER NOT NULL, PRIMARY KEY(device, "
 	"t_ns)) WITHOUT ROWID;";
 
-/* A recommendation has a life; what it rests on is kept as long as it is open. */
+/* A recommendation changes state; its evidence is kept as long as it is open. */
 static const char step_4[] = "ALTER TABLE recommendation ADD COLUMN from_ns INTEGER;"
 			     "ALTER TABLE recommendation ADD COLUMN to_ns INTEGER;"
 			     "ALTER TABLE recommendation ADD COLUMN updated_ns INTEGER;"
@@ -191,35 +190,40 @@ static bool schema_has(const struct smap *have, const char *table, const char *c
 	return smap_get(have, key, (size_t)n, &dummy);
 }
 
-/* The statements that make a table, or add the columns it lacks. Those of one lane stand together:
- * a lane is read as a whole. */
+/* A column of a metric: in the making of a fresh table, or added to one that is there. */
+static void complete_column(
+	const struct smap *have, unsigned set, unsigned metric, bool fresh, struct str *out)
+{
+	const char *name = schema_table[column_set_table(set)], *type = "INTEGER";
+	char column[SCHEMA_COLUMN_MAX];
+
+	if (metric_info(metric)->type == TYPE_F64)
+		type = "REAL";
+	schema_prio_column(column, metric, column_set_prio(set));
+	if (fresh)
+		str_addf(out, ", %s %s", column, type);
+	else if (!schema_has(have, name, column))
+		str_addf(out, "ALTER TABLE %s ADD COLUMN %s %s;", name, column, type);
+}
+
+/* The statements that make a table, or add the columns it lacks. Columns of one priority stand
+ * together: they are read together. */
 static void complete_table(const struct smap *have, unsigned table, struct str *out)
 {
 	const char *name = schema_table[table];
-	char column[SCHEMA_COLUMN_MAX];
 	bool fresh = !schema_has(have, name, "entity");
 
 	if (fresh)
 		str_addf(out,
-			"CREATE TABLE %s(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source "
-			"INTEGER NOT NULL, flags INTEGER NOT NULL,"
-			" cfg INTEGER, x TEXT",
+			"CREATE TABLE %s(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, "
+			"source INTEGER NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT",
 			name);
 	for (unsigned set = 0; set < COLUMN_SETS; set++) {
-		for (unsigned m = 0; column_set_table(set) == table && m < METRIC_COUNT; m++) {
-			const struct metric_info *info = metric_info(m);
-			const char *type = "INTEGER";
-			if (info->type == TYPE_F64)
-				type = "REAL";
-			if ((unsigned)info->scope != schema_table_scope(table))
-				continue;
-			schema_prio_column(column, m, column_set_prio(set));
-			if (fresh)
-				str_addf(out, ", %s %s", column, type);
-			else if (!schema_has(have, name, column))
-				str_addf(out, "ALTER TABLE %s ADD COLUMN %s %s;", name, column,
-					type);
-		}
+		if (column_set_table(set) != table)
+			continue;
+		for (unsigned m = 0; m < METRIC_COUNT; m++)
+			if (column_set_has(set, m))
+				complete_column(have, set, m, fresh, out);
 	}
 	if (fresh)
 		str_addf(out,
@@ -249,8 +253,8 @@ static int add_columns(sqlite3 *db)
 	return rc;
 }
 
-/* Views follow the program: they are dropped and made again when their text is not the one the file
- * was last given. */
+/* Views follow the program: they are made anew when their text differs from the one that the file
+ * was given last. */
 static int renew_views(sqlite3 *db)
 {
 	rw_cleanup(str_done) struct str sql = {0};

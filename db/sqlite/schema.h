@@ -46,7 +46,7 @@ int schema_migrate(sqlite3 *db, const char *path, struct err *e);
 void schema_views(struct str *out);
 extern const char *const schema_view_names[]; /* NULL-terminated */
 
-/* ---- one value's exceptions from its row (schema_row.c, pure) ------------ */
+/* ---- one value of a row (schema_row.c) ----------------------------------- */
 
 struct row_value {
 	uint16_t metric, flags, source;
@@ -64,5 +64,8 @@ struct row_value {
 void row_x_write(
 	struct str *out, const struct row_value *values, size_t n, uint16_t flags, uint16_t source);
 void row_x_apply(const char *json, struct row_value *values, size_t n);
+
+/* row_bits - a column of the row at hand, not NULL, as .value of a sample of @metric. */
+uint64_t row_bits(sqlite3_stmt *st, int column, unsigned metric);
 
 #endif

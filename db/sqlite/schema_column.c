@@ -18,6 +18,11 @@ unsigned schema_table_scope(unsigned table)
 	return table;
 }
 
+bool column_set_has(unsigned set, unsigned metric)
+{
+	return (unsigned)metric_info(metric)->scope == schema_table_scope(column_set_table(set));
+}
+
 char *schema_column(char buf[SCHEMA_COLUMN_MAX], unsigned metric)
 {
 	const struct metric_info *info = metric_info(metric);

@@ -43,6 +43,9 @@ static inline int column_set_prio(unsigned set)
 	return (int)set - TABLE_PRIOS;
 }
 
+/* column_set_has - is @metric of the scope of the set's table? */
+bool column_set_has(unsigned set, unsigned metric);
+
 /* schema_column - the column of a metric, in @buf. schema_prio_column: that of one priority;
  * PRIO_NONE: the plain one. */
 #define SCHEMA_COLUMN_MAX 64

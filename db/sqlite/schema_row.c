@@ -1,80 +1,90 @@
 /*
- * schema_row - what one value of a wide row has of its own: flags, source and window, as JSON in
- * the row's x column. The reader takes what the writer makes and no more: names and decimal
- * numbers, no blanks, no escapes.
+ * schema_row - one value of a wide row: its bits, and where its flags, source or window differ from
+ * the row's, as JSON in the row's x column. The reader understands what the writer makes and no
+ * more: names and decimal numbers, no blanks, no escapes.
  */
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
 
+uint64_t row_bits(sqlite3_stmt *st, int column, unsigned metric)
+{
+	if (metric_info(metric)->type == TYPE_F64)
+		return sample_of_f64(sqlite3_column_double(st, column));
+	return (uint64_t)sqlite3_column_int64(st, column);
+}
+
+static void add_number(struct str *out, const char **between, const char *key, uint32_t number)
+{
+	str_addf(out, "%s\"%s\":%u", *between, key, number);
+	*between = ",";
+}
+
 void row_x_write(
 	struct str *out, const struct row_value *values, size_t n, uint16_t flags, uint16_t source)
 {
 	char column[SCHEMA_COLUMN_MAX];
-	bool open = false;
+	const char *before = "{";
 
 	for (size_t i = 0; i < n; i++) {
-		const char *sep = "";
+		const struct row_value *v = &values[i];
+		const char *between = "";
 
-		if (values[i].flags == flags && values[i].source == source &&
-			values[i].window_ms == 0)
+		if (v->flags == flags && v->source == source && v->window_ms == 0)
 			continue;
-		str_addf(out, "%s\"%s\":{", open ? "," : "{",
-			schema_prio_column(column, values[i].metric, values[i].prio));
-		open = true;
-		if (values[i].flags != flags) {
-			str_addf(out, "\"flags\":%u", values[i].flags);
-			sep = ",";
-		}
-		if (values[i].source != source) {
-			str_addf(out, "%s\"source\":%u", sep, values[i].source);
-			sep = ",";
-		}
-		if (values[i].window_ms != 0)
-			str_addf(out, "%s\"window_ms\":%u", sep, values[i].window_ms);
+		str_addf(out, "%s\"%s\":{", before, schema_prio_column(column, v->metric, v->prio));
+		before = ",";
+		if (v->flags != flags)
+			add_number(out, &between, "flags", v->flags);
+		if (v->source != source)
+			add_number(out, &between, "source", v->source);
+		if (v->window_ms != 0)
+			add_number(out, &between, "window_ms", v->window_ms);
 		str_add(out, "}");
 	}
-	if (open)
+	if (*before == ',')
 		str_add(out, "}");
 }
 
-struct scan {
-	const char *p;
+/* ---- reading ------------------------------------------------------------- */
+
+struct x_scan {
+	const char *at;
 	bool bad;
 };
 
-static bool schema_row_eat(struct scan *scan, char letter)
+static bool schema_row_eat(struct x_scan *scan, char letter)
 {
-	if (*scan->p != letter)
+	if (*scan->at != letter)
 		return false;
-	scan->p++;
+	scan->at++;
 	return true;
 }
 
 /* The text between quotes; not terminated. */
-static size_t schema_row_quoted(struct scan *scan, const char **ret)
+static size_t schema_row_quoted(struct x_scan *scan, const char **ret)
 {
 	if (!schema_row_eat(scan, '"')) {
 		scan->bad = true;
 		return 0;
 	}
-	*ret = scan->p;
-	size_t n = strcspn(scan->p, "\"");
-	scan->p += n;
+	*ret = scan->at;
+	size_t n = strcspn(scan->at, "\"");
+	scan->at += n;
 	if (!schema_row_eat(scan, '"'))
 		scan->bad = true;
 	return n;
 }
 
-static uint32_t schema_row_number(struct scan *scan)
+static uint32_t schema_row_number(struct x_scan *scan)
 {
 	uint64_t v = 0;
 
-	if (*scan->p < '0' || *scan->p > '9')
+	if (*scan->at < '0' || *scan->at > '9')
 		scan->bad = true;
-	while (*scan->p >= '0' && *scan->p <= '9' && v <= UINT32_MAX)
-		v = v * 10 + (uint64_t)(*scan->p++ - '0');
+	while (*scan->at >= '0' && *scan->at <= '9' && v <= UINT32_MAX)
+		v = v * 10 + (uint64_t)(*scan->at++ - '0');
 	if (v > UINT32_MAX)
 		scan->bad = true;
 	return (uint32_t)v;
@@ -98,37 +108,44 @@ static bool key_is(const char *key, size_t n, const char *name)
 	return strlen(name) == n && memcmp(key, name, n) == 0;
 }
 
+/* {"flags":1,"window_ms":60000} after its '{'; @to NULL: of a value that is not asked for. False:
+ * the text is damaged. */
+static bool apply_exceptions(struct x_scan *scan, struct row_value *to)
+{
+	if (schema_row_eat(scan, '}'))
+		return true;
+	do {
+		const char *key = NULL;
+		size_t len = schema_row_quoted(scan, &key);
+		if (scan->bad || !schema_row_eat(scan, ':'))
+			return false;
+		uint32_t number = schema_row_number(scan);
+		if (scan->bad)
+			return false;
+		if (!to)
+			continue;
+		if (key_is(key, len, "flags"))
+			to->flags = (uint16_t)number;
+		else if (key_is(key, len, "source"))
+			to->source = (uint16_t)number;
+		else if (key_is(key, len, "window_ms"))
+			to->window_ms = number;
+	} while (schema_row_eat(scan, ','));
+	return schema_row_eat(scan, '}');
+}
+
 void row_x_apply(const char *json, struct row_value *values, size_t n)
 {
-	struct scan s = {.p = json};
+	struct x_scan scan = {.at = json};
 
-	if (!json || !schema_row_eat(&s, '{') || schema_row_eat(&s, '}'))
+	if (!json || !schema_row_eat(&scan, '{') || schema_row_eat(&scan, '}'))
 		return;
 	do {
-		const char *name = NULL, *key = NULL;
-		size_t len = schema_row_quoted(&s, &name);
-		if (s.bad || !schema_row_eat(&s, ':') || !schema_row_eat(&s, '{'))
+		const char *name = NULL;
+		size_t len = schema_row_quoted(&scan, &name);
+		if (scan.bad || !schema_row_eat(&scan, ':') || !schema_row_eat(&scan, '{'))
 			return;
-		struct row_value *to = schema_row_value_of(values, n, name, len);
-		if (schema_row_eat(&s, '}'))
-			continue;
-		do {
-			len = schema_row_quoted(&s, &key);
-			if (s.bad || !schema_row_eat(&s, ':'))
-				return;
-			uint32_t k = schema_row_number(&s);
-			if (s.bad)
-				return;
-			if (!to)
-				continue;
-			if (key_is(key, len, "flags"))
-				to->flags = (uint16_t)k;
-			else if (key_is(key, len, "source"))
-				to->source = (uint16_t)k;
-			else if (key_is(key, len, "window_ms"))
-				to->window_ms = k;
-		} while (schema_row_eat(&s, ','));
-		if (!schema_row_eat(&s, '}'))
+		if (!apply_exceptions(&scan, schema_row_value_of(values, n, name, len)))
 			return;
-	} while (schema_row_eat(&s, ','));
+	} while (schema_row_eat(&scan, ','));
 }

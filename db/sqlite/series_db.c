@@ -18,7 +18,7 @@
 
 /* ---- opening ------------------------------------------------------------- */
 
-static int series_db_load_entities(struct series_db *db)
+static int load_new_entities(struct series_db *db)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db->db,
@@ -40,7 +40,7 @@ static int series_db_load_entities(struct series_db *db)
 	return rc;
 }
 
-static int series_db_load_texts(struct series_db *db)
+static int load_new_texts(struct series_db *db)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(
@@ -60,29 +60,37 @@ static int series_db_load_texts(struct series_db *db)
 	return rc;
 }
 
+/* Room for entities that came since. */
+static void known_room(struct series_db *db)
+{
+	uint32_t n = entities_count(db->entities) + 1;
+
+	if (n <= db->n_present)
+		return;
+	db->present = rw_realloc(db->present, n * sizeof(*db->present));
+	memset(db->present + db->n_present, 0, (n - db->n_present) * sizeof(*db->present));
+	db->rows = rw_realloc(db->rows, n * sizeof(*db->rows));
+	for (uint32_t id = db->n_present; id < n; id++) {
+		if (db->by_entity)
+			db->rows[id] = schema_row_at(id, ENTITY_NONE, id, PRIO_NONE);
+		else
+			db->rows[id] = schema_row_of(db->entities, id);
+	}
+	db->n_present = n;
+}
+
+/* Which entity ever had which metric. */
 static int load_present(struct series_db *db)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	uint32_t n = entities_count(db->entities) + 1;
 	int rc = sqlite3_prepare_v2(db->db, "SELECT entity, metric FROM series", -1, &st, NULL);
 
-	if (n > db->n_present) {
-		db->present = rw_realloc(db->present, n * sizeof(*db->present));
-		memset(db->present + db->n_present, 0, (n - db->n_present) * sizeof(*db->present));
-		db->rows = rw_realloc(db->rows, n * sizeof(*db->rows));
-		for (uint32_t id = db->n_present; id < n; id++) {
-			if (db->by_entity)
-				db->rows[id] = schema_row_at(id, ENTITY_NONE, id, PRIO_NONE);
-			else
-				db->rows[id] = schema_row_of(db->entities, id);
-		}
-		db->n_present = n;
-	}
+	known_room(db);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
-		int m = metric_by_name((const char *)sqlite3_column_text(st, 1));
-		if (m >= 0 && id < db->n_present)
-			db->present[id].bits[m / 64] |= UINT64_C(1) << (m % 64);
+		int metric = metric_by_name((const char *)sqlite3_column_text(st, 1));
+		if (metric >= 0 && id < db->n_present)
+			db->present[id].bits[metric / 64] |= UINT64_C(1) << (metric % 64);
 		rc = SQLITE_OK;
 	}
 	if (rc == SQLITE_DONE)
@@ -95,9 +103,9 @@ int series_begin(struct series_db *db)
 	int rc = sqlite_exec(db->db, "BEGIN");
 
 	if (rc == SQLITE_OK)
-		rc = series_db_load_entities(db);
+		rc = load_new_entities(db);
 	if (rc == SQLITE_OK)
-		rc = series_db_load_texts(db);
+		rc = load_new_texts(db);
 	if (rc == SQLITE_OK)
 		rc = load_present(db);
 	if (rc != SQLITE_OK)
@@ -111,30 +119,25 @@ void series_end(struct series_db *db)
 		sqlite_exec(db->db, "COMMIT");
 }
 
-static int series_db_load_columns(struct series_db *db)
+/* An older version's file may lack columns. */
+static void load_columns(struct series_db *db)
 {
 	char column[SCHEMA_COLUMN_MAX];
 
 	for (unsigned set = 0; set < COLUMN_SETS; set++) {
-		const char *table = schema_table[column_set_table(set)], *type;
-		struct reader_table *t = &db->tables[set];
+		const char *table = schema_table[column_set_table(set)];
+		struct reader_set *to = &db->sets[set];
 		for (unsigned m = 0; m < METRIC_COUNT; m++) {
-			if ((unsigned)metric_info(m)->scope !=
-				schema_table_scope(column_set_table(set)))
-				continue;
 			schema_prio_column(column, m, column_set_prio(set));
-			if (sqlite3_table_column_metadata(db->db, NULL, table, column, &type, NULL,
-				    NULL, NULL, NULL) == SQLITE_OK)
-				t->metrics[t->n_metrics++] = (uint16_t)m;
+			if (column_set_has(set, m) && sqlite_has_column(db->db, table, column))
+				to->metrics[to->n_metrics++] = (uint16_t)m;
 		}
 	}
-	return SQLITE_OK;
 }
 
 /*
- * A reader without the right to write the directory cannot make the -shm file of a database that no
- * one writes at the moment. Without a -wal file there is nothing in it that the main file lacks, so
- * the file may be read as it is.
+ * Who may not write the directory cannot make the -shm file of a database that nobody writes at the
+ * moment. Without a -wal file the main file has everything, so it may be read as it is.
  */
 static int open_immutable(struct series_db *db)
 {
@@ -158,30 +161,46 @@ static int open_immutable(struct series_db *db)
 		uri.s, &db->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
 }
 
-static int series_db_open_db(struct series_db *db, struct err *e)
+/* Mistakes that SQLite would describe less well. */
+static int check_path(const char *path, struct err *e)
 {
-	int version, r, rc;
 	struct stat st;
 
-	if (access(db->path, R_OK) < 0) {
+	if (access(path, R_OK) < 0) {
 		int error = -errno;
-		return err_set(e, error, "cannot open the database %s: %s%s", db->path,
+		return err_set(e, error, "cannot open the database %s: %s%s", path,
 			strerror(-error),
 			str_if(error == -ENOENT,
 				"; 'rocewatch agent' or 'rocewatch replay --db' makes one"));
 	}
-	if (stat(db->path, &st) == 0 &&
-		S_ISDIR(st.st_mode)) /* SQLite would speak of an I/O error */
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return err_set(e, -EISDIR,
-			"cannot open the database %s: it is a directory, expected a file",
-			db->path);
-	rc = sqlite3_open_v2(db->path, &db->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+			"cannot open the database %s: it is a directory, expected a file", path);
+	return 0;
+}
+
+static int open_connection(struct series_db *db)
+{
+	int rc = sqlite3_open_v2(
+		db->path, &db->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+
 	if (rc == SQLITE_OK) {
 		sqlite3_busy_timeout(db->db, BUSY_MS);
+		/* opening reads nothing yet */
 		sqlite_int(db->db, "SELECT count(*) FROM sqlite_master", 0, &rc);
 	}
 	if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
-		rc = open_immutable(db);
+		return open_immutable(db);
+	return rc;
+}
+
+static int open_file(struct series_db *db, struct err *e)
+{
+	int version, r = check_path(db->path, e);
+
+	if (r < 0)
+		return r;
+	int rc = open_connection(db);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db->db, rc, "open", db->path);
 	r = schema_check(db->db, db->path, &version, e);
@@ -194,28 +213,28 @@ static int series_db_open_db(struct series_db *db, struct err *e)
 	db->by_entity = version <= SCHEMA_BY_ENTITY;
 	rc = sqlite_exec(
 		db->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
-	if (rc == SQLITE_OK)
-		rc = series_db_load_columns(db);
-	if (rc == SQLITE_OK)
+	if (rc == SQLITE_OK) {
+		load_columns(db);
 		rc = series_begin(db);
-	series_end(db);
-	if (rc == SQLITE_OK)
-		return 0;
-	return sqlite_fail(e, db->db, rc, "read", db->path);
+		series_end(db);
+	}
+	if (rc != SQLITE_OK)
+		return sqlite_fail(e, db->db, rc, "read", db->path);
+	return 0;
 }
 
 int series_db_open(const char *path, struct series_db **ret, struct err *e)
 {
-	struct series_db *d = rw_calloc(1, sizeof(*d));
+	struct series_db *db = rw_calloc(1, sizeof(*db));
 
-	d->path = rw_strdup(path);
-	d->entities = entities_new();
-	int r = series_db_open_db(d, e);
+	db->path = rw_strdup(path);
+	db->entities = entities_new();
+	int r = open_file(db, e);
 	if (r < 0) {
-		series_db_close(&d->history);
+		series_db_close(&db->history);
 		return r;
 	}
-	*ret = d;
+	*ret = db;
 	return 0;
 }
 
@@ -238,94 +257,103 @@ const struct entities *series_db_entities(struct history *history)
 
 /* ---- rows ---------------------------------------------------------------- */
 
-/* Instants lead, rows are sought at each: so written that the planner, which has no statistics, has
- * no choice. */
+/* Which rows: conditions on the time, and the order. */
+static const struct {
+	const char *begin, *end, *order;
+} series_range[] = {
+	[ROWS_WINDOW] = {">?2", "<=?3", ""},
+	[ROWS_SLICE] = {">=?2", "<=?3", ""},
+	[ROWS_BEFORE] = {"<=?2", NULL, " DESC"},
+	[ROWS_HAVING] = {"<=?2", NULL, " DESC"},
+};
+
+/*
+ * Where the rows come from. Instants lead and a row is sought at each; the text leaves the planner,
+ * which has no statistics, no choice. Configuration states, which are rare, are found by their
+ * partial index. An older version's file has rows by entity. Returns the table whose t_ns leads.
+ */
+static const char *add_rows_from(
+	const struct series_db *db, const char *table, bool cfg, struct str *sql)
+{
+	if (cfg) {
+		str_addf(sql,
+			" FROM %s r INDEXED BY %s_cfg WHERE r.entity=?1 AND r.cfg IS NOT NULL AND ",
+			table, table);
+		return "r";
+	}
+	if (db->by_entity) {
+		str_addf(sql, " FROM %s r WHERE r.entity=?1 AND ", table);
+		return "r";
+	}
+	str_addf(sql,
+		" FROM instant i CROSS JOIN %s r ON r.t_ns=i.t_ns AND r.entity=?1 "
+		"WHERE i.device=?4 AND ",
+		table);
+	return "i";
+}
+
 int series_select(struct series_db *db, unsigned set, const uint16_t *metrics, size_t n,
 	enum series_rows which, sqlite3_stmt **ret)
 {
-	static const struct {
-		const char *begin, *end;
-	} range[] = {
-		[ROWS_WINDOW] = {">?2", "<=?3"},
-		[ROWS_SLICE] = {">=?2", "<=?3"},
-		[ROWS_BEFORE] = {"<=?2", NULL},
-		[ROWS_HAVING] = {"<=?2", NULL},
-	};
 	rw_cleanup(str_done) struct str sql = {0};
 	char column[SCHEMA_COLUMN_MAX];
 	const char *table = schema_table[column_set_table(set)];
 	int prio = column_set_prio(set);
-	bool cfg = which == ROWS_HAVING && schema_is_cfg(metrics[0]),
-	     instants = !db->by_entity && !cfg;
-	const char *from = "r";
-	if (instants)
-		from = "i";
+	bool cfg = which == ROWS_HAVING && schema_is_cfg(metrics[0]);
 
 	str_add(&sql, "SELECT r.t_ns,r.source,r.flags,r.x");
 	for (size_t i = 0; i < n; i++)
 		str_addf(&sql, ",r.%s", schema_prio_column(column, metrics[i], prio));
-	if (instants)
-		str_addf(&sql,
-			" FROM instant i CROSS JOIN %s r ON r.t_ns=i.t_ns AND r.entity=?1 WHERE "
-			"i.device=?4 AND ",
-			table);
-	else if (cfg) /* configuration states are rare among the rows */
-		str_addf(&sql,
-			" FROM %s r INDEXED BY %s_cfg WHERE r.entity=?1 AND r.cfg IS NOT NULL AND ",
-			table, table);
-	else
-		str_addf(&sql, " FROM %s r WHERE r.entity=?1 AND ", table);
-	str_addf(&sql, "%s.t_ns%s", from, range[which].begin);
-	if (range[which].end)
-		str_addf(&sql, " AND %s.t_ns%s", from, range[which].end);
+	const char *from = add_rows_from(db, table, cfg, &sql);
+	str_addf(&sql, "%s.t_ns%s", from, series_range[which].begin);
+	if (series_range[which].end)
+		str_addf(&sql, " AND %s.t_ns%s", from, series_range[which].end);
 	if (which == ROWS_HAVING)
 		str_addf(&sql, " AND r.%s IS NOT NULL",
 			schema_prio_column(column, metrics[0], prio));
-	str_addf(&sql, " ORDER BY %s.t_ns%s", from,
-		str_if(which == ROWS_BEFORE || which == ROWS_HAVING, " DESC"));
+	str_addf(&sql, " ORDER BY %s.t_ns%s", from, series_range[which].order);
 	return sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, ret, NULL);
 }
 
 void series_bind(const struct series_db *db, sqlite3_stmt *st, unsigned set, uint32_t entity)
 {
-	const struct row_at *p = &db->rows[entity];
-
+	const struct row_at *at = &db->rows[entity];
 	uint32_t row = entity;
 
 	if (column_set_prio(set) != PRIO_NONE)
-		row = p->row;
+		row = at->row;
 	sqlite3_bind_int64(st, 1, row);
 	if (sqlite3_bind_parameter_count(st) >= 4)
-		sqlite3_bind_int64(st, 4, p->device);
+		sqlite3_bind_int64(st, 4, at->device);
 }
 
 size_t series_row(sqlite3_stmt *st, unsigned set, uint32_t entity, const uint16_t *metrics,
 	size_t n, struct sample *ret)
 {
-	struct row_value v[METRIC_COUNT];
+	struct row_value values[METRIC_COUNT];
 	uint64_t bits[METRIC_COUNT];
-	size_t k = 0;
+	size_t n_values = 0;
+	const int64_t t_ns = sqlite3_column_int64(st, C_T);
+	const struct row_value shared = {.flags = (uint16_t)sqlite3_column_int(st, C_FLAGS),
+		.source = (uint16_t)sqlite3_column_int(st, C_SOURCE),
+		.prio = (int8_t)column_set_prio(set)};
 
 	for (size_t i = 0; i < n; i++) {
 		int column = C_FIRST + (int)i;
 		if (sqlite3_column_type(st, column) == SQLITE_NULL)
 			continue;
-		v[k] = (struct row_value){.metric = metrics[i],
-			.flags = (uint16_t)sqlite3_column_int(st, C_FLAGS),
-			.source = (uint16_t)sqlite3_column_int(st, C_SOURCE),
-			.prio = (int8_t)column_set_prio(set)};
-		bits[k++] = metric_info(metrics[i])->type == TYPE_F64
-			? sample_of_f64(sqlite3_column_double(st, column))
-			: (uint64_t)sqlite3_column_int64(st, column);
+		values[n_values] = shared;
+		values[n_values].metric = metrics[i];
+		bits[n_values++] = row_bits(st, column, metrics[i]);
 	}
-	row_x_apply((const char *)sqlite3_column_text(st, C_X), v, k);
-	for (size_t i = 0; i < k; i++)
-		ret[i] = (struct sample){.t_ns = sqlite3_column_int64(st, C_T),
+	row_x_apply((const char *)sqlite3_column_text(st, C_X), values, n_values);
+	for (size_t i = 0; i < n_values; i++)
+		ret[i] = (struct sample){.t_ns = t_ns,
 			.entity = entity,
-			.metric = v[i].metric,
+			.metric = values[i].metric,
 			.value = bits[i],
-			.flags = v[i].flags,
-			.source = v[i].source,
-			.window_ms = v[i].window_ms};
-	return k;
+			.flags = values[i].flags,
+			.source = values[i].source,
+			.window_ms = values[i].window_ms};
+	return n_values;
 }

@@ -1,5 +1,5 @@
-/* series_db - the reader's own state, shared by series_db.c (windows), series_scan.c (in time
- * order) and series_sql.c. For db/ only. */
+/* series_db - a reader of a SQLite file: what series_db.c (opening, rows), series_fill.c (windows),
+ * series_scan.c (in order of time) and series_sql.c share. */
 #ifndef RW_DB_SERIES_DB_H
 #define RW_DB_SERIES_DB_H
 
@@ -10,7 +10,7 @@
 
 #define SERIES_WORDS ((METRIC_COUNT + 63) / 64)
 
-struct reader_table { /* the columns the file has; an older file may lack some */
+struct reader_set { /* the metrics of a column set that the file has */
 	uint16_t metrics[METRIC_COUNT];
 	size_t n_metrics;
 };
@@ -25,12 +25,12 @@ struct series_db {
 	struct entities *entities;
 	uint64_t n_text; /* texts loaded */
 	struct present *present; /* by entity: which metrics it ever had */
-	uint32_t n_present; /* places in it */
+	uint32_t n_present; /* entities in .present and .rows */
 	struct row_at *rows; /* by entity */
-	/* a file of an older version that no writer has opened since: rows keyed (entity, t_ns), no
-	 * lanes, no instants */
+	/* an older version's file that no writer has opened since: rows keyed (entity, t_ns), no
+	 * rows shared by priorities, no instants */
 	bool by_entity;
-	struct reader_table tables[COLUMN_SETS]; /* by set */
+	struct reader_set sets[COLUMN_SETS];
 	bool immutable; /* opened without a shared-memory file: nobody writes */
 };
 
@@ -65,14 +65,14 @@ static inline bool series_present(const struct series_db *db, uint32_t entity, u
 		(db->present[entity].bits[metric / 64] >> (metric % 64) & 1);
 }
 
-/* A read transaction: names are refreshed, so that every id met in it is known. A SQLite result
- * code. */
+/* A read transaction. It begins with new names, so that every id met in it is known. Returns a
+ * SQLite result code. */
 int series_begin(struct series_db *db);
 void series_end(struct series_db *db);
 
 /*
- * "SELECT t_ns,source,flags,x,<columns>" over @metrics of one set, for the rows of one entity;
- * @which rows and in which order: ?1 and ?4 are bound by series_bind(), ?2 and ?3 are times.
+ * series_select - prepares "SELECT t_ns,source,flags,x,<columns of @metrics>" for the rows of one
+ * entity in one column set. series_bind() binds ?1 and ?4; ?2 and ?3 are the times of @which.
  */
 enum { C_T, C_SOURCE, C_FLAGS, C_X, C_FIRST };
 enum series_rows {
@@ -97,7 +97,7 @@ static inline bool series_lies_in(const struct series_db *db, uint32_t entity, u
 	return set != SCOPE_PRIO || db->rows[entity].prio == PRIO_NONE;
 }
 
-/* The row at hand as samples, one for each value that is there: at most @n. */
+/* series_row - the row at hand as samples, one for each value that is there: at most @n. */
 size_t series_row(sqlite3_stmt *st, unsigned set, uint32_t entity, const uint16_t *metrics,
 	size_t n, struct sample *ret);
 

@@ -16,18 +16,18 @@
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
 
-struct column { /* one series under construction */
+struct filling { /* one series under construction */
 	int64_t *t_ns;
 	uint64_t *value;
 	uint16_t *flags;
 	uint32_t *window_ms;
 	uint32_t n, cap;
-	struct sample anchor;
+	struct sample anchor; /* the newest one at or before the start */
 	bool has_anchor;
 };
 
 struct filler {
-	struct series_db *d;
+	struct series_db *db;
 	struct arena *arena;
 	unsigned set;
 	int64_t from_ns, to_ns;
@@ -36,17 +36,16 @@ struct filler {
 	sqlite3_stmt *range, *before;
 	/* by position in .metrics, prepared when first needed */
 	sqlite3_stmt *anchor[METRIC_COUNT];
-	struct column columns[METRIC_COUNT]; /* by metric */
+	struct filling columns[METRIC_COUNT]; /* by metric */
 	struct series *series;
 	size_t n_series, cap_series;
 };
 
-static void series_db_column_add(struct column *column, const struct sample *sample)
+static void filling_add(struct filling *column, const struct sample *sample)
 {
 	if (column->n >= column->cap) {
-		if (column->cap)
-			column->cap = column->cap * 2;
-		else
+		column->cap *= 2;
+		if (column->cap == 0)
 			column->cap = 64;
 		column->t_ns = rw_realloc(column->t_ns, column->cap * sizeof(*column->t_ns));
 		column->value = rw_realloc(column->value, column->cap * sizeof(*column->value));
@@ -60,30 +59,39 @@ static void series_db_column_add(struct column *column, const struct sample *sam
 	column->window_ms[column->n++] = sample->window_ms;
 }
 
-/* How far to walk back row by row before asking for each missing metric alone: most anchors are in
+/* Rows to go back, before each metric that is still missing is searched alone: most anchors are in
  * the row just before. */
 #define WALK_BACK 4
+
+/* The values of one row before the start, newest rows first. */
+static void take_anchors(struct filler *filler, const struct sample *row, size_t n, size_t *missing)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct filling *to = &filler->columns[row[i].metric];
+		if (to->has_anchor || (row[i].flags & SF_LATE))
+			continue;
+		to->anchor = row[i];
+		to->has_anchor = true;
+		*missing -= 1;
+	}
+}
 
 static int walk_back(struct filler *filler, uint32_t entity, size_t *missing)
 {
 	struct sample row[METRIC_COUNT];
 	int rc = SQLITE_OK;
 
-	series_bind(filler->d, filler->before, filler->set, entity);
+	series_bind(filler->db, filler->before, filler->set, entity);
 	sqlite3_bind_int64(filler->before, 2, filler->from_ns);
-	for (int step = 0;
-		step<WALK_BACK && * missing> 0 && (rc = sqlite3_step(filler->before)) == SQLITE_ROW;
-		step++) {
+	for (int step = 0; step < WALK_BACK; step++) {
+		if (*missing == 0)
+			break;
+		rc = sqlite3_step(filler->before);
+		if (rc != SQLITE_ROW)
+			break;
 		size_t n = series_row(filler->before, filler->set, entity, filler->metrics,
 			filler->n_metrics, row);
-		for (size_t i = 0; i < n; i++) {
-			struct column *c = &filler->columns[row[i].metric];
-			if (c->has_anchor || (row[i].flags & SF_LATE))
-				continue;
-			c->anchor = row[i];
-			c->has_anchor = true;
-			*missing -= 1;
-		}
+		take_anchors(filler, row, n, missing);
 	}
 	sqlite3_reset(filler->before);
 	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
@@ -95,17 +103,17 @@ static int walk_back(struct filler *filler, uint32_t entity, size_t *missing)
 static int find_anchor(struct filler *filler, uint32_t entity, size_t at)
 {
 	uint16_t metric = filler->metrics[at];
-	struct column *c = &filler->columns[metric];
+	struct filling *c = &filler->columns[metric];
 	struct sample s;
 	int rc;
 
 	if (!filler->anchor[at]) {
 		rc = series_select(
-			filler->d, filler->set, &metric, 1, ROWS_HAVING, &filler->anchor[at]);
+			filler->db, filler->set, &metric, 1, ROWS_HAVING, &filler->anchor[at]);
 		if (rc != SQLITE_OK)
 			return rc;
 	}
-	series_bind(filler->d, filler->anchor[at], filler->set, entity);
+	series_bind(filler->db, filler->anchor[at], filler->set, entity);
 	sqlite3_bind_int64(filler->anchor[at], 2, filler->from_ns);
 	while ((rc = sqlite3_step(filler->anchor[at])) == SQLITE_ROW) {
 		if (series_row(filler->anchor[at], filler->set, entity, &metric, 1, &s) == 0 ||
@@ -126,64 +134,51 @@ static int find_anchors(struct filler *filler, uint32_t entity, size_t wanted)
 	int rc = walk_back(filler, entity, &wanted);
 
 	for (size_t i = 0; rc == SQLITE_OK && wanted > 0 && i < filler->n_metrics; i++)
-		if (series_present(filler->d, entity, filler->metrics[i]) &&
+		if (series_present(filler->db, entity, filler->metrics[i]) &&
 			!filler->columns[filler->metrics[i]].has_anchor)
 			rc = find_anchor(filler, entity, i);
 	return rc;
 }
 
-static void series_db_emit(struct filler *filler, uint32_t entity)
+/* A finished series, in the window's arena. */
+static void emit_series(
+	struct filler *filler, uint32_t entity, uint16_t metric, const struct filling *from)
 {
-	for (size_t i = 0; i < filler->n_metrics; i++) {
-		struct column *c = &filler->columns[filler->metrics[i]];
-		uint32_t n = c->n + c->has_anchor, at = c->has_anchor;
-		if (n == 0)
-			continue;
-		int64_t *t_ns = arena_array(filler->arena, int64_t, n);
-		uint64_t *value = arena_array(filler->arena, uint64_t, n);
-		uint16_t *flags = arena_array(filler->arena, uint16_t, n);
-		uint32_t *window_ms = arena_array(filler->arena, uint32_t, n);
-		if (at) {
-			t_ns[0] = c->anchor.t_ns;
-			value[0] = c->anchor.value;
-			flags[0] = c->anchor.flags;
-			window_ms[0] = c->anchor.window_ms;
-		}
-		if (c->n > 0) {
-			memcpy(t_ns + at, c->t_ns, c->n * sizeof(*t_ns));
-			memcpy(value + at, c->value, c->n * sizeof(*value));
-			memcpy(flags + at, c->flags, c->n * sizeof(*flags));
-			memcpy(window_ms + at, c->window_ms, c->n * sizeof(*window_ms));
-		}
-		rw_grow(filler->series, filler->n_series, filler->cap_series);
-		filler->series[filler->n_series++] = (struct series){.entity = entity,
-			.metric = filler->metrics[i],
-			.n = n,
-			.t_ns = t_ns,
-			.value = value,
-			.flags = flags,
-			.window_ms = window_ms};
+	const uint32_t first = from->has_anchor, n = first + from->n;
+	int64_t *t_ns = arena_array(filler->arena, int64_t, n);
+	uint64_t *value = arena_array(filler->arena, uint64_t, n);
+	uint16_t *flags = arena_array(filler->arena, uint16_t, n);
+	uint32_t *window_ms = arena_array(filler->arena, uint32_t, n);
+
+	if (from->has_anchor) {
+		t_ns[0] = from->anchor.t_ns;
+		value[0] = from->anchor.value;
+		flags[0] = from->anchor.flags;
+		window_ms[0] = from->anchor.window_ms;
 	}
+	if (from->n > 0) {
+		memcpy(t_ns + first, from->t_ns, from->n * sizeof(*t_ns));
+		memcpy(value + first, from->value, from->n * sizeof(*value));
+		memcpy(flags + first, from->flags, from->n * sizeof(*flags));
+		memcpy(window_ms + first, from->window_ms, from->n * sizeof(*window_ms));
+	}
+	rw_grow(filler->series, filler->n_series, filler->cap_series);
+	filler->series[filler->n_series++] = (struct series){.entity = entity,
+		.metric = metric,
+		.n = n,
+		.t_ns = t_ns,
+		.value = value,
+		.flags = flags,
+		.window_ms = window_ms};
 }
 
-static int fill_entity(struct filler *filler, uint32_t entity)
+/* The samples of the window itself. */
+static int read_range(struct filler *filler, uint32_t entity)
 {
 	struct sample row[METRIC_COUNT];
-	size_t wanted = 0;
 	int rc;
 
-	for (size_t i = 0; i < filler->n_metrics; i++) {
-		struct column *c = &filler->columns[filler->metrics[i]];
-		c->n = 0;
-		c->has_anchor = false;
-		wanted += series_present(filler->d, entity, filler->metrics[i]);
-	}
-	if (wanted == 0)
-		return SQLITE_OK;
-	rc = find_anchors(filler, entity, wanted);
-	if (rc != SQLITE_OK)
-		return rc;
-	series_bind(filler->d, filler->range, filler->set, entity);
+	series_bind(filler->db, filler->range, filler->set, entity);
 	sqlite3_bind_int64(filler->range, 2, filler->from_ns);
 	sqlite3_bind_int64(filler->range, 3, filler->to_ns);
 	while ((rc = sqlite3_step(filler->range)) == SQLITE_ROW) {
@@ -191,18 +186,42 @@ static int fill_entity(struct filler *filler, uint32_t entity)
 			filler->n_metrics, row);
 		for (size_t i = 0; i < n; i++)
 			if (!(row[i].flags & SF_LATE))
-				series_db_column_add(&filler->columns[row[i].metric], &row[i]);
+				filling_add(&filler->columns[row[i].metric], &row[i]);
 	}
 	sqlite3_reset(filler->range);
-	if (rc != SQLITE_DONE)
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
+}
+
+static int fill_entity(struct filler *filler, uint32_t entity)
+{
+	size_t wanted = 0;
+
+	for (size_t i = 0; i < filler->n_metrics; i++) {
+		struct filling *column = &filler->columns[filler->metrics[i]];
+		column->n = 0;
+		column->has_anchor = false;
+		wanted += series_present(filler->db, entity, filler->metrics[i]);
+	}
+	if (wanted == 0)
+		return SQLITE_OK;
+	int rc = find_anchors(filler, entity, wanted);
+	if (rc == SQLITE_OK)
+		rc = read_range(filler, entity);
+	if (rc != SQLITE_OK)
 		return rc;
-	series_db_emit(filler, entity);
+	for (size_t i = 0; i < filler->n_metrics; i++) {
+		const struct filling *column = &filler->columns[filler->metrics[i]];
+		if (column->n > 0 || column->has_anchor)
+			emit_series(filler, entity, filler->metrics[i], column);
+	}
 	return SQLITE_OK;
 }
 
-static int fill_source(struct filler *filler, const struct window_spec *spec)
+static int fill_set(struct filler *filler, const struct window_spec *spec)
 {
-	const struct reader_table *t = &filler->d->tables[filler->set];
+	const struct reader_set *t = &filler->db->sets[filler->set];
 	int rc;
 
 	filler->n_metrics = 0;
@@ -211,13 +230,13 @@ static int fill_source(struct filler *filler, const struct window_spec *spec)
 			filler->metrics[filler->n_metrics++] = t->metrics[i];
 	if (filler->n_metrics == 0)
 		return SQLITE_OK;
-	rc = series_select(filler->d, filler->set, filler->metrics, filler->n_metrics, ROWS_WINDOW,
+	rc = series_select(filler->db, filler->set, filler->metrics, filler->n_metrics, ROWS_WINDOW,
 		&filler->range);
 	if (rc == SQLITE_OK)
-		rc = series_select(filler->d, filler->set, filler->metrics, filler->n_metrics,
+		rc = series_select(filler->db, filler->set, filler->metrics, filler->n_metrics,
 			ROWS_BEFORE, &filler->before);
-	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->d->entities); id++)
-		if (window_wants_entity(spec, id) && series_lies_in(filler->d, id, filler->set))
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->db->entities); id++)
+		if (window_wants_entity(spec, id) && series_lies_in(filler->db, id, filler->set))
 			rc = fill_entity(filler, id);
 	sqlite_finalizep(&filler->range);
 	sqlite_finalizep(&filler->before);
@@ -235,7 +254,7 @@ static int fill_flows(struct filler *filler, struct window *window)
 
 	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 AND from_ns>=?1",
 		flow_columns);
-	int rc = sqlite3_prepare_v2(filler->d->db, sql.s, (int)sql.n, &st, NULL);
+	int rc = sqlite3_prepare_v2(filler->db->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, filler->from_ns);
 	sqlite3_bind_int64(st, 2, filler->to_ns);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
@@ -256,42 +275,47 @@ static int fill_flows(struct filler *filler, struct window *window)
 	return rc;
 }
 
+static void filler_done(struct filler *filler)
+{
+	for (size_t i = 0; i < METRIC_COUNT; i++) {
+		free(filler->columns[i].t_ns);
+		free(filler->columns[i].value);
+		free(filler->columns[i].flags);
+		free(filler->columns[i].window_ms);
+	}
+	free(filler->series);
+}
+
 int series_db_window(struct history *history, struct arena *a, const struct window_spec *spec,
 	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e)
 {
 	struct series_db *db = series_db_of(history);
+	struct window window = {.from_ns = from_ns, .to_ns = to_ns, .entities = db->entities};
 	rw_cleanup(freep) struct filler *f = rw_calloc(1, sizeof(*f));
-	struct window w = {.from_ns = from_ns, .to_ns = to_ns, .entities = db->entities};
+	int r = 0;
 
-	f->d = db;
+	f->db = db;
 	f->arena = a;
 	f->from_ns = from_ns;
 	f->to_ns = to_ns;
 	int rc = series_begin(db);
 	for (f->set = 0; rc == SQLITE_OK && f->set < COLUMN_SETS; f->set++)
-		rc = fill_source(f, spec);
+		rc = fill_set(f, spec);
 	if (rc == SQLITE_OK && spec->flows)
-		rc = fill_flows(f, &w);
-	int r = 0;
+		rc = fill_flows(f, &window);
 	if (rc != SQLITE_OK)
 		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	series_end(db);
-	for (size_t i = 0; i < METRIC_COUNT; i++) {
-		free(f->columns[i].t_ns);
-		free(f->columns[i].value);
-		free(f->columns[i].flags);
-		free(f->columns[i].window_ms);
+	if (r == 0) {
+		struct series *kept = arena_array(a, struct series, f->n_series);
+		if (f->n_series > 0) {
+			memcpy(kept, f->series, f->n_series * sizeof(*kept));
+			qsort(kept, f->n_series, sizeof(*kept), series_order);
+		}
+		window.series = kept;
+		window.n_series = f->n_series;
+		*ret = window;
 	}
-	struct series *kept = arena_array(a, struct series, f->n_series);
-	if (f->n_series > 0) {
-		memcpy(kept, f->series, f->n_series * sizeof(*kept));
-		qsort(kept, f->n_series, sizeof(*kept), series_order);
-	}
-	free(f->series);
-	if (r < 0)
-		return r;
-	w.series = kept;
-	w.n_series = f->n_series;
-	*ret = w;
-	return 0;
+	filler_done(f);
+	return r;
 }

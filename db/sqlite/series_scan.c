@@ -1,7 +1,7 @@
 /*
- * series_scan - all samples in order of time, for replay and query. A slice of time
- * is read entity by entity (what is not asked for is not read), sorted in memory, and handed out
- * after its transaction has ended; the slice's length follows the density of the data.
+ * series_scan - all samples in order of time, for replay and query. A slice of time is read entity
+ * by entity (only what is asked for), sorted in memory, and handed out after its transaction has
+ * ended. The length of the slices follows the density of the data.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,13 +20,13 @@
 #define SLICE_MAX_NS (INT64_MAX / 4)
 
 struct scan {
-	struct series_db *d;
+	struct series_db *db;
 	const struct history_filter *filter;
 	uint16_t metrics[COLUMN_SETS][METRIC_COUNT];
 	size_t n_metrics[COLUMN_SETS];
 	/* "device\0port" -> does its newest alias match; NULL when no port pattern was given */
 	struct smap *aliases;
-	struct sample *v;
+	struct sample *samples; /* of one slice */
 	size_t n, cap;
 };
 
@@ -41,13 +41,13 @@ static size_t alias_key(char *buf, size_t size, const char *device, const char *
 	return size - 1;
 }
 
-/* --port takes the native name or the alias. Aliases are few; they are read when there is a pattern
- * to match. */
+/* A port matches by its native name or by its alias. Aliases are few; they are read only when there
+ * is a pattern. */
 static int load_aliases(struct scan *scan)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	char key[512];
-	int rc = sqlite3_prepare_v2(scan->d->db,
+	int rc = sqlite3_prepare_v2(scan->db->db,
 		"SELECT device, port, alias FROM port_attr WHERE alias<>'' ORDER BY t_ns", -1, &st,
 		NULL);
 
@@ -90,15 +90,15 @@ static int read_entity(struct scan *scan, unsigned set, uint32_t entity, sqlite3
 	struct sample row[METRIC_COUNT];
 	int rc;
 
-	series_bind(scan->d, st, set, entity);
+	series_bind(scan->db, st, set, entity);
 	sqlite3_bind_int64(st, 2, from_ns);
 	sqlite3_bind_int64(st, 3, to_ns);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		size_t n =
 			series_row(st, set, entity, scan->metrics[set], scan->n_metrics[set], row);
 		for (size_t i = 0; i < n; i++) {
-			rw_grow(scan->v, scan->n, scan->cap);
-			scan->v[scan->n++] = row[i];
+			rw_grow(scan->samples, scan->n, scan->cap);
+			scan->samples[scan->n++] = row[i];
 		}
 	}
 	sqlite3_reset(st);
@@ -109,48 +109,59 @@ static int read_entity(struct scan *scan, unsigned set, uint32_t entity, sqlite3
 
 static bool has_any(const struct scan *scan, unsigned set, uint32_t entity)
 {
-	for (size_t i = 0; series_lies_in(scan->d, entity, set) && i < scan->n_metrics[set]; i++)
-		if (series_present(scan->d, entity, scan->metrics[set][i]))
+	for (size_t i = 0; series_lies_in(scan->db, entity, set) && i < scan->n_metrics[set]; i++)
+		if (series_present(scan->db, entity, scan->metrics[set][i]))
 			return true;
 	return false;
 }
 
-/* One slice [from, to] into scan->v. */
+static int read_set(struct scan *scan, unsigned set, int64_t from_ns, int64_t to_ns)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	const uint32_t n = entities_count(scan->db->entities);
+	int rc = series_select(
+		scan->db, set, scan->metrics[set], scan->n_metrics[set], ROWS_SLICE, &st);
+
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= n; id++) {
+		const struct entity *entity = entity_get(scan->db->entities, id);
+		if (entity && has_any(scan, set, id) && entity_matches(scan, entity))
+			rc = read_entity(scan, set, id, st, from_ns, to_ns);
+	}
+	return rc;
+}
+
+/* One slice [from, to] into scan->samples. */
 static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
 {
-	int rc = series_begin(scan->d);
+	int rc = series_begin(scan->db);
 
 	scan->n = 0;
-	for (unsigned t = 0; rc == SQLITE_OK && t < COLUMN_SETS; t++) {
-		rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-		if (scan->n_metrics[t] == 0)
-			continue;
-		rc = series_select(
-			scan->d, t, scan->metrics[t], scan->n_metrics[t], ROWS_SLICE, &st);
-		for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(scan->d->entities);
-			id++) {
-			const struct entity *e = entity_get(scan->d->entities, id);
-			if (e && has_any(scan, t, id) && entity_matches(scan, e))
-				rc = read_entity(scan, t, id, st, from_ns, to_ns);
-		}
-	}
-	series_end(scan->d);
+	for (unsigned set = 0; rc == SQLITE_OK && set < COLUMN_SETS; set++)
+		if (scan->n_metrics[set] > 0)
+			rc = read_set(scan, set, from_ns, to_ns);
+	series_end(scan->db);
 	if (scan->n > 1)
-		qsort(scan->v, scan->n, sizeof(*scan->v), sample_order);
+		qsort(scan->samples, scan->n, sizeof(*scan->samples), sample_order);
 	return rc;
+}
+
+static bool filter_wants(const struct history_filter *filter, uint16_t metric)
+{
+	if (!filter || filter->n_metrics == 0)
+		return true;
+	for (size_t i = 0; i < filter->n_metrics; i++)
+		if (filter->metrics[i] == metric)
+			return true;
+	return false;
 }
 
 static void choose_metrics(struct scan *scan)
 {
-	for (unsigned t = 0; t < COLUMN_SETS; t++) {
-		const struct reader_table *table = &scan->d->tables[t];
-		for (size_t i = 0; i < table->n_metrics; i++) {
-			bool wanted = !scan->filter || scan->filter->n_metrics == 0;
-			for (size_t k = 0; !wanted && k < scan->filter->n_metrics; k++)
-				wanted = scan->filter->metrics[k] == table->metrics[i];
-			if (wanted)
-				scan->metrics[t][scan->n_metrics[t]++] = table->metrics[i];
-		}
+	for (unsigned set = 0; set < COLUMN_SETS; set++) {
+		const struct reader_set *has = &scan->db->sets[set];
+		for (size_t i = 0; i < has->n_metrics; i++)
+			if (filter_wants(scan->filter, has->metrics[i]))
+				scan->metrics[set][scan->n_metrics[set]++] = has->metrics[i];
 	}
 }
 
@@ -158,7 +169,7 @@ int series_db_match(struct history *history, const struct history_filter *filter
 	size_t *ret_n, struct err *e)
 {
 	struct series_db *db = series_db_of(history);
-	struct scan s = {.d = db, .filter = filter};
+	struct scan s = {.db = db, .filter = filter};
 	uint32_t *v = NULL;
 	size_t n = 0, cap = 0;
 	int rc = series_begin(db);
@@ -188,89 +199,114 @@ int series_db_match(struct history *history, const struct history_filter *filter
 	return 0;
 }
 
+/* The ends of each table, one seek each; in an older version's file, one per entity too. */
+static void range_sql(bool by_entity, struct str *out)
+{
+	unsigned n = SCHEMA_TABLES;
+
+	if (by_entity)
+		n = TABLE_PRIOS; /* the last one is newer */
+	str_add(out, "SELECT min(f), max(l) FROM (");
+	for (unsigned t = 0; t < n; t++) {
+		const char *table = schema_table[t];
+		str_add(out, str_if(t > 0, " UNION ALL "));
+		if (by_entity)
+			str_addf(out,
+				"SELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, "
+				"max((SELECT max(t_ns) FROM %s WHERE entity=e.id)) AS l "
+				"FROM entity e",
+				table, table);
+		else
+			str_addf(out,
+				"SELECT (SELECT min(t_ns) FROM %s) AS f, "
+				"(SELECT max(t_ns) FROM %s) AS l",
+				table, table);
+	}
+	str_add(out, ")");
+}
+
 int series_db_range(
 	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {
 	struct series_db *db = series_db_of(history);
 	rw_cleanup(str_done) struct str sql = {0};
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int r = -ENODATA;
 
-	/* one seek per table and end; in a file of an older version, per entity too */
-	str_add(&sql, "SELECT min(f), max(l) FROM (");
-	for (unsigned t = 0; t < (db->by_entity ? (unsigned)TABLE_PRIOS : (unsigned)SCHEMA_TABLES);
-		t++) {
-		const char *table = schema_table[t];
-		const char *sep = "";
-		if (t)
-			sep = " UNION ALL ";
-		if (db->by_entity)
-			str_addf(&sql,
-				"%sSELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, "
-				"max((SELECT max(t_ns) FROM %s WHERE entity=e.id)) AS l"
-				" FROM entity e",
-				sep, table, table);
-		else
-			str_addf(&sql,
-				"%sSELECT (SELECT min(t_ns) FROM %s) AS f, (SELECT max(t_ns) FROM "
-				"%s) AS l",
-				sep, table, table);
-	}
-	str_add(&sql, ")");
+	range_sql(db->by_entity, &sql);
 	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW)
 		return sqlite_fail(e, db->db, rc, "read", db->path);
-	if (sqlite3_column_type(st, 0) != SQLITE_NULL) {
-		*ret_first_ns = sqlite3_column_int64(st, 0);
-		*ret_last_ns = sqlite3_column_int64(st, 1);
-		r = 0;
+	if (sqlite3_column_type(st, 0) == SQLITE_NULL)
+		return -ENODATA;
+	*ret_first_ns = sqlite3_column_int64(st, 0);
+	*ret_last_ns = sqlite3_column_int64(st, 1);
+	return 0;
+}
+
+/* The length of the next slice, by how many samples the last one had. */
+static int64_t next_slice(int64_t slice_ns, size_t n)
+{
+	if (n < SLICE_FEW && slice_ns < SLICE_MAX_NS)
+		return slice_ns * 2;
+	if (n > SLICE_MANY && slice_ns > 1)
+		return slice_ns / 2;
+	return slice_ns;
+}
+
+/* Slice by slice over [@first_ns, @last_ns]; @ret_stop: what @fn returned. */
+static int scan_slices(struct scan *scan, int64_t first_ns, int64_t last_ns, sample_fn *fn,
+	void *arg, int *ret_stop)
+{
+	int64_t slice_ns = SLICE_FIRST_NS;
+
+	*ret_stop = 0;
+	while (first_ns <= last_ns) {
+		int64_t end_ns = last_ns;
+		if (last_ns - first_ns > slice_ns - 1)
+			end_ns = first_ns + slice_ns - 1;
+		int rc = read_slice(scan, first_ns, end_ns);
+		if (rc != SQLITE_OK)
+			return rc;
+		for (size_t i = 0; i < scan->n; i++) {
+			*ret_stop = fn(arg, &scan->samples[i]);
+			if (*ret_stop != 0)
+				return SQLITE_OK;
+		}
+		if (end_ns == last_ns)
+			break;
+		first_ns = end_ns + 1;
+		slice_ns = next_slice(slice_ns, scan->n);
 	}
-	return r;
+	return SQLITE_OK;
 }
 
 int series_db_each_sample(struct history *history, const struct history_filter *filter,
 	sample_fn *fn, void *arg, struct err *e)
 {
 	struct series_db *db = series_db_of(history);
-	struct scan s = {.d = db, .filter = filter};
-	int64_t first, last, slice = SLICE_FIRST_NS;
-	int r = series_db_range(history, &first, &last, e), rc = SQLITE_OK;
+	struct scan scan = {.db = db, .filter = filter};
+	int64_t first_ns, last_ns;
+	int rc = SQLITE_OK, r = series_db_range(history, &first_ns, &last_ns, e);
 
-	if (r < 0) {
-		if (r == -ENODATA)
-			return 0;
+	if (r == -ENODATA)
+		return 0;
+	if (r < 0)
 		return r;
-	}
-	if (filter && filter->from_ns > first)
-		first = filter->from_ns;
-	if (filter && filter->to_ns != 0 && filter->to_ns < last)
-		last = filter->to_ns;
-	choose_metrics(&s);
+	if (filter && filter->from_ns > first_ns)
+		first_ns = filter->from_ns;
+	if (filter && filter->to_ns != 0 && filter->to_ns < last_ns)
+		last_ns = filter->to_ns;
+	choose_metrics(&scan);
 	if (filter && filter->port)
-		rc = load_aliases(&s);
-	while (rc == SQLITE_OK && r == 0 && first <= last) {
-		int64_t end;
-		if (last - first > slice - 1)
-			end = first + slice - 1;
-		else
-			end = last;
-		rc = read_slice(&s, first, end);
-		for (size_t i = 0; rc == SQLITE_OK && r == 0 && i < s.n; i++)
-			r = fn(arg, &s.v[i]);
-		if (end == last)
-			break;
-		first = end + 1;
-		if (s.n < SLICE_FEW && slice < SLICE_MAX_NS)
-			slice *= 2;
-		else if (s.n > SLICE_MANY && slice > 1)
-			slice /= 2;
-	}
+		rc = load_aliases(&scan);
+	if (rc == SQLITE_OK)
+		rc = scan_slices(&scan, first_ns, last_ns, fn, arg, &r);
 	if (rc != SQLITE_OK)
 		r = sqlite_fail(e, db->db, rc, "read", db->path);
-	smap_free(s.aliases);
-	free(s.v);
+	smap_free(scan.aliases);
+	free(scan.samples);
 	return r;
 }
 
@@ -280,10 +316,12 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 	struct series_db *db = series_db_of(history);
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	rw_cleanup(str_done) struct str sql = {0};
-	struct flow_sample f;
+	struct flow_sample flow;
 	int r = 0, rc = series_begin(db);
 
 	series_end(db);
+	if (to_ns == 0)
+		to_ns = INT64_MAX;
 	str_addf(&sql,
 		"SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 ORDER BY to_ns, entity, "
 		"from_ns, total DESC, octets DESC, id",
@@ -291,10 +329,10 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, from_ns);
-	sqlite3_bind_int64(st, 2, to_ns != 0 ? to_ns : INT64_MAX);
+	sqlite3_bind_int64(st, 2, to_ns);
 	while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		flow_row_read(st, &f);
-		r = fn(arg, &f);
+		flow_row_read(st, &flow);
+		r = fn(arg, &flow);
 		rc = SQLITE_OK;
 	}
 	if (rc == SQLITE_OK || rc == SQLITE_DONE)

@@ -41,11 +41,10 @@ int sqlite_errno(int rc)
 
 int sqlite_fail(struct err *e, sqlite3 *db, int rc, const char *doing, const char *path)
 {
-	const char *what;
+	const char *what = sqlite3_errstr(rc);
+
 	if (db && sqlite3_errcode(db) != SQLITE_OK)
 		what = sqlite3_errmsg(db);
-	else
-		what = sqlite3_errstr(rc);
 
 	for (size_t i = 0; i < rw_countof(causes); i++)
 		if (causes[i].rc == (rc & 0xff))
@@ -89,6 +88,12 @@ sqlite3_int64 sqlite_int(sqlite3 *db, const char *sql, sqlite3_int64 fallback, i
 	if (ret_rc)
 		*ret_rc = rc;
 	return v;
+}
+
+bool sqlite_has_column(sqlite3 *db, const char *table, const char *column)
+{
+	return sqlite3_table_column_metadata(
+		       db, NULL, table, column, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
 }
 
 int sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret)

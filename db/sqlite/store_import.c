@@ -1,9 +1,8 @@
 /*
- * store_import - the last step of a migration that SQL cannot do: rows of the layout of version 2
- * (a row per entity and instant, in old_sample_*) go through the writer into the present one, where
- * the priorities of a port share a row and exceptions are merged. In pieces, each in its
- * transaction: what is interrupted goes on at the next start, and a piece written twice changes
- * nothing.
+ * store_import - the step of a migration that SQL cannot do. Rows of the layout of version 2 (a row
+ * per entity and instant, in old_sample_*) go through the writer into the present layout, where the
+ * priorities of a port share a row and exceptions are merged. In pieces, each in a transaction of
+ * its own: after an interruption the next start goes on, and a piece written twice changes nothing.
  */
 #include <stdlib.h>
 #include "agent/base/cleanup.h"
@@ -21,12 +20,12 @@ static const char *const old_table[] = {
 };
 
 struct piece {
-	struct store_writer *w;
+	struct store_writer *writer;
 	unsigned scope;
 	uint16_t metrics[METRIC_COUNT]; /* columns the old table has */
 	size_t n_metrics;
 	sqlite3_stmt *read, *erase;
-	struct sample *v;
+	struct sample *samples;
 	size_t n, cap;
 };
 
@@ -35,24 +34,24 @@ enum { O_ENTITY, O_T, O_SOURCE, O_FLAGS, O_X, O_FIRST };
 static int prepare_piece(struct piece *piece)
 {
 	rw_cleanup(str_done) struct str sql = {0};
-	char c[SCHEMA_COLUMN_MAX];
+	char column[SCHEMA_COLUMN_MAX];
 	const char *table = old_table[piece->scope];
 
 	str_add(&sql, "SELECT entity,t_ns,source,flags,x");
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
 		if ((unsigned)metric_info(m)->scope != piece->scope ||
-			sqlite3_table_column_metadata(piece->w->db, NULL, table,
-				schema_column(c, m), NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+			!sqlite_has_column(piece->writer->db, table, schema_column(column, m)))
 			continue;
 		piece->metrics[piece->n_metrics++] = (uint16_t)m;
-		str_addf(&sql, ",%s", c);
+		str_addf(&sql, ",%s", column);
 	}
 	str_addf(&sql, " FROM %s ORDER BY entity, t_ns LIMIT ?1", table);
-	int rc = sqlite3_prepare_v2(piece->w->db, sql.s, (int)sql.n, &piece->read, NULL);
+	int rc = sqlite3_prepare_v2(piece->writer->db, sql.s, (int)sql.n, &piece->read, NULL);
 	sql.n = 0;
 	str_addf(&sql, "DELETE FROM %s WHERE (entity, t_ns) <= (?1, ?2)", table);
 	if (rc == SQLITE_OK)
-		return sqlite3_prepare_v2(piece->w->db, sql.s, (int)sql.n, &piece->erase, NULL);
+		return sqlite3_prepare_v2(
+			piece->writer->db, sql.s, (int)sql.n, &piece->erase, NULL);
 	return rc;
 }
 
@@ -70,14 +69,12 @@ static void take_row(struct piece *piece)
 			.source = (uint16_t)sqlite3_column_int(piece->read, O_SOURCE),
 			.flags = (uint16_t)sqlite3_column_int(piece->read, O_FLAGS),
 			.prio = PRIO_NONE};
-		bits[n++] = metric_info(piece->metrics[i])->type == TYPE_F64
-			? sample_of_f64(sqlite3_column_double(piece->read, column))
-			: (uint64_t)sqlite3_column_int64(piece->read, column);
+		bits[n++] = row_bits(piece->read, column, piece->metrics[i]);
 	}
 	row_x_apply((const char *)sqlite3_column_text(piece->read, O_X), v, n);
 	for (size_t i = 0; i < n; i++) {
-		rw_grow(piece->v, piece->n, piece->cap);
-		piece->v[piece->n++] =
+		rw_grow(piece->samples, piece->n, piece->cap);
+		piece->samples[piece->n++] =
 			(struct sample){.t_ns = sqlite3_column_int64(piece->read, O_T),
 				.entity = (uint32_t)sqlite3_column_int64(piece->read, O_ENTITY),
 				.metric = v[i].metric,
@@ -103,32 +100,28 @@ static int move_piece(struct piece *piece, size_t *ret_rows)
 		*ret_rows += 1;
 	}
 	sqlite3_reset(piece->read);
-	if (rc != SQLITE_DONE || *ret_rows == 0) {
-		if (rc == SQLITE_DONE)
-			return SQLITE_OK;
+	if (rc != SQLITE_DONE)
 		return rc;
-	}
-	rc = writer_begin(piece->w);
+	if (*ret_rows == 0)
+		return SQLITE_OK;
+	rc = writer_begin(piece->writer);
 	if (rc == SQLITE_OK)
-		rc = writer_samples(piece->w, piece->v, piece->n);
+		rc = writer_samples(piece->writer, piece->samples, piece->n);
 	if (rc == SQLITE_OK) {
 		sqlite3_bind_int64(piece->erase, 1, entity);
 		sqlite3_bind_int64(piece->erase, 2, t_ns);
-		rc = sqlite3_step(piece->erase);
-		sqlite3_reset(piece->erase);
-		if (rc == SQLITE_DONE)
-			rc = SQLITE_OK;
+		rc = sqlite_run(piece->erase);
 	}
 	if (rc == SQLITE_OK)
-		rc = writer_commit(piece->w);
+		rc = writer_commit(piece->writer);
 	if (rc != SQLITE_OK)
-		writer_rollback(piece->w);
+		writer_rollback(piece->writer);
 	return rc;
 }
 
 static int move_table(struct store_writer *writer, unsigned scope)
 {
-	struct piece p = {.w = writer, .scope = scope};
+	struct piece p = {.writer = writer, .scope = scope};
 	uint64_t moved = 0;
 	size_t rows = 1;
 	int rc = prepare_piece(&p);
@@ -141,7 +134,7 @@ static int move_table(struct store_writer *writer, unsigned scope)
 	}
 	sqlite3_finalize(p.read);
 	sqlite3_finalize(p.erase);
-	free(p.v);
+	free(p.samples);
 	if (rc == SQLITE_OK)
 		rc = sqlite_execf(writer->db, "DROP TABLE %s", old_table[scope]);
 	if (rc == SQLITE_OK && moved > 0)
@@ -155,8 +148,7 @@ int writer_import(struct store_writer *writer)
 	int rc = SQLITE_OK;
 
 	for (unsigned scope = 0; rc == SQLITE_OK && scope < rw_countof(old_table); scope++)
-		if (sqlite3_table_column_metadata(writer->db, NULL, old_table[scope], "entity",
-			    NULL, NULL, NULL, NULL, NULL) == SQLITE_OK)
+		if (sqlite_has_column(writer->db, old_table[scope], "entity"))
 			rc = move_table(writer, scope);
 	return rc;
 }

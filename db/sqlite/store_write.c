@@ -430,12 +430,9 @@ static void read_row(
 		if (sqlite3_column_type(st, column) == SQLITE_NULL)
 			continue;
 		struct row_value v = shared;
-		uint64_t bits = (uint64_t)sqlite3_column_int64(st, column);
 		v.metric = table->metrics[i % table->n_metrics];
 		v.prio = (int8_t)writer_column_prio(table, i / (unsigned)table->n_metrics);
-		if (metric_info(v.metric)->type == TYPE_F64)
-			bits = sample_of_f64(sqlite3_column_double(st, column));
-		if (row_add(ret, i, &v, bits))
+		if (row_add(ret, i, &v, row_bits(st, column, v.metric)))
 			writer->odd[n++] = v;
 	}
 	row_x_apply((const char *)sqlite3_column_text(st, S_X), writer->odd, n);
