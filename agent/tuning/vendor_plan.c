@@ -1,6 +1,8 @@
-/* render - orders the steps of a change and fills the templates (see the header). */
+/* vendor_plan - orders the steps of a change, rounds values as the vendor does and fills the
+ * templates of its profile. */
 #include "agent/tuning/vendor_plan.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -64,14 +66,20 @@ static void vendor_plan_check(struct fill *fill, const char *text)
 	vendor_plan_add(fill->c->arena, &fill->plan->check, &fill->plan->n_check, text);
 }
 
-/* unknown_text - of a value that stays what it is and is not known exactly: to be taken from the
- * configuration. */
-static void unknown_text(struct fill *fill, enum tune_knob knob, struct str *out)
+/* "<KMIN-PERCENT>": to be replaced by hand. */
+static void add_placeholder(struct str *out, const char *word, size_t n, const char *suffix)
 {
 	str_add(out, "<");
-	for (const char *c = tune_knob_name(knob); *c; c++)
-		str_addf(out, "%c", *c == '_' ? '_' : *c & ~0x20);
-	str_add(out, ">");
+	for (size_t i = 0; i < n; i++)
+		str_addf(out, "%c", toupper((unsigned char)word[i]));
+	str_addf(out, "%s>", suffix);
+}
+
+/* unknown_text - placeholder of a value that does not change and is not known exactly: a person
+ * takes it from the configuration. */
+static void unknown_text(struct fill *fill, enum tune_knob knob, struct str *out)
+{
+	add_placeholder(out, tune_knob_name(knob), strlen(tune_knob_name(knob)), "");
 	vendor_plan_check(fill,
 		arena_printf(fill->c->arena,
 			"%s: does not change; put in the number that is configured",
@@ -85,14 +93,11 @@ static bool of_queue(const struct fill *fill, enum tune_knob knob)
 		strcmp(tune_knob_unit(knob), "bytes") == 0;
 }
 
-/* percent_text - of a level whose percent is not known here: what a queue may hold is not, or is
- * less by pool and alpha of the priority group. */
+/* percent_text - placeholder of a fill level in percent, where the limit of the queue is not known,
+ * or pool and alpha of the priority group give less than the level. */
 static void percent_text(struct fill *fill, enum tune_knob knob, struct str *out)
 {
-	str_add(out, "<");
-	for (const char *c = tune_knob_name(knob); *c; c++)
-		str_addf(out, "%c", *c & ~0x20);
-	str_add(out, "-PERCENT>");
+	add_placeholder(out, tune_knob_name(knob), strlen(tune_knob_name(knob)), "-PERCENT");
 	vendor_plan_check(fill,
 		arena_printf(fill->c->arena,
 			"%s: put in what %.0f bytes are in percent of what this queue may hold%s",
@@ -243,11 +248,7 @@ static bool vendor_plan_expand(struct fill *fill, const char *text, struct str *
 			if (!word_text(fill, p + 1, n, out) && !name_text(fill, p + 1, n, out)) {
 				if (!fill->in_name)
 					return false;
-				str_add(out, "<");
-				for (size_t i = 0; i < n; i++)
-					str_addf(out, "%c",
-						p[1 + i] == '_' ? '_' : p[1 + i] & ~0x20);
-				str_add(out, ">");
+				add_placeholder(out, p + 1, n, "");
 			}
 			p += n + 2;
 		} else {
@@ -290,7 +291,7 @@ static bool sets_cable(const struct tune_template *template)
 	return template->when == TUNE_BY_CABLE;
 }
 
-/* one_length_right - all ports share the length that a step sets, and it is the right one already.
+/* one_length_right - the step sets one length for all ports, and that length is configured already.
  */
 static bool one_length_right(const struct render_ctx *ctx, const struct tune_template *template)
 {
@@ -302,8 +303,8 @@ static bool one_length_right(const struct render_ctx *ctx, const struct tune_tem
 	return template->text && strstr(template->text, "{cable_max_m}") && is == now;
 }
 
-/* by_cable - whether headroom changes because the lengths configured are not those of the cables.
- * All have to be known: else it could not be undone. */
+/* by_cable - true when headroom changes because the configured cable lengths are wrong. All lengths
+ * must be known: else the change could not be undone. */
 static bool by_cable(const struct render_ctx *ctx)
 {
 	bool differ = false;
@@ -333,8 +334,8 @@ static void values_take(struct fill *fill)
 	}
 }
 
-/* limit_of - what the queue may hold; NAN where a level in force or proposed is above it: then it
- * is not this queue's. */
+/* limit_of - the limit of the queue, bytes; NAN where a level in force or proposed is above it:
+ * then it is the limit of another queue. */
 static double limit_of(const struct fill *fill)
 {
 	static const enum tune_knob levels[] = {KNOB_KMIN, KNOB_KMAX};
@@ -345,8 +346,8 @@ static double limit_of(const struct fill *fill)
 	return fill->c->queue_limit_bytes;
 }
 
-/* values_write - the numbers. Changes are rounded as the vendor does (undo: never); what does not
- * change is written as it is. */
+/* values_write - the numbers to write. Changes are rounded as the vendor rounds, but not when
+ * undoing; a value that does not change is written exactly. */
 static void values_write(struct fill *fill)
 {
 	double cell = vendor_plan_cell_of(fill), limit = fill->limit = limit_of(fill);
@@ -422,7 +423,7 @@ static const char *why_no_template(
 		if (form->steps[i].sets & 1u << knob)
 			t = &form->steps[i];
 	if (!t)
-		return "has no words in this form";
+		return "this form has no command for it";
 	if (t->size_apart || !sets_cable(t))
 		return "on this ASIC the size of the group has to follow it, which is not read "
 		       "back: use the other form";
@@ -437,13 +438,13 @@ static const char *why_no_number(const struct fill *fill, enum tune_knob knob)
 		return "is written in cells of the buffer, whose size is not known (declare cell "
 		       "in 'thresholds')";
 	if (fill->undo)
-		return "the value of before cannot be written exactly";
+		return "the previous value cannot be written exactly";
 	return "the value is out of the range that can be written";
 }
 
-/* vendor_plan_place - of a knob's step in the order: that of the first knob it brings into force,
- * for headroom decides over xon, and xoff over xon. */
-static int vendor_plan_place(
+/* vendor_plan_position - where a knob's step stands in the order: with the first knob that the step
+ * brings into force. Headroom decides over xon, xoff over xon. */
+static int vendor_plan_position(
 	const struct fill *fill, const struct tune_form *form, enum tune_knob knob)
 {
 	const struct tune_template *t = template_of(fill, form, knob);
@@ -462,8 +463,8 @@ static size_t vendor_plan_order(
 			continue;
 		size_t at = n++;
 		for (; at > 0 &&
-			vendor_plan_place(fill, form, ret[at - 1]) >
-				vendor_plan_place(fill, form, (enum tune_knob)k);
+			vendor_plan_position(fill, form, ret[at - 1]) >
+				vendor_plan_position(fill, form, (enum tune_knob)k);
 			at--)
 			ret[at] = ret[at - 1];
 		ret[at] = (enum tune_knob)k;
@@ -480,14 +481,15 @@ static const char *cannot_write(
 	if (!r->settable) {
 		if (r->cannot)
 			return r->cannot;
-		return "nothing is known of it";
+		return "no command is known for it";
 	}
 	if (!tune_rule_applies(r, fill->c->description))
-		return "its words hold for certain platforms only, and this device is not known to "
-		       "be one of them";
+		return "its commands hold for certain platforms only, and this device is not known "
+		       "to be one of them";
 	if (isnan(fill->from[knob]) || isnan(fill->to[knob]))
 		return "the value in force is not known, so there would be no way back";
-	if (!(t = template_of(fill, form, knob)))
+	t = template_of(fill, form, knob);
+	if (!t)
 		return why_no_template(fill, form, knob);
 	if (one_length_right(fill->c, t))
 		return "one cable length holds for all these ports here, and the longest is "
@@ -503,7 +505,7 @@ static const char *cannot_write(
 	return NULL;
 }
 
-/* unknown_words - the knobs a text needs and nobody knows, for the message. */
+/* unknown_words - the message about knobs that a template needs and that are not known. */
 static const char *unknown_words(const struct fill *fill)
 {
 	rw_cleanup(str_done) struct str out = {0};
@@ -516,8 +518,8 @@ static const char *unknown_words(const struct fill *fill)
 		out.n ? out.s : "ports, speeds or cables");
 }
 
-/* rolls_back - undo, where the values of before cannot be written exactly and there is another way
- * back. */
+/* rolls_back - true for an undo whose previous values cannot be written exactly, where the vendor
+ * has another way back. */
 static bool rolls_back(const struct fill *fill)
 {
 	bool exact = true;
@@ -608,7 +610,16 @@ static bool json_step(struct fill *fill, struct str *out)
 	return ok;
 }
 
-/* objects_add - what the step touches. */
+/* "shared object WRED_PROFILE: also everything that the sheet lists as affected" */
+static const char *object_text(const struct fill *fill, const struct tune_knob_rule *rule)
+{
+	if (!rule->shared)
+		return rule->object;
+	return arena_printf(fill->c->arena,
+		"shared object %s: also what the sheet lists under \"affected\"", rule->object);
+}
+
+/* objects_add - which objects the step changes. */
 static void objects_add(struct fill *fill)
 {
 	if (fill->t->object)
@@ -618,12 +629,7 @@ static void objects_add(struct fill *fill)
 		const struct tune_knob_rule *r = &fill->p->tune->knobs[k];
 		if (fill->t->sets & fill->changed & 1u << k)
 			vendor_plan_add(fill->c->arena, &fill->plan->objects,
-				&fill->plan->n_objects,
-				r->shared ? arena_printf(fill->c->arena,
-						    "%s: everything bound to it changes, the sheet "
-						    "lists what",
-						    r->object)
-					  : r->object);
+				&fill->plan->n_objects, object_text(fill, r));
 	}
 }
 
@@ -664,8 +670,8 @@ static bool step_add(struct fill *fill, double state[TUNE_KNOBS])
 	return true;
 }
 
-/* one_template - JSON documents are not a sequence: what needs more than one object in order is not
- * written so. */
+/* one_template - false when a change needs several templates one after the other: a JSON document
+ * has no order. */
 static bool one_template(const struct fill *fill, const struct tune_form *form)
 {
 	const struct tune_template *first = NULL;
@@ -688,8 +694,8 @@ static bool same_level(const struct fill *fill)
 		lo >= hi && fill->from[KNOB_KMIN] != fill->from[KNOB_KMAX];
 }
 
-/* not_writable - a knob of the step at hand that cannot be written, or TUNE_KNOBS: a step is done
- * as a whole or not at all. */
+/* not_writable - the first knob of the step that cannot be written, in either direction;
+ * TUNE_KNOBS: none. A step is done as a whole or not at all. */
 static unsigned not_writable(const struct fill *fill, const struct fill *other,
 	const struct tune_form *form, unsigned sets)
 {
@@ -701,26 +707,26 @@ static unsigned not_writable(const struct fill *fill, const struct fill *other,
 	return TUNE_KNOBS;
 }
 
-/* why_not - a changed knob stays what it is, or NULL. @other is the way in the other direction:
- * what cannot be done there is not done here. */
+/* why_not - why a changed knob cannot be applied, or NULL. @other is the way in the other
+ * direction: a change is refused when its undo cannot be written. */
 static const char *why_not(struct fill *fill, const struct fill *other,
 	const struct tune_form *form, enum tune_knob knob)
 {
+	const unsigned marking = 1u << KNOB_KMIN | 1u << KNOB_KMAX;
 	const char *why = cannot_write(fill, form, knob);
-	if (!why && !(why = cannot_write(other, form, knob))) {
-		/* neither moves past the other */
-		unsigned sets = template_of(fill, form, knob)->sets,
-			 marking = 1u << KNOB_KMIN | 1u << KNOB_KMAX;
-		unsigned with =
-			not_writable(fill, other, form, sets & marking ? sets | marking : sets);
-		if (with < TUNE_KNOBS)
-			why = arena_printf(fill->c->arena,
-				"is written together with %s, which cannot be",
-				tune_knob_name((enum tune_knob)with));
-		else
-			why = NULL;
-	}
-	return why;
+	if (!why)
+		why = cannot_write(other, form, knob);
+	if (why)
+		return why;
+	/* Kmin and Kmax go together: neither moves past the other */
+	unsigned sets = template_of(fill, form, knob)->sets;
+	if (sets & marking)
+		sets |= marking;
+	const unsigned with = not_writable(fill, other, form, sets);
+	if (with == TUNE_KNOBS)
+		return NULL;
+	return arena_printf(fill->c->arena, "is written together with %s, which cannot be",
+		tune_knob_name((enum tune_knob)with));
 }
 
 static void steps_make(struct fill *fill, const struct fill *other, const struct tune_form *form)

@@ -1,7 +1,7 @@
 /*
- * render - a recommended change in the words of every vendor: what to type, in which order, and how
- * to undo it. The words are data (config/profile/profile_tune.h); this file orders the steps,
- * rounds, fills the templates, and says what cannot be written rather than inventing it.
+ * vendor_plan - a recommended change in the syntax of every vendor: what to type, in which order,
+ * and how to undo it. The commands are data (config/profile/profile_tune.h); this room orders the
+ * steps, rounds, fills the templates, and says what cannot be written instead of inventing it.
  *
  * A plan is a sequence of steps that is safe after each of them (docs/tuning.md, safety rule 6):
  * Kmin goes down before Kmax and up after it, headroom grows before alpha and shrinks after it,
@@ -9,10 +9,10 @@
  * side as the vendor rounds; undo writes the values read back exactly, or says that it cannot.
  *
  * A vendor is rendered when it can express at least one of the changes; what it cannot is a comment
- * line. No plan does without its undo: what could not be taken back is not rendered.
+ * line. A change that could not be undone is not rendered.
  *
- * Units: house units (bytes, ratios) in .after; text in the vendor's. Memory: the caller's arena;
- * json_t are new references.
+ * Units: bytes and ratios in .after; text in the vendor's units. Memory: the caller's arena; json_t
+ * are new references.
  */
 #ifndef RW_AGENT_RENDER_H
 #define RW_AGENT_RENDER_H
@@ -34,17 +34,17 @@ struct render_port {
 	double cable_m; /* its true length, from the configuration; NAN */
 	double cable_now_m; /* as the switch is configured (cfg.cable_m); NAN */
 };
-/* of an object: tune_name.name, such as "wred_profile", and what it is called here */
+/* tune_name.name, such as "wred_profile", and what that object is called on this device */
 struct render_name {
 	const char *name, *value;
 };
 
 struct render_ctx {
-	const struct profiles *profiles; /* all that have words are rendered */
+	const struct profiles *profiles; /* each that has forms is rendered */
 	const struct profile *platform; /* of the device; NULL: not known what it is */
 	const char *description; /* what the device says it is (sysDescr); NULL */
 	const char *device; /* NULL: the sheet's, the canary */
-	/* none: the sheet's, of which only the names are known */
+	/* n_ports 0: those of the sheet, by name only */
 	const struct render_port *ports;
 	size_t n_ports;
 	/* egress queue of the priority; negative: the priority's number */
@@ -60,7 +60,7 @@ struct render_ctx {
 };
 
 struct render_step {
-	const char *text; /* one or more lines, in the vendor's words */
+	const char *text; /* one or more lines, in the syntax of the vendor */
 	const char *note; /* NULL */
 	double after[TUNE_KNOBS]; /* in force when it is done; NAN unknown */
 	unsigned sets; /* bits 1 << enum tune_knob, of what it changed */
@@ -68,7 +68,7 @@ struct render_step {
 struct render_plan {
 	const struct profile *profile;
 	const struct tune_form *form;
-	bool undo, native; /* native: the device's own words */
+	bool undo, native; /* native: the syntax of the device itself */
 	struct render_step *steps;
 	size_t n_steps;
 	const char **missing;
@@ -77,7 +77,7 @@ struct render_plan {
 	const char **check;
 	size_t n_check;
 	const char **objects;
-	size_t n_objects; /* what it touches */
+	size_t n_objects; /* what it changes, as phrases */
 	/* worst of its steps; unknown counts as worse than hitless */
 	enum tune_disruption disruption;
 };
@@ -116,9 +116,9 @@ bool render_knows(const struct profiles *profiles, const char *syntax);
 const char *render_syntaxes(const struct profiles *profiles, struct arena *a);
 
 /*
- * render_device - what to type on one device, all forms: in the words of @syntax; with @syntax NULL
- * in its own, or, where it is not known what it is, in those of all vendors, for orientation. In
- * the arena. -ENOTSUP: nothing of it can be written, and the text says why.
+ * render_device - what to type on one device, all forms: in @syntax; NULL: in its own syntax, or,
+ * when its platform is not known, in those of all vendors for orientation. In the arena. -ENOTSUP:
+ * nothing of it can be written, and the text says why.
  */
 int render_device(const struct tune_sheet *sheet, const struct render_ctx *ctx, const char *syntax,
 	bool undo, const char **ret);

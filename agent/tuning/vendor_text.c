@@ -1,5 +1,5 @@
-/* render_text - a plan as people read it, with the header that says what it touches; and all
- * vendors' as JSON. */
+/* vendor_text - plans as text that people read, with a header that says what is changed and what to
+ * check first; and the texts of all vendors as one document. */
 #include "agent/tuning/vendor_plan.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/document/json_value.h"
 #include "config/config.h"
 
 #define PORTS_SHOWN 8
@@ -47,77 +48,108 @@ static void vendor_text_value_text(struct str *out, enum tune_knob knob, double 
 		str_addf(out, "%g", value);
 }
 
-static void ports_line(
-	struct str *out, const struct tune_sheet *sheet, const struct render_ctx *ctx)
+static void add_ports(struct str *out, const struct tune_sheet *sheet, const struct render_ctx *ctx)
 {
-	size_t n;
+	size_t n = sheet->n_ports;
 	if (ctx->n_ports)
 		n = ctx->n_ports;
-	else
-		n = sheet->n_ports;
-	for (size_t i = 0; i < n && i < PORTS_SHOWN; i++)
-		str_addf(out, "%s%s", i ? " " : ", ports ",
-			ctx->n_ports ? ctx->ports[i].name : sheet->ports[i]);
+	for (size_t i = 0; i < n && i < PORTS_SHOWN; i++) {
+		const char *name;
+		if (ctx->n_ports)
+			name = ctx->ports[i].name;
+		else
+			name = sheet->ports[i];
+		str_addf(out, "%s %s", str_if(i == 0, ", ports"), name);
+	}
 	if (n > PORTS_SHOWN)
 		str_addf(out, " and %zu more", n - PORTS_SHOWN);
 }
 
-static void words_line(
+/* "syntax: sonic (cli), matches this device" */
+static void add_syntax(
 	struct str *out, const struct render_ctx *ctx, const struct render_plan *plan)
 {
-	const char *syntax = plan->profile->tune->syntax;
-	str_addf(out,
-		plan->profile->tune->n_forms > 1 ? "in the words of %s (%s): "
-						 : "in the words of %s: ",
-		syntax, plan->form->name);
+	const struct profile_tune *tune = plan->profile->tune;
+	str_addf(out, "syntax: %s", tune->syntax);
+	if (tune->n_forms > 1)
+		str_addf(out, " (%s)", plan->form->name);
 	if (plan->native)
-		str_add(out, "this device's own");
+		str_add(out, ", matches this device");
 	else if (ctx->platform)
-		str_addf(out, "for orientation, this device is of profile '%s'",
+		str_addf(out, ", for orientation only: the profile of this device is '%s'",
 			ctx->platform->name);
 	else
-		str_add(out, "for orientation, it is not known what this device is");
+		str_add(out, ", for orientation only: the platform of this device is unknown");
+}
+
+/* "kmin: 8000000 bytes -> 1499904 bytes" */
+static void add_change(struct str *out, const struct tune_change *change, bool undo)
+{
+	double from = change->current, to = change->proposed;
+	if (undo) {
+		from = change->proposed;
+		to = change->current;
+	}
+	str_addf(out, "%s: ", tune_knob_name(change->knob));
+	vendor_text_value_text(out, change->knob, from);
+	str_add(out, " -> ");
+	vendor_text_value_text(out, change->knob, to);
+	if (undo)
+		str_add(out, " (previous value)");
+}
+
+static const char *when_allowed(enum tune_disruption disruption)
+{
+	if (disruption == DISRUPTION_HITLESS)
+		return "";
+	if (disruption == DISRUPTION_UNKNOWN)
+		return ", assume drops: job boundary only";
+	return ": job boundary only";
+}
+
+/* What comes first, the canary or its verification. */
+static void add_canary(
+	struct str *out, const struct tune_sheet *sheet, const char *device, const char *comment)
+{
+	if (!str_eq(device, sheet->device))
+		str_addf(out, "%s not before the canary %s is verified: rocewatch tune verify %s\n",
+			comment, sheet->device, sheet->id);
+	else if (sheet->n_rest)
+		str_addf(out,
+			"%s canary: this device alone; %zu more follow when 'rocewatch tune verify "
+			"%s' says keep\n",
+			comment, sheet->n_rest, sheet->id);
 }
 
 static void vendor_text_header(struct str *out, const struct tune_sheet *sheet,
 	const struct render_ctx *ctx, const struct render_plan *plan)
 {
-	const char *m = plan->profile->tune->comment, *device = vendor_text_device_of(sheet, ctx);
-	str_addf(out, "%s %s of sheet %s on %s, priority %d", m, plan->undo ? "undo" : "apply",
-		sheet->id, device, sheet->priority);
-	ports_line(out, sheet, ctx);
+	const struct profile_tune *tune = plan->profile->tune;
+	const char *m = tune->comment, *device = vendor_text_device_of(sheet, ctx), *what = "apply";
+	if (plan->undo)
+		what = "undo";
+	str_addf(out, "%s %s sheet %s on %s, priority %d", m, what, sheet->id, device,
+		sheet->priority);
+	add_ports(out, sheet, ctx);
 	str_addf(out, "\n%s ", m);
-	words_line(out, ctx, plan);
+	add_syntax(out, ctx, plan);
 	str_add(out, "\n");
 	for (size_t i = 0; i < sheet->n_changes; i++) {
-		const struct tune_change *ch = &sheet->changes[i];
-		str_addf(out, "%s %s: ", m, tune_knob_name(ch->knob));
-		vendor_text_value_text(out, ch->knob, plan->undo ? ch->proposed : ch->current);
-		str_add(out, " -> ");
-		vendor_text_value_text(out, ch->knob, plan->undo ? ch->current : ch->proposed);
-		str_add(out, plan->undo ? " (the value of before)\n" : "\n");
+		str_addf(out, "%s ", m);
+		add_change(out, &sheet->changes[i], plan->undo);
+		str_add(out, "\n");
 	}
 	for (size_t i = 0; i < plan->n_objects; i++)
-		str_addf(out, "%s touches %s\n", m, plan->objects[i]);
+		str_addf(out, "%s changes %s\n", m, plan->objects[i]);
 	str_addf(out, "%s disruption: %s%s\n", m, tune_disruption_name(plan->disruption),
-		plan->disruption == DISRUPTION_HITLESS ? ""
-			: plan->disruption == DISRUPTION_UNKNOWN
-			? ", assume drops: job boundary only"
-			: ": job boundary only");
-	if (!str_eq(device, sheet->device))
-		str_addf(out, "%s not before the canary %s is verified: rocewatch tune verify %s\n",
-			m, sheet->device, sheet->id);
-	else if (sheet->n_rest)
-		str_addf(out,
-			"%s canary: this device alone; %zu more follow when 'rocewatch tune verify "
-			"%s' says keep\n",
-			m, sheet->n_rest, sheet->id);
+		when_allowed(plan->disruption));
+	add_canary(out, sheet, device, m);
 	for (size_t i = 0; i < plan->n_check; i++)
 		str_addf(out, "%s check %s\n", m, plan->check[i]);
 	for (size_t i = 0; i < plan->n_missing; i++)
 		str_addf(out, "%s not written: %s\n", m, plan->missing[i]);
-	for (size_t i = 0; i < plan->profile->tune->n_notes; i++)
-		str_addf(out, "%s note: %s\n", m, plan->profile->tune->notes[i]);
+	for (size_t i = 0; i < tune->n_notes; i++)
+		str_addf(out, "%s note: %s\n", m, tune->notes[i]);
 }
 
 static void vendor_text_steps_text(struct str *out, const struct render_plan *plan)
@@ -127,10 +159,10 @@ static void vendor_text_steps_text(struct str *out, const struct render_plan *pl
 		str_addf(out, "%s %s\n", m, plan->form->use);
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		const struct render_step *step = &plan->steps[i];
-		str_addf(out, "%s step %zu of %zu, after it:", m, i + 1, plan->n_steps);
+		str_addf(out, "%s step %zu/%zu ->", m, i + 1, plan->n_steps);
 		for (unsigned k = 0, n = 0; k < TUNE_KNOBS; k++)
 			if (step->sets & 1u << k) {
-				str_addf(out, "%s %s ", str_if(n++, ","),
+				str_addf(out, "%s %s = ", str_if(n++, ","),
 					tune_knob_name((enum tune_knob)k));
 				vendor_text_value_text(out, (enum tune_knob)k, step->after[k]);
 			}
@@ -259,6 +291,15 @@ json_t *render_undo(const struct tune_sheet *sheet, const struct render_ctx *ctx
 	return all_json(sheet, ctx, true);
 }
 
+/* What cannot be written; with the form where a vendor has several. */
+static json_t *missing_json(
+	const struct profile *profile, const struct tune_form *form, const char *missing)
+{
+	if (profile->tune->n_forms > 1)
+		return json_sprintf("%s: %s", form->name, missing);
+	return json_string(missing);
+}
+
 static json_t *vendor_text_sentences(
 	const struct tune_sheet *sheet, const struct render_ctx *ctx, const struct profile *profile)
 {
@@ -268,10 +309,7 @@ static json_t *vendor_text_sentences(
 		const struct tune_form *form = &profile->tune->forms[i];
 		render_plan(sheet, ctx, profile, form, false, &plan);
 		for (size_t k = 0; k < plan.n_missing; k++)
-			json_array_append_new(list,
-				profile->tune->n_forms > 1
-					? json_sprintf("%s: %s", form->name, plan.missing[k])
-					: json_string(plan.missing[k]));
+			json_array_append_new(list, missing_json(profile, form, plan.missing[k]));
 	}
 	return list;
 }
@@ -285,7 +323,7 @@ json_t *render_notes(const struct tune_sheet *sheet, const struct render_ctx *ct
 	const struct profile *p;
 	for (size_t i = 0; (p = vendor_text_speaker(ctx, i)); i++)
 		json_object_set_new(doc, p->tune->syntax, vendor_text_sentences(sheet, ctx, p));
-	json_object_set_new(doc, "native", native ? json_string(native) : json_null());
+	json_object_set_new(doc, "native", json_string_or_null(native));
 	return doc;
 }
 
@@ -310,10 +348,9 @@ static bool vendor_text(struct str *out, const struct tune_sheet *sheet,
 		if (ok)
 			vendor_text_steps_text(out, &plan);
 		for (size_t k = 0; !ok && k < plan.n_missing; k++)
-			str_addf(out,
-				t->n_forms > 1 ? "%s not written for %s (%s): %s\n"
-					       : "%s not written for %s%.0s: %s\n",
-				t->comment, t->syntax, form->name, plan.missing[k]);
+			str_addf(out, "%s not written for %s%s%s%s: %s\n", t->comment, t->syntax,
+				str_if(t->n_forms > 1, " ("), str_if(t->n_forms > 1, form->name),
+				str_if(t->n_forms > 1, ")"), plan.missing[k]);
 		any = any || ok;
 	}
 	return any;
@@ -335,7 +372,7 @@ int render_device(const struct tune_sheet *sheet, const struct render_ctx *ctx, 
 		if (!only || strcmp(only, p->tune->syntax) == 0)
 			any |= vendor_text(&out, sheet, ctx, p, undo);
 	if (!out.n)
-		str_addf(&out, "# there are no words for '%s'\n", str_or(only, "any vendor"));
+		str_addf(&out, "# no profile has commands for '%s'\n", str_or(only, "any vendor"));
 	*ret = arena_strdup(ctx->arena, out.s);
 	if (any)
 		return 0;
