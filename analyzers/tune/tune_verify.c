@@ -1,4 +1,4 @@
-/* tune_verify - see tune_verify.h. */
+/* tune_verify - matches windows, draws blocks of them for intervals, tests ports, and decides. */
 #include "analyzers/tune/tune_verify.h"
 
 #include <errno.h>
@@ -199,14 +199,14 @@ static void match_windows(const struct verify_in *in, struct side *before, struc
 
 enum { V_PAUSE, V_FRAMES, V_MARKS, V_DROPS, V_LOAD, VALUES }; /* of a window */
 
-struct sums {
+struct window_means {
 	double mean[VALUES];
 	double slow; /* rate of the slowest hundredth: the tail of step times */
 };
 
 /* one side's windows, value by value; rates in an order of their own where all busy windows tell
  * them */
-struct column {
+struct value_columns {
 	double *v[VALUES];
 	size_t n[VALUES], block[VALUES];
 	double *scratch;
@@ -235,17 +235,16 @@ static double tune_verify_value_of(const struct verify_window *window, int value
 }
 
 static void tune_verify_columns_of(
-	const struct side *side, bool all_loads, struct arena *a, struct column *column)
+	const struct side *side, bool all_loads, struct arena *a, struct value_columns *column)
 {
 	for (int i = 0; i < VALUES; i++) {
 		const bool all = i == V_LOAD && all_loads;
-		size_t n;
-		if (all)
+		size_t n = side->n;
+		const struct verify_window **v = side->v;
+		if (all) {
 			n = side->n_all;
-		else
-			n = side->n;
-		const struct verify_window *const *v =
-			(const struct verify_window *const *)(all ? side->all : side->v);
+			v = side->all;
+		}
 		column->v[i] = arena_array(a, double, n + 1);
 		for (size_t k = 0; k < n; k++) {
 			const double x = tune_verify_value_of(v[k], i);
@@ -283,11 +282,10 @@ static void keep_low(double *low, size_t *n, size_t room, double value)
 	low[at] = value;
 }
 
-/* The mean of @column's value @i, and for rates the first percentile; drawn anew block by block
- * with
- * @state, as they are with NULL. */
+/* The mean of value @i, and for rates the first percentile. @state NULL: of the windows as they
+ * are; else of windows that are drawn again, block by block. */
 static double tune_verify_mean_of(
-	const struct column *column, int i, uint64_t *state, double *ret_slow)
+	const struct value_columns *column, int i, uint64_t *state, double *ret_slow)
 {
 	const size_t n = column->n[i], block = column->block[i], room = n / 100 + 2;
 	size_t n_low = 0;
@@ -315,16 +313,16 @@ static double tune_verify_mean_of(
 	return sum / (double)n;
 }
 
-static struct sums tune_verify_sums_of(const struct column *column, uint64_t *state)
+static struct window_means tune_verify_sums_of(const struct value_columns *column, uint64_t *state)
 {
-	struct sums s = {.slow = NAN};
+	struct window_means s = {.slow = NAN};
 	for (int i = 0; i < VALUES; i++)
 		s.mean[i] = tune_verify_mean_of(column, i, state, i == V_LOAD ? &s.slow : NULL);
 	return s;
 }
 
-static void effects_of(const struct sums *right, const struct sums *left, bool pause_bound,
-	double delta[VERIFY_EFFECTS])
+static void effects_of(const struct window_means *right, const struct window_means *left,
+	bool pause_bound, double delta[VERIFY_EFFECTS])
 {
 	delta[VERIFY_FRAMES] = left->mean[V_FRAMES] - right->mean[V_FRAMES];
 	delta[VERIFY_PAUSE] = left->mean[V_PAUSE] - right->mean[V_PAUSE];
@@ -332,13 +330,16 @@ static void effects_of(const struct sums *right, const struct sums *left, bool p
 	delta[VERIFY_DROPS] = left->mean[V_DROPS] - right->mean[V_DROPS];
 	delta[VERIFY_STEP] = right->mean[V_LOAD] / left->mean[V_LOAD] - 1;
 	delta[VERIFY_TAIL] = right->slow / left->slow - 1;
-	delta[VERIFY_J] = delta[VERIFY_STEP] +
-		(isnan(delta[VERIFY_TAIL]) ? 0 : delta[VERIFY_TAIL]) +
-		J_PAUSE * (isnan(delta[VERIFY_PAUSE]) || pause_bound ? 0 : delta[VERIFY_PAUSE]);
+	delta[VERIFY_J] = delta[VERIFY_STEP];
+	if (!isnan(delta[VERIFY_TAIL]))
+		delta[VERIFY_J] += delta[VERIFY_TAIL];
+	if (!isnan(delta[VERIFY_PAUSE]) && !pause_bound)
+		delta[VERIFY_J] += J_PAUSE * delta[VERIFY_PAUSE];
 }
 
-/* Student's 97.5 % point over the normal one, and the variance a mean of few blocks hides. Hill's
- * expansion in 1/df; at 4 degrees 1 % low. */
+/* How much wider an interval has to be because there are few blocks: the 97.5 % point of Student's
+ * distribution over that of the normal one (Hill's expansion in 1/df; 1 % low at 4 degrees), times
+ * what the variance of a mean of few blocks hides. */
 static double tune_verify_widening(size_t blocks_before, size_t blocks_after)
 {
 	const double few = (double)(blocks_before < blocks_after ? blocks_before : blocks_after),
@@ -348,8 +349,9 @@ static double tune_verify_widening(size_t blocks_before, size_t blocks_after)
 	return (1.96 + 2.37 / df + 2.82 / (df * df)) / 1.96 * sqrt(few / (few - 1));
 }
 
-static void tune_verify_intervals(const struct column *before, const struct column *after,
-	bool pause_bound, struct verify_effect *effect, struct arena *a)
+static void tune_verify_intervals(const struct value_columns *before,
+	const struct value_columns *after, bool pause_bound, struct verify_effect *effect,
+	struct arena *a)
 {
 	static const int rests_on[VERIFY_EFFECTS] = {[VERIFY_PAUSE] = V_PAUSE,
 		[VERIFY_FRAMES] = V_FRAMES,
@@ -363,8 +365,8 @@ static void tune_verify_intervals(const struct column *before, const struct colu
 	for (int i = 0; i < VERIFY_EFFECTS; i++)
 		drawn[i] = arena_array(a, double, DRAWS);
 	for (int k = 0; k < DRAWS; k++) {
-		const struct sums b = tune_verify_sums_of(before, &state),
-				  f = tune_verify_sums_of(after, &state);
+		const struct window_means b = tune_verify_sums_of(before, &state),
+					  f = tune_verify_sums_of(after, &state);
 		effects_of(&b, &f, pause_bound, delta);
 		for (int i = 0; i < VERIFY_EFFECTS; i++)
 			drawn[i][k] = delta[i];
@@ -428,8 +430,8 @@ double verify_discoveries(double *chances, size_t n, double rate)
 	return limit;
 }
 
-/* Means of one port over blocks of neighbouring windows, which may be alike; blocks themselves
- * hardly are. */
+/* Means of one port over blocks of windows: neighbouring windows resemble each other, blocks
+ * hardly. */
 static size_t block_means(const struct side *side, size_t port, double *ret)
 {
 	const size_t block = tune_verify_block_of(side->n);
@@ -518,13 +520,14 @@ struct judged {
 	bool worse, better;
 };
 
-static struct judged tune_verify_judge(const struct verify_effect *effect, double least)
+/* Surely up or down, and by more than @least. */
+static struct judged judge_effect(const struct verify_effect *effect, double least)
 {
 	return (struct judged){.worse = effect->low > 0 && effect->delta > least,
 		.better = effect->high < 0 && effect->delta < -least};
 }
 
-static void tune_verify_tell(struct verify_effect *effect, struct judged judged)
+static void name_judgement(struct verify_effect *effect, struct judged judged)
 {
 	if (isnan(effect->low))
 		effect->told = "not known";
@@ -536,95 +539,168 @@ static void tune_verify_tell(struct verify_effect *effect, struct judged judged)
 		effect->told = "no change seen";
 }
 
-static void tune_verify_say(
-	struct verify_result *result, enum verify_verdict verdict, const char *why)
+struct judgement { /* of every effect that counts for the verdict */
+	struct judged pause, drops, step, tail, j;
+	bool drops_new; /* none before, some after */
+	bool drops_ended; /* some before, none after, and not by luck */
+};
+
+/* Did drops end? Only when as many as DROPS_LEAST were to be expected in the time after. */
+static bool drops_ended(const struct verify_in *in, const struct verify_result *result)
+{
+	const double before_s = tune_verify_seconds_of(in->before, in->n_before),
+		     after_s = tune_verify_seconds_of(in->after, in->n_after);
+	return result->drops_after == 0 && result->drops_before > 0 &&
+		result->drops_before / before_s * after_s >= DROPS_LEAST;
+}
+
+static void judge_pause(struct verify_result *result, struct judgement *ret)
+{
+	struct verify_effect *time = &result->effects[VERIFY_PAUSE],
+			     *frames = &result->effects[VERIFY_FRAMES];
+	double least = PAUSE_LEAST;
+	if (PAUSE_FALL * time->before > least)
+		least = PAUSE_FALL * time->before;
+	const struct judged by_time = judge_effect(time, least),
+			    by_frames = judge_effect(frames, PAUSE_FALL * frames->before);
+	name_judgement(time, by_time);
+	name_judgement(frames, by_frames);
+	ret->pause = by_time;
+	if (result->pause_bound && !isnan(frames->low))
+		ret->pause = by_frames;
+}
+
+static void judge_drops(
+	const struct verify_in *in, struct verify_result *result, struct judgement *ret)
+{
+	struct verify_effect *effect = &result->effects[VERIFY_DROPS];
+	ret->drops_new = result->drops_after > 0 && !(result->drops_before > 0);
+	ret->drops_ended = drops_ended(in, result);
+	ret->drops = judge_effect(effect, 0);
+	ret->drops.better = ret->drops.better && result->drops_before >= DROPS_LEAST;
+	name_judgement(effect,
+		(struct judged){.worse = ret->drops.worse || ret->drops_new,
+			.better = ret->drops.better || ret->drops_ended});
+}
+
+static struct judgement judge_effects(const struct verify_in *in, struct verify_result *result)
+{
+	struct verify_effect *e = result->effects;
+	struct judgement ret = {.tail = judge_effect(&e[VERIFY_TAIL], VERIFY_STEP_NOISE),
+		.j = judge_effect(&e[VERIFY_J], VERIFY_STEP_NOISE),
+		.step = judge_effect(&e[VERIFY_STEP], VERIFY_STEP_LIMIT)};
+	/* careful one way: harm is believed sooner than gain */
+	ret.step.better = ret.step.better && e[VERIFY_STEP].delta < -VERIFY_STEP_NOISE;
+	judge_pause(result, &ret);
+	judge_drops(in, result, &ret);
+	e[VERIFY_MARKS].told = "";
+	name_judgement(&e[VERIFY_STEP], ret.step);
+	name_judgement(&e[VERIFY_TAIL], ret.tail);
+	name_judgement(&e[VERIFY_J], ret.j);
+	return ret;
+}
+
+static void conclude(struct verify_result *result, enum verify_verdict verdict, const char *why)
 {
 	result->verdict = verdict;
 	result->why = why;
 }
 
+static const char *why_keep(const struct judgement *judgement)
+{
+	if (judgement->drops_ended || judgement->drops.better)
+		return "drops fell, and steps take no longer";
+	if (judgement->step.better)
+		return "steps take less time";
+	return "pause fell, and steps take no longer";
+}
+
+static const char *what_fell(const struct judgement *judgement)
+{
+	if (judgement->pause.better)
+		return "pause fell";
+	return "drops fell";
+}
+
 static void tune_verify_decide(const struct verify_in *in, struct verify_result *result)
 {
-	struct verify_effect *e = result->effects;
-	const double least = fmax(PAUSE_LEAST, PAUSE_FALL * e[VERIFY_PAUSE].before);
-	const struct judged pause_time = tune_verify_judge(
-				    &e[VERIFY_PAUSE], isnan(least) ? PAUSE_LEAST : least),
-			    frames = tune_verify_judge(
-				    &e[VERIFY_FRAMES], PAUSE_FALL * e[VERIFY_FRAMES].before);
-	struct judged pause = pause_time;
-	if (result->pause_bound && !isnan(e[VERIFY_FRAMES].low))
-		pause = frames;
-	const struct judged tail = tune_verify_judge(&e[VERIFY_TAIL], VERIFY_STEP_NOISE),
-			    j = tune_verify_judge(&e[VERIFY_J], VERIFY_STEP_NOISE);
-	struct judged drops = tune_verify_judge(&e[VERIFY_DROPS], 0),
-		      step = tune_verify_judge(&e[VERIFY_STEP], VERIFY_STEP_LIMIT);
-	/* careful one way: harm is believed sooner than gain */
-	step.better = step.better && e[VERIFY_STEP].delta < -VERIFY_STEP_NOISE;
-	const double before_s = tune_verify_seconds_of(in->before, in->n_before),
-		     after_s = tune_verify_seconds_of(in->after, in->n_after);
-	const bool fresh = result->drops_after > 0 && !(result->drops_before > 0);
-	const bool gone = result->drops_after == 0 && result->drops_before > 0 &&
-		result->drops_before / before_s * after_s >= DROPS_LEAST;
-	drops.better = drops.better && result->drops_before >= DROPS_LEAST;
-	tune_verify_tell(&e[VERIFY_PAUSE], pause_time);
-	tune_verify_tell(&e[VERIFY_FRAMES], frames);
-	e[VERIFY_MARKS].told = "";
-	tune_verify_tell(&e[VERIFY_DROPS],
-		(struct judged){.worse = drops.worse || fresh, .better = drops.better || gone});
-	tune_verify_tell(&e[VERIFY_STEP], step);
-	tune_verify_tell(&e[VERIFY_TAIL], tail);
-	tune_verify_tell(&e[VERIFY_J], j);
-	if (fresh)
-		tune_verify_say(result, VERIFY_ROLL_BACK,
+	const struct judgement got = judge_effects(in, result);
+	const struct verify_effect *step = &result->effects[VERIFY_STEP];
+	const bool few =
+		result->n_before < VERIFY_WINDOWS_MIN || result->n_after < VERIFY_WINDOWS_MIN;
+	const bool gain =
+		got.pause.better || got.drops.better || got.drops_ended || got.step.better;
+	/* 1. One new lossless drop is enough, whatever else there is. */
+	if (got.drops_new) {
+		conclude(result, VERIFY_ROLL_BACK,
 			arena_printf(in->arena, "%.0f lossless drops since, none before",
 				result->drops_after));
-	else if (result->n_before < VERIFY_WINDOWS_MIN || result->n_after < VERIFY_WINDOWS_MIN)
-		tune_verify_say(result, VERIFY_INCONCLUSIVE,
+		return;
+	}
+	/* 2. Too few windows say nothing. */
+	if (few) {
+		conclude(result, VERIFY_INCONCLUSIVE,
 			arena_printf(in->arena,
 				"%zu matched windows before and %zu after, expected at least %d of "
 				"each",
 				result->n_before, result->n_after, VERIFY_WINDOWS_MIN));
-	else if (drops.worse)
-		tune_verify_say(result, VERIFY_ROLL_BACK, "more lossless drops than before");
-	else if (step.worse)
-		tune_verify_say(result, VERIFY_ROLL_BACK,
-			arena_printf(in->arena, "steps take %.1f %% longer",
-				100 * e[VERIFY_STEP].delta));
-	else if (j.worse)
-		tune_verify_say(result, VERIFY_ROLL_BACK,
+		return;
+	}
+	/* 3. Harm: more drops, longer steps, or all of it together. */
+	if (got.drops.worse) {
+		conclude(result, VERIFY_ROLL_BACK, "more lossless drops than before");
+		return;
+	}
+	if (got.step.worse) {
+		conclude(result, VERIFY_ROLL_BACK,
+			arena_printf(in->arena, "steps take %.1f %% longer", 100 * step->delta));
+		return;
+	}
+	if (got.j.worse) {
+		conclude(result, VERIFY_ROLL_BACK,
 			"step time, its tail and pause together are worse (J)");
-	else if (isnan(e[VERIFY_STEP].high))
-		tune_verify_say(result, VERIFY_INCONCLUSIVE,
-			"how fast the job gets on is not seen, and pause alone proves nothing");
-	else if (!pause.better && !drops.better && !gone && !step.better)
-		tune_verify_say(result, VERIFY_INCONCLUSIVE,
-			pause.worse ? "pause rose, step time did not follow"
-				    : "no effect is seen that exceeds chance");
-	else if (e[VERIFY_STEP].high > VERIFY_STEP_NOISE && !step.better)
-		tune_verify_say(result, VERIFY_INCONCLUSIVE,
+		return;
+	}
+	/* 4. Never by pause alone. */
+	if (isnan(step->high)) {
+		conclude(result, VERIFY_INCONCLUSIVE,
+			"step time unknown, and pause alone proves nothing");
+		return;
+	}
+	/* 5. No gain. */
+	if (!gain && got.pause.worse) {
+		conclude(result, VERIFY_INCONCLUSIVE, "pause rose, step time did not follow");
+		return;
+	}
+	if (!gain) {
+		conclude(result, VERIFY_INCONCLUSIVE, "no effect that exceeds chance");
+		return;
+	}
+	/* 6. A gain, but longer steps are not excluded. */
+	if (step->high > VERIFY_STEP_NOISE && !got.step.better) {
+		conclude(result, VERIFY_INCONCLUSIVE,
 			arena_printf(in->arena,
-				"%s, but steps may take up to %.1f %% longer; more windows will "
-				"tell",
-				pause.better ? "pause fell" : "drops fell",
-				100 * e[VERIFY_STEP].high));
-	else
-		tune_verify_say(result, VERIFY_KEEP,
-			gone || drops.better  ? "drops fell, and steps take no longer"
-				: step.better ? "steps take less time"
-					      : "pause fell, and steps take no longer");
+				"%s, but steps may take up to %.1f %% longer; verify again with "
+				"more windows",
+				what_fell(&got), 100 * step->high));
+		return;
+	}
+	/* 7. A gain that costs nothing. */
+	conclude(result, VERIFY_KEEP, why_keep(&got));
 }
 
 void tune_verify(const struct verify_in *in, struct verify_result *ret)
 {
 	struct side before = {0}, after = {0};
-	struct column b = {0}, a = {0};
+	struct value_columns b = {0}, a = {0};
 	*ret = (struct verify_result){.verdict = VERIFY_INCONCLUSIVE};
 	match_windows(in, &before, &after, ret);
 	ret->drops_before = tune_verify_drops_of(in->before, in->n_before);
 	ret->drops_after = tune_verify_drops_of(in->after, in->n_after);
 	tune_verify_columns_of(&before, in->match == VERIFY_LOAD, in->arena, &b);
 	tune_verify_columns_of(&after, in->match == VERIFY_LOAD, in->arena, &a);
-	const struct sums was = tune_verify_sums_of(&b, NULL), is = tune_verify_sums_of(&a, NULL);
+	const struct window_means was = tune_verify_sums_of(&b, NULL),
+				  is = tune_verify_sums_of(&a, NULL);
 	double delta[VERIFY_EFFECTS];
 	effects_of(&was, &is, ret->pause_bound, delta);
 	for (int i = 0; i < VERIFY_EFFECTS; i++)
