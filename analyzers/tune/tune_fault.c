@@ -38,111 +38,117 @@ struct faults {
 	size_t n, cap;
 };
 
-static struct tune_fault *tune_fault_add(struct faults *faults, enum cause cause)
+static struct tune_fault *fault_add(struct faults *faults, enum cause cause)
 {
 	const struct cause_info *info = cause_info(cause);
-	if (faults->n == faults->cap) {
-		if (faults->cap)
-			faults->cap = faults->cap * 2;
-		else
-			faults->cap = 8;
-		struct tune_fault *wider =
-			arena_array(faults->in->arena, struct tune_fault, faults->cap);
-		if (faults->n)
-			memcpy(wider, faults->v, faults->n * sizeof(*wider));
-		faults->v = wider;
-	}
-	struct tune_fault *r = &faults->v[faults->n++];
-	*r = (struct tune_fault){.row = info->tune_row,
+	arena_grow(faults->in->arena, faults->v, faults->n, faults->cap);
+	struct tune_fault *fault = &faults->v[faults->n++];
+	*fault = (struct tune_fault){.row = info->tune_row,
 		.cause = cause,
 		.priority = PRIO_NONE,
 		.proof = {.priority = PRIO_NONE}};
 	for (size_t i = 0; i < CAUSE_STEPS_MAX && info->steps[i].text; i++)
-		r->steps[r->n_steps++] = info->steps[i].text;
-	return r;
+		fault->steps[fault->n_steps++] = info->steps[i].text;
+	return fault;
 }
 
 /* ---- from incidents ------------------------------------------------------ */
 
 /*
  * Row 7 holds while the host's destination is marked. Where the very switch that pauses the host
- * marks next to nothing, and by its settings cannot mark before PFC fires, row 3 explains what
- * singles the host out, and the incident proves nothing.
+ * marks next to nothing, and by its settings cannot mark before PFC fires, row 3 explains why this
+ * host is paused most, and the incident proves nothing.
  */
 static bool explained_by_late(
 	const struct tune_case *tune_case, const struct tune_incident *incident)
 {
 	const uint32_t late = T_HOSTS_PAUSED | T_PAUSES | T_NO_MARKS | T_LATE;
-	for (size_t i = 0; incident->cause == CAUSE_DCQCN_OFF && i < tune_case->n_sites; i++)
-		if (str_eq(tune_case->sites[i].device->device->name, incident->device) &&
-			(incident->priority == PRIO_NONE ||
-				incident->priority == tune_case->sites[i].priority) &&
-			tune_case->sites[i].is && tune_case->sites[i].is->row == 3 &&
-			(tune_case->sites[i].signs.yes & late) == late)
+	if (incident->cause != CAUSE_DCQCN_OFF)
+		return false;
+	for (size_t i = 0; i < tune_case->n_sites; i++) {
+		const struct tune_site *site = &tune_case->sites[i];
+		const bool here = str_eq(site->device->device->name, incident->device) &&
+			(incident->priority == PRIO_NONE || incident->priority == site->priority);
+		const bool is_late =
+			site->is && site->is->row == 3 && (site->signs.yes & late) == late;
+		if (here && is_late)
 			return true;
+	}
 	return false;
+}
+
+/* "leaf1:Ethernet0 group-1" */
+static const char *incident_where(struct arena *a, const struct tune_incident *incident)
+{
+	const char *where = str_or(incident->host, str_or(incident->device, "the fabric"));
+	if (!incident->host && incident->port)
+		where = arena_printf(a, "%s:%s", where, incident->port);
+	if (incident->group)
+		where = arena_printf(a, "%s %s", where, incident->group);
+	return where;
 }
 
 static void from_incidents(struct faults *faults, const struct tune_case *tune_case)
 {
 	for (size_t i = 0; i < faults->in->n_incidents; i++) {
-		const struct tune_incident *t = &faults->in->incidents[i];
-		if (t->closed_ns || t->severity < SEV_WARNING || !cause_info(t->cause)->tune_row ||
-			explained_by_late(tune_case, t))
+		const struct tune_incident *incident = &faults->in->incidents[i];
+		if (incident->closed_ns || incident->severity < SEV_WARNING)
 			continue;
-		struct tune_fault *r = tune_fault_add(faults, t->cause);
-		r->id = t->id;
-		r->device = t->device;
-		r->port = t->port;
-		r->host = t->host;
-		r->priority = t->priority;
-		r->confidence = t->confidence_ratio;
-		r->everywhere = !t->device && !t->host;
-		r->summary = arena_printf(faults->in->arena,
-			"%s%s%s%s%s: incident %s (%s) is open, and no threshold mends it",
-			t->host ? t->host : str_or(t->device, "the fabric"),
-			str_if(!t->host && t->port, ":"), !t->host && t->port ? t->port : "",
-			str_if(t->group, " "), str_or(t->group, ""), t->id, cause_name(t->cause));
+		if (!cause_info(incident->cause)->tune_row ||
+			explained_by_late(tune_case, incident))
+			continue;
+		struct tune_fault *fault = fault_add(faults, incident->cause);
+		fault->id = incident->id;
+		fault->device = incident->device;
+		fault->port = incident->port;
+		fault->host = incident->host;
+		fault->priority = incident->priority;
+		fault->confidence = incident->confidence_ratio;
+		fault->everywhere = !incident->device && !incident->host;
+		fault->summary = arena_printf(faults->in->arena,
+			"%s: blocked by incident %s (%s): not a threshold problem",
+			incident_where(faults->in->arena, incident), incident->id,
+			cause_name(incident->cause));
 	}
 }
 
-/* The same was told by an incident: of the same row, at the same place (or at no place). */
-static bool tune_fault_told(const struct faults *faults, enum cause cause, const char *device,
+/* Is a fault of the same row known at this place, or at no place in particular? */
+static bool fault_known(const struct faults *faults, enum cause cause, const char *device,
 	const char *port, const char *host)
 {
 	const int row = cause_info(cause)->tune_row;
 	for (size_t i = 0; i < faults->n; i++) {
-		const struct tune_fault *t = &faults->v[i];
-		if (t->row != row)
+		const struct tune_fault *known = &faults->v[i];
+		if (known->row != row)
 			continue;
-		if (t->everywhere || (host && str_eq(t->host, host)) ||
-			(device && str_eq(t->device, device) &&
-				(!port || !t->port || str_eq(t->port, port))))
+		const bool same_host = host && str_eq(known->host, host);
+		const bool same_device = device && str_eq(known->device, device);
+		const bool same_port = !port || !known->port || str_eq(known->port, port);
+		if (known->everywhere || same_host || (same_device && same_port))
 			return true;
 	}
 	return false;
 }
 
-/* @l or @port tells where. NULL: an incident, or a look before, has it already. */
-static struct tune_fault *tune_fault_see(struct faults *faults, enum cause cause,
+/* A new fault at @port; NULL when it is known already, also from the other end of the link. */
+static struct tune_fault *fault_at(struct faults *faults, enum cause cause,
 	const struct fabric_port *port, int priority, double confidence)
 {
-	/* one link, one story: its other end may have told it */
-	if (tune_fault_told(faults, cause, port->device->name, port->name, port->host) ||
-		(port->peer &&
-			tune_fault_told(
-				faults, cause, port->peer->device->name, port->peer->name, NULL)))
+	const struct fabric_port *far = port->peer;
+	if (fault_known(faults, cause, port->device->name, port->name, port->host))
 		return NULL;
-	struct tune_fault *r = tune_fault_add(faults, cause);
-	r->device = port->device->name;
-	r->port = port->name;
-	r->host = port->host;
-	r->priority = priority;
-	r->confidence = confidence;
-	return r;
+	if (far && fault_known(faults, cause, far->device->name, far->name, NULL))
+		return NULL;
+	struct tune_fault *fault = fault_add(faults, cause);
+	fault->device = port->device->name;
+	fault->port = port->name;
+	fault->host = port->host;
+	fault->priority = priority;
+	fault->confidence = confidence;
+	return fault;
 }
 
-static void tune_fault_prove(struct faults *faults, struct tune_fault *fault, const char *metric,
+static void fault_prove(struct faults *faults, struct tune_fault *fault, const char *metric,
 	double value, const char *unit, enum quality quality)
 {
 	const struct tune_evidence *e = faults->in->evidence;
@@ -161,80 +167,132 @@ static void tune_fault_prove(struct faults *faults, struct tune_fault *fault, co
 
 static void look_at_receiver(struct faults *faults, const struct tune_prio *prio)
 {
+	enum cause cause = CAUSE_SLOW_RECEIVER;
+	enum quality quality = QUALITY_ESTIMATED;
+	double confidence = 0.5;
 	if (!tune_paused_by_host(prio))
 		return;
-	const bool storm = prio->rx_pause_busy >= STORM && prio->pause_measured;
-	struct tune_fault *r = tune_fault_see(faults, storm ? CAUSE_PFC_STORM : CAUSE_SLOW_RECEIVER,
-		prio->port, prio->priority, prio->pause_measured ? 0.8 : 0.5);
-	if (!r)
+	if (prio->pause_measured) {
+		quality = QUALITY_EXACT;
+		confidence = 0.8;
+		if (prio->rx_pause_busy >= STORM)
+			cause = CAUSE_PFC_STORM;
+	}
+	struct tune_fault *fault = fault_at(faults, cause, prio->port, prio->priority, confidence);
+	if (!fault)
 		return;
-	r->summary = arena_printf(faults->in->arena,
-		"%s paused us %s%s of the time at %s:%s: it does not take what it is sent, and no "
-		"threshold changes that",
+	fault->summary = arena_printf(faults->in->arena,
+		"%s paused us %s%s of the time at %s:%s: the host receives too slowly, not a "
+		"threshold problem",
 		prio->port->host, str_if(!prio->pause_measured, "at most "),
-		tune_percent(faults->in->arena, prio->rx_pause_busy), r->device, r->port);
-	tune_fault_prove(faults, r, "pfc.rx_pause_ratio", prio->rx_pause_busy, "ratio",
-		prio->pause_measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
+		tune_percent(faults->in->arena, prio->rx_pause_busy), fault->device, fault->port);
+	fault_prove(faults, fault, "pfc.rx_pause_ratio", prio->rx_pause_busy, "ratio", quality);
 }
 
-static double tune_fault_median(double *values, size_t n)
+struct host_pause { /* how much hosts of the fabric are paused, share of busy time */
+	double *level; /* ascending */
+	size_t n;
+	double median, spread; /* spread: standard deviation by the median deviation */
+	double singled; /* the least level of the one or two hosts that stand out; NAN none */
+	double others; /* the highest of all other hosts */
+};
+
+static size_t host_levels(const struct tune_site *sites, size_t n_sites, double *ret)
 {
-	stats_sort(values, n);
-	if (n)
-		return (values[n / 2] + values[(n - 1) / 2]) / 2;
-	return NAN;
+	size_t n = 0;
+	for (size_t i = 0; i < n_sites; i++)
+		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&sites[i], l));)
+			if (l->port->host && !isnan(l->tx_pause_busy))
+				ret[n++] = l->tx_pause_busy;
+	return n;
+}
+
+/* The one or two highest stand out when they are SINGLED times the next one. */
+static void find_singled(struct host_pause *pause)
+{
+	const double *level = pause->level;
+	pause->singled = NAN;
+	for (size_t out = 0; out < SINGLED_MAX; out++) {
+		const double here = level[pause->n - 1 - out], next = level[pause->n - 2 - out];
+		if (here >= SINGLED * next) {
+			pause->singled = here;
+			pause->others = next;
+			return;
+		}
+	}
+}
+
+/* False: there are too few hosts to compare. */
+static bool measure_hosts(
+	struct arena *a, const struct tune_site *sites, size_t n_sites, struct host_pause *ret)
+{
+	size_t room = 1;
+	for (size_t i = 0; i < n_sites; i++)
+		room += sites[i].device->n_prios;
+	*ret = (struct host_pause){.level = arena_array(a, double, room)};
+	ret->n = host_levels(sites, n_sites, ret->level);
+	if (ret->n < SINGLED_MAX + OTHERS_MIN)
+		return false;
+	ret->median = stats_median(ret->level, ret->n); /* sorts */
+	double *scratch = arena_array(a, double, ret->n);
+	memcpy(scratch, ret->level, ret->n * sizeof(*scratch));
+	ret->spread = STATS_MAD_TO_SIGMA * stats_mad(scratch, ret->n, ret->median);
+	find_singled(ret);
+	return true;
+}
+
+static bool stands_out(const struct tune_prio *prio, const struct host_pause *pause)
+{
+	return prio->port->host && tune_recent(prio, prio->recent_tx) >= TUNE_NEEDED &&
+		prio->tx_pause_busy >= pause->singled &&
+		prio->tx_pause_busy - pause->median > Z_OUTLIER * pause->spread;
+}
+
+static bool any_marks(const struct tune_site *sites, size_t n_sites)
+{
+	for (size_t i = 0; i < n_sites; i++)
+		if (sites[i].signs.yes & T_MANY_MARKS)
+			return true;
+	return false;
 }
 
 /*
  * Row 7: one or two hosts are paused far more than all others of the fabric, at a switch that marks
- * much and has its thresholds in order: they do not slow down. Settings that are late, and loss,
- * single hosts out as well.
+ * much and has its thresholds in order: they do not slow down. Late settings and loss make single
+ * hosts stand out as well, so such switches are left out.
  */
-static void look_for_one_host(struct faults *faults, const struct tune_site *site, size_t n_sites)
+static void look_for_one_host(struct faults *faults, const struct tune_site *sites, size_t n_sites)
 {
-	const uint32_t marks = T_MANY_MARKS, other = T_LATE | T_LOST | T_FROM_HOST;
+	const uint32_t other = T_LATE | T_LOST | T_FROM_HOST;
 	struct arena *a = faults->in->arena;
-	size_t n = 0, cap = 1, out = 0, n_marking = 0;
-	for (size_t i = 0; i < n_sites; i++) {
-		cap += site[i].device->n_prios;
-		n_marking += (site[i].signs.yes & marks) != 0;
-	}
-	double *level = arena_array(a, double, cap), *apart = arena_array(a, double, cap);
-	for (size_t i = 0; i < n_sites; i++)
-		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&site[i], l));)
-			if (l->port->host && !isnan(l->tx_pause_busy))
-				level[n++] = l->tx_pause_busy;
-	if (n < SINGLED_MAX + OTHERS_MIN || !n_marking)
-		return;
-	const double mid = tune_fault_median(level, n); /* sorts */
-	while (out < SINGLED_MAX && !(level[n - 1 - out] >= SINGLED * level[n - 2 - out]))
-		out++;
-	const double least = level[n - 1 - out], others = level[n - 2 - out];
-	for (size_t i = 0; i < n; i++)
-		apart[i] = fabs(level[i] - mid);
-	const double spread = 1.4826 * tune_fault_median(apart, n);
+	struct host_pause pause;
 	const struct tune_prio *worst = NULL;
-	for (size_t i = 0; i < n_sites; i++)
-		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&site[i], l));)
-			if (l->port->host && tune_recent(l, l->recent_tx) >= TUNE_NEEDED &&
-				l->tx_pause_busy >= least &&
-				l->tx_pause_busy - mid > Z_OUTLIER * spread &&
-				!(site[i].signs.yes & other) &&
+	/* 1. Is there anything to compare, and do queues mark at all? */
+	if (!any_marks(sites, n_sites) || !measure_hosts(a, sites, n_sites, &pause))
+		return;
+	/* 2. The host that stands out most, at a switch without another explanation. */
+	for (size_t i = 0; i < n_sites; i++) {
+		if (sites[i].signs.yes & other)
+			continue;
+		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&sites[i], l));)
+			if (stands_out(l, &pause) &&
 				(!worst || l->tx_pause_busy > worst->tx_pause_busy))
 				worst = l;
-	if (!worst || out >= SINGLED_MAX || !worst->pause_measured)
+	}
+	/* 3. A bound from frames singles out nobody. */
+	if (!worst || !worst->pause_measured)
 		return;
-	struct tune_fault *r =
-		tune_fault_see(faults, CAUSE_DCQCN_OFF, worst->port, worst->priority, 0.6);
-	if (!r)
+	struct tune_fault *fault =
+		fault_at(faults, CAUSE_DCQCN_OFF, worst->port, worst->priority, 0.6);
+	if (!fault)
 		return;
-	r->summary = arena_printf(a,
+	fault->summary = arena_printf(a,
 		"we paused %s %s of busy time at %s:%s and the next host %s, although queues mark: "
 		"it does not slow down",
-		worst->port->host, tune_percent(a, worst->tx_pause_busy), r->device, r->port,
-		tune_percent(a, others));
-	tune_fault_prove(
-		faults, r, "pfc.tx_pause_ratio", worst->tx_pause_busy, "ratio", QUALITY_EXACT);
+		worst->port->host, tune_percent(a, worst->tx_pause_busy), fault->device,
+		fault->port, tune_percent(a, pause.others));
+	fault_prove(
+		faults, fault, "pfc.tx_pause_ratio", worst->tx_pause_busy, "ratio", QUALITY_EXACT);
 }
 
 /* ---- links --------------------------------------------------------------- */
@@ -251,82 +309,125 @@ static bool like_all(const struct tune_device *device, double errors)
 	return n >= 3 && 2 * like > n;
 }
 
+static void look_for_errors(
+	struct faults *faults, const struct tune_device *device, const struct tune_port *port)
+{
+	struct tune_fault *fault = NULL;
+	if (port->errors >= ERRORS_MIN && port->error_windows >= TUNE_NEEDED &&
+		!like_all(device, port->errors))
+		fault = fault_at(faults, CAUSE_LINK_ERRORS, port->port, PRIO_NONE, 0.8);
+	if (!fault)
+		return;
+	fault->summary = arena_printf(faults->in->arena,
+		"%s:%s received %.0f damaged frames: a cable or optic, not a buffer problem",
+		fault->device, fault->port, port->errors);
+	fault_prove(faults, fault, "port.fcs_errors", port->errors, "frames", QUALITY_EXACT);
+}
+
+static void look_for_storms(struct faults *faults, const struct tune_port *port)
+{
+	struct tune_fault *fault = NULL;
+	if (port->storms > 0)
+		fault = fault_at(faults, CAUSE_PFC_WATCHDOG, port->port, PRIO_NONE, 0.8);
+	if (!fault)
+		return;
+	fault->summary =
+		arena_printf(faults->in->arena, "the PFC watchdog of %s fired %.0f times at %s",
+			fault->device, port->storms, fault->port);
+	fault_prove(faults, fault, "pfcwd.storms", port->storms, "events", QUALITY_EXACT);
+}
+
+static void look_for_down(
+	struct faults *faults, const struct tune_device *device, const struct tune_port *port)
+{
+	const bool down = port->down_windows && 2 * port->down_windows >= device->windows;
+	struct tune_fault *fault = NULL;
+	if (port->port->peer && down)
+		fault = fault_at(faults, CAUSE_PATH_ASYMMETRY, port->port, PRIO_NONE, 0.8);
+	if (!fault)
+		return;
+	fault->summary = arena_printf(faults->in->arena,
+		"%s:%s to %s is down: the other members carry its share", fault->device,
+		fault->port, port->port->peer->device->name);
+	fault_prove(faults, fault, "port.oper_up", 0, "-", QUALITY_EXACT);
+}
+
+/* The two ends of a link, judged once. */
+static void look_for_mtu(struct faults *faults, const struct tune_port *port)
+{
+	const struct fabric_port *far = port->port->peer;
+	const struct tune_port *there = NULL;
+	struct tune_fault *fault = NULL;
+	if (far && port->port->index < far->index)
+		there = tune_port_at(&faults->in->evidence->devices[far->device->index], far);
+	if (there && fabs(there->mtu_bytes - port->mtu_bytes) > MTU_SLACK)
+		fault = fault_at(faults, CAUSE_MTU_MISMATCH, port->port, PRIO_NONE, 0.9);
+	if (!fault)
+		return;
+	fault->summary =
+		arena_printf(faults->in->arena, "MTU %.0f at %s:%s, %.0f at %s:%s", port->mtu_bytes,
+			fault->device, fault->port, there->mtu_bytes, far->device->name, far->name);
+	fault_prove(faults, fault, "port.mtu_bytes", port->mtu_bytes, "bytes", QUALITY_EXACT);
+}
+
 static void look_at_port(
 	struct faults *faults, const struct tune_device *device, const struct tune_port *port)
 {
-	struct tune_fault *r;
-	if (port->errors >= ERRORS_MIN && port->error_windows >= TUNE_NEEDED &&
-		!like_all(device, port->errors) &&
-		(r = tune_fault_see(faults, CAUSE_LINK_ERRORS, port->port, PRIO_NONE, 0.8))) {
-		r->summary = arena_printf(faults->in->arena,
-			"%s:%s received %.0f damaged frames: a cable or an optic, no matter of "
-			"buffers",
-			r->device, r->port, port->errors);
-		tune_fault_prove(
-			faults, r, "port.fcs_errors", port->errors, "frames", QUALITY_EXACT);
-	}
-	if (port->storms > 0 &&
-		(r = tune_fault_see(faults, CAUSE_PFC_WATCHDOG, port->port, PRIO_NONE, 0.8))) {
-		r->summary = arena_printf(faults->in->arena,
-			"the PFC watchdog of %s fired %.0f times at %s", r->device, port->storms,
-			r->port);
-		tune_fault_prove(faults, r, "pfcwd.storms", port->storms, "events", QUALITY_EXACT);
-	}
-	if (port->port->peer && port->down_windows && 2 * port->down_windows >= device->windows &&
-		(r = tune_fault_see(faults, CAUSE_PATH_ASYMMETRY, port->port, PRIO_NONE, 0.8))) {
-		r->summary = arena_printf(faults->in->arena,
-			"%s:%s to %s is down: the other members carry its share", r->device,
-			r->port, port->port->peer->device->name);
-		tune_fault_prove(faults, r, "port.oper_up", 0, "-", QUALITY_EXACT);
-	}
-	const struct fabric_port *far = port->port->peer;
-	const struct tune_port *there = NULL;
-	if (far && port->port->index < far->index)
-		there = tune_port_at(&faults->in->evidence->devices[far->device->index], far);
-	if (there && fabs(there->mtu_bytes - port->mtu_bytes) > MTU_SLACK &&
-		(r = tune_fault_see(faults, CAUSE_MTU_MISMATCH, port->port, PRIO_NONE, 0.9))) {
-		r->summary = arena_printf(faults->in->arena, "MTU %.0f at %s:%s, %.0f at %s:%s",
-			port->mtu_bytes, r->device, r->port, there->mtu_bytes, far->device->name,
-			far->name);
-		tune_fault_prove(
-			faults, r, "port.mtu_bytes", port->mtu_bytes, "bytes", QUALITY_EXACT);
-	}
+	look_for_errors(faults, device, port);
+	look_for_storms(faults, port);
+	look_for_down(faults, device, port);
+	look_for_mtu(faults, port);
 }
 
-/* Row 9 without packets: one member of a group carries far more than the others, and queues of it
- * mark or its switch pauses. */
+struct group_load {
+	const struct fabric_port *hot; /* the member that carries most */
+	size_t n;
+	double imbalance; /* its octets over the mean, minus 1; NAN: less than two members known */
+};
+
+static struct group_load load_of_group(
+	const struct tune_device *device, const struct fabric_group *group)
+{
+	struct group_load load = {.imbalance = NAN};
+	double sum = 0, most = 0;
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct tune_port *member = tune_port_at(device, group->members[i]);
+		if (!member || isnan(member->out_octets))
+			continue;
+		load.n++;
+		sum += member->out_octets;
+		if (member->out_octets > most) {
+			most = member->out_octets;
+			load.hot = member->port;
+		}
+	}
+	if (load.n >= 2)
+		load.imbalance = most * (double)load.n / sum - 1;
+	return load;
+}
+
+/* Row 9 without packets: one member of a group carries far more than the others, and the pressure
+ * of the switch is at its queue. */
 static void look_at_groups(struct faults *faults, const struct tune_site *site)
 {
-	const struct fabric_device *d = site->device->device;
-	for (size_t g = 0; site->signs.yes & T_PAUSES && g < d->n_groups; g++) {
-		double sum = 0, most = 0;
-		const struct fabric_port *hot = NULL;
-		size_t n = 0;
-		for (size_t i = 0; i < d->groups[g].n_members; i++) {
-			const struct tune_port *m =
-				tune_port_at(site->device, d->groups[g].members[i]);
-			if (!m || isnan(m->out_octets))
-				continue;
-			n++;
-			sum += m->out_octets;
-			if (m->out_octets > most) {
-				most = m->out_octets;
-				hot = m->port;
-			}
-		}
-		if (n < 2 || !(most * (double)n >= (1 + SKEW) * sum) || !site->hot ||
-			site->hot->port != hot)
+	const struct fabric_device *device = site->device->device;
+	if (!(site->signs.yes & T_PAUSES) || !site->hot)
+		return;
+	for (size_t g = 0; g < device->n_groups; g++) {
+		const struct group_load load = load_of_group(site->device, &device->groups[g]);
+		struct tune_fault *fault = NULL;
+		if (load.imbalance >= SKEW && site->hot->port == load.hot)
+			fault = fault_at(
+				faults, CAUSE_ECMP_IMBALANCE, load.hot, site->priority, 0.5);
+		if (!fault)
 			continue;
-		struct tune_fault *r =
-			tune_fault_see(faults, CAUSE_ECMP_IMBALANCE, hot, site->priority, 0.5);
-		if (!r)
-			continue;
-		r->summary = arena_printf(faults->in->arena,
-			"%s:%s carries %.0f %% more than the mean of group %s, and the pressure is "
-			"there",
-			r->device, r->port, 100 * (most * (double)n / sum - 1), d->groups[g].id);
-		tune_fault_prove(faults, r, "ecmp.imbalance_ratio", most * (double)n / sum - 1,
-			"ratio", QUALITY_ESTIMATED);
+		fault->summary = arena_printf(faults->in->arena,
+			"%s:%s carries %.0f %% more than the mean of group %s, and its queue is "
+			"the "
+			"congested one",
+			fault->device, fault->port, 100 * load.imbalance, device->groups[g].id);
+		fault_prove(faults, fault, "ecmp.imbalance_ratio", load.imbalance, "ratio",
+			QUALITY_ESTIMATED);
 	}
 }
 
@@ -346,18 +447,21 @@ static double tune_fault_setting(const struct tune_prio *prio, size_t i)
 	return *(const double *)((const char *)prio + alike[i].offset);
 }
 
-/* Ports that have the same part to play: role of the switch and what they lead to. */
-static unsigned tune_fault_part_of(const struct fabric_port *port)
+/* Ports with the same role: that of the switch, and where they lead (host, up, or down and across).
+ */
+static unsigned role_of_port(const struct fabric_port *port)
 {
-	return (unsigned)port->device->role * 3 +
-		(port->host                                                                   ? 0
-				: port->peer && port->peer->device->role > port->device->role ? 1
-											      : 2);
+	unsigned leads = 2;
+	if (port->host)
+		leads = 0;
+	else if (port->peer && port->peer->device->role > port->device->role)
+		leads = 1;
+	return (unsigned)port->device->role * 3 + leads;
 }
 
 enum { TALLIES = 256 };
-struct tally { /* how many ports of one part and speed have one value of one setting */
-	unsigned part;
+struct tally { /* how many ports of one role and speed have one value of one setting */
+	unsigned role;
 	size_t what, n;
 	double speed, value;
 };
@@ -367,17 +471,17 @@ struct census {
 };
 
 static void tune_fault_count(
-	struct census *census, unsigned part, double speed, size_t what, double value)
+	struct census *census, unsigned role, double speed, size_t what, double value)
 {
 	for (size_t i = 0; i < census->n; i++)
-		if (census->v[i].part == part && census->v[i].what == what &&
+		if (census->v[i].role == role && census->v[i].what == what &&
 			census->v[i].speed == speed && census->v[i].value == value) {
 			census->v[i].n++;
 			return;
 		}
 	if (census->n < TALLIES)
 		census->v[census->n++] = (struct tally){
-			.part = part, .what = what, .n = 1, .speed = speed, .value = value};
+			.role = role, .what = what, .n = 1, .speed = speed, .value = value};
 }
 
 static double speed_or_0(const struct tune_device *device, const struct fabric_port *port)
@@ -396,19 +500,19 @@ static struct census *tune_fault_take_census(
 		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&sites[i], l));)
 			for (size_t what = 0; what < rw_countof(alike); what++)
 				if (!isnan(tune_fault_setting(l, what)))
-					tune_fault_count(c, tune_fault_part_of(l->port),
+					tune_fault_count(c, role_of_port(l->port),
 						speed_or_0(sites[i].device, l->port), what,
 						tune_fault_setting(l, what));
 	return c;
 }
 
-/* What more than half of three or more ports of the same part and speed have. */
+/* The value that more than half of at least three ports of the same role and speed have. */
 static bool tune_fault_majority(
-	const struct census *census, unsigned part, double speed, size_t what, double *ret)
+	const struct census *census, unsigned role, double speed, size_t what, double *ret)
 {
 	size_t all = 0, most = 0;
 	for (size_t i = 0; i < census->n; i++) {
-		if (census->v[i].part != part || census->v[i].what != what ||
+		if (census->v[i].role != role || census->v[i].what != what ||
 			census->v[i].speed != speed)
 			continue;
 		all += census->v[i].n;
@@ -439,7 +543,7 @@ static void look_at_settings(
 		for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));) {
 			double like = NAN;
 			if (isnan(tune_fault_setting(l, what)) ||
-				!tune_fault_majority(census, tune_fault_part_of(l->port),
+				!tune_fault_majority(census, role_of_port(l->port),
 					speed_or_0(site->device, l->port), what, &like) ||
 				like == tune_fault_setting(l, what))
 				continue;
@@ -449,9 +553,9 @@ static void look_at_settings(
 			usual = like;
 		}
 		if (!odd || tune_fault_ours(faults->in, device) ||
-			tune_fault_told(faults, CAUSE_CONFIG_MIXED, device, odd->port->name, NULL))
+			fault_known(faults, CAUSE_CONFIG_MIXED, device, odd->port->name, NULL))
 			continue;
-		struct tune_fault *r = tune_fault_add(faults, CAUSE_CONFIG_MIXED);
+		struct tune_fault *r = fault_add(faults, CAUSE_CONFIG_MIXED);
 		r->device = device;
 		if (n_odd == 1)
 			r->port = odd->port->name;
@@ -463,11 +567,12 @@ static void look_at_settings(
 		else
 			r->confidence = 0.9;
 		r->summary = arena_printf(faults->in->arena,
-			"%s%s%s: %s is %.10g, most ports of its part in the fabric have %.10g "
-			"(priority %d): align it first",
+			"%s%s%s: %s is %.10g, most ports of the same role have %.10g (priority "
+			"%d): "
+			"align it first",
 			device, str_if(r->port, ":"), str_or(r->port, ""), alike[what].word,
 			tune_fault_setting(odd, what), usual, site->priority);
-		tune_fault_prove(faults, r, alike[what].metric, tune_fault_setting(odd, what), "-",
+		fault_prove(faults, r, alike[what].metric, tune_fault_setting(odd, what), "-",
 			odd->declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
 	}
 }
@@ -488,7 +593,7 @@ static void look_at_cable(struct faults *faults, const struct tune_site *site)
 	if (!port || !(port->cable_m > 0) || truth <= 0 ||
 		fabs(port->cable_m - truth) <= fmax(CABLE_SLACK_M, CABLE_SLACK * truth))
 		return;
-	struct tune_fault *r = tune_fault_add(faults, CAUSE_HEADROOM_SMALL);
+	struct tune_fault *r = fault_add(faults, CAUSE_HEADROOM_SMALL);
 	r->row = CABLE_ROW;
 	r->n_steps = 0;
 	r->steps[r->n_steps++] = tune_need_text(
@@ -504,7 +609,7 @@ static void look_at_cable(struct faults *faults, const struct tune_site *site)
 		"%s:%s: the switch is configured for a cable of %.4g m, the inventory says %.4g m: "
 		"its headroom is that of the wrong length",
 		r->device, r->port, port->cable_m, truth);
-	tune_fault_prove(faults, r, "cfg.cable_m", port->cable_m, "m", QUALITY_EXACT);
+	fault_prove(faults, r, "cfg.cable_m", port->cable_m, "m", QUALITY_EXACT);
 }
 
 static void look_at_marking(struct faults *faults, const struct tune_site *site)
@@ -517,8 +622,7 @@ static void look_at_marking(struct faults *faults, const struct tune_site *site)
 	if (!off || !(site->signs.yes & T_HOSTS_PAUSED) || !(site->signs.yes & T_PAUSES) ||
 		(cc != CC_DCQCN && cc != CC_ECN_ONLY))
 		return;
-	struct tune_fault *r =
-		tune_fault_see(faults, CAUSE_ECN_OFF, off->port, site->priority, 0.85);
+	struct tune_fault *r = fault_at(faults, CAUSE_ECN_OFF, off->port, site->priority, 0.85);
 	if (!r)
 		return;
 	r->port = NULL;
@@ -526,7 +630,7 @@ static void look_at_marking(struct faults *faults, const struct tune_site *site)
 		"%s does not mark on priority %d (ECN is off by its settings), and hosts are "
 		"paused",
 		r->device, site->priority);
-	tune_fault_prove(faults, r, "cfg.ecn_enabled", off->ecn_enabled, "-", QUALITY_EXACT);
+	fault_prove(faults, r, "cfg.ecn_enabled", off->ecn_enabled, "-", QUALITY_EXACT);
 }
 
 /* ---- all of it ----------------------------------------------------------- */
