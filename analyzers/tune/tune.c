@@ -1,5 +1,4 @@
-/* tune - see the header: from diagnosis, dose and gate to sheets, in an order that is the same each
- * time. */
+/* tune - from diagnoses, doses and gates to sheets, in an order that is the same each time. */
 #include "analyzers/tune/tune.h"
 
 #include <errno.h>
@@ -26,33 +25,23 @@ const char *tune_advice_name(enum tune_advice advice)
 	return "?";
 }
 
-struct entry { /* a place that has a rule with a knob, or one to watch */
+struct review_entry { /* a site that has a rule with a knob, or one to watch */
 	struct tune_plan plan;
 	struct tune_verdict verdict;
 	bool taken;
 };
 struct review {
 	struct tune_case c;
-	struct entry *v;
+	struct review_entry *v;
 	size_t n;
 	struct tune_list *out;
 };
 
 static struct tune_sheet *sheet_add(struct review *review)
 {
-	struct tune_list *l = review->out;
-	if (l->n == l->cap) {
-		if (l->cap)
-			l->cap = l->cap * 2;
-		else
-			l->cap = 8;
-		struct tune_sheet *wider =
-			arena_array(review->c.in->arena, struct tune_sheet, l->cap);
-		if (l->n)
-			memcpy(wider, l->v, l->n * sizeof(*wider));
-		l->v = wider;
-	}
-	return &l->v[l->n++];
+	struct tune_list *list = review->out;
+	arena_grow(review->c.in->arena, list->v, list->n, list->cap);
+	return &list->v[list->n++];
 }
 
 /* ---- one sheet per tier, priority, diagnosis and queue profile ----------- */
@@ -66,6 +55,11 @@ static bool same_pool(const struct tune_site *left, const struct tune_site *righ
 	return same_number(left->device->pool_bytes, right->device->pool_bytes) &&
 		same_number(left->device->pool_slices, right->device->pool_slices);
 }
+static bool same_tier(const struct tune_site *left, const struct tune_site *right)
+{
+	return left->device->device->role == right->device->device->role &&
+		left->priority == right->priority;
+}
 
 /* Families that change the queue profile of a tier: one of them at a time. */
 static bool of_tier(enum tune_family family)
@@ -74,128 +68,165 @@ static bool of_tier(enum tune_family family)
 		family == FAMILY_KMAX || family == FAMILY_ECN_UP || family == FAMILY_XON;
 }
 
-static bool same_headroom(const struct entry *left, const struct entry *right)
+static bool same_headroom(const struct tune_plan *left, const struct tune_plan *right)
 {
-	const struct tune_plan *x = &left->plan, *y = &right->plan;
-	return x->n_changes == y->n_changes &&
-		(!x->n_changes || x->changes[0].proposed == y->changes[0].proposed) &&
-		!x->like->port->host == !y->like->port->host &&
-		x->like->port->cable_mm == y->like->port->cable_mm &&
-		tune_speed(x->site->device, x->like->port) ==
-		tune_speed(y->site->device, y->like->port);
+	if (left->n_changes != right->n_changes)
+		return false;
+	if (left->n_changes && left->changes[0].proposed != right->changes[0].proposed)
+		return false;
+	return tune_same_link(
+		left->site->device, left->like->port, right->site->device, right->like->port);
+}
+
+/* Both plans change the queue profile of one tier. */
+static bool one_tier_change(const struct review_entry *left, const struct review_entry *right)
+{
+	const enum tune_family f = left->plan.rule->family, g = right->plan.rule->family;
+	return of_tier(f) && of_tier(g) && left->verdict.advice == ADVICE_CHANGE &&
+		tune_same_profile(g, left->plan.like, right->plan.like);
 }
 
 /*
- * The same sheet tells of both. Headroom is a matter of a port and its cable: the same sheet only
- * where these and the dose are the same. A queue profile that is to be changed gets one change,
- * that of the switch where it is worst, whatever the diagnosis is elsewhere.
+ * Are both part of the same sheet? Headroom belongs to a port and its cable: one sheet only where
+ * these and the dose are the same. A queue profile gets one change, that of the switch where it is
+ * worst, whatever the diagnosis is elsewhere.
  */
-static bool tune_alike(const struct entry *left, const struct entry *right)
+static bool same_sheet(const struct review_entry *left, const struct review_entry *right)
 {
-	const enum tune_family f = left->plan.rule->family, g = right->plan.rule->family;
-	if (left->plan.site->device->device->role != right->plan.site->device->device->role ||
-		left->plan.site->priority != right->plan.site->priority ||
-		left->verdict.advice != right->verdict.advice ||
-		(f == FAMILY_HEADROOM && !same_headroom(left, right)) ||
-		!same_pool(left->plan.site, right->plan.site) ||
-		!tune_same_profile(f, left->plan.like, right->plan.like))
+	const struct tune_plan *x = &left->plan, *y = &right->plan;
+	const enum tune_family f = x->rule->family;
+	/* 1. The same tier, priority and advice. */
+	if (!same_tier(x->site, y->site) || left->verdict.advice != right->verdict.advice)
 		return false;
-	return (of_tier(f) && of_tier(g) && left->verdict.advice == ADVICE_CHANGE &&
-		       tune_same_profile(g, left->plan.like, right->plan.like)) ||
-		(f == g && left->plan.rule->cause == right->plan.rule->cause);
+	/* 2. The same kind of buffer, and settings that are the same now. */
+	if (f == FAMILY_HEADROOM && !same_headroom(x, y))
+		return false;
+	if (!same_pool(x->site, y->site) || !tune_same_profile(f, x->like, y->like))
+		return false;
+	/* 3. One change of the tier, or one diagnosis. */
+	if (one_tier_change(left, right))
+		return true;
+	return f == y->rule->family && x->rule->cause == y->rule->cause;
 }
 
-static double tune_badness(const struct entry *entry)
+static double badness(const struct review_entry *entry)
 {
-	const struct tune_site *p = entry->plan.site;
+	const struct tune_site *site = entry->plan.site;
 	if (entry->plan.rule->row == 5)
-		return p->marks;
-	if (p->paused)
-		return p->paused->tx_pause_busy;
+		return site->marks;
+	if (site->paused)
+		return site->paused->tx_pause_busy;
 	return 0;
 }
 
-/* Switches of the tier that have the same queue profile, whether or not they show anything yet:
- * different thresholds in one tier are unfair. */
-static bool tune_follows(
-	const struct review *review, const struct entry *canary, const struct tune_site *site)
+/* Does @site need another change than the canary's, or wait for something else? */
+static bool has_own_sheet(const struct review *review, const struct review_entry *canary,
+	const struct tune_site *site)
 {
-	const struct tune_site *at = canary->plan.site;
-	if (site == at || site->priority != at->priority ||
-		site->device->device->role != at->device->device->role || !same_pool(site, at))
-		return false;
-	for (size_t i = 0; i < review->n; i++)
-		if (review->v[i].plan.site == site &&
-			(review->v[i].verdict.advice == ADVICE_CHANGE ||
-				review->v[i].verdict.advice == ADVICE_BLOCKED) &&
-			!tune_alike(canary, &review->v[i]))
-			return false; /* it has a story of its own */
-	const struct tune_prio *any = tune_next_prio(site, NULL);
-	for (const struct tune_prio *l = any; l; l = tune_next_prio(site, l))
-		if (tune_same_profile(canary->plan.rule->family, l, canary->plan.like))
+	for (size_t i = 0; i < review->n; i++) {
+		const struct review_entry *entry = &review->v[i];
+		const bool decided = entry->verdict.advice == ADVICE_CHANGE ||
+			entry->verdict.advice == ADVICE_BLOCKED;
+		if (entry->plan.site == site && decided && !same_sheet(canary, entry))
 			return true;
+	}
 	return false;
 }
 
-/* What the same buffers lack elsewhere too: the dose follows from cable and speed, so ports of the
- * same kind and size need it alike. */
-static bool tune_lacks(const struct entry *canary, const struct tune_site *site)
+/* A queue of the same profile; for headroom also the same kind of link, because the dose follows
+ * from cable and speed. */
+static bool has_like(const struct tune_plan *plan, const struct tune_site *site)
 {
-	const struct tune_plan *t = &canary->plan;
-	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
-		if (tune_same_profile(FAMILY_HEADROOM, l, t->like) &&
-			!l->port->host == !t->like->port->host && l->port->cable_mm &&
-			l->port->cable_mm == t->like->port->cable_mm &&
-			tune_speed(site->device, l->port) ==
-				tune_speed(t->site->device, t->like->port))
+	const enum tune_family family = plan->rule->family;
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));) {
+		if (!tune_same_profile(family, l, plan->like))
+			continue;
+		if (family != FAMILY_HEADROOM)
 			return true;
+		if (l->port->cable_mm &&
+			tune_same_link(site->device, l->port, plan->site->device, plan->like->port))
+			return true;
+	}
 	return false;
+}
+
+/* Switches of the tier that have the same queue profile follow the canary, whether or not they show
+ * anything yet: different thresholds in one tier are unfair. */
+static bool follows(const struct review *review, const struct review_entry *canary,
+	const struct tune_site *site)
+{
+	const struct tune_site *at = canary->plan.site;
+	if (site == at || !same_tier(site, at) || !same_pool(site, at))
+		return false;
+	return !has_own_sheet(review, canary, site) && has_like(&canary->plan, site);
 }
 
 /* Loss first: where headroom of a tier is to be changed, its queue profile waits. */
-static void headroom_first(struct review *review)
+static void block_tier(struct review *review, const struct tune_site *headroom)
 {
 	for (size_t i = 0; i < review->n; i++) {
-		const struct tune_plan *h = &review->v[i].plan;
-		for (size_t k = 0; h->rule->family == FAMILY_HEADROOM &&
-			review->v[i].verdict.advice == ADVICE_CHANGE && k < review->n;
-			k++) {
-			struct entry *e = &review->v[k];
-			if (!of_tier(e->plan.rule->family) || e->verdict.advice != ADVICE_CHANGE ||
-				e->plan.site->priority != h->site->priority ||
-				e->plan.site->device->device->role != h->site->device->device->role)
-				continue;
-			e->verdict.advice = ADVICE_BLOCKED;
-			e->verdict.blocked_by = arena_printf(review->c.in->arena,
-				"headroom of %s, which comes first", h->site->device->device->name);
-		}
+		struct review_entry *entry = &review->v[i];
+		if (!of_tier(entry->plan.rule->family) || entry->verdict.advice != ADVICE_CHANGE)
+			continue;
+		if (!same_tier(entry->plan.site, headroom))
+			continue;
+		entry->verdict.advice = ADVICE_BLOCKED;
+		entry->verdict.blocked_by = arena_printf(review->c.in->arena,
+			"headroom of %s, which comes first", headroom->device->device->name);
 	}
 }
 
-static void make_sheet(struct review *review, struct entry *canary)
+static void headroom_first(struct review *review)
+{
+	for (size_t i = 0; i < review->n; i++) {
+		const struct review_entry *entry = &review->v[i];
+		if (entry->plan.rule->family == FAMILY_HEADROOM &&
+			entry->verdict.advice == ADVICE_CHANGE)
+			block_tier(review, entry->plan.site);
+	}
+}
+
+/* A site that follows the canary need not be watched for the same. */
+static void take_watched(
+	struct review *review, const struct review_entry *canary, const struct tune_site *site)
+{
+	for (size_t i = 0; i < review->n; i++) {
+		struct review_entry *entry = &review->v[i];
+		if (entry->plan.site == site && entry->verdict.advice == ADVICE_WATCH &&
+			entry->plan.rule->cause == canary->plan.rule->cause)
+			entry->taken = true;
+	}
+}
+
+/* Other sites of the sheet: those it changes later, or those it is about as well. */
+static size_t rest_of(
+	struct review *review, struct review_entry *canary, const struct tune_site **rest)
+{
+	const bool change = canary->verdict.advice == ADVICE_CHANGE;
+	size_t n = 0;
+	for (size_t i = 0; i < review->n; i++) {
+		struct review_entry *entry = &review->v[i];
+		if (entry == canary || entry->taken || !same_sheet(canary, entry))
+			continue;
+		entry->taken = true;
+		if (!change)
+			rest[n++] = entry->plan.site;
+	}
+	for (size_t i = 0; change && i < review->c.n_sites; i++) {
+		if (!follows(review, canary, &review->c.sites[i]))
+			continue;
+		rest[n++] = &review->c.sites[i];
+	}
+	for (size_t i = 0; change && i < n; i++)
+		take_watched(review, canary, rest[i]);
+	return n;
+}
+
+static void make_sheet(struct review *review, struct review_entry *canary)
 {
 	const struct tune_site **rest =
 		arena_array(review->c.in->arena, const struct tune_site *, review->c.n_sites + 1);
-	const enum tune_family f = canary->plan.rule->family;
-	size_t n = 0;
-	for (size_t i = 0; i < review->n; i++) {
-		struct entry *e = &review->v[i];
-		if (e == canary || e->taken || !tune_alike(canary, e))
-			continue;
-		e->taken = true;
-		if (canary->verdict.advice != ADVICE_CHANGE)
-			rest[n++] = e->plan.site;
-	}
-	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < review->c.n_sites; i++)
-		if (tune_follows(review, canary, &review->c.sites[i]) &&
-			(f != FAMILY_HEADROOM || tune_lacks(canary, &review->c.sites[i])))
-			rest[n++] = &review->c.sites[i];
-	for (size_t i = 0; canary->verdict.advice == ADVICE_CHANGE && i < review->n; i++)
-		for (size_t k = 0; k < n; k++) /* it follows: no need to watch it for the same */
-			review->v[i].taken = review->v[i].taken ||
-				(review->v[i].plan.site == rest[k] &&
-					review->v[i].verdict.advice == ADVICE_WATCH &&
-					review->v[i].plan.rule->cause == canary->plan.rule->cause);
+	const size_t n = rest_of(review, canary, rest);
 	canary->taken = true;
 	sheet_of_plan(&canary->plan, &canary->verdict, rest, n, sheet_add(review));
 }
@@ -205,11 +236,13 @@ static void make_sheets(struct review *review)
 	for (size_t i = 0; i < review->n; i++) {
 		if (review->v[i].taken)
 			continue;
-		struct entry *worst = &review->v[i];
-		for (size_t k = i + 1; k < review->n; k++)
-			if (!review->v[k].taken && tune_alike(&review->v[i], &review->v[k]) &&
-				tune_badness(&review->v[k]) > tune_badness(worst))
-				worst = &review->v[k];
+		struct review_entry *worst = &review->v[i];
+		for (size_t k = i + 1; k < review->n; k++) {
+			struct review_entry *other = &review->v[k];
+			if (!other->taken && same_sheet(&review->v[i], other) &&
+				badness(other) > badness(worst))
+				worst = other;
+		}
 		make_sheet(review, worst);
 	}
 }
@@ -225,30 +258,37 @@ static bool fault_of_row(const struct tune_case *tune_case, const struct tune_si
 	return false;
 }
 
+/* Where pause is the congestion control of the site, pause alone calls for nothing; loss does. */
+static bool calls_for_advice(const struct tune_in *in, const struct tune_site *site)
+{
+	if (!site->is)
+		return false;
+	if (in->fabric->congestion == CC_DCQCN || site->signs.yes & T_LOST)
+		return true;
+	return site->is->family == FAMILY_HEADROOM || site->is->family == FAMILY_XON;
+}
+
 static void judge_sites(struct review *review)
 {
 	for (size_t i = 0; i < review->c.n_sites; i++) {
-		const struct tune_site *p = &review->c.sites[i];
-		/* where pause is the site's congestion control, pause alone is no story; loss is */
-		if (!p->is ||
-			(review->c.in->fabric->congestion != CC_DCQCN &&
-				p->is->family != FAMILY_HEADROOM && p->is->family != FAMILY_XON &&
-				!(p->signs.yes & T_LOST)))
+		const struct tune_site *site = &review->c.sites[i];
+		if (!calls_for_advice(review->c.in, site))
 			continue;
-		if (p->is->family == FAMILY_NONE && p->is->certain) {
-			if (!fault_of_row(&review->c, p))
-				sheet_of_rule(&review->c, p, sheet_add(review));
+		if (site->is->family == FAMILY_NONE && site->is->certain) {
+			if (!fault_of_row(&review->c, site))
+				sheet_of_rule(&review->c, site, sheet_add(review));
 			continue;
 		}
-		struct entry *e = &review->v[review->n++];
-		tune_dose(&review->c, p, &e->plan);
-		tune_gate(&e->plan, &e->verdict);
-		if (e->verdict.advice == ADVICE_CHANGE && tune_confidence(&e->plan) < SURE_LEAST)
-			tune_gate_doubt(&e->plan, &e->verdict);
+		struct review_entry *entry = &review->v[review->n++];
+		tune_dose(&review->c, site, &entry->plan);
+		tune_gate(&entry->plan, &entry->verdict);
+		if (entry->verdict.advice == ADVICE_CHANGE &&
+			tune_confidence(&entry->plan) < SURE_LEAST)
+			tune_gate_doubt(&entry->plan, &entry->verdict);
 	}
 }
 
-static bool spoken_of(const struct tune_list *list, int priority)
+static bool has_sheet(const struct tune_list *list, int priority)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (list->v[i].priority == priority || list->v[i].priority == PRIO_NONE)
@@ -256,7 +296,7 @@ static bool spoken_of(const struct tune_list *list, int priority)
 	return false;
 }
 
-static int tune_rank(enum tune_advice advice)
+static int advice_rank(enum tune_advice advice)
 {
 	static const int ranks[] = {[ADVICE_CHANGE] = 0,
 		[ADVICE_FIX_FIRST] = 1,
@@ -270,7 +310,7 @@ static int by_urgency(const void *left, const void *right)
 {
 	const struct tune_sheet *x = left, *y = right;
 	if (x->advice != y->advice) {
-		if (tune_rank(x->advice) < tune_rank(y->advice))
+		if (advice_rank(x->advice) < advice_rank(y->advice))
 			return -1;
 		return 1;
 	}
@@ -297,14 +337,14 @@ int tune_review(const struct tune_in *in, struct tune_list *out)
 	if (!any)
 		return -ENODATA;
 	tune_diagnose(in, &r.c);
-	r.v = arena_array(in->arena, struct entry, r.c.n_sites + 1);
+	r.v = arena_array(in->arena, struct review_entry, r.c.n_sites + 1);
 	judge_sites(&r);
 	headroom_first(&r);
 	make_sheets(&r);
 	for (size_t i = 0; i < r.c.n_faults; i++)
 		sheet_of_fault(&r.c, &r.c.faults[i], sheet_add(&r));
 	for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
-		if (in->fabric->lossless_mask >> priority & 1 && !spoken_of(out, priority))
+		if (in->fabric->lossless_mask >> priority & 1 && !has_sheet(out, priority))
 			sheet_of_rest(&r.c, priority, sheet_add(&r));
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), by_urgency);

@@ -25,46 +25,53 @@
 
 static const char cable_unknown[] =
 	"length of the cable: `cable:` of the link in the configuration (inventory, DAC or AOC "
-	"label); LLDP does not carry it, and an optic tells its reach, not its length";
+	"label); LLDP does not carry it, and an optic reports its reach, not its length";
 
-static bool tune_dose_headroom_alike(const struct tune_device *device, const struct tune_prio *prio,
-	const struct tune_device *d2, const struct tune_prio *tune_prio)
+/* Ports of one kind have the same headroom: role of the switch, link and priority. */
+static bool same_kind(const struct tune_device *left_device, const struct tune_prio *left,
+	const struct tune_device *right_device, const struct tune_prio *right)
 {
-	return device->device->role == d2->device->role &&
-		!prio->port->host == !tune_prio->port->host &&
-		prio->priority == tune_prio->priority &&
-		prio->port->cable_mm == tune_prio->port->cable_mm &&
-		tune_speed(device, prio->port) == tune_speed(d2, tune_prio->port);
+	return left_device->device->role == right_device->device->role &&
+		left->priority == right->priority &&
+		tune_same_link(left_device, left->port, right_device, right->port);
 }
 
 /* What ports of the same kind have elsewhere without losing anything; NAN none has more. */
 static double of_peers(const struct tune_plan *plan)
 {
 	const struct tune_evidence *e = plan->c->in->evidence;
+	const struct tune_prio *like = plan->like;
 	double best = NAN;
-	for (size_t i = 0; plan->like->port->cable_mm && i < e->n_devices; i++)
+	if (!like->port->cable_mm)
+		return NAN;
+	for (size_t i = 0; i < e->n_devices; i++) {
 		for (size_t k = 0; k < e->devices[i].n_prios; k++) {
-			const struct tune_prio *l = &e->devices[i].prios[k];
-			if (!l->lost_windows && !l->full_windows && l->tx_windows &&
-				tune_dose_headroom_alike(
-					plan->site->device, plan->like, &e->devices[i], l) &&
-				l->headroom_bytes > plan->like->headroom_bytes)
-				best = fmax(best, l->headroom_bytes);
+			const struct tune_prio *peer = &e->devices[i].prios[k];
+			const bool proven =
+				peer->tx_windows && !peer->lost_windows && !peer->full_windows;
+			if (!proven || !(peer->headroom_bytes > like->headroom_bytes))
+				continue;
+			if (same_kind(plan->site->device, like, &e->devices[i], peer))
+				best = fmax(best, peer->headroom_bytes);
 		}
+	}
 	return best;
 }
 
-static double tune_dose_headroom_formula(const struct tune_plan *plan, enum headroom_model model,
+static double headroom_formula(const struct tune_plan *plan, enum headroom_model model,
 	double cell_bytes, double amplification)
 {
 	const struct tune_port *port = tune_port_at(plan->site->device, plan->like->port);
+	double mtu_bytes = MTU_MOST;
 	const double speed = tune_speed(plan->site->device, plan->like->port);
 	if (!plan->like->port->cable_mm || !(speed > 0))
 		return NAN;
+	if (port)
+		mtu_bytes = fmax(MTU_MOST, port->mtu_bytes);
 	const struct headroom_in in = {.model = model,
 		.speed_bps = (uint64_t)speed,
 		.cable_mm = plan->like->port->cable_mm,
-		.mtu_bytes = (uint64_t)fmax(MTU_MOST, port ? port->mtu_bytes : NAN),
+		.mtu_bytes = (uint64_t)mtu_bytes,
 		.lossless_mtu_bytes = plan->c->in->fabric->lossless_mtu_bytes,
 		.cell_bytes = (uint64_t)cell_bytes,
 		.small_ratio = 1,
@@ -78,15 +85,19 @@ static double tune_dose_headroom_formula(const struct tune_plan *plan, enum head
 
 /* The vendor's own number; NAN: not an ASIC whose tables the formula reproduces, or the cable is
  * not known. */
-static double tune_dose_headroom_calculated(const struct tune_plan *plan)
+static double headroom_calculated(const struct tune_plan *plan)
 {
 	const struct tune_asic *asic = plan->platform->asic;
-	if (!asic || asic->headroom == TUNE_HEADROOM_NONE)
+	if (!asic)
 		return NAN;
-	return tune_dose_headroom_formula(plan,
-		asic->headroom == TUNE_HEADROOM_SPECTRUM ? HEADROOM_SPECTRUM
-							 : HEADROOM_SPECTRUM_2021,
-		asic->cell_bytes, 0);
+	switch (asic->headroom) {
+	case TUNE_HEADROOM_NONE: break;
+	case TUNE_HEADROOM_SPECTRUM:
+		return headroom_formula(plan, HEADROOM_SPECTRUM, asic->cell_bytes, 0);
+	case TUNE_HEADROOM_SPECTRUM_2021:
+		return headroom_formula(plan, HEADROOM_SPECTRUM_2021, asic->cell_bytes, 0);
+	}
+	return NAN;
 }
 
 /*
@@ -97,7 +108,7 @@ static double tune_dose_headroom_calculated(const struct tune_plan *plan)
  */
 static double in_flight(const struct tune_plan *plan)
 {
-	return tune_dose_headroom_formula(plan, HEADROOM_GENERIC, 1, 1);
+	return headroom_formula(plan, HEADROOM_GENERIC, 1, 1);
 }
 
 /* Ports of one speed and cable have one profile: what is too small at one of them is too small at
@@ -105,7 +116,7 @@ static double in_flight(const struct tune_plan *plan)
 static bool of_kind(const struct tune_plan *plan, const struct tune_prio *prio)
 {
 	return tune_same_profile(FAMILY_HEADROOM, prio, plan->like) &&
-		tune_dose_headroom_alike(plan->site->device, prio, plan->site->device, plan->like);
+		same_kind(plan->site->device, prio, plan->site->device, plan->like);
 }
 
 static bool of_size(const struct tune_plan *plan, const struct tune_prio *prio)
@@ -115,7 +126,7 @@ static bool of_size(const struct tune_plan *plan, const struct tune_prio *prio)
 
 /* Of the bound object: all groups of the switch that have this profile, where it is shared or not
  * known to be anyone's own. */
-static size_t tune_dose_headroom_bound(const struct tune_plan *plan)
+static size_t headroom_bound(const struct tune_plan *plan)
 {
 	size_t n = 0;
 	const struct tune_device *d = plan->site->device;
@@ -148,11 +159,11 @@ static bool order_holds(const struct tune_plan *plan, double left)
 	return true;
 }
 
-static void tune_dose_headroom_couple(struct tune_plan *plan, double more)
+static void headroom_couple(struct tune_plan *plan, double more)
 {
 	const struct tune_device *d = plan->site->device;
-	const double cost = more * (double)tune_dose_headroom_bound(plan),
-		     b = plan->site->pool_bytes, left = b - cost;
+	const double cost = more * (double)headroom_bound(plan), b = plan->site->pool_bytes,
+		     left = b - cost;
 	plan->cost_bytes = cost;
 	if (!(b > 0))
 		return;
@@ -218,8 +229,7 @@ void plan_more_headroom(struct tune_plan *plan)
 		used = l->headroom.max;
 	else
 		used = l->headroom_bytes;
-	const double calc = tune_dose_headroom_calculated(plan), peers = of_peers(plan),
-		     step = STEP * used;
+	const double calc = headroom_calculated(plan), peers = of_peers(plan), step = STEP * used;
 	double physics = NAN;
 	if (l->lost_windows || l->headroom.censored)
 		physics = in_flight(plan);
@@ -238,12 +248,13 @@ void plan_more_headroom(struct tune_plan *plan)
 	if (proposed > l->headroom_bytes &&
 		plan_change(plan, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why,
 			tune_row(1)->cite))
-		tune_dose_headroom_couple(plan, plan->changes[0].proposed - l->headroom_bytes);
+		headroom_couple(plan, plan->changes[0].proposed - l->headroom_bytes);
+	double after = l->headroom_bytes;
+	if (plan->n_changes)
+		after = plan->changes[0].proposed;
 	if (!isnan(calc))
-		plan_check(plan, "headroom at least the calculated value", l->headroom_bytes,
-			plan->n_changes ? plan->changes[0].proposed : l->headroom_bytes, calc,
-			"bytes",
-			(plan->n_changes ? plan->changes[0].proposed : l->headroom_bytes) >= calc);
+		plan_check(plan, "headroom at least the calculated value", l->headroom_bytes, after,
+			calc, "bytes", after >= calc);
 }
 
 void plan_less_headroom(struct tune_plan *plan)
@@ -265,15 +276,14 @@ void plan_less_headroom(struct tune_plan *plan)
 	for (size_t i = 0; i < plan->n_prios; i++)
 		if (plan->prios[i]->port->cable_mm > plan->like->port->cable_mm)
 			plan->like = plan->prios[i];
-	const double calc = tune_dose_headroom_calculated(plan);
+	const double calc = headroom_calculated(plan);
 	if (isnan(calc))
 		plan_collect(plan,
 			"a vendor's table for this ASIC: the formula does not reproduce it, so "
 			"that the device's own value is the floor");
 	if (!plan->c->in->options.allow_reduce)
-		plan_collect(plan,
-			"a person's word that headroom may be reduced: run the review with "
-			"--allow-reduce");
+		plan_collect(
+			plan, "permission to reduce headroom: run the review with --allow-reduce");
 	const double proposed = fmax(calc, SPARE * used);
 	if (!plan->refused && !plan->n_collect && proposed < l->headroom_bytes &&
 		plan_change(plan, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed,
@@ -282,5 +292,5 @@ void plan_less_headroom(struct tune_plan *plan)
 			tune_row(2)->cite) &&
 		plan->changes[0].proposed < l->headroom_bytes)
 		plan->cost_bytes = (plan->changes[0].proposed - l->headroom_bytes) *
-			(double)tune_dose_headroom_bound(plan);
+			(double)headroom_bound(plan);
 }

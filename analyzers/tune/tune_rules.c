@@ -288,3 +288,11 @@ unsigned tune_recent(const struct tune_prio *prio, uint8_t bits)
 	return (unsigned)__builtin_popcount(
 		bits & ((1u << (prio->recent < TUNE_OF ? prio->recent : TUNE_OF)) - 1));
 }
+
+bool tune_same_link(const struct tune_device *left, const struct fabric_port *left_port,
+	const struct tune_device *right, const struct fabric_port *right_port)
+{
+	return !left_port->host == !right_port->host &&
+		left_port->cable_mm == right_port->cable_mm &&
+		tune_speed(left, left_port) == tune_speed(right, right_port);
+}

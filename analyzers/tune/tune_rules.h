@@ -164,6 +164,9 @@ const struct tune_port *tune_port_at(
 /* What is known of the kind of switch; NULL: nothing. */
 const struct tune_platform *tune_platform_of(
 	const struct tune_in *in, const struct tune_device *device);
+/* The same kind of neighbour (host or switch), the same cable and the same known speed? */
+bool tune_same_link(const struct tune_device *left, const struct fabric_port *left_port,
+	const struct tune_device *right, const struct fabric_port *right_port);
 /* Declared speed, else that read back; NAN. */
 double tune_speed(const struct tune_device *device, const struct fabric_port *port);
 /* How many of the newest five busy windows have the bit. */
