@@ -1,6 +1,6 @@
 /*
- * snmp - the life of one polled device: sessions, failures in words, and the API. Its polls are in
- * snmp_poll.c.
+ * snmp - the life of one polled device: sessions, the API, and the collector. Its polls are in
+ * snmp_poll.c, the reasons of its failures in snmp_reason.c.
  */
 #include "collectors/snmp/snmp_target.h"
 
@@ -47,18 +47,11 @@ static void on_ready(void *arg, int rc, const char *why)
 
 static const struct snmp_io_events io_events = {.ready = on_ready, .answer = snmp_poll_answer};
 
-static void secret_wipe(char **text)
-{
-	if (*text)
-		explicit_bzero(*text, strlen(*text));
-	free(*text);
-}
-
 static int io_open(struct snmp_target *target, struct err *e)
 {
 	const struct config_snmp *s = target->machine.device->snmp;
 	const struct config_snmp_credential *c = s->credential->snmp;
-	rw_cleanup(secret_wipe) char *community = NULL, *auth = NULL, *priv = NULL;
+	rw_cleanup(target_secret_wipe) char *community = NULL, *auth = NULL, *priv = NULL;
 	struct err why = {0};
 	int rc = 0;
 	if (c->version != 3)
@@ -86,9 +79,9 @@ static int io_open(struct snmp_target *target, struct err *e)
 	return snmp_io_new(target->machine.loop, &o, &io_events, target, &target->io, e);
 }
 
-/* io_renew - the secret is read each time, so that a new one needs no reload. Where it cannot be
- * read any more (rights were given up after the start) the one we have goes on; and a socket in
- * another namespace cannot be made again. */
+/* io_renew - the secret is read at each try, so that a new one needs no reload. Where it cannot be
+ * read any more (rights were given up after the start), the old one is kept; and a socket in
+ * another namespace cannot be opened again. */
 static int io_renew(struct snmp_target *target, struct err *e)
 {
 	struct snmp_io *old = target->io;
@@ -314,8 +307,8 @@ int64_t snmp_target_refresh_ns(const struct snmp_target *target)
 
 /* ---- for traps ----------------------------------------------------------- */
 
-#define LOOK_AFTER_NS (200 * NS_PER_MS) /* more traps may follow */
-#define LOOK_GAP_NS (2 * NS_PER_S) /* a storm of traps does not become a storm of polls */
+#define POLL_SOON_NS (200 * NS_PER_MS) /* more traps may follow */
+#define POLL_GAP_NS (2 * NS_PER_S) /* a storm of traps does not become a storm of polls */
 
 const struct profile *snmp_target_profile_data(const struct snmp_target *target)
 {
@@ -340,12 +333,12 @@ const char *snmp_target_port_name(const struct snmp_target *target, uint32_t ifi
 	return NULL;
 }
 
-void snmp_target_look(struct snmp_target *target)
+void snmp_target_poll_soon(struct snmp_target *target)
 {
 	target->next_slow_ns = 0;
 	if (target->machine.state.state == TARGET_UP && target->phase == PHASE_NONE &&
-		loop_now(target->machine.loop).ns - target->poll_began.ns >= LOOK_GAP_NS)
-		loop_timer_start(target->machine.timer, LOOK_AFTER_NS, 0);
+		loop_now(target->machine.loop).ns - target->poll_began.ns >= POLL_GAP_NS)
+		loop_timer_start(target->machine.timer, POLL_SOON_NS, 0);
 }
 
 /* ---- the collector ------------------------------------------------------- */

@@ -37,16 +37,16 @@ void snmp_target_values(const struct snmp_target *target, collector_value_fn *fn
 /* longest cache period learned of a table; 0 = none at this pace */
 int64_t snmp_target_refresh_ns(const struct snmp_target *target);
 
-/* For traps: what a target knows of its device. Lent; the profile is NULL and no port is known
- * before the device said what it is. */
+/* For traps: the profile and the ports of a target. Lent; the profile is NULL and no port is known
+ * before the device was identified. */
 struct profile;
 const struct profile *snmp_target_profile_data(const struct snmp_target *target);
 /* "192.0.2.1:161", "[2001:db8::1]:161"; the host as given while it is not resolved */
 const char *snmp_target_peer(const struct snmp_target *target);
 /* NULL if unknown */
 const char *snmp_target_port_name(const struct snmp_target *target, uint32_t ifindex);
-/* snmp_target_look - something changed there: the next poll reads names and states again, and comes
- * soon when the last is 2 s old. */
-void snmp_target_look(struct snmp_target *target);
+/* snmp_target_poll_soon - something changed there: the next poll reads names and states again, and
+ * begins soon when the last is 2 s old. */
+void snmp_target_poll_soon(struct snmp_target *target);
 
 #endif

@@ -113,7 +113,9 @@ static bool index_parts(struct snmp_decoder *decoder, const struct profile_table
 	struct snmp_oid row, uint32_t parts[PROFILE_PARTS_MAX])
 {
 	const bool decimal = table->decimal_by[0] != 0; /* all parts in one number */
-	const size_t n_arcs = decimal ? 1 : table->n_parts;
+	size_t n_arcs = table->n_parts;
+	if (decimal)
+		n_arcs = 1;
 	if (row.n != n_arcs) {
 		decoder->stats.bad_indexes++;
 		return false;

@@ -1,5 +1,4 @@
-/* snmp_engine - see the header. BER of just the fields that are needed (ITU-T X.690), through
- * bytes.h. */
+/* snmp_engine - reads and writes just the fields that discovery needs, in BER (ITU-T X.690). */
 #include "collectors/snmp/snmp_engine.h"
 
 #include <errno.h>
@@ -97,7 +96,7 @@ int snmp_engine_answer(const uint8_t *data, size_t n, uint32_t msg_id, struct sn
 
 int snmp_engine_version(const uint8_t *data, size_t n)
 {
-	/* msgVersion counts from 0, and left 2 out */
+	/* msgVersion on the wire: 0 is v1, 1 is v2c, 3 is v3 */
 	static const int versions[] = {[0] = 1, [1] = 2, [3] = 3};
 	struct bytes b = bytes_of(data, n), message = snmp_engine_element(&b, BER_SEQUENCE);
 	uint32_t version = unsigned_of(&message);

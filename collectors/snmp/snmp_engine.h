@@ -25,12 +25,12 @@ size_t snmp_engine_probe(uint8_t buf[SNMP_PROBE_MAX], uint32_t msg_id);
  * -EPROTO (no usable engine id in it). */
 int snmp_engine_answer(const uint8_t *data, size_t n, uint32_t msg_id, struct snmp_engine *ret);
 
-/* snmp_engine_version - of any SNMP message: 1, 2 (= 2c) or 3; 0 = not to be seen. */
+/* snmp_engine_version - of any SNMP message: 1, 2 (= 2c) or 3; 0 = unreadable. */
 int snmp_engine_version(const uint8_t *data, size_t n);
-/* snmp_engine_sender - of an SNMPv3 message with USM: the engine and the user it is sealed for,
- * none of it proven. An engine of no octets asks for ours. 0, or -EBADMSG. */
-#define SNMP_ENGINE_USER_MAX                                                                       \
-	33 /* SnmpAdminString of at most 32 octets (RFC 3414 section 2.4), and its end */
+/* snmp_engine_sender - of an SNMPv3 message with USM: the engine and the user it claims, not yet
+ * authenticated. An empty engine id asks for ours. 0, or -EBADMSG. */
+/* SnmpAdminString of at most 32 octets (RFC 3414 section 2.4), and its NUL */
+#define SNMP_ENGINE_USER_MAX 33
 int snmp_engine_sender(
 	const uint8_t *data, size_t n, struct snmp_engine *ret, char user[SNMP_ENGINE_USER_MAX]);
 

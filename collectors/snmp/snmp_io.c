@@ -1,4 +1,5 @@
-/* snmp_io - see the header. The one door to net-snmp: its types do not leave this file. */
+/* snmp_io - one session of net-snmp per agent, driven by the loop; the library's types do not leave
+ * this file. */
 #include "collectors/snmp/snmp_io.h"
 
 #include <net-snmp/net-snmp-config.h>
@@ -115,13 +116,13 @@ static void io_answer(struct snmp_io *io, const struct snmp_answer *answer)
 static void io_failed(struct snmp_io *io, int error)
 {
 	struct snmp_answer a = {
-		.status = error == ECONNREFUSED ? SNMP_IO_REFUSED : SNMP_IO_UNREACHABLE,
-		.error_number = error,
-		.detail = strerror(error)};
+		.status = SNMP_IO_UNREACHABLE, .error_number = error, .detail = strerror(error)};
+	if (error == ECONNREFUSED)
+		a.status = SNMP_IO_REFUSED;
 	io_answer(io, &a);
 }
 
-/* snmp_io_report_of - which of the usmStats counters the engine told. */
+/* snmp_io_report_of - which of the usmStats counters the engine reported. */
 static void snmp_io_report_of(struct snmp_answer *answer)
 {
 	static const uint32_t usm_stats[] = {1, 3, 6, 1, 6, 3, 15, 1, 1};
@@ -198,8 +199,8 @@ static void snmp_io_on_timer(void *arg)
 	io_enter(io);
 	io->failed_errno = 0;
 	if (io->session)
-		snmp_sess_timeout(
-			io->session); /* sends again, or gives up and calls snmp_io_on_library */
+		/* sends again, or gives up and calls snmp_io_on_library() */
+		snmp_sess_timeout(io->session);
 	if (io->failed_errno && !io->freed)
 		io_failed(io, io->failed_errno);
 	if (io->busy && !io->probing && !io->freed)
@@ -222,7 +223,7 @@ static void session_close(struct snmp_io *io)
 	io->fd = -1;
 }
 
-static void ready_tell(struct snmp_io *io, int rc, const char *why)
+static void ready_report(struct snmp_io *io, int rc, const char *why)
 {
 	loop_timer_stop(io->timer);
 	if (rc < 0)
@@ -230,18 +231,6 @@ static void ready_tell(struct snmp_io *io, int rc, const char *why)
 	io_enter(io);
 	io->events.ready(io->arg, rc, why);
 	io_leave(io);
-}
-
-/* user_forget - the library keeps the first keys it saw for (engine, user): others must replace
- * them. */
-static void user_forget(const netsnmp_session *session)
-{
-	struct usmUser *u = usm_get_user(
-		session->securityEngineID, session->securityEngineIDLen, session->securityName);
-	if (!u)
-		return;
-	usm_remove_user(u);
-	usm_free_user(u);
 }
 
 static void session_v3(struct snmp_io *io, netsnmp_session *session)
@@ -262,7 +251,8 @@ static int snmp_io_session_open(struct snmp_io *io, struct err *e)
 	s.version = versions[io->version];
 	if (io->version == 3) {
 		session_v3(io, &s);
-		user_forget(&s);
+		/* the library keeps the first keys it saw for (engine, user): these replace them */
+		snmp_user_remove(io->engine.id, io->engine.n_id, io->user);
 	} else {
 		s.community = (u_char *)io->community;
 		s.community_len = strlen(io->community);
@@ -304,7 +294,7 @@ static void probe_send(struct snmp_io *io)
 	uint8_t message[SNMP_PROBE_MAX];
 	size_t n = snmp_engine_probe(message, io->probe_id);
 	io->probes++;
-	/* A failed send is like a lost one; a refusal is heard by the read. */
+	/* A failed send counts as a lost packet; a refusal comes with the next read. */
 	if (send(io->fd, message, n, MSG_DONTWAIT) < 0 && errno == ECONNREFUSED &&
 		send(io->fd, message, n, MSG_DONTWAIT) < 0)
 		io->failed_errno = errno;
@@ -322,8 +312,8 @@ static void probe_begin(struct snmp_io *io)
 	probe_send(io);
 }
 
-/* silence_tell - what the discovery after an unanswered request has shown. */
-static void silence_tell(struct snmp_io *io, struct snmp_answer answer)
+/* silence_report - what the discovery after an unanswered request has shown. */
+static void silence_report(struct snmp_io *io, struct snmp_answer answer)
 {
 	io->probing = false;
 	answer.detail = "";
@@ -339,13 +329,13 @@ static void silence_read(struct snmp_io *io, const uint8_t *data, size_t n)
 	bool same = rc == 0 && now.n_id == io->engine.n_id &&
 		memcmp(now.id, io->engine.id, now.n_id) == 0;
 	if (io->version == 3 && rc == 0 && !same)
-		silence_tell(io,
+		silence_report(io,
 			(struct snmp_answer){.status = SNMP_IO_REPORT, .report = REPORT_ENGINE});
 	else if (rc == 0 || rc == -EPROTO)
-		silence_tell(io,
+		silence_report(io,
 			(struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_AGENT});
 	else if (rc == -EBADMSG && io->version != 3) /* what the request waited for */
-		silence_tell(io,
+		silence_report(io,
 			(struct snmp_answer){.status = SNMP_IO_TIMEOUT, .silence = SILENCE_LATE});
 }
 
@@ -356,14 +346,14 @@ static void probe_timer(struct snmp_io *io)
 		return;
 	}
 	if (io->session) {
-		silence_tell(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT});
+		silence_report(io, (struct snmp_answer){.status = SNMP_IO_TIMEOUT});
 		return;
 	}
 	struct reason why;
 	char each[32];
 	reason_set(&why, SNMP_V3_SILENT, snmp_socket_peer(io->socket), io->probes,
 		unit_duration_text(each, sizeof(each), io->timeout_ns));
-	ready_tell(io, -ETIMEDOUT, why.text);
+	ready_report(io, -ETIMEDOUT, why.text);
 }
 
 static void probe_read(struct snmp_io *io)
@@ -390,7 +380,7 @@ static void probe_read(struct snmp_io *io)
 			reason_set(&why, SNMP_REFUSED, peer);
 		else
 			reason_set(&why, SNMP_UNREACHABLE, peer, strerror(error));
-		ready_tell(io, -error, why.text);
+		ready_report(io, -error, why.text);
 		return;
 	}
 	if (n < 0)
@@ -398,14 +388,14 @@ static void probe_read(struct snmp_io *io)
 	int rc = snmp_engine_answer(buf, (size_t)n, io->probe_id, &io->engine);
 	if (rc == -EPROTO) {
 		reason_set(&why, SNMP_V3_NO_ENGINE, peer);
-		ready_tell(io, rc, why.text);
+		ready_report(io, rc, why.text);
 	}
 	if (rc < 0)
 		return; /* something else, or late: the timer decides */
 	struct err e = {0};
 	io->probing = false;
 	rc = snmp_io_session_open(io, &e);
-	ready_tell(io, rc, e.text);
+	ready_report(io, rc, e.text);
 }
 
 /* v3_continue - from a connected socket to a session: the keys, then the engine. */
@@ -420,12 +410,12 @@ static void v3_continue(void *arg)
 		return;
 	}
 	if (snmp_key_error(io->auth_key) < 0 || snmp_key_error(io->priv_key) < 0) {
-		ready_tell(io, -EINVAL, reason_text_SNMP_V3_KEY);
+		ready_report(io, -EINVAL, reason_text_SNMP_V3_KEY);
 		return;
 	}
 	int rc = snmp_io_watch(io, &e);
 	if (rc < 0) {
-		ready_tell(io, rc, e.text);
+		ready_report(io, rc, e.text);
 		return;
 	}
 	probe_begin(io);
@@ -458,7 +448,7 @@ static void on_connected(void *arg, int rc, const char *why)
 	if (rc == -EINPROGRESS)
 		v3_continue(io);
 	else
-		ready_tell(io, rc, why);
+		ready_report(io, rc, why);
 }
 
 int snmp_io_start(struct snmp_io *io, struct err *e)
@@ -473,7 +463,7 @@ int snmp_io_start(struct snmp_io *io, struct err *e)
 	else if (rc == -EINPROGRESS)
 		return rc;
 	if (rc == -EINPROGRESS)
-		loop_timer_start(io->begin, 0, 0); /* ready must not be told before we return */
+		loop_timer_start(io->begin, 0, 0); /* events.ready must come after we returned */
 	else if (rc < 0)
 		session_close(io);
 	return rc;
@@ -532,8 +522,12 @@ int snmp_io_new(struct loop *loop, const struct snmp_io_options *options,
 	if (options->version == 3)
 		rc = v3_options(io, options, e);
 	if (rc == 0)
-		rc = snmp_socket_new(loop, options->host, options->port, options->source,
-			options->netns, on_connected, io, &io->socket, e);
+		rc = snmp_socket_new(loop,
+			&(struct snmp_socket_options){.host = options->host,
+				.port = options->port,
+				.source = options->source,
+				.netns = options->netns},
+			on_connected, io, &io->socket, e);
 	if (rc < 0) {
 		io_release(io);
 		return rc;

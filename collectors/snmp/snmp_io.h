@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "collectors/snmp/snmp_rows.h"
+#include "collectors/snmp/snmp_oid.h"
 #include "config/snmp_security.h"
 
 struct err;
@@ -62,15 +62,14 @@ enum snmp_report {
 };
 
 /*
- * Silence is asked about once more: by SNMPv3 engine discovery, which needs no user and which an
- * agent answers to everybody it talks to (RFC 3414 section 4; net-snmp does even without any user).
- * An answer proves that an agent is there and reachable. In v1 and v2c, in a session that was never
- * answered, what it does not accept is then the community; in v3 it tells whether the engine is
- * still the same, which the library keeps to itself. No answer proves nothing: an agent may not
- * speak SNMPv3.
+ * After silence one more question is asked: SNMPv3 engine discovery, which needs no user and which
+ * an agent answers to everybody it talks to (RFC 3414 section 4; net-snmp does even without any
+ * user). An answer proves that an agent is there and reachable. In v1 and v2c, in a session that
+ * was never answered, the agent then does not accept the community; in v3 the answer shows whether
+ * the engine is still the same. No answer proves nothing: an agent may not speak SNMPv3.
  */
 enum snmp_silence {
-	/* nothing came to anything, or (v1, v2c) the session was answered before */
+	/* no answer to anything, or (v1, v2c) the session was answered before */
 	SILENCE_UNKNOWN,
 	/* the agent is there: it answered the discovery, in v3 as the engine that we know */
 	SILENCE_AGENT,

@@ -1,4 +1,4 @@
-/* snmp_key - see the header. */
+/* snmp_key - a list of keys by password, and of those who wait for one. */
 #include "collectors/snmp/snmp_key.h"
 
 #include <errno.h>
@@ -21,7 +21,8 @@ struct snmp_key {
 };
 
 static struct snmp_key *keys;
-static struct snmp_key_waiter *waiters, *telling; /* telling: those being told just now */
+static struct snmp_key_waiter *waiters;
+static struct snmp_key_waiter *woken; /* those whose .done is called just now */
 
 static void password_wipe(struct snmp_key *key)
 {
@@ -47,7 +48,7 @@ void snmp_key_put(struct snmp_key *key)
 
 struct snmp_key *snmp_key_get(enum snmp_auth auth, const char *password)
 {
-	/* the list must not tell which of two passwords is which across runs */
+	/* the same password must not have the same fingerprint in every run */
 	static uint64_t seed;
 	if (!seed)
 		seed = (uint64_t)wall_now().ns | 1;
@@ -79,13 +80,13 @@ static void snmp_key_done(void *arg)
 	k->busy = false;
 	k->ready = true;
 	password_wipe(k);
-	/* From the head, one at a time: a waiter may free itself or another one. Who waits for
-	 * another key gets back into the list. */
-	telling = waiters;
+	/* From the head, one at a time: a waiter may free itself or another one. A waiter whose key
+	 * is another one waits again. */
+	woken = waiters;
 	waiters = NULL;
-	while (telling) {
-		struct snmp_key_waiter *w = telling;
-		telling = w->next;
+	while (woken) {
+		struct snmp_key_waiter *w = woken;
+		woken = w->next;
 		w->waiting = false;
 		w->done(w->arg);
 	}
@@ -132,7 +133,7 @@ void snmp_key_wait(struct snmp_key_waiter *waiter)
 
 void snmp_key_leave(struct snmp_key_waiter *waiter)
 {
-	struct snmp_key_waiter **const lists[] = {&waiters, &telling};
+	struct snmp_key_waiter **const lists[] = {&waiters, &woken};
 	for (size_t i = 0; waiter->waiting && i < rw_countof(lists); i++)
 		for (struct snmp_key_waiter **p = lists[i]; *p; p = &(*p)->next)
 			if (*p == waiter) {

@@ -70,9 +70,11 @@ static void snmp_library_value_of(
 size_t snmp_scratch_fill(struct snmp_scratch *scratch, const struct snmp_pdu *pdu)
 {
 	size_t n = 0, n_arcs = 0;
-	for (const netsnmp_variable_list *v = pdu->variables; v; v = v->next_variable, n++)
-		n_arcs +=
-			v->name_length + (v->type == ASN_OBJECT_ID ? v->val_len / sizeof(oid) : 0);
+	for (const netsnmp_variable_list *v = pdu->variables; v; v = v->next_variable, n++) {
+		n_arcs += v->name_length;
+		if (v->type == ASN_OBJECT_ID)
+			n_arcs += v->val_len / sizeof(oid);
+	}
 	if (n > scratch->cap_v) {
 		scratch->cap_v = n * 2;
 		scratch->v = rw_realloc(scratch->v, scratch->cap_v * sizeof(*scratch->v));
@@ -108,9 +110,8 @@ void snmp_scratch_done(struct snmp_scratch *scratch)
 
 static void snmp_library_failed(netsnmp_transport *transport, int error)
 {
-	int *to;
-	memcpy(&to, transport->data, sizeof(to));
-	*to = error;
+	int *failed_errno = snmp_transport_owner(transport);
+	*failed_errno = error;
 }
 
 static int snmp_library_transport_recv(
@@ -130,7 +131,7 @@ static int snmp_library_transport_send(
 	netsnmp_transport *transport, const void *buf, int size, void **opaque, int *opaque_n)
 {
 	ssize_t n = send(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
-	/* the answer to an earlier datagram, told now: this one was not sent */
+	/* the error of an earlier datagram, reported now: this one was not sent */
 	if (n < 0 && errno == ECONNREFUSED)
 		n = send(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
 	if (n < 0)
@@ -149,7 +150,15 @@ static char *snmp_library_transport_text(netsnmp_transport *transport, const voi
 	return strdup("peer"); /* freed by the library */
 }
 
-struct netsnmp_transport_s *snmp_transport_new(int fd, int *failed_errno)
+void *snmp_transport_owner(const struct netsnmp_transport_s *transport)
+{
+	void *owner;
+	memcpy(&owner, transport->data, sizeof(owner));
+	return owner;
+}
+
+struct netsnmp_transport_s *snmp_transport_make(
+	int fd, void *owner, snmp_transport_recv_fn *recv_fn, snmp_transport_send_fn *send_fn)
 {
 	static const oid domain[] = {1, 3, 6, 1, 6, 1, 1}; /* snmpUDPDomain, RFC 3417 */
 	netsnmp_transport *t = rw_calloc(1, sizeof(*t)); /* freed by the library */
@@ -157,14 +166,20 @@ struct netsnmp_transport_s *snmp_transport_new(int fd, int *failed_errno)
 	t->domain_length = rw_countof(domain);
 	t->sock = fd;
 	t->msgMaxSize = DATAGRAM_MAX;
-	t->data = rw_calloc(1, sizeof(failed_errno));
-	t->data_length = sizeof(failed_errno);
-	memcpy(t->data, &failed_errno, sizeof(failed_errno));
-	t->f_recv = snmp_library_transport_recv;
-	t->f_send = snmp_library_transport_send;
+	t->data = rw_calloc(1, sizeof(owner));
+	t->data_length = sizeof(owner);
+	memcpy(t->data, &owner, sizeof(owner));
+	t->f_recv = recv_fn;
+	t->f_send = send_fn;
 	t->f_close = snmp_library_transport_close;
 	t->f_fmtaddr = snmp_library_transport_text;
 	return t;
+}
+
+struct netsnmp_transport_s *snmp_transport_new(int fd, int *failed_errno)
+{
+	return snmp_transport_make(
+		fd, failed_errno, snmp_library_transport_recv, snmp_library_transport_send);
 }
 
 /* ---- users of SNMPv3 ----------------------------------------------------- */
@@ -222,10 +237,21 @@ void snmp_session_user(struct snmp_session *session, char *user, enum snmp_auth 
 	session->securityAuthProtoLen = auth_protocols[auth].n;
 	session->securityPrivProto = priv_protocols[priv].oid;
 	session->securityPrivProtoLen = priv_protocols[priv].n;
-	if (auth_key)
-		memcpy(session->securityAuthKey, auth_key->v,
-			session->securityAuthKeyLen = auth_key->n);
-	if (priv_key)
-		memcpy(session->securityPrivKey, priv_key->v,
-			session->securityPrivKeyLen = priv_key->n);
+	if (auth_key) {
+		session->securityAuthKeyLen = auth_key->n;
+		memcpy(session->securityAuthKey, auth_key->v, auth_key->n);
+	}
+	if (priv_key) {
+		session->securityPrivKeyLen = priv_key->n;
+		memcpy(session->securityPrivKey, priv_key->v, priv_key->n);
+	}
+}
+
+void snmp_user_remove(const uint8_t *engine, size_t n_engine, const char *user)
+{
+	struct usmUser *u = usm_get_user((u_char *)engine, n_engine, user);
+	if (!u)
+		return;
+	usm_remove_user(u);
+	usm_free_user(u);
 }

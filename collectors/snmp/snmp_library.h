@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "collectors/snmp/snmp_rows.h"
+#include "collectors/snmp/snmp_oid.h"
 #include "config/snmp_security.h"
 
 struct snmp_pdu;
@@ -25,9 +25,17 @@ struct snmp_scratch { /* zeroed to begin with; grows to the largest PDU */
 size_t snmp_scratch_fill(struct snmp_scratch *scratch, const struct snmp_pdu *pdu);
 void snmp_scratch_done(struct snmp_scratch *scratch);
 
-/* snmp_transport_new - the library's way over a connected UDP socket, which stays its owner's; what
- * the socket says is put into
- * @failed_errno, which must live as long. Owned by the session it is given to. */
+/* A way for the library to send and receive over a UDP socket, which stays its owner's. */
+typedef int snmp_transport_recv_fn(
+	struct netsnmp_transport_s *transport, void *buf, int size, void **opaque, int *opaque_n);
+typedef int snmp_transport_send_fn(struct netsnmp_transport_s *transport, const void *buf, int size,
+	void **opaque, int *opaque_n);
+/* snmp_transport_make - @owner is lent and must live as long: snmp_transport_owner() returns it in
+ * the two functions. Owned by the session it is given to. */
+struct netsnmp_transport_s *snmp_transport_make(
+	int fd, void *owner, snmp_transport_recv_fn *recv_fn, snmp_transport_send_fn *send_fn);
+void *snmp_transport_owner(const struct netsnmp_transport_s *transport);
+/* snmp_transport_new - for a connected socket; its errors are put into *@failed_errno. */
 struct netsnmp_transport_s *snmp_transport_new(int fd, int *failed_errno);
 
 #define SNMP_KU_MAX 64
@@ -45,5 +53,8 @@ int snmp_ku_make(enum snmp_auth auth, const char *password, struct snmp_ku *ret)
 void snmp_session_user(struct snmp_session *session, char *user, enum snmp_auth auth,
 	enum snmp_priv priv, const struct snmp_ku *auth_key, const struct snmp_ku *priv_key,
 	uint8_t *engine, size_t n_engine);
+
+/* snmp_user_remove - the library forgets the keys of this user of this engine. */
+void snmp_user_remove(const uint8_t *engine, size_t n_engine, const char *user);
 
 #endif

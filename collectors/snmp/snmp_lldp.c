@@ -1,5 +1,5 @@
-/* snmp_lldp - see the header. OIDs: LLDP-MIB 1.0.8802.1.1.2.1 (IEEE 802.1AB-2005), IF-MIB (RFC
- * 2863). */
+/* snmp_lldp - walks four tables and makes neighbours of their rows. OIDs: LLDP-MIB
+ * 1.0.8802.1.1.2.1 (IEEE 802.1AB-2005), IF-MIB (RFC 2863). */
 #include "collectors/snmp/snmp_lldp.h"
 
 #include <stdlib.h>
@@ -146,10 +146,11 @@ void snmp_lldp_take(struct snmp_lldp *lldp, const struct snmp_varbind *varbinds,
 		return;
 	}
 	size_t after = snmp_rows_count(r);
-	/* looked at when the rows pass a power of two: the looking costs as much as the walk, not
+	/* checked when the rows pass a power of two: so the checks cost as much as the walk, not
 	 * its square */
-	bool look = lldp->at == TABLE_NEIGHBORS && after > before && (before ^ after) > before;
-	if (after > 4 * SNMP_LLDP_NEIGHBORS_MAX || (look && going_round(r)))
+	const bool check =
+		lldp->at == TABLE_NEIGHBORS && after > before && (before ^ after) > before;
+	if (after > 4 * SNMP_LLDP_NEIGHBORS_MAX || (check && going_round(r)))
 		lldp->at++;
 }
 
@@ -165,9 +166,9 @@ void snmp_lldp_skip(struct snmp_lldp *lldp)
 		lldp->at++;
 }
 
-/* ---- reading cells ------------------------------------------------------- */
+/* ---- reading values ------------------------------------------------------- */
 
-static int cell_number(const struct snmp_rows *rows, size_t row, size_t column)
+static int row_number(const struct snmp_rows *rows, size_t row, size_t column)
 {
 	const struct snmp_value *c = snmp_rows_value(rows, row, column);
 	if (c && snmp_type_is_number(c->type) && c->u <= 255)
@@ -175,7 +176,7 @@ static int cell_number(const struct snmp_rows *rows, size_t row, size_t column)
 	return 0;
 }
 
-static const uint8_t *snmp_lldp_cell_bytes(
+static const uint8_t *row_bytes(
 	const struct snmp_rows *rows, size_t row, size_t column, size_t *ret_n)
 {
 	const struct snmp_value *c = snmp_rows_value(rows, row, column);
@@ -185,23 +186,23 @@ static const uint8_t *snmp_lldp_cell_bytes(
 	return NULL;
 }
 
-static const char *cell_text(
+static const char *row_text(
 	const struct snmp_rows *rows, struct arena *a, size_t row, size_t column)
 {
 	char buf[TEXT_MAX];
 	size_t n;
-	const uint8_t *p = snmp_lldp_cell_bytes(rows, row, column, &n);
+	const uint8_t *p = row_bytes(rows, row, column, &n);
 	if (p && *snmp_text_clean(buf, sizeof(buf), p, n))
 		return arena_strdup(a, buf);
 	return "";
 }
 
-static const char *cell_id(const struct snmp_rows *rows, struct arena *a, size_t row, size_t column,
+static const char *row_id(const struct snmp_rows *rows, struct arena *a, size_t row, size_t column,
 	bool chassis, int subtype)
 {
 	char buf[LLDP_ID_TEXT_MAX];
 	size_t n;
-	const uint8_t *p = snmp_lldp_cell_bytes(rows, row, column, &n);
+	const uint8_t *p = row_bytes(rows, row, column, &n);
 	if (p && *lldp_id_text(buf, chassis, subtype, p, n))
 		return arena_strdup(a, buf);
 	return "";
@@ -209,45 +210,48 @@ static const char *cell_id(const struct snmp_rows *rows, struct arena *a, size_t
 
 /* ---- from the local port number to a port -------------------------------- */
 
-struct interface { /* a row of IF-MIB */
+struct lldp_interface { /* a row of IF-MIB */
 	uint32_t ifindex;
 	const char *name, *descr, *alias, *mac;
 	uint64_t mtu_bytes;
 };
 
-struct interfaces {
-	struct interface *v;
+struct lldp_interfaces {
+	struct lldp_interface *v;
 	size_t n;
 };
 
-static struct interfaces interfaces_read(const struct snmp_lldp *lldp, struct arena *a)
+static struct lldp_interfaces interfaces_read(const struct snmp_lldp *lldp, struct arena *a)
 {
 	const struct snmp_rows *r = lldp->rows[TABLE_INTERFACES];
-	struct interfaces ret = {.v = arena_array(a, struct interface, snmp_rows_count(r) + 1)};
+	struct lldp_interfaces ret = {
+		.v = arena_array(a, struct lldp_interface, snmp_rows_count(r) + 1)};
 	for (size_t row = 0; row < snmp_rows_count(r); row++) {
 		struct snmp_oid index = snmp_rows_index(r, row);
 		if (index.n != 1)
 			continue;
 		size_t n_mac;
-		snmp_lldp_cell_bytes(r, row, IF_PHYS, &n_mac);
+		row_bytes(r, row, IF_PHYS, &n_mac);
 		const struct snmp_value *mtu = snmp_rows_value(r, row, IF_MTU);
-		ret.v[ret.n++] = (struct interface){.ifindex = index.v[0],
-			.name = cell_text(r, a, row, IF_NAME),
-			.descr = cell_text(r, a, row, IF_DESCR),
-			.alias = cell_text(r, a, row, IF_ALIAS),
-			.mac = n_mac == 6 ? cell_id(r, a, row, IF_PHYS, false, LLDP_PORT_MAC) : "",
-			.mtu_bytes = mtu && snmp_type_is_number(mtu->type) && mtu->u <= INT32_MAX
-				? mtu->u
-				: 0};
+		ret.v[ret.n++] = (struct lldp_interface){.ifindex = index.v[0],
+			.name = row_text(r, a, row, IF_NAME),
+			.descr = row_text(r, a, row, IF_DESCR),
+			.alias = row_text(r, a, row, IF_ALIAS),
+			.mac = ""};
+		struct lldp_interface *interface = &ret.v[ret.n - 1];
+		if (n_mac == 6)
+			interface->mac = row_id(r, a, row, IF_PHYS, false, LLDP_PORT_MAC);
+		if (mtu && snmp_type_is_number(mtu->type) && mtu->u <= INT32_MAX)
+			interface->mtu_bytes = mtu->u;
 	}
 	return ret;
 }
 
-enum key { BY_NAME, BY_ALIAS, BY_DESCR, BY_MAC, BY_NUMBER, BY_END };
+enum lldp_key { BY_NAME, BY_ALIAS, BY_DESCR, BY_MAC, BY_NUMBER, BY_END };
 
-/* What to compare the id of a local port with, best first. counter-map.md 1.10, after the subtypes'
- * meaning in IEEE 802.1AB. */
-static const enum key keys_of[][5] = {
+/* What to compare the id of a local port with, best first: IEEE 802.1AB-2005 section 9.5.3 says
+ * what an id of each subtype holds. */
+static const enum lldp_key keys_of[][5] = {
 	[0] = {BY_END},
 	[LLDP_PORT_IFALIAS] = {BY_NAME, BY_ALIAS, BY_DESCR, BY_NUMBER, BY_END},
 	[LLDP_PORT_COMPONENT] = {BY_NAME, BY_DESCR, BY_END},
@@ -258,7 +262,7 @@ static const enum key keys_of[][5] = {
 	[LLDP_PORT_LOCAL] = {BY_NAME, BY_ALIAS, BY_DESCR, BY_NUMBER, BY_END},
 };
 
-static bool interface_is(const struct interface *interface, enum key key, const char *id)
+static bool interface_is(const struct lldp_interface *interface, enum lldp_key key, const char *id)
 {
 	const char *const texts[] = {[BY_NAME] = interface->name,
 		[BY_ALIAS] = interface->alias,
@@ -272,10 +276,11 @@ static bool interface_is(const struct interface *interface, enum key key, const 
 	return *texts[key] && strcmp(texts[key], id) == 0;
 }
 
-/* Of several with one id (a MAC address shared by all ports, a description used twice) only the one
- * with the port's own number counts. */
-static uint32_t interface_by(
-	const struct interfaces *all, const enum key *keys, const char *id, uint32_t number)
+/* interface_by - the ifIndex of the interface that @id names; 0 = none. Of several with one id (a
+ * MAC address shared by all ports, a description used twice) only the one with the port's own
+ * number counts. */
+static uint32_t interface_by(const struct lldp_interfaces *all, const enum lldp_key *keys,
+	const char *id, uint32_t number)
 {
 	for (; *id && *keys != BY_END; keys++) {
 		uint32_t found = 0;
@@ -294,29 +299,35 @@ static uint32_t interface_by(
 	return 0;
 }
 
-/* local_ports - lldpLocPortNum -> ifIndex, by the ids of the local port table. */
-static void local_ports(const struct snmp_lldp *lldp, struct arena *a, const struct interfaces *all,
-	struct map *ret)
+static const enum lldp_key *keys_for(int subtype)
 {
-	static const enum key by_descr[] = {BY_NAME, BY_DESCR, BY_ALIAS, BY_END};
+	if ((size_t)subtype < rw_countof(keys_of))
+		return keys_of[subtype];
+	return keys_of[0];
+}
+
+/* local_ports - lldpLocPortNum -> ifIndex, by the ids of the local port table. */
+static void local_ports(const struct snmp_lldp *lldp, struct arena *a,
+	const struct lldp_interfaces *all, struct map *ret)
+{
+	static const enum lldp_key by_descr[] = {BY_NAME, BY_DESCR, BY_ALIAS, BY_END};
 	const struct snmp_rows *r = lldp->rows[TABLE_PORTS];
 	for (size_t row = 0; row < snmp_rows_count(r); row++) {
 		struct snmp_oid index = snmp_rows_index(r, row);
 		if (index.n != 1)
 			continue;
-		int subtype = cell_number(r, row, PORT_SUBTYPE);
+		int subtype = row_number(r, row, PORT_SUBTYPE);
 		bool mac = subtype == LLDP_PORT_MAC;
 		const char *id;
 		if (mac)
-			id = cell_id(r, a, row, PORT_ID, false, subtype);
+			id = row_id(r, a, row, PORT_ID, false, subtype);
 		else
-			id = cell_text(r, a, row, PORT_ID);
+			id = row_text(r, a, row, PORT_ID);
 		uint32_t number = index.v[0];
-		uint32_t ifindex = interface_by(all,
-			keys_of[(size_t)subtype < rw_countof(keys_of) ? subtype : 0], id, number);
+		uint32_t ifindex = interface_by(all, keys_for(subtype), id, number);
 		if (!ifindex)
 			ifindex = interface_by(
-				all, by_descr, cell_text(r, a, row, PORT_DESCR), number);
+				all, by_descr, row_text(r, a, row, PORT_DESCR), number);
 		if (ifindex)
 			map_put(ret, number, ifindex);
 	}
@@ -324,8 +335,9 @@ static void local_ports(const struct snmp_lldp *lldp, struct arena *a, const str
 
 /* ---- the result ---------------------------------------------------------- */
 
-static void self_fill(const struct snmp_lldp *lldp, struct arena *a, const struct interfaces *all,
-	const struct topology_port *ports, size_t n_ports, struct topology_device *self)
+static void self_fill(const struct snmp_lldp *lldp, struct arena *a,
+	const struct lldp_interfaces *all, const struct topology_port *ports, size_t n_ports,
+	struct topology_device *self)
 {
 	const struct snmp_rows *r = lldp->rows[TABLE_SELF];
 	struct map *by_index = map_new();
@@ -334,18 +346,19 @@ static void self_fill(const struct snmp_lldp *lldp, struct arena *a, const struc
 	for (size_t row = 0; row < snmp_rows_count(r); row++) { /* scalars: the one row is .0 */
 		if (snmp_rows_index(r, row).n != 1 || snmp_rows_index(r, row).v[0] != 0)
 			continue;
-		self->chassis = cell_id(
-			r, a, row, SELF_CHASSIS, true, cell_number(r, row, SELF_CHASSIS_SUBTYPE));
+		self->chassis = row_id(
+			r, a, row, SELF_CHASSIS, true, row_number(r, row, SELF_CHASSIS_SUBTYPE));
 		if (!*self->sysname)
-			self->sysname = cell_text(r, a, row, SELF_SYSNAME);
+			self->sysname = row_text(r, a, row, SELF_SYSNAME);
 	}
 	for (size_t i = 0; i < all->n; i++)
 		map_put(by_index, all->v[i].ifindex, i);
 	self->ports = arena_array(a, struct topology_port, n_ports + 1);
 	self->n_ports = n_ports;
 	for (size_t i = 0; i < n_ports; i++) {
-		const struct interface none = {.name = "", .descr = "", .alias = "", .mac = ""};
-		const struct interface *f;
+		const struct lldp_interface none = {
+			.name = "", .descr = "", .alias = "", .mac = ""};
+		const struct lldp_interface *f;
 		if (map_get(by_index, ports[i].ifindex, &at))
 			f = &all->v[at];
 		else
@@ -355,8 +368,8 @@ static void self_fill(const struct snmp_lldp *lldp, struct arena *a, const struc
 			alias = arena_strdup(a, ports[i].alias);
 		else
 			alias = f->alias;
-		/* a port that goes by another name than ifName has that as its alias: neighbours
-		 * may send either */
+		/* a port that is known by another name than ifName has ifName as its alias:
+		 * neighbours may send either */
 		if (*f->name && strcmp(f->name, ports[i].name) != 0)
 			alias = f->name;
 		self->ports[i] = (struct topology_port){.name = arena_strdup(a, ports[i].name),
@@ -365,7 +378,9 @@ static void self_fill(const struct snmp_lldp *lldp, struct arena *a, const struc
 			.mac = f->mac,
 			.ifindex = ports[i].ifindex,
 			.speed_bps = ports[i].speed_bps,
-			.mtu_bytes = ports[i].mtu_bytes ? ports[i].mtu_bytes : f->mtu_bytes};
+			.mtu_bytes = f->mtu_bytes};
+		if (ports[i].mtu_bytes)
+			self->ports[i].mtu_bytes = ports[i].mtu_bytes;
 	}
 	map_free(by_index);
 }
@@ -398,10 +413,10 @@ static size_t newest_rows(const struct snmp_rows *snmp_rows, struct arena *a, si
 
 size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a, const char *device,
 	const char *sysname, const struct topology_port *ports, size_t n_ports,
-	struct topology_device *ret_self, struct topology_neighbor **ret_heard)
+	struct topology_device *ret_self, struct topology_neighbor **ret_neighbors)
 {
 	const struct snmp_rows *r = lldp->rows[TABLE_NEIGHBORS];
-	struct interfaces all = interfaces_read(lldp, a);
+	struct lldp_interfaces all = interfaces_read(lldp, a);
 	struct map *ifindex_of = map_new(), *port_of = map_new();
 	size_t *rows, n = 0, n_rows = newest_rows(r, a, &rows);
 	uint64_t at;
@@ -412,23 +427,23 @@ size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a, const cha
 	local_ports(lldp, a, &all, ifindex_of);
 	for (size_t i = 0; i < n_ports; i++)
 		map_put(port_of, ports[i].ifindex, i);
-	*ret_heard = arena_array(a, struct topology_neighbor, n_rows + 1);
+	*ret_neighbors = arena_array(a, struct topology_neighbor, n_rows + 1);
 	for (size_t i = 0; i < n_rows; i++) {
 		size_t row = rows[i];
 		uint64_t ifindex = snmp_rows_index(r, row).v[INDEX_PORT];
 		map_get(ifindex_of, ifindex, &ifindex);
 		if (!map_get(port_of, ifindex, &at))
 			continue;
-		int chassis = cell_number(r, row, REM_CHASSIS_SUBTYPE),
-		    port = cell_number(r, row, REM_PORT_SUBTYPE);
-		(*ret_heard)[n++] = (struct topology_neighbor){.device = ret_self->name,
+		int chassis = row_number(r, row, REM_CHASSIS_SUBTYPE),
+		    port = row_number(r, row, REM_PORT_SUBTYPE);
+		(*ret_neighbors)[n++] = (struct topology_neighbor){.device = ret_self->name,
 			.port = ret_self->ports[at].name,
-			.sysname = cell_text(r, a, row, REM_SYSNAME),
+			.sysname = row_text(r, a, row, REM_SYSNAME),
 			.chassis_subtype = chassis,
 			.port_subtype = port,
-			.chassis = cell_id(r, a, row, REM_CHASSIS, true, chassis),
-			.port_id = cell_id(r, a, row, REM_PORT_ID, false, port),
-			.port_descr = cell_text(r, a, row, REM_PORT_DESCR)};
+			.chassis = row_id(r, a, row, REM_CHASSIS, true, chassis),
+			.port_id = row_id(r, a, row, REM_PORT_ID, false, port),
+			.port_descr = row_text(r, a, row, REM_PORT_DESCR)};
 	}
 	map_free(ifindex_of);
 	map_free(port_of);

@@ -1,19 +1,18 @@
 /*
  * snmp_lldp - pure: LLDP-MIB (IEEE 802.1AB) of one device: which OIDs to ask for, and from the rows
- * what the device says of itself and whom it heard on which port. Hands the structs of
- * config/topology.h over; matching them into links is done there, when all spoke.
+ * the device's own identity and its neighbours by port, as structs of config/topology.h. They are
+ * matched into links when all devices have answered.
  *
  * A walk is four tables: the device itself, its interfaces (to match port ids with), its LLDP
  * ports, its neighbours. Interfaces are read here too, whatever the profile names ports after: the
  * ids of LLDP are compared with what IF-MIB says.
  *
  * Where agents differ:
- *   - lldpLocPortNum need not be the ifIndex: the local port's id decides, the number is the
- *       last resort;
- *   - lldpRemTimeMark is a TimeFilter (RFC 4502): rows may come again under other marks; (port,
- *       index) is the key, the largest mark wins, and
- *     a walk that brings only what is known is ended;
- *   - an agent without LLDP answers nothing: no neighbours, which is an answer.
+ *   - lldpLocPortNum need not be the ifIndex: the local port's id decides, the number is the last
+ *     resort;
+ *   - lldpRemTimeMark is a TimeFilter (RFC 4502): rows may come again under other marks. (port,
+ *     index) is the key, the largest mark wins, and a walk that brings only known rows is ended;
+ *   - an agent without LLDP returns no rows: then the device has no neighbours.
  */
 #ifndef RW_COLLECTORS_SNMP_LLDP_H
 #define RW_COLLECTORS_SNMP_LLDP_H
@@ -38,25 +37,26 @@ void snmp_lldp_free(struct snmp_lldp *lldp); /* NULL is fine */
  * the next call. */
 void snmp_lldp_begin(struct snmp_lldp *lldp);
 size_t snmp_lldp_next(struct snmp_lldp *lldp, struct snmp_oid *ret, size_t max);
-/* an answer that brings nothing ends its table */
+/* an answer without values ends its table */
 void snmp_lldp_take(struct snmp_lldp *lldp, const struct snmp_varbind *varbinds, size_t n);
 void snmp_lldp_refuse(
 	struct snmp_lldp *lldp, size_t i); /* OID @i of the last request: noSuchName */
-void snmp_lldp_skip(struct snmp_lldp *lldp); /* give the table under way up */
+void snmp_lldp_skip(struct snmp_lldp *lldp); /* give up the table under way */
 
 /*
  * snmp_lldp_result - of the finished walk.
  *
- * @device   configured name; @sysname as the device says, "" unknown
- * @ports    as the rest of the house names them: .ifindex, .name, .alias, .speed_bps, .mtu_bytes
- * are used
+ * @device   configured name
+ * @sysname  as the device reports it, "" unknown
+ * @ports    the device's ports by their own names: .ifindex, .name, .alias, .speed_bps, .mtu_bytes
+ *           are used
  *
- * Fills @ret_self (the ports given, with what IF-MIB adds) and @ret_heard, both in @a, which also
- * keeps copies of all text. Neighbours on a local port that is none of @ports are left out. Returns
- * the number of neighbours.
+ * Fills @ret_self (the ports given, with what IF-MIB adds) and @ret_neighbors, both in @a, which
+ * also keeps copies of all text. Neighbours on a local port that is none of @ports are left out.
+ * Returns the number of neighbours.
  */
 size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a, const char *device,
 	const char *sysname, const struct topology_port *ports, size_t n_ports,
-	struct topology_device *ret_self, struct topology_neighbor **ret_heard);
+	struct topology_device *ret_self, struct topology_neighbor **ret_neighbors);
 
 #endif

@@ -29,11 +29,10 @@
 
 #define COLUMNS_PER_REQUEST 16
 #define VARBINDS_PER_REQUEST 120 /* about 3 kB: two fragments at 1500 bytes */
-#define NARROW_COLUMNS                                                                             \
-	2 /* so few columns take twice the repetitions: the answer is still a small one */
-#define NAMES_AGAIN_NS                                                                             \
-	(60 * NS_PER_S) /* at most this often for rows about ports without a name                  \
-			 */
+/* so few columns take twice the repetitions: the answer is still a small one */
+#define NARROW_COLUMNS 2
+/* the least time between two readings of the names because of rows about unknown ports */
+#define NAMES_AGAIN_NS (60 * NS_PER_S)
 #define UPTIME_SLACK_NS (10 * NS_PER_S) /* agents cache and round sysUpTime */
 #define TICK_NS (10 * NS_PER_MS) /* TimeTicks */
 #define TEXT_MAX 256
@@ -149,18 +148,19 @@ static void poll_finish(struct snmp_target *target);
 static void rows_ask(struct snmp_target *target, struct snmp_oid *oids, size_t n)
 {
 	unsigned repetitions = VARBINDS_PER_REQUEST / (unsigned)n;
-	unsigned most;
+	unsigned most = target->machine.state.max_repetitions;
 	if (n <= NARROW_COLUMNS)
-		most = target->machine.state.max_repetitions * 2;
-	else
-		most = target->machine.state.max_repetitions;
+		most *= 2;
 	if (repetitions > most)
 		repetitions = most;
-	bool v1 = target->machine.device->snmp->credential->snmp->version == 1;
+	enum snmp_request how = SNMP_GETBULK;
+	if (target->machine.device->snmp->credential->snmp->version == 1)
+		how = SNMP_GETNEXT;
+	if (repetitions == 0)
+		repetitions = 1;
 	oids[0] = OID(sys_uptime);
 	oids[0].n--; /* GETNEXT of sysUpTime without its instance */
-	snmp_poll_request(target, v1 ? SNMP_GETNEXT : SNMP_GETBULK, oids, n + 1, 1,
-		(int)(repetitions ? repetitions : 1));
+	snmp_poll_request(target, how, oids, n + 1, 1, (int)repetitions);
 }
 
 /* walk_ask - the next wanted table of this phase, or the next phase, or the end. */
@@ -315,7 +315,7 @@ static void head_take(struct snmp_target *target, const struct snmp_answer *answ
 	walk_ask(target);
 }
 
-static void ports_tell(struct snmp_target *target)
+static void ports_report(struct snmp_target *target)
 {
 	for (size_t i = 0; i < snmp_ports_count(snmp_decode_ports(target->decoder)); i++) {
 		const struct snmp_port *p = snmp_ports_at(snmp_decode_ports(target->decoder), i);
@@ -326,11 +326,11 @@ static void ports_tell(struct snmp_target *target)
 	snmp_ports_reported(snmp_decode_ports(target->decoder));
 }
 
-/* walk_news - is this reading of a fast table a new one, or the agent's cache once more? */
-static bool walk_news(struct snmp_target *target, struct walk *walk)
+/* walk_is_fresh - is this reading of a fast table a new one, or the agent's cache once more? */
+static bool walk_is_fresh(struct snmp_target *target, struct walk *walk)
 {
 	int64_t before = walk->refresh.period_ns;
-	bool news = snmp_refresh_take(&walk->refresh, snmp_rows_digest(walk->rows),
+	bool fresh = snmp_refresh_take(&walk->refresh, snmp_rows_digest(walk->rows),
 		target->poll_began.ns, target_interval_ns(&target->machine));
 	char every[32];
 	if (before == 0 && walk->refresh.period_ns != 0)
@@ -339,7 +339,7 @@ static bool walk_news(struct snmp_target *target, struct walk *walk)
 			"between are not used",
 			walk->table->name,
 			duration_format(every, sizeof(every), walk->refresh.period_ns));
-	return news || target->slow || target->restarted;
+	return fresh || target->slow || target->restarted;
 }
 
 /* snmp_poll_decode - all tables of this poll, which took place at @t_ns, into target->samples.
@@ -355,7 +355,7 @@ static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 				snmp_ports_names(snmp_decode_ports(target->decoder),
 					target->walks[i].table, target->walks[i].rows);
 		if (snmp_ports_make(snmp_decode_ports(target->decoder)))
-			ports_tell(target);
+			ports_report(target);
 		target->names_read_ns = target->poll_began.ns;
 		target->next_slow_ns = target->poll_began.ns +
 			target_jittered(
@@ -368,7 +368,7 @@ static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 				(cadence == CADENCE_SLOW && !target->slow))
 				continue;
 			rows = rows || snmp_rows_count(w->rows) > 0;
-			if (cadence == CADENCE_FAST && !walk_news(target, w))
+			if (cadence == CADENCE_FAST && !walk_is_fresh(target, w))
 				continue;
 			snmp_decode_table(target->decoder, w->table, w->rows, target->restarted,
 				&target->samples);
@@ -381,14 +381,14 @@ static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 	return rows;
 }
 
-/* neighbors_tell - after the names: neighbours are told by the names the house uses. */
-static void neighbors_tell(struct snmp_target *target)
+/* neighbors_report - after the names: neighbours are reported on ports by their own names. */
+static void neighbors_report(struct snmp_target *target)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	size_t n = snmp_ports_count(snmp_decode_ports(target->decoder));
 	struct topology_port *ports = arena_array(a, struct topology_port, n + 1);
 	struct topology_device self;
-	struct topology_neighbor *heard;
+	struct topology_neighbor *neighbors;
 	for (size_t i = 0; i < n; i++) {
 		const struct snmp_port *p = snmp_ports_at(snmp_decode_ports(target->decoder), i);
 		ports[i] = (struct topology_port){.name = p->name,
@@ -396,13 +396,13 @@ static void neighbors_tell(struct snmp_target *target)
 			.ifindex = p->ifindex,
 			.speed_bps = p->speed_bps};
 	}
-	size_t n_heard = snmp_lldp_result(target->lldp, a, target->machine.name,
-		str_or(target->sysname, ""), ports, n, &self, &heard);
-	target->machine.sink.neighbors(target->machine.sink.arg, &self, heard, n_heard);
+	size_t n_neighbors = snmp_lldp_result(target->lldp, a, target->machine.name,
+		str_or(target->sysname, ""), ports, n, &self, &neighbors);
+	target->machine.sink.neighbors(target->machine.sink.arg, &self, neighbors, n_neighbors);
 }
 
-/* samples_tell - one poll, one time. */
-static void samples_tell(struct snmp_target *target, int64_t t_ns)
+/* samples_report - one poll, one time. */
+static void samples_report(struct snmp_target *target, int64_t t_ns)
 {
 	if (target->samples.n == 0)
 		return; /* the agent's cache, whole */
@@ -437,16 +437,18 @@ static void poll_finish(struct snmp_target *target)
 				target->machine.profile->name, target->machine.name);
 		return;
 	}
-	samples_tell(target, t_ns);
+	samples_report(target, t_ns);
 	if (target->neighbors)
-		neighbors_tell(target);
+		neighbors_report(target);
 	target->machine.state.interval_ns = target_interval_ns(&target->machine);
 	target_polled(
 		&target->machine.state, (double)(now.ns - target->poll_began.ns) / NS_PER_S, wall);
 	target_change(&target->machine.state, TARGET_UP, now, wall, NULL);
 	int64_t next = target->poll_began.ns +
 		target_jittered(&target->machine, target_interval_ns(&target->machine)) - now.ns;
-	loop_timer_start(target->machine.timer, next > NS_PER_MS ? next : NS_PER_MS, 0);
+	if (next < NS_PER_MS)
+		next = NS_PER_MS;
+	loop_timer_start(target->machine.timer, next, 0);
 	target_report(&target->machine);
 }
 
@@ -491,7 +493,7 @@ static const char *snmp_poll_refusal(int error_status)
 	case PDU_NO_SUCH_NAME: return NULL;
 	case PDU_TOO_BIG: return "the error tooBig, even when asked for one row";
 	case PDU_GEN_ERR: return "the error genErr: a fault in the agent";
-	default: return "an error that SNMP does not have there";
+	default: return "an error that SNMP does not define there";
 	}
 }
 
@@ -545,10 +547,10 @@ static void walk_take(struct snmp_target *target, const struct snmp_answer *answ
 	if (answer->n == 0 || !snmp_rows_take(w->rows, answer->v + 1, answer->n - 1)) {
 		target->machine.state.errors++;
 		if (answer->n == 0)
-			target->trouble = "nothing";
+			target->trouble = "no values";
 		else
 			target->trouble = "objects that were not asked for, or the same ones again";
-		w->done = true; /* an answer that brings nothing would be asked for ever */
+		w->done = true; /* asking the same again would not end */
 	}
 	walk_paced(target, answer->n);
 }

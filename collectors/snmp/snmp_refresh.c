@@ -1,4 +1,4 @@
-/* snmp_refresh - see the header. */
+/* snmp_refresh - learns the cache period of a table from the gaps between its changes. */
 #include "collectors/snmp/snmp_refresh.h"
 
 /* snmp_refresh_learn - regular gaps of more than one poll are a cache; one gap of a single poll

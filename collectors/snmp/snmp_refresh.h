@@ -15,7 +15,7 @@
 
 struct snmp_refresh { /* zeroed to start */
 	uint64_t digest;
-	int64_t changed_ns; /* when it was last seen to change, monotonic; 0 = never */
+	int64_t changed_ns; /* when it changed last, monotonic; 0 = never */
 	int64_t gaps[REFRESH_GAPS];
 	unsigned n; /* gaps ever seen */
 	int64_t period_ns; /* learned; 0 = no cache seen at this pace */
@@ -28,8 +28,8 @@ struct snmp_refresh { /* zeroed to start */
  * @digest       of all its counters
  * @interval_ns  the usual time between polls
  *
- * True when the reading is news: the counters moved, or they stand still for longer than a cache
- * would explain.
+ * True when the reading is a fresh one: the counters moved, or they have stood still for longer
+ * than a cache would explain.
  */
 bool snmp_refresh_take(
 	struct snmp_refresh *refresh, uint64_t digest, int64_t now_ns, int64_t interval_ns);

@@ -1,4 +1,4 @@
-/* snmp_sensor - see the header. */
+/* snmp_sensor - reads the five columns of a sensor as one number. */
 #include "collectors/snmp/snmp_sensor.h"
 
 #include <errno.h>
@@ -46,7 +46,9 @@ int snmp_sensor_dbm(const struct snmp_sensor *sensor, double *ret, bool *ret_bou
 	if (watts < 0)
 		return -ENODATA;
 	*ret_bound = watts == 0;
-	*ret = 10 * log10((*ret_bound ? digit / 2 : watts) * 1000);
+	if (*ret_bound)
+		watts = digit / 2;
+	*ret = 10 * log10(watts * 1000);
 	return 0;
 }
 

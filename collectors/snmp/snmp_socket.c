@@ -1,4 +1,4 @@
-/* snmp_socket - see the header. */
+/* snmp_socket - opens, binds and connects the UDP socket of one agent. */
 #include "agent/base/str.h"
 #include "collectors/snmp/snmp_socket.h"
 
@@ -21,8 +21,8 @@ enum { FAMILY_V4, FAMILY_V6, FAMILIES };
 static const int families[FAMILIES] = {AF_INET, AF_INET6};
 
 /* one name resolution on the pool; outlives the socket if that is freed meanwhile */
-struct resolve {
-	struct snmp_socket *socket; /* NULL: nobody waits any more */
+struct socket_resolve {
+	struct snmp_socket *socket; /* NULL: it was freed meanwhile */
 	char *host;
 	uint16_t port;
 	struct sockaddr_storage addr;
@@ -40,7 +40,7 @@ struct snmp_socket {
 	socklen_t n_source; /* 0 = any */
 	int fds[FAMILIES]; /* -1 = not made */
 	int fd; /* the connected one, or -1 */
-	struct resolve *resolving;
+	struct socket_resolve *resolving;
 	char peer[NI_MAXHOST + 16];
 };
 
@@ -95,7 +95,7 @@ static int snmp_socket_connected(
 	socket->fd = socket->fds[which];
 	int error;
 	socklen_t n_error = sizeof(error);
-	/* forget what belongs to the connection before */
+	/* forget an error of the connection before */
 	getsockopt(socket->fd, SOL_SOCKET, SO_ERROR, &error, &n_error);
 
 	char host[NI_MAXHOST] = "?";
@@ -123,13 +123,13 @@ static int snmp_socket_lookup(
 
 static void resolve_work(void *arg)
 {
-	struct resolve *r = arg;
+	struct socket_resolve *r = arg;
 	r->rc = snmp_socket_lookup(r->host, r->port, 0, &r->addr, &r->n_addr);
 }
 
 static void resolve_done(void *arg)
 {
-	struct resolve *r = arg;
+	struct socket_resolve *r = arg;
 	struct snmp_socket *s = r->socket;
 	if (s) {
 		struct err e = {0};
@@ -155,8 +155,8 @@ int snmp_socket_connect(struct snmp_socket *socket, struct err *e)
 		return -EINPROGRESS;
 	if (snmp_socket_lookup(socket->host, socket->port, AI_NUMERICHOST, &addr, &n) == 0)
 		return snmp_socket_connected(socket, &addr, n, e);
-	struct resolve *r = rw_calloc(1, sizeof(*r));
-	*r = (struct resolve){
+	struct socket_resolve *r = rw_calloc(1, sizeof(*r));
+	*r = (struct socket_resolve){
 		.socket = socket, .host = rw_strdup(socket->host), .port = socket->port};
 	int rc = loop_work(socket->loop, resolve_work, resolve_done, r);
 	if (rc < 0) {
@@ -168,20 +168,21 @@ int snmp_socket_connect(struct snmp_socket *socket, struct err *e)
 	return -EINPROGRESS;
 }
 
-int snmp_socket_new(struct loop *loop, const char *host, uint16_t port, const char *source,
-	const char *netns, snmp_socket_ready_fn *ready, void *arg, struct snmp_socket **ret,
-	struct err *e)
+int snmp_socket_new(struct loop *loop, const struct snmp_socket_options *options,
+	snmp_socket_ready_fn *ready, void *arg, struct snmp_socket **ret, struct err *e)
 {
+	const char *source = options->source, *netns = options->netns;
 	struct snmp_socket *s = rw_calloc(1, sizeof(*s));
 	*s = (struct snmp_socket){.loop = loop,
 		.ready = ready,
 		.arg = arg,
-		.host = rw_strdup(host),
-		.port = port,
-		.netns = netns ? rw_strdup(netns) : NULL,
+		.host = rw_strdup(options->host),
+		.port = options->port,
 		.fds = {-1, -1},
 		.fd = -1};
-	snprintf(s->peer, sizeof(s->peer), "%s", host);
+	if (netns)
+		s->netns = rw_strdup(netns);
+	snprintf(s->peer, sizeof(s->peer), "%s", options->host);
 	int rc = 0;
 	if (source && snmp_socket_lookup(source, 0, AI_NUMERICHOST, &s->source, &s->n_source) != 0)
 		rc = reason_err(e, -EINVAL, SNMP_SOURCE_WORD, source);

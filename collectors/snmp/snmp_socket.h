@@ -13,15 +13,19 @@ struct err;
 struct loop;
 struct snmp_socket;
 
-/* @ready tells how a connect that returned -EINPROGRESS ended: 0, or negative errno with a
+/* @ready reports how a connect that returned -EINPROGRESS ended: 0, or negative errno with a
  * sentence. */
 typedef void snmp_socket_ready_fn(void *arg, int rc, const char *why);
 
-/* @source NULL = any, @netns a name under /run/netns or a path, NULL = ours. Strings are copied.
- * 0, or negative errno with @e (bad source address, no such namespace, no right to enter it). */
-int snmp_socket_new(struct loop *loop, const char *host, uint16_t port, const char *source,
-	const char *netns, snmp_socket_ready_fn *ready, void *arg, struct snmp_socket **ret,
-	struct err *e);
+struct snmp_socket_options { /* strings are copied */
+	const char *host;
+	uint16_t port;
+	const char *source; /* numeric address of this machine; NULL = any */
+	const char *netns; /* name under /run/netns, or a path; NULL = ours */
+};
+/* 0, or negative errno with @e (bad source address, no such namespace, no right to enter it). */
+int snmp_socket_new(struct loop *loop, const struct snmp_socket_options *options,
+	snmp_socket_ready_fn *ready, void *arg, struct snmp_socket **ret, struct err *e);
 void snmp_socket_free(struct snmp_socket *socket); /* NULL is fine */
 /* snmp_socket_connect - (again) to the address the host has now. 0, -EINPROGRESS (@ready follows),
  * or negative errno with @e. */

@@ -1,6 +1,6 @@
 /*
- * snmp_target - one device that is polled; inside of snmp.c (its life: sessions, failures, the API)
- * and snmp_poll.c (its polls).
+ * snmp_target - one device that is polled; shared by snmp.c (sessions and the API), snmp_poll.c
+ * (its polls) and snmp_reason.c (why they fail).
  */
 #ifndef RW_COLLECTORS_SNMP_TARGET_H
 #define RW_COLLECTORS_SNMP_TARGET_H
@@ -40,7 +40,7 @@ struct snmp_target {
 	bool restarted; /* seen in this poll */
 	mono_t poll_began;
 	wall_t fast_began;
-	/* what the last bad answer about a table had in it; NULL = none in this poll */
+	/* what the last unusable answer about a table contained; NULL = none in this poll */
 	const char *trouble;
 	int64_t next_slow_ns, names_read_ns; /* mono; 0 = at once */
 	bool has_uptime;

@@ -1,4 +1,4 @@
-/* snmp_text - see the header. */
+/* snmp_text - cleans the octets that agents send as text. */
 #include "collectors/snmp/snmp_text.h"
 
 #include <string.h>
@@ -33,25 +33,22 @@ char *snmp_text_clean(char *buf, size_t size, const uint8_t *data, size_t n)
 	while (n > 0 && data[n - 1] == 0)
 		n--;
 	for (size_t i = 0; i < n;) {
-		size_t len = snmp_text_utf8_length(data + i, n - i);
-		if (at + (len ? len : 1) >= size)
+		const size_t valid = snmp_text_utf8_length(data + i, n - i);
+		size_t step = 1;
+		if (valid > 1)
+			step = valid;
+		if (at + step >= size)
 			break;
-		if (len > 1)
-			memcpy(buf + at, data + i, len);
-		else if (len == 0)
+		if (valid > 1)
+			memcpy(buf + at, data + i, valid);
+		else if (valid == 0)
 			buf[at] = '?';
 		else if (data[i] < 0x20 || data[i] == 0x7f)
 			buf[at] = ' ';
 		else
 			buf[at] = (char)data[i];
-		if (len)
-			at += len;
-		else
-			at += 1;
-		if (len)
-			i += len;
-		else
-			i += 1;
+		at += step;
+		i += step;
 	}
 	while (at > 0 && buf[at - 1] == ' ')
 		at--;

@@ -1,4 +1,4 @@
-/* snmp_trap - see the header. */
+/* snmp_trap - the standard traps, and those of the sender's profile, become events. */
 #include "collectors/snmp/snmp_trap.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ enum { IF_INDEX = 1, IF_DESCR = 2, IF_ADMIN = 7, IF_OPER = 8, IFX_NAME = 1 };
 static const struct {
 	uint32_t arc;
 	const char *kind, *text;
-	bool about_port, look;
+	bool about_port, poll_soon;
 } standard[] = {
 	{1, "cold_start",
 		"coldStart: the device or its agent restarted, its configuration may have changed",
@@ -91,7 +91,7 @@ static bool snmp_trap_index_of(const struct snmp_varbind *varbind, uint32_t *ret
 	return true;
 }
 
-/* ifindex_of - as ifIndex says, else as the instance of anything from ifTable or ifXTable does. */
+/* ifindex_of - the value of ifIndex, else the instance of anything from ifTable or ifXTable. */
 static bool ifindex_of(const struct snmp_trap_pdu *pdu, uint32_t *ret)
 {
 	if (snmp_trap_index_of(snmp_trap_below(pdu, OID(if_entry), IF_INDEX), ret))
@@ -107,9 +107,9 @@ static bool ifindex_of(const struct snmp_trap_pdu *pdu, uint32_t *ret)
 	return false;
 }
 
-struct where {
-	uint32_t ifindex; /* 0 = not said */
-	int priority, queue; /* -1 = not said */
+struct trap_subject {
+	uint32_t ifindex; /* 0 = not given */
+	int priority, queue; /* -1 = not given */
 };
 
 static bool name_from(const struct snmp_varbind *varbind, char *buf, size_t size)
@@ -144,18 +144,17 @@ static void text_add(struct snmp_trap_event *event, const char *fmt, ...)
 }
 
 static void snmp_trap_port_take(const struct snmp_trap_pdu *pdu,
-	const struct snmp_trap_sender *sender, const struct where *where,
+	const struct snmp_trap_sender *sender, const struct trap_subject *subject,
 	struct snmp_trap_event *event)
 {
-	snmp_trap_port_name(pdu, sender, where->ifindex, event->port, sizeof(event->port));
-	if (!*event->port && where->ifindex)
-		text_add(event, ", ifIndex %u, a port whose name is not known", where->ifindex);
+	snmp_trap_port_name(pdu, sender, subject->ifindex, event->port, sizeof(event->port));
+	if (!*event->port && subject->ifindex)
+		text_add(event, ", ifIndex %u, a port whose name is unknown", subject->ifindex);
 	else if (!*event->port)
 		text_add(event, ", without saying which port");
 }
 
-/* The states a linkDown brings (RFC 2863): administratively down is somebody's wish, not a fault.
- */
+/* The states that a linkDown carries (RFC 2863): administratively down is intended, not a fault. */
 static void states_add(const struct snmp_trap_pdu *pdu, struct snmp_trap_event *event)
 {
 	static const char *const words[] = {
@@ -181,10 +180,10 @@ static bool standard_read(const struct snmp_trap_pdu *pdu, const struct snmp_tra
 	for (size_t i = 0; i < rw_countof(standard); i++) {
 		if (standard[i].arc != oid.v[oid.n - 1])
 			continue;
-		struct where w = {0};
+		struct trap_subject w = {0};
 		snprintf(ret->kind, sizeof(ret->kind), "%s", standard[i].kind);
 		snprintf(ret->text, sizeof(ret->text), "%s", standard[i].text);
-		ret->look = standard[i].look;
+		ret->poll_soon = standard[i].poll_soon;
 		if (standard[i].about_port) {
 			ifindex_of(pdu, &w.ifindex);
 			snmp_trap_port_take(pdu, sender, &w, ret);
@@ -195,18 +194,18 @@ static bool standard_read(const struct snmp_trap_pdu *pdu, const struct snmp_tra
 	return false;
 }
 
-/* What the instance of the profile's column says of the place. */
-static void instance_read(
-	const struct profile_trap *trap, const struct snmp_varbind *varbind, struct where *where)
+/* The port, priority and queue in the instance of the profile's column. */
+static void instance_read(const struct profile_trap *trap, const struct snmp_varbind *varbind,
+	struct trap_subject *subject)
 {
 	for (size_t i = 0; i < trap->n_parts && trap->at.n + i < varbind->oid.n; i++) {
 		uint32_t arc = varbind->oid.v[trap->at.n + i];
 		if (trap->parts[i] == PART_PORT)
-			where->ifindex = arc;
+			subject->ifindex = arc;
 		else if (trap->parts[i] == PART_PRIORITY)
-			where->priority = (int)(arc & 0xff);
+			subject->priority = (int)(arc & 0xff);
 		else if (trap->parts[i] == PART_QUEUE)
-			where->queue = (int)(arc & 0xff);
+			subject->queue = (int)(arc & 0xff);
 	}
 }
 
@@ -214,7 +213,7 @@ static void profile_read_trap(const struct snmp_trap_pdu *pdu,
 	const struct snmp_trap_sender *sender, const struct profile_trap *trap,
 	struct snmp_trap_event *ret)
 {
-	struct where w = {.priority = -1, .queue = -1};
+	struct trap_subject w = {.priority = -1, .queue = -1};
 	const struct snmp_varbind *at = NULL;
 	if (trap->at.n)
 		at = snmp_trap_below(pdu, (struct snmp_oid){trap->at.v, trap->at.n}, 0);

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "collectors/snmp/snmp_rows.h"
+#include "collectors/snmp/snmp_oid.h"
 
 struct profile;
 
@@ -37,7 +37,7 @@ struct snmp_trap_event {
 	/* "" = the device itself, or a port nobody can name (then .text has its ifIndex) */
 	char port[64];
 	char text[256];
-	bool look; /* states or names there may have changed: poll soon */
+	bool poll_soon; /* states or names there may have changed */
 };
 
 /*

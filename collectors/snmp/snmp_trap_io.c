@@ -1,4 +1,5 @@
-/* snmp_trap_io - see the header. One of the doors to net-snmp: its types do not leave this file. */
+/* snmp_trap_io - receives traps and informs with one session of net-snmp, whose types do not leave
+ * this file. */
 #include "collectors/snmp/snmp_trap_io.h"
 
 #include <net-snmp/net-snmp-config.h>
@@ -26,7 +27,7 @@
 #define ENGINES_MAX 1024 /* users made for engines we heard of */
 #define RECEIVE_BUFFER (1 << 20) /* a burst of some thousand traps waits in the kernel */
 
-struct credential {
+struct trap_credential {
 	int version;
 	char *community, *user;
 	enum snmp_auth auth;
@@ -38,7 +39,7 @@ struct snmp_trap_io {
 	struct loop *loop;
 	struct snmp_trap_io_events events;
 	void *arg;
-	struct credential *credentials;
+	struct trap_credential *credentials;
 	size_t n_credentials;
 	int fd;
 	struct loop_fd *watch;
@@ -55,22 +56,15 @@ struct snmp_trap_io {
 	socklen_t n_from;
 	char host[NI_MAXHOST];
 	bool proven; /* it was a notification, and community or user were right */
-	bool told; /* it was refused, and that was told */
+	bool refused; /* and events.refused was called */
 };
 
 /* ---- the transport: one datagram, as it was handed in -------------------- */
 
-static struct snmp_trap_io *io_of(netsnmp_transport *transport)
-{
-	struct snmp_trap_io *io;
-	memcpy(&io, transport->data, sizeof(io));
-	return io;
-}
-
 static int snmp_trap_io_transport_recv(
 	netsnmp_transport *transport, void *buf, int size, void **opaque, int *opaque_n)
 {
-	struct snmp_trap_io *io = io_of(transport);
+	struct snmp_trap_io *io = snmp_transport_owner(transport);
 	if (io->n == 0 || io->n > (size_t)size)
 		return -1;
 	memcpy(buf, io->buf, io->n);
@@ -91,42 +85,13 @@ static int snmp_trap_io_transport_send(
 		transport->sock, buf, (size_t)size, MSG_DONTWAIT, *opaque, (socklen_t)*opaque_n);
 }
 
-static int snmp_trap_io_transport_close(netsnmp_transport *transport)
-{
-	transport->sock = -1;
-	return 0;
-}
-
-static char *snmp_trap_io_transport_text(netsnmp_transport *transport, const void *data, int n)
-{
-	return strdup("sender"); /* freed by the library */
-}
-
-static netsnmp_transport *transport_new(struct snmp_trap_io *io)
-{
-	static const oid domain[] = {1, 3, 6, 1, 6, 1, 1}; /* snmpUDPDomain, RFC 3417 */
-	netsnmp_transport *t = rw_calloc(1, sizeof(*t));
-	t->domain = domain;
-	t->domain_length = rw_countof(domain);
-	t->sock = io->fd;
-	t->msgMaxSize = DATAGRAM_MAX;
-	t->data = rw_calloc(1, sizeof(io));
-	t->data_length = sizeof(io);
-	memcpy(t->data, &io, sizeof(io));
-	t->f_recv = snmp_trap_io_transport_recv;
-	t->f_send = snmp_trap_io_transport_send;
-	t->f_close = snmp_trap_io_transport_close;
-	t->f_fmtaddr = snmp_trap_io_transport_text;
-	return t;
-}
-
-/* ---- who may ------------------------------------------------------------- */
+/* ---- known communities and users ------------------------------------------------------------- */
 
 /* A community is good for v1 and v2c alike: devices send what they send. */
 static bool community_known(const struct snmp_trap_io *io, const netsnmp_pdu *pdu)
 {
 	for (size_t i = 0; i < io->n_credentials; i++) {
-		const struct credential *c = &io->credentials[i];
+		const struct trap_credential *c = &io->credentials[i];
 		if (c->version != 3 && pdu->community_len == strlen(c->community) &&
 			memcmp(pdu->community, c->community, pdu->community_len) == 0)
 			return true;
@@ -134,7 +99,7 @@ static bool community_known(const struct snmp_trap_io *io, const netsnmp_pdu *pd
 	return false;
 }
 
-static const struct credential *user_find(const struct snmp_trap_io *io, const char *user)
+static const struct trap_credential *user_find(const struct snmp_trap_io *io, const char *user)
 {
 	for (size_t i = 0; i < io->n_credentials; i++)
 		if (io->credentials[i].version == 3 && str_eq(io->credentials[i].user, user))
@@ -142,45 +107,41 @@ static const struct credential *user_find(const struct snmp_trap_io *io, const c
 	return NULL;
 }
 
-/* The library checks the keys; that a user with keys did not speak without them is ours to check.
- */
+/* The library checks the keys. A message without keys from a user that has some must be refused
+ * here. */
 static bool user_known(const struct snmp_trap_io *io, const netsnmp_pdu *pdu)
 {
 	char name[256];
-	snprintf(name, sizeof(name), "%.*s",
-		(int)(pdu->securityNameLen < sizeof(name) ? pdu->securityNameLen : 0),
-		str_or(pdu->securityName, ""));
-	const struct credential *c = user_find(io, name);
+	size_t n = pdu->securityNameLen;
+	if (n >= sizeof(name))
+		return false; /* no user of ours has such a name */
+	snprintf(name, sizeof(name), "%.*s", (int)n, str_or(pdu->securityName, ""));
+	const struct trap_credential *c = user_find(io, name);
 	int least = SNMP_SEC_LEVEL_NOAUTH;
 	if (!c)
-		least = 0;
-	else if (c->priv)
+		return false;
+	if (c->priv)
 		least = SNMP_SEC_LEVEL_AUTHPRIV;
 	else if (c->auth)
 		least = SNMP_SEC_LEVEL_AUTHNOPRIV;
-	return c && pdu->securityLevel >= least;
+	return pdu->securityLevel >= least;
 }
 
-static bool user_add(const struct credential *credential, uint8_t *engine, size_t n_engine)
+static bool user_add(const struct trap_credential *credential, uint8_t *engine, size_t n_engine)
 {
 	netsnmp_session s;
 	snmp_sess_init(&s);
 	s.version = SNMP_VERSION_3;
-	snmp_session_user(&s, credential->user, credential->auth, credential->priv,
-		credential->auth ? &credential->auth_key : NULL,
-		credential->priv ? &credential->priv_key : NULL, engine, n_engine);
+	const struct snmp_ku *auth_key = NULL, *priv_key = NULL;
+	if (credential->auth)
+		auth_key = &credential->auth_key;
+	if (credential->priv)
+		priv_key = &credential->priv_key;
+	snmp_session_user(&s, credential->user, credential->auth, credential->priv, auth_key,
+		priv_key, engine, n_engine);
 	bool ok = usm_create_user_from_session(&s) == SNMPERR_SUCCESS;
 	explicit_bzero(&s, sizeof(s));
 	return ok;
-}
-
-static void user_remove(const struct snmp_engine *engine, const char *user)
-{
-	struct usmUser *u = usm_get_user(engine->id, engine->n_id, user);
-	if (!u)
-		return;
-	usm_remove_user(u);
-	usm_free_user(u);
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -205,14 +166,14 @@ static int snmp_trap_io_on_library(
 		return 1;
 	bool v1 = pdu->command == SNMP_MSG_TRAP, inform = pdu->command == SNMP_MSG_INFORM;
 	if (!v1 && !inform && pdu->command != SNMP_MSG_TRAP2)
-		/* a request, to us? or the library's way to say that a v3 message proved nothing */
+		/* a request to us, or the library's report of a v3 message with wrong keys */
 		return 1;
 	bool v3 = pdu->version == SNMP_VERSION_3;
 	if (v3)
-		io->told = !user_known(io, pdu);
+		io->refused = !user_known(io, pdu);
 	else
-		io->told = !community_known(io, pdu);
-	if (io->told) {
+		io->refused = !community_known(io, pdu);
+	if (io->refused) {
 		io->events.refused(io->arg, io->host, TRAP_WRONG_CREDENTIAL);
 		return 1;
 	}
@@ -220,7 +181,11 @@ static int snmp_trap_io_on_library(
 	if (inform)
 		snmp_trap_io_acknowledge(io, pdu);
 	struct snmp_trap_message m = {.host = io->host, .request_id = (uint32_t)pdu->reqid};
-	m.pdu = (struct snmp_trap_pdu){.version = v3 ? 3 : v1 ? 1 : 2, .inform = inform};
+	m.pdu = (struct snmp_trap_pdu){.version = 2, .inform = inform};
+	if (v1)
+		m.pdu.version = 1;
+	else if (v3)
+		m.pdu.version = 3;
 	m.pdu.n = snmp_scratch_fill(&io->scratch, pdu);
 	m.pdu.v = io->scratch.v;
 	if (v1) {
@@ -241,7 +206,7 @@ static int snmp_trap_io_on_library(
 /* snmp_trap_io_feed - the datagram at hand through the library. */
 static void snmp_trap_io_feed(struct snmp_trap_io *io)
 {
-	io->proven = io->told = false;
+	io->proven = io->refused = false;
 	NETSNMP_LARGE_FD_SET(io->fd, &io->set);
 	snmp_sess_read2(io->session, &io->set);
 }
@@ -252,7 +217,7 @@ static void snmp_trap_io_feed(struct snmp_trap_io *io)
  */
 static void feed_v3(struct snmp_trap_io *io, const struct snmp_engine *engine, const char *user)
 {
-	const struct credential *c = user_find(io, user);
+	const struct trap_credential *c = user_find(io, user);
 	/* of our engine, by a sender of informs */
 	bool discovery = engine->n_id == 0 || (engine->boots == 0 && engine->time == 0);
 	bool fresh = c && engine->n_id > 0 && !usm_get_user(engine->id, engine->n_id, user);
@@ -261,9 +226,9 @@ static void feed_v3(struct snmp_trap_io *io, const struct snmp_engine *engine, c
 		fresh = false;
 	snmp_trap_io_feed(io);
 	if (fresh && !io->proven)
-		user_remove(engine, user);
+		snmp_user_remove(engine->id, engine->n_id, user);
 	io->n_engines += fresh && io->proven;
-	if (!io->proven && !io->told && !discovery)
+	if (!io->proven && !io->refused && !discovery)
 		io->events.refused(io->arg, io->host, TRAP_WRONG_CREDENTIAL);
 }
 
@@ -282,7 +247,7 @@ static void snmp_trap_io_take(struct snmp_trap_io *io)
 		return;
 	}
 	snmp_trap_io_feed(io);
-	if (!io->proven && !io->told)
+	if (!io->proven && !io->refused)
 		io->events.refused(io->arg, io->host, TRAP_MALFORMED);
 }
 
@@ -327,18 +292,20 @@ static int listen_on(struct snmp_trap_io *io, const char *address, uint16_t port
 	if (rc == 0 && bind(io->fd, found->ai_addr, found->ai_addrlen) < 0)
 		rc = -errno;
 	freeaddrinfo(found);
-	if (rc < 0)
-		return err_set(e, rc, "traps: cannot listen on %s port %u: %s%s", address, port,
-			strerror(-rc),
-			rc == -EACCES ? " (ports below 1024 need a right that the agent does not "
-					"keep: use 1162, or redirect 162 to it)"
-				      : str_if(rc == -EADDRNOTAVAIL,
-						" (it must be an address of this machine)"));
-	return 0;
+	if (rc == 0)
+		return 0;
+	const char *hint = "";
+	if (rc == -EACCES)
+		hint = " (ports below 1024 need a right that the agent does not keep: use 1162, or "
+		       "redirect 162 to it)";
+	else if (rc == -EADDRNOTAVAIL)
+		hint = " (it must be an address of this machine)";
+	return err_set(e, rc, "traps: cannot listen on %s port %u: %s%s", address, port,
+		strerror(-rc), hint);
 }
 
 static int credential_take(
-	struct credential *to, const struct snmp_trap_credential *credential, struct err *e)
+	struct trap_credential *to, const struct snmp_trap_credential *credential, struct err *e)
 {
 	const struct {
 		const char *what, *password;
@@ -350,7 +317,7 @@ static int credential_take(
 		{"priv", credential->priv_password, credential->version == 3 && credential->priv,
 			&to->priv_key},
 	};
-	*to = (struct credential){.version = credential->version,
+	*to = (struct trap_credential){.version = credential->version,
 		.community = rw_strdup(str_or(credential->community, "")),
 		.user = rw_strdup(str_or(credential->user, "")),
 		.auth = credential->auth,
@@ -387,20 +354,22 @@ static void own_users(struct snmp_trap_io *io)
 static int snmp_trap_io_session_open(struct snmp_trap_io *io, struct err *e)
 {
 	netsnmp_session s;
+	netsnmp_transport *transport = snmp_transport_make(
+		io->fd, io, snmp_trap_io_transport_recv, snmp_trap_io_transport_send);
 	snmp_sess_init(&s);
 	s.version = SNMP_DEFAULT_VERSION; /* whatever comes */
 	s.isAuthoritative = SNMP_SESS_UNKNOWNAUTH; /* of informs we are, of traps the sender is */
 	s.callback = snmp_trap_io_on_library;
 	s.callback_magic = io;
-	io->session = snmp_sess_add(&s, transport_new(io), NULL, NULL);
+	io->session = snmp_sess_add(&s, transport, NULL, NULL);
 	if (io->session)
 		return 0;
 	return err_set(e, -EINVAL, "traps: the SNMP library refused the session: %s",
 		snmp_api_errstring(snmp_errno));
 }
 
-/* Without any handler the library writes to stderr whatever it thinks of forged messages: a log
- * that strangers can fill. */
+/* Without a handler the library writes to stderr about each forged message: strangers could fill
+ * the log. */
 static void library_quiet(void)
 {
 	static bool done;
@@ -409,11 +378,11 @@ static void library_quiet(void)
 	done = true;
 }
 
-int snmp_trap_io_new(struct loop *loop, const char *address, uint16_t port,
-	const struct snmp_trap_credential *credentials, size_t n,
+int snmp_trap_io_new(struct loop *loop, const struct snmp_trap_io_options *options,
 	const struct snmp_trap_io_events *events, void *arg, struct snmp_trap_io **ret,
 	struct err *e)
 {
+	const size_t n = options->n_credentials;
 	struct snmp_trap_io *io = rw_calloc(1, sizeof(*io));
 	io->loop = loop;
 	io->events = *events;
@@ -425,9 +394,10 @@ int snmp_trap_io_new(struct loop *loop, const char *address, uint16_t port,
 	library_quiet();
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = credential_take(&io->credentials[io->n_credentials++], &credentials[i], e);
+		rc = credential_take(
+			&io->credentials[io->n_credentials++], &options->credentials[i], e);
 	if (rc == 0)
-		rc = listen_on(io, address, port, e);
+		rc = listen_on(io, options->address, options->port, e);
 	if (rc == 0)
 		rc = snmp_trap_io_session_open(io, e);
 	if (rc == 0) {
@@ -459,7 +429,7 @@ void snmp_trap_io_free(struct snmp_trap_io *io)
 		close(io->fd);
 	netsnmp_large_fd_set_cleanup(&io->set);
 	for (size_t i = 0; i < io->n_credentials; i++) {
-		struct credential *c = &io->credentials[i];
+		struct trap_credential *c = &io->credentials[i];
 		if (c->community)
 			explicit_bzero(c->community, strlen(c->community));
 		free(c->community);

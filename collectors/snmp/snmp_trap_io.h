@@ -1,6 +1,6 @@
 /*
  * snmp_trap_io - the wire of traps and informs: one UDP socket, net-snmp's own session behind it.
- * Says who sent what once community or user were found right, and acknowledges informs then. A
+ * Delivers a message once its community or user was checked, and acknowledges informs then. A
  * datagram is offered first by its sender alone, so that a storm can be dropped before it costs
  * anything.
  *
@@ -30,6 +30,13 @@ struct snmp_trap_credential { /* lent for snmp_trap_io_new() */
 	const char *priv_password;
 };
 
+struct snmp_trap_io_options { /* lent for snmp_trap_io_new() */
+	const char *address; /* numeric */
+	uint16_t port;
+	const struct snmp_trap_credential *credentials;
+	size_t n_credentials;
+};
+
 struct snmp_trap_message { /* lent for the call */
 	struct snmp_trap_pdu pdu;
 	const char *host; /* sender, as numbers */
@@ -47,8 +54,7 @@ struct snmp_trap_io_events {
 
 /* 0, or negative errno with @e: address not ours, port taken or not allowed, a password that is too
  * short. */
-int snmp_trap_io_new(struct loop *loop, const char *address, uint16_t port,
-	const struct snmp_trap_credential *credentials, size_t n,
+int snmp_trap_io_new(struct loop *loop, const struct snmp_trap_io_options *options,
 	const struct snmp_trap_io_events *events, void *arg, struct snmp_trap_io **ret,
 	struct err *e);
 void snmp_trap_io_free(struct snmp_trap_io *io); /* NULL is fine; not from within a callback */

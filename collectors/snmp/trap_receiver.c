@@ -1,4 +1,4 @@
-/* trap_receiver - see the header. */
+/* trap_receiver - limits, attributes and reads the traps and informs that snmp_trap_io delivers. */
 #include "collectors/snmp/trap_receiver.h"
 
 #include <errno.h>
@@ -11,12 +11,13 @@
 #include "agent/base/str.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/snmp_trap_io.h"
+#include "collectors/target/target.h"
 
 #define RATE 10 /* traps a second and sender */
 #define BURST 50 /* a line card that goes down takes its ports along */
 #define SENDERS_MAX 4096 /* all senders beyond, and all unknown ones, share one allowance */
 
-struct sender {
+struct trap_sender {
 	double allowance;
 	int64_t at_ns;
 	uint32_t last_inform;
@@ -30,15 +31,15 @@ struct trap_receiver {
 	void *arg;
 	struct snmp_trap_io *io;
 	struct smap *index; /* host -> into senders; 0 = strangers */
-	struct sender *senders;
+	struct trap_sender *senders;
 	size_t n_senders, cap_senders;
 	struct trap_counters counters;
 	struct complaint unknown, refused, malformed, limited;
 };
 
-/* ---- how much of whom ---------------------------------------------------- */
+/* ---- rate limit of each sender ---------------------------------------------------- */
 
-static struct sender *trap_receiver_sender_of(
+static struct trap_sender *trap_receiver_sender_of(
 	struct trap_receiver *receiver, const char *host, bool known)
 {
 	uint64_t at = 0;
@@ -46,14 +47,14 @@ static struct sender *trap_receiver_sender_of(
 		receiver->n_senders < SENDERS_MAX) {
 		at = receiver->n_senders;
 		rw_grow(receiver->senders, receiver->n_senders, receiver->cap_senders);
-		receiver->senders[receiver->n_senders++] = (struct sender){.allowance = BURST};
+		receiver->senders[receiver->n_senders++] = (struct trap_sender){.allowance = BURST};
 		smap_put(receiver->index, host, strlen(host), at);
 	}
 	return &receiver->senders[at];
 }
 
 /* A token bucket (monotonic time). */
-static bool trap_receiver_allowed(struct sender *sender, mono_t now)
+static bool trap_receiver_allowed(struct trap_sender *sender, mono_t now)
 {
 	if (sender->at_ns)
 		sender->allowance += (double)(now.ns - sender->at_ns) * RATE / 1e9;
@@ -71,18 +72,19 @@ static void complain_unknown(struct trap_receiver *receiver, const char *host, s
 	receiver->counters.unknown_sender++;
 	if (n > 1)
 		complain(&receiver->unknown, loop_now(receiver->loop), LOG_WARN_, "traps",
-			"%zu devices share the address %s: whose trap this is cannot be told, it "
-			"is dropped",
+			"%zu devices share the address %s: its sender is ambiguous, the trap is "
+			"dropped",
 			n, host);
 	else
 		complain(&receiver->unknown, loop_now(receiver->loop), LOG_WARN_, "traps",
-			"a trap from %s, which is the address of no device: dropped. Let the "
-			"device send "
-			"from the address it is polled at (trap source), or correct snmp.address",
+			"a trap from %s, which is the address of no device: dropped. Set the "
+			"device's trap source to the address it is polled at, or correct "
+			"snmp.address",
 			host);
 }
 
-/* A v1 trap may come from elsewhere and still name its agent: that is only seen once it is read. */
+/* A v1 trap may come from elsewhere and still name its agent: that is known only once it is read.
+ */
 static bool on_datagram(void *arg, const char *host, int version)
 {
 	struct trap_receiver *r = arg;
@@ -115,12 +117,11 @@ static void on_refused(void *arg, const char *host, enum snmp_trap_refusal why)
 	r->counters.wrong_credential++;
 	complain(&r->refused, loop_now(r->loop), LOG_WARN_, "traps",
 		"a trap from %s with a community or user that is not in traps.credentials, or with "
-		"wrong keys: "
-		"dropped",
+		"wrong keys: dropped",
 		host);
 }
 
-/* ---- what it says -------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------- */
 
 static const char *trap_receiver_port_name(void *arg, uint32_t ifindex)
 {
@@ -149,7 +150,7 @@ static bool trap_receiver_repeated(
 {
 	if (!message->pdu.inform)
 		return false;
-	struct sender *s = trap_receiver_sender_of(receiver, message->host, true);
+	struct trap_sender *s = trap_receiver_sender_of(receiver, message->host, true);
 	bool again = s->has_inform && s->last_inform == message->request_id;
 	s->has_inform = true;
 	s->last_inform = message->request_id;
@@ -174,29 +175,25 @@ static void trap_receiver_on_message(void *arg, const struct snmp_trap_message *
 		r->counters.unknown_trap += rc != -EBADMSG;
 		return;
 	}
+	const char *port = NULL;
+	if (*e.port)
+		port = e.port;
 	r->counters.events++;
 	if (r->sink.event)
 		r->sink.event(r->sink.arg, wall_now().ns, e.kind, snmp_target_state(t)->device,
-			*e.port ? e.port : NULL, e.text);
-	if (e.look)
-		snmp_target_look(t);
+			port, e.text);
+	if (e.poll_soon)
+		snmp_target_poll_soon(t);
 }
 
 /* ---- life ---------------------------------------------------------------- */
 
-struct secrets {
+struct trap_secrets {
 	char *community, *auth, *priv;
 };
 
-static void trap_receiver_wipe(char *text)
-{
-	if (text)
-		explicit_bzero(text, strlen(text));
-	free(text);
-}
-
-static int credential_read(const struct config_snmp_credential *credential, struct secrets *secrets,
-	struct snmp_trap_credential *ret, struct err *e)
+static int credential_read(const struct config_snmp_credential *credential,
+	struct trap_secrets *secrets, struct snmp_trap_credential *ret, struct err *e)
 {
 	int rc = 0;
 	if (credential->version != 3)
@@ -221,7 +218,7 @@ int trap_receiver_new(struct loop *loop, const struct config_traps *traps, const
 	static const struct snmp_trap_io_events events = {.datagram = on_datagram,
 		.message = trap_receiver_on_message,
 		.refused = on_refused};
-	rw_cleanup(freep) struct secrets *secrets =
+	rw_cleanup(freep) struct trap_secrets *secrets =
 		rw_calloc(traps->n_credentials + 1, sizeof(*secrets));
 	rw_cleanup(freep) struct snmp_trap_credential *v =
 		rw_calloc(traps->n_credentials + 1, sizeof(*v));
@@ -229,17 +226,21 @@ int trap_receiver_new(struct loop *loop, const struct config_traps *traps, const
 	*r = (struct trap_receiver){
 		.loop = loop, .sink = *sink, .find = find, .arg = arg, .index = smap_new()};
 	rw_grow(r->senders, r->n_senders, r->cap_senders);
-	r->senders[r->n_senders++] = (struct sender){.allowance = BURST}; /* strangers */
+	r->senders[r->n_senders++] = (struct trap_sender){.allowance = BURST}; /* strangers */
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < traps->n_credentials; i++)
 		rc = credential_read(traps->credentials[i]->snmp, &secrets[i], &v[i], e);
 	if (rc == 0)
-		rc = snmp_trap_io_new(loop, traps->address, traps->port, v, traps->n_credentials,
+		rc = snmp_trap_io_new(loop,
+			&(struct snmp_trap_io_options){.address = traps->address,
+				.port = traps->port,
+				.credentials = v,
+				.n_credentials = traps->n_credentials},
 			&events, r, &r->io, e);
 	for (size_t i = 0; i < traps->n_credentials; i++) {
-		trap_receiver_wipe(secrets[i].community);
-		trap_receiver_wipe(secrets[i].auth);
-		trap_receiver_wipe(secrets[i].priv);
+		target_secret_wipe(&secrets[i].community);
+		target_secret_wipe(&secrets[i].auth);
+		target_secret_wipe(&secrets[i].priv);
 	}
 	if (rc < 0) {
 		trap_receiver_free(r);
@@ -264,12 +265,6 @@ const struct trap_counters *trap_receiver_counters(const struct trap_receiver *r
 	return &receiver->counters;
 }
 
-static bool trap_receiver_secret_same(
-	const struct config_secret *left, const struct config_secret *right)
-{
-	return left->from == right->from && str_eq(left->name, right->name);
-}
-
 bool config_traps_same(const struct config_traps *left, const struct config_traps *right)
 {
 	if (!left || !right)
@@ -280,12 +275,12 @@ bool config_traps_same(const struct config_traps *left, const struct config_trap
 	for (size_t i = 0; i < left->n_credentials; i++) {
 		const struct config_snmp_credential *x = left->credentials[i]->snmp,
 						    *y = right->credentials[i]->snmp;
-		if (x->version != y->version ||
-			!trap_receiver_secret_same(&x->community, &y->community) ||
-			!str_eq(x->user, y->user) || x->auth != y->auth ||
-			!trap_receiver_secret_same(&x->auth_secret, &y->auth_secret) ||
-			x->priv != y->priv ||
-			!trap_receiver_secret_same(&x->priv_secret, &y->priv_secret))
+		if (x->version != y->version || !str_eq(x->user, y->user) || x->auth != y->auth ||
+			x->priv != y->priv)
+			return false;
+		if (!target_secret_same(&x->community, &y->community) ||
+			!target_secret_same(&x->auth_secret, &y->auth_secret) ||
+			!target_secret_same(&x->priv_secret, &y->priv_secret))
 			return false;
 	}
 	return true;

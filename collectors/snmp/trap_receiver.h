@@ -1,12 +1,12 @@
 /*
  * trap_receiver - traps and informs of configured devices become events (sink.event), in the words
- * of snmp_trap. Off unless 'traps:' is configured. A trap tells that something happened, never what
- * is: a linkDown also makes the target look by itself, soon.
+ * of snmp_trap. Off unless 'traps:' is configured. A trap reports a change, not a state: a linkDown
+ * also makes the target poll again soon.
  *
  * A sender is known by its address: that of exactly one polled device (or the agent address in a v1
- * trap). Nobody else's traps are stored, under no guessed name; they are counted and complained
- * about with growing gaps. Per sender at most BURST at once and RATE a second are read, so that a
- * storm costs neither the loop nor the database. Loop thread.
+ * trap). Traps of other senders are dropped, counted and logged with growing gaps. Per sender at
+ * most BURST at once and RATE a second are read, so that a storm costs neither the loop nor the
+ * database. Loop thread.
  */
 #ifndef RW_COLLECTORS_TRAP_RECEIVER_H
 #define RW_COLLECTORS_TRAP_RECEIVER_H

@@ -1,6 +1,6 @@
 /*
- * collector - from the world to samples. A target is one device over one protocol; its life is this
- * machine, changed in one function (target_change) that logs old, new and reason:
+ * collector - from the network to samples. A target is one device over one protocol; its life is
+ * this machine, changed in one function (target_change) that logs old, new and reason:
  *
  *      IDLE --start--> STARTING --first full answer--> UP
  *                        |  ^                           |
@@ -27,8 +27,8 @@
 enum target_state { TARGET_IDLE, TARGET_STARTING, TARGET_UP, TARGET_BACKOFF };
 const char *target_state_name(enum target_state state);
 
-/* What a collector tells the rest of the house; implemented by the pipeline. Arrays are lent for
- * the call. */
+/* Where a collector delivers what it collects; implemented by the pipeline. Arrays are lent for the
+ * call. */
 struct target;
 struct sink {
 	void *arg;
@@ -42,10 +42,10 @@ struct sink {
 		uint64_t speed_bps);
 	void (*event)(void *arg, int64_t t_ns, const char *kind, const char *device,
 		const char *port, const char *text);
-	/* What a device says of itself and all it heard, replacing what it said before. May be
-	 * NULL: then nobody asks. */
+	/* The device's own identity and all its LLDP neighbours; replaces what was reported before.
+	 * May be NULL: then neighbours are not read. */
 	void (*neighbors)(void *arg, const struct topology_device *self,
-		const struct topology_neighbor *heard, size_t n);
+		const struct topology_neighbor *neighbors, size_t n);
 };
 
 #define TARGET_POLL_HISTORY 64

@@ -166,6 +166,14 @@ void target_update(struct target_machine *machine, const struct config_device *d
 	machine->set->config = config;
 }
 
+void target_secret_wipe(char **text)
+{
+	if (*text)
+		explicit_bzero(*text, strlen(*text));
+	free(*text);
+	*text = NULL;
+}
+
 bool target_secret_same(const struct config_secret *left, const struct config_secret *right)
 {
 	return left->from == right->from && str_eq(left->name, right->name);

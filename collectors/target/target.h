@@ -97,6 +97,8 @@ bool target_same(const struct target_machine *machine, const struct config_devic
 /* target_update - borrow from @config from now on; after target_same(). */
 void target_update(struct target_machine *machine, const struct config_device *device,
 	const struct config *config);
+/* target_secret_wipe - overwrite and free; for rw_cleanup(). *@text may be NULL. */
+void target_secret_wipe(char **text);
 bool target_secret_same(const struct config_secret *left, const struct config_secret *right);
 
 /* target_cell_bytes - the size of a buffer cell that the configuration declares for this device

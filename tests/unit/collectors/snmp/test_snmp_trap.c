@@ -52,7 +52,7 @@ static const struct row {
 		{{TRAPOID, .object = LINKDOWN}, {IFINDEX "9", 9}, {IFNAME "9", .text = "etp\n9 "}},
 		0, "link_down", "etp 9", "linkDown"},
 	{"no name at all", 2, NULL, 0, 0, NULL, {{TRAPOID, .object = LINKDOWN}, {IFINDEX "9", 9}},
-		0, "link_down", "", "linkDown, ifIndex 9, a port whose name is not known"},
+		0, "link_down", "", "linkDown, ifIndex 9, a port whose name is unknown"},
 	{"the index from an instance", 2, NULL, 0, 0, NULL,
 		{{TRAPOID, .object = LINKDOWN}, {IFOPER "7", 2}}, 0, "link_down", "swp7",
 		"linkDown, operationally down"},
