@@ -1,5 +1,5 @@
-/* cmd_calc - the closed formulas for a person at a keyboard: what goes in, what comes out, each
- * with its unit. */
+/* cmd_calc - "rocewatch calc": the formulas of analyzers/measure/formulas.h by hand, each input and
+ * result with its unit. docs/formulas.md derives them. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -66,9 +66,9 @@ static const struct command_option options[] = {
 	[IN_AMPLIFICATION] = {"amplification", 0, "N",
 		"buffer bytes per packet byte, where the ASIC's is known (generic)"},
 	[IN_POOL] = {"pool", 0, "SIZE", "shared buffer the queue draws from (one slice), 64MB"},
-	[IN_USED] = {"used", 0, "SIZE", "of the pool taken by others"},
-	[IN_ALPHA] = {"alpha", 0, "RATIO", "dynamic threshold: 1/8, 1, 8"},
-	[IN_INGRESS] = {"ingress", 0, "K", "ingress ports that feed the queue at once"},
+	[IN_USED] = {"used", 0, "SIZE", "part of the pool that others occupy"},
+	[IN_ALPHA] = {"alpha", 0, "RATIO", "alpha of the dynamic threshold: 1/8, 1, 8"},
+	[IN_INGRESS] = {"ingress", 0, "K", "ingress ports that feed the queue at the same time"},
 	[IN_PORTS] = {"ports", 0, "N", "ports of the switch"},
 	[IN_PRIORITIES] = {"priorities", 0, "P", "lossless priorities in use"},
 	[IN_HEADROOM] = {"headroom", 0, "SIZE", "headroom per port and priority"},
@@ -79,7 +79,7 @@ static const struct command_option options[] = {
 	[IN_FRAMES] = {"frames", 0, "N", "pause frames per second"},
 	[IN_GPUS] = {"gpus", 0, "N", "GPUs"},
 	[IN_SIZE] = {"size", 0, "SIZE", "bytes reduced per step, 1GB"},
-	[IN_TIME] = {"time", 0, "TIME", "allreduce: how long it took; cost: how long it lasted"},
+	[IN_TIME] = {"time", 0, "TIME", "duration of the allreduce; cost: of the loss"},
 	[IN_COMPUTE] = {"compute", 0, "TIME", "compute time of a step"},
 	[IN_NETWORK] = {"network", 0, "TIME", "network time of a step that compute does not hide"},
 	[IN_STEPS] = {"steps", 0, "N", "steps of the training"},
@@ -123,7 +123,7 @@ static const enum family families[IN_COUNT] = {
 };
 
 struct inputs {
-	double v[IN_COUNT]; /* bytes, bit/s, m, ns, 0..1, or a plain number */
+	double v[IN_COUNT]; /* bytes, bit/s, m, ns, a ratio, or a plain number: see families[] */
 	const char *model;
 };
 
@@ -133,8 +133,25 @@ static void cmd_calc_set(json_t *doc, const char *key, double value)
 }
 static void set_whole(json_t *doc, const char *key, double value)
 {
-	json_object_set_new(
-		doc, key, isfinite(value) ? json_integer((json_int_t)llround(value)) : json_null());
+	json_t *number = json_null();
+	if (isfinite(value))
+		number = json_integer((json_int_t)llround(value));
+	json_object_set_new(doc, key, number);
+}
+/* set_bool - null when it is not @known. */
+static void set_bool(json_t *doc, const char *key, bool known, bool value)
+{
+	json_t *word = json_null();
+	if (known)
+		word = json_boolean(value);
+	json_object_set_new(doc, key, word);
+}
+/* quotient - NAN when it cannot be taken. */
+static double quotient(double dividend, double divisor)
+{
+	if (divisor > 0)
+		return dividend / divisor;
+	return NAN;
 }
 
 static int calc_headroom(const struct inputs *in, json_t *doc, struct err *e)
@@ -213,15 +230,13 @@ static int calc_ecn(const struct inputs *in, json_t *doc, struct err *e)
 	set_whole(doc, "kmin_lowest_bytes", b.lo_bytes);
 	set_whole(doc, "kmin_highest_bytes", b.hi_bytes);
 	json_object_set_new(doc, "ecn_can_act_before_pfc", json_boolean(b.ok));
-	const bool guarantee = in->v[IN_PORTS] > 0;
-	set_whole(doc, "kmin_guarantee_bytes",
-		guarantee ? ecn_kmin_guarantee_bytes(in->v[IN_POOL], in->v[IN_ALPHA],
-				    in->v[IN_PORTS], in->v[IN_PRIORITIES], in->v[IN_HEADROOM])
-			  : NAN);
-	json_object_set_new(doc, "kmin_acts_before_pfc",
-		in->v[IN_KMIN] > 0 ? json_boolean(b.kmin_below_pfc) : json_null());
-	json_object_set_new(doc, "kmax_acts_before_pfc",
-		in->v[IN_KMAX] > 0 ? json_boolean(b.kmax_below_pfc) : json_null());
+	double guarantee_bytes = NAN;
+	if (in->v[IN_PORTS] > 0)
+		guarantee_bytes = ecn_kmin_guarantee_bytes(in->v[IN_POOL], in->v[IN_ALPHA],
+			in->v[IN_PORTS], in->v[IN_PRIORITIES], in->v[IN_HEADROOM]);
+	set_whole(doc, "kmin_guarantee_bytes", guarantee_bytes);
+	set_bool(doc, "kmin_acts_before_pfc", in->v[IN_KMIN] > 0, b.kmin_below_pfc);
+	set_bool(doc, "kmax_acts_before_pfc", in->v[IN_KMAX] > 0, b.kmax_below_pfc);
 	if (in->v[IN_POOL] > in->v[IN_USED] && in->v[IN_ALPHA] > 0 && in->v[IN_INGRESS] >= 1)
 		return 0;
 	return err_set(e, -EINVAL,
@@ -231,12 +246,13 @@ static int calc_ecn(const struct inputs *in, json_t *doc, struct err *e)
 static int calc_pause(const struct inputs *in, json_t *doc, struct err *e)
 {
 	if (!(in->v[IN_QUANTA] >= 0 && in->v[IN_QUANTA] <= 65535) || in->v[IN_FRAMES] < 0)
-		return err_set(e, -EINVAL, "--quanta is 0..65535, --frames at least 0");
+		return err_set(e, -EINVAL, "--quanta must be 0..65535, and --frames at least 0");
 	cmd_calc_set(doc, "quantum_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], 1));
 	cmd_calc_set(doc, "pause_per_frame_ns",
 		pause_time_ns((uint64_t)in->v[IN_SPEED], (unsigned)in->v[IN_QUANTA]));
 	cmd_calc_set(doc, "longest_per_frame_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], 65535));
-	/* Frames are no duration: an XON may end a pause at once. Only the upper bound follows. */
+	/* A frame count gives only the upper bound of the pause time: an XON may end a pause early.
+	 */
 	cmd_calc_set(doc, "paused_at_most_ratio",
 		pause_duty_bound((uint64_t)in->v[IN_SPEED], in->v[IN_FRAMES]));
 	return 0;
@@ -246,34 +262,38 @@ static int calc_allreduce(const struct inputs *in, json_t *doc, struct err *e)
 {
 	if (in->v[IN_GPUS] < 2)
 		return err_set(e, -EINVAL, "--gpus must be at least 2");
-	const double link_bytes_s = in->v[IN_SPEED] / 8,
-		     ring = allreduce_ring_bytes(in->v[IN_GPUS], in->v[IN_SIZE]);
+	const double link_bytes_s = in->v[IN_SPEED] / 8;
+	const double ring = allreduce_ring_bytes(in->v[IN_GPUS], in->v[IN_SIZE]);
 	set_whole(doc, "ring_bytes_per_gpu", ring);
-	cmd_calc_set(doc, "ideal_time_s", link_bytes_s > 0 ? ring / link_bytes_s : NAN);
+	cmd_calc_set(doc, "ideal_time_s", quotient(ring, link_bytes_s));
 	const double seconds = in->v[IN_TIME] / 1e9;
 	double bus = NAN;
 	if (seconds > 0)
 		bus = allreduce_bus_bytes_s(in->v[IN_GPUS], in->v[IN_SIZE], seconds);
-	cmd_calc_set(doc, "algorithm_bytes_per_s", seconds > 0 ? in->v[IN_SIZE] / seconds : NAN);
+	cmd_calc_set(doc, "algorithm_bytes_per_s", quotient(in->v[IN_SIZE], seconds));
 	cmd_calc_set(doc, "bus_bytes_per_s", bus);
-	cmd_calc_set(doc, "bus_share_of_link_ratio", link_bytes_s > 0 ? bus / link_bytes_s : NAN);
+	cmd_calc_set(doc, "bus_share_of_link_ratio", quotient(bus, link_bytes_s));
 	return 0;
 }
 
 static int calc_bottleneck(const struct inputs *in, json_t *doc, struct err *e)
 {
-	const double c = in->v[IN_COMPUTE], n = in->v[IN_NETWORK];
-	if (c <= 0 || n < 0)
+	const double compute_ns = in->v[IN_COMPUTE], network_ns = in->v[IN_NETWORK];
+	const double step_ns = compute_ns + network_ns;
+	const char *verdict = "compute-bound";
+	double training_s = NAN;
+	if (compute_ns <= 0 || network_ns < 0)
 		return err_set(e, -EINVAL, "--compute must be above 0");
-	const double utilization = c / (c + n);
-	cmd_calc_set(doc, "step_s", (c + n) / 1e9);
-	cmd_calc_set(doc, "gpu_utilization_ratio", utilization);
-	cmd_calc_set(
-		doc, "training_s", in->v[IN_STEPS] > 0 ? in->v[IN_STEPS] * (c + n) / 1e9 : NAN);
-	json_object_set_new(doc, "verdict",
-		json_string(n > 10 * c  ? "severely network-bound"
-				: n > c ? "network-bound"
-					: "compute-bound"));
+	if (in->v[IN_STEPS] > 0)
+		training_s = in->v[IN_STEPS] * step_ns / 1e9;
+	if (network_ns > 10 * compute_ns)
+		verdict = "severely network-bound";
+	else if (network_ns > compute_ns)
+		verdict = "network-bound";
+	cmd_calc_set(doc, "step_s", step_ns / 1e9);
+	cmd_calc_set(doc, "gpu_utilization_ratio", compute_ns / step_ns);
+	cmd_calc_set(doc, "training_s", training_s);
+	json_object_set_new(doc, "verdict", json_string(verdict));
 	return 0;
 }
 
@@ -285,14 +305,16 @@ static int calc_cost(const struct inputs *in, json_t *doc, struct err *e)
 	cmd_calc_set(doc, "usd_per_second", per_second);
 	cmd_calc_set(doc, "usd_per_minute", per_second * 60);
 	cmd_calc_set(doc, "usd_per_hour", per_second * 3600);
-	cmd_calc_set(
-		doc, "usd_total", in->v[IN_TIME] > 0 ? per_second * in->v[IN_TIME] / 1e9 : NAN);
+	double total = NAN;
+	if (in->v[IN_TIME] > 0)
+		total = per_second * in->v[IN_TIME] / 1e9;
+	cmd_calc_set(doc, "usd_total", total);
 	return 0;
 }
 
-struct argument { /* an input of one calculator; def NULL = required */
+struct argument { /* an input of one calculator */
 	enum input in;
-	const char *def;
+	const char *otherwise; /* its default as text; NULL = the input is required */
 };
 struct calculator {
 	const char *name;
@@ -366,7 +388,10 @@ static void cmd_calc_print_text(
 		} else if (json_is_string(value)) {
 			fprintf(out, "%-26s %s\n", key, json_string_value(value));
 		} else if (json_is_boolean(value)) {
-			fprintf(out, "%-26s %s\n", key, json_is_true(value) ? "yes" : "no");
+			const char *word = "no";
+			if (json_is_true(value))
+				word = "yes";
+			fprintf(out, "%-26s %s\n", key, word);
 		} else if (json_is_integer(value)) {
 			fprintf(out, "%-26s %lld\n", key, (long long)json_integer_value(value));
 		} else if (json_is_real(value)) {
@@ -374,7 +399,10 @@ static void cmd_calc_print_text(
 		}
 	}
 }
-/* The same as rows, for csv, html and md: "terms.cable_bytes" and its value. */
+
+/* cmd_calc_add_rows - the document as rows, for csv, html and md: "terms.cable_bytes" and its
+ * value.
+ */
 static void cmd_calc_add_rows(json_t *rows, const char *prefix, const json_t *doc)
 {
 	const char *key;
@@ -427,39 +455,41 @@ static int cmd_calc_run(struct command_args *args)
 		return usage_error(&command_calc,
 			"expected one calculator: headroom, ecn, pause, allreduce, bottleneck or "
 			"cost");
-	const struct calculator *c = NULL;
+	const struct calculator *calculator = NULL;
 	const char *names[rw_countof(calculators)];
 	for (size_t i = 0; i < rw_countof(calculators); i++) {
 		names[i] = calculators[i].name;
 		if (str_eq(names[i], args->argv[0]))
-			c = &calculators[i];
+			calculator = &calculators[i];
 	}
-	if (!c)
+	if (!calculator)
 		return usage_unknown(
 			&command_calc, "calculator", args->argv[0], names, rw_countof(names));
 
 	struct inputs in = {0};
 	struct err e = {0};
 	bool takes[IN_COUNT] = {0};
-	for (const struct argument *g = c->args; g->in != IN_COUNT; g++) {
-		takes[g->in] = true;
-		const char *given = command_opt(&command_calc, args, options[g->in].name);
-		const char *text = str_or(given, g->def);
+	for (const struct argument *argument = calculator->args; argument->in != IN_COUNT;
+		argument++) {
+		takes[argument->in] = true;
+		const char *given = command_opt(&command_calc, args, options[argument->in].name);
+		const char *text = str_or(given, argument->otherwise);
 		if (!text)
-			return usage_error(&command_calc, "%s needs --%s %s (%s)", c->name,
-				options[g->in].name, options[g->in].arg, options[g->in].doc);
-		bool is_off = families[g->in] == F_FLAG && !given;
-		if (!is_off && read_input(g->in, text, &in, &e) < 0)
+			return usage_error(&command_calc, "%s needs --%s %s (%s)", calculator->name,
+				options[argument->in].name, options[argument->in].arg,
+				options[argument->in].doc);
+		bool is_off = families[argument->in] == F_FLAG && !given;
+		if (!is_off && read_input(argument->in, text, &in, &e) < 0)
 			return usage_error(&command_calc, "%s", e.text);
 	}
 	for (int i = 0; i < IN_COUNT; i++)
 		if (command_opt(&command_calc, args, options[i].name) && !takes[i])
-			return usage_error(
-				&command_calc, "%s does not take --%s", c->name, options[i].name);
+			return usage_error(&command_calc, "%s does not take --%s", calculator->name,
+				options[i].name);
 
 	json_t *doc = json_object();
 	int exit_code = EXIT_OK;
-	if (c->run(&in, doc, &e) < 0)
+	if (calculator->run(&in, doc, &e) < 0)
 		exit_code = usage_error(&command_calc, "%s", e.text);
 	else if (cmd_calc_print(doc, args->g) < 0)
 		exit_code = EXIT_FAILED;
@@ -471,9 +501,10 @@ const struct command command_calc = {
 	.name = "calc",
 	.args = "headroom|ecn|pause|allreduce|bottleneck|cost",
 	.summary = "the formulas of headroom, ECN, pause, collectives and cost, with units",
-	.help = "headroom: bytes a priority group must hold after XOFF was sent (SONiC's "
+	.help = "headroom: bytes that a priority group must hold after it has sent XOFF (SONiC's "
 		"\"xoff\"), from --speed --cable --cell and the MTUs.\n\n"
-		"ecn: between which depths Kmin can act before PFC, from --pool --alpha --speed "
+		"ecn: the queue depths between which Kmin acts before PFC, from --pool --alpha "
+		"--speed "
 		"(one slice of the buffer, not the chip's).\n\n"
 		"pause: time of a pause frame at --speed. allreduce: bytes and bus bandwidth from "
 		"--gpus --size. bottleneck: from --compute --network. "

@@ -1,4 +1,4 @@
-/* cmd_db - "rocewatch db": what the store holds, copies of it, and recorded cases from it. */
+/* cmd_db - "rocewatch db": statistics, copies and recorded cases of the store. */
 #include "agent/command/command.h"
 #include "agent/document/json_value.h"
 #include "agent/modules.h"
@@ -29,10 +29,10 @@ static const struct command_option options[] = {
 
 extern const struct command command_db;
 
-/* ---- which file ---------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------- */
 
-/* With --db no configuration is read: looking after a file must work when its configuration does
- * not. Caller frees. */
+/* db_path - --db, else the configured store. With --db no configuration is read: the file must be
+ * accessible when its configuration is broken. The caller frees. */
 static int db_path(const struct globals *globals, char **ret, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
@@ -123,43 +123,48 @@ static const struct view stat_view = {
 
 static json_t *cmd_db_time_or_null(const struct db_stat *stat, int64_t t_ns)
 {
-	char buf[WALL_TEXT_MAX];
-
 	if (stat->samples)
-		return json_string(wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9));
+		return json_time(t_ns);
 	return json_null();
+}
+
+static json_t *stat_document(const char *path, const struct db_stat *stat)
+{
+	json_t *metrics = json_array();
+	json_t *writer = json_null();
+	if (stat->writer_pid)
+		writer = json_integer(stat->writer_pid);
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		if (stat->by_metric[m] > 0)
+			json_array_append_new(metrics,
+				json_pack("{s:s, s:I}", "metric", metric_info(m)->name, "samples",
+					(json_int_t)stat->by_metric[m]));
+	return json_pack("{s:o, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, "
+			 "s:I, s:I, s:s, s:o}",
+		"path", json_string_or_null(path), "schema_version", stat->schema_version,
+		"file_bytes", (json_int_t)stat->file_bytes, "wal_bytes",
+		(json_int_t)stat->wal_bytes, "free_bytes", (json_int_t)stat->free_bytes,
+		"writer_pid", writer, "from", cmd_db_time_or_null(stat, stat->first_ns), "to",
+		cmd_db_time_or_null(stat, stat->last_ns), "entities", (json_int_t)stat->entities,
+		"rows", (json_int_t)stat->rows, "samples", (json_int_t)stat->samples, "flows",
+		(json_int_t)stat->flows, "findings", (json_int_t)stat->findings, "incidents",
+		(json_int_t)stat->incidents, "events", (json_int_t)stat->events, "integrity",
+		stat->check, "metrics", metrics);
 }
 
 static int run_stat(const struct command_args *args, const char *path, struct err *e)
 {
 	struct db_stat s;
 	int r = db_stat_read(path, &s, e);
-
 	if (r < 0)
 		return r;
-	json_t *metrics = json_array();
-	for (unsigned m = 0; m < METRIC_COUNT; m++)
-		if (s.by_metric[m] > 0)
-			json_array_append_new(metrics,
-				json_pack("{s:s, s:I}", "metric", metric_info(m)->name, "samples",
-					(json_int_t)s.by_metric[m]));
-	json_t *doc = json_pack("{s:o, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, "
-				"s:I, s:I, s:s, s:o}",
-		"path", json_string_or_null(path), "schema_version", s.schema_version, "file_bytes",
-		(json_int_t)s.file_bytes, "wal_bytes", (json_int_t)s.wal_bytes, "free_bytes",
-		(json_int_t)s.free_bytes, "writer_pid",
-		s.writer_pid ? json_integer(s.writer_pid) : json_null(), "from",
-		cmd_db_time_or_null(&s, s.first_ns), "to", cmd_db_time_or_null(&s, s.last_ns),
-		"entities", (json_int_t)s.entities, "rows", (json_int_t)s.rows, "samples",
-		(json_int_t)s.samples, "flows", (json_int_t)s.flows, "findings",
-		(json_int_t)s.findings, "incidents", (json_int_t)s.incidents, "events",
-		(json_int_t)s.events, "integrity", s.check, "metrics", metrics);
+	json_t *doc = stat_document(path, &s);
 	r = report_print(stdout, doc, &stat_view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);
 	if (r == 0 && !str_eq(s.check, "ok"))
 		return err_set(e, -EBADMSG,
-			"%s is damaged: %s; put a copy made by 'rocewatch db backup' in its place",
+			"%s is damaged: %s; replace it with a copy made by 'rocewatch db backup'",
 			path, s.check);
 	if (r < 0)
 		return err_set(e, r, "the result could not be written");
@@ -184,7 +189,7 @@ static int run_vacuum(const struct command_args *args, const char *path, struct 
 	stat(path, &before);
 	int r = db_vacuum(path, e);
 	if (r == 0 && !args->g->quiet && stat(path, &after) == 0)
-		fprintf(stderr, "%s: %lld bytes, before %lld\n", path, (long long)after.st_size,
+		fprintf(stderr, "%s: %lld bytes, was %lld\n", path, (long long)after.st_size,
 			(long long)before.st_size);
 	return r;
 }
@@ -213,14 +218,16 @@ static int cmd_db_run_export(const struct command_args *args, const char *path, 
 	struct history *d;
 	int64_t first = 0, last = 0;
 	uint64_t samples = 0;
+	int mode = CASE_NEW;
+	if (command_opt(&command_db, args, "force"))
+		mode = CASE_OVERWRITE;
 	int r = db_history_open(path, &d, e);
-
 	if (r < 0)
 		return r;
 	r = history_range(d, &first, &last, e);
 	if (r == -ENODATA)
 		r = err_set(e, r, "%s holds no samples", path);
-	/* all of it, unless --since and --until say otherwise; both count from the newest sample */
+	/* everything, or --since to --until; a time such as 24h is before the newest sample */
 	struct history_filter filter = {
 		.priority = HISTORY_ANY_PRIORITY, .from_ns = first, .to_ns = last};
 	if (r == 0)
@@ -228,9 +235,7 @@ static int cmd_db_run_export(const struct command_args *args, const char *path, 
 	if (r == 0)
 		r = export_time("--until", args->g->until, last, &filter.to_ns, e);
 	if (r == 0)
-		r = case_export(d, dir,
-			command_opt(&command_db, args, "force") ? CASE_OVERWRITE : CASE_NEW,
-			&filter, &samples, e);
+		r = case_export(d, dir, mode, &filter, &samples, e);
 	history_close(d);
 	if (r == 0 && !args->g->quiet)
 		fprintf(stderr, "%" PRIu64 " samples written to %s\n", samples, dir);
@@ -262,21 +267,20 @@ static int cmd_db_run(struct command_args *args)
 		names[i] = subcommands[i].name;
 		if (!str_eq(word, subcommands[i].name))
 			continue;
-		if (args->argc != (subcommands[i].argument ? 2 : 1))
-			return usage_error(&command_db,
-				subcommands[i].argument ? "%s: expected %s" : "%s takes no %s",
-				word, str_or(subcommands[i].argument, "argument"));
+		if (subcommands[i].argument && args->argc != 2)
+			return usage_error(
+				&command_db, "%s: expected %s", word, subcommands[i].argument);
+		if (!subcommands[i].argument && args->argc != 1)
+			return usage_error(&command_db, "%s takes no argument", word);
 		int r = db_path(args->g, &path, &e);
 		if (r < 0) {
 			err_print(stderr, &e);
 			return EXIT_USAGE;
 		}
-		r = subcommands[i].run(args, path, &e);
-		if (r < 0)
-			err_print(stderr, &e);
-		if (r < 0)
-			return EXIT_FAILED;
-		return EXIT_OK;
+		if (subcommands[i].run(args, path, &e) == 0)
+			return EXIT_OK;
+		err_print(stderr, &e);
+		return EXIT_FAILED;
 	}
 	const char *near = NULL;
 	if (*word)
@@ -294,8 +298,8 @@ const struct command command_db = {
 	.help = "stat counts samples and checks the file. backup makes a consistent copy while the "
 		"agent runs. vacuum needs the agent stopped. export writes "
 		"fabric.yaml and samples.tsv, which 'rocewatch replay --from DIR' reads; --since "
-		"and --until choose a part. Flows seen by captures are not in an "
-		"export: they are replayed from the database.",
+		"and --until choose a part. An export has no flows of captures: replay these from "
+		"the database.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_db_run,

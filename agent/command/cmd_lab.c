@@ -1,7 +1,6 @@
 /*
- * cmd_lab - hands over to rocewatch-lab, the simulated fabric: an executable of its own, because
- * nothing of it belongs into the product. This process becomes it; its options, output and exit
- * code are then its own.
+ * cmd_lab - "rocewatch lab": starts rocewatch-lab, the simulated fabric. That is an executable of
+ * its own, because the product needs nothing of it. This process becomes it by execv().
  */
 #include "agent/command/command.h"
 
@@ -15,14 +14,14 @@
 
 static const struct command_option options[] = {
 	{"dir", 0, "DIR", "run, set, show: directory of the live lab; /tmp/rocewatch-lab-UID"},
-	{"device", 0, "GLOB", "set: of these switches only"},
-	{"at", 0, "DUR", "run: the fault begins after this; 20s"},
+	{"device", 0, "GLOB", "set: only these switches"},
+	{"at", 0, "DUR", "run: the fault begins after this time; 20s"},
 	{"out", 0, "DIR", "record: where to write the case"},
-	{"seed", 0, "N", "run, record: places and sizes of what goes wrong are drawn by it; 1"},
+	{"seed", 0, "N", "run, record: seed for the places and sizes of faults; 1"},
 	{"interval", 0, "DUR",
 		"record: time between samples; 10s. run: between polls, in the configuration it "
 		"writes; 1s"},
-	{"for", 0, "DUR", "record: length; the scenario's own. run: stop by itself after this"},
+	{"for", 0, "DUR", "record: length; default: the scenario's. run: stop after this time"},
 	{"face", 0, "FACE",
 		"record: full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or "
 		"openconfig-gnmi: only what such a switch answers; full. run: nxos, cumulus, eos "
@@ -30,20 +29,20 @@ static const struct command_option options[] = {
 		"decide"},
 	{"tls", 0, NULL, "run: gNMI over TLS"},
 	{"set", 0, "KEY=VALUE[,...]",
-		"record: with these thresholds instead of the scenario's; leaf2:kmin=200KB is of "
-		"one switch, leaf*/hosts:alpha=1/4 of ports to hosts"},
+		"record: with these thresholds instead of the scenario's; leaf2:kmin=200KB is for "
+		"one switch, leaf*/hosts:alpha=1/4 for ports to hosts"},
 	{"set-at", 0, "DUR",
-		"record: the thresholds of --set hold from then on, not from the start"},
-	{"senders", 0, "+N", "record: N more senders wherever several meet already"},
-	{"load", 0, "FACTOR", "record: times the bytes of an exchange"},
-	{"perturb", 0, "N", "record: another fabric of the same kind, drawn by N"},
-	{"cache", 0, "DIR", "record: keep what was simulated for the next time"},
-	{"packets", 0, NULL, "record: captures too, of what mirrors of the leaf's uplinks saw"},
+		"record: the thresholds of --set apply from this time, not from the start"},
+	{"senders", 0, "+N", "record: N more senders wherever several send to one port"},
+	{"load", 0, "FACTOR", "record: multiplies the bytes of an exchange"},
+	{"perturb", 0, "N", "record: another fabric of the same kind, by seed N"},
+	{"cache", 0, "DIR", "record: keep simulation results here for the next run"},
+	{"packets", 0, NULL, "record: also captures, from mirrors of the leaf's uplinks"},
 	{"scenarios", 0, "DIR", "where the scenarios are"},
 	{0},
 };
 
-/* Beside our own binary, or in the libexec directory of the installation it belongs to. */
+/* find_lab - beside our own binary, or in the libexec directory of its installation. */
 static bool find_lab(char *path, size_t size)
 {
 	static const char *const places[] = {"", "/../libexec/rocewatch", "/../lib/rocewatch"};
@@ -75,9 +74,8 @@ static int cmd_lab_run(struct command_args *args)
 	}
 	if (!find_lab(path, sizeof(path))) {
 		fprintf(stderr,
-			"rocewatch lab: rocewatch-lab is not installed: it was looked for beside "
-			"rocewatch and in ../libexec/rocewatch; it is built with the tests "
-			"(-DRW_TESTS=ON)\n");
+			"rocewatch lab: rocewatch-lab not found beside rocewatch or in "
+			"../libexec/rocewatch; it is built with the tests (-DRW_TESTS=ON)\n");
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; options[i].name; i++) {
@@ -104,11 +102,12 @@ const struct command command_lab = {
 	.summary = "a simulated fabric, to try everything without switches",
 	.help = "`list` names the scenarios. `run` serves one live: every switch is an SNMP agent "
 		"on an address of 127/8 (snmpd must be installed), DIR/rocewatch.yaml "
-		"is ready for `agent`, DIR/truth.json says what is wrong. `set` changes thresholds "
+		"is ready for `agent`, DIR/truth.json names the fault. `set` changes thresholds "
 		"of the running lab (kmin, kmax, pmax, alpha, headroom, xon_offset): "
-		"the exchange is simulated again and the counters follow; also fault=on|off and "
-		"clock=hold|run. `show` tells its state. `record` writes one as a case "
-		"(samples.tsv, fabric.yaml, and truth.json with what is really wrong) that "
+		"the exchange is simulated again and the counters follow. It also takes "
+		"fault=on|off "
+		"and clock=hold|run. `show` prints the state. `record` writes a scenario as a case "
+		"(samples.tsv, fabric.yaml, and truth.json with the true fault) that "
 		"`rocewatch replay --from DIR` reads. The simulation is an executable of its own, "
 		"rocewatch-lab, found beside rocewatch or in ../libexec/rocewatch.",
 	.options = options,

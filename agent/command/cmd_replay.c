@@ -1,9 +1,9 @@
 /*
- * cmd_replay - "rocewatch replay": the analyzers over history or a recorded case again, through the
- * very pipeline of the agent.
+ * cmd_replay - "rocewatch replay": runs the analyzers over history or a recorded case again,
+ * through the pipeline of the agent.
  *
- * Everything is read and checked before OUT.db is made, and OUT.db is removed again when anything
- * fails: never a half-applied case.
+ * Everything is read and checked before OUT.db is made. When anything fails later, OUT.db is
+ * removed again: it never holds half a case.
  */
 #include "agent/command/command.h"
 #include "agent/incident/incident_json.h"
@@ -39,7 +39,7 @@ static const struct command_option options[] = {
 		"what the database holds)"},
 	{"db", 0, "OUT.db", "keep samples, flows, findings and incidents in this new database"},
 	{"set", 0, "KEY=VALUE",
-		"another setting, such as analyzers.ecmp_imbalance.warn=30% (may be repeated)"},
+		"change a setting, such as analyzers.ecmp_imbalance.warn=30% (may be repeated)"},
 	{0},
 };
 
@@ -49,8 +49,8 @@ struct replay {
 	const struct globals *g;
 	const char *from, *fabric, *out;
 	bool from_db;
-	/* dir: where captures are looked for, NULL = nowhere */
-	char *samples_path, *fabric_path, *dir;
+	char *samples_path, *fabric_path;
+	char *dir; /* of the captures; NULL = none */
 	int64_t from_ns, to_ns; /* --since, --until; 0 = all */
 	struct config *config;
 	struct history *history;
@@ -61,12 +61,13 @@ struct replay {
 	struct ledger *ledger;
 	struct pipeline *pipeline;
 	struct resume_seen seen;
-	bool out_made, usage; /* usage: what is wrong is on the command line */
+	bool out_made;
+	bool usage; /* the error is on the command line */
 };
 
-#define AROUND_SPAN_NS (15 * 60 * NS_PER_S) /* as for every command (context.c) */
+#define AROUND_SPAN_NS (15 * 60 * NS_PER_S) /* as for every command (agent/client/client.c) */
 
-/* ---- what to read -------------------------------------------------------- */
+/* ---- the source ----------------------------------------------------------- */
 
 static bool is_sqlite(const char *path)
 {
@@ -85,6 +86,17 @@ static char *cmd_replay_joined(const char *dir, const char *name)
 	return b.s;
 }
 
+/* directory_of - "." for a name without one; the caller frees. */
+static char *directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		return rw_strdup(".");
+	if (slash == path)
+		return rw_strdup("/");
+	return strndup(path, (size_t)(slash - path));
+}
+
 static int find_source(struct replay *replay, struct err *e)
 {
 	struct stat st;
@@ -97,12 +109,7 @@ static int find_source(struct replay *replay, struct err *e)
 		replay->from_db = true;
 		return 0;
 	} else {
-		char *slash = strrchr(replay->from, '/');
-		if (slash)
-			replay->dir = strndup(replay->from,
-				slash == replay->from ? 1 : (size_t)(slash - replay->from));
-		else
-			replay->dir = rw_strdup(".");
+		replay->dir = directory_of(replay->from);
 		replay->samples_path = rw_strdup(replay->from);
 	}
 	replay->fabric_path = cmd_replay_joined(replay->dir, "fabric.yaml");
@@ -118,8 +125,16 @@ static int print_errors(const struct err_list *errors, struct err *e)
 	return -EINVAL;
 }
 
-/* The configuration to judge by: --fabric, else -c, else what lies beside the samples or in the
- * database. */
+/* until_or_end - the time of the configuration that counts. */
+static int64_t until_or_end(const struct replay *replay)
+{
+	if (replay->to_ns)
+		return replay->to_ns;
+	return INT64_MAX;
+}
+
+/* cmd_replay_read_config - --fabric, else -c, else fabric.yaml beside the samples or the
+ * configuration in the database. */
 static int cmd_replay_read_config(struct replay *replay, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
@@ -129,20 +144,17 @@ static int cmd_replay_read_config(struct replay *replay, struct err *e)
 	if (replay->config)
 		return 0; /* read already, to find the store */
 	if (replay->fabric || (!replay->g->config_named && !replay->from_db)) {
-		const char *path = replay->fabric;
-		if (!path)
-			path = replay->fabric_path;
+		const char *path = str_or(replay->fabric, replay->fabric_path);
 		if (access(path, F_OK) < 0)
 			return err_at(e, -EINVAL, path, 0, 0,
-				"the fabric of the case is not there; name it with --fabric FILE");
+				"file not found; name the fabric of the case with --fabric FILE");
 		rc = config_load(path, CONFIG_CASE, tables, n, &replay->config, &errors);
 	} else if (replay->g->config_named) {
 		rc = config_load(
 			replay->g->config_path, CONFIG_FULL, tables, n, &replay->config, &errors);
 	} else {
 		rw_cleanup(freep) char *yaml = NULL;
-		rc = history_fabric_at(
-			replay->history, replay->to_ns ? replay->to_ns : INT64_MAX, &yaml, e);
+		rc = history_fabric_at(replay->history, until_or_end(replay), &yaml, e);
 		if (rc == -ENODATA)
 			return err_at(e, -EINVAL, replay->from, 0, 0,
 				"holds no configuration; name one with --fabric FILE");
@@ -180,8 +192,8 @@ static int parse_around(struct replay *replay, int64_t newest_ns, struct err *e)
 	struct err why = {0};
 	wall_t t;
 	if (replay->g->since || replay->g->until)
-		return err_set(
-			e, -EINVAL, "--around goes with --span, not with --since or --until");
+		return err_set(e, -EINVAL,
+			"--around cannot be combined with --since or --until; use --span");
 	if (replay->g->span && unit_duration(replay->g->span, &span_ns, &why) < 0)
 		return err_set(e, -EINVAL, "--span: %s", why.text);
 	if (wall_parse(replay->g->around, (wall_t){newest_ns}, &t) != 0)
@@ -208,7 +220,7 @@ static int parse_times(struct replay *replay, int64_t newest_ns, struct err *e)
 	};
 	replay->usage = true;
 	if (replay->g->span && !replay->g->around)
-		return err_set(e, -EINVAL, "--span goes with --around");
+		return err_set(e, -EINVAL, "--span needs --around");
 	if (replay->g->around)
 		return parse_around(replay, newest_ns, e);
 	for (size_t k = 0; k < rw_countof(times); k++) {
@@ -228,7 +240,7 @@ static int parse_times(struct replay *replay, int64_t newest_ns, struct err *e)
 	return 0;
 }
 
-/* Keep only the samples of --since ... --until. */
+/* cmd_replay_cut - keeps the samples from --since to --until. */
 static void cmd_replay_cut(struct replay *replay)
 {
 	size_t n = 0;
@@ -250,8 +262,8 @@ static bool anything_polled(const struct config *config)
 	return false;
 }
 
-/* Samples of a device that the fabric does not have are kept and judged by nobody: most likely one
- * of the two is misspelt. */
+/* warn_unknown_devices - samples of a device that is not in the fabric are stored, but no analyzer
+ * uses them: most likely a name is misspelt. */
 static void warn_unknown_devices(const struct replay *replay)
 {
 	for (uint32_t id = 1; id <= entities_count(replay->entities) && !replay->g->quiet; id++) {
@@ -259,8 +271,8 @@ static void warn_unknown_devices(const struct replay *replay)
 		if (e && !*e->port && e->priority == PRIO_NONE &&
 			!fabric_device(replay->config->fabric, e->device))
 			fprintf(stderr,
-				"%s: warning: samples of device '%s', which the fabric does not "
-				"have: they are not judged\n",
+				"%s: warning: device '%s' is not in the fabric: its samples are "
+				"not analyzed\n",
 				replay->samples_path, e->device);
 	}
 }
@@ -277,8 +289,8 @@ static int read_case(struct replay *replay, struct err *e)
 	if (rc != 0)
 		return rc;
 	cmd_replay_cut(replay);
-	/* a case says how often it was sampled by its samples; the database keeps it with the
-	 * configuration */
+	/* The sampling interval of a case is that of its samples; a database has it in its
+	 * configuration. */
 	int64_t interval_ns = replay_interval(replay->samples.v, replay->samples.n);
 	if (interval_ns > 0 && !anything_polled(replay->config)) {
 		char text[32];
@@ -333,9 +345,9 @@ static int run_pipeline(struct replay *replay, struct err *e)
 		int agreed = tune_agent_expect_from(replay->history, replay->pipeline, e);
 		if (agreed != 0)
 			return agreed;
-		struct resume_range range = {
-			.from_ns = replay->from_ns ? replay->from_ns : INT64_MIN,
-			.to_ns = replay->to_ns};
+		struct resume_range range = {.from_ns = INT64_MIN, .to_ns = replay->to_ns};
+		if (replay->from_ns)
+			range.from_ns = replay->from_ns;
 		int rc = resume_feed(replay->history, replay->entities, replay->pipeline, &range,
 			&replay->seen, e);
 		if (rc != 0)
@@ -355,26 +367,28 @@ static int run_pipeline(struct replay *replay, struct err *e)
 	return 0;
 }
 
+/* seen_time - null without samples. 0 is a time: recorded cases begin at 1970-01-01T00:00:00Z. */
+static json_t *seen_time(const struct replay *replay, int64_t t_ns)
+{
+	char text[WALL_TEXT_MAX];
+	if (replay->seen.samples == 0)
+		return json_null();
+	return json_string(wall_format(text, (wall_t){t_ns}, 3));
+}
+
 static json_t *cmd_replay_document(const struct replay *replay)
 {
 	const struct pipeline_counters *n = pipeline_counters(replay->pipeline);
 	const struct incident **v;
 	json_t *incidents = json_array(), *doc = json_object();
 	size_t count = ledger_incidents(replay->ledger, &v);
-	char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
 	for (size_t k = 0; k < count; k++) {
 		json_t *incident = incident_json(v[k]);
 		json_array_append_new(incidents, incident_public(incident));
 		json_decref(incident);
 	}
-	bool any = replay->seen.samples > 0;
-	/* time 0 is a time here: recorded cases begin at 1970-01-01T00:00:00Z */
-	json_object_set_new(doc, "from",
-		any ? json_string(wall_format(from, (wall_t){replay->seen.first_ns}, 3))
-		    : json_null());
-	json_object_set_new(doc, "to",
-		any ? json_string(wall_format(to, (wall_t){replay->seen.last_ns}, 3))
-		    : json_null());
+	json_object_set_new(doc, "from", seen_time(replay, replay->seen.first_ns));
+	json_object_set_new(doc, "to", seen_time(replay, replay->seen.last_ns));
 	json_object_set_new(doc, "samples", json_integer((json_int_t)replay->seen.samples));
 	json_object_set_new(doc, "late", json_integer((json_int_t)n->late));
 	json_object_set_new(doc, "duplicates", json_integer((json_int_t)n->duplicates));
@@ -426,7 +440,7 @@ static void replay_done(struct replay *replay, int rc)
 	free(replay->dir);
 }
 
-/* *ret_exit is what to end with when this fails. */
+/* cmd_replay - *ret_exit is the exit code when this fails. */
 static int cmd_replay(
 	struct replay *replay, const struct command_args *args, int *ret_exit, struct err *e)
 {
@@ -442,7 +456,7 @@ static int cmd_replay(
 	}
 	if (!replay->from)
 		return err_set(
-			e, -EINVAL, "expected --from with a database, a folder or a samples.tsv");
+			e, -EINVAL, "give --from with a database, a folder or a samples.tsv");
 	*ret_exit = EXIT_FAILED;
 	int rc = find_source(replay, e);
 	if (rc == 0 && replay->from_db)
@@ -463,8 +477,7 @@ static int cmd_replay(
 	rc = cmd_replay_read_config(replay, e);
 	if (rc == 0 && replay->from_db) {
 		bool configured = replay->from == replay->config->store.path;
-		rc = config_recall(&replay->config, replay->history,
-			replay->to_ns ? replay->to_ns : INT64_MAX, e);
+		rc = config_recall(&replay->config, replay->history, until_or_end(replay), e);
 		if (configured) /* lent by a configuration that may be gone */
 			replay->from = replay->config->store.path;
 	}

@@ -1,5 +1,4 @@
-/* query_out - see the header. Rows are written by hand: a history may have millions. */
-#include "agent/base/str.h"
+/* query_out - writes rows one by one, without a document in memory: a history may have millions. */
 #include "agent/command/query_out.h"
 
 #include <errno.h>
@@ -8,17 +7,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/clock.h"
+#include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
 
 static const char *time_text(char buf[WALL_TEXT_MAX], int64_t t_ns)
 {
-	return wall_format(buf, (wall_t){t_ns}, t_ns % NS_PER_MS == 0 ? 3 : 9);
+	unsigned digits = 9;
+	if (t_ns % NS_PER_MS == 0)
+		digits = 3;
+	return wall_format(buf, (wall_t){t_ns}, digits);
 }
 
-/* Shortest of 15 to 17 digits that reads back as the same number; JSON has no infinity, nor has
- * csv. */
+/* text_or_dash - for a column of a table. */
+static const char *text_or_dash(const char *text)
+{
+	if (*text)
+		return text;
+	return "-";
+}
+
+/* number_text - the shortest of 15 to 17 digits that reads back as the same number. */
 static const char *number_text(char *buf, size_t size, double value)
 {
 	for (int digits = 15; digits <= 17; digits++) {
@@ -83,7 +93,10 @@ static void json_row(FILE *file, const struct query_row *row, const char *time, 
 	fprintf(file, "{\"time\":\"%s\",\"device\":", time);
 	json_text(file, row->entity->device);
 	fputs(",\"port\":", file);
-	json_text(file, *row->entity->port ? row->entity->port : NULL);
+	if (*row->entity->port)
+		json_text(file, row->entity->port);
+	else
+		fputs("null", file);
 	if (row->entity->priority == PRIO_NONE)
 		fputs(",\"priority\":null", file);
 	else
@@ -109,7 +122,6 @@ void query_out_begin(struct query_out *out)
 			"METRIC", "VALUE", "FLAGS");
 }
 
-/* 0, or -EIO: nobody reads any more, or the disk is full. */
 int query_out_row(struct query_out *out, const struct query_row *row)
 {
 	char time[WALL_TEXT_MAX], number[40], flags[SAMPLE_FLAGS_TEXT_MAX], prio[8] = "";
@@ -120,7 +132,7 @@ int query_out_row(struct query_out *out, const struct query_row *row)
 		snprintf(prio, sizeof(prio), "%d", row->entity->priority);
 	switch (out->format) {
 	case FORMAT_JSON:
-		fputs(out->rows ? ",\n" : "\n", stdout);
+		printf("%s\n", str_if(out->rows, ","));
 		json_row(stdout, row, time, value);
 		break;
 	case FORMAT_JSONL:
@@ -140,7 +152,7 @@ int query_out_row(struct query_out *out, const struct query_row *row)
 		break;
 	default:
 		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, row->entity->device,
-			*row->entity->port ? row->entity->port : "-", *prio ? prio : "-",
+			text_or_dash(row->entity->port), text_or_dash(prio),
 			metric_info(row->metric)->name, str_or(value, "-"),
 			sample_flags_text(flags, row->flags));
 		break;
@@ -154,7 +166,7 @@ int query_out_row(struct query_out *out, const struct query_row *row)
 int query_out_end(struct query_out *out)
 {
 	if (out->format == FORMAT_JSON)
-		fputs(out->rows ? "\n]}\n" : "]}\n", stdout);
+		printf("%s]}\n", str_if(out->rows, "\n"));
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return -EIO;
 	return 0;
@@ -162,7 +174,7 @@ int query_out_end(struct query_out *out)
 
 /* ---- rows of SQL --------------------------------------------------------- */
 
-/* Numbers come from SQLite as text; what reads as a JSON number is one. */
+/* is_number - SQLite gives numbers as text: does this one read as a JSON number? */
 static bool is_number(const char *text)
 {
 	if (*text == '-')
@@ -192,6 +204,16 @@ static bool is_number(const char *text)
 	return *text == '\0';
 }
 
+/* separator - behind a value of csv or of a table. */
+static char separator(const struct query_out *out, bool last)
+{
+	if (last)
+		return '\n';
+	if (out->format == FORMAT_CSV)
+		return ',';
+	return '\t';
+}
+
 int query_out_sql_names(void *arg, int n, char *const *values, char *const *names)
 {
 	struct query_out *o = arg;
@@ -205,37 +227,51 @@ int query_out_sql_names(void *arg, int n, char *const *values, char *const *name
 			csv_text(stdout, names[i]);
 		else
 			fputs(names[i], stdout);
-		putchar(i + 1 == n ? '\n' : o->format == FORMAT_CSV ? ',' : '\t');
+		putchar(separator(o, i + 1 == n));
 	}
 	return 0;
+}
+
+static void sql_json(FILE *file, int n, char *const *values, char *const *names)
+{
+	fputc('{', file);
+	for (int i = 0; i < n; i++) {
+		fputs(str_if(i, ","), file);
+		json_text(file, names[i]);
+		fputc(':', file);
+		if (values[i] && is_number(values[i]))
+			fputs(values[i], file);
+		else
+			json_text(file, values[i]);
+	}
+	fputc('}', file);
 }
 
 int query_out_sql_row(void *arg, int n, char *const *values, char *const *names)
 {
 	struct query_out *o = arg;
-	bool json = o->format == FORMAT_JSON || o->format == FORMAT_JSONL;
-
-	if (json)
-		fputs(o->format == FORMAT_JSONL ? "{" : o->rows ? ",\n{" : "\n{", stdout);
-	for (int i = 0; i < n; i++) {
-		if (json) {
-			fputs(str_if(i, ","), stdout);
-			json_text(stdout, names[i]);
-			putchar(':');
-			if (values[i] && is_number(values[i]))
-				fputs(values[i], stdout);
-			else
-				json_text(stdout, values[i]);
-		} else if (o->format == FORMAT_CSV) {
+	switch (o->format) {
+	case FORMAT_JSON:
+		printf("%s\n", str_if(o->rows, ","));
+		sql_json(stdout, n, values, names);
+		break;
+	case FORMAT_JSONL:
+		sql_json(stdout, n, values, names);
+		putchar('\n');
+		break;
+	case FORMAT_CSV:
+		for (int i = 0; i < n; i++) {
 			csv_text(stdout, str_or(values[i], ""));
-		} else {
-			fputs(str_or(values[i], "-"), stdout);
+			putchar(separator(o, i + 1 == n));
 		}
-		if (!json)
-			putchar(i + 1 == n ? '\n' : o->format == FORMAT_CSV ? ',' : '\t');
+		break;
+	default:
+		for (int i = 0; i < n; i++) {
+			fputs(str_or(values[i], "-"), stdout);
+			putchar(separator(o, i + 1 == n));
+		}
+		break;
 	}
-	if (json)
-		fputs(o->format == FORMAT_JSONL ? "}\n" : "}", stdout);
 	o->rows++;
 	if (ferror(stdout))
 		return -EIO;

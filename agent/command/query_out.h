@@ -1,5 +1,5 @@
-/* query_out - the rows of "rocewatch query" to stdout as they come: table, csv, JSON, one JSON
- * object a line. */
+/* query_out - writes the rows of "rocewatch query" to stdout as they come: table, csv, JSON, or one
+ * JSON object per line. */
 #ifndef RW_AGENT_QUERY_OUT_H
 #define RW_AGENT_QUERY_OUT_H
 
@@ -26,13 +26,13 @@ struct query_row {
 	unsigned flags; /* of the samples behind it */
 };
 
-/* begin, then rows, then end: 0, or -EIO when nobody reads any more or the disk is full. */
+/* begin, then rows, then end. 0, or -EIO: nobody reads any more, or the disk is full. */
 void query_out_begin(struct query_out *out);
 int query_out_row(struct query_out *out, const struct query_row *row);
 int query_out_end(struct query_out *out);
 
-/* The same for rows of any shape, as row_fn of history_sql_named(); @arg is a struct query_out.
- * Instead of begin come the names. */
+/* The same for rows of any shape: callbacks of history_sql_named(). @arg is a struct query_out; the
+ * names come instead of begin. */
 int query_out_sql_names(void *arg, int n, char *const *values, char *const *names);
 int query_out_sql_row(void *arg, int n, char *const *values, char *const *names);
 
