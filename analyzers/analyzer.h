@@ -57,8 +57,8 @@ int64_t analyzer_window(const struct analyzer *analyzer, const void *options, in
 
 /*
  * analyzer_past - how long its past is, ns: a multiple of its window; 0 = it has none. When its
- * option says 0: sixty windows, at least ten minutes, so that what changed can be told from what
- * always was.
+ * option says 0: sixty windows, at least ten minutes, so that a change can be distinguished from
+ * what is usual.
  */
 int64_t analyzer_past(const struct analyzer *analyzer, const void *options, int64_t interval_ns);
 

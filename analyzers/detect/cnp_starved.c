@@ -64,7 +64,7 @@ static const struct series **cnp_drops(const struct analyzer_in *in, const struc
 		if (seen->ports[i].entity != ENTITY_NONE)
 			port_of[seen->ports[i].entity] = (uint32_t)i + 1;
 	const size_t settings_at = window_metric(w, M_CFG_CNP_QUEUE);
-	const bool told =
+	const bool read_back =
 		settings_at < w->n_series && w->series[settings_at].metric == M_CFG_CNP_QUEUE;
 	for (size_t i = window_metric(w, M_QUEUE_DROPS);
 		i < w->n_series && w->series[i].metric == M_QUEUE_DROPS; i++) {
@@ -73,7 +73,10 @@ static const struct series **cnp_drops(const struct analyzer_in *in, const struc
 		if (s->n && s->value[s->n - 1] > 0)
 			e = entity_get(w->entities, s->entity);
 		uint32_t port = 0;
-		if (e && (told ? e->priority >= 0 : e->priority == CNP_PRIORITY) && e->parent <= n)
+		bool may_be = e && e->priority == CNP_PRIORITY;
+		if (e && read_back)
+			may_be = e->priority >= 0;
+		if (may_be && e->parent <= n)
 			port = port_of[e->parent];
 		if (port && e->priority == cnp_queue(in, &seen->ports[port - 1]))
 			ret[port - 1] = s;

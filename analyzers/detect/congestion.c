@@ -42,8 +42,8 @@ enum { RECEIVERS_SHOWN = 8 };
 static const struct option rows[] = {
 	{"pause", OPT_RATIO, offsetof(struct congestion_options, pause), "0.1%", "0.001%", "100%",
 		NULL,
-		"share of time a host has to be paused before congestion is looked for; ten times "
-		"that where only frames are counted"},
+		"share of time a host has to be paused before congestion is searched for; ten "
+		"times that where only frames are counted"},
 	{"marks", OPT_RATIO, offsetof(struct congestion_options, marks), "5%", "0.01%", "100%",
 		NULL,
 		"share of a queue's packets that are marked from which it counts as congested"},

@@ -19,11 +19,11 @@
 
 static const char *congestion_finding_percent(double ratio, struct arena *a)
 {
-	return arena_printf(a,
-		ratio > 0 && ratio < 0.001 ? "%.2f %%"
-			: ratio > 0        ? "%.1f %%"
-					   : "%.0f %%",
-		100 * ratio);
+	if (!(ratio > 0))
+		return arena_printf(a, "%.0f %%", 100 * ratio);
+	if (ratio < 0.001)
+		return arena_printf(a, "%.2f %%", 100 * ratio);
+	return arena_printf(a, "%.1f %%", 100 * ratio);
 }
 
 /* A level in words: measured, or an upper bound. */

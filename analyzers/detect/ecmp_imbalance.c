@@ -470,8 +470,8 @@ static int ecmp_imbalance_run(const struct analyzer_in *in, struct finding_list 
 const struct analyzer analyzer_ecmp_imbalance = {
 	.name = "ecmp_imbalance",
 	.phase = 60,
-	.doc = "uneven load over the members of an ECMP group, told apart from the luck of few "
-	       "flows",
+	.doc = "uneven load over the members of an ECMP group, distinguished from the bad luck of "
+	       "few flows",
 	.options = {"analyzers", "ecmp_imbalance", sizeof(struct ecmp_options), rows,
 		rw_countof(rows), "imbalance of ECMP groups against the chance of a uniform hash"},
 	.window_offset = offsetof(struct ecmp_options, window_ns),

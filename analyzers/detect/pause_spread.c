@@ -1,10 +1,10 @@
 /*
- * pause_spread - pause between switches whose origin cannot be told: the cause is unknown, and what
- * it would take to know is said.
+ * pause_spread - pause between switches without a single origin: the cause is unknown, and the
+ * finding lists the counters that are missing to know it.
  *
- * Where pause_graph accepts a root (tuning facts, c.2: at least 40 % of the pressure and three
- * times the next), somebody else tells it: a host pause_storm, a queue congestion, a ring deadlock.
- * What is left is diffuse: told once per priority, for all such trees together.
+ * Where pause_graph accepts a root (at least 40 % of the pressure and three times the next one),
+ * another detector reports it: a host pause_storm, a queue congestion, a ring deadlock. The rest is
+ * diffuse: one finding per priority, for all such trees together.
  */
 #include <string.h>
 
@@ -14,12 +14,12 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
 
-/* a bound counts at so many times the warning: most frames are taken back long before they expire
+/* factor of the warning for an upper bound: most pauses are lifted long before their frame expires
  */
 #define BOUND_TIMES 5
-#define PFC_ONLY_TIMES 10 /* without congestion control pause is the brake, and ordinary */
-#define MUCH 5 /* times the warning: product facts 4.3, PauseTime, 5 % of the time */
-#define WIDE 3 /* switches that wait, from which it is more than a remark: the ladder's L3 */
+#define PFC_ONLY_TIMES 10 /* factor without congestion control, where pause is normal */
+#define MUCH 5 /* times the warning from which it is more than information */
+#define WIDE 3 /* paused switches from which it is more than information (L3) */
 enum { ROOTS_SHOWN = 3 };
 
 struct pause_spread_options {
@@ -29,9 +29,9 @@ struct pause_spread_options {
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct pause_spread_options, warn), "1%", "0%", "100%", NULL,
 		"share of time that a switch pauses another, from which pressure without a clear "
-		"origin is told"},
+		"origin is reported"},
 	{"window", OPT_DURATION, offsetof(struct pause_spread_options, window_ns), "0s", "0s", "1h",
-		NULL, "time one look spans; 0 = three poll intervals, at least 5 s"},
+		NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct pause_spread_options, hold), "3", "1", "10000", NULL,
 		"windows, of the last hold + 2, that must show it"},
 };
@@ -68,6 +68,14 @@ static void known_origins(struct diffuse *diffuse)
 			diffuse->origin_known[diffuse->g->cycles[i].edges[0]->tree] = true;
 }
 
+/* Measured pause comes before upper bounds. */
+static double edge_rank(const struct pause_edge *edge)
+{
+	if (edge->measured)
+		return 2 + edge_level(edge);
+	return edge_level(edge);
+}
+
 static void pause_spread_gather(struct diffuse *diffuse)
 {
 	bool *seen = arena_array(diffuse->in->arena, bool, diffuse->o->n_devices + 1);
@@ -84,9 +92,7 @@ static void pause_spread_gather(struct diffuse *diffuse)
 		}
 		diffuse->edges[diffuse->n++] = e;
 		diffuse->pressure += edge_level(e);
-		if (!diffuse->worst ||
-			(e->measured ? 2 : 0) + edge_level(e) >
-				(diffuse->worst->measured ? 2 : 0) + edge_level(diffuse->worst))
+		if (!diffuse->worst || edge_rank(e) > edge_rank(diffuse->worst))
 			diffuse->worst = e;
 		diffuse->n_switches += !seen[e->at->device->device->index];
 		seen[e->at->device->device->index] = true;
@@ -222,8 +228,6 @@ static int pause_spread_run(const struct analyzer_in *in, struct finding_list *o
 			.in = in, .o = g->observed, .g = g, .priority = c, .warn = o->warn};
 		if (in->fabric->congestion == CC_PFC_ONLY)
 			d.warn *= PFC_ONLY_TIMES;
-		else
-			d.warn *= 1;
 		d.origin_known = arena_array(in->arena, bool, d.o->n_devices + 1);
 		known_origins(&d);
 		pause_spread_gather(&d);
@@ -236,7 +240,7 @@ static int pause_spread_run(const struct analyzer_in *in, struct finding_list *o
 const struct analyzer analyzer_pause_spread = {
 	.name = "pause_spread",
 	.phase = 110,
-	.doc = "pause between switches whose origin cannot be told",
+	.doc = "pause between switches without a single origin",
 	.options = {"analyzers", "pause_spread", sizeof(struct pause_spread_options), rows,
 		rw_countof(rows), "pause between switches"},
 	.window_offset = offsetof(struct pause_spread_options, window_ns),

@@ -70,7 +70,7 @@ struct storm {
 	const struct pause_graph *graph;
 	struct pauser *over;
 	size_t n_over, cap_over;
-	/* host-facing lanes; those that are paused for less than a tenth of the warning */
+	/* host-facing queues; those that are paused for less than a tenth of the warning */
 	size_t n_judged, n_quiet;
 	/* made when there is something to report */
 	const char **hosts;
@@ -420,10 +420,12 @@ static void pause_storm_show_evidence(const struct storm_ctx *ctx, struct draft 
 	for (size_t i = 0; i < ctx->n && i < RAILS_SHOWN; i++) {
 		const struct pauser *p = &ctx->v[i];
 		const int c = priority_of(p);
-		finding_evidence(draft,
-			p->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", p->port, c,
-			p->quality == QUALITY_UNKNOWN ? NAN : pause_storm_level_of(p), "ratio",
-			p->quality);
+		const char *metric = "pfc.rx_pause_ratio_hi";
+		if (p->measured)
+			metric = "pfc.rx_pause_ratio";
+		if (p->quality != QUALITY_UNKNOWN)
+			finding_evidence(draft, metric, p->port, c, pause_storm_level_of(p),
+				"ratio", p->quality);
 		if (!p->prio) {
 			finding_amount(draft, "port.in_pause_frames", p->port, PRIO_NONE,
 				&p->port->in_pause, "frames");

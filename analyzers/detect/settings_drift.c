@@ -345,6 +345,7 @@ static void settings_drift_report_device(const struct analyzer_in *in,
 	const struct fabric_device *dev, const struct drift *drift, struct finding_list *out)
 {
 	const struct settings_drift_options *o = in->options;
+	const int64_t hold = drift->n_events ? 1 : o->hold;
 	const char *port = NULL;
 	if (drift->n)
 		port = only_port(dev, drift);
@@ -353,8 +354,8 @@ static void settings_drift_report_device(const struct analyzer_in *in,
 		if (i)
 			here = dev->ports[i - 1]->name;
 		const bool over = drift->n && str_eq(here, port);
-		struct draft t = finding_new(out, in, "settings_drift",
-			over ? FINDING_OVER : FINDING_UNDER, drift->n_events ? 1 : o->hold);
+		struct draft t =
+			finding_new(out, in, "settings_drift", finding_verdict(over, true), hold);
 		t.f->device = dev->name;
 		t.f->port = here;
 		t.f->cause = CAUSE_CONFIG_DRIFT;
@@ -420,8 +421,9 @@ static int settings_drift_run(const struct analyzer_in *in, struct finding_list 
 	for (size_t i = 0; i < f->n_devices; i++)
 		if (drifts[i].known)
 			settings_drift_report_device(in, f->devices[i], &drifts[i], out);
-	struct draft t = finding_new(out, in, "settings_drift",
-		common ? FINDING_OVER : FINDING_UNDER, old.n_events ? 1 : o->hold);
+	const int64_t hold = old.n_events ? 1 : o->hold;
+	struct draft t =
+		finding_new(out, in, "settings_drift", finding_verdict(common, true), hold);
 	t.f->cause = CAUSE_CONFIG_DRIFT;
 	t.f->summary = "";
 	t.f->severity = SEV_INFO;

@@ -319,9 +319,9 @@ static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
 		telemetry_judge(in, seen, h);
 		if (h->state == STATE_FINE && h->newest_ns == INT64_MIN)
 			continue; /* nobody polls it */
-		struct draft t =
-			finding_new(out, in, "telemetry", h->state ? FINDING_OVER : FINDING_UNDER,
-				is_down(h) || h->state == STATE_PART ? o->hold : 1);
+		const bool needs_hold = is_down(h) || h->state == STATE_PART;
+		struct draft t = finding_new(out, in, "telemetry", finding_verdict(h->state, true),
+			needs_hold ? o->hold : 1);
 		t.f->device = h->d->device->name;
 		t.f->cause = CAUSE_TELEMETRY_GAP;
 		t.f->summary = "";

@@ -1,6 +1,6 @@
 /*
- * finding - what an analyzer says of one subject in one window; and the words it may use. A noun:
- * made in an arena by an analyzer, read by the ledger, the store and the reports.
+ * finding - what an analyzer reports about one subject in one window, and the words it may use.
+ * Made in an arena by an analyzer; read by the ledger, the store and the reports.
  */
 #ifndef RW_DB_FINDING_H
 #define RW_DB_FINDING_H
@@ -15,9 +15,9 @@
 enum severity { SEV_INFO, SEV_WARNING, SEV_CRITICAL };
 const char *severity_name(enum severity severity);
 
-/* OVER: the condition holds in this window. UNDER: it was looked for and is not there. IDLE:
- * nothing to judge (below the load floor): neither for nor against. UNKNOWN: data is missing;
- * freezes an incident, never closes it. */
+/* OVER: the condition holds in this window. UNDER: it does not. IDLE: nothing to judge (below the
+ * load floor); the window is ignored. UNKNOWN: data is missing; freezes an incident, never closes
+ * it. */
 enum finding_verdict { FINDING_OVER, FINDING_UNDER, FINDING_IDLE, FINDING_UNKNOWN };
 const char *finding_verdict_name(enum finding_verdict verdict);
 
@@ -56,7 +56,7 @@ struct finding {
 	enum severity severity;
 	int64_t from_ns, to_ns;
 	/* subject: NULL / PRIO_NONE where it does not apply. (analyzer, device, port, priority,
-	 * host, group) identifies the story. */
+	 * host, group) identifies the incident. */
 	const char *device, *port, *host, *group;
 	int priority;
 	/* OVER windows in a row (IDLE ones skipped) before the incident opens, >= 1 */
@@ -82,14 +82,13 @@ struct finding {
 	double explained_ratio; /* NAN unknown */
 	/* the headline number and its threshold, e.g. imbalance and 0.20 */
 	double value, warn;
-	/* it tells of something that happened at .event_ns, with the summary for its text: a line
-	 * among the events of this kind; NULL */
+	/* kind of an event that happened at .event_ns, with the summary as its text; NULL: none */
 	const char *event;
 	int64_t event_ns;
 };
 
 /*
- * What a training job moved, block by block, oldest first: told beside the findings, for what
+ * What a training job moved, block by block, oldest first: reported beside the findings, for what
  * waiting costs (agent/incident/cost.h). In bulk-synchronous training every step moves the same
  * bytes, so this is steps per second but for a factor.
  */
