@@ -1,5 +1,5 @@
-/* config - load, check, change (see config.h). What is in the file is schema.c's matter, what
- * becomes of it config_build.c's. */
+/* config - loads a configuration, checks the files it names, and changes single settings. schema.c
+ * says what may be in the file, config_build.c what becomes of it. */
 #include "config/config.h"
 
 #include <assert.h>
@@ -43,19 +43,23 @@ void config_free(struct config *config)
 	arena_free(config->arena); /* @config itself is in it */
 }
 
-/* Mistakes are found section by section; people fix a file from top to bottom. Stable by hand:
- * qsort is not. */
+static bool config_stands_after(const struct err *one, const struct err *other)
+{
+	if (one->line != other->line)
+		return one->line > other->line;
+	return one->col > other->col;
+}
+
+/* Mistakes are found section by section, but people mend a file from top to bottom. An insertion
+ * sort, since qsort() does not keep the order of equals. */
 void config_mistakes_sort(struct err_list *errors)
 {
 	for (size_t i = 1; i < errors->n; i++) {
-		struct err e = errors->v[i];
-		size_t k = i;
-		for (; k > 0 &&
-			(errors->v[k - 1].line > e.line ||
-				(errors->v[k - 1].line == e.line && errors->v[k - 1].col > e.col));
-			k--)
-			errors->v[k] = errors->v[k - 1];
-		errors->v[k] = e;
+		const struct err moved = errors->v[i];
+		size_t at = i;
+		for (; at > 0 && config_stands_after(&errors->v[at - 1], &moved); at--)
+			errors->v[at] = errors->v[at - 1];
+		errors->v[at] = moved;
 	}
 }
 
@@ -63,7 +67,9 @@ static void config_hand_over(struct err_list *from, struct err_list *to)
 {
 	for (size_t i = 0; i < from->n && i < MAX_MISTAKES; i++)
 		err_list_add(to, &from->v[i]);
-	to->more += from->more + (from->n > MAX_MISTAKES ? from->n - MAX_MISTAKES : 0);
+	to->more += from->more;
+	if (from->n > MAX_MISTAKES)
+		to->more += from->n - MAX_MISTAKES;
 }
 
 int config_parse(const char *text, size_t n, const char *name, enum config_mode mode,
@@ -78,7 +84,7 @@ int config_parse(const char *text, size_t n, const char *name, enum config_mode 
 	if (b.root && b.root->kind == YAML_NULL) {
 		const struct yaml_node start = {.line = 1, .col = 1};
 		build_error(&b, &start,
-			"is empty, expected at least 'devices:' (rocewatch config explain lists "
+			"is empty; expected at least 'devices:' (rocewatch config explain lists "
 			"the keys)");
 	} else if (b.root && b.root->kind != YAML_MAP) {
 		char what[100];
@@ -126,7 +132,7 @@ static int check_file(const struct config *config, const struct config_file *fil
 		*ret_warning = code == EACCES;
 		if (code == EACCES)
 			return err_at(e, -code, config->path, file->line, file->col,
-				"%s: whether '%s' exists cannot be seen by this user", file->key,
+				"%s: this user may not see whether '%s' exists", file->key,
 				file->path);
 		return err_at(e, -code, config->path, file->line, file->col,
 			"%s: '%s' does not exist; create it%s or correct the path", file->key,
@@ -135,7 +141,7 @@ static int check_file(const struct config *config, const struct config_file *fil
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_at(e, -EISDIR, config->path, file->line, file->col,
-			"%s: '%s' is a directory, expected a file", file->key, file->path);
+			"%s: '%s' is a directory; expected a file", file->key, file->path);
 	*ret_warning = true;
 	if (access(file->path, R_OK) < 0)
 		return err_at(e, -EACCES, config->path, file->line, file->col,
@@ -157,20 +163,25 @@ int config_check_files(
 		bool warning;
 		if (check_file(config, &config->files[i], &e, &warning) == 0)
 			continue;
-		err_list_add(warning ? warnings : errors, &e);
-		if (!warning)
-			ret = -ENOENT;
+		if (warning) {
+			err_list_add(warnings, &e);
+			continue;
+		}
+		err_list_add(errors, &e);
+		ret = -ENOENT;
 	}
 	return ret;
 }
 
-/* A key that is right, but has no effect yet: nobody should wait for what it promises. */
+/* A key that is valid, but that this version does not act on: say so, or people wait for it. */
 static void config_unserved(const struct config *config, const struct yaml_node *at,
 	const char *key, const char *what, struct err_list *errors)
 {
+	static const struct yaml_node nowhere;
 	struct err e = {0};
-	err_at(&e, -ENOTSUP, config->path, at ? at->line : 0, at ? at->col : 0, "%s: %s", key,
-		what);
+	if (!at)
+		at = &nowhere;
+	err_at(&e, -ENOTSUP, config->path, at->line, at->col, "%s: %s", key, what);
 	err_list_add(errors, &e);
 }
 
@@ -180,8 +191,11 @@ int config_check_served(
 	const struct config_tree *t = config->tree;
 	int ret = 0;
 	if (config->store.path && strstr(config->store.path, "://")) {
-		config_unserved(config, t->store ? build_at(t->store->node, "path") : NULL, "path",
-			"this version writes SQLite files only, expected the path of a file",
+		const struct yaml_node *at = NULL;
+		if (t->store)
+			at = build_at(t->store->node, "path");
+		config_unserved(config, at, "path",
+			"this version writes SQLite files only; expected the path of a file",
 			errors);
 		ret = -ENOTSUP;
 	}
@@ -194,14 +208,14 @@ int config_check_served(
 	}
 	if (t->http && t->http->listen)
 		config_unserved(config, build_at(t->http->node, "listen"), "listen",
-			"this version has no HTTP door; ask with 'rocewatch status' and the other "
+			"this version has no HTTP listener; ask with 'rocewatch status' and the "
+			"other "
 			"commands",
 			warnings);
 	if (t->alerts && t->alerts->alertmanager)
 		config_unserved(config, build_at(t->alerts->node, "alertmanager"), "alertmanager",
-			"this version sends no alerts; 'rocewatch report spine-imbalance --check' "
-			"serves "
-			"a monitoring system",
+			"this version sends no alerts; use 'rocewatch report spine-imbalance "
+			"--check' from a monitoring system",
 			warnings);
 	return ret;
 }
@@ -243,8 +257,11 @@ static int unknown_setting(const struct config *config, const char *key, struct 
 	if (near)
 		return err_set(
 			e, -ENOENT, "unknown setting '%.100s'; did you mean '%s'?", key, near);
-	return err_set(e, -ENOENT, "unknown setting '%.100s'; expected one such as %s", key,
-		n ? names[0] : "(none)");
+	const char *example = "(none)";
+	if (n)
+		example = names[0];
+	return err_set(
+		e, -ENOENT, "unknown setting '%.100s'; expected one such as %s", key, example);
 }
 
 static int config_set_value(struct config *config, const struct field *field, void *base,
@@ -287,19 +304,29 @@ static int set_in_tree(struct config *config, const char *key, const char *value
 	return unknown_setting(config, key, e);
 }
 
+/* The option's name in "SECTION.NAME.option"; NULL when @key is not of this table. */
+static const char *option_in_key(const struct option_table *table, const char *key)
+{
+	const size_t n_section = strlen(table->section), n_name = strlen(table->name);
+	if (strncmp(key, table->section, n_section) != 0 || key[n_section] != '.')
+		return NULL;
+	key += n_section + 1;
+	if (strncmp(key, table->name, n_name) != 0 || key[n_name] != '.')
+		return NULL;
+	return key + n_name + 1;
+}
+
 int config_set(struct config *config, const char *key, const char *value, struct err *e)
 {
 	for (size_t i = 0; i < config->n_tables; i++) {
-		const struct option_table *t = config->tables[i];
-		size_t ns = strlen(t->section), nn = strlen(t->name);
-		if (strncmp(key, t->section, ns) != 0 || key[ns] != '.' ||
-			strncmp(key + ns + 1, t->name, nn) != 0 || key[ns + 1 + nn] != '.')
+		const char *name = option_in_key(config->tables[i], key);
+		if (!name)
 			continue;
-		const struct option *o = option_find(t, key + ns + nn + 2);
-		if (!o)
+		const struct option *option = option_find(config->tables[i], name);
+		if (!option)
 			return unknown_setting(config, key, e);
-		const struct field f = {.kind = FIELD_VALUE, .option = *o};
-		return config_set_value(config, &f, config->options[i], key, value, e);
+		const struct field field = {.kind = FIELD_VALUE, .option = *option};
+		return config_set_value(config, &field, config->options[i], key, value, e);
 	}
 	return set_in_tree(config, key, value, e);
 }

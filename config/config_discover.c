@@ -1,5 +1,4 @@
-/* config_discover - the configuration with the links that were heard in the place of the words
- * "links: discover". */
+/* config_discover - a configuration whose "links: discover" is replaced by the discovered links. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +33,8 @@ char *config_text_unlinked(const struct config *config)
 	return config_text(&copy);
 }
 
-/* Can this end be used: a host, or a port of a configured device that no link before uses? A port
- * is taken by asking. */
-static bool end_free(
+/* Can this end be used? A host, or a port of a configured device that no link before it uses. */
+static bool config_discover_free(
 	const struct config *config, struct arena *a, struct smap *used, const char *end)
 {
 	const char *device, *port;
@@ -52,6 +50,13 @@ static void config_discover_take(struct smap *used, const char *end)
 {
 	if (strncmp(end, "host:", 5) != 0)
 		smap_put(used, end, strlen(end), 1);
+}
+
+static const char *copy_text(struct arena *a, const char *text) /* NULL stays NULL */
+{
+	if (!text)
+		return NULL;
+	return arena_strdup(a, text);
 }
 
 int config_with_links(const struct config *config, const struct config_link *links, size_t n,
@@ -73,8 +78,8 @@ int config_with_links(const struct config *config, const struct config_link *lin
 		config_discover_take(used, t->b);
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (!end_free(config, a, used, links[i].a) ||
-			!end_free(config, a, used, links[i].b))
+		if (!config_discover_free(config, a, used, links[i].a) ||
+			!config_discover_free(config, a, used, links[i].b))
 			continue;
 		struct tree_link *t = arena_new_of(a, struct tree_link);
 		*t = (struct tree_link){
@@ -87,18 +92,12 @@ int config_with_links(const struct config *config, const struct config_link *lin
 	tree.discover = tree.links.n == 0;
 	copy.tree = &tree;
 	rw_cleanup(freep) char *text = config_text(&copy);
-	/* Not CONFIG_FULL: what a whole configuration needs was asked when @config was read. */
+	/* Not CONFIG_FULL: what a whole configuration needs was checked when @config was read. */
 	int rc = config_parse(text, strlen(text), config->path, CONFIG_CASE, config->tables,
 		config->n_tables, ret, errors);
 	if (rc == 0) { /* what may have been changed since @config was read */
-		if (config->store.path)
-			(*ret)->store.path = arena_strdup((*ret)->arena, config->store.path);
-		else
-			(*ret)->store.path = NULL;
-		if (config->socket_path)
-			(*ret)->socket_path = arena_strdup((*ret)->arena, config->socket_path);
-		else
-			(*ret)->socket_path = NULL;
+		(*ret)->store.path = copy_text((*ret)->arena, config->store.path);
+		(*ret)->socket_path = copy_text((*ret)->arena, config->socket_path);
 		(*ret)->defaults.interval_ns = config->defaults.interval_ns;
 	}
 	return rc;

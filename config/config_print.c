@@ -12,16 +12,14 @@
 
 /* ---- YAML ---------------------------------------------------------------- */
 
-/* Texts that YAML readers (ours, and the stricter and the laxer ones) take as they stand. */
+/* Is it the same text for every YAML reader without quotes? Stricter than our own needs. */
 static bool config_print_plain(const char *text)
 {
 	static const char *const words[] = {
 		"null", "true", "false", "yes", "no", "on", "off", "y", "n"};
-	if (!*text ||
-		strspn(text,
-			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/%-") !=
-			strlen(text) ||
-		*text == '-' || *text == '%' || *text == '.')
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/%-";
+	if (!*text || text[strspn(text, allowed)] || strchr("-%.", *text))
 		return false;
 	for (size_t i = 0; i < rw_countof(words); i++)
 		if (strcasecmp(text, words[i]) == 0)
@@ -76,32 +74,45 @@ static void add_values(struct str *out, const struct tree_values *values)
 	str_add(out, "]\n");
 }
 
+/* A text option without default that is not set. */
+static bool option_is_unset(const struct option *option, const void *base)
+{
+	const char *place = (const char *)base + option->offset;
+	if (option->type != OPT_STRING || option->def)
+		return false;
+	return !*(const char *const *)(const void *)place;
+}
+
 static void add_modules(
 	struct str *out, const struct config *config, const char *section, int indent)
 {
 	bool first = true;
 	for (size_t i = 0; i < config->n_tables; i++) {
-		const struct option_table *t = config->tables[i];
-		if (strcmp(t->section, section) != 0 || t->n_rows == 0)
+		const struct option_table *table = config->tables[i];
+		if (strcmp(table->section, section) != 0 || table->n_rows == 0)
 			continue;
 		if (first)
 			str_addf(out, "%s:\n", section);
 		first = false;
 		add_indent(out, indent + 2);
-		str_addf(out, "%s:\n", t->name);
-		for (size_t k = 0; k < t->n_rows; k++) {
-			const struct option *o = &t->rows[k];
-			if (o->type == OPT_STRING && !o->def &&
-				!*(const char *const *)(const void *)((const char *)
-									      config->options[i] +
-					o->offset))
+		str_addf(out, "%s:\n", table->name);
+		for (size_t k = 0; k < table->n_rows; k++) {
+			const struct option *option = &table->rows[k];
+			if (option_is_unset(option, config->options[i]))
 				continue;
 			add_indent(out, indent + 4);
-			str_addf(out, "%s: ", o->name);
-			add_option(out, o, config->options[i]);
+			str_addf(out, "%s: ", option->name);
+			add_option(out, option, config->options[i]);
 			str_add(out, "\n");
 		}
 	}
+}
+
+/* The name of a FIELD_NAMED entry: the first member after .node. */
+static const char *entry_name(const void *entry)
+{
+	const char *place = (const char *)entry + sizeof(const struct yaml_node *);
+	return *(const char *const *)(const void *)place;
 }
 
 static void add_list(struct str *out, const struct config *config, const struct field *field,
@@ -111,10 +122,7 @@ static void add_list(struct str *out, const struct config *config, const struct 
 	for (size_t i = 0; i < list->n; i++) {
 		add_indent(out, indent + 2);
 		if (field->kind == FIELD_NAMED) {
-			add_text(out,
-				*(const char *const *)(const void *)((const char *)list->v[i] +
-					sizeof(const struct yaml_node *)),
-				false);
+			add_text(out, entry_name(list->v[i]), false);
 			str_add(out, ":\n");
 			add_section(out, config, field->section, list->v[i], indent + 4, false);
 		} else {
@@ -124,36 +132,47 @@ static void add_list(struct str *out, const struct config *config, const struct 
 	}
 }
 
-/* One field with its key; nothing when it is not given. */
-static bool add_field(struct str *out, const struct config *config, const struct field *field,
-	const void *base, int indent, bool after_dash)
+/* Is there anything to print of this field? */
+static bool field_given(const struct config *config, const struct field *field, const void *base)
 {
-	const char *slot = (const char *)base + field->option.offset;
-	const struct tree_list *list = (const void *)slot;
-	const void *section = NULL;
-
+	const void *slot = (const char *)base + field->option.offset;
 	switch (field->kind) {
 	case FIELD_REFUSED: return false;
 	case FIELD_VALUE:
-		if (!(field->flags & FIELD_REQUIRED) && schema_unset(&field->option, base))
-			return false;
-		break;
-	case FIELD_VALUES:
-		if (((const struct tree_values *)(const void *)slot)->n == 0)
-			return false;
-		break;
-	case FIELD_SECTION:
-		section = *(void *const *)(const void *)slot;
-		if (!section)
-			return false;
-		break;
+		if (field->flags & FIELD_REQUIRED)
+			return true;
+		return !schema_unset(&field->option, base);
+	case FIELD_VALUES: return ((const struct tree_values *)slot)->n > 0;
+	case FIELD_SECTION: return *(void *const *)slot;
+	case FIELD_LINKS: return config->tree->discover || ((const struct tree_list *)slot)->n > 0;
 	case FIELD_SECTIONS:
-	case FIELD_NAMED:
-	case FIELD_LINKS:
-		if (list->n == 0 && !(field->kind == FIELD_LINKS && config->tree->discover))
-			return false;
-		break;
-	case FIELD_MODULES: add_modules(out, config, field->option.name, indent); return true;
+	case FIELD_NAMED: return ((const struct tree_list *)slot)->n > 0;
+	case FIELD_MODULES: return true;
+	}
+	return false;
+}
+
+static void add_inner_section(struct str *out, const struct config *config,
+	const struct field *field, const void *section, int indent)
+{
+	rw_cleanup(str_done) struct str inner = {0};
+	add_section(&inner, config, field->section, section, indent + 2, false);
+	if (inner.n)
+		str_addf(out, "%s:\n%s", field->option.name, inner.s);
+	else
+		str_addf(out, "%s: {}\n", field->option.name);
+}
+
+/* One field with its key; false, and nothing, when it is not given. */
+static bool add_field(struct str *out, const struct config *config, const struct field *field,
+	const void *base, int indent, bool after_dash)
+{
+	const void *slot = (const char *)base + field->option.offset;
+	if (!field_given(config, field, base))
+		return false;
+	if (field->kind == FIELD_MODULES) {
+		add_modules(out, config, field->option.name, indent);
+		return true;
 	}
 	if (!after_dash)
 		add_indent(out, indent);
@@ -165,20 +184,16 @@ static bool add_field(struct str *out, const struct config *config, const struct
 		break;
 	case FIELD_VALUES:
 		str_addf(out, "%s: ", field->option.name);
-		add_values(out, (const void *)slot);
+		add_values(out, slot);
 		break;
-	case FIELD_SECTION: {
-		rw_cleanup(str_done) struct str inner = {0};
-		add_section(&inner, config, field->section, section, indent + 2, false);
-		str_addf(out, "%s:%s%s", field->option.name, inner.n ? "\n" : " {}\n",
-			inner.n ? inner.s : "");
+	case FIELD_SECTION:
+		add_inner_section(out, config, field, *(void *const *)slot, indent);
 		break;
-	}
 	default:
 		if (field->kind == FIELD_LINKS && config->tree->discover)
 			str_addf(out, "%s: discover\n", field->option.name);
 		else
-			add_list(out, config, field, list, indent);
+			add_list(out, config, field, slot, indent);
 	}
 	return true;
 }
@@ -319,11 +334,9 @@ static void explain_section(
 {
 	for (size_t i = 0; i < section->n_fields; i++) {
 		const struct field *f = &section->fields[i];
-		const char *path;
+		const char *path = f->option.name;
 		if (*prefix)
-			path = arena_printf(explain->arena, "%s.%s", prefix, f->option.name);
-		else
-			path = f->option.name;
+			path = arena_printf(explain->arena, "%s.%s", prefix, path);
 		switch (f->kind) {
 		case FIELD_REFUSED: break;
 		case FIELD_VALUE:
@@ -355,8 +368,6 @@ int config_explain(const char *key, const struct option_table *const *tables, si
 	struct explain x = {.out = out, .arena = a, .tables = tables, .n_tables = n_tables};
 	if (key)
 		x.key = config_print_normal(a, key);
-	else
-		x.key = NULL;
 	explain_section(&x, &schema_root, "");
 	int r = 0;
 	if (!x.found) {

@@ -1,4 +1,4 @@
-/* fabric - the graph's lookups, order, and the ECMP groups that follow from it (see fabric.h). */
+/* fabric - looks up and orders devices and ports, and derives ECMP groups from the links. */
 #include "config/fabric.h"
 
 #include <assert.h>
@@ -39,49 +39,48 @@ static bool fabric_digit(char letter)
 	return letter >= '0' && letter <= '9';
 }
 
+static int fabric_sign(int difference)
+{
+	return (difference > 0) - (difference < 0);
+}
+
+/* Compares the numbers at both cursors, which begin with a digit, and steps over them. */
+static int compare_numbers(const char **left, const char **right)
+{
+	while (**left == '0' && fabric_digit((*left)[1]))
+		++*left;
+	while (**right == '0' && fabric_digit((*right)[1]))
+		++*right;
+	const size_t n_left = strspn(*left, "0123456789"), n_right = strspn(*right, "0123456789");
+	if (n_left != n_right)
+		return n_left < n_right ? -1 : 1;
+	const int order = fabric_sign(memcmp(*left, *right, n_left));
+	*left += n_left;
+	*right += n_right;
+	return order;
+}
+
 int name_compare(const char *left, const char *right)
 {
 	const char *x = left, *y = right;
 	while (*x && *y) {
 		if (fabric_digit(*x) && fabric_digit(*y)) {
-			while (*x == '0' && fabric_digit(x[1]))
-				x++;
-			while (*y == '0' && fabric_digit(y[1]))
-				y++;
-			size_t nx = strspn(x, "0123456789"), ny = strspn(y, "0123456789");
-			if (nx != ny) {
-				if (nx < ny)
-					return -1;
-				return 1;
-			}
-			int d = memcmp(x, y, nx);
-			if (d) {
-				if (d < 0)
-					return -1;
-				return 1;
-			}
-			x += nx;
-			y += ny;
+			const int order = compare_numbers(&x, &y);
+			if (order)
+				return order;
 			continue;
 		}
-		if (*x != *y) {
-			if ((unsigned char)*x < (unsigned char)*y)
-				return -1;
-			return 1;
-		}
+		if (*x != *y)
+			return fabric_sign((unsigned char)*x - (unsigned char)*y);
 		x++;
 		y++;
 	}
-	if (*x || *y) {
-		if (*x)
-			return 1;
+	if (*x)
+		return 1;
+	if (*y)
 		return -1;
-	}
 	/* "eth01" and "eth1" are different names: an order must not call them equal. */
-	int d = strcmp(left, right);
-	if (d < 0)
-		return -1;
-	return d > 0;
+	return fabric_sign(strcmp(left, right));
 }
 
 const struct fabric_device *fabric_device(const struct fabric *fabric, const char *name)
@@ -219,19 +218,19 @@ static bool towards_next_tier(const struct fabric_port *port)
 }
 
 /* The ports of a device that lead to another one, a LAG once: what groups choose from. */
-struct candidates {
+struct group_ports {
 	struct fabric_port **v;
 	size_t n;
 };
 
-/* Which of them belong to a group. */
-struct wanted {
+/* Which of them belong to a group: exactly one member is used. */
+struct group_rule {
 	const char *rail; /* of the uplinks; NULL = those without rail */
 	const struct fabric_device *peer; /* else those to this device */
 	const char *lag; /* else the ports of this LAG */
 };
 
-static bool fabric_belongs(const struct wanted *wanted, const struct fabric_port *port)
+static bool fabric_belongs(const struct group_rule *wanted, const struct fabric_port *port)
 {
 	if (wanted->lag)
 		return str_eq(port->lag, wanted->lag);
@@ -260,29 +259,29 @@ void fabric_group_add(
 /*
  * Adds the group when it has a choice to make: two members or more. A given group of that id wins.
  * Where all uplinks go to one device, "to:<device>" would be the same group again and each of its
- * incidents would be told twice, so it is left out; so is a derived group that was given under
+ * incidents would be reported twice, so it is left out; so is a derived group that was given under
  * another name.
  */
 static void fabric_derive(struct fabric_device *device, struct arena *a,
-	const struct candidates *from, const char *id, const struct wanted *wanted)
+	const struct group_ports *from, const char *id, const struct group_rule *wanted)
 {
-	struct fabric_group g = {.id = id, .device = device, .lb = device->lb};
+	struct fabric_group group = {.id = id, .device = device, .lb = device->lb};
 	size_t n = 0;
 	for (size_t i = 0; i < from->n; i++)
 		n += fabric_belongs(wanted, from->v[i]);
 	if (n < 2 || fabric_group(device, id))
 		return;
-	g.members = arena_array(a, struct fabric_port *, n);
+	group.members = arena_array(a, struct fabric_port *, n);
 	for (size_t i = 0; i < from->n; i++)
 		if (fabric_belongs(wanted, from->v[i]))
-			g.members[g.n_members++] = from->v[i];
+			group.members[group.n_members++] = from->v[i];
 	for (size_t i = 0; i < device->n_groups; i++)
-		if (!wanted->lag && same_members(&device->groups[i], &g))
+		if (!wanted->lag && same_members(&device->groups[i], &group))
 			return;
-	fabric_group_add(device, a, &g);
+	fabric_group_add(device, a, &group);
 }
 
-static bool first_with_rail(const struct candidates *candidates, size_t i)
+static bool first_with_rail(const struct group_ports *candidates, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (towards_next_tier(candidates->v[k]) &&
@@ -291,7 +290,7 @@ static bool first_with_rail(const struct candidates *candidates, size_t i)
 	return true;
 }
 
-static bool first_with_peer(const struct candidates *candidates, size_t i)
+static bool first_with_peer(const struct group_ports *candidates, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (candidates->v[k]->peer->device == candidates->v[i]->peer->device)
@@ -301,27 +300,30 @@ static bool first_with_peer(const struct candidates *candidates, size_t i)
 
 static void derive_for(struct fabric_device *device, struct arena *a)
 {
-	const struct candidates all = {.v = device->ports, .n = device->n_ports};
-	struct candidates linked = {.v = arena_array(a, struct fabric_port *, device->n_ports)};
+	const struct group_ports all = {.v = device->ports, .n = device->n_ports};
+	struct group_ports linked = {.v = arena_array(a, struct fabric_port *, device->n_ports)};
 	for (size_t i = 0; i < device->n_ports; i++)
 		if (device->ports[i]->peer && !is_aggregate(device->ports[i]) &&
 			fabric_represents(device->ports[i]))
 			linked.v[linked.n++] = device->ports[i];
 
 	for (size_t i = 0; i < linked.n; i++) {
-		const struct wanted w = {.rail = linked.v[i]->rail};
-		if (towards_next_tier(linked.v[i]) && first_with_rail(&linked, i))
-			fabric_derive(device, a, &linked,
-				w.rail ? arena_printf(a, "uplinks@%s", w.rail) : "uplinks", &w);
+		const struct group_rule rule = {.rail = linked.v[i]->rail};
+		if (!towards_next_tier(linked.v[i]) || !first_with_rail(&linked, i))
+			continue;
+		const char *id = "uplinks";
+		if (rule.rail)
+			id = arena_printf(a, "uplinks@%s", rule.rail);
+		fabric_derive(device, a, &linked, id, &rule);
 	}
 	for (size_t i = 0; i < linked.n; i++) {
-		const struct wanted w = {.peer = linked.v[i]->peer->device};
+		const struct group_rule w = {.peer = linked.v[i]->peer->device};
 		if (first_with_peer(&linked, i))
 			fabric_derive(
 				device, a, &linked, arena_printf(a, "to:%s", w.peer->name), &w);
 	}
 	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct wanted w = {.lag = device->ports[i]->lag};
+		const struct group_rule w = {.lag = device->ports[i]->lag};
 		if (w.lag && fabric_represents(device->ports[i]))
 			fabric_derive(device, a, &all, arena_printf(a, "lag:%s", w.lag), &w);
 	}

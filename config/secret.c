@@ -1,5 +1,4 @@
-/* secret - read a secret when it is needed (see config.h). Neither messages nor the log ever hold
- * its content. */
+/* secret - reads a secret when it is needed. No message and no log line ever holds its content. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +18,14 @@ static int strip_and_check(char *text, size_t n, const char *kind, const char *n
 		text[--n] = '\0';
 	if (n == 0)
 		return err_set(e, -EINVAL,
-			"%s '%s' is empty, expected the secret in its first line", kind, name);
+			"%s '%s' is empty; expected the secret in its first line", kind, name);
 	if (strlen(text) != n)
-		return err_set(e, -EINVAL, "%s '%s' has a NUL byte in it, expected a line of text",
+		return err_set(e, -EINVAL, "%s '%s' has a NUL byte in it; expected a line of text",
 			kind, name);
 	return 0;
 }
 
-static int from_file(
+static int secret_from_file(
 	const char *path, const char *kind, const char *name, char **ret, struct err *e)
 {
 	char *text = NULL;
@@ -54,7 +53,7 @@ static int from_file(
 	return 0;
 }
 
-static int from_env(const char *name, char **ret, struct err *e)
+static int secret_from_env(const char *name, char **ret, struct err *e)
 {
 	const char *value = getenv(name);
 	if (!value)
@@ -71,7 +70,7 @@ static int from_env(const char *name, char **ret, struct err *e)
 	return 0;
 }
 
-static int from_credential(const char *name, char **ret, struct err *e)
+static int secret_from_credential(const char *name, char **ret, struct err *e)
 {
 	const char *dir = getenv("CREDENTIALS_DIRECTORY");
 	if (!dir)
@@ -81,15 +80,15 @@ static int from_credential(const char *name, char **ret, struct err *e)
 			name, name);
 	rw_cleanup(str_done) struct str path = {0};
 	str_addf(&path, "%s/%s", dir, name);
-	return from_file(path.s, "systemd credential", name, ret, e);
+	return secret_from_file(path.s, "systemd credential", name, ret, e);
 }
 
 int secret_read(const struct config_secret *secret, char **ret, struct err *e)
 {
 	switch (secret->from) {
-	case SECRET_FILE: return from_file(secret->name, "file", secret->name, ret, e);
-	case SECRET_ENV: return from_env(secret->name, ret, e);
-	case SECRET_CREDENTIAL: return from_credential(secret->name, ret, e);
+	case SECRET_FILE: return secret_from_file(secret->name, "file", secret->name, ret, e);
+	case SECRET_ENV: return secret_from_env(secret->name, ret, e);
+	case SECRET_CREDENTIAL: return secret_from_credential(secret->name, ret, e);
 	case SECRET_NONE: break;
 	}
 	return err_set(e, -EINVAL, "no secret is configured here");

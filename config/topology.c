@@ -1,5 +1,5 @@
-/* topology - see topology.h. Port matching order: counter-map.md 1.10, which follows the subtypes'
- * meaning in IEEE 802.1AB. */
+/* topology - matches LLDP neighbors with the devices and ports they name. Which field of a port an
+ * id is compared with follows the meaning of the subtypes in IEEE 802.1AB-2016, clause 8.5.3. */
 #include "config/topology.h"
 
 #include <arpa/inet.h>
@@ -22,16 +22,11 @@ static bool topology_given(const char *text)
 char *lldp_id_text(
 	char buf[LLDP_ID_TEXT_MAX], bool chassis, int subtype, const uint8_t *id, size_t n)
 {
-	bool mac;
-	if (chassis)
+	bool mac = subtype == LLDP_PORT_MAC, address = subtype == LLDP_PORT_ADDRESS;
+	if (chassis) {
 		mac = subtype == LLDP_CHASSIS_MAC;
-	else
-		mac = subtype == LLDP_PORT_MAC;
-	bool address;
-	if (chassis)
 		address = subtype == LLDP_CHASSIS_ADDRESS;
-	else
-		address = subtype == LLDP_PORT_ADDRESS;
+	}
 	if (mac && n == 6) {
 		snprintf(buf, LLDP_ID_TEXT_MAX, "%02x:%02x:%02x:%02x:%02x:%02x", id[0], id[1],
 			id[2], id[3], id[4], id[5]);
@@ -65,10 +60,11 @@ struct directory {
 static void directory_put(struct smap *map, const char *name, uint64_t device)
 {
 	uint64_t known;
-	if (topology_given(name))
-		smap_put(map, name, strlen(name),
-			smap_get(map, name, strlen(name), &known) && known != device ? SHARED
-										     : device);
+	if (!topology_given(name))
+		return;
+	if (smap_get(map, name, strlen(name), &known) && known != device)
+		device = SHARED;
+	smap_put(map, name, strlen(name), device);
 }
 
 static const struct topology_device *directory_get(
@@ -115,7 +111,7 @@ static void directory_done(struct directory *directory)
 	smap_free(directory->macs);
 }
 
-static const struct topology_device *device_heard(
+static const struct topology_device *neighbor_device(
 	const struct directory *all, const struct topology_neighbor *neighbor)
 {
 	char buf[SYSTEM_MAX];
@@ -176,22 +172,23 @@ static const struct topology_port *port_by(
 	return NULL;
 }
 
-static const struct topology_port *port_heard(
+static const struct topology_port *neighbor_port(
 	const struct topology_device *device, const struct topology_neighbor *neighbor)
 {
-	const int s = neighbor->port_subtype;
-	const struct topology_port *p =
-		port_by(device, keys_of[s > 0 && s <= LLDP_PORT_LOCAL ? s : 0], neighbor->port_id);
-	if (p)
-		return p;
+	int subtype = neighbor->port_subtype;
+	if (subtype < 0 || subtype > LLDP_PORT_LOCAL)
+		subtype = 0;
+	const struct topology_port *port = port_by(device, keys_of[subtype], neighbor->port_id);
+	if (port)
+		return port;
 	return port_by(device, keys_of[0], neighbor->port_descr);
 }
 
-struct end {
+struct topology_end {
 	const char *device, *port;
 };
 
-static int end_compare(struct end left, struct end right)
+static int end_compare(struct topology_end left, struct topology_end right)
 {
 	const int c = name_compare(left.device, right.device);
 	if (c)
@@ -202,8 +199,8 @@ static int end_compare(struct end left, struct end right)
 static int link_compare(const void *left, const void *right)
 {
 	const struct topology_link *x = left, *y = right;
-	const int c = end_compare(
-		(struct end){x->a_device, x->a_port}, (struct end){y->a_device, y->a_port});
+	const int c = end_compare((struct topology_end){x->a_device, x->a_port},
+		(struct topology_end){y->a_device, y->a_port});
 	if (c)
 		return c;
 	if (!x->b_device != !y->b_device) {
@@ -212,28 +209,31 @@ static int link_compare(const void *left, const void *right)
 		return 1;
 	}
 	if (x->b_device)
-		return end_compare(
-			(struct end){x->b_device, x->b_port}, (struct end){y->b_device, y->b_port});
+		return end_compare((struct topology_end){x->b_device, x->b_port},
+			(struct topology_end){y->b_device, y->b_port});
 	return name_compare(x->host, y->host);
 }
 
 /* The two ends of a link as one key; 0 bytes part the words. */
 static void link_key(struct str *key, const struct topology_link *link)
 {
-	const char *const parts[] = {link->a_device, link->a_port, str_or(link->b_device, ""),
-		link->b_device ? link->b_port : link->host};
+	const char *other = link->host;
+	if (link->b_device)
+		other = link->b_port;
+	const char *const parts[] = {
+		link->a_device, link->a_port, str_or(link->b_device, ""), other};
 	for (size_t i = 0; i < rw_countof(parts); i++)
 		str_addn(key, parts[i], strlen(parts[i]) + 1);
 }
 
-struct use { /* a port that a link claims */
-	struct end end;
+struct port_use { /* a port that a link claims */
+	struct topology_end end;
 	size_t link;
 };
 
 static int use_compare(const void *left, const void *right)
 {
-	const struct use *x = left, *y = right;
+	const struct port_use *x = left, *y = right;
 	const int c = end_compare(x->end, y->end);
 	if (c)
 		return c;
@@ -242,50 +242,64 @@ static int use_compare(const void *left, const void *right)
 	return x->link > y->link;
 }
 
-/* Two links that claim the same port cannot both be: an unconfirmed one yields to a confirmed one
- * in words, not in silence. */
-static void links_dispute(struct arena *a, struct topology_link *links, size_t n)
+/* The other end of @link, seen from @end, as text. */
+static const char *link_other_end(
+	struct arena *a, const struct topology_link *link, struct topology_end end)
 {
-	struct use *uses = arena_array(a, struct use, 2 * n + 1);
-	size_t n_uses = 0;
+	const bool at_a = str_eq(link->a_device, end.device) && str_eq(link->a_port, end.port);
+	if (!at_a)
+		return arena_printf(a, "%s:%s", link->a_device, link->a_port);
+	if (link->b_device)
+		return arena_printf(a, "%s:%s", link->b_device, link->b_port);
+	return arena_printf(a, "host:%s", link->host);
+}
+
+/* @uses are the links that claim one port. Of two, an unconfirmed one is the problem of both; a
+ * confirmed one has no problem with an unconfirmed one. */
+static void links_dispute_port(
+	struct arena *a, struct topology_link *links, const struct port_use *uses, size_t n)
+{
 	for (size_t i = 0; i < n; i++) {
-		uses[n_uses++] = (struct use){{links[i].a_device, links[i].a_port}, i};
-		if (links[i].b_device)
-			uses[n_uses++] = (struct use){{links[i].b_device, links[i].b_port}, i};
-	}
-	if (n_uses > 1)
-		qsort(uses, n_uses, sizeof(*uses), use_compare);
-	for (size_t from = 0, to; from < n_uses; from = to) {
-		for (to = from + 1; to < n_uses && end_compare(uses[from].end, uses[to].end) == 0;
-			to++)
-			;
-		for (size_t i = from; i < to; i++) {
-			struct topology_link *l = &links[uses[i].link];
-			for (size_t k = from; k < to && !l->problem; k++) {
-				const struct topology_link *x = &links[uses[k].link];
-				if (x == l || (l->confirmed && !x->confirmed))
-					continue;
-				const bool a_end = str_eq(x->a_device, uses[i].end.device) &&
-					str_eq(x->a_port, uses[i].end.port);
-				l->problem =
-					arena_printf(a, "%s:%s is also said to be linked to %s:%s",
-						uses[i].end.device, uses[i].end.port,
-						!a_end ? x->a_device : str_or(x->b_device, "host"),
-						!a_end                ? x->a_port
-							: x->b_device ? x->b_port
-								      : x->host);
-			}
+		struct topology_link *link = &links[uses[i].link];
+		const struct topology_end end = uses[i].end;
+		for (size_t k = 0; k < n && !link->problem; k++) {
+			const struct topology_link *other = &links[uses[k].link];
+			if (other == link || (link->confirmed && !other->confirmed))
+				continue;
+			link->problem = arena_printf(a, "%s:%s is also said to be linked to %s",
+				end.device, end.port, link_other_end(a, other, end));
 		}
 	}
 }
 
-/* A name as an endpoint holds it: ':' parts its words, and what YAML or a terminal would take for
- * more than text has no place in it. */
+/* Two links that claim the same port cannot both be right. */
+static void links_dispute(struct arena *a, struct topology_link *links, size_t n)
+{
+	struct port_use *uses = arena_array(a, struct port_use, 2 * n + 1);
+	size_t n_uses = 0;
+	for (size_t i = 0; i < n; i++) {
+		uses[n_uses++] = (struct port_use){{links[i].a_device, links[i].a_port}, i};
+		if (links[i].b_device)
+			uses[n_uses++] = (struct port_use){{links[i].b_device, links[i].b_port}, i};
+	}
+	if (n_uses > 1)
+		qsort(uses, n_uses, sizeof(*uses), use_compare);
+	for (size_t from = 0, to; from < n_uses; from = to) {
+		to = from + 1;
+		while (to < n_uses && end_compare(uses[from].end, uses[to].end) == 0)
+			to++;
+		links_dispute_port(a, links, uses + from, to - from);
+	}
+}
+
+/* A host name that can stand in an endpoint: there ':' separates the words, and YAML or a terminal
+ * could take other characters for more than text. */
 static char *host_name(struct arena *a, const struct topology_neighbor *neighbor)
 {
-	char *host = arena_strdup(a,
-		topology_given(neighbor->sysname) ? neighbor->sysname
-						  : str_or(neighbor->chassis, ""));
+	const char *name = str_or(neighbor->chassis, "");
+	if (topology_given(neighbor->sysname))
+		name = neighbor->sysname;
+	char *host = arena_strdup(a, name);
 	for (char *c = host; *c; c++) {
 		if (!(isalnum((unsigned char)*c) || strchr("._-", *c)))
 			*c = '-';
@@ -293,114 +307,145 @@ static char *host_name(struct arena *a, const struct topology_neighbor *neighbor
 	return host;
 }
 
-static bool nic_is_name(const struct topology_neighbor *neighbor)
+/* Does the port id name an interface, rather than an address or a component? */
+static bool port_id_is_name(const struct topology_neighbor *neighbor)
 {
-	const bool kind = neighbor->port_subtype == LLDP_PORT_IFNAME ||
-		neighbor->port_subtype == LLDP_PORT_LOCAL ||
-		neighbor->port_subtype == LLDP_PORT_IFALIAS;
-	return kind && topology_given(neighbor->port_id) &&
-		strspn(neighbor->port_id,
-			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") ==
-		strlen(neighbor->port_id);
+	const int subtype = neighbor->port_subtype;
+	if (subtype != LLDP_PORT_IFNAME && subtype != LLDP_PORT_LOCAL &&
+		subtype != LLDP_PORT_IFALIAS)
+		return false;
+	return topology_given(neighbor->port_id);
 }
 
-/* The other end of a device whose ports are not known (it is not polled, or was silent): as the
- * neighbour itself calls it. */
+/* The NIC of a host, where its port id can stand in an endpoint; else "". */
+static const char *nic_name(const struct topology_neighbor *neighbor)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
+	if (!port_id_is_name(neighbor))
+		return "";
+	if (neighbor->port_id[strspn(neighbor->port_id, allowed)])
+		return "";
+	return neighbor->port_id;
+}
+
+/* The port of a device whose ports are not known (it is not polled, or was silent): as the neighbor
+ * itself calls it. */
 static const char *port_unknown(const struct topology_neighbor *neighbor)
 {
-	const bool name = neighbor->port_subtype == LLDP_PORT_IFNAME ||
-		neighbor->port_subtype == LLDP_PORT_LOCAL ||
-		neighbor->port_subtype == LLDP_PORT_IFALIAS;
-	if (name && topology_given(neighbor->port_id))
+	if (port_id_is_name(neighbor))
 		return neighbor->port_id;
 	if (topology_given(neighbor->port_descr))
 		return neighbor->port_descr;
 	return neighbor->port_id;
 }
 
-/* What one device heard on one of its ports; false when it names nobody. */
+static void host_link(
+	struct arena *a, const struct topology_neighbor *neighbor, struct topology_link *ret)
+{
+	*ret = (struct topology_link){.a_device = neighbor->device,
+		.a_port = neighbor->port,
+		.host = host_name(a, neighbor),
+		.nic = nic_name(neighbor),
+		.confirmed = true,
+		.anonymous = !topology_given(neighbor->sysname)};
+}
+
+/* The link that one device reports on one of its ports; false when the neighbor has no name. */
 static bool link_of(struct arena *a, const struct directory *all,
 	const struct topology_neighbor *neighbor, struct topology_link *ret)
 {
-	const struct topology_device *d = device_heard(all, neighbor);
-	if (!d) {
-		char *host = host_name(a, neighbor);
-		*ret = (struct topology_link){.a_device = neighbor->device,
-			.a_port = neighbor->port,
-			.host = host,
-			.nic = nic_is_name(neighbor) ? neighbor->port_id : "",
-			.confirmed = true,
-			.anonymous = !topology_given(neighbor->sysname)};
-		return *host;
+	const struct topology_device *device = neighbor_device(all, neighbor);
+	if (!device) {
+		host_link(a, neighbor, ret);
+		return *ret->host;
 	}
-	const struct topology_port *p = port_heard(d, neighbor);
-	struct end x = {neighbor->device, neighbor->port},
-		   y = {d->name, p ? p->name : port_unknown(neighbor)};
-	/* a port that hears itself has a loop plug */
-	if (!topology_given(y.port) || (str_eq(x.device, y.device) && str_eq(x.port, y.port)))
+	const struct topology_port *port = neighbor_port(device, neighbor);
+	struct topology_end first = {neighbor->device, neighbor->port};
+	struct topology_end second = {device->name, port_unknown(neighbor)};
+	if (port)
+		second.port = port->name;
+	if (!topology_given(second.port))
 		return false;
-	const bool swap = end_compare(x, y) > 0;
-	*ret = (struct topology_link){.a_device = swap ? y.device : x.device,
-		.a_port = swap ? y.port : x.port,
-		.b_device = swap ? x.device : y.device,
-		.b_port = swap ? x.port : y.port};
-	if (!p && d->n_ports)
+	if (str_eq(first.device, second.device) && str_eq(first.port, second.port))
+		return false; /* a loop plug */
+	if (end_compare(first, second) > 0) {
+		const struct topology_end swap = first;
+		first = second;
+		second = swap;
+	}
+	*ret = (struct topology_link){.a_device = first.device,
+		.a_port = first.port,
+		.b_device = second.device,
+		.b_port = second.port};
+	if (!port && device->n_ports)
 		ret->problem = arena_printf(a,
 			"%s has no port that matches what %s:%s heard (id \"%s\", description "
 			"\"%s\")",
-			d->name, neighbor->device, neighbor->port, str_or(neighbor->port_id, ""),
-			str_or(neighbor->port_descr, ""));
+			device->name, neighbor->device, neighbor->port,
+			str_or(neighbor->port_id, ""), str_or(neighbor->port_descr, ""));
 	return true;
 }
 
-/* A NIC's firmware and the host's system both speak on one port: the nameless voice is not another
- * host. */
+static void link_port_key(struct str *key, const struct topology_link *link)
+{
+	key->n = 0;
+	str_addn(key, link->a_device, strlen(link->a_device) + 1);
+	str_add(key, link->a_port);
+}
+
+/* On one host port both the NIC's firmware and the host's system may speak LLDP: where one of them
+ * has a name, the one without is the same host, not another. */
 static size_t drop_anonymous(struct topology_link *links, size_t n)
 {
+	rw_cleanup(str_done) struct str key = {0};
 	struct smap *named = smap_new();
+	for (size_t i = 0; i < n; i++) {
+		if (!links[i].host || links[i].anonymous)
+			continue;
+		link_port_key(&key, &links[i]);
+		smap_put(named, key.s, key.n, 1);
+	}
 	size_t kept = 0;
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = 0; i < n; i++) {
-			rw_cleanup(str_done) struct str key = {0};
-			uint64_t at;
-			str_addn(&key, links[i].a_device, strlen(links[i].a_device) + 1);
-			str_add(&key, links[i].a_port);
-			if (pass == 0 && links[i].host && !links[i].anonymous)
-				smap_put(named, key.s, key.n, 1);
-			else if (pass == 1 && links[i].host && links[i].anonymous &&
-				smap_get(named, key.s, key.n, &at))
-				continue;
-			if (pass == 1)
-				links[kept++] = links[i];
-		}
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at;
+		link_port_key(&key, &links[i]);
+		const bool unnamed = links[i].host && links[i].anonymous;
+		if (unnamed && smap_get(named, key.s, key.n, &at))
+			continue;
+		links[kept++] = links[i];
 	}
 	smap_free(named);
 	return kept;
 }
 
-size_t topology_links(struct arena *a, const struct topology_device *devices, size_t n_devices,
-	const struct topology_neighbor *heard, size_t n_heard, struct topology_link **ret)
+/* The same link reported again, usually by its other end. */
+static void link_fold(struct topology_link *link, const struct topology_link *again)
 {
-	struct topology_link *links = arena_array(a, struct topology_link, n_heard ? n_heard : 1);
+	link->a_said = link->a_said || again->a_said;
+	link->b_said = link->b_said || again->b_said;
+	link->confirmed = link->confirmed || (link->a_said && link->b_said);
+	link->anonymous = link->anonymous && again->anonymous;
+}
+
+size_t topology_links(struct arena *a, const struct topology_device *devices, size_t n_devices,
+	const struct topology_neighbor *neighbors, size_t n_neighbors, struct topology_link **ret)
+{
+	struct topology_link *links = arena_array(a, struct topology_link, n_neighbors + 1);
 	struct directory all = directory_new(devices, n_devices);
 	struct smap *known = smap_new();
 	size_t n = 0;
-	for (size_t i = 0; i < n_heard; i++) {
+	for (size_t i = 0; i < n_neighbors; i++) {
 		rw_cleanup(str_done) struct str key = {0};
 		uint64_t at;
-		if (!link_of(a, &all, &heard[i], &links[n]))
+		if (!link_of(a, &all, &neighbors[i], &links[n]))
 			continue;
-		links[n].a_said = str_eq(links[n].a_device, heard[i].device) &&
-			str_eq(links[n].a_port, heard[i].port);
+		links[n].a_said = str_eq(links[n].a_device, neighbors[i].device) &&
+			str_eq(links[n].a_port, neighbors[i].port);
 		links[n].b_said = !links[n].a_said;
 		link_key(&key, &links[n]);
-		/* the same said again, or the other end's word for it */
 		if (smap_get(known, key.s, key.n, &at)) {
-			links[at].a_said = links[at].a_said || links[n].a_said;
-			links[at].b_said = links[at].b_said || links[n].b_said;
-			links[at].confirmed =
-				links[at].confirmed || (links[at].a_said && links[at].b_said);
-			links[at].anonymous = links[at].anonymous && links[n].anonymous;
+			link_fold(&links[at], &links[n]);
 			continue;
 		}
 		smap_put(known, key.s, key.n, n++);
@@ -419,9 +464,31 @@ size_t topology_links(struct arena *a, const struct topology_device *devices, si
 static void print_end(FILE *out, const char *device, const char *port)
 {
 	fprintf(out, "\"%s%s", device, str_if(*port, ":"));
-	for (const char *c = port; *c; c++)
-		fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+	for (const char *c = port; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			putc('\\', out);
+		putc(*c, out);
+	}
 	putc('"', out);
+}
+
+/* A link with a problem would not pass the check that a port is used once: it is a comment, for a
+ * person to settle. */
+static void print_link(FILE *out, const struct topology_link *link)
+{
+	fprintf(out, "%s  - { a: ", str_if(link->problem, "#"));
+	print_end(out, link->a_device, link->a_port);
+	fputs(", b: ", out);
+	if (link->b_device)
+		print_end(out, link->b_device, link->b_port);
+	else
+		fprintf(out, "\"host:%s%s%s\"", link->host, str_if(*link->nic, ":"), link->nic);
+	fputs(" }", out);
+	if (link->problem)
+		fprintf(out, "  # %s", link->problem);
+	else if (!link->confirmed)
+		fputs("  # only one end reports it", out);
+	putc('\n', out);
 }
 
 void topology_print(FILE *out, const struct topology_link *links, size_t n)
@@ -430,19 +497,6 @@ void topology_print(FILE *out, const struct topology_link *links, size_t n)
 	for (size_t i = 0; i < n; i++)
 		any = any || !links[i].problem;
 	fprintf(out, "links:%s\n", str_if(!any, " []"));
-	for (size_t i = 0; i < n; i++) {
-		const struct topology_link *l = &links[i];
-		/* A disputed link would not pass the check that a port is used once: kept as a
-		 * comment, for a person to settle. */
-		fprintf(out, "%s  - { a: ", str_if(l->problem, "#"));
-		print_end(out, l->a_device, l->a_port);
-		fputs(", b: ", out);
-		if (l->b_device)
-			print_end(out, l->b_device, l->b_port);
-		else
-			fprintf(out, "\"host:%s%s%s\"", l->host, str_if(*l->nic, ":"), l->nic);
-		fprintf(out, " }%s%s%s\n", str_if(l->problem || !l->confirmed, "  # "),
-			str_or(l->problem, ""),
-			str_if(!l->problem && !l->confirmed, "one end only has said so"));
-	}
+	for (size_t i = 0; i < n; i++)
+		print_link(out, &links[i]);
 }

@@ -1,10 +1,9 @@
 /*
- * topology - from what neighbours say of each other (LLDP) to links, and from links to what is odd
- * about them.
+ * topology - from the LLDP neighbors that devices report to links.
  *
- * Pure: the collector brings the observations, this file matches them. Both ends of a link usually
- * speak; what they say is folded into one link, and where they disagree that is said, never guessed
- * away. Memory is the caller's arena.
+ * Pure: collectors bring the reports, this file matches them. Usually both ends report a link; the
+ * two reports become one link, and where they contradict each other the link has a problem. Memory
+ * is the caller's arena.
  */
 #ifndef RW_CONFIG_TOPOLOGY_H
 #define RW_CONFIG_TOPOLOGY_H
@@ -51,13 +50,13 @@ struct topology_port { /* a port as its own device describes it */
 };
 struct topology_device {
 	const char *name; /* configured */
-	/* as the device says, "" unknown; a domain is ignored when comparing */
+	/* as the device reports it, "" unknown; a domain is ignored when comparing */
 	const char *sysname;
 	const char *chassis; /* lldp_id_text of its own chassis id, "" unknown */
 	struct topology_port *ports;
 	size_t n_ports;
 };
-struct topology_neighbor { /* what a device heard on one of its ports */
+struct topology_neighbor { /* the LLDP neighbor of a port */
 	const char *device, *port; /* ours, configured and native names */
 	const char *sysname; /* theirs, "" = not sent */
 	int chassis_subtype, port_subtype;
@@ -68,23 +67,24 @@ struct topology_link {
 	const char *a_device, *a_port;
 	const char *b_device, *b_port; /* b_device NULL: a host */
 	const char *host, *nic; /* of a host; nic "" */
-	/* both ends said it; hosts that do not speak of us are not expected to */
+	/* both ends report it; a host is not expected to */
 	bool confirmed;
-	bool a_said, b_said; /* which ends */
+	bool a_said, b_said; /* which ends report it */
 	/* a host that sent no system name: .host is its chassis id */
 	bool anonymous;
-	const char *problem; /* NULL, or what the two ends disagree about */
+	const char *problem; /* NULL, or why it cannot be right, as a sentence */
 };
 
 /*
- * topology_links - @devices with their ports, @heard in any order. Links are ordered by (a_device,
- * a_port) in natural order, the end that sorts first is a. A neighbour that is no known device
- * becomes a host: its name is the system name, else the chassis id (which yields to a name on the
- * same port: NICs speak too). Of a device without ports the neighbour's own word for its port is
- * taken. Returns the number of links.
+ * topology_links - links between @devices (with their ports) and hosts, from @neighbors in any
+ * order. Links are ordered by (a_device, a_port) in natural order; the end that sorts first is a.
+ *
+ * A neighbor that is no known device becomes a host, named by its system name, else by its chassis
+ * id; a name on the same port wins over an id, since NICs speak LLDP too. The port of a device
+ * whose ports are unknown is what the neighbor itself calls it. Returns the number of links.
  */
 size_t topology_links(struct arena *a, const struct topology_device *devices, size_t n_devices,
-	const struct topology_neighbor *heard, size_t n_heard, struct topology_link **ret);
+	const struct topology_neighbor *neighbors, size_t n_neighbors, struct topology_link **ret);
 
 /* topology_print - the links as the `links:` list of a configuration; those with a problem as
  * comments. */

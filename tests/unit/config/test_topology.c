@@ -116,21 +116,21 @@ static void test_links(void **state)
 			2, "links:\n  - { a: \"leaf1:Ethernet0\", b: \"spine1:Ethernet1/1\" }\n"},
 		{"local id that is an ifIndex",
 			{{"leaf1", "Ethernet0", "spine1", 7, 7, "x", "436208128", ""}}, 1,
-			"links:\n  - { a: \"leaf1:Ethernet0\", b: \"spine1:Ethernet1/2\" }  # one "
-			"end only has said so\n"},
+			"links:\n  - { a: \"leaf1:Ethernet0\", b: \"spine1:Ethernet1/2\" }  # only "
+			"one end reports it\n"},
 		{"port MAC",
 			{{"leaf1", "Ethernet4", "spine1.pod-a", 7, 3, "", "02:00:00:00:02:02", ""}},
 			1,
-			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # one "
-			"end only has said so\n"},
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # only "
+			"one end reports it\n"},
 		{"interface alias",
 			{{"leaf1", "Ethernet4", "", 4, 1, "02:00:00:00:02:ff", "uplink", ""}}, 1,
-			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # one "
-			"end only has said so\n"},
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # only "
+			"one end reports it\n"},
 		{"the description helps when the id does not",
 			{{"leaf1", "Ethernet4", "spine1", 4, 6, "", "0x1234", "Ethernet1/2"}}, 1,
-			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # one "
-			"end only has said so\n"},
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # only "
+			"one end reports it\n"},
 		{"a host, by its name and NIC",
 			{{"leaf1", "Ethernet4", "node-001", 4, 5, "aa:bb:cc:dd:ee:ff", "ens1f0",
 				"rail 0"}},
@@ -177,8 +177,8 @@ static void test_links(void **state)
 			"leaf1:Ethernet4 is also said to be linked to host:node-001\n"},
 		{"a device whose ports nobody told: its own word is taken",
 			{{"leaf1", "Ethernet4", "SPINE9.pod-a", 4, 5, "", "swp7", "uplink"}}, 1,
-			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine9:swp7\" }  # one end "
-			"only has said so\n"},
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine9:swp7\" }  # only one "
+			"end reports it\n"},
 		{"a host with a name that is no name",
 			{{"leaf1", "Ethernet4", "no\"de: 1 #", 4, 5, "", "a: b", ""}}, 1,
 			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"host:no-de--1--\" }\n"},
@@ -186,8 +186,8 @@ static void test_links(void **state)
 			{{"leaf1", "Ethernet4", "spine1", 4, 5, "", "Ethernet1/2", ""},
 				{"leaf1", "Ethernet4", "spine1", 4, 5, "", "Ethernet1/2", ""}},
 			2,
-			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # one "
-			"end only has said so\n"},
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # only "
+			"one end reports it\n"},
 		{"a port that hears itself",
 			{{"leaf1", "Ethernet4", "leaf1", 4, 5, "", "Ethernet4", ""}}, 1,
 			"links: []\n"},
