@@ -1,10 +1,10 @@
 /*
  * faces - what the agents of each kind of switch answer, and when what they answer was true.
  *
- * Sections are those of the project's counter map. full is everything a switch could know. Refresh:
- * an SNMP agent answers from its cache (SONiC 5 s, snmpd of Cumulus 3 s), SONiC's counters are
- * themselves collected every 1 s (ports), 10 s (queues, priority groups) and 60 s (watermarks, read
- * and cleared); NX-OS says nothing about its refresh, so none is modelled.
+ * Comments name the MIB or database table of each row. full is everything a switch could know.
+ * Refresh: an SNMP agent answers from its cache (SONiC 5 s, snmpd of Cumulus 3 s), SONiC's counters
+ * are themselves collected every 1 s (ports), 10 s (queues, priority groups) and 60 s (watermarks,
+ * read and cleared); NX-OS says nothing about its refresh, so none is modelled.
  */
 #include "tests/fabric/recorder.h"
 
@@ -27,19 +27,19 @@ enum {
 	O_ = 1 << FACE_OPENCONFIG_GNMI,
 	GNMI = G_ | K_ | O_,
 	ALL = F_ | S_ | N_ | C_ | G_ | K_ | O_,
-	PFC = ALL & ~O_ /* OpenConfig knows no PFC: 2.1 */,
+	PFC = ALL & ~O_ /* OpenConfig knows no PFC */,
 	SINCE_EVER = N_ | K_ | O_ /* peaks since they were last cleared, and nobody clears them */
 };
 enum refresh { REFRESH_PORT, REFRESH_QUEUE, REFRESHES };
 static const double refresh_ns[FACES][REFRESHES] = {
-	[FACE_SONIC_SNMP] = {5e9, 10e9}, /* 1.11, last row */
+	[FACE_SONIC_SNMP] = {5e9, 10e9}, /* refreshed every 5 s, queues every 10 s */
 	[FACE_CUMULUS_SNMP] = {3e9, 3e9}, /* snmpd's own cache */
-	[FACE_SONIC_GNMI] = {1e9, 10e9}, /* 2.2.1: PORT, QUEUE, PG_DROP */
+	[FACE_SONIC_GNMI] = {1e9, 10e9}, /* PORT, QUEUE, PG_DROP */
 };
-/* 2.2.1: QUEUE_WATERMARK, PG_WATERMARK */
+/* QUEUE_WATERMARK, PG_WATERMARK */
 static const double watermark_ns[FACES] = {[FACE_SONIC_GNMI] = 60e9};
 #define FOLD_NS                                                                                    \
-	120e9 /* 2.2.1: PERIODIC_WATERMARKS, which alone has a path for groups, is zeroed this     \
+	120e9 /* PERIODIC_WATERMARKS, which alone has a path for groups, is zeroed this            \
 		 often */
 /* xcvrd reads transceivers once a minute */
 static const double optics_ns[FACES] = {[FACE_SONIC_SNMP] = 60e9, [FACE_SONIC_GNMI] = 60e9};
@@ -58,7 +58,7 @@ static const struct row {
 	unsigned faces;
 	enum refresh refresh;
 } counters[] = {
-	/* 1.1 IF-MIB; 2.2.1 SAI_PORT_STAT_IF_* */
+	/* IF-MIB; SAI_PORT_STAT_IF_* */
 	{"port.in_octets", SUM_IN_OCTETS, -1, ALL, REFRESH_PORT},
 	{"port.out_octets", SUM_OUT_OCTETS, -1, ALL, REFRESH_PORT},
 	{"port.in_packets", SUM_IN_PACKETS, -1, ALL, REFRESH_PORT},
@@ -67,31 +67,31 @@ static const struct row {
 	{"port.out_errors", FROM_NOTHING, -1, ALL, REFRESH_PORT},
 	{"port.in_discards", SUM_IN_DISCARDS, -1, ALL, REFRESH_PORT},
 	{"port.out_discards", SUM_OUT_DISCARDS, -1, ALL, REFRESH_PORT},
-	/* 1.1 EtherLike-MIB, which SONiC (1.11) and Cumulus do not serve; 2.2.1 DOT3_STATS_*,
-	   FEC_*; 1.7 clIntIn/OutPausePkt */
+	/* EtherLike-MIB, which SONiC and Cumulus do not serve; DOT3_STATS_*,
+	   FEC_*; clIntIn/OutPausePkt */
 	{"port.fcs_errors", SUM_IN_ERRORS, -1, F_ | N_ | G_ | K_ | O_, REFRESH_PORT},
 	{"port.symbol_errors", FROM_SYMBOLS, -1, F_ | N_ | G_ | O_, REFRESH_PORT},
 	{"port.fec_corrected", FROM_PHY, -1, F_ | G_, REFRESH_PORT},
 	{"port.fec_uncorrectable", FROM_UNCORRECTABLE, -1, F_ | G_, REFRESH_PORT},
 	{"port.in_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT},
 	{"port.out_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT},
-	/* 2.1 carrier-transitions of OpenConfig */
+	/* carrier-transitions of OpenConfig */
 	{"port.flaps", FROM_FLAPS, -1, F_ | K_ | O_, REFRESH_PORT},
-	/* 1.3 cpfcIfPriorityTable, also 1.11; 1.7 pfcClCountersTable; 2.2.1
-	   SAI_PORT_STAT_PFC_n_*; 2.3 switch-priority */
+	/* cpfcIfPriorityTable, also of SONiC; pfcClCountersTable;
+	   SAI_PORT_STAT_PFC_n_*; NVUE switch-priority */
 	{"pfc.rx_frames", SUM_PFC_RX, PRIORITY, PFC, REFRESH_PORT},
 	{"pfc.tx_frames", SUM_PFC_TX, PRIORITY, PFC, REFRESH_PORT},
-	/* 1.3 cpfcIfPriorityWaitTable; 2.2.1 RX_PAUSE_DURATION of Spectrum with the watchdog on:
+	/* cpfcIfPriorityWaitTable; RX_PAUSE_DURATION of Spectrum with the watchdog on:
 	   received only, and no transitions (those are Broadcom's) */
 	{"pfc.rx_pause_ns", SUM_RX_PAUSE_NS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
 	{"pfc.tx_pause_ns", SUM_TX_PAUSE_NS, PRIORITY, F_ | N_, REFRESH_PORT},
 	{"pfc.rx_transitions", SUM_RX_EPISODES, PRIORITY, F_, REFRESH_PORT},
 	{"pfc.tx_transitions", SUM_TX_EPISODES, PRIORITY, F_, REFRESH_PORT},
-	/* SONiC counts these (2.2.1 PG_DROP), but has no path that leads to them (2.2.4) */
+	/* SONiC counts these (PG_DROP), but has no path that leads to them */
 	{"pg.drops", SUM_PG_DROPS, PRIORITY, F_, REFRESH_QUEUE},
 	{"pg.drops", SUM_PG_DROPS, BEST_EFFORT, F_, REFRESH_QUEUE},
-	/* 1.4 csqIfQosGroupStats 1..6, also 1.11; 1.7 tcClNewCountersTable 3..7; 2.2.1 QUEUE, and
-	   WRED_ECN_QUEUE after 'counterpoll wredqueue enable'; 2.1; 2.3 */
+	/* csqIfQosGroupStats 1..6, also of SONiC; tcClNewCountersTable 3..7; QUEUE, and
+	   WRED_ECN_QUEUE after 'counterpoll wredqueue enable'; OpenConfig; NVUE */
 	{"queue.out_octets", SUM_QUEUE_OCTETS, PRIORITY, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM_QUEUE_PACKETS, PRIORITY, ALL, REFRESH_QUEUE},
 	{"queue.drops", SUM_OUT_DISCARDS, PRIORITY, ALL, REFRESH_QUEUE},
@@ -102,7 +102,7 @@ static const struct row {
 	{"queue.drops", SUM_OUT_DISCARDS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.out_octets", SUM_CONTROL_OCTETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM_CONTROL_PACKETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
-	/* 1.3 cpfcWatchdogIfQueueInfoTable; 2.2.1 PFC_WD_* in the queue's hash */
+	/* cpfcWatchdogIfQueueInfoTable; PFC_WD_* in the queue's hash */
 	{"pfcwd.storms", SUM_WATCHDOG_STORMS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
 	{"pfcwd.restores", SUM_WATCHDOG_RESTORES, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
 	{"pfcwd.drops", SUM_WATCHDOG_DROPS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
@@ -125,7 +125,7 @@ static const struct {
 	enum port_peak peak;
 	unsigned faces;
 } peaks[] = {
-	/* 1.4 SharedPeek, HeadroomPeek; 2.2.1 PG_WATERMARK, QUEUE_WATERMARK; 2.3 max-occupancy; 2.1
+	/* SharedPeek, HeadroomPeek; PG_WATERMARK, QUEUE_WATERMARK; NVUE max-occupancy; OpenConfig
 	   max-queue-len */
 	{"pg.shared_watermark_bytes", PEAK_PG, F_ | N_ | G_ | K_},
 	{"pg.headroom_watermark_bytes", PEAK_HEADROOM, F_ | N_ | G_ | K_},
@@ -243,12 +243,12 @@ static const struct {
 	enum spread spread;
 	unsigned faces;
 } settings[] = {
-	/* 1.1 IF-MIB; PORT of 2.2.3 */
+	/* IF-MIB; CONFIG_DB PORT */
 	{"port.oper_up", OPER_UP, OF_PORT, ALL},
 	{"port.speed_bps", SPEED, OF_PORT, ALL},
 	{"port.mtu_bytes", MTU, OF_PORT, ALL},
-	/* 2.2.3 PORT_QOS_MAP, BUFFER_PROFILE, WRED_PROFILE, CABLE_LENGTH (its maps of DSCP and
-	   classes are read by no profile); 2.1 queue-management-profile; 1.4 csqIfQosGroupInfo
+	/* PORT_QOS_MAP, BUFFER_PROFILE, WRED_PROFILE, CABLE_LENGTH (its maps of DSCP and
+	   classes are read by no profile); OpenConfig queue-management-profile; csqIfQosGroupInfo
 	   (buffer size minus pause threshold) */
 	{"cfg.pfc_enabled", PFC_ENABLED, OF_EVERY_PRIORITY, F_ | G_},
 	{"cfg.pg_alpha_exp", ALPHA_EXP, OF_LOSSLESS, F_ | G_},
@@ -265,7 +265,7 @@ static const struct {
 	{"cfg.dscp_to_prio", DSCP_TO_PRIO, OF_PORT, F_},
 	{"cfg.cable_m", CABLE, OF_PORT, F_ | G_},
 	{"cfg.cnp_queue", CNP_QUEUE, OF_PORT, F_},
-	/* 2.2.3 PFC_WD */
+	/* PFC_WD */
 	{"cfg.pfcwd_detect_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_},
 	{"cfg.pfcwd_restore_ms", WATCHDOG_MS, OF_WATCHED_PORT, F_ | G_},
 	{"cfg.pfcwd_action", WATCHDOG_ACTION, OF_WATCHED_PORT, F_ | G_},
@@ -371,7 +371,7 @@ static const char *pool_name(const struct recorder *r)
 	return has(r, G_) ? "pool:ingress_lossless_pool" : "pool:ingress_lossless";
 }
 
-/* Of the device. Hash settings are in no table of the counter map: full only. 2.2.3 BUFFER_POOL. */
+/* Of the device. Hash settings are in no table that a profile reads: full only. BUFFER_POOL. */
 static void tell_device(struct recorder *r, double t_ns, const char *device, const struct view *v,
 	const struct view *before)
 {
@@ -400,8 +400,8 @@ static void tell_device(struct recorder *r, double t_ns, const char *device, con
 
 /* ---- optics -------------------------------------------------------------- */
 
-/* 1.11 ENTITY-SENSOR-MIB of SONiC; its gNMI has the same readings (TRANSCEIVER_DOM_SENSOR) and
- * RATES FEC_PRE_BER (2.2.1). */
+/* ENTITY-SENSOR-MIB of SONiC; its gNMI has the same readings (TRANSCEIVER_DOM_SENSOR) and
+ * RATES FEC_PRE_BER. */
 static void tell_optics(struct recorder *r, double t_ns, const char *device, const char *port,
 	const struct view *v, bool due)
 {
@@ -566,7 +566,7 @@ static void take_peaks(struct recorder *r)
 	coarse_sampled(r->c);
 }
 
-/* 2.3 instant-occupancy; the others have none. */
+/* NVUE instant-occupancy; the others have none. */
 static void tell_depth(
 	struct recorder *r, double t_ns, const char *device, const char *port, const struct view *v)
 {

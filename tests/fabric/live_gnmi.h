@@ -1,7 +1,7 @@
 /*
  * live_gnmi - what a simulated switch answers by gNMI: the paths of its vendor, filled with what
  * the switch knows. Pure: no clock, no I/O. Paths and shapes of values are those of the project's
- * counter map, sections 2.1 to 2.3. SONiC answers whole tables as JSON whose values are all
+ * profiles (config/profiles). SONiC answers whole tables as JSON whose values are all
  * strings, counters keyed by the vendor's alias; the others one typed value a leaf.
  *
  * Thresholds are those of the switch as it is now, in the tables they are configured in: a profile

@@ -29,7 +29,7 @@ static const char *const eos_trees[] = {MIB2 ".2", MIB2 ".31", ETHERLIKE, LLDP, 
 static const char *const sonic_trees[] = {MIB2 ".2", MIB2 ".31", LLDP, CISCO_PFC, CISCO_QOS, NULL};
 
 /* ifIndex: NX-OS's Ethernet1/1 is 0x1a000000, the next ones 0x200 on; SONiC's is the native number
- * plus 1 (counter map 1.11). */
+ * plus 1. */
 const struct live_face live_faces[] = {
 	{"nxos", NXOS, FACE_NXOS_SNMP, "Cisco NX-OS(tm) n9000, Software (n9000), simulated",
 		"1.3.6.1.4.1.9.12.3.1.3", 0x1a000000, 0x200, NULL, 208, nxos_trees},
@@ -382,7 +382,7 @@ static bool has(const struct live_switch *s, const struct rule *r, int priority)
 static void instances_of_port(
 	struct live_switch *s, size_t *cap, const struct rule *r, const struct live_port *p)
 {
-	/* counter map 1.11: csqIfQosGroupStats counts from 1 */
+	/* csqIfQosGroupStats counts from 1 */
 	const uint32_t first_queue = s->face->bit == SONIC ? 1 : 0;
 	if (r->index == OF_PORT) {
 		if (has(s, r, r->priority))

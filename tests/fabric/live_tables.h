@@ -1,7 +1,7 @@
 /*
  * live_tables - what a simulated switch knows, by canonical metric, and what it answers by SNMP:
- * the tables its vendor has. Pure: no clock, no I/O. OIDs are those of the project's counter map,
- * sections 1.1 to 1.7 and 1.11; LLDP-MIB as in IEEE 802.1AB-2005.
+ * the tables its vendor has. Pure: no clock, no I/O. OIDs are those of the profiles
+ * (config/profiles), sections 1.1 to 1.7 and 1.11; LLDP-MIB as in IEEE 802.1AB-2005.
  */
 #ifndef FABRIC_LIVE_TABLES_H
 #define FABRIC_LIVE_TABLES_H

@@ -125,7 +125,7 @@ def test_same_seed_same_bytes():
 
 
 def test_faces():
-    """full answers every metric of the table but those that this model has not; the others what their agents have (counter map)."""
+    """full answers every metric of the table but those that this model has not; the others what their agents have."""
     with open(os.path.join(here, "../../db/model/metric.def")) as f:
         known = set(re.findall(r'^METRIC\(\w+, "([^"]+)"', f.read(), re.M))
     not_modelled = {"pfc.rx_pause_ns_hi", "pfc.tx_pause_ns_hi",            # full has the measured time

@@ -54,7 +54,7 @@ struct gnmi_server_options {
 	bool no_capabilities, no_get, no_stream, no_once, no_poll; /* UNIMPLEMENTED */
 	bool strict_encodings; /* INVALID_ARGUMENT for one that was not offered */
 	bool one_by_one; /* one update per notification */
-	bool sonic; /* its habits: counter-map 2.2.4 */
+	bool sonic; /* SONiC's habits (config/profiles/sonic.yaml) */
 	uint64_t period_ns; /* of all samples, instead of what was asked for; 0 = as asked */
 	/* for benches: rounds after the first are renumbered copies (gnmi_template.h), this many
 	 * updates a message */

@@ -1,4 +1,4 @@
-/* cost: the price of an incident by what its job lost, against the figures of training-facts.md;
+/* cost: the price of an incident by what its job lost, against figures computed by hand;
  * sharing, idling, claims, restarts. */
 #include <math.h>
 #include <setjmp.h>
@@ -66,7 +66,7 @@ static void run(struct cost *c, size_t windows, double before, double after, dou
 	}
 }
 
-/* Figures of training-facts.md: 28 ms in a step of 422 at 512 GPUs; 2,100 to 1,650 tokens per
+/* Computed by hand: 28 ms in a step of 422 at 512 GPUs; 2,100 to 1,650 tokens per
  * second at 256 GPUs. */
 static void test_stories(void **state)
 {

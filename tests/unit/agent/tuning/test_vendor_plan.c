@@ -358,7 +358,7 @@ static void test_walk(void **state)
 /* ---- numbers, read back out of the text ---------------------------------- */
 
 /*
- * What each vendor publishes, written from its documentation (counter map 2.2.3, 4 and 5) and not
+ * What each vendor publishes, written from its documentation and not
  * from the profiles: the word before a number, the knob it is, and what it may be. per: how many of
  * the knob's units one of the written is; 0 = 2^n.
  */
@@ -478,7 +478,7 @@ static void test_numbers(void **state)
 
 /* ---- SONiC's JSON against the published schema --------------------------- */
 
-/* Names and ranges of CONFIG_DB, from the counter map (2.2.3, 4.1, 5): what is not here must not be
+/* Names and ranges of CONFIG_DB, from its YANG models: what is not here must not be
  * there. All values are strings. */
 static const struct {
 	const char *table, *field;
