@@ -115,26 +115,57 @@ static const char *text_or_null(struct arena *a, const char *text)
 	return NULL;
 }
 
-static int tune_read_take_incident(void *arg, int n, char *const *words, char *const *names)
+/* Columns of the query below. */
+enum {
+	IN_ID,
+	IN_CAUSE,
+	IN_DEVICE,
+	IN_PORT,
+	IN_HOST,
+	IN_GROUP,
+	IN_PRIORITY,
+	IN_SEVERITY,
+	IN_OPENED,
+	IN_CLOSED,
+	IN_CONFIDENCE,
+	IN_COLUMNS
+};
+
+static int64_t integer_or(const char *text, int64_t otherwise)
 {
-	struct incidents *l = arg;
-	if (n < 11 || !words[0] || !words[1])
+	if (text)
+		return strtoll(text, NULL, 10);
+	return otherwise;
+}
+
+static enum severity severity_of(const char *word)
+{
+	for (int s = SEV_INFO; word && s <= SEV_CRITICAL; s++)
+		if (str_eq(severity_name((enum severity)s), word))
+			return (enum severity)s;
+	return SEV_INFO;
+}
+
+static int take_incident(void *arg, int n, char *const *words, char *const *names)
+{
+	struct incidents *list = arg;
+	if (n < IN_COLUMNS || !words[IN_ID] || !words[IN_CAUSE])
 		return 0;
-	rw_grow(l->v, l->n, l->cap);
-	struct tune_incident *i = &l->v[l->n++];
-	*i = (struct tune_incident){.id = arena_strdup(l->arena, words[0]),
-		.cause = cause_by_name(words[1]),
-		.device = text_or_null(l->arena, words[2]),
-		.port = text_or_null(l->arena, words[3]),
-		.host = text_or_null(l->arena, words[4]),
-		.group = text_or_null(l->arena, words[5]),
-		.priority = words[6] ? atoi(words[6]) : PRIO_NONE,
-		.opened_ns = words[8] ? strtoll(words[8], NULL, 10) : 0,
-		.closed_ns = words[9] ? strtoll(words[9], NULL, 10) : 0,
-		.confidence_ratio = words[10] ? strtod(words[10], NULL) : NAN};
-	for (int s = SEV_INFO; words[7] && s <= SEV_CRITICAL; s++)
-		if (str_eq(severity_name((enum severity)s), words[7]))
-			i->severity = (enum severity)s;
+	rw_grow(list->v, list->n, list->cap);
+	struct tune_incident *incident = &list->v[list->n++];
+	*incident = (struct tune_incident){.id = arena_strdup(list->arena, words[IN_ID]),
+		.cause = cause_by_name(words[IN_CAUSE]),
+		.device = text_or_null(list->arena, words[IN_DEVICE]),
+		.port = text_or_null(list->arena, words[IN_PORT]),
+		.host = text_or_null(list->arena, words[IN_HOST]),
+		.group = text_or_null(list->arena, words[IN_GROUP]),
+		.priority = (int)integer_or(words[IN_PRIORITY], PRIO_NONE),
+		.severity = severity_of(words[IN_SEVERITY]),
+		.opened_ns = integer_or(words[IN_OPENED], 0),
+		.closed_ns = integer_or(words[IN_CLOSED], 0),
+		.confidence_ratio = NAN};
+	if (words[IN_CONFIDENCE])
+		incident->confidence_ratio = strtod(words[IN_CONFIDENCE], NULL);
 	return 0;
 }
 
@@ -149,14 +180,14 @@ int tune_read_incidents(struct client *client, int64_t from_ns, int64_t to_ns, s
 		" WHERE opened_ns IS NOT NULL AND opened_ns<=%lld AND (closed_ns IS NULL OR "
 		"closed_ns>=%lld) ORDER BY opened_ns, id",
 		(long long)to_ns, (long long)from_ns);
-	const int rc = history_sql(client->history, sql.s, tune_read_take_incident, &l, e);
+	const int rc = history_sql(client->history, sql.s, take_incident, &l, e);
 	*ret = arena_array(a, struct tune_incident, l.n + 1);
 	if (l.n)
 		memcpy(*ret, l.v, l.n * sizeof(*l.v));
 	*ret_n = l.n;
 	for (size_t k = 0; k < l.n; k++)
 		if ((*ret)[k].closed_ns > to_ns)
-			(*ret)[k].closed_ns = 0; /* open at the end of the stretch */
+			(*ret)[k].closed_ns = 0; /* still open at the end of the range */
 	free(l.v);
 	return rc;
 }
@@ -207,13 +238,13 @@ static int read_platforms(struct client *client, const struct profiles *profiles
 		if (c->devices[k].profile && !str_eq(c->devices[k].profile, "auto"))
 			history->profiles[c->devices[k].device->index] =
 				profiles_get(profiles, c->devices[k].profile);
-	for (size_t k = 0; k < n; k++)
-		history->platforms[k] = (struct tune_platform){
-			.profile = history->profiles[k] ? history->profiles[k]->tune : NULL,
-			.name = history->descriptions[k],
-			.asic = history->descriptions[k]
-				? profiles_asic(profiles, history->descriptions[k])
-				: NULL};
+	for (size_t k = 0; k < n; k++) {
+		struct tune_platform *platform = &history->platforms[k];
+		platform->name = history->descriptions[k];
+		platform->asic = profiles_asic(profiles, history->descriptions[k]);
+		if (history->profiles[k])
+			platform->profile = history->profiles[k]->tune;
+	}
 	return 0;
 }
 
@@ -243,8 +274,8 @@ int tune_read_history(struct client *client, const struct profiles *profiles, in
 	}
 	if (rc == -ENODATA)
 		return err_set(e, rc,
-			"there is less than one window (%lld s) of samples in the stretch asked "
-			"for",
+			"there is less than one window (%lld s) of samples in the time "
+			"range",
 			(long long)(ret->window_ns / NS_PER_S));
 	if (rc != 0)
 		return rc;
@@ -255,7 +286,7 @@ int tune_read_history(struct client *client, const struct profiles *profiles, in
 	if (rc == 0)
 		rc = tune_fold_done(f, &ret->evidence);
 	if (rc == -ENODATA)
-		return err_set(e, rc, "there are no samples in the stretch asked for");
+		return err_set(e, rc, "there are no samples in the time range");
 	if (rc == 0)
 		rc = tune_read_incidents(
 			client, ret->from_ns, ret->to_ns, a, &ret->incidents, &ret->n_incidents, e);
@@ -311,118 +342,140 @@ static bool counts_for_load(const struct compare *compare, const struct fabric_p
 	return port->host != NULL;
 }
 
+struct load_side { /* one direction of the ports that count for load */
+	double bytes_per_s;
+	size_t n; /* ports with samples */
+};
+
+/* Of all @n ports, from those with samples; NAN: too few have any. */
+static double load_of(const struct load_side *out, const struct load_side *in, size_t n)
+{
+	const struct load_side *side = in;
+	if (out->n >= in->n)
+		side = out;
+	if (!n || (double)side->n < HEARD * (double)n)
+		return NAN;
+	return side->bytes_per_s / (double)side->n * (double)n;
+}
+
+static bool takes_part(const struct port_seen *port)
+{
+	double least_bps = SENDS_BPS;
+	if (port->in.capacity_bps)
+		least_bps = SENDS * (double)port->in.capacity_bps;
+	return port->in.rate_bps > least_bps;
+}
+
 static void tune_read_add_load(const struct compare *compare, const struct observed *observed,
 	struct verify_window *window)
 {
-	double out = 0, in = 0;
-	size_t n = 0, out_heard = 0, in_heard = 0;
+	struct load_side out = {0}, in = {0};
+	size_t n = 0;
 	for (size_t k = 0; k < observed->n_fabric_ports; k++) {
-		const struct port_seen *p = &observed->ports[k];
-		if (!counts_for_load(compare, p->port))
+		const struct port_seen *port = &observed->ports[k];
+		if (!counts_for_load(compare, port->port))
 			continue;
 		n++;
-		if (p->out_known) {
-			out_heard++;
-			out += p->out.rate_bps / 8;
+		if (port->out_known) {
+			out.n++;
+			out.bytes_per_s += port->out.rate_bps / 8;
 		}
-		if (p->in_known) {
-			in_heard++;
-			in += p->in.rate_bps / 8;
-			window->senders += p->in.rate_bps >
-				(p->in.capacity_bps ? SENDS * (double)p->in.capacity_bps
-						    : SENDS_BPS);
+		if (port->in_known) {
+			in.n++;
+			in.bytes_per_s += port->in.rate_bps / 8;
+			window->senders += takes_part(port);
 		}
 	}
-	size_t heard = in_heard;
-	if (out_heard >= in_heard)
-		heard = out_heard;
-	if (n && (double)heard >= HEARD * (double)n)
-		window->load = (out_heard >= in_heard ? out : in) / (double)heard * (double)n;
+	window->load = load_of(&out, &in, n);
 }
 
-static double pause_of(const struct port_prio *prio)
+struct port_means { /* over the ports of the comparison */
+	double pause, frames;
+	size_t n_pause, n_frames;
+};
+
+/* One port: returns its pause share, or, where that is only a bound from frames, its frames per
+ * second. */
+static float add_port_pause(
+	const struct port_prio *prio, struct port_means *means, struct verify_window *window)
 {
-	if (prio && prio->lossless)
-		return prio->tx_pause.hi;
+	double pause = NAN, frames = NAN;
+	if (!prio)
+		return NAN;
+	if (prio->lossless)
+		pause = prio->tx_pause.hi;
+	frames = amount_rate(&prio->tx_frames);
+	if (!isnan(frames)) {
+		means->frames += frames;
+		means->n_frames++;
+	}
+	if (!isnan(pause)) {
+		means->pause += pause;
+		means->n_pause++;
+		window->pause_bound |= !prio->tx_pause.measured;
+	}
+	if (!prio->tx_pause.measured && !isnan(frames))
+		return (float)frames;
+	return (float)pause;
+}
+
+static double mean_or_nan(double sum, size_t n)
+{
+	if (n)
+		return sum / (double)n;
 	return NAN;
 }
 
+static void add_pause(const struct compare *compare, const struct observed *observed,
+	struct verify_window *window)
+{
+	float *ports = arena_array(compare->arena, float, compare->out->n_ports + 1);
+	struct port_means means = {0};
+	for (size_t k = 0; k < compare->out->n_ports; k++) {
+		const struct port_seen *port = observed_port(observed, compare->ports[k]);
+		ports[k] = add_port_pause(observed_prio(port, compare->priority), &means, window);
+	}
+	window->ports = ports;
+	window->frames = mean_or_nan(means.frames, means.n_frames);
+	window->pause = mean_or_nan(means.pause, means.n_pause);
+}
+
+/* Marks and drops of all ports of the switch at the priority. */
 static void add_queues(const struct compare *compare, const struct observed *observed,
 	struct verify_window *window)
 {
-	float *pause = arena_array(compare->arena, float, compare->out->n_ports + 1);
-	double sum = 0, frames = 0, marked = 0, sent = 0, drops = 0;
-	size_t n = 0, n_frames = 0;
+	const struct device_seen *device = &observed->devices[compare->device->index];
+	double marked = 0, sent = 0, drops = 0;
 	bool drops_known = false;
-	for (size_t k = 0; k < compare->out->n_ports; k++) {
-		const struct port_prio *l = observed_prio(
-			observed_port(observed, compare->ports[k]), compare->priority);
-		const double x = pause_of(l);
-		double rate = NAN;
-		if (l)
-			rate = amount_rate(&l->tx_frames);
-		pause[k] = (float)(l && !l->tx_pause.measured && !isnan(rate) ? rate : x);
-		window->pause_bound |= !isnan(x) && !l->tx_pause.measured;
-		if (!isnan(rate)) {
-			frames += rate;
-			n_frames++;
-		}
-		if (!isnan(x)) {
-			sum += x;
-			n++;
-		}
-	}
-	const struct device_seen *d = &observed->devices[compare->device->index];
-	for (size_t k = 0; k < d->n_ports; k++) {
-		const struct port_prio *l = observed_prio(&d->ports[k], compare->priority);
-		if (!l)
+	for (size_t k = 0; k < device->n_ports; k++) {
+		const struct port_prio *prio = observed_prio(&device->ports[k], compare->priority);
+		if (!prio)
 			continue;
-		if (l->marked.known && l->out_packets.known) {
-			marked += l->marked.value;
-			sent += l->out_packets.value;
+		if (prio->marked.known && prio->out_packets.known) {
+			marked += prio->marked.value;
+			sent += prio->out_packets.value;
 		}
-		drops_known = drops_known || l->pg_drops.known || l->drops.known;
-		drops += l->pg_drops.value + l->drops.value;
+		drops_known = drops_known || prio->pg_drops.known || prio->drops.known;
+		drops += prio->pg_drops.value + prio->drops.value;
 	}
-	window->ports = pause;
-	if (n_frames)
-		window->frames = frames / (double)n_frames;
-	else
-		window->frames = NAN;
-	if (n)
-		window->pause = sum / (double)n;
-	else
-		window->pause = NAN;
+	window->marks = window->drops = NAN;
 	if (sent >= MARKS_LEAST)
 		window->marks = marked / sent;
-	else
-		window->marks = NAN;
 	if (drops_known)
 		window->drops = drops;
-	else
-		window->drops = NAN;
 }
 
 static void compare_window(void *arg, const struct observed *observed)
 {
 	struct compare *c = arg;
 	struct tune_comparison *out = c->out;
-	if (out->n_windows == c->cap) {
-		struct verify_window *v =
-			arena_array(c->arena, struct verify_window, c->cap ? c->cap * 2 : 256);
-		if (out->n_windows)
-			memcpy(v, out->windows, out->n_windows * sizeof(*v));
-		out->windows = v;
-		if (c->cap)
-			c->cap = c->cap * 2;
-		else
-			c->cap = 256;
-	}
+	arena_grow(c->arena, out->windows, out->n_windows, c->cap);
 	struct verify_window *w = &out->windows[out->n_windows++];
 	const struct device_seen *d = &observed->devices[c->device->index];
 	*w = (struct verify_window){
 		.from_ns = observed->from_ns, .to_ns = observed->to_ns, .load = NAN, .frames = NAN};
 	tune_read_add_load(c, observed, w);
+	add_pause(c, observed, w);
 	add_queues(c, observed, w);
 	w->spoiled = d->n_series == 0 || d->restarted || isnan(w->load);
 }
@@ -441,34 +494,44 @@ static void find_busy(struct tune_comparison *comparison, struct arena *a)
 			comparison->windows[k].load >= RHYTHM_IDLE * usual;
 }
 
-/* What thresholds bring about by themselves: it is what is compared, not what disturbs the
- * comparison. */
+/* Incidents that thresholds cause do not spoil a window: they are what is compared. */
 static bool is_effect(const struct tune_incident *incident, const char *diagnosis)
 {
 	return cause_has(incident->cause, CAUSE_IS_EFFECT) || incident->severity == SEV_INFO ||
 		str_eq(cause_name(incident->cause), diagnosis);
 }
 
-static void tune_read_spoil(struct tune_comparison *comparison,
-	const struct tune_incident *incidents, size_t n, const char *diagnosis)
+static bool is_open_in(const struct tune_incident *incident, int64_t from_ns, int64_t to_ns)
 {
-	int64_t from = 0;
-	int64_t to = 0;
-	if (comparison->n_windows) {
-		from = comparison->windows[0].from_ns;
-		to = comparison->windows[comparison->n_windows - 1].to_ns;
-	}
+	const bool closed_before = incident->closed_ns && incident->closed_ns <= from_ns;
+	return incident->opened_ns < to_ns && !closed_before;
+}
+
+/* An incident that was open all the time disturbs both sides alike. */
+static bool is_open_throughout(
+	const struct tune_incident *incident, const struct tune_comparison *comparison)
+{
+	const int64_t from_ns = comparison->windows[0].from_ns,
+		      to_ns = comparison->windows[comparison->n_windows - 1].to_ns;
+	return incident->opened_ns <= from_ns &&
+		(incident->closed_ns == 0 || incident->closed_ns >= to_ns);
+}
+
+/* Windows with an incident of another cause are left out of the comparison. */
+static void spoil(struct tune_comparison *comparison, const struct tune_incident *incidents,
+	size_t n, const char *diagnosis)
+{
+	if (!comparison->n_windows)
+		return;
 	for (size_t i = 0; i < n; i++) {
-		/* both sides have it alike */
-		const bool always = incidents[i].opened_ns <= from &&
-			(incidents[i].closed_ns == 0 || incidents[i].closed_ns >= to);
-		for (size_t k = 0; !always && !is_effect(&incidents[i], diagnosis) &&
-			k < comparison->n_windows;
-			k++)
-			comparison->windows[k].spoiled |=
-				incidents[i].opened_ns < comparison->windows[k].to_ns &&
-				(incidents[i].closed_ns == 0 ||
-					incidents[i].closed_ns > comparison->windows[k].from_ns);
+		if (is_effect(&incidents[i], diagnosis) ||
+			is_open_throughout(&incidents[i], comparison))
+			continue;
+		for (size_t k = 0; k < comparison->n_windows; k++) {
+			struct verify_window *window = &comparison->windows[k];
+			if (is_open_in(&incidents[i], window->from_ns, window->to_ns))
+				window->spoiled = true;
+		}
 	}
 }
 
@@ -563,7 +626,7 @@ int tune_read_comparison(struct client *client, const struct tune_record *record
 	if (rc != 0)
 		return rc;
 	find_busy(ret, a);
-	tune_read_spoil(ret, incidents, n, record->sheet.diagnosis);
+	spoil(ret, incidents, n, record->sheet.diagnosis);
 	return 0;
 }
 

@@ -20,8 +20,8 @@
 #include "config/config.h"
 #include "db/model/entity.h"
 
-#define RENDER_SPAN_NS                                                                             \
-	(600 * NS_PER_S) /* looked at for what else is in force where a sheet is rendered anew */
+/* How far back a rendering looks for the other settings in force. */
+#define RENDER_SPAN_NS (600 * NS_PER_S)
 #define COMPARE_SPAN_NS (24 * 3600 * NS_PER_S)
 #define COMPARE_LEAST_NS (3600 * NS_PER_S)
 
@@ -74,71 +74,97 @@ static const struct tune_port *tune_review_port_of(
 	return NULL;
 }
 
-/* What a rendering reads beside the sheet; @history may be without evidence: then only names are
- * known.
- */
+static struct render_port render_port_of(
+	const char *name, const struct fabric_port *declared, const struct tune_port *seen)
+{
+	struct render_port port = {.name = name, .cable_m = NAN, .cable_now_m = NAN};
+	if (seen) {
+		port.cable_now_m = seen->cable_m;
+		if (seen->speed_bps > 0)
+			port.speed_bps = (uint64_t)seen->speed_bps;
+	}
+	if (declared && declared->cable_mm)
+		port.cable_m = (double)declared->cable_mm / 1e3;
+	if (declared && declared->speed_bps)
+		port.speed_bps = declared->speed_bps;
+	return port;
+}
+
+/* Settings of @port that are in force, as far as no port before told them. */
+static void add_in_force(const struct tune_history *history, const struct fabric_port *port,
+	int priority, struct render_ctx *ctx)
+{
+	const struct tune_prio *prio = NULL;
+	if (port && history->evidence)
+		prio = tune_prio_at(history->evidence, port, priority);
+	for (int k = 0; prio && k < TUNE_KNOBS; k++)
+		if (isnan(ctx->in_force[k]))
+			ctx->in_force[k] = in_force(prio, (enum tune_knob)k);
+}
+
+/* What a rendering reads beside the sheet. @history may be without evidence: then only names are
+ * known. */
 static void context_of(const struct client *client, const struct profiles *profiles,
 	const struct tune_history *history, const struct tune_sheet *sheet, struct arena *a,
 	struct render_ctx *ctx)
 {
-	const struct fabric_device *fd = fabric_device(client->config->fabric, sheet->device);
-	const struct tune_device *d = tune_review_device_of(history, sheet->device);
+	const struct fabric_device *declared = fabric_device(client->config->fabric, sheet->device);
+	const struct tune_device *seen = tune_review_device_of(history, sheet->device);
 	struct render_port *ports = arena_array(a, struct render_port, sheet->n_ports + 1);
 	*ctx = (struct render_ctx){.profiles = profiles,
 		.device = sheet->device,
 		.ports = ports,
 		.n_ports = sheet->n_ports,
 		.queue = -1,
-		.cell_bytes = d ? d->cell_bytes : NAN,
+		.cell_bytes = NAN,
 		.queue_limit_bytes = NAN,
 		.arena = a};
-	if (fd && history->profiles) {
-		ctx->platform = history->profiles[fd->index];
-		ctx->description = history->descriptions[fd->index];
+	/* 1. The kind of switch. */
+	if (declared && history->profiles) {
+		ctx->platform = history->profiles[declared->index];
+		ctx->description = history->descriptions[declared->index];
 	}
+	if (seen)
+		ctx->cell_bytes = seen->cell_bytes;
+	/* 2. Its ports, and the settings that the sheet does not change. */
 	for (int k = 0; k < TUNE_KNOBS; k++)
 		ctx->in_force[k] = NAN;
-	for (size_t k = 0; k < sheet->n_ports; k++) {
-		const struct tune_port *t = tune_review_port_of(d, sheet->ports[k]);
-		const struct fabric_port *f = NULL;
-		if (fd)
-			f = fabric_port(fd, sheet->ports[k]);
-		ports[k] = (struct render_port){.name = sheet->ports[k],
-			.cable_m = f && f->cable_mm ? (double)f->cable_mm / 1e3 : NAN,
-			.cable_now_m = t ? t->cable_m : NAN,
-			.speed_bps = f && f->speed_bps  ? f->speed_bps
-				: t && t->speed_bps > 0 ? (uint64_t)t->speed_bps
-							: 0};
-		const struct tune_prio *l = NULL;
-		if (f && history->evidence)
-			l = tune_prio_at(history->evidence, f, sheet->priority);
-		for (int i = 0; l && i < TUNE_KNOBS; i++)
-			if (isnan(ctx->in_force[i]))
-				ctx->in_force[i] = in_force(l, (enum tune_knob)i);
+	for (size_t i = 0; i < sheet->n_ports; i++) {
+		const char *name = sheet->ports[i];
+		const struct fabric_port *port = NULL;
+		if (declared)
+			port = fabric_port(declared, name);
+		ports[i] = render_port_of(name, port, tune_review_port_of(seen, name));
+		add_in_force(history, port, sheet->priority, ctx);
 	}
+	/* 3. What its objects are called. */
 	render_names(ctx, client->config, sheet->device);
-	if (d && d->pool_bytes > 0 && ctx->in_force[KNOB_ALPHA] > 0)
-		ctx->queue_limit_bytes =
-			ctx->in_force[KNOB_ALPHA] * d->pool_bytes / (1 + ctx->in_force[KNOB_ALPHA]);
+	/* 4. What a queue may hold: alpha B / (1 + alpha) (Choudhury and Hahne, 1998). */
+	const double alpha = ctx->in_force[KNOB_ALPHA];
+	if (seen && seen->pool_bytes > 0 && alpha > 0)
+		ctx->queue_limit_bytes = alpha * seen->pool_bytes / (1 + alpha);
 }
 
-/* Ports of another switch that are to it what the canary's are: by where they lead. */
+/* Turns the sheet to another switch: to the ports that lead to hosts, or to switches, as those of
+ * the canary do. */
 static void ports_alike(const struct fabric *fabric, struct tune_sheet *sheet,
 	const struct fabric_device *to, struct arena *a)
 {
 	const struct fabric_device *from = fabric_device(fabric, sheet->device);
 	bool hosts = false, peers = false;
-	for (size_t k = 0; from && k < sheet->n_ports; k++) {
-		const struct fabric_port *p = fabric_port(from, sheet->ports[k]);
-		hosts = hosts || (p && p->host);
-		peers = peers || (p && p->peer);
+	for (size_t i = 0; from && i < sheet->n_ports; i++) {
+		const struct fabric_port *port = fabric_port(from, sheet->ports[i]);
+		hosts = hosts || (port && port->host);
+		peers = peers || (port && port->peer);
 	}
+	const bool all = !hosts && !peers;
 	sheet->ports = arena_array(a, const char *, to->n_ports + 1);
 	sheet->n_ports = 0;
-	for (size_t k = 0; k < to->n_ports; k++)
-		if ((hosts && to->ports[k]->host) || (peers && to->ports[k]->peer) ||
-			(!hosts && !peers))
-			sheet->ports[sheet->n_ports++] = to->ports[k]->name;
+	for (size_t i = 0; i < to->n_ports; i++) {
+		const struct fabric_port *port = to->ports[i];
+		if (all || (hosts && port->host) || (peers && port->peer))
+			sheet->ports[sheet->n_ports++] = port->name;
+	}
 	sheet->device = to->name;
 }
 
@@ -155,8 +181,8 @@ static int choose_device(const struct client *client, const struct tune_record *
 		}
 	}
 	return err_set(e, -EINVAL,
-		"--device: read '%.64s', expected %s, which the sheet begins with, or one of the "
-		"%zu that follow",
+		"--device: '%.64s' is not a switch of this sheet; expected %s, or one of the %zu "
+		"that follow it",
 		device, record->sheet.device, record->sheet.n_rest);
 }
 
@@ -188,46 +214,61 @@ int tune_render(struct client *client, const struct tune_record *record, const c
 	s.device = canary; /* whose turn is first is said in the text */
 	const char *text = NULL;
 	rc = render_device(&s, &c, vendor, undo, &text);
-	if (text && *text)
-		*ret = text;
-	else
-		*ret = "";
+	*ret = str_or(text, "");
 	if (rc == 0)
 		return 0;
-	return err_set(
-		e, rc, "%s", text && *text ? text : "nothing of it can be written for this switch");
+	if (**ret)
+		return err_set(e, rc, "%s", *ret);
+	return err_set(e, rc, "nothing of it can be written for this switch");
 }
 
 /* ---- review -------------------------------------------------------------- */
 
+static bool port_wanted(
+	const struct tune_filter *filter, const struct fabric_device *device, const char *name)
+{
+	const struct fabric_port *port = fabric_port(device, name);
+	const char *alias = "", *peer = "";
+	if (port)
+		alias = port->alias;
+	if (port && port->peer)
+		peer = port->peer->device->name;
+	const bool named = !filter->port || str_glob(filter->port, name) ||
+		(*alias && str_glob(filter->port, alias));
+	const bool leads_there = !filter->uplinks || (*peer && str_glob(filter->uplinks, peer));
+	return named && leads_there;
+}
+
 static bool has_port(const struct tune_sheet *sheet, const struct tune_filter *filter,
 	const struct fabric *fabric)
 {
-	const struct fabric_device *d = NULL;
-	if (sheet->device)
-		d = fabric_device(fabric, sheet->device);
+	const struct fabric_device *device = NULL;
 	if (!filter->port && !filter->uplinks)
 		return true;
-	for (size_t k = 0; d && k < sheet->n_ports; k++) {
-		const struct fabric_port *p = fabric_port(d, sheet->ports[k]);
-		const bool named = !filter->port || str_glob(filter->port, sheet->ports[k]) ||
-			(p && *p->alias && str_glob(filter->port, p->alias));
-		if (named &&
-			(!filter->uplinks ||
-				(p && p->peer && str_glob(filter->uplinks, p->peer->device->name))))
+	if (sheet->device)
+		device = fabric_device(fabric, sheet->device);
+	for (size_t i = 0; device && i < sheet->n_ports; i++)
+		if (port_wanted(filter, device, sheet->ports[i]))
 			return true;
-	}
+	return false;
+}
+
+static bool has_device(const struct tune_sheet *sheet, const char *glob)
+{
+	if (!glob || (sheet->device && str_glob(glob, sheet->device)))
+		return true;
+	for (size_t i = 0; i < sheet->n_rest; i++)
+		if (str_glob(glob, sheet->rest[i]))
+			return true;
 	return false;
 }
 
 static bool tune_review_wanted(const struct tune_sheet *sheet, const struct tune_filter *filter,
 	const struct fabric *fabric)
 {
-	bool device = !filter->device || (sheet->device && str_glob(filter->device, sheet->device));
-	for (size_t k = 0; k < sheet->n_rest && !device; k++)
-		device = str_glob(filter->device, sheet->rest[k]);
-	return device && (filter->priority == PRIO_NONE || sheet->priority == filter->priority) &&
-		has_port(sheet, filter, fabric);
+	if (filter->priority != PRIO_NONE && sheet->priority != filter->priority)
+		return false;
+	return has_device(sheet, filter->device) && has_port(sheet, filter, fabric);
 }
 
 /* What vendors would type, beside the sheet. */
@@ -380,7 +421,7 @@ static int find_change(struct client *client, const struct tune_record *record, 
 	return 0;
 }
 
-/* Since when the values of before had been in force: what was measured under others is no
+/* Since when the previous values had been in force: what was measured under others is no
  * comparison. */
 static int64_t before_since(struct client *client, const struct tune_record *record,
 	int64_t from_ns, int64_t applied_ns, struct arena *a)
