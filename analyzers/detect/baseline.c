@@ -53,7 +53,7 @@ static const struct option rows[] = {
 static const uint16_t past_metrics[] = {
 	M_PFC_TX_PAUSE_NS, M_PFC_RX_PAUSE_NS, M_QUEUE_ECN_MARKED, M_QUEUE_OUT_PACKETS};
 
-static const struct signal { /* numerator over time, or over @over */
+static const struct baseline_signal { /* numerator over time, or over @over */
 	const char *name, *what;
 	uint16_t metric;
 	uint16_t over; /* METRIC_COUNT: over the time watched, ns */
@@ -83,7 +83,7 @@ static double baseline_part_of(const struct series *numerator, const struct seri
 	return (double)num.value / (double)den.value;
 }
 
-struct drift {
+struct signal_drift {
 	double before, now, spread; /* medians; of the earlier parts */
 	double newest_low, earlier_high;
 	bool known;
@@ -97,13 +97,13 @@ static double baseline_spread_of(double *steps, size_t n)
 	return STATS_MAD_TO_SIGMA * stats_mad(steps, n, usual) / sqrt(2);
 }
 
-static struct drift drift_of(
-	const struct window *past, uint32_t entity, const struct signal *signal)
+static struct signal_drift drift_of(
+	const struct window *past, uint32_t entity, const struct baseline_signal *signal)
 {
 	const int64_t length = (past->to_ns - past->from_ns) / PARTS;
 	double earlier[PARTS], newest[NEWEST], steps[PARTS];
 	size_t n = 0, m = 0;
-	struct drift d = {.newest_low = INFINITY, .earlier_high = -INFINITY};
+	struct signal_drift d = {.newest_low = INFINITY, .earlier_high = -INFINITY};
 	const struct series *num = window_series(past, entity, signal->metric);
 	const struct series *den = NULL;
 	if (signal->over != METRIC_COUNT)
@@ -134,43 +134,53 @@ static struct drift drift_of(
 	return d;
 }
 
-static void baseline_judge(
-	const struct analyzer_in *in, const struct port_prio *prio, struct finding_list *out)
+struct growth { /* of the signal of one queue that grew most */
+	const struct baseline_signal *signal; /* NULL: none grew beyond its limit */
+	struct signal_drift drift;
+	double times; /* growth over its limit */
+	bool known; /* some signal has a past */
+};
+
+static struct growth growth_of(const struct analyzer_in *in, const struct port_prio *prio)
 {
-	const struct baseline_options *o = in->options;
-	const struct signal *worst = NULL;
-	struct drift most = {0};
-	double most_by = 0;
-	bool known = false;
+	struct growth g = {0};
 	/* the past has the same entities as the window */
 	const uint32_t entity = prio->port->prio_entity[prio->priority];
 	for (size_t k = 0; entity != ENTITY_NONE && k < rw_countof(signals); k++) {
 		double floor;
-		memcpy(&floor, (const char *)o + signals[k].floor, sizeof(floor));
-		const struct drift d = drift_of(in->past, entity, &signals[k]);
-		known = known || d.known;
+		memcpy(&floor, (const char *)in->options + signals[k].floor, sizeof(floor));
+		const struct signal_drift d = drift_of(in->past, entity, &signals[k]);
+		g.known = g.known || d.known;
 		const double limit = fmax(floor, RARE * d.spread);
-		double by = 0;
+		double times = 0;
 		if (d.known && limit > 0)
-			by = (d.now - d.before) / limit;
-		if (by > 1 && d.newest_low > d.earlier_high && by > most_by) {
-			worst = &signals[k];
-			most = d;
-			most_by = by;
+			times = (d.now - d.before) / limit;
+		if (times > 1 && times > g.times && d.newest_low > d.earlier_high) {
+			g.signal = &signals[k];
+			g.drift = d;
+			g.times = times;
 		}
 	}
-	if (!known)
+	return g;
+}
+
+static void baseline_judge(
+	const struct analyzer_in *in, const struct port_prio *prio, struct finding_list *out)
+{
+	const struct baseline_options *o = in->options;
+	const struct growth g = growth_of(in, prio);
+	if (!g.known)
 		return;
 	struct draft t =
-		finding_new(out, in, "baseline", worst ? FINDING_OVER : FINDING_UNDER, o->hold);
+		finding_new(out, in, "baseline", g.signal ? FINDING_OVER : FINDING_UNDER, o->hold);
 	finding_subject(&t, prio->port);
 	t.f->priority = prio->priority;
 	t.f->cause = CAUSE_BASELINE_DRIFT;
 	t.f->severity = SEV_INFO;
 	t.f->summary = "as before";
-	if (!worst)
+	if (!g.signal)
 		return;
-	t.f->value = most_by;
+	t.f->value = g.times;
 	t.f->warn = 1;
 	t.f->confidence_ratio = 0.5;
 	t.f->coverage_ratio = observed_coverage(prio->port);
@@ -178,14 +188,14 @@ static void baseline_judge(
 		"%s priority %d, towards %s: %s grew from %.2f %% to %.2f %%; no rule has a limit "
 		"for it",
 		port_text(prio->port, in->arena), prio->priority,
-		far_end_text(prio->port, in->arena), worst->what, 100 * most.before,
-		100 * most.now);
-	finding_evidence(
-		&t, worst->name, prio->port, prio->priority, most.now, "ratio", QUALITY_EXACT);
+		far_end_text(prio->port, in->arena), g.signal->what, 100 * g.drift.before,
+		100 * g.drift.now);
+	finding_evidence(&t, g.signal->name, prio->port, prio->priority, g.drift.now, "ratio",
+		QUALITY_EXACT);
 	finding_rests_on(&t,
 		"the newest quarter of the last %.0f s against the rest, whose parts vary by %.3f "
 		"%% (robust deviation)",
-		(double)(in->past->to_ns - in->past->from_ns) / 1e9, 100 * most.spread);
+		(double)(in->past->to_ns - in->past->from_ns) / 1e9, 100 * g.drift.spread);
 	finding_steps(&t, t.f->cause, 0);
 }
 

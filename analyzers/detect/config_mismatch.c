@@ -53,7 +53,7 @@ enum { ATTR_MTU, ATTR_TRUST, ATTR_DSCP, ATTRS };
 static const char *const attr_metric[ATTRS] = {"port.mtu_bytes", "cfg.trust", "cfg.dscp_to_prio"};
 
 enum { VALUES_MAX = 16, TIERS = 16, ALL_TIERS = TIERS };
-struct census {
+struct value_census {
 	struct {
 		uint64_t value;
 		size_t n;
@@ -61,7 +61,7 @@ struct census {
 	size_t n_seen, n;
 };
 
-static void census_add(struct census *census, uint64_t value)
+static void census_add(struct value_census *census, uint64_t value)
 {
 	census->n++;
 	for (size_t i = 0; i < census->n_seen; i++)
@@ -76,7 +76,7 @@ static void census_add(struct census *census, uint64_t value)
 }
 
 /* The value of more than half of three or more ports. */
-static bool census_majority(const struct census *census, uint64_t *ret)
+static bool census_majority(const struct value_census *census, uint64_t *ret)
 {
 	for (size_t i = 0; census->n >= 3 && i < census->n_seen; i++)
 		if (census->seen[i].n * 2 > census->n) {
@@ -112,7 +112,7 @@ struct mismatch_cell { /* one port, one priority or the port itself */
 struct mismatch {
 	const struct analyzer_in *in;
 	const struct observed *o;
-	struct census (*census)[TIERS + 1];
+	struct value_census (*census)[TIERS + 1];
 	struct mismatch_cell (*cells)[SLOTS]; /* by port */
 };
 

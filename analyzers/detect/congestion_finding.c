@@ -238,6 +238,26 @@ static void congestion_finding_prove_prio(struct draft *draft, const struct port
 		draft, "cfg.ecn_kmin_bytes", p, prio->priority, prio->kmin, "bytes", QUALITY_EXACT);
 }
 
+static void congestion_finding_prove_packets(struct draft *draft, const struct suspect *suspect)
+{
+	enum quality q = QUALITY_EXACT;
+	if (suspect->packets.sampled)
+		q = QUALITY_ESTIMATED;
+	const struct {
+		const char *metric;
+		bool known;
+		double value;
+	} counts[] = {{"flow.packets_from_host", suspect->packets.from_known,
+			      suspect->packets.from_packets},
+		{"flow.ect_from_host", suspect->packets.from_known, suspect->packets.from_ect},
+		{"flow.cnp_from_host", suspect->packets.from_known, suspect->packets.from_cnp},
+		{"flow.ce_to_host", suspect->packets.to_known, suspect->packets.to_ce},
+		{"flow.cnp_to_host", suspect->packets.to_known, suspect->packets.to_cnp}};
+	for (size_t i = 0; i < rw_countof(counts); i++)
+		finding_evidence(draft, counts[i].metric, suspect->prio->port, PRIO_NONE,
+			counts[i].known ? counts[i].value : NAN, "packets", q);
+}
+
 static void congestion_finding_prove(struct draft *draft, const struct report_ctx *ctx)
 {
 	const struct suspect *s = ctx->s;
@@ -251,33 +271,14 @@ static void congestion_finding_prove(struct draft *draft, const struct report_ct
 			fmin(1, ctx->c->median), "ratio",
 			ctx->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 	}
-	if (s->captured) {
-		enum quality q = QUALITY_EXACT;
-		if (s->packets.sampled)
-			q = QUALITY_ESTIMATED;
-		const struct {
-			const char *metric;
-			bool known;
-			double value;
-		} counts[] = {
-			{"flow.packets_from_host", s->packets.from_known, s->packets.from_packets},
-			{"flow.ect_from_host", s->packets.from_known, s->packets.from_ect},
-			{"flow.cnp_from_host", s->packets.from_known, s->packets.from_cnp},
-			{"flow.ce_to_host", s->packets.to_known, s->packets.to_ce},
-			{"flow.cnp_to_host", s->packets.to_known, s->packets.to_cnp}};
-		for (size_t i = 0; i < rw_countof(counts); i++)
-			finding_evidence(draft, counts[i].metric, s->prio->port, PRIO_NONE,
-				counts[i].known ? counts[i].value : NAN, "packets", q);
-	}
-	if (s->marks.known)
-		finding_evidence_device(draft, "ecn.marked_ratio",
-			s->host || ctx->n_merged > 1 ? NULL : s->device->device->name,
-			marks_ratio(&s->marks), "ratio", QUALITY_EXACT);
-	const char *device;
-	if (ctx->n_merged > 1)
-		device = NULL;
-	else
+	if (s->captured)
+		congestion_finding_prove_packets(draft, s);
+	const char *device = NULL;
+	if (ctx->n_merged <= 1)
 		device = s->device->device->name;
+	if (s->marks.known)
+		finding_evidence_device(draft, "ecn.marked_ratio", s->host ? NULL : device,
+			marks_ratio(&s->marks), "ratio", QUALITY_EXACT);
 	finding_evidence_device(
 		draft, "ecn.q_pfc_bytes", device, s->q_pfc_bytes, "bytes", QUALITY_ESTIMATED);
 	if (s->is->cause == CAUSE_ECN_EARLY)

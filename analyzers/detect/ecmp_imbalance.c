@@ -221,43 +221,43 @@ static const char *tuples_text(const struct ecmp_measure *measure, struct arena 
 		measure->tuples, more);
 }
 
-static double ecmp_imbalance_confidence_of(struct draft *draft, const struct ecmp_measure *measure)
+/* How sure the comparison with chance is. */
+static double ecmp_imbalance_weigh_chance(struct draft *draft, const struct ecmp_measure *measure)
 {
-	const struct ecmp_member *hot = &measure->members[measure->hot];
-	double c;
-	finding_rests_on(draft, "octets of %zu of %zu members, coverage %.1f %%", measure->n_known,
-		measure->n_members, 100 * measure->coverage_ratio);
 	if (!measure->hashed) {
-		c = 0.8;
 		finding_rests_on(draft,
 			"policy.load_balancing: not a static hash, so there is no chance baseline");
-	} else if (isnan(measure->n_eff)) {
-		c = 0.5;
+		return 0.8;
+	}
+	if (isnan(measure->n_eff)) {
 		finding_rests_on(draft,
 			"flows unknown: %s; cause unknown without packets: hash collision or "
 			"faulty hash",
 			str_or(measure->flows_note, "no packets"));
-	} else {
-		if (measure->verdict != ECMP_SKEWED)
-			c = 0.75;
-		else if (measure->n_eff > 8 * (double)measure->n_live)
-			c = 0.9;
-		else
-			c = 0.8;
-		if (measure->sampling > 1) {
-			c *= 0.9;
-			finding_rests_on(draft,
-				"%llu packets sampled 1 in %u: %.3g effective flows",
-				(unsigned long long)measure->packets, measure->sampling,
-				measure->n_eff);
-		} else {
-			finding_rests_on(draft, "%llu packets, unsampled: %s, %.3g effective flows",
-				(unsigned long long)measure->packets,
-				tuples_text(measure, draft->a), measure->n_eff);
-		}
-		finding_rests_on(
-			draft, "same flows in all windows: they count as one sample of chance");
+		return 0.5;
 	}
+	double c = 0.8;
+	if (measure->verdict != ECMP_SKEWED)
+		c = 0.75;
+	else if (measure->n_eff > 8 * (double)measure->n_live)
+		c = 0.9;
+	if (measure->sampling > 1) {
+		c *= 0.9;
+		finding_rests_on(draft, "%llu packets sampled 1 in %u: %.3g effective flows",
+			(unsigned long long)measure->packets, measure->sampling, measure->n_eff);
+	} else {
+		finding_rests_on(draft, "%llu packets, unsampled: %s, %.3g effective flows",
+			(unsigned long long)measure->packets, tuples_text(measure, draft->a),
+			measure->n_eff);
+	}
+	finding_rests_on(draft, "same flows in all windows: they count as one sample of chance");
+	return c;
+}
+
+/* What limits the measurement without changing the confidence. */
+static void ecmp_imbalance_name_limits(struct draft *draft, const struct ecmp_measure *measure)
+{
+	const struct ecmp_member *hot = &measure->members[measure->hot];
 	if (measure->equal_weights)
 		finding_rests_on(draft,
 			"all members weigh the same: link speeds are neither declared nor read; "
@@ -268,6 +268,15 @@ static double ecmp_imbalance_confidence_of(struct draft *draft, const struct ecm
 	if (isnan(hot->burst_ratio))
 		finding_rests_on(
 			draft, "rate in bursts unknown: severity rests on the mean of the window");
+}
+
+static double ecmp_imbalance_confidence_of(struct draft *draft, const struct ecmp_measure *measure)
+{
+	const struct ecmp_member *hot = &measure->members[measure->hot];
+	finding_rests_on(draft, "octets of %zu of %zu members, coverage %.1f %%", measure->n_known,
+		measure->n_members, 100 * measure->coverage_ratio);
+	double c = ecmp_imbalance_weigh_chance(draft, measure);
+	ecmp_imbalance_name_limits(draft, measure);
 	if (hot->quality == QUALITY_ESTIMATED) {
 		c *= 0.9;
 		finding_rests_on(draft,
@@ -335,6 +344,26 @@ static void ecmp_imbalance_prove(struct proof *proof, const char *metric,
 
 #define MEMBERS_SHOWN 8
 
+static void ecmp_imbalance_prove_members(struct proof *proof, const struct ecmp_measure *measure)
+{
+	for (size_t i = 0; i < measure->n_members; i++) {
+		const struct ecmp_member *e = &measure->members[i];
+		if (e->link == ECMP_LINK_DOWN)
+			ecmp_imbalance_prove(proof, "port.oper_up", e, 0, "-", QUALITY_EXACT);
+		else if (e->link == ECMP_LINK_UP &&
+			(measure->n_members <= MEMBERS_SHOWN || i == measure->hot))
+			ecmp_imbalance_prove(proof, "port.out_octets", e, (double)e->octets,
+				"bytes", e->quality);
+	}
+	for (size_t i = 0; i < measure->n_members; i++) {
+		const struct ecmp_member *e = &measure->members[i];
+		if (e->link == ECMP_LINK_UP &&
+			(measure->n_members <= MEMBERS_SHOWN || i == measure->hot))
+			ecmp_imbalance_prove(proof, "port.utilization_ratio", e,
+				e->utilization_ratio, "ratio", e->quality);
+	}
+}
+
 static void ecmp_imbalance_show_evidence(
 	struct finding *finding, const struct ecmp_measure *measure, struct arena *a)
 {
@@ -374,22 +403,7 @@ static void ecmp_imbalance_show_evidence(
 			ecmp_imbalance_prove(&p, "flow.ce_packets", hot, (double)hot->ce_packets,
 				"packets", flow_q);
 	}
-	for (size_t i = 0; i < measure->n_members; i++) {
-		const struct ecmp_member *e = &measure->members[i];
-		if (e->link == ECMP_LINK_DOWN)
-			ecmp_imbalance_prove(&p, "port.oper_up", e, 0, "-", QUALITY_EXACT);
-		else if (e->link == ECMP_LINK_UP &&
-			(measure->n_members <= MEMBERS_SHOWN || i == measure->hot))
-			ecmp_imbalance_prove(
-				&p, "port.out_octets", e, (double)e->octets, "bytes", e->quality);
-	}
-	for (size_t i = 0; i < measure->n_members; i++) {
-		const struct ecmp_member *e = &measure->members[i];
-		if (e->link == ECMP_LINK_UP &&
-			(measure->n_members <= MEMBERS_SHOWN || i == measure->hot))
-			ecmp_imbalance_prove(&p, "port.utilization_ratio", e, e->utilization_ratio,
-				"ratio", e->quality);
-	}
+	ecmp_imbalance_prove_members(&p, measure);
 }
 
 /* A member without a link looks like imbalance: the summary names it. */

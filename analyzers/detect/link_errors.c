@@ -144,6 +144,25 @@ static const char *link_errors_sender_of(
 	return far_end_text(at, a);
 }
 
+static void link_errors_prove(const struct link *link, struct draft *draft)
+{
+	for (int e = 0; e < 2; e++) {
+		const struct port_seen *p = link_end(link, e);
+		if (!p)
+			continue;
+		finding_amount(draft, "port.fcs_errors", p, PRIO_NONE, &p->fcs_errors, "frames");
+		finding_amount(draft, "port.in_errors", p, PRIO_NONE, &p->in_errors, "frames");
+		finding_amount(draft, "port.fec_uncorrectable", p, PRIO_NONE, &p->fec_uncorrectable,
+			"codewords");
+		finding_amount(
+			draft, "port.symbol_errors", p, PRIO_NONE, &p->symbol_errors, "symbols");
+		finding_evidence(draft, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
+			QUALITY_EXACT);
+		finding_evidence(draft, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+			QUALITY_EXACT);
+	}
+}
+
 static void link_errors_describe(
 	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
 {
@@ -172,21 +191,7 @@ static void link_errors_describe(
 			"%s receives %.3g damaged frames a second from %s%s%s; suspect the %s",
 			port_text(fault->at, draft->a), fault->own, sender, part,
 			str_if(both, ", and so does the other end"), suspect);
-	for (int e = 0; e < 2; e++) {
-		const struct port_seen *p = link_end(l, e);
-		if (!p)
-			continue;
-		finding_amount(draft, "port.fcs_errors", p, PRIO_NONE, &p->fcs_errors, "frames");
-		finding_amount(draft, "port.in_errors", p, PRIO_NONE, &p->in_errors, "frames");
-		finding_amount(draft, "port.fec_uncorrectable", p, PRIO_NONE, &p->fec_uncorrectable,
-			"codewords");
-		finding_amount(
-			draft, "port.symbol_errors", p, PRIO_NONE, &p->symbol_errors, "symbols");
-		finding_evidence(draft, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
-			QUALITY_EXACT);
-		finding_evidence(draft, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
-			QUALITY_EXACT);
-	}
+	link_errors_prove(l, draft);
 	finding_evidence(
 		draft, "port.bad_frame_ratio", fault->at, PRIO_NONE, share, "ratio", QUALITY_EXACT);
 	finding_rests_on(draft, "error counters of the receiving end%s",

@@ -110,6 +110,25 @@ static bool link_optic_find(const struct link_test_in *in, struct link_fault *re
 	return worst > 0;
 }
 
+static void link_optic_prove(const struct link *link, struct draft *draft)
+{
+	for (int e = 0; e < 2; e++) {
+		const struct port_seen *p = link_end(link, e);
+		if (!p)
+			continue;
+		finding_evidence(draft, "port.pre_fec_ber", p, PRIO_NONE, ber_of(p), "ratio",
+			isnan(p->pre_fec_ber) ? QUALITY_ESTIMATED : QUALITY_EXACT);
+		finding_evidence(draft, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
+			QUALITY_EXACT);
+		finding_evidence(draft, "optic.tx_power_dbm", p, PRIO_NONE, p->tx_power_dbm, "dBm",
+			QUALITY_EXACT);
+		finding_evidence(draft, "optic.temperature_c", p, PRIO_NONE, p->temperature_c, "C",
+			QUALITY_EXACT);
+		finding_amount(
+			draft, "port.fec_corrected", p, PRIO_NONE, &p->fec_corrected, "codewords");
+	}
+}
+
 static void link_optic_describe(
 	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
 {
@@ -141,21 +160,7 @@ static void link_optic_describe(
 		draft->f->summary =
 			arena_printf(draft->a, "%s receives too little light: %.1f dBm from %s%s",
 				at, fault->own, from, like);
-	for (int e = 0; e < 2; e++) {
-		const struct port_seen *p = link_end(l, e);
-		if (!p)
-			continue;
-		finding_evidence(draft, "port.pre_fec_ber", p, PRIO_NONE, ber_of(p), "ratio",
-			isnan(p->pre_fec_ber) ? QUALITY_ESTIMATED : QUALITY_EXACT);
-		finding_evidence(draft, "optic.rx_power_dbm", p, PRIO_NONE, p->rx_power_dbm, "dBm",
-			QUALITY_EXACT);
-		finding_evidence(draft, "optic.tx_power_dbm", p, PRIO_NONE, p->tx_power_dbm, "dBm",
-			QUALITY_EXACT);
-		finding_evidence(draft, "optic.temperature_c", p, PRIO_NONE, p->temperature_c, "C",
-			QUALITY_EXACT);
-		finding_amount(
-			draft, "port.fec_corrected", p, PRIO_NONE, &p->fec_corrected, "codewords");
-	}
+	link_optic_prove(l, draft);
 	if (fault->detail == SHOWS_BER && isnan(fault->at->pre_fec_ber))
 		finding_rests_on(
 			draft, "bit errors estimated from corrected codewords: a lower bound");

@@ -46,7 +46,7 @@ static const uint16_t watched[] = {M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED, M_CFG_PG
 	M_CFG_HASH_FIELDS, M_CFG_HASH_SEED, M_CFG_LB_MODE, M_CFG_PFCWD_DETECT, M_CFG_PFCWD_RESTORE,
 	M_CFG_PFCWD_ACTION, M_CFG_CELL, M_CFG_POOL, M_CFG_POOL_SLICES, M_CFG_SHP_RATIO};
 
-struct change { /* of one setting of one entity, or its difference from what is declared */
+struct setting_change { /* of one setting of one entity, or its difference from what is declared */
 	const struct entity *entity;
 	unsigned metric;
 	bool declared; /* .from is what is declared */
@@ -55,19 +55,20 @@ struct change { /* of one setting of one entity, or its difference from what is 
 	int64_t t_ns;
 };
 
-struct drift { /* of one switch */
-	struct change *v;
+struct device_drift { /* of one switch */
+	struct setting_change *v;
 	size_t n, n_events, cap;
 	bool known; /* some watched setting of it was ever read */
 };
 
-static void settings_drift_push(struct drift *drift, struct arena *a, struct change change)
+static void settings_drift_push(
+	struct device_drift *drift, struct arena *a, struct setting_change change)
 {
 	if (drift->n == drift->cap) {
 		size_t cap = 8;
 		if (drift->cap)
 			cap = drift->cap * 2;
-		struct change *v = arena_array(a, struct change, cap);
+		struct setting_change *v = arena_array(a, struct setting_change, cap);
 		if (drift->n)
 			memcpy(v, drift->v, drift->n * sizeof(*v));
 		drift->v = v;
@@ -105,7 +106,7 @@ static bool settings_drift_agreed(const struct analyzer_in *in, const struct ent
  * 3. no accepted tuning sheet asked for.
  */
 static void settings_drift_changes_of(const struct analyzer_in *in, const struct series *series,
-	struct drift *drift, const struct entity *entity)
+	struct device_drift *drift, const struct entity *entity)
 {
 	const unsigned unusable = SF_DECLARED | SF_LATE | SF_SUSPECT;
 	drift->known = drift->known || series->n > 0;
@@ -120,7 +121,7 @@ static void settings_drift_changes_of(const struct analyzer_in *in, const struct
 		if (settings_drift_agreed(in, entity, series->metric, value, t_ns))
 			continue;
 		settings_drift_push(drift, in->arena,
-			(struct change){.entity = entity,
+			(struct setting_change){.entity = entity,
 				.metric = series->metric,
 				.from = before,
 				.to = after,
@@ -128,7 +129,7 @@ static void settings_drift_changes_of(const struct analyzer_in *in, const struct
 	}
 }
 
-static void find_changes(const struct analyzer_in *in, struct drift *drifts)
+static void find_changes(const struct analyzer_in *in, struct device_drift *drifts)
 {
 	bool wanted[METRIC_COUNT] = {false};
 	for (size_t i = 0; i < rw_countof(watched); i++)
@@ -173,7 +174,7 @@ static const struct fabric_threshold *declared_for(
 }
 
 static void settings_drift_compare(const struct analyzer_in *in, uint32_t entity, unsigned metric,
-	double expected, double own, double slack, struct drift *drift)
+	double expected, double own, double slack, struct device_drift *drift)
 {
 	if (isnan(own) || isnan(expected) || expected <= 0 ||
 		fabs(own - expected) <= slack * expected)
@@ -182,7 +183,7 @@ static void settings_drift_compare(const struct analyzer_in *in, uint32_t entity
 		    metric == M_CFG_PG_ALPHA_EXP ? log2(own) : own, in->window->to_ns))
 		return;
 	settings_drift_push(drift, in->arena,
-		(struct change){.entity = entity_get(in->window->entities, entity),
+		(struct setting_change){.entity = entity_get(in->window->entities, entity),
 			.metric = metric,
 			.declared = true,
 			.expected = expected,
@@ -192,7 +193,7 @@ static void settings_drift_compare(const struct analyzer_in *in, uint32_t entity
 
 /* One port and priority against its declaration. */
 static void compare_thresholds(const struct analyzer_in *in, uint32_t entity,
-	const struct fabric_threshold *threshold, struct drift *drift)
+	const struct fabric_threshold *threshold, struct device_drift *drift)
 {
 	const struct window *w = in->window;
 	const double alpha = exp2(settings_drift_stored(w, entity, M_CFG_PG_ALPHA_EXP));
@@ -213,7 +214,7 @@ static void compare_thresholds(const struct analyzer_in *in, uint32_t entity,
 			settings[i].own, settings[i].slack, drift);
 }
 
-static void find_undeclared(const struct analyzer_in *in, struct drift *drifts)
+static void find_undeclared(const struct analyzer_in *in, struct device_drift *drifts)
 {
 	const struct fabric *f = in->fabric;
 	for (size_t i = 0; f->n_thresholds && i < f->n_devices; i++)
@@ -234,7 +235,7 @@ static void find_undeclared(const struct analyzer_in *in, struct drift *drifts)
 
 /* The value before the change (or the declared one), or the one after it. */
 static const char *settings_drift_value_text(
-	const struct analyzer_in *in, const struct change *change, bool after)
+	const struct analyzer_in *in, const struct setting_change *change, bool after)
 {
 	if (change->declared)
 		return arena_printf(in->arena, "%.6g", after ? change->own : change->expected);
@@ -248,7 +249,7 @@ static const char *settings_drift_value_text(
 }
 
 /* The port, where all changes belong to one port of the fabric; a pool belongs to the switch. */
-static const char *only_port(const struct fabric_device *dev, const struct drift *drift)
+static const char *only_port(const struct fabric_device *dev, const struct device_drift *drift)
 {
 	for (size_t i = 0; i < drift->n; i++)
 		if (!drift->v[i].entity->port[0] ||
@@ -260,7 +261,7 @@ static const char *only_port(const struct fabric_device *dev, const struct drift
 	return NULL;
 }
 
-static size_t ports_of(const struct drift *drift, unsigned metric)
+static size_t ports_of(const struct device_drift *drift, unsigned metric)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < drift->n; i++) {
@@ -274,7 +275,8 @@ static size_t ports_of(const struct drift *drift, unsigned metric)
 }
 
 /* The metrics that drifted, each with its first values. */
-static const char *settings_drift_list_of(const struct analyzer_in *in, const struct drift *drift)
+static const char *settings_drift_list_of(
+	const struct analyzer_in *in, const struct device_drift *drift)
 {
 	const char *list = "";
 	size_t shown = 0;
@@ -285,7 +287,7 @@ static const char *settings_drift_list_of(const struct analyzer_in *in, const st
 		if (!first)
 			continue;
 		const size_t ports = ports_of(drift, drift->v[i].metric);
-		const struct change *change = &drift->v[i];
+		const struct setting_change *change = &drift->v[i];
 		const char *many = "";
 		if (ports > 1)
 			many = arena_printf(in->arena, " (%zu ports)", ports);
@@ -303,7 +305,7 @@ static const char *settings_drift_list_of(const struct analyzer_in *in, const st
 	return list;
 }
 
-static int64_t first_change(const struct drift *drift)
+static int64_t first_change(const struct device_drift *drift)
 {
 	int64_t first = INT64_MAX;
 	for (size_t i = 0; i < drift->n; i++)
@@ -312,13 +314,13 @@ static int64_t first_change(const struct drift *drift)
 	return first;
 }
 
-static void settings_drift_describe(const struct analyzer_in *in, const struct drift *drift,
+static void settings_drift_describe(const struct analyzer_in *in, const struct device_drift *drift,
 	const char *device, struct draft *draft)
 {
 	draft->f->summary = arena_printf(draft->a, "%s: %s; no accepted tuning sheet asked for it",
 		device, settings_drift_list_of(in, drift));
 	for (size_t i = 0; i < drift->n && i < SHOWN_MAX; i++) {
-		const struct change *c = &drift->v[i];
+		const struct setting_change *c = &drift->v[i];
 		const struct metric_info *m = metric_info(c->metric);
 		if (m->type == TYPE_TEXT)
 			continue;
@@ -342,7 +344,7 @@ static void settings_drift_describe(const struct analyzer_in *in, const struct d
 }
 
 static void settings_drift_report_device(const struct analyzer_in *in,
-	const struct fabric_device *dev, const struct drift *drift, struct finding_list *out)
+	const struct fabric_device *dev, const struct device_drift *drift, struct finding_list *out)
 {
 	const struct settings_drift_options *o = in->options;
 	const int64_t hold = drift->n_events ? 1 : o->hold;
@@ -369,7 +371,7 @@ static void settings_drift_report_device(const struct analyzer_in *in,
 	}
 }
 
-static bool same_settings(const struct drift *left, const struct drift *right)
+static bool same_settings(const struct device_drift *left, const struct device_drift *right)
 {
 	for (size_t i = 0; i < left->n; i++) {
 		bool found = false;
@@ -382,14 +384,15 @@ static bool same_settings(const struct drift *left, const struct drift *right)
 	return true;
 }
 
-static bool settings_drift_alike(const struct drift *left, const struct drift *right)
+static bool settings_drift_alike(const struct device_drift *left, const struct device_drift *right)
 {
 	return left->n && right->n && same_settings(left, right) && same_settings(right, left);
 }
 
 /* Do most switches show the same? Then @ret gets what one of them shows, and theirs is emptied.
  * Returns how many. */
-static size_t take_common(const struct fabric *fabric, struct drift *drifts, struct drift *ret)
+static size_t take_common(
+	const struct fabric *fabric, struct device_drift *drifts, struct device_drift *ret)
 {
 	size_t known = 0, agree = 0;
 	for (size_t i = 0; i < fabric->n_devices; i++)
@@ -413,7 +416,8 @@ static int settings_drift_run(const struct analyzer_in *in, struct finding_list 
 {
 	const struct settings_drift_options *o = in->options;
 	const struct fabric *f = in->fabric;
-	struct drift *drifts = arena_array(in->arena, struct drift, f->n_devices + 1), old = {0};
+	struct device_drift *drifts = arena_array(in->arena, struct device_drift, f->n_devices + 1),
+			    old = {0};
 	memset(drifts, 0, sizeof(*drifts) * (f->n_devices + 1));
 	find_changes(in, drifts);
 	find_undeclared(in, drifts);

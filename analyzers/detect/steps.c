@@ -298,6 +298,50 @@ static void steps_report_storage(const struct storage_phases *phases,
 	finding_steps(draft, CAUSE_SLOW_STORAGE, 0);
 }
 
+/* The job is slower by the share @lost: the part of the network, and the numbers. */
+static void steps_report_slower(const struct analyzer_in *in, const struct throughput *throughput,
+	const struct pace *pace, double lost, struct draft *draft)
+{
+	static const char *const words[] = {
+		[NETWORK_RULED_OUT] = "network ruled out",
+		[NETWORK_NOT_PROVEN] =
+			"nothing seen in the network, but not everything is observable",
+		[NETWORK_NOT_SILENT] =
+			"pause, marks, drops or uplink skew are active; network share unknown",
+	};
+	const enum network network = steps_rule_out_network(draft, observe(in));
+	const bool proven = network == NETWORK_RULED_OUT;
+	const char *who = steps_job_name(throughput, "the job");
+	if (proven)
+		draft->f->cause = CAUSE_STRAGGLER;
+	if (lost >= LOSS_LARGE && !proven)
+		draft->f->severity = SEV_WARNING;
+	else
+		draft->f->severity = SEV_INFO;
+	draft->f->loss_ratio = lost;
+	draft->f->explained_ratio = 0;
+	draft->f->summary =
+		arena_printf(draft->a, "%s moves %.1f %% fewer bytes per second: steps x%.3g; %s",
+			who, 100 * lost, 1 / (1 - lost), words[network]);
+	draft->f->confidence_ratio = 0.4 * steps_coverage(throughput);
+	if (proven)
+		draft->f->confidence_ratio = 0.8 * steps_coverage(throughput);
+	finding_rests_on(draft, "%s: %zu of %zu ports, %zu busy blocks of %.0f s",
+		throughput->rate.by_uplinks ? "octets of leaf uplinks (no host port is counted)"
+					    : "octets of host ports",
+		throughput->n_seen, throughput->n_ports, pace->n,
+		(double)throughput->rate.block_ns / 1e9);
+	finding_rests_on(draft,
+		"every step moves the same bytes; a job that entered another phase looks the same");
+	finding_evidence_device(
+		draft, "job.octets_per_s.before", NULL, pace->base.mean, "bytes/s", QUALITY_EXACT);
+	finding_evidence_device(
+		draft, "job.octets_per_s", NULL, pace->now.mean, "bytes/s", QUALITY_EXACT);
+	finding_evidence_device(draft, "job.slower_for_s", NULL,
+		(double)(draft->f->to_ns - pace->since_ns) / 1e9, "s", QUALITY_ESTIMATED);
+	steps_advise(draft, network);
+}
+
 static void steps_judge(
 	const struct analyzer_in *in, const struct throughput *throughput, struct finding_list *out)
 {
@@ -331,44 +375,8 @@ static void steps_judge(
 		f.f->summary = "steady";
 	if (waits)
 		steps_report_storage(&storage, throughput, &f);
-	if (!slower)
-		return;
-	static const char *const words[] = {
-		[NETWORK_RULED_OUT] = "network ruled out",
-		[NETWORK_NOT_PROVEN] =
-			"nothing seen in the network, but not everything is observable",
-		[NETWORK_NOT_SILENT] =
-			"pause, marks, drops or uplink skew are active; network share unknown",
-	};
-	const enum network network = steps_rule_out_network(&f, observe(in));
-	const bool proven = network == NETWORK_RULED_OUT;
-	const char *who = steps_job_name(throughput, "the job");
-	if (proven)
-		f.f->cause = CAUSE_STRAGGLER;
-	if (lost >= LOSS_LARGE && !proven)
-		f.f->severity = SEV_WARNING;
-	else
-		f.f->severity = SEV_INFO;
-	f.f->loss_ratio = lost;
-	f.f->explained_ratio = 0;
-	f.f->summary = arena_printf(a, "%s moves %.1f %% fewer bytes per second: steps x%.3g; %s",
-		who, 100 * lost, 1 / (1 - lost), words[network]);
-	f.f->confidence_ratio = 0.4 * steps_coverage(throughput);
-	if (proven)
-		f.f->confidence_ratio = 0.8 * steps_coverage(throughput);
-	finding_rests_on(&f, "%s: %zu of %zu ports, %zu busy blocks of %.0f s",
-		throughput->rate.by_uplinks ? "octets of leaf uplinks (no host port is counted)"
-					    : "octets of host ports",
-		throughput->n_seen, throughput->n_ports, p.n,
-		(double)throughput->rate.block_ns / 1e9);
-	finding_rests_on(&f,
-		"every step moves the same bytes; a job that entered another phase looks the same");
-	finding_evidence_device(
-		&f, "job.octets_per_s.before", NULL, p.base.mean, "bytes/s", QUALITY_EXACT);
-	finding_evidence_device(&f, "job.octets_per_s", NULL, p.now.mean, "bytes/s", QUALITY_EXACT);
-	finding_evidence_device(&f, "job.slower_for_s", NULL,
-		(double)(f.f->to_ns - p.since_ns) / 1e9, "s", QUALITY_ESTIMATED);
-	steps_advise(&f, network);
+	if (slower)
+		steps_report_slower(in, throughput, &p, lost, &f);
 }
 
 static int steps_run(const struct analyzer_in *in, struct finding_list *out)
