@@ -208,6 +208,12 @@ void config_mistakes_sort(struct err_list *errors);
  */
 int64_t config_interval(const struct config *config);
 
+/* config_device_polled - is it asked over any protocol? */
+static inline bool config_device_polled(const struct config_device *device)
+{
+	return device->snmp || device->gnmi;
+}
+
 /* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when
  * no such table. */
 const void *config_options(const struct config *config, const char *section, const char *name);

@@ -256,7 +256,7 @@ static void cmd_replay_cut(struct replay *replay)
 static bool anything_polled(const struct config *config)
 {
 	for (size_t k = 0; k < config->n_devices; k++) {
-		if (config->devices[k].snmp || config->devices[k].gnmi)
+		if (config_device_polled(&config->devices[k]))
 			return true;
 	}
 	return false;

@@ -354,7 +354,7 @@ static int run_discover(struct command_args *args)
 	d.arena = arena_new();
 	d.v = arena_array(d.arena, struct asked, d.config->n_devices + 1);
 	for (size_t i = 0; i < d.config->n_devices; i++)
-		if (d.config->devices[i].snmp || d.config->devices[i].gnmi)
+		if (config_device_polled(&d.config->devices[i]))
 			d.v[d.n++] = (struct asked){.all = &d, .device = &d.config->devices[i]};
 	int code = EXIT_OK;
 	struct err e = {0};
@@ -508,7 +508,7 @@ static int64_t state_age(const struct client *client)
 	int64_t first_ns, last_ns;
 	struct err ignored = {0};
 	for (size_t i = 0; i < client->config->n_devices; i++)
-		if (client->config->devices[i].snmp || client->config->devices[i].gnmi)
+		if (config_device_polled(&client->config->devices[i]))
 			return SLOW_POLLS * slow_interval(client->config);
 	if (history_range(client->history, &first_ns, &last_ns, &ignored) == 0 &&
 		first_ns < client->to_ns)

@@ -565,7 +565,7 @@ static bool discovery_complete(
 	for (size_t i = 0; i < config->n_devices; i++) {
 		const struct config_device *device = &config->devices[i];
 		uint64_t at;
-		if (!device->snmp && !device->gnmi)
+		if (!config_device_polled(device))
 			continue;
 		if (smap_get(discovery->by_name, device->name, strlen(device->name), &at))
 			continue;

@@ -43,7 +43,7 @@ static bool spine_is_expected(const struct config *config, const struct ecmp_mea
 		return true;
 	for (size_t i = 0; i < config->n_devices; i++)
 		if (str_eq(config->devices[i].name, measure->device))
-			return config->devices[i].snmp || config->devices[i].gnmi;
+			return config_device_polled(&config->devices[i]);
 	return false;
 }
 

@@ -13,7 +13,7 @@
 
 #define PSN_WINDOW 65536 /* how far behind a flow's newest PSN an acknowledgement may point */
 #define READ_MTU_MIN 256
-#define PAIR_WALK_MAX 4096 /* flows of a pair looked at to attribute one packet */
+#define PAIR_WALK_MAX 4096 /* queue pairs of an address pair that are compared for one packet */
 #define PEER_TRIES_MAX 64
 #define NONE UINT32_MAX
 

@@ -90,9 +90,10 @@ static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_by
 	pcap_set_promisc(p, 1); /* mirrored frames are not addressed to us */
 	pcap_set_timeout(p, BLOCK_MS);
 	pcap_set_tstamp_precision(p, PCAP_TSTAMP_PRECISION_NANO);
+	if (buffer_bytes > BUFFER_MAX)
+		buffer_bytes = BUFFER_MAX;
 	if (buffer_bytes)
-		pcap_set_buffer_size(
-			p, (int)(buffer_bytes < BUFFER_MAX ? buffer_bytes : BUFFER_MAX));
+		pcap_set_buffer_size(p, (int)buffer_bytes);
 	int rc = pcap_activate(p);
 	if (rc < 0)
 		return activate_error(rc, p, interface, e);
@@ -162,6 +163,13 @@ static uint32_t drops_since(struct capture *capture)
 	return n;
 }
 
+static int64_t sooner(int64_t left_ns, int64_t right_ns)
+{
+	if (left_ns < right_ns)
+		return left_ns;
+	return right_ns;
+}
+
 static void pcap_interval_end(struct capture *capture, int64_t end_ns)
 {
 	struct flow_sample rows[FLOW_TOP + 1];
@@ -197,12 +205,12 @@ static void pcap_interval_end(struct capture *capture, int64_t end_ns)
 		capture->sink.target(capture->sink.arg, &capture->target);
 }
 
-/* Close what is over at @t_ns. */
+/* Close the intervals that have ended at @t_ns. */
 static void interval_advance(struct capture *capture, int64_t t_ns)
 {
 	if (t_ns < capture->from_ns - capture->config.interval_ns ||
 		t_ns - capture->to_ns > SKIP_INTERVALS * capture->config.interval_ns) {
-		/* the clock was set: what was counted stays labelled with the old time */
+		/* the clock was set: the packets counted so far keep the old time */
 		pcap_interval_end(capture, capture->to_ns);
 		interval_begin(capture, t_ns);
 		return;
@@ -247,7 +255,7 @@ static void capture_lost(struct capture *capture, const struct reason *reason)
 	capture->fd = NULL;
 	capture->target.errors++;
 	int64_t now = wall_now().ns;
-	pcap_interval_end(capture, now < capture->to_ns ? now : capture->to_ns);
+	pcap_interval_end(capture, sooner(now, capture->to_ns));
 	capture->retry_ns = RETRY_MIN;
 	capture->next_try = (mono_t){loop_now(capture->loop).ns + capture->retry_ns};
 	capture_changed(capture, TARGET_BACKOFF, reason);
@@ -374,9 +382,12 @@ static void pcap_on_tick(void *arg)
 		reason_of_word(&reason, fault, c->config.interface);
 		capture_lost(c, &reason);
 	}
-	if (c->fd)
-		interval_advance(
-			c, wall_now().ns - GRACE > c->from_ns ? wall_now().ns - GRACE : c->from_ns);
+	if (!c->fd)
+		return;
+	int64_t complete_ns = wall_now().ns - GRACE;
+	if (complete_ns < c->from_ns)
+		complete_ns = c->from_ns;
+	interval_advance(c, complete_ns);
 }
 
 /* ---- open, same, update, free -------------------------------------------- */
@@ -478,7 +489,7 @@ void capture_free(struct capture *capture)
 		 * are not waited for. */
 		pcap_dispatch(capture->handle, PACKETS_PER_TURN, on_packet, (u_char *)capture);
 		int64_t now = wall_now().ns;
-		pcap_interval_end(capture, now < capture->to_ns ? now : capture->to_ns);
+		pcap_interval_end(capture, sooner(now, capture->to_ns));
 		loop_fd_free(capture->fd);
 	}
 	loop_timer_free(capture->tick);

@@ -4,7 +4,8 @@
  *
  * A capture is a target (collector.h): UP while it can see packets; BACKOFF while its interface is
  * gone or down, tried again with growing pauses up to RETRY_MAX. At the end of each interval it
- * hands over the flow rows: the totals always, even of silence, so that quiet and blind differ.
+ * hands over the flow rows. The totals come always, even when no packet came: a quiet link differs
+ * from a capture that does not work.
  * Intervals end at wall-clock multiples of interval_ns; the first after a start or an interruption
  * begins when the capture did.
  */

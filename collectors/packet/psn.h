@@ -13,7 +13,7 @@
  *               selective repeat
  *   restart     back by more than 2^16, or ahead by more than 2^20: a new connection on the
  *               same QP number; starts afresh
- * "Seen" is remembered for the 64 PSNs before the newest; what is older counts as seen.
+ * "Seen" is remembered for the 64 PSNs before the newest; older ones count as seen.
  */
 #ifndef RW_COLLECTORS_PSN_H
 #define RW_COLLECTORS_PSN_H
@@ -41,7 +41,7 @@ struct psn_track { /* zeroed to start */
  */
 void psn_add(struct psn_track *track, struct psn_counts *counts, uint32_t psn, uint32_t allow);
 
-/* psn_anchor - begin here, without judging what was before. */
+/* psn_anchor - begin here; the packets before are not judged. */
 void psn_anchor(struct psn_track *track, uint32_t psn);
 
 /* a - b, in -2^23 .. 2^23-1. */

@@ -48,7 +48,7 @@ struct snmp_io {
 	/* engine discovery: v3 before there is a session; later to learn whether, and as whom, an
 	 * agent is there at all */
 	bool probing;
-	bool heard; /* anything was answered in this session */
+	bool answered; /* anything, in this session */
 	uint32_t probe_id;
 	int probes;
 	struct snmp_engine engine;
@@ -147,12 +147,12 @@ static int snmp_io_on_library(
 		a.v = io->scratch.v;
 		a.error_status = (int)pdu->errstat;
 		a.error_index = (int)pdu->errindex;
-		io->heard = true;
+		io->answered = true;
 		if (pdu->command == SNMP_MSG_REPORT)
 			snmp_io_report_of(&a);
 		break;
 	case NETSNMP_CALLBACK_OP_TIMED_OUT:
-		if (io->busy && !io->freed && (io->version == 3 || !io->heard)) {
+		if (io->busy && !io->freed && (io->version == 3 || !io->answered)) {
 			probe_begin(io);
 			return 1;
 		}
@@ -455,7 +455,7 @@ int snmp_io_start(struct snmp_io *io, struct err *e)
 {
 	assert(io->depth == 0);
 	loop_timer_stop(io->timer);
-	io->busy = io->heard = false;
+	io->busy = io->answered = false;
 	session_close(io);
 	int rc = snmp_socket_connect(io->socket, e);
 	if (rc == 0)

@@ -88,8 +88,7 @@ static void profile_set(struct snmp_target *target, const struct profile *profil
 		snmp_decoder_new(target->machine.entities, target->machine.name, profile, *sums);
 	snmp_decode_cell_assumed(
 		target->decoder, target_cell_bytes(target->machine.device, target->machine.config));
-	target->walks =
-		rw_calloc(profile->n_tables ? profile->n_tables : 1, sizeof(*target->walks));
+	target->walks = rw_calloc(profile->n_tables + 1, sizeof(*target->walks));
 	target->n_walks = profile->n_tables;
 	for (size_t i = 0; i < target->n_walks; i++) {
 		const struct profile_table *table = profile->tables[i];
@@ -300,7 +299,7 @@ static void head_take(struct snmp_target *target, const struct snmp_answer *answ
 	for (size_t i = 0; i < target->n_walks; i++) {
 		struct walk *w = &target->walks[i];
 		w->done = w->table->cadence == CADENCE_SLOW && !target->slow;
-		if (target->slow) { /* ask for everything again: what was empty may have come */
+		if (target->slow) { /* ask for all columns again: empty ones may have values now */
 			memset(w->want, true, w->table->n_columns * sizeof(*w->want));
 			w->n_want = w->table->n_columns;
 		}
@@ -517,6 +516,9 @@ static void walk_error(
 
 static void lldp_take(struct snmp_target *target, const struct snmp_answer *answer)
 {
+	size_t n_values = answer->n; /* without sysUpTime */
+	if (n_values > 0)
+		n_values--;
 	if (answer->error_status == PDU_TOO_BIG && target->machine.state.max_repetitions > 1)
 		target->machine.state.max_repetitions /= 2;
 	else if (answer->error_status == PDU_NO_SUCH_NAME && answer->error_index >= 2)
@@ -525,7 +527,7 @@ static void lldp_take(struct snmp_target *target, const struct snmp_answer *answ
 		/* of all tables the least needed: the poll goes on without it */
 		snmp_lldp_skip(target->lldp);
 	else
-		snmp_lldp_take(target->lldp, answer->v + 1, answer->n ? answer->n - 1 : 0);
+		snmp_lldp_take(target->lldp, answer->v + 1, n_values);
 	walk_paced(target, answer->n);
 }
 

@@ -242,7 +242,7 @@ static void map_replace(struct snmp_ports *ports, struct snmp_port_entry **v)
 bool snmp_ports_make(struct snmp_ports *ports)
 {
 	const size_t n = ports->n_drafts;
-	struct snmp_port_entry **v = rw_calloc(n ? n : 1, sizeof(*v));
+	struct snmp_port_entry **v = rw_calloc(n + 1, sizeof(*v));
 	struct smap *names = smap_new();
 	bool changed = n != ports->n;
 	for (size_t i = 0; i < n; i++) {
@@ -250,7 +250,7 @@ bool snmp_ports_make(struct snmp_ports *ports)
 		char buf[SNMP_NAME_MAX], unique[SNMP_NAME_MAX + 16];
 		const char *alias, *name = draft_name(ports, draft, buf, &alias);
 		uint64_t taken;
-		/* two ports of one name: the index tells them apart */
+		/* two ports of one name: the index makes the second one unique */
 		if (smap_get(names, name, strlen(name), &taken)) {
 			snprintf(unique, sizeof(unique), "%s@%u", name, draft->ifindex);
 			name = unique;

@@ -1,5 +1,5 @@
 /* snmp_reason - why a request failed, as a row of collectors/target/reason.def. Silence has many
- * causes, and what was learned before tells them apart. */
+ * causes; the earlier answers of the session decide between them. */
 #include "collectors/snmp/snmp_target.h"
 
 #include "agent/base/str.h"

@@ -18,13 +18,13 @@ struct walk_column {
 	size_t n_last;
 	uint32_t hint; /* position of the row touched last */
 	uint32_t count; /* rows that have this column */
-	bool over;
+	bool done; /* nothing more to ask */
 };
 
 struct walk_row {
 	uint32_t key; /* offset into keys */
 	uint16_t n_key;
-	uint32_t slot; /* which line of cells */
+	uint32_t slot; /* which line of values */
 };
 
 struct snmp_rows {
@@ -34,7 +34,7 @@ struct snmp_rows {
 	size_t n_rows, cap_rows;
 	uint32_t *keys;
 	size_t n_keys, cap_keys;
-	struct snmp_value *cells;
+	struct snmp_value *values;
 	size_t cap_slots;
 	uint8_t *bytes;
 	size_t n_bytes, cap_bytes;
@@ -46,8 +46,8 @@ struct snmp_rows {
 struct snmp_rows *snmp_rows_new(const struct snmp_oid *columns, size_t n)
 {
 	struct snmp_rows *r = rw_calloc(1, sizeof(*r));
-	r->columns = rw_calloc(n ? n : 1, sizeof(*r->columns));
-	r->asked = rw_calloc(n ? n : 1, sizeof(*r->asked));
+	r->columns = rw_calloc(n + 1, sizeof(*r->columns));
+	r->asked = rw_calloc(n + 1, sizeof(*r->asked));
 	r->n_columns = n;
 	for (size_t i = 0; i < n; i++) {
 		assert(columns[i].n > 0 && columns[i].n < SNMP_OID_MAX);
@@ -69,7 +69,7 @@ void snmp_rows_free(struct snmp_rows *rows)
 	free(rows->asked);
 	free(rows->rows);
 	free(rows->keys);
-	free(rows->cells);
+	free(rows->values);
 	free(rows->bytes);
 	free(rows);
 }
@@ -82,7 +82,7 @@ void snmp_rows_begin(struct snmp_rows *rows, const bool *want)
 		c->n_last = c->n_root;
 		c->hint = 0;
 		c->count = 0;
-		c->over = want && !want[i];
+		c->done = want && !want[i];
 	}
 	rows->n_rows = rows->n_keys = rows->n_bytes = rows->n_asked = 0;
 	rows->stats = (struct snmp_rows_stats){0};
@@ -92,7 +92,7 @@ size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max)
 {
 	rows->n_asked = 0;
 	for (size_t i = 0; i < rows->n_columns && rows->n_asked < max; i++) {
-		if (rows->columns[i].over)
+		if (rows->columns[i].done)
 			continue;
 		ret[rows->n_asked] =
 			(struct snmp_oid){rows->columns[i].last, rows->columns[i].n_last};
@@ -141,12 +141,11 @@ static bool snmp_rows_row_at(struct snmp_rows *rows, struct snmp_oid key, size_t
 		return false;
 	rw_grow(rows->rows, rows->n_rows, rows->cap_rows);
 	if (rows->n_rows >= rows->cap_slots) {
-		if (rows->cap_slots)
-			rows->cap_slots = rows->cap_slots * 2;
-		else
+		rows->cap_slots *= 2;
+		if (rows->cap_slots == 0)
 			rows->cap_slots = 64;
-		rows->cells = rw_realloc(
-			rows->cells, rows->cap_slots * rows->n_columns * sizeof(*rows->cells));
+		rows->values = rw_realloc(
+			rows->values, rows->cap_slots * rows->n_columns * sizeof(*rows->values));
 	}
 	if (rows->n_keys + key.n > rows->cap_keys) {
 		rows->cap_keys = (rows->n_keys + key.n) * 2;
@@ -157,8 +156,8 @@ static bool snmp_rows_row_at(struct snmp_rows *rows, struct snmp_oid key, size_t
 		.n_key = (uint16_t)key.n,
 		.slot = (uint32_t)rows->n_rows};
 	memcpy(rows->keys + rows->n_keys, key.v, key.n * sizeof(*key.v));
-	memset(rows->cells + rows->n_rows * rows->n_columns, 0,
-		rows->n_columns * sizeof(*rows->cells));
+	memset(rows->values + rows->n_rows * rows->n_columns, 0,
+		rows->n_columns * sizeof(*rows->values));
 	rows->n_keys += key.n;
 	rows->n_rows++;
 	return true;
@@ -186,48 +185,54 @@ static struct snmp_value rows_value_of(struct snmp_rows *rows, const struct snmp
 	return c;
 }
 
-/* column_take - one varbind for one column. True when the column got on (a step or its end). */
-static bool column_take(struct snmp_rows *rows, size_t i, const struct snmp_varbind *varbind)
+/* value_absent - a hole: the row went away between two requests, or this platform has no such
+ * value. */
+static bool value_absent(const struct snmp_varbind *varbind)
+{
+	return varbind->type == SNMP_NO_SUCH_OBJECT || varbind->type == SNMP_NO_SUCH_INSTANCE ||
+		varbind->type == SNMP_NULL_VALUE || varbind->type == SNMP_NONE;
+}
+
+/* column_take - one varbind for column @i, which takes a step or ends. */
+static void column_take(struct snmp_rows *rows, size_t i, const struct snmp_varbind *varbind)
 {
 	struct walk_column *c = &rows->columns[i];
-	struct snmp_oid root = {c->root, c->n_root}, last = {c->last, c->n_last};
+	const struct snmp_oid oid = varbind->oid, root = {c->root, c->n_root};
+	const bool grows = snmp_oid_order(oid, (struct snmp_oid){c->last, c->n_last}) > 0;
+	const bool inside = oid.n <= SNMP_OID_MAX && oid.n > c->n_root && snmp_oid_under(oid, root);
 	/* 1. the end: endOfMibView, or the agent went on to the next column or table */
-	if (varbind->type == SNMP_END_OF_MIB || varbind->oid.n > SNMP_OID_MAX ||
-		varbind->oid.n <= c->n_root || !snmp_oid_under(varbind->oid, root)) {
-		if (varbind->type != SNMP_END_OF_MIB && snmp_oid_order(varbind->oid, last) <= 0)
-			rows->stats.non_increasing++;
-		c->over = true;
-		return true;
+	if (varbind->type == SNMP_END_OF_MIB) {
+		c->done = true;
+		return;
 	}
-	/* 2. an agent that does not move on would keep us for ever */
-	if (snmp_oid_order(varbind->oid, last) <= 0) {
+	/* 2. an agent that does not move on would be asked without end */
+	if (!grows)
 		rows->stats.non_increasing++;
-		c->over = true;
-		return true;
+	if (!inside || !grows) {
+		c->done = true;
+		return;
 	}
-	memcpy(c->last, varbind->oid.v, varbind->oid.n * sizeof(*c->last));
-	c->n_last = varbind->oid.n;
-	/* 3. a hole: the row went away between two requests, or this value is missing on this
-	 * platform */
-	if (varbind->type == SNMP_NO_SUCH_OBJECT || varbind->type == SNMP_NO_SUCH_INSTANCE ||
-		varbind->type == SNMP_NULL_VALUE || varbind->type == SNMP_NONE) {
+	memcpy(c->last, oid.v, oid.n * sizeof(*c->last));
+	c->n_last = oid.n;
+	/* 3. a hole */
+	if (value_absent(varbind)) {
 		rows->stats.no_value++;
-		return true;
+		return;
 	}
+	/* 4. a value */
 	size_t row;
-	struct snmp_oid key = {varbind->oid.v + c->n_root, varbind->oid.n - c->n_root};
+	struct snmp_oid key = {oid.v + c->n_root, oid.n - c->n_root};
 	if (!snmp_rows_row_at(rows, key, c->hint, &row)) {
 		rows->stats.overflow++;
-		c->over = true;
-		return true;
+		c->done = true;
+		return;
 	}
 	c->hint = (uint32_t)row;
-	struct snmp_value cell = rows_value_of(rows, varbind);
-	if (cell.type != SNMP_NONE) {
-		rows->cells[(size_t)rows->rows[row].slot * rows->n_columns + i] = cell;
-		c->count++;
-	}
-	return true;
+	struct snmp_value value = rows_value_of(rows, varbind);
+	if (value.type == SNMP_NONE)
+		return;
+	rows->values[(size_t)rows->rows[row].slot * rows->n_columns + i] = value;
+	c->count++;
 }
 
 bool snmp_rows_take(struct snmp_rows *rows, const struct snmp_varbind *varbinds, size_t n)
@@ -237,8 +242,10 @@ bool snmp_rows_take(struct snmp_rows *rows, const struct snmp_varbind *varbinds,
 	rows->stats.varbinds += (uint32_t)n;
 	for (size_t k = 0; k < n && rows->n_asked; k++) {
 		size_t i = rows->asked[k % rows->n_asked];
-		if (!rows->columns[i].over && column_take(rows, i, &varbinds[k]))
-			moved = true;
+		if (rows->columns[i].done)
+			continue;
+		column_take(rows, i, &varbinds[k]);
+		moved = true;
 	}
 	if (!moved)
 		rows->stats.stalled++;
@@ -249,7 +256,7 @@ bool snmp_rows_refuse(struct snmp_rows *rows, size_t i)
 {
 	if (i >= rows->n_asked)
 		return false;
-	rows->columns[rows->asked[i]].over = true;
+	rows->columns[rows->asked[i]].done = true;
 	return true;
 }
 
@@ -268,7 +275,7 @@ const struct snmp_value *snmp_rows_value(const struct snmp_rows *rows, size_t ro
 {
 	assert(row < rows->n_rows && column < rows->n_columns);
 	const struct snmp_value *c =
-		&rows->cells[(size_t)rows->rows[row].slot * rows->n_columns + column];
+		&rows->values[(size_t)rows->rows[row].slot * rows->n_columns + column];
 	if (c->type == SNMP_NONE)
 		return NULL;
 	return c;
@@ -298,7 +305,7 @@ uint64_t snmp_rows_digest(const struct snmp_rows *rows)
 	uint64_t h = rows->n_rows;
 	for (size_t i = 0; i < rows->n_rows; i++) {
 		const struct snmp_value *c =
-			rows->cells + (size_t)rows->rows[i].slot * rows->n_columns;
+			rows->values + (size_t)rows->rows[i].slot * rows->n_columns;
 		for (size_t k = 0; k < rows->n_columns; k++)
 			if (snmp_type_is_number(c[k].type) && c[k].type != SNMP_TICKS)
 				h = hash_u64(h ^ c[k].u) + k;

@@ -41,13 +41,13 @@ void snmp_rows_free(struct snmp_rows *rows); /* NULL is fine */
  * this walk; NULL = all. */
 void snmp_rows_begin(struct snmp_rows *rows, const bool *want);
 /* snmp_rows_next - what to ask now: at most @max OIDs, lent until the next call on @rows. 0 = the
- * walk is over. */
+ * walk has ended. */
 size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max);
 /* snmp_rows_take - the answer to the last snmp_rows_next(), any number of repetitions, whole or
  * cut. False when it brought nothing at all: asking the same again would not end. */
 bool snmp_rows_take(struct snmp_rows *rows, const struct snmp_varbind *varbinds, size_t n);
 /* snmp_rows_refuse - the agent refused OID @i (0-based) of the last request (SNMPv1 noSuchName):
- * that column is over. False when there was no such OID. */
+ * that column ends. False when there was no such OID. */
 bool snmp_rows_refuse(struct snmp_rows *rows, size_t i);
 
 /* Reading; rows are in index order. Pointers are lent until the next snmp_rows_begin() or _take().

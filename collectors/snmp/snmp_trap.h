@@ -34,7 +34,7 @@ struct snmp_trap_sender {
 
 struct snmp_trap_event {
 	char kind[32]; /* "link_down", "link_up", "cold_start", "warm_start", or the profile's */
-	/* "" = the device itself, or a port nobody can name (then .text has its ifIndex) */
+	/* "" = the device itself, or a port without a known name (then .text has its ifIndex) */
 	char port[64];
 	char text[256];
 	bool poll_soon; /* states or names there may have changed */

@@ -24,7 +24,7 @@
 
 #define DATAGRAM_MAX 65507
 #define DATAGRAMS_PER_TURN 64 /* the loop has other things to do */
-#define ENGINES_MAX 1024 /* users made for engines we heard of */
+#define ENGINES_MAX 1024 /* engines of senders that users were made for */
 #define RECEIVE_BUFFER (1 << 20) /* a burst of some thousand traps waits in the kernel */
 
 struct trap_credential {
@@ -212,7 +212,7 @@ static void snmp_trap_io_feed(struct snmp_trap_io *io)
 }
 
 /*
- * A v3 message is for a user of an engine. One from an engine not heard of before gets its keys
+ * A v3 message is for a user of an engine. One from an unknown engine gets its keys
  * now; they stay only when the message was good, so that forged ones leave nothing behind.
  */
 static void feed_v3(struct snmp_trap_io *io, const struct snmp_engine *engine, const char *user)

@@ -58,8 +58,8 @@ struct target {
 	uint64_t polls, timeouts, errors, values;
 	/* values asked of the device, whatever became of them: the load put on it */
 	uint64_t varbinds;
-	/* polls that should have been between two successful ones; what is missing since the last
-	 * is its age */
+	/* polls that are missing between two successful ones; those since the last one are not
+	 * counted yet */
 	uint64_t missed;
 	/* readings of counters that cannot be true: kept, flagged, no rate is taken from them */
 	uint64_t suspects;

@@ -108,7 +108,7 @@ unsigned counter_check_take(
 		counter_check_begin(check, t_ns, value);
 		return flags | SF_RESTART;
 	}
-	/* 7. the next reading will tell */
+	/* 7. doubtful: the next reading decides */
 	check->doubt_t_ns = t_ns;
 	check->doubt_value = value;
 	return flags | SF_SUSPECT;

@@ -1,8 +1,8 @@
 /*
  * counter_check - pure: can a counter have grown like that? A port sends no more than its line
- * carries, and nobody is paused for longer than the time that passed. Agents refresh their answers
- * unevenly, so one refresh proves nothing: the rate is taken between changes, over the last three
- * refreshes, and over fewer only with room for an agent's cache.
+ * carries, and no priority is paused for longer than the time that passed. Agents refresh their
+ * answers unevenly, so one refresh proves nothing: the rate is taken between changes, over the last
+ * three refreshes, and over fewer only with room for an agent's cache.
  *
  * A reading that fails is flagged suspect: it is stored, but no rate is taken from it. The next
  * reading decides. Back on the old track: that one reading was bad. Going on from the new value:

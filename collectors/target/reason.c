@@ -59,17 +59,20 @@ static size_t reason_fits(const char *sentence, const char *text)
 	size_t fixed = 0;
 	bool first = true;
 	for (;;) {
-		size_t n = strcspn(sentence, "%");
+		const size_t n = strcspn(sentence, "%");
+		const size_t fixed_if_cut = cut ? fixed : 0;
 		bool last = sentence[n] == '\0';
 		/* 1. the last piece is the end of the text */
 		if (last && !first) {
 			size_t left = strlen(at);
 			if (left >= n && memcmp(at + left - n, sentence, n) == 0)
 				return fixed + n;
-			return cut ? fixed : 0;
+			return fixed_if_cut;
 		}
+		if (last && strcmp(at, sentence) == 0)
+			return n;
 		if (last)
-			return strcmp(at, sentence) == 0 ? n : 0;
+			return 0;
 		/* 2. the first is its beginning, the others come where they come */
 		const char *found = at;
 		if (first && strncmp(at, sentence, n) != 0)
@@ -77,7 +80,7 @@ static size_t reason_fits(const char *sentence, const char *text)
 		if (!first)
 			found = memmem(at, strlen(at), sentence, n);
 		if (!found)
-			return cut ? fixed : 0;
+			return fixed_if_cut;
 		at = found + n;
 		fixed += n;
 		sentence = conversion_end(sentence + n);

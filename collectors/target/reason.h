@@ -51,7 +51,7 @@ struct reason_row {
 	const char *protocol; /* "" = any */
 	const char *sentence, *next;
 };
-/* NULL for REASON_NONE, REASON_UNKNOWN and what is no code. */
+/* NULL for REASON_NONE, REASON_UNKNOWN and numbers that are no code. */
 const struct reason_row *reason_row(enum reason_code code);
 
 /* reason_next_step - what to do about a target of @protocol that is down for @text. Never NULL:

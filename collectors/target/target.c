@@ -24,7 +24,7 @@ static bool profile_named(const char *wanted)
 }
 
 /* target_profile_check - a profile that is named must exist and serve the protocol; "auto" is
- * chosen when the device has said what it is. */
+ * chosen when the device was identified. */
 static int target_profile_check(const struct target_machine *machine, struct err *e)
 {
 	const char *wanted = machine->device->profile;

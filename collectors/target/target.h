@@ -20,7 +20,7 @@ struct target_machine;
 struct target_hooks { /* @owner is the protocol's own struct */
 	const char *protocol; /* "snmp" */
 	void (*due)(void *owner); /* timer: the next poll, or the next try */
-	void (*deadline)(void *owner); /* timer: what is under way takes too long */
+	void (*deadline)(void *owner); /* timer: the poll or call under way takes too long */
 	void (*session_end)(void *owner); /* drop all that is under way */
 	int64_t (*interval_ns)(const struct target_machine *machine);
 	bool (*profile_serves)(const struct profile *profile); /* has rows of this protocol */
@@ -37,9 +37,9 @@ struct target_machine {
 	char *name, *address; /* copies */
 	struct target state;
 	struct profile_set *set;
-	const struct profile *profile; /* NULL before the device said what it is */
+	const struct profile *profile; /* NULL before the device was identified */
 	struct loop_timer *timer; /* next poll or next try */
-	struct loop_timer *deadline; /* of what is under way */
+	struct loop_timer *deadline; /* of the poll or call under way */
 	unsigned failures; /* sessions lost in a row */
 	uint64_t random; /* state of target_jittered() */
 	const struct target_hooks *hooks;
