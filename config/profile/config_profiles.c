@@ -16,6 +16,21 @@
 #include "config/schema.h"
 #include "config/yaml.h"
 
+/* A mistake at @at, which is NULL where the file does not say so itself. */
+static int add_mistake(struct err_list *errors, const struct config *config,
+	const struct yaml_node *at, const char *text)
+{
+	struct err e = {0};
+	int line = 0, col = 0;
+	if (at) {
+		line = at->line;
+		col = at->col;
+	}
+	err_at(&e, -EINVAL, config->path, line, col, "%s", text);
+	err_list_add(errors, &e);
+	return -EINVAL;
+}
+
 static int add_unknown_profile(const struct config *config, const struct yaml_node *at,
 	const char *name, const struct profiles *profiles, struct err_list *errors)
 {
@@ -26,47 +41,56 @@ static int add_unknown_profile(const struct config *config, const struct yaml_no
 		names[i] = profiles_at(profiles, i)->name;
 	names[n++] = "auto";
 	const char *near = str_nearest(name, names, n);
-	struct err e = {0};
 	if (near)
-		err_at(&e, -EINVAL, config->path, at ? at->line : 0, at ? at->col : 0,
-			"profile: unknown name '%.64s'; did you mean '%s'?", name, near);
-	else
-		err_at(&e, -EINVAL, config->path, at ? at->line : 0, at ? at->col : 0,
+		return add_mistake(errors, config, at,
+			arena_printf(a, "profile: unknown name '%.64s'; did you mean '%s'?", name,
+				near));
+	return add_mistake(errors, config, at,
+		arena_printf(a,
 			"profile: unknown name '%.64s', expected auto or one from 'rocewatch "
 			"profile list'",
-			name);
-	err_list_add(errors, &e);
-	return -EINVAL;
+			name));
 }
 
-/* check_object_names - the objects that 'tuning: names' speaks of are known to some profile. */
+/* The objects that some profile has names for. Returns how many. */
+static size_t known_objects(const struct profiles *profiles, const char **ret, size_t max)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < profiles_count(profiles); i++) {
+		const struct profile_tune *tune = profiles_at(profiles, i)->tune;
+		for (size_t k = 0; tune && k < tune->n_names && n < max; k++)
+			ret[n++] = tune->names[k].name;
+	}
+	return n;
+}
+
+static bool is_one_of(const char *text, const char *const *texts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(texts[i], text) == 0)
+			return true;
+	return false;
+}
+
+/* The objects that 'tuning: names' speaks of are known to some profile. */
 static int check_object_names(
 	const struct config *config, const struct profiles *profiles, struct err_list *errors)
 {
-	const struct tree_list *l = &config->tree->tuning->names;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct tree_list *list = &config->tree->tuning->names;
 	const char *known[64];
-	size_t n = 0;
+	const size_t n = known_objects(profiles, known, rw_countof(known));
 	int ret = 0;
-	for (size_t i = 0; i < profiles_count(profiles); i++)
-		for (size_t k = 0; profiles_at(profiles, i)->tune &&
-			k < profiles_at(profiles, i)->tune->n_names && n < rw_countof(known);
-			k++)
-			known[n++] = profiles_at(profiles, i)->tune->names[k].name;
-	for (size_t i = 0; i < l->n; i++) {
-		const struct tree_tuning_name *name = l->v[i];
-		bool found = false;
-		for (size_t k = 0; k < n; k++)
-			found = found || strcmp(known[k], name->object) == 0;
-		if (found)
+	for (size_t i = 0; i < list->n; i++) {
+		const struct tree_tuning_name *name = list->v[i];
+		if (is_one_of(name->object, known, n))
 			continue;
-		const struct yaml_node *at = build_at(name->node, "object");
 		const char *near = str_nearest(name->object, known, n);
-		struct err e = {0};
-		ret = err_at(&e, -EINVAL, config->path, at->line, at->col,
-			near ? "object: no profile knows '%s'; did you mean '%s'?"
-			     : "object: no profile knows '%s'%s",
-			name->object, str_or(near, "; 'config explain tuning.names' lists them"));
-		err_list_add(errors, &e);
+		const char *hint = "; 'config explain tuning.names' lists them";
+		if (near)
+			hint = arena_printf(a, "; did you mean '%s'?", near);
+		ret = add_mistake(errors, config, build_at(name->node, "object"),
+			arena_printf(a, "object: no profile knows '%s'%s", name->object, hint));
 	}
 	return ret;
 }

@@ -17,6 +17,7 @@
 
 #define FILE_MAX_BYTES (1u << 20)
 #define GENERIC "generic"
+#define DESCR_WEIGHT 1000 /* more than the arcs of any object id */
 
 struct profiles {
 	struct arena *arena;
@@ -280,7 +281,9 @@ static size_t match_weight(
 		return 0;
 	if (match->descr && !str_glob(match->descr, descr))
 		return 0;
-	return match->n_object_id + (match->descr ? 1000 : 0);
+	if (match->descr)
+		return match->n_object_id + DESCR_WEIGHT;
+	return match->n_object_id;
 }
 
 const struct profile *profiles_match(

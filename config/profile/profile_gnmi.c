@@ -1,11 +1,12 @@
-/* profile_gnmi - reads the gNMI half of a profile (see the header). Patterns are compiled by who
- * matches them: collectors/gnmi/gnmi_match.c. */
+/* profile_gnmi - reads the gNMI half of a profile: streams, subscriptions and what their leaves
+ * mean. Patterns are checked here and compiled in collectors/gnmi/gnmi_match.c. */
 #include "config/profile/profile_gnmi.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "config/profile/profile_reader.h"
 #include "db/model/entity.h"
@@ -15,15 +16,9 @@ static const char *const hows[] = {"stream", "once", "poll", "get"};
 static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname", "chassis",
 	"neighbor_sysname", "neighbor_chassis", "neighbor_chassis_kind", "neighbor_port",
 	"neighbor_port_kind", "neighbor_descr"};
-static const struct {
-	const char *name;
-	unsigned number;
-} encodings[] = {{"json", 0}, {"proto", 2}, {"ascii", 3}, {"json_ietf", 4}};
-static const struct {
-	const char *name;
-	uint64_t mul;
-	bool cells;
-} units[] = {
+static const char *const encoding_names[] = {"json", "proto", "ascii", "json_ietf"};
+static const unsigned encoding_numbers[] = {0, 2, 3, 4}; /* gNMI specification, enum Encoding */
+static const struct reader_unit units[] = {
 	{"ns", 1, false},
 	{"us", 1000, false},
 	{"ms", 1000000, false},
@@ -49,61 +44,11 @@ const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute attribute)
 	return "?";
 }
 
-/* profile_gnmi_index_of - of @node's text in @names, or -1 with a mistake reported. */
-static int profile_gnmi_index_of(struct reader *reader, const struct yaml_node *node,
-	const char *const *names, size_t n_names, const char *expected)
-{
-	for (size_t i = 0; i < n_names; i++)
-		if (node->kind == YAML_TEXT && *node->text && strcmp(node->text, names[i]) == 0)
-			return (int)i;
-	reader_wrong_node(reader, node, expected);
-	return -1;
-}
-
-static const char *profile_gnmi_copy(
-	struct reader *reader, const struct yaml_node *map, const char *key, bool required)
-{
-	const char *s = reader_text(reader, map, key, required);
-	if (s)
-		return arena_strdup(reader->a, s);
-	return NULL;
-}
-
-static int64_t profile_gnmi_duration_of(
-	struct reader *reader, const struct yaml_node *map, const char *key)
-{
-	const struct yaml_node *v = reader_value(map, key);
-	int64_t ns = 0;
-	struct err e = {0};
-	if (v && (v->kind != YAML_TEXT || unit_duration(v->text, &ns, &e) < 0))
-		reader_wrong_node(reader, v, "a duration such as 10s");
-	return ns;
-}
-
-/* profile_gnmi_list_of - a list of at most @max texts, or NULL. */
-static const struct yaml_node *profile_gnmi_list_of(struct reader *reader,
-	const struct yaml_node *map, const char *key, size_t max, const char *expected)
-{
-	const struct yaml_node *l = reader_value(map, key);
-	if (l && (l->kind != YAML_LIST || l->n > max)) {
-		reader_wrong_node(reader, l, expected);
-		return NULL;
-	}
-	return l;
-}
-
 static const char **texts_read(struct reader *reader, const struct yaml_node *map, const char *key,
 	size_t max, size_t *ret_n)
 {
-	const struct yaml_node *l = profile_gnmi_list_of(reader, map, key, max, "a list of names");
-	const char **v = arena_array(reader->a, const char *, l ? l->n + 1 : 1);
-	for (size_t i = 0; l && i < l->n; i++) {
-		if (l->items[i].value->kind != YAML_TEXT)
-			reader_wrong_node(reader, l->items[i].value, "a name");
-		else
-			v[(*ret_n)++] = arena_strdup(reader->a, l->items[i].value->text);
-	}
-	return v;
+	const struct yaml_node *list = reader_list(reader, map, key, max, "a list of names");
+	return reader_texts(reader, list, "a name", ret_n);
 }
 
 /* ---- leaves -------------------------------------------------------------- */
@@ -150,27 +95,12 @@ static void words_read(
 static void scale_read(
 	struct reader *reader, const struct yaml_node *node, struct profile_gnmi_value *value)
 {
-	const struct yaml_node *unit = reader_value(node, "unit");
-	uint64_t u;
-	value->mul = value->div = 1;
-	for (size_t i = 0; unit && i <= rw_countof(units); i++) {
-		if (i == rw_countof(units)) {
-			reader_wrong_node(reader, unit, "one of ns us ms s Mbps kB KiB cells");
-		} else if (unit->kind == YAML_TEXT && strcmp(units[i].name, unit->text) == 0) {
-			value->mul = units[i].mul;
-			value->cells = units[i].cells;
-			break;
-		}
-	}
-	if (reader_number(reader, node, "divide", UINT32_MAX, &u)) {
-		if (u)
-			value->div = u;
-		else
-			value->div = 1;
-		if (u == 0)
-			reader_wrong_node(
-				reader, reader_value(node, "divide"), "a whole number from 1");
-	}
+	struct reader_scale scale;
+	reader_scale(reader, node, units, rw_countof(units), "one of ns us ms s Mbps kB KiB cells",
+		&scale);
+	value->mul = scale.mul;
+	value->div = scale.div;
+	value->cells = scale.cells;
 }
 
 static void meaning_read(
@@ -185,67 +115,73 @@ static void meaning_read(
 			"expected one of 'metric', 'attribute' and 'refers'");
 		return;
 	}
-	value->refers = profile_gnmi_copy(reader, node, "refers", false);
+	value->refers = reader_copy(reader, node, "refers", false);
 	if (attribute) {
-		int i = profile_gnmi_index_of(reader, attribute, attributes, rw_countof(attributes),
+		int i = reader_word(reader, attribute, attributes, rw_countof(attributes),
 			"port_alias, boot_time, sysname, chassis or one of neighbor_...");
 		if (i > 0)
 			value->attribute = (enum profile_gnmi_attribute)i;
-		else
-			value->attribute = GNMI_ATTRIBUTE_NONE;
 	}
-	if (metric && metric->kind == YAML_TEXT)
-		value->metric = metric_by_name(metric->text);
-	if (metric && value->metric < 0)
-		reader_wrong_node(
-			reader, metric, "the name of a metric; docs/metrics.md lists them");
+	if (metric)
+		value->metric = reader_metric(reader, metric);
+}
+
+/* A leaf about a named object, or one that names it, needs the place in its path. */
+static void object_check(
+	struct reader *reader, const struct yaml_node *node, const struct profile_gnmi_value *value)
+{
+	if (value->of && !strstr(value->path, "{name}"))
+		reader_wrong(
+			reader, node->line, node->col, "a leaf with 'of' needs {name} in its path");
+	else if (!value->of && value->refers && !strchr(value->path, '{'))
+		reader_wrong(reader, node->line, node->col,
+			"a leaf with 'refers' needs a place in its path, such as {port}");
+}
+
+static void ignore_read(
+	struct reader *reader, const struct yaml_node *node, struct profile_gnmi_value *value)
+{
+	const struct yaml_node *list = reader_list(
+		reader, node, "ignore", PROFILE_GNMI_IGNORE_MAX, "a list of at most 4 numbers");
+	for (size_t i = 0; i < reader_n(list); i++)
+		if (reader_number_at(reader, list->items[i].value, UINT64_MAX,
+			    &value->ignore[value->n_ignore]))
+			value->n_ignore++;
 }
 
 static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream, const char *at,
 	const struct yaml_node *node)
 {
+	static const char *const lists[] = {"priorities"};
 	struct profile_gnmi_value *v = &stream->values[stream->n_values];
-	const struct yaml_node *list, *ignore;
-	const char *path;
-	uint64_t u;
+	uint64_t priority;
 	if (!KEYS(reader, node, "a leaf", "path", "metric", "attribute", "refers", "of", "unit",
 		    "divide", "words", "otherwise", "suffix", "list", "ignore", "fallback", "fold",
-		    "unread", "window", "priority", "doc") ||
-		!(path = reader_text(reader, node, "path", true)))
+		    "unread", "window", "priority", "doc"))
 		return;
 	*v = (struct profile_gnmi_value){.priority = PRIO_NONE, .line = node->line};
+	v->path = reader_copy(reader, node, "path", true);
+	if (!v->path)
+		return;
 	if (*at)
-		v->path = arena_printf(reader->a, "%s/%s", at, path);
-	else
-		v->path = arena_strdup(reader->a, path);
+		v->path = arena_printf(reader->a, "%s/%s", at, v->path);
 	pattern_check(reader, node, v->path);
-	if ((path = profile_gnmi_copy(reader, node, "doc", false)))
-		v->doc = path;
-	else
-		v->doc = "";
+	v->doc = str_or(reader_copy(reader, node, "doc", false), "");
 	meaning_read(reader, node, v);
 	scale_read(reader, node, v);
 	words_read(reader, node, v);
-	v->of = profile_gnmi_copy(reader, node, "of", false);
-	if ((v->of || v->refers) && !strstr(v->path, v->of ? "{name}" : "{"))
-		reader_wrong(reader, node->line, node->col, "a leaf with '%s' needs %s in its path",
-			v->of ? "of" : "refers", v->of ? "{name}" : "a place, such as {port}");
-	v->suffix = profile_gnmi_copy(reader, node, "suffix", false);
+	v->of = reader_copy(reader, node, "of", false);
+	object_check(reader, node, v);
+	v->suffix = reader_copy(reader, node, "suffix", false);
 	v->fallback = reader_bool(reader, node, "fallback");
 	v->fold = reader_fold(reader, node, v->metric);
-	v->window_ms = (uint32_t)(profile_gnmi_duration_of(reader, node, "window") / 1000000);
-	if ((list = reader_value(node, "list"))) {
-		static const char *const lists[] = {"priorities"};
-		v->priorities = profile_gnmi_index_of(reader, list, lists, 1, "priorities") == 0;
-	}
-	if (reader_number(reader, node, "priority", 7, &u))
-		v->priority = (int)u;
-	ignore = profile_gnmi_list_of(
-		reader, node, "ignore", PROFILE_GNMI_IGNORE_MAX, "a list of at most 4 numbers");
-	for (size_t i = 0; ignore && i < ignore->n; i++)
-		if (reader_number_at(
-			    reader, ignore->items[i].value, UINT64_MAX, &v->ignore[v->n_ignore]))
-			v->n_ignore++;
+	v->window_ms = (uint32_t)(reader_duration(reader, node, "window") / NS_PER_MS);
+	const struct yaml_node *list = reader_value(node, "list");
+	if (list)
+		v->priorities = reader_word(reader, list, lists, 1, "priorities") == 0;
+	if (reader_number(reader, node, "priority", 7, &priority))
+		v->priority = (int)priority;
+	ignore_read(reader, node, v);
 	v->unread = texts_read(reader, node, "unread", 8, &v->n_unread);
 	stream->n_values++;
 }
@@ -253,7 +189,7 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 static void values_read(
 	struct reader *reader, struct profile_gnmi_stream *stream, const struct yaml_node *node)
 {
-	const struct yaml_node *groups = profile_gnmi_list_of(reader, node, "values",
+	const struct yaml_node *groups = reader_list(reader, node, "values",
 		PROFILE_GNMI_VALUES_MAX, "a list of { at: PATH, leaves: [...] }");
 	stream->values =
 		arena_array(reader->a, struct profile_gnmi_value, PROFILE_GNMI_VALUES_MAX + 1);
@@ -266,7 +202,7 @@ static void values_read(
 		if (!KEYS(reader, g, "a group of values", "at", "leaves"))
 			continue;
 		const char *at = reader_text(reader, g, "at", true);
-		const struct yaml_node *leaves = profile_gnmi_list_of(
+		const struct yaml_node *leaves = reader_list(
 			reader, g, "leaves", PROFILE_GNMI_VALUES_MAX, "a list of leaves");
 		for (size_t k = 0; at && leaves && k < leaves->n; k++) {
 			if (stream->n_values == PROFILE_GNMI_VALUES_MAX) {
@@ -286,11 +222,9 @@ static void subscriptions_read(
 	struct reader *reader, struct profile_gnmi_stream *stream, const struct yaml_node *node)
 {
 	static const char *const modes[] = {"sample", "on_change"};
-	const struct yaml_node *l = profile_gnmi_list_of(reader, node, "subscribe",
-				       PROFILE_GNMI_SUBSCRIPTIONS_MAX,
-				       "a list of at most 32 subscriptions"),
-			       *mode;
-	if (!l || l->n == 0) {
+	const struct yaml_node *l = reader_list(reader, node, "subscribe",
+		PROFILE_GNMI_SUBSCRIPTIONS_MAX, "a list of at most 32 subscriptions");
+	if (reader_n(l) == 0) {
 		reader_wrong(reader, node->line, node->col, "'subscribe' is missing here");
 		return;
 	}
@@ -299,16 +233,47 @@ static void subscriptions_read(
 		const struct yaml_node *m = l->items[i].value;
 		struct profile_gnmi_subscription *to =
 			&stream->subscriptions[stream->n_subscriptions];
-		if (!KEYS(reader, m, "a subscription", "path", "mode", "min_interval",
-			    "optional") ||
-			!(to->path = profile_gnmi_copy(reader, m, "path", true)))
+		if (!KEYS(reader, m, "a subscription", "path", "mode", "min_interval", "optional"))
+			continue;
+		to->path = reader_copy(reader, m, "path", true);
+		if (!to->path)
 			continue;
 		pattern_check(reader, m, to->path);
-		to->on_change = (mode = reader_value(m, "mode")) &&
-			profile_gnmi_index_of(reader, mode, modes, 2, "sample or on_change") == 1;
-		to->min_interval_ns = profile_gnmi_duration_of(reader, m, "min_interval");
+		const struct yaml_node *mode = reader_value(m, "mode");
+		if (mode)
+			to->on_change =
+				reader_word(reader, mode, modes, 2, "sample or on_change") == 1;
+		to->min_interval_ns = reader_duration(reader, m, "min_interval");
 		to->optional = reader_bool(reader, m, "optional");
 		stream->n_subscriptions++;
+	}
+}
+
+/* "how" and "fallback": the first way to ask, and the next ones. */
+static void hows_read(
+	struct reader *reader, const struct yaml_node *node, struct profile_gnmi_stream *stream)
+{
+	static const char expected[] = "one of stream once poll get";
+	const struct yaml_node *how = reader_value(node, "how");
+	enum profile_gnmi_how first = HOW_STREAM;
+	if (stream->slow)
+		first = HOW_ONCE;
+	if (how) {
+		int named = reader_word(reader, how, hows, rw_countof(hows), expected);
+		if (named >= 0)
+			first = (enum profile_gnmi_how)named;
+	}
+	stream->hows[stream->n_hows++] = first;
+	if (stream->slow && first == HOW_STREAM)
+		reader_wrong_node(reader, how,
+			"once, poll or get: a slow stream is asked every slow_interval");
+	const struct yaml_node *list = reader_list(
+		reader, node, "fallback", PROFILE_GNMI_HOWS_MAX - 1, "a list of once, poll or get");
+	for (size_t i = 0; i < reader_n(list); i++) {
+		int next =
+			reader_word(reader, list->items[i].value, hows, rw_countof(hows), expected);
+		if (next >= 0)
+			stream->hows[stream->n_hows++] = (enum profile_gnmi_how)next;
 	}
 }
 
@@ -316,44 +281,21 @@ static struct profile_gnmi_stream *stream_read(struct reader *reader, const stru
 {
 	static const char *const cadences[] = {"fast", "slow"};
 	struct profile_gnmi_stream *s = arena_new_of(reader->a, struct profile_gnmi_stream);
-	const struct yaml_node *v, *l;
-	const char *text;
 	if (!KEYS(reader, node, "a stream", "name", "doc", "target", "origin", "plain_names",
-		    "cadence", "how", "fallback", "subscribe", "values") ||
-		!(s->name = profile_gnmi_copy(reader, node, "name", true)))
+		    "cadence", "how", "fallback", "subscribe", "values"))
+		return NULL;
+	s->name = reader_copy(reader, node, "name", true);
+	if (!s->name)
 		return NULL;
 	s->line = node->line;
-	if ((text = profile_gnmi_copy(reader, node, "doc", false)))
-		s->doc = text;
-	else
-		s->doc = "";
-	if ((text = profile_gnmi_copy(reader, node, "target", false)))
-		s->target = text;
-	else
-		s->target = "";
-	if ((text = profile_gnmi_copy(reader, node, "origin", false)))
-		s->origin = text;
-	else
-		s->origin = "";
+	s->doc = str_or(reader_copy(reader, node, "doc", false), "");
+	s->target = str_or(reader_copy(reader, node, "target", false), "");
+	s->origin = str_or(reader_copy(reader, node, "origin", false), "");
 	s->plain_names = reader_bool(reader, node, "plain_names");
-	s->slow = (v = reader_value(node, "cadence")) &&
-		profile_gnmi_index_of(reader, v, cadences, 2, "fast or slow") == 1;
-	int how = 0;
-	if ((v = reader_value(node, "how")))
-		how = profile_gnmi_index_of(
-			reader, v, hows, rw_countof(hows), "one of stream once poll get");
-	s->hows[s->n_hows++] = how >= 0 && v ? (enum profile_gnmi_how)how
-		: s->slow                    ? HOW_ONCE
-					     : HOW_STREAM;
-	if (s->slow && s->hows[0] == HOW_STREAM)
-		reader_wrong_node(
-			reader, v, "once, poll or get: a slow stream is asked every slow_interval");
-	l = profile_gnmi_list_of(
-		reader, node, "fallback", PROFILE_GNMI_HOWS_MAX - 1, "a list of once, poll or get");
-	for (size_t i = 0; l && i < l->n; i++)
-		if ((how = profile_gnmi_index_of(reader, l->items[i].value, hows, rw_countof(hows),
-			     "one of stream once poll get")) >= 0)
-			s->hows[s->n_hows++] = (enum profile_gnmi_how)how;
+	const struct yaml_node *cadence = reader_value(node, "cadence");
+	if (cadence)
+		s->slow = reader_word(reader, cadence, cadences, 2, "fast or slow") == 1;
+	hows_read(reader, node, s);
 	subscriptions_read(reader, s, node);
 	values_read(reader, s, node);
 	return s;
@@ -362,19 +304,13 @@ static struct profile_gnmi_stream *stream_read(struct reader *reader, const stru
 static void encodings_read(
 	struct reader *reader, const struct yaml_node *node, struct profile_gnmi *gnmi)
 {
-	const struct yaml_node *l = profile_gnmi_list_of(reader, node, "encodings",
+	const struct yaml_node *list = reader_list(reader, node, "encodings",
 		rw_countof(gnmi->encodings), "a list of proto, json_ietf, json, ascii");
-	for (size_t i = 0; l && i < l->n; i++) {
-		size_t k = 0;
-		while (k < rw_countof(encodings) &&
-			!(l->items[i].value->kind == YAML_TEXT &&
-				strcmp(l->items[i].value->text, encodings[k].name) == 0))
-			k++;
-		if (k == rw_countof(encodings))
-			reader_wrong_node(
-				reader, l->items[i].value, "one of proto, json_ietf, json, ascii");
-		else
-			gnmi->encodings[gnmi->n_encodings++] = encodings[k].number;
+	for (size_t i = 0; i < reader_n(list); i++) {
+		int k = reader_word(reader, list->items[i].value, encoding_names,
+			rw_countof(encoding_names), "one of proto, json_ietf, json, ascii");
+		if (k >= 0)
+			gnmi->encodings[gnmi->n_encodings++] = encoding_numbers[k];
 	}
 }
 
@@ -403,18 +339,12 @@ static void port_prefix_read(
 static void prefer_snmp_read(
 	struct reader *reader, const struct yaml_node *node, struct profile_gnmi *gnmi)
 {
-	const struct yaml_node *l = profile_gnmi_list_of(
-		reader, node, "prefer_snmp", METRIC_COUNT, "a list of metrics");
-	gnmi->prefer_snmp = arena_array(reader->a, uint16_t, l ? l->n + 1 : 1);
-	for (size_t i = 0; l && i < l->n; i++) {
-		const struct yaml_node *m = l->items[i].value;
-		int metric = -1;
-		if (m->kind == YAML_TEXT)
-			metric = metric_by_name(m->text);
-		if (metric < 0)
-			reader_wrong_node(
-				reader, m, "the name of a metric; docs/metrics.md lists them");
-		else
+	const struct yaml_node *l =
+		reader_list(reader, node, "prefer_snmp", METRIC_COUNT, "a list of metrics");
+	gnmi->prefer_snmp = arena_array(reader->a, uint16_t, reader_n(l) + 1);
+	for (size_t i = 0; i < reader_n(l); i++) {
+		int metric = reader_metric(reader, l->items[i].value);
+		if (metric >= 0)
 			gnmi->prefer_snmp[gnmi->n_prefer_snmp++] = (uint16_t)metric;
 	}
 }
@@ -431,13 +361,13 @@ void profile_gnmi_read(struct reader *reader, const struct yaml_node *node)
 	encodings_read(reader, node, g);
 	port_prefix_read(reader, node, g);
 	prefer_snmp_read(reader, node, g);
-	if ((g->extends = profile_gnmi_copy(reader, node, "extends", false)))
+	g->extends = reader_copy(reader, node, "extends", false);
+	if (g->extends)
 		g->extends_line = reader_value(node, "extends")->line;
 	const struct yaml_node *streams =
-		profile_gnmi_list_of(reader, node, "streams", 64, "a list of streams");
-	g->streams =
-		arena_array(reader->a, struct profile_gnmi_stream *, streams ? streams->n + 1 : 1);
-	for (size_t i = 0; streams && i < streams->n; i++) {
+		reader_list(reader, node, "streams", 64, "a list of streams");
+	g->streams = arena_array(reader->a, struct profile_gnmi_stream *, reader_n(streams) + 1);
+	for (size_t i = 0; i < reader_n(streams); i++) {
 		struct profile_gnmi_stream *s = stream_read(reader, streams->items[i].value);
 		for (size_t k = 0; s && k < g->n_streams; k++)
 			if (strcmp(g->streams[k]->name, s->name) == 0)

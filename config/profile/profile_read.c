@@ -1,5 +1,5 @@
-/* profile_read - see the header. Every mistake is reported with its place; unknown keys come with
- * the nearest known one. */
+/* profile_read - reads one profile: its own settings, and its parts through the files that know
+ * them. Every mistake is reported with its place; unknown keys come with the nearest known one. */
 #include "config/profile/profile_reader.h"
 
 #include <errno.h>
@@ -17,12 +17,11 @@ static void matches_read(struct reader *reader, const struct yaml_node *node)
 		reader_wrong_node(reader, node, "a list such as [{ object_id: 1.3.6.1.4.1.9 }]");
 		return;
 	}
-	reader->p->matches = arena_array(reader->a, struct profile_match, node->n ? node->n : 1);
+	reader->p->matches = arena_array(reader->a, struct profile_match, node->n + 1);
 	for (size_t i = 0; i < node->n; i++) {
 		const struct yaml_node *m = node->items[i].value;
 		struct profile_match *to = &reader->p->matches[reader->p->n_matches];
 		struct profile_oid oid = {0};
-		const char *descr;
 		if (!KEYS(reader, m, "a match", "object_id", "descr"))
 			continue;
 		if (m->n == 0)
@@ -34,8 +33,7 @@ static void matches_read(struct reader *reader, const struct yaml_node *node)
 			memcpy(to->object_id, oid.v, oid.n * sizeof(uint32_t));
 			to->n_object_id = oid.n;
 		}
-		if ((descr = reader_text(reader, m, "descr", false)))
-			to->descr = arena_strdup(reader->a, descr);
+		to->descr = reader_copy(reader, m, "descr", false);
 		reader->p->n_matches++;
 	}
 }
@@ -48,7 +46,7 @@ static void quirks_read(struct reader *reader, const struct yaml_node *node)
 		reader_wrong_node(reader, node, "a list of quirks");
 		return;
 	}
-	reader->p->quirks = arena_array(reader->a, struct profile_quirk, node->n ? node->n : 1);
+	reader->p->quirks = arena_array(reader->a, struct profile_quirk, node->n + 1);
 	for (size_t i = 0; i < node->n; i++) {
 		const struct yaml_node *q = node->items[i].value;
 		if (!KEYS(reader, q, "a quirk", "name", "doc", "evidence"))
@@ -58,7 +56,7 @@ static void quirks_read(struct reader *reader, const struct yaml_node *node)
 		const char *evidence = NULL;
 		if (reader_value(q, "evidence"))
 			evidence = reader_text(reader, q, "evidence", true);
-		if (!reader_value(q, "evidence"))
+		else
 			reader_wrong(reader, q->line, q->col,
 				"a quirk without 'evidence': say where this was read or seen "
 				"(source file, document, device and release)");
@@ -102,8 +100,7 @@ static void port_names_read(struct reader *reader, const struct yaml_node *node)
 			"}]");
 		return;
 	}
-	reader->p->port_names =
-		arena_array(reader->a, struct profile_port_name, node->n ? node->n : 1);
+	reader->p->port_names = arena_array(reader->a, struct profile_port_name, node->n + 1);
 	for (size_t i = 0; i < node->n; i++) {
 		const struct yaml_node *m = node->items[i].value;
 		uint64_t first = 0, last = 0, subtract = 0;
@@ -133,8 +130,8 @@ static void without_read(struct reader *reader, const struct yaml_node *node)
 		reader_wrong_node(reader, node, "a list of table names");
 		return;
 	}
-	reader->draft->without = arena_array(reader->a, const char *, node->n ? node->n : 1);
-	reader->draft->without_lines = arena_array(reader->a, int, node->n ? node->n : 1);
+	reader->draft->without = arena_array(reader->a, const char *, node->n + 1);
+	reader->draft->without_lines = arena_array(reader->a, int, node->n + 1);
 	for (size_t i = 0; i < node->n; i++) {
 		if (node->items[i].value->kind != YAML_TEXT) {
 			reader_wrong_node(reader, node->items[i].value, "a table name");
@@ -165,8 +162,7 @@ static void snmp_read(struct reader *reader, const struct yaml_node *node)
 		reader_wrong_node(reader, tables, "a list of tables");
 		return;
 	}
-	reader->p->tables =
-		arena_array(reader->a, struct profile_table *, tables->n ? tables->n : 1);
+	reader->p->tables = arena_array(reader->a, struct profile_table *, tables->n + 1);
 	for (size_t i = 0; i < tables->n; i++) {
 		struct profile_table *t = profile_table_read(reader, tables->items[i].value);
 		for (size_t k = 0; t && k < reader->p->n_tables; k++)
@@ -190,7 +186,6 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 		.n_before = errors->n,
 		.p = p,
 		.draft = ret};
-	const char *s;
 	*ret = (struct profile_draft){.profile = p};
 	p->file = r.file;
 	p->text = arena_strndup(a, text, n);
@@ -199,16 +194,10 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes",
 		    "cell_oid", "quirks", "snmp", "gnmi", "tuning"))
 		return -EINVAL;
-	if ((s = reader_text(&r, root, "name", true)))
-		p->name = arena_strdup(a, s);
-	else
-		p->name = "";
-	if ((s = reader_text(&r, root, "doc", true)))
-		p->doc = arena_strdup(a, s);
-	else
-		p->doc = "";
-	if ((s = reader_text(&r, root, "extends", false))) {
-		ret->extends = arena_strdup(a, s);
+	p->name = str_or(reader_copy(&r, root, "name", true), "");
+	p->doc = str_or(reader_copy(&r, root, "doc", true), "");
+	ret->extends = reader_copy(&r, root, "extends", false);
+	if (ret->extends) {
 		ret->extends_line = reader_value(root, "extends")->line;
 		ret->extends_col = reader_value(root, "extends")->col;
 		p->extends = ret->extends;

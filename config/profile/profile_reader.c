@@ -32,7 +32,6 @@ void reader_wrong_node(struct reader *reader, const struct yaml_node *node, cons
 		yaml_what(node, what, sizeof(what)), expected);
 }
 
-/* keys_check - @node must be a section whose keys are all in @known. */
 bool reader_keys(struct reader *reader, const struct yaml_node *node, const char *const *known,
 	size_t n_known, const char *what)
 {
@@ -47,11 +46,15 @@ bool reader_keys(struct reader *reader, const struct yaml_node *node, const char
 			found = strcmp(known[k], node->items[i].key) == 0;
 		if (found)
 			continue;
-		const char *near = str_nearest(node->items[i].key, known, n_known);
-		reader_wrong(reader, node->items[i].line, node->items[i].col,
-			near ? "unknown key '%s' in %s, did you mean '%s'?"
-			     : "unknown key '%s' in %s%s",
-			node->items[i].key, what, str_or(near, ""));
+		const struct yaml_item *item = &node->items[i];
+		const char *near = str_nearest(item->key, known, n_known);
+		if (near)
+			reader_wrong(reader, item->line, item->col,
+				"unknown key '%s' in %s, did you mean '%s'?", item->key, what,
+				near);
+		else
+			reader_wrong(reader, item->line, item->col, "unknown key '%s' in %s",
+				item->key, what);
 		ok = false;
 	}
 	return ok;
@@ -81,25 +84,33 @@ const char *reader_text(
 	return v->text;
 }
 
+/* Decimal digits, without a sign and without leading zeros. */
+static bool whole_number(const char *text, uint64_t max, uint64_t *ret)
+{
+	uint64_t number = 0;
+	if (*text == '\0' || (text[0] == '0' && text[1] != '\0'))
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		const uint64_t digit = (uint64_t)(*text - '0');
+		if (digit > max || number > (max - digit) / 10)
+			return false;
+		number = number * 10 + digit;
+	}
+	*ret = number;
+	return true;
+}
+
 bool reader_number_at(
 	struct reader *reader, const struct yaml_node *node, uint64_t max, uint64_t *ret)
 {
-	const char *t = "";
-	if (node->kind == YAML_TEXT)
-		t = node->text;
-	uint64_t u = 0;
-	bool ok = *t != '\0' && (t[0] != '0' || t[1] == '\0');
-	for (; ok && *t; t++)
-		ok = *t >= '0' && *t <= '9' && u <= (max - (uint64_t)(*t - '0')) / 10 &&
-			((u = u * 10 + (uint64_t)(*t - '0')), true);
-	if (!ok || u > max) {
-		char expected[64];
-		snprintf(expected, sizeof(expected), "a whole number from 0 to %" PRIu64, max);
-		reader_wrong_node(reader, node, expected);
-		return false;
-	}
-	*ret = u;
-	return true;
+	if (node->kind == YAML_TEXT && whole_number(node->text, max, ret))
+		return true;
+	char expected[64];
+	snprintf(expected, sizeof(expected), "a whole number from 0 to %" PRIu64, max);
+	reader_wrong_node(reader, node, expected);
+	return false;
 }
 
 bool reader_number(struct reader *reader, const struct yaml_node *map, const char *key,
@@ -136,27 +147,34 @@ int64_t reader_duration(struct reader *reader, const struct yaml_node *map, cons
 	return ns;
 }
 
+/* "1.3.6.1": numbers of 32 bits with dots between them. Returns how many; 0 = something else. */
+static size_t oid_arcs(const char *text, uint32_t arcs[PROFILE_OID_MAX])
+{
+	size_t n = 0;
+	for (;; text++) {
+		uint64_t arc = 0;
+		if (*text < '0' || *text > '9' || n == PROFILE_OID_MAX)
+			return 0;
+		for (; *text >= '0' && *text <= '9'; text++) {
+			arc = arc * 10 + (uint64_t)(*text - '0');
+			if (arc > UINT32_MAX)
+				return 0;
+		}
+		arcs[n++] = (uint32_t)arc;
+		if (*text == '\0')
+			return n;
+		if (*text != '.')
+			return 0;
+	}
+}
+
 bool reader_oid(struct reader *reader, const struct yaml_node *node, struct profile_oid *ret)
 {
 	uint32_t arcs[PROFILE_OID_MAX];
 	size_t n = 0;
-	const char *t = "";
 	if (node->kind == YAML_TEXT)
-		t = node->text;
-	bool ok = *t != '\0';
-	while (ok) {
-		uint64_t arc = 0;
-		ok = *t >= '0' && *t <= '9' && n < PROFILE_OID_MAX;
-		for (; ok && *t >= '0' && *t <= '9'; t++)
-			ok = (arc = arc * 10 + (uint64_t)(*t - '0')) <= UINT32_MAX;
-		if (!ok)
-			break;
-		arcs[n++] = (uint32_t)arc;
-		if (*t == '\0')
-			break;
-		ok = *t++ == '.';
-	}
-	if (!ok || n < 2) {
+		n = oid_arcs(node->text, arcs);
+	if (n < 2) {
 		reader_wrong_node(
 			reader, node, "an object identifier such as 1.3.6.1.2.1.31.1.1.1");
 		return false;
@@ -165,6 +183,94 @@ bool reader_oid(struct reader *reader, const struct yaml_node *node, struct prof
 	memcpy(copy, arcs, n * sizeof(*copy));
 	*ret = (struct profile_oid){copy, n};
 	return true;
+}
+
+const char *reader_copy(
+	struct reader *reader, const struct yaml_node *map, const char *key, bool required)
+{
+	const char *text = reader_text(reader, map, key, required);
+	if (text)
+		return arena_strdup(reader->a, text);
+	return NULL;
+}
+
+const struct yaml_node *reader_list(struct reader *reader, const struct yaml_node *map,
+	const char *key, size_t max, const char *expected)
+{
+	const struct yaml_node *list = reader_value(map, key);
+	if (!list || (list->kind == YAML_LIST && list->n <= max))
+		return list;
+	reader_wrong_node(reader, list, expected);
+	return NULL;
+}
+
+const char **reader_texts(
+	struct reader *reader, const struct yaml_node *list, const char *expected, size_t *ret_n)
+{
+	const char **texts = arena_array(reader->a, const char *, reader_n(list) + 1);
+	for (size_t i = 0; i < reader_n(list); i++) {
+		if (list->items[i].value->kind == YAML_TEXT)
+			texts[(*ret_n)++] = arena_strdup(reader->a, list->items[i].value->text);
+		else
+			reader_wrong_node(reader, list->items[i].value, expected);
+	}
+	return texts;
+}
+
+int reader_word(struct reader *reader, const struct yaml_node *node, const char *const *words,
+	size_t n_words, const char *expected)
+{
+	for (size_t i = 0; i < n_words; i++)
+		if (node->kind == YAML_TEXT && *node->text && strcmp(node->text, words[i]) == 0)
+			return (int)i;
+	reader_wrong_node(reader, node, expected);
+	return -1;
+}
+
+int reader_metric(struct reader *reader, const struct yaml_node *node)
+{
+	const char *names[METRIC_COUNT], *near = NULL;
+	char expected[128] = "the name of a metric; docs/metrics.md lists them";
+	if (node->kind == YAML_TEXT) {
+		int metric = metric_by_name(node->text);
+		if (metric >= 0)
+			return metric;
+		for (unsigned i = 0; i < METRIC_COUNT; i++)
+			names[i] = metric_info(i)->name;
+		near = str_nearest(node->text, names, METRIC_COUNT);
+	}
+	if (near)
+		snprintf(expected, sizeof(expected), "a metric: did you mean '%s'?", near);
+	reader_wrong_node(reader, node, expected);
+	return -1;
+}
+
+void reader_scale(struct reader *reader, const struct yaml_node *map,
+	const struct reader_unit *units, size_t n_units, const char *expected,
+	struct reader_scale *ret)
+{
+	const struct yaml_node *unit = reader_value(map, "unit"),
+			       *divide = reader_value(map, "divide");
+	uint64_t divisor;
+	*ret = (struct reader_scale){.mul = 1, .div = 1};
+	if (unit) {
+		size_t i = 0;
+		while (i < n_units &&
+			!(unit->kind == YAML_TEXT && strcmp(units[i].name, unit->text) == 0))
+			i++;
+		if (i == n_units) {
+			reader_wrong_node(reader, unit, expected);
+		} else {
+			ret->mul = units[i].mul;
+			ret->cells = units[i].cells;
+		}
+	}
+	if (!divide || !reader_number_at(reader, divide, UINT32_MAX, &divisor))
+		return;
+	if (divisor == 0)
+		reader_wrong_node(reader, divide, "a whole number from 1");
+	else
+		ret->div = divisor;
 }
 
 enum profile_part reader_part(const char *word)

@@ -45,6 +45,40 @@ bool reader_bool(struct reader *reader, const struct yaml_node *map, const char 
 int64_t reader_duration(struct reader *reader, const struct yaml_node *map, const char *key);
 bool reader_oid(struct reader *reader, const struct yaml_node *node, struct profile_oid *ret);
 
+/* A copy in the arena; NULL when absent or wrong. */
+const char *reader_copy(
+	struct reader *reader, const struct yaml_node *map, const char *key, bool required);
+/* A list of at most @max; NULL when absent or wrong. */
+const struct yaml_node *reader_list(struct reader *reader, const struct yaml_node *map,
+	const char *key, size_t max, const char *expected);
+static inline size_t reader_n(const struct yaml_node *list) /* 0 for NULL */
+{
+	if (list)
+		return list->n;
+	return 0;
+}
+/* Its texts, copied; what is no text is reported. @list may be NULL. */
+const char **reader_texts(
+	struct reader *reader, const struct yaml_node *list, const char *expected, size_t *ret_n);
+/* The position of a word among @words, or the metric of a name; -1 when wrong. */
+int reader_word(struct reader *reader, const struct yaml_node *node, const char *const *words,
+	size_t n_words, const char *expected);
+int reader_metric(struct reader *reader, const struct yaml_node *node);
+
+/* "unit" and "divide": value = raw * mul / div, and times the cell size with .cells. */
+struct reader_unit {
+	const char *name;
+	uint64_t mul;
+	bool cells;
+};
+struct reader_scale {
+	uint64_t mul, div;
+	bool cells;
+};
+void reader_scale(struct reader *reader, const struct yaml_node *map,
+	const struct reader_unit *units, size_t n_units, const char *expected,
+	struct reader_scale *ret);
+
 /* reader_fold - the key "fold", of a metric (-1: none) that is neither a counter nor a whole
  * number; FOLD_SUM when it is not there. */
 enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *node, int metric);
@@ -52,7 +86,7 @@ enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *nod
 /* reader_part - what a word in an index stands for. */
 enum profile_part reader_part(const char *word);
 
-/* The parts of a profile. table_read: NULL when it was wrong. */
+/* The parts of a profile, each in its file. profile_table_read: NULL when it was wrong. */
 struct profile_table *profile_table_read(struct reader *reader, const struct yaml_node *node);
 void profile_traps_read(struct reader *reader, const struct yaml_node *node);
 void profile_gnmi_read(struct reader *reader, const struct yaml_node *node);

@@ -25,11 +25,7 @@ const char *profile_attribute_name(enum profile_attribute attribute)
 	return "";
 }
 
-static const struct unit {
-	const char *name;
-	uint64_t mul;
-	bool cells;
-} units[] = {
+static const struct reader_unit units[] = {
 	{"ns", 1, false},
 	{"us", 1000, false},
 	{"ms", 1000000, false},
@@ -121,29 +117,12 @@ static void column_where(struct reader *reader, const struct profile_table *tabl
 static void column_unit(
 	struct reader *reader, const struct yaml_node *node, struct profile_value *value)
 {
-	const struct yaml_node *unit = reader_value(node, "unit");
-	uint64_t scale;
-	value->mul = value->div = 1;
-	if (unit) {
-		size_t i = 0;
-		while (i < rw_countof(units) &&
-			!(unit->kind == YAML_TEXT && strcmp(units[i].name, unit->text) == 0))
-			i++;
-		if (i == rw_countof(units)) {
-			reader_wrong_node(
-				reader, unit, "one of ns us ms ticks s Mbps kB KiB cells");
-			return;
-		}
-		value->mul = units[i].mul;
-		value->cells = units[i].cells;
-	}
-	if (reader_number(reader, node, "divide", UINT32_MAX, &scale)) {
-		if (scale == 0)
-			reader_wrong_node(
-				reader, reader_value(node, "divide"), "a whole number from 1");
-		else
-			value->div = scale;
-	}
+	struct reader_scale scale;
+	reader_scale(reader, node, units, rw_countof(units),
+		"one of ns us ms ticks s Mbps kB KiB cells", &scale);
+	value->mul = scale.mul;
+	value->div = scale.div;
+	value->cells = scale.cells;
 }
 
 static void column_ignore(
@@ -191,34 +170,15 @@ static bool column_meaning(
 		return false;
 	}
 	if (attribute) {
-		for (size_t i = 1; i < rw_countof(attribute_names); i++)
-			if (attribute->kind == YAML_TEXT &&
-				strcmp(attribute->text, attribute_names[i]) == 0)
-				value->attribute = (enum profile_attribute)i;
-		if (value->attribute == ATTRIBUTE_NONE)
-			reader_wrong_node(reader, attribute,
-				"one of port_name port_descr port_alias discontinuity");
-		return value->attribute != ATTRIBUTE_NONE;
+		int i = reader_word(reader, attribute, attribute_names, rw_countof(attribute_names),
+			"one of port_name port_descr port_alias discontinuity");
+		if (i > 0)
+			value->attribute = (enum profile_attribute)i;
+		return i > 0;
 	}
-	if (metric->kind == YAML_TEXT)
-		value->metric = metric_by_name(metric->text);
-	else
-		value->metric = -1;
-	if (value->metric < 0) {
-		const char *names[METRIC_COUNT];
-		for (unsigned i = 0; i < METRIC_COUNT; i++)
-			names[i] = metric_info(i)->name;
-		const char *near = NULL;
-		if (metric->kind == YAML_TEXT)
-			near = str_nearest(metric->text, names, METRIC_COUNT);
-		char expected[128];
-		snprintf(expected, sizeof(expected),
-			near ? "a metric: did you mean '%s'?"
-			     : "a metric (rocewatch query --list names them)%s",
-			str_or(near, ""));
-		reader_wrong_node(reader, metric, expected);
+	value->metric = reader_metric(reader, metric);
+	if (value->metric < 0)
 		return false;
-	}
 	if (metric_info((unsigned)value->metric)->type == TYPE_TEXT) {
 		reader_wrong_node(reader, metric, "a metric that is a number");
 		return false;
@@ -226,6 +186,7 @@ static bool column_meaning(
 	return true;
 }
 
+/* RFC 3433: columns of entPhySensorTable. */
 static void column_sensor(struct reader *reader, struct profile_table *table,
 	struct profile_oid base, const struct yaml_node *node, struct profile_value *value)
 {
@@ -236,8 +197,8 @@ static void column_sensor(struct reader *reader, struct profile_table *table,
 		unit = metric_info((unsigned)value->metric)->unit;
 	if (!reader_bool(reader, node, "sensor"))
 		return;
-	if (base.n == 0 || base.n + 1 > PROFILE_OID_MAX ||
-		(strcmp(unit, "dBm") != 0 && strcmp(unit, "C") != 0)) {
+	const bool measures = strcmp(unit, "dBm") == 0 || strcmp(unit, "C") == 0;
+	if (base.n == 0 || base.n + 1 > PROFILE_OID_MAX || !measures) {
 		reader_wrong_node(reader, reader_value(node, "sensor"),
 			"a metric in dBm or C, in a table with an 'oid'");
 		return;
@@ -257,9 +218,8 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 	const struct yaml_node *node)
 {
 	struct profile_value *v = &table->values[table->n_values];
-	const char *doc;
-	uint64_t u;
-	*v = (struct profile_value){.priority = PRIO_NONE, .doc = ""};
+	uint64_t number;
+	*v = (struct profile_value){.priority = PRIO_NONE};
 	if (!KEYS(reader, node, "a column", "column", "oid", "metric", "attribute", "where",
 		    "priority", "unit", "divide", "equals", "ignore", "when", "subtract",
 		    "fallback", "width", "fold", "sensor", "doc") ||
@@ -272,18 +232,17 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 	column_when(reader, table, base, node, v);
 	v->fold = reader_fold(reader, node, v->metric);
 	column_sensor(reader, table, base, node, v);
-	if (reader_number(reader, node, "priority", 7, &u))
-		v->priority = (int)u;
+	if (reader_number(reader, node, "priority", 7, &number))
+		v->priority = (int)number;
 	v->has_equals = reader_number(reader, node, "equals", UINT64_MAX, &v->equals);
 	v->subtract = reader_bool(reader, node, "subtract");
 	v->fallback = reader_bool(reader, node, "fallback");
-	if (reader_number(reader, node, "width", 64, &u)) {
-		if (u != 32 && u != 64)
+	if (reader_number(reader, node, "width", 64, &number)) {
+		if (number != 32 && number != 64)
 			reader_wrong_node(reader, reader_value(node, "width"), "32 or 64");
-		v->width = (unsigned)u;
+		v->width = (unsigned)number;
 	}
-	if ((doc = reader_text(reader, node, "doc", false)))
-		v->doc = arena_strdup(reader->a, doc);
+	v->doc = str_or(reader_copy(reader, node, "doc", false), "");
 	table->n_values++;
 }
 
@@ -293,9 +252,11 @@ static void table_index(
 	struct reader *reader, struct profile_table *table, const struct yaml_node *node)
 {
 	const struct yaml_node *index = reader_value(node, "index");
-	if (!index || index->kind != YAML_LIST || index->n == 0 || index->n > PROFILE_PARTS_MAX) {
-		reader_wrong_node(reader, index ? index : node,
-			"an 'index' such as [port, priority], of at most 8 parts");
+	if (!index)
+		index = node;
+	if (index->kind != YAML_LIST || index->n == 0 || index->n > PROFILE_PARTS_MAX) {
+		reader_wrong_node(
+			reader, index, "an 'index' such as [port, priority], of at most 8 parts");
 		return;
 	}
 	for (size_t i = 0; i < index->n; i++) {
@@ -315,48 +276,86 @@ static void table_index(
 	}
 }
 
-/* table_decimal - several parts of the index in one number: each is what is left, divided. */
+/* table_decimal - several parts of the index in one number: each part is what the parts before it
+ * left, divided. */
 static void table_decimal(
 	struct reader *reader, struct profile_table *table, const struct yaml_node *node)
 {
 	const struct yaml_node *decimal = reader_value(node, "decimal"), *by;
-	uint64_t u = 0, last = UINT32_MAX;
+	uint64_t number = 0, last = UINT32_MAX;
 	if (!decimal || !KEYS(reader, decimal, "'decimal'", "base", "by"))
 		return;
-	if (reader_number(reader, decimal, "base", UINT32_MAX, &u))
-		table->decimal_base = (uint32_t)u;
+	if (reader_number(reader, decimal, "base", UINT32_MAX, &number))
+		table->decimal_base = (uint32_t)number;
 	by = reader_value(decimal, "by");
-	if (!by || by->kind != YAML_LIST || by->n == 0 || by->n != table->n_parts) {
-		reader_wrong_node(reader, by ? by : decimal,
+	if (!by)
+		by = decimal;
+	if (by->kind != YAML_LIST || by->n == 0 || by->n != table->n_parts) {
+		reader_wrong_node(reader, by,
 			"'by': one divisor for each part of the index, such as [100, 10, 1]");
 		return;
 	}
-	for (size_t i = 0; i < by->n; i++, last = u) {
-		if (!reader_number_at(reader, by->items[i].value, UINT32_MAX, &u))
+	for (size_t i = 0; i < by->n; i++) {
+		if (!reader_number_at(reader, by->items[i].value, UINT32_MAX, &number))
 			return;
-		if (u == 0 || u >= last) {
+		if (number == 0 || number >= last) {
 			reader_wrong_node(reader, by->items[i].value,
 				"a divisor from 1, smaller than the one before it");
 			table->decimal_by[0] = 0;
 			return;
 		}
-		table->decimal_by[i] = (uint32_t)u;
+		table->decimal_by[i] = (uint32_t)number;
+		last = number;
 	}
 }
 
+/* Fallbacks last, else as they were (.bit). */
 static int fallback_order(const void *left, const void *right)
 {
 	const struct profile_value *x = left, *y = right;
-	if (x->fallback != y->fallback) {
-		if (x->fallback)
-			return 1;
-		return -1;
-	}
+	if (x->fallback != y->fallback)
+		return x->fallback ? 1 : -1;
 	return (x->bit > y->bit) - (x->bit < y->bit);
 }
 
-/* table_finish - what follows from the columns: who comes last, who adds up, which rows are added.
- */
+/* How many columns a value needs: all of a difference, since half of one would be a wrong value; 0
+ * = any number of them adds up. */
+static unsigned columns_needed(const struct profile_table *table, int metric)
+{
+	unsigned n = 0;
+	bool difference = false;
+	for (size_t i = 0; metric >= 0 && i < table->n_values; i++) {
+		const struct profile_value *value = &table->values[i];
+		if (value->metric != metric || value->fallback)
+			continue;
+		n++;
+		difference |= value->subtract;
+	}
+	if (difference)
+		return n;
+	return 0;
+}
+
+/* Do several rows speak of one thing, so that they are added up? */
+static bool rows_add_up(const struct profile_table *table)
+{
+	for (size_t i = 0; i < table->n_values; i++)
+		for (size_t p = 0; p < table->n_parts; p++) {
+			/* 1. Rows that differ only in a part that nothing fixes. Two queues may
+			 *    share a priority, too. */
+			const bool own = table->parts[p] == PART_OTHER;
+			const bool queue = table->parts[p] == PART_QUEUE;
+			if (table->values[i].where[p] == PROFILE_ANY && (own || queue))
+				return true;
+			/* 2. One thing spread over rows: queue drops of type 5 and of type 7. */
+			if (table->values[i].where[p] != table->values[0].where[p])
+				return true;
+		}
+	return false;
+}
+
+/* table_finish - what follows from the columns: their order, which of them make one value, and
+ * whether rows are added. */
 static void table_finish(struct profile_table *table)
 {
 	for (size_t i = 0; i < table->n_values; i++)
@@ -364,79 +363,52 @@ static void table_finish(struct profile_table *table)
 	qsort(table->values, table->n_values, sizeof(*table->values), fallback_order);
 	for (size_t i = 0; i < table->n_values; i++)
 		table->values[i].bit = i;
-	for (size_t i = 0; i < table->n_values; i++) {
-		unsigned n = 0;
-		bool difference = false;
-		for (size_t k = 0; k < table->n_values; k++)
-			if (table->values[k].metric == table->values[i].metric &&
-				table->values[i].metric >= 0 && !table->values[k].fallback) {
-				n++;
-				difference = difference || table->values[k].subtract;
-			}
-		/* half a difference would be a wrong value, not a part of one */
-		if (difference)
-			table->values[i].needed = n;
-		else
-			table->values[i].needed = 0;
-	}
-	for (size_t i = 0; i < table->n_values && !table->sums_rows; i++)
-		for (size_t p = 0; p < table->n_parts; p++)
-			/* a part nobody fixed: rows that differ only there are one thing. Two
-			 * queues may share a priority, too. */
-			if (table->values[i].where[p] == PROFILE_ANY &&
-				(table->parts[p] == PART_OTHER || table->parts[p] == PART_QUEUE))
-				table->sums_rows = true;
-	bool differ = false;
-	for (size_t i = 1; i < table->n_values; i++)
-		for (size_t p = 0; p < table->n_parts; p++)
-			if (table->values[i].where[p] != table->values[0].where[p])
-				differ = true;
-	if (differ) /* one thing is spread over rows: queue drops of type 5 and 7 */
-		table->sums_rows = true;
+	for (size_t i = 0; i < table->n_values; i++)
+		table->values[i].needed = columns_needed(table, table->values[i].metric);
+	table->sums_rows = rows_add_up(table);
+}
+
+static void table_columns(struct reader *reader, struct profile_table *table,
+	struct profile_oid base, const struct yaml_node *columns)
+{
+	table->values = arena_array(reader->a, struct profile_value, columns->n);
+	table->columns = arena_array(reader->a, struct profile_oid, PROFILE_COLUMNS_MAX);
+	for (size_t i = 0; i < columns->n; i++)
+		column_read(reader, table, base, columns->items[i].value);
+	table_finish(table);
 }
 
 struct profile_table *profile_table_read(struct reader *reader, const struct yaml_node *node)
 {
+	static const char *const cadences[] = {[CADENCE_FAST] = "fast", [CADENCE_SLOW] = "slow"};
 	struct profile_table *t = arena_new_of(reader->a, struct profile_table);
 	struct profile_oid base = {0};
-	uint64_t u;
-	const char *text;
+	uint64_t queue;
 	if (!KEYS(reader, node, "a table", "name", "doc", "cadence", "oid", "index", "decimal",
 		    "first_queue", "columns"))
 		return NULL;
 	t->line = node->line;
-	if (!(text = reader_text(reader, node, "name", true)))
+	t->name = reader_copy(reader, node, "name", true);
+	if (!t->name)
 		return NULL;
-	t->name = arena_strdup(reader->a, text);
-	if ((text = reader_text(reader, node, "doc", false)))
-		t->doc = arena_strdup(reader->a, text);
-	else
-		t->doc = "";
-	if ((text = reader_text(reader, node, "cadence", true))) {
-		if (strcmp(text, "fast") != 0 && strcmp(text, "slow") != 0)
-			reader_wrong_node(reader, reader_value(node, "cadence"), "fast or slow");
-		if (strcmp(text, "slow") == 0)
-			t->cadence = CADENCE_SLOW;
-		else
-			t->cadence = CADENCE_FAST;
-	}
+	t->doc = str_or(reader_copy(reader, node, "doc", false), "");
+	if (reader_text(reader, node, "cadence", true) &&
+		reader_word(reader, reader_value(node, "cadence"), cadences, rw_countof(cadences),
+			"fast or slow") == CADENCE_SLOW)
+		t->cadence = CADENCE_SLOW;
 	if (reader_value(node, "oid"))
 		reader_oid(reader, reader_value(node, "oid"), &base);
-	if (reader_number(reader, node, "first_queue", 64, &u))
-		t->first_queue = (unsigned)u;
+	if (reader_number(reader, node, "first_queue", 64, &queue))
+		t->first_queue = (unsigned)queue;
 	table_index(reader, t, node);
 	table_decimal(reader, t, node);
 	const struct yaml_node *columns = reader_value(node, "columns");
-	if (!columns || columns->kind != YAML_LIST || columns->n == 0 ||
-		columns->n > PROFILE_COLUMNS_MAX) {
-		reader_wrong_node(
-			reader, columns ? columns : node, "'columns': a list of 1 to 64 columns");
+	if (!columns)
+		columns = node;
+	if (columns->kind != YAML_LIST || columns->n == 0 || columns->n > PROFILE_COLUMNS_MAX) {
+		reader_wrong_node(reader, columns, "'columns': a list of 1 to 64 columns");
 		return NULL;
 	}
-	t->values = arena_array(reader->a, struct profile_value, columns->n);
-	t->columns = arena_array(reader->a, struct profile_oid, PROFILE_COLUMNS_MAX);
-	for (size_t i = 0; i < columns->n; i++)
-		column_read(reader, t, base, columns->items[i].value);
-	table_finish(t);
+	table_columns(reader, t, base, columns);
 	return t;
 }

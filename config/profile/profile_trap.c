@@ -64,7 +64,7 @@ static bool trap_read(
 	const char *evidence = NULL;
 	if (reader_value(node, "evidence"))
 		evidence = reader_text(reader, node, "evidence", true);
-	if (!reader_value(node, "evidence"))
+	else
 		reader_wrong(reader, node->line, node->col,
 			"a trap without 'evidence': say where this was read or seen (MIB and "
 			"revision, device and release)");
@@ -98,7 +98,7 @@ void profile_traps_read(struct reader *reader, const struct yaml_node *node)
 		reader_wrong_node(reader, node, "a list of traps");
 		return;
 	}
-	reader->p->traps = arena_array(reader->a, struct profile_trap, node->n ? node->n : 1);
+	reader->p->traps = arena_array(reader->a, struct profile_trap, node->n + 1);
 	for (size_t i = 0; i < node->n; i++) {
 		struct profile_trap t = {0};
 		if (trap_read(reader, node->items[i].value, &t))

@@ -1,5 +1,5 @@
-/* profile_tune - reads the tuning half of a profile (see the header), and the arithmetic of its
- * units. */
+/* profile_tune - reads the tuning half of a profile, and converts values of knobs to the units that
+ * a kind of switch writes, and back. */
 #include "config/profile/profile_tune.h"
 
 #include <errno.h>
@@ -94,7 +94,8 @@ bool tune_rule_applies(const struct tune_knob_rule *rule, const char *platform)
 			tune_platform_fits(rule->platforms, rule->n_platforms, platform));
 }
 
-/* How many units of writing one unit of the house is; NAN when what it takes is not known. */
+/* Written units per unit of the program (bytes, ratio): 1/1000 for kbytes. NAN when the cell size
+ * or the limit that it takes is not known. */
 static double profile_tune_scale(const struct tune_knob_rule *rule, enum tune_knob knob,
 	double cell_bytes, double limit_bytes)
 {
@@ -116,7 +117,7 @@ static double profile_tune_scale(const struct tune_knob_rule *rule, enum tune_kn
 
 static double profile_tune_rounded(double value, enum tune_round how)
 {
-	double near = rint(value); /* what is whole but for the last bits stays what it is */
+	double near = rint(value); /* whole but for the last bits: stays as it is */
 	if (fabs(value - near) <= 1e-9 * fmax(1, fabs(value)))
 		return near;
 	if (how == TUNE_DOWN)
@@ -143,11 +144,9 @@ double tune_knob_write(const struct tune_knob_rule *rule, enum tune_knob knob, d
 		if (rule->unit == TUNE_FRACTION)
 			written = exp2(written);
 	} else {
-		if (rule->by_cell && cell_bytes > 0 && knobs[knob].bytes &&
-			rule->unit == TUNE_BYTES) {
-			if (fmax(step, 1) == 1)
-				step = cell_bytes;
-		}
+		const bool in_cells = rule->by_cell && knobs[knob].bytes;
+		if (in_cells && rule->unit == TUNE_BYTES && cell_bytes > 0 && step <= 1)
+			step = cell_bytes;
 		written = profile_tune_rounded(written / step, how) * step;
 	}
 	if (written >= rule->min && written <= rule->max)
@@ -190,26 +189,17 @@ double tune_knob_programmed(
 
 /* ---- reading ------------------------------------------------------------- */
 
-static int profile_tune_word_of(struct reader *reader, const struct yaml_node *map, const char *key,
-	const char *const *words, size_t n, int otherwise, const char *expected)
+/* The position of the word under @key; @otherwise when it is absent or wrong. */
+static int word_at(struct reader *reader, const struct yaml_node *map, const char *key,
+	const char *const *choices, size_t n, int otherwise, const char *expected)
 {
 	const struct yaml_node *v = reader_value(map, key);
-	if (!v)
+	int at = -1;
+	if (v)
+		at = reader_word(reader, v, choices, n, expected);
+	if (at < 0)
 		return otherwise;
-	for (size_t i = 0; i < n; i++)
-		if (v->kind == YAML_TEXT && str_eq(v->text, words[i]))
-			return (int)i;
-	reader_wrong_node(reader, v, expected);
-	return otherwise;
-}
-
-static const char *profile_tune_copy(
-	struct reader *reader, const struct yaml_node *map, const char *key, bool required)
-{
-	const char *s = reader_text(reader, map, key, required);
-	if (s)
-		return arena_strdup(reader->a, s);
-	return NULL;
+	return at;
 }
 
 static double profile_tune_decimal(
@@ -233,32 +223,19 @@ static bool knob_at(struct reader *reader, const struct yaml_node *node, enum tu
 	return false;
 }
 
-/* A list under @key, or NULL; what is no list is reported. */
 static const struct yaml_node *list_at(
 	struct reader *reader, const struct yaml_node *map, const char *key, size_t max)
 {
-	const struct yaml_node *l = reader_value(map, key);
-	if (l && (l->kind != YAML_LIST || l->n > max)) {
-		char expected[64];
-		snprintf(expected, sizeof(expected), "a list of at most %zu", max);
-		reader_wrong_node(reader, l, expected);
-		return NULL;
-	}
-	return l;
+	char expected[64];
+	snprintf(expected, sizeof(expected), "a list of at most %zu", max);
+	return reader_list(reader, map, key, max, expected);
 }
 
 static const char **globs_read(
 	struct reader *reader, const struct yaml_node *map, const char *key, size_t *ret_n)
 {
-	const struct yaml_node *l = list_at(reader, map, key, 64);
-	const char **v = arena_array(reader->a, const char *, l ? l->n + 1 : 1);
-	for (size_t i = 0; l && i < l->n; i++) {
-		if (l->items[i].value->kind == YAML_TEXT)
-			v[(*ret_n)++] = arena_strdup(reader->a, l->items[i].value->text);
-		else
-			reader_wrong_node(reader, l->items[i].value, "a glob such as \"*SN5600*\"");
-	}
-	return v;
+	const struct yaml_node *list = list_at(reader, map, key, 64);
+	return reader_texts(reader, list, "a glob such as \"*SN5600*\"", ret_n);
 }
 
 static void knob_read(
@@ -276,19 +253,18 @@ static void knob_read(
 		reader_wrong(reader, node->line, node->col, "knob '%s' twice", tune_knob_name(k));
 	*to = (struct tune_knob_rule){
 		.settable = true,
-		.object = profile_tune_copy(reader, node, "object", true),
+		.object = reader_copy(reader, node, "object", true),
 		.shared = reader_bool(reader, node, "shared"),
-		.unit = (enum tune_unit)profile_tune_word_of(reader, node, "unit", units,
-			rw_countof(units), TUNE_BYTES,
-			"one of bytes kbytes cells percent exponent fraction number"),
+		.unit = (enum tune_unit)word_at(reader, node, "unit", units, rw_countof(units),
+			TUNE_BYTES, "one of bytes kbytes cells percent exponent fraction number"),
 		.step = profile_tune_decimal(reader, node, "step", 1),
 		.min = profile_tune_decimal(reader, node, "min", -INFINITY),
 		.max = profile_tune_decimal(reader, node, "max", INFINITY),
 		.by_cell = reader_bool(reader, node, "by_cell"),
-		.disruption = (enum tune_disruption)profile_tune_word_of(reader, node, "disruption",
-			disruptions, rw_countof(disruptions), DISRUPTION_UNKNOWN,
+		.disruption = (enum tune_disruption)word_at(reader, node, "disruption", disruptions,
+			rw_countof(disruptions), DISRUPTION_UNKNOWN,
 			"one of hitless queue_flush port_flap daemon_reload reboot unknown"),
-		.evidence = profile_tune_copy(reader, node, "evidence", true),
+		.evidence = reader_copy(reader, node, "evidence", true),
 	};
 	to->platforms = globs_read(reader, node, "platforms", &to->n_platforms);
 	if (!(to->step > 0) || to->min > to->max)
@@ -302,7 +278,7 @@ static void cannot_read(
 	enum tune_knob k;
 	if (!KEYS(reader, node, "a knob that cannot be set", "knob", "why"))
 		return;
-	const char *why = profile_tune_copy(reader, node, "why", true);
+	const char *why = reader_copy(reader, node, "why", true);
 	if (reader_text(reader, node, "knob", true) &&
 		knob_at(reader, reader_value(node, "knob"), &k)) {
 		if (tune->knobs[k].settable)
@@ -321,7 +297,7 @@ static void collect_read(
 			"watermarks", "pause", "cable", "shared_headroom"))
 		return;
 	for (int i = 0; i < TUNE_NEEDS; i++)
-		tune->collect[i] = profile_tune_copy(reader, node, needs_names[i], false);
+		tune->collect[i] = reader_copy(reader, node, needs_names[i], false);
 }
 
 static void asic_read(
@@ -336,16 +312,16 @@ static void asic_read(
 	reader_number(reader, node, "slices", 64, &slices);
 	struct tune_asic *to = &reader->p->asics[reader->p->n_asics++];
 	*to = (struct tune_asic){
-		.name = profile_tune_copy(reader, node, "name", true),
+		.name = reader_copy(reader, node, "name", true),
 		.cell_bytes = (double)cell,
 		.ecn_cells = (double)ecn_cells,
-		.headroom = (enum tune_headroom)profile_tune_word_of(reader, node, "headroom",
-			headrooms, rw_countof(headrooms), TUNE_HEADROOM_NONE,
+		.headroom = (enum tune_headroom)word_at(reader, node, "headroom", headrooms,
+			rw_countof(headrooms), TUNE_HEADROOM_NONE,
 			"one of none spectrum spectrum_2021"),
 		.size_holds_headroom = reader_bool(reader, node, "size_holds_headroom"),
 		.voq = reader_bool(reader, node, "voq"),
 		.slices = (unsigned)slices,
-		.source = profile_tune_copy(reader, node, "source", true),
+		.source = reader_copy(reader, node, "source", true),
 	};
 	to->platforms = globs_read(reader, node, "platforms", &to->n_platforms);
 }
@@ -356,9 +332,9 @@ static void name_read(
 	if (!KEYS(reader, node, "a name", "name", "standard", "check", "placeholder"))
 		return;
 	struct tune_name *to = &tune->names[tune->n_names++];
-	*to = (struct tune_name){.name = profile_tune_copy(reader, node, "name", true),
-		.standard = profile_tune_copy(reader, node, "standard", true),
-		.check = profile_tune_copy(reader, node, "check", true),
+	*to = (struct tune_name){.name = reader_copy(reader, node, "name", true),
+		.standard = reader_copy(reader, node, "standard", true),
+		.check = reader_copy(reader, node, "check", true),
 		.placeholder = reader_bool(reader, node, "placeholder")};
 }
 
@@ -367,22 +343,33 @@ static void name_read(
 static const char *const words[] = {"port", "queue", "priority", "speed_mbps", "cable_m",
 	"cable_max_m", "cable_now_m", "buffer_bytes"};
 
-/* text_check - every {word} in @text is a knob, one of ours or a name. JSON has no braces in texts
- * here, so each one opens a word. */
+static bool is_word(const char *text, size_t n, const char *word)
+{
+	return word && strlen(word) == n && strncmp(text, word, n) == 0;
+}
+
+/* A knob, one of words[], or a name. */
+static bool word_known(const char *text, size_t n, const struct tune_name *names, size_t n_names)
+{
+	for (size_t i = 0; i < TUNE_KNOBS; i++)
+		if (is_word(text, n, knobs[i].name))
+			return true;
+	for (size_t i = 0; i < rw_countof(words); i++)
+		if (is_word(text, n, words[i]))
+			return true;
+	for (size_t i = 0; i < n_names; i++)
+		if (is_word(text, n, names[i].name))
+			return true;
+	return false;
+}
+
+/* Every {word} in @text is known. JSON has no braces in texts here, so each one opens a word. */
 static void text_check_in(struct reader *reader, const struct yaml_node *at,
 	const struct tune_name *names, size_t n_names, const char *text)
 {
 	for (const char *p = text; p && (p = strchr(p, '{')); p++) {
 		size_t n = strcspn(p + 1, "}");
-		bool known = false;
-		for (size_t i = 0; i < TUNE_KNOBS && !known; i++)
-			known = strlen(knobs[i].name) == n && strncmp(p + 1, knobs[i].name, n) == 0;
-		for (size_t i = 0; i < rw_countof(words) && !known; i++)
-			known = strlen(words[i]) == n && strncmp(p + 1, words[i], n) == 0;
-		for (size_t i = 0; i < n_names && !known; i++)
-			known = names[i].name && strlen(names[i].name) == n &&
-				strncmp(p + 1, names[i].name, n) == 0;
-		if (!known || p[1 + n] != '}')
+		if (!word_known(p + 1, n, names, n_names) || p[1 + n] != '}')
 			reader_wrong(reader, at->line, at->col,
 				"read '%.24s', expected a knob, a name from 'names', or one of "
 				"port queue priority speed_mbps cable_m cable_max_m cable_now_m "
@@ -401,8 +388,10 @@ static void fields_read(struct reader *reader, const struct yaml_node *node,
 	const struct profile_tune *tune, struct tune_template *to)
 {
 	const struct yaml_node *f = reader_value(node, "fields");
-	if (!f || f->kind != YAML_MAP || f->n > TUNE_FIELDS_MAX) {
-		reader_wrong_node(reader, f ? f : node,
+	if (!f)
+		f = node;
+	if (f == node || f->kind != YAML_MAP || f->n > TUNE_FIELDS_MAX) {
+		reader_wrong_node(reader, f,
 			"'fields' with at most 24 values, such as { xoff: \"{headroom}\" }");
 		return;
 	}
@@ -428,7 +417,7 @@ static void step_read(struct reader *reader, const struct yaml_node *node,
 		return;
 	to->line = node->line;
 	const struct yaml_node *sets = list_at(reader, node, "sets", TUNE_KNOBS);
-	for (size_t i = 0; sets && i < sets->n; i++) {
+	for (size_t i = 0; i < reader_n(sets); i++) {
 		enum tune_knob k;
 		if (!knob_at(reader, sets->items[i].value, &k))
 			continue;
@@ -439,21 +428,20 @@ static void step_read(struct reader *reader, const struct yaml_node *node,
 	if (!to->sets)
 		reader_wrong(reader, node->line, node->col,
 			"'sets' is missing here: which knobs does this step bring into force?");
-	to->when = (enum tune_when)profile_tune_word_of(reader, node, "when", whens,
-		rw_countof(whens), TUNE_ALWAYS, "one of always cable no_cable");
-	to->size_apart =
-		profile_tune_word_of(reader, node, "needs", needs, 2, 0, "size_apart") == 1;
-	to->note = profile_tune_copy(reader, node, "note", false);
-	to->object = profile_tune_copy(reader, node, "object", false);
-	to->table = profile_tune_copy(reader, node, "table", false);
+	to->when = (enum tune_when)word_at(reader, node, "when", whens, rw_countof(whens),
+		TUNE_ALWAYS, "one of always cable no_cable");
+	to->size_apart = word_at(reader, node, "needs", needs, 2, 0, "size_apart") == 1;
+	to->note = reader_copy(reader, node, "note", false);
+	to->object = reader_copy(reader, node, "object", false);
+	to->table = reader_copy(reader, node, "table", false);
 	if (to->table) {
-		to->key = profile_tune_copy(reader, node, "key", true);
+		to->key = reader_copy(reader, node, "key", true);
 		text_check(reader, node, tune, to->key);
 		fields_read(reader, node, tune, to);
 		form->json = true;
 	} else {
-		to->text = profile_tune_copy(reader, node, "text", true);
-		to->undo = profile_tune_copy(reader, node, "undo", false);
+		to->text = reader_copy(reader, node, "text", true);
+		to->undo = reader_copy(reader, node, "undo", false);
 		text_check(reader, node, tune, to->text);
 		text_check(reader, node, tune, to->undo);
 	}
@@ -466,12 +454,12 @@ static void form_read(
 	if (!KEYS(reader, node, "a form", "name", "commit", "use", "steps"))
 		return;
 	struct tune_form *to = &tune->forms[tune->n_forms++];
-	to->name = profile_tune_copy(reader, node, "name", true);
-	to->commit = profile_tune_copy(reader, node, "commit", false);
-	to->use = profile_tune_copy(reader, node, "use", false);
+	to->name = reader_copy(reader, node, "name", true);
+	to->commit = reader_copy(reader, node, "commit", false);
+	to->use = reader_copy(reader, node, "use", false);
 	const struct yaml_node *l = list_at(reader, node, "steps", 64);
-	to->steps = arena_array(reader->a, struct tune_template, l ? l->n + 1 : 1);
-	for (size_t i = 0; l && i < l->n; i++)
+	to->steps = arena_array(reader->a, struct tune_template, reader_n(l) + 1);
+	for (size_t i = 0; i < reader_n(l); i++)
 		step_read(reader, l->items[i].value, tune, to);
 	for (size_t i = 0; i < to->n_steps; i++)
 		if (!!to->steps[i].table != to->json)
@@ -484,7 +472,7 @@ static void profile_tune_each(struct reader *reader, const struct yaml_node *map
 	void (*read)(struct reader *, const struct yaml_node *, struct profile_tune *))
 {
 	const struct yaml_node *l = list_at(reader, map, key, 64);
-	for (size_t i = 0; l && i < l->n; i++)
+	for (size_t i = 0; i < reader_n(l); i++)
 		read(reader, l->items[i].value, tune);
 }
 
@@ -495,14 +483,14 @@ void profile_tune_read(struct reader *reader, const struct yaml_node *node)
 			"cannot", "collect", "asics", "names", "forms"))
 		return;
 	struct profile_tune *t = arena_new_of(reader->a, struct profile_tune);
-	t->syntax = profile_tune_copy(reader, node, "syntax", false);
-	t->comment = profile_tune_copy(reader, node, "comment", false);
+	t->syntax = reader_copy(reader, node, "syntax", false);
+	t->comment = reader_copy(reader, node, "comment", false);
 	t->voq = reader_bool(reader, node, "voq");
 	reader->p->asics = arena_array(reader->a, struct tune_asic, 65);
 	t->names = arena_array(reader->a, struct tune_name, 65);
 	t->forms = arena_array(reader->a, struct tune_form, 65);
 	const struct yaml_node *notes = list_at(reader, node, "notes", rw_countof(t->notes));
-	for (size_t i = 0; notes && i < notes->n; i++)
+	for (size_t i = 0; i < reader_n(notes); i++)
 		if (notes->items[i].value->kind == YAML_TEXT)
 			t->notes[t->n_notes++] =
 				arena_strdup(reader->a, notes->items[i].value->text);
@@ -516,7 +504,7 @@ void profile_tune_read(struct reader *reader, const struct yaml_node *node)
 	profile_tune_each(reader, node, "forms", t, form_read);
 	if (t->n_forms && (!t->syntax || !t->comment))
 		reader_wrong(reader, node->line, node->col, "'forms' need 'syntax' and 'comment'");
-	/* else it tells of ASICs only */
+	/* else there are only ASICs in it */
 	if (reader_value(node, "knobs") || reader_value(node, "cannot") || t->syntax)
 		reader->p->tune = t;
 }
