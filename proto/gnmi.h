@@ -28,19 +28,17 @@
 
 /* Limits on what comes from outside. What exceeds one is refused and counted in struct gnmi_counts.
  */
-#define GNMI_MESSAGE_MAX                                                                           \
-	(64u << 20) /* bytes of a message; the transport's own limit is normally lower */
+/* bytes of a message; the transport's own limit is normally lower */
+#define GNMI_MESSAGE_MAX (64u << 20)
 #define GNMI_UNPACK_MAX (256u << 20) /* bytes that one message may take while it is unpacked */
-#define GNMI_UNPACK_FLOOR                                                                          \
-	(64u << 10) /* any message may take this much, a larger one GNMI_UNPACK_FACTOR times its   \
-		       size */
+/* any message may take this much, a larger one GNMI_UNPACK_FACTOR times its size */
+#define GNMI_UNPACK_FLOOR (64u << 10)
 #define GNMI_UNPACK_FACTOR 64u /* measured at 7; names of one letter come to 30 */
 #define GNMI_PATH_MAX 2048u /* bytes of a path as text */
 #define GNMI_PATH_ELEMS_MAX 64u
 #define GNMI_PATH_KEYS_MAX 16u /* of one element */
-#define GNMI_JSON_DEPTH_MAX                                                                        \
-	32u /* objects and arrays inside each other; telemetry needs about 10                      \
-	     */
+/* objects and arrays inside each other; telemetry needs about 10 */
+#define GNMI_JSON_DEPTH_MAX 32u
 #define GNMI_JSON_LIST_KEYS_MAX 4u /* keys of one list, where the caller said which they are */
 #define GNMI_PATH_NONE UINT32_MAX /* an id that is none */
 

@@ -1,15 +1,15 @@
 /*
- * gnmi - one device over gNMI: Capabilities, then the streams of its profile, on the loop. Wire in
- * grpc_io.c, bytes in proto/, meaning in gnmi_decode.c and the profile.
+ * gnmi - one device over gNMI: Capabilities, then the streams of its profile, on the loop thread.
+ * The wire is in grpc_io.c, the bytes in proto/, their meaning in gnmi_decode.c and the profile.
  *
  *   start --> Capabilities (encodings; models choose the profile)
  *         --> slow streams, one after the other --> fast streams --> UP
  *
  * A stream is one Subscribe on a connection of its own: some servers end one subscription when
- * another begins on the same connection. It lives by itself: what is refused by one does not touch
- * the others, and it falls back (once, poll, get: as the profile says) when its way is not served
- * or goes stale. The target is UP while at least one fast stream delivers; when the last one is
- * lost everything begins again, for the device may have come back as another.
+ * another begins on the same connection. Streams are independent: a refusal of one does not affect
+ * the others. A stream falls back (once, poll, get: as the profile lists them) when the device does
+ * not serve its mode or goes silent. The target is UP while at least one fast stream delivers. When
+ * the last one is lost, everything starts again: the device may have come back with other software.
  */
 #ifndef RW_COLLECTORS_GNMI_H
 #define RW_COLLECTORS_GNMI_H

@@ -1,4 +1,4 @@
-/* gnmi_compiled - see the header. */
+/* gnmi_compiled - compiles the patterns of a stream when its first target needs them. */
 #include "collectors/gnmi/gnmi_compiled.h"
 
 #include <stdlib.h>

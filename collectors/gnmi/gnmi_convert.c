@@ -1,4 +1,4 @@
-/* gnmi_convert - see the header. */
+/* gnmi_convert - turns a value as the server sends it into the unit of its metric. */
 #include "collectors/gnmi/gnmi_convert.h"
 
 #include <string.h>
@@ -22,8 +22,8 @@ static bool is_text(const struct gnmi_value *value)
 	return value->kind == GNMI_STRING || value->kind == GNMI_ASCII;
 }
 
-/* without_module - "openconfig-if-ethernet:SPEED_100GB" is "SPEED_100GB": identities come with the
- * module before them. */
+/* without_module - "openconfig-if-ethernet:SPEED_100GB" is "SPEED_100GB": a YANG identity comes
+ * with its module (RFC 7951, 6.8). */
 static struct gnmi_value without_module(const struct gnmi_value *value)
 {
 	struct gnmi_value r = *value;
@@ -42,29 +42,28 @@ static enum gnmi_convert gnmi_convert_word_of(
 {
 	char text[TEXT_MAX];
 	struct gnmi_value bare = without_module(value);
-	if (value->kind == GNMI_BOOL)
-		bare = (struct gnmi_value){.kind = GNMI_STRING,
-			.p = value->b ? "true" : "false",
-			.n = value->b ? 4 : 5};
-	gnmi_value_text(&bare, text, sizeof(text));
+	gnmi_value_text(&bare, text, sizeof(text)); /* a boolean is "true" or "false" */
 	for (size_t i = 0; i < spec->n_words; i++)
-		if (strcmp(spec->words[i].word, text) == 0)
-			return *ret = spec->words[i].value, GNMI_CONVERT_OK;
-	if (!spec->has_otherwise || !is_text(value)) {
-		if (is_text(value))
-			return GNMI_CONVERT_NONE;
+		if (strcmp(spec->words[i].word, text) == 0) {
+			*ret = spec->words[i].value;
+			return GNMI_CONVERT_OK;
+		}
+	if (!is_text(value))
 		return GNMI_CONVERT_WRONG;
-	}
+	if (!spec->has_otherwise)
+		return GNMI_CONVERT_NONE;
 	*ret = spec->otherwise;
 	return GNMI_CONVERT_OK;
 }
 
-/* priorities_of - "3,4" as a set; "" is none of them. */
+/* priorities_of - "3,4" as a set of bits; "" is the empty set. */
 static enum gnmi_convert priorities_of(const struct gnmi_value *value, uint64_t *ret)
 {
 	uint64_t set = 0;
-	if (value->kind == GNMI_UINT && value->u < 8)
-		return *ret = (uint64_t)1 << value->u, GNMI_CONVERT_OK;
+	if (value->kind == GNMI_UINT && value->u < 8) {
+		*ret = (uint64_t)1 << value->u;
+		return GNMI_CONVERT_OK;
+	}
 	for (size_t i = 0; is_text(value) && i < value->n; i++) {
 		char c = value->p[i];
 		if (c >= '0' && c <= '7')

@@ -1,4 +1,4 @@
-/* gnmi_convert - pure: one value as a leaf of a profile means it. */
+/* gnmi_convert - pure: converts one value as a row of a profile says. */
 #ifndef RW_COLLECTORS_GNMI_CONVERT_H
 #define RW_COLLECTORS_GNMI_CONVERT_H
 
@@ -16,15 +16,16 @@ struct gnmi_converted {
 	bool estimated;
 };
 
-/* NONE: the device says "not there" */
+/* NONE: the device says that it has no value; WRONG: not a type that the row can read */
 enum gnmi_convert { GNMI_CONVERT_OK, GNMI_CONVERT_NONE, GNMI_CONVERT_WRONG };
-/* @spec must be of a metric. @cell_bytes 0 = not known: what is in cells then is GNMI_CONVERT_NONE.
- */
+/* @spec must have a metric. @cell_bytes: size of a buffer cell, 0 = unknown: a value in cells is
+ * then GNMI_CONVERT_NONE. */
 enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
 	const struct gnmi_value *value, struct entities *texts, uint64_t cell_bytes,
 	struct gnmi_converted *ret);
 
-/* gnmi_convert_number - a number, or a word that @spec knows one for: of what is no metric. */
+/* gnmi_convert_number - the number of an attribute leaf: as sent, or the one that @spec has for a
+ * word. */
 enum gnmi_convert gnmi_convert_number(
 	const struct profile_gnmi_value *spec, const struct gnmi_value *value, uint64_t *ret);
 

@@ -1,5 +1,5 @@
-/* gnmi_match - see the header. Names and values of keys are small texts: the search with
- * backtracking is short. */
+/* gnmi_match - compiles a pattern into tokens and matches it by search with backtracking: names and
+ * values of keys are short texts. */
 #include "collectors/gnmi/gnmi_match.h"
 
 #include <ctype.h>
@@ -8,14 +8,22 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 
-enum part { PART_PORT, PART_ALIAS, PART_PRIORITY, PART_QUEUE, PART_GROUP, PART_POOL, PART_NAME };
+enum place_part {
+	PART_PORT,
+	PART_ALIAS,
+	PART_PRIORITY,
+	PART_QUEUE,
+	PART_GROUP,
+	PART_POOL,
+	PART_NAME
+};
 static const char *const part_names[] = {
 	"port", "alias", "priority", "queue", "group", "pool", "name"};
 
 enum token_kind { TOKEN_TEXT, TOKEN_ANY, TOKEN_PART };
 struct token {
 	enum token_kind kind;
-	enum part part;
+	enum place_part part;
 	const char *p;
 	size_t n; /* TEXT */
 };
@@ -23,7 +31,7 @@ struct glob {
 	struct token *v;
 	size_t n;
 };
-struct elem {
+struct pattern_elem {
 	struct glob name;
 	struct {
 		const char *name;
@@ -34,17 +42,19 @@ struct elem {
 	const char *text; /* of its name */
 };
 struct gnmi_pattern {
-	struct elem *elems;
+	struct pattern_elem *elems;
 	size_t n;
 };
 
 /* ---- compiling ----------------------------------------------------------- */
 
-static bool gnmi_match_part_of(const char *text, size_t n, enum part *ret)
+static bool gnmi_match_part_of(const char *text, size_t n, enum place_part *ret)
 {
 	for (size_t i = 0; i < rw_countof(part_names); i++)
-		if (strlen(part_names[i]) == n && memcmp(part_names[i], text, n) == 0)
-			return *ret = (enum part)i, true;
+		if (strlen(part_names[i]) == n && memcmp(part_names[i], text, n) == 0) {
+			*ret = (enum place_part)i;
+			return true;
+		}
 	return false;
 }
 
@@ -84,9 +94,9 @@ struct gnmi_pattern *gnmi_pattern_new(const char *path, struct arena *a, struct 
 	struct gnmi_pattern *p = arena_new_of(a, struct gnmi_pattern);
 	if (gnmi_path_parse(path, strlen(path), parsed, &elems, &p->n, e) < 0)
 		return NULL;
-	p->elems = arena_array(a, struct elem, p->n + 1);
+	p->elems = arena_array(a, struct pattern_elem, p->n + 1);
 	for (size_t i = 0; i < p->n; i++) {
-		struct elem *to = &p->elems[i];
+		struct pattern_elem *to = &p->elems[i];
 		to->text = arena_strndup(a, elems[i].name, elems[i].name_n);
 		to->name = glob_of(to->text, elems[i].name_n, a);
 		for (size_t k = 0; k < elems[i].n_keys && k < rw_countof(to->keys); k++) {
@@ -106,7 +116,7 @@ void gnmi_pattern_lists(
 	const struct gnmi_pattern *pattern, struct gnmi_list *lists, size_t *n, size_t max)
 {
 	for (size_t i = 0; i < pattern->n; i++) {
-		const struct elem *e = &pattern->elems[i];
+		const struct pattern_elem *e = &pattern->elems[i];
 		bool known = e->n_keys == 0 || *n == max;
 		for (size_t k = 0; k < *n && !known; k++)
 			known = strcmp(lists[k].name, e->text) == 0;
@@ -152,7 +162,7 @@ static bool numbers_of(const char *text, size_t n, uint64_t *ret)
 	return set != 0;
 }
 
-/* gnmi_match_queue_of - the number in what servers call a queue. */
+/* gnmi_match_queue_of - the numbers in a server's name of a queue: "3", "UC3", "q-3". */
 static bool gnmi_match_queue_of(const char *text, size_t n, uint64_t *ret)
 {
 	static const char *const before[] = {"uc", "queue", "q", "tc"};
@@ -177,7 +187,7 @@ static bool number_take(struct gnmi_match *at, enum gnmi_number kind, uint64_t n
 }
 
 static bool part_take(
-	struct gnmi_match *at, enum part part, const char *string, size_t n, bool alone)
+	struct gnmi_match *at, enum place_part part, const char *string, size_t n, bool alone)
 {
 	const struct gnmi_text text = {string, n};
 	uint64_t numbers;
@@ -198,8 +208,9 @@ static bool part_take(
 		return numbers_of(string, n, &numbers) &&
 			number_take(at, GNMI_NUMBER_GROUP, numbers);
 	case PART_QUEUE:
-		if (alone ? gnmi_match_queue_of(string, n, &numbers)
-			  : numbers_of(string, n, &numbers))
+		if (alone && gnmi_match_queue_of(string, n, &numbers))
+			return number_take(at, GNMI_NUMBER_QUEUE, numbers);
+		if (!alone && numbers_of(string, n, &numbers))
 			return number_take(at, GNMI_NUMBER_QUEUE, numbers);
 		at->number = GNMI_NUMBER_QUEUE;
 		at->queue_name = text;
@@ -216,7 +227,7 @@ static bool glob_match(const struct token *tokens, size_t n_v, const char *text,
 	if (tokens->kind == TOKEN_TEXT)
 		return n >= tokens->n && memcmp(text, tokens->p, tokens->n) == 0 &&
 			glob_match(tokens + 1, n_v - 1, text + tokens->n, n - tokens->n, at, false);
-	/* the longest first: a port's name may hold what comes after it */
+	/* The longest first: a port's name may contain the text that follows it in the pattern. */
 	for (size_t take = n + 1; take-- > 0;) {
 		struct gnmi_match was = *at;
 		if (n_v == 1 && take < n)
@@ -229,22 +240,27 @@ static bool glob_match(const struct token *tokens, size_t n_v, const char *text,
 	return false;
 }
 
-static bool elem_match(const struct elem *want, const struct gnmi_elem *have, struct gnmi_match *at)
+/* key_of - the key with this name; NULL when the element has none. */
+static const struct gnmi_key *key_of(const struct gnmi_elem *elem, const char *name, size_t n)
+{
+	for (size_t i = 0; i < elem->n_keys; i++)
+		if (elem->keys[i].name_n == n && memcmp(elem->keys[i].name, name, n) == 0)
+			return &elem->keys[i];
+	return NULL;
+}
+
+static bool elem_match(
+	const struct pattern_elem *want, const struct gnmi_elem *have, struct gnmi_match *at)
 {
 	if (!glob_match(
 		    want->name.v, want->name.n, have->name, have->name_n, at, want->name.n == 1))
 		return false;
 	for (size_t i = 0; i < want->n_keys; i++) {
-		size_t k = 0;
-		while (k < have->n_keys &&
-			!(have->keys[k].name_n == want->keys[i].n &&
-				memcmp(have->keys[k].name, want->keys[i].name, want->keys[i].n) ==
-					0))
-			k++;
-		if (k == have->n_keys ||
-			!glob_match(want->keys[i].value.v, want->keys[i].value.n,
-				have->keys[k].value, have->keys[k].value_n, at,
-				want->keys[i].value.n == 1))
+		const struct gnmi_key *key = key_of(have, want->keys[i].name, want->keys[i].n);
+		const struct glob *value = &want->keys[i].value;
+		if (!key)
+			return false;
+		if (!glob_match(value->v, value->n, key->value, key->value_n, at, value->n == 1))
 			return false;
 	}
 	return true;
@@ -256,7 +272,8 @@ bool gnmi_pattern_match(const struct gnmi_pattern *pattern, const struct gnmi_el
 	*ret = (struct gnmi_match){0};
 	if (n != pattern->n)
 		return false;
-	for (size_t i = n; i-- > 0;) /* leaves differ most */
+	/* from the end: the last elements of paths differ most */
+	for (size_t i = n; i-- > 0;)
 		if (!elem_match(&pattern->elems[i], &elems[i], ret))
 			return false;
 	return true;

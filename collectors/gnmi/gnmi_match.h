@@ -1,10 +1,10 @@
 /*
- * gnmi_match - pure: a profile's pattern of a path against a path, and the place it tells. Notation
- * in config/profile/profile_gnmi.h; {alias} is a port by the name that people see, where servers
- * answer with that one.
+ * gnmi_match - pure: matches a path against a profile's pattern, and gives the port, queue or pool
+ * that the path names. The notation is in config/profile/profile_gnmi.h; {alias} is a port by the
+ * name that people see, for servers that answer with it.
  *
- * Numbers may be ranges and lists ("3-4", "0,3"), below 64. {queue} alone in its place also reads
- * what servers put before the number (UC3, q-3, tc3); another name of a queue is kept as it is, in
+ * Numbers may be ranges and lists ("3-4", "0,3"), below 64. A {queue} that is the whole name or
+ * value also reads numbers with a prefix (UC3, q-3, tc3); any other name of a queue is kept in
  * .queue_name.
  */
 #ifndef RW_COLLECTORS_GNMI_MATCH_H

@@ -1,7 +1,7 @@
 /*
- * gnmi_reason - how a call ended, in words for the person who can mend it. gRPC tells the reason of
- * a failed connection only as text; what that says was read from libgrpc 1.51's answers in each of
- * these cases (tests/unit/collectors/gnmi/test_gnmi_reason.c provokes them).
+ * gnmi_reason - finds the reason row for how a call ended. gRPC gives the reason of a failed
+ * connection only as text: the signs below are those of libgrpc 1.51, and
+ * tests/unit/collectors/gnmi/test_gnmi_reason.c provokes each case.
  */
 #include "collectors/gnmi/gnmi_target.h"
 
@@ -14,7 +14,7 @@
 
 #define WORDS_MAX 110 /* of a server's text that are shown */
 
-/* secret_hide - a server may repeat what it was told. */
+/* secret_hide - masks the secret: a server may repeat it in its error text. */
 static void secret_hide(char *text, const char *secret)
 {
 	size_t n = 0;
@@ -24,7 +24,8 @@ static void secret_hide(char *text, const char *secret)
 		memset(p, '*', n);
 }
 
-/* words_of - the server's text: one line, no secret, no control characters, not long. */
+/* words_of - the server's text for people: one short line, without secrets and control characters.
+ */
 static void words_of(const struct gnmi_target *target, const char *text, char buf[WORDS_MAX])
 {
 	rw_cleanup(freep) char *copy = rw_strdup(str_or(text, ""));

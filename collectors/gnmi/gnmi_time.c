@@ -1,4 +1,4 @@
-/* gnmi_time - see the header. */
+/* gnmi_time - keeps the least lag of each period and decides whether to use a stamp. */
 #include "collectors/gnmi/gnmi_time.h"
 
 #include "agent/base/clock.h"
@@ -39,9 +39,7 @@ int64_t gnmi_time_take(struct gnmi_time *time, const struct gnmi_update *update,
 		time->skew_ns = lag;
 	else if (behind)
 		time->skew_ns = time->least_ns;
-	else if (ahead)
-		time->skew_ns = time->skew_ns;
-	else
+	else if (!ahead)
 		time->skew_ns = 0;
 	if (!ahead && !behind && lag <= old)
 		return update->t_ns;

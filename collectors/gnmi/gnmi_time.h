@@ -1,18 +1,18 @@
 /*
- * gnmi_time - pure: which time a value was taken at. The device's own stamp is best, for rates
- * follow its clock; but stamps are also missing, of a clock that is wrong, or of the last change
- * long ago, though the value was sampled now. Then it is the time of arrival.
+ * gnmi_time - pure: the time at which a value was taken. The device's own stamp is best, because
+ * rates follow its clock. But a stamp may be missing, its clock may be wrong, or it may be the time
+ * of the last change although the value was sampled now. Then the time of arrival is used:
  *
- *   stamp in the future by more than 1 s            the clock is ahead: arrival, for this
- *       stream, for ten minutes
- *   no stamp of a whole period was fresh            the clock is behind, or the way is long:
- *       arrival
- *   this stamp is older than half an interval + 1 s the value did not change since: arrival
- *   none of these                                   the stamp
+ *   1. the stamp is more than 1 s in the future       the clock is ahead: arrival, for this stream,
+ *                                                     for ten minutes
+ *   2. no stamp of a whole period was fresh           the clock is behind, or the path is slow:
+ *                                                     arrival
+ *   3. the stamp is older than half an interval + 1 s the value did not change since: arrival
+ *   4. none of these                                  the stamp
  *
- * What has one stamp was taken at one time: when it comes in many messages, one for each counter,
- * the first one's arrival stands for all that come within half an interval. Otherwise each counter
- * of a port would have a time, and a row in the database, of its own.
+ * Values with the same stamp were taken at the same time. When they come in many messages, one per
+ * counter, the arrival of the first is used for all that come within half an interval. Otherwise
+ * each counter of a port would have its own time, and its own row in the database.
  */
 #ifndef RW_COLLECTORS_GNMI_TIME_H
 #define RW_COLLECTORS_GNMI_TIME_H

@@ -1,10 +1,10 @@
 /*
- * grpc_io - see the header.
+ * grpc_io - carries bytes between the loop and gRPC's thread.
  *
- * Life of a call: it is counted (.refs) once for the loop, once for each operation that gRPC has
- * under way, and once while it is in the mailbox. gRPC's thread pushes what happened onto .head, a
- * list without lock (one pusher, one taker who takes all), and wakes the loop when .woken was not
- * set. Who drops the last reference, on either thread, destroys the call.
+ * Life of a call: .refs counts one for the loop, one for each operation that gRPC has under way,
+ * and one while the call is in the mailbox. gRPC's thread pushes events onto .head, a list without
+ * lock (one pusher; the taker takes all), and wakes the loop when .woken was not set. The thread
+ * that drops the last reference destroys the call.
  */
 #include "collectors/gnmi/grpc_io.h"
 
@@ -26,12 +26,12 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
+#include "agent/base/str.h"
 
-#define LOOKAHEAD_BYTES                                                                            \
-	(32 << 10) /* HTTP/2 window of a stream: what may be on the way before the loop has read   \
-		      it */
-#define READ_BYTES                                                                                 \
-	(4 << 10) /* buffers of one read from the socket: a message keeps those it came in */
+/* HTTP/2 window of a stream: what may be on the way before the loop has read it */
+#define LOOKAHEAD_BYTES (32 << 10)
+/* buffers of one read from the socket: a message keeps those it came in */
+#define READ_BYTES (4 << 10)
 #define READ_MAX_BYTES (32 << 10)
 #define EVENT_BYTES 64 /* what an event costs beside its bytes */
 
@@ -46,8 +46,8 @@ struct grpc_io {
 	 * sanitizer does not see into it: this it does
 	 * (TSAN_OPTIONS=ignore_noninstrumented_modules=1). */
 	atomic_uint handed;
-	/* gRPC aborts when an operation is started on a queue that was shut down: who ends it waits
-	 * until nobody is about to start one. */
+	/* gRPC aborts when an operation starts on a queue that was shut down: grpc_io_put() waits
+	 * until no thread is about to start one. */
 	atomic_bool closing;
 	atomic_uint starting;
 };
@@ -57,27 +57,27 @@ struct grpc_io_channel {
 	grpc_channel *channel;
 };
 
-enum event_kind { EVENT_STARTED, EVENT_MESSAGE, EVENT_DONE };
-struct event {
-	struct event *next;
-	enum event_kind kind;
+enum io_event_kind { EVENT_STARTED, EVENT_MESSAGE, EVENT_DONE };
+struct io_event {
+	struct io_event *next;
+	enum io_event_kind kind;
 	grpc_byte_buffer *bytes; /* MESSAGE */
 	char *pem; /* STARTED */
 };
 
-enum op_kind { OP_SEND, OP_STARTED, OP_MESSAGE, OP_STATUS };
-struct op { /* a tag in the completion queue */
+enum io_op_kind { OP_SEND, OP_STARTED, OP_MESSAGE, OP_STATUS };
+struct io_op { /* a tag in the completion queue */
 	struct grpc_io_call *call;
-	enum op_kind kind;
+	enum io_op_kind kind;
 };
 
 struct grpc_io_call {
 	struct grpc_io *io;
 	grpc_call *call;
-	struct op send, started, message, status; /* tags */
+	struct io_op send, started, message, status; /* tags */
 	atomic_uint refs, ops; /* ops: messages and status under way */
-	atomic_bool sending, over, told, paused, woken;
-	_Atomic(struct event *) head;
+	atomic_bool sending, ended, reported, paused, woken;
+	_Atomic(struct io_event *) head;
 	atomic_size_t held;
 	atomic_ullong n_messages, n_bytes, n_stalls;
 
@@ -92,7 +92,8 @@ struct grpc_io_call {
 	/* loop only */
 	const struct grpc_io_events *events;
 	void *arg;
-	bool closed, unread; /* unread: messages were given since .idle */
+	bool closed; /* freed by its owner: no more callbacks */
+	bool unread; /* messages were delivered since .idle */
 };
 
 /* ---- small things -------------------------------------------------------- */
@@ -113,7 +114,7 @@ static void on_library_log(gpr_log_func_args *line)
 	log_debug("grpc", "%s", line->message);
 }
 
-static void event_free(struct event *event)
+static void event_free(struct io_event *event)
 {
 	if (event->bytes)
 		grpc_byte_buffer_destroy(event->bytes);
@@ -125,7 +126,7 @@ static void call_unref(struct grpc_io_call *call)
 {
 	if (atomic_fetch_sub(&call->refs, 1) > 1)
 		return;
-	for (struct event *e = atomic_exchange(&call->head, NULL), *next; e; e = next) {
+	for (struct io_event *e = atomic_exchange(&call->head, NULL), *next; e; e = next) {
 		next = e->next;
 		event_free(e);
 	}
@@ -145,9 +146,9 @@ static void call_unref(struct grpc_io_call *call)
 
 /* ---- gRPC's thread ------------------------------------------------------- */
 
-static void grpc_io_push(struct grpc_io_call *call, struct event event)
+static void grpc_io_push(struct grpc_io_call *call, struct io_event event)
 {
-	struct event *copy = rw_calloc(1, sizeof(*copy));
+	struct io_event *copy = rw_calloc(1, sizeof(*copy));
 	*copy = event;
 	copy->next = atomic_load(&call->head);
 	while (!atomic_compare_exchange_weak(&call->head, &copy->next, copy))
@@ -160,16 +161,16 @@ static void grpc_io_push(struct grpc_io_call *call, struct event event)
 	(void)posted;
 }
 
-/* One operation is over; the status is told when it was the last, so that it comes after every
+/* op_end - one operation has ended. The last one reports the status, so that it comes after every
  * message. */
-static void op_over(struct grpc_io_call *call)
+static void op_end(struct grpc_io_call *call)
 {
-	if (atomic_fetch_sub(&call->ops, 1) == 1 && atomic_load(&call->over) &&
-		!atomic_exchange(&call->told, true))
-		grpc_io_push(call, (struct event){.kind = EVENT_DONE});
+	if (atomic_fetch_sub(&call->ops, 1) == 1 && atomic_load(&call->ended) &&
+		!atomic_exchange(&call->reported, true))
+		grpc_io_push(call, (struct io_event){.kind = EVENT_DONE});
 }
 
-/* Ask for the next message; on either thread, one at a time. */
+/* message_start - asks for the next message; on either thread, one at a time. */
 static void message_start(struct grpc_io_call *call)
 {
 	grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
@@ -182,7 +183,7 @@ static void message_start(struct grpc_io_call *call)
 		grpc_call_start_batch(call->call, &op, 1, &call->message, NULL) == GRPC_CALL_OK;
 	atomic_fetch_sub(&call->io->starting, 1);
 	if (!started) {
-		op_over(call);
+		op_end(call);
 		call_unref(call);
 	}
 }
@@ -200,7 +201,7 @@ static void grpc_io_on_message(struct grpc_io_call *call, bool success)
 	atomic_fetch_add(&call->n_messages, 1);
 	atomic_fetch_add(&call->n_bytes, n);
 	size_t held = atomic_fetch_add(&call->held, n + EVENT_BYTES) + n + EVENT_BYTES;
-	grpc_io_push(call, (struct event){.kind = EVENT_MESSAGE, .bytes = bytes});
+	grpc_io_push(call, (struct io_event){.kind = EVENT_MESSAGE, .bytes = bytes});
 	if (held < GRPC_IO_HELD_MAX) {
 		message_start(call);
 		return;
@@ -214,7 +215,7 @@ static void grpc_io_on_message(struct grpc_io_call *call, bool success)
 
 static void grpc_io_on_started(struct grpc_io_call *call, bool success)
 {
-	struct event e = {.kind = EVENT_STARTED};
+	struct io_event e = {.kind = EVENT_STARTED};
 	grpc_auth_context *auth = NULL;
 	if (success)
 		auth = grpc_call_auth_context(call->call);
@@ -232,7 +233,7 @@ static void grpc_io_on_started(struct grpc_io_call *call, bool success)
 		grpc_io_push(call, e);
 }
 
-static void op_done(struct op *op, bool success)
+static void op_done(struct io_op *op, bool success)
 {
 	struct grpc_io_call *c = op->call;
 	switch (op->kind) {
@@ -240,11 +241,11 @@ static void op_done(struct op *op, bool success)
 	case OP_STARTED: grpc_io_on_started(c, success); break;
 	case OP_MESSAGE:
 		grpc_io_on_message(c, success);
-		op_over(c);
+		op_end(c);
 		break;
 	case OP_STATUS:
-		atomic_store(&c->over, true);
-		op_over(c);
+		atomic_store(&c->ended, true);
+		op_end(c);
 		break;
 	}
 	call_unref(c);
@@ -297,7 +298,7 @@ static void done_give(struct grpc_io_call *call)
 		call->arg, &(struct grpc_io_status){.code = (int)call->code, .text = text});
 }
 
-static void event_give(struct grpc_io_call *call, struct event *event)
+static void event_give(struct grpc_io_call *call, struct io_event *event)
 {
 	if (!call->closed) {
 		switch (event->kind) {
@@ -326,15 +327,15 @@ static void grpc_io_on_mail(void *arg, void *message)
 {
 	struct grpc_io_call *c = message;
 	atomic_store(&c->woken, false);
-	struct event *list = atomic_exchange(&c->head, NULL), *first = NULL;
+	struct io_event *list = atomic_exchange(&c->head, NULL), *first = NULL;
 	while (list) { /* newest first: turn round */
-		struct event *next = list->next;
+		struct io_event *next = list->next;
 		list->next = first;
 		first = list;
 		list = next;
 	}
 	while (first) {
-		struct event *e = first;
+		struct io_event *e = first;
 		first = e->next;
 		if (e->kind == EVENT_DONE)
 			idle_give(c);
@@ -404,7 +405,7 @@ void grpc_io_put(struct grpc_io *io)
 	atomic_store(&io->closing, true);
 	while (atomic_load(&io->starting) > 0)
 		sched_yield();
-	/* what is under way was cancelled and comes out first */
+	/* operations under way were cancelled; they complete first */
 	grpc_completion_queue_shutdown(io->queue);
 	pthread_join(io->thread, NULL);
 	io_free(io);
@@ -465,9 +466,9 @@ int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *options,
 		return err_set(e, -EINVAL, "the file of tls.cert holds no certificate in PEM form");
 	if (options->tls && options->cert && !is_pem(options->key, "PRIVATE KEY"))
 		return err_set(e, -EINVAL, "the file of tls.key holds no private key in PEM form");
-	snprintf(target, sizeof(target),
-		strchr(options->host, ':') ? "dns:///[%s]:%u" : "dns:///%s:%u", options->host,
-		options->port);
+	const bool is_ipv6 = strchr(options->host, ':') != NULL;
+	snprintf(target, sizeof(target), "dns:///%s%s%s:%u", str_if(is_ipv6, "["), options->host,
+		str_if(is_ipv6, "]"), options->port);
 	grpc_arg args[20];
 	size_t n = 0;
 	/* else two channels to one target share a connection */
@@ -521,8 +522,7 @@ void grpc_io_close(struct grpc_io_channel *channel)
 static bool metadata_copy(
 	struct grpc_io_call *call, const struct grpc_io_request *request, struct err *e)
 {
-	call->metadata =
-		rw_calloc(request->n_metadata ? request->n_metadata : 1, sizeof(*call->metadata));
+	call->metadata = rw_calloc(request->n_metadata + 1, sizeof(*call->metadata));
 	for (size_t i = 0; i < request->n_metadata; i++) {
 		grpc_metadata *m = &call->metadata[call->n_metadata++];
 		m->key = grpc_slice_from_copied_string(request->metadata[i].key);
@@ -547,8 +547,9 @@ static grpc_byte_buffer *bytes_of_copy(const void *data, size_t n)
 	return b;
 }
 
-/* A batch of ours cannot be wrong, except in what metadata_copy() has checked. */
-static void grpc_io_batch(struct grpc_io_call *call, const grpc_op *ops, size_t n, struct op *tag)
+/* grpc_io_batch - cannot fail: metadata_copy() has checked what depends on the user. */
+static void grpc_io_batch(
+	struct grpc_io_call *call, const grpc_op *ops, size_t n, struct io_op *tag)
 {
 	atomic_fetch_add(&call->refs, 1);
 	atomic_fetch_add(&call->io->handed, 1);
@@ -574,7 +575,10 @@ static void call_start(struct grpc_io_call *call, const struct grpc_io_request *
 	atomic_store(&call->sending, true);
 	atomic_store(&call->ops, 1); /* the status */
 	grpc_io_batch(call, &status, 1, &call->status);
-	grpc_io_batch(call, first, request->half_close ? 3 : 2, &call->send);
+	size_t n_first = 2;
+	if (request->half_close)
+		n_first = 3;
+	grpc_io_batch(call, first, n_first, &call->send);
 	grpc_io_batch(call, &started, 1, &call->started);
 	message_start(call);
 	grpc_byte_buffer_destroy(bytes);
@@ -588,10 +592,10 @@ int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_reque
 	c->io = io;
 	c->events = events;
 	c->arg = arg;
-	c->send = (struct op){c, OP_SEND};
-	c->started = (struct op){c, OP_STARTED};
-	c->message = (struct op){c, OP_MESSAGE};
-	c->status = (struct op){c, OP_STATUS};
+	c->send = (struct io_op){c, OP_SEND};
+	c->started = (struct io_op){c, OP_STARTED};
+	c->message = (struct io_op){c, OP_MESSAGE};
+	c->status = (struct io_op){c, OP_STATUS};
 	c->details = grpc_empty_slice();
 	grpc_metadata_array_init(&c->initial);
 	grpc_metadata_array_init(&c->trailing);
@@ -622,7 +626,7 @@ int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_reque
 
 int grpc_io_call_send(struct grpc_io_call *call, const void *data, size_t n)
 {
-	if (atomic_load(&call->over))
+	if (atomic_load(&call->ended))
 		return -EPIPE;
 	if (atomic_exchange(&call->sending, true))
 		return -EBUSY;
@@ -639,7 +643,7 @@ void grpc_io_call_free(struct grpc_io_call *call)
 	if (!call)
 		return;
 	call->closed = true;
-	if (!atomic_load(&call->over))
+	if (!atomic_load(&call->ended))
 		grpc_call_cancel(call->call, NULL);
 	call_unref(call);
 }

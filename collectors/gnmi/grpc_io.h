@@ -1,10 +1,10 @@
 /*
- * grpc_io - the one door to gRPC (C-core). Bytes out, bytes in; what they mean is gnmi.c's matter.
+ * grpc_io - the only user of gRPC (C-core): bytes out, bytes in. gnmi.c knows what they mean.
  *
- * One thread per process owns the completion queue and everything that gRPC hands out. It speaks to
- * the loop through a mailbox: what arrived for a call is put on that call's list, and the loop is
- * woken once for as much as is there. All functions and all callbacks here are for the loop thread,
- * and none blocks, except the last grpc_io_put(), which ends the thread.
+ * One thread per process owns the completion queue and everything that gRPC hands out. It passes
+ * events to the loop through a mailbox: each call has a list of events, and the loop is woken once
+ * for all of them. All functions and all callbacks here are for the loop thread, and none blocks,
+ * except the last grpc_io_put(), which ends the thread.
  *
  *   loop                                   gRPC's thread
  *   grpc_io_call_new  -- batch of ops -->  completion queue
@@ -12,12 +12,11 @@
  *                                          until GRPC_IO_HELD_MAX waits for the loop
  *   events.done      <-- list, mailbox --  status, once, after the last message
  *
- * A slow loop therefore holds a bounded amount per call; then the switch is held back by HTTP/2's
- * own flow control (counted in .stalls).
+ * A slow loop therefore holds a bounded amount per call; then HTTP/2's flow control holds the
+ * switch back (counted in .stalls).
  *
- * A connection is one channel and never tries again by itself: a call on it that cannot be made
- * fails with the reason. Who wants to try again makes a new one, so that names, certificates and
- * secrets are looked up anew.
+ * A connection is one channel and never retries by itself: a call that cannot be made fails with
+ * the reason. For a retry, make a new channel: names, certificates and secrets are then read anew.
  *
  * Polite by default: no HTTP proxy from the environment, no TXT lookups, no BDP pings, keep-alive
  * pings every 5 minutes at most (what a gRPC server allows unless told otherwise) and only while a
@@ -31,9 +30,8 @@
 #include <stdint.h>
 #include "agent/base/err.h"
 
-#define GRPC_IO_HELD_MAX                                                                           \
-	(32u << 10) /* bytes of one call that wait for the loop before no more are read; one       \
-		       message may exceed it */
+/* bytes of one call that wait for the loop before no more are read; one message may exceed it */
+#define GRPC_IO_HELD_MAX (32u << 10)
 #define GRPC_IO_CALLS_MAX 8192u /* calls that exist at once */
 #define GRPC_IO_KEEPALIVE_S 300
 

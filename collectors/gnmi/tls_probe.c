@@ -1,5 +1,4 @@
-/* tls_probe - see the header. */
-#include "agent/base/str.h"
+/* tls_probe - connects, shakes hands, and turns what OpenSSL finds into a clause for people. */
 #include "collectors/gnmi/tls_probe.h"
 
 #include <arpa/inet.h>
@@ -16,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 
 #define NS_PER_MS_ 1000000LL
 
@@ -100,7 +100,7 @@ static void common_name(char *buf, size_t size, X509_NAME *name)
 		X509_NAME_oneline(name, buf, (int)size);
 }
 
-/* names_text - what the certificate is made out to. */
+/* names_text - the names that the certificate is valid for. */
 static void names_text(char *buf, size_t size, X509 *certificate)
 {
 	GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
@@ -163,7 +163,7 @@ static void tls_probe_verdict(struct tls_probe *probe, SSL *ssl)
 		probe->finding = TLS_WRONG_NAME;
 		snprintf(probe->text, sizeof(probe->text),
 			"its certificate is made out to %s, not to %s", names,
-			probe->server_name ? probe->server_name : probe->host);
+			str_or(probe->server_name, probe->host));
 		break;
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
 	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
@@ -225,8 +225,9 @@ static void tls_probe_trust(SSL_CTX *ctx, const char *pem)
 	ERR_clear_error();
 }
 
-/* tls_probe_shake - until the handshake and, in TLS 1.3, the server's judgement of our certificate:
- * that comes with the first bytes. */
+/* tls_probe_shake - until the end of the handshake and, in TLS 1.3, the server's decision about our
+ * certificate, which comes with its first bytes. 0, 1 when it ended after the handshake, -1 before.
+ */
 static int tls_probe_shake(SSL *ssl, int fd, int timeout_ms)
 {
 	char byte;
@@ -270,9 +271,7 @@ void tls_probe(struct tls_probe *probe)
 	rw_cleanup(key_freep) EVP_PKEY *key = NULL;
 	if (probe->key)
 		key = key_of(probe->key);
-	const char *name = probe->server_name;
-	if (!name)
-		name = probe->host;
+	const char *name = str_or(probe->server_name, probe->host);
 	unsigned char address[16];
 	bool asked = false,
 	     is_address = inet_pton(AF_INET, name, address) == 1 ||
@@ -307,9 +306,10 @@ void tls_probe(struct tls_probe *probe)
 	if ((rc < 0 || probe->finding == TLS_FINE) && (asked || rc > 0) &&
 		probe->finding != TLS_NOT_SPOKEN) {
 		probe->finding = TLS_WANTS_CERTIFICATE;
-		snprintf(probe->text, sizeof(probe->text),
-			own ? "it does not accept our client certificate"
-			    : "it asks for a client certificate");
+		const char *text = "it asks for a client certificate";
+		if (own)
+			text = "it does not accept our client certificate";
+		snprintf(probe->text, sizeof(probe->text), "%s", text);
 	}
 	ERR_clear_error();
 }

@@ -1,7 +1,7 @@
 /*
- * tls_probe - what is wrong with a TLS server, in more words than gRPC has: one handshake of our
- * own, and what it showed. The only file that includes OpenSSL. Blocking: tls_probe() runs on a
- * pool thread (loop_work).
+ * tls_probe - one TLS handshake of our own, which shows more exactly than gRPC what is wrong with a
+ * server. The only file that includes OpenSSL. Blocking: tls_probe() runs on a pool thread
+ * (loop_work).
  */
 #ifndef RW_COLLECTORS_TLS_PROBE_H
 #define RW_COLLECTORS_TLS_PROBE_H
@@ -12,7 +12,7 @@
 #define TLS_PROBE_TEXT_MAX 400
 
 enum tls_finding {
-	TLS_FINE, /* nothing wrong: the fault came and went, or is not in TLS */
+	TLS_FINE, /* nothing is wrong with TLS, or not any more */
 	TLS_UNREACHABLE,
 	TLS_NOT_SPOKEN, /* something listens, but speaks no TLS */
 	TLS_EXPIRED,
@@ -23,12 +23,14 @@ enum tls_finding {
 	TLS_OTHER,
 };
 
-struct tls_probe { /* in: all copied pointers are lent for the call. out: below */
+struct tls_probe {
+	/* in; lent for the call */
 	const char *host;
 	uint16_t port;
 	const char *ca, *cert, *key; /* PEM texts; NULL */
 	const char *server_name; /* NULL: host */
 	int64_t timeout_ns;
+	/* out */
 	enum tls_finding finding;
 	/* a clause: "its certificate expired on 2026-11-20 (issued by ...)" */
 	char text[TLS_PROBE_TEXT_MAX];

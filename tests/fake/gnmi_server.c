@@ -18,9 +18,8 @@
 #include "tests/fake/gnmi_template.h"
 
 #define PERIOD_LEAST_NS 1000000ull
-#define QUEUE_MAX                                                                                  \
-	64 /* messages that wait to be taken: a client that does not read gets no more             \
-	    */
+/* messages that wait to be taken: a client that does not read gets no more */
+#define QUEUE_MAX 64
 
 const char *const gnmi_fault_names[FAULTS] = {"none", "silent", "no_sync", "stall", "reset", "end",
 	"status", "huge", "garbage", "wrong_types", "time", "zero_time", "delete", "empty"};
