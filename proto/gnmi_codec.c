@@ -1,4 +1,5 @@
-/* gnmi_codec - see gnmi_codec.h. */
+/* gnmi_codec - requests to bytes, responses to updates, by protobuf-c. Complete, not fast: the
+ * walker (gnmi_walk.c) reads the usual stream. */
 #include "proto/gnmi_codec.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 #include "proto/gnmi_json.h"
 
 _Static_assert((int)GNMI_POLL == GNMI__SUBSCRIPTION_LIST__MODE__POLL, "the wire's number");
@@ -29,7 +31,7 @@ const char *gnmi_encoding_name(unsigned encoding)
 
 /* ---- memory for unpacking: from an arena, up to a limit; nothing is freed alone ---- */
 
-struct pool {
+struct unpack_pool {
 	ProtobufCAllocator allocator;
 	struct arena *arena;
 	size_t left;
@@ -38,7 +40,7 @@ struct pool {
 
 static void *pool_alloc(void *data, size_t size)
 {
-	struct pool *p = data;
+	struct unpack_pool *p = data;
 	if (size > p->left) {
 		p->full = true;
 		return NULL;
@@ -55,19 +57,19 @@ static void pool_free(void *data, void *memory)
 static void *gnmi_codec_unpack(const ProtobufCMessageDescriptor *type, const void *data, size_t n,
 	struct arena *a, int *ret_r)
 {
-	size_t limit;
-	if (n > GNMI_UNPACK_MAX / GNMI_UNPACK_FACTOR)
-		limit = GNMI_UNPACK_MAX;
-	else
+	size_t limit = GNMI_UNPACK_MAX;
+	if (n <= GNMI_UNPACK_MAX / GNMI_UNPACK_FACTOR)
 		limit = GNMI_UNPACK_FLOOR + GNMI_UNPACK_FACTOR * n;
-	struct pool pool = {.arena = a, .left = limit};
+	struct unpack_pool pool = {.arena = a, .left = limit};
 	pool.allocator = (ProtobufCAllocator){
 		.alloc = pool_alloc, .free = pool_free, .allocator_data = &pool};
 	if (n > GNMI_MESSAGE_MAX) {
 		*ret_r = -EMSGSIZE;
 		return NULL;
 	}
-	void *m = protobuf_c_message_unpack(type, &pool.allocator, n, n ? data : (const void *)"");
+	if (n == 0)
+		data = ""; /* protobuf-c takes no NULL */
+	void *m = protobuf_c_message_unpack(type, &pool.allocator, n, data);
 	if (m)
 		*ret_r = 0;
 	else if (pool.full)
@@ -101,12 +103,14 @@ static void gnmi_codec_pack(
 	*ret = (struct gnmi_bytes){p, n};
 }
 
-static bool gnmi_codec_said(const char *text)
+/* is_set - neither NULL nor "". */
+static bool is_set(const char *text)
 {
 	return text && *text;
 }
 
-/* protobuf-c takes strings that end in NUL and are not const, though it only reads them. */
+/* gnmi_codec_string_of - protobuf-c takes strings that end in NUL and are not const, though it only
+ * reads them. */
 static char *gnmi_codec_string_of(struct arena *a, const char *text, size_t n)
 {
 	return arena_strndup(a, text, n);
@@ -116,8 +120,8 @@ static int path_encode(const char *text, struct arena *a, Gnmi__Path **ret, stru
 {
 	struct gnmi_elem *elems;
 	size_t n;
-	int r = gnmi_path_parse(gnmi_codec_said(text) ? text : "",
-		gnmi_codec_said(text) ? strlen(text) : 0, a, &elems, &n, e);
+	text = str_or(text, "");
+	int r = gnmi_path_parse(text, strlen(text), a, &elems, &n, e);
 	if (r < 0)
 		return r;
 	Gnmi__Path *path = arena_new_of(a, Gnmi__Path);
@@ -142,18 +146,18 @@ static int path_encode(const char *text, struct arena *a, Gnmi__Path **ret, stru
 	return 0;
 }
 
-/* *ret is NULL when there is nothing to say. */
+/* prefix_encode - *ret is NULL when the prefix would be empty. */
 static int prefix_encode(
 	const struct gnmi_where *where, struct arena *a, Gnmi__Path **ret, struct err *e)
 {
-	bool origin = gnmi_codec_said(where->origin) && !where->origin_in_paths;
+	bool origin = is_set(where->origin) && !where->origin_in_paths;
 	*ret = NULL;
-	if (!gnmi_codec_said(where->target) && !origin && !gnmi_codec_said(where->prefix))
+	if (!is_set(where->target) && !origin && !is_set(where->prefix))
 		return 0;
 	int r = path_encode(where->prefix, a, ret, e);
 	if (r < 0)
 		return r;
-	if (gnmi_codec_said(where->target))
+	if (is_set(where->target))
 		(*ret)->target = arena_strdup(a, where->target);
 	if (origin)
 		(*ret)->origin = arena_strdup(a, where->origin);
@@ -164,7 +168,7 @@ static int path_at(const struct gnmi_where *where, const char *text, struct aren
 	Gnmi__Path **ret, struct err *e)
 {
 	int r = path_encode(text, a, ret, e);
-	if (r == 0 && where->origin_in_paths && gnmi_codec_said(where->origin))
+	if (r == 0 && where->origin_in_paths && is_set(where->origin))
 		(*ret)->origin = arena_strdup(a, where->origin);
 	return r;
 }
@@ -189,7 +193,8 @@ int gnmi_encode_subscribe(const struct gnmi_subscribe *subscribe, struct arena *
 		Gnmi__Subscription *to = list.subscription[list.n_subscription] =
 			arena_new_of(a, Gnmi__Subscription);
 		gnmi__subscription__init(to);
-		if ((r = path_at(&subscribe->where, from->path, a, &to->path, e)) < 0)
+		r = path_at(&subscribe->where, from->path, a, &to->path, e);
+		if (r < 0)
 			return r;
 		to->mode = (Gnmi__SubscriptionMode)from->mode;
 		to->sample_interval = from->sample_ns;
@@ -222,10 +227,12 @@ int gnmi_encode_get(
 	if (r < 0)
 		return r;
 	request.path = arena_array(a, Gnmi__Path *, get->n);
-	for (; request.n_path < get->n; request.n_path++)
-		if ((r = path_at(&get->where, get->paths[request.n_path], a,
-			     &request.path[request.n_path], e)) < 0)
+	for (; request.n_path < get->n; request.n_path++) {
+		const size_t i = request.n_path;
+		r = path_at(&get->where, get->paths[i], a, &request.path[i], e);
+		if (r < 0)
 			return r;
+	}
 	gnmi_codec_pack(&request.base, a, ret);
 	return 0;
 }
@@ -239,8 +246,8 @@ void gnmi_encode_capabilities(struct arena *a, struct gnmi_bytes *ret)
 
 /* ---- paths --------------------------------------------------------------- */
 
-/* One string of the deprecated form: a name, or "name[key=value]". What does not parse is a name
- * that looks strange. */
+/* element_add - one string of the deprecated Path.element: a name, or "name[key=value]". A string
+ * that does not parse is taken as a name. */
 static bool element_add(struct gnmi_path *at, const char *text, bool plain_names, struct arena *a)
 {
 	struct gnmi_elem whole = {.name = text, .name_n = strlen(text)}, *v = &whole;
@@ -265,7 +272,8 @@ static bool elem_add(struct gnmi_path *at, const Gnmi__PathElem *elem, bool plai
 	return gnmi_path_add(at, elem->name, strlen(elem->name), keys, elem->n_key, plain_names);
 }
 
-/* Adds a Path (NULL is an empty one). False, with @at as it was, when it may not be. */
+/* path_add - adds a Path (NULL is an empty one). False, with @at as it was, when it breaks a limit.
+ */
 static bool path_add(
 	struct gnmi_path *at, const Gnmi__Path *path, bool plain_names, struct arena *a)
 {
@@ -342,7 +350,7 @@ static void text_value(
 	value->n = data->len;
 }
 
-/* A value that is one leaf. False for what is not: JSON, a list, nothing. */
+/* scalar_value - false when the value is not a single leaf: JSON, a list, nothing. */
 static bool scalar_value(const Gnmi__TypedValue *from, struct gnmi_value *value)
 {
 	*value = (struct gnmi_value){0};
@@ -440,7 +448,7 @@ void gnmi_deliver_list(const struct gnmi_decode *decode, struct gnmi_update *upd
 	}
 }
 
-/* How values were sent before TypedValue. */
+/* deliver_old_value - of the deprecated Update.value, used before TypedValue. */
 static void deliver_old_value(const struct gnmi_decode *decode, struct gnmi_update *update,
 	struct gnmi_path *at, const Gnmi__Value *from, struct arena *scratch)
 {

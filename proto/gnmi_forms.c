@@ -1,4 +1,4 @@
-/* gnmi_forms - see gnmi_forms.h. */
+/* gnmi_forms - finds what is known of the bytes of a path, and learns what is new. */
 #include "proto/gnmi_forms.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ static uint64_t gnmi_forms_load64(const void *bytes)
 	return v;
 }
 
-/* Eight bytes a step; lives as long as the walker, so its value may differ between machines. */
+/* gnmi_forms_hash - eight bytes a step. Hashes live as long as the walker: the value may differ
+ * between machines. */
 static uint64_t gnmi_forms_hash(const void *bytes, size_t n, uint64_t seed)
 {
 	const uint64_t k = 0x9e3779b97f4a7c15u;
@@ -48,15 +49,13 @@ static void table_put(struct gnmi_table *table, uint64_t hash, uint32_t index)
 	table->used++;
 }
 
-/* Twice the size and empty; its owner fills it again. True when it was grown. */
+/* table_grow - doubles the size when the table is half full. True: it is empty now, and its owner
+ * must fill it again. */
 static bool table_grow(struct gnmi_table *table)
 {
 	if (table->used * 2 < table->size)
 		return false;
-	if (table->size)
-		table->size = table->size * 2;
-	else
-		table->size = 256;
+	table->size = table->size ? table->size * 2 : 256;
 	table->used = 0;
 	table->slots = rw_realloc(table->slots, table->size * sizeof(*table->slots));
 	memset(table->slots, 0xff, table->size * sizeof(*table->slots));
@@ -102,37 +101,49 @@ static uint32_t name_add(struct gnmi_forms *forms, uint64_t hash, const char *or
 	return forms->counts->paths++;
 }
 
+/* name_find - by hash; NONE when it is not known, *ret_full when there were too many probes. */
+static uint32_t name_find(const struct gnmi_forms *forms, uint64_t hash, const char *origin,
+	size_t origin_n, const char *path, size_t n, bool *ret_full)
+{
+	const struct gnmi_table *table = &forms->name_table;
+	for (uint32_t k = 0; k < table->size; k++) {
+		const uint32_t slot = table->slots[((uint32_t)hash + k) & (table->size - 1)];
+		if (k == GNMI_FORMS_PROBES_MAX) {
+			*ret_full = true;
+			return NONE;
+		}
+		if (slot == NONE)
+			return NONE;
+		if (forms->names[slot].hash == hash &&
+			name_is(&forms->names[slot], origin, origin_n, path, n))
+			return slot;
+	}
+	return NONE;
+}
+
 uint32_t gnmi_forms_name(struct gnmi_forms *forms, const char *origin, const char *path, size_t n)
 {
 	const size_t origin_n = strlen(origin);
 	uint32_t id = NONE;
+	/* 1. the one that came after the last one before */
 	if (forms->last_name != NONE)
 		id = forms->names[forms->last_name].follower;
-	if (id == NONE || !name_is(&forms->names[id], origin, origin_n, path, n)) {
-		uint64_t h = gnmi_forms_hash(path, n, gnmi_forms_hash(origin, origin_n, 0));
-		struct gnmi_table *t = &forms->name_table;
-		id = NONE;
-		for (uint32_t k = 0; k < t->size; k++) {
-			uint32_t slot = t->slots[((uint32_t)h + k) & (t->size - 1)];
-			if (k == GNMI_FORMS_PROBES_MAX) {
-				forms->counts->refused++;
-				return NONE;
-			}
-			if (slot == NONE)
-				break;
-			if (forms->names[slot].hash == h &&
-				name_is(&forms->names[slot], origin, origin_n, path, n)) {
-				id = slot;
-				break;
-			}
-		}
-		if (id == NONE && (id = name_add(forms, h, origin, origin_n, path, n)) == NONE) {
-			forms->counts->refused++;
-			return NONE;
-		}
-		if (forms->last_name != NONE)
-			forms->names[forms->last_name].follower = id;
+	if (id != NONE && name_is(&forms->names[id], origin, origin_n, path, n)) {
+		forms->last_name = id;
+		return id;
 	}
+	/* 2. by hash, else a new one */
+	const uint64_t hash = gnmi_forms_hash(path, n, gnmi_forms_hash(origin, origin_n, 0));
+	bool full = false;
+	id = name_find(forms, hash, origin, origin_n, path, n, &full);
+	if (id == NONE && !full)
+		id = name_add(forms, hash, origin, origin_n, path, n);
+	if (id == NONE) {
+		forms->counts->refused++;
+		return NONE;
+	}
+	if (forms->last_name != NONE)
+		forms->names[forms->last_name].follower = id;
 	forms->last_name = id;
 	return id;
 }
@@ -144,8 +155,8 @@ static bool form_is(const struct gnmi_form *form, uint32_t prefix, const uint8_t
 	return form->prefix == prefix && form->raw_n == n && memcmp(form->raw, data, n) == 0;
 }
 
-/* What a form means, by the codec. False when that is not to be had: the message is then the
- * codec's. */
+/* form_learn - what a form means, by the codec. False when that fails: the message then goes to the
+ * codec. */
 static bool form_learn(struct gnmi_forms *forms, struct gnmi_form *form, const uint8_t *data,
 	size_t n, struct arena *scratch)
 {
@@ -167,12 +178,13 @@ static bool form_learn(struct gnmi_forms *forms, struct gnmi_form *form, const u
 		return r == 0;
 	}
 	if (r == -ERANGE) {
-		form->id = NONE; /* remembered as what may not be */
+		form->id = NONE; /* remembered as not valid */
 		return true;
 	}
-	if (r < 0 ||
-		(form->id = gnmi_forms_name(
-			 forms, origin, gnmi_path_text(&at), gnmi_path_length(&at))) == NONE)
+	if (r < 0)
+		return false;
+	form->id = gnmi_forms_name(forms, origin, gnmi_path_text(&at), gnmi_path_length(&at));
+	if (form->id == NONE)
 		return false;
 	form->origin = forms->names[form->id].origin;
 	form->path = forms->names[form->id].path;

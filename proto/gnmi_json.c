@@ -1,5 +1,5 @@
-/* gnmi_json - see gnmi_json.h. First gnmi_json_check() over the whole text; what comes after may
- * then trust every byte. */
+/* gnmi_json - checks a JSON text as a whole, then flattens it: the second pass trusts every byte.
+ */
 #include "proto/gnmi_json.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "agent/base/arena.h"
 
-struct text {
+struct json_text {
 	const char *p, *end;
 };
 
@@ -17,14 +17,14 @@ static bool is_digit(char letter)
 	return letter >= '0' && letter <= '9';
 }
 
-static void gnmi_json_blanks(struct text *text)
+static void gnmi_json_blanks(struct json_text *text)
 {
 	while (text->p < text->end &&
 		(*text->p == ' ' || *text->p == '\t' || *text->p == '\n' || *text->p == '\r'))
 		text->p++;
 }
 
-/* ---- is it JSON ---------------------------------------------------------- */
+/* ---- the check ----------------------------------------------------------- */
 
 static int gnmi_json_hex4(const char *digits)
 {
@@ -41,8 +41,8 @@ static int gnmi_json_hex4(const char *digits)
 	return v;
 }
 
-/* After the backslash. */
-static bool check_escape(struct text *text)
+/* check_escape - the part after the backslash. */
+static bool check_escape(struct json_text *text)
 {
 	if (text->p == text->end)
 		return false;
@@ -64,8 +64,8 @@ static bool check_escape(struct text *text)
 	return v >= 0xdc00 && v <= 0xdfff;
 }
 
-/* A sequence of two to four bytes (Unicode 15, table 3-7). */
-static bool check_utf8(struct text *text)
+/* A UTF-8 sequence of two to four bytes (Unicode 15, table 3-7). */
+static bool check_utf8(struct json_text *text)
 {
 	unsigned char c = (unsigned char)*text->p++;
 	unsigned char low = 0x80;
@@ -95,10 +95,10 @@ static bool check_utf8(struct text *text)
 	return true;
 }
 
-/* Over bytes that a string holds as they are, eight at a time: ASCII, no control character, neither
- * quote nor backslash. A byte with its top bit set in one of these words is one of the others (or
- * comes after one), and is then looked at alone. */
-static void plain_run(struct text *text)
+/* Steps over bytes that a string holds as they are, eight at a time: ASCII without control
+ * characters, quotes and backslashes. In the words below, a byte with its top bit set is one of
+ * these (or follows one); it is then checked alone. */
+static void plain_run(struct json_text *text)
 {
 	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
 	while (text->end - text->p >= 8) {
@@ -111,7 +111,7 @@ static void plain_run(struct text *text)
 	}
 }
 
-static bool check_string(struct text *text)
+static bool check_string(struct json_text *text)
 {
 	for (text->p++; text->p < text->end;) {
 		plain_run(text);
@@ -132,7 +132,7 @@ static bool check_string(struct text *text)
 	return false;
 }
 
-static bool check_digits(struct text *text)
+static bool check_digits(struct json_text *text)
 {
 	const char *first = text->p;
 	while (text->p < text->end && is_digit(*text->p))
@@ -140,7 +140,7 @@ static bool check_digits(struct text *text)
 	return text->p > first;
 }
 
-static bool check_number(struct text *text)
+static bool check_number(struct json_text *text)
 {
 	if (*text->p == '-')
 		text->p++;
@@ -161,7 +161,7 @@ static bool check_number(struct text *text)
 	return true;
 }
 
-static bool check_word(struct text *text, const char *word, size_t n)
+static bool check_word(struct json_text *text, const char *word, size_t n)
 {
 	if ((size_t)(text->end - text->p) < n || memcmp(text->p, word, n) != 0)
 		return false;
@@ -169,10 +169,10 @@ static bool check_word(struct text *text, const char *word, size_t n)
 	return true;
 }
 
-static bool gnmi_json_check(struct text *text, unsigned depth);
+static bool gnmi_json_check(struct json_text *text, unsigned depth);
 
 /* An object or an array, whose end is @close. */
-static bool check_members(struct text *text, char close, unsigned depth)
+static bool check_members(struct json_text *text, char close, unsigned depth)
 {
 	if (depth == GNMI_JSON_DEPTH_MAX)
 		return false;
@@ -203,7 +203,7 @@ static bool check_members(struct text *text, char close, unsigned depth)
 }
 
 /* Recursion ends at GNMI_JSON_DEPTH_MAX. */
-static bool gnmi_json_check(struct text *text, unsigned depth)
+static bool gnmi_json_check(struct json_text *text, unsigned depth)
 {
 	gnmi_json_blanks(text);
 	if (text->p == text->end)
@@ -219,10 +219,10 @@ static bool gnmi_json_check(struct text *text, unsigned depth)
 	}
 }
 
-/* ---- what it says; from here on the text is known to be JSON ------------- */
+/* ---- the leaves; from here on the text is known to be JSON --------------- */
 
 struct flat {
-	struct text t;
+	struct json_text t;
 	struct gnmi_path *at;
 	const struct gnmi_decode *d;
 	struct arena *a;
@@ -347,7 +347,7 @@ static struct gnmi_value scalar_read(struct flat *flat)
 	}
 }
 
-static void string_skip(struct text *text)
+static void string_skip(struct json_text *text)
 {
 	for (text->p++; *text->p != '"'; text->p++)
 		if (*text->p == '\\')
@@ -355,8 +355,8 @@ static void string_skip(struct text *text)
 	text->p++;
 }
 
-/* Over a value of any kind: brackets outside strings are counted. */
-static void gnmi_json_skip(struct text *text)
+/* Steps over a value of any kind, by counting brackets outside strings. */
+static void gnmi_json_skip(struct json_text *text)
 {
 	unsigned depth = 0;
 	gnmi_json_blanks(text);
@@ -380,7 +380,7 @@ static void gnmi_json_skip(struct text *text)
 
 /* Steps to the next member of an object or an array, and over the brackets at both ends. False
  * after the last. */
-static bool gnmi_json_next(struct text *text, bool *first)
+static bool gnmi_json_next(struct json_text *text, bool *first)
 {
 	if (*first)
 		text->p++;
@@ -398,7 +398,7 @@ static bool gnmi_json_next(struct text *text, bool *first)
 	return true;
 }
 
-static void gnmi_json_colon(struct text *text)
+static void gnmi_json_colon(struct json_text *text)
 {
 	gnmi_json_blanks(text);
 	text->p++;
@@ -410,7 +410,7 @@ static void gnmi_json_colon(struct text *text)
 static bool keys_find(
 	struct flat *flat, const struct gnmi_list *list, struct gnmi_key *keys, size_t *ret_n)
 {
-	struct text was = flat->t;
+	struct json_text was = flat->t;
 	size_t wanted = 0, found = 0;
 	bool first = true, have[GNMI_JSON_LIST_KEYS_MAX] = {false};
 
@@ -487,7 +487,7 @@ static void gnmi_json_array(struct flat *flat)
 {
 	const size_t n = flat->at->n;
 	const unsigned elems = flat->at->elems;
-	struct text was = flat->t;
+	struct json_text was = flat->t;
 	bool first = true;
 	size_t name_n, index = 0;
 	const char *name = last_name(flat->at, &name_n);
@@ -566,7 +566,7 @@ int gnmi_json_flatten(const void *data, size_t n, struct gnmi_path *at,
 		.a = a,
 		.fn = fn,
 		.arg = arg};
-	struct text t = f.t;
+	struct json_text t = f.t;
 	if (!gnmi_json_check(&t, 0))
 		return -EBADMSG;
 	gnmi_json_blanks(&t);

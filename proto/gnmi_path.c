@@ -1,4 +1,4 @@
-/* gnmi_path - see gnmi_path.h. */
+/* gnmi_path - writes canonical paths element by element, and parses those that people write. */
 #include "proto/gnmi_path.h"
 
 #include <errno.h>
@@ -51,8 +51,8 @@ size_t gnmi_name_skip(const char *name, size_t n)
 	return 0;
 }
 
-/* The length of the well-formed UTF-8 sequence of more than one byte at @text, or 0 (Unicode 15,
- * table 3-7). C1 controls are refused. */
+/* gnmi_path_utf8_length - bytes of the well-formed UTF-8 sequence of more than one byte at @text; 0
+ * when it is none (Unicode 15, table 3-7). C1 controls are refused. */
 static size_t gnmi_path_utf8_length(const unsigned char *text, size_t n)
 {
 	if (text[0] >= 0xc2 && text[0] <= 0xdf) {
@@ -86,8 +86,8 @@ static size_t gnmi_path_utf8_length(const unsigned char *text, size_t n)
 	return 0;
 }
 
-/* What a byte is in a path: may not stand there, begins more than one byte, or needs a backslash in
- * these places. */
+/* class_of - of a byte in a path: not allowed (CONTROL), part of a longer sequence (HIGH), or in
+ * need of a backslash in these positions. */
 enum { IN_NAME = 1, IN_KEY = 2, IN_VALUE = 4, CONTROL = 8, HIGH = 16 };
 static const unsigned char class_of[256] = {
 	[0 ... 0x1f] = CONTROL,
@@ -100,12 +100,12 @@ static const unsigned char class_of[256] = {
 	['\\'] = IN_NAME | IN_KEY | IN_VALUE,
 };
 
-/* Appends @text with a backslash where @place asks for one. False when it does not fit or may not
- * stand in a path. */
-static bool gnmi_path_put(struct gnmi_path *path, const char *text, size_t n, unsigned place)
+/* gnmi_path_put - appends @text, with a backslash where @position needs one. False when it does not
+ * fit or has a byte that is not allowed. */
+static bool gnmi_path_put(struct gnmi_path *path, const char *text, size_t n, unsigned position)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	const unsigned stop = place | CONTROL | HIGH;
+	const unsigned stop = position | CONTROL | HIGH;
 	size_t at = path->n;
 	for (size_t i = 0; i < n;) {
 		size_t len = 0;
@@ -114,7 +114,7 @@ static bool gnmi_path_put(struct gnmi_path *path, const char *text, size_t n, un
 		bool escape = false;
 		if (len == 0) {
 			unsigned class = class_of[s[i]];
-			escape = class & place;
+			escape = class & position;
 			if (class & HIGH)
 				len = gnmi_path_utf8_length(s + i, n - i);
 			else
@@ -155,8 +155,8 @@ static int key_order(const struct gnmi_key *left, const struct gnmi_key *right)
 	return (left->name_n > right->name_n) - (left->name_n < right->name_n);
 }
 
-/* @keys sorted (an insertion sort: stable, and there is rarely more than one) and put down, each
- * name once. */
+/* put_keys - appends the keys sorted, each name once. An insertion sort: it is stable, and there is
+ * rarely more than one key. */
 static bool put_keys(struct gnmi_path *path, struct gnmi_key *keys, size_t n)
 {
 	if (n > GNMI_PATH_KEYS_MAX)
@@ -204,9 +204,12 @@ bool gnmi_path_add(struct gnmi_path *path, const char *name, size_t n, struct gn
 	const unsigned elems = path->elems;
 	if (n == 0 && n_keys == 0)
 		return true;
-	bool ok = put_elem(path, name, n, keys, n_keys, plain_names);
-	gnmi_path_cut(path, ok ? path->n : was, elems + ok);
-	return ok;
+	if (!put_elem(path, name, n, keys, n_keys, plain_names)) {
+		gnmi_path_cut(path, was, elems);
+		return false;
+	}
+	gnmi_path_cut(path, path->n, elems + 1);
+	return true;
 }
 
 bool gnmi_path_add_keys(struct gnmi_path *path, struct gnmi_key *keys, size_t n_keys)
@@ -214,8 +217,11 @@ bool gnmi_path_add_keys(struct gnmi_path *path, struct gnmi_key *keys, size_t n_
 	const size_t was = path->n;
 	if (was == 0)
 		return gnmi_path_add(path, "#", 1, keys, n_keys, true);
-	bool ok = put_keys(path, keys, n_keys);
-	gnmi_path_cut(path, ok ? path->n : was, path->elems);
+	const bool ok = put_keys(path, keys, n_keys);
+	size_t end = was;
+	if (ok)
+		end = path->n;
+	gnmi_path_cut(path, end, path->elems);
 	return ok;
 }
 
@@ -230,15 +236,15 @@ bool gnmi_path_add_index(struct gnmi_path *path, size_t index)
 	return gnmi_path_add_keys(path, &key, 1);
 }
 
-/* ---- the other way ------------------------------------------------------- */
+/* ---- parsing ------------------------------------------------------------- */
 
-struct reader {
+struct path_reader {
 	const char *p, *end;
 	struct arena *a;
 };
 
-/* The text up to one of @ends that no backslash precedes, which is not taken. */
-static const char *gnmi_path_word(struct reader *reader, const char *ends, size_t *ret_n)
+/* gnmi_path_word - the text before the next of @ends that has no backslash before it. */
+static const char *gnmi_path_word(struct path_reader *reader, const char *ends, size_t *ret_n)
 {
 	char *out = arena_alloc(reader->a, (size_t)(reader->end - reader->p) + 1);
 	size_t n = 0;
@@ -251,7 +257,7 @@ static const char *gnmi_path_word(struct reader *reader, const char *ends, size_
 	return out;
 }
 
-static bool keys_read(struct reader *reader, struct gnmi_elem *elem, const char **ret_expected)
+static bool keys_read(struct path_reader *reader, struct gnmi_elem *elem, const char **ret_expected)
 {
 	elem->keys = arena_array(reader->a, struct gnmi_key, GNMI_PATH_KEYS_MAX);
 	while (reader->p < reader->end && *reader->p == '[') {
@@ -284,12 +290,13 @@ static bool keys_read(struct reader *reader, struct gnmi_elem *elem, const char 
 int gnmi_path_parse(const char *text, size_t n, struct arena *a, struct gnmi_elem **ret,
 	size_t *ret_n, struct err *e)
 {
-	struct reader r = {.p = text, .end = text + n, .a = a};
+	struct path_reader r = {.p = text, .end = text + n, .a = a};
 	const char *expected = NULL;
 	size_t n_elems = 0;
 
 	if (n > GNMI_PATH_MAX)
-		return err_set(e, -EINVAL, "read a gNMI path of %zu bytes, expected %u at most", n,
+		return err_set(e, -EINVAL,
+			"gNMI path of %zu bytes is too long; expected at most %u", n,
 			GNMI_PATH_MAX);
 	struct gnmi_elem *elems = arena_array(a, struct gnmi_elem, GNMI_PATH_ELEMS_MAX);
 	if (r.p < r.end && *r.p == '/')
@@ -308,7 +315,7 @@ int gnmi_path_parse(const char *text, size_t n, struct arena *a, struct gnmi_ele
 	}
 	if (expected)
 		return err_set(e, -EINVAL,
-			"read gNMI path \"%.*s\", expected %s (as in "
+			"gNMI path \"%.*s\": expected %s (as in "
 			"/interfaces/interface[name=*]/state; a backslash before / in names, ] in "
 			"values)",
 			(int)(n < 200 ? n : 200), text, expected);

@@ -1,4 +1,4 @@
-/* gnmi_value - see gnmi.h: what a value is worth as a number, and what a timestamp means. */
+/* gnmi_value - values as numbers and as text, and the unit of a timestamp. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -149,6 +149,13 @@ static char *text_of_text(const struct gnmi_value *value, char *buf, size_t size
 	return buf;
 }
 
+static const char *bool_text(bool value)
+{
+	if (value)
+		return "true";
+	return "false";
+}
+
 char *gnmi_value_text(const struct gnmi_value *value, char *buf, size_t size)
 {
 	if (size == 0)
@@ -157,7 +164,7 @@ char *gnmi_value_text(const struct gnmi_value *value, char *buf, size_t size)
 	case GNMI_NULL: snprintf(buf, size, "null"); return buf;
 	case GNMI_INT: snprintf(buf, size, "%" PRId64, value->i); return buf;
 	case GNMI_UINT: snprintf(buf, size, "%" PRIu64, value->u); return buf;
-	case GNMI_BOOL: snprintf(buf, size, "%s", value->b ? "true" : "false"); return buf;
+	case GNMI_BOOL: snprintf(buf, size, "%s", bool_text(value->b)); return buf;
 	case GNMI_DOUBLE: snprintf(buf, size, "%.17g", value->d); return buf;
 	case GNMI_DECIMAL:
 		snprintf(buf, size, "%" PRId64 "/10^%" PRIu32, value->i, value->scale);
@@ -173,8 +180,7 @@ char *gnmi_value_text(const struct gnmi_value *value, char *buf, size_t size)
 
 enum gnmi_clock gnmi_clock(int64_t raw, int64_t *ret_ns)
 {
-	/* 2015 to 2100. In any unit but its own such a number is an instant of 1970 or one after
-	 * 2100. */
+	/* 2015 to 2100. Read in another unit, a time of these years is in 1970 or after 2100. */
 	const int64_t first_s = 1420070400, last_s = 4102444800;
 	static const int64_t per_s[] = {1, 1000, 1000000};
 

@@ -1,5 +1,5 @@
-/* gnmi_walk - see gnmi_walk.h. Field numbers and wire types as in gnmi.proto; a tag is (number <<
- * 3) + type, one byte each here. */
+/* gnmi_walk - reads SubscribeResponses from the wire. Field numbers and wire types as in
+ * gnmi.proto; a tag is (number << 3) + type, here always one byte. */
 #include "proto/gnmi_walk.h"
 
 #include <errno.h>
@@ -11,18 +11,18 @@
 #include "proto/gnmi_codec.h"
 #include "proto/gnmi_forms.h"
 
-enum how { LEAF, JSON, LIST, NOTHING };
+enum walk_how { LEAF, JSON, LIST, NOTHING };
 
 /* One update or delete of the message at hand. */
-struct record {
+struct walk_record {
 	uint32_t form;
 	uint32_t duplicates;
-	enum how how;
+	enum walk_how how;
 	struct gnmi_value value; /* JSON and LIST: .p and .n are their bytes */
 };
 
-struct records {
-	struct record *v;
+struct walk_records {
+	struct walk_record *v;
 	size_t n, cap;
 };
 
@@ -31,7 +31,7 @@ struct gnmi_walk {
 	struct gnmi_decode back; /* for the codec: the same, but paths get their ids on the way */
 	struct gnmi_forms paths;
 	struct arena *scratch; /* of one message */
-	struct records updates, deletes;
+	struct walk_records updates, deletes;
 	struct gnmi_walk_stats stats;
 };
 
@@ -50,8 +50,8 @@ static void name_and_deliver(void *arg, const struct gnmi_update *from)
 	w->out.fn(w->out.arg, &u);
 }
 
-/* ---- the wire. Each reader steps over what it read; false means "not a shape known here", and
- * nothing else is then looked at. ---- */
+/* ---- the wire. Each function steps over what it has read. False: a shape that is not known here;
+ * the message then goes to the codec. ---- */
 
 struct wire {
 	const uint8_t *p, *end;
@@ -172,11 +172,11 @@ static bool gnmi_walk_fixed(struct wire *wire, unsigned n, struct gnmi_value *va
 	return true;
 }
 
-static bool typed_value(struct wire wire, struct record *record)
+static bool typed_value(struct wire wire, struct walk_record *record)
 {
 	struct wire text;
 	if (wire.p == wire.end)
-		return true; /* a value that says nothing */
+		return true; /* an empty value */
 	const uint8_t tag = *wire.p++;
 	if (tag >= 0x80 || !values[tag >> 3].known || values[tag >> 3].wire != (tag & 7))
 		return false;
@@ -196,7 +196,7 @@ static bool typed_value(struct wire wire, struct record *record)
 	return true;
 }
 
-static struct record *record_add(struct records *records)
+static struct walk_record *record_add(struct walk_records *records)
 {
 	if (records->n == records->cap) {
 		if (records->cap == GNMI_WALK_RECORDS_MAX)
@@ -210,25 +210,24 @@ static struct record *record_add(struct records *records)
 	return &records->v[records->n++];
 }
 
-/* One message with a whole device in it does not keep its room for ever: there are hundreds of
- * streams. */
-static void records_trim(struct records *records)
+/* records_trim - frees the memory that one large message needed: there are hundreds of streams. */
+static void records_trim(struct walk_records *records)
 {
 	if (records->cap <= GNMI_WALK_RECORDS_KEPT)
 		return;
 	free(records->v);
-	*records = (struct records){0};
+	*records = (struct walk_records){0};
 }
 
 static bool gnmi_walk_update(struct gnmi_walk *walk, struct wire wire, uint32_t prefix)
 {
-	struct record *r = record_add(&walk->updates);
+	struct walk_record *r = record_add(&walk->updates);
 	struct wire path = {wire.p, wire.p}, value;
 	uint64_t duplicates = 0;
 
 	if (!r)
 		return false;
-	*r = (struct record){.how = NOTHING};
+	*r = (struct walk_record){.how = NOTHING};
 	if (gnmi_walk_tagged(&wire, 0x0a) && !gnmi_walk_chunk(&wire, &path))
 		return false;
 	if (gnmi_walk_tagged(&wire, 0x1a) &&
@@ -245,7 +244,7 @@ static bool gnmi_walk_update(struct gnmi_walk *walk, struct wire wire, uint32_t 
 
 static bool delete_path(struct gnmi_walk *walk, struct wire wire, uint32_t prefix)
 {
-	struct record *r = record_add(&walk->deletes);
+	struct walk_record *r = record_add(&walk->deletes);
 	if (!r)
 		return false;
 	r->form = gnmi_forms_path(&walk->paths, prefix, wire.p, wire_n(&wire), walk->scratch);
@@ -301,7 +300,7 @@ static bool gnmi_walk_extension(struct wire wire, struct gnmi_update *update)
 
 /* ---- delivery: nothing can fail from here on ----------------------------- */
 
-/* False: a path that may not be. */
+/* update_at - false for a path that is not valid. */
 static bool update_at(struct gnmi_update *update, const struct gnmi_form *form)
 {
 	if (form->id == GNMI_PATH_NONE)
@@ -316,16 +315,20 @@ static bool update_at(struct gnmi_update *update, const struct gnmi_form *form)
 	return true;
 }
 
-/* JSON and lists: leaves below the path of @form. The codec writes into @like. */
+/* deliver_below - JSON and lists: the leaves below the path of @form. */
 static void deliver_below(struct gnmi_walk *walk, const struct gnmi_update *like,
-	const struct gnmi_form *form, const struct record *record)
+	const struct gnmi_form *form, const struct walk_record *record)
 {
 	struct gnmi_update u = *like;
 	struct gnmi_path at;
 	memcpy(at.s, form->path, form->path_n);
 	gnmi_path_cut(&at, form->path_n, form->elems);
-	(record->how == JSON ? gnmi_deliver_json : gnmi_deliver_list)(
-		&walk->back, &u, &at, record->value.p, record->value.n, walk->scratch);
+	if (record->how == JSON)
+		gnmi_deliver_json(
+			&walk->back, &u, &at, record->value.p, record->value.n, walk->scratch);
+	else
+		gnmi_deliver_list(
+			&walk->back, &u, &at, record->value.p, record->value.n, walk->scratch);
 }
 
 static void gnmi_walk_deliver(
@@ -351,7 +354,7 @@ static void gnmi_walk_deliver(
 	}
 	update->op = GNMI_UPDATE;
 	for (size_t i = 0; i < walk->updates.n; i++) {
-		const struct record *r = &walk->updates.v[i];
+		const struct walk_record *r = &walk->updates.v[i];
 		const struct gnmi_form *f = &walk->paths.forms[r->form];
 		if (!update_at(update, f)) {
 			c->bad_paths++;
