@@ -1,5 +1,5 @@
-/* cmd_blame - "rocewatch blame HOST|PORT": findings against a host or a port, and what it only
- * suffers from. */
+/* cmd_blame - "rocewatch blame HOST|PORT": the incidents that a host or port causes, and those it
+ * is a victim of. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -9,6 +9,8 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/incident/incident_json.h"
+#include "agent/incident/incident_record.h"
 #include "agent/reports/incident_view.h"
 #include "config/config.h"
 #include "db/series/series.h"
@@ -58,14 +60,16 @@ static int find_host(const struct fabric *fabric, const char *word, struct entit
 		name = word + 5;
 		nic = strchr(name, ':');
 	}
-	rw_cleanup(freep) char *host = nic ? strndup(name, (size_t)(nic - name)) : strdup(name);
+	rw_cleanup(freep) char *host = strndup(name, nic ? (size_t)(nic - name) : strlen(name));
 	for (size_t k = 0; k < fabric->n_devices; k++)
 		for (size_t i = 0; i < fabric->devices[k]->n_ports; i++) {
 			const struct fabric_port *p = fabric->devices[k]->ports[i];
-			if (str_eq(p->host, host) && (!nic || str_eq(p->host_nic, nic + 1))) {
-				meant->host = p->host;
-				cmd_blame_add_port(meant, p);
-			}
+			if (!str_eq(p->host, host))
+				continue;
+			if (nic && !str_eq(p->host_nic, nic + 1))
+				continue;
+			meant->host = p->host;
+			cmd_blame_add_port(meant, p);
 		}
 	if (meant->n)
 		return 0;
@@ -87,12 +91,12 @@ static int no_such(const struct fabric *fabric, const char *word, struct err *e)
 		near = str_nearest(word, names, n);
 	free(names);
 	return err_set(e, -ENOENT,
-		"'%.64s' is neither a host of the fabric's links nor a port such as "
+		"unknown host or port '%.64s'; expected a host of the links, or a port such as "
 		"leaf1:Ethernet49%s%s%s",
 		word, str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
 }
 
-/* ---- what is said of it -------------------------------------------------- */
+/* ---- its part in incidents ----------------------------------------------- */
 
 static bool cmd_blame_is_port(
 	const struct fabric_port *fabric_port, const char *device, const char *port)
@@ -101,45 +105,57 @@ static bool cmd_blame_is_port(
 		(str_eq(fabric_port->name, port) || str_eq(fabric_port->alias, port));
 }
 
-/* A link is blamed by either of its ends. */
+/* Either end names the link. */
 static bool cmd_blame_names_port(
 	const struct entity_meant *meant, const char *device, const char *port)
 {
-	for (size_t k = 0; *port && k < meant->n; k++)
+	for (size_t k = 0; port && *port && k < meant->n; k++)
 		if (cmd_blame_is_port(meant->ports[k], device, port) ||
 			cmd_blame_is_port(meant->ports[k]->peer, device, port))
 			return true;
 	return false;
 }
 
-static bool is_subject(const struct entity_meant *meant, const json_t *incident)
+static bool is_subject(const struct entity_meant *meant, const struct incident *incident)
 {
-	const json_t *s = json_object_get(incident, "subject");
-	return (meant->host && str_eq(doc_word(s, "host"), meant->host)) ||
-		cmd_blame_names_port(meant, doc_word(s, "device"), doc_word(s, "port")) ||
-		cmd_blame_names_port(meant, doc_word(s, "device"), doc_word(s, "member"));
+	if (meant->host && str_eq(incident->host, meant->host))
+		return true;
+	return cmd_blame_names_port(meant, incident->device, incident->port) ||
+		cmd_blame_names_port(meant, incident->device, incident->member);
 }
 
-/* Its role in somebody's incident: NULL when it plays none. */
-static const char *role_in(const struct entity_meant *meant, const json_t *incident)
+/* Is it the entity of a role: a host "host:NAME" or NAME, or a port "DEVICE:PORT"? */
+static bool is_entity(const struct entity_meant *meant, const char *entity)
 {
-	const json_t *role;
-	size_t k;
-	json_array_foreach (json_object_get(incident, "roles"), k, role) {
-		const char *entity = doc_word(role, "entity");
-		const char *host = entity;
-		if (strncmp(entity, "host:", 5) == 0)
-			host = entity + 5;
-		const char *colon = strchr(entity, ':');
-		if (meant->host && str_eq(host, meant->host))
-			return doc_word(role, "role");
-		if (colon) {
-			rw_cleanup(freep) char *device = strndup(entity, (size_t)(colon - entity));
-			if (cmd_blame_names_port(meant, device, colon + 1))
-				return doc_word(role, "role");
-		}
+	static const char host_prefix[] = "host:";
+	const char *host = entity;
+	if (strncmp(entity, host_prefix, strlen(host_prefix)) == 0)
+		host += strlen(host_prefix);
+	if (meant->host && str_eq(host, meant->host))
+		return true;
+	const char *colon = strchr(entity, ':');
+	if (!colon)
+		return false;
+	rw_cleanup(freep) char *device = strndup(entity, (size_t)(colon - entity));
+	return cmd_blame_names_port(meant, device, colon + 1);
+}
+
+/* Its role in an incident about something else; NULL: none. */
+static const char *role_in(const struct entity_meant *meant, const struct incident *incident)
+{
+	for (size_t k = 0; k < incident->n_roles; k++) {
+		const struct finding_role *role = &incident->roles[k];
+		if (role->entity && is_entity(meant, role->entity))
+			return role->role;
 	}
 	return NULL;
+}
+
+static json_t *text_or_null(const char *text)
+{
+	if (!text || !*text)
+		return json_null();
+	return json_string(text);
 }
 
 static json_t *cmd_blame_ports_json(const struct entity_meant *meant)
@@ -150,9 +166,8 @@ static json_t *cmd_blame_ports_json(const struct entity_meant *meant)
 		json_t *o = json_object();
 		json_object_set_new(o, "device", json_string(p->device->name));
 		json_object_set_new(o, "port", json_string(p->name));
-		json_object_set_new(
-			o, "nic", p->host && *p->host_nic ? json_string(p->host_nic) : json_null());
-		json_object_set_new(o, "rail", p->rail ? json_string(p->rail) : json_null());
+		json_object_set_new(o, "nic", text_or_null(p->host ? p->host_nic : NULL));
+		json_object_set_new(o, "rail", json_string_or_null(p->rail));
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -167,23 +182,33 @@ static json_t *jobs_json(const struct fabric *fabric, const struct entity_meant 
 	return a;
 }
 
+/* Put the stored incident into the list it belongs to, if any. */
+static void cmd_blame_take(
+	const struct entity_meant *meant, const json_t *stored, json_t *against, json_t *suffers)
+{
+	struct incident_record *record = incident_json_read(stored);
+	if (!record)
+		return;
+	const char *role = role_in(meant, &record->i);
+	if (is_subject(meant, &record->i) || str_eq(role, "culprit")) {
+		json_array_append_new(against, incident_public(stored));
+	} else if (role) {
+		json_t *o = incident_public(stored);
+		json_object_set_new(o, "role", json_string(role));
+		json_array_append_new(suffers, o);
+	}
+	incident_record_free(record);
+}
+
 static json_t *cmd_blame_document(const struct fabric *fabric, const struct entity_meant *meant,
 	const char *word, const json_t *stored)
 {
 	json_t *doc = json_object(), *against = json_array(), *suffers = json_array(), *incident;
 	size_t k;
-	json_array_foreach (stored, k, incident) {
-		const char *role = role_in(meant, incident);
-		if (is_subject(meant, incident) || str_eq(role, "culprit")) {
-			json_array_append_new(against, incident_public(incident));
-		} else if (role) {
-			json_t *o = incident_public(incident);
-			json_object_set_new(o, "role", json_string(role));
-			json_array_append_new(suffers, o);
-		}
-	}
+	json_array_foreach (stored, k, incident)
+		cmd_blame_take(meant, incident, against, suffers);
 	json_object_set_new(doc, "entity", json_string(word));
-	json_object_set_new(doc, "host", meant->host ? json_string(meant->host) : json_null());
+	json_object_set_new(doc, "host", json_string_or_null(meant->host));
 	json_object_set_new(doc, "ports", cmd_blame_ports_json(meant));
 	json_object_set_new(doc, "jobs", jobs_json(fabric, meant));
 	json_object_set_new(doc, "incidents", against);
@@ -195,18 +220,15 @@ static json_t *cmd_blame_document(const struct fabric *fabric, const struct enti
 
 #define PORTS_SHOWN 8
 
-static void cmd_blame_print_card(
-	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
+/* "node-047  at leaf1:Ethernet47, ... and 7 more  job train" */
+static void print_entity(FILE *out, const json_t *doc)
 {
-	const json_t *ports = json_object_get(doc, "ports"), *jobs = json_object_get(doc, "jobs"),
-		     *o;
-	const json_t *against = json_object_get(doc, "incidents"),
-		     *suffers = json_object_get(doc, "victim_of");
+	const json_t *ports = json_object_get(doc, "ports"), *o;
 	size_t k;
 	fprintf(out, "%s", doc_word(doc, "entity"));
-	if (json_is_string(json_object_get(doc, "host")) &&
-		!str_eq(doc_word(doc, "host"), doc_word(doc, "entity")))
-		fprintf(out, "  (%s)", doc_word(doc, "host"));
+	const char *host = doc_word(doc, "host");
+	if (*host && !str_eq(host, doc_word(doc, "entity")))
+		fprintf(out, "  (%s)", host);
 	fprintf(out, "  at ");
 	json_array_foreach (ports, k, o)
 		if (k < PORTS_SHOWN)
@@ -214,9 +236,17 @@ static void cmd_blame_print_card(
 				doc_word(o, "port"));
 	if (json_array_size(ports) > PORTS_SHOWN)
 		fprintf(out, " and %zu more", json_array_size(ports) - PORTS_SHOWN);
-	json_array_foreach (jobs, k, o)
+	json_array_foreach (json_object_get(doc, "jobs"), k, o)
 		fprintf(out, "%s%s", k ? ", " : "  job ", json_string_value(o));
 	fputc('\n', out);
+}
+
+static void cmd_blame_print_card(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
+{
+	const json_t *against = json_object_get(doc, "incidents"), *o;
+	size_t k;
+	print_entity(out, doc);
 	if (json_array_size(against) == 0)
 		fprintf(out, "no findings\n");
 	json_array_foreach (against, k, o) {
@@ -228,12 +258,12 @@ static void cmd_blame_print_card(
 				doc_word(o, "severity"), doc_word(o, "state"), doc_word(o, "cause"),
 				doc_word(o, "summary"));
 	}
-	json_array_foreach (suffers, k, o)
-		fprintf(out, "%s%s of %s  %s  %s at %s: %s\n", str_if(!k, "\n"),
-			str_eq(doc_word(o, "role"), "direct_victim") ? "direct victim"
-								     : "indirect victim",
-			doc_word(o, "id"), doc_word(o, "severity"), doc_word(o, "cause"),
-			doc_word(o, "where"), doc_word(o, "summary"));
+	json_array_foreach (json_object_get(doc, "victim_of"), k, o) {
+		const bool direct = str_eq(doc_word(o, "role"), "direct_victim");
+		fprintf(out, "%s%s victim of %s  %s  %s at %s: %s\n", str_if(!k, "\n"),
+			direct ? "direct" : "indirect", doc_word(o, "id"), doc_word(o, "severity"),
+			doc_word(o, "cause"), doc_word(o, "where"), doc_word(o, "summary"));
+	}
 }
 
 static const struct view blame_view = {.title = "Blame",
@@ -298,9 +328,8 @@ const struct command command_blame = {
 	.args = "HOST|PORT",
 	.summary = "findings against a host or port, with their evidence",
 	.help = "HOST is its name, or as in links host:NAME[:NIC]; PORT as DEVICE:PORT. All "
-		"incidents of it are looked at, or those of --since, --until and --around. The "
-		"worst is "
-		"shown whole; what it only suffers from is listed last.",
+		"incidents are searched, or those of --since, --until and --around. The worst one "
+		"is shown in full; those of which it is only a victim are listed last.",
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_blame_run,
 };

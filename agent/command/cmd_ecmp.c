@@ -1,4 +1,5 @@
-/* ecmp - how even the ECMP groups are, and who shares the hot member. */
+/* cmd_ecmp - "rocewatch ecmp": how even the ECMP groups are, and which flows share the hot member.
+ */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -20,13 +21,13 @@ static const struct command_option options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* Each look: a word, the document it makes of the report's (NULL: that one as it is), and how it
- * prints. */
-static const struct look {
+/* Each form: its word, the document it makes of the report (NULL: the report as it is), its view.
+ */
+static const struct ecmp_form {
 	const char *name;
 	json_t *(*make)(const json_t *doc);
 	const struct view *view;
-} looks[] = {
+} forms[] = {
 	{"groups", NULL, &ecmp_groups_view},
 	{"heatmap", ecmp_heatmap_json, &ecmp_heatmap_view},
 	{"collisions", ecmp_collisions_json, &ecmp_collisions_view},
@@ -34,22 +35,52 @@ static const struct look {
 
 extern const struct command command_ecmp;
 
+static int cmd_ecmp_failed(int rc, const struct err *e)
+{
+	err_print(stderr, e);
+	if (rc == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
+}
+
+static int cmd_ecmp_show(struct client *client, const struct command_args *args,
+	const struct ecmp_form *form, const struct report_ask *ask)
+{
+	struct err e = {0};
+	struct report_result result = {0};
+	const int rc = report_by_name("spine-imbalance")->collect(client, ask, &result, &e);
+	if (rc < 0) {
+		report_result_done(&result);
+		return cmd_ecmp_failed(rc, &e);
+	}
+	json_t *doc;
+	if (form->make)
+		doc = form->make(result.doc);
+	else
+		doc = json_incref(result.doc);
+	const int printed = report_print(stdout, doc, form->view, args->g->format,
+		!args->g->no_header, args->g->color == COLOR_ALWAYS);
+	json_decref(doc);
+	report_result_done(&result);
+	return printed < 0 ? EXIT_FAILED : EXIT_OK;
+}
+
 static int cmd_ecmp_run(struct command_args *args)
 {
 	const struct command *c = &command_ecmp;
-	const struct look *look = &looks[0];
+	const struct ecmp_form *form = &forms[0];
 	const char *device = command_opt(c, args, "device");
 	if (args->argc > 0) {
-		const char *names[rw_countof(looks)];
-		look = NULL;
-		for (size_t i = 0; i < rw_countof(looks); i++) {
-			names[i] = looks[i].name;
-			if (str_eq(looks[i].name, args->argv[0]))
-				look = &looks[i];
+		const char *names[rw_countof(forms)];
+		form = NULL;
+		for (size_t i = 0; i < rw_countof(forms); i++) {
+			names[i] = forms[i].name;
+			if (str_eq(forms[i].name, args->argv[0]))
+				form = &forms[i];
 		}
-		if (!look)
+		if (!form)
 			return usage_unknown(
-				c, "subcommand", args->argv[0], names, rw_countof(looks));
+				c, "subcommand", args->argv[0], names, rw_countof(forms));
 	}
 	if (args->argc == 2 && !device)
 		device = args->argv[1]; /* "ecmp collisions leaf1" */
@@ -57,37 +88,13 @@ static int cmd_ecmp_run(struct command_args *args)
 		return usage_extra(c, args->argv[args->argc - 1]);
 
 	struct err e = {0};
-	struct client x;
-	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
-	if (r < 0) {
-		err_print(stderr, &e);
-		if (r == -EINVAL)
-			return EXIT_USAGE;
-		return EXIT_FAILED;
-	}
+	struct client client;
+	const int rc = client_open(&client, args->g, DEFAULT_SPAN_NS, &e);
+	if (rc < 0)
+		return cmd_ecmp_failed(rc, &e);
 	const struct report_ask ask = {.device = device, .group = command_opt(c, args, "group")};
-	struct report_result result = {0};
-	r = report_by_name("spine-imbalance")->collect(&x, &ask, &result, &e);
-	int code = EXIT_OK;
-	if (r < 0) {
-		err_print(stderr, &e);
-		if (r == -EINVAL)
-			code = EXIT_USAGE;
-		else
-			code = EXIT_FAILED;
-	} else {
-		json_t *own;
-		if (look->make)
-			own = look->make(result.doc);
-		else
-			own = json_incref(result.doc);
-		if (report_print(stdout, own, look->view, args->g->format, !args->g->no_header,
-			    args->g->color == COLOR_ALWAYS) < 0)
-			code = EXIT_FAILED;
-		json_decref(own);
-	}
-	report_result_done(&result);
-	client_done(&x);
+	const int code = cmd_ecmp_show(&client, args, form, &ask);
+	client_done(&client);
 	return code;
 }
 
@@ -95,8 +102,7 @@ const struct command command_ecmp = {
 	.name = "ecmp",
 	.args = "[groups|heatmap|collisions] [DEVICE]",
 	.summary = "imbalance of ECMP groups compared with hash chance; leaf x spine matrix; flows "
-		   "that "
-		   "share a member",
+		   "that share a member",
 	.help = "Imbalance is max/mean - 1 over the members of a group, weighed by capacity, in "
 		"busy windows (analyzers.ecmp_imbalance has the "
 		"window and the load floor). Chance is the imbalance that a uniform hash gives for "

@@ -1,5 +1,5 @@
-/* cmd_incident - "rocewatch incident": what was found, as a list, a card, a timeline, and taken
- * note of. */
+/* cmd_incident - "rocewatch incident": the incidents as a list, a card, a timeline or an export,
+ * and what people do to them. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -12,6 +12,8 @@
 #include "agent/client/direct.h"
 #include "agent/history/case_export.h"
 #include "agent/reports/incident_view.h"
+#include "agent/incident/incident_json.h"
+#include "agent/incident/incident_record.h"
 #include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
 #include "agent/daemon/pipeline.h"
@@ -118,9 +120,11 @@ static int run_timeline(struct client *client, const struct command_args *args, 
 			return e->code;
 		return -EIO;
 	}
-	json_t *lines = json_object_get(o, "timeline");
+	json_t *lines = json_copy(json_object_get(o, "timeline"));
+	if (!lines)
+		lines = json_array();
 	json_t *doc = json_pack("{s:O, s:O, s:o}", "id", json_object_get(o, "id"), "cause",
-		json_object_get(o, "cause"), "timeline", lines ? json_incref(lines) : json_array());
+		json_object_get(o, "cause"), "timeline", lines);
 	int rc = cmd_incident_print(args, doc, &incident_timeline_view, e);
 	json_decref(doc);
 	json_decref(o);
@@ -130,23 +134,20 @@ static int run_timeline(struct client *client, const struct command_args *args, 
 #define EXPORT_BEFORE_NS (15 * 60 * NS_PER_S) /* what was normal before it */
 #define EXPORT_AFTER_NS (5 * 60 * NS_PER_S)
 
-/* --out DIR: the stretch it happened in, as a recorded case. What was folded into it and its
- * verdict come out again when it is replayed. */
-static int export_case(struct client *client, const json_t *object, const char *dir, struct err *e)
+/* --out DIR: the samples around it as a recorded case. A replay finds the same incident. */
+static int export_case(
+	struct client *client, const struct incident *incident, const char *dir, struct err *e)
 {
-	const json_t *progress = json_object_get(object, "progress");
-	const int64_t first_ns = json_integer_value(json_object_get(progress, "first_ns")),
-		      closed_ns = json_integer_value(json_object_get(progress, "closed_ns"));
 	struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY};
 	uint64_t samples;
 	int rc = history_range(client->history, &filter.from_ns, &filter.to_ns, e);
 	if (rc != 0)
 		return rc;
-	if (first_ns - EXPORT_BEFORE_NS > filter.from_ns)
-		filter.from_ns = first_ns - EXPORT_BEFORE_NS;
-	if (str_eq(json_string_value(json_object_get(object, "state")), "closed") &&
-		closed_ns + EXPORT_AFTER_NS < filter.to_ns)
-		filter.to_ns = closed_ns + EXPORT_AFTER_NS;
+	if (incident->first_ns - EXPORT_BEFORE_NS > filter.from_ns)
+		filter.from_ns = incident->first_ns - EXPORT_BEFORE_NS;
+	const int64_t after_ns = incident->closed_ns + EXPORT_AFTER_NS;
+	if (incident->state == INCIDENT_CLOSED && after_ns < filter.to_ns)
+		filter.to_ns = after_ns;
 	rc = case_export(client->history, dir, CASE_NEW, &filter, &samples, e);
 	if (rc == 0)
 		fprintf(stderr, "%llu samples written to %s; rocewatch replay --from %s\n",
@@ -167,9 +168,13 @@ static int cmd_incident_run_export(
 		return -EIO;
 	}
 	if (dir) {
-		const int r = export_case(client, o, dir, e);
+		struct incident_record *record = incident_json_read(o);
 		json_decref(o);
-		return r;
+		if (!record)
+			return err_set(e, -EIO, "the stored incident cannot be read");
+		const int exported = export_case(client, &record->i, dir, e);
+		incident_record_free(record);
+		return exported;
 	}
 	rw_cleanup(freep) char *yaml = config_text(client->config);
 	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(o),
@@ -184,12 +189,12 @@ static int cmd_incident_run_export(
 	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
-/* ---- acts ---------------------------------------------------------------- */
+/* ---- what people do ---------------------------------------------------------------- */
 
-static int act_by_agent(const struct client *client, const char *act, const char *id,
+static int action_by_agent(const struct client *client, const char *action, const char *id,
 	const char *text, struct err *e)
 {
-	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", act, "id", id, "note", text),
+	json_t *request = json_pack("{s:s, s:s, s:s?}", "cmd", action, "id", id, "note", text),
 	       *reply = NULL;
 	int rc;
 	if (request)
@@ -206,10 +211,10 @@ static int cmd_incident_restore(struct ledger *ledger, const json_t *incident)
 	return ledger_restore(ledger, json);
 }
 
-/* One act on stored incidents. @other: the incident to merge into, NULL. */
+/* One action on stored incidents. @other: the incident to merge into, NULL. */
 struct direct_action {
 	const json_t *incident, *other;
-	enum incident_action act;
+	enum incident_action action;
 	const char *text;
 };
 
@@ -223,7 +228,7 @@ static int action_in(struct ledger *ledger, const struct direct_action *direct, 
 		return err_set(e, rc, "the stored incident cannot be read: %s", strerror(-rc));
 	client_own_name(who, sizeof(who));
 	rc = ledger_action(ledger, json_string_value(json_object_get(direct->incident, "id")),
-		direct->act, who, direct->text, wall_now().ns);
+		direct->action, who, direct->text, wall_now().ns);
 	if (rc == 0)
 		return 0;
 	return err_set(e, rc, "%s", incident_action_error(rc));
@@ -237,24 +242,24 @@ static int action_direct(const struct client *client, struct store *store, void 
 	return rc;
 }
 
-static int cmd_incident_run_act(
+static int cmd_incident_run_action(
 	struct client *client, const struct command_args *args, struct err *e)
 {
 	const char *note = command_opt(&command_incident, args, "note");
 	const char *text = note;
 	if (args->argc > 2)
 		text = args->argv[2];
-	enum incident_action act = ACTION_ACK;
-	incident_action_parse(args->argv[0], &act);
+	enum incident_action action = ACTION_ACK;
+	incident_action_parse(args->argv[0], &action);
 	json_t *o = find_one(client, args->g, args->argv[1], e), *other = NULL;
-	if (o && act == ACTION_MERGE) {
+	if (o && action == ACTION_MERGE) {
 		other = find_one(client, args->g, text, e);
 		if (other)
 			text = json_string_value(json_object_get(other, "id"));
 		else
 			text = NULL;
 	}
-	if (!o || (act == ACTION_MERGE && !other)) {
+	if (!o || (action == ACTION_MERGE && !other)) {
 		json_decref(o);
 		if (e->code)
 			return e->code;
@@ -265,11 +270,11 @@ static int cmd_incident_run_act(
 	if (other && json_equal(other, o))
 		rc = err_set(e, -EINVAL, "%s", incident_action_error(-EINVAL));
 	else if (client_writer_pid(client) > 0)
-		rc = act_by_agent(client, args->argv[0], id, text, e);
+		rc = action_by_agent(client, args->argv[0], id, text, e);
 	else
 		rc = direct_write(client, action_direct,
 			&(struct direct_action){
-				.incident = o, .other = other, .act = act, .text = text},
+				.incident = o, .other = other, .action = action, .text = text},
 			e);
 	if (rc == 0 && !args->g->quiet)
 		printf("%s: %s\n", id, args->argv[0]);
@@ -288,11 +293,11 @@ static const struct subcommand subcommands[] = {
 	{"show", 2, 2, ONE_ID, cmd_incident_run_show},
 	{"timeline", 2, 2, ONE_ID, run_timeline},
 	{"export", 2, 2, ONE_ID, cmd_incident_run_export},
-	{"ack", 2, 2, ONE_ID, cmd_incident_run_act},
-	{"assign", 3, 3, ID_AND_MORE, cmd_incident_run_act},
-	{"note", 3, 3, ID_AND_MORE, cmd_incident_run_act},
-	{"close", 2, 2, ONE_ID, cmd_incident_run_act},
-	{"merge", 3, 3, ID_AND_MORE, cmd_incident_run_act},
+	{"ack", 2, 2, ONE_ID, cmd_incident_run_action},
+	{"assign", 3, 3, ID_AND_MORE, cmd_incident_run_action},
+	{"note", 3, 3, ID_AND_MORE, cmd_incident_run_action},
+	{"close", 2, 2, ONE_ID, cmd_incident_run_action},
+	{"merge", 3, 3, ID_AND_MORE, cmd_incident_run_action},
 };
 
 static int cmd_incident_run(struct command_args *args)

@@ -1,7 +1,7 @@
 /*
- * cmd_pause - "rocewatch pause [tree|ports]": who pauses whom. One window over the stretch asked
- * for, seen by the analyzers' own pause_graph: what the command shows is what they judge, over
- * another length of time.
+ * cmd_pause - "rocewatch pause [tree|ports]": who pauses whom. One window over the time range,
+ * measured by the pause_graph of the detectors: the command shows what they judge, over another
+ * length of time.
  */
 #include "agent/command/command.h"
 
@@ -16,6 +16,8 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/incident/incident_json.h"
+#include "agent/incident/incident_record.h"
 #include "agent/reports/incident_view.h"
 #include "agent/reports/pause_views.h"
 #include "analyzers/analyzer.h"
@@ -24,13 +26,11 @@
 #include "db/series/history.h"
 
 #define DEFAULT_SPAN_NS (60 * NS_PER_S)
-enum {
-	TREES_SHOWN = 5,
-	TAIL = 4 /* part of the stretch, its end, in which a ring is looked for */
-};
-#define SMALL_SHARE                                                                                \
-	0.05 /* of a tree's pressure: causes below it are noise of the sharing out, unless they    \
-		are hosts seen to pause */
+enum { TREES_SHOWN = 5 };
+/* The last quarter of the time range is searched for a ring of its own. */
+enum { TAIL_PART = 4 };
+/* Of a tree's pressure: candidates with less are noise, unless they are hosts seen to pause. */
+#define SMALL_SHARE 0.05
 
 extern const struct command command_pause;
 
@@ -90,12 +90,12 @@ static const char *cmd_pause_by_name(const struct pause_edge *edge)
 /* ---- tree ---------------------------------------------------------------- */
 
 /* Parallel links between two neighbours, or all hosts of one switch: a line of the tree. */
-struct line {
+struct tree_line {
 	const struct pause_edge **edges;
 	size_t n;
 	const struct fabric_device *waits; /* NULL: hosts */
 	const struct fabric_device *by; /* NULL: the root's host */
-	bool told;
+	bool drawn;
 };
 
 static const struct fabric_device *cmd_pause_device_of(const struct port_seen *port)
@@ -107,7 +107,7 @@ static const struct fabric_device *cmd_pause_device_of(const struct port_seen *p
 
 struct drawing {
 	struct arena *a;
-	struct line *lines;
+	struct tree_line *lines;
 	size_t n;
 	bool *open; /* [device]: its inputs have been drawn */
 	const char *root;
@@ -116,7 +116,7 @@ struct drawing {
 
 static void cmd_pause_add_edge(struct drawing *drawing, const struct pause_edge *edge)
 {
-	struct line *l = NULL;
+	struct tree_line *l = NULL;
 	for (size_t i = 0; i < drawing->n && !l; i++)
 		if (drawing->lines[i].waits == cmd_pause_device_of(edge->at) &&
 			drawing->lines[i].by == cmd_pause_device_of(edge->by))
@@ -128,7 +128,7 @@ static void cmd_pause_add_edge(struct drawing *drawing, const struct pause_edge 
 	}
 	if ((l->n & (l->n - 1)) == 0) { /* doubled at powers of two */
 		const struct pause_edge **wider =
-			arena_array(drawing->a, const struct pause_edge *, l->n ? 2 * l->n : 1);
+			arena_array(drawing->a, const struct pause_edge *, 2 * l->n + 1);
 		if (l->n)
 			memcpy(wider, l->edges, l->n * sizeof(*wider));
 		l->edges = wider;
@@ -136,7 +136,15 @@ static void cmd_pause_add_edge(struct drawing *drawing, const struct pause_edge 
 	l->edges[l->n++] = edge;
 }
 
-static json_t *line_json(const struct drawing *drawing, const struct line *line, int depth)
+/* The port that may not send; for a host the host, else the port that pauses it. */
+static const char *waiting_name(const struct pause_edge *edge)
+{
+	if (edge->at)
+		return edge->at->port->name;
+	return str_or(edge->host, edge->by->port->name);
+}
+
+static json_t *line_json(const struct drawing *drawing, const struct tree_line *line, int depth)
 {
 	json_t *o = json_object(), *ports = json_array();
 	const struct pause_edge *most = line->edges[0];
@@ -148,10 +156,7 @@ static json_t *line_json(const struct drawing *drawing, const struct line *line,
 			most = e;
 		least = fmin(least, edge_level(e));
 		confidence = cmd_pause_worse(confidence, edge_confidence(e));
-		json_array_append_new(ports,
-			json_string(e->at         ? e->at->port->name
-					: e->host ? e->host
-						  : e->by->port->name));
+		json_array_append_new(ports, json_string(waiting_name(e)));
 	}
 	json_object_set_new(o, "root", json_string(drawing->root));
 	json_object_set_new(o, "depth", json_integer(depth));
@@ -169,14 +174,14 @@ static json_t *line_json(const struct drawing *drawing, const struct line *line,
 	return o;
 }
 
-/* What waits for @by, each switch opened once, where it is met first. */
+/* Draw what waits for @by. Each switch is opened once, where it is met first. */
 static void cmd_pause_draw(struct drawing *drawing, const struct fabric_device *by, int depth)
 {
 	for (size_t i = 0; i < drawing->n; i++) {
-		struct line *l = &drawing->lines[i];
-		if (l->told || l->by != by)
+		struct tree_line *l = &drawing->lines[i];
+		if (l->drawn || l->by != by)
 			continue;
-		l->told = true;
+		l->drawn = true;
 		json_array_append_new(drawing->edges, line_json(drawing, l, depth));
 		if (l->waits && !drawing->open[l->waits->index]) {
 			drawing->open[l->waits->index] = true;
@@ -185,18 +190,28 @@ static void cmd_pause_draw(struct drawing *drawing, const struct fabric_device *
 	}
 }
 
+static const char *root_confidence(const struct pause_root *root)
+{
+	if (!root->clear)
+		return "low";
+	if (root->origin == ORIGIN_HOST && root->measured)
+		return "high";
+	return "med";
+}
+
 static json_t *tree_json(
 	const struct pause_root *root, const struct pause_graph *graph, struct arena *a)
 {
 	const size_t n = root->n_direct + root->n_indirect;
 	struct drawing d = {.a = a,
-		.lines = arena_array(a, struct line, n + 1),
+		.lines = arena_array(a, struct tree_line, n + 1),
 		.open = arena_array(a, bool, graph->observed->n_devices + 1),
 		.edges = json_array(),
-		.root = root->host ? root->host : port_text(root->port, a)};
-	for (size_t i = 0; i < n; i++)
-		cmd_pause_add_edge(&d,
-			i < root->n_direct ? root->direct[i] : root->indirect[i - root->n_direct]);
+		.root = str_or(root->host, port_text(root->port, a))};
+	for (size_t i = 0; i < root->n_direct; i++)
+		cmd_pause_add_edge(&d, root->direct[i]);
+	for (size_t i = 0; i < root->n_indirect; i++)
+		cmd_pause_add_edge(&d, root->indirect[i]);
 	if (root->origin == ORIGIN_HOST)
 		cmd_pause_draw(&d, NULL, 1);
 	if (!d.open[root->port->port->device->index]) {
@@ -219,10 +234,7 @@ static json_t *tree_json(
 	json_object_set_new(o, "share_ratio", json_number_or_null(root->share));
 	json_object_set_new(o, "next_share_ratio", json_number_or_null(root->next_share));
 	json_object_set_new(o, "clear", json_boolean(root->clear));
-	json_object_set_new(o, "confidence",
-		json_string(!root->clear                                        ? "low"
-				: root->origin == ORIGIN_HOST && root->measured ? "high"
-										: "med"));
+	json_object_set_new(o, "confidence", json_string(root_confidence(root)));
 	json_object_set_new(o, "level", json_sprintf("L%d", pause_ladder(root)));
 	json_object_set_new(o, "switches", json_integer((json_int_t)root->n_switches));
 	json_object_set_new(o, "hosts", json_integer((json_int_t)root->n_hosts));
@@ -230,12 +242,17 @@ static json_t *tree_json(
 	return o;
 }
 
+static bool is_wanted(int asked, int priority)
+{
+	return asked == PRIO_NONE || priority == asked;
+}
+
 static json_t *cycles_json(const struct pause_graph *graph, int priority, struct arena *a)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < graph->n_cycles; i++) {
 		const struct pause_cycle *c = &graph->cycles[i];
-		if (priority != PRIO_NONE && c->priority != priority)
+		if (!is_wanted(priority, c->priority))
 			continue;
 		json_t *o = json_object(), *ports = json_array();
 		for (size_t k = 0; k < c->n; k++)
@@ -248,34 +265,72 @@ static json_t *cycles_json(const struct pause_graph *graph, int priority, struct
 	return list;
 }
 
-/* The sum of counters of the lossless queues; null when none of them is known. */
-static json_t *sum_json(
+/* The sum of counters of the lossless queues, NAN when none of them is known. */
+static double lossless_sum(
 	const struct observed *observed, int priority, const size_t *offsets, size_t n)
 {
-	bool known = false;
-	double sum = 0;
-	for (size_t i = 0; i < observed->n_prios; i++)
-		for (size_t k = 0; k < n && observed->prios[i]->lossless &&
-			(priority == PRIO_NONE || observed->prios[i]->priority == priority);
-			k++) {
-			const struct amount *c =
-				(const struct amount *)((const char *)observed->prios[i] +
-					offsets[k]);
-			known |= c->known;
-			if (c->known)
-				sum += c->value;
+	double sum = NAN;
+	for (size_t i = 0; i < observed->n_prios; i++) {
+		const struct port_prio *prio = observed->prios[i];
+		if (!prio->lossless || !is_wanted(priority, prio->priority))
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			const struct amount *amount =
+				(const struct amount *)((const char *)prio + offsets[k]);
+			if (amount->known && isnan(sum))
+				sum = amount->value;
+			else if (amount->known)
+				sum += amount->value;
 		}
-	if (known)
-		return json_integer((json_int_t)sum);
-	return json_null();
+	}
+	return sum;
+}
+
+static json_t *count_json(double count)
+{
+	if (isnan(count))
+		return json_null();
+	return json_integer((json_int_t)count);
+}
+
+/* Some switches count drops at egress only: a count of 0 there says nothing of the ingress. Which
+ * side is missing when the other one is counted? */
+static const char *drops_not_counted(double ingress, double egress)
+{
+	if (isnan(ingress) == isnan(egress))
+		return NULL;
+	return isnan(ingress) ? "ingress" : "egress";
 }
 
 static bool any_cycle(const struct pause_graph *graph, int priority)
 {
 	for (size_t i = 0; i < graph->n_cycles; i++)
-		if (priority == PRIO_NONE || graph->cycles[i].priority == priority)
+		if (is_wanted(priority, graph->cycles[i].priority))
 			return true;
 	return false;
+}
+
+/* Roots that are accepted; when there is none, and no ring either, the strongest candidates. */
+static json_t *trees_json(const struct pause_graph *graph, const struct pause_graph *tail,
+	const struct asked *asked, struct arena *a)
+{
+	json_t *trees = json_array();
+	for (int clear = 1; clear >= 0; clear--) {
+		const bool found = json_array_size(trees) > 0 || any_cycle(tail, asked->priority);
+		if (!clear && found)
+			break;
+		for (size_t i = 0; i < graph->n_roots; i++) {
+			const struct pause_root *root = &graph->roots[i];
+			if (root->clear != clear || !is_wanted(asked->priority, root->priority))
+				continue;
+			if (!clear && root->share < SMALL_SHARE)
+				continue;
+			if (json_array_size(trees) >= (clear ? TREES_SHOWN : 1))
+				break;
+			json_array_append_new(trees, tree_json(root, graph, a));
+		}
+	}
+	return trees;
 }
 
 static json_t *make_tree(const struct pause_graph *graph, const struct pause_graph *tail,
@@ -283,56 +338,35 @@ static json_t *make_tree(const struct pause_graph *graph, const struct pause_gra
 {
 	static const size_t drops[] = {
 		offsetof(struct port_prio, pg_drops), offsetof(struct port_prio, drops)};
-	static const size_t dogs[] = {offsetof(struct port_prio, storms)};
-	json_t *doc = json_object(), *trees = json_array(), *rows = json_array();
+	static const size_t storms[] = {offsetof(struct port_prio, storms)};
+	const struct observed *observed = graph->observed;
+	const int priority = asked->priority;
 	size_t waiting = 0;
 	double unresolved = 0;
 	for (size_t i = 0; i < graph->n_edges; i++)
-		waiting +=
-			asked->priority == PRIO_NONE || graph->edges[i].priority == asked->priority;
-	for (int c = 0; c < OBSERVED_PRIORITIES; c++) {
-		if (asked->priority == PRIO_NONE || c == asked->priority)
+		waiting += is_wanted(priority, graph->edges[i].priority);
+	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
+		if (is_wanted(priority, c))
 			unresolved += graph->unresolved[c];
-	}
-	/* what is sure first; the rest only when nothing is */
-	for (int clear = 1; clear >= 0; clear--)
-		for (size_t i = 0; i < graph->n_roots && json_array_size(trees) < TREES_SHOWN;
-			i++) {
-			const struct pause_root *r = &graph->roots[i];
-			if ((asked->priority != PRIO_NONE && r->priority != asked->priority) ||
-				r->clear != clear ||
-				(!clear &&
-					(json_array_size(trees) ||
-						any_cycle(tail, asked->priority) ||
-						r->share < SMALL_SHARE)))
-				continue;
-			json_array_append_new(trees, tree_json(r, graph, a));
-		}
+	json_t *doc = json_object(), *rows = json_array();
+	json_t *trees = trees_json(graph, tail, asked, a);
 	for (size_t i = 0; i < json_array_size(trees); i++)
 		json_array_extend(rows, json_object_get(json_array_get(trees, i), "edges"));
 	json_object_set_new(doc, "incident", json_string_or_null(asked->incident));
 	json_object_set_new(doc, "observable", json_boolean(graph->observable));
 	json_object_set_new(doc, "trees", trees);
-	json_object_set_new(doc, "cycles", cycles_json(tail, asked->priority, a));
+	json_object_set_new(doc, "cycles", cycles_json(tail, priority, a));
 	json_object_set_new(doc, "rows", rows);
 	json_object_set_new(doc, "waiting", json_integer((json_int_t)waiting));
 	json_object_set_new(doc, "unresolved", json_real(unresolved));
-	/* some switches count what they drop at egress only: that nothing was lost there says
-	 * nothing of the ingress */
-	json_t *ingress = sum_json(graph->observed, asked->priority, &drops[0], 1),
-	       *egress = sum_json(graph->observed, asked->priority, &drops[1], 1);
-	const bool none = json_is_null(ingress) && json_is_null(egress);
-	json_object_set_new(doc, "drops_not_counted",
-		none                            ? json_null()
-			: json_is_null(ingress) ? json_string("ingress")
-			: json_is_null(egress)  ? json_string("egress")
-						: json_null());
-	json_decref(ingress);
-	json_decref(egress);
-	json_object_set_new(doc, "lossless_drops",
-		sum_json(graph->observed, asked->priority, drops, rw_countof(drops)));
-	json_object_set_new(doc, "watchdog_events",
-		sum_json(graph->observed, asked->priority, dogs, rw_countof(dogs)));
+	const double ingress = lossless_sum(observed, priority, &drops[0], 1);
+	const double egress = lossless_sum(observed, priority, &drops[1], 1);
+	json_object_set_new(
+		doc, "drops_not_counted", json_string_or_null(drops_not_counted(ingress, egress)));
+	json_object_set_new(
+		doc, "lossless_drops", count_json(lossless_sum(observed, priority, drops, 2)));
+	json_object_set_new(
+		doc, "watchdog_events", count_json(lossless_sum(observed, priority, storms, 1)));
 	return doc;
 }
 
@@ -345,12 +379,16 @@ static void put_share(json_t *object, const char *way, const struct pause_share 
 	json_object_set_new(object, key, json_number_or_null(share->lo));
 	snprintf(key, sizeof(key), "%s_hi_ratio", way);
 	json_object_set_new(object, key, json_number_or_null(share->hi));
+	const bool known = !isnan(share->hi);
+	json_t *measured = json_null(), *quality = json_null();
+	if (known) {
+		measured = json_boolean(share->measured);
+		quality = json_string(share->measured ? "time" : "frames");
+	}
 	snprintf(key, sizeof(key), "%s_measured", way);
-	json_object_set_new(
-		object, key, isnan(share->hi) ? json_null() : json_boolean(share->measured));
+	json_object_set_new(object, key, measured);
 	snprintf(key, sizeof(key), "%s_quality", way);
-	json_object_set_new(object, key,
-		isnan(share->hi) ? json_null() : json_string(share->measured ? "time" : "frames"));
+	json_object_set_new(object, key, quality);
 }
 
 static json_t *frames_json(const struct amount *amount)
@@ -360,9 +398,9 @@ static json_t *frames_json(const struct amount *amount)
 	return json_null();
 }
 
-static double cmd_pause_strongest(const struct port_prio *lane)
+static double cmd_pause_strongest(const struct port_prio *prio)
 {
-	return fmax(fmax(lane->rx_pause.hi, lane->tx_pause.hi), -1);
+	return fmax(fmax(prio->rx_pause.hi, prio->tx_pause.hi), -1);
 }
 
 static int by_strength(const void *left, const void *right)
@@ -385,9 +423,11 @@ static int by_strength(const void *left, const void *right)
 
 static bool is_asked(const struct asked *asked, const struct fabric_port *port)
 {
-	return str_glob(asked->device, port->device->name) &&
-		(str_glob(asked->port, port->name) ||
-			(port->alias[0] && str_glob(asked->port, port->alias)));
+	if (!str_glob(asked->device, port->device->name))
+		return false;
+	if (str_glob(asked->port, port->name))
+		return true;
+	return port->alias[0] && str_glob(asked->port, port->alias);
 }
 
 static json_t *make_ports(const struct pause_graph *graph, const struct pause_graph *tail,
@@ -399,8 +439,7 @@ static json_t *make_ports(const struct pause_graph *graph, const struct pause_gr
 	bool observable = false;
 	for (size_t i = 0; i < o->n_prios; i++) {
 		const struct port_prio *l = o->prios[i];
-		if ((asked->priority != PRIO_NONE && l->priority != asked->priority) ||
-			!is_asked(asked, l->port->port))
+		if (!is_wanted(asked->priority, l->priority) || !is_asked(asked, l->port->port))
 			continue;
 		observable |= l->rx_pause.alive || l->tx_pause.alive || l->pfc_enabled > 0;
 		if (asked->all || cmd_pause_strongest(l) > 0)
@@ -428,62 +467,66 @@ static json_t *make_ports(const struct pause_graph *graph, const struct pause_gr
 
 /* ---- the command --------------------------------------------------------- */
 
-static const struct look {
+static const struct pause_form {
 	const char *name;
 	json_t *(*make)(const struct pause_graph *graph, const struct pause_graph *tail,
 		const struct asked *asked, struct arena *a);
 	const struct view *view;
-} looks[] = {
+} forms[] = {
 	{"tree", make_tree, &pause_tree_view},
 	{"ports", make_ports, &pause_ports_view},
 };
 
-static int cmd_pause_time_of(const json_t *object, const char *key, int64_t *ret_ns)
+static bool is_incident_id(const char *id)
 {
-	const char *text = json_string_value(json_object_get(object, key));
-	wall_t t;
-	if (!text || wall_parse(text, (wall_t){0}, &t) < 0)
-		return -EINVAL;
-	*ret_ns = t.ns;
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+	return id[0] && strspn(id, letters) == strlen(id);
+}
+
+/* The window in which an incident was found is that of its evidence. */
+static int cmd_pause_take_window(struct client *client, const struct incident *incident,
+	struct asked *asked, struct arena *a, struct err *e)
+{
+	if (incident->n_evidence == 0)
+		return err_set(e, -ENODATA, "incident %s has no evidence, so no window is known",
+			incident->id);
+	client->from_ns = incident->evidence[0].from_ns;
+	client->to_ns = incident->evidence[0].to_ns;
+	asked->incident = arena_strdup(a, incident->id);
+	if (asked->priority == PRIO_NONE)
+		asked->priority = incident->priority;
 	return 0;
 }
 
-/* The window an incident was judged by is that of its evidence. */
 static int cmd_pause_take_incident(struct client *client, const struct globals *globals,
 	const char *id, struct asked *asked, struct arena *a, struct err *e)
 {
-	/* it goes into a query */
-	if (strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ234567") !=
-			strlen(id) ||
-		!id[0])
+	if (!is_incident_id(id)) /* it goes into a query */
 		return err_set(e, -EINVAL,
 			"'%.40s' is not an incident id, which is 8 letters (a-z, 2-7); 'rocewatch "
 			"incident list' names them",
 			id);
 	json_t *found = incidents_load(client, globals, id, e);
-	if (!found) {
-		if (e->code)
-			return e->code;
-		return -EIO;
-	}
-	const json_t *i = json_array_get(found, 0),
-		     *first = json_array_get(json_object_get(i, "evidence"), 0);
-	const json_t *priority = json_object_get(json_object_get(i, "subject"), "priority");
-	int r = 0;
-	if (json_array_size(found) != 1)
-		r = err_set(e, -ENOENT, "%s '%.40s'; 'rocewatch incident list' names them",
-			json_array_size(found) ? "several incidents begin with" : "no incident",
-			id);
-	else if (cmd_pause_time_of(first, "from", &client->from_ns) < 0 ||
-		cmd_pause_time_of(first, "to", &client->to_ns) < 0)
-		r = err_set(e, -ENODATA, "incident %.40s holds no evidence that says when", id);
-	if (r == 0) {
-		asked->incident = arena_strdup(a, json_string_value(json_object_get(i, "id")));
-		if (asked->priority == PRIO_NONE && json_is_integer(priority))
-			asked->priority = (int)json_integer_value(priority);
-	}
+	if (!found)
+		return e->code ? e->code : -EIO;
+	const size_t n = json_array_size(found);
+	struct incident_record *record = NULL;
+	if (n == 1)
+		record = incident_json_read(json_array_get(found, 0));
 	json_decref(found);
-	return r;
+	if (n == 0)
+		return err_set(e, -ENOENT,
+			"no incident '%.40s'; 'rocewatch incident list' names them", id);
+	if (n > 1)
+		return err_set(e, -ENOENT,
+			"several incidents begin with '%.40s'; 'rocewatch incident list' names "
+			"them",
+			id);
+	if (!record)
+		return err_set(e, -EIO, "incident %.40s cannot be read from the database", id);
+	const int rc = cmd_pause_take_window(client, &record->i, asked, a, e);
+	incident_record_free(record);
+	return rc;
 }
 
 static int graph_of(struct client *client, int64_t from_ns, struct arena *turn,
@@ -501,7 +544,7 @@ static int graph_of(struct client *client, int64_t from_ns, struct arena *turn,
 	return 0;
 }
 
-/* "Nobody pauses there" is no answer for a port that is neither declared nor counted. */
+/* Is any such port configured or counted? If not, "no pause" would be a wrong answer. */
 static bool is_any_port(
 	const struct fabric *fabric, const struct observed *observed, const struct asked *asked)
 {
@@ -515,9 +558,9 @@ static bool is_any_port(
 	return false;
 }
 
-/* A ring that closed on the way has moved something in the stretch as a whole: it is looked for at
- * its end as well. */
-static int cmd_pause_answer(struct client *client, const struct look *look,
+/* A ring that closed during the time range has moved something in it: so the end of the range is
+ * searched for rings as well. */
+static int cmd_pause_answer(struct client *client, const struct pause_form *form,
 	const struct asked *asked, struct command_args *args, struct arena *turn, struct err *e)
 {
 	const struct pause_graph *g, *tail;
@@ -531,15 +574,15 @@ static int cmd_pause_answer(struct client *client, const struct look *look,
 			"topology show' lists them)",
 			str_or(asked->device, "*"), str_or(asked->port, "*"));
 	tail = g;
-	if (look->make == make_tree && !any_cycle(g, asked->priority))
-		r = graph_of(client, client->to_ns - (client->to_ns - client->from_ns) / TAIL, turn,
-			&tail, e);
+	if (form->make == make_tree && !any_cycle(g, asked->priority))
+		r = graph_of(client, client->to_ns - (client->to_ns - client->from_ns) / TAIL_PART,
+			turn, &tail, e);
 	if (r < 0)
 		return r;
-	json_t *doc = look->make(g, tail, asked, turn);
+	json_t *doc = form->make(g, tail, asked, turn);
 	json_object_set_new(doc, "from", json_time(client->from_ns));
 	json_object_set_new(doc, "to", json_time(client->to_ns));
-	r = report_print(stdout, doc, look->view, args->g->format, !args->g->no_header,
+	r = report_print(stdout, doc, form->view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);
 	return r;
@@ -548,16 +591,13 @@ static int cmd_pause_answer(struct client *client, const struct look *look,
 static int cmd_pause_run(struct command_args *args)
 {
 	const struct command *c = &command_pause;
-	const struct look *look = NULL;
+	const struct pause_form *form = NULL;
 	if (!args->argc)
-		look = &looks[0];
-	for (size_t i = 0; i < rw_countof(looks) && !look; i++) {
-		if (str_eq(looks[i].name, args->argv[0]))
-			look = &looks[i];
-		else
-			look = NULL;
-	}
-	if (!look)
+		form = &forms[0];
+	for (size_t i = 0; i < rw_countof(forms) && !form; i++)
+		if (str_eq(forms[i].name, args->argv[0]))
+			form = &forms[i];
+	if (!form)
 		return usage_error(
 			c, "unknown subcommand '%.64s'; expected tree or ports", args->argv[0]);
 	if (args->argc > 1)
@@ -570,12 +610,13 @@ static int cmd_pause_run(struct command_args *args)
 		   *incident = command_opt(c, args, "incident");
 	struct err e = {0};
 	int64_t number;
-	if (priority &&
-		(unit_int(priority, &number, &e) < 0 || number < 0 ||
-			number >= OBSERVED_PRIORITIES))
-		return usage_error(c, "read --priority '%.64s', expected 0 to 7", priority);
-	if (priority)
+	if (priority) {
+		const int rc = unit_int(priority, &number, &e);
+		if (rc < 0 || number < 0 || number >= OBSERVED_PRIORITIES)
+			return usage_error(
+				c, "--priority '%.64s' is not a number from 0 to 7", priority);
 		q.priority = (int)number;
+	}
 
 	struct client x;
 	rw_cleanup(arena_freep) struct arena *turn = arena_new();
@@ -586,7 +627,7 @@ static int cmd_pause_run(struct command_args *args)
 		else
 			r = 0;
 		if (r == 0)
-			r = cmd_pause_answer(&x, look, &q, args, turn, &e);
+			r = cmd_pause_answer(&x, form, &q, args, turn, &e);
 		client_done(&x);
 	}
 	if (r < 0 && e.text[0])

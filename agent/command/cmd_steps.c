@@ -1,5 +1,5 @@
-/* steps - training rhythm: throughput of each job in stretches of one level, change points, and the
- * step where samples are fine enough. */
+/* cmd_steps - "rocewatch steps": throughput of each job in levels with change points, and the step
+ * time where samples are frequent enough. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -22,12 +22,12 @@
 #include "db/series/history.h"
 
 #define DEFAULT_SPAN_NS (3600 * NS_PER_S)
-#define BLOCKS_MAX 2048 /* of the whole stretch */
+#define BLOCKS_MAX 2048 /* of the whole time range */
 #define BLOCKS_AT_ONCE 64 /* read from the database and measured in one piece */
 #define SLICES 600 /* the newest ones, for the step */
 #define LEVELS_MAX 32
-#define SPACING_SPAN_NS (300 * NS_PER_S) /* looked at for the time between samples */
-#define LEAST 0.03 /* as the analyzer's warn */
+#define SPACING_SPAN_NS (300 * NS_PER_S) /* that shows the time between samples */
+#define LEAST 0.03 /* change of throughput, as the default of analyzers.steps.warn */
 
 static const struct command_option options[] = {
 	{"job", 0, "GLOB", "only these jobs"},
@@ -153,7 +153,7 @@ static int64_t cmd_steps_spacing(const struct window *window, struct arena *a)
 	return 0;
 }
 
-/* The step, from the newest samples at their own spacing. */
+/* The step time, from the newest samples at their own spacing. */
 static int find_step(struct client *client, const struct fabric_job *job, int64_t to_ns,
 	struct period *period, int64_t *ret_sample, struct err *e)
 {
@@ -163,10 +163,9 @@ static int find_step(struct client *client, const struct fabric_job *job, int64_
 	struct window w;
 	*period = (struct period){.duty_ratio = NAN, .confidence_ratio = NAN};
 	int r = history_window(client->history, a, &spec, to_ns - SPACING_SPAN_NS, to_ns, &w, e);
+	*ret_sample = 0;
 	if (r == 0)
 		*ret_sample = cmd_steps_spacing(&w, a);
-	else
-		*ret_sample = 0;
 	if (*ret_sample <= 0)
 		return r;
 	r = history_window(client->history, a, &spec, to_ns - SLICES * *ret_sample, to_ns, &w, e);
@@ -186,83 +185,117 @@ static json_t *cmd_steps_seconds(int64_t ns)
 	return json_null();
 }
 
+static const char *cmd_steps_name(const struct job_history *history)
+{
+	if (history->job)
+		return history->job->name;
+	return NULL;
+}
+
+static int64_t declared_step_ns(const struct job_history *history)
+{
+	if (history->job)
+		return history->job->step_ns;
+	return 0;
+}
+
+/* Throughput of one job in the blocks it was busy in. */
+struct busy_blocks {
+	double *rate;
+	size_t *at; /* position of each among all blocks */
+	size_t n;
+};
+
+static void put_number(json_t *object, const char *key, double value)
+{
+	json_object_set_new(object, key, json_number_or_null(value));
+}
+
+static json_t *level_json(const struct history_of_jobs *jobs, const struct job_history *history,
+	const struct busy_blocks *busy, const struct segment *segment, double before, double best)
+{
+	const double mean = segment->level.mean;
+	const int64_t step_ns = declared_step_ns(history);
+	const size_t first = busy->at[segment->from], last = busy->at[segment->to - 1];
+	double step_s = NAN;
+	if (step_ns > 0)
+		step_s = (double)step_ns / (double)NS_PER_S * best / mean;
+	json_t *o = json_object();
+	json_object_set_new(o, "job", json_string_or_null(cmd_steps_name(history)));
+	json_object_set_new(o, "from", json_time(jobs->from_ns + (int64_t)first * jobs->block_ns));
+	json_object_set_new(
+		o, "to", json_time(jobs->from_ns + (int64_t)(last + 1) * jobs->block_ns));
+	put_number(o, "octets_per_s", mean);
+	put_number(o, "error_ratio", 2 * segment->level.se / mean);
+	put_number(o, "change_ratio", mean / before - 1);
+	put_number(o, "loss_ratio", 1 - mean / best);
+	put_number(o, "stretch_ratio", best / mean);
+	put_number(o, "step_s", step_s);
+	return o;
+}
+
 static void add_levels(json_t *levels, const struct history_of_jobs *jobs,
-	const struct job_history *history, const double *values, const size_t *at, size_t busy,
-	int64_t step_ns)
+	const struct job_history *history, const struct busy_blocks *busy)
 {
 	struct segment s[LEVELS_MAX];
-	const size_t n = rhythm_segments(values, busy, LEAST, s, LEVELS_MAX);
-	double best = NAN;
+	const size_t n = rhythm_segments(busy->rate, busy->n, LEAST, s, LEVELS_MAX);
+	double best = NAN, before = NAN;
 	for (size_t k = 0; k < n; k++)
-		best = fmax(isnan(best) ? 0 : best, s[k].level.mean);
+		best = fmax(best, s[k].level.mean);
 	for (size_t k = 0; k < n; k++) {
-		const double mean = s[k].level.mean, loss = 1 - mean / best;
-		json_t *o = json_object();
-		json_object_set_new(
-			o, "job", json_string_or_null(history->job ? history->job->name : NULL));
-		json_object_set_new(o, "from",
-			json_time(jobs->from_ns + (int64_t)at[s[k].from] * jobs->block_ns));
-		json_object_set_new(o, "to",
-			json_time(jobs->from_ns + (int64_t)(at[s[k].to - 1] + 1) * jobs->block_ns));
-		json_object_set_new(o, "octets_per_s", json_number_or_null(mean));
-		json_object_set_new(
-			o, "error_ratio", json_number_or_null(2 * s[k].level.se / mean));
-		json_object_set_new(o, "change_ratio",
-			json_number_or_null(k ? mean / s[k - 1].level.mean - 1 : NAN));
-		json_object_set_new(o, "loss_ratio", json_number_or_null(loss));
-		json_object_set_new(o, "stretch_ratio", json_number_or_null(best / mean));
-		json_object_set_new(o, "step_s",
-			json_number_or_null(step_ns > 0
-					? (double)step_ns / (double)NS_PER_S * best / mean
-					: NAN));
-		json_array_append_new(levels, o);
+		json_array_append_new(levels, level_json(jobs, history, busy, &s[k], before, best));
+		before = s[k].level.mean;
 	}
 }
 
-static int add_job(struct client *client, const struct history_of_jobs *history_of_jobs,
-	const struct job_history *history, int64_t to_ns, json_t *jobs, json_t *levels,
-	struct err *e)
+static json_t *job_json(const struct history_of_jobs *jobs, const struct job_history *history,
+	const struct busy_blocks *busy, const struct period *period, int64_t sample_ns)
 {
-	double *v = rw_calloc(history_of_jobs->n_blocks + 1, sizeof(*v));
-	size_t *at = rw_calloc(history_of_jobs->n_blocks + 1, sizeof(*at)), seen = 0;
-	const size_t busy = rhythm_busy(history->rate, history_of_jobs->n_blocks, v, at);
-	const struct level now = rhythm_level(v, busy);
-	struct period p;
-	int64_t sample_ns;
-	const int r = find_step(client, history->job, to_ns, &p, &sample_ns, e);
-	for (size_t k = 0; k < history_of_jobs->n_blocks; k++)
+	size_t seen = 0;
+	for (size_t k = 0; k < jobs->n_blocks; k++)
 		seen += !isnan(history->rate[k]);
+	double coverage = NAN;
+	if (jobs->n_blocks)
+		coverage = (double)seen / (double)jobs->n_blocks;
+	json_t *gpus = json_null();
+	if (history->job)
+		gpus = json_integer((json_int_t)history->job->gpus);
+	const double idle_ns = (double)(seen - busy->n) * (double)jobs->block_ns;
 	json_t *o = json_object();
-	json_object_set_new(
-		o, "job", json_string_or_null(history->job ? history->job->name : NULL));
-	json_object_set_new(o, "gpus",
-		history->job ? json_integer((json_int_t)history->job->gpus) : json_null());
+	json_object_set_new(o, "job", json_string_or_null(cmd_steps_name(history)));
+	json_object_set_new(o, "gpus", gpus);
 	json_object_set_new(o, "ports", json_integer((json_int_t)history->n_ports));
 	json_object_set_new(o, "ports_seen", json_integer((json_int_t)history->n_seen));
 	json_object_set_new(
 		o, "measured_at", json_string(history->by_uplinks ? "leaf uplinks" : "host ports"));
-	json_object_set_new(o, "block_s", cmd_steps_seconds(history_of_jobs->block_ns));
-	json_object_set_new(o, "coverage_ratio",
-		json_number_or_null(history_of_jobs->n_blocks
-				? (double)seen / (double)history_of_jobs->n_blocks
-				: NAN));
-	json_object_set_new(o, "octets_per_s", json_number_or_null(now.mean));
-	json_object_set_new(
-		o, "step_declared_s", cmd_steps_seconds(history->job ? history->job->step_ns : 0));
-	json_object_set_new(o, "step_s", cmd_steps_seconds(p.period_ns));
-	json_object_set_new(o, "exchange_s", cmd_steps_seconds(p.exchange_ns));
-	json_object_set_new(o, "duty_ratio", json_number_or_null(p.duty_ratio));
-	json_object_set_new(o, "rhythm_confidence_ratio", json_number_or_null(p.confidence_ratio));
+	json_object_set_new(o, "block_s", cmd_steps_seconds(jobs->block_ns));
+	put_number(o, "coverage_ratio", coverage);
+	put_number(o, "octets_per_s", rhythm_level(busy->rate, busy->n).mean);
+	json_object_set_new(o, "step_declared_s", cmd_steps_seconds(declared_step_ns(history)));
+	json_object_set_new(o, "step_s", cmd_steps_seconds(period->period_ns));
+	json_object_set_new(o, "exchange_s", cmd_steps_seconds(period->exchange_ns));
+	put_number(o, "duty_ratio", period->duty_ratio);
+	put_number(o, "rhythm_confidence_ratio", period->confidence_ratio);
 	json_object_set_new(o, "sample_s", cmd_steps_seconds(sample_ns));
-	json_object_set_new(o, "idle_s",
-		json_real((double)(seen - busy) * (double)history_of_jobs->block_ns /
-			(double)NS_PER_S));
-	json_array_append_new(jobs, o);
-	add_levels(levels, history_of_jobs, history, v, at, busy,
-		history->job ? history->job->step_ns : 0);
-	free(v);
-	free(at);
-	return r;
+	json_object_set_new(o, "idle_s", json_real(idle_ns / (double)NS_PER_S));
+	return o;
+}
+
+static int add_job(struct client *client, const struct history_of_jobs *jobs,
+	const struct job_history *history, int64_t to_ns, json_t *list, json_t *levels,
+	struct err *e)
+{
+	struct busy_blocks busy = {.rate = rw_calloc(jobs->n_blocks + 1, sizeof(*busy.rate)),
+		.at = rw_calloc(jobs->n_blocks + 1, sizeof(*busy.at))};
+	busy.n = rhythm_busy(history->rate, jobs->n_blocks, busy.rate, busy.at);
+	struct period period;
+	int64_t sample_ns;
+	const int rc = find_step(client, history->job, to_ns, &period, &sample_ns, e);
+	json_array_append_new(list, job_json(jobs, history, &busy, &period, sample_ns));
+	add_levels(levels, jobs, history, &busy);
+	free(busy.rate);
+	free(busy.at);
+	return rc;
 }
 
 extern const struct command command_steps;
@@ -288,10 +321,14 @@ static int cmd_steps_run(struct command_args *args)
 	json_t *doc = json_object(), *jobs = json_array(), *levels = json_array();
 	r = cmd_steps_collect(&x, &h, &to_ns, &e);
 	for (size_t k = 0; r == 0 && k < h.n; k++)
-		if (str_glob(glob, h.v[k].job ? h.v[k].job->name : ""))
+		if (str_glob(glob, str_or(cmd_steps_name(&h.v[k]), "")))
 			r = add_job(&x, &h, &h.v[k], to_ns, jobs, levels, &e);
-	json_object_set_new(doc, "from", json_time(h.n_blocks ? h.from_ns : x.from_ns));
-	json_object_set_new(doc, "to", json_time(h.n_blocks ? to_ns : x.to_ns));
+	if (h.n_blocks == 0) {
+		h.from_ns = x.from_ns;
+		to_ns = x.to_ns;
+	}
+	json_object_set_new(doc, "from", json_time(h.from_ns));
+	json_object_set_new(doc, "to", json_time(to_ns));
 	json_object_set_new(doc, "jobs", jobs);
 	json_object_set_new(doc, "levels", levels);
 	int code = EXIT_OK;

@@ -522,7 +522,7 @@ static void parse_progress(struct incident_record *record, const json_t *progres
 
 /* ---- document to struct -------------------------------------------------- */
 
-static struct incident_record *parse_document(const json_t *document)
+struct incident_record *incident_json_read(const json_t *document)
 {
 	/* 1. what the ledger cannot do without */
 	const json_t *progress = json_object_get(document, "progress");
@@ -562,7 +562,7 @@ static struct incident_record *parse_document(const json_t *document)
 struct incident_record *incident_json_parse(const char *text)
 {
 	json_t *document = json_loads(text, 0, NULL);
-	struct incident_record *record = parse_document(document);
+	struct incident_record *record = incident_json_read(document);
 	json_decref(document);
 	return record;
 }

@@ -18,5 +18,7 @@ char *incident_json_text(const struct incident *incident);
 /* incident_json_parse - a record from that text, or NULL when it is not an incident that was open
  * or is closed. The caller owns it. */
 struct incident_record *incident_json_parse(const char *text);
+/* incident_json_read - the same from a document; it may be freed afterwards. */
+struct incident_record *incident_json_read(const json_t *document);
 
 #endif
