@@ -30,9 +30,7 @@ static double tune_effect_load_of(const struct tune_prio *prio)
 	return prio->utilization_busy;
 }
 
-/* Is @left the one to look at rather than @right? By depth where it is told, then by marks, then by
- * load.
- */
+/* Is @left the fuller queue? By depth where that is known, then by marks, then by load. */
 static bool tune_effect_fuller(const struct tune_prio *left, const struct tune_prio *right)
 {
 	const double pairs[][2] = {{left->queue.max, right->queue.max},
@@ -130,65 +128,107 @@ static double tune_effect_share_of(double value)
 	return value;
 }
 
-/* What the model is told: the egress queue's own marks, depth, ECN; pause, headroom and drops of
- * what feeds it. */
+/* What is known of the ports that feed the queue. */
+struct feeders {
+	struct mean pause, speed, cable, drops, episodes;
+	double pg_peak, headroom_peak; /* bytes; NAN unknown */
+	bool pause_bound;
+};
+
+static double peak_or_nan(const struct tune_peak *peak)
+{
+	if (peak->standing)
+		return NAN;
+	return peak->max;
+}
+
+static double drops_per_s(const struct tune_prio *prio)
+{
+	if (prio->drops_watched_ns > 0)
+		return prio->pg_drops * 1e9 / (double)prio->drops_watched_ns;
+	return NAN;
+}
+
+/* The headroom peak of a feeder, as a share of its own size: ports with longer cables have more of
+ * it. */
+static double scaled_headroom(const struct tune_prio *feeder, double size_bytes)
+{
+	if (feeder->headroom.standing || feeder->headroom.censored)
+		return NAN;
+	if (feeder->headroom_bytes > 0)
+		return feeder->headroom.max / feeder->headroom_bytes * size_bytes;
+	return feeder->headroom.max;
+}
+
+static struct feeders feeders_of(
+	const struct tune_device *device, const struct tune_prio *const *feed, size_t n)
+{
+	struct feeders f = {.pg_peak = NAN, .headroom_peak = NAN};
+	for (size_t i = 0; i < n; i++) {
+		const struct tune_prio *in = feed[i];
+		mean_add(&f.pause, in->tx_pause_hi);
+		mean_add(&f.speed, tune_effect_speed_of(device, in));
+		mean_add(&f.cable, tune_effect_cable_of(device, in));
+		mean_add(&f.episodes, in->episodes_per_s);
+		mean_add(&f.drops, drops_per_s(in));
+		f.pg_peak = fmax(f.pg_peak, peak_or_nan(&in->pg));
+		f.headroom_peak =
+			fmax(f.headroom_peak, scaled_headroom(in, feed[0]->headroom_bytes));
+		f.pause_bound = f.pause_bound || !in->pause_measured;
+	}
+	return f;
+}
+
+/* Thresholds in force: XOFF where packets come in, ECN where they go out. */
+static struct whatif_settings settings_of(
+	const struct tune_prio *queue, const struct tune_prio *feeder)
+{
+	struct whatif_settings now = {.alpha = feeder->alpha,
+		.headroom_bytes = feeder->headroom_bytes,
+		.xoff_level_bytes = feeder->xoff_level,
+		.xon_offset_bytes = feeder->xon_offset,
+		.kmin_bytes = queue->kmin,
+		.kmax_bytes = queue->kmax,
+		.pmax = queue->pmax};
+	if (queue->ecn_enabled == 0)
+		now.kmin_bytes = now.kmax_bytes = now.pmax = NAN;
+	return now;
+}
+
+/* What the model needs: the egress queue's own marks, depth and ECN; pause, headroom and drops of
+ * the ports that feed it. */
 static struct whatif_queue tune_effect_queue_of(const struct tune_evidence *evidence,
 	const struct tune_device *device, const struct tune_prio *prio,
 	const struct tune_prio *const *feed, size_t n, const struct tune_options *options)
 {
-	const struct fabric *f = evidence->fabric;
-	struct mean pause = {0}, speed = {0}, cable = {0}, drops = {0}, episodes = {0};
-	double pg = NAN, headroom = NAN;
-	for (size_t i = 0; i < n; i++) {
-		const struct tune_prio *in = feed[i];
-		mean_add(&pause, in->tx_pause_hi);
-		mean_add(&speed, tune_effect_speed_of(device, in));
-		mean_add(&cable, tune_effect_cable_of(device, in));
-		mean_add(&episodes, in->episodes_per_s);
-		mean_add(&drops,
-			in->drops_watched_ns > 0 ? in->pg_drops * 1e9 / (double)in->drops_watched_ns
-						 : NAN);
-		pg = fmax(pg, in->pg.standing ? NAN : in->pg.max);
-		/* by their own sizes: ports with longer cables have more of it */
-		if (!in->headroom.standing && !in->headroom.censored)
-			headroom = fmax(headroom,
-				in->headroom_bytes > 0 ? in->headroom.max / in->headroom_bytes *
-						feed[0]->headroom_bytes
-						       : in->headroom.max);
-	}
-	const struct tune_prio *in = feed[0];
-	bool bound = false;
-	for (size_t i = 0; i < n; i++)
-		bound = bound || !feed[i]->pause_measured;
-	return (struct whatif_queue){.pool_bytes = device->pool_slices > 1
-			? device->pool_bytes / device->pool_slices
-			: device->pool_bytes,
+	const struct fabric *fabric = evidence->fabric;
+	const struct feeders feeders = feeders_of(device, feed, n);
+	struct whatif_queue queue = {.pool_bytes = device->pool_bytes,
 		.speed_bps = tune_effect_speed_of(device, prio),
-		.input_bps = mean_of(&speed),
+		.input_bps = mean_of(&feeders.speed),
 		.rtt_ns = (double)options->rtt_ns,
-		.mtu_bytes = f->lossless_mtu_bytes ? (double)f->lossless_mtu_bytes : NAN,
-		.cable_ns = mean_of(&cable),
+		.mtu_bytes = NAN,
+		.cable_ns = mean_of(&feeders.cable),
 		.inputs = prio->inputs,
-		.now = {.alpha = in->alpha,
-			.headroom_bytes = in->headroom_bytes,
-			.xoff_level_bytes = in->xoff_level,
-			.xon_offset_bytes = in->xon_offset,
-			.kmin_bytes = prio->ecn_enabled == 0 ? NAN : prio->kmin,
-			.kmax_bytes = prio->ecn_enabled == 0 ? NAN : prio->kmax,
-			.pmax = prio->ecn_enabled == 0 ? NAN : prio->pmax},
-		.pause_ratio = tune_effect_share_of(mean_of(&pause)),
-		.pause_bound = bound,
+		.now = settings_of(prio, feed[0]),
+		.pause_ratio = tune_effect_share_of(mean_of(&feeders.pause)),
+		.pause_bound = feeders.pause_bound,
 		.marks_ratio = tune_effect_share_of(tune_prio_marks(prio)),
-		.queue_peak_bytes = prio->queue.standing ? NAN : prio->queue.max,
-		.pg_peak_bytes = pg,
-		.headroom_peak_bytes = headroom,
-		.drops_per_s = mean_of(&drops),
+		.queue_peak_bytes = peak_or_nan(&prio->queue),
+		.pg_peak_bytes = feeders.pg_peak,
+		.headroom_peak_bytes = feeders.headroom_peak,
+		.drops_per_s = mean_of(&feeders.drops),
 		.utilization = tune_effect_share_of(prio->utilization),
-		.episodes_per_s = mean_of(&episodes),
-		.dcqcn = f->congestion == CC_DCQCN};
+		.episodes_per_s = mean_of(&feeders.episodes),
+		.dcqcn = fabric->congestion == CC_DCQCN};
+	if (device->pool_slices > 1)
+		queue.pool_bytes = device->pool_bytes / device->pool_slices;
+	if (fabric->lossless_mtu_bytes)
+		queue.mtu_bytes = (double)fabric->lossless_mtu_bytes;
+	return queue;
 }
 
-/* ---- telling ------------------------------------------------------------- */
+/* ---- expectations -------------------------------------------------------- */
 
 static void tune_effect_note(struct tune_effect *effect, const char *text)
 {
@@ -204,7 +244,7 @@ static void tune_effect_expect(struct tune_effect *effect, const char *metric, c
 			(struct tune_expect){metric, unit, range.low, range.high, range.mid, now};
 }
 
-/* What the switch as a whole shows, beside the one queue the model is of. */
+/* What the whole switch shows; the model is of one queue. */
 struct whole {
 	/* of the ports that a person would look at: those to hosts; on a switch without any, all */
 	struct mean pause;
@@ -248,12 +288,9 @@ static struct whole whole_of(const struct tune_device *device, const struct tune
 		w.packets = sum_known(w.packets, l->out_packets);
 		if (l == queue || l->queue.max >= HOT_RATIO * queue->queue.max)
 			w.hot_packets = sum_known(w.hot_packets, l->out_packets);
-		w.drops_per_s = sum_known(w.drops_per_s,
-			l->drops_watched_ns > 0 ? l->pg_drops * 1e9 / (double)l->drops_watched_ns
-						: NAN);
-		w.queue_peak = fmax(w.queue_peak, l->queue.standing ? NAN : l->queue.max);
-		w.headroom_peak =
-			fmax(w.headroom_peak, l->headroom.standing ? NAN : l->headroom.max);
+		w.drops_per_s = sum_known(w.drops_per_s, drops_per_s(l));
+		w.queue_peak = fmax(w.queue_peak, peak_or_nan(&l->queue));
+		w.headroom_peak = fmax(w.headroom_peak, peak_or_nan(&l->headroom));
 	}
 	const bool no_hosts = !w.pause.n;
 	for (size_t i = 0; no_hosts && i < device->n_prios; i++)
@@ -262,8 +299,9 @@ static struct whole whole_of(const struct tune_device *device, const struct tune
 	return w;
 }
 
-/* What is true of the queue, of the whole switch: in proportion to what both show now; @share of it
- * where the queue shows nothing yet. */
+/* Scales the prediction for one queue to the whole switch: by the ratio of what both show now, or
+ * by
+ * @share where the queue shows nothing yet. */
 static void expect_scaled(struct tune_effect *effect, const char *metric, const char *unit,
 	const struct whatif_range *range, double whole, double queue, double least, double share,
 	double most)
@@ -331,20 +369,18 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 		tune_effect_note(
 			effect, "frames are lost now: what is sent again is not in the model");
 	if (isnan(effect->queue.inputs))
-		tune_effect_note(effect, "how many inputs feed it is not known: 2 are assumed");
+		tune_effect_note(effect, "number of inputs unknown: 2 are assumed");
 	if (q->pause_bound)
 		tune_effect_note(effect,
 			"pause time is an upper bound from frames, now and after; the time that "
-			"paused hosts would win is not known, and not in step_time");
+			"paused hosts would gain is unknown and not in step_time");
 	if (isnan(effect->queue.marks_ratio))
 		tune_effect_note(effect,
-			"marks are not known: how senders react to them is open, and the ranges "
-			"are wide");
+			"marks unknown: how senders react to them is open, so the ranges are wide");
 	if (isnan(effect->queue.queue_peak_bytes))
-		tune_effect_note(effect, "the depth of the queue is not known");
+		tune_effect_note(effect, "depth of the queue unknown");
 	if (isnan(effect->queue.utilization))
-		tune_effect_note(
-			effect, "load is not known: bursts are taken to last all the time");
+		tune_effect_note(effect, "load unknown: bursts are assumed to last all the time");
 	if (!effect->queue.dcqcn)
 		tune_effect_note(effect,
 			"senders are taken not to slow down when marked: the fabric's congestion "

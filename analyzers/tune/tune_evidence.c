@@ -1,4 +1,4 @@
-/* tune_evidence - see the header. */
+/* tune_evidence - keeps sums and peaks of every lossless queue while windows come in. */
 #include "analyzers/tune/tune_evidence_fold.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "analyzers/measure/rhythm.h"
 #include "db/model/entity.h"
 
-#define PAUSED_RATIO 0.001 /* of a window: decision table, D_pause */
-#define PAUSED_US_RATIO 0.01 /* the same table, slow receiver */
+#define PAUSED_RATIO 0.001 /* of a window: we paused the neighbour */
+#define PAUSED_US_RATIO 0.01 /* of a window: the neighbour paused us */
 #define MARKED_RATIO 0.05
 #define FULL_RATIO 0.9 /* of headroom */
 #define FILLED_BYTES 16384.0 /* a priority group with less is only passing packets on */
@@ -119,7 +119,7 @@ static bool tune_evidence_moved(double before, double now)
 		fabs(now - before) > 1e-9 * fmax(fabs(before), fabs(now));
 }
 
-/* The newest sample of a state that a device told. */
+/* The newest sample of a state that was read from a device. */
 static bool newest_read(
 	const struct window *window, uint32_t entity, unsigned metric, int64_t *ret_ns, double *ret)
 {
@@ -182,13 +182,17 @@ static bool read_device(struct device_fold *fold, const struct device_seen *devi
 
 /* ---- counters ------------------------------------------------------------ */
 
+/* Time that the best of three kinds of counter covers. */
 static double watched_ns(
 	const struct amount *measured, const struct amount *bound, const struct amount *frames)
 {
-	return (double)(measured->known ? measured->covered_ns
-			: bound->known  ? bound->covered_ns
-			: frames->known ? frames->covered_ns
-					: 0);
+	if (measured->known)
+		return (double)measured->covered_ns;
+	if (bound->known)
+		return (double)bound->covered_ns;
+	if (frames->known)
+		return (double)frames->covered_ns;
+	return 0;
 }
 
 static double tune_evidence_add_pause(
@@ -204,12 +208,13 @@ static double tune_evidence_add_pause(
 	return share->hi * ns;
 }
 
-static void add_amount(const struct amount *amount, double *sum, bool *told, struct prio_sums *sums)
+static void add_amount(
+	const struct amount *amount, double *sum, bool *known, struct prio_sums *sums)
 {
 	if (!amount->known)
 		return;
 	*sum += amount->value;
-	*told = true;
+	*known = true;
 	sums->drops_alive = sums->drops_alive || amount->alive;
 }
 
@@ -281,7 +286,7 @@ static unsigned load_bin(double octets_s)
 }
 
 /* Lowest bin that counts as busy: a fifth of what is usual. LOAD_BINS: none does. 0: load is not
- * told, so nothing says idle. */
+ * known, so no window counts as idle. */
 unsigned tune_busy_from(const unsigned *loads)
 {
 	unsigned top = 0, n = 0, seen = 0;
@@ -436,7 +441,7 @@ static double tune_evidence_load_of(const struct device_seen *device)
 	return load;
 }
 
-static struct device_window tune_evidence_look(const struct device_seen *device, unsigned bin)
+static struct device_window look_at_device(const struct device_seen *device, unsigned bin)
 {
 	struct device_window r = {.bin = bin};
 	double fullest = 0;
@@ -465,7 +470,7 @@ static struct device_window tune_evidence_look(const struct device_seen *device,
 	return r;
 }
 
-static void tune_evidence_hear(struct device_fold *fold, const struct device_seen *device)
+static void count_device(struct device_fold *fold, const struct device_seen *device)
 {
 	if (!device->n_series) {
 		fold->gaps += !fold->silent;
@@ -498,7 +503,7 @@ static void add_pools(struct tune_fold *fold, const struct observed *observed)
 static void add_device(struct tune_fold *fold, struct device_fold *device_fold,
 	const struct device_seen *device, const struct observed *observed)
 {
-	tune_evidence_hear(device_fold, device);
+	count_device(device_fold, device);
 	bool changed = read_device(device_fold, device);
 	for (size_t i = 0; i < device->n_ports; i++)
 		for (int c = 0; c < OBSERVED_PRIORITIES; c++)
@@ -516,7 +521,7 @@ static void add_device(struct tune_fold *fold, struct device_fold *device_fold,
 	}
 	if (!device->n_series)
 		return;
-	struct device_window dw = tune_evidence_look(device, bin);
+	struct device_window dw = look_at_device(device, bin);
 	device_fold->windows++;
 	device_fold->loads[dw.bin]++;
 	dw.busy = dw.bin >= tune_busy_from(device_fold->loads);
@@ -559,28 +564,23 @@ static void add_window(struct tune_fold *fold, const struct observed *observed)
 			packets += sent->value;
 		}
 	}
-	if (fold->n_windows == fold->cap_windows) {
-		if (fold->cap_windows)
-			fold->cap_windows = 2 * fold->cap_windows;
-		else
-			fold->cap_windows = 64;
-		struct tune_window *v =
-			arena_array(fold->arena, struct tune_window, fold->cap_windows);
-		if (fold->n_windows)
-			memcpy(v, fold->windows, fold->n_windows * sizeof(*v));
-		fold->windows = v;
-	}
-	const struct mean *load;
+	const struct mean *load = &out;
 	if (to_hosts.n)
 		load = &to_hosts;
-	else
-		load = &out;
-	fold->windows[fold->n_windows++] = (struct tune_window){.from_ns = observed->from_ns,
+	arena_grow(fold->arena, fold->windows, fold->n_windows, fold->cap_windows);
+	struct tune_window *window = &fold->windows[fold->n_windows++];
+	*window = (struct tune_window){.from_ns = observed->from_ns,
 		.to_ns = observed->to_ns,
 		.host_pause = (float)mean_of(&pause),
-		.marks = packets > 0 ? (float)(marked / packets) : NAN,
-		.drops = drops.n ? (float)drops.sum : NAN,
-		.load = load->n ? (float)load->sum : NAN};
+		.marks = NAN,
+		.drops = NAN,
+		.load = NAN};
+	if (packets > 0)
+		window->marks = (float)(marked / packets);
+	if (drops.n)
+		window->drops = (float)drops.sum;
+	if (load->n)
+		window->load = (float)load->sum;
 }
 
 void tune_fold_add(struct tune_fold *fold, const struct observed *observed)

@@ -1,4 +1,4 @@
-/* tune_evidence_sum - evidence out of what was folded; see tune_evidence.h. */
+/* tune_evidence_sum - makes the evidence out of the sums that tune_evidence.c kept. */
 #include "analyzers/tune/tune_evidence_fold.h"
 
 #include <errno.h>
@@ -9,41 +9,34 @@
 #include "agent/base/stats.h"
 #include "analyzers/measure/rhythm.h"
 
-static double tune_evidence_sum_ratio(double left, double right)
+static double ratio_or_nan(double left, double right)
 {
 	if (right > 0)
 		return left / right;
 	return NAN;
 }
 
+/* The value, or "not known" where no counter of the kind has moved. */
+static double if_known(bool known, double value)
+{
+	if (known)
+		return value;
+	return NAN;
+}
+
 static void done_pause(
 	struct tune_prio *prio, const struct prio_sums *sums, bool tx_counts, bool rx_counts)
 {
-	if (tx_counts)
-		prio->tx_pause_lo = tune_evidence_sum_ratio(sums->tx.lo_ns, sums->tx.watched_ns);
-	else
-		prio->tx_pause_lo = NAN;
-	if (tx_counts)
-		prio->tx_pause_hi = tune_evidence_sum_ratio(sums->tx.hi_ns, sums->tx.watched_ns);
-	else
-		prio->tx_pause_hi = NAN;
-	if (rx_counts)
-		prio->rx_pause_lo = tune_evidence_sum_ratio(sums->rx.lo_ns, sums->rx.watched_ns);
-	else
-		prio->rx_pause_lo = NAN;
-	if (rx_counts)
-		prio->rx_pause_hi = tune_evidence_sum_ratio(sums->rx.hi_ns, sums->rx.watched_ns);
-	else
-		prio->rx_pause_hi = NAN;
-	prio->pause_measured = sums->tx.measured && (sums->rx.measured || sums->rx.watched_ns == 0);
-	prio->pause_watched_ns = (int64_t)sums->tx.watched_ns;
-	if (sums->transition_pause_ns > 0)
-		prio->episode_ns =
-			tune_evidence_sum_ratio(sums->transition_pause_ns, sums->transitions);
-	else
-		prio->episode_ns = NAN;
-	prio->episodes_per_s =
-		tune_evidence_sum_ratio(sums->transitions * 1e9, sums->transition_watched_ns);
+	const struct pause_sum *tx = &sums->tx, *rx = &sums->rx;
+	prio->tx_pause_lo = if_known(tx_counts, ratio_or_nan(tx->lo_ns, tx->watched_ns));
+	prio->tx_pause_hi = if_known(tx_counts, ratio_or_nan(tx->hi_ns, tx->watched_ns));
+	prio->rx_pause_lo = if_known(rx_counts, ratio_or_nan(rx->lo_ns, rx->watched_ns));
+	prio->rx_pause_hi = if_known(rx_counts, ratio_or_nan(rx->hi_ns, rx->watched_ns));
+	prio->pause_measured = tx->measured && (rx->measured || rx->watched_ns == 0);
+	prio->pause_watched_ns = (int64_t)tx->watched_ns;
+	prio->episode_ns = if_known(sums->transition_pause_ns > 0,
+		ratio_or_nan(sums->transition_pause_ns, sums->transitions));
+	prio->episodes_per_s = ratio_or_nan(sums->transitions * 1e9, sums->transition_watched_ns);
 }
 
 static void done_busy(struct tune_prio *prio, const struct prio_sums *sums, unsigned from,
@@ -65,16 +58,10 @@ static void done_busy(struct tune_prio *prio, const struct prio_sums *sums, unsi
 		busy.n_utilization += b->n_utilization;
 	}
 	prio->busy = busy.windows;
-	if (tx_counts)
-		prio->tx_pause_busy = tune_evidence_sum_ratio(busy.tx_ns, busy.tx_watched_ns);
-	else
-		prio->tx_pause_busy = NAN;
-	if (rx_counts)
-		prio->rx_pause_busy = tune_evidence_sum_ratio(busy.rx_ns, busy.rx_watched_ns);
-	else
-		prio->rx_pause_busy = NAN;
-	prio->utilization_busy = tune_evidence_sum_ratio(busy.utilization, busy.n_utilization);
-	prio->utilization = tune_evidence_sum_ratio(all.utilization, all.n_utilization);
+	prio->tx_pause_busy = if_known(tx_counts, ratio_or_nan(busy.tx_ns, busy.tx_watched_ns));
+	prio->rx_pause_busy = if_known(rx_counts, ratio_or_nan(busy.rx_ns, busy.rx_watched_ns));
+	prio->utilization_busy = ratio_or_nan(busy.utilization, busy.n_utilization);
+	prio->utilization = ratio_or_nan(all.utilization, all.n_utilization);
 }
 
 static void done_port(struct tune_port *tune_port, const struct port_fold *fold,
@@ -96,7 +83,7 @@ static void done_port(struct tune_port *tune_port, const struct port_fold *fold,
 		.cable_m = fold->cable_m,
 		.in_octets = total_of(&fold->in_octets),
 		.out_octets = total_of(&fold->out_octets),
-		.utilization_busy = tune_evidence_sum_ratio(busy.utilization, busy.n_utilization)};
+		.utilization_busy = ratio_or_nan(busy.utilization, busy.n_utilization)};
 }
 
 struct device_facts {
@@ -104,72 +91,77 @@ struct device_facts {
 	unsigned busy_from;
 };
 
+/* Settings in force, and until when they are known to have been so: by the one read longest ago. */
+static void done_settings(struct tune_prio *prio, const struct prio_fold *fold, int64_t newest_ns)
+{
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const struct read_back *read = &fold->read[i];
+		int64_t known_ns = read->t_ns;
+		memcpy((char *)prio + tune_settings[i].prio, &fold->in_force[i], sizeof(double));
+		if (isnan(read->value))
+			continue;
+		if (read->carried && newest_ns > known_ns)
+			known_ns = newest_ns;
+		if (!prio->read_ns || known_ns <= prio->read_ns)
+			prio->read_ns = known_ns;
+	}
+}
+
+static void done_counts(struct tune_prio *prio, const struct prio_sums *sums)
+{
+	prio->windows = sums->windows;
+	prio->tx_windows = sums->tx_windows;
+	prio->rx_windows = sums->rx_windows;
+	prio->lost_windows = sums->lost_windows;
+	prio->full_windows = sums->full_windows;
+	prio->recent = sums->recent;
+	prio->recent_tx = sums->recent_tx;
+	prio->recent_rx = sums->recent_rx;
+	prio->recent_marks = sums->recent_marks;
+	prio->recent_lost = sums->recent_lost;
+	prio->recent_full = sums->recent_full;
+}
+
+/* Marks count when one was ever seen on the switch, or the settings say that ECN is on. */
+static void done_marks(struct tune_prio *prio, const struct prio_sums *sums, bool marks_count)
+{
+	const bool known = sums->marks_known && marks_count;
+	prio->marks_alive = sums->marks_alive;
+	prio->marked = if_known(known, sums->marked);
+	prio->out_packets = if_known(known, sums->marked_packets);
+	if (marks_count) {
+		prio->tx_unmarked = sums->tx_unmarked;
+		prio->recent_unmarked = sums->recent_unmarked;
+	}
+}
+
+static void done_drops(struct tune_prio *prio, const struct prio_sums *sums)
+{
+	prio->drops = if_known(sums->drops_known, sums->drops);
+	prio->pg_drops = if_known(sums->pg_drops_known, sums->pg_drops);
+	prio->wred_drops = if_known(sums->wred_known, sums->wred_drops);
+	prio->drops_alive = sums->drops_alive;
+	prio->drops_watched_ns = sums->drops_watched_ns;
+}
+
 static void done_prio(struct tune_prio *prio, const struct prio_fold *fold,
 	const struct device_fold *device_fold, const struct device_facts *facts)
 {
-	const struct prio_sums *s = &fold->sums;
+	const struct prio_sums *sums = &fold->sums;
 	*prio = (struct tune_prio){.port = fold->port,
 		.priority = fold->priority,
-		.windows = s->windows,
-		.tx_windows = s->tx_windows,
-		.rx_windows = s->rx_windows,
 		.declared = fold->declared,
 		.setting_changes = fold->setting_changes,
-		.drops_watched_ns = s->drops_watched_ns,
-		.drops_alive = s->drops_alive,
-		.marks_alive = s->marks_alive,
-		.inputs = NAN,
-		.recent = s->recent,
-		.recent_tx = s->recent_tx,
-		.recent_rx = s->recent_rx,
-		.recent_marks = s->recent_marks,
-		.recent_lost = s->recent_lost,
-		.recent_full = s->recent_full,
-		.lost_windows = s->lost_windows,
-		.full_windows = s->full_windows};
-	for (size_t i = 0; i < SETTINGS; i++) {
-		memcpy((char *)prio + tune_settings[i].prio, &fold->in_force[i], sizeof(double));
-		if (isnan(fold->read[i].value))
-			continue;
-		int64_t t;
-		if (fold->read[i].carried && device_fold->newest_ns > fold->read[i].t_ns)
-			t = device_fold->newest_ns;
-		else
-			t = fold->read[i].t_ns;
-		if (!(prio->read_ns && prio->read_ns < t))
-			prio->read_ns = t;
-	}
-	const bool pfc_on = prio->pfc_enabled > 0,
-		   ecn_on = prio->ecn_enabled > 0 || (isnan(prio->ecn_enabled) && prio->kmin > 0);
-	done_pause(prio, s, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
-	done_busy(prio, s, facts->busy_from, facts->tx_alive || pfc_on, facts->rx_alive || pfc_on);
-	const bool marks_count = s->marks_known && (facts->marks_alive || ecn_on);
-	if (facts->marks_alive || ecn_on) {
-		prio->tx_unmarked = s->tx_unmarked;
-		prio->recent_unmarked = s->recent_unmarked;
-	} else {
-		prio->tx_unmarked = 0;
-		prio->recent_unmarked = 0;
-	}
-	if (marks_count) {
-		prio->marked = s->marked;
-		prio->out_packets = s->marked_packets;
-	} else {
-		prio->marked = NAN;
-		prio->out_packets = NAN;
-	}
-	if (s->drops_known)
-		prio->drops = s->drops;
-	else
-		prio->drops = NAN;
-	if (s->pg_drops_known)
-		prio->pg_drops = s->pg_drops;
-	else
-		prio->pg_drops = NAN;
-	if (s->wred_known)
-		prio->wred_drops = s->wred_drops;
-	else
-		prio->wred_drops = NAN;
+		.inputs = NAN};
+	done_counts(prio, sums);
+	done_settings(prio, fold, device_fold->newest_ns);
+	const bool ecn_by_kmin = isnan(prio->ecn_enabled) && prio->kmin > 0,
+		   pfc_on = prio->pfc_enabled > 0, ecn_on = prio->ecn_enabled > 0 || ecn_by_kmin;
+	const bool tx_counts = facts->tx_alive || pfc_on, rx_counts = facts->rx_alive || pfc_on;
+	done_pause(prio, sums, tx_counts, rx_counts);
+	done_busy(prio, sums, facts->busy_from, tx_counts, rx_counts);
+	done_marks(prio, sums, facts->marks_alive || ecn_on);
+	done_drops(prio, sums);
 	prio->queue = peak_fold_done(fold->queue);
 	prio->pg = peak_fold_done(fold->pg);
 	prio->headroom = peak_fold_done(fold->headroom);
@@ -180,9 +172,11 @@ static unsigned k_quantile(const unsigned *bins, double at)
 	unsigned n = 0, seen = 0;
 	for (unsigned i = 1; i < K_BINS; i++)
 		n += bins[i];
-	for (unsigned i = 1; n && i < K_BINS; i++)
-		if ((seen += bins[i]) >= at * n)
+	for (unsigned i = 1; n && i < K_BINS; i++) {
+		seen += bins[i];
+		if (seen >= at * n)
 			return i;
+	}
 	return 0;
 }
 

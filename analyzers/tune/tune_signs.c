@@ -178,56 +178,85 @@ static double model_q_pfc(const struct tune_site *site, double pool_bytes)
 	return NAN;
 }
 
+/* How many inputs feed the congested queue; NAN unknown. */
+static double inputs_of(const struct tune_site *site)
+{
+	if (site->hot && site->hot->inputs >= 1)
+		return site->hot->inputs;
+	if (site->device->inputs_typical)
+		return site->device->inputs_typical;
+	return NAN;
+}
+
+/*
+ * What one slice of the buffer shares. Where slicing is not known, half of the pool is assumed,
+ * unless a queue went as deep as the whole pool allows: then there is one slice. @largest_q_pfc is
+ * q_PFC with the largest pool it could be.
+ */
+static void find_pool(struct tune_site *site, double largest_q_pfc)
+{
+	const struct tune_device *device = site->device;
+	const bool one_slice = deepest_queue(site) >= SETTLED * largest_q_pfc;
+	site->pool_bytes = device->pool_bytes;
+	site->slices_unknown = false;
+	if (device->pool_slices >= 1) {
+		site->pool_bytes = device->pool_bytes / device->pool_slices;
+	} else if (device->pool_bytes > 0 && !one_slice) {
+		site->slices_unknown = true;
+		site->pool_bytes = device->pool_bytes / 2;
+	}
+}
+
+/* @fires: depth at which PFC fires at the latest. */
+static void sign_order(struct tune_site *site, double fires)
+{
+	double kmin = NAN, kmax = NAN;
+	if (site->hot) {
+		kmin = site->hot->kmin;
+		kmax = site->hot->kmax;
+	}
+	if (isnan(kmin))
+		kmin = tune_signs_highest(site, offsetof(struct tune_prio, kmin));
+	if (isnan(fires))
+		return;
+	if (!isnan(kmin)) {
+		tune_sign_set(&site->signs, T_LATE, kmin > ROOM * fires);
+		tune_sign_set(&site->signs, T_PFC_FIRST, kmin >= fires);
+	}
+	if (!isnan(kmax))
+		tune_sign_set(&site->signs, T_FLAT, kmax > FLAT * fires);
+}
+
+/* Where PFC fires, by the settings and by watermarks. @pausing: it fired in this range. */
 static void find_depths(struct tune_site *site, bool pausing)
 {
-	const struct tune_device *d = site->device;
-	site->inputs = site->hot && site->hot->inputs >= 1 ? site->hot->inputs
-		: d->inputs_typical                        ? d->inputs_typical
-							   : NAN;
-	const bool told = d->pool_slices >= 1;
-	const double most =
-		model_q_pfc(site, told ? d->pool_bytes / d->pool_slices : d->pool_bytes);
-	double deep = NAN;
+	const struct tune_device *device = site->device;
+	double largest_pool = device->pool_bytes, deep = NAN;
+	/* 1. By the settings, with the largest pool it could be. */
+	site->inputs = inputs_of(site);
+	if (device->pool_slices >= 1)
+		largest_pool = device->pool_bytes / device->pool_slices;
+	const double latest = model_q_pfc(site, largest_pool);
+	/* 2. By the settings, with the pool that is counted on. */
+	find_pool(site, latest);
+	site->q_pfc = site->q_pfc_model = model_q_pfc(site, site->pool_bytes);
+	/* 3. By watermarks: PFC fired while no queue was deeper than this, so it fires no later. */
 	if (pausing)
 		deep = deepest_queue(site);
-	/* a queue that went as deep as the whole pool allows settles it: there is one slice */
-	site->slices_unknown =
-		!told && d->pool_bytes > 0 && !(deepest_queue(site) >= SETTLED * most);
-	if (told)
-		site->pool_bytes = d->pool_bytes / d->pool_slices;
-	else if (site->slices_unknown)
-		site->pool_bytes = d->pool_bytes / 2;
-	else
-		site->pool_bytes = d->pool_bytes;
-	site->q_pfc = site->q_pfc_model = model_q_pfc(site, site->pool_bytes);
-	if (isnan(deep))
-		site->residual = NAN;
-	else
-		site->residual = fabs(deep - most) / most;
-	/* PFC fired while no queue was deeper than this: it fires no later, whatever the model says
-	 */
+	site->residual = fabs(deep - latest) / latest;
 	if (deep > 0 && !(deep >= site->q_pfc)) {
 		site->q_pfc = deep;
 		site->by_watermark = true;
 	}
+	/* 4. The fastest port. */
 	site->speed_bps = NAN;
 	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
-		site->speed_bps = fmax(site->speed_bps, tune_speed(d, l->port));
-
-	double fires = most;
+		site->speed_bps = fmax(site->speed_bps, tune_speed(device, l->port));
+	/* 5. The order of ECN and PFC. */
+	double fires = latest;
 	if (deep > 0)
-		fires = fmin(most, deep);
-	double kmin;
-	if (site->hot && !isnan(site->hot->kmin))
-		kmin = site->hot->kmin;
-	else
-		kmin = tune_signs_highest(site, offsetof(struct tune_prio, kmin));
-	if (!isnan(fires) && !isnan(kmin)) {
-		tune_sign_set(&site->signs, T_LATE, kmin > ROOM * fires);
-		tune_sign_set(&site->signs, T_PFC_FIRST, kmin >= fires);
-	}
-	if (!isnan(fires) && site->hot && !isnan(site->hot->kmax))
-		tune_sign_set(&site->signs, T_FLAT, site->hot->kmax > FLAT * fires);
+		fires = fmin(latest, deep);
+	sign_order(site, fires);
 }
 
 /* ---- signs --------------------------------------------------------------- */
@@ -291,14 +320,14 @@ static void sign_early(struct tune_site *site, int64_t rtt_ns)
 static void sign_loss(struct tune_site *site, double mtu)
 {
 	const struct tune_prio *l = site->short_of;
-	bool alive = false, told = false;
+	bool alive = false, known = false;
 	for (const struct tune_prio *i = NULL; (i = tune_next_prio(site, i));) {
 		alive = alive || !isnan(i->pg_drops);
-		told = told || (i->headroom.windows && i->headroom_bytes > 0);
+		known = known || (i->headroom.windows && i->headroom_bytes > 0);
 	}
 	if (alive)
 		tune_sign_set(&site->signs, T_LOST, l && l->lost_windows && l->tx_windows);
-	if (told && l && l->headroom.windows)
+	if (known && l && l->headroom.windows)
 		/* a frame that does not fit any more is lost before the last byte is used */
 		tune_sign_set(&site->signs, T_FULL,
 			(l->full_windows ||

@@ -227,8 +227,8 @@ static void test_little_is_known(void **state)
 	to.kmax_bytes = 1600e3;
 	assert_int_equal(
 		tune_whatif(&w->e, "leaf1", NULL, 3, &to, &options, w->arena, &r, NULL), 0);
-	assert_true(noted(&r, "upper bound") && noted(&r, "marks are not known") &&
-		noted(&r, "how many inputs") && noted(&r, "depth"));
+	assert_true(noted(&r, "upper bound") && noted(&r, "marks unknown") &&
+		noted(&r, "number of inputs") && noted(&r, "depth"));
 	assert_null(expected(&r, "queue.marked_ratio"));
 	assert_null(expected(&r, "pg.drops")); /* no counter of them: nothing is said */
 	assert_non_null(expected(&r, "pfc.tx_pause_ratio"));
