@@ -5,15 +5,15 @@
  * Judged per lossless priority, in this order; what an earlier step explains, a later one does not
  * report again:
  *
- *     1. switches: ECN off, late or early, XON too close to XOFF. The same on most switches under
- * pressure is one finding about the fabric.
- *     2. NICs, where captures at their ports show it: data that is not ECT, CE that is not answered
- * by CNPs.
- *     3. hosts: one that is paused far more than all others although marking works does not slow
- * down.
- *     4. leaves: uplinks that carry less than the hosts can send.
- *     5. queues: roots of the pause graph (incast at a host, an overloaded uplink), and receivers
- * that only mark.
+ *     1. switches  ECN off, late or early, XON too close to XOFF. The same on most switches under
+ *                  pressure is one finding about the fabric.
+ *     2. NICs      where captures at their ports show it: data that is not ECT, CE that is not
+ *                  answered by CNPs.
+ *     3. hosts     one that is paused far more than all others although marking works does not
+ *                  slow down.
+ *     4. leaves    uplinks that carry less than the hosts can send.
+ *     5. queues    roots of the pause graph (incast at a host, an overloaded uplink), and
+ *                  receivers that only mark.
  *
  * A root that is a host belongs to pause_storm. Signatures: congestion_signs.c; sentences:
  * congestion_finding.c; the queue of CNPs: cnp_starved.c. The same causes with thresholds in view:

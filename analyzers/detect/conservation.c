@@ -1,10 +1,11 @@
 /*
  * conservation - bytes that enter must leave, in the class they came in, over the paths that exist.
  *
- *     class_leak        a switch sends in other classes what the other switches of its tier, or its
- * inputs, carry in the lossless one storage_receiver  a host outside all jobs receives much traffic
- * in the lossless class and congests there: storage among the RoCE of training missing_route,
- * remote_capacity, cross_rail: conservation_paths.c
+ *     class_leak        a switch sends in other classes what the other switches of its tier, or
+ *                       its inputs, carry in the lossless one
+ *     storage_receiver  a host outside all jobs receives much traffic in the lossless class and
+ *                       congests there: storage among the RoCE of training
+ *     missing_route, remote_capacity, cross_rail: conservation_paths.c
  *
  * Classes are counted where bytes leave (queue.out_octets of each priority); what enters from a
  * switch is what that switch sent. What enters from hosts is known in total only, so the uplinks of

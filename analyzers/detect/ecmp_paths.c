@@ -2,9 +2,11 @@
  * ecmp_paths - are all paths up, and does each stage of hashing choose independently?
  *
  *     path_asymmetry     members of an ECMP group are down while others carry their traffic:
- * reported at the end nearer the hosts, once per link, for the widest group it belongs to
- *     ecmp_polarization  the second stage of hashing (the groups of spines) leaves members idle in
- * many groups at once while the first stage (the leaves' uplinks) is even: both stages hash alike
+ *                        reported at the end nearer the hosts, once per link, for the widest
+ *                        group it belongs to
+ *     ecmp_polarization  the second stage of hashing (the groups of spines) leaves members idle
+ *                        in many groups at once while the first stage (the leaves' uplinks) is
+ *                        even: both stages hash alike
  *
  * Polarization by counters: all that arrives by one link has one value of the hash, so about 1 -
  * 1/m of the m links of a group carry less than a tenth of the mean.

@@ -3,10 +3,11 @@
  * priority (at its port, when only one port loses).
  *
  *     headroom_small  ingress drops although pause was sent, with headroom used up (or unknown);
- * or, before anything is lost, headroom filled to 90 % of its size while pause was sent
+ *                     or, before anything is lost, headroom filled to 90 % of its size while
+ *                     pause was sent
  *     pool_exhausted  drops while the shared pool was full
- *     lossless_loss   drops that neither explains; and, where the class has no drop counter, frames
- * discarded on a port that was sending pause
+ *     lossless_loss   drops that neither explains; and, where the class has no drop counter,
+ *                     frames discarded on a port that was sending pause
  *
  * Damaged frames and frames dropped by a watchdog are reported elsewhere (link_errors,
  * pfc_watchdog). Where the neighbour does not obey our pause, the headroom is not to blame, and the

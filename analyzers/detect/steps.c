@@ -7,11 +7,12 @@
  * explains it. What is decided here is the part of the network:
  *
  *     straggler     network ruled out: pause, CE marks, drops and uplink skew are observable
- * everywhere, their counters are alive (moved once, or the feature is on), 99 % of the samples are
- * there, and all are silent. A host is late, or all are; no counter of a switch can say which
+ *                   everywhere, their counters are alive (moved once, or the feature is on), 99 %
+ *                   of the samples are there, and all are silent. A host is late, or all are; no
+ *                   counter of a switch can say which
  *     unknown       something is not silent, or not observable; the finding lists it
  *     slow_storage  the exchanges are as before, but checkpoints take longer for the same bytes
- * (storage_phase.h)
+ *                   (storage_phase.h)
  *
  * Idle blocks (a checkpoint, a start, the end) are no change: they are left out, and a job that is
  * idle now is not judged. A level above the one before clears. Once the change lies further back

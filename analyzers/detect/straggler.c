@@ -5,15 +5,16 @@
  * In bulk-synchronous training every host moves the same bytes per step, so over a window they are
  * alike. A host below `below` of the median is reported as host_slow, a suspect on the host side
  * (the rule of thumb for bus bandwidth: below 90 % of the median). Conditions:
- *   - the job is uniform: the others lie close to their median (else hosts have different work,
- *       and none is a straggler),
- *   - the host is busy (a silent one is missing_rail) and moved more before: a host that has always
- * moved less has another role,
- *   - no congestion at its ports: no pause either way beyond 0.1 % (an upper bound above that
- * counts as pause), no drops, no errors, the speed of the others. Where the switch reports no
- * pause, or the time before is unknown, it is information, not a warning. A rank that is late in
- * every step while all hosts move the same per step is not visible here: that takes samples of
- * parts of a step.
+ *
+ *     uniform    the other hosts lie close to their median; else hosts have different work
+ *     busy       the host moves data (a silent one is missing_rail) and moved more before; a host
+ *                that has always moved less has another role
+ *     unhindered no pause either way beyond 0.1 % at its ports (an upper bound above that counts
+ *                as pause), no drops, no errors, the speed of the others
+ *
+ * Where the switch reports no pause, or the time before is unknown, it is information, not a
+ * warning. A rank that is late in every step while all hosts move the same per step is not visible
+ * here: that takes samples of parts of a step.
  */
 #include <math.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  *
  *     device_down    it sent no samples, and most links that its neighbours have to it are down
  *     telemetry_gap  it sent no samples although its links are up (or unknown); or polls are
- * missing; or a part of its former answers is missing
+ *                    missing; or a part of its former answers is missing
  *
  * Missing polls are data: they are reported as gaps, never interpolated. Silence is judged by the
  * switch's own rhythm: LATE_POLLS of its polls and at least LATE_NS, since some switches are polled

@@ -105,6 +105,29 @@ static void test_reported(void **state)
 	}
 }
 
+/* Only cause.def spells a cause; other code uses the number. The words in @shared are names of
+ * other things as well: analyzers, an option, a kind of trap, "not known". */
+static void test_spelled_once(void **state)
+{
+	static const char *const patterns[] = {"agent/*/*.c", "analyzers/*.c", "analyzers/*/*.c",
+		"collectors/*/*.c", "config/*.c", "config/*/*.c", "db/*/*.c"};
+	static const char *const shared[] = {"ecmp_imbalance", "ecmp_polarization", "link_flap",
+		"lossless_loss", "straggler", "cross_rail", "pfc_storm", "unknown"};
+	rw_cleanup(str_done) struct str source = {0};
+	for (size_t i = 0; i < rw_countof(patterns); i++)
+		read_all(patterns[i], &source);
+	for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
+		const char *name = cause_name((enum cause)i);
+		bool is_shared = false;
+		for (size_t k = 0; k < rw_countof(shared); k++)
+			is_shared = is_shared || str_eq(shared[k], name);
+		char literal[80];
+		snprintf(literal, sizeof(literal), "\"%s\"", name);
+		if (!is_shared && strstr(source.s, literal))
+			fail_msg("%s is spelled outside cause.def: use its number", literal);
+	}
+}
+
 static void test_foreign(void **state)
 {
 	assert_int_equal(cause_by_name(NULL), CAUSE_NONE);
@@ -151,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_reported),
+		cmocka_unit_test(test_spelled_once),
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_explains),
 	};
