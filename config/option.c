@@ -1,4 +1,4 @@
-/* option - see option.h. One row per type says how it is read, compared, stored and printed. */
+/* option - reads, checks, stores and prints one option. One row per type says how. */
 #include "config/option.h"
 
 #include <assert.h>
@@ -50,8 +50,9 @@ static int read_ratio(
 	int r = unit_ratio(text, &value->d, e);
 	/* "warn: 20" where 20% is meant would be a limit that nothing ever reaches; a row that
 	 * counts in percent takes no such number. */
-	bool percent = !option->max || strchr(option->max, '%');
-	if (r == 0 && percent && value->d > 1 && !strpbrk(text, "%/"))
+	const bool percent = !option->max || strchr(option->max, '%');
+	const bool bare = !strpbrk(text, "%/");
+	if (r == 0 && percent && bare && value->d > 1)
 		return err_set(e, -EINVAL,
 			"'%.64s', which is %.6g %%; expected a ratio such as 20%%, 0.2 or 1/8",
 			text, value->d * 100);

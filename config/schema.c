@@ -1,15 +1,27 @@
-/* schema - the rows (see schema.h). The only place that knows the keys, their types, units, ranges,
- * defaults and prose. */
+/*
+ * schema - the keys of rocewatch.yaml as rows. The only place that knows their names, types, units,
+ * ranges, defaults and prose.
+ *
+ * The macros below write one row of a section each. T is the tree_* struct of the section, member
+ * where the value goes, key the name in the file:
+ *
+ *   VALUE     one value: type, default, least, greatest (as text, NULL = none), prose
+ *   TEXT      a text without default
+ *   CHOICE    one of a list of words
+ *   SECTION   keys of another section, which is optional
+ *   SECTIONS  a list of sections, or sections by name
+ *   SECRET    three rows, of which a file may use one
+ *   REFUSED   a key that is never allowed; says what to write instead
+ *   TABLE     the rows of a section become the section
+ */
 #include "config/schema.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "config/address.h"
+#include "config/schema_check.h"
 
 #define VALUE(T, member, key, opt_type, def_, min_, max_, doc_, ...)                               \
 	{                                                                                          \
@@ -72,149 +84,6 @@
 	REFUSED(key,                                                                               \
 		"a secret is never written into the configuration; use '" key                      \
 		"_file: PATH', '" key "_env: VARIABLE' or '" key "_credential: NAME'")
-
-/* ---- additional checks of texts ------------------------------------------ */
-
-static int schema_check_name(const char *name, struct err *e)
-{
-	static const char expected[] = "expected a name of letters, digits and . _ - (at most 63)";
-	size_t n =
-		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-	if (n == 0 || name[n] || n > 63)
-		return err_set(e, -EINVAL, "'%.64s'; %s", name, expected);
-	return 0;
-}
-
-static int check_device_name(const char *name, struct err *e)
-{
-	if (strcmp(name, "host") == 0)
-		return err_set(e, -EINVAL,
-			"'host'; expected another name, since 'host:NAME' in links means a server");
-	return schema_check_name(name, e);
-}
-
-/* Names that come from elsewhere (ports, hosts, globs): whatever prints. */
-static int schema_check_text(const char *text, struct err *e)
-{
-	if (!*text)
-		return err_set(e, -EINVAL, "an empty text; expected a name");
-	if (strlen(text) > 255)
-		return err_set(e, -EINVAL, "'%.32s...'; expected at most 255 characters", text);
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-		if (*p < 0x20 || *p == 0x7f)
-			return err_set(e, -EINVAL,
-				"a text with a control character; expected one line of plain text");
-	return 0;
-}
-
-static int check_address(const char *text, struct err *e)
-{
-	int r = schema_check_text(text, e);
-	const char *host;
-	uint16_t port;
-	if (r < 0)
-		return r;
-	return address_split(NULL, text, 1, &host, &port, e);
-}
-
-static int check_listen(const char *text, struct err *e)
-{
-	const char *host;
-	uint16_t port = 0;
-	int r = schema_check_text(text, e);
-	if (r == 0)
-		r = address_split(NULL, text, 0, &host, &port, e);
-	if (r == 0 && port == 0)
-		r = err_set(e, -EINVAL, "'%.64s'; expected ADDRESS:PORT such as \"127.0.0.1:9421\"",
-			text);
-	return r;
-}
-
-/* Traps are taken on an address that somebody chose: never on all of them by default. */
-static int check_trap_listen(const char *text, struct err *e)
-{
-	static const char expected[] = "expected an address of this machine and a port, such as "
-				       "\"127.0.0.1:1162\" or \"[2001:db8::5]:162\"";
-	unsigned char raw[16] = {0}, none[16] = {0};
-	char host[64];
-	size_t n;
-	if (*text == '[')
-		n = strcspn(text, "]") - 1;
-	else
-		n = strcspn(text, ":");
-	int r = check_listen(text, e);
-	if (r < 0)
-		return r;
-	snprintf(host, sizeof(host), "%.*s", (int)(n < sizeof(host) ? n : 0),
-		*text == '[' ? text + 1 : text);
-	if (inet_pton(AF_INET, host, raw) != 1 && inet_pton(AF_INET6, host, raw) != 1)
-		return err_set(e, -EINVAL, "'%.64s'; %s", text, expected);
-	if (memcmp(raw, none, sizeof(raw)) == 0)
-		return err_set(e, -EINVAL, "'%.64s', which is every address of this machine; %s",
-			text, expected);
-	return 0;
-}
-
-static int check_ip(const char *text, struct err *e)
-{
-	unsigned char raw[16];
-	if (inet_pton(AF_INET, text, raw) == 1 || inet_pton(AF_INET6, text, raw) == 1)
-		return 0;
-	return err_set(
-		e, -EINVAL, "'%.64s'; expected an IPv4 or IPv6 address of this machine", text);
-}
-
-/* "scheme://user:password@host" would put a secret into files, listings and the database. The text
- * is not repeated. */
-static int check_no_login(const char *text, struct err *e)
-{
-	int r = schema_check_text(text, e);
-	const char *authority = strstr(text, "://");
-	if (r == 0 && authority && authority[3 + strcspn(authority + 3, "/?#@")] == '@')
-		r = err_set(e, -EINVAL,
-			"a URL with a log-in ('...@'); expected one without, since a secret is "
-			"never written into the configuration");
-	return r;
-}
-
-static int check_url(const char *text, struct err *e)
-{
-	int r = check_no_login(text, e);
-	if (r == 0 &&
-		((strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0) ||
-			strlen(text) < 9))
-		r = err_set(e, -EINVAL, "'%.64s'; expected a URL such as \"http://127.0.0.1:9093\"",
-			text);
-	return r;
-}
-
-static int check_interface(const char *text, struct err *e)
-{
-	int r = schema_check_text(text, e);
-	if (r == 0 && (strlen(text) > 15 || strpbrk(text, "/ :")))
-		r = err_set(e, -EINVAL,
-			"'%.64s'; expected the name of a network interface (at most 15 "
-			"characters)",
-			text);
-	return r;
-}
-
-static int check_endpoint(const char *text, struct err *e)
-{
-	const char *device, *port;
-	int r = schema_check_text(text, e);
-	if (r == 0 && !endpoint_split(NULL, text, &device, &port))
-		r = err_set(e, -EINVAL, "'%.64s'; expected \"DEVICE:PORT\" or \"host:NAME[:NIC]\"",
-			text);
-	return r;
-}
-
-static int check_priority(const char *text, struct err *e)
-{
-	if (text[0] < '0' || text[0] > '7' || text[1])
-		return err_set(e, -EINVAL, "'%.64s'; expected a priority from 0 to 7", text);
-	return 0;
-}
 
 /* ---- choices; the order is the order of the enums they become ------------ */
 
@@ -293,7 +162,7 @@ TABLE(credential_section, tree_credential, credential_rows,
 static const struct field snmp_rows[] = {
 	TEXT(tree_snmp, address, "address",
 		"\"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"; the port is 161 when not given.",
-		.check = check_address),
+		.check = schema_check_address),
 	TEXT(tree_snmp, credentials, "credentials",
 		"A name from 'credentials:' that has an snmp section.", .check = schema_check_name),
 	VALUE(tree_snmp, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h",
@@ -311,7 +180,7 @@ static const struct field snmp_rows[] = {
 	VALUE(tree_snmp, max_varbinds_s, "max_varbinds_s", OPT_INT, "0", "0", "1000000",
 		"At most this many values per second are asked of the device, to spare its CPU; 0 "
 		"= no limit."),
-	TEXT(tree_snmp, source, "source", "Local address to ask from.", .check = check_ip),
+	TEXT(tree_snmp, source, "source", "Local address to ask from.", .check = schema_check_ip),
 	TEXT(tree_snmp, netns, "netns", "Network namespace (ip-netns name) to ask from.",
 		.check = schema_check_name),
 };
@@ -321,7 +190,7 @@ static const char *const gnmi_encodings[] = {"auto", "proto", "json_ietf", "json
 static const struct field gnmi_rows[] = {
 	TEXT(tree_gnmi, address, "address",
 		"\"HOST\", \"HOST:PORT\" or \"[IPv6]:PORT\"; the port is 9339 when not given.",
-		.check = check_address),
+		.check = schema_check_address),
 	TEXT(tree_gnmi, credentials, "credentials",
 		"A name from 'credentials:' that has a gnmi section.", .check = schema_check_name),
 	VALUE(tree_gnmi, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h",
@@ -342,7 +211,7 @@ TABLE(gnmi_section, tree_gnmi, gnmi_rows, "Subscribe to this device by gNMI.");
 static const struct field device_rows[] = {
 	TEXT(tree_device, name, "name",
 		"Name of the device everywhere in rocewatch. A differing sysName is reported.",
-		.flags = FIELD_REQUIRED, .check = check_device_name),
+		.flags = FIELD_REQUIRED, .check = schema_check_device_name),
 	CHOICE(tree_device, role, "role", roles, "other",
 		"Place in the fabric. ECMP groups are derived from leaf to spine and spine to "
 		"superspine."),
@@ -364,9 +233,9 @@ TABLE(device_section, tree_device, device_rows, "The switches.");
 static const struct field link_rows[] = {
 	TEXT(tree_link, a, "a",
 		"One end: \"DEVICE:PORT\" (native port name), or \"host:NAME[:NIC]\".",
-		.flags = FIELD_REQUIRED, .check = check_endpoint),
+		.flags = FIELD_REQUIRED, .check = schema_check_endpoint),
 	TEXT(tree_link, b, "b", "The other end, in the same form.", .flags = FIELD_REQUIRED,
-		.check = check_endpoint),
+		.check = schema_check_endpoint),
 	VALUE(tree_link, cable_mm, "cable", OPT_LENGTH, NULL, "1cm", "100km",
 		"Length of the cable (m = metres): headroom is computed from it."),
 	VALUE(tree_link, speed_bps, "speed", OPT_BITRATE, NULL, "1M", "10T",
@@ -384,7 +253,7 @@ TABLE(link_section, tree_link, link_rows,
 
 static const struct field group_rows[] = {
 	TEXT(tree_group, device, "device", "The device whose ports these are.",
-		.flags = FIELD_REQUIRED, .check = check_device_name),
+		.flags = FIELD_REQUIRED, .check = schema_check_device_name),
 	TEXT(tree_group, group, "group",
 		"Name of the group; a derived group of that name (uplinks, to:DEVICE) is replaced.",
 		.flags = FIELD_REQUIRED, .check = schema_check_text),
@@ -403,7 +272,7 @@ TABLE(group_section, tree_group, group_rows,
 
 static const struct field lag_rows[] = {
 	TEXT(tree_lag, device, "device", "The device whose ports these are.",
-		.flags = FIELD_REQUIRED, .check = check_device_name),
+		.flags = FIELD_REQUIRED, .check = schema_check_device_name),
 	TEXT(tree_lag, name, "name", "Name of the aggregate interface.", .flags = FIELD_REQUIRED,
 		.check = schema_check_text),
 	{.kind = FIELD_VALUES,
@@ -424,7 +293,7 @@ static const struct field lossless_rows[] = {
 			.offset = offsetof(struct tree_lossless, priorities),
 			.def = "3",
 			.doc = "802.1p priorities that must not lose packets."},
-		.check = check_priority},
+		.check = schema_check_priority},
 	VALUE(tree_lossless, mtu_bytes, "mtu", OPT_SIZE, NULL, "64B", "65535B",
 		"Largest frame of these priorities."),
 };
@@ -471,16 +340,16 @@ static const struct field capture_rows[] = {
 		.check = schema_check_name),
 	TEXT(tree_capture, interface, "interface",
 		"Network interface to capture from: a mirror port, an ERSPAN device, a host's NIC.",
-		.check = check_interface),
+		.check = schema_check_interface),
 	TEXT(tree_capture, listen, "listen",
 		"ADDRESS:PORT to receive sFlow on, instead of an interface.",
-		.check = check_listen),
+		.check = schema_check_listen),
 	TEXT(tree_capture, netns, "netns", "Network namespace (ip-netns name) of the interface.",
 		.check = schema_check_name),
 	TEXT(tree_capture, port, "port",
 		"The switch port it mirrors, \"DEVICE:PORT\": its flows are then told apart per "
 		"ECMP member.",
-		.check = check_endpoint),
+		.check = schema_check_endpoint),
 	CHOICE(tree_capture, direction, "direction", directions, "both",
 		"Which packets of the interface: in = received by it, out = sent by it."),
 	VALUE(tree_capture, sampling, "sampling", OPT_INT, "1", "1", "10000000",
@@ -526,7 +395,8 @@ TABLE(retention_section, tree_retention, retention_rows, "How long history is ke
 
 static const struct field store_rows[] = {
 	VALUE(tree_store, path, "path", OPT_STRING, "/var/lib/rocewatch/rocewatch.db", NULL, NULL,
-		"Database file, or clickhouse://HOST:PORT/DATABASE.", .check = check_no_login),
+		"Database file, or clickhouse://HOST:PORT/DATABASE.",
+		.check = schema_check_no_login),
 	VALUE(tree_store, quota_bytes, "quota", OPT_SIZE, "40GB", "1MB", "1000TB",
 		"The oldest raw samples go when the database grows past this."),
 	SECTION(tree_store, retention, "retention", retention_section),
@@ -550,7 +420,7 @@ static const struct field http_rows[] = {
 	TEXT(tree_http, listen, "listen",
 		"ADDRESS:PORT of metrics and dashboard. No address outside this machine unless a "
 		"proxy guards it.",
-		.flags = FIELD_REQUIRED, .check = check_listen),
+		.flags = FIELD_REQUIRED, .check = schema_check_listen),
 };
 TABLE(http_section, tree_http, http_rows, "The agent's HTTP listener.");
 
@@ -559,7 +429,7 @@ static const struct field traps_rows[] = {
 		"ADDRESS:PORT to take traps and informs on: an address of this machine, not all of "
 		"them. Ports below 1024 need a right "
 		"that the agent does not keep; send to 1162, or redirect 162.",
-		.flags = FIELD_REQUIRED, .check = check_trap_listen),
+		.flags = FIELD_REQUIRED, .check = schema_check_trap_listen),
 	{.kind = FIELD_VALUES,
 		.option = {.name = "credentials",
 			.type = OPT_STRING,
@@ -575,7 +445,7 @@ TABLE(traps_section, tree_traps, traps_rows,
 
 static const struct field alertmanager_rows[] = {
 	TEXT(tree_alertmanager, url, "url", "Where alerts are sent (/api/v2/alerts is added).",
-		.flags = FIELD_REQUIRED, .check = check_url),
+		.flags = FIELD_REQUIRED, .check = schema_check_url),
 };
 TABLE(alertmanager_section, tree_alertmanager, alertmanager_rows, "A Prometheus Alertmanager.");
 

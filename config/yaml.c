@@ -1,5 +1,5 @@
-/* yaml - see yaml.h. Events, not documents: libyaml's own loader resolves aliases and drops the
- * places of keys. */
+/* yaml - reads a YAML text into nodes with their places. Built on libyaml's events: its own
+ * document loader resolves aliases and drops the places of keys. */
 #include "agent/base/str.h"
 #include "config/yaml.h"
 
@@ -14,20 +14,20 @@
 #include "agent/base/err.h"
 #include "agent/base/map.h"
 
-struct level { /* one open list or map */
+struct yaml_level { /* one open list or map */
 	struct yaml_node *node;
 	size_t cap;
 	struct yaml_item key; /* waiting for its value; key.key NULL = none */
 	struct smap *seen; /* key -> index, once a map is wide */
 };
 
-struct reader {
+struct yaml_reader {
 	yaml_parser_t parser;
 	const char *name, *text;
 	size_t n_text;
 	struct arena *arena;
 	struct err_list *errors;
-	struct level stack[YAML_MAX_DEPTH];
+	struct yaml_level stack[YAML_MAX_DEPTH];
 	int depth;
 	size_t n_nodes;
 	struct yaml_node *root;
@@ -42,7 +42,7 @@ enum { MAX_MISTAKES = 100 };
 static const struct yaml_node null_node = {.kind = YAML_NULL};
 
 __attribute__((format(printf, 4, 5))) static int yaml_mistake(
-	struct reader *reader, int line, int col, const char *fmt, ...)
+	struct yaml_reader *reader, int line, int col, const char *fmt, ...)
 {
 	char text[sizeof(((struct err *)0)->text)];
 	va_list ap;
@@ -67,7 +67,7 @@ static int at_col(const yaml_mark_t *mark)
 
 /* Does line @line (1-based) have a tab in its indentation? libyaml's own message for this teaches
  * nobody. */
-static bool tab_indented(const struct reader *reader, int line, int *ret_col)
+static bool tab_indented(const struct yaml_reader *reader, int line, int *ret_col)
 {
 	const char *p = reader->text, *end = reader->text + reader->n_text;
 	for (int i = 1; i < line && p < end; i++) {
@@ -84,14 +84,12 @@ static bool tab_indented(const struct reader *reader, int line, int *ret_col)
 	return false;
 }
 
-/* libyaml's problem in our words where it has a common cause. */
-static int syntax_error(struct reader *reader)
+/* libyaml's message, in plain words where the cause is a common one. */
+static int syntax_error(struct yaml_reader *reader)
 {
 	const yaml_parser_t *p = &reader->parser;
 	int line = at_line(&p->problem_mark), col = at_col(&p->problem_mark), tab_col;
-	const char *problem = "unreadable";
-	if (p->problem)
-		problem = p->problem;
+	const char *problem = str_or(p->problem, "unreadable");
 
 	if (p->error == YAML_READER_ERROR) {
 		/* The reader knows the byte, not the line. */
@@ -138,7 +136,7 @@ static bool is_null(const yaml_event_t *ev)
 }
 
 static struct yaml_node *node_new(
-	struct reader *reader, const yaml_event_t *ev, enum yaml_kind kind)
+	struct yaml_reader *reader, const yaml_event_t *ev, enum yaml_kind kind)
 {
 	struct yaml_node *n = arena_new_of(reader->arena, struct yaml_node);
 	n->kind = kind;
@@ -148,7 +146,7 @@ static struct yaml_node *node_new(
 }
 
 /* The first item with this key, or NULL. Turns to a hash when the map is wide. */
-static const struct yaml_item *find_seen(struct level *level, const char *key)
+static const struct yaml_item *find_seen(struct yaml_level *level, const char *key)
 {
 	uint64_t at;
 	if (level->seen) {
@@ -159,7 +157,7 @@ static const struct yaml_item *find_seen(struct level *level, const char *key)
 	return yaml_get(level->node, key);
 }
 
-static void push_item(struct reader *reader, struct level *level, struct yaml_item item)
+static void push_item(struct yaml_reader *reader, struct yaml_level *level, struct yaml_item item)
 {
 	struct yaml_node *n = level->node;
 	arena_grow(reader->arena, n->items, n->n, level->cap);
@@ -176,13 +174,13 @@ static void push_item(struct reader *reader, struct level *level, struct yaml_it
 }
 
 /* A finished or just opened node takes its place in the open level. */
-static int yaml_attach(struct reader *reader, struct yaml_node *node)
+static int yaml_attach(struct yaml_reader *reader, struct yaml_node *node)
 {
 	if (reader->depth == 0) {
 		reader->root = node;
 		return 0;
 	}
-	struct level *l = &reader->stack[reader->depth - 1];
+	struct yaml_level *l = &reader->stack[reader->depth - 1];
 	if (l->node->kind == YAML_LIST) {
 		push_item(reader, l,
 			(struct yaml_item){.line = node->line, .col = node->col, .value = node});
@@ -212,7 +210,7 @@ static int yaml_attach(struct reader *reader, struct yaml_node *node)
 	return 0;
 }
 
-static int open_level(struct reader *reader, const yaml_event_t *ev, enum yaml_kind kind)
+static int open_level(struct yaml_reader *reader, const yaml_event_t *ev, enum yaml_kind kind)
 {
 	struct yaml_node *n = node_new(reader, ev, kind);
 	if (reader->depth == YAML_MAX_DEPTH)
@@ -221,17 +219,17 @@ static int open_level(struct reader *reader, const yaml_event_t *ev, enum yaml_k
 	int err = yaml_attach(reader, n);
 	if (err < 0)
 		return err;
-	reader->stack[reader->depth++] = (struct level){.node = n};
+	reader->stack[reader->depth++] = (struct yaml_level){.node = n};
 	return 0;
 }
 
-static void close_level(struct reader *reader)
+static void close_level(struct yaml_reader *reader)
 {
 	smap_free(reader->stack[--reader->depth].seen);
 	reader->stack[reader->depth].seen = NULL;
 }
 
-static int take_scalar(struct reader *reader, const yaml_event_t *ev)
+static int take_scalar(struct yaml_reader *reader, const yaml_event_t *ev)
 {
 	struct yaml_node *n = node_new(reader, ev, is_null(ev) ? YAML_NULL : YAML_TEXT);
 	if (strlen((const char *)ev->data.scalar.value) != ev->data.scalar.length)
@@ -242,8 +240,8 @@ static int take_scalar(struct reader *reader, const yaml_event_t *ev)
 	return yaml_attach(reader, n);
 }
 
-static int refuse_extras(struct reader *reader, const yaml_event_t *ev, const yaml_char_t *anchor,
-	const yaml_char_t *tag)
+static int refuse_extras(struct yaml_reader *reader, const yaml_event_t *ev,
+	const yaml_char_t *anchor, const yaml_char_t *tag)
 {
 	int line = at_line(&ev->start_mark), col = at_col(&ev->start_mark);
 	if (anchor)
@@ -259,7 +257,7 @@ static int refuse_extras(struct reader *reader, const yaml_event_t *ev, const ya
 }
 
 /* One event. 1 = go on, 0 = the end, negative = give up. */
-static int take_event(struct reader *reader, const yaml_event_t *ev)
+static int take_event(struct yaml_reader *reader, const yaml_event_t *ev)
 {
 	int err = 0;
 	if (++reader->n_nodes > YAML_MAX_NODES)
@@ -309,7 +307,8 @@ static int take_event(struct reader *reader, const yaml_event_t *ev)
 int yaml_read(const char *text, size_t n, const char *name, struct arena *a,
 	const struct yaml_node **ret, struct err_list *errors)
 {
-	struct reader r = {.name = name, .text = text, .n_text = n, .arena = a, .errors = errors};
+	struct yaml_reader r = {
+		.name = name, .text = text, .n_text = n, .arena = a, .errors = errors};
 	int err;
 
 	*ret = NULL;

@@ -40,11 +40,13 @@
 static void on_incident(void *arg, const struct incident *incident, enum incident_state from)
 {
 	struct agent *a = arg;
+	enum log_level level = LOG_INFO_;
+	if (incident->state == INCIDENT_OPEN)
+		level = LOG_WARN_;
 	if (incident->note)
-		log_event(incident->state == INCIDENT_OPEN ? LOG_WARN_ : LOG_INFO_, "incident",
-			"%s %s (%s -> %s): %s", incident->id, cause_name(incident->cause),
-			incident_state_name(from), incident_state_name(incident->state),
-			incident->note);
+		log_event(level, "incident", "%s %s (%s -> %s): %s", incident->id,
+			cause_name(incident->cause), incident_state_name(from),
+			incident_state_name(incident->state), incident->note);
 	incident_store(a->store, incident, from);
 }
 

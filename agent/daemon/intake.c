@@ -28,24 +28,30 @@ static void intake_saw(struct pipeline *pipeline, int64_t first_ns, int64_t newe
 	pipeline->begun = true;
 }
 
+/* Does the metric belong to such a subject (a queue's to a priority, a port's to none)? */
 static bool intake_scope_fits(struct pipeline *pipeline, const struct sample *sample)
 {
-	const struct entity *e = entity_get(pipeline->entities, sample->entity);
+	static const struct entity unknown = {
+		.device = "pipeline", .port = "?", .priority = PRIO_NONE};
+	const struct entity *entity = entity_get(pipeline->entities, sample->entity);
 	const char *expected = "a known subject";
-	if (e)
-		expected = sample_scope_error(sample->metric, e);
+	if (entity)
+		expected = sample_scope_error(sample->metric, entity);
+	else
+		entity = &unknown;
 	if (!expected)
 		return true;
 	pipeline->counters.refused++;
-	const struct metric_info *m = metric_info(sample->metric);
-	complain(&pipeline->refusal, mono_now(), LOG_WARN_, e ? e->device : "pipeline",
-		"%s of port '%s' priority %d refused, expected %s", m ? m->name : "a metric",
-		e ? e->port : "?", e ? e->priority : PRIO_NONE, expected);
+	const struct metric_info *metric = metric_info(sample->metric);
+	const char *name = "a metric";
+	if (metric)
+		name = metric->name;
+	complain(&pipeline->refusal, mono_now(), LOG_WARN_, entity->device,
+		"%s of port '%s' priority %d refused, expected %s", name, entity->port,
+		entity->priority, expected);
 	return false;
 }
 
-/* Decide about one sample; true when it is to be stored (as @sample then stands). What may be
- * analysed is in memory then. */
 bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 {
 	if (!intake_scope_fits(pipeline, sample))
@@ -65,7 +71,7 @@ bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 		pipeline->counters.late++;
 		return true;
 	}
-	/* never a delta across sources: they read at other instants, some other counters */
+	/* Never a difference across protocols: they read at other instants, some other counters. */
 	if (last->source != SOURCE_UNKNOWN && last->source != sample->source)
 		sample->flags |= SF_RESTART;
 	last->source = sample->source;

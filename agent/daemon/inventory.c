@@ -24,15 +24,17 @@ void inventory_device(
 	void *arg, const char *device, const char *profile, const char *sysname, const char *descr)
 {
 	struct pipeline *p = arg;
-	const struct fabric_device *d = fabric_device(p->config->fabric, device);
-	if (p->store)
-		store_device(p->store,
-			&(struct store_device){.name = device,
-				.role = d ? device_role_name(d->role) : NULL,
-				.profile = profile,
-				.sysname = sysname,
-				.descr = descr,
-				.t_ns = p->now_ns});
+	if (!p->store)
+		return;
+	struct store_device row = {.name = device,
+		.profile = profile,
+		.sysname = sysname,
+		.descr = descr,
+		.t_ns = p->now_ns};
+	const struct fabric_device *known = fabric_device(p->config->fabric, device);
+	if (known)
+		row.role = device_role_name(known->role);
+	store_device(p->store, &row);
 }
 
 static struct port_peer *inventory_peer_of(
@@ -65,10 +67,10 @@ static void inventory_store_port(struct pipeline *pipeline, const char *device, 
 		.speed_bps = speed_bps,
 		.t_ns = t_ns};
 	char host[256];
-	const struct port_peer *heard = inventory_peer_of(pipeline, device, port, false);
-	if (heard) {
-		row.peer_device = heard->device;
-		row.peer_port = heard->port;
+	const struct port_peer *peer = inventory_peer_of(pipeline, device, port, false);
+	if (peer) {
+		row.peer_device = peer->device;
+		row.peer_port = peer->port;
 	} else if (known && known->peer) {
 		row.peer_device = known->peer->device->name;
 		row.peer_port = known->peer->name;
@@ -91,25 +93,25 @@ void inventory_port(
 void pipeline_peer(struct pipeline *pipeline, const char *device, const char *port,
 	const char *peer_device, const char *peer_port, int64_t t_ns)
 {
-	struct port_peer *heard = inventory_peer_of(pipeline, device, port, true);
-	free(heard->device);
-	free(heard->port);
-	heard->device = rw_strdup(peer_device);
-	heard->port = rw_strdup(peer_port);
+	struct port_peer *peer = inventory_peer_of(pipeline, device, port, true);
+	free(peer->device);
+	free(peer->port);
+	peer->device = rw_strdup(peer_device);
+	peer->port = rw_strdup(peer_port);
 	if (pipeline->store)
 		inventory_store_port(pipeline, device, port, NULL, 0, t_ns);
 }
 
 static void pipeline_on_neighbors(void *arg, const struct topology_device *self,
-	const struct topology_neighbor *heard, size_t n)
+	const struct topology_neighbor *neighbors, size_t n)
 {
 	struct pipeline *p = arg;
-	p->neighbors(p->neighbors_arg, self, heard, n);
+	p->neighbors(p->neighbors_arg, self, neighbors, n);
 }
 
 void pipeline_listen(struct pipeline *pipeline,
 	void (*neighbors)(void *arg, const struct topology_device *self,
-		const struct topology_neighbor *heard, size_t n),
+		const struct topology_neighbor *neighbors, size_t n),
 	void *arg)
 {
 	pipeline->neighbors = neighbors;
@@ -124,17 +126,17 @@ void inventory_event(void *arg, int64_t t_ns, const char *kind, const char *devi
 	const char *port, const char *text)
 {
 	struct pipeline *p = arg;
+	if (port && !*port)
+		port = NULL;
 	if (p->store)
-		store_device_event(p->store, t_ns, kind, device, port && *port ? port : NULL,
-			str_or(text, ""));
+		store_device_event(p->store, t_ns, kind, device, port, str_or(text, ""));
 }
 
 void pipeline_announce(struct pipeline *pipeline, int64_t t_ns)
 {
 	const struct fabric *f = pipeline->config->fabric;
 	if (t_ns > pipeline->now_ns)
-		/* what is heard before the first advance is not older than this */
-		pipeline->now_ns = t_ns;
+		pipeline->now_ns = t_ns; /* reports before the first advance are not older */
 	if (!pipeline->store)
 		return;
 	for (size_t k = 0; k < f->n_devices; k++) {

@@ -1,5 +1,5 @@
 /*
- * pipeline - draws all the arrows: samples -> store and memory -> windows -> analyzers -> findings
+ * pipeline - the way of the data: samples -> store and memory -> windows -> analyzers -> findings
  * -> ledger -> store. The same code runs live (time from the loop) and in replay (time from the
  * samples).
  *
@@ -16,8 +16,8 @@
  *   - flow intervals that end inside a closed window are not stored, since a flow row has no
  *       flag to say so;
  *   - the first window is the one that holds the oldest sample; a window in which nothing at
- *       all arrived is not analysed (that every
- *     target is silent is told by the targets' state), so a gap of days costs nothing;
+ *       all arrived is not analysed, so a gap of days costs nothing (the targets' states say
+ *       that every target is silent);
  *   - at the end of a run (SIGTERM, end of the recording) windows that ended by the newest
  *       sample are closed.
  */
@@ -55,21 +55,21 @@ void pipeline_finish(
 	struct pipeline *pipeline); /* close every window that ended by the newest sample */
 const struct pipeline_counters *pipeline_counters(const struct pipeline *pipeline);
 
-/* pipeline_expect - settings that may change, since somebody agreed to it: those of before are
- * forgotten. Copied. */
+/* pipeline_expect - settings that may change, because a person accepted it, in place of those given
+ * before. Copied. */
 void pipeline_expect(struct pipeline *pipeline, const struct expected_change *changes, size_t n);
-/* pipeline_window - what memory holds of (from, to], with each series' last sample before; for who
- * watches beside the analyzers. 0 or negative errno. */
+/* pipeline_window - what memory holds of (from, to], with each series' last sample before it, for
+ * the watch over applied tuning changes. 0 or negative errno. */
 int pipeline_window(struct pipeline *pipeline, struct arena *a, const struct window_spec *spec,
 	int64_t from_ns, int64_t to_ns, struct window *ret);
 
-/* pipeline_listen - who wants to know what devices hear of each other; before any collector has the
- * sink. */
+/* pipeline_listen - who receives the LLDP neighbors of devices; before any collector has the sink.
+ */
 void pipeline_listen(struct pipeline *pipeline,
 	void (*neighbors)(void *arg, const struct topology_device *self,
-		const struct topology_neighbor *heard, size_t n),
+		const struct topology_neighbor *neighbors, size_t n),
 	void *arg);
-/* pipeline_peer - what a port hears at its other end (@peer_device "host:NAME" for hosts): a dated
+/* pipeline_peer - the LLDP neighbor of a port (@peer_device "host:NAME" for hosts): a dated
  * attribute that wins over what is declared. */
 void pipeline_peer(struct pipeline *pipeline, const char *device, const char *port,
 	const char *peer_device, const char *peer_port, int64_t t_ns);

@@ -1,4 +1,4 @@
-/* resume - feeds the samples of a database to the pipeline; see resume.h. */
+/* resume - feeds the samples and flows of a database to the pipeline, in order of time. */
 #include "agent/daemon/resume.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #define CHUNK 65536 /* samples fed at once: 2 MiB */
 #define FLOW_INTERVAL_MAX (3600 * NS_PER_S) /* longest flow interval that is looked for */
 
-struct reader {
+struct feed {
 	struct history *history;
 	const struct entities *theirs;
 	struct entities *ours;
@@ -26,33 +26,32 @@ struct reader {
 	size_t n;
 	struct flow_sample *flows;
 	size_t n_flows, cap_flows;
-	uint32_t *known; /* their entity id -> ours, 0 = not asked yet */
+	uint32_t *known; /* their entity id -> ours; ENTITY_NONE = not looked up yet */
 	size_t n_known;
 	int64_t flows_after_ns, flows_until_ns; /* ends of flow intervals wanted: (after, until] */
 	struct resume_seen seen;
 };
 
-static uint32_t entity_ours(struct reader *reader, uint32_t id)
+static uint32_t entity_ours(struct feed *feed, uint32_t id)
 {
-	if (id >= reader->n_known) {
+	if (id >= feed->n_known) {
 		size_t n = (size_t)id * 2 + 64;
-		reader->known = rw_realloc(reader->known, n * sizeof(*reader->known));
-		memset(reader->known + reader->n_known, 0,
-			(n - reader->n_known) * sizeof(*reader->known));
-		reader->n_known = n;
+		feed->known = rw_realloc(feed->known, n * sizeof(*feed->known));
+		memset(feed->known + feed->n_known, 0, (n - feed->n_known) * sizeof(*feed->known));
+		feed->n_known = n;
 	}
-	if (reader->known[id] == ENTITY_NONE) {
-		const struct entity *e = entity_get(reader->theirs, id);
+	if (feed->known[id] == ENTITY_NONE) {
+		const struct entity *e = entity_get(feed->theirs, id);
 		if (!e)
 			return ENTITY_NONE;
-		reader->known[id] = entities_intern(reader->ours, e->device, e->port, e->priority);
+		feed->known[id] = entities_intern(feed->ours, e->device, e->port, e->priority);
 	}
-	return reader->known[id];
+	return feed->known[id];
 }
 
 static int take_flow(void *arg, const struct flow_sample *flow)
 {
-	struct reader *r = arg;
+	struct feed *r = arg;
 	if (flow->to_ns <= r->flows_after_ns || flow->to_ns > r->flows_until_ns)
 		return 0;
 	struct flow_sample mine = *flow;
@@ -65,27 +64,27 @@ static int take_flow(void *arg, const struct flow_sample *flow)
 }
 
 /* Feed what was collected, with the flow intervals that ended up to @until_ns. */
-static int resume_flush(struct reader *reader, int64_t until_ns)
+static int resume_flush(struct feed *feed, int64_t until_ns)
 {
-	reader->flows_until_ns = until_ns;
-	reader->n_flows = 0;
+	feed->flows_until_ns = until_ns;
+	feed->n_flows = 0;
 	int64_t from = INT64_MIN;
-	if (reader->flows_after_ns > INT64_MIN + FLOW_INTERVAL_MAX)
-		from = reader->flows_after_ns - FLOW_INTERVAL_MAX;
-	int rc = history_each_flow(reader->history, from, until_ns, take_flow, reader, reader->e);
+	if (feed->flows_after_ns > INT64_MIN + FLOW_INTERVAL_MAX)
+		from = feed->flows_after_ns - FLOW_INTERVAL_MAX;
+	int rc = history_each_flow(feed->history, from, until_ns, take_flow, feed, feed->e);
 	if (rc != 0)
 		return rc;
-	if (reader->n_flows > 1)
-		qsort(reader->flows, reader->n_flows, sizeof(*reader->flows), flow_end_order);
-	pipeline_feed(reader->pipeline, reader->v, reader->n, reader->flows, reader->n_flows);
-	reader->flows_after_ns = until_ns;
-	reader->n = 0;
+	if (feed->n_flows > 1)
+		qsort(feed->flows, feed->n_flows, sizeof(*feed->flows), flow_end_order);
+	pipeline_feed(feed->pipeline, feed->v, feed->n, feed->flows, feed->n_flows);
+	feed->flows_after_ns = until_ns;
+	feed->n = 0;
 	return 0;
 }
 
 static int resume_take_sample(void *arg, const struct sample *sample)
 {
-	struct reader *r = arg;
+	struct feed *r = arg;
 	struct sample mine = *sample;
 	/* a chunk ends between two instants, so that flows that end at one are not split from its
 	 * samples */
@@ -110,7 +109,7 @@ static int resume_take_sample(void *arg, const struct sample *sample)
 int resume_feed(struct history *history, struct entities *entities, struct pipeline *pipeline,
 	const struct resume_range *range, struct resume_seen *ret, struct err *e)
 {
-	struct reader r = {.history = history,
+	struct feed r = {.history = history,
 		.theirs = history_entities(history),
 		.ours = entities,
 		.pipeline = pipeline,
@@ -137,14 +136,14 @@ int resume_feed(struct history *history, struct entities *entities, struct pipel
 
 /* ---- resuming ------------------------------------------------------------ */
 
-struct restore {
+struct restored_incidents {
 	struct ledger *ledger;
 	size_t n;
 };
 
 static int resume_take_incident(void *arg, int n, char *const *values, char *const *names)
 {
-	struct restore *r = arg;
+	struct restored_incidents *r = arg;
 	if (n == 1 && values[0] && ledger_restore(r->ledger, values[0]) == 0)
 		r->n++;
 	else
@@ -184,7 +183,7 @@ int resume_agent(const char *path, struct entities *entities, const struct confi
 	 * begins */
 	int64_t lead_ns = config->defaults.slow_interval_ns + 2 * config->defaults.interval_ns;
 	rw_cleanup(str_done) struct str sql = {0};
-	struct restore restored = {.ledger = ledger};
+	struct restored_incidents restored = {.ledger = ledger};
 	str_addf(&sql,
 		"SELECT json FROM incidents WHERE state <> 'closed' OR updated_ns > %lld ORDER BY "
 		"opened_ns, id",
@@ -202,8 +201,7 @@ int resume_agent(const char *path, struct entities *entities, const struct confi
 	past.from_ns = from_ns - pipeline_past(pipeline, &past.metrics, &past.n_metrics) - lead_ns;
 	pipeline_prime_begin(pipeline, from_ns > first_ns ? from_ns : 0, known_ns);
 	struct resume_seen seen = {0};
-	/* what analyzers look back at, of the time before: a few metrics only, since it is a long
-	 * time */
+	/* The analyzers' pasts reach further back, but for a few metrics only. */
 	if (past.n_metrics)
 		rc = resume_feed(history, entities, pipeline, &past, NULL, e);
 	if (rc == 0)

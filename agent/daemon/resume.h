@@ -1,10 +1,10 @@
 /*
- * resume - from the database back into the pipeline: what a restarted agent and a replay have in
- * common. Subjects and texts are translated by name, since the database read and the entities in
- * use may number them differently.
+ * resume - samples of a database through the pipeline again: after a restart of the agent, and in a
+ * replay. Entities and texts are translated by name, since the database and the running program may
+ * number them differently.
  */
-#ifndef RW_AGENT_HISTORY_H
-#define RW_AGENT_HISTORY_H
+#ifndef RW_AGENT_RESUME_H
+#define RW_AGENT_RESUME_H
 
 #include <stdint.h>
 #include "agent/incident/ledger.h"
@@ -30,9 +30,10 @@ int resume_feed(struct history *history, struct entities *entities, struct pipel
 	const struct resume_range *range, struct resume_seen *ret, struct err *e);
 
 /*
- * resume_agent - at the agent's start: open incidents go on, and the last windows are analysed
- * again so that anchors, windows under way and pending stories are there. An empty database is
- * fine. 0 or negative errno, @e filled; then the agent starts afresh.
+ * resume_agent - at the agent's start: open incidents continue, and the last windows are analysed
+ * again, so that counters have their last value, windows under way their samples, and pending
+ * incidents their windows. An empty database is fine. 0 or negative errno with @e filled; then the
+ * agent starts without a past.
  */
 int resume_agent(const char *path, struct entities *entities, const struct config *config,
 	struct pipeline *pipeline, struct ledger *ledger, struct err *e);

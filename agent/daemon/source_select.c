@@ -1,4 +1,4 @@
-/* source_choice - see the header. */
+/* source_select - passes samples of a device on, or leaves them to its other protocol. */
 #include "agent/daemon/source_select.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "db/model/metric.h"
 
 #define GRACE_INTERVALS 3
+#define INTERVAL_UNKNOWN_NS (10 * NS_PER_S)
 
 enum side { SIDE_PLAIN, SIDE_PREFERRED, SIDES };
 
@@ -19,9 +20,9 @@ struct side_sink {
 	enum side side;
 	bool asked; /* there is such a target */
 	bool up;
-	bool heard; /* neighbours, when it was last told of them */
-	int64_t until_ns; /* while down: what it gave is still its own until then (UTC) */
-	struct map *gave; /* (entity, metric) it gave */
+	bool neighbors; /* its last LLDP report had some */
+	int64_t until_ns; /* while down: until then its series stay its own (wall clock) */
+	struct map *gave; /* (entity, metric) of the series it has given */
 };
 
 struct device_sides {
@@ -69,17 +70,19 @@ uint64_t source_choice_left(const struct source_choice *choice)
 
 /* ---- samples ------------------------------------------------------------- */
 
-/* other_has - does this series come from the other source at the moment? */
+/* Does this series come from the other protocol at the moment? */
 static bool other_has(const struct side_sink *sink, const struct sample *sample)
 {
 	const struct side_sink *other = &sink->of->side[1 - sink->side];
 	enum side better = SIDE_PREFERRED;
 	if (sink->of->prefers_plain[sample->metric])
 		better = SIDE_PLAIN;
-	uint64_t at;
-	if (sink->side == better || !other->asked ||
-		(!other->up && sample->t_ns >= other->until_ns))
+	if (sink->side == better || !other->asked)
 		return false;
+	const bool other_alive = other->up || sample->t_ns < other->until_ns;
+	if (!other_alive)
+		return false;
+	uint64_t at;
 	return map_get(other->gave, (uint64_t)sample->entity << 16 | sample->metric, &at);
 }
 
@@ -88,7 +91,7 @@ static void source_select_on_samples(void *arg, const struct sample *samples, si
 	struct side_sink *s = arg;
 	struct source_choice *c = s->of->choice;
 	size_t from = 0;
-	if (!s->of->side[1 - s->side].asked) { /* alone: nobody to leave anything to */
+	if (!s->of->side[1 - s->side].asked) { /* the device has one protocol only */
 		c->to.samples(c->to.arg, samples, n);
 		return;
 	}
@@ -111,10 +114,11 @@ static void source_select_on_target(void *arg, const struct target *target)
 {
 	struct side_sink *s = arg;
 	struct source_choice *c = s->of->choice;
+	int64_t interval_ns = INTERVAL_UNKNOWN_NS;
+	if (target->interval_ns > 0)
+		interval_ns = target->interval_ns;
 	if (s->up && target->state != TARGET_UP)
-		s->until_ns = wall_now().ns +
-			GRACE_INTERVALS *
-				(target->interval_ns > 0 ? target->interval_ns : 10 * NS_PER_S);
+		s->until_ns = wall_now().ns + GRACE_INTERVALS * interval_ns;
 	s->up = target->state == TARGET_UP;
 	c->to.target(c->to.arg, target);
 }
@@ -153,16 +157,19 @@ static void source_select_on_event(void *arg, int64_t t_ns, const char *kind, co
 }
 
 static void source_select_on_neighbors(void *arg, const struct topology_device *self,
-	const struct topology_neighbor *heard, size_t n)
+	const struct topology_neighbor *neighbors, size_t n)
 {
 	struct side_sink *s = arg;
-	s->heard = n > 0;
+	s->neighbors = n > 0;
 	/* The plain one (SNMP) knows more of the ports: MAC address, description, index. Where its
-	 * agent has no LLDP, the neighbours come from the preferred one. */
-	if (s->side == SIDE_PREFERRED ? s->of->side[SIDE_PLAIN].heard
-				      : n == 0 && s->of->side[SIDE_PREFERRED].heard)
+	 * agent has no LLDP, the neighbors come from the preferred one. */
+	const bool plain_has = s->of->side[SIDE_PLAIN].neighbors;
+	const bool preferred_has = s->of->side[SIDE_PREFERRED].neighbors;
+	if (s->side == SIDE_PREFERRED && plain_has)
 		return;
-	s->of->choice->to.neighbors(s->of->choice->to.arg, self, heard, n);
+	if (s->side == SIDE_PLAIN && n == 0 && preferred_has)
+		return;
+	s->of->choice->to.neighbors(s->of->choice->to.arg, self, neighbors, n);
 }
 
 static struct device_sides *source_select_sides_of(struct source_choice *choice, const char *device)
@@ -208,6 +215,6 @@ const struct sink *source_choice_sink(
 void source_choice_gone(struct source_choice *choice, const char *device, enum collector_role role)
 {
 	struct side_sink *s = side_of(choice, device, role);
-	s->asked = s->up = s->heard = false;
+	s->asked = s->up = s->neighbors = false;
 	map_clear(s->gave);
 }

@@ -22,6 +22,22 @@ static int64_t windows_ceil(int64_t t_ns, int64_t step)
 	return (t_ns + step - 1) / step * step;
 }
 
+/* @slot gets its lengths. A window under way keeps its beginning, rounded up to the new length. */
+static void windows_configure_slot(
+	struct slot *slot, const struct config *config, int64_t interval_ns)
+{
+	const void *options = config_options(config, "analyzers", slot->analyzer->name);
+	assert(options); /* module_tables() lists every analyzer */
+	const int64_t window_ns = analyzer_window(slot->analyzer, options, interval_ns);
+	if (slot->begun && window_ns != slot->window_ns) {
+		const int64_t begin_ns = slot->next_end_ns - slot->window_ns;
+		slot->next_end_ns = windows_ceil(begin_ns, window_ns) + window_ns;
+	}
+	slot->options = options;
+	slot->window_ns = window_ns;
+	slot->past_ns = analyzer_past(slot->analyzer, options, interval_ns);
+}
+
 void windows_configure(struct pipeline *pipeline, const struct config *config)
 {
 	pipeline->config = config;
@@ -29,32 +45,22 @@ void windows_configure(struct pipeline *pipeline, const struct config *config)
 	pipeline->longest_ns = pipeline->past_ns = 0;
 	for (size_t k = 0; k < pipeline->n_slots; k++) {
 		struct slot *slot = &pipeline->slots[k];
-		const void *options = config_options(config, "analyzers", slot->analyzer->name);
-		assert(options); /* module_tables() lists every analyzer */
-		const int64_t window_ns =
-			analyzer_window(slot->analyzer, options, pipeline->interval_ns);
-		if (slot->begun && window_ns != slot->window_ns)
-			slot->next_end_ns =
-				windows_ceil(slot->next_end_ns - slot->window_ns, window_ns) +
-				window_ns;
-		slot->options = options;
-		slot->window_ns = window_ns;
-		slot->past_ns = analyzer_past(slot->analyzer, options, pipeline->interval_ns);
+		windows_configure_slot(slot, config, pipeline->interval_ns);
 		if (slot->past_ns > pipeline->past_ns)
 			pipeline->past_ns = slot->past_ns;
-		if (window_ns > pipeline->longest_ns)
-			pipeline->longest_ns = window_ns;
+		if (slot->window_ns > pipeline->longest_ns)
+			pipeline->longest_ns = slot->window_ns;
 	}
 }
 
-/* The longest window, the interval it waits after its end, and two more for a loop that was held
- * up. */
+/* The longest window, the interval it waits after its end, and two more in case the loop is late.
+ */
 int64_t windows_keep_ns(const struct pipeline *pipeline)
 {
 	return pipeline->longest_ns + 3 * pipeline->interval_ns;
 }
 
-/* What analyzers look back at stays longer: the metrics of their past, no others. */
+/* The metrics of the analyzers' pasts stay in memory longer, no others. */
 void windows_keep_past(struct pipeline *pipeline)
 {
 	int64_t keep[METRIC_COUNT] = {0};
@@ -88,8 +94,8 @@ static void windows_want(struct pipeline *pipeline, const struct window_spec *sp
 
 static int64_t windows_first_end(const struct pipeline *pipeline, const struct slot *slot)
 {
-	/* a first sample on a boundary begins the window after it: for the one before it would be
-	 * the only sample */
+	/* A first sample on a boundary begins the window after it: in the one before, it would be
+	 * the only sample. */
 	int64_t from = pipeline->first_ns / slot->window_ns * slot->window_ns;
 	if (from < pipeline->prime_from_ns)
 		from = windows_ceil(pipeline->prime_from_ns, slot->window_ns);
@@ -153,52 +159,55 @@ static void windows_store_finding(struct pipeline *pipeline, const struct findin
 			finding->device, finding->port, finding->summary);
 }
 
-/* The window (from, to] with all that the analyzers of this length read: filled once, and observed
- * once, for all of them. */
+/* The window (from, to] with all that the analyzers of this length read: filled and measured once
+ * for all of them. */
 static int windows_fill(struct pipeline *pipeline, int64_t from_ns, int64_t to_ns)
 {
-	struct shared_window *k = &pipeline->shared;
-	if (k->filled && k->from_ns == from_ns && k->to_ns == to_ns)
+	struct shared_window *shared = &pipeline->shared;
+	if (shared->filled && shared->from_ns == from_ns && shared->to_ns == to_ns)
 		return 0;
 	uint16_t metrics[METRIC_COUNT];
 	bool wanted[METRIC_COUNT] = {false}, flows = false;
 	for (size_t i = 0; i < pipeline->n_slots; i++) {
-		if (pipeline->slots[i].window_ns != to_ns - from_ns)
+		const struct slot *slot = &pipeline->slots[i];
+		if (slot->window_ns != to_ns - from_ns)
 			continue;
-		flows |= pipeline->slots[i].analyzer->spec.flows;
-		analyzer_wants(pipeline->slots[i].analyzer, wanted);
+		flows |= slot->analyzer->spec.flows;
+		analyzer_wants(slot->analyzer, wanted);
 	}
 	struct window_spec spec = analyzer_spec(wanted, metrics);
 	spec.flows = flows;
-	arena_reset(k->arena);
-	k->shared = (struct analyzer_shared){.arena = k->arena};
-	k->past_ns = 0;
-	k->from_ns = from_ns;
-	k->to_ns = to_ns;
-	const int rc =
-		window_from_memory(pipeline->memory, k->arena, &spec, from_ns, to_ns, &k->window);
-	k->filled = rc == 0;
+	arena_reset(shared->arena);
+	shared->shared = (struct analyzer_shared){.arena = shared->arena};
+	shared->past_ns = 0;
+	shared->from_ns = from_ns;
+	shared->to_ns = to_ns;
+	const int rc = window_from_memory(
+		pipeline->memory, shared->arena, &spec, from_ns, to_ns, &shared->window);
+	shared->filled = rc == 0;
 	return rc;
 }
 
-/* The longer look of analyzers that go back as far as this one; after windows_fill(), which
- * makes room for it. */
+/* The past of the analyzers that go back as far as this one; after windows_fill(), which empties
+ * the arena. */
 static int windows_fill_past(struct pipeline *pipeline, const struct slot *slot)
 {
-	struct shared_window *k = &pipeline->shared;
-	if (k->past_ns == slot->past_ns)
+	struct shared_window *shared = &pipeline->shared;
+	if (shared->past_ns == slot->past_ns)
 		return 0;
 	uint16_t metrics[METRIC_COUNT];
 	bool wanted[METRIC_COUNT] = {false};
-	for (size_t i = 0; i < pipeline->n_slots; i++)
-		for (size_t m = 0; pipeline->slots[i].past_ns == slot->past_ns &&
-			m < pipeline->slots[i].analyzer->past.n_metrics;
-			m++)
-			wanted[pipeline->slots[i].analyzer->past.metrics[m]] = true;
+	for (size_t i = 0; i < pipeline->n_slots; i++) {
+		const struct slot *other = &pipeline->slots[i];
+		if (other->past_ns != slot->past_ns)
+			continue;
+		for (size_t m = 0; m < other->analyzer->past.n_metrics; m++)
+			wanted[other->analyzer->past.metrics[m]] = true;
+	}
 	const struct window_spec spec = analyzer_spec(wanted, metrics);
-	k->past_ns = slot->past_ns;
-	return window_from_memory(
-		pipeline->memory, k->arena, &spec, k->to_ns - slot->past_ns, k->to_ns, &k->past);
+	shared->past_ns = slot->past_ns;
+	return window_from_memory(pipeline->memory, shared->arena, &spec,
+		shared->to_ns - slot->past_ns, shared->to_ns, &shared->past);
 }
 
 static void windows_analyse(struct pipeline *pipeline, const struct slot *slot)

@@ -1,0 +1,162 @@
+/* schema_check - checks of texts that a type and a range cannot express: names, addresses, URLs. */
+#include "config/schema_check.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/err.h"
+#include "config/address.h"
+
+int schema_check_name(const char *name, struct err *e)
+{
+	static const char expected[] = "expected a name of letters, digits and . _ - (at most 63)";
+	size_t n =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+	if (n == 0 || name[n] || n > 63)
+		return err_set(e, -EINVAL, "'%.64s'; %s", name, expected);
+	return 0;
+}
+
+int schema_check_device_name(const char *name, struct err *e)
+{
+	if (strcmp(name, "host") == 0)
+		return err_set(e, -EINVAL,
+			"'host'; expected another name, since 'host:NAME' in links means a server");
+	return schema_check_name(name, e);
+}
+
+/* Names that come from elsewhere (ports, hosts, globs): any printable text. */
+int schema_check_text(const char *text, struct err *e)
+{
+	if (!*text)
+		return err_set(e, -EINVAL, "an empty text; expected a name");
+	if (strlen(text) > 255)
+		return err_set(e, -EINVAL, "'%.32s...'; expected at most 255 characters", text);
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		if (*p < 0x20 || *p == 0x7f)
+			return err_set(e, -EINVAL,
+				"a text with a control character; expected one line of plain text");
+	return 0;
+}
+
+int schema_check_address(const char *text, struct err *e)
+{
+	int r = schema_check_text(text, e);
+	const char *host;
+	uint16_t port;
+	if (r < 0)
+		return r;
+	return address_split(NULL, text, 1, &host, &port, e);
+}
+
+int schema_check_listen(const char *text, struct err *e)
+{
+	const char *host;
+	uint16_t port = 0;
+	int r = schema_check_text(text, e);
+	if (r == 0)
+		r = address_split(NULL, text, 0, &host, &port, e);
+	if (r == 0 && port == 0)
+		r = err_set(e, -EINVAL, "'%.64s'; expected ADDRESS:PORT such as \"127.0.0.1:9421\"",
+			text);
+	return r;
+}
+
+/* The host part of "HOST:PORT" or "[IPv6]:PORT" as an address; false when it is a name. */
+static bool listen_address(const char *text, unsigned char raw[16])
+{
+	char host[64];
+	size_t n = strcspn(text, ":");
+	if (*text == '[') {
+		text++;
+		n = strcspn(text, "]");
+	}
+	if (n >= sizeof(host))
+		return false;
+	snprintf(host, sizeof(host), "%.*s", (int)n, text);
+	return inet_pton(AF_INET, host, raw) == 1 || inet_pton(AF_INET6, host, raw) == 1;
+}
+
+/* Traps are received on an address that somebody chose, never on all of them. */
+int schema_check_trap_listen(const char *text, struct err *e)
+{
+	static const char expected[] = "expected an address of this machine and a port, such as "
+				       "\"127.0.0.1:1162\" or \"[2001:db8::5]:162\"";
+	unsigned char raw[16] = {0}, any[16] = {0};
+	const int rc = schema_check_listen(text, e);
+	if (rc < 0)
+		return rc;
+	if (!listen_address(text, raw))
+		return err_set(e, -EINVAL, "'%.64s'; %s", text, expected);
+	if (memcmp(raw, any, sizeof(raw)) == 0)
+		return err_set(e, -EINVAL, "'%.64s', which is every address of this machine; %s",
+			text, expected);
+	return 0;
+}
+
+int schema_check_ip(const char *text, struct err *e)
+{
+	unsigned char raw[16];
+	if (inet_pton(AF_INET, text, raw) == 1 || inet_pton(AF_INET6, text, raw) == 1)
+		return 0;
+	return err_set(
+		e, -EINVAL, "'%.64s'; expected an IPv4 or IPv6 address of this machine", text);
+}
+
+/* "scheme://user:password@host" would put a secret into files, listings and the database. The text
+ * is not repeated. */
+int schema_check_no_login(const char *text, struct err *e)
+{
+	int r = schema_check_text(text, e);
+	const char *authority = strstr(text, "://");
+	if (r == 0 && authority && authority[3 + strcspn(authority + 3, "/?#@")] == '@')
+		r = err_set(e, -EINVAL,
+			"a URL with a log-in ('...@'); expected one without, since a secret is "
+			"never written into the configuration");
+	return r;
+}
+
+int schema_check_url(const char *text, struct err *e)
+{
+	const int rc = schema_check_no_login(text, e);
+	if (rc < 0)
+		return rc;
+	const bool http = strncmp(text, "http://", 7) == 0 && text[7];
+	const bool https = strncmp(text, "https://", 8) == 0 && text[8];
+	if (!http && !https)
+		return err_set(e, -EINVAL,
+			"'%.64s'; expected a URL such as \"http://127.0.0.1:9093\"", text);
+	return 0;
+}
+
+int schema_check_interface(const char *text, struct err *e)
+{
+	int r = schema_check_text(text, e);
+	if (r == 0 && (strlen(text) > 15 || strpbrk(text, "/ :")))
+		r = err_set(e, -EINVAL,
+			"'%.64s'; expected the name of a network interface (at most 15 "
+			"characters)",
+			text);
+	return r;
+}
+
+int schema_check_endpoint(const char *text, struct err *e)
+{
+	const char *device, *port;
+	int r = schema_check_text(text, e);
+	if (r == 0 && !endpoint_split(NULL, text, &device, &port))
+		r = err_set(e, -EINVAL, "'%.64s'; expected \"DEVICE:PORT\" or \"host:NAME[:NIC]\"",
+			text);
+	return r;
+}
+
+int schema_check_priority(const char *text, struct err *e)
+{
+	if (text[0] < '0' || text[0] > '7' || text[1])
+		return err_set(e, -EINVAL, "'%.64s'; expected a priority from 0 to 7", text);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * schema_check - what the rows of schema.c name as .check. Each returns 0, or -EINVAL with @e: what
+ * was read and what is expected, to stand behind the name of the key and "is".
+ */
+#ifndef RW_CONFIG_SCHEMA_CHECK_H
+#define RW_CONFIG_SCHEMA_CHECK_H
+
+struct err;
+
+int schema_check_name(const char *text, struct err *e);
+int schema_check_device_name(const char *text, struct err *e);
+int schema_check_text(const char *text, struct err *e);
+int schema_check_address(const char *text, struct err *e);
+int schema_check_listen(const char *text, struct err *e);
+int schema_check_trap_listen(const char *text, struct err *e);
+int schema_check_ip(const char *text, struct err *e);
+int schema_check_no_login(const char *text, struct err *e);
+int schema_check_url(const char *text, struct err *e);
+int schema_check_interface(const char *text, struct err *e);
+int schema_check_endpoint(const char *text, struct err *e);
+int schema_check_priority(const char *text, struct err *e);
+
+#endif
