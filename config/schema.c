@@ -347,7 +347,7 @@ static const struct field capture_rows[] = {
 	TEXT(tree_capture, netns, "netns", "Network namespace (ip-netns name) of the interface.",
 		.check = schema_check_name),
 	TEXT(tree_capture, port, "port",
-		"The switch port it mirrors, \"DEVICE:PORT\": its flows are then told apart per "
+		"The switch port it mirrors, \"DEVICE:PORT\": its flows are then assigned to the "
 		"ECMP member.",
 		.check = schema_check_endpoint),
 	CHOICE(tree_capture, direction, "direction", directions, "both",
@@ -371,8 +371,8 @@ static const struct field job_rows[] = {
 	VALUE(tree_job, hosts, "hosts", OPT_STRING, "*", NULL, NULL,
 		"Names of its hosts, with * and ?.", .check = schema_check_text),
 	VALUE(tree_job, step_ns, "step", OPT_DURATION, "0s", "0s", "1h",
-		"How long a step takes when all is well; with it losses are told in time per step "
-		"as well, not only as shares. "
+		"How long a step takes when all is well; with it losses are also shown as time per "
+		"step, not only as shares. "
 		"0s = not known."),
 };
 TABLE(job_section, tree_job, job_rows, "What runs where, for cost and blame.");

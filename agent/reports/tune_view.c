@@ -270,7 +270,7 @@ static void put_expected(FILE *out, const struct tune_page *page, const json_t *
 
 static void put_checks(FILE *out, const struct tune_page *page, const json_t *section)
 {
-	static const char *const headers[] = {"HOLDS", "BEFORE", "AFTER", "LIMIT", "CHECK"};
+	static const char *const headers[] = {"PASS", "BEFORE", "AFTER", "LIMIT", "CHECK"};
 	const json_t *checks = tune_view_get(section, "checks"), *c;
 	const size_t n = json_array_size(checks);
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
@@ -411,7 +411,7 @@ static void put_change_rest(FILE *out, const struct tune_page *page, const json_
 		add_words(&rest, tune_view_get(section, "rest"), PORTS_SHOWN);
 	}
 	page_line(out, page, "canary", rest.s);
-	page_line(out, page, "not foretold", doc_word(section, "not_expected"));
+	page_line(out, page, "not expected", doc_word(section, "not_expected"));
 	page_line(out, page, "risk", doc_word(section, "risk"));
 	page_line(out, page, "roll back if", doc_word(section, "rollback_if"));
 	put_commands(out, page, section, "apply", "render");
@@ -460,7 +460,7 @@ int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *page
 	size_t k;
 	page_begin(out, page, "rocewatch tuning review");
 	if (!json_array_size(sheets))
-		page_line(out, page, "", "no sheet: nothing in this stretch asks for a change");
+		page_line(out, page, "", "no sheet: nothing in this time range asks for a change");
 	json_array_foreach (sheets, k, s) {
 		if (k)
 			page_gap(out, page);

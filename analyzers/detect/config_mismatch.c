@@ -44,7 +44,8 @@ static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct config_mismatch_options, window_ns), "0s", "0s",
 		"1h", NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct config_mismatch_options, hold), "2", "1", "10000", NULL,
-		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
+		"required windows, of the last hold + 2 (2: of the last 3), before an incident "
+		"opens"},
 };
 
 /* ---- the majority --------------------------------------------------------- */

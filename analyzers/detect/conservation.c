@@ -49,7 +49,8 @@ static const struct option rows[] = {
 		"evaluation window; agents refresh ports and queues at different times, so it "
 		"holds several refreshes"},
 	{"hold", OPT_INT, offsetof(struct conservation_options, hold), "2", "1", "10000", NULL,
-		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
+		"required windows, of the last hold + 2 (2: of the last 3), before an incident "
+		"opens"},
 };
 
 /* ---- RoCE that left its class --------------------------------------------- */

@@ -24,7 +24,7 @@ static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct deadlock_options, window_ns), "0s", "0s", "1h",
 		NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct deadlock_options, hold), "3", "1", "10000", NULL,
-		"windows, of the last hold + 2, that must show it"},
+		"required windows, of the last hold + 2, before an incident opens"},
 };
 
 static bool in_ring(const struct pause_cycle *cycle, const struct pause_edge *edge)

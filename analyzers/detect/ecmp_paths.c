@@ -42,7 +42,7 @@ static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct paths_options, window_ns), "0s", "0s", "1h", NULL,
 		"evaluation window; 0 = three intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct paths_options, hold), "3", "1", "10000", NULL,
-		"windows that must show it before an incident opens"},
+		"required windows before an incident opens"},
 };
 
 static int rank_of(const struct fabric_device *device)

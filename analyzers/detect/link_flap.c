@@ -26,7 +26,8 @@ static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct link_flap_options, window_ns), "30s", "1s", "1h",
 		NULL, "evaluation window; longer than a link takes to come back"},
 	{"hold", OPT_INT, offsetof(struct link_flap_options, hold), "2", "1", "10000", NULL,
-		"windows, of the last hold + 2 (2: of the last 3), that must show it"},
+		"required windows, of the last hold + 2 (2: of the last 3), before an incident "
+		"opens"},
 };
 
 static double link_flap_changes_of(const struct window *window, const struct port_seen *port)
