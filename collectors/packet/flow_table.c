@@ -672,12 +672,9 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 	ret[0].ect = s.ect;
 	ret[0].cnp = s.cnp;
 	ret[0].nak = s.nak;
-	if (psn) {
+	if (psn) { /* else unknown, and 0 */
 		ret[0].retransmits = s.psn.retransmits;
 		ret[0].psn_gaps = s.psn.gaps;
-	} else {
-		ret[0].retransmits = 0;
-		ret[0].psn_gaps = 0;
 	}
 	ret[0].burst_bps = s.burst_octets * per_s;
 	ret[0].flows = s.flows;
@@ -699,9 +696,6 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 		if (psn) {
 			r->retransmits = f->psn.retransmits;
 			r->psn_gaps = f->psn.gaps;
-		} else {
-			r->retransmits = 0;
-			r->psn_gaps = 0;
 		}
 		r->burst_bps = f->burst_octets * per_s;
 		r->flows = 1;

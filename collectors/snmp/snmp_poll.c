@@ -263,10 +263,16 @@ static void uptime_take(struct snmp_target *target, uint32_t ticks)
 	target->uptime_at = now;
 }
 
-static void head_take(struct snmp_target *target, const struct snmp_answer *answer)
+struct poll_head { /* of the device, in the answer to ask_head() */
+	uint64_t interfaces, table_changed, neighbors_changed;
+};
+
+static void head_read(
+	struct snmp_target *target, const struct snmp_answer *answer, struct poll_head *ret)
 {
-	uint64_t interfaces = target->interfaces, changed = target->table_changed,
-		 neighbors_changed = target->neighbors_changed;
+	const struct snmp_oid lldp_last_change = {snmp_lldp_last_change, snmp_lldp_last_change_n};
+	*ret = (struct poll_head){
+		target->interfaces, target->table_changed, target->neighbors_changed};
 	for (size_t i = 0; i < answer->n; i++) {
 		const struct snmp_varbind *v = &answer->v[i];
 		if (!snmp_type_is_number(v->type))
@@ -274,28 +280,33 @@ static void head_take(struct snmp_target *target, const struct snmp_answer *answ
 		if (snmp_oid_order(v->oid, OID(sys_uptime)) == 0)
 			uptime_take(target, (uint32_t)v->number);
 		else if (snmp_oid_order(v->oid, OID(if_number)) == 0)
-			interfaces = v->number;
+			ret->interfaces = v->number;
 		else if (snmp_oid_order(v->oid, OID(if_table_last_change)) == 0)
-			changed = v->number;
-		else if (snmp_oid_order(v->oid,
-				 (struct snmp_oid){
-					 snmp_lldp_last_change, snmp_lldp_last_change_n}) == 0)
-			neighbors_changed = v->number;
+			ret->table_changed = v->number;
+		else if (snmp_oid_order(v->oid, lldp_last_change) == 0)
+			ret->neighbors_changed = v->number;
 		else if (target->machine.profile->cell_oid.n)
 			snmp_decode_cell_reported(target->decoder, v->number);
 	}
-	int64_t now = loop_now(target->machine.loop).ns;
-	uint64_t unknown = snmp_decode_stats(target->decoder)->unknown_ports;
-	target->slow = now >= target->next_slow_ns || interfaces != target->interfaces ||
-		changed != target->table_changed || target->restarted ||
-		(unknown != target->unknown_ports && now >= target->names_read_ns + NAMES_AGAIN_NS);
-	target->interfaces = interfaces;
-	target->table_changed = changed;
-	target->neighbors = target->machine.sink.neighbors &&
-		(target->slow || neighbors_changed != target->neighbors_changed);
-	target->neighbors_changed = neighbors_changed;
-	if (target->neighbors)
-		snmp_lldp_begin(target->lldp);
+}
+
+/* slow_is_due - shall this poll read the slow tables, too? */
+static bool slow_is_due(const struct snmp_target *target, const struct poll_head *head)
+{
+	const int64_t now = loop_now(target->machine.loop).ns;
+	/* 1. it is time, or the device restarted */
+	if (now >= target->next_slow_ns || target->restarted)
+		return true;
+	/* 2. interfaces came, went or changed */
+	if (head->interfaces != target->interfaces || head->table_changed != target->table_changed)
+		return true;
+	/* 3. rows came about ports without a name */
+	return snmp_decode_stats(target->decoder)->unknown_ports != target->unknown_ports &&
+		now >= target->names_read_ns + NAMES_AGAIN_NS;
+}
+
+static void walks_begin(struct snmp_target *target)
+{
 	for (size_t i = 0; i < target->n_walks; i++) {
 		struct walk *w = &target->walks[i];
 		w->done = w->table->cadence == CADENCE_SLOW && !target->slow;
@@ -307,10 +318,24 @@ static void head_take(struct snmp_target *target, const struct snmp_answer *answ
 			snmp_rows_begin(w->rows, w->want);
 	}
 	target->walk = 0;
-	if (target->neighbors)
+}
+
+static void head_take(struct snmp_target *target, const struct snmp_answer *answer)
+{
+	struct poll_head head;
+	head_read(target, answer, &head);
+	target->slow = slow_is_due(target, &head);
+	target->neighbors = target->machine.sink.neighbors &&
+		(target->slow || head.neighbors_changed != target->neighbors_changed);
+	target->interfaces = head.interfaces;
+	target->table_changed = head.table_changed;
+	target->neighbors_changed = head.neighbors_changed;
+	walks_begin(target);
+	target->phase = PHASE_SLOW;
+	if (target->neighbors) {
+		snmp_lldp_begin(target->lldp);
 		target->phase = PHASE_LLDP;
-	else
-		target->phase = PHASE_SLOW;
+	}
 	walk_ask(target);
 }
 
@@ -341,38 +366,52 @@ static bool walk_is_fresh(struct snmp_target *target, struct walk *walk)
 	return fresh || target->slow || target->restarted;
 }
 
+/* names_take - from the slow tables to the new map of ports. */
+static void names_take(struct snmp_target *target)
+{
+	struct snmp_ports *ports = snmp_decode_ports(target->decoder);
+	for (size_t i = 0; i < target->n_walks; i++) {
+		const struct walk *w = &target->walks[i];
+		if (w->table->cadence == CADENCE_SLOW)
+			snmp_ports_names(ports, w->table, w->rows);
+	}
+	if (snmp_ports_make(ports))
+		ports_report(target);
+	target->names_read_ns = target->poll_began.ns;
+	target->next_slow_ns = target->poll_began.ns +
+		target_jittered(&target->machine, target->machine.device->snmp->slow_interval_ns);
+}
+
+/* walk_decode - the samples of one table of this poll. */
+static void walk_decode(struct snmp_target *target, struct walk *walk)
+{
+	if (walk->table->cadence == CADENCE_FAST && !walk_is_fresh(target, walk))
+		return;
+	snmp_decode_table(
+		target->decoder, walk->table, walk->rows, target->restarted, &target->samples);
+	if (target->slow)
+		walk->n_want = snmp_decode_needed(walk->table, walk->rows, walk->want);
+}
+
 /* snmp_poll_decode - all tables of this poll, which took place at @t_ns, into target->samples.
  * False when no table had a row. */
 static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 {
+	int last = CADENCE_FAST;
 	bool rows = false;
 	target->samples.n = 0;
 	snmp_decode_begin(target->decoder, t_ns);
 	if (target->slow) {
-		for (size_t i = 0; i < target->n_walks; i++)
-			if (target->walks[i].table->cadence == CADENCE_SLOW)
-				snmp_ports_names(snmp_decode_ports(target->decoder),
-					target->walks[i].table, target->walks[i].rows);
-		if (snmp_ports_make(snmp_decode_ports(target->decoder)))
-			ports_report(target);
-		target->names_read_ns = target->poll_began.ns;
-		target->next_slow_ns = target->poll_began.ns +
-			target_jittered(
-				&target->machine, target->machine.device->snmp->slow_interval_ns);
+		names_take(target);
+		last = CADENCE_SLOW;
 	}
-	for (int cadence = CADENCE_FAST; cadence <= CADENCE_SLOW; cadence++)
+	for (int cadence = CADENCE_FAST; cadence <= last; cadence++)
 		for (size_t i = 0; i < target->n_walks; i++) {
 			struct walk *w = &target->walks[i];
-			if ((int)w->table->cadence != cadence || w->n_want == 0 ||
-				(cadence == CADENCE_SLOW && !target->slow))
+			if ((int)w->table->cadence != cadence || w->n_want == 0)
 				continue;
 			rows = rows || snmp_rows_count(w->rows) > 0;
-			if (cadence == CADENCE_FAST && !walk_is_fresh(target, w))
-				continue;
-			snmp_decode_table(target->decoder, w->table, w->rows, target->restarted,
-				&target->samples);
-			if (target->slow)
-				w->n_want = snmp_decode_needed(w->table, w->rows, w->want);
+			walk_decode(target, w);
 		}
 	if (target->slow)
 		snmp_decode_cell(target->decoder, &target->samples);
