@@ -130,8 +130,10 @@ static void put_when(FILE *out, const json_t *object)
 {
 	const char *opened = doc_word(object, "opened"), *closed = doc_word(object, "closed"),
 		   *first = doc_word(object, "first");
+	if (!*first)
+		first = opened;
 	fprintf(out, "when        %s %s %.19sZ", doc_word(object, "state"),
-		*closed ? "from" : "since", *first ? first : opened);
+		*closed ? "from" : "since", first);
 	if (*closed)
 		fprintf(out, " to %.19sZ", closed);
 	fprintf(out, ", raised %.19sZ", opened);
@@ -260,8 +262,10 @@ static void put_list(FILE *out, const char *head, const json_t *list)
 	size_t k;
 	const json_t *v;
 	json_array_foreach (list, k, v) {
-		fprintf(out, "%-12s%s\n", k ? "" : head,
-			json_is_string(v) ? json_string_value(v) : doc_word(v, "text"));
+		const char *text = json_string_value(v);
+		if (!text)
+			text = doc_word(v, "text");
+		fprintf(out, "%-12s%s\n", str_if(k == 0, head), text);
 		if (*doc_word(v, "risk"))
 			fprintf(out, "%-12s  risk: %s\n", "", doc_word(v, "risk"));
 	}

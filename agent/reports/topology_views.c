@@ -118,7 +118,10 @@ static void print_tiers(FILE *out, const json_t *devices)
 				continue;
 			if (n == 0 || width + strlen(name) + 2 > LINE_WIDTH) {
 				width = 14;
-				fprintf(out, n ? "\n%14s" : "  %-10s  ", n ? "" : roles[r]);
+				if (n)
+					fprintf(out, "\n%14s", "");
+				else
+					fprintf(out, "  %-10s  ", roles[r]);
 			}
 			width += (size_t)fprintf(out, "%s  ", name);
 			n++;
@@ -128,68 +131,103 @@ static void print_tiers(FILE *out, const json_t *devices)
 	}
 }
 
-/* Devices that have links to the next tier, and those they lead to: "2" links, "1/2" of them up,
- * "." none. */
+struct matrix {
+	const char *upper[MATRIX_COLUMNS]; /* neighbours of the upper tier, by name */
+	size_t n;
+	bool dropped; /* some did not fit */
+};
+
+/* The neighbours that stand over the columns; links to hosts have none. */
+static struct matrix matrix_of(const json_t *links)
+{
+	struct matrix matrix = {.n = 0};
+	size_t i;
+	json_t *link;
+	json_array_foreach (links, i, link) {
+		const char *peer = doc_word(link, "peer");
+		size_t at = 0;
+		while (at < matrix.n && !str_eq(matrix.upper[at], peer))
+			at++;
+		if (str_glob("host:*", peer) || at < matrix.n)
+			continue;
+		if (matrix.n == MATRIX_COLUMNS) {
+			matrix.dropped = true;
+			continue;
+		}
+		for (at = matrix.n++; at > 0 && name_compare(matrix.upper[at - 1], peer) > 0; at--)
+			matrix.upper[at] = matrix.upper[at - 1];
+		matrix.upper[at] = peer;
+	}
+	return matrix;
+}
+
+struct matrix_row {
+	unsigned total[MATRIX_COLUMNS], up[MATRIX_COLUMNS], hosts, any;
+};
+
+static struct matrix_row matrix_row_of(
+	const struct matrix *matrix, const json_t *links, const char *device)
+{
+	struct matrix_row row = {.any = 0};
+	size_t i;
+	json_t *link;
+	json_array_foreach (links, i, link) {
+		const char *peer = doc_word(link, "peer");
+		if (!str_eq(doc_word(link, "device"), device))
+			continue;
+		row.hosts += strncmp(peer, "host:", 5) == 0;
+		for (size_t c = 0; c < matrix->n; c++) {
+			if (!str_eq(matrix->upper[c], peer))
+				continue;
+			row.any++;
+			row.total[c]++;
+			row.up[c] += !str_eq(doc_word(link, "state"), "down");
+		}
+	}
+	return row;
+}
+
+static void print_matrix_row(
+	FILE *out, const struct matrix *matrix, const struct matrix_row *row, const char *device)
+{
+	fprintf(out, "  %-15.15s", device);
+	for (size_t c = 0; c < matrix->n; c++) {
+		char cell[32] = ".";
+		if (row->total[c] && row->up[c] == row->total[c])
+			snprintf(cell, sizeof(cell), "%u", row->total[c]);
+		else if (row->total[c])
+			snprintf(cell, sizeof(cell), "%u/%u", row->up[c], row->total[c]);
+		fprintf(out, " %8s", cell);
+	}
+	if (row->hosts)
+		fprintf(out, "   and %u to hosts", row->hosts);
+	putc('\n', out);
+}
+
+/* Devices that have links to the next tier, and the neighbours they lead to: "2" links, "1/2" of
+ * them up, "." none. */
 static void print_matrix(FILE *out, const json_t *doc)
 {
-	const json_t *devices = json_object_get(doc, "devices"),
-		     *links = json_object_get(doc, "links");
-	const char *upper[MATRIX_COLUMNS];
-	size_t n_upper = 0, rows = 0, i, k, dropped = 0;
-	json_t *d, *l;
-	json_array_foreach (links, k, l) {
-		const char *peer = doc_word(l, "peer");
-		size_t at = 0;
-		while (at < n_upper && strcmp(upper[at], peer) != 0)
-			at++;
-		if (str_glob("host:*", peer) || at < n_upper)
-			continue;
-		if (n_upper == MATRIX_COLUMNS) {
-			dropped++;
-			continue;
-		}
-		for (at = n_upper++; at > 0 && name_compare(upper[at - 1], peer) > 0; at--)
-			upper[at] = upper[at - 1];
-		upper[at] = peer;
-	}
-	if (n_upper == 0)
+	const json_t *links = json_object_get(doc, "links");
+	const struct matrix matrix = matrix_of(links);
+	size_t rows = 0, i;
+	json_t *device;
+	if (matrix.n == 0)
 		return;
 	fprintf(out, "\n  links %9s", "");
-	for (size_t c = 0; c < n_upper; c++)
-		fprintf(out, " %8.8s", upper[c]);
-	fputs(dropped ? " ...\n" : "\n", out);
-	json_array_foreach (devices, i, d) {
-		unsigned total[MATRIX_COLUMNS] = {0}, up[MATRIX_COLUMNS] = {0}, hosts = 0, any = 0;
-		const char *name = doc_word(d, "name");
-		json_array_foreach (links, k, l) {
-			if (strcmp(doc_word(l, "device"), name) != 0)
-				continue;
-			hosts += strncmp(doc_word(l, "peer"), "host:", 5) == 0;
-			for (size_t c = 0; c < n_upper; c++) {
-				if (strcmp(upper[c], doc_word(l, "peer")) != 0)
-					continue;
-				any++;
-				total[c]++;
-				up[c] += strcmp(doc_word(l, "state"), "down") != 0;
-			}
-		}
-		if (!any)
+	for (size_t c = 0; c < matrix.n; c++)
+		fprintf(out, " %8.8s", matrix.upper[c]);
+	fputs(matrix.dropped ? " ...\n" : "\n", out);
+	json_array_foreach (json_object_get(doc, "devices"), i, device) {
+		const char *name = doc_word(device, "name");
+		const struct matrix_row row = matrix_row_of(&matrix, links, name);
+		if (!row.any)
 			continue;
 		if (++rows > MATRIX_ROWS) {
 			fputs("  ...\n", out);
 			return;
 		}
-		fprintf(out, "  %-15.15s", name);
-		for (size_t c = 0; c < n_upper; c++) {
-			char cell[32] = ".";
-			if (total[c])
-				snprintf(cell, sizeof(cell), up[c] == total[c] ? "%u" : "%u/%u",
-					up[c], total[c]);
-			fprintf(out, " %8s", cell);
-		}
-		if (hosts)
-			fprintf(out, "   and %u to hosts", hosts);
-		putc('\n', out);
+		print_matrix_row(out, &matrix, &row, name);
 	}
 }
 

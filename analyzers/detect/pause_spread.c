@@ -33,7 +33,7 @@ static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct pause_spread_options, window_ns), "0s", "0s", "1h",
 		NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"hold", OPT_INT, offsetof(struct pause_spread_options, hold), "3", "1", "10000", NULL,
-		"windows, of the last hold + 2, that must show it"},
+		"required windows, of the last hold + 2, before an incident opens"},
 };
 
 struct diffuse { /* of one priority */
