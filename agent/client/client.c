@@ -1,5 +1,4 @@
-/* client - which database, which configuration, what time it is, and which stretch of time is asked
- * for: see the header. */
+/* client - opens the database and the configuration that a reading command works on. */
 #include "agent/client/client.h"
 
 #include <errno.h>
@@ -21,8 +20,8 @@
 #include "db/store/store.h"
 
 #define AROUND_SPAN_NS (15 * 60 * NS_PER_S)
-/* An agent that has just been started makes its database: it takes a tenth of a second, on a slow
- * disk some. */
+/* An agent that has just been started creates its database: that takes a tenth of a second, on a
+ * slow disk some seconds. */
 #define READY_WAIT_NS (3 * NS_PER_S)
 #define READY_STEP_MS 50
 
@@ -214,7 +213,7 @@ static int take_made(void *arg, int n, char *const *words, char *const *names)
 	return 0;
 }
 
-/* The views come last when a database is made. -EAGAIN while its writer is not that far. */
+/* The views come last when a database is created. -EAGAIN while its writer is not that far. */
 static int open_store(struct client *client, struct err *e)
 {
 	bool made = false;
@@ -252,73 +251,88 @@ static int read_stored_if_right(struct client *client, const struct globals *glo
 	struct err why = {0};
 	if (read_stored(client, &why) == 0 || globals->quiet)
 		return 0;
+	const char *text = why.text;
+	if (!*text)
+		text = "no configuration";
 	err_at(&why, why.code, why.file, why.line, why.col, "warning: %s; going on without it",
-		*why.text ? why.text : "no configuration");
+		text);
 	err_print(stderr, &why);
 	return 0;
+}
+
+/* Without an agent "now" is the newest sample: a recorded database is read as of its end. */
+static int client_set_now(struct client *client, struct err *e)
+{
+	client->now_ns = wall_now().ns;
+	if (client->agent_alive)
+		return 0;
+	int64_t first_ns, last_ns;
+	const int rc = history_range(client->history, &first_ns, &last_ns, e);
+	if (rc == -ENODATA)
+		return 0;
+	if (rc == 0)
+		client->now_ns = last_ns;
+	return rc;
+}
+
+/* --db, else the configuration's; NULL when neither names one. */
+static const char *client_db_path(const struct client *client, const struct globals *globals)
+{
+	if (globals->db)
+		return globals->db;
+	if (client->config)
+		return client->config->store.path;
+	return NULL;
+}
+
+static int client_fill(struct client *client, const struct globals *globals,
+	int64_t default_span_ns, bool data_only, struct err *e)
+{
+	int rc = client_read_config(client, globals, e);
+	if (rc < 0)
+		return rc;
+	client->db_path = client_db_path(client, globals);
+	if (!client->db_path)
+		return err_at(e, -EINVAL, globals->config_path, 0, 0,
+			"names no store.path; name a database with --db FILE");
+	rc = open_store(client, e);
+	if (rc == 0)
+		rc = client_set_now(client, e);
+	if (rc == 0)
+		rc = read_range(client, globals, default_span_ns, e);
+	if (rc < 0)
+		return rc;
+	if (client->config)
+		rc = config_recall(&client->config, client->history, client->to_ns, e);
+	else if (data_only)
+		rc = read_stored_if_right(client, globals);
+	else
+		rc = read_stored(client, e);
+	/* config_recall() may have replaced the configuration that the path belonged to */
+	client->db_path = client_db_path(client, globals);
+	return rc;
 }
 
 static int client_try(struct client *client, const struct globals *globals, int64_t default_span_ns,
 	bool data_only, struct err *e)
 {
-	int64_t first_ns, last_ns;
-
 	*client = (struct client){0};
-	int r = client_read_config(client, globals, e);
-	if (r < 0)
-		goto fail;
-	if (globals->db)
-		client->db_path = globals->db;
-	else
-		client->db_path = client->config->store.path;
-	if (!client->db_path) {
-		r = err_at(e, -EINVAL, globals->config_path, 0, 0,
-			"names no store.path; name a database with --db FILE");
-		goto fail;
-	}
-	r = open_store(client, e);
-	if (r < 0)
-		goto fail;
-
-	client->now_ns = wall_now().ns;
-	if (!client->agent_alive) {
-		r = history_range(client->history, &first_ns, &last_ns, e);
-		if (r < 0 && r != -ENODATA)
-			goto fail;
-		if (r == 0)
-			client->now_ns = last_ns;
-	}
-	r = read_range(client, globals, default_span_ns, e);
-	if (r < 0)
-		goto fail;
-	if (client->config)
-		r = config_recall(&client->config, client->history, client->to_ns, e);
-	else if (data_only)
-		r = read_stored_if_right(client, globals);
-	else
-		r = read_stored(client, e);
-	if (globals->db)
-		client->db_path = globals->db;
-	else if (client->config)
-		client->db_path = client->config->store.path;
-	else
-		client->db_path = NULL;
-	if (r < 0)
-		goto fail;
-	return 0;
-fail:
-	client_done(client);
-	return r;
+	const int rc = client_fill(client, globals, default_span_ns, data_only, e);
+	if (rc < 0)
+		client_done(client);
+	return rc;
 }
 
 int client_ask(const struct client *client, json_t *request, json_t **ret, struct err *e)
 {
 	rw_cleanup(str_done) struct str usual = {0};
 	str_addf(&usual, "%s.sock", client->db_path);
-	/* with --db the database in hand is meant, whatever the configuration says of sockets */
-	const bool same = client->config && str_eq(client->config->store.path, client->db_path) &&
-		client->config->socket_path;
-	int rc = control_call(same ? client->config->socket_path : usual.s, request, ret, e);
+	const char *path = usual.s;
+	/* The configuration's socket, unless --db names another database. */
+	const struct config *config = client->config;
+	if (config && config->socket_path && str_eq(config->store.path, client->db_path))
+		path = config->socket_path;
+	int rc = control_call(path, request, ret, e);
 	json_decref(request);
 	if (rc == 0 && !json_is_true(json_object_get(*ret, "ok"))) {
 		const char *why = json_string_value(json_object_get(*ret, "error"));

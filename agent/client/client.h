@@ -1,6 +1,6 @@
 /*
- * client - what a command that reads sees of the world: which database, which configuration, what
- * time it is, and which stretch of time is asked for.
+ * client - what a reading command works on: the database, the configuration, the time it is, and
+ * the time range it was asked for.
  */
 #ifndef RW_AGENT_CLIENT_H
 #define RW_AGENT_CLIENT_H
@@ -46,16 +46,20 @@ struct client {
 	bool agent_alive;
 };
 /*
- * config_recall - where *@config wants its links discovered, those the database knew at @at_ns take
- * their place: *@config is replaced then. 0 (also when none are known), or negative errno with @e.
+ * config_recall - where *@config asks for discovered links, the links that the database knew at
+ * @at_ns are put in: *@config is replaced then. 0 (also when none are known), or negative errno
+ * with
+ * @e filled.
  */
 int config_recall(struct config **config, struct history *history, int64_t at_ns, struct err *e);
 /*
  * client_open - 0; -EINVAL for usage and configuration (exit 2); any other negative errno for what
- * failed (exit 1). A database that an agent makes at this moment is waited for, some seconds at the
- * most; -EAGAIN when it still is not ready. client_open_data - for commands that need the data,
- * and the configuration only to know it better: where the database holds none, or one that is not
- * right any more, that is told on stderr (not with -q) and .config stays NULL.
+ * failed (exit 1). Waits some seconds for a database that an agent is creating; -EAGAIN when it is
+ * still not ready.
+ *
+ * client_open_data - for commands that need the data, and the configuration only to explain it:
+ * where the database holds none, or one that is no longer valid, a warning goes to stderr (not with
+ * -q) and .config stays NULL.
  */
 int client_open(struct client *client, const struct globals *globals, int64_t default_span_ns,
 	struct err *e);
@@ -68,12 +72,10 @@ int client_writer_pid(const struct client *client);
  * entities go into @entities. store_close() it. */
 int client_store_open(
 	const struct client *client, struct entities *entities, struct store **ret, struct err *e);
-/*
- * client_ask - a request to the agent that writes the database. 0 with its reply (a new
- * reference), or negative errno with @e: also when it refuses. @request is taken. client_own_name
- * - who acts where no agent is asked: the user's name, or "uid N".
- */
+/* client_ask - a request to the agent that writes the database; @request is taken. 0 with its reply
+ * (a new reference), or negative errno with @e filled, also when the agent refuses. */
 int client_ask(const struct client *client, json_t *request, json_t **ret, struct err *e);
+/* client_own_name - who acts where no agent is asked: the user's name, or "uid N". */
 void client_own_name(char *buf, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* control - see control.h. The clients are people with a shell: few, short-lived, and not to be
- * trusted with memory. */
+/* control - both ends of the agent's socket. Its clients are people with a shell: few and
+ * short-lived; what they can make the agent allocate is bounded. */
 #include "agent/client/control.h"
 
 #include <errno.h>
@@ -54,8 +54,10 @@ json_t *control_error(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	json_t *s = json_string(text); /* NULL when what was quoted is not UTF-8 */
-	return json_pack("{s:b, s:o}", "ok", 0, "error", s ? s : json_string("unreadable request"));
+	json_t *error = json_string(text); /* NULL when what was quoted is not UTF-8 */
+	if (!error)
+		error = json_string("unreadable request");
+	return json_pack("{s:b, s:o}", "ok", 0, "error", error);
 }
 
 static void client_close(struct control_peer *peer)
@@ -109,10 +111,11 @@ static void client_request(struct control_peer *peer, const char *line, size_t n
 {
 	json_error_t why;
 	json_t *request = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
-	if (!json_is_object(request))
-		client_reply(peer,
-			control_error("expected a JSON object in one line: %s",
-				request ? "read another value" : why.text));
+	if (!request)
+		client_reply(
+			peer, control_error("expected a JSON object in one line: %s", why.text));
+	else if (!json_is_object(request))
+		client_reply(peer, control_error("expected a JSON object, not another value"));
 	else
 		client_reply(peer, peer->control->fn(peer->control->arg, peer->who, request));
 	json_decref(request);
@@ -120,9 +123,11 @@ static void client_request(struct control_peer *peer, const char *line, size_t n
 
 static void client_lines(struct control_peer *peer)
 {
-	char *newline;
-	while (!peer->closing && (newline = memchr(peer->line, '\n', peer->n)) != NULL) {
-		size_t length = (size_t)(newline - peer->line);
+	while (!peer->closing) {
+		char *newline = memchr(peer->line, '\n', peer->n);
+		if (!newline)
+			break;
+		const size_t length = (size_t)(newline - peer->line);
 		if (length > 0)
 			client_request(peer, peer->line, length);
 		peer->n -= length + 1;
@@ -145,49 +150,49 @@ static void client_room(struct control_peer *peer)
 {
 	if (peer->n < peer->cap)
 		return;
-	if (peer->cap)
-		peer->cap = peer->cap * 2;
-	else
+	peer->cap *= 2;
+	if (peer->cap == 0)
 		peer->cap = LINE_FIRST;
-	if (!(peer->cap < CONTROL_LINE_MAX))
+	if (peer->cap > CONTROL_LINE_MAX)
 		peer->cap = CONTROL_LINE_MAX;
 	peer->line = rw_realloc(peer->line, peer->cap);
 }
 
 static void on_client(void *arg, int events)
 {
-	struct control_peer *c = arg;
-	c->active = loop_now(c->control->loop);
+	struct control_peer *peer = arg;
+	peer->active = loop_now(peer->control->loop);
 	if (events & LOOP_READ) {
-		client_room(c);
-		ssize_t n = recv(c->fd, c->line + c->n, c->cap - c->n, MSG_DONTWAIT);
+		client_room(peer);
+		const size_t room = peer->cap - peer->n;
+		const ssize_t n = recv(peer->fd, peer->line + peer->n, room, MSG_DONTWAIT);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (n <= 0) {
-			client_close(c);
+			client_close(peer);
 			return;
 		}
-		c->n += (size_t)n;
-		client_lines(c);
+		peer->n += (size_t)n;
+		client_lines(peer);
 	}
-	client_flush(c);
+	client_flush(peer);
 }
 
-static void name_peer(struct control_peer *control_peer)
+/* Who asks is what the kernel says of the other end of the socket. */
+static void client_name(struct control_peer *peer)
 {
-	struct ucred peer;
-	socklen_t n = sizeof(peer);
+	struct ucred credentials;
+	socklen_t n = sizeof(credentials);
 	char buf[1024];
-	struct passwd pw, *found = NULL;
-	if (getsockopt(control_peer->fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) < 0) {
-		snprintf(control_peer->who, sizeof(control_peer->who), "unknown");
+	struct passwd entry, *found = NULL;
+	if (getsockopt(peer->fd, SOL_SOCKET, SO_PEERCRED, &credentials, &n) < 0) {
+		snprintf(peer->who, sizeof(peer->who), "unknown");
 		return;
 	}
-	if (getpwuid_r(peer.uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-		snprintf(control_peer->who, sizeof(control_peer->who), "%s", pw.pw_name);
+	if (getpwuid_r(credentials.uid, &entry, buf, sizeof(buf), &found) == 0 && found)
+		snprintf(peer->who, sizeof(peer->who), "%s", entry.pw_name);
 	else
-		snprintf(
-			control_peer->who, sizeof(control_peer->who), "uid %u", (unsigned)peer.uid);
+		snprintf(peer->who, sizeof(peer->who), "uid %u", (unsigned)credentials.uid);
 }
 
 static void on_accept(void *arg, int events)
@@ -203,7 +208,7 @@ static void on_accept(void *arg, int events)
 			continue;
 		*c = (struct control_peer){
 			.control = control, .fd = fd, .active = loop_now(control->loop)};
-		name_peer(c);
+		client_name(c);
 		c->io = loop_fd_new(control->loop, fd, LOOP_READ, on_client, c);
 		return;
 	}
@@ -216,7 +221,7 @@ static int control_address(const char *path, struct sockaddr_un *ret, struct err
 	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
 	if (strlen(path) >= sizeof(ret->sun_path))
 		return err_at(e, -ENAMETOOLONG, path, 0, 0,
-			"socket path of %zu bytes, expected at most %zu", strlen(path),
+			"socket path of %zu bytes; expected at most %zu", strlen(path),
 			sizeof(ret->sun_path) - 1);
 	strcpy(ret->sun_path, path);
 	return 0;
@@ -230,7 +235,8 @@ static int clear_stale(const struct sockaddr_un *address, struct err *e)
 		return 0;
 	if (!S_ISSOCK(st.st_mode))
 		return err_at(e, -EEXIST, address->sun_path, 0, 0,
-			"is in the way of the agent's socket and is not a socket");
+			"is not a socket, but has the name of the agent's socket; remove it, or "
+			"name another socket");
 	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_set(e, -errno, "socket: %s", strerror(errno));
@@ -261,8 +267,6 @@ int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
 	mode_t old = umask(0117);
 	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0)
 		rc = -errno;
-	else
-		rc = 0;
 	umask(old);
 	if (rc != 0)
 		return err_at(e, rc, path, 0, 0, "socket cannot be made: %s", strerror(-rc));
@@ -271,9 +275,9 @@ int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
 		unlink(path);
 		return err_at(e, rc, path, 0, 0, "cannot listen: %s", strerror(-rc));
 	}
-	struct group *group = getgrnam(GROUP);
+	/* Where we may not change the group, only our own user can use the socket. */
+	const struct group *group = getgrnam(GROUP);
 	if (group)
-		/* without the right to: only our own user may ask */
 		(void)!lchown(path, (uid_t)-1, group->gr_gid);
 
 	struct control *c = rw_calloc(1, sizeof(*c));
@@ -368,10 +372,12 @@ static int receive_line(int fd, struct str *line, int64_t deadline_ns)
 				return rc;
 			continue;
 		}
-		char *newline = memchr(buf, '\n', (size_t)n);
-		str_addn(line, buf, newline ? (size_t)(newline - buf) : (size_t)n);
-		if (newline)
+		const char *newline = memchr(buf, '\n', (size_t)n);
+		if (newline) {
+			str_addn(line, buf, (size_t)(newline - buf));
 			return 0;
+		}
+		str_addn(line, buf, (size_t)n);
 		if (line->n > REPLY_MAX)
 			return -EPROTO;
 	}

@@ -2,11 +2,10 @@
  * control - the agent's socket: JSON lines, one request, one reply; mode 0660, group rocewatch
  * where it exists. Who asks is what the kernel says (SO_PEERCRED), never what the request says.
  *
- *      {"cmd": "ack", "id": "k3v7q2ab", "note": "looking into it"}   -> {"ok": true,
- *          "incident": {...}}
- *      {"cmd": "status"}                                            -> {"ok": true, ...}
- *      anything else                                                -> {"ok": false, "error":
- *          "..."}
+ *      {"cmd": "ack", "id": "k3v7q2ab", "note": "is being fixed"}
+ *                            -> {"ok": true, "incident": {...}}
+ *      {"cmd": "status"}     -> {"ok": true, ...}
+ *      anything else         -> {"ok": false, "error": "..."}
  *
  * Bounded: CONTROL_CLIENTS_MAX clients, lines of CONTROL_LINE_MAX bytes, CONTROL_IDLE_NS without a
  * whole request. Loop thread.
@@ -18,9 +17,8 @@
 #include "agent/base/clock.h"
 
 #define CONTROL_CLIENTS_MAX 16
-#define CONTROL_LINE_MAX                                                                           \
-	(512 * 1024) /* a review sheet with its texts for every vendor; memory is taken as a line  \
-			grows */
+/* Room for a review sheet with its texts for every vendor; memory is taken as a line grows. */
+#define CONTROL_LINE_MAX (512 * 1024)
 #define CONTROL_IDLE_NS (30 * NS_PER_S)
 
 struct err;

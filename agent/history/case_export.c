@@ -1,4 +1,4 @@
-/* case_export - see the header. */
+/* case_export - writes fabric.yaml and samples.tsv from a database. */
 #include "agent/history/case_export.h"
 
 #include <errno.h>
@@ -27,18 +27,18 @@ static void put_text(FILE *file, const char *text)
 {
 	if (!*text)
 		fputc('-', file);
-	for (; *text; text++)
-		fputc(*text == '\t' || *text == '\n' || *text == '\r' ? ' ' : *text, file);
+	for (; *text; text++) {
+		const bool ends_field = strchr("\t\n\r", *text);
+		fputc(ends_field ? ' ' : *text, file);
+	}
 }
 
 /* Seconds with as many digits as they need: read back exactly. */
 static void put_time(FILE *file, int64_t t_ns)
 {
-	uint64_t t;
+	uint64_t t = (uint64_t)t_ns;
 	if (t_ns < 0)
-		t = -(uint64_t)t_ns;
-	else
-		t = (uint64_t)t_ns;
+		t = 0 - t;
 	char frac[12];
 	int n = snprintf(frac, sizeof(frac), ".%09" PRIu64, t % (uint64_t)NS_PER_S);
 
@@ -84,9 +84,10 @@ static int put_sample(void *arg, const struct sample *sample)
 		fprintf(t->f, "\t%d\t", e->priority);
 	fprintf(t->f, "%s\t", metric_info(sample->metric)->name);
 	put_value(t, sample);
-	if (sample->flags || sample->window_ms)
-		fprintf(t->f, "\t%s",
-			sample->flags ? sample_flags_text(flags, sample->flags) : "-");
+	if (sample->flags)
+		fprintf(t->f, "\t%s", sample_flags_text(flags, sample->flags));
+	else if (sample->window_ms)
+		fputs("\t-", t->f);
 	if (sample->window_ms)
 		fprintf(t->f, "\t%g", sample->window_ms / 1000.0);
 	fputc('\n', t->f);
@@ -112,13 +113,15 @@ static int case_export_finish(
 {
 	int failed = ferror(file);
 
-	if (fclose(file) != 0 || failed) {
-		if (result < 0)
-			return result;
-		return err_set(e, -EIO, "cannot write %s/%s: %s", dir, name,
-			strerror(errno ? errno : EIO));
-	}
-	return result;
+	errno = 0;
+	if (fclose(file) == 0 && !failed)
+		return result;
+	if (result < 0)
+		return result;
+	int code = errno;
+	if (code == 0)
+		code = EIO;
+	return err_set(e, -EIO, "cannot write %s/%s: %s", dir, name, strerror(code));
 }
 
 static int export_fabric(struct history *history, const char *dir, int64_t at_ns, struct err *e)
@@ -139,8 +142,8 @@ static int export_fabric(struct history *history, const char *dir, int64_t at_ns
 	return case_export_finish(f, dir, "fabric.yaml", 0, e);
 }
 
-/* States are told when they change: those in force when the stretch begins were told before it, and
- * belong to the case. */
+/* A state is reported when it changes: the states in force when the case begins were reported
+ * before that, and belong to the case. */
 struct states {
 	struct sample *v;
 	size_t n, cap;
@@ -157,28 +160,33 @@ static int keep_state(void *arg, const struct sample *sample)
 static int by_series(const void *left, const void *right)
 {
 	const struct sample *x = left, *y = right;
-	if (x->entity != y->entity) {
-		if (x->entity < y->entity)
-			return -1;
-		return 1;
-	}
-	if (x->metric != y->metric) {
-		if (x->metric < y->metric)
-			return -1;
-		return 1;
-	}
+	if (x->entity != y->entity)
+		return x->entity < y->entity ? -1 : 1;
+	if (x->metric != y->metric)
+		return x->metric < y->metric ? -1 : 1;
 	return (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
 }
 
 static int by_time(const void *left, const void *right)
 {
 	const struct sample *x = left, *y = right;
-	if (x->t_ns != y->t_ns) {
-		if (x->t_ns < y->t_ns)
-			return -1;
-		return 1;
-	}
+	if (x->t_ns != y->t_ns)
+		return x->t_ns < y->t_ns ? -1 : 1;
 	return by_series(left, right);
+}
+
+/* Keeps the newest sample of each series. @v is sorted by series. */
+static size_t keep_newest(struct sample *v, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct sample *next = &v[i + 1];
+		const bool newest =
+			i + 1 == n || next->entity != v[i].entity || next->metric != v[i].metric;
+		if (newest)
+			v[kept++] = v[i];
+	}
+	return kept;
 }
 
 static int put_states(struct tsv *tsv, struct history *history, const struct history_filter *filter,
@@ -187,7 +195,7 @@ static int put_states(struct tsv *tsv, struct history *history, const struct his
 	uint16_t metrics[METRIC_COUNT];
 	struct history_filter before = *filter;
 	struct states k = {0};
-	size_t n = 0, last = 0;
+	size_t n = 0;
 	for (uint16_t m = 0; m < METRIC_COUNT; m++)
 		if (metric_info(m)->kind == METRIC_STATE)
 			metrics[n++] = m;
@@ -198,10 +206,7 @@ static int put_states(struct tsv *tsv, struct history *history, const struct his
 	int r = history_each_sample(history, &before, keep_state, &k, e);
 	if (k.n)
 		qsort(k.v, k.n, sizeof(*k.v), by_series);
-	for (size_t i = 0; i < k.n; i++)
-		if (i + 1 == k.n || k.v[i + 1].entity != k.v[i].entity ||
-			k.v[i + 1].metric != k.v[i].metric)
-			k.v[last++] = k.v[i];
+	const size_t last = keep_newest(k.v, k.n);
 	if (last)
 		qsort(k.v, last, sizeof(*k.v), by_time);
 	for (size_t i = 0; r == 0 && i < last; i++)
@@ -231,12 +236,16 @@ int case_export(struct history *history, const char *dir, enum case_dir how,
 	const struct history_filter *filter, uint64_t *ret_samples, struct err *e)
 {
 	*ret_samples = 0;
-	if (mkdir(dir, 0750) < 0 && !(errno == EEXIST && how == CASE_OVERWRITE))
-		return err_set(e, -errno,
-			errno == EEXIST ? "%s is there already; name a new directory (db export "
-					  "overwrites it with --force)"
-					: "cannot create %s: %m",
+	int code = 0;
+	if (mkdir(dir, 0750) < 0)
+		code = errno;
+	if (code == EEXIST && how == CASE_NEW)
+		return err_set(e, -code,
+			"%s exists already; name a new directory (db export overwrites it with "
+			"--force)",
 			dir);
+	if (code && code != EEXIST)
+		return err_set(e, -code, "cannot create %s: %s", dir, strerror(code));
 	const int r = export_fabric(history, dir, filter->to_ns, e);
 	if (r == 0)
 		return export_samples(history, dir, filter, ret_samples, e);

@@ -1,5 +1,5 @@
-/* case_export - a stretch of history as a recorded case (metrics.md): fabric.yaml and samples.tsv,
- * for replay. Flows stay in the database. */
+/* case_export - a time range of history as a recorded case for replay: fabric.yaml and samples.tsv,
+ * whose columns its first line names. Flows are not exported. */
 #ifndef RW_AGENT_CASE_EXPORT_H
 #define RW_AGENT_CASE_EXPORT_H
 

@@ -147,8 +147,7 @@ static void test_lines(void **state)
 		{"empty lines are nothing", "\n\n{\"cmd\":\"a\"}\n",
 			"{\"ok\":true,\"echo\":\"a\"}\n"},
 		{"no object", "[1]\n",
-			"{\"ok\":false,\"error\":\"expected a JSON object in one line: read "
-			"another value\"}\n"},
+			"{\"ok\":false,\"error\":\"expected a JSON object, not another value\"}\n"},
 		{"half a line is no request", "{\"cmd\":\"a\"}", ""},
 		{"what the callee refuses", "{}\n", "{\"ok\":false,\"error\":\"expected cmd\"}\n"},
 	};
