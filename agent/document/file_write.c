@@ -1,4 +1,4 @@
-/* file_write - see the header. */
+/* file_write - writes beside the file and renames, so readers see the old or the new one. */
 #include "agent/document/file_write.h"
 
 #include <errno.h>

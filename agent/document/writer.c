@@ -1,5 +1,5 @@
-/* report - see report.h. JSON is the document as it is; csv, html, md and table walk the view's
- * columns over its rows. */
+/* writer - JSON is the document as it is; csv, html, md and table walk the columns of the view over
+ * its rows. */
 #include "agent/document/writer.h"
 
 #include <errno.h>
@@ -203,8 +203,7 @@ static void print_table(
 	free(widths);
 }
 
-/* RFC 4180: CRLF is its line end, but every tool on this side of the fence reads and expects LF, as
- * do we. */
+/* RFC 4180, but with LF at the end of a line instead of CRLF: that is what tools here expect. */
 static void print_csv_field(FILE *out, const char *text)
 {
 	if (!strpbrk(text, ",\"\r\n")) {

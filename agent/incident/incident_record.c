@@ -231,10 +231,10 @@ static bool device_has_hosts(const struct fabric_device *device)
 }
 
 /*
- * Who waits: a step ends when its slowest rank is done, so all GPUs of a job wait for one bad path
- * of it. A job is concerned when a host of it is the subject or is linked to the subject's device.
- * Where that cannot be told (a switch without hosts, such as a spine; a job whose hosts are not
- * among the links) it counts as concerned.
+ * Does the job wait because of the incident? A step ends when its slowest rank is done, so all GPUs
+ * of a job wait for one bad path. A job is concerned when one of its hosts is the subject, or is
+ * linked to the subject's device. Where neither is known (a switch without hosts, such as a spine;
+ * a job whose hosts are not among the links) it counts as concerned.
  */
 static bool job_concerned(const struct fabric *fabric, const struct fabric_job *job,
 	const struct incident_record *record)

@@ -29,7 +29,7 @@
 #define LAMBDA_MAX 256.0
 #define TAIL_END 1e-12 /* the list of k ends where no more than this is left above */
 
-struct spread { /* of the fullest member's count, for whole n */
+struct chance_spread { /* of the fullest member's count, for whole n */
 	size_t m;
 	double n; /* as asked */
 	double used_n; /* as computed: n, or LAMBDA_MAX * m */
@@ -38,7 +38,7 @@ struct spread { /* of the fullest member's count, for whole n */
 	size_t n_cdf;
 };
 
-static void spread_done(struct spread *spread)
+static void spread_done(struct chance_spread *spread)
 {
 	free(spread->cdf);
 }
@@ -57,9 +57,9 @@ static double complex chance_power(double complex base, size_t exponent)
  * characteristic function at every Fourier point; from k0 on, each step yields one value of the
  * distribution.
  */
-static void spread_make(struct spread *spread, size_t members, double flows)
+static void spread_make(struct chance_spread *spread, size_t members, double flows)
 {
-	*spread = (struct spread){.m = members, .n = flows, .used_n = flows};
+	*spread = (struct chance_spread){.m = members, .n = flows, .used_n = flows};
 	if (flows / (double)members > LAMBDA_MAX)
 		spread->used_n = LAMBDA_MAX * (double)members;
 	double lambda = spread->used_n / (double)members;
@@ -121,7 +121,7 @@ static void spread_make(struct spread *spread, size_t members, double flows)
 
 /* Imbalance that a fullest count of @most stands for; scaled when the spread was computed for fewer
  * flows. */
-static double spread_imbalance(const struct spread *spread, double most)
+static double spread_imbalance(const struct chance_spread *spread, double most)
 {
 	double lambda = spread->used_n / (double)spread->m;
 	double ratio = most / lambda - 1;
@@ -130,7 +130,7 @@ static double spread_imbalance(const struct spread *spread, double most)
 	return ratio;
 }
 
-static double spread_mean(const struct spread *spread)
+static double spread_mean(const struct chance_spread *spread)
 {
 	double mean = (double)spread->k0; /* E[max] = sum over k of P(max > k) */
 	for (size_t i = 0; i < spread->n_cdf; i++)
@@ -138,7 +138,7 @@ static double spread_mean(const struct spread *spread)
 	return spread_imbalance(spread, mean);
 }
 
-static double spread_quantile(const struct spread *spread, double quantile)
+static double spread_quantile(const struct chance_spread *spread, double quantile)
 {
 	size_t i = 0;
 	while (i + 1 < spread->n_cdf && spread->cdf[i] < quantile)
@@ -146,7 +146,7 @@ static double spread_quantile(const struct spread *spread, double quantile)
 	return spread_imbalance(spread, (double)(spread->k0 + i));
 }
 
-static double spread_tail(const struct spread *spread, double imbalance)
+static double spread_tail(const struct chance_spread *spread, double imbalance)
 {
 	double lambda = spread->used_n / (double)spread->m;
 	double scale = 1;
@@ -168,7 +168,7 @@ static bool in_domain(size_t members, double flows)
 
 enum ask { ASK_MEAN, ASK_QUANTILE, ASK_TAIL };
 
-static double spread_ask(const struct spread *spread, enum ask ask, double arg)
+static double spread_ask(const struct chance_spread *spread, enum ask ask, double arg)
 {
 	switch (ask) {
 	case ASK_MEAN: return spread_mean(spread);
@@ -185,7 +185,7 @@ static int chance_ask(
 	if (!in_domain(members, flows))
 		return -EDOM;
 	double low = floor(flows + 1e-9), part = fmax(0, flows - low);
-	rw_cleanup(spread_done) struct spread a = {0}, b = {0};
+	rw_cleanup(spread_done) struct chance_spread a = {0}, b = {0};
 	spread_make(&a, members, low);
 	if (part > 1e-9)
 		spread_make(&b, members, low + 1);

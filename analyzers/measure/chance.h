@@ -6,8 +6,8 @@
  * chance.c), deterministic, and pure. A fractional n (an effective number of flows) is interpolated
  * between its neighbours.
  */
-#ifndef RW_ANALYZERS_CHANCE_H
-#define RW_ANALYZERS_CHANCE_H
+#ifndef RW_MEASURE_CHANCE_H
+#define RW_MEASURE_CHANCE_H
 
 #include <stddef.h>
 

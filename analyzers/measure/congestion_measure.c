@@ -1,4 +1,4 @@
-/* congestion_measure - see the header. */
+/* congestion_measure - levels of hosts and switches, marks of queues, load of ECMP groups. */
 #include "analyzers/measure/congestion_measure.h"
 
 #include <math.h>
@@ -10,14 +10,14 @@
 #include "agent/base/str.h"
 #include "db/model/entity.h"
 
-#define PACKETS_MIN 1000.0 /* fewer prove nothing of a ratio: tuning facts, section e */
+#define PACKETS_MIN 1000.0 /* with fewer packets a ratio of them says nothing */
 #define OCTETS_MIN 1e7 /* a port that sent as much must have counted packets */
-#define BOUND_FACTOR                                                                               \
-	10 /* a bound from frames is some ten times what was paused at least (measured in          \
-	      simulation: 10 to 50) */
+/* A bound from frames exceeds the true pause time by this at least (10 to 50 in simulation). */
+#define BOUND_FACTOR 10
 #define SINGLED_OUT 3 /* hosts within this factor of the strongest are one group */
-#define MAD_SCALE 1.4826 /* of a normal distribution */
+#define MAD_SCALE 1.4826 /* MAD to standard deviation, of a normal distribution */
 #define LOADED 0.3 /* utilisation from which a slow port is a bottleneck */
+#define MARKED 0.01 /* share of packets, from which a member counts as marked */
 
 /* ---- one priority of a port ------------------------------------------------------------ */
 
@@ -50,7 +50,9 @@ double rx_level(const struct port_prio *prio)
 
 bool level_counts(const struct congestion *congestion, double level, bool measured)
 {
-	return level >= (measured ? congestion->floor : congestion->floor * BOUND_FACTOR);
+	if (measured)
+		return level >= congestion->floor;
+	return level >= congestion->floor * BOUND_FACTOR;
 }
 
 /* What a queue's marks are a share of: its own packets; else those of its port; else its bytes in
@@ -177,7 +179,7 @@ static double strongest_other_input(
 		const struct port_prio *x = observed_prio(&d->ports[i], congestion->priority);
 		if (x && !str_eq(d->ports[i].port->host, prio->port->port->host) &&
 			!is_singled(congestion, d->ports[i].port->host))
-			best = fmax(best, tx_level(x)); /* fmax() passes NAN over */
+			best = fmax(best, tx_level(x)); /* fmax() ignores NAN */
 	}
 	return best;
 }
@@ -282,13 +284,7 @@ static void survey_hosts(struct congestion *congestion)
 	congestion_measure_calm(congestion);
 }
 
-static int by_number(const void *left, const void *right)
-{
-	const double x = *(const double *)left, y = *(const double *)right;
-	return (x > y) - (x < y);
-}
-
-/* Speed of the median host-facing port: what one port has to be compared with. */
+/* Speed of the median host-facing port: single ports are compared with it. */
 static void host_speed(struct congestion *congestion)
 {
 	double *v = arena_array(congestion->in->arena, double, congestion->o->n_fabric_ports + 1);
@@ -299,7 +295,7 @@ static void host_speed(struct congestion *congestion)
 			v[n++] = congestion_measure_speed_of(&congestion->o->ports[i]);
 	if (!n)
 		return;
-	qsort(v, n, sizeof(*v), by_number);
+	stats_sort(v, n);
 	congestion->host_capacity_bps = v[n / 2];
 	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
 		const struct port_seen *p = &congestion->o->ports[i];
@@ -373,10 +369,7 @@ static double capacity_ratio(const struct congestion *congestion, const struct d
 			else
 				hosts += congestion->host_capacity_bps;
 		} else if (p->port->peer) {
-			if (speed > 0)
-				up += speed;
-			else
-				up += NAN;
+			up += speed > 0 ? speed : NAN; /* one unknown: all unknown */
 		}
 	}
 	if (hosts > 0 && up > 0)
@@ -384,7 +377,7 @@ static double capacity_ratio(const struct congestion *congestion, const struct d
 	return NAN;
 }
 
-/* Nothing was heard of the switch at its other end, although it has been before. */
+/* The switch at its other end has samples, but none in this window. */
 static bool is_silent(const struct congestion *congestion, const struct port_seen *port)
 {
 	const struct port_seen *peer = observed_peer(congestion->o, port);
@@ -410,7 +403,7 @@ static void group_sum(const struct congestion *congestion, const struct fabric_g
 		if (l) {
 			const struct marks m =
 				prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
-			ret->marked += marks_ratio(&m) >= 0.01;
+			ret->marked += marks_ratio(&m) >= MARKED;
 		}
 		if (!p->out_known)
 			continue;

@@ -1,14 +1,14 @@
 /*
- * congestion_measure - what one window says of the pressure in a lossless priority: who is paused
- * by us, what is marked, which settings stand behind it. Numbers only; congestion.c judges them.
- * Pure, in the arena of the window's findings.
+ * congestion_measure - what one window shows of the pressure in a lossless priority: whom we pause,
+ * what is marked, which settings are in force. Numbers only; detect/congestion.c judges them. Pure;
+ * in the arena of the window's findings.
  *
- * A level is a share of time, 0..1, that we pause the neighbour of a port: measured, or, where only
- * frames are counted, their upper bound without its ceiling of 1, so that two ports can still be
- * compared (product facts 1.2: never a duration).
+ * A level is the share of time, 0..1, for which we pause the neighbour of a port. Where only frames
+ * are counted it is their upper bound without its ceiling of 1, so that two ports can still be
+ * compared; it is never a duration.
  */
-#ifndef RW_ANALYZERS_CONGESTION_MEASURE_H
-#define RW_ANALYZERS_CONGESTION_MEASURE_H
+#ifndef RW_MEASURE_CONGESTION_MEASURE_H
+#define RW_MEASURE_CONGESTION_MEASURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,8 @@
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/pause_graph.h"
 
-/* of a queue, a switch or the fabric: over the union of its intervals, never a mean of ratios */
+/* Of a queue, a switch or the fabric: marked and all packets are summed; ratios are never averaged.
+ */
 struct marks {
 	double marked, packets;
 	bool known; /* marks and at least 1,000 packets were counted in the window */
@@ -42,22 +43,23 @@ struct device_load {
 	const struct port_prio *loudest;
 };
 
-/* of the most paused hosts so many are looked at closely; more alike are a crowd */
+/* so many of the most paused hosts are measured in detail; when more are alike, none stands out */
 enum { HOSTS_NAMED = 8 };
 
 struct paused_host {
 	const char *host;
-	/* the first of its rails that is about as paused as its most paused one: stays the same
-	 * from window to window */
+	/* the first of its rails that is about as paused as the most paused one: so it stays the
+	 * same from window to window */
 	const struct port_prio *prio;
 	double level; /* of the strongest rail */
 	bool measured;
 	unsigned rails_paused; /* of its ports, at a third of the level at least */
 	/* the first HOSTS_NAMED only */
 	unsigned rails; /* ports that face it */
-	/* strongest level among the other inputs of that leaf, but for hosts singled out with it */
+	/* strongest level among the other inputs of that leaf, without hosts that stand out as it
+	 * does */
 	double at_leaf;
-	bool explained; /* a host that pauses the fabric stands behind it */
+	bool explained; /* it is paused because of a host that pauses the fabric */
 };
 
 struct congestion {
@@ -65,7 +67,7 @@ struct congestion {
 	const struct observed *o;
 	const struct pause_graph *graph;
 	int priority;
-	/* of a level that counts, measured; a bound counts at ten times it */
+	/* a measured level above it counts; a bound from frames counts above ten times it */
 	double floor;
 	struct device_load *devices; /* [fabric_device.index] */
 	struct marks all;

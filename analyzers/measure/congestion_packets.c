@@ -1,4 +1,5 @@
-/* congestion_packets - see the header. */
+/* congestion_packets - sums the totals of a host's port and draws conclusions from enough of them.
+ */
 #include "analyzers/measure/congestion_packets.h"
 
 #include <string.h>
@@ -6,16 +7,13 @@
 #include "db/model/entity.h"
 #include "db/model/flow.h"
 
-#define DATA_MIN                                                                                   \
-	1000.0 /* packets before a share of them means something: tuning facts, section e */
+#define DATA_MIN 1000.0 /* with fewer packets a share of them says nothing */
 #define DATA_OCTETS 500.0 /* mean size from which a host sends data, not only acknowledgements */
 #define ECT_FEW 0.1
 #define CE_MIN 100.0
-#define CE_PER_CNP                                                                                 \
-	600.0 /* 4,096-byte packets of one flow at 400G in the 50 us between its CNPs              \
-	       */
+#define CE_PER_CNP 600.0 /* 4,096-byte packets of one flow at 400 Gbit/s in 50 us */
 #define CNP_EXPECTED 10.0
-#define CNP_MIN 10.0 /* that prove a stream: product facts 1.5 asks for a minimum count */
+#define CNP_MIN 10.0 /* a stray one or two prove no stream */
 
 static size_t rows_begin(const struct window *window, uint32_t entity)
 {
@@ -69,9 +67,12 @@ int packets_lack_ect(const struct host_packets *packets)
 
 int packets_lack_cnp(const struct host_packets *packets)
 {
-	if (!packets->from_known || !packets->to_known ||
-		packets->to_ce < (packets->sampled ? CE_PER_CNP * CNP_EXPECTED : CE_MIN) ||
-		packets->from_packets < CE_MIN)
+	double enough = CE_MIN;
+	if (packets->sampled)
+		enough = CE_PER_CNP * CNP_EXPECTED;
+	if (!packets->from_known || !packets->to_known)
+		return -1;
+	if (packets->to_ce < enough || packets->from_packets < CE_MIN)
 		return -1;
 	return packets->from_cnp == 0;
 }

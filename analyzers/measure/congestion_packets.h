@@ -1,10 +1,10 @@
 /*
- * congestion_packets - what captures at a host's port say of its part in DCQCN: does it send ECT,
- * is it told to slow down (CNP), does it tell others? From the rows of totals alone, per direction:
- * a capture that cannot tell its directions apart says nothing here. Counts are as sampled. Pure.
+ * congestion_packets - the part of a host in DCQCN, from captures at its port: does it send ECT, do
+ * CNPs reach it, does it send CNPs? From the rows of totals per direction; a capture that cannot
+ * tell its directions apart is not used. Counts are as sampled. Pure.
  */
-#ifndef RW_ANALYZERS_CONGESTION_PACKETS_H
-#define RW_ANALYZERS_CONGESTION_PACKETS_H
+#ifndef RW_MEASURE_CONGESTION_PACKETS_H
+#define RW_MEASURE_CONGESTION_PACKETS_H
 
 #include <stdbool.h>
 
@@ -22,16 +22,16 @@ struct host_packets {
 bool host_packets(
 	const struct window *window, const struct port_seen *port, struct host_packets *ret);
 
-/* Enough data packets to say that the host does (not) send ECT: 1 and 0; -1 when they are too few.
- */
+/* The host sends data without ECT: 1, 0; -1 when there are too few packets to say. */
 int packets_lack_ect(const struct host_packets *packets);
 /*
- * CE was delivered to the host and no CNP came back: 1, 0, -1. A receiver answers the first CE of a
- * flow at once and then one in some 50 us: so a hundred CE without a CNP prove it where every
- * packet is seen; a sample has to hold as many CE as fit ten CNPs at 400G with 4 KB packets.
+ * CE was delivered to the host and no CNP came back: 1, 0; -1 when there are too few packets to
+ * say. A receiver answers the first CE of a flow at once and then at most once in some 50 us (Zhu
+ * et al., SIGCOMM 2015, section 3). So a hundred CE without a CNP prove it where every packet is
+ * captured; a sample must hold as many CE as belong to ten CNPs at 400 Gbit/s with 4 KB packets.
  */
 int packets_lack_cnp(const struct host_packets *packets);
-/* CNPs do reach the host: 1, 0 (none among enough packets), -1. */
+/* CNPs reach the host: 1; 0 when there is none among enough packets; -1 too few packets. */
 int packets_cnp_reaches(const struct host_packets *packets);
 
 #endif

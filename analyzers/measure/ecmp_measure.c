@@ -20,8 +20,7 @@ const size_t ecmp_n_metrics = rw_countof(ecmp_metrics);
 /* Fewer effective flows per member than this cannot fill the members evenly: the remedy is more
  * flows. */
 #define FLOWS_PER_MEMBER 4
-/* With no capacity known, idle is told from busy as if members ran at 1 Gb/s, the slowest a fabric
- * link plausibly is. */
+/* Where no capacity is known, members count as busy by this speed: no fabric link is slower. */
 #define FLOOR_BPS 1e9
 
 static uint64_t discards_of(

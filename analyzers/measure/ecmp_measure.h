@@ -41,9 +41,9 @@ void ecmp_measure(const struct fabric_group *group, const struct window *window,
 	const struct ecmp_params *params, struct arena *a, struct ecmp_measure *ret);
 
 /*
- * ecmp_judge - the verdict of a measured group. @n_judged: groups looked at together in this
- * window; the limit of chance is that of one in 1,000 such looks (Bonferroni), so that a fabric of
- * many groups does not find a fault each minute.
+ * ecmp_judge - the verdict of a measured group. @n_judged: groups judged in this window. The limit
+ * of chance is exceeded by luck in one of 1,000 such windows (Bonferroni correction over
+ * @n_judged), so that a fabric of many groups does not report a fault every minute.
  */
 void ecmp_judge(struct ecmp_measure *measure, const struct ecmp_params *params, size_t n_judged);
 

@@ -2,8 +2,8 @@
  * input - what is measured and judged: one window of samples of one fabric, and what was measured
  * of it already. Everything is lent until the window is done.
  */
-#ifndef RW_ANALYZERS_INPUT_H
-#define RW_ANALYZERS_INPUT_H
+#ifndef RW_MEASURE_INPUT_H
+#define RW_MEASURE_INPUT_H
 
 #include <stddef.h>
 #include <stdint.h>

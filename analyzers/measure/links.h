@@ -6,8 +6,8 @@
  * faces a host; else the end nearer to the hosts (leaf before spine); else the first in the
  * fabric's order.
  */
-#ifndef RW_ANALYZERS_LINKS_H
-#define RW_ANALYZERS_LINKS_H
+#ifndef RW_MEASURE_LINKS_H
+#define RW_MEASURE_LINKS_H
 
 #include "analyzers/measure/observe.h"
 

@@ -1,6 +1,6 @@
-/* mean - a running mean that leaves out what is not known. */
-#ifndef RW_ANALYZERS_MEAN_H
-#define RW_ANALYZERS_MEAN_H
+/* mean - a running mean that leaves out unknown values (NAN). */
+#ifndef RW_MEASURE_MEAN_H
+#define RW_MEASURE_MEAN_H
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* port_rate - see the header. */
+/* port_rate - a rate from the intervals that count, and what it is worth. */
 #include "analyzers/measure/port_rate.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 /* Samples further apart than this many intervals are a gap: one late poll is not. */
 #define GAP_INTERVALS 2.5
 #define SPACINGS_MAX 64
-/* A state is valid until its next value, and may be told once only. */
+/* A state is valid until its next value, and may be reported only once. */
 #define STATE_AGE_NS (366LL * 86400 * NS_PER_S)
 
 static uint64_t port_rate_state_of(
@@ -85,7 +85,7 @@ static double port_rate_coverage_of(
 	return fmin(1, covered);
 }
 
-/* The plausibility gate: widen, or label suspect; see the header. */
+/* Plausibility: widen to the whole run, or mark suspect (see port_rate.h). */
 static int plausible_increase(const struct series *series, const struct window *window,
 	double line_bps, struct increase *ret, enum quality *ret_q)
 {

@@ -1,10 +1,10 @@
 /*
- * port_rate - what one port sent in a window, against what it can send: the rate every load-judging
- * analyzer starts from. Pure. Counter arithmetic (wraps, resets, restarts) is db/series'; here is
- * what a rate is worth, and the capacity.
+ * port_rate - how fast one port sent or received in a window, compared with its capacity. Every
+ * detector of load starts from it. Pure. Counter arithmetic (wraps, resets, restarts) is in
+ * db/series; here is how far a rate can be trusted, and the capacity.
  */
-#ifndef RW_ANALYZERS_PORT_RATE_H
-#define RW_ANALYZERS_PORT_RATE_H
+#ifndef RW_MEASURE_PORT_RATE_H
+#define RW_MEASURE_PORT_RATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

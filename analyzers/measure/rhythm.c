@@ -1,4 +1,5 @@
-/* rhythm - see the header. */
+/* rhythm - throughput of jobs in blocks; robust levels, change points by t-test, period by
+ * autocorrelation. */
 #include "analyzers/measure/rhythm.h"
 
 #include <math.h>

@@ -1,21 +1,21 @@
 /*
- * rhythm - how fast a training job gets on, as its switches see it: throughput block by block,
- * levels, change points, and the step period where the samples are fine enough. Pure; results live
- * in the arena they were made in.
+ * rhythm - how fast a training job makes progress, seen from its switches: throughput block by
+ * block, levels, change points, and the step period where samples are frequent enough. Pure;
+ * results live in the arena they were made in.
  *
- * In bulk-synchronous training every step moves the same bytes (training-facts.md, section 1), so
- * bytes per second are steps per second times a constant nobody has to know: a rate that falls by
- * the share x means steps that last 1/(1 - x) times as long, and x of the wall time is lost, x = 1
- * - rate/base = (step - base_step)/step. (28 ms more in a step of 422 ms: 6.2 %.) It errs where the
- * job changes what it moves per step (another phase, evaluation): a change of rate is evidence of a
- * slowdown only with a reason beside it.
+ * In bulk-synchronous training every step moves the same bytes, so bytes per second are steps per
+ * second times a constant that need not be known. When the rate falls by the share x, steps last
+ * 1/(1 - x) times as long, and x of the wall time is lost: x = 1 - rate/base = (step -
+ * base_step)/step. Example: 28 ms more in a step of 422 ms is 6.2 %. This is wrong where the job
+ * changes what it moves per step (another phase, evaluation); so a change of rate is evidence of a
+ * slowdown only together with another sign.
  *
- * One block holds a number of steps plus or minus one, so a single block says little; means over
- * many do, and their error shrinks with the number of blocks, not with its root, since what one
- * block misses the next one has.
+ * A block holds a number of steps plus or minus one, so a single block says little. Means over many
+ * blocks do: what one block misses the next one has, so their error shrinks with the number of
+ * blocks, not with its root.
  */
-#ifndef RW_ANALYZERS_RHYTHM_H
-#define RW_ANALYZERS_RHYTHM_H
+#ifndef RW_MEASURE_RHYTHM_H
+#define RW_MEASURE_RHYTHM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* storage_phase - see the header. */
+/* storage_phase - finds the phases by what blocks lack of the usual rate, and compares their
+ * lengths. */
 #include "analyzers/measure/storage_phase.h"
 
 #include <math.h>
@@ -12,10 +13,10 @@
 #include "analyzers/measure/port_rate.h"
 #include "db/model/metric.h"
 
-#define LACKING 0.05 /* of the usual rate, before a block belongs to a stretch, or ... */
-#define SCATTERED                                                                                  \
-	4.0 /* ... this many times what blocks scatter upwards of their median: steps that blocks  \
-	       cut in two are no stretch */
+/* A block belongs to a phase when it lacks this share of the usual rate, and this many times what
+ * blocks scatter upwards of their median: a step that is cut by two blocks is no phase. */
+#define LACKING 0.05
+#define SCATTERED 4.0
 #define LONGER 1.4 /* medians of the lengths */
 #define APART 1.15 /* the shortest of the later ones over the longest of the earlier ones */
 #define SIDES_MIN 2
@@ -24,23 +25,22 @@
 #define RECEIVES 0.1 /* of the largest receiver's part: takes part */
 #define SAME_LEAST 0.7 /* octets after over before */
 #define SAME_MOST 1.4
-#define EXCESS_LEAST                                                                               \
-	0.2 /* of what a port usually gets in that time: more than what cutting blocks brings      \
-	       about */
+/* Of what a port usually gets in that time: blocks that cut a step bring less than this. */
+#define EXCESS_LEAST 0.2
 
-struct stretch {
+struct storage_stretch {
 	int64_t from_ns, to_ns;
 	double lost_s;
 };
 
-/* Whole stretches: one that is still going on, began before the past, or touches a time that was
- * not seen, has no length. */
+/* Whole phases only. One that still lasts, began before the past, or touches blocks without samples
+ * has no known length. */
 static size_t stretches_of(
-	const struct job_rate *rate, double usual, double scatter, struct stretch *ret)
+	const struct job_rate *rate, double usual, double scatter, struct storage_stretch *ret)
 {
 	const double block_s = (double)rate->block_ns / (double)NS_PER_S;
 	const double least = fmax(LACKING, SCATTERED * scatter);
-	struct stretch s = {0};
+	struct storage_stretch s = {0};
 	bool open = true, whole = false; /* before the first busy block nothing is whole */
 	size_t n = 0;
 	for (size_t k = 0; k < rate->n; k++) {
@@ -50,7 +50,7 @@ static size_t stretches_of(
 			whole = false;
 		} else if (lacks > least) {
 			if (!open)
-				s = (struct stretch){
+				s = (struct storage_stretch){
 					.from_ns = rate->from_ns + (int64_t)k * rate->block_ns};
 			whole = whole || !open;
 			open = true;
@@ -66,7 +66,8 @@ static size_t stretches_of(
 	return n;
 }
 
-static double storage_phase_median_of(const struct stretch *stretch, size_t n, struct arena *a)
+static double storage_phase_median_of(
+	const struct storage_stretch *stretch, size_t n, struct arena *a)
 {
 	double *v = arena_array(a, double, n);
 	for (size_t i = 0; i < n; i++)
@@ -75,7 +76,7 @@ static double storage_phase_median_of(const struct stretch *stretch, size_t n, s
 }
 
 /* Where the lengths fall apart into shorter and longer ones; 0 = nowhere. */
-static size_t split_of(const struct stretch *stretch, size_t n, struct arena *a)
+static size_t split_of(const struct storage_stretch *stretch, size_t n, struct arena *a)
 {
 	for (size_t at = SIDES_MIN; at + SIDES_MIN <= n; at++) {
 		double longest = 0, shortest = INFINITY;
@@ -132,8 +133,8 @@ struct taking {
 /* Who took what in a stretch, beyond what the exchange brings in the time that is left of it; @busy
  * is a stretch of exchange alone. False: no few receivers. */
 static bool taking_of(const struct fabric *fabric, const struct fabric_job *job,
-	const struct window *past, const struct stretch *stretch, const struct stretch *busy,
-	struct arena *a, struct taking *ret)
+	const struct window *past, const struct storage_stretch *stretch,
+	const struct storage_stretch *busy, struct arena *a, struct taking *ret)
 {
 	const double part = ((double)(stretch->to_ns - stretch->from_ns) / 1e9 - stretch->lost_s) /
 		((double)(busy->to_ns - busy->from_ns) / 1e9);
@@ -180,7 +181,7 @@ bool storage_slower(const struct fabric *fabric, const struct throughput *throug
 	const struct job_rate *r = &throughput->rate;
 	double *v = arena_array(a, double, r->n + 1);
 	size_t *at = arena_array(a, size_t, r->n + 1);
-	struct stretch *s = arena_array(a, struct stretch, r->n + 1);
+	struct storage_stretch *s = arena_array(a, struct storage_stretch, r->n + 1);
 	const size_t busy = rhythm_busy(r->rate, r->n, v, at);
 	/* one standard deviation; below it lie the stretches */
 	const double usual = stats_median(v, busy),
@@ -192,7 +193,8 @@ bool storage_slower(const struct fabric *fabric, const struct throughput *throug
 	if (!split || r->by_uplinks)
 		return false;
 	struct taking before, after;
-	const struct stretch between = {.from_ns = s[n - 2].to_ns, .to_ns = s[n - 1].from_ns};
+	const struct storage_stretch between = {
+		.from_ns = s[n - 2].to_ns, .to_ns = s[n - 1].from_ns};
 	if (!taking_of(fabric, throughput->job, past, &s[split - 1], &between, a, &before) ||
 		!taking_of(fabric, throughput->job, past, &s[n - 1], &between, a, &after) ||
 		after.octets < SAME_LEAST * before.octets ||

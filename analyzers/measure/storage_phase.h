@@ -1,14 +1,13 @@
 /*
- * storage_phase - stretches in which a job does not exchange but many of its hosts send to a few:
- * checkpoints. Do they take longer than before for the same bytes? Then what takes them is slow;
- * the network has shown, on the same paths, that it can carry them faster. Pure.
+ * storage_phase - checkpoints: phases in which a job does not exchange, but many of its hosts send
+ * to a few. When they take longer than before for the same bytes, the receivers (storage) are slow:
+ * on the same paths the network has carried these bytes faster. Pure.
  *
- * The length of a stretch is the time of exchange that it costs, the sum of what its blocks lack of
- * the usual rate: so that blocks need not be shorter than it. Source: training facts, 1 and 4
- * (checkpoints; slow storage is no fault of the network).
+ * The length of a phase is the time of exchange that it costs: the sum over its blocks of what they
+ * lack of the usual rate. So blocks may be longer than a phase.
  */
-#ifndef RW_ANALYZERS_STORAGE_PHASE_H
-#define RW_ANALYZERS_STORAGE_PHASE_H
+#ifndef RW_MEASURE_STORAGE_PHASE_H
+#define RW_MEASURE_STORAGE_PHASE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,13 +28,13 @@ struct storage_phases {
 	double lost_ratio; /* share of wall time by which they are longer */
 	int64_t since_ns; /* start of the first longer one */
 	const struct fabric_port **receivers; /* ports of those that take, most first */
-	size_t n_receivers, n_hosts; /* n_hosts: ports of the job that were looked at */
+	size_t n_receivers, n_hosts; /* n_hosts: ports of the job that have samples */
 };
 
 /*
- * storage_slower - true when the later stretches are clearly longer, a few receivers take nearly
- * all that is sent in them, and that is about as much as before. @past holds M_PORT_OUT_OCTETS of
- * the time @throughput tells of. Lives in @a.
+ * storage_slower - true when the later phases are clearly longer, a few receivers take nearly all
+ * that is sent in them, and that is about as much as before. @past holds M_PORT_OUT_OCTETS for the
+ * time of @throughput. The result lives in @a.
  */
 bool storage_slower(const struct fabric *fabric, const struct throughput *throughput,
 	const struct window *past, struct arena *a, struct storage_phases *ret);

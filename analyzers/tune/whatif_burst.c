@@ -1,4 +1,4 @@
-/* whatif_burst - one queue under a burst, in the fluid of whatif.h. */
+/* whatif_burst - one queue under one burst, by the fluid model of whatif.h. */
 #include <math.h>
 
 #include "analyzers/tune/whatif_internal.h"
