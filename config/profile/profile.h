@@ -2,39 +2,52 @@
  * profile - what a kind of switch answers and what it means, as data: which table, which column,
  * which part of the index is the port, the priority or the queue, in what unit, and which of its
  * habits need care. A vendor is one YAML file under config/profiles/; the files are compiled into
- * the binary, and a site directory may replace or add to them by name.
+ * the binary, and a site directory may replace them or add to them by name.
  *
- *   name: eos                          doc: one line
- *   match: [{ object_id: 1.3.6.1.4.1.30065.1, descr: "Arista*" }]   # entries are alternatives,
- * what # one entry says must all hold extends: generic                   # its SNMP tables and
- * settings come first tc_map: { 0: 0, 5: 3 }             # queue or traffic class -> 802.1p
- * priority; absent = # identity, unmapped = port#qN cell_bytes: 254                    # or
- * cell_oid: an object that tells it quirks: [{ name: ..., doc: ..., evidence: ... }]   # evidence
- * is required: where this was # read or seen snmp: min_interval: 5s                 # polling
- * faster brings nothing new refresh: 5s                      # how old an answer may be: the
- * agent's own cache without: [etherlike]             # tables of the extended profile this one does
- * not use port_names: [{ first: 1, last: 999, subtract: 1, name: "Ethernet{n}" }]   # native names
- *         from ifIndex, where ifName is an alias
+ *   name: eos
+ *   doc: one line
+ *   match:                         # alternatives; all that one entry says must hold
+ *     - { object_id: 1.3.6.1.4.1.30065.1, descr: "Arista*" }
+ *   extends: generic               # its SNMP tables and settings come first
+ *   tc_map: { 0: 0, 5: 3 }         # queue or traffic class -> 802.1p priority; absent: the same
+ *                                  # number; a number that is not in it: port#qN
+ *   cell_bytes: 254                # or cell_oid: the object that holds it
+ *   quirks:                        # evidence is required: where this was read or seen
+ *     - { name: ..., doc: ..., evidence: ... }
+ *   snmp:
+ *     min_interval: 5s             # polling faster brings nothing new
+ *     refresh: 5s                  # how old an answer may be: the device's own cache
+ *     without: [etherlike]         # tables of the extended profile that this one does not use
+ *     port_names:                  # native names from ifIndex, where ifName is an alias
+ *       - { first: 1, last: 999, subtract: 1, name: "Ethernet{n}" }
  *     tables:
  *       - name: pfc
- *         cadence: fast                # or slow (names, configuration)
+ *         cadence: fast            # or slow (names, configuration)
  *         oid: 1.3.6.1.4.1.30065.3.11.1.1.1
- *         index: [port, priority]      # parts: port priority queue group pool, or any word, to
- *                                      # be fixed by "where" or summed over
- *         first_queue: 1               # number of the first queue in the index, 0 if absent
+ *         index: [port, priority]  # parts: port priority queue group pool, or any word, to be
+ *                                  # fixed by "where" or summed over
+ *         first_queue: 1           # number of the first queue in the index; 0 if absent
  *         columns:
  *           - { column: 4, metric: pfc.rx_frames, doc: "Indications: PFC received" }
  *
- * A column: "column" is relative to the table's oid, "oid" absolute. One of "metric" and
- * "attribute" (port_name, port_descr, port_alias, discontinuity). Optional: where {part: n},
- * priority (constant), unit (ns us ms s ticks = 10 ms, Mbps, cells, kB, KiB), divide (by), equals
- * (the value is 1 when the raw one equals this, else 0), ignore [raw values that mean "not there"],
- * when {column, equals} (valid only in rows where that holds), subtract, fallback (used in rows
- * where no other column gave the metric), width (32 when the device counts in 32 bits but does not
- * say so), fold (min or max of the rows that speak of one thing, such as lanes, instead of their
- * sum), sensor (the table is laid out as entPhySensorTable, RFC 3433: the value comes with its
- * type, scale, precision and status in columns 1, 2, 3 and 5; watts become dBm). Columns that name
- * the same metric of the same thing are added up.
+ * A column has "column" (relative to the table's oid) or "oid" (absolute), and one of "metric" and
+ * "attribute" (port_name, port_descr, port_alias, discontinuity). Optional:
+ *
+ *   where     { part: n }: only rows whose index has this value
+ *   priority  the same for all rows
+ *   unit      ns us ms s ticks (10 ms) Mbps kB KiB cells
+ *   divide    by this number
+ *   equals    the value is 1 when the raw one equals this, else 0
+ *   ignore    [raw values that mean "not there"]
+ *   when      { column, equals }: valid only in rows where that holds
+ *   subtract  taken away from the other columns of this metric
+ *   fallback  used in rows where no other column gave the metric
+ *   width     32 when the device counts in 32 bits but does not say so
+ *   fold      min or max of the rows that speak of one thing (lanes), instead of their sum
+ *   sensor    the table is laid out as entPhySensorTable (RFC 3433): type, scale, precision and
+ *             status of the value are columns 1, 2, 3 and 5; watts become dBm
+ *
+ * Columns that name the same metric of the same thing are added up.
  *
  * A table whose index is one number that holds several says so: "decimal: { base: 1000000000, by:
  * [100, 10, 1] }" beside "index: [port, kind, lane]" reads 1000000531 as port 5, kind 3, lane 1;

@@ -1,5 +1,5 @@
-/* profile_fold - what becomes of several rows or leaves that speak of one metric of one thing, such
- * as the lanes of a transceiver. */
+/* profile_fold - how several rows or leaves of one metric of one thing become one value, such as
+ * the lanes of a transceiver. */
 #ifndef RW_CONFIG_PROFILE_FOLD_H
 #define RW_CONFIG_PROFILE_FOLD_H
 

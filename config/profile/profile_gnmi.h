@@ -2,10 +2,10 @@
  * profile_gnmi - the gNMI half of a profile: what to subscribe to, and what the answers mean.
  *
  *   gnmi:
- *     models: [nvidia-*]                 # globs of model names in Capabilities that tell this
- *                                        # kind of switch; "profile: auto" goes by them
- *     encodings: [proto, json_ietf]      # in order of preference; proto json_ietf json ascii
- *                                        # when not said
+ *     models: [nvidia-*]                 # globs of model names in Capabilities by which
+ *                                        # "profile: auto" knows this kind of switch
+ *     encodings: [proto, json_ietf]      # in order of preference; default: proto json_ietf
+ *                                        # json ascii
  *     extends: openconfig                # the streams of that profile come first; one of the
  *                                        # same name here replaces it
  *     without: [qos]                     # streams of it that are not used
@@ -23,7 +23,7 @@
  *                                        # and every slow_interval
  *         how: stream                    # stream once poll get
  *         fallback: [once]               # what else, in this order, when that is not served or
- *                                        # goes stale; none when not said
+ *                                        # goes stale; default none
  *         subscribe:
  *           - { path: /interfaces/interface[name=*]/state/counters, mode: sample, min_interval:
  *               1s, optional: true }

@@ -1,14 +1,13 @@
 /*
  * profile_tune - the tuning half of a profile: which thresholds this kind of switch has, how it
- * rounds them, and how they are written in its own words. Data only; the engine that fills the
- * templates is agent/tuning/vendor_plan.h, what is recommended is analyzers/tune/tune.h.
+ * rounds them, and how they are written in its syntax. Data only: agent/tuning/vendor_plan.h fills
+ * the templates, analyzers/tune/tune.h decides what to recommend.
  *
  *   tuning:
- *     syntax: sonic                      # whose words the templates are; absent: there are no
- *                                        # words
+ *     syntax: sonic                      # of the templates; absent: there are none
  *     voq: false                         # VOQ/HBM chips: the dynamic-threshold arithmetic does
  *                                        # not hold, no advice (docs/tuning.md, safety rule 2)
- *     comment: "#"                       # what begins a comment in its words
+ *     comment: "#"                       # what begins a comment in its syntax
  *     knobs:
  *       - knob: kmin                     # headroom xoff_level xon_level xon_offset alpha kmin
  *                                        # kmax pmax weight
@@ -17,42 +16,42 @@
  *         shared: true                   # the object is bound to more than one port or queue
  *         unit: bytes                    # as written: bytes kbytes cells percent exponent
  *                                        # fraction number
- *         step: 1024                     # of the unit; what is written is a multiple of it.
- *                                        # Not said: 1
+ *         step: 1024                     # of the unit; a written value is a multiple of it;
+ *                                        # default 1
  *         by_cell: true                  # and a multiple of the buffer cell, where its size is
  *                                        # known
- *         min: 0                         # of the unit; not said: nothing is published
+ *         min: 0                         # of the unit; absent: no limit is published
  *         max: 2147483647
  *         disruption: hitless            # hitless queue_flush port_flap daemon_reload reboot
  *                                        # unknown (= assume drops)
- *         platforms: ["*7060DX4*"]       # only where the device says that it is one of these;
- *                                        # not said: all
+ *         platforms: ["*7060DX4*"]       # only where the device describes itself as one of
+ *                                        # these; absent: all
  *         evidence: where this was read  # required
- *     cannot:                            # knobs it has no verified words for, and why: said
- *                                        # instead of invented syntax
+ *     cannot:                            # knobs without a verified syntax, and why: printed
+ *                                        # instead of an invented command
  *       - { knob: alpha, why: "..." }
- *     collect:                           # how this kind of switch tells what a review misses: a
+ *     collect:                           # where data comes from that a review misses: a
  *       marks: sudo counterpoll ...      # command, or what has to be read. Keys: headroom xon
  *                                        # alpha ecn pool marks watermarks pause; and where to
  *                                        # set cable and shared_headroom
- *     asics:                             # what a device's description of itself tells of its
- *                                        # buffer; looked up among all profiles
+ *     asics:                             # the buffer of a chip, by the device's description of
+ *                                        # itself; searched in all profiles
  *       - { name: Spectrum-4, platforms: ["*SN5600*"], cell: 192, headroom: spectrum,
  *           size_holds_headroom: true, source: "..." }
- *     names:                             # of objects in its words: what the device or the
- *                                        # configuration tells, else the standard name
+ *     names:                             # of configured objects: as the device or the
+ *                                        # configuration names them, else the standard name
  *       - { name: wred_profile, standard: AZURE_LOSSLESS, check: sudo ecnconfig -l }
  *     forms:                             # the same change in several dialects: the first is
  *                                        # what is shown
  *       - name: cli
  *         commit: nv config apply          # all steps are one transaction, which this ends
- *         steps:                         # each is one thing to do after which values hold
+ *         steps:                         # each is one change, after which values hold
  *           - sets: [kmin, kmax]         # these come into force together
  *             when: cable                # only where headroom is set by cable length;
  *                                        # no_cable: only where it is not; not said: both
  *             needs: size_apart          # only where a group's size does not hold its headroom
  *                                        # (or the ASIC is not known)
- *             note: "..."                # what to mind, as a comment
+ *             note: "..."                # a warning, as a comment
  *             object: "..."              # what it touches, where that is another object than
  *                                        # the knob's, and not shared
  *             text: "..."                # {knob}, {name} and the words below; [ weight
@@ -75,7 +74,7 @@
  * (headroom and xoff level together). A text is written once for every port, and the same text only
  * once.
  *
- * Units in the house: bytes; ratios (alpha as 2^n, pmax 0..1); weight is a plain number.
+ * Units in the program: bytes; ratios (alpha as 2^n, pmax 0..1); weight is a plain number.
  */
 #ifndef RW_CONFIG_PROFILE_TUNE_H
 #define RW_CONFIG_PROFILE_TUNE_H
@@ -99,7 +98,7 @@ enum tune_knob {
 	TUNE_KNOBS
 };
 const char *tune_knob_name(enum tune_knob knob); /* "kmin" */
-/* of values in the house: "bytes", "ratio" (alpha, pmax), "-" (weight) */
+/* of values in the program: "bytes", "ratio" (alpha, pmax), "-" (weight) */
 const char *tune_knob_unit(enum tune_knob knob);
 int tune_knob_parse(const char *word, enum tune_knob *ret); /* -EINVAL */
 
@@ -155,9 +154,9 @@ struct tune_asic {
 	const char *source;
 };
 
-struct tune_name { /* of an object in the vendor's words */
+struct tune_name { /* of a configured object of the vendor */
 	const char *name, *standard; /* standard: may hold {speed_mbps} and {cable_m} */
-	const char *check; /* the command that tells it */
+	const char *check; /* the command that shows it */
 	/* there is no standard: what stands there has to be replaced */
 	bool placeholder;
 };
@@ -201,7 +200,7 @@ enum tune_need {
 };
 
 struct profile_tune {
-	const char *syntax; /* "sonic"; NULL: has no words */
+	const char *syntax; /* "sonic"; NULL: no templates */
 	const char *comment; /* "#" */
 	bool voq;
 	struct tune_knob_rule knobs[TUNE_KNOBS];
@@ -209,13 +208,13 @@ struct profile_tune {
 	size_t n_names;
 	struct tune_form *forms;
 	size_t n_forms;
-	const char *collect[TUNE_NEEDS]; /* how it is told or set here; NULL: nothing is known */
+	const char *collect[TUNE_NEEDS]; /* how it is read or set here; NULL: not known */
 	const char *notes[8];
 	size_t n_notes; /* sentences for every rendering */
 };
 
-/* tune_rule_applies - whether the rule holds for a device that says this of itself (NULL: not known
- * what it is). */
+/* tune_rule_applies - does the rule hold for a device that describes itself as @platform? NULL: the
+ * platform is not known. */
 bool tune_rule_applies(const struct tune_knob_rule *rule, const char *platform);
 
 /* tune_knob_safe - the side to round a value of @knob to: never above a limit that must not be
@@ -223,9 +222,10 @@ bool tune_rule_applies(const struct tune_knob_rule *rule, const char *platform);
 enum tune_round tune_knob_safe(enum tune_knob knob);
 
 /*
- * tune_knob_write - the number that is written for @value (house units). NAN: not settable, the
- * unit is cells and @cell_bytes is not known (NAN or 0), or what results is out of the published
- * range. A percent that is a share of a queue's limit (unit percent on a knob in bytes) needs
+ * tune_knob_write - the number that is written for @value (in the unit of the program). NAN: not
+ * settable, the unit is cells and @cell_bytes is not known (NAN or 0), or what results is out of
+ * the published range. A percent that is a share of a queue's limit (unit percent on a knob in
+ * bytes) needs
  * @limit_bytes.
  */
 double tune_knob_write(const struct tune_knob_rule *rule, enum tune_knob knob, double value,
@@ -245,8 +245,8 @@ double tune_knob_programmed(
 /* tune_platform_fits - does one of the globs match @platform? NULL fits none. */
 bool tune_platform_fits(const char *const *globs, size_t n, const char *platform);
 
-/* profiles_asic - of a device that says this of itself, from the tables of all profiles; NULL: not
- * known. */
+/* profiles_asic - the chip of a device that describes itself as @platform, from the tables of all
+ * profiles; NULL: not known. */
 const struct tune_asic *profiles_asic(const struct profiles *profiles, const char *platform);
 
 #endif

@@ -1,5 +1,5 @@
-/* ecmp - what one ECMP group did in one window: a noun, measured by analyzers/ecmp_measure, read by
- * reports. */
+/* ecmp - what one ECMP group did in one window. Measured by analyzers/measure/ecmp_measure.c, read
+ * by detectors and reports. */
 #ifndef RW_DB_ECMP_H
 #define RW_DB_ECMP_H
 
@@ -58,16 +58,16 @@ struct ecmp_measure {
 	double load_ratio; /* mean utilisation */
 	double n_eff; /* NAN: no packets */
 	uint32_t tuples; /* 5-tuples seen, what the hash sees; 0 = no packets */
-	/* at least so many: an interval had more flows than it kept by name */
+	/* .tuples is a lower bound: an interval had more flows than it kept by name */
 	bool tuples_more;
 	uint32_t flows; /* 5-tuples with destination QP; lower bound */
 	/* hash chance for n_eff; NAN unknown */
 	double expected_ratio, expected_p95_ratio, expected_p999_ratio;
 	double coverage_ratio;
 	enum ecmp_verdict verdict;
-	/* a static hash spreads it: only then is there a chance baseline */
+	/* a static hash chooses the member: only then is there a baseline by chance */
 	bool hashed;
-	/* a member was ever heard of; false for devices that are declared and never polled */
+	/* a member ever had a sample; false for devices that are declared and never polled */
 	bool observed;
 	bool equal_weights; /* a capacity is unknown: members count alike */
 	size_t n_down, n_absent; /* members without a link, without samples */

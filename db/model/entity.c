@@ -1,9 +1,8 @@
 /*
  * entity - the intern tables. Ids index an array; names are found by hashing (device, port,
- * priority) with separators that cannot occur in names. Structs live in the arena, so entity_get()
- * pointers stay valid while the array grows.
+ * priority) with separators that cannot occur in names. Structs live in the arena: what
+ * entity_get() lends stays valid while the array grows.
  */
-#include "agent/base/str.h"
 #include "db/model/entity.h"
 
 #include <errno.h>
@@ -12,6 +11,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
+#include "agent/base/str.h"
 
 struct entities {
 	struct arena *arena;
@@ -103,6 +103,17 @@ static uint32_t entity_find(
 	return (uint32_t)id;
 }
 
+/* The parent of such an entity, or ENTITY_NONE while it is not known. */
+static uint32_t find_parent(
+	const struct entities *entities, const char *device, const char *port, int priority)
+{
+	if (priority != PRIO_NONE)
+		return entity_find(entities, device, port, PRIO_NONE);
+	if (*port)
+		return entity_find(entities, device, "", PRIO_NONE);
+	return ENTITY_NONE;
+}
+
 /* entity_put - enter @id under its names; the slot is free. Parents are looked up, not made:
  * entities_load() may meet them later. */
 static void entity_put(
@@ -115,10 +126,7 @@ static void entity_put(
 	e->device = name_intern(entities, device);
 	e->port = name_intern(entities, port);
 	e->priority = (int16_t)priority;
-	if (priority != PRIO_NONE)
-		e->parent = entity_find(entities, device, port, PRIO_NONE);
-	else if (*port)
-		e->parent = entity_find(entities, device, "", PRIO_NONE);
+	e->parent = find_parent(entities, device, port, priority);
 	while (entities->n < id) {
 		rw_grow(entities->v, entities->n, entities->cap);
 		entities->v[entities->n++] = NULL;
@@ -184,38 +192,34 @@ uint32_t entities_count(const struct entities *entities)
  */
 #define ENTITY_ID_MAX (1u << 24)
 
+/* Entities of @device that came before their parent find it now. Files are written parents first,
+ * so this is rare and may be slow. */
+static void adopt_children(struct entities *entities, const struct entity *parent)
+{
+	for (uint32_t i = 0; i < entities->n; i++) {
+		struct entity *e = entities->v[i];
+		if (e && e != parent && e->parent == ENTITY_NONE && e->device == parent->device)
+			e->parent = find_parent(entities, e->device, e->port, e->priority);
+	}
+}
+
 int entities_load(
 	struct entities *entities, uint32_t id, const char *device, const char *port, int priority)
 {
-	if (id == ENTITY_NONE || id > ENTITY_ID_MAX || !device || priority < INT16_MIN ||
-		priority > INT16_MAX)
+	if (id == ENTITY_NONE || id > ENTITY_ID_MAX || !device)
+		return -EINVAL;
+	if (priority < INT16_MIN || priority > INT16_MAX)
 		return -EINVAL;
 	if (!port)
 		port = "";
-	uint32_t have = entity_find(entities, device, port, priority);
-	const struct entity *at = entity_get(entities, id);
-	if (have == id)
+	uint32_t known = entity_find(entities, device, port, priority);
+	if (known == id)
 		return 0;
-	if (have != ENTITY_NONE || at)
+	if (known != ENTITY_NONE || entity_get(entities, id))
 		return -EEXIST;
 	entity_put(entities, id, device, port, priority);
-	/* Children that came before their parent are adopted. Files are written parents first, so
-	 * this is rare and may be slow. */
-	if (id != entities->n && priority == PRIO_NONE) {
-		for (uint32_t i = 0; i < entities->n; i++) {
-			struct entity *e = entities->v[i];
-			if (e && e->parent == ENTITY_NONE && e->id != id &&
-				e->device == entities->v[id - 1]->device) {
-				if (e->priority != PRIO_NONE)
-					e->parent = entity_find(
-						entities, e->device, e->port, PRIO_NONE);
-				else if (*e->port)
-					e->parent = entity_find(entities, e->device, "", PRIO_NONE);
-				else
-					e->parent = ENTITY_NONE;
-			}
-		}
-	}
+	if (id != entities->n && priority == PRIO_NONE)
+		adopt_children(entities, entities->v[id - 1]);
 	return 0;
 }
 

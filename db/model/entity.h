@@ -2,8 +2,7 @@
  * entity - what a sample is about: a device, a port of it, a priority (or unmapped queue, or pool)
  * of that; interned to u32. Ids are dense from 1 and are the ids in the database: the store loads
  * them first, new ones follow. Never reused. Text states (cfg.trust ...) are interned in the same
- * table's string half. Owned by the loop thread. The store's thread gets what it needs with each
- * batch.
+ * table's string half. Owned by the loop thread; the store's thread gets new names with each batch.
  */
 #ifndef RW_DB_ENTITY_H
 #define RW_DB_ENTITY_H

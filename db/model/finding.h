@@ -88,9 +88,9 @@ struct finding {
 };
 
 /*
- * What a training job moved, block by block, oldest first: reported beside the findings, for what
- * waiting costs (agent/incident/cost.h). In bulk-synchronous training every step moves the same
- * bytes, so this is steps per second but for a factor.
+ * What a training job moved, block by block, oldest first. Published beside the findings, to
+ * estimate what waiting costs (agent/incident/cost.h). In bulk-synchronous training every step
+ * moves the same bytes, so this is proportional to steps per second.
  */
 struct job_rate {
 	const char *job; /* NULL: no job is configured, all hosts */
@@ -99,8 +99,8 @@ struct job_rate {
 	int64_t from_ns, block_ns;
 	const double *rate; /* octets per second; NAN not seen */
 	size_t n;
-	/* no host's port is counted: leaf uplinks stand for them; a fall of these shows, that they
-	 * did not fall proves little */
+	/* no port of a host is counted, so leaf uplinks stand for them: a fall of these is a
+	 * fall of the job, but no fall proves little */
 	bool by_uplinks;
 };
 

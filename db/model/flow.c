@@ -1,4 +1,4 @@
-/* flow - see flow.h. */
+/* flow - orders of flow samples. Pure. */
 #include "db/model/flow.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ int flow_order(const void *left, const void *right)
 	ORDER(x->from_ns, y->from_ns);
 	ORDER(!x->total, !y->total);
 	ORDER(y->octets, x->octets);
-	/* the rest makes equal flows come in one order, whoever fills the window */
+	/* the rest: equal flows come in one order, whoever fills the window */
 	ORDER(x->to_ns, y->to_ns);
 	ORDER(x->dir, y->dir);
 	ORDER(x->key.family, y->key.family);

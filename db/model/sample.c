@@ -1,10 +1,10 @@
-/* sample - names of flags, and the value as a number. Pure. */
-#include "agent/base/str.h"
+/* sample - names of flags and sources, and a value as a number. Pure. */
 #include "db/model/sample.h"
 
 #include <errno.h>
 #include <math.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 #include "db/model/metric.h"
 
 static const struct {
@@ -90,15 +90,9 @@ int sample_order(const void *left, const void *right)
 {
 	const struct sample *x = left, *y = right;
 
-	if (x->t_ns != y->t_ns) {
-		if (x->t_ns < y->t_ns)
-			return -1;
-		return 1;
-	}
-	if (x->entity != y->entity) {
-		if (x->entity < y->entity)
-			return -1;
-		return 1;
-	}
+	if (x->t_ns != y->t_ns)
+		return x->t_ns < y->t_ns ? -1 : 1;
+	if (x->entity != y->entity)
+		return x->entity < y->entity ? -1 : 1;
 	return (x->metric > y->metric) - (x->metric < y->metric);
 }

@@ -44,11 +44,11 @@ struct window {
 /* NULL = no samples at all */
 const struct series *window_series(const struct window *window, uint32_t entity, unsigned metric);
 
-/* window_metric - position of the first series of @metric or of one after it; series of one metric
- * are a run. */
+/* window_metric - position of the first series of @metric, or where it would be. Series of one
+ * metric follow one another. */
 size_t window_metric(const struct window *window, unsigned metric);
-/* window_fetch - for who goes through all series in their order and is at @i: samples further on
- * are fetched from memory meanwhile. */
+/* window_fetch - a hint while one goes through all series in their order and is at @i: the
+ * processor fetches samples further on meanwhile. */
 static inline void window_fetch(const struct window *window, size_t i)
 {
 	if (i + 12 < window->n_series) {
@@ -65,12 +65,13 @@ uint32_t series_after(const struct series *series, int64_t t_ns);
  *
  * @max_rate_per_s  plausible maximum (e.g. 1.02 x line rate in bytes/s); 0 = no gate
  *
- * A decrease is a wrap when the run says 32 bits and the implied rate is plausible, else a reset:
- * that interval counts as not covered. A restart flag, or an interval above @max_rate_per_s,
- * likewise. Late samples are not looked at. Without a gate a wrap is believed when it adds less
- * than half of the 32-bit range. A jump after cached repeats is judged over the time since the last
- * move. 0, or -ENODATA when no valid interval exists (@ret is filled then too: the counts say why,
- * .value is 0). Exact in u64; .value is the sum of valid intervals.
+ * .value is the sum over the valid intervals, exact in u64. An interval is not valid, and its time
+ * not covered, over a restart flag, over a decrease that is no wrap (a reset), and where it grows
+ * faster than @max_rate_per_s since the counter last moved. A decrease is a wrap when both samples
+ * say 32 bits and the implied rate is plausible; without a gate, when it adds less than half of the
+ * 32-bit range. Late samples are ignored.
+ *
+ * 0, or -ENODATA when there is no valid interval; @ret is filled then too: the counts say why.
  */
 struct increase {
 	uint64_t value;

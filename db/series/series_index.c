@@ -1,5 +1,5 @@
-/* series_index - see series_index.h: a chain of series per entity, and per series the one that
- * followed it last time. */
+/* series_index - a chain of series per entity; and for each series the one that followed it last
+ * time, which is tried first. */
 #include "db/series/series_index.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #define NONE UINT32_MAX
 
-struct item {
+struct index_item {
 	uint32_t entity;
 	uint32_t next; /* of the same entity */
 	uint32_t follow; /* came after this one last time */
@@ -16,7 +16,7 @@ struct item {
 };
 
 struct series_index {
-	struct item *v;
+	struct index_item *v;
 	uint32_t n, cap;
 	uint32_t *heads; /* by entity */
 	uint32_t n_heads;
@@ -65,8 +65,8 @@ static uint32_t series_index_find(
 		if (index->v[i].metric == metric)
 			return i;
 	rw_grow(index->v, index->n, index->cap);
-	index->v[index->n] =
-		(struct item){.entity = entity, .metric = metric, .next = *head, .follow = NONE};
+	index->v[index->n] = (struct index_item){
+		.entity = entity, .metric = metric, .next = *head, .follow = NONE};
 	*head = index->n;
 	*ret_new = true;
 	return index->n++;

@@ -1,7 +1,7 @@
 /*
  * series_index - (entity, metric) to a dense number, for tables that hold something per series. No
  * hashing of every sample: polls bring the same series in the same order, so each series remembers
- * which one came after it, and that is looked at first. 16 bytes per series and 4 per entity. One
+ * which one came after it, and that one is tried first. 16 bytes per series and 4 per entity. One
  * thread at a time.
  */
 #ifndef RW_DB_SERIES_INDEX_H

@@ -229,50 +229,59 @@ static inline void fetch_ahead(const struct series_memory *memory, unsigned metr
 	}
 }
 
-int window_from_memory(struct series_memory *memory, struct arena *a,
-	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
+/* The series that the spec asks for, sorted. */
+static size_t memory_series(struct series_memory *memory, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct series **ret)
 {
 	size_t max = 0, n = 0;
 	bool want[METRIC_COUNT] = {false};
 
-	for (unsigned i = 0; i < METRIC_COUNT; i++) {
-		want[i] = window_wants(spec, i);
-		if (want[i])
-			max += memory->n_by_metric[i];
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		want[m] = window_wants(spec, m);
+		if (want[m])
+			max += memory->n_by_metric[m];
 	}
 	struct series *v = arena_array(a, struct series, max);
-	for (unsigned i = 0; i < METRIC_COUNT; i++)
-		for (uint32_t k = 0; want[i] && k < memory->n_by_metric[i]; k++) {
-			fetch_ahead(memory, i, k);
-			if (window_wants_entity(
-				    spec, memory->tracks[memory->by_metric[i][k]].entity))
-				n += track_window(&memory->tracks[memory->by_metric[i][k]], a,
-					from_ns, to_ns, &v[n]);
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		for (uint32_t k = 0; want[m] && k < memory->n_by_metric[m]; k++) {
+			const struct track *track = &memory->tracks[memory->by_metric[m][k]];
+			fetch_ahead(memory, m, k);
+			if (window_wants_entity(spec, track->entity))
+				n += track_window(track, a, from_ns, to_ns, &v[n]);
 		}
-	for (size_t i = 1; i < n; i++) {
-		/* metrics come in order, and entities mostly do: they are numbered as they are
-		 * first heard of */
+	/* Metrics come in order, and entities mostly do: ids are given in the order of their first
+	 * samples. */
+	for (size_t i = 1; i < n; i++)
 		if (series_order(&v[i - 1], &v[i]) > 0) {
 			qsort(v, n, sizeof(*v), series_order);
 			break;
 		}
-	}
+	*ret = v;
+	return n;
+}
+
+int window_from_memory(struct series_memory *memory, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
+{
+	struct series *series;
+	size_t n_series = memory_series(memory, a, spec, from_ns, to_ns, &series), n_flows = 0;
+
 	*ret = (struct window){.from_ns = from_ns,
 		.to_ns = to_ns,
 		.entities = memory->entities,
-		.series = v,
-		.n_series = n};
+		.series = series,
+		.n_series = n_series};
 	if (!spec->flows)
 		return 0;
-
-	size_t n_flows = 0;
-	struct flow_sample *f =
+	struct flow_sample *flows =
 		arena_array(a, struct flow_sample, memory->n_flows - memory->flow_head);
-	for (size_t i = memory->flow_head; i < memory->n_flows; i++)
-		if (memory->flows[i].from_ns >= from_ns && memory->flows[i].to_ns <= to_ns)
-			f[n_flows++] = memory->flows[i];
-	qsort(f, n_flows, sizeof(*f), flow_order);
-	ret->flows = f;
+	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
+		const struct flow_sample *flow = &memory->flows[i];
+		if (flow->from_ns >= from_ns && flow->to_ns <= to_ns)
+			flows[n_flows++] = *flow;
+	}
+	qsort(flows, n_flows, sizeof(*flows), flow_order);
+	ret->flows = flows;
 	ret->n_flows = n_flows;
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* series_window - orders that every filler of a window keeps, so that they give identical windows.
- * For files of db/ only. */
+/* series_window - what every filler of a window shares, so that all give identical windows. For
+ * files of db/ only. */
 #ifndef RW_DB_SERIES_WINDOW_H
 #define RW_DB_SERIES_WINDOW_H
 
