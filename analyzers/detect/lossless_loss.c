@@ -50,7 +50,7 @@ static const struct option rows[] = {
 		"three"},
 };
 
-/* ---- what one prio says -------------------------------------------------- */
+/* ---- one priority of a port --------------------------------------------- */
 
 struct loss { /* of a switch and priority */
 	double ingress, egress, discards;
