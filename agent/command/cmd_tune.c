@@ -31,7 +31,8 @@ static const struct command_option options[] = {
 	{"priority", 0, "N", "with review, whatif: this priority"},
 	{"uplinks", 0, "PEER", "with review: only sheets that touch a link to this switch"},
 	{"allow-reduce", 0, NULL, "with review: headroom may be advised down"},
-	{"no-record", 0, NULL, "with review: print only, do not note the proposals in the ledger"},
+	{"no-record", 0, NULL,
+		"with review: print only, do not record the proposals in the ledger"},
 	{"vendor", 0, "NAME",
 		"with render: the syntax of this vendor, any that a profile has words for; "
 		"default: the switch's own"},
@@ -106,9 +107,8 @@ static int cmd_tune_load(struct client *client, struct tune_ledger **ret, struct
 	return tune_store_load(client->history, *ret, e);
 }
 
-/* As the switches say now: an accepted sheet whose values were read back is applied, whether anyone
- * noted it or not. */
-static int cmd_tune_look(struct client *client, struct tune_ledger *ledger, struct err *e)
+/* Read-back up to now: an accepted sheet whose values are in force counts as applied. */
+static int cmd_tune_read_back(struct client *client, struct tune_ledger *ledger, struct err *e)
 {
 	const struct tune_record *const *v;
 	const size_t n = tune_ledger_records(ledger, &v);
@@ -138,14 +138,14 @@ static int load_now(struct client *client, struct tune_ledger **ret, struct err 
 {
 	const int rc = cmd_tune_load(client, ret, e);
 	if (rc == 0)
-		return cmd_tune_look(client, *ret, e);
+		return cmd_tune_read_back(client, *ret, e);
 	return rc;
 }
 
 static int newest_first(const void *left, const void *right)
 {
-	const struct tune_record *x = *(const struct tune_record *const *)left,
-				 *y = *(const struct tune_record *const *)right;
+	const struct tune_record *x = *(const struct tune_record *const *)left;
+	const struct tune_record *y = *(const struct tune_record *const *)right;
 	if (x->sheet.made_ns < y->sheet.made_ns)
 		return 1;
 	if (x->sheet.made_ns > y->sheet.made_ns)
@@ -250,7 +250,7 @@ static int read_filter(const struct command_args *args, struct tune_filter *filt
 	return 0;
 }
 
-/* A name that nothing bears must not read as "nothing to do". */
+/* An unknown name is a usage error: an empty review would read as "nothing to do". */
 static int cmd_tune_check_device(
 	const struct fabric *fabric, const char *option, const char *glob, struct err *e)
 {
@@ -268,7 +268,7 @@ static int cmd_tune_check_device(
 		return 0;
 	return err_set(e, -EINVAL,
 		"%s: no switch is named '%.100s'%s%s%s; 'rocewatch topology show' "
-		"names them",
+		"lists them",
 		option, glob, str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
 }
 
@@ -537,11 +537,12 @@ const struct command command_tune = {
 		"ID|whatif",
 	.summary = "threshold changes: review sheets, vendor syntax, decisions, and verification "
 		   "afterwards",
-	.help = "review looks at the last 24 hours of the database, or at --since/--until, and "
-		"gives sheets: what to change, from what to what, why, what it costs, what it is "
-		"expected to "
-		"do, how to apply and how to undo it; or what to fix first, or what to collect. "
-		"Its proposals are noted in the ledger.\n\n"
+	.help = "review reads the last 24 hours of the database, or --since/--until, and prints "
+		"sheets: "
+		"what to change, from which value to which, why, what it costs, the expected "
+		"effect, "
+		"how to apply it and how to undo it; or what to fix first, or what to collect. Its "
+		"proposals are recorded in the ledger.\n\n"
 		"rocewatch changes nothing on a switch. When an accepted sheet's values are read "
 		"back it counts as applied by itself; 'applied' records it where thresholds cannot "
 		"be read. "

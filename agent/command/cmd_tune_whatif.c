@@ -80,8 +80,8 @@ static int read_sets(
 	}
 	if (*ret_knobs)
 		return 0;
-	return err_set(e, -EINVAL,
-		"whatif: expected at least one --set KNOB=VALUE, such as --set kmin=400KB");
+	return err_set(
+		e, -EINVAL, "whatif: --set KNOB=VALUE is required, such as --set kmin=400KB");
 }
 
 static json_t *cmd_tune_whatif_changes_of(struct tune_effect *effect, unsigned knobs)

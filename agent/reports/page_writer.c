@@ -1,4 +1,4 @@
-/* tune_page - see tune_page.h. */
+/* page_writer - writes headings, paragraphs, tables and commands as text, markdown or html. */
 #include "agent/base/str.h"
 #include "agent/reports/page_writer.h"
 

@@ -1,10 +1,10 @@
 /*
- * tune_page - the writers below tune_view: headings, labelled paragraphs, tables and vendor text,
- * as plain text of a given width, markdown, or html. Text from devices is tamed: no control
- * character reaches a terminal, no tag a page.
+ * page_writer - the writers below tune_view: headings, labelled paragraphs, tables and commands, as
+ * plain text of a given width, markdown, or html. Text from devices is made harmless: no control
+ * character reaches a terminal, and no tag reaches a page.
  */
-#ifndef RW_REPORTS_TUNE_PAGE_H
-#define RW_REPORTS_TUNE_PAGE_H
+#ifndef RW_REPORTS_PAGE_WRITER_H
+#define RW_REPORTS_PAGE_WRITER_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ void page_linef(FILE *out, const struct tune_page *page, const char *label, cons
 /* @n_columns headers; the last column takes what is left of the width and is wrapped. */
 void page_table(FILE *out, const struct tune_page *page, const char *const *headers,
 	size_t n_columns, const struct page_row *rows, size_t n_rows);
-/* Text that is typed as it stands. */
+/* Commands, written exactly as they are typed. */
 void page_code(FILE *out, const struct tune_page *page, const char *label, const char *text);
 void page_gap(FILE *out, const struct tune_page *page);
 

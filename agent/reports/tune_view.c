@@ -1,4 +1,5 @@
-/* tune_view - see tune_view.h. */
+/* tune_view - walks over a document of tuning and writes it for people, and the columns of its csv.
+ */
 #include "agent/reports/tune_view.h"
 
 #include <ctype.h>
@@ -49,8 +50,7 @@ static void add_alpha(struct str *out, double value)
 {
 	const double n = log2(value);
 	if (value > 0 && fabs(n - round(n)) < 1e-6)
-		str_addf(out, n < 0 ? "1/%.0f (dynamic_th %.0f)" : "%.0f (dynamic_th %.0f)",
-			exp2(fabs(n)), n);
+		str_addf(out, "%s%.0f (dynamic_th %.0f)", str_if(n < 0, "1/"), exp2(fabs(n)), n);
 	else
 		str_addf(out, "%.4g", value);
 }
@@ -134,7 +134,7 @@ static void add_words(struct str *out, const json_t *array, size_t most)
 		str_addf(out, " and %zu more", n - most);
 }
 
-static void add_place(struct str *out, const json_t *section)
+static void add_site(struct str *out, const json_t *section)
 {
 	const json_t *ports = tune_view_get(section, "ports");
 	str_add(out, doc_word(section, "device"));
@@ -151,14 +151,14 @@ static void add_place(struct str *out, const json_t *section)
 
 static void put_head(FILE *out, const struct tune_page *page, const json_t *section)
 {
-	rw_cleanup(str_done) struct str place = {0}, ports = {0};
+	rw_cleanup(str_done) struct str site = {0}, ports = {0};
 	char advice[32], state[32], made[32], expires[32], from[32], to[32];
 	snprintf(advice, sizeof(advice), "%s", doc_word(section, "advice"));
 	snprintf(state, sizeof(state), "%s", doc_word(section, "state"));
 	tune_view_upper(advice);
 	tune_view_upper(state);
-	add_place(&place, section);
-	page_heading(out, page, "TUNING REVIEW  %s  %s  %s%s%s", doc_word(section, "id"), place.s,
+	add_site(&site, section);
+	page_heading(out, page, "TUNING REVIEW  %s  %s  %s%s%s", doc_word(section, "id"), site.s,
 		advice, str_if(*state, "  "), state);
 	page_line(out, page, "summary", doc_word(section, "summary"));
 	page_line(out, page, "diagnosis", doc_word(section, "diagnosis"));
@@ -170,12 +170,11 @@ static void put_head(FILE *out, const struct tune_page *page, const json_t *sect
 	if (json_is_object(platform) &&
 		(*doc_word(platform, "name") || !*doc_word(platform, "syntax")))
 		page_linef(out, page, "platform", "%s%s%s",
-			*doc_word(platform, "name") ? doc_word(platform, "name")
-						    : "not known what it is",
+			*doc_word(platform, "name") ? doc_word(platform, "name") : "unknown",
 			str_if(*doc_word(platform, "version"), ", "),
 			doc_word(platform, "version"));
 	else if (json_is_object(platform))
-		page_linef(out, page, "platform", "%s by its profile; its ASIC is not known",
+		page_linef(out, page, "platform", "%s by its profile; ASIC unknown",
 			doc_word(platform, "syntax"));
 	page_linef(out, page, "evidence", "%s - %s, coverage %.1f %%, confidence %s (%.2f)",
 		tune_view_when(from, section, "from"), tune_view_when(to, section, "to"),
@@ -277,9 +276,11 @@ static void put_checks(FILE *out, const struct tune_page *page, const json_t *se
 	size_t k;
 	json_array_foreach (checks, k, c) {
 		const char *unit = doc_word(c, "unit");
+		const char *ok = "NO";
+		if (json_is_true(tune_view_get(c, "ok")))
+			ok = "yes";
 		rows[k] = (struct page_row){
-			{rw_strdup(json_is_true(tune_view_get(c, "ok")) ? "yes" : "NO"),
-				tune_view_value_text(doc_number(c, "before"), unit, false),
+			{rw_strdup(ok), tune_view_value_text(doc_number(c, "before"), unit, false),
 				tune_view_value_text(doc_number(c, "after"), unit, false),
 				tune_view_value_text(doc_number(c, "limit"), unit, false),
 				rw_strdup(doc_word(c, "text"))}};
@@ -411,7 +412,7 @@ static void put_change_rest(FILE *out, const struct tune_page *page, const json_
 		add_words(&rest, tune_view_get(section, "rest"), PORTS_SHOWN);
 	}
 	page_line(out, page, "canary", rest.s);
-	page_line(out, page, "not expected", doc_word(section, "not_expected"));
+	page_line(out, page, "not predicted", doc_word(section, "not_expected"));
 	page_line(out, page, "risk", doc_word(section, "risk"));
 	page_line(out, page, "roll back if", doc_word(section, "rollback_if"));
 	put_commands(out, page, section, "apply", "render");
@@ -460,7 +461,7 @@ int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *page
 	size_t k;
 	page_begin(out, page, "rocewatch tuning review");
 	if (!json_array_size(sheets))
-		page_line(out, page, "", "no sheet: nothing in this time range asks for a change");
+		page_line(out, page, "", "no sheet: nothing in this time range calls for a change");
 	json_array_foreach (sheets, k, s) {
 		if (k)
 			page_gap(out, page);
@@ -558,7 +559,7 @@ int tune_verify_print(FILE *out, const json_t *doc, const struct tune_page *page
 	put_side(out, page, doc, "before");
 	put_side(out, page, doc, "after");
 	page_linef(out, page, "left out",
-		"%lld idle, %lld disturbed (restarts, gaps, other incidents), %lld of other work",
+		"%lld idle, %lld disturbed (restarts, gaps, other incidents), %lld of another load",
 		(long long)json_integer_value(tune_view_get(left, "idle")),
 		(long long)json_integer_value(tune_view_get(left, "disturbed")),
 		(long long)json_integer_value(tune_view_get(left, "unmatched")));
@@ -609,7 +610,7 @@ const struct view tune_list_view = {.title = "Threshold recommendations",
 	.rows = "sheets",
 	.columns = list_columns,
 	.n_columns = rw_countof(list_columns),
-	.empty = "no recommendation is recorded; 'rocewatch tune review' makes them"};
+	.empty = "no recommendation is recorded yet; 'rocewatch tune review' makes them"};
 
 static const struct column effect_columns[] = {
 	{"metric", NULL, COL_TEXT, false},

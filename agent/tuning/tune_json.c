@@ -619,7 +619,7 @@ static json_t *effects_json(const struct verify_result *result)
 				"unit", e->unit, "before", json_number_or_null(e->before), "after",
 				json_number_or_null(e->after), "delta",
 				json_number_or_null(e->delta), "low", json_number_or_null(e->low),
-				"high", json_number_or_null(e->high), "told", e->told));
+				"high", json_number_or_null(e->high), "told", e->judgement));
 	}
 	return array;
 }
@@ -639,7 +639,7 @@ static void effects_in(const json_t *object, struct arena *a, struct verify_resu
 				.delta = doc_number(o, "delta"),
 				.low = doc_number(o, "low"),
 				.high = doc_number(o, "high"),
-				.told = str_or(text_in(o, "told", a), "")};
+				.judgement = str_or(text_in(o, "told", a), "")};
 	}
 }
 

@@ -315,7 +315,7 @@ static const struct tune_verified *verified_copy(
 		struct verify_effect *effect = &copy->result.effects[i];
 		effect->metric = arena_strdup(a, str_or(effect->metric, ""));
 		effect->unit = arena_strdup(a, str_or(effect->unit, ""));
-		effect->told = arena_strdup(a, str_or(effect->told, ""));
+		effect->judgement = arena_strdup(a, str_or(effect->judgement, ""));
 	}
 	copy->worse = names_copy(a, verified->worse, verified->n_worse);
 	copy->better = names_copy(a, verified->better, verified->n_better);

@@ -1,7 +1,7 @@
 /*
- * tune_read - a stretch of the database as what threshold tuning looks at: windows, measured as
- * the detectors measure them, folded into evidence; and single windows for the comparison before
- * and after a change. Read some windows at a time, so that a week need not be in memory. The same
+ * tune_read - reads a time range of the database for threshold tuning: windows, measured as the
+ * detectors measure them, folded into evidence; and single windows for the comparison before and
+ * after a change. Some windows are read at a time, so that a week need not be in memory. The same
  * history gives the same answer, whether an agent wrote it or a replay.
  *
  * Windows are max(5 s, 3 intervals) long as the detectors' are, longer where the stretch would have

@@ -1,6 +1,6 @@
 /*
  * tune - threshold tuning: from what a stretch of history says of every lossless queue to a
- * reviewable sheet. Pure: no clock, no store, no switch is ever asked or told.
+ * reviewable sheet. Pure: no clock, no store, and no switch is contacted.
  *
  *     windows --observe--> tune_evidence (sums and peaks per queue, tune_evidence.h)
  *                              |   + what incidents say (diagnosis before dose)
@@ -141,7 +141,7 @@ struct tune_sheet {
 	size_t n_evidence;
 	struct tune_expect *expected;
 	size_t n_expected;
-	const char *not_expected; /* a change without .expected: why nothing can be foretold */
+	const char *not_expected; /* a change without .expected: why nothing can be predicted */
 	struct tune_check *checks;
 	size_t n_checks;
 	const char **collect;

@@ -1,5 +1,5 @@
 /*
- * tune_effect - what other thresholds are expected to do, told in the words of a sheet: the queue
+ * tune_effect - the expected effect of other thresholds, as a sheet shows it: the queue
  * model (whatif.h), calibrated from one queue's evidence.
  *
  * The queue: the one at @port, or the one of the device that is fullest where nothing says which.
@@ -9,7 +9,7 @@
  * Metrics of the expectations, canonical where there is one: pfc.tx_pause_ns (ratio of time, hosts
  * of the switch), queue.ecn_marked (ratio of packets), pg.drops (frames/s), queue.watermark_bytes,
  * pg.headroom_watermark_bytes (bytes), and step_time (ratio of now: 1.02 = 2 % longer). Every one
- * is a range, [low, high], with what is measured now; one that cannot be told is left out.
+ * is a range, [low, high], with what is measured now; one that cannot be predicted is left out.
  *
  * Pure; results live in the arena. Bytes, ratios, ns.
  */
@@ -28,13 +28,13 @@ struct err;
 
 struct tune_effect {
 	const struct tune_prio *prio; /* the queue it was calibrated on */
-	/* what the model was told of it; .now: thresholds in force */
+	/* input of the model; .now: thresholds in force */
 	struct whatif_queue queue;
 	struct whatif_settings to;
 	struct whatif_result model; /* of that queue */
 	struct tune_expect *expected;
 	size_t n_expected; /* of the switch, as a sheet tells them */
-	/* what the ranges rest on, and what could not be told */
+	/* what the ranges rest on, and what is not known */
 	const char **notes;
 	size_t n_notes;
 };
@@ -49,7 +49,7 @@ int tune_whatif(const struct tune_evidence *evidence, const char *device, const 
 	struct arena *a, struct tune_effect *ret, struct err *err);
 
 /* tune_expected - fills .expected of a sheet from its device, ports, priority and changes; or
- * .not_expected, where nothing can be told. */
+ * .not_expected, where nothing can be predicted. */
 void tune_expected(const struct tune_in *in, struct tune_sheet *sheet);
 
 #endif

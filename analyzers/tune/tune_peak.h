@@ -3,11 +3,11 @@
  * maximum and a high quantile of bounded memory.
  *
  * A watermark is the maximum over the device's own window (window_ms of the sample), and counts
- * once per window: the same window told in several polls is one peak. Maxima grow with the length
- * of the window, so quantiles are of one length only: the one told most often. window_ms 0: since
- * when is not told. Such a value counts when it differs from the one before. If it never moves, it
- * may be older than what is looked at: then it is no more than an upper bound (.standing). If it
- * falls, somebody clears it, and the values are of windows of unknown length.
+ * once per window: the same window read in several polls is one peak. Maxima grow with the length
+ * of the window, so quantiles are of one length only: the one read most often. window_ms 0: the
+ * device does not say since when. Such a value counts when it differs from the one before. If it
+ * never moves, it may be older than what is looked at: then it is no more than an upper bound
+ * (.standing). If it falls, somebody clears it, and the values are of windows of unknown length.
  *
  * Bytes; pure; memory is the arena's, and taken when the first sample comes.
  */

@@ -530,13 +530,13 @@ static struct judged judge_effect(const struct verify_effect *effect, double lea
 static void name_judgement(struct verify_effect *effect, struct judged judged)
 {
 	if (isnan(effect->low))
-		effect->told = "not known";
+		effect->judgement = "not known";
 	else if (judged.worse)
-		effect->told = "worse";
+		effect->judgement = "worse";
 	else if (judged.better)
-		effect->told = "better";
+		effect->judgement = "better";
 	else
-		effect->told = "no change seen";
+		effect->judgement = "no change seen";
 }
 
 struct judgement { /* of every effect that counts for the verdict */
@@ -593,7 +593,7 @@ static struct judgement judge_effects(const struct verify_in *in, struct verify_
 	ret.step.better = ret.step.better && e[VERIFY_STEP].delta < -VERIFY_STEP_NOISE;
 	judge_pause(result, &ret);
 	judge_drops(in, result, &ret);
-	e[VERIFY_MARKS].told = "";
+	e[VERIFY_MARKS].judgement = "";
 	name_judgement(&e[VERIFY_STEP], ret.step);
 	name_judgement(&e[VERIFY_TAIL], ret.tail);
 	name_judgement(&e[VERIFY_J], ret.j);

@@ -84,8 +84,8 @@ struct verify_effect {
 	const char *metric, *unit;
 	double before, after, delta; /* NAN unknown */
 	double low, high; /* 95 % of .delta */
-	/* "better" "worse" "no change seen" "not known" "" (only told, not judged) */
-	const char *told;
+	/* "better" "worse" "no change seen" "not known" "" (shown, not judged) */
+	const char *judgement;
 };
 enum {
 	VERIFY_PAUSE,

@@ -134,7 +134,7 @@ static void test_numbers(void **state)
 	assert_true(r.effects[VERIFY_PAUSE].low <= -0.04 && -0.04 <= r.effects[VERIFY_PAUSE].high);
 	assert_true(fabs(r.effects[VERIFY_STEP].delta + 0.2) < 0.01);
 	assert_true(r.effects[VERIFY_STEP].low <= -0.2 && -0.2 <= r.effects[VERIFY_STEP].high);
-	assert_string_equal(r.effects[VERIFY_STEP].told, "better");
+	assert_string_equal(r.effects[VERIFY_STEP].judgement, "better");
 	assert_int_equal(r.n_before, 100);
 }
 
@@ -179,8 +179,8 @@ static void test_bound(void **state)
 	tune_verify(&in, &r);
 	assert_int_equal(r.verdict, VERIFY_KEEP);
 	assert_true(r.pause_bound);
-	assert_string_equal(r.effects[VERIFY_PAUSE].told, "no change seen");
-	assert_string_equal(r.effects[VERIFY_FRAMES].told, "better");
+	assert_string_equal(r.effects[VERIFY_PAUSE].judgement, "no change seen");
+	assert_string_equal(r.effects[VERIFY_FRAMES].judgement, "better");
 	for (size_t k = 0; k < 100; k++)
 		after[k].frames = before[k].frames;
 	tune_verify(&in, &r);
