@@ -91,8 +91,8 @@ static void options_add(struct options *options, const struct command_option *ro
 }
 
 /* The letters begin with "+:": '+' stops at the first word that is no option, where the command
- * stands, and is stepped over once the command is known; ':' tells a missing value from an unknown
- * option. */
+ * stands, and is stepped over once the command is known; ':' makes getopt distinguish a missing
+ * value from an unknown option. */
 static void options_fill(struct options *options, const struct command *command)
 {
 	*options = (struct options){.letters = "+:"};

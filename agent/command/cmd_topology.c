@@ -52,7 +52,7 @@ struct asked { /* one configured device */
 	struct snmp_target *snmp;
 	struct gnmi_target *gnmi;
 	struct topology_device self;
-	struct topology_neighbor *heard;
+	struct topology_neighbor *neighbors;
 	size_t n;
 	bool answered, over;
 	char reason[sizeof(((struct err *)0)->text)];
@@ -85,7 +85,7 @@ static const char *cmd_topology_kept(struct arena *a, const char *text)
 }
 
 static void cmd_topology_on_neighbors(void *arg, const struct topology_device *self,
-	const struct topology_neighbor *heard, size_t n)
+	const struct topology_neighbor *neighbors, size_t n)
 {
 	struct way *w = arg;
 	struct asked *x = w->of;
@@ -94,7 +94,7 @@ static void cmd_topology_on_neighbors(void *arg, const struct topology_device *s
 		return;
 	w->done = true;
 	if (w->snmp && n > 0)
-		x->by_gnmi.done = true; /* SNMP tells more of the ports, and it knows LLDP */
+		x->by_gnmi.done = true; /* SNMP knows more about the ports, and LLDP too */
 	if (x->answered && n <= x->n) {
 		cmd_topology_over(x);
 		return;
@@ -112,16 +112,16 @@ static void cmd_topology_on_neighbors(void *arg, const struct topology_device *s
 			.mac = cmd_topology_kept(a, p->mac),
 			.ifindex = p->ifindex};
 	}
-	x->heard = arena_array(a, struct topology_neighbor, n + 1);
+	x->neighbors = arena_array(a, struct topology_neighbor, n + 1);
 	x->n = n;
 	for (size_t i = 0; i < n; i++) {
-		x->heard[i] = heard[i];
-		x->heard[i].device = x->device->name;
-		x->heard[i].port = cmd_topology_kept(a, heard[i].port);
-		x->heard[i].sysname = cmd_topology_kept(a, heard[i].sysname);
-		x->heard[i].chassis = cmd_topology_kept(a, heard[i].chassis);
-		x->heard[i].port_id = cmd_topology_kept(a, heard[i].port_id);
-		x->heard[i].port_descr = cmd_topology_kept(a, heard[i].port_descr);
+		x->neighbors[i] = neighbors[i];
+		x->neighbors[i].device = x->device->name;
+		x->neighbors[i].port = cmd_topology_kept(a, neighbors[i].port);
+		x->neighbors[i].sysname = cmd_topology_kept(a, neighbors[i].sysname);
+		x->neighbors[i].chassis = cmd_topology_kept(a, neighbors[i].chassis);
+		x->neighbors[i].port_id = cmd_topology_kept(a, neighbors[i].port_id);
+		x->neighbors[i].port_descr = cmd_topology_kept(a, neighbors[i].port_descr);
 	}
 	x->answered = true;
 	cmd_topology_over(x);
@@ -230,7 +230,7 @@ static void cmd_topology_match(struct discover *discover)
 	size_t n = 0;
 	for (size_t i = 0; i < discover->n; i++)
 		n += discover->v[i].n;
-	struct topology_neighbor *heard =
+	struct topology_neighbor *neighbors =
 		arena_array(discover->arena, struct topology_neighbor, n + 1);
 	n = 0;
 	for (size_t i = 0; i < c->n_devices; i++) {
@@ -241,13 +241,13 @@ static void cmd_topology_match(struct discover *discover)
 				continue;
 			devices[i] = discover->v[k].self;
 			if (discover->v[k].n)
-				memcpy(heard + n, discover->v[k].heard,
-					discover->v[k].n * sizeof(*heard));
+				memcpy(neighbors + n, discover->v[k].neighbors,
+					discover->v[k].n * sizeof(*neighbors));
 			n += discover->v[k].n;
 		}
 	}
-	discover->n_links =
-		topology_links(discover->arena, devices, c->n_devices, heard, n, &discover->links);
+	discover->n_links = topology_links(
+		discover->arena, devices, c->n_devices, neighbors, n, &discover->links);
 }
 
 static void print_comments(FILE *out, const struct discover *discover)
@@ -267,7 +267,8 @@ static void print_comments(FILE *out, const struct discover *discover)
 		const struct asked *x = &discover->v[i];
 		if (!x->answered)
 			fprintf(out,
-				"# %s did not answer: its links are as its neighbours tell them\n",
+				"# %s did not answer: its links are those that its neighbours "
+				"report\n",
 				x->device->name);
 		else if (*x->self.sysname &&
 			strncasecmp(x->self.sysname, x->device->name,
@@ -360,7 +361,7 @@ static int run_discover(struct command_args *args)
 	struct err e = {0};
 	size_t answered = 0;
 	if (!args->g->verbose)
-		log_set_level(LOG_ERROR_); /* what goes wrong is told once, below */
+		log_set_level(LOG_ERROR_); /* what goes wrong is reported once, below */
 	if (ask_all(&d, deadline_ns) < 0)
 		code = EXIT_FAILED;
 	for (size_t i = 0; i < d.n; i++) {
@@ -392,7 +393,7 @@ static int run_discover(struct command_args *args)
 
 /* ---- what the database knows of the ports -------------------------------- */
 
-struct heard_port {
+struct lldp_link_row {
 	const char *device, *port;
 	size_t at; /* its facts */
 };
@@ -403,8 +404,8 @@ struct known {
 	struct smap *sysnames; /* device -> pointer */
 	struct port_facts *v;
 	size_t n, cap;
-	struct heard_port *heard; /* in the order of the database: by name */
-	size_t n_heard, cap_heard;
+	struct lldp_link_row *lldp; /* in the order of the database: by name */
+	size_t n_lldp, cap_lldp;
 };
 
 static struct port_facts *known_of(
@@ -432,13 +433,13 @@ static struct port_facts port_get(void *arg, const char *device, const char *por
 	return (struct port_facts){.up = -1};
 }
 
-static void each_heard(void *arg,
+static void each_lldp(void *arg,
 	void (*fn)(void *to, const char *device, const char *port, const struct port_facts *facts),
 	void *to)
 {
 	const struct known *k = arg;
-	for (size_t i = 0; i < k->n_heard; i++)
-		fn(to, k->heard[i].device, k->heard[i].port, &k->v[k->heard[i].at]);
+	for (size_t i = 0; i < k->n_lldp; i++)
+		fn(to, k->lldp[i].device, k->lldp[i].port, &k->v[k->lldp[i].at]);
 }
 
 static const char *sysname_get(void *arg, const char *device)
@@ -456,10 +457,10 @@ static int take_link(void *arg, int n, char *const *values, char *const *names)
 	if (n < 4 || !values[0] || !values[1] || !values[2])
 		return 0;
 	struct port_facts *p = known_of(k, values[0], values[1], true);
-	p->heard_device = arena_strdup(k->arena, values[2]);
-	p->heard_port = arena_strdup(k->arena, str_or(values[3], ""));
-	rw_grow(k->heard, k->n_heard, k->cap_heard);
-	k->heard[k->n_heard++] = (struct heard_port){arena_strdup(k->arena, values[0]),
+	p->lldp_device = arena_strdup(k->arena, values[2]);
+	p->lldp_port = arena_strdup(k->arena, str_or(values[3], ""));
+	rw_grow(k->lldp, k->n_lldp, k->cap_lldp);
+	k->lldp[k->n_lldp++] = (struct lldp_link_row){arena_strdup(k->arena, values[0]),
 		arena_strdup(k->arena, values[1]), (size_t)(p - k->v)};
 	return 0;
 }
@@ -575,7 +576,7 @@ static int run_view(struct command_args *args,
 	}
 	struct known k = {.arena = arena_new(), .ports = smap_new(), .sysnames = smap_new()};
 	const struct topology_facts facts = {
-		.arg = &k, .port = port_get, .sysname = sysname_get, .each_heard = each_heard};
+		.arg = &k, .port = port_get, .sysname = sysname_get, .each_lldp = each_lldp};
 	int code = EXIT_OK;
 	if (!x.history)
 		fprintf(stderr,
@@ -599,7 +600,7 @@ static int run_view(struct command_args *args,
 	smap_free(k.ports);
 	smap_free(k.sysnames);
 	free(k.v);
-	free(k.heard);
+	free(k.lldp);
 	arena_free(k.arena);
 	client_done(&x);
 	return code;

@@ -105,7 +105,7 @@ static void judge_capture(struct doctor *doctor, const struct config_capture *ca
 			drops, frames);
 	}
 	if (roce == 0) {
-		str_add(notes, "0 RoCE packets seen: this capture tells nothing of the fabric; ");
+		str_add(notes, "0 RoCE packets seen: this capture says nothing about the fabric; ");
 		doctor_todo(doctor, false, capture->name, no_roce,
 			"0 RoCE packets seen: that is no sign of health");
 	}
@@ -168,7 +168,7 @@ static const struct {
 	{"malformed", "messages on the trap port were no traps",
 		"find out what else sends there; the agent's log lists the senders"},
 	{"limited", "traps were dropped unread: one sender sent too many",
-		"look at that device; the agent's log lists it"},
+		"check that device; the agent's log lists it"},
 };
 
 void doctor_traps(struct doctor *doctor)

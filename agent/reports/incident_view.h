@@ -15,7 +15,7 @@ struct client;
 struct err;
 struct globals;
 /*
- * incidents_load - those that overlap the stretch asked for (all that were ever opened, when none
+ * incidents_load - those that overlap the time range (all that were ever opened, when none
  * was), or those whose id begins with @id, worst first, as they are stored. A new reference; NULL
  * with @e filled.
  */

@@ -164,7 +164,7 @@ static void spine_add_over(struct spine_imbalance *imbalance, struct group_sum *
 	}
 }
 
-/* What every window tells, with or without traffic. */
+/* Counted in every window, with or without traffic. */
 static void spine_add_presence(struct group_sum *group, const struct ecmp_measure *measure)
 {
 	for (size_t i = 0; i < measure->n_members && i < group->n_members; i++)

@@ -1,4 +1,4 @@
-/* status - the state of the fabric as one document (metrics.md, "status"), made from the database
+/* status - the state of the fabric as one document for `status`, made from the database
  * and the configuration. */
 #ifndef RW_AGENT_STATUS_H
 #define RW_AGENT_STATUS_H

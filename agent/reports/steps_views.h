@@ -1,5 +1,5 @@
 /*
- * steps_views - `steps`: what training jobs moved, in stretches of one level each.
+ * steps_views - `steps`: what training jobs moved, from one change of level to the next.
  *
  *   {from, to, jobs: [{job, gpus, ports, ports_seen, measured_at, block_s, coverage_ratio,
  *       octets_per_s, step_declared_s, step_s, exchange_s,

@@ -229,27 +229,27 @@ static void check_link(struct audit *audit, const struct fabric_port *port)
 
 /* ---- LLDP ---------------------------------------------------------------- */
 
-static bool heard_is(const struct port_facts *facts, const struct fabric_port *port)
+static bool lldp_agrees(const struct port_facts *facts, const struct fabric_port *port)
 {
 	if (port->peer)
-		return str_eq(facts->heard_device, port->peer->device->name) &&
-			str_eq(facts->heard_port, port->peer->name);
+		return str_eq(facts->lldp_device, port->peer->device->name) &&
+			str_eq(facts->lldp_port, port->peer->name);
 	/* NICs have many names */
-	return port->host && strncmp(facts->heard_device, "host:", 5) == 0 &&
-		strcmp(facts->heard_device + 5, port->host) == 0;
+	return port->host && strncmp(facts->lldp_device, "host:", 5) == 0 &&
+		strcmp(facts->lldp_device + 5, port->host) == 0;
 }
 
-static void check_heard(struct audit *audit, const struct fabric_port *port)
+static void check_lldp(struct audit *audit, const struct fabric_port *port)
 {
 	struct port_facts x = facts_of(audit, port);
-	rw_cleanup(str_done) struct str heard = {0};
-	if (!x.heard_device || !*x.heard_device)
+	rw_cleanup(str_done) struct str seen = {0};
+	if (!x.lldp_device || !*x.lldp_device)
 		return;
-	str_addf(&heard, "%s%s%s", x.heard_device, str_if(x.heard_port && *x.heard_port, ":"),
-		str_or(x.heard_port, ""));
-	if ((!port->peer && !port->host) || heard_is(&x, port))
+	str_addf(&seen, "%s%s%s", x.lldp_device, str_if(x.lldp_port && *x.lldp_port, ":"),
+		str_or(x.lldp_port, ""));
+	if ((!port->peer && !port->host) || lldp_agrees(&x, port))
 		return;
-	struct where w = {port->device->name, port->name, heard.s};
+	struct where w = {port->device->name, port->name, seen.s};
 	rw_cleanup(str_done) struct str known = {0};
 	if (port->peer)
 		str_addf(&known, "%s:%s", port->peer->device->name, port->peer->name);
@@ -259,11 +259,11 @@ static void check_heard(struct audit *audit, const struct fabric_port *port)
 		audit_add(audit, WARNING, "lldp_mismatch", w,
 			"two devices disagree about this cable: check it, or wait until both have "
 			"sent LLDP",
-			"LLDP hears %s, the known link leads to %s", heard.s, known.s);
+			"LLDP hears %s, the known link leads to %s", seen.s, known.s);
 	else
 		audit_add(audit, WARNING, "lldp_mismatch", w,
 			"correct the link in the configuration, or the cabling",
-			"LLDP hears %s, the declared link leads to %s", heard.s, known.s);
+			"LLDP hears %s, the declared link leads to %s", seen.s, known.s);
 }
 
 /* A host that is not declared is no finding: the configuration may list the fabric links only. */
@@ -275,14 +275,14 @@ static void check_undeclared(
 	const struct fabric_port *p = NULL;
 	if (d)
 		p = fabric_port(d, port);
-	rw_cleanup(str_done) struct str heard = {0};
-	if (!d || (p && (p->peer || p->host)) || strncmp(facts->heard_device, "host:", 5) == 0)
+	rw_cleanup(str_done) struct str seen = {0};
+	if (!d || (p && (p->peer || p->host)) || strncmp(facts->lldp_device, "host:", 5) == 0)
 		return;
-	str_addf(&heard, "%s:%s", facts->heard_device, facts->heard_port);
-	audit_add(a, WARNING, "link_undeclared", (struct where){device, port, heard.s},
+	str_addf(&seen, "%s:%s", facts->lldp_device, facts->lldp_port);
+	audit_add(a, WARNING, "link_undeclared", (struct where){device, port, seen.s},
 		"add the link to the configuration (rocewatch topology discover prints "
 		"it): without it the port is in no ECMP group",
-		"LLDP hears %s, but no link is known here", heard.s);
+		"LLDP hears %s, but no link is known here", seen.s);
 }
 
 static bool same_system(const char *left, const char *right)
@@ -398,7 +398,7 @@ static void check_reach(struct audit *audit, const struct fabric_device *device)
 		if (reach * 2 > kin)
 			audit_add(audit, WARNING, "missing_member",
 				(struct where){device->name, NULL, up->name},
-				"connect it, or check that the neighbour is heard (LLDP) or "
+				"connect it, or check that LLDP sees the neighbour, or that it is "
 				"declared",
 				"no link to %s, which %zu of %zu others have", up->name, reach,
 				kin);
@@ -492,7 +492,7 @@ static void topology_audit_check_device(struct audit *audit, const struct fabric
 		links += p->peer || p->host;
 		if (is_first_end(p))
 			check_link(audit, p);
-		check_heard(audit, p);
+		check_lldp(audit, p);
 	}
 	for (size_t i = 0; i < device->n_groups; i++)
 		check_group(audit, &device->groups[i]);
@@ -520,7 +520,7 @@ json_t *topology_check_json(const struct fabric *fabric, const struct topology_f
 	reached_count(&a);
 	for (size_t i = 0; i < fabric->n_devices; i++)
 		topology_audit_check_device(&a, fabric->devices[i]);
-	facts->each_heard(facts->arg, check_undeclared, &a);
+	facts->each_lldp(facts->arg, check_undeclared, &a);
 	free(a.reached);
 	for (int s = 0; s < SEVERITIES; s++) {
 		json_array_extend(all, a.findings[s]);

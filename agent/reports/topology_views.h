@@ -16,7 +16,7 @@ struct port_facts { /* what is known of a port now */
 	uint64_t mtu_bytes; /* 0 unknown */
 	uint8_t pfc_known, pfc_on; /* bit n = priority n */
 	/* its neighbour by LLDP; "host:NAME" and NIC for hosts; NULL nothing */
-	const char *heard_device, *heard_port;
+	const char *lldp_device, *lldp_port;
 };
 
 /* answers are lent until the facts go; both may say that nothing is known */
@@ -25,7 +25,7 @@ struct topology_facts {
 	struct port_facts (*port)(void *arg, const char *device, const char *port);
 	const char *(*sysname)(void *arg, const char *device); /* NULL unknown */
 	/* Every port that has a neighbour, in any order. */
-	void (*each_heard)(void *arg,
+	void (*each_lldp)(void *arg,
 		void (*fn)(void *to, const char *device, const char *port,
 			const struct port_facts *facts),
 		void *to);
@@ -43,7 +43,7 @@ extern const struct view topology_show_view;
  * topology_check_json - {fabric, findings: [{severity, kind, device, port, peer, text, remedy}],
  * leaves: [{device, host_bps, uplink_bps, oversubscription_ratio, uplinks, uplinks_usual}],
  * checked: {links, speed, mtu, pfc}}, worst first. checked counts the links whose both ends were
- * known: what is not known is neither right nor wrong.
+ * known: links with an unknown value are not checked.
  */
 json_t *topology_check_json(const struct fabric *fabric, const struct topology_facts *facts);
 extern const struct view topology_check_view;

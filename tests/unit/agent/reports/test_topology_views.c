@@ -40,7 +40,7 @@ static const struct port_facts usual = {
 #define HEARD(device, port)                                                                        \
 	{                                                                                          \
 		.up = 1, .speed_bps = 100 * G, .mtu_bytes = 9216, .pfc_known = 0xff,               \
-		.pfc_on = 1 << 3, .heard_device = (device), .heard_port = (port)                   \
+		.pfc_on = 1 << 3, .lldp_device = (device), .lldp_port = (port)                     \
 	}
 static const struct row rows[] = {
 	{"as it should be", LINKS, "", "", {0}, "LEAF1.pod-a.example", ""},
@@ -92,12 +92,12 @@ static const char *sysname_get(void *arg, const char *device)
 	return strcmp(device, "leaf1") == 0 ? r->sysname : NULL;
 }
 
-static void each_heard(void *arg,
+static void each_lldp(void *arg,
 	void (*fn)(void *to, const char *device, const char *port, const struct port_facts *x),
 	void *to)
 {
 	const struct row *r = arg;
-	if (r->facts.heard_device)
+	if (r->facts.lldp_device)
 		fn(to, r->device, r->port, &r->facts);
 }
 
@@ -124,7 +124,7 @@ static void test_check(void **state)
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		struct config *c = parsed(rows[i].links);
 		const struct topology_facts facts = {
-			(void *)&rows[i], port_get, sysname_get, each_heard};
+			(void *)&rows[i], port_get, sysname_get, each_lldp};
 		json_t *doc = topology_check_json(c->fabric, &facts), *f;
 		rw_cleanup(str_done) struct str got = {0};
 		size_t k;
@@ -146,7 +146,7 @@ static void test_check(void **state)
 static void test_show(void **state)
 {
 	const struct row down = {.device = "spine1", .port = "1", .facts = {.up = 0}};
-	const struct topology_facts facts = {(void *)&down, port_get, sysname_get, each_heard};
+	const struct topology_facts facts = {(void *)&down, port_get, sysname_get, each_lldp};
 	struct config *c = parsed(LINKS);
 	json_t *doc = topology_show_json(c->fabric, &facts), *l;
 	rw_cleanup(str_done) struct str got = {0};
