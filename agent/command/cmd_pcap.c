@@ -213,8 +213,8 @@ static json_t *json_icrc(const struct roce_count *count)
 	return o;
 }
 
-/* put_time - the time of the first and of the last packet; null without packets. */
-static void put_time(json_t *o, const struct roce_count *count)
+/* pcap_put_time - the time of the first and of the last packet; null without packets. */
+static void pcap_put_time(json_t *o, const struct roce_count *count)
 {
 	if (count->packets == 0) {
 		json_object_set_new(o, "from", json_null());
@@ -265,7 +265,7 @@ static json_t *analysis_json(struct analysis *analysis, const char *file)
 	if (totals.refused)
 		count_put(errors, "flow_table_full", totals.refused);
 	json_object_set_new(o, "errors", errors);
-	put_time(o, count);
+	pcap_put_time(o, count);
 	count_put(o, "octets", count->octets);
 	count_put(o, "roce_octets", count->roce_octets);
 	count_put(o, "flows", totals.flows);

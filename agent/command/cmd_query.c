@@ -307,8 +307,9 @@ static uint32_t *with_ports(
 	return wanted;
 }
 
-/* range_of - the time that the windows must hold: whole steps, or the sample before the first. */
-static void range_of(const struct query *query, int64_t *ret_from_ns, int64_t *ret_to_ns)
+/* query_range_of - the time that the windows must hold: whole steps, or the sample before the
+ * first. */
+static void query_range_of(const struct query *query, int64_t *ret_from_ns, int64_t *ret_to_ns)
 {
 	const int64_t step_ns = query->step_ns;
 	*ret_from_ns = query->client.from_ns - 1;
@@ -337,7 +338,7 @@ static int run_windows(struct query *query, struct err *e)
 		.n_metrics = rw_countof(metrics),
 		.entities = wanted,
 		.n_entities = n_wanted};
-	range_of(query, &from_ns, &to_ns);
+	query_range_of(query, &from_ns, &to_ns);
 	rc = history_window(history, a, &spec, from_ns, to_ns, &window, e);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const struct series *series = window_series(&window, ids[i], query->metric);

@@ -208,8 +208,10 @@ static void part_add(
 	series->first_part = (uint32_t)feed->n_parts++;
 }
 
-/* priority_of - of the @n-th priority, or the profile's of the @n-th queue or priority group. */
-static int priority_of(const struct gnmi_feed *feed, enum gnmi_number number, unsigned n)
+/* gnmi_decode_priority_of - of the @n-th priority, or the profile's of the @n-th queue or priority
+ * group. */
+static int gnmi_decode_priority_of(
+	const struct gnmi_feed *feed, enum gnmi_number number, unsigned n)
 {
 	if (number == GNMI_NUMBER_PRIORITY)
 		return (int)n;
@@ -249,7 +251,7 @@ static void parts_add(struct gnmi_feed *feed, const struct gnmi_row *row, uint32
 		if (!(match->numbers >> n & 1))
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		key.priority = priority_of(feed, match->number, n);
+		key.priority = gnmi_decode_priority_of(feed, match->number, n);
 		part_add(feed, row, &key);
 	}
 }
@@ -527,7 +529,7 @@ static void emit_property(struct gnmi_feed *feed, const struct gnmi_reference *r
 		if (!(reference->numbers >> n & 1))
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		key.priority = priority_of(feed, reference->number, n);
+		key.priority = gnmi_decode_priority_of(feed, reference->number, n);
 		emit_property_at(feed, property, &key, t_ns, out);
 	}
 }

@@ -94,8 +94,8 @@ static const char *id_text(struct arena *a, const char *text)
 	return copy;
 }
 
-/* kind_of - 0, "not known", for a number that the standard does not have. */
-static int kind_of(uint64_t number, int last)
+/* gnmi_lldp_kind_of - 0, "not known", for a number that the standard does not have. */
+static int gnmi_lldp_kind_of(uint64_t number, int last)
 {
 	if (number <= (uint64_t)last)
 		return (int)number;
@@ -119,10 +119,10 @@ void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attri
 	case GNMI_ATTRIBUTE_NEIGHBOR_PORT: neighbor->port_id = id_text(a, text); break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_DESCR: neighbor->port_descr = arena_strdup(a, text); break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND:
-		neighbor->chassis_kind = kind_of(number, LLDP_CHASSIS_LOCAL);
+		neighbor->chassis_kind = gnmi_lldp_kind_of(number, LLDP_CHASSIS_LOCAL);
 		break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND:
-		neighbor->port_kind = kind_of(number, LLDP_PORT_LOCAL);
+		neighbor->port_kind = gnmi_lldp_kind_of(number, LLDP_PORT_LOCAL);
 		break;
 	default: break;
 	}

@@ -240,8 +240,9 @@ static bool glob_match(const struct token *tokens, size_t n_v, const char *text,
 	return false;
 }
 
-/* key_of - the key with this name; NULL when the element has none. */
-static const struct gnmi_key *key_of(const struct gnmi_elem *elem, const char *name, size_t n)
+/* gnmi_match_key_of - the key with this name; NULL when the element has none. */
+static const struct gnmi_key *gnmi_match_key_of(
+	const struct gnmi_elem *elem, const char *name, size_t n)
 {
 	for (size_t i = 0; i < elem->n_keys; i++)
 		if (elem->keys[i].name_n == n && memcmp(elem->keys[i].name, name, n) == 0)
@@ -256,7 +257,8 @@ static bool elem_match(
 		    want->name.v, want->name.n, have->name, have->name_n, at, want->name.n == 1))
 		return false;
 	for (size_t i = 0; i < want->n_keys; i++) {
-		const struct gnmi_key *key = key_of(have, want->keys[i].name, want->keys[i].n);
+		const struct gnmi_key *key =
+			gnmi_match_key_of(have, want->keys[i].name, want->keys[i].n);
 		const struct glob *value = &want->keys[i].value;
 		if (!key)
 			return false;

@@ -1,4 +1,5 @@
-/* gnmi_server - see the header. Everything but new, counts and free runs on the server's thread. */
+/* gnmi_server - answers calls on gRPC's completion queue. All but new, counts and free runs on the
+ * server's thread. */
 #include "tests/fake/gnmi_server.h"
 
 #include <errno.h>
@@ -179,7 +180,7 @@ static int64_t stamp(const struct call *c)
 		: wall_now().ns + (faulty(c, FAULT_TIME) ? c->server->o->fault_ns : 0);
 }
 
-/* What is below @path goes out; false when nobody knows the path. */
+/* say - sends the values below @path; false for an unknown path. */
 static bool say(struct call *c, const char *path)
 {
 	const struct gnmi_server_options *o = c->server->o;
@@ -206,7 +207,7 @@ static bool say(struct call *c, const char *path)
 	return known;
 }
 
-/* What is sampled, built once; each round it is renumbered. */
+/* prebuilt_begin - builds the sampled values once; each round renumbers them. */
 static void prebuilt_begin(struct call *c)
 {
 	const struct gnmi_server_options *o = c->server->o;
@@ -251,8 +252,8 @@ static void say_sync(struct call *c)
 		send_bytes(c, speak_sync(a));
 }
 
-/* The fault of this round, if it ends the call or goes before the values. True when there is
- * nothing more to say. */
+/* misbehave - the fault of this round, when it ends the call or comes before the values. True when
+ * nothing more is sent. */
 static bool misbehave(struct call *c)
 {
 	const struct gnmi_server_options *o = c->server->o;
@@ -352,8 +353,8 @@ static void round_one(struct call *c)
 	}
 }
 
-/* Rounds come as often as the shortest interval; one with a longer interval is due when that has
- * gone by. */
+/* due - rounds come at the shortest interval; a subscription with a longer one is due when its
+ * interval has passed. */
 static bool due(const struct call *c, const struct speak_subscription *s)
 {
 	if (s->mode != 2)
@@ -387,8 +388,8 @@ static bool encoding_offered(const struct gnmi_server_options *o, int encoding)
 	return false;
 }
 
-/* What SONiC's server does: it refuses what it does not know, and a second subscription of a
- * connection ends the first. */
+/* sonic_refuses - as SONiC's server: it refuses what it does not know, and a second subscription on
+ * a connection ends the first. */
 static bool sonic_refuses(struct call *c)
 {
 	const struct speak_request *r = &c->request;
