@@ -220,7 +220,7 @@ const void *config_options(const struct config *config, const char *section, con
 /* config_set - "analyzers.ecmp_imbalance.warn" = "30%", for replay --set. */
 int config_set(struct config *config, const char *key, const char *value, struct err *e);
 
-/* A link that was heard by LLDP: its ends as in the file, "DEVICE:PORT" or "host:NAME[:NIC]". */
+/* A link that LLDP reported: its ends as in the file, "DEVICE:PORT" or "host:NAME[:NIC]". */
 struct config_link {
 	const char *a, *b;
 };

@@ -28,11 +28,11 @@ struct fabric_port {
 	uint64_t cable_mm; /* 0 = unknown */
 	const char *lag; /* LAG this port is a member of, or NULL */
 	const char *rail; /* plane, or NULL */
-	bool discovered; /* the link was heard by LLDP, not declared */
+	bool discovered; /* the link was reported by LLDP, not declared */
 	uint32_t index; /* dense over all ports of the fabric, device by device */
 };
 
-struct fabric_group { /* an ECMP group, see metrics.md */
+struct fabric_group { /* an ECMP group: ports that a switch may choose between, docs/topology.md */
 	/* "uplinks", "to:spine1", "lag:po1"; with rails "uplinks@rail0" */
 	const char *id;
 	struct fabric_device *device;
@@ -64,8 +64,7 @@ struct fabric_job {
 	const char *name;
 	uint64_t gpus;
 	const char *hosts; /* glob */
-	/* length of a healthy step, as declared; 0 = unknown: then nothing is told in milliseconds
-	 */
+	/* length of a healthy step, as declared; 0 = unknown: losses are shares only then */
 	int64_t step_ns;
 };
 

@@ -245,7 +245,7 @@ static const struct field link_rows[] = {
 		"Rail (plane) this link belongs to; the rail of the spine when not given.",
 		.check = schema_check_name),
 	CHOICE(tree_link, source, "source", link_sources, NULL,
-		"Where the link comes from: written by a person, or heard by LLDP (links: "
+		"Where the link comes from: written by a person, or reported by LLDP (links: "
 		"discover) and then kept by the agent."),
 };
 TABLE(link_section, tree_link, link_rows,

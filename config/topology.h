@@ -37,7 +37,7 @@ enum lldp_port {
 
 /* lldp_id_text - a chassis or port id as people write it: MAC "aa:bb:cc:dd:ee:ff", IPv4/IPv6 (the
  * first octet is the IANA address family), else the octets as text with what is not printable
- * escaped. @chassis tells which subtype numbering. */
+ * escaped. @chassis says which subtype numbering. */
 #define LLDP_ID_TEXT_MAX 256
 char *lldp_id_text(
 	char buf[LLDP_ID_TEXT_MAX], bool chassis, int subtype, const uint8_t *id, size_t n);

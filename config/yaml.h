@@ -1,5 +1,5 @@
 /*
- * yaml - the one door to libyaml: text to a small tree in an arena, every key and value with its
+ * yaml - our wrapper of libyaml: text to a small tree in an arena, every key and value with its
  * place. Scalars keep their raw text: what "10k" or "010" means is decided by the field that reads
  * it, never here.
  *

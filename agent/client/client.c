@@ -59,8 +59,8 @@ static bool holds_data(struct client *client)
 	return history_range(client->history, &first_ns, &last_ns, &ignored) == 0;
 }
 
-/* The configuration that was in force at the end of the stretch, as the agent or the replay stored
- * it. */
+/* The configuration that was in force at the end of the time range, as the agent or the replay
+ * stored it. */
 static int read_stored(struct client *client, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};

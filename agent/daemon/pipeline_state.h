@@ -90,7 +90,7 @@ struct pipeline {
 	struct port_peer *peers;
 	size_t n_peers, cap_peers;
 	void (*neighbors)(void *arg, const struct topology_device *self,
-		const struct topology_neighbor *heard, size_t n);
+		const struct topology_neighbor *neighbors, size_t n);
 	void *neighbors_arg;
 };
 

@@ -20,7 +20,8 @@ struct ecmp_read {
 	size_t windows;
 };
 
-/* Sets .from_ns and .to_ns; both the end of the client's stretch when there is no whole window. */
+/* Sets .from_ns and .to_ns; both the end of the client's time range when there is no whole window.
+ */
 static int ecmp_read_bounds(
 	struct client *client, int64_t interval_ns, struct ecmp_history *history, struct err *e)
 {
