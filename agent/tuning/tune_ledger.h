@@ -19,7 +19,7 @@
 #define RW_AGENT_TUNE_LEDGER_H
 
 #include "agent/tuning/tune_record.h"
-#include "analyzers/analyzer.h"
+#include "analyzers/measure/input.h"
 #include "db/series/series.h"
 
 struct arena;
