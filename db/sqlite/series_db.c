@@ -194,7 +194,7 @@ static int open_connection(struct series_db *db)
 	return rc;
 }
 
-static int open_file(struct series_db *db, struct err *e)
+static int open_reader_file(struct series_db *db, struct err *e)
 {
 	int version, r = check_path(db->path, e);
 
@@ -229,7 +229,7 @@ int series_db_open(const char *path, struct series_db **ret, struct err *e)
 
 	db->path = rw_strdup(path);
 	db->entities = entities_new();
-	int r = open_file(db, e);
+	int r = open_reader_file(db, e);
 	if (r < 0) {
 		series_db_close(&db->history);
 		return r;

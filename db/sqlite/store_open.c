@@ -109,7 +109,7 @@ static const char pragmas[] =
 	"PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=0; "
 	"PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
 
-static int open_file(struct store_writer *writer, const char *path, struct err *e)
+static int open_writer_file(struct store_writer *writer, const char *path, struct err *e)
 {
 	int version, r = make_file(path, e);
 
@@ -139,7 +139,8 @@ static int open_file(struct store_writer *writer, const char *path, struct err *
 
 /* ---- what it knows ------------------------------------------------------- */
 
-static int load_entities(struct store_writer *writer, struct entities *entities, struct err *e)
+static int writer_load_entities(
+	struct store_writer *writer, struct entities *entities, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(writer->db,
@@ -162,7 +163,7 @@ static int load_entities(struct store_writer *writer, struct entities *entities,
 	return sqlite_fail(e, writer->db, rc, "read", writer->o.path);
 }
 
-static int load_texts(struct store_writer *writer, struct entities *entities, struct err *e)
+static int writer_load_texts(struct store_writer *writer, struct entities *entities, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(
@@ -210,11 +211,11 @@ static int open_all(struct store_writer *writer, struct entities *entities, stru
 	int r = writer_lock(path, &writer->lock_fd, e);
 
 	if (r == 0)
-		r = open_file(writer, path, e);
+		r = open_writer_file(writer, path, e);
 	if (r == 0)
-		r = load_entities(writer, entities, e);
+		r = writer_load_entities(writer, entities, e);
 	if (r == 0)
-		r = load_texts(writer, entities, e);
+		r = writer_load_texts(writer, entities, e);
 	if (r == 0)
 		r = load_series(writer, entities, e);
 	if (r < 0)
