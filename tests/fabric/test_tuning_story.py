@@ -65,7 +65,7 @@ def test(binary, work):
     sheet = story.reviewed(story.record("before"))
     for option, name in (("--device", "leaf99"), ("--uplinks", "spine99"), ("--port", "Ethernet99")):
         wrong = story.run("--db", os.path.join(work, "before.db"), "tune", "review", option, name, code=2)
-        check(name in wrong.stderr and "nothing in this stretch" not in wrong.stdout, "%s %s reads as health" % (option, name))
+        check(name in wrong.stderr and "nothing in this time range" not in wrong.stdout, "%s %s reads as health" % (option, name))
     values = {c["knob"]: c["programmed"] or c["proposed"] for c in sheet["changes"]}
     for form in ("table", "md", "html", "csv"):
         check(sheet["id"] in story.run("--db", os.path.join(work, "before.db"), "tune", "show", sheet["id"], "--format", form).stdout, "%s lacks the sheet" % form)
