@@ -341,13 +341,17 @@ static const char *typed_text(const json_t *vendor)
 	return NULL;
 }
 
-/* The syntax to show: the switch's own; where that is not known, the first that has a text. */
+/* The syntax to show: the switch's own; else the one that the sheet names; else, in sheets of older
+ * versions, the first that has a text. */
 static const char *shown_syntax(const json_t *section, const json_t *vendors)
 {
 	const char *own = doc_word(tune_view_get(section, "platform"), "syntax"), *name;
+	const char *shown = doc_word(tune_view_get(section, "render_notes"), "shown");
 	const json_t *vendor;
 	if (*own)
 		return own;
+	if (*shown)
+		return shown;
 	json_object_foreach ((json_t *)vendors, name, vendor)
 		if (typed_text(vendor))
 			return name;

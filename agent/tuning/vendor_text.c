@@ -314,6 +314,18 @@ static json_t *vendor_text_sentences(
 	return list;
 }
 
+/* The syntax that a page shows: the switch's own, else the one that a profile offers as example. */
+static const char *vendor_text_shown(const struct render_ctx *ctx, const char *native)
+{
+	const struct profile *p;
+	if (native)
+		return native;
+	for (size_t i = 0; (p = vendor_text_speaker(ctx, i)); i++)
+		if (p->tune->example)
+			return p->tune->syntax;
+	return NULL;
+}
+
 json_t *render_notes(const struct tune_sheet *sheet, const struct render_ctx *ctx)
 {
 	json_t *doc = json_object();
@@ -324,6 +336,7 @@ json_t *render_notes(const struct tune_sheet *sheet, const struct render_ctx *ct
 	for (size_t i = 0; (p = vendor_text_speaker(ctx, i)); i++)
 		json_object_set_new(doc, p->tune->syntax, vendor_text_sentences(sheet, ctx, p));
 	json_object_set_new(doc, "native", json_string_or_null(native));
+	json_object_set_new(doc, "shown", json_string_or_null(vendor_text_shown(ctx, native)));
 	return doc;
 }
 

@@ -479,12 +479,13 @@ static void profile_tune_each(struct reader *reader, const struct yaml_node *map
 void profile_tune_read(struct reader *reader, const struct yaml_node *node)
 {
 	if (!node ||
-		!KEYS(reader, node, "'tuning'", "syntax", "voq", "comment", "notes", "knobs",
-			"cannot", "collect", "asics", "names", "forms"))
+		!KEYS(reader, node, "'tuning'", "syntax", "example", "voq", "comment", "notes",
+			"knobs", "cannot", "collect", "asics", "names", "forms"))
 		return;
 	struct profile_tune *t = arena_new_of(reader->a, struct profile_tune);
 	t->syntax = reader_copy(reader, node, "syntax", false);
 	t->comment = reader_copy(reader, node, "comment", false);
+	t->example = reader_bool(reader, node, "example");
 	t->voq = reader_bool(reader, node, "voq");
 	reader->p->asics = arena_array(reader->a, struct tune_asic, 65);
 	t->names = arena_array(reader->a, struct tune_name, 65);

@@ -5,6 +5,7 @@
  *
  *   tuning:
  *     syntax: sonic                      # of the templates; absent: there are none
+ *     example: true                      # shown where the platform of a switch is unknown
  *     voq: false                         # VOQ/HBM chips: the dynamic-threshold arithmetic does
  *                                        # not hold, no advice (docs/tuning.md, safety rule 2)
  *     comment: "#"                       # what begins a comment in its syntax
@@ -201,6 +202,7 @@ enum tune_need {
 
 struct profile_tune {
 	const char *syntax; /* "sonic"; NULL: no templates */
+	bool example; /* its syntax is shown where the platform of a switch is unknown */
 	const char *comment; /* "#" */
 	bool voq;
 	struct tune_knob_rule knobs[TUNE_KNOBS];
