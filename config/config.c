@@ -333,6 +333,25 @@ int config_set(struct config *config, const char *key, const char *value, struct
 
 #define INTERVAL_UNKNOWN_NS (10 * NS_PER_S) /* the built-in defaults.interval */
 
+int64_t config_device_interval(const struct config_device *device, const char *protocol)
+{
+	const bool streamed = str_eq(protocol, "gnmi");
+	if (streamed && device->gnmi && device->gnmi->interval_ns > 0)
+		return device->gnmi->interval_ns;
+	if (device->snmp)
+		return device->snmp->interval_ns;
+	return 0;
+}
+
+int64_t config_device_slow_interval(const struct config_device *device)
+{
+	if (device->snmp)
+		return device->snmp->slow_interval_ns;
+	if (device->gnmi)
+		return device->gnmi->slow_interval_ns;
+	return 0;
+}
+
 int64_t config_interval(const struct config *config)
 {
 	int64_t longest_ns = 0;

@@ -213,6 +213,11 @@ static inline bool config_device_polled(const struct config_device *device)
 {
 	return device->snmp || device->gnmi;
 }
+/* config_device_interval - how often the device is polled over @protocol, ns; where it is not
+ * configured over that one, over SNMP. 0: not said. */
+int64_t config_device_interval(const struct config_device *device, const char *protocol);
+/* config_device_slow_interval - how often its names and neighbors are read, ns; 0: not polled. */
+int64_t config_device_slow_interval(const struct config_device *device);
 
 /* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when
  * no such table. */

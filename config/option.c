@@ -58,7 +58,7 @@ static int read_ratio(
 			text, value->d * 100);
 	return r;
 }
-static int read_duration(
+static int option_read_duration(
 	const struct option *option, const char *text, union value *value, struct err *e)
 {
 	return unit_duration(text, &value->i, e);
@@ -204,7 +204,7 @@ static const struct {
 	[OPT_INT] = {sizeof(int64_t), read_int, compare_i, text_int},
 	[OPT_DOUBLE] = {sizeof(double), read_double, compare_d, text_double},
 	[OPT_RATIO] = {sizeof(double), read_ratio, compare_d, text_ratio},
-	[OPT_DURATION] = {sizeof(int64_t), read_duration, compare_i, text_duration},
+	[OPT_DURATION] = {sizeof(int64_t), option_read_duration, compare_i, text_duration},
 	[OPT_SIZE] = {sizeof(uint64_t), read_size, compare_u, text_size},
 	[OPT_BITRATE] = {sizeof(uint64_t), read_bitrate, compare_u, text_bitrate},
 	[OPT_LENGTH] = {sizeof(uint64_t), read_length, compare_u, text_length},

@@ -273,7 +273,7 @@ static void links_dispute_port(
 }
 
 /* Two links that claim the same port cannot both be right. */
-static void links_dispute(struct arena *a, struct topology_link *links, size_t n)
+static void topology_links_dispute(struct arena *a, struct topology_link *links, size_t n)
 {
 	struct port_use *uses = arena_array(a, struct port_use, 2 * n + 1);
 	size_t n_uses = 0;
@@ -453,7 +453,7 @@ size_t topology_links(struct arena *a, const struct topology_device *devices, si
 	smap_free(known);
 	directory_done(&all);
 	n = drop_anonymous(links, n);
-	links_dispute(a, links, n);
+	topology_links_dispute(a, links, n);
 	if (n > 1)
 		qsort(links, n, sizeof(*links), link_compare);
 	*ret = links;

@@ -149,8 +149,8 @@ static int read_time(
 	return 0;
 }
 
-static int read_range(struct client *client, const struct globals *globals, int64_t default_span_ns,
-	struct err *e)
+static int client_read_range(struct client *client, const struct globals *globals,
+	int64_t default_span_ns, struct err *e)
 {
 	int64_t span_ns = AROUND_SPAN_NS, middle_ns = 0;
 
@@ -299,7 +299,7 @@ static int client_fill(struct client *client, const struct globals *globals,
 	if (rc == 0)
 		rc = client_set_now(client, e);
 	if (rc == 0)
-		rc = read_range(client, globals, default_span_ns, e);
+		rc = client_read_range(client, globals, default_span_ns, e);
 	if (rc < 0)
 		return rc;
 	if (client->config)

@@ -151,7 +151,7 @@ static const char *role_in(const struct entity_meant *meant, const struct incide
 	return NULL;
 }
 
-static json_t *text_or_null(const char *text)
+static json_t *cmd_blame_text_or_null(const char *text)
 {
 	if (!text || !*text)
 		return json_null();
@@ -166,7 +166,7 @@ static json_t *cmd_blame_ports_json(const struct entity_meant *meant)
 		json_t *o = json_object();
 		json_object_set_new(o, "device", json_string(p->device->name));
 		json_object_set_new(o, "port", json_string(p->name));
-		json_object_set_new(o, "nic", text_or_null(p->host ? p->host_nic : NULL));
+		json_object_set_new(o, "nic", cmd_blame_text_or_null(p->host ? p->host_nic : NULL));
 		json_object_set_new(o, "rail", json_string_or_null(p->rail));
 		json_array_append_new(a, o);
 	}

@@ -146,8 +146,8 @@ static void set_bool(json_t *doc, const char *key, bool known, bool value)
 		word = json_boolean(value);
 	json_object_set_new(doc, key, word);
 }
-/* quotient - NAN when it cannot be taken. */
-static double quotient(double dividend, double divisor)
+/* cmd_calc_quotient - NAN when it cannot be taken. */
+static double cmd_calc_quotient(double dividend, double divisor)
 {
 	if (divisor > 0)
 		return dividend / divisor;
@@ -265,14 +265,14 @@ static int calc_allreduce(const struct inputs *in, json_t *doc, struct err *e)
 	const double link_bytes_s = in->v[IN_SPEED] / 8;
 	const double ring = allreduce_ring_bytes(in->v[IN_GPUS], in->v[IN_SIZE]);
 	set_whole(doc, "ring_bytes_per_gpu", ring);
-	cmd_calc_set(doc, "ideal_time_s", quotient(ring, link_bytes_s));
+	cmd_calc_set(doc, "ideal_time_s", cmd_calc_quotient(ring, link_bytes_s));
 	const double seconds = in->v[IN_TIME] / 1e9;
 	double bus = NAN;
 	if (seconds > 0)
 		bus = allreduce_bus_bytes_s(in->v[IN_GPUS], in->v[IN_SIZE], seconds);
-	cmd_calc_set(doc, "algorithm_bytes_per_s", quotient(in->v[IN_SIZE], seconds));
+	cmd_calc_set(doc, "algorithm_bytes_per_s", cmd_calc_quotient(in->v[IN_SIZE], seconds));
 	cmd_calc_set(doc, "bus_bytes_per_s", bus);
-	cmd_calc_set(doc, "bus_share_of_link_ratio", quotient(bus, link_bytes_s));
+	cmd_calc_set(doc, "bus_share_of_link_ratio", cmd_calc_quotient(bus, link_bytes_s));
 	return 0;
 }
 

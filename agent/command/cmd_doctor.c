@@ -64,7 +64,7 @@ static const struct view capture_view = {
 };
 
 /* "   suspect 14", or "   suspect -" where it is not known. */
-static void doctor_put_count(FILE *out, const json_t *object, const char *key, const char *name)
+static void cmd_doctor_put_count(FILE *out, const json_t *object, const char *key, const char *name)
 {
 	if (json_is_integer(json_object_get(object, key)))
 		fprintf(out, "   %s %lld", name, text_count(object, key));
@@ -80,7 +80,7 @@ static void doctor_put_counts(
 	FILE *out, const json_t *object, const struct doctor_count *counts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		doctor_put_count(out, object, counts[i].key, counts[i].name);
+		cmd_doctor_put_count(out, object, counts[i].key, counts[i].name);
 	fputc('\n', out);
 }
 
@@ -135,8 +135,8 @@ static void doctor_put_store(FILE *out, const json_t *store)
 	fprintf(out, "   %.1f MB   WAL %.1f MB", doctor_value(store, "size_bytes", 1e6),
 		doctor_value(store, "wal_bytes", 1e6));
 	text_put_age(out, store, "last_commit_age_s", "last commit");
-	doctor_put_count(out, store, "pending_samples", "pending");
-	doctor_put_count(out, store, "failed_commits", "failed commits");
+	cmd_doctor_put_count(out, store, "pending_samples", "pending");
+	cmd_doctor_put_count(out, store, "failed_commits", "failed commits");
 	fprintf(out, "   disk %.0f %% free   %s\n", 100 * doctor_value(store, "disk_free_ratio", 1),
 		writer);
 }

@@ -416,8 +416,9 @@ static void cmd_pcap_on_signal(int signum)
 	stopped = 1;
 }
 
-/* capture - packets of @interface into @analysis, until the time is up or a signal ends it. */
-static int capture(struct analysis *analysis, const char *interface, int64_t for_ns,
+/* cmd_pcap_capture - packets of @interface into @analysis, until the time is up or a signal ends
+ * it. */
+static int cmd_pcap_capture(struct analysis *analysis, const char *interface, int64_t for_ns,
 	struct pcap_watch_stats *stats)
 {
 	struct sigaction action = {.sa_handler = cmd_pcap_on_signal}, old_int, old_term;
@@ -439,7 +440,7 @@ static int run_interface(const char *interface, int64_t for_ns, const struct glo
 	if (!for_ns && !globals->quiet && isatty(STDERR_FILENO))
 		fprintf(stderr, "capturing on %s; press Ctrl-C to stop and print the report\n",
 			interface);
-	int rc = capture(analysis, interface, for_ns, &stats);
+	int rc = cmd_pcap_capture(analysis, interface, for_ns, &stats);
 	if (rc < 0 && analysis->count.packets == 0)
 		return EXIT_FAILED;
 	json_t *document = analysis_json(analysis, interface);

@@ -206,7 +206,7 @@ struct busy_blocks {
 	size_t n;
 };
 
-static void put_number(json_t *object, const char *key, double value)
+static void cmd_steps_put_number(json_t *object, const char *key, double value)
 {
 	json_object_set_new(object, key, json_number_or_null(value));
 }
@@ -225,12 +225,12 @@ static json_t *level_json(const struct history_of_jobs *jobs, const struct job_h
 	json_object_set_new(o, "from", json_time(jobs->from_ns + (int64_t)first * jobs->block_ns));
 	json_object_set_new(
 		o, "to", json_time(jobs->from_ns + (int64_t)(last + 1) * jobs->block_ns));
-	put_number(o, "octets_per_s", mean);
-	put_number(o, "error_ratio", 2 * segment->level.se / mean);
-	put_number(o, "change_ratio", mean / before - 1);
-	put_number(o, "loss_ratio", 1 - mean / best);
-	put_number(o, "stretch_ratio", best / mean);
-	put_number(o, "step_s", step_s);
+	cmd_steps_put_number(o, "octets_per_s", mean);
+	cmd_steps_put_number(o, "error_ratio", 2 * segment->level.se / mean);
+	cmd_steps_put_number(o, "change_ratio", mean / before - 1);
+	cmd_steps_put_number(o, "loss_ratio", 1 - mean / best);
+	cmd_steps_put_number(o, "stretch_ratio", best / mean);
+	cmd_steps_put_number(o, "step_s", step_s);
 	return o;
 }
 
@@ -269,13 +269,13 @@ static json_t *job_json(const struct history_of_jobs *jobs, const struct job_his
 	json_object_set_new(
 		o, "measured_at", json_string(history->by_uplinks ? "leaf uplinks" : "host ports"));
 	json_object_set_new(o, "block_s", cmd_steps_seconds(jobs->block_ns));
-	put_number(o, "coverage_ratio", coverage);
-	put_number(o, "octets_per_s", rhythm_level(busy->rate, busy->n).mean);
+	cmd_steps_put_number(o, "coverage_ratio", coverage);
+	cmd_steps_put_number(o, "octets_per_s", rhythm_level(busy->rate, busy->n).mean);
 	json_object_set_new(o, "step_declared_s", cmd_steps_seconds(declared_step_ns(history)));
 	json_object_set_new(o, "step_s", cmd_steps_seconds(period->period_ns));
 	json_object_set_new(o, "exchange_s", cmd_steps_seconds(period->exchange_ns));
-	put_number(o, "duty_ratio", period->duty_ratio);
-	put_number(o, "rhythm_confidence_ratio", period->confidence_ratio);
+	cmd_steps_put_number(o, "duty_ratio", period->duty_ratio);
+	cmd_steps_put_number(o, "rhythm_confidence_ratio", period->confidence_ratio);
 	json_object_set_new(o, "sample_s", cmd_steps_seconds(sample_ns));
 	json_object_set_new(o, "idle_s", json_real(idle_ns / (double)NS_PER_S));
 	return o;

@@ -28,9 +28,9 @@ static const char *word_of(const json_t *object, const char *key)
 	return str_or(json_string_value(json_object_get(object, key)), "-");
 }
 
-/* grouped - 1234567 -> "1,234,567", into @buf. */
+/* pcap_text_grouped - 1234567 -> "1,234,567", into @buf. */
 #define GROUPED_MAX 32
-static const char *grouped(char buf[GROUPED_MAX], uint64_t value)
+static const char *pcap_text_grouped(char buf[GROUPED_MAX], uint64_t value)
 {
 	char digits[GROUPED_MAX];
 	const int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
@@ -46,7 +46,7 @@ static const char *grouped(char buf[GROUPED_MAX], uint64_t value)
 
 static const char *grouped_of(char buf[GROUPED_MAX], const json_t *object, const char *key)
 {
-	return grouped(buf, count_of(object, key));
+	return pcap_text_grouped(buf, count_of(object, key));
 }
 
 static void text_rate(FILE *out, int width, uint64_t bps)
@@ -90,7 +90,8 @@ static void text_counts(FILE *out, const char *label, const json_t *object)
 		json_object_foreach ((json_t *)object, key, value) {
 			if ((uint64_t)json_integer_value(value) != limit)
 				continue;
-			fprintf(out, "%s%s %s", str_if(done++, ", "), key, grouped(buf, limit));
+			fprintf(out, "%s%s %s", str_if(done++, ", "), key,
+				pcap_text_grouped(buf, limit));
 		}
 	}
 	fputc('\n', out);

@@ -263,8 +263,8 @@ static const struct config_device *device_find(const struct config *config, cons
 }
 
 /* An option that is a duration of at least @least_ns; 0, or the exit code of a usage error. */
-static int read_duration(const struct command *command, const struct command_args *args,
-	const char *name, int64_t least_ns, int64_t *ns)
+static int profile_test_read_duration(const struct command *command,
+	const struct command_args *args, const char *name, int64_t least_ns, int64_t *ns)
 {
 	const char *text = command_opt(command, args, name);
 	if (!text)
@@ -290,9 +290,10 @@ int profile_test(const struct command *command, struct command_args *args,
 		.config = config,
 		.configured = device_find(config, target),
 	};
-	int code = read_duration(command, args, "for", NS_PER_S / 10, &ask.run_ns);
+	int code = profile_test_read_duration(command, args, "for", NS_PER_S / 10, &ask.run_ns);
 	if (code == 0)
-		code = read_duration(command, args, "timeout", NS_PER_MS, &ask.timeout_ns);
+		code = profile_test_read_duration(
+			command, args, "timeout", NS_PER_MS, &ask.timeout_ns);
 	if (code != 0)
 		return code;
 

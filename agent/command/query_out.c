@@ -204,8 +204,8 @@ static bool is_number(const char *text)
 	return *text == '\0';
 }
 
-/* separator - behind a value of csv or of a table. */
-static char separator(const struct query_out *out, bool last)
+/* query_out_separator - behind a value of csv or of a table. */
+static char query_out_separator(const struct query_out *out, bool last)
 {
 	if (last)
 		return '\n';
@@ -227,7 +227,7 @@ int query_out_sql_names(void *arg, int n, char *const *values, char *const *name
 			csv_text(stdout, names[i]);
 		else
 			fputs(names[i], stdout);
-		putchar(separator(o, i + 1 == n));
+		putchar(query_out_separator(o, i + 1 == n));
 	}
 	return 0;
 }
@@ -262,13 +262,13 @@ int query_out_sql_row(void *arg, int n, char *const *values, char *const *names)
 	case FORMAT_CSV:
 		for (int i = 0; i < n; i++) {
 			csv_text(stdout, str_or(values[i], ""));
-			putchar(separator(o, i + 1 == n));
+			putchar(query_out_separator(o, i + 1 == n));
 		}
 		break;
 	default:
 		for (int i = 0; i < n; i++) {
 			fputs(str_or(values[i], "-"), stdout);
-			putchar(separator(o, i + 1 == n));
+			putchar(query_out_separator(o, i + 1 == n));
 		}
 		break;
 	}

@@ -543,12 +543,7 @@ static int64_t discovery_slow_interval(const struct config *config)
 {
 	int64_t slow_ns = 0;
 	for (size_t i = 0; i < config->n_devices; i++) {
-		const struct config_device *device = &config->devices[i];
-		int64_t own_ns = 0;
-		if (device->snmp)
-			own_ns = device->snmp->slow_interval_ns;
-		else if (device->gnmi)
-			own_ns = device->gnmi->slow_interval_ns;
+		const int64_t own_ns = config_device_slow_interval(&config->devices[i]);
 		if (own_ns > slow_ns)
 			slow_ns = own_ns;
 	}

@@ -112,8 +112,8 @@ static bool rate_of(const struct throughput *throughput, struct arena *a, struct
 }
 
 /* How fast each job moved bytes in (from, to]; none where there is less than a block. */
-static size_t rates_in(struct tune_agent *agent, int64_t from_ns, int64_t to_ns, int64_t block_ns,
-	struct arena *a, struct tune_rate **ret)
+static size_t tune_agent_rates_in(struct tune_agent *agent, int64_t from_ns, int64_t to_ns,
+	int64_t block_ns, struct arena *a, struct tune_rate **ret)
 {
 	const struct window_spec spec = {
 		.metrics = throughput_metrics, .n_metrics = throughput_n_metrics};
@@ -190,7 +190,7 @@ static const char *harm_by_steps(
 	const int64_t block_ns = tune_agent_block_ns(agent), applied_ns = record->applied_ns;
 	struct tune_rate *rates;
 	if (!record->rates) {
-		const size_t n = rates_in(
+		const size_t n = tune_agent_rates_in(
 			agent, applied_ns - BLOCKS * block_ns, applied_ns, block_ns, a, &rates);
 		tune_ledger_rates(agent->ledger, record->sheet.id, rates, n);
 	}
@@ -199,7 +199,8 @@ static const char *harm_by_steps(
 		return NULL;
 	if (blocks > BLOCKS)
 		blocks = BLOCKS;
-	const size_t n = rates_in(agent, now_ns - blocks * block_ns, now_ns, block_ns, a, &rates);
+	const size_t n =
+		tune_agent_rates_in(agent, now_ns - blocks * block_ns, now_ns, block_ns, a, &rates);
 	return slower_job(record, rates, n, a);
 }
 

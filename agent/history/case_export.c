@@ -23,7 +23,7 @@ struct tsv {
 };
 
 /* A tab or a line end in a text would end the field. */
-static void put_text(FILE *file, const char *text)
+static void case_export_put_text(FILE *file, const char *text)
 {
 	if (!*text)
 		fputc('-', file);
@@ -34,7 +34,7 @@ static void put_text(FILE *file, const char *text)
 }
 
 /* Seconds with as many digits as they need: read back exactly. */
-static void put_time(FILE *file, int64_t t_ns)
+static void case_export_put_time(FILE *file, int64_t t_ns)
 {
 	uint64_t t = (uint64_t)t_ns;
 	if (t_ns < 0)
@@ -61,7 +61,9 @@ static void put_value(struct tsv *tsv, const struct sample *sample)
 		}
 		fputs(buf, tsv->f);
 		break;
-	case TYPE_TEXT: put_text(tsv->f, entities_text_get(tsv->entities, sample->value)); break;
+	case TYPE_TEXT:
+		case_export_put_text(tsv->f, entities_text_get(tsv->entities, sample->value));
+		break;
 	}
 }
 
@@ -73,11 +75,11 @@ static int put_sample(void *arg, const struct sample *sample)
 
 	if (!e)
 		return 0;
-	put_time(t->f, sample->t_ns);
+	case_export_put_time(t->f, sample->t_ns);
 	fputc('\t', t->f);
-	put_text(t->f, e->device);
+	case_export_put_text(t->f, e->device);
 	fputc('\t', t->f);
-	put_text(t->f, e->port);
+	case_export_put_text(t->f, e->port);
 	if (e->priority == PRIO_NONE)
 		fputs("\t-\t", t->f);
 	else

@@ -536,9 +536,9 @@ static const char *qos_field(struct sonic_file *file, const char *port, const ch
 	return NULL;
 }
 
-/* mapped - the queue or priority group of @priority by the port's map in @table; the same number
- * when the port has no map. */
-static unsigned mapped(struct sonic_file *file, const struct import_port *port,
+/* import_sonic_mapped - the queue or priority group of @priority by the port's map in @table; the
+ * same number when the port has no map. */
+static unsigned import_sonic_mapped(struct sonic_file *file, const struct import_port *port,
 	const char *map_field, const char *table, unsigned priority)
 {
 	const char *name = sonic_reference(file, qos_field(file, port->name, map_field));
@@ -574,8 +574,9 @@ static bool key_is_for(const char *key, const char *port, unsigned number)
 	return names_port(ports, (size_t)(bar - ports), port);
 }
 
-/* bound - what field @name of "TABLE|port|numbers" refers to for this port and number; NULL. */
-static const char *bound(struct sonic_file *file, const char *table, const char *name,
+/* import_sonic_bound - what field @name of "TABLE|port|numbers" refers to for this port and number;
+ * NULL. */
+static const char *import_sonic_bound(struct sonic_file *file, const char *table, const char *name,
 	const char *port, unsigned number)
 {
 	const char *key;
@@ -591,9 +592,9 @@ static const char *bound(struct sonic_file *file, const char *table, const char 
 
 static void ecn_thresholds(struct sonic_file *file, struct import_port *port, unsigned priority)
 {
-	const unsigned queue =
-		mapped(file, port, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", priority);
-	const char *profile = bound(file, "QUEUE", "wred_profile", port->name, queue);
+	const unsigned queue = import_sonic_mapped(
+		file, port, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", priority);
+	const char *profile = import_sonic_bound(file, "QUEUE", "wred_profile", port->name, queue);
 	if (!profile)
 		return;
 	const struct sonic_row row = sonic_row(file, "WRED_PROFILE", profile);
@@ -608,9 +609,9 @@ static void ecn_thresholds(struct sonic_file *file, struct import_port *port, un
 
 static void buffer_thresholds(struct sonic_file *file, struct import_port *port, unsigned priority)
 {
-	const unsigned group =
-		mapped(file, port, "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", priority);
-	const char *profile = bound(file, "BUFFER_PG", "profile", port->name, group);
+	const unsigned group = import_sonic_mapped(
+		file, port, "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", priority);
+	const char *profile = import_sonic_bound(file, "BUFFER_PG", "profile", port->name, group);
 	/* "NULL": the dynamic buffer model makes the profile, and the configuration has none */
 	if (!profile || strcmp(profile, "NULL") == 0)
 		return;

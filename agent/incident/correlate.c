@@ -220,7 +220,7 @@ static bool in_tree(
 	return correlate_in_tree(left, right);
 }
 
-static bool anywhere(
+static bool correlate_anywhere(
 	const struct fabric *fabric, const struct incident *left, const struct incident *right)
 {
 	return true;
@@ -235,7 +235,7 @@ static bool near_enough(const struct fabric *fabric, unsigned near, const struct
 		bool (*fn)(const struct fabric *fabric, const struct incident *left,
 			const struct incident *right);
 	} tests[] = {
-		{NEAR_FABRIC, anywhere},
+		{NEAR_FABRIC, correlate_anywhere},
 		{NEAR_HOST, same_host},
 		{NEAR_LINK, same_link},
 		{NEAR_DEVICE, same_device},

@@ -211,7 +211,7 @@ static double cost_priced(double gpus, double price, double seconds)
 	return NAN;
 }
 
-static double sum_known(double sum, double more)
+static double cost_sum_known(double sum, double more)
 {
 	if (isnan(sum))
 		return more;
@@ -253,9 +253,9 @@ struct cost_sum cost_sum(
 			continue;
 		const double lost_s = fmax(0, j->time_s - j->octets / j->base);
 		const double lost_s_per_hour = 3600 * j->loss_ratio * j->share_ratio;
-		r.usd_per_hour =
-			sum_known(r.usd_per_hour, cost_priced(job_gpus, price, lost_s_per_hour));
-		r.usd_total = sum_known(r.usd_total, cost_priced(job_gpus, price, lost_s));
+		r.usd_per_hour = cost_sum_known(
+			r.usd_per_hour, cost_priced(job_gpus, price, lost_s_per_hour));
+		r.usd_total = cost_sum_known(r.usd_total, cost_priced(job_gpus, price, lost_s));
 	}
 	if (isnan(r.usd_total) && !isnan(cost->claim_ratio)) {
 		r.usd_per_hour = cost_priced(

@@ -18,12 +18,12 @@
 
 /* ---- struct to document: parts ------------------------------------------- */
 
-static void put_text(json_t *object, const char *key, const char *text)
+static void incident_json_put_text(json_t *object, const char *key, const char *text)
 {
 	json_object_set_new(object, key, json_string_or_null(text));
 }
 
-static void put_number(json_t *object, const char *key, double value)
+static void incident_json_put_number(json_t *object, const char *key, double value)
 {
 	json_object_set_new(object, key, json_number_or_null(value));
 }
@@ -41,7 +41,7 @@ static void put_priority(json_t *object, int priority)
 		put_integer(object, "priority", priority);
 }
 
-static void put_time(json_t *object, const char *key, int64_t t_ns, bool known)
+static void incident_json_put_time(json_t *object, const char *key, int64_t t_ns, bool known)
 {
 	if (known)
 		json_object_set_new(object, key, json_time(t_ns));
@@ -49,7 +49,7 @@ static void put_time(json_t *object, const char *key, int64_t t_ns, bool known)
 		json_object_set_new(object, key, json_null());
 }
 
-static json_t *texts_json(const char *const *texts, size_t n)
+static json_t *incident_texts_json(const char *const *texts, size_t n)
 {
 	json_t *list = json_array();
 	for (size_t k = 0; k < n; k++)
@@ -60,12 +60,12 @@ static json_t *texts_json(const char *const *texts, size_t n)
 static json_t *flow_json(const struct finding_flow *flow)
 {
 	json_t *o = json_object();
-	put_text(o, "src", flow->src);
-	put_text(o, "dst", flow->dst);
+	incident_json_put_text(o, "src", flow->src);
+	incident_json_put_text(o, "dst", flow->dst);
 	put_integer(o, "src_port", flow->src_port);
 	put_integer(o, "dst_qp", flow->dst_qp);
-	put_text(o, "device", flow->device);
-	put_text(o, "port", flow->port);
+	incident_json_put_text(o, "device", flow->device);
+	incident_json_put_text(o, "port", flow->port);
 	put_integer(o, "packets", (int64_t)flow->packets);
 	put_integer(o, "octets", (int64_t)flow->octets);
 	if (flow->burst_bps)
@@ -84,13 +84,13 @@ static json_t *subject_json(const struct incident *incident)
 		json_array_append_new(hosts, json_string_or_null(incident->host));
 	for (size_t k = 0; k < incident->n_flows; k++)
 		json_array_append_new(flows, flow_json(&incident->flows[k]));
-	put_text(o, "device", incident->device);
-	put_text(o, "port", incident->port);
+	incident_json_put_text(o, "device", incident->device);
+	incident_json_put_text(o, "port", incident->port);
 	put_priority(o, incident->priority);
-	put_text(o, "host", incident->host);
+	incident_json_put_text(o, "host", incident->host);
 	json_object_set_new(o, "hosts", hosts);
-	put_text(o, "group", incident->group);
-	put_text(o, "member", incident->member);
+	incident_json_put_text(o, "group", incident->group);
+	incident_json_put_text(o, "member", incident->member);
 	json_object_set_new(o, "flows", flows);
 	return o;
 }
@@ -100,28 +100,28 @@ static json_t *roles_json(const struct incident *incident)
 	json_t *list = json_array();
 	for (size_t k = 0; k < incident->n_roles; k++) {
 		json_t *o = json_object();
-		put_text(o, "entity", incident->roles[k].entity);
-		put_text(o, "role", incident->roles[k].role);
+		incident_json_put_text(o, "entity", incident->roles[k].entity);
+		incident_json_put_text(o, "role", incident->roles[k].role);
 		json_array_append_new(list, o);
 	}
 	return list;
 }
 
-static json_t *evidence_json(const struct incident *incident)
+static json_t *incident_evidence_json(const struct incident *incident)
 {
 	json_t *list = json_array();
 	for (size_t k = 0; k < incident->n_evidence; k++) {
 		const struct evidence *e = &incident->evidence[k];
 		json_t *o = json_object();
-		put_text(o, "metric", e->metric);
-		put_text(o, "device", e->device);
-		put_text(o, "port", e->port);
+		incident_json_put_text(o, "metric", e->metric);
+		incident_json_put_text(o, "device", e->device);
+		incident_json_put_text(o, "port", e->port);
 		put_priority(o, e->priority);
-		put_time(o, "from", e->from_ns, true);
-		put_time(o, "to", e->to_ns, true);
-		put_number(o, "value", e->value);
-		put_text(o, "unit", e->unit);
-		put_text(o, "quality", quality_name(e->quality));
+		incident_json_put_time(o, "from", e->from_ns, true);
+		incident_json_put_time(o, "to", e->to_ns, true);
+		incident_json_put_number(o, "value", e->value);
+		incident_json_put_text(o, "unit", e->unit);
+		incident_json_put_text(o, "quality", quality_name(e->quality));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -132,8 +132,8 @@ static json_t *next_steps_json(const struct incident *incident)
 	json_t *list = json_array();
 	for (size_t k = 0; k < incident->n_next_steps; k++) {
 		json_t *o = json_object();
-		put_text(o, "text", incident->next_steps[k].text);
-		put_text(o, "risk", incident->next_steps[k].risk);
+		incident_json_put_text(o, "text", incident->next_steps[k].text);
+		incident_json_put_text(o, "risk", incident->next_steps[k].risk);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -145,16 +145,17 @@ static json_t *losses_json(const struct incident *incident)
 	for (size_t k = 0; k < incident->n_losses; k++) {
 		const struct cost_loss *loss = &incident->losses[k];
 		json_t *o = json_object();
-		put_text(o, "job", loss->job);
-		put_text(o, "measured_at", loss->by_uplinks ? "leaf uplinks" : "host ports");
-		put_time(o, "since", loss->since_ns, loss->fell);
-		put_number(o, "octets_per_s_before", loss->before);
-		put_number(o, "octets_per_s", loss->now);
-		put_number(o, "loss_ratio", loss->loss_ratio);
-		put_number(o, "error_ratio", loss->error_ratio);
-		put_number(o, "share_ratio", loss->share_ratio);
-		put_number(o, "step_before_s", loss->step_before_s);
-		put_number(o, "step_s", loss->step_s);
+		incident_json_put_text(o, "job", loss->job);
+		incident_json_put_text(
+			o, "measured_at", loss->by_uplinks ? "leaf uplinks" : "host ports");
+		incident_json_put_time(o, "since", loss->since_ns, loss->fell);
+		incident_json_put_number(o, "octets_per_s_before", loss->before);
+		incident_json_put_number(o, "octets_per_s", loss->now);
+		incident_json_put_number(o, "loss_ratio", loss->loss_ratio);
+		incident_json_put_number(o, "error_ratio", loss->error_ratio);
+		incident_json_put_number(o, "share_ratio", loss->share_ratio);
+		incident_json_put_number(o, "step_before_s", loss->step_before_s);
+		incident_json_put_number(o, "step_s", loss->step_s);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -166,12 +167,12 @@ static json_t *also_json(const struct incident *incident)
 	for (size_t k = 0; k < incident->n_also; k++) {
 		const struct incident_also *also = &incident->also[k];
 		json_t *o = json_object();
-		put_text(o, "cause", cause_name(also->cause));
-		put_text(o, "device", also->device);
-		put_text(o, "port", also->port);
-		put_text(o, "host", also->host);
-		put_text(o, "group", also->group);
-		put_text(o, "summary", also->summary);
+		incident_json_put_text(o, "cause", cause_name(also->cause));
+		incident_json_put_text(o, "device", also->device);
+		incident_json_put_text(o, "port", also->port);
+		incident_json_put_text(o, "host", also->host);
+		incident_json_put_text(o, "group", also->group);
+		incident_json_put_text(o, "summary", also->summary);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -182,18 +183,18 @@ static json_t *timeline_json(const struct incident *incident)
 	json_t *list = json_array();
 	for (size_t k = 0; k < incident->n_timeline; k++) {
 		json_t *o = json_object();
-		put_time(o, "t", incident->timeline[k].t_ns, true);
-		put_text(o, "text", incident->timeline[k].text);
+		incident_json_put_time(o, "t", incident->timeline[k].t_ns, true);
+		incident_json_put_text(o, "text", incident->timeline[k].text);
 		json_array_append_new(list, o);
 	}
 	return list;
 }
 
-static json_t *progress_json(const struct incident_record *record)
+static json_t *incident_progress_json(const struct incident_record *record)
 {
 	const struct incident *i = &record->i;
 	json_t *o = json_object();
-	put_text(o, "analyzer", i->analyzer);
+	incident_json_put_text(o, "analyzer", i->analyzer);
 	put_integer(o, "first_ns", i->first_ns);
 	put_integer(o, "opened_ns", i->opened_ns);
 	put_integer(o, "closed_ns", i->closed_ns);
@@ -201,8 +202,8 @@ static json_t *progress_json(const struct incident_record *record)
 	put_integer(o, "over", i->raised);
 	put_integer(o, "under", i->clear);
 	put_integer(o, "hold", record->hold);
-	put_number(o, "strength", record->strength);
-	put_text(o, "candidate", cause_name(record->candidate));
+	incident_json_put_number(o, "strength", record->strength);
+	incident_json_put_text(o, "candidate", cause_name(record->candidate));
 	put_integer(o, "candidate_windows", record->candidate_windows);
 	put_integer(o, "recent", (int64_t)record->recent);
 	json_object_set_new(o, "cost", cost_json(&record->cost));
@@ -215,42 +216,42 @@ json_t *incident_json(const struct incident *incident)
 {
 	const struct incident *i = incident;
 	json_t *o = json_object();
-	put_text(o, "id", i->id);
-	put_text(o, "cause", cause_name(i->cause));
-	put_text(o, "severity", severity_name(i->severity));
-	put_text(o, "state", incident_state_name(i->state));
-	put_text(o, "summary", i->summary);
-	put_time(o, "first", i->first_ns, true);
-	put_time(o, "opened", i->opened_ns, i->state != INCIDENT_PENDING);
-	put_time(o, "closed", i->closed_ns, i->state == INCIDENT_CLOSED);
+	incident_json_put_text(o, "id", i->id);
+	incident_json_put_text(o, "cause", cause_name(i->cause));
+	incident_json_put_text(o, "severity", severity_name(i->severity));
+	incident_json_put_text(o, "state", incident_state_name(i->state));
+	incident_json_put_text(o, "summary", i->summary);
+	incident_json_put_time(o, "first", i->first_ns, true);
+	incident_json_put_time(o, "opened", i->opened_ns, i->state != INCIDENT_PENDING);
+	incident_json_put_time(o, "closed", i->closed_ns, i->state == INCIDENT_CLOSED);
 	json_object_set_new(o, "subject", subject_json(i));
 	json_object_set_new(o, "roles", roles_json(i));
-	put_number(o, "confidence_ratio", i->confidence_ratio);
-	json_object_set_new(
-		o, "confidence_inputs", texts_json(i->confidence_inputs, i->n_confidence_inputs));
-	put_number(o, "value", i->value);
-	put_number(o, "warn", i->warn);
+	incident_json_put_number(o, "confidence_ratio", i->confidence_ratio);
+	json_object_set_new(o, "confidence_inputs",
+		incident_texts_json(i->confidence_inputs, i->n_confidence_inputs));
+	incident_json_put_number(o, "value", i->value);
+	incident_json_put_number(o, "warn", i->warn);
 	put_integer(o, "windows", i->windows);
-	json_object_set_new(o, "evidence", evidence_json(i));
-	put_number(o, "coverage_ratio", i->coverage_ratio);
-	json_object_set_new(o, "jobs", texts_json(i->jobs, i->n_jobs));
+	json_object_set_new(o, "evidence", incident_evidence_json(i));
+	incident_json_put_number(o, "coverage_ratio", i->coverage_ratio);
+	json_object_set_new(o, "jobs", incident_texts_json(i->jobs, i->n_jobs));
 	put_integer(o, "gpus_affected", (int64_t)i->gpus_affected);
-	put_number(o, "usd_per_hour", i->usd_per_hour);
-	put_number(o, "usd_total", i->usd_total);
-	put_number(o, "explained_ratio", i->explained_ratio);
+	incident_json_put_number(o, "usd_per_hour", i->usd_per_hour);
+	incident_json_put_number(o, "usd_total", i->usd_total);
+	incident_json_put_number(o, "explained_ratio", i->explained_ratio);
 	json_object_set_new(o, "loss", losses_json(i));
-	json_object_set_new(o, "ruled_out", texts_json(i->ruled_out, i->n_ruled_out));
+	json_object_set_new(o, "ruled_out", incident_texts_json(i->ruled_out, i->n_ruled_out));
 	json_object_set_new(
-		o, "changed_before", texts_json(i->changed_before, i->n_changed_before));
+		o, "changed_before", incident_texts_json(i->changed_before, i->n_changed_before));
 	json_object_set_new(o, "next_steps", next_steps_json(i));
-	put_text(o, "parent", i->parent);
+	incident_json_put_text(o, "parent", i->parent);
 	json_object_set_new(o, "also", also_json(i));
-	put_text(o, "acked_by", i->acked_by);
-	put_text(o, "ack_note", i->ack_note);
+	incident_json_put_text(o, "acked_by", i->acked_by);
+	incident_json_put_text(o, "ack_note", i->ack_note);
 	json_object_set_new(o, "timeline", timeline_json(i));
-	json_object_set_new(o, "progress", progress_json(incident_record_of(i)));
+	json_object_set_new(o, "progress", incident_progress_json(incident_record_of(i)));
 	if (i->assigned_to)
-		put_text(o, "assigned_to", i->assigned_to);
+		incident_json_put_text(o, "assigned_to", i->assigned_to);
 	return o;
 }
 

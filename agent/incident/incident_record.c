@@ -111,7 +111,7 @@ void incident_record_name(struct incident_record *record, const struct fabric *f
 
 /* ---- what it says -------------------------------------------------------- */
 
-static const char *record_copy(struct arena *a, const char *text)
+static const char *incident_record_copy(struct arena *a, const char *text)
 {
 	if (!text)
 		return NULL;
@@ -122,7 +122,7 @@ static const char *const *record_copy_all(struct arena *a, const char *const *te
 {
 	const char **copies = arena_array(a, const char *, n);
 	for (size_t k = 0; k < n; k++)
-		copies[k] = record_copy(a, texts[k]);
+		copies[k] = incident_record_copy(a, texts[k]);
 	return copies;
 }
 
@@ -132,8 +132,8 @@ static const struct finding_flow *record_copy_flows(
 	struct finding_flow *copies = arena_array(a, struct finding_flow, n);
 	for (size_t k = 0; k < n; k++) {
 		copies[k] = flows[k];
-		copies[k].device = record_copy(a, flows[k].device);
-		copies[k].port = record_copy(a, flows[k].port);
+		copies[k].device = incident_record_copy(a, flows[k].device);
+		copies[k].port = incident_record_copy(a, flows[k].port);
 	}
 	return copies;
 }
@@ -143,8 +143,8 @@ static const struct finding_role *record_copy_roles(
 {
 	struct finding_role *copies = arena_array(a, struct finding_role, n);
 	for (size_t k = 0; k < n; k++) {
-		copies[k].entity = record_copy(a, roles[k].entity);
-		copies[k].role = record_copy(a, roles[k].role);
+		copies[k].entity = incident_record_copy(a, roles[k].entity);
+		copies[k].role = incident_record_copy(a, roles[k].role);
 	}
 	return copies;
 }
@@ -155,10 +155,10 @@ static const struct evidence *record_copy_evidence(
 	struct evidence *copies = arena_array(a, struct evidence, n);
 	for (size_t k = 0; k < n; k++) {
 		copies[k] = evidence[k];
-		copies[k].metric = record_copy(a, evidence[k].metric);
-		copies[k].device = record_copy(a, evidence[k].device);
-		copies[k].port = record_copy(a, evidence[k].port);
-		copies[k].unit = record_copy(a, evidence[k].unit);
+		copies[k].metric = incident_record_copy(a, evidence[k].metric);
+		copies[k].device = incident_record_copy(a, evidence[k].device);
+		copies[k].port = incident_record_copy(a, evidence[k].port);
+		copies[k].unit = incident_record_copy(a, evidence[k].unit);
 	}
 	return copies;
 }
@@ -168,8 +168,8 @@ static const struct next_step *record_copy_steps(
 {
 	struct next_step *copies = arena_array(a, struct next_step, n);
 	for (size_t k = 0; k < n; k++) {
-		copies[k].text = record_copy(a, steps[k].text);
-		copies[k].risk = record_copy(a, steps[k].risk);
+		copies[k].text = incident_record_copy(a, steps[k].text);
+		copies[k].risk = incident_record_copy(a, steps[k].risk);
 	}
 	return copies;
 }
@@ -272,7 +272,7 @@ static void record_jobs(struct incident_record *record, const struct fabric *fab
 		if (!job_concerned(fabric, job, record))
 			continue;
 		record->i.gpus_affected += job->gpus;
-		jobs[record->i.n_jobs++] = record_copy(record->impact, job->name);
+		jobs[record->i.n_jobs++] = incident_record_copy(record->impact, job->name);
 	}
 	record->i.jobs = jobs;
 }
@@ -350,11 +350,11 @@ bool incident_record_also(struct incident_record *record, const struct incident_
 	rw_grow(i->also, i->n_also, record->cap_also);
 	i->also[i->n_also++] = (struct incident_also){
 		.cause = other->cause,
-		.device = record_copy(record->kept, other->device),
-		.port = record_copy(record->kept, other->port),
-		.host = record_copy(record->kept, other->host),
-		.group = record_copy(record->kept, other->group),
-		.summary = record_copy(record->kept, other->summary),
+		.device = incident_record_copy(record->kept, other->device),
+		.port = incident_record_copy(record->kept, other->port),
+		.host = incident_record_copy(record->kept, other->host),
+		.group = incident_record_copy(record->kept, other->group),
+		.summary = incident_record_copy(record->kept, other->summary),
 	};
 	return true;
 }
@@ -363,5 +363,5 @@ void incident_record_changed(struct incident_record *record, const char *text)
 {
 	struct incident *i = &record->i;
 	rw_grow(i->changed_before, i->n_changed_before, record->cap_changed_before);
-	i->changed_before[i->n_changed_before++] = record_copy(record->kept, text);
+	i->changed_before[i->n_changed_before++] = incident_record_copy(record->kept, text);
 }

@@ -27,7 +27,7 @@
 #define DISK_CRITICAL 0.03
 #define WAL_WARN_BYTES 268435456.0
 
-static void put_time(json_t *object, const char *key, bool known, int64_t t_ns)
+static void doctor_put_time(json_t *object, const char *key, bool known, int64_t t_ns)
 {
 	json_object_set_new(object, key, known ? json_time(t_ns) : json_null());
 }
@@ -197,8 +197,8 @@ static int doctor_store(struct doctor *doctor, struct err *e)
 	json_t *store = json_object();
 	json_object_set_new(store, "path", json_string_or_null(path));
 	json_object_set_new(store, "writer_pid", pid > 0 ? json_integer(pid) : json_null());
-	put_time(store, "from", has_samples, first_ns);
-	put_time(store, "to", has_samples, last_ns);
+	doctor_put_time(store, "from", has_samples, first_ns);
+	doctor_put_time(store, "to", has_samples, last_ns);
 	doctor_put_number(store, "span_s", span_s);
 	doctor_put_count(store, "size_bytes", file_size(path, ""));
 	doctor_put_count(store, "wal_bytes", wal_bytes);

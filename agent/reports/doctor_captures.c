@@ -23,7 +23,7 @@ struct expectation {
 	double counted; /* by the counters of the port */
 };
 
-static double number_or_nan(const char *text)
+static double doctor_captures_number_or_nan(const char *text)
 {
 	if (text)
 		return strtod(text, NULL);
@@ -33,8 +33,8 @@ static double number_or_nan(const char *text)
 static int take_expectation(void *arg, int n, char *const *words, char *const *names)
 {
 	struct expectation *expectation = arg;
-	expectation->captured = number_or_nan(words[0]);
-	expectation->counted = number_or_nan(words[1]);
+	expectation->captured = doctor_captures_number_or_nan(words[0]);
+	expectation->counted = doctor_captures_number_or_nan(words[1]);
 	return 0;
 }
 

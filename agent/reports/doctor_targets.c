@@ -62,7 +62,8 @@ static double facts_missed(const struct doctor *doctor, const struct target_fact
 	return missed;
 }
 
-static struct target_facts facts_of(const struct doctor *doctor, const json_t *device)
+static struct target_facts doctor_targets_facts_of(
+	const struct doctor *doctor, const json_t *device)
 {
 	struct target_facts facts = {
 		.name = facts_text(device, "name"),
@@ -85,8 +86,9 @@ static struct target_facts facts_of(const struct doctor *doctor, const json_t *d
 
 /* ---- what is wrong ------------------------------------------------------- */
 
-static void note(struct str *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void note(struct str *notes, const char *fmt, ...)
+static void doctor_targets_note(struct str *notes, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void doctor_targets_note(struct str *notes, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
@@ -99,7 +101,7 @@ static void note(struct str *notes, const char *fmt, ...)
 static void note_suspects(const struct target_facts *facts, struct str *notes)
 {
 	if (facts->suspects > 0)
-		note(notes,
+		doctor_targets_note(notes,
 			"%.0f readings are impossible: above line rate, or a pause longer than the "
 			"interval",
 			facts->suspects);
@@ -115,9 +117,11 @@ static void judge_streams(
 	double stalls = doctor_health(doctor, "gnmi/%s/stalls", facts->name);
 	note_suspects(facts, notes);
 	if (stale > 0)
-		note(notes, "%.0f times a stream went silent and was subscribed again", stale);
+		doctor_targets_note(
+			notes, "%.0f times a stream went silent and was subscribed again", stale);
 	if (stalls > 0)
-		note(notes, "%.0f times it sent faster than rocewatch reads", stalls);
+		doctor_targets_note(
+			notes, "%.0f times it sent faster than rocewatch reads", stalls);
 	if (refused > 0)
 		doctor_todo(doctor, false, facts->name,
 			"see which paths have the verdict 'wrong type': rocewatch profile test",
@@ -132,8 +136,8 @@ static void judge_streams(
 static void judge_polls(struct doctor *doctor, const struct target_facts *facts, struct str *notes)
 {
 	if (facts->p95_s > SLOW_SHARE * facts->interval_s) {
-		note(notes, "slow: p95 %.1f s of an interval of %.0f s", facts->p95_s,
-			facts->interval_s);
+		doctor_targets_note(notes, "slow: p95 %.1f s of an interval of %.0f s",
+			facts->p95_s, facts->interval_s);
 		doctor_todo(doctor, false, facts->name,
 			"raise snmp.interval, or leave out long tables: 'rocewatch profile test' "
 			"shows them",
@@ -141,8 +145,8 @@ static void judge_polls(struct doctor *doctor, const struct target_facts *facts,
 			facts->interval_s);
 	}
 	if (facts->repetitions < REPETITIONS_FULL)
-		note(notes, "large answers get lost: max-repetitions %d -> %.0f", REPETITIONS_FULL,
-			facts->repetitions);
+		doctor_targets_note(notes, "large answers get lost: max-repetitions %d -> %.0f",
+			REPETITIONS_FULL, facts->repetitions);
 	note_suspects(facts, notes);
 	if (facts->timeouts > DOCTOR_LOST_SHARE * facts->polls && facts->polls >= POLLS_MIN)
 		doctor_todo(doctor, false, facts->name,
@@ -218,7 +222,7 @@ int doctor_targets(struct doctor *doctor, struct err *e)
 	json_t *list = json_array();
 	json_array_foreach (json_object_get(status, "devices"), i, device) {
 		rw_cleanup(str_done) struct str notes = {0};
-		struct target_facts facts = facts_of(doctor, device);
+		struct target_facts facts = doctor_targets_facts_of(doctor, device);
 		judge_target(doctor, &facts, &notes);
 		json_array_append_new(list, target_row(doctor, device, &facts, notes.s));
 	}

@@ -29,27 +29,27 @@ static json_t *spine_text_or_null(const char *text)
 	return json_string_or_null(text);
 }
 
-static void put_number(json_t *object, const char *key, double value)
+static void spine_document_put_number(json_t *object, const char *key, double value)
 {
 	json_object_set_new(object, key, json_number_or_null(value));
 }
 
 static void put_mean(json_t *object, const char *key, double sum, uint64_t n)
 {
-	put_number(object, key, spine_mean(sum, n));
+	spine_document_put_number(object, key, spine_mean(sum, n));
 }
 
-static void put_count(json_t *object, const char *key, uint64_t value)
+static void spine_document_put_count(json_t *object, const char *key, uint64_t value)
 {
 	json_object_set_new(object, key, spine_count(value));
 }
 
-static void put_text(json_t *object, const char *key, const char *text)
+static void spine_document_put_text(json_t *object, const char *key, const char *text)
 {
 	json_object_set_new(object, key, json_string_or_null(text));
 }
 
-static void put_time(json_t *object, const char *key, bool known, int64_t t_ns)
+static void spine_document_put_time(json_t *object, const char *key, bool known, int64_t t_ns)
 {
 	json_object_set_new(object, key, known ? json_time(t_ns) : json_null());
 }
@@ -71,32 +71,32 @@ static json_t *spine_member_json(const struct group_sum *group, const struct mem
 		share = rate * spread->weight / (spread->rate * weight);
 
 	json_t *object = json_object();
-	put_text(object, "port", member->port);
+	spine_document_put_text(object, "port", member->port);
 	json_object_set_new(object, "peer", spine_text_or_null(member->peer));
-	put_number(object, "utilization_ratio", utilization);
+	spine_document_put_number(object, "utilization_ratio", utilization);
 	json_object_set_new(
 		object, "octets", member->up ? spine_count(member->octets) : json_null());
-	put_number(object, "rate_bps", rate);
+	spine_document_put_number(object, "rate_bps", rate);
 	json_object_set_new(object, "speed_bps", spine_count_or_null(member->speed_bps));
-	put_number(object, "share_ratio", share);
-	put_count(object, "windows_hot", member->hot_over);
-	put_text(object, "link", links[member->link]);
+	spine_document_put_number(object, "share_ratio", share);
+	spine_document_put_count(object, "windows_hot", member->hot_over);
+	spine_document_put_text(object, "link", links[member->link]);
 	return object;
 }
 
 static json_t *spine_flow_json(const struct group_sum *group, const struct finding_flow *flow)
 {
 	json_t *object = json_object();
-	put_text(object, "device", group->device);
-	put_text(object, "group", group->group);
-	put_text(object, "port", flow->port);
-	put_text(object, "peer", group->members[group->worst_hot].peer);
-	put_text(object, "src", flow->src);
-	put_text(object, "dst", flow->dst);
-	put_count(object, "src_port", flow->src_port);
-	put_count(object, "dst_qp", flow->dst_qp);
-	put_count(object, "packets", flow->packets);
-	put_count(object, "octets", flow->octets);
+	spine_document_put_text(object, "device", group->device);
+	spine_document_put_text(object, "group", group->group);
+	spine_document_put_text(object, "port", flow->port);
+	spine_document_put_text(object, "peer", group->members[group->worst_hot].peer);
+	spine_document_put_text(object, "src", flow->src);
+	spine_document_put_text(object, "dst", flow->dst);
+	spine_document_put_count(object, "src_port", flow->src_port);
+	spine_document_put_count(object, "dst_qp", flow->dst_qp);
+	spine_document_put_count(object, "packets", flow->packets);
+	spine_document_put_count(object, "octets", flow->octets);
 	json_object_set_new(object, "burst_bps", spine_count_or_null(flow->burst_bps));
 	return object;
 }
@@ -129,14 +129,14 @@ static double spine_usd_per_hour(const struct fabric *fabric)
 static void spine_put_spread(
 	json_t *object, const struct group_sum *group, const struct spine_spread *spread)
 {
-	put_number(object, "imbalance_ratio", spread->imbalance);
-	put_number(object, "imbalance_max_minus_min_ratio", spread->max_minus_min);
-	put_number(object, "cov_ratio", spread->cov);
-	put_number(object, "jain_ratio", spread->jain);
+	spine_document_put_number(object, "imbalance_ratio", spread->imbalance);
+	spine_document_put_number(object, "imbalance_max_minus_min_ratio", spread->max_minus_min);
+	spine_document_put_number(object, "cov_ratio", spread->cov);
+	spine_document_put_number(object, "jain_ratio", spread->jain);
 	double load = NAN; /* of line rate: unknown without speeds */
 	if (!group->equal_weights)
 		load = spine_mean(group->load_sum, group->windows);
-	put_number(object, "utilization_ratio", load);
+	spine_document_put_number(object, "utilization_ratio", load);
 }
 
 static void spine_put_chance(json_t *object, const struct group_sum *group)
@@ -145,7 +145,8 @@ static void spine_put_chance(json_t *object, const struct group_sum *group)
 	put_mean(object, "expected_p95_ratio", group->p95_sum, group->n_chance);
 	put_mean(object, "expected_p999_ratio", group->p999_sum, group->n_chance);
 	put_mean(object, "flows_estimate", group->flows_sum, group->n_flows_known);
-	put_text(object, "flows_note", group->n_flows_known ? NULL : group->flows_note);
+	spine_document_put_text(
+		object, "flows_note", group->n_flows_known ? NULL : group->flows_note);
 }
 
 static void spine_put_hot(json_t *object, const struct group_sum *group)
@@ -159,23 +160,23 @@ static void spine_put_hot(json_t *object, const struct group_sum *group)
 	}
 	if (group->windows)
 		in_worst = group->members[group->worst_hot].port;
-	put_text(object, "persistent_member", member);
-	put_number(object, "persistent_ratio", share);
-	put_text(object, "persistent_peer", spine_persistent_peer_of(group));
-	put_text(object, "hot_member", in_worst);
+	spine_document_put_text(object, "persistent_member", member);
+	spine_document_put_number(object, "persistent_ratio", share);
+	spine_document_put_text(object, "persistent_peer", spine_persistent_peer_of(group));
+	spine_document_put_text(object, "hot_member", in_worst);
 }
 
 static void spine_put_windows(json_t *object, const struct group_sum *group)
 {
-	put_count(object, "windows", group->windows);
-	put_count(object, "windows_over", group->over);
-	put_count(object, "windows_idle", group->idle);
-	put_count(object, "windows_unknown", group->unknown);
-	put_count(object, "members_down", spine_members_down(group));
-	put_number(object, "worst_ratio", group->worst);
-	put_time(object, "worst_at", group->windows > 0, group->worst_ns);
-	put_number(object, "sustained_ratio", group->sustained);
-	put_time(object, "over_since", group->over > 0, group->since_ns);
+	spine_document_put_count(object, "windows", group->windows);
+	spine_document_put_count(object, "windows_over", group->over);
+	spine_document_put_count(object, "windows_idle", group->idle);
+	spine_document_put_count(object, "windows_unknown", group->unknown);
+	spine_document_put_count(object, "members_down", spine_members_down(group));
+	spine_document_put_number(object, "worst_ratio", group->worst);
+	spine_document_put_time(object, "worst_at", group->windows > 0, group->worst_ns);
+	spine_document_put_number(object, "sustained_ratio", group->sustained);
+	spine_document_put_time(object, "over_since", group->over > 0, group->since_ns);
 	json_object_set_new(object, "over_now", json_boolean(group->last_over));
 	put_mean(object, "coverage_ratio", group->coverage_sum, group->n_covered);
 	json_object_set_new(
@@ -198,8 +199,8 @@ static json_t *spine_group_json(const struct spine_imbalance *imbalance,
 		json_array_append_new(flows, spine_flow_json(group, &group->flows[i]));
 
 	json_t *object = json_object();
-	put_text(object, "device", group->device);
-	put_text(object, "group", group->group);
+	spine_document_put_text(object, "device", group->device);
+	spine_document_put_text(object, "group", group->group);
 	json_object_set_new(object, "members", members);
 	spine_put_spread(object, group, &spread);
 	spine_put_chance(object, group);
@@ -207,10 +208,11 @@ static json_t *spine_group_json(const struct spine_imbalance *imbalance,
 	spine_put_windows(object, group);
 	json_object_set_new(object, "out_of_limits",
 		json_boolean(spine_out_of_limits(imbalance, group, &spread)));
-	put_text(object, "verdict", ecmp_verdict_name(spine_verdict_of(imbalance, group, &spread)));
-	put_number(object, "wait_s", wait_s);
-	put_number(object, "usd", wait_s / 3600 * spine_usd_per_hour(fabric));
-	put_count(object, "packets", group->packets);
+	spine_document_put_text(
+		object, "verdict", ecmp_verdict_name(spine_verdict_of(imbalance, group, &spread)));
+	spine_document_put_number(object, "wait_s", wait_s);
+	spine_document_put_number(object, "usd", wait_s / 3600 * spine_usd_per_hour(fabric));
+	spine_document_put_count(object, "packets", group->packets);
 	json_object_set_new(object, "sampling", spine_count_or_null(group->sampling));
 	json_object_set_new(object, "flows", flows);
 	return object;
@@ -226,8 +228,8 @@ static json_t *spine_tiers_json(const struct fabric *fabric)
 		spines += fabric->devices[i]->role == ROLE_SPINE;
 	}
 	json_t *object = json_object();
-	put_count(object, "leaves", leaves);
-	put_count(object, "spines", spines);
+	spine_document_put_count(object, "leaves", leaves);
+	spine_document_put_count(object, "spines", spines);
 	return object;
 }
 
@@ -281,21 +283,21 @@ json_t *spine_imbalance_json(const struct spine_imbalance *imbalance, const stru
 	json_t *doc = json_object();
 	json_object_set_new(doc, "from", json_time(from_ns));
 	json_object_set_new(doc, "to", json_time(to_ns));
-	put_text(doc, "fabric", fabric->name);
+	spine_document_put_text(doc, "fabric", fabric->name);
 	json_object_set_new(doc, "tiers", spine_tiers_json(fabric));
 	json_object_set_new(doc, "verdict", spine_summary_json(imbalance));
 	json_object_set_new(doc, "warn_ratio", json_real(options->warn));
 	json_object_set_new(doc, "load_floor_ratio", json_real(options->load_floor));
 	json_object_set_new(
 		doc, "window_s", json_real((double)options->window_ns / (double)NS_PER_S));
-	put_count(doc, "hold", options->hold);
+	spine_document_put_count(doc, "hold", options->hold);
 	put_mean(doc, "busy_ratio", (double)busy, windows);
 	put_mean(doc, "coverage_ratio", coverage, n_covered);
 	json_object_set_new(doc, "groups", groups);
-	put_number(doc, "wait_s", wait_s);
-	put_count(doc, "gpus", fabric_gpus(fabric));
-	put_number(doc, "usd_per_gpu_hour", price);
-	put_number(doc, "usd_total", usd);
+	spine_document_put_number(doc, "wait_s", wait_s);
+	spine_document_put_count(doc, "gpus", fabric_gpus(fabric));
+	spine_document_put_number(doc, "usd_per_gpu_hour", price);
+	spine_document_put_number(doc, "usd_total", usd);
 	return doc;
 }
 

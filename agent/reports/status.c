@@ -98,7 +98,7 @@ static int64_t time_or_zero(const char *text)
 	return 0;
 }
 
-static double number_or_nan(const char *text)
+static double status_number_or_nan(const char *text)
 {
 	if (text)
 		return strtod(text, NULL);
@@ -134,8 +134,8 @@ static int take_target(void *arg, int n, char *const *words, char *const *names)
 	r->up = str_eq(words[4], "1");
 	r->reason = dup_or_null(words[5]);
 	r->last_ns = time_or_zero(words[6]);
-	r->p50_s = number_or_nan(words[7]);
-	r->p95_s = number_or_nan(words[8]);
+	r->p50_s = status_number_or_nan(words[7]);
+	r->p95_s = status_number_or_nan(words[8]);
 	r->polls = status_count_of(words[9]);
 	r->timeouts = status_count_of(words[10]);
 	if (n > 11)
@@ -186,16 +186,15 @@ static int64_t status_interval_of(
 		const struct config_device *d = &config->devices[i];
 		if (!str_eq(d->name, device))
 			continue;
-		if (str_eq(protocol, "gnmi") && d->gnmi && d->gnmi->interval_ns > 0)
-			return d->gnmi->interval_ns;
-		if (d->snmp && d->snmp->interval_ns > 0)
-			return d->snmp->interval_ns;
+		const int64_t own_ns = config_device_interval(d, protocol);
+		if (own_ns > 0)
+			return own_ns;
 	}
 	return fallback;
 }
 
 /* The interval the agent really uses: a profile may limit how fast a device may be read. */
-static int take_interval(void *arg, int n, char *const *words, char *const *names)
+static int status_take_interval(void *arg, int n, char *const *words, char *const *names)
 {
 	struct gathering *g = arg;
 	char key[512];
@@ -244,7 +243,7 @@ static int status_gather(struct gathering *gathering, struct err *e)
 	if (x->agent_alive) { /* then the database is of this version and has the table */
 		r = history_sql(x->history,
 			"SELECT key, value FROM health WHERE key GLOB 'target/*/interval_s'",
-			take_interval, gathering, e);
+			status_take_interval, gathering, e);
 		if (r < 0)
 			return r;
 	}
@@ -274,8 +273,9 @@ enum known { DOWN, UP, UNKNOWN };
 static const char *status_unasked(const struct config *config, const char *device)
 {
 	for (size_t i = 0; i < config->n_devices; i++)
-		if (str_eq(config->devices[i].name, device) && config->devices[i].gnmi)
-			return "not asked over gNMI yet: no agent has run with this configuration";
+		if (str_eq(config->devices[i].name, device) &&
+			config_device_polled(&config->devices[i]))
+			return "not polled yet: no agent has run with this configuration";
 	for (size_t i = 0; i < config->n_captures; i++)
 		if (str_eq(config->captures[i].device, device))
 			return "not polled: there are captures of its ports only";
@@ -445,7 +445,7 @@ static void status_count(struct status_counts *counts, const struct status_row *
 	counts->errors += row->errors;
 }
 
-static void put_count(json_t *object, const char *key, int64_t value)
+static void status_put_count(json_t *object, const char *key, int64_t value)
 {
 	json_object_set_new(object, key, json_integer(value));
 }
@@ -464,15 +464,15 @@ static json_t *status_quality_json(const struct client *client, const struct sta
 	json_object_set_new(quality, "newest_sample_age_s",
 		status_seconds_or_null(has_samples, client->now_ns - last_ns));
 	json_object_set_new(quality, "oldest_device_age_s", json_number_or_null(counts->oldest_s));
-	put_count(quality, "up", (int64_t)counts->devices[UP]);
-	put_count(quality, "down", (int64_t)counts->devices[DOWN]);
-	put_count(quality, "unknown", (int64_t)counts->devices[UNKNOWN]);
-	put_count(quality, "captures_up", (int64_t)counts->captures[UP]);
-	put_count(quality, "captures_down", (int64_t)counts->captures[DOWN]);
-	put_count(quality, "captures_unknown", (int64_t)counts->captures[UNKNOWN]);
-	put_count(quality, "polls", counts->polls);
-	put_count(quality, "timeouts", counts->timeouts);
-	put_count(quality, "errors", counts->errors);
+	status_put_count(quality, "up", (int64_t)counts->devices[UP]);
+	status_put_count(quality, "down", (int64_t)counts->devices[DOWN]);
+	status_put_count(quality, "unknown", (int64_t)counts->devices[UNKNOWN]);
+	status_put_count(quality, "captures_up", (int64_t)counts->captures[UP]);
+	status_put_count(quality, "captures_down", (int64_t)counts->captures[DOWN]);
+	status_put_count(quality, "captures_unknown", (int64_t)counts->captures[UNKNOWN]);
+	status_put_count(quality, "polls", counts->polls);
+	status_put_count(quality, "timeouts", counts->timeouts);
+	status_put_count(quality, "errors", counts->errors);
 	return quality;
 }
 
@@ -501,7 +501,7 @@ json_t *status_document(struct client *client, struct err *e)
 	json_object_set_new(doc, "fabric", json_string_or_null(client->config->fabric->name));
 	json_object_set_new(doc, "time", json_time(client->now_ns));
 	json_object_set_new(doc, "devices", devices);
-	put_count(doc, "open_incidents", (int64_t)json_array_size(gathering.incidents));
+	status_put_count(doc, "open_incidents", (int64_t)json_array_size(gathering.incidents));
 	json_object_set(doc, "incidents", gathering.incidents);
 	json_object_set_new(doc, "data_quality",
 		status_quality_json(client, &counts, r == 0, first_ns, last_ns));

@@ -58,7 +58,8 @@ static char *topology_audit_rate(char buf[TEXT_MAX], uint64_t bps)
 	return unit_bitrate_text(buf, TEXT_MAX, bps);
 }
 
-static struct port_facts facts_of(const struct audit *audit, const struct fabric_port *port)
+static struct port_facts topology_audit_facts_of(
+	const struct audit *audit, const struct fabric_port *port)
 {
 	return audit->facts->port(audit->facts->arg, port->device->name, port->name);
 }
@@ -66,11 +67,11 @@ static struct port_facts facts_of(const struct audit *audit, const struct fabric
 /* What the device says of its speed, else what the configuration does. */
 static uint64_t topology_audit_speed_of(const struct audit *audit, const struct fabric_port *port)
 {
-	struct port_facts x = facts_of(audit, port);
+	struct port_facts x = topology_audit_facts_of(audit, port);
 	if (x.speed_bps)
 		return x.speed_bps;
 	if (port->peer)
-		x.speed_bps = facts_of(audit, port->peer).speed_bps;
+		x.speed_bps = topology_audit_facts_of(audit, port->peer).speed_bps;
 	else
 		x.speed_bps = 0;
 	if (x.speed_bps)
@@ -204,10 +205,10 @@ static void check_pfc(struct audit *audit, const struct port_facts *left,
 
 static void check_link(struct audit *audit, const struct fabric_port *port)
 {
-	struct port_facts x = facts_of(audit, port);
+	struct port_facts x = topology_audit_facts_of(audit, port);
 	struct port_facts y;
 	if (port->peer)
-		y = facts_of(audit, port->peer);
+		y = topology_audit_facts_of(audit, port->peer);
 	else
 		y = (struct port_facts){.up = -1};
 	rw_cleanup(str_done) struct str peer = {0};
@@ -241,7 +242,7 @@ static bool lldp_agrees(const struct port_facts *facts, const struct fabric_port
 
 static void check_lldp(struct audit *audit, const struct fabric_port *port)
 {
-	struct port_facts x = facts_of(audit, port);
+	struct port_facts x = topology_audit_facts_of(audit, port);
 	rw_cleanup(str_done) struct str seen = {0};
 	if (!x.lldp_device || !*x.lldp_device)
 		return;
@@ -426,7 +427,7 @@ static struct leaf_sums leaf_sums_of(const struct audit *audit, const struct fab
 		if (is_uplink(port)) {
 			sums.uplinks_bps += speed_bps;
 			sums.uplinks++;
-			sums.up += facts_of(audit, port).up != 0;
+			sums.up += topology_audit_facts_of(audit, port).up != 0;
 		}
 	}
 	return sums;

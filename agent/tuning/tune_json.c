@@ -14,7 +14,7 @@
 
 /* ---- values -------------------------------------------------------------- */
 
-static const json_t *part(const json_t *object, const char *key)
+static const json_t *tune_json_part(const json_t *object, const char *key)
 {
 	return json_object_get(object, key);
 }
@@ -22,7 +22,7 @@ static const json_t *part(const json_t *object, const char *key)
 /* A text of @object in @a; NULL when it is null or missing. */
 static const char *text_in(const json_t *object, const char *key, struct arena *a)
 {
-	const char *text = json_string_value(part(object, key));
+	const char *text = json_string_value(tune_json_part(object, key));
 	if (text)
 		return arena_strdup(a, text);
 	return NULL;
@@ -30,12 +30,12 @@ static const char *text_in(const json_t *object, const char *key, struct arena *
 
 static int64_t integer_in(const json_t *object, const char *key)
 {
-	return json_integer_value(part(object, key));
+	return json_integer_value(tune_json_part(object, key));
 }
 
 static size_t count_in(const json_t *object, const char *key)
 {
-	const json_int_t n = json_integer_value(part(object, key));
+	const json_int_t n = json_integer_value(tune_json_part(object, key));
 	if (n > 0)
 		return (size_t)n;
 	return 0;
@@ -44,7 +44,7 @@ static size_t count_in(const json_t *object, const char *key)
 static int64_t time_in(const json_t *object, const char *key)
 {
 	wall_t time;
-	const char *text = json_string_value(part(object, key));
+	const char *text = json_string_value(tune_json_part(object, key));
 	if (text && wall_parse(text, (wall_t){0}, &time) == 0)
 		return time.ns;
 	return 0;
@@ -59,13 +59,13 @@ static json_t *priority_json(int priority)
 
 static int priority_in(const json_t *object)
 {
-	const json_t *priority = part(object, "priority");
+	const json_t *priority = tune_json_part(object, "priority");
 	if (json_is_integer(priority))
 		return (int)json_integer_value(priority);
 	return PRIO_NONE;
 }
 
-static json_t *texts_json(const char *const *texts, size_t n)
+static json_t *tune_texts_json(const char *const *texts, size_t n)
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < n; i++)
@@ -75,7 +75,7 @@ static json_t *texts_json(const char *const *texts, size_t n)
 
 static size_t texts_in(const json_t *object, const char *key, struct arena *a, const char ***ret)
 {
-	const json_t *array = part(object, key), *text;
+	const json_t *array = tune_json_part(object, key), *text;
 	size_t n = 0, i;
 	*ret = arena_array(a, const char *, json_array_size(array) + 1);
 	json_array_foreach (array, i, text)
@@ -104,7 +104,7 @@ static json_t *carried_in(const json_t *object, const char *key)
 static int word_in(
 	const json_t *object, const char *key, const char *(*name_of)(int), int n, int otherwise)
 {
-	const char *word = json_string_value(part(object, key));
+	const char *word = json_string_value(tune_json_part(object, key));
 	for (int i = 0; i < n; i++)
 		if (str_eq(name_of(i), word))
 			return i;
@@ -144,7 +144,7 @@ static json_t *changes_json(const struct tune_sheet *sheet)
 
 static int changes_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
 {
-	const json_t *array = part(object, "changes"), *o;
+	const json_t *array = tune_json_part(object, "changes"), *o;
 	size_t i;
 	sheet->changes = arena_array(a, struct tune_change, json_array_size(array) + 1);
 	json_array_foreach (array, i, o) {
@@ -176,7 +176,7 @@ static json_t *affected_json(const struct tune_sheet *sheet)
 
 static void affected_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
 {
-	const json_t *array = part(object, "affected"), *o;
+	const json_t *array = tune_json_part(object, "affected"), *o;
 	size_t i;
 	sheet->affected = arena_array(a, struct tune_object, json_array_size(array) + 1);
 	json_array_foreach (array, i, o)
@@ -187,7 +187,7 @@ static void affected_in(const json_t *object, struct arena *a, struct tune_sheet
 				.object = text_in(o, "object", a)};
 }
 
-static json_t *evidence_json(const struct tune_sheet *sheet)
+static json_t *tune_evidence_json_of(const struct tune_sheet *sheet)
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < sheet->n_evidence; i++) {
@@ -205,7 +205,7 @@ static json_t *evidence_json(const struct tune_sheet *sheet)
 
 static void evidence_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
 {
-	const json_t *array = part(object, "evidence"), *o;
+	const json_t *array = tune_json_part(object, "evidence"), *o;
 	size_t i;
 	sheet->evidence = arena_array(a, struct evidence, json_array_size(array) + 1);
 	json_array_foreach (array, i, o)
@@ -238,7 +238,7 @@ static json_t *expected_json(const struct tune_sheet *sheet)
 
 static void expected_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
 {
-	const json_t *array = part(object, "expected"), *o;
+	const json_t *array = tune_json_part(object, "expected"), *o;
 	size_t i;
 	sheet->expected = arena_array(a, struct tune_expect, json_array_size(array) + 1);
 	json_array_foreach (array, i, o)
@@ -269,7 +269,7 @@ static json_t *checks_json(const struct tune_sheet *sheet)
 
 static void checks_in(const json_t *object, struct arena *a, struct tune_sheet *sheet)
 {
-	const json_t *array = part(object, "checks"), *o;
+	const json_t *array = tune_json_part(object, "checks"), *o;
 	size_t i;
 	sheet->checks = arena_array(a, struct tune_check, json_array_size(array) + 1);
 	json_array_foreach (array, i, o)
@@ -279,7 +279,7 @@ static void checks_in(const json_t *object, struct arena *a, struct tune_sheet *
 				.after = doc_number(o, "after"),
 				.limit = doc_number(o, "limit"),
 				.unit = text_in(o, "unit", a),
-				.ok = json_is_true(part(o, "ok"))};
+				.ok = json_is_true(tune_json_part(o, "ok"))};
 }
 
 /* ---- the sheet ----------------------------------------------------------- */
@@ -295,7 +295,7 @@ static json_t *platform_json(const struct tune_record *record)
 
 static void platform_in(const json_t *object, struct tune_record *record)
 {
-	const json_t *platform = part(object, "platform");
+	const json_t *platform = tune_json_part(object, "platform");
 	record->platform_known = json_is_object(platform);
 	record->platform = text_in(platform, "name", record->arena);
 	record->version = text_in(platform, "version", record->arena);
@@ -326,8 +326,8 @@ static json_t *sheet_json(const struct tune_record *record)
 		{"state", state_json(record->state)},
 		{"device", json_string_or_null(sheet->device)},
 		{"port_group", json_string_or_null(sheet->port_group)},
-		{"ports", texts_json(sheet->ports, sheet->n_ports)},
-		{"rest", texts_json(sheet->rest, sheet->n_rest)},
+		{"ports", tune_texts_json(sheet->ports, sheet->n_ports)},
+		{"rest", tune_texts_json(sheet->rest, sheet->n_rest)},
 		{"priority", priority_json(sheet->priority)},
 		{"diagnosis", json_string_or_null(sheet->diagnosis)},
 		{"advice", json_string(tune_advice_name(sheet->advice))},
@@ -342,12 +342,12 @@ static json_t *sheet_json(const struct tune_record *record)
 		{"expires", json_time(sheet->expires_ns)},
 		{"from", json_time(sheet->from_ns)},
 		{"to", json_time(sheet->to_ns)},
-		{"evidence", evidence_json(sheet)},
+		{"evidence", tune_evidence_json_of(sheet)},
 		{"expected", expected_json(sheet)},
 		{"not_expected", json_string_or_null(sheet->not_expected)},
 		{"checks", checks_json(sheet)},
-		{"collect", texts_json(sheet->collect, sheet->n_collect)},
-		{"next_steps", texts_json(sheet->next_steps, sheet->n_next_steps)},
+		{"collect", tune_texts_json(sheet->collect, sheet->n_collect)},
+		{"next_steps", tune_texts_json(sheet->next_steps, sheet->n_next_steps)},
 		{"risk", json_string_or_null(sheet->risk)},
 		{"rollback_if", json_string_or_null(sheet->rollback_if)},
 		{"render", carried_json(record->vendor.apply)},
@@ -355,7 +355,7 @@ static json_t *sheet_json(const struct tune_record *record)
 		{"render_notes", carried_json(record->vendor.notes)},
 		{"confidence_ratio", json_number_or_null(sheet->confidence_ratio)},
 		{"confidence_inputs",
-			texts_json(sheet->confidence_inputs, sheet->n_confidence_inputs)},
+			tune_texts_json(sheet->confidence_inputs, sheet->n_confidence_inputs)},
 		{"coverage_ratio", json_number_or_null(sheet->coverage_ratio)},
 		{"buffer_cost_bytes", json_number_or_null(sheet->buffer_cost_bytes)},
 		{"basis", basis_json(sheet->basis)},
@@ -384,7 +384,7 @@ static int sheet_in(const json_t *object, struct tune_record *record)
 	affected_in(object, a, sheet);
 	sheet->disruption = (enum tune_disruption)word_in(
 		object, "disruption", disruption_name, DISRUPTION_UNKNOWN + 1, DISRUPTION_UNKNOWN);
-	sheet->job_boundary = json_is_true(part(object, "job_boundary"));
+	sheet->job_boundary = json_is_true(tune_json_part(object, "job_boundary"));
 	evidence_in(object, a, sheet);
 	expected_in(object, a, sheet);
 	sheet->not_expected = text_in(object, "not_expected", a);
@@ -419,9 +419,9 @@ static json_t *rates_json(const struct tune_record *record)
 	return array;
 }
 
-static void rates_in(const json_t *progress, struct tune_record *record)
+static void tune_json_rates_in(const json_t *progress, struct tune_record *record)
 {
-	const json_t *array = part(progress, "rates"), *o;
+	const json_t *array = tune_json_part(progress, "rates"), *o;
 	size_t i;
 	if (!json_is_array(array))
 		return;
@@ -434,7 +434,7 @@ static void rates_in(const json_t *progress, struct tune_record *record)
 				.n = count_in(o, "n")};
 }
 
-static json_t *progress_json(const struct tune_record *record)
+static json_t *tune_progress_json(const struct tune_record *record)
 {
 	const struct tune_sheet *sheet = &record->sheet;
 	json_t *o = json_pack("{s:I, s:I, s:I, s:I}", "made_ns", (json_int_t)sheet->made_ns,
@@ -464,7 +464,7 @@ static json_t *progress_json(const struct tune_record *record)
 
 static int progress_in(const json_t *object, struct tune_record *record)
 {
-	const json_t *progress = part(object, "progress");
+	const json_t *progress = tune_json_part(object, "progress");
 	struct tune_sheet *sheet = &record->sheet;
 	if (!json_is_object(progress))
 		return -EINVAL;
@@ -478,8 +478,8 @@ static int progress_in(const json_t *object, struct tune_record *record)
 	record->applied_ns = integer_in(progress, "applied_ns");
 	record->verified_ns = integer_in(progress, "verified_ns");
 	record->watched_ns = integer_in(progress, "looked_ns");
-	rates_in(progress, record);
-	const json_t *roll_back = part(progress, "rollback");
+	tune_json_rates_in(progress, record);
+	const json_t *roll_back = tune_json_part(progress, "rollback");
 	record->roll_back_open = json_is_object(roll_back);
 	if (record->roll_back_open && !record->roll_back_why)
 		record->roll_back_why = str_or(text_in(roll_back, "why", record->arena), "");
@@ -504,7 +504,7 @@ static json_t *history_json(const struct tune_record *record)
 static void history_in(const json_t *object, struct tune_record *record)
 {
 	struct arena *a = record->arena;
-	const json_t *array = part(object, "history"), *o;
+	const json_t *array = tune_json_part(object, "history"), *o;
 	size_t i;
 	if (!json_is_array(array))
 		return;
@@ -553,8 +553,9 @@ static void life_json(const struct tune_record *record, json_t *o)
 static void life_in(const json_t *object, struct tune_record *record)
 {
 	struct arena *a = record->arena;
-	const json_t *roll_back = part(object, "rollback_due");
-	if (tune_state_parse(json_string_value(part(object, "state")), &record->state) != 0)
+	const json_t *roll_back = tune_json_part(object, "rollback_due");
+	if (tune_state_parse(json_string_value(tune_json_part(object, "state")), &record->state) !=
+		0)
 		record->state = TUNE_UNRECORDED;
 	history_in(object, record);
 	record->accepted_by = text_in(object, "accepted_by", a);
@@ -564,14 +565,14 @@ static void life_in(const json_t *object, struct tune_record *record)
 	record->verified_by = text_in(object, "verified_by", a);
 	record->roll_back_ns = time_in(roll_back, "time");
 	record->roll_back_why = text_in(roll_back, "why", a);
-	record->verified = tune_verified_parse(part(object, "verification"), a);
+	record->verified = tune_verified_parse(tune_json_part(object, "verification"), a);
 }
 
 json_t *tune_record_json(const struct tune_record *record, enum tune_document which)
 {
 	json_t *o = sheet_json(record);
 	if (which == TUNE_DOCUMENT_WHOLE)
-		json_object_set_new(o, "progress", progress_json(record));
+		json_object_set_new(o, "progress", tune_progress_json(record));
 	life_json(record, o);
 	return o;
 }
@@ -626,7 +627,7 @@ static json_t *effects_json(const struct verify_result *result)
 
 static void effects_in(const json_t *object, struct arena *a, struct verify_result *result)
 {
-	const json_t *array = part(object, "effects"), *o;
+	const json_t *array = tune_json_part(object, "effects"), *o;
 	size_t i;
 	json_array_foreach (array, i, o) {
 		if (i >= VERIFY_EFFECTS)
@@ -671,15 +672,16 @@ json_t *tune_verified_json(const struct tune_verified *verified)
 			verified->after_from_ns, verified->after_to_ns, r->n_after, r->drops_after),
 		"left_out", "disturbed", (json_int_t)r->n_spoiled, "idle", (json_int_t)r->n_idle,
 		"unmatched", (json_int_t)r->n_unmatched, "effects", effects_json(r), "ports_worse",
-		texts_json(verified->worse, verified->n_worse), "ports_better",
-		texts_json(verified->better, verified->n_better), "ports_tested",
+		tune_texts_json(verified->worse, verified->n_worse), "ports_better",
+		tune_texts_json(verified->better, verified->n_better), "ports_tested",
 		(json_int_t)r->n_ports_tested, "pause_quality", pause_quality(r->pause_bound));
 }
 
 const struct tune_verified *tune_verified_parse(const json_t *document, struct arena *a)
 {
-	const json_t *before = part(document, "before"), *after = part(document, "after"),
-		     *left_out = part(document, "left_out");
+	const json_t *before = tune_json_part(document, "before"),
+		     *after = tune_json_part(document, "after"),
+		     *left_out = tune_json_part(document, "left_out");
 	struct tune_verified v = {.id = str_or(text_in(document, "id", a), "")};
 	if (verify_verdict_parse(doc_word(document, "verdict"), &v.result.verdict) != 0)
 		return NULL;

@@ -108,7 +108,7 @@ struct incidents {
 	struct arena *arena;
 };
 
-static const char *text_or_null(struct arena *a, const char *text)
+static const char *tune_read_text_or_null(struct arena *a, const char *text)
 {
 	if (text && *text)
 		return arena_strdup(a, text);
@@ -155,10 +155,10 @@ static int take_incident(void *arg, int n, char *const *words, char *const *name
 	struct tune_incident *incident = &list->v[list->n++];
 	*incident = (struct tune_incident){.id = arena_strdup(list->arena, words[IN_ID]),
 		.cause = cause_by_name(words[IN_CAUSE]),
-		.device = text_or_null(list->arena, words[IN_DEVICE]),
-		.port = text_or_null(list->arena, words[IN_PORT]),
-		.host = text_or_null(list->arena, words[IN_HOST]),
-		.group = text_or_null(list->arena, words[IN_GROUP]),
+		.device = tune_read_text_or_null(list->arena, words[IN_DEVICE]),
+		.port = tune_read_text_or_null(list->arena, words[IN_PORT]),
+		.host = tune_read_text_or_null(list->arena, words[IN_HOST]),
+		.group = tune_read_text_or_null(list->arena, words[IN_GROUP]),
 		.priority = (int)integer_or(words[IN_PRIORITY], PRIO_NONE),
 		.severity = severity_of(words[IN_SEVERITY]),
 		.opened_ns = integer_or(words[IN_OPENED], 0),
@@ -518,8 +518,8 @@ static bool is_open_throughout(
 }
 
 /* Windows with an incident of another cause are left out of the comparison. */
-static void spoil(struct tune_comparison *comparison, const struct tune_incident *incidents,
-	size_t n, const char *diagnosis)
+static void tune_read_spoil(struct tune_comparison *comparison,
+	const struct tune_incident *incidents, size_t n, const char *diagnosis)
 {
 	if (!comparison->n_windows)
 		return;
@@ -626,7 +626,7 @@ int tune_read_comparison(struct client *client, const struct tune_record *record
 	if (rc != 0)
 		return rc;
 	find_busy(ret, a);
-	spoil(ret, incidents, n, record->sheet.diagnosis);
+	tune_read_spoil(ret, incidents, n, record->sheet.diagnosis);
 	return 0;
 }
 

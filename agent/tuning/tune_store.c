@@ -43,7 +43,7 @@ void tune_store_record(void *store, const struct tune_record *record, enum tune_
 		store_event(store, record->note_ns, "tuning", NULL, record->who, record->note);
 }
 
-static int take_row(void *arg, int n, char *const *values, char *const *names)
+static int tune_store_take_row(void *arg, int n, char *const *values, char *const *names)
 {
 	if (n != 1 || !values[0])
 		return 0;
@@ -58,5 +58,5 @@ int tune_store_load(struct history *history, struct tune_ledger *ledger, struct 
 {
 	return history_sql(history,
 		"SELECT json FROM recommendations WHERE json IS NOT NULL ORDER BY t_ns, id",
-		take_row, ledger, e);
+		tune_store_take_row, ledger, e);
 }

@@ -98,7 +98,7 @@ static const char *off_text(const struct report_ctx *ctx)
 	return arena_printf(ctx->a,
 		"%s: queues fill until PFC pauses the senders, and nothing is marked", ctx->where);
 }
-static const char *late_text(const struct report_ctx *ctx)
+static const char *congestion_finding_late_text(const struct report_ctx *ctx)
 {
 	const struct device_load *load = &ctx->c->devices[ctx->s->device->device->index];
 	double hosts;
@@ -168,7 +168,7 @@ static const struct sentence {
 	{CAUSE_ECT_MISSING, ect_text},
 	{CAUSE_NP_OFF, np_text},
 	{CAUSE_ECN_OFF, off_text},
-	{CAUSE_ECN_LATE, late_text},
+	{CAUSE_ECN_LATE, congestion_finding_late_text},
 	{CAUSE_ECN_EARLY, early_text},
 	{CAUSE_XON_CLOSE, xon_text},
 	{CAUSE_OVERSUBSCRIPTION, narrow_text},

@@ -194,7 +194,8 @@ static void congestion_signs_common(struct signs *signs, const struct congestion
 
 /* Ports that may feed one queue at once: those whose priority groups held bytes, or all where that
  * is unknown. */
-static unsigned inputs_of(const struct congestion *congestion, const struct device_seen *device)
+static unsigned congestion_signs_inputs_of(
+	const struct congestion *congestion, const struct device_seen *device)
 {
 	unsigned known = 0, held = 0;
 	for (size_t i = 0; i < device->n_ports; i++) {
@@ -221,7 +222,7 @@ static enum ecn_order order_of(
 		.alpha = NAN,
 		.xoff_level_bytes = NAN,
 		.kmin_bytes = NAN,
-		.inputs = inputs_of(congestion, device)};
+		.inputs = congestion_signs_inputs_of(congestion, device)};
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_prio *l = observed_prio(&device->ports[i], congestion->priority);
 		if (!l)

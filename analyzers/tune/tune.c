@@ -46,14 +46,14 @@ static struct tune_sheet *sheet_add(struct review *review)
 
 /* ---- one sheet per tier, priority, diagnosis and queue profile ----------- */
 
-static bool same_number(double left, double right)
+static bool tune_same_number(double left, double right)
 {
 	return left == right || (isnan(left) && isnan(right));
 }
 static bool same_pool(const struct tune_site *left, const struct tune_site *right)
 {
-	return same_number(left->device->pool_bytes, right->device->pool_bytes) &&
-		same_number(left->device->pool_slices, right->device->pool_slices);
+	return tune_same_number(left->device->pool_bytes, right->device->pool_bytes) &&
+		tune_same_number(left->device->pool_slices, right->device->pool_slices);
 }
 static bool same_tier(const struct tune_site *left, const struct tune_site *right)
 {
@@ -109,7 +109,7 @@ static bool same_sheet(const struct review_entry *left, const struct review_entr
 	return f == y->rule->family && x->rule->cause == y->rule->cause;
 }
 
-static double badness(const struct review_entry *entry)
+static double tune_badness(const struct review_entry *entry)
 {
 	const struct tune_site *site = entry->plan.site;
 	if (entry->plan.rule->row == 5)
@@ -152,7 +152,7 @@ static bool has_like(const struct tune_plan *plan, const struct tune_site *site)
 
 /* Switches of the tier that have the same queue profile follow the canary, whether or not they show
  * anything yet: different thresholds in one tier are unfair. */
-static bool follows(const struct review *review, const struct review_entry *canary,
+static bool tune_follows(const struct review *review, const struct review_entry *canary,
 	const struct tune_site *site)
 {
 	const struct tune_site *at = canary->plan.site;
@@ -213,7 +213,7 @@ static size_t rest_of(
 			rest[n++] = entry->plan.site;
 	}
 	for (size_t i = 0; change && i < review->c.n_sites; i++) {
-		if (!follows(review, canary, &review->c.sites[i]))
+		if (!tune_follows(review, canary, &review->c.sites[i]))
 			continue;
 		rest[n++] = &review->c.sites[i];
 	}
@@ -240,7 +240,7 @@ static void make_sheets(struct review *review)
 		for (size_t k = i + 1; k < review->n; k++) {
 			struct review_entry *other = &review->v[k];
 			if (!other->taken && same_sheet(&review->v[i], other) &&
-				badness(other) > badness(worst))
+				tune_badness(other) > tune_badness(worst))
 				worst = other;
 		}
 		make_sheet(review, worst);

@@ -106,7 +106,7 @@ static double headroom_calculated(const struct tune_plan *plan)
  * lost, or a peak at the full size hides the need, it is no use to ask for less; as a measure of
  * what could be given back it does not count.
  */
-static double in_flight(const struct tune_plan *plan)
+static double tune_dose_headroom_in_flight(const struct tune_plan *plan)
 {
 	return headroom_formula(plan, HEADROOM_GENERIC, 1, 1);
 }
@@ -232,7 +232,7 @@ void plan_more_headroom(struct tune_plan *plan)
 	const double calc = headroom_calculated(plan), peers = of_peers(plan), step = STEP * used;
 	double physics = NAN;
 	if (l->lost_windows || l->headroom.censored)
-		physics = in_flight(plan);
+		physics = tune_dose_headroom_in_flight(plan);
 	if (!l->port->cable_mm)
 		plan_next(plan, cable_unknown);
 	const double proposed = fmax(fmax(step, calc), fmax(peers, physics));

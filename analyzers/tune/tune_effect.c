@@ -180,7 +180,7 @@ static struct feeders feeders_of(
 }
 
 /* Thresholds in force: XOFF where packets come in, ECN where they go out. */
-static struct whatif_settings settings_of(
+static struct whatif_settings tune_effect_settings_of(
 	const struct tune_prio *queue, const struct tune_prio *feeder)
 {
 	struct whatif_settings now = {.alpha = feeder->alpha,
@@ -210,7 +210,7 @@ static struct whatif_queue tune_effect_queue_of(const struct tune_evidence *evid
 		.mtu_bytes = NAN,
 		.cable_ns = mean_of(&feeders.cable),
 		.inputs = prio->inputs,
-		.now = settings_of(prio, feed[0]),
+		.now = tune_effect_settings_of(prio, feed[0]),
 		.pause_ratio = tune_effect_share_of(mean_of(&feeders.pause)),
 		.pause_bound = feeders.pause_bound,
 		.marks_ratio = tune_effect_share_of(tune_prio_marks(prio)),
@@ -253,7 +253,7 @@ struct whole {
 	double drops_per_s, queue_peak, headroom_peak;
 };
 
-static double sum_known(double left, double right)
+static double tune_effect_sum_known(double left, double right)
 {
 	if (isnan(right))
 		return left;
@@ -284,11 +284,11 @@ static struct whole whole_of(const struct tune_device *device, const struct tune
 			continue;
 		if (l->port->host)
 			tune_effect_add_pause(&w, l);
-		w.marked = sum_known(w.marked, l->marked);
-		w.packets = sum_known(w.packets, l->out_packets);
+		w.marked = tune_effect_sum_known(w.marked, l->marked);
+		w.packets = tune_effect_sum_known(w.packets, l->out_packets);
 		if (l == queue || l->queue.max >= HOT_RATIO * queue->queue.max)
-			w.hot_packets = sum_known(w.hot_packets, l->out_packets);
-		w.drops_per_s = sum_known(w.drops_per_s, drops_per_s(l));
+			w.hot_packets = tune_effect_sum_known(w.hot_packets, l->out_packets);
+		w.drops_per_s = tune_effect_sum_known(w.drops_per_s, drops_per_s(l));
 		w.queue_peak = fmax(w.queue_peak, peak_or_nan(&l->queue));
 		w.headroom_peak = fmax(w.headroom_peak, peak_or_nan(&l->headroom));
 	}

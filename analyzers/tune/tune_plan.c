@@ -41,7 +41,7 @@ void plan_check(struct tune_plan *plan, const char *text, double before, double 
 			.ok = ok};
 }
 
-static bool same_number(double left, double right)
+static bool tune_plan_same_number(double left, double right)
 {
 	return left == right || (isnan(left) && isnan(right));
 }
@@ -51,14 +51,16 @@ bool tune_same_profile(
 {
 	switch (family) {
 	case FAMILY_HEADROOM:
-	case FAMILY_LESS_HEADROOM: return same_number(prio->headroom_bytes, like->headroom_bytes);
+	case FAMILY_LESS_HEADROOM:
+		return tune_plan_same_number(prio->headroom_bytes, like->headroom_bytes);
 	case FAMILY_XON:
-		return same_number(prio->xon_offset, like->xon_offset) &&
-			same_number(prio->xon_level, like->xon_level);
+		return tune_plan_same_number(prio->xon_offset, like->xon_offset) &&
+			tune_plan_same_number(prio->xon_level, like->xon_level);
 	default:
-		return same_number(prio->kmin, like->kmin) && same_number(prio->kmax, like->kmax) &&
-			same_number(prio->pmax, like->pmax) &&
-			same_number(prio->alpha, like->alpha);
+		return tune_plan_same_number(prio->kmin, like->kmin) &&
+			tune_plan_same_number(prio->kmax, like->kmax) &&
+			tune_plan_same_number(prio->pmax, like->pmax) &&
+			tune_plan_same_number(prio->alpha, like->alpha);
 	}
 }
 

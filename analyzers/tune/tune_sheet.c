@@ -116,7 +116,7 @@ static const char *headroom_text(struct arena *a, const struct tune_site *site)
 }
 
 /* "Kmin too high: PFC XOFF fires at 1.46 MB, Kmin must be below 730 KB; now 8.00 MB" */
-static const char *late_text(struct arena *a, const struct tune_plan *plan)
+static const char *tune_sheet_late_text(struct arena *a, const struct tune_plan *plan)
 {
 	const struct tune_site *site = plan->site;
 	const double kmin = plan->like->kmin, kmin_most = site->q_pfc / 2;
@@ -144,7 +144,7 @@ static const char *why_text(struct arena *a, const struct tune_plan *plan)
 		return arena_printf(a,
 			"%s: no headroom of priority %d was used by more than a quarter in a week",
 			device, site->priority);
-	case 3: return late_text(a, plan);
+	case 3: return tune_sheet_late_text(a, plan);
 	case 4:
 		return arena_printf(a, "%s while its queue to %s marks %s",
 			tune_pause_text(a, site), tune_neighbour(site->hot),

@@ -179,7 +179,7 @@ static double model_q_pfc(const struct tune_site *site, double pool_bytes)
 }
 
 /* How many inputs feed the congested queue; NAN unknown. */
-static double inputs_of(const struct tune_site *site)
+static double tune_signs_inputs_of(const struct tune_site *site)
 {
 	if (site->hot && site->hot->inputs >= 1)
 		return site->hot->inputs;
@@ -233,7 +233,7 @@ static void find_depths(struct tune_site *site, bool pausing)
 	const struct tune_device *device = site->device;
 	double largest_pool = device->pool_bytes, deep = NAN;
 	/* 1. By the settings, with the largest pool it could be. */
-	site->inputs = inputs_of(site);
+	site->inputs = tune_signs_inputs_of(site);
 	if (device->pool_slices >= 1)
 		largest_pool = device->pool_bytes / device->pool_slices;
 	const double latest = model_q_pfc(site, largest_pool);

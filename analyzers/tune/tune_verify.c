@@ -600,7 +600,8 @@ static struct judgement judge_effects(const struct verify_in *in, struct verify_
 	return ret;
 }
 
-static void conclude(struct verify_result *result, enum verify_verdict verdict, const char *why)
+static void tune_verify_conclude(
+	struct verify_result *result, enum verify_verdict verdict, const char *why)
 {
 	result->verdict = verdict;
 	result->why = why;
@@ -632,14 +633,14 @@ static void tune_verify_decide(const struct verify_in *in, struct verify_result 
 		got.pause.better || got.drops.better || got.drops_ended || got.step.better;
 	/* 1. One new lossless drop is enough, whatever else there is. */
 	if (got.drops_new) {
-		conclude(result, VERIFY_ROLL_BACK,
+		tune_verify_conclude(result, VERIFY_ROLL_BACK,
 			arena_printf(in->arena, "%.0f lossless drops since, none before",
 				result->drops_after));
 		return;
 	}
 	/* 2. Too few windows say nothing. */
 	if (few) {
-		conclude(result, VERIFY_INCONCLUSIVE,
+		tune_verify_conclude(result, VERIFY_INCONCLUSIVE,
 			arena_printf(in->arena,
 				"%zu matched windows before and %zu after, expected at least %d of "
 				"each",
@@ -648,37 +649,38 @@ static void tune_verify_decide(const struct verify_in *in, struct verify_result 
 	}
 	/* 3. Harm: more drops, longer steps, or all of it together. */
 	if (got.drops.worse) {
-		conclude(result, VERIFY_ROLL_BACK, "more lossless drops than before");
+		tune_verify_conclude(result, VERIFY_ROLL_BACK, "more lossless drops than before");
 		return;
 	}
 	if (got.step.worse) {
-		conclude(result, VERIFY_ROLL_BACK,
+		tune_verify_conclude(result, VERIFY_ROLL_BACK,
 			arena_printf(in->arena, "steps take %.1f %% longer", 100 * step->delta));
 		return;
 	}
 	if (got.j.worse) {
-		conclude(result, VERIFY_ROLL_BACK,
+		tune_verify_conclude(result, VERIFY_ROLL_BACK,
 			"step time, its tail and pause together are worse (J)");
 		return;
 	}
 	/* 4. Never by pause alone. */
 	if (isnan(step->high)) {
-		conclude(result, VERIFY_INCONCLUSIVE,
+		tune_verify_conclude(result, VERIFY_INCONCLUSIVE,
 			"step time unknown, and pause alone proves nothing");
 		return;
 	}
 	/* 5. No gain. */
 	if (!gain && got.pause.worse) {
-		conclude(result, VERIFY_INCONCLUSIVE, "pause rose, step time did not follow");
+		tune_verify_conclude(
+			result, VERIFY_INCONCLUSIVE, "pause rose, step time did not follow");
 		return;
 	}
 	if (!gain) {
-		conclude(result, VERIFY_INCONCLUSIVE, "no effect that exceeds chance");
+		tune_verify_conclude(result, VERIFY_INCONCLUSIVE, "no effect that exceeds chance");
 		return;
 	}
 	/* 6. A gain, but longer steps are not excluded. */
 	if (step->high > VERIFY_STEP_NOISE && !got.step.better) {
-		conclude(result, VERIFY_INCONCLUSIVE,
+		tune_verify_conclude(result, VERIFY_INCONCLUSIVE,
 			arena_printf(in->arena,
 				"%s, but steps may take up to %.1f %% longer; verify again with "
 				"more windows",
@@ -686,7 +688,7 @@ static void tune_verify_decide(const struct verify_in *in, struct verify_result 
 		return;
 	}
 	/* 7. A gain that costs nothing. */
-	conclude(result, VERIFY_KEEP, why_keep(&got));
+	tune_verify_conclude(result, VERIFY_KEEP, why_keep(&got));
 }
 
 void tune_verify(const struct verify_in *in, struct verify_result *ret)

@@ -70,7 +70,7 @@ static double known_or(double value, double otherwise)
 	return value;
 }
 
-static struct whatif_settings settings_of(
+static struct whatif_settings whatif_settings_of(
 	const struct whatif_settings *now, const struct whatif_settings *to)
 {
 	return (struct whatif_settings){.alpha = known_or(to->alpha, now->alpha),
@@ -98,7 +98,7 @@ static double whatif_inputs(const struct whatif_queue *queue)
 
 /* Bytes that still arrive by one input after its XOFF: both ways over the cable, and a packet at
  * each end. */
-static double in_flight(const struct whatif_queue *queue)
+static double whatif_in_flight(const struct whatif_queue *queue)
 {
 	return 2 * input_rate(queue) * known_or(queue->cable_ns, 0) + 2 * whatif_mtu(queue);
 }
@@ -119,7 +119,7 @@ static double measured_depth(const struct whatif_queue *queue)
 {
 	if (queue->pause_ratio > PAUSE_SLACK)
 		return fmax(whatif_mtu(queue),
-			queue->queue_peak_bytes - whatif_inputs(queue) * in_flight(queue));
+			queue->queue_peak_bytes - whatif_inputs(queue) * whatif_in_flight(queue));
 	return NAN;
 }
 
@@ -177,7 +177,7 @@ static struct burst_in burst_of(const struct whatif_queue *queue,
 		.kmin = INFINITY,
 		.kmax = INFINITY,
 		.dcqcn = queue->dcqcn,
-		.xon_gap = whatif_inputs(queue) * (xon_offset + in_flight(queue)),
+		.xon_gap = whatif_inputs(queue) * (xon_offset + whatif_in_flight(queue)),
 	};
 	if (settings->kmin_bytes > 0) {
 		b.kmin = settings->kmin_bytes;
@@ -242,7 +242,7 @@ static void whatif_compare(double measured, double model, double slack, double s
 static double peak_of_burst(const struct whatif_queue *queue, const struct whatif_burst *burst)
 {
 	if (burst->pause > 0)
-		return burst->peak + whatif_inputs(queue) * in_flight(queue);
+		return burst->peak + whatif_inputs(queue) * whatif_in_flight(queue);
 	return burst->peak;
 }
 
@@ -468,7 +468,7 @@ static double whatif_anchored(double then, double now, double measured, double s
 static double whatif_needed(const struct whatif_queue *queue, double episodes_per_s)
 {
 	const double size = queue->now.headroom_bytes;
-	double need = in_flight(queue);
+	double need = whatif_in_flight(queue);
 	if (queue->headroom_peak_bytes > 0)
 		need = queue->headroom_peak_bytes;
 	if (queue->drops_per_s > 0 && whatif_positive(size) && whatif_positive(episodes_per_s))
@@ -584,7 +584,7 @@ int whatif_predict(
 	const struct whatif_fit *fit, const struct whatif_settings *to, struct whatif_result *ret)
 {
 	const struct whatif_queue *q = &fit->q;
-	const struct whatif_settings t = settings_of(&q->now, to);
+	const struct whatif_settings t = whatif_settings_of(&q->now, to);
 	struct outcomes o = {0};
 	if (!whatif_sane(to) || !whatif_sane(&t))
 		return -EDOM;

@@ -163,7 +163,7 @@ static uint32_t drops_since(struct capture *capture)
 	return n;
 }
 
-static int64_t sooner(int64_t left_ns, int64_t right_ns)
+static int64_t pcap_sooner(int64_t left_ns, int64_t right_ns)
 {
 	if (left_ns < right_ns)
 		return left_ns;
@@ -255,7 +255,7 @@ static void capture_lost(struct capture *capture, const struct reason *reason)
 	capture->fd = NULL;
 	capture->target.errors++;
 	int64_t now = wall_now().ns;
-	pcap_interval_end(capture, sooner(now, capture->to_ns));
+	pcap_interval_end(capture, pcap_sooner(now, capture->to_ns));
 	capture->retry_ns = RETRY_MIN;
 	capture->next_try = (mono_t){loop_now(capture->loop).ns + capture->retry_ns};
 	capture_changed(capture, TARGET_BACKOFF, reason);
@@ -489,7 +489,7 @@ void capture_free(struct capture *capture)
 		 * are not waited for. */
 		pcap_dispatch(capture->handle, PACKETS_PER_TURN, on_packet, (u_char *)capture);
 		int64_t now = wall_now().ns;
-		pcap_interval_end(capture, sooner(now, capture->to_ns));
+		pcap_interval_end(capture, pcap_sooner(now, capture->to_ns));
 		loop_fd_free(capture->fd);
 	}
 	loop_timer_free(capture->tick);

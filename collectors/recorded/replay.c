@@ -375,7 +375,7 @@ static int parse_line(struct tsv_reader *reader, const char *text, size_t n)
 	return parse_fields(reader, f, count);
 }
 
-static int order(uint64_t left, uint64_t right)
+static int replay_order(uint64_t left, uint64_t right)
 {
 	return (left > right) - (left < right);
 }
@@ -385,14 +385,14 @@ static int sample_compare(const void *left, const void *right)
 	const struct sample *x = left, *y = right;
 	int c = (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
 	if (c == 0)
-		c = order(x->entity, y->entity);
+		c = replay_order(x->entity, y->entity);
 	if (c == 0)
-		c = order(x->metric, y->metric);
+		c = replay_order(x->metric, y->metric);
 	/* the same instant twice: which one stays must not depend on the order of the lines */
 	if (c == 0)
-		c = order(x->value, y->value);
+		c = replay_order(x->value, y->value);
 	if (c == 0)
-		c = order(x->flags, y->flags);
+		c = replay_order(x->flags, y->flags);
 	return c;
 }
 

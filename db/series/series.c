@@ -157,7 +157,7 @@ static void walk_start(struct increase_walk *walk, uint32_t i)
 
 /* The anchor is the last usable sample at or before the start. Samples before it may say how old
  * its value already was. */
-static void find_anchor(struct increase_walk *walk)
+static void series_find_anchor(struct increase_walk *walk)
 {
 	const struct series *series = walk->series;
 	uint32_t i = walk->begin;
@@ -242,7 +242,7 @@ static void count_delta(struct increase_walk *walk, uint32_t i, uint64_t delta)
 }
 
 /* Takes sample @i, which is usable and later than the one before. */
-static void take_interval(struct increase_walk *walk, uint32_t i)
+static void series_take_interval(struct increase_walk *walk, uint32_t i)
 {
 	uint64_t delta = 0;
 
@@ -284,7 +284,7 @@ static void take_sample(struct increase_walk *walk, uint32_t i)
 		return;
 	}
 	if (walk->series->t_ns[i] > walk->series->t_ns[walk->prev])
-		take_interval(walk, i);
+		series_take_interval(walk, i);
 }
 
 static enum quality increase_quality(const struct increase_walk *walk)
@@ -311,7 +311,7 @@ int series_increase(const struct series *series, int64_t from_ns, int64_t to_ns,
 		.first_move = true};
 	if (plain_increase(&walk, ret))
 		return 0;
-	find_anchor(&walk);
+	series_find_anchor(&walk);
 	for (uint32_t i = walk.begin; i < walk.end; i++)
 		take_sample(&walk, i);
 	walk.r.span_ns = walk.r.last_ns - walk.r.first_ns;

@@ -20,7 +20,7 @@ static void admin_dbp(sqlite3 **db)
 	sqlite3_close(*db);
 }
 
-static void historyp(struct history **history)
+static void admin_history_close(struct history **history)
 {
 	history_close(*history);
 }
@@ -145,7 +145,7 @@ static int stat_contents(sqlite3 *db, struct db_stat *stat)
 
 int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 {
-	rw_cleanup(historyp) struct history *history = NULL;
+	rw_cleanup(admin_history_close) struct history *history = NULL;
 	rw_cleanup(admin_dbp) sqlite3 *db = NULL;
 	struct db_stat s = {0};
 	int r = sqlite_history_open(path, &history, e);

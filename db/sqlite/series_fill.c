@@ -100,7 +100,7 @@ static int walk_back(struct filler *filler, uint32_t entity, size_t *missing)
 }
 
 /* The newest value of one metric at or before the start, however far back. */
-static int find_anchor(struct filler *filler, uint32_t entity, size_t at)
+static int series_fill_find_anchor(struct filler *filler, uint32_t entity, size_t at)
 {
 	uint16_t metric = filler->metrics[at];
 	struct filling *c = &filler->columns[metric];
@@ -136,7 +136,7 @@ static int find_anchors(struct filler *filler, uint32_t entity, size_t wanted)
 	for (size_t i = 0; rc == SQLITE_OK && wanted > 0 && i < filler->n_metrics; i++)
 		if (series_present(filler->db, entity, filler->metrics[i]) &&
 			!filler->columns[filler->metrics[i]].has_anchor)
-			rc = find_anchor(filler, entity, i);
+			rc = series_fill_find_anchor(filler, entity, i);
 	return rc;
 }
 
@@ -173,7 +173,7 @@ static void emit_series(
 }
 
 /* The samples of the window itself. */
-static int read_range(struct filler *filler, uint32_t entity)
+static int series_fill_read_range(struct filler *filler, uint32_t entity)
 {
 	struct sample row[METRIC_COUNT];
 	int rc;
@@ -208,7 +208,7 @@ static int fill_entity(struct filler *filler, uint32_t entity)
 		return SQLITE_OK;
 	int rc = find_anchors(filler, entity, wanted);
 	if (rc == SQLITE_OK)
-		rc = read_range(filler, entity);
+		rc = series_fill_read_range(filler, entity);
 	if (rc != SQLITE_OK)
 		return rc;
 	for (size_t i = 0; i < filler->n_metrics; i++) {

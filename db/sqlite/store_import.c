@@ -55,7 +55,7 @@ static int prepare_piece(struct piece *piece)
 	return rc;
 }
 
-static void take_row(struct piece *piece)
+static void store_import_take_row(struct piece *piece)
 {
 	struct row_value v[METRIC_COUNT];
 	uint64_t bits[METRIC_COUNT];
@@ -96,7 +96,7 @@ static int move_piece(struct piece *piece, size_t *ret_rows)
 	while ((rc = sqlite3_step(piece->read)) == SQLITE_ROW) {
 		entity = sqlite3_column_int64(piece->read, O_ENTITY);
 		t_ns = sqlite3_column_int64(piece->read, O_T);
-		take_row(piece);
+		store_import_take_row(piece);
 		*ret_rows += 1;
 	}
 	sqlite3_reset(piece->read);
