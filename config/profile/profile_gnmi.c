@@ -66,7 +66,8 @@ static void pattern_check(struct reader *reader, const struct yaml_node *at, con
 				p[1 + strlen(parts[i])] == '}';
 		if (!known)
 			reader_wrong(reader, at->line, at->col,
-				"read '%.20s' in a path, expected one of {port} {alias} {priority} "
+				"unknown placeholder '%.20s' in a path; expected one of {port} "
+				"{alias} {priority} "
 				"{queue} {group} {pool} {name}",
 				p);
 	}
@@ -397,7 +398,8 @@ int profile_gnmi_extend(
 	struct profile_gnmi *g = profile->gnmi;
 	if (!base || !base->gnmi || base->gnmi->extends)
 		return err_at(e, -EINVAL, profile->file, g->extends_line, 0,
-			"read '%s', expected the name of a profile with a gnmi section that does "
+			"'%s' cannot be extended; expected the name of a profile with a gnmi "
+			"section that does "
 			"not itself extend another",
 			g->extends);
 	struct profile_gnmi_stream **streams = arena_array(

@@ -371,7 +371,8 @@ static void text_check_in(struct reader *reader, const struct yaml_node *at,
 		size_t n = strcspn(p + 1, "}");
 		if (!word_known(p + 1, n, names, n_names) || p[1 + n] != '}')
 			reader_wrong(reader, at->line, at->col,
-				"read '%.24s', expected a knob, a name from 'names', or one of "
+				"unknown placeholder '%.24s'; expected a knob, a name from "
+				"'names', or one of "
 				"port queue priority speed_mbps cable_m cable_max_m cable_now_m "
 				"buffer_bytes",
 				p);

@@ -219,7 +219,7 @@ static int record(const char *name, const struct options *o)
 	while (face < FACES && !str_eq(o->face ? o->face : "full", face_names[face]))
 		face++;
 	if (face == FACES)
-		return usage("--face: read '%s', expected full, sonic-snmp, nxos-snmp, "
+		return usage("--face: '%s' is not valid; expected full, sonic-snmp, nxos-snmp, "
 			     "cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi",
 			o->face);
 	int rc = read_scenario(name, o, &s);
@@ -270,7 +270,8 @@ static int run(const char *name, const struct options *o)
 		o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns,
 		o->face ? live_face_find(o->face) : NULL, o->tls};
 	if (o->face && !r.face)
-		return usage("--face: read '%s', expected nxos, cumulus, eos, sonic, sonic-gnmi, "
+		return usage("--face: '%s' is not valid; expected nxos, cumulus, eos, sonic, "
+			     "sonic-gnmi, "
 			     "cumulus-gnmi or openconfig-gnmi",
 			o->face);
 	if (o->tls && !(r.face && r.face->gnmi))
@@ -353,13 +354,15 @@ int main(int argc, char **argv)
 		case 'n':
 			if (unit_int(optarg + (*optarg == '+'), &seed, NULL) != 0 || seed < 1 ||
 				seed > 64)
-				return usage("--senders: read '%s', expected +1 to +64", optarg);
+				return usage(
+					"--senders: '%s' is not valid; expected +1 to +64", optarg);
 			o.senders = (double)seed;
 			break;
 		case 'l':
 			if (unit_double(optarg, &o.load, NULL) != 0 ||
 				!(o.load >= 0.1 && o.load <= 10))
-				return usage("--load: read '%s', expected a factor of 0.1 to 10",
+				return usage(
+					"--load: '%s' is not valid; expected a factor of 0.1 to 10",
 					optarg);
 			break;
 		case 'i':
@@ -372,14 +375,15 @@ int main(int argc, char **argv)
 			break;
 		case 'P':
 			if (unit_int(optarg, &seed, NULL) != 0 || seed < 1)
-				return usage(
-					"--perturb: read '%s', expected a whole number from 1 up",
+				return usage("--perturb: '%s' is not valid; expected a whole "
+					     "number from 1 up",
 					optarg);
 			o.perturb = (uint64_t)seed;
 			break;
 		case 's':
 			if (unit_int(optarg, &seed, NULL) != 0 || seed < 0)
-				return usage("--seed: read '%s', expected a whole number from 0 up",
+				return usage("--seed: '%s' is not valid; expected a whole number "
+					     "from 0 up",
 					optarg);
 			o.seed = (uint64_t)seed;
 			break;

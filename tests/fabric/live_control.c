@@ -184,7 +184,7 @@ static void set_fault(struct lab *l, const char *value, int client)
 	struct err e = {0};
 	if (!wanted && !str_eq(value, "off")) {
 		reply_text(client, false,
-			"rocewatch lab: fault: read '%.40s', expected on or off\n", value);
+			"rocewatch lab: fault: '%.40s' is not valid; expected on or off\n", value);
 		return;
 	}
 	if (l->s->n_faults == 0) {
@@ -226,7 +226,8 @@ static void set_clock(struct lab *l, const char *value, int client)
 		reply_text(client, true, "time goes on\n");
 	} else
 		reply_text(client, false,
-			"rocewatch lab: clock: read '%.40s', expected hold or run\n", value);
+			"rocewatch lab: clock: '%.40s' is not valid; expected hold or run\n",
+			value);
 }
 
 static void set(struct lab *l, char *what, int client)
@@ -235,8 +236,8 @@ static void set(struct lab *l, char *what, int client)
 	char *value = strchr(what, '='), *devices = strchr(what, ' ');
 	snprintf(told, sizeof(told), "%s", what);
 	if (!value) {
-		reply_text(
-			client, false, "rocewatch lab: read '%.60s', expected KEY=VALUE\n", what);
+		reply_text(client, false,
+			"rocewatch lab: '%.60s' is not valid; expected KEY=VALUE\n", what);
 		return;
 	}
 	*value++ = '\0';

@@ -149,8 +149,8 @@ struct reader {
 
 static int refuse(struct reader *r, int line, int col, const char *what, const char *expected)
 {
-	return err_at(
-		r->e, -EINVAL, r->path, line, col, "read '%.60s', expected %s", what, expected);
+	return err_at(r->e, -EINVAL, r->path, line, col, "'%.60s' is not valid; expected %s", what,
+		expected);
 }
 
 static int one_value(const char *s, enum type type, double *ret, struct err *e)

@@ -79,8 +79,8 @@ static int read_value(const struct threshold *k, const char *text, double *ret, 
 	if (k->unit == UNIT_SIZE)
 		*ret = (double)bytes;
 	if (rc == 0 && (*ret < k->least || *ret > k->most))
-		rc = err_set(e, -ERANGE, "%s: read '%.40s', expected %g to %g", k->name, text,
-			k->least, k->most);
+		rc = err_set(e, -ERANGE, "%s: '%.40s' is not valid; expected %g to %g", k->name,
+			text, k->least, k->most);
 	return rc;
 }
 
@@ -210,7 +210,8 @@ int threshold_assign(struct scenario *s, const char *const *what, size_t n, stru
 		const struct threshold *k = value ? threshold_find(key) : NULL;
 		if (!k)
 			return err_set(e, -EINVAL,
-				"read '%.60s', expected [DEVICES:]KEY=VALUE with kmin, kmax, pmax, "
+				"'%.60s' is not valid; expected [DEVICES:]KEY=VALUE with kmin, "
+				"kmax, pmax, "
 				"alpha, headroom or xon_offset",
 				what[i]);
 		int rc = set(s, k, value, colon ? buf : "", e);

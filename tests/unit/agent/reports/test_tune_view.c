@@ -26,7 +26,7 @@ static const char sheet[] =
 	" \"platform\": {\"name\": \"SONiC.202511\", \"version\": null, \"syntax\": \"sonic\"}, "
 	"\"changes\": [{\"knob\": \"kmin\", \"current\": 24000000, \"proposed\": 888832,"
 	" \"programmed\": null, \"unit\": \"bytes\", \"why\": \"" WHY
-	"\", \"source\": \"tuning facts d\"}, {\"knob\": \"alpha\", \"current\": 0.125, "
+	"\", \"source\": \"docs/tuning.md, row 3\"}, {\"knob\": \"alpha\", \"current\": 0.125, "
 	"\"proposed\": 0.25, \"programmed\": null,"
 	" \"unit\": \"ratio\", \"why\": \"\", \"source\": null}], \"affected\": [{\"device\": "
 	"\"leaf1\", \"port\": \"Ethernet1\", \"priority\": 3, \"object\": \"WRED_PROFILE\"},"

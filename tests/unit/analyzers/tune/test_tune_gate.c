@@ -1,4 +1,4 @@
-/* tune_gate: the rules that make advice safe (tuning facts d.2). Each test begins with a case that
+/* tune_gate: the rules that make advice safe (docs/tuning.md). Each test begins with a case that
  * is advised, and breaks one rule. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -203,7 +203,7 @@ static void test_drops_measured(void **state)
 	assert_true(r.drops_per_s.mid == 0);
 }
 
-/* Tuning facts d and b.3: alpha alone helps and costs no time; Kmin far below one bandwidth-delay
+/* Rows 3 and 4 of docs/tuning.md: alpha alone helps and costs no time; Kmin far below one bandwidth-delay
  * product ends pause and costs time. */
 static void test_known_directions(void **state)
 {
