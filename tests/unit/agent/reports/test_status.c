@@ -295,7 +295,7 @@ static void test_captures_have_rows(void **state)
 		     *rows = json_object_get(doc, "devices");
 	assert_int_equal(json_array_size(rows), 5);
 	expect_device(doc, 0, "leaf2", "up", NULL);
-	expect_device(doc, 1, "spine1", "unknown", "not asked over gNMI yet");
+	expect_device(doc, 1, "spine1", "unknown", "not polled yet");
 	expect_device(doc, 2, "spine2", "unknown", "no collector is configured");
 	expect_device(doc, 3, "leaf2", "up", NULL);
 	expect_device(doc, 4, "mirror2", "down", "eth2 is down");
