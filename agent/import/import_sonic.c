@@ -60,6 +60,8 @@ static int sonic_line(const struct sonic_row *row)
 	return line;
 }
 
+static void sonic_report(const struct sonic_row *row, struct err_list *to, const char *fmt,
+	va_list ap) __attribute__((format(printf, 3, 0)));
 static void sonic_report(
 	const struct sonic_row *row, struct err_list *to, const char *fmt, va_list ap)
 {

@@ -248,8 +248,8 @@ const char *tune_decision_error(int error, enum tune_state state)
 {
 	static const char *const is[TUNE_STATES] = {
 		[TUNE_PROPOSED] = "it is only proposed: accept it first",
-		[TUNE_ACCEPTED] = "it is accepted, and its values were not read back yet; where "
-				  "they cannot be read, 'tune applied' says that it is in force",
+		[TUNE_ACCEPTED] = ("it is accepted, and its values were not read back yet; where "
+				   "they cannot be read, 'tune applied' says that it is in force"),
 		[TUNE_REJECTED] = "it was rejected",
 		[TUNE_APPLIED] = "it is in force already",
 		[TUNE_VERIFIED] = "it is verified already",

@@ -305,8 +305,8 @@ static const char *const other_views[] = {
 	"f.sum_sq_octets AS sum_sq_octets, f.sampling AS sampling "
 	"FROM flow f JOIN entity e ON e.id=f.entity",
 
-	"CREATE VIEW events AS SELECT TIME(t_ns) AS time, t_ns, kind, incident_id, who, text, "
-	"device, port FROM event",
+	("CREATE VIEW events AS SELECT TIME(t_ns) AS time, t_ns, kind, incident_id, who, text, "
+	 "device, port FROM event"),
 };
 
 /* All sets of flags, as text. A table rather than a view: looked up once per shown value. */

@@ -203,8 +203,8 @@ static void test_drops_measured(void **state)
 	assert_true(r.drops_per_s.mid == 0);
 }
 
-/* Rows 3 and 4 of docs/tuning.md: alpha alone helps and costs no time; Kmin far below one bandwidth-delay
- * product ends pause and costs time. */
+/* Rows 3 and 4 of docs/tuning.md: alpha alone helps and costs no time; Kmin far below one
+ * bandwidth-delay product ends pause and costs time. */
 static void test_known_directions(void **state)
 {
 	/* ECN above where PFC fires (B 3.931 MB, alpha 1/16, two inputs: 437 KB), a busy incast at
