@@ -15,7 +15,7 @@
 
 #include "analyzers/measure/input.h"
 #include "analyzers/measure/observe.h"
-#include "analyzers/measure/pause_graph.h"
+#include "analyzers/measure/pause/pause_graph.h"
 
 /* Of a queue, a switch or the fabric: marked and all packets are summed; ratios are never averaged.
  */

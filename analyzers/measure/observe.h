@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "analyzers/measure/amount.h"
-#include "analyzers/measure/pause_share.h"
+#include "analyzers/measure/pause/pause_share.h"
 #include "analyzers/measure/port_rate.h"
 #include "config/fabric.h"
 #include "db/model/finding.h"

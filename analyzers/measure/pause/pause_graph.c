@@ -1,11 +1,11 @@
 /* pause_graph - edges of a window, then per priority its roots, trees and rings. */
-#include "analyzers/measure/pause_graph.h"
+#include "analyzers/measure/pause/pause_graph.h"
 
 #include <stdlib.h>
 
 #include "agent/base/arena.h"
 #include "analyzers/measure/input.h"
-#include "analyzers/measure/pause_tree.h"
+#include "analyzers/measure/pause/pause_tree.h"
 
 static int pause_graph_by_pressure(const void *left, const void *right)
 {

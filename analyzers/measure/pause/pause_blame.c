@@ -8,7 +8,7 @@
  * then goes round in a ring, and stays unresolved. (The idea is that of wait-for graphs weighted by
  * traffic: Hawkeye, SIGCOMM 2025; here from counters alone.)
  */
-#include "analyzers/measure/pause_blame.h"
+#include "analyzers/measure/pause/pause_blame.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
-#include "analyzers/measure/pause_graph.h"
+#include "analyzers/measure/pause/pause_graph.h"
 #include "analyzers/detect/pause_finding.h"
 
 #define G 1000000000ull

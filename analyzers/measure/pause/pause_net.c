@@ -1,5 +1,5 @@
 /* pause_net - sorts the edges of one priority by the switches at their ends. */
-#include "analyzers/measure/pause_net.h"
+#include "analyzers/measure/pause/pause_net.h"
 
 #include "agent/base/arena.h"
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyzers/measure/pause_net.h"
+#include "analyzers/measure/pause/pause_net.h"
 
 struct pause_cycle { /* ports that wait for one another in a ring and move nothing */
 	const struct pause_edge **edges; /* each by the device of the next one's at */

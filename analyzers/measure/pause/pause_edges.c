@@ -1,5 +1,5 @@
 /* pause_edges - edges from the pause counters of both ends of each link, the better one of two. */
-#include "analyzers/measure/pause_edges.h"
+#include "analyzers/measure/pause/pause_edges.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* pause_tree - the edges that wait for a root, nearest first, by a search from the root outwards.
  */
-#include "analyzers/measure/pause_tree.h"
+#include "analyzers/measure/pause/pause_tree.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* pause_share - pause time where it is measured, else its upper bound. */
-#include "analyzers/measure/pause_share.h"
+#include "analyzers/measure/pause/pause_share.h"
 
 #include <math.h>
 

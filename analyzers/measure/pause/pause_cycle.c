@@ -13,7 +13,7 @@
  * A deadlock is 100 % pause. A share from counters that are cut by two polls is a little smaller,
  * hence STUCK.
  */
-#include "analyzers/measure/pause_cycle.h"
+#include "analyzers/measure/pause/pause_cycle.h"
 
 #include <math.h>
 #include <string.h>

@@ -23,9 +23,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyzers/measure/pause_blame.h"
-#include "analyzers/measure/pause_cycle.h"
-#include "analyzers/measure/pause_edges.h"
+#include "analyzers/measure/pause/pause_blame.h"
+#include "analyzers/measure/pause/pause_cycle.h"
+#include "analyzers/measure/pause/pause_edges.h"
 
 struct analyzer_in;
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "analyzers/measure/pause_blame.h"
+#include "analyzers/measure/pause/pause_blame.h"
 
 enum { PAUSE_TREES = 8 };
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyzers/measure/pause_edges.h"
+#include "analyzers/measure/pause/pause_edges.h"
 
 enum { NO_DEVICE = -1 };
 

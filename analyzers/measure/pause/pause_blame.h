@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyzers/measure/pause_net.h"
+#include "analyzers/measure/pause/pause_net.h"
 
 enum pause_origin { ORIGIN_HOST, ORIGIN_QUEUE };
 struct pause_root {
