@@ -44,7 +44,7 @@ static const struct command_option options[] = {
 		"busy ones; default: job"},
 	{"before", 0, "DURATION",
 		"with verify: how much of the time before; default: as far back as the sheet "
-		"looked, at least 1h, at most 24h, and no further than its values of before were "
+		"looked, at least 1h, at most 24h, and no further than its previous values were "
 		"in force"},
 	{"after", 0, "DURATION", "with verify: how much of the time since; default: at most 24h"},
 	{"set", 0, "KNOB=VALUE",

@@ -11,8 +11,8 @@
 
 /*
  * doctor_document - {fabric, time, agent_running, targets: [...], data_quality, captures: [...],
- * store, process, traps, todo: [{severity, subject, what, do}]}; todo is empty when nothing needs
- * doing, worst first else. What is not known is null, never 0. NULL on failure with @e filled; the
+ * store, process, traps, todo: [{severity, subject, what, do}]}; todo is empty when nothing is
+ * wrong, worst first else. What is not known is null, never 0. NULL on failure with @e filled; the
  * caller owns the result.
  */
 json_t *doctor_document(struct client *client, struct err *e);

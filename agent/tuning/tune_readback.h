@@ -1,6 +1,6 @@
 /*
- * tune_readback - what the switches say about a sheet: are its values in force, those of before, or
- * others? Pure: what was read comes as a window of samples.
+ * tune_readback - what the switches say about a sheet: are its values in force, the previous ones,
+ * or others? Pure: what was read comes as a window of samples.
  */
 #ifndef RW_AGENT_TUNE_READBACK_H
 #define RW_AGENT_TUNE_READBACK_H
@@ -21,7 +21,7 @@ bool tune_same(double value, double wanted, double other);
 
 enum tune_reading {
 	TUNE_READ_NOTHING,
-	TUNE_READ_CURRENT, /* the values of before */
+	TUNE_READ_CURRENT, /* the previous values */
 	TUNE_READ_PROPOSED,
 	TUNE_READ_MIXED, /* some ports or some values are as proposed, the rest as before */
 	TUNE_READ_OTHER

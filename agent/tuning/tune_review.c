@@ -445,7 +445,7 @@ static int64_t no_later(int64_t left, int64_t right)
 }
 
 /* Before: as far back as the sheet looked, at least an hour, at most a day, and not further than
- * the values of before had been in force. */
+ * the previous values had been in force. */
 static int64_t compare_from(struct client *client, const struct tune_record *record,
 	const struct tune_verify_ask *ask, struct arena *a)
 {

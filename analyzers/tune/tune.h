@@ -57,7 +57,7 @@ struct tune_incident { /* one that was open in the range, or still is; from the 
 	double confidence_ratio;
 };
 
-/* a sheet of before that was applied: at most one change of a queue profile in 24 h, one knob
+/* an earlier sheet that was applied: at most one change of a queue profile in 24 h, one knob
  * family at a time */
 struct tune_past {
 	const char *id, *device, *diagnosis;

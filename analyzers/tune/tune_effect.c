@@ -507,12 +507,18 @@ void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 		return;
 	struct err why = {0};
 	const struct tune_device *d = tune_effect_device_of(in->evidence, sheet->device);
-	/* marking is of the queues it is changed for; what makes PFC fire is changed where packets
-	 * come in, so any queue may be the one */
+	/* An ECN change acts on the queues of its own ports. A PFC change acts on the ports where
+	 * packets come in, so the fullest queue may be any queue of the device: no ports, no limit.
+	 */
+	const char *const *ports = NULL;
+	size_t n_ports = 0;
+	if (ecn) {
+		ports = sheet->ports;
+		n_ports = sheet->n_ports;
+	}
 	const struct tune_prio *l = NULL;
 	if (d)
-		l = tune_effect_fullest(
-			d, sheet->priority, ecn ? sheet->ports : NULL, ecn ? sheet->n_ports : 0);
+		l = tune_effect_fullest(d, sheet->priority, ports, n_ports);
 	if (!any)
 		sheet->not_expected = "the queue model does not know this threshold";
 	else if (!l)

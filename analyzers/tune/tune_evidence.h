@@ -117,7 +117,7 @@ struct tune_window { /* one window, for matched comparison (tune_verify) */
 	float host_pause;
 	float marks; /* marked over sent, all lossless queues; NAN */
 	float drops; /* lossless drops; NAN */
-	/* octets per second towards hosts (where none is told: out of all ports), all jobs; NAN */
+	/* octets per second towards hosts (where none is known: out of all ports), all jobs; NAN */
 	float load;
 	bool busy;
 };

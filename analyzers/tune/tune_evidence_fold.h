@@ -21,7 +21,7 @@ enum {
 #define USUAL_QUANTILE 0.9
 #define SEEN_RATIO 0.05 /* of the highest load: windows below are not asked what is usual */
 
-/* Where a setting stands in what is observed and in what is told. */
+/* Where a setting is in the observed window, and where in the evidence. */
 struct tune_setting {
 	uint16_t metric, seen, prio;
 };

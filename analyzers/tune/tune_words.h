@@ -17,7 +17,8 @@ const char *tune_neighbour(const struct tune_prio *prio);
 const char *tune_pause_text(struct arena *a, const struct tune_site *site);
 
 /* tune_need_text - what is missing, and how this kind of switch tells it. tune_need_how - only how
- * it is told or set there; NULL: the profile does not say, or the kind of switch is not known. */
+ * it is reported or set there; NULL: the profile does not say, or the kind of switch is not known.
+ */
 const char *tune_need_text(
 	struct arena *a, enum tune_need need, const struct tune_platform *platform);
 const char *tune_need_how(enum tune_need need, const struct tune_platform *platform);

@@ -166,7 +166,7 @@ static double number(
 				return v;
 			die("%s %s is out of range", option, text);
 		}
-	die("%s: read '%s', expected a number%s%s", option, text,
+	die("%s: '%s' is not valid; expected a number%s%s", option, text,
 		suffixes[1].text ? " with a unit such as " : "",
 		suffixes[1].text ? suffixes[1].text : "");
 }
@@ -177,8 +177,8 @@ static long integer(const char *option, const char *text, long min, long max)
 	errno = 0;
 	long v = strtol(text, &end, 0);
 	if (end == text || *end || errno || v < min || v > max)
-		die("%s: read '%s', expected a whole number from %ld to %ld", option, text, min,
-			max);
+		die("%s: '%s' is not valid; expected a whole number from %ld to %ld", option, text,
+			min, max);
 	return v;
 }
 
@@ -195,7 +195,7 @@ static void address(
 		v6->sin6_family = AF_INET6;
 		v6->sin6_port = htons(port);
 	} else {
-		die("%s: read '%s', expected an IPv4 or IPv6 address", option, text);
+		die("%s: '%s' is not valid; expected an IPv4 or IPv6 address", option, text);
 	}
 }
 
@@ -204,7 +204,7 @@ static void sports_range(struct options *o, const char *text)
 	char first[16];
 	const char *dash = strchr(text, '-');
 	if (!dash || (size_t)(dash - text) >= sizeof(first))
-		die("--sports: read '%s', expected FIRST-LAST", text);
+		die("--sports: '%s' is not valid; expected FIRST-LAST", text);
 	memcpy(first, text, (size_t)(dash - text));
 	first[dash - text] = '\0';
 	long a = integer("--sports", first, 1, 65535), b = integer("--sports", dash + 1, a, 65535);
@@ -336,7 +336,7 @@ static void parse(int argc, char **argv, struct options *o)
 				: strcmp(optarg, "ce") == 0   ? 3
 							      : -1;
 			if (o->ecn < 0)
-				die("--ecn: read '%s', expected ect0, ce or none", optarg);
+				die("--ecn: '%s' is not valid; expected ect0, ce or none", optarg);
 			break;
 		case DSCP: o->dscp = (int)integer("--dscp", optarg, 0, 63); break;
 		case SEED: o->seed = (uint64_t)integer("--seed", optarg, 0, INT64_MAX); break;
