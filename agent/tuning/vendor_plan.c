@@ -199,7 +199,7 @@ static bool name_text(struct fill *fill, const char *word, size_t n, struct str 
 		fill->in_name = false;
 		str_add(out, name.s);
 		vendor_plan_check(fill,
-			arena_printf(fill->c->arena, "%s %s: %s, '%s' tells it", t->names[i].name,
+			arena_printf(fill->c->arena, "%s %s: %s, '%s' shows it", t->names[i].name,
 				name.s,
 				t->names[i].placeholder || strchr(name.s, '<')
 					? "a placeholder to be replaced"

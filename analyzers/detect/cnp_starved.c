@@ -39,7 +39,7 @@ static void cnp_starved_report(const struct analyzer_in *in,
 	t.f->coverage_ratio = observed_coverage(port);
 	t.f->summary = arena_printf(t.a,
 		"%s drops packets in the queue that carries CNPs (priority %d, %.0f packets): "
-		"senders are not told to slow down",
+		"senders do not learn that they must slow down",
 		port_text(port, t.a), prio->priority, prio->drops.value);
 	finding_amount(&t, "queue.drops", port, prio->priority, &prio->drops, "packets");
 	finding_amount(

@@ -1,6 +1,7 @@
 /*
- * cnp_starved - drops in the queue that carries CNPs: senders are not told to slow down. A part of
- * the analyzer congestion; it stands apart from its steps, since no queue of RoCE data is judged.
+ * cnp_starved - drops in the queue that carries CNPs: senders do not learn that they must slow
+ * down. A part of the analyzer congestion; it stands apart from its steps, since no queue of RoCE
+ * data is judged.
  */
 #ifndef RW_ANALYZERS_CNP_STARVED_H
 #define RW_ANALYZERS_CNP_STARVED_H
