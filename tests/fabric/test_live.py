@@ -49,7 +49,7 @@ def neighbours(lab):
         declared = {frozenset(m) for m in re.findall(r'a: "([\w:-]+)", b: "([\w:-]+)"', f.read()) if not m[1].startswith("host:")}
 
     def discovered():
-        said = lab.rocewatch("topology", "discover")
+        said = lab.discover()
         return said if "8 of 8 devices answered" in said else None
     said = wait_for("%s: all switches answer to LLDP" % lab.face, discovered, 60)
     found = {frozenset(m) for m in re.findall(r'a: "([\w:-]+)", b: "([\w:-]+)"', said) if not m[1].startswith("host:")}

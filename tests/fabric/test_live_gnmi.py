@@ -105,7 +105,7 @@ def neighbours(lab):
         return {frozenset(m) for m in re.findall(r'a: "([\w:-]+)", b: "([\w:-]+)"', text)}
     with open(lab.config) as f:
         declared = links(f.read())
-    said = lab.rocewatch("topology", "discover")
+    said = lab.discover()
     switches = {x for x in links(said) if not any("host:" in e for e in x)}
     check("8 of 8 devices answered" in said and switches == {x for x in declared if not any("host:" in e for e in x)} and len(links(said)) == len(declared),
           "%s: LLDP: %d of %d links, not found: %s" % (lab.face, len(links(said)), len(declared), sorted(map(sorted, declared - links(said)))[:3]))
@@ -138,8 +138,9 @@ def test(build, work):
             lab.served()
             lab.agent()
         records = [cases.submit(record, lab, s, os.path.join(work, lab.face + ".case")) for lab, s in zip(labs, (late, late, off))]
-        found = [wait_for("%s: the fault is named" % lab.face, lambda: named(lab), 90, every_s=1)[0] for lab in (labs[0], labs[2])]
-        check([i["cause"] for i in found] == ["ecn_late", "dcqcn_off"], "told: %s" % [i["cause"] for i in found])
+        # The setting that changed (config_drift) may be seen first when the machine is busy; the fault itself must be named too.
+        for lab, cause in ((labs[0], "ecn_late"), (labs[2], "dcqcn_off")):
+            wait_for("%s: %s is named" % (lab.face, cause), lambda: cause in [i["cause"] for i in named(lab)], 90, every_s=1)
         compared = 0
         for lab, case in zip(labs, records):
             compared += same_seconds(lab, recorded(case.result()))
