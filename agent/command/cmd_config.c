@@ -162,15 +162,21 @@ static void print_mistakes(const char *path, const struct err_list *errors)
 			errors->more, errors->n);
 }
 
+/* --case: the file is that of a recorded case, which may lack what an agent needs. */
+static enum config_mode cmd_config_mode(const struct command_args *args)
+{
+	if (command_opt(&command_config, args, "case"))
+		return CONFIG_CASE;
+	return CONFIG_FULL;
+}
+
 static int run_check(struct command_args *args)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0}, warnings = {0};
 	struct config *c = NULL;
 	size_t n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
-	enum config_mode mode = CONFIG_FULL;
-	if (command_opt(&command_config, args, "case"))
-		mode = CONFIG_CASE;
+	const enum config_mode mode = cmd_config_mode(args);
 
 	const char *path = file_of(args);
 	if (!path)
@@ -297,9 +303,7 @@ static int cmd_config_run_show(struct command_args *args)
 	struct config *c = NULL;
 	size_t n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
-	enum config_mode mode = CONFIG_FULL;
-	if (command_opt(&command_config, args, "case"))
-		mode = CONFIG_CASE;
+	const enum config_mode mode = cmd_config_mode(args);
 
 	const char *path = file_of(args);
 	if (!path)

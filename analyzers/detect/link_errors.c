@@ -167,11 +167,7 @@ static void link_errors_describe(
 	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
 {
 	const struct link *l = in->link;
-	const struct port_seen *other;
-	if (fault->at == l->near)
-		other = l->far;
-	else
-		other = l->near;
+	const struct port_seen *other = link_health_other_end(l, fault->at);
 	const bool both = other && bad_rate(other) >= in->o->errors_per_s;
 	const double share = bad_share(fault->at);
 	const char *sender = link_errors_sender_of(l, fault->at, draft->a);

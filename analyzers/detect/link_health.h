@@ -44,4 +44,14 @@ struct link_test {
 extern const struct link_test link_test_missing_rail, link_test_slow, link_test_errors,
 	link_test_optic;
 
+/* link_health_other_end - the end of @link that is not @end; NULL where nobody sees it. Borrowed.
+ */
+static inline const struct port_seen *link_health_other_end(
+	const struct link *link, const struct port_seen *end)
+{
+	if (end == link->near)
+		return link->far;
+	return link->near;
+}
+
 #endif

@@ -133,11 +133,7 @@ static void link_optic_describe(
 	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
 {
 	const struct link *l = in->link;
-	const struct port_seen *other;
-	if (fault->at == l->near)
-		other = l->far;
-	else
-		other = l->near;
+	const struct port_seen *other = link_health_other_end(l, fault->at);
 	const char *at = port_text(fault->at, draft->a);
 	const char *from;
 	if (other)
