@@ -137,11 +137,6 @@ void finding_steps(struct draft *draft, enum cause cause, unsigned facts)
 			finding_step(draft, steps[i].text, steps[i].risk);
 }
 
-const char *port_text(const struct port_seen *port, struct arena *a)
-{
-	return arena_printf(a, "%s:%s", port->port->device->name, port->port->name);
-}
-
 const char *far_end_text(const struct port_seen *near, struct arena *a)
 {
 	const struct fabric_port *port = near->port;

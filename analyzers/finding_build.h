@@ -55,9 +55,8 @@ void finding_step(struct draft *draft, const char *text, const char *risk);
 /* The next steps of the cause's row that hold for @facts (enum cause_fact). */
 void finding_steps(struct draft *draft, enum cause cause, unsigned facts);
 
-/* "leaf1:Ethernet49"; what is at its other end: "spine1:Ethernet1", "node-001 (rail0)", or "its
- * neighbour". */
-const char *port_text(const struct port_seen *port, struct arena *a);
+/* What is at the other end of a port: "spine1:Ethernet1", "node-001 (rail0)", or "its neighbour".
+ */
 const char *far_end_text(const struct port_seen *near, struct arena *a);
 const char *bitrate_text(double bps, struct arena *a);
 

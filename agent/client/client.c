@@ -154,6 +154,7 @@ static int client_read_range(struct client *client, const struct globals *global
 {
 	int64_t span_ns = AROUND_SPAN_NS, middle_ns = 0;
 
+	client->range_given = globals->since || globals->until || globals->around;
 	if (globals->span && !globals->around)
 		return err_set(e, -EINVAL, "--span goes with --around");
 	if (globals->around) {

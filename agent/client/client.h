@@ -43,6 +43,7 @@ struct client {
 	const char *db_path;
 	/* from --since/--until/--around, else now - @default_span .. now */
 	int64_t now_ns, from_ns, to_ns;
+	bool range_given; /* somebody asked for this time range */
 	bool agent_alive;
 };
 /*

@@ -11,6 +11,7 @@
 #include "agent/base/str.h"
 #include "agent/client/direct.h"
 #include "agent/history/case_export.h"
+#include "agent/reports/incident_read.h"
 #include "agent/reports/incident_view.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
@@ -30,105 +31,35 @@ static const struct command_option options[] = {
 
 extern const struct command command_incident;
 
-static bool id_is_plain(const char *id)
+static int cmd_incident_show(struct client *client, const struct command_args *args,
+	const char *path, const struct view *view, struct err *e)
 {
-	size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
-	return n > 0 && n <= 8 && id[n] == '\0';
-}
-
-static int cmd_incident_print(
-	const struct command_args *args, json_t *doc, const struct view *view, struct err *e)
-{
-	int rc = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
-		args->g->color == COLOR_ALWAYS);
-	if (rc == 0)
-		return 0;
-	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+	const char *id = NULL;
+	json_t *doc = NULL;
+	if (args->argc > 1)
+		id = args->argv[1];
+	int r = command_document(client, args, path, "id", id, &doc, e);
+	if (r == 0)
+		r = command_print(args, doc, view, e);
+	json_decref(doc);
+	return r;
 }
 
 static int cmd_incident_run_list(
 	struct client *client, const struct command_args *args, struct err *e)
 {
-	json_t *stored = incidents_load(client, args->g, NULL, e), *shown = json_array(), *o;
-	size_t k;
-	if (!stored) {
-		json_decref(shown);
-		return -EIO;
-	}
-	json_array_foreach (stored, k, o)
-		json_array_append_new(shown, incident_public(o));
-	json_decref(stored);
-	json_t *doc = json_pack("{s:o}", "incidents", shown);
-	int rc = cmd_incident_print(args, doc, &incident_list_view, e);
-	json_decref(doc);
-	return rc;
-}
-
-/* The incident the words name; a new reference. */
-static json_t *find_one(
-	struct client *client, const struct globals *globals, const char *id, struct err *e)
-{
-	if (!id_is_plain(id)) {
-		err_set(e, -ENOENT,
-			"'%.40s' is not an incident id, which is 8 letters (a-z, 2-7); 'rocewatch "
-			"incident list' names them",
-			id);
-		return NULL;
-	}
-	json_t *found = incidents_load(client, globals, id, e), *one = NULL;
-	if (!found)
-		return NULL;
-	if (json_array_size(found) == 1)
-		one = json_incref(json_array_get(found, 0));
-	else if (json_array_size(found) == 0)
-		err_set(e, -ENOENT,
-			"there is no incident '%s'; 'rocewatch incident list' names them", id);
-	else
-		err_set(e, -ENOENT, "'%s' is the beginning of %zu incidents; give more letters", id,
-			json_array_size(found));
-	json_decref(found);
-	return one;
-}
-
-static int run_one(struct client *client, const struct command_args *args, const struct view *view,
-	struct err *e)
-{
-	json_t *o = find_one(client, args->g, args->argv[1], e);
-	if (!o) {
-		if (e->code)
-			return e->code;
-		return -EIO;
-	}
-	json_t *doc = incident_public(o);
-	int rc = cmd_incident_print(args, doc, view, e);
-	json_decref(doc);
-	json_decref(o);
-	return rc;
+	return cmd_incident_show(client, args, "incidents", &incident_list_view, e);
 }
 
 static int cmd_incident_run_show(
 	struct client *client, const struct command_args *args, struct err *e)
 {
-	return run_one(client, args, &incident_card_view, e);
+	return cmd_incident_show(client, args, "incident/show", &incident_card_view, e);
 }
 
 static int run_timeline(struct client *client, const struct command_args *args, struct err *e)
 {
-	json_t *o = find_one(client, args->g, args->argv[1], e);
-	if (!o) {
-		if (e->code)
-			return e->code;
-		return -EIO;
-	}
-	json_t *lines = json_copy(json_object_get(o, "timeline"));
-	if (!lines)
-		lines = json_array();
-	json_t *doc = json_pack("{s:O, s:O, s:o}", "id", json_object_get(o, "id"), "cause",
-		json_object_get(o, "cause"), "timeline", lines);
-	int rc = cmd_incident_print(args, doc, &incident_timeline_view, e);
-	json_decref(doc);
-	json_decref(o);
-	return rc;
+	return cmd_incident_show(client, args, "incident/timeline", &incident_timeline_view, e);
 }
 
 #define EXPORT_BEFORE_NS (15 * 60 * NS_PER_S) /* what was normal before it */
@@ -161,12 +92,10 @@ static int cmd_incident_run_export(
 	struct client *client, const struct command_args *args, struct err *e)
 {
 	const char *dir = command_opt(&command_incident, args, "out");
-	json_t *o = find_one(client, args->g, args->argv[1], e);
-	if (!o) {
-		if (e->code)
-			return e->code;
-		return -EIO;
-	}
+	json_t *o = NULL;
+	const int found = incident_find(client, args->argv[1], &o, e);
+	if (found < 0)
+		return found;
 	if (dir) {
 		struct incident_record *record = incident_json_read(o);
 		json_decref(o);
@@ -251,22 +180,17 @@ static int cmd_incident_run_action(
 		text = args->argv[2];
 	enum incident_action action = ACTION_ACK;
 	incident_action_parse(args->argv[0], &action);
-	json_t *o = find_one(client, args->g, args->argv[1], e), *other = NULL;
-	if (o && action == ACTION_MERGE) {
-		other = find_one(client, args->g, text, e);
-		if (other)
-			text = json_string_value(json_object_get(other, "id"));
-		else
-			text = NULL;
-	}
-	if (!o || (action == ACTION_MERGE && !other)) {
+	json_t *o = NULL, *other = NULL;
+	int rc = incident_find(client, args->argv[1], &o, e);
+	if (rc == 0 && action == ACTION_MERGE)
+		rc = incident_find(client, text, &other, e);
+	if (rc < 0) {
 		json_decref(o);
-		if (e->code)
-			return e->code;
-		return -EIO;
+		return rc;
 	}
+	if (other)
+		text = json_string_value(json_object_get(other, "id"));
 	const char *id = json_string_value(json_object_get(o, "id"));
-	int rc;
 	if (other && json_equal(other, o))
 		rc = err_set(e, -EINVAL, "%s", incident_action_error(-EINVAL));
 	else if (client_writer_pid(client) > 0)

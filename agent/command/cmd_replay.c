@@ -18,6 +18,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/daemon/resume.h"
+#include "agent/reports/incident_read.h"
 #include "agent/reports/incident_view.h"
 #include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"

@@ -77,6 +77,20 @@ int command_answer(const struct command *command, struct command_args *args,
 	json_t *(*make)(struct client *client, struct err *e), const struct view *view,
 	json_t **ret_doc);
 /*
+ * command_document - the served document at @path, asked with the command's options; @word (may be
+ * NULL) is the value of its parameter @param. 0 with a new reference in *@ret, or a negative errno
+ * with @e filled.
+ */
+int command_document(struct client *client, const struct command_args *args, const char *path,
+	const char *param, const char *word, json_t **ret, struct err *e);
+/* command_print - @doc to stdout as the options say. 0, or a negative errno with @e filled. */
+int command_print(
+	const struct command_args *args, const json_t *doc, const struct view *view, struct err *e);
+/* command_served - a command that shows one served document, asked with the command's options.
+ * Returns the exit code. */
+int command_served(const struct command_args *args, const char *path, const char *param,
+	const char *word, const struct view *view);
+/*
  * command_words - for commands with subcommands, such as "incident show": opens the database over
  * @span_ns and runs the row that @args names ("list" when it names none). Returns the exit code;
  * @refused_exit is the one for a row that returns -EINVAL.

@@ -10,6 +10,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/reports/served.h"
 
 int usage_unknown(const struct command *command, const char *kind, const char *word,
 	const char *const *names, size_t n)
@@ -47,6 +48,48 @@ static int command_failed(int r, int refused_exit, const struct err *e)
 	if (r == -EINVAL)
 		return refused_exit;
 	return EXIT_FAILED;
+}
+
+int command_document(struct client *client, const struct command_args *args, const char *path,
+	const char *param, const char *word, json_t **ret, struct err *e)
+{
+	rw_cleanup(freep) struct served_given *given = rw_calloc(args->n_given + 1, sizeof(*given));
+	struct served_ask ask = {.given = given, .n_given = args->n_given};
+	for (size_t i = 0; i < args->n_given; i++)
+		given[i] = (struct served_given){args->given[i].name, args->given[i].value};
+	if (word)
+		given[ask.n_given++] = (struct served_given){param, word};
+	*ret = NULL;
+	return served_find(path)->make(client, &ask, ret, e);
+}
+
+int command_print(
+	const struct command_args *args, const json_t *doc, const struct view *view, struct err *e)
+{
+	const int r = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
+	if (r == 0)
+		return 0;
+	return err_set(e, r, "the result could not be written: %s", strerror(-r));
+}
+
+int command_served(const struct command_args *args, const char *path, const char *param,
+	const char *word, const struct view *view)
+{
+	struct client client;
+	struct err e = {0};
+	json_t *doc = NULL;
+	int r = client_open(&client, args->g, served_find(path)->span_ns, &e);
+	if (r < 0)
+		return command_failed(r, EXIT_USAGE, &e);
+	r = command_document(&client, args, path, param, word, &doc, &e);
+	client_done(&client);
+	if (r == 0)
+		r = command_print(args, doc, view, &e);
+	json_decref(doc);
+	if (r < 0)
+		return command_failed(r, EXIT_USAGE, &e);
+	return EXIT_OK;
 }
 
 int command_words(const struct command *command, struct command_args *args,

@@ -39,6 +39,8 @@ struct served_ask {
 
 /* served_get - the value of a parameter, NULL when it was not given. */
 const char *served_get(const struct served_ask *ask, const char *name);
+/* served_flag - was the flag given? "" (the command line), "1", "true" and "yes" say so. */
+bool served_flag(const struct served_ask *ask, const char *name);
 
 struct served_document {
 	const char *path; /* "pause/tree": /api/v1/pause/tree, MCP tool pause_tree */

@@ -50,15 +50,6 @@ void pause_add_roles(
 		}
 }
 
-int pause_ladder(const struct pause_root *root)
-{
-	if (!root || root->n_direct + root->n_indirect <= 1)
-		return 1;
-	if (root->n_switches >= 3)
-		return 3;
-	return 2;
-}
-
 static const char *pause_count_text(size_t n, const char *one, const char *many, struct arena *a)
 {
 	if (!n)

@@ -4,6 +4,7 @@
 #define RW_ANALYZERS_PAUSE_FINDING_H
 
 #include "analyzers/measure/pause/pause_graph.h"
+#include "analyzers/measure/pause/pause_tree.h"
 #include "analyzers/finding_build.h"
 
 enum { ROLES_MAX = 128 }; /* roles of a finding; its summary counts all */
@@ -14,10 +15,6 @@ const char *pause_share_text(double lo, double hi, bool measured, struct arena *
 /* Who waits: switches by name and by port, hosts by name, each once. */
 void pause_add_roles(
 	struct draft *draft, const char *role, const struct pause_edge *const *edges, size_t n);
-
-/* How far a tree has come: L1 the port alone, L2 its switch makes others wait, L3 at least three
- * switches wait. */
-int pause_ladder(const struct pause_root *root);
 
 /* "; 3 other switches and 8 hosts wait behind it (L3)", "" when nobody else does. */
 const char *pause_spread_text(const struct pause_root *root, struct arena *a);

@@ -541,3 +541,8 @@ const struct port_prio *observed_prio(const struct port_seen *port, int priority
 		return port->prios[priority];
 	return NULL;
 }
+
+const char *port_text(const struct port_seen *port, struct arena *a)
+{
+	return arena_printf(a, "%s:%s", port->port->device->name, port->port->name);
+}

@@ -124,4 +124,7 @@ static inline double observed_coverage(const struct port_seen *port)
 	return NAN;
 }
 
+/* port_text - "leaf1:Ethernet49", in @a. */
+const char *port_text(const struct port_seen *port, struct arena *a);
+
 #endif

@@ -122,3 +122,12 @@ void pause_trees(const struct pause_net *net, struct pause_root *roots, size_t n
 	for (size_t i = 0; i < n && i < PAUSE_TREES; i++)
 		tree_draw(&t, order[i]);
 }
+
+int pause_ladder(const struct pause_root *root)
+{
+	if (!root || root->n_direct + root->n_indirect <= 1)
+		return 1;
+	if (root->n_switches >= 3)
+		return 3;
+	return 2;
+}

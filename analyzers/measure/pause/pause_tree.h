@@ -14,4 +14,8 @@ enum { PAUSE_TREES = 8 };
  */
 void pause_trees(const struct pause_net *net, struct pause_root *roots, size_t n);
 
+/* How far a tree has come: L1 the port alone, L2 its switch makes others wait, L3 at least three
+ * switches wait. */
+int pause_ladder(const struct pause_root *root);
+
 #endif

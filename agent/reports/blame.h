@@ -1,0 +1,20 @@
+/*
+ * blame - findings against a host or port:
+ * `{entity, host, ports: [{device, port, nic, rail}], jobs: [name], incidents: [incident],
+ * victim_of: [incident with role]}`.
+ */
+#ifndef RW_REPORTS_BLAME_H
+#define RW_REPORTS_BLAME_H
+
+#include <jansson.h>
+
+struct client;
+struct err;
+
+/* blame_document - of @name: a host ("node-047", "host:node-047:nic") or a port
+ * ("leaf1:Ethernet4"). Over the time range if one was asked for, else of all times. 0 with a new
+ * reference in *@ret; -ENOENT when the fabric has no such host or port, or another negative errno;
+ * @e says why. */
+int blame_document(struct client *client, const char *name, json_t **ret, struct err *e);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * incident_read - incidents as the database holds them, for documents. One thread at a time.
+ */
+#ifndef RW_REPORTS_INCIDENT_READ_H
+#define RW_REPORTS_INCIDENT_READ_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct client;
+struct err;
+
+/*
+ * incidents_load - those whose id begins with @id; with @id NULL those that overlap the time range
+ * (all that were ever opened, when nobody named a range). Worst first, as they are stored. A new
+ * reference; NULL with @e filled.
+ */
+json_t *incidents_load(struct client *client, const char *id, struct err *e);
+
+/* incident_id_is_plain - could @id be an incident's id, or its beginning? Only such a text may go
+ * into a query. */
+bool incident_id_is_plain(const char *id);
+
+/* incident_find - the one incident whose id begins with @id, as it is stored: a new reference in
+ * *@ret. -ENOENT for no id, none, or several; another negative errno; @e says why. */
+int incident_find(struct client *client, const char *id, json_t **ret, struct err *e);
+
+/* incident_public - a copy without what only the agent needs, with "where": the place in one word;
+ * a new reference. */
+json_t *incident_public(const json_t *incident);
+
+/* incidents_sort - worst first, in place: severity, then money per hour, then confidence, then the
+ * older, then id. */
+void incidents_sort(json_t *incidents);
+
+#endif

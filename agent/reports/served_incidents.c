@@ -1,0 +1,113 @@
+/* served_incidents - the documents about incidents: the list, one of them, its timeline, and what
+ * is found against a host or port. */
+#include <errno.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/reports/blame.h"
+#include "agent/reports/incident_read.h"
+#include "agent/reports/served.h"
+
+#define INCIDENT_SPAN_NS (24 * 3600 * NS_PER_S)
+
+static int served_incident_list(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	json_t *stored = incidents_load(client, NULL, e), *shown = json_array(), *o;
+	size_t k;
+	if (!stored) {
+		json_decref(shown);
+		return e->code ? e->code : -EIO;
+	}
+	json_array_foreach (stored, k, o)
+		json_array_append_new(shown, incident_public(o));
+	json_decref(stored);
+	*ret = json_pack("{s:o}", "incidents", shown);
+	return 0;
+}
+
+static int served_required(
+	const struct served_ask *ask, const char *name, const char **ret, struct err *e)
+{
+	*ret = served_get(ask, name);
+	if (*ret)
+		return 0;
+	return err_set(e, -EINVAL, "parameter '%s' is missing", name);
+}
+
+static int served_incident_show(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	const char *id;
+	json_t *found = NULL;
+	int r = served_required(ask, "id", &id, e);
+	if (r == 0)
+		r = incident_find(client, id, &found, e);
+	if (r < 0)
+		return r;
+	*ret = incident_public(found);
+	json_decref(found);
+	return 0;
+}
+
+static int served_incident_timeline(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	const char *id;
+	json_t *found = NULL;
+	int r = served_required(ask, "id", &id, e);
+	if (r == 0)
+		r = incident_find(client, id, &found, e);
+	if (r < 0)
+		return r;
+	json_t *lines = json_copy(json_object_get(found, "timeline"));
+	if (!lines)
+		lines = json_array();
+	*ret = json_pack("{s:O, s:O, s:o}", "id", json_object_get(found, "id"), "cause",
+		json_object_get(found, "cause"), "timeline", lines);
+	json_decref(found);
+	return 0;
+}
+
+static int served_blame(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
+	const char *name;
+	const int r = served_required(ask, "name", &name, e);
+	if (r < 0)
+		return r;
+	return blame_document(client, name, ret, e);
+}
+
+static const struct served_param id_params[] = {
+	{"id", "the incident's id; it may be shortened while it stays unambiguous", true},
+	{0},
+};
+static const struct served_param blame_params[] = {
+	{"name", "a host, or a port as DEVICE:PORT", true},
+	{0},
+};
+
+static const struct served_document rows[] = {
+	{.path = "incidents",
+		.summary = "Incidents with their evidence, worst first.",
+		.span_ns = INCIDENT_SPAN_NS,
+		.make = served_incident_list},
+	{.path = "incident/show",
+		.summary = "One incident with its evidence, its cost and what to do.",
+		.params = id_params,
+		.span_ns = INCIDENT_SPAN_NS,
+		.make = served_incident_show},
+	{.path = "incident/timeline",
+		.summary = "What happened to one incident, in order of time.",
+		.params = id_params,
+		.span_ns = INCIDENT_SPAN_NS,
+		.make = served_incident_timeline},
+	{.path = "blame",
+		.summary = "Findings against a host or port, and those it is a victim of.",
+		.params = blame_params,
+		.span_ns = INCIDENT_SPAN_NS,
+		.make = served_blame},
+};
+
+const struct served_group served_incidents = {.rows = rows, .n_rows = rw_countof(rows)};
