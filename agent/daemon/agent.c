@@ -3,6 +3,7 @@
 #include "agent/daemon/agent.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/discovery.h"
 #include "agent/daemon/health.h"
+#include "agent/daemon/life.h"
 #include "agent/daemon/links.h"
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/privilege.h"
@@ -32,6 +34,7 @@
 #include "db/store/store.h"
 
 #define TICK_NS NS_PER_S
+#define AWAY_NS (10 * NS_PER_S) /* a shorter silence of our own is no event */
 /* Closed incidents stay in memory that long; the database keeps them. */
 #define FORGET_NS (24 * 3600 * NS_PER_S)
 
@@ -61,9 +64,31 @@ static void watch_store(struct agent *agent)
 	agent->dropped_before = s.dropped;
 }
 
+/* How long a silence of our own is worth an event. */
+static int64_t agent_gap_ns(const struct agent *agent)
+{
+	const int64_t gap_ns = 3 * config_interval(agent->config);
+	if (gap_ns > AWAY_NS)
+		return gap_ns;
+	return AWAY_NS;
+}
+
+/* Was the clock set, or did we sleep? Before anything looks at the time. */
+static void agent_watch_clock(struct agent *agent)
+{
+	const int64_t now = wall_now().ns;
+	const struct clock_change change =
+		clock_look(&agent->clock, now, clock_boot_ns(), agent_gap_ns(agent));
+	if (change.step_ns != 0)
+		life_clock_step(agent->store, now, change.step_ns);
+	if (change.away_ns > 0)
+		life_away(agent->store, now, change.away_ns);
+}
+
 static void agent_record_health(struct agent *agent)
 {
 	health_begin(agent->health, mono_now());
+	health_config(agent->health, agent->config_refused);
 	health_pipeline(agent->health, pipeline_counters(agent->pipeline));
 	sources_health(agent->sources, agent->health);
 	if (agent->config->traps) {
@@ -78,6 +103,7 @@ static void agent_record_health(struct agent *agent)
 static void agent_on_tick(void *arg)
 {
 	struct agent *a = arg;
+	agent_watch_clock(a);
 	int64_t now = wall_now().ns;
 	mono_t mono = mono_now();
 	pipeline_advance(a->pipeline, now);
@@ -108,6 +134,7 @@ static void on_stop(void *arg, int signum)
 {
 	struct agent *a = arg;
 	log_info("agent", "%s: stopping", strsignal(signum));
+	snprintf(a->stopping, sizeof(a->stopping), "SIG%s", str_or(sigabbrev_np(signum), "?"));
 	loop_stop(a->loop);
 }
 
@@ -115,6 +142,7 @@ static void agent_on_end(void *arg)
 {
 	struct agent *a = arg;
 	log_info("agent", "time is over: stopping");
+	snprintf(a->stopping, sizeof(a->stopping), "it was asked to run for a limited time");
 	loop_stop(a->loop);
 }
 
@@ -180,6 +208,14 @@ static void start_timers(struct agent *agent)
 	}
 }
 
+/* A new database has no past, and one that cannot be read is start_store()'s matter. */
+static void agent_read_past(struct agent *agent, struct life_past *ret)
+{
+	struct err ignored = {0};
+	if (life_read(agent->config->store.path, wall_now().ns, ret, &ignored) != 0)
+		log_debug("agent", "no past: %s", ignored.text);
+}
+
 static int agent_start(struct agent *agent, struct err *e)
 {
 	struct source_changes changes = {0};
@@ -197,6 +233,8 @@ static int agent_start(struct agent *agent, struct err *e)
 	agent->term = loop_signal_new(agent->loop, SIGTERM, on_stop, agent);
 	agent->interrupt = loop_signal_new(agent->loop, SIGINT, on_stop, agent);
 	agent->hup = loop_signal_new(agent->loop, SIGHUP, on_hup, agent);
+	struct life_past past;
+	agent_read_past(agent, &past);
 	rc = start_store(agent, e);
 	if (rc != 0)
 		return rc;
@@ -208,6 +246,8 @@ static int agent_start(struct agent *agent, struct err *e)
 	if (rc != 0)
 		return rc;
 	start_timers(agent);
+	life_started(agent->store, &past, wall_now().ns, agent_gap_ns(agent));
+	agent->started = true;
 	log_info(
 		"agent", "started: %u sources, store %s", changes.added, agent->config->store.path);
 	notify_send(&agent->notify, "READY=1\nSTATUS=collecting");
@@ -228,6 +268,8 @@ static void agent_stop(struct agent *agent)
 	control_free(agent->control);
 	if (agent->store) {
 		struct err e = {0};
+		if (agent->started)
+			life_stopped(agent->store, wall_now().ns, agent->stopping);
 		if (store_flush(agent->store, &e) != 0)
 			log_error(
 				"store", "not everything could be written at the end: %s", e.text);

@@ -5,9 +5,11 @@
 #ifndef RW_AGENT_STATE_H
 #define RW_AGENT_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "agent/base/clock.h"
 #include "agent/base/log.h"
+#include "agent/daemon/clock_watch.h"
 #include "agent/daemon/sd_notify.h"
 
 struct agent {
@@ -33,6 +35,10 @@ struct agent {
 	struct complaint dropped;
 	uint64_t dropped_before; /* samples the store could not write, at the last tick */
 	uint32_t reloads;
+	struct clock_watch clock;
+	bool started; /* agent_start was written: the end is told too */
+	char stopping[96]; /* why it stops */
+	wall_t config_refused; /* when a reload was refused; 0 = the file is in force */
 };
 
 #endif

@@ -91,6 +91,15 @@ void health_begin(struct health *health, mono_t now)
 	health_add(health, "s", (double)health->started.ns / 1e9, "process/started_s");
 }
 
+void health_config(struct health *health, wall_t refused)
+{
+	double refused_s = NAN;
+	if (refused.ns)
+		refused_s = (double)refused.ns / 1e9;
+	health_add(health, "", refused.ns != 0, "process/config_refused");
+	health_add(health, "s", refused_s, "process/config_refused_s");
+}
+
 void health_pipeline(struct health *health, const struct pipeline_counters *counters)
 {
 	const struct {

@@ -3,7 +3,8 @@
  * written as one snapshot (store_health), so that "doctor" reads them from the database.
  * Keys:
  *
- *   process/   rss_bytes, started_s (wall clock)
+ *   process/   rss_bytes, started_s (wall clock), config_refused (1 = a reload was refused and the
+ *              file on disk is not in force), config_refused_s (when, wall clock)
  *   pipeline/  samples late duplicates refused restarts suspects flows late_flows windows
  *              findings failed
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)
@@ -48,6 +49,8 @@ struct health *health_new(wall_t started);
 void health_free(struct health *health); /* NULL is fine */
 
 void health_begin(struct health *health, mono_t now);
+/* health_config - @refused: when a reload was refused; 0 = the file is in force. */
+void health_config(struct health *health, wall_t refused);
 void health_pipeline(struct health *health, const struct pipeline_counters *counters);
 /* @name as in the configuration. */
 void health_target(struct health *health, struct health_source *past, const char *name,

@@ -11,6 +11,7 @@
 #include "agent/base/str.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/discovery.h"
+#include "agent/daemon/life.h"
 #include "agent/daemon/links.h"
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/sources.h"
@@ -108,12 +109,13 @@ void agent_reload(struct agent *agent)
 	notify_send(&agent->notify, reloading);
 	if (agent_config(agent->options, &fresh, &errors) != 0) {
 		log_errors(LOG_ERROR_, "config", &errors);
-		log_error("agent",
-			"reload refused: %zu mistake%s in %s; the running configuration stays",
-			errors.n + errors.more, plural(errors.n), agent->options->config_path);
+		agent->config_refused = wall_now();
+		agent->health_next.ns = 0; /* at once */
+		life_refused(agent->store, agent->config_refused.ns, &errors);
 		notify_send(&agent->notify, "READY=1");
 		return;
 	}
+	rw_cleanup(freep) char *was = config_text(agent->config);
 	log_errors(LOG_WARN_, "config", &fresh->warnings);
 	reload_warn_fixed(agent->config, fresh);
 	struct config *linked = links_into(agent, fresh);
@@ -122,8 +124,10 @@ void agent_reload(struct agent *agent)
 	agent_adopt(agent, linked, &changes);
 	discovery_reconsider(agent->discovery);
 	agent->reloads++;
-	log_info("agent", "reload: %u added, %u removed, %u changed, %u unchanged", changes.added,
-		changes.removed, changes.changed, changes.unchanged);
+	agent->config_refused = (wall_t){0};
+	agent->health_next.ns = 0;
+	rw_cleanup(freep) char *is = config_text(agent->config);
+	life_reloaded(agent->store, wall_now().ns, was, is, &changes);
 	notify_send(&agent->notify, "READY=1");
 }
 

@@ -185,6 +185,64 @@ static void test_reload_and_stop(void **state)
 	assert_int_not_equal(access(p->socket, F_OK), 0);
 }
 
+static int take_lines(void *arg, int n, char *const *values, char *const *names)
+{
+	str_addf(arg, "%s\n", values[0] ? values[0] : "-");
+	return 0;
+}
+
+/* The rows of @sql, a line each, until they are @expected: what was handed over is committed within
+ * a second. */
+static void wait_rows(const struct place *p, const char *sql, const char *expected)
+{
+	int64_t deadline = mono_now().ns + DEADLINE_NS;
+	rw_cleanup(str_done) struct str got = {0};
+	do {
+		struct history *history = NULL;
+		struct err e = {0};
+		str_done(&got);
+		got = (struct str){0};
+		if (db_history_open(p->db, &history, &e) == 0)
+			history_sql(history, sql, take_lines, &got, &e);
+		history_close(history);
+		if (str_eq(str_or(got.s, ""), expected))
+			return;
+		poll(NULL, 0, 20);
+	} while (mono_now().ns < deadline);
+	fail_msg("%s:\n%s\nexpected\n%s", sql, str_or(got.s, ""), expected);
+}
+
+#define KINDS "SELECT kind FROM events WHERE kind GLOB 'agent_*' OR kind GLOB 'config_*'"
+#define REFUSED "SELECT CAST(value AS INTEGER) FROM health WHERE key='process/config_refused'"
+
+/* Each step of the agent's life is an event; a refused reload is also in its health, until the file
+ * is right again. */
+static void test_life_events(void **state)
+{
+	struct place *p = *state;
+	pid_t pid = p->pid = launch(p);
+	wait_status(p, 0, 2);
+	wait_rows(p, KINDS, "agent_start\n");
+	put_config(p, "  - { name: broken, interfaze: x }\n");
+	kill(pid, SIGHUP);
+	wait_rows(p, KINDS, "agent_start\nconfig_refused\n");
+	wait_rows(p, REFUSED, "1\n");
+	wait_rows(p,
+		"SELECT text GLOB '*: 2 mistakes; the first: *rw.yaml:9:5: broken: expected *' "
+		"FROM events WHERE kind='config_refused'",
+		"1\n");
+	put_config(p, "");
+	kill(pid, SIGHUP);
+	wait_rows(p, KINDS, "agent_start\nconfig_refused\nconfig_reloaded\n");
+	wait_rows(p, REFUSED, "0\n");
+	kill(pid, SIGTERM);
+	p->pid = 0;
+	assert_int_equal(wait_exit(pid), 0);
+	wait_rows(p, KINDS, "agent_start\nconfig_refused\nconfig_reloaded\nagent_stop\n");
+	wait_rows(p, "SELECT text FROM events WHERE kind='agent_stop'",
+		"the agent was stopped: SIGTERM\n");
+}
+
 /* Wait until the target's reason has @text. */
 static void wait_reason(const struct place *p, const char *name, const char *text)
 {
@@ -544,6 +602,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_life_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missing_secret, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tells_systemd, setup, teardown),

@@ -1,0 +1,244 @@
+/* life - reads the signs of life of former agents from the database, and writes this agent's. */
+#include "agent/daemon/life.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/log.h"
+#include "agent/base/str.h"
+#include "agent/daemon/clock_watch.h"
+#include "agent/daemon/sources.h"
+#include "db/open.h"
+#include "db/series/history.h"
+#include "db/store/store.h"
+
+#define DURATION_MAX 32
+
+/* Log and store. */
+static void life_event(
+	struct store *store, enum log_level level, int64_t t_ns, const char *kind, const char *text)
+{
+	log_event(level, "agent", "%s", text);
+	store_event(store, t_ns, kind, NULL, NULL, text);
+}
+
+/* ---- what was before ----------------------------------------------------- */
+
+static int take_sign(void *arg, int n, char *const *values, char *const *names)
+{
+	struct life_past *past = arg;
+	if (n < 3 || !values[0])
+		return 0;
+	const int64_t t_ns = strtoll(values[0], NULL, 10);
+	if (t_ns > past->seen_ns)
+		past->seen_ns = t_ns;
+	past->stopped = str_eq(values[1], "agent_stop");
+	snprintf(past->why, sizeof(past->why), "%s", str_or(values[2], ""));
+	return 0;
+}
+
+/* The newest event of an agent's life, and the last time it reported about itself. */
+static int life_read_signs(
+	struct history *history, int64_t now_ns, struct life_past *ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	str_addf(&sql,
+		"SELECT t_ns, kind, text FROM ("
+		"SELECT max(t_ns) AS t_ns, '' AS kind, '' AS text FROM health WHERE t_ns<=%lld "
+		"UNION ALL SELECT * FROM (SELECT t_ns, kind, text FROM events "
+		"WHERE kind IN ('agent_start','agent_stop') AND t_ns<=%lld "
+		"ORDER BY t_ns DESC LIMIT 1)) WHERE t_ns IS NOT NULL ORDER BY kind",
+		(long long)now_ns, (long long)now_ns);
+	return history_sql(history, sql.s, take_sign, ret, e);
+}
+
+static void life_close_history(struct history **history)
+{
+	history_close(*history);
+}
+
+int life_read(const char *path, int64_t now_ns, struct life_past *ret, struct err *e)
+{
+	rw_cleanup(life_close_history) struct history *history = NULL;
+	struct life_past past = {0};
+	int64_t first_ns, last_ns;
+	*ret = past;
+	int rc = db_history_open(path, &history, e);
+	if (rc != 0)
+		return rc;
+	rc = life_read_signs(history, now_ns, &past, e);
+	if (rc != 0)
+		return rc;
+	rc = history_range(history, &first_ns, &last_ns, e);
+	if (rc == 0 && last_ns > now_ns + CLOCK_STEP_NS)
+		past.ahead_ns = last_ns - now_ns;
+	else if (rc == 0 && last_ns > past.seen_ns)
+		past.seen_ns = last_ns;
+	if (rc == -ENODATA)
+		rc = 0;
+	if (rc == 0)
+		*ret = past;
+	return rc;
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+static void life_write_away(struct store *store, int64_t from_ns, int64_t to_ns, const char *why)
+{
+	char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX], lasted[DURATION_MAX], text[512];
+	duration_format(lasted, sizeof(lasted), to_ns - from_ns);
+	snprintf(text, sizeof(text), "nothing was collected for %s, from %s to %s: %s", lasted,
+		wall_format(from, (wall_t){from_ns}, 0), wall_format(to, (wall_t){to_ns}, 0), why);
+	life_event(store, LOG_WARN_, to_ns, "agent_away", text);
+}
+
+static void life_write_ahead(struct store *store, int64_t now_ns, int64_t ahead_ns)
+{
+	char ahead[DURATION_MAX], text[256];
+	duration_format(ahead, sizeof(ahead), ahead_ns);
+	snprintf(text, sizeof(text),
+		"the clock was set back while no agent ran: the newest stored sample is %s ahead "
+		"of "
+		"it; samples ahead of the clock are kept and not analysed",
+		ahead);
+	life_event(store, LOG_WARN_, now_ns, "clock_step", text);
+}
+
+void life_started(struct store *store, const struct life_past *past, int64_t now_ns, int64_t gap_ns)
+{
+	char text[256], away[DURATION_MAX];
+	const int64_t gap = now_ns - past->seen_ns;
+	const bool was_away = past->seen_ns > 0 && gap > gap_ns;
+	if (past->ahead_ns > 0)
+		life_write_ahead(store, now_ns, past->ahead_ns);
+	if (was_away) {
+		const char *why = "the agent had not been stopped; it crashed, was killed, or the "
+				  "machine lost power";
+		if (past->stopped)
+			why = past->why;
+		life_write_away(store, past->seen_ns, now_ns, why);
+	}
+	if (was_away)
+		snprintf(text, sizeof(text), "rocewatch %s started, pid %d, after %s away",
+			RW_VERSION, (int)getpid(), duration_format(away, sizeof(away), gap));
+	else
+		snprintf(text, sizeof(text), "rocewatch %s started, pid %d", RW_VERSION,
+			(int)getpid());
+	store_event(store, now_ns, "agent_start", NULL, NULL, text);
+}
+
+void life_stopped(struct store *store, int64_t now_ns, const char *why)
+{
+	char text[160];
+	snprintf(text, sizeof(text), "the agent was stopped: %s", why);
+	store_event(store, now_ns, "agent_stop", NULL, NULL, text);
+}
+
+void life_away(struct store *store, int64_t now_ns, int64_t away_ns)
+{
+	life_write_away(store, now_ns - away_ns, now_ns,
+		"the agent did not run: its process was stopped, or the machine slept or was "
+		"overloaded");
+}
+
+void life_clock_step(struct store *store, int64_t now_ns, int64_t step_ns)
+{
+	char by[DURATION_MAX], text[256];
+	const char *how = "forward";
+	const char *then = "no sample is missing: the time between was left out";
+	int64_t size_ns = step_ns;
+	if (step_ns < 0) {
+		how = "back";
+		then = "samples taken before, whose times are now ahead, are kept and no longer "
+		       "analysed";
+		size_ns = -step_ns;
+	}
+	duration_format(by, sizeof(by), size_ns);
+	snprintf(text, sizeof(text), "the clock was set %s by %s; %s", how, by, then);
+	life_event(store, LOG_WARN_, now_ns, "clock_step", text);
+}
+
+void life_web_down(struct store *store, int64_t now_ns, const char *why)
+{
+	store_event(store, now_ns, "web_down", NULL, NULL, why);
+}
+
+/* ---- the configuration --------------------------------------------------- */
+
+/* The length of the section at @text: its line and the lines that are indented, or part of a list,
+ * below it. */
+static size_t section_length(const char *text)
+{
+	const char *at = strchr(text, '\n');
+	while (at && (at[1] == ' ' || at[1] == '-' || at[1] == '#' || at[1] == '\n'))
+		at = strchr(at + 1, '\n');
+	if (!at)
+		return strlen(text);
+	return (size_t)(at + 1 - text);
+}
+
+/* The section of @text whose key is the one at @key; "" when there is none. */
+static const char *section_find(const char *text, const char *key)
+{
+	const size_t n = strcspn(key, ":\n") + 1;
+	for (const char *at = text; *at; at += section_length(at))
+		if (strncmp(at, key, n) == 0)
+			return at;
+	return "";
+}
+
+static void sections_add(struct str *out, const char *section)
+{
+	if (out->n > 0)
+		str_add(out, ", ");
+	str_addn(out, section, strcspn(section, ":\n"));
+}
+
+/* The keys of all sections that differ, in the order of @is; those that went away last. */
+static void sections_changed(const char *was, const char *is, struct str *out)
+{
+	for (const char *at = is; *at; at += section_length(at)) {
+		const char *before = section_find(was, at);
+		const size_t n = section_length(at);
+		if (section_length(before) != n || strncmp(before, at, n) != 0)
+			sections_add(out, at);
+	}
+	for (const char *at = was; *at; at += section_length(at))
+		if (!*section_find(is, at))
+			sections_add(out, at);
+}
+
+void life_reloaded(struct store *store, int64_t now_ns, const char *was, const char *is,
+	const struct source_changes *changes)
+{
+	rw_cleanup(str_done) struct str changed = {0};
+	rw_cleanup(str_done) struct str text = {0};
+	sections_changed(str_or(was, ""), str_or(is, ""), &changed);
+	str_addf(&text, "configuration reloaded: %s changed",
+		changed.n > 0 ? changed.s : "nothing that it shows");
+	str_addf(&text, "; sources: %u added, %u removed, %u changed, %u unchanged", changes->added,
+		changes->removed, changes->changed, changes->unchanged);
+	life_event(store, LOG_INFO_, now_ns, "config_reloaded", text.s);
+}
+
+void life_refused(struct store *store, int64_t now_ns, const struct err_list *errors)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	const size_t n = errors->n + errors->more;
+	str_addf(&text, "reload refused, the running configuration stays: %zu mistake%s", n,
+		plural(n));
+	if (errors->n > 0) {
+		const struct err *first = &errors->v[0];
+		str_addf(&text, "; the first: %s", first->file);
+		if (first->line > 0)
+			str_addf(&text, ":%d:%d", first->line, first->col);
+		str_addf(&text, ": %s", first->text);
+	}
+	life_event(store, LOG_ERROR_, now_ns, "config_refused", text.s);
+}
