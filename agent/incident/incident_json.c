@@ -13,6 +13,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/cost_json.h"
+#include "agent/incident/incident_headline.h"
 #include "agent/incident/incident_record.h"
 #include "db/model/entity.h"
 
@@ -220,6 +221,8 @@ json_t *incident_json(const struct incident *incident)
 	incident_json_put_text(o, "cause", cause_name(i->cause));
 	incident_json_put_text(o, "severity", severity_name(i->severity));
 	incident_json_put_text(o, "state", incident_state_name(i->state));
+	rw_cleanup(freep) char *headline = incident_headline(i);
+	incident_json_put_text(o, "headline", headline);
 	incident_json_put_text(o, "summary", i->summary);
 	incident_json_put_time(o, "first", i->first_ns, true);
 	incident_json_put_time(o, "opened", i->opened_ns, i->state != INCIDENT_PENDING);

@@ -13,7 +13,9 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/incident/incident.h"
+#include "agent/incident/incident_headline.h"
+#include "agent/incident/incident_json.h"
+#include "agent/incident/incident_record.h"
 #include "db/series/history.h"
 
 /* Where, in one word: "leaf1:Ethernet49", "node-047 (leaf1:Ethernet47 and 7 more)" is for the card;
@@ -38,12 +40,26 @@ static char *incident_read_where_of(const json_t *incident)
 	return w.s;
 }
 
+char *incident_headline_of(const json_t *incident)
+{
+	if (*doc_word(incident, "headline"))
+		return rw_strdup(doc_word(incident, "headline"));
+	struct incident_record *record = incident_json_read(incident);
+	if (!record)
+		return rw_strdup(doc_word(incident, "cause"));
+	char *line = incident_headline(&record->i);
+	incident_record_free(record);
+	return line;
+}
+
 json_t *incident_public(const json_t *incident)
 {
 	rw_cleanup(freep) char *where = incident_read_where_of(incident);
 	json_t *o = json_copy((json_t *)incident);
 	json_object_del(o, "progress");
 	json_object_set_new(o, "where", json_string(where));
+	rw_cleanup(freep) char *headline = incident_headline_of(incident);
+	json_object_set_new(o, "headline", json_string_or_null(headline));
 	return o;
 }
 

@@ -25,8 +25,12 @@ bool incident_id_is_plain(const char *id);
  * *@ret. -ENOENT for no id, none, or several; another negative errno; @e says why. */
 int incident_find(struct client *client, const char *id, json_t **ret, struct err *e);
 
-/* incident_public - a copy without what only the agent needs, with "where": the place in one word;
- * a new reference. */
+/* incident_headline_of - the headline of a stored document, also of one from an older version that
+ * has none. Never NULL; the caller frees it. */
+char *incident_headline_of(const json_t *incident);
+
+/* incident_public - a copy without what only the agent needs, with "where": the place in one word,
+ * and "headline"; a new reference. */
 json_t *incident_public(const json_t *incident);
 
 /* incidents_sort - worst first, in place: severity, then money per hour, then confidence, then the

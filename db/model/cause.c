@@ -14,7 +14,7 @@
 #define STEP(step_text, step_risk) {0, step_text, step_risk},
 #define STEP_IF(fact, step_text, step_risk) {FACT_##fact, step_text, step_risk},
 #define NO_STEPS {0, NULL, NULL},
-#define CAUSE(sym, word, cause_family, cause_flags, row, by, meaning, need, ...)                   \
+#define CAUSE(sym, word, cause_family, cause_flags, row, by, head, meaning, need, ...)             \
 	[CAUSE_##sym] = {                                                                          \
 		.name = word,                                                                      \
 		.symbol = "CAUSE_" #sym,                                                           \
@@ -22,6 +22,7 @@
 		.flags = cause_flags,                                                              \
 		.tune_row = row,                                                                   \
 		.reported_by = by,                                                                 \
+		.headline = head,                                                                  \
 		.means = meaning,                                                                  \
 		.needs = need,                                                                     \
 		.steps = {__VA_ARGS__},                                                            \

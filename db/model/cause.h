@@ -67,6 +67,7 @@ struct cause_info {
 	unsigned flags; /* enum cause_flag */
 	int tune_row; /* of the decision table; 0: it does not hold up threshold tuning */
 	const char *reported_by; /* names separated by blanks */
+	const char *headline; /* a template: agent/incident/incident_headline.h */
 	const char *means, *needs; /* one sentence; what it takes to see it */
 	struct cause_step steps[CAUSE_STEPS_MAX]; /* .text NULL: no more */
 };
