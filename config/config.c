@@ -212,11 +212,6 @@ int config_check_served(
 			"other "
 			"commands",
 			warnings);
-	if (t->alerts && t->alerts->alertmanager)
-		config_unserved(config, build_at(t->alerts->node, "alertmanager"), "alertmanager",
-			"this version sends no alerts; use 'rocewatch report spine-imbalance "
-			"--check' from a monitoring system",
-			warnings);
 	return ret;
 }
 

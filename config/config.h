@@ -12,19 +12,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "agent/base/err.h"
+#include "config/config_alerts.h"
 #include "config/fabric.h"
 #include "config/option.h"
 #include "config/snmp_security.h"
 
 struct arena;
 
-/* A secret is only ever named: a file, an environment variable or a systemd credential.
- * secret_read() gets it when needed. */
-struct config_secret {
-	enum { SECRET_NONE, SECRET_FILE, SECRET_ENV, SECRET_CREDENTIAL } from;
-	const char *name; /* path, variable or credential name */
-	int line, col;
-};
 /* One trailing newline is stripped. Caller wipes and frees. 0, -ENOENT, -EACCES, -EINVAL (empty);
  * @e names the file and the remedy. */
 int secret_read(const struct config_secret *secret, char **ret, struct err *e);
@@ -138,7 +132,7 @@ struct config {
 	const char *http_listen; /* NULL */
 	struct config_traps *traps; /* NULL = none are received */
 	const char *profile_dir; /* site profiles, NULL */
-	const char *alertmanager_url; /* NULL */
+	struct config_alerts alerts;
 	struct {
 		int64_t min_evidence_ns;
 		double min_coverage;

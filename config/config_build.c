@@ -249,10 +249,9 @@ void build_config(struct build *build)
 	c->profile_dir = tree->profile_dir;
 	if (tree->http)
 		c->http_listen = tree->http->listen;
-	if (tree->alerts && tree->alerts->alertmanager)
-		c->alertmanager_url = tree->alerts->alertmanager->url;
 	build_credentials(build);
 	build_devices(build);
 	build_captures(build);
 	build_traps(build);
+	build_alerts(build);
 }

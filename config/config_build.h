@@ -21,6 +21,16 @@ void build_config(struct build *build);
 /* build_credentials - the log-ins, before the devices that name them. config_credentials.c. */
 void build_credentials(struct build *build);
 
+/* build_secret - the one of KEY_file, KEY_env, KEY_credential that is given; an error for more. */
+struct config_secret build_secret(struct build *build, const struct yaml_node *section,
+	const char *key, const struct tree_secret *secret);
+/* build_file - a file that the configuration names; config_check_files() looks at it. @path NULL:
+ * none. */
+void build_file(struct build *build, const struct yaml_node *section, const char *key,
+	const char *path, bool secret);
+/* build_alerts - who is told of incidents. config_alerts.c. */
+void build_alerts(struct build *build);
+
 /*
  * build_credential - the credential that the key 'credentials' of @section names: @name, NULL when
  * the key is not given. It must have a section for the protocol. NULL, and an error unless a

@@ -6,9 +6,8 @@
 #include "agent/base/str.h"
 #include "config/config_build.h"
 
-/* A file that the configuration names; config_check_files() looks at it. */
-static void credentials_add_file(struct build *build, const struct yaml_node *section,
-	const char *key, const char *path, bool secret)
+void build_file(struct build *build, const struct yaml_node *section, const char *key,
+	const char *path, bool secret)
 {
 	struct config *c = build->c;
 	if (!path)
@@ -19,8 +18,7 @@ static void credentials_add_file(struct build *build, const struct yaml_node *se
 		.key = key, .path = path, .secret = secret, .line = at->line, .col = at->col};
 }
 
-/* At most one of KEY_file, KEY_env, KEY_credential. */
-static struct config_secret credentials_secret(struct build *build, const struct yaml_node *section,
+struct config_secret build_secret(struct build *build, const struct yaml_node *section,
 	const char *key, const struct tree_secret *secret)
 {
 	const struct {
@@ -48,7 +46,7 @@ static struct config_secret credentials_secret(struct build *build, const struct
 		found.line = at->line;
 		found.col = at->col;
 		if (found.from == SECRET_FILE)
-			credentials_add_file(build, section, name, found.name, true);
+			build_file(build, section, name, found.name, true);
 	}
 	return found;
 }
@@ -138,9 +136,9 @@ static struct config_snmp_credential *credentials_snmp(
 	snmp->priv = SNMP_PRIV_NONE;
 	if (tree->priv >= 0)
 		snmp->priv = (enum snmp_priv)tree->priv;
-	snmp->community = credentials_secret(build, tree->node, "community", &tree->community);
-	snmp->auth_secret = credentials_secret(build, tree->node, "auth", &tree->auth_secret);
-	snmp->priv_secret = credentials_secret(build, tree->node, "priv", &tree->priv_secret);
+	snmp->community = build_secret(build, tree->node, "community", &tree->community);
+	snmp->auth_secret = build_secret(build, tree->node, "auth", &tree->auth_secret);
+	snmp->priv_secret = build_secret(build, tree->node, "priv", &tree->priv_secret);
 	if (tree->version < 0)
 		return snmp; /* the missing version is reported already */
 	if (snmp->version < 3)
@@ -161,9 +159,9 @@ static void credentials_tls(
 	gnmi->tls_server_name = tls->server_name;
 	gnmi->tls_off = tls->off;
 	gnmi->tls_skip_verify = tls->skip_verify;
-	credentials_add_file(build, tls->node, "ca", tls->ca, false);
-	credentials_add_file(build, tls->node, "cert", tls->cert, false);
-	credentials_add_file(build, tls->node, "key", tls->key, true);
+	build_file(build, tls->node, "ca", tls->ca, false);
+	build_file(build, tls->node, "cert", tls->cert, false);
+	build_file(build, tls->node, "key", tls->key, true);
 	if (tls->cert && !tls->key)
 		build_error(build, tls->node, "cert and key belong together; add 'key: PATH'");
 	if (tls->key && !tls->cert)
@@ -184,8 +182,8 @@ static struct config_gnmi_credential *credentials_gnmi(
 	struct config_gnmi_credential *gnmi =
 		arena_new_of(build->c->arena, struct config_gnmi_credential);
 	gnmi->username = tree->username;
-	gnmi->password = credentials_secret(build, tree->node, "password", &tree->password);
-	gnmi->token = credentials_secret(build, tree->node, "token", &tree->token);
+	gnmi->password = build_secret(build, tree->node, "password", &tree->password);
+	gnmi->token = build_secret(build, tree->node, "token", &tree->token);
 	if (gnmi->password.from != SECRET_NONE && !gnmi->username)
 		build_error(
 			build, tree->node, "a password without a user name; add 'username: NAME'");

@@ -146,6 +146,7 @@ static bool field_given(const struct config *config, const struct field *field, 
 	case FIELD_SECTION: return *(void *const *)slot;
 	case FIELD_LINKS: return config->tree->discover || ((const struct tree_list *)slot)->n > 0;
 	case FIELD_SECTIONS:
+	case FIELD_ONE_OR_MORE:
 	case FIELD_NAMED: return ((const struct tree_list *)slot)->n > 0;
 	case FIELD_MODULES: return true;
 	}
@@ -161,6 +162,18 @@ static void add_inner_section(struct str *out, const struct config *config,
 		str_addf(out, "%s:\n%s", field->option.name, inner.s);
 	else
 		str_addf(out, "%s: {}\n", field->option.name);
+}
+
+/* A list of sections, or what may stand in its place. */
+static void add_sections(struct str *out, const struct config *config, const struct field *field,
+	const struct tree_list *list, int indent)
+{
+	if (field->kind == FIELD_LINKS && config->tree->discover)
+		str_addf(out, "%s: discover\n", field->option.name);
+	else if (field->kind == FIELD_ONE_OR_MORE && list->n == 1)
+		add_inner_section(out, config, field, list->v[0], indent);
+	else
+		add_list(out, config, field, list, indent);
 }
 
 /* One field with its key; false, and nothing, when it is not given. */
@@ -189,11 +202,7 @@ static bool add_field(struct str *out, const struct config *config, const struct
 	case FIELD_SECTION:
 		add_inner_section(out, config, field, *(void *const *)slot, indent);
 		break;
-	default:
-		if (field->kind == FIELD_LINKS && config->tree->discover)
-			str_addf(out, "%s: discover\n", field->option.name);
-		else
-			add_list(out, config, field, slot, indent);
+	default: add_sections(out, config, field, slot, indent);
 	}
 	return true;
 }
@@ -350,6 +359,10 @@ static void explain_section(
 			explain_head(explain, path, f, f->section->doc);
 			explain_section(explain, f->section,
 				arena_printf(explain->arena, "%s.<name>", path));
+			break;
+		case FIELD_ONE_OR_MORE:
+			explain_head(explain, path, f, f->section->doc);
+			explain_section(explain, f->section, path);
 			break;
 		case FIELD_SECTIONS:
 		case FIELD_LINKS:

@@ -1,89 +1,14 @@
 /*
- * schema - the keys of rocewatch.yaml as rows. The only place that knows their names, types, units,
- * ranges, defaults and prose.
- *
- * The macros below write one row of a section each. T is the tree_* struct of the section, member
- * where the value goes, key the name in the file:
- *
- *   VALUE     one value: type, default, least, greatest (as text, NULL = none), prose
- *   TEXT      a text without default
- *   CHOICE    one of a list of words
- *   SECTION   keys of another section, which is optional
- *   SECTIONS  a list of sections, or sections by name
- *   SECRET    three rows, of which a file may use one
- *   REFUSED   a key that is never allowed; says what to write instead
- *   TABLE     the rows of a section become the section
+ * schema - the keys of rocewatch.yaml as rows: their names, types, units, ranges, defaults and
+ * prose. The only place that knows them, beside schema_alerts.c. The macros are explained in
+ * schema_rows.h.
  */
-#include "config/schema.h"
+#include "config/schema_rows.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
 #include "agent/base/str.h"
-#include "config/schema_check.h"
-
-#define VALUE(T, member, key, opt_type, def_, min_, max_, doc_, ...)                               \
-	{                                                                                          \
-		.kind = FIELD_VALUE,                                                               \
-		.option = {.name = key,                                                            \
-			.type = opt_type,                                                          \
-			.offset = offsetof(struct T, member),                                      \
-			.def = def_,                                                               \
-			.min = min_,                                                               \
-			.max = max_,                                                               \
-			.doc = doc_},                                                              \
-		__VA_ARGS__                                                                        \
-	}
-#define TEXT(T, member, key, doc_, ...)                                                            \
-	VALUE(T, member, key, OPT_STRING, NULL, NULL, NULL, doc_, __VA_ARGS__)
-#define CHOICE(T, member, key, names, def_, doc_, ...)                                             \
-	{                                                                                          \
-		.kind = FIELD_VALUE,                                                               \
-		.option = {.name = key,                                                            \
-			.type = OPT_ENUM,                                                          \
-			.offset = offsetof(struct T, member),                                      \
-			.def = def_,                                                               \
-			.choices = names,                                                          \
-			.doc = doc_},                                                              \
-		__VA_ARGS__                                                                        \
-	}
-#define SECTION(T, member, key, s)                                                                 \
-	{                                                                                          \
-		.kind = FIELD_SECTION,                                                             \
-		.option = {.name = key, .offset = offsetof(struct T, member)}, .section = &s       \
-	}
-#define SECTIONS(kind_, T, member, key, s, ...)                                                    \
-	{                                                                                          \
-		.kind = kind_, .option = {.name = key, .offset = offsetof(struct T, member)},      \
-		.section = &s, __VA_ARGS__                                                         \
-	}
-#define REFUSED(key, instead)                                                                      \
-	{                                                                                          \
-		.kind = FIELD_REFUSED, .option = {.name = key, .doc = instead }                    \
-	}
-#define TABLE(name, T, rows, doc_)                                                                 \
-	static const struct section name = {.size = sizeof(struct T),                              \
-		.fields = rows,                                                                    \
-		.n_fields = rw_countof(rows),                                                      \
-		.doc = doc_}
-
-/* A secret is three keys, of which one may be given. */
-#define SECRET(T, member, key, what)                                                               \
-	TEXT(T, member.file, key "_file",                                                          \
-		what                                                                               \
-		": a file whose first line it is, mode 0600. Read when it is needed, not before.", \
-		.check = schema_check_text),                                                       \
-		TEXT(T, member.env, key "_env",                                                    \
-			what ": the name of an environment variable of the agent.",                \
-			.check = schema_check_name),                                               \
-		TEXT(T, member.credential, key "_credential",                                      \
-			what ": the name of a systemd credential (LoadCredential= in the unit).",  \
-			.check = schema_check_name)
-#define NEVER_INLINE(key)                                                                          \
-	REFUSED(key,                                                                               \
-		"a secret is never written into the configuration; use '" key                      \
-		"_file: PATH', '" key "_env: VARIABLE' or '" key "_credential: NAME'")
 
 /* ---- choices; the order is the order of the enums they become ------------ */
 
@@ -443,16 +368,6 @@ TABLE(traps_section, tree_traps, traps_rows,
 	"Receive SNMP traps and informs of the devices above (linkDown, restarts, PFC "
 	"notifications); each becomes an event. Off when not given.");
 
-static const struct field alertmanager_rows[] = {
-	TEXT(tree_alertmanager, url, "url", "Where alerts are sent (/api/v2/alerts is added).",
-		.flags = FIELD_REQUIRED, .check = schema_check_url),
-};
-TABLE(alertmanager_section, tree_alertmanager, alertmanager_rows, "A Prometheus Alertmanager.");
-
-static const struct field alerts_rows[] = {
-	SECTION(tree_alerts, alertmanager, "alertmanager", alertmanager_section)};
-TABLE(alerts_section, tree_alerts, alerts_rows, "Where alerts go.");
-
 static const struct field tuning_name_rows[] = {
 	VALUE(tree_tuning_name, devices, "devices", OPT_STRING, "*", NULL, NULL,
 		"Device names, with * and ?.", .check = schema_check_text),
@@ -559,6 +474,7 @@ char *schema_type_text(const struct field *field, char *buf, size_t size)
 	case FIELD_VALUES: snprintf(buf, size, "list of texts"); break;
 	case FIELD_SECTION: snprintf(buf, size, "section"); break;
 	case FIELD_SECTIONS: snprintf(buf, size, "list of sections"); break;
+	case FIELD_ONE_OR_MORE: snprintf(buf, size, "section, or list of sections"); break;
 	case FIELD_NAMED: snprintf(buf, size, "sections by name"); break;
 	case FIELD_LINKS: snprintf(buf, size, "list of sections, or 'discover'"); break;
 	case FIELD_MODULES: snprintf(buf, size, "sections by module name"); break;

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "config/config_alerts.h"
 #include "config/config_error.h"
 #include "config/option.h"
 #include "config/yaml.h"
@@ -23,6 +24,7 @@ enum field_kind {
 	FIELD_VALUES, /* a list of values: struct tree_values */
 	FIELD_SECTION, /* keys of .section: a pointer to its struct, NULL when not given */
 	FIELD_SECTIONS, /* a list of .section: struct tree_list */
+	FIELD_ONE_OR_MORE, /* one .section, or a list of them: struct tree_list */
 	/* name -> .section: struct tree_list, the name in the first member after .node */
 	FIELD_NAMED,
 	FIELD_LINKS, /* as FIELD_SECTIONS, or the word "discover" */
@@ -48,6 +50,7 @@ struct section {
 	const char *doc;
 };
 extern const struct section schema_root;
+extern const struct section alerts_section; /* schema_alerts.c */
 
 const struct field *schema_find(const struct section *section, const char *name);
 /* schema_type_text - "duration", "one of leaf, spine", "list of sections": for people. Returns
@@ -192,13 +195,29 @@ struct tree_traps {
 	const char *listen;
 	struct tree_values credentials;
 };
-struct tree_alertmanager {
+struct tree_alert_tls {
 	TREE_NODE;
-	const char *url;
+	const char *ca, *cert, *key;
+	bool skip_verify;
+};
+/* One receiver of any kind: the rows of its section fill some of the members. */
+struct tree_receiver {
+	TREE_NODE;
+	const char *name;
+	int min_severity, facility;
+	int64_t resend_ns, retry_ns, timeout_ns, spool;
+	struct tree_values causes, devices, jobs;
+	const char *url, *address, *username, *from;
+	struct tree_values to, run;
+	struct tree_secret password, token, secret;
+	struct tree_alert_tls *tls;
 };
 struct tree_alerts {
 	TREE_NODE;
-	struct tree_alertmanager *alertmanager;
+	int min_severity;
+	int64_t resend_ns;
+	const char *web_url;
+	struct tree_list receivers[RECEIVER_KINDS]; /* of struct tree_receiver */
 };
 struct tree_tuning_name {
 	TREE_NODE;

@@ -11,6 +11,8 @@
 #include "agent/base/err.h"
 #include "config/address.h"
 
+#define UNIX_PATH_MAX 107 /* sun_path of unix(7), with its NUL */
+
 int schema_check_name(const char *name, struct err *e)
 {
 	static const char expected[] = "expected a name of letters, digits and . _ - (at most 63)";
@@ -130,6 +132,48 @@ int schema_check_url(const char *text, struct err *e)
 	if (!http && !https)
 		return err_set(e, -EINVAL,
 			"'%.64s'; expected a URL such as \"http://127.0.0.1:9093\"", text);
+	return 0;
+}
+
+int schema_check_smtp_url(const char *text, struct err *e)
+{
+	const int rc = schema_check_no_login(text, e);
+	if (rc < 0)
+		return rc;
+	const bool plain = strncmp(text, "smtp://", 7) == 0 && text[7];
+	const bool tls = strncmp(text, "smtps://", 8) == 0 && text[8];
+	if (!plain && !tls)
+		return err_set(e, -EINVAL,
+			"'%.64s'; expected a mail server such as \"smtp://127.0.0.1:25\"", text);
+	return 0;
+}
+
+/* udp://HOST[:PORT], tcp://HOST[:PORT] or unix:PATH. */
+int schema_check_syslog(const char *text, struct err *e)
+{
+	static const char expected[] = "expected \"udp://HOST:514\", \"tcp://HOST:601\" or "
+				       "\"unix:/dev/log\"";
+	const int rc = schema_check_text(text, e);
+	if (rc < 0)
+		return rc;
+	const bool net = strncmp(text, "udp://", 6) == 0 || strncmp(text, "tcp://", 6) == 0;
+	if (net && text[6])
+		return schema_check_address(text + 6, e);
+	if (strncmp(text, "unix:/", 6) == 0 && strlen(text + 5) <= UNIX_PATH_MAX)
+		return 0;
+	return err_set(e, -EINVAL, "'%.64s'; %s", text, expected);
+}
+
+/* Only what keeps a header whole: the mail server judges the rest. */
+int schema_check_mail_address(const char *text, struct err *e)
+{
+	const int rc = schema_check_text(text, e);
+	if (rc < 0)
+		return rc;
+	const char *at = strchr(text, '@');
+	if (!at || at == text || !at[1] || strpbrk(text, " <>,;\""))
+		return err_set(
+			e, -EINVAL, "'%.64s'; expected an address such as noc@example.org", text);
 	return 0;
 }
 

@@ -154,6 +154,8 @@ static void schema_read_list(
 	struct tree_list *list = (void *)((char *)base + field->option.offset);
 	if (node->kind != YAML_LIST) {
 		const char *expected = "a list of sections ('- { ... }' lines)";
+		if (field->kind == FIELD_ONE_OR_MORE)
+			expected = "a section, or a list of sections ('- { ... }' lines)";
 		if (field->kind == FIELD_LINKS)
 			expected = "a list of sections ('- { a: ..., b: ... }') or the word "
 				   "discover";
@@ -171,6 +173,22 @@ static void schema_read_list(
 		schema_read(build, field->section, item, entry);
 		list->v[list->n++] = entry;
 	}
+}
+
+/* One section, or a list of them (FIELD_ONE_OR_MORE). */
+static void schema_read_one_or_more(
+	struct build *build, const struct field *field, const struct yaml_node *node, void *base)
+{
+	struct tree_list *list = (void *)((char *)base + field->option.offset);
+	if (node->kind != YAML_MAP) {
+		schema_read_list(build, field, node, base);
+		return;
+	}
+	void *entry = arena_alloc(build->c->arena, field->section->size);
+	schema_read(build, field->section, node, entry);
+	list->v = arena_array(build->c->arena, void *, 1);
+	list->v[0] = entry;
+	list->n = 1;
 }
 
 static void schema_read_links(
@@ -278,6 +296,7 @@ static void (*const readers[])(struct build *build, const struct field *field,
 	[FIELD_VALUES] = schema_read_values,
 	[FIELD_SECTION] = schema_read_section,
 	[FIELD_SECTIONS] = schema_read_list,
+	[FIELD_ONE_OR_MORE] = schema_read_one_or_more,
 	[FIELD_NAMED] = schema_read_named,
 	[FIELD_LINKS] = schema_read_links,
 	[FIELD_MODULES] = schema_read_modules,

@@ -16,6 +16,7 @@
 #include "agent/incident/incident_headline.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
+#include "agent/incident/silence.h"
 #include "db/series/history.h"
 
 /* Where, in one word: "leaf1:Ethernet49", "node-047 (leaf1:Ethernet47 and 7 more)" is for the card;
@@ -117,6 +118,29 @@ static int incident_read_take(void *arg, int n, char *const *values, char *const
 	return 0;
 }
 
+int incidents_mark_silenced(struct client *client, json_t *incidents, struct err *e)
+{
+	rw_cleanup(silences_done) struct silences silences = {0};
+	json_t *incident;
+	size_t k;
+	int64_t at_ns = client->now_ns;
+	if (client->range_given && client->to_ns < at_ns)
+		at_ns = client->to_ns;
+	const int rc = silences_load(client->history, &silences, e);
+	if (rc != 0)
+		return rc;
+	json_array_foreach (incidents, k, incident) {
+		const struct silence *silence = NULL;
+		if (!str_eq(doc_word(incident, "state"), "closed"))
+			silence = silence_match_json(&silences, incident, at_ns);
+		json_t *value = json_null();
+		if (silence)
+			value = silence_json(silence, at_ns);
+		json_object_set_new(incident, "silenced", value);
+	}
+	return 0;
+}
+
 json_t *incidents_load(struct client *client, const char *id, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
@@ -130,6 +154,10 @@ json_t *incidents_load(struct client *client, const char *id, struct err *e)
 			" AND opened_ns <= %lld AND (closed_ns IS NULL OR closed_ns >= %lld)",
 			(long long)client->to_ns, (long long)client->from_ns);
 	if (history_sql(client->history, sql.s, incident_read_take, v, e) != 0) {
+		json_decref(v);
+		return NULL;
+	}
+	if (incidents_mark_silenced(client, v, e) != 0) {
 		json_decref(v);
 		return NULL;
 	}

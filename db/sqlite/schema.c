@@ -108,8 +108,20 @@ static const char step_4[] = "ALTER TABLE recommendation ADD COLUMN from_ns INTE
 			     "ALTER TABLE recommendation ADD COLUMN diagnosis TEXT;"
 			     "ALTER TABLE recommendation ADD COLUMN who TEXT;";
 
+/* silence: when nobody is to be called. alert: what each receiver knows of each incident. An event
+ * may be about a job. */
+static const char step_5[] =
+	"CREATE TABLE silence(id TEXT PRIMARY KEY, device TEXT, port TEXT, host TEXT, job TEXT, "
+	"cause TEXT, who TEXT, why TEXT, ended_by TEXT, created_ns INTEGER NOT NULL, "
+	"from_ns INTEGER NOT NULL, until_ns INTEGER NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE alert(receiver TEXT NOT NULL, incident_id TEXT NOT NULL, state TEXT, "
+	"severity TEXT, cause TEXT, pending TEXT, error TEXT, labels TEXT, sent_ns INTEGER, "
+	"pending_ns INTEGER, updated_ns INTEGER, attempts INTEGER, sent INTEGER, acked INTEGER, "
+	"PRIMARY KEY(receiver, incident_id)) WITHOUT ROWID;"
+	"ALTER TABLE event ADD COLUMN job TEXT;";
+
 /* steps[n] makes version n + 1 */
-static const char *const steps[] = {step_1, step_2, step_3, step_4};
+static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5};
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)

@@ -25,7 +25,7 @@ struct err;
 struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4377 /* "RoCw" */
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 
 /* Up to this version rows were keyed (entity, t_ns), and priorities had rows of their own. */
 #define SCHEMA_BY_ENTITY 2

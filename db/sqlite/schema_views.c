@@ -25,6 +25,8 @@ const char *const schema_view_names[] = {
 	"config_history",
 	"flows",
 	"events",
+	"silences",
+	"alerts",
 	NULL,
 };
 
@@ -306,7 +308,17 @@ static const char *const other_views[] = {
 	"FROM flow f JOIN entity e ON e.id=f.entity",
 
 	("CREATE VIEW events AS SELECT TIME(t_ns) AS time, t_ns, kind, incident_id, who, text, "
-	 "device, port FROM event"),
+	 "device, port, job FROM event"),
+
+	"CREATE VIEW silences AS SELECT id, device, port, host, job, cause, TIME(from_ns) AS "
+	"start, "
+	"TIME(until_ns) AS until, who, why, ended_by, TIME(created_ns) AS created, from_ns, "
+	"until_ns, created_ns FROM silence",
+
+	"CREATE VIEW alerts AS SELECT receiver, incident_id, NULLIF(state,'') AS state, "
+	"severity, cause, TIME0(sent_ns) AS sent_at, NULLIF(pending,'') AS pending, "
+	"TIME0(pending_ns) AS pending_since, attempts, error, sent, acked, labels, sent_ns, "
+	"pending_ns, updated_ns FROM alert",
 };
 
 /* All sets of flags, as text. A table rather than a view: looked up once per shown value. */

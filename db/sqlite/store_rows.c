@@ -19,6 +19,9 @@ static const char fabric_sql[] =
 static const char target_gone_sql[] =
 	"DELETE FROM target WHERE device=:device AND protocol=:protocol";
 
+static const char alert_gone_sql[] =
+	"DELETE FROM alert WHERE receiver=:receiver AND incident_id=:incident_id";
+
 /*
  * Devices and ports: a dated row, and only when something changed. What is not given (NULL, speed
  * 0) keeps its last value. "f" is the row in force at that time. A row of the same instant is
@@ -62,6 +65,9 @@ static const struct {
 	[RECORD_PORT] = {.sql = port_sql},
 	[RECORD_INCIDENT] = {.insert = "INSERT OR REPLACE INTO incident"},
 	[RECORD_RECOMMENDATION] = {.insert = "INSERT OR REPLACE INTO recommendation"},
+	[RECORD_SILENCE] = {.insert = "INSERT OR REPLACE INTO silence"},
+	[RECORD_ALERT] = {.insert = "INSERT OR REPLACE INTO alert"},
+	[RECORD_ALERT_GONE] = {.sql = alert_gone_sql},
 	[RECORD_EVENT] = {.insert = "INSERT INTO event"},
 	[RECORD_FINDING] = {.insert = "INSERT INTO finding"},
 };

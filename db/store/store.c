@@ -583,6 +583,36 @@ void store_device_event(struct store *store, int64_t t_ns, const char *kind, con
 				.text = text}});
 }
 
+void store_change_event(struct store *store, const struct store_change *change)
+{
+	hand_over(store,
+		&(struct store_record){.kind = RECORD_EVENT,
+			.event = {.t_ns = change->t_ns,
+				.kind = change->kind,
+				.who = change->who,
+				.text = change->text,
+				.device = change->device,
+				.port = change->port,
+				.job = change->job}});
+}
+
+void store_silence(struct store *store, const struct store_silence *silence)
+{
+	hand_over(store, &(struct store_record){.kind = RECORD_SILENCE, .silence = *silence});
+}
+
+void store_alert(struct store *store, const struct store_alert *alert)
+{
+	hand_over(store, &(struct store_record){.kind = RECORD_ALERT, .alert = *alert});
+}
+
+void store_alert_gone(struct store *store, const char *receiver, const char *incident_id)
+{
+	hand_over(store,
+		&(struct store_record){
+			.kind = RECORD_ALERT_GONE, .alert_gone = {receiver, incident_id}});
+}
+
 void store_finding(struct store *store, const struct store_finding *finding)
 {
 	hand_over(store, &(struct store_record){.kind = RECORD_FINDING, .finding = *finding});

@@ -97,6 +97,31 @@ struct store_recommendation {
 };
 void store_recommendation(struct store *store, const struct store_recommendation *recommendation);
 
+/* Alerts that fit a silence are not sent from .from_ns until .until_ns: replaced by id. What the
+ * globs leave NULL does not matter. */
+struct store_silence {
+	const char *id, *device, *port, *host, *job, *cause, *who, *why;
+	const char *ended_by; /* who ended it before its time; NULL: nobody did */
+	int64_t created_ns, from_ns, until_ns;
+};
+void store_silence(struct store *store, const struct store_silence *silence);
+
+/* What one receiver knows of one incident, and what it shall be told: replaced by both. */
+struct store_alert {
+	const char *receiver, *incident_id;
+	const char *state; /* of what was sent last: "" "open" "resolved" */
+	const char *severity, *cause; /* of what was sent last */
+	const char *pending; /* what waits to be sent: "" or the word of the event */
+	const char *error; /* of the last attempt; NULL: none */
+	const char *labels; /* by which an Alertmanager knows it; NULL */
+	int64_t sent_ns, pending_ns, updated_ns; /* wall; 0 = never */
+	int attempts; /* at what is pending */
+	int sent; /* messages so far */
+	bool acked; /* it was told that somebody works on it */
+};
+void store_alert(struct store *store, const struct store_alert *alert);
+void store_alert_gone(struct store *store, const char *receiver, const char *incident_id);
+
 void store_event(struct store *store, int64_t t_ns, const char *kind, const char *incident_id,
 	const char *who, const char *text);
 
@@ -104,6 +129,13 @@ void store_event(struct store *store, int64_t t_ns, const char *kind, const char
  * words. @port NULL = the device. */
 void store_device_event(struct store *store, int64_t t_ns, const char *kind, const char *device,
 	const char *port, const char *text);
+
+/* store_change_event - what a person says happened: any of @device, @port and @job may be NULL. */
+struct store_change {
+	int64_t t_ns;
+	const char *kind, *who, *text, *device, *port, *job;
+};
+void store_change_event(struct store *store, const struct store_change *change);
 
 /*
  * store_health - what the agent says of itself, for "doctor": the whole snapshot of one instant,

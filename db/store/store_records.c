@@ -97,6 +97,40 @@ static const struct record_column recommendation_columns[] = {
 	COLUMN("to_ns", recommendation.to_ns),
 	COLUMN("updated_ns", recommendation.updated_ns),
 };
+static const struct record_column silence_columns[] = {
+	COLUMN("id", silence.id),
+	COLUMN("device", silence.device),
+	COLUMN("port", silence.port),
+	COLUMN("host", silence.host),
+	COLUMN("job", silence.job),
+	COLUMN("cause", silence.cause),
+	COLUMN("who", silence.who),
+	COLUMN("why", silence.why),
+	COLUMN("ended_by", silence.ended_by),
+	COLUMN("created_ns", silence.created_ns),
+	COLUMN("from_ns", silence.from_ns),
+	COLUMN("until_ns", silence.until_ns),
+};
+static const struct record_column alert_columns[] = {
+	COLUMN("receiver", alert.receiver),
+	COLUMN("incident_id", alert.incident_id),
+	COLUMN("state", alert.state),
+	COLUMN("severity", alert.severity),
+	COLUMN("cause", alert.cause),
+	COLUMN("pending", alert.pending),
+	COLUMN("error", alert.error),
+	COLUMN("labels", alert.labels),
+	COLUMN("sent_ns", alert.sent_ns),
+	COLUMN("pending_ns", alert.pending_ns),
+	COLUMN("updated_ns", alert.updated_ns),
+	COLUMN("attempts", alert.attempts),
+	COLUMN("sent", alert.sent),
+	COLUMN("acked", alert.acked),
+};
+static const struct record_column alert_gone_columns[] = {
+	COLUMN("receiver", alert_gone.receiver),
+	COLUMN("incident_id", alert_gone.incident_id),
+};
 static const struct record_column event_columns[] = {
 	COLUMN("t_ns", event.t_ns),
 	COLUMN("kind", event.kind),
@@ -105,6 +139,7 @@ static const struct record_column event_columns[] = {
 	COLUMN("text", event.text),
 	COLUMN("device", event.device),
 	COLUMN("port", event.port),
+	COLUMN("job", event.job),
 };
 static const struct record_column finding_columns[] = {
 	COLUMN("analyzer", finding.analyzer),
@@ -139,6 +174,9 @@ static const struct {
 	[RECORD_PORT] = COLUMNS(port),
 	[RECORD_INCIDENT] = COLUMNS(incident),
 	[RECORD_RECOMMENDATION] = COLUMNS(recommendation),
+	[RECORD_SILENCE] = COLUMNS(silence),
+	[RECORD_ALERT] = COLUMNS(alert),
+	[RECORD_ALERT_GONE] = COLUMNS(alert_gone),
 	[RECORD_EVENT] = COLUMNS(event),
 	[RECORD_FINDING] = COLUMNS(finding),
 };

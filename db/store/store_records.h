@@ -23,6 +23,9 @@ enum record_kind {
 	RECORD_PORT,
 	RECORD_INCIDENT,
 	RECORD_RECOMMENDATION,
+	RECORD_SILENCE,
+	RECORD_ALERT,
+	RECORD_ALERT_GONE,
 	RECORD_EVENT,
 	RECORD_FINDING,
 	RECORD_KINDS
@@ -46,9 +49,13 @@ struct record_fabric {
 struct record_target_gone {
 	const char *device, *protocol;
 };
+struct record_alert_gone {
+	const char *receiver, *incident_id;
+};
 struct record_event {
 	int64_t t_ns;
-	const char *kind, *incident_id, *who, *text, *device, *port; /* NULL = does not apply */
+	/* NULL = does not apply */
+	const char *kind, *incident_id, *who, *text, *device, *port, *job;
 };
 
 struct store_record {
@@ -78,6 +85,9 @@ struct store_record {
 		struct store_port port;
 		struct store_incident incident;
 		struct store_recommendation recommendation;
+		struct store_silence silence;
+		struct store_alert alert;
+		struct record_alert_gone alert_gone;
 		struct record_event event;
 		struct store_finding finding;
 	};

@@ -222,7 +222,10 @@ static void test_full(void **state)
 	assert_int_equal(c->traps->port, 1162);
 	assert_int_equal(c->traps->n_credentials, 1);
 	assert_string_equal(c->traps->credentials[0]->name, "v2-lab");
-	assert_string_equal(c->alertmanager_url, "http://127.0.0.1:9093");
+	assert_int_equal(c->alerts.n_receivers, 1);
+	assert_string_equal(c->alerts.receivers[0].name, "alertmanager");
+	assert_string_equal(c->alerts.receivers[0].url, "http://127.0.0.1:9093");
+	assert_int_equal(c->alerts.receivers[0].resend_ns, 60 * NS_PER_S);
 	assert_int_equal(c->tuning.min_evidence_ns, 7200000000000);
 	config_free(c);
 	config_free(NULL);
