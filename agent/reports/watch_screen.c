@@ -81,7 +81,10 @@ static void screen_put_signals(FILE *out, const json_t *doc, bool color)
 		screen_add_value(&now, row);
 		fprintf(out, "%-24s %-18s ", text_of(row, "signal"), now.s);
 		text_put_state(out, text_of(row, "state"), color);
-		text_put(out, text_of(row, "where"));
+		const char *key = "where";
+		if (!json_is_string(json_object_get(row, key)))
+			key = "why";
+		text_put(out, text_of(row, key));
 		fputc('\n', out);
 	}
 }

@@ -8,13 +8,9 @@
 #ifndef RW_ANALYZERS_LINK_HEALTH_H
 #define RW_ANALYZERS_LINK_HEALTH_H
 
+#include "analyzers/measure/link_limits.h"
 #include "analyzers/measure/links.h"
 #include "analyzers/finding_build.h"
-
-struct link_health_options {
-	double busy, errors_per_s, errors_critical, ber, rx_power_drop_db, rx_power_min_dbm;
-	int64_t window_ns, hold;
-};
 
 struct link_test_in {
 	const struct analyzer_in *in;

@@ -13,11 +13,11 @@
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
+#include "analyzers/measure/pause/pause_limits.h"
 
 /* factor of the warning for an upper bound: most pauses are lifted long before their frame expires
  */
 #define BOUND_TIMES 5
-#define PFC_ONLY_TIMES 10 /* factor without congestion control, where pause is normal */
 #define MUCH 5 /* times the warning from which it is more than information */
 #define WIDE 3 /* paused switches from which it is more than information (L3) */
 enum { ROOTS_SHOWN = 3 };
@@ -226,8 +226,7 @@ static int pause_spread_run(const struct analyzer_in *in, struct finding_list *o
 			continue;
 		struct diffuse d = {
 			.in = in, .o = g->observed, .g = g, .priority = c, .warn = o->warn};
-		if (in->fabric->congestion == CC_PFC_ONLY)
-			d.warn *= PFC_ONLY_TIMES;
+		d.warn *= pause_times(in->fabric->congestion);
 		d.origin_known = arena_array(in->arena, bool, d.o->n_devices + 1);
 		known_origins(&d);
 		pause_spread_gather(&d);

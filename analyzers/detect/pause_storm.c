@@ -23,6 +23,7 @@
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
+#include "analyzers/measure/pause/pause_limits.h"
 
 /* share of the strongest rail's pause from which another rail may stand for its host, so that the
  * subject does not change with every window */
@@ -34,10 +35,6 @@ enum {
 	QUIET_MIN = 3 /* ports of other hosts that must be quiet to raise the confidence */
 };
 
-struct pause_storm_options {
-	double warn, critical, storm;
-	int64_t window_ns, hold;
-};
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct pause_storm_options, warn), "1%", "0%", "100%", NULL,
 		"share of time that a host pauses its port, from which it is reported"},
@@ -176,9 +173,7 @@ static void pause_storm_judge_prio(
 	}
 	storm->n_judged++;
 	storm->n_quiet += p.hi < storm->o->warn / 10;
-	double limit = storm->o->critical;
-	if (p.measured)
-		limit = storm->o->warn;
+	const double limit = pause_limit(storm->o, p.measured);
 	const bool clear = p.measured || p.hi < storm->o->warn;
 	if (watchdog_acts(prio) || pause_storm_level_of(&p) >= limit)
 		pause_storm_add_over(storm, &p);

@@ -15,6 +15,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "db/model/golden.h"
 #include "db/model/metric.h"
 #include "db/open.h"
 #include "db/store/store.h"
@@ -134,15 +135,15 @@ static void test_watch_once(void **state)
 		"sample   critical");
 	expect(s, "devices 2/3 up   oldest data 2m10s   open incidents 1\n");
 	expect(s, "  unknown  spine2 replay: silent for 2m10s");
-	expect(s, "(window 22:13:00 - 22:14:00Z)");
+	expect(s, "(window 22:13:30 - 22:14:00Z)");
 	expect(s,
-		"ECMP max/mean-1, worst   50 %               warning  leaf1 uplinks, most on swp51 "
+		"ECMP max/mean - 1        50 %               critical leaf1 uplinks, most on swp51 "
 		"to spine1");
-	expect(s, "pause frames sent        0 frames/s         ok");
-	expect(s, "pause frames received    -                  unknown  not collected");
+	expect(s, "pause time               0 %                ok");
+	expect(s, "discards                 -                  unknown  not collected");
 	expect(s,
-		"lossless drops           0.5 frames/s       warning  leaf1 swp51 p3 (must be "
-		"zero)");
+		"lossless drops           0.5 frames/s       critical leaf1 swp51 p3 (most "
+		"drops)");
 	expect(s, "  leaf1 swp51 > spine1                      90.0 ##################--\n");
 	expect(s, "  leaf1 swp52 > spine2                      30.0 ######--------------\n");
 	expect(s, "  aaaaaaaa critical since 2023-11-14 22:13:00Z  swp51 carries too much [2J\n");
@@ -155,13 +156,18 @@ static void test_watch_json(void **state)
 	json_t *doc = json_loads(s, 0, NULL);
 	assert_non_null(doc);
 	assert_string_equal(json_string_value(json_object_get(doc, "state")), "critical");
-	assert_int_equal(json_array_size(json_object_get(doc, "signals")), 7);
+	assert_int_equal(json_array_size(json_object_get(doc, "signals")), GOLDEN_COUNT);
 	const json_t *hot = json_array_get(json_object_get(doc, "uplinks"), 0);
 	assert_true(json_real_value(json_object_get(hot, "utilization_ratio")) > 0.899 &&
 		json_real_value(json_object_get(hot, "utilization_ratio")) < 0.901);
 	/* not collected is not zero */
-	assert_true(json_is_null(
-		json_object_get(json_array_get(json_object_get(doc, "signals"), 2), "value")));
+	const json_t *discards = json_array_get(json_object_get(doc, "signals"), GOLDEN_DISCARDS);
+	assert_true(json_is_null(json_object_get(discards, "value")));
+	assert_string_equal(json_string_value(json_object_get(discards, "state")), "unknown");
+	/* an open incident shows in its signal, with its id */
+	const json_t *ecmp = json_array_get(json_object_get(doc, "signals"), GOLDEN_ECMP_IMBALANCE);
+	assert_string_equal(json_string_value(json_object_get(ecmp, "incident")), "aaaaaaaa");
+	assert_string_equal(json_string_value(json_object_get(ecmp, "state")), "critical");
 	json_decref(doc);
 }
 

@@ -1,0 +1,41 @@
+/*
+ * watch_now - what the newest closed windows of a client's database say: golden signals, the most
+ * paused ports, the busiest uplinks. Measured by analyzers/measure/golden_measure with the
+ * detectors' own options; incidents are not known here.
+ */
+#ifndef RW_REPORTS_WATCH_NOW_H
+#define RW_REPORTS_WATCH_NOW_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyzers/measure/golden_measure.h"
+#include "db/model/ecmp.h"
+#include "db/series/series.h"
+
+struct arena;
+struct client;
+struct err;
+
+struct watch_now {
+	struct window window; /* of the signals */
+	struct golden_measured measured;
+	const struct ecmp_measure *groups; /* of the newest window of the detector ecmp_imbalance */
+	size_t n_groups;
+};
+
+/*
+ * watch_now_read - measure; all of @ret lives in @a and in the client's configuration.
+ *
+ * The window is as long as those of the pause detectors, three sampling intervals, and ends at the
+ * newest multiple of an interval for which all samples are in. 0, or negative errno with @e.
+ */
+int watch_now_read(struct client *client, struct arena *a, struct watch_now *ret, struct err *e);
+
+/* The parts of the document; new references. */
+json_t *watch_signals_json(const struct golden_measured *measured);
+json_t *watch_paused_json(const struct golden_measured *measured);
+json_t *watch_uplinks_json(const struct watch_now *now, struct arena *a);
+
+#endif

@@ -1,0 +1,65 @@
+/* golden - the table of golden signals, from golden.def. */
+#include "db/model/golden.h"
+
+#include <stddef.h>
+
+#define GOLDEN(symbol, word, text, of, says, ...)                                                  \
+	[GOLDEN_##symbol] = {.name = word,                                                         \
+		.title = text,                                                                     \
+		.unit = of,                                                                        \
+		.meaning = says,                                                                   \
+		.causes = {__VA_ARGS__}},
+static const struct golden_info infos[GOLDEN_COUNT] = {
+#include "db/model/golden.def"
+};
+
+#define NO_SIGNAL(...) __VA_ARGS__, CAUSE_NONE
+static const enum cause nowhere[] = {
+#include "db/model/golden.def"
+};
+
+static const char *const state_names[] = {
+	[GOLDEN_UNKNOWN] = "unknown",
+	[GOLDEN_IDLE] = "idle",
+	[GOLDEN_OK] = "ok",
+	[GOLDEN_WARNING] = "warning",
+	[GOLDEN_CRITICAL] = "critical",
+};
+
+const struct golden_info *golden_info(unsigned signal)
+{
+	if (signal >= GOLDEN_COUNT)
+		return NULL;
+	return &infos[signal];
+}
+
+/* The list ends with CAUSE_NONE, or where the array does. */
+static bool golden_lists(const enum cause *causes, size_t n, enum cause cause)
+{
+	for (size_t i = 0; i < n && causes[i] != CAUSE_NONE; i++)
+		if (causes[i] == cause)
+			return true;
+	return false;
+}
+
+bool golden_shows(enum golden signal, enum cause cause)
+{
+	return golden_lists(infos[signal].causes, GOLDEN_CAUSES_MAX, cause);
+}
+
+bool golden_shows_nowhere(enum cause cause)
+{
+	return golden_lists(nowhere, sizeof(nowhere) / sizeof(*nowhere), cause);
+}
+
+const char *golden_state_name(enum golden_state state)
+{
+	return state_names[state];
+}
+
+enum golden_state golden_state_of(enum severity severity)
+{
+	if (severity == SEV_CRITICAL)
+		return GOLDEN_CRITICAL;
+	return GOLDEN_WARNING;
+}
