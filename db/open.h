@@ -20,7 +20,8 @@ int db_history_open(const char *path, struct history **ret, struct err *e);
 int db_store_open(const struct store_options *options, struct entities *entities,
 	struct store **ret, struct err *e);
 
-/* db_writer_pid - the process that writes the store at the moment; 0 = none. */
+/* db_writer_pid - the process that writes the store at the moment; 0 = none; negative errno
+ * (-EACCES) when this user may not look at the lock: then it is not known. */
 int db_writer_pid(const char *path);
 
 #endif

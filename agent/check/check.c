@@ -32,16 +32,34 @@ void check_judge(const struct check *check, const struct report_result *result,
 	check->judge(result, &ranges, ret);
 }
 
-bool check_stale(const struct client *client, int64_t window_ns, char *why, size_t size)
+/* The newest sample is too old, and no agent writes newer ones. */
+static bool check_stale(const struct client *client, int64_t window_ns, char *why, size_t size)
 {
+	char age[32];
+	const char *writer = "no agent writes";
 	int64_t limit_ns = STALE_WINDOWS * window_ns;
 	if (limit_ns < STALE_NS)
 		limit_ns = STALE_NS;
-	int64_t age_ns = wall_now().ns - client->now_ns;
-	if (client->agent_alive || age_ns <= limit_ns)
+	const int64_t age_ns = client->now_ns - client->data_ns;
+	if (client->agent == STORE_REPLAY || client->agent_alive)
 		return false;
-	char age[32];
-	snprintf(why, size, "no agent writes %s and its newest sample is %s old", client->db_path,
-		duration_format(age, sizeof(age), age_ns));
+	if (client->has_data && age_ns <= limit_ns)
+		return false;
+	if (client->agent == AGENT_CANNOT_TELL)
+		writer = "cannot tell whether an agent writes";
+	if (client->has_data)
+		snprintf(why, size, "%s %s; its newest sample is %s old", writer, client->db_path,
+			duration_format(age, sizeof(age), age_ns));
+	else
+		snprintf(why, size, "%s %s; it holds no samples", writer, client->db_path);
 	return true;
+}
+
+bool check_unknown(const struct client *client, int64_t window_ns, char *why, size_t size)
+{
+	if (client->config_error) {
+		snprintf(why, size, "%s", client->config_error);
+		return true;
+	}
+	return check_stale(client, window_ns, why, size);
 }

@@ -74,9 +74,10 @@ void check_print(FILE *out, const struct check *check, const struct check_line *
 void check_print_unknown(FILE *out, const struct check *check, const char *why);
 
 /*
- * check_stale - true when nobody writes the database and its newest sample is too old to judge by:
- * more than three windows and more than five minutes. @why gets the reason.
+ * check_unknown - true when nothing may be judged: the configuration file has mistakes, or no agent
+ * writes the database and its newest sample is older than three windows and five minutes. A
+ * database that a replay made is never stale: it holds the past. @why gets the reason.
  */
-bool check_stale(const struct client *client, int64_t window_ns, char *why, size_t size);
+bool check_unknown(const struct client *client, int64_t window_ns, char *why, size_t size);
 
 #endif

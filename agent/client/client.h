@@ -32,29 +32,62 @@ struct globals { /* may stand before or after the command */
 	int verbose;
 };
 
+/* Who writes the database, as far as it is known. */
+enum client_agent {
+	AGENT_RUNNING,
+	AGENT_STOPPED,
+	AGENT_CANNOT_TELL, /* this user may not look at the lock file */
+	STORE_REPLAY, /* no agent ever wrote it: a replay made it */
+};
+
 /*
  * A reading command's view of the world: the database (read-only) and the configuration in force:
- * from -c if there is one, else the one stored in the database. "now" is the wall clock when an
- * agent writes the database, else its newest sample.
+ * from -c if there is one, else the one stored in the database. A file with mistakes does not keep
+ * anybody from reading: the stored one is used, and .config_error says what is wrong.
+ *
+ * Three times, ns of the wall clock:
+ *   .now_ns  what ages are counted from: the wall clock; the newest sample of a STORE_REPLAY
+ *   .end_ns  where time ranges end, and what "15m" counts back from: now while an agent writes,
+ * else the newest sample, so that history is found however long ago it ended .at_ns   what a state
+ * is asked for (status, watch, doctor): now, or with --until or --around in the past that time
  */
 struct client {
 	struct config *config;
 	struct history *history;
-	const char *db_path;
-	/* from --since/--until/--around, else now - @default_span .. now */
-	int64_t now_ns, from_ns, to_ns;
-	bool range_given; /* somebody asked for this time range */
+	char *db_path;
+	/* "FILE:LINE:COL: MISTAKE" of the configuration file that is not used because of it; NULL
+	 */
+	char *config_error;
+	struct err config_mistake; /* the same; .code 0 without one */
+	int64_t config_since_ns; /* of the stored configuration, where it is used; 0 = not known */
+
+	enum client_agent agent;
+	int writer_pid; /* > 0 running, 0 = nobody, negative errno = cannot tell */
+	/* An agent writes: known, or with AGENT_CANNOT_TELL inferred from data of the last minute.
+	 */
 	bool agent_alive;
+	bool has_data;
+	int64_t data_ns; /* the newest sample, where .has_data */
+	int64_t written_ns; /* when an agent last wrote of itself or a target; 0 = never */
+
+	int64_t now_ns, end_ns;
+	int64_t from_ns, to_ns; /* from --since/--until/--around, else end - @default_span .. end */
+	bool range_given; /* somebody asked for this time range */
+	int64_t at_ns;
+	bool past; /* .at_ns was asked for, and is over */
 };
+
+/* client_data_end - up to where data counts for a state: .at_ns in the past, else .end_ns. */
+static inline int64_t client_data_end(const struct client *client)
+{
+	if (client->past)
+		return client->at_ns;
+	return client->end_ns;
+}
+
 /*
- * config_recall - where *@config asks for discovered links, the links that the database knew at
- * @at_ns are put in: *@config is replaced then. 0 (also when none are known), or negative errno
- * with
- * @e filled.
- */
-int config_recall(struct config **config, struct history *history, int64_t at_ns, struct err *e);
-/*
- * client_open - 0; -EINVAL for usage and configuration (exit 2); any other negative errno for what
+ * client_open - 0; -EINVAL for usage and configuration (exit 2): a mistake in the file is one only
+ * where no database with a configuration can be found; any other negative errno for what
  * failed (exit 1). Waits some seconds for a database that an agent is creating; -EAGAIN when it is
  * still not ready.
  *
@@ -67,7 +100,15 @@ int client_open(struct client *client, const struct globals *globals, int64_t de
 int client_open_data(struct client *client, const struct globals *globals, int64_t default_span_ns,
 	struct err *e);
 void client_done(struct client *client);
-/* client_writer_pid - the agent that writes the database at the moment; 0 = none. */
+/*
+ * client_warning - adds the one line to be printed where the file has mistakes and the
+ * configuration in force is used: "FILE:3:7: MISTAKE; using the configuration in force since T".
+ * Nothing else. Commands print it once (command_open()); screens show it as long as it holds.
+ */
+struct str;
+void client_warning(const struct client *client, struct str *out);
+/* client_writer_pid - the agent that writes the database at the moment; 0 = none; negative errno:
+ * the lock may not be read, so it is not known. */
 int client_writer_pid(const struct client *client);
 /* client_store_open - the database for writing, by a command, where no agent writes it; its
  * entities go into @entities. store_close() it. */

@@ -132,7 +132,7 @@ static json_t *stat_document(const char *path, const struct db_stat *stat)
 {
 	json_t *metrics = json_array();
 	json_t *writer = json_null();
-	if (stat->writer_pid)
+	if (stat->writer_pid > 0)
 		writer = json_integer(stat->writer_pid);
 	for (unsigned m = 0; m < METRIC_COUNT; m++)
 		if (stat->by_metric[m] > 0)

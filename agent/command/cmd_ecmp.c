@@ -89,7 +89,7 @@ static int cmd_ecmp_run(struct command_args *args)
 
 	struct err e = {0};
 	struct client client;
-	const int rc = client_open(&client, args->g, DEFAULT_SPAN_NS, &e);
+	const int rc = command_open(&client, args->g, DEFAULT_SPAN_NS, &e);
 	if (rc < 0)
 		return cmd_ecmp_failed(rc, &e);
 	const struct report_ask ask = {.device = device, .group = command_opt(c, args, "group")};

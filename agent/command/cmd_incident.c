@@ -193,7 +193,7 @@ static int cmd_incident_run_action(
 	const char *id = json_string_value(json_object_get(o, "id"));
 	if (other && json_equal(other, o))
 		rc = err_set(e, -EINVAL, "%s", incident_action_error(-EINVAL));
-	else if (client_writer_pid(client) > 0)
+	else if (client_writer_pid(client) != 0)
 		rc = action_by_agent(client, args->argv[0], id, text, e);
 	else
 		rc = direct_write(client, action_direct,

@@ -587,6 +587,7 @@ static int cmd_query_run(struct command_args *args)
 		err_print(stderr, &e);
 		return query_exit(rc, false);
 	}
+	command_warn(&query.client, args->g);
 	if (sql)
 		rc = run_sql(&query, args->argv[1], &e);
 	else

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/client/client_config.h"
 #include "agent/daemon/resume.h"
 #include "agent/reports/incident_read.h"
 #include "agent/reports/incident_view.h"
@@ -312,7 +313,7 @@ static int open_out(struct replay *replay, struct err *e)
 	if (access(replay->out, F_OK) == 0)
 		return err_at(e, -EEXIST, replay->out, 0, 0,
 			"exists already; replay writes a new database only");
-	struct store_options o = {.path = replay->out, .replay = true};
+	struct store_options o = {.path = replay->out, .replay = true, .recorded = true};
 	int rc = db_store_open(&o, replay->entities, &replay->store, e);
 	replay->out_made = rc == 0 || rc != -EBUSY;
 	return rc;

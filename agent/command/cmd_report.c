@@ -11,6 +11,7 @@
 #include "agent/check/check.h"
 #include "agent/command/command.h"
 #include "agent/document/file_write.h"
+#include "agent/document/json_value.h"
 #include "agent/reports/report.h"
 
 static const struct command_option options[] = {
@@ -61,28 +62,40 @@ static int report_fail(const struct report_call *call, int r, const struct err *
 
 /* ---- check --------------------------------------------------------------- */
 
-/*
- * A live database that no agent writes stays at its last samples: the report may be read, but a
- * check must not call it OK. A database named by --db is a replay or a copy: there the newest
- * sample is now.
- */
+/* The verdict of the check in the document: for whoever reads the json instead of the line. */
+static void report_put_check(
+	json_t *doc, const struct check *check, enum check_state state, const char *text)
+{
+	json_t *verdict = json_object();
+	json_object_set_new(verdict, "name", json_string(check->name));
+	json_object_set_new(verdict, "state", json_string(check_state_name(state)));
+	json_object_set_new(verdict, "exit_code", json_integer((int)state));
+	json_object_set_new(verdict, "text", json_string_or_null(text));
+	json_object_set_new(doc, "check", verdict);
+}
+
+/* What may not be judged is UNKNOWN; the report below the line may be read all the same. */
 static int report_check(const struct report_call *call, const struct client *client,
 	const struct report_result *result)
 {
-	char why[256];
+	char why[1536];
 	struct check_line line = {0};
-	bool stale = !call->globals->db && check_stale(client, result->window_ns, why, sizeof(why));
-	bool print = call->out || call->globals->format == FORMAT_TABLE;
+	const bool unknown = check_unknown(client, result->window_ns, why, sizeof(why));
+	const bool print = call->out || call->globals->format == FORMAT_TABLE;
 	check_judge(call->check, result, &call->ranges, &line);
-	if (print && stale)
+	enum check_state state = line.state;
+	const char *text = line.text.s;
+	if (unknown) {
+		state = CHECK_UNKNOWN;
+		text = why;
+	}
+	if (print && unknown)
 		check_print_unknown(stdout, call->check, why);
 	else if (print)
 		check_print(stdout, call->check, &line);
-	int code = (int)line.state;
-	if (stale)
-		code = CHECK_UNKNOWN;
+	report_put_check(result->doc, call->check, state, text);
 	check_line_done(&line);
-	return code;
+	return (int)state;
 }
 
 /* ---- output -------------------------------------------------------------- */
@@ -120,7 +133,7 @@ static int report_run(const struct report_call *call)
 	struct err e = {0};
 	struct client client;
 	struct report_result result = {0};
-	int r = client_open(&client, call->globals, call->report->span_ns, &e);
+	int r = command_open(&client, call->globals, call->report->span_ns, &e);
 	if (r < 0)
 		return report_fail(call, r, &e);
 	r = call->report->collect(&client, &call->ask, &result, &e);

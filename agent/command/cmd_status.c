@@ -1,6 +1,8 @@
 /* cmd_status - the state of the fabric, once: who answers, how old the data is, what is open. */
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/reports/agent_state.h"
 #include "agent/reports/status.h"
 #include "agent/reports/text.h"
 
@@ -58,13 +60,12 @@ static const struct view incident_view = {
 static void status_put_head(FILE *out, const json_t *doc)
 {
 	const json_t *quality = json_object_get(doc, "data_quality");
-	const char *agent = "no agent running: as of the newest sample";
-	if (json_is_true(json_object_get(quality, "agent_running")))
-		agent = "agent running";
+	rw_cleanup(str_done) struct str agent = {0};
+	agent_state_text(json_object_get(doc, "agent"), &agent);
 	long long captures_up = text_count(quality, "captures_up");
 	long long captures = captures_up + text_count(quality, "captures_down") +
 		text_count(quality, "captures_unknown");
-	fprintf(out, "%s   %.19sZ   %s\n", text_of(doc, "fabric"), text_of(doc, "time"), agent);
+	fprintf(out, "%s   %.19sZ   %s\n", text_of(doc, "fabric"), text_of(doc, "time"), agent.s);
 	fprintf(out, "up %lld   down %lld   unknown %lld   ", text_count(quality, "up"),
 		text_count(quality, "down"), text_count(quality, "unknown"));
 	if (captures > 0)
@@ -108,7 +109,8 @@ const struct command command_status = {
 		"not, and unknown in every other case: silent for more "
 		"than three intervals, not polled, or no agent running. Unknown is never shown as "
 		"up. Captures (protocol pcap) have a row each, by their own "
-		"names, and are counted apart.\n\nWithout an agent, times are "
-		"relative to the newest sample of the database.",
+		"names, and are counted apart.\n\nAges count from the clock, also "
+		"when no agent runs; those of a replayed database from its newest sample. With "
+		"--until T or --around T it shows the state as it was at T.",
 	.run = cmd_status_run,
 };

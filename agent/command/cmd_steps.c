@@ -309,7 +309,7 @@ static int cmd_steps_run(struct command_args *args)
 	if (args->argc > 0)
 		return usage_error(
 			c, "unexpected argument '%.64s'; choose jobs with --job", args->argv[0]);
-	int r = client_open(&x, args->g, DEFAULT_SPAN_NS, &e);
+	int r = command_open(&x, args->g, DEFAULT_SPAN_NS, &e);
 	if (r < 0) {
 		err_print(stderr, &e);
 		if (r == -EINVAL)

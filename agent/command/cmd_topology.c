@@ -551,7 +551,7 @@ static int known_read(struct known *known, struct client *client, struct err *e)
 /* Without a database (the agent never ran) there is still the configuration to show. */
 static int context_or_config(struct client *client, const struct globals *globals, struct err *e)
 {
-	int r = client_open(client, globals, SPAN_NS, e);
+	int r = command_open(client, globals, SPAN_NS, e);
 	if (r == 0 || globals->db || r != -ENOENT)
 		return r;
 	*client = (struct client){0};

@@ -119,16 +119,16 @@ static int cmd_tune_read_back(struct client *client, struct tune_ledger *ledger,
 		if (!over && v[k]->sheet.to_ns < from)
 			from = v[k]->sheet.to_ns;
 	}
-	if (from >= client->now_ns)
+	if (from >= client->end_ns)
 		return 0;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	const uint16_t *metrics;
 	const size_t n_metrics = tune_metrics(&metrics);
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n_metrics};
 	struct window w;
-	const int rc = history_window(client->history, a, &spec, from, client->now_ns, &w, e);
+	const int rc = history_window(client->history, a, &spec, from, client->end_ns, &w, e);
 	if (rc == 0)
-		tune_ledger_read(ledger, &w, client->now_ns);
+		tune_ledger_read(ledger, &w, client->end_ns);
 	if (rc == -ENODATA)
 		return 0;
 	return rc;
@@ -441,7 +441,7 @@ static int record_result(struct client *client, const struct tune_record *record
 	/* A refusal does not matter here: the agent has read the values back by itself meanwhile,
 	 * or it refuses the result too, with its reason. */
 	struct err ignored = {0};
-	if (record->state == TUNE_ACCEPTED && client_writer_pid(client) > 0)
+	if (record->state == TUNE_ACCEPTED && client_writer_pid(client) != 0)
 		(void)tune_decide(client, record->sheet.id, &apply, &ignored);
 	return tune_decide(client, record->sheet.id, &verify, e);
 }

@@ -69,6 +69,16 @@ const char *command_opt(
 const char **command_opt_all(const struct command_args *args, const char *name);
 
 /*
+ * command_open - client_open(), and the one line about a configuration file with mistakes on
+ * stderr, not with -q. For commands that open once; a screen opens with client_open() and shows the
+ * line in its frame.
+ */
+int command_open(struct client *client, const struct globals *globals, int64_t default_span_ns,
+	struct err *e);
+/* command_warn - only that line, where there is one. */
+void command_warn(const struct client *client, const struct globals *globals);
+
+/*
  * command_answer - a reading command without arguments: opens the database over the last 15 min,
  * makes the document and prints it. Returns the exit code; @ret_doc (may be NULL) gets the
  * document, NULL when there is none; the caller drops it.

@@ -63,6 +63,23 @@ int command_document(struct client *client, const struct command_args *args, con
 	return served_find(path)->make(client, &ask, ret, e);
 }
 
+int command_open(struct client *client, const struct globals *globals, int64_t default_span_ns,
+	struct err *e)
+{
+	int r = client_open(client, globals, default_span_ns, e);
+	if (r == 0)
+		command_warn(client, globals);
+	return r;
+}
+
+void command_warn(const struct client *client, const struct globals *globals)
+{
+	rw_cleanup(str_done) struct str line = {0};
+	client_warning(client, &line);
+	if (line.n > 0 && !globals->quiet)
+		fprintf(stderr, "%s\n", line.s);
+}
+
 int command_print(
 	const struct command_args *args, const json_t *doc, const struct view *view, struct err *e)
 {
@@ -79,7 +96,7 @@ int command_served(const struct command_args *args, const char *path, const char
 	struct client client;
 	struct err e = {0};
 	json_t *doc = NULL;
-	int r = client_open(&client, args->g, served_find(path)->span_ns, &e);
+	int r = command_open(&client, args->g, served_find(path)->span_ns, &e);
 	if (r < 0)
 		return command_failed(r, EXIT_USAGE, &e);
 	r = command_document(&client, args, path, param, word, &doc, &e);
@@ -108,7 +125,7 @@ int command_words(const struct command *command, struct command_args *args,
 	bool too_few = args->argc < row->least && row->least > 1;
 	if (args->argc > row->most || too_few)
 		return usage_error(command, "%s: expected %s", word, row->expected);
-	int r = client_open(&client, args->g, span_ns, &e);
+	int r = command_open(&client, args->g, span_ns, &e);
 	if (r != 0)
 		return command_failed(r, EXIT_USAGE, &e);
 	r = row->run(&client, args, &e);
@@ -129,7 +146,7 @@ int command_answer(const struct command *command, struct command_args *args,
 		*ret_doc = NULL;
 	if (args->argc > 0)
 		return usage_extra(command, args->argv[0]);
-	int r = client_open(&client, args->g, 15 * 60 * NS_PER_S, &e);
+	int r = command_open(&client, args->g, 15 * 60 * NS_PER_S, &e);
 	if (r < 0)
 		return command_failed(r, EXIT_USAGE, &e);
 	json_t *doc = make(&client, &e);

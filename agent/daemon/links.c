@@ -10,7 +10,7 @@
 #include "agent/base/err.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
-#include "agent/client/client.h"
+#include "agent/client/client_config.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/discovery.h"
 #include "agent/daemon/pipeline.h"

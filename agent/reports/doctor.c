@@ -16,6 +16,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/reports/agent_state.h"
 #include "agent/reports/doctor_internal.h"
 #include "config/config.h"
 #include "db/series/history.h"
@@ -54,6 +55,8 @@ static int read_health(struct doctor *doctor, struct err *e)
 {
 	struct history *history = doctor->client->history;
 	bool there = false; /* a database of an older version has no such table */
+	if (doctor->client->past)
+		return 0; /* only the newest snapshot is kept */
 	int r = history_sql(
 		history, "SELECT 1 FROM sqlite_master WHERE name='health'", take_flag, &there, e);
 	if (r < 0 || !there)
@@ -164,7 +167,7 @@ static void judge_disk(struct doctor *doctor, const struct disk *disk)
 static double commit_age_s(const struct doctor *doctor, bool has_samples, int64_t last_ns)
 {
 	double commit_s = doctor_health(doctor, "store/last_commit_s");
-	double now_s = (double)doctor->client->now_ns / 1e9;
+	double now_s = (double)doctor->client->at_ns / 1e9;
 	if (!doctor->client->agent_alive)
 		return NAN;
 	if (doctor->health_ns)
@@ -193,7 +196,7 @@ static int doctor_store(struct doctor *doctor, struct err *e)
 	judge_disk(doctor, &disk);
 	judge_store(doctor, wal_bytes);
 
-	int pid = client_writer_pid(doctor->client);
+	int pid = doctor->client->writer_pid;
 	json_t *store = json_object();
 	json_object_set_new(store, "path", json_string_or_null(path));
 	json_object_set_new(store, "writer_pid", pid > 0 ? json_integer(pid) : json_null());
@@ -214,28 +217,81 @@ static int doctor_store(struct doctor *doctor, struct err *e)
 
 /* ---- process ------------------------------------------------------------- */
 
-static void judge_process(struct doctor *doctor)
+/* "; its newest sample is 6m10s old", or nothing where there is none. */
+static const char *doctor_data_age(const json_t *agent, char *buf, size_t size)
 {
-	int64_t silent_ns = doctor->client->now_ns - doctor->health_ns;
-	if (!doctor->client->agent_alive)
+	char age[32];
+	buf[0] = '\0';
+	const json_t *age_s = json_object_get(agent, "data_age_s");
+	if (json_is_number(age_s))
+		snprintf(buf, size, "; the newest sample is %s old",
+			duration_format(age, sizeof(age),
+				(int64_t)(json_number_value(age_s) * (double)NS_PER_S)));
+	return buf;
+}
+
+static void judge_process(struct doctor *doctor, const json_t *agent)
+{
+	const struct client *client = doctor->client;
+	int64_t silent_ns = client->now_ns - doctor->health_ns;
+	char age[80];
+	doctor_data_age(agent, age, sizeof(age));
+	if (client->past)
+		return;
+	if (client->agent == AGENT_STOPPED)
 		doctor_todo(doctor, true, "agent",
 			"start it: systemctl start rocewatch, or rocewatch agent -c FILE",
-			"no agent is running: nothing is collected");
-	else if (doctor->health_ns == 0 || silent_ns > SILENT_NS)
+			"no agent is running: nothing is collected%s", age);
+	else if (client->agent == AGENT_CANNOT_TELL && !client->agent_alive)
+		doctor_todo(doctor, true, "agent",
+			"ask as a user who may: systemctl status rocewatch",
+			"cannot tell whether an agent runs (no right to read %s.lock)%s",
+			client->db_path, age);
+	else if (client->agent_alive && (doctor->health_ns == 0 || silent_ns > SILENT_NS))
 		doctor_todo(doctor, true, "agent", "see its log: disk error or hung main loop",
 			"the agent (pid %d) has not written its health for a minute",
-			client_writer_pid(doctor->client));
+			client->writer_pid);
+}
+
+/* The file on disk is not what the agent works by: the next restart will fail. */
+static void judge_config(struct doctor *doctor, const json_t *agent)
+{
+	const json_t *refused = json_object_get(agent, "reload_refused");
+	const char *error = json_string_value(json_object_get(agent, "config_error"));
+	char since[WALL_TEXT_MAX] = "an earlier time";
+	if (doctor->client->past)
+		return;
+	if (doctor->config_ns > 0)
+		wall_format(since, (wall_t){doctor->config_ns}, 0);
+	if (json_is_object(refused))
+		doctor_todo(doctor, true, "configuration",
+			"mend the file ('rocewatch config check' lists the mistakes), then reload: "
+			"systemctl reload rocewatch",
+			"the configuration file was refused at %.19sZ: %s; the agent still uses "
+			"the one of %s",
+			doc_word(refused, "t"), doc_word(refused, "text"), since);
+	else if (error)
+		doctor_todo(doctor, false, "configuration",
+			"mend the file ('rocewatch config check' lists the mistakes); until then "
+			"the "
+			"agent cannot be restarted or reloaded with it",
+			"the configuration file has mistakes: %s; the configuration in force is "
+			"the "
+			"one of %s",
+			error, since);
 }
 
 static void doctor_process(struct doctor *doctor)
 {
 	double rss_bytes = NAN, up_s = NAN;
+	const json_t *agent = json_object_get(doctor->doc, "agent");
 	if (doctor->client->agent_alive) {
 		rss_bytes = doctor_health(doctor, "process/rss_bytes");
 		up_s = (double)doctor->client->now_ns / 1e9 -
 			doctor_health(doctor, "process/started_s");
 	}
-	judge_process(doctor);
+	judge_process(doctor, agent);
+	judge_config(doctor, agent);
 	json_t *dropped = json_object();
 	doctor_put_count(dropped, "pipeline_refused", doctor_health(doctor, "pipeline/refused"));
 	doctor_put_count(
@@ -252,9 +308,24 @@ static void doctor_process(struct doctor *doctor)
 
 /* ---- the document -------------------------------------------------------- */
 
+static int doctor_take_config(void *arg, int n, char *const *words, char *const *names)
+{
+	struct doctor *doctor = arg;
+	if (words[0])
+		doctor->config_ns = strtoll(words[0], NULL, 10);
+	return 0;
+}
+
 static int doctor_fill(struct doctor *doctor, struct err *e)
 {
+	json_t *agent = agent_state_json(doctor->client, e);
+	if (!agent)
+		return -EIO;
+	json_object_set_new(doctor->doc, "agent", agent);
 	int r = read_health(doctor, e);
+	if (r == 0)
+		r = history_sql(doctor->client->history, "SELECT max(t_ns) FROM config_history",
+			doctor_take_config, doctor, e);
 	if (r < 0)
 		return r;
 	doctor_process(doctor);
@@ -276,9 +347,9 @@ json_t *doctor_document(struct client *client, struct err *e)
 		.warning = json_array()};
 	json_object_set_new(
 		doctor.doc, "fabric", json_string_or_null(client->config->fabric->name));
-	json_object_set_new(doctor.doc, "time", json_time(client->now_ns));
-	json_object_set_new(doctor.doc, "agent_running", json_boolean(client->agent_alive));
+	json_object_set_new(doctor.doc, "time", json_time(client->at_ns));
 	int r = doctor_fill(&doctor, e);
+	json_object_set_new(doctor.doc, "agent_running", agent_running_json(client));
 	json_array_extend(doctor.critical, doctor.warning);
 	json_object_set(doctor.doc, "todo", doctor.critical);
 	json_decref(doctor.critical);

@@ -59,7 +59,7 @@ static struct expectation expectation_of(
 	rw_cleanup(str_done) struct str sql = {0}, where = {0};
 	if (!capture->device || !capture->port)
 		return none;
-	long long from_ns = (long long)(doctor->client->now_ns - EXPECT_NS);
+	long long from_ns = (long long)(doctor->client->at_ns - EXPECT_NS);
 	const char *metrics = "'port.in_octets','port.out_octets'";
 	if (str_eq(capture->direction, "in"))
 		metrics = "'port.in_octets'";

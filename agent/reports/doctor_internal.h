@@ -16,6 +16,7 @@ struct doctor {
 	struct client *client;
 	json_t *health; /* key -> number: what the agent wrote of itself */
 	int64_t health_ns; /* when; 0 = never */
+	int64_t config_ns; /* when the configuration in force came into force; 0 = not known */
 	json_t *doc, *critical, *warning;
 };
 

@@ -57,7 +57,7 @@ static double facts_missed(const struct doctor *doctor, const struct target_fact
 	if (!isfinite(since_s))
 		since_s = now_s - doctor_health(doctor, "process/started_s");
 	double silent_s = since_s - READ_LAG_S;
-	if (isfinite(missed) && silent_s > 2 * facts->interval_s)
+	if (isfinite(missed) && doctor->client->agent_alive && silent_s > 2 * facts->interval_s)
 		missed += floor(silent_s / facts->interval_s) - 1;
 	return missed;
 }

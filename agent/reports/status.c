@@ -14,21 +14,21 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/reports/agent_state.h"
+#include "agent/reports/incidents_open.h"
 #include "config/config.h"
 #include "db/series/history.h"
 
 /* A target that missed three polls in a row is no longer known to be up. One lost answer is
  * nothing. */
 enum { STALE_INTERVALS = 3 };
-/* How far back a recorded case is searched for a device's newest sample. */
-#define RECORDED_SEARCH_NS (15 * 60 * NS_PER_S)
 #define INTERVAL_DEFAULT_NS (10 * NS_PER_S)
 
 struct status_row {
 	char *device, *protocol, *address, *state, *reason; /* NULL = unknown */
 	bool up, polled;
 	int64_t last_ns, interval_ns; /* last 0 = never */
-	int64_t newest_ns, before_ns; /* of its samples, for recorded cases */
+	int64_t newest_ns, before_ns; /* of its samples, where nobody polls; 0 = none */
 	double p50_s, p95_s;
 	int64_t polls, timeouts, errors;
 };
@@ -37,12 +37,10 @@ struct gathering {
 	struct client *client;
 	struct status_row *rows;
 	size_t n, cap;
-	json_t *incidents;
 };
 
 static void gathering_done(struct gathering *gathering)
 {
-	json_decref(gathering->incidents);
 	for (size_t i = 0; i < gathering->n; i++) {
 		free(gathering->rows[i].device);
 		free(gathering->rows[i].protocol);
@@ -143,27 +141,76 @@ static int take_target(void *arg, int n, char *const *words, char *const *names)
 	return 0;
 }
 
-static int status_take_incident(void *arg, int n, char *const *words, char *const *names)
+/* When its samples are: the newest two up to then. A recorded case may begin at 0, which here means
+ * that there are none. */
+static int status_take_newest(void *arg, int n, char *const *words, char *const *names)
 {
-	json_t *i = json_object();
-	for (int c = 0; c < n; c++)
-		json_object_set_new(i, names[c], json_string_or_null(words[c]));
-	json_array_append_new(arg, i);
+	struct gathering *g = arg;
+	struct status_row *r = NULL;
+	if (words[0] && words[1])
+		r = row_find(g, words[0]);
+	if (!r)
+		return 0;
+	r->newest_ns = status_count_of(words[1]);
+	r->before_ns = status_count_of(words[2]);
 	return 0;
 }
 
-static int status_take_sample(void *arg, const struct sample *sample)
+static int status_read_newest(struct gathering *gathering, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	struct client *client = gathering->client;
+	str_addf(&sql,
+		"SELECT device, t, (SELECT max(t_ns) FROM instant WHERE device=id AND t_ns<t) FROM "
+		"(SELECT d.id AS id, d.device AS device, (SELECT max(t_ns) FROM instant i WHERE "
+		"i.device=d.id AND i.t_ns<=%lld) AS t FROM entity d WHERE d.port='' AND "
+		"d.priority=-1)",
+		(long long)client->at_ns);
+	return history_sql(client->history, sql.s, status_take_newest, gathering, e);
+}
+
+/* A capture's newest interval, of the port that it stands for. */
+static int status_take_flow(void *arg, int n, char *const *words, char *const *names)
 {
 	struct gathering *g = arg;
-	const struct entity *e = entity_get(history_entities(g->client->history), sample->entity);
-	struct status_row *r = NULL;
-	if (e)
-		r = row_find(g, e->device);
-	if (!r || sample->t_ns <= r->newest_ns)
-		return 0;
-	r->before_ns = r->newest_ns;
-	r->newest_ns = sample->t_ns;
+	const struct config *config = g->client->config;
+	for (size_t i = 0; words[0] && words[1] && i < g->n; i++) {
+		const struct config_capture *c = NULL;
+		if (is_capture(&g->rows[i]))
+			c = capture_find(config, g->rows[i].device);
+		if (c && str_eq(c->device, words[0]) && str_eq(c->port, words[1]))
+			g->rows[i].newest_ns = status_count_of(words[2]);
+	}
 	return 0;
+}
+
+/* How far back a capture is searched for its newest interval. */
+#define CAPTURE_SEARCH_NS (15 * 60 * NS_PER_S)
+
+/* Of the past only the data is kept, not who polled: one row a device, one a capture. */
+static int status_gather_past(struct gathering *gathering, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	struct client *client = gathering->client;
+	const struct config *config = client->config;
+	for (size_t i = 0; i < config->n_captures; i++) {
+		struct status_row *r = status_row_add(gathering, config->captures[i].name);
+		r->protocol = rw_strdup("pcap");
+	}
+	str_addf(&sql,
+		"SELECT device, port, max(to_ns) FROM flows WHERE total=1 AND to_ns>%lld AND "
+		"to_ns<=%lld GROUP BY device, port",
+		(long long)(client->at_ns - CAPTURE_SEARCH_NS), (long long)client->at_ns);
+	return history_sql(client->history, sql.s, status_take_flow, gathering, e);
+}
+
+static int status_gather_targets(struct gathering *gathering, struct err *e)
+{
+	return history_sql(gathering->client->history,
+		"SELECT device, protocol, address, state, up, reason, last_success, poll_p50_s, "
+		"poll_p95_s, polls, timeouts,"
+		" errors FROM devices WHERE protocol IS NOT NULL ORDER BY device, protocol",
+		take_target, gathering, e);
 }
 
 /* How often the device is asked over @protocol, as configured. */
@@ -226,12 +273,12 @@ static int status_gather(struct gathering *gathering, struct err *e)
 {
 	struct client *x = gathering->client;
 	const struct fabric *f = x->config->fabric;
+	int r;
 
-	int r = history_sql(x->history,
-		"SELECT device, protocol, address, state, up, reason, last_success, poll_p50_s, "
-		"poll_p95_s, polls, timeouts,"
-		" errors FROM devices WHERE protocol IS NOT NULL ORDER BY device, protocol",
-		take_target, gathering, e);
+	if (x->past)
+		r = status_gather_past(gathering, e);
+	else
+		r = status_gather_targets(gathering, e);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < f->n_devices; i++)
@@ -240,31 +287,18 @@ static int status_gather(struct gathering *gathering, struct err *e)
 	for (size_t i = 0; i < gathering->n; i++)
 		gathering->rows[i].interval_ns = status_interval_of(
 			x->config, gathering->rows[i].device, gathering->rows[i].protocol);
-	if (x->agent_alive) { /* then the database is of this version and has the table */
+	const bool live = x->agent_alive && !x->past;
+	if (live) /* then the database is of this version and has the table */
 		r = history_sql(x->history,
 			"SELECT key, value FROM health WHERE key GLOB 'target/*/interval_s'",
 			status_take_interval, gathering, e);
-		if (r < 0)
-			return r;
-	}
-
-	if (!x->agent_alive) {
-		const struct history_filter newest = {.priority = HISTORY_ANY_PRIORITY,
-			.from_ns = x->now_ns - RECORDED_SEARCH_NS,
-			.to_ns = x->now_ns};
-		r = history_each_sample(x->history, &newest, status_take_sample, gathering, e);
-		if (r < 0)
-			return r;
-	}
+	else
+		r = status_read_newest(gathering, e);
+	if (r < 0)
+		return r;
 	if (gathering->n > 0)
 		qsort(gathering->rows, gathering->n, sizeof(*gathering->rows), compare_rows);
-	return history_sql(x->history,
-		"SELECT id, cause, severity, state, opened, device, port, ecmp_group AS \"group\", "
-		"host, summary, acked_by FROM incidents"
-		" WHERE state IN ('open','clearing') ORDER BY CASE severity WHEN 'critical' THEN 0 "
-		"WHEN 'warning' THEN 1 ELSE 2 END,"
-		" usd_per_hour DESC, confidence_ratio DESC, id",
-		status_take_incident, gathering->incidents, e);
+	return 0;
 }
 
 enum known { DOWN, UP, UNKNOWN };
@@ -306,51 +340,68 @@ static int64_t status_age_ns(const struct client *client, const struct status_ro
 		last_ns = row->last_ns;
 	if (!last_ns)
 		return -1;
-	int64_t age_ns = client->now_ns - last_ns;
+	int64_t age_ns = client->at_ns - last_ns;
 	if (age_ns < 0)
 		return 0; /* the clocks of two hosts differ */
 	return age_ns;
+}
+
+/* Polled, but as far as is known nobody polls at the moment. */
+static void status_explain_unpolled(
+	const struct client *client, const struct status_row *row, struct str *why)
+{
+	char when[WALL_TEXT_MAX];
+	if (client->agent == AGENT_CANNOT_TELL)
+		str_addf(why, "cannot tell whether an agent runs (no right to read %s.lock)",
+			client->db_path);
+	else
+		str_add(why, "no agent is running");
+	if (row->last_ns)
+		str_addf(why, "; last answer %s", wall_format(when, (wall_t){row->last_ns}, 0));
+}
+
+/* Why a device without any value has none. */
+static void status_explain_no_value(
+	const struct client *client, const struct status_row *row, struct str *why)
+{
+	if (client->past)
+		str_add(why, "no sample of it up to then");
+	else if (client->agent_alive)
+		str_add(why, status_unasked(client->config, row->device));
+	else
+		str_add(why, "no sample of it is stored");
+}
+
+static void status_explain_silent(const struct status_row *row, int64_t age_ns, struct str *why)
+{
+	char age[32], limit[32];
+	duration_format(age, sizeof(age), age_ns);
+	duration_format(limit, sizeof(limit), status_limit_ns(row));
+	str_addf(why, "silent for %s, more than %d intervals (%s)", age, STALE_INTERVALS, limit);
 }
 
 /* What may be said of a target, and why not more: the first case that holds. */
 static enum known status_judge(
 	const struct client *client, const struct status_row *row, int64_t age_ns, struct str *why)
 {
-	char age[32], limit[32], when[WALL_TEXT_MAX];
-
-	/* 1. Polled, but nobody polls at the moment. */
 	if (row->polled && !client->agent_alive) {
-		str_add(why, "no agent is running");
-		if (row->last_ns)
-			str_addf(why, "; last answer %s",
-				wall_format(when, (wall_t){row->last_ns}, 0));
+		status_explain_unpolled(client, row, why);
 		return UNKNOWN;
 	}
-	/* 2. It was asked and does not answer. */
 	if (row->polled && !row->up && status_was_asked(row)) {
 		str_add(why, str_or(row->reason, "does not answer"));
 		return DOWN;
 	}
-	/* 3. It was not asked yet. */
 	if (row->polled && !row->up) {
 		str_add(why, str_or(row->reason, "not asked yet"));
 		return UNKNOWN;
 	}
-	/* 4. It never gave a value. */
-	if (age_ns < 0 && client->agent_alive) {
-		str_add(why, status_unasked(client->config, row->device));
-		return UNKNOWN;
-	}
 	if (age_ns < 0) {
-		str_add(why, "no sample of it in the last 15m00s");
+		status_explain_no_value(client, row, why);
 		return UNKNOWN;
 	}
-	/* 5. It has been silent too long. */
 	if (age_ns > status_limit_ns(row)) {
-		duration_format(age, sizeof(age), age_ns);
-		duration_format(limit, sizeof(limit), status_limit_ns(row));
-		str_addf(why, "silent for %s, more than %d intervals (%s)", age, STALE_INTERVALS,
-			limit);
+		status_explain_silent(row, age_ns, why);
 		return UNKNOWN;
 	}
 	return UP;
@@ -371,6 +422,21 @@ static json_t *status_seconds_or_null(bool known, int64_t ns)
 	return json_number_or_null((double)(ns / NS_PER_MS) / 1e3);
 }
 
+static void status_put_count(json_t *object, const char *key, int64_t value)
+{
+	json_object_set_new(object, key, json_integer(value));
+}
+
+/* What the agent counts of a target is kept for the present only. */
+static void status_put_counted(
+	const struct client *client, json_t *object, const char *key, int64_t value)
+{
+	if (client->past)
+		json_object_set_new(object, key, json_null());
+	else
+		status_put_count(object, key, value);
+}
+
 static json_t *status_device_json(
 	const struct client *client, const struct status_row *row, enum known *ret_known)
 {
@@ -381,7 +447,9 @@ static json_t *status_device_json(
 	const char *protocol = NULL;
 	if (row->polled)
 		protocol = row->protocol;
-	else if (row->newest_ns)
+	else if (is_capture(row))
+		protocol = "pcap";
+	else if (row->newest_ns && client->agent == STORE_REPLAY)
 		protocol = "replay";
 
 	json_t *device = json_object();
@@ -402,9 +470,9 @@ static json_t *status_device_json(
 		device, "interval_s", json_number_or_null((double)row->interval_ns / 1e9));
 	json_object_set_new(device, "poll_p50_s", json_number_or_null(row->p50_s));
 	json_object_set_new(device, "poll_p95_s", json_number_or_null(row->p95_s));
-	json_object_set_new(device, "polls", json_integer(row->polls));
-	json_object_set_new(device, "timeouts", json_integer(row->timeouts));
-	json_object_set_new(device, "errors", json_integer(row->errors));
+	status_put_counted(client, device, "polls", row->polls);
+	status_put_counted(client, device, "timeouts", row->timeouts);
+	status_put_counted(client, device, "errors", row->errors);
 	*ret_known = known;
 	return device;
 }
@@ -445,24 +513,19 @@ static void status_count(struct status_counts *counts, const struct status_row *
 	counts->errors += row->errors;
 }
 
-static void status_put_count(json_t *object, const char *key, int64_t value)
-{
-	json_object_set_new(object, key, json_integer(value));
-}
-
 /* A timeout is one request without an answer, and a poll is many requests: the ratio says how lossy
  * the way to the devices is, not how much data is missing. */
 static json_t *status_quality_json(const struct client *client, const struct status_counts *counts,
-	bool has_samples, int64_t first_ns, int64_t last_ns)
+	const json_t *agent, int64_t first_ns)
 {
+	const bool has_samples = client->has_data;
 	json_t *quality = json_object();
-	json_object_set_new(quality, "agent_running", json_boolean(client->agent_alive));
+	json_object_set_new(quality, "agent_running", agent_running_json(client));
 	json_object_set_new(
 		quality, "first_sample", has_samples ? json_time(first_ns) : json_null());
-	json_object_set_new(
-		quality, "newest_sample", has_samples ? json_time(last_ns) : json_null());
-	json_object_set_new(quality, "newest_sample_age_s",
-		status_seconds_or_null(has_samples, client->now_ns - last_ns));
+	json_object_set(quality, "newest_sample", json_object_get(agent, "data_time"));
+	json_object_set(quality, "newest_sample_age_s", json_object_get(agent, "data_age_s"));
+	json_object_set(quality, "stale", json_object_get(agent, "stale"));
 	json_object_set_new(quality, "oldest_device_age_s", json_number_or_null(counts->oldest_s));
 	status_put_count(quality, "up", (int64_t)counts->devices[UP]);
 	status_put_count(quality, "down", (int64_t)counts->devices[DOWN]);
@@ -470,16 +533,39 @@ static json_t *status_quality_json(const struct client *client, const struct sta
 	status_put_count(quality, "captures_up", (int64_t)counts->captures[UP]);
 	status_put_count(quality, "captures_down", (int64_t)counts->captures[DOWN]);
 	status_put_count(quality, "captures_unknown", (int64_t)counts->captures[UNKNOWN]);
-	status_put_count(quality, "polls", counts->polls);
-	status_put_count(quality, "timeouts", counts->timeouts);
-	status_put_count(quality, "errors", counts->errors);
+	status_put_counted(client, quality, "polls", counts->polls);
+	status_put_counted(client, quality, "timeouts", counts->timeouts);
+	status_put_counted(client, quality, "errors", counts->errors);
 	return quality;
+}
+
+static json_t *status_devices_json(const struct gathering *gathering, struct status_counts *counts)
+{
+	json_t *devices = json_array();
+	for (size_t i = 0; i < gathering->n; i++) {
+		const struct status_row *row = &gathering->rows[i];
+		enum known known;
+		json_t *device = status_device_json(gathering->client, row, &known);
+		status_count(counts, row, i > 0 ? row - 1 : NULL, known,
+			json_object_get(device, "age_s"));
+		json_array_append_new(devices, device);
+	}
+	return devices;
+}
+
+/* The stored document of an incident is long, and another document of its own. */
+static json_t *status_incidents_json(struct client *client, struct err *e)
+{
+	json_t *rows = incidents_open(client, e), *row;
+	size_t i;
+	json_array_foreach (rows, i, row)
+		json_object_del(row, "document");
+	return rows;
 }
 
 json_t *status_document(struct client *client, struct err *e)
 {
-	rw_cleanup(gathering_done) struct gathering gathering = {
-		.client = client, .incidents = json_array()};
+	rw_cleanup(gathering_done) struct gathering gathering = {.client = client};
 	struct status_counts counts = {.oldest_s = NAN, .best = DOWN};
 	int64_t first_ns = 0, last_ns = 0;
 
@@ -488,22 +574,22 @@ json_t *status_document(struct client *client, struct err *e)
 	int r = history_range(client->history, &first_ns, &last_ns, e);
 	if (r < 0 && r != -ENODATA)
 		return NULL;
-	json_t *devices = json_array();
-	for (size_t i = 0; i < gathering.n; i++) {
-		const struct status_row *row = &gathering.rows[i];
-		enum known known;
-		json_t *device = status_device_json(client, row, &known);
-		status_count(&counts, row, i > 0 ? row - 1 : NULL, known,
-			json_object_get(device, "age_s"));
-		json_array_append_new(devices, device);
+	json_t *incidents = status_incidents_json(client, e);
+	if (!incidents)
+		return NULL;
+	json_t *agent = agent_state_json(client, e);
+	if (!agent) {
+		json_decref(incidents);
+		return NULL;
 	}
 	json_t *doc = json_object();
 	json_object_set_new(doc, "fabric", json_string_or_null(client->config->fabric->name));
-	json_object_set_new(doc, "time", json_time(client->now_ns));
-	json_object_set_new(doc, "devices", devices);
-	status_put_count(doc, "open_incidents", (int64_t)json_array_size(gathering.incidents));
-	json_object_set(doc, "incidents", gathering.incidents);
-	json_object_set_new(doc, "data_quality",
-		status_quality_json(client, &counts, r == 0, first_ns, last_ns));
+	json_object_set_new(doc, "time", json_time(client->at_ns));
+	json_object_set_new(doc, "agent", agent);
+	json_object_set_new(doc, "devices", status_devices_json(&gathering, &counts));
+	status_put_count(doc, "open_incidents", (int64_t)json_array_size(incidents));
+	json_object_set_new(doc, "incidents", incidents);
+	json_object_set_new(
+		doc, "data_quality", status_quality_json(client, &counts, agent, first_ns));
 	return doc;
 }

@@ -17,22 +17,7 @@
 #include "agent/reports/watch_now.h"
 #include "config/config.h"
 
-/* ---- who speaks ------------------------------------------------------------ */
-
-static json_t *watch_agent_json(const struct client *client, const json_t *quality)
-{
-	json_t *agent = json_object();
-	const char *state = client->agent_alive ? "running" : "stopped";
-	const int pid = client_writer_pid(client);
-	json_object_set_new(agent, "state", json_string(state));
-	json_object_set_new(agent, "pid", pid > 0 ? json_integer(pid) : json_null());
-	json_object_set(agent, "data_time", json_object_get(quality, "newest_sample"));
-	json_object_set(agent, "data_age_s", json_object_get(quality, "newest_sample_age_s"));
-	json_object_set_new(agent, "stale", json_boolean(false));
-	json_object_set_new(agent, "config_error", json_null());
-	json_object_set_new(agent, "reload_refused", json_null());
-	return agent;
-}
+/* ---- jobs ------------------------------------------------------------------- */
 
 static json_t *watch_jobs_json(const struct client *client)
 {
@@ -168,10 +153,10 @@ static void watch_put_now(json_t *doc, const struct watch_now *now, struct arena
 
 static int watch_put_incidents(json_t *doc, struct client *client, struct err *e)
 {
-	json_t *incidents = watch_incidents_read(client, client->to_ns, e);
+	json_t *incidents = watch_incidents_read(client, client->at_ns, e);
 	if (!incidents)
 		return -1;
-	json_t *events = watch_events_read(client, client->to_ns, e);
+	json_t *events = watch_events_read(client, client->at_ns, e);
 	if (!events) {
 		json_decref(incidents);
 		return -1;
@@ -193,8 +178,6 @@ json_t *watch_frame(struct client *client, struct err *e)
 	json_t *doc = status_document(client, e);
 	if (!doc)
 		return NULL;
-	json_object_set_new(
-		doc, "agent", watch_agent_json(client, json_object_get(doc, "data_quality")));
 	int rc = watch_now_read(client, a, &now, e);
 	if (rc == 0) {
 		watch_put_now(doc, &now, a);

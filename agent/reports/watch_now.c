@@ -26,9 +26,10 @@ enum { TOP_UPLINKS = 8, WINDOW_INTERVALS = 3 };
 /* The end of the time whose samples are all in. */
 static int64_t watch_closed_ns(const struct client *client, int64_t interval_ns)
 {
-	if (client->agent_alive && client->to_ns > client->now_ns - interval_ns)
+	const int64_t end_ns = client_data_end(client);
+	if (client->agent_alive && end_ns > client->now_ns - interval_ns)
 		return client->now_ns - interval_ns;
-	return client->to_ns;
+	return end_ns;
 }
 
 static int64_t watch_floor(int64_t t_ns, int64_t step_ns)

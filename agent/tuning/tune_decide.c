@@ -120,9 +120,9 @@ static int read_back_first(const struct client *client, struct tune_ledger *ledg
 	const struct window_spec spec = {.metrics = metrics, .n_metrics = n};
 	struct window window;
 	const int rc = history_window(
-		client->history, a, &spec, record->sheet.to_ns, client->now_ns, &window, e);
+		client->history, a, &spec, record->sheet.to_ns, client->end_ns, &window, e);
 	if (rc == 0)
-		tune_ledger_read_one(ledger, record->sheet.id, &window, client->now_ns);
+		tune_ledger_read_one(ledger, record->sheet.id, &window, client->end_ns);
 	return rc;
 }
 
@@ -172,7 +172,7 @@ int tune_propose_all(
 {
 	if (n_changes(records, n) == 0)
 		return 0;
-	if (client_writer_pid(client) <= 0) {
+	if (client_writer_pid(client) == 0) {
 		struct direct_proposals proposals = {client, records, n};
 		return direct_write(client, propose_direct, &proposals, e);
 	}
@@ -186,7 +186,7 @@ int tune_propose_all(
 int tune_decide(
 	struct client *client, const char *id, const struct tune_decision_in *in, struct err *e)
 {
-	if (client_writer_pid(client) > 0)
+	if (client_writer_pid(client) != 0)
 		return decide_by_agent(client, id, in, e);
 	char who[64];
 	struct direct_decision decision = {.id = id, .in = *in};

@@ -16,7 +16,7 @@ struct db_stat {
 	uint64_t by_metric[METRIC_COUNT];
 	uint64_t flows, findings, incidents, events;
 	int64_t first_ns, last_ns; /* 0 when there are no samples */
-	int writer_pid; /* 0 = none */
+	int writer_pid; /* 0 = none, negative errno = not known */
 	/* "ok", or the first thing SQLite's quick_check complains about */
 	char check[256];
 };

@@ -26,6 +26,8 @@ struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4377 /* "RoCw" */
 #define SCHEMA_VERSION 5
+/* key of table meta: the database was made by a replay, no agent ever wrote it */
+#define SCHEMA_RECORDED "recorded"
 
 /* Up to this version rows were keyed (entity, t_ns), and priorities had rows of their own. */
 #define SCHEMA_BY_ENTITY 2

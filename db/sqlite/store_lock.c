@@ -101,8 +101,10 @@ int writer_pid(const char *path)
 {
 	int fd = lock_open(path, O_RDONLY), pid = 0;
 
+	if (fd == -ENOENT)
+		return 0; /* every writer makes the file */
 	if (fd < 0)
-		return 0;
+		return fd;
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		pid = read_pid(fd);
 	close(fd);

@@ -109,6 +109,18 @@ static const char pragmas[] =
 	"PRAGMA journal_size_limit=67108864; PRAGMA wal_autocheckpoint=0; "
 	"PRAGMA cache_size=-32768; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF";
 
+/* The row in table meta by which a replayed database is known. An agent that goes on with such a
+ * file makes it a live one; a command that writes once leaves the row as it is. */
+static int mark_recorded(struct store_writer *writer)
+{
+	if (writer->o.recorded)
+		return sqlite_exec(
+			writer->db, "INSERT OR REPLACE INTO meta VALUES('" SCHEMA_RECORDED "', 1)");
+	if (writer->o.replay)
+		return SQLITE_OK;
+	return sqlite_exec(writer->db, "DELETE FROM meta WHERE key='" SCHEMA_RECORDED "'");
+}
+
 static int open_writer_file(struct store_writer *writer, const char *path, struct err *e)
 {
 	int version, r = make_file(path, e);
@@ -132,6 +144,8 @@ static int open_writer_file(struct store_writer *writer, const char *path, struc
 		return r;
 	sqlite3_wal_hook(writer->db, wal_grew, writer);
 	rc = prepare_all(writer);
+	if (rc == SQLITE_OK)
+		rc = mark_recorded(writer);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, writer->db, rc, "prepare", path);
 	return 0;

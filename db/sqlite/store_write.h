@@ -143,6 +143,8 @@ int writer_import(struct store_writer *writer);
  */
 int writer_lock(const char *path, int *ret_fd, struct err *e);
 void writer_unlock(int fd); /* -1 is fine */
-int writer_pid(const char *path); /* 0 = nobody writes */
+/* writer_pid - 0 = nobody writes; negative errno (-EACCES): the lock file may not be read, so it is
+ * not known. */
+int writer_pid(const char *path);
 
 #endif

@@ -24,6 +24,9 @@ struct store;
 struct store_options {
 	const char *path;
 	bool replay; /* no thread, no retention: the caller's thread writes */
+	/* A replay makes this store: it holds the past of another one, so its newest sample is its
+	 * "now". The store says so itself until an agent writes it. */
+	bool recorded;
 	uint64_t quota_bytes; /* 0 = none */
 	int64_t raw_ns, minute_ns, hour_ns; /* retention; 0 = for ever */
 	size_t max_pending; /* samples kept while the disk refuses; 0 = 4 M */

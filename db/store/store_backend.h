@@ -44,7 +44,7 @@ struct store_backend {
 	/* Any thread: makes the operation under way fail soon. */
 	void (*interrupt)(void *state);
 	void (*close)(void *state);
-	/* Who writes the store at @path: its pid, 0 = nobody. */
+	/* Who writes the store at @path: its pid, 0 = nobody, negative errno = not known. */
 	int (*writer_pid)(const char *path);
 };
 

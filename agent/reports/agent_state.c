@@ -1,0 +1,193 @@
+/* agent_state - who writes the database and how old its data is. */
+#include "agent/reports/agent_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "config/config.h"
+#include "db/series/history.h"
+
+/* As in status: what missed three intervals is no longer known. */
+enum { AGENT_STALE_INTERVALS = 3 };
+#define STALE_LEAST_NS (15 * NS_PER_S) /* commits and clocks of two hosts */
+
+static const char *const agent_state_names[] = {
+	[AGENT_RUNNING] = "running",
+	[AGENT_STOPPED] = "stopped",
+	[AGENT_CANNOT_TELL] = "cannot_tell",
+	[STORE_REPLAY] = "replay",
+};
+
+/* ---- the newest sample --------------------------------------------------- */
+
+static int agent_take_time(void *arg, int n, char *const *words, char *const *names)
+{
+	struct agent_state *state = arg;
+	if (words[0]) {
+		state->data_ns = strtoll(words[0], NULL, 10);
+		state->has_data = true;
+	}
+	return 0;
+}
+
+/* The newest sample at or before .at_ns: one seek for each device. */
+static int agent_newest_at(struct client *client, struct agent_state *state, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	str_addf(&sql,
+		"SELECT max(t) FROM (SELECT (SELECT max(t_ns) FROM instant i WHERE i.device=d.id "
+		"AND t_ns<=%lld) AS t FROM entity d WHERE d.port='' AND d.priority=-1)",
+		(long long)client->at_ns);
+	return history_sql(client->history, sql.s, agent_take_time, state, e);
+}
+
+static int64_t agent_stale_limit_ns(const struct client *client)
+{
+	int64_t limit_ns = 0;
+	if (client->config)
+		limit_ns = AGENT_STALE_INTERVALS * config_interval(client->config);
+	if (limit_ns < STALE_LEAST_NS)
+		return STALE_LEAST_NS;
+	return limit_ns;
+}
+
+int agent_state_read(struct client *client, struct agent_state *ret, struct err *e)
+{
+	struct agent_state state = {.state = agent_state_names[client->agent],
+		.inferred = client->agent == AGENT_CANNOT_TELL && client->agent_alive,
+		.has_data = client->has_data,
+		.data_ns = client->data_ns};
+	if (client->past) {
+		state.has_data = false;
+		int r = agent_newest_at(client, &state, e);
+		if (r < 0)
+			return r;
+		/* whether an agent ran then is not kept; its data says whether somebody wrote */
+		if (client->agent != STORE_REPLAY)
+			state.state = agent_state_names[AGENT_CANNOT_TELL];
+	}
+	if (state.has_data)
+		state.age_ns = client->at_ns - state.data_ns;
+	if (state.age_ns < 0)
+		state.age_ns = 0; /* the clocks of two hosts differ */
+	const bool judged = client->past || client->agent != STORE_REPLAY;
+	state.stale = judged && (!state.has_data || state.age_ns > agent_stale_limit_ns(client));
+	if (client->past)
+		state.inferred = !state.stale;
+	*ret = state;
+	return 0;
+}
+
+/* ---- a refused reload ---------------------------------------------------- */
+
+static int agent_take_refused(void *arg, int n, char *const *words, char *const *names)
+{
+	json_t **refused = arg;
+	if (!words[0] || !words[1])
+		return 0;
+	json_decref(*refused);
+	*refused = json_object();
+	json_object_set_new(*refused, "t", json_time(strtoll(words[0], NULL, 10)));
+	json_object_set_new(*refused, "text", json_string_or_null(words[1]));
+	return 0;
+}
+
+/* The newest event about a configuration up to then is a refusal. */
+static int agent_refused(struct client *client, json_t **ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	*ret = json_null();
+	str_addf(&sql,
+		"SELECT t_ns, text FROM (SELECT t_ns, kind, text FROM events WHERE t_ns<=%lld AND "
+		"kind IN ('config_refused','config_reloaded','agent_start') ORDER BY t_ns DESC "
+		"LIMIT 1) WHERE kind='config_refused'",
+		(long long)client->at_ns);
+	return history_sql(client->history, sql.s, agent_take_refused, ret, e);
+}
+
+/* ---- the object ---------------------------------------------------------- */
+
+json_t *agent_state_json(struct client *client, struct err *e)
+{
+	struct agent_state state;
+	json_t *refused = NULL;
+	int r = agent_state_read(client, &state, e);
+	if (r == 0)
+		r = agent_refused(client, &refused, e);
+	if (r < 0) {
+		json_decref(refused);
+		return NULL;
+	}
+	json_t *agent = json_object();
+	json_t *pid = json_null(), *data_time = json_null(), *age_s = json_null();
+	if (client->agent == AGENT_RUNNING && !client->past)
+		pid = json_integer(client->writer_pid);
+	if (state.has_data) {
+		data_time = json_time(state.data_ns);
+		age_s = json_number_or_null((double)(state.age_ns / NS_PER_MS) / 1e3);
+	}
+	json_object_set_new(agent, "state", json_string(state.state));
+	json_object_set_new(agent, "pid", pid);
+	json_object_set_new(agent, "inferred", json_boolean(state.inferred));
+	json_object_set_new(agent, "past", json_boolean(client->past));
+	json_object_set_new(agent, "data_time", data_time);
+	json_object_set_new(agent, "data_age_s", age_s);
+	json_object_set_new(agent, "stale", json_boolean(state.stale));
+	json_object_set_new(agent, "config_error", json_string_or_null(client->config_error));
+	json_object_set_new(agent, "reload_refused", refused);
+	return agent;
+}
+
+json_t *agent_running_json(const struct client *client)
+{
+	if (client->agent == AGENT_CANNOT_TELL || client->past)
+		return json_null();
+	return json_boolean(client->agent == AGENT_RUNNING);
+}
+
+/* ---- in words ------------------------------------------------------------ */
+
+static void agent_add_age(const json_t *agent, const char *before, struct str *out)
+{
+	char age[32];
+	const double age_s = doc_number(agent, "data_age_s");
+	if (!json_is_number(json_object_get(agent, "data_age_s"))) {
+		str_addf(out, "%sno data", before);
+		return;
+	}
+	str_addf(out, "%sdata %s old", before,
+		duration_format(age, sizeof(age), (int64_t)(age_s * 1e9)));
+}
+
+void agent_state_text(const json_t *agent, struct str *out)
+{
+	const char *state = doc_word(agent, "state");
+	const bool inferred = json_is_true(json_object_get(agent, "inferred"));
+	if (json_is_true(json_object_get(agent, "past"))) {
+		str_add(out, "the past");
+		agent_add_age(agent, ": ", out);
+		return;
+	}
+	if (str_eq(state, "replay")) {
+		str_add(out, "replay: as of its newest sample");
+		return;
+	}
+	if (str_eq(state, "running")) {
+		str_add(out, "agent running");
+		if (json_is_true(json_object_get(agent, "stale")))
+			agent_add_age(agent, ": ", out);
+		return;
+	}
+	if (str_eq(state, "stopped"))
+		str_add(out, "NO AGENT RUNNING");
+	else if (inferred)
+		str_add(out, "agent seems to run");
+	else
+		str_add(out, "cannot tell whether an agent runs");
+	agent_add_age(agent, ": ", out);
+}
