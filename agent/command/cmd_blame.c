@@ -18,8 +18,9 @@ const struct command command_blame = {
 	.args = "HOST|PORT",
 	.summary = "findings against a host or port, with their evidence",
 	.help = "HOST is its name, or as in links host:NAME[:NIC]; PORT as DEVICE:PORT. All "
-		"incidents are searched, or those of --since, --until and --around. The worst one "
-		"is shown in full; those of which it is only a victim are listed last.",
+		"incidents are searched, or those of --since, --until and --around. The worst "
+		"open one is shown in full, or the worst one when none is open; those of which it "
+		"is only a victim are listed last.",
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_blame_run,
 };

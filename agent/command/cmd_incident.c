@@ -22,6 +22,13 @@
 #include "db/series/history.h"
 
 static const struct command_option options[] = {
+	{"all", 0, NULL, "list: closed ones too"},
+	{"state", 0, "WORDS", "list: open (clearing included), clearing or closed; with commas"},
+	{"severity", 0, "WORD", "list: critical, warning or info: this one or worse"},
+	{"device", 0, "GLOB", "list: only those about these devices"},
+	{"host", 0, "GLOB", "list: only those about these hosts"},
+	{"job", 0, "GLOB", "list: only those that slow these jobs"},
+	{"cause", 0, "GLOB", "list: only these causes"},
 	{"note", 0, "TEXT", "with ack and close: why, or what is being done"},
 	{"out", 0, "DIR",
 		"with export: write the samples around the incident as a recorded case, for "
@@ -227,7 +234,7 @@ static const struct subcommand subcommands[] = {
 static int cmd_incident_run(struct command_args *args)
 {
 	return command_words(&command_incident, args, subcommands, rw_countof(subcommands),
-		24 * 3600 * NS_PER_S, EXIT_FAILED);
+		24 * 3600 * NS_PER_S, EXIT_USAGE);
 }
 
 const struct command command_incident = {
@@ -235,8 +242,12 @@ const struct command command_incident = {
 	.args = "list|show ID|timeline ID|export ID|ack ID|assign ID WHO|note ID TEXT|close "
 		"ID|merge ID INTO",
 	.summary = "incidents with their evidence, worst first",
-	.help = "list without --since, --until or --around shows all incidents that were ever "
-		"opened. An id may be shortened while it stays unambiguous.\n\n"
+	.help = "list shows what is open now, worst first, one line each; --all adds what is "
+		"closed. "
+		"With --since, --until or --around it shows what was open in that time. "
+		"In csv and json, without --state, it holds all that were ever opened; each has "
+		"its "
+		"state. An id may be shortened while it stays unambiguous.\n\n"
 		"ack, assign, note, close and merge go through the agent's socket, which knows who "
 		"asks; with no agent running they are written directly. An incident that is closed "
 		"while its fault continues opens again under another id. A merged incident "

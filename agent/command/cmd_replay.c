@@ -402,6 +402,21 @@ static json_t *cmd_replay_document(const struct replay *replay)
 	return doc;
 }
 
+static const struct column found_columns[] = {
+	{"id", "ID", COL_TEXT, false},
+	{"severity", "SEVERITY", COL_TEXT, false},
+	{"state", "STATE", COL_TEXT, false},
+	{"opened", "OPENED", COL_TIME, false},
+	{"usd_per_hour", "COST/H", COL_USD, true},
+	{"headline", "WHAT", COL_TEXT, false},
+};
+static const struct view found_view = {
+	.rows = "incidents",
+	.columns = found_columns,
+	.n_columns = rw_countof(found_columns),
+	.empty = "no incidents",
+};
+
 static void cmd_replay_print_text(
 	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
@@ -412,7 +427,7 @@ static void cmd_replay_print_text(
 			from, to, (long long)json_integer_value(json_object_get(doc, "samples")),
 			(long long)json_integer_value(json_object_get(doc, "windows")),
 			json_array_size(json_object_get(doc, "incidents")));
-	report_print(out, doc, &incident_list_view, FORMAT_TABLE, header, color);
+	report_print(out, doc, &found_view, FORMAT_TABLE, header, color);
 }
 
 static void remove_out(const struct replay *replay)

@@ -10,6 +10,7 @@
 #include "agent/document/json_value.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
+#include "agent/reports/incident_list.h"
 #include "agent/reports/incident_read.h"
 #include "config/config.h"
 
@@ -202,8 +203,11 @@ static json_t *blame_json(const struct fabric *fabric, const struct entity_meant
 {
 	json_t *doc = json_object(), *against = json_array(), *suffers = json_array(), *incident;
 	size_t k;
-	json_array_foreach (stored, k, incident)
-		blame_take(meant, incident, against, suffers);
+	/* what goes on comes before what is over */
+	for (int open = 1; open >= 0; open--)
+		json_array_foreach (stored, k, incident)
+			if (incident_is_open(incident) == open)
+				blame_take(meant, incident, against, suffers);
 	json_object_set_new(doc, "entity", json_string(word));
 	json_object_set_new(doc, "host", json_string_or_null(meant->host));
 	json_object_set_new(doc, "ports", blame_ports_json(meant));

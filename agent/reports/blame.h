@@ -1,7 +1,7 @@
 /*
  * blame - findings against a host or port:
  * `{entity, host, ports: [{device, port, nic, rail}], jobs: [name], incidents: [incident],
- * victim_of: [incident with role]}`.
+ * victim_of: [incident with role]}`; open ones before closed ones, each worst first.
  */
 #ifndef RW_REPORTS_BLAME_H
 #define RW_REPORTS_BLAME_H

@@ -175,7 +175,7 @@ int incident_find(struct client *client, const char *id, json_t **ret, struct er
 {
 	*ret = NULL;
 	if (!incident_id_is_plain(id)) /* it goes into a query */
-		return err_set(e, -ENOENT,
+		return err_set(e, -EINVAL,
 			"'%.40s' is not an incident id, which is 8 letters (a-z, 2-7); 'rocewatch "
 			"incident list' names them",
 			id);

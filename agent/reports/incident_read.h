@@ -27,7 +27,8 @@ int incidents_mark_silenced(struct client *client, json_t *incidents, struct err
 bool incident_id_is_plain(const char *id);
 
 /* incident_find - the one incident whose id begins with @id, as it is stored: a new reference in
- * *@ret. -ENOENT for no id, none, or several; another negative errno; @e says why. */
+ * *@ret. -EINVAL: @id is no id; -ENOENT: none or several begin so; another negative errno; @e
+ * says why. */
 int incident_find(struct client *client, const char *id, json_t **ret, struct err *e);
 
 /* incident_headline_of - the headline of a stored document, also of one from an older version that

@@ -11,6 +11,8 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
+#include "agent/reports/incident_list.h"
+#include "agent/reports/text.h"
 
 #define ROLES_SHOWN 8
 
@@ -262,11 +264,105 @@ static const struct column list_columns[] = {
 	{"acked_by", "ACKED", COL_TEXT, false},
 	{"summary", "SUMMARY", COL_TEXT, false},
 };
+/* "45s", "11m", "13h", "9d". */
+static void list_age(char *text, size_t size, double age_s)
+{
+	static const struct {
+		double below_s, unit_s;
+		char letter;
+	} units[] = {{60, 1, 's'}, {3600, 60, 'm'}, {48 * 3600, 3600, 'h'}, {INFINITY, 86400, 'd'}};
+	size_t k = 0;
+	if (isnan(age_s)) {
+		snprintf(text, size, "-");
+		return;
+	}
+	while (age_s >= units[k].below_s)
+		k++;
+	snprintf(text, size, "%.0f%c", floor(age_s / units[k].unit_s), units[k].letter);
+}
+
+/* "$960", "$12.4k"; "-" when it is not known. */
+static void list_money(char *text, size_t size, double usd)
+{
+	if (isnan(usd))
+		snprintf(text, size, "-");
+	else if (usd < 10)
+		snprintf(text, size, "$%.2f", usd);
+	else if (usd < 9999.5)
+		snprintf(text, size, "$%.0f", usd);
+	else if (usd < 99950)
+		snprintf(text, size, "$%.1fk", usd / 1e3);
+	else
+		snprintf(text, size, "$%.0fk", usd / 1e3);
+}
+
+static const char *list_state(const json_t *incident)
+{
+	const char *state = doc_word(incident, "state");
+	if (str_eq(state, "closed"))
+		return "closed";
+	if (str_eq(state, "clearing"))
+		return "clears";
+	if (*doc_word(incident, "acked_by"))
+		return "ack";
+	return "new";
+}
+
+static const char *list_severity(const json_t *incident)
+{
+	static const char *const words[][2] = {
+		{"critical", "CRIT"}, {"warning", "warn"}, {"info", "info"}};
+	for (size_t k = 0; k < rw_countof(words); k++)
+		if (str_eq(words[k][0], doc_word(incident, "severity")))
+			return words[k][1];
+	return "-";
+}
+
+/* Columns in front of the headline, and behind it. */
+enum { LIST_BEFORE = 27, LIST_BEHIND = 7 };
+
+static void list_line(FILE *out, const json_t *incident, bool color)
+{
+	char age[16], money[16];
+	const char *severity = list_severity(incident);
+	const bool loud = color && str_eq(severity, "CRIT");
+	list_age(age, sizeof(age), doc_number(incident, "age_s"));
+	list_money(money, sizeof(money), doc_number(incident, "usd_per_hour"));
+	fprintf(out, "%-8.8s %s%-4s%s %4s %6s  ", doc_word(incident, "id"),
+		str_if(loud, "\033[1;31m"), severity, str_if(loud, "\033[0m"), age, money);
+	text_put_cut(
+		out, doc_word(incident, "headline"), text_width(out) - LIST_BEFORE - LIST_BEHIND);
+	fprintf(out, " %s\n", list_state(incident));
+}
+
+static void list_text(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
+{
+	const json_t *incidents = json_object_get(doc, "incidents"), *o;
+	const bool filtered = json_is_true(json_object_get(doc, "filtered"));
+	const long long closed = text_count(doc, "closed");
+	size_t k, n = 0;
+	json_array_foreach (incidents, k, o) {
+		if (!filtered && !incident_is_open(o))
+			continue;
+		if (n++ == 0 && header)
+			fprintf(out, "%-8s %-4s %4s %6s  %-*s %s\n", "ID", "SEV", "AGE", "COST/H",
+				(int)(text_width(out) - LIST_BEFORE - LIST_BEHIND), "WHAT",
+				"STATE");
+		list_line(out, o, color);
+	}
+	if (n == 0)
+		fprintf(out, "%s\n", filtered ? "no incidents" : "no open incidents");
+	if (!filtered && closed)
+		fprintf(out, "%lld closed: rocewatch incident list --all\n", closed);
+}
+
 const struct view incident_list_view = {
 	.title = "Incidents",
 	.rows = "incidents",
 	.columns = list_columns,
 	.n_columns = rw_countof(list_columns),
+	.text = list_text,
 	.empty = "no incidents",
 };
 

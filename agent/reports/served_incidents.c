@@ -5,6 +5,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/reports/blame.h"
+#include "agent/reports/incident_list.h"
 #include "agent/reports/incident_read.h"
 #include "agent/reports/served.h"
 
@@ -13,17 +14,14 @@
 static int served_incident_list(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
-	json_t *stored = incidents_load(client, NULL, e), *shown = json_array(), *o;
-	size_t k;
-	if (!stored) {
-		json_decref(shown);
-		return e->code ? e->code : -EIO;
-	}
-	json_array_foreach (stored, k, o)
-		json_array_append_new(shown, incident_public(o));
-	json_decref(stored);
-	*ret = json_pack("{s:o}", "incidents", shown);
-	return 0;
+	const struct incident_filter filter = {.state = served_get(ask, "state"),
+		.severity = served_get(ask, "severity"),
+		.cause = served_get(ask, "cause"),
+		.device = served_get(ask, "device"),
+		.host = served_get(ask, "host"),
+		.job = served_get(ask, "job"),
+		.all = served_flag(ask, "all")};
+	return incident_list_document(client, &filter, ret, e);
 }
 
 static int served_required(
@@ -79,6 +77,16 @@ static int served_blame(
 	return blame_document(client, name, ret, e);
 }
 
+static const struct served_param list_params[] = {
+	{"state", "open (clearing included), clearing or closed; several with commas", false},
+	{"severity", "critical, warning or info: this one or worse", false},
+	{"cause", "only this cause, a glob of its word", false},
+	{"device", "only those about these devices, a glob", false},
+	{"host", "only those about these hosts, a glob", false},
+	{"job", "only those that slow these jobs, a glob", false},
+	{"all", "flag: closed ones too, also in text", false},
+	{0},
+};
 static const struct served_param id_params[] = {
 	{"id", "the incident's id; it may be shortened while it stays unambiguous", true},
 	{0},
@@ -91,6 +99,7 @@ static const struct served_param blame_params[] = {
 static const struct served_document rows[] = {
 	{.path = "incidents",
 		.summary = "Incidents with their evidence, worst first.",
+		.params = list_params,
 		.span_ns = INCIDENT_SPAN_NS,
 		.make = served_incident_list},
 	{.path = "incident/show",

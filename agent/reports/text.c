@@ -4,6 +4,8 @@
 #include "agent/reports/text.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -65,6 +67,60 @@ void text_put_age(FILE *out, const json_t *object, const char *key, const char *
 		duration_format(
 			text, sizeof(text), (int64_t)(json_number_value(value) * (double)NS_PER_S));
 	fprintf(out, "   %s %s", name, text);
+}
+
+size_t text_width(FILE *out)
+{
+	enum { WIDTH_MIN = 80, WIDTH_MAX = 160 };
+	struct winsize w;
+	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0)
+		return WIDTH_MIN;
+	if (w.ws_col < WIDTH_MIN)
+		return WIDTH_MIN;
+	if (w.ws_col > WIDTH_MAX)
+		return WIDTH_MAX;
+	return w.ws_col;
+}
+
+/* Bytes of the first @columns columns of @text. */
+static size_t text_bytes(const char *text, size_t columns)
+{
+	size_t n = 0;
+	for (; text[n]; n++) {
+		const bool begins = ((unsigned char)text[n] & 0xc0) != 0x80;
+		if (begins && columns-- == 0)
+			break;
+	}
+	return n;
+}
+
+static size_t text_columns(const char *text, size_t bytes)
+{
+	size_t columns = 0;
+	for (size_t n = 0; n < bytes; n++)
+		columns += ((unsigned char)text[n] & 0xc0) != 0x80;
+	return columns;
+}
+
+void text_put_cut(FILE *out, const char *text, size_t columns)
+{
+	const size_t all = strlen(text);
+	size_t n = text_bytes(text, columns);
+	const bool cut = n < all;
+	if (cut) {
+		n = text_bytes(text, columns - 3);
+		size_t word = n;
+		while (word > 0 && text[word] != ' ')
+			word--;
+		if (word > 0)
+			n = word;
+	}
+	rw_cleanup(freep) char *part = strndup(text, n);
+	text_put(out, part);
+	if (cut)
+		fputs("...", out);
+	const size_t used = text_columns(text, n) + (cut ? 3 : 0);
+	fprintf(out, "%*s", (int)(columns - used), "");
 }
 
 void text_put_table(FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
