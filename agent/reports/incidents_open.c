@@ -144,9 +144,10 @@ static const char incidents_select[] =
 	"SELECT id, cause, severity, state, opened, device, port, ecmp_group AS \"group\", host, "
 	"summary, acked_by, usd_per_hour, usd_total, confidence_ratio, json AS document FROM "
 	"incidents WHERE ";
+#define INCIDENTS_BY_MONEY "usd_per_hour DESC, confidence_ratio DESC, id"
 static const char incidents_order[] =
-	" ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END,"
-	" usd_per_hour DESC, confidence_ratio DESC, id";
+	" ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 "
+	"END, " INCIDENTS_BY_MONEY;
 
 /* The rows of @stored that were open then, as they were. */
 static void incidents_turn_back(json_t *stored, int64_t at_ns, json_t *open)
@@ -192,8 +193,9 @@ static json_t *incidents_open_past(struct client *client, struct err *e)
 	const long long at_ns = (long long)client->at_ns;
 	str_addf(&sql,
 		"%sopened_ns <= %lld AND (closed_ns IS NULL OR closed_ns > %lld OR "
-		"state<>'closed')%s",
-		incidents_select, at_ns, at_ns, incidents_order);
+		"state<>'closed') "
+		"ORDER BY " INCIDENTS_BY_MONEY,
+		incidents_select, at_ns, at_ns);
 	if (history_sql(client->history, sql.s, incidents_take, stored, e) == 0) {
 		incidents_turn_back(stored, client->at_ns, open);
 		sorted = incidents_sorted(open);

@@ -7,6 +7,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "config/config.h"
+#include "config/config_salvage.h"
 
 struct options {
 	double warn;
@@ -36,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	free(config_salvage_store((const char *)data, size));
 	for (int mode = CONFIG_FULL; mode <= CONFIG_CASE; mode++) {
 		rw_cleanup(err_list_done) struct err_list errors = {0};
 		struct config *c = NULL, *again = NULL;
