@@ -1,17 +1,25 @@
 /* modules - see the header. */
 #include "agent/modules.h"
 
+#include <pthread.h>
+
 #include "analyzers/analyzer.h"
 
 enum { MAX_TABLES = 256 };
 
+static const struct option_table *module_rows[MAX_TABLES];
+static size_t module_n;
+static pthread_once_t module_once = PTHREAD_ONCE_INIT;
+
+static void module_fill(void)
+{
+	for (; analyzers[module_n] && module_n < MAX_TABLES; module_n++)
+		module_rows[module_n] = &analyzers[module_n]->options;
+}
+
 const struct option_table *const *module_tables(size_t *ret_n)
 {
-	static const struct option_table *tables[MAX_TABLES];
-	size_t n = 0;
-
-	for (; analyzers[n] && n < MAX_TABLES; n++)
-		tables[n] = &analyzers[n]->options;
-	*ret_n = n;
-	return tables;
+	pthread_once(&module_once, module_fill);
+	*ret_n = module_n;
+	return module_rows;
 }

@@ -9,7 +9,8 @@
 struct option_table;
 
 /* module_tables - the option tables of every module, for config_load(); @ret_n of them. The array
- * lives as long as the process. */
+ * lives as long as the process.
+ * Any thread. */
 const struct option_table *const *module_tables(size_t *ret_n);
 
 #endif

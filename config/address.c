@@ -1,6 +1,7 @@
 /* address - splits "HOST:PORT" and "DEVICE:PORT". */
 #include "config/address.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 
@@ -66,4 +67,55 @@ bool endpoint_split(
 		*ret_port = arena_strdup(a, colon + 1);
 	}
 	return true;
+}
+
+static const unsigned char network_v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+int network_parse(const char *text, struct network *ret)
+{
+	char host[64];
+	const char *slash = strchr(text, '/');
+	size_t n = strlen(text);
+	if (slash)
+		n = (size_t)(slash - text);
+	if (n >= sizeof(host))
+		return -EINVAL;
+	memcpy(host, text, n);
+	host[n] = '\0';
+	unsigned before = 0;
+	if (inet_pton(AF_INET, host, ret->address + sizeof(network_v4_prefix)) == 1) {
+		memcpy(ret->address, network_v4_prefix, sizeof(network_v4_prefix));
+		before = 96;
+	} else if (inet_pton(AF_INET6, host, ret->address) != 1) {
+		return -EINVAL;
+	}
+	int64_t bits = 128 - before;
+	if (slash && (unit_int(slash + 1, &bits, NULL) < 0 || bits < 0 || bits > 128 - before))
+		return -EINVAL;
+	ret->bits = before + (unsigned)bits;
+	return 0;
+}
+
+bool network_holds(const struct network *network, const unsigned char address[16])
+{
+	const unsigned whole = network->bits / 8, rest = network->bits % 8;
+	if (memcmp(network->address, address, whole) != 0)
+		return false;
+	if (rest == 0)
+		return true;
+	return (network->address[whole] ^ address[whole]) >> (8 - rest) == 0;
+}
+
+bool address_is_local(const char *host)
+{
+	struct network loopback, one;
+	if (str_eq(host, "localhost"))
+		return true;
+	if (strchr(host, '/') || network_parse(host, &one) < 0)
+		return false;
+	network_parse("127.0.0.0/8", &loopback);
+	if (network_holds(&loopback, one.address))
+		return true;
+	network_parse("::1", &loopback);
+	return network_holds(&loopback, one.address);
 }

@@ -23,4 +23,19 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
 bool endpoint_split(
 	struct arena *a, const char *text, const char **ret_device, const char **ret_port);
 
+/* A network: the addresses that begin with these bits. IPv4 as its IPv6 form ::ffff:a.b.c.d. */
+struct network {
+	unsigned char address[16];
+	unsigned bits;
+};
+
+/* network_parse - "10.0.0.0/8", "2001:db8::/32", or one address. 0 or -EINVAL. */
+int network_parse(const char *text, struct network *ret);
+
+/* network_holds - whether @address, in the same form, is one of @network. */
+bool network_holds(const struct network *network, const unsigned char address[16]);
+
+/* address_is_local - "localhost" or an address of the loopback network. */
+bool address_is_local(const char *host);
+
 #endif

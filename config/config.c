@@ -206,12 +206,6 @@ int config_check_served(
 				"sFlow is not received by this version; name an interface",
 				warnings);
 	}
-	if (t->http && t->http->listen)
-		config_unserved(config, build_at(t->http->node, "listen"), "listen",
-			"this version has no HTTP listener; ask with 'rocewatch status' and the "
-			"other "
-			"commands",
-			warnings);
 	return ret;
 }
 

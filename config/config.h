@@ -96,6 +96,23 @@ struct config_traps { /* receiver of traps and informs */
 	int line;
 };
 
+struct config_http { /* web page, API and metrics */
+	const char *address; /* an IP address or "localhost" */
+	uint16_t port;
+	const char *cert, *key; /* files; both NULL without TLS */
+	const char *tokens_file; /* NULL: no token is asked for */
+	const char *const *allow; /* networks; all when there are none */
+	size_t n_allow;
+	const char *const *hosts; /* names beside localhost */
+	size_t n_hosts;
+	unsigned max_connections;
+	int64_t request_timeout_ns;
+	bool insecure;
+};
+
+/* config_http_unsafe - why this must not be served, in words behind "http: "; NULL when it may. */
+const char *config_http_unsafe(const struct config_http *http);
+
 struct config_store {
 	const char *path; /* file, or URL */
 	uint64_t quota_bytes;
@@ -129,7 +146,7 @@ struct config {
 	} defaults;
 	const char *socket_path; /* agent socket; default: store path + ".sock" */
 	const char *user; /* to become after start, NULL = stay */
-	const char *http_listen; /* NULL */
+	struct config_http *http; /* NULL = not served */
 	struct config_traps *traps; /* NULL = none are received */
 	const char *profile_dir; /* site profiles, NULL */
 	struct config_alerts alerts;

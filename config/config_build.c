@@ -188,6 +188,49 @@ static void build_traps(struct build *build)
 	}
 }
 
+/* ---- HTTP ---------------------------------------------------------------- */
+
+const char *config_http_unsafe(const struct config_http *http)
+{
+	if (http->insecure || address_is_local(http->address))
+		return NULL;
+	if (!http->cert)
+		return "an address outside this machine needs tls: { cert: FILE, key: FILE }, so "
+		       "that nobody reads along; or listen on 127.0.0.1 behind a reverse proxy; "
+		       "'insecure: true' does without";
+	if (!http->tokens_file)
+		return "an address outside this machine needs tokens_file, so that not everybody "
+		       "who reaches it reads everything; 'insecure: true' does without";
+	return NULL;
+}
+
+static void build_http(struct build *build)
+{
+	struct config *c = build->c;
+	const struct tree_http *tree = c->tree->http;
+	if (!tree || !tree->listen)
+		return;
+	struct config_http *http = c->http = arena_new_of(c->arena, struct config_http);
+	address_split(c->arena, tree->listen, 0, &http->address, &http->port, NULL);
+	if (tree->tls) {
+		http->cert = tree->tls->cert;
+		http->key = tree->tls->key;
+	}
+	http->tokens_file = tree->tokens_file;
+	http->allow = tree->allow.v;
+	http->n_allow = tree->allow.n;
+	http->hosts = tree->hosts.v;
+	http->n_hosts = tree->hosts.n;
+	http->max_connections = (unsigned)tree->max_connections;
+	http->request_timeout_ns = tree->request_timeout_ns;
+	http->insecure = tree->insecure;
+	if (!http->address)
+		return;
+	const char *unsafe = config_http_unsafe(http);
+	if (unsafe)
+		build_error(build, tree->node, "http: %s", unsafe);
+}
+
 /* ---- the rest ------------------------------------------------------------ */
 
 static void build_store(struct build *build)
@@ -247,8 +290,7 @@ void build_config(struct build *build)
 	c->socket_path = tree->socket;
 	c->user = tree->user;
 	c->profile_dir = tree->profile_dir;
-	if (tree->http)
-		c->http_listen = tree->http->listen;
+	build_http(build);
 	build_credentials(build);
 	build_devices(build);
 	build_captures(build);

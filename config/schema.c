@@ -341,13 +341,51 @@ static const struct field defaults_rows[] = {
 };
 TABLE(defaults_section, tree_defaults, defaults_rows, "For devices that do not say otherwise.");
 
+static const struct field http_tls_rows[] = {
+	TEXT(tree_http_tls, cert, "cert",
+		"File with the server's certificate and the ones that sign it, PEM.",
+		.flags = FIELD_REQUIRED, .check = schema_check_text),
+	TEXT(tree_http_tls, key, "key", "File with the private key of cert, PEM, mode 0600.",
+		.flags = FIELD_REQUIRED, .check = schema_check_text),
+};
+TABLE(http_tls_section, tree_http_tls, http_tls_rows,
+	"Serve HTTPS, TLS 1.2 or newer. The files are read again at SIGHUP.");
+
 static const struct field http_rows[] = {
 	TEXT(tree_http, listen, "listen",
-		"ADDRESS:PORT of metrics and dashboard. No address outside this machine unless a "
-		"proxy guards it.",
-		.flags = FIELD_REQUIRED, .check = schema_check_listen),
+		"ADDRESS:PORT of web page, API and metrics. An address outside this machine needs "
+		"tls and tokens_file.",
+		.flags = FIELD_REQUIRED, .check = schema_check_http_listen),
+	SECTION(tree_http, tls, "tls", http_tls_section),
+	TEXT(tree_http, tokens_file, "tokens_file",
+		"File with the bearer tokens that clients must send, mode 0600: one line each, "
+		"TOKEN or NAME TOKEN, at least 16 characters. Read again at SIGHUP.",
+		.check = schema_check_text),
+	{.kind = FIELD_VALUES,
+		.option = {.name = "allow",
+			.type = OPT_STRING,
+			.offset = offsetof(struct tree_http, allow),
+			.doc = "Networks whose clients may connect, such as 10.0.0.0/8; all when "
+			       "not given."},
+		.check = schema_check_network},
+	{.kind = FIELD_VALUES,
+		.option = {.name = "hosts",
+			.type = OPT_STRING,
+			.offset = offsetof(struct tree_http, hosts),
+			.doc = "Names by which clients may call this server (the Host header), "
+			       "beside localhost: the name that a reverse proxy passes on."},
+		.check = schema_check_text},
+	VALUE(tree_http, max_connections, "max_connections", OPT_INT, "2000", "10", "20000",
+		"Connections at the same time. When nearly all are in use, the one that is quiet "
+		"for longest is closed."),
+	VALUE(tree_http, request_timeout_ns, "request_timeout", OPT_DURATION, "30s", "1s", "10m",
+		"How long a request may take to arrive, and a document to be made."),
+	VALUE(tree_http, insecure, "insecure", OPT_BOOL, "false", NULL, NULL,
+		"Serve an address outside this machine without TLS or without tokens: everybody "
+		"who reaches it reads everything."),
 };
-TABLE(http_section, tree_http, http_rows, "The agent's HTTP listener.");
+TABLE(http_section, tree_http, http_rows,
+	"Web page, JSON API and metrics, read-only. Off when not given.");
 
 static const struct field traps_rows[] = {
 	TEXT(tree_traps, listen, "listen",

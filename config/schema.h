@@ -186,9 +186,17 @@ struct tree_defaults {
 	int64_t interval_ns, slow_interval_ns, timeout_ns;
 	const char *profile;
 };
+struct tree_http_tls {
+	TREE_NODE;
+	const char *cert, *key;
+};
 struct tree_http {
 	TREE_NODE;
-	const char *listen;
+	const char *listen, *tokens_file;
+	struct tree_http_tls *tls;
+	struct tree_values allow, hosts;
+	int64_t max_connections, request_timeout_ns;
+	bool insecure;
 };
 struct tree_traps {
 	TREE_NODE;

@@ -100,6 +100,30 @@ int schema_check_trap_listen(const char *text, struct err *e)
 	return 0;
 }
 
+int schema_check_http_listen(const char *text, struct err *e)
+{
+	unsigned char raw[16];
+	const int rc = schema_check_listen(text, e);
+	if (rc < 0)
+		return rc;
+	if (strncmp(text, "localhost:", 10) == 0 || listen_address(text, raw))
+		return 0;
+	return err_set(e, -EINVAL,
+		"'%.64s'; expected an address of this machine and a port, such as "
+		"\"127.0.0.1:9421\" or \"[2001:db8::5]:9421\"",
+		text);
+}
+
+int schema_check_network(const char *text, struct err *e)
+{
+	struct network network;
+	if (network_parse(text, &network) == 0)
+		return 0;
+	return err_set(e, -EINVAL,
+		"'%.64s'; expected a network such as 10.0.0.0/8 or 2001:db8::/32, or one address",
+		text);
+}
+
 int schema_check_ip(const char *text, struct err *e)
 {
 	unsigned char raw[16];

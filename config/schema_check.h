@@ -13,6 +13,8 @@ int schema_check_text(const char *text, struct err *e);
 int schema_check_address(const char *text, struct err *e);
 int schema_check_listen(const char *text, struct err *e);
 int schema_check_trap_listen(const char *text, struct err *e);
+int schema_check_http_listen(const char *text, struct err *e);
+int schema_check_network(const char *text, struct err *e);
 int schema_check_ip(const char *text, struct err *e);
 int schema_check_no_login(const char *text, struct err *e);
 int schema_check_url(const char *text, struct err *e);

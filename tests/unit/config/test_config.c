@@ -217,7 +217,9 @@ static void test_full(void **state)
 	assert_int_equal(o->hold, 5);
 	assert_string_equal(o->label, "a # b");
 	assert_null(config_options(c, "analyzers", "other"));
-	assert_string_equal(c->http_listen, "[::1]:9421");
+	assert_string_equal(c->http->address, "::1");
+	assert_int_equal(c->http->port, 9421);
+	assert_int_equal(c->http->max_connections, 2000);
 	assert_string_equal(c->traps->address, "127.0.0.1");
 	assert_int_equal(c->traps->port, 1162);
 	assert_int_equal(c->traps->n_credentials, 1);

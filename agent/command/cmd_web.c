@@ -1,0 +1,189 @@
+/* cmd_web - "rocewatch web": page, JSON API, event stream and metrics over HTTP. */
+#include "agent/command/command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/log.h"
+#include "agent/base/str.h"
+#include "agent/surface/web_server.h"
+#include "config/address.h"
+#include "config/config.h"
+
+#define DEFAULT_PORT 9421
+#define DEFAULT_CONNECTIONS 2000
+#define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
+#define CHILD_MEMORY ((rlim_t)4 << 30) /* a document that grows without end takes nobody along */
+
+static const struct command_option options[] = {
+	{"listen", 0, "ADDR:PORT",
+		"serve here in place of http.listen; port 0 is any free one (default: "
+		"127.0.0.1:9421)"},
+	{"port-file", 0, "FILE", "write the port to this file when the server is ready"},
+	{"child", 0, NULL, "started by an agent: ends with it, keeps no rights"},
+	{0},
+};
+
+extern const struct command command_web;
+
+struct cmd_web {
+	const struct globals *g;
+	struct config *config, *before; /* before: lent to what was read from it */
+};
+
+static const struct config_http web_defaults = {.address = "127.0.0.1",
+	.port = DEFAULT_PORT,
+	.max_connections = DEFAULT_CONNECTIONS,
+	.request_timeout_ns = DEFAULT_TIMEOUT_NS};
+
+/* A database that was copied here comes without the site's tokens and addresses. */
+static bool cmd_web_uses_config(const struct globals *g)
+{
+	return !g->db || g->config_given;
+}
+
+static void cmd_web_http(const struct cmd_web *web, struct config_http *ret)
+{
+	*ret = web_defaults;
+	if (cmd_web_uses_config(web->g) && web->config && web->config->http)
+		*ret = *web->config->http;
+}
+
+static int cmd_web_reread(struct config_http *ret, void *arg, struct err *e)
+{
+	struct cmd_web *web = arg;
+	const struct config_http had = *ret;
+	struct client client;
+	const int rc = client_open(&client, web->g, NS_PER_S, e);
+	if (rc < 0)
+		return rc;
+	config_free(web->before);
+	web->before = web->config;
+	web->config = client.config;
+	client.config = NULL;
+	client_done(&client);
+	cmd_web_http(web, ret);
+	/* The socket is open already. */
+	ret->address = had.address;
+	ret->port = had.port;
+	ret->max_connections = had.max_connections;
+	ret->request_timeout_ns = had.request_timeout_ns;
+	const char *unsafe = config_http_unsafe(ret);
+	if (unsafe)
+		return err_set(e, -EINVAL, "http: %s", unsafe);
+	return 0;
+}
+
+/* --listen; port 0 is allowed here. */
+static int cmd_web_listen(
+	const char *text, struct arena *a, struct config_http *http, struct err *e)
+{
+	const size_t n = strlen(text);
+	const bool any = n > 2 && strcmp(text + n - 2, ":0") == 0;
+	const char *host = text;
+	if (any)
+		host = arena_strndup(a, text, n - 2);
+	if (address_split(a, host, DEFAULT_PORT, &http->address, &http->port, e) < 0)
+		return -EINVAL;
+	if (any)
+		http->port = 0;
+	return 0;
+}
+
+/* The agent is gone, or went while we started: so do we. */
+static void cmd_web_be_child(void)
+{
+	const pid_t parent = getppid();
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent || parent == 1)
+		raise(SIGTERM);
+#ifndef __SANITIZE_ADDRESS__
+	const struct rlimit memory = {.rlim_cur = CHILD_MEMORY, .rlim_max = CHILD_MEMORY};
+	setrlimit(RLIMIT_AS, &memory);
+#endif
+	log_set_plain(true);
+}
+
+static int cmd_web_failed(int rc, const struct err *e)
+{
+	err_print(stderr, e);
+	if (rc == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
+}
+
+static int cmd_web_serve(
+	struct cmd_web *web, const struct client *client, const struct command_args *args)
+{
+	const char *listen = command_opt(&command_web, args, "listen");
+	struct arena *a = arena_new();
+	struct err e = {0};
+	struct web_options web_options = {.globals = args->g,
+		.db_path = client->db_path,
+		.config = web->config,
+		.port_file = command_opt(&command_web, args, "port-file"),
+		.reread = cmd_web_reread,
+		.arg = web};
+	cmd_web_http(web, &web_options.http);
+	int rc = 0;
+	if (listen)
+		rc = cmd_web_listen(listen, a, &web_options.http, &e);
+	const char *unsafe = NULL;
+	if (rc == 0)
+		unsafe = config_http_unsafe(&web_options.http);
+	if (unsafe)
+		rc = err_set(&e, -EINVAL, "http: %s", unsafe);
+	if (rc == 0)
+		rc = web_server_run(&web_options, &e);
+	arena_free(a);
+	if (rc < 0)
+		return cmd_web_failed(rc, &e);
+	return EXIT_OK;
+}
+
+static int cmd_web_run(struct command_args *args)
+{
+	struct cmd_web web = {.g = args->g};
+	struct client client;
+	struct err e = {0};
+	if (args->argc > 0)
+		return usage_extra(&command_web, args->argv[0]);
+	if (command_opt(&command_web, args, "child"))
+		cmd_web_be_child();
+	int rc = client_open(&client, args->g, NS_PER_S, &e);
+	if (rc < 0)
+		return cmd_web_failed(rc, &e);
+	web.config = client.config;
+	client.config = NULL;
+	rw_cleanup(freep) char *db_path = rw_strdup(client.db_path);
+	client_done(&client);
+	client.db_path = db_path;
+	const int code = cmd_web_serve(&web, &client, args);
+	config_free(web.config);
+	config_free(web.before);
+	return code;
+}
+
+const struct command command_web = {
+	.name = "web",
+	.args = "",
+	.summary = "web page, JSON API (/api/v1), event stream and /metrics over HTTP",
+	.help = "Serves the documents of the other commands, read-only, until SIGTERM. The agent "
+		"starts it by itself when the configuration has a section http. With --db FILE it "
+		"shows a copied database, on this machine only.\n"
+		"SIGHUP reads tokens, certificate and allowed networks again.\n"
+		"An address outside this machine needs http.tls and http.tokens_file; 'insecure: "
+		"true' in the section http does without.\n"
+		"Exit: 0 stopped as asked, 1 could not start, 2 bad usage or configuration.",
+	.options = options,
+	.usage_exit = EXIT_USAGE,
+	.run = cmd_web_run,
+};

@@ -1,0 +1,535 @@
+/*
+ * web_server - which answer a request gets, and the life of the process.
+ *
+ * The order of a request: method, address, host, static file, token, then the table of routes. The
+ * page itself needs no token: it is part of the program and says nothing of the fabric.
+ */
+#include "agent/surface/web_server.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/log.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/document/file_write.h"
+#include "agent/reports/served.h"
+#include "agent/surface/api_request.h"
+#include "agent/surface/http.h"
+#include "agent/surface/web_answer.h"
+#include "agent/surface/web_documents.h"
+#include "agent/surface/web_events.h"
+#include "agent/surface/web_files.h"
+#include "agent/surface/web_guard.h"
+#include "agent/surface/web_health.h"
+#include "agent/surface/web_listen.h"
+#include "agent/surface/web_openapi.h"
+
+#define API_PREFIX "/api/v1/"
+#define ANSWER_NS (120 * NS_PER_S) /* for sending, beside the time for making */
+#define STREAM_BEHIND_NS (30 * NS_PER_S)
+#define STREAM_BEHIND_BYTES ((size_t)1 << 20)
+#define PEM_MAX 1048576
+
+enum { SPARE_FILES = 64 };
+
+struct web_server {
+	const struct web_options *options;
+	int fd;
+	struct http *http;
+	struct web_documents *documents;
+	struct web_events *events;
+	struct web_health *health;
+	struct web_subject *subjects; /* of the rows, in order of the table */
+	size_t n_subjects;
+	struct blob *openapi;
+	char *cert, *key; /* PEM; NULL without TLS */
+	pthread_mutex_t lock; /* of guard and refusals */
+	struct web_guard *guard;
+	struct complaint refusals;
+};
+
+struct web_call {
+	struct web_server *server;
+	struct http_ticket *ticket;
+	const struct http_request *request;
+	const struct api_target *target;
+	bool head;
+};
+
+/* ---- routes -------------------------------------------------------------- */
+
+static enum http_outcome server_answer_bytes(struct http_reply *ret, const char *type,
+	const void *bytes, size_t n, const char *etag, const char *if_none_match)
+{
+	*ret = (struct http_reply){.status = 200, .type = type, .etag = etag};
+	if (api_etag_matches(if_none_match, etag)) {
+		ret->status = 304;
+		ret->fixed = "";
+		return HTTP_ANSWERED;
+	}
+	ret->fixed = bytes;
+	ret->n_fixed = n;
+	return HTTP_ANSWERED;
+}
+
+static enum http_outcome server_healthz(struct web_call *call, struct http_reply *ret)
+{
+	web_health_reply(call->server->health, ret);
+	return HTTP_ANSWERED;
+}
+
+static enum http_outcome server_openapi(struct web_call *call, struct http_reply *ret)
+{
+	const struct blob *text = call->server->openapi;
+	return server_answer_bytes(ret, "application/json", text->bytes, text->n, text->etag,
+		call->request->if_none_match);
+}
+
+static enum http_outcome server_events(struct web_call *call, struct http_reply *ret)
+{
+	*ret = (struct http_reply){.status = 200, .type = "text/event-stream", .fixed = ""};
+	if (call->head)
+		return HTTP_ANSWERED;
+	web_events_join(call->server->events, call->ticket);
+	return HTTP_STREAMS;
+}
+
+static const struct server_route {
+	const char *path;
+	enum http_outcome (*answer)(struct web_call *call, struct http_reply *ret);
+} server_routes[] = {
+	{"/healthz", server_healthz},
+	{"/api/v1/events", server_events},
+	{"/api/v1/openapi.json", server_openapi},
+};
+
+/* The nearest path of the API, for a mistyped one. */
+static enum http_outcome server_unknown(struct web_call *call, struct http_reply *ret)
+{
+	const struct web_server *server = call->server;
+	const char *path = call->target->path;
+	const char *near = NULL;
+	if (strncmp(path, API_PREFIX, sizeof(API_PREFIX) - 1) == 0) {
+		rw_cleanup(freep) const char **names =
+			rw_calloc(server->n_subjects + 1, sizeof(*names));
+		for (size_t i = 0; i < server->n_subjects; i++)
+			names[i] = server->subjects[i].row->path;
+		near = str_nearest(path + sizeof(API_PREFIX) - 1, names, server->n_subjects);
+	}
+	if (near)
+		web_reply_error(ret, 404, "there is no '%.200s'; did you mean '" API_PREFIX "%s'?",
+			path, near);
+	else
+		web_reply_error(ret, 404,
+			"there is no '%.200s'; /api/v1/openapi.json lists what there is", path);
+	return HTTP_ANSWERED;
+}
+
+static const struct web_subject *server_subject(const struct web_server *server, const char *path)
+{
+	const size_t n = sizeof(API_PREFIX) - 1;
+	if (strncmp(path, API_PREFIX, n) != 0)
+		return NULL;
+	for (size_t i = 0; i < server->n_subjects; i++)
+		if (str_eq(server->subjects[i].row->path, path + n))
+			return &server->subjects[i];
+	return NULL;
+}
+
+static enum http_outcome server_document(
+	struct web_call *call, const struct web_subject *subject, struct http_reply *ret)
+{
+	const struct api_target *target = call->target;
+	struct err e = {0};
+	const int rc = web_check_params(subject->row, target->given, target->n_given, &e);
+	if (rc < 0) {
+		web_reply_err(ret, rc, &e);
+		return HTTP_ANSWERED;
+	}
+	web_documents_ask(call->server->documents, call->ticket, subject, target->given,
+		target->n_given, call->request->if_none_match);
+	return HTTP_WAITS;
+}
+
+static enum http_outcome server_route(struct web_call *call, struct http_reply *ret)
+{
+	const struct web_subject *subject = server_subject(call->server, call->target->path);
+	if (subject)
+		return server_document(call, subject, ret);
+	for (size_t i = 0; i < rw_countof(server_routes); i++) {
+		if (!str_eq(server_routes[i].path, call->target->path))
+			continue;
+		if (call->target->n_given == 0)
+			return server_routes[i].answer(call, ret);
+		web_reply_error(ret, 400, "%s takes no parameters; read '%.64s'",
+			server_routes[i].path, call->target->given[0].name);
+		return HTTP_ANSWERED;
+	}
+	return server_unknown(call, ret);
+}
+
+/* ---- who may ask --------------------------------------------------------- */
+
+static bool server_knows_token(struct web_server *server, const struct http_request *request)
+{
+	pthread_mutex_lock(&server->lock);
+	const bool known = web_guard_token(server->guard, request->authorization);
+	if (!known && request->authorization)
+		complain(&server->refusals, mono_now(), LOG_WARN_, "web",
+			"a request with a wrong token was refused");
+	pthread_mutex_unlock(&server->lock);
+	return known;
+}
+
+static bool server_knows_host(struct web_server *server, const struct http_request *request)
+{
+	pthread_mutex_lock(&server->lock);
+	const bool known =
+		!request->host_twice && web_guard_knows_host(server->guard, request->host);
+	pthread_mutex_unlock(&server->lock);
+	return known;
+}
+
+static bool server_admits(void *arg, const struct sockaddr *peer)
+{
+	struct web_server *server = arg;
+	pthread_mutex_lock(&server->lock);
+	const bool admitted = web_guard_admits(server->guard, peer);
+	pthread_mutex_unlock(&server->lock);
+	return admitted;
+}
+
+/* What stands before every route; true when @ret holds the answer already. */
+static bool server_refuses(struct web_call *call, struct api_target *target, struct http_reply *ret)
+{
+	static const char methods[] = "GET, HEAD, OPTIONS";
+	const struct http_request *request = call->request;
+	struct err e = {0};
+	const bool options = str_eq(request->method, "OPTIONS");
+	call->head = str_eq(request->method, "HEAD");
+	if (!options && !call->head && !str_eq(request->method, "GET")) {
+		web_reply_error(ret, 405, "nothing can be changed here; expected GET");
+		ret->allow = methods;
+		return true;
+	}
+	const int rc = api_target_read(request->target, target, &e);
+	if (rc < 0) {
+		web_reply_err(ret, rc, &e);
+		if (rc == -E2BIG)
+			ret->status = 414;
+		return true;
+	}
+	if (!server_knows_host(call->server, request)) {
+		web_reply_error(ret, 421,
+			"the Host header does not name this server; add the name to http.hosts "
+			"when it should");
+		return true;
+	}
+	if (!options)
+		return false;
+	*ret = (struct http_reply){.status = 204, .allow = methods, .fixed = ""};
+	return true;
+}
+
+static enum http_outcome server_answer(void *arg, struct http_ticket *ticket,
+	const struct http_request *request, struct http_reply *ret)
+{
+	struct web_server *server = arg;
+	struct api_target target;
+	struct web_call call = {
+		.server = server, .ticket = ticket, .request = request, .target = &target};
+	if (server_refuses(&call, &target, ret))
+		return HTTP_ANSWERED;
+	const struct web_file *file = web_file_find(target.path);
+	if (file)
+		return server_answer_bytes(ret, file->type, file->begin,
+			(size_t)(file->end - file->begin), file->etag, request->if_none_match);
+	if (!server_knows_token(server, request)) {
+		web_reply_error(ret, 401,
+			"a token is needed: send the header 'Authorization: Bearer TOKEN'");
+		ret->authenticate = "Bearer realm=\"rocewatch\"";
+		return HTTP_ANSWERED;
+	}
+	return server_route(&call, ret);
+}
+
+static void server_stream_ended(void *arg, struct http_ticket *ticket)
+{
+	struct web_server *server = arg;
+	web_events_leave(server->events, ticket);
+}
+
+/* ---- start and reload ---------------------------------------------------- */
+
+static int server_read_pem(
+	const struct config_http *http, char **ret_cert, char **ret_key, struct err *e)
+{
+	size_t n;
+	*ret_cert = *ret_key = NULL;
+	if (!http->cert)
+		return 0;
+	int rc = str_read_file(http->cert, PEM_MAX, ret_cert, &n, e);
+	if (rc == 0)
+		rc = str_read_file(http->key, PEM_MAX, ret_key, &n, e);
+	if (rc == 0)
+		return 0;
+	free(rw_take(*ret_cert));
+	return rc;
+}
+
+static int server_start_http(
+	struct web_server *server, const char *cert, const char *key, struct err *e)
+{
+	const struct config_http *http = &server->options->http;
+	const struct http_limits limits = {.connections = http->max_connections,
+		.request_ns = http->request_timeout_ns,
+		.answer_ns = http->request_timeout_ns + ANSWER_NS,
+		.stream_ns = STREAM_BEHIND_NS,
+		.stream_bytes = STREAM_BEHIND_BYTES};
+	const struct http_handler handler = {.arg = server,
+		.answer = server_answer,
+		.stream_ended = server_stream_ended,
+		.admits = server_admits};
+	return http_start(server->fd, cert, key, &limits, &handler, &server->http, e);
+}
+
+/* Every connection is closed; the listening socket stays, so that nobody is refused. */
+static void server_stop_http(struct web_server *server)
+{
+	if (!server->http)
+		return;
+	http_refuse(server->http);
+	web_documents_refuse(server->documents);
+	web_events_end(server->events);
+	http_stop(server->http);
+	server->http = NULL;
+	web_documents_admit(server->documents);
+}
+
+static int server_swap_tls(struct web_server *server, char *cert, char *key, struct err *e)
+{
+	if (str_eq(cert, server->cert) && str_eq(key, server->key)) {
+		free(cert);
+		free(key);
+		return 0;
+	}
+	server_stop_http(server);
+	int rc = server_start_http(server, cert, key, e);
+	if (rc < 0) {
+		struct err again;
+		free(cert);
+		free(key);
+		if (server_start_http(server, server->cert, server->key, &again) < 0)
+			log_error("web", "%s", again.text);
+		return rc;
+	}
+	free(server->cert);
+	free(server->key);
+	server->cert = cert;
+	server->key = key;
+	return 0;
+}
+
+static int server_reload(struct web_server *server, struct err *e)
+{
+	struct config_http http = server->options->http;
+	struct web_guard *guard = NULL;
+	char *cert, *key;
+	int rc = server->options->reread(&http, server->options->arg, e);
+	if (rc == 0)
+		rc = server_read_pem(&http, &cert, &key, e);
+	if (rc < 0)
+		return rc;
+	rc = web_guard_new(&http, &guard, e);
+	if (rc < 0) {
+		free(cert);
+		free(key);
+		return rc;
+	}
+	rc = server_swap_tls(server, cert, key, e);
+	if (rc < 0) {
+		web_guard_free(guard);
+		return rc;
+	}
+	pthread_mutex_lock(&server->lock);
+	struct web_guard *before = server->guard;
+	server->guard = guard;
+	pthread_mutex_unlock(&server->lock);
+	web_guard_free(before);
+	return 0;
+}
+
+static void server_add_subject(void *arg, const struct served_document *row)
+{
+	struct web_server *server = arg;
+	server->subjects[server->n_subjects++] =
+		(struct web_subject){.path = row->path, .type = "application/json", .row = row};
+}
+
+static void server_count_row(void *arg, const struct served_document *row)
+{
+	++*(size_t *)arg;
+}
+
+static void server_tables(struct web_server *server)
+{
+	size_t n = 0;
+	served_each(server_count_row, &n);
+	server->subjects = rw_calloc(n + 1, sizeof(*server->subjects));
+	served_each(server_add_subject, server);
+	json_t *doc = web_openapi();
+	char *text = json_dumps(doc, JSON_INDENT(2));
+	server->openapi = blob_new(text, strlen(text));
+	free(text);
+	json_decref(doc);
+}
+
+static int write_port(FILE *out, void *arg)
+{
+	fprintf(out, "%u\n", *(unsigned *)arg);
+	return 0;
+}
+
+/* Says where it listens: people and tests read it. */
+static int server_announce(struct web_server *server, struct err *e)
+{
+	char url[96];
+	const struct web_options *options = server->options;
+	unsigned port = web_listen_port(server->fd);
+	const char *scheme = "http";
+	if (server->cert)
+		scheme = "https";
+	fprintf(stderr, "listening on %s\n", web_listen_url(server->fd, scheme, url, sizeof(url)));
+	if (!options->port_file)
+		return 0;
+	return file_write(options->port_file, write_port, &port, e);
+}
+
+/* Each connection is a file; a login shell's 1024 are few. */
+static void server_files(const struct config_http *http)
+{
+	struct rlimit files;
+	const rlim_t wanted = http->max_connections + SPARE_FILES;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur >= wanted)
+		return;
+	files.rlim_cur = wanted;
+	if (files.rlim_max < wanted)
+		files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= wanted)
+		return;
+	log_warn("web",
+		"http.max_connections is %u, but this process may open %llu files; raise the limit "
+		"(LimitNOFILE= in the unit)",
+		http->max_connections, (unsigned long long)files.rlim_cur);
+}
+
+static int server_start(struct web_server *server, struct err *e)
+{
+	const struct web_options *options = server->options;
+	const struct config_http *http = &options->http;
+	int rc = web_guard_new(http, &server->guard, e);
+	if (rc == 0)
+		rc = server_read_pem(http, &server->cert, &server->key, e);
+	if (rc < 0)
+		return rc;
+	server_files(http);
+	server_tables(server);
+	server->fd = web_listen(http->address, http->port, e);
+	if (server->fd < 0)
+		return server->fd;
+	server->health = web_health_new(options->db_path, options->config);
+	web_health_look(server->health);
+	server->documents =
+		web_documents_new(options->globals, options->db_path, http->request_timeout_ns);
+	server->events = web_events_new(options->globals, options->db_path);
+	if (!server->documents || !server->events)
+		return err_set(e, -EAGAIN, "cannot start a thread");
+	rc = server_start_http(server, server->cert, server->key, e);
+	if (rc < 0)
+		return rc;
+	return server_announce(server, e);
+}
+
+/* ---- the loop ------------------------------------------------------------ */
+
+static void server_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static void server_hangup(struct web_server *server)
+{
+	struct err e = {0};
+	if (server_reload(server, &e) < 0) {
+		log_error("web", "reload refused, going on as before: %s%s%s", e.file,
+			str_if(*e.file, ": "), e.text);
+		return;
+	}
+	log_info("web", "configuration, tokens and certificate read again");
+}
+
+static void server_loop(struct web_server *server, const sigset_t *set)
+{
+	const struct timespec turn = {.tv_sec = 1};
+	for (;;) {
+		const int signum = sigtimedwait(set, NULL, &turn);
+		if (signum == SIGTERM || signum == SIGINT)
+			return;
+		if (signum == SIGHUP)
+			server_hangup(server);
+		if (server->http)
+			http_sweep(server->http);
+		web_documents_sweep(server->documents);
+		web_health_look(server->health);
+	}
+}
+
+/* False when a thread cannot be stopped in time. */
+static bool server_stop(struct web_server *server)
+{
+	server_stop_http(server);
+	if (!web_events_free(server->events) || !web_documents_free(server->documents))
+		return false;
+	web_health_free(server->health);
+	web_guard_free(server->guard);
+	blob_put(server->openapi);
+	free(server->subjects);
+	free(server->cert);
+	free(server->key);
+	if (server->fd >= 0)
+		close(server->fd);
+	pthread_mutex_destroy(&server->lock);
+	return true;
+}
+
+int web_server_run(const struct web_options *options, struct err *e)
+{
+	struct web_server server = {.options = options, .fd = -1};
+	sigset_t set;
+	server_signals(&set);
+	pthread_mutex_init(&server.lock, NULL);
+	const int rc = server_start(&server, e);
+	if (rc == 0)
+		server_loop(&server, &set);
+	if (server_stop(&server))
+		return rc;
+	/* A document is still made: nothing is written, so nothing is lost. */
+	log_info("web", "stopped while a document was being made");
+	_exit(rc < 0);
+}

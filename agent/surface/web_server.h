@@ -1,0 +1,36 @@
+/*
+ * web_server - `rocewatch web`: page, API, event stream and metrics in one process of its own,
+ * which reads the database like any other command. However slow or hostile a client is, the agent
+ * does not notice.
+ *
+ * Threads: the HTTP server's one (answers that are known, all sockets), one that makes documents,
+ * one that makes frames for the event streams, and the caller's, which waits for signals and once a
+ * second looks at limits and health.
+ */
+#ifndef RW_SURFACE_WEB_SERVER_H
+#define RW_SURFACE_WEB_SERVER_H
+
+#include <stdbool.h>
+
+#include "config/config.h"
+
+struct err;
+struct globals;
+
+struct web_options {
+	const struct globals *globals; /* which database and configuration */
+	const char *db_path;
+	const struct config *config; /* NULL: the database holds none */
+	struct config_http http;
+	const char *port_file; /* gets the port, NULL */
+	/* SIGHUP: fills what may change (tls, tokens_file, allow, hosts); 0, or a negative errno
+	 * with @e, and what was stays. */
+	int (*reread)(struct config_http *ret, void *arg, struct err *e);
+	void *arg;
+};
+
+/* web_server_run - serves until SIGTERM or SIGINT. 0, or a negative errno with @e. SIGTERM, SIGINT
+ * and SIGHUP stay blocked. */
+int web_server_run(const struct web_options *options, struct err *e);
+
+#endif
