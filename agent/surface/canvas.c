@@ -150,8 +150,8 @@ static int canvas_cut(const char *text, int width, int ellipsis)
 	return last;
 }
 
-static int canvas_write(struct canvas *canvas, int row, int col, int n, enum canvas_style style,
-	const char *text)
+static int canvas_write(
+	struct canvas *canvas, int row, int col, int n, enum canvas_style style, const char *text)
 {
 	int at = 0;
 	for (; *text && at < n; at++) {
@@ -213,8 +213,8 @@ void canvas_paint(struct canvas *canvas, int row, int col, int width, enum canva
 }
 
 /* Eighths of a block in UTF-8, whole signs in ASCII. */
-void canvas_bar(struct canvas *canvas, int row, int col, int width, enum canvas_style style,
-	double ratio)
+void canvas_bar(
+	struct canvas *canvas, int row, int col, int width, enum canvas_style style, double ratio)
 {
 	static const char *const eighths[] = {
 		"", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589"};
@@ -287,9 +287,9 @@ static void canvas_print_row(FILE *out, const struct canvas *canvas, int row, bo
 	fputc('\n', out);
 }
 
-void canvas_print(FILE *out, const struct canvas *canvas, bool color)
+void canvas_print(FILE *out, const struct canvas *canvas, int first, bool color)
 {
 	int n = canvas_used(canvas);
-	for (int row = 0; row < n; row++)
+	for (int row = first; row < n; row++)
 		canvas_print_row(out, canvas, row, color);
 }

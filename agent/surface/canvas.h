@@ -61,8 +61,8 @@ int canvas_putf(struct canvas *canvas, int row, int col, int width, enum canvas_
 /* canvas_paint - gives @width cells a style; their text stays. */
 void canvas_paint(struct canvas *canvas, int row, int col, int width, enum canvas_style style);
 /* canvas_bar - a horizontal bar of @width columns, filled to @ratio (0 to 1; NAN: empty). */
-void canvas_bar(struct canvas *canvas, int row, int col, int width, enum canvas_style style,
-	double ratio);
+void canvas_bar(
+	struct canvas *canvas, int row, int col, int width, enum canvas_style style, double ratio);
 
 /* canvas_width - the columns that @text takes. */
 int canvas_width(const char *text);
@@ -70,8 +70,9 @@ int canvas_width(const char *text);
 /* canvas_used - rows up to the last one that holds a character. */
 int canvas_used(const struct canvas *canvas);
 
-/* canvas_print - the rows as lines without trailing blanks, up to canvas_used(); with @color also
- * the escape sequences of the styles. */
-void canvas_print(FILE *out, const struct canvas *canvas, bool color);
+/* canvas_print - the rows from @first on as lines without trailing blanks, up to canvas_used();
+ * with
+ * @color also the escape sequences of the styles. */
+void canvas_print(FILE *out, const struct canvas *canvas, int first, bool color);
 
 #endif

@@ -73,6 +73,7 @@ struct screen_docs {
 	double wall_age_s; /* since the wall was read; NAN never */
 	double reading_s; /* since an unanswered question was asked; NAN none */
 	double interval_s; /* between two frames; NAN: the screen shows the past and stands still */
+	bool printed; /* one frame on paper: nothing is said of the next one */
 };
 
 /* A page. One row of the table in screen_pages.c. */
@@ -95,7 +96,10 @@ extern const struct screen_page *const screen_pages[]; /* NULL-terminated, [0] i
 void screen_init(struct screen *screen);
 
 /* screen_place_of - the page that is shown and where the reader stands on it. */
-struct screen_place *screen_place_of(struct screen *screen);
+static inline struct screen_place *screen_place_of(struct screen *screen)
+{
+	return &screen->stack[screen->depth];
+}
 
 /* screen_press - one key. True when another page is shown afterwards. */
 bool screen_press(struct screen *screen, int key);

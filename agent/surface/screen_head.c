@@ -9,7 +9,13 @@
 #include "agent/document/json_value.h"
 #include "agent/surface/screen_text.h"
 
-enum { HEAD_GAP = 3, HEAD_STATE_WIDTH = 12 };
+enum {
+	HEAD_GAP = 3,
+	HEAD_STATE_WIDTH = 12,
+	/* A frame older than this and some intervals says nothing of the present. */
+	HEAD_STUCK_S = 10,
+	HEAD_STUCK_FRAMES = 3,
+};
 
 /* A line that is filled from the left, part by part. */
 struct head_line {
@@ -42,10 +48,19 @@ static void head_put_state(struct canvas *canvas, const char *state)
 	canvas_put(canvas, 0, col + left, HEAD_STATE_WIDTH - left, style, word);
 }
 
+/* A live frame that is not followed by another one: the database does not answer. */
+static bool head_is_stuck(const struct screen *screen, const struct screen_docs *docs)
+{
+	return !isnan(docs->interval_s) && !screen->paused &&
+		docs->wall_age_s > HEAD_STUCK_S + HEAD_STUCK_FRAMES * docs->interval_s;
+}
+
 /* How the screen is kept up to date, in words. */
 static void head_add_pace(
 	struct str *out, const struct screen *screen, const struct screen_docs *docs)
 {
+	if (docs->printed)
+		return;
 	if (isnan(docs->interval_s)) {
 		str_add(out, "AS IT WAS");
 		return;
@@ -56,7 +71,7 @@ static void head_add_pace(
 		str_add(out, " old");
 		return;
 	}
-	if (docs->reading_s >= 1) {
+	if (docs->reading_s >= 1 || docs->wall_error) {
 		str_add(out, "reading... frame ");
 		screen_add_age(out, docs->wall_age_s);
 		str_add(out, " old");
@@ -83,9 +98,9 @@ static void head_put_bar(
 	else
 		head_add(&line, STYLE_BAR, fabric);
 	head_add(&line, STYLE_BAR, time.s);
-	head_add(&line, STYLE_BAR, pace.s);
+	head_add(&line, STYLE_BAR, str_or(pace.s, ""));
 	const char *state = "unknown";
-	if (docs->wall && *doc_word(docs->wall, "state"))
+	if (docs->wall && *doc_word(docs->wall, "state") && !head_is_stuck(screen, docs))
 		state = doc_word(docs->wall, "state");
 	head_put_state(canvas, state);
 }
@@ -125,11 +140,15 @@ static void head_add_counts(struct head_line *line, const json_t *wall)
 	head_add(line, STYLE_PLAIN, text.s);
 }
 
-static void head_add_age(struct head_line *line, const json_t *wall)
+static void head_add_age(
+	struct head_line *line, const struct screen *screen, const struct screen_docs *docs)
 {
-	const json_t *agent = json_object_get(wall, "agent");
+	const json_t *agent = json_object_get(docs->wall, "agent");
 	double age_s = doc_number(agent, "data_age_s");
-	bool stale = json_is_true(json_object_get(agent, "stale"));
+	bool stale = json_is_true(json_object_get(agent, "stale")) || head_is_stuck(screen, docs);
+	/* The data grows older while the frame stands. */
+	if (!isnan(docs->interval_s) && docs->wall_age_s > docs->interval_s)
+		age_s += docs->wall_age_s;
 	rw_cleanup(str_done) struct str text = {0};
 	if (!stale && (isnan(age_s) || str_eq(doc_word(agent, "state"), "replay")))
 		return;
@@ -190,7 +209,7 @@ int screen_paint_head(
 	if (*why)
 		canvas_put(canvas, row++, 1, canvas->cols - 2, STYLE_BOLD, why);
 	struct head_line line = {canvas, row++, 1, canvas->cols};
-	head_add_age(&line, docs->wall);
+	head_add_age(&line, screen, docs);
 	head_add_agent(&line, docs->wall);
 	head_add_counts(&line, docs->wall);
 	return head_put_troubles(docs, canvas, row);

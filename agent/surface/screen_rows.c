@@ -114,7 +114,7 @@ static int screen_number_order(const json_t *left, const json_t *right, const ch
 
 static int screen_word_order(const json_t *left, const json_t *right, const char *key)
 {
-	return strcmp(doc_word(left, key), doc_word(right, key));
+	return strverscmp(doc_word(left, key), doc_word(right, key)); /* Ethernet9, Ethernet10 */
 }
 
 static int incident_by_money(const void *left, const void *right)
@@ -303,6 +303,6 @@ static int port_by_worst(const void *left, const void *right)
 	return r ? r : port_by_name(left, right);
 }
 
-const char *const screen_port_orders[] = {
-	"pause", "it paused us", "we paused it", "device", NULL};
-screen_compare *const screen_port_compares[] = {port_by_worst, port_by_rx, port_by_tx, port_by_name};
+const char *const screen_port_orders[] = {"pause", "it paused us", "we paused it", "device", NULL};
+screen_compare *const screen_port_compares[] = {
+	port_by_worst, port_by_rx, port_by_tx, port_by_name};

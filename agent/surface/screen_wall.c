@@ -14,6 +14,7 @@
 
 enum {
 	WIDE_COLS = 110, /* paused ports and uplinks stand side by side from here on */
+	WINDOW_COLS = 30, /* for "WHERE  (00:14:00 - 00:15:00Z)" */
 	SIGNALS_MAX = 24,
 	DEVICES_MAX = 64, /* lines: devices with the same reason share one */
 };
@@ -201,7 +202,8 @@ static void wall_put_signals_title(
 	rw_cleanup(str_done) struct str base = {0}, where = {0};
 	wall_add_base_title(&base, wall);
 	str_add(&where, "WHERE");
-	if (strlen(doc_word(window, "to")) > 19)
+	bool has_room = canvas->cols - layout->where > WINDOW_COLS;
+	if (has_room && strlen(doc_word(window, "to")) > 19)
 		str_addf(&where, "  (%.8s - %.8sZ)", doc_word(window, "from") + 11,
 			doc_word(window, "to") + 11);
 	canvas_put(canvas, row, layout->name, 13, STYLE_BOLD, "GOLDEN SIGNAL");
@@ -365,7 +367,8 @@ static int wall_paused_rows(const struct wall *wall)
 	return n;
 }
 
-static void wall_put_uplink_row(struct wall *wall, int row, int col, int width, const json_t *uplink)
+static void wall_put_uplink_row(
+	struct wall *wall, int row, int col, int width, const json_t *uplink)
 {
 	double ratio = doc_number(uplink, "utilization_ratio");
 	rw_cleanup(str_done) struct str name = {0}, share = {0};
@@ -583,8 +586,8 @@ static void wall_put_sections(struct wall *wall, int row, int rows)
 	}
 }
 
-void screen_wall_paint(struct screen *screen, const struct screen_docs *docs,
-	struct canvas *canvas, int row, int rows)
+void screen_wall_paint(struct screen *screen, const struct screen_docs *docs, struct canvas *canvas,
+	int row, int rows)
 {
 	struct wall wall = {.doc = docs->wall, .canvas = canvas, .filter = screen->filter};
 	const unsigned order = screen->stack[0].order;

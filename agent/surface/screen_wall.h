@@ -4,7 +4,7 @@
 
 #include "agent/surface/screen.h"
 
-void screen_wall_paint(struct screen *screen, const struct screen_docs *docs,
-	struct canvas *canvas, int row, int rows);
+void screen_wall_paint(struct screen *screen, const struct screen_docs *docs, struct canvas *canvas,
+	int row, int rows);
 
 #endif
