@@ -40,8 +40,8 @@ static void print_wall(
 	canvas_done(&canvas);
 }
 
-static const struct column columns[] = {{"name"}, {"signal"}, {"value"}, {"value_low"}, {"unit"},
-	{"quality"}, {"baseline"}, {"state"}, {"where"}, {"why"}};
+static const struct column columns[] = {{"signal"}, {"value"}, {"unit"}, {"state"}, {"where"},
+	{"name"}, {"value_low"}, {"quality"}, {"baseline"}, {"why"}};
 
 const struct view watch_view = {
 	.title = "rocewatch",
