@@ -2,6 +2,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/reports/agent_state.h"
 #include "agent/reports/doctor.h"
 #include "agent/reports/text.h"
 
@@ -159,6 +160,17 @@ static void doctor_put_process(FILE *out, const json_t *process)
 	doctor_put_counts(out, json_object_get(process, "dropped"), counts, rw_countof(counts));
 }
 
+/* The past: what the agent said of itself then is not kept. */
+static void doctor_put_past(FILE *out, const json_t *doc)
+{
+	rw_cleanup(str_done) struct str age = {0};
+	agent_state_text(json_object_get(doc, "agent"), &age);
+	fprintf(out,
+		"As of %.19sZ, %s. What the agent says of itself, and what is to\n"
+		"be done, is known for the present only.\n\n",
+		text_of(doc, "time"), age.s);
+}
+
 static void doctor_put_todo(FILE *out, const json_t *todo, bool color)
 {
 	const json_t *row;
@@ -183,6 +195,9 @@ static void doctor_put_todo(FILE *out, const json_t *todo, bool color)
 static void cmd_doctor_print_text(
 	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
+	const bool past = json_is_true(json_object_get(json_object_get(doc, "agent"), "past"));
+	if (past)
+		doctor_put_past(out, doc);
 	text_put_table(out, doc, &target_view, color, header);
 	fputc('\n', out);
 	if (json_array_size(json_object_get(doc, "captures")) > 0) {
@@ -193,7 +208,8 @@ static void cmd_doctor_print_text(
 	doctor_put_traps(out, json_object_get(doc, "traps"));
 	doctor_put_store(out, json_object_get(doc, "store"));
 	doctor_put_process(out, json_object_get(doc, "process"));
-	doctor_put_todo(out, json_object_get(doc, "todo"), color);
+	if (!past)
+		doctor_put_todo(out, json_object_get(doc, "todo"), color);
 }
 
 static const struct view view = {

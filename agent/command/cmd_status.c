@@ -57,6 +57,16 @@ static const struct view incident_view = {
 	.empty = "no open incidents",
 };
 
+/* The file on disk is not the configuration in force. */
+static void status_put_refused(FILE *out, const json_t *refused)
+{
+	if (!json_is_object(refused))
+		return;
+	fprintf(out, "CONFIGURATION REFUSED at %.19sZ: ", text_of(refused, "t"));
+	text_put(out, text_of(refused, "text"));
+	fputc('\n', out);
+}
+
 static void status_put_head(FILE *out, const json_t *doc)
 {
 	const json_t *quality = json_object_get(doc, "data_quality");
@@ -70,7 +80,9 @@ static void status_put_head(FILE *out, const json_t *doc)
 		text_count(quality, "down"), text_count(quality, "unknown"));
 	if (captures > 0)
 		fprintf(out, "captures %lld/%lld up   ", captures_up, captures);
-	fprintf(out, "open incidents %lld\n\n", text_count(doc, "open_incidents"));
+	fprintf(out, "open incidents %lld\n", text_count(doc, "open_incidents"));
+	status_put_refused(out, json_object_get(json_object_get(doc, "agent"), "reload_refused"));
+	fputc('\n', out);
 }
 
 static void cmd_status_print_text(

@@ -272,8 +272,8 @@ static void text_capture(FILE *out, const json_t *document, bool header)
 	if (count_of(document, "roce_packets") == 0) {
 		fprintf(out,
 			"  No RoCEv2 packets. This is no sign of health. A capture on a switch's "
-			"CPU port does not see what the ASIC forwards: use a mirror port, ERSPAN "
-			"or sFlow. A host's ordinary interface does not see what its RDMA NIC "
+			"CPU port does not see what the ASIC forwards: use a mirror port or "
+			"ERSPAN. A host's ordinary interface does not see what its RDMA NIC "
 			"offloads.\n");
 		text_counts(out, "errors", json_object_get(document, "errors"));
 		return;

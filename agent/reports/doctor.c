@@ -267,9 +267,9 @@ static void judge_config(struct doctor *doctor, const json_t *agent)
 		doctor_todo(doctor, true, "configuration",
 			"mend the file ('rocewatch config check' lists the mistakes), then reload: "
 			"systemctl reload rocewatch",
-			"the configuration file was refused at %.19sZ: %s; the agent still uses "
-			"the one of %s",
-			doc_word(refused, "t"), doc_word(refused, "text"), since);
+			"the configuration file was refused at %.19sZ; in force is the one of %s: "
+			"%s",
+			doc_word(refused, "t"), since, doc_word(refused, "text"));
 	else if (error)
 		doctor_todo(doctor, false, "configuration",
 			"mend the file ('rocewatch config check' lists the mistakes); until then "

@@ -83,7 +83,7 @@ static struct expectation expectation_of(
 
 static const char no_roce[] =
 	"the CPU port of a switch never sees RoCE that the ASIC forwards: mirror the port (SPAN, "
-	"ERSPAN) to a machine, send sFlow to one, or capture on a host that can (rdma sniffing "
+	"ERSPAN) to a machine, or capture on a host that can (rdma sniffing "
 	"device); check that the mirror session is up and carries UDP 4791";
 
 static void judge_capture(struct doctor *doctor, const struct config_capture *capture,

@@ -306,8 +306,8 @@ static void ecmp_imbalance_advise(struct draft *draft, const struct ecmp_measure
 	finding_steps(draft, draft->f->cause, facts);
 	if (measure->hashed && !packets)
 		finding_step(draft,
-			"capture packets at the members of the group (mirror, sFlow or the "
-			"interface itself): they tell bad luck from a faulty hash",
+			"capture packets at the members of the group (mirror port or "
+			"the interface itself): they tell bad luck from a faulty hash",
 			"none: read only");
 	if (!measure->hashed)
 		finding_step(draft,

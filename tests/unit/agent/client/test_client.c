@@ -487,8 +487,8 @@ static bool doctor_says(struct world *w, const char *words)
 
 static void test_refused_reload(void **state)
 {
-	static const char words[] = "x.yaml:3:5: unknown key 'rolle'; 1 mistake; the agent still "
-				    "uses the one of 2001-09-09T01:46:40Z";
+	static const char words[] = "in force is the one of 2001-09-09T01:46:40Z: x.yaml:3:5: "
+				    "unknown key 'rolle'; 1 mistake";
 	struct world *w = *state;
 	const int64_t now_ns = wall_now().ns;
 	struct err e = {0};
