@@ -1,5 +1,6 @@
 /*
- * watch_frame - one frame of `rocewatch watch`: what is wrong, where and since when, as a document.
+ * watch_frame - one frame of `rocewatch watch`: what is wrong, where and since when, as a document;
+ * and the screen as one of its formats.
  */
 #ifndef RW_REPORTS_WATCH_FRAME_H
 #define RW_REPORTS_WATCH_FRAME_H
@@ -7,6 +8,7 @@
 #include <jansson.h>
 
 #include "agent/base/err.h"
+#include "agent/document/writer.h"
 
 struct client;
 
@@ -19,5 +21,7 @@ struct client;
  * filled; the caller owns the result.
  */
 json_t *watch_frame(struct client *client, struct err *e);
+
+extern const struct view watch_view;
 
 #endif

@@ -1,0 +1,401 @@
+/*
+ * page_ecmp - load of each leaf towards each spine, over the whole range or window by window with the
+ * scrubber. A cell shows its group: imbalance beside what chance alone gives, and the verdict.
+ */
+import { h } from "./dom.js";
+import * as format from "./format.js";
+import { known, matches, windows } from "./state.js";
+import { choice, facts, mark, panel, portLink, quiet, table, time } from "./widgets.js";
+
+const RANGES = [["15m", "15 min"], ["1h", "1 h"], ["6h", "6 h"], ["24h", "24 h"]];
+const PLAY_MS = 500;
+const AHEAD = 2; /* requests at a time while windows are fetched ahead */
+
+/* The scale of cividis (Nunez et al., 2018): even in lightness, the same for colour-blind readers. */
+const SCALE = [[0, 32, 77], [66, 78, 108], [124, 123, 120], [187, 175, 113], [255, 234, 70]];
+
+export function shade(v) {
+	if (v === null || v === undefined)
+		return null;
+	const at = Math.max(0, Math.min(1, v)) * (SCALE.length - 1);
+	const i = Math.min(SCALE.length - 2, Math.floor(at));
+	const mix = SCALE[i].map((c, k) => Math.round(c + (SCALE[i + 1][k] - c) * (at - i)));
+	return "rgb(" + mix.join(",") + ")";
+}
+
+const VERDICTS = { even: ["ok", "EVEN"], skewed: ["critical", "SKEWED"], idle: ["idle", "IDLE"] };
+
+function verdict(row) {
+	if (row.windows === 0 && row.windows_idle)
+		return mark("idle", "IDLE");
+	const [state, word] = VERDICTS[row.verdict] || [known(row.verdict || "unknown"), format.words(row.verdict).toUpperCase()];
+	return mark(/chance/.test(row.verdict || "") ? "ok" : state, word);
+}
+
+/* --- the time range --- */
+
+function rangeOf(ctx) {
+	return ctx.here.query.range || "15m";
+}
+
+/* Milliseconds of the windows of the range, oldest first. */
+function positions(doc) {
+	const from = format.parseTime(doc.from), to = format.parseTime(doc.to);
+	if (Number.isNaN(from) || Number.isNaN(to))
+		return [];
+	return windows(from, to, (doc.window_s || 60) * 1000);
+}
+
+function windowDoc(ctx) {
+	const { at, frames } = ctx.local;
+	if (at === undefined || at === null)
+		return ctx.data.whole;
+	return frames[at] || null;
+}
+
+async function fetchWindow(ctx, at) {
+	const { spots, frames, asked } = ctx.local;
+	if (!spots[at] || frames[at] || asked.has(at))
+		return;
+	asked.add(at);
+	const iso = (t) => new Date(t).toISOString();
+	try {
+		frames[at] = await ctx.get("ecmp/heatmap", { since: iso(spots[at].from), until: iso(spots[at].to) });
+	} catch (e) {
+		frames[at] = { error: e.message };
+	}
+	asked.delete(at);
+	ctx.redraw();
+}
+
+async function fetchAhead(ctx) {
+	const local = ctx.local;
+	let next = local.spots.length - 1;
+	const worker = async () => {
+		while (next >= 0 && ctx.local === local && !local.gone) {
+			const at = next--;
+			await fetchWindow(ctx, at);
+		}
+	};
+	await Promise.all(Array.from({ length: AHEAD }, worker));
+}
+
+/* --- the scrubber --- */
+
+function moveTo(ctx, at) {
+	const last = ctx.local.spots.length - 1;
+	ctx.local.at = at === null ? null : Math.max(0, Math.min(last, at));
+	if (ctx.local.at !== null)
+		fetchWindow(ctx, ctx.local.at);
+	ctx.redraw();
+}
+
+function play(ctx) {
+	const local = ctx.local;
+	if (local.timer) {
+		clearInterval(local.timer);
+		local.timer = null;
+		ctx.redraw();
+		return;
+	}
+	const last = local.spots.length - 1;
+	if (local.at === null || local.at === undefined || local.at >= last)
+		moveTo(ctx, 0);
+	local.timer = setInterval(() => {
+		if (local.gone || local.at >= last)
+			return play(ctx);
+		if (local.frames[local.at]) /* waits for a window that is not there yet */
+			moveTo(ctx, local.at + 1);
+		return undefined;
+	}, PLAY_MS);
+	ctx.redraw();
+}
+
+/* The worst imbalance of a window. */
+function worst(doc) {
+	let ret = null;
+	for (const row of (doc && doc.rows) || [])
+		if (row.imbalance_ratio !== null && row.imbalance_ratio !== undefined && (ret === null || row.imbalance_ratio > ret))
+			ret = row.imbalance_ratio;
+	return ret;
+}
+
+function history(ctx) {
+	const { spots, frames, at } = ctx.local;
+	const warn = ctx.data.whole.warn_ratio || 0.2;
+	const values = spots.map((s, i) => (frames[i] ? worst(frames[i]) : undefined));
+	const top = Math.max(warn * 1.5, ...values.filter((v) => typeof v === "number"));
+	const width = 100 / Math.max(1, spots.length);
+	return h("svg", { class: "history", viewBox: "0 0 100 24", preserveAspectRatio: "none", role: "img",
+		"aria-label": "Worst imbalance in each window" },
+		values.map((v, i) => h("rect", { key: i, x: i * width + width * 0.1, width: width * 0.8,
+			y: typeof v === "number" ? 24 - Math.max(1, v / top * 24) : 22, height: typeof v === "number" ? Math.max(1, v / top * 24) : 2,
+			class: (v === undefined ? "none" : v === null ? "unseen" : v > warn ? "over" : "even") + (i === at ? " here" : ""),
+			on: { click: () => moveTo(ctx, i) } },
+			h("title", {}, format.moment(spots[i].from / 1000) + ": " + (v === undefined ? "loading" : v === null ? "idle" : "imbalance " + format.ratio(v))))),
+		h("line", { x1: 0, x2: 100, y1: 24 - warn / top * 24, y2: 24 - warn / top * 24, class: "limit" }));
+}
+
+function scrubber(ctx) {
+	const { spots, at } = ctx.local;
+	const whole = at === null || at === undefined;
+	const here = whole ? null : spots[at];
+	const text = whole ? "the whole range, mean of busy windows" : format.moment(here.from / 1000) + " to " + format.clock(here.to / 1000);
+	return h("div", { key: "scrubber", class: "scrubber" },
+		history(ctx),
+		h("input", { id: "scrubber", type: "range", min: 0, max: Math.max(0, spots.length - 1), step: 1,
+			value: String(whole ? spots.length - 1 : at), "aria-label": "Window", "aria-valuetext": text,
+			on: { input: (e) => moveTo(ctx, Number(e.target.value)) } }),
+		h("div", { class: "controls" },
+			h("button", { type: "button", "aria-pressed": String(Boolean(ctx.local.timer)), on: { click: () => play(ctx) } }, ctx.local.timer ? "■ Stop" : "▶ Play"),
+			h("button", { type: "button", "aria-pressed": String(whole), on: { click: () => moveTo(ctx, null) } }, "Whole range"),
+			h("span", { id: "window", "aria-live": "off" }, text)));
+}
+
+/* --- the matrix --- */
+
+const CELL_W = 64, CELL_H = 34, LABEL_W = 110, HEAD_H = 40;
+
+function sizes(n) {
+	if (n <= 16)
+		return { w: CELL_W, h: CELL_H };
+	if (n <= 32)
+		return { w: 38, h: 22 };
+	return { w: 18, h: 14 };
+}
+
+function cellText(c) {
+	return c.utilization_ratio === null || c.utilization_ratio === undefined ? "?" : format.count(c.utilization_ratio * 100, 0);
+}
+
+function cellName(row, c) {
+	return row.device + " to " + c.peer + ": " + format.ratio(c.utilization_ratio) + (c.hot ? ", hot" : "");
+}
+
+function choose(ctx, row, c) {
+	ctx.local.cell = [row.device, c.peer];
+	ctx.redraw();
+	loadGroup(ctx);
+}
+
+function chosen(ctx, doc) {
+	const cell = ctx.local.cell;
+	if (!cell)
+		return null;
+	const row = doc.rows.find((r) => r.device === cell[0]);
+	const c = row && row.cells.find((x) => x.peer === cell[1]);
+	return c ? { row, c } : null;
+}
+
+/* Arrow keys move the focus in the grid; only one cell is in the tab order. */
+function moveCell(ctx, rows, e) {
+	const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
+	if (!step)
+		return;
+	e.preventDefault();
+	e.stopPropagation();
+	const at = e.currentTarget.querySelector("[data-cell]:focus");
+	if (!at)
+		return;
+	const [r, k] = at.dataset.cell.split(",").map(Number);
+	const next = e.currentTarget.querySelector('[data-cell="' + (r + step[0]) + "," + (k + step[1]) + '"]');
+	if (next) {
+		at.setAttribute("tabindex", "-1");
+		next.setAttribute("tabindex", "0");
+		next.focus();
+	}
+}
+
+function matrix(ctx, doc) {
+	const rows = (doc.rows || []).filter((r) => matches([r.device, r.cells], ctx.filter));
+	const peers = doc.peers || [];
+	const size = sizes(Math.max(peers.length, rows.length));
+	const width = LABEL_W + peers.length * size.w + 90, height = HEAD_H + rows.length * size.h + 4;
+	const picked = ctx.local.cell || [];
+	const text = size.w >= 30;
+	const head = peers.map((p, k) => h("text", { key: "h" + p, class: "label", x: LABEL_W + k * size.w + size.w / 2, y: HEAD_H - 10,
+		"text-anchor": text ? "middle" : "start", transform: text ? null : "rotate(-60 " + (LABEL_W + k * size.w + size.w / 2) + " " + (HEAD_H - 6) + ")" },
+		text ? p.slice(0, Math.floor(size.w / 7)) : p.slice(0, 7), h("title", {}, p)));
+	const body = rows.map((row, r) => h("g", { key: row.device + row.group, role: "row" },
+		h("text", { class: "label", x: LABEL_W - 8, y: HEAD_H + r * size.h + size.h / 2 + 4, "text-anchor": "end" }, row.device.slice(0, 14), h("title", {}, row.device)),
+		row.cells.map((c, k) => {
+			const empty = c.utilization_ratio === null || c.utilization_ratio === undefined;
+			return h("g", { key: c.peer, role: "gridcell", class: "cell" + (c.hot ? " hot" : "") + (empty ? " empty" : "") +
+					(picked[0] === row.device && picked[1] === c.peer ? " picked" : ""),
+				tabindex: ctx.local.cell ? (picked[0] === row.device && picked[1] === c.peer ? "0" : "-1") : r === 0 && k === 0 ? "0" : "-1",
+				"data-cell": r + "," + k, "aria-label": cellName(row, c), on: { click: () => choose(ctx, row, c) } },
+				h("rect", { x: LABEL_W + k * size.w + 1, y: HEAD_H + r * size.h + 1, width: size.w - 2, height: size.h - 2, fill: shade(c.utilization_ratio) }),
+				text ? h("text", { x: LABEL_W + k * size.w + size.w / 2, y: HEAD_H + r * size.h + size.h / 2 + 4, "text-anchor": "middle",
+					class: (c.utilization_ratio || 0) > 0.55 ? "dark" : "light" }, (c.hot ? "▲ " : "") + cellText(c)) : null,
+				h("title", {}, cellName(row, c)));
+		}),
+		h("text", { class: "imbalance" + (row.imbalance_ratio > (doc.warn_ratio || 0.2) ? " over" : ""), x: LABEL_W + peers.length * size.w + 8,
+			y: HEAD_H + r * size.h + size.h / 2 + 4 }, row.imbalance_ratio === null || row.imbalance_ratio === undefined ? "idle" : format.ratio(Math.max(0, row.imbalance_ratio)))));
+	return h("div", { class: "scroll" }, h("svg", { id: "heatmap", class: "heatmap", viewBox: "0 0 " + width + " " + height, width, height, role: "grid",
+		"aria-label": "Load of each leaf towards each spine, percent of line rate; arrow keys move, Enter opens", "aria-rowcount": rows.length, "aria-colcount": peers.length,
+		on: { keydown: (e) => {
+			moveCell(ctx, rows, e);
+			if (e.key === "Enter" && e.target.dataset.cell) {
+				const [r, k] = e.target.dataset.cell.split(",").map(Number);
+				choose(ctx, rows[r], rows[r].cells[k]);
+			}
+		} } },
+		h("text", { key: "corner", class: "label", x: LABEL_W + peers.length * size.w + 8, y: HEAD_H - 10 }, "max/mean-1"), head, body));
+}
+
+function legend() {
+	return h("p", { class: "legend" }, h("span", {}, "0 %"), h("svg", { viewBox: "0 0 100 10", width: 160, height: 12, "aria-hidden": "true", preserveAspectRatio: "none" },
+		Array.from({ length: 25 }, (x, i) => h("rect", { key: i, x: i * 4, y: 0, width: 4.2, height: 10, fill: shade(i / 24) }))),
+	h("span", {}, "100 % of line rate"), h("span", {}, "▲ hottest of a group above its limit"), h("span", {}, "? unknown"));
+}
+
+function asTable(doc) {
+	const columns = [{ head: "Leaf", cell: (r) => r.device },
+		...doc.peers.map((p) => ({ head: p, num: true, cell: (r) => {
+			const c = r.cells.find((x) => x.peer === p);
+			return c ? format.ratio(c.utilization_ratio) : "-";
+		} })),
+		{ head: "Imbalance", num: true, cell: (r) => format.ratio(r.imbalance_ratio) }, { head: "Verdict", cell: verdict }];
+	return table("Load of each leaf towards each spine", columns, doc.rows, (r) => r.device + r.group);
+}
+
+/* --- the detail of a cell --- */
+
+async function loadGroup(ctx) {
+	const [leaf, spine] = ctx.local.cell;
+	const local = ctx.local;
+	local.group = null;
+	local.groupError = null;
+	try {
+		const doc = await ctx.get("ecmp/groups", { device: leaf, since: ctx.data.whole.from, until: ctx.data.whole.to });
+		if (local.cell[0] === leaf && local.cell[1] === spine)
+			local.group = { uplinks: doc.groups.find((g) => g.group === "uplinks"), bundle: doc.groups.find((g) => g.group === "to:" + spine) };
+	} catch (e) {
+		local.groupError = e.message;
+	}
+	ctx.redraw();
+}
+
+/* Where the imbalance lies against what chance gives: mean to p95 is the band. */
+function band(row) {
+	const value = row.imbalance_ratio;
+	const chance = row.expected_by_chance_ratio, p95 = row.expected_p95_ratio;
+	if (value === null || value === undefined)
+		return quiet("Idle: no imbalance in this time.");
+	if (chance === null || chance === undefined)
+		return quiet("Imbalance " + format.ratio(Math.max(0, value)) + ". Chance unknown: " + (row.flows_note || "no packets were captured") + ".");
+	const top = Math.max(value, p95 || chance, 0.2) * 1.15;
+	const x = (v) => 300 * Math.max(0, v) / top;
+	const text = "Imbalance " + format.ratio(value) + "; chance alone gives " + format.ratio(chance) + " on average, " + format.ratio(p95) + " in one of 20 windows";
+	return h("div", {}, h("svg", { class: "band", viewBox: "0 0 300 34", width: 300, height: 34, role: "img", "aria-label": text },
+		h("rect", { class: "axis", x: 0, y: 14, width: 300, height: 4 }),
+		h("rect", { class: "chance", x: x(chance), y: 8, width: Math.max(2, x(p95 || chance) - x(chance)), height: 16 }),
+		h("path", { class: "actual", d: "M" + x(value) + " 4 L" + (x(value) + 6) + " 30 L" + (x(value) - 6) + " 30 Z" })), h("p", {}, text + "."));
+}
+
+const MEMBERS = (ctx, device) => [
+	{ head: "Member", cell: (m) => portLink(ctx, device, m.port) },
+	{ head: "To", cell: (m) => m.peer || format.UNKNOWN },
+	{ head: "Load", num: true, cell: (m) => format.ratio(m.utilization_ratio) },
+	{ head: "Rate", num: true, cell: (m) => format.bitrate(m.rate_bps) },
+	{ head: "Hottest in", num: true, drop: true, cell: (m) => format.plural(m.windows_hot || 0, "window") },
+	{ head: "Link", cell: (m) => mark(m.link === "up" ? "ok" : m.link === "down" ? "critical" : "unknown", (m.link || "unknown").toUpperCase()) },
+];
+
+function groupDetail(ctx, title, g, device) {
+	if (!g)
+		return null;
+	return [h("h3", { key: title }, title, " ", verdict(g)),
+		h("p", { key: title + "w" }, g.worst_ratio ? "Worst window " + format.ratio(g.worst_ratio) + " at " + format.moment(g.worst_at) + ". " : "",
+			format.count(g.windows_over) + " of " + format.plural(g.windows, "busy window") + " above the limit. ",
+			g.persistent_member ? g.persistent_member + " is the hottest in " + format.ratio(g.persistent_ratio) + " of them." : ""),
+		h("div", { key: title + "t" }, table("Members of " + title, MEMBERS(ctx, device), g.members || [], (m) => m.port))];
+}
+
+function detail(ctx, doc) {
+	const pick = chosen(ctx, doc);
+	if (!pick)
+		return panel("Cell", { class: "detail" }, quiet("Choose a cell: click, or Tab to the matrix, arrow keys, Enter."));
+	const { row, c } = pick;
+	const group = ctx.local.group;
+	return panel(row.device + " to " + c.peer, { class: "detail", key: "detail" },
+		facts([["Load", format.ratio(c.utilization_ratio)], ["Rate", format.bitrate(c.rate_bps) + " of " + format.bitrate(c.speed_bps)],
+			["Links", format.count(c.links)], ["Leaf's verdict", verdict(row)], ["Effective flows", row.flows_estimate === null ? "unknown: no packets captured" : format.count(row.flows_estimate, 1)],
+			["Windows", format.count(row.windows) + " busy, " + format.count(row.windows_idle) + " idle, " + format.count(row.windows_unknown) + " unknown"],
+			["Above the limit since", row.over_since ? time(row.over_since) : null]]),
+		band({ ...row, flows_note: group && group.uplinks ? group.uplinks.flows_note : null }),
+		ctx.local.groupError ? h("p", { class: "error" }, ctx.local.groupError) : null,
+		group ? [groupDetail(ctx, "Links to " + c.peer, group.bundle, row.device), groupDetail(ctx, "All uplinks of " + row.device, group.uplinks, row.device)]
+			: quiet("Loading the members ..."),
+		h("p", { class: "links" }, incidentOf(ctx, row.device)));
+}
+
+function incidentOf(ctx, device) {
+	const rows = ((ctx.frame && ctx.frame.incidents) || []).filter((i) => i.device === device && /ecmp|asymmetry|capacity|route/.test(i.cause));
+	return rows.map((i) => h("a", { key: i.id, class: "button", href: ctx.link("incident", [i.id]) }, "Incident " + i.id + ": " + format.words(i.cause)));
+}
+
+export const ecmp = {
+	title: () => "ECMP load, leaf to spine",
+	every: 15000,
+	load: async (ctx, signal) => {
+		const range = rangeOf(ctx);
+		const whole = await ctx.get("ecmp/heatmap", ctx.past ? { span: range } : { since: range }, signal);
+		const local = ctx.local;
+		const spots = positions(whole);
+		const same = local.spots && local.range === range && local.spots.length && spots.length && local.spots[0].from === spots[0].from;
+		if (!same) {
+			/* a window keeps its place in time when the range moves on */
+			const known = new Map((local.spots || []).map((s, i) => [s.from, local.frames[i]]));
+			const was = local.at === null || local.at === undefined ? null : local.spots[local.at];
+			local.frames = spots.map((s) => (local.range === range ? known.get(s.from) : undefined));
+			local.at = was ? spots.findIndex((s) => s.from === was.from) : null;
+			if (local.at < 0)
+				local.at = null;
+			local.asked = new Set();
+			local.spots = spots;
+			local.range = range;
+		}
+		if (ctx.here.query.leaf && !local.cell && whole.peers.length)
+			local.wanted = ctx.here.query.leaf;
+		setTimeout(() => fetchAhead(ctx), 0);
+		return { whole };
+	},
+	key: (ctx, e) => {
+		if (!ctx.data || !ctx.local.spots)
+			return;
+		if (e.key === " " && e.target.tagName !== "BUTTON" && e.target.tagName !== "A") {
+			e.preventDefault();
+			play(ctx);
+		}
+	},
+	draw: (ctx) => {
+		const doc = windowDoc(ctx);
+		const { whole } = ctx.data;
+		if (ctx.local.wanted && !ctx.local.cell) {
+			const row = whole.rows.find((r) => r.device === ctx.local.wanted);
+			ctx.local.wanted = null;
+			if (row && row.cells.length)
+				choose(ctx, row, row.cells.find((c) => c.hot) || row.cells[0]);
+		}
+		return h("div", { key: "ecmp", class: "ecmp", hook: { remove: () => {
+			ctx.local.gone = true;
+			clearInterval(ctx.local.timer);
+		} } },
+			h("div", { key: "controls", class: "controls" }, choice("Time range", RANGES, rangeOf(ctx), (id) => {
+				ctx.query({ range: id });
+				ctx.reload();
+			}), h("strong", {}, whole.verdict || ""),
+			h("span", { class: "quiet" }, "busy " + format.ratio(whole.busy_ratio) + ", samples present " + format.ratio(whole.coverage_ratio) + ", limit " + format.ratio(whole.warn_ratio)),
+			h("button", { type: "button", "aria-pressed": String(Boolean(ctx.local.table)), on: { click: () => {
+				ctx.local.table = !ctx.local.table;
+				ctx.redraw();
+			} } }, "As table")),
+			scrubber(ctx),
+			h("div", { key: "both", class: "both" },
+				h("div", { class: "map" }, !doc ? quiet("Loading this window ...") : doc.error ? h("p", { class: "error" }, doc.error)
+					: !doc.rows || !doc.rows.length ? quiet("The fabric has no leaf with more than one uplink.")
+						: [ctx.local.table ? h("div", { key: "table" }, asTable(doc)) : h("div", { key: "matrix" }, matrix(ctx, doc)), h("div", { key: "legend" }, legend())]),
+				doc && doc.rows ? detail(ctx, doc) : null));
+	},
+};

@@ -1,0 +1,156 @@
+/* page_overview - the wall: jobs, golden signals, incidents by money, who pauses, hot uplinks, events. */
+import { h } from "./dom.js";
+import * as format from "./format.js";
+import { byMoney, known, matches } from "./state.js";
+import { bar, mark, panel, portLink, quiet, table, time } from "./widgets.js";
+
+const JOB_STATE = { running: ["ok", "RUNNING"], stopped: ["critical", "STOPPED"], unknown: ["unknown", "UNKNOWN"] };
+
+function job(ctx, j) {
+	const [state, word] = JOB_STATE[j.state] || JOB_STATE.unknown;
+	const change = j.change_ratio;
+	const changed = change === null || change === undefined ? null
+		: (change >= 0 ? "+" : "") + format.count(change * 100, 1) + " %";
+	return h("li", { key: j.job, class: "job " + state },
+		h("a", { href: ctx.link("steps"), class: "name" }, j.job), mark(state, word),
+		h("span", { class: "big" }, "step ", h("strong", {}, format.duration(j.step_s))),
+		h("span", { class: "quiet" }, "base " + format.duration(j.step_base_s)),
+		changed ? h("span", { class: change > 0.03 ? "worse" : "quiet" }, changed) : null,
+		h("span", { class: "quiet" }, "exchange " + format.duration(j.exchange_s)),
+		j.since ? h("span", { class: "quiet" }, "since ", time(j.since, format.clock)) : null);
+}
+
+function jobs(ctx) {
+	const rows = ctx.frame.jobs || [];
+	if (!rows.length)
+		return null;
+	return h("ul", { key: "jobs", class: "jobs", "aria-label": "Jobs" },
+		rows.filter((j) => matches(j, ctx.filter)).map((j) => job(ctx, j)));
+}
+
+function signalWhere(ctx, s) {
+	const subject = s.subject || {};
+	const text = s.where || "";
+	const parts = [];
+	if (s.incident)
+		parts.push(h("a", { key: "i", href: ctx.link("incident", [s.incident]) }, text || "incident " + s.incident));
+	else if (subject.device)
+		parts.push(h("a", { key: "p", href: subject.port ? ctx.link("port", [subject.device, subject.port])
+			: ctx.link("device", [subject.device]) }, text || [subject.device, subject.port].filter(Boolean).join(" ")));
+	else if (text)
+		parts.push(h("span", { key: "t" }, text));
+	if (s.why)
+		parts.push(h("span", { key: "w", class: "reason" }, s.why));
+	return parts;
+}
+
+function baseline(s) {
+	if (s.baseline === null || s.baseline === undefined)
+		return h("span", { class: "quiet" }, format.UNKNOWN);
+	const span = s.baseline_span_s ? "over the last " + format.duration(s.baseline_span_s) : "";
+	return h("span", { title: span }, format.value(s.baseline, s.unit));
+}
+
+const SIGNALS = (ctx) => [
+	{ head: "Signal", cell: (s) => s.signal },
+	{ head: "Now", num: true, cell: (s) => {
+		const text = format.measured(s.value, s.value_low, s.unit, s.quality);
+		return h("strong", { class: text === format.UNKNOWN ? "quiet" : null }, text);
+	} },
+	{ head: "Baseline", num: true, drop: true, cell: baseline },
+	{ head: "State", cell: (s) => mark(s.state) },
+	{ head: "Where and why", wide: true, cell: (s) => signalWhere(ctx, s) },
+];
+
+function signals(ctx) {
+	const window = ctx.frame.window;
+	const beside = window && window.from ? [" ", time(window.from, format.clock), " to ", time(window.to, format.clock)] : null;
+	return panel("Golden signals", { class: "signals", beside },
+		table("Golden signals", SIGNALS(ctx), ctx.frame.signals || [], (s) => s.name || s.signal,
+			{ rowClass: (s) => "row-" + known(s.state) }));
+}
+
+export function incidentRow(ctx, i) {
+	const where = [i.host, i.device && i.port ? i.device + " " + i.port : i.device, i.job ? "job " + i.job : null].filter(Boolean);
+	return h("li", { key: i.id, class: "incident " + known(i.severity) },
+		h("a", { href: ctx.link("incident", [i.id]), "data-row": true },
+			mark(i.severity),
+			h("span", { class: "text" }, i.headline || i.summary || format.words(i.cause)),
+			h("strong", { class: "money" }, format.perHour(i.usd_per_hour))),
+		h("span", { class: "under" },
+			[format.words(i.cause), ...where, "open " + format.duration(i.age_s),
+				i.confidence_ratio === undefined || i.confidence_ratio === null ? null : "confidence " + format.ratio(i.confidence_ratio),
+				i.acked_by ? "acknowledged by " + i.acked_by : "not acknowledged",
+				i.assigned_to ? "assigned to " + i.assigned_to : null, i.silenced ? "silenced: " + i.silenced : null]
+				.filter(Boolean).map((text) => h("span", { key: text }, text))));
+}
+
+function incidents(ctx) {
+	const rows = (ctx.frame.incidents || []).filter((i) => matches(i, ctx.filter)).sort(byMoney);
+	const total = ctx.frame.open_incidents;
+	const money = ctx.frame.money || {};
+	return panel("Open incidents", { class: "incidents", beside: [format.count(total) + " open",
+		money.usd_per_hour ? ", " + format.perHour(money.usd_per_hour) + ", " + format.dollars(money.usd_total) + " so far" : null] },
+		rows.length ? h("ul", { class: "rows", "data-rows": true }, rows.map((i) => incidentRow(ctx, i)))
+			: quiet(total ? "None matches the filter." : "No incident is open."));
+}
+
+function pausedText(p) {
+	return p.sentence || (p.direction === "tx" ? "we paused " : "paused by ") + (p.host || p.peer || "the neighbour");
+}
+
+const ROLES = { origin: "ORIGIN", victim: "victim", unknown: "role unknown" };
+
+function paused(ctx) {
+	const rows = (ctx.frame.paused || []).filter((p) => matches(p, ctx.filter));
+	return panel("Top paused, by origin", { class: "paused" },
+		rows.length ? h("ul", { class: "rows bars", "data-rows": true }, rows.map((p) => h("li", {
+			key: [p.device, p.port, p.priority, p.direction].join(" ") },
+			h("a", { href: ctx.link("port", [p.device, p.port]), "data-row": true }, p.device + " " + p.port + " p" + p.priority),
+			bar(p.pause_ratio, "pause", p.quality === "bound" ? p.pause_ratio_low || 0 : undefined),
+			h("span", { class: "num" }, format.pauseRate(p.pause_ratio_low, p.pause_ratio, p.quality !== "bound")),
+			h("span", { class: "under" }, h("strong", {}, ROLES[p.role] || ""), " " + pausedText(p),
+				p.incident ? [", ", h("a", { href: ctx.link("tree", [], { incident: p.incident }) }, "tree")] : null))))
+			: quiet(ctx.filter ? "None matches the filter." : "Nobody is paused."));
+}
+
+function uplinks(ctx) {
+	const rows = (ctx.frame.uplinks || []).filter((u) => matches(u, ctx.filter));
+	return panel("Hot uplinks", { class: "uplinks", beside: h("a", { href: ctx.link("ecmp") }, "heat map") },
+		rows.length ? h("ul", { class: "rows bars", "data-rows": true }, rows.map((u) => h("li", { key: u.device + " " + u.port },
+			h("a", { href: ctx.link("port", [u.device, u.port]), "data-row": true }, u.device + " " + u.port),
+			bar(u.utilization_ratio, "load"),
+			h("span", { class: "num" }, format.ratio(u.utilization_ratio)),
+			h("span", { class: "under" }, "to " + (u.peer || format.UNKNOWN)))))
+			: quiet("No uplink is busy."));
+}
+
+function events(ctx) {
+	const rows = ctx.frame.events || [];
+	return panel("Recent events", { class: "events" },
+		rows.length ? h("ul", { class: "rows" }, rows.map((e, i) => h("li", { key: [e.t, e.kind, e.text, i].join(" ") },
+			time(e.t, format.clock), " ", h("strong", {}, format.words(e.kind)), " ", e.text || "",
+			e.device ? [" ", portLink(ctx, e.device, e.port)] : null)))
+			: quiet("No event is recorded."));
+}
+
+function devices(ctx) {
+	const rows = (ctx.frame.devices || []).filter((d) => matches(d, ctx.filter));
+	const worst = { down: 0, unknown: 1 };
+	const order = (d) => (d.status in worst ? worst[d.status] : 2);
+	return panel("Switches", { class: "devices" },
+		h("ul", { class: "tiles" }, [...rows].sort((a, b) => order(a) - order(b)).map((d) => {
+			const state = d.status === "up" ? "ok" : d.status === "down" ? "critical" : "unknown";
+			return h("li", { key: d.name, class: state },
+				h("a", { href: ctx.link("device", [d.name]), title: d.reason || null }, mark(state, d.name),
+					state === "ok" ? null : h("span", { class: "hidden" }, " " + d.status)));
+		})));
+}
+
+export const overview = {
+	title: () => "Overview",
+	draw: (ctx) => h("div", { key: "wall", class: "wall" }, jobs(ctx),
+		h("div", { key: "a", class: "stack a" }, signals(ctx), events(ctx)),
+		h("div", { key: "b", class: "stack b" }, incidents(ctx)),
+		h("div", { key: "c", class: "stack c" }, paused(ctx), uplinks(ctx), devices(ctx))),
+};

@@ -1,0 +1,42 @@
+/* page_ports - pause time per port and priority, and the way to each switch. */
+import { h } from "./dom.js";
+import * as format from "./format.js";
+import { matches } from "./state.js";
+import { bar, choice, mark, panel, quiet, table } from "./widgets.js";
+
+const MOST = 400; /* rows drawn at once; the filter reaches the others */
+
+const worse = (p) => Math.max(p.rx_hi_ratio || 0, p.tx_hi_ratio || 0);
+
+export const PAUSE = (ctx) => [
+	{ head: "Port", cell: (p) => h("a", { href: ctx.link("port", [p.device, p.port]), "data-row": true }, p.device + " " + p.port) },
+	{ head: "Priority", num: true, cell: (p) => (p.priority === null || p.priority === undefined ? "-" : String(p.priority)) },
+	{ head: "Neighbour", cell: (p) => p.peer || format.UNKNOWN },
+	{ head: "Paused us", num: true, cell: (p) => [bar(p.rx_hi_ratio, "pause", p.rx_lo_ratio), format.pauseRate(p.rx_lo_ratio, p.rx_hi_ratio, p.rx_measured)] },
+	{ head: "We paused", num: true, cell: (p) => [bar(p.tx_hi_ratio, "pause", p.tx_lo_ratio), format.pauseRate(p.tx_lo_ratio, p.tx_hi_ratio, p.tx_measured)] },
+	{ head: "Known by", drop: true, cell: (p) => (p.rx_measured ? "time, measured" : "bound from frames") },
+	{ head: "Frames in / out", num: true, drop: true, cell: (p) => format.count(p.rx_frames) + " / " + format.count(p.tx_frames) },
+];
+
+export const ports = {
+	title: () => "Ports by pause time",
+	every: 5000,
+	load: (ctx) => ctx.get("pause/ports", { all: ctx.here.query.all }),
+	draw: (ctx) => {
+		const rows = (ctx.data.ports || []).filter((p) => matches(p, ctx.filter)).sort((a, b) => worse(b) - worse(a));
+		const devices = ((ctx.frame && ctx.frame.devices) || []).filter((d) => matches(d, ctx.filter));
+		return h("div", { key: "ports" },
+			h("div", { class: "controls" }, choice("Which ports", [["", "With pause"], ["true", "All"]], ctx.here.query.all || "", (id) => {
+				ctx.query({ all: id });
+				ctx.reload();
+			}), h("span", { class: "quiet" }, format.plural(rows.length, "row") + (rows.length > MOST ? ", the first " + MOST + " are shown" : ""))),
+			ctx.data.observable === false ? h("p", {}, mark("unknown"), " no switch reports pause.")
+				: rows.length ? h("div", { "data-rows": true }, table("Pause time per port and priority", PAUSE(ctx), rows.slice(0, MOST), (p) => [p.device, p.port, p.priority].join(" ")))
+					: quiet(ctx.filter ? "None matches the filter." : "No port is paused and none pauses."),
+			panel("Switches", { class: "devices" }, h("ul", { class: "tiles" }, devices.map((d) => {
+				const state = d.status === "up" ? "ok" : d.status === "down" ? "critical" : "unknown";
+				return h("li", { key: d.name, class: state }, h("a", { href: ctx.link("device", [d.name]) }, mark(state, d.name)));
+			}))));
+	},
+};
+

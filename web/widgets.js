@@ -1,0 +1,145 @@
+/* widgets - the parts that several pages share. Each returns a description for render(). */
+import { h } from "./dom.js";
+import * as format from "./format.js";
+import { STATES, known } from "./state.js";
+
+/* mark - a state as sign and word. @word replaces the word: mark("critical", "DOWN"). */
+export function mark(state, word) {
+	const name = known(state);
+	return h("span", { class: "mark " + name },
+		h("span", { class: "sign", "aria-hidden": "true" }, STATES[name].sign),
+		h("span", {}, word || STATES[name].word));
+}
+
+/* time - a time in UTC; the reader's own time is in the tool tip. */
+export function time(t, show = format.moment) {
+	if (Number.isNaN(format.parseTime(t)))
+		return h("span", { class: "quiet" }, format.UNKNOWN);
+	const iso = new Date(format.parseTime(t)).toISOString();
+	return h("time", { datetime: iso, title: format.localTime(t) }, show(t));
+}
+
+export function panel(title, props, ...body) {
+	const id = "panel-" + title.toLowerCase().replace(/[^a-z]+/g, "-");
+	return h("section", { key: id, ...props, class: "panel " + ((props && props.class) || ""),
+		"aria-labelledby": id },
+		h("h2", { id }, title, props && props.beside ? h("span", { class: "beside" }, props.beside) : null),
+		...body);
+}
+
+export function quiet(...text) {
+	return h("p", { class: "quiet" }, ...text);
+}
+
+/*
+ * table - @columns: [{head, cell(row), num, wide}]; a wide column may wrap, a narrow screen drops those
+ * with "drop". @keyOf makes the identity of a row.
+ */
+export function table(caption, columns, rows, keyOf, props) {
+	const head = h("thead", {}, h("tr", {}, columns.map((c) =>
+		h("th", { scope: "col", class: cellClass(c) }, c.head))));
+	const body = h("tbody", {}, rows.map((row, i) =>
+		h("tr", { key: keyOf ? keyOf(row, i) : i, class: props && props.rowClass ? props.rowClass(row) : null },
+			columns.map((c, k) => cell(c, k, row)))));
+	return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+		h("table", { class: (props && props.class) || null },
+			h("caption", { class: "hidden" }, caption), head, body));
+}
+
+function cellClass(c) {
+	return [c.num ? "num" : "", c.wide ? "wide" : "", c.drop ? "drop" : ""].join(" ").trim() || null;
+}
+
+function cell(c, k, row) {
+	const content = c.cell(row);
+	if (k === 0)
+		return h("th", { scope: "row", class: cellClass(c) }, content);
+	return h("td", { class: cellClass(c) }, content);
+}
+
+/* bar - a share of one, drawn. The number stands beside it, so it is hidden from screen readers. */
+export function bar(share, state, low) {
+	const width = (v) => Math.max(0, Math.min(1, v || 0)) * 100 + "%";
+	return h("span", { class: "bar " + (state || ""), "aria-hidden": "true" },
+		h("span", { class: "fill", style: { width: width(share) } }),
+		low !== undefined && low !== null && low !== share
+			? h("span", { class: "fill sure", style: { width: width(low) } }) : null);
+}
+
+/* copy - a command line with a button that copies it. */
+export function copy(text, label) {
+	return h("div", { class: "command" },
+		h("code", {}, text),
+		h("button", { type: "button", class: "small", "aria-label": "Copy " + (label || "the command"),
+			on: { click: (e) => copyText(text, e.currentTarget) } }, "Copy"));
+}
+
+async function copyText(text, button) {
+	let said = "Copied";
+	try {
+		await navigator.clipboard.writeText(text);
+	} catch (e) {
+		said = copyOldWay(text) ? "Copied" : "Select and copy by hand";
+	}
+	button.textContent = said;
+	setTimeout(() => {
+		button.textContent = "Copy";
+	}, 1500);
+}
+
+/* The clipboard of a page that came by plain HTTP: through a selected text field. */
+function copyOldWay(text) {
+	const field = document.createElement("textarea");
+	field.value = text;
+	document.body.appendChild(field);
+	field.select();
+	const done = document.execCommand("copy");
+	field.remove();
+	return done;
+}
+
+export function portLink(ctx, device, port) {
+	if (!device)
+		return h("span", { class: "quiet" }, "-");
+	if (!port)
+		return h("a", { href: ctx.link("device", [device]) }, device);
+	return h("a", { href: ctx.link("port", [device, port]) }, device + " " + port);
+}
+
+/* entityLink - what a document calls "leaf1", "leaf1:Ethernet1" or "node-010". */
+export function entityLink(ctx, name) {
+	const text = String(name);
+	const at = text.indexOf(":");
+	if (at > 0 && text.slice(0, at) !== "host")
+		return portLink(ctx, text.slice(0, at), text.slice(at + 1));
+	const devices = (ctx.frame && ctx.frame.devices) || [];
+	if (devices.some((d) => d.name === text))
+		return portLink(ctx, text, null);
+	return h("span", {}, text);
+}
+
+export function incidentLink(ctx, id) {
+	if (!id)
+		return null;
+	return h("a", { href: ctx.link("incident", [id]), class: "id" }, id);
+}
+
+export function confidence(v) {
+	if (v === null || v === undefined)
+		return h("span", { class: "quiet" }, "confidence unknown");
+	const word = v >= 0.8 ? "high" : v >= 0.5 ? "medium" : "low";
+	return h("span", { title: format.ratio(v) }, "confidence " + word + " (" + format.ratio(v) + ")");
+}
+
+/* A definition list from [[name, content], ...]; pairs without content are left out. */
+export function facts(pairs) {
+	return h("dl", { class: "facts" }, pairs.filter((p) => p && p[1] !== null && p[1] !== undefined && p[1] !== "")
+		.map(([name, content]) => h("div", { key: name }, h("dt", {}, name), h("dd", {}, content))));
+}
+
+/* choice - a row of buttons of which one is pressed. */
+export function choice(label, options, chosen, choose) {
+	return h("div", { class: "choice", role: "group", "aria-label": label },
+		options.map(([id, text]) => h("button", { key: id, type: "button", "aria-pressed": String(id === chosen),
+			on: { click: () => choose(id) } }, text)));
+}
