@@ -11,6 +11,7 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/reports/agent_state.h"
 #include "agent/reports/status.h"
 #include "agent/reports/text.h"
 #include "agent/reports/watch_incidents.h"
@@ -125,14 +126,26 @@ static void watch_judge_devices(struct watch_verdict *verdict, const json_t *qua
 	}
 }
 
+/* What is open and measured was so when the data ended; nobody knows whether it still is. */
+static void watch_judge_agent(struct watch_verdict *verdict, const json_t *agent, bool past)
+{
+	const bool stopped = str_eq(doc_word(agent, "state"), "stopped") && !past;
+	if (!stopped && !json_is_true(json_object_get(agent, "stale")))
+		return;
+	verdict->state = "unknown";
+	str_done(&verdict->why);
+	agent_state_text(agent, &verdict->why);
+}
+
 /* The worst of what is open and measured, and never better than what is known. */
-static void watch_judge(json_t *doc)
+static void watch_judge(json_t *doc, bool past)
 {
 	struct watch_verdict verdict = {.state = "ok"};
 	watch_judge_incidents(&verdict, json_object_get(doc, "incidents"));
 	watch_judge_signals(&verdict, json_object_get(doc, "signals"));
 	watch_judge_devices(&verdict, json_object_get(doc, "data_quality"));
 	watch_judge_blindness(&verdict, json_object_get(doc, "signals"));
+	watch_judge_agent(&verdict, json_object_get(doc, "agent"), past);
 	json_object_set_new(doc, "state", json_string(verdict.state));
 	json_object_set_new(doc, "state_why", json_string_or_null(verdict.why.s));
 	str_done(&verdict.why);
@@ -153,10 +166,10 @@ static void watch_put_now(json_t *doc, const struct watch_now *now, struct arena
 
 static int watch_put_incidents(json_t *doc, struct client *client, struct err *e)
 {
-	json_t *incidents = watch_incidents_read(client, client->at_ns, e);
+	json_t *incidents = watch_incidents_read(client, e);
 	if (!incidents)
 		return -1;
-	json_t *events = watch_events_read(client, client->at_ns, e);
+	json_t *events = watch_events_read(client, e);
 	if (!events) {
 		json_decref(incidents);
 		return -1;
@@ -171,16 +184,14 @@ static int watch_put_incidents(json_t *doc, struct client *client, struct err *e
 	return 0;
 }
 
-json_t *watch_frame(struct client *client, struct err *e)
+json_t *watch_frame_of(struct client *client, struct watch_now *now, struct arena *a, struct err *e)
 {
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct watch_now now;
 	json_t *doc = status_document(client, e);
 	if (!doc)
 		return NULL;
-	int rc = watch_now_read(client, a, &now, e);
+	int rc = watch_now_read(client, a, now, e);
 	if (rc == 0) {
-		watch_put_now(doc, &now, a);
+		watch_put_now(doc, now, a);
 		rc = watch_put_incidents(doc, client, e);
 	}
 	if (rc < 0) {
@@ -188,6 +199,13 @@ json_t *watch_frame(struct client *client, struct err *e)
 		return NULL;
 	}
 	json_object_set_new(doc, "jobs", watch_jobs_json(client));
-	watch_judge(doc);
+	watch_judge(doc, client->past);
 	return doc;
+}
+
+json_t *watch_frame(struct client *client, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct watch_now now;
+	return watch_frame_of(client, &now, a, e);
 }

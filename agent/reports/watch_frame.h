@@ -10,17 +10,25 @@
 #include "agent/base/err.h"
 #include "agent/document/writer.h"
 
+struct arena;
 struct client;
+struct watch_now;
 
 /*
- * watch_frame - the document of status_document() with, of the newest closed window:
- * {state, window: {from, to}, signals: [{signal, value, unit, state, where}],
- * uplinks: [{device, port, peer, utilization_ratio}]}.
+ * watch_frame - the document of every live surface: status_document() and
+ * {state, state_why, agent, window: {from, to}, signals: [{name, signal, value, value_low, unit,
+ * quality, baseline, baseline_span_s, state, where, why, subject, incident}], paused, uplinks,
+ * jobs, incidents, money, events}.
  *
- * A signal that no device delivers has the state "unknown" and no value. NULL on failure with @e
- * filled; the caller owns the result.
+ * A signal that no device delivers has the state "unknown" and no value; one with an open incident
+ * is at least as bad as that. NULL on failure with @e filled; the caller owns the result.
  */
 json_t *watch_frame(struct client *client, struct err *e);
+
+/* watch_frame_of - the same, with the windows and what was measured in @now: they live in @a and in
+ * the client's configuration. */
+json_t *watch_frame_of(
+	struct client *client, struct watch_now *now, struct arena *a, struct err *e);
 
 extern const struct view watch_view;
 

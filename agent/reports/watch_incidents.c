@@ -9,28 +9,29 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/incident/incident_headline.h"
+#include "agent/incident/incident_json.h"
+#include "agent/incident/incident_record.h"
+#include "agent/reports/incidents_open.h"
 #include "db/model/cause.h"
 #include "db/model/golden.h"
 #include "db/series/history.h"
 
-enum { EVENTS_SHOWN = 8, HEADLINE_MAX = 60 };
+enum { EVENTS_SHOWN = 8 };
 
 /* ---- rows ------------------------------------------------------------------ */
 
-/* At most 60 columns, cut between words. */
-static json_t *watch_headline(const char *summary)
+/* Documents of older versions have no headline. */
+static json_t *watch_headline(const json_t *row, const json_t *document)
 {
-	rw_cleanup(str_done) struct str line = {0};
-	size_t n = 0, end = 0;
-	for (const char *c = summary; *c && n <= HEADLINE_MAX; c++) {
-		n += ((unsigned char)*c & 0xc0) != 0x80;
-		if (*c == ' ' && n <= HEADLINE_MAX)
-			end = (size_t)(c - summary);
-	}
-	if (n <= HEADLINE_MAX)
-		return json_string_or_null(summary);
-	str_addn(&line, summary, end);
-	return json_string_or_null(line.s);
+	if (*doc_word(document, "headline"))
+		return json_incref(json_object_get(document, "headline"));
+	struct incident_record *record = incident_json_read(document);
+	if (!record)
+		return json_string(doc_word(row, "summary"));
+	rw_cleanup(freep) char *line = incident_headline(&record->i);
+	incident_record_free(record);
+	return json_string_or_null(line);
 }
 
 static int64_t watch_time_of(const json_t *row, const char *key)
@@ -41,7 +42,7 @@ static int64_t watch_time_of(const json_t *row, const char *key)
 	return t.ns;
 }
 
-static void watch_take_text(json_t *row, const json_t *from, const char *key)
+static void watch_take(json_t *row, const json_t *from, const char *key)
 {
 	json_t *value = json_object_get(from, key);
 	if (value)
@@ -50,68 +51,70 @@ static void watch_take_text(json_t *row, const json_t *from, const char *key)
 		json_object_set_new(row, key, json_null());
 }
 
-static json_t *watch_first_job(const json_t *document)
+/* What the wall shows beside the columns of the database. */
+static void watch_finish_incident(json_t *row, int64_t at_ns)
 {
+	const json_t *document = json_object_get(row, "document");
 	json_t *job = json_array_get(json_object_get(document, "jobs"), 0);
-	if (!job)
-		return json_null();
-	return json_incref(job);
+	const int64_t age_ns = at_ns - watch_time_of(row, "opened");
+	json_object_set_new(row, "age_s", json_number_or_null((double)(age_ns / NS_PER_MS) / 1e3));
+	json_object_set_new(row, "headline", watch_headline(row, document));
+	watch_take(row, json_object_get(document, "subject"), "priority");
+	json_object_set_new(row, "job", job ? json_incref(job) : json_null());
+	watch_take(row, document, "assigned_to");
+	watch_take(row, document, "parent");
+	json_object_set_new(row, "silenced", json_null());
+	json_object_del(row, "document");
 }
 
-struct watch_reading {
-	json_t *list;
-	int64_t at_ns;
+/* Zero where it has no price. */
+static double watch_price(const json_t *row)
+{
+	const double usd = doc_number(row, "usd_per_hour");
+	if (isnan(usd))
+		return 0;
+	return usd;
+}
+
+struct watch_ranked {
+	json_t *row;
+	size_t place; /* by severity */
 };
 
-static json_t *watch_number_of(const char *word)
+static int watch_by_money(const void *left, const void *right)
 {
-	if (!word)
-		return json_null();
-	return json_number_or_null(strtod(word, NULL));
+	const struct watch_ranked *x = left, *y = right;
+	const double u = watch_price(x->row), v = watch_price(y->row);
+	if (u != v)
+		return (v > u) - (v < u);
+	return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Columns as in watch_incidents_read(). */
-static int watch_take_incident(void *arg, int n, char *const *words, char *const *names)
+/* Takes @rows, which are sorted by severity. */
+static json_t *watch_sort_by_money(json_t *rows)
 {
-	const struct watch_reading *reading = arg;
-	json_t *row = json_object();
-	json_t *document = json_loads(str_or(words[n - 1], "{}"), 0, NULL);
-	if (!document)
-		document = json_object();
-	for (int i = 0; i < n - 1; i++)
-		json_object_set_new(row, names[i], json_string_or_null(words[i]));
-	json_object_set_new(row, "usd_per_hour", watch_number_of(words[n - 4]));
-	json_object_set_new(row, "usd_total", watch_number_of(words[n - 3]));
-	json_object_set_new(row, "confidence_ratio", watch_number_of(words[n - 2]));
-	const int64_t opened_ns = watch_time_of(row, "opened");
-	json_object_set_new(row, "age_s",
-		json_number_or_null((double)((reading->at_ns - opened_ns) / NS_PER_MS) / 1e3));
-	json_object_set_new(row, "headline", watch_headline(doc_word(row, "summary")));
-	json_object_set_new(row, "job", watch_first_job(document));
-	watch_take_text(row, document, "assigned_to");
-	watch_take_text(row, document, "parent");
-	json_object_set_new(row, "silenced", json_null());
-	json_decref(document);
-	json_array_append_new(reading->list, row);
-	return 0;
+	const size_t n = json_array_size(rows);
+	struct watch_ranked *ranked = rw_calloc(n + 1, sizeof(*ranked));
+	json_t *sorted = json_array();
+	for (size_t i = 0; i < n; i++)
+		ranked[i] = (struct watch_ranked){json_array_get(rows, i), i};
+	qsort(ranked, n, sizeof(*ranked), watch_by_money);
+	for (size_t i = 0; i < n; i++)
+		json_array_append(sorted, ranked[i].row);
+	free(ranked);
+	json_decref(rows);
+	return sorted;
 }
 
-json_t *watch_incidents_read(struct client *client, int64_t at_ns, struct err *e)
+json_t *watch_incidents_read(struct client *client, struct err *e)
 {
-	struct watch_reading reading = {.list = json_array(), .at_ns = at_ns};
-	rw_cleanup(str_done) struct str sql = {0};
-	str_addf(&sql,
-		"SELECT id, cause, severity, CASE WHEN closed_ns IS NULL THEN state ELSE 'open' "
-		"END AS state, opened, device, port, priority, ecmp_group AS \"group\", host, "
-		"summary, acked_by, usd_per_hour, usd_total, confidence_ratio, json "
-		"FROM incidents WHERE opened_ns<=%lld AND state<>'pending' AND (closed_ns IS NULL "
-		"OR closed_ns>%lld) ORDER BY usd_per_hour DESC, CASE severity WHEN 'critical' "
-		"THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, confidence_ratio DESC, id",
-		(long long)at_ns, (long long)at_ns);
-	if (history_sql(client->history, sql.s, watch_take_incident, &reading, e) == 0)
-		return reading.list;
-	json_decref(reading.list);
-	return NULL;
+	json_t *rows = incidents_open(client, e), *row;
+	size_t i;
+	if (!rows)
+		return NULL;
+	json_array_foreach (rows, i, row)
+		watch_finish_incident(row, client->at_ns);
+	return watch_sort_by_money(rows);
 }
 
 /* ---- money ----------------------------------------------------------------- */
@@ -163,14 +166,14 @@ static int watch_take_event(void *arg, int n, char *const *words, char *const *n
 	return 0;
 }
 
-json_t *watch_events_read(struct client *client, int64_t at_ns, struct err *e)
+json_t *watch_events_read(struct client *client, struct err *e)
 {
 	json_t *list = json_array();
 	rw_cleanup(str_done) struct str sql = {0};
 	str_addf(&sql,
 		"SELECT time AS t, kind, text, device, port FROM events WHERE t_ns<=%lld "
 		"ORDER BY t_ns DESC LIMIT %d",
-		(long long)at_ns, EVENTS_SHOWN);
+		(long long)client->at_ns, EVENTS_SHOWN);
 	if (history_sql(client->history, sql.s, watch_take_event, list, e) == 0)
 		return list;
 	json_decref(list);
@@ -232,13 +235,10 @@ static void watch_take_subject(json_t *signal, const json_t *incident)
 		json_decref(subject);
 		return;
 	}
-	watch_take_text(subject, incident, "device");
-	watch_take_text(subject, incident, "port");
-	watch_take_text(subject, incident, "host");
-	json_object_set_new(subject, "priority", json_null());
-	if (*doc_word(incident, "priority"))
-		json_object_set_new(subject, "priority",
-			json_integer(strtol(doc_word(incident, "priority"), NULL, 10)));
+	watch_take(subject, incident, "device");
+	watch_take(subject, incident, "port");
+	watch_take(subject, incident, "host");
+	watch_take(subject, incident, "priority");
 	json_object_set_new(signal, "subject", subject);
 	json_object_set_new(signal, "where", json_string_or_null(where.s));
 }

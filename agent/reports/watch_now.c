@@ -16,7 +16,7 @@
 #include "config/config.h"
 #include "db/series/history.h"
 
-enum { TOP_UPLINKS = 8, WINDOW_INTERVALS = 3 };
+enum { TOP_UPLINKS = 8, TOP_PAUSED = 6, WINDOW_INTERVALS = 3 };
 #define WINDOW_LEAST_NS (5 * NS_PER_S)
 /* How far back a counter that is refreshed slowly is looked for, at least. */
 #define BACK_NS (60 * NS_PER_S)
@@ -202,7 +202,7 @@ static json_t *watch_paused_row(const struct golden_paused *paused)
 json_t *watch_paused_json(const struct golden_measured *measured)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < measured->n_paused; i++)
+	for (size_t i = 0; i < measured->n_paused && i < TOP_PAUSED; i++)
 		json_array_append_new(list, watch_paused_row(&measured->paused[i]));
 	return list;
 }

@@ -485,6 +485,7 @@ static void golden_top_paused(const struct golden_world *world)
 			(struct golden_rank){edge, golden_edge_role(world, edge), edge_level(edge)};
 	}
 	qsort(ranks, n, sizeof(*ranks), golden_rank_order);
+	world->ret->n_paused_all = n;
 	for (size_t i = 0; i < n && i < GOLDEN_PAUSED_MAX; i++)
 		world->ret->paused[world->ret->n_paused++] = golden_paused_of(world, &ranks[i]);
 }

@@ -59,12 +59,13 @@ struct golden_paused { /* one port and priority that may not send */
 	const char *sentence; /* "node-047 paused us" */
 };
 
-enum { GOLDEN_PAUSED_MAX = 6 };
+enum { GOLDEN_PAUSED_MAX = 64 };
 
 struct golden_measured {
 	struct golden_value v[GOLDEN_COUNT];
 	struct golden_paused paused[GOLDEN_PAUSED_MAX]; /* origins first, then by time */
 	size_t n_paused;
+	size_t n_paused_all; /* ports and priorities with pause in the window */
 };
 
 /* golden_measure - @ret is filled whole. */

@@ -1,0 +1,63 @@
+/* metrics_page - what the families of the page share: what was read, and how a sample is written.
+ * For agent/surface/metrics*.c only. */
+#ifndef RW_SURFACE_METRICS_PAGE_H
+#define RW_SURFACE_METRICS_PAGE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "agent/reports/watch_now.h"
+#include "agent/surface/metrics.h"
+
+struct arena;
+struct client;
+
+enum { METRICS_LABELS_MAX = 8 };
+
+struct metrics_label {
+	const char *name, *value; /* value NULL: the label is left out */
+};
+
+struct metrics_cut { /* a family that was cut */
+	const char *family;
+	size_t dropped;
+};
+
+struct metrics_page {
+	FILE *out;
+	struct client *client;
+	struct metrics_options options;
+	struct arena *arena;
+	const json_t *doc; /* the watch frame; NULL: no database could be read */
+	const struct watch_now *now;
+	const json_t *health; /* key -> number, what the agent says of itself */
+	const struct metrics_family *family; /* the one that is being written */
+	struct metrics_cut *cuts;
+	size_t n_cuts, cap_cuts;
+};
+
+/* Families that belong together, one file each. */
+struct metrics_group {
+	const struct metrics_family *rows;
+	size_t n_rows;
+};
+extern const struct metrics_group metrics_agent_group, metrics_fabric_group, metrics_port_group;
+
+/* metrics_suffix - what a sample's name has after the name of its family. */
+const char *metrics_suffix(enum metrics_type type);
+/* metrics_put - one sample of the family under way; NAN is not written. @labels ends with a NULL
+ * name; NULL: none. */
+void metrics_put(struct metrics_page *page, const struct metrics_label *labels, double value);
+/* metrics_put_states - for each of @names a sample that is 1 where it is @state, else 0; the label
+ * @key is added to @labels. */
+void metrics_put_states(struct metrics_page *page, const struct metrics_label *labels,
+	const char *key, const char *const *names, size_t n, const char *state);
+/* metrics_cut - @dropped subjects of the family under way do not stand on the page. */
+void metrics_cut(struct metrics_page *page, size_t dropped);
+/* metrics_health - a number the agent says of itself; NAN unknown. */
+double metrics_health(const struct metrics_page *page, const char *key);
+
+#endif

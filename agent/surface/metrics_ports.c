@@ -1,0 +1,169 @@
+/*
+ * metrics_ports - counters of ports and priorities, as the devices count them. For all ports of a
+ * large fabric that is hundreds of thousands of series, so by default only ports that stand out are
+ * on the page: those that are paused most, the busiest uplinks, and subjects of open incidents.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/surface/metrics_page.h"
+#include "agent/client/client.h"
+#include "config/config.h"
+#include "db/model/metric.h"
+
+/* ---- which ports ------------------------------------------------------------------ */
+
+static bool metrics_names_port(
+	const json_t *list, size_t most, const char *device, const char *port)
+{
+	for (size_t i = 0; i < json_array_size(list) && i < most; i++) {
+		const json_t *row = json_array_get(list, i);
+		if (str_eq(doc_word(row, "device"), device) && str_eq(doc_word(row, "port"), port))
+			return true;
+	}
+	return false;
+}
+
+static bool metrics_port_stands_out(
+	const struct metrics_page *page, const char *device, const char *port)
+{
+	const size_t top = page->options.top;
+	const json_t *doc = page->doc;
+	return page->options.all_ports ||
+		metrics_names_port(json_object_get(doc, "paused"), top, device, port) ||
+		metrics_names_port(json_object_get(doc, "uplinks"), top, device, port) ||
+		metrics_names_port(json_object_get(doc, "incidents"), top, device, port);
+}
+
+/* ---- samples ------------------------------------------------------------------------ */
+
+struct metrics_of {
+	unsigned metric;
+	const char *key, *word; /* one more label; NULL none */
+	double scale; /* of the stored unit to the exported one */
+	bool lossless_only;
+};
+
+static bool metrics_is_lossless(const struct metrics_page *page, int priority)
+{
+	return priority >= 0 && (page->client->config->fabric->lossless_mask >> priority & 1);
+}
+
+static void metrics_put_newest(
+	struct metrics_page *page, const struct metrics_of *of, const struct series *series)
+{
+	const struct entity *entity = entity_get(page->now->window.entities, series->entity);
+	char priority[12];
+	if (!series->n || !entity || !*entity->port ||
+		!metrics_port_stands_out(page, entity->device, entity->port))
+		return;
+	if (of->lossless_only && !metrics_is_lossless(page, entity->priority))
+		return;
+	snprintf(priority, sizeof(priority), "%d", entity->priority);
+	const struct metrics_label labels[] = {{"device", entity->device}, {"port", entity->port},
+		{"priority", entity->priority < 0 ? NULL : priority},
+		{of->key ? of->key : "dir", of->word}, {NULL, NULL}};
+	const uint64_t raw = series->value[series->n - 1];
+	metrics_put(page, labels, sample_number(of->metric, raw) * of->scale);
+}
+
+static void metrics_put_series(struct metrics_page *page, const struct metrics_of *of, size_t n)
+{
+	const struct window *window = &page->now->window;
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = window_metric(window, of[k].metric);
+			i < window->n_series && window->series[i].metric == of[k].metric; i++)
+			metrics_put_newest(page, &of[k], &window->series[i]);
+}
+
+#define EMIT(name, ...)                                                                            \
+	static void metrics_emit_##name(struct metrics_page *page)                                 \
+	{                                                                                          \
+		static const struct metrics_of of[] = {__VA_ARGS__};                               \
+		metrics_put_series(page, of, rw_countof(of));                                      \
+	}
+#define RX(metric, scale)                                                                          \
+	{                                                                                          \
+		M_##metric, "dir", "rx", scale                                                     \
+	}
+#define TX(metric, scale)                                                                          \
+	{                                                                                          \
+		M_##metric, "dir", "tx", scale                                                     \
+	}
+#define AT(metric, where)                                                                          \
+	{                                                                                          \
+		M_##metric, "at", where, 1, .lossless_only = true                                  \
+	}
+#define ONE(metric)                                                                                \
+	{                                                                                          \
+		M_##metric, NULL, NULL, 1                                                          \
+	}
+
+EMIT(octets, RX(PORT_IN_OCTETS, 1), TX(PORT_OUT_OCTETS, 1))
+EMIT(speed, {M_PORT_SPEED_BPS, NULL, NULL, 1.0 / 8})
+EMIT(oper, ONE(PORT_OPER_UP))
+EMIT(discards, RX(PORT_IN_DISCARDS, 1), TX(PORT_OUT_DISCARDS, 1))
+EMIT(errors, RX(PORT_IN_ERRORS, 1), TX(PORT_OUT_ERRORS, 1))
+EMIT(pfc_frames, RX(PFC_RX_FRAMES, 1), TX(PFC_TX_FRAMES, 1))
+EMIT(pfc_pause, RX(PFC_RX_PAUSE_NS, 1e-9), TX(PFC_TX_PAUSE_NS, 1e-9))
+EMIT(pfc_bound, RX(PFC_RX_PAUSE_NS_HI, 1e-9), TX(PFC_TX_PAUSE_NS_HI, 1e-9))
+EMIT(marked, ONE(QUEUE_ECN_MARKED))
+EMIT(drops, AT(PG_DROPS, "ingress"), AT(QUEUE_DROPS, "egress"))
+EMIT(watermark, ONE(QUEUE_WATERMARK))
+EMIT(headroom, ONE(PG_HEADROOM_WATERMARK))
+
+/* Measured over the window, where the speed is known. */
+static void metrics_emit_utilization(struct metrics_page *page)
+{
+	const json_t *row;
+	size_t i;
+	json_array_foreach (json_object_get(page->doc, "uplinks"), i, row) {
+		const struct metrics_label labels[] = {{"device", doc_word(row, "device")},
+			{"port", doc_word(row, "port")}, {"peer", doc_word(row, "peer")},
+			{"dir", "tx"}, {NULL, NULL}};
+		metrics_put(page, labels, doc_number(row, "utilization_ratio"));
+	}
+}
+
+#define PORT "device, port"
+#define PRIO "device, port, priority"
+#define COUNTED "newest value the device counted"
+
+static const struct metrics_family rows[] = {
+	{"rocewatch_port_octets", METRICS_COUNTER, "", PORT ", dir", "Octets of a port", COUNTED,
+		metrics_emit_octets},
+	{"rocewatch_port_speed_bytes", METRICS_GAUGE, "bytes", PORT,
+		"Speed the port runs at, bytes per second", COUNTED, metrics_emit_speed},
+	{"rocewatch_port_up", METRICS_GAUGE, "", PORT, "1 when the port is operationally up",
+		COUNTED, metrics_emit_oper},
+	{"rocewatch_port_utilization_ratio", METRICS_GAUGE, "ratio", PORT ", peer, dir",
+		"Load of the busiest uplinks over their speed", "`uplinks` of `rocewatch watch`",
+		metrics_emit_utilization},
+	{"rocewatch_port_discards", METRICS_COUNTER, "", PORT ", dir",
+		"Good frames dropped by a port, any class", COUNTED, metrics_emit_discards},
+	{"rocewatch_port_errors", METRICS_COUNTER, "", PORT ", dir",
+		"Damaged frames received, or not sent", COUNTED, metrics_emit_errors},
+	{"rocewatch_pfc_frames", METRICS_COUNTER, "", PRIO ", dir",
+		"PFC frames; rx: the neighbour paused us, tx: we paused the neighbour", COUNTED,
+		metrics_emit_pfc_frames},
+	{"rocewatch_pfc_pause_seconds", METRICS_COUNTER, "seconds", PRIO ", dir",
+		"Pause time that the device measures", COUNTED, metrics_emit_pfc_pause},
+	{"rocewatch_pfc_pause_bound_seconds", METRICS_COUNTER, "seconds", PRIO ", dir",
+		"Upper bound of the pause time, from frames", COUNTED, metrics_emit_pfc_bound},
+	{"rocewatch_ecn_marked_packets", METRICS_COUNTER, "", PRIO,
+		"Packets the egress queue marked CE", COUNTED, metrics_emit_marked},
+	{"rocewatch_lossless_drops", METRICS_COUNTER, "", PRIO ", at",
+		"Frames dropped by a priority group (ingress) or a queue (egress)", COUNTED,
+		metrics_emit_drops},
+	{"rocewatch_queue_watermark_bytes", METRICS_GAUGE, "bytes", PRIO,
+		"Highest depth of the egress queue", COUNTED, metrics_emit_watermark},
+	{"rocewatch_headroom_watermark_bytes", METRICS_GAUGE, "bytes", PRIO,
+		"Highest use of the headroom of a priority group", COUNTED, metrics_emit_headroom},
+};
+
+const struct metrics_group metrics_port_group = {rows, rw_countof(rows)};
