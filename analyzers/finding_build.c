@@ -97,12 +97,34 @@ static __attribute__((format(printf, 2, 0))) const char *finding_build_text_of(
 	return arena_strdup(a, buf);
 }
 
+static __attribute__((format(printf, 3, 0))) void add_reason(
+	struct draft *draft, enum reason_sign sign, const char *fmt, va_list ap)
+{
+	PUSH(draft, draft->f->reasons, draft->f->n_reasons,
+		(struct finding_reason){finding_build_text_of(draft->a, fmt, ap), sign});
+}
+
 void finding_rests_on(struct draft *draft, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	PUSH(draft, draft->f->confidence_inputs, draft->f->n_confidence_inputs,
-		finding_build_text_of(draft->a, fmt, ap));
+	add_reason(draft, REASON_FOR, fmt, ap);
+	va_end(ap);
+}
+
+void finding_against(struct draft *draft, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	add_reason(draft, REASON_AGAINST, fmt, ap);
+	va_end(ap);
+}
+
+void finding_unproved(struct draft *draft, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	add_reason(draft, REASON_OPEN, fmt, ap);
 	va_end(ap);
 }
 

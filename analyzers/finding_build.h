@@ -45,7 +45,13 @@ void finding_evidence_device(struct draft *draft, const char *metric, const char
 void finding_amount(struct draft *draft, const char *metric, const struct port_seen *port,
 	int priority, const struct amount *amount, const char *unit);
 
+/* What its confidence rests on: a reason for it, a reason that lowers it, and what the data could
+ * not prove. */
 void finding_rests_on(struct draft *draft, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void finding_against(struct draft *draft, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void finding_unproved(struct draft *draft, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void finding_ruled_out(struct draft *draft, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -214,8 +214,9 @@ static void report_incident(struct tune_agent *agent, const struct tune_record *
 		.text = arena_printf(a,
 			"rocewatch tune render %s --undo, and put the old values back", sheet->id),
 		.risk = "as the sheet says: at a job boundary unless it is hitless"};
-	const char *inputs[] = {
-		"drop counters of the changed switch and the job's throughput, before and since"};
+	struct finding_reason reasons[] = {
+		{"drop counters of the changed switch and the job's throughput, before and since",
+			REASON_FOR}};
 	const struct finding f = {.analyzer = "tuning",
 		.cause = CAUSE_TUNING_REGRESSION,
 		.verdict = verdict,
@@ -227,8 +228,8 @@ static void report_incident(struct tune_agent *agent, const struct tune_record *
 		.hold = 1,
 		.next_steps = &undo,
 		.n_next_steps = 1,
-		.confidence_inputs = inputs,
-		.n_confidence_inputs = 1,
+		.reasons = reasons,
+		.n_reasons = 1,
 		.summary = arena_printf(a, "change %s (%s) did harm: %s; take it back", sheet->id,
 			str_or(sheet->summary, ""), record->roll_back_why),
 		.confidence_ratio = 0.9,

@@ -49,8 +49,8 @@ struct incident {
 	size_t n_evidence;
 	const struct next_step *next_steps;
 	size_t n_next_steps;
-	const char *const *confidence_inputs;
-	size_t n_confidence_inputs;
+	const struct finding_reason *reasons;
+	size_t n_reasons;
 	const char *const *ruled_out;
 	size_t n_ruled_out;
 

@@ -162,6 +162,32 @@ static json_t *losses_json(const struct incident *incident)
 	return list;
 }
 
+/* The contract's list of all reasons, in the order they were found, and one list of each kind. */
+static const struct reason_key {
+	const char *key;
+	enum reason_sign sign;
+} reason_keys[] = {
+	{"reasons_for", REASON_FOR},
+	{"reasons_against", REASON_AGAINST},
+	{"not_proved", REASON_OPEN},
+};
+
+static void put_reasons(json_t *object, const struct incident *incident)
+{
+	json_t *all = json_array();
+	for (size_t k = 0; k < incident->n_reasons; k++)
+		json_array_append_new(all, json_string_or_null(incident->reasons[k].text));
+	json_object_set_new(object, "confidence_inputs", all);
+	for (size_t i = 0; i < rw_countof(reason_keys); i++) {
+		json_t *list = json_array();
+		for (size_t k = 0; k < incident->n_reasons; k++)
+			if (incident->reasons[k].sign == reason_keys[i].sign)
+				json_array_append_new(
+					list, json_string_or_null(incident->reasons[k].text));
+		json_object_set_new(object, reason_keys[i].key, list);
+	}
+}
+
 static json_t *also_json(const struct incident *incident)
 {
 	json_t *list = json_array();
@@ -230,8 +256,7 @@ json_t *incident_json(const struct incident *incident)
 	json_object_set_new(o, "subject", subject_json(i));
 	json_object_set_new(o, "roles", roles_json(i));
 	incident_json_put_number(o, "confidence_ratio", i->confidence_ratio);
-	json_object_set_new(o, "confidence_inputs",
-		incident_texts_json(i->confidence_inputs, i->n_confidence_inputs));
+	put_reasons(o, i);
 	incident_json_put_number(o, "value", i->value);
 	incident_json_put_number(o, "warn", i->warn);
 	put_integer(o, "windows", i->windows);
@@ -476,6 +501,33 @@ static void parse_subject(struct incident_record *record, const json_t *subject)
 	parse_flows(record, json_object_get(subject, "flows"));
 }
 
+static bool holds_text(const json_t *list, const char *text)
+{
+	const json_t *entry;
+	size_t k;
+	json_array_foreach (list, k, entry)
+		if (str_eq(json_string_value(entry), text))
+			return true;
+	return false;
+}
+
+/* Documents of older versions have no list of a kind: their reasons count as reasons for it. */
+static void parse_reasons(struct incident_record *record, const json_t *document)
+{
+	struct incident *i = &record->i;
+	const char *const *texts =
+		get_texts(document, "confidence_inputs", record->said, &i->n_reasons);
+	struct finding_reason *reasons =
+		arena_array(record->said, struct finding_reason, i->n_reasons + 1);
+	for (size_t k = 0; k < i->n_reasons; k++) {
+		reasons[k] = (struct finding_reason){texts[k], REASON_FOR};
+		for (size_t j = 0; j < rw_countof(reason_keys); j++)
+			if (holds_text(json_object_get(document, reason_keys[j].key), texts[k]))
+				reasons[k].sign = reason_keys[j].sign;
+	}
+	i->reasons = reasons;
+}
+
 /* What the findings and the jobs' throughput said. */
 static void parse_description(struct incident_record *record, const json_t *document)
 {
@@ -485,8 +537,7 @@ static void parse_description(struct incident_record *record, const json_t *docu
 	parse_roles(record, json_object_get(document, "roles"));
 	parse_evidence(record, json_object_get(document, "evidence"));
 	parse_next_steps(record, json_object_get(document, "next_steps"));
-	i->confidence_inputs =
-		get_texts(document, "confidence_inputs", record->said, &i->n_confidence_inputs);
+	parse_reasons(record, document);
 	i->ruled_out = get_texts(document, "ruled_out", record->said, &i->n_ruled_out);
 	i->confidence_ratio = doc_number(document, "confidence_ratio");
 	i->coverage_ratio = doc_number(document, "coverage_ratio");

@@ -118,6 +118,16 @@ static const char *incident_record_copy(struct arena *a, const char *text)
 	return arena_strdup(a, text);
 }
 
+static const struct finding_reason *record_copy_reasons(
+	struct arena *a, const struct finding_reason *reasons, size_t n)
+{
+	struct finding_reason *copy = arena_array(a, struct finding_reason, n + 1);
+	for (size_t k = 0; k < n; k++)
+		copy[k] = (struct finding_reason){
+			incident_record_copy(a, reasons[k].text), reasons[k].sign};
+	return copy;
+}
+
 static const char *const *record_copy_all(struct arena *a, const char *const *texts, size_t n)
 {
 	const char **copies = arena_array(a, const char *, n);
@@ -195,9 +205,8 @@ void incident_record_describe(struct incident_record *record, const struct findi
 	i->evidence = record_copy_evidence(a, finding->evidence, finding->n_evidence);
 	i->n_next_steps = finding->n_next_steps;
 	i->next_steps = record_copy_steps(a, finding->next_steps, finding->n_next_steps);
-	i->n_confidence_inputs = finding->n_confidence_inputs;
-	i->confidence_inputs =
-		record_copy_all(a, finding->confidence_inputs, finding->n_confidence_inputs);
+	i->n_reasons = finding->n_reasons;
+	i->reasons = record_copy_reasons(a, finding->reasons, finding->n_reasons);
 	i->n_ruled_out = finding->n_ruled_out;
 	i->ruled_out = record_copy_all(a, finding->ruled_out, finding->n_ruled_out);
 	record->described = true;

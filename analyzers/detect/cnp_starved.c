@@ -44,7 +44,8 @@ static void cnp_starved_report(const struct analyzer_in *in,
 	finding_amount(&t, "queue.drops", port, prio->priority, &prio->drops, "packets");
 	finding_amount(
 		&t, "queue.out_packets", port, prio->priority, &prio->out_packets, "packets");
-	finding_rests_on(&t, "drops of the CNP queue; whether CNPs are among them is not counted");
+	finding_rests_on(&t, "drops of the CNP queue");
+	finding_unproved(&t, "whether CNPs are among the dropped packets is not counted");
 	finding_add_role(&t, "culprit", "%s", port_text(port, t.a));
 	finding_steps(&t, t.f->cause, 0);
 }

@@ -311,12 +311,11 @@ static void congestion_finding_weigh(struct draft *draft, const struct report_ct
 	if (s->kind != SUSPECT_NIC && s->signs.yes & (PAUSES | SINGLED | HOSTS_PAUSED) &&
 		!ctx->c->measured) {
 		c *= BOUND_SURE;
-		finding_rests_on(
-			draft, "pause time not measured: upper bound from PFC frame count");
+		finding_against(draft, "pause time not measured: upper bound from PFC frame count");
 	}
 	if (is_declared(s)) {
 		c *= DECLARED_SURE;
-		finding_rests_on(draft,
+		finding_against(draft,
 			"thresholds are declared in the configuration, not read back from the "
 			"device");
 	}
@@ -328,15 +327,16 @@ static void congestion_finding_weigh(struct draft *draft, const struct report_ct
 			"%zu receivers show it at once: that is how the job exchanges", s->alike);
 	if (s->host && ctx->c->n_singled > 1) {
 		c *= TOGETHER_SURE;
-		finding_rests_on(draft,
-			"another host shows the same signs: %zu in all, which lowers confidence",
-			ctx->c->n_singled);
+		finding_against(
+			draft, "another host shows the same signs: %zu in all", ctx->c->n_singled);
 	}
 	if (s->host)
-		finding_rests_on(draft, "%zu other host-facing ports to compare with; %s",
-			ctx->c->n_others,
-			s->captured ? "no NIC counters available"
-				    : "no packet capture and no NIC counters available");
+		finding_rests_on(
+			draft, "%zu other host-facing ports to compare with", ctx->c->n_others);
+	if (s->host && s->captured)
+		finding_unproved(draft, "no NIC counters available");
+	else if (s->host)
+		finding_unproved(draft, "no packet capture and no NIC counters available");
 	draft->f->confidence_ratio = c;
 }
 

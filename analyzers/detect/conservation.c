@@ -208,7 +208,7 @@ static void conservation_report_leak(const struct conservation_in *in,
 		&t, "class.other_bps", name, leak->sent.other * 8, "bit/s", QUALITY_EXACT);
 	finding_evidence_device(&t, "port.out_discards", name, drops, "frames", QUALITY_EXACT);
 	finding_rests_on(&t, "bytes by queue, %s, compared with %s", leak->where, leak->against);
-	finding_rests_on(&t, "counters show the switch, not which of its hosts or ports sent it");
+	finding_unproved(&t, "counters show the switch, not which of its hosts or ports sent it");
 	finding_add_role(&t, "culprit", "%s", name);
 	finding_steps(&t, t.f->cause, 0);
 }
@@ -340,9 +340,8 @@ static void conservation_describe_storage(const struct conservation_in *in,
 		finding_add_role(draft, "culprit", "%s", p->port->host);
 		shown++;
 	}
-	finding_rests_on(draft,
-		"bytes of the lossless queue towards the host; it is taken for storage because no "
-		"job names it");
+	finding_rests_on(draft, "bytes of the lossless queue towards the host");
+	finding_against(draft, "it is taken for storage because no job names it");
 	finding_steps(draft, draft->f->cause, 0);
 }
 

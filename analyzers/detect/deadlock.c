@@ -101,26 +101,31 @@ static const char *turns_text(const struct pause_cycle *cycle, struct arena *a)
 static double deadlock_confidence_of(const struct pause_cycle *cycle, struct draft *draft)
 {
 	double sure = 0.95;
-	finding_rests_on(draft, "%zu queues in a ring are %s all the time", cycle->n,
-		cycle->measured ? "paused (measured)"
-				: "sent PFC frames often enough to stand still");
-	if (!cycle->measured)
+	if (cycle->measured) {
+		finding_rests_on(
+			draft, "%zu queues in a ring are paused (measured) all the time", cycle->n);
+	} else {
+		finding_against(draft,
+			"pause of the %zu queues in the ring is not measured: enough PFC frames "
+			"were sent to stand still",
+			cycle->n);
 		sure -= 0.12;
+	}
 	if (cycle->still)
 		finding_rests_on(draft, "none of them sent anything");
 	else {
-		finding_rests_on(draft, "whether they send is not counted everywhere");
+		finding_against(draft, "whether they send is not counted everywhere");
 		sure -= 0.25;
 	}
 	if (cycle->n == 2) {
-		finding_rests_on(draft,
+		finding_against(draft,
 			"two switches only: a loop of routes between them, or two faults behind "
 			"them");
 		sure -= 0.2;
 	}
 	for (size_t i = 0; i < cycle->n; i++)
 		if (!cycle->edges[i]->at->device->n_series) {
-			finding_rests_on(draft,
+			finding_against(draft,
 				"%s is not polled: its part comes from its neighbours",
 				cycle->edges[i]->at->port->device->name);
 			sure -= 0.1;

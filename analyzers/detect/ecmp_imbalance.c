@@ -230,7 +230,7 @@ static double ecmp_imbalance_weigh_chance(struct draft *draft, const struct ecmp
 		return 0.8;
 	}
 	if (isnan(measure->n_eff)) {
-		finding_rests_on(draft,
+		finding_unproved(draft,
 			"flows unknown: %s; cause unknown without packets: hash collision or "
 			"faulty hash",
 			str_or(measure->flows_note, "no packets"));
@@ -250,7 +250,7 @@ static double ecmp_imbalance_weigh_chance(struct draft *draft, const struct ecmp
 			(unsigned long long)measure->packets, tuples_text(measure, draft->a),
 			measure->n_eff);
 	}
-	finding_rests_on(draft, "same flows in all windows: they count as one sample of chance");
+	finding_against(draft, "same flows in all windows: they count as one sample of chance");
 	return c;
 }
 
@@ -259,14 +259,14 @@ static void ecmp_imbalance_name_limits(struct draft *draft, const struct ecmp_me
 {
 	const struct ecmp_member *hot = &measure->members[measure->hot];
 	if (measure->equal_weights)
-		finding_rests_on(draft,
+		finding_against(draft,
 			"all members weigh the same: link speeds are neither declared nor read; "
 			"idle is judged as if links ran at 1G");
 	bool read;
 	if (!measure->equal_weights && same_speed(measure, &read) && !read)
-		finding_rests_on(draft, "link speeds are declared, not read from the device");
+		finding_against(draft, "link speeds are declared, not read from the device");
 	if (isnan(hot->burst_ratio))
-		finding_rests_on(
+		finding_unproved(
 			draft, "rate in bursts unknown: severity rests on the mean of the window");
 }
 
@@ -279,12 +279,12 @@ static double ecmp_imbalance_confidence_of(struct draft *draft, const struct ecm
 	ecmp_imbalance_name_limits(draft, measure);
 	if (hot->quality == QUALITY_ESTIMATED) {
 		c *= 0.9;
-		finding_rests_on(draft,
+		finding_against(draft,
 			"octets of the hot member estimated: its counter is refreshed less often "
 			"than it is polled");
 	} else if (hot->quality == QUALITY_SUSPECT) {
 		c *= 0.5;
-		finding_rests_on(draft,
+		finding_against(draft,
 			"octets of the hot member suspect: its rate exceeds 1.02 times the line "
 			"rate");
 	}

@@ -190,9 +190,14 @@ static void link_errors_describe(
 	link_errors_prove(l, draft);
 	finding_evidence(
 		draft, "port.bad_frame_ratio", fault->at, PRIO_NONE, share, "ratio", QUALITY_EXACT);
-	finding_rests_on(draft, "error counters of the receiving end%s",
-		isnan(fault->like) ? "; too few links of the same kind to compare with"
-				   : ", compared with links of the same kind");
+	if (isnan(fault->like)) {
+		finding_rests_on(draft, "error counters of the receiving end");
+		finding_against(draft, "too few links of the same kind to compare with");
+	} else {
+		finding_rests_on(draft,
+			"error counters of the receiving end, compared with links of the same "
+			"kind");
+	}
 	if (fault->at->in_discards.known && !fault->at->in_discards.value)
 		finding_ruled_out(draft,
 			"congestion: %s discarded nothing; the frames arrived damaged",

@@ -105,10 +105,10 @@ static void link_flap_describe(
 		finding_evidence(draft, "port.pre_fec_ber", p, PRIO_NONE, p->pre_fec_ber, "ratio",
 			QUALITY_EXACT);
 	}
-	finding_rests_on(draft,
-		link->near->flaps.known || (link->far && link->far->flaps.known)
-			? "transitions counted by the device"
-			: "changes of state between polls: there may be more");
+	if (link->near->flaps.known || (link->far && link->far->flaps.known))
+		finding_rests_on(draft, "transitions counted by the device");
+	else
+		finding_against(draft, "changes of state between polls: there may be more");
 	finding_ruled_out(draft, "a restart of the switch: its other links stay up");
 	if (link->kind == LINK_HOST)
 		finding_add_role(draft, "direct_victim", "%s", link->near->port->host);

@@ -158,11 +158,13 @@ static void link_optic_describe(
 				at, fault->own, from, like);
 	link_optic_prove(l, draft);
 	if (fault->detail == SHOWS_BER && isnan(fault->at->pre_fec_ber))
-		finding_rests_on(
+		finding_against(
 			draft, "bit errors estimated from corrected codewords: a lower bound");
-	finding_rests_on(draft,
-		isnan(fault->like) ? "no link of the same kind to compare with: an absolute limit"
-				   : "compared with the median of links of the same kind");
+	if (isnan(fault->like))
+		finding_against(
+			draft, "no link of the same kind to compare with: an absolute limit");
+	else
+		finding_rests_on(draft, "compared with the median of links of the same kind");
 	finding_ruled_out(draft, "loss: no damaged frame was counted");
 	finding_add_role(draft, "culprit", "%s", from);
 	unsigned facts = 0;

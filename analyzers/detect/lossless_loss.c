@@ -325,7 +325,7 @@ static void lossless_loss_report(const struct analyzer_in *in, const struct devi
 	t.f->confidence_ratio = why->confidence * (declared ? 0.9 : 1);
 	finding_rests_on(&t, "%s", why->rests_on);
 	if (declared)
-		finding_rests_on(&t,
+		finding_against(&t,
 			"the headroom size is declared in the configuration, not read back from "
 			"the device");
 	t.f->summary = lossless_loss_say(loss, why, priority, t.a);

@@ -230,11 +230,11 @@ static void missing_rail_describe(
 		down ? "the port's own state"
 		     : "the state of the port is unknown or up; it moves nothing");
 	if (!down && fault->detail == BESIDE_HOSTS)
-		finding_rests_on(draft,
+		finding_against(draft,
 			"compared with other hosts: a job that does not use this host looks the "
 			"same");
 	if (fault->confidence == PARTNER_CONFIDENCE)
-		finding_rests_on(draft,
+		finding_against(draft,
 			"another host is silent on the same rail: the host that stopped and the "
 			"host that waits for it look alike");
 	finding_add_role(draft, "culprit", "%s", p->port->host);

@@ -122,18 +122,18 @@ static void pause_spread_name_missing(const struct diffuse *diffuse, struct draf
 		silent += !diffuse->edges[i]->by->device->n_series;
 	}
 	if (silent)
-		finding_rests_on(draft,
+		finding_unproved(draft,
 			"missing: %zu of the pausing ports are on switches that do not answer",
 			silent);
 	if (!diffuse->measured)
-		finding_rests_on(
+		finding_unproved(
 			draft, "missing: pause time; PFC frame counts cannot rank pause duration");
 	if (peaks < n_queues)
-		finding_rests_on(draft,
+		finding_unproved(draft,
 			"missing: watermarks of egress queues, which show where the bytes are "
 			"queued");
 	if (marks < n_queues)
-		finding_rests_on(draft, "missing: ECN marks per queue");
+		finding_unproved(draft, "missing: ECN marks per queue");
 	if (peaks == n_queues && marks == n_queues && !silent)
 		finding_rests_on(draft,
 			"nothing is missing: several queues share the pressure, and none holds 40 "

@@ -355,13 +355,15 @@ static enum severity pause_storm_severity_of(const struct storm_ctx *ctx)
 static void pause_storm_name_measure(const struct pauser *pauser, struct draft *draft)
 {
 	if (pauser->quality == QUALITY_UNKNOWN)
-		finding_rests_on(draft, "PFC watchdog counters; pause itself is not counted there");
+		finding_rests_on(draft, "PFC watchdog counters");
 	else if (pauser->measured)
-		finding_rests_on(draft, "pause time measured by the switch%s",
-			str_if(pauser->quality != QUALITY_EXACT,
-				", over intervals that its agent refreshes unevenly"));
-	else
-		finding_rests_on(draft,
+		finding_rests_on(draft, "pause time measured by the switch");
+	if (pauser->quality == QUALITY_UNKNOWN)
+		finding_against(draft, "pause itself is not counted there");
+	else if (pauser->measured && pauser->quality != QUALITY_EXACT)
+		finding_against(draft, "its agent refreshes pause counters unevenly");
+	else if (!pauser->measured)
+		finding_against(draft,
 			"PFC frames only: each pauses for 0 to %.1f us, so the time is an upper "
 			"bound",
 			pause_frame_max_ns(pauser->port->out.capacity_bps) / 1000);
@@ -378,7 +380,7 @@ static double pause_storm_confidence_of(const struct storm_ctx *ctx, struct draf
 		c = 0.8;
 	pause_storm_name_measure(p, draft);
 	if (!p->prio) {
-		finding_rests_on(draft,
+		finding_against(draft,
 			"link-level pause (802.3x), which stops all classes; PFC is not counted on "
 			"that port");
 		c -= 0.1;
@@ -391,20 +393,20 @@ static double pause_storm_confidence_of(const struct storm_ctx *ctx, struct draf
 		finding_rests_on(draft, "its port runs at %.0f %% of line rate", 100 * ctx->load);
 		c += 0.02;
 	} else if (ctx->load >= LINE_RATE && pause_storm_level_of(p) > 1.1 - ctx->load) {
-		finding_rests_on(draft,
+		finding_against(draft,
 			"its port runs at %.0f %% of line rate, which that much pause does not "
 			"allow: one of the counters is wrong",
 			100 * ctx->load);
 		c -= 0.3;
 	}
 	if (!p->host[0]) {
-		finding_rests_on(draft,
+		finding_against(draft,
 			"no link is declared there: a host is assumed because the switch is a "
 			"leaf");
 		c -= 0.25;
 	}
 	if (p->quality == QUALITY_SUSPECT || draft->f->coverage_ratio < 0.7) {
-		finding_rests_on(draft, "samples are missing or suspect");
+		finding_against(draft, "samples are missing or suspect");
 		c -= 0.15;
 	}
 	return fmax(0.2, fmin(0.97, c));

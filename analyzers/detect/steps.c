@@ -169,13 +169,13 @@ static enum network steps_rule_out_network(struct draft *draft, const struct obs
 		const bool loud = s[i].worst > s[i].limit,
 			   unseen = s[i].asked == 0 || s[i].seen < s[i].asked;
 		if (loud) {
-			finding_rests_on(draft, "not silent: %s up to %.3g (limit %.3g)", s[i].name,
+			finding_against(draft, "not silent: %s up to %.3g (limit %.3g)", s[i].name,
 				s[i].worst, s[i].limit);
 			/* missing samples are no sign of trouble */
 			silent &= i == SIGNAL_COVERAGE;
 		}
 		if (unseen)
-			finding_rests_on(draft,
+			finding_unproved(draft,
 				"not observable: %s at %zu of %zu places (no counter, or it never "
 				"moved)",
 				s[i].name, s[i].asked - s[i].seen, s[i].asked);
@@ -332,7 +332,7 @@ static void steps_report_slower(const struct analyzer_in *in, const struct throu
 					    : "octets of host ports",
 		throughput->n_seen, throughput->n_ports, pace->n,
 		(double)throughput->rate.block_ns / 1e9);
-	finding_rests_on(draft,
+	finding_unproved(draft,
 		"every step moves the same bytes; a job that entered another phase looks the same");
 	finding_evidence_device(
 		draft, "job.octets_per_s.before", NULL, pace->base.mean, "bytes/s", QUALITY_EXACT);

@@ -251,11 +251,11 @@ static void straggler_report_slow(const struct analyzer_in *in, const struct job
 	if (before > 0)
 		finding_rests_on(&t, "it moved %.0f %% of the median before", 100 * before);
 	else
-		finding_rests_on(
+		finding_against(
 			&t, "the time before is unknown: it may always have had less to do");
 	if (host->unseen)
-		finding_rests_on(&t,
-			"not proven: its switch reports no pause counters, and pause may hold it "
+		finding_unproved(&t,
+			"its switch reports no pause counters, and pause may hold it "
 			"back");
 	else
 		finding_ruled_out(

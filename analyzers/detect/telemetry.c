@@ -291,10 +291,14 @@ static void telemetry_describe(const struct sighting *sighting, struct draft *dr
 		"links", QUALITY_EXACT);
 	finding_evidence_device(draft, "telemetry.links_up", name, (double)sighting->links_up,
 		"links", QUALITY_EXACT);
-	finding_rests_on(draft, "times of its samples%s",
-		sighting->links_up + sighting->links_down
-			? ", and what its neighbours report about the links to it"
-			: "; no neighbour reports the links to it");
+	if (sighting->links_up + sighting->links_down) {
+		finding_rests_on(draft,
+			"times of its samples, and what its neighbours report about the links to "
+			"it");
+	} else {
+		finding_rests_on(draft, "times of its samples");
+		finding_against(draft, "no neighbour reports the links to it");
+	}
 	if (down) {
 		finding_add_role(draft, "culprit", "%s", name);
 		telemetry_name_hosts(sighting, draft);

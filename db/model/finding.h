@@ -38,6 +38,15 @@ struct next_step {
 	const char *text, *risk;
 };
 
+/* What a confidence rests on. FOR supports the finding; AGAINST lowers its confidence; OPEN was not
+ * proved, and could not be with the data that was there. */
+enum reason_sign { REASON_FOR, REASON_AGAINST, REASON_OPEN };
+
+struct finding_reason {
+	const char *text;
+	enum reason_sign sign;
+};
+
 struct finding_flow { /* a flow that shares the hot member, as observed */
 	char src[46], dst[46];
 	uint32_t src_port, dst_qp;
@@ -68,8 +77,8 @@ struct finding {
 	size_t n_roles;
 	struct evidence *evidence;
 	size_t n_evidence;
-	const char **confidence_inputs;
-	size_t n_confidence_inputs;
+	struct finding_reason *reasons;
+	size_t n_reasons;
 	const char **ruled_out;
 	size_t n_ruled_out;
 	struct next_step *next_steps;

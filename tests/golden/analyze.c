@@ -115,7 +115,11 @@ static void print_details(const struct finding *f)
 		printf("    %-12s %" PRIu32 " windows\n", "hold", f->hold);
 	}
 	printf("    %-12s %.3f\n", "coverage", f->coverage_ratio);
-	print_list("rests on", f->confidence_inputs, f->n_confidence_inputs);
+	static const char *const signs[] = {[REASON_FOR] = "rests on",
+		[REASON_AGAINST] = "against",
+		[REASON_OPEN] = "not proved"};
+	for (size_t i = 0; i < f->n_reasons; i++)
+		print_list(signs[f->reasons[i].sign], &f->reasons[i].text, 1);
 	for (size_t i = 0; i < f->n_evidence; i++) {
 		const struct evidence *e = &f->evidence[i];
 		printf("    %-12s %s%s%s = %.6g %s (%s)\n", "evidence", e->metric,

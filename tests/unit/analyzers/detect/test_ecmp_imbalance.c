@@ -191,6 +191,14 @@ static bool says(const char *const *v, size_t n, const char *what)
 	return false;
 }
 
+static bool reasons_say(const struct finding *f, const char *what)
+{
+	for (size_t k = 0; k < f->n_reasons; k++)
+		if (says(&f->reasons[k].text, 1, what))
+			return true;
+	return false;
+}
+
 static void near(const char *what, double got, double want, double tolerance)
 {
 	if (!(fabs(got - want) <= tolerance))
@@ -257,8 +265,7 @@ static void all_stories(void **state)
 		if (!str_eq(f->member, t->member))
 			fail_msg("%s: member %s", t->what, f->member ? f->member : "(none)");
 		if (f->verdict == FINDING_OVER) {
-			assert_true(f->n_evidence > 0 && f->n_next_steps > 0 &&
-				f->n_confidence_inputs > 0);
+			assert_true(f->n_evidence > 0 && f->n_next_steps > 0 && f->n_reasons > 0);
 			assert_true(f->confidence_ratio > 0 && f->confidence_ratio <= 1);
 			assert_int_equal(f->hold, 5);
 		}
@@ -306,7 +313,7 @@ static void weighed_by_capacity(void **state)
 	assert_int_equal(f->verdict, FINDING_OVER);
 	near("alike", f->value, 0.5, 1e-6);
 	assert_true(isnan(f->loss_ratio));
-	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "weigh the same"));
+	assert_true(reasons_say(f, "weigh the same"));
 	world_done(&w);
 }
 
@@ -363,7 +370,7 @@ static void cached_counters_are_widened(void **state)
 	f = judge(&w);
 	assert_int_equal(f->verdict, FINDING_OVER);
 	assert_string_equal(f->member, "Ethernet49");
-	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "suspect"));
+	assert_true(reasons_say(f, "suspect"));
 	assert_true(f->confidence_ratio < 0.3);
 	world_done(&w);
 }
@@ -409,8 +416,7 @@ static void tuples_are_not_flows(void **state)
 	const struct finding *f = judge(&w);
 	near("effective flows", evidence_of(f, "ecmp.flows_effective"), 4, 1e-3);
 	assert_int_equal(f->cause, CAUSE_ECMP_LOW_ENTROPY);
-	assert_true(says(f->confidence_inputs, f->n_confidence_inputs,
-		"16 flows (5-tuple and QP) on 4 5-tuples, 4 effective flows"));
+	assert_true(reasons_say(f, "16 flows (5-tuple and QP) on 4 5-tuples, 4 effective flows"));
 	world_done(&w);
 
 	/* more flows than rows: what is not named is not counted as something else */
@@ -419,8 +425,7 @@ static void tuples_are_not_flows(void **state)
 	send_at(&w, 1, .001, 400 * G);
 	capture(&w, 0, 100, .60 * 400e9 / 8 * 60 / 100, 1, 0);
 	f = judge(&w);
-	assert_true(says(f->confidence_inputs, f->n_confidence_inputs,
-		"100 flows (5-tuple and QP) on 64 or more 5-tuples"));
+	assert_true(reasons_say(f, "100 flows (5-tuple and QP) on 64 or more 5-tuples"));
 	world_done(&w);
 }
 
@@ -447,7 +452,7 @@ static void sampled_captures(void **state)
 	const struct finding *f = judge(&w);
 	near("scaled", evidence_of(f, "ecmp.flows_effective"), 30, 0.5);
 	assert_true(isnan(evidence_of(f, "port.burst_utilization_ratio")));
-	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "sampled 1 in 4000"));
+	assert_true(reasons_say(f, "sampled 1 in 4000"));
 	world_done(&w);
 }
 
@@ -477,9 +482,9 @@ static void no_default_for_flows(void **state)
 		}
 		const struct finding *f = judge(&w);
 		if (f->verdict != FINDING_OVER || !isnan(evidence_of(f, "ecmp.flows_effective")) ||
-			!says(f->confidence_inputs, f->n_confidence_inputs, notes[i].note))
+			!reasons_say(f, notes[i].note))
 			fail_msg("%s: %s / %s", notes[i].what, f->summary,
-				f->n_confidence_inputs > 1 ? f->confidence_inputs[1] : "");
+				f->n_reasons > 1 ? f->reasons[1].text : "");
 		near(notes[i].what, f->confidence_ratio, 0.5, 0.001);
 		world_done(&w);
 	}
@@ -496,7 +501,7 @@ static void other_balancing_has_no_chance(void **state)
 	const struct finding *f = judge(&w);
 	assert_int_equal(f->cause, CAUSE_ECMP_IMBALANCE);
 	assert_true(isnan(evidence_of(f, "ecmp.expected_ratio")));
-	assert_true(says(f->confidence_inputs, f->n_confidence_inputs, "no chance baseline"));
+	assert_true(reasons_say(f, "no chance baseline"));
 	world_done(&w);
 }
 
