@@ -440,7 +440,8 @@ static enum http_outcome http_ask(
 		.authorization =
 			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Authorization"),
 		.if_none_match =
-			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match")};
+			MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match"),
+		.accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept")};
 	return http->handler.answer(http->handler.arg, ticket, &request, reply);
 }
 

@@ -34,7 +34,7 @@ void blob_putp(struct blob **blob); /* for rw_cleanup() */
 struct http_request {
 	const char *method;
 	const char *target; /* as sent: path, '?' and query, not decoded */
-	const char *host, *authorization, *if_none_match;
+	const char *host, *authorization, *if_none_match, *accept;
 	bool host_twice;
 };
 

@@ -33,6 +33,7 @@
 #include "agent/surface/web_guard.h"
 #include "agent/surface/web_health.h"
 #include "agent/surface/web_listen.h"
+#include "agent/surface/web_metrics.h"
 #include "agent/surface/web_openapi.h"
 
 #define API_PREFIX "/api/v1/"
@@ -105,11 +106,20 @@ static enum http_outcome server_events(struct web_call *call, struct http_reply 
 	return HTTP_STREAMS;
 }
 
+/* One document for all scrapers of a format. */
+static enum http_outcome server_metrics(struct web_call *call, struct http_reply *ret)
+{
+	web_documents_ask(call->server->documents, call->ticket,
+		web_metrics_subject(call->request->accept), NULL, 0, NULL);
+	return HTTP_WAITS;
+}
+
 static const struct server_route {
 	const char *path;
 	enum http_outcome (*answer)(struct web_call *call, struct http_reply *ret);
 } server_routes[] = {
 	{"/healthz", server_healthz},
+	{"/metrics", server_metrics},
 	{"/api/v1/events", server_events},
 	{"/api/v1/openapi.json", server_openapi},
 };
