@@ -11,6 +11,7 @@
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
+#include "agent/client/canary.h"
 #include "agent/client/control.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/discovery.h"
@@ -100,12 +101,20 @@ static void agent_record_health(struct agent *agent)
 	health_commit(agent->health, agent->store, wall_now().ns);
 }
 
+static void agent_pulse(struct agent *agent, int64_t now_ns)
+{
+	pulse_beat(&agent->pulse, agent->entities, pipeline_sink(agent->pipeline), now_ns,
+		clock_boot_ns(), canary_interval_ns(agent->config),
+		pipeline_counters(agent->pipeline)->moved);
+}
+
 static void agent_on_tick(void *arg)
 {
 	struct agent *a = arg;
 	agent_watch_clock(a);
 	int64_t now = wall_now().ns;
 	mono_t mono = mono_now();
+	agent_pulse(a, now);
 	pipeline_advance(a->pipeline, now);
 	agent_discover(a);
 	sources_retry(a->sources, mono);

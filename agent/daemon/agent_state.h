@@ -10,6 +10,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/log.h"
 #include "agent/daemon/clock_watch.h"
+#include "agent/daemon/pulse.h"
 #include "agent/daemon/sd_notify.h"
 
 struct agent {
@@ -36,6 +37,7 @@ struct agent {
 	uint64_t dropped_before; /* samples the store could not write, at the last tick */
 	uint32_t reloads;
 	struct clock_watch clock;
+	struct pulse pulse;
 	bool started; /* agent_start was written: the end is told too */
 	char stopping[96]; /* why it stops */
 	wall_t config_refused; /* when a reload was refused; 0 = the file is in force */

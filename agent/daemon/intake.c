@@ -52,6 +52,11 @@ static bool intake_scope_fits(struct pipeline *pipeline, const struct sample *sa
 	return false;
 }
 
+static bool intake_is_octets(uint16_t metric)
+{
+	return metric == M_PORT_IN_OCTETS || metric == M_PORT_OUT_OCTETS;
+}
+
 bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 {
 	if (!intake_scope_fits(pipeline, sample))
@@ -62,6 +67,9 @@ bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 		return false;
 	}
 	last->t_ns = sample->t_ns;
+	if (intake_is_octets(sample->metric) && sample->value != last->value)
+		pipeline->counters.moved++;
+	last->value = sample->value;
 	pipeline->counters.samples++;
 	pipeline->counters.restarts += (sample->flags & SF_RESTART) != 0;
 	pipeline->counters.suspects += (sample->flags & SF_SUSPECT) != 0;
@@ -75,7 +83,9 @@ bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 	if (last->source != SOURCE_UNKNOWN && last->source != sample->source)
 		sample->flags |= SF_RESTART;
 	last->source = sample->source;
-	intake_saw(pipeline, sample->t_ns, sample->t_ns);
+	/* What the agent says of itself is no data that could be judged. */
+	if (sample->source != SOURCE_AGENT)
+		intake_saw(pipeline, sample->t_ns, sample->t_ns);
 	pipeline->shared.filled = false; /* its pointers are into memory as it was */
 	if (pipeline->wanted[sample->metric])
 		series_memory_add(pipeline->memory, sample);

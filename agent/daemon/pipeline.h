@@ -39,6 +39,7 @@ struct pipeline_counters {
 	uint64_t failed; /* analyzer runs that ended with an error */
 	/* samples after which no difference is drawn; that are not plausible */
 	uint64_t restarts, suspects;
+	uint64_t moved; /* octet counters of ports that came with another value than before */
 };
 
 /* @store may be NULL (replay without --db). Config, entities, store and ledger are lent. */

@@ -35,6 +35,7 @@ struct shared_window {
 /* The newest sample of a series. */
 struct series_last {
 	int64_t t_ns;
+	uint64_t value;
 	uint16_t source;
 };
 

@@ -226,6 +226,13 @@ static bool correlate_anywhere(
 	return true;
 }
 
+/* The left one is about all devices together, the right one about one of them. */
+static bool correlate_whole(
+	const struct fabric *fabric, const struct incident *left, const struct incident *right)
+{
+	return !left->device && !left->host && right->device;
+}
+
 static bool near_enough(const struct fabric *fabric, unsigned near, const struct incident *left,
 	const struct incident *right)
 {
@@ -243,6 +250,7 @@ static bool near_enough(const struct fabric *fabric, unsigned near, const struct
 		{NEAR_TREE, in_tree},
 		{NEAR_WIDER, wider_group},
 		{NEAR_BEYOND, correlate_beyond},
+		{NEAR_WHOLE, correlate_whole},
 	};
 	for (size_t i = 0; i < rw_countof(tests); i++)
 		if ((near & tests[i].near) && tests[i].fn(fabric, left, right))

@@ -1,6 +1,6 @@
 /*
  * telemetry - switches that stopped answering: are they down, or only not seen? One finding per
- * switch and window.
+ * switch and window, and one for all of them together.
  *
  *     device_down    it sent no samples, and most links that its neighbours have to it are down
  *     telemetry_gap  it sent no samples although its links are up (or unknown); or polls are
@@ -11,6 +11,12 @@
  * less often than others. Where the neighbours report the links as down, one window without samples
  * is enough. Counters that start again show a restart; by itself that is no finding, since somebody
  * may have cleared them.
+ *
+ * Time in which the agent itself was away, or that a clock set forward left out, is nobody's
+ * silence: the agent's pulse (agent.canary) has the same gap, and it is subtracted. Where there is
+ * no pulse (recordings, other programs' data), or the pulse went on, a gap that most switches have
+ * at the same time is one finding about all of them, without a device: one reason, not one per
+ * switch.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,9 +33,17 @@
 #define PART_NS (120 * NS_PER_S) /* slow tables are polled every minute or so */
 #define PART_SHARE 0.25
 #define HOSTS_SHOWN 8
+/* A longer step between two pulses is a gap: so many of their usual steps, and some jitter. */
+#define PULSE_STEPS 3
+#define PULSE_NS (2 * NS_PER_S)
+/* Gaps are the same one when they begin and end within that many polls of each other. */
+#define SHARED_POLLS 2
+#define SHARED_SHARE 0.75 /* of the switches that are polled, at least two; of the gap's length */
+#define MEMBERS_SHOWN 16
 
 struct telemetry_options {
 	int64_t window_ns, hold;
+	int64_t past_ns; /* no option: as long as is usual */
 };
 static const struct option rows[] = {
 	{"window", OPT_DURATION, offsetof(struct telemetry_options, window_ns), "0s", "0s", "1h",
@@ -38,6 +52,8 @@ static const struct option rows[] = {
 		"windows, of the last hold + 2 (2: of the last 3), that must show a switch down; a "
 		"gap needs one window"},
 };
+
+static const uint16_t past_metrics[] = {M_AGENT_CANARY};
 
 enum state { STATE_FINE, STATE_NEVER, STATE_SILENT, STATE_HOLE, STATE_PART };
 
@@ -53,12 +69,81 @@ struct sighting { /* of one switch */
 	/* what its neighbours report about the links to it */
 	size_t links_up, links_down;
 	bool carries; /* a neighbour still received from it after its last sample */
+	bool alone; /* the only switch that is polled, and the agent's pulse is not known */
 	enum state state;
 	int64_t cadence_ns, silence_ns;
+	int64_t hole_from_ns, hole_to_ns; /* the longest time without a sample */
 };
 
-static void telemetry_add_series(
-	struct sighting *sighting, const struct series *series, const struct window *window)
+/* Time during which the agent itself was not there. */
+struct pulse_gap {
+	int64_t from_ns, to_ns;
+};
+struct pulse_gaps {
+	bool known; /* there is a pulse */
+	int64_t since_ns; /* its first sample that is known */
+	struct pulse_gap *v;
+	size_t n;
+};
+
+static int telemetry_by_length(const void *left, const void *right)
+{
+	const int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
+	return (x > y) - (x < y);
+}
+
+static const struct series *telemetry_pulse(const struct window *past)
+{
+	for (size_t i = 0; past && i < past->n_series; i++) {
+		if (past->series[i].metric != M_AGENT_CANARY)
+			continue;
+		window_fetch(past, i);
+		return &past->series[i];
+	}
+	return NULL;
+}
+
+static struct pulse_gaps telemetry_gaps(const struct analyzer_in *in)
+{
+	struct pulse_gaps gaps = {0};
+	const struct series *s = telemetry_pulse(in->past);
+	if (!s || s->n < 2)
+		return gaps;
+	int64_t *steps = arena_array(in->arena, int64_t, s->n);
+	for (uint32_t i = 1; i < s->n; i++)
+		steps[i - 1] = s->t_ns[i] - s->t_ns[i - 1];
+	qsort(steps, s->n - 1, sizeof(*steps), telemetry_by_length);
+	const int64_t usual_ns = PULSE_STEPS * steps[(s->n - 2) / 2] + PULSE_NS;
+	gaps.known = true;
+	gaps.since_ns = s->t_ns[0];
+	gaps.v = arena_array(in->arena, struct pulse_gap, s->n);
+	const int64_t newest_ns = s->t_ns[s->n - 1];
+	if (in->window->to_ns - newest_ns > usual_ns)
+		gaps.v[gaps.n++] = (struct pulse_gap){newest_ns, in->window->to_ns};
+	for (uint32_t i = 1; i < s->n; i++)
+		if (s->t_ns[i] - s->t_ns[i - 1] > usual_ns)
+			gaps.v[gaps.n++] = (struct pulse_gap){s->t_ns[i - 1], s->t_ns[i]};
+	return gaps;
+}
+
+/* How long the agent was there between two times. */
+static int64_t telemetry_watched(const struct pulse_gaps *gaps, int64_t from_ns, int64_t to_ns)
+{
+	int64_t watched_ns = to_ns - from_ns;
+	for (size_t i = 0; i < gaps->n; i++) {
+		int64_t from = gaps->v[i].from_ns, to = gaps->v[i].to_ns;
+		if (from < from_ns)
+			from = from_ns;
+		if (to > to_ns)
+			to = to_ns;
+		if (from < to)
+			watched_ns -= to - from;
+	}
+	return watched_ns;
+}
+
+static void telemetry_add_series(struct sighting *sighting, const struct series *series,
+	const struct window *window, const struct pulse_gaps *gaps)
 {
 	uint32_t end;
 	if (series->n && series->t_ns[series->n - 1] <= window->to_ns)
@@ -79,14 +164,14 @@ static void telemetry_add_series(
 	if (metric_info(series->metric)->kind != METRIC_COUNTER)
 		return;
 	sighting->counters++;
-	if (window->to_ns - series->t_ns[end - 1] >= PART_NS) {
+	if (telemetry_watched(gaps, series->t_ns[end - 1], window->to_ns) >= PART_NS) {
 		sighting->stale++;
 		sighting->stale_metric = series->metric;
 	}
 }
 
-static void telemetry_collect(
-	const struct analyzer_in *in, const struct observed *observed, struct sighting *sighting)
+static void telemetry_collect(const struct analyzer_in *in, const struct observed *observed,
+	const struct pulse_gaps *gaps, struct sighting *sighting)
 {
 	for (size_t i = 0; i < observed->n_devices; i++)
 		sighting[i] = (struct sighting){.d = &observed->devices[i],
@@ -97,21 +182,14 @@ static void telemetry_collect(
 		window_fetch(in->window, i);
 		if (s->entity <= observed->n_entities && observed->device_of[s->entity])
 			telemetry_add_series(
-				&sighting[observed->device_of[s->entity] - 1], s, in->window);
+				&sighting[observed->device_of[s->entity] - 1], s, in->window, gaps);
 	}
 }
 
-static int telemetry_by_length(const void *left, const void *right)
+/* Median time between polls in the window, 0 unknown; and the longest hole, in @sighting. */
+static int64_t telemetry_rhythm(struct sighting *sighting, const struct window *window,
+	const struct pulse_gaps *gaps, struct arena *a)
 {
-	const int64_t x = *(const int64_t *)left, y = *(const int64_t *)right;
-	return (x > y) - (x < y);
-}
-
-/* Median time between polls in the window, 0 unknown; and the longest. */
-static int64_t telemetry_rhythm(const struct sighting *sighting, const struct window *window,
-	struct arena *a, int64_t *ret_longest_ns)
-{
-	*ret_longest_ns = 0;
 	if (!sighting->densest)
 		return 0;
 	const struct series *s = sighting->densest;
@@ -122,12 +200,19 @@ static int64_t telemetry_rhythm(const struct sighting *sighting, const struct wi
 		first = from;
 	int64_t *v = arena_array(a, int64_t, end + 1);
 	size_t n = 0;
-	for (uint32_t i = first; i < end; i++)
-		v[n++] = s->t_ns[i] - s->t_ns[i - 1];
+	int64_t longest_ns = 0;
+	for (uint32_t i = first; i < end; i++) {
+		v[n] = telemetry_watched(gaps, s->t_ns[i - 1], s->t_ns[i]);
+		if (v[n] > longest_ns) {
+			longest_ns = v[n];
+			sighting->hole_from_ns = s->t_ns[i - 1];
+			sighting->hole_to_ns = s->t_ns[i];
+		}
+		n++;
+	}
 	if (!n)
 		return 0;
 	qsort(v, n, sizeof(*v), telemetry_by_length);
-	*ret_longest_ns = v[n - 1];
 	return v[(n - 1) / 2];
 }
 
@@ -170,12 +255,13 @@ static bool links_say_down(const struct sighting *sighting)
 		!sighting->carries;
 }
 
-static void telemetry_judge(
-	const struct analyzer_in *in, const struct observed *observed, struct sighting *sighting)
+static void telemetry_judge(const struct analyzer_in *in, const struct observed *observed,
+	const struct pulse_gaps *gaps, struct sighting *sighting)
 {
 	const struct window *w = in->window;
-	int64_t longest_ns;
-	sighting->cadence_ns = telemetry_rhythm(sighting, w, in->arena, &longest_ns);
+	sighting->cadence_ns = telemetry_rhythm(sighting, w, gaps, in->arena);
+	const int64_t longest_ns =
+		telemetry_watched(gaps, sighting->hole_from_ns, sighting->hole_to_ns);
 	if (!sighting->cadence_ns)
 		sighting->cadence_ns = in->interval_ns;
 	telemetry_ask_neighbours(in, observed, sighting);
@@ -186,7 +272,11 @@ static void telemetry_judge(
 			sighting->state = STATE_FINE;
 		return;
 	}
-	sighting->silence_ns = w->to_ns - sighting->newest_ns;
+	sighting->silence_ns = telemetry_watched(gaps, sighting->newest_ns, w->to_ns);
+	if (sighting->silence_ns > longest_ns) {
+		sighting->hole_from_ns = sighting->newest_ns;
+		sighting->hole_to_ns = w->to_ns;
+	}
 	if (sighting->silence_ns > late_after(sighting->cadence_ns) ||
 		(!sighting->n_densest && links_say_down(sighting)))
 		sighting->state = STATE_SILENT;
@@ -217,6 +307,12 @@ static const char *telemetry_links_text(const struct sighting *sighting)
 	return "whether it is up is unknown";
 }
 
+static const char *telemetry_alone_text(const struct sighting *sighting)
+{
+	return str_if(
+		sighting->alone, "; with one switch, the agent's own absence cannot be ruled out");
+}
+
 static const char *telemetry_says(const struct sighting *sighting, struct arena *a)
 {
 	const char *name = sighting->d->device->name;
@@ -234,12 +330,13 @@ static const char *telemetry_says(const struct sighting *sighting, struct arena 
 				"neighbours have to it are down",
 				name, silence_s, sighting->links_down,
 				sighting->links_down + sighting->links_up);
-		return arena_printf(a, "%s: no samples for %.0f s; %s", name, silence_s,
-			telemetry_links_text(sighting));
+		return arena_printf(a, "%s: no samples for %.0f s; %s%s", name, silence_s,
+			telemetry_links_text(sighting), telemetry_alone_text(sighting));
 	case STATE_HOLE:
-		return arena_printf(a, "%s: no samples for %.0f s (usually every %.3g s)%s", name,
+		return arena_printf(a, "%s: no samples for %.0f s (usually every %.3g s)%s%s", name,
 			silence_s, (double)sighting->cadence_ns / 1e9,
-			str_if(sighting->restarted, "; it restarted meanwhile"));
+			str_if(sighting->restarted, "; it restarted meanwhile"),
+			telemetry_alone_text(sighting));
 	default:
 		return arena_printf(a, "%s no longer reports %zu of %zu counters, among them %s",
 			name, sighting->stale, sighting->counters,
@@ -312,28 +409,139 @@ static void telemetry_describe(const struct sighting *sighting, struct draft *dr
 	}
 }
 
-static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
+/* ---- all at once --------------------------------------------------------- */
+
+/* A hole that most switches have at the same time. */
+struct shared_hole {
+	const struct sighting *longest; /* NULL = there is none */
+	size_t n, polled;
+};
+
+/* Not seen, for whatever reason but its own end. */
+static bool telemetry_unseen(const struct sighting *sighting)
+{
+	if (sighting->state == STATE_SILENT)
+		return !is_down(sighting);
+	return sighting->state == STATE_HOLE;
+}
+
+/* Has @other nothing between the same two times? One that has just come back has a single sample,
+ * which is too little to call its rhythm broken, but it was as silent. */
+static bool telemetry_same_hole(
+	const struct analyzer_in *in, const struct sighting *one, const struct sighting *other)
+{
+	const int64_t near_ns = SHARED_POLLS * in->interval_ns;
+	const double length_ns = (double)(one->hole_to_ns - one->hole_from_ns);
+	const double other_ns = (double)(other->hole_to_ns - other->hole_from_ns);
+	return other_ns >= SHARED_SHARE * length_ns && other->newest_ns != INT64_MIN &&
+		!is_down(other) && llabs(one->hole_from_ns - other->hole_from_ns) <= near_ns &&
+		llabs(one->hole_to_ns - other->hole_to_ns) <= near_ns;
+}
+
+static struct shared_hole telemetry_shared(
+	const struct analyzer_in *in, const struct sighting *v, size_t n)
+{
+	struct shared_hole shared = {0};
+	const struct sighting *longest = NULL;
+	for (size_t i = 0; i < n; i++) {
+		shared.polled += v[i].newest_ns != INT64_MIN;
+		if (telemetry_unseen(&v[i]) && (!longest || v[i].silence_ns > longest->silence_ns))
+			longest = &v[i];
+	}
+	for (size_t i = 0; longest && i < n; i++)
+		shared.n += telemetry_same_hole(in, longest, &v[i]);
+	if (shared.n >= 2 && (double)shared.n >= SHARED_SHARE * (double)shared.polled)
+		shared.longest = longest;
+	return shared;
+}
+
+static const char *telemetry_others_text(const struct shared_hole *shared, struct arena *a)
+{
+	if (shared->n == shared->polled)
+		return "";
+	return arena_printf(a, " (%zu others answered)", shared->polled - shared->n);
+}
+
+/* The finding about all switches together, which has no device. */
+static void telemetry_report_shared(const struct analyzer_in *in, const struct pulse_gaps *gaps,
+	const struct shared_hole *shared, const struct sighting *v, size_t n,
+	struct finding_list *out)
+{
+	struct draft t = finding_new(
+		out, in, "telemetry", finding_verdict(shared->longest != NULL, true), 1);
+	t.f->cause = CAUSE_TELEMETRY_GAP;
+	t.f->summary = "";
+	t.f->value = 0;
+	t.f->warn = (double)LATE_NS / 1e9;
+	if (!shared->longest)
+		return;
+	const bool ran = gaps->known && gaps->since_ns <= shared->longest->hole_from_ns;
+	const char *why = "the collector was away, not the switches";
+	if (ran)
+		why = "the agent ran, so its way to them was lost";
+	t.f->severity = SEV_INFO;
+	if (shared->longest->state == STATE_SILENT)
+		t.f->severity = SEV_WARNING; /* it goes on */
+	t.f->confidence_ratio = 0.9;
+	t.f->value = (double)shared->longest->silence_ns / 1e9;
+	t.f->summary = arena_printf(in->arena,
+		"%zu switches: no samples for %.0f s, all at the same time%s: %s", shared->n,
+		t.f->value, telemetry_others_text(shared, in->arena), why);
+	size_t shown = 0;
+	for (size_t i = 0; i < n && shown < MEMBERS_SHOWN; i++) {
+		if (!telemetry_same_hole(in, shared->longest, &v[i]))
+			continue;
+		finding_evidence_device(&t, "telemetry.silence_s", v[i].d->device->name,
+			(double)v[i].silence_ns / 1e9, "s", QUALITY_EXACT);
+		shown++;
+	}
+	finding_rests_on(&t, "times of the samples of all switches%s",
+		str_if(ran, ", and of the agent's own pulse"));
+	finding_ruled_out(
+		&t, "device_down: %zu switches do not fail at the same instant", shared->n);
+	finding_steps(&t, t.f->cause, 0);
+}
+
+static void telemetry_report(
+	const struct analyzer_in *in, const struct sighting *sighting, struct finding_list *out)
 {
 	const struct telemetry_options *o = in->options;
+	int64_t hold = 1;
+	if (is_down(sighting) || sighting->state == STATE_PART)
+		hold = o->hold;
+	struct draft t =
+		finding_new(out, in, "telemetry", finding_verdict(sighting->state, true), hold);
+	t.f->device = sighting->d->device->name;
+	t.f->cause = CAUSE_TELEMETRY_GAP;
+	t.f->summary = "";
+	t.f->value = (double)sighting->silence_ns / 1e9;
+	t.f->warn = (double)late_after(sighting->cadence_ns) / 1e9;
+	if (sighting->state)
+		telemetry_describe(sighting, &t);
+}
+
+static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
+{
 	const struct observed *seen = observe(in);
+	const struct pulse_gaps gaps = telemetry_gaps(in);
 	struct sighting *v = arena_array(in->arena, struct sighting, seen->n_devices + 1);
-	telemetry_collect(in, seen, v);
+	telemetry_collect(in, seen, &gaps, v);
+	for (size_t i = 0; i < seen->n_devices; i++)
+		telemetry_judge(in, seen, &gaps, &v[i]);
+	const struct shared_hole shared = telemetry_shared(in, v, seen->n_devices);
 	for (size_t i = 0; i < seen->n_devices; i++) {
 		struct sighting *h = &v[i];
-		telemetry_judge(in, seen, h);
 		if (h->state == STATE_FINE && h->newest_ns == INT64_MIN)
 			continue; /* nobody polls it */
-		const bool needs_hold = is_down(h) || h->state == STATE_PART;
-		struct draft t = finding_new(out, in, "telemetry", finding_verdict(h->state, true),
-			needs_hold ? o->hold : 1);
-		t.f->device = h->d->device->name;
-		t.f->cause = CAUSE_TELEMETRY_GAP;
-		t.f->summary = "";
-		t.f->value = (double)h->silence_ns / 1e9;
-		t.f->warn = (double)late_after(h->cadence_ns) / 1e9;
-		if (h->state)
-			telemetry_describe(h, &t);
+		struct sighting one = *h;
+		if (shared.longest && telemetry_same_hole(in, shared.longest, h))
+			one.state = STATE_FINE;
+		one.alone = shared.polled == 1 && !gaps.known;
+		telemetry_report(in, &one, out);
 	}
+	/* last: switches that come back a window later are still explained by it */
+	if (shared.polled > 1)
+		telemetry_report_shared(in, &gaps, &shared, v, seen->n_devices, out);
 	return 0;
 }
 
@@ -344,6 +552,8 @@ const struct analyzer analyzer_telemetry = {
 	.options = {"analyzers", "telemetry", sizeof(struct telemetry_options), rows,
 		rw_countof(rows), "silence of switches"},
 	.window_offset = offsetof(struct telemetry_options, window_ns),
+	.past_offset = offsetof(struct telemetry_options, past_ns),
+	.past = {.metrics = past_metrics, .n_metrics = rw_countof(past_metrics)},
 	.observes = true,
 	.run = telemetry_run,
 };

@@ -102,6 +102,8 @@ enum cause_near {
 	/* the consequence is about a group of a tier further from the hosts: what arrives there was
 	 * spread before */
 	NEAR_BEYOND = 128,
+	/* the cause is about all devices together (it names none), the consequence about one */
+	NEAR_WHOLE = 256,
 };
 
 /* cause_explains - how near @other must be to be taken for a consequence of @cause: enum

@@ -10,6 +10,10 @@
 #include <stdint.h>
 
 #define ENTITY_NONE 0u
+/* The agent's own series (agent.canary) belong to this port. No device has such a name. */
+#define ENTITY_AGENT "(agent)"
+#define ENTITY_AGENT_PORT "canary"
+
 #define PRIO_NONE (-1)
 
 struct entity {

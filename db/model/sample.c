@@ -26,6 +26,7 @@ static const char *const source_names[] = {
 	[SOURCE_PCAP] = "pcap",
 	[SOURCE_REPLAY] = "replay",
 	[SOURCE_CONFIG] = "config",
+	[SOURCE_AGENT] = "agent",
 };
 
 const char *sample_source_name(unsigned source)

@@ -24,7 +24,8 @@ enum sample_source {
 	SOURCE_GNMI,
 	SOURCE_PCAP,
 	SOURCE_REPLAY,
-	SOURCE_CONFIG
+	SOURCE_CONFIG,
+	SOURCE_AGENT /* the agent about itself */
 };
 
 struct sample {

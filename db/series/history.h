@@ -72,7 +72,8 @@ static inline int history_window(struct history *history, struct arena *a,
 	return history->ops->window(history, a, spec, from_ns, to_ns, ret, e);
 }
 
-/* history_range - times of the oldest and the newest sample. -ENODATA when there are none. */
+/* history_range - times of the oldest and the newest sample of what is watched. Late samples, whose
+ * time may be wrong, and the agent's own pulse do not count. -ENODATA when there are none. */
 static inline int history_range(
 	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {

@@ -199,8 +199,23 @@ int series_db_match(struct history *history, const struct history_filter *filter
 	return 0;
 }
 
+/* The first or last row of @table that counts: not one whose time is wrong (late), nor what the
+ * agent says of itself. Such rows are few at the ends: this is a seek. */
+static void range_end_sql(const char *table, const char *order, bool whole, struct str *out)
+{
+	if (whole) {
+		str_addf(out, "(SELECT t_ns FROM %s ORDER BY t_ns %s LIMIT 1)", table, order);
+		return;
+	}
+	str_addf(out,
+		"(SELECT t_ns FROM %s WHERE (flags & %d)=0 AND entity IS NOT "
+		"(SELECT id FROM entity WHERE device='" ENTITY_AGENT
+		"' AND port='" ENTITY_AGENT_PORT "' AND priority=-1) ORDER BY t_ns %s LIMIT 1)",
+		table, SF_LATE, order);
+}
+
 /* The ends of each table, one seek each; in an older version's file, one per entity too. */
-static void range_sql(bool by_entity, struct str *out)
+static void range_sql(bool by_entity, bool whole, struct str *out)
 {
 	unsigned n = SCHEMA_TABLES;
 
@@ -210,29 +225,31 @@ static void range_sql(bool by_entity, struct str *out)
 	for (unsigned t = 0; t < n; t++) {
 		const char *table = schema_table[t];
 		str_add(out, str_if(t > 0, " UNION ALL "));
-		if (by_entity)
+		if (by_entity) {
 			str_addf(out,
 				"SELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, "
 				"max((SELECT max(t_ns) FROM %s WHERE entity=e.id)) AS l "
 				"FROM entity e",
 				table, table);
-		else
-			str_addf(out,
-				"SELECT (SELECT min(t_ns) FROM %s) AS f, "
-				"(SELECT max(t_ns) FROM %s) AS l",
-				table, table);
+			continue;
+		}
+		str_add(out, "SELECT ");
+		range_end_sql(table, "ASC", whole, out);
+		str_add(out, " AS f, ");
+		range_end_sql(table, "DESC", whole, out);
+		str_add(out, " AS l");
 	}
 	str_add(out, ")");
 }
 
-int series_db_range(
-	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+/* @whole: of all rows, whatever they are. */
+static int series_scan_range(struct series_db *db, bool whole, int64_t *ret_first_ns,
+	int64_t *ret_last_ns, struct err *e)
 {
-	struct series_db *db = series_db_of(history);
 	rw_cleanup(str_done) struct str sql = {0};
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 
-	range_sql(db->by_entity, &sql);
+	range_sql(db->by_entity, whole, &sql);
 	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
@@ -243,6 +260,12 @@ int series_db_range(
 	*ret_first_ns = sqlite3_column_int64(st, 0);
 	*ret_last_ns = sqlite3_column_int64(st, 1);
 	return 0;
+}
+
+int series_db_range(
+	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+{
+	return series_scan_range(series_db_of(history), false, ret_first_ns, ret_last_ns, e);
 }
 
 /* The length of the next slice, by how many samples the last one had. */
@@ -288,7 +311,8 @@ int series_db_each_sample(struct history *history, const struct history_filter *
 	struct series_db *db = series_db_of(history);
 	struct scan scan = {.db = db, .filter = filter};
 	int64_t first_ns, last_ns;
-	int rc = SQLITE_OK, r = series_db_range(history, &first_ns, &last_ns, e);
+	int rc = SQLITE_OK,
+	    r = series_scan_range(series_db_of(history), true, &first_ns, &last_ns, e);
 
 	if (r == -ENODATA)
 		return 0;

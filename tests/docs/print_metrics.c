@@ -18,6 +18,7 @@ static const struct chapter {
 	{"queue", "Queues (egress)"},
 	{"pool", "Buffer pools"},
 	{"cfg", "Configured states"},
+	{"agent", "The agent itself"},
 };
 
 static bool is_in_group(const struct metric_info *info, const char *group)

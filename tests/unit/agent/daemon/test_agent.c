@@ -23,12 +23,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "agent/daemon/agent.h"
 #include "agent/daemon/reload.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/client/canary.h"
+#include "agent/client/client.h"
 #include "agent/client/control.h"
 #include "agent/daemon/privilege.h"
 #include "config/config.h"
@@ -241,6 +244,63 @@ static void test_life_events(void **state)
 	wait_rows(p, KINDS, "agent_start\nconfig_refused\nconfig_reloaded\nagent_stop\n");
 	wait_rows(p, "SELECT text FROM events WHERE kind='agent_stop'",
 		"the agent was stopped: SIGTERM\n");
+}
+
+/* What a reader finds now; its limit follows from the configuration in the file. */
+static struct canary_state look_at_canary(const struct place *p, const struct config *config)
+{
+	struct client client = {.config = (struct config *)config};
+	struct canary_state canary = {0};
+	struct err e = {0};
+	if (db_history_open(p->db, &client.history, &e) != 0)
+		return canary;
+	if (canary_read(&client, wall_now().ns, &canary, &e) != 0)
+		fail_msg("%s", e.text);
+	history_close(client.history);
+	return canary;
+}
+
+static void wait_canary(const struct place *p, const struct config *config, bool moving)
+{
+	int64_t deadline = mono_now().ns + DEADLINE_NS;
+	struct canary_state canary;
+	do {
+		canary = look_at_canary(p, config);
+		if (canary.known && canary.moving == moving)
+			return;
+		poll(NULL, 0, 50);
+	} while (mono_now().ns < deadline);
+	fail_msg("moving %d, age %g s of %g s", canary.moving, canary.age_s, canary.limit_s);
+}
+
+/* The pulse is in the database within two intervals. When the writer cannot write, though the agent
+ * runs, polls and beats, it grows old there; and it is back when the writer is. */
+static void test_canary(void **state)
+{
+	struct place *p = *state;
+	struct agent_options o = {.config_path = p->config};
+	struct err_list errors = {0};
+	struct config *config = NULL;
+	put_config(p, "defaults: { interval: 1s }\n");
+	assert_int_equal(agent_config(&o, &config, &errors), 0);
+	pid_t pid = p->pid = launch(p);
+	wait_status(p, 0, 2);
+	wait_canary(p, config, true);
+	assert_true(look_at_canary(p, config).limit_s == 3);
+
+	sqlite3 *db = NULL;
+	assert_int_equal(sqlite3_open(p->db, &db), SQLITE_OK);
+	sqlite3_busy_timeout(db, 10000);
+	assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	wait_canary(p, config, false);
+	assert_true(look_at_canary(p, config).age_s > 3);
+	assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+	wait_canary(p, config, true);
+	kill(pid, SIGTERM);
+	p->pid = 0;
+	assert_int_equal(wait_exit(pid), 0);
+	config_free(config);
 }
 
 /* Wait until the target's reason has @text. */
@@ -603,6 +663,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_canary, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missing_secret, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tells_systemd, setup, teardown),
