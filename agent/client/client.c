@@ -10,6 +10,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "agent/client/client_config.h"
 #include "agent/client/client_range.h"
@@ -294,6 +295,10 @@ int client_ask(const struct client *client, json_t *request, json_t **ret, struc
 		rc = err_set(e, -EIO, "the agent refused: %s", str_or(why, "no reason given"));
 		json_decref(*ret);
 		*ret = NULL;
+	} else if (rc == 0 && json_is_false(json_object_get(*ret, "committed"))) {
+		log_warn("client",
+			"done, but the agent could not store it yet: it is shown as "
+			"soon as the disk takes it");
 	}
 	return rc;
 }

@@ -23,6 +23,9 @@
 #define CALL_TIMEOUT_MS 5000
 #define LINE_FIRST 4096
 #define REPLY_MAX (16u << 20)
+/* A reply waits at most this long for its commit, less than its caller waits for the reply. */
+#define HELD_NS (3 * NS_PER_S)
+#define HELD_LOOK_NS (5 * NS_PER_MS)
 
 struct control_peer {
 	struct control *control;
@@ -34,6 +37,9 @@ struct control_peer {
 	struct str out;
 	size_t sent;
 	bool closing; /* when .out is written */
+	json_t *held; /* a reply that waits until what it says is stored; NULL */
+	uint64_t ticket; /* of the held reply */
+	mono_t held_since;
 	mono_t active;
 };
 
@@ -43,7 +49,10 @@ struct control {
 	int fd;
 	struct loop_fd *io;
 	control_fn *fn;
+	control_hold_fn *hold; /* NULL: no reply waits */
+	control_ready_fn *ready;
 	void *arg;
+	struct loop_timer *look; /* runs while replies are held */
 	struct control_peer clients[CONTROL_CLIENTS_MAX];
 };
 
@@ -65,6 +74,8 @@ static void client_close(struct control_peer *peer)
 	loop_fd_free(peer->io);
 	close(peer->fd);
 	str_done(&peer->out);
+	json_decref(peer->held);
+	peer->held = NULL;
 	free(peer->line);
 	peer->line = NULL;
 	peer->n = peer->cap = 0;
@@ -93,7 +104,9 @@ static void client_flush(struct control_peer *peer)
 	str_done(&peer->out);
 	peer->out = (struct str){0};
 	peer->sent = 0;
-	if (peer->closing)
+	if (peer->held)
+		loop_fd_events(peer->io, 0); /* nothing more is read before the held reply left */
+	else if (peer->closing)
 		client_close(peer);
 	else
 		loop_fd_events(peer->io, LOOP_READ);
@@ -107,6 +120,24 @@ static void client_reply(struct control_peer *peer, json_t *reply)
 	str_add(&peer->out, "\n");
 }
 
+/* The reply, or the reply later: when what was done is stored. */
+static void client_answer(struct control_peer *peer, const json_t *request)
+{
+	struct control *control = peer->control;
+	json_t *reply = control->fn(control->arg, peer->who, request);
+	uint64_t ticket = 0;
+	if (control->hold)
+		ticket = control->hold(control->arg);
+	if (ticket == 0) {
+		client_reply(peer, reply);
+		return;
+	}
+	peer->held = reply;
+	peer->ticket = ticket;
+	peer->held_since = loop_now(control->loop);
+	loop_timer_start(control->look, HELD_LOOK_NS, HELD_LOOK_NS);
+}
+
 static void client_request(struct control_peer *peer, const char *line, size_t n)
 {
 	json_error_t why;
@@ -117,13 +148,13 @@ static void client_request(struct control_peer *peer, const char *line, size_t n
 	else if (!json_is_object(request))
 		client_reply(peer, control_error("expected a JSON object, not another value"));
 	else
-		client_reply(peer, peer->control->fn(peer->control->arg, peer->who, request));
+		client_answer(peer, request);
 	json_decref(request);
 }
 
 static void client_lines(struct control_peer *peer)
 {
-	while (!peer->closing) {
+	while (!peer->closing && !peer->held) {
 		char *newline = memchr(peer->line, '\n', peer->n);
 		if (!newline)
 			break;
@@ -133,7 +164,7 @@ static void client_lines(struct control_peer *peer)
 		peer->n -= length + 1;
 		memmove(peer->line, newline + 1, peer->n);
 	}
-	if (peer->n == CONTROL_LINE_MAX) {
+	if (peer->n == CONTROL_LINE_MAX && !peer->held) {
 		client_reply(peer,
 			control_error("expected a line of at most %d bytes", CONTROL_LINE_MAX - 1));
 		peer->closing = true;
@@ -143,6 +174,45 @@ static void client_lines(struct control_peer *peer)
 		peer->line = NULL;
 		peer->cap = 0;
 	}
+}
+
+/* True while the reply still waits. */
+static bool client_waits(struct control_peer *peer)
+{
+	struct control *control = peer->control;
+	if (!peer->held)
+		return false;
+	const bool ready = control->ready(control->arg, peer->ticket);
+	const int64_t waited_ns = loop_now(control->loop).ns - peer->held_since.ns;
+	if (!ready && waited_ns < HELD_NS)
+		return true;
+	json_object_set_new(peer->held, "committed", json_boolean(ready));
+	json_t *reply = peer->held;
+	peer->held = NULL;
+	client_reply(peer, reply);
+	client_lines(peer); /* what came behind that request */
+	const bool again = peer->held != NULL;
+	client_flush(peer);
+	return again;
+}
+
+static void on_look(void *arg)
+{
+	struct control *control = arg;
+	bool waits = false;
+	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++) {
+		struct control_peer *peer = &control->clients[k];
+		if (peer->fd >= 0)
+			waits |= client_waits(peer);
+	}
+	if (!waits)
+		loop_timer_stop(control->look);
+}
+
+void control_hold(struct control *control, control_hold_fn *hold, control_ready_fn *ready)
+{
+	control->hold = hold;
+	control->ready = ready;
 }
 
 /* Room for more of the line: at least a byte, at most what a line may have. */
@@ -290,6 +360,7 @@ int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
 	c->fd = fd;
 	fd = -1;
 	c->io = loop_fd_new(loop, c->fd, LOOP_READ, on_accept, c);
+	c->look = loop_timer_new(loop, on_look, c);
 	*ret = c;
 	return 0;
 }
@@ -313,6 +384,7 @@ void control_free(struct control *control)
 			client_close(&control->clients[k]);
 	}
 	loop_fd_free(control->io);
+	loop_timer_free(control->look);
 	unlink(control->path);
 	close(control->fd);
 	free(control->path);

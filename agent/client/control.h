@@ -14,6 +14,8 @@
 #define RW_AGENT_CONTROL_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include "agent/base/clock.h"
 
 #define CONTROL_CLIENTS_MAX 16
@@ -34,6 +36,15 @@ json_t *control_error(const char *fmt, ...) __attribute__((format(printf, 1, 2))
  * (someone does), or negative errno; @e. */
 int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
 	struct control **ret, struct err *e);
+/*
+ * control_hold - a reply says what was done; whoever gets it reads the database and expects to see
+ * it. After each request @hold returns 0, or the number of what the reply has to wait for; @ready
+ * is then asked until it is there, at most 3 s. A reply that waited carries "committed": true, or
+ * false when the disk is so slow that it could not be stored in time. Both get control_new()'s arg.
+ */
+typedef uint64_t control_hold_fn(void *arg);
+typedef bool control_ready_fn(void *arg, uint64_t ticket);
+void control_hold(struct control *control, control_hold_fn *hold, control_ready_fn *ready);
 void control_tick(struct control *control); /* each second: drop idle clients */
 void control_free(struct control *control); /* removes the socket file; NULL is fine */
 

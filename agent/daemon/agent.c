@@ -197,9 +197,12 @@ static void start_socket(struct agent *agent)
 	if (!agent->config->socket_path)
 		return;
 	if (control_new(agent->loop, agent->config->socket_path, requests_answer, agent,
-		    &agent->control, &e) != 0)
+		    &agent->control, &e) != 0) {
 		log_warn("agent", "no socket, so 'incident ack' cannot reach us: %s: %s", e.file,
 			e.text);
+		return;
+	}
+	control_hold(agent->control, requests_hold, requests_ready);
 }
 
 static void start_timers(struct agent *agent)

@@ -26,6 +26,7 @@ struct agent {
 	struct sources *sources;
 	struct control *control; /* NULL = no socket */
 	struct trap_receiver *traps; /* NULL = off, or could not be opened */
+	uint64_t reply_waits; /* what the newest reply of the socket waits for (store_handed()) */
 	mono_t traps_retry;
 	struct complaint traps_down;
 	struct loop_timer *tick, *end, *watchdog;

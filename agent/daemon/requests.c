@@ -90,9 +90,8 @@ static const struct {
 	{"status", request_status},
 };
 
-json_t *requests_answer(void *arg, const char *who, const json_t *request)
+static json_t *request_answer(struct agent *agent, const char *who, const json_t *request)
 {
-	struct agent *agent = arg;
 	const char *cmd = json_string_value(json_object_get(request, "cmd"));
 	for (size_t k = 0; cmd && k < rw_countof(requests); k++) {
 		if (str_eq(requests[k].cmd, cmd))
@@ -105,4 +104,29 @@ json_t *requests_answer(void *arg, const char *who, const json_t *request)
 		return reply;
 	return control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", "
 			     "\"merge\", \"status\" or one of \"tune_...\"");
+}
+
+json_t *requests_answer(void *arg, const char *who, const json_t *request)
+{
+	struct agent *agent = arg;
+	const uint64_t before = store_handed(agent->store);
+	json_t *reply = request_answer(agent, who, request);
+	agent->reply_waits = 0;
+	if (store_handed(agent->store) != before) {
+		agent->reply_waits = store_handed(agent->store);
+		store_hurry(agent->store);
+	}
+	return reply;
+}
+
+uint64_t requests_hold(void *arg)
+{
+	const struct agent *agent = arg;
+	return agent->reply_waits;
+}
+
+bool requests_ready(void *arg, uint64_t ticket)
+{
+	const struct agent *agent = arg;
+	return store_committed(agent->store, ticket);
 }

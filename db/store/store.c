@@ -65,6 +65,7 @@ struct store {
 	int64_t first_ns, last_ns; /* when the oldest waiting and the newest job came, monotonic */
 	bool stop, flush, abandoned;
 	uint64_t handed, settled; /* jobs given, and jobs committed or dropped */
+	uint64_t committed; /* number of the newest job that was committed */
 	uint64_t failures; /* failed attempts ever; store_flush() looks for one after its call */
 	int last_error;
 	char last_text[sizeof(((struct err *)0)->text)];
@@ -200,8 +201,10 @@ static int store_commit(struct store *store)
 	store->stats.commits++;
 	store->stats.last_commit_ns = wall_now().ns;
 	store->stats.wal_bytes = store->backend->log_bytes(store->state);
-	for (const struct job *job = store->todo.first; job; job = job->next)
+	for (const struct job *job = store->todo.first; job; job = job->next) {
 		store->settled++;
+		store->committed = job->number;
+	}
 	struct jobs finished = store->todo;
 	jobs_init(&store->todo);
 	pthread_cond_broadcast(&store->done);
@@ -434,8 +437,8 @@ static void push_locked(struct store *store, struct job *job)
 	if (!store->queue.first)
 		store->first_ns = now;
 	store->last_ns = now;
+	job->number = ++store->handed;
 	jobs_push(&store->queue, job);
-	store->handed++;
 	drop_oldest(store);
 }
 
@@ -626,6 +629,31 @@ void store_health(struct store *store, int64_t t_ns, const struct store_health *
 }
 
 /* ---- waiting for the writer ---------------------------------------------- */
+
+uint64_t store_handed(struct store *store)
+{
+	pthread_mutex_lock(&store->mutex);
+	const uint64_t handed = store->handed;
+	pthread_mutex_unlock(&store->mutex);
+	return handed;
+}
+
+void store_hurry(struct store *store)
+{
+	pthread_mutex_lock(&store->mutex);
+	store->flush = true;
+	if (store->threaded)
+		pthread_cond_signal(&store->wake);
+	pthread_mutex_unlock(&store->mutex);
+}
+
+bool store_committed(struct store *store, uint64_t handed)
+{
+	pthread_mutex_lock(&store->mutex);
+	const bool committed = store->committed >= handed;
+	pthread_mutex_unlock(&store->mutex);
+	return committed;
+}
 
 int store_flush(struct store *store, struct err *e)
 {

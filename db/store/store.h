@@ -161,6 +161,15 @@ struct store_finding {
 };
 void store_finding(struct store *store, const struct store_finding *finding);
 
+/*
+ * Read your write, without blocking the loop: store_handed() is the number of the newest thing that
+ * was handed over; after store_hurry() it is committed without waiting for the end of a burst; once
+ * store_committed() of that number is true, every reader sees it. Any thread.
+ */
+uint64_t store_handed(struct store *store);
+void store_hurry(struct store *store);
+bool store_committed(struct store *store, uint64_t handed);
+
 /* store_flush - block until everything handed over is committed or refused (tests, replay,
  * shutdown). 0 or negative errno. */
 int store_flush(struct store *store, struct err *e);

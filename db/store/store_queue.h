@@ -9,6 +9,7 @@
 
 struct job {
 	struct job *next;
+	uint64_t number; /* 1, 2, ... in the order the store was given them */
 	size_t n_values; /* samples or flows in it: what the queue's bound counts, and may drop */
 	const struct sample *samples; /* NULL: .record is the job */
 	struct store_record record;

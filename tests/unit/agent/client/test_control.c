@@ -28,6 +28,8 @@ struct world {
 	struct loop_timer *deadline;
 	struct mailbox *done;
 	char who[64];
+	bool writes; /* requests write something that is committed .looks looks later */
+	int looks;
 };
 
 static void on_deadline(void *arg)
@@ -216,6 +218,52 @@ static void test_crowd(void **state)
 	str_done(&s.got);
 }
 
+static uint64_t hold(void *arg)
+{
+	const struct world *w = arg;
+	return w->writes;
+}
+
+static bool ready(void *arg, uint64_t ticket)
+{
+	struct world *w = arg;
+	assert_int_equal(ticket, 1);
+	if (w->looks > 0)
+		w->looks--;
+	return w->looks == 0;
+}
+
+/* A reply waits until what it says can be read; the requests behind it wait too, in order. */
+static void test_reply_waits_for_commit(void **state)
+{
+	struct world *w = *state;
+	static const char send[] = "{\"cmd\":\"a\"}\n{\"cmd\":\"b\"}\n";
+	struct side s = {.w = w, .send = send, .n = strlen(send)};
+	control_hold(w->control, hold, ready);
+	w->writes = true;
+	w->looks = 4;
+	converse(&s);
+	assert_int_equal(w->looks, 0);
+	assert_string_equal(s.got.s,
+		"{\"ok\":true,\"echo\":\"a\",\"committed\":true}\n"
+		"{\"ok\":true,\"echo\":\"b\",\"committed\":true}\n");
+	str_done(&s.got);
+
+	/* a disk that takes nothing: the reply comes all the same, and says so */
+	s = (struct side){.w = w, .send = send, .n = 12};
+	w->looks = 1000000;
+	converse(&s);
+	assert_string_equal(s.got.s, "{\"ok\":true,\"echo\":\"a\",\"committed\":false}\n");
+	str_done(&s.got);
+
+	/* what only reads is answered at once */
+	s = (struct side){.w = w, .send = send, .n = 12};
+	w->writes = false;
+	converse(&s);
+	assert_string_equal(s.got.s, "{\"ok\":true,\"echo\":\"a\"}\n");
+	str_done(&s.got);
+}
+
 static void *call(void *arg)
 {
 	struct side *s = arg;
@@ -285,6 +333,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reply_waits_for_commit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_call_and_who, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_socket_file, setup, teardown),
 	};

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <math.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -35,8 +36,10 @@
 #include "agent/client/control.h"
 #include "agent/daemon/privilege.h"
 #include "config/config.h"
+#include "db/model/metric.h"
 #include "db/open.h"
 #include "db/series/history.h"
+#include "db/store/store.h"
 
 #define DEADLINE_NS (20 * NS_PER_S)
 #define KILLS 5
@@ -658,10 +661,92 @@ static void test_files(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+/* ---- read your write ------------------------------------------------------ */
+
+#define NOTES 20
+
+static const char open_incident[] =
+	"{\"id\":\"aaaaaaaa\",\"cause\":\"pfc_storm\",\"severity\":\"critical\",\"state\":\"open\","
+	"\"opened\":\"2026-03-01T00:00:00Z\",\"subject\":{\"device\":\"sw1\"},\"timeline\":[],"
+	"\"progress\":{\"analyzer\":\"pause_storm\"}}";
+
+/* A database with one open incident, as an agent left it. */
+static void put_incident(const struct place *p)
+{
+	struct entities *entities = entities_new();
+	struct store *store = NULL;
+	struct err e = {0};
+	const struct store_options o = {.path = p->db, .replay = true};
+	assert_int_equal(db_store_open(&o, entities, &store, &e), 0);
+	const struct sample sample = {.t_ns = wall_now().ns - NS_PER_S,
+		.value = 1,
+		.entity = entities_intern(entities, "sw1", "swp1", PRIO_NONE),
+		.metric = M_PORT_OUT_OCTETS,
+		.source = SOURCE_SNMP};
+	const struct store_incident incident = {.id = "aaaaaaaa",
+		.cause = "pfc_storm",
+		.severity = "critical",
+		.state = "open",
+		.device = "sw1",
+		.summary = "stored",
+		.json = open_incident,
+		.priority = -1,
+		.opened_ns = 1,
+		.updated_ns = 1,
+		.usd_per_hour = NAN,
+		.usd_total = NAN,
+		.confidence = 1};
+	store_samples(store, &sample, 1);
+	store_incident(store, &incident);
+	store_close(store);
+	entities_free(entities);
+}
+
+static int take_json(void *arg, int n, char *const *values, char *const *names)
+{
+	str_add(arg, str_or(values[0], ""));
+	return 0;
+}
+
+/* Who gets the agent's reply and then reads the database sees what the reply says. */
+static void test_read_your_write(void **state)
+{
+	struct place *p = *state;
+	put_incident(p);
+	p->pid = launch(p);
+	wait_status(p, 0, 2);
+	for (int k = 0; k < NOTES; k++) {
+		char text[16];
+		struct err e = {0};
+		struct history *history;
+		rw_cleanup(str_done) struct str json = {0};
+		snprintf(text, sizeof(text), "note %d.", k);
+		json_t *reply = NULL,
+		       *request = json_pack(
+			       "{s:s, s:s, s:s}", "cmd", "note", "id", "aaaaaaaa", "note", text);
+		assert_int_equal(control_call(p->socket, request, &reply, &e), 0);
+		json_decref(request);
+		assert_true(json_is_true(json_object_get(reply, "ok")));
+		assert_true(json_is_true(json_object_get(reply, "committed")));
+		json_decref(reply);
+		assert_int_equal(db_history_open(p->db, &history, &e), 0);
+		assert_int_equal(
+			history_sql(history, "SELECT json FROM incidents", take_json, &json, &e),
+			0);
+		history_close(history);
+		if (!strstr(json.s, text))
+			fail_msg("'%s' is not in the database: %s", text, json.s);
+	}
+	kill(p->pid, SIGTERM);
+	assert_int_equal(wait_exit(p->pid), 0);
+	p->pid = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_read_your_write, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_canary, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
