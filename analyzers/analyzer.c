@@ -6,6 +6,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/observe.h"
+#include "config/config.h"
 
 #define PAST_WINDOWS 60
 #define PAST_MIN_NS (600 * NS_PER_S)
@@ -41,9 +42,7 @@ int64_t analyzer_window(const struct analyzer *analyzer, const void *options, in
 	memcpy(&window_ns, (const char *)options + analyzer->window_offset, sizeof(window_ns));
 	if (window_ns > 0)
 		return window_ns;
-	if (3 * interval_ns > 5 * NS_PER_S)
-		return 3 * interval_ns;
-	return 5 * NS_PER_S;
+	return config_usual_window(interval_ns);
 }
 
 int64_t analyzer_past(const struct analyzer *analyzer, const void *options, int64_t interval_ns)

@@ -341,6 +341,30 @@ int64_t config_device_slow_interval(const struct config_device *device)
 	return 0;
 }
 
+int64_t config_usual_window(int64_t interval_ns)
+{
+	if (3 * interval_ns > 5 * NS_PER_S)
+		return 3 * interval_ns;
+	return 5 * NS_PER_S;
+}
+
+int64_t config_window(const struct config *config, const char *analyzer)
+{
+	int64_t window_ns = 0;
+	for (size_t i = 0; i < config->n_tables; i++) {
+		const struct option_table *table = config->tables[i];
+		if (strcmp(table->section, "analyzers") != 0 || strcmp(table->name, analyzer) != 0)
+			continue;
+		const struct option *option = option_find(table, "window");
+		if (option && option->type == OPT_DURATION)
+			memcpy(&window_ns, (const char *)config->options[i] + option->offset,
+				sizeof(window_ns));
+	}
+	if (window_ns > 0)
+		return window_ns;
+	return config_usual_window(config_interval(config));
+}
+
 int64_t config_interval(const struct config *config)
 {
 	int64_t longest_ns = 0;

@@ -212,6 +212,13 @@ int config_check_served(
 void config_mistakes_sort(struct err_list *errors);
 
 /*
+ * config_usual_window - how long windows are, ns, where an option leaves it open: three intervals,
+ * at least 5 s. config_window - of an analyzer: its option "window", else the usual one.
+ */
+int64_t config_usual_window(int64_t interval_ns);
+int64_t config_window(const struct config *config, const char *analyzer);
+
+/*
  * config_interval - the sampling interval of the fabric as a whole, ns: the longest of its devices,
  * over either protocol; defaults.interval when no device is polled, 10 s when that is not set.
  *

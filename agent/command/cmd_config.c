@@ -3,6 +3,7 @@
  * only: no database, no agent.
  */
 #include "agent/command/command.h"
+#include "agent/reports/config_document.h"
 #include "agent/modules.h"
 
 #include <errno.h>
@@ -205,32 +206,6 @@ static int run_check(struct command_args *args)
 	return cmd_config_finish(errors.n ? EXIT_USAGE : EXIT_OK);
 }
 
-/* The groups that follow from the links: [{device, group, members}]. */
-static json_t *derived_json(const struct fabric *fabric)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < fabric->n_devices; i++) {
-		const struct fabric_device *d = fabric->devices[i];
-		for (size_t k = 0; k < d->n_groups; k++) {
-			const struct fabric_group *g = &d->groups[k];
-			if (g->given)
-				continue;
-			json_t *members = json_array();
-			for (size_t m = 0; m < g->n_members; m++) {
-				const struct fabric_port *p = g->members[m];
-				json_array_append_new(members,
-					json_string(p->lag && strncmp(g->id, "lag:", 4) != 0
-							? p->lag
-							: p->name));
-			}
-			json_array_append_new(list,
-				json_pack("{s:s, s:s, s:o}", "device", d->name, "group", g->id,
-					"members", members));
-		}
-	}
-	return list;
-}
-
 static void show_yaml(const struct config *config, const json_t *groups)
 {
 	size_t i, k;
@@ -245,52 +220,14 @@ static void show_yaml(const struct config *config, const json_t *groups)
 	}
 }
 
-/* As any converter of YAML would have it: true, false and whole numbers are such, everything else
- * is text with its unit. */
-static json_t *json_of(const struct yaml_node *node)
+static int show_json(const struct config *config)
 {
-	json_t *v;
-	int64_t number;
-	switch (node->kind) {
-	case YAML_NULL: return json_null();
-	case YAML_TEXT:
-		if (!node->quoted &&
-			(strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0))
-			return json_boolean(node->text[0] == 't');
-		if (!node->quoted && unit_int(node->text, &number, NULL) == 0)
-			return json_integer(number);
-		return json_string(node->text);
-	case YAML_LIST:
-		v = json_array();
-		for (size_t i = 0; i < node->n; i++)
-			json_array_append_new(v, json_of(node->items[i].value));
-		return v;
-	case YAML_MAP:
-		v = json_object();
-		for (size_t i = 0; i < node->n; i++)
-			json_object_set_new(v, node->items[i].key, json_of(node->items[i].value));
-		return v;
-	}
-	return json_null();
-}
-
-/* What show prints is read again, so that both forms say the same. */
-static int show_json(const struct config *config, json_t *groups)
-{
-	rw_cleanup(err_list_done) struct err_list errors = {0};
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	rw_cleanup(freep) char *text = config_text(config);
-	const struct yaml_node *root = NULL;
-	if (!text || yaml_read(text, strlen(text), config->path, a, &root, &errors) < 0 ||
-		root->kind != YAML_MAP) {
-		/* config_text() writes what config_load() accepts, unless the defaults made it too
-		 * long */
-		fprintf(stderr, "%s: cannot be shown as JSON: %s\n", config->path,
-			errors.n ? errors.v[0].text : "it is no map of keys");
+	struct err e = {0};
+	json_t *doc = NULL;
+	if (config_document(config, &doc, &e) < 0) {
+		err_print(stderr, &e);
 		return EXIT_FAILED;
 	}
-	json_t *doc = json_of(root);
-	json_object_set(doc, "derived_groups", groups);
 	json_dumpf(doc, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(doc);
@@ -312,10 +249,10 @@ static int cmd_config_run_show(struct command_args *args)
 		print_mistakes(path, &errors);
 		return EXIT_USAGE;
 	}
-	json_t *groups = derived_json(c->fabric);
+	json_t *groups = config_derived_groups(c->fabric);
 	int code = EXIT_OK;
 	if (args->g->format_given && args->g->format == FORMAT_JSON)
-		code = show_json(c, groups);
+		code = show_json(c);
 	else
 		show_yaml(c, groups);
 	json_decref(groups);

@@ -8,8 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
-#include "agent/reports/ecmp_views.h"
-#include "agent/reports/report.h"
+#include "agent/reports/ecmp_document.h"
 #include "config/config.h"
 
 #define DEFAULT_SPAN_NS (15 * 60 * NS_PER_S)
@@ -19,18 +18,6 @@ static const struct command_option options[] = {
 	{"group", 0, "ID",
 		"only this group: uplinks, to:DEVICE, lag:NAME, a glob of them, or DEVICE/GROUP"},
 	{NULL, 0, NULL, NULL},
-};
-
-/* Each form: its word, the document it makes of the report (NULL: the report as it is), its view.
- */
-static const struct ecmp_form {
-	const char *name;
-	json_t *(*make)(const json_t *doc);
-	const struct view *view;
-} forms[] = {
-	{"groups", NULL, &ecmp_groups_view},
-	{"heatmap", ecmp_heatmap_json, &ecmp_heatmap_view},
-	{"collisions", ecmp_collisions_json, &ecmp_collisions_view},
 };
 
 extern const struct command command_ecmp;
@@ -47,40 +34,33 @@ static int cmd_ecmp_show(struct client *client, const struct command_args *args,
 	const struct ecmp_form *form, const struct report_ask *ask)
 {
 	struct err e = {0};
-	struct report_result result = {0};
-	const int rc = report_by_name("spine-imbalance")->collect(client, ask, &result, &e);
-	if (rc < 0) {
-		report_result_done(&result);
+	json_t *doc = NULL;
+	int rc = ecmp_document(client, form, ask, &doc, &e);
+	if (rc < 0)
 		return cmd_ecmp_failed(rc, &e);
-	}
-	json_t *doc;
-	if (form->make)
-		doc = form->make(result.doc);
-	else
-		doc = json_incref(result.doc);
-	const int printed = report_print(stdout, doc, form->view, args->g->format,
-		!args->g->no_header, args->g->color == COLOR_ALWAYS);
+	rc = report_print(stdout, doc, form->view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);
-	report_result_done(&result);
-	return printed < 0 ? EXIT_FAILED : EXIT_OK;
+	if (rc < 0)
+		return EXIT_FAILED;
+	return EXIT_OK;
 }
 
 static int cmd_ecmp_run(struct command_args *args)
 {
 	const struct command *c = &command_ecmp;
-	const struct ecmp_form *form = &forms[0];
+	const struct ecmp_form *form = &ecmp_forms[0];
 	const char *device = command_opt(c, args, "device");
 	if (args->argc > 0) {
-		const char *names[rw_countof(forms)];
+		const char *names[ECMP_FORMS];
 		form = NULL;
-		for (size_t i = 0; i < rw_countof(forms); i++) {
-			names[i] = forms[i].name;
-			if (str_eq(forms[i].name, args->argv[0]))
-				form = &forms[i];
+		for (size_t i = 0; i < ECMP_FORMS; i++) {
+			names[i] = ecmp_forms[i].name;
+			if (str_eq(ecmp_forms[i].name, args->argv[0]))
+				form = &ecmp_forms[i];
 		}
 		if (!form)
-			return usage_unknown(
-				c, "subcommand", args->argv[0], names, rw_countof(forms));
+			return usage_unknown(c, "subcommand", args->argv[0], names, ECMP_FORMS);
 	}
 	if (args->argc == 2 && !device)
 		device = args->argv[1]; /* "ecmp collisions leaf1" */

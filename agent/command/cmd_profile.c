@@ -10,6 +10,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/reports/profile_document.h"
 #include "agent/document/json_value.h"
 #include "agent/modules.h"
 #include "agent/command/profile_test.h"
@@ -76,56 +77,6 @@ static int profiles_get_all(const struct config *config, struct profiles **ret)
 
 /* ---- list and show ------------------------------------------------------- */
 
-static json_t *matches_json(const struct profile *profile)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < profile->n_matches; i++) {
-		char oid[PROFILE_OID_MAX * 11] = "";
-		for (size_t k = 0; k < profile->matches[i].n_object_id; k++)
-			snprintf(oid + strlen(oid), sizeof(oid) - strlen(oid), k ? ".%u" : "%u",
-				profile->matches[i].object_id[k]);
-		json_array_append_new(list,
-			json_pack("{s:o, s:o}", "object_id", json_string_or_null(*oid ? oid : NULL),
-				"descr", json_string_or_null(profile->matches[i].descr)));
-	}
-	return list;
-}
-
-static bool gnmi_has(const struct profile *profile, unsigned metric)
-{
-	for (size_t i = 0; profile->gnmi && i < profile->gnmi->n_streams; i++)
-		for (size_t k = 0; k < profile->gnmi->streams[i]->n_values; k++)
-			if (profile->gnmi->streams[i]->values[k].metric == (int)metric)
-				return true;
-	return false;
-}
-
-static json_t *metrics_json(const struct profile *profile)
-{
-	json_t *list = json_array();
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		bool has = gnmi_has(profile, m);
-		for (size_t i = 0; i < profile->n_tables && !has; i++)
-			for (size_t k = 0; k < profile->tables[i]->n_values && !has; k++)
-				has = profile->tables[i]->values[k].metric == (int)m;
-		if (has)
-			json_array_append_new(list, json_string(metric_info(m)->name));
-	}
-	return list;
-}
-
-static json_t *profile_json(const struct profile *profile)
-{
-	json_t *protocols = json_array();
-	if (profile->snmp)
-		json_array_append_new(protocols, json_string("snmp"));
-	if (profile->gnmi)
-		json_array_append_new(protocols, json_string("gnmi"));
-	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o}", "name", profile->name, "protocols",
-		protocols, "doc", profile->doc, "tables", (int)profile->n_tables, "metrics",
-		metrics_json(profile), "match", matches_json(profile));
-}
-
 static const struct column list_columns[] = {
 	{"name", "PROFILE", COL_TEXT, false},
 	{"protocols[]", "PROTOCOLS", COL_TEXT, false},
@@ -137,10 +88,7 @@ static const struct view list_view = {
 
 static int cmd_profile_run_list(const struct globals *globals, const struct profiles *profiles)
 {
-	json_t *rows = json_array();
-	for (size_t i = 0; i < profiles_count(profiles); i++)
-		json_array_append_new(rows, profile_json(profiles_at(profiles, i)));
-	json_t *doc = json_pack("{s:o}", "profiles", rows);
+	json_t *doc = profile_list_json(profiles);
 	int rc = cmd_profile_print(globals, doc, &list_view);
 	json_decref(doc);
 	return rc;

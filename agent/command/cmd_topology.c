@@ -15,18 +15,14 @@
 #include "agent/base/clock.h"
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
-#include "agent/base/map.h"
 #include "agent/base/str.h"
-#include "agent/reports/topology_views.h"
+#include "agent/reports/topology_document.h"
 #include "collectors/gnmi/gnmi.h"
 #include "collectors/snmp/snmp.h"
 #include "config/config.h"
 #include "config/topology.h"
-#include "db/model/metric.h"
-#include "db/series/history.h"
 
 #define DEADLINE_NS (60 * NS_PER_S)
-#define SLOW_POLLS 3 /* a state is believed that long */
 #define SPAN_NS (15 * 60 * NS_PER_S)
 
 static const struct command_option options[] = {
@@ -391,162 +387,7 @@ static int run_discover(struct command_args *args)
 	return code;
 }
 
-/* ---- what the database knows of the ports -------------------------------- */
-
-struct lldp_link_row {
-	const char *device, *port;
-	size_t at; /* its facts */
-};
-
-struct known {
-	struct arena *arena;
-	struct smap *ports; /* "device\0port" -> index */
-	struct smap *sysnames; /* device -> pointer */
-	struct port_facts *v;
-	size_t n, cap;
-	struct lldp_link_row *lldp; /* in the order of the database: by name */
-	size_t n_lldp, cap_lldp;
-};
-
-static struct port_facts *known_of(
-	struct known *known, const char *device, const char *port, bool make)
-{
-	rw_cleanup(str_done) struct str key = {0};
-	uint64_t at;
-	str_addn(&key, device, strlen(device) + 1);
-	str_add(&key, port);
-	if (smap_get(known->ports, key.s, key.n, &at))
-		return &known->v[at];
-	if (!make)
-		return NULL;
-	smap_put(known->ports, key.s, key.n, known->n);
-	rw_grow(known->v, known->n, known->cap);
-	known->v[known->n] = (struct port_facts){.up = -1};
-	return &known->v[known->n++];
-}
-
-static struct port_facts port_get(void *arg, const char *device, const char *port)
-{
-	const struct port_facts *p = known_of(arg, device, port, false);
-	if (p)
-		return *p;
-	return (struct port_facts){.up = -1};
-}
-
-static void each_lldp(void *arg,
-	void (*fn)(void *to, const char *device, const char *port, const struct port_facts *facts),
-	void *to)
-{
-	const struct known *k = arg;
-	for (size_t i = 0; i < k->n_lldp; i++)
-		fn(to, k->lldp[i].device, k->lldp[i].port, &k->v[k->lldp[i].at]);
-}
-
-static const char *sysname_get(void *arg, const char *device)
-{
-	const struct known *k = arg;
-	uint64_t at;
-	if (smap_get(k->sysnames, device, strlen(device), &at))
-		return (const char *)(uintptr_t)at;
-	return NULL;
-}
-
-static int take_link(void *arg, int n, char *const *values, char *const *names)
-{
-	struct known *k = arg;
-	if (n < 4 || !values[0] || !values[1] || !values[2])
-		return 0;
-	struct port_facts *p = known_of(k, values[0], values[1], true);
-	p->lldp_device = arena_strdup(k->arena, values[2]);
-	p->lldp_port = arena_strdup(k->arena, str_or(values[3], ""));
-	rw_grow(k->lldp, k->n_lldp, k->cap_lldp);
-	k->lldp[k->n_lldp++] = (struct lldp_link_row){arena_strdup(k->arena, values[0]),
-		arena_strdup(k->arena, values[1]), (size_t)(p - k->v)};
-	return 0;
-}
-
-static int take_sysname(void *arg, int n, char *const *values, char *const *names)
-{
-	struct known *k = arg;
-	if (n >= 2 && values[0] && values[1])
-		smap_put(k->sysnames, values[0], strlen(values[0]),
-			(uint64_t)(uintptr_t)arena_strdup(k->arena, values[1]));
-	return 0;
-}
-
-static void take_state(struct known *known, const struct entity *entity,
-	const struct series *series, uint64_t value)
-{
-	struct port_facts *p = known_of(known, entity->device, entity->port, true);
-	switch (series->metric) {
-	case M_PORT_OPER_UP: p->up = value != 0; break;
-	case M_PORT_SPEED_BPS: p->speed_bps = value; break;
-	case M_PORT_MTU_BYTES: p->mtu_bytes = value; break;
-	case M_CFG_PFC_ENABLED:
-		if (entity->priority >= 0 && entity->priority < 8) {
-			p->pfc_known |= (uint8_t)(1u << entity->priority);
-			p->pfc_on |= (uint8_t)((value != 0) << entity->priority);
-		}
-		break;
-	}
-}
-
-static int64_t slow_interval(const struct config *config)
-{
-	int64_t longest = config->defaults.slow_interval_ns;
-	for (size_t i = 0; i < config->n_devices; i++)
-		if (config->devices[i].snmp && config->devices[i].snmp->slow_interval_ns > longest)
-			longest = config->devices[i].snmp->slow_interval_ns;
-	return longest;
-}
-
-/*
- * For how long a state is believed. A recorded case, whose devices have no address, tells a state
- * when it begins to hold and not again: there it holds until the next one.
- */
-static int64_t state_age(const struct client *client)
-{
-	int64_t first_ns, last_ns;
-	struct err ignored = {0};
-	for (size_t i = 0; i < client->config->n_devices; i++)
-		if (config_device_polled(&client->config->devices[i]))
-			return SLOW_POLLS * slow_interval(client->config);
-	if (history_range(client->history, &first_ns, &last_ns, &ignored) == 0 &&
-		first_ns < client->to_ns)
-		return client->to_ns - first_ns + 1;
-	return SLOW_POLLS * slow_interval(client->config);
-}
-
-/* States as of the end of the stretch asked for; older than a few slow polls they say nothing about
- * now. */
-static int known_read(struct known *known, struct client *client, struct err *e)
-{
-	static const uint16_t metrics[] = {
-		M_PORT_OPER_UP, M_PORT_SPEED_BPS, M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED};
-	const struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const int64_t age_ns = state_age(client);
-	struct window w;
-	int r = history_window(
-		client->history, a, &spec, client->to_ns - age_ns, client->to_ns, &w, e);
-	for (size_t i = 0; r == 0 && i < w.n_series; i++) {
-		const struct series *s = &w.series[i];
-		const struct entity *entity = entity_get(w.entities, s->entity);
-		uint64_t value;
-		if (entity && *entity->port && series_state(s, client->to_ns, age_ns, &value) == 0)
-			take_state(known, entity, s, value);
-	}
-	if (r == 0)
-		r = history_sql(client->history,
-			"SELECT device, port, peer_device, peer_port FROM links ORDER BY device, "
-			"port",
-			take_link, known, e);
-	if (r == 0)
-		r = history_sql(client->history,
-			"SELECT DISTINCT device, sysname FROM devices WHERE sysname IS NOT NULL",
-			take_sysname, known, e);
-	return r;
-}
+/* ---- show, check ---------------------------------------------------------- */
 
 /* Without a database (the agent never ran) there is still the configuration to show. */
 static int context_or_config(struct client *client, const struct globals *globals, struct err *e)
@@ -560,49 +401,47 @@ static int context_or_config(struct client *client, const struct globals *global
 	return 0;
 }
 
-static int run_view(struct command_args *args,
-	json_t *(*make)(const struct fabric *fabric, const struct topology_facts *facts),
-	const struct view *view, bool audit)
+static int cmd_topology_failed(int rc, const struct err *e)
 {
-	struct client x;
-	struct err e = {0};
-	int r = context_or_config(&x, args->g, &e);
-	if (r < 0) {
-		if (*e.text)
-			err_print(stderr, &e);
-		if (r == -EINVAL)
-			return EXIT_USAGE;
+	if (*e->text)
+		err_print(stderr, e);
+	if (rc == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
+}
+
+/* The audit fails when it finds something. */
+static int cmd_topology_show(
+	const struct command_args *args, const json_t *doc, const struct view *view, bool audit)
+{
+	if (report_print(stdout, doc, view, args->g->format, !args->g->no_header,
+		    args->g->color == COLOR_ALWAYS) < 0)
 		return EXIT_FAILED;
-	}
-	struct known k = {.arena = arena_new(), .ports = smap_new(), .sysnames = smap_new()};
-	const struct topology_facts facts = {
-		.arg = &k, .port = port_get, .sysname = sysname_get, .each_lldp = each_lldp};
-	int code = EXIT_OK;
-	if (!x.history)
+	if (audit && json_array_size(json_object_get(doc, "findings")) > 0)
+		return EXIT_FAILED;
+	return EXIT_OK;
+}
+
+static int run_view(
+	struct command_args *args, topology_make *make, const struct view *view, bool audit)
+{
+	struct client client;
+	struct err e = {0};
+	json_t *doc = NULL;
+	int rc = context_or_config(&client, args->g, &e);
+	if (rc < 0)
+		return cmd_topology_failed(rc, &e);
+	if (!client.history)
 		fprintf(stderr,
 			"rocewatch: there is no database yet: only what is configured is known\n");
-	if (x.history)
-		r = known_read(&k, &x, &e);
-	else
-		r = 0;
-	if (r < 0) {
+	rc = topology_document(&client, make, &doc, &e);
+	client_done(&client);
+	if (rc < 0) {
 		err_print(stderr, &e);
-		code = EXIT_FAILED;
-	} else {
-		json_t *doc = make(x.config->fabric, &facts);
-		if (report_print(stdout, doc, view, args->g->format, !args->g->no_header,
-			    args->g->color == COLOR_ALWAYS) < 0)
-			code = EXIT_FAILED;
-		if (audit && json_array_size(json_object_get(doc, "findings")) > 0)
-			code = EXIT_FAILED;
-		json_decref(doc);
+		return EXIT_FAILED;
 	}
-	smap_free(k.ports);
-	smap_free(k.sysnames);
-	free(k.v);
-	free(k.lldp);
-	arena_free(k.arena);
-	client_done(&x);
+	const int code = cmd_topology_show(args, doc, view, audit);
+	json_decref(doc);
 	return code;
 }
 

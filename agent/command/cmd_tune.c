@@ -15,6 +15,7 @@
 #include "agent/command/cmd_tune_whatif.h"
 #include "agent/reports/tune_view.h"
 #include "agent/tuning/tune_decide.h"
+#include "agent/tuning/tune_documents.h"
 #include "agent/tuning/tune_json.h"
 #include "agent/tuning/tune_readback.h"
 #include "agent/tuning/tune_store.h"
@@ -81,135 +82,38 @@ static int cmd_tune_print(const struct command_args *args, const json_t *doc,
 	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
 }
 
-/* "kmin 24000000 -> 640000, kmax ...": for the list. */
-static void add_change_text(json_t *sheet)
-{
-	rw_cleanup(str_done) struct str b = {0};
-	const json_t *c;
-	size_t k;
-	str_add(&b, "");
-	json_array_foreach (json_object_get(sheet, "changes"), k, c)
-		str_addf(&b, "%s%s %.6g -> %.6g", str_if(k, ", "), doc_word(c, "knob"),
-			doc_number(c, "current"), doc_number(c, "proposed"));
-	json_object_set_new(sheet, "change", json_string(b.s));
-}
-
 /* ---- what was recorded --------------------------------------------------- */
-
-static void free_ledger(struct tune_ledger **ledger)
-{
-	tune_ledger_free(*ledger);
-}
-
-static int cmd_tune_load(struct client *client, struct tune_ledger **ret, struct err *e)
-{
-	*ret = tune_ledger_new(NULL, NULL);
-	return tune_store_load(client->history, *ret, e);
-}
-
-/* Read-back up to now: an accepted sheet whose values are in force counts as applied. */
-static int cmd_tune_read_back(struct client *client, struct tune_ledger *ledger, struct err *e)
-{
-	const struct tune_record *const *v;
-	const size_t n = tune_ledger_records(ledger, &v);
-	int64_t from = INT64_MAX;
-	for (size_t k = 0; k < n; k++) {
-		const bool over = v[k]->state == TUNE_REJECTED || v[k]->state == TUNE_EXPIRED ||
-			v[k]->state == TUNE_UNDONE;
-		if (!over && v[k]->sheet.to_ns < from)
-			from = v[k]->sheet.to_ns;
-	}
-	if (from >= client->end_ns)
-		return 0;
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	const uint16_t *metrics;
-	const size_t n_metrics = tune_metrics(&metrics);
-	const struct window_spec spec = {.metrics = metrics, .n_metrics = n_metrics};
-	struct window w;
-	const int rc = history_window(client->history, a, &spec, from, client->end_ns, &w, e);
-	if (rc == 0)
-		tune_ledger_read(ledger, &w, client->end_ns);
-	if (rc == -ENODATA)
-		return 0;
-	return rc;
-}
-
-static int load_now(struct client *client, struct tune_ledger **ret, struct err *e)
-{
-	const int rc = cmd_tune_load(client, ret, e);
-	if (rc == 0)
-		return cmd_tune_read_back(client, *ret, e);
-	return rc;
-}
-
-static int newest_first(const void *left, const void *right)
-{
-	const struct tune_record *x = *(const struct tune_record *const *)left;
-	const struct tune_record *y = *(const struct tune_record *const *)right;
-	if (x->sheet.made_ns < y->sheet.made_ns)
-		return 1;
-	if (x->sheet.made_ns > y->sheet.made_ns)
-		return -1;
-	return strcmp(x->sheet.id, y->sheet.id);
-}
 
 static int cmd_tune_run_list(struct client *client, const struct command_args *args, struct err *e)
 {
-	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
-	int rc = load_now(client, &l, e);
+	json_t *doc = NULL;
+	int rc = tune_list_document(client, &doc, e);
 	if (rc != 0)
 		return rc;
-	const struct tune_record *const *v;
-	const size_t n = tune_ledger_records(l, &v);
-	const struct tune_record **sorted = rw_calloc(n + 1, sizeof(*sorted));
-	json_t *sheets = json_array();
-	for (size_t k = 0; k < n; k++)
-		sorted[k] = v[k];
-	if (n > 1)
-		qsort(sorted, n, sizeof(*sorted), newest_first);
-	for (size_t k = 0; k < n; k++) {
-		json_t *s = tune_record_json(sorted[k], TUNE_DOCUMENT_PUBLIC);
-		add_change_text(s);
-		json_array_append_new(sheets, s);
-	}
-	free(sorted);
-	json_t *doc = json_pack("{s:o}", "sheets", sheets);
 	rc = cmd_tune_print(args, doc, &tune_list_view, NULL, e);
-	json_decref(doc);
-	return rc;
-}
-
-static int print_sheet(
-	const struct command_args *args, const struct tune_record *record, struct err *e)
-{
-	json_t *s = tune_record_json(record, TUNE_DOCUMENT_PUBLIC);
-	add_change_text(s);
-	json_t *doc = json_pack("{s:[o]}", "sheets", s);
-	const int rc = cmd_tune_print(args, doc, &tune_list_view, tune_sheets_print, e);
 	json_decref(doc);
 	return rc;
 }
 
 static int cmd_tune_run_show(struct client *client, const struct command_args *args, struct err *e)
 {
-	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
-	int rc = load_now(client, &l, e);
-	const struct tune_record *r = NULL;
-	if (rc == 0)
-		r = tune_find(l, args->argv[1], e);
-	if (r)
-		return print_sheet(args, r, e);
-	return e->code;
+	json_t *doc = NULL;
+	int rc = tune_show_document(client, args->argv[1], &doc, e);
+	if (rc != 0)
+		return rc;
+	rc = cmd_tune_print(args, doc, &tune_list_view, tune_sheets_print, e);
+	json_decref(doc);
+	return rc;
 }
 
 static int run_render(struct client *client, const struct command_args *args, struct err *e)
 {
-	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
+	rw_cleanup(tune_documents_free) struct tune_ledger *l = NULL;
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
 	const char *device = cmd_tune_opt(args, "device"), *text = NULL;
 	const bool undo = cmd_tune_opt(args, "undo") != NULL;
 	const struct tune_record *record = NULL;
-	int rc = cmd_tune_load(client, &l, e);
+	int rc = tune_documents_load(client, &l, e);
 	if (rc == 0)
 		record = tune_find(l, args->argv[1], e);
 	if (!record)
@@ -231,80 +135,6 @@ static int run_render(struct client *client, const struct command_args *args, st
 
 /* ---- review -------------------------------------------------------------- */
 
-static int read_filter(const struct command_args *args, struct tune_filter *filter, struct err *e)
-{
-	int64_t priority = PRIO_NONE;
-	struct err why = {0};
-	*filter = (struct tune_filter){
-		.device = args->argc > 1 ? args->argv[1] : cmd_tune_opt(args, "device"),
-		.port = cmd_tune_opt(args, "port"),
-		.uplinks = cmd_tune_opt(args, "uplinks"),
-		.priority = PRIO_NONE,
-		.allow_reduce = cmd_tune_opt(args, "allow-reduce") != NULL};
-	if (cmd_tune_opt(args, "priority") &&
-		(unit_int(cmd_tune_opt(args, "priority"), &priority, &why) != 0 || priority < 0 ||
-			priority > 7))
-		return err_set(e, -EINVAL, "--priority: '%.20s' is not a priority; expected 0 to 7",
-			cmd_tune_opt(args, "priority"));
-	filter->priority = (int)priority;
-	return 0;
-}
-
-/* An unknown name is a usage error: an empty review would read as "nothing to do". */
-static int cmd_tune_check_device(
-	const struct fabric *fabric, const char *option, const char *glob, struct err *e)
-{
-	const char **names = rw_calloc(fabric->n_devices + 1, sizeof(*names));
-	bool found = !glob;
-	for (size_t i = 0; i < fabric->n_devices; i++) {
-		names[i] = fabric->devices[i]->name;
-		found = found || str_glob(glob, names[i]);
-	}
-	const char *near = NULL;
-	if (!found)
-		near = str_nearest(glob, names, fabric->n_devices);
-	free(names);
-	if (found)
-		return 0;
-	return err_set(e, -EINVAL,
-		"%s: no switch is named '%.100s'%s%s%s; 'rocewatch topology show' "
-		"lists them",
-		option, glob, str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
-}
-
-static int check_filter(
-	const struct fabric *fabric, const struct tune_filter *filter, struct err *e)
-{
-	int rc = cmd_tune_check_device(fabric, "--device", filter->device, e);
-	if (rc == 0)
-		rc = cmd_tune_check_device(fabric, "--uplinks", filter->uplinks, e);
-	if (rc != 0 || !filter->port)
-		return rc;
-	for (size_t i = 0; i < fabric->n_devices; i++)
-		for (size_t k = 0; k < fabric->devices[i]->n_ports; k++)
-			if ((!filter->device ||
-				    str_glob(filter->device, fabric->devices[i]->name)) &&
-				(str_glob(filter->port, fabric->devices[i]->ports[k]->name) ||
-					str_glob(
-						filter->port, fabric->devices[i]->ports[k]->alias)))
-				return 0;
-	return err_set(e, -EINVAL, "--port: no port%s%s is named '%.100s'",
-		str_if(filter->device, " of "), str_or(filter->device, ""), filter->port);
-}
-
-static json_t *reviewed_document(
-	const struct tune_reviewed *reviewed, const struct command_args *args)
-{
-	json_t *sheets = json_array();
-	for (size_t i = 0; i < reviewed->n; i++) {
-		json_t *sheet = tune_record_json(reviewed->v[i], TUNE_DOCUMENT_PUBLIC);
-		if (args->g->format == FORMAT_CSV)
-			add_change_text(sheet);
-		json_array_append_new(sheets, sheet);
-	}
-	return json_pack("{s:o}", "sheets", sheets);
-}
-
 static void record_proposals(
 	struct client *client, const struct command_args *args, struct tune_reviewed *reviewed)
 {
@@ -318,21 +148,19 @@ static void record_proposals(
 
 static int run_review(struct client *client, const struct command_args *args, struct err *e)
 {
-	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
 	rw_cleanup(tune_reviewed_done) struct tune_reviewed reviewed = {0};
-	struct tune_filter filter;
-	int rc = read_filter(args, &filter, e);
-	if (rc == 0)
-		rc = check_filter(client->config->fabric, &filter, e);
-	if (rc == 0)
-		rc = cmd_tune_load(client, &l, e);
-	if (rc == 0)
-		rc = tune_review_records(client, &filter, l, &reviewed, e);
+	const struct tune_ask ask = {
+		.device = args->argc > 1 ? args->argv[1] : cmd_tune_opt(args, "device"),
+		.port = cmd_tune_opt(args, "port"),
+		.uplinks = cmd_tune_opt(args, "uplinks"),
+		.priority = cmd_tune_opt(args, "priority"),
+		.allow_reduce = cmd_tune_opt(args, "allow-reduce") != NULL};
+	int rc = tune_review_asked(client, &ask, &reviewed, e);
 	if (rc != 0)
 		return rc;
 	if (!cmd_tune_opt(args, "no-record"))
 		record_proposals(client, args, &reviewed);
-	json_t *doc = reviewed_document(&reviewed, args);
+	json_t *doc = tune_reviewed_json(&reviewed, args->g->format == FORMAT_CSV);
 	rc = cmd_tune_print(args, doc, &tune_list_view, tune_sheets_print, e);
 	json_decref(doc);
 	return rc;
@@ -345,10 +173,10 @@ static int run_review(struct client *client, const struct command_args *args, st
 static int propose_again(struct client *client, const char *id, char ret_id[9], struct err *e)
 {
 	const struct tune_filter all = {.priority = PRIO_NONE};
-	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
+	rw_cleanup(tune_documents_free) struct tune_ledger *l = NULL;
 	rw_cleanup(tune_reviewed_done) struct tune_reviewed reviewed = {0};
 	struct err ignored = {0};
-	if (cmd_tune_load(client, &l, &ignored) != 0 ||
+	if (tune_documents_load(client, &l, &ignored) != 0 ||
 		tune_review_records(client, &all, l, &reviewed, &ignored) != 0)
 		return e->code;
 	for (size_t i = 0; i < reviewed.n; i++) {
@@ -393,12 +221,12 @@ static int read_decision(struct client *client, const struct command_args *args,
 
 static int run_decide(struct client *client, const struct command_args *args, struct err *e)
 {
-	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
+	rw_cleanup(tune_documents_free) struct tune_ledger *l = NULL;
 	struct tune_decision_in in;
 	char id[9] = "";
 	int rc = read_decision(client, args, &in, e);
 	if (rc == 0)
-		rc = cmd_tune_load(client, &l, e);
+		rc = tune_documents_load(client, &l, e);
 	if (rc != 0)
 		return rc;
 	const struct tune_record *record = tune_find(l, args->argv[1], e);
@@ -462,14 +290,14 @@ static int read_verify_ask(
 
 static int run_verify(struct client *client, const struct command_args *args, struct err *e)
 {
-	rw_cleanup(free_ledger) struct tune_ledger *l = NULL;
+	rw_cleanup(tune_documents_free) struct tune_ledger *l = NULL;
 	rw_cleanup(arena_freep) struct arena *arena = arena_new();
 	struct tune_verify_ask ask;
 	struct tune_verified verified;
 	const struct tune_record *record = NULL;
 	int rc = read_verify_ask(args, &ask, e);
 	if (rc == 0)
-		rc = cmd_tune_load(client, &l, e);
+		rc = tune_documents_load(client, &l, e);
 	if (rc == 0)
 		record = tune_find(l, args->argv[1], e);
 	if (!record)

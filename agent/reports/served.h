@@ -51,6 +51,8 @@ struct served_document {
 	 * exist, or another negative errno; @e says why. */
 	int (*make)(
 		struct client *client, const struct served_ask *ask, json_t **ret, struct err *e);
+	/* NULL, or writes the JSON itself, where it may be long: what the command prints. */
+	int (*print)(struct client *client, const struct served_ask *ask, FILE *out, struct err *e);
 };
 
 /* Rows that belong together, for one word of RW_DOCUMENTS. */

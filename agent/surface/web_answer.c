@@ -141,6 +141,20 @@ static int web_print(const json_t *doc, bool one_line, char **ret, size_t *ret_n
 	return 0;
 }
 
+/* A long document, which is not held as a tree. */
+static int web_print_row(struct client *client, const struct served_document *row,
+	const struct served_ask *ask, char **ret, size_t *ret_n, struct err *e)
+{
+	FILE *out = open_memstream(ret, ret_n);
+	if (!out)
+		return err_set(e, -ENOMEM, "no memory for the document");
+	const int rc = row->print(client, ask, out, e);
+	fclose(out);
+	if (rc < 0)
+		free(rw_take(*ret));
+	return rc;
+}
+
 int web_make(const struct globals *base, const struct served_document *row,
 	const struct served_given *given, size_t n, bool one_line, char **ret, size_t *ret_n,
 	struct err *e)
@@ -157,9 +171,12 @@ int web_make(const struct globals *base, const struct served_document *row,
 	int rc = client_open(&client, &globals, row->span_ns, e);
 	if (rc < 0)
 		return rc;
-	rc = row->make(&client, &ask, &doc, e);
+	if (row->print)
+		rc = web_print_row(&client, row, &ask, ret, ret_n, e);
+	else
+		rc = row->make(&client, &ask, &doc, e);
 	client_done(&client);
-	if (rc < 0)
+	if (rc < 0 || row->print)
 		return rc;
 	rc = web_print(doc, one_line, ret, ret_n, e);
 	json_decref(doc);

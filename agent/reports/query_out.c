@@ -1,5 +1,5 @@
 /* query_out - writes rows one by one, without a document in memory: a history may have millions. */
-#include "agent/command/query_out.h"
+#include "agent/reports/query_out.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -113,61 +113,66 @@ static void json_row(FILE *file, const struct query_row *row, const char *time, 
 
 void query_out_begin(struct query_out *out)
 {
+	FILE *file = out->file;
 	if (out->format == FORMAT_JSON)
-		fputs("{\"rows\":[", stdout);
+		fputs("{\"rows\":[", file);
 	else if (out->format == FORMAT_CSV && out->header)
-		puts("time,device,port,priority,metric,value,flags");
+		fputs("time,device,port,priority,metric,value,flags\n", file);
 	else if (out->format == FORMAT_TABLE && out->header)
-		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", "TIME", "DEVICE", "PORT", "PRIO",
-			"METRIC", "VALUE", "FLAGS");
+		fprintf(file, "%-24s %-16s %-16s %4s  %-24s %20s  %s\n", "TIME", "DEVICE", "PORT",
+			"PRIO", "METRIC", "VALUE", "FLAGS");
 }
 
 int query_out_row(struct query_out *out, const struct query_row *row)
 {
+	FILE *file = out->file;
 	char time[WALL_TEXT_MAX], number[40], flags[SAMPLE_FLAGS_TEXT_MAX], prio[8] = "";
 	const char *value = query_out_value_text(row, number, sizeof(number));
 
+	if (out->rows_max && out->rows == out->rows_max)
+		return -E2BIG;
 	time_text(time, row->t_ns);
 	if (row->entity->priority != PRIO_NONE)
 		snprintf(prio, sizeof(prio), "%d", row->entity->priority);
 	switch (out->format) {
 	case FORMAT_JSON:
-		printf("%s\n", str_if(out->rows, ","));
-		json_row(stdout, row, time, value);
+		fprintf(file, "%s\n", str_if(out->rows, ","));
+		json_row(file, row, time, value);
 		break;
 	case FORMAT_JSONL:
-		json_row(stdout, row, time, value);
-		putchar('\n');
+		json_row(file, row, time, value);
+		fputc('\n', file);
 		break;
 	case FORMAT_CSV:
-		printf("%s,", time);
-		csv_text(stdout, row->entity->device);
-		putchar(',');
-		csv_text(stdout, row->entity->port);
-		printf(",%s,%s,", prio, metric_info(row->metric)->name);
-		csv_text(stdout, str_or(value, ""));
-		putchar(',');
-		csv_text(stdout, sample_flags_text(flags, row->flags));
-		putchar('\n');
+		fprintf(file, "%s,", time);
+		csv_text(file, row->entity->device);
+		fputc(',', file);
+		csv_text(file, row->entity->port);
+		fprintf(file, ",%s,%s,", prio, metric_info(row->metric)->name);
+		csv_text(file, str_or(value, ""));
+		fputc(',', file);
+		csv_text(file, sample_flags_text(flags, row->flags));
+		fputc('\n', file);
 		break;
 	default:
-		printf("%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, row->entity->device,
+		fprintf(file, "%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, row->entity->device,
 			text_or_dash(row->entity->port), text_or_dash(prio),
 			metric_info(row->metric)->name, str_or(value, "-"),
 			sample_flags_text(flags, row->flags));
 		break;
 	}
 	out->rows++;
-	if (ferror(stdout))
+	if (ferror(file))
 		return -EIO;
 	return 0;
 }
 
 int query_out_end(struct query_out *out)
 {
+	FILE *file = out->file;
 	if (out->format == FORMAT_JSON)
-		printf("%s]}\n", str_if(out->rows, "\n"));
-	if (fflush(stdout) != 0 || ferror(stdout))
+		fprintf(file, "%s]}\n", str_if(out->rows, "\n"));
+	if (fflush(file) != 0 || ferror(file))
 		return -EIO;
 	return 0;
 }
@@ -217,17 +222,18 @@ static char query_out_separator(const struct query_out *out, bool last)
 int query_out_sql_names(void *arg, int n, char *const *values, char *const *names)
 {
 	struct query_out *o = arg;
+	FILE *file = o->file;
 
 	if (o->format == FORMAT_JSON)
-		fputs("{\"rows\":[", stdout);
+		fputs("{\"rows\":[", file);
 	if (o->format == FORMAT_JSON || o->format == FORMAT_JSONL || !o->header)
 		return 0;
 	for (int i = 0; i < n; i++) {
 		if (o->format == FORMAT_CSV)
-			csv_text(stdout, names[i]);
+			csv_text(file, names[i]);
 		else
-			fputs(names[i], stdout);
-		putchar(query_out_separator(o, i + 1 == n));
+			fputs(names[i], file);
+		fputc(query_out_separator(o, i + 1 == n), file);
 	}
 	return 0;
 }
@@ -250,30 +256,31 @@ static void sql_json(FILE *file, int n, char *const *values, char *const *names)
 int query_out_sql_row(void *arg, int n, char *const *values, char *const *names)
 {
 	struct query_out *o = arg;
+	FILE *file = o->file;
 	switch (o->format) {
 	case FORMAT_JSON:
-		printf("%s\n", str_if(o->rows, ","));
-		sql_json(stdout, n, values, names);
+		fprintf(file, "%s\n", str_if(o->rows, ","));
+		sql_json(file, n, values, names);
 		break;
 	case FORMAT_JSONL:
-		sql_json(stdout, n, values, names);
-		putchar('\n');
+		sql_json(file, n, values, names);
+		fputc('\n', file);
 		break;
 	case FORMAT_CSV:
 		for (int i = 0; i < n; i++) {
-			csv_text(stdout, str_or(values[i], ""));
-			putchar(query_out_separator(o, i + 1 == n));
+			csv_text(file, str_or(values[i], ""));
+			fputc(query_out_separator(o, i + 1 == n), file);
 		}
 		break;
 	default:
 		for (int i = 0; i < n; i++) {
-			fputs(str_or(values[i], "-"), stdout);
-			putchar(query_out_separator(o, i + 1 == n));
+			fputs(str_or(values[i], "-"), file);
+			fputc(query_out_separator(o, i + 1 == n), file);
 		}
 		break;
 	}
 	o->rows++;
-	if (ferror(stdout))
+	if (ferror(file))
 		return -EIO;
 	return 0;
 }

@@ -1,17 +1,21 @@
-/* query_out - writes the rows of "rocewatch query" to stdout as they come: table, csv, JSON, or one
+/* query_out - writes the rows of "rocewatch query" as they come: table, csv, JSON, or one
  * JSON object per line. */
-#ifndef RW_AGENT_QUERY_OUT_H
-#define RW_AGENT_QUERY_OUT_H
+#ifndef RW_REPORTS_QUERY_OUT_H
+#define RW_REPORTS_QUERY_OUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
 #include "agent/document/writer.h"
 #include "db/model/entity.h"
 #include "db/series/history.h"
 
 struct query_out {
 	enum report_format format;
+	FILE *file;
 	bool header;
+	uint64_t rows_max; /* then -E2BIG; 0 = no limit */
 	uint64_t rows; /* written */
 };
 
@@ -26,7 +30,7 @@ struct query_row {
 	unsigned flags; /* of the samples behind it */
 };
 
-/* begin, then rows, then end. 0, or -EIO: nobody reads any more, or the disk is full. */
+/* begin, then rows, then end. 0, or -EIO: nobody reads any more, or the disk is full; or -E2BIG. */
 void query_out_begin(struct query_out *out);
 int query_out_row(struct query_out *out, const struct query_row *row);
 int query_out_end(struct query_out *out);

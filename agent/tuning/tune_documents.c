@@ -1,0 +1,219 @@
+/* tune_documents - threshold reviews as documents. */
+#include "agent/tuning/tune_documents.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "agent/tuning/tune_decide.h"
+#include "agent/tuning/tune_json.h"
+#include "agent/tuning/tune_readback.h"
+#include "agent/tuning/tune_store.h"
+#include "config/config.h"
+#include "db/model/entity.h"
+#include "db/series/history.h"
+
+/* "kmin 24000000 -> 640000, kmax ...": for the list. */
+static void tune_documents_change(json_t *sheet)
+{
+	rw_cleanup(str_done) struct str b = {0};
+	const json_t *c;
+	size_t k;
+	str_add(&b, "");
+	json_array_foreach (json_object_get(sheet, "changes"), k, c)
+		str_addf(&b, "%s%s %.6g -> %.6g", str_if(k, ", "), doc_word(c, "knob"),
+			doc_number(c, "current"), doc_number(c, "proposed"));
+	json_object_set_new(sheet, "change", json_string(b.s));
+}
+
+/* ---- what was recorded --------------------------------------------------- */
+
+void tune_documents_free(struct tune_ledger **ledger)
+{
+	tune_ledger_free(*ledger);
+}
+
+int tune_documents_load(struct client *client, struct tune_ledger **ret, struct err *e)
+{
+	*ret = tune_ledger_new(NULL, NULL);
+	return tune_store_load(client->history, *ret, e);
+}
+
+/* Read-back up to now: an accepted sheet whose values are in force counts as applied. */
+static int tune_documents_read_back(
+	struct client *client, struct tune_ledger *ledger, struct err *e)
+{
+	const struct tune_record *const *v;
+	const size_t n = tune_ledger_records(ledger, &v);
+	int64_t from = INT64_MAX;
+	for (size_t k = 0; k < n; k++) {
+		const bool over = v[k]->state == TUNE_REJECTED || v[k]->state == TUNE_EXPIRED ||
+			v[k]->state == TUNE_UNDONE;
+		if (!over && v[k]->sheet.to_ns < from)
+			from = v[k]->sheet.to_ns;
+	}
+	if (from >= client->end_ns)
+		return 0;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const uint16_t *metrics;
+	const size_t n_metrics = tune_metrics(&metrics);
+	const struct window_spec spec = {.metrics = metrics, .n_metrics = n_metrics};
+	struct window w;
+	const int rc = history_window(client->history, a, &spec, from, client->end_ns, &w, e);
+	if (rc == 0)
+		tune_ledger_read(ledger, &w, client->end_ns);
+	if (rc == -ENODATA)
+		return 0;
+	return rc;
+}
+
+int tune_documents_now(struct client *client, struct tune_ledger **ret, struct err *e)
+{
+	const int rc = tune_documents_load(client, ret, e);
+	if (rc == 0)
+		return tune_documents_read_back(client, *ret, e);
+	return rc;
+}
+
+static int tune_documents_order(const void *left, const void *right)
+{
+	const struct tune_record *x = *(const struct tune_record *const *)left;
+	const struct tune_record *y = *(const struct tune_record *const *)right;
+	if (x->sheet.made_ns < y->sheet.made_ns)
+		return 1;
+	if (x->sheet.made_ns > y->sheet.made_ns)
+		return -1;
+	return strcmp(x->sheet.id, y->sheet.id);
+}
+
+int tune_list_document(struct client *client, json_t **ret, struct err *e)
+{
+	rw_cleanup(tune_documents_free) struct tune_ledger *l = NULL;
+	int rc = tune_documents_now(client, &l, e);
+	if (rc != 0)
+		return rc;
+	const struct tune_record *const *v;
+	const size_t n = tune_ledger_records(l, &v);
+	const struct tune_record **sorted = rw_calloc(n + 1, sizeof(*sorted));
+	json_t *sheets = json_array();
+	for (size_t k = 0; k < n; k++)
+		sorted[k] = v[k];
+	if (n > 1)
+		qsort(sorted, n, sizeof(*sorted), tune_documents_order);
+	for (size_t k = 0; k < n; k++) {
+		json_t *s = tune_record_json(sorted[k], TUNE_DOCUMENT_PUBLIC);
+		tune_documents_change(s);
+		json_array_append_new(sheets, s);
+	}
+	free(sorted);
+	*ret = json_pack("{s:o}", "sheets", sheets);
+	return 0;
+}
+
+int tune_show_document(struct client *client, const char *id, json_t **ret, struct err *e)
+{
+	rw_cleanup(tune_documents_free) struct tune_ledger *l = NULL;
+	int rc = tune_documents_now(client, &l, e);
+	const struct tune_record *r = NULL;
+	if (rc == 0)
+		r = tune_find(l, id, e);
+	if (!r)
+		return e->code;
+	json_t *s = tune_record_json(r, TUNE_DOCUMENT_PUBLIC);
+	tune_documents_change(s);
+	*ret = json_pack("{s:[o]}", "sheets", s);
+	return 0;
+}
+
+/* ---- review -------------------------------------------------------------- */
+
+/* An unknown name is a usage error: an empty review would read as "nothing to do". */
+static int tune_documents_device(
+	const struct fabric *fabric, const char *option, const char *glob, struct err *e)
+{
+	const char **names = rw_calloc(fabric->n_devices + 1, sizeof(*names));
+	bool found = !glob;
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		names[i] = fabric->devices[i]->name;
+		found = found || str_glob(glob, names[i]);
+	}
+	const char *near = NULL;
+	if (!found)
+		near = str_nearest(glob, names, fabric->n_devices);
+	free(names);
+	if (found)
+		return 0;
+	return err_set(e, -EINVAL,
+		"%s: no switch is named '%.100s'%s%s%s; 'rocewatch topology show' "
+		"lists them",
+		option, glob, str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));
+}
+
+static int tune_documents_names(
+	const struct fabric *fabric, const struct tune_filter *filter, struct err *e)
+{
+	int rc = tune_documents_device(fabric, "--device", filter->device, e);
+	if (rc == 0)
+		rc = tune_documents_device(fabric, "--uplinks", filter->uplinks, e);
+	if (rc != 0 || !filter->port)
+		return rc;
+	for (size_t i = 0; i < fabric->n_devices; i++)
+		for (size_t k = 0; k < fabric->devices[i]->n_ports; k++)
+			if ((!filter->device ||
+				    str_glob(filter->device, fabric->devices[i]->name)) &&
+				(str_glob(filter->port, fabric->devices[i]->ports[k]->name) ||
+					str_glob(
+						filter->port, fabric->devices[i]->ports[k]->alias)))
+				return 0;
+	return err_set(e, -EINVAL, "--port: no port%s%s is named '%.100s'",
+		str_if(filter->device, " of "), str_or(filter->device, ""), filter->port);
+}
+
+static int tune_documents_filter(
+	const struct tune_ask *ask, struct tune_filter *filter, struct err *e)
+{
+	int64_t priority = PRIO_NONE;
+	struct err why = {0};
+	if (ask->priority &&
+		(unit_int(ask->priority, &priority, &why) != 0 || priority < 0 || priority > 7))
+		return err_set(e, -EINVAL, "--priority: '%.20s' is not a priority; expected 0 to 7",
+			ask->priority);
+	*filter = (struct tune_filter){.device = ask->device,
+		.port = ask->port,
+		.uplinks = ask->uplinks,
+		.priority = (int)priority,
+		.allow_reduce = ask->allow_reduce};
+	return 0;
+}
+
+int tune_review_asked(
+	struct client *client, const struct tune_ask *ask, struct tune_reviewed *ret, struct err *e)
+{
+	rw_cleanup(tune_documents_free) struct tune_ledger *l = NULL;
+	struct tune_filter filter;
+	int rc = tune_documents_filter(ask, &filter, e);
+	if (rc == 0)
+		rc = tune_documents_names(client->config->fabric, &filter, e);
+	if (rc == 0)
+		rc = tune_documents_load(client, &l, e);
+	if (rc == 0)
+		rc = tune_review_records(client, &filter, l, ret, e);
+	return rc;
+}
+
+json_t *tune_reviewed_json(const struct tune_reviewed *reviewed, bool change)
+{
+	json_t *sheets = json_array();
+	for (size_t i = 0; i < reviewed->n; i++) {
+		json_t *sheet = tune_record_json(reviewed->v[i], TUNE_DOCUMENT_PUBLIC);
+		if (change)
+			tune_documents_change(sheet);
+		json_array_append_new(sheets, sheet);
+	}
+	return json_pack("{s:o}", "sheets", sheets);
+}

@@ -1,0 +1,42 @@
+/*
+ * tune_documents - threshold reviews as documents: those of the ledger, one of them, and a review
+ * of the time range. Read-only; the command records what it reviews by itself.
+ */
+#ifndef RW_TUNING_TUNE_DOCUMENTS_H
+#define RW_TUNING_TUNE_DOCUMENTS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "agent/tuning/tune_ledger.h"
+#include "agent/tuning/tune_review.h"
+
+struct client;
+struct err;
+
+/* tune_documents_load - the ledger as it is recorded; tune_documents_now - and read back up to now:
+ * an accepted sheet whose values are in force counts as applied. 0 or negative errno with @e; the
+ * caller frees *@ret in either case. */
+int tune_documents_load(struct client *client, struct tune_ledger **ret, struct err *e);
+int tune_documents_now(struct client *client, struct tune_ledger **ret, struct err *e);
+void tune_documents_free(struct tune_ledger **ledger); /* for rw_cleanup() */
+
+/* tune_list_document - {sheets: [...]}, newest first. tune_show_document - one sheet, in the same
+ * form; -ENOENT when there is none of this id, -EINVAL when several begin with it. */
+int tune_list_document(struct client *client, json_t **ret, struct err *e);
+int tune_show_document(struct client *client, const char *id, json_t **ret, struct err *e);
+
+/* As given; NULL is "not given". */
+struct tune_ask {
+	const char *device, *port, *uplinks, *priority;
+	bool allow_reduce;
+};
+
+/* tune_review_asked - reviews the client's time range. -EINVAL for a name that does not exist: an
+ * empty review would read as "nothing to do". tune_reviewed_done() @ret. */
+int tune_review_asked(struct client *client, const struct tune_ask *ask, struct tune_reviewed *ret,
+	struct err *e);
+/* tune_reviewed_json - {sheets: [...]}; with @change each has its change in one text. */
+json_t *tune_reviewed_json(const struct tune_reviewed *reviewed, bool change);
+
+#endif
