@@ -1,128 +1,147 @@
 /*
- * cmd_watch - "rocewatch watch": prints a frame (agent/reports/watch_frame) every two seconds until
- * q or Ctrl-C; with --once one frame.
+ * cmd_watch - "rocewatch watch": the live screen (agent/surface/screen_run) in a terminal; a frame
+ * as text or as a document with --once, and one after the other into a pipe.
  */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/str.h"
 #include "agent/command/command.h"
 #include "agent/reports/watch_frame.h"
+#include "agent/surface/screen_print.h"
+#include "agent/surface/screen_run.h"
 
-enum { REFRESH_MS = 2000 };
+#define INTERVAL_NS (2 * NS_PER_S)
+#define INTERVAL_MIN_NS (200 * NS_PER_MS)
+#define SPAN_NS (15 * 60 * NS_PER_S)
 
 extern const struct command command_watch;
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t watch_interrupted;
 
-static void on_interrupt(int signum)
+static void watch_on_interrupt(int signum)
 {
-	interrupted = 1;
+	watch_interrupted = 1;
 }
 
-/* The frame, or NULL with the exit code and @e. */
-static json_t *make_frame(const struct globals *globals, int *ret_code, struct err *e)
+static int watch_exit(int r)
 {
-	struct client client;
-	int r = client_open(&client, globals, 15 * 60 * NS_PER_S, e);
-	*ret_code = EXIT_FAILED;
 	if (r == -EINVAL)
-		*ret_code = EXIT_USAGE;
+		return EXIT_USAGE;
 	if (r < 0)
-		return NULL;
-	json_t *doc = watch_frame(&client, e);
-	client_done(&client);
-	if (doc)
-		*ret_code = EXIT_OK;
-	return doc;
+		return EXIT_FAILED;
+	return EXIT_OK;
 }
 
-/* Prints one frame, or the error where the frame would stand. Returns the exit code. */
-static int show_frame(const struct globals *globals, bool clear)
+/* Prints one frame, or the error to stderr. Returns the exit code. */
+static int watch_print(const struct globals *globals)
 {
 	struct err e = {0};
-	int code;
-	json_t *doc = make_frame(globals, &code, &e);
-	if (clear)
-		fputs("\033[H\033[2J", stdout);
-	if (!doc) {
-		fflush(stdout);
-		err_print(stderr, &e);
-		return code;
+	struct client client;
+	json_t *doc = NULL;
+	int r = client_open(&client, globals, SPAN_NS, &e);
+	if (r == 0) {
+		doc = watch_frame(&client, &e);
+		client_done(&client);
 	}
-	if (report_print(stdout, doc, &watch_view, globals->format, !globals->no_header,
-		    globals->color == COLOR_ALWAYS) < 0)
-		interrupted = 1;
+	if (!doc) {
+		err_print(stderr, &e);
+		return r < 0 ? watch_exit(r) : EXIT_FAILED;
+	}
+	r = report_print(stdout, doc, &watch_view, globals->format, !globals->no_header,
+		globals->color == COLOR_ALWAYS);
 	json_decref(doc);
-	return code;
+	if (fflush(stdout) != 0 || r < 0)
+		watch_interrupted = 1; /* nobody reads any more */
+	return watch_exit(r);
 }
 
-/* Waits for the next frame. True when the user asked to quit, or standard input ended. */
-static bool wait_for_key(bool keys)
+/* One frame after the other, for a pipe. */
+static int watch_stream(const struct globals *globals, int64_t interval_ns)
 {
-	struct pollfd in = {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN};
-	char key;
-	if (poll(&in, 1, REFRESH_MS) <= 0)
-		return false;
-	return read(STDIN_FILENO, &key, 1) <= 0 || key == 'q';
-}
-
-static int show_frames(const struct globals *globals, bool keys)
-{
-	bool screen = isatty(STDOUT_FILENO) && globals->format == FORMAT_TABLE;
+	struct sigaction act = {.sa_handler = watch_on_interrupt};
 	int code = EXIT_OK;
-	while (!interrupted) {
-		code = show_frame(globals, screen);
+	sigaction(SIGINT, &act, NULL);
+	sigaction(SIGTERM, &act, NULL);
+	while (!watch_interrupted) {
+		code = watch_print(globals);
 		if (code == EXIT_USAGE)
 			break; /* the next frame would fail in the same way */
-		if (screen) {
-			fputs("\n[q]uit\n", stdout);
-			fflush(stdout);
-		}
-		if (wait_for_key(keys))
-			break;
+		poll(NULL, 0, (int)(interval_ns / NS_PER_MS));
 	}
 	return code;
+}
+
+static int watch_show(const struct globals *globals, int64_t interval_ns)
+{
+	struct err e = {0};
+	int r = screen_run(globals, interval_ns, &e);
+	if (r < 0)
+		err_print(stderr, &e);
+	return watch_exit(r);
+}
+
+static int watch_interval(const char *text, int64_t *ret_ns, struct err *e)
+{
+	*ret_ns = INTERVAL_NS;
+	if (!text)
+		return 0;
+	int r = unit_duration(text, ret_ns, e);
+	if (r == 0 && *ret_ns < INTERVAL_MIN_NS)
+		r = err_set(e, -EINVAL, "'%s' is too short; expected at least 200ms", text);
+	return r;
 }
 
 static int cmd_watch_run(struct command_args *args)
 {
+	struct globals globals = *args->g;
+	struct err e = {0};
+	int64_t interval_ns;
 	if (args->argc > 0)
 		return usage_extra(&command_watch, args->argv[0]);
-	if (command_opt(&command_watch, args, "once"))
-		return show_frame(args->g, false);
-
-	struct termios saved, raw;
-	struct sigaction act = {.sa_handler = on_interrupt};
-	bool keys = tcgetattr(STDIN_FILENO, &saved) == 0;
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	if (keys) {
-		raw = saved;
-		raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-		tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+	if (watch_interval(command_opt(&command_watch, args, "interval"), &interval_ns, &e) < 0)
+		return usage_error(&command_watch, "--interval: %s", e.text);
+	/* The wall as it was at a time shows what was known then, not what came after it. */
+	if (globals.around) {
+		globals.until = globals.around;
+		globals.around = NULL;
+		globals.span = NULL;
 	}
-	int code = show_frames(args->g, keys);
-	if (keys)
-		tcsetattr(STDIN_FILENO, TCSANOW, &saved);
-	return code;
+	if (command_opt(&command_watch, args, "once"))
+		return watch_print(&globals);
+	bool screen = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
+	if (!screen || globals.format != FORMAT_TABLE)
+		return watch_stream(&globals, interval_ns);
+	if (globals.until)
+		interval_ns = INT64_MAX;
+	return watch_show(&globals, interval_ns);
 }
 
 static const struct command_option options[] = {
 	{"once", 0, NULL, "print one frame as text and end"},
+	{"interval", 0, "DURATION", "time between two frames (default 2s)"},
 	{NULL, 0, NULL, NULL},
 };
 
 const struct command command_watch = {
 	.name = "watch",
 	.args = "",
-	.summary = "the screen for the operations room, refreshed every 2 s",
-	.help = "Shows the devices that do not answer, the golden signals of the newest closed "
-		"window, the most loaded uplinks and the open incidents. A signal that no device "
-		"delivers is shown as unknown, not as zero. q or Ctrl-C ends it.",
+	.summary = "the live screen for the operations room",
+	.help = "The headline says whether all is well and why not, how old the data is, and "
+		"whether "
+		"the agent runs. Below it: the golden signals with their baseline, the open "
+		"incidents "
+		"by cost, the ports that pause others by origin, the busiest uplinks, the step "
+		"time "
+		"of jobs. A signal that no device delivers is unknown, not zero.\n\n"
+		"Keys: i incidents, t pause tree, e ECMP heat map, p paused ports, s steps, d "
+		"doctor, Enter details, Esc back, / filter, o order, space hold, ? help, q "
+		"quit.\n\n"
+		"--around TIME shows the screen as it was then. Into a pipe, frames are printed as "
+		"text, one after the other. The screen needs 80x24 characters.",
 	.options = options,
 	.run = cmd_watch_run,
 };

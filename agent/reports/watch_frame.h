@@ -1,6 +1,5 @@
 /*
- * watch_frame - one frame of `rocewatch watch`: what is wrong, where and since when, as a document;
- * and the screen as one of its formats.
+ * watch_frame - one frame of `rocewatch watch`: what is wrong, where and since when, as a document.
  */
 #ifndef RW_REPORTS_WATCH_FRAME_H
 #define RW_REPORTS_WATCH_FRAME_H
@@ -8,7 +7,6 @@
 #include <jansson.h>
 
 #include "agent/base/err.h"
-#include "agent/document/writer.h"
 
 struct arena;
 struct client;
@@ -29,7 +27,5 @@ json_t *watch_frame(struct client *client, struct err *e);
  * the client's configuration. */
 json_t *watch_frame_of(
 	struct client *client, struct watch_now *now, struct arena *a, struct err *e);
-
-extern const struct view watch_view;
 
 #endif
