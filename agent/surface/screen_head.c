@@ -7,6 +7,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/document/json_value.h"
+#include "agent/surface/screen_paper.h"
 #include "agent/surface/screen_text.h"
 
 enum {
@@ -177,11 +178,25 @@ static void head_add_agent(struct head_line *line, const json_t *wall)
 
 /* ---- what is wrong with the inputs --------------------------------------- */
 
+/* The title and the text, on two rows where one is too short. */
 static int head_put_trouble(struct canvas *canvas, int row, const char *title, const char *text)
 {
-	int n = canvas_put(canvas, row, 1, canvas->cols - 2, STYLE_ALARM, title);
-	canvas_put(canvas, row, 1 + n + 1, canvas->cols - n - 3, STYLE_PLAIN, text);
-	return row + 1;
+	rw_cleanup(str_done) struct str line = {0};
+	str_addf(&line, "%s  %s", title, text);
+	int rows = 1 + (canvas_width(line.s) > canvas->cols - 2);
+	screen_paper_put_at(canvas, row, rows, line.s);
+	canvas_paint(canvas, row, 1, canvas_width(title), STYLE_ALARM);
+	return row + rows;
+}
+
+/* The event's text repeats the title. */
+static const char *head_refused_text(const json_t *refused)
+{
+	static const char prefix[] = "reload refused, ";
+	const char *text = doc_word(refused, "text");
+	if (strncmp(text, prefix, strlen(prefix)) == 0)
+		return text + strlen(prefix);
+	return text;
 }
 
 static int head_put_troubles(const struct screen_docs *docs, struct canvas *canvas, int row)
@@ -192,7 +207,7 @@ static int head_put_troubles(const struct screen_docs *docs, struct canvas *canv
 	if (*broken)
 		row = head_put_trouble(canvas, row, "CONFIGURATION BROKEN", broken);
 	else if (json_is_object(refused))
-		row = head_put_trouble(canvas, row, "RELOAD REFUSED", doc_word(refused, "text"));
+		row = head_put_trouble(canvas, row, "RELOAD REFUSED", head_refused_text(refused));
 	if (docs->wall && docs->wall_error)
 		row = head_put_trouble(canvas, row, "CANNOT READ", docs->wall_error);
 	return row;

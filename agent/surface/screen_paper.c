@@ -184,7 +184,11 @@ void screen_paper_put_at(struct canvas *canvas, int row, int rows, const char *t
 {
 	struct paper paper = {0};
 	paper_read(&paper, text, canvas->cols - 2);
-	for (int i = 0; i < rows && i < (int)paper.n; i++)
-		paper_put_line(canvas, row + i, &paper.v[i], false);
+	for (int i = 0; i < rows && i < (int)paper.n; i++) {
+		struct paper_line line = paper.v[i];
+		if (i == rows - 1) /* with all that follows, so that it is cut with an ellipsis */
+			line.n = strcspn(line.text, "\n");
+		paper_put_line(canvas, row + i, &line, false);
+	}
 	free(paper.v);
 }

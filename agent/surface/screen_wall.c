@@ -38,12 +38,19 @@ struct wall {
 
 /* ---- devices that are not up --------------------------------------------- */
 
+/* Behind a semicolon stands what differs from device to device: the time of its last answer. */
+static bool wall_same_reason(const json_t *left, const json_t *right)
+{
+	const char *x = doc_word(left, "reason"), *y = doc_word(right, "reason");
+	size_t n = strcspn(x, ";");
+	return str_eq(doc_word(left, "status"), doc_word(right, "status")) &&
+		n == strcspn(y, ";") && strncmp(x, y, n) == 0;
+}
+
 static void wall_add_device(struct wall *wall, const json_t *device)
 {
 	for (size_t i = 0; i < wall->n_devices; i++) {
-		const json_t *first = wall->devices[i].first;
-		if (!str_eq(doc_word(first, "status"), doc_word(device, "status")) ||
-			!str_eq(doc_word(first, "reason"), doc_word(device, "reason")))
+		if (!wall_same_reason(wall->devices[i].first, device))
 			continue;
 		wall->devices[i].n++;
 		return;
@@ -66,6 +73,14 @@ static int wall_devices_rows(const struct wall *wall)
 	return (int)wall->n_devices;
 }
 
+static size_t wall_devices_after(const struct wall *wall, size_t line)
+{
+	size_t n = 0;
+	for (size_t i = line + 1; i < wall->n_devices; i++)
+		n += wall->devices[i].n;
+	return n;
+}
+
 static void wall_put_devices(struct wall *wall, int row, int rows)
 {
 	struct canvas *canvas = wall->canvas;
@@ -80,10 +95,13 @@ static void wall_put_devices(struct wall *wall, int row, int rows)
 			str_addf(&text, "%zu devices", line->n);
 		else
 			str_add(&text, doc_word(line->first, "name"));
-		if (*doc_word(line->first, "reason"))
-			str_addf(&text, ": %s", doc_word(line->first, "reason"));
+		const char *reason = doc_word(line->first, "reason");
+		size_t n = line->n > 1 ? strcspn(reason, ";") : strlen(reason);
 		if (i == shown - 1 && shown < (int)wall->n_devices)
-			str_addf(&text, " (and %d more reasons)", (int)wall->n_devices - shown);
+			str_addf(&text, " (and %zu more not up)",
+				wall_devices_after(wall, (size_t)i));
+		if (n > 0)
+			str_addf(&text, ": %.*s", (int)n, reason);
 		canvas_put(canvas, row + i, 1, 9, screen_style(status), status);
 		canvas_put(canvas, row + i, 11, canvas->cols - 12, STYLE_PLAIN, text.s);
 	}
@@ -91,10 +109,17 @@ static void wall_put_devices(struct wall *wall, int row, int rows)
 
 /* ---- the golden signals --------------------------------------------------- */
 
-static bool wall_signal_is_quiet(const json_t *signal)
+enum wall_rank { RANK_BAD, RANK_UNKNOWN, RANK_QUIET, RANK_COUNT };
+
+/* Which signals are left out first where there is no room for all. */
+static enum wall_rank wall_signal_rank(const json_t *signal)
 {
 	const char *state = doc_word(signal, "state");
-	return str_eq(state, "ok") || str_eq(state, "idle");
+	if (str_eq(state, "ok") || str_eq(state, "idle"))
+		return RANK_QUIET;
+	if (str_eq(state, "unknown"))
+		return RANK_UNKNOWN;
+	return RANK_BAD;
 }
 
 static void wall_find_signals(struct wall *wall)
@@ -111,12 +136,12 @@ static int wall_signals_rows(const struct wall *wall)
 	return 1 + (int)wall->n_signals;
 }
 
-/* The title, and all signals that are not quiet. */
+/* The title, all signals that warn, and a line for the rest. */
 static int wall_signals_least(const struct wall *wall)
 {
 	int n = 2;
 	for (size_t i = 0; i < wall->n_signals; i++)
-		n += !wall_signal_is_quiet(wall->signals[i]);
+		n += wall_signal_rank(wall->signals[i]) == RANK_BAD;
 	if (n > wall_signals_rows(wall))
 		n = wall_signals_rows(wall);
 	return n;
@@ -133,14 +158,14 @@ static void wall_add_signal_base(struct str *out, const json_t *signal)
 	screen_add_value(out, doc_number(signal, "baseline"), doc_word(signal, "unit"), "");
 }
 
-/* Where, and behind it why, where there is room. */
-static void wall_add_signal_where(struct str *out, const json_t *signal)
+/* Where, and behind it why, if both fit in @width columns. */
+static void wall_add_signal_where(struct str *out, const json_t *signal, int width)
 {
 	const char *where = doc_word(signal, "where"), *why = doc_word(signal, "why");
-	str_add(out, where);
-	if (*why && *where)
-		str_add(out, " - ");
-	str_add(out, why);
+	bool both = *where && *why && canvas_width(where) + canvas_width(why) + 3 <= width;
+	str_add(out, *where ? where : why);
+	if (both)
+		str_addf(out, " - %s", why);
 }
 
 struct wall_signal_layout {
@@ -187,11 +212,11 @@ static void wall_add_base_title(struct str *out, const struct wall *wall)
 		}
 		span_s = own_s;
 	}
-	str_add(out, "BASE ");
+	str_add(out, "BASE");
 	if (isnan(span_s))
-		str_add(out, "-");
-	else
-		screen_add_age(out, span_s);
+		return;
+	str_add(out, " ");
+	screen_add_age(out, span_s);
 }
 
 static void wall_put_signals_title(
@@ -224,7 +249,7 @@ static void wall_put_signal(
 	rw_cleanup(str_done) struct str now = {0}, base = {0}, where = {0};
 	wall_add_signal_value(&now, signal);
 	wall_add_signal_base(&base, signal);
-	wall_add_signal_where(&where, signal);
+	wall_add_signal_where(&where, signal, canvas->cols - layout->where - 1);
 	canvas_put(canvas, row, layout->name, layout->now - layout->name - 2, STYLE_PLAIN,
 		doc_word(signal, "signal"));
 	canvas_put_right(
@@ -233,38 +258,40 @@ static void wall_put_signal(
 		canvas, row, layout->base, layout->state - layout->base - 2, STYLE_DIM, base.s);
 	canvas_put(canvas, row, layout->state, 8, style, state);
 	canvas_put(canvas, row, layout->where, canvas->cols - layout->where - 1,
-		wall_signal_is_quiet(signal) ? STYLE_DIM : STYLE_PLAIN, where.s);
+		wall_signal_rank(signal) == RANK_QUIET ? STYLE_DIM : STYLE_PLAIN, where.s);
 }
 
-/* Which signals are shown in @room rows: those that are not quiet first, in order of the table. */
+/* Which signals are shown in @room rows, by rank; they keep the order of the document. */
 static int wall_choose_signals(const struct wall *wall, int room, bool show[SIGNALS_MAX])
 {
 	int n = 0;
 	memset(show, 0, SIGNALS_MAX * sizeof(*show));
-	for (int quiet = 0; quiet <= 1; quiet++)
+	for (int rank = RANK_BAD; rank < RANK_COUNT; rank++)
 		for (size_t i = 0; i < wall->n_signals; i++)
-			if (n < room && wall_signal_is_quiet(wall->signals[i]) == (quiet == 1)) {
+			if (n < room && (int)wall_signal_rank(wall->signals[i]) == rank) {
 				show[i] = true;
 				n++;
 			}
 	return n;
 }
 
+/* The names of those that are left out; an unknown one says so. */
 static void wall_put_signals_rest(
 	struct wall *wall, int row, const bool show[SIGNALS_MAX], int n_rest)
 {
 	rw_cleanup(str_done) struct str text = {0};
-	bool quiet = true;
 	const char *before = "";
 	for (size_t i = 0; i < wall->n_signals; i++) {
+		const json_t *signal = wall->signals[i];
+		bool quiet = wall_signal_rank(signal) == RANK_QUIET;
 		if (show[i])
 			continue;
-		quiet = quiet && wall_signal_is_quiet(wall->signals[i]);
-		str_addf(&text, "%s%s", before, doc_word(wall->signals[i], "signal"));
+		str_addf(&text, "%s%s %s", before, doc_word(signal, "signal"),
+			quiet ? doc_word(signal, "state") : "UNKNOWN");
 		before = ", ";
 	}
-	canvas_putf(wall->canvas, row, 1, wall->canvas->cols - 2, STYLE_DIM, "%d more%s: %s",
-		n_rest, str_if(quiet, ", ok or idle"), str_or(text.s, ""));
+	canvas_putf(wall->canvas, row, 1, wall->canvas->cols - 2, STYLE_DIM, "%d more: %s", n_rest,
+		str_or(text.s, ""));
 }
 
 static void wall_put_signals(struct wall *wall, int row, int rows)
@@ -461,6 +488,12 @@ static int wall_events_rows(const struct wall *wall)
 	return wall->events.n > 0 ? 1 + (int)wall->events.n : 0;
 }
 
+/* They get what the others leave. */
+static int wall_events_least(const struct wall *wall)
+{
+	return 0;
+}
+
 static void wall_put_events(struct wall *wall, int row, int rows)
 {
 	struct canvas *canvas = wall->canvas;
@@ -503,7 +536,7 @@ static const struct wall_section wall_sections[WALL_SECTIONS] = {
 	[WALL_JOBS] = {wall_jobs_rows, NULL, wall_put_jobs},
 	[WALL_PAUSED] = {wall_paused_rows, NULL, wall_put_paused},
 	[WALL_UPLINKS] = {wall_uplinks_rows, NULL, wall_put_uplinks},
-	[WALL_EVENTS] = {wall_events_rows, NULL, wall_put_events},
+	[WALL_EVENTS] = {wall_events_rows, wall_events_least, wall_put_events},
 };
 
 /* Who gets rows beyond the least, in this order; 0: all that it wants. */
