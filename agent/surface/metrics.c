@@ -157,6 +157,8 @@ int metrics_print(
 		.doc = doc,
 		.now = &now,
 		.health = health};
+	if (rc == 0)
+		rc = canary_read(client, client->now_ns, &page.canary, e);
 	if (!page.options.top)
 		page.options.top = METRICS_TOP;
 	if (rc == 0) {

@@ -7,8 +7,10 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/surface/metrics_page.h"
+#include "config/config.h"
 
 static double metrics_time_s(const json_t *object, const char *key)
 {
@@ -75,9 +77,19 @@ static void metrics_emit_config_refused(struct metrics_page *page)
 	metrics_put(page, NULL, told || metrics_health(page, "process/config_refused") > 0);
 }
 
+static void metrics_emit_interval(struct metrics_page *page)
+{
+	metrics_put(page, NULL, (double)config_interval(page->client->config) / NS_PER_S);
+}
+
 static void metrics_emit_canary_age(struct metrics_page *page)
 {
-	metrics_put(page, NULL, metrics_health(page, "canary/age_s"));
+	metrics_put(page, NULL, page->canary.age_s);
+}
+
+static void metrics_emit_canary_limit(struct metrics_page *page)
+{
+	metrics_put(page, NULL, page->canary.limit_s);
 }
 
 /* ---- queues ------------------------------------------------------------------ */
@@ -234,6 +246,7 @@ EACH_TARGET(errors)
 #define TARGET "device, protocol"
 #define TARGETS "table of targets (`rocewatch status`)"
 #define HEALTH "the agent's report about itself (`rocewatch doctor`)"
+#define CANARY "the series `agent.canary`"
 #define AGENT "lock of the database, and its newest sample"
 
 static const struct metrics_family rows[] = {
@@ -255,9 +268,15 @@ static const struct metrics_family rows[] = {
 	{"rocewatch_data_stale", METRICS_GAUGE, "", "",
 		"1 when the newest sample is too old to say anything about now", AGENT,
 		metrics_emit_data_stale},
+	{"rocewatch_sampling_interval_seconds", METRICS_GAUGE, "seconds", "",
+		"How often the slowest device is sampled", "the configuration",
+		metrics_emit_interval},
 	{"rocewatch_canary_age_seconds", METRICS_GAUGE, "seconds", "",
-		"Time since a sample went all the way from the collectors to the database", HEALTH,
+		"Time since the agent's own pulse arrived in the database", CANARY,
 		metrics_emit_canary_age},
+	{"rocewatch_canary_limit_seconds", METRICS_GAUGE, "seconds", "",
+		"Age from which the pulse is late: two of its intervals", CANARY,
+		metrics_emit_canary_limit},
 	{"rocewatch_config_error", METRICS_GAUGE, "", "",
 		"1 when the configuration file has mistakes, so that the one in force is used",
 		"the configuration file", metrics_emit_config_error},

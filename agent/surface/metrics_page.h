@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "agent/client/canary.h"
 #include "agent/reports/watch_now.h"
 #include "agent/surface/metrics.h"
 
@@ -34,6 +35,7 @@ struct metrics_page {
 	const json_t *doc; /* the watch frame; NULL: no database could be read */
 	const struct watch_now *now;
 	const json_t *health; /* key -> number, what the agent says of itself */
+	struct canary_state canary;
 	const struct metrics_family *family; /* the one that is being written */
 	struct metrics_cut *cuts;
 	size_t n_cuts, cap_cuts;
