@@ -267,6 +267,25 @@ int silence_read(
 	return 0;
 }
 
+int silence_end(struct silences *silences, const char *id, const char *who, int64_t now_ns,
+	struct silence *ret, struct err *e)
+{
+	const struct silence *found = silences_find(silences, id);
+	if (!found)
+		return err_set(e, -ENOENT,
+			"there is no silence '%.20s'; 'rocewatch silence list' names them", id);
+	if (found->until_ns <= now_ns)
+		return err_set(e, -ENOENT, "silence %s has ended already", found->id);
+	struct silence ended = *found;
+	ended.ended_by = who;
+	ended.until_ns = now_ns;
+	if (ended.from_ns > now_ns)
+		ended.from_ns = now_ns;
+	silences_put(silences, &ended);
+	*ret = *silences_find(silences, id);
+	return 0;
+}
+
 /* ---- the database -------------------------------------------------------- */
 
 /* In the order of the SELECT below. */

@@ -74,6 +74,11 @@ void silence_text(struct str *out, const struct silence *silence);
 int silence_read(
 	const json_t *request, const char *who, int64_t now_ns, struct silence *ret, struct err *e);
 
+/* silence_end - @who ends a silence before its time, in @silences and as *@ret, whose texts are
+ * lent until the next put. -ENOENT with @e: there is no such silence, or it has ended already. */
+int silence_end(struct silences *silences, const char *id, const char *who, int64_t now_ns,
+	struct silence *ret, struct err *e);
+
 /* silence_store - into the store, with the event @kind that says who did what. */
 void silence_store(
 	struct store *store, const struct silence *silence, const char *kind, int64_t now_ns);

@@ -1,0 +1,85 @@
+/*
+ * alert - who has to be told of which incident, and what they know already. It listens to the
+ * ledger after the store does. Every second it compares how each incident stands with what each
+ * receiver was told (alert_wish.h), and hands what is missing to the receiver's thread
+ * (receiver.h). Nothing here waits for a receiver.
+ *
+ *      one root cause, one alert   an incident with .parent is not sent while the parent is
+ *      tried until it is there     after 1, 2, 4, ... s, at most `retry` apart; while a receiver
+ *                                  does not answer, one message at a time is tried
+ *      known after a restart       table alert: what was told, what waits. A message that was on
+ *                                  its way when the process died is sent again under the same
+ *                                  delivery id
+ *      bounded                     `spool` messages wait per receiver; beyond, the oldest openings
+ *                                  are dropped, counted, logged, and an event
+ *      refused for good            tried three times, then given up: logged, and an event
+ *
+ * A failing receiver is logged with growing gaps, and once when it answers again. Events:
+ * alert_sent for what a receiver was told (not for repetitions to an Alertmanager), alert_failed
+ * when the first attempt fails and when something is given up.
+ *
+ * Loop thread, all of it.
+ */
+#ifndef RW_ALERT_ALERT_H
+#define RW_ALERT_ALERT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/base/clock.h"
+#include "agent/incident/ledger.h"
+
+struct alert;
+struct config;
+struct err;
+struct history;
+struct loop;
+struct store;
+
+/* alert_new - for the receivers of @config, which is copied. No thread begins before the first
+ * alert_tick(). @store and @ledger are lent until alert_free(). */
+struct alert *alert_new(struct loop *loop, struct store *store, const struct config *config);
+/* alert_free - waits a moment for what is on its way. NULL is fine. */
+void alert_free(struct alert *alert);
+
+/* alert_load - at start, before the ledger restores incidents: what receivers know, what waits, and
+ * the silences. A database without them is fine. 0 or negative errno with @e. */
+int alert_load(struct alert *alert, struct history *history, struct err *e);
+
+/* alert_take - a ledger_fn: the incident changed. */
+void alert_take(void *alert, const struct incident *incident, enum incident_state from);
+
+/* alert_sync - after the ledger has restored incidents: takes all of them. */
+void alert_sync(struct alert *alert, const struct ledger *ledger);
+
+/* alert_tick - once a second. @ledger: where incidents are found. */
+void alert_tick(struct alert *alert, const struct ledger *ledger, wall_t now, mono_t mono);
+
+/* alert_reload - another configuration: receivers that did not change go on; what is known of a
+ * removed one is forgotten. */
+void alert_reload(struct alert *alert, const struct config *config, const struct ledger *ledger);
+
+/*
+ * alert_request - a command of the agent's socket; NULL when @cmd is none of these:
+ *
+ *      silence_add     {device, port, host, job, cause, from_ns, until_ns, why}
+ *      silence_expire  {id}
+ *      event_add       {text, device, port, job, ticket, t_ns}
+ *      alert_test      {receiver}: answers {ticket}; receiver null: the only one
+ *      alert_result    {ticket}: {done, delivered, text, took_s}
+ */
+json_t *alert_request(
+	struct alert *alert, const char *cmd, const char *who, const json_t *request, wall_t now);
+
+/* What the agent says of a receiver in its health. */
+struct alert_view {
+	const char *name;
+	uint64_t sent, failed, dropped, queued;
+	int64_t last_success_ns; /* wall; 0: never */
+	bool failing; /* the newest attempt failed */
+};
+size_t alert_count(const struct alert *alert);
+struct alert_view alert_at(const struct alert *alert, size_t i);
+
+#endif

@@ -1,0 +1,324 @@
+/*
+ * receiver - the thread of one receiver. The mutex guards the queue, the mailbox and .stop; all
+ * else belongs to one thread or never changes. Whoever of loop and thread lets go last frees it.
+ */
+#include "agent/alert/receiver.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/loop.h"
+#include "agent/base/str.h"
+
+#define END_WAIT_NS (100 * NS_PER_MS)
+#define BATCH_MAX 64
+
+struct receiver {
+	struct arena *arena;
+	struct config_receiver config; /* texts in .arena */
+	const struct sender *sender;
+	int stop_fd; /* can be read from the end on */
+	bool started; /* loop thread */
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t wake, ended;
+	/* guarded by .mutex */
+	struct mailbox *results; /* NULL: nobody waits for results */
+	struct receiver_job *first, **end;
+	bool stop, over;
+	int holders;
+};
+
+/* ---- jobs ---------------------------------------------------------------- */
+
+struct receiver_job *receiver_job_new(struct alert_message *message, const char *receiver)
+{
+	struct receiver_job *job = rw_calloc(1, sizeof(*job));
+	job->message = message;
+	job->receiver = arena_strdup(message->arena, receiver);
+	return job;
+}
+
+void receiver_job_free(struct receiver_job *job)
+{
+	if (!job)
+		return;
+	alert_message_free(job->message);
+	free(job);
+}
+
+static void jobs_done(struct receiver_job *job)
+{
+	while (job) {
+		struct receiver_job *next = job->next;
+		receiver_job_free(job);
+		job = next;
+	}
+}
+
+/* ---- the configuration, copied and compared ------------------------------- */
+
+static const size_t config_texts_at[] = {
+	offsetof(struct config_receiver, name),
+	offsetof(struct config_receiver, url),
+	offsetof(struct config_receiver, address),
+	offsetof(struct config_receiver, username),
+	offsetof(struct config_receiver, password.name),
+	offsetof(struct config_receiver, token.name),
+	offsetof(struct config_receiver, secret.name),
+	offsetof(struct config_receiver, tls_ca),
+	offsetof(struct config_receiver, tls_cert),
+	offsetof(struct config_receiver, tls_key),
+	offsetof(struct config_receiver, from),
+};
+static const size_t config_lists_at[] = {
+	offsetof(struct config_receiver, causes),
+	offsetof(struct config_receiver, devices),
+	offsetof(struct config_receiver, jobs),
+	offsetof(struct config_receiver, to),
+	offsetof(struct config_receiver, run),
+};
+
+static const char **config_text_at(struct config_receiver *config, size_t i)
+{
+	return (const char **)(void *)((char *)config + config_texts_at[i]);
+}
+
+static struct config_texts *config_list_at(struct config_receiver *config, size_t i)
+{
+	return (struct config_texts *)(void *)((char *)config + config_lists_at[i]);
+}
+
+static void receiver_copy(struct receiver *receiver, const struct config_receiver *config)
+{
+	struct config_receiver *to = &receiver->config;
+	*to = *config;
+	for (size_t i = 0; i < rw_countof(config_texts_at); i++) {
+		const char **text = config_text_at(to, i);
+		if (*text)
+			*text = arena_strdup(receiver->arena, *text);
+	}
+	for (size_t i = 0; i < rw_countof(config_lists_at); i++) {
+		struct config_texts *list = config_list_at(to, i);
+		const char **v = arena_array(receiver->arena, const char *, list->n + 1);
+		for (size_t k = 0; k < list->n; k++)
+			v[k] = arena_strdup(receiver->arena, list->v[k]);
+		list->v = v;
+	}
+}
+
+static bool texts_same(const struct config_texts *left, const struct config_texts *right)
+{
+	if (left->n != right->n)
+		return false;
+	for (size_t i = 0; i < left->n; i++)
+		if (!str_eq(left->v[i], right->v[i]))
+			return false;
+	return true;
+}
+
+bool receiver_same(const struct receiver *receiver, const struct config_receiver *config)
+{
+	struct config_receiver ours = receiver->config, theirs = *config;
+	for (size_t i = 0; i < rw_countof(config_texts_at); i++)
+		if (!str_eq(*config_text_at(&ours, i), *config_text_at(&theirs, i)))
+			return false;
+	for (size_t i = 0; i < rw_countof(config_lists_at); i++)
+		if (!texts_same(config_list_at(&ours, i), config_list_at(&theirs, i)))
+			return false;
+	return ours.kind == theirs.kind && ours.min_severity == theirs.min_severity &&
+		ours.resend_ns == theirs.resend_ns && ours.retry_ns == theirs.retry_ns &&
+		ours.timeout_ns == theirs.timeout_ns && ours.spool == theirs.spool &&
+		ours.facility == theirs.facility &&
+		ours.tls_skip_verify == theirs.tls_skip_verify &&
+		ours.password.from == theirs.password.from &&
+		ours.token.from == theirs.token.from && ours.secret.from == theirs.secret.from;
+}
+
+const struct config_receiver *receiver_config(const struct receiver *receiver)
+{
+	return &receiver->config;
+}
+
+/* ---- the thread ---------------------------------------------------------- */
+
+/* Waits for jobs; takes a batch. NULL: the end. */
+static struct receiver_job *receiver_next(struct receiver *receiver)
+{
+	struct receiver_job *batch = NULL, **end = &batch;
+	pthread_mutex_lock(&receiver->mutex);
+	while (!receiver->first && !receiver->stop)
+		pthread_cond_wait(&receiver->wake, &receiver->mutex);
+	for (size_t n = 0; !receiver->stop && receiver->first && n < receiver->sender->batch; n++) {
+		struct receiver_job *job = receiver->first;
+		receiver->first = job->next;
+		job->next = NULL;
+		*end = job;
+		end = &job->next;
+	}
+	if (!receiver->first)
+		receiver->end = &receiver->first;
+	pthread_mutex_unlock(&receiver->mutex);
+	return batch;
+}
+
+/* Sends up to @most of @jobs at once; all of them get the result. Returns how many. */
+static size_t receiver_send(struct receiver *receiver, struct receiver_job *jobs, size_t most)
+{
+	const struct alert_message *messages[BATCH_MAX];
+	size_t n = 0;
+	struct err e = {0};
+	for (struct receiver_job *job = jobs; job && n < most && n < BATCH_MAX; job = job->next)
+		messages[n++] = job->message;
+	const struct sender_ask ask = {&receiver->config, messages, n, receiver->stop_fd};
+	const mono_t begin = mono_now();
+	const int rc = receiver->sender->send(&ask, &e);
+	struct receiver_job *job = jobs;
+	for (size_t i = 0; i < n; i++, job = job->next) {
+		job->rc = rc;
+		job->took_ns = mono_now().ns - begin.ns;
+		snprintf(job->error, sizeof(job->error), "%.*s", (int)sizeof(job->error) - 1,
+			e.text);
+	}
+	return n;
+}
+
+static void receiver_post(struct receiver *receiver, struct receiver_job *jobs)
+{
+	while (jobs) {
+		struct receiver_job *job = jobs;
+		bool posted = false;
+		jobs = job->next;
+		job->next = NULL;
+		pthread_mutex_lock(&receiver->mutex);
+		if (receiver->results)
+			posted = mailbox_post(receiver->results, job);
+		pthread_mutex_unlock(&receiver->mutex);
+		if (!posted)
+			receiver_job_free(job);
+	}
+}
+
+static void receiver_release(struct receiver *receiver)
+{
+	pthread_mutex_lock(&receiver->mutex);
+	const int left = --receiver->holders;
+	pthread_mutex_unlock(&receiver->mutex);
+	if (left > 0)
+		return;
+	jobs_done(receiver->first);
+	closep(&receiver->stop_fd);
+	pthread_mutex_destroy(&receiver->mutex);
+	pthread_cond_destroy(&receiver->wake);
+	pthread_cond_destroy(&receiver->ended);
+	arena_free(receiver->arena);
+	free(receiver);
+}
+
+static void *receiver_main(void *arg)
+{
+	struct receiver *receiver = arg;
+	struct receiver_job *batch;
+	while ((batch = receiver_next(receiver))) {
+		const size_t n = receiver_send(receiver, batch, BATCH_MAX);
+		/* one message that is refused must not keep the others of its batch back */
+		if (batch->rc == -EBADMSG && n > 1)
+			for (struct receiver_job *job = batch; job; job = job->next)
+				receiver_send(receiver, job, 1);
+		receiver_post(receiver, batch);
+	}
+	pthread_mutex_lock(&receiver->mutex);
+	receiver->over = true;
+	pthread_cond_signal(&receiver->ended);
+	pthread_mutex_unlock(&receiver->mutex);
+	receiver_release(receiver);
+	return NULL;
+}
+
+/* ---- the loop's side ----------------------------------------------------- */
+
+struct receiver *receiver_new(const struct config_receiver *config, struct mailbox *results)
+{
+	struct receiver *r = rw_calloc(1, sizeof(*r));
+	pthread_condattr_t attr;
+	r->arena = arena_new();
+	r->results = results;
+	r->end = &r->first;
+	r->sender = sender_find(config->kind);
+	r->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r->holders = 1;
+	receiver_copy(r, config);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&r->mutex, NULL);
+	pthread_cond_init(&r->wake, NULL);
+	pthread_cond_init(&r->ended, &attr);
+	pthread_condattr_destroy(&attr);
+	return r;
+}
+
+static bool receiver_start(struct receiver *receiver)
+{
+	receiver->holders = 2;
+	receiver->started = pthread_create(&receiver->thread, NULL, receiver_main, receiver) == 0;
+	if (!receiver->started)
+		receiver->holders = 1;
+	return receiver->started;
+}
+
+bool receiver_give(struct receiver *receiver, struct receiver_job *job)
+{
+	if (!receiver->started && !receiver_start(receiver))
+		return false;
+	job->next = NULL;
+	pthread_mutex_lock(&receiver->mutex);
+	*receiver->end = job;
+	receiver->end = &job->next;
+	pthread_cond_signal(&receiver->wake);
+	pthread_mutex_unlock(&receiver->mutex);
+	return true;
+}
+
+/* Waits until the thread is over, at most @wait_ns; with the mutex held. */
+static bool receiver_await(struct receiver *receiver, int64_t wait_ns)
+{
+	const int64_t until_ns = mono_now().ns + wait_ns;
+	const struct timespec until = {until_ns / NS_PER_S, until_ns % NS_PER_S};
+	int rc = 0;
+	while (!receiver->over && rc == 0)
+		rc = pthread_cond_timedwait(&receiver->ended, &receiver->mutex, &until);
+	return receiver->over;
+}
+
+void receiver_free(struct receiver *receiver, int64_t grace_ns)
+{
+	if (!receiver)
+		return;
+	if (!receiver->started) {
+		receiver_release(receiver);
+		return;
+	}
+	pthread_mutex_lock(&receiver->mutex);
+	receiver->stop = true;
+	pthread_cond_signal(&receiver->wake);
+	bool over = receiver_await(receiver, grace_ns);
+	receiver->results = NULL;
+	if (!over) {
+		eventfd_write(receiver->stop_fd, 1);
+		over = receiver_await(receiver, END_WAIT_NS);
+	}
+	pthread_mutex_unlock(&receiver->mutex);
+	if (over)
+		pthread_join(receiver->thread, NULL);
+	else
+		pthread_detach(receiver->thread);
+	receiver_release(receiver);
+}

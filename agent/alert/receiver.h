@@ -1,0 +1,47 @@
+/*
+ * receiver - a thread that sends messages to one receiver, one batch after the other. It knows
+ * nothing of incidents and keeps nothing: what was sent and what has to be tried again is the
+ * loop's business (agent/alert/alert.h).
+ */
+#ifndef RW_ALERT_RECEIVER_H
+#define RW_ALERT_RECEIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/alert/sender.h"
+
+struct mailbox;
+struct receiver;
+
+/* One message on its way there and back. */
+struct receiver_job {
+	struct receiver_job *next;
+	struct alert_message *message; /* owned */
+	const char *receiver; /* its name; lives in the message's arena */
+	uint64_t ticket; /* of a test; 0: none */
+	int rc; /* result of the sender */
+	int64_t took_ns;
+	char error[300]; /* "" when .rc is 0 */
+};
+struct receiver_job *receiver_job_new(struct alert_message *message, const char *receiver);
+void receiver_job_free(struct receiver_job *job); /* NULL is fine */
+
+/* receiver_new - @config is copied. The thread begins with the first job. Finished jobs are posted
+ * to @results, which must have room for all that are under way at a time. */
+struct receiver *receiver_new(const struct config_receiver *config, struct mailbox *results);
+/* receiver_same - is this the receiver that @config describes? */
+bool receiver_same(const struct receiver *receiver, const struct config_receiver *config);
+/* receiver_config - the copy. */
+const struct config_receiver *receiver_config(const struct receiver *receiver);
+
+/* receiver_give - takes over @job. False, and nothing taken, when no thread can be made. Loop
+ * thread. */
+bool receiver_give(struct receiver *receiver, struct receiver_job *job);
+
+/* receiver_free - drops what is not begun, lets what is under way end for @grace_ns and post its
+ * results, then stops it; afterwards nothing is posted. A thread that still waits for a name server
+ * ends by itself later. Waits at most @grace_ns and 0.1 s. Loop thread; NULL is fine. */
+void receiver_free(struct receiver *receiver, int64_t grace_ns);
+
+#endif

@@ -1,0 +1,198 @@
+/* sender_run - a program of the site as a child: fed, bounded in time, and with nothing of ours but
+ * its standard input. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/alert/sender.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+
+#define WORDS_MAX 300 /* bytes kept of what it says */
+#define STEP_MS 50 /* how often an ended child is looked for */
+
+/* A child under way. */
+struct child {
+	pid_t pid;
+	int in, out; /* our ends: its standard input; its output and errors */
+	const char *input;
+	size_t left;
+	struct str words;
+};
+
+static int child_spawn(struct child *child, int in, int out, char *const *argv, char *const *env)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&files);
+	posix_spawnattr_init(&attr);
+	posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
+	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+	posix_spawnattr_setflags(
+		&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setpgroup(&attr, 0); /* so that all it starts can be killed */
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &all);
+	const int rc = posix_spawn(&child->pid, argv[0], &files, &attr, argv, env);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	return -rc;
+}
+
+static int child_start(struct child *child, char *const *argv, char *const *env, struct err *e)
+{
+	int in[2] = {-1, -1}, out[2] = {-1, -1};
+	if (pipe2(in, O_CLOEXEC | O_NONBLOCK) != 0)
+		return err_set(e, -errno, "no pipe for it: %s", strerror(errno));
+	if (pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0) {
+		const int error = errno;
+		close(in[0]);
+		close(in[1]);
+		return err_set(e, -error, "no pipe for it: %s", strerror(error));
+	}
+	fcntl(in[0], F_SETFL, 0); /* the child expects ordinary descriptors */
+	fcntl(out[1], F_SETFL, 0);
+	const int rc = child_spawn(child, in[0], out[1], argv, env);
+	close(in[0]);
+	close(out[1]);
+	child->in = in[1];
+	child->out = out[0];
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "%.200s cannot be started: %s", argv[0], strerror(-rc));
+}
+
+static void child_feed(struct child *child)
+{
+	while (child->in >= 0) {
+		ssize_t n = 0;
+		if (child->left)
+			n = write(child->in, child->input, child->left);
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n > 0) {
+			child->input += n;
+			child->left -= (size_t)n;
+			continue;
+		}
+		close(child->in); /* all is written, or it does not read */
+		child->in = -1;
+	}
+}
+
+static void child_hear(struct child *child)
+{
+	char text[512];
+	ssize_t n = 1;
+	while (child->out >= 0 && n > 0) {
+		n = read(child->out, text, sizeof(text));
+		if (n > 0 && child->words.n < WORDS_MAX)
+			str_addn(&child->words, text, (size_t)n);
+		if (n == 0 || (n < 0 && errno != EAGAIN)) {
+			close(child->out);
+			child->out = -1;
+		}
+	}
+}
+
+static bool child_stopped(int stop_fd)
+{
+	struct pollfd stop = {.fd = stop_fd, .events = POLLIN};
+	return stop_fd >= 0 && poll(&stop, 1, 0) > 0;
+}
+
+/* Until it ends. 0 with its status, -ETIMEDOUT or -ECANCELED. */
+static int child_wait(struct child *child, int64_t timeout_ns, int stop_fd, int *ret_status)
+{
+	const mono_t begin = mono_now();
+	for (;;) {
+		child_feed(child);
+		child_hear(child);
+		if (waitpid(child->pid, ret_status, WNOHANG) == child->pid)
+			return 0;
+		if (mono_now().ns - begin.ns >= timeout_ns)
+			return -ETIMEDOUT;
+		if (child_stopped(stop_fd))
+			return -ECANCELED;
+		struct pollfd fds[] = {{.fd = child->in, .events = POLLOUT},
+			{.fd = child->out, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
+		poll(fds, rw_countof(fds), STEP_MS);
+	}
+}
+
+/* Its last words on one line, without the end of the line. */
+static const char *child_words(struct child *child)
+{
+	struct str *w = &child->words;
+	if (w->n > WORDS_MAX)
+		w->s[w->n = WORDS_MAX] = '\0';
+	while (w->n && (unsigned char)w->s[w->n - 1] <= ' ')
+		w->s[--w->n] = '\0';
+	for (size_t i = 0; i < w->n; i++)
+		if ((unsigned char)w->s[i] < 0x20 || w->s[i] == 0x7f)
+			w->s[i] = ' ';
+	return str_or(w->s, "");
+}
+
+static int child_verdict(struct child *child, int status, const char *program, struct err *e)
+{
+	const char *words = child_words(child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	if (WIFEXITED(status))
+		return err_set(e, -EIO, "%.200s ended with %d%s%s", program, WEXITSTATUS(status),
+			str_if(*words, ": "), words);
+	return err_set(e, -EIO, "%.200s was ended by signal %d", program, WTERMSIG(status));
+}
+
+static void child_kill(struct child *child)
+{
+	kill(-child->pid, SIGKILL);
+	waitpid(child->pid, NULL, 0);
+}
+
+static void child_done(struct child *child)
+{
+	closep(&child->in);
+	closep(&child->out);
+	str_done(&child->words);
+}
+
+int sender_run(const struct sender_ask *ask, const struct config_texts *argv, const char *input,
+	const char *const *env, size_t n_env, struct err *e)
+{
+	rw_cleanup(child_done) struct child child = {
+		.in = -1, .out = -1, .input = input, .left = strlen(input)};
+	rw_cleanup(freep) const char **words = rw_calloc(argv->n + 1, sizeof(*words));
+	rw_cleanup(freep) const char **variables = rw_calloc(n_env + 3, sizeof(*variables));
+	memcpy(words, argv->v, argv->n * sizeof(*words));
+	memcpy(variables, env, n_env * sizeof(*variables));
+	variables[n_env] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	variables[n_env + 1] = "LANG=C.UTF-8";
+	int status = 0;
+	int rc = child_start(&child, (char *const *)words, (char *const *)variables, e);
+	if (rc < 0)
+		return rc;
+	rc = child_wait(&child, ask->to->timeout_ns, ask->stop_fd, &status);
+	if (rc == 0) {
+		child_hear(&child);
+		return child_verdict(&child, status, words[0], e);
+	}
+	child_kill(&child);
+	if (rc == -ECANCELED)
+		return err_set(e, rc, "stopped");
+	return err_set(e, rc, "%.200s did not end in time and was killed", words[0]);
+}
