@@ -247,7 +247,7 @@ struct alert_message *alert_message_test(const struct alert_context *context)
 		"This is a test of the receiver %s by 'rocewatch alert test'. Nothing is wrong.",
 		context->receiver);
 	m->opened_ns = context->time_ns;
-	m->url = message_url(m, context);
+	m->url = message_copy(m, context->web_url);
 	m->delivery = arena_printf(m->arena, "test-%lld", (long long)context->time_ns);
 	message_set_labels(m, context);
 	m->document = message_dump(m,

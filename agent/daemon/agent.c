@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/alert/alert.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
@@ -14,6 +15,7 @@
 #include "agent/client/canary.h"
 #include "agent/client/control.h"
 #include "agent/daemon/agent_state.h"
+#include "agent/daemon/alert_agent.h"
 #include "agent/daemon/discovery.h"
 #include "agent/daemon/health.h"
 #include "agent/daemon/life.h"
@@ -52,6 +54,7 @@ static void on_incident(void *arg, const struct incident *incident, enum inciden
 			cause_name(incident->cause), incident_state_name(from),
 			incident_state_name(incident->state), incident->note);
 	incident_store(a->store, incident, from);
+	alert_take(a->alert, incident, from);
 }
 
 static void watch_store(struct agent *agent)
@@ -98,6 +101,7 @@ static void agent_record_health(struct agent *agent)
 			counters = trap_receiver_counters(agent->traps);
 		health_traps(agent->health, counters);
 	}
+	alert_agent_health(agent, agent->health);
 	health_commit(agent->health, agent->store, wall_now().ns);
 }
 
@@ -121,6 +125,7 @@ static void agent_on_tick(void *arg)
 	if (a->control)
 		control_tick(a->control);
 	tune_agent_tick(a->tuning, now);
+	alert_tick(a->alert, a->ledger, (wall_t){now}, mono);
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
 	traps_retry(a, mono);
@@ -183,9 +188,11 @@ static int start_store(struct agent *agent, struct err *e)
 			"recommendations could not be read; they stay in the database as they are: "
 			"%s",
 			why.text);
+	alert_agent_start(agent);
 	if (resume_agent(agent->config->store.path, agent->entities, agent->config, agent->pipeline,
 		    agent->ledger, &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
+	alert_sync(agent->alert, agent->ledger);
 	pipeline_advance(agent->pipeline, wall_now().ns);
 	agent_record_config(agent);
 	return 0;
@@ -278,6 +285,8 @@ static void agent_stop(struct agent *agent)
 	if (agent->pipeline)
 		pipeline_finish(agent->pipeline);
 	control_free(agent->control);
+	alert_free(agent->alert);
+	agent->alert = NULL;
 	if (agent->store) {
 		struct err e = {0};
 		if (agent->started)

@@ -22,6 +22,7 @@ struct agent {
 	struct ledger *ledger;
 	struct pipeline *pipeline;
 	struct tune_agent *tuning;
+	struct alert *alert;
 	struct discovery *discovery;
 	struct sources *sources;
 	struct control *control; /* NULL = no socket */

@@ -14,6 +14,7 @@
  *   capture/NAME/          frames roce bad kernel_drops
  *   traps/                 open received events informs repeated unknown_sender
  *                          wrong_credential malformed unknown_trap limited
+ *   alert/NAME/            sent failed dropped queued failing last_success_s (wall clock)
  *
  * Loop thread.
  */

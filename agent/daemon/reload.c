@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/alert/alert.h"
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
@@ -92,6 +93,7 @@ static void agent_adopt(struct agent *agent, struct config *fresh, struct source
 	pipeline_reload(agent->pipeline, fresh);
 	ledger_reload(agent->ledger, fresh->fabric);
 	tune_agent_reload(agent->tuning, fresh);
+	alert_reload(agent->alert, fresh, agent->ledger);
 	sources_apply(agent->sources, fresh, changes);
 	traps_apply(agent, old);
 	agent_record_config(agent);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "agent/alert/alert.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/client/control.h"
@@ -100,10 +101,13 @@ static json_t *request_answer(struct agent *agent, const char *who, const json_t
 	json_t *reply = NULL;
 	if (cmd)
 		reply = tune_agent_request(agent->tuning, who, request, wall_now().ns);
+	if (!reply && cmd)
+		reply = alert_request(agent->alert, cmd, who, request, wall_now());
 	if (reply)
 		return reply;
 	return control_error("expected \"cmd\": \"ack\", \"assign\", \"note\", \"close\", "
-			     "\"merge\", \"status\" or one of \"tune_...\"");
+			     "\"merge\", \"status\", \"event_add\" or one of "
+			     "\"silence_...\", \"alert_...\", \"tune_...\"");
 }
 
 json_t *requests_answer(void *arg, const char *who, const json_t *request)

@@ -366,7 +366,7 @@ static void silence_scope(struct str *out, const struct silence *silence)
 void silence_store(
 	struct store *store, const struct silence *silence, const char *kind, int64_t now_ns)
 {
-	rw_cleanup(str_done) struct str text = {0};
+	rw_cleanup(str_done) struct str text = {0}, scope = {0};
 	char until[WALL_TEXT_MAX];
 	store_silence(store,
 		&(struct store_silence){.id = silence->id,
@@ -381,10 +381,9 @@ void silence_store(
 			.created_ns = silence->created_ns,
 			.from_ns = silence->from_ns,
 			.until_ns = silence->until_ns});
-	str_addf(&text, "silence %s of ", silence->id);
-	silence_scope(&text, silence);
-	str_addf(&text, " until %s: %s", wall_format(until, (wall_t){silence->until_ns}, 0),
-		str_or(silence->why, ""));
+	silence_scope(&scope, silence);
+	str_addf(&text, "silence %s of %s until %s: %s", silence->id, scope.s,
+		wall_format(until, (wall_t){silence->until_ns}, 0), str_or(silence->why, ""));
 	store_change_event(store,
 		&(struct store_change){.t_ns = now_ns,
 			.kind = kind,

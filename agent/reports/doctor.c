@@ -335,6 +335,9 @@ static int doctor_fill(struct doctor *doctor, struct err *e)
 	doctor_quality(doctor);
 	doctor_captures(doctor);
 	doctor_traps(doctor);
+	r = doctor_alerts(doctor, e);
+	if (r < 0)
+		return r;
 	return doctor_store(doctor, e);
 }
 

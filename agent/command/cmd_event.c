@@ -1,0 +1,126 @@
+/* cmd_event - "rocewatch event": what happened, and what people note that happened. */
+#include "agent/command/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/client/direct.h"
+#include "agent/incident/change.h"
+#include "agent/reports/alert_views.h"
+#include "db/store/store.h"
+
+static const struct command_option options[] = {
+	{"text", 0, "TEXT", "with add: what was done"},
+	{"device", 0, "NAME", "with add: to which device; with list: only of these (* and ?)"},
+	{"port", 0, "NAME", "with add: to which of its ports"},
+	{"job", 0, "NAME", "with add: to which job"},
+	{"ticket", 0, "ID", "with add: the change ticket, such as NET-1"},
+	{"at", 0, "TIME", "with add: when; now when not given"},
+	{"kind", 0, "GLOB", "with list: only of this kind: change, alert_*, agent_*"},
+	{0},
+};
+
+extern const struct command command_event;
+
+static int event_list(struct client *client, const struct command_args *args, struct err *e)
+{
+	json_t *doc = events_document(client, command_opt(&command_event, args, "kind"),
+		command_opt(&command_event, args, "device"), e);
+	if (!doc)
+		return -EIO;
+	int rc = report_print(stdout, doc, &events_view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
+	json_decref(doc);
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+}
+
+/* ---- add ----------------------------------------------------------------- */
+
+static int event_request(const struct command_args *args, json_t **ret, struct err *e)
+{
+	static const char *const texts[] = {"text", "device", "port", "job", "ticket"};
+	const char *at = command_opt(&command_event, args, "at");
+	const wall_t now = wall_now();
+	wall_t t = now;
+	if (at && wall_parse(at, now, &t) != 0)
+		return err_set(e, -EINVAL,
+			"--at is '%.64s'; expected a time such as \"2026-11-22 14:00\" (UTC) or "
+			"15m (ago)",
+			at);
+	json_t *request = json_pack("{s:s, s:I}", "cmd", "event_add", "t_ns", (json_int_t)t.ns);
+	for (size_t i = 0; i < rw_countof(texts); i++) {
+		const char *text = command_opt(&command_event, args, texts[i]);
+		if (text && json_object_set_new(request, texts[i], json_string(text)) != 0) {
+			json_decref(request);
+			return err_set(e, -EINVAL, "--%s: expected text in UTF-8", texts[i]);
+		}
+	}
+	*ret = request;
+	return 0;
+}
+
+static int event_add_direct(
+	const struct client *client, struct store *store, void *arg, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct store_change change;
+	char who[64];
+	client_own_name(who, sizeof(who));
+	const int rc = change_read(arg, who, wall_now().ns, a, &change, e);
+	if (rc == 0)
+		store_change_event(store, &change);
+	return rc;
+}
+
+static int event_add(struct client *client, const struct command_args *args, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	json_t *request = NULL, *reply = NULL;
+	struct store_change checked;
+	int rc = event_request(args, &request, e);
+	if (rc == 0) /* what is wrong with the words is a usage error, whoever would write it */
+		rc = change_read(request, "", wall_now().ns, a, &checked, e);
+	if (rc == 0 && client_writer_pid(client) == 0)
+		rc = direct_write(client, event_add_direct, request, e);
+	else if (rc == 0)
+		rc = client_ask(client, json_incref(request), &reply, e);
+	json_decref(reply);
+	json_decref(request);
+	if (rc == 0 && !args->g->quiet)
+		printf("noted\n");
+	return rc;
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static const struct subcommand subcommands[] = {
+	{"list", 1, 1, "no arguments", event_list},
+	{"add", 1, 1, "no arguments, but options such as --text TEXT --device NAME", event_add},
+};
+
+static int cmd_event_run(struct command_args *args)
+{
+	return command_words(&command_event, args, subcommands, rw_countof(subcommands),
+		24 * 3600 * NS_PER_S, EXIT_USAGE);
+}
+
+const struct command command_event = {
+	.name = "event",
+	.args = "list|add",
+	.summary = "what happened: changes that people note, the agent's own life, alerts",
+	.help = "add notes what was done to the fabric: a change ticket, new cables, another "
+		"firmware. It stands in the timelines of incidents that began after it. list shows "
+		"all events of the last day, or of --since, --until, --around.\n\n"
+		"add goes through the agent's socket, which knows who asks; with no agent running "
+		"it is written directly.",
+	.options = options,
+	.usage_exit = EXIT_USAGE,
+	.run = cmd_event_run,
+};

@@ -1,0 +1,202 @@
+/* cmd_silence - "rocewatch silence": when nobody shall be called. */
+#include "agent/command/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/client/direct.h"
+#include "agent/incident/silence.h"
+#include "agent/reports/alert_views.h"
+
+static const struct command_option options[] = {
+	{"device", 0, "GLOB", "with add: incidents of these devices"},
+	{"port", 0, "GLOB", "with add: incidents of these ports"},
+	{"host", 0, "GLOB", "with add: incidents of these hosts"},
+	{"job", 0, "GLOB", "with add: incidents that slow these jobs"},
+	{"cause", 0, "GLOB", "with add: incidents of these causes, such as 'pfc_*'"},
+	{"for", 0, "DURATION", "with add: how long, such as 2h"},
+	{"from", 0, "TIME", "with add: when it begins; now when not given"},
+	{"why", 0, "TEXT", "with add: the reason, for who finds it"},
+	{"all", 0, NULL, "with list: also those that have ended"},
+	{0},
+};
+
+extern const struct command command_silence;
+
+static int silence_list(struct client *client, const struct command_args *args, struct err *e)
+{
+	const bool all = command_opt(&command_silence, args, "all") != NULL;
+	json_t *doc = silences_document(client, all, e);
+	if (!doc)
+		return -EIO;
+	int rc = report_print(stdout, doc, &silences_view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
+	json_decref(doc);
+	if (rc == 0)
+		return 0;
+	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
+}
+
+/* ---- add ----------------------------------------------------------------- */
+
+/* --from; the future is written as a date. */
+static int silence_from(
+	const struct command_args *args, int64_t now_ns, int64_t *ret, struct err *e)
+{
+	const char *text = command_opt(&command_silence, args, "from");
+	wall_t from = {now_ns};
+	if (text && wall_parse(text, (wall_t){now_ns}, &from) != 0)
+		return err_set(e, -EINVAL,
+			"--from is '%.64s'; expected a time such as \"2026-11-22 22:00\" (UTC)",
+			text);
+	*ret = from.ns;
+	return 0;
+}
+
+static int silence_request(const struct command_args *args, json_t **ret, struct err *e)
+{
+	static const char *const texts[] = {"device", "port", "host", "job", "cause", "why"};
+	const char *length = command_opt(&command_silence, args, "for");
+	const int64_t now_ns = wall_now().ns;
+	int64_t from_ns, for_ns;
+	struct err why = {0};
+	if (!length)
+		return err_set(e, -EINVAL, "no end is given; add --for DURATION, such as --for 2h");
+	if (unit_duration(length, &for_ns, &why) != 0)
+		return err_set(e, -EINVAL, "--for is %s", why.text);
+	const int rc = silence_from(args, now_ns, &from_ns, e);
+	if (rc < 0)
+		return rc;
+	json_t *request = json_pack("{s:s, s:I, s:I}", "cmd", "silence_add", "from_ns",
+		(json_int_t)from_ns, "until_ns", (json_int_t)(from_ns + for_ns));
+	for (size_t i = 0; i < rw_countof(texts); i++) {
+		const char *text = command_opt(&command_silence, args, texts[i]);
+		if (text && json_object_set_new(request, texts[i], json_string(text)) != 0) {
+			json_decref(request);
+			return err_set(e, -EINVAL, "--%s: expected text in UTF-8", texts[i]);
+		}
+	}
+	*ret = request;
+	return 0;
+}
+
+struct silence_act {
+	const json_t *request;
+	char id[9]; /* result */
+};
+
+static int silence_add_direct(
+	const struct client *client, struct store *store, void *arg, struct err *e)
+{
+	struct silence_act *act = arg;
+	struct silence silence;
+	char who[64];
+	const int64_t now_ns = wall_now().ns;
+	client_own_name(who, sizeof(who));
+	const int rc = silence_read(act->request, who, now_ns, &silence, e);
+	if (rc < 0)
+		return rc;
+	silence_store(store, &silence, "silence_added", now_ns);
+	memcpy(act->id, silence.id, sizeof(act->id));
+	return 0;
+}
+
+/* By the agent where one runs, else directly; the id of the silence into .id of @act. */
+static int silence_do(
+	struct client *client, direct_fn *direct, struct silence_act *act, struct err *e)
+{
+	json_t *reply = NULL;
+	if (client_writer_pid(client) == 0)
+		return direct_write(client, direct, act, e);
+	const int rc = client_ask(client, json_incref((json_t *)act->request), &reply, e);
+	const json_t *silence = json_object_get(reply, "silence");
+	const char *id = json_string_value(json_object_get(silence, "id"));
+	snprintf(act->id, sizeof(act->id), "%s", str_or(id, ""));
+	json_decref(reply);
+	return rc;
+}
+
+static int silence_add(struct client *client, const struct command_args *args, struct err *e)
+{
+	json_t *request = NULL;
+	struct silence checked;
+	int rc = silence_request(args, &request, e);
+	if (rc == 0) /* what is wrong with the words is a usage error, whoever would write it */
+		rc = silence_read(request, "", wall_now().ns, &checked, e);
+	struct silence_act act = {.request = request};
+	if (rc == 0)
+		rc = silence_do(client, silence_add_direct, &act, e);
+	json_decref(request);
+	if (rc == 0 && !args->g->quiet)
+		printf("%s: silenced; 'rocewatch silence expire %s' ends it early\n", act.id,
+			act.id);
+	return rc;
+}
+
+/* ---- expire -------------------------------------------------------------- */
+
+static int silence_expire_direct(
+	const struct client *client, struct store *store, void *arg, struct err *e)
+{
+	struct silence_act *act = arg;
+	rw_cleanup(silences_done) struct silences silences = {0};
+	const char *id = json_string_value(json_object_get(act->request, "id"));
+	const int64_t now_ns = wall_now().ns;
+	struct silence ended;
+	char who[64];
+	client_own_name(who, sizeof(who));
+	int rc = silences_load(client->history, &silences, e);
+	if (rc == 0)
+		rc = silence_end(&silences, id, who, now_ns, &ended, e);
+	if (rc < 0)
+		return rc;
+	silence_store(store, &ended, "silence_expired", now_ns);
+	memcpy(act->id, ended.id, sizeof(act->id));
+	return 0;
+}
+
+static int silence_expire(struct client *client, const struct command_args *args, struct err *e)
+{
+	json_t *request = json_pack("{s:s, s:s}", "cmd", "silence_expire", "id", args->argv[1]);
+	if (!request)
+		return err_set(e, -EINVAL, "expected the id of a silence");
+	struct silence_act act = {.request = request};
+	const int rc = silence_do(client, silence_expire_direct, &act, e);
+	json_decref(request);
+	if (rc == 0 && !args->g->quiet)
+		printf("%s: ended\n", act.id);
+	return rc;
+}
+
+/* ---- the command --------------------------------------------------------- */
+
+static const struct subcommand subcommands[] = {
+	{"list", 1, 1, "no arguments", silence_list},
+	{"add", 1, 1, "no arguments, but options such as --device GLOB --for 2h --why TEXT",
+		silence_add},
+	{"expire", 2, 2, "the id of one silence", silence_expire},
+};
+
+static int cmd_silence_run(struct command_args *args)
+{
+	return command_words(&command_silence, args, subcommands, rw_countof(subcommands),
+		24 * 3600 * NS_PER_S, EXIT_USAGE);
+}
+
+const struct command command_silence = {
+	.name = "silence",
+	.args = "list|add|expire ID",
+	.summary = "maintenance windows: what nobody is called for",
+	.help = "Incidents that fit a silence are found, counted and shown as others; they are not "
+		"sent to any receiver of alerts. A silence fits when all its globs do. When it "
+		"ends, what is still open is sent.\n\n"
+		"add and expire go through the agent's socket, which knows who asks; with no agent "
+		"running they are written directly.",
+	.options = options,
+	.usage_exit = EXIT_USAGE,
+	.run = cmd_silence_run,
+};
