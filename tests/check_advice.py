@@ -15,7 +15,7 @@ import sys
 
 FOLDERS = ("agent", "analyzers", "collectors", "config", "db", "proto")
 # "rocewatch reads it back": the program as the subject of a sentence.
-PROSE = {"or", "reads", "agent's"}
+PROSE = {"or", "reads", "monitors"}
 # A command, and the word behind it goes on with the sentence.
 SENTENCE = {("steps", "shows")}
 # Names of documents, such as the title of a page.
