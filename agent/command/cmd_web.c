@@ -14,9 +14,11 @@
 #include "agent/base/clock.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
+#include "agent/daemon/privilege.h"
 #include "agent/surface/web_server.h"
 #include "config/address.h"
 #include "config/config.h"
+#include "db/series/history.h"
 
 #define DEFAULT_PORT 9421
 #define DEFAULT_CONNECTIONS 2000
@@ -65,6 +67,11 @@ static int cmd_web_reread(struct config_http *ret, void *arg, struct err *e)
 	const int rc = client_open(&client, web->g, NS_PER_S, e);
 	if (rc < 0)
 		return rc;
+	if (client.config_error && !(client.config && client.config->http)) {
+		err_set(e, -EINVAL, "%s", client.config_error);
+		client_done(&client);
+		return -EINVAL;
+	}
 	config_free(web->before);
 	web->before = web->config;
 	web->config = client.config;
@@ -91,25 +98,32 @@ static int cmd_web_listen(
 	const char *host = text;
 	if (any)
 		host = arena_strndup(a, text, n - 2);
+	struct network ignored;
 	if (address_split(a, host, DEFAULT_PORT, &http->address, &http->port, e) < 0)
 		return -EINVAL;
+	if (!address_is_local(http->address) && network_parse(http->address, &ignored) < 0)
+		return err_set(e, -EINVAL,
+			"--listen: '%.64s' is no address of this machine; expected one such as "
+			"127.0.0.1:9421",
+			text);
 	if (any)
 		http->port = 0;
 	return 0;
 }
 
 /* The agent is gone, or went while we started: so do we. */
-static void cmd_web_be_child(void)
+static int cmd_web_be_child(struct err *e)
 {
 	const pid_t parent = getppid();
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent || parent == 1)
+	if (getppid() != parent)
 		raise(SIGTERM);
 #ifndef __SANITIZE_ADDRESS__
 	const struct rlimit memory = {.rlim_cur = CHILD_MEMORY, .rlim_max = CHILD_MEMORY};
 	setrlimit(RLIMIT_AS, &memory);
 #endif
 	log_set_plain(true);
+	return privilege_none(e);
 }
 
 static int cmd_web_failed(int rc, const struct err *e)
@@ -123,6 +137,13 @@ static int cmd_web_failed(int rc, const struct err *e)
 static int cmd_web_serve(
 	struct cmd_web *web, const struct client *client, const struct command_args *args)
 {
+	/* Without the section http of a file with mistakes, everything would be shown to
+	 * everybody. */
+	if (client->config_error && cmd_web_uses_config(args->g) &&
+		!(web->config && web->config->http)) {
+		fprintf(stderr, "%s\n", client->config_error);
+		return EXIT_USAGE;
+	}
 	const char *listen = command_opt(&command_web, args, "listen");
 	struct arena *a = arena_new();
 	struct err e = {0};
@@ -156,17 +177,20 @@ static int cmd_web_run(struct command_args *args)
 	struct err e = {0};
 	if (args->argc > 0)
 		return usage_extra(&command_web, args->argv[0]);
+	int rc = 0;
 	if (command_opt(&command_web, args, "child"))
-		cmd_web_be_child();
-	int rc = client_open(&client, args->g, NS_PER_S, &e);
+		rc = cmd_web_be_child(&e);
+	if (rc == 0)
+		rc = client_open(&client, args->g, NS_PER_S, &e);
 	if (rc < 0)
 		return cmd_web_failed(rc, &e);
 	web.config = client.config;
 	client.config = NULL;
-	rw_cleanup(freep) char *db_path = rw_strdup(client.db_path);
-	client_done(&client);
-	client.db_path = db_path;
+	command_warn(&client, args->g);
+	history_close(client.history); /* each document opens its own */
+	client.history = NULL;
 	const int code = cmd_web_serve(&web, &client, args);
+	client_done(&client);
 	config_free(web.config);
 	config_free(web.before);
 	return code;

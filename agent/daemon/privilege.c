@@ -312,3 +312,16 @@ int privilege_drop(const struct config *config, struct err *e)
 	privilege_log(kept, n_kept);
 	return 0;
 }
+
+int privilege_none(struct err *e)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(e, -errno, "no_new_privs: %s", strerror(errno));
+	if (capng_get_caps_process() != 0)
+		return err_set(e, -EPERM, "cannot read the capabilities of this process");
+	capng_clear(CAPNG_SELECT_ALL);
+	/* Taking away from the bounding set needs CAP_SETPCAP; who has none has nothing to lose. */
+	if (capng_apply(CAPNG_SELECT_ALL) == 0 || capng_apply(CAPNG_SELECT_CAPS) == 0)
+		return 0;
+	return err_set(e, -EPERM, "cannot give up the capabilities of this process");
+}

@@ -94,6 +94,7 @@ struct http_ticket {
 	struct MHD_Connection *connection;
 	struct http_connection *peer;
 	char *target;
+	bool begun; /* the library has shown its head */
 	bool asked; /* the handler has seen it */
 	bool suspended, ready, streams, ended;
 	struct http_reply reply; /* when ready */
@@ -478,6 +479,15 @@ static enum MHD_Result http_first(struct http_ticket *ticket, const char *method
 	return MHD_YES;
 }
 
+static bool http_has_body(struct MHD_Connection *connection)
+{
+	const char *length =
+		MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+	if (length && !str_eq(length, "0"))
+		return true;
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Transfer-Encoding");
+}
+
 static enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connection,
 	const char *url, const char *method, const char *version, const char *upload,
 	size_t *n_upload, void **context)
@@ -486,11 +496,16 @@ static enum MHD_Result http_on_request(void *arg, struct MHD_Connection *connect
 	struct http_ticket *ticket = *context;
 	if (!ticket)
 		return MHD_NO;
+	/* An answer at the first call closes the connection: right where a body follows, which
+	 * nobody reads; else the second call follows at once. */
+	if (!ticket->begun && !http_has_body(connection)) {
+		ticket->begun = true;
+		return MHD_YES;
+	}
 	if (!ticket->asked) {
-		ticket->asked = true;
+		ticket->begun = ticket->asked = true;
 		return http_first(ticket, method);
 	}
-	/* A body follows that nobody reads, or the answer has come. */
 	*n_upload = 0;
 	pthread_mutex_lock(&http->lock);
 	const bool ready = ticket->ready;
