@@ -74,6 +74,8 @@ void pipeline_feed(struct pipeline *pipeline, const struct sample *samples, size
 		}
 		pipeline_advance(pipeline, samples[k].t_ns);
 		struct sample s = samples[k++];
+		if (s.metric == M_AGENT_SIGNAL) /* it is measured again from what it came from */
+			continue;
 		if (intake_accept(pipeline, &s))
 			intake_keep(pipeline, &s);
 		if (pipeline->n_batch >= BATCH_MAX)

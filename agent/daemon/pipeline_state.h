@@ -6,6 +6,7 @@
 #define RW_AGENT_PIPELINE_STATE_H
 
 #include "agent/base/log.h"
+#include "agent/daemon/golden_keep.h"
 #include "agent/daemon/pipeline.h"
 #include "analyzers/analyzer.h"
 #include "db/series/series_index.h"
@@ -77,6 +78,7 @@ struct pipeline {
 	int64_t interval_ns, longest_ns, past_ns; /* the longest window and past */
 	int64_t closed_ns; /* latest end of a closed window */
 	int64_t trimmed_ns;
+	struct golden_keep golden;
 	struct arena *expected_arena; /* .expected and its names */
 	struct expected_change *expected;
 	size_t n_expected;

@@ -247,6 +247,7 @@ static void windows_analyse(struct pipeline *pipeline, const struct slot *slot)
 		ledger_take(pipeline->ledger, &found.v[k]);
 	}
 	ledger_rates(pipeline->ledger, found.jobs, found.n_jobs);
+	golden_keep_window(pipeline, slot->analyzer, &in, &found);
 }
 
 static void windows_close(struct pipeline *pipeline, struct slot *slot)

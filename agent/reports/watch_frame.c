@@ -16,27 +16,8 @@
 #include "agent/reports/text.h"
 #include "agent/reports/watch_incidents.h"
 #include "agent/reports/watch_now.h"
+#include "agent/reports/watch_past.h"
 #include "config/config.h"
-
-/* ---- jobs ------------------------------------------------------------------- */
-
-static json_t *watch_jobs_json(const struct client *client)
-{
-	const struct fabric *fabric = client->config->fabric;
-	json_t *list = json_array();
-	for (size_t i = 0; i < fabric->n_jobs; i++) {
-		json_t *row = json_object();
-		json_object_set_new(row, "job", json_string(fabric->jobs[i].name));
-		json_object_set_new(row, "state", json_string("unknown"));
-		json_object_set_new(row, "step_s", json_null());
-		json_object_set_new(row, "step_base_s", json_null());
-		json_object_set_new(row, "change_ratio", json_null());
-		json_object_set_new(row, "exchange_s", json_null());
-		json_object_set_new(row, "since", json_null());
-		json_array_append_new(list, row);
-	}
-	return list;
-}
 
 /* ---- the one word at the top ------------------------------------------------ */
 
@@ -179,8 +160,23 @@ static int watch_put_incidents(json_t *doc, struct client *client, struct err *e
 		doc, "open_incidents", json_integer((json_int_t)json_array_size(incidents)));
 	json_object_set_new(doc, "money", watch_money(incidents));
 	json_object_set_new(doc, "events", events);
-	watch_apply_incidents(
-		json_object_get(doc, "signals"), json_object_get(doc, "paused"), incidents);
+	return 0;
+}
+
+/* What is usual, and the jobs; then what incidents say of all of them. */
+static int watch_put_past(json_t *doc, struct client *client, struct err *e)
+{
+	struct watch_past *past = watch_past_read(client, e);
+	if (!past)
+		return -1;
+	json_t *signals = json_object_get(doc, "signals");
+	const json_t *incidents = json_object_get(doc, "incidents");
+	watch_past_apply(past, signals, incidents);
+	json_t *jobs = watch_jobs(past, client, incidents);
+	watch_apply_jobs(signals, jobs, client);
+	json_object_set_new(doc, "jobs", jobs);
+	watch_apply_incidents(signals, json_object_get(doc, "paused"), incidents);
+	watch_past_free(past);
 	return 0;
 }
 
@@ -194,11 +190,12 @@ json_t *watch_frame_of(struct client *client, struct watch_now *now, struct aren
 		watch_put_now(doc, now, a);
 		rc = watch_put_incidents(doc, client, e);
 	}
+	if (rc == 0)
+		rc = watch_put_past(doc, client, e);
 	if (rc < 0) {
 		json_decref(doc);
 		return NULL;
 	}
-	json_object_set_new(doc, "jobs", watch_jobs_json(client));
 	watch_judge(doc, client->past);
 	return doc;
 }

@@ -61,6 +61,9 @@ static void watch_finish_incident(json_t *row, int64_t at_ns)
 	json_object_set_new(row, "headline", watch_headline(row, document));
 	watch_take(row, json_object_get(document, "subject"), "priority");
 	json_object_set_new(row, "job", job ? json_incref(job) : json_null());
+	watch_take(row, document, "first");
+	json_object_set(row, "onset", json_object_get(row, "first"));
+	json_object_del(row, "first");
 	watch_take(row, document, "assigned_to");
 	watch_take(row, document, "parent");
 	json_object_set_new(row, "silenced", json_null());

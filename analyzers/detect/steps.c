@@ -29,6 +29,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/measure/job_limits.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/measure/storage_phase.h"
@@ -47,11 +48,6 @@
 #define RECEIVERS_SHOWN 8
 #define LOSS_LARGE                                                                                 \
 	0.1 /* share share of wall time from which it is a warning; less is information */
-
-struct steps_options {
-	double warn;
-	int64_t window_ns, past_ns, hold;
-};
 
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct steps_options, warn), "3%", "1%", "100%", NULL,

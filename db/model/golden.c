@@ -2,6 +2,7 @@
 #include "db/model/golden.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #define GOLDEN(symbol, word, text, of, says, ...)                                                  \
 	[GOLDEN_##symbol] = {.name = word,                                                         \
@@ -62,4 +63,13 @@ enum golden_state golden_state_of(enum severity severity)
 	if (severity == SEV_CRITICAL)
 		return GOLDEN_CRITICAL;
 	return GOLDEN_WARNING;
+}
+
+char *golden_job_port(char buf[GOLDEN_PORT_MAX], const char *job, enum golden_job what)
+{
+	static const char *const words[GOLDEN_JOB_COUNT] = {"rate", "level", "step", "exchange"};
+	if (!job)
+		job = "";
+	snprintf(buf, GOLDEN_PORT_MAX, "job:%s %s", job, words[what]);
+	return buf;
 }

@@ -30,6 +30,22 @@ bool golden_shows(enum golden signal, enum cause cause);
 /* golden_shows_nowhere - does golden.def say that @cause shows in no signal? */
 bool golden_shows_nowhere(enum cause cause);
 
+/*
+ * What the agent keeps of a job once a minute, beside the signals: as agent.signal of the port
+ * "job:NAME rate" and so on (ENTITY_AGENT). A signal's own port is its name.
+ */
+enum golden_job {
+	GOLDEN_JOB_RATE, /* octets per second in the newest blocks, idle ones included */
+	GOLDEN_JOB_LEVEL, /* octets per second of its current level, without idle blocks */
+	GOLDEN_JOB_STEP, /* seconds; where samples are frequent enough to see it */
+	GOLDEN_JOB_EXCHANGE, /* seconds of that in which it exchanges data */
+	GOLDEN_JOB_COUNT
+};
+enum { GOLDEN_PORT_MAX = 256 };
+/* golden_job_port - the port of @what of @job (NULL: no job is configured, all hosts). @buf has
+ * GOLDEN_PORT_MAX bytes and is returned. */
+char *golden_job_port(char buf[GOLDEN_PORT_MAX], const char *job, enum golden_job what);
+
 /* What may be said of a signal. IDLE: nothing to judge, such as a fabric without load. */
 enum golden_state { GOLDEN_UNKNOWN, GOLDEN_IDLE, GOLDEN_OK, GOLDEN_WARNING, GOLDEN_CRITICAL };
 /* "unknown" "idle" "ok" "warning" "critical" */

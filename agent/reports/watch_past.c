@@ -1,0 +1,396 @@
+/* watch_past - series of agent.signal, read once per frame. */
+#include "agent/reports/watch_past.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/map.h"
+#include "agent/base/stats.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "analyzers/measure/job_limits.h"
+#include "analyzers/measure/rhythm.h"
+#include "config/config.h"
+#include "db/model/cause.h"
+#include "db/model/golden.h"
+#include "db/model/metric.h"
+#include "db/series/history.h"
+
+#define DAY_NS (24 * 3600 * NS_PER_S)
+/* A value of a job is of now when it is no older: it is kept once a minute. */
+#define FRESH_NS (3 * 60 * NS_PER_S)
+enum { BASELINE_LEAST = 3 }; /* values */
+
+struct past_value {
+	int64_t t_ns;
+	double value;
+};
+
+struct past_series {
+	char *port;
+	struct past_value *v; /* by time */
+	size_t n, cap;
+};
+
+struct watch_past {
+	int64_t at_ns;
+	struct smap *index; /* port -> index into .v */
+	struct past_series *v;
+	size_t n, cap;
+	const struct entities *entities;
+};
+
+/* ---- reading --------------------------------------------------------------- */
+
+static struct past_series *past_series_of(struct watch_past *past, const char *port)
+{
+	uint64_t at;
+	if (smap_get(past->index, port, strlen(port), &at))
+		return &past->v[at];
+	smap_put(past->index, port, strlen(port), past->n);
+	rw_grow(past->v, past->n, past->cap);
+	past->v[past->n++] = (struct past_series){.port = rw_strdup(port)};
+	return &past->v[past->n - 1];
+}
+
+static int past_take(void *arg, const struct sample *sample)
+{
+	struct watch_past *past = arg;
+	const struct entity *entity = entity_get(past->entities, sample->entity);
+	if (!entity)
+		return 0;
+	struct past_series *series = past_series_of(past, entity->port);
+	rw_grow(series->v, series->n, series->cap);
+	series->v[series->n++] =
+		(struct past_value){.t_ns = sample->t_ns, .value = sample_f64(sample->value)};
+	return 0;
+}
+
+struct watch_past *watch_past_read(struct client *client, struct err *e)
+{
+	static const uint16_t metrics[] = {M_AGENT_SIGNAL};
+	struct watch_past *past = rw_calloc(1, sizeof(*past));
+	const struct history_filter filter = {.device = ENTITY_AGENT,
+		.priority = HISTORY_ANY_PRIORITY,
+		.metrics = metrics,
+		.n_metrics = rw_countof(metrics),
+		.from_ns = client_data_end(client) - DAY_NS,
+		.to_ns = client_data_end(client)};
+	past->index = smap_new();
+	past->at_ns = client_data_end(client);
+	past->entities = history_entities(client->history);
+	if (history_each_sample(client->history, &filter, past_take, past, e) == 0)
+		return past;
+	watch_past_free(past);
+	return NULL;
+}
+
+void watch_past_free(struct watch_past *past)
+{
+	if (!past)
+		return;
+	for (size_t i = 0; i < past->n; i++) {
+		free(past->v[i].port);
+		free(past->v[i].v);
+	}
+	free(past->v);
+	smap_free(past->index);
+	free(past);
+}
+
+static const struct past_series *past_find(const struct watch_past *past, const char *port)
+{
+	uint64_t at;
+	if (smap_get(past->index, port, strlen(port), &at))
+		return &past->v[at];
+	return NULL;
+}
+
+/* ---- what is usual ------------------------------------------------------------ */
+
+struct past_usual {
+	double median; /* NAN: too few values */
+	double span_s;
+};
+
+/* Of the values before @until_ns; of all when those are too few to say. */
+static struct past_usual past_usual_of(const struct past_series *series, int64_t until_ns)
+{
+	struct past_usual usual = {.median = NAN, .span_s = NAN};
+	size_t n = 0;
+	if (!series)
+		return usual;
+	while (n < series->n && series->v[n].t_ns < until_ns)
+		n++;
+	if (n < BASELINE_LEAST)
+		n = series->n;
+	if (n < BASELINE_LEAST)
+		return usual;
+	double *values = rw_calloc(n, sizeof(*values));
+	for (size_t i = 0; i < n; i++)
+		values[i] = series->v[i].value;
+	usual.median = stats_median(values, n);
+	usual.span_s = (double)(series->v[n - 1].t_ns - series->v[0].t_ns) / NS_PER_S;
+	free(values);
+	return usual;
+}
+
+static int64_t past_onset(const json_t *incident)
+{
+	wall_t t;
+	if (wall_parse(doc_word(incident, "onset"), (wall_t){0}, &t) < 0)
+		return INT64_MAX;
+	return t.ns;
+}
+
+/* When the oldest open incident that shows in @signal began; INT64_MAX: none. */
+static int64_t past_onset_of(enum golden signal, const json_t *incidents)
+{
+	int64_t onset_ns = INT64_MAX;
+	const json_t *row;
+	size_t i;
+	json_array_foreach (incidents, i, row)
+		if (golden_shows(signal, cause_by_name(doc_word(row, "cause"))) &&
+			past_onset(row) < onset_ns)
+			onset_ns = past_onset(row);
+	return onset_ns;
+}
+
+void watch_past_apply(const struct watch_past *past, json_t *signals, const json_t *incidents)
+{
+	json_t *row;
+	size_t i;
+	json_array_foreach (signals, i, row) {
+		const struct past_usual usual =
+			past_usual_of(past_find(past, doc_word(row, "name")),
+				past_onset_of((enum golden)i, incidents));
+		json_object_set_new(row, "baseline", json_number_or_null(usual.median));
+		json_object_set_new(row, "baseline_span_s", json_number_or_null(usual.span_s));
+	}
+}
+
+/* ---- jobs ----------------------------------------------------------------------- */
+
+struct past_job {
+	const struct fabric_job *job; /* NULL: none is configured, all hosts */
+	double rate, level, step, exchange; /* of now; NAN unknown */
+	double last_rate; /* the newest one, however old; NAN: none, or no agent kept anything since
+			   */
+	double level_base, step_base; /* usual */
+	int64_t since_ns; /* of the current level; 0 unknown */
+};
+
+static const struct past_series *past_of_job(
+	const struct watch_past *past, const struct fabric_job *job, enum golden_job what)
+{
+	char port[GOLDEN_PORT_MAX];
+	return past_find(past, golden_job_port(port, job ? job->name : NULL, what));
+}
+
+static double past_newest(const struct watch_past *past, const struct past_series *series)
+{
+	if (!series || past->at_ns - series->v[series->n - 1].t_ns > FRESH_NS)
+		return NAN;
+	return series->v[series->n - 1].value;
+}
+
+/* Since when its values have been as they are, within what counts as a change. */
+static int64_t past_level_since(const struct past_series *series, double least)
+{
+	if (!series)
+		return 0;
+	const double now = series->v[series->n - 1].value;
+	size_t at = series->n - 1;
+	while (at > 0 && fabs(series->v[at - 1].value - now) <= least * now)
+		at--;
+	return series->v[at].t_ns;
+}
+
+/* Any fault that may cost a job time changes its usual; the oldest one counts. */
+static int64_t past_job_onset(const json_t *incidents)
+{
+	int64_t onset_ns = INT64_MAX;
+	const json_t *row;
+	size_t i;
+	json_array_foreach (incidents, i, row)
+		if (cause_has(cause_by_name(doc_word(row, "cause")), CAUSE_MAY_COST) &&
+			past_onset(row) < onset_ns)
+			onset_ns = past_onset(row);
+	return onset_ns;
+}
+
+/* Did the agent keep anything lately? Then a job without a value was measured, too. */
+static bool past_is_kept(const struct watch_past *past)
+{
+	for (size_t i = 0; i < past->n; i++)
+		if (!isnan(past_newest(past, &past->v[i])))
+			return true;
+	return false;
+}
+
+static double past_last(const struct watch_past *past, const struct past_series *series)
+{
+	if (series && past_is_kept(past))
+		return series->v[series->n - 1].value;
+	return NAN;
+}
+
+static struct past_job past_job_of(
+	const struct watch_past *past, const struct fabric_job *job, int64_t onset_ns, double least)
+{
+	const struct past_series *rate = past_of_job(past, job, GOLDEN_JOB_RATE);
+	const struct past_series *level = past_of_job(past, job, GOLDEN_JOB_LEVEL);
+	const struct past_series *step = past_of_job(past, job, GOLDEN_JOB_STEP);
+	return (struct past_job){.job = job,
+		.rate = past_newest(past, rate),
+		.last_rate = past_last(past, rate),
+		.level = past_newest(past, level),
+		.step = past_newest(past, step),
+		.exchange = past_newest(past, past_of_job(past, job, GOLDEN_JOB_EXCHANGE)),
+		.level_base = past_usual_of(level, onset_ns).median,
+		.step_base = past_usual_of(step, onset_ns).median,
+		.since_ns = past_level_since(level, least)};
+}
+
+/* A job that moved nothing when it was last measured stands still: throughput is measured against
+ * what the job usually moves, and once it has stood for minutes there is no such value. */
+static const char *past_job_state(const struct past_job *job)
+{
+	double usual = job->level;
+	if (isnan(usual))
+		usual = job->level_base;
+	if (isnan(job->last_rate) || isnan(usual))
+		return "unknown";
+	if (job->last_rate < RHYTHM_IDLE * usual)
+		return "stopped";
+	if (isnan(job->rate))
+		return "unknown";
+	return "running";
+}
+
+/* A job without a rhythm that shows: what its steps last follows from its throughput. */
+static void past_job_declared(struct past_job *job)
+{
+	if (!isnan(job->step) && !isnan(job->step_base))
+		return;
+	job->step = job->step_base = NAN;
+	if (job->job && job->job->step_ns > 0)
+		job->step_base = (double)job->job->step_ns / NS_PER_S;
+	job->step = job->step_base * job->level_base / job->level;
+}
+
+static json_t *past_job_json(struct past_job *job)
+{
+	const char *state = past_job_state(job);
+	double change = job->level_base / job->level - 1;
+	if (!isnan(job->step) && !isnan(job->step_base))
+		change = job->step / job->step_base - 1;
+	past_job_declared(job);
+	if (!str_eq(state, "running"))
+		job->step = job->exchange = change = NAN;
+	json_t *row = json_object();
+	json_object_set_new(row, "job", json_string(job->job ? job->job->name : "all hosts"));
+	json_object_set_new(row, "state", json_string(state));
+	json_object_set_new(row, "step_s", json_number_or_null(job->step));
+	json_object_set_new(row, "step_base_s", json_number_or_null(job->step_base));
+	json_object_set_new(row, "change_ratio", json_number_or_null(change));
+	json_object_set_new(row, "exchange_s", json_number_or_null(job->exchange));
+	json_object_set_new(row, "since", job->since_ns ? json_time(job->since_ns) : json_null());
+	return row;
+}
+
+static double past_job_limit(const struct client *client)
+{
+	const struct steps_options *options = config_options(client->config, "analyzers", "steps");
+	return options->warn;
+}
+
+json_t *watch_jobs(
+	const struct watch_past *past, const struct client *client, const json_t *incidents)
+{
+	const struct fabric *fabric = client->config->fabric;
+	const int64_t onset_ns = past_job_onset(incidents);
+	const double least = past_job_limit(client);
+	json_t *list = json_array();
+	for (size_t i = 0; i < fabric->n_jobs; i++) {
+		struct past_job job = past_job_of(past, &fabric->jobs[i], onset_ns, least);
+		json_array_append_new(list, past_job_json(&job));
+	}
+	if (fabric->n_jobs == 0 && past_of_job(past, NULL, GOLDEN_JOB_RATE)) {
+		struct past_job job = past_job_of(past, NULL, onset_ns, least);
+		json_array_append_new(list, past_job_json(&job));
+	}
+	return list;
+}
+
+/* ---- the two signals of jobs ------------------------------------------------------- */
+
+/* The running job with a value for @key that changed most for the worse; NULL: none. */
+static const json_t *past_worst_job(const json_t *jobs, const char *key)
+{
+	const json_t *worst = NULL, *row;
+	size_t i;
+	json_array_foreach (jobs, i, row) {
+		if (!json_is_number(json_object_get(row, key)))
+			continue;
+		if (!worst || doc_number(row, "change_ratio") > doc_number(worst, "change_ratio"))
+			worst = row;
+	}
+	return worst;
+}
+
+static void past_put_job(json_t *signal, const json_t *job, const char *key)
+{
+	json_t *value = json_object_get(job, key);
+	json_object_set(signal, "value", value);
+	json_object_set(signal, "value_low", value);
+	json_object_set_new(signal, "quality", json_string("estimated"));
+	json_object_set(signal, "where", json_object_get(job, "job"));
+}
+
+static bool past_any_running(const json_t *jobs)
+{
+	const json_t *row;
+	size_t i;
+	json_array_foreach (jobs, i, row)
+		if (str_eq(doc_word(row, "state"), "running"))
+			return true;
+	return false;
+}
+
+static void past_put_none(json_t *signal, const json_t *jobs, const char *why)
+{
+	if (json_array_size(jobs) && !past_any_running(jobs))
+		why = "no job is known to run";
+	json_object_set_new(signal, "why", json_string(why));
+}
+
+void watch_apply_jobs(json_t *signals, const json_t *jobs, const struct client *client)
+{
+	json_t *step = json_array_get(signals, GOLDEN_STEP_TIME);
+	json_t *exchange = json_array_get(signals, GOLDEN_EXCHANGE_TIME);
+	const json_t *worst = past_worst_job(jobs, "step_s");
+	if (worst) {
+		const bool slow = doc_number(worst, "change_ratio") > past_job_limit(client);
+		past_put_job(step, worst, "step_s");
+		json_object_set(step, "baseline", json_object_get(worst, "step_base_s"));
+		json_object_set_new(step, "state",
+			json_string(golden_state_name(slow ? GOLDEN_WARNING : GOLDEN_OK)));
+	} else {
+		past_put_none(step, jobs,
+			"a step is not visible at this sampling interval; declare jobs[].step");
+	}
+	worst = past_worst_job(jobs, "exchange_s");
+	if (worst) {
+		past_put_job(exchange, worst, "exchange_s");
+		json_object_set_new(exchange, "state", json_string(golden_state_name(GOLDEN_OK)));
+	} else {
+		past_put_none(
+			exchange, jobs, "an exchange is not visible at this sampling interval");
+	}
+}
