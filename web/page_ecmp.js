@@ -206,7 +206,16 @@ function moveCell(ctx, rows, e) {
 	}
 }
 
+/* The same description as long as nothing of it changes: a frame then costs nothing here. */
 function matrix(ctx, doc) {
+	const made = ctx.local.matrix;
+	if (made && made.doc === doc && made.filter === ctx.filter && made.cell === ctx.local.cell)
+		return made.drawn;
+	ctx.local.matrix = { doc, filter: ctx.filter, cell: ctx.local.cell, drawn: matrixDrawn(ctx, doc) };
+	return ctx.local.matrix.drawn;
+}
+
+function matrixDrawn(ctx, doc) {
 	const rows = (doc.rows || []).filter((r) => matches([r.device, r.cells], ctx.filter));
 	const peers = doc.peers || [];
 	const size = sizes(Math.max(peers.length, rows.length));

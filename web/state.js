@@ -138,11 +138,11 @@ export function matches(row, filter) {
 }
 
 /*
- * retryAfter - milliseconds until connection attempt @n (from 0): doubling from 1 s to 30 s, and up
+ * retryAfter - milliseconds until connection attempt @n (from 0): doubling from 1 s to 15 s, and up
  * to a quarter more, so that a wall of screens does not come back in one moment. @random: 0..1.
  */
 export function retryAfter(n, random) {
-	return Math.min(30000, 1000 * 2 ** Math.min(n, 10)) * (1 + random / 4);
+	return Math.min(15000, 1000 * 2 ** Math.min(n, 10)) * (1 + random / 4);
 }
 
 /* windows - the positions of the scrubber: [from, to) pairs that cover a range. Milliseconds. */

@@ -47,6 +47,9 @@ class PageServer:
         request.wfile.write(body)
 
     def answer(self, request):
+        if self.closing:  # a connection from before: as if the process were gone
+            request.close_connection = True
+            return
         url = urllib.parse.urlsplit(request.path)
         self.requests.append(request.path)
         try:
@@ -64,8 +67,10 @@ class PageServer:
         root = self.web
         if name.startswith("dygraph.min."):
             root = VENDOR
+        elif name.startswith("tests/"):
+            root, name = os.path.dirname(os.path.realpath(__file__)), name[len("tests/"):]
         full = os.path.realpath(os.path.join(root, name))
-        if not full.startswith(root) and not full.startswith(os.path.realpath(VENDOR)) or not os.path.isfile(full):
+        if not any(full.startswith(os.path.realpath(r) + os.sep) for r in (root, VENDOR)) or not os.path.isfile(full):
             return self.send(request, 404, "text/plain", b"not found")
         with open(full, "rb") as f:
             self.send(request, 200, TYPES.get(os.path.splitext(full)[1], "application/octet-stream"), f.read())

@@ -1,0 +1,452 @@
+#!/usr/bin/env python3
+"""The web page in a real browser: pure functions, 64 x 64 made-up switches, hostile names, a server that hangs or is gone, a recorded case and a live lab behind `rocewatch web`.
+Usage: test_page.py BUILD_DIRECTORY. Exit 77: no browser here."""
+import json, os, shutil, signal, socket, sqlite3, subprocess, sys, tempfile, time
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fabric"))
+from browser import Browser, Failed, binaries, check, need_selenium
+
+need_selenium()
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+import live_lab  # noqa: E402
+from made_up import Fabric  # noqa: E402
+from page_server import PageServer  # noqa: E402
+
+SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+WEB = os.path.join(SOURCE, "web")
+PAGES = ("overview", "incidents", "tree", "ecmp", "steps", "ports", "tuning", "doctor")
+READY = "document.querySelector('main h1') && !/Loading \\.\\.\\.|Waiting for/.test(document.querySelector('main').innerText)"
+HOSTILE = "<img src=x onerror=window.hacked=1>"
+figures = []
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Web:
+    """`rocewatch web` as a child."""
+    def __init__(self, binary, work, name, arguments, port=0):
+        self.port_file = os.path.join(work, name + ".port")
+        if os.path.exists(self.port_file):
+            os.unlink(self.port_file)
+        self.log = os.path.join(work, name + ".log")
+        with open(self.log, "a") as out:
+            self.process = subprocess.Popen([binary, *arguments, "web", "--listen", "127.0.0.1:%d" % port, "--port-file", self.port_file], stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+        self.port = live_lab.wait_for(name + " is served", self.ready, 60, 0.05)
+        self.url = "http://127.0.0.1:%d/" % self.port
+
+    def ready(self):
+        if self.process.poll() is not None:
+            with open(self.log) as f:
+                raise Failed("rocewatch web ended with %s: %s" % (self.process.returncode, f.read()[-600:]))
+        if not os.path.exists(self.port_file):
+            return 0
+        with open(self.port_file) as f:
+            return int(f.read() or 0)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+# --- what holds on every page ---
+
+# Contrast after WCAG 2.2, 1.4.3: 4.5, and 3 for large text. The nearest painted background behind a text counts.
+CONTRAST = """
+const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+const light = ([r, g, b]) => { const f = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }; return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b); };
+const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length && (c.length < 4 || c[3] > 0.9)) return c; } return [255, 255, 255]; };
+const bad = new Set();
+for (const e of document.querySelectorAll("body *")) {
+	if (e.closest("svg, canvas, .hidden, .skip, .plot, noscript, dialog:not([open])") || ![...e.childNodes].some((n) => n.nodeType === 3 && n.nodeValue.trim())) continue;
+	const s = getComputedStyle(e);
+	if (s.visibility === "hidden" || s.display === "none" || !e.getClientRects().length) continue;
+	const a = light(parse(s.color)), b = light(behind(e));
+	const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+	const size = parseFloat(s.fontSize), large = size >= 24 || (size >= 18.66 && Number(s.fontWeight) >= 700);
+	if (ratio < (large ? 3 : 4.5)) bad.add(e.className + ": " + e.textContent.trim().slice(0, 30) + " " + ratio.toFixed(2));
+}
+return [...bad].slice(0, 5);
+"""
+
+# Landmarks, one h1, names of controls, captions of tables, no positive tabindex, unique ids.
+STRUCTURE = """
+const bad = [];
+const one = (s) => { const n = document.querySelectorAll(s).length; if (n !== 1) bad.push(n + " of " + s); };
+["header", "nav", "main", "main h1", "[aria-live=polite]"].forEach(one);
+const name = (e) => (e.getAttribute("aria-label") || e.innerText || e.title || (e.id && document.querySelector("label[for=" + e.id + "]") || {}).innerText || e.textContent || "").trim();
+for (const e of document.querySelectorAll("a, button, input, [role=gridcell], [role=img], [role=region]"))
+	if (!e.closest("[aria-hidden=true]") && !name(e)) bad.push("no name: " + e.outerHTML.slice(0, 80));
+for (const t of document.querySelectorAll("table")) if (!t.caption) bad.push("a table without caption");
+for (const t of document.querySelectorAll("th")) if (!t.scope) bad.push("a th without scope");
+for (const e of document.querySelectorAll("[tabindex]")) if (Number(e.getAttribute("tabindex")) > 0) bad.push("tabindex " + e.getAttribute("tabindex"));
+const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+ids.forEach((id, i) => { if (ids.indexOf(id) !== i) bad.push("id twice: " + id); });
+for (const m of document.querySelectorAll(".mark")) if (!/[A-Za-z]{2}/.test(m.innerText)) bad.push("a state without a word");
+return bad.slice(0, 6);
+"""
+
+
+def sound(b, what):
+    found = b.js(STRUCTURE)
+    check(not found, "%s: %s" % (what, found))
+    found = b.js(CONTRAST)
+    check(not found, "%s: contrast: %s" % (what, found))
+    check(b.js("return !window.hacked"), "%s: a name ran as a script" % what)
+
+
+def fits(b, what):
+    wide = b.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    check(wide <= 1, "%s: %d pixels wider than the screen" % (what, wide))
+
+
+def go(b, hash_text):
+    b.js("location.hash = arguments[0]", hash_text)
+    b.wait(hash_text + " is shown", "location.hash === arguments[0] && " + READY, 20, hash_text)
+
+
+# --- made-up fabrics ---
+
+def units(b, work):
+    server = PageServer(WEB, Fabric().document)
+    try:
+        b.open(server.url)
+        ret = b.js_async("return (await import('/tests/units.js')).run()")
+        check("error" not in ret, "units: %s" % ret.get("error"))
+        check(not ret["failures"], "units: %s" % "; ".join(ret["failures"]))
+        check(ret["rows"] > 60, "units: %d rows" % ret["rows"])
+    finally:
+        server.close()
+
+
+def large(b, work):
+    """64 switches x 64 ports: what the page costs. The figures are printed; how fast this machine is decides nothing."""
+    server = PageServer(WEB, Fabric().document, interval_s=0.25)
+    try:
+        for page in ("overview", "ecmp", "ports"):
+            b.open(server.url + "#/" + page)
+            b.wait("%s of 64 x 64" % page, READY, 30)
+            b.wait("frames of " + page, "performance.getEntriesByName('rocewatch update').length > 8", 30)
+            paint = b.js("return performance.getEntriesByType('paint').find((e) => e.name === 'first-contentful-paint').startTime")
+            before = {m["name"]: m["value"] for m in b.cdp("Performance.getMetrics")["metrics"]} if b.cdp("Performance.enable") is not None else {}
+            seen = b.js("performance.clearMeasures('rocewatch update'); return 0")
+            b.wait("more frames of " + page, "performance.getEntriesByName('rocewatch update').length >= 6", 30)
+            after = {m["name"]: m["value"] for m in b.cdp("Performance.getMetrics")["metrics"]}
+            times = sorted(b.js("return performance.getEntriesByName('rocewatch update').map((e) => e.duration)"))
+            nodes = sorted(b.js("return performance.getEntriesByName('rocewatch update').map((e) => e.detail.nodes)"))
+            rendering = (after["LayoutDuration"] + after["RecalcStyleDuration"] - before.get("LayoutDuration", 0) - before.get("RecalcStyleDuration", 0)) * 1000 / len(times)
+            figures.append("64 x 64 %s: first paint %.0f ms, update %.1f ms median, %.1f ms worst, layout and style %.1f ms each, %d nodes touched of %d" %
+                           (page, paint, times[len(times) // 2], times[-1], rendering, nodes[len(nodes) // 2], b.js("return document.querySelectorAll('*').length") + seen))
+        go(b, "#/ecmp")
+        b.wait("frames", "performance.getEntriesByName('rocewatch update').slice(-3).every((e) => e.detail.page === 'ecmp')")
+        b.js("performance.clearMeasures('rocewatch update')")
+        b.wait("more frames", "performance.getEntriesByName('rocewatch update').length > 6")
+        check(b.js("return document.querySelectorAll('#heatmap [data-cell]').length") == 4096, "the heat map has not 64 x 64 cells")
+        check(b.js("return performance.getEntriesByName('rocewatch update').slice(1).every((e) => e.detail.nodes < 2000)"), "an update draws the whole heat map again")
+        b.size(360, 740)
+        for page in PAGES:
+            go(b, "#/" + page)
+            fits(b, page + " at 360 pixels")
+        b.size(3840, 2160)
+        go(b, "#/overview")
+        fits(b, "overview at 3840 pixels")
+        b.size(1440, 900)
+        b.quiet("64 x 64", server.url)
+    finally:
+        server.close()
+
+
+def hostile(b, work):
+    """Every switch is named like an attack; each page, in the dark and in the light."""
+    fabric = Fabric(lambda i: HOSTILE + "%d" % i)
+    server = PageServer(WEB, fabric.document)
+    cell = "#/ecmp?leaf=" + HOSTILE.replace("<", "%3C").replace(">", "%3E").replace(" ", "+").replace("=", "%3D") + "0"
+    try:
+        for dark in (True, False):
+            b.dark(dark)
+            b.open(server.url)
+            for hash_text in ["#/" + p for p in PAGES] + ["#/incident/made0001", "#/sheet/sheet001", "#/port/%3Cimg%20src%3Dx%20onerror%3Dwindow.hacked%3D1%3E/Ethernet1", "#/device/%3Csvg%20onload%3Dhack()%3E", cell]:
+                b.js("location.hash = arguments[0]", hash_text)
+                b.wait(hash_text, READY, 20)
+                what = "%s, hostile names, %s" % (hash_text[:14], "dark" if dark else "light")
+                check(b.js("return document.querySelectorAll('main img, head img, script:not([src])').length") == 0, what + ": markup came from data")
+                sound(b, what)
+            go(b, "#/overview")
+            check(HOSTILE in b.text(), "a hostile name is not shown as it is")
+        b.dark(True)
+        b.quiet("hostile names", server.url)
+    finally:
+        server.close()
+
+
+def lost(b, work):
+    """A server that hangs: UNKNOWN. One that goes away: a banner, and back by itself on the same port."""
+    port = free_port()
+    server = PageServer(WEB, Fabric().document, interval_s=0.2, port=port)
+    url = server.url
+    b.open(url)
+    b.wait("the first frame", "document.querySelector('#state').innerText.includes('WARNING')")
+    server.hang = True
+    b.js("const real = performance.now.bind(performance); window.ahead = 0; performance.now = () => real() + window.ahead; window.ahead = 16000")
+    b.wait("a server that hangs makes the state unknown", "document.querySelector('#state').innerText.includes('UNKNOWN') && /no update from the server for \\d+ s/.test(document.querySelector('#why').innerText)", 5)
+    check(b.js("return document.body.classList.contains('silent')"), "old values look like new ones")
+    check("UNKNOWN" in b.text("#announce"), "a screen reader is not told")
+    b.complaints()
+    server.close()
+    b.js("window.ahead += 20000")
+    b.wait("connection lost is told", "/Connection lost/.test(document.querySelector('#banners').innerText)", 10)
+    b.complaints()
+    server = PageServer(WEB, Fabric().document, interval_s=0.2, port=port)
+    try:
+        b.wait("the page comes back by itself", "!/Connection lost/.test(document.querySelector('#banners').innerText) && document.querySelector('#state').innerText.includes('WARNING')", 20)
+        b.complaints()  # refused connections were expected
+    finally:
+        server.close()
+
+
+# --- a recorded case behind the real server ---
+
+def record(binary, work):
+    case, db = os.path.join(work, "case"), os.path.join(work, "case.db")
+    for argv in ([binary, "lab", "record", "pfc-storm", "--out", case], [binary, "replay", "--from", case, "--db", db]):
+        p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        check(p.returncode == 0, "%s: %s" % (" ".join(argv[1:3]), p.stderr[:300]))
+    return db
+
+
+def tab_to(b, what, script, most=80):
+    """Tab until @script holds for the focused element; each element on the way must show the focus."""
+    for _ in range(most):
+        b.key(Keys.TAB)
+        state = b.js("const e = document.activeElement; const s = getComputedStyle(e); return {here: Boolean((" + script + ")(e)), seen: e === document.body || s.outlineStyle !== 'none' || e.matches('.cell'), what: e.outerHTML.slice(0, 80)}")
+        check(state["seen"], "the focus is not visible on " + state["what"])
+        if state["here"]:
+            return
+    raise Failed("%s: not reached with %d times Tab" % (what, most))
+
+
+def drill_mouse(b, url):
+    b.open(url)
+    b.wait("the incident on the overview", "document.querySelector('.incidents a[data-row]')")
+    b.click(".incidents a[data-row]")
+    b.wait("the card", "location.hash.startsWith('#/incident/') && " + READY)
+    text = b.text("main")
+    for word in ("node-010", "leaf2", "CRITICAL", "$960/h", "DO NOW", "TIMELINE", "EVIDENCE"):
+        check(word.lower() in text.lower(), "the card has no %s: %s" % (word, text[:600]))
+    b.click("main a[href*='#/tree']")
+    b.wait("the tree", "location.hash.startsWith('#/tree?incident=') && " + READY)
+    check("leaf2" in b.text(".branches") and "<--" in b.text(".branches") and "1,000 ms/s" in b.text(".branches"), "the tree: %s" % b.text("main"))
+    check(b.js("return document.querySelectorAll('.tree-drawing .node').length") >= 6, "the tree is not drawn")
+    b.click(".branches a[data-row]")
+    b.wait("the port", "location.hash === '#/port/leaf2/Ethernet2' && " + READY)
+    b.wait("its charts", "document.querySelectorAll('.chart canvas').length > 4")
+
+
+def drill_keyboard(b, url):
+    b.open(url)
+    b.wait("the overview", "document.querySelector('.incidents a[data-row]')")
+    b.key("i")
+    b.wait("i opens the incidents", "location.hash === '#/incidents' && document.querySelector('main a[data-row]')")
+    tab_to(b, "a row of the list", "(e) => e.matches('main a[data-row]')")
+    b.key(Keys.ENTER)
+    b.wait("Enter opens the card", "location.hash.startsWith('#/incident/') && document.querySelector(\"main a[href*='#/tree']\")")
+    tab_to(b, "the way to the tree", "(e) => e.matches(\"main a[href*='#/tree']\")")
+    b.key(Keys.ENTER)
+    b.wait("Enter opens the tree", "location.hash.startsWith('#/tree?incident=') && document.querySelector('.branches a[data-row]')")
+    tab_to(b, "a row of the tree", "(e) => e.matches('.branches a[data-row]')")
+    b.key(Keys.ARROW_DOWN)
+    check(b.js("return document.activeElement.innerText.startsWith('spine1')"), "the arrow does not go to the next row")
+    b.key(Keys.ARROW_UP, Keys.ENTER)
+    b.wait("Enter opens the port", "location.hash === '#/port/leaf2/Ethernet2' && document.querySelectorAll('.chart canvas').length > 4")
+
+
+def keys(b):
+    for key, name in zip("otespudi", ("overview", "tree", "ecmp", "steps", "ports", "tuning", "doctor", "incidents")):
+        b.key(key)
+        b.wait("key %s" % key, "location.hash === '#/' + arguments[0] && " + READY, 20, name)
+        check(b.js("return document.querySelector('nav [aria-current=page]').getAttribute('href')") == "#/" + name, "the navigation does not show " + name)
+    b.key("?")
+    b.wait("? opens the help", "document.querySelector('dialog').open && /Pause tree/.test(document.querySelector('dialog').innerText)")
+    b.key(Keys.ESCAPE)
+    b.wait("Esc closes it", "!document.querySelector('dialog').open")
+    b.key("/")
+    b.key("no-such-thing")
+    b.wait("the filter hides the row", "document.querySelectorAll('main a[data-row]').length === 0")
+    b.key(Keys.ESCAPE)
+    b.wait("Esc clears the filter", "document.querySelectorAll('main a[data-row]').length > 0")
+    b.key(Keys.ESCAPE)
+    b.wait("Esc leads to the overview", "location.hash === '#/overview'")
+
+
+def heat_map(b):
+    go(b, "#/ecmp")
+    b.wait("the matrix", "document.querySelectorAll('#heatmap [data-cell]').length === 16")
+    b.wait("the windows", "document.querySelectorAll('.history .none').length === 0")
+    tab_to(b, "the scrubber", "(e) => e.id === 'scrubber'")
+    whole = b.text("#window")
+    b.key(Keys.ARROW_LEFT)
+    b.wait("the arrow moves the scrubber", "document.querySelector('#window').innerText !== arguments[0]", 10, whole)
+    check(" to " in b.text("#window"), "the window has no time: %s" % b.text("#window"))
+    tab_to(b, "the matrix", "(e) => e.matches('#heatmap [data-cell]')")
+    b.key(Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+    check(b.js("return document.activeElement.dataset.cell") == "1,1", "the arrows do not move in the matrix")
+    b.key(Keys.ENTER)
+    b.wait("the cell's members", "/leaf2 to spine2/.test(document.querySelector('.detail').innerText) && document.querySelectorAll('.detail tbody tr').length > 2")
+    b.key(Keys.SPACE)
+    b.wait("space plays", "/Stop/.test(document.querySelector('.scrubber').innerText)")
+    b.key(Keys.SPACE)
+    b.wait("and stops", "/Play/.test(document.querySelector('.scrubber').innerText)")
+
+
+def recorded(b, work, binary):
+    db = record(binary, work)
+    web = Web(binary, work, "recorded", ["--db", db])
+    try:
+        drill_mouse(b, web.url)
+        drill_keyboard(b, web.url)
+        keys(b)
+        heat_map(b)
+        for page in PAGES:
+            go(b, "#/" + page)
+            check("cannot be shown" not in b.text("main"), "%s: %s" % (page, b.text("main")[:300]))
+            sound(b, page)
+        go(b, "#/overview?around=1970-01-01T00%3A02%3A00Z")
+        b.wait("the time before the fault", "/PAST/.test(document.querySelector('#link').innerText) && /00:1?\\d:\\d\\dZ/.test(document.querySelector('.clock').innerText)")
+        check("$960/h" not in b.text(), "the past shows what came later")
+        b.quiet("recorded case", web.url)
+    finally:
+        web.stop()
+    named(b, work, binary, db)
+
+
+def named(b, work, binary, db):
+    """A database in which a switch is named like an attack."""
+    other = os.path.join(work, "named.db")
+    with sqlite3.connect(db) as source, sqlite3.connect(other) as target:
+        source.backup(target)
+    rows = sqlite3.connect(other)
+    for (table,) in rows.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").fetchall():
+        for column in rows.execute("PRAGMA table_info(\"%s\")" % table).fetchall():
+            if "TEXT" in column[2].upper():
+                rows.execute("UPDATE \"%s\" SET \"%s\" = replace(\"%s\", 'leaf2', ?) WHERE typeof(\"%s\") = 'text' AND instr(\"%s\", 'leaf2')" % (table, *([column[1]] * 4)), (HOSTILE,))
+    rows.commit()
+    rows.close()
+    web = Web(binary, work, "named", ["--db", other])
+    try:
+        b.open(web.url)
+        b.wait("the hostile name is shown", "document.body.innerText.includes(arguments[0])", 20, HOSTILE)
+        for page in ("incidents", "tree", "ports"):
+            go(b, "#/" + page)
+            check(HOSTILE in b.text("main"), "%s does not show the name: %s" % (page, b.text("main")[:300]))
+        check(b.js("return !window.hacked && !document.querySelector('main img')"), "a name in the database became markup")
+        b.quiet("a hostile database", web.url)
+    finally:
+        web.stop()
+
+
+# --- a live lab ---
+
+TOKEN = "page-test-token-0123456789"
+
+
+class Lab:
+    def __init__(self, build, work):
+        self.lab = live_lab.Live(build, os.path.join(work, "live"), "pfc-storm", face="sonic-gnmi", at="6s")
+        self.lab.start()
+
+    def serve(self, work):
+        self.lab.served()
+        tokens = os.path.join(work, "tokens")
+        with open(tokens, "w") as f:
+            f.write("wall %s\n" % TOKEN)
+        os.chmod(tokens, 0o600)
+        with open(self.lab.config, "a") as f:
+            f.write("\nhttp: { listen: \"127.0.0.1:%d\", tokens_file: %s }\n" % (free_port(), tokens))
+        self.lab.agent()
+
+
+def live(b, work, binary, lab):
+    arguments = ["-c", lab.lab.config]
+    web = Web(binary, work, "live", arguments)
+    try:
+        b.open(web.url)
+        b.wait("a token is asked for", "document.querySelector('dialog').open && document.querySelector('#token')")
+        b.complaints()  # 401 was expected
+        b.key("wrong-token-0123456789", Keys.ENTER)
+        b.wait("a wrong token is refused", "document.querySelector('dialog').open && /refused/.test(document.querySelector('dialog').innerText)")
+        b.complaints()
+        b.js("document.querySelector('#token').value = ''; document.querySelector('#token').focus()")
+        b.key(TOKEN, Keys.ENTER)
+        b.wait("the right one is taken", "/live/.test(document.querySelector('#link').innerText) && document.querySelector('.signals tbody tr')")
+        check(TOKEN not in b.js("return location.href + document.cookie + JSON.stringify(localStorage)"), "the token is kept where it should not be")
+        b.js("window.sameDocument = true")
+        first = b.text(".signals")
+        b.wait("a live update arrives without a reload", "window.sameDocument && document.querySelector('.signals').innerText !== arguments[0]", 30, first)
+        b.wait("the storm is seen", "[...document.querySelectorAll('.signals tr')].some((r) => /pause/.test(r.innerText) && /WARNING|CRITICAL/.test(r.innerText))", 60)
+        for page in PAGES:
+            go(b, "#/" + page)
+            check("cannot be shown" not in b.text("main"), "live %s: %s" % (page, b.text("main")[:300]))
+        go(b, "#/port/leaf2/Ethernet2")
+        b.wait("charts of the live port", "document.querySelectorAll('.chart canvas').length > 2", 30)
+        b.quiet("live", web.url)
+        port = web.port
+        web.stop()
+        b.wait("the server is gone", "/Connection lost/.test(document.querySelector('#banners').innerText)", 20)
+        web = Web(binary, work, "live", arguments, port)
+        b.wait("and back", "/live/.test(document.querySelector('#link').innerText)", 40)
+        b.complaints()
+        os.kill(lab.lab.agent_process.pid, signal.SIGKILL)
+        lab.lab.agent_process.wait()
+        b.wait("a dead agent is unknown, and says so", "document.querySelector('#state').innerText.includes('UNKNOWN') && /agent is stopped/i.test(document.querySelector('#banners').innerText)", 30)
+        b.quiet("a dead agent", web.url)
+    finally:
+        web.stop()
+
+
+def main():
+    if len(sys.argv) < 2:
+        print("usage: %s BUILD_DIRECTORY [PART ...]" % sys.argv[0], file=sys.stderr)
+        sys.exit(2)
+    binaries()
+    signal.signal(signal.SIGTERM, lambda n, frame: sys.exit(128 + n))
+    build, wanted = os.path.realpath(sys.argv[1]), sys.argv[2:]
+    binary = os.path.join(build, "rocewatch")
+    work, began = tempfile.mkdtemp(prefix="page-"), time.monotonic()
+    lab, b, done = None, None, []
+    try:
+        if not wanted or "live" in wanted:
+            lab = Lab(build, work)
+        b = Browser()
+        parts = [("units", units), ("recorded", lambda b, w: recorded(b, w, binary)), ("large", large), ("hostile", hostile), ("lost", lost), ("live", lambda b, w: live(b, w, binary, lab))]
+        for name, part in parts:
+            if wanted and name not in wanted:
+                continue
+            if lab and lab.lab.agent_process is None:
+                lab.serve(work)
+            start = time.monotonic()
+            part(b, work)
+            done.append("%s %.0f s" % (name, time.monotonic() - start))
+    except (Failed, live_lab.Failed, subprocess.TimeoutExpired) as e:
+        if b:
+            b.driver.save_screenshot(os.path.join(work, "failed.png"))
+        print("FAILED: %s\n%s (logs and failed.png in %s)" % (e, "; ".join(figures), work), file=sys.stderr)
+        sys.exit(1)
+    finally:
+        if b:
+            b.close()
+        if lab:
+            live_lab.Live.stop([lab.lab])
+    shutil.rmtree(work)
+    print("\n".join(figures))
+    print("passed in %.0f s: %s" % (time.monotonic() - began, ", ".join(done)))
+
+
+main()

@@ -1,0 +1,167 @@
+/*
+ * units - tests of the page's pure functions. There is no JavaScript engine on the build machines but
+ * the browser, so test_page.py imports this file there. run() returns the failures as texts.
+ */
+import * as dom from "../dom.js";
+import * as format from "../format.js";
+import * as route from "../route.js";
+import * as state from "../state.js";
+import { points, sums } from "../chart.js";
+import { shade } from "../page_ecmp.js";
+import { seriesOf } from "../page_port.js";
+import { branches, layout } from "../page_tree.js";
+
+const H = 3600;
+
+/* [function, arguments, expected] */
+const ROWS = [
+	[format.count, [1234567], "1,234,567"], [format.count, [0], "0"], [format.count, [-1234.5, 1], "-1,234.5"],
+	[format.count, [-0.2], "0"], [format.count, [999999.99, 1], "1,000,000"], [format.count, [null], "unknown"],
+	[format.count, [undefined], "unknown"], [format.count, [NaN], "unknown"],
+	[format.scaled, [297123, "frames/s"], "297 kframes/s"], [format.scaled, [0, "B"], "0 B"], [format.scaled, [999.9999, "B"], "1 kB"],
+	[format.rate, [847, "frames/s"], "847 frames/s"], [format.rate, [99999, "frames/s"], "99,999 frames/s"],
+	[format.rate, [588333.6, "frames/s"], "588 k frames/s"], [format.rate, [1.24e6, "frames/s"], "1.24 M frames/s"],
+	[format.rate, [0, "packets/s"], "0 packets/s"], [format.rate, [0.0001, "packets/s"], "< 0.01 packets/s"], [format.rate, [null, "packets/s"], "unknown"],
+	[format.ratio, [0.071], "7.1 %"], [format.ratio, [1], "100 %"], [format.ratio, [0], "0 %"], [format.ratio, [-1.1e-16], "0 %"],
+	[format.ratio, [0.00001], "< 0.01 %"], [format.ratio, [0.0054], "0.54 %"], [format.ratio, [2.5], "250 %"], [format.ratio, [null], "unknown"],
+	[format.bytes, [13351053], "13.4 MB"], [format.bytes, [999], "999 B"], [format.bytes, [null], "unknown"],
+	[format.bitrate, [400e9], "400 Gbit/s"], [format.bitrate, [68243011695], "68.2 Gbit/s"],
+	[format.duration, [0.45], "450 ms"], [format.duration, [0], "0 s"], [format.duration, [59.6], "60 s"], [format.duration, [65], "1 min 5 s"],
+	[format.duration, [11 * H + 120], "11 h 2 min"], [format.duration, [3 * 86400], "3 d"], [format.duration, [1.3e-8], "13 ns"],
+	[format.duration, [0.0000052], "5.2 µs"], [format.duration, [-65], "-1 min 5 s"], [format.duration, [null], "unknown"],
+	[format.dollars, [10548.2], "$10,548"], [format.dollars, [4.5], "$4.5"], [format.dollars, [0], "$0"], [format.perHour, [960], "$960/h"],
+	[format.perHour, [null], "no price"],
+	[format.moment, ["2026-11-21T03:14:22.5Z"], "2026-11-21 03:14:22Z"], [format.moment, [null], "unknown"], [format.clock, ["nonsense"], "unknown"],
+	[format.value, [0.5, "ratio"], "50 %"], [format.value, [null, "ratio"], "unknown"], [format.value, [29933000000, "ns"], "30 s"],
+	[format.value, [8, "switches"], "8 switches"], [format.value, [-3, "-"], "-3"], [format.value, ["src_ip", "-"], "src_ip"],
+	[format.measured, [0.071, 0, "ratio", "bound"], "at most 7.1 %"], [format.measured, [0.071, 0.02, "ratio", "bound"], "2 % to 7.1 %"],
+	[format.measured, [0.071, null, "ratio", "exact"], "7.1 %"], [format.measured, [7, null, "links", "estimated"], "about 7 links"],
+	[format.measured, [0, 0, "ratio", "unknown"], "unknown"], [format.measured, [null, null, "ratio", "exact"], "unknown"],
+	[format.pauseRate, [1, 1, true], "1,000 ms/s"], [format.pauseRate, [0, 0.071, false], "at most 71 ms/s"],
+	[format.pauseRate, [0.2, 0.5, false], "200 to 500 ms/s"], [format.pauseRate, [null, null, true], "unknown"],
+	[format.plural, [1, "switch", "switches"], "1 switch"], [format.plural, [1200, "switch", "switches"], "1,200 switches"],
+
+	[route.parse, ["#/port/leaf1/Eth%2F1?range=6h"], { name: "port", args: ["leaf1", "Eth/1"], query: { range: "6h" } }],
+	[route.parse, [""], { name: "overview", args: [], query: {} }], [route.parse, ["#/port/%zz"], { name: "port", args: ["%zz"], query: {} }],
+	[route.to, ["port", ["leaf 1", "Eth/1"], { range: "6h", at: null }], "#/port/leaf%201/Eth%2F1?range=6h"],
+
+	[state.known, ["critical"], "critical"], [state.known, ["down"], "critical"], [state.known, ["something new"], "unknown"], [state.known, [null], "unknown"],
+	[state.intervalOf, [[]], 5000], [state.intervalOf, [[0, 9000, 18000]], 9000], [state.intervalOf, [[0, 100, 200]], 5000], [state.intervalOf, [[0, 1e6]], 30000],
+	[state.stepOf, [900], 10], [state.stepOf, [86400], 300], [state.stepOf, [604800], 3600],
+	[state.matches, [{ a: { b: ["Leaf1"] } }, "leaf1"], true], [state.matches, [{ a: "x" }, "y"], false], [state.matches, [{}, ""], true], [state.matches, [{ a: null }, "null"], false],
+	[state.retryAfter, [0, 0], 1000], [state.retryAfter, [3, 0], 8000], [state.retryAfter, [99, 1], 18750],
+	[shade, [0], "rgb(0,32,77)"], [shade, [1], "rgb(255,234,70)"], [shade, [null], null],
+];
+
+function same(a, b) {
+	return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function expect(failures, what, got, wanted) {
+	if (!same(got, wanted))
+		failures.push(what + ": got " + JSON.stringify(got) + ", expected " + JSON.stringify(wanted));
+}
+
+const FRAME = { state: "ok", open_incidents: 0, agent: { state: "running", data_age_s: 2 } };
+
+function headline(f) {
+	const of = (...args) => state.headline(...args).state;
+	expect(f, "no frame yet is unknown", of(null, 0, 5000, false), "unknown");
+	expect(f, "a fresh frame is believed", of(FRAME, 1000, 5000, false), "ok");
+	expect(f, "three intervals of silence are the limit", of(FRAME, 15000, 5000, false), "ok");
+	expect(f, "more is unknown", of(FRAME, 15001, 5000, false), "unknown");
+	expect(f, "the past does not grow stale", of(FRAME, 1e9, 5000, true), "ok");
+	expect(f, "a frame without state is unknown", of({ agent: {} }, 0, 5000, false), "unknown");
+	expect(f, "silence says so", state.headline(FRAME, 60000, 5000, false).silent, true);
+	expect(f, "age grows while nothing comes", state.dataAge(FRAME, 3000, false), 5);
+	expect(f, "age of a replay stands still", state.dataAge({ agent: { state: "replay", data_age_s: 0 } }, 3000, false), 0);
+	expect(f, "age without data is unknown", state.dataAge({ agent: {} }, 0, false), null);
+	const kinds = (agent) => state.banners({ agent }).map((b) => b.kind);
+	expect(f, "a running agent has no banner", kinds({ state: "running" }), []);
+	expect(f, "a stopped agent has one", kinds({ state: "stopped", stale: true }), ["agent"]);
+	expect(f, "a stale store has one", kinds({ state: "running", stale: true }), ["stale"]);
+	expect(f, "a broken file and a refused reload have one each", kinds({ state: "running", config_error: "x", reload_refused: { text: "y" } }), ["config", "reload"]);
+}
+
+function incidents(f) {
+	const rows = [{ id: "new", severity: "warning", opened: "2026-01-02T00:00:00Z" }, { id: "money", severity: "info", usd_per_hour: 5, opened: "2026-01-01T00:00:00Z" },
+		{ id: "critical", severity: "critical", usd_per_hour: null, opened: "2026-01-01T00:00:00Z" }, { id: "old", severity: "warning", opened: "2026-01-01T00:00:00Z" }];
+	expect(f, "money, then severity, then the newer", rows.sort(state.byMoney).map((r) => r.id), ["money", "critical", "new", "old"]);
+}
+
+function scrubber(f) {
+	const minute = 60000;
+	expect(f, "a quarter of an hour has 15 windows", state.windows(0, 15 * minute, minute).length, 15);
+	const day = state.windows(0, 24 * 60 * minute, minute);
+	expect(f, "a day has at most 96", day.length <= 96 && day.length > 48, true);
+	expect(f, "windows touch", day[1].from, day[0].to);
+	expect(f, "windows are multiples of the window", (day[0].to - day[0].from) % minute, 0);
+	expect(f, "nothing has none", state.windows(5, 5, minute).length, 0);
+}
+
+function events(f) {
+	const reader = new state.EventReader();
+	const text = "retry: 2000\n\n: comment\nid: 1\nevent: watch\ndata: {\"a\":1,\ndata: \"b\":2}\n\nevent: incident\r\ndata: {}\r\n\r\ndata: x\n\n";
+	const got = [];
+	for (const piece of text.match(/.{1,3}/gs)) /* wherever the network cuts it */
+		got.push(...reader.feed(piece));
+	expect(f, "events in pieces of three", got, [{ event: "watch", data: "{\"a\":1,\n\"b\":2}" }, { event: "incident", data: "{}" }, { event: "message", data: "x" }]);
+}
+
+function series(f) {
+	const rows = [{ time: "2026-01-01T00:00:00Z", value: 1, priority: 3 }, { time: "2026-01-01T00:00:10Z", value: null, priority: 3 },
+		{ time: "2026-01-01T00:00:20Z", value: 3, priority: 3 }, { time: "2026-01-01T00:00:00Z", value: 0, priority: 4 }];
+	const list = seriesOf("m", "in", 8, rows);
+	expect(f, "priorities without a value but 0 are left out", list.map((s) => s.label), ["in p3"]);
+	const drawn = points(list);
+	expect(f, "a gap stays a gap", drawn.map((r) => r[1]), [8, null, 24]);
+	expect(f, "sums leave gaps out", sums(drawn, 0), { n: 2, mean: 16, high: 24, last: 24 });
+	expect(f, "no value is unknown, not 0", sums([[0, null]], 0), { n: 0, mean: null, high: null, last: null });
+	expect(f, "all 0: one line remains", seriesOf("m", "in", 1, [{ time: "2026-01-01T00:00:00Z", value: 0, priority: 3 }]).length, 1);
+	expect(f, "nothing collected: no line", seriesOf("m", "in", 1, [{ time: "2026-01-01T00:00:00Z", value: null, priority: 3 }]).length, 0);
+}
+
+function trees(f) {
+	const tree = { host: "h1", edges: [{ depth: 1, waits: "leaf2", paused_by: "h1" }, { depth: 2, waits: "spine1", paused_by: "leaf2" },
+		{ depth: 2, waits: "spine2", paused_by: "leaf2" }, { depth: 3, waits: "leaf1", paused_by: "spine1" }] };
+	const { boxes } = layout(tree);
+	expect(f, "one box each", [...boxes.keys()], ["h1", "leaf2", "spine1", "spine2", "leaf1"]);
+	expect(f, "columns by depth", boxes.get("h1").x < boxes.get("leaf2").x && boxes.get("spine1").x === boxes.get("spine2").x, true);
+	const root = branches(tree);
+	expect(f, "the tree", [root.length, root[0].children.length, root[0].children[0].children[0].edge.waits], [1, 2, "leaf1"]);
+	const ring = { edges: [{ depth: 1, waits: "a", paused_by: "b" }, { depth: 1, waits: "b", paused_by: "a" }] };
+	expect(f, "a ring ends", branches(ring).length, 2);
+}
+
+function drawing(f) {
+	const root = document.createElement("div");
+	document.body.appendChild(root);
+	const list = (names) => dom.h("ul", {}, names.map((n) => dom.h("li", { key: n }, dom.h("button", {}, n))));
+	dom.render(root, list(["a", "b", "c"]));
+	const b = root.querySelectorAll("li")[1];
+	b.firstChild.focus();
+	dom.render(root, list(["c", "b", "d"]));
+	expect(f, "keyed order", [...root.querySelectorAll("li")].map((li) => li.textContent), ["c", "b", "d"]);
+	expect(f, "a kept element is the same", root.querySelectorAll("li")[1] === b, true);
+	expect(f, "and keeps the focus", document.activeElement === b.firstChild, true);
+	const before = dom.touched.nodes;
+	dom.render(root, list(["c", "b", "d"]));
+	expect(f, "the same description touches nothing", dom.touched.nodes - before, 0);
+	dom.render(root, dom.h("p", { title: "<b>" }, "<img src=x onerror=alert(1)>"));
+	expect(f, "text is text", [root.querySelectorAll("img").length, root.textContent], [0, "<img src=x onerror=alert(1)>"]);
+	let said = [];
+	dom.render(root, dom.h("button", { on: { click: () => said.push(1) } }));
+	dom.render(root, dom.h("button", { on: { click: () => said.push(2) } }));
+	root.firstChild.click();
+	expect(f, "the newest listener, once", said, [2]);
+	root.remove();
+}
+
+export function run() {
+	const failures = [];
+	for (const [fn, args, wanted] of ROWS)
+		expect(failures, fn.name + "(" + JSON.stringify(args).slice(1, -1) + ")", fn(...args), wanted);
+	for (const part of [headline, incidents, scrubber, events, series, trees, drawing])
+		part(failures);
+	return { failures, rows: ROWS.length };
+}
