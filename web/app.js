@@ -194,6 +194,7 @@ function draw() {
 	drawHead();
 	render(element("nav"), navigation());
 	render(element("main"), content(ctx));
+	element("main").dataset.shown = app.row.name + " " + (app.row.page.load && !app.data && !app.error ? "loading" : "ready");
 	performance.measure("rocewatch update", {
 		start: began, end: performance.now(),
 		detail: { page: app.row.name, nodes: touched.nodes - before },

@@ -30,7 +30,7 @@ export const device = {
 	title: (ctx) => "Switch " + (ctx.here.args[0] || ""),
 	every: 10000,
 	load: async (ctx) => {
-		const [topology, pause] = await Promise.all([ctx.get("topology").catch(() => null), ctx.get("pause/ports", { device: ctx.here.args[0] })]);
+		const [topology, pause] = await Promise.all([ctx.get("topology/show").catch(() => null), ctx.get("pause/ports", { device: ctx.here.args[0] })]);
 		return { topology, pause };
 	},
 	draw: (ctx) => {

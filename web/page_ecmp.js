@@ -4,12 +4,12 @@
  */
 import { h } from "./dom.js";
 import * as format from "./format.js";
-import { known, matches, windows } from "./state.js";
+import { known, matches } from "./state.js";
 import { choice, facts, mark, panel, portLink, quiet, table, time } from "./widgets.js";
 
 const RANGES = [["15m", "15 min"], ["1h", "1 h"], ["6h", "6 h"], ["24h", "24 h"]];
 const PLAY_MS = 500;
-const AHEAD = 2; /* requests at a time while windows are fetched ahead */
+const FRAMES = 96; /* windows of a range that can be looked at one by one */
 
 /* The scale of cividis (Nunez et al., 2018): even in lightness, the same for colour-blind readers. */
 const SCALE = [[0, 32, 77], [66, 78, 108], [124, 123, 120], [187, 175, 113], [255, 234, 70]];
@@ -38,55 +38,43 @@ function rangeOf(ctx) {
 	return ctx.here.query.range || "15m";
 }
 
-/* Milliseconds of the windows of the range, oldest first. */
-function positions(doc) {
-	const from = format.parseTime(doc.from), to = format.parseTime(doc.to);
-	if (Number.isNaN(from) || Number.isNaN(to))
-		return [];
-	return windows(from, to, (doc.window_s || 60) * 1000);
-}
-
+/*
+ * The matrix of the window that the scrubber stands at, in the shape of the whole one. What a window
+ * does not tell (flows, chance, speeds) is known for the whole range.
+ */
 function windowDoc(ctx) {
-	const { at, frames } = ctx.local;
-	if (at === undefined || at === null)
+	const { at, docs } = ctx.local;
+	if (at === null || at === undefined)
 		return ctx.data.whole;
-	return frames[at] || null;
+	const { history, whole } = ctx.data;
+	const frame = history.frames[at];
+	if (!frame)
+		return whole;
+	if (!docs.has(frame))
+		docs.set(frame, framed(history, frame, whole));
+	return docs.get(frame);
 }
 
-async function fetchWindow(ctx, at) {
-	const { spots, frames, asked } = ctx.local;
-	if (!spots[at] || frames[at] || asked.has(at))
-		return;
-	asked.add(at);
-	const iso = (t) => new Date(t).toISOString();
-	try {
-		frames[at] = await ctx.get("ecmp/heatmap", { since: iso(spots[at].from), until: iso(spots[at].to) });
-	} catch (e) {
-		frames[at] = { error: e.message };
-	}
-	asked.delete(at);
-	ctx.redraw();
+function hottest(cells) {
+	return Math.max(...cells.filter((v) => v !== null));
 }
 
-async function fetchAhead(ctx) {
-	const local = ctx.local;
-	let next = local.spots.length - 1;
-	const worker = async () => {
-		while (next >= 0 && ctx.local === local && !local.gone) {
-			const at = next--;
-			await fetchWindow(ctx, at);
-		}
-	};
-	await Promise.all(Array.from({ length: AHEAD }, worker));
+function framed(history, frame, whole) {
+	const rows = history.rows.map((r, i) => {
+		const known = whole.rows.find((w) => w.device === r.device && w.group === r.group) || {};
+		const over = frame.imbalance_ratio[i] > history.warn_ratio, most = hottest(frame.cells[i]);
+		return { ...known, ...r, imbalance_ratio: frame.imbalance_ratio[i], verdict: frame.verdict[i], windows: 1, windows_idle: 0,
+			cells: history.peers.map((peer, k) => ({ ...((known.cells || []).find((c) => c.peer === peer) || {}), rate_bps: null, peer,
+				utilization_ratio: frame.cells[i][k], hot: over && frame.cells[i][k] === most })) };
+	});
+	return { ...whole, peers: history.peers, rows };
 }
 
 /* --- the scrubber --- */
 
 function moveTo(ctx, at) {
-	const last = ctx.local.spots.length - 1;
-	ctx.local.at = at === null ? null : Math.max(0, Math.min(last, at));
-	if (ctx.local.at !== null)
-		fetchWindow(ctx, ctx.local.at);
+	const last = ctx.data.history.frames.length - 1;
+	ctx.local.at = at === null || last < 0 ? null : Math.max(0, Math.min(last, at));
 	ctx.redraw();
 }
 
@@ -98,58 +86,56 @@ function play(ctx) {
 		ctx.redraw();
 		return;
 	}
-	const last = local.spots.length - 1;
+	const last = ctx.data.history.frames.length - 1;
 	if (local.at === null || local.at === undefined || local.at >= last)
 		moveTo(ctx, 0);
 	local.timer = setInterval(() => {
 		if (local.gone || local.at >= last)
 			return play(ctx);
-		if (local.frames[local.at]) /* waits for a window that is not there yet */
-			moveTo(ctx, local.at + 1);
-		return undefined;
+		return moveTo(ctx, local.at + 1);
 	}, PLAY_MS);
 	ctx.redraw();
 }
 
-/* The worst imbalance of a window. */
-function worst(doc) {
-	let ret = null;
-	for (const row of (doc && doc.rows) || [])
-		if (row.imbalance_ratio !== null && row.imbalance_ratio !== undefined && (ret === null || row.imbalance_ratio > ret))
-			ret = row.imbalance_ratio;
-	return ret;
+/* The worst imbalance of a window; null when all groups are idle or unknown. */
+function worst(frame) {
+	const seen = frame.imbalance_ratio.filter((v) => v !== null);
+	return seen.length ? Math.max(...seen) : null;
 }
 
-function history(ctx) {
-	const { spots, frames, at } = ctx.local;
-	const warn = ctx.data.whole.warn_ratio || 0.2;
-	const values = spots.map((s, i) => (frames[i] ? worst(frames[i]) : undefined));
-	const top = Math.max(warn * 1.5, ...values.filter((v) => typeof v === "number"));
-	const width = 100 / Math.max(1, spots.length);
+function strip(ctx) {
+	const { frames } = ctx.data.history;
+	const warn = ctx.data.history.warn_ratio || 0.2;
+	const values = frames.map(worst);
+	const top = Math.max(warn * 1.5, ...values.filter((v) => v !== null));
+	const width = 100 / Math.max(1, frames.length);
 	return h("svg", { class: "history", viewBox: "0 0 100 24", preserveAspectRatio: "none", role: "img",
 		"aria-label": "Worst imbalance in each window" },
-		values.map((v, i) => h("rect", { key: i, x: i * width + width * 0.1, width: width * 0.8,
-			y: typeof v === "number" ? 24 - Math.max(1, v / top * 24) : 22, height: typeof v === "number" ? Math.max(1, v / top * 24) : 2,
-			class: (v === undefined ? "none" : v === null ? "unseen" : v > warn ? "over" : "even") + (i === at ? " here" : ""),
+		values.map((v, i) => h("rect", { key: frames[i].time, x: i * width + width * 0.1, width: width * 0.8,
+			y: v === null ? 22 : 24 - Math.max(1, v / top * 24), height: v === null ? 2 : Math.max(1, v / top * 24),
+			class: (v === null ? "unseen" : v > warn ? "over" : "even") + (i === ctx.local.at ? " here" : ""),
 			on: { click: () => moveTo(ctx, i) } },
-			h("title", {}, format.moment(spots[i].from / 1000) + ": " + (v === undefined ? "loading" : v === null ? "idle" : "imbalance " + format.ratio(v))))),
+			h("title", {}, format.moment(frames[i].time) + ": " + (v === null ? "idle or unknown" : "imbalance " + format.ratio(v))))),
 		h("line", { x1: 0, x2: 100, y1: 24 - warn / top * 24, y2: 24 - warn / top * 24, class: "limit" }));
 }
 
 function scrubber(ctx) {
-	const { spots, at } = ctx.local;
-	const whole = at === null || at === undefined;
-	const here = whole ? null : spots[at];
-	const text = whole ? "the whole range, mean of busy windows" : format.moment(here.from / 1000) + " to " + format.clock(here.to / 1000);
+	const { frames, window_s } = ctx.data.history;
+	const { at } = ctx.local;
+	const whole = at === null || at === undefined || !frames[at];
+	const ends = whole ? null : format.parseTime(frames[at].time) / 1000;
+	const text = whole ? "the whole range, mean of busy windows" : format.moment(ends - window_s) + " to " + format.clock(ends);
+	if (!frames.length)
+		return quiet("No window in this time.");
 	return h("div", { key: "scrubber", class: "scrubber" },
-		history(ctx),
-		h("input", { id: "scrubber", type: "range", min: 0, max: Math.max(0, spots.length - 1), step: 1,
-			value: String(whole ? spots.length - 1 : at), "aria-label": "Window", "aria-valuetext": text,
+		strip(ctx),
+		h("input", { id: "scrubber", type: "range", min: 0, max: frames.length - 1, step: 1,
+			value: String(whole ? frames.length - 1 : at), "aria-label": "Window", "aria-valuetext": text,
 			on: { input: (e) => moveTo(ctx, Number(e.target.value)) } }),
 		h("div", { class: "controls" },
 			h("button", { type: "button", "aria-pressed": String(Boolean(ctx.local.timer)), on: { click: () => play(ctx) } }, ctx.local.timer ? "■ Stop" : "▶ Play"),
 			h("button", { type: "button", "aria-pressed": String(whole), on: { click: () => moveTo(ctx, null) } }, "Whole range"),
-			h("span", { id: "window", "aria-live": "off" }, text)));
+			h("span", { id: "window" }, text)));
 }
 
 /* --- the matrix --- */
@@ -328,9 +314,9 @@ function detail(ctx, doc) {
 	const { row, c } = pick;
 	const group = ctx.local.group;
 	return panel(row.device + " to " + c.peer, { class: "detail", key: "detail" },
-		facts([["Load", format.ratio(c.utilization_ratio)], ["Rate", format.bitrate(c.rate_bps) + " of " + format.bitrate(c.speed_bps)],
+		facts([["Load", format.ratio(c.utilization_ratio)], ["Rate", c.rate_bps === null ? null : format.bitrate(c.rate_bps) + " of " + format.bitrate(c.speed_bps)],
 			["Links", format.count(c.links)], ["Leaf's verdict", verdict(row)], ["Effective flows", row.flows_estimate === null ? "unknown: no packets captured" : format.count(row.flows_estimate, 1)],
-			["Windows", format.count(row.windows) + " busy, " + format.count(row.windows_idle) + " idle, " + format.count(row.windows_unknown) + " unknown"],
+			["Windows", doc !== ctx.data.whole ? null : format.count(row.windows) + " busy, " + format.count(row.windows_idle) + " idle, " + format.count(row.windows_unknown) + " unknown"],
 			["Above the limit since", row.over_since ? time(row.over_since) : null]]),
 		band({ ...row, flows_note: group && group.uplinks ? group.uplinks.flows_note : null }),
 		ctx.local.groupError ? h("p", { class: "error" }, ctx.local.groupError) : null,
@@ -349,29 +335,21 @@ export const ecmp = {
 	every: 15000,
 	load: async (ctx, signal) => {
 		const range = rangeOf(ctx);
-		const whole = await ctx.get("ecmp/heatmap", ctx.past ? { span: range } : { since: range }, signal);
+		const time = ctx.past ? { span: range } : { since: range };
+		const [whole, history] = await Promise.all([ctx.get("ecmp/heatmap", time, signal), ctx.get("ecmp/history", { ...time, frames: FRAMES }, signal)]);
 		const local = ctx.local;
-		const spots = positions(whole);
-		const same = local.spots && local.range === range && local.spots.length && spots.length && local.spots[0].from === spots[0].from;
-		if (!same) {
-			/* a window keeps its place in time when the range moves on */
-			const known = new Map((local.spots || []).map((s, i) => [s.from, local.frames[i]]));
-			const was = local.at === null || local.at === undefined ? null : local.spots[local.at];
-			local.frames = spots.map((s) => (local.range === range ? known.get(s.from) : undefined));
-			local.at = was ? spots.findIndex((s) => s.from === was.from) : null;
-			if (local.at < 0)
-				local.at = null;
-			local.asked = new Set();
-			local.spots = spots;
-			local.range = range;
-		}
-		if (ctx.here.query.leaf && !local.cell && whole.peers.length)
+		/* the scrubber keeps its place in time when the range moves on */
+		const was = ctx.data && local.at !== null && local.at !== undefined ? ctx.data.history.frames[local.at] : null;
+		local.at = was ? history.frames.findIndex((f) => f.time === was.time) : null;
+		if (local.at < 0)
+			local.at = null;
+		local.docs = new Map();
+		if (ctx.here.query.leaf && !local.cell)
 			local.wanted = ctx.here.query.leaf;
-		setTimeout(() => fetchAhead(ctx), 0);
-		return { whole };
+		return { whole, history };
 	},
 	key: (ctx, e) => {
-		if (!ctx.data || !ctx.local.spots)
+		if (!ctx.data)
 			return;
 		if (e.key === " " && e.target.tagName !== "BUTTON" && e.target.tagName !== "A") {
 			e.preventDefault();
@@ -402,9 +380,8 @@ export const ecmp = {
 			} } }, "As table")),
 			scrubber(ctx),
 			h("div", { key: "both", class: "both" },
-				h("div", { class: "map" }, !doc ? quiet("Loading this window ...") : doc.error ? h("p", { class: "error" }, doc.error)
-					: !doc.rows || !doc.rows.length ? quiet("The fabric has no leaf with more than one uplink.")
+				h("div", { class: "map" }, !doc.rows || !doc.rows.length ? quiet("The fabric has no leaf with more than one uplink.")
 						: [ctx.local.table ? h("div", { key: "table" }, asTable(doc)) : h("div", { key: "matrix" }, matrix(ctx, doc)), h("div", { key: "legend" }, legend())]),
-				doc && doc.rows ? detail(ctx, doc) : null));
+				doc.rows ? detail(ctx, doc) : null));
 	},
 };

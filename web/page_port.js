@@ -108,7 +108,7 @@ export const port = {
 	every: 10000,
 	load: async (ctx, signal) => {
 		const [device, name] = ctx.here.args;
-		const [topology, pause, ...charts] = await Promise.all([ctx.get("topology", {}, signal).catch(() => null),
+		const [topology, pause, ...charts] = await Promise.all([ctx.get("topology/show", {}, signal).catch(() => null),
 			ctx.get("pause/ports", { device, port: name, all: "true" }, signal).catch(() => ({ ports: [] })),
 			...CHARTS.map((spec) => loadChart(ctx, spec, signal))]);
 		return { topology, pause, charts };

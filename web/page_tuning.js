@@ -27,16 +27,18 @@ const LIST = (ctx) => [
 
 /* Sheets of the ledger, and what a review of the last day says that is not in it. */
 async function sheets(ctx, signal) {
+	const notes = [];
 	const none = (e) => {
-		if (e.status === 404)
-			return { sheets: [] };
-		throw e;
+		if (signal.aborted || e.status === 0 || e.status === 401)
+			throw e;
+		notes.push(e.message); /* too little history, for one: the other half can still be shown */
+		return { sheets: [] };
 	};
 	const [kept, review] = await Promise.all([ctx.get("tune/list", {}, signal).catch(none), ctx.get("tune/review", {}, signal).catch(none)]);
 	const all = new Map();
 	for (const s of [...(review.sheets || []), ...(kept.sheets || [])])
 		all.set(s.id, { ...(all.get(s.id) || {}), ...s });
-	return [...all.values()];
+	return { sheets: [...all.values()], notes };
 }
 
 export const tuning = {
@@ -44,8 +46,9 @@ export const tuning = {
 	every: 60000,
 	load: sheets,
 	draw: (ctx) => {
-		const rows = ctx.data.filter((s) => matches(s, ctx.filter));
+		const rows = ctx.data.sheets.filter((s) => matches(s, ctx.filter));
 		return h("div", { key: "sheets" }, quiet("rocewatch changes nothing on a switch: a sheet says what to change, why, and how to undo it."),
+			ctx.data.notes.map((text) => h("p", { key: text }, mark("unknown", "NO REVIEW"), " ", text)),
 			rows.length ? h("div", { "data-rows": true }, table("Tuning sheets", LIST(ctx), rows, (s) => s.id))
 				: quiet(ctx.filter ? "None matches the filter." : "No sheet: nothing to change, or too little history yet."));
 	},
@@ -122,7 +125,7 @@ export const sheet = {
 		} catch (e) {
 			if (e.status !== 404)
 				throw e;
-			const found = (await sheets(ctx, signal)).find((s) => s.id === id);
+			const found = (await sheets(ctx, signal)).sheets.find((s) => s.id === id);
 			if (!found)
 				throw e;
 			return found;

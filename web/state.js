@@ -145,19 +145,6 @@ export function retryAfter(n, random) {
 	return Math.min(15000, 1000 * 2 ** Math.min(n, 10)) * (1 + random / 4);
 }
 
-/* windows - the positions of the scrubber: [from, to) pairs that cover a range. Milliseconds. */
-const WINDOWS_MAX = 96;
-
-export function windows(from, to, window_ms) {
-	let step = window_ms;
-	while ((to - from) / step > WINDOWS_MAX)
-		step += window_ms;
-	const ret = [];
-	for (let t = from; t + step <= to + window_ms / 2; t += step)
-		ret.push({ from: t, to: t + step });
-	return ret;
-}
-
 /* stepOf - seconds between the points of a chart of @span_s: about 300 points, no less than 10 s. */
 export function stepOf(span_s) {
 	const wanted = span_s / 300;

@@ -86,6 +86,12 @@ class Fabric:
         return {"from": query.get("since") if "T" in query.get("since", "") else self.time(900), "to": until, "fabric": "made-up", "warn_ratio": 0.2, "busy_ratio": 0.3, "coverage_ratio": 1.0, "window_s": 60.0,
                 "verdict": "7 of 64 groups out of limits", "peers": peers, "rows": rows}
 
+    def ecmp_history(self, query):
+        doc = self.ecmp_heatmap(query)
+        frames = [{"time": self.time((60 - f) * 60), "cells": [[round(noise(i, k, f), 4) for k in range(CELLS)] for i in range(CELLS)], "imbalance_ratio": [noise("i", i, f) for i in range(CELLS)],
+                   "verdict": ["even"] * CELLS} for f in range(24)]
+        return {"from": doc["from"], "to": doc["to"], "window_s": 60.0, "warn_ratio": 0.2, "peers": doc["peers"], "rows": [{"device": r["device"], "group": r["group"]} for r in doc["rows"]], "frames": frames}
+
     def ecmp_groups(self, query):
         members = [{"port": self.port(32 + k), "peer": self.name(LEAVES + k), "utilization_ratio": noise(k), "rate_bps": 1e11, "speed_bps": 400000000000, "windows_hot": k, "link": "up"} for k in range(SPINES)]
         return {"groups": [{"device": query.get("device"), "group": "uplinks", "verdict": "skewed", "members": members, "worst_ratio": 1.05, "worst_at": self.time(60), "windows": 15, "windows_over": 11, "windows_idle": 0,
@@ -107,7 +113,7 @@ class Fabric:
         tree = {"priority": 3, "origin": "host", "device": self.name(0), "port": self.port(1), "host": "node-001", "measured": False, "share_ratio": 0.9, "clear": True, "confidence": "low", "level": "L3", "switches": 64, "hosts": 9, "edges": edges}
         return {"incident": query.get("incident"), "observable": True, "trees": [tree], "cycles": [], "waiting": 64, "lossless_drops": None, "from": self.time(60), "to": self.time()}
 
-    def topology(self, query):
+    def topology_show(self, query):
         links = [{"device": self.name(i), "port": self.port(32 + k), "peer": self.name(LEAVES + k), "peer_port": self.port(i), "speed_bps": 400000000000, "state": "up", "source": "lldp"} for i in range(LEAVES) for k in range(SPINES)]
         links += [{"device": self.name(i), "port": self.port(k), "peer": "host:node-%03d" % (i * 32 + k), "peer_port": "rail0", "speed_bps": 400000000000, "state": "up", "source": "declared"} for i in range(LEAVES) for k in range(32)]
         return {"fabric": "made-up", "links": links, "devices": []}

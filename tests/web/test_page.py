@@ -15,7 +15,7 @@ from page_server import PageServer  # noqa: E402
 SOURCE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 WEB = os.path.join(SOURCE, "web")
 PAGES = ("overview", "incidents", "tree", "ecmp", "steps", "ports", "tuning", "doctor")
-READY = "document.querySelector('main h1') && !/Loading \\.\\.\\.|Waiting for/.test(document.querySelector('main').innerText)"
+READY = "document.querySelector('main').dataset.shown === (location.hash.replace(/^#\\/?/, '').split(/[/?]/)[0] || 'overview') + ' ready' && document.querySelector('main h1') && !/Loading \\.\\.\\.|Waiting for/.test(document.querySelector('main').innerText)"
 HOSTILE = "<img src=x onerror=window.hacked=1>"
 figures = []
 
@@ -289,7 +289,8 @@ def keys(b):
 def heat_map(b):
     go(b, "#/ecmp")
     b.wait("the matrix", "document.querySelectorAll('#heatmap [data-cell]').length === 16")
-    b.wait("the windows", "document.querySelectorAll('.history .none').length === 0")
+    check(b.js("return document.querySelectorAll('.history rect').length") > 10, "too few windows")
+    check(b.js("return document.querySelectorAll('.heatmap .hot').length") == 0, "a cell is hot in a storm without traffic")
     tab_to(b, "the scrubber", "(e) => e.id === 'scrubber'")
     whole = b.text("#window")
     b.key(Keys.ARROW_LEFT)
@@ -319,7 +320,7 @@ def recorded(b, work, binary):
             check("cannot be shown" not in b.text("main"), "%s: %s" % (page, b.text("main")[:300]))
             sound(b, page)
         go(b, "#/overview?around=1970-01-01T00%3A02%3A00Z")
-        b.wait("the time before the fault", "/PAST/.test(document.querySelector('#link').innerText) && /00:1?\\d:\\d\\dZ/.test(document.querySelector('.clock').innerText)")
+        b.wait("the time before the fault", "/PAST/.test(document.querySelector('#link').innerText) && /00:02:00Z/.test(document.querySelector('.clock').innerText)")
         check("$960/h" not in b.text(), "the past shows what came later")
         b.quiet("recorded case", web.url)
     finally:
@@ -328,12 +329,12 @@ def recorded(b, work, binary):
 
 
 def named(b, work, binary, db):
-    """A database in which a switch is named like an attack."""
+    """A database in which a switch is named like an attack. The configuration in it refuses such a name, and keeps the old one."""
     other = os.path.join(work, "named.db")
     with sqlite3.connect(db) as source, sqlite3.connect(other) as target:
         source.backup(target)
     rows = sqlite3.connect(other)
-    for (table,) in rows.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").fetchall():
+    for (table,) in rows.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'fabric_history'").fetchall():
         for column in rows.execute("PRAGMA table_info(\"%s\")" % table).fetchall():
             if "TEXT" in column[2].upper():
                 rows.execute("UPDATE \"%s\" SET \"%s\" = replace(\"%s\", 'leaf2', ?) WHERE typeof(\"%s\") = 'text' AND instr(\"%s\", 'leaf2')" % (table, *([column[1]] * 4)), (HOSTILE,))
@@ -343,7 +344,7 @@ def named(b, work, binary, db):
     try:
         b.open(web.url)
         b.wait("the hostile name is shown", "document.body.innerText.includes(arguments[0])", 20, HOSTILE)
-        for page in ("incidents", "tree", "ports"):
+        for page in ("incidents", "overview"):
             go(b, "#/" + page)
             check(HOSTILE in b.text("main"), "%s does not show the name: %s" % (page, b.text("main")[:300]))
         check(b.js("return !window.hacked && !document.querySelector('main img')"), "a name in the database became markup")
@@ -396,7 +397,7 @@ def live(b, work, binary, lab):
             check("cannot be shown" not in b.text("main"), "live %s: %s" % (page, b.text("main")[:300]))
         go(b, "#/port/leaf2/Ethernet2")
         b.wait("charts of the live port", "document.querySelectorAll('.chart canvas').length > 2", 30)
-        b.quiet("live", web.url)
+        b.quiet("live", web.url, "tune/review")  # 503: a lab of some seconds has too little history
         port = web.port
         web.stop()
         b.wait("the server is gone", "/Connection lost/.test(document.querySelector('#banners').innerText)", 20)

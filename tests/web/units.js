@@ -89,16 +89,6 @@ function incidents(f) {
 	expect(f, "money, then severity, then the newer", rows.sort(state.byMoney).map((r) => r.id), ["money", "critical", "new", "old"]);
 }
 
-function scrubber(f) {
-	const minute = 60000;
-	expect(f, "a quarter of an hour has 15 windows", state.windows(0, 15 * minute, minute).length, 15);
-	const day = state.windows(0, 24 * 60 * minute, minute);
-	expect(f, "a day has at most 96", day.length <= 96 && day.length > 48, true);
-	expect(f, "windows touch", day[1].from, day[0].to);
-	expect(f, "windows are multiples of the window", (day[0].to - day[0].from) % minute, 0);
-	expect(f, "nothing has none", state.windows(5, 5, minute).length, 0);
-}
-
 function events(f) {
 	const reader = new state.EventReader();
 	const text = "retry: 2000\n\n: comment\nid: 1\nevent: watch\ndata: {\"a\":1,\ndata: \"b\":2}\n\nevent: incident\r\ndata: {}\r\n\r\ndata: x\n\n";
@@ -161,7 +151,7 @@ export function run() {
 	const failures = [];
 	for (const [fn, args, wanted] of ROWS)
 		expect(failures, fn.name + "(" + JSON.stringify(args).slice(1, -1) + ")", fn(...args), wanted);
-	for (const part of [headline, incidents, scrubber, events, series, trees, drawing])
+	for (const part of [headline, incidents, events, series, trees, drawing])
 		part(failures);
 	return { failures, rows: ROWS.length };
 }
