@@ -158,7 +158,7 @@ void alert_take(void *arg, const struct incident *incident, enum incident_state 
 		subject_keep(alert, subject, incident);
 }
 
-void alert_sync(struct alert *alert, const struct ledger *ledger)
+void alert_sync(struct alert *alert, const struct ledger *ledger, wall_t now)
 {
 	const struct incident **all;
 	if (!alert)
@@ -172,7 +172,7 @@ void alert_sync(struct alert *alert, const struct ledger *ledger)
 		if (subject->known || subject->closed)
 			continue;
 		subject->closed = true;
-		subject->closed_ns = wall_now().ns;
+		subject->closed_ns = now.ns;
 	}
 }
 
@@ -265,7 +265,8 @@ static void delivery_give_up(struct alert *alert, struct alert_receiver *receive
 {
 	rw_cleanup(str_done) struct str text = {0};
 	str_addf(&text, "'%s' is given up: %s", alert_event_name(d->pending), why);
-	log_error("alert", "%s: %s of incident %s is given up: %s", receiver->name,
+	complain(&receiver->giving_up, alert->mono, LOG_ERROR_, "alert",
+		"%s: %s of incident %s is given up: %s", receiver->name,
 		alert_event_name(d->pending), d->subject->id, why);
 	alert_tell(alert, receiver, d, "alert_failed", now_ns, text.s);
 	receiver->dropped++;
@@ -280,7 +281,6 @@ static void receiver_bound(struct alert *alert, struct alert_receiver *receiver,
 	size_t waiting = 0;
 	for (size_t i = 0; i < receiver->n; i++)
 		waiting += event_is_news(receiver->v[i]->pending);
-	receiver->queued = waiting;
 	for (; waiting > receiver->config->spool; waiting--) {
 		struct alert_delivery *oldest = NULL;
 		for (size_t i = 0; i < receiver->n; i++) {
@@ -294,10 +294,11 @@ static void receiver_bound(struct alert *alert, struct alert_receiver *receiver,
 				oldest = d;
 		}
 		if (!oldest)
-			return;
+			break;
 		delivery_give_up(alert, receiver, oldest,
 			"too many alerts wait for this receiver (see 'spool')", now_ns);
 	}
+	receiver->queued = waiting;
 }
 
 /* ---- sending ------------------------------------------------------------- */
@@ -470,8 +471,8 @@ static void alert_take_result(void *arg, void *message)
 {
 	struct alert *alert = arg;
 	struct receiver_job *job = message;
-	const wall_t now = wall_now();
-	const mono_t mono = mono_now();
+	const wall_t now = alert->now;
+	const mono_t mono = alert->mono;
 	if (job->ticket) {
 		test_done(&alert->test, job);
 		receiver_job_free(job);
@@ -519,13 +520,12 @@ static void alert_silences_tick(struct alert *alert, const struct ledger *ledger
 		subject->silenced =
 			incident && silence_match(&alert->silences, incident, now_ns) != NULL;
 	}
-	for (size_t i = 0; i < alert->silences.n && alert->tick_ns; i++) {
+	for (size_t i = 0; i < alert->silences.n && alert->now.ns; i++) {
 		const struct silence *silence = &alert->silences.v[i];
-		if (silence->until_ns > alert->tick_ns && silence->until_ns <= now_ns &&
+		if (silence->until_ns > alert->now.ns && silence->until_ns <= now_ns &&
 			!silence->ended_by)
 			silence_store(alert->store, silence, "silence_expired", now_ns);
 	}
-	alert->tick_ns = now_ns;
 }
 
 static void subject_free(struct alert_subject *subject)
@@ -590,6 +590,8 @@ void alert_tick(struct alert *alert, const struct ledger *ledger, wall_t now, mo
 		return;
 	alert_forget(alert, ledger, now.ns);
 	alert_silences_tick(alert, ledger, now.ns);
+	alert->now = now;
+	alert->mono = mono;
 	for (size_t i = 0; i < alert->n_receivers; i++) {
 		struct alert_receiver *r = &alert->receivers[i];
 		for (size_t k = 0; k < r->n; k++)
@@ -608,15 +610,13 @@ struct alert *alert_new(struct loop *loop, struct store *store, const struct con
 	curl_io_begin();
 	alert->store = store;
 	alert->results = mailbox_new(loop, RESULTS_MAX, alert_take_result, alert);
-	alert_reload(alert, config, NULL);
+	alert_reload(alert, config, NULL, wall_now());
 	return alert;
 }
 
 /* Ages count on the monotonic clock; what was sent before the start lies before its time. */
-static void alert_set_ages(struct alert *alert)
+static void alert_set_ages(struct alert *alert, wall_t now, mono_t mono)
 {
-	const wall_t now = wall_now();
-	const mono_t mono = mono_now();
 	for (size_t i = 0; i < alert->n_receivers; i++) {
 		for (size_t k = 0; k < alert->receivers[i].n; k++) {
 			struct alert_delivery *d = alert->receivers[i].v[k];
@@ -628,12 +628,12 @@ static void alert_set_ages(struct alert *alert)
 	}
 }
 
-int alert_load(struct alert *alert, struct history *history, struct err *e)
+int alert_load(struct alert *alert, struct history *history, wall_t now, mono_t mono, struct err *e)
 {
 	int rc = alert_rows_load(alert, history, e);
 	if (rc == 0)
 		rc = silences_load(history, &alert->silences, e);
-	alert_set_ages(alert);
+	alert_set_ages(alert, now, mono);
 	return rc;
 }
 
@@ -662,7 +662,8 @@ static void receiver_remove(struct alert *alert, struct alert_receiver *receiver
 	receiver_drop(receiver);
 }
 
-void alert_reload(struct alert *alert, const struct config *config, const struct ledger *ledger)
+void alert_reload(
+	struct alert *alert, const struct config *config, const struct ledger *ledger, wall_t now)
 {
 	if (!alert)
 		return;
@@ -686,7 +687,7 @@ void alert_reload(struct alert *alert, const struct config *config, const struct
 	alert->receivers = v;
 	alert->n_receivers = n;
 	if (ledger)
-		alert_sync(alert, ledger);
+		alert_sync(alert, ledger, now);
 }
 
 void alert_free(struct alert *alert)

@@ -45,20 +45,22 @@ void alert_free(struct alert *alert);
 
 /* alert_load - at start, before the ledger restores incidents: what receivers know, what waits, and
  * the silences. A database without them is fine. 0 or negative errno with @e. */
-int alert_load(struct alert *alert, struct history *history, struct err *e);
+int alert_load(
+	struct alert *alert, struct history *history, wall_t now, mono_t mono, struct err *e);
 
 /* alert_take - a ledger_fn: the incident changed. */
 void alert_take(void *alert, const struct incident *incident, enum incident_state from);
 
 /* alert_sync - after the ledger has restored incidents: takes all of them. */
-void alert_sync(struct alert *alert, const struct ledger *ledger);
+void alert_sync(struct alert *alert, const struct ledger *ledger, wall_t now);
 
 /* alert_tick - once a second. @ledger: where incidents are found. */
 void alert_tick(struct alert *alert, const struct ledger *ledger, wall_t now, mono_t mono);
 
 /* alert_reload - another configuration: receivers that did not change go on; what is known of a
  * removed one is forgotten. */
-void alert_reload(struct alert *alert, const struct config *config, const struct ledger *ledger);
+void alert_reload(
+	struct alert *alert, const struct config *config, const struct ledger *ledger, wall_t now);
 
 /*
  * alert_request - a command of the agent's socket; NULL when @cmd is none of these:

@@ -55,7 +55,7 @@ struct alert_receiver {
 	size_t n, cap, in_flight;
 	int64_t gap_ns; /* between attempts; 0: it answers */
 	mono_t next_try;
-	struct complaint failing;
+	struct complaint failing, giving_up;
 	uint64_t sent, failed, dropped, queued;
 	int64_t last_success_ns;
 };
@@ -77,7 +77,9 @@ struct alert {
 	struct alert_subject **subjects; /* owned */
 	size_t n_subjects, cap_subjects;
 	struct silences silences;
-	int64_t tick_ns; /* wall, of the last tick; 0: none yet */
+	/* of the last tick, 0: none yet. Results count from it: a second is near enough */
+	wall_t now;
+	mono_t mono;
 	struct alert_test_run test;
 };
 

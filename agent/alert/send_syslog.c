@@ -97,7 +97,12 @@ static void syslog_write(struct str *out, const struct sender_ask *ask)
 		wall_format(t, (wall_t){m->time_ns}, 3), sender_hostname(host, sizeof(host)),
 		(int)getpid(), alert_event_name(m->event));
 	syslog_data(out, m);
-	str_addf(out, " %s%s %s: %s", bom, alert_message_word(m), m->headline, m->summary);
+	str_addf(out, " %s", bom);
+	const size_t begin = out->n;
+	str_addf(out, "%s %s: %s", alert_message_word(m), m->headline, m->summary);
+	for (size_t i = begin; i < out->n; i++) /* nobody begins a line of his own */
+		if ((unsigned char)out->s[i] < 0x20 || out->s[i] == 0x7f)
+			out->s[i] = ' ';
 }
 
 /* ---- the way ------------------------------------------------------------- */

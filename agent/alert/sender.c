@@ -16,14 +16,6 @@
 
 #define ANSWER_SHOWN 160
 
-const struct sender *sender_find(enum receiver_kind kind)
-{
-	for (size_t i = 0; senders[i]; i++)
-		if (senders[i]->kind == kind)
-			return senders[i];
-	return NULL;
-}
-
 char *sender_hostname(char *buf, size_t size)
 {
 	if (gethostname(buf, size) != 0 || !*buf)

@@ -192,7 +192,7 @@ static int start_store(struct agent *agent, struct err *e)
 	if (resume_agent(agent->config->store.path, agent->entities, agent->config, agent->pipeline,
 		    agent->ledger, &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
-	alert_sync(agent->alert, agent->ledger);
+	alert_sync(agent->alert, agent->ledger, wall_now());
 	pipeline_advance(agent->pipeline, wall_now().ns);
 	agent_record_config(agent);
 	return 0;

@@ -20,7 +20,7 @@ void alert_agent_start(struct agent *agent)
 	agent->alert = alert_new(agent->loop, agent->store, agent->config);
 	int rc = db_history_open(agent->config->store.path, &history, &e);
 	if (rc == 0)
-		rc = alert_load(agent->alert, history, &e);
+		rc = alert_load(agent->alert, history, wall_now(), mono_now(), &e);
 	if (rc != 0)
 		log_warn("alert",
 			"what receivers were told before cannot be read; they are told again of "

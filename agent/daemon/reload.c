@@ -93,7 +93,7 @@ static void agent_adopt(struct agent *agent, struct config *fresh, struct source
 	pipeline_reload(agent->pipeline, fresh);
 	ledger_reload(agent->ledger, fresh->fabric);
 	tune_agent_reload(agent->tuning, fresh);
-	alert_reload(agent->alert, fresh, agent->ledger);
+	alert_reload(agent->alert, fresh, agent->ledger, wall_now());
 	sources_apply(agent->sources, fresh, changes);
 	traps_apply(agent, old);
 	agent_record_config(agent);

@@ -1,0 +1,754 @@
+/*
+ * test_alert - incidents of a real ledger, told to receivers over real HTTP: once each, in order,
+ * again after a restart, and never at the price of another receiver. Time is an argument: a tick of
+ * the test is a second of the alert's.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+
+#include "agent/alert/alert.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/hmac.h"
+#include "agent/base/log.h"
+#include "agent/base/loop.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/incident/incident_store.h"
+#include "agent/incident/ledger.h"
+#include "agent/modules.h"
+#include "config/config.h"
+#include "db/model/entity.h"
+#include "db/open.h"
+#include "db/series/history.h"
+#include "db/store/store.h"
+
+#include "http_sink.h"
+
+#define W (10 * NS_PER_S)
+#define START_NS (1700000000 * NS_PER_S)
+#define PATIENCE_NS (60 * NS_PER_S)
+#define TURN_NS (2 * NS_PER_MS) /* of real time, for one second of the test */
+
+struct world {
+	char dir[64], db[96];
+	struct loop *loop;
+	struct loop_timer *timer;
+	struct entities *entities;
+	struct store *store;
+	struct ledger *ledger;
+	struct config *config;
+	struct alert *alert;
+	int window; /* of findings */
+	int64_t ticks, stop_at; /* stop_at: a tick; 0: by .wait only */
+	struct http_sink *wait;
+	size_t wait_n;
+	mono_t deadline;
+};
+
+static struct config *world_config(const char *receivers)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	struct config *c = NULL;
+	size_t n;
+	const struct option_table *const *tables = module_tables(&n);
+	str_addf(&yaml,
+		"fabric: pod-a\ndevices:\n"
+		"  - { name: leaf1, role: leaf }\n  - { name: leaf2, role: leaf }\n"
+		"  - { name: spine1, role: spine }\nalerts:\n%s",
+		receivers);
+	if (config_parse(yaml.s, yaml.n, "test", CONFIG_CASE, tables, n, &c, &errors) != 0)
+		fail_msg("%s", errors.n ? errors.v[0].text : "configuration");
+	return c;
+}
+
+static void world_changed(void *arg, const struct incident *incident, enum incident_state from)
+{
+	struct world *w = arg;
+	incident_store(w->store, incident, from);
+	alert_take(w->alert, incident, from);
+}
+
+static wall_t world_wall(const struct world *w)
+{
+	return (wall_t){START_NS + w->ticks * NS_PER_S};
+}
+
+static mono_t world_mono(const struct world *w)
+{
+	return (mono_t){1000 * NS_PER_S + w->ticks * NS_PER_S};
+}
+
+static int world_take_row(void *arg, int n, char *const *values, char *const *names)
+{
+	assert_int_equal(ledger_restore(arg, values[0]), 0);
+	return 0;
+}
+
+/* From the database on, as the agent starts. */
+static void world_start(struct world *w, const char *receivers)
+{
+	struct err e = {0};
+	struct history *history = NULL;
+	const struct store_options options = {.path = w->db};
+	w->config = world_config(receivers);
+	w->entities = entities_new();
+	assert_int_equal(loop_new(&w->loop), 0);
+	assert_int_equal(db_store_open(&options, w->entities, &w->store, &e), 0);
+	w->ledger = ledger_new(w->config->fabric, world_changed, w);
+	w->alert = alert_new(w->loop, w->store, w->config);
+	assert_int_equal(db_history_open(w->db, &history, &e), 0);
+	if (alert_load(w->alert, history, world_wall(w), world_mono(w), &e) != 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(history_sql(history, "SELECT json FROM incidents ORDER BY opened_ns",
+				 world_take_row, w->ledger, &e),
+		0);
+	history_close(history);
+	alert_sync(w->alert, w->ledger, world_wall(w));
+}
+
+static void world_begin(struct world *w, const char *receivers)
+{
+	*w = (struct world){.window = 1};
+	snprintf(w->dir, sizeof(w->dir), "/tmp/rw-alert-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	snprintf(w->db, sizeof(w->db), "%s/x.db", w->dir);
+	world_start(w, receivers);
+}
+
+static void world_stop(struct world *w)
+{
+	alert_free(w->alert);
+	store_close(w->store);
+	ledger_free(w->ledger);
+	entities_free(w->entities);
+	loop_free(w->loop);
+	config_free(w->config);
+}
+
+static void world_end(struct world *w)
+{
+	rw_cleanup(str_done) struct str rm = {0};
+	world_stop(w);
+	str_addf(&rm, "rm -r %s", w->dir);
+	assert_int_equal(system(rm.s), 0);
+}
+
+static void world_tick(void *arg)
+{
+	struct world *w = arg;
+	w->ticks++;
+	alert_tick(w->alert, w->ledger, world_wall(w), world_mono(w));
+	const bool enough = w->wait && sink_count(w->wait) >= w->wait_n;
+	const bool late = mono_now().ns > w->deadline.ns;
+	if (enough || late || (w->stop_at && w->ticks >= w->stop_at))
+		loop_stop(w->loop);
+}
+
+static void world_run(struct world *w)
+{
+	w->deadline.ns = mono_now().ns + PATIENCE_NS;
+	w->timer = loop_timer_new(w->loop, world_tick, w);
+	loop_timer_start(w->timer, TURN_NS, TURN_NS);
+	loop_run(w->loop);
+	loop_timer_free(w->timer);
+	w->wait = NULL;
+	w->stop_at = 0;
+}
+
+/* Until the sink has got @n messages, and then some seconds more, in which none may follow. */
+static void world_expect(struct world *w, struct http_sink *sink, size_t n)
+{
+	w->wait = sink;
+	w->wait_n = n;
+	world_run(w);
+	w->stop_at = w->ticks + 5;
+	world_run(w);
+	if (sink_count(sink) != n)
+		fail_msg("expected %zu messages, got %zu", n, sink_count(sink));
+}
+
+static void world_seconds(struct world *w, int64_t seconds)
+{
+	w->stop_at = w->ticks + seconds;
+	world_run(w);
+}
+
+/* ---- incidents ----------------------------------------------------------- */
+
+static struct finding world_finding(
+	struct world *w, const char *device, const char *port, enum severity severity)
+{
+	const int64_t to_ns = START_NS + w->window++ * W;
+	return (struct finding){.analyzer = "pause_storm",
+		.cause = CAUSE_PFC_STORM,
+		.verdict = FINDING_OVER,
+		.severity = severity,
+		.from_ns = to_ns - W,
+		.to_ns = to_ns,
+		.device = device,
+		.port = port,
+		.priority = 3,
+		.hold = 1,
+		.summary = "paused \"all\" the time",
+		.confidence_ratio = 0.9,
+		.coverage_ratio = 1,
+		.loss_ratio = NAN,
+		.explained_ratio = NAN,
+		.value = 1,
+		.warn = 0.5};
+}
+
+static void world_raise(
+	struct world *w, const char *device, const char *port, enum severity severity)
+{
+	const struct finding f = world_finding(w, device, port, severity);
+	ledger_take(w->ledger, &f);
+}
+
+static void world_clear(struct world *w, const char *device, const char *port)
+{
+	struct finding f = world_finding(w, device, port, SEV_WARNING);
+	f.verdict = FINDING_UNDER;
+	ledger_take(w->ledger, &f);
+}
+
+static const struct incident *world_incident(const struct world *w, const char *port)
+{
+	const struct incident **all;
+	const size_t n = ledger_incidents(w->ledger, &all);
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(all[i]->port, port) && all[i]->state != INCIDENT_CLOSED)
+			return all[i];
+	fail_msg("no incident of %s", port);
+	return NULL;
+}
+
+/* ---- what was told ------------------------------------------------------- */
+
+static json_t *sink_json(struct http_sink *sink, size_t i)
+{
+	json_t *o = json_loads(sink->bodies[i], 0, NULL);
+	if (!o)
+		fail_msg("no JSON: %s", sink->bodies[i]);
+	return o;
+}
+
+/* "opened:Ethernet1 resolved:Ethernet1" of a webhook's messages. */
+static void assert_told(struct http_sink *sink, const char *expected)
+{
+	rw_cleanup(str_done) struct str told = {0};
+	str_add(&told, "");
+	for (size_t i = 0; i < sink_count(sink); i++) {
+		json_t *o = sink_json(sink, i);
+		const json_t *subject = json_object_get(json_object_get(o, "incident"), "subject");
+		str_addf(&told, "%s%s:%s", str_if(i, " "), doc_word(o, "event"),
+			doc_word(subject, "port"));
+		json_decref(o);
+	}
+	assert_string_equal(told.s, expected);
+}
+
+/* How often; what has ended carries both times. */
+static size_t told_times(struct http_sink *sink, const char *event, const char *port)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < sink_count(sink); i++) {
+		json_t *o = sink_json(sink, i);
+		const json_t *incident = json_object_get(o, "incident");
+		const json_t *subject = json_object_get(incident, "subject");
+		n += str_eq(doc_word(o, "event"), event) && str_eq(doc_word(subject, "port"), port);
+		if (str_eq(doc_word(o, "event"), "resolved"))
+			assert_true(strcmp(doc_word(incident, "opened"),
+					    doc_word(incident, "closed")) < 0);
+		json_decref(o);
+	}
+	return n;
+}
+
+static int count_row(void *arg, int n, char *const *values, char *const *names)
+{
+	*(int64_t *)arg = strtoll(str_or(values[0], "0"), NULL, 10);
+	return 0;
+}
+
+static int64_t world_count(struct world *w, const char *sql)
+{
+	struct err e = {0};
+	struct history *history = NULL;
+	int64_t n = -1;
+	assert_int_equal(store_flush(w->store, &e), 0);
+	assert_int_equal(db_history_open(w->db, &history, &e), 0);
+	assert_int_equal(history_sql(history, sql, count_row, &n, &e), 0);
+	history_close(history);
+	return n;
+}
+
+static void hook(struct str *yaml, const char *name, const struct http_sink *sink, const char *more)
+{
+	str_addf(yaml, "    - { name: %s, url: \"http://127.0.0.1:%d/\"%s%s }\n", name, sink->port,
+		str_if(*more, ", "), more);
+}
+
+/* ---- tests --------------------------------------------------------------- */
+
+static void test_life_is_told_once(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	world_raise(&w, "leaf1", "e2", SEV_INFO); /* nobody is paged for it */
+	world_expect(&w, &sink, 1);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	world_expect(&w, &sink, 1);
+	world_raise(&w, "leaf1", "e1", SEV_CRITICAL);
+	world_expect(&w, &sink, 2);
+	world_clear(&w, "leaf1", "e1");
+	world_expect(&w, &sink, 3);
+	assert_told(&sink, "opened:e1 escalated:e1 resolved:e1");
+
+	json_t *o = sink_json(&sink, 1);
+	assert_string_equal(doc_word(json_object_get(o, "incident"), "severity"), "critical");
+	assert_null(json_object_get(json_object_get(o, "incident"), "progress"));
+	json_decref(o);
+	assert_int_equal(world_count(&w, "SELECT count(*) FROM events WHERE kind='alert_sent'"), 3);
+
+	/* a restart does not repeat it */
+	world_stop(&w);
+	world_start(&w, yaml.s);
+	world_seconds(&w, 20);
+	assert_int_equal(sink_count(&sink), 3);
+	world_end(&w);
+	sink_done(&sink);
+}
+
+static void test_away_and_back(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink dead, live;
+	struct world w;
+	sink_init(&dead);
+	sink_init(&live);
+	sink_begin(&live);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "dead", &dead, "");
+	hook(&yaml, "live", &live, "");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "stays", SEV_WARNING);
+	world_raise(&w, "leaf1", "brief", SEV_WARNING);
+	world_raise(&w, "leaf1", "worse", SEV_WARNING);
+	world_expect(&w, &live, 3);
+	world_clear(&w, "leaf1", "brief");
+	world_raise(&w, "leaf1", "worse", SEV_CRITICAL);
+	world_expect(&w, &live, 5);
+	world_seconds(&w, 600);
+
+	/* three at once, then one at a time with growing gaps of at most a minute: after
+	 * 1 2 4 8 16 32 60 60 ... s */
+	const struct alert_view view = alert_at(w.alert, 0);
+	assert_string_equal(view.name, "dead");
+	assert_in_range(view.failed, 14, 20);
+	assert_int_equal(view.queued, 3);
+	assert_true(view.failing);
+	assert_int_equal(
+		world_count(&w, "SELECT count(*) FROM events WHERE kind='alert_failed'"), 3);
+
+	/* and a restart in between, as after kill -9: everything is in the store */
+	world_count(&w, "SELECT 1");
+	world_stop(&w);
+	world_start(&w, yaml.s);
+	world_seconds(&w, 10);
+	sink_begin(&dead);
+	world_expect(&w, &dead, 3);
+	assert_int_equal(told_times(&dead, "opened", "stays"), 1);
+	assert_int_equal(told_times(&dead, "resolved", "brief"), 1);
+	assert_int_equal(told_times(&dead, "opened", "worse"), 1);
+	assert_int_equal(sink_count(&live), 5);
+	assert_int_equal(alert_at(w.alert, 0).queued, 0);
+	assert_false(alert_at(w.alert, 0).failing);
+	world_end(&w);
+	sink_done(&dead);
+	sink_done(&live);
+}
+
+static void test_hanging_delays_nobody(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink hanging, live;
+	struct world w;
+	sink_init(&hanging);
+	sink_set(&hanging, 0, 0);
+	sink_begin(&hanging);
+	sink_init(&live);
+	sink_begin(&live);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "hanging", &hanging, "timeout: 5m");
+	hook(&yaml, "live", &live, "");
+	world_begin(&w, yaml.s);
+	for (int i = 0; i < 20; i++) {
+		char port[16];
+		snprintf(port, sizeof(port), "e%d", i);
+		world_raise(&w, "leaf1", port, SEV_WARNING);
+	}
+	world_expect(&w, &live, 20);
+	assert_int_equal(sink_asked(&hanging), 1); /* still the first one */
+	world_end(&w); /* and the end does not wait five minutes for it */
+	sink_done(&hanging);
+	sink_done(&live);
+}
+
+static void test_grouped_by_parent(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "root", SEV_WARNING);
+	world_raise(&w, "leaf1", "part", SEV_WARNING);
+	world_expect(&w, &sink, 2);
+	char root[9], part[9];
+	memcpy(root, world_incident(&w, "root")->id, sizeof(root));
+	memcpy(part, world_incident(&w, "part")->id, sizeof(part));
+	assert_int_equal(ledger_action(w.ledger, part, ACTION_MERGE, "ann", root, START_NS), 0);
+	world_expect(&w, &sink, 3);
+	json_t *o = sink_json(&sink, 2);
+	assert_non_null(strstr(doc_word(o, "note"), root));
+	json_decref(o);
+	world_clear(&w, "leaf1", "part");
+	world_clear(&w, "leaf1", "root");
+	world_expect(&w, &sink, 4);
+	assert_told(&sink, "opened:root opened:part resolved:part resolved:root");
+	world_end(&w);
+	sink_done(&sink);
+}
+
+static json_t *world_ask(struct world *w, const char *cmd, const char *json)
+{
+	json_t *request = json_loads(json, 0, NULL);
+	assert_non_null(request);
+	json_t *reply = alert_request(w->alert, cmd, "ann", request, world_wall(w));
+	json_decref(request);
+	assert_non_null(reply);
+	return reply;
+}
+
+static void test_silence_and_ack(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0}, json = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  resend: 1m\n  webhook:\n");
+	hook(&yaml, "a", &sink, "");
+	world_begin(&w, yaml.s);
+	str_addf(&json,
+		"{\"port\": \"e*\", \"why\": \"new fans\", \"from_ns\": %lld, "
+		"\"until_ns\": %lld}",
+		(long long)START_NS, (long long)(START_NS + 100 * NS_PER_S));
+	json_t *reply = world_ask(&w, "silence_add", json.s);
+	assert_true(json_is_true(json_object_get(reply, "ok")));
+	json_decref(reply);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	world_raise(&w, "leaf1", "x1", SEV_WARNING);
+	world_expect(&w, &sink, 1); /* x1 is not silenced */
+	assert_told(&sink, "opened:x1");
+	assert_int_equal(ledger_action(w.ledger, world_incident(&w, "x1")->id, ACTION_ACK, "bob",
+				 NULL, START_NS),
+		0);
+	world_seconds(&w, 85 - w.ticks);
+	assert_int_equal(sink_count(&sink), 1); /* no reminder of x1: bob works on it */
+	world_expect(&w, &sink, 2); /* the silence is over */
+	assert_int_equal(
+		world_count(&w, "SELECT count(*) FROM events WHERE kind='silence_expired'"), 1);
+	world_expect(&w, &sink, 3); /* nobody has acknowledged e1 */
+	world_clear(&w, "leaf1", "x1"); /* the end is told, acknowledged or not */
+	world_expect(&w, &sink, 4);
+	assert_told(&sink, "opened:x1 opened:e1 reminder:e1 resolved:x1");
+	world_end(&w);
+	sink_done(&sink);
+}
+
+static const json_t *am_one(const json_t *alerts, size_t i)
+{
+	return json_array_get(alerts, i);
+}
+
+static int64_t am_end_s(const json_t *alert)
+{
+	wall_t t = {0};
+	assert_int_equal(wall_parse(doc_word(alert, "endsAt"), (wall_t){0}, &t), 0);
+	return t.ns / NS_PER_S;
+}
+
+static void test_alertmanager_labels(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_addf(&yaml,
+		"  web_url: \"http://noc/\"\n  alertmanager: { url: \"http://127.0.0.1:%d/\" }\n",
+		sink.port);
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	world_expect(&w, &sink, 1);
+	assert_non_null(strstr(sink.heads[0], "POST /api/v2/alerts "));
+	json_t *o = sink_json(&sink, 0);
+	assert_int_equal(json_array_size(o), 1);
+	const json_t *labels = json_object_get(am_one(o, 0), "labels");
+	assert_string_equal(doc_word(labels, "alertname"), "PfcStorm");
+	assert_string_equal(doc_word(labels, "severity"), "warning");
+	assert_string_equal(doc_word(labels, "device"), "leaf1");
+	assert_string_equal(doc_word(labels, "priority"), "3");
+	assert_string_equal(doc_word(labels, "fabric"), "pod-a");
+	assert_string_equal(doc_word(labels, "incident"), world_incident(&w, "e1")->id);
+	assert_non_null(strstr(doc_word(am_one(o, 0), "generatorURL"), "http://noc/#/incident/"));
+	/* three repetitions ahead of the clock of this machine, which the sender reads */
+	const int64_t ahead_s = am_end_s(am_one(o, 0)) - wall_now().ns / NS_PER_S;
+	assert_in_range(ahead_s, 100, 180);
+	json_decref(o);
+
+	/* its severity is a label: the old alert is ended with the new one */
+	world_raise(&w, "leaf1", "e1", SEV_CRITICAL);
+	world_expect(&w, &sink, 2);
+	o = sink_json(&sink, 1);
+	assert_int_equal(json_array_size(o), 2);
+	labels = json_object_get(am_one(o, 0), "labels");
+	assert_string_equal(doc_word(labels, "severity"), "warning");
+	assert_true(am_end_s(am_one(o, 0)) <= wall_now().ns / NS_PER_S);
+	labels = json_object_get(am_one(o, 1), "labels");
+	assert_string_equal(doc_word(labels, "severity"), "critical");
+	assert_true(am_end_s(am_one(o, 1)) > wall_now().ns / NS_PER_S);
+	json_decref(o);
+
+	/* acknowledged: it goes on being repeated, and a silence stops the notifications there */
+	assert_int_equal(ledger_action(w.ledger, world_incident(&w, "e1")->id, ACTION_ACK, "bob",
+				 NULL, START_NS),
+		0);
+	world_expect(&w, &sink, 4);
+	assert_non_null(strstr(sink.heads[3], "POST /api/v2/silences "));
+	o = sink_json(&sink, 3);
+	assert_string_equal(doc_word(o, "createdBy"), "bob");
+	json_decref(o);
+	world_seconds(&w, 65);
+	assert_int_equal(sink_count(&sink), 5);
+	assert_non_null(strstr(sink.heads[4], "POST /api/v2/alerts "));
+
+	/* a restart knows the labels; the end comes with them */
+	world_stop(&w);
+	world_start(&w, yaml.s);
+	world_clear(&w, "leaf1", "e1");
+	world_expect(&w, &sink, 6);
+	o = sink_json(&sink, 5);
+	assert_int_equal(json_array_size(o), 1);
+	labels = json_object_get(am_one(o, 0), "labels");
+	assert_string_equal(doc_word(labels, "severity"), "critical");
+	assert_true(am_end_s(am_one(o, 0)) <= wall_now().ns / NS_PER_S);
+	json_decref(o);
+	world_end(&w);
+	sink_done(&sink);
+}
+
+/* A batch with a message that is refused: the others get through, it is given up. */
+static void test_refused_is_given_up(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_set(&sink, 200, 3);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	world_seconds(&w, 60);
+	assert_int_equal(sink_asked(&sink), 3);
+	assert_int_equal(alert_at(w.alert, 0).dropped, 1);
+	assert_int_equal(world_count(&w,
+				 "SELECT count(*) FROM events WHERE kind='alert_failed' "
+				 "AND text LIKE '%given up%status 400%'"),
+		1);
+	world_raise(&w, "leaf1", "e2", SEV_WARNING);
+	world_expect(&w, &sink, 1);
+	assert_told(&sink, "opened:e2");
+	world_end(&w);
+	sink_done(&sink);
+}
+
+static void test_spool_is_bounded(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink dead;
+	struct world w;
+	sink_init(&dead);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "dead", &dead, "spool: 10");
+	world_begin(&w, yaml.s);
+	for (int i = 0; i < 25; i++) {
+		char port[16];
+		snprintf(port, sizeof(port), "e%02d", i);
+		world_raise(&w, "leaf1", port, SEV_WARNING);
+		world_seconds(&w, 1);
+	}
+	assert_int_equal(alert_at(w.alert, 0).queued, 10);
+	assert_int_equal(alert_at(w.alert, 0).dropped, 15);
+	assert_int_equal(world_count(&w,
+				 "SELECT count(*) FROM events WHERE kind='alert_failed' "
+				 "AND text LIKE '%spool%'"),
+		15);
+	sink_begin(&dead);
+	world_seconds(&w, 70);
+	world_expect(&w, &dead, 10);
+	assert_non_null(strstr(dead.bodies[9], "e24")); /* the newest are kept */
+	world_end(&w);
+	sink_done(&dead);
+}
+
+static void test_reload(void **state)
+{
+	rw_cleanup(str_done) struct str before = {0}, after = {0};
+	struct http_sink keeps, goes, comes;
+	struct world w;
+	sink_init(&keeps);
+	sink_begin(&keeps);
+	sink_init(&goes);
+	sink_begin(&goes);
+	sink_init(&comes);
+	sink_begin(&comes);
+	str_add(&before, "  webhook:\n");
+	hook(&before, "keeps", &keeps, "");
+	hook(&before, "goes", &goes, "");
+	str_add(&after, "  webhook:\n");
+	hook(&after, "comes", &comes, "min_severity: critical");
+	hook(&after, "keeps", &keeps, "timeout: 3s");
+	world_begin(&w, before.s);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	world_raise(&w, "leaf1", "e2", SEV_CRITICAL);
+	world_expect(&w, &keeps, 2);
+	world_expect(&w, &goes, 2);
+	struct config *fresh = world_config(after.s);
+	alert_reload(w.alert, fresh, w.ledger, world_wall(&w));
+	ledger_reload(w.ledger, fresh->fabric);
+	config_free(w.config);
+	w.config = fresh;
+	world_expect(&w, &comes, 1);
+	assert_told(&comes, "opened:e2");
+	world_seconds(&w, 5);
+	assert_int_equal(sink_count(&keeps), 2);
+	assert_int_equal(world_count(&w, "SELECT count(*) FROM alerts WHERE receiver='goes'"), 0);
+	assert_int_equal(world_count(&w, "SELECT count(*) FROM alerts WHERE receiver='keeps'"), 2);
+	world_end(&w);
+	sink_done(&keeps);
+	sink_done(&goes);
+	sink_done(&comes);
+}
+
+static void test_filters(void **state)
+{
+	static const struct {
+		const char *filter, *told;
+	} rows[] = {
+		{"devices: [\"spine*\"]", "opened:s1"},
+		{"causes: [\"ecn_*\"]", ""},
+		{"causes: [pfc_storm], devices: [leaf2]", "opened:l2"},
+		{"jobs: [nobody]", ""},
+	};
+	enum { N = rw_countof(rows) };
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sinks[N], all;
+	struct world w;
+	str_add(&yaml, "  webhook:\n");
+	for (size_t i = 0; i < N; i++) {
+		char name[8];
+		snprintf(name, sizeof(name), "r%zu", i);
+		sink_init(&sinks[i]);
+		sink_begin(&sinks[i]);
+		hook(&yaml, name, &sinks[i], rows[i].filter);
+	}
+	sink_init(&all);
+	sink_begin(&all);
+	hook(&yaml, "all", &all, "");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "l1", SEV_WARNING);
+	world_raise(&w, "leaf2", "l2", SEV_WARNING);
+	world_raise(&w, "spine1", "s1", SEV_WARNING);
+	world_expect(&w, &all, 3);
+	for (size_t i = 0; i < N; i++) {
+		world_expect(&w, &sinks[i], *rows[i].told ? 1 : 0);
+		assert_told(&sinks[i], rows[i].told);
+		sink_done(&sinks[i]);
+	}
+	world_end(&w);
+	sink_done(&all);
+}
+
+static void test_receiver_test(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "");
+	world_begin(&w, yaml.s);
+	json_t *reply = world_ask(&w, "alert_test", "{\"receiver\": \"b\"}");
+	assert_non_null(strstr(doc_word(reply, "error"), "expected one of a"));
+	json_decref(reply);
+	reply = world_ask(&w, "alert_test", "{}");
+	assert_int_equal(json_integer_value(json_object_get(reply, "ticket")), 1);
+	json_decref(reply);
+	world_expect(&w, &sink, 1);
+	reply = world_ask(&w, "alert_result", "{\"ticket\": 1}");
+	assert_true(json_is_true(json_object_get(reply, "delivered")));
+	json_decref(reply);
+	assert_null(alert_request(w.alert, "other", "ann", NULL, world_wall(&w)));
+	world_end(&w);
+	sink_done(&sink);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_life_is_told_once),
+		cmocka_unit_test(test_away_and_back),
+		cmocka_unit_test(test_hanging_delays_nobody),
+		cmocka_unit_test(test_grouped_by_parent),
+		cmocka_unit_test(test_silence_and_ack),
+		cmocka_unit_test(test_alertmanager_labels),
+		cmocka_unit_test(test_refused_is_given_up),
+		cmocka_unit_test(test_spool_is_bounded),
+		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_receiver_test),
+	};
+	setenv("NO_PROXY", "", 1);
+	setenv("http_proxy", "http://127.0.0.1:9", 1); /* must not be used */
+	log_set_level(LOG_ERROR_);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* test_sender - what the senders write, byte by byte: signatures, structured data, mails; and what
+ * a program of the site gets. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "agent/alert/sender.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/hmac.h"
+#include "agent/incident/incident_record.h"
+#include "config/config.h"
+#include "db/model/entity.h"
+
+#include "http_sink.h"
+
+static struct alert_message *sender_message(const char *summary)
+{
+	static const struct next_step steps[] = {{"drain the host", "none: read only"}};
+	const struct incident incident = {.id = "abcdefgh",
+		.state = INCIDENT_OPEN,
+		.cause = CAUSE_PFC_STORM,
+		.device = "leaf1",
+		.port = "Ethernet4/1",
+		.priority = 3,
+		.severity = SEV_CRITICAL,
+		.summary = summary,
+		.opened_ns = 1700000000 * NS_PER_S,
+		.usd_per_hour = 120,
+		.usd_total = 35,
+		.next_steps = steps,
+		.n_next_steps = 1};
+	const struct alert_context context = {.event = ALERT_OPENED,
+		.fabric = "pod-a",
+		.receiver = "r",
+		.time_ns = 1700000010 * NS_PER_S,
+		.resend_ns = 60 * NS_PER_S};
+	/* the codec reads the record around an incident */
+	struct incident_record *record = incident_record_blank();
+	record->i = incident;
+	struct alert_message *message = alert_message_new(&record->i, &context);
+	record->i = (struct incident){0};
+	incident_record_free(record);
+	return message;
+}
+
+static int sender_send(
+	const struct config_receiver *to, const struct alert_message *message, struct err *e)
+{
+	const struct sender_ask ask = {to, &message, 1, -1};
+	return sender_find(to->kind)->send(&ask, e);
+}
+
+static void test_hmac(void **state)
+{
+	/* RFC 4231, test case 2 */
+	char hex[HMAC_HEX_MAX];
+	hmac_sha256("Jefe", 4, "what do ya want for nothing?", 28, hex);
+	assert_string_equal(
+		hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+static void test_webhook_signature(void **state)
+{
+	struct http_sink sink;
+	struct err e = {0};
+	rw_cleanup(str_done) struct str url = {0}, text = {0};
+	char hex[HMAC_HEX_MAX];
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_addf(&url, "http://127.0.0.1:%d/hook", sink.port);
+	setenv("RW_TEST_SECRET", "geheim", 1);
+	const struct config_receiver to = {.kind = RECEIVER_WEBHOOK,
+		.name = "r",
+		.url = url.s,
+		.timeout_ns = 10 * NS_PER_S,
+		.secret = {SECRET_ENV, "RW_TEST_SECRET", 0, 0}};
+	struct alert_message *message = sender_message("paused");
+	if (sender_send(&to, message, &e) != 0)
+		fail_msg("%s", e.text);
+	const char *t = strstr(sink.heads[0], "X-Rocewatch-Signature: t=");
+	assert_non_null(t);
+	str_addf(&text, "%ld.%s", strtol(t + 25, NULL, 10), sink.bodies[0]);
+	hmac_sha256("geheim", 6, text.s, text.n, hex);
+	assert_memory_equal(strstr(t, "v1=") + 3, hex, 64);
+	assert_non_null(strstr(sink.heads[0], "X-Rocewatch-Delivery: abcdefgh-1-"));
+	assert_null(strstr(sink.heads[0], "geheim"));
+	assert_null(strstr(sink.bodies[0], "geheim"));
+
+	/* a secret that cannot be read is said by its name */
+	unsetenv("RW_TEST_SECRET");
+	assert_int_equal(sender_send(&to, message, &e), -ENOENT);
+	assert_non_null(strstr(e.text, "RW_TEST_SECRET"));
+	/* a redirect is not followed, an answer of the wrong kind is an error */
+	sink_set(&sink, 302, 0);
+	setenv("RW_TEST_SECRET", "geheim", 1);
+	assert_int_equal(sender_send(&to, message, &e), -EIO);
+	assert_non_null(strstr(e.text, "302"));
+	alert_message_free(message);
+	sink_done(&sink);
+}
+
+/* One datagram on a local socket. */
+static void syslog_line(const char *summary, int facility, char *line, size_t size)
+{
+	char dir[] = "/tmp/rw-syslog-XXXXXX";
+	rw_cleanup(str_done) struct str address = {0};
+	struct err e = {0};
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	assert_non_null(mkdtemp(dir));
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s/log", dir);
+	str_addf(&address, "unix:%s", name.sun_path);
+	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	const struct config_receiver to = {.kind = RECEIVER_SYSLOG,
+		.name = "r",
+		.address = address.s,
+		.facility = facility,
+		.timeout_ns = 5 * NS_PER_S};
+	struct alert_message *message = sender_message(summary);
+	if (sender_send(&to, message, &e) != 0)
+		fail_msg("%s", e.text);
+	const ssize_t n = recv(fd, line, size - 1, 0);
+	assert_true(n > 0);
+	line[n] = '\0';
+	alert_message_free(message);
+	unlink(name.sun_path);
+	rmdir(dir);
+}
+
+static void test_syslog_format(void **state)
+{
+	char line[8192];
+	syslog_line("port \"4\\1\" is ] paused\n<0>forged", 16, line, sizeof(line));
+	/* local0, critical */
+	assert_memory_equal(line, "<130>1 2023-11-14T22:13:30.000Z ", 32);
+	assert_non_null(strstr(line, " rocewatch "));
+	assert_non_null(strstr(line,
+		" opened [rocewatch@32473 event=\"opened\" "
+		"incident=\"abcdefgh\""));
+	assert_non_null(strstr(line, " port=\"Ethernet4/1\" priority=\"3\""));
+	assert_non_null(strstr(line, "cost=\"120 USD/h, 35 USD so far\"] \xef\xbb\xbf"));
+	assert_null(strchr(line, '\n'));
+	/* a datagram ends at a whole character, at 2048 bytes at most */
+	rw_cleanup(str_done) struct str longer = {0};
+	for (int i = 0; i < 3000; i++)
+		str_add(&longer, "\xc3\xa4");
+	syslog_line(longer.s, 3, line, sizeof(line));
+	assert_true(strlen(line) <= 2048 && strlen(line) > 2040);
+	assert_int_equal((unsigned char)line[strlen(line) - 1], 0xa4);
+}
+
+/* A program gets the mail or the incident on its standard input, and nothing else of ours. */
+static void run_program(const char *script, struct config_receiver *to, const char *summary,
+	int expected, struct err *e)
+{
+	char dir[] = "/tmp/rw-run-XXXXXX";
+	rw_cleanup(str_done) struct str path = {0}, out = {0}, rm = {0};
+	assert_non_null(mkdtemp(dir));
+	str_addf(&path, "%s/run", dir);
+	str_addf(&out, "%s/out", dir);
+	FILE *f = fopen(path.s, "w");
+	fprintf(f, "#!/bin/sh\n%s\n", script);
+	fclose(f);
+	char mode[] = "0755";
+	assert_int_equal(chmod(path.s, (mode_t)strtol(mode, NULL, 8)), 0);
+	const char *const argv[] = {path.s, out.s};
+	to->run = (struct config_texts){argv, 2};
+	struct alert_message *message = sender_message(summary);
+	assert_int_equal(sender_send(to, message, e), expected);
+	alert_message_free(message);
+	char *text = NULL;
+	size_t n;
+	if (expected == 0) {
+		assert_int_equal(str_read_file(out.s, 1 << 20, &text, &n, e), 0);
+		snprintf(e->text, sizeof(e->text), "%s", text);
+	}
+	free(text);
+	str_addf(&rm, "rm -r %s", dir);
+	assert_int_equal(system(rm.s), 0);
+}
+
+static void test_command(void **state)
+{
+	struct config_receiver to = {
+		.kind = RECEIVER_COMMAND, .name = "r", .timeout_ns = 20 * NS_PER_S};
+	struct err e = {0};
+	setenv("RW_TEST_SECRET", "geheim", 1);
+	run_program("grep -c '\"id\":\"abcdefgh\"' >$1; env | grep -c geheim >>$1; "
+		    "ls /proc/$$/fd | grep -c . >>$1; env | grep HEADLINE >>$1",
+		&to, "paused", 0, &e);
+	/* the three usual descriptors, and that of the script */
+	assert_non_null(strstr(e.text, "1\n0\n4\nROCEWATCH_HEADLINE="));
+	/* it does not read, says something and fails */
+	run_program("echo broken pager >&2; exit 3", &to, "paused", -EIO, &e);
+	assert_non_null(strstr(e.text, "ended with 3: broken pager"));
+	/* it never ends: it is killed, with what it started */
+	to.timeout_ns = 200 * NS_PER_MS;
+	run_program("sleep 1000 & sleep 1000", &to, "paused", -ETIMEDOUT, &e);
+	const char *const nowhere[] = {"/nonexistent/program"};
+	to.run = (struct config_texts){nowhere, 1};
+	struct alert_message *message = sender_message("paused");
+	assert_int_equal(sender_send(&to, message, &e), -ENOENT);
+	alert_message_free(message);
+}
+
+static void test_mail_text(void **state)
+{
+	static const char *const to_list[] = {"noc@example.org", "b@example.org"};
+	struct config_receiver to = {.kind = RECEIVER_MAIL,
+		.name = "r",
+		.from = "rw@example.org",
+		.to = {to_list, 2},
+		.timeout_ns = 20 * NS_PER_S};
+	struct err e = {0};
+	run_program("cat >$1", &to, "paused", 0, &e);
+	assert_non_null(
+		strstr(e.text, "From: rw@example.org\nTo: noc@example.org, b@example.org\n"));
+	assert_non_null(strstr(e.text, "\nSubject: [critical] pod-a: "));
+	assert_non_null(strstr(e.text, "\nDate: Tue, 14 Nov 2023 22:13:30 +0000\n"));
+	assert_non_null(strstr(e.text, "\nMessage-ID: <abcdefgh@"));
+	assert_null(strstr(e.text, "References"));
+	assert_non_null(strstr(e.text, "Content-Transfer-Encoding: 7bit\n\n"));
+	assert_null(strchr(e.text, '\r'));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hmac),
+		cmocka_unit_test(test_webhook_signature),
+		cmocka_unit_test(test_syslog_format),
+		cmocka_unit_test(test_command),
+		cmocka_unit_test(test_mail_text),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
