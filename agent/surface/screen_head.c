@@ -88,15 +88,13 @@ static void head_put_bar(
 	rw_cleanup(str_done) struct str time = {0}, pace = {0};
 	struct head_line line = {canvas, 0, 1, canvas->cols - HEAD_STATE_WIDTH};
 	canvas_paint(canvas, 0, 0, canvas->cols, STYLE_BAR);
-	const char *fabric = "rocewatch";
-	if (docs->wall && *doc_word(docs->wall, "fabric"))
-		fabric = doc_word(docs->wall, "fabric");
+	const char *fabric = doc_word(docs->wall, "fabric");
 	screen_add_time(&time, docs->wall, "time");
 	head_add_pace(&pace, screen, docs);
 	head_add(&line, STYLE_BAR, "rocewatch");
 	if (canvas_width(fabric) > 24)
 		line.col += canvas_put(canvas, 0, line.col, 24, STYLE_BAR, fabric) + HEAD_GAP;
-	else
+	else if (*fabric)
 		head_add(&line, STYLE_BAR, fabric);
 	head_add(&line, STYLE_BAR, time.s);
 	head_add(&line, STYLE_BAR, str_or(pace.s, ""));
@@ -127,11 +125,15 @@ static void head_add_counts(struct head_line *line, const json_t *wall)
 	long long all = up + head_count(quality, "down") + head_count(quality, "unknown");
 	long long captures = captures_up + head_count(quality, "captures_down") +
 		head_count(quality, "captures_unknown");
-	head_add_up(line, "devices", up, all);
+	if (json_is_object(quality))
+		head_add_up(line, "devices", up, all);
 	if (captures > 0)
 		head_add_up(line, "captures", captures_up, captures);
 	rw_cleanup(str_done) struct str text = {0};
-	str_addf(&text, "incidents %lld open", head_count(wall, "open_incidents"));
+	if (json_is_integer(json_object_get(wall, "open_incidents")))
+		str_addf(&text, "incidents %lld open", head_count(wall, "open_incidents"));
+	else
+		str_add(&text, "incidents unknown");
 	double usd = doc_number(json_object_get(wall, "money"), "usd_per_hour");
 	if (usd > 0) {
 		str_add(&text, ", ");

@@ -60,7 +60,7 @@ static void heat_put_cell(struct heat *heat, int row, int col, const json_t *cel
 	if (isnan(ratio))
 		str_add(&text, "-");
 	else if (heat->cell >= HEAT_NUMBER_MIN)
-		str_addf(&text, "%.0f%s", fabs(ratio) * 100, str_if(hot, "!"));
+		str_addf(&text, "%.0f%s", fabs(ratio) * 100, hot ? "!" : " ");
 	else if (heat->canvas->utf8)
 		str_add(&text, blocks[(int)(fmin(fmax(ratio, 0), 0.999) * 8)]);
 	else
@@ -109,13 +109,14 @@ static void heat_put_head(struct heat *heat, int row)
 static void heat_add_legend(struct str *out, const struct heat *heat, const json_t *doc)
 {
 	int n = (int)json_array_size(heat->peers);
-	str_add(out, "% of line in busy windows; limit of max/mean-1: ");
-	screen_add_ratio(out, doc_number(doc, "warn_ratio"));
-	if (heat->cell < HEAT_NUMBER_MIN && !heat->canvas->utf8)
-		str_add(out, "; digit: tenths of line rate");
 	if (heat->n_shown < n)
-		str_addf(out, "; spines %d to %d of %d, Left and Right move", heat->left + 1,
+		str_addf(out, "spines %d to %d of %d (Left, Right); ", heat->left + 1,
 			heat->left + heat->n_shown, n);
+	if (heat->cell < HEAT_NUMBER_MIN && !heat->canvas->utf8)
+		str_add(out, "tenths of line rate in busy windows; limit of max/mean-1 ");
+	else
+		str_add(out, "% of line rate in busy windows; limit of max/mean-1 ");
+	screen_add_ratio(out, doc_number(doc, "warn_ratio"));
 }
 
 void screen_heat_paint(struct screen *screen, const struct screen_docs *docs, struct canvas *canvas,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/document/json_value.h"
 #include "agent/surface/screen_rows.h"
 #include "agent/surface/screen_text.h"
@@ -35,6 +36,16 @@ struct wall {
 	struct wall_devices devices[DEVICES_MAX];
 	size_t n_devices;
 };
+
+/* What stands where a list is empty: a list that is not there is unknown. */
+static const char *wall_none(const struct wall *wall, const char *key, const char *none)
+{
+	if (!json_is_array(json_object_get(wall->doc, key)))
+		return "unknown";
+	if (*wall->filter)
+		return "none match the filter";
+	return none;
+}
 
 /* ---- devices that are not up --------------------------------------------- */
 
@@ -179,26 +190,7 @@ static void wall_widen(int *width, const char *text)
 		*width = n;
 }
 
-static struct wall_signal_layout wall_lay_out_signals(const struct wall *wall)
-{
-	int name = canvas_width("GOLDEN SIGNAL"), now = 4, base = 8;
-	for (size_t i = 0; i < wall->n_signals; i++) {
-		rw_cleanup(str_done) struct str value = {0}, baseline = {0};
-		wall_add_signal_value(&value, wall->signals[i]);
-		wall_add_signal_base(&baseline, wall->signals[i]);
-		wall_widen(&name, doc_word(wall->signals[i], "signal"));
-		wall_widen(&now, value.s);
-		wall_widen(&base, baseline.s);
-	}
-	struct wall_signal_layout layout = {.name = 1};
-	layout.now = layout.name + name + 2;
-	layout.base = layout.now + now + 2;
-	layout.state = layout.base + base + 2;
-	layout.where = layout.state + 10;
-	return layout;
-}
-
-/* "BASE 24h": how long the baseline looks back, where all that have one agree. */
+/* "BASE 1d": how long the baseline looks back, where all that have one agree. */
 static void wall_add_base_title(struct str *out, const struct wall *wall)
 {
 	double span_s = NAN;
@@ -215,8 +207,30 @@ static void wall_add_base_title(struct str *out, const struct wall *wall)
 	str_add(out, "BASE");
 	if (isnan(span_s))
 		return;
-	str_add(out, " ");
-	screen_add_age(out, span_s);
+	char span[32];
+	str_addf(out, " %s", unit_duration_text(span, sizeof(span), llround(span_s) * NS_PER_S));
+}
+
+static struct wall_signal_layout wall_lay_out_signals(const struct wall *wall)
+{
+	int name = canvas_width("GOLDEN SIGNAL"), now = 4, base = 8;
+	rw_cleanup(str_done) struct str title = {0};
+	wall_add_base_title(&title, wall);
+	wall_widen(&base, title.s);
+	for (size_t i = 0; i < wall->n_signals; i++) {
+		rw_cleanup(str_done) struct str value = {0}, baseline = {0};
+		wall_add_signal_value(&value, wall->signals[i]);
+		wall_add_signal_base(&baseline, wall->signals[i]);
+		wall_widen(&name, doc_word(wall->signals[i], "signal"));
+		wall_widen(&now, value.s);
+		wall_widen(&base, baseline.s);
+	}
+	struct wall_signal_layout layout = {.name = 1};
+	layout.now = layout.name + name + 2;
+	layout.base = layout.now + now + 2;
+	layout.state = layout.base + base + 2;
+	layout.where = layout.state + 10;
+	return layout;
 }
 
 static void wall_put_signals_title(
@@ -324,7 +338,7 @@ static void wall_put_incidents(struct wall *wall, int row, int rows)
 	if (wall->incidents.n == 0) {
 		int n = canvas_put(canvas, row, 1, 12, STYLE_BOLD, "INCIDENTS");
 		canvas_put(canvas, row, n + 3, 40, STYLE_DIM,
-			*wall->filter ? "none match the filter" : "none open");
+			wall_none(wall, "incidents", "none open"));
 		return;
 	}
 	screen_table_put(canvas, row, rows, screen_incident_columns, screen_incident_n_columns,
@@ -430,7 +444,8 @@ static void wall_put_paused_in(struct wall *wall, int row, int rows, int cols)
 	canvas_init(&own, cols, rows, part.utf8);
 	if (wall->paused.n == 0) {
 		int n = canvas_put(&own, 0, 1, 20, STYLE_BOLD, "PAUSED PORTS");
-		canvas_put(&own, 0, n + 3, cols - n - 3, STYLE_DIM, "none");
+		canvas_put(
+			&own, 0, n + 3, cols - n - 3, STYLE_DIM, wall_none(wall, "paused", "none"));
 	} else {
 		screen_table_put(&own, 0, rows, screen_paused_columns, screen_paused_n_columns,
 			&wall->paused, 0, -1);
