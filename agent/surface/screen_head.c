@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/document/json_value.h"
 #include "agent/surface/screen_paper.h"
 #include "agent/surface/screen_text.h"
@@ -27,7 +28,7 @@ struct head_line {
 static void head_add(struct head_line *line, enum canvas_style style, const char *text)
 {
 	int width = canvas_width(text);
-	if (line->col + width > line->end)
+	if (width == 0 || line->col + width > line->end)
 		return;
 	canvas_put(line->canvas, line->row, line->col, width, style, text);
 	line->col += width + HEAD_GAP;
@@ -78,8 +79,9 @@ static void head_add_pace(
 		str_add(out, " old");
 		return;
 	}
-	str_add(out, "every ");
-	screen_add_age(out, docs->interval_s);
+	char every[32];
+	int64_t interval_ns = llround(docs->interval_s * 1e3) * NS_PER_MS;
+	str_addf(out, "every %s", unit_duration_text(every, sizeof(every), interval_ns));
 }
 
 static void head_put_bar(
@@ -89,14 +91,15 @@ static void head_put_bar(
 	struct head_line line = {canvas, 0, 1, canvas->cols - HEAD_STATE_WIDTH};
 	canvas_paint(canvas, 0, 0, canvas->cols, STYLE_BAR);
 	const char *fabric = doc_word(docs->wall, "fabric");
-	screen_add_time(&time, docs->wall, "time");
+	if (docs->wall)
+		screen_add_time(&time, docs->wall, "time");
 	head_add_pace(&pace, screen, docs);
 	head_add(&line, STYLE_BAR, "rocewatch");
 	if (canvas_width(fabric) > 24)
 		line.col += canvas_put(canvas, 0, line.col, 24, STYLE_BAR, fabric) + HEAD_GAP;
 	else if (*fabric)
 		head_add(&line, STYLE_BAR, fabric);
-	head_add(&line, STYLE_BAR, time.s);
+	head_add(&line, STYLE_BAR, str_or(time.s, ""));
 	head_add(&line, STYLE_BAR, str_or(pace.s, ""));
 	const char *state = "unknown";
 	if (docs->wall && *doc_word(docs->wall, "state") && !head_is_stuck(screen, docs))
