@@ -53,7 +53,8 @@ static void client_read_file(struct client *client, const char *path)
 
 	int r = config_load(path, CONFIG_FULL, tables, n, &client->config, &errors);
 	if (r == 0) {
-		client->db_path = rw_strdup(client->config->store.path);
+		client->db_path =
+			rw_strdup(str_or(client->config->store.path, CONFIG_STORE_DEFAULT));
 		return;
 	}
 	/* Whatever is wrong with it, to the caller it is a configuration that cannot be used:

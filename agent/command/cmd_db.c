@@ -16,6 +16,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/history/case_export.h"
+#include "agent/client/client_config.h"
 #include "config/config.h"
 #include "db/open.h"
 #include "db/sqlite/admin.h"
@@ -32,35 +33,21 @@ extern const struct command command_db;
 /* ---- the file ------------------------------------------------------------- */
 
 /* db_path - --db, else the configured store. With --db no configuration is read: the file must be
- * accessible when its configuration is broken. The caller frees. */
+ * accessible when its configuration is broken. Without, a configuration with mistakes still says
+ * where the store is, as far as it can be read. The caller frees. */
 static int db_path(const struct globals *globals, char **ret, struct err *e)
 {
-	rw_cleanup(err_list_done) struct err_list errors = {0};
-	struct config *c;
-	size_t n;
-
+	struct client client = {0};
 	if (globals->db) {
 		*ret = rw_strdup(globals->db);
 		return 0;
 	}
-	const struct option_table *const *tables = module_tables(&n);
-	int r = config_load(globals->config_path, CONFIG_FULL, tables, n, &c, &errors);
-	if (r < 0 && errors.n > 0)
-		*e = errors.v[0];
-	if (r < 0) {
-		if (errors.n > 0)
-			return -EINVAL;
-		return err_set(e, -EINVAL, "cannot read %s: %s; name a database with --db FILE",
-			globals->config_path, strerror(-r));
-	}
-	if (c->store.path) {
-		*ret = rw_strdup(c->store.path);
-		r = 0;
-	} else {
-		r = err_set(e, -EINVAL, "%s names no store.path; name a database with --db FILE",
-			globals->config_path);
-	}
-	config_free(c);
+	int r = client_config_read(&client, globals, e);
+	if (r == 0)
+		*ret = rw_strdup(client.db_path);
+	if (r == 0 && client.config_error && !globals->quiet)
+		fprintf(stderr, "%s; the database is %s\n", client.config_error, client.db_path);
+	client_done(&client);
 	return r;
 }
 

@@ -36,14 +36,17 @@ static int watch_exit(int r)
 	return EXIT_OK;
 }
 
-/* Prints one frame, or the error to stderr. Returns the exit code. */
-static int watch_print(const struct globals *globals)
+/* Prints one frame, or the error to stderr. @first: what is wrong with the configuration file is
+ * told with the first frame only. Returns the exit code. */
+static int watch_print(const struct globals *globals, bool first)
 {
 	struct err e = {0};
 	struct client client;
 	json_t *doc = NULL;
 	int r = client_open(&client, globals, SPAN_NS, &e);
 	if (r == 0) {
+		if (first)
+			command_warn(&client, globals);
 		doc = watch_frame(&client, &e);
 		client_done(&client);
 	}
@@ -64,12 +67,14 @@ static int watch_stream(const struct globals *globals, int64_t interval_ns)
 {
 	struct sigaction act = {.sa_handler = watch_on_interrupt};
 	int code = EXIT_OK;
+	bool first = true;
 	sigaction(SIGINT, &act, NULL);
 	sigaction(SIGTERM, &act, NULL);
 	while (!watch_interrupted) {
-		code = watch_print(globals);
-		if (code == EXIT_USAGE)
+		code = watch_print(globals, first);
+		if (code == EXIT_USAGE && first)
 			break; /* the next frame would fail in the same way */
+		first = false;
 		poll(NULL, 0, (int)(interval_ns / NS_PER_MS));
 	}
 	return code;
@@ -111,7 +116,7 @@ static int cmd_watch_run(struct command_args *args)
 		globals.span = NULL;
 	}
 	if (command_opt(&command_watch, args, "once"))
-		return watch_print(&globals);
+		return watch_print(&globals, true);
 	bool screen = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 	if (!screen || globals.format != FORMAT_TABLE)
 		return watch_stream(&globals, interval_ns);

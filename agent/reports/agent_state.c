@@ -46,6 +46,31 @@ static int agent_newest_at(struct client *client, struct agent_state *state, str
 	return history_sql(client->history, sql.s, agent_take_time, state, e);
 }
 
+static int agent_take_kind(void *arg, int n, char *const *words, char *const *names)
+{
+	*(bool *)arg = str_eq(words[0], "agent_stop");
+	return 0;
+}
+
+/* Whether an agent ran at a past time: the newest of its starts and stops says so, and data of that
+ * time that it did not just die. An agent of an older version tells neither. */
+static int agent_past_state(struct client *client, struct agent_state *state, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	bool stopped = false;
+	str_addf(&sql,
+		"SELECT kind FROM events WHERE t_ns<=%lld AND kind IN ('agent_start','agent_stop') "
+		"ORDER BY t_ns DESC LIMIT 1",
+		(long long)client->at_ns);
+	int r = history_sql(client->history, sql.s, agent_take_kind, &stopped, e);
+	state->state = agent_state_names[AGENT_CANNOT_TELL];
+	if (stopped)
+		state->state = agent_state_names[AGENT_STOPPED];
+	else if (!state->stale)
+		state->state = agent_state_names[AGENT_RUNNING];
+	return r;
+}
+
 static int64_t agent_stale_limit_ns(const struct client *client)
 {
 	int64_t limit_ns = 0;
@@ -56,31 +81,32 @@ static int64_t agent_stale_limit_ns(const struct client *client)
 	return limit_ns;
 }
 
+static void agent_judge_age(const struct client *client, struct agent_state *state)
+{
+	if (state->has_data)
+		state->age_ns = client->at_ns - state->data_ns;
+	if (state->age_ns < 0)
+		state->age_ns = 0; /* the clocks of two hosts differ */
+	const bool judged = client->past || client->agent != STORE_REPLAY;
+	state->stale = judged && (!state->has_data || state->age_ns > agent_stale_limit_ns(client));
+}
+
 int agent_state_read(struct client *client, struct agent_state *ret, struct err *e)
 {
-	struct agent_state state = {.state = agent_state_names[client->agent],
+	int r = 0;
+	*ret = (struct agent_state){.state = agent_state_names[client->agent],
 		.inferred = client->agent == AGENT_CANNOT_TELL && client->agent_alive,
 		.has_data = client->has_data,
 		.data_ns = client->data_ns};
 	if (client->past) {
-		state.has_data = false;
-		int r = agent_newest_at(client, &state, e);
-		if (r < 0)
-			return r;
-		/* whether an agent ran then is not kept; its data says whether somebody wrote */
-		if (client->agent != STORE_REPLAY)
-			state.state = agent_state_names[AGENT_CANNOT_TELL];
+		ret->has_data = false;
+		r = agent_newest_at(client, ret, e);
 	}
-	if (state.has_data)
-		state.age_ns = client->at_ns - state.data_ns;
-	if (state.age_ns < 0)
-		state.age_ns = 0; /* the clocks of two hosts differ */
-	const bool judged = client->past || client->agent != STORE_REPLAY;
-	state.stale = judged && (!state.has_data || state.age_ns > agent_stale_limit_ns(client));
-	if (client->past)
-		state.inferred = !state.stale;
-	*ret = state;
-	return 0;
+	agent_judge_age(client, ret);
+	if (r < 0 || !client->past || client->agent == STORE_REPLAY)
+		return r;
+	ret->inferred = true;
+	return agent_past_state(client, ret, e);
 }
 
 /* ---- a refused reload ---------------------------------------------------- */
@@ -170,6 +196,8 @@ void agent_state_text(const json_t *agent, struct str *out)
 	const bool inferred = json_is_true(json_object_get(agent, "inferred"));
 	if (json_is_true(json_object_get(agent, "past"))) {
 		str_add(out, "the past");
+		if (str_eq(state, "stopped"))
+			str_add(out, ", no agent was running");
 		agent_add_age(agent, ": ", out);
 		return;
 	}

@@ -15,7 +15,9 @@ struct str;
 
 struct agent_state {
 	const char *state; /* "running", "stopped", "cannot_tell" or "replay" */
-	bool inferred; /* cannot_tell, but the data is so new that an agent seems to run */
+	/* Told by the data: cannot_tell, but it is so new that an agent seems to run; any state of
+	 * the past. */
+	bool inferred;
 	bool has_data;
 	int64_t data_ns; /* newest sample up to the time the state is asked for */
 	int64_t age_ns; /* of that sample */
