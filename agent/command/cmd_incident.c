@@ -29,6 +29,7 @@ static const struct command_option options[] = {
 	{"host", 0, "GLOB", "list: only those about these hosts"},
 	{"job", 0, "GLOB", "list: only those that slow these jobs"},
 	{"cause", 0, "GLOB", "list: only these causes"},
+	{"full", 0, NULL, "show: all reasons, steps, evidence, flows and the timeline"},
 	{"note", 0, "TEXT", "with ack and close: why, or what is being done"},
 	{"out", 0, "DIR",
 		"with export: write the samples around the incident as a recorded case, for "
@@ -61,7 +62,10 @@ static int cmd_incident_run_list(
 static int cmd_incident_run_show(
 	struct client *client, const struct command_args *args, struct err *e)
 {
-	return cmd_incident_show(client, args, "incident/show", &incident_card_view, e);
+	const struct view *view = &incident_card_view;
+	if (command_opt(&command_incident, args, "full"))
+		view = &incident_full_view;
+	return cmd_incident_show(client, args, "incident/show", view, e);
 }
 
 static int run_timeline(struct client *client, const struct command_args *args, struct err *e)

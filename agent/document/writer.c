@@ -372,6 +372,11 @@ static void print_jsonl(FILE *out, const json_t *doc, const struct view *view)
 int report_print(FILE *out, const json_t *doc, const struct view *view, enum report_format format,
 	bool header, bool color)
 {
+	const bool page = view->page && (format == FORMAT_HTML || format == FORMAT_MD);
+	if (page) {
+		view->page(out, doc, format);
+		return fflush(out) == 0 && !ferror(out) ? 0 : -EIO;
+	}
 	switch (format) {
 	case FORMAT_JSON:
 		json_dumpf(doc, out, JSON_STYLE | JSON_INDENT(2));

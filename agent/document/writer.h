@@ -41,6 +41,8 @@ struct view {
 	void (*text)(
 		FILE *out, const json_t *doc, const struct view *view, bool color, bool header);
 	const char *empty; /* what to say when there are no rows */
+	/* NULL = a table; else the whole document as markdown or html, self-contained */
+	void (*page)(FILE *out, const json_t *doc, enum report_format format);
 };
 /* report_print - 0 or -EIO (short write: a full pipe or disk). */
 int report_print(FILE *out, const json_t *doc, const struct view *view, enum report_format format,

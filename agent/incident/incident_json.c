@@ -186,6 +186,9 @@ static void put_reasons(json_t *object, const struct incident *incident)
 					list, json_string_or_null(incident->reasons[k].text));
 		json_object_set_new(object, reason_keys[i].key, list);
 	}
+	if (cause_info(incident->cause)->not_proved)
+		json_array_append_new(json_object_get(object, "not_proved"),
+			json_string(cause_info(incident->cause)->not_proved));
 }
 
 static json_t *also_json(const struct incident *incident)

@@ -10,7 +10,7 @@
 #include "agent/document/json_value.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
-#include "agent/reports/incident_list.h"
+#include "agent/reports/incident_commands.h"
 #include "agent/reports/incident_read.h"
 #include "config/config.h"
 
@@ -180,26 +180,37 @@ static json_t *jobs_json(const struct fabric *fabric, const struct entity_meant 
 	return a;
 }
 
+/* As `incident show` has it. */
+static json_t *blame_shown(struct client *client, const json_t *stored)
+{
+	json_t *o = incident_public(stored);
+	json_object_set_new(o, "age_s", incident_age(stored, client->now_ns));
+	return o;
+}
+
 /* Put the stored incident into the list it belongs to, if any. */
-static void blame_take(
-	const struct entity_meant *meant, const json_t *stored, json_t *against, json_t *suffers)
+static void blame_take(struct client *client, const struct entity_meant *meant,
+	const json_t *stored, json_t *against, json_t *suffers)
 {
 	struct incident_record *record = incident_json_read(stored);
 	if (!record)
 		return;
 	const char *role = role_in(meant, &record->i);
 	if (is_subject(meant, &record->i) || str_eq(role, "culprit")) {
-		json_array_append_new(against, incident_public(stored));
+		json_t *o = blame_shown(client, stored);
+		if (json_array_size(against) == 0)
+			json_object_set_new(o, "commands", incident_commands(client, stored));
+		json_array_append_new(against, o);
 	} else if (role) {
-		json_t *o = incident_public(stored);
+		json_t *o = blame_shown(client, stored);
 		json_object_set_new(o, "role", json_string(role));
 		json_array_append_new(suffers, o);
 	}
 	incident_record_free(record);
 }
 
-static json_t *blame_json(const struct fabric *fabric, const struct entity_meant *meant,
-	const char *word, const json_t *stored)
+static json_t *blame_json(struct client *client, const struct entity_meant *meant, const char *word,
+	const json_t *stored)
 {
 	json_t *doc = json_object(), *against = json_array(), *suffers = json_array(), *incident;
 	size_t k;
@@ -207,11 +218,11 @@ static json_t *blame_json(const struct fabric *fabric, const struct entity_meant
 	for (int open = 1; open >= 0; open--)
 		json_array_foreach (stored, k, incident)
 			if (incident_is_open(incident) == open)
-				blame_take(meant, incident, against, suffers);
+				blame_take(client, meant, incident, against, suffers);
 	json_object_set_new(doc, "entity", json_string(word));
 	json_object_set_new(doc, "host", json_string_or_null(meant->host));
 	json_object_set_new(doc, "ports", blame_ports_json(meant));
-	json_object_set_new(doc, "jobs", jobs_json(fabric, meant));
+	json_object_set_new(doc, "jobs", jobs_json(client->config->fabric, meant));
 	json_object_set_new(doc, "incidents", against);
 	json_object_set_new(doc, "victim_of", suffers);
 	return doc;
@@ -228,7 +239,7 @@ int blame_document(struct client *client, const char *name, json_t **ret, struct
 		return no_such(fabric, name, e);
 	json_t *stored = incidents_load(client, NULL, e);
 	if (stored)
-		*ret = blame_json(fabric, &meant, name, stored);
+		*ret = blame_json(client, &meant, name, stored);
 	else
 		rc = e->code ? e->code : -EIO;
 	json_decref(stored);

@@ -41,15 +41,15 @@ static void blame_view_print_card(
 		if (k == 0)
 			incident_card_view.text(out, o, &incident_card_view, color, header);
 		else
-			fprintf(out, "also %s  %s  %s  %s: %s\n", doc_word(o, "id"),
-				doc_word(o, "severity"), doc_word(o, "state"), doc_word(o, "cause"),
-				doc_word(o, "summary"));
+			fprintf(out, "also %s  %s  %s  %s\n", doc_word(o, "id"),
+				doc_word(o, "severity"), doc_word(o, "state"),
+				doc_word(o, "headline"));
 	}
 	json_array_foreach (json_object_get(doc, "victim_of"), k, o) {
 		const bool direct = str_eq(doc_word(o, "role"), "direct_victim");
-		fprintf(out, "%s%s victim of %s  %s  %s at %s: %s\n", str_if(!k, "\n"),
+		fprintf(out, "%s%s victim of %s  %s  %s  %s\n", str_if(!k, "\n"),
 			direct ? "direct" : "indirect", doc_word(o, "id"), doc_word(o, "severity"),
-			doc_word(o, "cause"), doc_word(o, "where"), doc_word(o, "summary"));
+			doc_word(o, "state"), doc_word(o, "headline"));
 	}
 }
 

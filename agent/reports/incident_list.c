@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
@@ -13,12 +12,6 @@
 #include "config/config.h"
 #include "db/model/cause.h"
 #include "db/model/finding.h"
-
-bool incident_is_open(const json_t *incident)
-{
-	const char *state = doc_word(incident, "state");
-	return str_eq(state, "open") || str_eq(state, "clearing");
-}
 
 /* ---- what was asked for -------------------------------------------------- */
 
@@ -230,20 +223,6 @@ static bool fits(const struct incident_filter *filter, const json_t *incident)
 
 /* ---- the document -------------------------------------------------------- */
 
-/* How long it has been open; of a closed one, how long it was. */
-static json_t *incident_list_age(const json_t *incident, int64_t now_ns)
-{
-	wall_t opened, end = {now_ns};
-	if (wall_parse(doc_word(incident, "opened"), (wall_t){0}, &opened) != 0)
-		return json_null();
-	if (!incident_is_open(incident) &&
-		wall_parse(doc_word(incident, "closed"), (wall_t){0}, &end) != 0)
-		return json_null();
-	if (end.ns < opened.ns)
-		return json_null();
-	return json_real((double)(end.ns - opened.ns) / (double)NS_PER_S);
-}
-
 int incident_list_document(
 	struct client *client, const struct incident_filter *filter, json_t **ret, struct err *e)
 {
@@ -260,7 +239,7 @@ int incident_list_document(
 		if (!fits(filter, o))
 			continue;
 		json_t *row = incident_public(o);
-		json_object_set_new(row, "age_s", incident_list_age(o, client->now_ns));
+		json_object_set_new(row, "age_s", incident_age(o, client->now_ns));
 		json_array_append_new(shown, row);
 		open += incident_is_open(o);
 	}

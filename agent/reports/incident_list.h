@@ -28,7 +28,4 @@ struct incident_filter {
 int incident_list_document(
 	struct client *client, const struct incident_filter *filter, json_t **ret, struct err *e);
 
-/* incident_is_open - of a document: open or clearing. */
-bool incident_is_open(const json_t *incident);
-
 #endif

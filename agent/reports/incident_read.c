@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
@@ -193,4 +194,23 @@ int incident_find(struct client *client, const char *id, json_t **ret, struct er
 			"there is no incident '%s'; 'rocewatch incident list' names them", id);
 	return err_set(
 		e, -ENOENT, "'%s' is the beginning of %zu incidents; give more letters", id, n);
+}
+
+bool incident_is_open(const json_t *incident)
+{
+	const char *state = doc_word(incident, "state");
+	return str_eq(state, "open") || str_eq(state, "clearing");
+}
+
+json_t *incident_age(const json_t *incident, int64_t now_ns)
+{
+	wall_t opened, end = {now_ns};
+	if (wall_parse(doc_word(incident, "opened"), (wall_t){0}, &opened) != 0)
+		return json_null();
+	if (!incident_is_open(incident) &&
+		wall_parse(doc_word(incident, "closed"), (wall_t){0}, &end) != 0)
+		return json_null();
+	if (end.ns < opened.ns)
+		return json_null();
+	return json_real((double)(end.ns - opened.ns) / (double)NS_PER_S);
 }

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct client;
 struct err;
@@ -38,6 +39,12 @@ char *incident_headline_of(const json_t *incident);
 /* incident_public - a copy without what only the agent needs, with "where": the place in one word,
  * and "headline"; a new reference. */
 json_t *incident_public(const json_t *incident);
+
+/* incident_is_open - of a document: open or clearing. */
+bool incident_is_open(const json_t *incident);
+/* incident_age - how many seconds it has been open at @now_ns; of a closed one, how long it was. A
+ * new reference, null when that is not known. */
+json_t *incident_age(const json_t *incident, int64_t now_ns);
 
 /* incidents_sort - worst first, in place: severity, then money per hour, then confidence, then the
  * older, then id. */

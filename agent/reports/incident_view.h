@@ -7,6 +7,8 @@
 
 extern const struct view incident_list_view; /* rows "incidents" */
 extern const struct view incident_timeline_view; /* rows "timeline" */
-extern const struct view incident_card_view; /* the document is one incident */
+/* The document is one incident. The card has 12 lines; the full view, and both as md and html, hold
+ * all of it. */
+extern const struct view incident_card_view, incident_full_view;
 
 #endif

@@ -4,7 +4,9 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/client/client.h"
 #include "agent/reports/blame.h"
+#include "agent/reports/incident_commands.h"
 #include "agent/reports/incident_list.h"
 #include "agent/reports/incident_read.h"
 #include "agent/reports/served.h"
@@ -33,6 +35,13 @@ static int served_required(
 	return err_set(e, -EINVAL, "parameter '%s' is missing", name);
 }
 
+/* What only one incident gets: how long it is open, and commands to copy. */
+static void incident_complete(struct client *client, const json_t *stored, json_t *shown)
+{
+	json_object_set_new(shown, "age_s", incident_age(stored, client->now_ns));
+	json_object_set_new(shown, "commands", incident_commands(client, stored));
+}
+
 static int served_incident_show(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
@@ -44,6 +53,7 @@ static int served_incident_show(
 	if (r < 0)
 		return r;
 	*ret = incident_public(found);
+	incident_complete(client, found, *ret);
 	json_decref(found);
 	return 0;
 }

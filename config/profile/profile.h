@@ -14,6 +14,9 @@
  *   cell_bytes: 254                # or cell_oid: the object that holds it
  *   quirks:                        # evidence is required: where this was read or seen
  *     - { name: ..., doc: ..., evidence: ... }
+ *   commands:                      # read-only commands that a person copies; evidence is required
+ *     - { topic: pause, run: "show ... {port} {priority}", evidence: ... }
+ *                                    # topics: pause watchdog queues ecn errors optic
  *   snmp:
  *     min_interval: 5s             # polling faster brings nothing new
  *     refresh: 5s                  # how old an answer may be: the device's own cache
@@ -155,6 +158,10 @@ struct profile_port_name {
 	const char *name;
 };
 
+struct profile_command {
+	const char *topic, *run, *evidence; /* run: with {port} and {priority} */
+};
+
 struct profile_quirk {
 	const char *name, *doc, *evidence;
 };
@@ -185,6 +192,8 @@ struct profile {
 	size_t n_matches;
 	struct profile_quirk *quirks;
 	size_t n_quirks;
+	struct profile_command *commands; /* not inherited: they are a vendor's own words */
+	size_t n_commands;
 	bool has_tc_map;
 	int8_t tc_map[PROFILE_TC_MAX]; /* PRIO_NONE = unmapped */
 	uint64_t cell_bytes; /* 0 = unknown */
@@ -207,6 +216,9 @@ struct profile {
 };
 
 struct profiles;
+
+/* profile_command_of - the command of a topic; NULL where none is known. */
+const char *profile_command_of(const struct profile *profile, const char *topic);
 
 /* profiles_load - the built-in ones, then *.yaml of @site_dir (NULL = none), which replace by name.
  * Mistakes of all files are added to

@@ -67,6 +67,44 @@ static void quirks_read(struct reader *reader, const struct yaml_node *node)
 	}
 }
 
+static void command_read(struct reader *reader, const struct yaml_node *node)
+{
+	static const char *const topics[] = {
+		"pause", "watchdog", "queues", "ecn", "errors", "optic"};
+	struct profile *p = reader->p;
+	int topic;
+	if (!KEYS(reader, node, "a command", "topic", "run", "evidence"))
+		return;
+	const char *word = reader_text(reader, node, "topic", true),
+		   *run = reader_text(reader, node, "run", true),
+		   *evidence = reader_text(reader, node, "evidence", true);
+	if (!word || !run || !evidence)
+		return;
+	topic = reader_word(
+		reader, reader_value(node, "topic"), topics, rw_countof(topics), "a topic");
+	if (topic < 0)
+		return;
+	if (profile_command_of(p, word)) {
+		reader_wrong(reader, node->line, node->col, "topic '%s' twice", word);
+		return;
+	}
+	p->commands[p->n_commands++] = (struct profile_command){
+		topics[topic], arena_strdup(reader->a, run), arena_strdup(reader->a, evidence)};
+}
+
+static void commands_read(struct reader *reader, const struct yaml_node *node)
+{
+	if (!node)
+		return;
+	if (node->kind != YAML_LIST) {
+		reader_wrong_node(reader, node, "a list of commands");
+		return;
+	}
+	reader->p->commands = arena_array(reader->a, struct profile_command, node->n + 1);
+	for (size_t i = 0; i < node->n; i++)
+		command_read(reader, node->items[i].value);
+}
+
 static void tc_map_read(struct reader *reader, const struct yaml_node *node)
 {
 	for (size_t i = 0; i < PROFILE_TC_MAX; i++)
@@ -192,7 +230,7 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	if (yaml_read(text, n, file, a, &root, errors) < 0)
 		return -EINVAL;
 	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes",
-		    "cell_oid", "quirks", "snmp", "gnmi", "tuning"))
+		    "cell_oid", "quirks", "commands", "snmp", "gnmi", "tuning"))
 		return -EINVAL;
 	p->name = str_or(reader_copy(&r, root, "name", true), "");
 	p->doc = str_or(reader_copy(&r, root, "doc", true), "");
@@ -208,6 +246,7 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	if (reader_value(root, "cell_oid"))
 		reader_oid(&r, reader_value(root, "cell_oid"), &p->cell_oid);
 	quirks_read(&r, reader_value(root, "quirks"));
+	commands_read(&r, reader_value(root, "commands"));
 	snmp_read(&r, reader_value(root, "snmp"));
 	profile_gnmi_read(&r, reader_value(root, "gnmi"));
 	profile_tune_read(&r, reader_value(root, "tuning"));

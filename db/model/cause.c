@@ -14,7 +14,7 @@
 #define STEP(step_text, step_risk) {0, step_text, step_risk},
 #define STEP_IF(fact, step_text, step_risk) {FACT_##fact, step_text, step_risk},
 #define NO_STEPS {0, NULL, NULL},
-#define CAUSE(sym, word, cause_family, cause_flags, row, by, head, meaning, need, ...)             \
+#define CAUSE(sym, word, cause_family, cause_flags, row, by, head, open, look, meaning, need, ...) \
 	[CAUSE_##sym] = {                                                                          \
 		.name = word,                                                                      \
 		.symbol = "CAUSE_" #sym,                                                           \
@@ -23,6 +23,8 @@
 		.tune_row = row,                                                                   \
 		.reported_by = by,                                                                 \
 		.headline = head,                                                                  \
+		.not_proved = open,                                                                \
+		.checks = look,                                                                    \
 		.means = meaning,                                                                  \
 		.needs = need,                                                                     \
 		.steps = {__VA_ARGS__},                                                            \

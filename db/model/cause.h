@@ -68,6 +68,8 @@ struct cause_info {
 	int tune_row; /* of the decision table; 0: it does not hold up threshold tuning */
 	const char *reported_by; /* names separated by blanks */
 	const char *headline; /* a template: agent/incident/incident_headline.h */
+	const char *not_proved; /* what no finding of this cause can know */
+	const char *checks; /* commands to copy: the top of cause.def */
 	const char *means, *needs; /* one sentence; what it takes to see it */
 	struct cause_step steps[CAUSE_STEPS_MAX]; /* .text NULL: no more */
 };

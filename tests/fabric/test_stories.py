@@ -58,7 +58,7 @@ try:
         if len(steps["levels"]) != 2:
             sys.exit(f"{what}: levels of throughput: {steps['levels']}")
         near(f"{what}: steps: change", -steps["levels"][1]["change_ratio"], lost, 0.06)
-        if "change point -" not in shown or not re.search(r"accounts for [\d.]+ of [\d.]+ ms per step", shown):
+        if "change point -" not in shown or not re.search(r"steps [\d.]+ s, were [\d.]+ s", shown):
             sys.exit(f"{what}: what people read:\n{shown}")
         excess = loss["step_s"] - loss["step_before_s"]
         near(f"{what}: explained time per step", i["explained_ratio"] * excess, truth["step_in_fault_s"] - truth["step_s"], 0.08)

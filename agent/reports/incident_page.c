@@ -1,0 +1,321 @@
+/* incident_page - prints all that an incident's document holds. */
+#include "agent/reports/incident_page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
+#include "agent/reports/incident_words.h"
+#include "agent/reports/page_writer.h"
+
+/* ---- lines --------------------------------------------------------------- */
+
+static void page_words(FILE *out, const struct tune_page *page, const char *label,
+	void (*add)(struct str *out, const json_t *incident), const json_t *incident)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	str_add(&text, "");
+	add(&text, incident);
+	page_line(out, page, label, text.s);
+}
+
+static void add_subject(struct str *out, const json_t *incident)
+{
+	static const struct {
+		const char *key, *word;
+	} parts[] = {
+		{"device", ""},
+		{"port", "port "},
+		{"group", "group "},
+		{"member", "member "},
+		{"host", "host "},
+	};
+	const json_t *subject = json_object_get(incident, "subject");
+	const json_t *priority = json_object_get(subject, "priority");
+	for (size_t k = 0; k < rw_countof(parts); k++) {
+		const char *word = doc_word(subject, parts[k].key);
+		if (*word)
+			str_addf(out, "%s%s%s", str_if(out->n, ", "), parts[k].word, word);
+	}
+	if (json_is_integer(priority))
+		str_addf(out, "%spriority %lld", str_if(out->n, ", "),
+			(long long)json_integer_value(priority));
+}
+
+static void add_when(struct str *out, const json_t *incident)
+{
+	const char *opened = doc_word(incident, "opened"), *closed = doc_word(incident, "closed"),
+		   *first = doc_word(incident, "first");
+	const json_t *windows = json_object_get(incident, "windows");
+	str_addf(out, "began %.19sZ, opened %.19sZ", *first ? first : opened, opened);
+	if (*closed)
+		str_addf(out, ", closed %.19sZ", closed);
+	if (json_is_integer(windows))
+		str_addf(out, "; seen in %lld window%s", (long long)json_integer_value(windows),
+			str_if(json_integer_value(windows) != 1, "s"));
+}
+
+static void add_confidence(struct str *out, const json_t *incident)
+{
+	const double confidence = doc_number(incident, "confidence_ratio"),
+		     coverage = doc_number(incident, "coverage_ratio");
+	str_add(out, incident_confidence_word(confidence));
+	if (!isnan(confidence))
+		str_addf(out, " (%.0f %%)", 100 * confidence);
+	if (!isnan(coverage))
+		str_addf(out, ", %.0f %% of the data was there", 100 * coverage);
+}
+
+static void add_cost(struct str *out, const json_t *incident)
+{
+	const double per_hour = doc_number(incident, "usd_per_hour"),
+		     total = doc_number(incident, "usd_total"),
+		     explained = doc_number(incident, "explained_ratio");
+	const long long gpus =
+		(long long)json_integer_value(json_object_get(incident, "gpus_affected"));
+	if (isnan(per_hour))
+		str_addf(out, "unknown%s",
+			str_if(!gpus, " (no job is configured for this subject, or no price)"));
+	else
+		str_addf(out, "$%.2f/h, $%.2f so far (%lld GPUs wait)", per_hour,
+			isnan(total) ? 0 : total, gpus);
+	if (!isnan(explained))
+		str_addf(out, "; accounts for %.0f %% of the measured slowdown", 100 * explained);
+}
+
+/* The time a job lost since the onset: as a share of wall time, and per step where the normal
+ * length of a step is configured. */
+static void page_loss(FILE *out, const struct tune_page *page, const json_t *loss, double explained)
+{
+	const double lost = doc_number(loss, "loss_ratio"),
+		     before = doc_number(loss, "step_before_s"), now = doc_number(loss, "step_s");
+	rw_cleanup(str_done) struct str text = {0};
+	if (!(lost > 0))
+		return;
+	str_addf(&text, "%.1f %% of wall time of %s since %.19sZ, measured at %s", 100 * lost,
+		*doc_word(loss, "job") ? doc_word(loss, "job") : "all hosts",
+		doc_word(loss, "since"), doc_word(loss, "measured_at"));
+	if (!isnan(before) && !isnan(now))
+		str_addf(&text, "; a step takes %.3g s, before %.3g s", now, before);
+	if (!isnan(before) && !isnan(now) && !isnan(explained))
+		str_addf(&text, "; accounts for %.3g of %.3g ms per step",
+			1e3 * (now - before) * explained, 1e3 * (now - before));
+	page_line(out, page, "lost", text.s);
+}
+
+/* ---- lists --------------------------------------------------------------- */
+
+static void page_texts(
+	FILE *out, const struct tune_page *page, const char *label, const json_t *list)
+{
+	const json_t *o;
+	size_t k;
+	json_array_foreach (list, k, o) {
+		const char *text = json_string_value(o);
+		if (!text)
+			text = doc_word(o, "summary");
+		if (!*text)
+			text = doc_word(o, "cause");
+		page_line(out, page, k && page->format == FORMAT_TABLE ? "" : label, text);
+	}
+}
+
+static void page_commands(FILE *out, const struct tune_page *page, const json_t *list)
+{
+	const json_t *o;
+	size_t k;
+	json_array_foreach (list, k, o) {
+		rw_cleanup(str_done) struct str head = {0};
+		const char *where = doc_word(o, "where"), *effect = doc_word(o, "effect");
+		str_addf(&head, "on %s", str_eq(where, "here") ? "this machine" : where);
+		if (*effect)
+			str_addf(&head, ", %s", effect);
+		str_addf(&head, " (%s)", doc_word(o, "risk"));
+		page_line(out, page, k && page->format == FORMAT_TABLE ? "" : "do now", head.s);
+		page_code(out, page, "", doc_word(o, "command"));
+	}
+}
+
+static void page_steps(FILE *out, const struct tune_page *page, const json_t *list)
+{
+	const json_t *o;
+	size_t k;
+	json_array_foreach (list, k, o)
+		page_linef(out, page, k && page->format == FORMAT_TABLE ? "" : "next",
+			"%s (risk: %s)", doc_word(o, "text"), doc_word(o, "risk"));
+}
+
+enum { ROLES_SHOWN = 16 };
+
+static void page_roles(FILE *out, const struct tune_page *page, const json_t *roles)
+{
+	static const struct {
+		const char *role, *label;
+	} kinds[] = {
+		{"culprit", "culprit"},
+		{"direct_victim", "victims"},
+		{"indirect_victim", "indirect"},
+	};
+	for (size_t k = 0; k < rw_countof(kinds); k++) {
+		rw_cleanup(str_done) struct str text = {0};
+		const json_t *role;
+		size_t i, n = 0;
+		str_add(&text, "");
+		json_array_foreach (roles, i, role) {
+			if (!str_eq(doc_word(role, "role"), kinds[k].role))
+				continue;
+			if (n++ < ROLES_SHOWN)
+				str_addf(&text, "%s%s", str_if(n > 1, ", "),
+					doc_word(role, "entity"));
+		}
+		if (n > ROLES_SHOWN)
+			str_addf(&text, " and %zu more", n - ROLES_SHOWN);
+		page_line(out, page, kinds[k].label, text.s);
+	}
+}
+
+/* ---- tables -------------------------------------------------------------- */
+
+static char *page_quantity(const json_t *row)
+{
+	struct str text = {0};
+	const json_t *value = json_object_get(row, "value");
+	if (json_is_number(value))
+		str_add_quantity(&text, json_number_value(value), doc_word(row, "unit"));
+	else
+		str_add(&text, json_is_string(value) ? json_string_value(value) : "-");
+	return text.s;
+}
+
+static char *page_place(const json_t *row)
+{
+	struct str text = {0};
+	const char *device = doc_word(row, "device"), *port = doc_word(row, "port");
+	str_addf(&text, "%s%s%s", device, str_if(*device && *port, ":"), port);
+	return text.s;
+}
+
+static char *page_clock(const json_t *row, const char *key)
+{
+	struct str text = {0};
+	str_addf(&text, "%.19sZ", doc_word(row, key));
+	return text.s;
+}
+
+static void page_rows_free(struct page_row *rows, size_t n)
+{
+	for (size_t r = 0; r < n; r++)
+		for (size_t c = 0; c < PAGE_CELLS; c++)
+			free(rows[r].cell[c]);
+	free(rows);
+}
+
+static void page_evidence(FILE *out, const struct tune_page *page, const json_t *list)
+{
+	static const char *const headers[] = {"EVIDENCE", "WHERE", "VALUE", "QUALITY", "UNTIL"};
+	const size_t n = json_array_size(list);
+	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
+	const json_t *o;
+	size_t k;
+	json_array_foreach (list, k, o) {
+		rows[k].cell[0] = rw_strdup(doc_word(o, "metric"));
+		rows[k].cell[1] = page_place(o);
+		rows[k].cell[2] = page_quantity(o);
+		rows[k].cell[3] = rw_strdup(doc_word(o, "quality"));
+		rows[k].cell[4] = page_clock(o, "to");
+	}
+	page_table(out, page, headers, rw_countof(headers), rows, n);
+	page_rows_free(rows, n);
+}
+
+static void page_flows(FILE *out, const struct tune_page *page, const json_t *list)
+{
+	static const char *const headers[] = {"FLOW FROM", "TO", "UDP PORT", "QP", "PORT", "BYTES"};
+	const size_t n = json_array_size(list);
+	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
+	const json_t *o;
+	size_t k;
+	json_array_foreach (list, k, o) {
+		struct str port = {0}, qp = {0}, bytes = {0};
+		str_addf(&port, "%.0f", doc_number(o, "src_port"));
+		str_addf(&qp, "0x%06llx",
+			(long long)json_integer_value(json_object_get(o, "dst_qp")));
+		str_add_quantity(&bytes, doc_number(o, "octets"), "bytes");
+		rows[k].cell[0] = rw_strdup(doc_word(o, "src"));
+		rows[k].cell[1] = rw_strdup(doc_word(o, "dst"));
+		rows[k].cell[2] = port.s;
+		rows[k].cell[3] = qp.s;
+		rows[k].cell[4] = page_place(o);
+		rows[k].cell[5] = bytes.s;
+	}
+	page_table(out, page, headers, rw_countof(headers), rows, n);
+	page_rows_free(rows, n);
+}
+
+static void page_timeline(FILE *out, const struct tune_page *page, const json_t *list)
+{
+	static const char *const headers[] = {"TIME", "WHAT HAPPENED"};
+	const size_t n = json_array_size(list);
+	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
+	const json_t *o;
+	size_t k;
+	json_array_foreach (list, k, o) {
+		rows[k].cell[0] = page_clock(o, "t");
+		rows[k].cell[1] = rw_strdup(doc_word(o, "text"));
+	}
+	page_table(out, page, headers, rw_countof(headers), rows, n);
+	page_rows_free(rows, n);
+}
+
+/* ---- the page ------------------------------------------------------------ */
+
+static void page_reasons(FILE *out, const struct tune_page *page, const json_t *incident)
+{
+	static const struct {
+		const char *label, *key;
+	} lists[] = {
+		{"why", "reasons_for"},
+		{"against", "reasons_against"},
+		{"not proved", "not_proved"},
+		{"ruled out", "ruled_out"},
+		{"changed", "changed_before"},
+		{"also", "also"},
+	};
+	for (size_t k = 0; k < rw_countof(lists); k++)
+		page_texts(out, page, lists[k].label, json_object_get(incident, lists[k].key));
+}
+
+void incident_page_print(
+	FILE *out, const json_t *incident, enum report_format format, size_t width, bool color)
+{
+	const struct tune_page page = {.format = format, .width = (int)width, .color = color};
+	const json_t *loss;
+	rw_cleanup(str_done) struct str head = {0};
+	size_t k;
+	incident_add_head(&head, incident);
+	page_begin(out, &page, doc_word(incident, "headline"));
+	page_heading(out, &page, "%s", head.s);
+	page_line(out, &page, "what", doc_word(incident, "summary"));
+	page_words(out, &page, "spread", incident_add_spread, incident);
+	page_words(out, &page, "where", add_subject, incident);
+	page_words(out, &page, "when", add_when, incident);
+	page_words(out, &page, "cost", add_cost, incident);
+	json_array_foreach (json_object_get(incident, "loss"), k, loss)
+		page_loss(out, &page, loss, doc_number(incident, "explained_ratio"));
+	page_words(out, &page, "owner", incident_add_owner, incident);
+	page_line(out, &page, "part of", doc_word(incident, "parent"));
+	page_commands(out, &page, json_object_get(incident, "commands"));
+	page_steps(out, &page, json_object_get(incident, "next_steps"));
+	page_words(out, &page, "confidence", add_confidence, incident);
+	page_reasons(out, &page, incident);
+	page_roles(out, &page, json_object_get(incident, "roles"));
+	page_evidence(out, &page, json_object_get(incident, "evidence"));
+	page_flows(out, &page, json_object_get(json_object_get(incident, "subject"), "flows"));
+	page_timeline(out, &page, json_object_get(incident, "timeline"));
+	page_end(out, &page);
+}

@@ -1,0 +1,13 @@
+/* nic - commands for the NIC of a host, as data (nic.def). Pure; any thread. */
+#ifndef RW_CONFIG_PROFILE_NIC_H
+#define RW_CONFIG_PROFILE_NIC_H
+
+struct nic_command {
+	const char *prefix, *topic, *run, *shows;
+};
+
+/* nic_command - for a NIC whose RDMA device is @device ("mlx5_0"; NULL or "": not known). NULL
+ * where no command of that topic is known. */
+const struct nic_command *nic_command(const char *device, const char *topic);
+
+#endif
