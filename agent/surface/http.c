@@ -358,12 +358,14 @@ static void http_ticket_resume(struct http_ticket *ticket)
 	MHD_resume_connection(ticket->connection);
 }
 
-void http_stream_put(struct http_ticket *ticket, struct blob *blob)
+int http_stream_put(struct http_ticket *ticket, struct blob *blob)
 {
 	struct http *http = ticket->http;
+	int rc = 0;
 	pthread_mutex_lock(&http->lock);
 	if (ticket->queued_bytes + blob->n > http->limits.stream_bytes && ticket->n > 0) {
 		http_shut(ticket->peer);
+		rc = -EPIPE;
 	} else if (!ticket->ended) {
 		rw_grow(ticket->queue, ticket->n, ticket->cap);
 		ticket->queue[ticket->n++] =
@@ -372,6 +374,7 @@ void http_stream_put(struct http_ticket *ticket, struct blob *blob)
 	}
 	http_ticket_resume(ticket);
 	pthread_mutex_unlock(&http->lock);
+	return rc;
 }
 
 void http_stream_end(struct http_ticket *ticket)

@@ -100,9 +100,9 @@ unsigned http_connections(struct http *http);
 /* http_answer - the answer to a ticket that waits; once. The ticket is not used afterwards. */
 void http_answer(struct http_ticket *ticket, const struct http_reply *reply);
 
-/* http_stream_put - @blob behind what was put before. A reader that is too far behind is
- * disconnected. Until stream_ended(). */
-void http_stream_put(struct http_ticket *ticket, struct blob *blob);
+/* http_stream_put - @blob behind what was put before. 0, or -EPIPE: the reader is too far behind
+ * and is disconnected. Until stream_ended(). */
+int http_stream_put(struct http_ticket *ticket, struct blob *blob);
 /* http_stream_end - no more follows. */
 void http_stream_end(struct http_ticket *ticket);
 
