@@ -60,7 +60,7 @@ static const struct served_document rows[] = {
 		.params = silence_params,
 		.span_ns = ALERT_SPAN_NS,
 		.make = served_silence_list},
-	{.path = "events",
+	{.path = "event/list", /* /api/v1/events is the live stream */
 		.summary = "What happened: incidents, changes that people noted, the agent's own "
 			   "life, alerts.",
 		.params = event_params,

@@ -174,9 +174,6 @@ static enum http_outcome server_document(
 
 static enum http_outcome server_route(struct web_call *call, struct http_reply *ret)
 {
-	const struct web_subject *subject = server_subject(call->server, call->target->path);
-	if (subject)
-		return server_document(call, subject, ret);
 	for (size_t i = 0; i < rw_countof(server_routes); i++) {
 		if (!str_eq(server_routes[i].path, call->target->path))
 			continue;
@@ -186,6 +183,9 @@ static enum http_outcome server_route(struct web_call *call, struct http_reply *
 			server_routes[i].path, call->target->given[0].name);
 		return HTTP_ANSWERED;
 	}
+	const struct web_subject *subject = server_subject(call->server, call->target->path);
+	if (subject)
+		return server_document(call, subject, ret);
 	return server_unknown(call, ret);
 }
 

@@ -49,7 +49,9 @@ def words_of(case, path, query):
            "ecmp/history": None, "incidents": ["incident", "list", "--all"] if "all" in query else ["incident", "list"]}
     if path in own:
         return own[path]
-    words = path.split("/")
+    # Lists, whose commands are called by one of the things.
+    own = {"alerts": ["alert", "list"], "silences": ["silence", "list"]}
+    words = own.get(path) or path.split("/")
     return words + [query[k] for k in ("id", "name") if k in query]
 
 
