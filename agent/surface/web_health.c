@@ -26,7 +26,7 @@ struct web_health {
 	int64_t looked_ns; /* monotonic; 0 never */
 	int64_t age_ns; /* of the newest sample; -1 none */
 	bool well;
-	char why[400];
+	char why[800];
 };
 
 struct web_health *web_health_new(const char *db_path, const struct config *config)
@@ -69,7 +69,7 @@ static bool health_is_well(
 {
 	char age[32];
 	if (age_ns < 0 && age_ns != -ENODATA) {
-		snprintf(why, size, "the database cannot be read: %s", e->text);
+		snprintf(why, size, "the database cannot be read: %.600s", e->text);
 		return false;
 	}
 	/* No right to look: whoever writes new data runs. */
@@ -91,7 +91,7 @@ static bool health_is_well(
 void web_health_look(struct web_health *health)
 {
 	struct err e = {0};
-	char why[400] = "";
+	char why[800] = "";
 	const int64_t age_ns = health_age(health, &e);
 	const bool well = health_is_well(health, age_ns, &e, why, sizeof(why));
 	pthread_mutex_lock(&health->lock);
