@@ -132,6 +132,24 @@ static void watch_judge(json_t *doc, bool past)
 	str_done(&verdict.why);
 }
 
+/* A signal that was quiet when the data ended may be anything now. */
+static void watch_age_signals(json_t *doc)
+{
+	json_t *signal;
+	size_t i;
+	if (!json_is_true(json_object_get(json_object_get(doc, "agent"), "stale")))
+		return;
+	json_array_foreach (json_object_get(doc, "signals"), i, signal) {
+		const char *state = doc_word(signal, "state");
+		if (!str_eq(state, "ok") && !str_eq(state, "idle"))
+			continue;
+		rw_cleanup(str_done) struct str why = {0};
+		str_addf(&why, "was %s when the data ended", state);
+		json_object_set_new(signal, "why", json_string(why.s));
+		json_object_set_new(signal, "state", json_string("unknown"));
+	}
+}
+
 /* ---- the frame ---------------------------------------------------------------- */
 
 static void watch_put_now(json_t *doc, const struct watch_now *now, struct arena *a)
@@ -197,6 +215,7 @@ json_t *watch_frame_of(struct client *client, struct watch_now *now, struct aren
 		return NULL;
 	}
 	watch_judge(doc, client->past);
+	watch_age_signals(doc);
 	return doc;
 }
 
