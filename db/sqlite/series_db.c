@@ -135,16 +135,29 @@ static void load_columns(struct series_db *db)
 	}
 }
 
+/* The main file has everything: there is no write-ahead log, or an empty one that nobody has open
+ * (then there would be a -shm file). */
+static bool is_whole(const char *path)
+{
+	rw_cleanup(str_done) struct str wal = {0}, shm = {0};
+	struct stat st;
+
+	str_addf(&wal, "%s-wal", path);
+	str_addf(&shm, "%s-shm", path);
+	if (stat(wal.s, &st) < 0)
+		return errno == ENOENT;
+	return st.st_size == 0 && access(shm.s, F_OK) < 0 && errno == ENOENT;
+}
+
 /*
  * Who may not write the directory cannot make the -shm file of a database that nobody writes at the
- * moment. Without a -wal file the main file has everything, so it may be read as it is.
+ * moment. Where the main file has everything it may be read as it is.
  */
 static int open_immutable(struct series_db *db)
 {
-	rw_cleanup(str_done) struct str uri = {0}, wal = {0};
+	rw_cleanup(str_done) struct str uri = {0};
 
-	str_addf(&wal, "%s-wal", db->path);
-	if (access(wal.s, F_OK) == 0)
+	if (!is_whole(db->path))
 		return SQLITE_CANTOPEN;
 	str_add(&uri, "file:");
 	for (const char *p = db->path; *p; p++) {

@@ -371,6 +371,44 @@ static void test_cannot_tell(void **state)
 	expect_without_right(w, true);
 }
 
+static int look_at_copy(struct world *w)
+{
+	const struct globals g = with_db(w);
+	struct client client;
+	struct err e = {0};
+	if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)
+		return 77;
+	if (client_open(&client, &g, SPAN_NS, &e) < 0) {
+		err_print(stderr, &e);
+		return 1;
+	}
+	client_done(&client);
+	return 0;
+}
+
+/* A copy in a directory that its reader may not write, with the empty log that lay beside it. */
+static void test_copied_file(void **state)
+{
+	struct world *w = *state;
+	char name[80];
+	int status;
+	add_agent_data(w, wall_now().ns);
+	close_store(w);
+	snprintf(name, sizeof(name), "%s-wal", w->db);
+	put_file(name, "", "");
+	assert_int_equal(chmod(name, 0444), 0);
+	assert_int_equal(chmod(w->db, 0444), 0);
+	fflush(NULL);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(look_at_copy(w));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WEXITSTATUS(status) == 77)
+		skip(); /* only root may become another user */
+	assert_int_equal(status, 0);
+}
+
 /* ---- the past ------------------------------------------------------------- */
 
 static void add_incident(struct world *w, const char *id, const char *severity, const char *state,
@@ -514,6 +552,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stopped_agent, begin, end),
 		cmocka_unit_test_setup_teardown(test_replay, begin, end),
 		cmocka_unit_test_setup_teardown(test_cannot_tell, begin, end),
+		cmocka_unit_test_setup_teardown(test_copied_file, begin, end),
 		cmocka_unit_test_setup_teardown(test_as_of_a_time, begin, end),
 		cmocka_unit_test_setup_teardown(test_refused_reload, begin, end),
 	};
