@@ -272,6 +272,12 @@ static void page_timeline(FILE *out, const struct tune_page *page, const json_t 
 	page_rows_free(rows, n);
 }
 
+void incident_page_timeline(FILE *out, const json_t *lines, size_t width)
+{
+	const struct tune_page page = {.format = FORMAT_TABLE, .width = (int)width};
+	page_timeline(out, &page, lines);
+}
+
 /* ---- the page ------------------------------------------------------------ */
 
 static void page_reasons(FILE *out, const struct tune_page *page, const json_t *incident)

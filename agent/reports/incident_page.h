@@ -17,4 +17,7 @@
 void incident_page_print(
 	FILE *out, const json_t *incident, enum report_format format, size_t width, bool color);
 
+/* incident_page_timeline - only the lines of a timeline, as text. */
+void incident_page_timeline(FILE *out, const json_t *lines, size_t width);
+
 #endif

@@ -119,11 +119,21 @@ static const struct column timeline_columns[] = {
 	{"t", "TIME", COL_TIME, false},
 	{"text", "EVENT", COL_TEXT, false},
 };
+static void timeline_text(
+	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
+{
+	if (header)
+		fprintf(out, "%s %s  %s\n", doc_word(doc, "id"), doc_word(doc, "cause"),
+			doc_word(doc, "headline"));
+	incident_page_timeline(out, json_object_get(doc, "timeline"), text_width(out));
+}
+
 const struct view incident_timeline_view = {
 	.title = "Timeline",
 	.rows = "timeline",
 	.columns = timeline_columns,
 	.n_columns = rw_countof(timeline_columns),
+	.text = timeline_text,
 	.empty = "nothing recorded",
 };
 

@@ -9,6 +9,7 @@
 #include "agent/reports/incident_commands.h"
 #include "agent/reports/incident_list.h"
 #include "agent/reports/incident_read.h"
+#include "agent/reports/incident_timeline.h"
 #include "agent/reports/served.h"
 
 #define INCIDENT_SPAN_NS (24 * 3600 * NS_PER_S)
@@ -35,11 +36,24 @@ static int served_required(
 	return err_set(e, -EINVAL, "parameter '%s' is missing", name);
 }
 
-/* What only one incident gets: how long it is open, and commands to copy. */
-static void incident_complete(struct client *client, const json_t *stored, json_t *shown)
+/* What only one incident gets: its whole timeline, change tickets, how long it is open, and
+ * commands to copy. */
+static int incident_complete(
+	struct client *client, const json_t *stored, json_t *shown, struct err *e)
 {
+	json_t *changed = json_copy(json_object_get(shown, "changed_before")), *lines = NULL;
+	if (!changed)
+		changed = json_array();
+	int r = incident_changes(client, shown, changed, e);
+	json_object_set_new(shown, "changed_before", changed);
+	if (r == 0)
+		r = incident_timeline(client, shown, &lines, e);
+	if (r < 0)
+		return r;
+	json_object_set_new(shown, "timeline", lines);
 	json_object_set_new(shown, "age_s", incident_age(stored, client->now_ns));
 	json_object_set_new(shown, "commands", incident_commands(client, stored));
+	return 0;
 }
 
 static int served_incident_show(
@@ -52,10 +66,14 @@ static int served_incident_show(
 		r = incident_find(client, id, &found, e);
 	if (r < 0)
 		return r;
-	*ret = incident_public(found);
-	incident_complete(client, found, *ret);
+	json_t *shown = incident_public(found);
+	r = incident_complete(client, found, shown, e);
 	json_decref(found);
-	return 0;
+	if (r == 0)
+		*ret = shown;
+	else
+		json_decref(shown);
+	return r;
 }
 
 static int served_incident_timeline(
@@ -68,13 +86,15 @@ static int served_incident_timeline(
 		r = incident_find(client, id, &found, e);
 	if (r < 0)
 		return r;
-	json_t *lines = json_copy(json_object_get(found, "timeline"));
-	if (!lines)
-		lines = json_array();
-	*ret = json_pack("{s:O, s:O, s:o}", "id", json_object_get(found, "id"), "cause",
-		json_object_get(found, "cause"), "timeline", lines);
+	json_t *shown = incident_public(found), *lines = NULL;
+	r = incident_timeline(client, shown, &lines, e);
+	if (r == 0)
+		*ret = json_pack("{s:O, s:O, s:O, s:o}", "id", json_object_get(found, "id"),
+			"cause", json_object_get(found, "cause"), "headline",
+			json_object_get(shown, "headline"), "timeline", lines);
+	json_decref(shown);
 	json_decref(found);
-	return 0;
+	return r;
 }
 
 static int served_blame(

@@ -109,6 +109,9 @@ macro(golden_run_story)
 		string(APPEND got "${stdout}${stderr}exit ${code}\n\n")
 	endforeach()
 	string(REPLACE "${tmp}" "{TMP}" got "${got}")
+	# Who ran the test.
+	execute_process(COMMAND id -un OUTPUT_VARIABLE user OUTPUT_STRIP_TRAILING_WHITESPACE)
+	string(REPLACE " by ${user}:" " by {USER}:" got "${got}")
 	# This count depends on how many analyzers there are.
 	string(REGEX REPLACE "[0-9]+ windows, incidents" "- windows, incidents" got "${got}")
 	file(REMOVE_RECURSE ${tmp})

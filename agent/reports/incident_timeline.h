@@ -1,0 +1,23 @@
+/*
+ * incident_timeline - what happened around an incident, oldest first, from its onset on:
+ * `[{t, kind, text}]`. Beside its own life (kind "incident") it holds the events of its device,
+ * port, job and of the whole fabric from an hour before the onset to its end: changed settings,
+ * change tickets, alerts, silences, reloads and absences of the agent.
+ */
+#ifndef RW_REPORTS_INCIDENT_TIMELINE_H
+#define RW_REPORTS_INCIDENT_TIMELINE_H
+
+#include <jansson.h>
+
+struct client;
+struct err;
+
+/* incident_timeline - of a stored incident. 0 with a new reference in *@ret, or a negative errno
+ * with @e filled. */
+int incident_timeline(struct client *client, const json_t *incident, json_t **ret, struct err *e);
+
+/* incident_changes - the change tickets of its hour before the onset, "TIME change by WHO: TEXT",
+ * are added to @list. */
+int incident_changes(struct client *client, const json_t *incident, json_t *list, struct err *e);
+
+#endif
