@@ -77,16 +77,20 @@ static int64_t agent_gap_ns(const struct agent *agent)
 	return AWAY_NS;
 }
 
-/* Was the clock set, or did we sleep? Before anything looks at the time. */
-static void agent_watch_clock(struct agent *agent)
+/* Was the clock set, or did we sleep? Before anything looks at the time; returns it. */
+static int64_t agent_watch_clock(void *arg)
 {
+	struct agent *agent = arg;
 	const int64_t now = wall_now().ns;
 	const struct clock_change change =
 		clock_look(&agent->clock, now, clock_boot_ns(), agent_gap_ns(agent));
-	if (change.step_ns != 0)
+	if (change.step_ns != 0) {
 		life_clock_step(agent->store, now, change.step_ns);
+		pipeline_clock_set(agent->pipeline, change.since_ns, change.step_ns);
+	}
 	if (change.away_ns > 0)
 		life_away(agent->store, now, change.away_ns);
+	return now;
 }
 
 static void agent_record_health(struct agent *agent)
@@ -115,8 +119,7 @@ static void agent_pulse(struct agent *agent, int64_t now_ns)
 static void agent_on_tick(void *arg)
 {
 	struct agent *a = arg;
-	agent_watch_clock(a);
-	int64_t now = wall_now().ns;
+	const int64_t now = agent_watch_clock(a);
 	mono_t mono = mono_now();
 	agent_pulse(a, now);
 	pipeline_advance(a->pipeline, now);
@@ -162,6 +165,17 @@ static void agent_on_end(void *arg)
 
 /* ---- start and stop ------------------------------------------------------ */
 
+/* Samples ahead of the clock, left from before it was set back, must not be taken for news. */
+static void agent_rewind_store(struct agent *agent)
+{
+	struct err e = {0};
+	if (agent->past.ahead_ns == 0)
+		return;
+	store_rewind(agent->store, wall_now().ns);
+	if (store_flush(agent->store, &e) != 0)
+		log_warn("store", "samples ahead of the clock could not be flagged: %s", e.text);
+}
+
 static int start_store(struct agent *agent, struct err *e)
 {
 	const struct config_store *s = &agent->config->store;
@@ -174,6 +188,7 @@ static int start_store(struct agent *agent, struct err *e)
 	int rc = db_store_open(&o, agent->entities, &agent->store, e);
 	if (rc != 0)
 		return rc;
+	agent_rewind_store(agent);
 	links_open(agent);
 	agent->ledger = ledger_new(agent->config->fabric, on_incident, agent);
 	agent->pipeline = pipeline_new(agent->config, agent->entities, agent->store, agent->ledger);
@@ -192,8 +207,11 @@ static int start_store(struct agent *agent, struct err *e)
 	if (resume_agent(agent->config->store.path, agent->entities, agent->config, agent->pipeline,
 		    agent->ledger, &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
+	if (agent->past.ahead_ns > 0)
+		ledger_rewind(agent->ledger, wall_now().ns);
 	alert_sync(agent->alert, agent->ledger, wall_now());
 	pipeline_advance(agent->pipeline, wall_now().ns);
+	pipeline_watch_clock(agent->pipeline, agent_watch_clock, agent);
 	agent_record_config(agent);
 	return 0;
 }
@@ -228,10 +246,10 @@ static void start_timers(struct agent *agent)
 }
 
 /* A new database has no past, and one that cannot be read is start_store()'s matter. */
-static void agent_read_past(struct agent *agent, struct life_past *ret)
+static void agent_read_past(struct agent *agent)
 {
 	struct err ignored = {0};
-	if (life_read(agent->config->store.path, wall_now().ns, ret, &ignored) != 0)
+	if (life_read(agent->config->store.path, wall_now().ns, &agent->past, &ignored) != 0)
 		log_debug("agent", "no past: %s", ignored.text);
 }
 
@@ -252,8 +270,7 @@ static int agent_start(struct agent *agent, struct err *e)
 	agent->term = loop_signal_new(agent->loop, SIGTERM, on_stop, agent);
 	agent->interrupt = loop_signal_new(agent->loop, SIGINT, on_stop, agent);
 	agent->hup = loop_signal_new(agent->loop, SIGHUP, on_hup, agent);
-	struct life_past past;
-	agent_read_past(agent, &past);
+	agent_read_past(agent);
 	rc = start_store(agent, e);
 	if (rc != 0)
 		return rc;
@@ -265,7 +282,7 @@ static int agent_start(struct agent *agent, struct err *e)
 	if (rc != 0)
 		return rc;
 	start_timers(agent);
-	life_started(agent->store, &past, wall_now().ns, agent_gap_ns(agent));
+	life_started(agent->store, &agent->past, wall_now().ns, agent_gap_ns(agent));
 	agent->started = true;
 	log_info(
 		"agent", "started: %u sources, store %s", changes.added, agent->config->store.path);

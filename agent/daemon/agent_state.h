@@ -10,6 +10,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/log.h"
 #include "agent/daemon/clock_watch.h"
+#include "agent/daemon/life.h"
 #include "agent/daemon/pulse.h"
 #include "agent/daemon/sd_notify.h"
 
@@ -40,6 +41,7 @@ struct agent {
 	uint32_t reloads;
 	struct clock_watch clock;
 	struct pulse pulse;
+	struct life_past past; /* as the start found it */
 	bool started; /* agent_start was written: the end is told too */
 	char stopping[96]; /* why it stops */
 	wall_t config_refused; /* when a reload was refused; 0 = the file is in force */

@@ -14,6 +14,7 @@ struct clock_change clock_look(
 		const int64_t step = wall_ns - watch->wall_ns - boot_moved;
 		if (step >= CLOCK_STEP_NS || step <= -CLOCK_STEP_NS)
 			change.step_ns = step;
+		change.since_ns = watch->wall_ns + change.step_ns;
 		if (boot_moved > away_ns)
 			change.away_ns = boot_moved;
 	}

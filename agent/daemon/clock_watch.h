@@ -25,6 +25,7 @@ struct clock_watch { /* zeroed at first */
 
 struct clock_change {
 	int64_t step_ns; /* by how much the wall clock was set; 0 = it was not, below 0 = back */
+	int64_t since_ns; /* no time read after the step is earlier (new wall clock) */
 	int64_t away_ns; /* how long nothing was done; 0 = no longer than @away_ns */
 };
 

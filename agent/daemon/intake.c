@@ -2,10 +2,15 @@
  * analyzers, into the store, or refused and counted. */
 #include "agent/daemon/intake.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "agent/base/cleanup.h"
 #include "agent/daemon/pipeline_state.h"
 #include "collectors/recorded/replay.h"
 #include "db/store/store.h"
+
+#define AHEAD_NS (2 * NS_PER_S) /* a time further ahead of the clock is wrong */
 
 static struct series_last *intake_last(struct pipeline *pipeline, const struct sample *sample)
 {
@@ -82,6 +87,9 @@ bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 	/* Never a difference across protocols: they read at other instants, some other counters. */
 	if (last->source != SOURCE_UNKNOWN && last->source != sample->source)
 		sample->flags |= SF_RESTART;
+	if (last->torn)
+		sample->flags |= SF_RESTART;
+	last->torn = false;
 	last->source = sample->source;
 	/* What the agent says of itself is no data that could be judged. */
 	if (sample->source != SOURCE_AGENT)
@@ -107,11 +115,25 @@ void intake_keep(struct pipeline *pipeline, const struct sample *sample)
 	pipeline->batch[pipeline->n_batch++] = *sample;
 }
 
+/* The latest time that is believed; see pipeline_watch_clock(). */
+static int64_t intake_latest(struct pipeline *pipeline, int64_t *ret_now_ns)
+{
+	*ret_now_ns = INT64_MAX;
+	if (!pipeline->clock || pipeline->priming)
+		return INT64_MAX;
+	*ret_now_ns = pipeline->clock(pipeline->clock_arg);
+	return *ret_now_ns + AHEAD_NS;
+}
+
 void intake_samples(void *arg, const struct sample *samples, size_t n)
 {
 	struct pipeline *p = arg;
+	int64_t now_ns;
+	const int64_t latest_ns = intake_latest(p, &now_ns);
 	for (size_t k = 0; k < n; k++) {
 		struct sample s = samples[k];
+		if (s.t_ns > latest_ns)
+			s.t_ns = now_ns;
 		if (intake_accept(p, &s))
 			intake_keep(p, &s);
 	}
@@ -131,9 +153,33 @@ static bool intake_accept_flow(struct pipeline *pipeline, const struct flow_samp
 	return true;
 }
 
+/* Flows whose interval ends in the future were timed before the clock was set back: a copy that
+ * ends now. NULL when there are none; else the caller frees it. */
+static struct flow_sample *intake_flows_timed(
+	struct pipeline *pipeline, const struct flow_sample *flows, size_t n)
+{
+	int64_t now_ns;
+	const int64_t latest_ns = intake_latest(pipeline, &now_ns);
+	struct flow_sample *copy = NULL;
+	for (size_t k = 0; k < n; k++) {
+		if (flows[k].to_ns <= latest_ns)
+			continue;
+		if (!copy) {
+			copy = rw_calloc(n, sizeof(*copy));
+			memcpy(copy, flows, n * sizeof(*copy));
+		}
+		copy[k].from_ns -= flows[k].to_ns - now_ns;
+		copy[k].to_ns = now_ns;
+	}
+	return copy;
+}
+
 void intake_flows(void *arg, const struct flow_sample *flows, size_t n)
 {
 	struct pipeline *p = arg;
+	rw_cleanup(freep) struct flow_sample *timed = intake_flows_timed(p, flows, n);
+	if (timed)
+		flows = timed;
 	size_t from = 0;
 	for (size_t k = 0; k < n; k++) { /* runs of accepted rows go to the store in one piece */
 		if (intake_accept_flow(p, &flows[k]))

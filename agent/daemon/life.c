@@ -159,7 +159,8 @@ void life_clock_step(struct store *store, int64_t now_ns, int64_t step_ns)
 		       "analysed";
 		size_ns = -step_ns;
 	}
-	duration_format(by, sizeof(by), size_ns);
+	/* to the second: a tick lies between what was before and what is now */
+	duration_format(by, sizeof(by), (size_ns + NS_PER_S / 2) / NS_PER_S * NS_PER_S);
 	snprintf(text, sizeof(text), "the clock was set %s by %s; %s", how, by, then);
 	life_event(store, LOG_WARN_, now_ns, "clock_step", text);
 }

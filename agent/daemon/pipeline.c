@@ -13,6 +13,7 @@
 #include "agent/daemon/pipeline_state.h"
 #include "agent/daemon/target_status.h"
 #include "agent/daemon/windows.h"
+#include "db/store/store.h"
 
 #define BATCH_MAX 4096 /* samples handed to the store at once in replay */
 
@@ -29,6 +30,33 @@ void pipeline_advance(struct pipeline *pipeline, int64_t now_ns)
 	}
 	if (pipeline->store)
 		target_table_flush(pipeline->targets, pipeline->store, now_ns);
+}
+
+static void pipeline_rewind(struct pipeline *pipeline, int64_t since_ns)
+{
+	for (size_t k = 0; k < pipeline->n_last; k++)
+		if (pipeline->last[k].t_ns >= since_ns)
+			pipeline->last[k].t_ns = since_ns - 1;
+	series_memory_rewind(pipeline->memory, since_ns);
+	windows_rewind(pipeline, since_ns);
+	if (pipeline->store)
+		store_rewind(pipeline->store, since_ns);
+	ledger_rewind(pipeline->ledger, since_ns);
+}
+
+void pipeline_clock_set(struct pipeline *pipeline, int64_t since_ns, int64_t step_ns)
+{
+	intake_flush(pipeline);
+	for (size_t k = 0; k < pipeline->n_last; k++)
+		pipeline->last[k].torn = true;
+	if (step_ns < 0)
+		pipeline_rewind(pipeline, since_ns);
+}
+
+void pipeline_watch_clock(struct pipeline *pipeline, int64_t (*now)(void *arg), void *arg)
+{
+	pipeline->clock = now;
+	pipeline->clock_arg = arg;
 }
 
 void pipeline_finish(struct pipeline *pipeline)

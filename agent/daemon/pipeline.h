@@ -75,6 +75,20 @@ void pipeline_listen(struct pipeline *pipeline,
 void pipeline_peer(struct pipeline *pipeline, const char *device, const char *port,
 	const char *peer_device, const char *peer_port, int64_t t_ns);
 
+/*
+ * pipeline_clock_set - the wall clock was set by @step_ns; no sample that comes now is earlier than
+ * @since_ns. No difference is drawn across the step. Set back: what memory holds from after
+ * @since_ns is forgotten, what the store holds is flagged late, and the window that @since_ns lies
+ * in begins again, so that samples are kept and judged at once.
+ */
+void pipeline_clock_set(struct pipeline *pipeline, int64_t since_ns, int64_t step_ns);
+/*
+ * pipeline_watch_clock - live: @now is asked before collectors' samples are taken in, and returns
+ * the wall clock; it may call pipeline_clock_set(). A sample from the future, which was timed
+ * before the clock was set back, gets that time. NULL, the default: samples are believed.
+ */
+void pipeline_watch_clock(struct pipeline *pipeline, int64_t (*now)(void *arg), void *arg);
+
 /* What the fabric says of its devices and ports, as dated attributes for the store. At start and
  * after a reload. */
 void pipeline_announce(struct pipeline *pipeline, int64_t t_ns);

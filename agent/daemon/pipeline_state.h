@@ -38,6 +38,7 @@ struct series_last {
 	int64_t t_ns;
 	uint64_t value;
 	uint16_t source;
+	bool torn; /* the clock was set since: no difference to it */
 };
 
 /* The other end of a port, as LLDP shows it. */
@@ -53,6 +54,8 @@ struct pipeline {
 	struct sink sink;
 	struct pipeline_counters counters;
 	int64_t now_ns; /* of the last advance */
+	int64_t (*clock)(void *arg); /* NULL in replay */
+	void *clock_arg;
 
 	/* intake */
 	struct series_memory *memory;

@@ -194,6 +194,8 @@ int resume_agent(const char *path, struct entities *entities, const struct confi
 			&known_ns, e);
 	if (rc != 0)
 		return rc;
+	if (known_ns > last_ns)
+		known_ns = last_ns; /* the clock was set back since */
 
 	struct resume_range range = {.from_ns = from_ns - lead_ns, .to_ns = last_ns},
 			    past = {.to_ns = range.from_ns - 1};

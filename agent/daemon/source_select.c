@@ -21,7 +21,8 @@ struct side_sink {
 	bool asked; /* there is such a target */
 	bool up;
 	bool neighbors; /* its last LLDP report had some */
-	int64_t until_ns; /* while down: until then its series stay its own (wall clock) */
+	/* while down: its series stay its own from one time to the other (wall clock) */
+	int64_t since_ns, until_ns;
 	struct map *gave; /* (entity, metric) of the series it has given */
 };
 
@@ -79,7 +80,11 @@ static bool other_has(const struct side_sink *sink, const struct sample *sample)
 		better = SIDE_PLAIN;
 	if (sink->side == better || !other->asked)
 		return false;
-	const bool other_alive = other->up || sample->t_ns < other->until_ns;
+	/* earlier than it went down: the clock was set back, and nobody waits for it to come round
+	 */
+	const bool spared = sample->t_ns < other->until_ns &&
+		sample->t_ns > other->since_ns - INTERVAL_UNKNOWN_NS;
+	const bool other_alive = other->up || spared;
 	if (!other_alive)
 		return false;
 	uint64_t at;
@@ -117,8 +122,10 @@ static void source_select_on_target(void *arg, const struct target *target)
 	int64_t interval_ns = INTERVAL_UNKNOWN_NS;
 	if (target->interval_ns > 0)
 		interval_ns = target->interval_ns;
-	if (s->up && target->state != TARGET_UP)
-		s->until_ns = wall_now().ns + GRACE_INTERVALS * interval_ns;
+	if (s->up && target->state != TARGET_UP) {
+		s->since_ns = wall_now().ns;
+		s->until_ns = s->since_ns + GRACE_INTERVALS * interval_ns;
+	}
 	s->up = target->state == TARGET_UP;
 	c->to.target(c->to.arg, target);
 }

@@ -282,7 +282,7 @@ void tune_agent_tick(struct tune_agent *agent, int64_t now_ns)
 {
 	const struct tune_record *const *records;
 	const size_t n = tune_ledger_records(agent->ledger, &records);
-	if (n == 0 || now_ns < agent->next_ns)
+	if (n == 0 || (now_ns < agent->next_ns && agent->next_ns - now_ns <= TUNE_AGENT_PERIOD_NS))
 		return;
 	agent->next_ns = now_ns + TUNE_AGENT_PERIOD_NS;
 	rw_cleanup(arena_freep) struct arena *a = arena_new();

@@ -284,6 +284,22 @@ void windows_close_until(struct pipeline *pipeline, int64_t limit_ns)
 	}
 }
 
+void windows_rewind(struct pipeline *pipeline, int64_t t_ns)
+{
+	for (size_t k = 0; k < pipeline->n_slots; k++) {
+		struct slot *slot = &pipeline->slots[k];
+		const int64_t end_ns = t_ns / slot->window_ns * slot->window_ns + slot->window_ns;
+		if (slot->begun && slot->next_end_ns > end_ns)
+			slot->next_end_ns = end_ns;
+	}
+	int64_t *const times[] = {&pipeline->first_ns, &pipeline->newest_ns, &pipeline->closed_ns,
+		&pipeline->trimmed_ns, &pipeline->now_ns};
+	for (size_t k = 0; k < rw_countof(times); k++)
+		if (*times[k] > t_ns)
+			*times[k] = t_ns;
+	pipeline->shared.filled = false;
+}
+
 /* ---- what others ask ----------------------------------------------------  */
 
 int64_t pipeline_horizon(const struct pipeline *pipeline)

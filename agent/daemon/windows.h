@@ -20,6 +20,8 @@ int64_t windows_keep_ns(const struct pipeline *pipeline);
 void windows_keep_past(struct pipeline *pipeline);
 
 /* windows_close_until - close the windows that end by @limit_ns, oldest first. */
+/* windows_rewind - the clock was set back to @t_ns: the windows that hold it begin again. */
+void windows_rewind(struct pipeline *pipeline, int64_t t_ns);
 void windows_close_until(struct pipeline *pipeline, int64_t limit_ns);
 
 #endif

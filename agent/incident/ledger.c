@@ -791,6 +791,41 @@ int ledger_action(struct ledger *ledger, const char *id, enum incident_action ac
 	return rc;
 }
 
+/* ---- a clock that was set back ------------------------------------------- */
+
+static void time_limit(int64_t *t_ns, int64_t latest_ns)
+{
+	if (*t_ns > latest_ns)
+		*t_ns = latest_ns;
+}
+
+static void rewind_record(struct incident_record *record, int64_t t_ns)
+{
+	time_limit(&record->i.first_ns, t_ns);
+	time_limit(&record->i.opened_ns, t_ns);
+	time_limit(&record->i.updated_ns, t_ns);
+	time_limit(&record->cost.to_ns, t_ns);
+	for (size_t k = 0; k < record->cost.n; k++)
+		time_limit(&record->cost.v[k].onset_ns, t_ns);
+}
+
+void ledger_rewind(struct ledger *ledger, int64_t t_ns)
+{
+	for (size_t k = 0; k < ledger->n_slots; k++)
+		time_limit(&ledger->slots[k].seen_ns, t_ns);
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		struct incident_record *record = ledger_active(ledger, k);
+		const bool ahead = record->i.updated_ns > t_ns;
+		rewind_record(record, t_ns);
+		if (!ahead || record->i.state == INCIDENT_PENDING)
+			continue;
+		incident_record_note(record, t_ns,
+			"the clock was set back: lines above with later times came before this "
+			"one");
+		ledger_publish(ledger, record, record->i.state);
+	}
+}
+
 /* ---- starting, reloading, forgetting ------------------------------------- */
 
 /* End incidents of devices that are no longer configured. */

@@ -69,6 +69,10 @@ void ledger_take(struct ledger *ledger, const struct finding *finding);
  * incidents under way is measured by it. */
 void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n);
 
+/* ledger_rewind - the clock was set back to @t_ns: windows from then on count again, and what open
+ * incidents say lies in the future happened now. */
+void ledger_rewind(struct ledger *ledger, int64_t t_ns);
+
 /* ledger_incidents - all that reached OPEN, worst first; returns how many. Lent until the next
  * call that changes the ledger. */
 size_t ledger_incidents(const struct ledger *ledger, const struct incident ***ret);

@@ -36,6 +36,7 @@
 /* A longer step between two pulses is a gap: so many of their usual steps, and some jitter. */
 #define PULSE_STEPS 3
 #define PULSE_NS (2 * NS_PER_S)
+#define PULSE_MOST_NS (10 * NS_PER_S) /* the agent never sends it more slowly */
 /* Gaps are the same one when they begin and end within that many polls of each other. */
 #define SHARED_POLLS 2
 #define SHARED_SHARE 0.75 /* of the switches that are polled, at least two; of the gap's length */
@@ -103,17 +104,28 @@ static const struct series *telemetry_pulse(const struct window *past)
 	return NULL;
 }
 
+/* The usual step between two pulses. Just after a gap, the gap may be all there is to see. */
+static int64_t telemetry_pulse_step(const struct series *series, struct arena *a)
+{
+	if (series->n < 2)
+		return PULSE_MOST_NS;
+	int64_t *steps = arena_array(a, int64_t, series->n);
+	for (uint32_t i = 1; i < series->n; i++)
+		steps[i - 1] = series->t_ns[i] - series->t_ns[i - 1];
+	qsort(steps, series->n - 1, sizeof(*steps), telemetry_by_length);
+	const int64_t median_ns = steps[(series->n - 2) / 2];
+	if (median_ns > PULSE_MOST_NS)
+		return PULSE_MOST_NS;
+	return median_ns;
+}
+
 static struct pulse_gaps telemetry_gaps(const struct analyzer_in *in)
 {
 	struct pulse_gaps gaps = {0};
 	const struct series *s = telemetry_pulse(in->past);
-	if (!s || s->n < 2)
+	if (!s || s->n == 0)
 		return gaps;
-	int64_t *steps = arena_array(in->arena, int64_t, s->n);
-	for (uint32_t i = 1; i < s->n; i++)
-		steps[i - 1] = s->t_ns[i] - s->t_ns[i - 1];
-	qsort(steps, s->n - 1, sizeof(*steps), telemetry_by_length);
-	const int64_t usual_ns = PULSE_STEPS * steps[(s->n - 2) / 2] + PULSE_NS;
+	const int64_t usual_ns = PULSE_STEPS * telemetry_pulse_step(s, in->arena) + PULSE_NS;
 	gaps.known = true;
 	gaps.since_ns = s->t_ns[0];
 	gaps.v = arena_array(in->arena, struct pulse_gap, s->n);

@@ -385,7 +385,8 @@ static void pcap_on_tick(void *arg)
 	if (!c->fd)
 		return;
 	int64_t complete_ns = wall_now().ns - GRACE;
-	if (complete_ns < c->from_ns)
+	/* further back than that, the clock was set: interval_advance() begins anew */
+	if (complete_ns < c->from_ns && complete_ns >= c->from_ns - c->config.interval_ns)
 		complete_ns = c->from_ns;
 	interval_advance(c, complete_ns);
 }

@@ -4,6 +4,8 @@
 
 #include "db/model/sample.h"
 
+#define CLOCK_SET_NS                                                                               \
+	(30 * 1000000000LL) /* values of one device do not overtake one another that far */
 #define NS 1e9
 
 static void counter_check_begin(struct counter_check *check, int64_t t_ns, uint64_t value)
@@ -79,9 +81,12 @@ unsigned counter_check_take(
 	if (check->doubt_t_ns)
 		newest = check->doubt_t_ns;
 
-	/* 1. a time that does not go forward: nothing to compare */
-	if (t_ns <= newest && newest != 0)
+	/* 1. a time that does not go forward: nothing to compare; far back, the clock was set */
+	if (t_ns <= newest && newest != 0) {
+		if (t_ns < newest - CLOCK_SET_NS)
+			counter_check_begin(check, t_ns, value);
 		return flags;
+	}
 	/* 2. the first reading, or a restart that is known */
 	if (newest == 0 || (flags & SF_RESTART)) {
 		counter_check_begin(check, t_ns, value);

@@ -164,6 +164,20 @@ void series_memory_trim(struct series_memory *memory, int64_t now_ns)
 		memory->flow_head++;
 }
 
+void series_memory_rewind(struct series_memory *memory, int64_t t_ns)
+{
+	for (size_t i = 0; i < memory->n; i++) {
+		struct track *t = &memory->tracks[i];
+		while (t->n > t->head && t->v[t->n - 1].t_ns > t_ns)
+			t->n--;
+	}
+	size_t n = memory->flow_head;
+	for (size_t i = memory->flow_head; i < memory->n_flows; i++)
+		if (memory->flows[i].to_ns <= t_ns)
+			memory->flows[n++] = memory->flows[i];
+	memory->n_flows = n;
+}
+
 /* First index in [head, n) with t > @at. */
 static uint32_t track_after(const struct track *track, int64_t at)
 {

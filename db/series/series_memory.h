@@ -17,6 +17,8 @@ void series_memory_keep_metric(struct series_memory *memory, unsigned metric, in
 int series_memory_add(struct series_memory *memory, const struct sample *sample);
 void series_memory_add_flow(struct series_memory *memory, const struct flow_sample *flow);
 void series_memory_trim(struct series_memory *memory, int64_t now_ns);
+/* series_memory_rewind - forget what is newer than @t_ns: the clock was set back. */
+void series_memory_rewind(struct series_memory *memory, int64_t t_ns);
 int window_from_memory(struct series_memory *memory, struct arena *a,
 	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret);
 

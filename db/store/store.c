@@ -106,6 +106,14 @@ static void store_take(struct store *store)
 }
 
 /* The samples of all jobs in .todo, in one array; the caller frees it. */
+/* Those handed over before the clock was set back are late, as the ones already stored are. */
+static void gather_rewind(struct sample *samples, size_t n, int64_t t_ns)
+{
+	for (size_t i = 0; i < n; i++)
+		if (samples[i].t_ns > t_ns)
+			samples[i].flags |= SF_LATE;
+}
+
 static struct sample *gather_samples(const struct jobs *jobs, size_t *ret_n)
 {
 	size_t n = 0, filled = 0;
@@ -117,11 +125,14 @@ static struct sample *gather_samples(const struct jobs *jobs, size_t *ret_n)
 	if (n == 0)
 		return NULL;
 	struct sample *samples = rw_realloc(NULL, n * sizeof(*samples));
-	for (const struct job *job = jobs->first; job; job = job->next)
+	for (const struct job *job = jobs->first; job; job = job->next) {
 		if (job->samples) {
 			memcpy(samples + filled, job->samples, job->n_values * sizeof(*samples));
 			filled += job->n_values;
+		} else if (job->record.kind == RECORD_REWIND) {
+			gather_rewind(samples, filled, job->record.rewind.t_ns);
 		}
+	}
 	return samples;
 }
 
@@ -526,6 +537,11 @@ void store_fabric(struct store *store, int64_t t_ns, const char *yaml)
 	hand_over(store,
 		&(struct store_record){
 			.kind = RECORD_FABRIC, .fabric = {.t_ns = t_ns, .yaml = yaml}});
+}
+
+void store_rewind(struct store *store, int64_t t_ns)
+{
+	hand_over(store, &(struct store_record){.kind = RECORD_REWIND, .rewind = {.t_ns = t_ns}});
 }
 
 void store_target(struct store *store, const struct store_target *target)

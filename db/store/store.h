@@ -52,6 +52,10 @@ void store_flows(struct store *store, const struct flow_sample *flows, size_t n)
  * stored one is not stored again. */
 void store_fabric(struct store *store, int64_t t_ns, const char *yaml);
 
+/* store_rewind - the clock was set back: samples handed over before whose time is after @t_ns are
+ * flagged late, so that no window mixes them with those that come now. They are kept. */
+void store_rewind(struct store *store, int64_t t_ns);
+
 struct store_target {
 	const char *device, *protocol; /* "snmp", "gnmi", "pcap" */
 	/* state: idle starting up backoff; reason "" when up */

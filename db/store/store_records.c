@@ -18,6 +18,9 @@
 		name, TYPE_OF(member), offsetof(struct store_record, member)                       \
 	}
 
+static const struct record_column rewind_columns[] = {
+	COLUMN("t_ns", rewind.t_ns),
+};
 static const struct record_column fabric_columns[] = {
 	COLUMN("t_ns", fabric.t_ns),
 	COLUMN("yaml", fabric.yaml),
@@ -167,6 +170,7 @@ static const struct {
 	const struct record_column *v;
 	size_t n;
 } columns[RECORD_KINDS] = {
+	[RECORD_REWIND] = COLUMNS(rewind),
 	[RECORD_FABRIC] = COLUMNS(fabric),
 	[RECORD_TARGET] = COLUMNS(target),
 	[RECORD_TARGET_GONE] = COLUMNS(target_gone),

@@ -16,6 +16,7 @@ enum record_kind {
 	RECORD_FLOWS,
 	RECORD_HEALTH,
 	/* one row each, described by record_columns() */
+	RECORD_REWIND,
 	RECORD_FABRIC,
 	RECORD_TARGET,
 	RECORD_TARGET_GONE,
@@ -41,6 +42,9 @@ struct record_entity { /* a new entity; its names live as long as struct entitie
 struct record_text { /* a new text value; it lives as long as struct entities */
 	uint64_t id;
 	const char *text;
+};
+struct record_rewind {
+	int64_t t_ns; /* samples stored so far that are newer are late */
 };
 struct record_fabric {
 	int64_t t_ns;
@@ -78,6 +82,7 @@ struct store_record {
 			size_t n;
 			int64_t t_ns;
 		} health;
+		struct record_rewind rewind;
 		struct record_fabric fabric;
 		struct store_target target;
 		struct record_target_gone target_gone;

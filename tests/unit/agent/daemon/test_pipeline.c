@@ -24,7 +24,9 @@
 #include "agent/daemon/resume.h"
 #include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
+#include "agent/daemon/clock_watch.h"
 #include "agent/daemon/pipeline.h"
+#include "agent/daemon/pulse.h"
 #include "analyzers/analyzer.h"
 #include "config/config.h"
 #include "db/model/metric.h"
@@ -326,6 +328,130 @@ static void test_late_samples(void **state)
 	free(v);
 }
 
+/* ---- a clock that is set -------------------------------------------------- */
+
+#define AHEAD (600 * NS_PER_S) /* of the clock, between these two times */
+#define FORWARD_AT (T0 + 600 * NS_PER_S)
+#define BACK_AT (T0 + 805 * NS_PER_S)
+
+struct clocks {
+	struct run *run;
+	struct clock_watch watch;
+	int64_t true_ns; /* what the boot clock shows */
+	int steps;
+};
+
+static int64_t wall_at(int64_t true_ns)
+{
+	if (true_ns >= FORWARD_AT && true_ns < BACK_AT)
+		return true_ns + AHEAD;
+	return true_ns;
+}
+
+/* As the agent does it. */
+static int64_t clocks_now(void *arg)
+{
+	struct clocks *c = arg;
+	const int64_t wall = wall_at(c->true_ns);
+	const struct clock_change change = clock_look(&c->watch, wall, c->true_ns, INT64_MAX);
+	if (change.step_ns != 0) {
+		c->steps++;
+		pipeline_clock_set(c->run->pipeline, change.since_ns, change.step_ns);
+	}
+	return wall;
+}
+
+/* The agent's pulse and ticks, each second; samples are timed by the clock as it is. */
+static void play_clocks(struct clocks *c, struct arrival *v, size_t n)
+{
+	const struct sink *sink = pipeline_sink(c->run->pipeline);
+	struct pulse pulse = {0};
+	int64_t tick_ns = T0 - NS_PER_S;
+	pipeline_watch_clock(c->run->pipeline, clocks_now, c);
+	for (size_t k = 0; k < n; k++) {
+		for (; tick_ns <= v[k].at_ns; tick_ns += NS_PER_S) {
+			c->true_ns = tick_ns;
+			const int64_t now = clocks_now(c);
+			pulse_beat(&pulse, c->run->entities, sink, now, tick_ns, POLL, 0);
+			pipeline_advance(c->run->pipeline, now);
+		}
+		c->true_ns = v[k].at_ns;
+		v[k].s.t_ns = wall_at(v[k].s.t_ns);
+		sink->samples(sink->arg, &v[k].s, 1);
+	}
+}
+
+static int take_count(void *arg, int n, char *const *values, char *const *names)
+{
+	*(int64_t *)arg = strtoll(values[0], NULL, 10);
+	return 0;
+}
+
+static int64_t count_in(const char *path, const char *sql)
+{
+	struct history *history = NULL;
+	struct err e = {0};
+	int64_t count = -1;
+	if (db_history_open(path, &history, &e) != 0 ||
+		history_sql(history, sql, take_count, &count, &e) != 0)
+		fail_msg("%s", e.text);
+	history_close(history);
+	return count;
+}
+
+/*
+ * Ten minutes forward, and back 205 s later, in the middle of a fault: every sample is stored, none
+ * is taken for a duplicate, the fault stays one incident to its end, and nobody is accused of being
+ * silent. What came between is kept, and flagged where its time lay ahead.
+ */
+static void test_clock_set(void **state)
+{
+	struct arrival *v = rw_calloc(POLLS * 20, sizeof(*v));
+	struct place place;
+	struct run live;
+	place_new(&place);
+	run_open(&live, place.path);
+	struct clocks c = {.run = &live};
+	size_t n = make_arrivals(live.entities, v);
+	play_clocks(&c, v, n);
+	pipeline_finish(live.pipeline);
+	assert_int_equal(store_flush(live.store, NULL), 0);
+	assert_int_equal(c.steps, 2);
+	const struct pipeline_counters *counters = pipeline_counters(live.pipeline);
+	assert_int_equal(counters->duplicates, 0);
+	assert_int_equal(counters->late, 0);
+	assert_true(counters->windows > 25);
+
+	const struct incident **incidents;
+	size_t n_incidents = ledger_incidents(live.ledger, &incidents), n_leaf1 = 0;
+	for (size_t k = 0; k < n_incidents; k++) {
+		const struct incident *i = incidents[k];
+		assert_int_not_equal(i->cause, CAUSE_TELEMETRY_GAP);
+		assert_int_equal(i->state, INCIDENT_CLOSED);
+		if (!str_eq(i->analyzer, "ecmp_imbalance"))
+			continue;
+		n_leaf1++;
+		/* judged to its end: poll 110 by the right clock */
+		assert_in_range(i->closed_ns, T0 + 110 * POLL, T0 + 110 * POLL + 300 * NS_PER_S);
+	}
+	assert_int_equal(n_leaf1, 1);
+	run_close(&live);
+
+	assert_int_equal(
+		count_in(place.path, "SELECT count(*) FROM samples WHERE device<>'(agent)'"),
+		(int64_t)n);
+	int64_t late = count_in(place.path,
+		"SELECT count(*) FROM samples WHERE device<>'(agent)' AND flags GLOB '*late*'");
+	assert_in_range(late, 20 * 8, 21 * 8 + 16); /* those of the 205 s */
+	rw_cleanup(freep) char *once = replayed(place.path);
+	rw_cleanup(freep) char *again = replayed(place.path);
+	assert_string_equal(once, again);
+	assert_non_null(strstr(once, "\"leaf1\""));
+	assert_null(strstr(once, "telemetry_gap"));
+	place_remove(&place);
+	free(v);
+}
+
 /* The agent stops (or is killed) at some moment and starts again at once: the story goes on as if
  * nothing had happened. */
 static void test_restart(void **state)
@@ -449,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_phases_differ),
 		cmocka_unit_test(test_live_equals_replay),
 		cmocka_unit_test(test_late_samples),
+		cmocka_unit_test(test_clock_set),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_intake),
 		cmocka_unit_test(test_gap_is_skipped),

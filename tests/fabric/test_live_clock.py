@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""A live fabric, and an agent whose wall clock is set ten minutes forward and back again (libfaketime): no sample is lost, none is taken for a
+duplicate, both steps are events at once, no switch is accused of being silent, and what comes after the step back is judged. Also an agent
+that is killed for a while: one event, and no incident."""
+import glob, os, shutil, signal, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from live_lab import SKIP, Failed, Live, check, wait_for
+
+AHEAD_S = 600
+
+
+def library():
+    found = glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+    return found[0] if found else None
+
+
+def number(lab, statement):
+    rows = lab.sql(statement)
+    value = rows[0]["n"] if rows else ""
+    return float(value) if value else 0
+
+
+class Clock:
+    """The wall clock of one agent; monotonic clocks stay as they are."""
+    def __init__(self, path):
+        self.path = path
+        self.ahead(0)
+
+    def ahead(self, seconds):
+        with open(self.path + ".new", "w") as f:
+            f.write("+%d\n" % seconds)
+        os.rename(self.path + ".new", self.path)
+
+    def environment(self):
+        return dict(os.environ, LD_PRELOAD=library(), FAKETIME_TIMESTAMP_FILE=self.path, FAKETIME_NO_CACHE="1",
+                    FAKETIME_DONT_FAKE_MONOTONIC="1", DONT_FAKE_MONOTONIC="1")
+
+
+def agent(lab, clock):
+    with open(lab.dir + ".agent.log", "a") as out:
+        lab.agent_process = subprocess.Popen([lab.binary, "-c", lab.config, "agent"], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                             env=clock.environment())
+
+
+def events(lab, kind):
+    return [row["text"] for row in lab.sql("SELECT text FROM events WHERE kind='%s' ORDER BY t_ns" % kind)]
+
+
+INSTANTS = ("SELECT min(n) n FROM (SELECT device, count(DISTINCT t_ns) n FROM samples WHERE metric='port.in_octets' %s GROUP BY device)")
+
+
+def test_steps(lab, clock):
+    agent(lab, clock)
+    wait_for("polls of every switch", lambda: os.path.exists(lab.dir + "/rocewatch.db") and number(lab, INSTANTS % "") >= 4, 60)
+    clock.ahead(AHEAD_S)
+    wait_for("a step forward as an event", lambda: len(events(lab, "clock_step")) == 1, 15)
+    cut = time.time_ns() + AHEAD_S // 2 * 10**9
+    wait_for("samples ahead", lambda: number(lab, INSTANTS % ("AND t_ns > %d" % cut)) >= 4, 30)
+    back_at = time.time_ns()
+    clock.ahead(0)
+    wait_for("a step back as an event", lambda: len(events(lab, "clock_step")) == 2, 15)
+    texts = sorted(events(lab, "clock_step"))
+    check("set back by 10m00s" in texts[0] and "set forward by " in texts[1], texts)
+    # accepted, stored and judged at once
+    wait_for("samples by the right clock", lambda: number(lab, INSTANTS % ("AND t_ns BETWEEN %d AND %d" % (back_at, cut))) >= 8, 40)
+    wait_for("health by the right clock", lambda: number(lab, "SELECT max(t_ns) n FROM health") < cut, 20)
+    check(number(lab, "SELECT value n FROM health WHERE key='pipeline/duplicates'") == 0, "duplicates")
+    windows = number(lab, "SELECT value n FROM health WHERE key='pipeline/windows'")
+    wait_for("windows go on", lambda: number(lab, "SELECT value n FROM health WHERE key='pipeline/windows'") > windows, 30)
+    flags = lab.sql("SELECT min(flags LIKE '%%late%%') least, max(flags LIKE '%%late%%') most FROM samples WHERE metric='port.in_octets' "
+                    "AND t_ns > %d" % cut)
+    check(flags[0]["least"] == "1", "samples ahead of the clock are not all late: %r" % flags)
+    gaps = [i for i in lab.incidents() if i["cause"] in ("telemetry_gap", "device_down")]
+    check(not gaps, "incidents of silence: %r" % [i["summary"] for i in gaps])
+
+
+def test_away(lab, clock):
+    lab.agent_process.send_signal(signal.SIGKILL)
+    lab.agent_process.wait()
+    time.sleep(12) # the absence itself: longer than what is worth an event
+    before = len(events(lab, "agent_start"))
+    agent(lab, clock)
+    wait_for("the second start", lambda: len(events(lab, "agent_start")) == before + 1, 30)
+    away = events(lab, "agent_away")
+    check(len(away) == 1 and "had not been stopped" in away[0], away)
+    polls = number(lab, INSTANTS % "")
+    wait_for("polls again", lambda: number(lab, INSTANTS % "") >= polls + 8, 60)
+    gaps = [i for i in lab.incidents() if i["cause"] in ("telemetry_gap", "device_down")]
+    check(not gaps, "incidents of silence: %r" % [i["summary"] for i in gaps])
+
+
+def main(build):
+    if not library():
+        print("test_live_clock: libfaketime is missing: install the Debian package faketime")
+        return SKIP
+    directory = tempfile.mkdtemp(prefix="live-clock-")
+    lab = Live(build, os.path.join(directory, "healthy"), "healthy")
+    try:
+        lab.start()
+        lab.served()
+        clock = Clock(os.path.join(directory, "clock"))
+        test_steps(lab, clock)
+        test_away(lab, clock)
+        print("test_live_clock: ok")
+        return 0
+    except Failed as why:
+        with open(lab.dir + ".agent.log") as f:
+            print("test_live_clock: %s\n%s" % (why, f.read()[-4000:]))
+        return 1
+    finally:
+        Live.stop([lab])
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+sys.exit(main(sys.argv[1]))
