@@ -67,13 +67,19 @@ function options(spec, readout) {
 	};
 }
 
-/* The unit of a rate stands in the title; at the axis there is room for the number only. */
+/* The unit of a rate stands in the title; elsewhere there is room for the number only. */
+function unitInTitle(unit) {
+	return unit.endsWith("/s") && unit !== "bit/s";
+}
+
+function short(v, unit) {
+	return unitInTitle(unit) ? format.rate(v, "").trim() : format.value(v, unit);
+}
+
 function axisText(v, unit) {
 	if (v === 0)
 		return "0";
-	if (unit.endsWith("/s") && unit !== "bit/s")
-		return format.scaled(v, "").trim();
-	return format.value(v, unit);
+	return unitInTitle(unit) ? format.scaled(v, "").trim() : format.value(v, unit);
 }
 
 function axisTime(date, granularity, opts) {
@@ -104,11 +110,11 @@ function start(dom, spec) {
 export function chart(spec) {
 	const rows = points(spec.series);
 	const seen = spec.series.map((s, i) => ({ label: s.label, ...sums(rows, i) }));
-	const show = (v) => format.value(v, spec.unit);
+	const show = (v) => short(v, spec.unit);
 	const some = seen.some((s) => s.n);
 	const full = { ...spec, rows };
 	return h("figure", { key: spec.title, class: "chart" },
-		h("figcaption", {}, h("strong", {}, spec.title), h("span", { class: "quiet" }, " " + (spec.unit.endsWith("/s") && spec.unit !== "bit/s" ? spec.unit : "")), spec.note ? h("span", { class: "quiet" }, " " + spec.note) : null),
+		h("figcaption", {}, h("strong", {}, spec.title), h("span", { class: "quiet" }, " " + (unitInTitle(spec.unit) ? spec.unit : "")), spec.note ? h("span", { class: "quiet" }, " " + spec.note) : null),
 		some ? h("div", { key: "plot" + spec.series.length, class: "chart-box", "aria-hidden": "true", hook: {
 			create: (dom) => requestAnimationFrame(() => {
 				if (dom.isConnected && typeof Dygraph !== "undefined")

@@ -63,7 +63,7 @@ function framed(history, frame, whole) {
 	const rows = history.rows.map((r, i) => {
 		const known = whole.rows.find((w) => w.device === r.device && w.group === r.group) || {};
 		const over = frame.imbalance_ratio[i] > history.warn_ratio, most = hottest(frame.cells[i]);
-		return { ...known, ...r, imbalance_ratio: frame.imbalance_ratio[i], verdict: frame.verdict[i], windows: 1, windows_idle: 0,
+		return { ...known, ...r, imbalance_ratio: null, link_imbalance_ratio: frame.imbalance_ratio[i], verdict: frame.verdict[i], windows: 1, windows_idle: 0,
 			cells: history.peers.map((peer, k) => ({ ...((known.cells || []).find((c) => c.peer === peer) || {}), rate_bps: null, peer,
 				utilization_ratio: frame.cells[i][k], hot: over && frame.cells[i][k] === most })) };
 	});
@@ -143,6 +143,8 @@ function scrubber(ctx) {
 const CELL_W = 64, CELL_H = 34, LABEL_W = 110, HEAD_H = 40;
 
 function sizes(n) {
+	if (n <= 8)
+		return { w: 92, h: 50 };
 	if (n <= 16)
 		return { w: CELL_W, h: CELL_H };
 	if (n <= 32)
@@ -152,6 +154,15 @@ function sizes(n) {
 
 function cellText(c) {
 	return c.utilization_ratio === null || c.utilization_ratio === undefined ? "?" : format.count(c.utilization_ratio * 100, 0);
+}
+
+/* Imbalance over the single links of a leaf: this is what limit and chance are for. */
+function linksOf(row) {
+	return row.link_imbalance_ratio === undefined ? row.imbalance_ratio : row.link_imbalance_ratio;
+}
+
+function imbalanceText(v) {
+	return v === null || v === undefined ? "-" : format.ratio(Math.max(0, v));
 }
 
 function cellName(row, c) {
@@ -205,7 +216,7 @@ function matrixDrawn(ctx, doc) {
 	const rows = (doc.rows || []).filter((r) => matches([r.device, r.cells], ctx.filter));
 	const peers = doc.peers || [];
 	const size = sizes(Math.max(peers.length, rows.length));
-	const width = LABEL_W + peers.length * size.w + 90, height = HEAD_H + rows.length * size.h + 4;
+	const width = LABEL_W + peers.length * size.w + 150, height = HEAD_H + rows.length * size.h + 4;
 	const picked = ctx.local.cell || [];
 	const text = size.w >= 30;
 	const head = peers.map((p, k) => h("text", { key: "h" + p, class: "label", x: LABEL_W + k * size.w + size.w / 2, y: HEAD_H - 10,
@@ -224,8 +235,9 @@ function matrixDrawn(ctx, doc) {
 					class: (c.utilization_ratio || 0) > 0.55 ? "dark" : "light" }, (c.hot ? "▲ " : "") + cellText(c)) : null,
 				h("title", {}, cellName(row, c)));
 		}),
-		h("text", { class: "imbalance" + (row.imbalance_ratio > (doc.warn_ratio || 0.2) ? " over" : ""), x: LABEL_W + peers.length * size.w + 8,
-			y: HEAD_H + r * size.h + size.h / 2 + 4 }, row.imbalance_ratio === null || row.imbalance_ratio === undefined ? "idle" : format.ratio(Math.max(0, row.imbalance_ratio)))));
+		h("text", { class: "imbalance", x: LABEL_W + peers.length * size.w + 8, y: HEAD_H + r * size.h + size.h / 2 + 4 }, imbalanceText(row.imbalance_ratio)),
+		h("text", { class: "imbalance" + (linksOf(row) > (doc.warn_ratio || 0.2) ? " over" : ""), x: LABEL_W + peers.length * size.w + 78,
+			y: HEAD_H + r * size.h + size.h / 2 + 4 }, imbalanceText(linksOf(row)))));
 	return h("div", { class: "scroll" }, h("svg", { id: "heatmap", class: "heatmap", viewBox: "0 0 " + width + " " + height, width, height, role: "grid",
 		"aria-label": "Load of each leaf towards each spine, percent of line rate; arrow keys move, Enter opens", "aria-rowcount": rows.length, "aria-colcount": peers.length,
 		on: { keydown: (e) => {
@@ -235,7 +247,9 @@ function matrixDrawn(ctx, doc) {
 				choose(ctx, rows[r], rows[r].cells[k]);
 			}
 		} } },
-		h("text", { key: "corner", class: "label", x: LABEL_W + peers.length * size.w + 8, y: HEAD_H - 10 }, "max/mean-1"), head, body));
+		h("text", { key: "corner", class: "label", x: LABEL_W + peers.length * size.w + 8, y: HEAD_H - 26 }, "max/mean-1 of"),
+		h("text", { key: "spines", class: "label", x: LABEL_W + peers.length * size.w + 8, y: HEAD_H - 10 }, "spines"),
+		h("text", { key: "links", class: "label", x: LABEL_W + peers.length * size.w + 78, y: HEAD_H - 10 }, "links"), head, body));
 }
 
 function legend() {
@@ -250,7 +264,7 @@ function asTable(doc) {
 			const c = r.cells.find((x) => x.peer === p);
 			return c ? format.ratio(c.utilization_ratio) : "-";
 		} })),
-		{ head: "Imbalance", num: true, cell: (r) => format.ratio(r.imbalance_ratio) }, { head: "Verdict", cell: verdict }];
+		{ head: "Of the spines", num: true, cell: (r) => imbalanceText(r.imbalance_ratio) }, { head: "Of the links", num: true, cell: (r) => imbalanceText(linksOf(r)) }, { head: "Verdict", cell: verdict }];
 	return table("Load of each leaf towards each spine", columns, doc.rows, (r) => r.device + r.group);
 }
 
@@ -273,15 +287,15 @@ async function loadGroup(ctx) {
 
 /* Where the imbalance lies against what chance gives: mean to p95 is the band. */
 function band(row) {
-	const value = row.imbalance_ratio;
+	const value = linksOf(row);
 	const chance = row.expected_by_chance_ratio, p95 = row.expected_p95_ratio;
 	if (value === null || value === undefined)
 		return quiet("Idle: no imbalance in this time.");
 	if (chance === null || chance === undefined)
-		return quiet("Imbalance " + format.ratio(Math.max(0, value)) + ". Chance unknown: " + (row.flows_note || "no packets were captured") + ".");
+		return quiet("Imbalance of the links " + format.ratio(Math.max(0, value)) + ". Chance unknown: " + (row.flows_note || "no packets were captured") + ".");
 	const top = Math.max(value, p95 || chance, 0.2) * 1.15;
 	const x = (v) => 300 * Math.max(0, v) / top;
-	const text = "Imbalance " + format.ratio(value) + "; chance alone gives " + format.ratio(chance) + " on average, " + format.ratio(p95) + " in one of 20 windows";
+	const text = "Imbalance of the links " + format.ratio(value) + "; chance alone gives " + format.ratio(chance) + " on average, " + format.ratio(p95) + " in one of 20 windows";
 	return h("div", {}, h("svg", { class: "band", viewBox: "0 0 300 34", width: 300, height: 34, role: "img", "aria-label": text },
 		h("rect", { class: "axis", x: 0, y: 14, width: 300, height: 4 }),
 		h("rect", { class: "chance", x: x(chance), y: 8, width: Math.max(2, x(p95 || chance) - x(chance)), height: 16 }),

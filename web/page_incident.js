@@ -92,8 +92,7 @@ function links(ctx, i) {
 function story(ctx, i) {
 	const s = subject(i);
 	const card = i.card || {};
-	const lines = [["finding", card.finding || i.headline && i.summary !== i.headline ? i.headline : null],
-		["summary", i.summary]].filter(([, text]) => text);
+	const lines = [["finding", i.headline !== i.summary ? i.headline : null], ["summary", i.summary]].filter(([, text]) => text);
 	const not = texts(i.not_proved || card.not_proved);
 	const why = texts(i.reasons_for || i.why || i.confidence_inputs);
 	const against = texts(i.reasons_against);

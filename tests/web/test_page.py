@@ -450,4 +450,5 @@ def main():
     print("passed in %.0f s: %s" % (time.monotonic() - began, ", ".join(done)))
 
 
-main()
+if __name__ == "__main__":
+    main()

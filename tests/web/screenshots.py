@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Makes the pictures in docs/screens from recorded cases of the simulated fabric. Not a test: somebody looks at them.
+Usage: screenshots.py BUILD_DIRECTORY [NAME ...]"""
+import collections, glob, os, re, shutil, struct, subprocess, sys, tempfile, time, zlib
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from browser import Browser, check, need_selenium
+
+need_selenium()
+from test_page import READY, SOURCE, Web  # noqa: E402
+
+START_S = 1795230000  # 2026-11-21 03:00:00Z: the cases begin then instead of in 1970
+OUT = os.path.join(SOURCE, "docs", "screens")
+MOST_BYTES = 150_000
+
+# picture: case, page, dark, width, height, what must be there
+SHOTS = {
+    "overview-dark": ("pfc-storm", "#/overview", True, 1600, 900, ".incidents a[data-row]"),
+    "overview-light": ("dcqcn-off", "#/overview", False, 1600, 900, ".incidents a[data-row]"),
+    "heat-map": ("ecmp-fields", "#/ecmp?leaf=leaf2", True, 1600, 900, ".detail table"),
+    "incident": ("pfc-storm", "incident", True, 1280, 900, ".story"),
+    "pause-tree": ("pfc-storm", "#/tree", False, 1280, 640, ".tree-drawing"),
+    "port": ("pfc-storm", "#/port/leaf2/Ethernet2", True, 1600, 900, ".chart canvas"),
+    "tuning-sheet": ("tune-late-gather", "sheet", False, 1280, 1000, ".commands code"),
+}
+RECORD = {"ecmp-fields": ["--packets"]}
+
+
+def run(argv):
+    p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    check(p.returncode == 0, "%s: %s" % (" ".join(argv[1:4]), p.stderr[:400]))
+
+
+def shifted(path):
+    with open(path) as f:
+        lines = f.readlines()
+    with open(path, "w") as f:
+        for line in lines:
+            m = re.match(r"(\d+)(\.\d+)?\t", line)
+            f.write("%d%s\t%s" % (int(m[1]) + START_S, m[2] or "", line[m.end():]) if m else line)
+
+
+def shifted_packets(path):
+    """The same for a capture: classic pcap with nanoseconds, little-endian (draft-ietf-opsawg-pcap)."""
+    with open(path, "rb") as f:
+        data = bytearray(f.read())
+    check(data[:4] == b"\x4d\x3c\xb2\xa1", path + ": a capture of another kind")
+    at = 24
+    while at < len(data):
+        seconds, _, n, _ = struct.unpack_from("<IIII", data, at)
+        struct.pack_into("<I", data, at, seconds + START_S)
+        at += 16 + n
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def recorded(binary, work, name):
+    case, db = os.path.join(work, name), os.path.join(work, name + ".db")
+    run([binary, "lab", "record", name, "--out", case, *([] if name in RECORD else ["--interval", "2s"]), *RECORD.get(name, [])])
+    shifted(os.path.join(case, "samples.tsv"))
+    for capture in glob.glob(os.path.join(case, "*.pcap")):
+        shifted_packets(capture)
+    with open(os.path.join(case, "fabric.yaml"), "a") as f:
+        f.write("tuning: { min_evidence: 5m }\n")
+    run([binary, "replay", "--from", case, "--db", db])
+    return db
+
+
+def first_of(binary, db, *command):
+    import json
+    p = subprocess.run([binary, "--db", db, *command, "--format", "json"], capture_output=True, text=True, timeout=120)
+    return next(iter(json.loads(p.stdout).values()))[0]["id"]
+
+
+def pixels(data):
+    """Width, height and the rows of a PNG of 8-bit RGB or RGBA, as Chromium writes it (RFC 2083)."""
+    at, packed = 8, b""
+    while at < len(data):
+        n, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + n]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+            check(depth == 8 and colour in (2, 6), "a PNG of another kind")
+        elif kind == b"IDAT":
+            packed += body
+        at += 12 + n
+    size = {2: 3, 6: 4}[colour]
+    raw, rows, above = zlib.decompress(packed), [], bytearray(width * size)
+    for y in range(height):
+        start = y * (width * size + 1)
+        kind, line = raw[start], bytearray(raw[start + 1:start + 1 + width * size])
+        for i in range(len(line)):
+            a, b, c = line[i - size] if i >= size else 0, above[i], above[i - size] if i >= size else 0
+            if kind == 1:
+                line[i] = (line[i] + a) & 255
+            elif kind == 2:
+                line[i] = (line[i] + b) & 255
+            elif kind == 3:
+                line[i] = (line[i] + (a + b) // 2) & 255
+            elif kind == 4:
+                pa, pb, pc = abs(b - c), abs(a - c), abs(a + b - 2 * c)
+                line[i] = (line[i] + (a if pa <= pb and pa <= pc else b if pb <= pc else c)) & 255
+        rows.append(bytes(line))
+        above = line
+    return width, height, [[row[i:i + 3] for i in range(0, len(row), size)] for row in rows]
+
+
+def smaller(path):
+    """The same picture with 256 colours: a sixth of the bytes, and text stays sharp."""
+    with open(path, "rb") as f:
+        width, height, rows = pixels(f.read())
+    counts = collections.Counter(p for row in rows for p in row)
+    palette = [colour for colour, _ in counts.most_common(256)]
+    index = {colour: i for i, colour in enumerate(palette)}
+    for colour in counts:
+        if colour not in index:
+            index[colour] = min(range(len(palette)), key=lambda i: sum((x - y) ** 2 for x, y in zip(palette[i], colour)))
+    packed = zlib.compress(b"".join(b"\0" + bytes(index[p] for p in row) for row in rows), 9)
+    chunk = lambda kind, body: struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    with open(path, "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)) + chunk(b"PLTE", b"".join(palette)) + chunk(b"IDAT", packed) + chunk(b"IEND", b""))
+
+
+def main():
+    binary, wanted = os.path.join(os.path.realpath(sys.argv[1]), "rocewatch"), sys.argv[2:]
+    work, webs, b = tempfile.mkdtemp(prefix="screens-"), {}, Browser()
+    os.makedirs(OUT, exist_ok=True)
+    try:
+        for name, (case, page, dark, width, height, there) in SHOTS.items():
+            if wanted and name not in wanted:
+                continue
+            if case not in webs:
+                webs[case] = Web(binary, work, case, ["--db", recorded(binary, work, case)])
+            db = os.path.join(work, case + ".db")
+            if page == "incident":
+                page = "#/incident/" + first_of(binary, db, "incident", "list")
+            if page == "sheet":
+                page = "#/sheet/" + first_of(binary, db, "tune", "review")
+            b.dark(dark)
+            b.size(width, height)
+            b.open(webs[case].url + page)
+            b.wait(name, READY + " && document.querySelector(arguments[0])", 30, there)
+            b.wait("fonts and charts", "document.fonts.status === 'loaded'")
+            time.sleep(1)  # transitions and charts settle; nothing is decided by this
+            path = os.path.join(OUT, name + ".png")
+            b.driver.save_screenshot(path)
+            smaller(path)
+            print("%s %d bytes" % (path, os.path.getsize(path)))
+            check(os.path.getsize(path) < MOST_BYTES, "%s is larger than %d bytes" % (name, MOST_BYTES))
+            print(b.complaints())
+    finally:
+        b.close()
+        for web in webs.values():
+            web.stop()
+        shutil.rmtree(work, ignore_errors=True)
+
+
+main()
