@@ -14,13 +14,26 @@ const FRAMES = 96; /* windows of a range that can be looked at one by one */
 /* The scale of cividis (Nunez et al., 2018): even in lightness, the same for colour-blind readers. */
 const SCALE = [[0, 32, 77], [66, 78, 108], [124, 123, 120], [187, 175, 113], [255, 234, 70]];
 
-export function shade(v) {
+export function shade(v, top = 1) {
 	if (v === null || v === undefined)
 		return null;
-	const at = Math.max(0, Math.min(1, v)) * (SCALE.length - 1);
+	const at = Math.max(0, Math.min(1, v / top)) * (SCALE.length - 1);
 	const i = Math.min(SCALE.length - 2, Math.floor(at));
 	const mix = SCALE[i].map((c, k) => Math.round(c + (SCALE[i + 1][k] - c) * (at - i)));
 	return "rgb(" + mix.join(",") + ")";
+}
+
+/* The load with the lightest colour: a round value that no cell of the range exceeds. */
+export function topOf(whole, history) {
+	let most = 0;
+	for (const row of whole.rows || [])
+		for (const c of row.cells)
+			most = Math.max(most, c.utilization_ratio || 0);
+	for (const frame of history.frames)
+		for (const cells of frame.cells)
+			for (const v of cells)
+				most = Math.max(most, v || 0);
+	return [0.05, 0.1, 0.2, 0.3, 0.5].find((t) => t >= most) || 1;
 }
 
 const VERDICTS = { even: ["ok", "EVEN"], skewed: ["critical", "SKEWED"], idle: ["idle", "IDLE"] };
@@ -230,9 +243,9 @@ function matrixDrawn(ctx, doc) {
 					(picked[0] === row.device && picked[1] === c.peer ? " picked" : ""),
 				tabindex: ctx.local.cell ? (picked[0] === row.device && picked[1] === c.peer ? "0" : "-1") : r === 0 && k === 0 ? "0" : "-1",
 				"data-cell": r + "," + k, "aria-label": cellName(row, c), on: { click: () => choose(ctx, row, c) } },
-				h("rect", { x: LABEL_W + k * size.w + 1, y: HEAD_H + r * size.h + 1, width: size.w - 2, height: size.h - 2, fill: shade(c.utilization_ratio) }),
+				h("rect", { x: LABEL_W + k * size.w + 1, y: HEAD_H + r * size.h + 1, width: size.w - 2, height: size.h - 2, fill: shade(c.utilization_ratio, ctx.data.top) }),
 				text ? h("text", { x: LABEL_W + k * size.w + size.w / 2, y: HEAD_H + r * size.h + size.h / 2 + 4, "text-anchor": "middle",
-					class: (c.utilization_ratio || 0) > 0.55 ? "dark" : "light" }, (c.hot ? "▲ " : "") + cellText(c)) : null,
+					class: (c.utilization_ratio || 0) > 0.55 * ctx.data.top ? "dark" : "light" }, (c.hot ? "▲ " : "") + cellText(c)) : null,
 				h("title", {}, cellName(row, c)));
 		}),
 		h("text", { class: "imbalance", x: LABEL_W + peers.length * size.w + 8, y: HEAD_H + r * size.h + size.h / 2 + 4 }, imbalanceText(row.imbalance_ratio)),
@@ -252,10 +265,10 @@ function matrixDrawn(ctx, doc) {
 		h("text", { key: "links", class: "label", x: LABEL_W + peers.length * size.w + 78, y: HEAD_H - 10 }, "links"), head, body));
 }
 
-function legend() {
+function legend(top) {
 	return h("p", { class: "legend" }, h("span", {}, "0 %"), h("svg", { viewBox: "0 0 100 10", width: 160, height: 12, "aria-hidden": "true", preserveAspectRatio: "none" },
 		Array.from({ length: 25 }, (x, i) => h("rect", { key: i, x: i * 4, y: 0, width: 4.2, height: 10, fill: shade(i / 24) }))),
-	h("span", {}, "100 % of line rate"), h("span", {}, "▲ hottest of a group above its limit"), h("span", {}, "? unknown"));
+	h("span", {}, format.ratio(top) + " of line rate"), h("span", {}, "▲ hottest of a group above its limit"), h("span", {}, "? unknown"));
 }
 
 function asTable(doc) {
@@ -360,7 +373,7 @@ export const ecmp = {
 		local.docs = new Map();
 		if (ctx.here.query.leaf && !local.cell)
 			local.wanted = ctx.here.query.leaf;
-		return { whole, history };
+		return { whole, history, top: topOf(whole, history) };
 	},
 	key: (ctx, e) => {
 		if (!ctx.data)
@@ -395,7 +408,7 @@ export const ecmp = {
 			scrubber(ctx),
 			h("div", { key: "both", class: "both" },
 				h("div", { class: "map" }, !doc.rows || !doc.rows.length ? quiet("The fabric has no leaf with more than one uplink.")
-						: [ctx.local.table ? h("div", { key: "table" }, asTable(doc)) : h("div", { key: "matrix" }, matrix(ctx, doc)), h("div", { key: "legend" }, legend())]),
+						: [ctx.local.table ? h("div", { key: "table" }, asTable(doc)) : h("div", { key: "matrix" }, matrix(ctx, doc)), h("div", { key: "legend" }, legend(ctx.data.top))]),
 				doc.rows ? detail(ctx, doc) : null));
 	},
 };

@@ -27,21 +27,16 @@ function head(i) {
 		i.usd_total ? h("span", {}, format.dollars(i.usd_total) + " so far") : null, confidence(i.confidence_ratio));
 }
 
-/* A step may have its command apart from its sentence. */
-function commandsOf(step) {
-	if (Array.isArray(step.commands))
-		return step.commands.map((c) => (typeof c === "string" ? c : c.text || c.command));
-	return step.command ? [step.command] : [];
-}
-
+/* Commands for the NIC or switch at hand, ready to be copied; then what else can be done. */
 function doNow(i) {
-	const rows = i.do_now || i.next_steps || [];
-	if (!rows.length)
+	const commands = i.commands || [], steps = i.next_steps || [];
+	if (!commands.length && !steps.length)
 		return quiet("No step is suggested.");
-	return h("ol", { class: "steps" }, rows.map((s, k) => h("li", { key: k },
-		h("span", {}, s.where ? h("strong", {}, "on " + s.where + ": ") : null, typeof s === "string" ? s : s.text),
-		s.risk ? h("span", { class: "reason" }, "risk: " + s.risk) : null,
-		commandsOf(s).map((c) => copy(c, "the command of step " + (k + 1))))));
+	return [h("div", { key: "commands" }, commands.map((c, k) => h("div", { key: k, class: "command-of" },
+		h("p", {}, h("strong", {}, "On " + c.where), c.effect ? ": " + c.effect : "", c.risk ? h("span", { class: "quiet" }, " (" + c.risk + ")") : null),
+		copy(c.command, "the command for " + c.where)))),
+	steps.length ? h("ol", { key: "steps", class: "steps" }, steps.map((s, k) => h("li", { key: k }, s.text,
+		s.risk ? h("span", { class: "reason" }, "risk: " + s.risk) : null))) : null];
 }
 
 function worldOf(ctx, i) {
@@ -88,28 +83,25 @@ function links(ctx, i) {
 	return h("p", { class: "links" }, rows.map(([key, text, href]) => h("a", { key, href, class: "button" }, text)));
 }
 
-/* The server's own lines of the story, where it makes them; otherwise the same from the fields. */
+/* What the first look must tell: who, how bad, what to do, why, and what is not proved. */
 function story(ctx, i) {
 	const s = subject(i);
-	const card = i.card || {};
 	const lines = [["finding", i.headline !== i.summary ? i.headline : null], ["summary", i.summary]].filter(([, text]) => text);
-	const not = texts(i.not_proved || card.not_proved);
-	const why = texts(i.reasons_for || i.why || i.confidence_inputs);
-	const against = texts(i.reasons_against);
+	const why = texts((i.reasons_for || []).length ? i.reasons_for : i.confidence_inputs);
+	const against = texts(i.reasons_against), not = texts(i.not_proved);
 	return panel("The story", { class: "story" }, head(i),
 		lines.map(([key, text]) => h("p", { key, class: key === "finding" || lines.length === 1 ? "finding" : null }, text)),
 		facts([["Culprit", [s.host ? h("strong", {}, s.host) : null, s.host && s.more ? " at " : "",
 			i.subject && i.subject.device ? portLink(ctx, i.subject.device, i.subject.port) : s.more || format.UNKNOWN,
 			i.subject && i.subject.priority !== null && i.subject.priority !== undefined ? " priority " + i.subject.priority : ""]],
-			["Spread", i.spread ? (typeof i.spread === "string" ? i.spread : i.spread.text) : null],
 			["Jobs", (i.jobs || []).length ? i.jobs.join(", ") + (i.gpus_affected ? ", " + format.plural(i.gpus_affected, "GPU") : "") : null],
 			["Owner", i.assigned_to || i.acked_by ? (i.assigned_to || i.acked_by) + (i.ack_note ? ": " + i.ack_note : "") : "nobody yet"],
-			["Part of", i.parent ? incidentLink(ctx, i.parent) : null]]),
+			["Silenced", i.silenced], ["Part of", i.parent ? incidentLink(ctx, i.parent) : null]]),
 		links(ctx, i),
 		h("h3", {}, "Do now"), doNow(i),
 		h("div", { class: "columns" },
 			h("div", {}, h("h3", {}, "Why"), list(why, "No reason is recorded.")),
-			against.length ? h("div", {}, h("h3", {}, "Against it"), list(against, "")) : null,
+			against.length ? h("div", {}, h("h3", {}, "Lowers confidence"), list(against, "")) : null,
 			h("div", {}, h("h3", {}, "Ruled out"), list(texts(i.ruled_out), "Nothing was ruled out.")),
 			h("div", {}, h("h3", {}, "Not proved"), list(not, "No open point is recorded."))));
 }

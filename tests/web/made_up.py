@@ -62,7 +62,8 @@ class Fabric:
                 "headline": "node-%03d pauses %s" % (k, device), "summary": "node-%03d pauses %s all the time" % (k, device), "device": device, "port": self.port(k), "host": "node-%03d" % k, "job": "job1",
                 "subject": {"device": device, "port": self.port(k), "priority": 3, "host": "node-%03d" % k}, "usd_per_hour": 20.0 - k, "usd_total": 5.0, "confidence_ratio": 0.9, "acked_by": device,
                 "assigned_to": None, "silenced": None, "parent": None, "roles": [{"entity": device + ":" + self.port(k), "role": "culprit"}], "jobs": ["job1"], "loss": [],
-                "confidence_inputs": [device], "ruled_out": [device], "next_steps": [{"text": device, "risk": device}], "coverage_ratio": 1.0, "windows": 3, "gpus_affected": 32, "changed_before": [device],
+                "confidence_inputs": [device], "ruled_out": [device], "next_steps": [{"text": device, "risk": device}], "commands": [{"where": device, "command": "ethtool " + device, "effect": device, "risk": "read only"}],
+                "reasons_for": [device], "reasons_against": [device], "not_proved": [device], "coverage_ratio": 1.0, "windows": 3, "gpus_affected": 32, "changed_before": [device],
                 "evidence": [{"metric": "pfc.rx_pause_ratio", "device": device, "port": self.port(k), "priority": 3, "from": self.time(60), "to": self.time(), "value": 1.0, "unit": "ratio", "quality": "exact"}]}
 
     def incidents(self, query):

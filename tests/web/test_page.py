@@ -239,7 +239,7 @@ def drill_mouse(b, url):
     b.click(".incidents a[data-row]")
     b.wait("the card", "location.hash.startsWith('#/incident/') && " + READY)
     text = b.text("main")
-    for word in ("node-010", "leaf2", "CRITICAL", "$960/h", "DO NOW", "TIMELINE", "EVIDENCE"):
+    for word in ("node-010", "leaf2", "CRITICAL", "$960/h", "DO NOW", "ethtool", "TIMELINE", "EVIDENCE"):
         check(word.lower() in text.lower(), "the card has no %s: %s" % (word, text[:600]))
     b.click("main a[href*='#/tree']")
     b.wait("the tree", "location.hash.startsWith('#/tree?incident=') && " + READY)
@@ -342,6 +342,7 @@ def named(b, work, binary, db):
     rows.close()
     web = Web(binary, work, "named", ["--db", other])
     try:
+        b.complaints()  # the server of before is gone, and its stream with it
         b.open(web.url)
         b.wait("the hostile name is shown", "document.body.innerText.includes(arguments[0])", 20, HOSTILE)
         for page in ("incidents", "overview"):

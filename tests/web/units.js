@@ -7,7 +7,7 @@ import * as format from "../format.js";
 import * as route from "../route.js";
 import * as state from "../state.js";
 import { points, sums } from "../chart.js";
-import { shade } from "../page_ecmp.js";
+import { shade, topOf } from "../page_ecmp.js";
 import { seriesOf } from "../page_port.js";
 import { branches, layout } from "../page_tree.js";
 
@@ -50,7 +50,8 @@ const ROWS = [
 	[state.stepOf, [900], 10], [state.stepOf, [86400], 300], [state.stepOf, [604800], 3600],
 	[state.matches, [{ a: { b: ["Leaf1"] } }, "leaf1"], true], [state.matches, [{ a: "x" }, "y"], false], [state.matches, [{}, ""], true], [state.matches, [{ a: null }, "null"], false],
 	[state.retryAfter, [0, 0], 1000], [state.retryAfter, [3, 0], 8000], [state.retryAfter, [99, 1], 18750],
-	[shade, [0], "rgb(0,32,77)"], [shade, [1], "rgb(255,234,70)"], [shade, [null], null],
+	[shade, [0], "rgb(0,32,77)"], [shade, [1], "rgb(255,234,70)"], [shade, [null], null], [shade, [0.2, 0.2], "rgb(255,234,70)"],
+	[topOf, [{ rows: [{ cells: [{ utilization_ratio: 0.12 }] }] }, { frames: [{ cells: [[null, 0.25]] }] }], 0.3], [topOf, [{ rows: [] }, { frames: [] }], 0.05],
 ];
 
 function same(a, b) {
