@@ -75,6 +75,35 @@ static int child_start(struct child *child, char *const *argv, char *const *env,
 	return err_set(e, rc, "%.200s cannot be started: %s", argv[0], strerror(-rc));
 }
 
+/* A child need not read its input. Whoever calls us may not ignore SIGPIPE, so it is held back in
+ * this thread meanwhile. */
+struct pipe_signal {
+	sigset_t before;
+	bool mine; /* it was not blocked before */
+};
+
+static void pipe_signal_hold(struct pipe_signal *held)
+{
+	sigset_t only;
+	sigemptyset(&only);
+	sigaddset(&only, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &only, &held->before);
+	held->mine = !sigismember(&held->before, SIGPIPE);
+}
+
+static void pipe_signal_back(const struct pipe_signal *held)
+{
+	static const struct timespec now;
+	sigset_t only;
+	if (!held->mine)
+		return;
+	sigemptyset(&only);
+	sigaddset(&only, SIGPIPE);
+	while (sigtimedwait(&only, NULL, &now) == SIGPIPE)
+		continue;
+	pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
 static void child_feed(struct child *child)
 {
 	while (child->in >= 0) {
@@ -182,6 +211,8 @@ int sender_run(const struct sender_ask *ask, const struct config_texts *argv, co
 	memcpy(variables, env, n_env * sizeof(*variables));
 	variables[n_env] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 	variables[n_env + 1] = "LANG=C.UTF-8";
+	rw_cleanup(pipe_signal_back) struct pipe_signal held = {.mine = false};
+	pipe_signal_hold(&held);
 	int status = 0;
 	int rc = child_start(&child, (char *const *)words, (char *const *)variables, e);
 	if (rc < 0)

@@ -12,6 +12,7 @@
 #include "agent/incident/incident_headline.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
+#include "agent/incident/silence.h"
 #include "agent/reports/incidents_open.h"
 #include "db/model/cause.h"
 #include "db/model/golden.h"
@@ -51,8 +52,19 @@ static void watch_take(json_t *row, const json_t *from, const char *key)
 		json_object_set_new(row, key, json_null());
 }
 
+/* Who keeps its alerts back, until when and why. */
+static void watch_put_silenced(
+	json_t *row, const json_t *document, const struct silences *silences, int64_t at_ns)
+{
+	const struct silence *silence = silence_match_json(silences, document, at_ns);
+	rw_cleanup(str_done) struct str text = {0};
+	if (silence)
+		silence_text(&text, silence);
+	json_object_set_new(row, "silenced", json_string_or_null(text.s));
+}
+
 /* What the wall shows beside the columns of the database. */
-static void watch_finish_incident(json_t *row, int64_t at_ns)
+static void watch_finish_incident(json_t *row, const struct silences *silences, int64_t at_ns)
 {
 	const json_t *document = json_object_get(row, "document");
 	json_t *job = json_array_get(json_object_get(document, "jobs"), 0);
@@ -66,7 +78,7 @@ static void watch_finish_incident(json_t *row, int64_t at_ns)
 	json_object_del(row, "first");
 	watch_take(row, document, "assigned_to");
 	watch_take(row, document, "parent");
-	json_object_set_new(row, "silenced", json_null());
+	watch_put_silenced(row, document, silences, at_ns);
 	json_object_del(row, "document");
 }
 
@@ -115,8 +127,13 @@ json_t *watch_incidents_read(struct client *client, struct err *e)
 	size_t i;
 	if (!rows)
 		return NULL;
+	rw_cleanup(silences_done) struct silences silences = {0};
+	if (silences_load(client->history, &silences, e) != 0) {
+		json_decref(rows);
+		return NULL;
+	}
 	json_array_foreach (rows, i, row)
-		watch_finish_incident(row, client->at_ns);
+		watch_finish_incident(row, &silences, client->at_ns);
 	return watch_sort_by_money(rows);
 }
 

@@ -19,7 +19,7 @@
 #include "db/series/history.h"
 
 static const struct metrics_group *const groups[] = {
-	&metrics_agent_group, &metrics_fabric_group, &metrics_port_group};
+	&metrics_agent_group, &metrics_alert_group, &metrics_fabric_group, &metrics_port_group};
 
 /* ---- families -------------------------------------------------------------- */
 
