@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
@@ -181,4 +183,11 @@ int web_make(const struct globals *base, const struct served_document *row,
 	rc = web_print(doc, one_line, ret, ret_n, e);
 	json_decref(doc);
 	return rc;
+}
+
+int64_t web_cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * NS_PER_S + t.tv_nsec;
 }

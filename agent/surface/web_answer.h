@@ -33,6 +33,10 @@ int web_make(const struct globals *base, const struct served_document *row,
 	const struct served_given *given, size_t n, bool one_line, char **ret, size_t *ret_n,
 	struct err *e);
 
+/* web_cpu_ns - CPU time that this thread has used, ns: what a document costs, however busy the
+ * machine is. */
+int64_t web_cpu_ns(void);
+
 /* The time range, which every document takes. */
 extern const struct served_param web_range_params[]; /* ends with name NULL */
 

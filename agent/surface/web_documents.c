@@ -2,10 +2,10 @@
  * web_documents - one thread makes documents; a cache by path, parameters and what the agent has
  * written since.
  *
- * A document is given again without a look while it is young: at least 200 ms, and five times as
- * long as it took to make (at most 10 s), so that the thread is busy for a fifth of the time with
- * any one of them. Older, it is made again, unless nothing was written and it is younger than 2 s
- * (ages in it count on even when nothing is written).
+ * A document is given again without a look while it is young: at least 200 ms, and five times the
+ * CPU time that it took to make (at most 10 s), so that the thread is busy for a fifth of the time
+ * with any one of them. Older, it is made again, unless nothing was written and it is younger than
+ * 2 s (ages in it count on even when nothing is written).
  */
 #include "agent/surface/web_documents.h"
 
@@ -303,7 +303,7 @@ static void document_make(
 }
 
 static void documents_store(struct web_documents *documents, struct document *document,
-	const struct http_reply *reply, int64_t begin_ns, int64_t change)
+	const struct http_reply *reply, int64_t begin_cpu_ns, int64_t change)
 {
 	documents->bytes -= document_bytes(document);
 	blob_put(document->reply.body);
@@ -311,7 +311,7 @@ static void documents_store(struct web_documents *documents, struct document *do
 	documents->bytes += document_bytes(document);
 	document->change = change;
 	document->made_ns = mono_now().ns;
-	document->cost_ns = document->made_ns - begin_ns;
+	document->cost_ns = web_cpu_ns() - begin_cpu_ns;
 }
 
 static void documents_serve(struct web_documents *documents, struct document *document)
@@ -319,7 +319,7 @@ static void documents_serve(struct web_documents *documents, struct document *do
 	struct http_reply reply;
 	document->state = DOCUMENT_MAKING;
 	pthread_mutex_unlock(&documents->lock);
-	const int64_t begin_ns = mono_now().ns;
+	const int64_t begin_ns = mono_now().ns, begin_cpu_ns = web_cpu_ns();
 	const int64_t change = peek_change(&documents->peek);
 	const bool unchanged = document->reply.status == 200 && change >= 0 &&
 		change == document->change && begin_ns - document->made_ns < UNCHANGED_NS;
@@ -327,7 +327,7 @@ static void documents_serve(struct web_documents *documents, struct document *do
 		document_make(documents->base, document, &reply);
 	pthread_mutex_lock(&documents->lock);
 	if (!unchanged)
-		documents_store(documents, document, &reply, begin_ns, change);
+		documents_store(documents, document, &reply, begin_cpu_ns, change);
 	document->state = DOCUMENT_IDLE;
 	document_give_all(document);
 	documents_trim(documents);

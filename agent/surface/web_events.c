@@ -19,7 +19,8 @@
 #define TURN_NS NS_PER_S
 #define STILL_NS (5 * NS_PER_S) /* ages in a frame count on when nothing is written */
 #define HEARTBEAT_NS (15 * NS_PER_S)
-#define COSTS 4 /* the thread rests this many times as long as a frame took */
+#define COSTS 33 /* rest, in CPU times of a frame: 3 % of a core, whatever the fabric */
+#define TURN_MOST_NS (10 * NS_PER_S)
 #define END_WAIT_S 3
 
 struct web_events {
@@ -167,6 +168,7 @@ static void events_take(struct web_events *events, char *text, size_t n)
 static void events_make(struct web_events *events)
 {
 	const mono_t begin = mono_now();
+	const int64_t begin_cpu_ns = web_cpu_ns();
 	const int64_t change = peek_change(&events->peek);
 	const bool unchanged = change >= 0 && change == events->made_change;
 	if (unchanged && begin.ns - events->made_ns < STILL_NS && events->text)
@@ -178,7 +180,7 @@ static void events_make(struct web_events *events)
 	const int rc = web_make(events->base, row, NULL, 0, true, &text, &n, &e);
 	events->made_change = change;
 	events->made_ns = mono_now().ns;
-	events->cost_ns = events->made_ns - begin.ns;
+	events->cost_ns = web_cpu_ns() - begin_cpu_ns;
 	if (rc < 0)
 		events_trouble(events, &e);
 	else
@@ -223,6 +225,16 @@ static void events_heartbeat(struct web_events *events)
 		events_send_text(events, ": still here\n\n");
 }
 
+static int64_t events_turn_ns(const struct web_events *events)
+{
+	const int64_t ns = COSTS * events->cost_ns;
+	if (ns < TURN_NS)
+		return TURN_NS;
+	if (ns > TURN_MOST_NS)
+		return TURN_MOST_NS;
+	return ns;
+}
+
 static void *events_run(void *arg)
 {
 	struct web_events *events = arg;
@@ -236,11 +248,8 @@ static void *events_run(void *arg)
 		pthread_mutex_unlock(&events->lock);
 		events_make(events);
 		events_heartbeat(events);
-		int64_t rest_ns = COSTS * events->cost_ns;
-		if (rest_ns < TURN_NS)
-			rest_ns = TURN_NS;
 		pthread_mutex_lock(&events->lock);
-		events_rest(events, rest_ns);
+		events_rest(events, events_turn_ns(events));
 	}
 	pthread_mutex_unlock(&events->lock);
 	events_forget(events);
