@@ -57,6 +57,20 @@ static size_t golden_keep_groups(struct pipeline *pipeline, const struct analyze
 	return ecmp_measure_all(in->fabric, window, &params, in->arena, ret);
 }
 
+/* Memory holds a minute at least where windows are short: those of ECMP are that long. */
+static const struct window *golden_keep_back(
+	struct pipeline *pipeline, const struct analyzer_in *in)
+{
+	const int64_t to_ns = in->window->to_ns;
+	const struct window_spec spec = {.metrics = golden_metrics, .n_metrics = golden_n_metrics};
+	struct window *window = arena_new_of(in->arena, struct window);
+	if (!golden_wants_back(in->window) ||
+		window_from_memory(pipeline->memory, in->arena, &spec, to_ns - GOLDEN_BACK_NS,
+			to_ns, window) < 0)
+		return NULL;
+	return window;
+}
+
 static void golden_keep_signals(struct pipeline *pipeline, const struct analyzer_in *in)
 {
 	const struct config *config = pipeline->config;
@@ -64,6 +78,7 @@ static void golden_keep_signals(struct pipeline *pipeline, const struct analyzer
 	struct ecmp_measure *groups = NULL;
 	const size_t n_groups = golden_keep_groups(pipeline, in, ecmp, &groups);
 	const struct golden_in golden = {.in = in,
+		.back = golden_keep_back(pipeline, in),
 		.groups = groups,
 		.n_groups = n_groups,
 		.pause = config_options(config, "analyzers", "pause_storm"),

@@ -12,14 +12,11 @@
 #include "agent/document/json_value.h"
 #include "agent/reports/text.h"
 #include "analyzers/measure/ecmp_measure.h"
-#include "analyzers/measure/observe.h"
 #include "config/config.h"
 #include "db/series/history.h"
 
 enum { TOP_UPLINKS = 8, TOP_PAUSED = 6, WINDOW_INTERVALS = 3 };
 #define WINDOW_LEAST_NS (5 * NS_PER_S)
-/* How far back a counter that is refreshed slowly is looked for, at least. */
-#define BACK_NS (60 * NS_PER_S)
 
 /* ---- the windows ---------------------------------------------------------- */
 
@@ -37,6 +34,24 @@ static int64_t watch_floor(int64_t t_ns, int64_t step_ns)
 	return t_ns - (t_ns % step_ns + step_ns) % step_ns;
 }
 
+/* Most of a database are queues of lossy priorities, which no signal reads. */
+static void watch_only_lossless(
+	const struct client *client, struct arena *a, struct window_spec *spec)
+{
+	const unsigned mask = client->config->fabric->lossless_mask;
+	const struct entities *entities = history_entities(client->history);
+	const uint32_t n = entities_count(entities);
+	if (!mask)
+		return;
+	uint32_t *ids = arena_array(a, uint32_t, n + 1);
+	for (uint32_t id = 1; id <= n; id++) {
+		const struct entity *entity = entity_get(entities, id);
+		if (entity->priority < 0 || (mask >> entity->priority & 1))
+			ids[spec->n_entities++] = id;
+	}
+	spec->entities = ids;
+}
+
 static int watch_read_signals(struct client *client, struct arena *a, int64_t interval_ns,
 	struct window *ret, struct err *e)
 {
@@ -44,11 +59,58 @@ static int watch_read_signals(struct client *client, struct arena *a, int64_t in
 	if (length_ns < WINDOW_LEAST_NS)
 		length_ns = WINDOW_LEAST_NS;
 	const int64_t to_ns = watch_floor(watch_closed_ns(client, interval_ns), interval_ns);
-	const struct window_spec spec = {
-		.metrics = observe_metrics, .n_metrics = observe_n_metrics, .flows = true};
+	struct window_spec spec = {.metrics = golden_window_metrics,
+		.n_metrics = golden_n_window_metrics,
+		.flows = true};
+	watch_only_lossless(client, a, &spec);
 	ret->from_ns = to_ns - length_ns;
 	ret->to_ns = to_ns;
 	return history_window(client->history, a, &spec, ret->from_ns, to_ns, ret, e);
+}
+
+static int watch_id_order(const void *left, const void *right)
+{
+	const uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
+	return (x > y) - (x < y);
+}
+
+struct watch_ids {
+	uint32_t *v;
+	size_t n, cap;
+};
+
+static void watch_add_member(const struct entities *entities, const struct fabric_group *group,
+	size_t index, struct arena *a, struct watch_ids *ids)
+{
+	const struct fabric_port **ports;
+	const size_t n = ecmp_member_ports(group, index, a, &ports);
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t id =
+			entities_find(entities, ports[i]->device->name, ports[i]->name, PRIO_NONE);
+		if (id == ENTITY_NONE)
+			continue;
+		arena_grow(a, ids->v, ids->n, ids->cap);
+		ids->v[ids->n++] = id;
+	}
+}
+
+/* Ports to hosts are members of no group: half of a fabric. */
+static void watch_only_members(
+	const struct client *client, struct arena *a, struct window_spec *spec)
+{
+	const struct fabric *fabric = client->config->fabric;
+	const struct entities *entities = history_entities(client->history);
+	struct watch_ids ids = {0};
+	for (size_t d = 0; d < fabric->n_devices; d++)
+		for (size_t g = 0; g < fabric->devices[d]->n_groups; g++) {
+			const struct fabric_group *group = &fabric->devices[d]->groups[g];
+			for (size_t i = 0; i < group->n_members; i++)
+				watch_add_member(entities, group, i, a, &ids);
+		}
+	if (ids.n)
+		qsort(ids.v, ids.n, sizeof(*ids.v), watch_id_order);
+	spec->entities = ids.v;
+	spec->n_entities = ids.n;
 }
 
 /* The same groups in the same window as the detector judges: aligned to its length. */
@@ -62,8 +124,9 @@ static int watch_read_groups(struct client *client, struct arena *a, int64_t int
 		.min_coverage = options->min_coverage,
 		.interval_ns = interval_ns};
 	const int64_t to_ns = watch_floor(watch_closed_ns(client, interval_ns), options->window_ns);
-	const struct window_spec spec = {
+	struct window_spec spec = {
 		.metrics = ecmp_metrics, .n_metrics = ecmp_n_metrics, .flows = true};
+	watch_only_members(client, a, &spec);
 	struct window *window = arena_new_of(a, struct window);
 	struct ecmp_measure *groups;
 	window->from_ns = to_ns - options->window_ns;
@@ -81,8 +144,8 @@ static int watch_read_back(struct client *client, struct arena *a, int64_t inter
 	const struct window *now, const struct window **ret, struct err *e)
 {
 	int64_t length_ns = 2 * WINDOW_INTERVALS * interval_ns;
-	if (length_ns < BACK_NS)
-		length_ns = BACK_NS;
+	if (length_ns < GOLDEN_BACK_NS)
+		length_ns = GOLDEN_BACK_NS;
 	if (!golden_wants_back(now))
 		return 0;
 	const struct window_spec spec = {.metrics = golden_metrics, .n_metrics = golden_n_metrics};

@@ -59,6 +59,15 @@ const uint16_t golden_metrics[] = {M_PFC_TX_FRAMES, M_PORT_OUT_PAUSE_FRAMES, M_P
 	M_PORT_OUT_DISCARDS, M_PORT_IN_ERRORS, M_PORT_OUT_ERRORS, M_PORT_FCS_ERRORS};
 const size_t golden_n_metrics = rw_countof(golden_metrics);
 
+const uint16_t golden_window_metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_SPEED_BPS,
+	M_PORT_OPER_UP, M_PORT_IN_ERRORS, M_PORT_OUT_ERRORS, M_PORT_FCS_ERRORS, M_PORT_IN_DISCARDS,
+	M_PORT_OUT_DISCARDS, M_PORT_IN_PAUSE_FRAMES, M_PORT_OUT_PAUSE_FRAMES, M_PFC_RX_FRAMES,
+	M_PFC_TX_FRAMES, M_PFC_RX_PAUSE_NS, M_PFC_TX_PAUSE_NS, M_PFC_RX_PAUSE_NS_HI,
+	M_PFC_TX_PAUSE_NS_HI, M_PG_DROPS, M_PG_SHARED_WATERMARK, M_PG_HEADROOM_WATERMARK,
+	M_QUEUE_OUT_OCTETS, M_QUEUE_OUT_PACKETS, M_QUEUE_DROPS, M_QUEUE_ECN_MARKED,
+	M_QUEUE_WATERMARK, M_CFG_PFC_ENABLED};
+const size_t golden_n_window_metrics = rw_countof(golden_window_metrics);
+
 const char *golden_role_name(enum golden_role role)
 {
 	static const char *const names[] = {[GOLDEN_ROLE_UNKNOWN] = "unknown",
@@ -111,17 +120,14 @@ static int64_t golden_gap(const struct series *series)
 	return series->t_ns[series->n - 1] - series->t_ns[series->n - 2];
 }
 
-/* Over its last refreshes, where the window itself holds no value of it. */
-static int golden_rate_back(const struct golden_world *world, const struct series *here,
+/* Over its last samples, where the window itself holds none of it. */
+static int golden_rate_back(const struct golden_world *world, const struct series *series,
 	double *ret, struct increase *ret_increase)
 {
 	const struct window *back = world->given->back;
-	const struct series *series = NULL;
-	if (back)
-		series = window_series(back, here->entity, here->metric);
-	if (!series || series->n < 2)
-		return -1;
 	int64_t patience_ns = STALE_REFRESHES * golden_gap(series);
+	if (series->n < 2)
+		return -1;
 	if (patience_ns < STALE_REFRESHES * world->in->interval_ns)
 		patience_ns = STALE_REFRESHES * world->in->interval_ns;
 	if (back->to_ns - series->t_ns[series->n - 1] > patience_ns)
@@ -130,6 +136,47 @@ static int golden_rate_back(const struct golden_world *world, const struct serie
 	if (series->n > BACK_REFRESHES)
 		first = series->n - 1 - BACK_REFRESHES;
 	return series_rate(series, series->t_ns[first], back->to_ns, 0, ret, ret_increase);
+}
+
+/*
+ * A counter that is read every second and moves every ten: its device refreshes it every ten. In a
+ * window of five seconds it would stand still half of the time, and run at double speed the other
+ * half. So it is taken over its last two moves. -1 where it does not look like that.
+ */
+static int golden_rate_moves(const struct golden_world *world, const struct series *series,
+	double *ret, struct increase *ret_increase)
+{
+	uint32_t moved[BACK_REFRESHES + 1];
+	unsigned n = 0;
+	for (uint32_t i = series->n; i > 1 && n <= BACK_REFRESHES; i--)
+		if (series->value[i - 1] != series->value[i - 2])
+			moved[n++] = i - 1;
+	if (n < 2)
+		return -1;
+	const int64_t last_ns = series->t_ns[moved[0]];
+	const int64_t gap_ns = last_ns - series->t_ns[moved[1]];
+	if ((double)gap_ns <= SLOW_TIMES * (double)world->in->interval_ns ||
+		world->given->back->to_ns - last_ns > STALE_REFRESHES * gap_ns)
+		return -1;
+	const int rc =
+		series_rate(series, series->t_ns[moved[n - 1]], last_ns, 0, ret, ret_increase);
+	ret_increase->intervals = n - 1;
+	return rc;
+}
+
+static int golden_rate(const struct golden_world *world, const struct series *here, double *ret,
+	struct increase *ret_increase)
+{
+	const struct window *window = world->in->window;
+	const struct series *longer = NULL;
+	if (world->given->back)
+		longer = window_series(world->given->back, here->entity, here->metric);
+	if (longer && golden_rate_moves(world, longer, ret, ret_increase) == 0)
+		return 0;
+	const int rc = series_rate(here, window->from_ns, window->to_ns, 0, ret, ret_increase);
+	if (rc < 0 && longer)
+		return golden_rate_back(world, longer, ret, ret_increase);
+	return rc;
 }
 
 struct golden_tally {
@@ -143,13 +190,13 @@ struct golden_tally {
 static void golden_tally_series(
 	const struct golden_world *world, const struct series *series, struct golden_tally *tally)
 {
-	const struct window *window = world->in->window;
 	struct increase increase;
 	double rate;
-	if (series_rate(series, window->from_ns, window->to_ns, 0, &rate, &increase) < 0 &&
-		golden_rate_back(world, series, &rate, &increase) < 0)
+	if (golden_rate(world, series, &rate, &increase) < 0)
 		return;
-	const int64_t gap_ns = increase.span_ns / (increase.intervals ? increase.intervals : 1);
+	int64_t gap_ns = 0;
+	if (increase.intervals)
+		gap_ns = increase.span_ns / increase.intervals;
 	if (gap_ns > tally->gap_ns)
 		tally->gap_ns = gap_ns;
 	tally->n++;
@@ -158,7 +205,7 @@ static void golden_tally_series(
 		return;
 	tally->worst = rate;
 	tally->quality = increase.quality;
-	tally->where = entity_get(window->entities, series->entity);
+	tally->where = entity_get(world->in->window->entities, series->entity);
 }
 
 static bool golden_is_lossless(const struct fabric *fabric, int priority)
@@ -229,6 +276,8 @@ static void golden_sum(const struct golden_world *world, const struct golden_sum
 
 bool golden_wants_back(const struct window *window)
 {
+	if (window->to_ns - window->from_ns < GOLDEN_BACK_NS / 2)
+		return true;
 	for (size_t m = 0; m < golden_n_metrics; m++)
 		for (size_t i = window_metric(window, golden_metrics[m]);
 			i < window->n_series && window->series[i].metric == golden_metrics[m];

@@ -71,12 +71,20 @@ struct golden_measured {
 /* golden_measure - @ret is filled whole. */
 void golden_measure(const struct golden_in *in, struct golden_measured *ret);
 
-/* golden_wants_back - is there a counter of @window that had no value inside it, although it had
- * one before? Then golden_in.back helps. */
+/* How long golden_in.back is, at least. Devices refresh some counters every 10 s, however often
+ * they are asked. */
+#define GOLDEN_BACK_NS (60 * INT64_C(1000000000))
+
+/* golden_wants_back - does golden_in.back help? Where the window is too short for counters that
+ * are refreshed slowly, or one of them had no value inside it, although it had one before. */
 bool golden_wants_back(const struct window *window);
 
 /* The counters that may be refreshed slowly. */
 extern const uint16_t golden_metrics[];
 extern const size_t golden_n_metrics;
+/* All that the measuring reads of a window: of observe_metrics those that say something of load,
+ * pause, marks and loss. */
+extern const uint16_t golden_window_metrics[];
+extern const size_t golden_n_window_metrics;
 
 #endif

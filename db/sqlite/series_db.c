@@ -79,22 +79,60 @@ static void known_room(struct series_db *db)
 	db->n_present = n;
 }
 
-/* Which entity ever had which metric. */
-static int load_present(struct series_db *db)
+/* The metric of a row: rows are sorted by entity, and entities of a kind have the same metrics, so
+ * the one that followed the last time is tried first. */
+struct metric_row {
+	int after[METRIC_COUNT + 1]; /* -1 not seen yet */
+	int last; /* METRIC_COUNT: none */
+};
+
+static int metric_row_of(struct metric_row *row, const char *name)
+{
+	int metric = row->after[row->last];
+	if (!name || metric < 0 || strcmp(metric_info((unsigned)metric)->name, name) != 0)
+		metric = metric_by_name(name);
+	if (metric < 0)
+		return metric;
+	row->after[row->last] = metric;
+	row->last = metric;
+	return metric;
+}
+
+static int read_present(struct series_db *db)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	int rc = sqlite3_prepare_v2(db->db, "SELECT entity, metric FROM series", -1, &st, NULL);
-
-	known_room(db);
+	struct metric_row row = {.last = METRIC_COUNT};
+	memset(row.after, -1, sizeof(row.after));
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
-		int metric = metric_by_name((const char *)sqlite3_column_text(st, 1));
+		int metric = metric_row_of(&row, (const char *)sqlite3_column_text(st, 1));
 		if (metric >= 0 && id < db->n_present)
 			db->present[id].bits[metric / 64] |= UINT64_C(1) << (metric % 64);
 		rc = SQLITE_OK;
 	}
 	if (rc == SQLITE_DONE)
 		return SQLITE_OK;
+	return rc;
+}
+
+/* Which entity ever had which metric. Rows are only added, so their number says whether there is
+ * anything new; counting reads each page once and no row. */
+static int load_present(struct series_db *db)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db->db, "SELECT count(*) FROM series", -1, &st, NULL);
+	known_room(db);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc != SQLITE_ROW)
+		return rc;
+	const int64_t n = sqlite3_column_int64(st, 0);
+	if (n == db->n_series)
+		return SQLITE_OK;
+	rc = read_present(db);
+	if (rc == SQLITE_OK)
+		db->n_series = n;
 	return rc;
 }
 

@@ -26,6 +26,7 @@ struct series_db {
 	uint64_t n_text; /* texts loaded */
 	struct present *present; /* by entity: which metrics it ever had */
 	uint32_t n_present; /* entities in .present and .rows */
+	int64_t n_series; /* rows of table series that .present holds */
 	struct row_at *rows; /* by entity */
 	/* an older version's file that no writer has opened since: rows keyed (entity, t_ns), no
 	 * rows shared by priorities, no instants */
