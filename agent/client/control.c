@@ -154,7 +154,7 @@ static void client_request(struct control_peer *peer, const char *line, size_t n
 
 static void client_lines(struct control_peer *peer)
 {
-	while (!peer->closing && !peer->held) {
+	while (peer->n > 0 && !peer->closing && !peer->held) {
 		char *newline = memchr(peer->line, '\n', peer->n);
 		if (!newline)
 			break;

@@ -352,6 +352,10 @@ json_t *doctor_document(struct client *client, struct err *e)
 		doctor.doc, "fabric", json_string_or_null(client->config->fabric->name));
 	json_object_set_new(doctor.doc, "time", json_time(client->at_ns));
 	int r = doctor_fill(&doctor, e);
+	if (client->past) { /* what was to be done then is not known: most of it is not kept */
+		json_array_clear(doctor.critical);
+		json_array_clear(doctor.warning);
+	}
 	json_object_set_new(doctor.doc, "agent_running", agent_running_json(client));
 	json_array_extend(doctor.critical, doctor.warning);
 	json_object_set(doctor.doc, "todo", doctor.critical);

@@ -502,6 +502,8 @@ static void test_as_of_a_time(void **state)
 	json_t *doctor = doctor_document(&client, &e);
 	assert_non_null(doctor);
 	assert_true(json_is_null(at(doctor, "process", "rss_bytes")));
+	assert_int_equal(json_array_size(json_object_get(doctor, "todo")), 0);
+	assert_int_equal(json_array_size(json_object_get(doctor, "targets")), 2);
 	json_decref(doctor);
 	client_done(&client);
 }

@@ -716,7 +716,7 @@ static void test_read_your_write(void **state)
 	p->pid = launch(p);
 	wait_status(p, 0, 2);
 	for (int k = 0; k < NOTES; k++) {
-		char text[16];
+		char text[32];
 		struct err e = {0};
 		struct history *history;
 		rw_cleanup(str_done) struct str json = {0};
