@@ -134,10 +134,10 @@ int incidents_mark_silenced(struct client *client, json_t *incidents, struct err
 		const struct silence *silence = NULL;
 		if (!str_eq(doc_word(incident, "state"), "closed"))
 			silence = silence_match_json(&silences, incident, at_ns);
-		json_t *value = json_null();
+		rw_cleanup(str_done) struct str text = {0};
 		if (silence)
-			value = silence_json(silence, at_ns);
-		json_object_set_new(incident, "silenced", value);
+			silence_text(&text, silence);
+		json_object_set_new(incident, "silenced", json_string_or_null(text.s));
 	}
 	return 0;
 }

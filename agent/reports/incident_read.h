@@ -18,8 +18,8 @@ struct err;
  */
 json_t *incidents_load(struct client *client, const char *id, struct err *e);
 
-/* incidents_mark_silenced - gives each document of an incident the key "silenced": null, or the
- * silence (silence_json) that keeps its alerts back now, or at the end of the time range.
+/* incidents_mark_silenced - gives each document of an incident the key "silenced": null, or by
+ * whom, until when and why its alerts are kept back now, or at the end of the time range.
  * incidents_load() does so by itself. 0 or negative errno with @e. */
 int incidents_mark_silenced(struct client *client, json_t *incidents, struct err *e);
 

@@ -54,6 +54,8 @@ static const char *list_state(const json_t *incident)
 		return "clears";
 	if (*doc_word(incident, "acked_by"))
 		return "ack";
+	if (*doc_word(incident, "silenced"))
+		return "silent";
 	return "new";
 }
 
