@@ -253,9 +253,9 @@ const struct command command_incident = {
 		"its "
 		"state. An id may be shortened while it stays unambiguous.\n\n"
 		"ack, assign, note, close and merge go through the agent's socket, which knows who "
-		"asks; with no agent running they are written directly. An incident that is closed "
-		"while its fault continues opens again under another id. A merged incident "
-		"remains, as part of the other.",
+		"asks; with no agent running they are written directly. A fault that "
+		"continues, or returns within 8 hours, opens its incident again. A merged "
+		"incident remains, as part of the other.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_incident_run,

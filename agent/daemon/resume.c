@@ -182,12 +182,15 @@ int resume_agent(const char *path, struct entities *entities, const struct confi
 	/* states are polled slowly: far enough back that each has a value when the first window
 	 * begins */
 	int64_t lead_ns = config->defaults.slow_interval_ns + 2 * config->defaults.interval_ns;
+	int64_t closed_ns = last_ns - LEDGER_REOPEN_NS;
+	if (from_ns < closed_ns)
+		closed_ns = from_ns;
 	rw_cleanup(str_done) struct str sql = {0};
 	struct restored_incidents restored = {.ledger = ledger};
 	str_addf(&sql,
 		"SELECT json FROM incidents WHERE state <> 'closed' OR updated_ns > %lld ORDER BY "
 		"opened_ns, id",
-		(long long)from_ns);
+		(long long)closed_ns);
 	rc = history_sql(history, sql.s, resume_take_incident, &restored, e);
 	if (rc == 0)
 		rc = history_sql(history, "SELECT max(to_ns) FROM findings", resume_take_number,

@@ -72,6 +72,19 @@ void cost_over(struct cost *cost, const struct finding *finding)
 	}
 }
 
+void cost_resume(struct cost *cost, const struct cost *claims, int64_t since_ns, bool went_on)
+{
+	if (!isnan(claims->claimed_s))
+		cost->claimed_s += claims->claimed_s;
+	for (size_t k = 0; k < cost->n; k++) {
+		struct cost_job *j = &cost->v[k];
+		if (!went_on)
+			j->late_time_s = j->late_octets = 0;
+		j->onset_ns = since_ns;
+		j->counting = false;
+	}
+}
+
 /* Position of time @t among the blocks: the first that begins at or after it. */
 static size_t block_at(const struct job_rate *rate, int64_t t_ns)
 {

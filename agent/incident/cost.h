@@ -75,6 +75,11 @@ struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, in
  * stopped it. */
 void cost_count(struct cost_job *job, const struct job_rate *job_rate, double share, bool stalled);
 
+/* cost_resume - an incident that was closed goes on from @since_ns: what was usual before its onset
+ * still is. @claims: what was claimed meanwhile. @went_on: it never ended, so the time after its
+ * newest raised window counts. */
+void cost_resume(struct cost *cost, const struct cost *claims, int64_t since_ns, bool went_on);
+
 struct cost_sum {
 	double usd_per_hour, usd_total, explained_ratio; /* NAN unknown */
 };

@@ -32,6 +32,7 @@
 
 struct ledger_slot {
 	struct incident_record *record; /* under way, NULL when none is */
+	struct incident_record *closed; /* the one before, while it may open again; NULL */
 	/* end of the newest window that counted: after a restart windows are seen again */
 	int64_t seen_ns;
 };
@@ -211,11 +212,12 @@ static void ledger_change(struct ledger *ledger, struct incident_record *record,
 	enum incident_state to, int64_t t_ns, const char *note)
 {
 	enum incident_state from = record->i.state;
-	assert(from != to && from != INCIDENT_CLOSED);
+	assert(from != to && (from != INCIDENT_CLOSED || to == INCIDENT_OPEN));
 	record->i.state = to;
 	switch (to) {
 	case INCIDENT_OPEN:
 		record->i.clear = 0;
+		record->i.closed_ns = 0;
 		if (from == INCIDENT_PENDING) {
 			record->i.opened_ns = t_ns;
 			incident_record_name(record, ledger->fabric);
@@ -227,7 +229,10 @@ static void ledger_change(struct ledger *ledger, struct incident_record *record,
 	case INCIDENT_CLOSED: record->i.closed_ns = t_ns; break;
 	case INCIDENT_PENDING: break;
 	}
-	incident_record_note(record, t_ns, "%s: %s", incident_state_name(to), note);
+	const char *word = incident_state_name(to);
+	if (from == INCIDENT_CLOSED)
+		word = "opened again";
+	incident_record_note(record, t_ns, "%s: %s", word, note);
 	ledger_publish(ledger, record, from);
 }
 
@@ -454,6 +459,60 @@ static void ledger_open(struct ledger *ledger, struct incident_record *record, i
 	ledger_change(ledger, record, INCIDENT_OPEN, t_ns, note);
 }
 
+/* The incident of this subject that ended a short while ago, when it was the same fault. */
+static struct incident_record *ledger_returned(
+	const struct ledger_slot *slot, const struct incident_record *record)
+{
+	struct incident_record *old = slot->closed;
+	if (!old || old->i.cause != record->i.cause)
+		return NULL;
+	if (record->i.first_ns - old->i.closed_ns > LEDGER_REOPEN_NS)
+		return NULL;
+	return old;
+}
+
+/* @old, which was closed, goes on in the place of the pending one. */
+static void ledger_reopen(struct ledger *ledger, struct ledger_slot *slot,
+	struct incident_record *old, const struct finding *finding)
+{
+	struct incident_record *fresh = slot->record;
+	char note[128], apart[32];
+	/* closed by a person while it was raised: then it never ended */
+	const bool went_on = old->i.clear == 0;
+	int64_t since_ns = fresh->i.first_ns;
+	if (went_on && old->i.closed_ns < since_ns)
+		since_ns = old->i.closed_ns;
+	snprintf(note, sizeof(note), "the fault goes on");
+	if (!went_on)
+		snprintf(note, sizeof(note), "the fault is back after %s",
+			duration_format(
+				apart, sizeof(apart), fresh->i.first_ns - old->i.closed_ns));
+	slot_end(ledger, slot);
+	slot_begin(ledger, slot, old);
+	slot->closed = NULL;
+	old->recent = fresh->recent;
+	old->i.raised = fresh->i.raised;
+	old->i.windows += fresh->i.windows - 1; /* this one is counted below */
+	if (fresh->i.severity > old->i.severity)
+		old->i.severity = fresh->i.severity;
+	cost_resume(&old->cost, &fresh->cost, since_ns, went_on);
+	old->i.raised--;
+	old->recent >>= 1;
+	ledger_count_raised(ledger, old, finding);
+	incident_record_free(fresh);
+	ledger_change(ledger, old, INCIDENT_OPEN, finding->to_ns, note);
+}
+
+static void ledger_begin_open(
+	struct ledger *ledger, struct ledger_slot *slot, const struct finding *finding)
+{
+	struct incident_record *old = ledger_returned(slot, slot->record);
+	if (old)
+		ledger_reopen(ledger, slot, old, finding);
+	else
+		ledger_open(ledger, slot->record, finding->to_ns);
+}
+
 static void ledger_take_raised(
 	struct ledger *ledger, struct ledger_slot *slot, const struct finding *finding)
 {
@@ -469,7 +528,7 @@ static void ledger_take_raised(
 	case INCIDENT_PENDING:
 		if (ledger_recently(record) >= record->hold &&
 			stands_alone(ledger, record, finding->to_ns))
-			ledger_open(ledger, record, finding->to_ns);
+			ledger_begin_open(ledger, slot, finding);
 		return;
 	case INCIDENT_CLEARING:
 		ledger_change(ledger, record, INCIDENT_OPEN, finding->to_ns, "it is back");
@@ -517,6 +576,7 @@ static void ledger_take_clear(
 		str_if(record->i.clear != 1, "s"));
 	ledger_change(ledger, record, INCIDENT_CLOSED, finding->to_ns, note);
 	slot_end(ledger, slot);
+	slot->closed = record;
 }
 
 void ledger_take(struct ledger *ledger, const struct finding *finding)
@@ -737,7 +797,9 @@ static int action_close(const struct action *action)
 		return -EALREADY;
 	for (size_t k = 0; k < ledger->n_active; k++) {
 		if (ledger_active(ledger, k) == action->record) {
-			slot_end(ledger, &ledger->slots[ledger->active[k]]);
+			struct ledger_slot *slot = &ledger->slots[ledger->active[k]];
+			slot_end(ledger, slot);
+			slot->closed = action->record;
 			break;
 		}
 	}
@@ -869,6 +931,8 @@ int ledger_restore(struct ledger *ledger, const char *json)
 	ledger_add_opened(ledger, record);
 	if (i->updated_ns > slot->seen_ns)
 		slot->seen_ns = i->updated_ns;
+	if (closed && (!slot->closed || slot->closed->i.closed_ns <= i->closed_ns))
+		slot->closed = record;
 	if (!closed) {
 		slot_begin(ledger, slot, record);
 		drop_orphans(ledger);
@@ -879,6 +943,11 @@ int ledger_restore(struct ledger *ledger, const char *json)
 void ledger_forget(struct ledger *ledger, int64_t t_ns)
 {
 	size_t n = 0;
+	for (size_t k = 0; k < ledger->n_slots; k++) {
+		struct ledger_slot *slot = &ledger->slots[k];
+		if (slot->closed && slot->closed->i.closed_ns < t_ns)
+			slot->closed = NULL;
+	}
 	for (size_t k = 0; k < ledger->n_opened; k++) {
 		struct incident_record *record = ledger->opened[k];
 		if (record->i.state == INCIDENT_CLOSED && record->i.closed_ns < t_ns)

@@ -5,6 +5,11 @@
  *         | UNDER                         ^-----OVER-------'
  *         v forgotten              IDLE changes nothing; UNKNOWN freezes
  *
+ * Return. A fault that comes back within LEDGER_REOPEN_NS of its end, with the same subject and
+ * cause, opens the same incident again: its story, who acknowledged it, who works on it, and what
+ * it cost so far stay. So does the throughput it is priced by: what was slow when somebody closed
+ * the incident does not become what is usual.
+ *
  * Identity. The subject (analyzer, device, port, priority, host, group) finds the incident under
  * way. Its id is a hash of fabric, cause, subject and the window that opened it, so live and replay
  * agree. The ledger reads no clock and does no I/O: time comes with the findings, and changes are
@@ -47,6 +52,9 @@
 #include "config/fabric.h"
 #include "db/model/finding.h"
 
+/* A whole shift: the same fault twice a night is one story. */
+#define LEDGER_REOPEN_NS (8 * 3600 * 1000000000LL)
+
 struct ledger;
 
 /* A change of an incident that reached OPEN. @from equals its state when only its contents changed.
@@ -86,8 +94,8 @@ const struct incident *ledger_find(const struct ledger *ledger, const char *id);
  *      ACTION_ACK     somebody works on it; @text why, or NULL
  *      ACTION_ASSIGN  @text: who is responsible from now on
  *      ACTION_NOTE    @text
- *      ACTION_CLOSE   closed by a person; if the fault goes on, it opens another incident.
- *                     @text why, or NULL
+ *      ACTION_CLOSE   closed by a person; if the fault goes on, it opens again. @text why, or
+ *                     NULL
  *      ACTION_MERGE   @text: id of the incident that this one is a part of
  *
  * 0, -ENOENT (no such incident, or none to merge into), -EINVAL (no text where one is needed, or

@@ -504,7 +504,8 @@ static void telemetry_report_shared(const struct analyzer_in *in, const struct p
 		if (!telemetry_same_hole(in, shared->longest, &v[i]))
 			continue;
 		finding_evidence_device(&t, "telemetry.silence_s", v[i].d->device->name,
-			(double)v[i].silence_ns / 1e9, "s", QUALITY_EXACT);
+			(double)telemetry_watched(gaps, v[i].hole_from_ns, v[i].hole_to_ns) / 1e9,
+			"s", QUALITY_EXACT);
 		shown++;
 	}
 	finding_rests_on(&t, "times of the samples of all switches%s",

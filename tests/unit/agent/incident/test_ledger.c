@@ -126,7 +126,8 @@ static void test_life(void **state)
 		{"back while clearing", "OOOUUOUU", 3, "ococ", 1},
 		{"idle does not close", "OOOUiiiiU", 3, "oc", 1},
 		{"unknown does not close", "OOOUU?????", 3, "oc", 1},
-		{"a second story after the first", "OOOUUUOOO", 3, "ocxo", 2},
+		{"back after it closed: the same story", "OOOUUUOOO", 3, "ocxo", 1},
+		{"not held long enough to come back", "OOOUUUOO", 3, "ocx", 1},
 		{"hold of one opens and closes at once", "OU", 1, "ocx", 1},
 		{"hold of zero is one", "O", 0, "o", 1},
 		{"quiet from the start", "UUU", 3, "", 0},
@@ -453,11 +454,113 @@ static void test_acts(void **state)
 			assert_string_equal(h.last_note, rows[k].note);
 	}
 	assert_string_equal(ledger_find(l, id)->assigned_to, "compute");
-	feed(l, "OOO", 6, 3); /* it goes on: another story */
-	assert_int_equal(ledger_incidents(l, &v), 2);
-	assert_string_not_equal(v[0]->id, v[1]->id);
+	feed(l, "OOO", 6, 3); /* it goes on: the same story, and the same owner */
+	assert_int_equal(ledger_incidents(l, &v), 1);
+	assert_string_equal(v[0]->id, id);
+	assert_int_equal(v[0]->state, INCIDENT_OPEN);
+	assert_int_equal(v[0]->closed_ns, 0);
+	assert_string_equal(v[0]->assigned_to, "compute");
+	assert_string_equal(h.last_note, "opened again: the fault goes on");
 	ledger_free(l);
 	str_done(&h.states);
+	config_free(c);
+}
+
+#define BLOCKS 60 /* of a job's past, a window each */
+#define FAULT 70 /* the window it begins in */
+
+/* One window: the finding, and what the job moved up to then, 20 % less since the fault. */
+static void feed_priced(struct ledger *l, int window)
+{
+	static const double wobble[] = {0.4, -0.3, 0.1, -0.2, 0.3, -0.1, -0.4, 0.2};
+	double rate[BLOCKS];
+	for (int k = 0; k < BLOCKS; k++) {
+		const int at = window - BLOCKS + k + 1;
+		rate[k] = wobble[at % 8] + (at >= FAULT ? 80 : 100);
+	}
+	struct job_rate job = {.job = "train",
+		.from_ns = (window - BLOCKS) * W,
+		.block_ns = W,
+		.n = BLOCKS,
+		.rate = rate};
+	struct finding f = finding_at(window, FINDING_OVER, 3);
+	f.host = "node-1";
+	f.loss_ratio = NAN;
+	ledger_take(l, &f);
+	ledger_rates(l, &job, 1);
+}
+
+/* Closed while it goes on, it costs what it cost: what is slow by then is not what is usual. */
+static void test_price_survives(void **state)
+{
+	struct config *c = config_of(yaml);
+	struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+	const struct incident **v;
+	int window = FAULT;
+	for (; window < FAULT + 40; window++)
+		feed_priced(l, window);
+	assert_int_equal(ledger_incidents(l, &v), 1);
+	const double per_hour = v[0]->usd_per_hour, total = v[0]->usd_total;
+	assert_true(per_hour > 0.15 * 512 * 30 && per_hour < 0.3 * 512 * 30);
+	char id[9];
+	memcpy(id, v[0]->id, sizeof(id));
+	assert_int_equal(ledger_action(l, id, ACTION_CLOSE, "kim", NULL, (window - 1) * W), 0);
+	for (; window < FAULT + 40 + 2 * BLOCKS; window++)
+		feed_priced(l, window);
+	assert_int_equal(ledger_incidents(l, &v), 1);
+	assert_string_equal(v[0]->id, id);
+	assert_float_equal(v[0]->usd_per_hour, per_hour, 0.02 * per_hour);
+	/* and so many windows of it more */
+	const double expected = per_hour * 2 * BLOCKS / 60;
+	assert_float_equal(v[0]->usd_total - total, expected, 0.1 * expected);
+	ledger_free(l);
+	config_free(c);
+}
+
+/* When and after what a fault is the old one; also by a ledger that was restarted in between. */
+static void test_returns(void **state)
+{
+	const int hours = (int)(3600 * NS_PER_S / W);
+	const struct {
+		const char *what;
+		int gap; /* windows between */
+		enum cause cause;
+		size_t incidents;
+	} rows[] = {
+		{"at once", 1, CAUSE_ECMP_IMBALANCE, 1},
+		{"seven hours later", 7 * hours, CAUSE_ECMP_IMBALANCE, 1},
+		{"nine hours later", 9 * hours, CAUSE_ECMP_IMBALANCE, 2},
+		{"another cause", 1, CAUSE_ECMP_LOW_ENTROPY, 2},
+	};
+	struct config *c = config_of(yaml);
+	for (size_t k = 0; k < 2 * rw_countof(rows); k++) {
+		const bool restart = k % 2;
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		const struct incident **v;
+		print_message("   row: %s%s\n", rows[k / 2].what, restart ? ", restarted" : "");
+		feed(l, "OOO", 1, 3);
+		assert_int_equal(ledger_incidents(l, &v), 1);
+		ledger_action(l, v[0]->id, ACTION_ACK, "kim", NULL, 4 * W);
+		feed(l, "UUU", 4, 3);
+		if (restart) {
+			rw_cleanup(freep) char *json = incident_json_text(v[0]);
+			struct ledger *next = ledger_new(c->fabric, NULL, NULL);
+			assert_int_equal(ledger_restore(next, json), 0);
+			ledger_free(l);
+			l = next;
+		}
+		for (int i = 0; i < 3; i++) {
+			struct finding f = finding_at(7 + rows[k / 2].gap + i, FINDING_OVER, 3);
+			f.cause = rows[k / 2].cause;
+			ledger_take(l, &f);
+		}
+		assert_int_equal(ledger_incidents(l, &v), rows[k / 2].incidents);
+		if (rows[k / 2].incidents == 1)
+			assert_string_equal(v[0]->acked_by, "kim");
+		ledger_forget(l, INT64_MAX); /* what is closed is gone, and not reached again */
+		feed(l, "OOO", 20 * hours, 3);
+		ledger_free(l);
+	}
 	config_free(c);
 }
 
@@ -596,6 +699,8 @@ int main(void)
 		cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_device_gone),
 		cmocka_unit_test(test_acts),
+		cmocka_unit_test(test_returns),
+		cmocka_unit_test(test_price_survives),
 		cmocka_unit_test(test_changed_before),
 		cmocka_unit_test(test_parent),
 		cmocka_unit_test(test_restart_anywhere),
