@@ -122,6 +122,12 @@ class Browser:
         """What stands in the console: errors and warnings since the last call."""
         return [e["message"] for e in self.driver.get_log("browser") if e["level"] in ("SEVERE", "WARNING")]
 
+    def fresh(self):
+        """Leaves the page, whose server may be gone, and forgets what it complained of and asked for."""
+        self.driver.get("about:blank")
+        self.complaints()
+        self.network()
+
     def quiet(self, what, origin, but=None):
         """No complaint in the console (except about a document @but) and no request to anybody else."""
         said = [s for s in self.complaints() if not but or but not in s]
