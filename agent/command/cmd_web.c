@@ -23,6 +23,13 @@
 #define DEFAULT_PORT 9421
 #define DEFAULT_CONNECTIONS 2000
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WEB_SANITIZED /* its shadow memory is no memory */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WEB_SANITIZED
+#endif
+#endif
 #define CHILD_MEMORY ((rlim_t)4 << 30) /* a document that grows without end takes nobody along */
 
 static const struct command_option options[] = {
@@ -118,7 +125,7 @@ static int cmd_web_be_child(struct err *e)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		raise(SIGTERM);
-#ifndef __SANITIZE_ADDRESS__
+#ifndef WEB_SANITIZED
 	const struct rlimit memory = {.rlim_cur = CHILD_MEMORY, .rlim_max = CHILD_MEMORY};
 	setrlimit(RLIMIT_AS, &memory);
 #endif

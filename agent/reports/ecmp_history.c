@@ -211,7 +211,7 @@ int ecmp_history_document(struct client *client, const char *device, const char 
 {
 	const struct ecmp_options *options =
 		config_options(client->config, "analyzers", "ecmp_imbalance");
-	size_t most;
+	size_t most = 0;
 	if (!options)
 		return err_set(e, -EINVAL,
 			"the configuration has no options for analyzers.ecmp_imbalance");

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -102,6 +103,13 @@ static enum http_outcome server_events(struct web_call *call, struct http_reply 
 	*ret = (struct http_reply){.status = 200, .type = "text/event-stream", .fixed = ""};
 	if (call->head)
 		return HTTP_ANSWERED;
+	/* Streams do not end by themselves: they leave room for requests. */
+	if (web_events_readers(call->server->events) >=
+		call->server->options->http.max_connections / 2) {
+		web_reply_error(ret, 503, "too many event streams are open");
+		ret->retry_after_s = 30;
+		return HTTP_ANSWERED;
+	}
 	web_events_join(call->server->events, call->ticket);
 	return HTTP_STREAMS;
 }
@@ -282,6 +290,18 @@ static void server_stream_ended(void *arg, struct http_ticket *ticket)
 
 /* ---- start and reload ---------------------------------------------------- */
 
+static int server_key_is_private(const char *path, struct err *e)
+{
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return err_at(e, -errno, path, 0, 0, "http.tls.key: %s", strerror(errno));
+	if (st.st_mode & 07)
+		return err_at(e, -EACCES, path, 0, 0,
+			"http.tls.key has mode %04o: everybody can read it; run chmod o=",
+			(unsigned)st.st_mode & 07777);
+	return 0;
+}
+
 static int server_read_pem(
 	const struct config_http *http, char **ret_cert, char **ret_key, struct err *e)
 {
@@ -289,7 +309,9 @@ static int server_read_pem(
 	*ret_cert = *ret_key = NULL;
 	if (!http->cert)
 		return 0;
-	int rc = str_read_file(http->cert, PEM_MAX, ret_cert, &n, e);
+	int rc = server_key_is_private(http->key, e);
+	if (rc == 0)
+		rc = str_read_file(http->cert, PEM_MAX, ret_cert, &n, e);
 	if (rc == 0)
 		rc = str_read_file(http->key, PEM_MAX, ret_key, &n, e);
 	if (rc == 0)

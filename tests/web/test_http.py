@@ -397,6 +397,25 @@ def test_refuses_what_is_not_safe(case):
 
 # ---- TLS -------------------------------------------------------------------
 
+def test_many_streams(case):
+    config = case.config("{ listen: '127.0.0.1:9421', max_connections: 20 }")
+    with Web(case.build, ["-c", config]) as web:
+        streams = []
+        for _ in range(30):
+            s = web.connect()
+            s.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            streams.append(s)
+            first = s.recv(12)
+            check(first == (b"HTTP/1.1 200" if len(streams) <= 10 else b"HTTP/1.1 503"), "stream %d: %r" % (len(streams), first))
+            if len(streams) > 10:
+                streams.pop().close()
+                break
+        check(len(streams) == 10, "%d streams" % len(streams))
+        healthy(web)
+        for s in streams:
+            s.close()
+
+
 def certificate(case, name):
     cert, key = os.path.join(case.dir, "cert.pem"), os.path.join(case.dir, "key.pem")
     done = run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=" + name,
