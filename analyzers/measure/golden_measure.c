@@ -462,13 +462,17 @@ static const char *golden_far_name(const struct pause_edge *edge)
 	return far->port->device->name;
 }
 
-/* An edge is the origin's own when its root is what pauses there. */
+/* An edge is the origin's own when its root is what pauses there, or when it is part of a ring. */
 static enum golden_role golden_edge_role(
 	const struct golden_world *world, const struct pause_edge *edge)
 {
 	const struct pause_root *root = golden_root_of(world->graph, edge);
-	if (golden_ring_of(world->graph, edge))
-		return GOLDEN_ROLE_UNKNOWN;
+	const struct pause_cycle *ring = golden_ring_of(world->graph, edge);
+	for (size_t i = 0; ring && i < ring->n; i++)
+		if (ring->edges[i] == edge)
+			return GOLDEN_ROLE_ORIGIN;
+	if (ring)
+		return GOLDEN_ROLE_VICTIM;
 	if (!root || !root->clear)
 		return GOLDEN_ROLE_UNKNOWN;
 	if (root->origin == ORIGIN_HOST && edge->at == root->port)
