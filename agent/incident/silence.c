@@ -238,7 +238,8 @@ static int silence_check(const struct silence *silence, int64_t now_ns, struct e
 	if (!silence->why)
 		return err_set(e, -EINVAL, "no reason is given; add --why TEXT");
 	if (silence->until_ns <= silence->from_ns || silence->until_ns <= now_ns)
-		return err_set(e, -EINVAL, "it ends before it begins to count; give --for");
+		return err_set(e, -EINVAL,
+			"it would have ended already; give a later --from, or a longer --for");
 	if (silence->until_ns - silence->from_ns > SILENCE_LONGEST_NS)
 		return err_set(e, -EINVAL, "it lasts longer than a year; give a shorter --for");
 	return 0;
