@@ -10,6 +10,7 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "db/model/cause.h"
 #include "db/series/history.h"
 
 #define BEFORE_NS (3600 * NS_PER_S)
@@ -83,10 +84,10 @@ static bool timeline_concerns(const struct timeline *t, const struct timeline_ev
 
 static void timeline_add_kind(struct str *out, const char *kind)
 {
-	static const struct {
+	const struct {
 		const char *kind, *words;
 	} known[] = {
-		{"config_drift", "setting changed"},
+		{cause_name(CAUSE_CONFIG_DRIFT), "setting changed"},
 		{"clock_step", "clock stepped"},
 		{"agent_start", "agent started"},
 		{"agent_stop", "agent stopped"},

@@ -38,6 +38,8 @@
 #include "analyzers/measure/ecmp_packets.h"
 #include "analyzers/measure/observe.h"
 
+/* Confidence where the switch itself says that its hash cannot tell flows apart. */
+#define HASH_READ_SURE 0.9
 #define NEAR_LINE 0.9
 #define FAR_FROM_LINE 0.5
 #define FLOWS_SHOWN 16
@@ -90,6 +92,8 @@ static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measu
 
 static enum cause ecmp_imbalance_cause_of(const struct ecmp_measure *measure)
 {
+	if (measure->hash_blind)
+		return CAUSE_ECMP_IMBALANCE;
 	switch (measure->verdict) {
 	case ECMP_LOW_ENTROPY: return CAUSE_ECMP_LOW_ENTROPY;
 	case ECMP_UNLUCKY:
@@ -125,6 +129,9 @@ static const char *chance_text(const struct ecmp_measure *measure, struct arena 
 {
 	if (!measure->hashed)
 		return "the group is not spread by a static hash, so it should be near even";
+	if (measure->hash_blind)
+		return arena_printf(a, "its hash does not read the UDP source port, only %s",
+			measure->hash_fields);
 	if (isnan(measure->n_eff))
 		return "cause unknown without packets: hash collision or faulty hash";
 	const char *flows = arena_printf(a,
@@ -201,7 +208,7 @@ static void ecmp_imbalance_rule_out(struct draft *draft, const struct ecmp_measu
 	if (measure->verdict == ECMP_SKEWED && measure->hashed && !isnan(measure->n_eff))
 		finding_ruled_out(draft, "bad luck: chance stays below %.0f %% (%s for one group)",
 			100 * measure->chance_limit_ratio, p_text(measure->chance_p, draft->a));
-	if (measure->verdict != ECMP_SKEWED)
+	if (measure->verdict != ECMP_SKEWED && !measure->hash_blind)
 		finding_ruled_out(draft, "faulty hash: chance alone explains this (%s)",
 			p_text(measure->chance_p, draft->a));
 	if (hot->discards_known && !hot->discards)
@@ -229,6 +236,12 @@ static double ecmp_imbalance_weigh_chance(struct draft *draft, const struct ecmp
 			"policy.load_balancing: not a static hash, so there is no chance baseline");
 		return 0.8;
 	}
+	if (measure->hash_blind)
+		finding_rests_on(draft,
+			"hash fields read back: %s; all flows between two addresses take one link",
+			measure->hash_fields);
+	if (isnan(measure->n_eff) && measure->hash_blind)
+		return HASH_READ_SURE;
 	if (isnan(measure->n_eff)) {
 		finding_unproved(draft,
 			"flows unknown: %s; cause unknown without packets: hash collision or "
@@ -250,6 +263,8 @@ static double ecmp_imbalance_weigh_chance(struct draft *draft, const struct ecmp
 			(unsigned long long)measure->packets, tuples_text(measure, draft->a),
 			measure->n_eff);
 	}
+	if (measure->hash_blind)
+		return fmax(c, HASH_READ_SURE);
 	finding_against(draft, "same flows in all windows: they count as one sample of chance");
 	return c;
 }
@@ -303,8 +318,14 @@ static void ecmp_imbalance_advise(struct draft *draft, const struct ecmp_measure
 		facts |= FACT_HASHED;
 	if (measure->hashed && packets)
 		facts |= FACT_HASHED_PACKETS;
+	if (measure->hash_blind)
+		finding_step(draft,
+			arena_printf(draft->a,
+				"add the UDP source port to the hash fields of %s: it reads %s",
+				measure->device, measure->hash_fields),
+			"all flows of the switch move, and packets are reordered while they do");
 	finding_steps(draft, draft->f->cause, facts);
-	if (measure->hashed && !packets)
+	if (measure->hashed && !packets && !measure->hash_blind)
 		finding_step(draft,
 			"capture packets at the members of the group (mirror port or "
 			"the interface itself): they tell bad luck from a faulty hash",
@@ -490,8 +511,8 @@ const struct analyzer analyzer_ecmp_imbalance = {
 		rw_countof(rows), "imbalance of ECMP groups against the chance of a uniform hash"},
 	.window_offset = offsetof(struct ecmp_options, window_ns),
 	.spec = {.metrics = (const uint16_t[]){M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS,
-			 M_PORT_SPEED_BPS, M_PORT_OPER_UP},
-		.n_metrics = 4,
+			 M_PORT_SPEED_BPS, M_PORT_OPER_UP, M_CFG_HASH_FIELDS},
+		.n_metrics = 5,
 		.flows = true},
 	.observes = true,
 	.run = ecmp_imbalance_run,

@@ -1,5 +1,6 @@
 /* ecmp_measure - loads of the members, their spread, and the verdict. */
 #include "analyzers/measure/ecmp_measure.h"
+#include "analyzers/measure/hash_fields.h"
 
 #include <math.h>
 
@@ -11,8 +12,8 @@
 #include "analyzers/measure/port_rate.h"
 #include "db/model/metric.h"
 
-const uint16_t ecmp_metrics[] = {
-	M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS, M_PORT_SPEED_BPS, M_PORT_OPER_UP};
+const uint16_t ecmp_metrics[] = {M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS, M_PORT_SPEED_BPS,
+	M_PORT_OPER_UP, M_CFG_HASH_FIELDS};
 const size_t ecmp_n_metrics = rw_countof(ecmp_metrics);
 
 /* A placement rarer than this by luck, over all groups judged, is not called luck. */
@@ -196,6 +197,8 @@ void ecmp_measure(const struct fabric_group *group, const struct window *window,
 	else
 		measure->coverage_ratio = NAN;
 	ecmp_packets(group, window, a, measure);
+	measure->hash_fields = hash_fields(window, group->device->name);
+	measure->hash_blind = measure->hashed && hash_fields_blind(measure->hash_fields);
 	if (measure->n_absent) {
 		measure->verdict = ECMP_UNKNOWN;
 		return;

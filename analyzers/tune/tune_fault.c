@@ -130,6 +130,37 @@ static bool fault_known(const struct faults *faults, enum cause cause, const cha
 	return false;
 }
 
+/* How near an incident is to a port of a switch, and to the host behind it: enum cause_near. */
+static unsigned reach_of(const struct tune_incident *incident, const struct fabric_port *port)
+{
+	unsigned reach = NEAR_FABRIC;
+	if (incident->host && str_eq(incident->host, port->host))
+		reach |= NEAR_HOST;
+	if (!incident->device || !str_eq(incident->device, port->device->name))
+		return reach;
+	reach |= NEAR_DEVICE;
+	if (incident->group)
+		reach |= NEAR_GROUP;
+	if (incident->port && str_eq(incident->port, port->name))
+		reach |= NEAR_LINK;
+	return reach;
+}
+
+/* Does an open incident explain what a fault of @cause at @port would show? Then nobody else is
+ * accused of it. */
+static bool is_explained(
+	const struct faults *faults, enum cause cause, const struct fabric_port *port)
+{
+	for (size_t i = 0; i < faults->in->n_incidents; i++) {
+		const struct tune_incident *incident = &faults->in->incidents[i];
+		if (incident->closed_ns || incident->severity < SEV_WARNING)
+			continue;
+		if (cause_explains(incident->cause, cause) & reach_of(incident, port))
+			return true;
+	}
+	return false;
+}
+
 /* A new fault at @port; NULL when it is known already, also from the other end of the link. */
 static struct tune_fault *fault_at(struct faults *faults, enum cause cause,
 	const struct fabric_port *port, int priority, double confidence)
@@ -138,6 +169,8 @@ static struct tune_fault *fault_at(struct faults *faults, enum cause cause,
 	if (fault_known(faults, cause, port->device->name, port->name, port->host))
 		return NULL;
 	if (far && fault_known(faults, cause, far->device->name, far->name, NULL))
+		return NULL;
+	if (is_explained(faults, cause, port))
 		return NULL;
 	struct tune_fault *fault = fault_add(faults, cause);
 	fault->device = port->device->name;

@@ -80,6 +80,11 @@ struct ecmp_measure {
 	 * judged; NAN */
 	double chance_limit_ratio;
 	const char *flows_note; /* why n_eff is unknown, or NULL; static or in the arena */
+	/* what the hash reads, as read back from the device: "src_ip,dst_ip"; NULL unknown */
+	const char *hash_fields;
+	/* .hash_fields are known, and the UDP source port is not among them: all RoCE flows between
+	 * two addresses take one member */
+	bool hash_blind;
 };
 
 #endif
