@@ -152,7 +152,10 @@ void alert_take(void *arg, const struct incident *incident, enum incident_state 
 	subject_take(subject, incident);
 	for (size_t i = 0; i < alert->n_receivers; i++) {
 		struct alert_receiver *r = &alert->receivers[i];
-		alert_delivery_get(r, subject)->fits = receiver_wants(r->config, incident);
+		struct alert_delivery *d = alert_delivery_get(r, subject);
+		/* who was told of it hears its end, also when cause or jobs are others by then */
+		if (!d->fits || d->known.told != TOLD_OPEN)
+			d->fits = receiver_wants(r->config, incident);
 	}
 	if (subject->closed)
 		subject_keep(alert, subject, incident);
@@ -648,6 +651,8 @@ static void receiver_inherit(struct alert *alert, struct alert_receiver *to,
 		return;
 	receiver_close(to, 0);
 	to->gap_ns = 0;
+	for (size_t i = 0; i < to->n; i++)
+		to->v[i]->fits = false; /* by the old words */
 	receiver_open(alert, to, config);
 }
 

@@ -707,6 +707,32 @@ static void test_filters(void **state)
 	sink_done(&all);
 }
 
+/* Who was told of an incident hears its end, though its cause is another by then. */
+static void test_filter_keeps(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "causes: [pfc_storm]");
+	world_begin(&w, yaml.s);
+	world_raise(&w, "leaf1", "e1", SEV_WARNING);
+	world_expect(&w, &sink, 1);
+	struct finding other = world_finding(&w, "leaf1", "e1", SEV_WARNING);
+	other.cause = CAUSE_INCAST;
+	other.confidence_ratio = 0.99;
+	ledger_take(w.ledger, &other);
+	assert_int_equal(world_incident(&w, "e1")->cause, CAUSE_INCAST);
+	world_expect(&w, &sink, 1);
+	world_clear(&w, "leaf1", "e1");
+	world_expect(&w, &sink, 2);
+	assert_told(&sink, "opened:e1 resolved:e1");
+	world_end(&w);
+	sink_done(&sink);
+}
+
 static void test_receiver_test(void **state)
 {
 	rw_cleanup(str_done) struct str yaml = {0};
@@ -745,6 +771,7 @@ int main(void)
 		cmocka_unit_test(test_spool_is_bounded),
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_filter_keeps),
 		cmocka_unit_test(test_receiver_test),
 	};
 	setenv("NO_PROXY", "", 1);
