@@ -28,6 +28,8 @@
 #include "agent/daemon/sources.h"
 #include "agent/daemon/traps.h"
 #include "agent/daemon/tune_agent.h"
+#include "agent/daemon/web.h"
+#include "agent/daemon/web_child.h"
 #include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
 #include "collectors/snmp/snmp.h"
@@ -98,6 +100,7 @@ static void agent_record_health(struct agent *agent)
 	health_begin(agent->health, mono_now());
 	health_config(agent->health, agent->config_refused);
 	health_pipeline(agent->health, pipeline_counters(agent->pipeline));
+	web_figures(agent, agent->health);
 	sources_health(agent->sources, agent->health);
 	if (agent->config->traps) {
 		const struct trap_counters *counters = NULL;
@@ -132,6 +135,8 @@ static void agent_on_tick(void *arg)
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
 	traps_retry(a, mono);
+	if (a->web)
+		web_child_tick(a->web, mono);
 	if (mono.ns >= a->health_next.ns) {
 		agent_record_health(a);
 		a->health_next.ns = mono.ns + HEALTH_EVERY_NS;
@@ -282,6 +287,7 @@ static int agent_start(struct agent *agent, struct err *e)
 	if (rc != 0)
 		return rc;
 	start_timers(agent);
+	web_apply(agent, NULL);
 	life_started(agent->store, &agent->past, wall_now().ns, agent_gap_ns(agent));
 	agent->started = true;
 	log_info(
@@ -297,6 +303,8 @@ static void agent_stop(struct agent *agent)
 	loop_timer_free(agent->tick);
 	loop_timer_free(agent->end);
 	loop_timer_free(agent->watchdog);
+	web_child_free(agent->web);
+	agent->web = NULL;
 	trap_receiver_free(agent->traps);
 	sources_free(agent->sources);
 	if (agent->pipeline)

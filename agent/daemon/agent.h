@@ -19,6 +19,7 @@ struct agent_options {
 	const char *config_path;
 	const char *db; /* overrides the configuration's store, NULL */
 	int64_t for_ns; /* stop by itself after this long; 0 = never */
+	const char *web_program; /* serves http.listen; NULL = this program */
 };
 
 /* agent_run - until SIGTERM, SIGINT or the time is over. @config is taken over. 0, or negative

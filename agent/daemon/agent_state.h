@@ -27,6 +27,7 @@ struct agent {
 	struct discovery *discovery;
 	struct sources *sources;
 	struct control *control; /* NULL = no socket */
+	struct web_child *web; /* NULL = nothing was ever served */
 	struct trap_receiver *traps; /* NULL = off, or could not be opened */
 	uint64_t reply_waits; /* what the newest reply of the socket waits for (store_handed()) */
 	mono_t traps_retry;

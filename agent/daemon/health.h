@@ -5,6 +5,7 @@
  *
  *   process/   rss_bytes, started_s (wall clock), config_refused (1 = a reload was refused and the
  *              file on disk is not in force), config_refused_s (when, wall clock)
+ *   process/web/  running, starts (where http.listen is configured)
  *   pipeline/  samples late duplicates refused restarts suspects flows late_flows windows
  *              findings failed
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)

@@ -18,6 +18,7 @@
 #include "agent/daemon/sources.h"
 #include "agent/daemon/traps.h"
 #include "agent/daemon/tune_agent.h"
+#include "agent/daemon/web.h"
 #include "agent/incident/ledger.h"
 #include "agent/modules.h"
 #include "config/config.h"
@@ -96,6 +97,7 @@ static void agent_adopt(struct agent *agent, struct config *fresh, struct source
 	alert_reload(agent->alert, fresh, agent->ledger, wall_now());
 	sources_apply(agent->sources, fresh, changes);
 	traps_apply(agent, old);
+	web_apply(agent, old);
 	agent_record_config(agent);
 	config_free(old);
 }

@@ -57,6 +57,7 @@ static const char one[] =
 struct place {
 	char dir[64], config[80], socket[80], db[80];
 	char log[80]; /* where the agent's standard error goes; "" = ours */
+	const char *web; /* plays the web server; NULL = nobody */
 	pid_t pid; /* of the agent under test; a test that failed leaves it to the teardown */
 };
 
@@ -117,7 +118,7 @@ static pid_t launch(const struct place *p)
 		dup2(fd, 2);
 		close(fd);
 	}
-	struct agent_options o = {.config_path = p->config};
+	struct agent_options o = {.config_path = p->config, .web_program = p->web};
 	struct err_list errors = {0};
 	struct config *config = NULL;
 	struct err e = {0};
@@ -249,6 +250,20 @@ static void test_life_events(void **state)
 		"the agent was stopped: SIGTERM\n");
 }
 
+static void wait_file(const char *path, const char *expected)
+{
+	int64_t deadline = mono_now().ns + DEADLINE_NS;
+	rw_cleanup(freep) char *text = NULL;
+	do {
+		free(text);
+		text = NULL;
+		if (str_read_file(path, 1 << 16, &text, NULL, NULL) == 0 && str_eq(text, expected))
+			return;
+		poll(NULL, 0, 20);
+	} while (mono_now().ns < deadline);
+	fail_msg("%s:\n%s\nexpected\n%s", path, str_or(text, "nothing"), expected);
+}
+
 /* What a reader finds now; its limit follows from the configuration in the file. */
 static struct canary_state look_at_canary(const struct place *p, const struct config *config)
 {
@@ -304,6 +319,62 @@ static void test_canary(void **state)
 	p->pid = 0;
 	assert_int_equal(wait_exit(pid), 0);
 	config_free(config);
+}
+
+/* With http in its configuration the agent runs a web server: one, started again when it ends, told
+ * of a reload, gone with the section, and gone with the agent. */
+static void test_web(void **state)
+{
+	static const char script[] = "#!/bin/sh\n"
+				     "echo \"start $*\" >>$SAID; trap 'echo hup >>$SAID' HUP\n"
+				     "trap 'echo term >>$SAID; exit 0' TERM\n"
+				     "echo $$ >$SAID.pid\nwhile :; do sleep 0.02; done\n";
+	struct place *p = *state;
+	char program[96], said[96], pid_file[104], expected[512];
+	snprintf(program, sizeof(program), "%s/web", p->dir);
+	snprintf(said, sizeof(said), "%s/log", p->dir);
+	snprintf(pid_file, sizeof(pid_file), "%s.pid", said);
+	FILE *f = fopen(program, "w");
+	assert_non_null(f);
+	fputs(script, f);
+	fclose(f);
+	chmod(program, 0700);
+	setenv("SAID", said, 1);
+	p->web = program;
+	put_config(p, "http: { listen: \"127.0.0.1:9421\" }\n");
+	pid_t pid = p->pid = launch(p);
+	snprintf(expected, sizeof(expected), "start -c %s web --child\n", p->config);
+	wait_file(said, expected);
+	wait_rows(p, "SELECT CAST(value AS INTEGER) FROM health WHERE key='process/web/running'",
+		"1\n");
+	kill(pid, SIGHUP);
+	strcat(expected, "hup\n");
+	wait_file(said, expected);
+
+	rw_cleanup(freep) char *child = NULL;
+	assert_int_equal(str_read_file(pid_file, 64, &child, NULL, NULL), 0);
+	kill(atoi(child), SIGKILL);
+	wait_rows(p, "SELECT text GLOB '*ended by signal 9*' FROM events WHERE kind='web_down'",
+		"1\n");
+	snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected),
+		"start -c %s web --child\n", p->config);
+	wait_file(said, expected);
+	put_config(p, "");
+	kill(pid, SIGHUP);
+	strcat(expected, "term\n");
+	wait_file(said, expected);
+	put_config(p, "http: { listen: \"127.0.0.1:9421\" }\n");
+	kill(pid, SIGHUP);
+	snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected),
+		"start -c %s web --child\n", p->config);
+	wait_file(said, expected);
+	kill(pid, SIGTERM);
+	p->pid = 0;
+	assert_int_equal(wait_exit(pid), 0);
+	strcat(expected, "term\n");
+	wait_file(said, expected);
+	unlink(program);
+	unlink(pid_file);
 }
 
 /* Wait until the target's reason has @text. */
@@ -749,6 +820,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_read_your_write, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_canary, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_web, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missing_secret, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tells_systemd, setup, teardown),
