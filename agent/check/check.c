@@ -1,15 +1,32 @@
 /*
- * check - what is asked of any check: the check of a report, its judgement by the ranges of the
- * user and of the configuration, and whether the data is too old to judge by.
+ * check - what is asked of any check: it is found, run in its form, and put together from parts;
+ * and whether the data is too old to judge by.
  */
 #include "agent/check/check.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/check/check_source.h"
 #include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/agent_state.h"
+#include "agent/reports/report.h"
 
 #define STALE_WINDOWS 3
 #define STALE_NS (5 * 60 * NS_PER_S)
+
+const struct check *check_by_name(const char *name)
+{
+	for (size_t i = 0; checks[i]; i++)
+		if (str_eq(checks[i]->name, name))
+			return checks[i];
+	return NULL;
+}
 
 const struct check *check_of_report(const char *report)
 {
@@ -62,4 +79,150 @@ bool check_unknown(const struct client *client, int64_t window_ns, char *why, si
 		return true;
 	}
 	return check_stale(client, window_ns, why, size);
+}
+
+/* ---- running --------------------------------------------------------------- */
+
+/* A live database may be younger than a window and still miss what polls should have brought. */
+static bool check_is_old(struct check_source *source, char *why, size_t size)
+{
+	struct agent_state state;
+	char age[32];
+	struct err e = {0};
+	if (check_unknown(source->client, 0, why, size))
+		return true;
+	if (agent_state_read(source->client, &state, &e) < 0) {
+		snprintf(why, size, "%s", e.text);
+		return true;
+	}
+	if (!state.stale)
+		return false;
+	if (state.has_data)
+		snprintf(why, size, "agent %s, newest sample %s old", state.state,
+			duration_format(age, sizeof(age), state.age_ns / NS_PER_S * NS_PER_S));
+	else
+		snprintf(why, size, "agent %s, no samples in the database", state.state);
+	return true;
+}
+
+static int check_run_report(const struct check *check, struct check_source *source,
+	struct check_line *ret, struct err *e)
+{
+	const struct report *report = report_by_name(check->report);
+	const struct report_ask ask = {
+		.device = source->scope.device, .group = source->scope.group};
+	rw_cleanup(report_result_done) struct report_result result = {0};
+	check_source_span(source, report->span_ns);
+	int r = report->collect(source->client, &ask, &result, e);
+	if (r < 0)
+		return r;
+	check_judge(check, &result, &source->given, ret);
+	return 0;
+}
+
+static void check_run_one(
+	const struct check *check, struct check_source *source, struct check_line *ret)
+{
+	struct err e = {0};
+	int r = 0;
+	if (check->report)
+		r = check_run_report(check, source, ret, &e);
+	else if (check->run)
+		r = check->run(source, ret, &e);
+	if (r < 0)
+		check_fail(ret, r, &e);
+}
+
+static enum check_state check_part_state(const struct check *check, const struct check_line *part)
+{
+	if (part->absent && !check->strict)
+		return CHECK_OK;
+	return part->state;
+}
+
+/* The first and worst part of a sentence; the lines below hold the rest. */
+static int check_clause(const char *text)
+{
+	return (int)strcspn(text, ";");
+}
+
+/* The worst of the parts; those that are not OK are named. */
+static void check_fold(struct check_result *result)
+{
+	size_t n_ok = 0;
+	rw_cleanup(str_done) struct str absent = {0};
+	for (size_t i = 0; i < result->n_parts; i++) {
+		const struct check_result *part = &result->parts[i];
+		enum check_state state = check_part_state(result->check, &part->line);
+		const char *text = str_or(part->line.text.s, "");
+		n_ok += part->line.state == CHECK_OK;
+		if (part->line.absent)
+			str_addf(&absent, "%s%s", str_if(absent.n > 0, ", "), part->check->name);
+		if (state != CHECK_OK)
+			check_say(&result->line, state, "%s %s: %s", part->check->name,
+				check_state_name(part->line.state), str_or(part->line.text.s, ""));
+	}
+	check_say(&result->line, CHECK_OK, "%zu of %zu checks OK", n_ok, result->n_parts);
+	if (absent.n > 0)
+		check_say(&result->line, CHECK_OK, "not observable: %s", absent.s);
+	check_line_value(
+		&result->line, "checks_ok", (double)n_ok, 0, NULL, (double)result->n_parts);
+}
+
+static void check_run_parts(struct check_source *source, struct check_result *result)
+{
+	size_t n = 0;
+	while (result->check->parts[n])
+		n++;
+	result->parts = rw_calloc(n + 1, sizeof(*result->parts));
+	result->n_parts = n;
+	for (size_t i = 0; i < n; i++) {
+		result->parts[i].check = check_by_name(result->check->parts[i]);
+		check_run_one(result->parts[i].check, source, &result->parts[i].line);
+	}
+	check_fold(result);
+}
+
+void check_run(const struct check *check, struct check_source *source, struct check_result *ret)
+{
+	char why[1536];
+	*ret = (struct check_result){.check = check};
+	bool old = check_is_old(source, why, sizeof(why));
+	check_run_one(check, source, &ret->line);
+	if (check->parts && !old)
+		check_run_parts(source, ret);
+	if (!old)
+		return;
+	str_done(&ret->line.text);
+	ret->line.state = CHECK_UNKNOWN;
+	str_add(&ret->line.text, why);
+}
+
+void check_result_done(struct check_result *result)
+{
+	for (size_t i = 0; i < result->n_parts; i++)
+		check_result_done(&result->parts[i]);
+	free(result->parts);
+	check_line_done(&result->line);
+	*result = (struct check_result){0};
+}
+
+json_t *check_result_json(const struct check_result *result)
+{
+	const struct check_line *line = &result->line;
+	json_t *json = json_object(), *values = json_array();
+	if (line->values)
+		json_array_extend(values, line->values);
+	json_object_set_new(json, "check", json_string(result->check->name));
+	json_object_set_new(json, "state", json_string(check_state_name(line->state)));
+	json_object_set_new(json, "exit_code", json_integer((int)line->state));
+	json_object_set_new(json, "text", json_string_or_null(line->text.s));
+	json_object_set_new(json, "values", values);
+	if (!result->check->parts)
+		return json;
+	json_t *parts = json_array();
+	for (size_t i = 0; i < result->n_parts; i++)
+		json_array_append_new(parts, check_result_json(&result->parts[i]));
+	json_object_set_new(json, "checks", parts);
+	return json;
 }

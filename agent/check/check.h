@@ -1,13 +1,17 @@
 /*
- * check - reports judged for a monitoring system: an exit code and one line of the
+ * check - documents judged for a monitoring system: an exit code and one line of the
  * monitoring-plugins form, "ECMP WARNING - text | perfdata". One file per check
  * (agent/check/check_<word>.c), its struct last, its word in RW_CHECKS in CMakeLists.txt.
+ *
+ * A check measures nothing: it judges the documents that other surfaces show, or the sums of a
+ * report. Missing or stale data is UNKNOWN, never OK.
  *
  * Source of the form: Monitoring Plugins Development Guidelines.
  */
 #ifndef RW_CHECK_CHECK_H
 #define RW_CHECK_CHECK_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +20,9 @@
 #include "agent/base/str.h"
 #include "agent/check/check_range.h"
 
+struct check_source;
 struct client;
+struct err;
 struct report_result;
 
 enum check_state { CHECK_OK, CHECK_WARNING, CHECK_CRITICAL, CHECK_UNKNOWN }; /* the exit codes */
@@ -35,8 +41,20 @@ struct check_line {
 	enum check_state state;
 	struct str text; /* the sentence between "STATE - " and "|" */
 	struct str perfdata; /* by check_line_value() */
+	json_t *values; /* the same as objects; NULL none */
+	/* UNKNOWN, because no device delivers what it needs: not a fault that comes and goes */
+	bool absent;
 };
 void check_line_done(struct check_line *line);
+
+/* check_say - adds a part to the sentence and raises the state to at least @state. What is worse
+ * than all before comes first. */
+void check_say(struct check_line *line, enum check_state state, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* check_judge_value - OK, WARNING or CRITICAL of a value; UNKNOWN for NAN. */
+enum check_state check_judge_value(const struct check_ranges *ranges, double value);
+/* check_ranges_below - ranges that alert above @warn and @critical; NAN: none. */
+struct check_ranges check_ranges_below(double warn, double critical);
 
 /*
  * check_line_value - adds one value of perfdata, 'NAME'=VALUE;WARN;CRIT;0;MAX.
@@ -47,17 +65,31 @@ void check_line_done(struct check_line *line);
  */
 void check_line_value(struct check_line *line, const char *name, double value, int decimals,
 	const struct check_ranges *ranges, double max);
+/* check_line_unit - the same with a unit of measure behind the value: "s", "B", "c". */
+void check_line_unit(struct check_line *line, const char *name, double value, const char *unit,
+	int decimals, const struct check_ranges *ranges, double max);
 
 struct check {
 	const char *name; /* "ecmp" */
 	const char *label; /* the first word of the line: "ECMP" */
 	const char *summary; /* one line of help */
-	const char *report; /* name of the report it judges */
+	const char *ranged; /* what --warn and --crit judge; NULL: they are refused */
+
+	/* One of three forms. First: it judges documents. 0, or negative errno with @e when they
+	 * cannot be made. @ret is zeroed before, check_line_done() is its caller's. */
+	int (*run)(struct check_source *source, struct check_line *ret, struct err *e);
+
+	/* Second: it judges the sums of a report. */
+	const char *report; /* its name */
 	/* The ranges of the configuration, for those the user has not given. */
 	void (*defaults)(const struct report_result *result, struct check_ranges *ret);
-	/* Pure. @ret is zeroed before, and check_line_done() is its caller's. */
+	/* Pure. */
 	void (*judge)(const struct report_result *result, const struct check_ranges *ranges,
 		struct check_line *ret);
+
+	/* Third: the worst of other checks, and of its own run(). */
+	const char *const *parts; /* their names, ended by NULL */
+	bool strict; /* what no device delivers makes it UNKNOWN, too */
 };
 
 extern const struct check *const checks[]; /* NULL-terminated */
@@ -69,7 +101,29 @@ const struct check *check_of_report(const char *report);
 void check_judge(const struct check *check, const struct report_result *result,
 	const struct check_ranges *given, struct check_line *ret);
 
+struct check_result {
+	const struct check *check;
+	struct check_line line;
+	struct check_result *parts;
+	size_t n_parts;
+};
+/* check_run - judges; what goes wrong is an UNKNOWN line with place and reason.
+ * check_result_done() it. */
+void check_run(const struct check *check, struct check_source *source, struct check_result *ret);
+void check_result_done(struct check_result *result);
+/* check_result_json - {check, state, exit_code, text, values: [{name, value, unit, warn, crit, min,
+ * max}], checks: [the same of each part]}; the caller owns it. */
+json_t *check_result_json(const struct check_result *result);
+
+/* check_by_name - the row, or NULL. */
+const struct check *check_by_name(const char *name);
+
 void check_print(FILE *out, const struct check *check, const struct check_line *line);
+/* check_print_plain - the same without perfdata: monitoring systems read those of the first line.
+ */
+void check_print_plain(FILE *out, const struct check *check, const struct check_line *line);
+/* check_fail - makes @line UNKNOWN with place and reason of @e; @r is said where @e has no text. */
+void check_fail(struct check_line *line, int r, const struct err *e);
 /* check_print_unknown - the line of a check that could not judge: "ECMP UNKNOWN - why". */
 void check_print_unknown(FILE *out, const struct check *check, const char *why);
 

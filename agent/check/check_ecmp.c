@@ -87,7 +87,8 @@ static void ecmp_add_worst(struct str *out, const struct spine_group *group)
 		str_addf(out, " at %s", group->member);
 	if (group->member && group->peer && *group->peer)
 		str_addf(out, " to %s", group->peer);
-	str_addf(out, ": max/mean-1 = %.3g", ecmp_judged_ratio(group));
+	double ratio = ecmp_judged_ratio(group);
+	str_addf(out, ": max/mean-1 = %.3g", fabs(ratio) < 0.0005 ? 0 : ratio);
 	if (isnan(group->expected_p999_ratio))
 		str_add(out, " (chance unknown: no packets)");
 	else
@@ -159,6 +160,7 @@ const struct check check_ecmp = {
 	.name = "ecmp",
 	.label = "ECMP",
 	.summary = "imbalance of ECMP groups: max/mean-1 outside of the ranges",
+	.ranged = "max/mean-1 of an ECMP group (0.2 is 20 %)",
 	.report = "spine-imbalance",
 	.defaults = check_ecmp_defaults,
 	.judge = check_ecmp_judge,

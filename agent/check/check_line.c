@@ -3,9 +3,13 @@
  * Source: Monitoring Plugins Development Guidelines, "Plugin Output for Nagios".
  */
 #include <math.h>
+#include <stdarg.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/err.h"
 #include "agent/check/check.h"
+#include "agent/document/json_value.h"
 
 const char *check_state_name(enum check_state state)
 {
@@ -26,24 +30,117 @@ void check_line_done(struct check_line *line)
 {
 	str_done(&line->text);
 	str_done(&line->perfdata);
+	json_decref(line->values);
+	line->values = NULL;
 }
 
-void check_line_value(struct check_line *line, const char *name, double value, int decimals,
-	const struct check_ranges *ranges, double max)
+enum check_state check_judge_value(const struct check_ranges *ranges, double value)
+{
+	if (isnan(value))
+		return CHECK_UNKNOWN;
+	if (check_range_alerts(&ranges->crit, value))
+		return CHECK_CRITICAL;
+	if (check_range_alerts(&ranges->warn, value))
+		return CHECK_WARNING;
+	return CHECK_OK;
+}
+
+struct check_ranges check_ranges_below(double warn, double critical)
+{
+	struct check_ranges ranges = {0};
+	if (!isnan(warn))
+		ranges.warn = (struct check_range){.high = warn, .set = true};
+	if (!isnan(critical))
+		ranges.crit = (struct check_range){.high = critical, .set = true};
+	return ranges;
+}
+
+void check_say(struct check_line *line, enum check_state state, const char *fmt, ...)
+{
+	char part[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(part, sizeof(part), fmt, ap);
+	va_end(ap);
+	bool first = line->text.n == 0 || check_state_worse(state, line->state);
+	if (check_state_worse(state, line->state))
+		line->state = state;
+	if (!first) {
+		str_addf(&line->text, "; %s", part);
+		return;
+	}
+	struct str rest = line->text;
+	line->text = (struct str){0};
+	str_add(&line->text, part);
+	if (rest.n > 0)
+		str_addf(&line->text, "; %s", rest.s);
+	str_done(&rest);
+}
+
+/* "-0.0000" and "1.7e-13" are noise: what rounds to zero is zero. */
+static double check_line_round(double value, int decimals)
+{
+	double unit = pow(10, -decimals);
+	if (fabs(value) < unit / 2)
+		return 0;
+	return value;
+}
+
+void check_line_unit(struct check_line *line, const char *name, double value, const char *unit,
+	int decimals, const struct check_ranges *ranges, double max)
 {
 	char warn[CHECK_RANGE_TEXT_MAX] = "", crit[CHECK_RANGE_TEXT_MAX] = "";
 	if (ranges) {
 		check_range_text(warn, &ranges->warn);
 		check_range_text(crit, &ranges->crit);
 	}
+	value = check_line_round(value, decimals);
 	str_addf(&line->perfdata, "%s'%s'=", str_if(line->perfdata.n > 0, " "), name);
 	if (isnan(value))
 		str_add(&line->perfdata, "U");
 	else
-		str_addf(&line->perfdata, "%.*f", decimals, value);
+		str_addf(&line->perfdata, "%.*f%s", decimals, value, unit);
 	str_addf(&line->perfdata, ";%s;%s;0;", warn, crit);
 	if (!isnan(max))
-		str_addf(&line->perfdata, "%.*f", decimals, max);
+		str_addf(&line->perfdata, "%.10g", max);
+	if (!line->values)
+		line->values = json_array();
+	json_t *row = json_object();
+	json_object_set_new(row, "name", json_string(name));
+	json_object_set_new(row, "value", json_number_or_null(value));
+	json_object_set_new(row, "unit", json_string(unit));
+	json_object_set_new(row, "warn", json_string_or_null(*warn ? warn : NULL));
+	json_object_set_new(row, "crit", json_string_or_null(*crit ? crit : NULL));
+	json_object_set_new(row, "min", json_integer(0));
+	json_object_set_new(row, "max", json_number_or_null(max));
+	json_array_append_new(line->values, row);
+}
+
+void check_line_value(struct check_line *line, const char *name, double value, int decimals,
+	const struct check_ranges *ranges, double max)
+{
+	check_line_unit(line, name, value, "", decimals, ranges, max);
+}
+
+void check_fail(struct check_line *line, int r, const struct err *e)
+{
+	char place[600] = "";
+	const char *text = e->text;
+	if (!*text)
+		text = strerror(-r);
+	if (*e->file && e->line)
+		snprintf(place, sizeof(place), "%s:%d:%d: ", e->file, e->line, e->col);
+	else if (*e->file)
+		snprintf(place, sizeof(place), "%s: ", e->file);
+	str_done(&line->text);
+	line->state = CHECK_UNKNOWN;
+	str_addf(&line->text, "%s%s", place, text);
+}
+
+void check_print_plain(FILE *out, const struct check *check, const struct check_line *line)
+{
+	fprintf(out, "%s %s - %s\n", check->label, check_state_name(line->state),
+		str_or(line->text.s, ""));
 }
 
 void check_print(FILE *out, const struct check *check, const struct check_line *line)

@@ -61,7 +61,7 @@ static const struct {
 	{{"help", 'h', NULL, "print this help"}, G_HELP},
 };
 
-enum { MAX_OPTIONS = 64 };
+enum { MAX_OPTIONS = 64, USAGE_EXIT_CHECK = 3 };
 
 /* What getopt_long() wants, made from the rows; a command's own option hides a global one of the
  * same name or letter. */
@@ -233,12 +233,16 @@ static int usage_code(const struct command *command)
 
 int usage_error(const struct command *command, const char *fmt, ...)
 {
+	char text[1024];
 	va_list ap;
-
-	fprintf(stderr, "rocewatch%s%s: ", str_if(command, " "), command ? command->name : "");
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	/* A monitoring system shows what is on stdout. */
+	if (usage_code(command) == USAGE_EXIT_CHECK)
+		printf("CHECK UNKNOWN - %s\n", text);
+	fprintf(stderr, "rocewatch%s%s: %s", str_if(command, " "), command ? command->name : "",
+		text);
 	fprintf(stderr, "\nTry 'rocewatch %s%s--help'.\n", command ? command->name : "",
 		str_if(command, " "));
 	return usage_code(command);
@@ -479,7 +483,7 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 	argc -= optind;
 	argv += optind;
 	struct command check = *c;
-	check.usage_exit = 3;
+	check.usage_exit = USAGE_EXIT_CHECK;
 	if (is_check(c, argc, argv))
 		c = &check;
 	/* A word gives several options when letters stand in a bunch ("-dz"). */

@@ -4,6 +4,7 @@
  * --check also an exit code and a line for monitoring.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "agent/base/cleanup.h"
@@ -35,6 +36,7 @@ static const struct command_option options[] = {
 extern const struct command command_report;
 
 struct report_call {
+	const struct command *command; /* with --check, one whose usage errors are UNKNOWN */
 	const struct globals *globals;
 	const struct report *report;
 	const struct check *check; /* NULL without --check */
@@ -54,8 +56,12 @@ static int report_exit(const struct report_call *call, int code)
 
 static int report_fail(const struct report_call *call, int r, const struct err *e)
 {
-	if (call->check)
-		check_print_unknown(stdout, call->check, e->text);
+	if (call->check) {
+		struct check_line line = {0};
+		check_fail(&line, r, e);
+		check_print(stdout, call->check, &line);
+		check_line_done(&line);
+	}
 	err_print(stderr, e);
 	return report_exit(call, r == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
 }
@@ -161,7 +167,7 @@ static void report_names(struct str *out)
 
 static int report_usage(const struct report_call *call, const char *text)
 {
-	return report_exit(call, usage_error(&command_report, "%s", text));
+	return usage_error(call->command, "%s", text);
 }
 
 static int report_unknown(const struct report_call *call, const char *word)
@@ -169,30 +175,41 @@ static int report_unknown(const struct report_call *call, const char *word)
 	rw_cleanup(str_done) struct str names = {0};
 	report_names(&names);
 	if (!word)
-		return report_exit(call,
-			usage_error(&command_report, "missing report name; expected %s", names.s));
-	return report_exit(call,
-		usage_error(&command_report, "unknown report '%.64s'; expected %s", word, names.s));
+		return usage_error(call->command, "missing report name; expected %s", names.s);
+	return usage_error(call->command, "unknown report '%.64s'; expected %s", word, names.s);
+}
+
+/* A range that has an upper end only is the limit of the report, too: what the line calls out of
+ * limits, the report below it shows as out of limits. */
+static double report_limit(const struct check_range *range)
+{
+	if (!range->set || range->inside || range->low > 0 || isinf(range->high))
+		return 0;
+	return range->high;
 }
 
 static int cmd_report_run(struct command_args *args)
 {
 	const struct command *command = &command_report;
+	struct command check = command_report;
 	const char *warn = command_opt(command, args, "warn");
 	const char *crit = command_opt(command, args, "crit");
 	struct err e = {0};
 	struct report_call call = {
+		.command = command,
 		.globals = args->g,
 		.checked = command_opt(command, args, "check") != NULL,
 		.ask = {.device = command_opt(command, args, "device"),
 			.group = command_opt(command, args, "group")},
 		.out = command_opt(command, args, "out"),
 	};
+	check.usage_exit = CHECK_UNKNOWN;
+	if (call.checked)
+		call.command = &check;
 	if (args->argc == 0)
 		return report_unknown(&call, NULL);
 	if (args->argc > 1)
-		return report_exit(
-			&call, usage_error(command, "unexpected argument '%.64s'", args->argv[1]));
+		return usage_extra(call.command, args->argv[1]);
 	call.report = report_by_name(args->argv[0]);
 	if (!call.report)
 		return report_unknown(&call, args->argv[0]);
@@ -207,6 +224,8 @@ static int cmd_report_run(struct command_args *args)
 		return report_usage(&call, e.text);
 	if (crit && check_range_parse(crit, &call.ranges.crit, &e) < 0)
 		return report_usage(&call, e.text);
+	call.ask.warn = report_limit(&call.ranges.warn);
+	call.ask.critical = report_limit(&call.ranges.crit);
 	return report_run(&call);
 }
 

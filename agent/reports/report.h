@@ -19,6 +19,7 @@ struct client;
 struct report_ask {
 	const char *device; /* glob of devices, NULL = all */
 	const char *group; /* glob of ECMP groups or of "DEVICE/GROUP", NULL = all */
+	double warn, critical; /* limits instead of the configured ones; 0: those */
 };
 
 /* What a report found. report_result_done() drops it. */

@@ -103,11 +103,15 @@ static int spine_collect(struct client *client, const struct report_ask *ask,
 			"no ECMP group of two members or more matches device '%.64s', group "
 			"'%.64s' ('rocewatch ecmp groups' lists them)",
 			str_or(ask->device, "*"), str_or(ask->group, "*"));
-	const struct spine_options sums_options = {.warn = options->warn,
+	struct spine_options sums_options = {.warn = options->warn,
 		.critical = options->critical,
 		.load_floor = options->load_floor,
 		.hold = (uint32_t)options->hold,
 		.window_ns = options->window_ns};
+	if (ask->warn > 0)
+		sums_options.warn = ask->warn;
+	if (ask->critical > 0)
+		sums_options.critical = ask->critical;
 	rw_cleanup(spine_imbalance_freep) struct spine_imbalance *sums =
 		spine_imbalance_new(&sums_options);
 	struct spine_collect collect = {

@@ -1,0 +1,43 @@
+/* check_accept - is the fabric ready for a job? All checks for the job's hosts, a line each. */
+#include <errno.h>
+
+#include "agent/base/err.h"
+#include "agent/check/check_source.h"
+#include "agent/client/client.h"
+#include "config/config.h"
+#include "config/fabric.h"
+
+static const char *const accept_parts[] = {
+	"target", "freshness", "links", "mtu", "config", "drops", "pfc", "ecn", "ecmp", NULL};
+
+static bool accept_has_job(const struct fabric *fabric, const char *job)
+{
+	for (size_t i = 0; i < fabric->n_jobs; i++)
+		if (str_glob(job, fabric->jobs[i].name))
+			return true;
+	return false;
+}
+
+static int check_accept_run(struct check_source *source, struct check_line *ret, struct err *e)
+{
+	const struct fabric *fabric = source->client->config->fabric;
+	const char *job = source->scope.job;
+	const json_t *watch;
+	if (job && !accept_has_job(fabric, job))
+		return err_set(e, -EINVAL, "no job '%.64s' in the configuration (jobs:)", job);
+	int r = check_source_doc(source, "watch", &watch, e);
+	if (r < 0)
+		return r;
+	check_incidents(source, watch, NULL, ret);
+	return 0;
+}
+
+const struct check check_accept = {
+	.name = "accept",
+	.label = "ACCEPT",
+	.summary = "ready for a job? All checks for its hosts, a line each; what is not known is "
+		   "not ready",
+	.parts = accept_parts,
+	.run = check_accept_run,
+	.strict = true,
+};

@@ -1,0 +1,16 @@
+/* check_audit - the findings of the document "topology/check" in a check. */
+#ifndef RW_CHECK_CHECK_AUDIT_H
+#define RW_CHECK_CHECK_AUDIT_H
+
+#include "agent/check/check_source.h"
+
+/* check_audit - raises @line by the findings of these @kinds (ended by NULL) that are in scope, as
+ * severe as the audit says. Returns how many are at least a warning. */
+size_t check_audit(const struct check_source *source, const json_t *audit, const char *const *kinds,
+	struct check_line *line);
+
+/* check_audit_known - links whose value of this name ("speed", "mtu", "pfc") is known at both
+ * ends. */
+size_t check_audit_known(const json_t *audit, const char *name);
+
+#endif

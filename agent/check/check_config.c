@@ -1,0 +1,48 @@
+/* check_config - settings of switches that differ or changed, and whether the agent could take its
+ * own configuration. A configuration file with a mistake is UNKNOWN for every check. */
+#include <math.h>
+
+#include "agent/base/err.h"
+#include "agent/check/check_audit.h"
+#include "agent/document/json_value.h"
+
+static const char *const config_causes[] = {"config_drift", "config_mixed", "pfc_mismatch",
+	"pfc_wrong_priority", "dscp_mismatch", "mtu_mismatch", "headroom_small", "xon_close", NULL};
+static const char *const config_kinds[] = {"pfc_mismatch", "pfc_off", NULL};
+
+static int check_config_run(struct check_source *source, struct check_line *ret, struct err *e)
+{
+	const json_t *audit, *watch;
+	int r = check_source_doc(source, "topology/check", &audit, e);
+	if (r == 0)
+		r = check_source_doc(source, "watch", &watch, e);
+	if (r < 0)
+		return r;
+	const json_t *refused = json_object_get(json_object_get(watch, "agent"), "reload_refused");
+	size_t n = check_audit(source, audit, config_kinds, ret);
+	size_t open = check_incidents(source, watch, config_causes, ret);
+	size_t known = check_audit_known(audit, "pfc");
+	if (open >
+		0) /* a change that nobody asked for is worth a look even where it does no harm */
+		check_say(
+			ret, CHECK_WARNING, "%zu open incident%s of settings", open, plural(open));
+	if (json_is_object(refused))
+		check_say(ret, CHECK_WARNING, "the agent runs with an older configuration: %s",
+			doc_word(refused, "text"));
+	ret->absent = known == 0 && n == 0 && open == 0;
+	if (ret->absent)
+		check_say(ret, CHECK_UNKNOWN, "settings are known at both ends of no link");
+	else if (ret->text.n == 0)
+		check_say(ret, CHECK_OK, "PFC agrees at both ends of %zu links, no open change",
+			known);
+	check_line_value(ret, "mismatches", (double)n, 0, NULL, NAN);
+	check_line_value(ret, "incidents", (double)open, 0, NULL, NAN);
+	return 0;
+}
+
+const struct check check_config = {
+	.name = "config",
+	.label = "CONFIG",
+	.summary = "settings that differ between switches or changed unasked, and refused reloads",
+	.run = check_config_run,
+};

@@ -1,0 +1,119 @@
+/*
+ * check_ecn - ECN acts before PFC: pause without a single mark means that the thresholds stand in
+ * the wrong order or that ECN is off. And the share of marked packets.
+ */
+#include <math.h>
+
+#include "agent/base/err.h"
+#include "agent/check/check_source.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/limits.h"
+
+#define ECN_RATIO_WARN 0.2 /* marking everything is as blind as marking nothing */
+
+static const char *const ecn_causes[] = {"ecn_off", "ecn_late", "ecn_early", "ect_missing",
+	"dcqcn_off", "np_off", "cnp_lost", "cnp_starved", "dscp_mismatch", NULL};
+
+struct ecn_sum {
+	size_t n, n_known; /* queues; those whose marks are counted */
+	double marked, packets;
+	double ratio; /* of the queue that marks most; NAN unknown */
+	const json_t *worst;
+	double pause; /* least share of time of the most paused queue; NAN unknown */
+};
+
+static void ecn_take_counters(
+	const struct check_source *source, const json_t *doc, struct ecn_sum *sum)
+{
+	const json_t *row;
+	size_t i;
+	sum->ratio = NAN;
+	json_array_foreach (json_object_get(doc, "rows"), i, row) {
+		double marked = doc_number(row, "marked"), packets = doc_number(row, "packets");
+		if (!json_is_true(json_object_get(row, "lossless")) || !check_in_scope(source, row))
+			continue;
+		sum->n++;
+		sum->packets += isnan(packets) ? 0 : packets;
+		if (isnan(marked))
+			continue;
+		sum->n_known++;
+		sum->marked += marked;
+		if (!(packets > 0) || !(isnan(sum->ratio) || marked / packets > sum->ratio))
+			continue;
+		sum->ratio = marked / packets;
+		sum->worst = row;
+	}
+}
+
+static void ecn_take_pause(
+	const struct check_source *source, const json_t *doc, struct ecn_sum *sum)
+{
+	const json_t *row;
+	size_t i;
+	sum->pause = NAN;
+	json_array_foreach (json_object_get(doc, "ports"), i, row) {
+		if (!check_in_scope(source, row))
+			continue;
+		sum->pause = fmax(sum->pause, doc_number(row, "rx_lo_ratio"));
+		sum->pause = fmax(sum->pause, doc_number(row, "tx_lo_ratio"));
+	}
+}
+
+static void ecn_say(const struct ecn_sum *sum, const struct check_ranges *ranges, double pause_warn,
+	struct check_line *line)
+{
+	if (sum->n_known == 0) {
+		line->absent = true;
+		check_say(line, CHECK_UNKNOWN, "ECN marks are not counted by any of %zu queues",
+			sum->n);
+		return;
+	}
+	if (sum->pause >= pause_warn && sum->marked == 0) {
+		check_say(line, CHECK_WARNING,
+			"PFC pauses %.1f %% of the time and no queue marks: thresholds in the "
+			"wrong order, or ECN is off",
+			sum->pause * 100);
+		return;
+	}
+	if (sum->worst && sum->ratio > 0)
+		check_say(line, check_judge_value(ranges, sum->ratio),
+			"CE %.2f %% at %s:%s, the most of %zu queues", sum->ratio * 100,
+			doc_word(sum->worst, "device"), doc_word(sum->worst, "port"), sum->n_known);
+	else if (sum->packets == 0 && isnan(sum->ratio))
+		check_say(line, CHECK_OK, "idle, 0 packets at %zu queues", sum->n_known);
+	else
+		check_say(line, CHECK_OK, "no marks at %zu queues", sum->n_known);
+}
+
+static int check_ecn_run(struct check_source *source, struct check_line *ret, struct err *e)
+{
+	const struct check_ranges usual = check_ranges_below(ECN_RATIO_WARN, NAN);
+	const struct check_ranges ranges = check_ranges_of(source, &usual);
+	const double pause_warn = limits_pause(source->client->config).warn;
+	const json_t *counters, *pause, *watch;
+	struct ecn_sum sum = {0};
+	int r = check_source_doc(source, "counters", &counters, e);
+	if (r == 0)
+		r = check_source_doc(source, "pause/ports", &pause, e);
+	if (r == 0)
+		r = check_source_doc(source, "watch", &watch, e);
+	if (r < 0)
+		return r;
+	ecn_take_counters(source, counters, &sum);
+	ecn_take_pause(source, pause, &sum);
+	ecn_say(&sum, &ranges, pause_warn, ret);
+	check_incidents(source, watch, ecn_causes, ret);
+	check_line_value(ret, "ce_ratio", sum.ratio, 4, &ranges, 1);
+	check_line_value(ret, "marked", sum.n_known > 0 ? sum.marked : NAN, 0, NULL, NAN);
+	check_line_value(ret, "pause", sum.pause, 4, NULL, 1);
+	return 0;
+}
+
+const struct check check_ecn = {
+	.name = "ecn",
+	.label = "ECN",
+	.summary = "ECN marks before PFC pauses, and the share of marked packets",
+	.ranged = "share of packets marked CE at a queue (default --warn 0.2)",
+	.run = check_ecn_run,
+};

@@ -1,0 +1,94 @@
+/* check_freshness - how old the newest data of each device is, and whether new data still arrives:
+ * the agent's canary goes from the wire to the database. */
+#include <math.h>
+
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/check/check_source.h"
+#include "agent/client/canary.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "config/config.h"
+
+/* In polling intervals; no less than some seconds for commits. */
+enum { FRESH_WARN = 3, FRESH_CRIT = 10, FRESH_WARN_LEAST_S = 15, FRESH_CRIT_LEAST_S = 60 };
+
+static struct check_ranges freshness_ranges(const struct check_source *source)
+{
+	double interval_s = (double)config_interval(source->client->config) / (double)NS_PER_S;
+	const struct check_ranges usual =
+		check_ranges_below(fmax(FRESH_WARN * interval_s, FRESH_WARN_LEAST_S),
+			fmax(FRESH_CRIT * interval_s, FRESH_CRIT_LEAST_S));
+	return check_ranges_of(source, &usual);
+}
+
+static void freshness_judge(const struct check_source *source, const json_t *doc,
+	const struct check_ranges *ranges, struct check_line *line)
+{
+	const json_t *row, *oldest = NULL;
+	size_t i, n = 0, n_silent = 0;
+	double age_s = NAN;
+	json_array_foreach (json_object_get(doc, "devices"), i, row) {
+		double own_s = doc_number(row, "age_s");
+		if (!check_device_in_scope(source, doc_word(row, "name")))
+			continue;
+		n++;
+		n_silent += isnan(own_s);
+		if (!oldest || isnan(own_s) || own_s > age_s)
+			oldest = row;
+		age_s = fmax(age_s, own_s);
+	}
+	char text[32];
+	/* What is too old says nothing of the present: that is unknown, not critical. */
+	enum check_state state = check_judge_value(ranges, age_s);
+	if (state == CHECK_CRITICAL)
+		state = CHECK_UNKNOWN;
+	if (n == 0)
+		check_say(line, CHECK_UNKNOWN, "no device matches");
+	else if (n_silent > 0)
+		check_say(line, CHECK_UNKNOWN, "%zu of %zu devices never answered, one is %s",
+			n_silent, n, doc_word(oldest, "name"));
+	else
+		check_say(line, state, "oldest data %s, %s",
+			duration_format(text, sizeof(text), llround(age_s) * NS_PER_S),
+			doc_word(oldest, "name"));
+	check_line_unit(line, "age", age_s, "s", 1, ranges, NAN);
+}
+
+static int freshness_canary(struct check_source *source, struct check_line *line, struct err *e)
+{
+	struct canary_state canary;
+	const struct client *client = source->client;
+	if (client->agent == STORE_REPLAY)
+		return 0;
+	int r = canary_read(client, client->now_ns, &canary, e);
+	if (r < 0)
+		return r;
+	const struct check_ranges limit = check_ranges_below(NAN, canary.limit_s);
+	if (canary.known && !canary.moving)
+		check_say(line, CHECK_UNKNOWN,
+			"nothing new arrives in the database: the canary is %.0f s old",
+			canary.age_s);
+	if (canary.known)
+		check_line_unit(line, "canary", canary.age_s, "s", 1, &limit, NAN);
+	return 0;
+}
+
+static int check_freshness_run(struct check_source *source, struct check_line *ret, struct err *e)
+{
+	const struct check_ranges ranges = freshness_ranges(source);
+	const json_t *doc;
+	int r = check_source_doc(source, "status", &doc, e);
+	if (r < 0)
+		return r;
+	freshness_judge(source, doc, &ranges, ret);
+	return freshness_canary(source, ret, e);
+}
+
+const struct check check_freshness = {
+	.name = "freshness",
+	.label = "FRESHNESS",
+	.summary = "age of the newest data of each device, and whether new data arrives",
+	.ranged = "age in seconds; outside of --crit is UNKNOWN (default 3 and 10 intervals)",
+	.run = check_freshness_run,
+};

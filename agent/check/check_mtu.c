@@ -1,0 +1,37 @@
+/* check_mtu - MTU at both ends of each link, and against the MTU of RoCE. */
+#include <math.h>
+
+#include "agent/base/err.h"
+#include "agent/check/check_audit.h"
+
+static const char *const mtu_causes[] = {"mtu_mismatch", NULL};
+static const char *const mtu_kinds[] = {"mtu_mismatch", "mtu_small", NULL};
+
+static int check_mtu_run(struct check_source *source, struct check_line *ret, struct err *e)
+{
+	const json_t *audit, *watch;
+	int r = check_source_doc(source, "topology/check", &audit, e);
+	if (r == 0)
+		r = check_source_doc(source, "watch", &watch, e);
+	if (r < 0)
+		return r;
+	size_t known = check_audit_known(audit, "mtu");
+	size_t n = check_audit(source, audit, mtu_kinds, ret);
+	check_incidents(source, watch, mtu_causes, ret);
+	ret->absent = known == 0 && n == 0;
+	if (ret->absent)
+		check_say(ret, CHECK_UNKNOWN, "the MTU is known at both ends of no link");
+	else if (ret->text.n == 0)
+		check_say(ret, CHECK_OK, "%zu links have one MTU at both ends", known);
+	check_line_value(ret, "mismatches", (double)n, 0, NULL, NAN);
+	check_line_value(ret, "links_known", (double)known, 0, NULL,
+		(double)check_audit_known(audit, "links"));
+	return 0;
+}
+
+const struct check check_mtu = {
+	.name = "mtu",
+	.label = "MTU",
+	.summary = "MTU that differs between the ends of a link, or is too small for RoCE",
+	.run = check_mtu_run,
+};

@@ -1,0 +1,194 @@
+/* check_source - makes and keeps documents, and holds rows against the scope. */
+#include "agent/check/check_source.h"
+
+#include <errno.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/served.h"
+#include "config/config.h"
+#include "config/fabric.h"
+
+enum { GIVEN_MAX = 8 };
+
+void check_source_init(struct check_source *source, struct client *client,
+	const struct check_scope *scope, const struct check_ranges *given, bool named_range)
+{
+	*source = (struct check_source){.client = client,
+		.scope = *scope,
+		.given = *given,
+		.named_range = named_range,
+		.docs = json_object()};
+}
+
+void check_source_done(struct check_source *source)
+{
+	json_decref(source->docs);
+	source->docs = NULL;
+}
+
+void check_source_span(struct check_source *source, int64_t span_ns)
+{
+	if (!source->named_range)
+		source->client->from_ns = source->client->to_ns - span_ns;
+}
+
+/* ---- documents -------------------------------------------------------------- */
+
+/* The parts of the scope that the document takes. Ports without pause count, too. */
+static size_t source_fill(const struct check_source *source, const struct served_document *row,
+	struct served_given given[GIVEN_MAX])
+{
+	const struct check_scope *scope = &source->scope;
+	const struct served_given all[] = {
+		{"device", scope->device},
+		{"port", scope->port},
+		{"group", scope->group},
+		{"job", scope->job},
+		{"priority", scope->priority},
+		{"all", "1"},
+	};
+	size_t n = 0;
+	for (const struct served_param *p = row->params; p && p->name; p++)
+		for (size_t i = 0; i < rw_countof(all); i++)
+			if (str_eq(p->name, all[i].name) && all[i].value && n < GIVEN_MAX)
+				given[n++] = all[i];
+	return n;
+}
+
+int check_source_doc(
+	struct check_source *source, const char *path, const json_t **ret, struct err *e)
+{
+	struct served_given given[GIVEN_MAX];
+	json_t *doc = json_object_get(source->docs, path);
+	*ret = doc;
+	if (doc)
+		return 0;
+	const struct served_document *row = served_find(path);
+	if (!row)
+		return err_set(e, -ENOENT, "this version has no document '%s'", path);
+	const struct served_ask ask = {given, source_fill(source, row, given)};
+	check_source_span(source, row->span_ns);
+	int r = row->make(source->client, &ask, &doc, e);
+	if (r < 0)
+		return r;
+	json_object_set_new(source->docs, path, doc);
+	*ret = doc;
+	return 0;
+}
+
+struct check_ranges check_ranges_of(
+	const struct check_source *source, const struct check_ranges *otherwise)
+{
+	struct check_ranges ranges = *otherwise;
+	if (source->given.warn.set)
+		ranges.warn = source->given.warn;
+	if (source->given.crit.set)
+		ranges.crit = source->given.crit;
+	return ranges;
+}
+
+/* ---- scope -------------------------------------------------------------------- */
+
+static bool source_host_in_job(const struct check_source *source, const char *host)
+{
+	const struct fabric *fabric = source->client->config->fabric;
+	for (size_t i = 0; host && i < fabric->n_jobs; i++)
+		if (str_glob(source->scope.job, fabric->jobs[i].name) &&
+			str_glob(fabric->jobs[i].hosts, host))
+			return true;
+	return false;
+}
+
+bool check_device_in_scope(const struct check_source *source, const char *device)
+{
+	if (!str_glob(source->scope.device, device))
+		return false;
+	if (!source->scope.job)
+		return true;
+	const struct fabric_device *found = fabric_device(source->client->config->fabric, device);
+	for (size_t i = 0; found && i < found->n_ports; i++)
+		if (source_host_in_job(source, found->ports[i]->host))
+			return true;
+	return false;
+}
+
+/* By the job that the row names, by its host, or by the host behind its port. */
+static bool source_row_in_job(const struct check_source *source, const json_t *row)
+{
+	const char *job = doc_word(row, "job"), *host = doc_word(row, "host");
+	if (*job)
+		return str_glob(source->scope.job, job);
+	if (*host)
+		return source_host_in_job(source, host);
+	const struct fabric_device *device =
+		fabric_device(source->client->config->fabric, doc_word(row, "device"));
+	const struct fabric_port *port = NULL;
+	if (device && *doc_word(row, "port"))
+		port = fabric_port(device, doc_word(row, "port"));
+	if (port)
+		return source_host_in_job(source, port->host);
+	/* nothing says whom it concerns: everybody */
+	return !device || check_device_in_scope(source, device->name);
+}
+
+/* What a row does not say it is not held against: an incident of many switches names none. */
+static bool source_word_fits(const char *glob, const json_t *row, const char *key)
+{
+	const char *word = doc_word(row, key);
+	return !glob || !*word || str_glob(glob, word);
+}
+
+static bool source_priority_fits(const struct check_source *source, const json_t *row)
+{
+	const json_t *value = json_object_get(row, "priority");
+	rw_cleanup(str_done) struct str text = {0};
+	if (!source->scope.priority || !value || json_is_null(value))
+		return true;
+	str_add_json(&text, value);
+	return str_eq(text.s, source->scope.priority);
+}
+
+bool check_in_scope(const struct check_source *source, const json_t *row)
+{
+	const struct check_scope *scope = &source->scope;
+	if (!source_word_fits(scope->device, row, "device") ||
+		!source_word_fits(scope->port, row, "port") || !source_priority_fits(source, row))
+		return false;
+	return !scope->job || source_row_in_job(source, row);
+}
+
+/* ---- incidents ------------------------------------------------------------------ */
+
+static bool source_is_cause(const char *const *causes, const char *cause)
+{
+	for (size_t i = 0; causes && causes[i]; i++)
+		if (str_eq(causes[i], cause))
+			return true;
+	return !causes;
+}
+
+size_t check_incidents(const struct check_source *source, const json_t *watch,
+	const char *const *causes, struct check_line *line)
+{
+	const json_t *row;
+	size_t i, n = 0;
+	json_array_foreach (json_object_get(watch, "incidents"), i, row) {
+		enum check_state state = CHECK_OK;
+		if (!source_is_cause(causes, doc_word(row, "cause")) ||
+			!check_in_scope(source, row))
+			continue;
+		n++;
+		if (str_eq(doc_word(row, "severity"), "critical"))
+			state = CHECK_CRITICAL;
+		if (str_eq(doc_word(row, "severity"), "warning"))
+			state = CHECK_WARNING;
+		const char *what = doc_word(row, "headline");
+		if (!*what)
+			what = doc_word(row, "summary");
+		check_say(line, state, "incident %s: %.100s", doc_word(row, "id"), what);
+	}
+	return n;
+}

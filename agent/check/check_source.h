@@ -1,0 +1,61 @@
+/*
+ * check_source - what a check judges: documents of one database, made for one scope, each once. One
+ * thread.
+ */
+#ifndef RW_CHECK_CHECK_SOURCE_H
+#define RW_CHECK_CHECK_SOURCE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent/check/check.h"
+
+struct client;
+
+/* Globs; NULL: all. Borrowed. */
+struct check_scope {
+	const char *device, *port, *group, *job;
+	const char *priority; /* as given */
+};
+
+struct check_source {
+	struct client *client;
+	struct check_scope scope;
+	struct check_ranges given; /* by the user */
+	bool named_range; /* the user named a time range: no document's own one is taken */
+	json_t *docs; /* by path */
+};
+
+/* check_source_init - borrows all; check_source_done() it. */
+void check_source_init(struct check_source *source, struct client *client,
+	const struct check_scope *scope, const struct check_ranges *given, bool named_range);
+void check_source_done(struct check_source *source);
+
+/* check_source_span - the time range that ends now, unless the user named one. */
+void check_source_span(struct check_source *source, int64_t span_ns);
+
+/* check_source_doc - the served document @path with those parts of the scope that it takes. Lent
+ * until check_source_done(). 0, or negative errno with @e. */
+int check_source_doc(
+	struct check_source *source, const char *path, const json_t **ret, struct err *e);
+
+/* check_ranges_of - the user's ranges, else @otherwise. */
+struct check_ranges check_ranges_of(
+	const struct check_source *source, const struct check_ranges *otherwise);
+
+/* check_in_scope - is a row with device, port, priority, host, job (those that it has) asked for? A
+ * host belongs to a job by the configuration. */
+bool check_in_scope(const struct check_source *source, const json_t *row);
+/* check_device_in_scope - of a job: the devices that its hosts are connected to. */
+bool check_device_in_scope(const struct check_source *source, const char *device);
+
+/*
+ * check_incidents - raises @line by the open incidents of the document "watch" whose cause is in
+ * @causes (ended by NULL; NULL: all) and that are in scope: critical and warning as they are; info
+ * is said only. Returns how many there are.
+ */
+size_t check_incidents(const struct check_source *source, const json_t *watch,
+	const char *const *causes, struct check_line *line);
+
+#endif

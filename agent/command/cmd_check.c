@@ -1,0 +1,191 @@
+/*
+ * cmd_check - "rocewatch check NAME": one line of the monitoring-plugins form and its exit code.
+ * Whatever goes wrong is UNKNOWN, exit 3, with a line on stdout that says why.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/check/check_source.h"
+#include "agent/command/command.h"
+
+#define CHECK_SPAN_NS (15 * 60 * NS_PER_S)
+
+extern const struct command command_check;
+
+static const struct command_option options[] = {
+	{"warn", 0, "RANGE", "WARNING outside of this range"},
+	{"crit", 0, "RANGE", "CRITICAL outside of this range"},
+	{"device", 0, "GLOB", "only these devices"},
+	{"port", 0, "GLOB", "only these ports"},
+	{"group", 0, "ID",
+		"ecmp: only this group: uplinks, to:DEVICE, lag:NAME, a glob, or DEVICE/GROUP"},
+	{"priority", 0, "N", "only this priority, 0 to 7"},
+	{"job", 0, "GLOB", "only what concerns the hosts of these jobs"},
+	{NULL, 0, NULL, NULL},
+};
+
+struct check_call {
+	const struct globals *globals;
+	const struct check *check;
+	struct check_scope scope;
+	struct check_ranges ranges;
+};
+
+static int check_print_json(const struct check_result *result)
+{
+	json_t *json = check_result_json(result);
+	int r = json_dumpf(json, stdout, JSON_INDENT(2));
+	fputc('\n', stdout);
+	json_decref(json);
+	return r;
+}
+
+/* The line; below it a line for each part of a check that is put together. */
+static void check_print_lines(const struct check_result *result)
+{
+	check_print(stdout, result->check, &result->line);
+	for (size_t i = 0; i < result->n_parts; i++)
+		check_print_plain(stdout, result->parts[i].check, &result->parts[i].line);
+}
+
+static int check_show(const struct check_call *call, const struct check_result *result)
+{
+	if (call->globals->format == FORMAT_JSON)
+		check_print_json(result);
+	else
+		check_print_lines(result);
+	return (int)result->line.state;
+}
+
+static int check_open_failed(const struct check_call *call, const struct err *e)
+{
+	struct check_result result = {.check = call->check};
+	check_fail(&result.line, -EIO, e);
+	int code = check_show(call, &result);
+	check_result_done(&result);
+	return code;
+}
+
+static int check_call_run(const struct check_call *call)
+{
+	const struct globals *globals = call->globals;
+	struct globals quiet = *globals;
+	struct check_source source;
+	struct check_result result;
+	struct client client;
+	struct err e = {0};
+	quiet.quiet = true; /* the line says it */
+	if (client_open(&client, &quiet, CHECK_SPAN_NS, &e) < 0)
+		return check_open_failed(call, &e);
+	check_source_init(&source, &client, &call->scope, &call->ranges,
+		globals->since || globals->until || globals->around);
+	check_run(call->check, &source, &result);
+	int code = check_show(call, &result);
+	check_result_done(&result);
+	check_source_done(&source);
+	client_done(&client);
+	return code;
+}
+
+/* ---- the command line ------------------------------------------------------ */
+
+static int check_read_range(
+	const char *option, const char *text, struct check_range *ret, const struct check *check)
+{
+	struct err e = {0};
+	if (!text)
+		return 0;
+	if (!check->ranged)
+		return usage_error(&command_check, "%s takes no %s", check->name, option);
+	if (check_range_parse(text, ret, &e) < 0)
+		return usage_error(&command_check, "%s: %s", option, e.text);
+	return 0;
+}
+
+static int check_read_priority(const char *text)
+{
+	int64_t number;
+	if (text && (unit_int(text, &number, NULL) < 0 || number < 0 || number > 7))
+		return usage_error(
+			&command_check, "--priority: '%.64s' is not a number from 0 to 7", text);
+	return 0;
+}
+
+static int check_unknown_name(const char *word)
+{
+	const char *names[32];
+	size_t n = 0;
+	for (; checks[n] && n < rw_countof(names); n++)
+		names[n] = checks[n]->name;
+	return usage_unknown(&command_check, "check", word, names, n);
+}
+
+static int check_read(struct check_call *call, struct command_args *args)
+{
+	const struct command *command = &command_check;
+	call->check = check_by_name(args->argv[0]);
+	if (!call->check)
+		return check_unknown_name(args->argv[0]);
+	if (call->globals->format != FORMAT_TABLE && call->globals->format != FORMAT_JSON)
+		return usage_error(command, "--format is table or json");
+	int code = check_read_range(
+		"--warn", command_opt(command, args, "warn"), &call->ranges.warn, call->check);
+	if (code == 0)
+		code = check_read_range("--crit", command_opt(command, args, "crit"),
+			&call->ranges.crit, call->check);
+	if (code == 0)
+		code = check_read_priority(call->scope.priority);
+	return code;
+}
+
+static int cmd_check_run(struct command_args *args)
+{
+	const struct command *command = &command_check;
+	struct check_call call = {.globals = args->g,
+		.scope = {.device = command_opt(command, args, "device"),
+			.port = command_opt(command, args, "port"),
+			.group = command_opt(command, args, "group"),
+			.job = command_opt(command, args, "job"),
+			.priority = command_opt(command, args, "priority")}};
+	if (args->argc == 0)
+		return usage_error(command,
+			"missing name of a check; 'rocewatch check --help' "
+			"lists them");
+	if (args->argc > 1)
+		return usage_extra(command, args->argv[1]);
+	int code = check_read(&call, args);
+	if (code != 0)
+		return code;
+	return check_call_run(&call);
+}
+
+/* Each check with what its ranges judge, from the rows. */
+static void check_topics(struct str *out)
+{
+	for (size_t i = 0; checks[i]; i++) {
+		str_addf(out, "%s%s: %s.", str_if(i > 0, "\n\n"), checks[i]->name,
+			checks[i]->summary);
+		if (checks[i]->ranged)
+			str_addf(out, " RANGE: %s.", checks[i]->ranged);
+	}
+}
+
+const struct command command_check = {
+	.name = "check",
+	.args = "NAME",
+	.summary = "for a monitoring system: one line, exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN",
+	.help = "RANGE has the form of the monitoring-plugins guidelines: 0.2 (or 20%) alerts "
+		"above it, 10: below it, 0.1:0.2 outside, @0.1:0.2 inside. Idle is OK. Missing or "
+		"stale data, a broken configuration or database, and a wrong option are UNKNOWN. "
+		"--since sets the time range.\n\n"
+		"Examples:\n\n"
+		"rocewatch check pfc --device 'leaf*' --warn 1% --crit 5%\n\n"
+		"rocewatch check accept --job train --format json",
+	.topics = check_topics,
+	.options = options,
+	.usage_exit = CHECK_UNKNOWN,
+	.run = cmd_check_run,
+};
