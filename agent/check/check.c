@@ -159,8 +159,8 @@ static void check_fold(struct check_result *result)
 		if (part->line.absent)
 			str_addf(&absent, "%s%s", str_if(absent.n > 0, ", "), part->check->name);
 		if (state != CHECK_OK)
-			check_say(&result->line, state, "%s %s: %s", part->check->name,
-				check_state_name(part->line.state), str_or(part->line.text.s, ""));
+			check_say(&result->line, state, "%s %s: %.*s", part->check->name,
+				check_state_name(part->line.state), check_clause(text), text);
 	}
 	check_say(&result->line, CHECK_OK, "%zu of %zu checks OK", n_ok, result->n_parts);
 	if (absent.n > 0)

@@ -76,7 +76,7 @@ static void pfc_take_all(const struct check_source *source, const json_t *doc,
 		if (!check_in_scope(source, row))
 			continue;
 		sum->n++;
-		sum->n_unknown += isnan(doc_number(row, "rx_hi_ratio")) &&
+		sum->n_unknown += isnan(doc_number(row, "rx_hi_ratio")) ||
 			isnan(doc_number(row, "tx_hi_ratio"));
 		pfc_take(sum, row, ranges, true);
 		pfc_take(sum, row, ranges, false);

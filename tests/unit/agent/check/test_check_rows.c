@@ -1,0 +1,297 @@
+/* check: what each check says of the documents it judges. The documents are written here; scope and
+ * ranges as a user gives them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/check/check_source.h"
+#include "agent/client/client.h"
+#include "config/config.h"
+
+static const char yaml[] =
+	"fabric: pod-a\n"
+	"devices:\n  - { name: leaf1, role: leaf }\n  - { name: spine1, role: spine }\n"
+	"links:\n  - { a: \"leaf1:swp1\", b: \"host:node-001\" }\n"
+	"  - { a: \"leaf1:swp2\", b: \"host:stor-001\" }\n"
+	"  - { a: \"leaf1:swp51\", b: \"spine1:swp1\" }\n"
+	"lossless: { priorities: [3] }\n"
+	"jobs: [ { name: train, gpus: 8, hosts: \"node-*\" } ]\n";
+static struct config *config;
+
+static int begin(void **state)
+{
+	struct err_list errors = {0};
+	return config_parse(yaml, strlen(yaml), "test", CONFIG_CASE, NULL, 0, &config, &errors);
+}
+
+static int end(void **state)
+{
+	config_free(config);
+	return 0;
+}
+
+/* Parts of documents, in JSON. */
+#define UP "{'name': 'leaf1', 'status': 'up', 'age_s': 2}"
+#define PORT(port, peer, lo, hi)                                                                   \
+	"{'device': 'leaf1', 'port': '" port "', 'priority': 3, 'peer': '" peer                    \
+	"', 'rx_lo_ratio': " lo ", 'rx_hi_ratio': " hi ", 'tx_lo_ratio': 0, 'tx_hi_ratio': 0}"
+#define QUEUE(port, drops, marked, packets)                                                        \
+	"{'device': 'leaf1', 'port': '" port "', 'priority': 3, 'lossless': true, 'drops': " drops \
+	", 'marked': " marked ", 'packets': " packets "}"
+#define LINK(port, errors, flaps)                                                                  \
+	"{'device': 'leaf1', 'port': '" port "', 'priority': null, 'errors': " errors              \
+	", 'flaps': " flaps "}"
+#define INCIDENT(cause, severity)                                                                  \
+	"{'id': 'abcdefgh', 'cause': '" cause "', 'severity': '" severity                          \
+	"', 'device': 'leaf1', 'port': 'swp1', 'headline': 'node-001 pauses'}"
+#define AUDIT(findings, known)                                                                     \
+	"'topology/check': {'findings': [" findings "], 'checked': {'links': 3, 'speed': " known   \
+	", 'mtu': " known ", 'pfc': " known "}}"
+#define COUNTERS(rows) "'counters': {'seconds': 100, 'rows': [" rows "]}"
+#define PAUSE(rows) "'pause/ports': {'observable': true, 'ports': [" rows "]}"
+#define WATCH(incidents) "'watch': {'incidents': [" incidents "], 'agent': {}}"
+#define QUIET_LINK                                                                                 \
+	"{'kind': 'link_undeclared', 'severity': 'warning', 'device': 'leaf1', 'text': 'x'}"
+
+struct row {
+	const char *what, *check, *docs;
+	struct check_scope scope;
+	const char *warn, *crit;
+	enum check_state want;
+	const char *says; /* in the line */
+};
+
+static const struct row rows[] = {
+	/* target */
+	{"all up", "target", "'status': {'devices': [" UP "]}", {0}, NULL, NULL, CHECK_OK,
+		"TARGET OK - 1 of 1 devices up | 'up'=1;;;0;1 'down'=0;;0;0;1"},
+	{"one down", "target",
+		"'status': {'devices': [" UP ", {'name': 'spine1', 'status': 'down', 'reason': "
+		"'no route'}]}",
+		{0}, NULL, NULL, CHECK_CRITICAL,
+		"TARGET CRITICAL - 1 down, spine1: no route; 1 of 2 devices up"},
+	{"one down may be", "target",
+		"'status': {'devices': [" UP ", {'name': 'spine1', 'status': 'down'}]}", {0}, NULL,
+		"1", CHECK_OK, "TARGET OK"},
+	{"silent", "target",
+		"'status': {'devices': [{'name': 'leaf1', 'status': 'unknown', 'reason': 'silent "
+		"for 9s'}]}",
+		{0}, NULL, NULL, CHECK_UNKNOWN, "1 unknown, leaf1: silent for 9s"},
+	{"none matches", "target", "'status': {'devices': [" UP "]}", {.device = "x*"}, NULL, NULL,
+		CHECK_UNKNOWN, "no device matches"},
+	{"devices of a job", "target",
+		"'status': {'devices': [" UP ", {'name': 'spine1', 'status': 'down'}]}",
+		{.job = "train"}, NULL, NULL, CHECK_OK, "1 of 1 devices up"},
+	/* freshness */
+	{"fresh", "freshness", "'status': {'devices': [" UP "]}", {0}, NULL, NULL, CHECK_OK,
+		"FRESHNESS OK - oldest data 2s, leaf1 | 'age'=2.0s;"},
+	{"late", "freshness", "'status': {'devices': [" UP "]}", {0}, "1", "10", CHECK_WARNING,
+		"'age'=2.0s;1;10;0;"},
+	{"too old is unknown, not critical", "freshness", "'status': {'devices': [" UP "]}", {0},
+		"0.5", "1", CHECK_UNKNOWN, "FRESHNESS UNKNOWN - oldest data"},
+	{"never answered", "freshness",
+		"'status': {'devices': [" UP ", {'name': 'spine1', 'age_s': null}]}", {0}, NULL,
+		NULL, CHECK_UNKNOWN, "1 of 2 devices never answered, one is spine1"},
+	/* pfc */
+	{"no pause", "pfc", PAUSE(PORT("swp1", "node-001", "0", "0")) ", " WATCH(""), {0}, NULL,
+		NULL, CHECK_OK, "PFC OK - no pause at 1 queue | 'pause'=0.0000;0.01;0.05;0;1"},
+	{"measured", "pfc", PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""), {0}, NULL,
+		NULL, CHECK_CRITICAL, "leaf1:swp1 p3: node-001 paused us 20.0 % of the time"},
+	{"a bound alone warns", "pfc", PAUSE(PORT("swp1", "node-001", "0", "0.9")) ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_WARNING, "<= 90.0 % of the time (from frames)"},
+	{"a bound that is high at its low end", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0.3", "0.9")) ", " WATCH(""), {0}, NULL, NULL,
+		CHECK_CRITICAL, "PFC CRITICAL"},
+	{"the user's range", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(
+			INCIDENT("pfc_storm", "critical")),
+		{0}, "30%", "50%", CHECK_OK, "'pause'=0.2000;0.3;0.5;0;1"},
+	{"not counted", "pfc", PAUSE(PORT("swp1", "node-001", "null", "null")) ", " WATCH(""), {0},
+		NULL, NULL, CHECK_UNKNOWN, "pause is not known for 1 of 1 queues"},
+	{"nothing counted at all", "pfc", PAUSE("") ", " WATCH(""), {0}, NULL, NULL, CHECK_UNKNOWN,
+		"'pause'=U;"},
+	{"an incident", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0", "0")) ", " WATCH(
+			INCIDENT("pfc_storm", "critical")),
+		{0}, NULL, NULL, CHECK_CRITICAL,
+		"PFC CRITICAL - incident abcdefgh: node-001 pauses; no pause at 1 queue"},
+	{"another's incident", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0", "0")) ", " WATCH(
+			INCIDENT("link_slow", "critical")),
+		{0}, NULL, NULL, CHECK_OK, "PFC OK"},
+	{"only hosts of the job", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0", "0") ", " PORT(
+			"swp2", "stor-001", "0.9", "0.9")) ", " WATCH(""),
+		{.job = "train"}, NULL, NULL, CHECK_OK, "no pause at 1 queue"},
+	/* ecn */
+	{"marks before pause", "ecn",
+		COUNTERS(QUEUE("swp1", "0", "10", "1000")) ", " PAUSE(
+			PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_OK, "ECN OK - CE 1.00 % at leaf1:swp1"},
+	{"pause without marks", "ecn",
+		COUNTERS(QUEUE("swp1", "0", "0", "1000")) ", " PAUSE(
+			PORT("swp1", "node-001", "0.2", "0.2")) ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_WARNING, "PFC pauses 20.0 % of the time and no queue marks"},
+	{"marks everything", "ecn",
+		COUNTERS(QUEUE("swp1", "0", "900", "1000")) ", " PAUSE("") ", " WATCH(""), {0},
+		NULL, NULL, CHECK_WARNING, "'ce_ratio'=0.9000;0.2;;0;1"},
+	{"idle", "ecn", COUNTERS(QUEUE("swp1", "0", "0", "0")) ", " PAUSE("") ", " WATCH(""), {0},
+		NULL, NULL, CHECK_OK, "ECN OK - idle, 0 packets at 1 queue"},
+	{"marks are not counted", "ecn",
+		COUNTERS(QUEUE("swp1", "0", "null", "1000")) ", " PAUSE("") ", " WATCH(""), {0},
+		NULL, NULL, CHECK_UNKNOWN, "'marked'=U;;;0;"},
+	/* drops */
+	{"none", "drops", COUNTERS(QUEUE("swp1", "0", "0", "1")) ", " WATCH(""), {0}, NULL, NULL,
+		CHECK_OK, "DROPS OK - no drops at 1 lossless queue"},
+	{"some", "drops",
+		COUNTERS(QUEUE("swp1", "2", "0", "1") ", " QUEUE(
+			"swp51", "5", "0", "1")) ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_CRITICAL,
+		"7 frames dropped in 100 s, most at leaf1:swp51 p3: 5 | 'drops'=7;;0;0;"},
+	{"a range", "drops", COUNTERS(QUEUE("swp1", "2", "0", "1")) ", " WATCH(""), {0}, "1", "10",
+		CHECK_WARNING, "'drops'=2;1;10;0;"},
+	{"another port", "drops",
+		COUNTERS(QUEUE("swp1", "2", "0", "1") ", " QUEUE(
+			"swp51", "0", "0", "1")) ", " WATCH(""),
+		{.port = "swp5*"}, NULL, NULL, CHECK_OK, "no drops at 1 lossless queue"},
+	{"another priority", "drops", COUNTERS(QUEUE("swp1", "2", "0", "1")) ", " WATCH(""),
+		{.priority = "4"}, NULL, NULL, CHECK_UNKNOWN, "not counted by any of 0"},
+	{"drops are not counted", "drops", COUNTERS(QUEUE("swp1", "null", "0", "1")) ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_UNKNOWN, "'drops'=U;"},
+	/* links */
+	{"clean", "links",
+		COUNTERS(LINK("swp1", "0", "0")) ", " AUDIT(QUIET_LINK, "3") ", " WATCH(""), {0},
+		NULL, NULL, CHECK_OK, "LINKS OK - 1 ports up at their speed, no errors"},
+	{"damaged", "links", COUNTERS(LINK("swp1", "500", "0")) ", " AUDIT("", "3") ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_WARNING, "leaf1:swp1 5 errors/s"},
+	{"flaps", "links", COUNTERS(LINK("swp1", "0", "2")) ", " AUDIT("", "3") ", " WATCH(""), {0},
+		NULL, NULL, CHECK_WARNING, "'flaps'=2;"},
+	{"slow", "links",
+		COUNTERS(LINK("swp1", "0", "null")) ", " AUDIT(
+			"{'kind': 'speed_mismatch', 'severity': 'critical', 'device': 'leaf1', "
+			"'port': 'swp51', 'text': '100G here, 400G at the other end'}",
+			"3") ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_CRITICAL,
+		"LINKS CRITICAL - leaf1:swp51 100G here, 400G at the other end"},
+	{"errors are not counted", "links",
+		COUNTERS(LINK("swp1", "null", "null")) ", " AUDIT("", "3") ", " WATCH(""), {0},
+		NULL, NULL, CHECK_UNKNOWN, "'errors_per_s'=U;"},
+	/* mtu */
+	{"one MTU", "mtu", AUDIT("", "3") ", " WATCH(""), {0}, NULL, NULL, CHECK_OK,
+		"MTU OK - 3 links have one MTU at both ends | 'mismatches'=0;;;0; "
+		"'links_known'=3;;;0;3"},
+	{"two", "mtu",
+		AUDIT("{'kind': 'mtu_mismatch', 'severity': 'critical', 'device': 'leaf1', 'port': "
+		      "'swp51', 'text': 'MTU 9216 here, 1500 there'}",
+			"3") ", " WATCH(""),
+		{0}, NULL, NULL, CHECK_CRITICAL, "leaf1:swp51 MTU 9216 here, 1500 there"},
+	{"no MTU is known", "mtu", AUDIT("", "0") ", " WATCH(""), {0}, NULL, NULL, CHECK_UNKNOWN,
+		"of no link"},
+	/* config */
+	{"agrees", "config", AUDIT("", "3") ", " WATCH(""), {0}, NULL, NULL, CHECK_OK, "CONFIG OK"},
+	{"drift", "config", AUDIT("", "3") ", " WATCH(INCIDENT("config_drift", "info")), {0}, NULL,
+		NULL, CHECK_WARNING, "1 open incident of settings"},
+	{"a refused reload", "config",
+		AUDIT("", "3") ", 'watch': {'incidents': [], 'agent': {'reload_refused': {'text': "
+			       "'1 mistake'}}}",
+		{0}, NULL, NULL, CHECK_WARNING, "runs with an older configuration: 1 mistake"},
+};
+
+static json_t *docs_of(const char *text)
+{
+	rw_cleanup(str_done) struct str json = {0};
+	str_addf(&json, "{%s}", text);
+	for (size_t i = 0; i < json.n; i++)
+		if (json.s[i] == '\'')
+			json.s[i] = '"';
+	json_t *docs = json_loads(json.s, 0, NULL);
+	if (!docs)
+		fail_msg("no JSON: %s", json.s);
+	return docs;
+}
+
+static char *printed(const struct check *check, const struct check_line *line)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out = open_memstream(&text, &n);
+	check_print(out, check, line);
+	fclose(out);
+	return text;
+}
+
+static void each_row(void **state)
+{
+	struct client client = {.config = config, .agent = STORE_REPLAY};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		const struct row *row = &rows[i];
+		const struct check *check = check_by_name(row->check);
+		struct check_ranges given = {0};
+		struct check_source source;
+		struct check_line line = {0};
+		struct err e = {0};
+		if (row->warn)
+			assert_int_equal(check_range_parse(row->warn, &given.warn, &e), 0);
+		if (row->crit)
+			assert_int_equal(check_range_parse(row->crit, &given.crit, &e), 0);
+		check_source_init(&source, &client, &row->scope, &given, false);
+		json_decref(source.docs);
+		source.docs = docs_of(row->docs);
+		if (check->run(&source, &line, &e) < 0)
+			fail_msg("%s %s: %s", row->check, row->what, e.text);
+		rw_cleanup(freep) char *text = printed(check, &line);
+		if (line.state != row->want || !strstr(text, row->says))
+			fail_msg("%s, %s: %s\nexpected %s", row->check, row->what, text, row->says);
+		check_line_done(&line);
+		check_source_done(&source);
+	}
+}
+
+/* Every check is in a row above, or is put together from others, or judges a report. */
+static void every_check_has_rows(void **state)
+{
+	for (size_t c = 0; checks[c]; c++) {
+		size_t n = checks[c]->parts != NULL || checks[c]->report != NULL;
+		for (size_t i = 0; i < rw_countof(rows); i++)
+			n += str_eq(rows[i].check, checks[c]->name);
+		if (n == 0)
+			fail_msg("check %s has no row in this test", checks[c]->name);
+		for (size_t p = 0; checks[c]->parts && checks[c]->parts[p]; p++)
+			assert_non_null(check_by_name(checks[c]->parts[p]));
+	}
+}
+
+/* What is worst stands first, and nothing is worse than it is. */
+static void sentences(void **state)
+{
+	struct check_line line = {0};
+	check_say(&line, CHECK_OK, "a");
+	check_say(&line, CHECK_UNKNOWN, "b");
+	check_say(&line, CHECK_CRITICAL, "c");
+	check_say(&line, CHECK_WARNING, "d");
+	assert_string_equal(line.text.s, "c; b; a; d");
+	assert_int_equal(line.state, CHECK_CRITICAL);
+	check_line_value(&line, "noise", -1.68e-13, 4, NULL, NAN);
+	check_line_unit(&line, "age", 74, "s", 0, NULL, NAN);
+	assert_string_equal(line.perfdata.s, "'noise'=0.0000;;;0; 'age'=74s;;;0;");
+	check_line_done(&line);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_row),
+		cmocka_unit_test(every_check_has_rows),
+		cmocka_unit_test(sentences),
+	};
+	return cmocka_run_group_tests(tests, begin, end);
+}
