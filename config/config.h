@@ -107,6 +107,8 @@ struct config_http { /* web page, API and metrics */
 	size_t n_hosts;
 	unsigned max_connections;
 	int64_t request_timeout_ns;
+	size_t metrics_top; /* series per family of /metrics */
+	bool metrics_all_ports; /* else those of ports that stand out */
 	bool insecure;
 };
 

@@ -223,6 +223,8 @@ static void build_http(struct build *build)
 	http->n_hosts = tree->hosts.n;
 	http->max_connections = (unsigned)tree->max_connections;
 	http->request_timeout_ns = tree->request_timeout_ns;
+	http->metrics_top = (size_t)tree->metrics_top;
+	http->metrics_all_ports = tree->metrics_all_ports;
 	http->insecure = tree->insecure;
 	if (!http->address)
 		return;

@@ -195,8 +195,8 @@ struct tree_http {
 	const char *listen, *tokens_file;
 	struct tree_http_tls *tls;
 	struct tree_values allow, hosts;
-	int64_t max_connections, request_timeout_ns;
-	bool insecure;
+	int64_t max_connections, request_timeout_ns, metrics_top;
+	bool insecure, metrics_all_ports;
 };
 struct tree_traps {
 	TREE_NODE;

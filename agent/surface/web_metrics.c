@@ -10,6 +10,7 @@
 #include "agent/base/log.h"
 #include "agent/client/client.h"
 #include "agent/surface/metrics.h"
+#include "config/config.h"
 
 #define SPAN_NS (15 * 60 * NS_PER_S)
 
@@ -22,7 +23,11 @@ static int web_metrics_write(
 	struct client client;
 	int rc = client_open(&client, base, SPAN_NS, e);
 	if (rc == 0) {
-		rc = metrics_print(out, &client, options, e);
+		struct metrics_options wanted = *options;
+		const struct config_http *http = client.config->http;
+		wanted.top = http ? http->metrics_top : 0;
+		wanted.all_ports = http && http->metrics_all_ports;
+		rc = metrics_print(out, &client, &wanted, e);
 		client_done(&client);
 	}
 	if (rc == 0)
