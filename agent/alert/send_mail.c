@@ -16,13 +16,21 @@
 #include "agent/base/str.h"
 
 #define ENCODED_WORD_BYTES 45 /* of text in one: it may have 75 characters (RFC 2047 section 2) */
+#define LINE_BYTES_MAX 900 /* 998 at most (RFC 5322 section 2.1.1) */
 #define BASE64_LINE_BYTES 57 /* 76 characters (RFC 2045 section 6.8) */
 
+/* May it be sent as it is: ASCII, and no line longer than a mail may have? */
 static bool mail_plain(const char *text)
 {
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+	size_t line = 0;
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
 		if (*p >= 0x7f || (*p < 0x20 && *p != '\r' && *p != '\n'))
 			return false;
+		if (*p == '\n')
+			line = 0;
+		if (++line > LINE_BYTES_MAX)
+			return false;
+	}
 	return true;
 }
 

@@ -12,7 +12,7 @@
 
 #define POLL_MS 1000
 #define ANSWER_LIMIT (1024L * 1024)
-#define SMTP_REFUSED 500 /* RFC 5321 section 4.2.1: 5yz is permanent */
+#define SMTP_REFUSED 400 /* RFC 5321 section 4.2.1: 4yz for now, 5yz for good */
 
 void curl_io_begin(void)
 {
@@ -233,6 +233,6 @@ int curl_io_mail(const struct curl_mail *mail, struct err *e)
 	long reply = 0;
 	curl_easy_getinfo(run.easy, CURLINFO_RESPONSE_CODE, &reply);
 	if (rc == -EIO && reply >= SMTP_REFUSED)
-		return err_set(e, -EBADMSG, "the mail server refused it with reply %ld", reply);
+		return err_set(e, rc, "the mail server refused it with reply %ld", reply);
 	return rc;
 }

@@ -58,8 +58,8 @@ struct curl_mail {
 	const char *text; /* headers, an empty line, the body; lines end with CR LF */
 };
 
-/* curl_io_mail - hands the mail to the server for all of @to. 0 when it took it; else as above,
- * -EBADMSG when it refused it for good (a 5xx reply). */
+/* curl_io_mail - hands the mail to the server for all of @to. 0 when it took it; else as above. A
+ * reply of 5xx is -EIO like others: a relay that refuses us today may be mended tomorrow. */
 int curl_io_mail(const struct curl_mail *mail, struct err *e);
 
 #endif

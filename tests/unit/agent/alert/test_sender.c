@@ -235,6 +235,55 @@ static void test_mail_text(void **state)
 	assert_null(strstr(e.text, "References"));
 	assert_non_null(strstr(e.text, "Content-Transfer-Encoding: 7bit\n\n"));
 	assert_null(strchr(e.text, '\r'));
+	/* other than ASCII: encoded words, and a body in base64 */
+	run_program("cat >$1.all; grep -A9 ^Subject $1.all >$1", &to, "p\xc3\xa4used", 0, &e);
+	assert_non_null(strstr(e.text, "Content-Transfer-Encoding: base64\n\n"));
+	for (const char *p = e.text; *p; p++)
+		assert_true((unsigned char)*p < 0x7f);
+}
+
+/* A mail server with one answer to RCPT. */
+static void *smtp_main(void *arg)
+{
+	const int *fds = arg;
+	const int fd = accept(fds[0], NULL, NULL);
+	FILE *f = fdopen(fd, "r+");
+	char line[1024];
+	setvbuf(f, NULL, _IONBF, 0);
+	fprintf(f, "220 sink\r\n");
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, "RCPT", 4) == 0)
+			fprintf(f, "550 no relaying\r\n");
+		else
+			fprintf(f, "250 ok\r\n");
+	}
+	fclose(f);
+	return NULL;
+}
+
+/* A server that refuses us may be mended: it is tried again, not given up. */
+static void test_mail_refused(void **state)
+{
+	static const char *const to_list[] = {"noc@example.org"};
+	struct http_sink sink;
+	pthread_t thread;
+	struct err e = {0};
+	rw_cleanup(str_done) struct str url = {0};
+	sink_init(&sink);
+	assert_int_equal(listen(sink.fd, 4), 0);
+	assert_int_equal(pthread_create(&thread, NULL, smtp_main, &sink.fd), 0);
+	str_addf(&url, "smtp://127.0.0.1:%d", sink.port);
+	const struct config_receiver to = {.kind = RECEIVER_MAIL,
+		.name = "r",
+		.url = url.s,
+		.to = {to_list, 1},
+		.timeout_ns = 20 * NS_PER_S};
+	struct alert_message *message = sender_message("paused");
+	assert_int_equal(sender_send(&to, message, &e), -EIO);
+	assert_non_null(strstr(e.text, "reply 550"));
+	alert_message_free(message);
+	pthread_join(thread, NULL);
+	sink_done(&sink);
 }
 
 int main(void)
@@ -245,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_syslog_format),
 		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_mail_text),
+		cmocka_unit_test(test_mail_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
