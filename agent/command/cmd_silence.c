@@ -62,7 +62,7 @@ static int silence_request(const struct command_args *args, json_t **ret, struct
 	static const char *const texts[] = {"device", "port", "host", "job", "cause", "why"};
 	const char *length = command_opt(&command_silence, args, "for");
 	const int64_t now_ns = wall_now().ns;
-	int64_t from_ns, for_ns;
+	int64_t from_ns = now_ns, for_ns = 0;
 	struct err why = {0};
 	if (!length)
 		return err_set(e, -EINVAL, "no end is given; add --for DURATION, such as --for 2h");
