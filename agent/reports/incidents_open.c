@@ -19,7 +19,6 @@ struct incident_past {
 	const char *severity; /* the newest up to then */
 	bool severity_later; /* it changed afterwards */
 	const char *acked, *assigned; /* behind "acknowledged by ", "assigned to " */
-	const char *opened; /* the newest "open:" up to then; NULL */
 };
 
 static bool incident_says(const char *text, const char *word, const char **ret_rest)
@@ -33,11 +32,19 @@ static bool incident_says(const char *text, const char *word, const char **ret_r
 
 static void incident_take_line(struct incident_past *past, const char *text)
 {
-	static const char *const states[] = {"pending", "open", "clearing", "closed"};
+	static const struct {
+		const char *word, *state; /* as the ledger writes it in a timeline */
+	} states[] = {
+		{"pending:", "pending"},
+		{"open:", "open"},
+		{"opened again:", "open"},
+		{"clearing:", "clearing"},
+		{"closed:", "closed"},
+	};
 	const char *rest = NULL;
 	for (size_t i = 0; i < rw_countof(states); i++)
-		if (incident_says(text, states[i], &rest) && *rest == ':')
-			past->state = states[i];
+		if (incident_says(text, states[i].word, &rest))
+			past->state = states[i].state;
 	if (incident_says(text, "severity: ", &rest))
 		past->severity = rest;
 	if (incident_says(text, "acknowledged by ", &rest))

@@ -22,6 +22,8 @@
 /* A target that missed three polls in a row is no longer known to be up. One lost answer is
  * nothing. */
 enum { STALE_INTERVALS = 3 };
+/* What the agent says of a target is written once a second, and committed within another. */
+#define STORED_LAG_NS (2 * NS_PER_S)
 #define INTERVAL_DEFAULT_NS (10 * NS_PER_S)
 
 struct status_row {
@@ -329,6 +331,8 @@ static int64_t status_limit_ns(const struct status_row *row)
 	int64_t gap_ns = row->newest_ns - row->before_ns;
 	if (!row->polled && row->before_ns && gap_ns > interval_ns)
 		interval_ns = gap_ns;
+	if (row->polled)
+		return STALE_INTERVALS * interval_ns + STORED_LAG_NS;
 	return STALE_INTERVALS * interval_ns;
 }
 
@@ -377,7 +381,8 @@ static void status_explain_silent(const struct status_row *row, int64_t age_ns, 
 	char age[32], limit[32];
 	duration_format(age, sizeof(age), age_ns);
 	duration_format(limit, sizeof(limit), status_limit_ns(row));
-	str_addf(why, "silent for %s, more than %d intervals (%s)", age, STALE_INTERVALS, limit);
+	str_addf(why, "silent for %s, more than %d intervals%s (%s)", age, STALE_INTERVALS,
+		str_if(row->polled, " and 2s to store it"), limit);
 }
 
 /* What may be said of a target, and why not more: the first case that holds. */

@@ -508,6 +508,37 @@ static void test_as_of_a_time(void **state)
 	client_done(&client);
 }
 
+/* Closed, and back after a minute: between the two it was not open. */
+static void test_opened_again(void **state)
+{
+	static const struct {
+		int64_t t_s;
+		bool open;
+		const char *state;
+	} rows[] = {
+		{T_03_14 - 60, true, "open"},
+		{T_03_14 + 1, false, NULL},
+		{T_03_14 + 60, true, "open"},
+		{T_03_14 + 121, true, "clearing"},
+		{T_03_14 + 181, false, NULL},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		json_t *document = json_loads(
+			"{\"state\":\"closed\",\"timeline\":[" LINE(
+				"03:10:00", "open: held") "," LINE("03:14:00",
+				"closed: gone") "," LINE("03:15:00",
+				"opened again: the fault is back") "," LINE("03:16:00",
+				"clearing: not seen") "," LINE("03:17:00", "closed: gone") "]}",
+			0, NULL);
+		assert_non_null(document);
+		if (incident_as_of(document, rows[i].t_s * NS_PER_S) != rows[i].open)
+			fail_msg("row %zu", i);
+		if (rows[i].open)
+			assert_string_equal(doc_word(document, "state"), rows[i].state);
+		json_decref(document);
+	}
+}
+
 /* ---- a refused reload ----------------------------------------------------- */
 
 static bool doctor_says(struct world *w, const char *words)
@@ -556,6 +587,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cannot_tell, begin, end),
 		cmocka_unit_test_setup_teardown(test_copied_file, begin, end),
 		cmocka_unit_test_setup_teardown(test_as_of_a_time, begin, end),
+		cmocka_unit_test(test_opened_again),
 		cmocka_unit_test_setup_teardown(test_refused_reload, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
