@@ -57,8 +57,8 @@ const app = {
 const live = new api.Live((what) => {
 	if (what === "frame")
 		frameArrived();
-	if (what === "incident")
-		reload();
+	if (what === "incident" && app.row.page.load)
+		reloadSoon();
 	if (what === "link")
 		linkChanged();
 });
@@ -136,6 +136,17 @@ async function reload() {
 	schedule();
 }
 
+/* Many incidents may change in one moment; the page is loaded once then. */
+let soon = 0;
+
+function reloadSoon() {
+	if (!soon)
+		soon = setTimeout(() => {
+			soon = 0;
+			reload();
+		}, 500);
+}
+
 async function loadPast() {
 	const around = app.here.query.around;
 	app.past = null;
@@ -208,7 +219,7 @@ function draw() {
 function content(ctx) {
 	const page = app.row.page;
 	const title = page.title(ctx);
-	const parts = [h("h1", { key: "title" }, title)];
+	const parts = [h("h1", { key: "title" }, title, h("span", { class: "tag" }, "LAST KNOWN VALUES"))];
 	if (app.error)
 		parts.push(h("p", { key: "error", class: "error", role: "alert" },
 			(app.data ? "Not up to date: " : "This page cannot be shown: ") + app.error.message + " ",
@@ -285,7 +296,7 @@ function drawHead() {
 	const quality = (ctx.frame && ctx.frame.data_quality) || {};
 	const money = (ctx.frame && ctx.frame.money) || {};
 	document.body.dataset.state = now.state;
-	document.body.classList.toggle("silent", Boolean(now.silent));
+	document.body.classList.toggle("last-known", state.lastKnown(ctx.frame, now.silent, ctx.past));
 	document.title = state.STATES[now.state].sign + " " + state.STATES[now.state].word + " - " + app.row.page.title(ctx) + " - rocewatch";
 	render(element("head"), h("div", { class: "headline " + now.state },
 		h("a", { class: "brand", href: link("overview") }, "rocewatch"),

@@ -6,7 +6,17 @@ import { bar, choice, mark, panel, quiet, table } from "./widgets.js";
 
 const MOST = 400; /* rows drawn at once; the filter reaches the others */
 
-const worse = (p) => Math.max(p.rx_hi_ratio || 0, p.tx_hi_ratio || 0);
+/* What is certain counts before what is possible. */
+const sure = (p) => Math.max(p.rx_lo_ratio || 0, p.tx_lo_ratio || 0);
+const possible = (p) => Math.max(p.rx_hi_ratio || 0, p.tx_hi_ratio || 0);
+
+function knownBy(p) {
+	if (p.rx_measured && p.tx_measured)
+		return "time, measured";
+	if (!p.rx_measured && !p.tx_measured)
+		return "bound from frames";
+	return p.rx_measured ? "in measured, out bound" : "in bound, out measured";
+}
 
 export const PAUSE = (ctx) => [
 	{ head: "Port", cell: (p) => h("a", { href: ctx.link("port", [p.device, p.port]), "data-row": true }, p.device + " " + p.port) },
@@ -14,7 +24,7 @@ export const PAUSE = (ctx) => [
 	{ head: "Neighbour", cell: (p) => p.peer || format.UNKNOWN },
 	{ head: "Paused us", num: true, cell: (p) => [bar(p.rx_hi_ratio, "pause", p.rx_lo_ratio), format.pauseRate(p.rx_lo_ratio, p.rx_hi_ratio, p.rx_measured)] },
 	{ head: "We paused", num: true, cell: (p) => [bar(p.tx_hi_ratio, "pause", p.tx_lo_ratio), format.pauseRate(p.tx_lo_ratio, p.tx_hi_ratio, p.tx_measured)] },
-	{ head: "Known by", drop: true, cell: (p) => (p.rx_measured ? "time, measured" : "bound from frames") },
+	{ head: "Known by", drop: true, cell: knownBy },
 	{ head: "Frames in / out", num: true, drop: true, cell: (p) => format.count(p.rx_frames) + " / " + format.count(p.tx_frames) },
 ];
 
@@ -23,7 +33,7 @@ export const ports = {
 	every: 5000,
 	load: (ctx) => ctx.get("pause/ports", { all: ctx.here.query.all }),
 	draw: (ctx) => {
-		const rows = (ctx.data.ports || []).filter((p) => matches(p, ctx.filter)).sort((a, b) => worse(b) - worse(a));
+		const rows = (ctx.data.ports || []).filter((p) => matches(p, ctx.filter)).sort((a, b) => sure(b) - sure(a) || possible(b) - possible(a));
 		const devices = ((ctx.frame && ctx.frame.devices) || []).filter((d) => matches(d, ctx.filter));
 		return h("div", { key: "ports" },
 			h("div", { class: "controls" }, choice("Which ports", [["", "With pause"], ["true", "All"]], ctx.here.query.all || "", (id) => {

@@ -72,6 +72,14 @@ export function headline(frame, silent_ms, interval_ms, past) {
 	return { state, why: state === "ok" ? "no open incident" : "see the signals", silent: false };
 }
 
+/* lastKnown - whether the values of the page are old: they are drawn without colour then. */
+export function lastKnown(frame, silent, past) {
+	const agent = (frame && frame.agent) || {};
+	if (past || agent.state === "replay")
+		return false;
+	return silent || agent.state === "stopped" || agent.stale === true;
+}
+
 /* dataAge - seconds since the newest sample: what the frame said and what has passed since. */
 export function dataAge(frame, silent_ms, past) {
 	const agent = (frame && frame.agent) || {};
@@ -103,7 +111,8 @@ export function banners(frame) {
 	if (agent.config_error)
 		ret.push({ kind: "config", state: "warning", title: "The configuration file is broken.",
 			text: agent.config_error + " The configuration in force is used." });
-	if (agent.reload_refused)
+	const told = agent.config_error && ((agent.reload_refused || {}).text || "").includes(agent.config_error);
+	if (agent.reload_refused && !told)
 		ret.push({ kind: "reload", state: "warning", title: "A reload was refused.",
 			text: agent.reload_refused.text || "", t: agent.reload_refused.t });
 	return ret;

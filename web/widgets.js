@@ -36,13 +36,14 @@ export function quiet(...text) {
  * with "drop". @keyOf makes the identity of a row.
  */
 export function table(caption, columns, rows, keyOf, props) {
-	const head = h("thead", {}, h("tr", {}, columns.map((c) =>
-		h("th", { scope: "col", class: cellClass(c) }, c.head))));
-	const body = h("tbody", {}, rows.map((row, i) =>
-		h("tr", { key: keyOf ? keyOf(row, i) : i, class: props && props.rowClass ? props.rowClass(row) : null },
+	/* The roles are those of the elements; a browser forgets them where the style lays a table out anew. */
+	const head = h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map((c) =>
+		h("th", { scope: "col", role: "columnheader", class: cellClass(c) }, c.head))));
+	const body = h("tbody", { role: "rowgroup" }, rows.map((row, i) =>
+		h("tr", { key: keyOf ? keyOf(row, i) : i, role: "row", class: props && props.rowClass ? props.rowClass(row) : null },
 			columns.map((c, k) => cell(c, k, row)))));
 	return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-		h("table", { class: (props && props.class) || null },
+		h("table", { role: "table", class: (props && props.class) || null },
 			h("caption", { class: "hidden" }, caption), head, body));
 }
 
@@ -53,17 +54,17 @@ function cellClass(c) {
 function cell(c, k, row) {
 	const content = c.cell(row);
 	if (k === 0)
-		return h("th", { scope: "row", class: cellClass(c) }, content);
-	return h("td", { class: cellClass(c) }, content);
+		return h("th", { scope: "row", role: "rowheader", class: cellClass(c) }, content);
+	return h("td", { role: "cell", class: cellClass(c) }, content);
 }
 
 /* bar - a share of one, drawn. The number stands beside it, so it is hidden from screen readers. */
 export function bar(share, state, low) {
-	const width = (v) => Math.max(0, Math.min(1, v || 0)) * 100 + "%";
-	return h("span", { class: "bar " + (state || ""), "aria-hidden": "true" },
-		h("span", { class: "fill", style: { width: width(share) } }),
-		low !== undefined && low !== null && low !== share
-			? h("span", { class: "fill sure", style: { width: width(low) } }) : null);
+	const width = (v) => "scaleX(" + Math.max(0, Math.min(1, v || 0)) + ")"; /* moves without a new layout */
+	const bound = low !== undefined && low !== null && low !== share;
+	return h("span", { class: "bar " + (state || "") + (bound ? " bound" : ""), "aria-hidden": "true" },
+		h("span", { class: "fill", style: { transform: width(share) } }),
+		bound ? h("span", { class: "fill sure", style: { transform: width(low) } }) : null);
 }
 
 /* copy - a command line with a button that copies it. */

@@ -1,5 +1,5 @@
 """Documents of a fabric that does not exist: 64 switches with 64 ports each, as the served documents look. Pure."""
-import datetime
+import datetime, functools
 
 LEAVES, SPINES = 32, 32
 CELLS = 64  # the heat map is drawn larger than any 64 switches need: 64 x 64
@@ -75,23 +75,28 @@ class Fabric:
     def incident_timeline(self, query):
         return {"id": query["id"], "timeline": [{"t": self.time(500), "text": "opened at " + self.name(0)}]}
 
-    def ecmp_heatmap(self, query):
-        until = query.get("until", self.time())
+    @functools.lru_cache(maxsize=None)
+    def matrix(self):
+        """Peers and rows of the heat map; made once, for it takes this Python longer than the browser takes to draw it."""
         peers = [self.name(LEAVES + i % SPINES) + ("" if i < SPINES else "-b") for i in range(CELLS)]
         rows = []
         for i in range(CELLS):
-            cells = [{"peer": p, "rate_bps": 4e11 * noise(i, k, until), "speed_bps": 400000000000, "links": 1, "utilization_ratio": noise(i, k, until), "hot": noise(i, k, until) > 0.98} for k, p in enumerate(peers)]
+            cells = [{"peer": p, "rate_bps": 4e11 * noise(i, k), "speed_bps": 400000000000, "links": 1, "utilization_ratio": noise(i, k), "hot": noise(i, k) > 0.98} for k, p in enumerate(peers)]
             rows.append({"device": self.name(i % LEAVES) + ("" if i < LEAVES else "-b"), "group": "uplinks", "verdict": "skewed" if i % 9 == 0 else "even", "flows_estimate": 31.0, "expected_by_chance_ratio": 0.13,
                          "expected_p95_ratio": 0.25, "windows": 3, "windows_over": 0, "windows_idle": 1, "windows_unknown": 0, "persistent_member": None, "over_since": None, "utilization_ratio": 0.5,
-                         "imbalance_ratio": noise("imb", i, until), "cells": cells})
-        return {"from": query.get("since") if "T" in query.get("since", "") else self.time(900), "to": until, "fabric": "made-up", "warn_ratio": 0.2, "busy_ratio": 0.3, "coverage_ratio": 1.0, "window_s": 60.0,
+                         "imbalance_ratio": noise("imb", i), "cells": cells})
+        frames = [{"time": self.time((60 - f) * 60), "cells": [[round(noise(i, k, f), 4) for k in range(CELLS)] for i in range(CELLS)], "imbalance_ratio": [noise("i", i, f) for i in range(CELLS)],
+                   "verdict": ["even"] * CELLS} for f in range(24)]
+        return peers, rows, frames
+
+    def ecmp_heatmap(self, query):
+        peers, rows, _ = self.matrix()
+        return {"from": self.time(900), "to": self.time(), "fabric": "made-up", "warn_ratio": 0.2, "busy_ratio": 0.3, "coverage_ratio": 1.0, "window_s": 60.0,
                 "verdict": "7 of 64 groups out of limits", "peers": peers, "rows": rows}
 
     def ecmp_history(self, query):
-        doc = self.ecmp_heatmap(query)
-        frames = [{"time": self.time((60 - f) * 60), "cells": [[round(noise(i, k, f), 4) for k in range(CELLS)] for i in range(CELLS)], "imbalance_ratio": [noise("i", i, f) for i in range(CELLS)],
-                   "verdict": ["even"] * CELLS} for f in range(24)]
-        return {"from": doc["from"], "to": doc["to"], "window_s": 60.0, "warn_ratio": 0.2, "peers": doc["peers"], "rows": [{"device": r["device"], "group": r["group"]} for r in doc["rows"]], "frames": frames}
+        peers, rows, frames = self.matrix()
+        return {"from": self.time(900), "to": self.time(), "window_s": 60.0, "warn_ratio": 0.2, "peers": peers, "rows": [{"device": r["device"], "group": r["group"]} for r in rows], "frames": frames}
 
     def ecmp_groups(self, query):
         members = [{"port": self.port(32 + k), "peer": self.name(LEAVES + k), "utilization_ratio": noise(k), "rate_bps": 1e11, "speed_bps": 400000000000, "windows_hot": k, "link": "up"} for k in range(SPINES)]

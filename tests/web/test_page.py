@@ -129,7 +129,9 @@ def units(b, work):
 
 def large(b, work):
     """64 switches x 64 ports: what the page costs. The figures are printed; how fast this machine is decides nothing."""
-    server = PageServer(WEB, Fabric().document, interval_s=0.25)
+    fabric = Fabric()
+    fabric.matrix()
+    server = PageServer(WEB, fabric.document, interval_s=0.25)
     try:
         for page in ("overview", "ecmp", "ports"):
             b.open(server.url + "#/" + page)
@@ -198,7 +200,7 @@ def lost(b, work):
     server.hang = True
     b.js("const real = performance.now.bind(performance); window.ahead = 0; performance.now = () => real() + window.ahead; window.ahead = 16000")
     b.wait("a server that hangs makes the state unknown", "document.querySelector('#state').innerText.includes('UNKNOWN') && /no update from the server for \\d+ s/.test(document.querySelector('#why').innerText)", 5)
-    check(b.js("return document.body.classList.contains('silent')"), "old values look like new ones")
+    check("LAST KNOWN VALUES" in b.text("h1"), "old values look like new ones")
     check("UNKNOWN" in b.text("#announce"), "a screen reader is not told")
     b.complaints()
     server.close()
@@ -278,6 +280,15 @@ def keys(b):
     b.wait("? opens the help", "document.querySelector('dialog').open && /Pause tree/.test(document.querySelector('dialog').innerText)")
     b.key(Keys.ESCAPE)
     b.wait("Esc closes it", "!document.querySelector('dialog').open")
+    b.key("w")
+    b.wait("w asks for a time", "document.querySelector('dialog').open && document.querySelector('#when').value.startsWith('1970-01-01T00:15')")
+    b.key(Keys.ESCAPE)
+    b.wait("Esc closes it too", "!document.querySelector('dialog').open")
+    before = b.js("return getComputedStyle(document.body).backgroundColor")
+    for theme in ("dark", "light", "auto"):
+        b.js("[...document.querySelectorAll('nav button')].find((e) => /Theme/.test(e.innerText)).click()")
+        check(theme in b.text("nav"), "the theme is not " + theme)
+        check((b.js("return getComputedStyle(document.body).backgroundColor") == before) == (theme != "light"), "the colours of theme " + theme)
     b.key("/")
     b.key("no-such-thing")
     b.wait("the filter hides the row", "document.querySelectorAll('main a[data-row]').length === 0")
@@ -408,7 +419,7 @@ def live(b, work, binary, lab):
         b.complaints()
         os.kill(lab.lab.agent_process.pid, signal.SIGKILL)
         lab.lab.agent_process.wait()
-        b.wait("a dead agent is unknown, and says so", "document.querySelector('#state').innerText.includes('UNKNOWN') && /agent is stopped/i.test(document.querySelector('#banners').innerText)", 30)
+        b.wait("a dead agent is unknown, and says so", "document.querySelector('#state').innerText.includes('UNKNOWN') && /agent is stopped/i.test(document.querySelector('#banners').innerText) && /LAST KNOWN/.test(document.querySelector('h1').innerText)", 30)
         b.quiet("a dead agent", web.url)
     finally:
         web.stop()

@@ -77,11 +77,16 @@ function headline(f) {
 	expect(f, "age grows while nothing comes", state.dataAge(FRAME, 3000, false), 5);
 	expect(f, "age of a replay stands still", state.dataAge({ agent: { state: "replay", data_age_s: 0 } }, 3000, false), 0);
 	expect(f, "age without data is unknown", state.dataAge({ agent: {} }, 0, false), null);
+	expect(f, "a running agent's values are the present", state.lastKnown(FRAME, false, false), false);
+	expect(f, "a stopped agent's are not", state.lastKnown({ agent: { state: "stopped" } }, false, false), true);
+	expect(f, "nor stale ones", state.lastKnown({ agent: { state: "running", stale: true } }, false, false), true);
+	expect(f, "a replay is what it is", state.lastKnown({ agent: { state: "replay", stale: true } }, true, false), false);
 	const kinds = (agent) => state.banners({ agent }).map((b) => b.kind);
 	expect(f, "a running agent has no banner", kinds({ state: "running" }), []);
 	expect(f, "a stopped agent has one", kinds({ state: "stopped", stale: true }), ["agent"]);
 	expect(f, "a stale store has one", kinds({ state: "running", stale: true }), ["stale"]);
 	expect(f, "a broken file and a refused reload have one each", kinds({ state: "running", config_error: "x", reload_refused: { text: "y" } }), ["config", "reload"]);
+	expect(f, "the same mistake is told once", kinds({ state: "running", config_error: "x", reload_refused: { text: "refused: x" } }), ["config"]);
 }
 
 function incidents(f) {
