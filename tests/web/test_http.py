@@ -69,6 +69,7 @@ def given_for(path, params, ids):
 def test_documents_are_the_commands(case):
     with case.web() as web:
         paths = web.json("/api/v1/openapi.json")["paths"]
+        Stream(web)  # frames are made on a thread of their own, at the same time
         incidents = web.json("/api/v1/incidents?all=1")["incidents"]
         check(incidents, "the case has no incident")
         ids = {p[len("/api/v1/"):]: incidents[0]["id"] for p in paths if p.startswith("/api/v1/incident/")}
