@@ -15,6 +15,7 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/incident/accused.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "agent/reports/incident_read.h"
@@ -22,6 +23,7 @@
 #include "analyzers/measure/pause/pause_graph.h"
 #include "analyzers/measure/pause/pause_tree.h"
 #include "config/config.h"
+#include "db/model/cause.h"
 #include "db/series/history.h"
 
 enum { TREES_SHOWN = 5 };
@@ -29,6 +31,9 @@ enum { TREES_SHOWN = 5 };
 enum { TAIL_PART = 4 };
 /* Of a tree's pressure: candidates with less are noise, unless they are hosts seen to pause. */
 #define SMALL_SHARE 0.05
+/* Of the pressure: queues with less are not where a sender's packets pile up. */
+#define QUEUE_SHARE 0.2
+enum { QUEUES_SHOWN = 4 };
 
 /* ---- values -------------------------------------------------------------- */
 
@@ -67,6 +72,11 @@ static const char *pause_document_by_name(const struct pause_edge *edge)
 	return "undeclared neighbour";
 }
 
+static bool pause_document_is_wanted(int asked, int priority)
+{
+	return asked == PRIO_NONE || priority == asked;
+}
+
 /* ---- tree ---------------------------------------------------------------- */
 
 /* Parallel links between two neighbours, or all hosts of one switch: a line of the tree. */
@@ -75,6 +85,7 @@ struct tree_line {
 	size_t n;
 	const struct fabric_device *waits; /* NULL: hosts */
 	const struct fabric_device *by; /* NULL: the root's host */
+	bool accused; /* what waits is the host that an incident accuses */
 	bool drawn;
 };
 
@@ -91,20 +102,24 @@ struct drawing {
 	size_t n;
 	bool *open; /* [device]: its inputs have been drawn */
 	const char *root;
+	const char *accused; /* host, NULL */
 	json_t *edges;
 };
 
 static void pause_document_add_edge(struct drawing *drawing, const struct pause_edge *edge)
 {
 	struct tree_line *l = NULL;
+	const bool accused = !edge->at && edge->host && str_eq(edge->host, drawing->accused);
 	for (size_t i = 0; i < drawing->n && !l; i++)
 		if (drawing->lines[i].waits == pause_document_device_of(edge->at) &&
-			drawing->lines[i].by == pause_document_device_of(edge->by))
+			drawing->lines[i].by == pause_document_device_of(edge->by) &&
+			drawing->lines[i].accused == accused)
 			l = &drawing->lines[i];
 	if (!l) {
 		l = &drawing->lines[drawing->n++];
 		l->waits = pause_document_device_of(edge->at);
 		l->by = pause_document_device_of(edge->by);
+		l->accused = accused;
 	}
 	if ((l->n & (l->n - 1)) == 0) { /* doubled at powers of two */
 		const struct pause_edge **wider =
@@ -141,7 +156,13 @@ static json_t *line_json(const struct drawing *drawing, const struct tree_line *
 	json_object_set_new(o, "root", json_string(drawing->root));
 	json_object_set_new(o, "depth", json_integer(depth));
 	json_object_set_new(o, "priority", json_integer(most->priority));
-	json_object_set_new(o, "waits", json_string(line->waits ? line->waits->name : "hosts"));
+	const char *waits = "hosts";
+	if (line->waits)
+		waits = line->waits->name;
+	else if (line->accused)
+		waits = drawing->accused;
+	json_object_set_new(o, "waits", json_string(waits));
+	json_object_set_new(o, "role", json_string(line->accused ? "culprit" : "victim"));
 	json_object_set_new(o, "ports", ports);
 	json_object_set_new(o, "paused_by", json_string(pause_document_by_name(most)));
 	json_object_set_new(o, "lo_ratio", json_number_or_null(most->lo));
@@ -218,13 +239,215 @@ static json_t *tree_json(
 	json_object_set_new(o, "level", json_sprintf("L%d", pause_ladder(root)));
 	json_object_set_new(o, "switches", json_integer((json_int_t)root->n_switches));
 	json_object_set_new(o, "hosts", json_integer((json_int_t)root->n_hosts));
+	json_object_set_new(o, "incident", json_null());
+	json_object_set_new(o, "role", json_null());
+	json_object_set_new(o, "why", json_null());
+	json_object_set_new(o, "queues", json_array());
 	json_object_set_new(o, "edges", d.edges);
 	return o;
 }
 
-static bool pause_document_is_wanted(int asked, int priority)
+/* ---- what incidents say -------------------------------------------------- */
+
+static const char *accused_confidence(const struct accused *accused)
 {
-	return asked == PRIO_NONE || priority == asked;
+	if (accused->confidence_ratio >= 0.8)
+		return "high";
+	if (accused->confidence_ratio >= 0.5)
+		return "med";
+	return "low";
+}
+
+/* Queues and counters of the port that an incident accuses; NULL when the window has none. */
+static const struct port_prio *accused_prio(
+	const struct observed *observed, const struct accused *accused)
+{
+	for (size_t i = 0; i < observed->n_prios; i++) {
+		const struct port_prio *prio = observed->prios[i];
+		const struct fabric_port *port = prio->port->port;
+		const bool fits =
+			accused->priority == PRIO_NONE || accused->priority == prio->priority;
+		if (fits && prio->lossless && str_eq(port->device->name, accused->device) &&
+			str_eq(port->name, accused->port))
+			return prio;
+	}
+	return NULL;
+}
+
+/* Where the pressure stands: the queues that the graph takes for the origin. */
+static json_t *queues_json(const struct pause_graph *graph, int priority)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < graph->n_roots; i++) {
+		const struct pause_root *root = &graph->roots[i];
+		if (root->priority != priority || root->origin != ORIGIN_QUEUE ||
+			root->share < QUEUE_SHARE || json_array_size(list) >= QUEUES_SHOWN)
+			continue;
+		json_t *o = json_object();
+		json_object_set_new(o, "device", json_string(root->port->port->device->name));
+		json_object_set_new(o, "port", json_string(root->port->port->name));
+		json_object_set_new(o, "host", json_string_or_null(root->host));
+		json_object_set_new(o, "share_ratio", json_number_or_null(root->share));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* All that waits at @priority, from the switch of the accused host outwards. Says how many switches
+ * and hosts wait. */
+static json_t *accused_edges(const struct pause_graph *graph, const struct port_prio *prio,
+	const struct accused *accused, struct arena *a, size_t *ret_switches, size_t *ret_hosts)
+{
+	struct drawing d = {.a = a,
+		.lines = arena_array(a, struct tree_line, graph->n_edges + 1),
+		.open = arena_array(a, bool, graph->observed->n_devices + 1),
+		.edges = json_array(),
+		.root = accused->host,
+		.accused = accused->host};
+	*ret_switches = 0;
+	*ret_hosts = 0;
+	for (size_t i = 0; i < graph->n_edges; i++)
+		if (graph->edges[i].priority == prio->priority)
+			pause_document_add_edge(&d, &graph->edges[i]);
+	d.open[prio->port->port->device->index] = true;
+	pause_document_draw(&d, prio->port->port->device, 1);
+	for (size_t i = 0; i < d.n; i++) {
+		const struct tree_line *line = &d.lines[i];
+		if (!line->drawn && line->by && !d.open[line->by->index]) {
+			d.open[line->by->index] = true;
+			pause_document_draw(&d, line->by, 1);
+		}
+	}
+	for (size_t i = 0; i < d.n; i++)
+		if (!d.lines[i].drawn)
+			json_array_append_new(d.edges, line_json(&d, &d.lines[i], 1));
+	bool *counted = arena_array(a, bool, graph->observed->n_devices + 1);
+	for (size_t i = 0; i < d.n; i++) {
+		const struct tree_line *line = &d.lines[i];
+		if (!line->waits && !line->accused)
+			*ret_hosts += line->n;
+		if (line->waits && !counted[line->waits->index])
+			*ret_switches += 1;
+		if (line->waits)
+			counted[line->waits->index] = true;
+	}
+	return d.edges;
+}
+
+/* The tree of a host that does not slow down: its switch pauses it, and yet it is the origin, which
+ * counters of pause alone cannot tell. */
+static json_t *sender_json(const struct pause_graph *graph, const struct port_prio *prio,
+	const struct accused *accused, struct arena *a)
+{
+	size_t switches, hosts;
+	const struct port_seen *port = prio->port;
+	json_t *edges = accused_edges(graph, prio, accused, a, &switches, &hosts);
+	json_t *o = json_object();
+	json_object_set_new(o, "priority", json_integer(prio->priority));
+	json_object_set_new(o, "origin", json_string("sender"));
+	json_object_set_new(o, "device", json_string(accused->device));
+	json_object_set_new(o, "port", json_string(accused->port));
+	json_object_set_new(o, "host", json_string(accused->host));
+	json_object_set_new(o, "level_lo_ratio", json_number_or_null(prio->tx_pause.lo));
+	json_object_set_new(o, "level_hi_ratio", json_number_or_null(prio->tx_pause.hi));
+	json_object_set_new(o, "measured", json_boolean(prio->tx_pause.measured));
+	json_object_set_new(o, "utilization_ratio",
+		json_number_or_null(port->in_known ? port->in.utilization_ratio : NAN));
+	json_object_set_new(o, "share_ratio", json_null());
+	json_object_set_new(o, "next_share_ratio", json_null());
+	json_object_set_new(o, "clear", json_true());
+	json_object_set_new(o, "confidence", json_string(accused_confidence(accused)));
+	json_object_set_new(o, "level",
+		json_string(switches >= 3 ? "L3" : (switches + hosts > 0 ? "L2" : "L1")));
+	json_object_set_new(o, "switches", json_integer((json_int_t)switches));
+	json_object_set_new(o, "hosts", json_integer((json_int_t)hosts));
+	json_object_set_new(o, "incident", json_string(accused->id));
+	json_object_set_new(o, "role", json_string("culprit"));
+	json_object_set_new(o, "why", json_string(accused->headline));
+	json_object_set_new(o, "queues", queues_json(graph, prio->priority));
+	json_object_set_new(o, "edges", edges);
+	return o;
+}
+
+/* Is the tree's root whom the incident accuses? */
+static bool is_accused_root(const json_t *tree, const struct accused *accused)
+{
+	const char *host = doc_word(tree, "host");
+	const bool host_root = str_eq(doc_word(tree, "origin"), "host");
+	if (accused->host)
+		return host_root && str_eq(host, accused->host);
+	return str_eq(doc_word(tree, "device"), accused->device) &&
+		str_eq(doc_word(tree, "port"), accused->port);
+}
+
+/* The incident names the root of a tree: the tree says so. */
+static bool accused_marks(json_t *trees, const struct accused *accused)
+{
+	json_t *tree;
+	size_t k;
+	json_array_foreach (trees, k, tree) {
+		if (!is_accused_root(tree, accused))
+			continue;
+		json_object_set_new(tree, "incident", json_string(accused->id));
+		json_object_set_new(tree, "role", json_string("culprit"));
+		json_object_set_new(tree, "why", json_string(accused->headline));
+		return true;
+	}
+	return false;
+}
+
+/* Trees of queues at @priority: the tree of their sender shows the same waits. */
+static void drop_queue_trees(json_t *trees, int priority)
+{
+	for (size_t k = json_array_size(trees); k-- > 0;) {
+		const json_t *tree = json_array_get(trees, k);
+		if (str_eq(doc_word(tree, "origin"), "queue") &&
+			json_integer_value(json_object_get(tree, "priority")) == priority)
+			json_array_remove(trees, k);
+	}
+}
+
+/* Why the tree of the incident that was asked for does not begin with whom it accuses. */
+static const char *differs_text(const struct accused *accused, const json_t *trees, struct arena *a)
+{
+	const json_t *first = json_array_get(trees, 0);
+	const char *whom = str_or(accused->host, str_or(accused->device, "several devices"));
+	if (!first)
+		return arena_printf(a,
+			"incident %s accuses %s; no pause of this window has an origin",
+			accused->id, whom);
+	return arena_printf(a,
+		"incident %s (%s) accuses %s for another reason than pause: here pause begins at "
+		"%s:%s",
+		accused->id, cause_name(accused->cause), whom, doc_word(first, "device"),
+		doc_word(first, "port"));
+}
+
+/*
+ * The trees of a window name whom its incidents accuse: a tree of the same origin says so; a host
+ * that does not slow down gets a tree of its own in place of those of the queues it fills. NULL, or
+ * why the tree differs from the incident that was asked for.
+ */
+static const char *trees_agree(json_t *trees, const struct pause_graph *graph,
+	const struct accused *accused, size_t n, const struct pause_ask *asked, struct arena *a)
+{
+	const char *differs = NULL;
+	for (size_t i = 0; i < n; i++) {
+		const bool was_asked = str_eq(accused[i].id, asked->incident);
+		if (accused_marks(trees, &accused[i]))
+			continue;
+		const struct port_prio *prio = NULL;
+		if (accused[i].host && cause_info(accused[i].cause)->family == CAUSE_FAMILY_HOST)
+			prio = accused_prio(graph->observed, &accused[i]);
+		if (prio && prio->tx_pause.hi > 0 &&
+			pause_document_is_wanted(asked->priority, prio->priority)) {
+			drop_queue_trees(trees, prio->priority);
+			json_array_insert_new(trees, 0, sender_json(graph, prio, &accused[i], a));
+		} else if (was_asked) {
+			differs = differs_text(&accused[i], trees, a);
+		}
+	}
+	return differs;
 }
 
 static json_t *cycles_json(const struct pause_graph *graph, int priority, struct arena *a)
@@ -315,7 +538,8 @@ static json_t *trees_json(const struct pause_graph *graph, const struct pause_gr
 }
 
 static json_t *make_tree(const struct pause_graph *graph, const struct pause_graph *tail,
-	const struct pause_ask *asked, struct arena *a)
+	const struct pause_ask *asked, const struct accused *accused, size_t n_accused,
+	struct arena *a)
 {
 	static const size_t drops[] = {
 		offsetof(struct port_prio, pg_drops), offsetof(struct port_prio, drops)};
@@ -331,9 +555,11 @@ static json_t *make_tree(const struct pause_graph *graph, const struct pause_gra
 			unresolved += graph->unresolved[c];
 	json_t *doc = json_object(), *rows = json_array();
 	json_t *trees = trees_json(graph, tail, asked, a);
+	const char *differs = trees_agree(trees, graph, accused, n_accused, asked, a);
 	for (size_t i = 0; i < json_array_size(trees); i++)
 		json_array_extend(rows, json_object_get(json_array_get(trees, i), "edges"));
 	json_object_set_new(doc, "incident", json_string_or_null(asked->incident));
+	json_object_set_new(doc, "differs_because", json_string_or_null(differs));
 	json_object_set_new(doc, "observable", json_boolean(graph->observable));
 	json_object_set_new(doc, "trees", trees);
 	json_object_set_new(doc, "cycles", cycles_json(tail, priority, a));
@@ -560,7 +786,13 @@ int pause_tree_document(
 			range.to_ns, turn, &tail, e);
 	if (r < 0)
 		return r;
-	*ret = make_tree(graph, tail, &asked, turn);
+	struct accused *accused;
+	size_t n_accused;
+	r = accused_read(client->history, range.from_ns, range.to_ns, asked.incident, turn,
+		&accused, &n_accused, e);
+	if (r < 0)
+		return r;
+	*ret = make_tree(graph, tail, &asked, accused, n_accused, turn);
 	put_range(*ret, &range);
 	return 0;
 }

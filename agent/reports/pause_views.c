@@ -32,13 +32,6 @@ static const char *pause_views_level(char *buf, size_t size, double lo, double h
 	return buf;
 }
 
-static const char *clock_part(const char *time)
-{
-	if (strlen(time) > 11)
-		return time + 11;
-	return time;
-}
-
 /* ---- tree ---------------------------------------------------------------- */
 
 /* "Ethernet49", "Ethernet49 +15": all of them only in the other formats. */
@@ -59,6 +52,22 @@ static double pause_level_of(const json_t *object, const char *lo, const char *h
 	return doc_number(object, hi);
 }
 
+enum { HOSTS_NAMED = 2 };
+
+/* "+- node-010", "+- node-001, node-002 and 3 more hosts". */
+static void add_hosts(struct str *out, const json_t *edge)
+{
+	const json_t *ports = json_object_get(edge, "ports");
+	const size_t n = json_array_size(ports);
+	str_add(out, "+- ");
+	for (size_t k = 0; k < n && k < HOSTS_NAMED; k++)
+		str_addf(out, "%s%s", str_if(k, ", "),
+			str_or(json_string_value(json_array_get(ports, k)), "?"));
+	if (n > HOSTS_NAMED)
+		str_addf(out, " and %zu more host%s", n - HOSTS_NAMED,
+			plural((uint64_t)(n - HOSTS_NAMED)));
+}
+
 /* One wait: who waits, for whom, and how long each second. An edge to the hosts behind a port names
  * only how many they are. */
 static void edge_line(FILE *out, const json_t *edge)
@@ -72,8 +81,7 @@ static void edge_line(FILE *out, const json_t *edge)
 	for (long long depth = 0; depth < text_count(edge, "depth"); depth++)
 		str_add(&line, depth ? " |  " : " ");
 	if (hosts) {
-		long long n = text_count(edge, "victims");
-		str_addf(&line, "+- %lld host%s", n, plural((uint64_t)n));
+		add_hosts(&line, edge);
 	} else {
 		str_addf(&line, "+- %s", doc_text(edge, "waits"));
 		ports_text(&line, edge);
@@ -84,7 +92,12 @@ static void edge_line(FILE *out, const json_t *edge)
 	fprintf(out, "%-52s %s ", line.s, hosts ? "tx" : "rx");
 	if (from < 0.9 * pause_level_of(edge, "lo_ratio", "hi_ratio"))
 		fprintf(out, "%s .. ", pause_views_level(least, sizeof(least), from, from, true));
-	fprintf(out, "%s%s  %s\n", most, str_if(hosts, "  victims"), doc_text(edge, "confidence"));
+	const char *role = "";
+	if (str_eq(doc_text(edge, "role"), "culprit"))
+		role = "  culprit";
+	else if (hosts)
+		role = "  victim";
+	fprintf(out, "%s%s  %s\n", most, role, doc_text(edge, "confidence"));
 }
 
 /* "72 %" of its port, for the head of a tree. */
@@ -94,20 +107,26 @@ static void root_head(FILE *out, const json_t *root, bool is_host)
 	double utilization = doc_number(root, "utilization_ratio");
 	const char *device = doc_text(root, "device"), *port = doc_text(root, "port");
 	long long priority = text_count(root, "priority");
+	const bool is_sender = str_eq(doc_text(root, "origin"), "sender");
+	pause_views_level(level, sizeof(level), doc_number(root, "level_lo_ratio"),
+		doc_number(root, "level_hi_ratio"), pause_views_truth(root, "measured"));
 	if (!isnan(utilization))
 		snprintf(load, sizeof(load), "its port at %.0f %% util", 100 * utilization);
-	if (is_host) {
-		pause_views_level(level, sizeof(level), doc_number(root, "level_lo_ratio"),
-			doc_number(root, "level_hi_ratio"), pause_views_truth(root, "measured"));
-		fprintf(out, "ROOT %s %s:%s, priority %lld (its NIC paused us %s, %s)",
-			doc_text(root, "host"), device, port, priority, level, load);
+	if (is_host || is_sender) {
+		fprintf(out, "ROOT %s %s:%s, priority %lld", doc_text(root, "host"), device, port,
+			priority);
 	} else {
 		fprintf(out, "ROOT queue of %s:%s, priority %lld", device, port, priority);
 		if (json_is_string(json_object_get(root, "host")))
 			fprintf(out, " to %s", doc_text(root, "host"));
-		fprintf(out, " (congested egress queue, not itself paused as much; %s)", load);
 	}
 	fprintf(out, "  conf %s\n", doc_text(root, "confidence"));
+	if (is_sender)
+		fprintf(out, "     does not slow down; we paused it %s\n", level);
+	else if (is_host)
+		fprintf(out, "     its NIC paused us %s, %s\n", level, load);
+	else
+		fprintf(out, "     congested egress queue, not itself paused as much; %s\n", load);
 }
 
 static void root_contain(FILE *out, const json_t *root)
@@ -119,10 +138,24 @@ static void root_contain(FILE *out, const json_t *root)
 	if (paused > 0.99 && doc_number(root, "utilization_ratio") < 0.001)
 		watchdog = "would fire if it is on";
 	fprintf(out,
-		"CONTAIN drain %s or shut %s:%s (shutting one rail port usually aborts the whole "
-		"job); the PFC watchdog %s (%s%.0f %% paused, needs > 99 %% and no traffic)\n",
+		"CONTAIN drain %s or shut %s:%s; one rail port shut usually aborts the job\n"
+		"     the PFC watchdog %s: %s%.0f %% paused, needs > 99 %% and no traffic\n",
 		who, doc_text(root, "device"), doc_text(root, "port"), watchdog,
 		str_if(!pause_views_truth(root, "measured"), "at most "), 100 * paused);
+}
+
+/* Where the packets of a sender pile up. */
+static void root_queues(FILE *out, const json_t *queues)
+{
+	const json_t *o;
+	size_t k;
+	json_array_foreach (queues, k, o) {
+		fprintf(out, " +- fills the queue of %s:%s", doc_text(o, "device"),
+			doc_text(o, "port"));
+		if (json_is_string(json_object_get(o, "host")))
+			fprintf(out, " to %s", doc_text(o, "host"));
+		fprintf(out, " (%.0f %% of the pressure)\n", 100 * doc_number(o, "share_ratio"));
+	}
 }
 
 static void root_lines(FILE *out, const json_t *root)
@@ -131,13 +164,18 @@ static void root_lines(FILE *out, const json_t *root)
 	long long switches = text_count(root, "switches"), hosts = text_count(root, "hosts");
 	const json_t *edges = json_object_get(root, "edges");
 	root_head(out, root, is_host);
+	if (json_is_string(json_object_get(root, "incident")))
+		fprintf(out, "INCIDENT %s  %s\n", doc_text(root, "incident"),
+			doc_text(root, "why"));
+	root_queues(out, json_object_get(root, "queues"));
 	for (size_t i = 0; i < json_array_size(edges); i++)
 		edge_line(out, json_array_get(edges, i));
-	fprintf(out,
-		"LEVEL %s, %lld switch%s and %lld host%s wait; %.0f %% of the pressure of this "
-		"tree%s\n",
-		doc_text(root, "level"), switches, str_if(switches != 1, "es"), hosts,
-		plural((uint64_t)hosts), 100 * doc_number(root, "share_ratio"),
+	fprintf(out, "LEVEL %s, %lld switch%s and %lld host%s wait", doc_text(root, "level"),
+		switches, str_if(switches != 1, "es"), hosts, plural((uint64_t)hosts));
+	if (!isnan(doc_number(root, "share_ratio")))
+		fprintf(out, "; %.0f %% of the pressure of this tree",
+			100 * doc_number(root, "share_ratio"));
+	fprintf(out, "%s\n",
 		str_if(!pause_views_truth(root, "clear"),
 			", candidate only: the runner-up is within a factor of 3"));
 	if (is_host)
@@ -153,9 +191,8 @@ static void tree_head(FILE *out, const json_t *doc, bool color)
 	fprintf(out, "%sWAIT-FOR TREE%s  ", str_if(color, "\033[1m"), str_if(color, "\033[0m"));
 	if (json_is_string(json_object_get(doc, "incident")))
 		fprintf(out, "%s  ", doc_text(doc, "incident"));
-	fprintf(out, "%.10s %s - %s  \"X <-- Y\": Y pauses X, ms per second (1000 = always)\n",
-		doc_text(doc, "from"), clock_part(doc_text(doc, "from")),
-		clock_part(doc_text(doc, "to")));
+	fprintf(out, "%.19sZ to %.19sZ\n", doc_text(doc, "from"), doc_text(doc, "to"));
+	fprintf(out, "\"X <-- Y\": Y pauses X; milliseconds per second, 1000 = always\n");
 }
 
 static void cycle_line(FILE *out, const json_t *cycle)
@@ -196,6 +233,8 @@ static void tree_text(
 		tree_head(out, doc, color);
 	for (size_t i = 0; i < json_array_size(trees); i++)
 		root_lines(out, json_array_get(trees, i));
+	if (json_is_string(json_object_get(doc, "differs_because")))
+		fprintf(out, "NOTE  %s\n", doc_text(doc, "differs_because"));
 	if (!json_array_size(trees) && !json_array_size(cycles))
 		fprintf(out, "%s\n", tree_empty(doc, view));
 	for (size_t i = 0; i < json_array_size(cycles); i++)

@@ -11,6 +11,7 @@
 #include "agent/history/ecmp_read.h"
 #include "agent/reports/report.h"
 #include "agent/reports/spine_imbalance.h"
+#include "agent/reports/spine_price.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/ecmp_packets.h"
 #include "config/config.h"
@@ -126,7 +127,7 @@ static int spine_collect(struct client *client, const struct report_ask *ask,
 		.sums = rw_take(sums),
 		.sums_free = spine_sums_free,
 	};
-	return 0;
+	return spine_price(client, ret->doc, e);
 }
 
 const struct report report_spine_imbalance = {

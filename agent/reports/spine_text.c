@@ -352,7 +352,10 @@ static void spine_text_detail(FILE *out, const json_t *doc, const json_t *group)
 		doc_pct(cov, sizeof(cov), doc_number(group, "cov_ratio")),
 		doc_number(group, "jain_ratio"));
 	flows_lines(out, group);
-	if (!isnan(doc_number(group, "usd")))
+	if (json_is_string(json_object_get(group, "incident")))
+		fprintf(out, "  cost   $%.2f so far, measured by incident %s\n",
+			doc_number(group, "usd"), doc_text(group, "incident"));
+	else if (!isnan(doc_number(group, "usd")))
 		fprintf(out, "  cost   %.3g s of job wait time, ~ $%.2f\n",
 			doc_number(group, "wait_s"), doc_number(group, "usd"));
 }
@@ -415,7 +418,11 @@ void spine_text(FILE *out, const json_t *doc, const struct view *view, bool colo
 	for (size_t i = 0; i < n; i++)
 		if (json_is_true(json_object_get(json_array_get(groups, i), "out_of_limits")))
 			spine_text_detail(out, doc, json_array_get(groups, i));
-	if (over && !isnan(doc_number(doc, "usd_total")))
+	const bool priced = !isnan(doc_number(doc, "usd_total"));
+	if (over && priced && str_eq(doc_text(doc, "usd_source"), "incidents"))
+		fprintf(out, "\ncost: $%.2f, measured by the incidents of these groups\n",
+			doc_number(doc, "usd_total"));
+	else if (over && priced)
 		fprintf(out,
 			"\ncost: %.3g s of job wait time, ~ $%.2f (%" JSON_INTEGER_FORMAT
 			" GPU at $%g/h; at most, if the exchange is bound by these links)\n",
