@@ -207,8 +207,10 @@ int sender_run(const struct sender_ask *ask, const struct config_texts *argv, co
 		.in = -1, .out = -1, .input = input, .left = strlen(input)};
 	rw_cleanup(freep) const char **words = rw_calloc(argv->n + 1, sizeof(*words));
 	rw_cleanup(freep) const char **variables = rw_calloc(n_env + 3, sizeof(*variables));
-	memcpy(words, argv->v, argv->n * sizeof(*words));
-	memcpy(variables, env, n_env * sizeof(*variables));
+	for (size_t i = 0; i < argv->n; i++)
+		words[i] = argv->v[i];
+	for (size_t i = 0; i < n_env; i++)
+		variables[i] = env[i];
 	variables[n_env] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 	variables[n_env + 1] = "LANG=C.UTF-8";
 	rw_cleanup(pipe_signal_back) struct pipe_signal held = {.mine = false};
