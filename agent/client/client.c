@@ -105,15 +105,16 @@ static int client_read_written(struct client *client, struct err *e)
 	return history_sql(client->history, sql, take_written, client, e);
 }
 
-/* Only agents write of themselves and of targets. What has neither is a replay, also when a version
- * made it that did not mark it. */
+/* A replay marks its database, also while it or a command writes it. Only agents write of
+ * themselves and of targets: what has neither is a replay too, made by a version that did not mark
+ * it. */
 static int client_is_replay(struct client *client, bool *ret, struct err *e)
 {
-	*ret = client->has_data && client->written_ns == 0;
-	if (*ret)
-		return 0;
-	return history_sql(client->history, "SELECT count(*) FROM meta WHERE key='recorded'",
+	const int r = history_sql(client->history, "SELECT count(*) FROM meta WHERE key='recorded'",
 		take_made, ret, e);
+	if (r == 0 && !*ret && client->writer_pid <= 0)
+		*ret = client->has_data && client->written_ns == 0;
+	return r;
 }
 
 static int client_read_agent(struct client *client, struct err *e)
@@ -128,10 +129,10 @@ static int client_read_agent(struct client *client, struct err *e)
 		r = client_is_replay(client, &replay, e);
 	if (r < 0)
 		return r;
-	if (client->writer_pid > 0)
-		client->agent = AGENT_RUNNING;
-	else if (replay)
+	if (replay)
 		client->agent = STORE_REPLAY;
+	else if (client->writer_pid > 0)
+		client->agent = AGENT_RUNNING;
 	else if (client->writer_pid < 0)
 		client->agent = AGENT_CANNOT_TELL;
 	else

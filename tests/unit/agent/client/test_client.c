@@ -286,11 +286,13 @@ static void test_replay(void **state)
 	expect_replay(w, end_ns); /* no mark, no target */
 	open_store(w, true);
 	store_health(w->store, end_ns, &(struct store_health){"process/rss_bytes", "bytes", 1}, 1);
+	struct err e = {0};
+	assert_int_equal(store_flush(w->store, &e), 0);
+	expect_replay(w, end_ns); /* also while somebody writes it */
 	close_store(w);
 	expect_replay(w, end_ns); /* the mark */
 
 	/* an agent goes on with the file */
-	struct err e = {0};
 	const struct store_options o = {.path = w->db};
 	assert_int_equal(db_store_open(&o, w->entities, &w->store, &e), 0);
 	close_store(w);
