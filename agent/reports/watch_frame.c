@@ -150,6 +150,20 @@ static void watch_age_signals(json_t *doc)
 	}
 }
 
+static void watch_age_jobs(json_t *doc)
+{
+	static const char *const numbers[] = {"step_s", "change_ratio", "exchange_s"};
+	json_t *job;
+	size_t i;
+	if (!json_is_true(json_object_get(json_object_get(doc, "agent"), "stale")))
+		return;
+	json_array_foreach (json_object_get(doc, "jobs"), i, job) {
+		json_object_set_new(job, "state", json_string("unknown"));
+		for (size_t k = 0; k < rw_countof(numbers); k++)
+			json_object_set_new(job, numbers[k], json_null());
+	}
+}
+
 /* ---- the frame ---------------------------------------------------------------- */
 
 static void watch_put_now(json_t *doc, const struct watch_now *now, struct arena *a)
@@ -216,6 +230,7 @@ json_t *watch_frame_of(struct client *client, struct watch_now *now, struct aren
 	}
 	watch_judge(doc, client->past);
 	watch_age_signals(doc);
+	watch_age_jobs(doc);
 	return doc;
 }
 

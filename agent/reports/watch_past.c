@@ -24,7 +24,7 @@
 #define DAY_NS (24 * 3600 * NS_PER_S)
 /* A value of a job is of now when it is no older: it is kept once a minute. */
 #define FRESH_NS (3 * 60 * NS_PER_S)
-enum { BASELINE_LEAST = 3 }; /* values */
+enum { BASELINE_LEAST = 2 }; /* values */
 
 struct past_value {
 	int64_t t_ns;
@@ -118,7 +118,7 @@ struct past_usual {
 	double span_s;
 };
 
-/* Of the values before @until_ns; of all when those are too few to say. */
+/* Of the values before @until_ns. What lasts since a fault began is not usual. */
 static struct past_usual past_usual_of(const struct past_series *series, int64_t until_ns)
 {
 	struct past_usual usual = {.median = NAN, .span_s = NAN};
@@ -127,8 +127,6 @@ static struct past_usual past_usual_of(const struct past_series *series, int64_t
 		return usual;
 	while (n < series->n && series->v[n].t_ns < until_ns)
 		n++;
-	if (n < BASELINE_LEAST)
-		n = series->n;
 	if (n < BASELINE_LEAST)
 		return usual;
 	double *values = rw_calloc(n, sizeof(*values));

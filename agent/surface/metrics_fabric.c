@@ -25,6 +25,8 @@ static void metrics_put_signals(struct metrics_page *page, const char *key)
 {
 	const json_t *row;
 	size_t i;
+	if (metrics_is_stale(page))
+		return;
 	json_array_foreach (json_object_get(page->doc, "signals"), i, row) {
 		const struct metrics_label labels[] = {{"signal", doc_word(row, "name")},
 			{"unit", doc_word(row, "unit")}, {NULL, NULL}};
@@ -179,6 +181,8 @@ static void metrics_put_pause(struct metrics_page *page, bool low)
 {
 	const struct golden_measured *measured = &page->now->measured;
 	size_t shown = measured->n_paused;
+	if (metrics_is_stale(page))
+		return;
 	if (shown > page->options.top)
 		shown = page->options.top;
 	for (size_t i = 0; i < shown; i++) {
@@ -207,7 +211,8 @@ static void metrics_emit_pause_low(struct metrics_page *page)
 
 static void metrics_emit_paused_ports(struct metrics_page *page)
 {
-	metrics_put(page, NULL, (double)page->now->measured.n_paused_all);
+	if (!metrics_is_stale(page))
+		metrics_put(page, NULL, (double)page->now->measured.n_paused_all);
 }
 
 /* ---- ECMP ------------------------------------------------------------------------ */
@@ -244,6 +249,8 @@ enum metrics_of_group { GROUP_IMBALANCE, GROUP_EXPECTED, GROUP_LOAD };
 static void metrics_put_groups(struct metrics_page *page, enum metrics_of_group which)
 {
 	const struct ecmp_measure **groups;
+	if (metrics_is_stale(page))
+		return;
 	const size_t n = metrics_sort_groups(page, &groups);
 	for (size_t i = 0; i < n; i++) {
 		const double values[] = {[GROUP_IMBALANCE] = groups[i]->imbalance_ratio,

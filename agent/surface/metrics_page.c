@@ -92,3 +92,8 @@ double metrics_health(const struct metrics_page *page, const char *key)
 {
 	return doc_number(page->health, key);
 }
+
+bool metrics_is_stale(const struct metrics_page *page)
+{
+	return json_is_true(json_object_get(json_object_get(page->doc, "agent"), "stale"));
+}

@@ -60,6 +60,9 @@ void metrics_put_states(struct metrics_page *page, const struct metrics_label *l
 	const char *key, const char *const *names, size_t n, const char *state);
 /* metrics_cut - @dropped subjects of the family under way do not stand on the page. */
 void metrics_cut(struct metrics_page *page, size_t dropped);
+/* metrics_is_stale - is the data too old to say anything about now? Then numbers of the fabric are
+ * left out: a monitoring system would take them for new. */
+bool metrics_is_stale(const struct metrics_page *page);
 /* metrics_health - a number the agent says of itself; NAN unknown. */
 double metrics_health(const struct metrics_page *page, const char *key);
 

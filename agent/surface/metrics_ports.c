@@ -75,6 +75,8 @@ static void metrics_put_newest(
 static void metrics_put_series(struct metrics_page *page, const struct metrics_of *of, size_t n)
 {
 	const struct window *window = &page->now->window;
+	if (metrics_is_stale(page))
+		return;
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = window_metric(window, of[k].metric);
 			i < window->n_series && window->series[i].metric == of[k].metric; i++)
@@ -122,6 +124,8 @@ static void metrics_emit_utilization(struct metrics_page *page)
 {
 	const json_t *row;
 	size_t i;
+	if (metrics_is_stale(page))
+		return;
 	json_array_foreach (json_object_get(page->doc, "uplinks"), i, row) {
 		const struct metrics_label labels[] = {{"device", doc_word(row, "device")},
 			{"port", doc_word(row, "port")}, {"peer", doc_word(row, "peer")},
