@@ -179,13 +179,16 @@ void incident_add_spread(struct str *out, const json_t *incident)
 void incident_add_owner(struct str *out, const json_t *incident)
 {
 	const char *acked = doc_word(incident, "acked_by"), *note = doc_word(incident, "ack_note"),
-		   *owner = doc_word(incident, "assigned_to");
+		   *owner = doc_word(incident, "assigned_to"),
+		   *silenced = doc_word(incident, "silenced");
 	if (*acked)
 		str_addf(out, "acknowledged by %s%s%s", acked, str_if(*note, ": "), note);
 	if (*acked && *owner)
 		str_add(out, "; ");
 	if (*owner)
 		str_addf(out, "assigned to %s", owner);
+	if (*silenced)
+		str_addf(out, "%s%s", str_if(*acked || *owner, "; "), silenced);
 }
 
 void incident_add_list(struct str *out, const json_t *list)

@@ -17,7 +17,7 @@ const char *incident_confidence_word(double confidence);
 void incident_add_head(struct str *out, const json_t *incident);
 /* "7 switches and 1 host wait.  Job train: 94 % of wall time lost.  Not: incast, deadlock." */
 void incident_add_spread(struct str *out, const json_t *incident);
-/* "ack by alice: replacing the NIC; owner: bob" */
+/* "acknowledged by alice: replacing the NIC; assigned to bob", and who silenced it */
 void incident_add_owner(struct str *out, const json_t *incident);
 /* The texts of a list, with "; " between them. */
 void incident_add_list(struct str *out, const json_t *list);

@@ -50,7 +50,7 @@ static void print_row(const struct cause_info *info)
 
 static void print_steps(const struct cause_info *info)
 {
-	printf("- `%s`\n", info->name);
+	printf("- `%s` - not proved by it: %s\n", info->name, info->not_proved);
 	for (size_t i = 0; i < CAUSE_STEPS_MAX && info->steps[i].text; i++) {
 		const struct cause_step *step = &info->steps[i];
 		const bool safe = strncmp(step->risk, "none", 4) == 0;
