@@ -87,6 +87,7 @@ function context() {
 		frame: frame(),
 		here: app.here,
 		past: Boolean(app.here.query.around),
+		old: state.lastKnown(frame(), live.silentMs() > state.FRAMES_MISSED * live.intervalMs(), Boolean(app.here.query.around)),
 		data: app.data,
 		error: app.error,
 		local: app.local,
@@ -536,9 +537,14 @@ function start() {
 	reload();
 	draw();
 	live.start();
+	let old = false;
 	setInterval(() => {
 		live.watch();
-		drawHead();
+		if (context().old !== old)
+			draw(); /* what is shown has just become the last known */
+		else
+			drawHead();
+		old = context().old;
 	}, 1000);
 }
 

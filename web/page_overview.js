@@ -1,13 +1,14 @@
 /* page_overview - the wall: jobs, golden signals, incidents by money, who pauses, hot uplinks, events. */
 import { h } from "./dom.js";
 import * as format from "./format.js";
-import { byMoney, known, matches } from "./state.js";
+import { STATES, byMoney, known, matches } from "./state.js";
 import { bar, mark, panel, portLink, quiet, table, time } from "./widgets.js";
 
 const JOB_STATE = { running: ["ok", "RUNNING"], stopped: ["critical", "STOPPED"], unknown: ["unknown", "UNKNOWN"] };
 
 function job(ctx, j) {
-	const [state, word] = JOB_STATE[j.state] || JOB_STATE.unknown;
+	const [now, name] = JOB_STATE[j.state] || JOB_STATE.unknown;
+	const state = ctx.old ? "unknown" : now, word = ctx.old ? "WAS " + name : name;
 	const change = j.change_ratio;
 	const changed = change === null || change === undefined ? null
 		: (change >= 0 ? "+" : "") + format.count(change * 100, 1) + " %";
@@ -58,7 +59,7 @@ const SIGNALS = (ctx) => [
 		return h("strong", { class: text === format.UNKNOWN ? "quiet" : null }, text);
 	} },
 	{ head: "Baseline", num: true, drop: true, cell: baseline },
-	{ head: "State", cell: (s) => mark(s.state) },
+	{ head: "State", cell: (s) => (ctx.old ? mark("unknown", "WAS " + STATES[known(s.state)].word) : mark(s.state)) },
 	{ head: "Where and why", wide: true, cell: (s) => signalWhere(ctx, s) },
 ];
 

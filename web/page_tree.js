@@ -9,10 +9,32 @@ import { confidence, mark, panel, portLink, quiet } from "./widgets.js";
 
 const COLUMN = 240, ROW = 54, BOX_W = 150, BOX_H = 42, PAD = 12;
 
+/* The party at which the tree begins. */
+function rootOf(tree) {
+	if ((tree.queues || []).length)
+		return tree.host || tree.device;
+	return tree.edges.length ? tree.edges[0].paused_by : tree.host || tree.device || "origin";
+}
+
+/*
+ * What is drawn: who pauses whom and, where a sender that does not slow down is the origin, the switches
+ * whose queues it fills, a column further left.
+ */
+export function arrows(tree) {
+	const queues = tree.queues || [];
+	if (!queues.length)
+		return tree.edges;
+	const root = rootOf(tree), fills = new Map();
+	for (const q of queues)
+		fills.set(q.device, (fills.get(q.device) || 0) + (q.share_ratio || 0));
+	const first = [...fills].map(([device, share]) => ({ depth: 1, paused_by: root, waits: device, fill: share, ports: [] }));
+	return [...first, ...tree.edges.filter((e) => e.waits !== root).map((e) => ({ ...e, depth: e.depth + 1 }))];
+}
+
 /* The boxes of the drawing: each party once, in the column of its smallest depth. */
 export function layout(tree) {
 	const boxes = new Map();
-	const root = tree.host || tree.device || "origin";
+	const edges = arrows(tree);
 	const add = (name, depth) => {
 		const box = boxes.get(name);
 		if (!box)
@@ -20,8 +42,8 @@ export function layout(tree) {
 		else if (depth < box.depth)
 			box.depth = depth;
 	};
-	add(tree.edges.length ? tree.edges[0].paused_by : root, 0);
-	for (const e of tree.edges) {
+	add(rootOf(tree), 0);
+	for (const e of edges) {
 		add(e.paused_by, e.depth - 1);
 		add(e.waits, e.depth);
 	}
@@ -44,15 +66,13 @@ function pressure(e) {
 	return format.pauseRate(e.lo_ratio, e.hi_ratio, e.measured);
 }
 
-function isHost(ctx, name) {
-	return !((ctx.frame && ctx.frame.devices) || []).some((d) => d.name === name);
+/* A row may stand for hosts; its ports are their names then. */
+function isSwitch(ctx, name) {
+	return ((ctx.frame && ctx.frame.devices) || []).some((d) => d.name === name);
 }
 
-/* A row "hosts" stands for several; its ports are their names. */
-const MANY = "hosts";
-
 function target(ctx, e) {
-	if (e.waits === MANY)
+	if (!isSwitch(ctx, e.waits))
 		return null;
 	if (e.ports && e.ports.length)
 		return ctx.link("port", [e.waits, e.ports[0]]);
@@ -71,19 +91,19 @@ function cut(name) {
 
 function drawing(ctx, tree) {
 	const { boxes, width, height } = layout(tree);
-	const origin = tree.edges.length ? tree.edges[0].paused_by : null;
-	const edges = tree.edges.filter((e) => boxes.get(e.paused_by) && boxes.get(e.waits)).map((e, i) => {
+	const origin = rootOf(tree), all = arrows(tree);
+	const edges = all.filter((e) => boxes.get(e.paused_by) && boxes.get(e.waits)).map((e, i) => {
 		const from = boxes.get(e.paused_by), to = boxes.get(e.waits);
-		return h("g", { key: "e" + i, class: "edge " + (e.measured ? "" : "bound") },
-			h("path", { d: edgePath(from, to), "stroke-width": (1 + 5 * Math.min(1, level(e))).toFixed(1) }),
-			h("title", {}, e.waits + " <-- " + e.paused_by + ": " + pressure(e)));
+		return h("g", { key: "e" + i, class: "edge " + (e.fill !== undefined ? "fills" : e.measured ? "" : "bound") },
+			h("path", { d: edgePath(from, to), "stroke-width": (1 + 5 * Math.min(1, e.fill === undefined ? level(e) : e.fill)).toFixed(1) }),
+			h("title", {}, e.fill === undefined ? e.waits + " <-- " + e.paused_by + ": " + pressure(e) : e.paused_by + " fills queues of " + e.waits));
 	});
 	const nodes = [...boxes.values()].map((b) => {
-		const edge = tree.edges.find((e) => e.waits === b.name);
-		const role = b.name === origin ? "origin" : isHost(ctx, b.name) ? "host" : "switch";
+		const edge = all.find((e) => e.waits === b.name);
+		const role = b.name === origin ? "origin" : isSwitch(ctx, b.name) ? "switch" : "host";
 		const shape = h("g", {}, h("rect", { x: b.x, y: b.y, width: BOX_W, height: BOX_H, rx: role === "switch" ? 5 : 21 }),
 			h("text", { x: b.x + BOX_W / 2, y: b.y + 18, "text-anchor": "middle" }, (role === "origin" ? "✖ " : "") + cut(b.name)),
-			h("text", { class: "pressure", x: b.x + BOX_W / 2, y: b.y + 34, "text-anchor": "middle" }, edge ? pressure(edge) : role === "origin" ? "origin" : ""));
+			h("text", { class: "pressure", x: b.x + BOX_W / 2, y: b.y + 34, "text-anchor": "middle" }, edge && edge.fill !== undefined ? "queue: " + format.ratio(edge.fill) : edge ? pressure(edge) : role === "origin" ? "origin" : ""));
 		const href = edge ? target(ctx, edge) : tree.port ? ctx.link("port", [tree.device, tree.port]) : null;
 		return h("g", { key: b.name, class: "node " + role },
 			href ? h("a", { href, tabindex: "-1" }, shape) : shape, h("title", {}, b.name));
@@ -106,8 +126,8 @@ function portsText(e) {
 }
 
 function victimsText(e) {
-	if (e.victims === null || e.victims === undefined)
-		return null;
+	if (e.role || e.victims === null || e.victims === undefined)
+		return null; /* its role says more */
 	if (typeof e.victims === "object")
 		return (e.victims.length ? "victims: " + e.victims.slice(0, 8).join(", ") : null);
 	return typeof e.victims === "number" ? format.plural(e.victims, "victim") : String(e.victims);
@@ -116,7 +136,7 @@ function victimsText(e) {
 function item(ctx, { edge, children }, i) {
 	return h("li", { key: edge.waits + edge.depth + i },
 		h("span", { class: "line" },
-			h(target(ctx, edge) ? "a" : "span", { href: target(ctx, edge), "data-row": target(ctx, edge) ? true : null }, h("strong", {}, edge.waits), " ", portsText(edge)),
+			h(target(ctx, edge) ? "a" : "span", { href: target(ctx, edge), "data-row": target(ctx, edge) ? true : null }, h("strong", {}, edge.waits), " ", portsText(edge) === edge.waits ? "" : portsText(edge)),
 			h("span", { class: "arrow" }, " <-- "), h("span", {}, edge.paused_by),
 			h("strong", { class: "num" }, pressure(edge)),
 			h("span", { class: "quiet" }, [edge.measured ? "measured" : "bound from frames",
@@ -125,7 +145,16 @@ function item(ctx, { edge, children }, i) {
 		children.length ? h("ul", {}, children.map((c, k) => item(ctx, c, k))) : null);
 }
 
-const ORIGINS = { host: "the host pauses its port", queue: "a full queue", switch: "a switch" };
+/* The queues that a sender fills, in words. */
+function queues(ctx, tree) {
+	const rows = tree.queues || [];
+	if (!rows.length)
+		return null;
+	return h("ul", { key: "queues", class: "plain" }, rows.map((q, i) => h("li", { key: i }, "fills the queue of ", portLink(ctx, q.device, q.port),
+		q.host ? " to " + q.host : "", " (" + format.ratio(q.share_ratio) + " of the pressure)")));
+}
+
+const ORIGINS = { sender: "a sender that does not slow down", host: "the host pauses its port", queue: "a full queue", switch: "a switch" };
 
 function one(ctx, tree, i) {
 	const name = tree.host || [tree.device, tree.port].filter(Boolean).join(" ") || "origin unknown";
@@ -138,6 +167,8 @@ function one(ctx, tree, i) {
 			h("span", {}, format.plural(tree.switches, "switch", "switches") + ", " + format.plural(tree.hosts, "host")),
 			typeof tree.confidence === "number" ? confidence(tree.confidence) : h("span", {}, "confidence " + (tree.confidence || format.UNKNOWN)),
 			share === null || share === undefined ? null : h("span", {}, format.ratio(share) + " of the pressure")),
+		tree.why ? h("p", {}, tree.incident ? h("a", { href: ctx.link("incident", [tree.incident]) }, tree.why) : tree.why) : null,
+		queues(ctx, tree),
 		tree.clear === false ? quiet("No clear origin: the next cause is nearly as strong.") : null,
 		tree.edges.length ? drawing(ctx, tree) : null,
 		h("ul", { class: "branches", "data-rows": true, "aria-label": "X <-- Y: Y pauses X" },
@@ -159,6 +190,7 @@ export const tree = {
 				h("span", {}, doc.lossless_drops === null || doc.lossless_drops === undefined ? "lossless drops unknown" : format.count(doc.lossless_drops) + " lossless drops"),
 				cycles.length ? mark("critical", "RING OF PAUSE: DEADLOCK") : doc.observable === false ? null : h("span", {}, "no ring (no deadlock)")),
 			doc.observable === false ? h("p", {}, mark("unknown"), " no switch reports pause: nothing can be said.") : null,
+			doc.differs_because ? h("p", { key: "differs" }, mark("unknown", "DIFFERS"), " from the incident: " + doc.differs_because) : null,
 			cycles.map((c, i) => h("p", { key: "c" + i, class: "error" }, "Ring: " + JSON.stringify(c).replace(/[[\]{}"]/g, " "))),
 			shown.length ? shown.map((t, i) => one(ctx, t, i)) : doc.observable === false ? null : quiet("Nobody waits for anybody in this time."));
 	},

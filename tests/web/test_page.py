@@ -201,6 +201,7 @@ def lost(b, work):
     b.js("const real = performance.now.bind(performance); window.ahead = 0; performance.now = () => real() + window.ahead; window.ahead = 16000")
     b.wait("a server that hangs makes the state unknown", "document.querySelector('#state').innerText.includes('UNKNOWN') && /no update from the server for \\d+ s/.test(document.querySelector('#why').innerText)", 5)
     check("LAST KNOWN VALUES" in b.text("h1"), "old values look like new ones")
+    b.wait("a stale signal is never OK", "[...document.querySelectorAll('.signals .mark')].every((m) => /WAS /.test(m.innerText))", 5)
     check("UNKNOWN" in b.text("#announce"), "a screen reader is not told")
     b.complaints()
     server.close()

@@ -9,7 +9,7 @@ import * as state from "../state.js";
 import { points, sums } from "../chart.js";
 import { shade, topOf } from "../page_ecmp.js";
 import { seriesOf } from "../page_port.js";
-import { branches, layout } from "../page_tree.js";
+import { arrows, branches, layout } from "../page_tree.js";
 
 const H = 3600;
 
@@ -125,6 +125,11 @@ function trees(f) {
 	expect(f, "columns by depth", boxes.get("h1").x < boxes.get("leaf2").x && boxes.get("spine1").x === boxes.get("spine2").x, true);
 	const root = branches(tree);
 	expect(f, "the tree", [root.length, root[0].children.length, root[0].children[0].children[0].edge.waits], [1, 2, "leaf1"]);
+	const sender = { host: "h1", device: "leaf2", queues: [{ device: "leaf1", share_ratio: 0.4 }, { device: "leaf1", share_ratio: 0.2 }],
+		edges: [{ depth: 1, waits: "h1", paused_by: "leaf2" }, { depth: 1, waits: "spine1", paused_by: "leaf1" }] };
+	expect(f, "a sender fills queues, and is not drawn as its own victim", arrows(sender).map((e) => [e.paused_by, e.waits, e.depth, Math.round((e.fill || 0) * 10)]),
+		[["h1", "leaf1", 1, 6], ["leaf1", "spine1", 2, 0]]);
+	expect(f, "it stands at the left", layout(sender).boxes.get("h1").x < layout(sender).boxes.get("leaf1").x, true);
 	const ring = { edges: [{ depth: 1, waits: "a", paused_by: "b" }, { depth: 1, waits: "b", paused_by: "a" }] };
 	expect(f, "a ring ends", branches(ring).length, 2);
 }
