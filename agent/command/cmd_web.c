@@ -158,6 +158,7 @@ static int cmd_web_serve(
 		.db_path = client->db_path,
 		.config = web->config,
 		.port_file = command_opt(&command_web, args, "port-file"),
+		.child = command_opt(&command_web, args, "child") != NULL,
 		.reread = cmd_web_reread,
 		.arg = web};
 	cmd_web_http(web, &web_options.http);

@@ -442,7 +442,11 @@ static int server_announce(struct web_server *server, struct err *e)
 	const char *scheme = "http";
 	if (server->cert)
 		scheme = "https";
-	fprintf(stderr, "listening on %s\n", web_listen_url(server->fd, scheme, url, sizeof(url)));
+	web_listen_url(server->fd, scheme, url, sizeof(url));
+	if (options->child)
+		log_info("web", "listening on %s", url);
+	else
+		fprintf(stderr, "listening on %s\n", url);
 	if (!options->port_file)
 		return 0;
 	return file_write(options->port_file, write_port, &port, e);

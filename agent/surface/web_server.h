@@ -23,6 +23,7 @@ struct web_options {
 	const struct config *config; /* NULL: the database holds none */
 	struct config_http http;
 	const char *port_file; /* gets the port, NULL */
+	bool child; /* of an agent: its lines go to the agent's log */
 	/* SIGHUP: fills what may change (tls, tokens_file, allow, hosts); 0, or a negative errno
 	 * with @e, and what was stays. */
 	int (*reread)(struct config_http *ret, void *arg, struct err *e);
