@@ -44,9 +44,9 @@ static void receiver_open(
 	receiver->sender = sender_find(config->kind);
 }
 
-static void receiver_close(struct alert_receiver *receiver, int64_t grace_ns)
+static void receiver_close(struct alert_receiver *receiver)
 {
-	receiver_free(receiver->thread, grace_ns);
+	receiver_free(receiver->thread);
 	receiver->thread = NULL;
 	receiver->in_flight = 0;
 	for (size_t i = 0; i < receiver->n; i++)
@@ -649,7 +649,7 @@ static void receiver_inherit(struct alert *alert, struct alert_receiver *to,
 	*from = (struct alert_receiver){0};
 	if (receiver_same(to->thread, config))
 		return;
-	receiver_close(to, 0);
+	receiver_close(to);
 	to->gap_ns = 0;
 	for (size_t i = 0; i < to->n; i++)
 		to->v[i]->fits = false; /* by the old words */
@@ -663,7 +663,7 @@ static void receiver_remove(struct alert *alert, struct alert_receiver *receiver
 	for (size_t i = 0; i < receiver->n; i++)
 		if (receiver->v[i]->stored)
 			store_alert_gone(alert->store, receiver->name, receiver->v[i]->subject->id);
-	receiver_close(receiver, 0);
+	receiver_close(receiver);
 	receiver_drop(receiver);
 }
 
@@ -704,11 +704,13 @@ void alert_free(struct alert *alert)
 		int64_t grace_ns = until_ns - mono_now().ns;
 		if (grace_ns < 0)
 			grace_ns = 0;
-		receiver_free(alert->receivers[i].thread, grace_ns);
+		receiver_stop(alert->receivers[i].thread, grace_ns);
 	}
 	mailbox_free(alert->results); /* takes the results that came meanwhile */
-	for (size_t i = 0; i < alert->n_receivers; i++)
+	for (size_t i = 0; i < alert->n_receivers; i++) {
+		receiver_close(&alert->receivers[i]);
 		receiver_drop(&alert->receivers[i]);
+	}
 	for (size_t i = 0; i < alert->n_subjects; i++)
 		subject_free(alert->subjects[i]);
 	silences_done(&alert->silences);

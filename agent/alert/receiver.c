@@ -26,7 +26,7 @@ struct receiver {
 	struct config_receiver config; /* texts in .arena */
 	const struct sender *sender;
 	int stop_fd; /* can be read from the end on */
-	bool started; /* loop thread */
+	bool started, stopped; /* loop thread */
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t wake, ended;
@@ -298,14 +298,11 @@ static bool receiver_await(struct receiver *receiver, int64_t wait_ns)
 	return receiver->over;
 }
 
-void receiver_free(struct receiver *receiver, int64_t grace_ns)
+void receiver_stop(struct receiver *receiver, int64_t grace_ns)
 {
-	if (!receiver)
+	if (!receiver || !receiver->started || receiver->stopped)
 		return;
-	if (!receiver->started) {
-		receiver_release(receiver);
-		return;
-	}
+	receiver->stopped = true;
 	pthread_mutex_lock(&receiver->mutex);
 	receiver->stop = true;
 	pthread_cond_signal(&receiver->wake);
@@ -320,5 +317,12 @@ void receiver_free(struct receiver *receiver, int64_t grace_ns)
 		pthread_join(receiver->thread, NULL);
 	else
 		pthread_detach(receiver->thread);
+}
+
+void receiver_free(struct receiver *receiver)
+{
+	if (!receiver)
+		return;
+	receiver_stop(receiver, 0);
 	receiver_release(receiver);
 }

@@ -415,6 +415,35 @@ static void test_hanging_delays_nobody(void **state)
 	sink_done(&live);
 }
 
+/* What comes to an end while the agent stops is counted, good or bad. */
+static void test_results_at_the_end(void **state)
+{
+	static const int statuses[] = {200, 500};
+	for (size_t k = 0; k < rw_countof(statuses); k++) {
+		rw_cleanup(str_done) struct str yaml = {0};
+		struct http_sink sink;
+		struct world w;
+		sink_init(&sink);
+		str_add(&yaml, "  webhook:\n");
+		hook(&yaml, "a", &sink, "timeout: 30s");
+		world_begin(&w, yaml.s);
+		world_raise(&w, "leaf1", "e1", SEV_WARNING);
+		assert_int_equal(listen(sink.fd, 128), 0); /* connected, and not served yet */
+		world_seconds(&w, 2);
+		sink_set(&sink, statuses[k], 0);
+		sink_begin(&sink);
+		world_stop(&w);
+		world_start(&w, yaml.s);
+		const bool told =
+			world_count(&w, "SELECT count(*) FROM alerts WHERE state='open'") == 1;
+		assert_true(told == (statuses[k] == 200));
+		sink_set(&sink, 200, 0);
+		world_expect(&w, &sink, 1); /* once, whoever sent it */
+		world_end(&w);
+		sink_done(&sink);
+	}
+}
+
 static void test_grouped_by_parent(void **state)
 {
 	rw_cleanup(str_done) struct str yaml = {0};
@@ -764,6 +793,7 @@ int main(void)
 		cmocka_unit_test(test_life_is_told_once),
 		cmocka_unit_test(test_away_and_back),
 		cmocka_unit_test(test_hanging_delays_nobody),
+		cmocka_unit_test(test_results_at_the_end),
 		cmocka_unit_test(test_grouped_by_parent),
 		cmocka_unit_test(test_silence_and_ack),
 		cmocka_unit_test(test_alertmanager_labels),
