@@ -120,7 +120,7 @@ static int check_run_report(const struct check *check, struct check_source *sour
 	return 0;
 }
 
-static void check_run_one(
+static int check_run_one(
 	const struct check *check, struct check_source *source, struct check_line *ret)
 {
 	struct err e = {0};
@@ -131,6 +131,7 @@ static void check_run_one(
 		r = check->run(source, ret, &e);
 	if (r < 0)
 		check_fail(ret, r, &e);
+	return r;
 }
 
 static enum check_state check_part_state(const struct check *check, const struct check_line *part)
@@ -188,8 +189,8 @@ void check_run(const struct check *check, struct check_source *source, struct ch
 	char why[1536];
 	*ret = (struct check_result){.check = check};
 	bool old = check_is_old(source, why, sizeof(why));
-	check_run_one(check, source, &ret->line);
-	if (check->parts && !old)
+	int r = check_run_one(check, source, &ret->line);
+	if (check->parts && !old && r == 0)
 		check_run_parts(source, ret);
 	if (!old)
 		return;

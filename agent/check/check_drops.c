@@ -46,7 +46,7 @@ static int check_drops_run(struct check_source *source, struct check_line *ret, 
 	if (r < 0)
 		return r;
 	drops_take(source, doc, &sum);
-	ret->absent = sum.n_known == 0;
+	ret->absent = sum.n > 0 && sum.n_known == 0;
 	if (sum.n_known == 0)
 		check_say(ret, CHECK_UNKNOWN, "drops are not counted by any of %zu lossless queues",
 			sum.n);

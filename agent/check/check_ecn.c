@@ -64,7 +64,7 @@ static void ecn_say(const struct ecn_sum *sum, const struct check_ranges *ranges
 	struct check_line *line)
 {
 	if (sum->n_known == 0) {
-		line->absent = true;
+		line->absent = sum->n > 0;
 		check_say(line, CHECK_UNKNOWN, "ECN marks are not counted by any of %zu queues",
 			sum->n);
 		return;

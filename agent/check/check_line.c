@@ -55,6 +55,17 @@ struct check_ranges check_ranges_below(double warn, double critical)
 	return ranges;
 }
 
+/* A bar begins the perfdata, and a line is one line: names come from devices. */
+static void check_clean(char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = ' ';
+		if (*text == '|')
+			*text = '/';
+	}
+}
+
 void check_say(struct check_line *line, enum check_state state, const char *fmt, ...)
 {
 	char part[512];
@@ -62,6 +73,7 @@ void check_say(struct check_line *line, enum check_state state, const char *fmt,
 	va_start(ap, fmt);
 	vsnprintf(part, sizeof(part), fmt, ap);
 	va_end(ap);
+	check_clean(part);
 	bool first = line->text.n == 0 || check_state_worse(state, line->state);
 	if (check_state_worse(state, line->state))
 		line->state = state;
@@ -135,6 +147,7 @@ void check_fail(struct check_line *line, int r, const struct err *e)
 	str_done(&line->text);
 	line->state = CHECK_UNKNOWN;
 	str_addf(&line->text, "%s%s", place, text);
+	check_clean(line->text.s);
 }
 
 void check_print_plain(FILE *out, const struct check *check, const struct check_line *line)

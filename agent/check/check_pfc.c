@@ -95,7 +95,9 @@ static void pfc_say(const struct pfc_sum *sum, struct check_line *line)
 {
 	const struct pfc_worst *worst = &sum->worst;
 	rw_cleanup(str_done) struct str share = {0};
-	if (!worst->row || sum->n_unknown * 4 > sum->n) {
+	if (sum->n == 0)
+		check_say(line, CHECK_UNKNOWN, "no port and priority with pause counters matches");
+	else if (!worst->row || sum->n_unknown * 4 > sum->n) {
 		line->absent = sum->n == sum->n_unknown;
 		check_say(line, CHECK_UNKNOWN, "pause is not known for %zu of %zu queues",
 			sum->n_unknown, sum->n);

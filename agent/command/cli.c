@@ -239,8 +239,10 @@ int usage_error(const struct command *command, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	/* A monitoring system shows what is on stdout. */
-	if (usage_code(command) == USAGE_EXIT_CHECK)
+	if (usage_code(command) == USAGE_EXIT_CHECK) {
 		printf("CHECK UNKNOWN - %s\n", text);
+		fflush(stdout);
+	}
 	fprintf(stderr, "rocewatch%s%s: %s", str_if(command, " "), command ? command->name : "",
 		text);
 	fprintf(stderr, "\nTry 'rocewatch %s%s--help'.\n", command ? command->name : "",
@@ -453,6 +455,20 @@ static bool is_check(const struct command *command, int argc, char **argv)
 	return has && given;
 }
 
+/* A mistake in front of a check's name is a mistake of the check. */
+static int early_exit(int code, int argc, char **argv, const struct command *const *table)
+{
+	bool check = false;
+	for (int i = 1; i < argc; i++)
+		for (size_t c = 0; table[c]; c++)
+			check |= table[c]->usage_exit == USAGE_EXIT_CHECK &&
+				str_eq(table[c]->name, argv[i]);
+	if (code != EXIT_USAGE || !check)
+		return code;
+	printf("CHECK UNKNOWN - a wrong option stands before the command\n");
+	return cli_finish(USAGE_EXIT_CHECK);
+}
+
 int cli_run(int argc, char **argv, const struct command *const *table)
 {
 	const char *env = getenv("ROCEWATCH_CONFIG");
@@ -462,7 +478,7 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 	};
 	int r = cli_read_options(&g, NULL, table, argc, argv, NULL, NULL);
 	if (r >= 0)
-		return r;
+		return early_exit(r, argc, argv, table);
 	if (optind >= argc) {
 		print_help(stderr, table);
 		return EXIT_USAGE;

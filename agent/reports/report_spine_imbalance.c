@@ -109,8 +109,10 @@ static int spine_collect(struct client *client, const struct report_ask *ask,
 		.load_floor = options->load_floor,
 		.hold = (uint32_t)options->hold,
 		.window_ns = options->window_ns};
-	if (ask->warn > 0)
+	if (ask->warn > 0) {
 		sums_options.warn = ask->warn;
+		sums_options.own_warn = true;
+	}
 	if (ask->critical > 0)
 		sums_options.critical = ask->critical;
 	rw_cleanup(spine_imbalance_freep) struct spine_imbalance *sums =

@@ -142,11 +142,26 @@ static void spine_add_sustained(struct group_sum *group, uint32_t hold, double i
 		group->sustained = fmax(group->sustained, least);
 }
 
+/* The verdict of a busy window by the limit of this report. */
+static enum ecmp_verdict spine_window_verdict(
+	const struct spine_imbalance *imbalance, const struct ecmp_measure *measure)
+{
+	if (!imbalance->options.own_warn)
+		return measure->verdict;
+	if (!(measure->imbalance_ratio > imbalance->options.warn))
+		return ECMP_EVEN;
+	if (measure->verdict > ECMP_EVEN)
+		return measure->verdict;
+	if (measure->imbalance_ratio <= measure->expected_p95_ratio)
+		return ECMP_WITHIN_CHANCE;
+	return ECMP_SKEWED;
+}
+
 static void spine_add_over(struct spine_imbalance *imbalance, struct group_sum *group,
-	const struct ecmp_measure *measure)
+	const struct ecmp_measure *measure, enum ecmp_verdict verdict)
 {
 	group->over++;
-	group->verdicts[measure->verdict]++;
+	group->verdicts[verdict]++;
 	if (measure->hot < group->n_members)
 		group->members[measure->hot].hot_over++;
 	if (!group->last_over)
@@ -200,9 +215,10 @@ bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_me
 	spine_add_members(group, measure);
 	spine_add_chance(group, measure);
 	spine_add_sustained(group, imbalance->options.hold, measure->imbalance_ratio);
-	bool over = measure->verdict > ECMP_EVEN;
+	const enum ecmp_verdict verdict = spine_window_verdict(imbalance, measure);
+	bool over = verdict > ECMP_EVEN;
 	if (over)
-		spine_add_over(imbalance, group, measure);
+		spine_add_over(imbalance, group, measure, verdict);
 	group->last_over = over;
 	if (!isnan(group->worst) && measure->imbalance_ratio <= group->worst)
 		return false;

@@ -16,6 +16,7 @@
 
 struct spine_options {
 	double warn, critical; /* max/mean-1 */
+	bool own_warn; /* warn is not the one that the measures were judged by */
 	double load_floor; /* mean utilisation at or below which a window is idle */
 	uint32_t hold; /* busy windows in a row after which an incident would open */
 	int64_t window_ns;

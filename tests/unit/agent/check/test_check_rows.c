@@ -277,8 +277,8 @@ static void sentences(void **state)
 	check_say(&line, CHECK_OK, "a");
 	check_say(&line, CHECK_UNKNOWN, "b");
 	check_say(&line, CHECK_CRITICAL, "c");
-	check_say(&line, CHECK_WARNING, "d");
-	assert_string_equal(line.text.s, "c; b; a; d");
+	check_say(&line, CHECK_WARNING, "d|\n");
+	assert_string_equal(line.text.s, "c; b; a; d/ ");
 	assert_int_equal(line.state, CHECK_CRITICAL);
 	check_line_value(&line, "noise", -1.68e-13, 4, NULL, NAN);
 	check_line_unit(&line, "age", 74, "s", 0, NULL, NAN);

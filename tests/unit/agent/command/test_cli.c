@@ -176,6 +176,7 @@ static void test_refusals(void **state)
 		{"a check is never OK by mistake", "rocewatch check --bogus", 3,
 			"rocewatch check: unknown option '--bogus'"},
 		{"nor by a bad format", "rocewatch check --format xml", 3, "format 'xml'"},
+		{"nor before its name", "rocewatch --bogus check", 3, "unknown option '--bogus'"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		rw_cleanup(freep) char *out = NULL, *err = NULL;
