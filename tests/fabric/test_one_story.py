@@ -5,6 +5,7 @@ culprit, or the tree says why it differs; and the incident costs the same on eve
 Each row is a recorded scenario as one kind of switch shows it; what is true is written by the lab itself (truth.json)."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,12 +13,12 @@ import tempfile
 
 ROCEWATCH, LAB = sys.argv[1], sys.argv[2]
 
-# scenario, face, who did it (host, or port), what the tree's root is
+# scenario, face, who did it (host, or switch), what the tree's root is, profile of the switches, a command to copy
 ROWS = [
-    ("dcqcn-off", "full", "node-010", "sender"),
-    ("dcqcn-off", "sonic-gnmi", "node-010", "sender"),
-    ("pfc-storm", "full", "node-010", "host"),
-    ("ecmp-fields", "full", "leaf2", "queue"),
+    ("dcqcn-off", "full", "node-010", "sender", "nxos", ["leaf2", "show queuing interface Ethernet2"]),
+    ("dcqcn-off", "sonic-gnmi", "node-010", "sender", "sonic", ["leaf2", "sudo ecnconfig -l"]),
+    ("pfc-storm", "full", "node-010", "host", "eos", ["leaf2", "show priority-flow-control counters"]),
+    ("ecmp-fields", "full", "leaf2", "queue", "eos", ["here", "rocewatch ecmp collisions leaf2"]),
 ]
 
 
@@ -79,16 +80,23 @@ def check_price(what, db, incident):
         check(f"{what}: the report has another price", abs(report["usd_total"] - price[1]) < 0.01, price, report["usd_total"])
 
 
-def check_row(work, scenario, face, truth, origin):
+def check_row(work, scenario, face, truth, origin, profile, command):
     what = f"{scenario}, {face}"
     case, db = os.path.join(work, "case"), os.path.join(work, "out.db")
     subprocess.run([LAB, "record", scenario, "--out", case, "--face", face, "--for", "12m"], check=True, capture_output=True, timeout=120)
+    fabric = os.path.join(case, "fabric.yaml")
+    with open(fabric) as f:
+        text = f.read()
+    with open(fabric, "w") as f:
+        f.write(re.sub(r"(\{ name: \w+, role: \w+)", rf"\1, profile: {profile}", text))
     run("replay", "--from", case, "--format", "json", "--db", db)
     incidents = document(db, "incident", "list", "--state", "open", "--severity", "warning")["incidents"]
     check(f"{what}: one fault, {len(incidents)} incidents", len(incidents) == 1, [i["headline"] for i in incidents])
     shown = document(db, "incident", "show", incidents[0]["id"])
     check(f"{what}: the incident accuses another", culprit_of(shown) == truth, shown["subject"])
-    check(f"{what}: nothing to copy", shown["commands"], shown["commands"])
+    copied = [[c["where"], c["command"]] for c in shown["commands"]]
+    check(f"{what}: not among the commands to copy: {command}", command in copied, copied)
+    check(f"{what}: a command that does more than read", all(c["risk"] == "read only" for c in shown["commands"]), copied)
     check_tree(what, db, shown, truth, origin)
     entity = truth if shown["subject"]["host"] else f"{truth}:{shown['subject']['member']}"
     against = document(db, "blame", entity)["incidents"]
