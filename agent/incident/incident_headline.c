@@ -42,7 +42,7 @@ static bool add_several(struct str *out, const struct incident *incident)
 
 static bool headline_device(struct str *out, const struct incident *incident)
 {
-	if (headline_add_text(out, incident->device) || add_several(out, incident))
+	if (add_several(out, incident) || headline_add_text(out, incident->device))
 		return true;
 	str_add(out, "the fabric");
 	return true;

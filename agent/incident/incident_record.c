@@ -303,6 +303,45 @@ void incident_record_impact(struct incident_record *record, const struct fabric 
 	record->i.n_losses = cost_losses(&record->cost, fabric, record->impact, &record->i.losses);
 }
 
+/* ---- the same on other devices -------------------------------------------- */
+
+static bool spread_listed(const struct incident *incident, size_t at)
+{
+	const struct incident_also *also = &incident->also[at];
+	if (also->cause != incident->cause || !also->device ||
+		str_eq(also->device, incident->device))
+		return true;
+	for (size_t k = 0; k < at; k++)
+		if (incident->also[k].cause == incident->cause &&
+			str_eq(incident->also[k].device, also->device))
+			return true;
+	return false;
+}
+
+void incident_record_spread(struct incident_record *record)
+{
+	static const char word[] = " switches: ", many[] = "more than ";
+	struct incident *i = &record->i;
+	size_t n = 1;
+	for (size_t k = 0; k < i->n_also; k++)
+		n += !spread_listed(i, k);
+	if (!i->device || !i->summary || n < 2)
+		return;
+	const char *own = i->summary;
+	if (strncmp(own, many, strlen(many)) == 0)
+		own += strlen(many);
+	const size_t digits = strspn(own, "0123456789");
+	if (digits > 0 && strncmp(own + digits, word, strlen(word)) == 0)
+		own += digits + strlen(word);
+	rw_cleanup(str_done) struct str text = {0};
+	if (i->n_also >= ALSO_MAX) { /* the list is full */
+		str_add(&text, many);
+		n--;
+	}
+	str_addf(&text, "%zu%s%s", n, word, own);
+	incident_record_set(&i->summary, text.s);
+}
+
 /* ---- what happened ------------------------------------------------------- */
 
 void incident_record_line(struct incident_record *record, int64_t t_ns, const char *text)

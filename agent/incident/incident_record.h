@@ -62,6 +62,9 @@ void incident_record_line(struct incident_record *record, int64_t t_ns, const ch
 /* incident_record_also - list @other, which this one explains, under .i.also, once per cause and
  * subject. True when it was new. */
 bool incident_record_also(struct incident_record *record, const struct incident_also *other);
+/* incident_record_spread - where .i.also lists the same cause on other devices, the summary begins
+ * with how many there are: "8 switches: leaf1 ...". After each change of either. */
+void incident_record_spread(struct incident_record *record);
 /* incident_record_changed - add a sentence to .i.changed_before. */
 void incident_record_changed(struct incident_record *record, const char *text);
 /* incident_record_name - set .i.id: a hash of fabric, cause, subject and the window that opened it.

@@ -309,15 +309,24 @@ static uint32_t ledger_recently(const struct incident_record *record)
 	return (uint32_t)__builtin_popcountll(record->recent & ((UINT64_C(1) << span) - 1));
 }
 
-/* Of two with the same cause only one explains the other: the older one, else the device that comes
- * first by name. Two of one device: the table of db/model/cause.def alone decides. */
+/* Of two with the same cause only one explains the other: the older one, else the device, port or
+ * priority that comes first. Two groups of one device: the table of db/model/cause.def alone
+ * decides. */
 static bool speaks_first(const struct incident *left, const struct incident *right)
 {
 	if (left->cause != right->cause)
 		return true;
 	if (left->first_ns != right->first_ns)
 		return left->first_ns < right->first_ns;
-	return name_compare(str_or(left->device, ""), str_or(right->device, "")) <= 0;
+	const int by_device = name_compare(str_or(left->device, ""), str_or(right->device, ""));
+	if (by_device != 0)
+		return by_device < 0;
+	if (left->group || right->group)
+		return true;
+	const int by_port = name_compare(str_or(left->port, ""), str_or(right->port, ""));
+	if (by_port != 0)
+		return by_port < 0;
+	return left->priority < right->priority;
 }
 
 static bool could_explain(const struct ledger *ledger, const struct incident_record *by,
@@ -360,7 +369,7 @@ static struct incident_record *ledger_explanation(
 /* List @other under @by's "also"; true when it was not listed yet. */
 static bool ledger_list_also(struct incident_record *by, const struct incident_record *other)
 {
-	return incident_record_also(by,
+	const bool fresh = incident_record_also(by,
 		&(struct incident_also){
 			.cause = other->i.cause,
 			.device = other->i.device,
@@ -369,6 +378,20 @@ static bool ledger_list_also(struct incident_record *by, const struct incident_r
 			.group = other->i.group,
 			.summary = other->i.summary,
 		});
+	incident_record_spread(by);
+	return fresh;
+}
+
+/* Does another subject that this incident speaks for still show the same? */
+static bool ledger_goes_on(const struct ledger *ledger, const struct incident_record *record)
+{
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		const struct incident_record *other = ledger_active(ledger, k);
+		if (other->i.cause == record->i.cause && str_eq(other->folded, record->i.id) &&
+			ledger_recently(other) > 0)
+			return true;
+	}
+	return false;
 }
 
 /* May it open now? Not while an open incident explains it (that one lists it), nor while a pending
@@ -439,6 +462,7 @@ static void ledger_count_raised(
 	if (speaks || !record->described) {
 		incident_record_describe(record, finding);
 		record->strength = strength_of(finding);
+		incident_record_spread(record);
 	}
 	cost_over(&record->cost, finding);
 	incident_record_impact(record, ledger->fabric);
@@ -553,9 +577,11 @@ static void ledger_take_clear(
 	struct incident_record *record = slot->record;
 	if (!record)
 		return;
+	record->i.updated_ns = finding->to_ns;
+	if (record->i.state == INCIDENT_OPEN && ledger_goes_on(ledger, record))
+		return;
 	record->recent <<= 1;
 	record->i.clear++;
-	record->i.updated_ns = finding->to_ns;
 	if (record->i.state == INCIDENT_PENDING) {
 		record->i.raised = 0;
 		if (ledger_recently(record) == 0) {

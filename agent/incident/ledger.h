@@ -37,6 +37,10 @@
  *      the other is open       it is listed under the other's "also" and in its timeline
  *      the other is pending    it waits, no longer than the other's own hold
  *      it was open before      it stays open and gets the other's id as .parent
+ * The same cause on several devices, where the table says so (a setting that is wrong on a whole
+ * tier), is one incident too: the first of them lists the others, its summary says how many there
+ * are, and it does not end while one of them shows it.
+ *
  * An explanation with much less confidence (by more than 0.3) than what it would explain does not
  * count.
  *

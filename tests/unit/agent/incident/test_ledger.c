@@ -466,6 +466,65 @@ static void test_acts(void **state)
 	config_free(c);
 }
 
+/* One letter a switch and window: O over, U under. */
+static void feed_switches(struct ledger *l, const char *const *windows, enum cause cause)
+{
+	static const char *const names[] = {"leaf1", "leaf2", "spine1"};
+	for (int w = 0; windows[w]; w++)
+		for (size_t k = 0; k < rw_countof(names); k++) {
+			struct finding f = finding_at(
+				w + 1, windows[w][k] == 'O' ? FINDING_OVER : FINDING_UNDER, 2);
+			f.cause = cause;
+			f.device = names[k];
+			f.group = NULL;
+			ledger_take(l, &f);
+		}
+}
+
+/* A setting that is wrong on many switches is one incident: the first speaks for all, and it ends
+ * when the last one is well, however they flap. Other causes are counted one by one. */
+static void test_one_cause_many_switches(void **state)
+{
+	static const char *const flapping[] = {
+		"OOO", "OOO", "UOU", "UOO", "UUO", "OUU", "UOU", "UOO", "UUO", "OUU", "UUO", NULL};
+	static const char *const well[] = {
+		"OOO", "OOO", "UUU", "UUU", "UUU", "UUU", "UUU", "UUU", NULL};
+	static const struct {
+		const char *what;
+		const char *const *windows;
+		enum cause cause;
+		size_t incidents;
+		enum incident_state state;
+		const char *begins;
+	} rows[] = {
+		{"one by one they flap", flapping, CAUSE_HEADROOM_SMALL, 1, INCIDENT_OPEN,
+			"3 switches: skewed"},
+		{"all are well again", well, CAUSE_ECN_LATE, 1, INCIDENT_CLOSED,
+			"3 switches: skewed"},
+		{"faults of their own", well, CAUSE_POOL_EXHAUSTED, 3, INCIDENT_CLOSED, "skewed"},
+	};
+	struct config *c = config_of(yaml);
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		struct heard h = {0};
+		struct ledger *l = ledger_new(c->fabric, hear, &h);
+		const struct incident **v;
+		print_message("   row: %s\n", rows[k].what);
+		feed_switches(l, rows[k].windows, rows[k].cause);
+		assert_int_equal(ledger_incidents(l, &v), rows[k].incidents);
+		assert_int_equal(v[0]->state, rows[k].state);
+		assert_string_equal(v[0]->summary, rows[k].begins);
+		if (rows[k].incidents == 1) {
+			assert_string_equal(v[0]->device, "leaf1");
+			assert_int_equal(v[0]->n_also, 2);
+		}
+		if (rows[k].state == INCIDENT_OPEN)
+			assert_string_equal(h.states.s, "o");
+		ledger_free(l);
+		str_done(&h.states);
+	}
+	config_free(c);
+}
+
 #define BLOCKS 60 /* of a job's past, a window each */
 #define FAULT 70 /* the window it begins in */
 
@@ -701,6 +760,7 @@ int main(void)
 		cmocka_unit_test(test_acts),
 		cmocka_unit_test(test_returns),
 		cmocka_unit_test(test_price_survives),
+		cmocka_unit_test(test_one_cause_many_switches),
 		cmocka_unit_test(test_changed_before),
 		cmocka_unit_test(test_parent),
 		cmocka_unit_test(test_restart_anywhere),
