@@ -17,6 +17,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/agent_state.h"
+#include "agent/client/canary.h"
 #include "agent/reports/doctor_internal.h"
 #include "config/config.h"
 #include "db/series/history.h"
@@ -179,10 +180,29 @@ static double commit_age_s(const struct doctor *doctor, bool has_samples, int64_
 	return fmax(0, now_s - commit_s);
 }
 
+/* What the agent sends through the whole way of the data has to arrive here, whatever it says of
+ * itself: a thread that hangs also stops reports about it. */
+static int judge_canary(struct doctor *doctor, double *ret_age_s, struct err *e)
+{
+	struct canary_state canary;
+	const int rc = canary_read(doctor->client, doctor->client->at_ns, &canary, e);
+	*ret_age_s = NAN;
+	if (rc < 0 || !doctor->client->agent_alive || !canary.known)
+		return rc;
+	*ret_age_s = canary.age_s;
+	if (!canary.moving)
+		doctor_todo(doctor, true, "store",
+			"see the agent's log: a disk that refuses, a lock on the database, or a "
+			"hung loop",
+			"nothing has reached the database for %.0f s, expected every %.0f s",
+			canary.age_s, canary.limit_s);
+	return 0;
+}
+
 static int doctor_store(struct doctor *doctor, struct err *e)
 {
 	const char *path = doctor->client->db_path;
-	double wal_bytes = file_size(path, "-wal"), span_s = NAN;
+	double wal_bytes = file_size(path, "-wal"), span_s = NAN, canary_s;
 	int64_t first_ns = 0, last_ns = 0;
 	int r = history_range(doctor->client->history, &first_ns, &last_ns, e);
 	if (r < 0 && r != -ENODATA)
@@ -195,6 +215,9 @@ static int doctor_store(struct doctor *doctor, struct err *e)
 	struct disk disk = disk_of(path);
 	judge_disk(doctor, &disk);
 	judge_store(doctor, wal_bytes);
+	r = judge_canary(doctor, &canary_s, e);
+	if (r < 0)
+		return r;
 
 	int pid = doctor->client->writer_pid;
 	json_t *store = json_object();
@@ -206,6 +229,7 @@ static int doctor_store(struct doctor *doctor, struct err *e)
 	doctor_put_count(store, "size_bytes", file_size(path, ""));
 	doctor_put_count(store, "wal_bytes", wal_bytes);
 	doctor_put_number(store, "last_commit_age_s", commit_age_s(doctor, has_samples, last_ns));
+	doctor_put_number(store, "canary_age_s", canary_s);
 	doctor_put_count(store, "pending_samples", doctor_health(doctor, "store/pending"));
 	doctor_put_count(store, "dropped_samples", doctor_health(doctor, "store/dropped"));
 	doctor_put_count(store, "failed_commits", doctor_health(doctor, "store/errors"));
