@@ -226,6 +226,14 @@ bool api_token_equal(const char *given, size_t n_given, const char *token, size_
 	return difference == 0;
 }
 
+static bool api_is_printable(const char *text)
+{
+	for (; *text; text++)
+		if (*text <= 0x20 || *text >= 0x7f)
+			return false;
+	return true;
+}
+
 int api_token_line(char *line, const char **ret_name, const char **ret_token, struct err *e)
 {
 	line += strspn(line, " \t");
@@ -244,11 +252,10 @@ int api_token_line(char *line, const char **ret_name, const char **ret_token, st
 		*ret_token = line + n_first + 1 + strspn(line + n_first + 1, " \t");
 	}
 	const size_t n_token = strlen(*ret_token);
-	for (const char *c = *ret_token; *c; c++)
-		if (*c <= 0x20 || *c >= 0x7f)
-			return err_set(e, -EINVAL,
-				"more than a name and a token of printable "
-				"ASCII; expected TOKEN or NAME TOKEN");
+	if (!api_is_printable(*ret_name) || !api_is_printable(*ret_token))
+		return err_set(e, -EINVAL,
+			"more than a name and a token of printable ASCII; expected TOKEN or NAME "
+			"TOKEN");
 	if (n_token < API_TOKEN_MIN || n_token > API_TOKEN_MAX)
 		return err_set(e, -EINVAL, "a token of %zu characters; expected %d to %d", n_token,
 			API_TOKEN_MIN, API_TOKEN_MAX);

@@ -172,6 +172,7 @@ static void test_tokens(void **state)
 		{"noc short", -EINVAL, NULL, NULL},
 		{"a b 0123456789abcdef", -EINVAL, NULL, NULL},
 		{"0123456789abcd\xc3\xa4", -EINVAL, NULL, NULL},
+		{"n\x11oc 0123456789abcdef", -EINVAL, NULL, NULL},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		char line[80];
