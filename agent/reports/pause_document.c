@@ -411,16 +411,16 @@ static void drop_queue_trees(json_t *trees, int priority)
 static const char *differs_text(const struct accused *accused, const json_t *trees, struct arena *a)
 {
 	const json_t *first = json_array_get(trees, 0);
-	const char *whom = str_or(accused->host, str_or(accused->device, "several devices"));
-	if (!first)
-		return arena_printf(a,
-			"incident %s accuses %s; no pause of this window has an origin",
-			accused->id, whom);
-	return arena_printf(a,
-		"incident %s (%s) accuses %s for another reason than pause: here pause begins at "
-		"%s:%s",
-		accused->id, cause_name(accused->cause), whom, doc_word(first, "device"),
-		doc_word(first, "port"));
+	const char *whom = str_or(accused->host, accused->device);
+	const char *here = "no pause of this window has an origin";
+	if (first)
+		here = arena_printf(a, "pause of this window begins at %s:%s",
+			doc_word(first, "device"), doc_word(first, "port"));
+	if (!whom)
+		return arena_printf(a, "incident %s (%s) is about many devices, not one origin; %s",
+			accused->id, cause_name(accused->cause), here);
+	return arena_printf(a, "incident %s (%s) accuses %s by other evidence than pause; %s",
+		accused->id, cause_name(accused->cause), whom, here);
 }
 
 /*

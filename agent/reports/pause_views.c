@@ -177,7 +177,7 @@ static void root_lines(FILE *out, const json_t *root)
 			100 * doc_number(root, "share_ratio"));
 	fprintf(out, "%s\n",
 		str_if(!pause_views_truth(root, "clear"),
-			", candidate only: the runner-up is within a factor of 3"));
+			"\n     candidate only: the runner-up is within a factor of 3"));
 	if (is_host)
 		root_contain(out, root);
 	fputc('\n', out);
@@ -224,6 +224,16 @@ static const char *tree_empty(const json_t *doc, const struct view *view)
 	return view->empty;
 }
 
+/* Each part of the sentence on a line of its own. */
+static void note_lines(FILE *out, const char *text)
+{
+	const char *end = strstr(text, "; ");
+	if (end)
+		fprintf(out, "NOTE  %.*s\n      %s\n", (int)(end - text), text, end + 2);
+	else
+		fprintf(out, "NOTE  %s\n", text);
+}
+
 static void tree_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
@@ -234,7 +244,7 @@ static void tree_text(
 	for (size_t i = 0; i < json_array_size(trees); i++)
 		root_lines(out, json_array_get(trees, i));
 	if (json_is_string(json_object_get(doc, "differs_because")))
-		fprintf(out, "NOTE  %s\n", doc_text(doc, "differs_because"));
+		note_lines(out, doc_text(doc, "differs_because"));
 	if (!json_array_size(trees) && !json_array_size(cycles))
 		fprintf(out, "%s\n", tree_empty(doc, view));
 	for (size_t i = 0; i < json_array_size(cycles); i++)

@@ -113,6 +113,25 @@ def check_row(work, scenario, face, truth, origin, profile, command):
         check(f"{what}: {' '.join(words)} is longer than a screen", len(text.splitlines()) <= 12, text)
 
 
+def check_many(work, scenario):
+    """A fault of settings has no single culprit: the tree shows where pause begins, and why it accuses nobody."""
+    case, db = os.path.join(work, "case"), os.path.join(work, "out.db")
+    subprocess.run([LAB, "record", scenario, "--out", case, "--for", "12m"], check=True, capture_output=True, timeout=120)
+    run("replay", "--from", case, "--format", "json", "--db", db)
+    incident = document(db, "incident", "list", "--cause", "ecn_late")["incidents"][0]
+    check(f"{scenario}: not about many devices", incident["subject"]["device"] is None, incident["subject"])
+    tree = document(db, "pause", "tree", "--incident", incident["id"])
+    check(f"{scenario}: it does not say why it differs", "many devices" in (tree["differs_because"] or ""), tree["differs_because"])
+    check(f"{scenario}: somebody is accused", not any(t["role"] for t in tree["trees"]), tree["trees"])
+
+
+MANY = ["ecn-late"]
+for name in MANY:
+    folder = tempfile.mkdtemp(prefix="rw-one-story-")
+    try:
+        check_many(folder, name)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 for row in ROWS:
     folder = tempfile.mkdtemp(prefix="rw-one-story-")
     try:
