@@ -136,7 +136,7 @@ static double measure_now(struct client *client)
 
 static int measure(const char *path, int frames)
 {
-	const struct globals globals = {.db = path};
+	const struct globals globals = {.config_path = "/nonexistent", .db = path};
 	struct err e = {0};
 	double open_s = 0, now_s = 0, frame_s = 0, page_s = 0;
 	for (int i = 0; i < frames; i++) {

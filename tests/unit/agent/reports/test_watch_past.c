@@ -121,7 +121,7 @@ static int end(void **state)
 
 static json_t *frame(const char *until)
 {
-	const struct globals globals = {.db = db, .until = until};
+	const struct globals globals = {.config_path = "/nonexistent", .db = db, .until = until};
 	struct client client;
 	struct err e = {0};
 	assert_int_equal(client_open(&client, &globals, 900 * NS_PER_S, &e), 0);
