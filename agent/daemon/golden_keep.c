@@ -32,7 +32,7 @@ static void golden_keep_value(
 	const struct sample sample = {
 		.t_ns = pipeline->newest_ns < to_ns ? pipeline->newest_ns : to_ns,
 		.value = sample_of_f64(value),
-		.entity = entities_intern(pipeline->entities, ENTITY_AGENT, port, PRIO_NONE),
+		.entity = entities_intern(pipeline->entities, ENTITY_SIGNALS, port, PRIO_NONE),
 		.metric = M_AGENT_SIGNAL,
 		.source = SOURCE_AGENT};
 	intake_keep(pipeline, &sample);

@@ -12,6 +12,7 @@
 #include "agent/base/err.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "db/model/golden.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
 #include "db/series/history.h"
@@ -74,7 +75,7 @@ static int put_sample(void *arg, const struct sample *sample)
 	char flags[SAMPLE_FLAGS_TEXT_MAX];
 
 	/* what the agent keeps for itself is no part of the fabric: a replay makes it anew */
-	if (!e || str_eq(e->device, ENTITY_AGENT))
+	if (!e || str_eq(e->device, ENTITY_AGENT) || str_eq(e->device, ENTITY_SIGNALS))
 		return 0;
 	case_export_put_time(t->f, sample->t_ns);
 	fputc('\t', t->f);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
@@ -22,6 +23,9 @@
 #include "db/series/history.h"
 
 #define DAY_NS (24 * 3600 * NS_PER_S)
+#define WHOLE_NS (2 * 3600 * NS_PER_S)
+#define SLICE_EACH_NS (3 * 3600 * NS_PER_S)
+#define SLICE_NS (15 * 60 * NS_PER_S)
 /* A value of a job is of now when it is no older: it is kept once a minute. */
 #define FRESH_NS (3 * 60 * NS_PER_S)
 enum { BASELINE_LEAST = 2 }; /* values */
@@ -42,7 +46,6 @@ struct watch_past {
 	struct smap *index; /* port -> index into .v */
 	struct past_series *v;
 	size_t n, cap;
-	const struct entities *entities;
 };
 
 /* ---- reading --------------------------------------------------------------- */
@@ -58,33 +61,73 @@ static struct past_series *past_series_of(struct watch_past *past, const char *p
 	return &past->v[past->n - 1];
 }
 
-static int past_take(void *arg, const struct sample *sample)
+static void past_take(struct watch_past *past, const struct entity *entity,
+	const struct series *from, int64_t from_ns)
 {
-	struct watch_past *past = arg;
-	const struct entity *entity = entity_get(past->entities, sample->entity);
-	if (!entity)
-		return 0;
 	struct past_series *series = past_series_of(past, entity->port);
-	rw_grow(series->v, series->n, series->cap);
-	series->v[series->n++] =
-		(struct past_value){.t_ns = sample->t_ns, .value = sample_f64(sample->value)};
+	for (uint32_t i = series_after(from, from_ns); i < from->n; i++) {
+		rw_grow(series->v, series->n, series->cap);
+		series->v[series->n++] = (struct past_value){
+			.t_ns = from->t_ns[i], .value = sample_f64(from->value[i])};
+	}
+}
+
+/* The few series of that device, sorted by id. */
+static uint32_t *past_ids(const struct entities *entities, struct arena *a, size_t *ret_n)
+{
+	uint32_t *ids = NULL;
+	size_t n = 0, cap = 0;
+	for (uint32_t id = 1; id <= entities_count(entities); id++) {
+		if (!str_eq(entity_get(entities, id)->device, ENTITY_SIGNALS))
+			continue;
+		arena_grow(a, ids, n, cap);
+		ids[n++] = id;
+	}
+	*ret_n = n;
+	return ids;
+}
+
+/* (@from_ns, @to_ns]. As a window: walking samples in order of time would look at each entity of
+ * the fabric. */
+static int past_read(struct watch_past *past, struct client *client, int64_t from_ns, int64_t to_ns,
+	struct err *e)
+{
+	static const uint16_t metrics[] = {M_AGENT_SIGNAL};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct entities *entities = history_entities(client->history);
+	struct window_spec spec = {.metrics = metrics, .n_metrics = rw_countof(metrics)};
+	struct window window;
+	spec.entities = past_ids(entities, a, &spec.n_entities);
+	if (!spec.n_entities)
+		return 0;
+	const int rc = history_window(client->history, a, &spec, from_ns, to_ns, &window, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < window.n_series; i++)
+		past_take(past, entity_get(entities, window.series[i].entity), &window.series[i],
+			from_ns);
 	return 0;
+}
+
+/* The last two hours whole, and a quarter of an hour every three hours before: a seek per value is
+ * what a frame has time for, and a median needs no more. */
+static int past_read_day(struct watch_past *past, struct client *client, struct err *e)
+{
+	int rc = 0;
+	for (int64_t back_ns = DAY_NS; rc == 0 && back_ns > WHOLE_NS; back_ns -= SLICE_EACH_NS)
+		rc = past_read(
+			past, client, past->at_ns - back_ns, past->at_ns - back_ns + SLICE_NS, e);
+	if (rc == 0)
+		rc = past_read(past, client, past->at_ns - WHOLE_NS, past->at_ns, e);
+	return rc;
 }
 
 struct watch_past *watch_past_read(struct client *client, struct err *e)
 {
-	static const uint16_t metrics[] = {M_AGENT_SIGNAL};
 	struct watch_past *past = rw_calloc(1, sizeof(*past));
-	const struct history_filter filter = {.device = ENTITY_AGENT,
-		.priority = HISTORY_ANY_PRIORITY,
-		.metrics = metrics,
-		.n_metrics = rw_countof(metrics),
-		.from_ns = client_data_end(client) - DAY_NS,
-		.to_ns = client_data_end(client)};
 	past->index = smap_new();
 	past->at_ns = client_data_end(client);
-	past->entities = history_entities(client->history);
-	if (history_each_sample(client->history, &filter, past_take, past, e) == 0)
+	if (past_read_day(past, client, e) == 0)
 		return past;
 	watch_past_free(past);
 	return NULL;

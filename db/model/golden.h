@@ -30,9 +30,13 @@ bool golden_shows(enum golden signal, enum cause cause);
 /* golden_shows_nowhere - does golden.def say that @cause shows in no signal? */
 bool golden_shows_nowhere(enum cause cause);
 
+/* The series agent.signal belong to this device, which no switch can be called. It is not that of
+ * the agent's pulse: a device's samples are found by its instants, and these come once a minute. */
+#define ENTITY_SIGNALS "(fabric)"
+
 /*
  * What the agent keeps of a job once a minute, beside the signals: as agent.signal of the port
- * "job:NAME rate" and so on (ENTITY_AGENT). A signal's own port is its name.
+ * "job:NAME rate" and so on. A signal's own port is its name.
  */
 enum golden_job {
 	GOLDEN_JOB_RATE, /* octets per second in the newest blocks, idle ones included */

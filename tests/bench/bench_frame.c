@@ -18,11 +18,20 @@
 #include "agent/reports/watch_now.h"
 #include "agent/surface/metrics.h"
 #include "db/model/entity.h"
+#include "db/model/golden.h"
 #include "db/model/metric.h"
 #include "db/open.h"
 #include "db/store/store.h"
 
-enum { TIER = 32, PORTS = 64, POLLS = 13, INTERVAL_S = 10, PRIORITIES = 8, FRAMES = 5 };
+enum {
+	TIER = 32,
+	PORTS = 64,
+	POLLS = 13,
+	INTERVAL_S = 10,
+	PRIORITIES = 8,
+	FRAMES = 5,
+	DAY_MIN = 1440
+};
 #define START_S 1700000000LL
 
 static const uint16_t of_port[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_IN_PACKETS,
@@ -97,6 +106,29 @@ static void fill_device(struct store *store, struct entities *t, const char *dev
 	}
 }
 
+/* A day of what the agent keeps once a minute. */
+static void fill_signals(struct store *store, struct entities *t)
+{
+	char port[GOLDEN_PORT_MAX];
+	for (int minute = DAY_MIN; minute >= 0; minute--)
+		for (unsigned i = 0; i < GOLDEN_COUNT + GOLDEN_JOB_COUNT; i++) {
+			const char *name;
+			if (i < GOLDEN_COUNT)
+				name = golden_info(i)->name;
+			else
+				name = golden_job_port(
+					port, "train", (enum golden_job)(i - GOLDEN_COUNT));
+			const struct sample sample = {
+				.t_ns = (START_S + (POLLS - 1) * INTERVAL_S - minute * 60) *
+					NS_PER_S,
+				.value = sample_of_f64(1.0 + minute % 7),
+				.entity = entities_intern(t, ENTITY_SIGNALS, name, PRIO_NONE),
+				.metric = M_AGENT_SIGNAL,
+				.source = SOURCE_AGENT};
+			store_samples(store, &sample, 1);
+		}
+}
+
 static int fill(const char *path)
 {
 	struct entities *t = entities_new();
@@ -116,6 +148,7 @@ static int fill(const char *path)
 				i / 2 + 1);
 			fill_device(store, t, device, poll);
 		}
+	fill_signals(store, t);
 	const int rc = store_flush(store, &e);
 	store_close(store);
 	entities_free(t);

@@ -38,7 +38,7 @@ static void keep(struct store *s, struct entities *t, const char *port, int minu
 {
 	const struct sample x = {.t_ns = (START_S + minute * 60) * NS_PER_S,
 		.value = sample_of_f64(value),
-		.entity = entities_intern(t, ENTITY_AGENT, port, PRIO_NONE),
+		.entity = entities_intern(t, ENTITY_SIGNALS, port, PRIO_NONE),
 		.metric = M_AGENT_SIGNAL,
 		.source = SOURCE_AGENT};
 	store_samples(s, &x, 1);
