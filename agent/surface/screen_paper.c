@@ -145,13 +145,29 @@ static void paper_colour(struct canvas *canvas, int row, int col, const char *li
 }
 
 static void paper_put_line(
-	struct canvas *canvas, int row, const struct paper_line *line, bool title)
+	struct canvas *canvas, int row, int margin, const struct paper_line *line, bool title)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	str_addn(&text, line->text, line->n);
-	canvas_put(canvas, row, 1 + line->indent, canvas->cols - 1 - line->indent,
-		title ? STYLE_BOLD : STYLE_PLAIN, str_or(text.s, ""));
-	paper_colour(canvas, row, 1 + line->indent, str_or(text.s, ""));
+	int col = margin + line->indent;
+	canvas_put(canvas, row, col, canvas->cols - col, title ? STYLE_BOLD : STYLE_PLAIN,
+		str_or(text.s, ""));
+	paper_colour(canvas, row, col, str_or(text.s, ""));
+}
+
+/* A text that was laid out for this many columns keeps its lines: it gives up its margin. */
+static int paper_margin(const char *text, int cols)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		rw_cleanup(str_done) struct str line = {0};
+		str_addn(&line, text, n);
+		int width = canvas_width(str_or(line.s, ""));
+		if (width > cols - 2 && width <= cols)
+			return 0;
+		text += n + (text[n] == '\n');
+	}
+	return 1;
 }
 
 void screen_paper_put(
@@ -159,7 +175,8 @@ void screen_paper_put(
 {
 	struct screen_place *place = screen_place_of(screen);
 	struct paper paper = {0};
-	paper_read(&paper, text, canvas->cols - 2);
+	int margin = paper_margin(text, canvas->cols);
+	paper_read(&paper, text, canvas->cols - 2 * margin);
 	int visible = rows;
 	if ((int)paper.n > rows)
 		visible = rows - 1;
@@ -170,7 +187,8 @@ void screen_paper_put(
 	screen->n_rows = (int)paper.n;
 	screen->n_visible = visible;
 	for (int i = 0; i < visible && place->top + i < (int)paper.n; i++)
-		paper_put_line(canvas, row + i, &paper.v[place->top + i], place->top + i == 0);
+		paper_put_line(
+			canvas, row + i, margin, &paper.v[place->top + i], place->top + i == 0);
 	int below = (int)paper.n - place->top - visible;
 	if (below > 0)
 		canvas_putf(canvas, row + visible, 1, canvas->cols - 2, STYLE_DIM,
@@ -188,7 +206,7 @@ void screen_paper_put_at(struct canvas *canvas, int row, int rows, const char *t
 		struct paper_line line = paper.v[i];
 		if (i == rows - 1) /* with all that follows, so that it is cut with an ellipsis */
 			line.n = strcspn(line.text, "\n");
-		paper_put_line(canvas, row + i, &line, false);
+		paper_put_line(canvas, row + i, 1, &line, false);
 	}
 	free(paper.v);
 }

@@ -230,7 +230,7 @@ def keys(cases, update):
         screen.keys("i")
         screen.until("OPEN INCIDENTS   by money")
         screen.keys("Enter")
-        card = screen.until(r"^ .*(INCIDENT|CRITICAL) .*pfc_storm", absent="OPEN INCIDENTS")
+        card = screen.until(r"^ ?(INCIDENT|CRITICAL) .*pfc_storm", absent="OPEN INCIDENTS")
         check(card.startswith(" rocewatch   lab"), "the card has lost the headline:\n%s" % card)
         screen.keys("Escape")
         screen.until("OPEN INCIDENTS")

@@ -475,6 +475,18 @@ static void texts_wrap_and_scroll(void **state)
 	expect(top, "\n             twelve and"); /* continued below the text, not below the word */
 	expect(top, " on and on and on...\n");
 	expect(top, " more lines: PgDn\n");
+	/* a text made for 80 columns keeps its lines: it gives up the margin */
+	static const char full[] =
+		"a line that was laid out for eighty columns needs each of them, "
+		"up to the end...\nnext\n";
+	docs.page_text = full;
+	rw_cleanup(freep) char *whole = painted(&screen, &docs, 80, 24);
+	expect(whole,
+		"\na line that was laid out for eighty columns needs each of them, up to the "
+		"end...\nnext\n");
+	docs.page_text = text.s;
+	press(&screen, "G");
+	free(painted(&screen, &docs, 80, 24));
 	press(&screen, "G");
 	rw_cleanup(freep) char *end = painted(&screen, &docs, 80, 24);
 	expect(end, " line 59\n end: PgUp\n");
