@@ -46,7 +46,7 @@ def words_of(case, path, query):
     """The command whose JSON this document is; None: the API alone has it."""
     own = {"query": ["query", query.get("metric")], "query/list": ["query", "--list"], "watch": ["watch", "--once"],
            "tune/review": ["tune", "review", "--no-record"], "config/show": None,
-           "ecmp/history": None, "incidents": ["incident", "list", "--all"] if "all" in query else ["incident", "list"]}
+           "ecmp/history": None, "counters": None, "incidents": ["incident", "list", "--all"] if "all" in query else ["incident", "list"]}
     if path in own:
         return own[path]
     # Lists, whose commands are called by one of the things.
