@@ -104,8 +104,8 @@ static void card_storm(void **state)
 	const char *const holds[] = {
 		"CRITICAL pfc_storm tdd53op4 open 11m $960/h ($64 so far) conf high\n",
 		"Spread: 1 switch and 1 host wait. Job train: stopped. Not: incast, deadlock.\n",
-		"DO NOW   1 on node-010 (read only):\n"
-		"           ethtool -S <nic> | grep -i -E 'out_of_buffer|discard|prio3_pause'\n",
+		("DO NOW   1 on node-010 (read only):\n"
+		 "           ethtool -S <nic> | grep -i -E 'out_of_buffer|discard|prio3_pause'\n"),
 		"drain the host or shut its port (aborts the job)\n",
 		"WHY      pause time measured by the switch;",
 		"AGAINST  samples are missing or suspect\n",

@@ -122,8 +122,8 @@ static void commands_wrong(void **state)
 	static const char *const texts[] = {
 		"commands:\n  - { topic: beep, run: \"x\", evidence: \"y\" }\n",
 		"commands:\n  - { topic: pause, run: \"x\" }\n",
-		"commands:\n  - { topic: pause, run: \"x\", evidence: \"y\" }\n"
-		"  - { topic: pause, run: \"z\", evidence: \"y\" }\n",
+		("commands:\n  - { topic: pause, run: \"x\", evidence: \"y\" }\n"
+		 "  - { topic: pause, run: \"z\", evidence: \"y\" }\n"),
 		"commands: x\n",
 	};
 	for (size_t k = 0; k < rw_countof(texts); k++) {
