@@ -94,6 +94,12 @@ def run(site):
     site.agent.send_signal(signal.SIGHUP)
     wait_for("tokens", lambda: site.get("/api/v1/status")[0] == 401, 60)
     wait_for("the token", lambda: site.get("/api/v1/status", TOKEN)[0] == 200, 60)
+    # With a mistake in the file a new server takes the configuration in force: the tokens count on.
+    site.write("http: { listen: '127.0.0.1:%d' }\nrolle: x" % site.port)
+    second = site.server()
+    os.kill(second, signal.SIGKILL)
+    wait_for("a server without a file", lambda: site.server() not in (None, second) and site.get("/api/v1/status", TOKEN)[0] == 200, 90)
+    check(site.get("/api/v1/status")[0] == 401, "no token is asked for, since the file has a mistake")
     # An agent that is killed leaves nothing behind.
     last = wait_for("the server", site.server, 30)
     site.agent.kill()
