@@ -153,7 +153,8 @@ function scrubber(ctx) {
 
 /* --- the matrix --- */
 
-const CELL_W = 64, CELL_H = 34, LABEL_W = 110, HEAD_H = 40;
+const CELL_W = 64, CELL_H = 34, LABEL_W = 110, HEAD_FLAT = 40, HEAD_TURNED = 84;
+const LETTER_W = 7.2, NAME_MOST = 13; /* of the names above the columns */
 
 function sizes(n) {
 	if (n <= 8)
@@ -229,12 +230,17 @@ function matrixDrawn(ctx, doc) {
 	const rows = (doc.rows || []).filter((r) => matches([r.device, r.cells], ctx.filter));
 	const peers = doc.peers || [];
 	const size = sizes(Math.max(peers.length, rows.length));
+	const longest = Math.max(0, ...peers.map((p) => p.length));
+	const turned = longest * LETTER_W > size.w; /* names that differ in their last letter must not be cut there */
+	const HEAD_H = turned ? HEAD_TURNED : HEAD_FLAT;
 	const width = LABEL_W + peers.length * size.w + 150, height = HEAD_H + rows.length * size.h + 4;
 	const picked = ctx.local.cell || [];
 	const text = size.w >= 30;
-	const head = peers.map((p, k) => h("text", { key: "h" + p, class: "label", x: LABEL_W + k * size.w + size.w / 2, y: HEAD_H - 10,
-		"text-anchor": text ? "middle" : "start", transform: text ? null : "rotate(-60 " + (LABEL_W + k * size.w + size.w / 2) + " " + (HEAD_H - 6) + ")" },
-		text ? p.slice(0, Math.floor(size.w / 7)) : p.slice(0, 7), h("title", {}, p)));
+	const head = peers.map((p, k) => {
+		const x = LABEL_W + k * size.w + size.w / 2 + (turned ? 4 : 0), y = HEAD_H - 10;
+		return h("text", { key: "h" + p, class: "label", x, y, "text-anchor": turned ? "start" : "middle", transform: turned ? "rotate(-70 " + x + " " + y + ")" : null },
+			p.length > NAME_MOST ? "…" + p.slice(1 - NAME_MOST) : p, h("title", {}, p));
+	});
 	const body = rows.map((row, r) => h("g", { key: row.device + row.group, role: "row" },
 		h("text", { class: "label", x: LABEL_W - 8, y: HEAD_H + r * size.h + size.h / 2 + 4, "text-anchor": "end" }, row.device.slice(0, 14), h("title", {}, row.device)),
 		row.cells.map((c, k) => {
@@ -245,7 +251,7 @@ function matrixDrawn(ctx, doc) {
 				"data-cell": r + "," + k, "aria-label": cellName(row, c), on: { click: () => choose(ctx, row, c) } },
 				h("rect", { x: LABEL_W + k * size.w + 1, y: HEAD_H + r * size.h + 1, width: size.w - 2, height: size.h - 2, fill: shade(c.utilization_ratio, ctx.data.top) }),
 				text ? h("text", { x: LABEL_W + k * size.w + size.w / 2, y: HEAD_H + r * size.h + size.h / 2 + 4, "text-anchor": "middle",
-					class: (c.utilization_ratio || 0) > 0.55 * ctx.data.top ? "dark" : "light" }, (c.hot ? "▲ " : "") + cellText(c)) : null,
+					class: (c.utilization_ratio || 0) > 0.48 * ctx.data.top ? "dark" : "light" }, (c.hot ? "▲ " : "") + cellText(c)) : null,
 				h("title", {}, cellName(row, c)));
 		}),
 		h("text", { class: "imbalance", x: LABEL_W + peers.length * size.w + 8, y: HEAD_H + r * size.h + size.h / 2 + 4 }, imbalanceText(row.imbalance_ratio)),
