@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "agent/base/cleanup.h"
 #include "db/open.h"
 #include "tests/unit/db/db_world.h"
 
@@ -781,6 +782,53 @@ static void backup(void **state)
 	rig_done(&r);
 }
 
+/*
+ * The clock was set back to second 10: what is stored from after it, and what still waits because
+ * the disk refuses, is late; what came before it and what comes now is not. All of it is there.
+ * Values of one row keep flags of their own.
+ */
+static void rewound(void **state)
+{
+	struct rig r;
+	rig_init(&r, false);
+	struct sample before[] = {sample_at(SECONDS(5), r.port, M_PORT_IN_OCTETS, 1, 0),
+		sample_at(SECONDS(20), r.port, M_PORT_IN_OCTETS, 2, 0),
+		sample_at(SECONDS(20), r.port, M_PORT_OUT_OCTETS, 3, SF_SUSPECT)};
+	store_samples(r.store, before, rw_countof(before));
+	flush(&r);
+	fault_vfs_set(SQLITE_FULL);
+	struct sample waiting = sample_at(SECONDS(21), r.port, M_PORT_IN_OCTETS, 4, SF_RESTART);
+	store_samples(r.store, &waiting, 1);
+	store_rewind(r.store, SECONDS(10));
+	struct sample now = sample_at(SECONDS(11), r.port, M_PORT_IN_OCTETS, 5, 0);
+	store_samples(r.store, &now, 1);
+	fault_vfs_set(SQLITE_OK);
+	flush(&r);
+	static const struct {
+		const char *where, *flags;
+	} rows[] = {{"value=1", ""}, {"value=2", "late"}, {"value=3", "suspect,late"},
+		{"value=4", "restart,late"}, {"value=5", ""}};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		char sql[160];
+		snprintf(sql, sizeof(sql),
+			"SELECT count(*) FROM samples WHERE %s AND ifnull(flags, '')='%s'",
+			rows[i].where, rows[i].flags);
+		if (world_int(&r.world, sql) != 1)
+			fail_msg("%s: not %s", rows[i].where, rows[i].flags);
+	}
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples"), 5);
+
+	/* what is late is not the newest sample */
+	struct history *history;
+	int64_t first_ns, last_ns;
+	assert_int_equal(db_history_open(r.world.path, &history, NULL), 0);
+	assert_int_equal(history_range(history, &first_ns, &last_ns, NULL), 0);
+	assert_int_equal(first_ns, SECONDS(5));
+	assert_int_equal(last_ns, SECONDS(11));
+	history_close(history);
+	rig_done(&r);
+}
+
 /* A test that failed must not leave the disk full for the next. */
 static int disk_works(void **state)
 {
@@ -799,6 +847,7 @@ int main(void)
 		cmocka_unit_test_setup(names_survive, disk_works),
 		cmocka_unit_test_setup(attributes_and_documents, disk_works),
 		cmocka_unit_test_setup(health_is_a_snapshot, disk_works),
+		cmocka_unit_test_setup(rewound, disk_works),
 		cmocka_unit_test_setup(one_writer, disk_works),
 		cmocka_unit_test_setup(full_disk_keeps_batches, disk_works),
 		cmocka_unit_test_setup(every_write_fails_once, disk_works),
