@@ -19,6 +19,8 @@
 
 #define STALE_WINDOWS 3
 #define STALE_NS (5 * 60 * NS_PER_S)
+/* A report looks back a day; a check that is asked each minute is about now. */
+#define CHECK_REPORT_SPAN_NS (3600 * NS_PER_S)
 
 const struct check *check_by_name(const char *name)
 {
@@ -112,7 +114,7 @@ static int check_run_report(const struct check *check, struct check_source *sour
 	const struct report_ask ask = {
 		.device = source->scope.device, .group = source->scope.group};
 	rw_cleanup(report_result_done) struct report_result result = {0};
-	check_source_span(source, report->span_ns);
+	check_source_span(source, CHECK_REPORT_SPAN_NS);
 	int r = report->collect(source->client, &ask, &result, e);
 	if (r < 0)
 		return r;
