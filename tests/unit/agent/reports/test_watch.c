@@ -22,8 +22,9 @@
 
 #define NOW_S 1700000040LL /* a multiple of the window: the minute just ended is closed */
 
-extern const struct command command_status, command_watch;
-static const struct command *const table[] = {&command_status, &command_watch, NULL};
+extern const struct command command_check, command_status, command_watch;
+static const struct command *const table[] = {
+	&command_check, &command_status, &command_watch, NULL};
 static char dir[] = "/tmp/rw-watch-XXXXXX", db[64];
 
 static const char yaml[] = "fabric: pod-a\n"
@@ -186,6 +187,19 @@ static void test_status_formats(void **state)
 	expect(later, "signal,value,unit,state,where,name,value_low,quality,baseline,why\n");
 }
 
+/* The drops of the lossless priority alone, from the counters in the database. */
+static void test_check_drops(void **state)
+{
+	rw_cleanup(freep) char *all = run(2, "check", "drops", NULL),
+			       *other = run(3, "check", "drops", "--port=swp52"),
+			       *silent = run(3, "check", "target", NULL);
+	expect(all,
+		"DROPS CRITICAL - 90 frames dropped in 300 s, most at leaf1:swp51 p3: 90 | "
+		"'drops'=90;;0;0;\n");
+	expect(other, "DROPS UNKNOWN - drops are not counted by any of 0 lossless queues");
+	expect(silent, "TARGET UNKNOWN - 1 unknown, spine2: silent for 2m10s");
+}
+
 int main(void)
 {
 	setenv("LC_ALL", "C", 1);
@@ -194,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_watch_once),
 		cmocka_unit_test(test_watch_json),
 		cmocka_unit_test(test_status_formats),
+		cmocka_unit_test(test_check_drops),
 	};
 	return cmocka_run_group_tests(tests, begin, end);
 }
