@@ -190,6 +190,8 @@ void check_run(const struct check *check, struct check_source *source, struct ch
 {
 	char why[1536];
 	*ret = (struct check_result){.check = check};
+	/* Nobody is called for a silenced incident, but the fabric is not ready with it. */
+	source->count_silenced = check->strict;
 	bool old = check_is_old(source, why, sizeof(why));
 	int r = check_run_one(check, source, &ret->line);
 	if (check->parts && !old && r == 0)

@@ -3,8 +3,10 @@
 
 #include "agent/document/json_value.h"
 
-static bool audit_is_kind(const char *const *kinds, const char *kind)
+static bool audit_is_kind(const char *const *kinds, enum cause cause, const char *kind)
 {
+	if (str_eq(cause_name(cause), kind))
+		return true;
 	for (size_t i = 0; kinds[i]; i++)
 		if (str_eq(kinds[i], kind))
 			return true;
@@ -12,13 +14,14 @@ static bool audit_is_kind(const char *const *kinds, const char *kind)
 }
 
 size_t check_audit(const struct check_source *source, const json_t *audit, const char *const *kinds,
-	struct check_line *line)
+	enum cause cause, struct check_line *line)
 {
 	const json_t *row;
 	size_t i, n = 0;
 	json_array_foreach (json_object_get(audit, "findings"), i, row) {
 		enum check_state state = CHECK_OK;
-		if (!audit_is_kind(kinds, doc_word(row, "kind")) || !check_in_scope(source, row))
+		if (!audit_is_kind(kinds, cause, doc_word(row, "kind")) ||
+			!check_in_scope(source, row))
 			continue;
 		if (str_eq(doc_word(row, "severity"), "critical"))
 			state = CHECK_CRITICAL;

@@ -4,10 +4,15 @@
 
 #include "agent/check/check_source.h"
 
-/* check_audit - raises @line by the findings of these @kinds (ended by NULL) that are in scope, as
- * severe as the audit says. Returns how many are at least a warning. */
+/*
+ * check_audit - raises @line by the findings of these kinds that are in scope, as severe as the
+ * audit says. Returns how many are at least a warning.
+ *
+ * @kinds  ended by NULL
+ * @cause  a finding that has the word of this cause for its kind counts, too; CAUSE_NONE: none does
+ */
 size_t check_audit(const struct check_source *source, const json_t *audit, const char *const *kinds,
-	struct check_line *line);
+	enum cause cause, struct check_line *line);
 
 /* check_audit_known - links whose value of this name ("speed", "mtu", "pfc") is known at both
  * ends. */

@@ -6,9 +6,10 @@
 #include "agent/check/check_audit.h"
 #include "agent/document/json_value.h"
 
-static const char *const config_causes[] = {"config_drift", "config_mixed", "pfc_mismatch",
-	"pfc_wrong_priority", "dscp_mismatch", "mtu_mismatch", "headroom_small", "xon_close", NULL};
-static const char *const config_kinds[] = {"pfc_mismatch", "pfc_off", NULL};
+static const enum cause config_causes[] = {CAUSE_CONFIG_DRIFT, CAUSE_CONFIG_MIXED,
+	CAUSE_PFC_MISMATCH, CAUSE_PFC_WRONG_PRIORITY, CAUSE_DSCP_MISMATCH, CAUSE_MTU_MISMATCH,
+	CAUSE_HEADROOM_SMALL, CAUSE_XON_CLOSE, CAUSE_NONE};
+static const char *const config_kinds[] = {"pfc_off", NULL};
 
 static int check_config_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
@@ -19,11 +20,11 @@ static int check_config_run(struct check_source *source, struct check_line *ret,
 	if (r < 0)
 		return r;
 	const json_t *refused = json_object_get(json_object_get(watch, "agent"), "reload_refused");
-	size_t n = check_audit(source, audit, config_kinds, ret);
+	size_t n = check_audit(source, audit, config_kinds, CAUSE_PFC_MISMATCH, ret);
 	size_t open = check_incidents(source, watch, config_causes, ret);
 	size_t known = check_audit_known(audit, "pfc");
-	if (open >
-		0) /* a change that nobody asked for is worth a look even where it does no harm */
+	/* A change that nobody asked for is worth a warning even where it does no harm. */
+	if (open > 0)
 		check_say(
 			ret, CHECK_WARNING, "%zu open incident%s of settings", open, plural(open));
 	if (json_is_object(refused))

@@ -5,8 +5,8 @@
 #include "agent/check/check_source.h"
 #include "agent/document/json_value.h"
 
-static const char *const drops_causes[] = {
-	"lossless_loss", "headroom_small", "pool_exhausted", "class_leak", NULL};
+static const enum cause drops_causes[] = {CAUSE_LOSSLESS_LOSS, CAUSE_HEADROOM_SMALL,
+	CAUSE_POOL_EXHAUSTED, CAUSE_CLASS_LEAK, CAUSE_NONE};
 
 struct drops_sum {
 	size_t n, n_known;

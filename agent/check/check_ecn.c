@@ -12,8 +12,9 @@
 
 #define ECN_RATIO_WARN 0.2 /* marking everything is as blind as marking nothing */
 
-static const char *const ecn_causes[] = {"ecn_off", "ecn_late", "ecn_early", "ect_missing",
-	"dcqcn_off", "np_off", "cnp_lost", "cnp_starved", "dscp_mismatch", NULL};
+static const enum cause ecn_causes[] = {CAUSE_ECN_OFF, CAUSE_ECN_LATE, CAUSE_ECN_EARLY,
+	CAUSE_ECT_MISSING, CAUSE_DCQCN_OFF, CAUSE_NP_OFF, CAUSE_CNP_LOST, CAUSE_CNP_STARVED,
+	CAUSE_DSCP_MISMATCH, CAUSE_NONE};
 
 struct ecn_sum {
 	size_t n, n_known; /* queues; those whose marks are counted */

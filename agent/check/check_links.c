@@ -7,8 +7,8 @@
 #include "agent/document/json_value.h"
 #include "agent/reports/limits.h"
 
-static const char *const links_causes[] = {
-	"link_slow", "link_errors", "link_flap", "missing_rail", "optic_degrading", NULL};
+static const enum cause links_causes[] = {CAUSE_LINK_SLOW, CAUSE_LINK_ERRORS, CAUSE_LINK_FLAP,
+	CAUSE_MISSING_RAIL, CAUSE_OPTIC_DEGRADING, CAUSE_NONE};
 static const char *const links_kinds[] = {
 	"link_down", "speed_declared", "speed_mismatch", "group_speed", NULL};
 
@@ -58,7 +58,7 @@ static int check_links_run(struct check_source *source, struct check_line *ret, 
 	if (r < 0)
 		return r;
 	links_take(source, counters, &sum);
-	size_t below = check_audit(source, audit, links_kinds, ret);
+	size_t below = check_audit(source, audit, links_kinds, CAUSE_NONE, ret);
 	if (sum.worst)
 		check_say(ret, check_judge_value(&ranges, sum.rate), "%s:%s %.3g errors/s",
 			doc_word(sum.worst, "device"), doc_word(sum.worst, "port"), sum.rate);

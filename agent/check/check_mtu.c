@@ -4,8 +4,8 @@
 #include "agent/base/err.h"
 #include "agent/check/check_audit.h"
 
-static const char *const mtu_causes[] = {"mtu_mismatch", NULL};
-static const char *const mtu_kinds[] = {"mtu_mismatch", "mtu_small", NULL};
+static const enum cause mtu_causes[] = {CAUSE_MTU_MISMATCH, CAUSE_NONE};
+static const char *const mtu_kinds[] = {"mtu_small", NULL};
 
 static int check_mtu_run(struct check_source *source, struct check_line *ret, struct err *e)
 {
@@ -16,7 +16,7 @@ static int check_mtu_run(struct check_source *source, struct check_line *ret, st
 	if (r < 0)
 		return r;
 	size_t known = check_audit_known(audit, "mtu");
-	size_t n = check_audit(source, audit, mtu_kinds, ret);
+	size_t n = check_audit(source, audit, mtu_kinds, CAUSE_MTU_MISMATCH, ret);
 	check_incidents(source, watch, mtu_causes, ret);
 	ret->absent = known == 0 && n == 0;
 	if (ret->absent)

@@ -12,8 +12,9 @@
 #include "agent/document/json_value.h"
 #include "agent/reports/limits.h"
 
-static const char *const pfc_causes[] = {"slow_receiver", "pfc_storm", "pfc_deadlock",
-	"pfc_watchdog", "pfc_wrong_priority", "xon_close", "storage_receiver", NULL};
+static const enum cause pfc_causes[] = {CAUSE_SLOW_RECEIVER, CAUSE_PFC_STORM, CAUSE_PFC_DEADLOCK,
+	CAUSE_PFC_WATCHDOG, CAUSE_PFC_WRONG_PRIORITY, CAUSE_XON_CLOSE, CAUSE_STORAGE_RECEIVER,
+	CAUSE_NONE};
 
 struct pfc_worst {
 	const json_t *row;

@@ -162,33 +162,45 @@ bool check_in_scope(const struct check_source *source, const json_t *row)
 
 /* ---- incidents ------------------------------------------------------------------ */
 
-static bool source_is_cause(const char *const *causes, const char *cause)
+static bool source_is_cause(const enum cause *causes, const char *word)
 {
-	for (size_t i = 0; causes && causes[i]; i++)
-		if (str_eq(causes[i], cause))
+	const enum cause cause = cause_by_name(word);
+	for (size_t i = 0; causes && causes[i] != CAUSE_NONE; i++)
+		if (causes[i] == cause)
 			return true;
 	return !causes;
 }
 
+static void source_say_incident(const json_t *row, struct check_line *line)
+{
+	enum check_state state = CHECK_OK;
+	const char *what = doc_word(row, "headline");
+	if (!*what)
+		what = doc_word(row, "summary");
+	if (str_eq(doc_word(row, "severity"), "critical"))
+		state = CHECK_CRITICAL;
+	if (str_eq(doc_word(row, "severity"), "warning"))
+		state = CHECK_WARNING;
+	check_say(line, state, "incident %s: %.100s", doc_word(row, "id"), what);
+}
+
 size_t check_incidents(const struct check_source *source, const json_t *watch,
-	const char *const *causes, struct check_line *line)
+	const enum cause *causes, struct check_line *line)
 {
 	const json_t *row;
-	size_t i, n = 0;
+	size_t i, n = 0, n_silenced = 0;
 	json_array_foreach (json_object_get(watch, "incidents"), i, row) {
-		enum check_state state = CHECK_OK;
 		if (!source_is_cause(causes, doc_word(row, "cause")) ||
 			!check_in_scope(source, row))
 			continue;
+		if (*doc_word(row, "silenced") && !source->count_silenced) {
+			n_silenced++;
+			continue;
+		}
 		n++;
-		if (str_eq(doc_word(row, "severity"), "critical"))
-			state = CHECK_CRITICAL;
-		if (str_eq(doc_word(row, "severity"), "warning"))
-			state = CHECK_WARNING;
-		const char *what = doc_word(row, "headline");
-		if (!*what)
-			what = doc_word(row, "summary");
-		check_say(line, state, "incident %s: %.100s", doc_word(row, "id"), what);
+		source_say_incident(row, line);
 	}
+	if (n_silenced > 0)
+		check_say(line, CHECK_OK, "%zu silenced", n_silenced);
 	return n;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "agent/check/check.h"
+#include "db/model/cause.h"
 
 struct client;
 
@@ -24,6 +25,7 @@ struct check_source {
 	struct check_scope scope;
 	struct check_ranges given; /* by the user */
 	bool named_range; /* the user named a time range: no document's own one is taken */
+	bool count_silenced; /* a silenced incident counts like any other one */
 	json_t *docs; /* by path */
 };
 
@@ -52,10 +54,14 @@ bool check_device_in_scope(const struct check_source *source, const char *device
 
 /*
  * check_incidents - raises @line by the open incidents of the document "watch" whose cause is in
- * @causes (ended by NULL; NULL: all) and that are in scope: critical and warning as they are; info
- * is said only. Returns how many there are.
+ * @causes (ended by CAUSE_NONE; NULL: all) and that are in scope: critical and warning as they are;
+ * info is said only. Returns how many there are.
+ *
+ * A silenced incident does not raise @line and is not counted, the line says how many there are;
+ * unless @source->count_silenced. An acknowledged one counts: somebody knows of it, and it is still
+ * there.
  */
 size_t check_incidents(const struct check_source *source, const json_t *watch,
-	const char *const *causes, struct check_line *line);
+	const enum cause *causes, struct check_line *line);
 
 #endif

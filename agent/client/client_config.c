@@ -72,7 +72,9 @@ static void client_read_file(struct client *client, const char *path)
 
 int client_config_read(struct client *client, const struct globals *globals, struct err *e)
 {
-	bool missing = access(globals->config_path, F_OK) < 0 && errno == ENOENT;
+	bool missing = !globals->config_path;
+	if (!missing)
+		missing = access(globals->config_path, F_OK) < 0 && errno == ENOENT;
 
 	if (missing && globals->config_named)
 		return err_at(e, -EINVAL, globals->config_path, 0, 0,

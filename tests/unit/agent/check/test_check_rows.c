@@ -53,6 +53,12 @@ static int end(void **state)
 #define INCIDENT(cause, severity)                                                                  \
 	"{'id': 'abcdefgh', 'cause': '" cause "', 'severity': '" severity                          \
 	"', 'device': 'leaf1', 'port': 'swp1', 'headline': 'node-001 pauses'}"
+#define SILENCED                                                                                   \
+	"{'id': 'silent01', 'cause': 'pfc_storm', 'severity': 'critical', 'device': 'leaf1', "     \
+	"'headline': 'node-001 pauses', 'silenced': 'by ann until 2026-11-22T14:00:00Z: fans'}"
+#define ACKED                                                                                      \
+	"{'id': 'acked001', 'cause': 'pfc_storm', 'severity': 'warning', 'state': 'acked', "       \
+	"'acked_by': 'ann', 'device': 'leaf1', 'headline': 'node-001 pauses', 'silenced': null}"
 #define AUDIT(findings, known)                                                                     \
 	"'topology/check': {'findings': [" findings "], 'checked': {'links': 3, 'speed': " known   \
 	", 'mtu': " known ", 'pfc': " known "}}"
@@ -200,6 +206,19 @@ static const struct row rows[] = {
 	{"agrees", "config", AUDIT("", "3") ", " WATCH(""), {0}, NULL, NULL, CHECK_OK, "CONFIG OK"},
 	{"drift", "config", AUDIT("", "3") ", " WATCH(INCIDENT("config_drift", "info")), {0}, NULL,
 		NULL, CHECK_WARNING, "1 open incident of settings"},
+	/* fabric: its own part; the parts of other checks have their rows above */
+	{"an open incident", "fabric",
+		"'watch': {'incidents': [" INCIDENT("pfc_storm", "critical") "], 'money': {}}", {0},
+		NULL, NULL, CHECK_CRITICAL, "'incidents'=1;"},
+	{"a silenced incident", "fabric", WATCH(SILENCED), {0}, NULL, NULL, CHECK_OK,
+		"FABRIC OK - 1 silenced | 'incidents'=0;;;0; "},
+	{"an acknowledged incident", "fabric", WATCH(ACKED), {0}, NULL, NULL, CHECK_WARNING,
+		"FABRIC WARNING - incident acked001: node-001 pauses | 'incidents'=1;"},
+	{"silenced and acknowledged", "fabric", WATCH(SILENCED ", " ACKED), {0}, NULL, NULL,
+		CHECK_WARNING, "incident acked001: node-001 pauses; 1 silenced | 'incidents'=1;"},
+	{"silenced, of one kind", "pfc",
+		PAUSE(PORT("swp1", "node-001", "0", "0")) ", " WATCH(SILENCED), {0}, NULL, NULL,
+		CHECK_OK, "PFC OK - no pause at 1 queue; 1 silenced"},
 	{"a refused reload", "config",
 		AUDIT("", "3") ", 'watch': {'incidents': [], 'agent': {'reload_refused': {'text': "
 			       "'1 mistake'}}}",

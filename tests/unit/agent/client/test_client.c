@@ -363,6 +363,21 @@ static void expect_without_right(struct world *w, bool fresh)
 		fail_msg("%s data: %d", fresh ? "fresh" : "old", WEXITSTATUS(status));
 }
 
+/* A program that embeds the client names a database and no file. */
+static void test_no_file_named(void **state)
+{
+	struct world *w = *state;
+	const struct globals with = {.db = w->db}, without = {0};
+	struct client client;
+	struct err e = {0};
+	add_agent_data(w, wall_now().ns);
+	close_store(w);
+	assert_int_equal(client_open(&client, &with, SPAN_NS, &e), 0);
+	client_done(&client);
+	assert_int_equal(client_open(&client, &without, SPAN_NS, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "there is no configuration"));
+}
+
 /* The writer is this process: it runs, and the reader cannot see that. */
 static void test_cannot_tell(void **state)
 {
@@ -586,6 +601,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_check_of_a_broken_file, begin, end),
 		cmocka_unit_test_setup_teardown(test_stopped_agent, begin, end),
 		cmocka_unit_test_setup_teardown(test_replay, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_file_named, begin, end),
 		cmocka_unit_test_setup_teardown(test_cannot_tell, begin, end),
 		cmocka_unit_test_setup_teardown(test_copied_file, begin, end),
 		cmocka_unit_test_setup_teardown(test_as_of_a_time, begin, end),
