@@ -31,10 +31,12 @@ async function sheets(ctx, signal) {
 	const none = (e) => {
 		if (signal.aborted || e.status === 0 || e.status === 401)
 			throw e;
-		notes.push(e.message); /* too little history, for one: the other half can still be shown */
+		notes.push(e.message); /* the other half can still be shown */
 		return { sheets: [] };
 	};
 	const [kept, review] = await Promise.all([ctx.get("tune/list", {}, signal).catch(none), ctx.get("tune/review", {}, signal).catch(none)]);
+	if (review.reason)
+		notes.push(review.reason);
 	const all = new Map();
 	for (const s of [...(review.sheets || []), ...(kept.sheets || [])])
 		all.set(s.id, { ...(all.get(s.id) || {}), ...s });

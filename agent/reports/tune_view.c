@@ -459,13 +459,25 @@ static int tune_view_done(FILE *out)
 	return 0;
 }
 
+static void tune_view_none(FILE *out, const struct tune_page *page, const json_t *doc)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	if (json_array_size(tune_view_get(doc, "sheets")))
+		return;
+	str_add(&text, "no sheet: nothing in this time range calls for a change");
+	if (*doc_word(doc, "reason")) {
+		str_done(&text);
+		str_addf(&text, "not reviewed: %s", doc_word(doc, "reason"));
+	}
+	page_line(out, page, "", text.s);
+}
+
 int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *page)
 {
 	const json_t *sheets = tune_view_get(doc, "sheets"), *s;
 	size_t k;
 	page_begin(out, page, "rocewatch tuning review");
-	if (!json_array_size(sheets))
-		page_line(out, page, "", "no sheet: nothing in this time range calls for a change");
+	tune_view_none(out, page, doc);
 	json_array_foreach (sheets, k, s) {
 		if (k)
 			page_gap(out, page);

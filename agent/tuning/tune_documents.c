@@ -201,9 +201,14 @@ int tune_review_asked(
 		rc = tune_documents_names(client->config->fabric, &filter, e);
 	if (rc == 0)
 		rc = tune_documents_load(client, &l, e);
-	if (rc == 0)
-		rc = tune_review_records(client, &filter, l, ret, e);
-	return rc;
+	if (rc != 0)
+		return rc;
+	rc = tune_review_records(client, &filter, l, ret, e);
+	if (rc != -ENODATA)
+		return rc;
+	ret->reason = rw_strdup(e->text);
+	*e = (struct err){0};
+	return 0;
 }
 
 json_t *tune_reviewed_json(const struct tune_reviewed *reviewed, bool change)
@@ -215,5 +220,8 @@ json_t *tune_reviewed_json(const struct tune_reviewed *reviewed, bool change)
 			tune_documents_change(sheet);
 		json_array_append_new(sheets, sheet);
 	}
-	return json_pack("{s:o}", "sheets", sheets);
+	json_t *doc = json_object();
+	json_object_set_new(doc, "sheets", sheets);
+	json_object_set_new(doc, "reason", json_string_or_null(reviewed->reason));
+	return doc;
 }

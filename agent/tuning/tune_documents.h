@@ -33,10 +33,12 @@ struct tune_ask {
 };
 
 /* tune_review_asked - reviews the client's time range. -EINVAL for a name that does not exist: an
- * empty review would read as "nothing to do". tune_reviewed_done() @ret. */
+ * empty review would read as "nothing to do". A time range without enough samples is no failure:
+ * @ret->reason says so. tune_reviewed_done() @ret. */
 int tune_review_asked(struct client *client, const struct tune_ask *ask, struct tune_reviewed *ret,
 	struct err *e);
-/* tune_reviewed_json - {sheets: [...]}; with @change each has its change in one text. */
+/* tune_reviewed_json - {sheets: [...], reason: text|null}; with @change each has its change in one
+ * text. */
 json_t *tune_reviewed_json(const struct tune_reviewed *reviewed, bool change);
 
 #endif

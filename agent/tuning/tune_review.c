@@ -326,6 +326,7 @@ void tune_reviewed_done(struct tune_reviewed *reviewed)
 	for (size_t i = 0; i < reviewed->n; i++)
 		tune_record_free(reviewed->v[i]);
 	free(reviewed->v);
+	free(reviewed->reason);
 	*reviewed = (struct tune_reviewed){0};
 }
 

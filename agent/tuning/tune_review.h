@@ -20,6 +20,8 @@ struct tune_filter { /* NULL and PRIO_NONE: all */
 struct tune_reviewed {
 	struct tune_record **v; /* owned */
 	size_t n;
+	char *reason; /* why nothing could be reviewed, .n is 0 then; NULL: it was reviewed. Owned
+		       */
 };
 /* tune_review_records - the review of @client's time range, worst first, those of @filter. @ledger:
  * what was decided before. 0 or negative errno, @e; then there is nothing to free. */

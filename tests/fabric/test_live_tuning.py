@@ -38,8 +38,10 @@ class Tuned(Live):
 
 def proposed(lab):
     p = subprocess.run([lab.binary, "-c", lab.config, "tune", "review", "--since", "60s", "--format", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-    check(p.returncode == 0 or "there is less than one window" in p.stderr, "review: %s" % p.stderr)
-    return [s for s in (json.loads(p.stdout)["sheets"] if p.returncode == 0 else []) if s["advice"] == "change"]
+    check(p.returncode == 0, "review: %s" % p.stderr)
+    document = json.loads(p.stdout)
+    check(document["reason"] is None or (not document["sheets"] and "less than one window" in document["reason"]), "reason: %s" % document["reason"])
+    return [s for s in document["sheets"] if s["advice"] == "change"]
 
 
 def reviewed(lab):

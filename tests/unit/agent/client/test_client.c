@@ -22,6 +22,7 @@
 #include "agent/document/json_value.h"
 #include "agent/reports/doctor.h"
 #include "agent/reports/incidents_open.h"
+#include "agent/reports/served.h"
 #include "agent/reports/status.h"
 #include "config/config.h"
 #include "db/model/metric.h"
@@ -378,6 +379,27 @@ static void test_no_file_named(void **state)
 	assert_non_null(strstr(e.text, "there is no configuration"));
 }
 
+/* The first seconds of an agent: nothing can be reviewed yet, and that is no failure. */
+static void test_too_little_to_review(void **state)
+{
+	struct world *w = *state;
+	const struct globals g = {.db = w->db};
+	const struct served_ask ask = {0};
+	const struct served_document *row = served_find("tune/review");
+	struct client client;
+	struct err e = {0};
+	json_t *doc = NULL;
+	add_sample(w, "leaf2", wall_now().ns);
+	close_store(w);
+	assert_int_equal(client_open(&client, &g, row->span_ns, &e), 0);
+	if (row->make(&client, &ask, &doc, &e) != 0)
+		fail_msg("tune/review: %s", e.text);
+	assert_int_equal(json_array_size(json_object_get(doc, "sheets")), 0);
+	assert_non_null(strstr(doc_word(doc, "reason"), "less than one window"));
+	json_decref(doc);
+	client_done(&client);
+}
+
 /* The writer is this process: it runs, and the reader cannot see that. */
 static void test_cannot_tell(void **state)
 {
@@ -602,6 +624,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stopped_agent, begin, end),
 		cmocka_unit_test_setup_teardown(test_replay, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_file_named, begin, end),
+		cmocka_unit_test_setup_teardown(test_too_little_to_review, begin, end),
 		cmocka_unit_test_setup_teardown(test_cannot_tell, begin, end),
 		cmocka_unit_test_setup_teardown(test_copied_file, begin, end),
 		cmocka_unit_test_setup_teardown(test_as_of_a_time, begin, end),

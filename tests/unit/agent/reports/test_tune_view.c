@@ -111,7 +111,11 @@ static void test_little(void **state)
 				       "{\"sheets\": [{\"id\": \"x\"}]}");
 	rw_cleanup(freep) char *verify = printed(FORMAT_HTML, 80, tune_verify_print, "{}"),
 			       *whatif = printed(FORMAT_MD, 80, tune_whatif_print, "{}");
+	rw_cleanup(freep) char *unable = printed(FORMAT_TABLE, 80, tune_sheets_print,
+		"{\"sheets\": [], \"reason\": \"there is less than one window\"}");
 	assert_non_null(strstr(none, "no sheet"));
+	assert_non_null(strstr(unable, "not reviewed: there is less than one window"));
+	assert_null(strstr(unable, "nothing in this time range"));
 	assert_non_null(strstr(bare, "TUNING REVIEW x"));
 	assert_non_null(verify);
 	assert_non_null(whatif);
