@@ -1,5 +1,5 @@
 /*
- * config_alerts - who is told of incidents: the section 'alerts:' as built, and how secrets are
+ * config_alerts - who receives alerts: the section 'alerts:' as built, and how secrets are
  * named. Part of struct config (config/config.h).
  */
 #ifndef RW_CONFIG_ALERTS_H

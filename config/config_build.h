@@ -28,7 +28,7 @@ struct config_secret build_secret(struct build *build, const struct yaml_node *s
  * none. */
 void build_file(struct build *build, const struct yaml_node *section, const char *key,
 	const char *path, bool secret);
-/* build_alerts - who is told of incidents. config_alerts.c. */
+/* build_alerts - the receivers of alerts. config_alerts.c. */
 void build_alerts(struct build *build);
 
 /*

@@ -381,7 +381,7 @@ static const struct field http_rows[] = {
 	VALUE(tree_http, request_timeout_ns, "request_timeout", OPT_DURATION, "30s", "1s", "10m",
 		"How long a request may take to arrive, and a document to be made."),
 	VALUE(tree_http, metrics_top, "metrics_top", OPT_INT, "20", "1", "10000",
-		"/metrics: series of one family that are told apart by port, group or incident; "
+		"/metrics: series of one family that are kept apart by port, group or incident; "
 		"how many more there are is a metric too."),
 	VALUE(tree_http, metrics_all_ports, "metrics_all_ports", OPT_BOOL, "false", NULL, NULL,
 		"/metrics: counters of every port, about 25 series each. Else of ports that are "

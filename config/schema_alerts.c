@@ -142,5 +142,6 @@ const struct section alerts_section = {
 	.size = sizeof(struct tree_alerts),
 	.fields = alerts_rows,
 	.n_fields = rw_countof(alerts_rows),
-	.doc = "Who is told when an incident opens, grows worse or ends: one alert per root cause.",
+	.doc = "Who is informed when an incident opens, grows worse or ends: one alert per root "
+	       "cause.",
 };

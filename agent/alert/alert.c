@@ -146,14 +146,15 @@ void alert_take(void *arg, const struct incident *incident, enum incident_state 
 		return;
 	struct alert_subject *subject = alert_subject_find(alert, incident->id);
 	if (!subject && incident->state == INCIDENT_CLOSED)
-		return; /* nobody was told, and nobody needs to be */
+		return; /* no receiver got it, and none needs it */
 	if (!subject)
 		subject = alert_subject_get(alert, incident->id);
 	subject_take(subject, incident);
 	for (size_t i = 0; i < alert->n_receivers; i++) {
 		struct alert_receiver *r = &alert->receivers[i];
 		struct alert_delivery *d = alert_delivery_get(r, subject);
-		/* who was told of it hears its end, also when cause or jobs are others by then */
+		/* a receiver that got it also gets its end, even if cause or jobs have changed
+		 * since */
 		if (!d->fits || d->known.told != TOLD_OPEN)
 			d->fits = receiver_wants(r->config, incident);
 	}
@@ -190,7 +191,7 @@ static const struct incident *subject_incident(
 	return incident;
 }
 
-/* Is the receiver told of another incident that explains this one? */
+/* Does the receiver get another incident that explains this one? */
 static bool delivery_covered(const struct alert *alert, const struct alert_receiver *receiver,
 	const struct alert_subject *subject, int64_t now_ns)
 {
@@ -537,7 +538,7 @@ static void subject_free(struct alert_subject *subject)
 	free(subject);
 }
 
-/* True: nobody will be told of it any more. */
+/* True: no receiver will get it any more. */
 static bool subject_over(const struct alert *alert, const struct alert_subject *subject,
 	const struct ledger *ledger, int64_t now_ns)
 {

@@ -1,13 +1,13 @@
 /*
- * alert - who has to be told of which incident, and what they know already. It listens to the
+ * alert - which receiver has to get which incident, and what it got already. It listens to the
  * ledger after the store does. Every second it compares how each incident stands with what each
- * receiver was told (alert_wish.h), and hands what is missing to the receiver's thread
+ * receiver got (alert_wish.h), and hands what is missing to the receiver's thread
  * (receiver.h). Nothing here waits for a receiver.
  *
  *      one root cause, one alert   an incident with .parent is not sent while the parent is
  *      tried until it is there     after 1, 2, 4, ... s, at most `retry` apart; while a receiver
  *                                  does not answer, one message at a time is tried
- *      known after a restart       table alert: what was told, what waits. A message that was on
+ *      known after a restart       table alert: what was sent, what waits. A message that was on
  *                                  its way when the process died is sent again under the same
  *                                  delivery id
  *      bounded                     `spool` messages wait per receiver; beyond, the oldest openings
@@ -15,7 +15,7 @@
  *      refused for good            tried three times, then given up: logged, and an event
  *
  * A failing receiver is logged with growing gaps, and once when it answers again. Events:
- * alert_sent for what a receiver was told (not for repetitions to an Alertmanager), alert_failed
+ * alert_sent for what a receiver took (not for repetitions to an Alertmanager), alert_failed
  * when the first attempt fails and when something is given up.
  *
  * Loop thread, all of it.

@@ -1,7 +1,7 @@
 /*
  * alert_wish - what a receiver should be told next of one incident: a pure comparison of how the
  * incident stands with what the receiver knows. Nothing is queued that a later state overtakes: a
- * receiver that was away is told how things are now.
+ * receiver that was away gets the state of now.
  *
  *      knows nothing   open                                -> opened
  *                      over, while its opening waited      -> resolved (with both times)
@@ -24,7 +24,7 @@
 /* How the incident stands, for this receiver. */
 struct alert_fact {
 	bool closed;
-	bool covered; /* another incident that the receiver is told of explains it */
+	bool covered; /* explained by another incident that the receiver gets */
 	bool silenced, acked;
 	bool fits; /* its severity, cause, device and jobs are what the receiver asked for */
 	enum severity severity;
@@ -36,12 +36,12 @@ enum alert_told { TOLD_NOTHING, TOLD_OPEN, TOLD_RESOLVED };
 /* What the receiver knows. */
 struct alert_known {
 	enum alert_told told;
-	enum severity severity; /* as it was told last */
+	enum severity severity; /* as it was sent last */
 	enum cause cause;
-	bool acked; /* it was told of the acknowledgement */
+	bool acked; /* the acknowledgement was sent */
 	bool waiting; /* an opening waits to be told */
 	bool muted; /* a silence kept something back */
-	int64_t age_ns; /* since it was told last */
+	int64_t age_ns; /* since it was sent last */
 };
 
 enum alert_event alert_wish(const struct alert_fact *fact, const struct alert_known *known,

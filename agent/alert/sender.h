@@ -28,7 +28,7 @@ struct sender {
 	enum receiver_kind kind;
 	size_t batch; /* messages that one call takes */
 	/* The receiver forgets what is not repeated: open alerts are repeated whether or not they
-	 * are acknowledged, and it is told of acknowledgements and other causes. */
+	 * are acknowledged, and it gets acknowledgements and other causes. */
 	bool heartbeat;
 	/*
 	 * On a thread of its own; may wait .to->timeout_ns, no longer. 0: the receiver has all of

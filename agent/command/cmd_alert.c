@@ -1,4 +1,4 @@
-/* cmd_alert - "rocewatch alert": who is told, what was told, and a test of a receiver. */
+/* cmd_alert - "rocewatch alert": the receivers, what each one got, and a test of a receiver. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -170,9 +170,9 @@ static int cmd_alert_run(struct command_args *args)
 const struct command command_alert = {
 	.name = "alert",
 	.args = "list|test [RECEIVER]",
-	.summary = "who is told of incidents, and whether they answer",
+	.summary = "the receivers of alerts, and whether they answer",
 	.help = "list shows each receiver of 'alerts:' with what waits for it and what it answered "
-		"last; --format json also names what it was told of which incident.\n\n"
+		"last; --format json also says what it got of which incident.\n\n"
 		"test sends a message through one receiver and says what came of it. The running "
 		"agent does it, with its own rights and secrets; with no agent running it is done "
 		"here.",

@@ -92,7 +92,7 @@ static int mcp_serve(struct mcp *mcp)
 	return rc;
 }
 
-/* A wrong -c is told at once; a database may still come. */
+/* A wrong -c is reported at once; the database may appear later. */
 static int mcp_look(const struct globals *globals)
 {
 	struct client client;

@@ -190,7 +190,7 @@ static int cmd_silence_run(struct command_args *args)
 const struct command command_silence = {
 	.name = "silence",
 	.args = "list|add|expire ID",
-	.summary = "maintenance windows: what nobody is called for",
+	.summary = "maintenance windows: incidents that are not sent to receivers",
 	.help = "Incidents that fit a silence are found, counted and shown as others; they are not "
 		"sent to any receiver of alerts. A silence fits when all its globs do. When it "
 		"ends, what is still open is sent.\n\n"

@@ -43,7 +43,7 @@ struct agent {
 	struct clock_watch clock;
 	struct pulse pulse;
 	struct life_past past; /* as the start found it */
-	bool started; /* agent_start was written: the end is told too */
+	bool started; /* agent_start was written, so agent_stop will be too */
 	char stopping[96]; /* why it stops */
 	wall_t config_refused; /* when a reload was refused; 0 = the file is in force */
 };

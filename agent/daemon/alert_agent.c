@@ -23,7 +23,7 @@ void alert_agent_start(struct agent *agent)
 		rc = alert_load(agent->alert, history, wall_now(), mono_now(), &e);
 	if (rc != 0)
 		log_warn("alert",
-			"what receivers were told before cannot be read; they are told again of "
+			"what receivers got before cannot be read; they get again "
 			"what is open: %s",
 			e.text);
 	history_close(history);

@@ -7,7 +7,7 @@ struct agent;
 struct health;
 
 /* alert_agent_start - before the past is analysed. What cannot be read is logged; then receivers
- * are told of everything that is open. */
+ * get everything that is open. */
 void alert_agent_start(struct agent *agent);
 
 /* alert_agent_health - alert/NAME/{sent,failed,dropped,queued,failing,last_success_s}. */

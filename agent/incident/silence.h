@@ -1,5 +1,5 @@
 /*
- * silence - a time in which nobody is called for incidents that fit: maintenance of a switch, a
+ * silence - a time in which incidents that fit are not sent: maintenance of a switch, a
  * known fault, a job that may fail. Incidents are found, counted and shown all the same; they say
  * by whom and until when they are silenced.
  *

@@ -1,4 +1,4 @@
-/* served_alerts - the documents about who is told of what: receivers, silences, events. */
+/* served_alerts - the documents about alerts: receivers, silences, events. */
 #include <errno.h>
 
 #include "agent/base/cleanup.h"
@@ -52,7 +52,7 @@ static const struct served_param event_params[] = {
 static const struct served_document rows[] = {
 	{.path = "alerts",
 		.summary = "Each receiver of alerts: whether it answers, what waits, and what it "
-			   "was told last.",
+			   "got last.",
 		.span_ns = ALERT_SPAN_NS,
 		.make = served_alert_list},
 	{.path = "silences",

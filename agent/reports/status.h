@@ -9,7 +9,7 @@
 /*
  * status_document - {fabric, time, agent, devices: [{name, up, reason, age_s, protocol, ...}],
  * open_incidents, incidents: [...], data_quality}. As of client->at_ns: for a past time ages are
- * counted from then, incidents are those open then, and what is not kept of the past is null.
+ * counted from then, incidents are those open then, and fields without history are null.
  * "agent" is the object of agent_state.h.
  *
  * up is true, false, or null where it is not known: the target is silent for more than three

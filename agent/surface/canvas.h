@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a cell means; each is told apart without colour by its word or its place. */
+/* What a cell means; a word or its place says the same as its colour. */
 enum canvas_style {
 	STYLE_PLAIN,
 	STYLE_DIM, /* less important: legends, idle */

@@ -30,7 +30,7 @@ struct blob *blob_get(struct blob *blob);
 void blob_put(struct blob *blob);
 void blob_putp(struct blob **blob); /* for rw_cleanup() */
 
-/* One request. Lent for the call. What was not sent is NULL. */
+/* One request. Lent for the call. A field that was not sent is NULL. */
 struct http_request {
 	const char *method;
 	const char *target; /* as sent: path, '?' and query, not decoded */

@@ -67,7 +67,7 @@ static void metrics_emit_alert_success(struct metrics_page *page)
 
 static const struct metrics_family rows[] = {
 	{"rocewatch_alert_receiver_up", METRICS_GAUGE, "", RECEIVER,
-		"0 when the newest attempt to tell the receiver failed", HEALTH,
+		"0 when the newest message to the receiver failed", HEALTH,
 		metrics_emit_receiver_up},
 	{"rocewatch_alerts_sent", METRICS_COUNTER, "", RECEIVER,
 		"Messages that the receiver took since the agent started, repetitions included",

@@ -103,7 +103,7 @@ static int screen_severity_rank(const json_t *row)
 	return -1;
 }
 
-/* Larger first; what is not known last. */
+/* Larger first; unknown last. */
 static int screen_number_order(const json_t *left, const json_t *right, const char *key)
 {
 	double x = doc_number(left, key), y = doc_number(right, key);

@@ -38,7 +38,7 @@ void web_events_end(struct web_events *events);
 bool web_events_free(struct web_events *events);
 
 /* web_events_incidents - what differs between the incidents of two frames (@before may be NULL:
- * nothing is told), as events at the end of @out. Pure. */
+ * nothing is sent), as events at the end of @out. Pure. */
 void web_events_incidents(struct str *out, const json_t *before, const json_t *after);
 
 #endif

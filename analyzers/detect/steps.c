@@ -239,8 +239,8 @@ static void steps_advise(struct draft *draft, enum network network)
 {
 	if (network == NETWORK_NOT_SILENT)
 		finding_step(draft,
-			"check first what is not silent above: rocewatch incident list, rocewatch "
-			"pause, rocewatch ecmp",
+			"check the signals above that are active: rocewatch incident list, "
+			"rocewatch pause, rocewatch ecmp",
 			"none: read only");
 	else if (network == NETWORK_RULED_OUT)
 		finding_step(draft,

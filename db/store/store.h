@@ -124,7 +124,7 @@ struct store_alert {
 	int64_t sent_ns, pending_ns, updated_ns; /* wall; 0 = never */
 	int attempts; /* at what is pending */
 	int sent; /* messages so far */
-	bool acked; /* it was told that somebody works on it */
+	bool acked; /* the acknowledgement was sent to it */
 };
 void store_alert(struct store *store, const struct store_alert *alert);
 void store_alert_gone(struct store *store, const char *receiver, const char *incident_id);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_live_alerts.py BUILD - a PFC storm of the live lab is told to everybody: Debian's Alertmanager, a signed webhook, a mail server, syslog over
+"""test_live_alerts.py BUILD - a PFC storm of the live lab reaches every receiver: Debian's Alertmanager, a signed webhook, a mail server, syslog over
 UDP and TCP, a program; once each, while one receiver hangs and another is away. The Alertmanager is killed and begins anew with nothing; the agent
 is killed (SIGKILL) with alerts still to be told. Nothing is lost, nothing comes twice, and polling goes on. Then the incident is silenced and closed:
 everybody who heard of it hears of its end."""
@@ -323,7 +323,7 @@ def run(lab, am, sinks):
     polls = lab.polls_since(since, until)
     check(polls >= 0.4 * (until - since) / 1e9 - 10, "%d polls in %.0f s" % (polls, (until - since) / 1e9))
 
-    # 4. silenced and closed: its end is told, and what opens anew is not
+    # 4. silenced and closed: its end is sent, and a new one is not
     lab.rocewatch("silence", "add", "--cause", "*", "--for", "1h", "--why", "the host is repaired")
     silenced = next(i for i in lab.incidents() if i["id"] == one)["silenced"]
     check(silenced and silenced.startswith("by ") and silenced.endswith(": the host is repaired"), "silenced: %s" % silenced)

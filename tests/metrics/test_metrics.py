@@ -62,7 +62,7 @@ def test_storm(db):
     check(value("rocewatch_signal_state", signal="pause_time", state="ok") == [0], "a signal with an open incident is never ok")
     origin = value("rocewatch_pause_ratio", role="origin", peer="node-010")
     check(origin and origin[0] > 0.9, "the host that pauses is the origin")
-    check(not value("rocewatch_signal", signal="nak") and value("rocewatch_signal_state", signal="nak", state="unknown") == [1], "what nobody collects is absent and unknown, not 0")
+    check(not value("rocewatch_signal", signal="nak") and value("rocewatch_signal_state", signal="nak", state="unknown") == [1], "a signal that is not collected is absent and unknown, not 0")
     check(value("rocewatch_target_up") == [1] * 8, "every device has its gauge")
     check(value("rocewatch_cost_usd_per_hour")[0] > 0, "money")
     # bounded: the first subjects, and how many there are beside

@@ -206,7 +206,7 @@ def lost(b, work):
     b.complaints()
     server.close()
     b.js("window.ahead += 20000")
-    b.wait("connection lost is told", "/Connection lost/.test(document.querySelector('#banners').innerText)", 10)
+    b.wait("a lost connection is reported", "/Connection lost/.test(document.querySelector('#banners').innerText)", 10)
     b.complaints()
     server = PageServer(WEB, Fabric().document, interval_s=0.2, port=port)
     try:

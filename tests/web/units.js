@@ -86,7 +86,7 @@ function headline(f) {
 	expect(f, "a stopped agent has one", kinds({ state: "stopped", stale: true }), ["agent"]);
 	expect(f, "a stale store has one", kinds({ state: "running", stale: true }), ["stale"]);
 	expect(f, "a broken file and a refused reload have one each", kinds({ state: "running", config_error: "x", reload_refused: { text: "y" } }), ["config", "reload"]);
-	expect(f, "the same mistake is told once", kinds({ state: "running", config_error: "x", reload_refused: { text: "refused: x" } }), ["config"]);
+	expect(f, "the same mistake is reported once", kinds({ state: "running", config_error: "x", reload_refused: { text: "refused: x" } }), ["config"]);
 }
 
 function incidents(f) {

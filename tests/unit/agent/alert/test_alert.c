@@ -236,7 +236,7 @@ static const struct incident *world_incident(const struct world *w, const char *
 	return NULL;
 }
 
-/* ---- what was told ------------------------------------------------------- */
+/* ---- what was sent ------------------------------------------------------- */
 
 static json_t *sink_json(struct http_sink *sink, size_t i)
 {
@@ -513,7 +513,7 @@ static void test_silence_and_ack(void **state)
 	assert_int_equal(
 		world_count(&w, "SELECT count(*) FROM events WHERE kind='silence_expired'"), 1);
 	world_expect(&w, &sink, 3); /* nobody has acknowledged e1 */
-	world_clear(&w, "leaf1", "x1"); /* the end is told, acknowledged or not */
+	world_clear(&w, "leaf1", "x1"); /* the end is sent, acknowledged or not */
 	world_expect(&w, &sink, 4);
 	assert_told(&sink, "opened:x1 opened:e1 reminder:e1 resolved:x1");
 	world_end(&w);
@@ -736,7 +736,7 @@ static void test_filters(void **state)
 	sink_done(&all);
 }
 
-/* Who was told of an incident hears its end, though its cause is another by then. */
+/* A receiver that got an incident also gets its end, even if its cause has changed since. */
 static void test_filter_keeps(void **state)
 {
 	rw_cleanup(str_done) struct str yaml = {0};

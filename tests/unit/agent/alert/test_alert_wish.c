@@ -1,4 +1,4 @@
-/* test_alert_wish - what a receiver is told next, as a table of states. */
+/* test_alert_wish - what a receiver gets next, as a table of states. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,8 +28,8 @@ static struct alert_fact wish_fact(const char *letters)
 	return fact;
 }
 
-/* - knows nothing, o knows it open, r knows its end; then: w its opening waits, l it was told of a
- * lower severity, a told of the acknowledgement, m muted, t told long ago */
+/* - knows nothing, o knows it open, r knows its end; then: w its opening waits, l it got a
+ * lower severity, a got the acknowledgement, m muted, t got it long ago */
 static struct alert_known wish_known(const char *letters)
 {
 	struct alert_known known = {.severity = SEV_CRITICAL, .cause = CAUSE_PFC_STORM};
@@ -60,7 +60,7 @@ static void test_wishes(void **state)
 		{"told long ago", "", "ot", ALERT_REMINDER, ALERT_REMINDER},
 		{"somebody works on it", "a", "ot", ALERT_NONE, ALERT_ACKNOWLEDGED},
 		{"and that is known", "a", "oat", ALERT_NONE, ALERT_REMINDER},
-		{"somebody works on it before it was told", "a", "-", ALERT_OPENED, ALERT_OPENED},
+		{"acknowledged before it was sent", "a", "-", ALERT_OPENED, ALERT_OPENED},
 		{"it grew worse", "", "ol", ALERT_ESCALATED, ALERT_ESCALATED},
 		{"it grew worse while somebody works on it", "a", "ola", ALERT_ESCALATED,
 			ALERT_ESCALATED},

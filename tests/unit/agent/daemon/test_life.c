@@ -122,7 +122,7 @@ static void test_first_start(void **state)
 	str_done(&got);
 }
 
-/* An absence is told with its length, its ends and its reason: an ordered stop, or none. */
+/* An absence is recorded with its length, its ends and its reason: an ordered stop, or none. */
 static void test_away(void **state)
 {
 	struct world *w = *state;
