@@ -125,7 +125,8 @@ TABLE(command_section, tree_receiver, command_rows, "A program that is started f
 #define RECEIVERS(kind, key, s) SECTIONS(FIELD_ONE_OR_MORE, tree_alerts, receivers[kind], key, s)
 static const struct field alerts_rows[] = {
 	CHOICE(tree_alerts, min_severity, "min_severity", severities, "warning",
-		"Incidents below it are sent to nobody who does not ask for them."),
+		"Incidents below it are not sent, except to receivers that set their own "
+		"min_severity."),
 	VALUE(tree_alerts, resend_ns, "resend", OPT_DURATION, "4h", "1s", "30d",
 		"An open incident that nobody has acknowledged is sent again this often."),
 	TEXT(tree_alerts, web_url, "web_url",

@@ -83,7 +83,7 @@ function links(ctx, i) {
 	return h("p", { class: "links" }, rows.map(([key, text, href]) => h("a", { key, href, class: "button" }, text)));
 }
 
-/* What the first look must tell: who, how bad, what to do, why, and what is not proved. */
+/* What must be seen first: who, how bad, what to do, why, and what could not be proved. */
 function story(ctx, i) {
 	const s = subject(i);
 	const lines = [["finding", i.headline !== i.summary ? i.headline : null], ["summary", i.summary]].filter(([, text]) => text);

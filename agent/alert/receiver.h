@@ -39,11 +39,12 @@ const struct config_receiver *receiver_config(const struct receiver *receiver);
  * thread. */
 bool receiver_give(struct receiver *receiver, struct receiver_job *job);
 
-/* receiver_stop - drops what is not begun, lets what is under way end for @grace_ns and post its
+/* receiver_stop - drops waiting messages, gives the one under way @grace_ns to end and post its
  * results, then stops it; afterwards nothing is posted. A thread that still waits for a name server
  * ends by itself later. Waits at most @grace_ns and 0.1 s. Loop thread; NULL is fine. */
 void receiver_stop(struct receiver *receiver, int64_t grace_ns);
-/* receiver_free - stops it at once, where nobody did. The configuration is gone afterwards. */
+/* receiver_free - stops it at once, unless it was stopped before. The configuration is gone
+ * afterwards. */
 void receiver_free(struct receiver *receiver);
 
 #endif

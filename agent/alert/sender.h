@@ -27,8 +27,8 @@ struct sender {
 	const char *name; /* as in the configuration */
 	enum receiver_kind kind;
 	size_t batch; /* messages that one call takes */
-	/* The receiver forgets what is not repeated: open alerts are repeated whether or not they
-	 * are acknowledged, and it gets acknowledgements and other causes. */
+	/* The receiver forgets alerts that are not repeated: open ones are repeated whether or not
+	 * they are acknowledged, and it gets acknowledgements and other causes. */
 	bool heartbeat;
 	/*
 	 * On a thread of its own; may wait .to->timeout_ns, no longer. 0: the receiver has all of

@@ -35,7 +35,7 @@ static int check_accept_run(struct check_source *source, struct check_line *ret,
 const struct check check_accept = {
 	.name = "accept",
 	.label = "ACCEPT",
-	.summary = "ready for a job? All checks for its hosts, a line each; what is not known is "
+	.summary = "ready for a job? All checks for its hosts, a line each; unknown counts as "
 		   "not ready",
 	.parts = accept_parts,
 	.run = check_accept_run,

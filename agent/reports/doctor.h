@@ -13,7 +13,7 @@
  * doctor_document - {fabric, time, agent_running, targets: [...], data_quality, captures: [...],
  * store, process, traps, agent, todo: [{severity, subject, what, do}]}; todo is empty when nothing
  * is wrong, worst first else. As of client->at_ns: for a past time only the devices are known, and
- * todo is empty. What is not known is null, never 0. NULL on failure with @e filled; the
+ * todo is empty. Unknown is null, never 0. NULL on failure with @e filled; the
  * caller owns the result.
  */
 json_t *doctor_document(struct client *client, struct err *e);

@@ -1,6 +1,6 @@
 /*
  * api_request - what an HTTP client sent, as values: the target of a request, the host it means, a
- * bearer token. Pure; any thread. Every byte is foreign: what is not plainly right is refused.
+ * bearer token. Pure; any thread. Every byte is foreign: anything not plainly right is refused.
  */
 #ifndef RW_SURFACE_API_REQUEST_H
 #define RW_SURFACE_API_REQUEST_H

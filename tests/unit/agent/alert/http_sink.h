@@ -1,5 +1,5 @@
-/* http_sink - a tiny HTTP server on a thread of its own: keeps what it is sent, and answers as it
- * is told to. Port 0 is chosen by the kernel; the server can be ended and begun again on its port.
+/* http_sink - a tiny HTTP server on a thread of its own: keeps what it is sent, and answers as the
+ * test asks. Port 0 is chosen by the kernel; the server can be ended and begun again on its port.
  */
 #ifndef RW_TESTS_HTTP_SINK_H
 #define RW_TESTS_HTTP_SINK_H
