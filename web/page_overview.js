@@ -112,7 +112,7 @@ function paused(ctx) {
 			h("span", { class: "num" }, format.pauseRate(p.pause_ratio_low, p.pause_ratio, p.quality !== "bound")),
 			h("span", { class: "under" }, h("strong", {}, ROLES[p.role] || ""), " " + pausedText(p),
 				p.incident ? [", ", h("a", { href: ctx.link("tree", [], { incident: p.incident }) }, "tree")] : null))))
-			: quiet(ctx.filter ? "None matches the filter." : "Nobody is paused."));
+			: quiet(ctx.filter ? "None matches the filter." : "No port is paused."));
 }
 
 function uplinks(ctx) {

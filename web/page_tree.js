@@ -192,6 +192,6 @@ export const tree = {
 			doc.observable === false ? h("p", {}, mark("unknown"), " no switch reports pause: nothing can be said.") : null,
 			doc.differs_because ? h("p", { key: "differs" }, mark("unknown", "DIFFERS"), " from the incident: " + doc.differs_because) : null,
 			cycles.map((c, i) => h("p", { key: "c" + i, class: "error" }, "Ring: " + JSON.stringify(c).replace(/[[\]{}"]/g, " "))),
-			shown.length ? shown.map((t, i) => one(ctx, t, i)) : doc.observable === false ? null : quiet("Nobody waits for anybody in this time."));
+			shown.length ? shown.map((t, i) => one(ctx, t, i)) : doc.observable === false ? null : quiet("No port waits for another in this time."));
 	},
 };

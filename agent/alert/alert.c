@@ -170,7 +170,7 @@ void alert_sync(struct alert *alert, const struct ledger *ledger, wall_t now)
 	const size_t n = ledger_incidents(ledger, &all);
 	for (size_t i = 0; i < n; i++)
 		alert_take(alert, all[i], all[i]->state);
-	/* one that was open when it was stored, and that nobody judges any more, has ended */
+	/* stored as open, but no longer in the ledger: it has ended */
 	for (size_t i = 0; i < alert->n_subjects; i++) {
 		struct alert_subject *subject = alert->subjects[i];
 		if (subject->known || subject->closed)
@@ -307,7 +307,7 @@ static void receiver_bound(struct alert *alert, struct alert_receiver *receiver,
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* Why the receiver hears of an end that is none yet. */
+/* Why an end is sent for an incident that is still open. */
 static void end_reason(struct str *out, const struct alert_subject *subject)
 {
 	if (!subject->closed && subject->parent[0])

@@ -1,6 +1,6 @@
 /*
  * receiver - the thread of one receiver. The mutex guards the queue, the mailbox and .stop; all
- * else belongs to one thread or never changes. Whoever of loop and thread lets go last frees it.
+ * else belongs to one thread or never changes. The last of loop and thread to release it frees it.
  */
 #include "agent/alert/receiver.h"
 

@@ -235,7 +235,7 @@ static int syslog_close_tcp(int fd, const struct sender_ask *ask, struct err *e)
 	return 0;
 }
 
-/* Where nobody listens on the port, the answer to a datagram comes at once, or never. */
+/* If no process listens on the port, the error for a datagram comes at once or never. */
 static int syslog_refused(int fd, const struct sender_ask *ask, struct err *e)
 {
 	int error = 0;
@@ -245,7 +245,7 @@ static int syslog_refused(int fd, const struct sender_ask *ask, struct err *e)
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error == 0)
 		return 0;
-	return err_set(e, -error, "nobody takes it there: %s", strerror(error));
+	return err_set(e, -error, "no server takes messages there: %s", strerror(error));
 }
 
 static int syslog_send(const struct sender_ask *ask, struct err *e)

@@ -75,7 +75,7 @@ static int child_start(struct child *child, char *const *argv, char *const *env,
 	return err_set(e, rc, "%.200s cannot be started: %s", argv[0], strerror(-rc));
 }
 
-/* A child need not read its input. Whoever calls us may not ignore SIGPIPE, so it is held back in
+/* A child need not read its input. The caller may not ignore SIGPIPE, so it is held back in
  * this thread meanwhile. */
 struct pipe_signal {
 	sigset_t before;

@@ -122,7 +122,8 @@ void check_print(FILE *out, const struct check *check, const struct check_line *
 /* check_print_plain - the same without perfdata: monitoring systems read those of the first line.
  */
 void check_print_plain(FILE *out, const struct check *check, const struct check_line *line);
-/* check_fail - makes @line UNKNOWN with place and reason of @e; @r is said where @e has no text. */
+/* check_fail - makes @line UNKNOWN with place and reason of @e; @r is printed where @e has no text.
+ */
 void check_fail(struct check_line *line, int r, const struct err *e);
 /* check_print_unknown - the line of a check that could not judge: "ECMP UNKNOWN - why". */
 void check_print_unknown(FILE *out, const struct check *check, const char *why);

@@ -55,7 +55,7 @@ bool check_device_in_scope(const struct check_source *source, const char *device
 /*
  * check_incidents - raises @line by the open incidents of the document "watch" whose cause is in
  * @causes (ended by CAUSE_NONE; NULL: all) and that are in scope: critical and warning as they are;
- * info is said only. Returns how many there are.
+ * info is only printed. Returns how many there are.
  *
  * A silenced incident does not raise @line and is not counted, the line says how many there are;
  * unless @source->count_silenced. An acknowledged one counts: somebody knows of it, and it is still

@@ -85,7 +85,7 @@ static int event_add(struct client *client, const struct command_args *args, str
 	json_t *request = NULL, *reply = NULL;
 	struct store_change checked;
 	int rc = event_request(args, &request, e);
-	if (rc == 0) /* what is wrong with the words is a usage error, whoever would write it */
+	if (rc == 0) /* a wrong option is a usage error, with or without an agent */
 		rc = change_read(request, "", wall_now().ns, a, &checked, e);
 	if (rc == 0 && client_writer_pid(client) == 0)
 		rc = direct_write(client, event_add_direct, request, e);

@@ -1,4 +1,4 @@
-/* cmd_silence - "rocewatch silence": when nobody shall be called. */
+/* cmd_silence - "rocewatch silence": maintenance windows of alerts. */
 #include "agent/command/command.h"
 
 #include <errno.h>
@@ -125,7 +125,7 @@ static int silence_add(struct client *client, const struct command_args *args, s
 	json_t *request = NULL;
 	struct silence checked;
 	int rc = silence_request(args, &request, e);
-	if (rc == 0) /* what is wrong with the words is a usage error, whoever would write it */
+	if (rc == 0) /* a wrong option is a usage error, with or without an agent */
 		rc = silence_read(request, "", wall_now().ns, &checked, e);
 	struct silence_act act = {.request = request};
 	if (rc == 0)

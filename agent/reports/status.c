@@ -30,7 +30,7 @@ struct status_row {
 	char *device, *protocol, *address, *state, *reason; /* NULL = unknown */
 	bool up, polled;
 	int64_t last_ns, interval_ns; /* last 0 = never */
-	int64_t newest_ns, before_ns; /* of its samples, where nobody polls; 0 = none */
+	int64_t newest_ns, before_ns; /* of its samples, where no agent polls; 0 = none */
 	double p50_s, p95_s;
 	int64_t polls, timeouts, errors;
 };

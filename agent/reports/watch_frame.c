@@ -1,6 +1,6 @@
 /*
  * watch_frame - the document behind every live surface: terminal, web page, exported metrics. Only
- * what is measured is shown: a signal that nobody collects says so, and one with an open incident
+ * what is measured is shown: a signal that is not collected says so, and one with an open incident
  * is never good.
  */
 #include "agent/reports/watch_frame.h"

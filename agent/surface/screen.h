@@ -73,7 +73,7 @@ struct screen_docs {
 	double wall_age_s; /* since the wall was read; NAN never */
 	double reading_s; /* since an unanswered question was asked; NAN none */
 	double interval_s; /* between two frames; NAN: the screen shows the past and stands still */
-	bool printed; /* one frame on paper: nothing is said of the next one */
+	bool printed; /* one frame on paper: the next one is not announced */
 };
 
 /* A page. One row of the table in screen_pages.c. */

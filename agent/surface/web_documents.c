@@ -170,7 +170,7 @@ static size_t document_bytes(const struct document *document)
 	return document->reply.body->n;
 }
 
-/* The one that nobody has asked for, for the longest time. */
+/* The document that was asked for least recently. */
 static struct document *documents_oldest(struct web_documents *documents)
 {
 	struct document *oldest = NULL;

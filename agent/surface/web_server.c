@@ -336,7 +336,7 @@ static int server_start_http(
 	return http_start(server->fd, cert, key, &limits, &handler, &server->http, e);
 }
 
-/* Every connection is closed; the listening socket stays, so that nobody is refused. */
+/* Every connection is closed; the listening socket stays, so that no client is refused. */
 static void server_stop_http(struct web_server *server)
 {
 	if (!server->http)
