@@ -1,10 +1,11 @@
 /*
- * test_alert - incidents of a real ledger, told to receivers over real HTTP: once each, in order,
+ * test_alert - incidents of a real ledger, sent to receivers over real HTTP: once each, in order,
  * again after a restart, and never at the price of another receiver. Time is an argument: a tick of
  * the test is a second of the alert's.
  */
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,6 +41,7 @@
 #define START_NS (1700000000 * NS_PER_S)
 #define PATIENCE_NS (60 * NS_PER_S)
 #define TURN_NS (2 * NS_PER_MS) /* of real time, for one second of the test */
+#define CONNECT_MS 20000 /* until a receiver's thread has connected */
 
 struct world {
 	char dir[64], db[96];
@@ -430,6 +432,8 @@ static void test_results_at_the_end(void **state)
 		world_raise(&w, "leaf1", "e1", SEV_WARNING);
 		assert_int_equal(listen(sink.fd, 128), 0); /* connected, and not served yet */
 		world_seconds(&w, 2);
+		/* a message that is not begun would be dropped at the end */
+		assert_int_equal(poll(&(struct pollfd){sink.fd, POLLIN, 0}, 1, CONNECT_MS), 1);
 		sink_set(&sink, statuses[k], 0);
 		sink_begin(&sink);
 		world_stop(&w);
