@@ -56,14 +56,22 @@ static int incident_complete(
 	return 0;
 }
 
-static int served_incident_show(
+/* The stored incident that @ask names; the caller drops it. */
+static int served_incident_find(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
 	const char *id;
+	const int r = served_required(ask, "id", &id, e);
+	if (r < 0)
+		return r;
+	return incident_find(client, id, ret, e);
+}
+
+static int served_incident_show(
+	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
+{
 	json_t *found = NULL;
-	int r = served_required(ask, "id", &id, e);
-	if (r == 0)
-		r = incident_find(client, id, &found, e);
+	int r = served_incident_find(client, ask, &found, e);
 	if (r < 0)
 		return r;
 	json_t *shown = incident_public(found);
@@ -79,11 +87,8 @@ static int served_incident_show(
 static int served_incident_timeline(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
-	const char *id;
 	json_t *found = NULL;
-	int r = served_required(ask, "id", &id, e);
-	if (r == 0)
-		r = incident_find(client, id, &found, e);
+	int r = served_incident_find(client, ask, &found, e);
 	if (r < 0)
 		return r;
 	json_t *shown = incident_public(found), *lines = NULL;
