@@ -418,23 +418,42 @@ static bool is_peak(const double *correlations, size_t n, size_t lag)
 		correlations[lag] > correlations[lag + 1];
 }
 
-/* Many steps on, the same peak tells the step more exactly: follow it from multiple to multiple as
- * long as it is one. */
+/* The highest peak within @reach of @about and after @last; 0: there is none. */
+static size_t top_near(
+	const double *correlations, size_t n, size_t about, size_t reach, size_t last)
+{
+	size_t top = 0, from = last + 1;
+	if (about > reach + from)
+		from = about - reach;
+	for (size_t k = from; k <= about + reach && k + 1 < n; k++)
+		if (is_peak(correlations, n, k) && (!top || correlations[k] > correlations[top]))
+			top = k;
+	return top;
+}
+
+/*
+ * Many steps on, the same peak tells the step more exactly: follow it from multiple to multiple as
+ * long as it is one.
+ *
+ * Each peak lies after the last one, and the step stays within a slice of @lag: where the job
+ * stopped, correlations fall all the way, and the highest peak near a multiple is the one before.
+ * Without this the step would shrink with every multiple, and the end never come.
+ */
 static double rhythm_refine(const double *correlations, size_t n, double lag)
 {
 	double best = lag;
+	size_t last = (size_t)lag;
 	for (size_t m = 2; (double)m * best + 2 < (double)n; m++) {
 		const size_t about = (size_t)llround((double)m * best),
 			     reach = (size_t)(best / 4) + 1;
-		size_t top = 0;
-		for (size_t k = about > reach ? about - reach : 1; k <= about + reach && k + 1 < n;
-			k++)
-			if (is_peak(correlations, n, k) &&
-				(!top || correlations[k] > correlations[top]))
-				top = k;
+		const size_t top = top_near(correlations, n, about, reach, last);
 		if (!top || correlations[top] < PEAK_MIN)
 			break;
-		best = peak_at(correlations, n, top) / (double)m;
+		const double step = peak_at(correlations, n, top) / (double)m;
+		if (fabs(step - lag) > 1 || step < SLICES_PER_STEP)
+			break;
+		best = step;
+		last = top;
 	}
 	return best;
 }
