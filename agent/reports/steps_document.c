@@ -24,6 +24,7 @@
 #define SLICES 600 /* the newest ones, for the step */
 #define LEVELS_MAX 32
 #define SPACING_SPAN_NS (300 * NS_PER_S) /* that shows the time between samples */
+#define STOPPED_NS (60 * NS_PER_S) /* shorter than that it pauses, as for a checkpoint */
 #define LEAST 0.03 /* change of throughput, as the default of analyzers.steps.warn */
 
 struct steps_job {
@@ -239,6 +240,37 @@ static void steps_add_levels(json_t *levels, const struct steps_history *jobs,
 	}
 }
 
+/* What the job moves at its best level; NAN: none is seen. */
+static double steps_best(const struct busy_blocks *busy)
+{
+	struct segment s[LEVELS_MAX];
+	const size_t n = rhythm_segments(busy->rate, busy->n, LEAST, s, LEVELS_MAX);
+	double best = NAN;
+	for (size_t k = 0; k < n; k++)
+		best = fmax(best, s[k].level.mean);
+	return best;
+}
+
+/* Since when the job has moved next to nothing, up to the newest block that is seen; 0: it moves,
+ * or it is not known. */
+static int64_t steps_stopped_since(const struct steps_history *jobs,
+	const struct steps_job *history, const struct busy_blocks *busy)
+{
+	const double idle = RHYTHM_IDLE * steps_best(busy);
+	size_t first = jobs->n_blocks, n = 0;
+	for (size_t k = jobs->n_blocks; k > 0; k--) {
+		if (isnan(history->rate[k - 1]))
+			continue;
+		if (!(history->rate[k - 1] < idle))
+			break;
+		first = k - 1;
+		n++;
+	}
+	if (n == 0 || (int64_t)n * jobs->block_ns < STOPPED_NS)
+		return 0;
+	return jobs->from_ns + (int64_t)first * jobs->block_ns;
+}
+
 static json_t *steps_job_json(const struct steps_history *jobs, const struct steps_job *history,
 	const struct busy_blocks *busy, const struct period *period, int64_t sample_ns)
 {
@@ -265,6 +297,8 @@ static json_t *steps_job_json(const struct steps_history *jobs, const struct ste
 	json_object_set_new(o, "step_declared_s", steps_seconds(steps_declared_step_ns(history)));
 	json_object_set_new(o, "step_s", steps_seconds(period->period_ns));
 	json_object_set_new(o, "exchange_s", steps_seconds(period->exchange_ns));
+	const int64_t stopped_ns = steps_stopped_since(jobs, history, busy);
+	json_object_set_new(o, "stopped_since", stopped_ns ? json_time(stopped_ns) : json_null());
 	steps_put_number(o, "duty_ratio", period->duty_ratio);
 	steps_put_number(o, "rhythm_confidence_ratio", period->confidence_ratio);
 	json_object_set_new(o, "sample_s", steps_seconds(sample_ns));

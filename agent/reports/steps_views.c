@@ -28,23 +28,34 @@ static void print_bar(FILE *out, double share)
 		fputc(k < n ? '#' : ' ', out);
 }
 
-static void print_rhythm(FILE *out, const json_t *job)
+static void print_unseen(FILE *out, const json_t *job)
+{
+	const double sample_s = doc_number(job, "sample_s");
+	if (isnan(sample_s))
+		fprintf(out, "step        not seen: too few samples\n");
+	else
+		fprintf(out,
+			"step        not seen: it is shorter than two samples, %.3g s apart, or "
+			"the job never idles\n",
+			sample_s);
+}
+
+static void print_rhythm(FILE *out, const json_t *job, const char *from)
 {
 	const double step = doc_number(job, "step_s"),
 		     declared = doc_number(job, "step_declared_s");
-	if (!isnan(step))
+	const char *stopped = doc_text(job, "stopped_since");
+	if (stopped)
+		fprintf(out, "step        none: the job is stopped since %s\n",
+			clock_of(stopped, from));
+	else if (!isnan(step))
 		fprintf(out,
 			"step        %.4g s, exchange %.3g s, duty %.0f %%, confidence %.2f "
 			"(autocorrelation)\n",
 			step, doc_number(job, "exchange_s"), 100 * doc_number(job, "duty_ratio"),
 			doc_number(job, "rhythm_confidence_ratio"));
 	else
-		fprintf(out,
-			isnan(doc_number(job, "sample_s"))
-				? "step        not seen: too few samples\n"
-				: "step        not seen: it is shorter than two samples, %.3g s "
-				  "apart, or the job never idles\n",
-			doc_number(job, "sample_s"));
+		print_unseen(out, job);
 	if (!isnan(declared))
 		fprintf(out, "            declared %.4g s when all is well\n", declared);
 }
@@ -85,7 +96,7 @@ static void steps_views_steps_text(
 			json_integer_value(json_object_get(j, "ports_seen")),
 			json_integer_value(json_object_get(j, "ports")), doc_text(j, "measured_at"),
 			doc_number(j, "block_s"), 100 * doc_number(j, "coverage_ratio"));
-		print_rhythm(out, j);
+		print_rhythm(out, j, from);
 		json_array_foreach (levels, k, l)
 			if (str_eq(doc_text(l, "job"), doc_text(j, "job")))
 				best = fmax(best, doc_number(l, "octets_per_s"));

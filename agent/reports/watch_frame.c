@@ -70,8 +70,11 @@ static void watch_judge_signals(struct watch_verdict *verdict, const json_t *sig
 		verdict->state = golden_state_name(GOLDEN_WARNING);
 		if (str_eq(state, golden_state_name(GOLDEN_CRITICAL)))
 			verdict->state = golden_state_name(GOLDEN_CRITICAL);
+		const char *place = doc_word(row, "where");
+		if (!*place)
+			place = text_of(row, "why");
 		str_done(&verdict->why);
-		str_addf(&verdict->why, "%s: %s", doc_word(row, "signal"), text_of(row, "where"));
+		str_addf(&verdict->why, "%s: %s", doc_word(row, "signal"), place);
 	}
 }
 
@@ -132,19 +135,29 @@ static void watch_judge(json_t *doc, bool past)
 	str_done(&verdict.why);
 }
 
-/* A signal that was quiet when the data ended may be anything now. */
-static void watch_age_signals(json_t *doc)
+/* Since when nothing is known: "the agent stopped", at once, or "the data ended", once they are
+ * stale; NULL: the data are of now, or of the past that was asked for. */
+static const char *watch_ended(const json_t *doc, bool past)
+{
+	const json_t *agent = json_object_get(doc, "agent");
+	if (str_eq(doc_word(agent, "state"), "stopped") && !past)
+		return "the agent stopped";
+	if (json_is_true(json_object_get(agent, "stale")))
+		return "the data ended";
+	return NULL;
+}
+
+/* A signal that was quiet when @ended may be anything now. */
+static void watch_age_signals(json_t *doc, const char *ended)
 {
 	json_t *signal;
 	size_t i;
-	if (!json_is_true(json_object_get(json_object_get(doc, "agent"), "stale")))
-		return;
 	json_array_foreach (json_object_get(doc, "signals"), i, signal) {
 		const char *state = doc_word(signal, "state");
 		if (!str_eq(state, "ok") && !str_eq(state, "idle"))
 			continue;
 		rw_cleanup(str_done) struct str why = {0};
-		str_addf(&why, "was %s when the data ended", state);
+		str_addf(&why, "was %s when %s", state, ended);
 		json_object_set_new(signal, "why", json_string(why.s));
 		json_object_set_new(signal, "state", json_string("unknown"));
 	}
@@ -155,8 +168,6 @@ static void watch_age_jobs(json_t *doc)
 	static const char *const numbers[] = {"step_s", "change_ratio", "exchange_s"};
 	json_t *job;
 	size_t i;
-	if (!json_is_true(json_object_get(json_object_get(doc, "agent"), "stale")))
-		return;
 	json_array_foreach (json_object_get(doc, "jobs"), i, job) {
 		json_object_set_new(job, "state", json_string("unknown"));
 		for (size_t k = 0; k < rw_countof(numbers); k++)
@@ -205,7 +216,7 @@ static int watch_put_past(json_t *doc, struct client *client, struct err *e)
 	const json_t *incidents = json_object_get(doc, "incidents");
 	watch_past_apply(past, signals, incidents);
 	json_t *jobs = watch_jobs(past, client, incidents);
-	watch_apply_jobs(signals, jobs, client);
+	watch_apply_jobs(signals, jobs, incidents, client);
 	json_object_set_new(doc, "jobs", jobs);
 	watch_apply_incidents(signals, json_object_get(doc, "paused"), incidents);
 	watch_past_free(past);
@@ -229,8 +240,11 @@ json_t *watch_frame_of(struct client *client, struct watch_now *now, struct aren
 		return NULL;
 	}
 	watch_judge(doc, client->past);
-	watch_age_signals(doc);
-	watch_age_jobs(doc);
+	const char *ended = watch_ended(doc, client->past);
+	if (ended) {
+		watch_age_signals(doc, ended);
+		watch_age_jobs(doc);
+	}
 	return doc;
 }
 

@@ -223,7 +223,7 @@ struct past_job {
 	double last_rate; /* the newest one, however old; NAN: none, or no agent kept anything since
 			   */
 	double level_base, step_base; /* usual */
-	int64_t since_ns; /* of the current level; 0 unknown */
+	int64_t since_ns; /* of the current level, or since when it has stood still; 0 unknown */
 };
 
 static const struct past_series *past_of_job(
@@ -281,13 +281,45 @@ static double past_last(const struct watch_past *past, const struct past_series 
 	return NAN;
 }
 
+/* Below this throughput the job stands still; NAN: not known. What it moved before the fault counts
+ * as well as its level of now: after minutes in a storm the few packets that still pass are its
+ * level, and against that it would run. */
+static double past_job_idle(const struct past_job *job)
+{
+	return RHYTHM_IDLE * fmax(job->level, job->level_base);
+}
+
+/* By the newest throughput, however old: once a job has stood for minutes no value is kept. */
+static const char *past_job_state(const struct past_job *job)
+{
+	const double idle = past_job_idle(job);
+	if (isnan(job->last_rate) || isnan(idle))
+		return "unknown";
+	if (job->last_rate < idle)
+		return "stopped";
+	if (isnan(job->rate))
+		return "unknown";
+	return "running";
+}
+
+/* Since when its throughput has been below @idle; 0: it is not. */
+static int64_t past_idle_since(const struct past_series *rate, double idle)
+{
+	size_t at = rate->n;
+	while (at > 0 && rate->v[at - 1].value < idle)
+		at--;
+	if (at < rate->n)
+		return rate->v[at].t_ns;
+	return 0;
+}
+
 static struct past_job past_job_of(
 	const struct watch_past *past, const struct fabric_job *job, int64_t onset_ns, double least)
 {
 	const struct past_series *rate = past_of_job(past, job, GOLDEN_JOB_RATE);
 	const struct past_series *level = past_of_job(past, job, GOLDEN_JOB_LEVEL);
 	const struct past_series *step = past_of_job(past, job, GOLDEN_JOB_STEP);
-	return (struct past_job){.job = job,
+	struct past_job ret = {.job = job,
 		.rate = past_newest(past, rate),
 		.last_rate = past_last(past, rate),
 		.level = past_newest(past, level),
@@ -296,22 +328,9 @@ static struct past_job past_job_of(
 		.level_base = past_usual_of(level, onset_ns).median,
 		.step_base = past_usual_of(step, onset_ns).median,
 		.since_ns = past_level_since(level, least)};
-}
-
-/* A job that moved nothing when it was last measured stands still: throughput is measured against
- * what the job usually moves, and once it has stood for minutes there is no such value. */
-static const char *past_job_state(const struct past_job *job)
-{
-	double usual = job->level;
-	if (isnan(usual))
-		usual = job->level_base;
-	if (isnan(job->last_rate) || isnan(usual))
-		return "unknown";
-	if (job->last_rate < RHYTHM_IDLE * usual)
-		return "stopped";
-	if (isnan(job->rate))
-		return "unknown";
-	return "running";
+	if (str_eq(past_job_state(&ret), "stopped"))
+		ret.since_ns = past_idle_since(rate, past_job_idle(&ret));
+	return ret;
 }
 
 /* A job without a rhythm that shows: what its steps last follows from its throughput. */
@@ -371,6 +390,11 @@ json_t *watch_jobs(
 
 /* ---- the two signals of jobs ------------------------------------------------------- */
 
+struct past_jobs {
+	const json_t *rows, *incidents;
+	bool declared; /* by jobs: of the configuration; else all hosts count as one */
+};
+
 /* The running job with a value for @key that changed most for the worse; NULL: none. */
 static const json_t *past_worst_job(const json_t *jobs, const char *key)
 {
@@ -394,25 +418,78 @@ static void past_put_job(json_t *signal, const json_t *job, const char *key)
 	json_object_set(signal, "where", json_object_get(job, "job"));
 }
 
-static bool past_any_running(const json_t *jobs)
+/* The first job in this state; NULL: none. */
+static const json_t *past_job_in(const json_t *jobs, const char *state)
 {
 	const json_t *row;
 	size_t i;
 	json_array_foreach (jobs, i, row)
-		if (str_eq(doc_word(row, "state"), "running"))
-			return true;
-	return false;
+		if (str_eq(doc_word(row, "state"), state))
+			return row;
+	return NULL;
 }
 
-static void past_put_none(json_t *signal, const json_t *jobs, const char *why)
+static bool past_is_critical(const json_t *incident)
 {
-	if (json_array_size(jobs) && !past_any_running(jobs))
+	return str_eq(doc_word(incident, "severity"), "critical");
+}
+
+/* The worst open incident that may cost the job time; NULL: none. */
+static const json_t *past_incident_of(const char *job, const json_t *incidents)
+{
+	const json_t *worst = NULL, *row;
+	size_t i;
+	json_array_foreach (incidents, i, row) {
+		const char *named = doc_word(row, "job");
+		if (!cause_has(cause_by_name(doc_word(row, "cause")), CAUSE_MAY_COST) ||
+			(*named && !str_eq(named, job)))
+			continue;
+		if (!worst || (past_is_critical(row) && !past_is_critical(worst)))
+			worst = row;
+	}
+	return worst;
+}
+
+/* A declared job that stands still is at least a warning, and as bad as what may have stopped it.
+ * Where no job is declared the fabric is idle. */
+static void past_put_stopped(
+	json_t *signal, const json_t *job, const json_t *incidents, bool declared)
+{
+	const char *name = doc_word(job, "job"), *since = doc_word(job, "since");
+	const json_t *incident = past_incident_of(name, incidents);
+	enum golden_state state = declared ? GOLDEN_WARNING : GOLDEN_IDLE;
+	rw_cleanup(str_done) struct str why = {0};
+	str_addf(&why, "%s%s stopped", str_if(declared, "job "), name);
+	if (strlen(since) > 19)
+		str_addf(&why, " since %.8sZ", since + 11);
+	if (incident) {
+		state = golden_state_of(past_is_critical(incident) ? SEV_CRITICAL : SEV_WARNING);
+		json_object_set(signal, "incident", json_object_get(incident, "id"));
+	}
+	json_object_set_new(signal, "why", json_string(why.s));
+	json_object_set_new(signal, "state", json_string(golden_state_name(state)));
+}
+
+/* No job has a value for @signal. */
+static void past_put_none(json_t *signal, const struct past_jobs *jobs, const char *why)
+{
+	const json_t *stopped = past_job_in(jobs->rows, "stopped");
+	const bool any_running = past_job_in(jobs->rows, "running") != NULL;
+	if (stopped && !any_running) {
+		past_put_stopped(signal, stopped, jobs->incidents, jobs->declared);
+		return;
+	}
+	if (json_array_size(jobs->rows) && !any_running)
 		why = "no job is known to run";
 	json_object_set_new(signal, "why", json_string(why));
 }
 
-void watch_apply_jobs(json_t *signals, const json_t *jobs, const struct client *client)
+void watch_apply_jobs(
+	json_t *signals, const json_t *jobs, const json_t *incidents, const struct client *client)
 {
+	const struct past_jobs all = {.rows = jobs,
+		.incidents = incidents,
+		.declared = client->config->fabric->n_jobs > 0};
 	json_t *step = json_array_get(signals, GOLDEN_STEP_TIME);
 	json_t *exchange = json_array_get(signals, GOLDEN_EXCHANGE_TIME);
 	const json_t *worst = past_worst_job(jobs, "step_s");
@@ -423,7 +500,7 @@ void watch_apply_jobs(json_t *signals, const json_t *jobs, const struct client *
 		json_object_set_new(step, "state",
 			json_string(golden_state_name(slow ? GOLDEN_WARNING : GOLDEN_OK)));
 	} else {
-		past_put_none(step, jobs,
+		past_put_none(step, &all,
 			"a step is not visible at this sampling interval; declare jobs[].step");
 	}
 	worst = past_worst_job(jobs, "exchange_s");
@@ -432,6 +509,6 @@ void watch_apply_jobs(json_t *signals, const json_t *jobs, const struct client *
 		json_object_set_new(exchange, "state", json_string(golden_state_name(GOLDEN_OK)));
 	} else {
 		past_put_none(
-			exchange, jobs, "an exchange is not visible at this sampling interval");
+			exchange, &all, "an exchange is not visible at this sampling interval");
 	}
 }

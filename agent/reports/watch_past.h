@@ -24,12 +24,16 @@ void watch_past_apply(const struct watch_past *past, json_t *signals, const json
 /*
  * watch_jobs - [{job, state, step_s, step_base_s, change_ratio, exchange_s, since}]: what each
  * configured job does. The step is the measured one where samples are frequent enough, else the
- * declared one times what throughput lost. A new reference.
+ * declared one times what throughput lost. "since": of its level; of a stopped job, when it
+ * stopped. A new reference.
  */
 json_t *watch_jobs(
 	const struct watch_past *past, const struct client *client, const json_t *incidents);
 
-/* watch_apply_jobs - the signals step_time and exchange_time take the job that lost most. */
-void watch_apply_jobs(json_t *signals, const json_t *jobs, const struct client *client);
+/* watch_apply_jobs - the signals step_time and exchange_time take the job that lost most. Where
+ * none runs and one is stopped they say since when, and are as bad as the open incident that may
+ * have stopped it; a warning where there is none. */
+void watch_apply_jobs(
+	json_t *signals, const json_t *jobs, const json_t *incidents, const struct client *client);
 
 #endif

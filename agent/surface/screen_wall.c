@@ -357,7 +357,12 @@ static void wall_add_job(struct str *out, const json_t *job)
 {
 	double change = doc_number(job, "change_ratio"), base_s = doc_number(job, "step_base_s");
 	const char *since = doc_word(job, "since");
-	str_addf(out, "%s  step ", doc_word(job, "state"));
+	str_addf(out, "%s  ", doc_word(job, "state"));
+	if (str_eq(doc_word(job, "state"), "stopped") && strlen(since) > 19) {
+		str_addf(out, "since %.8sZ", since + 11);
+		return;
+	}
+	str_add(out, "step ");
 	screen_add_value(out, doc_number(job, "step_s"), "s", "");
 	if (!isnan(base_s)) {
 		str_add(out, " (normal ");

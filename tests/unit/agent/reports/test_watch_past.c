@@ -16,6 +16,8 @@
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/watch_frame.h"
+#include "agent/reports/watch_past.h"
+#include "config/config.h"
 #include "db/model/golden.h"
 #include "db/model/metric.h"
 #include "db/open.h"
@@ -32,6 +34,7 @@ static const char yaml[] = "fabric: pod\n"
 			   "jobs:\n  - { name: slow, gpus: 8, hosts: \"a*\", step: 400ms }\n"
 			   "  - { name: ended, gpus: 8, hosts: \"b*\" }\n"
 			   "  - { name: never, gpus: 8, hosts: \"c*\" }\n"
+			   "  - { name: crawls, gpus: 8, hosts: \"d*\" }\n"
 			   "cost: { usd_per_gpu_hour: 30 }\n";
 
 static void keep(struct store *s, struct entities *t, const char *port, int minute, double value)
@@ -90,6 +93,8 @@ static int begin(void **state)
 		const bool fault = minute >= QUIET_MIN;
 		keep(s, t, "pause_time", minute, fault ? 0.5 : 0.001 * (minute % 3));
 		keep_job(s, t, "slow", minute, fault ? 8e9 : 1e10, fault ? 8e9 : 1e10);
+		/* what still passes in a storm is its level of now */
+		keep_job(s, t, "crawls", minute, fault ? 5e7 : 5e9, fault ? 5e7 : 5e9);
 		/* ended with the fault: nothing more is known of it after two minutes */
 		if (minute < QUIET_MIN + 2)
 			keep_job(s, t, "ended", minute, fault ? 0 : 5e9, 5e9);
@@ -171,7 +176,11 @@ static void test_jobs(void **state)
 	near(slow, "step_base_s", 0.4);
 	near(slow, "step_s", 0.5); /* the same bytes at 80 % of the rate */
 	near(slow, "change_ratio", 0.25);
-	assert_string_equal(doc_word(named(jobs, "job", "ended"), "state"), "stopped");
+	const json_t *ended = named(jobs, "job", "ended");
+	char since[WALL_TEXT_MAX];
+	wall_format(since, (wall_t){(START_S + QUIET_MIN * 60) * NS_PER_S}, 3);
+	assert_string_equal(doc_word(ended, "state"), "stopped");
+	assert_string_equal(doc_word(ended, "since"), since);
 	assert_string_equal(doc_word(named(jobs, "job", "never"), "state"), "unknown");
 	assert_true(json_is_null(json_object_get(named(jobs, "job", "never"), "step_s")));
 	const json_t *step = named(json_object_get(doc, "signals"), "name", "step_time");
@@ -180,6 +189,80 @@ static void test_jobs(void **state)
 	assert_string_equal(doc_word(step, "where"), "slow");
 	assert_string_equal(doc_word(step, "state"), "warning");
 	json_decref(doc);
+}
+
+/* Against its own level in the storm it would run. */
+static void test_crawling_job(void **state)
+{
+	json_t *doc = frame(NULL);
+	const json_t *crawls = named(json_object_get(doc, "jobs"), "job", "crawls");
+	char since[WALL_TEXT_MAX];
+	wall_format(since, (wall_t){(START_S + QUIET_MIN * 60) * NS_PER_S}, 3);
+	assert_string_equal(doc_word(crawls, "state"), "stopped");
+	assert_string_equal(doc_word(crawls, "since"), since);
+	json_decref(doc);
+}
+
+/* One job that stands still, one signal of it; and one made incident or none. */
+static json_t *stopped_signals(const char *yaml_jobs, const char *incident)
+{
+	rw_cleanup(str_done) struct str yaml_text = {0};
+	struct err_list errors = {0};
+	struct client client = {0};
+	str_addf(
+		&yaml_text, "fabric: pod\ndevices: [ { name: leaf1, role: leaf } ]\n%s", yaml_jobs);
+	assert_int_equal(config_parse(yaml_text.s, yaml_text.n, "test", CONFIG_CASE, NULL, 0,
+				 &client.config, &errors),
+		0);
+	json_t *signals = json_array();
+	for (unsigned i = 0; i < GOLDEN_COUNT; i++)
+		json_array_append_new(signals,
+			json_pack("{s:s, s:s, s:n}", "name", golden_info(i)->name, "state",
+				"unknown", "incident"));
+	json_t *jobs = json_pack("[{s:s, s:s, s:s}]", "job", "train", "state", "stopped", "since",
+		"2026-11-22T10:38:00.000Z");
+	json_t *incidents = json_loads(incident, 0, NULL);
+	assert_non_null(incidents);
+	watch_apply_jobs(signals, jobs, incidents, &client);
+	json_decref(jobs);
+	json_decref(incidents);
+	config_free(client.config);
+	return signals;
+}
+
+static void expect_stopped(
+	const char *yaml_jobs, const char *incident, const char *state, const char *why)
+{
+	static const char *const names[] = {"step_time", "exchange_time"};
+	json_t *signals = stopped_signals(yaml_jobs, incident);
+	for (size_t i = 0; i < rw_countof(names); i++) {
+		const json_t *signal = named(signals, "name", names[i]);
+		assert_string_equal(doc_word(signal, "state"), state);
+		assert_string_equal(doc_word(signal, "why"), why);
+	}
+	json_decref(signals);
+}
+
+/* A job that stands still is never "no job is known to run". */
+static void test_stopped_job(void **state)
+{
+	static const char declared[] =
+		"jobs: [ { name: train, gpus: 8, hosts: \"a*\", step: 400ms } ]\n";
+	static const char why[] = "job train stopped since 10:38:00Z";
+	expect_stopped(declared, "[]", "warning", why);
+	expect_stopped(declared,
+		"[{\"id\": \"aaaaaaaa\", \"cause\": \"slow_receiver\", \"severity\": "
+		"\"critical\", \"job\": \"train\"}]",
+		"critical", why);
+	expect_stopped(declared,
+		"[{\"id\": \"aaaaaaaa\", \"cause\": \"slow_receiver\", \"severity\": "
+		"\"critical\", \"job\": \"other\"}]",
+		"warning", why);
+	expect_stopped(declared,
+		"[{\"id\": \"aaaaaaaa\", \"cause\": \"telemetry_gap\", \"severity\": "
+		"\"critical\"}]",
+		"warning", why);
+	expect_stopped("", "[]", "idle", "train stopped since 10:38:00Z");
 }
 
 static void test_money_is_counted_once(void **state)
@@ -212,6 +295,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_baseline_ends_at_the_onset),
 		cmocka_unit_test(test_jobs),
+		cmocka_unit_test(test_stopped_job),
+		cmocka_unit_test(test_crawling_job),
 		cmocka_unit_test(test_money_is_counted_once),
 		cmocka_unit_test(test_before_the_fault),
 	};
