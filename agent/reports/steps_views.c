@@ -44,8 +44,8 @@ static void print_rhythm(FILE *out, const json_t *job, const char *from)
 {
 	const double step = doc_number(job, "step_s"),
 		     declared = doc_number(job, "step_declared_s");
-	const char *stopped = doc_text(job, "stopped_since");
-	if (stopped)
+	const char *stopped = doc_word(job, "stopped_since");
+	if (*stopped)
 		fprintf(out, "step        none: the job is stopped since %s\n",
 			clock_of(stopped, from));
 	else if (!isnan(step))
@@ -87,8 +87,8 @@ static void steps_views_steps_text(
 		double best = 0;
 		bool first = true;
 		fprintf(out, "%sJOB %s", str_if(i, "\n"),
-			doc_text(j, "job") ? doc_text(j, "job")
-					   : "(none is configured: all hosts)");
+			*doc_word(j, "job") ? doc_word(j, "job")
+					    : "(none is configured: all hosts)");
 		if (json_integer_value(json_object_get(j, "gpus")))
 			fprintf(out, "   %lld GPUs",
 				json_integer_value(json_object_get(j, "gpus")));

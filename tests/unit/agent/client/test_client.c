@@ -24,6 +24,7 @@
 #include "agent/reports/incidents_open.h"
 #include "agent/reports/served.h"
 #include "agent/reports/status.h"
+#include "agent/reports/watch_frame.h"
 #include "config/config.h"
 #include "db/model/metric.h"
 #include "db/open.h"
@@ -273,6 +274,67 @@ static void expect_replay(struct world *w, int64_t end_ns)
 		doc_word(json_array_get(json_object_get(doc, "devices"), 0), "status"), "up");
 	json_decref(doc);
 	client_done(&client);
+}
+
+/* Signals of @state in the frame; *@ret_aged: those that say that they were well. */
+static size_t count_signals(const json_t *frame, const char *state, size_t *ret_aged)
+{
+	const json_t *row;
+	size_t i, n = 0;
+	*ret_aged = 0;
+	json_array_foreach (json_object_get(frame, "signals"), i, row) {
+		n += str_eq(doc_word(row, "state"), state);
+		*ret_aged += str_eq(doc_word(row, "why"), "was ok when the agent stopped");
+	}
+	return n;
+}
+
+/* A frame of the database, as of @until; NULL: now. */
+static json_t *frame_of(struct world *w, const char *until)
+{
+	struct globals g = with_db(w);
+	struct client client;
+	struct err e = {0};
+	g.until = until;
+	client_of(w, &g, &client);
+	json_t *frame = watch_frame(&client, &e);
+	if (!frame)
+		fail_msg("%s", e.text);
+	client_done(&client);
+	return frame;
+}
+
+/* An agent ended a moment ago, by a signal or by a crash: its data are not stale yet, and nobody
+ * knows what the fabric does. */
+static void test_just_stopped(void **state)
+{
+	struct world *w = *state;
+	const int64_t now_ns = wall_now().ns;
+	char until[WALL_TEXT_MAX];
+	size_t n_aged;
+	for (int64_t s = 60; s >= 0; s -= 10) {
+		const struct sample errors = {.t_ns = now_ns - s * NS_PER_S,
+			.value = 0,
+			.entity = entities_intern(w->entities, "leaf2", "swp1", PRIO_NONE),
+			.metric = M_PORT_IN_ERRORS,
+			.source = SOURCE_SNMP};
+		store_samples(w->store, &errors, 1);
+	}
+	add_agent_data(w, now_ns);
+	close_store(w);
+	json_t *frame = frame_of(w, NULL);
+	assert_string_equal(doc_word(json_object_get(frame, "agent"), "state"), "stopped");
+	assert_true(json_is_false(json_object_get(json_object_get(frame, "agent"), "stale")));
+	assert_string_equal(doc_word(frame, "state"), "unknown");
+	assert_int_equal(count_signals(frame, "ok", &n_aged), 0);
+	assert_true(n_aged > 0);
+	json_decref(frame);
+	/* what it was at a moment of the past is known */
+	wall_format(until, (wall_t){now_ns - 10 * NS_PER_S}, 3);
+	frame = frame_of(w, until);
+	assert_true(count_signals(frame, "ok", &n_aged) > 0);
+	assert_int_equal(n_aged, 0);
+	json_decref(frame);
 }
 
 /* A replay is the past, however old: it says so itself, and an older one is known by what no agent
@@ -622,6 +684,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_broken_file_and_no_database, begin, end),
 		cmocka_unit_test_setup_teardown(test_check_of_a_broken_file, begin, end),
 		cmocka_unit_test_setup_teardown(test_stopped_agent, begin, end),
+		cmocka_unit_test_setup_teardown(test_just_stopped, begin, end),
 		cmocka_unit_test_setup_teardown(test_replay, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_file_named, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_little_to_review, begin, end),

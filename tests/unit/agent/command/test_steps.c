@@ -20,7 +20,7 @@
 #include "db/store/store.h"
 
 #define BEGIN_S 1700000000LL
-#define SECONDS 120
+#define SECONDS 300
 
 extern const struct command command_steps;
 static const struct command *const table[] = {&command_steps, NULL};
@@ -35,7 +35,9 @@ static const char yaml[] = "fabric: pod-a\n"
 			   "  - { a: \"leaf1:swp1\", b: \"host:n1\", speed: 400G }\n"
 			   "  - { a: \"leaf1:swp2\", b: \"host:n2\", speed: 400G }\n";
 
-static void make_database(const char *path, const char *defaults, const char *device)
+/* Both ports move 1 GB/s for @moving_s seconds, then nothing. */
+static void make_moving(
+	const char *path, const char *defaults, const char *device, int64_t moving_s)
 {
 	struct entities *entities = entities_new();
 	struct store *store = NULL;
@@ -50,7 +52,7 @@ static void make_database(const char *path, const char *defaults, const char *de
 			char name[16];
 			snprintf(name, sizeof(name), "swp%d", port);
 			const struct sample sample = {.t_ns = (BEGIN_S + t_s) * NS_PER_S,
-				.value = (uint64_t)t_s * 1000000000,
+				.value = (uint64_t)(t_s < moving_s ? t_s : moving_s) * 1000000000,
 				.source = SOURCE_REPLAY,
 				.entity = entities_intern(entities, "leaf1", name, PRIO_NONE),
 				.metric = M_PORT_OUT_OCTETS};
@@ -61,12 +63,18 @@ static void make_database(const char *path, const char *defaults, const char *de
 	entities_free(entities);
 }
 
-static json_t *run_steps(char *db)
+static void make_database(const char *path, const char *defaults, const char *device)
 {
-	char *argv[] = {(char *)"rocewatch", (char *)"steps", (char *)"--db", db,
-		(char *)"--format=json", NULL};
+	make_moving(path, defaults, device, SECONDS);
+}
+
+/* What "rocewatch steps" prints. */
+static char *print_steps(char *db, const char *format)
+{
+	char *argv[] = {
+		(char *)"rocewatch", (char *)"steps", (char *)"--db", db, (char *)format, NULL};
 	char path[] = "/tmp/rw-steps-out-XXXXXX";
-	rw_cleanup(freep) char *text = NULL;
+	char *text = NULL;
 	const int fd = mkstemp(path), saved = dup(1);
 	fflush(stdout);
 	dup2(fd, 1);
@@ -78,6 +86,12 @@ static json_t *run_steps(char *db)
 	unlink(path);
 	if (code != 0)
 		fail_msg("exit %d: %s", code, text);
+	return text;
+}
+
+static json_t *run_steps(char *db)
+{
+	rw_cleanup(freep) char *text = print_steps(db, "--format=json");
 	json_t *doc = json_loads(text, 0, NULL);
 	assert_non_null(doc);
 	return doc;
@@ -114,8 +128,38 @@ static void test_block_length(void **state)
 	}
 }
 
+/* A job that stands still since a minute or more is stopped, not one that never idles. */
+static void expect_stopped(int64_t moving_s, const char *stopped_since, const char *says)
+{
+	char dir[] = "/tmp/rw-steps-XXXXXX", db[64], remove[64];
+	assert_non_null(mkdtemp(dir));
+	snprintf(db, sizeof(db), "%s/x.db", dir);
+	make_moving(db, "defaults: { interval: 2s }\n", "", moving_s);
+	json_t *doc = run_steps(db);
+	const json_t *job = json_array_get(json_object_get(doc, "jobs"), 0);
+	const char *got = json_string_value(json_object_get(job, "stopped_since"));
+	rw_cleanup(freep) char *text = print_steps(db, "--format=table");
+	if (!str_eq(got, stopped_since))
+		fail_msg("moves for %d s: stopped since %s, expected %s", (int)moving_s,
+			str_or(got, "null"), str_or(stopped_since, "null"));
+	if (!strstr(text, says))
+		fail_msg("'%s' is missing in\n%s", says, text);
+	json_decref(doc);
+	snprintf(remove, sizeof(remove), "rm -rf %s", dir);
+	assert_int_equal(system(remove), 0);
+}
+
+static void test_stopped(void **state)
+{
+	/* blocks of 6 s, from a multiple of that on */
+	expect_stopped(180, "2023-11-14T22:16:24.000Z", "stopped since 22:16:24.000Z");
+	expect_stopped(SECONDS - 30, NULL, "not seen");
+	expect_stopped(SECONDS, NULL, "or the job never idles");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_block_length)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_block_length), cmocka_unit_test(test_stopped)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
