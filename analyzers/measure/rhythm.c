@@ -141,23 +141,46 @@ static double block_rate(const struct taps *taps, const double *each, size_t n, 
 	return 0;
 }
 
+/* The level of each port over the blocks that pass @least; the sum of all. */
+static double usual_above(
+	struct taps *taps, const double *each, size_t n, double least, struct arena *a)
+{
+	double *kept = arena_array(a, double, n + 1), sum = 0;
+	for (size_t i = 0; i < taps->n; i++) {
+		size_t n_kept = 0;
+		for (size_t k = 0; k < n; k++)
+			if (each[i * n + k] > least)
+				kept[n_kept++] = each[i * n + k];
+		const struct level level = rhythm_level(kept, n_kept);
+		taps->v[i].usual = 0;
+		if (level.n)
+			taps->v[i].usual = level.mean;
+		sum += taps->v[i].usual;
+	}
+	return sum;
+}
+
+/* A job that stood still in most blocks usually moves what it moved in the others: else a job that
+ * stopped would not be seen at all, rather than seen to move nothing. */
+static double usual_of(struct taps *taps, const double *each, size_t n, struct arena *a)
+{
+	const double usual = usual_above(taps, each, n, -1, a);
+	if (usual > 0)
+		return usual;
+	return usual_above(taps, each, n, 0, a);
+}
+
 /* One block after the other; a port that is not heard counts with its usual share. */
 static void sum_blocks(struct taps *taps, int64_t from_ns, int64_t block_ns, double *rate, size_t n,
 	struct arena *a)
 {
 	double *each = arena_array(a, double, taps->n *n + 1),
-	       *share = arena_array(a, double, taps->n + 1), usual = 0;
-	for (size_t i = 0; i < taps->n; i++) {
+	       *share = arena_array(a, double, taps->n + 1);
+	for (size_t i = 0; i < taps->n; i++)
 		for (size_t k = 0; k < n; k++)
 			each[i * n + k] = tap_rate(&taps->v[i], from_ns + (int64_t)k * block_ns,
 				from_ns + (int64_t)(k + 1) * block_ns);
-		const struct level l = rhythm_level(each + i * n, n);
-		if (l.n)
-			taps->v[i].usual = l.mean;
-		else
-			taps->v[i].usual = 0;
-		usual += taps->v[i].usual;
-	}
+	const double usual = usual_of(taps, each, n, a);
 	for (size_t k = 0; k < n; k++)
 		rate[k] = block_rate(taps, each, n, k, usual, share);
 }

@@ -92,7 +92,7 @@ def mask(text):
     text = re.sub(r"\d\d:\d\d:\d\d", digits, text)
     text = re.sub(r"\d+h\d\dm|\d+m\d\ds", digits, text)
     text = re.sub(r"data \d\w* old", "data AGE old", text)
-    text = re.sub(r"\$\d\d(?= )", "$00", text)  # so far: windows are not aligned to the quarter of an hour
+    text = re.sub(r"\$\d\d+(?= )", digits, text)  # so far: windows are not aligned to the quarter of an hour
     text = re.sub(r"(?m)^( (?:critical|warning|info) .* )[a-z2-7]{8} *$", r"\1iiiiiiii", text)  # an incident's id holds the time
     return re.sub(r"(?m) +$", "", text)
 

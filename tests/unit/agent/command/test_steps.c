@@ -151,7 +151,9 @@ static void expect_stopped(int64_t moving_s, const char *stopped_since, const ch
 
 static void test_stopped(void **state)
 {
-	/* blocks of 6 s, from a multiple of that on */
+	/* blocks of 6 s, from a multiple of that on; also where it stood still for most of the
+	 * time */
+	expect_stopped(60, "2023-11-14T22:14:24.000Z", "stopped since 22:14:24.000Z");
 	expect_stopped(180, "2023-11-14T22:16:24.000Z", "stopped since 22:16:24.000Z");
 	expect_stopped(SECONDS - 30, NULL, "not seen");
 	expect_stopped(SECONDS, NULL, "or the job never idles");
