@@ -450,14 +450,15 @@ static const json_t *past_incident_of(const char *job, const json_t *incidents)
 	return worst;
 }
 
-/* A declared job that stands still is at least a warning, and as bad as what may have stopped it.
- * Where no job is declared the fabric is idle. */
+/* A job that stands still is as bad as the incident that may have stopped it. Without one, a
+ * declared job has ended or hangs, which counters cannot tell apart; where no job is declared the
+ * fabric is idle. */
 static void past_put_stopped(
 	json_t *signal, const json_t *job, const json_t *incidents, bool declared)
 {
 	const char *name = doc_word(job, "job"), *since = doc_word(job, "since");
 	const json_t *incident = past_incident_of(name, incidents);
-	enum golden_state state = declared ? GOLDEN_WARNING : GOLDEN_IDLE;
+	enum golden_state state = declared ? GOLDEN_UNKNOWN : GOLDEN_IDLE;
 	rw_cleanup(str_done) struct str why = {0};
 	str_addf(&why, "%s%s stopped", str_if(declared, "job "), name);
 	if (strlen(since) > 19)
@@ -465,6 +466,8 @@ static void past_put_stopped(
 	if (incident) {
 		state = golden_state_of(past_is_critical(incident) ? SEV_CRITICAL : SEV_WARNING);
 		json_object_set(signal, "incident", json_object_get(incident, "id"));
+	} else if (declared) {
+		str_add(&why, "; no fault is found: it ended, or it hangs");
 	}
 	json_object_set_new(signal, "why", json_string(why.s));
 	json_object_set_new(signal, "state", json_string(golden_state_name(state)));

@@ -249,7 +249,9 @@ static void test_stopped_job(void **state)
 	static const char declared[] =
 		"jobs: [ { name: train, gpus: 8, hosts: \"a*\", step: 400ms } ]\n";
 	static const char why[] = "job train stopped since 10:38:00Z";
-	expect_stopped(declared, "[]", "warning", why);
+	static const char alone[] = "job train stopped since 10:38:00Z; no fault is found: it "
+				    "ended, or it hangs";
+	expect_stopped(declared, "[]", "unknown", alone);
 	expect_stopped(declared,
 		"[{\"id\": \"aaaaaaaa\", \"cause\": \"slow_receiver\", \"severity\": "
 		"\"critical\", \"job\": \"train\"}]",
@@ -257,11 +259,11 @@ static void test_stopped_job(void **state)
 	expect_stopped(declared,
 		"[{\"id\": \"aaaaaaaa\", \"cause\": \"slow_receiver\", \"severity\": "
 		"\"critical\", \"job\": \"other\"}]",
-		"warning", why);
+		"unknown", alone);
 	expect_stopped(declared,
 		"[{\"id\": \"aaaaaaaa\", \"cause\": \"telemetry_gap\", \"severity\": "
 		"\"critical\"}]",
-		"warning", why);
+		"unknown", alone);
 	expect_stopped("", "[]", "idle", "train stopped since 10:38:00Z");
 }
 
