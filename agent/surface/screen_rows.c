@@ -268,10 +268,12 @@ const struct screen_column screen_port_columns[] = {
 };
 const size_t screen_port_n_columns = rw_countof(screen_port_columns);
 
+/* The longer of both ways; -1 when neither is known (fmax takes the number of a number and a NAN).
+ */
 static double port_worst(const json_t *row)
 {
-	double rx = doc_number(row, "rx_hi_ratio"), tx = doc_number(row, "tx_hi_ratio");
-	return fmax(isnan(rx) ? -1 : rx, isnan(tx) ? -1 : tx);
+	double known = fmax(doc_number(row, "rx_hi_ratio"), doc_number(row, "tx_hi_ratio"));
+	return fmax(known, -1);
 }
 
 static int port_by_name(const void *left, const void *right)
