@@ -53,21 +53,9 @@ static void blame_view_print_card(
 	}
 }
 
-static const struct column blame_columns[] = {
-	{"id", "ID", COL_TEXT, false},
-	{"severity", "SEVERITY", COL_TEXT, false},
-	{"state", "STATE", COL_TEXT, false},
-	{"opened", "OPENED", COL_TIME, false},
-	{"cause", "CAUSE", COL_TEXT, false},
-	{"where", "WHERE", COL_TEXT, false},
-	{"confidence_ratio", "CONF", COL_RATIO_PCT, true},
-	{"usd_per_hour", "COST/H", COL_USD, true},
-	{"acked_by", "ACKED", COL_TEXT, false},
-	{"summary", "SUMMARY", COL_TEXT, false},
-};
 const struct view blame_view = {.title = "Blame",
 	.rows = "incidents",
-	.columns = blame_columns,
-	.n_columns = sizeof(blame_columns) / sizeof(*blame_columns),
+	.columns = incident_list_columns,
+	.n_columns = INCIDENT_LIST_COLUMNS,
 	.text = blame_view_print_card,
 	.empty = "no findings"};

@@ -18,7 +18,7 @@
 
 /* ---- views --------------------------------------------------------------- */
 
-static const struct column list_columns[] = {
+const struct column incident_list_columns[INCIDENT_LIST_COLUMNS] = {
 	{"id", "ID", COL_TEXT, false},
 	{"severity", "SEVERITY", COL_TEXT, false},
 	{"state", "STATE", COL_TEXT, false},
@@ -111,8 +111,8 @@ static void list_text(
 const struct view incident_list_view = {
 	.title = "Incidents",
 	.rows = "incidents",
-	.columns = list_columns,
-	.n_columns = rw_countof(list_columns),
+	.columns = incident_list_columns,
+	.n_columns = INCIDENT_LIST_COLUMNS,
 	.text = list_text,
 	.empty = "no incidents",
 };
@@ -159,16 +159,16 @@ static void card_page(FILE *out, const json_t *doc, enum report_format format)
 const struct view incident_card_view = {
 	.title = "Incident",
 	.rows = NULL,
-	.columns = list_columns,
-	.n_columns = rw_countof(list_columns),
+	.columns = incident_list_columns,
+	.n_columns = INCIDENT_LIST_COLUMNS,
 	.text = card_text,
 	.page = card_page,
 };
 const struct view incident_full_view = {
 	.title = "Incident",
 	.rows = NULL,
-	.columns = list_columns,
-	.n_columns = rw_countof(list_columns),
+	.columns = incident_list_columns,
+	.n_columns = INCIDENT_LIST_COLUMNS,
 	.text = full_text,
 	.page = card_page,
 };

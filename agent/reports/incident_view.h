@@ -5,6 +5,10 @@
 
 #include "agent/document/writer.h"
 
+/* One incident in a row: the columns of every list of incidents. */
+enum { INCIDENT_LIST_COLUMNS = 10 };
+extern const struct column incident_list_columns[INCIDENT_LIST_COLUMNS];
+
 extern const struct view incident_list_view; /* rows "incidents" */
 extern const struct view incident_timeline_view; /* rows "timeline" */
 /* The document is one incident. The card has 12 lines; the full view, and both as md and html, hold
