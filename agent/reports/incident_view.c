@@ -30,6 +30,12 @@ const struct column incident_list_columns[INCIDENT_LIST_COLUMNS] = {
 	{"acked_by", "ACKED", COL_TEXT, false},
 	{"summary", "SUMMARY", COL_TEXT, false},
 };
+
+static size_t incident_view_width(FILE *out)
+{
+	return text_width(out, 80, 160);
+}
+
 /* "$960", "$12.4k"; "-" when it is not known. */
 static void list_money(char *text, size_t size, double usd)
 {
@@ -81,8 +87,8 @@ static void list_line(FILE *out, const json_t *incident, bool color)
 	list_money(money, sizeof(money), doc_number(incident, "usd_per_hour"));
 	fprintf(out, "%-8.8s %s%-4s%s %4s %6s  ", doc_word(incident, "id"),
 		str_if(loud, "\033[1;31m"), severity, str_if(loud, "\033[0m"), age, money);
-	text_put_cut(
-		out, doc_word(incident, "headline"), text_width(out) - LIST_BEFORE - LIST_BEHIND);
+	text_put_cut(out, doc_word(incident, "headline"),
+		incident_view_width(out) - LIST_BEFORE - LIST_BEHIND);
 	fprintf(out, " %s\n", list_state(incident));
 }
 
@@ -98,7 +104,7 @@ static void list_text(
 			continue;
 		if (n++ == 0 && header)
 			fprintf(out, "%-8s %-4s %4s %6s  %-*s %s\n", "ID", "SEV", "AGE", "COST/H",
-				(int)(text_width(out) - LIST_BEFORE - LIST_BEHIND), "WHAT",
+				(int)(incident_view_width(out) - LIST_BEFORE - LIST_BEHIND), "WHAT",
 				"STATE");
 		list_line(out, o, color);
 	}
@@ -127,7 +133,7 @@ static void timeline_text(
 	if (header)
 		fprintf(out, "%s %s  %s\n", doc_word(doc, "id"), doc_word(doc, "cause"),
 			doc_word(doc, "headline"));
-	incident_page_timeline(out, json_object_get(doc, "timeline"), text_width(out));
+	incident_page_timeline(out, json_object_get(doc, "timeline"), incident_view_width(out));
 }
 
 const struct view incident_timeline_view = {
@@ -142,18 +148,18 @@ const struct view incident_timeline_view = {
 static void card_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	incident_card_text(out, doc, text_width(out), color);
+	incident_card_text(out, doc, incident_view_width(out), color);
 }
 
 static void full_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	incident_page_print(out, doc, FORMAT_TABLE, text_width(out), color);
+	incident_page_print(out, doc, FORMAT_TABLE, incident_view_width(out), color);
 }
 
 static void card_page(FILE *out, const json_t *doc, enum report_format format)
 {
-	incident_page_print(out, doc, format, text_width(out), false);
+	incident_page_print(out, doc, format, incident_view_width(out), false);
 }
 
 const struct view incident_card_view = {

@@ -1,28 +1,19 @@
 /* page_writer - writes headings, paragraphs, tables and commands as text, markdown or html. */
 #include "agent/base/str.h"
 #include "agent/reports/page_writer.h"
+#include "agent/reports/text.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #define LABEL 13
-#define WIDTH_MIN 80
 #define WIDTH_MAX 120
 #define WIDTH_USUAL 100
 
 int tune_width(FILE *out)
 {
-	struct winsize w;
-	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0 || w.ws_col == 0)
-		return WIDTH_USUAL;
-	if (w.ws_col < WIDTH_MIN)
-		return WIDTH_MIN;
-	if (w.ws_col > WIDTH_MAX)
-		return WIDTH_MAX;
-	return w.ws_col;
+	return (int)text_width(out, WIDTH_USUAL, WIDTH_MAX);
 }
 
 static size_t page_writer_columns_of(const char *text, size_t bytes)

@@ -69,16 +69,16 @@ void text_put_age(FILE *out, const json_t *object, const char *key, const char *
 	fprintf(out, "   %s %s", name, text);
 }
 
-size_t text_width(FILE *out)
+size_t text_width(FILE *out, size_t usual, size_t most)
 {
-	enum { WIDTH_MIN = 80, WIDTH_MAX = 160 };
+	enum { WIDTH_MIN = 80 };
 	struct winsize w;
-	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0)
-		return WIDTH_MIN;
+	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0 || w.ws_col == 0)
+		return usual;
 	if (w.ws_col < WIDTH_MIN)
 		return WIDTH_MIN;
-	if (w.ws_col > WIDTH_MAX)
-		return WIDTH_MAX;
+	if (w.ws_col > most)
+		return most;
 	return w.ws_col;
 }
 
