@@ -73,8 +73,15 @@ def key(c):
     return "/".join(str(c[k]) for k in ("scenario", "face", "cadence", "packets", "perturb", "seed"))
 
 
+def case_folder(c, options):
+    """Where the recorded case of a run lies, and whether it stays there: kept cases are named by what they were recorded from."""
+    if not options.cases:
+        return tempfile.mkdtemp(prefix="score-", dir=options.tmp), False
+    return os.path.join(options.cases, key(c).replace("/", ",")), True
+
+
 def run(c, options):
-    work = tempfile.mkdtemp(prefix="score-", dir=options.tmp)
+    work, kept = case_folder(c, options)
     t0 = time.monotonic()
     try:
         length = QUIET_S[c["cadence"]] if c["quiet"] else at_s(c["scenario"], options) + AFTER_ONSET_S[c["cadence"]]
@@ -86,9 +93,10 @@ def run(c, options):
             record.append("--packets")
         if c["perturb"]:
             record += ["--perturb", str(c["seed"])]
-        r = subprocess.run(record, capture_output=True, text=True, timeout=900)
-        if r.returncode:
-            return {**c, "verdict": "error", "error": "record: " + r.stderr.strip()[-300:]}
+        if not os.path.exists(os.path.join(work, "truth.json")):
+            r = subprocess.run(record, capture_output=True, text=True, timeout=900)
+            if r.returncode:
+                return {**c, "verdict": "error", "error": "record: " + r.stderr.strip()[-300:]}
         truth = json.load(open(os.path.join(work, "truth.json"), encoding="utf-8"))
         r = subprocess.run([options.rocewatch, "replay", "--from", work, "--format", "json"], capture_output=True, text=True, timeout=900)
         if r.returncode:
@@ -102,7 +110,8 @@ def run(c, options):
     except (subprocess.TimeoutExpired, OSError, ValueError, KeyError) as e:
         return {**c, "verdict": "error", "error": f"{type(e).__name__}: {e}"[-300:]}
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        if not kept:
+            shutil.rmtree(work, ignore_errors=True)
 
 
 def seed_range(text):
@@ -127,6 +136,7 @@ def main():
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--tmp", default=None)
     p.add_argument("--cache", default=None, help="folder that keeps what was simulated, for the next face and cadence")
+    p.add_argument("--cases", default=None, help="folder that keeps the recorded cases: a later score with the same folder only replays them")
     p.add_argument("--scenario-dir", default=os.path.join(here, "..", "fabric", "scenarios"))
     p.add_argument("--table", help="write the tables as markdown into this file, between its score marks")
     p.add_argument("--wrong", action="store_true", help="print each run that was not right")
