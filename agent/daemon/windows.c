@@ -182,7 +182,7 @@ static int windows_fill(struct pipeline *pipeline, int64_t from_ns, int64_t to_n
 	shared->past_ns = 0;
 	shared->from_ns = from_ns;
 	shared->to_ns = to_ns;
-	const int rc = window_from_memory(
+	const int rc = window_lent_from_memory(
 		pipeline->memory, shared->arena, &spec, from_ns, to_ns, &shared->window);
 	shared->filled = rc == 0;
 	return rc;
@@ -206,7 +206,7 @@ static int windows_fill_past(struct pipeline *pipeline, const struct slot *slot)
 	}
 	const struct window_spec spec = analyzer_spec(wanted, metrics);
 	shared->past_ns = slot->past_ns;
-	return window_from_memory(pipeline->memory, shared->arena, &spec,
+	return window_lent_from_memory(pipeline->memory, shared->arena, &spec,
 		shared->to_ns - slot->past_ns, shared->to_ns, &shared->past);
 }
 

@@ -14,6 +14,8 @@
 #include "agent/base/err.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "collectors/recorded/replay_names.h"
+#include "collectors/recorded/replay_order.h"
 #include "db/model/metric.h"
 
 enum column {
@@ -40,6 +42,7 @@ struct tsv_reader {
 	int line;
 	bool seen_data;
 	struct entities *entities;
+	struct replay_names *names;
 	struct sample_list *out;
 	struct err *e;
 };
@@ -292,17 +295,14 @@ static int check_scope(struct tsv_reader *reader, const struct tsv_field *field,
 		expected);
 }
 
-/* The eight columns of one line to one sample. */
-static int parse_fields(struct tsv_reader *reader, const struct tsv_field *field, size_t n)
+/* Device, port, priority and metric of a line whose like was not seen yet. */
+static int parse_names(struct tsv_reader *reader, const struct tsv_field *field,
+	uint32_t *ret_entity, uint16_t *ret_metric)
 {
-	struct sample s = {.source = SOURCE_REPLAY};
 	char device[REPLAY_NAME_MAX + 1], port[REPLAY_NAME_MAX + 1] = "";
-	unsigned metric = 0, flags = 0;
+	unsigned metric = 0;
 	int priority = PRIO_NONE;
 
-	if (!parse_seconds(&field[COL_TIME], &s.t_ns))
-		return replay_refuse(
-			reader, &field[COL_TIME], "time_s", "seconds such as 12 or 1763690400.25");
 	if (field_none(&field[COL_DEVICE]))
 		return replay_refuse(reader, &field[COL_DEVICE], "device", "the name of a device");
 	int rc = parse_name(reader, &field[COL_DEVICE], "device", device);
@@ -315,16 +315,44 @@ static int parse_fields(struct tsv_reader *reader, const struct tsv_field *field
 	const struct entity about = {.device = device, .port = port, .priority = (int16_t)priority};
 	if (rc == 0)
 		rc = check_scope(reader, field, metric, &about);
+	if (rc != 0)
+		return rc;
+	*ret_entity = entities_intern(reader->entities, device, port, priority);
+	*ret_metric = (uint16_t)metric;
+	return 0;
+}
+
+static int parse_known_names(
+	struct tsv_reader *reader, const struct tsv_field *field, struct sample *ret)
+{
+	const char *text = field[COL_DEVICE].text;
+	const size_t n = (size_t)(field[COL_METRIC].text - text) + field[COL_METRIC].n;
+	if (replay_names_find(reader->names, text, n, &ret->entity, &ret->metric))
+		return 0;
+	const int rc = parse_names(reader, field, &ret->entity, &ret->metric);
 	if (rc == 0)
-		rc = parse_value(reader, &field[COL_VALUE], metric_info(metric), &s.value);
+		replay_names_add(reader->names, text, n, ret->entity, ret->metric);
+	return rc;
+}
+
+/* The eight columns of one line to one sample. */
+static int parse_fields(struct tsv_reader *reader, const struct tsv_field *field, size_t n)
+{
+	struct sample s = {.source = SOURCE_REPLAY};
+	unsigned flags = 0;
+
+	if (!parse_seconds(&field[COL_TIME], &s.t_ns))
+		return replay_refuse(
+			reader, &field[COL_TIME], "time_s", "seconds such as 12 or 1763690400.25");
+	int rc = parse_known_names(reader, field, &s);
+	if (rc == 0)
+		rc = parse_value(reader, &field[COL_VALUE], metric_info(s.metric), &s.value);
 	if (rc == 0 && n > COL_FLAGS)
 		rc = parse_flags(reader, &field[COL_FLAGS], &flags);
 	if (rc == 0 && n > COL_WINDOW)
 		rc = parse_window(reader, &field[COL_WINDOW], &s.window_ms);
 	if (rc != 0)
 		return rc;
-	s.entity = entities_intern(reader->entities, device, port, priority);
-	s.metric = (uint16_t)metric;
 	s.flags = (uint16_t)flags;
 	rw_grow(reader->out->v, reader->out->n, reader->out->cap);
 	reader->out->v[reader->out->n++] = s;
@@ -375,40 +403,24 @@ static int parse_line(struct tsv_reader *reader, const char *text, size_t n)
 	return parse_fields(reader, f, count);
 }
 
-static int replay_order(uint64_t left, uint64_t right)
+static int replay_finish(struct tsv_reader *reader, int rc)
 {
-	return (left > right) - (left < right);
-}
-
-static int sample_compare(const void *left, const void *right)
-{
-	const struct sample *x = left, *y = right;
-	int c = (x->t_ns > y->t_ns) - (x->t_ns < y->t_ns);
-	if (c == 0)
-		c = replay_order(x->entity, y->entity);
-	if (c == 0)
-		c = replay_order(x->metric, y->metric);
-	/* the same instant twice: which one stays must not depend on the order of the lines */
-	if (c == 0)
-		c = replay_order(x->value, y->value);
-	if (c == 0)
-		c = replay_order(x->flags, y->flags);
-	return c;
-}
-
-static int replay_finish(struct sample_list *out, int rc)
-{
+	replay_names_free(reader->names);
 	if (rc != 0)
-		out->n = 0;
-	else if (out->n > 1)
-		qsort(out->v, out->n, sizeof(*out->v), sample_compare);
+		reader->out->n = 0;
+	else
+		replay_order(reader->out->v, reader->out->n);
 	return rc;
 }
 
 int replay_parse(const char *text, size_t n, const char *name, struct entities *entities,
 	struct sample_list *out, struct err *e)
 {
-	struct tsv_reader r = {.name = name, .entities = entities, .out = out, .e = e};
+	struct tsv_reader r = {.name = name,
+		.entities = entities,
+		.names = replay_names_new(),
+		.out = out,
+		.e = e};
 	const char *p = text, *end = text + n;
 	int rc = 0;
 	while (rc == 0 && p < end) {
@@ -420,7 +432,7 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 		rw_cleanup(freep) char *line = strndup(p, (size_t)(stop - p));
 		size_t length = (size_t)(stop - p);
 		if (!line)
-			return replay_finish(out, -ENOMEM);
+			return replay_finish(&r, -ENOMEM);
 		if (strlen(line) < length) {
 			r.line++;
 			rc = err_at(e, -EINVAL, name, r.line, (int)strlen(line) + 1,
@@ -430,17 +442,21 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 		}
 		p = stop + 1;
 	}
-	return replay_finish(out, rc);
+	return replay_finish(&r, rc);
 }
 
 int replay_read(const char *path, struct entities *entities, struct sample_list *out, struct err *e)
 {
-	struct tsv_reader r = {.name = path, .entities = entities, .out = out, .e = e};
 	rw_cleanup(fclosep) FILE *f = fopen(path, "re");
 	rw_cleanup(freep) char *line = NULL;
 	size_t cap = 0;
 	if (!f)
 		return err_at(e, -errno, path, 0, 0, "cannot be read: %s", strerror(errno));
+	struct tsv_reader r = {.name = path,
+		.entities = entities,
+		.names = replay_names_new(),
+		.out = out,
+		.e = e};
 	int rc = 0;
 	for (;;) {
 		errno = 0;
@@ -451,13 +467,13 @@ int replay_read(const char *path, struct entities *entities, struct sample_list 
 			line[--n] = '\0';
 		rc = parse_line(&r, line, (size_t)n);
 		if (rc != 0)
-			return replay_finish(out, rc);
+			return replay_finish(&r, rc);
 	}
 	if (ferror(f)) {
 		const int error = errno ? errno : EIO;
 		rc = err_at(e, -error, path, r.line + 1, 0, "cannot be read: %s", strerror(error));
 	}
-	return replay_finish(out, rc);
+	return replay_finish(&r, rc);
 }
 
 /* ---- cadence ------------------------------------------------------------- */

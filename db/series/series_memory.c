@@ -3,8 +3,9 @@
  * only.
  *
  * There are millions of tracks in a large fabric, so a track is small: one block of points that
- * grows at the end and is cut at the front. .head is the first kept sample, and the points are
- * moved down when a quarter of them is dead.
+ * grows at the end and is cut at the front, with a column for each part of a sample, as a window
+ * has them. .head is the first kept sample, and the points are moved down when a quarter of them is
+ * dead.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,18 +19,13 @@
 #include "db/series/series_memory.h"
 #include "db/series/series_window.h"
 
-struct point {
-	int64_t t_ns;
-	uint64_t value;
-	uint32_t window_ms;
-	uint16_t flags;
-};
 struct track {
-	struct point *v;
+	unsigned char *block; /* .cap times, values, windows, flags; the widest columns first */
 	uint32_t entity;
 	uint32_t head, n, cap; /* samples are [head, n) */
 	uint16_t metric;
 };
+enum { POINT_BYTES = sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t) };
 
 struct series_memory {
 	struct history history; /* first */
@@ -45,6 +41,25 @@ struct series_memory {
 };
 
 static const struct history_ops memory_history_ops;
+
+static int64_t *track_times(const struct track *track)
+{
+	return (int64_t *)(void *)track->block;
+}
+static uint64_t *track_values(const struct track *track)
+{
+	return (uint64_t *)(void *)(track->block + sizeof(int64_t) * (size_t)track->cap);
+}
+static uint32_t *track_windows(const struct track *track)
+{
+	return (uint32_t *)(void *)(track->block +
+		(sizeof(int64_t) + sizeof(uint64_t)) * (size_t)track->cap);
+}
+static uint16_t *track_flags(const struct track *track)
+{
+	return (uint16_t *)(void *)(track->block +
+		(sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t)) * (size_t)track->cap);
+}
 
 struct series_memory *series_memory_new(const struct entities *entities, int64_t keep_ns)
 {
@@ -62,7 +77,7 @@ void series_memory_free(struct series_memory *memory)
 	if (!memory)
 		return;
 	for (size_t i = 0; i < memory->n; i++)
-		free(memory->tracks[i].v);
+		free(memory->tracks[i].block);
 	for (size_t i = 0; i < METRIC_COUNT; i++)
 		free(memory->by_metric[i]);
 	free(memory->tracks);
@@ -97,21 +112,41 @@ static struct track *track_of(struct series_memory *memory, uint32_t entity, uin
 	return t;
 }
 
+/* The kept samples of @from become the first ones of @to, which may be in the same block. */
+static void track_move(const struct track *from, const struct track *to)
+{
+	const size_t n = from->n - from->head;
+	memmove(track_times(to), track_times(from) + from->head, n * sizeof(int64_t));
+	memmove(track_values(to), track_values(from) + from->head, n * sizeof(uint64_t));
+	memmove(track_windows(to), track_windows(from) + from->head, n * sizeof(uint32_t));
+	memmove(track_flags(to), track_flags(from) + from->head, n * sizeof(uint16_t));
+}
+
+static void track_grow(struct track *track)
+{
+	struct track wider = *track;
+	if (track->cap / 2 > 4)
+		wider.cap += track->cap / 2;
+	else
+		wider.cap += 4;
+	wider.cap = (wider.cap + 3) / 4 * 4; /* keeps every column aligned */
+	wider.block = rw_realloc(NULL, (size_t)wider.cap * POINT_BYTES);
+	if (track->block)
+		track_move(track, &wider);
+	free(track->block);
+	*track = wider;
+}
+
 static void track_room(struct track *track)
 {
 	if (track->n < track->cap)
 		return;
-	if (track->head > 0 && track->head >= track->n / 4) {
-		track->n -= track->head;
-		memmove(track->v, track->v + track->head, track->n * sizeof(*track->v));
-		track->head = 0;
-		return;
-	}
-	if (track->cap / 2 > 4)
-		track->cap += track->cap / 2;
+	if (track->head > 0 && track->head >= track->n / 4)
+		track_move(track, track);
 	else
-		track->cap += 4;
-	track->v = rw_realloc(track->v, track->cap * sizeof(*track->v));
+		track_grow(track);
+	track->n -= track->head;
+	track->head = 0;
 }
 
 int series_memory_add(struct series_memory *memory, const struct sample *sample)
@@ -121,13 +156,14 @@ int series_memory_add(struct series_memory *memory, const struct sample *sample)
 	if (sample->flags & SF_LATE)
 		return -EALREADY; /* its window is closed: kept by the store, never analysed */
 	struct track *t = track_of(memory, sample->entity, sample->metric);
-	if (t->n > t->head && sample->t_ns <= t->v[t->n - 1].t_ns)
+	if (t->n > t->head && sample->t_ns <= track_times(t)[t->n - 1])
 		return -EALREADY;
 	track_room(t);
-	t->v[t->n++] = (struct point){.t_ns = sample->t_ns,
-		.value = sample->value,
-		.window_ms = sample->window_ms,
-		.flags = sample->flags};
+	track_times(t)[t->n] = sample->t_ns;
+	track_values(t)[t->n] = sample->value;
+	track_windows(t)[t->n] = sample->window_ms;
+	track_flags(t)[t->n] = sample->flags;
+	t->n++;
 	return 0;
 }
 
@@ -155,7 +191,7 @@ void series_memory_trim(struct series_memory *memory, int64_t now_ns)
 			edge = now_ns - longer;
 		/* the last one at or before the edge stays: it is the anchor of a window that
 		 * begins there */
-		while (t->head + 1 < t->n && t->v[t->head + 1].t_ns <= edge)
+		while (t->head + 1 < t->n && track_times(t)[t->head + 1] <= edge)
 			t->head++;
 	}
 	/* Arrival is nearly the order of time: a flow behind a younger one waits for it, no longer.
@@ -168,7 +204,7 @@ void series_memory_rewind(struct series_memory *memory, int64_t t_ns)
 {
 	for (size_t i = 0; i < memory->n; i++) {
 		struct track *t = &memory->tracks[i];
-		while (t->n > t->head && t->v[t->n - 1].t_ns > t_ns)
+		while (t->n > t->head && track_times(t)[t->n - 1] > t_ns)
 			t->n--;
 	}
 	size_t n = memory->flow_head;
@@ -182,10 +218,11 @@ void series_memory_rewind(struct series_memory *memory, int64_t t_ns)
 static uint32_t track_after(const struct track *track, int64_t at)
 {
 	uint32_t lo = track->head, hi = track->n;
+	const int64_t *t_ns = track_times(track);
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (track->v[mid].t_ns > at)
+		if (t_ns[mid] > at)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -193,9 +230,9 @@ static uint32_t track_after(const struct track *track, int64_t at)
 	return lo;
 }
 
-/* The window must not change when samples are added later, so the columns are copied. */
-static bool track_window(const struct track *track, struct arena *a, int64_t from_ns, int64_t to_ns,
-	struct series *ret)
+/* The part of a track that a window has, in the memory of the track. */
+static bool track_window(
+	const struct track *track, int64_t from_ns, int64_t to_ns, struct series *ret)
 {
 	uint32_t begin = track_after(track, from_ns), end = track_after(track, to_ns);
 
@@ -206,25 +243,30 @@ static bool track_window(const struct track *track, struct arena *a, int64_t fro
 	ret->entity = track->entity;
 	ret->metric = track->metric;
 	ret->n = end - begin;
-	/* one piece for all columns, the widest first */
-	int64_t *t_ns = arena_alloc(a,
-		ret->n *
-			(sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t)));
-	uint64_t *value = (uint64_t *)(t_ns + ret->n);
-	uint32_t *window_ms = (uint32_t *)(value + ret->n);
-	uint16_t *flags = (uint16_t *)(window_ms + ret->n);
-	for (uint32_t i = 0; i < ret->n; i++) {
-		const struct point *p = &track->v[begin + i];
-		t_ns[i] = p->t_ns;
-		value[i] = p->value;
-		flags[i] = p->flags;
-		window_ms[i] = p->window_ms;
-	}
-	ret->t_ns = t_ns;
-	ret->value = value;
-	ret->flags = flags;
-	ret->window_ms = window_ms;
+	ret->t_ns = track_times(track) + begin;
+	ret->value = track_values(track) + begin;
+	ret->window_ms = track_windows(track) + begin;
+	ret->flags = track_flags(track) + begin;
 	return true;
+}
+
+/* The window must not change when samples are added later, so the columns are copied. */
+static void series_copy(struct arena *a, struct series *series)
+{
+	const size_t n = series->n;
+	/* one piece for all columns, the widest first */
+	int64_t *t_ns = arena_alloc(a, n * POINT_BYTES);
+	uint64_t *value = (uint64_t *)(t_ns + n);
+	uint32_t *window_ms = (uint32_t *)(value + n);
+	uint16_t *flags = (uint16_t *)(window_ms + n);
+	memcpy(t_ns, series->t_ns, n * sizeof(*t_ns));
+	memcpy(value, series->value, n * sizeof(*value));
+	memcpy(window_ms, series->window_ms, n * sizeof(*window_ms));
+	memcpy(flags, series->flags, n * sizeof(*flags));
+	series->t_ns = t_ns;
+	series->value = value;
+	series->window_ms = window_ms;
+	series->flags = flags;
 }
 
 /* Millions of tracks, each somewhere else: what comes next is fetched while this one is copied. */
@@ -237,9 +279,9 @@ static inline void fetch_ahead(const struct series_memory *memory, unsigned metr
 	if (index + POINTS < n) {
 		const struct track *t = &memory->tracks[at[index + POINTS]];
 		/* where the search for the window begins */
-		__builtin_prefetch(&t->v[(t->head + t->n) / 2]);
-		__builtin_prefetch(&t->v[t->head]);
-		__builtin_prefetch((const char *)&t->v[t->n] - 1);
+		__builtin_prefetch(&track_times(t)[(t->head + t->n) / 2]);
+		__builtin_prefetch(&track_times(t)[t->head]);
+		__builtin_prefetch((const char *)&track_times(t)[t->n] - 1);
 	}
 }
 
@@ -261,7 +303,7 @@ static size_t memory_series(struct series_memory *memory, struct arena *a,
 			const struct track *track = &memory->tracks[memory->by_metric[m][k]];
 			fetch_ahead(memory, m, k);
 			if (window_wants_entity(spec, track->entity))
-				n += track_window(track, a, from_ns, to_ns, &v[n]);
+				n += track_window(track, from_ns, to_ns, &v[n]);
 		}
 	/* Metrics come in order, and entities mostly do: ids are given in the order of their first
 	 * samples. */
@@ -274,7 +316,7 @@ static size_t memory_series(struct series_memory *memory, struct arena *a,
 	return n;
 }
 
-int window_from_memory(struct series_memory *memory, struct arena *a,
+int window_lent_from_memory(struct series_memory *memory, struct arena *a,
 	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
 {
 	struct series *series;
@@ -298,6 +340,17 @@ int window_from_memory(struct series_memory *memory, struct arena *a,
 	ret->flows = flows;
 	ret->n_flows = n_flows;
 	return 0;
+}
+
+int window_from_memory(struct series_memory *memory, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret)
+{
+	const int rc = window_lent_from_memory(memory, a, spec, from_ns, to_ns, ret);
+	/* the array of series is ours until it is handed out */
+	struct series *series = (struct series *)ret->series;
+	for (size_t i = 0; rc == 0 && i < ret->n_series; i++)
+		series_copy(a, &series[i]);
+	return rc;
 }
 
 /* ---- as a reader of the past --------------------------------------------- */
@@ -338,10 +391,11 @@ static int memory_range(
 		const struct track *t = &memory->tracks[i];
 		if (t->head == t->n)
 			continue;
-		if (t->v[t->head].t_ns < first)
-			first = t->v[t->head].t_ns;
-		if (t->v[t->n - 1].t_ns > last)
-			last = t->v[t->n - 1].t_ns;
+		const int64_t *t_ns = track_times(t);
+		if (t_ns[t->head] < first)
+			first = t_ns[t->head];
+		if (t_ns[t->n - 1] > last)
+			last = t_ns[t->n - 1];
 	}
 	if (first > last)
 		return -ENODATA;
@@ -399,18 +453,18 @@ static int memory_each_sample(struct history *history, const struct history_filt
 		if (!memory_wants(memory, filter, t))
 			continue;
 		for (uint32_t k = t->head; k < t->n; k++) {
-			const struct point *p = &t->v[k];
+			const int64_t t_ns = track_times(t)[k];
 			if (filter &&
-				(p->t_ns < filter->from_ns ||
-					(filter->to_ns != 0 && p->t_ns > filter->to_ns)))
+				(t_ns < filter->from_ns ||
+					(filter->to_ns != 0 && t_ns > filter->to_ns)))
 				continue;
 			rw_grow(v, n, cap);
-			v[n++] = (struct sample){.t_ns = p->t_ns,
+			v[n++] = (struct sample){.t_ns = t_ns,
 				.entity = t->entity,
 				.metric = t->metric,
-				.value = p->value,
-				.flags = p->flags,
-				.window_ms = p->window_ms};
+				.value = track_values(t)[k],
+				.flags = track_flags(t)[k],
+				.window_ms = track_windows(t)[k]};
 		}
 	}
 	if (n > 1)

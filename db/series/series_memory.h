@@ -19,7 +19,12 @@ void series_memory_add_flow(struct series_memory *memory, const struct flow_samp
 void series_memory_trim(struct series_memory *memory, int64_t now_ns);
 /* series_memory_rewind - forget what is newer than @t_ns: the clock was set back. */
 void series_memory_rewind(struct series_memory *memory, int64_t t_ns);
+/* window_from_memory - the window as it is now; it stays as it is when samples are added later. Its
+ * columns are in @a. window_lent_from_memory - the same without a copy of the columns: valid until
+ * the next call that changes @memory. */
 int window_from_memory(struct series_memory *memory, struct arena *a,
+	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret);
+int window_lent_from_memory(struct series_memory *memory, struct arena *a,
 	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret);
 
 /* series_memory_history - the same as a reader of the past; lent. It knows no stored configuration

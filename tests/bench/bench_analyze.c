@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 		struct window w, past;
 		const int64_t to = 6 * INTERVAL_NS, from = 3 * INTERVAL_NS;
 		double t0 = cpu_ms(), t1;
-		window_from_memory(memory, arena, &spec, from, to, &w);
+		window_lent_from_memory(memory, arena, &spec, from, to, &w);
 		best(&fill, (t1 = cpu_ms()) - t0, run);
 		struct analyzer_shared shared = {.arena = arena};
 		struct analyzer_in in = {.fabric = config->fabric,
@@ -191,7 +191,8 @@ int main(int argc, char **argv)
 			in.past = NULL;
 			arena_reset(turn);
 			if (analyzers[i]->past.n_metrics) {
-				window_from_memory(memory, turn, &analyzers[i]->past, 0, to, &past);
+				window_lent_from_memory(
+					memory, turn, &analyzers[i]->past, 0, to, &past);
 				in.past = &past;
 			}
 			t0 = cpu_ms();

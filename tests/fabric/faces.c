@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "tests/fabric/digits.h"
 
 const char *const face_names[FACES] = {"full", "sonic-snmp", "nxos-snmp", "cumulus-snmp",
 	"sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi"};
@@ -175,14 +176,14 @@ static char *put(char *to, const char *end, const char *text)
 static void line(struct recorder *r, double t_ns, const char *device, const char *port,
 	int priority, const char *metric, const char *value, const char *rest)
 {
-	char prio[16] = "-", buf[512], *to = buf;
+	char prio[2] = "-", buf[512], *to = buf;
 	const char *const end = buf + sizeof(buf) - 1;
 	if (r->tell) {
 		r->tell(r->tell_data, device, port, priority, metric, value);
 		return;
 	}
 	if (priority >= 0)
-		snprintf(prio, sizeof(prio), "%d", priority);
+		prio[0] = (char)('0' + priority);
 	if (r->f->time_of_ns != t_ns || !*r->f->time_text) {
 		snprintf(r->f->time_text, sizeof(r->f->time_text), "%.3f", t_ns / 1e9);
 		r->f->time_of_ns = t_ns;
@@ -192,22 +193,17 @@ static void line(struct recorder *r, double t_ns, const char *device, const char
 		to = put(i ? put(to, end, "\t") : to, end, fields[i]);
 	to = put(to, end, rest);
 	*to++ = '\n';
-	fwrite(buf, 1, (size_t)(to - buf), r->out);
+	fwrite_unlocked(buf, 1, (size_t)(to - buf), r->out);
 	r->lines++;
 }
 static void line_u64(struct recorder *r, double t_ns, const char *device, const char *port,
 	int priority, const char *metric, double value, const char *rest)
 {
-	char text[32], *at = text + sizeof(text) - 1;
-	if (!(value >= 0 && value < 18446744073709551615.0))
-		snprintf(at = text, sizeof(text), "%.0f", value);
-	else {
-		uint64_t left = (uint64_t)nearbyint(value);
-		*at = '\0';
-		do
-			*--at = (char)('0' + left % 10);
-		while ((left /= 10) > 0);
-	}
+	char text[DIGITS_MAX], *at = text;
+	if (value >= 0 && value < 18446744073709551615.0)
+		at = digits_whole(text, (uint64_t)nearbyint(value));
+	else
+		snprintf(text, sizeof(text), "%.0f", value);
 	line(r, t_ns, device, port, priority, metric, at, rest);
 }
 
@@ -338,6 +334,8 @@ static void tell_settings(struct recorder *r, double t_ns, const char *device, c
 	const struct view *v, const struct view *before)
 {
 	char now[128], then[128];
+	if (before && before->on == v->on)
+		return;
 	for (size_t k = 0; k < rw_countof(settings); k++) {
 		const bool one =
 			settings[k].spread == OF_PORT || settings[k].spread == OF_WATCHED_PORT;
@@ -405,7 +403,7 @@ static void tell_device(struct recorder *r, double t_ns, const char *device, con
 static void tell_optics(struct recorder *r, double t_ns, const char *device, const char *port,
 	const struct view *v, bool due)
 {
-	char text[32];
+	char text[DIGITS_MAX];
 	const struct optics o = port_optics(v, t_ns);
 	const struct {
 		const char *metric;
@@ -415,12 +413,11 @@ static void tell_optics(struct recorder *r, double t_ns, const char *device, con
 	/* copper to the hosts */
 	for (size_t k = 0;
 		k < rw_countof(rows) && due && has(r, F_ | S_ | G_) && !view_towards_host(v); k++) {
-		snprintf(text, sizeof(text), "%.2f",
-			rows[k].value + 0.2 * (random_unit(&r->random) - 0.5));
+		digits_fixed2(text, rows[k].value + 0.2 * (random_unit(&r->random) - 0.5));
 		line(r, t_ns, device, port, -1, rows[k].metric, text, "");
 	}
 	if (has(r, F_ | G_) && !v->port->down) {
-		snprintf(text, sizeof(text), "%.2e", o.ber * (0.8 + 0.4 * random_unit(&r->random)));
+		digits_scientific2(text, o.ber * (0.8 + 0.4 * random_unit(&r->random)));
 		line(r, t_ns, device, port, -1, "port.pre_fec_ber", text, "");
 	}
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "agent/base/cleanup.h"
+#include "tests/fabric/digits.h"
 #include "tests/fabric/sim.h"
 
 enum { ROOT = 0, FIRST_SENDER = 4, HOSTS = 16, PRIO = 3 };
@@ -426,6 +427,29 @@ static void test_hash(void **state)
 	assert_in_range(first, 4000 * 0.58, 4000 * 0.67);
 }
 
+/* Numbers are written as printf writes them, also where the rounding is a tie. */
+static void test_digits(void **state)
+{
+	const double edges[] = {0, -0.0, 0.005, 0.015, 0.125, -0.001, 0.995, 9.995, 99.995, 1e-4,
+		9.99499e-5, 9.995e-5, 1.005e-7, 9.99e-26, 1e-26, 1e-40, -3e-5, 1e12};
+	uint64_t random = random_seeded(3, 1);
+	char expected[64], text[DIGITS_MAX];
+	for (size_t i = 0; i < 20000; i++) {
+		double v = (random_unit(&random) - 0.3) * pow(10, 8 * random_unit(&random) - 12);
+		if (i < rw_countof(edges))
+			v = edges[i];
+		snprintf(expected, sizeof(expected), "%.2f", v);
+		digits_fixed2(text, v);
+		assert_string_equal(text, expected);
+		snprintf(expected, sizeof(expected), "%.2e", v);
+		digits_scientific2(text, v);
+		assert_string_equal(text, expected);
+		snprintf(expected, sizeof(expected), "%.2f", v * 1e8);
+		digits_fixed2(text, v * 1e8);
+		assert_string_equal(text, expected);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +463,7 @@ int main(void)
 		cmocka_unit_test(test_bad_cable),
 		cmocka_unit_test(test_deterministic),
 		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,6 +204,33 @@ static void test_order(void **state)
 	entities_free(entities);
 }
 
+/* Polls in the order of the one before, in another order, and with a line more or less. */
+static void test_order_of_polls(void **state)
+{
+	static const char *const polls[] = {"cab", "cab", "abc", "cab", "ca", "ca", "bca", "abcd"};
+	rw_cleanup(str_done) struct str text = {0};
+	struct entities *entities;
+	struct sample_list out;
+	size_t lines = 0;
+	for (size_t i = 0; i < rw_countof(polls); i++)
+		for (const char *p = polls[i]; *p; p++, lines += 2)
+			str_addf(&text,
+				"%zu\t%c\tp\t-\tport.out_octets\t1\n"
+				"%zu\t%c\tp\t-\tport.in_octets\t2\n",
+				i, *p, i, *p);
+	assert_int_equal(parse(text.s, &entities, &out, NULL), 0);
+	assert_int_equal(out.n, lines);
+	for (size_t i = 1; i < out.n; i++)
+		assert_true(sample_order(&out.v[i - 1], &out.v[i]) < 0);
+	for (size_t i = 0; i < out.n; i++) {
+		const bool in = out.v[i].metric == M_PORT_IN_OCTETS;
+		assert_int_equal(out.v[i].value, in ? 2 : 1);
+		assert_int_equal(entity_get(entities, out.v[i].entity)->priority, PRIO_NONE);
+	}
+	free(out.v);
+	entities_free(entities);
+}
+
 static void test_file(void **state)
 {
 	char path[] = "/tmp/rocewatch-replay-XXXXXX";
@@ -234,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_order_of_polls),
 		cmocka_unit_test(test_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -217,7 +217,7 @@ static void fillers_agree(void **state)
 		assert_int_equal(db_history_open(r.world.path, &d, &e), 0);
 		for (unsigned i = 0; i < 40; i++) {
 			struct arena *a = arena_new();
-			struct window memory, db;
+			struct window memory, lent, db;
 			uint16_t some[N_METRICS];
 			size_t n = 0;
 			char what[64];
@@ -235,6 +235,9 @@ static void fillers_agree(void **state)
 			snprintf(what, sizeof(what), "seed %u, window %u", seed, i);
 			assert_int_equal(
 				window_from_memory(r.memory, a, &spec, from, to, &memory), 0);
+			assert_int_equal(
+				window_lent_from_memory(r.memory, a, &spec, from, to, &lent), 0);
+			same_window(&memory, &lent, what);
 			if (history_window(d, a, &spec, from, to, &db, &e) < 0)
 				fail_msg("%s: %s", what, e.text);
 			same_window(&memory, &db, what);
