@@ -1,0 +1,115 @@
+/* workload - who sends what to whom in a step. */
+#include <string.h>
+
+#include "tests/packetsim/phase.h"
+
+enum { OF_INCAST = 1, OF_OTHERS = 2 };
+
+struct sending {
+	struct net *net;
+	const struct options *options;
+	uint64_t *random;
+};
+
+static uint64_t workload_draw(uint64_t *random)
+{
+	*random += UINT64_C(0x9e3779b97f4a7c15);
+	return mixed(*random);
+}
+
+/* A queue pair keeps its source port from step to step, unless ports are drawn anew. */
+static void workload_flow(const struct sending *s, uint32_t src, uint32_t dst, uint64_t size,
+	unsigned pair, uint8_t kind)
+{
+	const int64_t at = s->net->now + (int64_t)(workload_draw(s->random) % PS_US);
+	uint64_t key = (uint64_t)src << 40 | (uint64_t)dst << 16 | pair << 4 | kind;
+	key ^= mixed((uint64_t)s->options->seed);
+	if (s->options->fresh > 0)
+		key ^= workload_draw(s->random);
+	const uint16_t port = (uint16_t)(49152 + mixed(key) % 16384);
+	net_flow(s->net, src, dst, size, port, at, kind);
+}
+
+static unsigned workload_root(const struct sending *s)
+{
+	if (s->options->root >= 0)
+		return (unsigned)s->options->root % s->net->n_hosts;
+	return (unsigned)(mixed((uint64_t)s->options->seed) % s->net->n_hosts);
+}
+
+static void workload_incast(const struct sending *s)
+{
+	const unsigned n = s->net->n_hosts, root = workload_root(s);
+	const unsigned leaf = root / s->net->hosts_per_leaf;
+	unsigned sent = 0;
+	for (unsigned i = 1; i < n && sent < (unsigned)s->options->senders; i++) {
+		const unsigned host = (root + i) % n;
+		if (host / s->net->hosts_per_leaf == leaf)
+			continue;
+		workload_flow(s, host, root, (uint64_t)(s->options->incast_kb * 1e3), 0, OF_INCAST);
+		sent++;
+	}
+}
+
+static void workload_peers(const struct sending *s, unsigned without)
+{
+	const unsigned n = s->net->n_hosts, peers = (unsigned)s->options->peers;
+	for (unsigned host = 0; host < n; host++)
+		for (unsigned k = 1; k <= peers; k++) {
+			const unsigned peer = (host + k * n / (peers + 1)) % n;
+			if (peer != without)
+				workload_flow(s, host, peer,
+					(uint64_t)(s->options->shuffle_kb * 1e3), 0, OF_OTHERS);
+		}
+}
+
+static void workload_shuffle(const struct sending *s)
+{
+	workload_peers(s, UINT32_MAX);
+}
+
+/* The receiver of the incast takes nothing else: the shuffle's flows are its victims alone. */
+static void workload_both(const struct sending *s)
+{
+	workload_incast(s);
+	workload_peers(s, workload_root(s));
+}
+
+static void workload_ring(const struct sending *s)
+{
+	const unsigned n = s->net->n_hosts;
+	for (unsigned host = 0; host < n; host++)
+		for (unsigned pair = 0; pair < (unsigned)s->options->qps; pair++)
+			workload_flow(s, host, (host + s->net->hosts_per_leaf) % n,
+				(uint64_t)(s->options->flow_kb * 1e3), pair, OF_OTHERS);
+}
+
+/* Every host writes to one of two stores, the last hosts of the first and of the last leaf. */
+static void workload_storage(const struct sending *s)
+{
+	const unsigned n = s->net->n_hosts;
+	const unsigned stores[2] = {s->net->hosts_per_leaf - 1, n - 1};
+	for (unsigned host = 0; host < n; host++)
+		if (host != stores[0] && host != stores[1])
+			for (unsigned pair = 0; pair < (unsigned)s->options->qps; pair++)
+				workload_flow(s, host, stores[(host + pair) % 2],
+					(uint64_t)(s->options->flow_kb * 1e3), pair, OF_OTHERS);
+}
+
+bool workload_add(struct net *net, const struct options *options, uint64_t *random)
+{
+	static const struct {
+		const char *name;
+		void (*add)(const struct sending *s);
+	} loads[] = {{"incast", workload_incast}, {"shuffle", workload_shuffle},
+		{"incast+shuffle", workload_both}, {"ring", workload_ring},
+		{"storage", workload_storage}};
+	const struct sending s = {net, options, random};
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+		if (strcmp(loads[i].name, options->workload) == 0) {
+			loads[i].add(&s);
+			return true;
+		}
+	}
+	return false;
+}
