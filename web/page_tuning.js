@@ -57,7 +57,7 @@ export const tuning = {
 };
 
 const CHANGES = [
-	{ head: "Threshold", cell: (c) => h("strong", {}, c.knob) },
+	{ head: "Threshold", cell: (c) => h("strong", {}, c.knob + (c.port_group ? ", " + c.port_group : "")) },
 	{ head: "Current", num: true, cell: (c) => amount(c.current, c.unit) },
 	{ head: "Proposed", num: true, cell: (c) => h("strong", {}, amount(c.proposed, c.unit)) },
 	{ head: "Why", wide: true, cell: (c) => [c.why, c.source ? h("span", { class: "reason" }, c.source) : null] },
@@ -145,7 +145,7 @@ export const sheet = {
 					["Blocked by", s.blocked_by ? incidentLink(ctx, s.blocked_by) : null], ["Disruption", s.disruption], ["Risk", s.risk], ["Roll back if", s.rollback_if],
 					["Buffer cost", s.buffer_cost_bytes === null || s.buffer_cost_bytes === undefined ? null : format.bytes(s.buffer_cost_bytes)],
 					["Evidence", s.from ? [time(s.from), " to ", time(s.to)] : null], ["Expires", s.expires ? time(s.expires) : null]])),
-			panel("Changes", {}, (s.changes || []).length ? table("Changes", CHANGES, s.changes, (c) => c.knob) : quiet("No threshold changes."),
+			panel("Changes", {}, (s.changes || []).length ? table("Changes", CHANGES, s.changes, (c) => c.knob + (c.port_group || "")) : quiet("No threshold changes."),
 				(s.expected || []).length ? [h("h3", { key: "x" }, "Expected effect"), h("div", { key: "xt" }, table("Expected effect", EXPECTED, s.expected, (x, i) => (x.metric || "") + i))] : null,
 				s.not_expected ? quiet(s.not_expected) : null),
 			panel("Commands", { class: "commands" }, commands(ctx, s), s.render_notes ? quiet(linesOf(s.render_notes)) : null),

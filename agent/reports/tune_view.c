@@ -188,6 +188,16 @@ static void put_head(FILE *out, const struct tune_page *page, const json_t *sect
 	page_line(out, page, "blocked by", doc_word(section, "blocked_by"));
 }
 
+/* "headroom, uplinks" where it is for some ports of the sheet. */
+static char *change_name(const json_t *change)
+{
+	struct str name = {0};
+	str_add(&name, doc_word(change, "knob"));
+	if (*doc_word(change, "port_group"))
+		str_addf(&name, ", %s", doc_word(change, "port_group"));
+	return name.s;
+}
+
 static void put_changes(FILE *out, const struct tune_page *page, const json_t *section)
 {
 	static const char *const headers[] = {"CHANGE", "CURRENT", "PROPOSED", "PROGRAMMED"};
@@ -197,10 +207,10 @@ static void put_changes(FILE *out, const struct tune_page *page, const json_t *s
 	size_t k;
 	json_array_foreach (changes, k, c) {
 		const char *unit = unit_of(doc_word(c, "knob"), doc_word(c, "unit"));
-		rows[k] = (struct page_row){{rw_strdup(doc_word(c, "knob")),
-			tune_view_value_text(doc_number(c, "current"), unit, true),
-			tune_view_value_text(doc_number(c, "proposed"), unit, true),
-			tune_view_value_text(doc_number(c, "programmed"), unit, true)}};
+		rows[k] = (struct page_row){
+			{change_name(c), tune_view_value_text(doc_number(c, "current"), unit, true),
+				tune_view_value_text(doc_number(c, "proposed"), unit, true),
+				tune_view_value_text(doc_number(c, "programmed"), unit, true)}};
 	}
 	page_table(out, page, headers, rw_countof(headers), rows, n);
 	rows_free(rows, n);
@@ -209,12 +219,13 @@ static void put_changes(FILE *out, const struct tune_page *page, const json_t *s
 		any = any || *doc_word(c, "why");
 	if (n && any)
 		page_gap(out, page);
-	json_array_foreach (changes, k, c)
+	json_array_foreach (changes, k, c) {
+		rw_cleanup(freep) char *name = change_name(c);
 		if (*doc_word(c, "why"))
-			page_linef(out, page, str_if(!k, "why"), "%s: %s%s%s%s",
-				doc_word(c, "knob"), doc_word(c, "why"),
-				str_if(*doc_word(c, "source"), " ["), doc_word(c, "source"),
-				str_if(*doc_word(c, "source"), "]"));
+			page_linef(out, page, str_if(!k, "why"), "%s: %s%s%s%s", name,
+				doc_word(c, "why"), str_if(*doc_word(c, "source"), " ["),
+				doc_word(c, "source"), str_if(*doc_word(c, "source"), "]"));
+	}
 	if (n && !isnan(doc_number(section, "buffer_cost_bytes"))) {
 		rw_cleanup(freep) char *cost = tune_view_value_text(
 			doc_number(section, "buffer_cost_bytes"), "bytes", true);

@@ -126,18 +126,37 @@ static const char *quality_word(int i)
 
 /* ---- lists of a sheet ---------------------------------------------------- */
 
+static json_t *change_ports_json(const struct tune_change *change)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < change->n_ports; i++)
+		json_array_append_new(array, json_string_or_null(change->ports[i]));
+	return array;
+}
+
+static void change_ports_in(const json_t *object, struct arena *a, struct tune_change *change)
+{
+	const json_t *array = tune_json_part(object, "ports"), *o;
+	size_t i;
+	change->ports = arena_array(a, const char *, json_array_size(array) + 1);
+	json_array_foreach (array, i, o)
+		if (json_is_string(o))
+			change->ports[change->n_ports++] = arena_strdup(a, json_string_value(o));
+}
+
 static json_t *changes_json(const struct tune_sheet *sheet)
 {
 	json_t *array = json_array();
 	for (size_t i = 0; i < sheet->n_changes; i++) {
 		const struct tune_change *c = &sheet->changes[i];
 		json_array_append_new(array,
-			json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o}", "knob",
+			json_pack("{s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "knob",
 				tune_knob_name(c->knob), "current", json_number_or_null(c->current),
 				"proposed", json_number_or_null(c->proposed), "programmed",
 				json_number_or_null(c->programmed), "unit", tune_knob_unit(c->knob),
 				"why", json_string_or_null(c->why), "source",
-				json_string_or_null(c->source)));
+				json_string_or_null(c->source), "port_group",
+				json_string_or_null(c->port_group), "ports", change_ports_json(c)));
 	}
 	return array;
 }
@@ -156,6 +175,8 @@ static int changes_in(const json_t *object, struct arena *a, struct tune_sheet *
 		c->programmed = doc_number(o, "programmed");
 		c->why = text_in(o, "why", a);
 		c->source = text_in(o, "source", a);
+		c->port_group = text_in(o, "port_group", a);
+		change_ports_in(o, a, c);
 	}
 	return 0;
 }

@@ -312,6 +312,8 @@ void tune_read_past(const struct tune_ledger *ledger, struct arena *a, struct tu
 		*p = (struct tune_past){.id = record->sheet.id,
 			.device = record->sheet.device,
 			.diagnosis = record->sheet.diagnosis,
+			.rest = record->sheet.rest,
+			.n_rest = record->sheet.n_rest,
 			.priority = record->sheet.priority,
 			.applied_ns = record->applied_ns,
 			.verified = record->state != TUNE_APPLIED};

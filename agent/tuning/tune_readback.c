@@ -63,6 +63,14 @@ static bool is_current(const struct tune_change *change, double value)
 	return tune_same(value, change->current, change->proposed);
 }
 
+static bool readback_for_port(const struct tune_change *change, const char *port)
+{
+	for (size_t i = 0; i < change->n_ports; i++)
+		if (str_eq(port, change->ports[i]))
+			return true;
+	return change->n_ports == 0;
+}
+
 /* Is the setting of @entity one that the sheet changes? */
 static bool readback_concerns(const struct tune_sheet *sheet, const struct entity *entity)
 {
@@ -170,7 +178,8 @@ void tune_readback(const struct tune_record *record, const struct window *window
 			if (series->metric != tune_knob_metric(sheet->changes[k].knob))
 				continue;
 			const struct entity *entity = entity_get(window->entities, series->entity);
-			if (readback_concerns(sheet, entity))
+			if (readback_concerns(sheet, entity) &&
+				readback_for_port(&sheet->changes[k], entity->port))
 				readback_setting(&sheet->changes[k], series, entity, window->to_ns,
 					a, &tally, ret);
 		}

@@ -11,6 +11,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/tuning/vendor_parts.h"
 #include "agent/tuning/vendor_plan.h"
 #include "agent/tuning/tune_read.h"
 #include "agent/tuning/tune_json.h"
@@ -145,6 +146,41 @@ static void context_of(const struct client *client, const struct profiles *profi
 		ctx->queue_limit_bytes = alpha * seen->pool_bytes / (1 + alpha);
 }
 
+/* Does a port of the canary lead over the same kind of link? */
+static bool is_alike(const struct fabric_port *port, const struct fabric_device *from,
+	const char *const *names, size_t n)
+{
+	for (size_t i = 0; from && i < n; i++) {
+		const struct fabric_port *like = fabric_port(from, names[i]);
+		if (like && !like->host == !port->host && like->cable_mm == port->cable_mm &&
+			like->speed_bps == port->speed_bps)
+			return true;
+	}
+	return false;
+}
+
+/* A change for some ports of the canary is, elsewhere, for those with the same kind of link. */
+static void scopes_alike(const struct fabric_device *from, const struct fabric_device *to,
+	struct arena *a, struct tune_sheet *sheet)
+{
+	struct tune_change *changes = arena_array(a, struct tune_change, sheet->n_changes + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < sheet->n_changes; i++) {
+		struct tune_change change = sheet->changes[i];
+		const char *const *names = change.ports;
+		const size_t n_names = change.n_ports;
+		change.ports = arena_array(a, const char *, to->n_ports + 1);
+		change.n_ports = 0;
+		for (size_t k = 0; n_names && k < to->n_ports; k++)
+			if (is_alike(to->ports[k], from, names, n_names))
+				change.ports[change.n_ports++] = to->ports[k]->name;
+		if (!n_names || change.n_ports)
+			changes[n++] = change;
+	}
+	sheet->changes = changes;
+	sheet->n_changes = n;
+}
+
 /* Turns the sheet to another switch: to the ports that lead to hosts, or to switches, as those of
  * the canary do. */
 static void ports_alike(const struct fabric *fabric, struct tune_sheet *sheet,
@@ -165,6 +201,7 @@ static void ports_alike(const struct fabric *fabric, struct tune_sheet *sheet,
 		if (all || (hosts && port->host) || (peers && port->peer))
 			sheet->ports[sheet->n_ports++] = port->name;
 	}
+	scopes_alike(from, to, a, sheet);
 	sheet->device = to->name;
 }
 
@@ -186,13 +223,36 @@ static int choose_device(const struct client *client, const struct tune_record *
 		device, record->sheet.device, record->sheet.n_rest);
 }
 
+/* All parts of the sheet, those that come first first; undone in the other order. 0 when any can be
+ * written. */
+static int render_parts(const struct client *client, const struct profiles *profiles,
+	const struct tune_history *history, const struct tune_sheet *sheet, const char *canary,
+	const char *vendor, bool undo, struct arena *a, const char **ret)
+{
+	struct tune_sheet *parts;
+	const size_t n = vendor_parts(sheet, a, &parts);
+	int rc = -ENOTSUP;
+	*ret = "";
+	for (size_t i = 0; i < n; i++) {
+		struct tune_sheet *part = &parts[undo ? n - 1 - i : i];
+		struct render_ctx ctx;
+		const char *text = NULL;
+		context_of(client, profiles, history, part, a, &ctx);
+		ctx.device = part->device;
+		part->device = canary; /* whose turn is first is said in the text */
+		if (render_device(part, &ctx, vendor, undo, &text) == 0)
+			rc = 0;
+		*ret = arena_printf(a, "%s%s%s", *ret, str_if(i, "\n"), str_or(text, ""));
+	}
+	return rc;
+}
+
 int tune_render(struct client *client, const struct tune_record *record, const char *device,
 	const char *vendor, bool undo, struct arena *a, const char **ret, struct err *e)
 {
 	rw_cleanup(tune_review_free_profiles) struct profiles *profiles = NULL;
 	struct tune_sheet s;
 	struct tune_history h = {0};
-	struct render_ctx c;
 	struct err ignored = {0};
 	int rc = load_profiles(client, &profiles, e);
 	if (rc != 0)
@@ -209,12 +269,7 @@ int tune_render(struct client *client, const struct tune_record *record, const c
 	/* without it names stand for what is not known */
 	(void)tune_read_history(client, profiles, record->sheet.to_ns - RENDER_SPAN_NS,
 		record->sheet.to_ns, a, &h, &ignored);
-	context_of(client, profiles, &h, &s, a, &c);
-	c.device = s.device;
-	s.device = canary; /* whose turn is first is said in the text */
-	const char *text = NULL;
-	rc = render_device(&s, &c, vendor, undo, &text);
-	*ret = str_or(text, "");
+	rc = render_parts(client, profiles, &h, &s, canary, vendor, undo, a, ret);
 	if (rc == 0)
 		return 0;
 	if (**ret)
@@ -281,11 +336,20 @@ static void render_into(const struct client *client, const struct profiles *prof
 		record->vendor.undo = render_nothing(profiles);
 		return;
 	}
-	struct render_ctx ctx;
-	context_of(client, profiles, history, sheet, a, &ctx);
-	record->vendor.apply = render_apply(sheet, &ctx);
-	record->vendor.undo = render_undo(sheet, &ctx);
-	record->vendor.notes = render_notes(sheet, &ctx);
+	struct tune_sheet *parts;
+	const size_t n = vendor_parts(sheet, a, &parts);
+	json_t *apply = NULL, *undo = NULL, *notes = NULL;
+	for (size_t i = 0; i < n; i++) {
+		struct render_ctx ctx, last;
+		context_of(client, profiles, history, &parts[i], a, &ctx);
+		context_of(client, profiles, history, &parts[n - 1 - i], a, &last);
+		apply = vendor_parts_join(apply, render_apply(&parts[i], &ctx));
+		undo = vendor_parts_join(undo, render_undo(&parts[n - 1 - i], &last));
+		notes = vendor_parts_join(notes, render_notes(&parts[i], &ctx));
+	}
+	record->vendor.apply = apply;
+	record->vendor.undo = undo;
+	record->vendor.notes = notes;
 }
 
 static void platform_into(

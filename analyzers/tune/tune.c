@@ -15,6 +15,7 @@
 #include "analyzers/tune/tune_touch.h"
 #include "db/model/entity.h"
 
+#define ROUNDED 0.05 /* of a value: platforms round the same need differently */
 #define SURE_LEAST 0.2 /* confidence of a change; below it is something to watch */
 
 const char *tune_advice_name(enum tune_advice advice)
@@ -68,14 +69,45 @@ static bool of_tier(enum tune_family family)
 		family == FAMILY_KMAX || family == FAMILY_ECN_UP || family == FAMILY_XON;
 }
 
-static bool same_headroom(const struct tune_plan *left, const struct tune_plan *right)
+/* Has @plan the change @i of @part, for the same kind of link? */
+static bool has_change(const struct tune_plan *plan, const struct tune_plan *part, size_t i)
 {
-	if (left->n_changes != right->n_changes)
+	const struct tune_change *wanted = &part->changes[i];
+	for (size_t k = 0; k < plan->n_changes; k++) {
+		const struct tune_change *change = &plan->changes[k];
+		const struct tune_prio *here = plan->changed_at[k], *there = part->changed_at[i];
+		if (change->knob != wanted->knob || change->current != wanted->current ||
+			fabs(change->proposed - wanted->proposed) > ROUNDED * wanted->proposed)
+			continue;
+		if (!here || !there)
+			return !here && !there;
+		if (tune_same_link(plan->site->device, here->port, part->site->device, there->port))
+			return true;
+	}
+	return false;
+}
+
+/* Headroom belongs to a port and its cable. A switch whose changes are all among those of another
+ * one can have the same sheet. */
+static bool headroom_within(const struct tune_plan *part, const struct tune_plan *plan)
+{
+	for (size_t i = 0; i < part->n_changes; i++)
+		if (!has_change(plan, part, i))
+			return false;
+	return part->n_changes && !part->refused;
+}
+
+/* All switches where frames are lost, whatever their tier: each pool holds what it is asked for, or
+ * the plan is refused. */
+static bool same_headroom_sheet(const struct review_entry *left, const struct review_entry *right)
+{
+	const struct tune_plan *x = &left->plan, *y = &right->plan;
+	if (left->verdict.advice != right->verdict.advice ||
+		x->site->priority != y->site->priority || x->rule->cause != y->rule->cause)
 		return false;
-	if (left->n_changes && left->changes[0].proposed != right->changes[0].proposed)
-		return false;
-	return tune_same_link(
-		left->site->device, left->like->port, right->site->device, right->like->port);
+	if (left->verdict.advice == ADVICE_CHANGE)
+		return headroom_within(x, y) || headroom_within(y, x);
+	return same_tier(x->site, y->site) && same_pool(x->site, y->site);
 }
 
 /* Both plans change the queue profile of one tier. */
@@ -87,20 +119,19 @@ static bool one_tier_change(const struct review_entry *left, const struct review
 }
 
 /*
- * Are both part of the same sheet? Headroom belongs to a port and its cable: one sheet only where
- * these and the dose are the same. A queue profile gets one change, that of the switch where it is
+ * Are both part of the same sheet? A queue profile gets one change, that of the switch where it is
  * worst, whatever the diagnosis is elsewhere.
  */
 static bool same_sheet(const struct review_entry *left, const struct review_entry *right)
 {
 	const struct tune_plan *x = &left->plan, *y = &right->plan;
 	const enum tune_family f = x->rule->family;
+	if (f == FAMILY_HEADROOM && y->rule->family == FAMILY_HEADROOM)
+		return same_headroom_sheet(left, right);
 	/* 1. The same tier, priority and advice. */
 	if (!same_tier(x->site, y->site) || left->verdict.advice != right->verdict.advice)
 		return false;
 	/* 2. The same kind of buffer, and settings that are the same now. */
-	if (f == FAMILY_HEADROOM && !same_headroom(x, y))
-		return false;
 	if (!same_pool(x->site, y->site) || !tune_same_profile(f, x->like, y->like))
 		return false;
 	/* 3. One change of the tier, or one diagnosis. */
@@ -119,6 +150,15 @@ static double tune_badness(const struct review_entry *entry)
 	return 0;
 }
 
+/* The canary of headroom has to have all of its changes. */
+static bool is_worse(const struct review_entry *entry, const struct review_entry *than)
+{
+	const size_t n = entry->plan.n_changes, most = than->plan.n_changes;
+	if (entry->plan.rule->family == FAMILY_HEADROOM && n != most)
+		return n > most;
+	return tune_badness(entry) > tune_badness(than);
+}
+
 /* Does @site need another change than the canary's, or wait for something else? */
 static bool has_own_sheet(const struct review *review, const struct review_entry *canary,
 	const struct tune_site *site)
@@ -133,21 +173,25 @@ static bool has_own_sheet(const struct review *review, const struct review_entry
 	return false;
 }
 
-/* A queue of the same profile; for headroom also the same kind of link, because the dose follows
- * from cable and speed. */
+/* A queue of the same profile. */
 static bool has_like(const struct tune_plan *plan, const struct tune_site *site)
 {
-	const enum tune_family family = plan->rule->family;
-	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));) {
-		if (!tune_same_profile(family, l, plan->like))
-			continue;
-		if (family != FAMILY_HEADROOM)
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
+		if (tune_same_profile(plan->rule->family, l, plan->like))
 			return true;
-		if (l->port->cable_mm &&
-			tune_same_link(site->device, l->port, plan->site->device, plan->like->port))
-			return true;
-	}
 	return false;
+}
+
+/* Ports of the same kind are too small everywhere, also where no frame was lost yet. */
+static bool headroom_follows(const struct review *review, const struct review_entry *canary,
+	const struct tune_site *site)
+{
+	struct tune_plan plan;
+	if (site == canary->plan.site || site->priority != canary->plan.site->priority ||
+		!tune_next_prio(site, NULL))
+		return false;
+	tune_dose_as(&review->c, site, canary->plan.rule, &plan);
+	return !plan.n_collect && headroom_within(&plan, &canary->plan);
 }
 
 /* Switches of the tier that have the same queue profile follow the canary, whether or not they show
@@ -156,19 +200,21 @@ static bool tune_follows(const struct review *review, const struct review_entry 
 	const struct tune_site *site)
 {
 	const struct tune_site *at = canary->plan.site;
+	if (canary->plan.rule->family == FAMILY_HEADROOM)
+		return headroom_follows(review, canary, site);
 	if (site == at || !same_tier(site, at) || !same_pool(site, at))
 		return false;
 	return !has_own_sheet(review, canary, site) && has_like(&canary->plan, site);
 }
 
-/* Loss first: where headroom of a tier is to be changed, its queue profile waits. */
-static void block_tier(struct review *review, const struct tune_site *headroom)
+/* Loss first: where headroom is to be changed, the queue profiles of the priority wait. */
+static void block_profiles(struct review *review, const struct tune_site *headroom)
 {
 	for (size_t i = 0; i < review->n; i++) {
 		struct review_entry *entry = &review->v[i];
 		if (!of_tier(entry->plan.rule->family) || entry->verdict.advice != ADVICE_CHANGE)
 			continue;
-		if (!same_tier(entry->plan.site, headroom))
+		if (entry->plan.site->priority != headroom->priority)
 			continue;
 		entry->verdict.advice = ADVICE_BLOCKED;
 		entry->verdict.blocked_by = arena_printf(review->c.in->arena,
@@ -182,7 +228,7 @@ static void headroom_first(struct review *review)
 		const struct review_entry *entry = &review->v[i];
 		if (entry->plan.rule->family == FAMILY_HEADROOM &&
 			entry->verdict.advice == ADVICE_CHANGE)
-			block_tier(review, entry->plan.site);
+			block_profiles(review, entry->plan.site);
 	}
 }
 
@@ -240,7 +286,7 @@ static void make_sheets(struct review *review)
 		for (size_t k = i + 1; k < review->n; k++) {
 			struct review_entry *other = &review->v[k];
 			if (!other->taken && same_sheet(&review->v[i], other) &&
-				tune_badness(other) > tune_badness(worst))
+				is_worse(other, worst))
 				worst = other;
 		}
 		make_sheet(review, worst);

@@ -61,6 +61,8 @@ struct tune_incident { /* one that was open in the range, or still is; from the 
  * family at a time */
 struct tune_past {
 	const char *id, *device, *diagnosis;
+	const char **rest; /* switches that follow, or followed, the canary */
+	size_t n_rest;
 	int priority;
 	unsigned knobs; /* bits 1 << enum tune_knob */
 	int64_t applied_ns;
@@ -94,6 +96,11 @@ struct tune_change {
 	/* what the ASIC makes of .proposed (its cells); NAN not known */
 	double programmed;
 	const char *why, *source;
+	/* the ports of the sheet that it is for, and what people call them; 0 and NULL: all of them
+	 */
+	const char **ports;
+	size_t n_ports;
+	const char *port_group;
 };
 
 struct tune_object { /* what the rendered change touches beyond what it is meant for */

@@ -420,16 +420,22 @@ static const struct tune_prio *like_of(const struct tune_site *site, enum tune_f
 void tune_dose(
 	const struct tune_case *tune_case, const struct tune_site *site, struct tune_plan *ret)
 {
+	tune_dose_as(tune_case, site, site->is, ret);
+}
+
+void tune_dose_as(const struct tune_case *tune_case, const struct tune_site *site,
+	const struct tune_rule *rule, struct tune_plan *ret)
+{
 	static const struct tune_platform unknown;
 	const struct tune_platform *platform;
 	if (tune_case->in->platforms)
 		platform = &tune_case->in->platforms[site->device->device->index];
 	else
 		platform = &unknown;
-	const enum tune_family f = site->is->family;
+	const enum tune_family f = rule->family;
 	*ret = (struct tune_plan){.c = tune_case,
 		.site = site,
-		.rule = site->is,
+		.rule = rule,
 		.platform = platform,
 		.like = like_of(site, f),
 		.cost_bytes = NAN,

@@ -16,6 +16,10 @@
  * .collect. */
 void tune_dose(
 	const struct tune_case *tune_case, const struct tune_site *site, struct tune_plan *ret);
+/* tune_dose_as - what @rule comes to at @site, although @site does not show its signs: for switches
+ * that follow a canary. */
+void tune_dose_as(const struct tune_case *tune_case, const struct tune_site *site,
+	const struct tune_rule *rule, struct tune_plan *ret);
 
 /* Largest incast (senders at line rate into one queue) whose overshoot until DCQCN reacts still
  * fits between Kmin and PFC; 1 = none. */

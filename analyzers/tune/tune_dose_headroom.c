@@ -2,12 +2,14 @@
  * tune_dose_headroom - rows 1 and 2 of the decision table: how much a priority group has to hold
  * after XOFF.
  *
+ * Headroom comes out of the shared pool, and all lossless queues of a switch share that. So the
+ * needs (tune_headroom_need.h) of all of them are added up first, and either all get theirs, or
+ * none does and the sheet says what could be given up instead. What is left of the pool is judged
+ * for every queue of the switch (safety rule 3): where PFC would fire before ECN, one step of alpha
+ * gives back the depth that the smaller pool takes.
+ *
  * The formula counts only for ASICs whose published tables it reproduces, and with a cable length
- * from the inventory; elsewhere what the device has, or what its peers have on the same kind of
- * link without losing anything, is the floor, and a step is a quarter more than was used (safety
- * rule 1). A peak that reached the size of the headroom is censored: the true need is unknown.
- * Headroom comes out of the shared pool, so every queue of the switch is judged again after the
- * change (rule 3).
+ * from the inventory; elsewhere what the device has is the floor (safety rule 1).
  */
 #include <math.h>
 
@@ -16,108 +18,18 @@
 #include "analyzers/measure/ecn_order.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_dose_headroom.h"
+#include "analyzers/tune/tune_headroom_need.h"
 #include "analyzers/tune/tune_words.h"
 
-#define STEP 1.25 /* of what was used: one step up */
 #define SPARE 1.5 /* of what was used: the floor when headroom is lowered */
-#define POOL_TAKE 0.2 /* of the pool, where its peak is not known */
-#define MTU_MOST 9216.0 /* of all classes, where the port does not tell */
+#define POOL_TAKE 0.2 /* of the pool, where neither its peak nor alpha is known */
+#define POOL_SHARE 0.8 /* what congested inputs may take of the pool together */
+#define CABLE_NS_PER_M 5.0 /* one way */
+enum { GROUPS = PLAN_CHANGES - 1 }; /* one change is kept for alpha */
 
 static const char cable_unknown[] =
 	"length of the cable: `cable:` of the link in the configuration (inventory, DAC or AOC "
 	"label); LLDP does not carry it, and an optic reports its reach, not its length";
-
-/* Ports of one kind have the same headroom: role of the switch, link and priority. */
-static bool same_kind(const struct tune_device *left_device, const struct tune_prio *left,
-	const struct tune_device *right_device, const struct tune_prio *right)
-{
-	return left_device->device->role == right_device->device->role &&
-		left->priority == right->priority &&
-		tune_same_link(left_device, left->port, right_device, right->port);
-}
-
-/* What ports of the same kind have elsewhere without losing anything; NAN none has more. */
-static double of_peers(const struct tune_plan *plan)
-{
-	const struct tune_evidence *e = plan->c->in->evidence;
-	const struct tune_prio *like = plan->like;
-	double best = NAN;
-	if (!like->port->cable_mm)
-		return NAN;
-	for (size_t i = 0; i < e->n_devices; i++) {
-		for (size_t k = 0; k < e->devices[i].n_prios; k++) {
-			const struct tune_prio *peer = &e->devices[i].prios[k];
-			const bool proven =
-				peer->tx_windows && !peer->lost_windows && !peer->full_windows;
-			if (!proven || !(peer->headroom_bytes > like->headroom_bytes))
-				continue;
-			if (same_kind(plan->site->device, like, &e->devices[i], peer))
-				best = fmax(best, peer->headroom_bytes);
-		}
-	}
-	return best;
-}
-
-static double headroom_formula(const struct tune_plan *plan, enum headroom_model model,
-	double cell_bytes, double amplification)
-{
-	const struct tune_port *port = tune_port_at(plan->site->device, plan->like->port);
-	double mtu_bytes = MTU_MOST;
-	const double speed = tune_speed(plan->site->device, plan->like->port);
-	if (!plan->like->port->cable_mm || !(speed > 0))
-		return NAN;
-	if (port)
-		mtu_bytes = fmax(MTU_MOST, port->mtu_bytes);
-	const struct headroom_in in = {.model = model,
-		.speed_bps = (uint64_t)speed,
-		.cable_mm = plan->like->port->cable_mm,
-		.mtu_bytes = (uint64_t)mtu_bytes,
-		.lossless_mtu_bytes = plan->c->in->fabric->lossless_mtu_bytes,
-		.cell_bytes = (uint64_t)cell_bytes,
-		.small_ratio = 1,
-		.lanes = speed >= 800e9 ? 8 : 4,
-		.amplification = amplification};
-	struct headroom h;
-	if (headroom_calc(&in, &h) == 0)
-		return (double)h.xoff_bytes;
-	return NAN;
-}
-
-/* The vendor's own number; NAN: not an ASIC whose tables the formula reproduces, or the cable is
- * not known. */
-static double headroom_calculated(const struct tune_plan *plan)
-{
-	const struct tune_asic *asic = plan->platform->asic;
-	if (!asic)
-		return NAN;
-	switch (asic->headroom) {
-	case TUNE_HEADROOM_NONE: break;
-	case TUNE_HEADROOM_SPECTRUM:
-		return headroom_formula(plan, HEADROOM_SPECTRUM, asic->cell_bytes, 0);
-	case TUNE_HEADROOM_SPECTRUM_2021:
-		return headroom_formula(plan, HEADROOM_SPECTRUM_2021, asic->cell_bytes, 0);
-	}
-	return NAN;
-}
-
-/*
- * What arrives after XOFF was sent, by physics alone: frames on the wire both ways, those that
- * cannot be stopped, the peer's response. No buffer of any make needs less, so where frames are
- * lost, or a peak at the full size hides the need, it is no use to ask for less; as a measure of
- * what could be given back it does not count.
- */
-static double tune_dose_headroom_in_flight(const struct tune_plan *plan)
-{
-	return headroom_formula(plan, HEADROOM_GENERIC, 1, 1);
-}
-
-/* Ports of one speed and cable have one profile: what is too small at one of them is too small at
- * all. */
-static bool of_kind(const struct tune_plan *plan, const struct tune_prio *prio)
-{
-	return tune_same_profile(FAMILY_HEADROOM, prio, plan->like) &&
-		same_kind(plan->site->device, prio, plan->site->device, plan->like);
-}
 
 static bool of_size(const struct tune_plan *plan, const struct tune_prio *prio)
 {
@@ -138,11 +50,13 @@ static size_t headroom_bound(const struct tune_plan *plan)
 	return n;
 }
 
-/* The order of ECN and PFC of every queue of the switch, with what is left of the pool. False: one
- * would be turned over. */
-static bool order_holds(const struct tune_plan *plan, double left)
+/* What becomes of the order of ECN and PFC of every queue of the switch, with what is left of the
+ * pool and alpha that many times as large. */
+enum order_change { ORDER_KEPT, ORDER_TIGHTER, ORDER_TURNED };
+static enum order_change order_after(const struct tune_plan *plan, double left, double alpha_by)
 {
 	const struct tune_device *d = plan->site->device;
+	enum order_change worst = ORDER_KEPT;
 	for (size_t i = 0; i < d->n_prios; i++) {
 		const struct tune_prio *l = &d->prios[i];
 		struct ecn_order_in in = {.pool_bytes = plan->site->pool_bytes,
@@ -152,54 +66,323 @@ static bool order_holds(const struct tune_plan *plan, double left)
 			.inputs = (unsigned)fmax(1, fmin(l->inputs, plan->site->inputs))};
 		const enum ecn_order before = ecn_order(&in, NULL);
 		in.pool_bytes = left;
+		in.alpha = l->alpha * alpha_by;
 		const enum ecn_order after = ecn_order(&in, NULL);
-		if (before != ECN_ORDER_UNKNOWN && after > before)
-			return false;
+		if (before == ECN_ORDER_UNKNOWN || after <= before)
+			continue;
+		if (after == PFC_FIRST)
+			return ORDER_TURNED;
+		worst = ORDER_TIGHTER;
 	}
-	return true;
+	return worst;
 }
 
-static void headroom_couple(struct tune_plan *plan, double more)
+/* ---- the bill of the pool ------------------------------------------------ */
+
+struct headroom_owner { /* a priority group that gets more */
+	const struct tune_prio *prio;
+	struct headroom_need need;
+};
+struct headroom_bill {
+	struct headroom_owner *owners;
+	size_t n, n_lossless; /* that get more; all of the switch */
+	double cost; /* of one slice of the pool, bytes */
+	bool firm; /* one of the needs is calculated: no smaller step will do */
+};
+
+/* Another priority pays from the same pool. It gets more where it is short itself. */
+static bool is_short_too(const struct tune_plan *plan, int priority)
+{
+	for (size_t i = 0; i < plan->c->n_sites; i++) {
+		const struct tune_site *site = &plan->c->sites[i];
+		if (site->priority == priority && site->is && site->is->family == FAMILY_HEADROOM)
+			return true;
+	}
+	return priority == plan->site->priority;
+}
+
+/* What the switch's slice has to give: groups of ports are spread over the slices. */
+static double headroom_of_slice(const struct tune_plan *plan, double bytes)
+{
+	const double slices = plan->site->device->pool_slices;
+	if (slices > 1)
+		return bytes / slices;
+	return bytes;
+}
+
+/* @all: also those that can wait. */
+static struct headroom_bill bill_of(const struct tune_plan *plan, bool all)
 {
 	const struct tune_device *d = plan->site->device;
-	const double cost = more * (double)headroom_bound(plan), b = plan->site->pool_bytes,
-		     left = b - cost;
-	plan->cost_bytes = cost;
+	struct headroom_bill bill = {
+		.owners = arena_array(plan->c->in->arena, struct headroom_owner, d->n_prios + 1)};
+	double sum = 0;
+	for (size_t i = 0; i < d->n_prios; i++) {
+		struct headroom_owner owner = {.prio = &d->prios[i]};
+		bill.n_lossless++;
+		if (!is_short_too(plan, owner.prio->priority))
+			continue;
+		tune_headroom_need(plan->c, d, owner.prio, &owner.need);
+		if (!(owner.need.bytes > owner.prio->headroom_bytes) ||
+			(owner.need.can_wait && !all))
+			continue;
+		sum += owner.need.bytes - owner.prio->headroom_bytes;
+		bill.firm = bill.firm || owner.need.firm;
+		bill.owners[bill.n++] = owner;
+	}
+	bill.cost = headroom_of_slice(plan, sum);
+	return bill;
+}
+
+/* ---- does the pool hold it? ---------------------------------------------- */
+
+static double q_pfc_with(const struct tune_plan *plan, double pool_bytes, double alpha_by)
+{
+	if (!(plan->like->alpha > 0))
+		return NAN;
+	if (!(pool_bytes > 0))
+		return 0;
+	return dt_pfc_queue_bytes(
+		pool_bytes, 0, plan->like->alpha * alpha_by, fmax(1, plan->site->inputs));
+}
+
+/* The least depth at which PFC may fire: one bandwidth-delay product, or four packets. */
+static double least_depth(const struct tune_plan *plan)
+{
+	return fmax(plan->site->bdp, 4 * (double)plan->c->in->fabric->lossless_mtu_bytes);
+}
+
+/* What the pool can give to headroom at most; NAN: its size is not known. */
+static double pool_can_give(const struct tune_plan *plan)
+{
+	const struct tune_device *d = plan->site->device;
+	const double b = plan->site->pool_bytes;
+	if (!(b > 0))
+		return NAN;
+	/* 1. What queues were seen to take is theirs. */
+	if (d->pool.windows)
+		return b - d->pool.max * b / d->pool_bytes;
+	if (!(plan->like->alpha > 0))
+		return POOL_TAKE * b;
+	/* 2. A queue must still hold a bandwidth-delay product before PFC fires, if it did. */
+	const double depth = least_depth(plan), now = q_pfc_with(plan, b, 1);
+	if (now > depth)
+		return b * (1 - depth / now);
+	return POOL_TAKE * b;
+}
+
+static bool may_double_alpha(const struct tune_plan *plan)
+{
+	const double shares = 2 * plan->like->alpha * fmax(1, plan->site->inputs);
+	return plan->like->alpha > 0 && plan_settable(plan, KNOB_ALPHA) &&
+		shares / (1 + shares) <= POOL_SHARE;
+}
+
+struct headroom_fit {
+	bool fits, holds; /* into the pool; the order of ECN and PFC holds in what is left */
+	double alpha_by; /* 1, or 2: alpha goes up one step with it */
+	double left;
+};
+
+static struct headroom_fit fit_of(const struct tune_plan *plan, double cost)
+{
+	const double can = pool_can_give(plan);
+	struct headroom_fit fit = {.fits = true, .holds = true, .alpha_by = 1, .left = NAN};
+	if (isnan(can))
+		return fit;
+	fit.left = plan->site->pool_bytes - cost;
+	fit.fits = cost <= can && fit.left > 0;
+	if (!fit.fits)
+		return fit;
+	/* A step of alpha, where it restores the order. Without: loss goes before an ECN that marks
+	 * somewhat late, but not before one that never marks. */
+	const enum order_change plain = order_after(plan, fit.left, 1);
+	enum order_change doubled = ORDER_TURNED;
+	if (plain != ORDER_KEPT && may_double_alpha(plan))
+		doubled = order_after(plan, fit.left, 2);
+	if (doubled < plain)
+		fit.alpha_by = 2;
+	fit.holds = plain != ORDER_TURNED || doubled != ORDER_TURNED;
+	return fit;
+}
+
+/* ---- what to give up ----------------------------------------------------- */
+
+static unsigned lossless_priorities(const struct tune_plan *plan)
+{
+	return (unsigned)__builtin_popcount(plan->c->in->fabric->lossless_mask & 0xffu);
+}
+
+static void give_up_cables(
+	struct tune_plan *plan, const struct headroom_bill *bill, double short_of)
+{
+	double bits_per_s = 0, longest_m = 0;
+	for (size_t i = 0; i < bill->n; i++) {
+		bits_per_s += tune_speed(plan->site->device, bill->owners[i].prio->port);
+		longest_m = fmax(longest_m, (double)bill->owners[i].prio->port->cable_mm / 1e3);
+	}
+	const double metres = short_of / (2 * CABLE_NS_PER_M * bits_per_s / 8e9);
+	if (longest_m > 0 && metres > 0 && metres < longest_m)
+		plan_next(plan,
+			arena_printf(plan->c->in->arena,
+				"or shorter cables: about %.0f m less at each of the %zu ports "
+				"(the longest has %.0f m)",
+				ceil(metres), bill->n, longest_m));
+	else
+		plan_next(plan, "or shorter cables where they are long");
+}
+
+/* None gets a part: it is said what the pool lacks, and what could be given up for it. */
+static void pool_cannot(
+	struct tune_plan *plan, const struct headroom_bill *bill, const struct headroom_fit *fit)
+{
+	struct arena *a = plan->c->in->arena;
+	const double can = fmax(0, pool_can_give(plan));
+	const char *name = plan->site->device->device->name;
+	plan->pool_short = true;
+	if (fit->fits) {
+		plan->refused = arena_printf(a,
+			"the pool of %s cannot hold %zu lossless queues at this length: with the "
+			"%s that is left of it PFC would fire before ECN",
+			name, bill->n_lossless, tune_size_text(a, fit->left));
+		plan_next(plan,
+			"lower Kmin first, or raise alpha: the order of ECN and PFC has to hold "
+			"in the smaller pool");
+	} else {
+		plan->refused = arena_printf(a,
+			"the pool of %s cannot hold %zu lossless queues at this length: %zu of "
+			"them need %s more, and it can give %s",
+			name, bill->n_lossless, bill->n, tune_size_text(a, bill->cost),
+			tune_size_text(a, can));
+	}
+	const unsigned classes = lossless_priorities(plan);
+	if (classes > 1)
+		plan_next(plan,
+			arena_printf(
+				a, "give up lossless priorities: there are %u of them", classes));
+	give_up_cables(plan, bill, bill->cost - can);
+	plan_next(plan, "or a smaller alpha: queues then leave more of the pool free");
+	plan_next(plan, "or less that is reserved for lossy classes, which makes the pool larger");
+}
+
+/* ---- the changes --------------------------------------------------------- */
+
+/* Owners of the plan's own priority that have the same now and need the same. */
+static bool same_group(const struct headroom_owner *left, const struct headroom_owner *right)
+{
+	return left->prio->headroom_bytes == right->prio->headroom_bytes &&
+		left->need.bytes == right->need.bytes;
+}
+
+/* More kinds than changes of one sheet: all that have the same now get the largest. */
+static void level_needs(struct headroom_bill *bill)
+{
+	for (size_t i = 0; i < bill->n; i++)
+		for (size_t k = 0; k < bill->n; k++)
+			if (bill->owners[k].prio->headroom_bytes ==
+					bill->owners[i].prio->headroom_bytes &&
+				bill->owners[k].need.bytes > bill->owners[i].need.bytes)
+				bill->owners[i].need = bill->owners[k].need;
+}
+
+static size_t count_groups(const struct headroom_bill *bill, int priority)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < bill->n; i++) {
+		bool first = bill->owners[i].prio->priority == priority;
+		for (size_t k = 0; k < i && first; k++)
+			first = bill->owners[k].prio->priority != priority ||
+				!same_group(&bill->owners[k], &bill->owners[i]);
+		n += first;
+	}
+	return n;
+}
+
+/* The change of the group of owner @at; without ports where it is the only one. */
+static void plan_group(
+	struct tune_plan *plan, const struct headroom_bill *bill, size_t at, bool only)
+{
+	const struct headroom_owner *owner = &bill->owners[at];
+	const size_t before = plan->n_changes;
+	if (!plan_change(plan, KNOB_HEADROOM, owner->prio->headroom_bytes, owner->need.bytes,
+		    owner->need.bytes, owner->need.why, tune_row(1)->cite) ||
+		plan->n_changes == before)
+		return;
+	plan->changed_at[before] = owner->prio;
+	const struct tune_prio **group =
+		arena_array(plan->c->in->arena, const struct tune_prio *, bill->n + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < bill->n; i++)
+		if (bill->owners[i].prio->priority == plan->site->priority &&
+			same_group(&bill->owners[i], owner))
+			group[n++] = bill->owners[i].prio;
+	for (size_t i = 0; i < n; i++)
+		plan->prios[plan->n_prios++] = group[i];
+	if (!only)
+		plan_scope(plan, &plan->changes[before], group, n);
+}
+
+static void plan_groups(struct tune_plan *plan, const struct headroom_bill *bill)
+{
+	const int priority = plan->site->priority;
+	const bool only = count_groups(bill, priority) == 1;
+	plan->prios = arena_array(
+		plan->c->in->arena, const struct tune_prio *, plan->site->device->n_prios + 1);
+	plan->n_prios = 0;
+	for (size_t i = 0; i < bill->n && !plan->refused; i++) {
+		bool first = bill->owners[i].prio->priority == priority;
+		for (size_t k = 0; k < i && first; k++)
+			first = bill->owners[k].prio->priority != priority ||
+				!same_group(&bill->owners[k], &bill->owners[i]);
+		if (first)
+			plan_group(plan, bill, i, only);
+	}
+}
+
+static void plan_pool_checks(
+	struct tune_plan *plan, const struct headroom_bill *bill, const struct headroom_fit *fit)
+{
+	const struct tune_device *d = plan->site->device;
+	const double b = plan->site->pool_bytes;
+	plan->cost_bytes = bill->cost;
 	if (!(b > 0))
 		return;
-	double limit;
-	if (d->pool.windows)
-		limit = b;
-	else
-		limit = POOL_TAKE * b;
-	double need = cost;
-	if (d->pool.windows)
-		need = d->pool.max * b / d->pool_bytes + cost;
 	plan_check(plan,
-		d->pool.windows ? "peak of the shared pool and what the headroom takes"
-				: "what the headroom takes of the shared pool",
-		need - cost, need, limit, "bytes", need <= limit);
-	if (plan->like->alpha > 0) {
-		const double k = fmax(1, plan->site->inputs),
-			     before = dt_pfc_queue_bytes(b, 0, plan->like->alpha, k);
-		if (left > 0)
-			plan->q_pfc = dt_pfc_queue_bytes(left, 0, plan->like->alpha, k);
-		else
-			plan->q_pfc = 0;
-		plan_check(plan, "depth of the queue at which PFC fires, q_PFC", before,
-			plan->q_pfc, NAN, "bytes", true);
-		if (!isnan(plan->like->kmin))
-			plan_check(plan, "Kmin at most half of q_PFC", plan->like->kmin,
-				plan->like->kmin, plan->q_pfc / 2, "bytes",
-				plan->like->kmin <= plan->q_pfc / 2);
+		arena_printf(plan->c->in->arena,
+			"shared pool that is left when all %zu lossless queues have their "
+			"headroom",
+			bill->n_lossless),
+		b, fit->left, NAN, "bytes", fit->fits);
+	if (d->pool.windows) {
+		const double peak = d->pool.max * b / d->pool_bytes;
+		plan_check(plan, "peak of the shared pool and what the headroom takes", peak,
+			peak + bill->cost, b, "bytes", fit->fits);
+	} else {
+		plan_check(plan, "what the headroom takes of the shared pool", 0, bill->cost,
+			pool_can_give(plan), "bytes", fit->fits);
 	}
-	if (need > limit || left <= 0)
-		plan->refused = arena_printf(
-			plan->c->in->arena, "the shared pool cannot give %.0f bytes", cost);
-	else if (!order_holds(plan, left))
-		plan->refused =
-			"with what is left of the shared pool PFC would fire before ECN at a "
-			"queue of this switch: lower Kmin first";
+	if (!(plan->like->alpha > 0))
+		return;
+	plan->q_pfc = q_pfc_with(plan, fit->left, fit->alpha_by);
+	plan_check(plan, "depth of the queue at which PFC fires, q_PFC", q_pfc_with(plan, b, 1),
+		plan->q_pfc, NAN, "bytes", true);
+	if (!isnan(plan->like->kmin))
+		plan_check(plan, "Kmin at most half of q_PFC", plan->like->kmin, plan->like->kmin,
+			plan->q_pfc / 2, "bytes", plan->like->kmin <= plan->q_pfc / 2);
+}
+
+static void plan_calc_check(struct tune_plan *plan)
+{
+	const struct tune_prio *l = plan->like;
+	const double calc = tune_headroom_calculated(plan->c, plan->site->device, l);
+	double after = l->headroom_bytes;
+	for (size_t i = 0; i < plan->n_changes; i++)
+		if (plan->changes[i].knob == KNOB_HEADROOM &&
+			plan->changes[i].current == l->headroom_bytes)
+			after = fmax(after, plan->changes[i].proposed);
+	if (!isnan(calc))
+		plan_check(plan, "headroom at least the calculated value", l->headroom_bytes, after,
+			calc, "bytes", after >= calc);
 }
 
 static bool may_size(struct tune_plan *plan)
@@ -212,10 +395,43 @@ static bool may_size(struct tune_plan *plan)
 	return !plan->refused && !plan->n_collect;
 }
 
+/* A step that is not calculated may be smaller, for all alike; less than a tenth is none. */
+static struct headroom_fit fit_soft(const struct tune_plan *plan, struct headroom_bill *bill)
+{
+	static const double parts[] = {1, 0.8, 0.6, 0.4};
+	const double whole = bill->cost;
+	struct headroom_fit fit = fit_of(plan, whole);
+	if (bill->firm)
+		return fit;
+	for (size_t i = 1; i < 4 && !(fit.fits && fit.holds); i++) {
+		fit = fit_of(plan, parts[i] * whole);
+		if (!fit.fits || !fit.holds)
+			continue;
+		bill->cost = parts[i] * whole;
+		for (size_t k = 0; k < bill->n; k++) {
+			const double now = bill->owners[k].prio->headroom_bytes;
+			bill->owners[k].need.bytes =
+				now + parts[i] * (bill->owners[k].need.bytes - now);
+			bill->owners[k].need.why = "as much as the pool can give to all of them";
+		}
+	}
+	if (!fit.fits || !fit.holds)
+		fit = fit_of(plan, whole);
+	return fit;
+}
+
+/* ... of at most as many groups as a sheet has changes for. */
+static struct headroom_bill bill_for(const struct tune_plan *plan, bool all)
+{
+	struct headroom_bill bill = bill_of(plan, all);
+	if (count_groups(&bill, plan->site->priority) > GROUPS)
+		level_needs(&bill);
+	return bill;
+}
+
 void plan_more_headroom(struct tune_plan *plan)
 {
 	const struct tune_prio *l = plan->like;
-	plan_prios(plan, of_kind);
 	if (!may_size(plan)) {
 		if (plan->refused)
 			plan_next(plan,
@@ -223,38 +439,36 @@ void plan_more_headroom(struct tune_plan *plan)
 					plan->c->in->arena, NEED_SHARED_HEADROOM, plan->platform));
 		return;
 	}
-	/* censored, or lost although the peak was not told: what was used is at least all of it */
-	double used;
-	if (l->headroom.windows && !l->headroom.censored && !l->lost_windows)
-		used = l->headroom.max;
-	else
-		used = l->headroom_bytes;
-	const double calc = headroom_calculated(plan), peers = of_peers(plan), step = STEP * used;
-	double physics = NAN;
-	if (l->lost_windows || l->headroom.censored)
-		physics = tune_dose_headroom_in_flight(plan);
 	if (!l->port->cable_mm)
 		plan_next(plan, cable_unknown);
-	const double proposed = fmax(fmax(step, calc), fmax(peers, physics));
-	const char *why = "a quarter more than was used";
-	if (proposed == calc)
-		why = "the calculated value for this cable, MTU and speed";
-	else if (proposed == peers)
-		why = "what ports of the same speed and cable have elsewhere without loss";
-	else if (proposed == physics)
-		why = "what is in flight on this cable when pause is sent, and until it is obeyed";
-	else if (l->headroom.censored || l->lost_windows)
-		why = "a quarter more than all of it: the true need is unknown";
-	if (proposed > l->headroom_bytes &&
-		plan_change(plan, KNOB_HEADROOM, l->headroom_bytes, proposed, proposed, why,
-			tune_row(1)->cite))
-		headroom_couple(plan, plan->changes[0].proposed - l->headroom_bytes);
-	double after = l->headroom_bytes;
-	if (plan->n_changes)
-		after = plan->changes[0].proposed;
-	if (!isnan(calc))
-		plan_check(plan, "headroom at least the calculated value", l->headroom_bytes, after,
-			calc, "bytes", after >= calc);
+	/* 1. What all queues of the pool need together, and whether it holds that. */
+	struct headroom_bill bill = bill_for(plan, true);
+	struct headroom_fit fit = fit_soft(plan, &bill);
+	if (!fit.fits || !fit.holds) {
+		bill = bill_for(plan, false);
+		fit = fit_soft(plan, &bill);
+	}
+	if (!bill.n)
+		return;
+	if (!fit.fits || !fit.holds) {
+		pool_cannot(plan, &bill, &fit);
+		return;
+	}
+	/* 2. All of them, or none. */
+	plan_groups(plan, &bill);
+	if (plan->refused)
+		return;
+	if (fit.alpha_by > 1)
+		plan_change(plan, KNOB_ALPHA, plan->like->alpha, fit.alpha_by * plan->like->alpha,
+			0,
+			"the pool gets smaller by the headroom: without it PFC would fire before "
+			"ECN",
+			tune_row(1)->cite);
+	plan_pool_checks(plan, &bill, &fit);
+	plan_calc_check(plan);
+	plan_next(plan,
+		"where the size of the shared pool is configured by hand, lower it by the same "
+		"bytes in the same step: the buffer does not grow");
 }
 
 void plan_less_headroom(struct tune_plan *plan)
@@ -276,7 +490,7 @@ void plan_less_headroom(struct tune_plan *plan)
 	for (size_t i = 0; i < plan->n_prios; i++)
 		if (plan->prios[i]->port->cable_mm > plan->like->port->cable_mm)
 			plan->like = plan->prios[i];
-	const double calc = headroom_calculated(plan);
+	const double calc = tune_headroom_calculated(plan->c, plan->site->device, plan->like);
 	if (isnan(calc))
 		plan_collect(plan,
 			"a vendor's table for this ASIC: the formula does not reproduce it, so "

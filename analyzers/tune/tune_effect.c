@@ -491,6 +491,22 @@ static bool is_ecn(enum tune_knob knob)
 	return knob == KNOB_KMIN || knob == KNOB_KMAX || knob == KNOB_PMAX;
 }
 
+/* The port that feeds @queue most; NULL: none is known. */
+static const char *main_feeder(
+	const struct tune_device *device, const struct tune_prio *queue, struct arena *a)
+{
+	const struct tune_prio **feed;
+	if (tune_effect_feeders(device, queue, a, &feed) > 0)
+		return feed[0]->port->name;
+	return NULL;
+}
+
+/* A change for some ports counts where it is for the port that feeds the queue. */
+static bool change_reaches(const struct tune_change *change, const char *feeder)
+{
+	return !change->n_ports || (feeder && one_of(feeder, change->ports, change->n_ports));
+}
+
 void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 {
 	struct whatif_settings to = nothing;
@@ -499,10 +515,8 @@ void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 	sheet->expected = NULL;
 	sheet->n_expected = 0;
 	sheet->not_expected = NULL;
-	for (size_t i = 0; i < sheet->n_changes; i++) {
-		any |= tune_effect_take(&to, &sheet->changes[i]);
+	for (size_t i = 0; i < sheet->n_changes; i++)
 		ecn |= is_ecn(sheet->changes[i].knob);
-	}
 	if (!sheet->n_changes)
 		return;
 	struct err why = {0};
@@ -519,6 +533,12 @@ void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 	const struct tune_prio *l = NULL;
 	if (d)
 		l = tune_effect_fullest(d, sheet->priority, ports, n_ports);
+	const char *feeder = NULL;
+	if (l)
+		feeder = main_feeder(d, l, in->arena);
+	for (size_t i = 0; i < sheet->n_changes; i++)
+		if (change_reaches(&sheet->changes[i], feeder))
+			any |= tune_effect_take(&to, &sheet->changes[i]);
 	if (!any)
 		sheet->not_expected = "the queue model does not know this threshold";
 	else if (!l)

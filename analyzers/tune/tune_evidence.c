@@ -345,7 +345,10 @@ static void tune_evidence_add_port(
 	bad |= tune_evidence_total(&fold->damaged, &port->fec_uncorrectable);
 	bad |= tune_evidence_total(&fold->in_errors, &port->in_errors);
 	fold->error_windows += bad;
-	fold->down_windows += port->oper_up == 0 || port->out.oper == PORT_OPER_DOWN;
+	const bool down = port->oper_up == 0 || port->out.oper == PORT_OPER_DOWN;
+	fold->down_windows += down;
+	if (down || port->oper_up > 0 || port->out_known)
+		fold->down_now = down;
 	tune_evidence_total(&fold->flaps, &port->flaps);
 	for (int c = 0; c < OBSERVED_PRIORITIES; c++)
 		if (port->prios[c])

@@ -84,6 +84,7 @@ struct tune_port {
 	 * these are more; NAN: no such counter */
 	double errors;
 	unsigned error_windows, down_windows;
+	bool down_now; /* in the newest window that tells */
 	double flaps, storms; /* NAN: not told; storms: of the PFC watchdog, all priorities */
 	/* read back, newest; NAN. Declared ones are the fabric's */
 	double speed_bps, mtu_bytes, cable_m;

@@ -79,6 +79,7 @@ static inline double total_of(const struct total *total)
 struct port_fold {
 	struct total damaged, in_errors, flaps, storms, in_octets, out_octets;
 	unsigned error_windows, down_windows;
+	bool down_now;
 	double speed_bps, mtu_bytes, cable_m;
 	struct load_sum loads[LOAD_BINS];
 };

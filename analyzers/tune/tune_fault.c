@@ -6,23 +6,17 @@
  * Source: docs/tuning.md, rows 6 to 10, 12 and 13, safety rules 7 and 9.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
-#include "agent/base/stats.h"
 #include "agent/base/str.h"
+#include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_signs.h"
 #include "analyzers/tune/tune_words.h"
 #include "db/model/entity.h"
 
 #define STORM 0.9 /* share of time: above it slow_receiver is pfc_storm */
-#define SINGLED 5.0 /* times the next host */
-enum { SINGLED_MAX = 2 }; /* more hosts than that are a crowd */
-#define Z_OUTLIER 3.5
-#define OTHERS_MIN 3
 #define ERRORS_MIN 10.0
 /* max/mean - 1 of the members of a group, where no chance baseline is known: far above what a
  * random hash does to a fabric that works. */
@@ -30,6 +24,7 @@ enum { SINGLED_MAX = 2 }; /* more hosts than that are a crowd */
 #define MTU_SLACK 22.0 /* Ethernet header, tag and FCS are counted in, or are not */
 #define CABLE_SLACK 0.2 /* lengths are rounded to what is sold */
 #define CABLE_SLACK_M 2.0
+#define ROOM 0.5 /* Kmin belongs at or below half of q_PFC: senders take time to react */
 #define ECN_NEVER 266338050.0 /* bytes: switches write a Kmin as large as this for "off" */
 
 struct faults {
@@ -88,11 +83,20 @@ static const char *incident_where(struct arena *a, const struct tune_incident *i
 	return where;
 }
 
+/* What link state and error counters tell is exact, however little it costs. */
+static bool is_link_fact(enum cause cause)
+{
+	return cause == CAUSE_PATH_ASYMMETRY || cause == CAUSE_REMOTE_CAPACITY ||
+		cause == CAUSE_LINK_SLOW || cause == CAUSE_LINK_ERRORS || cause == CAUSE_LINK_FLAP;
+}
+
 static void from_incidents(struct faults *faults, const struct tune_case *tune_case)
 {
 	for (size_t i = 0; i < faults->in->n_incidents; i++) {
 		const struct tune_incident *incident = &faults->in->incidents[i];
-		if (incident->closed_ns || incident->severity < SEV_WARNING)
+		const bool counts =
+			incident->severity >= SEV_WARNING || is_link_fact(incident->cause);
+		if (incident->closed_ns || !counts)
 			continue;
 		if (!cause_info(incident->cause)->tune_row ||
 			explained_by_late(tune_case, incident))
@@ -222,112 +226,6 @@ static void look_at_receiver(struct faults *faults, const struct tune_prio *prio
 	fault_prove(faults, fault, "pfc.rx_pause_ratio", prio->rx_pause_busy, "ratio", quality);
 }
 
-struct host_pause { /* how much hosts of the fabric are paused, share of busy time */
-	double *level; /* ascending */
-	size_t n;
-	double median, spread; /* spread: standard deviation by the median deviation */
-	double singled; /* the least level of the one or two hosts that stand out; NAN none */
-	double others; /* the highest of all other hosts */
-};
-
-static size_t host_levels(const struct tune_site *sites, size_t n_sites, double *ret)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < n_sites; i++)
-		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&sites[i], l));)
-			if (l->port->host && !isnan(l->tx_pause_busy))
-				ret[n++] = l->tx_pause_busy;
-	return n;
-}
-
-/* The one or two highest stand out when they are SINGLED times the next one. */
-static void find_singled(struct host_pause *pause)
-{
-	const double *level = pause->level;
-	pause->singled = NAN;
-	for (size_t out = 0; out < SINGLED_MAX; out++) {
-		const double here = level[pause->n - 1 - out], next = level[pause->n - 2 - out];
-		if (here >= SINGLED * next) {
-			pause->singled = here;
-			pause->others = next;
-			return;
-		}
-	}
-}
-
-/* False: there are too few hosts to compare. */
-static bool measure_hosts(
-	struct arena *a, const struct tune_site *sites, size_t n_sites, struct host_pause *ret)
-{
-	size_t room = 1;
-	for (size_t i = 0; i < n_sites; i++)
-		room += sites[i].device->n_prios;
-	*ret = (struct host_pause){.level = arena_array(a, double, room)};
-	ret->n = host_levels(sites, n_sites, ret->level);
-	if (ret->n < SINGLED_MAX + OTHERS_MIN)
-		return false;
-	ret->median = stats_median(ret->level, ret->n); /* sorts */
-	double *scratch = arena_array(a, double, ret->n);
-	memcpy(scratch, ret->level, ret->n * sizeof(*scratch));
-	ret->spread = STATS_MAD_TO_SIGMA * stats_mad(scratch, ret->n, ret->median);
-	find_singled(ret);
-	return true;
-}
-
-static bool stands_out(const struct tune_prio *prio, const struct host_pause *pause)
-{
-	return prio->port->host && tune_recent(prio, prio->recent_tx) >= TUNE_NEEDED &&
-		prio->tx_pause_busy >= pause->singled &&
-		prio->tx_pause_busy - pause->median > Z_OUTLIER * pause->spread;
-}
-
-static bool any_marks(const struct tune_site *sites, size_t n_sites)
-{
-	for (size_t i = 0; i < n_sites; i++)
-		if (sites[i].signs.yes & T_MANY_MARKS)
-			return true;
-	return false;
-}
-
-/*
- * Row 7: one or two hosts are paused far more than all others of the fabric, at a switch that marks
- * much and has its thresholds in order: they do not slow down. Late settings and loss make single
- * hosts stand out as well, so such switches are left out.
- */
-static void look_for_one_host(struct faults *faults, const struct tune_site *sites, size_t n_sites)
-{
-	const uint32_t other = T_LATE | T_LOST | T_FROM_HOST;
-	struct arena *a = faults->in->arena;
-	struct host_pause pause;
-	const struct tune_prio *worst = NULL;
-	/* 1. Is there anything to compare, and do queues mark at all? */
-	if (!any_marks(sites, n_sites) || !measure_hosts(a, sites, n_sites, &pause))
-		return;
-	/* 2. The host that stands out most, at a switch without another explanation. */
-	for (size_t i = 0; i < n_sites; i++) {
-		if (sites[i].signs.yes & other)
-			continue;
-		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&sites[i], l));)
-			if (stands_out(l, &pause) &&
-				(!worst || l->tx_pause_busy > worst->tx_pause_busy))
-				worst = l;
-	}
-	/* 3. A bound from frames singles out nobody. */
-	if (!worst || !worst->pause_measured)
-		return;
-	struct tune_fault *fault =
-		fault_at(faults, CAUSE_DCQCN_OFF, worst->port, worst->priority, 0.6);
-	if (!fault)
-		return;
-	fault->summary = arena_printf(a,
-		"we paused %s %s of busy time at %s:%s and the next host %s, although queues mark: "
-		"it does not slow down",
-		worst->port->host, tune_percent(a, worst->tx_pause_busy), fault->device,
-		fault->port, tune_percent(a, pause.others));
-	fault_prove(
-		faults, fault, "pfc.tx_pause_ratio", worst->tx_pause_busy, "ratio", QUALITY_EXACT);
-}
-
 /* ---- links --------------------------------------------------------------- */
 
 /* Errors that most ports of the switch count alike are how the platform counts. */
@@ -373,7 +271,8 @@ static void look_for_storms(struct faults *faults, const struct tune_port *port)
 static void look_for_down(
 	struct faults *faults, const struct tune_device *device, const struct tune_port *port)
 {
-	const bool down = port->down_windows && 2 * port->down_windows >= device->windows;
+	const bool down =
+		port->down_now || (port->down_windows && 2 * port->down_windows >= device->windows);
 	struct tune_fault *fault = NULL;
 	if (port->port->peer && down)
 		fault = fault_at(faults, CAUSE_PATH_ASYMMETRY, port->port, PRIO_NONE, 0.8);
@@ -557,56 +456,122 @@ static bool tune_fault_majority(
 	return all >= 3 && 2 * most > all;
 }
 
+/* A sheet that was applied changes its canary first and the rest of the tier after it. */
 static bool tune_fault_ours(const struct tune_in *in, const char *device)
 {
-	for (size_t i = 0; i < in->n_past; i++)
-		if (str_eq(in->past[i].device, device))
+	for (size_t i = 0; i < in->n_past; i++) {
+		const struct tune_past *past = &in->past[i];
+		if (str_eq(past->device, device))
 			return true;
+		for (size_t k = 0; k < past->n_rest; k++)
+			if (str_eq(past->rest[k], device))
+				return true;
+	}
 	return false;
 }
 
-static void look_at_settings(
-	struct faults *faults, const struct census *census, const struct tune_site *site)
+enum { WHAT_KMIN = 2 }; /* its row of alike[] */
+
+/* Is @kmin where it belongs: at least one bandwidth-delay product, at most half of the depth at
+ * which PFC fires? False also where that is not known. */
+static bool kmin_in_order(const struct tune_case *tune_case, const struct tune_site *site,
+	const struct tune_prio *prio, double kmin)
+{
+	const double speed = tune_speed(site->device, prio->port);
+	if (!(speed > 0) || isnan(site->q_pfc_model))
+		return false;
+	return kmin >= bdp_bytes((uint64_t)speed, (double)tune_case->in->options.rtt_ns) &&
+		kmin <= ROOM * site->q_pfc_model;
+}
+
+struct odd_setting {
+	size_t what; /* of alike[] */
+	const struct tune_prio *prio; /* the first that differs; NULL: none */
+	double usual;
+	size_t n;
+	/* Kmin: this switch is in order and most others are not: they have yet to follow */
+	bool ahead;
+};
+
+static struct odd_setting find_odd(const struct tune_case *tune_case, const struct census *census,
+	const struct tune_site *site, size_t what)
+{
+	struct odd_setting odd = {.what = what, .usual = NAN};
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));) {
+		const double here = tune_fault_setting(l, what);
+		double like = NAN;
+		if (isnan(here) ||
+			!tune_fault_majority(census, role_of_port(l->port),
+				speed_or_0(site->device, l->port), what, &like) ||
+			like == here)
+			continue;
+		odd.n++;
+		if (!odd.prio)
+			odd.prio = l;
+		odd.usual = like;
+	}
+	odd.ahead = odd.prio && what == WHAT_KMIN &&
+		kmin_in_order(tune_case, site, odd.prio, tune_fault_setting(odd.prio, what)) &&
+		!kmin_in_order(tune_case, site, odd.prio, odd.usual);
+	return odd;
+}
+
+static void add_mixed(
+	struct faults *faults, const struct tune_site *site, const struct odd_setting *odd)
+{
+	const char *const device = site->device->device->name;
+	const double value = tune_fault_setting(odd->prio, odd->what);
+	struct tune_fault *r = fault_add(faults, CAUSE_CONFIG_MIXED);
+	r->device = device;
+	if (odd->n == 1)
+		r->port = odd->prio->port->name;
+	r->priority = site->priority;
+	r->confidence = 0.9;
+	if (odd->prio->declared)
+		r->confidence = 0.6;
+	const char *where = device;
+	if (r->port)
+		where = arena_printf(faults->in->arena, "%s:%s", device, r->port);
+	r->summary = arena_printf(faults->in->arena,
+		"%s: %s is %.10g, most ports of the same role have %.10g (priority %d): align it "
+		"first",
+		where, alike[odd->what].word, value, odd->usual, site->priority);
+	if (odd->ahead)
+		r->summary = arena_printf(faults->in->arena,
+			"%s: Kmin %.10g is in order, the %.10g that most ports of the same role "
+			"have is not (priority %d): align the others with it, not it with them",
+			where, value, odd->usual, site->priority);
+	fault_prove(faults, r, alike[odd->what].metric, value, "-",
+		odd->prio->declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
+}
+
+/* A change for those that have yet to follow is due by a rule of its own. */
+static bool others_are_judged(
+	const struct tune_case *tune_case, const struct tune_site *site, double kmin)
+{
+	for (size_t i = 0; i < tune_case->n_sites; i++) {
+		const struct tune_site *other = &tune_case->sites[i];
+		if (other->priority != site->priority || !other->is || !other->hot ||
+			other->device->device->role != site->device->device->role)
+			continue;
+		if (other->is->family != FAMILY_NONE && other->hot->kmin == kmin)
+			return true;
+	}
+	return false;
+}
+
+static void look_at_settings(struct faults *faults, const struct tune_case *tune_case,
+	const struct census *census, const struct tune_site *site)
 {
 	const char *const device = site->device->device->name;
 	for (size_t what = 0; what < rw_countof(alike); what++) {
-		const struct tune_prio *odd = NULL;
-		double usual = NAN;
-		size_t n_odd = 0;
-		for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));) {
-			double like = NAN;
-			if (isnan(tune_fault_setting(l, what)) ||
-				!tune_fault_majority(census, role_of_port(l->port),
-					speed_or_0(site->device, l->port), what, &like) ||
-				like == tune_fault_setting(l, what))
-				continue;
-			n_odd++;
-			if (!odd)
-				odd = l;
-			usual = like;
-		}
-		if (!odd || tune_fault_ours(faults->in, device) ||
-			fault_known(faults, CAUSE_CONFIG_MIXED, device, odd->port->name, NULL))
+		const struct odd_setting odd = find_odd(tune_case, census, site, what);
+		if (!odd.prio || tune_fault_ours(faults->in, device) ||
+			fault_known(faults, CAUSE_CONFIG_MIXED, device, odd.prio->port->name, NULL))
 			continue;
-		struct tune_fault *r = fault_add(faults, CAUSE_CONFIG_MIXED);
-		r->device = device;
-		if (n_odd == 1)
-			r->port = odd->port->name;
-		else
-			r->port = NULL;
-		r->priority = site->priority;
-		if (odd->declared)
-			r->confidence = 0.6;
-		else
-			r->confidence = 0.9;
-		r->summary = arena_printf(faults->in->arena,
-			"%s%s%s: %s is %.10g, most ports of the same role have %.10g (priority "
-			"%d): "
-			"align it first",
-			device, str_if(r->port, ":"), str_or(r->port, ""), alike[what].word,
-			tune_fault_setting(odd, what), usual, site->priority);
-		fault_prove(faults, r, alike[what].metric, tune_fault_setting(odd, what), "-",
-			odd->declared ? QUALITY_ESTIMATED : QUALITY_EXACT);
+		if (odd.ahead && others_are_judged(tune_case, site, odd.usual))
+			continue;
+		add_mixed(faults, site, &odd);
 	}
 }
 
@@ -668,15 +633,15 @@ static void look_at_marking(struct faults *faults, const struct tune_site *site)
 
 /* ---- all of it ----------------------------------------------------------- */
 
-static void look_at_sites(struct faults *faults, const struct tune_site *sites, size_t n)
+static void look_at_sites(struct faults *faults, const struct tune_case *tune_case,
+	const struct tune_site *sites, size_t n)
 {
 	const struct census *c = tune_fault_take_census(faults->in->arena, sites, n);
-	look_for_one_host(faults, sites, n);
 	for (size_t i = 0; i < n; i++) {
 		for (const struct tune_prio *l = NULL; (l = tune_next_prio(&sites[i], l));)
 			look_at_receiver(faults, l);
 		look_at_groups(faults, &sites[i]);
-		look_at_settings(faults, c, &sites[i]);
+		look_at_settings(faults, tune_case, c, &sites[i]);
 		look_at_marking(faults, &sites[i]);
 		look_at_cable(faults, &sites[i]);
 	}
@@ -696,7 +661,7 @@ void tune_diagnose(const struct tune_in *in, struct tune_case *ret)
 		}
 	from_incidents(&f, ret);
 	for (size_t i = 0; i < ret->n_sites; i += e->n_devices)
-		look_at_sites(&f, ret->sites + i, e->n_devices);
+		look_at_sites(&f, ret, ret->sites + i, e->n_devices);
 	for (size_t i = 0; i < e->n_devices; i++)
 		for (size_t k = 0; k < e->devices[i].n_ports; k++)
 			look_at_port(&f, &e->devices[i], &e->devices[i].ports[k]);

@@ -11,6 +11,8 @@
 #include "analyzers/tune/tune_touch.h"
 #include "analyzers/tune/tune_words.h"
 
+enum { SENDER_ROW = 7 }; /* a host does not slow down */
+
 struct gate_in {
 	const struct tune_plan *plan;
 	const struct tune_in *in;
@@ -56,18 +58,34 @@ static const char *gate_voq(struct gate_in *gate)
 	return NULL;
 }
 
+/*
+ * Headroom holds what is in flight after XOFF, however long the pause lasts and whoever caused it:
+ * a sender that does not slow down is no reason to go on losing frames.
+ */
+static bool fault_matters(const struct gate_in *gate, const struct tune_fault *fault)
+{
+	return gate->plan->rule->family != FAMILY_HEADROOM || fault->row != SENDER_ROW;
+}
+
 static const char *gate_incident(struct gate_in *gate)
 {
 	const struct tune_case *c = gate->plan->c;
 	for (size_t i = 0; i < c->n_faults; i++) {
 		const struct tune_fault *fault = &c->faults[i];
-		if (!tune_fault_touches(c, fault, gate->site))
+		if (!fault_matters(gate, fault) || !tune_fault_touches(c, fault, gate->site))
 			continue;
 		if (fault->id)
 			return fault->id;
 		const char *where = str_or(fault->host, str_or(fault->device, "the fabric"));
 		return arena_printf(gate->a, "%s at %s", cause_name(fault->cause), where);
 	}
+	return NULL;
+}
+
+static const char *gate_pool(struct gate_in *gate)
+{
+	if (gate->plan->pool_short)
+		return gate->plan->refused;
 	return NULL;
 }
 
@@ -314,6 +332,8 @@ static const struct gate {
 	{2, ADVICE_BLOCKED, "the switch has virtual output queues", gate_voq},
 	{7, ADVICE_BLOCKED, "a fault of this pause tree has to be repaired first", gate_incident},
 	{7, ADVICE_BLOCKED, "PFC watchdog, link flaps or a restart in the range", gate_unrest},
+	{3, ADVICE_BLOCKED, "the shared pool cannot hold the headroom of all its queues",
+		gate_pool},
 	{12, ADVICE_BLOCKED, "an unverified change of the same switch within 24 h", gate_past},
 	{8, ADVICE_BLOCKED, "a value would become zero or infinite", gate_never},
 	{7, ADVICE_WATCH, "less than `tuning.min_coverage` of the samples", gate_coverage},

@@ -159,3 +159,46 @@ bool plan_change(struct tune_plan *plan, enum tune_knob knob, double current, do
 		.source = source};
 	return true;
 }
+
+/* ---- which ports --------------------------------------------------------- */
+
+struct port_count {
+	size_t hosts, others;
+};
+
+static void count_port(struct port_count *count, const struct fabric_port *port)
+{
+	if (port->host)
+		count->hosts++;
+	else
+		count->others++;
+}
+
+const char *plan_group_word(
+	const struct tune_plan *plan, const struct tune_prio *const *prios, size_t n)
+{
+	struct port_count meant = {0}, all = {0};
+	for (size_t i = 0; i < n; i++)
+		count_port(&meant, prios[i]->port);
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));)
+		count_port(&all, l->port);
+	if (n == 1 && all.hosts + all.others > 1)
+		return arena_strdup(plan->c->in->arena, prios[0]->port->name);
+	if (meant.hosts == all.hosts && meant.others == all.others)
+		return "all";
+	if (meant.hosts == all.hosts && !meant.others)
+		return "hosts";
+	if (meant.others == all.others && !meant.hosts)
+		return "uplinks";
+	return arena_printf(plan->c->in->arena, "%zu ports", n);
+}
+
+void plan_scope(struct tune_plan *plan, struct tune_change *change,
+	const struct tune_prio *const *prios, size_t n)
+{
+	change->ports = arena_array(plan->c->in->arena, const char *, n + 1);
+	change->n_ports = n;
+	for (size_t i = 0; i < n; i++)
+		change->ports[i] = prios[i]->port->name;
+	change->port_group = plan_group_word(plan, prios, n);
+}

@@ -25,6 +25,8 @@ struct tune_plan {
 	/* in the order in which they are safe to apply */
 	struct tune_change changes[PLAN_CHANGES];
 	size_t n_changes;
+	/* headroom: one of the ports that the change is for; NULL */
+	const struct tune_prio *changed_at[PLAN_CHANGES];
 	struct tune_check checks[PLAN_CHECKS];
 	size_t n_checks;
 	/* what is missing for a value, and how to get it */
@@ -33,6 +35,7 @@ struct tune_plan {
 	const char *next[PLAN_WORDS];
 	size_t n_next; /* what may follow, or help instead */
 	const char *refused; /* why no value may be proposed although all is known; NULL */
+	bool pool_short; /* ... and that is because the pool cannot hold all its queues */
 	double cost_bytes; /* of the shared pool; NAN unknown */
 	double q_pfc; /* after the change; NAN */
 };
@@ -53,6 +56,13 @@ void plan_prios(struct tune_plan *plan,
 	bool (*wanted)(const struct tune_plan *plan, const struct tune_prio *prio));
 /* plan_settable - false: the profile of this platform has no words for this knob. */
 bool plan_settable(const struct tune_plan *plan, enum tune_knob knob);
+/* plan_scope - @change is for these ports only, not for all of the plan. */
+void plan_scope(struct tune_plan *plan, struct tune_change *change,
+	const struct tune_prio *const *prios, size_t n);
+/* plan_group_word - what people call these ports of the plan's switch: "all", "hosts", "uplinks",
+ * the name of the only port, or how many. */
+const char *plan_group_word(
+	const struct tune_plan *plan, const struct tune_prio *const *prios, size_t n);
 double plan_cell(const struct tune_plan *plan); /* NAN unknown */
 /* plan_change - rounded as the platform rounds, not below @least. False: the platform cannot
  * (.refused), or rounding leaves nothing of it. */

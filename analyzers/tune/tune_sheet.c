@@ -91,8 +91,11 @@ static const char *changes_text(struct arena *a, const struct tune_plan *plan)
 	const char *text = "", *between = "";
 	for (size_t i = 0; i < plan->n_changes; i++) {
 		const struct tune_change *c = &plan->changes[i];
-		text = arena_printf(a, "%s%s%s %s -> %s", text, between, tune_knob_name(c->knob),
-			tune_value_text(a, c->knob, c->current),
+		const char *where = "";
+		if (c->port_group)
+			where = arena_printf(a, " (%s)", c->port_group);
+		text = arena_printf(a, "%s%s%s%s %s -> %s", text, between, tune_knob_name(c->knob),
+			where, tune_value_text(a, c->knob, c->current),
 			tune_value_text(a, c->knob, c->proposed));
 		between = ", ";
 	}
@@ -165,38 +168,6 @@ static const char *why_text(struct arena *a, const struct tune_plan *plan)
 }
 
 /* ---- place --------------------------------------------------------------- */
-
-struct port_count {
-	size_t hosts, others;
-};
-
-static void count_port(struct port_count *count, const struct fabric_port *port)
-{
-	if (port->host)
-		count->hosts++;
-	else
-		count->others++;
-}
-
-/* "all", "hosts", "uplinks", the name of the only port, or how many. */
-static const char *port_group_of(struct arena *a, const struct tune_plan *plan)
-{
-	struct port_count meant = {0}, all = {0};
-	for (size_t i = 0; i < plan->n_prios; i++)
-		count_port(&meant, plan->prios[i]->port);
-	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));)
-		count_port(&all, l->port);
-	const size_t n = meant.hosts + meant.others;
-	if (n == 1 && all.hosts + all.others > 1)
-		return arena_strdup(a, plan->prios[0]->port->name);
-	if (meant.hosts == all.hosts && meant.others == all.others)
-		return "all";
-	if (meant.hosts == all.hosts && !meant.others)
-		return "hosts";
-	if (meant.others == all.others && !meant.hosts)
-		return "uplinks";
-	return arena_printf(a, "%zu ports", n);
-}
 
 static void add_affected(
 	struct sheet *sheet, const char *device, const char *port, int priority, const char *object)
@@ -418,7 +389,10 @@ static void set_id(struct sheet *sheet)
 		const double v[] = {(double)s->changes[i].knob,
 			isnan(s->changes[i].current) ? -1 : s->changes[i].current,
 			s->changes[i].proposed};
+		const char *scope = s->changes[i].port_group;
 		h = hash_bytes(v, sizeof(v), h);
+		if (scope)
+			h = hash_bytes(scope, strlen(scope) + 1, h);
 	}
 	for (int i = 0; i < 8; i++, h >>= 5)
 		sheet->s->id[i] = letters[h & 31];
@@ -512,6 +486,17 @@ double tune_confidence(const struct tune_plan *plan)
 	return scratch.confidence_ratio;
 }
 
+/* An inequality that one bounded step does not reach is no contradiction, and the sheet says so. */
+static struct tune_check check_said(struct arena *a, const struct tune_check *check)
+{
+	struct tune_check said = *check;
+	if (!check->ok)
+		said.text = arena_printf(a,
+			"%s: not reached by this step; review again when it is verified",
+			check->text);
+	return said;
+}
+
 void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verdict,
 	const struct tune_site **rest, size_t n_rest, struct tune_sheet *ret)
 {
@@ -521,7 +506,7 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 	ret->blocked_by = verdict->blocked_by;
 	ret->coverage_ratio =
 		fmin(plan->site->device->coverage_ratio, in->evidence->coverage_ratio);
-	ret->port_group = port_group_of(t.a, plan);
+	ret->port_group = plan_group_word(plan, plan->prios, plan->n_prios);
 	ret->ports = arena_array(t.a, const char *, plan->n_prios + 1);
 	for (size_t i = 0; i < plan->n_prios; i++)
 		ret->ports[ret->n_ports++] = plan->prios[i]->port->name;
@@ -544,8 +529,9 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 		else
 			ret->risk = plan->rule->risk;
 		ret->checks = arena_array(t.a, struct tune_check, plan->n_checks + 1);
-		memcpy(ret->checks, plan->checks, plan->n_checks * sizeof(*plan->checks));
 		ret->n_checks = plan->n_checks;
+		for (size_t i = 0; i < plan->n_checks; i++)
+			ret->checks[i] = check_said(t.a, &plan->checks[i]);
 		tune_expected(in, ret);
 		if (!ret->n_expected)
 			rests_on(&t, 1,

@@ -15,6 +15,30 @@ static bool device_in_tree(const struct tune_case *tune_case, const struct fabri
 	return false;
 }
 
+enum { LINK_ROW = 8, PATH_ROW = 9 }; /* of the decision table */
+
+/*
+ * What a link no longer carries, its siblings do: the queues that lead to one of its ends fill, at
+ * switches whose pause tree need not hold the link itself.
+ */
+static bool takes_its_share(const struct tune_case *tune_case, const struct tune_fault *fault,
+	const struct fabric_port *port, const struct tune_site *site)
+{
+	if (!port || !port->peer || (fault->row != LINK_ROW && fault->row != PATH_ROW))
+		return false;
+	for (size_t i = 0; i < tune_case->n_sites; i++) {
+		const struct tune_site *other = &tune_case->sites[i];
+		const struct fabric_device *to = NULL;
+		if (other->priority != site->priority || other->tree != site->tree)
+			continue;
+		if (other->hot && other->hot->port->peer)
+			to = other->hot->port->peer->device;
+		if (to == port->device || to == port->peer->device)
+			return true;
+	}
+	return false;
+}
+
 bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fault *fault,
 	const struct tune_site *site)
 {
@@ -36,6 +60,8 @@ bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fau
 		if (here && fault->device && fault->port)
 			port = fabric_port(d, fault->port);
 		found = found || here;
+		if (here && takes_its_share(tune_case, fault, port, site))
+			return true;
 		if (here &&
 			(device_in_tree(tune_case, d, site) ||
 				(port && port->peer &&

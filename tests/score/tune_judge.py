@@ -45,13 +45,14 @@ def new_drops(after, before):
     return bool(after["lossless_drops"] and not before["lossless_drops"])
 
 
-def side_of(sheet, hosts_per_leaf=8):
-    """Which ports of a switch the lab can set: all, those to hosts, the others. A sheet for some ports is applied to their side."""
-    group = sheet.get("port_group")
+def side_of(sheet, hosts_per_leaf=8, change=None):
+    """Which ports of a switch the lab can set: all, those to hosts, the others. A sheet, or a change of it, for some ports is applied to their side."""
+    scope = change if change and change.get("port_group") else sheet
+    group = scope.get("port_group")
     if group in SIDES:
         return SIDES[group]
     leaf = sheet["device"].startswith("leaf")
-    ports = [int(p.removeprefix("Ethernet")) for p in sheet.get("ports") or [] if p.startswith("Ethernet")]
+    ports = [int(p.removeprefix("Ethernet")) for p in scope.get("ports") or [] if p.startswith("Ethernet")]
     host = {leaf and p <= hosts_per_leaf for p in ports}
     return "" if len(host) != 1 else "/hosts" if host.pop() else "/uplinks"
 
@@ -62,8 +63,8 @@ KNOBS = {"kmin": ("kmin", "B"), "kmax": ("kmax", "B"), "pmax": ("pmax", ""), "al
 def settings_of(sheet, hosts_per_leaf=8):
     """{"leaf1/hosts:kmin": "800000B", ...}: the canary and the rest; and knobs that the lab does not have."""
     out, unknown = {}, []
-    side = side_of(sheet, hosts_per_leaf)
     for c in sheet["changes"]:
+        side = side_of(sheet, hosts_per_leaf, c)
         if c["knob"] not in KNOBS or c["proposed"] is None:
             unknown.append(c["knob"])
             continue
@@ -71,7 +72,8 @@ def settings_of(sheet, hosts_per_leaf=8):
         # What the ASIC makes of the value is what will be in force.
         value = c.get("programmed") if c.get("programmed") is not None else c["proposed"]
         for device in [sheet["device"], *(sheet.get("rest") or [])]:
-            out[f"{device}{side if device.startswith('leaf') or side != '/hosts' else ''}:{key}"] = f"{value:.0f}B" if unit == "B" else f"{value:.9g}"
+            if device.startswith("leaf") or not sheet["device"].startswith("leaf") or side != "/hosts":  # a spine has no hosts
+                out[f"{device}{side if device.startswith('leaf') else ''}:{key}"] = f"{value:.0f}B" if unit == "B" else f"{value:.9g}"
     return out, unknown
 
 

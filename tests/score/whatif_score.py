@@ -27,12 +27,18 @@ UNIT = {"pfc.tx_pause_ratio": "share of time", "queue.marked_ratio": "share of p
         "pg.headroom_watermark_bytes": "bytes"}
 
 
+def scaled(now, by):
+    """Kmin and Kmax, in the order in which neither passes the other."""
+    order = ("kmin", "kmax") if by < 1 else ("kmax", "kmin")
+    return {key: now[key] * by for key in order}
+
+
 def changes(now, family):
     """name -> settings, from those in force on the switch asked."""
     out = {"alpha x2": {"alpha": 2 * now["alpha"]}, "alpha x4": {"alpha": 4 * now["alpha"]}}
     for name, by in (("Kmin, Kmax x8", 8),) if "early" in family else (("Kmin, Kmax /2", 1 / 2), ("Kmin, Kmax /4", 1 / 4)):
-        out[name] = {"kmin": now["kmin"] * by, "kmax": now["kmax"] * by}
-    out["Kmin, Kmax x2"] = {"kmin": now["kmin"] * 2, "kmax": now["kmax"] * 2}
+        out[name] = scaled(now, by)
+    out["Kmin, Kmax x2"] = scaled(now, 2)
     if "headroom" in family:
         out["headroom x1.25"] = {"headroom": now["headroom"] * 1.25}
         out["headroom x2"] = {"headroom": now["headroom"] * 2}
@@ -86,7 +92,11 @@ class Run:
         rows = []
         for name, settings in changes(now, self.family).items():
             doc = self.ask(db, device, settings)
-            db2, after = self.record("after", settings)
+            try:
+                db2, after = self.record("after", settings)
+            except subprocess.CalledProcessError:
+                rows.append({"change": name, "failed": True})
+                continue
             got = self.now(db2, device)
             os.unlink(db2)
             if doc is None or got is None or after["step_s"] is None or before["step_s"] is None:

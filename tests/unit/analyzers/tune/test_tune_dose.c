@@ -274,8 +274,8 @@ static void headroom_without_a_cable_is_a_quarter_more(void **state)
 	assert_int_equal(s->n_changes, 1);
 	assert_true(s->changes[0].proposed >= 125000 && s->changes[0].proposed < 125000 + 256);
 	assert_string_equal(s->port_group, "hosts");
-	/* whose the profile is is not known: all that are set alike */
-	assert_true(s->buffer_cost_bytes >= 25000.0 * LEAF_PORTS);
+	/* the uplinks' cables are known, and 100 KB is enough for them */
+	assert_true(s->buffer_cost_bytes >= 25000.0 * HOSTS);
 }
 
 static void headroom_covers_what_is_in_flight(void **state)
@@ -314,35 +314,105 @@ static void peers_show_what_is_enough(void **state)
 	assert_true(change(w, "headroom_small")->changes[0].proposed >= 400000);
 }
 
-static void headroom_must_not_turn_ecn_and_pfc_over(void **state)
+static void all_queues_of_the_pool_get_theirs_in_one_sheet(void **state)
 {
 	struct tune_world *w = *state;
 	struct tune_list l;
+	make_loss(w, 0, HOSTS);
+	w->of[0][HOSTS]->cable_mm = w->of[1][HOSTS]->cable_mm = 300000;
+	w->of[2][0]->cable_mm = w->of[2][1]->cable_mm = 300000;
+	for (unsigned k = 0; k < HOSTS; k++) {
+		w->of[0][k]->cable_mm = w->of[1][k]->cable_mm = 0;
+		w->prios[0][k].headroom_bytes = w->prios[1][k].headroom_bytes = 50000;
+	}
+	const struct tune_sheet *s = tune_first(w, &l);
+	assert_int_equal(s->advice, ADVICE_CHANGE);
+	/* the uplinks by their cable, the hosts one step: nothing shows that theirs is enough */
+	assert_int_equal(s->n_changes, 2);
+	assert_int_equal(s->n_ports, LEAF_PORTS);
+	assert_string_equal(s->changes[0].port_group, "hosts");
+	assert_true(s->changes[0].proposed >= 62500 && s->changes[0].proposed < 63000);
+	assert_string_equal(s->changes[1].ports[0], "Ethernet5");
+	assert_true(s->changes[1].proposed > 151500);
+	/* leaf2 and the spine have the same links, and follow */
+	assert_int_equal(s->n_rest, 2);
+	for (size_t i = 1; i < l.n; i++)
+		assert_int_not_equal(l.v[i].advice, ADVICE_CHANGE);
+	/* a host that was paused and did not use all of its headroom has enough */
+	for (unsigned k = 0; k < HOSTS; k++) {
+		tune_pause(&w->prios[0][k], 0.02);
+		w->prios[0][k].headroom = (struct tune_peak){.max = 30000, .windows = 60};
+	}
+	s = tune_first(w, &l);
+	assert_int_equal(s->n_changes, 1);
+	assert_string_equal(s->port_group, "Ethernet5");
+}
+
+static void losses_tell_how_large_the_step_is(void **state)
+{
+	struct tune_world *w = *state;
 	make_loss(w, 0, 0);
-	set_all(w, 0, 1.7e6, 3e6, 1.0 / 8);
+	for (unsigned k = 0; k < HOSTS; k++)
+		w->of[0][k]->cable_mm = 0;
+	/* 300 frames of 4,200 bytes in 20 pauses: 63 KB are missing on the average */
+	w->prios[0][0].episodes_per_s = 20.0 / 7200;
+	w->prios[0][0].pause_watched_ns = 2 * HOUR;
+	const double v = change(w, "headroom_small")->changes[0].proposed;
+	assert_true(v >= 163000 && v < 163000 + 256);
+}
+
+static void alpha_gives_back_what_the_smaller_pool_takes(void **state)
+{
+	struct tune_world *w = *state;
+	make_loss(w, 0, 0);
+	set_all(w, 0, 1.75e6, 3e6, 1.0 / 8);
 	w->seen[0].pool_bytes = 18e6;
 	for (unsigned k = 0; k < LEAF_PORTS; k++) {
 		w->prios[0][k].inputs = 2; /* q_PFC(2) = 3.6 MB: Kmin is just below half */
 		w->prios[0][k].headroom_bytes = 800000;
 	}
-	/* a quarter more, five times: 1 MB, and q_PFC is 3.4 MB */
+	/* a quarter more, four times: 0.8 MB, and q_PFC is 3.4 MB */
 	w->prios[0][0].headroom.max = 800000;
-	const struct tune_sheet *s = tune_first(w, &l);
-	assert_int_equal(s->advice, ADVICE_WATCH);
-	assert_non_null(strstr(s->summary, "lower Kmin first"));
+	const struct tune_change *alpha = tune_change_of(change(w, "headroom_small"), KNOB_ALPHA);
+	assert_non_null(alpha);
+	assert_true(alpha->proposed == 0.25);
 	set_all(w, 0, 1e6, 3e6, 1.0 / 8);
-	assert_int_equal(tune_first(w, &l)->advice, ADVICE_CHANGE);
+	assert_null(tune_change_of(change(w, "headroom_small"), KNOB_ALPHA));
 }
 
-static void headroom_must_not_overcommit_the_pool(void **state)
+static void headroom_must_not_put_pfc_before_ecn(void **state)
 {
 	struct tune_world *w = *state;
 	struct tune_list l;
 	make_loss(w, 0, 0);
-	w->seen[0].pool = (struct tune_peak){.max = 15.9e6, .windows = 60};
+	set_all(w, 0, 3.95e6, 5e6, 4);
+	w->seen[0].pool_bytes = 5e6;
+	for (unsigned k = 0; k < LEAF_PORTS; k++) {
+		w->prios[0][k].inputs = 1; /* q_PFC = 4 MB; alpha cannot be larger */
+		w->prios[0][k].headroom_bytes = 800000;
+	}
+	w->prios[0][0].headroom.max = 800000;
 	const struct tune_sheet *s = tune_first(w, &l);
-	assert_int_equal(s->advice, ADVICE_WATCH);
-	assert_non_null(strstr(s->summary, "the shared pool cannot give"));
+	assert_int_equal(s->advice, ADVICE_BLOCKED);
+	assert_non_null(strstr(s->summary, "PFC would fire before ECN"));
+	assert_int_equal(s->n_changes, 0);
+}
+
+static void a_pool_that_cannot_hold_them_says_what_to_give_up(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	make_loss(w, 0, 0);
+	w->seen[0].pool = (struct tune_peak){.max = 15.97e6, .windows = 60};
+	const struct tune_sheet *s = tune_first(w, &l);
+	assert_int_equal(s->advice, ADVICE_BLOCKED);
+	assert_non_null(strstr(s->summary, "cannot hold 5 lossless queues"));
+	assert_true(s->n_next_steps >= 3);
+	/* room for a smaller step of all of them */
+	w->seen[0].pool.max = 15.94e6;
+	s = tune_first(w, &l);
+	assert_int_equal(s->advice, ADVICE_CHANGE);
+	assert_true(s->changes[0].proposed > 110000 && s->changes[0].proposed < 125000);
 }
 
 static void a_shared_headroom_pool_is_raised_itself(void **state)
@@ -423,8 +493,11 @@ int main(void)
 		T(headroom_covers_what_is_in_flight),
 		T(the_formula_counts_where_it_reproduces_the_tables),
 		T(peers_show_what_is_enough),
-		T(headroom_must_not_turn_ecn_and_pfc_over),
-		T(headroom_must_not_overcommit_the_pool),
+		T(all_queues_of_the_pool_get_theirs_in_one_sheet),
+		T(losses_tell_how_large_the_step_is),
+		T(alpha_gives_back_what_the_smaller_pool_takes),
+		T(headroom_must_not_put_pfc_before_ecn),
+		T(a_pool_that_cannot_hold_them_says_what_to_give_up),
 		T(a_shared_headroom_pool_is_raised_itself),
 		T(the_platform_bounds_and_rounds),
 		T(shares_of_a_queue_end_at_all_of_it),
