@@ -4,7 +4,7 @@
  * Comments name the MIB or database table of each row. full is everything a switch could know.
  * Refresh: an SNMP agent answers from its cache (SONiC 5 s, snmpd of Cumulus 3 s), SONiC's counters
  * are themselves collected every 1 s (ports), 10 s (queues, priority groups) and 60 s (watermarks,
- * read and cleared); NX-OS says nothing about its refresh, so none is modelled.
+ * read and cleared); NX-OS and EOS say nothing about their refresh, so none is modelled.
  */
 #include "tests/fabric/recorder.h"
 
@@ -16,7 +16,7 @@
 #include "tests/fabric/digits.h"
 
 const char *const face_names[FACES] = {"full", "sonic-snmp", "nxos-snmp", "cumulus-snmp",
-	"sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi"};
+	"sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi", "eos-snmp"};
 
 enum {
 	F_ = 1 << FACE_FULL,
@@ -26,8 +26,9 @@ enum {
 	G_ = 1 << FACE_SONIC_GNMI,
 	K_ = 1 << FACE_CUMULUS_GNMI,
 	O_ = 1 << FACE_OPENCONFIG_GNMI,
+	E_ = 1 << FACE_EOS_SNMP,
 	GNMI = G_ | K_ | O_,
-	ALL = F_ | S_ | N_ | C_ | G_ | K_ | O_,
+	ALL = F_ | S_ | N_ | C_ | G_ | K_ | O_ | E_,
 	PFC = ALL & ~O_ /* OpenConfig knows no PFC */,
 	SINCE_EVER = N_ | K_ | O_ /* peaks since they were last cleared, and nobody clears them */
 };
@@ -70,15 +71,15 @@ static const struct row {
 	{"port.out_discards", SUM_OUT_DISCARDS, -1, ALL, REFRESH_PORT},
 	/* EtherLike-MIB, which SONiC and Cumulus do not serve; DOT3_STATS_*,
 	   FEC_*; clIntIn/OutPausePkt */
-	{"port.fcs_errors", SUM_IN_ERRORS, -1, F_ | N_ | G_ | K_ | O_, REFRESH_PORT},
-	{"port.symbol_errors", FROM_SYMBOLS, -1, F_ | N_ | G_ | O_, REFRESH_PORT},
+	{"port.fcs_errors", SUM_IN_ERRORS, -1, F_ | N_ | G_ | K_ | O_ | E_, REFRESH_PORT},
+	{"port.symbol_errors", FROM_SYMBOLS, -1, F_ | N_ | G_ | O_ | E_, REFRESH_PORT},
 	{"port.fec_corrected", FROM_PHY, -1, F_ | G_, REFRESH_PORT},
 	{"port.fec_uncorrectable", FROM_UNCORRECTABLE, -1, F_ | G_, REFRESH_PORT},
 	{"port.in_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT},
 	{"port.out_pause_frames", FROM_NOTHING, -1, ALL & ~S_, REFRESH_PORT},
 	/* carrier-transitions of OpenConfig */
 	{"port.flaps", FROM_FLAPS, -1, F_ | K_ | O_, REFRESH_PORT},
-	/* cpfcIfPriorityTable, also of SONiC; pfcClCountersTable;
+	/* cpfcIfPriorityTable, also of SONiC; pfcClCountersTable; aristaPfcPriorityTable;
 	   SAI_PORT_STAT_PFC_n_*; NVUE switch-priority */
 	{"pfc.rx_frames", SUM_PFC_RX, PRIORITY, PFC, REFRESH_PORT},
 	{"pfc.tx_frames", SUM_PFC_TX, PRIORITY, PFC, REFRESH_PORT},
@@ -91,21 +92,23 @@ static const struct row {
 	/* SONiC counts these (PG_DROP), but has no path that leads to them */
 	{"pg.drops", SUM_PG_DROPS, PRIORITY, F_, REFRESH_QUEUE},
 	{"pg.drops", SUM_PG_DROPS, BEST_EFFORT, F_, REFRESH_QUEUE},
-	/* csqIfQosGroupStats 1..6, also of SONiC; tcClNewCountersTable 3..7; QUEUE, and
-	   WRED_ECN_QUEUE after 'counterpoll wredqueue enable'; OpenConfig; NVUE */
+	/* csqIfQosGroupStats 1..6, also of SONiC; tcClNewCountersTable 3..7;
+	   aristaEgressQueueTable, aristaEcnQueueCounterTable; QUEUE, and WRED_ECN_QUEUE after
+	   'counterpoll wredqueue enable'; OpenConfig; NVUE */
 	{"queue.out_octets", SUM_QUEUE_OCTETS, PRIORITY, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM_QUEUE_PACKETS, PRIORITY, ALL, REFRESH_QUEUE},
 	{"queue.drops", SUM_OUT_DISCARDS, PRIORITY, ALL, REFRESH_QUEUE},
-	{"queue.ecn_marked", SUM_MARKED, PRIORITY, F_ | C_ | G_ | K_ | O_, REFRESH_QUEUE},
+	{"queue.ecn_marked", SUM_MARKED, PRIORITY, F_ | C_ | G_ | K_ | O_ | E_, REFRESH_QUEUE},
 	{"queue.wred_drops", FROM_NOTHING, PRIORITY, F_ | C_ | G_ | K_, REFRESH_QUEUE},
 	{"queue.out_octets", SUM_QUEUE_OCTETS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM_QUEUE_PACKETS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.drops", SUM_OUT_DISCARDS, BEST_EFFORT, ALL, REFRESH_QUEUE},
 	{"queue.out_octets", SUM_CONTROL_OCTETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM_CONTROL_PACKETS, SIM_CONTROL_PRIORITY, ALL, REFRESH_QUEUE},
-	/* cpfcWatchdogIfQueueInfoTable; PFC_WD_* in the queue's hash */
-	{"pfcwd.storms", SUM_WATCHDOG_STORMS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
-	{"pfcwd.restores", SUM_WATCHDOG_RESTORES, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
+	/* cpfcWatchdogIfQueueInfoTable; aristaPfcWatchdogTxQueueTable, without drops; PFC_WD_*
+	   in the queue's hash */
+	{"pfcwd.storms", SUM_WATCHDOG_STORMS, PRIORITY, F_ | N_ | G_ | E_, REFRESH_PORT},
+	{"pfcwd.restores", SUM_WATCHDOG_RESTORES, PRIORITY, F_ | N_ | G_ | E_, REFRESH_PORT},
 	{"pfcwd.drops", SUM_WATCHDOG_DROPS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
 	/* the same tables, of the second class */
 	{"pfc.rx_frames", SUM2_PFC_RX, SECOND, PFC, REFRESH_PORT},
@@ -117,7 +120,7 @@ static const struct row {
 	{"pg.drops", SUM2_PG_DROPS, SECOND, F_, REFRESH_QUEUE},
 	{"queue.out_octets", SUM2_QUEUE_OCTETS, SECOND, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM2_QUEUE_PACKETS, SECOND, ALL, REFRESH_QUEUE},
-	{"queue.ecn_marked", SUM2_MARKED, SECOND, F_ | C_ | G_ | K_ | O_, REFRESH_QUEUE},
+	{"queue.ecn_marked", SUM2_MARKED, SECOND, F_ | C_ | G_ | K_ | O_ | E_, REFRESH_QUEUE},
 };
 enum { ROWS = rw_countof(counters) };
 

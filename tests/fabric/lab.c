@@ -27,8 +27,8 @@ static const char help[] =
 	"[--for DUR] [--face FACE] [--tls]\n"
 	"       rocewatch lab set KEY=VALUE [--device GLOB] [--dir DIR]\n"
 	"       rocewatch lab show [counters] [--dir DIR]\n"
-	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--for DUR] "
-	"[--face FACE] [--packets]\n"
+	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--at DUR] "
+	"[--for DUR] [--face FACE] [--packets]\n"
 	"                            [--perturb N] [--cache DIR] [--set [DEVICES:]KEY=VALUE,...] "
 	"[--set-at DUR] [--senders +N] [--load FACTOR]\n"
 	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes "
@@ -48,15 +48,16 @@ static const char help[] =
 	"truth.json with what is really wrong\n\n"
 	"    --dir DIR       of the live lab; /tmp/rocewatch-lab-UID. Files of an earlier lab "
 	"there are replaced\n"
-	"    --at DUR        the fault of a live lab begins after this; 20s\n"
+	"    --at DUR        the fault begins after this; in a live lab 20s when not given, in a "
+	"recording what the scenario says\n"
 	"    --out DIR       record: where to; made when it is missing\n"
 	"    --seed N        1 when not given; places and sizes of what goes wrong are drawn by "
 	"it\n"
 	"    --interval DUR  between samples; 10s, of a live lab's configuration 1s\n"
 	"    --for DUR       length of the recording; the scenario's own when not given. A live "
 	"lab ends after it\n"
-	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi "
-	"or openconfig-gnmi: only what such a switch answers;\n"
+	"    --face FACE     full, sonic-snmp, nxos-snmp, cumulus-snmp, eos-snmp, sonic-gnmi, "
+	"cumulus-gnmi or openconfig-gnmi: only what such a switch answers;\n"
 	"                    full. A live lab: nxos, cumulus, eos or sonic by SNMP, or one of the "
 	"three by gNMI; nxos, which has pause time, or eos\n"
 	"                    where ECN marks decide\n"
@@ -220,11 +221,13 @@ static int record(const char *name, const struct options *o)
 		face++;
 	if (face == FACES)
 		return usage("--face: '%s' is not valid; expected full, sonic-snmp, nxos-snmp, "
-			     "cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi",
+			     "cumulus-snmp, eos-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi",
 			o->face);
 	int rc = read_scenario(name, o, &s);
 	if (rc != 0)
 		return rc;
+	if (o->at_ns > 0)
+		s.at_ns = o->at_ns;
 	struct scenario loaded = s, tuned = s;
 	loaded.slice_bytes *= o->load;
 	loaded.more_senders = tuned.more_senders = o->senders;

@@ -25,8 +25,9 @@ static uint64_t fnv(uint64_t h, const void *data, size_t n)
 	return h;
 }
 
-/* Everything but where the cache is. A scenario is zeroed before it is filled in, so that what lies
- * between its members is zero too. */
+/* Everything but where the cache is and when the fault begins, which the fine grain does not know.
+ * A scenario is zeroed before it is filled in, so that what lies between its members is zero too.
+ */
 static bool file_name(const struct scenario *s, char *buf, size_t size)
 {
 	struct scenario key;
@@ -35,6 +36,7 @@ static bool file_name(const struct scenario *s, char *buf, size_t size)
 		return false;
 	memcpy(&key, s, sizeof(key));
 	key.cache_dir = NULL;
+	key.at_ns = 0;
 	uint64_t h = fnv(UINT64_C(0xcbf29ce484222325), &key, sizeof(key));
 	if (stat("/proc/self/exe", &st) != 0)
 		return false;

@@ -13,6 +13,7 @@ enum face {
 	FACE_SONIC_GNMI,
 	FACE_CUMULUS_GNMI,
 	FACE_OPENCONFIG_GNMI,
+	FACE_EOS_SNMP,
 	FACES
 };
 extern const char *const face_names[FACES];

@@ -1,4 +1,5 @@
 """judge - is what rocewatch says of a recorded case right? Reads truth.json, fabric.yaml's links and the incidents of a replay; knows no detector."""
+import datetime
 import math
 import re
 
@@ -42,8 +43,43 @@ def matches_subject(fault, subject, peers):
     return not devices or bool(devices & ends)
 
 
+def wall(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def named_since(incident, accept):
+    """When the cause was first one of @accept, s; None: it is not one in the end. The timeline has a line "cause: NEW, was OLD" for each change."""
+    if incident["cause"] not in accept:
+        return None
+    at, said = wall(incident["opened"]), []
+    for line in incident.get("timeline") or []:
+        m = re.fullmatch(r"cause: (\w+), was (\w+)", line["text"])
+        if m:
+            said.append((wall(line["t"]), m[1], m[2]))
+    if not said or said[0][2] in accept:
+        return at
+    return max(at, min((t for t, new, _ in said if new in accept), default=at))
+
+
+def hit_times(fault, incidents, peers):
+    """Seconds from the onset to the first incident at the right place, and to the first that says the right cause there. What opened before the onset
+    is no detection."""
+    seen, root = [], []
+    for i in incidents:
+        if not i.get("opened") or not matches_subject(fault, i["subject"], peers):
+            continue
+        opened = wall(i["opened"])
+        since = named_since(i, fault["accept"])
+        if opened >= fault["onset_s"]:
+            seen.append(opened - fault["onset_s"])
+        if since is not None and since >= fault["onset_s"] and not i.get("parent"):
+            root.append(since - fault["onset_s"])
+    return min(seen, default=None), min(root, default=None)
+
+
 def judge(truth, incidents, peers):
-    """One run: verdict right | wrong | unknown | silent (for a fault), quiet | alarm (for none), and what the tables need."""
+    """One run: verdict right | half | wrong | unknown | silent (for a fault), quiet | alarm (for none), and what the tables need. "abstained": nothing
+    wrong was named, and an unknown stands at the right place with steps that say what to collect."""
     faults = [f for f in truth.get("faults", []) if f["cause"] != "none"]
     top = [i for i in incidents if not i.get("parent")]
     loud = [i for i in top if RANK[i["severity"]] >= 1]
@@ -55,8 +91,10 @@ def judge(truth, incidents, peers):
     by_fault = []
     for k, f in enumerate(faults):
         hits = [n for n in named if k in n["right"]]
-        by_fault.append({"cause": f["cause"], "found": bool(hits), "onset_s": f["onset_s"], "opened": min((n["opened"] for n in hits), default=None)})
-    out = {"cause": truth["cause"], "named": named, "faults": by_fault}
+        detect, root = hit_times(f, incidents, peers)
+        by_fault.append({"cause": f["cause"], "found": bool(hits), "onset_s": f["onset_s"], "opened": min((n["opened"] for n in hits), default=None),
+                         "detect_s": detect, "root_s": root})
+    out = {"cause": truth["cause"], "named": named, "faults": by_fault, "top": len(top), "loud": len(loud)}
     loud_named = [n for n in named if RANK[n["severity"]] >= 1]
     wrong = [n for n in loud_named if not n["right"] and n["cause"] != "unknown"]
     out["false"] = len(wrong)
@@ -64,6 +102,8 @@ def judge(truth, incidents, peers):
         out["verdict"] = "alarm" if loud else "quiet"
         out["infos"] = len(top) - len(loud)
         return out
+    out["abstained"] = not wrong and any(i["cause"] == "unknown" and i.get("next_steps") and any(matches_subject(f, i["subject"], peers) for f in faults)
+                                         for i in top)
     if all(f["found"] for f in by_fault) and (not wrong or named[0]["right"] or loud_named and loud_named[0]["right"]):
         out["verdict"] = "right"
     elif wrong and not any(n["right"] for n in loud_named[:1]):
@@ -85,4 +125,35 @@ def wilson(k, n, z=1.96):
     d = 1 + z * z / n
     c = p + z * z / (2 * n)
     h = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return ((c - h) / d, (c + h) / d)
+    return (max(0.0, (c - h) / d), min(1.0, (c + h) / d))
+
+
+def gap(k1, n1, k2, n2):
+    """95 % interval of the difference of two shares, k1/n1 - k2/n2 (Newcombe 1998, method 10)."""
+    if not n1 or not n2:
+        return (math.nan, math.nan)
+    p1, p2 = k1 / n1, k2 / n2
+    lo1, hi1 = wilson(k1, n1)
+    lo2, hi2 = wilson(k2, n2)
+    d = p1 - p2
+    return (d - math.hypot(p1 - lo1, hi2 - p2), d + math.hypot(hi1 - p1, p2 - lo2))
+
+
+def poisson_cdf(k, mean):
+    term = total = math.exp(-mean)
+    for i in range(1, k + 1):
+        term *= mean / i
+        total += term
+    return total
+
+
+def poisson(k, tail=0.025):
+    """95 % interval of the mean of a Poisson count @k (Garwood 1936), by bisection."""
+    def solve(f):
+        lo, hi = 0.0, 10.0 + 3 * k
+        for _ in range(100):
+            mid = (lo + hi) / 2
+            lo, hi = (mid, hi) if f(mid) else (lo, mid)
+        return lo
+    low = 0.0 if k == 0 else solve(lambda m: 1 - poisson_cdf(k - 1, m) < tail)
+    return low, solve(lambda m: poisson_cdf(k, m) > tail)

@@ -2,11 +2,10 @@
 """score - how often rocewatch is right on simulated fabrics: scenarios x seeds x cadences x faces, with and without packets.
 
 Each run records a case with rocewatch-lab, replays it with rocewatch, and compares with truth.json (judge.py). Results are appended to a file, one
-JSON object a line, so that an interrupted score goes on where it stopped. The matrix is walked in rounds: each round visits every scenario, face
-and cadence once, with another seed, until the time is up. Tune on seeds 1-20, score on 1001-1100 (the default).
+JSON object a line, so that an interrupted score goes on where it stopped. The matrix is walked in rounds: each round visits every scenario, fabric,
+face and cadence once, with another seed. The tables are made of complete rounds only. Tune on seeds 1-20, score on 1001-1100 (the default).
 """
 import argparse
-import collections
 import concurrent.futures
 import hashlib
 import json
@@ -17,16 +16,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from judge import judge, links  # noqa: E402
 import table  # noqa: E402
 
-FACES = ["full", "sonic-gnmi", "sonic-snmp", "nxos-snmp", "cumulus-snmp"]
+FACES = ["full", "sonic-gnmi", "sonic-snmp", "nxos-snmp", "eos-snmp", "cumulus-snmp"]
 CADENCES = ["1s", "10s", "30s"]
 AFTER_ONSET_S = {"1s": 420, "10s": 420, "30s": 1200}  # how long a fault is watched
 QUIET_S = {"1s": 600, "10s": 3600, "30s": 4 * 3600}   # how long a healthy fabric is
+ONSET_SPREAD_S = 60  # the fault begins at the scenario's time and up to this later, drawn by the seed: windows do not begin with it
+# 512 ports with 2 GB a run at 1 s: visited in every so many rounds, beginning with the first, and recorded from and to s around the onset
+EVERY_ROUNDS = {("node-047", "1s"): 5}
+SHORT_S = {("node-047", "1s"): (120, 180)}
 UNIT_S = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -52,21 +56,38 @@ def at_s(name, options):
     return 240.0
 
 
-def cells(options):
-    """Endless rounds of runs. Each (scenario, cadence, perturbed or not) of a round is one simulated fabric that all faces look at; they come in an order
-    drawn by the round, so that a score that is cut short has still seen some of everything."""
-    rows = scenario_rows(options)
+def drawn(*what):
+    """A number from 0 to 1 that follows from @what."""
+    return int(hashlib.sha256("/".join(str(w) for w in what).encode()).hexdigest()[:8], 16) / 2 ** 32
+
+
+def onset_s(c, options):
+    """When the fault begins; None: when the scenario says."""
+    if c["quiet"]:
+        return None
+    at = SHORT_S.get((c["scenario"], c["cadence"]), (at_s(c["scenario"], options),))[0]
+    return at + round(ONSET_SPREAD_S * drawn("onset", c["scenario"], c["seed"]), 3) if at > 0 else None
+
+
+def length_s(c, options):
+    if c["quiet"]:
+        return QUIET_S[c["cadence"]] * (1 if c["cadence"] == "1s" else options.quiet)
+    after = SHORT_S.get((c["scenario"], c["cadence"]), (0, AFTER_ONSET_S[c["cadence"]]))[1]
+    return (onset_s(c, options) or at_s(c["scenario"], options)) + after
+
+
+def groups_of_round(options, turn):
+    """The runs of a round. Those of one simulated fabric (scenario, perturbed or not) stand together: cadences and faces look at the same simulation. The
+    groups come in an order drawn by the round."""
     first, last = options.seeds
     n = last - first + 1
-    for turn in range(options.rounds):
-        groups = [(name, cause, cadence, perturb) for name, cause in rows for cadence in options.cadences for perturb in options.perturb]
-        random.Random(turn).shuffle(groups)
-        for name, cause, cadence, perturb in groups:
-            h = int(hashlib.sha256(f"{name}/{cadence}/{perturb}".encode()).hexdigest()[:8], 16)
-            for face in options.faces:
-                for packets in options.packets:
-                    yield {"scenario": name, "face": face, "cadence": cadence, "packets": packets, "perturb": perturb, "seed": first + (h + turn) % n,
-                           "quiet": cause == "none"}
+    groups = [(name, cause, perturb) for name, cause in scenario_rows(options) for perturb in options.perturb]
+    random.Random(turn).shuffle(groups)
+    for name, cause, perturb in groups:
+        seed = first + (int(drawn(name, perturb) * 1e6) + turn) % n
+        yield [{"scenario": name, "face": face, "cadence": cadence, "packets": packets, "perturb": perturb, "seed": seed, "quiet": cause == "none"}
+               for cadence in options.cadences if turn % EVERY_ROUNDS.get((name, cadence), 1) == 0
+               for face in options.faces for packets in options.packets]
 
 
 def key(c):
@@ -77,16 +98,18 @@ def case_folder(c, options):
     """Where the recorded case of a run lies, and whether it stays there: kept cases are named by what they were recorded from."""
     if not options.cases:
         return tempfile.mkdtemp(prefix="score-", dir=options.tmp), False
-    return os.path.join(options.cases, key(c).replace("/", ",")), True
+    return os.path.join(options.cases, key(c).replace("/", ",") + f",{length_s(c, options):.0f}s"), True
 
 
 def run(c, options):
     work, kept = case_folder(c, options)
     t0 = time.monotonic()
     try:
-        length = QUIET_S[c["cadence"]] if c["quiet"] else at_s(c["scenario"], options) + AFTER_ONSET_S[c["cadence"]]
+        length, onset = length_s(c, options), onset_s(c, options)
         record = [options.lab, "record", c["scenario"], "--out", work, "--seed", str(c["seed"]), "--interval", c["cadence"], "--face", c["face"], "--for",
-                  f"{length:.0f}s"]
+                  f"{length * 1000:.0f}ms"]
+        if onset:
+            record += ["--at", f"{onset * 1000:.0f}ms"]
         if options.cache:
             record += ["--cache", options.cache]
         if c["packets"]:
@@ -114,6 +137,61 @@ def run(c, options):
             shutil.rmtree(work, ignore_errors=True)
 
 
+def complete_rounds(options, results):
+    """How many of the first rounds have all their runs, the keys of these, and what is there of the round after them."""
+    seen = set()
+    for turn in range(options.rounds):
+        asked = {key(c) for group in groups_of_round(options, turn) for c in group}
+        there = sum(k in results for k in asked)
+        if there < len(asked):
+            return turn, seen, f"{there} of {len(asked)} runs of round {turn + 1}"
+        if asked <= seen:
+            return turn, seen, "no seed is left"
+        seen |= asked
+    return options.rounds, seen, "all that was asked for"
+
+
+def said_of(row):
+    return "; ".join(f'{n["severity"]} {n["cause"]} {":".join(n["subject"].values())} {n["confidence"]}' for n in row.get("named", [])) or "nothing"
+
+
+class Walk:
+    """The rounds, group by group, by several threads; each result is appended to the file at once."""
+
+    def __init__(self, options, results):
+        self.options, self.results = options, results
+        self.end = time.monotonic() + options.minutes * 60
+        self.lock = threading.Lock()
+        self.log = open(options.out, "a", encoding="utf-8")
+        self.groups = (g for turn in range(options.rounds) for g in groups_of_round(options, turn))
+
+    def next_group(self):
+        with self.lock:
+            for group in self.groups:
+                todo = [c for c in group if key(c) not in self.results]
+                if todo:
+                    return todo
+        return None
+
+    def take(self, row):
+        with self.lock:
+            self.results[key(row)] = row
+            self.log.write(json.dumps(row) + "\n")
+            self.log.flush()
+        if self.options.wrong and row["verdict"] not in ("right", "quiet"):
+            print(f'{row["verdict"]:7} {key(row)}: truth {json.dumps(row.get("truth"))}: said {row.get("error", said_of(row))}', flush=True)
+
+    def work(self):
+        while time.monotonic() < self.end:
+            group = self.next_group()
+            if not group:
+                return
+            for c in group:
+                if time.monotonic() >= self.end:
+                    return
+                self.take(run(c, self.options))
+
+
 def seed_range(text):
     first, _, last = text.partition("-")
     return int(first), int(last or first)
@@ -131,8 +209,10 @@ def main():
     p.add_argument("--cadences", type=lambda s: s.split(","), default=CADENCES)
     p.add_argument("--packets", type=lambda s: [bool(int(v)) for v in s.split(",")], default=[False], help="0, 1 or 0,1")
     p.add_argument("--perturb", type=lambda s: [bool(int(v)) for v in s.split(",")], default=[False, True], help="0, 1 or 0,1: the fabric's constants changed")
-    p.add_argument("--rounds", type=int, default=1000)
-    p.add_argument("--minutes", type=float, default=55)
+    p.add_argument("--rounds", type=int, default=20)
+    p.add_argument("--minutes", type=float, default=600)
+    p.add_argument("--quiet", type=float, default=1, help="times the hours (1 at 10 s, 4 at 30 s) of a fabric with nothing wrong")
+    p.add_argument("--partial", action="store_true", help="print tables of all runs there are, also where no round is complete")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--tmp", default=None)
     p.add_argument("--cache", default=None, help="folder that keeps what was simulated, for the next face and cadence")
@@ -142,38 +222,24 @@ def main():
     p.add_argument("--wrong", action="store_true", help="print each run that was not right")
     options = p.parse_args()
 
-    done = {}
+    results = {}
     if os.path.exists(options.out):
         for line in open(options.out, encoding="utf-8"):
             row = json.loads(line)
-            done[key(row)] = row
-    end = time.monotonic() + options.minutes * 60
-    results = dict(done)
-    asked = set()
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool, open(options.out, "a", encoding="utf-8") as log:
-        running = collections.deque()
-        todo = iter(cells(options))
-
-        def finish(future):
-            row = future.result()
             results[key(row)] = row
-            log.write(json.dumps(row) + "\n")
-            log.flush()
-            if options.wrong and row["verdict"] not in ("right", "quiet"):
-                said = "; ".join(f'{n["severity"]} {n["cause"]} {":".join(n["subject"].values())} {n["confidence"]}' for n in row.get("named", [])) or "nothing"
-                print(f'{row["verdict"]:7} {key(row)}: truth {json.dumps(row.get("truth"))}: said {row.get("error", said)}', flush=True)
-        for c in todo:
-            if time.monotonic() > end or len(asked) > 10 * len(results) + 100000:
-                break
-            if key(c) in results or key(c) in asked:
-                continue
-            asked.add(key(c))
-            running.append(pool.submit(run, c, options))
-            while len(running) >= 2 * options.jobs:
-                finish(running.popleft())
-        while running:
-            finish(running.popleft())
-    text = table.markdown(list(results.values()))
+    begun = time.monotonic()
+    walk = Walk(options, results)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for future in [pool.submit(walk.work) for _ in range(options.jobs)]:
+            future.result()
+    rounds, keys, there = complete_rounds(options, results)
+    print(f"complete rounds: {rounds}; then {there}; {(time.monotonic() - begun) / 60:.1f} minutes", file=sys.stderr)
+    if not options.partial:
+        if rounds == 0:
+            print(f"no round is complete ({there}): no table. Run it again to go on, or --partial for a look.", file=sys.stderr)
+            return 2
+        results = {k: r for k, r in results.items() if k in keys}
+    text = table.markdown(list(results.values()), None if options.partial else rounds)
     print(text)
     if options.table:
         table.into(options.table, text)

@@ -1,11 +1,14 @@
-"""table - the results of a score as markdown: rates with their intervals, the worst beside the mean, confusion, times, calibration."""
+"""table - the results of a score as markdown: rates with their intervals, the worst beside the mean, confusion, times, calibration, the bound of a face."""
 import collections
-import datetime
 import math
+import os
 
-from judge import wilson
+from judge import gap, poisson, wilson
 
-FULL = ("right", "half", "wrong", "unknown", "silent")
+# Seconds in which the fault should be seen, and its cause named, by cadence: three polls, or what an engineer at a screen would wait
+TARGETS_S = {"1s": (15, 20), "10s": (30, 30), "30s": (90, 90)}
+FACE_ORDER = ["full", "sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi", "nxos-snmp", "eos-snmp", "cumulus-snmp", "sonic-snmp"]
+MISSED = ("unknown", "silent", "half")
 
 
 def pct(k, n):
@@ -13,15 +16,6 @@ def pct(k, n):
         return "-"
     lo, hi = wilson(k, n)
     return f"{100 * k / n:.1f} % ({100 * lo:.0f}-{100 * hi:.0f})"
-
-
-def seconds_after(row):
-    out = []
-    for f in row["faults"]:
-        if f["opened"]:
-            t = datetime.datetime.fromisoformat(f["opened"].replace("Z", "+00:00")).timestamp()
-            out.append(t - f["onset_s"])
-    return out
 
 
 def quantile(v, q):
@@ -33,72 +27,163 @@ def quantile(v, q):
     return v[lo] + (v[min(lo + 1, len(v) - 1)] - v[lo]) * (at - lo)
 
 
-def rate_rows(rows, by, name):
+def p50_p95(v):
+    return f"{quantile(v, 0.5):.0f} / {quantile(v, 0.95):.0f}" if v else "-"
+
+
+def times(rows, what):
+    return [f[what] for r in rows for f in r["faults"] if f.get(what) is not None]
+
+
+def grouped(rows, by):
     groups = collections.defaultdict(list)
     for r in rows:
         groups[by(r)].append(r)
-    out = [f"| {name} | runs | right | wrong root | unknown or silent | precision | s from onset p50 / p95 |", "|---|---|---|---|---|---|---|"]
+    return groups
+
+
+def face_cadence(r):
+    order = FACE_ORDER.index(r["face"]) if r["face"] in FACE_ORDER else len(FACE_ORDER)
+    return (order, float(r["cadence"].rstrip("s")), f"{r['face']} {r['cadence']}")
+
+
+def name_of(group):
+    return group[-1] if isinstance(group, tuple) else group
+
+
+# ---- the bound -------------------------------------------------------------
+
+def oracle_read(path=None):
+    """{(scenario, face): (attainable share, visible share)} of the text that oracle.py wrote; empty when there is none."""
+    path = path or os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle.txt")
+    bound = {}
+    if os.path.exists(path):
+        for line in open(path, encoding="utf-8"):
+            if line.strip() and not line.startswith("#"):
+                scenario, face, told, seen = line.split()[:4]
+                bound[scenario, face] = (float(told), float(seen))
+    return bound
+
+
+def cannot_tell(row, bound):
+    """Does the oracle say that this face shows too little for the cause?"""
+    return bound.get((row["scenario"], row["face"]), (1, 1))[0] < 0.5
+
+
+def abstained(row, bound):
+    """Said nothing wrong where nobody could have said the cause: with the place and what to collect, or nothing where nothing moves."""
+    if row["verdict"] not in MISSED or not cannot_tell(row, bound):
+        return False
+    blind = bound[row["scenario"], row["face"]][1] < 0.5
+    return bool(row.get("abstained")) or (blind and row["verdict"] == "silent")
+
+
+# ---- tables ----------------------------------------------------------------
+
+def rate_rows(rows, by, name, bound):
+    out = [f"| {name} | runs | right | wrong root | abstained rightly | missed | precision | incidents a fault | s to see p50 / p95 | s to root p50 / p95 |",
+           "|---|---|---|---|---|---|---|---|---|---|"]
+    groups = grouped(rows, by)
     for g in sorted(groups):
         v = groups[g]
         n = len(v)
         count = collections.Counter(r["verdict"] for r in v)
+        rightly = sum(abstained(r, bound) for r in v)
+        missed = sum(count[m] for m in MISSED) - rightly
         said = [i for r in v for i in r["named"] if i["severity"] != "info" and i["cause"] != "unknown"]
-        t = [s for r in v for s in seconds_after(r)]
-        times = f"{quantile(t, 0.5):.0f} / {quantile(t, 0.95):.0f}" if t else "-"
-        out.append(f"| {g} | {n} | {pct(count['right'], n)} | {pct(count['wrong'], n)} | {count['unknown'] + count['silent'] + count['half']} | "
-                   f"{pct(sum(bool(i['right']) for i in said), len(said))} | {times} |")
+        faults = sum(len(r["faults"]) for r in v)
+        out.append(f"| {name_of(g)} | {n} | {pct(count['right'], n)} | {pct(count['wrong'], n)} | {rightly} | {missed} | "
+                   f"{pct(sum(bool(i['right']) for i in said), len(said))} | {sum(r['loud'] for r in v) / faults:.2f} | {p50_p95(times(v, 'detect_s'))} | "
+                   f"{p50_p95(times(v, 'root_s'))} |")
     return out
 
 
-def markdown(results):
-    ok = [r for r in results if r["verdict"] != "error"]
-    single = [r for r in ok if len(r["faults"]) == 1]
-    double = [r for r in ok if len(r["faults"]) > 1]
-    quiet = [r for r in ok if not r["faults"]]
-    out = []
-    out.append(f"{len(results)} runs: {len(single)} with one fault, {len(double)} with two, {len(quiet)} with none "
-               f"({sum(r['hours'] for r in quiet):.0f} fabric-hours); {len(results) - len(ok)} did not run.")
-    out.append("")
-    out.append("Shares carry their 95 % Wilson interval. *Right*: the cause (or one the truth accepts) at the right host, port or group, and nothing else named before it. "
-               "*Wrong root*: the worst incident names something that is not at fault. *Precision*: of all incidents of warning or critical with a cause.")
-    out.append("")
-    out += ["### One fault, by face and cadence", ""] + rate_rows(single, lambda r: f"{r['face']} {r['cadence']}", "face, cadence") + [""]
-    out += ["### One fault, by scenario (all faces and cadences)", ""] + rate_rows(single, lambda r: r["scenario"], "scenario") + [""]
-    full = [r for r in single if r["face"] == "full" and r["cadence"] == "1s"]
-    if full:
-        out += ["### One fault, full face at 1 s, by scenario", ""] + rate_rows(full, lambda r: r["scenario"], "scenario") + [""]
-    if any(r["perturb"] for r in single):
-        out += ["### Perturbed fabric", ""] + rate_rows(single, lambda r: "perturbed" if r["perturb"] else "as tuned", "fabric") + [""]
-    if any(r["packets"] for r in single):
-        out += ["### Packets", ""] + rate_rows(single, lambda r: "with packets" if r["packets"] else "counters alone", "evidence") + [""]
-    families = collections.defaultdict(list)
-    for r in single:
-        families[r["cause"]].append(r)
-    if families:
-        worst = min(families, key=lambda c: sum(r["verdict"] == "right" for r in families[c]) / len(families[c]))
-        points = sum({"right": 1, "wrong": -5, "unknown": -1, "silent": -1, "half": 0}[r["verdict"]] for r in single) / len(single)
-        k = sum(r["verdict"] == "right" for r in families[worst])
-        out.append(f"Worst family: {worst}, {pct(k, len(families[worst]))}. Mean score with a wrong root weighed five times an unknown (1 is perfect): {points:.3f}.")
-        out.append("")
-    if double:
-        both = sum(all(f["found"] for f in r["faults"]) for r in double)
-        out.append(f"Two faults at once: both named in {pct(both, len(double))} of {len(double)} runs.")
-        out.append("")
-    if quiet:
-        hours = sum(r["hours"] for r in quiet)
-        alarms = [r for r in quiet if r["verdict"] == "alarm"]
-        infos = sum(r["infos"] for r in quiet)
-        out += ["### Nothing wrong", "", f"{hours:.0f} fabric-hours: {sum(r['false'] for r in quiet)} warnings or criticals with a cause, {len(alarms)} runs with any; "
-                f"{infos / hours:.3f} infos an hour.", "", "| scenario | runs | hours | runs with an alarm | named |", "|---|---|---|---|---|"]
-        groups = collections.defaultdict(list)
-        for r in quiet:
-            groups[r["scenario"]].append(r)
-        for g in sorted(groups):
-            v = groups[g]
-            said = collections.Counter(n["cause"] for r in v for n in r["named"] if n["severity"] != "info")
-            out.append(f"| {g} | {len(v)} | {sum(r['hours'] for r in v):.0f} | {sum(r['verdict'] == 'alarm' for r in v)} | "
-                       f"{', '.join(f'{c} {n}' for c, n in said.most_common(4)) or '-'} |")
-        out.append("")
+def family_rows(rows, bound):
+    return rate_rows(rows, lambda r: r["scenario"], "scenario", bound)
+
+
+def time_rows(rows):
+    out = ["| face, cadence | faults | seen in time | root in time | s to see p50 / p95 | s to root p50 / p95 |", "|---|---|---|---|---|---|"]
+    groups = grouped(rows, face_cadence)
+    for g in sorted(groups):
+        v = groups[g]
+        see, root = TARGETS_S.get(v[0]["cadence"], (math.inf, math.inf))
+        faults = [f for r in v for f in r["faults"]]
+        seen = sum(f["detect_s"] is not None and f["detect_s"] <= see for f in faults)
+        rooted = sum(f["root_s"] is not None and f["root_s"] <= root for f in faults)
+        out.append(f"| {name_of(g)} | {len(faults)} | {pct(seen, len(faults))} in {see} s | {pct(rooted, len(faults))} in {root} s | "
+                   f"{p50_p95(times(v, 'detect_s'))} | {p50_p95(times(v, 'root_s'))} |")
+    return out
+
+
+def slow_rows(rows):
+    """Families whose root comes late, full face at 1 s and 10 s."""
+    out = ["| scenario | cadence | s to see p50 / p95 | s to root p50 / p95 | root in time |", "|---|---|---|---|---|"]
+    groups = grouped([r for r in rows if r["face"] == "full" and r["cadence"] in ("1s", "10s")], lambda r: (r["scenario"], float(r["cadence"].rstrip("s")), r["cadence"]))
+    for g in sorted(groups):
+        v = groups[g]
+        root = TARGETS_S[g[2]][1]
+        rooted = sum(f["root_s"] is not None and f["root_s"] <= root for r in v for f in r["faults"])
+        if rooted < 0.9 * len(v):
+            out.append(f"| {g[0]} | {g[2]} | {p50_p95(times(v, 'detect_s'))} | {p50_p95(times(v, 'root_s'))} | {pct(rooted, len(v))} |")
+    return out if len(out) > 2 else []
+
+
+def bound_rows(rows, bound):
+    out = ["| face | runs | bound: could be told | reached: right | right or rightly abstained | distance to the bound, points (95 %) | wrong root |",
+           "|---|---|---|---|---|---|---|"]
+    groups = grouped(rows, lambda r: (face_cadence(r)[0], r["face"]))
+    for g in sorted(groups):
+        v = [r for r in groups[g] if (r["scenario"], r["face"]) in bound]
+        if not v:
+            continue
+        n = len(v)
+        could = sum(bound[r["scenario"], r["face"]][0] for r in v) / n
+        right = sum(r["verdict"] == "right" for r in v)
+        rightly = sum(abstained(r, bound) for r in v)
+        lo, hi = wilson(right, n)
+        out.append(f"| {g[1]} | {n} | {100 * could:.1f} % | {pct(right, n)} | {pct(right + rightly, n)} | "
+                   f"{100 * (right / n - could):+.1f} ({100 * (lo - could):+.1f} to {100 * (hi - could):+.1f}) | "
+                   f"{pct(sum(r['verdict'] == 'wrong' for r in v), n)} |")
+    return out
+
+
+def bound_misses(rows, bound):
+    """Scenario and face where what is reached stays clearly under the bound: the list of what to work on."""
+    out = ["| scenario | face | runs | bound | right |", "|---|---|---|---|---|"]
+    groups = grouped(rows, lambda r: (r["scenario"], face_cadence(r)[0], r["face"]))
+    for g in sorted(groups):
+        v = groups[g]
+        if (g[0], g[2]) not in bound:
+            continue
+        could = bound[g[0], g[2]][0]
+        right = sum(r["verdict"] == "right" for r in v)
+        if wilson(right, len(v))[1] < could - 0.03:
+            out.append(f"| {g[0]} | {g[2]} | {len(v)} | {100 * could:.0f} % | {pct(right, len(v))} |")
+    return out if len(out) > 2 else []
+
+
+def quiet_part(quiet):
+    hours = sum(r["hours"] for r in quiet)
+    loud = sum(r["loud"] for r in quiet)
+    caused = sum(r["false"] for r in quiet)
+    infos = sum(r["infos"] for r in quiet)
+    lo, hi = poisson(loud)
+    out = ["### Nothing wrong", "",
+           f"{hours:.0f} fabric-hours on fabrics with nothing wrong, most of them chosen because they look as if: {loud} warnings or criticals, {caused} of them with "
+           f"a cause. That is {24 * loud / hours:.3f} a day and fabric (95 % Poisson interval {24 * lo / hours:.3f} to {24 * hi / hours:.3f}); {infos / hours:.3f} infos an hour.",
+           "", "| scenario | runs | hours | runs with an alarm | a day and fabric | named |", "|---|---|---|---|---|---|"]
+    groups = grouped(quiet, lambda r: r["scenario"])
+    for g in sorted(groups):
+        v = groups[g]
+        h = sum(r["hours"] for r in v)
+        said = collections.Counter(n["cause"] for r in v for n in r["named"] if n["severity"] != "info")
+        out.append(f"| {g} | {len(v)} | {h:.0f} | {sum(r['verdict'] == 'alarm' for r in v)} | {24 * sum(r['loud'] for r in v) / h:.2f} | "
+                   f"{', '.join(f'{c} {n}' for c, n in said.most_common(4)) or '-'} |")
+    return out + [""]
+
+
+def confusion_part(single):
     confusion = collections.defaultdict(collections.Counter)
     for r in single:
         if r["verdict"] == "right":
@@ -107,23 +192,87 @@ def markdown(results):
             loud = [n for n in r["named"] if n["severity"] != "info"]
             said = loud[0]["cause"] + (" elsewhere" if loud and loud[0]["cause"] == r["cause"] else "") if loud else "nothing"
         confusion[r["cause"]][said] += 1
-    out += ["### What was said instead", "", "| true cause | runs | right | instead |", "|---|---|---|---|"]
+    out = ["### What was said instead", "", "| true cause | runs | right | instead |", "|---|---|---|---|"]
     for c in sorted(confusion):
         n = sum(confusion[c].values())
         instead = ", ".join(f"{s} {k}" for s, k in confusion[c].most_common() if s != "right")
-        out.append(f"| {c} | {n} | {confusion[c]['right']} | {instead or '-'} |")
-    out.append("")
+        out.append(f"| {c} | {n} | {pct(confusion[c]['right'], n)} | {instead or '-'} |")
+    return out + [""]
+
+
+def calibration_part(ok):
     said = [n for r in ok for n in r["named"] if n["severity"] != "info" and n["cause"] != "unknown" and n["confidence"] is not None]
-    if said:
-        brier = sum((n["confidence"] - bool(n["right"])) ** 2 for n in said) / len(said)
-        out += ["### Is the confidence honest?", "", f"Brier score {brier:.3f} over {len(said)} incidents (0 is perfect, 0.25 is a coin).", "",
-                "| confidence | incidents | mean confidence | really right |", "|---|---|---|---|"]
-        for lo in (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9):
-            hi = {0.0: 0.2, 0.2: 0.4, 0.4: 0.6, 0.6: 0.7, 0.7: 0.8, 0.8: 0.9, 0.9: 1.01}[lo]
-            v = [n for n in said if lo <= n["confidence"] < hi]
-            if v:
-                out.append(f"| {lo:.1f}-{min(hi, 1):.1f} | {len(v)} | {sum(n['confidence'] for n in v) / len(v):.2f} | {pct(sum(bool(n['right']) for n in v), len(v))} |")
-        out.append("")
+    if not said:
+        return []
+    brier = sum((n["confidence"] - bool(n["right"])) ** 2 for n in said) / len(said)
+    out = ["### Is the confidence honest?", "", f"Brier score {brier:.3f} over {len(said)} incidents (0 is perfect, 0.25 is a coin).", "",
+           "| confidence | incidents | mean confidence | really right |", "|---|---|---|---|"]
+    edges = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.01)
+    for lo, hi in zip(edges, edges[1:]):
+        v = [n for n in said if lo <= n["confidence"] < hi]
+        if v:
+            out.append(f"| {lo:.1f}-{min(hi, 1):.1f} | {len(v)} | {sum(n['confidence'] for n in v) / len(v):.2f} | {pct(sum(bool(n['right']) for n in v), len(v))} |")
+    return out + [""]
+
+
+def perturbed_part(single, bound):
+    tuned, other = ([r for r in single if bool(r["perturb"]) == p] for p in (False, True))
+    if not tuned or not other:
+        return []
+    k = [sum(r["verdict"] == "right" for r in v) for v in (tuned, other)]
+    lo, hi = gap(k[0], len(tuned), k[1], len(other))
+    points = 100 * (k[0] / len(tuned) - k[1] / len(other))
+    return ["### Perturbed fabric", "",
+            f"Gap, as tuned minus perturbed: {points:.1f} points (95 % interval {100 * lo:.1f} to {100 * hi:.1f}, Newcombe).", ""] + \
+        rate_rows(single, lambda r: "perturbed" if r["perturb"] else "as tuned", "fabric", bound) + [""]
+
+
+def markdown(results, rounds=None):
+    """@rounds: complete ones; None: the rows are a part, and the text says so."""
+    bound = oracle_read()
+    ok = [r for r in results if r["verdict"] != "error"]
+    single = [r for r in ok if len(r["faults"]) == 1]
+    double = [r for r in ok if len(r["faults"]) > 1]
+    quiet = [r for r in ok if not r["faults"]]
+    seeds = sorted({r["seed"] for r in results})
+    out = []
+    whole = f"{rounds} complete round{'s' if rounds != 1 else ''}" if rounds else "INCOMPLETE: not a whole round"
+    out.append(f"{whole}, seeds {seeds[0]} to {seeds[-1]}: {len(results)} runs: {len(single)} with one fault, {len(double)} with two, {len(quiet)} with none "
+               f"({sum(r['hours'] for r in quiet):.0f} fabric-hours); {len(results) - len(ok)} did not run." if results else "no runs")
+    out.append("")
+    out += ["### One fault, by face and cadence", ""] + rate_rows(single, face_cadence, "face, cadence", bound) + [""]
+    for cadence in ("1s", "10s"):
+        full = [r for r in single if r["face"] == "full" and r["cadence"] == cadence]
+        if full:
+            out += [f"### One fault, full face at {cadence.replace('s', ' s')}, by scenario", ""] + family_rows(full, bound) + [""]
+    out += ["### One fault, by scenario (all faces and cadences)", ""] + family_rows(single, bound) + [""]
+    families = grouped(single, lambda r: r["cause"])
+    if families:
+        worst = min(families, key=lambda c: sum(r["verdict"] == "right" for r in families[c]) / len(families[c]))
+        points = sum({"right": 1, "wrong": -5, "unknown": -1, "silent": -1, "half": 0}[r["verdict"]] for r in single) / len(single)
+        k = sum(r["verdict"] == "right" for r in families[worst])
+        out += [f"Worst family: {worst}, {pct(k, len(families[worst]))}. Mean score with a wrong root weighed five times an unknown (1 is perfect): {points:.3f}.", ""]
+    if single:
+        out += ["### In time?", ""] + time_rows(single) + [""]
+        slow = slow_rows(single)
+        if slow:
+            out += ["Where the full face is late in more than a tenth of the runs:", ""] + slow + [""]
+    if any((r["scenario"], r["face"]) in bound for r in single):
+        out += ["### What a face could tell, and what was told", ""] + bound_rows(single, bound) + [""]
+        misses = bound_misses(single, bound)
+        if misses:
+            out += ["Clearly under the bound:", ""] + misses + [""]
+    out += perturbed_part(single, bound)
+    if any(r["packets"] for r in single):
+        out += ["### Packets", ""] + rate_rows(single, lambda r: "with packets" if r["packets"] else "counters alone", "evidence", bound) + [""]
+    if double:
+        both = sum(all(f["found"] for f in r["faults"]) for r in double)
+        out += ["### Two faults at once", "", f"Two faults at once: both named in {pct(both, len(double))} of {len(double)} runs.", ""] + \
+            rate_rows(double, face_cadence, "face, cadence", bound) + [""]
+    if quiet:
+        out += quiet_part(quiet)
+    out += confusion_part(single)
+    out += calibration_part(ok)
     return "\n".join(out)
 
 

@@ -1,10 +1,11 @@
 """The judge must not flatter: rows of truth and answer, and the verdict a person would give."""
+import datetime
 import os
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from judge import judge, links, wilson  # noqa: E402
+from judge import gap, judge, links, poisson, wilson  # noqa: E402
 import table  # noqa: E402
 
 FABRIC = '''links:
@@ -17,8 +18,13 @@ def fault(cause, subject, **more):
     return {"cause": cause, "accept": [cause, *more.pop("accept", [])], "subject": subject, "onset_s": 100.0, "end_s": 200.0, **more}
 
 
-def said(cause, severity="warning", parent=None, confidence=0.8, **subject):
-    return {"cause": cause, "severity": severity, "parent": parent, "confidence_ratio": confidence, "opened": "1970-01-01T00:02:00.000000000Z",
+def at(s):
+    return datetime.datetime.fromtimestamp(s, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def said(cause, severity="warning", parent=None, confidence=0.8, opened_s=120, timeline=(), steps=(), **subject):
+    return {"cause": cause, "severity": severity, "parent": parent, "confidence_ratio": confidence, "opened": at(opened_s),
+            "timeline": [{"t": at(t), "text": text} for t, text in timeline], "next_steps": [{"text": s} for s in steps],
             "subject": {"device": None, "port": None, "host": None, "hosts": [], "group": None, **subject}}
 
 
@@ -62,10 +68,54 @@ class Judge(unittest.TestCase):
         rows = []
         for _, faults, incidents, _ in ROWS:
             truth = {"cause": faults[0]["cause"] if faults else "none", "faults": faults}
-            rows.append({"scenario": "s", "face": "full", "cadence": "1s", "packets": False, "perturb": False, "hours": 1.0, **judge(truth, incidents, peers)})
+            rows.append({"scenario": "s", "face": "full", "cadence": "1s", "seed": 1, "packets": False, "perturb": False, "hours": 1.0, **judge(truth, incidents, peers)})
         text = table.markdown(rows)
         self.assertIn("Two faults at once: both named in 50.0 %", text)
         self.assertIn("Brier score", text)
+        self.assertIn("INCOMPLETE", text)
+        self.assertIn("3 complete rounds", table.markdown(rows, 3))
+
+    def test_times(self):
+        """Onset is at 100 s: what opened before it saw nothing; a cause that was found later counts from then."""
+        peers = links(FABRIC)
+        host = {"host": "node-001"}
+        for what, incidents, detect, root in [
+                ("at once", [said("slow_receiver", opened_s=112, **host)], 12, 12),
+                ("cause found later", [said("slow_receiver", opened_s=112, timeline=[(130, "cause: slow_receiver, was unknown")], **host)], 12, 30),
+                ("the accepted cause was said first", [said("slow_receiver", opened_s=112, timeline=[(120, "cause: incast, was slow_receiver"),
+                                                                                                  (140, "cause: slow_receiver, was incast")], **host)], 12, 12),
+                ("cause never found", [said("incast", opened_s=112, **host)], 12, None),
+                ("elsewhere", [said("slow_receiver", opened_s=112, host="node-002")], None, None),
+                ("open before the fault", [said("slow_receiver", opened_s=90, timeline=[(130, "cause: slow_receiver, was incast")], **host)], None, 30),
+                ("its shadow was seen first", [said("incast", opened_s=105, parent="x", **host), said("slow_receiver", opened_s=112, **host)], 5, 12)]:
+            with self.subTest(what):
+                f = judge({"cause": "slow_receiver", "faults": [HOST]}, incidents, peers)["faults"][0]
+                self.assertEqual((f["detect_s"], f["root_s"]), (detect, root))
+
+    def test_abstained(self):
+        """Unknown at the right host with what to collect is a right answer only where the face shows no more."""
+        peers = links(FABRIC)
+        truth = {"cause": "slow_receiver", "faults": [HOST]}
+        good = judge(truth, [said("unknown", host="node-001", steps=["read rp_cnp_handled"])], peers)
+        self.assertTrue(good["abstained"])
+        self.assertFalse(judge(truth, [said("unknown", host="node-001")], peers)["abstained"])
+        self.assertFalse(judge(truth, [said("unknown", host="node-002", steps=["x"])], peers)["abstained"])
+        self.assertFalse(judge(truth, [said("incast", host="node-002"), said("unknown", host="node-001", steps=["x"])], peers)["abstained"])
+        row = {"scenario": "s", "face": "sonic-snmp", **good}
+        self.assertTrue(table.abstained(row, {("s", "sonic-snmp"): (0.2, 1.0)}))
+        self.assertFalse(table.abstained(row, {("s", "sonic-snmp"): (0.9, 1.0)}))
+        self.assertFalse(table.abstained({**row, "verdict": "wrong"}, {("s", "sonic-snmp"): (0.2, 1.0)}))
+
+    def test_intervals(self):
+        lo, hi = poisson(0)
+        self.assertEqual(lo, 0)
+        self.assertAlmostEqual(hi, 3.689, 2)  # Garwood's table
+        lo, hi = poisson(5)
+        self.assertAlmostEqual(lo, 1.623, 2)
+        self.assertAlmostEqual(hi, 11.668, 2)
+        lo, hi = gap(56, 70, 48, 80)  # Newcombe 1998, table II, contrast (a), method 10
+        self.assertAlmostEqual(lo, 0.0524, 3)
+        self.assertAlmostEqual(hi, 0.3339, 3)
 
     def test_wilson(self):
         lo, hi = wilson(99, 100)  # published: 0.9455, 0.9982
