@@ -8,6 +8,8 @@
 #include "analyzers/measure/observe.h"
 #include "config/config.h"
 
+#define STRIDES_USUAL 3
+#define STRIDE_MIN_NS NS_PER_S
 #define PAST_WINDOWS 60
 #define PAST_MIN_NS (600 * NS_PER_S)
 
@@ -43,6 +45,21 @@ int64_t analyzer_window(const struct analyzer *analyzer, const void *options, in
 	if (window_ns > 0)
 		return window_ns;
 	return config_usual_window(interval_ns);
+}
+
+int64_t analyzer_stride(const struct analyzer *analyzer, const void *options, int64_t interval_ns)
+{
+	const int64_t window_ns = analyzer_window(analyzer, options, interval_ns);
+	int64_t strides = STRIDES_USUAL;
+	if (analyzer->strides)
+		strides = analyzer->strides;
+	for (; strides > 1; strides--) {
+		const int64_t stride_ns = window_ns / strides;
+		const bool whole = stride_ns * strides == window_ns;
+		if (whole && stride_ns >= interval_ns && stride_ns >= STRIDE_MIN_NS)
+			return stride_ns;
+	}
+	return window_ns;
 }
 
 int64_t analyzer_past(const struct analyzer *analyzer, const void *options, int64_t interval_ns)

@@ -27,6 +27,9 @@ struct analyzer {
 	/* where int64_t window_ns stands in the options struct: the length of a window; 0 in there
 	 * = automatic */
 	size_t window_offset;
+	/* Into how many strides a window is cut; it is judged after each of them. 0: up to 3, not
+	 * shorter than the interval nor than 1 s. 1: windows do not overlap. */
+	unsigned strides;
 	struct window_spec spec;
 	bool observes; /* it asks observe(): the window holds observe_metrics as well */
 	/*
@@ -54,6 +57,10 @@ struct window_spec analyzer_spec(const bool *wanted, uint16_t *metrics);
 /* analyzer_window - how long its windows are, ns. When its option says 0: three intervals, at least
  * 5 s, so that a window holds some samples and a few steps. */
 int64_t analyzer_window(const struct analyzer *analyzer, const void *options, int64_t interval_ns);
+
+/* analyzer_stride - how often it judges, ns: its window over a whole number. Not more often than
+ * samples come, and not more often than each second. */
+int64_t analyzer_stride(const struct analyzer *analyzer, const void *options, int64_t interval_ns);
 
 /*
  * analyzer_past - how long its past is, ns: a multiple of its window; 0 = it has none. When its

@@ -40,6 +40,7 @@ struct draft finding_new(struct finding_list *out, const struct analyzer_in *in,
 	t.f->verdict = verdict;
 	t.f->from_ns = in->window->from_ns;
 	t.f->to_ns = in->window->to_ns;
+	t.f->new_ns = in->stride_ns;
 	t.f->hold = (uint32_t)hold;
 	return t;
 }

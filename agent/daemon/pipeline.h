@@ -3,10 +3,10 @@
  * -> ledger -> store. The same code runs live (time from the loop) and in replay (time from the
  * samples).
  *
- * Windows are aligned to multiples of the analyzer's window in sample time (k*W, (k+1)*W] and close
- * one interval after their end; the interval is the largest poll interval of the configured devices
- * (defaults.interval when none is polled). Findings are ordered (window, phase of
- * the analyzer, subject).
+ * Windows (t - W, t] end at multiples of the analyzer's stride in sample time, a whole part of its
+ * window (analyzers/analyzer.h), so they may overlap. They close one interval after their end; the
+ * interval is the largest poll interval of the configured devices (defaults.interval when none is
+ * polled). Findings are ordered (window, phase of the analyzer, subject).
  *
  * What keeps live and replay equal:
  *   - a sample that is not newer than its series' newest is a duplicate: counted, neither

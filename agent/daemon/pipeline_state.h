@@ -16,7 +16,7 @@
 struct slot {
 	const struct analyzer *analyzer;
 	const void *options;
-	int64_t window_ns, past_ns;
+	int64_t window_ns, stride_ns, past_ns;
 	int64_t next_end_ns; /* end of the window under way */
 	bool begun; /* its first window was closed: .next_end_ns is fixed */
 };

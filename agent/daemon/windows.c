@@ -22,19 +22,22 @@ static int64_t windows_ceil(int64_t t_ns, int64_t step)
 	return (t_ns + step - 1) / step * step;
 }
 
-/* @slot gets its lengths. A window under way keeps its beginning, rounded up to the new length. */
+/* @slot gets its lengths. Windows of a new length begin where the last one ended, rounded up. */
 static void windows_configure_slot(
 	struct slot *slot, const struct config *config, int64_t interval_ns)
 {
 	const void *options = config_options(config, "analyzers", slot->analyzer->name);
 	assert(options); /* module_tables() lists every analyzer */
 	const int64_t window_ns = analyzer_window(slot->analyzer, options, interval_ns);
-	if (slot->begun && window_ns != slot->window_ns) {
-		const int64_t begin_ns = slot->next_end_ns - slot->window_ns;
-		slot->next_end_ns = windows_ceil(begin_ns, window_ns) + window_ns;
-	}
+	const int64_t stride_ns = analyzer_stride(slot->analyzer, options, interval_ns);
+	const int64_t closed_ns = slot->next_end_ns - slot->stride_ns;
+	if (slot->begun && window_ns != slot->window_ns)
+		slot->next_end_ns = windows_ceil(closed_ns, window_ns) + window_ns;
+	else if (slot->begun && stride_ns != slot->stride_ns)
+		slot->next_end_ns = closed_ns / stride_ns * stride_ns + stride_ns;
 	slot->options = options;
 	slot->window_ns = window_ns;
+	slot->stride_ns = stride_ns;
 	slot->past_ns = analyzer_past(slot->analyzer, options, interval_ns);
 }
 
@@ -136,6 +139,10 @@ static void windows_store_finding(struct pipeline *pipeline, const struct findin
 		return;
 	if (finding->verdict != FINDING_OVER && finding->verdict != FINDING_UNKNOWN)
 		return;
+	/* what is not known is kept once for each length of a window */
+	const int64_t length_ns = finding->to_ns - finding->from_ns;
+	if (finding->verdict == FINDING_UNKNOWN && finding->to_ns % length_ns != 0)
+		return;
 	store_finding(pipeline->store,
 		&(struct store_finding){
 			.from_ns = finding->from_ns,
@@ -170,7 +177,7 @@ static int windows_fill(struct pipeline *pipeline, int64_t from_ns, int64_t to_n
 	bool wanted[METRIC_COUNT] = {false}, flows = false;
 	for (size_t i = 0; i < pipeline->n_slots; i++) {
 		const struct slot *slot = &pipeline->slots[i];
-		if (slot->window_ns != to_ns - from_ns)
+		if (slot->window_ns != to_ns - from_ns || slot->next_end_ns != to_ns)
 			continue;
 		flows |= slot->analyzer->spec.flows;
 		analyzer_wants(slot->analyzer, wanted);
@@ -222,6 +229,7 @@ static void windows_analyse(struct pipeline *pipeline, const struct slot *slot)
 		.window = &pipeline->shared.window,
 		.options = slot->options,
 		.interval_ns = pipeline->interval_ns,
+		.stride_ns = slot->stride_ns,
 		.arena = pipeline->turn,
 		.shared = &pipeline->shared.shared,
 		.expected = pipeline->expected,
@@ -256,18 +264,18 @@ static void windows_close(struct pipeline *pipeline, struct slot *slot)
 	windows_analyse(pipeline, slot);
 	if (slot->next_end_ns > pipeline->closed_ns)
 		pipeline->closed_ns = slot->next_end_ns;
-	slot->next_end_ns += slot->window_ns;
+	slot->next_end_ns += slot->stride_ns;
 }
 
 /* Nothing newer than the window's beginning is known: this window and all that follow up to
  * @limit_ns are empty. */
 static void windows_skip(struct pipeline *pipeline, struct slot *slot, int64_t limit_ns)
 {
-	int64_t last = limit_ns / slot->window_ns * slot->window_ns;
+	int64_t last = limit_ns / slot->stride_ns * slot->stride_ns;
 	slot->begun = true;
 	if (last > pipeline->closed_ns)
 		pipeline->closed_ns = last;
-	slot->next_end_ns = last + slot->window_ns;
+	slot->next_end_ns = last + slot->stride_ns;
 }
 
 /* Close the windows that end by @limit_ns, oldest first. */
@@ -288,7 +296,7 @@ void windows_rewind(struct pipeline *pipeline, int64_t t_ns)
 {
 	for (size_t k = 0; k < pipeline->n_slots; k++) {
 		struct slot *slot = &pipeline->slots[k];
-		const int64_t end_ns = t_ns / slot->window_ns * slot->window_ns + slot->window_ns;
+		const int64_t end_ns = t_ns / slot->stride_ns * slot->stride_ns + slot->stride_ns;
 		if (slot->begun && slot->next_end_ns > end_ns)
 			slot->next_end_ns = end_ns;
 	}
@@ -311,8 +319,9 @@ int64_t pipeline_horizon(const struct pipeline *pipeline)
 		int64_t hold = HOLD_UNKNOWN;
 		if (o && o->type == OPT_INT)
 			memcpy(&hold, (const char *)slot->options + o->offset, sizeof(hold));
-		/* the ledger looks at hold + 2 windows */
-		int64_t wanted = (hold + 3) * slot->window_ns;
+		/* the ledger looks at hold + 2 windows, and the first of them reaches back one
+		 * more */
+		int64_t wanted = (hold + 4) * slot->window_ns;
 		if (wanted > longest)
 			longest = wanted;
 	}

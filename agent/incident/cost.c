@@ -8,6 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/incident/weight.h"
 #include "analyzers/measure/rhythm.h"
 
 #define BLOCKS_MIN 3 /* on a side, for a mean */
@@ -59,10 +60,13 @@ static double cost_allowed(const struct cost *cost, double claim)
 
 void cost_over(struct cost *cost, const struct finding *finding)
 {
-	cost->claim_ratio = finding->loss_ratio;
 	cost->window_ns = finding->to_ns - finding->from_ns;
+	/* windows that overlap the end of a fault hold only a part of it */
+	const bool whole = cost->window_ns <= 0 || finding->to_ns % cost->window_ns == 0;
+	if (whole || isnan(cost->claim_ratio))
+		cost->claim_ratio = finding->loss_ratio;
 	if (finding->loss_ratio > 0)
-		cost->claimed_s += cost_allowed(cost, finding->loss_ratio) *
+		cost->claimed_s += cost_allowed(cost, finding->loss_ratio) * weight_share(finding) *
 			(double)cost->window_ns / (double)NS_PER_S;
 	for (size_t k = 0; k < cost->n; k++) {
 		struct cost_job *j = &cost->v[k];
@@ -166,10 +170,16 @@ static void cost_measure_since(struct cost_job *job, const struct job_rate *rate
 	job->fell = job->loss_ratio > FALL_MIN && job->loss_ratio > hypot(error, job->error_ratio);
 }
 
+bool cost_due(const struct cost *cost, const struct job_rate *rate)
+{
+	const int64_t to_ns = rate->from_ns + (int64_t)rate->n * rate->block_ns;
+	return cost->to_ns <= to_ns - rate->block_ns;
+}
+
 struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, int64_t first_ns)
 {
 	const int64_t to_ns = rate->from_ns + (int64_t)rate->n * rate->block_ns;
-	if (to_ns <= cost->to_ns)
+	if (!cost_due(cost, rate))
 		return NULL;
 	struct cost_job *job = cost_job_of(cost, rate->job);
 	job->by_uplinks = rate->by_uplinks;

@@ -64,10 +64,13 @@ void cost_done(struct cost *cost);
 /* cost_over - a raised window: its claim counts, and so does the loss measured up to now. */
 void cost_over(struct cost *cost, const struct finding *finding);
 
+/* cost_due - is a whole block of @rate newer than what is accounted? Windows may overlap. */
+bool cost_due(const struct cost *cost, const struct job_rate *rate);
+
 /*
  * cost_measure - throughput of @rate's job before and after @first_ns, the incident's first raised
  * window. Then, when every incident of the job has been measured, cost_count() is called for each,
- * and when all jobs are done the caller moves .to_ns on. NULL when @rate holds nothing newer.
+ * and when all jobs are done the caller moves .to_ns on. NULL when it is not due.
  */
 struct cost_job *cost_measure(struct cost *cost, const struct job_rate *rate, int64_t first_ns);
 /* cost_count - count this window's loss, the first time all since the onset. @share: this

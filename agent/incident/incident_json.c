@@ -234,8 +234,8 @@ static json_t *incident_progress_json(const struct incident_record *record)
 	put_integer(o, "hold", record->hold);
 	incident_json_put_number(o, "strength", record->strength);
 	incident_json_put_text(o, "candidate", cause_name(record->candidate));
-	put_integer(o, "candidate_windows", record->candidate_windows);
-	put_integer(o, "recent", (int64_t)record->recent);
+	incident_json_put_number(o, "candidate_windows", record->candidate_windows);
+	incident_json_put_number(o, "quiet", record->quiet);
 	json_object_set_new(o, "cost", cost_json(&record->cost));
 	return o;
 }
@@ -573,8 +573,12 @@ static void parse_progress(struct incident_record *record, const json_t *progres
 	if (!isnan(strength))
 		record->strength = strength;
 	record->candidate = cause_by_name(get_text(progress, "candidate"));
-	record->candidate_windows = (uint32_t)get_integer(progress, "candidate_windows");
-	record->recent = (uint64_t)get_integer(progress, "recent");
+	const double candidate = doc_number(progress, "candidate_windows");
+	if (candidate > 0)
+		record->candidate_windows = candidate;
+	record->quiet = doc_number(progress, "quiet");
+	if (isnan(record->quiet))
+		record->quiet = i->clear; /* written before windows overlapped */
 	record->cost = cost_json_parse(json_object_get(progress, "cost"));
 }
 

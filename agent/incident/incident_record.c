@@ -72,6 +72,7 @@ void incident_record_free(struct incident_record *record)
 	free(i->changed_before);
 	free(i->also);
 	cost_done(&record->cost);
+	weight_done(&record->weight);
 	arena_free(record->said);
 	arena_free(record->impact);
 	arena_free(record->kept);

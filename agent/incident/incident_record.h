@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include "agent/incident/cost.h"
 #include "agent/incident/incident.h"
+#include "agent/incident/weight.h"
 #include "config/fabric.h"
 
 struct arena;
@@ -17,12 +18,13 @@ struct incident_record {
 	uint32_t hold; /* of the newest OVER finding, >= 1 */
 	double strength; /* of the window the description comes from: value / warn */
 	enum cause candidate; /* another cause that was given lately, CAUSE_NONE */
-	uint32_t candidate_windows; /* in a row */
+	double candidate_windows; /* in a row, whole ones */
 	bool described; /* .i says something */
-	uint64_t recent; /* the latest judged windows, newest in bit 0: 1 = OVER */
-	/* windows in which it could have opened, but was held back because of another incident
-	 * that may explain it */
-	uint32_t waited;
+	struct weight weight; /* of the latest OVER windows, while it is pending */
+	double quiet; /* UNDER windows in a row, whole ones */
+	/* whole windows in which it could have opened, but was held back because of another
+	 * incident that may explain it */
+	double waited;
 	struct cost cost; /* what it costs so far */
 	char folded[9]; /* id of the open incident that lists this one under "also"; "" none */
 

@@ -23,12 +23,12 @@
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 
-#define RECENT_MAX 62 /* windows remembered as bits */
 /* Of confidence: a larger difference means that evidence is missing which was there before. */
 #define LESS_SURE 0.1
 /* Of confidence: an incident with less does not explain another. */
 #define FAR_LESS_SURE 0.3
 #define CHANGE_NS (30 * 60 * NS_PER_S)
+#define SHARE_ERROR 1e-6 /* shares of windows are added: three thirds are one */
 
 struct ledger_slot {
 	struct incident_record *record; /* under way, NULL when none is */
@@ -217,6 +217,7 @@ static void ledger_change(struct ledger *ledger, struct incident_record *record,
 	switch (to) {
 	case INCIDENT_OPEN:
 		record->i.clear = 0;
+		record->quiet = 0;
 		record->i.closed_ns = 0;
 		if (from == INCIDENT_PENDING) {
 			record->i.opened_ns = t_ns;
@@ -274,10 +275,10 @@ static bool ledger_judge_cause(struct incident_record *record, const struct find
 	/* 2. another cause: for how many windows in a row? */
 	if (record->candidate != finding->cause)
 		ledger_set_candidate(record, finding->cause);
-	record->candidate_windows++;
+	record->candidate_windows += weight_share(finding);
 	if (clearly_less)
 		return false;
-	if (less_sure && record->candidate_windows < record->hold)
+	if (less_sure && record->candidate_windows < record->hold - SHARE_ERROR)
 		return false;
 
 	/* 3. it is taken */
@@ -291,22 +292,10 @@ static bool ledger_judge_cause(struct incident_record *record, const struct find
 
 /* ---- one fault, one incident --------------------------------------------- */
 
-/* How many of the latest judged windows decide about opening. */
-static uint32_t ledger_span_of(const struct incident_record *record)
+/* Was it OVER in one of the latest judged windows? */
+static bool ledger_recently(const struct incident_record *record)
 {
-	const uint32_t hold = record->hold;
-	if (hold < 3)
-		return 2 * hold - 1;
-	return hold + 2;
-}
-
-/* How many of them were OVER. */
-static uint32_t ledger_recently(const struct incident_record *record)
-{
-	const uint32_t span = ledger_span_of(record);
-	if (span > RECENT_MAX)
-		return record->i.raised;
-	return (uint32_t)__builtin_popcountll(record->recent & ((UINT64_C(1) << span) - 1));
+	return weight_sum(&record->weight) > 0;
 }
 
 /* Of two with the same cause only one explains the other: the older one, else the device, port or
@@ -358,7 +347,7 @@ static struct incident_record *ledger_explanation(
 	struct incident_record *best = NULL;
 	for (size_t k = 0; k < ledger->n_active; k++) {
 		struct incident_record *by = ledger_active(ledger, k);
-		if (by->i.state == INCIDENT_PENDING && ledger_recently(by) == 0)
+		if (by->i.state == INCIDENT_PENDING && !ledger_recently(by))
 			continue;
 		if (could_explain(ledger, by, record) && better_explanation(by, best))
 			best = by;
@@ -388,7 +377,7 @@ static bool ledger_goes_on(const struct ledger *ledger, const struct incident_re
 	for (size_t k = 0; k < ledger->n_active; k++) {
 		const struct incident_record *other = ledger_active(ledger, k);
 		if (other->i.cause == record->i.cause && str_eq(other->folded, record->i.id) &&
-			ledger_recently(other) > 0)
+			ledger_recently(other))
 			return true;
 	}
 	return false;
@@ -396,20 +385,23 @@ static bool ledger_goes_on(const struct ledger *ledger, const struct incident_re
 
 /* May it open now? Not while an open incident explains it (that one lists it), nor while a pending
  * one may still do so. */
-static bool stands_alone(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
+static bool stands_alone(
+	struct ledger *ledger, struct incident_record *record, const struct finding *finding)
 {
 	struct incident_record *by = ledger_explanation(ledger, record);
 	if (!by)
 		return true;
 	if (by->i.state == INCIDENT_PENDING) {
-		const uint32_t waited = record->waited++;
+		const double waited = record->waited;
+		record->waited += weight_share(finding);
 		return waited > by->hold + 1;
 	}
 	if (str_eq(record->folded, by->i.id))
 		return false;
 	memcpy(record->folded, by->i.id, sizeof(record->folded));
 	if (ledger_list_also(by, record)) {
-		incident_record_note(by, t_ns, "related finding: %s", ledger_headline(&record->i));
+		incident_record_note(
+			by, finding->to_ns, "related finding: %s", ledger_headline(&record->i));
 		ledger_publish(ledger, by, by->i.state);
 	}
 	return false;
@@ -441,6 +433,8 @@ static struct incident_record *ledger_begin(
 	struct incident_record *record = incident_record_new(finding);
 	slot_begin(ledger, slot, record);
 	record->i.first_ns = finding->from_ns;
+	if (finding->new_ns > 0)
+		record->i.first_ns = finding->to_ns - finding->new_ns;
 	record->i.severity = finding->severity;
 	return record;
 }
@@ -455,7 +449,8 @@ static void ledger_count_raised(
 	record->i.raised++;
 	record->i.windows++;
 	record->i.clear = 0;
-	record->recent = record->recent << 1 | 1;
+	record->quiet = 0;
+	weight_judged(&record->weight, finding, record->hold);
 	record->i.updated_ns = finding->to_ns;
 
 	const bool speaks = ledger_judge_cause(record, finding);
@@ -472,14 +467,14 @@ static void ledger_open(struct ledger *ledger, struct incident_record *record, i
 {
 	const char *headline = ledger_headline(&record->i);
 	char note[640];
-	if (record->hold == 1)
+	if (record->i.windows == 1)
 		snprintf(note, sizeof(note), "%s", headline);
-	else if (record->i.raised >= record->hold)
+	else if (record->i.raised == record->i.windows)
 		snprintf(note, sizeof(note), "%" PRIu32 " windows in a row: %s", record->i.raised,
 			headline);
 	else
-		snprintf(note, sizeof(note), "%" PRIu32 " of the last %" PRIu32 " windows: %s",
-			ledger_recently(record), ledger_span_of(record), headline);
+		snprintf(
+			note, sizeof(note), "%" PRIu32 " windows: %s", record->i.windows, headline);
 	ledger_change(ledger, record, INCIDENT_OPEN, t_ns, note);
 }
 
@@ -514,14 +509,13 @@ static void ledger_reopen(struct ledger *ledger, struct ledger_slot *slot,
 	slot_end(ledger, slot);
 	slot_begin(ledger, slot, old);
 	slot->closed = NULL;
-	old->recent = fresh->recent;
 	old->i.raised = fresh->i.raised;
 	old->i.windows += fresh->i.windows - 1; /* this one is counted below */
 	if (fresh->i.severity > old->i.severity)
 		old->i.severity = fresh->i.severity;
 	cost_resume(&old->cost, &fresh->cost, since_ns, went_on);
 	old->i.raised--;
-	old->recent >>= 1;
+	weight_done(&old->weight);
 	ledger_count_raised(ledger, old, finding);
 	incident_record_free(fresh);
 	ledger_change(ledger, old, INCIDENT_OPEN, finding->to_ns, note);
@@ -550,8 +544,8 @@ static void ledger_take_raised(
 
 	switch (record->i.state) {
 	case INCIDENT_PENDING:
-		if (ledger_recently(record) >= record->hold &&
-			stands_alone(ledger, record, finding->to_ns))
+		if (weight_sum(&record->weight) >= record->hold &&
+			stands_alone(ledger, record, finding))
 			ledger_begin_open(ledger, slot, finding);
 		return;
 	case INCIDENT_CLEARING:
@@ -580,26 +574,32 @@ static void ledger_take_clear(
 	record->i.updated_ns = finding->to_ns;
 	if (record->i.state == INCIDENT_OPEN && ledger_goes_on(ledger, record))
 		return;
-	record->recent <<= 1;
+	weight_judged(&record->weight, finding, record->hold);
 	record->i.clear++;
+	record->quiet += weight_share(finding);
 	if (record->i.state == INCIDENT_PENDING) {
 		record->i.raised = 0;
-		if (ledger_recently(record) == 0) {
+		if (!ledger_recently(record)) {
 			slot_end(ledger, slot);
 			incident_record_free(record);
 		}
 		return;
 	}
+	/* A whole window must be clear: one that overlaps the last raised one proves little. */
+	if (record->quiet < 1 - SHARE_ERROR)
+		return;
+	const bool closes = record->quiet >= record->hold - SHARE_ERROR;
 	if (record->i.state == INCIDENT_OPEN)
 		ledger_change(ledger, record, INCIDENT_CLEARING, finding->to_ns,
 			"not seen in this window");
-	else if (record->i.clear < record->hold)
+	else if (!closes)
 		ledger_publish(ledger, record, INCIDENT_CLEARING);
-	if (record->i.clear < record->hold)
+	if (!closes)
 		return;
 	char note[64];
-	snprintf(note, sizeof(note), "not seen for %" PRIu32 " window%s", record->i.clear,
-		str_if(record->i.clear != 1, "s"));
+	const unsigned windows = (unsigned)lround(record->quiet);
+	snprintf(
+		note, sizeof(note), "not seen for %u window%s", windows, str_if(windows != 1, "s"));
 	ledger_change(ledger, record, INCIDENT_CLOSED, finding->to_ns, note);
 	slot_end(ledger, slot);
 	slot->closed = record;
@@ -641,7 +641,7 @@ struct claimant {
 /* Does it take part of the loss now? */
 static bool ledger_claims(const struct incident_record *record)
 {
-	const bool seen_lately = record->i.state == INCIDENT_PENDING && ledger_recently(record) > 0;
+	const bool seen_lately = record->i.state == INCIDENT_PENDING && ledger_recently(record);
 	if (record->i.state != INCIDENT_OPEN && !seen_lately)
 		return false;
 	if (record->i.parent || record->folded[0] || !cause_has(record->i.cause, CAUSE_MAY_COST))
@@ -733,7 +733,7 @@ void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n)
 	const int64_t to_ns = rates[0].from_ns + (int64_t)rates[0].n * rates[0].block_ns;
 	for (size_t k = 0; k < ledger->n_active; k++) {
 		struct incident_record *r = ledger_active(ledger, k);
-		if (to_ns > r->cost.to_ns)
+		if (cost_due(&r->cost, &rates[0]))
 			r->cost.to_ns = to_ns;
 	}
 }

@@ -1,9 +1,9 @@
 /*
  * ledger - many findings become one incident: its life from the first raised window to its end.
  *
- *      PENDING --`hold` OVER windows--> OPEN --UNDER--> CLEARING --`hold` UNDER--> CLOSED
- *         | UNDER                         ^-----OVER-------'
- *         v forgotten              IDLE changes nothing; UNKNOWN freezes
+ *      PENDING --enough weight--> OPEN --UNDER--> CLEARING --`hold` UNDER--> CLOSED
+ *         | UNDER                   ^-----OVER-------'
+ *         v forgotten        IDLE changes nothing; UNKNOWN freezes
  *
  * Return. A fault that comes back within LEDGER_REOPEN_NS of its end, with the same subject and
  * cause, opens the same incident again: its story, who acknowledged it, who works on it, and what
@@ -15,10 +15,14 @@
  * agree. The ledger reads no clock and does no I/O: time comes with the findings, and changes are
  * published through a callback.
  *
- * Opening. A finding opens an incident when `hold` of the last hold + 2 judged windows are OVER
- * (the last 1 when hold is 1, the last 3 when it is 2). Agents that refresh their counters more
- * slowly than they are polled show nothing in some windows; with hold 3 that is 3 of the last 5.
- * As many UNDER windows in a row close it. Severity only rises while it is open.
+ * Opening. A finding opens an incident when its OVER windows weigh `hold` together
+ * (agent/incident/weight.h). At the threshold these are `hold` of the last hold + 2 whole windows
+ * (1 when hold is 1, 2 of the last 3 when it is 2): agents that refresh their counters more slowly
+ * than they are polled show nothing in some windows. Far above the threshold two windows are
+ * enough. Windows may overlap; each counts by the part of it that is new.
+ *
+ * Closing. It takes as long whatever the strength was, so nothing flaps: a whole window without it
+ * begins CLEARING, `hold` of them in a row end it. Severity only rises while it is open.
  *
  * Description. What an incident says (summary, evidence, flows, roles, next steps, confidence,
  * value) comes from its strongest OVER window: the one furthest above its threshold, the later one

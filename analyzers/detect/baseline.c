@@ -214,6 +214,7 @@ const struct analyzer analyzer_baseline = {
 	.doc = "pause and marks that have grown against their own past, below every rule's limit",
 	.options = {"analyzers", "baseline", sizeof(struct baseline_options), rows,
 		rw_countof(rows), "growth of pause and marks against their own past"},
+	.strides = 1,
 	.window_offset = offsetof(struct baseline_options, window_ns),
 	.observes = true,
 	.past_offset = offsetof(struct baseline_options, past_ns),

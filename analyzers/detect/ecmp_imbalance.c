@@ -459,6 +459,7 @@ static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fab
 	f->group = measure->group;
 	f->from_ns = measure->from_ns;
 	f->to_ns = measure->to_ns;
+	f->new_ns = in->stride_ns;
 	f->hold = (uint32_t)o->hold;
 	f->warn = o->warn;
 	f->value = measure->imbalance_ratio;

@@ -398,6 +398,7 @@ const struct analyzer analyzer_steps = {
 	       "reason",
 	.options = {"analyzers", "steps", sizeof(struct steps_options), rows, rw_countof(rows),
 		"throughput of training jobs and its changes"},
+	.strides = 1,
 	.window_offset = offsetof(struct steps_options, window_ns),
 	.observes = true,
 	.past_offset = offsetof(struct steps_options, past_ns),

@@ -322,6 +322,7 @@ const struct analyzer analyzer_straggler = {
 	       "hold it back",
 	.options = {"analyzers", "straggler", sizeof(struct straggler_options), rows,
 		rw_countof(rows), "hosts that move less than the others of their job"},
+	.strides = 1,
 	.window_offset = offsetof(struct straggler_options, window_ns),
 	.observes = true,
 	.past_offset = offsetof(struct straggler_options, past_ns),

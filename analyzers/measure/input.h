@@ -42,6 +42,7 @@ struct analyzer_in {
 	const struct window *past;
 	const void *options; /* the analyzer's own struct */
 	int64_t interval_ns; /* the usual time between samples, for coverage */
+	int64_t stride_ns; /* how much of the window no earlier one held; 0: all of it */
 	struct arena *arena; /* findings and their strings go here */
 	struct analyzer_shared *shared;
 	const struct expected_change *expected; /* lent */

@@ -64,12 +64,16 @@ struct finding {
 	enum finding_verdict verdict;
 	enum severity severity;
 	int64_t from_ns, to_ns;
+	/* how much of the window no window before it held; 0: all of it */
+	int64_t new_ns;
 	/* subject: NULL / PRIO_NONE where it does not apply. (analyzer, device, port, priority,
 	 * host, group) identifies the incident. */
 	const char *device, *port, *host, *group;
 	int priority;
-	/* OVER windows in a row (IDLE ones skipped) before the incident opens, >= 1 */
+	/* whole windows OVER at the threshold (IDLE ones skipped) before the incident opens, >= 1;
+	 * fewer where .value is further above .warn: agent/incident/weight.h */
 	uint32_t hold;
+	bool proven; /* an exact sign that noise cannot make: two windows open the incident */
 	const char *member; /* hot member port of a group */
 	struct finding_flow *flows;
 	size_t n_flows;

@@ -746,10 +746,79 @@ static void test_worst_first(void **state)
 	config_free(c);
 }
 
+/* How many OVER windows open an incident, by how far they are above their threshold. */
+static void test_weight(void **state)
+{
+	static const struct {
+		const char *what;
+		double distance, confidence; /* value over threshold */
+		int strides; /* a window is judged as often within its length */
+		bool proven;
+		uint32_t hold;
+		int windows;
+	} rows[] = {
+		{"at the threshold", 1, 0.95, 1, false, 3, 3},
+		{"at the threshold, thirds of windows", 1, 0.95, 3, false, 3, 9},
+		{"twice the threshold", 2, 0.95, 3, false, 3, 3},
+		{"twice the threshold, not sure of the cause", 2, 0.5, 3, false, 3, 9},
+		{"far above", 20, 0.95, 3, false, 3, 2},
+		{"far above, confidence unknown", 20, NAN, 3, false, 3, 9},
+		{"an exact sign", 1, 0.5, 3, true, 3, 2},
+		{"never a single window", 1000, 1, 1, true, 2, 2},
+		{"but for a hold of one", 1, 0.5, 3, false, 1, 1},
+	};
+	struct config *c = config_of(yaml);
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		print_message("   row: %s\n", rows[k].what);
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		const struct incident **v;
+		int windows = 0;
+		while (ledger_incidents(l, &v) == 0 && windows < 20) {
+			struct finding f = finding_at(10, FINDING_OVER, rows[k].hold);
+			f.new_ns = W / rows[k].strides;
+			f.to_ns += windows * f.new_ns;
+			f.from_ns = f.to_ns - W;
+			f.value = rows[k].distance * f.warn;
+			f.confidence_ratio = rows[k].confidence;
+			f.proven = rows[k].proven;
+			ledger_take(l, &f);
+			windows++;
+		}
+		assert_int_equal(windows, rows[k].windows);
+		ledger_free(l);
+	}
+	config_free(c);
+}
+
+/* Windows overlap: the incident stays open until a whole one is clear, and closes after `hold`. */
+static void test_overlap_closes(void **state)
+{
+	struct config *c = config_of(yaml);
+	struct heard h = {0};
+	struct ledger *l = ledger_new(c->fabric, hear, &h);
+	static const char windows[] = "OOOOOOOOOUUOUUOUUUUUUUUU";
+	for (int k = 0; windows[k]; k++) {
+		struct finding f = finding_at(10, FINDING_UNDER, 3);
+		if (windows[k] == 'O')
+			f.verdict = FINDING_OVER;
+		f.new_ns = W / 3;
+		f.to_ns += k * f.new_ns;
+		f.from_ns = f.to_ns - W;
+		ledger_take(l, &f);
+	}
+	assert_string_equal(str_or(h.states.s, ""), "ocx");
+	assert_string_equal(h.last_note, "closed: not seen for 3 windows");
+	str_done(&h.states);
+	ledger_free(l);
+	config_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life),
+		cmocka_unit_test(test_weight),
+		cmocka_unit_test(test_overlap_closes),
 		cmocka_unit_test(test_times_and_money),
 		cmocka_unit_test(test_cost_unknown),
 		cmocka_unit_test(test_contract_fields),
