@@ -44,7 +44,7 @@ function worldOf(ctx, i) {
 	const of = (role) => roles.filter((r) => r.role === role).map((r) => r.entity);
 	const links = (names) => names.slice(0, 24).map((n, k) => h("span", { key: n }, k ? ", " : "", entityLink(ctx, n)));
 	const more = (names) => (names.length > 24 ? " and " + (names.length - 24) + " more" : "");
-	const groups = [["Culprit", of("culprit")], ["Direct victims", of("direct_victim")], ["Indirect victims", of("indirect_victim")]];
+	const groups = [["Culprit", of("culprit")], ["Suspect", of("suspect")], ["Direct victims", of("direct_victim")], ["Indirect victims", of("indirect_victim")]];
 	return facts(groups.map(([name, names]) => [name, names.length ? [links(names), more(names)] : null]));
 }
 

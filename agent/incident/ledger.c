@@ -305,6 +305,9 @@ static bool speaks_first(const struct incident *left, const struct incident *rig
 {
 	if (left->cause != right->cause)
 		return true;
+	/* whoever names a host knows more than who names none */
+	if (!left->host != !right->host && left->cause == CAUSE_UNKNOWN)
+		return left->host != NULL;
 	if (left->first_ns != right->first_ns)
 		return left->first_ns < right->first_ns;
 	const int by_device = name_compare(str_or(left->device, ""), str_or(right->device, ""));

@@ -158,6 +158,7 @@ static void page_roles(FILE *out, const struct tune_page *page, const json_t *ro
 		const char *role, *label;
 	} kinds[] = {
 		{"culprit", "culprit"},
+		{"suspect", "suspect"},
 		{"direct_victim", "victims"},
 		{"indirect_victim", "indirect"},
 	};

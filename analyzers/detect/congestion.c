@@ -178,9 +178,9 @@ static void congestion_judge_hosts(const struct congestion *congestion,
 {
 	if (verdicts->ecn_fabric)
 		return;
-	for (size_t i = 0; i < congestion->n_singled && congestion->n_singled <= HOSTS_NAMED; i++) {
+	for (size_t i = 0; i < congestion->lead.n; i++) {
 		struct suspect s;
-		suspect_host(congestion, options, &congestion->hosts[i], &s);
+		suspect_host(congestion, options, &congestion->hosts[i], SUSPECT_HOST, &s);
 		if (!s.is || is_setting(verdicts, s.device))
 			continue;
 		verdicts->host = true;
@@ -278,6 +278,34 @@ static void congestion_judge_queues(const struct congestion *congestion,
 		if (to_host)
 			crowd.v[i].alike = crowd.receivers;
 		congestion_report(congestion, options, &crowd.v[i], 1, out);
+	}
+}
+
+/* ---- step 6: a host that leads, and nothing explains it -------------------- */
+
+static bool is_nothing_named(const struct verdicts *verdicts, const struct finding_list *out)
+{
+	if (verdicts->ecn_fabric || verdicts->fabric_done || verdicts->host)
+		return false;
+	for (size_t i = 0; i < out->n; i++)
+		if (out->v[i].verdict == FINDING_OVER && out->v[i].severity > SEV_INFO)
+			return false;
+	return true;
+}
+
+static void congestion_judge_leaders(const struct congestion *congestion,
+	const struct congestion_options *options, struct verdicts *verdicts,
+	struct finding_list *out)
+{
+	if (!is_nothing_named(verdicts, out))
+		return;
+	for (size_t i = 0; i < congestion->lead.n; i++) {
+		struct suspect s;
+		suspect_host(congestion, options, &congestion->hosts[i], SUSPECT_LEADER, &s);
+		if (!s.is || verdicts->port_done[s.prio->port->port->index])
+			continue;
+		congestion_report(congestion, options, &s, 1, out);
+		verdicts->port_done[s.prio->port->port->index] = true;
 	}
 }
 
@@ -381,6 +409,8 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 		if (!(in->fabric->lossless_mask >> priority & 1))
 			continue;
 		congestion_measure(in, priority, o->pause, &c);
+		congestion_lead(&c, o->marks);
+		c.lead.proven = hosts_prove(&c, o);
 		const size_t n = c.o->n_fabric_ports + 1;
 		struct verdicts v = {
 			.switches = arena_array(in->arena, struct suspect, c.o->n_devices + 1),
@@ -392,6 +422,7 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 		congestion_judge_hosts(&c, o, &v, &over);
 		congestion_judge_groups(&c, o, &v, &over);
 		congestion_judge_queues(&c, o, &v, &over);
+		congestion_judge_leaders(&c, o, &v, &over);
 		finding_list_reserve(&under, in->arena, n + 3 * c.o->n_devices);
 		congestion_report_absent(&c, o, &v, &under);
 		classes++;

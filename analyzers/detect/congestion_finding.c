@@ -11,6 +11,7 @@
 
 #define CRITICAL_PAUSE                                                                             \
 	0.05 /* share of time from which a paused host loses the job much of its time */
+#define LEADER_PAUSE 0.01 /* measured share, from which a host without proof is a warning */
 #define BOUND_SURE 0.9 /* factor of confidence when pause is an upper bound from frames */
 #define DECLARED_SURE 0.9 /* ... when thresholds are declared, not read back */
 /* ... when a second host is paused as much: two senders of one incast look similar */
@@ -54,6 +55,16 @@ struct report_ctx {
 	const char *where; /* "leaf1", or "8 switches" */
 };
 
+/* Level of the strongest host that is not accused. */
+static double others_max(const struct report_ctx *ctx)
+{
+	const struct congestion *c = ctx->c;
+	double most = c->others_max;
+	for (size_t i = c->lead.n; i < c->n_hosts; i++)
+		most = fmax(most, c->hosts[i].level);
+	return most;
+}
+
 static const char *dcqcn_text(const struct report_ctx *ctx)
 {
 	const struct paused_host *h = ctx->s->host;
@@ -63,14 +74,24 @@ static const char *dcqcn_text(const struct report_ctx *ctx)
 	const char *others = "";
 	if (ctx->c->n_others)
 		others = arena_printf(ctx->a, ", other hosts at most %s",
-			congestion_finding_percent(fmin(1, ctx->c->others_max), ctx->a));
-	if (ctx->s->signs.yes & MARKING)
-		return arena_printf(ctx->a,
-			"%s does not slow down when its packets are marked: we paused it%s, %s%s",
-			h->host, rails,
-			congestion_finding_pause_text(h->level, h->measured, ctx->a), others);
-	return arena_printf(ctx->a, "%s does not slow down: we paused it%s, %s%s", h->host, rails,
-		congestion_finding_pause_text(h->level, h->measured, ctx->a), others);
+			congestion_finding_percent(fmin(1, others_max(ctx)), ctx->a));
+	return arena_printf(ctx->a,
+		"%s does not slow down when its packets are marked: we paused it%s, %s%s", h->host,
+		rails, congestion_finding_pause_text(h->level, h->measured, ctx->a), others);
+}
+static const char *leader_text(const struct report_ctx *ctx)
+{
+	const struct paused_host *h = ctx->s->host;
+	const char *rails = "";
+	if (h->rails > 1)
+		rails = arena_printf(ctx->a, " on %u of %u rails", h->rails_paused, h->rails);
+	const char *others = "no other host is";
+	if (ctx->c->lead.times < 1e6)
+		others = arena_printf(
+			ctx->a, "%.1f times as much as any other host", ctx->c->lead.times);
+	return arena_printf(ctx->a, "%s is paused%s, %s; %s. Whether it ignores ECN is not proven",
+		h->host, rails, congestion_finding_pause_text(h->level, h->measured, ctx->a),
+		others);
 }
 static const char *ect_text(const struct report_ctx *ctx)
 {
@@ -165,6 +186,7 @@ static const struct sentence {
 	const char *(*say)(const struct report_ctx *ctx);
 } sentences[] = {
 	{CAUSE_DCQCN_OFF, dcqcn_text},
+	{CAUSE_UNKNOWN, leader_text},
 	{CAUSE_ECT_MISSING, ect_text},
 	{CAUSE_NP_OFF, np_text},
 	{CAUSE_ECN_OFF, off_text},
@@ -186,6 +208,17 @@ static const char *congestion_finding_summary(const struct report_ctx *ctx)
 
 /* ---- severity ------------------------------------------------------------ */
 
+/* A host that leads on every rail, or for a measured share of the time, needs somebody to look. */
+static enum severity leader_severity(
+	const struct congestion *congestion, const struct suspect *suspect)
+{
+	const struct paused_host *h = suspect->host;
+	const bool on_all_rails = suspect->signs.yes & ALL_RAILS;
+	if (on_all_rails || (h->measured && h->level >= LEADER_PAUSE))
+		return SEV_WARNING;
+	return SEV_INFO;
+}
+
 /*
  * By impact: the time that hosts are paused. An upper bound is never critical, and pause between
  * switches alone weighs less. Settings and narrow leaves pause all hosts alike; whether that slows
@@ -197,6 +230,8 @@ static enum severity congestion_finding_severity_of(
 	if (suspect->is->harmless || suspect->alike >= CROWD ||
 		congestion->o->fabric->congestion == CC_PFC_ONLY)
 		return SEV_INFO;
+	if (suspect->kind == SUSPECT_LEADER)
+		return leader_severity(congestion, suspect);
 	const bool of_hosts = suspect->host ||
 		(suspect->kind == SUSPECT_QUEUE && suspect->signs.yes & TO_HOST &&
 			congestion->n_hosts);
@@ -258,6 +293,31 @@ static void congestion_finding_prove_packets(struct draft *draft, const struct s
 			counts[i].known ? counts[i].value : NAN, "packets", q);
 }
 
+/* The receivers whose queues stand out, and what is usual. */
+static void lead_prove(struct draft *draft, const struct report_ctx *ctx)
+{
+	enum { SHOWN = 3 };
+	const struct lead *lead = &ctx->c->lead;
+	const double mtu = (double)ctx->c->o->fabric->lossless_mtu_bytes;
+	size_t n = 0;
+	for (size_t i = 0; i < lead->n_squeezed && n < SHOWN; i++) {
+		const struct port_prio *prio = lead->squeezed[i];
+		const struct marks marks = prio_marks(prio, mtu);
+		if (str_eq(prio->port->port->host, ctx->s->host->host))
+			continue;
+		finding_evidence(draft, "ecn.marked_ratio", prio->port, prio->priority,
+			marks_ratio(&marks), "ratio", QUALITY_EXACT);
+		n++;
+	}
+	finding_evidence_device(draft, "ecn.receivers_median_ratio", NULL, lead->marks_median,
+		"ratio", QUALITY_EXACT);
+	finding_rests_on(draft,
+		"%zu of %zu queues to hosts mark at least three times the median of %s while they "
+		"carry as much: somebody who sends there does not slow down",
+		lead->n_squeezed, lead->receivers,
+		congestion_finding_percent(lead->marks_median, draft->a));
+}
+
 static void congestion_finding_prove(struct draft *draft, const struct report_ctx *ctx)
 {
 	const struct suspect *s = ctx->s;
@@ -265,12 +325,14 @@ static void congestion_finding_prove(struct draft *draft, const struct report_ct
 		congestion_finding_prove_prio(draft, s->prio);
 	if (s->host) {
 		finding_evidence_device(draft, "pause.others_max_ratio", NULL,
-			fmin(1, ctx->c->others_max), "ratio",
+			fmin(1, others_max(ctx)), "ratio",
 			ctx->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 		finding_evidence_device(draft, "pause.others_median_ratio", NULL,
 			fmin(1, ctx->c->median), "ratio",
 			ctx->c->measured ? QUALITY_EXACT : QUALITY_ESTIMATED);
 	}
+	if (s->signs.yes & SQUEEZES && s->host)
+		lead_prove(draft, ctx);
 	if (s->captured)
 		congestion_finding_prove_packets(draft, s);
 	const char *device = NULL;
@@ -303,6 +365,39 @@ static bool is_declared(const struct suspect *suspect)
 		suspect->signs.yes & (LATE | EARLY | SET_OFF);
 }
 
+/* Names what has to be collected to tell a host that ignores ECN from one that is unlucky. */
+static void leader_unproved(struct draft *draft, const struct report_ctx *ctx)
+{
+	const struct suspect *s = ctx->s;
+	const char *host = s->host->host;
+	if (!ctx->c->lead.receivers)
+		finding_unproved(draft,
+			"missing: ECN marks of egress queues (gNMI has them on most platforms); "
+			"without "
+			"them it cannot be proven that ECN works");
+	else if (!(s->signs.yes & SQUEEZES))
+		finding_unproved(draft,
+			"no receiver's queue marks far more than its peers at the same load, as it "
+			"would behind a sender that ignores ECN");
+	finding_unproved(draft,
+		"missing: NIC counters: np_cnp_sent of its receivers beside rp_cnp_handled on "
+		"every NIC of %s",
+		host);
+	if (!s->captured)
+		finding_unproved(draft,
+			"missing: packets: a mirror of %s shows whether CNPs reach %s and whether "
+			"its rate falls",
+			port_text(s->prio->port, draft->a), host);
+}
+
+static const char *leader_step(const struct report_ctx *ctx)
+{
+	return arena_printf(ctx->a,
+		"on %s and on one host that is not paused, compare DCQCN settings and "
+		"rp_cnp_handled on every rail; at its receivers read np_cnp_sent",
+		ctx->s->host->host);
+}
+
 static void congestion_finding_weigh(struct draft *draft, const struct report_ctx *ctx)
 {
 	const struct suspect *s = ctx->s;
@@ -325,15 +420,17 @@ static void congestion_finding_weigh(struct draft *draft, const struct report_ct
 	if (s->alike >= CROWD)
 		finding_rests_on(draft,
 			"%zu receivers show it at once: that is how the job exchanges", s->alike);
-	if (s->host && ctx->c->n_singled > 1) {
+	if (s->host && ctx->c->lead.n > 1) {
 		c *= TOGETHER_SURE;
 		finding_against(
-			draft, "another host shows the same signs: %zu in all", ctx->c->n_singled);
+			draft, "another host shows the same signs: %zu in all", ctx->c->lead.n);
 	}
 	if (s->host)
 		finding_rests_on(
 			draft, "%zu other host-facing ports to compare with", ctx->c->n_others);
-	if (s->host && s->captured)
+	if (s->kind == SUSPECT_LEADER)
+		leader_unproved(draft, ctx);
+	else if (s->host && s->captured)
 		finding_unproved(draft, "no NIC counters available");
 	else if (s->host)
 		finding_unproved(draft, "no packet capture and no NIC counters available");
@@ -372,7 +469,9 @@ static void congestion_finding_add_roles(struct draft *draft, const struct repor
 {
 	enum { SHOWN = 8 };
 	const struct suspect *s = ctx->s;
-	if (s->host || s->kind == SUSPECT_NIC)
+	if (s->kind == SUSPECT_LEADER)
+		finding_add_role(draft, "suspect", "%s", s->prio->port->port->host);
+	else if (s->host || s->kind == SUSPECT_NIC)
 		finding_add_role(draft, "culprit", "%s", s->prio->port->port->host);
 	else if (s->kind == SUSPECT_QUEUE)
 		finding_add_role(draft, "culprit", "%s", port_text(s->prio->port, draft->a));
@@ -380,7 +479,7 @@ static void congestion_finding_add_roles(struct draft *draft, const struct repor
 		finding_add_role(draft, "culprit", "%s", s->device->device->name);
 	size_t n = 0;
 	/* hosts that do not slow down are not victims of each other */
-	for (size_t i = s->host ? ctx->c->n_singled : 0; i < ctx->c->n_hosts && n < SHOWN; i++)
+	for (size_t i = s->host ? ctx->c->lead.n : 0; i < ctx->c->n_hosts && n < SHOWN; i++)
 		if (!s->prio ||
 			!str_eq(ctx->c->hosts[i].host,
 				s->kind == SUSPECT_SWITCH ? NULL : s->prio->port->port->host)) {
@@ -465,4 +564,6 @@ void congestion_report(const struct congestion *congestion,
 	congestion_finding_rule_out(&t, &y);
 	congestion_finding_add_roles(&t, &y);
 	finding_steps(&t, suspect->is->cause, 0);
+	if (suspect->kind == SUSPECT_LEADER)
+		finding_step(&t, leader_step(&y), "none: read only");
 }

@@ -49,16 +49,16 @@ static const struct signature signatures[] = {
 		"settings put Kmin above half of the depth at which PFC fires; marks are not "
 		"observable"},
 	{SUSPECT_SWITCH, CAUSE_ECN_OFF, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK,
-		MARKS_ALIVE, FROM_HOST | LATE, 0.7, false,
+		MARKS_ALIVE, FROM_HOST | LATE | HOST_PROVEN, 0.7, false,
 		"its mark counters never moved, those of other switches do"},
 	{SUSPECT_SWITCH, CAUSE_ECN_OFF, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | OTHERS_MARK, 0,
-		FROM_HOST | LATE | SINGLED, 0.6, false,
+		FROM_HOST | LATE | SINGLED | HOST_PROVEN, 0.6, false,
 		"its marks stand still while it pauses, those of other switches do not"},
 	{SUSPECT_SWITCH, CAUSE_ECN_LATE, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS | MARKS_ALIVE,
-		0, FROM_HOST | SINGLED | SLOWER, 0.55, false,
+		0, FROM_HOST | SINGLED | SLOWER | HOST_PROVEN, 0.55, false,
 		"pause without marks where marks have been counted before or are enabled"},
 	{SUSPECT_SWITCH, CAUSE_ECN_OFF, POLICY | PAUSES | HOSTS_PAUSED | FEW_MARKS,
-		MARKS_ALIVE | OTHERS_MARK, FROM_HOST | SINGLED | SLOWER, 0.4, false,
+		MARKS_ALIVE | OTHERS_MARK, FROM_HOST | SINGLED | SLOWER | HOST_PROVEN, 0.4, false,
 		"pause, and no mark counter has ever moved: off, or not counted on this platform"},
 	/* ECN too early (row 5) */
 	{SUSPECT_SWITCH, CAUSE_ECN_EARLY, POLICY | MANY_MARKS | WIDESPREAD | EARLY, PAUSES,
@@ -78,22 +78,40 @@ static const struct signature signatures[] = {
 	{SUSPECT_NIC, CAUSE_NP_OFF, POLICY | NO_CNP, 0, 0, 0.8, false,
 		"CE is delivered to it and it sends no CNP: all its senders stay fast"},
 
-	/* one host that does not slow down (row 7) */
-	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | SINGLED | AHEAD | MARKING | CNP_REACHES, 0,
-		FROM_HOST, 0.9, false,
-		"one host is paused, others are not, and captures show that CNPs reach it"},
-	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | SINGLED | AHEAD | ALL_RAILS | MARKING, 0,
-		FROM_HOST, 0.8, false,
-		"one host is paused on all its rails, others are not, and marking works"},
-	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | SINGLED | AHEAD | MARKING, 0,
-		FROM_HOST | SLOWER | SKEWED, 0.7, false,
-		"one host is paused, others are not, and marking works"},
-	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | SINGLED | AHEAD | ALL_RAILS, 0,
-		FROM_HOST | FEW_MARKS, 0.5, false,
-		"one host is paused on all its rails, others are not; marks are not observable"},
-	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | SINGLED | AHEAD, 0,
-		FROM_HOST | SLOWER | SKEWED | FEW_MARKS, 0.4, false,
-		"one host is paused, others are not; marks are not observable"},
+	/* One host that does not slow down (row 7). It needs proof: a host that reacts may be
+	 * paused more than others too, by luck, by a tight threshold or by its path. */
+	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | SQUEEZES | CNP_REACHES,
+		0, FROM_HOST, 0.95, false,
+		"one host leads in pause, receivers' queues mark far more than their peers at the "
+		"same load, and captures show that CNPs reach the host"},
+	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | SQUEEZES | ALL_RAILS, 0,
+		FROM_HOST, 0.93, false,
+		"one host leads in pause on all its rails, and receivers' queues mark far more "
+		"than "
+		"their peers at the same load"},
+	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | SQUEEZES, 0,
+		FROM_HOST | SLOWER | SKEWED, 0.88, false,
+		"one host leads in pause, and receivers' queues mark far more than their peers at "
+		"the same load"},
+	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | STRONG | ALL_RAILS, 0,
+		FROM_HOST | HEAVY | LATE, 0.85, false,
+		"one host is paused on all its rails, many times as long as any other at the same "
+		"load, and marking works"},
+	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | STRONG | CNP_REACHES, 0,
+		FROM_HOST | HEAVY, 0.85, false,
+		"one host is paused many times as long as any other at the same load, and captures "
+		"show that CNPs reach it"},
+	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | STRONG | RECEIVER_MARKS,
+		0, FROM_HOST | SLOWER | SKEWED | HEAVY | LATE, 0.7, false,
+		"one host is paused many times as long as any other at the same load, and packets "
+		"towards receivers are marked"},
+
+	/* ... that leads, without the proof; nothing else explains it */
+	{SUSPECT_LEADER, CAUSE_UNKNOWN, POLICY | LEADS | AHEAD | ALL_RAILS, 0,
+		FROM_HOST | FEW_MARKS, 0.5, false, "one host leads in pause on all its rails"},
+	{SUSPECT_LEADER, CAUSE_UNKNOWN, POLICY | LEADS | AHEAD, 0,
+		FROM_HOST | SLOWER | SKEWED | FEW_MARKS | BRIEF, 0.4, false,
+		"one host leads in pause"},
 
 	/* the uplinks of a leaf */
 	{SUSPECT_GROUP, CAUSE_OVERSUBSCRIPTION, NARROW | HOT | GROUP_MARKED | HOSTS_PAUSED, 0,
@@ -151,7 +169,7 @@ const struct signature *signature_match(enum suspect_kind kind, const struct sig
 
 /* ---- signs several kinds share ------------------------------------------- */
 
-static void congestion_signs_marks(
+void congestion_signs_marks(
 	struct signs *signs, const struct marks *marks, const struct congestion_options *options)
 {
 	const double ratio = marks_ratio(marks);
@@ -177,7 +195,7 @@ static bool is_one_host(
 		level - congestion->median > Z_OUTLIER * congestion->spread;
 }
 
-static void congestion_signs_common(struct signs *signs, const struct congestion *congestion,
+void congestion_signs_common(struct signs *signs, const struct congestion *congestion,
 	const struct congestion_options *options)
 {
 	if (congestion->n_known)
@@ -328,6 +346,7 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 	struct signs *s = &ret->signs;
 	congestion_signs_common(s, congestion, options);
 	congestion_signs_marks(s, &load->marks, options);
+	sign_set(s, HOST_PROVEN, congestion->lead.proven);
 	sign_set(s, PAUSES, load->inputs > 0);
 	sign_set(s, HOSTS_PAUSED, load->hosts > 0 || (load->inputs > 0 && congestion->n_hosts > 0));
 	if (load->marks.on || load->marks.off)
@@ -352,100 +371,6 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 		sign_set(s, SHALLOW, !q.deep);
 	episodes_of(congestion, ret);
 	ret->is = signature_match(SUSPECT_SWITCH, s);
-}
-
-/* ---- a host -------------------------------------------------------------- */
-
-/*
- * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path
- * singled the host out, not its NIC. Unknown where the leaf's groups are unknown.
- */
-static void congestion_signs_collision(
-	const struct congestion *congestion, const struct device_seen *device, struct signs *signs)
-{
-	for (size_t i = 0; i < device->n_ports; i++) {
-		const struct port_seen *p = &device->ports[i];
-		const struct port_prio *l = NULL;
-		if (p->port->peer)
-			l = observed_prio(p, congestion->priority);
-		struct group_load g;
-		if (!l || !group_measure(congestion, p, &g) || isnan(g.imbalance))
-			continue;
-		const struct marks m =
-			prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
-		const bool crowded = marks_ratio(&m) >= MARKED || p->out.utilization_ratio > LINE;
-		sign_set(signs, SKEWED,
-			signs->yes & SKEWED ||
-				(crowded && (g.imbalance > SKEW || g.live < g.members)));
-	}
-}
-
-static void congestion_signs_packets(
-	const struct congestion *congestion, const struct port_prio *prio, struct suspect *suspect)
-{
-	suspect->captured = host_packets(congestion->in->window, prio->port, &suspect->packets);
-	const struct {
-		enum sign sign;
-		int says;
-	} said[] = {{CNP_REACHES, packets_cnp_reaches(&suspect->packets)},
-		{NO_ECT, packets_lack_ect(&suspect->packets)},
-		{NO_CNP, packets_lack_cnp(&suspect->packets)}};
-	for (size_t i = 0; suspect->captured && i < rw_countof(said); i++)
-		if (said[i].says >= 0)
-			sign_set(&suspect->signs, said[i].sign, said[i].says > 0);
-}
-
-void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
-	const struct port_prio *prio, struct suspect *ret)
-{
-	*ret = (struct suspect){.kind = SUSPECT_NIC,
-		.device = prio->port->device,
-		.prio = prio,
-		.q_pfc_bytes = NAN,
-		.bdp_bytes = NAN,
-		.episode_ns = NAN};
-	congestion_signs_common(&ret->signs, congestion, options);
-	congestion_signs_packets(congestion, prio, ret);
-	ret->is = signature_match(SUSPECT_NIC, &ret->signs);
-}
-
-/*
- * Paused more than every other input of its leaf; or the most paused of all hosts, twice as much as
- * the next, on each of several rails: rails share nothing but the host, so the load of one uplink
- * of one rail does not matter.
- */
-static bool is_ahead(const struct congestion *congestion, const struct paused_host *host)
-{
-	if (host->level >= 2 * host->at_leaf)
-		return true;
-	return host == &congestion->hosts[0] && host->rails >= RAILS_APART &&
-		host->rails_paused == host->rails && host->level > host->at_leaf &&
-		(congestion->n_hosts < 2 || host->level >= 2 * congestion->hosts[1].level);
-}
-
-void suspect_host(const struct congestion *congestion, const struct congestion_options *options,
-	const struct paused_host *host, struct suspect *ret)
-{
-	*ret = (struct suspect){.kind = SUSPECT_HOST,
-		.device = host->prio->port->device,
-		.prio = host->prio,
-		.host = host,
-		.marks = congestion->all,
-		.q_pfc_bytes = NAN,
-		.bdp_bytes = NAN,
-		.episode_ns = NAN};
-	struct signs *s = &ret->signs;
-	congestion_signs_common(s, congestion, options);
-	congestion_signs_marks(s, &congestion->all, options);
-	/* a counter that never moved proves nothing about marks */
-	if (!congestion->all.alive && !congestion->all.on)
-		s->yes &= ~(uint32_t)FEW_MARKS;
-	sign_set(s, FROM_HOST, host->explained);
-	sign_set(s, AHEAD, is_ahead(congestion, host));
-	sign_set(s, ALL_RAILS, host->rails > 1 && host->rails_paused == host->rails);
-	congestion_signs_collision(congestion, ret->device, s);
-	congestion_signs_packets(congestion, host->prio, ret);
-	ret->is = signature_match(SUSPECT_HOST, s);
 }
 
 /* ---- the uplinks of a leaf ----------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyzers/measure/congestion_lead.h"
 #include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/congestion_packets.h"
 #include "analyzers/measure/ecn_order.h"
@@ -23,7 +24,15 @@ struct congestion_options {
 	int64_t window_ns, hold;
 };
 
-enum suspect_kind { SUSPECT_SWITCH, SUSPECT_NIC, SUSPECT_HOST, SUSPECT_GROUP, SUSPECT_QUEUE };
+/* SUSPECT_LEADER: a host that nothing else explains; judged after everything else. */
+enum suspect_kind {
+	SUSPECT_SWITCH,
+	SUSPECT_NIC,
+	SUSPECT_HOST,
+	SUSPECT_LEADER,
+	SUSPECT_GROUP,
+	SUSPECT_QUEUE
+};
 
 enum sign {
 	SINGLED = 1 << 0, /* a host: far more paused than the others */
@@ -60,6 +69,15 @@ enum sign {
 	CNP_REACHES = 1 << 28, /* packets: CNPs are delivered to the host */
 	NO_ECT = 1 << 29, /* packets: the host sends data that is not ECT */
 	NO_CNP = 1 << 30, /* packets: the host gets CE and sends no CNP */
+	HOST_PROVEN = NARROW, /* of a switch: a host is proven not to slow down */
+	/* of a host only; the bits say something else of other kinds */
+	LEADS = NARROW, /* more paused than every other host */
+	SQUEEZES = GROUP_MARKED, /* queues to other hosts mark far more than their peers */
+	STRONG = SHORT_PAUSES, /* paused for long, and many times as long as every other host */
+	HEAVY = WIDESPREAD, /* it sends more than its peers, which is a reason to be paused */
+	/* paused for a short, measured time, and no receiver marks more than its peers */
+	BRIEF = EARLY,
+	RECEIVER_MARKS = HOT, /* some queue to a host marks a large share of its packets */
 };
 struct signs {
 	uint32_t known, yes;
@@ -108,8 +126,17 @@ struct suspect {
 };
 void suspect_switch(const struct congestion *congestion, const struct congestion_options *options,
 	const struct device_seen *device, struct suspect *ret);
+/* A host that is paused (congestion_hosts.c). SUSPECT_HOST asks for proof that it does not slow
+ * down; SUSPECT_LEADER names the host that leads when the proof is missing. */
 void suspect_host(const struct congestion *congestion, const struct congestion_options *options,
-	const struct paused_host *host, struct suspect *ret);
+	const struct paused_host *host, enum suspect_kind kind, struct suspect *ret);
+/* Is some host proven not to slow down? Then pause without marks is no setting of a switch. */
+bool hosts_prove(const struct congestion *congestion, const struct congestion_options *options);
+/* The signs that several kinds share: of the site and the hosts, and of @marks. */
+void congestion_signs_common(struct signs *signs, const struct congestion *congestion,
+	const struct congestion_options *options);
+void congestion_signs_marks(
+	struct signs *signs, const struct marks *marks, const struct congestion_options *options);
 /* A host's NIC as captures at its port show it; @prio is the prio of that port. */
 void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
 	const struct port_prio *prio, struct suspect *ret);

@@ -213,6 +213,7 @@ static void gather_hosts(struct congestion *congestion, struct rail *rails, size
 		h->host = rails[i].prio->port->port->host;
 		h->measured = true;
 		for (size_t k = i; k < end; k++) {
+			h->sum += rails[k].level;
 			h->rails_paused += rails[k].level * SINGLED_OUT >= h->level;
 			h->measured &= rails[k].prio->tx_pause.measured;
 			if (!h->prio && rails[k].level * 2 >= h->level)

@@ -52,6 +52,7 @@ struct paused_host {
 	 * same from window to window */
 	const struct port_prio *prio;
 	double level; /* of the strongest rail */
+	double sum; /* of its rails that are paused above the floor */
 	bool measured;
 	unsigned rails_paused; /* of its ports, at a third of the level at least */
 	/* the first HOSTS_NAMED only */
@@ -60,6 +61,20 @@ struct paused_host {
 	 * does */
 	double at_leaf;
 	bool explained; /* it is paused because of a host that pauses the fabric */
+};
+
+/* Hosts compared with one another (congestion_lead.h). */
+struct lead {
+	size_t n; /* the first n of hosts[] lead: 0, 1 or 2 */
+	double times; /* the weaker of them against the strongest host behind; INFINITY: no other */
+	/* queues to hosts, whose marks are counted: how many, and the median share and load of them
+	 */
+	size_t receivers;
+	double marks_median, marks_most, load_median; /* 0 unknown */
+	/* ... those that carry as much as the median and mark far more */
+	const struct port_prio **squeezed;
+	size_t n_squeezed;
+	bool proven; /* detect/congestion_hosts.c: one of the first n does not slow down */
 };
 
 struct congestion {
@@ -85,6 +100,7 @@ struct congestion {
 	double host_root_share; /* of all pressure, that hosts cause (pause_graph) */
 	/* a loaded host-facing port runs below its peers: whoever sends there is paused for it */
 	bool slow_host;
+	struct lead lead;
 };
 
 /* @floor: share of time. */

@@ -105,6 +105,35 @@ def frames_only():
     return c
 
 
+def groups(name, title, marks, frames, times=1.0, tx_ms=None):
+    """Two leaves of eight hosts in groups of four; node-010 shares its group with 001, 002 and 009. marks: of the queues to 001 and 002, the others 1.7 %;
+    frames: PFC frames a second sent to 010, 002 and 001."""
+    c = Case("congestion", name, title, step=10, length=90)
+    two_leaves(c, hosts=8)
+    c.say(LOSSLESS)
+    paused = dict(zip((10, 2, 1), frames))
+    for n in range(1, 17):
+        port = f"leaf{1 + (n > 8)}:Ethernet{n - 8 * (n > 8)}"
+        load(c, port, 0.3 * (times if n < 3 else 1), marks=marks if n < 3 else 0.017, tx_ms=tx_ms * paused.get(n, 0) / paused[10] if tx_ms else None)
+        c.rate(port, 3, "pfc.tx_frames", paused.get(n, 0))
+    return c
+
+
+def squeezed():
+    return groups("squeezed", "only frames and marks: the queues to two receivers mark 34 % at the load of all others, and node-010 leads in frames",
+                  marks=0.34, frames=(14900, 6700, 3300))
+
+
+def reacts_small():
+    return groups("reacts_small", "node-010 is paused most, for 0.3 % of the time, and no receiver marks more than others: luck, nothing proves that it ignores ECN",
+                  marks=0.03, frames=(1500, 200, 100), tx_ms=3)
+
+
+def reacts_incast():
+    return groups("reacts_incast", "node-010 is paused most, but the receivers that mark take three times the load of others: more senders, not a host at fault",
+                  marks=0.34, frames=(1500, 700, 300), times=3.0, tx_ms=6)
+
+
 def collision():
     c = Case("congestion", "collision", "one host is paused because its flows share a hot uplink: not the host's fault, nothing is said of it")
     two_leaves(c)
@@ -321,7 +350,7 @@ def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=7
     return c
 
 
-CASES = [node_047, frames_only, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
+CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
          ecn_early, pfc_only, xon_close, cnp_starved]
 LOSSES = [
     loss("headroom", "ingress drops with the headroom used up; after 20 s somebody has mended it", drops=12, peak=76_000, calm_after=20),

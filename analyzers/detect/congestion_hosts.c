@@ -1,0 +1,153 @@
+/* congestion_hosts - the signs of a host that is paused, and of a NIC that captures show. */
+#include <math.h>
+
+#include "agent/base/cleanup.h"
+#include "analyzers/detect/congestion_signs.h"
+
+#define Z_OUTLIER                                                                                  \
+	3.5 /* modified z-score: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 */
+#define OTHERS_MIN 2 /* host-facing ports to compare with */
+#define RAILS_APART 4 /* planes that agree */
+#define SKEW 0.2 /* max/mean - 1, as in ecmp_imbalance */
+#define LINE 0.85 /* utilisation of a window that is line rate, whatever the rhythm */
+#define MARKED 0.01 /* of what an uplink sent: it is congested */
+/* Share of the window, from which pause is more than the start of each burst before the first CNPs
+ * arrive. */
+#define STRONG_LEVEL 0.01
+#define HEAVY_LOAD 2.0 /* times what the median host sends */
+
+/*
+ * Is an uplink of the host's leaf crowded because paths are uneven or missing? Then the path
+ * singled the host out, not its NIC. Unknown where the leaf's groups are unknown.
+ */
+static void host_signs_collision(
+	const struct congestion *congestion, const struct device_seen *device, struct signs *signs)
+{
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *p = &device->ports[i];
+		const struct port_prio *l = NULL;
+		if (p->port->peer)
+			l = observed_prio(p, congestion->priority);
+		struct group_load g;
+		if (!l || !group_measure(congestion, p, &g) || isnan(g.imbalance))
+			continue;
+		const struct marks m =
+			prio_marks(l, (double)congestion->o->fabric->lossless_mtu_bytes);
+		const bool crowded = marks_ratio(&m) >= MARKED || p->out.utilization_ratio > LINE;
+		sign_set(signs, SKEWED,
+			signs->yes & SKEWED ||
+				(crowded && (g.imbalance > SKEW || g.live < g.members)));
+	}
+}
+
+static void host_signs_packets(
+	const struct congestion *congestion, const struct port_prio *prio, struct suspect *suspect)
+{
+	suspect->captured = host_packets(congestion->in->window, prio->port, &suspect->packets);
+	const struct {
+		enum sign sign;
+		int says;
+	} said[] = {{CNP_REACHES, packets_cnp_reaches(&suspect->packets)},
+		{NO_ECT, packets_lack_ect(&suspect->packets)},
+		{NO_CNP, packets_lack_cnp(&suspect->packets)}};
+	for (size_t i = 0; suspect->captured && i < rw_countof(said); i++)
+		if (said[i].says >= 0)
+			sign_set(&suspect->signs, said[i].sign, said[i].says > 0);
+}
+
+void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
+	const struct port_prio *prio, struct suspect *ret)
+{
+	*ret = (struct suspect){.kind = SUSPECT_NIC,
+		.device = prio->port->device,
+		.prio = prio,
+		.q_pfc_bytes = NAN,
+		.bdp_bytes = NAN,
+		.episode_ns = NAN};
+	congestion_signs_common(&ret->signs, congestion, options);
+	host_signs_packets(congestion, prio, ret);
+	ret->is = signature_match(SUSPECT_NIC, &ret->signs);
+}
+
+/*
+ * Paused more than every other input of its leaf, so that no uplink stands behind it; or the leader
+ * of all hosts on each of several rails: rails share nothing but the host, so the load of one
+ * uplink of one rail does not matter.
+ */
+static bool host_is_ahead(const struct congestion *congestion, const struct paused_host *host)
+{
+	if (host->level >= 2 * host->at_leaf)
+		return true;
+	return host == &congestion->hosts[0] && host->rails >= RAILS_APART &&
+		host->rails_paused == host->rails && host->level > host->at_leaf &&
+		congestion->lead.n == 1;
+}
+
+/* One or two hosts lead, and far above what is usual among the others. */
+static bool host_leads(const struct congestion *congestion,
+	const struct congestion_options *options, const struct paused_host *host)
+{
+	if ((size_t)(host - congestion->hosts) >= congestion->lead.n ||
+		congestion->n_others < OTHERS_MIN)
+		return false;
+	return host->level >= options->singled_out * congestion->median &&
+		host->level - congestion->median > Z_OUTLIER * congestion->spread;
+}
+
+static void host_signs_compare(const struct congestion *congestion,
+	const struct congestion_options *options, const struct paused_host *host,
+	struct signs *signs)
+{
+	const struct lead *lead = &congestion->lead;
+	const double load = lead_load(congestion, host);
+	sign_set(signs, LEADS, host_leads(congestion, options, host));
+	sign_set(signs, AHEAD, host_is_ahead(congestion, host));
+	sign_set(signs, ALL_RAILS, host->rails > 1 && host->rails_paused == host->rails);
+	sign_set(signs, STRONG,
+		host->measured && host->level >= STRONG_LEVEL &&
+			lead->times >= options->singled_out);
+	if (lead->receivers) {
+		sign_set(signs, SQUEEZES, lead_squeezes(congestion, host->host));
+		sign_set(signs, BRIEF,
+			host->measured && host->level < STRONG_LEVEL &&
+				!lead_squeezes(congestion, host->host));
+		sign_set(signs, RECEIVER_MARKS, lead->marks_most >= options->marks);
+	}
+	if (!isnan(load))
+		sign_set(signs, HEAVY, load >= HEAVY_LOAD);
+}
+
+void suspect_host(const struct congestion *congestion, const struct congestion_options *options,
+	const struct paused_host *host, enum suspect_kind kind, struct suspect *ret)
+{
+	*ret = (struct suspect){.kind = kind,
+		.device = host->prio->port->device,
+		.prio = host->prio,
+		.host = host,
+		.marks = congestion->all,
+		.q_pfc_bytes = NAN,
+		.bdp_bytes = NAN,
+		.episode_ns = NAN};
+	struct signs *s = &ret->signs;
+	congestion_signs_common(s, congestion, options);
+	congestion_signs_marks(s, &congestion->all, options);
+	/* a counter that never moved proves nothing about marks */
+	if (!congestion->all.alive && !congestion->all.on)
+		s->yes &= ~(uint32_t)FEW_MARKS;
+	sign_set(s, FROM_HOST, host->explained);
+	host_signs_compare(congestion, options, host, s);
+	host_signs_collision(congestion, ret->device, s);
+	host_signs_packets(congestion, host->prio, ret);
+	ret->is = signature_match(kind, s);
+}
+
+bool hosts_prove(const struct congestion *congestion, const struct congestion_options *options)
+{
+	for (size_t i = 0; i < congestion->lead.n; i++) {
+		struct suspect s;
+		suspect_host(congestion, options, &congestion->hosts[i], SUSPECT_HOST, &s);
+		if (s.is)
+			return true;
+	}
+	return false;
+}
