@@ -65,8 +65,7 @@ static bool same_tier(const struct tune_site *left, const struct tune_site *righ
 /* Families that change the queue profile of a tier: one of them at a time. */
 static bool of_tier(enum tune_family family)
 {
-	return family == FAMILY_ALPHA_THEN_ECN || family == FAMILY_ALPHA_OR_ECN ||
-		family == FAMILY_KMAX || family == FAMILY_ECN_UP || family == FAMILY_XON;
+	return family == FAMILY_ALPHA_THEN_ECN || family == FAMILY_ECN_UP || family == FAMILY_XON;
 }
 
 /* Has @plan the change @i of @part, for the same kind of link? */

@@ -21,9 +21,4 @@ void tune_dose(
 void tune_dose_as(const struct tune_case *tune_case, const struct tune_site *site,
 	const struct tune_rule *rule, struct tune_plan *ret);
 
-/* Largest incast (senders at line rate into one queue) whose overshoot until DCQCN reacts still
- * fits between Kmin and PFC; 1 = none. */
-unsigned tune_incast_absorbed(double pool_bytes, double alpha, double kmin_bytes, double speed_bps,
-	double rtt_ns, unsigned most);
-
 #endif

@@ -53,7 +53,7 @@ const struct tune_rule tune_rules[] = {
 		"assumed"},
 
 	{3, CAUSE_ECN_LATE, T_HOSTS_PAUSED | T_PAUSES | T_FLAT, 0,
-		T_FROM_HOST | T_PASSED_ON | T_MANY_MARKS, FAMILY_KMAX, 0.65, true,
+		T_FROM_HOST | T_PASSED_ON | T_MANY_MARKS, FAMILY_ALPHA_THEN_ECN, 0.65, true,
 		"hosts are paused, few packets are marked, and the settings put Kmax above the "
 		"depth at which PFC fires: marking is too thin before it",
 		NO_LESS, "more marks cost throughput where senders recover slowly"},
@@ -78,7 +78,7 @@ const struct tune_rule tune_rules[] = {
 	/* 4: true incast; 9: the queue leads to another switch, more marking would not add a path
 	 */
 	{4, CAUSE_INCAST, T_HOSTS_PAUSED | T_PAUSES | T_MANY_MARKS | T_TO_HOST, 0,
-		T_FROM_HOST | T_PASSED_ON, FAMILY_ALPHA_OR_ECN, 0.65, true,
+		T_FROM_HOST | T_PASSED_ON, FAMILY_ALPHA_THEN_ECN, 0.65, true,
 		"hosts are paused and one receiver's queue marks more than 5 % of what it sends: "
 		"senders react, too slowly",
 		"no headroom change",
@@ -94,7 +94,7 @@ const struct tune_rule tune_rules[] = {
 	/* 4 with fewer marks: the table asks for 5 % of a whole window, which holds more than the
 	   burst */
 	{4, CAUSE_INCAST, T_HOSTS_PAUSED | T_PAUSES | T_TO_HOST, T_NO_MARKS | T_LATE | T_FLAT,
-		T_FROM_HOST | T_PASSED_ON, FAMILY_ALPHA_OR_ECN, 0.5, true,
+		T_FROM_HOST | T_PASSED_ON, FAMILY_ALPHA_THEN_ECN, 0.5, true,
 		"hosts are paused for one receiver's queue, which marks in time by its settings: "
 		"senders react, too slowly",
 		"no headroom change",
@@ -212,8 +212,6 @@ const char *tune_family_name(enum tune_family family)
 		[FAMILY_HEADROOM] = "headroom up",
 		[FAMILY_LESS_HEADROOM] = "headroom down",
 		[FAMILY_ALPHA_THEN_ECN] = "alpha up, then Kmin and Kmax down",
-		[FAMILY_ALPHA_OR_ECN] = "alpha up, else Kmin down and Pmax up",
-		[FAMILY_KMAX] = "Kmax down",
 		[FAMILY_ECN_UP] = "Kmin and Kmax up",
 		[FAMILY_XON] = "XON down",
 	};
@@ -271,6 +269,16 @@ const struct tune_platform *tune_platform_of(
 	if (in->platforms)
 		return &in->platforms[device->device->index];
 	return NULL;
+}
+
+bool tune_is_storage(const struct fabric *fabric, const struct tune_prio *prio)
+{
+	if (!prio || !prio->port->host || !fabric->n_jobs)
+		return false;
+	for (size_t i = 0; i < fabric->n_jobs; i++)
+		if (str_glob(fabric->jobs[i].hosts, prio->port->host))
+			return false;
+	return true;
 }
 
 double tune_speed(const struct tune_device *device, const struct fabric_port *port)

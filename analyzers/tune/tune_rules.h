@@ -23,8 +23,6 @@ enum tune_family {
 	FAMILY_HEADROOM,
 	FAMILY_LESS_HEADROOM,
 	FAMILY_ALPHA_THEN_ECN,
-	FAMILY_ALPHA_OR_ECN,
-	FAMILY_KMAX,
 	FAMILY_ECN_UP,
 	FAMILY_XON
 };
@@ -164,6 +162,9 @@ const struct tune_port *tune_port_at(
 /* What is known of the kind of switch; NULL: nothing. */
 const struct tune_platform *tune_platform_of(
 	const struct tune_in *in, const struct tune_device *device);
+/* Does the port of @prio lead to a host that is in none of the declared jobs: storage? false where
+ * no job is declared. @prio may be NULL. */
+bool tune_is_storage(const struct fabric *fabric, const struct tune_prio *prio);
 /* The same kind of neighbour (host or switch), the same cable and the same known speed? */
 bool tune_same_link(const struct tune_device *left, const struct fabric_port *left_port,
 	const struct tune_device *right, const struct fabric_port *right_port);

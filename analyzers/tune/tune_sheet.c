@@ -178,7 +178,7 @@ static void add_affected(
 
 static bool changes_ecn(const struct tune_plan *plan)
 {
-	if (plan->rule->family == FAMILY_ECN_UP || plan->rule->family == FAMILY_KMAX)
+	if (plan->rule->family == FAMILY_ECN_UP)
 		return true;
 	return plan->n_changes && plan->changes[0].knob >= KNOB_KMIN;
 }
@@ -239,8 +239,7 @@ static void set_disruption(struct sheet *sheet, const struct tune_plan *plan)
 
 static bool is_ecn_family(enum tune_family family)
 {
-	return family == FAMILY_ALPHA_THEN_ECN || family == FAMILY_ALPHA_OR_ECN ||
-		family == FAMILY_KMAX || family == FAMILY_ECN_UP;
+	return family == FAMILY_ALPHA_THEN_ECN || family == FAMILY_ECN_UP;
 }
 
 static double weight_of_agreement(unsigned windows)

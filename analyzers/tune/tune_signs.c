@@ -17,6 +17,10 @@
 
 /* Shares of time. */
 #define PAUSED 0.001 /* we paused: less is not worth a change */
+/* One host alone at less than ten times that is noise: what a change would gain is below what a
+ * step time varies by. */
+#define ONE_PAUSED 0.01
+enum { SEVERAL = 2 };
 #define PAUSED_BOUND 0.01 /* ten times that where only frames are counted: an upper bound */
 #define HOST_PAUSES 0.01 /* a host paused us */
 #define HOST_PAUSES_BOUND 0.1
@@ -427,8 +431,8 @@ static void root_by_depth(struct tune_site *sites, size_t n, unsigned tree)
 static void sign_tree(struct tune_site *sites, size_t n, unsigned tree)
 {
 	double worst = NAN;
-	bool paused = false, known = false, from_host = false, measured = true, root = false,
-	     bounds = false;
+	bool known = false, from_host = false, measured = true, root = false, bounds = false;
+	unsigned paused = 0;
 	for (size_t i = 0; i < n; i++)
 		for (const struct tune_prio *l = NULL;
 			sites[i].tree == tree && (l = tune_next_prio(&sites[i], l));) {
@@ -437,7 +441,7 @@ static void sign_tree(struct tune_site *sites, size_t n, unsigned tree)
 			if (!l->port->host || isnan(l->tx_pause_hi))
 				continue;
 			known = true;
-			paused = paused || tune_signs_matters(l);
+			paused += tune_signs_matters(l);
 			if (!(l->tx_pause_busy <= worst)) {
 				worst = l->tx_pause_busy;
 				measured = l->pause_measured;
@@ -449,7 +453,8 @@ static void sign_tree(struct tune_site *sites, size_t n, unsigned tree)
 		if (sites[i].tree != tree)
 			continue;
 		if (known)
-			tune_sign_set(&sites[i].signs, T_HOSTS_PAUSED, paused);
+			tune_sign_set(&sites[i].signs, T_HOSTS_PAUSED,
+				paused >= SEVERAL || (paused && worst >= ONE_PAUSED));
 		tune_sign_set(&sites[i].signs, T_FROM_HOST, from_host);
 		sites[i].host_pause = worst;
 		sites[i].measured = measured;

@@ -2,7 +2,7 @@
 """tune_score - what threshold advice is worth on simulated fabrics: families of wrong thresholds, other faults, and healthy fabrics, x seeds.
 
 Each run records a case with rocewatch-lab, replays it into a database, asks `tune review`, applies the first sheet that says "change" to its canary and
-the rest (with what says the same of other places), records again with these thresholds, and so on for up to four rounds. What the fabric then does
+the rest (with what says the same of other places), records again with these thresholds, and so on for up to three rounds. What the fabric then does
 (truth.json) is judged by tune_judge.py against before, with one more sender and a fifth more load, against static defaults, and for some runs against a
 grid of settings. Results are appended to a file, one JSON object a line: an interrupted score goes on where it stopped. Tune on seeds 1-20, score on
 1001-1100 (the default).
@@ -36,7 +36,7 @@ HEALTHY = ["healthy", "healthy-hashed", "healthy-heavy", "healthy-shuffle", "tun
 KINDS = {**dict.fromkeys(FAULT, "fault"), **dict.fromkeys(DONT, "dont"), **dict.fromkeys(HEALTHY, "healthy")}
 # Recorded as another scenario, then what the advice needs is taken away or spoilt in the case.
 MADE_OF = {"no-settings": "tune-late-storage", "wrong-cable-length": "tune-headroom-small"}
-ROUNDS = 4
+ROUNDS = 3
 MORE = {"k+1 senders": ["--senders", "+1"], "load x1.2": ["--load", "1.2"]}
 STATICS = {  # of the whole fabric; @bps: speed of a host
     "SONiC default": lambda bps: ["kmin=1048576B", "kmax=2097152B", "pmax=5%"],
@@ -177,7 +177,7 @@ def apply_until_quiet(run, row):
         said = {"advice": [s["advice"] for s in sheets][:8], "diagnoses": [s["diagnosis"] for s in sheets][:8],
                 "why": [(s.get("blocked_by") or s.get("summary") or "")[:200] for s in sheets][:3]}
         if len(row["rounds"]) == ROUNDS and now:
-            break  # asked for a fifth time
+            break  # asked for once more
         row["rounds"].append({**said, "sheets": [brief(x) for x in now]})
         row["converged"] = not now
         if not now or row["kind"] != "fault":
@@ -216,7 +216,7 @@ def one(cell, options):
     run = Run(cell, options, work)
     try:
         held = apply_until_quiet(run, row)
-        if cell["kind"] == "fault":
+        if cell["kind"] == "fault" and not options.quick:
             row["more"] = {what: {"base": run.outcome([], args), "final": run.outcome(held, args)} for what, args in MORE.items()}
             if cell["statics"] or not judge.manifest(row):  # what does not show by itself may still be worth a change
                 row["statics"] = {what: run.outcome(settings(row["host_bps"])) for what, settings in STATICS.items()}
@@ -282,6 +282,7 @@ def main():
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--tmp", default=None)
     p.add_argument("--table", help="write the tables as markdown into this file, between its marks")
+    p.add_argument("--quick", action="store_true", help="only what the advice leads to: no statics, no grid, no other loads")
     p.add_argument("--quiet", action="store_true", help="do not print each run")
     options = p.parse_args()
 

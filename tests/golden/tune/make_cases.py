@@ -103,6 +103,16 @@ c.watermark("pg.shared_watermark_bytes", 1500000, HOSTS[:3])
 c.command = TABLE
 c.write()
 
+c = Case("pool-taken", "The same, and the shared pool is all but full: alpha cannot go up, so marks come earlier, on a wide ramp.")
+late(c)
+c.settings(kmin=8000000, kmax=12000000)
+c.watermark("queue.watermark_bytes", 3000000, UPLINKS)
+c.watermark("pg.shared_watermark_bytes", 1500000, HOSTS[:3])
+for n in range(0, LENGTH // STEP + 1, 3):
+    c.rows.append((n * STEP, "pool:ingress_lossless", "-", "pool.watermark_bytes", 13500000, "60"))
+c.command = TABLE
+c.write()
+
 DECLARED = """thresholds:
   - { devices: "*", ports: "*", priority: 3, kmin: 8MB, kmax: 12MB, pmax: 10%, alpha: 1/8, headroom: 100000B, pool: 16MB }
 """

@@ -124,7 +124,7 @@ static void bursts_now_and_then_are_left_alone(void **state)
 		w->prios[0][k].recent_tx = 0x0d; /* three of five */
 	}
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_NONE);
-	w->prios[0][0].recent_tx = 0x1f;
+	w->prios[0][0].recent_tx = w->prios[0][1].recent_tx = 0x1f;
 	assert_int_equal(tune_first(w, &l)->advice, ADVICE_CHANGE);
 }
 

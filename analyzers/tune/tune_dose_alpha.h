@@ -1,0 +1,20 @@
+/* tune_dose_alpha - how much more of the shared pool one port may take: alpha of the dynamic
+ * threshold (rows 3 and 4 of docs/tuning.md). */
+#ifndef RW_ANALYZERS_TUNE_DOSE_ALPHA_H
+#define RW_ANALYZERS_TUNE_DOSE_ALPHA_H
+
+#include "analyzers/tune/tune_plan.h"
+
+/*
+ * plan_alpha - alpha up, as far as the pool has room: doubled, or by up to four exponents of two
+ * where the model of the pool is sure (tune_alpha_is_sure()). False, and nothing planned: alpha or
+ * the pool is not known, or the pool is not free.
+ */
+bool plan_alpha(struct tune_plan *plan, const char *why);
+
+/* Is it known how much of the pool a larger alpha would take? The inputs and the slices of the pool
+ * are known, and either the peak of the pool was measured while PFC fired, or PFC fired within 15 %
+ * of the computed depth. */
+bool tune_alpha_is_sure(const struct tune_site *site);
+
+#endif
