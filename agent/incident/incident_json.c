@@ -83,6 +83,12 @@ static json_t *subject_json(const struct incident *incident)
 	json_t *flows = json_array();
 	if (incident->host)
 		json_array_append_new(hosts, json_string_or_null(incident->host));
+	for (size_t k = 0; k < incident->n_also; k++) {
+		const struct incident_also *also = &incident->also[k];
+		if (also->cause == incident->cause && also->host &&
+			!str_eq(also->host, incident->host))
+			json_array_append_new(hosts, json_string_or_null(also->host));
+	}
 	for (size_t k = 0; k < incident->n_flows; k++)
 		json_array_append_new(flows, flow_json(&incident->flows[k]));
 	incident_json_put_text(o, "device", incident->device);

@@ -5,7 +5,7 @@
  *                       its inputs, carry in the lossless one
  *     storage_receiver  a host outside all jobs receives much traffic in the lossless class and
  *                       congests there: storage among the RoCE of training
- *     missing_route, remote_capacity, cross_rail: conservation_paths.c
+ *     missing_route: conservation_routes.c; remote_capacity, cross_rail: conservation_paths.c
  *
  * Classes are counted where bytes leave (queue.out_octets of each priority); what enters from a
  * switch is what that switch sent. What enters from hosts is known in total only, so the uplinks of
@@ -22,6 +22,7 @@
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/conservation_finding.h"
 #include "analyzers/detect/conservation_paths.h"
+#include "analyzers/detect/conservation_routes.h"
 
 #define LIKE_TOTAL 0.3 /* relative difference of totals that counts as unchanged */
 /* share, with only one other switch to compare with */
@@ -48,6 +49,10 @@ static const struct option rows[] = {
 		"1h", NULL,
 		"evaluation window; agents refresh ports and queues at different times, so it "
 		"holds several refreshes"},
+	{"past", OPT_DURATION, offsetof(struct conservation_options, past_ns), "10m", "0s", "7d",
+		NULL,
+		"how far back the bytes of an empty link are looked for, kept in memory for every "
+		"port; 0 = sixty windows, at least 10 minutes"},
 	{"hold", OPT_INT, offsetof(struct conservation_options, hold), "2", "1", "10000", NULL,
 		"required windows, of the last hold + 2 (2: of the last 3), before an incident "
 		"opens"},
@@ -252,24 +257,58 @@ static double lossless_load(const struct conservation_in *in, const struct port_
 	return classes_rate(in, octets) * 8 / (double)port->out.capacity_bps;
 }
 
-/* Does it congest there: is much of what is sent to it marked, does it pause us, or are packets
- * dropped?
+/* Does the switch of the port pause others in a lossless class? */
+static bool switch_sends_pause(const struct port_seen *port)
+{
+	const struct device_seen *device = port->device;
+	for (size_t i = 0; i < device->n_ports; i++)
+		for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++) {
+			const struct port_prio *l = device->ports[i].prios[prio];
+			if (l && l->lossless && l->tx_frames.known && l->tx_frames.value > 0)
+				return true;
+		}
+	return false;
+}
+
+/* Does the port take more of the lossless class than any host of a job on the same switch? */
+static bool takes_most(const struct conservation_in *in, const struct port_seen *port)
+{
+	const double own = lossless_load(in, port);
+	for (size_t i = 0; i < port->device->n_ports; i++) {
+		const struct port_seen *p = &port->device->ports[i];
+		if (p->port->host && conservation_in_some_job(in->o->fabric, p->port->host) &&
+			!(lossless_load(in, p) < own))
+			return false;
+	}
+	return true;
+}
+
+static bool queue_is_full_for_long(const struct port_prio *queue, bool *ret_marks_known)
+{
+	double marked = 0;
+	if (queue->marked.known && queue->out_packets.known && queue->out_packets.value > 0) {
+		marked = queue->marked.value / queue->out_packets.value;
+		*ret_marks_known = true;
+	}
+	return marked >= MARKED_HEAVY ||
+		(queue->rx_pause.measured && queue->rx_pause.lo >= PAUSED_HEAVY) ||
+		queue->drops.value > 0;
+}
+
+/*
+ * Does it congest there: is much of what is sent to it marked, does it pause us, or are packets
+ * dropped? Where marks are not counted: is its switch out of buffer, and pauses others, while no
+ * host of a job takes as much?
  */
 static bool conservation_congests(const struct conservation_in *in, const struct port_seen *port)
 {
+	bool marks_known = false;
 	for (int prio = 0; prio < OBSERVED_PRIORITIES; prio++) {
 		const struct port_prio *l = port->prios[prio];
-		if (!l || !l->lossless)
-			continue;
-		double marked = 0;
-		if (l->marked.known && l->out_packets.known && l->out_packets.value > 0)
-			marked = l->marked.value / l->out_packets.value;
-		if (marked >= MARKED_HEAVY ||
-			(l->rx_pause.measured && l->rx_pause.lo >= PAUSED_HEAVY) ||
-			l->drops.value > 0)
+		if (l && l->lossless && queue_is_full_for_long(l, &marks_known))
 			return true;
 	}
-	return false;
+	return !marks_known && switch_sends_pause(port) && takes_most(in, port);
 }
 
 struct storage { /* hosts of one leaf that belong to no job */
@@ -398,6 +437,10 @@ const struct analyzer analyzer_conservation = {
 	.options = {"analyzers", "conservation", sizeof(struct conservation_options), rows,
 		rw_countof(rows), "bytes by class and by path"},
 	.window_offset = offsetof(struct conservation_options, window_ns),
+	.spec = {.metrics = (const uint16_t[]){M_CFG_HASH_FIELDS}, .n_metrics = 1, .flows = true},
 	.observes = true,
+	.past_offset = offsetof(struct conservation_options, past_ns),
+	.past = {.metrics = (const uint16_t[]){M_PORT_OUT_OCTETS, M_PORT_IN_OCTETS},
+		.n_metrics = 2},
 	.run = conservation_run,
 };

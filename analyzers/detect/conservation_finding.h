@@ -12,7 +12,7 @@
 
 struct conservation_options {
 	double load_floor, leak, cross_rail, storage;
-	int64_t window_ns, hold;
+	int64_t window_ns, past_ns, hold;
 };
 
 struct conservation_in {

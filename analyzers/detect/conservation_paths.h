@@ -5,8 +5,6 @@
 
 #include "analyzers/detect/conservation_finding.h"
 
-/* Findings of missing_route: one for each link of a group. */
-void conservation_routes(const struct conservation_in *in, struct finding_list *out);
 /* Findings of remote_capacity: one for each spine. */
 void conservation_capacity(const struct conservation_in *in, struct finding_list *out);
 /* One finding of cross_rail for the fabric. */

@@ -30,8 +30,13 @@
 #define HEADROOM_FULL 0.9 /* share of its size */
 #define POOL_FULL 0.95
 #define HOLD_NEARLY 3 /* windows of headroom nearly full, nothing lost yet */
+/* windows of discards without a class beside pause: in one window, one may come before the other */
+#define HOLD_DISCARDS 2
 /* frames of a port in a window, before they count as loss of the class */
 #define DISCARDS_MIN 100.0
+/* share of a switch's bytes in lossy classes from which discards may be theirs; CNPs and ACKs stay
+ * below */
+#define LOSSY_PART 0.05
 #define ERRORS_PART 0.1 /* damaged frames over drops: from this share on, the wire is the fault */
 
 struct loss_options {
@@ -57,6 +62,9 @@ struct loss { /* of a switch and priority */
 	const struct port_prio *worst; /* most frames lost; else the fullest headroom */
 	unsigned n_lost, n_near; /* that lose; whose headroom is nearly full */
 	bool headroom_full, headroom_known, paused, obeyed;
+	/* lossy classes carry traffic on this switch: frames that are discarded without a class may
+	 * be theirs */
+	bool lossy_traffic;
 	/* a drop counter has ever moved here, or headroom is reported */
 	bool alive;
 	/* a port moved; counters of a queue stand still although its port moved: not refreshed yet
@@ -121,7 +129,7 @@ static void lossless_loss_take(const struct observed *observed, const struct los
 			     lossless_loss_value_of(&prio->drops) -
 				     lossless_loss_value_of(&prio->storm_drops));
 	double discards = 0;
-	if (!prio->pg_drops.known && sends_pause(prio) &&
+	if (!prio->pg_drops.known && sends_pause(prio) && !loss->lossy_traffic &&
 		lossless_loss_value_of(&p->in_discards) >= DISCARDS_MIN)
 		discards = p->in_discards.value;
 	const double lost = ingress + egress + discards, fill = fill_of(prio);
@@ -302,9 +310,12 @@ static void lossless_loss_report(const struct analyzer_in *in, const struct devi
 {
 	const struct loss_options *o = in->options;
 	const struct loss_rule *why = lossless_loss_cause_of(loss, device);
+	const bool by_class = loss->ingress + loss->egress > 0;
 	int64_t hold = o->hold;
 	if (!loss->n_lost && hold < HOLD_NEARLY)
 		hold = HOLD_NEARLY;
+	if (loss->n_lost && !by_class && hold < HOLD_DISCARDS)
+		hold = HOLD_DISCARDS;
 	struct draft t = finding_new(out, in, "lossless_loss", FINDING_OVER, hold);
 	if (loss->n_lost + loss->n_near == 1)
 		finding_subject(&t, loss->worst->port);
@@ -312,7 +323,7 @@ static void lossless_loss_report(const struct analyzer_in *in, const struct devi
 	t.f->priority = priority;
 	t.f->cause = why->cause;
 	t.f->severity = SEV_WARNING;
-	if (loss->n_lost && loss->ingress + loss->egress > 0)
+	if (loss->n_lost && by_class)
 		t.f->severity = SEV_CRITICAL;
 	t.f->value = loss->fill;
 	t.f->warn = o->headroom;
@@ -350,10 +361,27 @@ static void lossless_loss_add_under(const struct analyzer_in *in, const struct d
 	t.f->cause = CAUSE_LOSSLESS_LOSS;
 }
 
+/* Do lossy classes carry a part of what the switch sends? Control traffic alone is not counted as
+ * one. */
+static bool has_lossy_traffic(const struct observed *observed, const struct device_seen *device)
+{
+	double lossy = 0, all = 0;
+	for (size_t i = 0; i < device->n_ports; i++)
+		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++) {
+			const double octets = device->ports[i].class_octets[priority];
+			if (isnan(octets))
+				continue;
+			all += octets;
+			if (!(observed->fabric->lossless_mask >> priority & 1))
+				lossy += octets;
+		}
+	return lossy > LOSSY_PART * all;
+}
+
 static void lossless_loss_judge(const struct analyzer_in *in, const struct observed *observed,
 	const struct device_seen *device, int priority, struct finding_list *out)
 {
-	struct loss s = {.fill = NAN};
+	struct loss s = {.fill = NAN, .lossy_traffic = has_lossy_traffic(observed, device)};
 	double best = 0;
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct port_prio *l = observed_prio(&device->ports[i], priority);

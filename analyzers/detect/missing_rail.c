@@ -17,6 +17,7 @@
 #define SILENT_SHARE 0.02 /* share of the median of busy ports; keep-alives and ARP stay below */
 #define ALIVE_OCTETS 1e9 /* bytes; a port that ever moved this much was in use */
 #define PARTNER_CONFIDENCE 0.5
+#define PARTNERS_SHOWN 8
 #define LEAF_BUSY 0.66 /* share of the leaf's other hosts that must be busy */
 
 enum { BESIDE_NONE, BESIDE_RAILS, BESIDE_HOSTS };
@@ -104,19 +105,19 @@ static bool first_of_host(const struct link_test_in *in)
 	return links_of_host(in->links, in->link->near->port->host, &v) > 0 && v[0] == in->link;
 }
 
-/* Other hosts whose port of the same rail is up and silent too. When two hosts exchange data, the
- * one that stopped and the one that waits for it look alike. */
-static size_t silent_partners(const struct link_test_in *in, double median)
+/* The next port after @from of the same rail that is up and silent too, of another host; NULL.
+ * When two hosts exchange data, the one that stopped and the one that waits for it look alike. */
+static const struct link *silent_partner(
+	const struct link_test_in *in, double median, const struct link *from)
 {
 	const struct fabric_port *own = in->link->near->port;
-	size_t n = 0;
-	for (size_t i = 0; i < in->links->n; i++) {
-		const struct link *l = &in->links->v[i];
-		n += l->kind == LINK_HOST && !str_eq(l->near->port->host, own->host) &&
+	const struct link *end = in->links->v + in->links->n;
+	for (const struct link *l = from ? from + 1 : in->links->v; l < end; l++)
+		if (l->kind == LINK_HOST && !str_eq(l->near->port->host, own->host) &&
 			str_eq(l->near->port->host_nic, own->host_nic) && !port_is_down(l->near) &&
-			port_load(l->near) < SILENT_SHARE * median;
-	}
-	return n;
+			port_load(l->near) < SILENT_SHARE * median)
+			return l;
+	return NULL;
 }
 
 /* What the port is compared with. */
@@ -146,7 +147,7 @@ static double missing_rail_confidence(
 {
 	if (down)
 		return 0.9;
-	if (silent_partners(in, median))
+	if (silent_partner(in, median, NULL))
 		return PARTNER_CONFIDENCE;
 	if (beside == BESIDE_RAILS)
 		return 0.85;
@@ -195,14 +196,38 @@ static bool missing_rail_find(const struct link_test_in *in, struct link_fault *
 		.like = like->median,
 		.detail = beside,
 		.count = like->busy,
-		.value = 1,
-		.warn = 1,
+		.value = isnan(like->median) ? in->o->busy : like->median,
+		.warn = in->o->busy,
 		.state = down,
 		.severity = SEV_INFO,
 		.confidence = missing_rail_confidence(in, down, beside, like->median)};
 	if (!whole_host && (beside || no_loads))
 		ret->severity = SEV_WARNING;
 	return true;
+}
+
+/* Every one of them may be the one that stopped: all are named, and one incident holds them. */
+static void missing_rail_name_partners(
+	const struct link_test_in *in, const struct link_fault *fault, struct draft *draft)
+{
+	const char *names = "";
+	size_t n = 0;
+	for (const struct link *l = silent_partner(in, fault->like, NULL); l;
+		l = silent_partner(in, fault->like, l)) {
+		if (++n > PARTNERS_SHOWN)
+			break;
+		names = arena_printf(
+			draft->a, "%s%s%s", names, str_if(n > 1, ", "), l->near->port->host);
+		finding_add_role(draft, "culprit", "%s", l->near->port->host);
+	}
+	if (!n)
+		return;
+	draft->f->summary = arena_printf(draft->a,
+		"%s; so does the same NIC of %s: one of them stopped, the other waits",
+		draft->f->summary, names);
+	finding_against(draft,
+		"another host is silent on the same rail: the host that stopped and the host that "
+		"waits for it look alike");
 }
 
 static void missing_rail_describe(
@@ -233,11 +258,9 @@ static void missing_rail_describe(
 		finding_against(draft,
 			"compared with other hosts: a job that does not use this host looks the "
 			"same");
-	if (fault->confidence == PARTNER_CONFIDENCE)
-		finding_against(draft,
-			"another host is silent on the same rail: the host that stopped and the "
-			"host that waits for it look alike");
 	finding_add_role(draft, "culprit", "%s", p->port->host);
+	if (!down)
+		missing_rail_name_partners(in, fault, draft);
 	finding_steps(draft, draft->f->cause, down ? FACT_LINK_DOWN : 0);
 }
 

@@ -242,3 +242,55 @@ double chance_used(size_t members, double flows)
 		return m * -expm1(flows * log1p(-1 / m));
 	return NAN;
 }
+
+/* Lower tail of the regularised gamma function P(a, x), by its series (Abramowitz and Stegun
+ * 6.5.29). */
+static double gamma_lower(double shape, double x)
+{
+	if (!(x > 0))
+		return 0;
+	double term = 1 / shape, sum = term;
+	for (int n = 1; n < 1000 && term > 1e-12 * sum; n++) {
+		term *= x / (shape + n);
+		sum += term;
+	}
+	return fmin(1, sum * exp(-x + shape * log(x) - lgamma(shape)));
+}
+
+/* The least CoV that @flows equal flows can have over @members: counts are whole. */
+static double least_cov(double members, double flows)
+{
+	const double over = fmod(flows, members) / members;
+	return sqrt(over * (1 - over)) * members / flows;
+}
+
+double chance_even(size_t members, double flows, double cov)
+{
+	if (!in_domain(members, flows) || isnan(cov))
+		return NAN;
+	if (members < 2)
+		return 1;
+	const double m = (double)members;
+	/* flows are not quite alike: half of the least is allowed */
+	if (cov < least_cov(m, flows) / 2)
+		return 0;
+	return gamma_lower((m - 1) / 2, (flows * cov * cov + m / flows) / 2);
+}
+
+double chance_left_out(size_t members, double cov, double least, double cov_before)
+{
+	const double m = (double)members;
+	double worst = 0;
+	if (members < 2 || isnan(cov))
+		return 1;
+	for (double flows = fmax(1, least);; flows = fmax(flows + 1, floor(flows * 1.1))) {
+		const double empty = pow(1 - 1 / m, flows);
+		double p = empty * chance_even(members - 1, flows, cov);
+		if (!isnan(cov_before))
+			p *= chance_even(members, flows, cov_before);
+		worst = fmax(worst, p);
+		/* from here on an empty member alone is less probable than the worst so far */
+		if (empty < worst || empty < 1e-15)
+			return worst;
+	}
+}

@@ -32,6 +32,22 @@ double chance_tail(size_t members, double flows, double imbalance);
  * multinomial count. */
 double chance_cov(size_t members, double flows);
 
+/*
+ * chance_even - probability that @flows equal flows spread over @members as evenly as @cov or
+ * better. Source: sum (count - mean)^2 / mean = n CoV^2 is chi-square with m - 1 degrees of freedom
+ * (Pearson 1900). Counts are whole, so that sum moves in steps of 2 m / n: half a step is added.
+ */
+double chance_even(size_t members, double flows, double cov);
+
+/*
+ * chance_left_out - how probable it is, at most, that a uniform hash leaves one given member of
+ * @members empty while the others are as even as @cov. The number of flows is not known: it is the
+ * one that makes luck most probable, and no less than @least. With few flows an empty member is
+ * common but even others are rare; with many flows it is the other way round.
+ * @cov_before, when not NAN: all members were this even with the same flows before.
+ */
+double chance_left_out(size_t members, double cov, double least, double cov_before);
+
 /* chance_used - members that get at least one flow, expected: m (1 - (1 - 1/m)^n). */
 double chance_used(size_t members, double flows);
 

@@ -166,6 +166,40 @@ static void shape(void **state)
 	near("used links", chance_used(8, 8), 8 * (1 - pow(7.0 / 8, 8)), 1e-9);
 }
 
+/* Is luck never thought rarer than it is? Eight members, one left out, the others this even or
+ * better: counted over random placements. */
+static void left_out_is_a_bound(void **state)
+{
+	static const double even[] = {0.2, 0.35, 0.5};
+	enum { RUNS = 200000 };
+	for (double flows = 8; flows <= 32; flows *= 2) {
+		unsigned hits[3] = {0};
+		uint64_t random = 88172645463325252ULL;
+		for (int run = 0; run < RUNS; run++) {
+			double count[8] = {0}, square = 0;
+			for (int i = 0; i < (int)flows; i++) {
+				random ^= random << 13;
+				random ^= random >> 7;
+				random ^= random << 17;
+				count[random % 8]++;
+			}
+			for (int i = 1; i < 8; i++)
+				square += count[i] * count[i];
+			const double mean = flows / 7;
+			const double cov = sqrt(fmax(0, square / 7 - mean * mean)) / mean;
+			for (int k = 0; k < 3; k++)
+				hits[k] += count[0] == 0 && cov <= even[k];
+		}
+		for (int k = 0; k < 3; k++)
+			assert_true(hits[k] <= RUNS * chance_left_out(8, even[k], flows, NAN) + 20);
+	}
+	assert_true(chance_left_out(8, 0.1, 1, NAN) < 0.02);
+	assert_true(chance_left_out(8, 0.1, 1, 0.1) < 1e-4);
+	assert_true(chance_left_out(8, 0.7, 1, NAN) > 0.1);
+	near("one sibling tells nothing", chance_left_out(2, 0, 1, NAN), 0.5, 1e-9);
+	near("whole counts: 8 flows are never even over 3", chance_even(3, 8, 0), 0, 0);
+}
+
 static void out_of_domain(void **state)
 {
 	struct chance c;
@@ -186,6 +220,7 @@ int main(void)
 		cmocka_unit_test(against_simulation),
 		cmocka_unit_test(all_on_one_of_two),
 		cmocka_unit_test(shape),
+		cmocka_unit_test(left_out_is_a_bound),
 		cmocka_unit_test(out_of_domain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,410 @@
+/*
+ * conservation_routes - missing_route: a link of a group that is up and carries nothing while its
+ * siblings are busy, and that luck does not explain.
+ *
+ * A hash leaves links empty as well: with n flows over m links, a given one stays empty with a
+ * probability of (1 - 1/m)^n. Counters do not show n, and a hash that ignores ports knows only as
+ * many flows as there are pairs of addresses. So an idle link alone is no missing route. It takes a
+ * sign of its own:
+ *
+ *     both ways   both directions are empty; the two ends hash independently. Where both ended at
+ *                 the same time, CHANCE_ENDED is enough
+ *     packets     one direction is empty under more flows, as counted in packets, than luck needs
+ *     before      it carried its share, then nothing, while the group went on with as much and as
+ *                 evenly as before, and no other link of the group went down
+ *
+ * Where flows were not counted, their number is the one that makes luck most probable, given how
+ * even the siblings are (chance_left_out). Luck must stay below CHANCE over all links of the
+ * fabric. A link whose neighbour has lost a link to another switch is not judged: routing takes
+ * such a neighbour out on purpose.
+ */
+#include "analyzers/detect/conservation_routes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/str.h"
+#include "analyzers/measure/chance.h"
+#include "analyzers/measure/ecmp_measure.h"
+#include "analyzers/measure/hash_fields.h"
+
+#define CHANCE 1e-3 /* over all links of the fabric */
+#define CHANCE_ENDED 5e-2
+/* share of what the siblings carry; routing protocols and LLDP stay below */
+#define EMPTY_SHARE 0.01
+#define USED_SHARE 0.05 /* share of the siblings' rate from which it counts as in use */
+#define FAIR_SHARE 0.5 /* of the mean: it carried its part */
+#define LIKE_TOTAL 0.3 /* relative difference of totals that counts as unchanged */
+/* The spread of the siblings may grow by this factor, and this much, while flows are the same. */
+#define SAME_SPREAD 1.25
+#define SAME_SPREAD_MORE 0.05
+#define SPREAD_MAX 0.2
+#define BEFORE_WINDOWS 4
+#define CHANCE_LEAST 1e-12 /* limit of what a spread can prove */
+
+enum route_sign { ROUTE_NO_SIGN, ROUTE_BOTH_WAYS, ROUTE_PACKETS, ROUTE_BEFORE };
+
+static double sent_load(const struct port_seen *port, bool out)
+{
+	const struct port_rate *r = &port->in;
+	bool known = port->in_known;
+	if (out) {
+		r = &port->out;
+		known = port->out_known;
+	}
+	if (!known || port_is_down(port) || r->oper == PORT_OPER_DOWN)
+		return NAN;
+	return r->rate_bps / (r->capacity_bps ? (double)r->capacity_bps : 1e9);
+}
+
+/* Bytes per second of a load of the port's line. */
+static double bytes_of_load(const struct port_seen *port, double load)
+{
+	const double line = port->out.capacity_bps ? (double)port->out.capacity_bps : 1e9;
+	return load * line / 8;
+}
+
+struct siblings { /* of one member of a group, in one direction */
+	double mean, cov; /* load of the others; how uneven they are */
+	size_t n, used; /* .used: carry something, so at least one flow each */
+};
+
+static struct siblings siblings_of(
+	const struct conservation_in *in, const struct fabric_group *group, size_t self, bool out)
+{
+	struct siblings s = {.mean = NAN, .cov = NAN};
+	double sum = 0, square = 0;
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct port_seen *p = observed_port(in->o, group->members[i]);
+		double load = NAN;
+		if (i != self && p)
+			load = sent_load(p, out);
+		if (isnan(load))
+			continue;
+		s.n++;
+		s.used += load > 0;
+		sum += load;
+		square += load * load;
+	}
+	if (s.n) {
+		s.mean = sum / (double)s.n;
+		if (s.mean > 0)
+			s.cov = sqrt(fmax(0, square / (double)s.n - s.mean * s.mean)) / s.mean;
+	}
+	return s;
+}
+
+/* ---- one direction of one link -------------------------------------------- */
+
+struct empty_link { /* one direction */
+	bool empty;
+	double chance; /* of one link by luck, at most */
+	double like; /* mean load of the siblings */
+	struct siblings siblings;
+};
+
+static struct empty_link empty_link_of(
+	const struct conservation_in *in, const struct fabric_group *group, size_t self, bool out)
+{
+	const struct port_seen *p = observed_port(in->o, group->members[self]);
+	const double load = sent_load(p, out);
+	const struct siblings s = siblings_of(in, group, self, out);
+	struct empty_link r = {.chance = 1, .like = s.mean, .siblings = s};
+	if (!s.n || s.mean < in->options->load_floor || !(load < EMPTY_SHARE * s.mean) ||
+		p->out.coverage_ratio < 0.5)
+		return r;
+	r.empty = true;
+	r.chance = chance_left_out(s.n + 1, s.cov, (double)s.used, NAN);
+	return r;
+}
+
+/* Luck, where packets say how many flows the group carries; NAN without them. Only what leaves a
+ * group is captured at its members. */
+static double chance_by_packets(const struct conservation_in *in, const struct fabric_group *group)
+{
+	const struct ecmp_params params = {
+		.warn = 1, .min_coverage = 0.5, .interval_ns = in->in->interval_ns};
+	struct ecmp_measure measure;
+	if (!in->in->window->n_flows)
+		return NAN;
+	ecmp_measure(group, in->in->window, &params, in->in->arena, &measure);
+	if (isnan(measure.n_eff) || measure.n_live < 2)
+		return NAN;
+	return pow(1 - 1 / (double)measure.n_live, measure.n_eff);
+}
+
+/* ---- what it carried before ------------------------------------------------ */
+
+static const struct series *past_series(
+	const struct conservation_in *in, const struct fabric_port *port, bool out)
+{
+	const struct port_seen *p = observed_port(in->o, port);
+	if (!in->in->past || !p || p->entity == ENTITY_NONE)
+		return NULL;
+	return window_series(in->in->past, p->entity, out ? M_PORT_OUT_OCTETS : M_PORT_IN_OCTETS);
+}
+
+/* Time of the last sample before @series stood still; INT64_MIN: it never carried @least bytes per
+ * second. */
+static int64_t last_in_use(const struct series *series, double least)
+{
+	for (uint32_t i = series ? series->n : 0; i > 1; i--) {
+		const double seconds = (double)(series->t_ns[i - 1] - series->t_ns[i - 2]) / 1e9;
+		const uint64_t now = series->value[i - 1], then = series->value[i - 2];
+		if (now >= then && (double)(now - then) >= least * seconds)
+			return series->t_ns[i - 2];
+	}
+	return INT64_MIN;
+}
+
+struct group_before {
+	double cov, total; /* bytes per second */
+	double own_share; /* of the member that is empty now, over the mean */
+	bool known;
+};
+
+static struct group_before group_before(const struct conservation_in *in,
+	const struct fabric_group *group, size_t self, bool out, int64_t until_ns)
+{
+	const int64_t length_ns = BEFORE_WINDOWS * (in->o->to_ns - in->o->from_ns);
+	struct group_before r = {.known = false};
+	double square = 0, own = NAN;
+	size_t n = 0;
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct series *s = past_series(in, group->members[i], out);
+		struct increase inc;
+		double rate;
+		if (!s || series_rate(s, until_ns - length_ns, until_ns, 0, &rate, &inc) < 0 ||
+			inc.intervals < 2)
+			return r;
+		if (i == self)
+			own = rate;
+		r.total += rate;
+		square += rate * rate;
+		n++;
+	}
+	const double mean = r.total / (double)n;
+	if (!(mean > 0))
+		return r;
+	r.cov = sqrt(fmax(0, square / (double)n - mean * mean)) / mean;
+	r.own_share = own / mean;
+	r.known = true;
+	return r;
+}
+
+static bool member_went_down(const struct conservation_in *in, const struct fabric_group *group)
+{
+	for (size_t i = 0; i < group->n_members; i++) {
+		const struct port_seen *p = observed_port(in->o, group->members[i]);
+		const struct port_seen *far = p ? observed_peer(in->o, p) : NULL;
+		if ((p && (port_is_down(p) || p->flaps.value > 0)) || (far && port_is_down(far)))
+			return true;
+	}
+	return false;
+}
+
+/* Luck, when it carried its share before and the flows stayed; 1 where that is not known. */
+static double chance_since_before(const struct conservation_in *in,
+	const struct fabric_group *group, size_t self, bool out, const struct siblings *siblings)
+{
+	const struct port_seen *port = observed_port(in->o, group->members[self]);
+	const double mean = bytes_of_load(port, siblings->mean);
+	const int64_t until_ns =
+		last_in_use(past_series(in, group->members[self], out), USED_SHARE * mean);
+	if (until_ns == INT64_MIN || siblings->n < 2 || member_went_down(in, group))
+		return 1;
+	const struct group_before before = group_before(in, group, self, out, until_ns);
+	const double total = mean * (double)siblings->n;
+	if (!before.known || before.own_share < FAIR_SHARE ||
+		!(fabs(before.total - total) < LIKE_TOTAL * before.total))
+		return 1;
+	if (siblings->cov > SPREAD_MAX ||
+		siblings->cov > SAME_SPREAD * before.cov + SAME_SPREAD_MORE)
+		return 1;
+	return chance_left_out(siblings->n + 1, siblings->cov, (double)siblings->used, before.cov);
+}
+
+/* ---- the sign ---------------------------------------------------------------- */
+
+struct route {
+	const struct port_seen *port;
+	struct empty_link way[2]; /* 0 inbound, 1 outbound */
+	enum route_sign sign;
+	double chance; /* over all links of the fabric */
+};
+
+/* Has the neighbour lost a link to another switch? */
+static bool neighbour_is_cut(const struct conservation_in *in, const struct port_seen *port)
+{
+	const struct device_seen *spine = &in->o->devices[port->port->peer->device->index];
+	for (size_t i = 0; i < spine->n_ports; i++) {
+		const struct port_seen *p = &spine->ports[i];
+		const struct port_seen *far = observed_peer(in->o, p);
+		if (p->port->peer && (port_is_down(p) || (far && port_is_down(far))))
+			return true;
+	}
+	return false;
+}
+
+/* Did both directions carry traffic until the same poll, or the one after? */
+static bool ended_together(const struct conservation_in *in, const struct route *route)
+{
+	int64_t until_ns[2];
+	for (int k = 0; k < 2; k++)
+		until_ns[k] = last_in_use(past_series(in, route->port->port, k == 1),
+			USED_SHARE * bytes_of_load(route->port, route->way[k].like));
+	if (until_ns[0] == INT64_MIN || until_ns[1] == INT64_MIN)
+		return false;
+	return llabs(until_ns[0] - until_ns[1]) <= 2 * in->in->interval_ns;
+}
+
+static void route_try(struct route *route, enum route_sign sign, double chance, double limit)
+{
+	if (!(chance < limit) || chance >= route->chance)
+		return;
+	route->sign = sign;
+	route->chance = fmax(chance, CHANCE_LEAST);
+}
+
+static void route_find_sign(const struct conservation_in *in, const struct fabric_group *group,
+	size_t self, double links, struct route *route)
+{
+	const struct empty_link *way = route->way;
+	if ((!way[0].empty && !way[1].empty) || neighbour_is_cut(in, route->port))
+		return;
+	if (way[0].empty && way[1].empty)
+		route_try(route, ROUTE_BOTH_WAYS, links * way[0].chance * way[1].chance,
+			ended_together(in, route) ? CHANCE_ENDED : CHANCE);
+	if (way[1].empty)
+		route_try(route, ROUTE_PACKETS, links * chance_by_packets(in, group), CHANCE);
+	for (int k = 0; k < 2; k++) {
+		const bool blind = k == 1 &&
+			hash_fields_blind(
+				hash_fields(in->in->window, route->port->port->device->name));
+		if (way[k].empty && !blind)
+			route_try(route, ROUTE_BEFORE,
+				links *
+					chance_since_before(
+						in, group, self, k == 1, &way[k].siblings),
+				CHANCE);
+	}
+}
+
+/* ---- findings ---------------------------------------------------------------- */
+
+static void conservation_route_reasons(struct draft *draft, const struct route *route)
+{
+	static const char *const signs[] = {[ROUTE_NO_SIGN] = "",
+		[ROUTE_BOTH_WAYS] =
+			"both directions are empty, and the two ends choose links independently",
+		[ROUTE_PACKETS] = "packets show how many flows the group carries",
+		[ROUTE_BEFORE] =
+			"it carried its share before; the group goes on with as much, as evenly"};
+	finding_rests_on(draft, "octets of all links of the group");
+	finding_rests_on(draft, "%s", signs[route->sign]);
+	finding_ruled_out(draft,
+		"too few flows: chance leaves such a link empty with a probability of %.1g over "
+		"all links",
+		route->chance);
+	if (route->port->oper_up == 1)
+		finding_ruled_out(draft, "link down: it is up");
+}
+
+/* A link that is still empty keeps its incident open, although what it carried before is no longer
+ * remembered. */
+static enum finding_verdict route_verdict(const struct route *route)
+{
+	if (route->sign)
+		return FINDING_OVER;
+	if (route->way[0].empty || route->way[1].empty)
+		return FINDING_IDLE;
+	return FINDING_UNDER;
+}
+
+static void conservation_report_route(
+	const struct conservation_in *in, const struct route *route, struct finding_list *out)
+{
+	const struct port_seen *port = route->port;
+	const struct empty_link *empty = route->way;
+	struct draft t = conservation_finding(in, CAUSE_MISSING_ROUTE, route_verdict(route), out);
+	finding_subject(&t, port);
+	if (!route->sign)
+		return;
+	const struct empty_link *worst = &empty[0];
+	const char *way = "inbound";
+	if (empty[1].empty) {
+		worst = &empty[1];
+		way = empty[0].empty ? "in both directions" : "outbound";
+	}
+	const char *far = far_end_text(port, t.a), *here = port_text(port, t.a);
+	t.f->value = worst->like;
+	t.f->warn = in->options->load_floor;
+	t.f->severity = worst->like > 0.8 ? SEV_CRITICAL : SEV_WARNING;
+	t.f->confidence_ratio = route->sign == ROUTE_BOTH_WAYS ? 0.9 : 0.85;
+	t.f->coverage_ratio = port->out.coverage_ratio;
+	t.f->summary = arena_printf(t.a,
+		"%s to %s is up but unused %s, while the other links of its group are at %.0f %%: "
+		"missing next hop?",
+		here, far, way, 100 * worst->like);
+	finding_evidence(&t, "port.utilization_ratio", port, PRIO_NONE, sent_load(port, true),
+		"ratio", port->out.quality);
+	finding_evidence(&t, "port.in_utilization_ratio", port, PRIO_NONE, sent_load(port, false),
+		"ratio", port->in.quality);
+	finding_evidence(&t, "port.group_utilization_ratio", port, PRIO_NONE, worst->like, "ratio",
+		QUALITY_EXACT);
+	finding_evidence(&t, "port.empty_by_chance_ratio", port, PRIO_NONE, route->chance, "ratio",
+		QUALITY_ESTIMATED);
+	conservation_route_reasons(&t, route);
+	finding_add_role(&t, "culprit", "%s",
+		empty[1].empty ? port->port->device->name : port->port->peer->device->name);
+	finding_steps(&t, t.f->cause, empty[1].empty ? FACT_NEAR_END : FACT_FAR_END);
+}
+
+/* The largest group that the port is a member of: there it has most siblings. */
+static const struct fabric_group *conservation_routes_group_of(
+	const struct fabric_port *port, size_t *ret_self)
+{
+	const struct fabric_group *best = NULL;
+	for (size_t i = 0; i < port->device->n_groups; i++) {
+		const struct fabric_group *g = &port->device->groups[i];
+		for (size_t k = 0; k < g->n_members; k++)
+			if (g->members[k] == port && (!best || g->n_members > best->n_members) &&
+				strncmp(g->id, "lag:", 4) != 0) {
+				best = g;
+				*ret_self = k;
+			}
+	}
+	return best;
+}
+
+/* Reported at the end nearer to the hosts: there both directions have siblings to compare with.
+ * One port of a LAG may be empty while the LAG is not. NULL: not to be judged. */
+static const struct fabric_group *route_group_of(const struct port_seen *port, size_t *ret_self)
+{
+	const struct fabric_port *near = port->port;
+	if (!near->peer || near->peer->device->role <= near->device->role || near->lag ||
+		isnan(sent_load(port, true)))
+		return NULL;
+	return conservation_routes_group_of(near, ret_self);
+}
+
+void conservation_routes(const struct conservation_in *in, struct finding_list *out)
+{
+	double links = 0;
+	size_t self = 0;
+	for (size_t i = 0; i < in->o->n_fabric_ports; i++)
+		if (route_group_of(&in->o->ports[i], &self))
+			links++;
+	for (size_t i = 0; i < in->o->n_fabric_ports; i++) {
+		const struct fabric_group *g = route_group_of(&in->o->ports[i], &self);
+		if (!g)
+			continue;
+		struct route route = {.port = &in->o->ports[i], .chance = INFINITY};
+		for (int way = 0; way < 2; way++)
+			route.way[way] = empty_link_of(in, g, self, way == 1);
+		route_find_sign(in, g, self, links, &route);
+		conservation_report_route(in, &route, out);
+	}
+}
