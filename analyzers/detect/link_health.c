@@ -4,8 +4,11 @@
  */
 #include "analyzers/detect/link_health.h"
 
+#include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "db/model/entity.h"
+#include "db/model/metric.h"
 
 #define STATE_HOLD 2
 
@@ -28,8 +31,19 @@ static const struct option rows[] = {
 	{"rx_power_min", OPT_DOUBLE, offsetof(struct link_health_options, rx_power_min_dbm), "-10",
 		"-40", "10", NULL,
 		"dBm of received light that is too little where there is no link to compare with"},
+	{"rx_power_fall", OPT_DOUBLE, offsetof(struct link_health_options, light_fall_db), "1",
+		"0.2", "30", NULL,
+		"dB of received light lost against the port's own past, beyond what links of the "
+		"same kind lost; mating a connector again moves about half of it"},
+	{"ber_rise", OPT_DOUBLE, offsetof(struct link_health_options, ber_rise_decades), "1", "0.3",
+		"10", NULL,
+		"decades that the bit error ratio before FEC rose against the port's own past"},
 	{"window", OPT_DURATION, offsetof(struct link_health_options, window_ns), "0s", "0s", "1h",
 		NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
+	{"past", OPT_DURATION, offsetof(struct link_health_options, past_ns), "0s", "0s", "7d",
+		NULL,
+		"how long the past of light and bit errors is; kept in memory for every port; 0 = "
+		"sixty windows, at least 10 minutes"},
 	{"hold", OPT_INT, offsetof(struct link_health_options, hold), "3", "1", "10000", NULL,
 		"required windows, of the last hold + 2, before an incident opens"},
 };
@@ -63,16 +77,38 @@ static void link_health_judge(const struct link_test_in *in, struct finding_list
 	found->describe(in, &fault, &t);
 }
 
+static const uint16_t link_health_past[] = {M_PORT_PRE_FEC_BER, M_OPTIC_RX_POWER};
+
+static struct link_trend link_health_trend(
+	const struct analyzer_in *in, const struct port_seen *port)
+{
+	struct link_trend trend = {0};
+	if (!in->past || !port || port->entity == ENTITY_NONE)
+		return trend;
+	/* the past has the same entities as the window */
+	trend.light = optic_trend_of(in->past,
+		window_series(in->past, port->entity, M_OPTIC_RX_POWER), -1, false, NO_LIGHT_DBM);
+	trend.ber = optic_trend_of(
+		in->past, window_series(in->past, port->entity, M_PORT_PRE_FEC_BER), 1, true, 0);
+	return trend;
+}
+
 static int link_health_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	struct links *links = links_seen(in);
+	struct link_trend(*trends)[2] = arena_alloc(in->arena, sizeof(*trends) * (links->n + 1));
+	for (size_t i = 0; i < links->n; i++)
+		for (int e = 0; e < 2; e++)
+			trends[i][e] = link_health_trend(in, link_end(&links->v[i], e));
 	for (size_t i = 0; i < links->n; i++) {
 		const struct link *l = &links->v[i];
 		if (l->near->entity == ENTITY_NONE && (!l->far || l->far->entity == ENTITY_NONE))
 			continue; /* nobody polls it */
-		link_health_judge(
-			&(struct link_test_in){
-				.in = in, .links = links, .link = l, .o = in->options},
+		link_health_judge(&(struct link_test_in){.in = in,
+					  .links = links,
+					  .link = l,
+					  .o = in->options,
+					  .trends = (const struct link_trend(*)[2])trends},
 			out);
 	}
 	return 0;
@@ -86,5 +122,7 @@ const struct analyzer analyzer_link_health = {
 		rw_countof(rows), "speed, errors, optics and silence of links"},
 	.window_offset = offsetof(struct link_health_options, window_ns),
 	.observes = true,
+	.past_offset = offsetof(struct link_health_options, past_ns),
+	.past = {.metrics = link_health_past, .n_metrics = rw_countof(link_health_past)},
 	.run = link_health_run,
 };

@@ -10,14 +10,24 @@
 
 #include "analyzers/measure/link_limits.h"
 #include "analyzers/measure/links.h"
+#include "analyzers/measure/optic_trend.h"
 #include "analyzers/finding_build.h"
+
+struct link_trend { /* of one end */
+	struct optic_trend light, ber;
+};
 
 struct link_test_in {
 	const struct analyzer_in *in;
 	struct links *links;
 	const struct link *link;
 	const struct link_health_options *o;
+	/* how light and bit errors of each link moved, in the order of .links; two ends each */
+	const struct link_trend (*trends)[2];
 };
+
+/* what devices report for a dark fibre: that link is down, not degrading */
+#define NO_LIGHT_DBM -38
 
 struct link_fault { /* what a test found */
 	enum cause cause;

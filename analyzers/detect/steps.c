@@ -42,7 +42,8 @@
 #define COVERED 0.99
 #define BLOCKS_MIN 8 /* busy blocks needed for a comparison */
 /* busy blocks that make a level: a checkpoint that touches two or three blocks does not */
-#define LEVEL_MIN 5
+#define LEVEL_MIN 4
+#define BLOCK_MIN_NS (5 * NS_PER_S) /* holds several steps */
 #define SEGMENTS_MAX 16
 #define LOSS_STORAGE 0.02 /* share of wall time from which it is a warning */
 #define RECEIVERS_SHOWN 8
@@ -59,7 +60,7 @@ static const struct option rows[] = {
 	{"past", OPT_DURATION, offsetof(struct steps_options, past_ns), "0s", "0s", "7d", NULL,
 		"how far back throughput is compared; kept in memory for every port; 0 = sixty "
 		"windows, at least 10 minutes"},
-	{"hold", OPT_INT, offsetof(struct steps_options, hold), "3", "1", "10000", NULL,
+	{"hold", OPT_INT, offsetof(struct steps_options, hold), "2", "1", "10000", NULL,
 		"windows above the threshold, of the last hold + 2, before an incident opens"},
 };
 
@@ -196,9 +197,8 @@ struct pace {
 	bool idle, changed;
 };
 
-static struct pace pace_of(const struct throughput *throughput, double least, struct arena *a)
+static struct pace pace_of(const struct job_rate *r, double least, struct arena *a)
 {
-	const struct job_rate *r = &throughput->rate;
 	double *v = arena_array(a, double, r->n + 1);
 	size_t *at = arena_array(a, size_t, r->n + 1);
 	struct segment s[SEGMENTS_MAX];
@@ -218,6 +218,43 @@ static struct pace pace_of(const struct throughput *throughput, double least, st
 		p.base = p.now;
 	p.since_ns = r->from_ns + (int64_t)at[s[n - 1].from] * r->block_ns;
 	return p;
+}
+
+/* The same rates in blocks of @times as long, with the newest one whole. A block is known when all
+ * its parts are. */
+static struct job_rate steps_coarser(const struct job_rate *fine, size_t times, struct arena *a)
+{
+	const size_t n = fine->n / times, skip = fine->n - n * times;
+	double *rate = arena_array(a, double, n + 1);
+	for (size_t k = 0; k < n; k++) {
+		double sum = 0;
+		for (size_t i = 0; i < times; i++)
+			sum += fine->rate[skip + k * times + i];
+		rate[k] = sum / (double)times;
+	}
+	struct job_rate coarse = *fine;
+	coarse.rate = rate;
+	coarse.n = n;
+	coarse.block_ns = fine->block_ns * (int64_t)times;
+	coarse.from_ns = fine->from_ns + (int64_t)skip * fine->block_ns;
+	return coarse;
+}
+
+/*
+ * How long one block is: one interval between samples where that holds several steps. A change is
+ * then seen in a few polls. An explicit window is what the user wants to be compared.
+ */
+static int64_t steps_block_ns(const struct analyzer_in *in)
+{
+	const struct steps_options *o = in->options;
+	const int64_t window_ns = in->window->to_ns - in->window->from_ns;
+	if (o->window_ns > 0 || in->interval_ns <= 0)
+		return window_ns;
+	const int64_t intervals = (BLOCK_MIN_NS + in->interval_ns - 1) / in->interval_ns;
+	const int64_t block_ns = intervals * in->interval_ns;
+	if (window_ns % block_ns)
+		return window_ns;
+	return block_ns;
 }
 
 static const char *steps_job_name(const struct throughput *throughput, const char *otherwise)
@@ -262,16 +299,22 @@ static void steps_report_storage(const struct storage_phases *phases,
 {
 	const char *who = steps_job_name(throughput, "the job");
 	draft->f->cause = CAUSE_SLOW_STORAGE;
-	if (phases->lost_ratio >= LOSS_STORAGE)
+	const bool repeated = phases->n_after > 1;
+	if (phases->lost_ratio >= LOSS_STORAGE && repeated)
 		draft->f->severity = SEV_WARNING;
 	else
 		draft->f->severity = SEV_INFO;
 	draft->f->value = draft->f->loss_ratio = phases->lost_ratio;
-	draft->f->confidence_ratio = 0.75 * steps_coverage(throughput);
+	draft->f->confidence_ratio = 0.55 * steps_coverage(throughput);
+	if (repeated)
+		draft->f->confidence_ratio = 0.75 * steps_coverage(throughput);
 	draft->f->summary = arena_printf(draft->a,
 		"%s waits longer for storage: its checkpoints take %.3g s instead of %.3g s for "
 		"the same bytes (%.1f %% of its time); the exchanges between them are as before",
 		who, phases->after_s, phases->before_s, 100 * phases->lost_ratio);
+	if (!repeated)
+		finding_unproved(
+			draft, "one checkpoint only: the next one shows whether it stays so");
 	finding_rests_on(draft,
 		"%zu checkpoints before and %zu since; in each, %zu of %zu ports receive what the "
 		"others send",
@@ -339,22 +382,38 @@ static void steps_report_slower(const struct analyzer_in *in, const struct throu
 	steps_advise(draft, network);
 }
 
-static void steps_judge(
-	const struct analyzer_in *in, const struct throughput *throughput, struct finding_list *out)
+/*
+ * The pace in whole windows, whose blocks scatter least; where these show no change yet, in single
+ * blocks, which show a large change after a few polls.
+ */
+static struct pace steps_pace(const struct throughput *throughput, const struct job_rate *coarse,
+	double warn, struct arena *a)
+{
+	const struct pace slow = pace_of(coarse, warn, a);
+	if (slow.changed || slow.idle || throughput->rate.block_ns == coarse->block_ns)
+		return slow;
+	const struct pace fast = pace_of(&throughput->rate, warn, a);
+	if (fast.changed)
+		return fast;
+	return slow;
+}
+
+static void steps_judge(const struct analyzer_in *in, const struct throughput *throughput,
+	const struct job_rate *coarse, struct finding_list *out)
 {
 	const struct steps_options *o = in->options;
 	struct arena *a = in->arena;
-	const struct pace p = pace_of(throughput, o->warn, a);
+	const struct pace p = steps_pace(throughput, coarse, o->warn, a);
 	double lost = 0;
 	if (p.changed)
 		lost = 1 - p.now.mean / p.base.mean;
-	const bool slower = p.changed && lost > o->warn;
+	struct storage_phases storage;
+	const bool waits =
+		!p.idle && storage_slower(in->fabric, throughput, in->past, o->warn, a, &storage);
+	const bool slower = p.changed && lost > o->warn && !waits;
 	/* the present level may be older than the past in memory: the one before it is unknown, so
 	 * it closes nothing */
 	const bool better = p.changed && !slower;
-	struct storage_phases storage;
-	const bool waits =
-		!p.idle && !slower && storage_slower(in->fabric, throughput, in->past, a, &storage);
 	enum finding_verdict verdict = FINDING_IDLE;
 	if (slower || waits)
 		verdict = FINDING_OVER;
@@ -379,12 +438,13 @@ static void steps_judge(
 static int steps_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	struct throughput *t;
-	const size_t n = throughput_of(
-		in->fabric, in->past, in->window->to_ns - in->window->from_ns, in->arena, &t);
+	const int64_t block_ns = steps_block_ns(in);
+	const int64_t window_ns = in->window->to_ns - in->window->from_ns;
+	const size_t n = throughput_of(in->fabric, in->past, block_ns, in->arena, &t);
 	struct job_rate *jobs = arena_array(in->arena, struct job_rate, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		steps_judge(in, &t[i], out);
-		jobs[i] = t[i].rate;
+		jobs[i] = steps_coarser(&t[i].rate, (size_t)(window_ns / block_ns), in->arena);
+		steps_judge(in, &t[i], &jobs[i], out);
 	}
 	out->jobs = jobs;
 	out->n_jobs = n;

@@ -9,7 +9,8 @@
 
 struct link_health_options {
 	double busy, errors_per_s, errors_critical, ber, rx_power_drop_db, rx_power_min_dbm;
-	int64_t window_ns, hold;
+	double light_fall_db, ber_rise_decades; /* against the port's own past */
+	int64_t window_ns, past_ns, hold;
 };
 
 #endif

@@ -163,3 +163,27 @@ int port_rate(const struct window *window, const struct fabric_port *port, unsig
 		window_series(window, entity, M_PORT_SPEED_BPS),
 		window_series(window, entity, M_PORT_OPER_UP), interval_ns, ret);
 }
+
+double octet_rate_between(const struct series *series, int64_t from_ns, int64_t to_ns, double gate)
+{
+	const int64_t longest_ns = 2 * (to_ns - from_ns);
+	double octets = 0, covered_ns = 0;
+	uint32_t i = series_after(series, from_ns);
+	if (i == 0)
+		i = 1;
+	for (; i < series->n && series->t_ns[i - 1] < to_ns; i++) {
+		const int64_t begin_ns = series->t_ns[i - 1], end_ns = series->t_ns[i];
+		const double length_ns = (double)(end_ns - begin_ns);
+		const double overlap_ns = fmin((double)end_ns, (double)to_ns) -
+			fmax((double)begin_ns, (double)from_ns);
+		struct increase inc;
+		if (end_ns - begin_ns > longest_ns ||
+			series_increase(series, begin_ns, end_ns, gate, &inc) < 0)
+			continue;
+		octets += (double)inc.value * overlap_ns / length_ns;
+		covered_ns += overlap_ns;
+	}
+	if (covered_ns < OCTETS_SEEN * (double)(to_ns - from_ns))
+		return NAN;
+	return octets * (double)NS_PER_S / covered_ns;
+}

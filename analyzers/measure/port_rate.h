@@ -53,4 +53,15 @@ int port_rate_of(const struct window *window, const struct fabric_port *port,
 	const struct series *octets, const struct series *speed, const struct series *up,
 	int64_t interval_ns, struct port_rate *ret);
 
+/*
+ * octet_rate_between - octets a second in exactly (@from_ns, @to_ns], for spans of a few samples.
+ *
+ * Polls are late by a little, so one span gets none of them and the next one two. What lies between
+ * two samples is taken as even, and the span gets its part of it. An interval longer than two spans
+ * says too little of either. @gate: octets a second that are plausible, 0 = unknown. NAN when less
+ * than OCTETS_SEEN of the span is known.
+ */
+double octet_rate_between(const struct series *series, int64_t from_ns, int64_t to_ns, double gate);
+#define OCTETS_SEEN 0.5
+
 #endif

@@ -15,8 +15,14 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 
-#define BLOCK_SEEN 0.5 /* of a block's length must be spanned by samples for a rate */
+/* of a block's length must be spanned by samples for a rate */
+#define BLOCK_SEEN OCTETS_SEEN
+#define FEW_SAMPLES 2 /* in a block, or fewer: its bounds are off by a large part of it */
 #define PORTS_SEEN 0.5 /* of the usual load must be heard, for the rest to be stood in for */
+/* counters that an agent refreshes more slowly than it is polled */
+#define REFRESH_MOST 30 /* samples */
+#define REFRESH_MOVES 8 /* that show it */
+#define REFRESH_ALIKE 0.8 /* of the moves lie equally far apart */
 #define PORTS_FEW 5 /* fewer: nobody can tell who does as most do */
 #define SIDE_MIN 3 /* values on either side of a change */
 #define SPREAD_MIN 0.003 /* of the level: less scatter than this is chance, not precision */
@@ -50,6 +56,62 @@ static bool rhythm_belongs(
 		(!job || !job->hosts || !*job->hosts || str_glob(job->hosts, port->host));
 }
 
+/*
+ * Samples between two moves of a counter, where its agent refreshes it more slowly than it is
+ * polled: all moves lie the same number of samples apart. Exchanges of a job do not: sooner or
+ * later a poll cuts one of them, and the counter moves twice in a row. 0: it is not so, or not
+ * known.
+ */
+static uint32_t rhythm_refresh(const struct series *series)
+{
+	uint32_t times[REFRESH_MOST + 1] = {0}, moves = 0, last = 0;
+	for (uint32_t i = 1; i < series->n; i++) {
+		if (series->value[i] == series->value[i - 1])
+			continue;
+		if (last && i - last <= REFRESH_MOST)
+			times[i - last]++;
+		moves += last > 0;
+		last = i;
+	}
+	for (uint32_t gap = 2; gap <= REFRESH_MOST && moves >= REFRESH_MOVES; gap++)
+		if (times[gap] >= REFRESH_ALIKE * moves && times[1] == 0)
+			return gap;
+	return 0;
+}
+
+/* @series without the samples that repeat what the agent had cached. A counter that has not moved
+ * for longer is one that stands still. */
+static const struct series *rhythm_fresh(const struct series *series, struct arena *a)
+{
+	const uint32_t refresh = rhythm_refresh(series);
+	if (!refresh)
+		return series;
+	struct series *fresh = arena_alloc(a, sizeof(*fresh));
+	int64_t *t_ns = arena_array(a, int64_t, series->n);
+	uint64_t *value = arena_array(a, uint64_t, series->n);
+	uint16_t *flags = arena_array(a, uint16_t, series->n);
+	uint32_t *window_ms = arena_array(a, uint32_t, series->n);
+	uint32_t n = 0, still = 0;
+	for (uint32_t i = 0; i < series->n; i++) {
+		still++;
+		if (n && series->value[i] == value[n - 1] && still <= refresh + 1)
+			continue;
+		t_ns[n] = series->t_ns[i];
+		value[n] = series->value[i];
+		flags[n] = series->flags[i];
+		window_ms[n++] = series->window_ms ? series->window_ms[i] : 0;
+		still = 0;
+	}
+	*fresh = *series;
+	fresh->t_ns = t_ns;
+	fresh->value = value;
+	fresh->flags = flags;
+	if (series->window_ms)
+		fresh->window_ms = window_ms;
+	fresh->n = n;
+	return fresh;
+}
+
 static struct taps taps_of(const struct fabric *fabric, const struct fabric_job *job,
 	const struct window *window, bool uplinks, unsigned metric, struct arena *a)
 {
@@ -70,7 +132,7 @@ static struct taps taps_of(const struct fabric *fabric, const struct fabric_job 
 			if (entity != ENTITY_NONE)
 				s = window_series(window, entity, metric);
 			if (s && s->n > 1)
-				t.v[t.n++] = (struct tap){.s = s,
+				t.v[t.n++] = (struct tap){.s = rhythm_fresh(s, a),
 					.gate = PORT_RATE_PLAUSIBLE * (double)p->speed_bps / 8};
 		}
 	}
@@ -99,21 +161,55 @@ static struct taps best_taps(const struct fabric *fabric, const struct fabric_jo
 static double tap_rate(const struct tap *tap, int64_t from_ns, int64_t to_ns)
 {
 	struct increase inc;
+	const uint32_t first = series_after(tap->s, from_ns);
+	if (first + FEW_SAMPLES >= tap->s->n || tap->s->t_ns[first + FEW_SAMPLES] > to_ns)
+		return octet_rate_between(tap->s, from_ns, to_ns, tap->gate);
 	if (series_increase(tap->s, from_ns, to_ns, tap->gate, &inc) < 0 ||
 		(double)inc.covered_ns < BLOCK_SEEN * (double)(to_ns - from_ns))
 		return NAN;
 	return (double)inc.value * (double)NS_PER_S / (double)inc.covered_ns;
 }
 
+/* Octets a second of all ports that usually move any in @block; NAN when one of them is silent. */
+static double block_sum(const struct taps *taps, const double *each, size_t n, size_t block)
+{
+	double sum = 0;
+	for (size_t i = 0; i < taps->n; i++)
+		if (taps->v[i].usual > 0)
+			sum += each[i * n + block];
+	return sum;
+}
+
+/*
+ * The newest block before @block, else the first one after it, in which all ports were heard and
+ * the job was busy; SIZE_MAX: nobody is silent in @block, or there is no such block.
+ */
+static size_t block_heard(const double *sums, size_t n, size_t block, double usual)
+{
+	size_t after = SIZE_MAX;
+	if (!isnan(sums[block]))
+		return SIZE_MAX;
+	for (size_t k = block; k > 0; k--)
+		if (sums[k - 1] > 0.5 * usual)
+			return k - 1;
+	for (size_t k = block + 1; k < n && after == SIZE_MAX; k++)
+		if (sums[k] > 0.5 * usual)
+			after = k;
+	return after;
+}
+
 /*
  * One block: how much of its usual each port moves, on average over the ports that do as most do.
  * One that moves nothing, or something else, while the others go on has left the job, or is a
  * finding of its own: the steps are no longer for it. NAN when too little is heard.
+ *
+ * For silent ports, their part of the whole when they were last heard stands in. Their usual part
+ * may be that of another time, and a switch that falls silent would change the level.
  */
-static double block_rate(const struct taps *taps, const double *each, size_t n, size_t block,
-	double usual, double *share)
+static double block_rate(const struct taps *taps, const double *each, const double *sums, size_t n,
+	size_t block, double usual, double *share)
 {
-	double heard = 0, sum = 0, weight = 0;
+	double heard = 0, sum = 0, weight = 0, all = usual;
 	size_t seen = 0;
 	for (size_t i = 0; i < taps->n; i++) {
 		const double r = each[i * n + block];
@@ -124,20 +220,24 @@ static double block_rate(const struct taps *taps, const double *each, size_t n, 
 	}
 	if (!seen || heard < PORTS_SEEN * usual)
 		return NAN;
-	double m;
-	if (seen < PORTS_FEW)
-		m = NAN;
-	else
+	double m = NAN;
+	if (seen >= PORTS_FEW)
 		m = stats_median(share, seen);
+	const size_t at = block_heard(sums, n, block, usual);
+	if (at != SIZE_MAX)
+		all = sums[at];
 	for (size_t i = 0; i < taps->n; i++) {
 		const double r = each[i * n + block], part = r / taps->v[i].usual;
 		if (isnan(r) || !(taps->v[i].usual > 0) || part < 0.5 * m || part > 1.5 * m)
 			continue;
 		sum += r;
-		weight += taps->v[i].usual;
+		if (at != SIZE_MAX)
+			weight += each[i * n + at];
+		else
+			weight += taps->v[i].usual;
 	}
 	if (weight > 0)
-		return sum / weight * usual;
+		return sum / weight * all;
 	return 0;
 }
 
@@ -175,14 +275,16 @@ static void sum_blocks(struct taps *taps, int64_t from_ns, int64_t block_ns, dou
 	struct arena *a)
 {
 	double *each = arena_array(a, double, taps->n *n + 1),
-	       *share = arena_array(a, double, taps->n + 1);
+	       *share = arena_array(a, double, taps->n + 1), *sums = arena_array(a, double, n + 1);
 	for (size_t i = 0; i < taps->n; i++)
 		for (size_t k = 0; k < n; k++)
 			each[i * n + k] = tap_rate(&taps->v[i], from_ns + (int64_t)k * block_ns,
 				from_ns + (int64_t)(k + 1) * block_ns);
 	const double usual = usual_of(taps, each, n, a);
 	for (size_t k = 0; k < n; k++)
-		rate[k] = block_rate(taps, each, n, k, usual, share);
+		sums[k] = block_sum(taps, each, n, k);
+	for (size_t k = 0; k < n; k++)
+		rate[k] = block_rate(taps, each, sums, n, k, usual, share);
 }
 
 static double rhythm_coverage_of(const double *rate, size_t n)

@@ -20,7 +20,7 @@
 struct arena;
 
 struct storage_phases {
-	/* whole ones on either side of the change, at least two each */
+	/* whole ones on either side of the change: at least two before it, one after it */
 	size_t n_before, n_after;
 	double before_s, after_s; /* medians of their lengths */
 	/* what the receivers got beyond their share of the exchange, in the last of each side */
@@ -33,10 +33,11 @@ struct storage_phases {
 
 /*
  * storage_slower - true when the later phases are clearly longer, a few receivers take nearly all
- * that is sent in them, and that is about as much as before. @past holds M_PORT_OUT_OCTETS for the
- * time of @throughput. The result lives in @a.
+ * that is sent in them, that is about as much as before, and the exchanges between the phases have
+ * not become slower by the share @warn. @past holds M_PORT_OUT_OCTETS for the time of @throughput.
+ * The result lives in @a.
  */
 bool storage_slower(const struct fabric *fabric, const struct throughput *throughput,
-	const struct window *past, struct arena *a, struct storage_phases *ret);
+	const struct window *past, double warn, struct arena *a, struct storage_phases *ret);
 
 #endif

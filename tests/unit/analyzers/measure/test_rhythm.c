@@ -252,9 +252,117 @@ static void test_throughput(void **state)
 	window_world_done(&made);
 }
 
+struct rhythm_fabric { /* one leaf with hosts */
+	struct fabric fabric;
+	struct fabric_device leaf, *devices[1];
+	struct fabric_port ports[4], *list[4];
+};
+
+static void rhythm_fabric_init(struct rhythm_fabric *made, size_t n)
+{
+	static const char *const names[] = {"e1", "e2", "e3", "e4"};
+	static const char *const hosts[] = {"a-1", "a-2", "a-3", "a-4"};
+	*made = (struct rhythm_fabric){.leaf = {.name = "leaf1", .role = ROLE_LEAF}};
+	for (size_t i = 0; i < n; i++) {
+		made->ports[i] = (struct fabric_port){
+			.name = names[i], .device = &made->leaf, .host = hosts[i]};
+		made->list[i] = &made->ports[i];
+	}
+	made->leaf.ports = made->list;
+	made->leaf.n_ports = n;
+	made->devices[0] = &made->leaf;
+	made->fabric = (struct fabric){.devices = made->devices, .n_devices = 1};
+}
+
+static void rhythm_add(struct window_world *world, double t_s, const char *port, double octets)
+{
+	const struct sample sample = {.t_ns = (int64_t)(t_s * NS_PER_S),
+		.entity = entities_intern(world->entities, "leaf1", port, PRIO_NONE),
+		.metric = M_PORT_OUT_OCTETS,
+		.value = (uint64_t)octets,
+		.source = SOURCE_REPLAY};
+	series_memory_add(world->memory, &sample);
+}
+
+/* A port that had changed its part of the whole falls silent: the level of the job stays. Its part
+ * over the whole time would have made it 9 % slower. */
+static void test_silent_port_keeps_the_level(void **state)
+{
+	struct rhythm_fabric made;
+	struct window_world world;
+	struct throughput *t;
+	rhythm_fabric_init(&made, 2);
+	window_world_init(&world, NULL);
+	double octets[2] = {1000, 1000};
+	for (int at = 0; at <= 900; at += 10) {
+		const bool shifted = at > 300, silent = at > 700;
+		octets[0] += (shifted ? 750 : 400) * 10;
+		octets[1] += (shifted ? 250 : 600) * 10;
+		rhythm_add(&world, at, "e1", octets[0]);
+		if (!silent)
+			rhythm_add(&world, at, "e2", octets[1]);
+	}
+	window_world_cut(&world, throughput_metrics, throughput_n_metrics, 0, 900, world.arena,
+		&world.window);
+	assert_int_equal(
+		throughput_of(&made.fabric, &world.window, 30 * NS_PER_S, world.arena, &t), 1);
+	for (size_t k = 1; k < t[0].rate.n; k++)
+		near(t[0].rate.rate[k], 1000, 1);
+	window_world_done(&world);
+}
+
+/* Polls come up to 0.3 s late, and blocks are as long as the time between them: each block has its
+ * part of what lies between two polls. */
+static void test_blocks_of_one_poll(void **state)
+{
+	struct rhythm_fabric made;
+	struct window_world world;
+	struct throughput *t;
+	uint32_t seed = 3;
+	rhythm_fabric_init(&made, 1);
+	window_world_init(&world, NULL);
+	for (int at = 0; at <= 600; at += 10) {
+		seed = seed * 1664525u + 1013904223u;
+		const double late = 0.3 * ((double)(seed >> 8) / (1 << 24));
+		rhythm_add(&world, at + late, "e1", 1e6 + 1e5 * (at + late));
+	}
+	window_world_cut(&world, throughput_metrics, throughput_n_metrics, 0, 600, world.arena,
+		&world.window);
+	throughput_of(&made.fabric, &world.window, 10 * NS_PER_S, world.arena, &t);
+	for (size_t k = 1; k + 1 < t[0].rate.n; k++)
+		near(t[0].rate.rate[k], 1e5, 1);
+	window_world_done(&world);
+}
+
+/* An agent that refreshes its counters every 5 s, polled each second: that is no step of 5 s, and
+ * the job never idles. */
+static void test_cached_counters_are_no_step(void **state)
+{
+	struct rhythm_fabric made;
+	struct window_world world;
+	struct throughput *t;
+	struct period p;
+	double slices[600];
+	rhythm_fabric_init(&made, 1);
+	window_world_init(&world, NULL);
+	for (int at = 0; at <= 600; at++)
+		rhythm_add(&world, at + 0.01 * (at % 3), "e1", 1e6 + 1e5 * (at - at % 5));
+	window_world_cut(&world, throughput_metrics, throughput_n_metrics, 0, 600, world.arena,
+		&world.window);
+	throughput_slices(&made.fabric, NULL, &world.window, NS_PER_S, slices, rw_countof(slices));
+	assert_false(rhythm_period(slices, rw_countof(slices), NS_PER_S, &p));
+	throughput_of(&made.fabric, &world.window, 5 * NS_PER_S, world.arena, &t);
+	for (size_t k = 1; k + 1 < t[0].rate.n; k++)
+		near(t[0].rate.rate[k], 1e5, 2e3);
+	window_world_done(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_silent_port_keeps_the_level),
+		cmocka_unit_test(test_blocks_of_one_poll),
+		cmocka_unit_test(test_cached_counters_are_no_step),
 		cmocka_unit_test(test_story),
 		cmocka_unit_test(test_segments),
 		cmocka_unit_test(test_noise),
