@@ -221,8 +221,8 @@ const void *config_options(const struct config *config, const char *section, con
 /* ---- config_set ---------------------------------------------------------- */
 
 /* Sections besides the modules' that may change after loading: they decide verdicts (defaults: how
- * long windows are and what counts as a gap). */
-static const char *const changeable[] = {"policy", "cost", "lossless", "defaults"};
+ * long windows are and what counts as a gap) or advice. */
+static const char *const changeable[] = {"policy", "cost", "lossless", "defaults", "tuning"};
 
 static int unknown_setting(const struct config *config, const char *key, struct err *e)
 {

@@ -261,10 +261,7 @@ static void build_tuning(struct build *build)
 {
 	struct config *c = build->c;
 	const struct tree_tuning *tree = schema_read_or_defaults(build, "tuning");
-	c->tuning.min_evidence_ns = tree->min_evidence_ns;
-	c->tuning.min_coverage = tree->min_coverage;
-	c->tuning.base_rtt_ns = tree->base_rtt_ns;
-	c->tuning.max_pmax = tree->max_pmax;
+	build_tuning_scalars(c, tree);
 	c->tuning.names = arena_array(c->arena, struct config_tuning_name, tree->names.n + 1);
 	for (size_t i = 0; i < tree->names.n; i++) {
 		const struct tree_tuning_name *name = tree->names.v[i];

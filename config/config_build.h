@@ -13,8 +13,16 @@ void build_fabric(struct build *build);
 /* build_links - links, LAGs and ECMP groups into the fabric whose devices are known.
  * config_links.c. */
 void build_links(struct build *build);
-/* build_scalars - what config_set() may change later: policy, cost, lossless. config_fabric.c. */
+/* build_scalars - what config_set() may change later: policy, cost, lossless, tuning.
+ * config_fabric.c. */
 void build_scalars(struct config *config);
+static inline void build_tuning_scalars(struct config *config, const struct tree_tuning *tree)
+{
+	config->tuning.min_evidence_ns = tree->min_evidence_ns;
+	config->tuning.min_coverage = tree->min_coverage;
+	config->tuning.base_rtt_ns = tree->base_rtt_ns;
+	config->tuning.max_pmax = tree->max_pmax;
+}
 
 /* build_config - devices, captures and the rest of struct config. config_build.c. */
 void build_config(struct build *build);

@@ -52,6 +52,8 @@ void build_scalars(struct config *config)
 		fabric->usd_per_gpu_hour = tree->cost->usd_per_gpu_hour;
 	if (tree->defaults)
 		config->defaults.interval_ns = tree->defaults->interval_ns;
+	if (tree->tuning)
+		build_tuning_scalars(config, tree->tuning);
 	fabric_apply_policy(tree, fabric);
 }
 

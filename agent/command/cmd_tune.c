@@ -20,6 +20,7 @@
 #include "agent/tuning/tune_readback.h"
 #include "agent/tuning/tune_store.h"
 #include "agent/tuning/tune_review.h"
+#include "agent/tuning/tune_verified.h"
 #include "config/config.h"
 #include "db/model/entity.h"
 #include "db/series/history.h"

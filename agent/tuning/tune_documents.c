@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
@@ -115,21 +116,6 @@ int tune_list_document(struct client *client, json_t **ret, struct err *e)
 	return 0;
 }
 
-int tune_show_document(struct client *client, const char *id, json_t **ret, struct err *e)
-{
-	rw_cleanup(tune_documents_free) struct tune_ledger *l = NULL;
-	int rc = tune_documents_now(client, &l, e);
-	const struct tune_record *r = NULL;
-	if (rc == 0)
-		r = tune_find(l, id, e);
-	if (!r)
-		return e->code;
-	json_t *s = tune_record_json(r, TUNE_DOCUMENT_PUBLIC);
-	tune_documents_change(s);
-	*ret = json_pack("{s:[o]}", "sheets", s);
-	return 0;
-}
-
 /* ---- review -------------------------------------------------------------- */
 
 /* An unknown name is a usage error: an empty review would read as "nothing to do". */
@@ -209,6 +195,50 @@ int tune_review_asked(
 	ret->reason = rw_strdup(e->text);
 	*e = (struct err){0};
 	return 0;
+}
+
+/* Sheets without a change are not recorded: a review of the same range makes them again. */
+static const struct tune_record *find_reviewed(const struct tune_reviewed *reviewed, const char *id)
+{
+	const struct tune_record *found = NULL;
+	const size_t length = strlen(id);
+	for (size_t i = 0; i < reviewed->n && length > 0; i++) {
+		if (strncasecmp(reviewed->v[i]->sheet.id, id, length) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = reviewed->v[i];
+	}
+	return found;
+}
+
+static json_t *show_one(const struct tune_record *record)
+{
+	json_t *sheet = tune_record_json(record, TUNE_DOCUMENT_PUBLIC);
+	tune_documents_change(sheet);
+	return json_pack("{s:[o]}", "sheets", sheet);
+}
+
+int tune_show_document(struct client *client, const char *id, json_t **ret, struct err *e)
+{
+	rw_cleanup(tune_documents_free) struct tune_ledger *ledger = NULL;
+	struct tune_reviewed reviewed = {0};
+	struct err ignored = {0};
+	const struct tune_record *record = NULL;
+	int rc = tune_documents_now(client, &ledger, e);
+	if (rc != 0)
+		return rc;
+	record = tune_find(ledger, id, e);
+	if (!record && e->code == -ENOENT &&
+		tune_review_asked(client, &(struct tune_ask){0}, &reviewed, &ignored) == 0)
+		record = find_reviewed(&reviewed, id);
+	rc = record ? 0 : e->code;
+	if (record) {
+		*e = (struct err){0};
+		*ret = show_one(record);
+	}
+	tune_reviewed_done(&reviewed);
+	return rc;
 }
 
 json_t *tune_reviewed_json(const struct tune_reviewed *reviewed, bool change)

@@ -34,14 +34,4 @@ void tune_reviewed_done(struct tune_reviewed *reviewed);
 int tune_render(struct client *client, const struct tune_record *record, const char *device,
 	const char *vendor, bool undo, struct arena *a, const char **ret, struct err *e);
 
-struct tune_verify_ask {
-	enum verify_match match;
-	int64_t before_ns, after_ns; /* 0: as much as there is, at most a day */
-	int64_t applied_ns; /* set: when the change came into force */
-};
-/* tune_verify_record - before and after the change; @ret lives in @a and with @record. -ENODATA: no
- * read-back and no record says that it is in force. */
-int tune_verify_record(struct client *client, const struct tune_record *record,
-	struct tune_verify_ask *ask, struct arena *a, struct tune_verified *ret, struct err *e);
-
 #endif

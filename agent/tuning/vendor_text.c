@@ -141,8 +141,16 @@ static void vendor_text_header(struct str *out, const struct tune_sheet *sheet,
 	}
 	for (size_t i = 0; i < plan->n_objects; i++)
 		str_addf(out, "%s changes %s\n", m, plan->objects[i]);
-	str_addf(out, "%s disruption: %s%s\n", m, tune_disruption_name(plan->disruption),
-		when_allowed(plan->disruption));
+	/* what this syntax does on a switch of its own says nothing about this one */
+	if (!plan->native && sheet->disruption == DISRUPTION_UNKNOWN &&
+		plan->disruption != DISRUPTION_UNKNOWN)
+		str_addf(out,
+			"%s disruption: unknown on this device%s; %s where the syntax is its own\n",
+			m, when_allowed(DISRUPTION_UNKNOWN),
+			tune_disruption_name(plan->disruption));
+	else
+		str_addf(out, "%s disruption: %s%s\n", m, tune_disruption_name(plan->disruption),
+			when_allowed(plan->disruption));
 	add_canary(out, sheet, device, m);
 	for (size_t i = 0; i < plan->n_check; i++)
 		str_addf(out, "%s check %s\n", m, plan->check[i]);

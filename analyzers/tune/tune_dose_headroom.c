@@ -225,11 +225,12 @@ static void give_up_cables(
 	if (longest_m > 0 && metres > 0 && metres < longest_m)
 		plan_next(plan,
 			arena_printf(plan->c->in->arena,
-				"or shorter cables: about %.0f m less at each of the %zu ports "
+				"give up length: about %.0f m less of cable at each of the %zu "
+				"ports "
 				"(the longest has %.0f m)",
 				ceil(metres), bill->n, longest_m));
 	else
-		plan_next(plan, "or shorter cables where they are long");
+		plan_next(plan, "give up length: shorter cables where they are long");
 }
 
 /* None gets a part: it is said what the pool lacks, and what could be given up for it. */
@@ -261,8 +262,9 @@ static void pool_cannot(
 			arena_printf(
 				a, "give up lossless priorities: there are %u of them", classes));
 	give_up_cables(plan, bill, bill->cost - can);
-	plan_next(plan, "or a smaller alpha: queues then leave more of the pool free");
-	plan_next(plan, "or less that is reserved for lossy classes, which makes the pool larger");
+	plan_next(plan, "or give up alpha: with a smaller one queues leave more of the pool free");
+	plan_next(
+		plan, "or give up what is reserved for lossy classes: the pool gets larger by it");
 }
 
 /* ---- the changes --------------------------------------------------------- */

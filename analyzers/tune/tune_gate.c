@@ -157,18 +157,21 @@ static const char *gate_history(struct gate_in *gate)
 		since_ns = gate->site->device->since_ns;
 	const int64_t have_ns = gate->in->evidence->to_ns - since_ns,
 		      least_ns = gate->in->options.min_evidence_ns;
-	char least[24];
+	char least[24], more[24];
 	if (have_ns >= least_ns)
 		return NULL;
 	unit_duration_text(least, sizeof(least), least_ns);
+	const int64_t unit_ns = least_ns >= 600 * NS_PER_S ? 60 * NS_PER_S : NS_PER_S;
+	const int64_t missing = (least_ns - have_ns + unit_ns - 1) / unit_ns;
+	unit_duration_text(more, sizeof(more), missing * unit_ns);
 	gate_collect(gate,
 		arena_printf(gate->a,
-			"more history under these thresholds: review again with %s of it, or lower "
+			"%s more of history under these thresholds (%s in all), or a lower "
 			"tuning.min_evidence",
-			least));
+			more, least));
 	return arena_printf(gate->a,
-		"%.0f min of history under the thresholds in force, %s are needed",
-		(double)have_ns / 60e9, least);
+		"%.0f min of history under the thresholds in force, %s are needed: %s are missing",
+		(double)have_ns / 60e9, least, more);
 }
 
 /* An open incident here names the cause of the plan. */

@@ -371,13 +371,13 @@ static void sheet_prove(
 
 /* ---- the sheet ----------------------------------------------------------- */
 
-static void set_id(struct sheet *sheet)
+void tune_sheet_name(uint64_t fabric_id, struct tune_sheet *sheet)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
-	const struct tune_sheet *s = sheet->s;
+	const struct tune_sheet *s = sheet;
 	const char *const words[] = {
 		s->device, s->port_group, s->diagnosis, s->n_ports == 1 ? s->ports[0] : NULL};
-	uint64_t h = hash_bytes(&s->priority, sizeof(s->priority), sheet->in->fabric->id);
+	uint64_t h = hash_bytes(&s->priority, sizeof(s->priority), fabric_id);
 	for (size_t i = 0; i < rw_countof(words); i++) {
 		if (words[i])
 			h = hash_bytes(words[i], strlen(words[i]) + 1, h);
@@ -394,8 +394,13 @@ static void set_id(struct sheet *sheet)
 			h = hash_bytes(scope, strlen(scope) + 1, h);
 	}
 	for (int i = 0; i < 8; i++, h >>= 5)
-		sheet->s->id[i] = letters[h & 31];
-	sheet->s->id[8] = 0;
+		sheet->id[i] = letters[h & 31];
+	sheet->id[8] = 0;
+}
+
+static void set_id(struct sheet *sheet)
+{
+	tune_sheet_name(sheet->in->fabric->id, sheet->s);
 }
 
 static struct sheet sheet_begin(const struct tune_in *in, const char *device, int priority,
@@ -466,6 +471,8 @@ static const char *plan_summary(struct arena *a, const struct tune_plan *plan,
 	case ADVICE_CHANGE:
 		return arena_printf(a, "%s. Change: %s", because, changes_text(a, plan));
 	case ADVICE_BLOCKED:
+		if (plan->pool_short)
+			return arena_printf(a, "%s; no change: %s", because, plan->refused);
 		return arena_printf(
 			a, "%s; no change: blocked by %s", because, verdict->blocked_by);
 	case ADVICE_NONE:

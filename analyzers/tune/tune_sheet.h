@@ -19,4 +19,7 @@ void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_
 /* How sure the sheet of a plan would be, 0..1. */
 double tune_confidence(const struct tune_plan *plan);
 
+/* tune_sheet_name - the id: of the fabric, the place, the diagnosis and the values. */
+void tune_sheet_name(uint64_t fabric_id, struct tune_sheet *sheet);
+
 #endif

@@ -173,3 +173,40 @@ c.pause(0.02, UPLINKS)
 c.pause(0.05, HOSTS)
 c.pause(0, direction="rx")
 c.write()
+
+c = Case("pool", "Frames are lost at the uplinks of a switch whose shared pool is full: it cannot give the headroom that 300 m take, and says what to give up.", cable="300m")
+c.traffic()
+c.settings()
+c.counter("queue.out_packets", 5e6)
+c.counter("queue.ecn_marked", 5e4)
+c.counter("pg.drops", 3, UPLINKS)
+c.counter("pg.drops", 0, HOSTS)
+c.pause(0.02, UPLINKS)
+c.pause(0, HOSTS)
+c.pause(0, direction="rx")
+for n in range(0, LENGTH // STEP + 1, 3):
+    for port in UPLINKS:
+        c.rows.append((n * STEP, port, "3", "pg.headroom_watermark_bytes", 100000 if n % 2 else 99000, "60"))
+    c.rows.append((n * STEP, "pool:ingress_lossless", "-", "pool.watermark_bytes", 15900000, "60"))
+c.write()
+
+c = Case("regression", "Kmin was lowered after 12 minutes, steps have taken a sixth longer since: that is taken back before anything else.")
+c.state("port.speed_bps", 400000000000, priority="-")
+c.state("port.oper_up", 1, priority="-")
+c.settings()
+CHANGED = 740
+for port in PORTS:
+    for metric, value in (("cfg.ecn_kmin_bytes", 100000), ("cfg.ecn_kmax_bytes", 200000)):
+        c.rows.append((CHANGED, port, "3", metric, value, ""))
+octets = 0
+for n in range(LENGTH // STEP + 1):
+    rate = (2e10 if n * STEP <= CHANGED else 1.7e10) * (1 + 0.004 * (n * 7 % 5 - 2))
+    for port in PORTS:
+        for metric in ("port.out_octets", "port.in_octets"):
+            c.rows.append((n * STEP, port, "-", metric, round(1000 + octets), ""))
+    octets += rate * STEP
+c.queues(0.02)
+c.pause(0)
+c.pause(0, direction="rx")
+c.state("pfc.tx_frames", 12)
+c.write()
