@@ -122,7 +122,7 @@ static struct headroom_bill bill_of(const struct tune_plan *plan, bool all)
 		bill.n_lossless++;
 		if (!is_short_too(plan, owner.prio->priority))
 			continue;
-		tune_headroom_need(plan->c, d, owner.prio, &owner.need);
+		tune_headroom_need(plan->c->in, d, owner.prio, &owner.need);
 		if (!(owner.need.bytes > owner.prio->headroom_bytes) ||
 			(owner.need.can_wait && !all))
 			continue;
@@ -376,7 +376,7 @@ static void plan_pool_checks(
 static void plan_calc_check(struct tune_plan *plan)
 {
 	const struct tune_prio *l = plan->like;
-	const double calc = tune_headroom_calculated(plan->c, plan->site->device, l);
+	const double calc = tune_headroom_calculated(plan->c->in, plan->site->device, l);
 	double after = l->headroom_bytes;
 	for (size_t i = 0; i < plan->n_changes; i++)
 		if (plan->changes[i].knob == KNOB_HEADROOM &&
@@ -492,7 +492,7 @@ void plan_less_headroom(struct tune_plan *plan)
 	for (size_t i = 0; i < plan->n_prios; i++)
 		if (plan->prios[i]->port->cable_mm > plan->like->port->cable_mm)
 			plan->like = plan->prios[i];
-	const double calc = tune_headroom_calculated(plan->c, plan->site->device, plan->like);
+	const double calc = tune_headroom_calculated(plan->c->in, plan->site->device, plan->like);
 	if (isnan(calc))
 		plan_collect(plan,
 			"a vendor's table for this ASIC: the formula does not reproduce it, so "

@@ -11,7 +11,7 @@
 
 /* ---- the formula --------------------------------------------------------- */
 
-static double headroom_formula(const struct tune_case *tune_case, const struct tune_device *device,
+static double headroom_formula(const struct tune_in *in, const struct tune_device *device,
 	const struct tune_prio *prio, const struct headroom_in *model)
 {
 	const struct tune_port *port = tune_port_at(device, prio->port);
@@ -21,23 +21,23 @@ static double headroom_formula(const struct tune_case *tune_case, const struct t
 		return NAN;
 	if (port)
 		mtu_bytes = fmax(MTU_MOST, port->mtu_bytes);
-	struct headroom_in in = *model;
-	in.speed_bps = (uint64_t)speed;
-	in.cable_mm = prio->port->cable_mm;
-	in.mtu_bytes = (uint64_t)mtu_bytes;
-	in.lossless_mtu_bytes = tune_case->in->fabric->lossless_mtu_bytes;
-	in.small_ratio = 1;
-	in.lanes = speed >= 800e9 ? 8 : 4;
+	struct headroom_in asked = *model;
+	asked.speed_bps = (uint64_t)speed;
+	asked.cable_mm = prio->port->cable_mm;
+	asked.mtu_bytes = (uint64_t)mtu_bytes;
+	asked.lossless_mtu_bytes = in->fabric->lossless_mtu_bytes;
+	asked.small_ratio = 1;
+	asked.lanes = speed >= 800e9 ? 8 : 4;
 	struct headroom h;
-	if (headroom_calc(&in, &h) == 0)
+	if (headroom_calc(&asked, &h) == 0)
 		return (double)h.xoff_bytes;
 	return NAN;
 }
 
-double tune_headroom_calculated(const struct tune_case *tune_case, const struct tune_device *device,
-	const struct tune_prio *prio)
+double tune_headroom_calculated(
+	const struct tune_in *in, const struct tune_device *device, const struct tune_prio *prio)
 {
-	const struct tune_platform *platform = tune_platform_of(tune_case->in, device);
+	const struct tune_platform *platform = tune_platform_of(in, device);
 	const struct tune_asic *asic = NULL;
 	if (platform)
 		asic = platform->asic;
@@ -47,7 +47,7 @@ double tune_headroom_calculated(const struct tune_case *tune_case, const struct 
 		.model = HEADROOM_SPECTRUM, .cell_bytes = (uint64_t)asic->cell_bytes};
 	if (asic->headroom == TUNE_HEADROOM_SPECTRUM_2021)
 		model.model = HEADROOM_SPECTRUM_2021;
-	return headroom_formula(tune_case, device, prio, &model);
+	return headroom_formula(in, device, prio, &model);
 }
 
 /*
@@ -56,12 +56,12 @@ double tune_headroom_calculated(const struct tune_case *tune_case, const struct 
  * lost, or a peak at the full size hides the need, it is no use to ask for less; as a measure of
  * what could be given back it does not count.
  */
-static double headroom_in_flight(const struct tune_case *tune_case,
-	const struct tune_device *device, const struct tune_prio *prio)
+double tune_headroom_in_flight(
+	const struct tune_in *in, const struct tune_device *device, const struct tune_prio *prio)
 {
 	const struct headroom_in model = {
 		.model = HEADROOM_GENERIC, .cell_bytes = 1, .amplification = 1};
-	return headroom_formula(tune_case, device, prio, &model);
+	return headroom_formula(in, device, prio, &model);
 }
 
 /* ---- what ports of one kind have shown ----------------------------------- */
@@ -115,11 +115,11 @@ static void kind_learn(struct headroom_kind *kind, const struct tune_prio *prio,
 		kind->proven = true;
 }
 
-static struct headroom_kind kind_of(const struct tune_case *tune_case,
-	const struct tune_device *device, const struct tune_prio *prio)
+static struct headroom_kind kind_of(
+	const struct tune_in *in, const struct tune_device *device, const struct tune_prio *prio)
 {
-	const struct tune_evidence *e = tune_case->in->evidence;
-	const double mtu_bytes = (double)tune_case->in->fabric->lossless_mtu_bytes;
+	const struct tune_evidence *e = in->evidence;
+	const double mtu_bytes = (double)in->fabric->lossless_mtu_bytes;
 	struct headroom_kind kind = {.used = NAN, .lost_bytes = NAN, .peers = NAN};
 	for (size_t i = 0; i < e->n_devices; i++) {
 		const struct tune_device *there = &e->devices[i];
@@ -166,15 +166,15 @@ static void need_of_short(
 		"what ports of the same speed and cable have elsewhere without loss");
 }
 
-void tune_headroom_need(const struct tune_case *tune_case, const struct tune_device *device,
+void tune_headroom_need(const struct tune_in *in, const struct tune_device *device,
 	const struct tune_prio *prio, struct headroom_need *ret)
 {
 	const double set = prio->headroom_bytes;
 	*ret = (struct headroom_need){.bytes = set};
 	if (isnan(set))
 		return;
-	const struct headroom_kind kind = kind_of(tune_case, device, prio);
-	const double flight = headroom_in_flight(tune_case, device, prio);
+	const struct headroom_kind kind = kind_of(in, device, prio);
+	const double flight = tune_headroom_in_flight(in, device, prio);
 	const bool is_short = kind.lost || kind.full, hidden = kind.lost || kind.used >= set;
 	if (is_short)
 		need_of_short(&kind, set, hidden, ret);
@@ -186,7 +186,7 @@ void tune_headroom_need(const struct tune_case *tune_case, const struct tune_dev
 		need_at_least(ret, STEP * set, false,
 			"a quarter more, as at the other ports of the pool: nothing shows that it "
 			"is enough");
-	need_at_least(ret, tune_headroom_calculated(tune_case, device, prio), true,
+	need_at_least(ret, tune_headroom_calculated(in, device, prio), true,
 		"the calculated value for this cable, MTU and speed");
 	ret->can_wait = !is_short && kind.proven;
 }

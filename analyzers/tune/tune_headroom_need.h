@@ -22,7 +22,7 @@ struct headroom_need {
 	bool can_wait;
 };
 
-void tune_headroom_need(const struct tune_case *tune_case, const struct tune_device *device,
+void tune_headroom_need(const struct tune_in *in, const struct tune_device *device,
 	const struct tune_prio *prio, struct headroom_need *ret);
 
 /* Do two ports belong to the same kind? */
@@ -31,7 +31,11 @@ bool tune_headroom_kind(const struct tune_device *left_device, const struct tune
 
 /* The vendor's own number for this port; NAN: not an ASIC whose tables the formula reproduces, or
  * the cable is not known. */
-double tune_headroom_calculated(const struct tune_case *tune_case, const struct tune_device *device,
-	const struct tune_prio *prio);
+double tune_headroom_calculated(
+	const struct tune_in *in, const struct tune_device *device, const struct tune_prio *prio);
+
+/* What arrives after XOFF was sent, by physics alone; NAN: speed or cable is not known. */
+double tune_headroom_in_flight(
+	const struct tune_in *in, const struct tune_device *device, const struct tune_prio *prio);
 
 #endif

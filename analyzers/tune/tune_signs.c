@@ -13,6 +13,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
+#include "analyzers/tune/tune_headroom_need.h"
 #include "analyzers/tune/tune_signs.h"
 
 /* Shares of time. */
@@ -321,7 +322,16 @@ static void sign_early(struct tune_site *site, int64_t rtt_ns)
 	tune_sign_set(&site->signs, T_FAR_EARLY, site->hot->kmin < FAR_EARLY * bdp);
 }
 
-static void sign_loss(struct tune_site *site, double mtu)
+/* A headroom that holds what is in flight is used by nearly all of it: that it was used by 90 % is
+ * no sign, as long as the peak stays below its size. */
+static bool holds_flight(const struct tune_in *in, const struct tune_site *site, double mtu)
+{
+	const struct tune_prio *l = site->short_of;
+	return !l->lost_windows && l->headroom.max <= l->headroom_bytes - mtu &&
+		l->headroom_bytes >= tune_headroom_in_flight(in, site->device, l);
+}
+
+static void sign_loss(struct tune_site *site, const struct tune_in *in, double mtu)
 {
 	const struct tune_prio *l = site->short_of;
 	bool alive = false, known = false;
@@ -336,7 +346,8 @@ static void sign_loss(struct tune_site *site, double mtu)
 		tune_sign_set(&site->signs, T_FULL,
 			(l->full_windows ||
 				(l->lost_windows && l->headroom.max > l->headroom_bytes - mtu)) &&
-				l->tx_windows && !l->headroom.standing);
+				l->tx_windows && !l->headroom.standing &&
+				!holds_flight(in, site, mtu));
 	if (site->device->pool.windows && site->device->pool_bytes > 0)
 		tune_sign_set(&site->signs, T_POOL_FULL,
 			site->device->pool.max >= FULL * site->device->pool_bytes &&
@@ -503,7 +514,7 @@ void tune_signs_of(const struct tune_in *in, int priority, struct tune_site *sit
 		find_depths(p, p->signs.yes & T_PAUSES);
 		tune_signs_sign_marks(p);
 		sign_early(p, in->options.rtt_ns);
-		sign_loss(p, mtu);
+		sign_loss(p, in, mtu);
 		sign_xon(p, mtu);
 		sign_idle_room(p, e->to_ns - e->from_ns);
 		sign_incidents(p, in);

@@ -377,6 +377,22 @@ static void all_queues_of_the_pool_get_theirs_in_one_sheet(void **state)
 	assert_string_equal(s->port_group, "Ethernet5");
 }
 
+static void a_headroom_of_the_right_size_is_used_by_nearly_all_of_it(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	struct tune_prio *up = &w->prios[0][HOSTS];
+	tune_pause(up, 0.05);
+	w->of[0][HOSTS]->cable_mm = 300000; /* 151.5 KB on the wire, some 230 KB in all */
+	up->headroom_bytes = 300000;
+	up->headroom = (struct tune_peak){.max = 280000, .windows = 60};
+	up->full_windows = 6;
+	assert_string_not_equal(tune_first(w, &l)->diagnosis, "headroom_small");
+	up->headroom_bytes = 150000;
+	up->headroom.max = 140000;
+	assert_string_equal(tune_first(w, &l)->diagnosis, "headroom_small");
+}
+
 static void losses_tell_how_large_the_step_is(void **state)
 {
 	struct tune_world *w = *state;
@@ -526,6 +542,7 @@ int main(void)
 		T(the_formula_counts_where_it_reproduces_the_tables),
 		T(peers_show_what_is_enough),
 		T(all_queues_of_the_pool_get_theirs_in_one_sheet),
+		T(a_headroom_of_the_right_size_is_used_by_nearly_all_of_it),
 		T(losses_tell_how_large_the_step_is),
 		T(alpha_gives_back_what_the_smaller_pool_takes),
 		T(headroom_must_not_put_pfc_before_ecn),
