@@ -50,9 +50,10 @@ def scenario_rows(options):
 
 
 def at_s(name, options):
-    for line in open(os.path.join(options.scenario_dir, name + ".yaml"), encoding="utf-8"):
-        if line.startswith("at:"):
-            return seconds(line.split(":", 1)[1].split("#")[0].strip())
+    with open(os.path.join(options.scenario_dir, name + ".yaml"), encoding="utf-8") as f:
+        for line in f:
+            if line.startswith("at:"):
+                return seconds(line.split(":", 1)[1].split("#")[0].strip())
     return 240.0
 
 
@@ -219,6 +220,7 @@ def main():
     p.add_argument("--cases", default=None, help="folder that keeps the recorded cases: a later score with the same folder only replays them")
     p.add_argument("--scenario-dir", default=os.path.join(here, "..", "fabric", "scenarios"))
     p.add_argument("--table", help="write the tables as markdown into this file, between its score marks")
+    p.add_argument("--brief", action="store_true", help="the main tables only, between the marks of the last run")
     p.add_argument("--wrong", action="store_true", help="print each run that was not right")
     options = p.parse_args()
 
@@ -227,6 +229,8 @@ def main():
         for line in open(options.out, encoding="utf-8"):
             row = json.loads(line)
             results[key(row)] = row
+    for folder in filter(None, (options.cases, options.cache)):
+        os.makedirs(folder, exist_ok=True)
     begun = time.monotonic()
     walk = Walk(options, results)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -239,10 +243,11 @@ def main():
             print(f"no round is complete ({there}): no table. Run it again to go on, or --partial for a look.", file=sys.stderr)
             return 2
         results = {k: r for k, r in results.items() if k in keys}
-    text = table.markdown(list(results.values()), None if options.partial else rounds)
+    write = table.brief if options.brief else table.markdown
+    text = write(list(results.values()), None if options.partial else rounds)
     print(text)
     if options.table:
-        table.into(options.table, text)
+        table.into(options.table, text, table.LAST if options.brief else table.WHOLE)
     return 1 if any(r["verdict"] == "error" for r in results.values()) else 0
 
 

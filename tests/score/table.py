@@ -227,19 +227,47 @@ def perturbed_part(single, bound):
         rate_rows(single, lambda r: "perturbed" if r["perturb"] else "as tuned", "fabric", bound) + [""]
 
 
-def markdown(results, rounds=None):
-    """@rounds: complete ones; None: the rows are a part, and the text says so."""
-    bound = oracle_read()
+def parted(results):
+    """(rows that ran, with one fault, with several, with none)."""
     ok = [r for r in results if r["verdict"] != "error"]
     single = [r for r in ok if len(r["faults"]) == 1]
     double = [r for r in ok if len(r["faults"]) > 1]
-    quiet = [r for r in ok if not r["faults"]]
+    return ok, single, double, [r for r in ok if not r["faults"]]
+
+
+def heading(results, rounds):
+    if not results:
+        return "no runs"
+    ok, single, double, quiet = parted(results)
     seeds = sorted({r["seed"] for r in results})
-    out = []
     whole = f"{rounds} complete round{'s' if rounds != 1 else ''}" if rounds else "INCOMPLETE: not a whole round"
-    out.append(f"{whole}, seeds {seeds[0]} to {seeds[-1]}: {len(results)} runs: {len(single)} with one fault, {len(double)} with two, {len(quiet)} with none "
-               f"({sum(r['hours'] for r in quiet):.0f} fabric-hours); {len(results) - len(ok)} did not run." if results else "no runs")
-    out.append("")
+    return (f"{whole}, seeds {seeds[0]} to {seeds[-1]}: {len(results)} runs: {len(single)} with one fault, {len(double)} with two, {len(quiet)} with none "
+            f"({sum(r['hours'] for r in quiet):.0f} fabric-hours); {len(results) - len(ok)} did not run.")
+
+
+def double_part(double, bound):
+    both = sum(all(f["found"] for f in r["faults"]) for r in double)
+    return ["### Two faults at once", "", f"Two faults at once: both named in {pct(both, len(double))} of {len(double)} runs.", ""] + \
+        rate_rows(double, face_cadence, "face, cadence", bound) + [""]
+
+
+def brief(results, rounds=None):
+    """The main tables only."""
+    bound = oracle_read()
+    ok, single, double, quiet = parted(results)
+    out = [heading(results, rounds), ""] + rate_rows(single, face_cadence, "face, cadence", bound) + [""] + time_rows(single) + [""]
+    if any((r["scenario"], r["face"]) in bound for r in single):
+        out += bound_rows(single, bound) + [""]
+    for part in (perturbed_part(single, bound), double_part(double, bound) if double else [], quiet_part(quiet) if quiet else []):
+        out += [line for line in part if not line.startswith("###")]
+    return "\n".join(out)
+
+
+def markdown(results, rounds=None):
+    """@rounds: complete ones; None: the rows are a part, and the text says so."""
+    bound = oracle_read()
+    ok, single, double, quiet = parted(results)
+    out = [heading(results, rounds), ""]
     out += ["### One fault, by face and cadence", ""] + rate_rows(single, face_cadence, "face, cadence", bound) + [""]
     for cadence in ("1s", "10s"):
         full = [r for r in single if r["face"] == "full" and r["cadence"] == cadence]
@@ -266,9 +294,7 @@ def markdown(results, rounds=None):
     if any(r["packets"] for r in single):
         out += ["### Packets", ""] + rate_rows(single, lambda r: "with packets" if r["packets"] else "counters alone", "evidence", bound) + [""]
     if double:
-        both = sum(all(f["found"] for f in r["faults"]) for r in double)
-        out += ["### Two faults at once", "", f"Two faults at once: both named in {pct(both, len(double))} of {len(double)} runs.", ""] + \
-            rate_rows(double, face_cadence, "face, cadence", bound) + [""]
+        out += double_part(double, bound)
     if quiet:
         out += quiet_part(quiet)
     out += confusion_part(single)
@@ -276,12 +302,14 @@ def markdown(results, rounds=None):
     return "\n".join(out)
 
 
-BEGIN, END = "<!-- score: begin -->", "<!-- score: end -->"
+WHOLE, LAST = "score", "score-last"
 
 
-def into(path, text):
-    page = open(path, encoding="utf-8").read()
-    head, rest = page.split(BEGIN, 1)
-    tail = rest.split(END, 1)[1]
+def into(path, text, what=WHOLE):
+    """Between the marks of @what in the page."""
+    begin, end = f"<!-- {what}: begin -->", f"<!-- {what}: end -->"
+    with open(path, encoding="utf-8") as f:
+        head, rest = f.read().split(begin, 1)
+    tail = rest.split(end, 1)[1]
     with open(path, "w", encoding="utf-8") as f:
-        f.write(f"{head}{BEGIN}\n{text}\n{END}{tail}")
+        f.write(f"{head}{begin}\n{text}\n{end}{tail}")
