@@ -298,6 +298,14 @@ static bool ledger_recently(const struct incident_record *record)
 	return weight_sum(&record->weight) > 0;
 }
 
+/* How much of its subject an incident names: a host, a switch, or nothing. */
+static int names_of(const struct incident *incident)
+{
+	if (incident->host)
+		return 2;
+	return incident->device != NULL;
+}
+
 /* Of two with the same cause only one explains the other: the older one, else the device, port or
  * priority that comes first. Two groups of one device: the table of db/model/cause.def alone
  * decides. */
@@ -305,9 +313,9 @@ static bool speaks_first(const struct incident *left, const struct incident *rig
 {
 	if (left->cause != right->cause)
 		return true;
-	/* whoever names a host knows more than who names none */
-	if (!left->host != !right->host && left->cause == CAUSE_UNKNOWN)
-		return left->host != NULL;
+	/* of two things unknown, the one that names more says more */
+	if (left->cause == CAUSE_UNKNOWN && names_of(left) != names_of(right))
+		return names_of(left) > names_of(right);
 	if (left->first_ns != right->first_ns)
 		return left->first_ns < right->first_ns;
 	const int by_device = name_compare(str_or(left->device, ""), str_or(right->device, ""));

@@ -149,6 +149,12 @@ static const char *early_text(const struct report_ctx *ctx)
 }
 static const char *xon_text(const struct report_ctx *ctx)
 {
+	if (isnan(ctx->s->episode_ns))
+		return arena_printf(ctx->a,
+			"%s: XON is set less than two frames below XOFF: about %.0f pauses a "
+			"second "
+			"at %s",
+			ctx->where, ctx->s->episodes_per_s, port_text(ctx->s->prio->port, ctx->a));
 	return arena_printf(ctx->a,
 		"%s: XON is too close to XOFF: pauses of %.1f us on average, %.0f a second at %s",
 		ctx->where, ctx->s->episode_ns / 1e3, ctx->s->episodes_per_s,
@@ -346,7 +352,7 @@ static void congestion_finding_prove(struct draft *draft, const struct report_ct
 	if (s->is->cause == CAUSE_ECN_EARLY)
 		finding_evidence_device(
 			draft, "ecn.bdp_bytes", device, s->bdp_bytes, "bytes", QUALITY_ESTIMATED);
-	if (s->is->cause == CAUSE_XON_CLOSE)
+	if (s->is->cause == CAUSE_XON_CLOSE && !isnan(s->episode_ns))
 		finding_evidence_device(
 			draft, "pfc.episode_ns", device, s->episode_ns, "ns", QUALITY_EXACT);
 	if (s->kind == SUSPECT_GROUP) {

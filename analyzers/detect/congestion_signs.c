@@ -3,7 +3,9 @@
 
 #include <math.h>
 
+#include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
 
@@ -19,6 +21,10 @@
 #define BUSIER 1.3 /* times the load of the hosts' ports */
 #define MARKED 0.01 /* of what an uplink sent: it is congested */
 #define EPISODES_MIN 100.0 /* pauses a second */
+/* ... where only frames are counted: more than pressure at a threshold in order causes */
+#define EPISODES_MANY 1000.0
+#define EPISODE_TIMES 3.0 /* against the other switches: how much shorter, and more often */
+enum { EPISODE_PEERS = 2 };
 /* XOFF and XON must lie at least two frames apart; frames are a little shorter than the declared
  * MTU */
 #define HYSTERESIS_MTUS 1.5
@@ -69,6 +75,9 @@ static const struct signature signatures[] = {
 		FROM_HOST, 0.5, false,
 		"most busy queues mark although none ever held one bandwidth-delay product"},
 	/* XON too close (row 11) */
+	{SUSPECT_SWITCH, CAUSE_XON_CLOSE, PAUSES | SHORT_PAUSES | XON_SET, 0, FROM_HOST, 0.75,
+		false,
+		"settings put XON less than two frames below XOFF, and pauses are many and short"},
 	{SUSPECT_SWITCH, CAUSE_XON_CLOSE, PAUSES | SHORT_PAUSES, 0, FROM_HOST, 0.55, false,
 		"pauses end before their effect is back: transitions and pause time"},
 
@@ -285,45 +294,77 @@ static void congestion_signs_of_queues(const struct congestion *congestion,
 	}
 }
 
-/* Mean length of a pause, and what it takes for XOFF and XON to act over that link: cable there and
- * back, the peer's response, a frame each. */
+/* How long XOFF and XON take to act over a link: cable there and back, the peer's response, a frame
+ * each. */
+static double link_round_ns(const struct congestion *congestion, const struct port_seen *port)
+{
+	const double bytes_ns = (double)port->out.capacity_bps / 8e9,
+		     mtu = (double)congestion->o->fabric->lossless_mtu_bytes;
+	return 2 * (double)port->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 +
+		(double)pause_response_bytes(port->out.capacity_bps) / bytes_ns +
+		2 * mtu / bytes_ns;
+}
+
+/* Does the switch pause as its peers do, but in many pieces: several times as often, each a
+ * fraction of theirs? */
+static bool pauses_in_pieces(const struct congestion *congestion, const struct device_load *own)
+{
+	const size_t most = congestion->o->n_devices + 1;
+	double *lengths = arena_array(congestion->in->arena, double, most);
+	double *rates = arena_array(congestion->in->arena, double, most);
+	size_t n = 0;
+	for (size_t i = 0; i < congestion->o->n_devices; i++) {
+		const struct device_load *load = &congestion->devices[i];
+		if (load == own || !load->inputs || !(load->episode_ns > 0))
+			continue;
+		lengths[n] = load->episode_ns;
+		rates[n] = load->episodes_per_s;
+		n++;
+	}
+	if (n < EPISODE_PEERS)
+		return false;
+	return stats_median(lengths, n) > EPISODE_TIMES * own->episode_ns &&
+		own->episodes_per_s > EPISODE_TIMES * stats_median(rates, n);
+}
+
+/* Bytes between XOFF and XON by settings; NAN unknown. */
+static double xon_apart(const struct port_prio *prio)
+{
+	if (!isnan(prio->xon_offset))
+		return prio->xon_offset;
+	return prio->xoff_level - prio->xon_level;
+}
+
+/*
+ * Do pauses end before their effect is back? Settings that leave enough room between XOFF and XON
+ * rule it out, too little room confirms it. Unknown settings require a clear case: half of a round
+ * over the link, or pauses far shorter than those of the other switches.
+ */
 static void episodes_of(const struct congestion *congestion, struct suspect *suspect)
 {
 	const struct port_prio *l = suspect->prio;
-	suspect->episode_ns = suspect->episode_limit_ns = NAN;
-	if (!l || !l->tx_pause.measured || !l->port->out.capacity_bps)
+	const struct device_load *load = &congestion->devices[suspect->device->device->index];
+	suspect->episode_ns = load->episode_ns;
+	suspect->episodes_per_s = load->episodes_per_s;
+	suspect->episode_limit_ns = NAN;
+	if (!l || !l->port->out.capacity_bps)
 		return;
-	const double bytes_ns = (double)l->port->out.capacity_bps / 8e9,
-		     mtu = (double)congestion->o->fabric->lossless_mtu_bytes;
-	const double link_ns = 2 * (double)l->port->port->cable_mm / 1e3 / CABLE_SPEED_M_S * 1e9 +
-		(double)pause_response_bytes(l->port->out.capacity_bps) / bytes_ns +
-		2 * mtu / bytes_ns;
-	double apart;
-	if (!isnan(l->xon_offset))
-		apart = l->xon_offset;
-	else
-		apart = l->xoff_level - l->xon_level;
-	/* where pauses are not counted: one pause takes at least two frames, XOFF and XON */
-	double episodes = 0;
-	if (l->tx_transitions.known)
-		episodes = l->tx_transitions.value;
-	else if (l->tx_frames.known && !isnan(apart))
-		episodes = l->tx_frames.value / 2;
-	if (episodes <= 0)
-		return;
-	suspect->episode_ns = l->tx_pause_ns.value / episodes;
-	/* settings that leave enough room between XOFF and XON rule it out; too little room
-	 * confirms it; unknown settings require a clear case */
-	if (isnan(apart))
-		suspect->episode_limit_ns = link_ns / 2;
-	else if (apart < HYSTERESIS_MTUS * mtu)
+	const double link_ns = link_round_ns(congestion, l->port);
+	const double apart = xon_apart(l);
+	const bool close =
+		apart < HYSTERESIS_MTUS * (double)congestion->o->fabric->lossless_mtu_bytes;
+	sign_set(&suspect->signs, XON_SET, close);
+	suspect->episode_limit_ns = 0;
+	if (close)
 		suspect->episode_limit_ns = 4 * link_ns;
-	else
-		suspect->episode_limit_ns = 0;
-	suspect->episodes_per_s = episodes * 1e9 / (double)l->tx_pause_ns.covered_ns;
-	sign_set(&suspect->signs, SHORT_PAUSES,
-		suspect->episodes_per_s > EPISODES_MIN &&
-			suspect->episode_ns < suspect->episode_limit_ns);
+	else if (isnan(apart) && pauses_in_pieces(congestion, load))
+		suspect->episode_limit_ns = 2 * link_ns;
+	else if (isnan(apart))
+		suspect->episode_limit_ns = link_ns / 2;
+	bool shorts = load->episode_ns < suspect->episode_limit_ns;
+	if (isnan(load->episode_ns))
+		shorts = close && load->episodes_per_s > EPISODES_MANY;
+	sign_set(&suspect->signs, SHORT_PAUSES, shorts && load->episodes_per_s > EPISODES_MIN);
 }
 
 /* Do the other switches mark at least the share @few of what they send? */

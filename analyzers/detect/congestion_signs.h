@@ -69,7 +69,9 @@ enum sign {
 	CNP_REACHES = 1 << 28, /* packets: CNPs are delivered to the host */
 	NO_ECT = 1 << 29, /* packets: the host sends data that is not ECT */
 	NO_CNP = 1 << 30, /* packets: the host gets CE and sends no CNP */
-	HOST_PROVEN = NARROW, /* of a switch: a host is proven not to slow down */
+	/* of a switch only */
+	HOST_PROVEN = NARROW, /* a host is proven not to slow down */
+	XON_SET = FULL, /* settings put XON less than two frames below XOFF */
 	/* of a host only; the bits say something else of other kinds */
 	LEADS = NARROW, /* more paused than every other host */
 	SQUEEZES = GROUP_MARKED, /* queues to other hosts mark far more than their peers */

@@ -6,6 +6,7 @@
  * another detector reports it: a host pause_storm, a queue congestion, a ring deadlock. The rest is
  * diffuse: one finding per priority, for all such trees together.
  */
+#include <math.h>
 #include <string.h>
 
 #include "agent/base/arena.h"
@@ -13,12 +14,15 @@
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/pause_finding.h"
+#include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/pause/pause_limits.h"
 
 /* factor of the warning for an upper bound: most pauses are lifted long before their frame expires
  */
 #define BOUND_TIMES 5
 #define MUCH 5 /* times the warning from which it is more than information */
+/* Times the pause that the next switch causes, from which one switch is named. */
+#define PAUSES_MOST 2.0
 #define WIDE 3 /* paused switches from which it is more than information (L3) */
 enum { ROOTS_SHOWN = 3 };
 
@@ -49,6 +53,9 @@ struct diffuse { /* of one priority */
 	size_t n;
 	size_t n_switches, n_hosts;
 	double pressure;
+	/* the switch that pauses most, when it pauses twice as much as the next; NULL */
+	const struct device_seen *loudest;
+	double loudest_share; /* of all pause of the priority between switches and of hosts */
 	bool measured, judged; /* judged: some pause counter of the priority is known */
 };
 
@@ -108,6 +115,51 @@ static void pause_spread_gather(struct diffuse *diffuse)
 			!isnan(diffuse->o->prios[i]->tx_pause.hi);
 }
 
+/* Pause that an edge stands for. Frames have no ceiling here, so that two switches that both pause
+ * all the time by their upper bounds can still be compared. */
+static double spread_strength(const struct diffuse *diffuse, const struct pause_edge *edge)
+{
+	const struct port_prio *by = observed_prio(edge->by, diffuse->priority);
+	double level = NAN;
+	if (by)
+		level = tx_level(by);
+	if (isnan(level) && edge->at) {
+		const struct port_prio *at = observed_prio(edge->at, diffuse->priority);
+		if (at)
+			level = rx_level(at);
+	}
+	if (isnan(level))
+		return edge_level(edge);
+	return level;
+}
+
+/* Is there one switch that causes most of it? By what it makes its neighbours wait. */
+static void pause_spread_find_loudest(struct diffuse *diffuse)
+{
+	double *sum = arena_array(diffuse->in->arena, double, diffuse->o->n_devices + 1);
+	double all = 0, most = 0, second = 0;
+	for (size_t i = 0; i < diffuse->g->n_edges; i++) {
+		const struct pause_edge *e = &diffuse->g->edges[i];
+		if (e->priority != diffuse->priority || !e->by || diffuse->origin_known[e->tree])
+			continue;
+		const double level = spread_strength(diffuse, e);
+		sum[e->by->device->device->index] += level;
+		all += level;
+	}
+	for (size_t i = 0; i < diffuse->o->n_devices; i++) {
+		if (sum[i] <= most) {
+			second = fmax(second, sum[i]);
+			continue;
+		}
+		second = most;
+		most = sum[i];
+		diffuse->loudest = &diffuse->o->devices[i];
+	}
+	diffuse->loudest_share = all > 0 ? most / all : 0;
+	if (most < PAUSES_MOST * second)
+		diffuse->loudest = NULL;
+}
+
 /* Names the counters that are missing to find the origin. */
 static void pause_spread_name_missing(const struct diffuse *diffuse, struct draft *draft)
 {
@@ -140,6 +192,29 @@ static void pause_spread_name_missing(const struct diffuse *diffuse, struct draf
 			"%% of it and three times the next one");
 }
 
+/* What one switch that pauses most can mean, and what would tell. */
+static void pause_spread_name_loudest(const struct diffuse *diffuse, struct draft *draft)
+{
+	const char *name = diffuse->loudest->device->name;
+	draft->f->device = name;
+	finding_add_role(draft, "suspect", "%s", name);
+	finding_rests_on(draft,
+		"%s causes %.0f %% of the pause, at least twice as much as any other switch", name,
+		100 * diffuse->loudest_share);
+	finding_unproved(draft,
+		"which of these: ECN off or too late on %s, XON too close to XOFF there, or "
+		"receivers "
+		"behind it that take less than they are sent",
+		name);
+	finding_step(draft,
+		arena_printf(draft->a,
+			"read ECN (WRED), buffer and XON settings of %s and of one peer; collect "
+			"ECN "
+			"marks and watermarks of its queues, by gNMI where SNMP has none",
+			name),
+		"none: read only");
+}
+
 static void pause_spread_list_candidates(const struct diffuse *diffuse, struct draft *draft)
 {
 	size_t shown = 0;
@@ -164,6 +239,21 @@ static bool hosts_are_seen(const struct diffuse *diffuse)
 			return true;
 	}
 	return false;
+}
+
+static const char *pause_spread_summary(const struct diffuse *diffuse, struct arena *a)
+{
+	const struct pause_edge *e = diffuse->worst;
+	const char *origin = "no single origin found";
+	if (diffuse->loudest)
+		origin = arena_printf(a, "%s causes %.0f %% of it", diffuse->loudest->device->name,
+			100 * diffuse->loudest_share);
+	return arena_printf(a,
+		"pause between switches on priority %d, %s: worst port %s, paused by %s %s; %zu "
+		"switch%s and %zu host%s wait",
+		diffuse->priority, origin, port_text(e->at, a), port_text(e->by, a),
+		pause_share_text(e->lo, e->hi, e->measured, a), diffuse->n_switches,
+		str_if(diffuse->n_switches != 1, "es"), diffuse->n_hosts, plural(diffuse->n_hosts));
 }
 
 static void pause_spread_report_diffuse(const struct diffuse *diffuse, struct finding_list *out)
@@ -193,18 +283,15 @@ static void pause_spread_report_diffuse(const struct diffuse *diffuse, struct fi
 	else
 		t.f->confidence_ratio = 0.3;
 	t.f->coverage_ratio = observed_coverage(e->at);
-	t.f->summary = arena_printf(t.a,
-		"pause between switches on priority %d, no single origin found: worst port %s, "
-		"paused by %s %s; %zu switch%s and %zu host%s wait",
-		diffuse->priority, port_text(e->at, t.a), port_text(e->by, t.a),
-		pause_share_text(e->lo, e->hi, e->measured, t.a), diffuse->n_switches,
-		str_if(diffuse->n_switches != 1, "es"), diffuse->n_hosts, plural(diffuse->n_hosts));
+	t.f->summary = pause_spread_summary(diffuse, t.a);
 	finding_evidence(&t, e->measured ? "pfc.rx_pause_ratio" : "pfc.rx_pause_ratio_hi", e->at,
 		diffuse->priority, edge_level(e), "ratio", e->quality);
 	finding_evidence_device(&t, "pause.unresolved_port_windows", e->by->port->device->name,
 		diffuse->g->unresolved[diffuse->priority], "ports", QUALITY_ESTIMATED);
 	pause_spread_list_candidates(diffuse, &t);
 	pause_spread_name_missing(diffuse, &t);
+	if (diffuse->loudest)
+		pause_spread_name_loudest(diffuse, &t);
 	if (hosts_are_seen(diffuse))
 		finding_ruled_out(&t, "slow receiver: no host pauses its port for long");
 	if (!diffuse->g->n_cycles)
@@ -215,6 +302,27 @@ static void pause_spread_report_diffuse(const struct diffuse *diffuse, struct fi
 		"run rocewatch pause tree to see who pauses whom; collect watermarks and ECN marks "
 		"per queue of the switches that pause",
 		"none: read only");
+}
+
+/* The other subjects of a priority, so that an incident about one of them can clear: the fabric,
+ * when a switch is named, and every switch that is not. */
+static void pause_spread_report_absent(const struct diffuse *diffuse, struct finding_list *out)
+{
+	const struct pause_spread_options *o = diffuse->in->options;
+	for (size_t i = 0; i <= diffuse->o->n_devices; i++) {
+		const struct device_seen *device = NULL;
+		if (i < diffuse->o->n_devices)
+			device = &diffuse->o->devices[i];
+		if (device == diffuse->loudest)
+			continue;
+		struct draft t =
+			finding_new(out, diffuse->in, "pause_spread", FINDING_UNDER, o->hold);
+		t.f->priority = diffuse->priority;
+		t.f->cause = CAUSE_UNKNOWN;
+		t.f->summary = "";
+		if (device)
+			t.f->device = device->device->name;
+	}
 }
 
 static int pause_spread_run(const struct analyzer_in *in, struct finding_list *out)
@@ -230,8 +338,13 @@ static int pause_spread_run(const struct analyzer_in *in, struct finding_list *o
 		d.origin_known = arena_array(in->arena, bool, d.o->n_devices + 1);
 		known_origins(&d);
 		pause_spread_gather(&d);
-		if (d.worst || d.judged || d.g->observable)
-			pause_spread_report_diffuse(&d, out);
+		if (d.worst)
+			pause_spread_find_loudest(&d);
+		if (!d.worst && !d.judged && !d.g->observable)
+			continue;
+		pause_spread_report_diffuse(&d, out);
+		if (d.worst || d.judged)
+			pause_spread_report_absent(&d, out);
 	}
 	return 0;
 }

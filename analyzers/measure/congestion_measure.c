@@ -307,6 +307,30 @@ static void host_speed(struct congestion *congestion)
 
 /* ---- switches ------------------------------------------------------------ */
 
+/*
+ * Pauses are counted, or told by frames: one pause takes XOFF and XON. One that lasts takes more
+ * frames, since XOFF is repeated before its 65,535 quanta end: of those the mean is too short, but
+ * never shorter than that repetition, far above the microsecond of a threshold that flaps.
+ */
+static void survey_episodes(struct device_load *load)
+{
+	const struct port_prio *l = load->loudest;
+	load->episode_ns = load->episodes_per_s = NAN;
+	if (!l)
+		return;
+	const struct amount *counted = &l->tx_frames;
+	double episodes = l->tx_frames.value / 2;
+	if (l->tx_transitions.known && l->tx_transitions.value > 0) {
+		counted = &l->tx_transitions;
+		episodes = counted->value;
+	}
+	if (!counted->known || episodes <= 0)
+		return;
+	load->episodes_per_s = episodes * 1e9 / (double)counted->covered_ns;
+	if (l->tx_pause.measured)
+		load->episode_ns = l->tx_pause_ns.value / episodes;
+}
+
 static void survey_device(struct congestion *congestion, const struct device_seen *device)
 {
 	struct device_load *load = &congestion->devices[device->device->index];
@@ -330,6 +354,7 @@ static void survey_device(struct congestion *congestion, const struct device_see
 		if (device->ports[i].port->peer)
 			congestion->switch_level = fmax(congestion->switch_level, level);
 	}
+	survey_episodes(load);
 	marks_add(&congestion->all, &load->marks);
 }
 

@@ -41,6 +41,8 @@ struct device_load {
 	double level; /* of the strongest of them */
 	double pressure; /* sum of the levels, each at most 1 */
 	const struct port_prio *loudest;
+	/* of the loudest: mean length of a pause, ns, and pauses a second; NAN unknown */
+	double episode_ns, episodes_per_s;
 };
 
 /* so many of the most paused hosts are measured in detail; when more are alike, none stands out */

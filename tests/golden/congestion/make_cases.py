@@ -309,6 +309,30 @@ def xon_close():
     return c
 
 
+def flaps(name, title, settings=None, tx_ms=None):
+    """Three leaves under pressure; leaf1 sends 20,000 PFC frames a second, the others 2,000."""
+    c = Case("congestion", name, title, length=20)
+    c.leaf("leaf1", "leaf2", "leaf3")
+    c.say(LOSSLESS, "policy: { congestion: pfc_only }")
+    for leaf in (1, 2, 3):
+        for n in (1, 2):
+            port = f"leaf{leaf}:Ethernet{n}"
+            c.link(port, f"host:node-{2 * leaf - 2 + n:03}", cable="30m")
+            load(c, port, 0.35, tx_ms=tx_ms)
+            c.rate(port, 3, "pfc.tx_frames", 20_000 if leaf == 1 else 2_000)
+            if settings:
+                c.value(port, 3, "cfg.pg_xon_offset_bytes", settings[leaf > 1])
+    return c
+
+
+def xon_pieces():
+    return flaps("xon_pieces", "pause time and frames, no settings: leaf1 pauses as long as its peers, in ten times as many pieces", tx_ms=18)
+
+
+def xon_frames():
+    return flaps("xon_frames", "frames and settings, no pause time: XON of leaf1 is XOFF, and it sends 20,000 frames a second", settings=(0, 12_000))
+
+
 def cnp_starved():
     c = Case("congestion", "cnp_starved", "the queue of CNPs, told to be 5, drops some; queue 6 drops too and is nobody's business")
     two_leaves(c)
@@ -351,7 +375,8 @@ def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=7
 
 
 CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
-         ecn_early, pfc_only, xon_close, cnp_starved]
+         ecn_early, pfc_only, xon_close, xon_pieces, xon_frames,
+         cnp_starved]
 LOSSES = [
     loss("headroom", "ingress drops with the headroom used up; after 20 s somebody has mended it", drops=12, peak=76_000, calm_after=20),
     loss("nearly", "headroom filled to 94 % while we paused the spine: nothing lost yet", drops=0, peak=71_500),
