@@ -72,7 +72,7 @@ uint32_t net_flow(struct net *net, uint32_t src, uint32_t dst, uint64_t size, ui
 static uint32_t flow_emit(struct net *net, uint32_t index)
 {
 	struct flow *flow = &net->flows[index];
-	const uint32_t packet = packet_new(net);
+	const uint32_t packet = frame_new(net);
 	const uint16_t size = size_of_packet(flow, flow->next_seq);
 	net->packets[packet] = (struct packet){.flow = index,
 		.seq = flow->next_seq,
@@ -188,7 +188,7 @@ static void reaction_raise(struct net *net, uint32_t index)
 static void host_answer(struct net *net, uint32_t flow, enum packet_kind kind, uint32_t seq)
 {
 	const uint32_t host = net->flows[flow].dst;
-	const uint32_t packet = packet_new(net);
+	const uint32_t packet = frame_new(net);
 	net->packets[packet] = (struct packet){.flow = flow,
 		.seq = seq,
 		.in_port = UINT32_MAX,
@@ -261,7 +261,7 @@ static void host_fill(struct net *net, uint32_t index, uint64_t size)
 void host_arrive(struct net *net, uint32_t index, uint32_t packet)
 {
 	const struct packet what = net->packets[packet];
-	packet_free(net, packet);
+	frame_free(net, packet);
 	switch ((enum packet_kind)what.kind) {
 	case PACKET_DATA:
 		if (net->ports[index].drain_rate > 0)
@@ -289,7 +289,7 @@ static void flow_timeout(struct net *net, uint32_t index)
 	heap_push(&net->events, net->now + TIMEOUT / 2, EVENT_TIMEOUT, index, 0);
 }
 
-void host_event(struct net *net, const struct event *event)
+void nic_event(struct net *net, const struct event *event)
 {
 	switch ((enum event_kind)event->kind) {
 	case EVENT_START:

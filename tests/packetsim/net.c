@@ -17,7 +17,7 @@ uint64_t net_random(struct net *net)
 	return mixed(net->random);
 }
 
-uint32_t packet_new(struct net *net)
+uint32_t frame_new(struct net *net)
 {
 	if (net->free_packet != NO_PACKET) {
 		const uint32_t got = net->free_packet;
@@ -33,7 +33,7 @@ uint32_t packet_new(struct net *net)
 	return (uint32_t)net->n_packets++;
 }
 
-void packet_free(struct net *net, uint32_t packet)
+void frame_free(struct net *net, uint32_t packet)
 {
 	net->packets[packet].next = net->free_packet;
 	net->free_packet = packet;
@@ -186,7 +186,7 @@ bool net_run(struct net *net, int64_t limit)
 		if (event.kind <= EVENT_REFRESH)
 			port_event(net, &event);
 		else
-			host_event(net, &event);
+			nic_event(net, &event);
 	}
 	return true;
 }

@@ -168,8 +168,8 @@ uint64_t net_random(struct net *net);
 uint64_t mixed(uint64_t value); /* splitmix64's finalizer */
 
 /* ---- between the files of the simulation ---- */
-uint32_t packet_new(struct net *net);
-void packet_free(struct net *net, uint32_t packet);
+uint32_t frame_new(struct net *net);
+void frame_free(struct net *net, uint32_t packet);
 void fifo_put(struct net *net, struct fifo *fifo, uint32_t packet);
 uint32_t fifo_take(struct net *net, struct fifo *fifo);
 
@@ -183,6 +183,6 @@ void switch_release(struct net *net, uint32_t packet);
 
 void host_arrive(struct net *net, uint32_t port, uint32_t packet);
 uint32_t host_take(struct net *net, uint32_t port);
-void host_event(struct net *net, const struct event *event);
+void nic_event(struct net *net, const struct event *event);
 
 #endif

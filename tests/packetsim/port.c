@@ -118,7 +118,7 @@ static void port_receive(struct net *net, uint32_t index, uint32_t packet)
 	const double draw = port->loss > 0 ? (double)(net_random(net) >> 11) * 0x1p-53 : 1;
 	if (draw < port->loss) {
 		port->count[COUNT_ERRORS]++;
-		packet_free(net, packet);
+		frame_free(net, packet);
 		return;
 	}
 	port->count[COUNT_IN_OCTETS] += net->packets[packet].size;

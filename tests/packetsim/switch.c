@@ -135,7 +135,7 @@ void switch_arrive(struct net *net, uint32_t index, uint32_t packet)
 	struct packet *what = &net->packets[packet];
 	const uint32_t out = switch_route(net, port->node, what);
 	if (out == UINT32_MAX) {
-		packet_free(net, packet);
+		frame_free(net, packet);
 		return;
 	}
 	struct port *egress = &net->ports[out];
@@ -148,7 +148,7 @@ void switch_arrive(struct net *net, uint32_t index, uint32_t packet)
 	if (!group_admit(node, port, what->size)) {
 		port->count[COUNT_DROPS]++;
 		net->drops++;
-		packet_free(net, packet);
+		frame_free(net, packet);
 		return;
 	}
 	fifo_put(net, &egress->data, packet);
