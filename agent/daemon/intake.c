@@ -10,6 +10,11 @@
 #include "collectors/recorded/replay.h"
 #include "db/store/store.h"
 
+/* Windows wait for what arrives late: twice the latest of the last span or two, and a margin; an
+ * interval until some intervals were seen. */
+#define LAG_SPAN_NS (600 * NS_PER_S)
+#define LAG_MARGIN_NS NS_PER_S
+#define LAG_LEARN 3
 #define AHEAD_NS (2 * NS_PER_S) /* a time further ahead of the clock is wrong */
 
 static struct series_last *intake_last(struct pipeline *pipeline, const struct sample *sample)
@@ -125,11 +130,43 @@ static int64_t intake_latest(struct pipeline *pipeline, int64_t *ret_now_ns)
 	return *ret_now_ns + AHEAD_NS;
 }
 
+/* Samples or flows of @t_ns came in at @now_ns. */
+static void intake_lag(struct pipeline *pipeline, int64_t now_ns, int64_t t_ns)
+{
+	struct arrival_lag *lag = &pipeline->lag;
+	if (!pipeline->clock || pipeline->priming)
+		return;
+	if (lag->begun_ns == 0)
+		lag->begun_ns = lag->since_ns = now_ns;
+	if (now_ns - lag->since_ns > LAG_SPAN_NS || now_ns < lag->since_ns) {
+		lag->before_ns = lag->now_ns;
+		lag->now_ns = 0;
+		lag->since_ns = now_ns;
+	}
+	if (now_ns - t_ns > lag->now_ns)
+		lag->now_ns = now_ns - t_ns;
+}
+
+int64_t intake_wait_ns(const struct pipeline *pipeline)
+{
+	const struct arrival_lag *lag = &pipeline->lag;
+	const int64_t learnt_ns = lag->begun_ns + LAG_LEARN * pipeline->interval_ns;
+	int64_t latest_ns = lag->before_ns;
+	if (lag->now_ns > latest_ns)
+		latest_ns = lag->now_ns;
+	const int64_t wait_ns = 2 * latest_ns + LAG_MARGIN_NS;
+	if (lag->begun_ns == 0 || pipeline->now_ns < learnt_ns || wait_ns > pipeline->interval_ns)
+		return pipeline->interval_ns;
+	return wait_ns;
+}
+
 void intake_samples(void *arg, const struct sample *samples, size_t n)
 {
 	struct pipeline *p = arg;
 	int64_t now_ns;
 	const int64_t latest_ns = intake_latest(p, &now_ns);
+	if (n > 0)
+		intake_lag(p, now_ns, samples[0].t_ns);
 	for (size_t k = 0; k < n; k++) {
 		struct sample s = samples[k];
 		if (s.t_ns > latest_ns)
@@ -180,6 +217,10 @@ void intake_flows(void *arg, const struct flow_sample *flows, size_t n)
 	rw_cleanup(freep) struct flow_sample *timed = intake_flows_timed(p, flows, n);
 	if (timed)
 		flows = timed;
+	int64_t now_ns;
+	intake_latest(p, &now_ns);
+	if (n > 0)
+		intake_lag(p, now_ns, flows[0].to_ns);
 	size_t from = 0;
 	for (size_t k = 0; k < n; k++) { /* runs of accepted rows go to the store in one piece */
 		if (intake_accept_flow(p, &flows[k]))

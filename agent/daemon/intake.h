@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct flow_sample;
 struct pipeline;
@@ -17,6 +18,10 @@ void intake_flows(void *arg, const struct flow_sample *flows, size_t n);
 /* intake_accept - decide about one sample. True when it is to be stored, with the flags that it has
  * then; what may be analysed is in memory by then. */
 bool intake_accept(struct pipeline *pipeline, struct sample *sample);
+
+/* intake_wait_ns - how long after their end windows wait for samples that arrive late: at most an
+ * interval, less where all samples arrived sooner lately. In replay an interval. */
+int64_t intake_wait_ns(const struct pipeline *pipeline);
 
 /* intake_keep - into the batch for the store; intake_flush() hands the batch over. Neither does
  * anything while priming: those samples are stored already. */

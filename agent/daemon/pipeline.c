@@ -22,7 +22,7 @@
 void pipeline_advance(struct pipeline *pipeline, int64_t now_ns)
 {
 	pipeline->now_ns = now_ns;
-	windows_close_until(pipeline, now_ns - pipeline->interval_ns);
+	windows_close_until(pipeline, now_ns - intake_wait_ns(pipeline));
 	if (now_ns - pipeline->trimmed_ns >=
 		pipeline->interval_ns) { /* not for every sample of a replay */
 		series_memory_trim(pipeline->memory, now_ns);

@@ -4,9 +4,10 @@
  * samples).
  *
  * Windows (t - W, t] end at multiples of the analyzer's stride in sample time, a whole part of its
- * window (analyzers/analyzer.h), so they may overlap. They close one interval after their end; the
- * interval is the largest poll interval of the configured devices (defaults.interval when none is
- * polled). Findings are ordered (window, phase of the analyzer, subject).
+ * window (analyzers/analyzer.h), so they may overlap. They close one interval after their end, live
+ * sooner where all samples came sooner lately (intake_wait_ns); the interval is the largest poll
+ * interval of the configured devices (defaults.interval when none is polled). Findings are ordered
+ * (window, phase of the analyzer, subject).
  *
  * What keeps live and replay equal:
  *   - a sample that is not newer than its series' newest is a duplicate: counted, neither

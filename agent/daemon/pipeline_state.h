@@ -46,6 +46,13 @@ struct port_peer {
 	char *device, *port;
 };
 
+/* How late samples arrive after the time that they carry: the latest of this span of time and of
+ * the one before. Live only. */
+struct arrival_lag {
+	int64_t begun_ns, since_ns; /* of all, of this span; 0: no sample yet */
+	int64_t now_ns, before_ns; /* the largest lag of this span, of the one before */
+};
+
 struct pipeline {
 	const struct config *config;
 	struct entities *entities;
@@ -58,6 +65,7 @@ struct pipeline {
 	void *clock_arg;
 
 	/* intake */
+	struct arrival_lag lag;
 	struct series_memory *memory;
 	struct series_index *last_index; /* series -> index into .last */
 	struct series_last *last;

@@ -27,6 +27,9 @@
 #define LESS_SURE 0.1
 /* Of confidence: an incident with less does not explain another. */
 #define FAR_LESS_SURE 0.3
+/* What began so much before another incident is no consequence of it. Some causes show later than
+ * what they do: the past that they are compared with, or more flows, must come first. */
+#define LATER_NS (10 * 60 * NS_PER_S)
 #define CHANGE_NS (30 * 60 * NS_PER_S)
 #define SHARE_ERROR 1e-6 /* shares of windows are added: three thirds are one */
 
@@ -335,6 +338,8 @@ static bool could_explain(const struct ledger *ledger, const struct incident_rec
 	if (by == record || str_eq(by->i.parent, record->i.id))
 		return false;
 	if (by->i.confidence_ratio < record->i.confidence_ratio - FAR_LESS_SURE)
+		return false;
+	if (by->i.first_ns - record->i.first_ns > LATER_NS)
 		return false;
 	return speaks_first(&by->i, &record->i) && explains(ledger->fabric, &by->i, &record->i);
 }

@@ -46,7 +46,7 @@
  * are, and it does not end while one of them shows it.
  *
  * An explanation with much less confidence (by more than 0.3) than what it would explain does not
- * count.
+ * count. Nor does one that began more than ten minutes after it.
  *
  * One thread; nothing here is locked.
  */

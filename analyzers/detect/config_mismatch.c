@@ -461,6 +461,13 @@ static double config_mismatch_confidence_of(enum why why)
 	}
 }
 
+/* A setting that was read back proves more than frames that were counted. */
+static bool config_mismatch_read_back(enum why why)
+{
+	return why == WHY_SMALL || why == WHY_LINK || why == WHY_TIER || why == WHY_ENABLED ||
+		why == WHY_OFF;
+}
+
 static void config_mismatch_report_cell(const struct mismatch *mismatch,
 	const struct port_seen *port, int slot, bool whole, const struct mismatch_cell *cell,
 	struct finding_list *out)
@@ -482,6 +489,7 @@ static void config_mismatch_report_cell(const struct mismatch *mismatch,
 	t.f->severity = config_mismatch_severity_of(cell, port, slot);
 	t.f->value = 1;
 	t.f->warn = 1;
+	t.f->proven = config_mismatch_read_back(cell->why);
 	t.f->confidence_ratio = config_mismatch_confidence_of(cell->why);
 	t.f->summary = config_mismatch_says(cell, port, slot, whole, t.a);
 	t.f->coverage_ratio = observed_coverage(port);

@@ -8,9 +8,9 @@
  *
  * Missing polls are data: they are reported as gaps, never interpolated. Silence is judged by the
  * switch's own rhythm: LATE_POLLS of its polls and at least LATE_NS, since some switches are polled
- * less often than others. Where the neighbours report the links as down, one window without samples
- * is enough. Counters that start again show a restart; by itself that is no finding, since somebody
- * may have cleared them.
+ * less often than others. Where the neighbours report the links as down, DOWN_POLLS are enough.
+ * Counters that start again show a restart; by itself that is no finding, since somebody may have
+ * cleared them.
  *
  * Time in which the agent itself was away, or that a clock set forward left out, is nobody's
  * silence: the agent's pulse (agent.canary) has the same gap, and it is subtracted. Where there is
@@ -29,7 +29,8 @@
 #include "analyzers/finding_build.h"
 
 #define LATE_POLLS 3.5
-#define LATE_NS (35 * NS_PER_S) /* a poll every 30 s, and some jitter */
+#define LATE_NS (12 * NS_PER_S) /* where polls are frequent: two that timed out, and the next */
+#define DOWN_POLLS 1.5 /* without a sample, where its neighbours see their links to it down */
 #define PART_NS (120 * NS_PER_S) /* slow tables are polled every minute or so */
 #define PART_SHARE 0.25
 #define HOSTS_SHOWN 8
@@ -236,6 +237,11 @@ static int64_t late_after(int64_t cadence_ns)
 	return LATE_NS;
 }
 
+static int64_t down_after(int64_t cadence_ns)
+{
+	return (int64_t)(DOWN_POLLS * (double)cadence_ns) + NS_PER_S;
+}
+
 static void telemetry_ask_neighbours(
 	const struct analyzer_in *in, const struct observed *observed, struct sighting *sighting)
 {
@@ -290,7 +296,8 @@ static void telemetry_judge(const struct analyzer_in *in, const struct observed 
 		sighting->hole_to_ns = w->to_ns;
 	}
 	if (sighting->silence_ns > late_after(sighting->cadence_ns) ||
-		(!sighting->n_densest && links_say_down(sighting)))
+		(sighting->silence_ns > down_after(sighting->cadence_ns) &&
+			links_say_down(sighting)))
 		sighting->state = STATE_SILENT;
 	else if (longest_ns > late_after(sighting->cadence_ns))
 		sighting->state = STATE_HOLE;
@@ -484,7 +491,7 @@ static void telemetry_report_shared(const struct analyzer_in *in, const struct p
 	t.f->cause = CAUSE_TELEMETRY_GAP;
 	t.f->summary = "";
 	t.f->value = 0;
-	t.f->warn = (double)LATE_NS / 1e9;
+	t.f->warn = (double)late_after(in->interval_ns) / 1e9;
 	if (!shared->longest)
 		return;
 	const bool ran = gaps->known && gaps->since_ns <= shared->longest->hole_from_ns;
@@ -529,6 +536,7 @@ static void telemetry_report(
 	t.f->summary = "";
 	t.f->value = (double)sighting->silence_ns / 1e9;
 	t.f->warn = (double)late_after(sighting->cadence_ns) / 1e9;
+	t.f->proven = is_down(sighting) && sighting->links_down >= 2 && !sighting->links_up;
 	if (sighting->state)
 		telemetry_describe(sighting, &t);
 }
