@@ -10,6 +10,7 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/measure/mean.h"
+#include "analyzers/tune/tune_margin.h"
 
 #define MARKS_LEAST 1e-4
 #define LOSS_STEP                                                                                  \
@@ -337,6 +338,39 @@ static void expect_step(struct tune_effect *effect, const struct whole *whole)
 	tune_effect_expect(effect, "step_time", "ratio", step, 1);
 }
 
+static enum tune_ask_kind kind_of_ask(const struct tune_effect *effect)
+{
+	const struct whatif_settings *now = &effect->queue.now, *to = &effect->to;
+	if (to->kmin_bytes > now->kmin_bytes || to->kmax_bytes > now->kmax_bytes)
+		return ASK_ECN_HIGHER;
+	if (!isnan(to->kmin_bytes) || !isnan(to->kmax_bytes) || !isnan(to->pmax))
+		return ASK_ECN_LOWER;
+	return ASK_PFC;
+}
+
+/* Widens what can be foretold to what was measured in simulated fabrics, and leaves out the rest.
+ */
+static void tune_effect_calibrate(struct tune_effect *effect)
+{
+	const enum tune_ask_kind kind = kind_of_ask(effect);
+	size_t n = 0;
+	for (size_t i = 0; i < effect->n_expected; i++) {
+		struct tune_expect expect = effect->expected[i];
+		if (tune_margin_apply(kind, effect->queue.drops_per_s > 0, &expect))
+			effect->expected[n++] = expect;
+	}
+	const bool left_out = n < effect->n_expected;
+	effect->n_expected = n;
+	if (left_out && effect->queue.drops_per_s > 0)
+		tune_effect_note(effect,
+			"pause, marks, depths and step time are not foretold while frames are "
+			"lost: what is sent again hides them");
+	else if (left_out)
+		tune_effect_note(effect,
+			"pause, depths and step time are not foretold for marking that begins "
+			"later: in simulated fabrics they came out up to ten times as large");
+}
+
 static void tune_effect_tell(struct tune_effect *effect, const struct tune_device *device,
 	size_t n_feeders, struct arena *a)
 {
@@ -357,6 +391,7 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 	expect_scaled(effect, "pg.headroom_watermark_bytes", "bytes", &m->headroom_peak_bytes,
 		w.headroom_peak, q->headroom_peak_bytes, 0, 1, INFINITY);
 	effect->notes = arena_array(a, const char *, NOTES_MAX);
+	tune_effect_calibrate(effect);
 	tune_effect_note(effect,
 		arena_printf(a,
 			"calibrated on %s:%s, priority %d, fed by %.1f inputs, with %u of 4 "
@@ -365,9 +400,6 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 			device->device->name, effect->prio->port->name, effect->prio->priority,
 			isnan(effect->queue.inputs) ? 2.0 : effect->queue.inputs, m->known,
 			100 * m->residual));
-	if (effect->queue.drops_per_s > 0)
-		tune_effect_note(
-			effect, "frames are lost now: what is sent again is not in the model");
 	if (isnan(effect->queue.inputs))
 		tune_effect_note(effect, "number of inputs unknown: 2 are assumed");
 	if (q->pause_bound)
