@@ -108,6 +108,7 @@ struct tune_site { /* one lossless priority of one switch */
 	bool slices_unknown, by_watermark;
 	/* residual: |watermark - model| / model; NAN nothing to compare */
 	double inputs, q_pfc, q_pfc_model, residual;
+	double q_pfc_most; /* by the settings, with all of the pool in one slice */
 	double speed_bps, bdp; /* of the fastest port with the priority; NAN */
 	/* of the newest five windows, those in which the symptom stands */
 	unsigned agreeing;

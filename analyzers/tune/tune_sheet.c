@@ -126,8 +126,15 @@ static const char *tune_sheet_late_text(struct arena *a, const struct tune_plan 
 	const char *pause = tune_pause_text(a, site);
 	if (isnan(kmin) || isnan(site->q_pfc))
 		return pause;
-	const char *fires = tune_size_text(a, site->q_pfc),
-		   *by = str_if(site->by_watermark, " (measured watermark)");
+	const char *fires = tune_size_text(a, site->q_pfc), *by = "";
+	/* detectors count on all of the pool, doses on what is certain */
+	if (site->by_watermark)
+		by = " (measured watermark)";
+	else if (site->slices_unknown)
+		by = arena_printf(a,
+			" (counting on half of the pool, whose slices are unknown; %s with all of "
+			"it)",
+			tune_size_text(a, site->q_pfc_most));
 	if (kmin > kmin_most)
 		return arena_printf(a,
 			"%s. Kmin too high: PFC XOFF fires at %s%s, Kmin must be below %s; now %s",

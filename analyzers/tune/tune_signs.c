@@ -69,6 +69,18 @@ bool tune_paused_by_host(const struct tune_prio *prio)
 		prio->rx_pause_busy >= HOST_PAUSES;
 }
 
+/*
+ * A checkpoint: hosts are paused in less than a quarter of the windows in which the switch is busy,
+ * and the queue under pressure leads to storage. It ends by itself, and nobody waits for it.
+ */
+#define SAVING_SHARE 4
+static bool only_while_saving(
+	const struct tune_in *in, const struct tune_site *site, const struct tune_prio *prio)
+{
+	return tune_is_storage(in->fabric, site->hot) && prio->busy &&
+		SAVING_SHARE * prio->tx_windows < prio->busy;
+}
+
 /* ---- trees: switches that pause one another ------------------------------ */
 
 static bool carries_pause(const struct tune_prio *prio)
@@ -245,6 +257,7 @@ static void find_depths(struct tune_site *site, bool pausing)
 	/* 2. By the settings, with the pool that is counted on. */
 	find_pool(site, latest);
 	site->q_pfc = site->q_pfc_model = model_q_pfc(site, site->pool_bytes);
+	site->q_pfc_most = latest;
 	/* 3. By watermarks: PFC fired while no queue was deeper than this, so it fires no later. */
 	if (pausing)
 		deep = deepest_queue(site);
@@ -439,7 +452,7 @@ static void root_by_depth(struct tune_site *sites, size_t n, unsigned tree)
 			tune_sign_set(&sites[i].signs, T_PASSED_ON, !tune_signs_presses(&sites[i]));
 }
 
-static void sign_tree(struct tune_site *sites, size_t n, unsigned tree)
+static void sign_tree(const struct tune_in *in, struct tune_site *sites, size_t n, unsigned tree)
 {
 	double worst = NAN;
 	bool known = false, from_host = false, measured = true, root = false, bounds = false;
@@ -452,7 +465,7 @@ static void sign_tree(struct tune_site *sites, size_t n, unsigned tree)
 			if (!l->port->host || isnan(l->tx_pause_hi))
 				continue;
 			known = true;
-			paused += tune_signs_matters(l);
+			paused += tune_signs_matters(l) && !only_while_saving(in, &sites[i], l);
 			if (!(l->tx_pause_busy <= worst)) {
 				worst = l->tx_pause_busy;
 				measured = l->pause_measured;
@@ -520,7 +533,7 @@ void tune_signs_of(const struct tune_in *in, int priority, struct tune_site *sit
 		sign_incidents(p, in);
 	}
 	for (size_t i = 0; i < n; i++)
-		sign_tree(sites, n, (unsigned)i);
+		sign_tree(in, sites, n, (unsigned)i);
 	for (size_t i = 0; i < n; i++) {
 		if (tune_next_prio(&sites[i], NULL))
 			sites[i].is = tune_rule_match(&sites[i].signs);
