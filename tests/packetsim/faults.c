@@ -14,6 +14,9 @@ struct fault_place fault_where(const struct net *net, const struct options *opti
 	if (place.host / (int)net->hosts_per_leaf == (int)options->root / (int)net->hosts_per_leaf)
 		place.host = (place.host + (int)net->hosts_per_leaf) % (int)net->n_hosts;
 	place.leaf = place.host / (int)net->hosts_per_leaf;
+	/* marking is missed where the incast ends */
+	if (strcmp(options->fault, "ecn-off") == 0 && options->root >= 0)
+		place.leaf = (int)options->root / (int)net->hosts_per_leaf;
 	return place;
 }
 

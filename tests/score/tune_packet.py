@@ -20,7 +20,7 @@ import tune_vendor as vendor  # noqa: E402
 
 FRESH = ["--fresh", "1"]  # a queue pair a message, as the HPCC simulator has it: no luck of the hash lasts
 LATE = ["--alpha", "1/16", "--kmin", "1048KB", "--kmax", "2097KB", "--pmax", "5%", "--cause", "ecn_late", "--accept", "incast,ecn_off"]
-GOOD = ["--alpha", "1/4", "--kmin", "400KB", "--kmax", "1600KB", "--pmax", "5%"]
+GOOD = ["--alpha", "1/2", "--kmin", "400KB", "--kmax", "1600KB", "--pmax", "5%"]
 BIG = ["--leaves", "8", "--hosts", "8", "--spines", "4"]
 FAMILIES = {  # name: (kind, options of packetsim)
     "late-small-alpha": ("fault", LATE + FRESH),
@@ -35,6 +35,7 @@ FAMILIES = {  # name: (kind, options of packetsim)
                                  "--accept", "lossless_loss"]),
     "early": ("fault", FRESH + ["--alpha", "1/4", "--kmin", "20KB", "--kmax", "80KB", "--pmax", "20%", "--cause", "ecn_early"]),
     "early-paper": ("fault", FRESH + ["--alpha", "1/4", "--kmin", "5KB", "--kmax", "200KB", "--pmax", "1%", "--cause", "ecn_early"]),
+    "kmax-high": ("fault", FRESH + ["--alpha", "1/4", "--kmin", "400KB", "--kmax", "1600KB", "--pmax", "5%", "--cause", "ecn_late", "--accept", "incast"]),
     "good": ("healthy", GOOD + FRESH),
     "good-ring": ("healthy", GOOD + ["--workload", "ring"]),
     "good-shuffle": ("healthy", GOOD + FRESH + ["--workload", "shuffle"]),

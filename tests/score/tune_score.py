@@ -25,6 +25,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tune_judge as judge  # noqa: E402
 import tune_table as table  # noqa: E402
+import tune_vendor as vendor  # noqa: E402
 
 FAULT = ["tune-late-gather", "tune-late-storage", "tune-late-shuffle", "tune-alpha-small", "tune-alpha-storage", "tune-kmax-high", "tune-early",
          "tune-early-gather", "tune-headroom-small", "tune-xon-close"]
@@ -111,6 +112,24 @@ def hosts_of(case):
     return max(1, len(found)), float(found[0]) * 1e9 if found else 400e9
 
 
+def pool_of(case):
+    """Shared buffer of a switch; None where the face does not tell."""
+    with open(os.path.join(case, "samples.tsv"), encoding="utf-8") as f:
+        return next((float(line.split("\t")[5]) for line in f if "\tcfg.buffer_pool_bytes\t" in line), None)
+
+
+def vendor_of(run, row):
+    """A vendor's own tuner on the same fabric: J where it arrives, and the worst window on the way."""
+    kmin, kmax = row["thresholds"]["kmin"], row["thresholds"]["kmax"]
+    out = {}
+    for what, anomaly in vendor.ANOMALIES.items():
+        seen = vendor.tune(lambda lower, upper: run.outcome([f"kmin={lower:.0f}B", f"kmax={upper:.0f}B"]), kmin, kmax, row["pool_bytes"], anomaly)
+        js = [judge.j_of(s["outcome"], row["base"]) for s in seen]
+        out[what] = {"j": js[-1], "j_worst": max(js), "windows": len(seen) - 1, "kmin": seen[-1]["kmin"], "objective": judge.objective(seen[-1]["outcome"], row["base"]),
+                     "host_pause_ratio": seen[-1]["outcome"]["host_pause_ratio"]}
+    return out
+
+
 def seen_at(case, device, hosts, priority="3"):
     """What the switch of a sheet itself counted over the recording, in the metrics of its expectations."""
     first, last, peak, of_port = {}, {}, collections.defaultdict(float), {}
@@ -164,6 +183,8 @@ def apply_until_quiet(run, row):
         here = outcome_of(truth)
         hosts, row["host_bps"] = hosts_of(case)
         run.spoil(case)
+        if "pool_bytes" not in row:
+            row["pool_bytes"], row["thresholds"] = pool_of(case), truth["thresholds"]
         if expected:
             for sheet in expected:
                 row["measured"] += compare(sheet, before, here, case, hosts)
@@ -221,6 +242,8 @@ def one(cell, options):
             if cell["statics"] or not judge.manifest(row):  # what does not show by itself may still be worth a change
                 row["statics"] = {what: run.outcome(settings(row["host_bps"])) for what, settings in STATICS.items()}
             row["oracle"] = grid(run, row) if cell["oracle"] else None
+            if cell["statics"] and row["pool_bytes"]:
+                row["vendor"] = vendor_of(run, row)
         row["took_s"] = round(time.monotonic() - t0, 2)
         return row
     except (RuntimeError, subprocess.TimeoutExpired, OSError, ValueError, KeyError, TypeError) as e:

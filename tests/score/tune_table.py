@@ -182,6 +182,11 @@ def markdown(results):
     out += [f"| {what} | {got} | {target} | {verdict(good)} |" for what, got, target, good in rows]
     out += ["", "### By family", "", *family_rows(fault), "", "### Against static defaults", "",
             "J plus half the share of time in which hosts are paused, median over the same runs; less is better, differences up to 0.03 are noise.", "", *statics]
+    vendors = vendor_rows(fault)
+    if vendors:
+        out += ["", "### Against a vendor's own tuner", "",
+                "One rule for the whole fabric, window by window: any PFC or tail drop moves Kmin and Kmax left, none but ECN marks right; quanta of 5 %, after a turn 1 % of the pool, up to 16 windows.",
+                "J plus half the share of host pause where it arrives, median (worst window on the way: J).", "", *vendors]
     expected = expected_rows(ok)
     if expected:
         out += ["", "### What was expected, and what came", "", *expected]
@@ -189,6 +194,23 @@ def markdown(results):
     lost = losses(fault, dont, healthy)
     out += ["", f"### Losses ({len(lost)})", "", *(lost[:60] or ["None."])] + ([f"- and {len(lost) - 60} more"] if len(lost) > 60 else [])
     return "\n".join(out)
+
+
+def vendor_rows(fault):
+    """Per family: advice beside the vendor's tuner, for each threshold of its anomaly, over the runs that have both."""
+    rows = [r for r in fault if r.get("vendor")]
+    kinds = list(dict.fromkeys(what for r in rows for what in r["vendor"]))
+    out = ["| family | runs | advice | " + " | ".join(kinds) + " |", "|---|---|---|" + "---|" * len(kinds)] if rows else []
+    for family in sorted({r["family"] for r in rows}):
+        mine = [r for r in rows if r["family"] == family]
+        ours = median(judge.objective(r["final"], r["base"]) for r in mine)
+        cells = []
+        for what in kinds:
+            there = [r["vendor"][what] for r in mine]
+            better = " (better)" if median(v["objective"] for v in there) < ours - 0.03 else ""
+            cells.append(f"{num(median(v['objective'] for v in there))}{better} ({num(max(v['j_worst'] for v in there))})")
+        out.append(f"| {family} | {len(mine)} | {num(ours)} | " + " | ".join(cells) + " |")
+    return out
 
 
 def into(path, text):

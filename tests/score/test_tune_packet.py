@@ -1,0 +1,53 @@
+"""One round of advice on the second simulator, and a few of its cases diagnosed: neither the simulator nor the loop may rot."""
+import argparse
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import packet_matrix  # noqa: E402
+import tune_judge as judge  # noqa: E402
+import tune_packet  # noqa: E402
+import tune_vendor as vendor  # noqa: E402
+
+OPTIONS = argparse.Namespace(packetsim=None, rocewatch=None, length="66m", interval="60s", rounds=1, tmp=None, cases=None, tmp_case=None, baselines=False)
+
+
+class Vendor(unittest.TestCase):
+    def test_rule(self):
+        def out(pause=0.0, marks=0.0, drops=0):
+            return {"host_pause_ratio": pause, "link_pause_ratio": 0, "marks_ratio": marks, "lossless_drops": drops}
+        self.assertEqual(vendor.direction(out(pause=0.005), 0), -1)
+        self.assertEqual(vendor.direction(out(pause=0.005, marks=0.2), 0.01), 1)
+        self.assertEqual(vendor.direction(out(drops=1, marks=0.2), 0.01), -1)
+        self.assertEqual(vendor.direction(out(), 0), 0)
+        # paused above 500 KB, marks below: left in steps of 50 KB, back in steps of 10 KB once it has turned
+        seen = vendor.tune(lambda kmin, kmax: out(pause=0.1 if kmin > 500e3 else 0, marks=0.1), 640e3, 1640e3, 1e6, 0)
+        self.assertEqual([round(s["kmin"] / 1e3) for s in seen][:5], [640, 590, 540, 490, 500])
+        self.assertTrue(all(round(s["kmax"] - s["kmin"]) == 1000000 for s in seen))
+
+
+class Loop(unittest.TestCase):
+    def test_late(self):
+        row = tune_packet.one(OPTIONS, "late-small-alpha", 1)
+        self.assertTrue(row["rounds"][0]["sheets"], row["rounds"][0])
+        j = judge.j_of(row["final"], row["base"])
+        self.assertLess(j, 1.95)
+        self.assertLess(row["final"]["host_pause_ratio"], 0.7 * row["base"]["host_pause_ratio"])
+
+    def test_headroom(self):
+        row = tune_packet.one(OPTIONS, "headroom-tight", 1)
+        self.assertGreater(row["base"]["lossless_drops"], 10000)
+        self.assertEqual(row["final"]["lossless_drops"], 0)
+
+    def test_diagnosis(self):
+        with tempfile.TemporaryDirectory() as OPTIONS.tmp_case:
+            for name in ("slow receiver", "slow link", "late ECN"):
+                row = packet_matrix.one(OPTIONS, name, "10s", 1)
+                self.assertEqual(row["verdict"], "right", (name, row["said"]))
+
+
+if __name__ == "__main__":
+    OPTIONS.packetsim, OPTIONS.rocewatch = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1])
