@@ -77,6 +77,13 @@ def length_s(c, options):
     return (onset_s(c, options) or at_s(c["scenario"], options)) + after
 
 
+def captures(options, face, cadence):
+    """Without, with captures, or both. "some": the full face at 10 s has both."""
+    if options.packets == "some":
+        return [False, True] if (face, cadence) == ("full", "10s") else [False]
+    return options.packets
+
+
 def groups_of_round(options, turn):
     """The runs of a round. Those of one simulated fabric (scenario, perturbed or not) stand together: cadences and faces look at the same simulation. The
     groups come in an order drawn by the round."""
@@ -88,7 +95,7 @@ def groups_of_round(options, turn):
         seed = first + (int(drawn(name, perturb) * 1e6) + turn) % n
         yield [{"scenario": name, "face": face, "cadence": cadence, "packets": packets, "perturb": perturb, "seed": seed, "quiet": cause == "none"}
                for cadence in options.cadences if turn % EVERY_ROUNDS.get((name, cadence), 1) == 0
-               for face in options.faces for packets in options.packets]
+               for face in options.faces for packets in captures(options, face, cadence)]
 
 
 def key(c):
@@ -208,7 +215,8 @@ def main():
     p.add_argument("--scenarios", default=r"(?!tune-).*", help="regular expression; those of threshold tuning have a score of their own")
     p.add_argument("--faces", type=lambda s: s.split(","), default=FACES)
     p.add_argument("--cadences", type=lambda s: s.split(","), default=CADENCES)
-    p.add_argument("--packets", type=lambda s: [bool(int(v)) for v in s.split(",")], default=[False], help="0, 1 or 0,1")
+    p.add_argument("--packets", type=lambda s: s if s == "some" else [bool(int(v)) for v in s.split(",")], default=[False],
+                   help="0, 1 or 0,1: captures beside the counters; some: both on the full face at 10 s")
     p.add_argument("--perturb", type=lambda s: [bool(int(v)) for v in s.split(",")], default=[False, True], help="0, 1 or 0,1: the fabric's constants changed")
     p.add_argument("--rounds", type=int, default=20)
     p.add_argument("--minutes", type=float, default=600)

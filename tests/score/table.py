@@ -229,7 +229,7 @@ def perturbed_part(single, bound):
 
 def parted(results):
     """(rows that ran, with one fault, with several, with none)."""
-    ok = [r for r in results if r["verdict"] != "error"]
+    ok = [r for r in results if r["verdict"] != "error" and not r["packets"]]
     single = [r for r in ok if len(r["faults"]) == 1]
     double = [r for r in ok if len(r["faults"]) > 1]
     return ok, single, double, [r for r in ok if not r["faults"]]
@@ -242,7 +242,20 @@ def heading(results, rounds):
     seeds = sorted({r["seed"] for r in results})
     whole = f"{rounds} complete round{'s' if rounds != 1 else ''}" if rounds else "INCOMPLETE: not a whole round"
     return (f"{whole}, seeds {seeds[0]} to {seeds[-1]}: {len(results)} runs: {len(single)} with one fault, {len(double)} with two, {len(quiet)} with none "
-            f"({sum(r['hours'] for r in quiet):.0f} fabric-hours); {len(results) - len(ok)} did not run.")
+            f"({sum(r['hours'] for r in quiet):.0f} fabric-hours); {sum(bool(r['packets']) for r in results)} with captures, in a table of their own; "
+            f"{sum(r['verdict'] == 'error' for r in results)} did not run.")
+
+
+def packets_part(results, bound):
+    """Runs with captures beside those of the same face, cadence, fabric and seed without."""
+    def cell(r):
+        return (r["scenario"], r["face"], r["cadence"], bool(r["perturb"]), r["seed"])
+    ran = [r for r in results if r["verdict"] != "error" and len(r["faults"]) == 1]
+    cells = {cell(r) for r in ran if r["packets"]} & {cell(r) for r in ran if not r["packets"]}
+    rows = [r for r in ran if cell(r) in cells]
+    if not rows:
+        return []
+    return ["### Packets", ""] + rate_rows(rows, lambda r: "with captures" if r["packets"] else "counters alone", "evidence", bound) + [""]
 
 
 def double_part(double, bound):
@@ -291,8 +304,7 @@ def markdown(results, rounds=None):
         if misses:
             out += ["Clearly under the bound:", ""] + misses + [""]
     out += perturbed_part(single, bound)
-    if any(r["packets"] for r in single):
-        out += ["### Packets", ""] + rate_rows(single, lambda r: "with packets" if r["packets"] else "counters alone", "evidence", bound) + [""]
+    out += packets_part(results, bound)
     if double:
         out += double_part(double, bound)
     if quiet:
