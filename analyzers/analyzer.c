@@ -44,7 +44,10 @@ int64_t analyzer_window(const struct analyzer *analyzer, const void *options, in
 	memcpy(&window_ns, (const char *)options + analyzer->window_offset, sizeof(window_ns));
 	if (window_ns > 0)
 		return window_ns;
-	return config_usual_window(interval_ns);
+	window_ns = config_usual_window(interval_ns);
+	if (window_ns < analyzer->window_least_ns)
+		return analyzer->window_least_ns;
+	return window_ns;
 }
 
 int64_t analyzer_stride(const struct analyzer *analyzer, const void *options, int64_t interval_ns)

@@ -27,6 +27,8 @@ struct analyzer {
 	/* where int64_t window_ns stands in the options struct: the length of a window; 0 in there
 	 * = automatic */
 	size_t window_offset;
+	/* the least length of an automatic window, ns; 0: the usual 5 s */
+	int64_t window_least_ns;
 	/* Into how many strides a window is cut; it is judged after each of them. 0: up to 3, not
 	 * shorter than the interval nor than 1 s. 1: windows do not overlap. */
 	unsigned strides;
@@ -55,7 +57,7 @@ void analyzer_wants(const struct analyzer *analyzer, bool *wanted);
 struct window_spec analyzer_spec(const bool *wanted, uint16_t *metrics);
 
 /* analyzer_window - how long its windows are, ns. When its option says 0: three intervals, at least
- * 5 s, so that a window holds some samples and a few steps. */
+ * 5 s or window_least_ns, so that a window holds some samples and a few steps. */
 int64_t analyzer_window(const struct analyzer *analyzer, const void *options, int64_t interval_ns);
 
 /* analyzer_stride - how often it judges, ns: its window over a whole number. Not more often than

@@ -15,6 +15,8 @@
 #include "analyzers/measure/observe.h"
 #include "db/store/store.h"
 
+/* golden signals look a minute back */
+#define KEEP_LEAST_NS (60 * NS_PER_S)
 #define HOLD_UNKNOWN 5 /* windows, for the horizon of an analyzer without a hold option */
 
 static int64_t windows_ceil(int64_t t_ns, int64_t step)
@@ -45,7 +47,8 @@ void windows_configure(struct pipeline *pipeline, const struct config *config)
 {
 	pipeline->config = config;
 	pipeline->interval_ns = config_interval(config);
-	pipeline->longest_ns = pipeline->past_ns = 0;
+	pipeline->longest_ns = KEEP_LEAST_NS;
+	pipeline->past_ns = 0;
 	for (size_t k = 0; k < pipeline->n_slots; k++) {
 		struct slot *slot = &pipeline->slots[k];
 		windows_configure_slot(slot, config, pipeline->interval_ns);

@@ -113,7 +113,7 @@ static void watch_only_members(
 	spec->n_entities = ids.n;
 }
 
-/* The same groups in the same window as the detector judges: aligned to its length. */
+/* The groups in the newest window of the commands that measure history: aligned to its length. */
 static int watch_read_groups(struct client *client, struct arena *a, int64_t interval_ns,
 	struct watch_now *now, struct err *e)
 {

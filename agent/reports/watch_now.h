@@ -21,7 +21,8 @@ struct err;
 struct watch_now {
 	struct window window; /* of the signals */
 	struct golden_measured measured;
-	const struct ecmp_measure *groups; /* of the newest window of the detector ecmp_imbalance */
+	const struct ecmp_measure
+		*groups; /* of the newest window of the commands that measure history */
 	size_t n_groups;
 };
 

@@ -17,6 +17,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
@@ -45,10 +46,10 @@ static const struct option rows[] = {
 		NULL,
 		"share of line rate in the lossless class from which a host outside all jobs "
 		"counts as storage among RoCE"},
-	{"window", OPT_DURATION, offsetof(struct conservation_options, window_ns), "30s", "1s",
-		"1h", NULL,
-		"evaluation window; agents refresh ports and queues at different times, so it "
-		"holds several refreshes"},
+	{"window", OPT_DURATION, offsetof(struct conservation_options, window_ns), "0s", "0s", "1h",
+		NULL,
+		"evaluation window; 0 = three intervals, at least 15 s: agents refresh ports and "
+		"queues at different times, so it holds a refresh of each"},
 	{"past", OPT_DURATION, offsetof(struct conservation_options, past_ns), "10m", "0s", "7d",
 		NULL,
 		"how far back the bytes of an empty link are looked for, kept in memory for every "
@@ -437,6 +438,7 @@ const struct analyzer analyzer_conservation = {
 	.options = {"analyzers", "conservation", sizeof(struct conservation_options), rows,
 		rw_countof(rows), "bytes by class and by path"},
 	.window_offset = offsetof(struct conservation_options, window_ns),
+	.window_least_ns = 15 * NS_PER_S,
 	.spec = {.metrics = (const uint16_t[]){M_CFG_HASH_FIELDS}, .n_metrics = 1, .flows = true},
 	.observes = true,
 	.past_offset = offsetof(struct conservation_options, past_ns),

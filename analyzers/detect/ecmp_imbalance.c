@@ -41,6 +41,9 @@
 /* Confidence where the switch itself says that its hash cannot tell flows apart. */
 #define HASH_READ_SURE 0.9
 #define NEAR_LINE 0.9
+/* Times the threshold: a burst cut by the edges of a window adds less. */
+#define CERTAIN 2.0
+#define CERTAIN_COVERAGE 0.9
 #define FAR_FROM_LINE 0.5
 #define FLOWS_SHOWN 16
 
@@ -55,12 +58,14 @@ static const struct option rows[] = {
 	{"load_floor", OPT_RATIO, offsetof(struct ecmp_options, load_floor), "5%", "0%", "100%",
 		NULL, "mean utilisation of a group at or below which a window is idle and ignored"},
 	{"window", OPT_DURATION, offsetof(struct ecmp_options, window_ns), "60s", "100ms", "1h",
+		NULL, "window of the commands that measure history (ecmp, report spine-imbalance)"},
+	{"detect_window", OPT_DURATION, offsetof(struct ecmp_options, detect_ns), "0s", "0s", "1h",
 		NULL,
-		"evaluation window; several training steps, so that a burst cut by its edge does "
-		"not show as imbalance"},
-	{"hold", OPT_INT, offsetof(struct ecmp_options, hold), "5", "1", "10000", NULL,
-		"busy windows in a row above the threshold before an incident opens; idle windows "
-		"between them do not count"},
+		"window of the detector; 0 = three intervals, at least 5 s: several training "
+		"steps, so that a burst cut by its edge does not show as imbalance"},
+	{"hold", OPT_INT, offsetof(struct ecmp_options, hold), "3", "1", "10000", NULL,
+		"busy windows at the threshold before an incident opens, fewer where the imbalance "
+		"is far above it; idle windows between them do not count"},
 	{"min_coverage", OPT_RATIO, offsetof(struct ecmp_options, min_coverage), "75%", "0%",
 		"100%", NULL,
 		"share of a window's samples a member must have to be judged; with fewer the group "
@@ -448,6 +453,15 @@ static enum finding_verdict ecmp_imbalance_verdict_of(const struct ecmp_measure 
 	}
 }
 
+/* Can noise of the counters not make this imbalance? The cause may be open all the same. */
+static bool ecmp_imbalance_is_certain(
+	const struct ecmp_measure *measure, const struct ecmp_options *options)
+{
+	return measure->imbalance_ratio > CERTAIN * options->warn &&
+		measure->members[measure->hot].quality == QUALITY_EXACT &&
+		measure->coverage_ratio > CERTAIN_COVERAGE;
+}
+
 static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fabric_group *group,
 	const struct ecmp_measure *measure, double edge_ratio, struct finding_list *out)
 {
@@ -475,6 +489,7 @@ static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fab
 	f->severity = ecmp_imbalance_severity_of(measure, o, &harm);
 	f->member = measure->members[measure->hot].port;
 	f->loss_ratio = harm.loss_ratio;
+	f->proven = ecmp_imbalance_is_certain(measure, o);
 	struct draft t = {.f = f, .a = a};
 	f->confidence_ratio = ecmp_imbalance_confidence_of(&t, measure);
 	f->n_flows = ecmp_flows(group, measure->hot, in->window, a, FLOWS_SHOWN, &f->flows);
@@ -510,7 +525,7 @@ const struct analyzer analyzer_ecmp_imbalance = {
 	       "few flows",
 	.options = {"analyzers", "ecmp_imbalance", sizeof(struct ecmp_options), rows,
 		rw_countof(rows), "imbalance of ECMP groups against the chance of a uniform hash"},
-	.window_offset = offsetof(struct ecmp_options, window_ns),
+	.window_offset = offsetof(struct ecmp_options, detect_ns),
 	.spec = {.metrics = (const uint16_t[]){M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS,
 			 M_PORT_SPEED_BPS, M_PORT_OPER_UP, M_CFG_HASH_FIELDS},
 		.n_metrics = 5,

@@ -192,6 +192,7 @@ static void missing_path(
 	f->severity = ecmp_paths_severity_of(paths, idle);
 	f->member = paths->down[0]->name;
 	f->confidence_ratio = 0.95;
+	f->proven = true;
 	size_t shown = MEMBERS_SHOWN;
 	if (paths->n_down < MEMBERS_SHOWN)
 		shown = paths->n_down;

@@ -157,6 +157,8 @@ const struct analyzer analyzer_link_flap = {
 	.options = {"analyzers", "link_flap", sizeof(struct link_flap_options), rows,
 		rw_countof(rows), "links that come and go"},
 	.window_offset = offsetof(struct link_flap_options, window_ns),
+	/* one interruption must not count in two windows */
+	.strides = 1,
 	.observes = true,
 	.run = link_flap_run,
 };

@@ -68,6 +68,7 @@ static void link_health_judge(const struct link_test_in *in, struct finding_list
 	if (!found)
 		return;
 	t.f->cause = fault.cause;
+	t.f->proven = fault.proven || fault.state;
 	if (fault.state && t.f->hold > STATE_HOLD)
 		t.f->hold = STATE_HOLD;
 	t.f->severity = fault.severity;

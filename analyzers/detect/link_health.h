@@ -40,6 +40,7 @@ struct link_fault { /* what a test found */
 	uint64_t count;
 	/* it rests on states that the device reports: they need a shorter hold than counters */
 	bool state;
+	bool proven; /* noise of the counters cannot make it */
 };
 
 struct link_test {

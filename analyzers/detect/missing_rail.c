@@ -17,6 +17,8 @@
 #define SILENT_SHARE 0.02 /* share of the median of busy ports; keep-alives and ARP stay below */
 #define ALIVE_OCTETS 1e9 /* bytes; a port that ever moved this much was in use */
 #define PARTNER_CONFIDENCE 0.5
+/* times the load that counts as busy: beside so much, silence is no noise */
+#define PROVEN_BUSY 2.0
 #define PARTNERS_SHOWN 8
 #define LEAF_BUSY 0.66 /* share of the leaf's other hosts that must be busy */
 
@@ -199,6 +201,7 @@ static bool missing_rail_find(const struct link_test_in *in, struct link_fault *
 		.value = isnan(like->median) ? in->o->busy : like->median,
 		.warn = in->o->busy,
 		.state = down,
+		.proven = silent && like->median > PROVEN_BUSY * in->o->busy,
 		.severity = SEV_INFO,
 		.confidence = missing_rail_confidence(in, down, beside, like->median)};
 	if (!whole_host && (beside || no_loads))

@@ -21,7 +21,9 @@ struct arena;
 struct ecmp_options {
 	double warn, critical; /* imbalance: hottest member over the mean, minus 1 */
 	double load_floor, min_coverage; /* see struct ecmp_params */
-	int64_t window_ns, hold;
+	int64_t window_ns; /* of commands that measure history */
+	int64_t detect_ns; /* of the analyzer; 0 automatic */
+	int64_t hold;
 };
 
 struct ecmp_params {

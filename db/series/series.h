@@ -35,7 +35,8 @@ struct window {
 	const struct entities *entities;
 	const struct series *series; /* sorted by (metric, entity) */
 	size_t n_series;
-	/* intervals that lie within the window; sorted by (entity, from, total first, octets desc)
+	/* intervals that ended within the window; sorted by (entity, from, total first, octets
+	 * desc)
 	 */
 	const struct flow_sample *flows;
 	size_t n_flows;

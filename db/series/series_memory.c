@@ -333,7 +333,7 @@ int window_lent_from_memory(struct series_memory *memory, struct arena *a,
 		arena_array(a, struct flow_sample, memory->n_flows - memory->flow_head);
 	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
 		const struct flow_sample *flow = &memory->flows[i];
-		if (flow->from_ns >= from_ns && flow->to_ns <= to_ns)
+		if (flow->to_ns > from_ns && flow->to_ns <= to_ns)
 			flows[n_flows++] = *flow;
 	}
 	qsort(flows, n_flows, sizeof(*flows), flow_order);

@@ -252,8 +252,7 @@ static int fill_flows(struct filler *filler, struct window *window)
 	struct flow_sample *v = NULL;
 	size_t n = 0, cap = 0;
 
-	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 AND from_ns>=?1",
-		flow_columns);
+	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>?1 AND to_ns<=?2", flow_columns);
 	int rc = sqlite3_prepare_v2(filler->db->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, filler->from_ns);
 	sqlite3_bind_int64(st, 2, filler->to_ns);

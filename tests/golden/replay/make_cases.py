@@ -87,7 +87,7 @@ def main():
     case("skew", "leaf1 sends 75 % and 5 % over its uplinks from minute 5 to 20, then even again: one incident, closed",
          lines(skewed(300, 1200)))
     case("still_open", "as skew, but the recording ends while it lasts: one incident, open", lines(skewed(300, 1800), end=1200))
-    case("too_short", "skewed for three minutes, shorter than the hold of five windows: no incident", lines(skewed(300, 480)))
+    case("too_short", "skewed for one poll, shorter than the hold: no incident", lines(skewed(300, 330)))
     case("idle", "1 % of line rate, all of it on one uplink: below the load floor, no incident",
          lines(lambda t, leaf, member: (0.01, 0.0)[member]))
     case("silence", "as skew, but leaf1 is silent from minute 12 to 16: unknown neither closes nor counts",
@@ -99,7 +99,7 @@ def main():
     random.Random(1).shuffle(shuffled)
     case("unordered", "the lines of skew shuffled, 40 of them twice: the same incident", shuffled)
     case("misspelt", "half of the samples belong to a device that the fabric does not have: said, and the rest is judged",
-         [r.replace("\tleaf2\t", "\tlaef2\t") for r in lines(skewed(300, 480), end=600)])
+         [r.replace("\tleaf2\t", "\tlaef2\t") for r in lines(skewed(300, 330), end=600)])
     broken = lines(skewed(300, 1200), end=120)
     broken[9] = broken[9].replace("port.out_octets", "port.out_octet")
     case("bad_metric", "a metric that does not exist: refused whole, with its place", broken)

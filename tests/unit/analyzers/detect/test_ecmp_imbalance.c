@@ -267,7 +267,7 @@ static void all_stories(void **state)
 		if (f->verdict == FINDING_OVER) {
 			assert_true(f->n_evidence > 0 && f->n_next_steps > 0 && f->n_reasons > 0);
 			assert_true(f->confidence_ratio > 0 && f->confidence_ratio <= 1);
-			assert_int_equal(f->hold, 5);
+			assert_int_equal(f->hold, 3);
 		}
 		world_done(&w);
 	}
