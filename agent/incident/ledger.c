@@ -423,14 +423,14 @@ static bool stands_alone(
 	return false;
 }
 
-/* Give an open incident the one that explains it as its parent. */
-static void ledger_adopt(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
+/* Give an open incident the one that explains it as its parent. True when it got one. */
+static bool ledger_adopt(struct ledger *ledger, struct incident_record *record, int64_t t_ns)
 {
 	if (record->i.parent)
-		return;
+		return false;
 	struct incident_record *by = ledger_explanation(ledger, record);
 	if (!by || by->i.state == INCIDENT_PENDING)
-		return;
+		return false;
 	incident_record_set(&record->i.parent, str_or(by->i.parent, by->i.id));
 	incident_record_note(
 		record, t_ns, "explained by %s: %s", by->i.id, ledger_headline(&by->i));
@@ -438,6 +438,18 @@ static void ledger_adopt(struct ledger *ledger, struct incident_record *record, 
 		incident_record_note(
 			by, t_ns, "explains %s: %s", record->i.id, ledger_headline(&record->i));
 		ledger_publish(ledger, by, by->i.state);
+	}
+	return true;
+}
+
+/* An incident opened: those that were open before and that it explains are part of it from now on.
+ */
+static void ledger_absorb(struct ledger *ledger, int64_t t_ns)
+{
+	for (size_t k = 0; k < ledger->n_active; k++) {
+		struct incident_record *record = ledger_active(ledger, k);
+		if (record->i.state != INCIDENT_PENDING && ledger_adopt(ledger, record, t_ns))
+			ledger_publish(ledger, record, record->i.state);
 	}
 }
 
@@ -545,6 +557,7 @@ static void ledger_begin_open(
 		ledger_reopen(ledger, slot, old, finding);
 	else
 		ledger_open(ledger, slot->record, finding->to_ns);
+	ledger_absorb(ledger, finding->to_ns);
 }
 
 static void ledger_take_raised(

@@ -40,7 +40,7 @@
  * does not open one:
  *      the other is open       it is listed under the other's "also" and in its timeline
  *      the other is pending    it waits, no longer than the other's own hold
- *      it was open before      it stays open and gets the other's id as .parent
+ *      it was open before      it stays open, and gets the other's id as .parent when that opens
  * The same cause on several devices, where the table says so (a setting that is wrong on a whole
  * tier), is one incident too: the first of them lists the others, its summary says how many there
  * are, and it does not end while one of them shows it.

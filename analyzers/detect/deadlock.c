@@ -170,6 +170,7 @@ static void deadlock_report_ring(
 	t.f->priority = cycle->priority;
 	t.f->cause = CAUSE_PFC_DEADLOCK;
 	t.f->severity = SEV_CRITICAL;
+	t.f->proven = cycle->still; /* a closed ring in which nothing moves */
 	t.f->coverage_ratio = observed_coverage(cycle->edges[0]->at);
 	t.f->loss_ratio = 1;
 	const char *hosts = "";

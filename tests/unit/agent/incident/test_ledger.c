@@ -385,6 +385,31 @@ static void test_folding(void **state)
 	config_free(c);
 }
 
+/* What was open before its explanation is part of it as soon as that opens, also when its own
+ * windows are clear by then; not when it began long before. */
+static void test_absorbed(void **state)
+{
+	struct config *c = config_of(yaml);
+	for (int minutes = 1; minutes <= 21; minutes += 20) {
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		struct finding symptom = finding_of(1, "incast", "Ethernet1", "h1", 1);
+		ledger_take(l, &symptom);
+		struct finding root =
+			finding_of(1 + minutes, "slow_receiver", "Ethernet1", "h1", 1);
+		root.confidence_ratio = 0.9;
+		ledger_take(l, &root);
+		const struct incident **v;
+		assert_int_equal(ledger_incidents(l, &v), 2);
+		const struct incident *child = v[0]->cause == CAUSE_INCAST ? v[0] : v[1];
+		if (minutes < 10)
+			assert_non_null(child->parent);
+		else
+			assert_null(child->parent);
+		ledger_free(l);
+	}
+	config_free(c);
+}
+
 /* Open first, explained later: it keeps its place and learns its parent; its explanation lists it.
  * A much less sure one explains nothing. */
 static void test_parent(void **state)
@@ -832,6 +857,7 @@ int main(void)
 		cmocka_unit_test(test_one_cause_many_switches),
 		cmocka_unit_test(test_changed_before),
 		cmocka_unit_test(test_parent),
+		cmocka_unit_test(test_absorbed),
 		cmocka_unit_test(test_restart_anywhere),
 		cmocka_unit_test(test_restore_refuses),
 		cmocka_unit_test(test_ack_reload_forget),
