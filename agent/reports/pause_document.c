@@ -103,6 +103,7 @@ struct drawing {
 	bool *open; /* [device]: its inputs have been drawn */
 	const char *root;
 	const char *accused; /* host, NULL */
+	const char *accused_role; /* NULL where nobody is */
 	json_t *edges;
 };
 
@@ -162,7 +163,8 @@ static json_t *line_json(const struct drawing *drawing, const struct tree_line *
 	else if (line->accused)
 		waits = drawing->accused;
 	json_object_set_new(o, "waits", json_string(waits));
-	json_object_set_new(o, "role", json_string(line->accused ? "culprit" : "victim"));
+	json_object_set_new(
+		o, "role", json_string(line->accused ? drawing->accused_role : "victim"));
 	json_object_set_new(o, "ports", ports);
 	json_object_set_new(o, "paused_by", json_string(pause_document_by_name(most)));
 	json_object_set_new(o, "lo_ratio", json_number_or_null(most->lo));
@@ -258,6 +260,23 @@ static const char *accused_confidence(const struct accused *accused)
 	return "low";
 }
 
+/* A host is the culprit where the cause is known, else a suspect. */
+static const char *accused_role(const struct accused *accused)
+{
+	if (accused->cause == CAUSE_UNKNOWN)
+		return "suspect";
+	return "culprit";
+}
+
+/* Does the incident say of its host that the fabric waits for it because it sends? */
+static bool accused_sends(const struct accused *accused)
+{
+	if (!accused->host)
+		return false;
+	return accused->cause == CAUSE_UNKNOWN ||
+		cause_info(accused->cause)->family == CAUSE_FAMILY_HOST;
+}
+
 /* Queues and counters of the port that an incident accuses; NULL when the window has none. */
 static const struct port_prio *accused_prio(
 	const struct observed *observed, const struct accused *accused)
@@ -303,7 +322,8 @@ static json_t *accused_edges(const struct pause_graph *graph, const struct port_
 		.open = arena_array(a, bool, graph->observed->n_devices + 1),
 		.edges = json_array(),
 		.root = accused->host,
-		.accused = accused->host};
+		.accused = accused->host,
+		.accused_role = accused_role(accused)};
 	*ret_switches = 0;
 	*ret_hosts = 0;
 	for (size_t i = 0; i < graph->n_edges; i++)
@@ -355,14 +375,14 @@ static json_t *sender_json(const struct pause_graph *graph, const struct port_pr
 		json_number_or_null(port->in_known ? port->in.utilization_ratio : NAN));
 	json_object_set_new(o, "share_ratio", json_null());
 	json_object_set_new(o, "next_share_ratio", json_null());
-	json_object_set_new(o, "clear", json_true());
+	json_object_set_new(o, "clear", json_boolean(accused->cause != CAUSE_UNKNOWN));
 	json_object_set_new(o, "confidence", json_string(accused_confidence(accused)));
 	json_object_set_new(o, "level",
 		json_string(switches >= 3 ? "L3" : (switches + hosts > 0 ? "L2" : "L1")));
 	json_object_set_new(o, "switches", json_integer((json_int_t)switches));
 	json_object_set_new(o, "hosts", json_integer((json_int_t)hosts));
 	json_object_set_new(o, "incident", json_string(accused->id));
-	json_object_set_new(o, "role", json_string("culprit"));
+	json_object_set_new(o, "role", json_string(accused_role(accused)));
 	json_object_set_new(o, "why", json_string(accused->headline));
 	json_object_set_new(o, "queues", queues_json(graph, prio->priority));
 	json_object_set_new(o, "edges", edges);
@@ -437,7 +457,7 @@ static const char *trees_agree(json_t *trees, const struct pause_graph *graph,
 		if (accused_marks(trees, &accused[i]))
 			continue;
 		const struct port_prio *prio = NULL;
-		if (accused[i].host && cause_info(accused[i].cause)->family == CAUSE_FAMILY_HOST)
+		if (accused_sends(&accused[i]))
 			prio = accused_prio(graph->observed, &accused[i]);
 		if (prio && prio->tx_pause.hi > 0 &&
 			pause_document_is_wanted(asked->priority, prio->priority)) {

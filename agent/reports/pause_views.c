@@ -95,6 +95,8 @@ static void edge_line(FILE *out, const json_t *edge)
 	const char *role = "";
 	if (str_eq(doc_text(edge, "role"), "culprit"))
 		role = "  culprit";
+	else if (str_eq(doc_text(edge, "role"), "suspect"))
+		role = "  suspect";
 	else if (hosts)
 		role = "  victim";
 	fprintf(out, "%s%s  %s\n", most, role, doc_text(edge, "confidence"));
@@ -121,7 +123,10 @@ static void root_head(FILE *out, const json_t *root, bool is_host)
 			fprintf(out, " to %s", doc_text(root, "host"));
 	}
 	fprintf(out, "  conf %s\n", doc_text(root, "confidence"));
-	if (is_sender)
+	if (is_sender && str_eq(doc_text(root, "role"), "suspect"))
+		fprintf(out, "     suspect: we paused it %s; that it ignores ECN is not proven\n",
+			level);
+	else if (is_sender)
 		fprintf(out, "     does not slow down; we paused it %s\n", level);
 	else if (is_host)
 		fprintf(out, "     its NIC paused us %s, %s\n", level, load);
@@ -175,9 +180,12 @@ static void root_lines(FILE *out, const json_t *root)
 	if (!isnan(doc_number(root, "share_ratio")))
 		fprintf(out, "; %.0f %% of the pressure of this tree",
 			100 * doc_number(root, "share_ratio"));
-	fprintf(out, "%s\n",
-		str_if(!pause_views_truth(root, "clear"),
-			"\n     candidate only: the runner-up is within a factor of 3"));
+	const char *doubt = "";
+	if (str_eq(doc_text(root, "role"), "suspect"))
+		doubt = "\n     candidate only: see what the incident lists to collect";
+	else if (!pause_views_truth(root, "clear"))
+		doubt = "\n     candidate only: the runner-up is within a factor of 3";
+	fprintf(out, "%s\n", doubt);
 	if (is_host)
 		root_contain(out, root);
 	fputc('\n', out);
