@@ -291,10 +291,10 @@ void incident_record_impact(struct incident_record *record, const struct fabric 
 {
 	arena_reset(record->impact);
 	record_jobs(record, fabric);
-	/* the cause "unknown" says that a job is slower, or that there is pause, not why: it
-	 * explains nothing
+	/* the cause "unknown" explains nothing where it only says that a job is slower, or that
+	 * there is pause; one that names a host says for whom the job waits
 	 */
-	const bool explains = record->i.cause != CAUSE_UNKNOWN;
+	const bool explains = record->i.cause != CAUSE_UNKNOWN || record->i.host;
 	const struct cost_sum sum =
 		cost_sum(&record->cost, fabric, record->i.gpus_affected, explains);
 	record->i.usd_per_hour = sum.usd_per_hour;

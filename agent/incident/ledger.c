@@ -678,11 +678,11 @@ static bool ledger_claims(const struct incident_record *record)
 	return record->i.severity > SEV_INFO || record->cost.claim_ratio > 0;
 }
 
-/* A symptom says that a job is slow, not why. It gets no part of a loss while an incident with a
- * real cause claims the same job. */
+/* A symptom says that a job is slow, not why, and names no host. It gets no part of a loss while an
+ * incident with a real cause claims the same job. */
 static bool is_symptom(const struct incident_record *record)
 {
-	return cause_has(record->i.cause, CAUSE_IS_SYMPTOM);
+	return cause_has(record->i.cause, CAUSE_IS_SYMPTOM) && !record->i.host;
 }
 
 static bool claimant_counts(const struct claimant *claimant)

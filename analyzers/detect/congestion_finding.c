@@ -544,6 +544,9 @@ static void congestion_finding_set_value(struct finding *finding,
 		finding->warn = options->pause;
 	else
 		finding->warn = options->marks;
+	/* an upper bound counts from ten times the share that a measured level counts from */
+	if (level > 0 && !congestion->measured)
+		finding->warn = options->pause * LEVEL_BOUND_FACTOR;
 }
 
 void congestion_report(const struct congestion *congestion,

@@ -115,11 +115,12 @@ static const struct signature signatures[] = {
 		"one host is paused many times as long as any other at the same load, and packets "
 		"towards receivers are marked"},
 
-	/* ... that leads, without the proof; nothing else explains it */
+	/* ... that leads, without the proof; nothing else explains it. That it leads is sure, why
+	 * it does is open. */
 	{SUSPECT_LEADER, CAUSE_UNKNOWN, POLICY | LEADS | AHEAD | ALL_RAILS, 0,
-		FROM_HOST | FEW_MARKS, 0.5, false, "one host leads in pause on all its rails"},
+		FROM_HOST | FEW_MARKS, 0.7, false, "one host leads in pause on all its rails"},
 	{SUSPECT_LEADER, CAUSE_UNKNOWN, POLICY | LEADS | AHEAD, 0,
-		FROM_HOST | SLOWER | SKEWED | FEW_MARKS | BRIEF, 0.4, false,
+		FROM_HOST | SLOWER | SKEWED | FEW_MARKS | BRIEF, 0.6, false,
 		"one host leads in pause"},
 
 	/* the uplinks of a leaf */

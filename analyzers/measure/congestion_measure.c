@@ -12,8 +12,6 @@
 
 #define PACKETS_MIN 1000.0 /* with fewer packets a ratio of them says nothing */
 #define OCTETS_MIN 1e7 /* a port that sent as much must have counted packets */
-/* A bound from frames exceeds the true pause time by this at least (10 to 50 in simulation). */
-#define BOUND_FACTOR 10
 #define SINGLED_OUT 3 /* hosts within this factor of the strongest are one group */
 #define MAD_SCALE 1.4826 /* MAD to standard deviation, of a normal distribution */
 #define LOADED 0.3 /* utilisation from which a slow port is a bottleneck */
@@ -52,7 +50,7 @@ bool level_counts(const struct congestion *congestion, double level, bool measur
 {
 	if (measured)
 		return level >= congestion->floor;
-	return level >= congestion->floor * BOUND_FACTOR;
+	return level >= congestion->floor * LEVEL_BOUND_FACTOR;
 }
 
 /* What a queue's marks are a share of: its own packets; else those of its port; else its bytes in

@@ -79,6 +79,9 @@ struct lead {
 	bool proven; /* detect/congestion_hosts.c: one of the first n does not slow down */
 };
 
+/* A bound from frames exceeds the true pause time by this at least (10 to 50 in simulation). */
+#define LEVEL_BOUND_FACTOR 10
+
 struct congestion {
 	const struct analyzer_in *in;
 	const struct observed *o;
