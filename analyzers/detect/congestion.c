@@ -283,10 +283,8 @@ static void congestion_judge_queues(const struct congestion *congestion,
 
 /* ---- step 6: a host that leads, and nothing explains it -------------------- */
 
-static bool is_nothing_named(const struct verdicts *verdicts, const struct finding_list *out)
+static bool is_nothing_named(const struct finding_list *out)
 {
-	if (verdicts->ecn_fabric || verdicts->fabric_done || verdicts->host)
-		return false;
 	for (size_t i = 0; i < out->n; i++)
 		if (out->v[i].verdict == FINDING_OVER && out->v[i].severity > SEV_INFO)
 			return false;
@@ -297,11 +295,15 @@ static void congestion_judge_leaders(const struct congestion *congestion,
 	const struct congestion_options *options, struct verdicts *verdicts,
 	struct finding_list *out)
 {
-	if (!is_nothing_named(verdicts, out))
+	if (verdicts->ecn_fabric || verdicts->fabric_done || verdicts->host)
 		return;
+	const bool nothing_named = is_nothing_named(out);
 	for (size_t i = 0; i < congestion->lead.n; i++) {
 		struct suspect s;
 		suspect_host(congestion, options, &congestion->hosts[i], SUSPECT_LEADER, &s);
+		/* a queue that is congested does not say why one of its senders waits far longer */
+		if (!nothing_named && !(s.signs.yes & STRONG))
+			continue;
 		if (!s.is || verdicts->port_done[s.prio->port->port->index])
 			continue;
 		congestion_report(congestion, options, &s, 1, out);

@@ -114,6 +114,12 @@ static const struct signature signatures[] = {
 		0, FROM_HOST | SLOWER | SKEWED | HEAVY | LATE, 0.7, false,
 		"one host is paused many times as long as any other at the same load, and packets "
 		"towards receivers are marked"},
+	{SUSPECT_HOST, CAUSE_DCQCN_OFF,
+		POLICY | LEADS | AHEAD | MARKING | STRONG | FAR | RECEIVER_MARKS, 0,
+		FROM_HOST | SLOWER | HEAVY | LATE, 0.65, false,
+		"one host is paused many times as long as any other at the same load, also as long "
+		"as "
+		"those that share its uplink, and packets towards receivers are marked"},
 
 	/* ... that leads, without the proof; nothing else explains it. That it leads is sure, why
 	 * it does is open. */

@@ -76,6 +76,7 @@ enum sign {
 	LEADS = NARROW, /* more paused than every other host */
 	SQUEEZES = GROUP_MARKED, /* queues to other hosts mark far more than their peers */
 	STRONG = SHORT_PAUSES, /* paused for long, and many times as long as every other host */
+	FAR = SHALLOW, /* ... more than hosts that share an uplink differ */
 	HEAVY = WIDESPREAD, /* it sends more than its peers, which is a reason to be paused */
 	/* paused for a short, measured time, and no receiver marks more than its peers */
 	BRIEF = EARLY,
