@@ -15,27 +15,30 @@ static bool device_in_tree(const struct tune_case *tune_case, const struct fabri
 	return false;
 }
 
-enum { LINK_ROW = 8, PATH_ROW = 9 }; /* of the decision table */
-
-/*
- * What a link no longer carries, its siblings do: the queues that lead to one of its ends fill, at
- * switches whose pause tree need not hold the link itself.
- */
-static bool takes_its_share(const struct tune_case *tune_case, const struct tune_fault *fault,
-	const struct fabric_port *port, const struct tune_site *site)
+/* A link of the fabric that is down or slow takes capacity out of an ECMP group. */
+static bool takes_capacity(const struct tune_fault *fault, const struct fabric_port *port)
 {
-	if (!port || !port->peer || (fault->row != LINK_ROW && fault->row != PATH_ROW))
-		return false;
-	for (size_t i = 0; i < tune_case->n_sites; i++) {
-		const struct tune_site *other = &tune_case->sites[i];
-		const struct fabric_device *to = NULL;
-		if (other->priority != site->priority || other->tree != site->tree)
-			continue;
-		if (other->hot && other->hot->port->peer)
-			to = other->hot->port->peer->device;
-		if (to == port->device || to == port->peer->device)
+	const bool cause = fault->cause == CAUSE_PATH_ASYMMETRY ||
+		fault->cause == CAUSE_REMOTE_CAPACITY || fault->cause == CAUSE_LINK_SLOW;
+	return cause && (!port || port->peer);
+}
+
+static bool is_neighbour(const struct fabric_device *left, const struct fabric_device *right)
+{
+	for (size_t i = 0; i < left->n_ports; i++)
+		if (left->ports[i]->peer && left->ports[i]->peer->device == right)
 			return true;
-	}
+	return false;
+}
+
+/* The same switch, one it has a link to, or one further: the leaves of a pod, over its spines. */
+static bool is_around(const struct fabric_device *left, const struct fabric_device *right)
+{
+	if (left == right || is_neighbour(left, right))
+		return true;
+	for (size_t i = 0; i < left->n_ports; i++)
+		if (left->ports[i]->peer && is_neighbour(left->ports[i]->peer->device, right))
+			return true;
 	return false;
 }
 
@@ -60,7 +63,9 @@ bool tune_fault_touches(const struct tune_case *tune_case, const struct tune_fau
 		if (here && fault->device && fault->port)
 			port = fabric_port(d, fault->port);
 		found = found || here;
-		if (here && takes_its_share(tune_case, fault, port, site))
+		/* What it no longer carries fills queues at switches whose pause tree need not hold
+		 * it: all members have to be up before any threshold of the pod is judged. */
+		if (here && takes_capacity(fault, port) && is_around(d, site->device->device))
 			return true;
 		if (here &&
 			(device_in_tree(tune_case, d, site) ||

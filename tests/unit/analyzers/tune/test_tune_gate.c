@@ -216,6 +216,37 @@ static void an_incident_elsewhere_blocks_only_in_the_same_pause_tree(void **stat
 	assert_int_equal(advice(w), ADVICE_BLOCKED);
 }
 
+static void a_link_that_is_down_is_repaired_before_its_pod_is_judged(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_incident v = incident("path_asymmetry", "leaf2", NULL);
+	w->in.incidents = &v;
+	w->in.n_incidents = 1;
+	v.severity = SEV_INFO; /* it is a fact, however little it costs */
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	w->in.n_incidents = 0;
+	w->tports[1][HOSTS].down_now = true; /* no incident yet */
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	w->tports[1][HOSTS].down_now = false;
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+	w->tports[1][0].down_now = true; /* a host's own link carries nobody else's share */
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+}
+
+static void loss_does_not_wait_for_a_host(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	struct tune_incident v = incident("dcqcn_off", "leaf2", "Ethernet1");
+	w->prios[0][0].pg_drops = 10;
+	w->prios[0][0].lost_windows = w->prios[0][0].full_windows = 5;
+	w->in.incidents = &v;
+	w->in.n_incidents = 1;
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	assert_string_equal(l.v[0].diagnosis, "headroom_small");
+	assert_int_equal(l.v[0].advice, ADVICE_CHANGE);
+}
+
 static void a_host_is_found_by_its_port(void **state)
 {
 	struct tune_world *w = *state;
@@ -393,6 +424,8 @@ int main(void)
 		T(voq_chips_get_no_advice),
 		T(an_open_incident_blocks),
 		T(an_incident_elsewhere_blocks_only_in_the_same_pause_tree),
+		T(a_link_that_is_down_is_repaired_before_its_pod_is_judged),
+		T(loss_does_not_wait_for_a_host),
 		T(a_host_is_found_by_its_port),
 		T(late_marking_explains_a_host_that_seems_not_to_slow_down),
 		T(unrest_blocks),
