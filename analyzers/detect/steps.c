@@ -220,17 +220,28 @@ static struct pace pace_of(const struct job_rate *r, double least, struct arena 
 	return p;
 }
 
-/* The same rates in blocks of @times as long, with the newest one whole. A block is known when all
- * its parts are. */
+/*
+ * The same rates in blocks of @times as long, with the newest one whole. A block is known when half
+ * of its parts are: the newest sample of a switch is often a little older than the window's end,
+ * so that the newest part is not covered.
+ */
 static struct job_rate steps_coarser(const struct job_rate *fine, size_t times, struct arena *a)
 {
 	const size_t n = fine->n / times, skip = fine->n - n * times;
 	double *rate = arena_array(a, double, n + 1);
 	for (size_t k = 0; k < n; k++) {
 		double sum = 0;
-		for (size_t i = 0; i < times; i++)
-			sum += fine->rate[skip + k * times + i];
-		rate[k] = sum / (double)times;
+		size_t known = 0;
+		for (size_t i = 0; i < times; i++) {
+			const double part = fine->rate[skip + k * times + i];
+			if (isnan(part))
+				continue;
+			sum += part;
+			known++;
+		}
+		rate[k] = NAN;
+		if (known && 2 * known >= times)
+			rate[k] = sum / (double)known;
 	}
 	struct job_rate coarse = *fine;
 	coarse.rate = rate;
