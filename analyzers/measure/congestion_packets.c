@@ -15,7 +15,7 @@
 #define CNP_EXPECTED 10.0
 #define CNP_MIN 10.0 /* a stray one or two prove no stream */
 
-static size_t rows_begin(const struct window *window, uint32_t entity)
+size_t packets_first_row(const struct window *window, uint32_t entity)
 {
 	size_t lo = 0, hi = window->n_flows;
 	while (lo < hi) {
@@ -28,15 +28,27 @@ static size_t rows_begin(const struct window *window, uint32_t entity)
 	return lo;
 }
 
+static void host_packets_add_v1(struct host_packets *packets, const struct flow_sample *flow)
+{
+	if (flow->dir == FLOW_DIR_IN)
+		packets->from_v1 += (double)flow->packets;
+	else if (flow->dir == FLOW_DIR_OUT)
+		packets->to_v1 += (double)flow->packets;
+	else
+		packets->other_v1 += (double)flow->packets;
+}
+
 bool host_packets(
 	const struct window *window, const struct port_seen *port, struct host_packets *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (!window->n_flows || port->entity == ENTITY_NONE)
 		return false;
-	for (size_t i = rows_begin(window, port->entity);
+	for (size_t i = packets_first_row(window, port->entity);
 		i < window->n_flows && window->flows[i].entity == port->entity; i++) {
 		const struct flow_sample *f = &window->flows[i];
+		if (flow_is_v1(f))
+			host_packets_add_v1(ret, f);
 		if (!f->total)
 			continue;
 		if (f->dir == FLOW_DIR_IN) {
@@ -50,10 +62,12 @@ bool host_packets(
 			ret->to_packets += (double)f->packets;
 			ret->to_ce += (double)f->ce;
 			ret->to_cnp += (double)f->cnp;
+		} else {
+			ret->other_packets += (double)f->packets;
 		}
 		ret->sampled |= f->sampling > 1;
 	}
-	return ret->from_known || ret->to_known;
+	return ret->from_known || ret->to_known || ret->other_packets + ret->other_v1 > 0;
 }
 
 int packets_lack_ect(const struct host_packets *packets)

@@ -7,6 +7,8 @@
 #define RW_MEASURE_CONGESTION_PACKETS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "analyzers/measure/observe.h"
 
@@ -15,8 +17,15 @@ struct host_packets {
 	/* sent by the host; ect: ECT or already CE */
 	double from_packets, from_octets, from_ect, from_cnp;
 	double to_packets, to_ce, to_cnp; /* delivered to it */
+	double from_v1, to_v1; /* frames of RoCE version 1 */
+	/* of captures that cannot tell directions apart */
+	double other_packets, other_v1;
 	bool sampled; /* some of it was */
 };
+
+/* packets_first_row - the first flow row of @entity in the window, or where it would be: rows of an
+ * entity follow one another. */
+size_t packets_first_row(const struct window *window, uint32_t entity);
 
 /* false: nothing was captured there. */
 bool host_packets(

@@ -126,6 +126,8 @@ static double interval_add(const struct flow_sample *samples, size_t n, struct a
 			flows += samples[i].flows;
 			continue;
 		}
+		if (flow_is_v1(&samples[i]))
+			continue;
 		named++;
 		top[n_top++] = (struct tuple){
 			.key = key_of_tuple(&samples[i].key), .octets = (double)samples[i].octets};
@@ -334,7 +336,7 @@ size_t ecmp_flows(const struct fabric_group *group, size_t index, const struct w
 			for (size_t i = flows_begin(window, entity);
 				i < window->n_flows && window->flows[i].entity == entity; i++) {
 				const struct flow_sample *f = &window->flows[i];
-				if (f->total || !leaves_port(f))
+				if (f->total || flow_is_v1(f) || !leaves_port(f))
 					continue;
 				if (!pass) {
 					cap++;

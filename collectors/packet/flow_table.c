@@ -58,6 +58,7 @@ struct flow_table {
 	/* counts of packets that have no flow; and .unattributed, which no flow can hold */
 	struct flow_totals refused;
 	uint64_t bin, bin_octets, burst_octets;
+	uint64_t v1_packets, v1_octets; /* RoCE version 1 */
 };
 
 /* ---- index --------------------------------------------------------------- */
@@ -473,6 +474,11 @@ static void burst_add(
 
 void flow_table_add(struct flow_table *table, const struct roce_packet *packet, int64_t t_ns)
 {
+	if (packet->kind == PACKET_ROCEV1) {
+		table->v1_packets++;
+		table->v1_octets += packet->octets;
+		return;
+	}
 	burst_add(&table->bin, &table->bin_octets, &table->burst_octets, t_ns, packet->octets);
 	uint32_t at = flow_get(table, packet);
 	if (at == NONE) {
@@ -681,7 +687,8 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 	ret[0].sum_sq_octets = s.sum_sq_octets;
 
 	size_t n;
-	rw_cleanup(freep) const struct flow **top = flow_table_top(table, FLOW_TOP, &n);
+	const bool v1 = table->v1_packets > 0;
+	rw_cleanup(freep) const struct flow **top = flow_table_top(table, FLOW_TOP - v1, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct flow *f = top[i];
 		struct flow_sample *r = &ret[i + 1];
@@ -699,6 +706,11 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 		}
 		r->burst_bps = f->burst_octets * per_s;
 		r->flows = 1;
+	}
+	if (v1) {
+		ret[++n] = common;
+		ret[n].packets = table->v1_packets;
+		ret[n].octets = table->v1_octets;
 	}
 	return n + 1;
 }
@@ -749,6 +761,7 @@ void flow_table_next(struct flow_table *table)
 	table->n_flows = n;
 	table->refused = (struct flow_totals){0};
 	table->burst_octets = 0;
+	table->v1_packets = table->v1_octets = 0;
 	reindex_flows(table);
 }
 

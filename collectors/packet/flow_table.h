@@ -64,7 +64,8 @@ struct flow_table;
 struct flow_table *flow_table_new(uint32_t limit, uint32_t sampling, uint64_t seed);
 void flow_table_free(struct flow_table *table); /* NULL is fine */
 
-/* flow_table_add - @packet must be of kind PACKET_ROCE. */
+/* flow_table_add - @packet must be of kind PACKET_ROCE, or PACKET_ROCEV1: those have no flow, they
+ * are counted together. */
 void flow_table_add(struct flow_table *table, const struct roce_packet *packet, int64_t t_ns);
 
 struct flow_totals {
@@ -95,7 +96,7 @@ struct flow *flow_table_qps(const struct flow_table *table, size_t *ret_n);
 
 /*
  * flow_table_samples - the rows of one interval, as history keeps them: the totals, then the top
- * FLOW_TOP flows.
+ * FLOW_TOP flows. Frames of RoCE version 1, where there were any, take the place of the last one.
  *
  * @psn_known  false when the capture lost packets itself in the interval: gaps and retransmits are
  * then unknown and 0

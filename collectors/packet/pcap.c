@@ -243,7 +243,7 @@ static void on_packet(u_char *arg, const struct pcap_pkthdr *header, const u_cha
 	c->counts.frames++;
 	c->counts.roce += p.kind == PACKET_ROCE;
 	c->counts.bad += p.kind == PACKET_BAD;
-	if (p.kind == PACKET_ROCE)
+	if (p.kind == PACKET_ROCE || p.kind == PACKET_ROCEV1)
 		flow_table_add(c->flows, &p, t_ns);
 	else if (p.kind == PACKET_BAD)
 		c->target.errors++;

@@ -167,7 +167,7 @@ static int read_packets(const char *dir, const struct config_capture *capture,
 					record.t_ns, capture->interval_ns);
 		}
 		roce_parse(record.link, record.p, record.n, record.wire, 0, &packet);
-		if (packet.kind == PACKET_ROCE)
+		if (packet.kind == PACKET_ROCE || packet.kind == PACKET_ROCEV1)
 			flow_table_add(table, &packet, record.t_ns);
 	}
 	if (rc < 0)

@@ -13,7 +13,8 @@
 enum flow_dir { FLOW_DIR_UNKNOWN, FLOW_DIR_IN, FLOW_DIR_OUT }; /* seen from the port */
 
 struct flow_key {
-	uint8_t family; /* 4 or 6 */
+	/* 4 or 6; 0: all frames of RoCE version 1, which has no IP header, in one row */
+	uint8_t family;
 	uint8_t src[16], dst[16];
 	uint16_t src_port; /* UDP; the destination is 4791 */
 	uint32_t dst_qp; /* 24 bit */
@@ -38,6 +39,12 @@ struct flow_sample {
 	 * sum w^2 */
 	double sum_sq_octets;
 };
+
+/* flow_is_v1 - the row that counts frames of RoCE version 1 of an interval. */
+static inline bool flow_is_v1(const struct flow_sample *flow)
+{
+	return !flow->total && flow->key.family == 0;
+}
 
 /* For qsort of struct flow_sample. flow_order: by entity, from, total first, octets desc, the rest:
  * total, so equal flows come in one order whoever sorts them. flow_end_order: by end first, as they

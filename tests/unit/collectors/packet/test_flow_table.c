@@ -322,9 +322,34 @@ static void test_many(void **state)
 	flow_table_free(t);
 }
 
+/* Frames of RoCE version 1 have a row of their own, even where all others are taken, and belong to no
+ * flow and no total. */
+static void test_version_1(void **state)
+{
+	struct flow_sample rows[FLOW_TOP + 1];
+	struct flow_table *t = flow_table_new(1000, 1, 7);
+	const struct roce_packet v1 = {.kind = PACKET_ROCEV1, .octets = 1000};
+	for (unsigned i = 0; i < 100; i++)
+		add(t, packet(1, 2, (uint16_t)(50000 + i), SEND, 7 + i, 10), 1);
+	for (unsigned i = 0; i < 3; i++)
+		add(t, v1, 2);
+	const size_t n = flow_table_samples(t, 0, 10, 5, FLOW_DIR_IN, true, rows);
+	assert_int_equal(n, FLOW_TOP + 1);
+	assert_true(rows[0].total && rows[0].packets == 100);
+	for (size_t i = 0; i + 1 < n; i++)
+		assert_false(flow_is_v1(&rows[i]));
+	assert_true(flow_is_v1(&rows[n - 1]));
+	assert_int_equal(rows[n - 1].packets, 3);
+	assert_int_equal(rows[n - 1].octets, 3000);
+	flow_table_next(t);
+	assert_int_equal(flow_table_samples(t, 10, 20, 5, FLOW_DIR_IN, true, rows), 1);
+	flow_table_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_psn),
+		cmocka_unit_test(test_version_1),
 		cmocka_unit_test(test_counts), cmocka_unit_test(test_source_port_spraying),
 		cmocka_unit_test(test_reads), cmocka_unit_test(test_attribution),
 		cmocka_unit_test(test_bound), cmocka_unit_test(test_sampling),
