@@ -7,9 +7,9 @@
  *
  * cnp_lost: receivers send CNPs that do not arrive. At a receiver's port the capture counts CNPs it
  * sends, and whose packets reach it with CE; at a sender's port, the CNPs that reach it. A sender
- * should get its part of each receiver's CNPs: in proportion to the CE packets of its own, and to how
- * the two captures are sampled. So both ends of the path must be captured in the same window, and
- * enough CNPs expected that chance cannot make the difference.
+ * should get its part of each receiver's CNPs: in proportion to the CE packets of its own, and to
+ * how the two captures are sampled. So both ends of the path must be captured in the same window,
+ * and enough CNPs expected that chance cannot make the difference.
  */
 #include <math.h>
 #include <stddef.h>
@@ -24,7 +24,8 @@
 #include "db/model/entity.h"
 #include "db/model/flow.h"
 
-#define CNP_EXPECTED 20.0 /* of so many none or few arrive by chance once in ten thousand windows */
+#define CNP_EXPECTED 20.0 /* of so many none or few arrive by chance once in ten thousand windows  \
+			   */
 #define CNP_ARRIVES 0.2 /* of the expected ones: fewer are lost, more may be an uneven share */
 #define HEARD_MIN 100.0 /* packets to the sender: its capture works */
 
@@ -33,8 +34,9 @@ struct packets_options {
 };
 
 static const struct option rows[] = {
-	{"rocev1_frames", OPT_INT, offsetof(struct packets_options, frames), "10", "1", "1000000000",
-		NULL, "captured frames of RoCE version 1 in a window that are reported"},
+	{"rocev1_frames", OPT_INT, offsetof(struct packets_options, frames), "10", "1",
+		"1000000000", NULL,
+		"captured frames of RoCE version 1 in a window that are reported"},
 	{"window", OPT_DURATION, offsetof(struct packets_options, window_ns), "30s", "1s", "1h",
 		NULL, "evaluation window; captures are counted by their own interval"},
 	{"hold", OPT_INT, offsetof(struct packets_options, hold), "2", "1", "10000", NULL,
@@ -209,8 +211,8 @@ const struct analyzer analyzer_packets = {
 	.name = "packets",
 	.phase = 65,
 	.doc = "captured packets: RoCE version 1, and CNPs that do not arrive",
-	.options = {"analyzers", "packets", sizeof(struct packets_options), rows,
-		rw_countof(rows), "faults that only captured packets show"},
+	.options = {"analyzers", "packets", sizeof(struct packets_options), rows, rw_countof(rows),
+		"faults that only captured packets show"},
 	.window_offset = offsetof(struct packets_options, window_ns),
 	.observes = true,
 	.run = packets_run,

@@ -386,8 +386,7 @@ static void tell_device(struct recorder *r, double t_ns, const char *device, con
 		if (!before || before->node->hash.seed != v->node->hash.seed)
 			line_u64(r, t_ns, device, "-", -1, "cfg.hash_seed", v->node->hash.seed, "");
 		if (!before)
-			line(r, t_ns, device, "-", -1, "cfg.lb_mode",
-				r->s->spray ? "packet" : "static", "");
+			line(r, t_ns, device, "-", -1, "cfg.lb_mode", balancing_name(r->s), "");
 		if (!before)
 			line(r, t_ns, device, pool_name(r), -1, "cfg.pool_slices", "1", "");
 	}

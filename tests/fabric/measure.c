@@ -26,6 +26,8 @@ static struct sim_params job_params(const struct scenario *s, unsigned variant)
 	p.cc.min_bps = 1e9;
 	p.cc.on = !s->pfc_only;
 	p.spray = s->spray;
+	p.spray_random = s->spray_random;
+	p.flowlet_ps = (uint64_t)(s->flowlet_ns * 1e3);
 	/* other NICs: periods of the DCQCN machine between half and twice of the validated ones */
 	if (s->perturb > 0) {
 		uint64_t r = random_seeded(s->perturb, s->seed);

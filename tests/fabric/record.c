@@ -113,7 +113,7 @@ void fabric_write_links(const struct recorder *r, FILE *f)
 	if (s->second_priority >= 0 && s->second_lossless)
 		fprintf(f, ", %.0f", s->second_priority);
 	fprintf(f, "], mtu: 4200B }\npolicy: { congestion: %s, load_balancing: %s }\n",
-		s->pfc_only ? "pfc_only" : "dcqcn", s->spray ? "packet" : "static");
+		s->pfc_only ? "pfc_only" : "dcqcn", balancing_name(s));
 	fprintf(f,
 		"thresholds:\n  - { devices: \"*\", ports: \"*\", priority: %d, kmin: %.0fB, kmax: "
 		"%.0fB, pmax: %g%%, alpha: %g, headroom: %" PRIu64 "B, pool: %.0fB }\n",

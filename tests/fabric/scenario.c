@@ -50,6 +50,7 @@ static const struct row rows[] = {
 	ROW("load", "storage_hosts", T_NUMBER, storage_hosts, NULL),
 	ROW("load", "storage_writes", T_RATIO, storage_share, NULL),
 	ROW("load", "storage_reads", T_RATIO, storage_reads, NULL),
+	ROW("load", "flowlet", T_DURATION, flowlet_ns, NULL),
 	ROW("load", "jobs", T_NUMBER, jobs, "1"),
 	ROW("load", "other_compute", T_DURATION, other_compute_ns, "170ms"),
 	ROW("load", "other_exchange", T_DURATION, other_exchange_ns, "60ms"),
@@ -252,6 +253,8 @@ static int section(
 		{"load", "placement", {"hashed", "even"}, offsetof(struct scenario, even)},
 		{"load", "rates", {"told", "settled"}, offsetof(struct scenario, settled)},
 		{"load", "balancing", {"static", "packet"}, offsetof(struct scenario, spray)},
+		{"load", "spraying", {"in-turn", "random"},
+			offsetof(struct scenario, spray_random)},
 		{"load", "congestion", {"dcqcn", "pfc_only"}, offsetof(struct scenario, pfc_only)},
 		{"load", "storage_class", {"second", "lossless"},
 			offsetof(struct scenario, storage_lossless)},
@@ -484,4 +487,13 @@ void scenario_perturb(struct scenario *s, uint64_t n)
 		s->headroom_factor = 1.25;
 	if (s->pmax > 1)
 		s->pmax = 1;
+}
+
+const char *balancing_name(const struct scenario *s)
+{
+	if (s->spray)
+		return "packet";
+	if (s->flowlet_ns > 0)
+		return "flowlet";
+	return "static";
 }

@@ -106,6 +106,8 @@ struct scenario {
 	/* queue pairs are at line rate unless they are told to slow down when all start there; else
 	 * all start at warm */
 	bool settled;
+	bool spray_random; /* of packets that are sprayed */
+	double flowlet_ns; /* silence after which a flow takes another path, 0: never */
 	bool even, spray, pfc_only; /* pfc_only: nobody marks and nobody slows down, by policy */
 	double second_share; /* of queue pairs, in the second class */
 	/* how much more or less than others a host is sent in a step, as experts are */
@@ -147,5 +149,8 @@ int scenario_read(const char *path, uint64_t seed, struct scenario *ret, struct 
 void scenario_perturb(struct scenario *s, uint64_t n);
 
 const char *fault_name(enum fault_kind kind);
+
+/* balancing_name - how its switches choose among links, as the configuration says it. */
+const char *balancing_name(const struct scenario *s);
 
 #endif

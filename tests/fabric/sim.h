@@ -75,6 +75,10 @@ struct sim_params {
 	uint64_t rto_ps;
 	/* each packet takes its own path, receivers put them in order */
 	bool spray;
+	bool spray_random; /* a link drawn for each packet; else all links in turn */
+	/* a flow that was silent for this long takes a path drawn anew (LetFlow: Vanini et al.,
+	 * NSDI 2017); 0: it keeps its path */
+	uint64_t flowlet_ps;
 	struct dcqcn_params cc;
 	/* of a receiving NIC that cannot keep up */
 	uint64_t nic_buffer_bytes, nic_xoff_bytes, nic_xon_bytes;
@@ -178,6 +182,7 @@ struct sim_flow { /* given */
 	uint64_t sent_packets, resent_packets, ce_packets, cnps;
 	/* uplink of the source leaf; port of the spine towards the destination leaf */
 	uint16_t up, down;
+	uint64_t flowlet_last_ps; /* its newest packet at that leaf */
 	/* sender */
 	uint32_t packets, next, acked;
 	bool done;

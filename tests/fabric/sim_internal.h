@@ -45,7 +45,7 @@ void control_queue(struct sim *s, struct sim_port *p, struct packet *pkt);
 
 /* Where it leaves @n, having come in by @in. */
 struct sim_port *route(struct sim *s, const struct sim_node *n, const struct sim_port *in,
-	const struct packet *p, const struct sim_flow *f);
+	const struct packet *p, struct sim_flow *f);
 void flow_route(struct sim *s, struct sim_flow *f); /* chooses its way there and back, once */
 
 void host_send(struct sim *s, struct sim_node *n, struct sim_port *p);

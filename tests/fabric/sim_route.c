@@ -218,22 +218,42 @@ static uint16_t next_hop(const struct sim *s, const struct sim_node *n, const st
 	return f->bounced && n->index == spine_of(s, f->up) ? f->bounce_down : f->down;
 }
 
+/* At its first leaf, a flow that paused is drawn another way: what is under way has arrived by
+ * then. */
+static void next_flowlet(struct sim *s, const struct sim_node *n, struct sim_flow *f)
+{
+	const unsigned from = f->src / s->t.hosts_per_leaf, to = f->dst / s->t.hosts_per_leaf;
+	if (n->kind != NODE_LEAF || n->index != from || from == to)
+		return;
+	if (f->flowlet_last_ps && s->now_ps - f->flowlet_last_ps > s->p.flowlet_ps) {
+		const uint16_t drawn = (uint16_t)random_seeded(s->p.seed, s->spray_turn++);
+		f->up = live_uplink(s, n, f->src, f->dst, drawn);
+		f->down = live_downlink(s, spine_of(s, f->up), to, f->src, f->dst, drawn);
+	}
+	f->flowlet_last_ps = s->now_ps;
+}
+
 struct sim_port *route(struct sim *s, const struct sim_node *n, const struct sim_port *in,
-	const struct packet *p, const struct sim_flow *f)
+	const struct packet *p, struct sim_flow *f)
 {
 	const bool back = p->kind != PACKET_DATA;
 	const uint32_t to = back ? f->src : f->dst;
 	const unsigned to_leaf = to / s->t.hosts_per_leaf;
 	if (n->kind == NODE_LEAF && n->index == to_leaf)
 		return sim_port_of(s, n, to % s->t.hosts_per_leaf);
+	if (s->p.flowlet_ps && !back)
+		next_flowlet(s, n, f);
 	const uint16_t fixed = next_hop(s, n, in, f, back);
 	if (!s->p.spray || back)
 		return sim_port_of(s, n, fixed);
-	/* sprayed: any link that is up, in turn */
+	/* sprayed: any link that is up, in turn or drawn */
 	const unsigned first = n->kind == NODE_LEAF ? s->t.hosts_per_leaf : to_leaf * s->t.parallel;
 	const unsigned count = n->kind == NODE_LEAF ? s->t.spines * s->t.parallel : s->t.parallel;
 	for (unsigned k = 0; k < count; k++) {
-		struct sim_port *out = sim_port_of(s, n, first + (s->spray_turn++ % count));
+		uint64_t turn = s->spray_turn++;
+		if (s->p.spray_random)
+			turn = random_seeded(s->p.seed, turn) >> 32;
+		struct sim_port *out = sim_port_of(s, n, first + (unsigned)(turn % count));
 		if (carries(out))
 			return out;
 	}

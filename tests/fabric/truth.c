@@ -349,7 +349,7 @@ void truth_write(const struct recorder *r, FILE *f)
 		r->live_face ? r->live_face : face_names[r->o->face], r->o->interval_ns / 1e9,
 		r->o->length_ns / 1e9);
 	fprintf(f, "  \"policy\": {\"congestion\": \"%s\", \"load_balancing\": \"%s\"},\n",
-		s->pfc_only ? "pfc_only" : "dcqcn", s->spray ? "packet" : "static");
+		s->pfc_only ? "pfc_only" : "dcqcn", balancing_name(s));
 	fprintf(f, "  \"cause\": \"%s\",\n  \"accept\": [\"%s\"", s->cause, s->cause);
 	for (size_t i = 0; i < s->n_accept; i++)
 		fprintf(f, ", \"%s\"", s->accept[i]);

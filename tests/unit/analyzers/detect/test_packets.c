@@ -14,15 +14,14 @@
 #include "db/model/flow.h"
 #include "tests/unit/window_world.h"
 
-static const char yaml[] =
-	"fabric: test\n"
-	"devices:\n"
-	"  - { name: leaf1, role: leaf }\n"
-	"links:\n"
-	"  - { a: \"leaf1:e1\", b: \"host:a:nic\", speed: 100G }\n"
-	"  - { a: \"leaf1:e2\", b: \"host:b:nic\", speed: 100G }\n"
-	"  - { a: \"leaf1:e3\", b: \"host:c:nic\", speed: 100G }\n"
-	"lossless: { priorities: [3], mtu: 4200B }\n";
+static const char yaml[] = "fabric: test\n"
+			   "devices:\n"
+			   "  - { name: leaf1, role: leaf }\n"
+			   "links:\n"
+			   "  - { a: \"leaf1:e1\", b: \"host:a:nic\", speed: 100G }\n"
+			   "  - { a: \"leaf1:e2\", b: \"host:b:nic\", speed: 100G }\n"
+			   "  - { a: \"leaf1:e3\", b: \"host:c:nic\", speed: 100G }\n"
+			   "lossless: { priorities: [3], mtu: 4200B }\n";
 
 struct packets_world {
 	struct window_world made;
@@ -123,8 +122,8 @@ static const struct finding *packets_cnp_case(
 		(struct flow_sample){.packets = 2000, .cnp = arrive, .sampling = sampling});
 	for (int i = 0; i < 2; i++) {
 		const char *port = i ? "e3" : "e2";
-		packets_add(w, port, FLOW_DIR_IN, 0,
-			(struct flow_sample){.packets = 3000, .cnp = 200});
+		packets_add(
+			w, port, FLOW_DIR_IN, 0, (struct flow_sample){.packets = 3000, .cnp = 200});
 		packets_add(
 			w, port, FLOW_DIR_OUT, 0, (struct flow_sample){.packets = 5000, .ce = 400});
 		packets_add(w, port, FLOW_DIR_OUT, 1,
@@ -144,16 +143,13 @@ static void test_cnp_lost(void **state)
 		bool lost;
 	} cases[] = {
 		{0, 1, true}, /* 300 of 400 are expected */
-		{290, 1, false},
-		{100, 1, false}, /* an uneven share */
-		{12, 1, true},
-		{0, 10, true}, /* 30 in the sample */
+		{290, 1, false}, {100, 1, false}, /* an uneven share */
+		{12, 1, true}, {0, 10, true}, /* 30 in the sample */
 		{0, 100, false}, /* 3 in the sample: chance */
 	};
 	for (size_t i = 0; i < rw_countof(cases); i++) {
 		struct packets_world w;
-		const struct finding *f =
-			packets_cnp_case(&w, cases[i].arrive, cases[i].sampling);
+		const struct finding *f = packets_cnp_case(&w, cases[i].arrive, cases[i].sampling);
 		assert_int_equal(f != NULL, cases[i].lost);
 		if (f)
 			assert_string_equal(f->host, "a");

@@ -322,8 +322,8 @@ static void test_many(void **state)
 	flow_table_free(t);
 }
 
-/* Frames of RoCE version 1 have a row of their own, even where all others are taken, and belong to no
- * flow and no total. */
+/* Frames of RoCE version 1 have a row of their own, even where all others are taken, and belong to
+ * no flow and no total. */
 static void test_version_1(void **state)
 {
 	struct flow_sample rows[FLOW_TOP + 1];
@@ -349,10 +349,10 @@ static void test_version_1(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_psn),
-		cmocka_unit_test(test_version_1),
-		cmocka_unit_test(test_counts), cmocka_unit_test(test_source_port_spraying),
-		cmocka_unit_test(test_reads), cmocka_unit_test(test_attribution),
-		cmocka_unit_test(test_bound), cmocka_unit_test(test_sampling),
-		cmocka_unit_test(test_intervals), cmocka_unit_test(test_many)};
+		cmocka_unit_test(test_version_1), cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_source_port_spraying), cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_attribution), cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_sampling), cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_many)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
