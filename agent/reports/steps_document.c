@@ -14,8 +14,10 @@
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "agent/history/window_walk.h"
+#include "agent/reports/usual_slot.h"
 #include "analyzers/measure/rhythm.h"
 #include "config/config.h"
+#include "db/model/golden.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"
 
@@ -306,6 +308,29 @@ static json_t *steps_job_json(const struct steps_history *jobs, const struct ste
 	return o;
 }
 
+/* What the job usually moves at this time of the week; null where too little of it is kept. */
+static int steps_add_usual(
+	struct client *client, const char *job, int64_t at_ns, json_t *object, struct err *e)
+{
+	char port[GOLDEN_PORT_MAX];
+	struct usual_slot slot;
+	const int rc = usual_slot_read(
+		client, golden_job_port(port, job, GOLDEN_JOB_LEVEL), at_ns, &slot, e);
+	if (rc < 0)
+		return rc;
+	if (isnan(slot.usual)) {
+		json_object_set_new(object, "usual", json_null());
+		return 0;
+	}
+	json_t *usual = json_object();
+	json_object_set_new(usual, "slot", json_string(slot.name));
+	json_object_set_new(usual, "slots", json_integer((json_int_t)slot.slots));
+	steps_put_number(usual, "octets_per_s", slot.usual);
+	steps_put_number(usual, "spread_octets_per_s", slot.spread);
+	json_object_set_new(object, "usual", usual);
+	return 0;
+}
+
 static int steps_add_job(struct client *client, const struct steps_history *jobs,
 	const struct steps_job *history, int64_t to_ns, json_t *list, json_t *levels, struct err *e)
 {
@@ -314,8 +339,11 @@ static int steps_add_job(struct client *client, const struct steps_history *jobs
 	busy.n = rhythm_busy(history->rate, jobs->n_blocks, busy.rate, busy.at);
 	struct period period;
 	int64_t sample_ns;
-	const int rc = steps_find_step(client, history->job, to_ns, &period, &sample_ns, e);
-	json_array_append_new(list, steps_job_json(jobs, history, &busy, &period, sample_ns));
+	int rc = steps_find_step(client, history->job, to_ns, &period, &sample_ns, e);
+	json_t *job = steps_job_json(jobs, history, &busy, &period, sample_ns);
+	if (rc == 0)
+		rc = steps_add_usual(client, steps_name(history), to_ns, job, e);
+	json_array_append_new(list, job);
 	steps_add_levels(levels, jobs, history, &busy);
 	free(busy.rate);
 	free(busy.at);

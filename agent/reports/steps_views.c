@@ -76,6 +76,19 @@ static void print_level(FILE *out, const json_t *level, double best, const char 
 	fputc('\n', out);
 }
 
+/* What the job usually moves at this time of the week. */
+static void print_usual(FILE *out, const json_t *job)
+{
+	const json_t *usual = json_object_get(job, "usual");
+	if (!json_is_object(usual))
+		return;
+	const double rate = doc_number(usual, "octets_per_s");
+	fprintf(out, "usual       %.4g GB/s +- %.2g %% on %s UTC (median of %lld), now %+.1f %%\n",
+		rate / 1e9, 100 * doc_number(usual, "spread_octets_per_s") / rate,
+		doc_text(usual, "slot"), json_integer_value(json_object_get(usual, "slots")),
+		100 * (doc_number(job, "octets_per_s") / rate - 1));
+}
+
 static void steps_views_steps_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
@@ -106,6 +119,7 @@ static void steps_views_steps_text(
 			print_level(out, l, best, from, first);
 			first = false;
 		}
+		print_usual(out, j);
 		if (doc_number(j, "idle_s") > 0)
 			fprintf(out,
 				"idle        %.4g s: starts, ends, checkpoints; no part of the "

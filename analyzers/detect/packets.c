@@ -24,8 +24,9 @@
 #include "db/model/entity.h"
 #include "db/model/flow.h"
 
-#define CNP_EXPECTED 20.0 /* of so many none or few arrive by chance once in ten thousand windows  \
-			   */
+#define CNP_EXPECTED                                                                               \
+	20.0 /* of so many none or few arrive by chance once in ten thousand windows               \
+	      */
 #define CNP_ARRIVES 0.2 /* of the expected ones: fewer are lost, more may be an uneven share */
 #define HEARD_MIN 100.0 /* packets to the sender: its capture works */
 

@@ -9,6 +9,8 @@
  *     uniform    the other hosts lie close to their median; else hosts have different work
  *     busy       the host moves data (a silent one is missing_rail) and moved more before; a host
  *                that has always moved less has another role
+ *     both ways  it sends less and receives less. One that only sends less stands beside hosts
+ *                that have somebody else to send to (an incast): it has less to do
  *     unhindered no pause either way beyond 0.1 % at its ports (an upper bound above that counts
  *                as pause), no drops, no errors, the speed of the others
  *
@@ -64,6 +66,8 @@ struct job_host {
 	const struct port_seen *port; /* its least busy one */
 	/* octets per second over its ports; over the median of the job */
 	double rate, part;
+	double out_rate, in_rate; /* of them: to the host, from the host */
+	double best_way; /* over the median of the job, in the direction where it moves more */
 	double slowest; /* of its ports, octets per second */
 	uint64_t capacity_bps; /* of its slowest link */
 	size_t ports, unseen_ports;
@@ -120,6 +124,8 @@ static size_t hosts_of(
 		}
 		const double rate = (p->out.rate_bps + p->in.rate_bps) / 8;
 		h->rate += rate;
+		h->out_rate += p->out.rate_bps / 8;
+		h->in_rate += p->in.rate_bps / 8;
 		straggler_look_for_reason(h, p);
 		if (p->out.capacity_bps &&
 			(!h->capacity_bps || p->out.capacity_bps < h->capacity_bps))
@@ -131,6 +137,33 @@ static size_t hosts_of(
 	}
 	smap_free(index);
 	return n;
+}
+
+/* What one direction of a host carries, per port. */
+static double straggler_way(const struct job_host *host, bool out)
+{
+	if (host->unseen_ports)
+		return NAN;
+	return (out ? host->out_rate : host->in_rate) / (double)host->ports;
+}
+
+/* How much of the median each host moves in the better of its directions. */
+static void straggler_compare_ways(struct job_host *hosts, size_t n, struct arena *a)
+{
+	double *rate = arena_array(a, double, n + 1);
+	for (size_t i = 0; i < n; i++)
+		hosts[i].best_way = NAN;
+	for (int out = 0; out < 2; out++) {
+		size_t n_seen = 0;
+		for (size_t i = 0; i < n; i++)
+			if (!hosts[i].unseen_ports)
+				rate[n_seen++] = straggler_way(&hosts[i], out);
+		const double median = stats_median(rate, n_seen);
+		for (size_t i = 0; i < n && median > 0; i++) {
+			const double part = straggler_way(&hosts[i], out) / median;
+			hosts[i].best_way = fmax(hosts[i].best_way, part);
+		}
+	}
 }
 
 /* The part of the median each host moves; false when there are too few, or they are not alike. */
@@ -159,6 +192,7 @@ static bool straggler_compare(struct job_host *hosts, size_t n, struct arena *a)
 	}
 	for (size_t i = 0; i < n; i++)
 		hosts[i].hindered = hosts[i].hindered || hosts[i].capacity_bps < fastest;
+	straggler_compare_ways(hosts, n, a);
 	return stats_median(away, n_seen) < UNIFORM;
 }
 
@@ -298,7 +332,7 @@ static void judge_job(const struct analyzer_in *in, const struct observed *obser
 			continue;
 		}
 		const double before = best_part(in->past, observed, h, v, n, in->arena);
-		if (h->hindered || h->part > OTHER_ROLE * before)
+		if (h->hindered || h->part > OTHER_ROLE * before || h->best_way >= opt->below)
 			straggler_report_fine(in, h, FINDING_IDLE, out);
 		else
 			straggler_report_slow(in, h, n, before, job ? job->name : "the job", out);
