@@ -17,6 +17,7 @@
 #include "agent/command/command.h"
 #include "agent/command/pcap_text.h"
 #include "agent/document/json_value.h"
+#include "agent/command/pcap_rhythm.h"
 #include "collectors/packet/flow_table.h"
 #include "collectors/packet/pcap.h"
 #include "collectors/packet/pcap_file.h"
@@ -25,6 +26,7 @@
 struct analysis {
 	struct roce_count count;
 	struct flow_table *flows;
+	struct pcap_rhythm *rhythm;
 };
 
 static struct analysis *analysis_new(void)
@@ -36,6 +38,7 @@ static struct analysis *analysis_new(void)
 	if (random)
 		memcpy(&seed, random, sizeof(seed));
 	a->flows = flow_table_new(FLOW_TABLE_FILE_LIMIT, 1, seed);
+	a->rhythm = pcap_rhythm_new();
 	return a;
 }
 
@@ -44,6 +47,7 @@ static void analysis_freep(struct analysis **analysis)
 	if (!*analysis)
 		return;
 	flow_table_free((*analysis)->flows);
+	pcap_rhythm_free((*analysis)->rhythm);
 	free(*analysis);
 }
 
@@ -53,6 +57,8 @@ static void analysis_packet(void *arg, const struct roce_packet *packet, int64_t
 	roce_count_add(&a->count, packet, t_ns);
 	if (packet->kind == PACKET_ROCE)
 		flow_table_add(a->flows, packet, t_ns);
+	if (packet->kind == PACKET_ROCE && packet->payload_bytes)
+		pcap_rhythm_add(a->rhythm, t_ns, packet->family, packet->src, packet->octets);
 }
 
 /* ---- the document -------------------------------------------------------- */
@@ -243,6 +249,35 @@ static uint64_t put_qps(json_t *o, const struct flow_table *flows)
 	return reordered;
 }
 
+/* The step and who finishes it last; nothing where the capture shows no step. */
+static void put_rhythm(json_t *object, struct pcap_rhythm *rhythm)
+{
+	char address[INET6_ADDRSTRLEN];
+	struct pcap_rhythm_found found;
+	pcap_rhythm_find(rhythm, &found);
+	if (!found.found)
+		return;
+	json_t *o = json_object();
+	json_object_set_new(o, "step_s", json_real(found.step_s));
+	json_object_set_new(o, "exchange_s", json_real(found.exchange_s));
+	json_object_set_new(o, "confidence_ratio", json_real(found.confidence_ratio));
+	count_put(o, "steps", found.steps);
+	count_put(o, "sources", found.sources);
+	json_t *last = json_null();
+	if (found.last_known) {
+		int family = AF_INET6;
+		if (found.last_family == 4)
+			family = AF_INET;
+		inet_ntop(family, found.last_src, address, sizeof(address));
+		last = json_object();
+		json_object_set_new(last, "src", json_string(address));
+		json_object_set_new(last, "later_by_s", json_real(found.last_by_s));
+		json_object_set_new(last, "share", json_real(found.last_share));
+	}
+	json_object_set_new(o, "last_finisher", last);
+	json_object_set_new(object, "rhythm", o);
+}
+
 static json_t *analysis_json(struct analysis *analysis, const char *file)
 {
 	const struct roce_count *count = &analysis->count;
@@ -280,6 +315,7 @@ static json_t *analysis_json(struct analysis *analysis, const char *file)
 	count_put(o, "reordered", reordered);
 	count_put(o, "unattributed", totals.unattributed);
 	count_put(o, "burst_bps", totals.burst_octets * 8000);
+	put_rhythm(o, analysis->rhythm);
 	return o;
 }
 

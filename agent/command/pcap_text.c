@@ -258,6 +258,22 @@ static void text_qps(FILE *out, const json_t *document, bool header)
 
 /* ---- the report ---------------------------------------------------------- */
 
+/* The training step, where packet times show it. */
+static void text_rhythm(FILE *out, const json_t *document)
+{
+	const json_t *rhythm = json_object_get(document, "rhythm");
+	const json_t *last = json_object_get(rhythm, "last_finisher");
+	if (!rhythm)
+		return;
+	fprintf(out, "  step     %.5g s over %" PRIu64 " steps, packets come in %.3g s of it",
+		json_real_value(json_object_get(rhythm, "step_s")), count_of(rhythm, "steps"),
+		json_real_value(json_object_get(rhythm, "exchange_s")));
+	if (json_is_object(last))
+		fprintf(out, "; %s finishes last, by %.3g ms on average", word_of(last, "src"),
+			1e3 * json_real_value(json_object_get(last, "later_by_s")));
+	fputc('\n', out);
+}
+
 static void text_capture(FILE *out, const json_t *document, bool header)
 {
 	char packets[GROUPED_MAX], octets[GROUPED_MAX], roce[GROUPED_MAX], v1[GROUPED_MAX];
@@ -289,6 +305,7 @@ static void text_capture(FILE *out, const json_t *document, bool header)
 	fprintf(out, "  peak     ");
 	text_rate(out, 0, count_of(document, "burst_bps"));
 	fprintf(out, " in one millisecond\n");
+	text_rhythm(out, document);
 	text_counts(out, "errors", json_object_get(document, "errors"));
 	text_qps(out, document, header);
 }
