@@ -29,6 +29,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
@@ -44,6 +45,9 @@
 /* Times the threshold: a burst cut by the edges of a window adds less. */
 #define CERTAIN 2.0
 #define CERTAIN_COVERAGE 0.9
+#define LEAST_NS (30 * NS_PER_S) /* the burst of a checkpoint is shorter */
+#define CERTAIN_EDGE 1.5 /* times the busiest port of a host */
+#define IDLE_SHARE 0.01 /* of the fair share: the hash gives the member nothing */
 #define FAR_FROM_LINE 0.5
 #define FLOWS_SHOWN 16
 
@@ -123,6 +127,23 @@ static const char *members_with(
 	return list;
 }
 
+/* "; Ethernet51 carries nothing"; "" where every member is used. */
+static const char *idle_text(const struct ecmp_measure *measure, struct arena *a)
+{
+	const char *list = "";
+	size_t n = 0;
+	for (size_t i = 0; i < measure->n_members; i++)
+		if (measure->members[i].link == ECMP_LINK_UP &&
+			measure->members[i].share_ratio < IDLE_SHARE && ++n <= 6)
+			list = arena_printf(
+				a, "%s%s%s", list, str_if(n > 1, ", "), measure->members[i].port);
+	if (!n)
+		return "";
+	if (n > 6)
+		list = arena_printf(a, "%s and %zu more", list, n - 6);
+	return arena_printf(a, "; %s %s nothing", list, n == 1 ? "carries" : "carry");
+}
+
 static const char *p_text(double chance, struct arena *a)
 {
 	if (chance < 1e-6)
@@ -175,10 +196,10 @@ static const char *ecmp_imbalance_summary_of(
 	default:
 		return arena_printf(a,
 			"%s %s: %s%s%s carries %.2f times its fair share (max/mean-1 %.0f %%, "
-			"threshold %.0f %%); %s",
+			"threshold %.0f %%)%s; %s",
 			measure->device, measure->group, hot->port, str_if(hot->peer[0], " to "),
 			hot->peer, hot->share_ratio, 100 * measure->imbalance_ratio,
-			100 * options->warn, chance_text(measure, a));
+			100 * options->warn, idle_text(measure, a), chance_text(measure, a));
 	}
 }
 
@@ -453,13 +474,30 @@ static enum finding_verdict ecmp_imbalance_verdict_of(const struct ecmp_measure 
 	}
 }
 
-/* Can noise of the counters not make this imbalance? The cause may be open all the same. */
-static bool ecmp_imbalance_is_certain(
+/*
+ * Can neither noise of the counters nor a passing burst make this? The imbalance is far above the
+ * threshold, and the exchange waits for the hot member: its queue shows it, or it carries far more
+ * than any host sends or takes. The cause may be open all the same.
+ */
+static bool ecmp_imbalance_is_certain(const struct ecmp_measure *measure,
+	const struct ecmp_options *options, const struct ecmp_harm *harm)
+{
+	const struct ecmp_member *hot = &measure->members[measure->hot];
+	const bool waits = harm->level == ECMP_HARM_SEEN ||
+		hot->utilization_ratio > CERTAIN_EDGE * harm->edge_ratio;
+	return waits && measure->imbalance_ratio > CERTAIN * options->warn &&
+		hot->quality == QUALITY_EXACT && measure->coverage_ratio > CERTAIN_COVERAGE;
+}
+
+/* Windows at the threshold: as configured, and no fewer than last LEAST_NS together. */
+static uint32_t ecmp_imbalance_hold(
 	const struct ecmp_measure *measure, const struct ecmp_options *options)
 {
-	return measure->imbalance_ratio > CERTAIN * options->warn &&
-		measure->members[measure->hot].quality == QUALITY_EXACT &&
-		measure->coverage_ratio > CERTAIN_COVERAGE;
+	const int64_t length_ns = measure->to_ns - measure->from_ns;
+	const int64_t least = (LEAST_NS + length_ns - 1) / length_ns;
+	if (options->hold < least)
+		return (uint32_t)least;
+	return (uint32_t)options->hold;
 }
 
 static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fabric_group *group,
@@ -474,7 +512,7 @@ static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fab
 	f->from_ns = measure->from_ns;
 	f->to_ns = measure->to_ns;
 	f->new_ns = in->stride_ns;
-	f->hold = (uint32_t)o->hold;
+	f->hold = ecmp_imbalance_hold(measure, o);
 	f->warn = o->warn;
 	f->value = measure->imbalance_ratio;
 	f->coverage_ratio = measure->coverage_ratio;
@@ -489,7 +527,7 @@ static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fab
 	f->severity = ecmp_imbalance_severity_of(measure, o, &harm);
 	f->member = measure->members[measure->hot].port;
 	f->loss_ratio = harm.loss_ratio;
-	f->proven = ecmp_imbalance_is_certain(measure, o);
+	f->proven = ecmp_imbalance_is_certain(measure, o, &harm);
 	struct draft t = {.f = f, .a = a};
 	f->confidence_ratio = ecmp_imbalance_confidence_of(&t, measure);
 	f->n_flows = ecmp_flows(group, measure->hot, in->window, a, FLOWS_SHOWN, &f->flows);
