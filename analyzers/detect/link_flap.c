@@ -4,8 +4,10 @@
  *
  * Transitions of a link in a window: the most that any of its ends counts (port.flaps) or shows
  * (changes of port.oper_up, a lower bound: what happened between two polls is not seen). One
- * interruption is two transitions and opens no incident by itself: it takes two windows of the last
- * three, or `burst` transitions in one window. A switch that restarts takes all its links down:
+ * interruption is two transitions and opens no incident by itself: all windows that hold it weigh
+ * one together (agent/incident/weight.h). It takes two of them within three windows, or `burst`
+ * transitions in one window. Links flap every half minute or so: shorter windows would cut too many
+ * interruptions in two. A switch that restarts takes all its links down:
  * that is a finding about the switch, not about its links.
  */
 #include "agent/base/arena.h"
@@ -23,7 +25,7 @@ static const struct option rows[] = {
 		"transitions of a link (one down and up is two) from which a window counts"},
 	{"burst", OPT_INT, offsetof(struct link_flap_options, burst), "6", "1", "1000000", NULL,
 		"transitions in one window that open an incident at once"},
-	{"window", OPT_DURATION, offsetof(struct link_flap_options, window_ns), "30s", "1s", "1h",
+	{"window", OPT_DURATION, offsetof(struct link_flap_options, window_ns), "60s", "1s", "1h",
 		NULL, "evaluation window; longer than a link takes to come back"},
 	{"hold", OPT_INT, offsetof(struct link_flap_options, hold), "2", "1", "10000", NULL,
 		"required windows, of the last hold + 2 (2: of the last 3), before an incident "
@@ -157,8 +159,6 @@ const struct analyzer analyzer_link_flap = {
 	.options = {"analyzers", "link_flap", sizeof(struct link_flap_options), rows,
 		rw_countof(rows), "links that come and go"},
 	.window_offset = offsetof(struct link_flap_options, window_ns),
-	/* one interruption must not count in two windows */
-	.strides = 1,
 	.observes = true,
 	.run = link_flap_run,
 };

@@ -815,6 +815,34 @@ static void test_weight(void **state)
 	config_free(c);
 }
 
+/* A link that flaps once a minute, seen in two of three windows that hold each interruption. One
+ * interruption alone opens nothing. */
+static void test_repeated(void **state)
+{
+	static const struct {
+		const char *windows;
+		size_t incidents;
+	} rows[] = {{"OOOUUUUUUUUU", 0}, {"OOUOOUOO", 1}};
+	struct config *c = config_of(yaml);
+	for (size_t n = 0; n < rw_countof(rows); n++) {
+		struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+		for (int k = 0; rows[n].windows[k]; k++) {
+			struct finding f = finding_at(10, FINDING_UNDER, 2);
+			if (rows[n].windows[k] == 'O')
+				f.verdict = FINDING_OVER;
+			f.value = f.warn = 2;
+			f.new_ns = W / 3;
+			f.to_ns += k * f.new_ns;
+			f.from_ns = f.to_ns - W;
+			ledger_take(l, &f);
+		}
+		const struct incident **v;
+		assert_int_equal(ledger_incidents(l, &v), rows[n].incidents);
+		ledger_free(l);
+	}
+	config_free(c);
+}
+
 /* Windows overlap: the incident stays open until a whole one is clear, and closes after `hold`. */
 static void test_overlap_closes(void **state)
 {
@@ -843,6 +871,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_life),
 		cmocka_unit_test(test_weight),
+		cmocka_unit_test(test_repeated),
 		cmocka_unit_test(test_overlap_closes),
 		cmocka_unit_test(test_times_and_money),
 		cmocka_unit_test(test_cost_unknown),
