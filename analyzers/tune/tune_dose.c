@@ -4,11 +4,13 @@
 
 #include <math.h>
 
+#include "agent/base/arena.h"
 #include "agent/base/str.h"
 #include "analyzers/tune/tune_dose_alpha.h"
 #include "analyzers/tune/tune_dose_ecn.h"
 #include "analyzers/tune/tune_dose_headroom.h"
 #include "analyzers/tune/tune_signs.h"
+#include "analyzers/tune/tune_worth.h"
 
 #define XON_MTUS 4.0 /* lossless packets between XOFF and XON at most */
 #define STORAGE_ROOM 4.0 /* bandwidth-delay products below q_PFC that a ramp for storage needs */
@@ -36,7 +38,7 @@ static bool ecn_goes_first(const struct tune_plan *plan)
 
 static void plan_forget(struct tune_plan *plan)
 {
-	plan->refused = NULL;
+	plan->refused = plan->left_alone = NULL;
 	plan->n_changes = plan->n_checks = plan->n_next = plan->n_collect = 0;
 	plan->cost_bytes = NAN;
 	plan->q_pfc = plan->site->q_pfc;
@@ -48,6 +50,9 @@ static void plan_forget(struct tune_plan *plan)
  */
 static void plan_queue(struct tune_plan *plan)
 {
+	struct tune_worth *worth = arena_new_of(plan->c->in->arena, struct tune_worth);
+	if (tune_worth_of(plan, worth))
+		plan->worth = worth;
 	if (ecn_goes_first(plan))
 		plan_ecn_ramp(plan);
 	if (plan->n_changes && !plan->refused)

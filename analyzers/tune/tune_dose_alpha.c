@@ -4,10 +4,13 @@
 #include <math.h>
 
 #include "analyzers/measure/formulas.h"
+#include "analyzers/tune/tune_dose_ecn.h"
+#include "analyzers/tune/tune_worth.h"
 
 #define POOL_SHARE 0.8 /* what congested inputs may take of the pool together */
 #define ALPHA_MOST 1.0 /* one port alone gets half of a free pool; nobody needs more */
 #define EXPLAINED 0.15 /* |watermark - model| / model: the model is good to 15 % */
+#define ALIKE 0.005 /* of J: forecasts that differ by less are the same */
 #define STEP_DOUBT 2.0 /* one exponent where the model is not sure */
 #define STEP_SURE 16.0 /* four at once where it is */
 
@@ -72,6 +75,39 @@ static double alpha_factor(const struct tune_site *site, double alpha, double to
 	return factor;
 }
 
+static double q_pfc_with(const struct tune_site *site, double alpha)
+{
+	const double model = dt_pfc_queue_bytes(site->pool_bytes, 0, alpha, fmax(1, site->inputs));
+	/* what was measured scales as the model does */
+	if (site->by_watermark && site->q_pfc_model > 0)
+		return site->q_pfc * model / site->q_pfc_model;
+	return model;
+}
+
+static bool ask_alpha(const struct tune_plan *plan, double alpha, struct tune_forecast *ret)
+{
+	const double kmax =
+		tune_ramp_kmax(plan->like, q_pfc_with(plan->site, alpha), plan->site->pool_bytes);
+	const struct whatif_settings to = {alpha, NAN, NAN, NAN, NAN, kmax, NAN};
+	return tune_worth_ask(plan->worth, &to, ret);
+}
+
+/* The factor up to @most with the least J; of those that are alike the largest, because the next
+ * review would only go on. 1: none is worth it. */
+static double alpha_by_forecast(const struct tune_plan *plan, double most)
+{
+	double best = 1, least = INFINITY;
+	for (double factor = 2; factor <= most; factor *= 2) {
+		struct tune_forecast f;
+		if (!ask_alpha(plan, factor * plan->like->alpha, &f) ||
+			!tune_is_worth(plan->worth, &f) || f.j > least + ALIKE)
+			continue;
+		best = factor;
+		least = fmin(least, f.j);
+	}
+	return best;
+}
+
 static void check_alpha(struct tune_plan *plan, double now, double after, double total)
 {
 	const struct tune_site *site = plan->site;
@@ -86,13 +122,29 @@ static void check_alpha(struct tune_plan *plan, double now, double after, double
 			0.5 * plan->q_pfc, "bytes", kmin <= 0.5 * plan->q_pfc);
 }
 
+/* A queue that may grow past Kmin for the first time meets the ramp: a steep one would cost what
+ * the pause did, or more. */
+static void widen_ramp(struct tune_plan *plan)
+{
+	const double kmax = tune_ramp_kmax(plan->like, plan->q_pfc, plan->site->pool_bytes);
+	if (!isnan(kmax) &&
+		!plan_change(plan, KNOB_KMAX, plan->like->kmax, kmax, 0,
+			"the queue may now grow past Kmin: a ramp of four times Kmin, on which "
+			"senders do not swing",
+			tune_row(plan->rule->row)->cite))
+		plan->refused = NULL;
+}
+
 bool plan_alpha(struct tune_plan *plan, const char *why)
 {
 	const struct tune_site *site = plan->site;
 	const double now = plan->like->alpha, pool = site->pool_bytes;
 	if (!(now > 0) || !(pool > 0) || !plan_settable(plan, KNOB_ALPHA))
 		return false;
-	const double total = total_alpha(site, now), factor = alpha_factor(site, now, total);
+	const double total = total_alpha(site, now);
+	double factor = alpha_factor(site, now, total);
+	if (plan->worth)
+		factor = alpha_by_forecast(plan, factor);
 	if (factor <= 1)
 		return false;
 	if (!plan_change(
@@ -101,12 +153,12 @@ bool plan_alpha(struct tune_plan *plan, const char *why)
 		return false;
 	}
 	const double after = plan->changes[0].proposed;
-	const double model = dt_pfc_queue_bytes(pool, 0, after, fmax(1, site->inputs));
-	/* what was measured scales as the model does */
-	plan->q_pfc = model;
-	if (site->by_watermark && site->q_pfc_model > 0)
-		plan->q_pfc = site->q_pfc * model / site->q_pfc_model;
+	plan->q_pfc = q_pfc_with(site, after);
+	widen_ramp(plan);
 	check_alpha(plan, now, after, total);
+	struct tune_forecast forecast;
+	if (plan->worth && ask_alpha(plan, after, &forecast))
+		tune_worth_check(plan, plan->worth, &forecast);
 	plan->cost_bytes = 0;
 	return true;
 }

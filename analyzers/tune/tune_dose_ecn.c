@@ -5,6 +5,7 @@
 
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
+#include "analyzers/tune/tune_worth.h"
 
 #define ROOM 0.5 /* Kmin at most this share of q_PFC: senders take time to react */
 /*
@@ -142,6 +143,31 @@ static void plan_pmax(struct tune_plan *plan)
 		tune_row(plan->rule->row)->cite);
 }
 
+double tune_ramp_kmax(const struct tune_prio *prio, double q_pfc, double pool_bytes)
+{
+	const double kmax = fmin(RAMP * prio->kmin, pool_bytes);
+	if (prio->kmin < q_pfc && prio->kmax < kmax)
+		return kmax;
+	return NAN;
+}
+
+/* Marks slow somebody down: dropped again where that costs more than the pause it ends. */
+static void judge_worth(struct tune_plan *plan)
+{
+	struct tune_forecast f;
+	const struct whatif_settings to = {NAN, NAN, NAN, NAN, proposed_of(plan, KNOB_KMIN, NAN),
+		proposed_of(plan, KNOB_KMAX, NAN), proposed_of(plan, KNOB_PMAX, NAN)};
+	if (!plan->worth || !plan->n_changes || !tune_worth_ask(plan->worth, &to, &f))
+		return;
+	tune_worth_check(plan, plan->worth, &f);
+	if (tune_marks_are_worth(&f))
+		return;
+	plan->n_changes = plan->n_checks = 0;
+	plan->left_alone =
+		"by the model nobody would be faster for earlier marks, and those who are marked "
+		"slower";
+}
+
 void plan_ecn_ramp(struct tune_plan *plan)
 {
 	struct room r;
@@ -178,6 +204,8 @@ void plan_ecn_ramp(struct tune_plan *plan)
 	plan_pmax(plan);
 	if (!plan->refused)
 		judge_ecn(plan, &r);
+	if (!plan->refused)
+		judge_worth(plan);
 }
 
 /* ---- early marks ---------------------------------------------------------- */

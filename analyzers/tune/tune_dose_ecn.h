@@ -12,6 +12,10 @@
  */
 void plan_ecn_ramp(struct tune_plan *plan);
 
+/* Kmax of a wide enough ramp (at most @pool_bytes, which no queue exceeds), where marking would act
+ * below @q_pfc and its ramp is steep; NAN: the ramp is in order, out of reach or not known. */
+double tune_ramp_kmax(const struct tune_prio *prio, double q_pfc, double pool_bytes);
+
 void plan_ecn_up(struct tune_plan *plan); /* row 5 */
 
 /* Largest incast (senders at line rate into one queue) whose overshoot until DCQCN reacts still

@@ -468,6 +468,18 @@ static int tune_effect_ask(const struct tune_evidence *evidence, const struct tu
 	return 0;
 }
 
+int tune_effect_fit(const struct tune_evidence *evidence, const struct tune_device *device,
+	const struct tune_prio *prio, const struct tune_options *options, struct arena *a,
+	struct whatif_queue *ret, struct whatif_fit *fit)
+{
+	const struct tune_prio **feed;
+	const size_t n = tune_effect_feeders(device, prio, a, &feed);
+	if (!n)
+		return -ENODATA;
+	*ret = tune_effect_queue_of(evidence, device, prio, feed, n, options);
+	return whatif_calibrate(ret, fit);
+}
+
 static const struct tune_device *tune_effect_device_of(
 	const struct tune_evidence *evidence, const char *name)
 {

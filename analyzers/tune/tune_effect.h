@@ -48,6 +48,14 @@ int tune_whatif(const struct tune_evidence *evidence, const char *device, const 
 	int priority, const struct whatif_settings *to, const struct tune_options *options,
 	struct arena *a, struct tune_effect *ret, struct err *err);
 
+/*
+ * tune_effect_fit - the model of one queue, for many questions: whatif_predict(fit, ...).
+ * @ret: what it was fitted to. 0; -ENODATA: there is not enough to calibrate it by; -EDOM.
+ */
+int tune_effect_fit(const struct tune_evidence *evidence, const struct tune_device *device,
+	const struct tune_prio *prio, const struct tune_options *options, struct arena *a,
+	struct whatif_queue *ret, struct whatif_fit *fit);
+
 /* tune_expected - fills .expected of a sheet from its device, ports, priority and changes; or
  * .not_expected, where nothing can be predicted. */
 void tune_expected(const struct tune_in *in, struct tune_sheet *sheet);

@@ -11,6 +11,8 @@
 
 #include "analyzers/tune/tune_rules.h"
 
+struct tune_worth;
+
 enum { PLAN_CHANGES = 4, PLAN_CHECKS = 8, PLAN_WORDS = 8 };
 
 struct tune_plan {
@@ -36,6 +38,10 @@ struct tune_plan {
 	size_t n_next; /* what may follow, or help instead */
 	const char *refused; /* why no value may be proposed although all is known; NULL */
 	bool pool_short; /* ... and that is because the pool cannot hold all its queues */
+	/* forecasts of J for what is proposed; NULL: too little is known, or of no matter */
+	const struct tune_worth *worth;
+	/* why nothing is proposed although the diagnosis stands; NULL */
+	const char *left_alone;
 	double cost_bytes; /* of the shared pool; NAN unknown */
 	double q_pfc; /* after the change; NAN */
 };

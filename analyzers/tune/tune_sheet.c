@@ -483,6 +483,8 @@ static const char *plan_summary(struct arena *a, const struct tune_plan *plan,
 		return arena_printf(
 			a, "%s; no change: blocked by %s", because, verdict->blocked_by);
 	case ADVICE_NONE:
+		if (plan->left_alone)
+			return arena_printf(a, "%s; no change: %s", because, plan->left_alone);
 		return arena_printf(a, "%s; the thresholds are as they should be already", because);
 	default:
 		return arena_printf(

@@ -54,8 +54,8 @@ static void alpha_comes_before_marks(void **state)
 	struct tune_world *w = *state;
 	tune_make_late(w, 0);
 	const struct tune_sheet *s = change(w, "ecn_late");
-	assert_int_equal(s->n_changes, 1); /* one family */
 	assert_int_equal(s->changes[0].knob, KNOB_ALPHA);
+	assert_null(tune_change_of(s, KNOB_KMIN));
 	/* PFC fired where the model says: as far as 80 % of the pool and alpha 1 allow, at once */
 	assert_true(s->changes[0].proposed == 1);
 	w->seen[0].inputs_max = 8; /* 8/2 / (1 + 8/2) = 80 % */
@@ -124,6 +124,43 @@ static void marks_come_on_a_wide_ramp(void **state)
 	for (unsigned k = 0; k < LEAF_PORTS; k++)
 		w->prios[0][k].pmax = 0.01;
 	assert_true(tune_change_of(change(w, "ecn_late"), KNOB_PMAX)->proposed == 0.05);
+}
+
+/* Pause delays only those who wait behind it for another queue. Where all traffic leads to the
+ * congested one nobody is faster without it, and everybody slower who is marked. */
+static void marks_need_somebody_who_gains(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	tune_make_late(w, 0);
+	fill_pool(w);
+	assert_non_null(tune_change_of(change(w, "ecn_late"), KNOB_KMIN));
+	for (unsigned d = 0; d < 2; d++)
+		for (unsigned k = 0; k < HOSTS; k++)
+			w->tports[d][k].out_octets = d == 0 && k == 3 ? 1e9 : 1e6;
+	const struct tune_sheet *s = tune_first(w, &l);
+	assert_int_equal(s->advice, ADVICE_NONE);
+	assert_non_null(strstr(s->summary, "nobody would be faster"));
+	/* more buffer costs nobody anything */
+	w->seen[0].pool.max = 4e6;
+	assert_non_null(tune_change_of(change(w, "ecn_late"), KNOB_ALPHA));
+}
+
+static bool tells_j(const struct tune_sheet *s)
+{
+	for (size_t i = 0; i < s->n_checks; i++)
+		if (strstr(s->checks[i].text, "J by the model"))
+			return s->checks[i].after < s->checks[i].before && s->checks[i].before > 2;
+	return false;
+}
+
+static void a_sheet_says_what_it_is_worth(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	assert_true(tells_j(change(w, "ecn_late")));
+	fill_pool(w);
+	assert_true(tells_j(change(w, "ecn_late")));
 }
 
 static void writers_to_storage_are_told_first(void **state)
@@ -214,7 +251,19 @@ static void incast_gets_buffer_where_there_is_some(void **state)
 	make_incast(w);
 	const struct tune_sheet *s = change(w, "incast");
 	assert_int_equal(s->changes[0].knob, KNOB_ALPHA);
-	assert_true(s->n_changes == 1 && s->changes[0].proposed == 0.25);
+	/* q_PFC(3) = 4.4 MB */
+	assert_true(s->changes[0].proposed == 0.25);
+	assert_true(s->n_changes == 2 && tune_change_of(s, KNOB_KMAX)->proposed >= 4e6 - 256);
+}
+
+static void a_wide_ramp_and_one_out_of_reach_stay(void **state)
+{
+	struct tune_world *w = *state;
+	make_incast(w);
+	set_all(w, 0, 1e6, 4e6, 1.0 / 8);
+	assert_int_equal(change(w, "incast")->n_changes, 1);
+	set_all(w, 0, 7e6, 8e6, 1.0 / 8); /* q_PFC(3) with alpha 1/4 = 6.9 MB */
+	assert_int_equal(change(w, "incast")->n_changes, 1);
 }
 
 static void incast_that_marks_in_time_is_left_alone_where_there_is_none(void **state)
@@ -527,12 +576,15 @@ int main(void)
 		T(four_exponents_at_most),
 		T(alpha_stays_within_its_share_of_the_pool),
 		T(marks_come_on_a_wide_ramp),
+		T(marks_need_somebody_who_gains),
+		T(a_sheet_says_what_it_is_worth),
 		T(writers_to_storage_are_told_first),
 		T(one_host_hardly_paused_is_left_alone),
 		T(a_small_buffer_has_no_place_for_ecn),
 		T(unknown_slices_halve_the_pool_and_the_confidence),
 		T(a_queue_as_deep_as_the_whole_pool_allows_settles_the_slices),
 		T(incast_gets_buffer_where_there_is_some),
+		T(a_wide_ramp_and_one_out_of_reach_stay),
 		T(incast_that_marks_in_time_is_left_alone_where_there_is_none),
 		T(early_goes_to_one_bandwidth_delay_product),
 		T(early_at_most_doubles_from_there),
