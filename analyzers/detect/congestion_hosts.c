@@ -98,13 +98,19 @@ static bool host_leads(const struct congestion *congestion,
 		host->level - congestion->median > Z_OUTLIER * congestion->spread;
 }
 
-/* Paused for long and far longer than the next. Two hosts that lead together must be on two leaves:
- * two of one leaf share a path, and a path singles out both. */
+/* Two hosts of one leaf that lead together share a path, and a path singles out both. */
+static bool hosts_share_leaf(const struct congestion *congestion)
+{
+	const struct paused_host *hosts = congestion->hosts;
+	return congestion->lead.n == 2 &&
+		hosts[0].prio->port->device == hosts[1].prio->port->device;
+}
+
+/* Paused for long and far longer than the next. */
 static bool host_is_strong(
 	const struct congestion *congestion, const struct paused_host *host, double times)
 {
-	const struct paused_host *hosts = congestion->hosts;
-	if (congestion->lead.n == 2 && hosts[0].prio->port->device == hosts[1].prio->port->device)
+	if (hosts_share_leaf(congestion))
 		return false;
 	return host->measured && host->level >= STRONG_LEVEL && congestion->lead.times >= times;
 }
@@ -122,8 +128,9 @@ static void host_signs_compare(const struct congestion *congestion,
 	sign_set(signs, FAR, host_is_strong(congestion, host, FAR_TIMES));
 	if (lead->receivers) {
 		sign_set(signs, SQUEEZES, lead_squeezes(congestion, host->host));
+		const bool brief = host->measured && host->level < STRONG_LEVEL;
 		sign_set(signs, BRIEF,
-			host->measured && host->level < STRONG_LEVEL &&
+			(brief || hosts_share_leaf(congestion)) &&
 				!lead_squeezes(congestion, host->host));
 		sign_set(signs, RECEIVER_MARKS, lead->marks_most >= MARKED);
 	}

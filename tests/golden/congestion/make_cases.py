@@ -134,6 +134,29 @@ def reacts_incast():
                   marks=0.34, frames=(1500, 700, 300), times=3.0, tx_ms=6)
 
 
+def reacts_pair():
+    """As the second packet simulator showed it: all react; two of one leaf share a hot path."""
+    c = Case("congestion", "reacts_pair", "an incast: two hosts of leaf2 are paused seven times as long as the next, since they share a path; nobody is accused")
+    two_leaves(c, hosts=8)
+    c.say(LOSSLESS)
+    for n in range(1, 17):
+        port = f"leaf{1 + (n > 8)}:Ethernet{n - 8 * (n > 8)}"
+        load(c, port, 0.4 if n == 1 else 0.05, marks=0.025 if n == 1 else 0.0, tx_ms={10: 15, 11: 11, 12: 1.6}.get(n, 0))
+    return c
+
+
+def rails_frames():
+    c = Case("congestion", "rails_frames", "eight rails, frames alone: node-047 leads by a half on each; it is named, and what to collect, and not accused", step=10, length=30)
+    c.leaf(*[f"leaf-{r}" for r in range(1, 9)])
+    for r in range(1, 9):
+        for n in range(45, 49):
+            c.link(f"leaf-{r}:Eth{n}", f"host:node-{n:03}:rail{r - 1}")
+            c.rate(f"leaf-{r}:Eth{n}", "-", "port.out_octets", 12 * G)
+            c.rate(f"leaf-{r}:Eth{n}", 3, "pfc.tx_frames", {47: 7800 - r, 48: 5200}.get(n, 0))
+    c.say(LOSSLESS)
+    return c
+
+
 def collision():
     c = Case("congestion", "collision", "one host is paused because its flows share a hot uplink: not the host's fault, nothing is said of it")
     two_leaves(c)
@@ -374,7 +397,7 @@ def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=7
     return c
 
 
-CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
+CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, reacts_pair, rails_frames, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
          ecn_early, pfc_only, xon_close, xon_pieces, xon_frames,
          cnp_starved]
 LOSSES = [
