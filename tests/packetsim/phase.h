@@ -32,6 +32,7 @@ struct fault_place { /* numbers from 0; -1: none */
 struct fault {
 	const char *name, *cause, *accept, *subject, *help;
 	void (*put)(struct net *net, const struct options *options, struct fault_place place);
+	const char *also; /* name of a second fault that is there as well; NULL: none */
 };
 
 struct phase *phase_run(const struct options *options, const struct fault *fault);

@@ -146,11 +146,12 @@ static void text_print(FILE *out, const char *key, bool known, const char *value
 		fprintf(out, ", \"%s\": null", key);
 }
 
-static void fault_print(const struct run *run, const char *cause, const char *accept, FILE *out)
+static void fault_print(const struct run *run, const struct fault *fault, const char *cause,
+	const char *accept, FILE *out)
 {
 	const struct net *net = run->in->net;
 	const struct fault_place place = fault_where(net, run->options);
-	const char *subject = run->fault->subject;
+	const char *subject = fault->subject;
 	const bool host = strcmp(subject, "host") == 0, uplink = strcmp(subject, "uplink") == 0;
 	const bool placed = strcmp(subject, "none") != 0 && strcmp(subject, "uplinks") != 0;
 	char device[32], port[32] = "", name[32], peer[32];
@@ -159,7 +160,7 @@ static void fault_print(const struct run *run, const char *cause, const char *ac
 	snprintf(device, sizeof(device), "leaf%d", place.leaf + 1);
 	snprintf(port, sizeof(port), "Ethernet%u", port_number(net, at));
 	snprintf(name, sizeof(name), "node-%03d", place.host + 1);
-	fprintf(out, "{\"kind\": \"%s\", \"cause\": \"%s\", ", run->fault->name, cause);
+	fprintf(out, "{\"kind\": \"%s\", \"cause\": \"%s\", ", fault->name, cause);
 	words_print(out, "accept", cause, accept);
 	text_print(out, "severity", true, "warning");
 	text_print(out, "subject", strcmp(subject, "none") != 0, subject);
@@ -193,7 +194,12 @@ void truth_print(const struct run *run, FILE *out)
 	words_print(out, "accept", cause, accept);
 	fprintf(out, ",\n  \"subject\": \"%s\",\n  \"faults\": [", run->fault->subject);
 	if (faulty)
-		fault_print(run, cause, accept, out);
+		fault_print(run, run->fault, cause, accept, out);
+	if (run->fault->also) {
+		const struct fault *also = fault_find(run->fault->also);
+		fprintf(out, ", ");
+		fault_print(run, also, also->cause, also->accept, out);
+	}
 	fprintf(out, "],\n");
 	number_of_json(out, "onset_s", faulty, options->onset_s, ",\n  ");
 	number_of_json(out, "end_s", faulty, options->length_s, ",\n");
