@@ -46,7 +46,7 @@ FAMILIES = {  # name: (kind, options of packetsim)
     "link-down": ("dont", LATE[:-4] + ["--workload", "ring", "--fault", "link-down"]),
     "blind-hash": ("dont", GOOD + ["--workload", "ring", "--fault", "blind-hash"]),
 }
-GRID = [(alpha, kmin, factor, pmax) for alpha in ("1/16", "1/8", "1/4", "1/2", "1") for kmin, factor, pmax in ((1048, 2, 0.05), (400, 4, 0.05), (400, 4, 0.2), (200, 4, 0.2), (800, 4, 0.05))]
+GRID = [(alpha, kmin, factor, pmax) for alpha in ("1/16", "1/4", "1") for kmin, factor, pmax in ((1048, 2, 0.05), (800, 4, 0.05), (400, 4, 0.05), (400, 4, 0.2))]
 
 
 class Fabric:
