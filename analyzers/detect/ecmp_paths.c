@@ -19,6 +19,7 @@
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
+#include "analyzers/measure/hash_fields.h"
 #include "analyzers/measure/observe.h"
 
 #define IDLE_SHARE 0.1 /* share of the mean: such a member is not chosen */
@@ -28,6 +29,8 @@
 	0.5 /* imbalance of the first stage, as a share of that of the second, below which the     \
 	       first is even */
 #define MEMBERS_SHOWN 8
+/* confidence where both stages also have the same seed */
+#define SAME_SEED_SURE 0.95
 
 struct paths_options {
 	double load_floor;
@@ -301,6 +304,23 @@ static struct hashing hashing_of(const struct observed *observed, double load_fl
 	return h;
 }
 
+/* Has a leaf the hash seed of @device, both read back? Equal seeds alone do not prove equal hashes:
+ * tiers with other functions may share one. */
+static const struct fabric_device *leaf_of_same_seed(
+	const struct observed *observed, const struct fabric_device *device)
+{
+	uint64_t own, seed;
+	if (!hash_seed(observed->window, device->name, &own))
+		return NULL;
+	for (size_t i = 0; i < observed->n_devices; i++) {
+		const struct fabric_device *leaf = observed->fabric->devices[i];
+		if (rank_of(leaf) < rank_of(device) &&
+			hash_seed(observed->window, leaf->name, &seed) && seed == own)
+			return leaf;
+	}
+	return NULL;
+}
+
 struct spine { /* the groups of one device of the second stage */
 	size_t busy, polarized, idle, members;
 	struct stage worst;
@@ -356,7 +376,16 @@ static void ecmp_paths_polarization(const struct analyzer_in *in, const struct o
 	finding_add_role(&t, "culprit", "%s", device->name);
 	finding_rests_on(&t, "octets of %zu groups of the second stage and %zu of the first",
 		hashing->n[1], hashing->n[0]);
-	finding_unproved(&t, "from counters only: the flows of both stages were not compared");
+	const struct fabric_device *same = leaf_of_same_seed(observed, device);
+	if (same) {
+		f->confidence_ratio = SAME_SEED_SURE;
+		f->proven = true;
+		finding_rests_on(&t, "hash seeds read back: %s has the seed of %s", device->name,
+			same->name);
+	} else {
+		finding_unproved(
+			&t, "from counters only: the flows of both stages were not compared");
+	}
 	finding_steps(&t, f->cause, 0);
 }
 
@@ -388,6 +417,7 @@ const struct analyzer analyzer_ecmp_paths = {
 	.options = {"analyzers", "ecmp_paths", sizeof(struct paths_options), rows, rw_countof(rows),
 		"missing paths and polarised hashing of ECMP groups"},
 	.window_offset = offsetof(struct paths_options, window_ns),
+	.spec = {.metrics = (const uint16_t[]){M_CFG_HASH_SEED}, .n_metrics = 1},
 	.observes = true,
 	.run = ecmp_paths_run,
 };

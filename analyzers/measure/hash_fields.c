@@ -47,3 +47,15 @@ bool hash_fields_blind(const char *fields)
 	}
 	return n_fields > 0;
 }
+
+bool hash_seed(const struct window *window, const char *device, uint64_t *ret)
+{
+	const uint32_t entity = entities_find(window->entities, device, "", PRIO_NONE);
+	const struct series *series = NULL;
+	if (entity != ENTITY_NONE)
+		series = window_series(window, entity, M_CFG_HASH_SEED);
+	if (!series || !series->n)
+		return false;
+	*ret = series->value[series->n - 1];
+	return true;
+}

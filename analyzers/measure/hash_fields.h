@@ -7,6 +7,7 @@
 #define RW_MEASURE_HASH_FIELDS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct window;
 
@@ -17,5 +18,8 @@ const char *hash_fields(const struct window *window, const char *device);
 /* hash_fields_blind - are all fields of the list known, and none of them tells RoCE flows between
  * two addresses apart? A word that is not known may do so: false. */
 bool hash_fields_blind(const char *fields);
+
+/* hash_seed - the seed of the device's hash as read back; false when it is not known. */
+bool hash_seed(const struct window *window, const char *device, uint64_t *ret);
 
 #endif
