@@ -84,6 +84,8 @@ class Judge(unittest.TestCase):
         self.assertIn("| no change where they are not | 100.0 %", text)
         self.assertIn("| a good fabric left alone | 0.0 %", text)
         self.assertIn("| J, worst run | 2.500 |", text)
+        self.assertIn("| J, worst round of any run | 2.000 |", text)
+        self.assertIn("| runs in which a static default is better | 1 of 3 | 0 |", text)
 
 
 unittest.main()

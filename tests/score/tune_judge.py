@@ -36,6 +36,12 @@ def manifest(row):
     return bool(b["host_pause_ratio"] >= STOP or b["lossless_drops"] or any(j_of(o, b) < 2 / 1.03 for o in (row.get("statics") or {}).values()))
 
 
+def beaten_by_static(row):
+    """Is a static default of the whole fabric better in this run, by more than noise?"""
+    ours = objective(row["final"], row["base"])
+    return any(objective(o, row["base"]) < ours - 0.03 for o in (row.get("statics") or {}).values())
+
+
 def pause_cut(after, before):
     """Share of host pause that is gone; None where there was none to speak of."""
     return None if before["host_pause_ratio"] < STOP else 1 - after["host_pause_ratio"] / before["host_pause_ratio"]

@@ -67,9 +67,14 @@ def target_rows(fault, dont, healthy):
     out.append(("runs that lose lossless frames at the end", f"{len(left)} of {n}", "0", not left))
     g = [x for x in (regret(r) for r in fault) if x is not None]
     if g:
-        out.append(("regret of J <= 5 % against the grid", pct(sum(x <= 0.05 for x in g), len(g)), ">= 90 %", sum(x <= 0.05 for x in g) / len(g) >= 0.9))
+        out.append(("regret of J <= 5 % against the grid", pct(sum(x <= 0.05 for x in g), len(g)), ">= 95 %", sum(x <= 0.05 for x in g) / len(g) >= 0.95))
     some = [r for r in fault if changed(r)]
-    out.append(("settled within 4 rounds", share(some, lambda r: r["converged"]), "100 %", all(r["converged"] for r in some)))
+    out.append(("settled within 3 rounds", share(some, lambda r: r["converged"]), "100 %", all(r["converged"] for r in some)))
+    rounds = [judge.j_of(x["outcome"], r["base"]) for r in fault for x in r["rounds"] if x.get("outcome")]
+    out.append(("J, worst round of any run", num(max(rounds, default=math.nan)), f"<= {judge.J_LIMIT}", rounds and max(rounds) <= judge.J_LIMIT))
+    beside = [r for r in fault if r.get("statics")]
+    beaten = [r for r in beside if judge.beaten_by_static(r)]
+    out.append(("runs in which a static default is better", f"{len(beaten)} of {len(beside)}", "0", beside and not beaten))
     back = [r for r in some if judge.turned_back(r["rounds"])]
     out.append(("a knob that goes one way and then back", f"{len(back)} of {len(some)}", "0", not back))
     return out
