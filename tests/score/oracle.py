@@ -3,9 +3,9 @@
 
 For each scenario, cases are recorded on the full face (seeds 1-12, every second one perturbed), and what their counters do is put into numbers: for each
 metric and kind of port (to hosts, to spines, of spines) the change from before the onset to after it, at the port where it is largest and smallest and
-in the middle; how many settings changed; which switches fell silent. What is wrong from the start has no onset, and no bound. A face has the metrics that its recordings have. A forest of random trees
-(Geurts 2006, extremely randomized) learns from labelled cases which scenario such numbers belong to, and is asked about cases it did not learn from
-(cross-validation by seed). Where it takes one scenario for another with another cause, the face does not tell them apart; where it takes it for a
+in the middle; how many settings changed; which switches fell silent. What is wrong from the start has no onset, and no bound. A face has the metrics
+that its recordings have. A forest of random trees (Geurts 2006, extremely randomized) learns from labelled cases which scenario such numbers belong
+to, and is asked about cases it did not learn from (cross-validation by seed). Where it takes one scenario for another with another cause, the face does not tell them apart; where it takes it for a
 fabric with nothing wrong, nothing that this face counts moves. It knows which faults exist and has seen each under the same traffic, so it is an
 optimist about the cause; it is no strict bound either, for a rule can use what these numbers leave out. The place of a fault is not asked of it.
 """
