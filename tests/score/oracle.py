@@ -5,9 +5,10 @@ For each scenario, cases are recorded on the full face (seeds 1-12, every second
 metric and kind of port (to hosts, to spines, of spines) the change from before the onset to after it, at the port where it is largest and smallest and
 in the middle; how many settings changed; which switches fell silent. What is wrong from the start has no onset, and no bound. A face has the metrics
 that its recordings have. A forest of random trees (Geurts 2006, extremely randomized) learns from labelled cases which scenario such numbers belong
-to, and is asked about cases it did not learn from (cross-validation by seed). Where it takes one scenario for another with another cause, the face does not tell them apart; where it takes it for a
-fabric with nothing wrong, nothing that this face counts moves. It knows which faults exist and has seen each under the same traffic, so it is an
-optimist about the cause; it is no strict bound either, for a rule can use what these numbers leave out. The place of a fault is not asked of it.
+to, and is asked about cases it did not learn from (cross-validation by seed). Where it takes one scenario for another with another cause, the face
+does not tell them apart; where it takes it for a fabric with nothing wrong, nothing that this face counts moves. It knows which faults exist and has
+seen each under the same traffic, so it is an optimist about the cause; it is no strict bound either, for a rule can use what these numbers leave out.
+The place of a fault is not asked of it.
 """
 import argparse
 import collections
@@ -166,7 +167,8 @@ def one_case(options, c):
     try:
         truth = json.load(open(os.path.join(work, "truth.json"), encoding="utf-8"))
         faults = [f for f in truth["faults"] if f["cause"] != "none"]
-        return {**c, "cause": truth["cause"], "accept": faults[0]["accept"] if faults else ["none"], "faults": len(faults), "numbers": case_numbers(work, onset)}
+        return {**c, "cause": truth["cause"], "accept": faults[0]["accept"] if faults else ["none"], "faults": len(faults), "onset_s": faults[0]["onset_s"] if faults else onset,
+                "numbers": case_numbers(work, onset)}
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -289,7 +291,7 @@ def main():
             log.flush()
     if options.only_record:
         return 0
-    rows = [r for r in rows if r["faults"] or r["cause"] == "none"]
+    rows = [r for r in rows if r["cause"] == "none" or r.get("onset_s", 1) > 0]
     rows.sort(key=lambda r: (r["scenario"], r["seed"]))
     metrics = face_metrics(options)
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
