@@ -53,6 +53,11 @@ def name_of(group):
 
 # ---- the bound -------------------------------------------------------------
 
+# A host is accused of not reacting only with proof: marks at its receivers while it does not slow down. These faces have no marks; there the right
+# answer is unknown, with the host and what to collect. The oracle, which guesses by likeness, does not ask for proof.
+UNPROVABLE = {(scenario, face) for scenario in ("dcqcn-off", "node-047") for face in ("sonic-snmp", "nxos-snmp")}
+
+
 def oracle_read(path=None):
     """{(scenario, face): (attainable share, visible share)} of the text that oracle.py wrote; empty when there is none."""
     path = path or os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle.txt")
@@ -61,7 +66,7 @@ def oracle_read(path=None):
         for line in open(path, encoding="utf-8"):
             if line.strip() and not line.startswith("#"):
                 scenario, face, told, seen = line.split()[:4]
-                bound[scenario, face] = (float(told), float(seen))
+                bound[scenario, face] = (0.0 if (scenario, face) in UNPROVABLE else float(told), float(seen))
     return bound
 
 
