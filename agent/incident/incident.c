@@ -29,13 +29,23 @@ static int incident_larger_first(double left, double right)
 	return (left < right) - (left > right);
 }
 
+/* Money per hour weighed by how sure the cause is: a doubtful cause does not stand before a proven
+ * one because both share the same loss. NAN unknown. */
+static double incident_expected_usd(const struct incident *incident)
+{
+	if (isnan(incident->confidence_ratio))
+		return incident->usd_per_hour;
+	return incident->usd_per_hour * incident->confidence_ratio;
+}
+
 int incident_compare(const struct incident *left, const struct incident *right)
 {
 	/* 1. severity, the worst first */
 	if (left->severity != right->severity)
 		return (left->severity < right->severity) ? 1 : -1;
-	/* 2. money per hour, the dearest first */
-	int order = incident_larger_first(left->usd_per_hour, right->usd_per_hour);
+	/* 2. money per hour times confidence, the dearest first */
+	int order =
+		incident_larger_first(incident_expected_usd(left), incident_expected_usd(right));
 	if (order != 0)
 		return order;
 	/* 3. confidence, the surest first */

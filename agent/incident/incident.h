@@ -77,8 +77,8 @@ struct incident {
 	int64_t note_ns;
 };
 
-/* incident_compare - worst first: severity, then money per hour, then confidence, then the older
- * one, then id. For qsort of pointers. */
+/* incident_compare - worst first: severity, then money per hour times confidence, then confidence,
+ * then the older one, then id. For qsort of pointers. */
 int incident_compare(const struct incident *left, const struct incident *right);
 
 #endif

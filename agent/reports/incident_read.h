@@ -46,8 +46,8 @@ bool incident_is_open(const json_t *incident);
  * new reference, null when that is not known. */
 json_t *incident_age(const json_t *incident, int64_t now_ns);
 
-/* incidents_sort - worst first, in place: severity, then money per hour, then confidence, then the
- * older, then id. */
+/* incidents_sort - worst first, in place: severity, then money per hour times confidence, then
+ * confidence, then the older, then id. */
 void incidents_sort(json_t *incidents);
 
 #endif

@@ -151,7 +151,8 @@ static const char incidents_select[] =
 	"SELECT id, cause, severity, state, opened, device, port, ecmp_group AS \"group\", host, "
 	"summary, acked_by, usd_per_hour, usd_total, confidence_ratio, json AS document FROM "
 	"incidents WHERE ";
-#define INCIDENTS_BY_MONEY "usd_per_hour DESC, confidence_ratio DESC, id"
+#define INCIDENTS_BY_MONEY                                                                         \
+	"usd_per_hour * coalesce(confidence_ratio, 1) DESC, confidence_ratio DESC, id"
 static const char incidents_order[] =
 	" ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'warning' THEN 1 ELSE 2 "
 	"END, " INCIDENTS_BY_MONEY;

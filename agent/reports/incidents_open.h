@@ -15,7 +15,8 @@ struct err;
 /*
  * incidents_open - rows {id, cause, severity, state, opened, device, port, group, host, summary,
  * acked_by, usd_per_hour, usd_total, confidence_ratio, document} of what is open at @client->at_ns,
- * worst first: severity, then money, then confidence. "document" is the stored incident (an object;
+ * worst first: severity, then money times confidence, then confidence. "document" is the stored
+ * incident (an object;
  * {} where it cannot be read). For the past, state, severity, acked_by and the document are as
  * incident_as_of() says; its money is what the stored row says today. A new reference, or NULL with
  * @e.

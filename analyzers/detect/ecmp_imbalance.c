@@ -11,7 +11,9 @@
  *               or carries CE
  *     info      the hot member is no busier than the busiest host-facing port (ecmp_harm.h), so the
  *               exchange does not wait for it; or packets show that even its highest 1 ms stays
- *               below FAR_FROM_LINE of line rate, and nothing is dropped or marked
+ *               below FAR_FROM_LINE of line rate, and nothing is dropped or marked; or neither
+ *               packets nor settings tell luck from a fault, the imbalance is below `critical`, and
+ *               the hot queue shows neither marks nor pause: a few flows look like that every day
  *     warning   otherwise; the mean of a window hides bursts, so without packets it stays a warning
  *
  * Cause and remedy by chance:
@@ -84,6 +86,12 @@ static double hot_load(const struct ecmp_measure *measure)
 	return hot->burst_ratio;
 }
 
+/* A hash places the flows, and nothing tells how many there are or what it looks at. */
+static bool ecmp_imbalance_is_undecided(const struct ecmp_measure *measure)
+{
+	return measure->hashed && isnan(measure->chance_p) && !measure->hash_blind;
+}
+
 static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measure,
 	const struct ecmp_options *options, const struct ecmp_harm *harm)
 {
@@ -95,6 +103,9 @@ static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measu
 	if (measure->imbalance_ratio > options->critical && (hurt || hot_load(measure) > NEAR_LINE))
 		return SEV_CRITICAL;
 	if (!hurt && !isnan(hot->burst_ratio) && hot->burst_ratio < FAR_FROM_LINE)
+		return SEV_INFO;
+	if (!hurt && ecmp_imbalance_is_undecided(measure) &&
+		measure->imbalance_ratio <= options->critical)
 		return SEV_INFO;
 	return SEV_WARNING;
 }

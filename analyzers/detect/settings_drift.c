@@ -450,6 +450,7 @@ const struct analyzer analyzer_settings_drift = {
 	.doc = "settings that changed, or are not what the configuration declares",
 	.options = {"analyzers", "settings_drift", sizeof(struct settings_drift_options), rows,
 		rw_countof(rows), "changes of settings"},
+	.strides = 1, /* a change is one event: windows that overlap would each report it */
 	.window_offset = offsetof(struct settings_drift_options, window_ns),
 	.spec = {.metrics = watched, .n_metrics = rw_countof(watched)},
 	.run = settings_drift_run,

@@ -2,8 +2,8 @@
  * tune_margin - how far a prediction of the queue model may be off, by what was asked: ranges are
  * widened so that 19 of 20 measurements of simulated fabrics lie in them (split conformal
  * prediction: Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World, 2005; measured by
- * tests/score/whatif_score.py on seeds 1 to 20). A quantity whose range would be wider than what is
- * measured now is not foretold. Pure.
+ * tests/score/whatif_score.py on 50 fabrics of tuning seeds). A quantity whose range would be wider
+ * than what is measured now is not foretold. Pure.
  */
 #ifndef RW_ANALYZERS_TUNE_MARGIN_H
 #define RW_ANALYZERS_TUNE_MARGIN_H

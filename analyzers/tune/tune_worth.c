@@ -93,7 +93,7 @@ static double between(double value, double least, double most)
 /*
  * Only alpha moves, and marks begin above one bandwidth-delay product on a wide ramp: the queue
  * stands on the ramp and the link does not run empty. Two simulators that share no code agree: at
- * most 1.4 % longer steps, where a ramp half as wide takes 2 to 14 %.
+ * most 2.4 % longer steps, where a ramp half as wide takes 2 to 14 %.
  */
 static bool costs_nothing(const struct tune_worth *worth, const struct whatif_settings *to)
 {
