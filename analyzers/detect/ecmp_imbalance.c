@@ -13,7 +13,7 @@
  *               exchange does not wait for it; or packets show that even its highest 1 ms stays
  *               below FAR_FROM_LINE of line rate, and nothing is dropped or marked; or neither
  *               packets nor settings tell luck from a fault, the imbalance is below `critical`, and
- *               the hot queue shows neither marks nor pause: a few flows look like that every day
+ *               the hot queue counts its marks and shows neither marks nor pause
  *     warning   otherwise; the mean of a window hides bursts, so without packets it stays a warning
  *
  * Cause and remedy by chance:
@@ -104,7 +104,8 @@ static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measu
 		return SEV_CRITICAL;
 	if (!hurt && !isnan(hot->burst_ratio) && hot->burst_ratio < FAR_FROM_LINE)
 		return SEV_INFO;
-	if (!hurt && ecmp_imbalance_is_undecided(measure) &&
+	const bool calm = !hurt && !isnan(harm->marks_ratio);
+	if (calm && ecmp_imbalance_is_undecided(measure) &&
 		measure->imbalance_ratio <= options->critical)
 		return SEV_INFO;
 	return SEV_WARNING;
