@@ -348,7 +348,7 @@ static enum tune_ask_kind kind_of_ask(const struct tune_effect *effect)
 	return ASK_PFC;
 }
 
-/* Widens what can be foretold to what was measured in simulated fabrics, and leaves out the rest.
+/* Widens what can be predicted to what was measured in simulated fabrics, and leaves out the rest.
  */
 static void tune_effect_calibrate(struct tune_effect *effect)
 {
@@ -363,11 +363,11 @@ static void tune_effect_calibrate(struct tune_effect *effect)
 	effect->n_expected = n;
 	if (left_out && effect->queue.drops_per_s > 0)
 		tune_effect_note(effect,
-			"pause, marks, depths and step time are not foretold while frames are "
+			"pause, marks, depths and step time are not predicted while frames are "
 			"lost: what is sent again hides them");
 	else if (left_out)
 		tune_effect_note(effect,
-			"pause, depths and step time are not foretold for marking that begins "
+			"pause, depths and step time are not predicted for marking that begins "
 			"later: in simulated fabrics they came out up to ten times as large");
 }
 

@@ -6,7 +6,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
-/* Shares of the larger of now and likely. NAN: not foretold. */
+/* Shares of the larger of now and likely. NAN: not predicted. */
 static const struct margin {
 	const char *metric;
 	struct {

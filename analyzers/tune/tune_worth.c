@@ -113,7 +113,7 @@ bool tune_worth_ask(
 	struct whatif_result model;
 	if (whatif_predict(&worth->fit, to, &model) < 0)
 		return false;
-	/* Half way to the pessimistic end: what is foretold to end seldom ends altogether. */
+	/* Half way to the pessimistic end: what is predicted to end seldom ends altogether. */
 	const double paused = (model.pause_ratio.mid + model.pause_ratio.high) / 2;
 	const double left = between(paused / worth->fit.q.pause_ratio, 0, 1);
 	const double gone = worth->pause * (1 - left);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""whatif_score - how well `tune whatif` foretells: it is calibrated on a recording of a simulated fabric, and asked for settings that are then recorded.
+"""whatif_score - how well `tune whatif` predicts: it is calibrated on a recording of a simulated fabric, and asked for settings that are then recorded.
 
 Each run records a case, asks for the switch that pauses its hosts most, and compares every expectation with what the same switch shows in a recording with the new
 thresholds; step_time with what the fabric did (truth.json). The model and the fabric share no code; its ranges were set on seeds 1-20, the default seeds
