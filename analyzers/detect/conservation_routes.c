@@ -9,7 +9,9 @@
  *
  *     both ways   both directions are empty; the two ends hash independently. Where both ended at
  *                 the same time, CHANCE_ENDED is enough
- *     packets     one direction is empty under more flows, as counted in packets, than luck needs
+ *     packets     one direction is empty under more flows, as counted in packets, than luck needs;
+ *                 of flows between two addresses one counts, unless the switch says that its hash
+ *                 reads ports
  *     before      it carried its share, then nothing, while the group went on with as much and as
  *                 evenly as before, and no other link of the group went down
  *
@@ -120,6 +122,55 @@ static struct empty_link empty_link_of(
 	return r;
 }
 
+static int pair_compare(const void *left, const void *right)
+{
+	const struct flow_key *const *a = left, *const *b = right;
+	const int order = memcmp((*a)->src, (*b)->src, sizeof((*a)->src));
+	if (order != 0)
+		return order;
+	return memcmp((*a)->dst, (*b)->dst, sizeof((*a)->dst));
+}
+
+static bool is_member(
+	const struct conservation_in *in, const struct fabric_group *group, uint32_t entity)
+{
+	for (size_t k = 0; k < group->n_members; k++) {
+		const struct port_seen *port = observed_port(in->o, group->members[k]);
+		if (port && port->entity == entity)
+			return true;
+	}
+	return false;
+}
+
+/* Distinct pairs of addresses in the packets captured at the members of @group. */
+static size_t address_pairs(const struct conservation_in *in, const struct fabric_group *group)
+{
+	const struct window *window = in->in->window;
+	const struct flow_key **keys =
+		arena_array(in->in->arena, const struct flow_key *, window->n_flows + 1);
+	size_t n = 0, pairs = 0;
+	for (size_t i = 0; i < window->n_flows; i++) {
+		const struct flow_sample *flow = &window->flows[i];
+		if (!flow->total && !flow_is_v1(flow) && is_member(in, group, flow->entity))
+			keys[n++] = &flow->key;
+	}
+	if (n)
+		qsort(keys, n, sizeof(const struct flow_key *), pair_compare);
+	for (size_t k = 0; k < n; k++)
+		pairs += k == 0 || pair_compare(&keys[k - 1], &keys[k]) != 0;
+	return pairs;
+}
+
+/* How many flows the hash of the group's switch can tell apart, as far as packets show. */
+static double flows_told_apart(const struct conservation_in *in, const struct fabric_group *group,
+	const struct ecmp_measure *measure)
+{
+	const char *fields = hash_fields(in->in->window, group->device->name);
+	if (fields && !hash_fields_blind(fields))
+		return measure->n_eff;
+	return fmin(measure->n_eff, (double)address_pairs(in, group));
+}
+
 /* Luck, where packets say how many flows the group carries; NAN without them. Only what leaves a
  * group is captured at its members. */
 static double chance_by_packets(const struct conservation_in *in, const struct fabric_group *group)
@@ -132,7 +183,7 @@ static double chance_by_packets(const struct conservation_in *in, const struct f
 	ecmp_measure(group, in->in->window, &params, in->in->arena, &measure);
 	if (isnan(measure.n_eff) || measure.n_live < 2)
 		return NAN;
-	return pow(1 - 1 / (double)measure.n_live, measure.n_eff);
+	return pow(1 - 1 / (double)measure.n_live, flows_told_apart(in, group, &measure));
 }
 
 /* ---- what it carried before ------------------------------------------------ */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_live_tuning.py BUILD - from evidence to proof on a live fabric: ECN marks too late, an agent watches by gNMI; the review says what to set, somebody accepts it,
 the lab takes it over, the agent reads it back, and windows before and after prove it. The agent is killed in between. A threshold nobody agreed to is an event."""
-import json, os, subprocess, sys, time
+import json, math, os, subprocess, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import Live, check, main, wait_for
@@ -52,14 +52,24 @@ def reviewed(lab):
     return sheets
 
 
+def written(knob, which):
+    """As SONiC writes it: alpha is the exponent of two."""
+    return "%d" % (math.log2(knob[which]) if knob["knob"] == "alpha" else knob[which])
+
+
 def complete(lab, sheet):
     check(sheet["diagnosis"] == "ecn_late", "diagnosis %s" % sheet["diagnosis"])
     check(sheet["evidence"] and sheet["expires"] and sheet["rollback_if"] and sheet["affected"], "sheet lacks what an approval needs: %s" % sheet)
     knobs = {c["knob"]: c for c in sheet["changes"]}
-    check(knobs["kmin"]["proposed"] < knobs["kmin"]["current"], "Kmin is not lowered: %s" % knobs)
-    typed = sheet["render"]["sonic"]["cli"]
-    check("ecn" in typed and "%d" % knobs["kmin"]["proposed"] in typed, "what to type lacks the value: %s" % typed)
-    check("%d" % knobs["kmin"]["current"] in sheet["undo"]["sonic"]["cli"], "undo is not the value read back")
+    check(knobs, "a sheet without a change")
+    if "kmin" in knobs:
+        check(knobs["kmin"]["proposed"] < knobs["kmin"]["current"], "Kmin is not lowered: %s" % knobs)
+    if "alpha" in knobs:
+        check(knobs["alpha"]["proposed"] > knobs["alpha"]["current"], "alpha is not raised: %s" % knobs)
+    typed, undo = (sheet[what]["sonic"]["cli"] for what in ("render", "undo"))
+    for knob in knobs.values():
+        check(written(knob, "programmed" if knob.get("programmed") is not None else "proposed") in typed, "what to type lacks %s: %s" % (knob, typed))
+        check(written(knob, "current") in undo, "undo lacks the value read back of %s: %s" % (knob, undo))
     check(lab.state(sheet) == "proposed", "the ledger says %s" % lab.state(sheet))
     text = lab.rocewatch("tune", "show", sheet["id"])
     check(max(map(len, text.splitlines())) <= 400 and "approve" in text and sheet["id"] in text, "the text sheet: %s" % text)
@@ -102,7 +112,7 @@ def test(build, work):
         marks.append(("restarted", time.monotonic()))
         before = len(drifts(lab))
         for change in sheet["changes"]:  # in the order of the sheet, the whole fabric: one tier alone is unfair to flows
-            lab.set(change["knob"], "%dB" % change["proposed"])
+            lab.set(change["knob"], "%g" % change["proposed"] if change["knob"] == "alpha" else "%dB" % change["proposed"])
         wait_for("the agent reads the new values back", lambda: lab.state(sheet) == "applied", 30, every_s=1)
         marks.append(("applied", time.monotonic()))
         proof = wait_for("enough windows since", lambda: proven(lab, sheet), 90, every_s=3)
