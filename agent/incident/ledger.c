@@ -566,6 +566,7 @@ static void ledger_take_raised(
 	if (!slot->record)
 		ledger_begin(ledger, slot, finding);
 	struct incident_record *record = slot->record;
+	const enum cause cause_before = record->i.cause;
 	ledger_count_raised(ledger, record, finding);
 	const bool worse = finding->severity > record->i.severity;
 	if (worse)
@@ -586,6 +587,9 @@ static void ledger_take_raised(
 				severity_name(record->i.severity));
 		ledger_adopt(ledger, record, finding->to_ns);
 		ledger_publish(ledger, record, INCIDENT_OPEN);
+		/* another cause explains other things */
+		if (record->i.cause != cause_before)
+			ledger_absorb(ledger, finding->to_ns);
 		return;
 	case INCIDENT_CLOSED: break;
 	}

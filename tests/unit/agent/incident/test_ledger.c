@@ -410,6 +410,30 @@ static void test_absorbed(void **state)
 	config_free(c);
 }
 
+/* A cause that is found later explains what was open before it was found. */
+static void test_absorbed_by_new_cause(void **state)
+{
+	struct config *c = config_of(yaml);
+	struct ledger *l = ledger_new(c->fabric, NULL, NULL);
+	struct finding first = finding_of(1, "slow_receiver", "Ethernet1", "h1", 1);
+	ledger_take(l, &first);
+	struct finding loss = finding_of(1, "lossless_loss", "Ethernet1", "h1", 1);
+	loss.analyzer = "lossless_loss";
+	ledger_take(l, &loss);
+	const struct incident **v;
+	assert_int_equal(ledger_incidents(l, &v), 2);
+	assert_null(v[0]->parent);
+	assert_null(v[1]->parent);
+	struct finding storm = finding_of(2, "pfc_storm", "Ethernet1", "h1", 1);
+	storm.analyzer = first.analyzer;
+	ledger_take(l, &storm);
+	assert_int_equal(ledger_incidents(l, &v), 2);
+	const struct incident *child = v[0]->cause == CAUSE_LOSSLESS_LOSS ? v[0] : v[1];
+	assert_non_null(child->parent);
+	ledger_free(l);
+	config_free(c);
+}
+
 /* Open first, explained later: it keeps its place and learns its parent; its explanation lists it.
  * A much less sure one explains nothing. */
 static void test_parent(void **state)
@@ -887,6 +911,7 @@ int main(void)
 		cmocka_unit_test(test_changed_before),
 		cmocka_unit_test(test_parent),
 		cmocka_unit_test(test_absorbed),
+		cmocka_unit_test(test_absorbed_by_new_cause),
 		cmocka_unit_test(test_restart_anywhere),
 		cmocka_unit_test(test_restore_refuses),
 		cmocka_unit_test(test_ack_reload_forget),
