@@ -142,9 +142,8 @@ static void windows_store_finding(struct pipeline *pipeline, const struct findin
 		return;
 	if (finding->verdict != FINDING_OVER && finding->verdict != FINDING_UNKNOWN)
 		return;
-	/* what is not known is kept once for each length of a window */
-	const int64_t length_ns = finding->to_ns - finding->from_ns;
-	if (finding->verdict == FINDING_UNKNOWN && finding->to_ns % length_ns != 0)
+	/* Windows overlap: store an unknown verdict only once per window length. */
+	if (finding->verdict == FINDING_UNKNOWN && !finding_is_aligned(finding))
 		return;
 	store_finding(pipeline->store,
 		&(struct store_finding){

@@ -62,8 +62,7 @@ void cost_over(struct cost *cost, const struct finding *finding)
 {
 	cost->window_ns = finding->to_ns - finding->from_ns;
 	/* windows that overlap the end of a fault hold only a part of it */
-	const bool whole = cost->window_ns <= 0 || finding->to_ns % cost->window_ns == 0;
-	if (whole || isnan(cost->claim_ratio))
+	if (finding_is_aligned(finding) || isnan(cost->claim_ratio))
 		cost->claim_ratio = finding->loss_ratio;
 	if (finding->loss_ratio > 0)
 		cost->claimed_s += cost_allowed(cost, finding->loss_ratio) * weight_share(finding) *

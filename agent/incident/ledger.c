@@ -31,7 +31,6 @@
  * what they do: the past that they are compared with, or more flows, must come first. */
 #define LATER_NS (10 * 60 * NS_PER_S)
 #define CHANGE_NS (30 * 60 * NS_PER_S)
-#define SHARE_ERROR 1e-6 /* shares of windows are added: three thirds are one */
 
 struct ledger_slot {
 	struct incident_record *record; /* under way, NULL when none is */
@@ -281,7 +280,7 @@ static bool ledger_judge_cause(struct incident_record *record, const struct find
 	record->candidate_windows += weight_share(finding);
 	if (clearly_less)
 		return false;
-	if (less_sure && record->candidate_windows < record->hold - SHARE_ERROR)
+	if (less_sure && record->candidate_windows < record->hold - WEIGHT_SHARE_ERROR)
 		return false;
 
 	/* 3. it is taken */
@@ -619,9 +618,9 @@ static void ledger_take_clear(
 		return;
 	}
 	/* A whole window must be clear: one that overlaps the last raised one proves little. */
-	if (record->quiet < 1 - SHARE_ERROR)
+	if (record->quiet < 1 - WEIGHT_SHARE_ERROR)
 		return;
-	const bool closes = record->quiet >= record->hold - SHARE_ERROR;
+	const bool closes = record->quiet >= record->hold - WEIGHT_SHARE_ERROR;
 	if (record->i.state == INCIDENT_OPEN)
 		ledger_change(ledger, record, INCIDENT_CLEARING, finding->to_ns,
 			"not seen in this window");

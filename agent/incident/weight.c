@@ -7,7 +7,6 @@
 #include "agent/base/cleanup.h"
 
 #define SPAN_MORE 2.0 /* windows besides `hold` of which it must be OVER in `hold` */
-#define SHARE_ERROR 1e-6 /* shares are added: three thirds are one */
 
 void weight_done(struct weight *weight)
 {
@@ -61,7 +60,7 @@ static double weight_span(uint32_t hold)
 void weight_judged(struct weight *weight, const struct finding *finding, uint32_t hold)
 {
 	weight->judged += weight_share(finding);
-	const double oldest = weight->judged - weight_span(hold) + SHARE_ERROR;
+	const double oldest = weight->judged - weight_span(hold) + WEIGHT_SHARE_ERROR;
 	size_t n = 0;
 	for (size_t k = 0; k < weight->n; k++)
 		if (weight->v[k].at > oldest)
@@ -79,13 +78,6 @@ double weight_sum(const struct weight *weight)
 	for (size_t k = 0; k < weight->n; k++)
 		sum += weight->v[k].weight;
 	if (sum > 0)
-		return sum + SHARE_ERROR;
+		return sum + WEIGHT_SHARE_ERROR;
 	return 0;
-}
-
-void weight_take(struct weight *to, struct weight *from)
-{
-	weight_done(to);
-	*to = *from;
-	*from = (struct weight){0};
 }

@@ -23,6 +23,9 @@
 #include <stdint.h>
 #include "db/model/finding.h"
 
+/* Shares of windows are added: three thirds are one. */
+#define WEIGHT_SHARE_ERROR 1e-6
+
 /* One OVER window. */
 struct weight_window {
 	double at; /* judged windows up to it, in whole windows */
@@ -46,8 +49,5 @@ void weight_judged(struct weight *weight, const struct finding *finding, uint32_
 
 /* weight_sum - of the OVER windows that count; 0: none does. */
 double weight_sum(const struct weight *weight);
-
-/* weight_take - @to gets what @from holds, which is left empty. */
-void weight_take(struct weight *to, struct weight *from);
 
 #endif

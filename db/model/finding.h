@@ -117,6 +117,14 @@ struct job_rate {
 	bool by_uplinks;
 };
 
+/* finding_is_aligned - does its window end at a multiple of its length? Of overlapping windows one
+ * in each length does. */
+static inline bool finding_is_aligned(const struct finding *finding)
+{
+	const int64_t length_ns = finding->to_ns - finding->from_ns;
+	return length_ns <= 0 || finding->to_ns % length_ns == 0;
+}
+
 struct finding_list { /* in the turn arena */
 	struct finding *v;
 	size_t n, cap;
