@@ -8,7 +8,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
-#include "agent/command/pcap_rhythm.h"
+#include "agent/capture/pcap_rhythm.h"
 
 struct rhythm_case {
 	double step_s, exchange_s, jitter; /* of a step, as a share */
