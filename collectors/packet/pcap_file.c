@@ -308,6 +308,7 @@ static int ng_packet(struct pcap_reader *reader, uint32_t type, const uint8_t *b
 		return pcap_file_damaged(
 			reader, e, "a packet claims more bytes than its block has");
 	ret->p = body + head;
+	ret->origin.interface = interface;
 	record_lengths(i, ret);
 	return 1;
 }

@@ -28,6 +28,7 @@ struct pcap_record {
 	/* captured; on the wire, without FCS where the file says there is one */
 	uint32_t n, wire;
 	enum roce_link link;
+	struct packet_origin origin; /* .interface: of the file, in the order of description */
 };
 
 /*

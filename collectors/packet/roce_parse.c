@@ -214,6 +214,7 @@ static void parse_extensions(struct frame *frame, struct roce_packet *packet, si
 		packet->syndrome = bytes_u8(&frame->b);
 		packet->msn = bytes_be24(&frame->b);
 		packet->has_aeth = bytes_ok(&frame->b);
+		packet->aeth_cut = !packet->has_aeth;
 		n += 4;
 	}
 	if (o->extensions & X_ATOMIC)
@@ -260,6 +261,10 @@ static void parse_bth(
 	roce_packet->kind = PACKET_ROCE;
 	parse_extensions(frame, roce_packet, packet - BTH_BYTES - ICRC_BYTES);
 
+	if (captured >= packet) {
+		roce_packet->icrc_seen = true;
+		roce_packet->icrc_wire = icrc_get(udp + udp_bytes - ICRC_BYTES);
+	}
 	if ((frame->flags & ROCE_CHECK_ICRC) && frame->icrc_form && captured >= packet) {
 		const uint8_t *end = udp + udp_bytes;
 		uint32_t icrc;
@@ -326,6 +331,7 @@ static void parse_ip4(struct frame *frame, struct roce_packet *packet)
 	packet->dscp = h[1] >> 2;
 	packet->ecn = h[1] & 3;
 	packet->ttl = h[8];
+	packet->ip_id = (uint16_t)((unsigned)h[4] << 8 | h[5]);
 	if (h[9] != PROTO_UDP)
 		return;
 	if (fragment) {
@@ -372,6 +378,7 @@ static void parse_ip6(struct frame *frame, struct roce_packet *packet)
 	packet->dscp = (uint8_t)((h[0] & 15) << 2 | h[1] >> 6);
 	packet->ecn = h[1] >> 4 & 3;
 	packet->ttl = h[7];
+	packet->flow_label = (h[1] & 15u) << 16 | (uint32_t)h[2] << 8 | h[3];
 	frame->ip = h;
 	frame->icrc_form = true;
 	roce_parse_limit(frame, h, IP6_BYTES + payload);
@@ -515,6 +522,8 @@ void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire
 		return;
 	}
 	f.wire_left = wire - header;
+	if (link == LINK_ETHERNET)
+		memcpy(ret->src_mac, h + 6, sizeof(ret->src_mac));
 	if (links[link].type_at < 0)
 		parse_raw(&f, ret);
 	else

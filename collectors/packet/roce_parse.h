@@ -61,6 +61,12 @@ enum aeth_kind { AETH_ACK, AETH_RNR_NAK, AETH_RESERVED, AETH_NAK };
 /* What an opcode means for PSN bookkeeping. */
 enum roce_role { ROLE_REQUEST, ROLE_RESPONSE_FIRST, ROLE_RESPONSE, ROLE_ACK, ROLE_NONE };
 
+/* Where a frame was seen. */
+struct packet_origin {
+	uint32_t interface; /* numbered over all files of a report */
+	uint8_t direction; /* enum flow_dir, of that interface */
+};
+
 struct roce_packet {
 	enum roce_kind kind;
 	enum roce_error error;
@@ -86,6 +92,15 @@ struct roce_packet {
 	uint32_t msn;
 	uint32_t payload_bytes; /* after extension headers, without pad and ICRC */
 	enum icrc_verdict icrc;
+
+	/* Which packet it is: copies of one packet agree in these. */
+	uint16_t ip_id; /* IPv4 identification; 0 with IPv6 */
+	bool icrc_seen; /* the ICRC was captured */
+	uint32_t icrc_wire; /* as it stands in the packet */
+	uint32_t flow_label; /* IPv6: entropy of the sender */
+	uint8_t src_mac[6]; /* of the innermost Ethernet header; zero when there is none */
+	/* The opcode has an AETH, and the capture ends before it: ACK or NAK is not known. */
+	bool aeth_cut;
 
 	/* PFC: time[i] in quanta of 512 bit times for each class in .classes; pause: time[0] */
 	uint8_t classes;

@@ -11,8 +11,8 @@
  * it, on average over the bursts and by more than LAST_SURE standard errors. Of one burst alone
  * sampling decides, of many it does not. A source without a packet in a burst has no time in it.
  */
-#ifndef RW_COMMAND_PCAP_RHYTHM_H
-#define RW_COMMAND_PCAP_RHYTHM_H
+#ifndef RW_CAPTURE_PCAP_RHYTHM_H
+#define RW_CAPTURE_PCAP_RHYTHM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* pcap_rhythm - slices, bursts, and the times of sources in them. */
-#include "agent/command/pcap_rhythm.h"
+#include "agent/capture/pcap_rhythm.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* pcap_text - the report for people: sections in the order in which a capture is judged. */
-#include "agent/command/pcap_text.h"
+#include "agent/capture/pcap_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,0 +1,38 @@
+/* pcap_reading - the report under way of one capture. */
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/capture/pcap_document.h"
+
+struct pcap_reading *pcap_reading_new(void)
+{
+	struct pcap_reading *reading = rw_calloc(1, sizeof(*reading));
+	uint64_t seed = 0;
+	/* a file must not be able to aim at one hash slot */
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	if (random)
+		memcpy(&seed, random, sizeof(seed));
+	const struct analysis_options options = {
+		.flow_limit = FLOW_TABLE_FILE_LIMIT, .sampling = 1, .seed = seed};
+	capture_analysis_init(&reading->analysis, &options);
+	reading->rhythm = pcap_rhythm_new();
+	return reading;
+}
+
+void pcap_reading_free(struct pcap_reading *reading)
+{
+	if (!reading)
+		return;
+	capture_analysis_end(&reading->analysis);
+	pcap_rhythm_free(reading->rhythm);
+	free(reading);
+}
+
+void pcap_reading_packet(struct pcap_reading *reading, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns)
+{
+	capture_analysis_packet(&reading->analysis, packet, origin, t_ns);
+	if (packet->kind == PACKET_ROCE && packet->payload_bytes)
+		pcap_rhythm_add(reading->rhythm, t_ns, packet->family, packet->src, packet->octets);
+}
