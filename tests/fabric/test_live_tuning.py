@@ -80,7 +80,7 @@ def restarted(lab, sheet):
     lab.kill()
     check(lab.state(sheet) == "accepted", "after kill -9 it is %s" % lab.state(sheet))
     lab.agent()
-    wait_for("the agent listens again", lambda: lab.newest() > 0 and os.path.exists(os.path.join(lab.dir, "rocewatch.db.sock")), 60)
+    wait_for("the agent listens again", lambda: lab.newest() > 0 and os.path.exists(os.path.join(lab.dir, "rocewatch.db.sock")), 20)
 
 
 def proven(lab, sheet):
@@ -105,7 +105,7 @@ def test(build, work):
         for sheet in sheets:
             lab.rocewatch("tune", "accept", sheet["id"], "--why", "both tiers tonight")
         for sheet in sheets:
-            wait_for("the acceptance is in the store", lambda: lab.state(sheet) == "accepted", 30)
+            wait_for("the acceptance is in the store", lambda: lab.state(sheet) == "accepted", 10)
         sheet = lab.sheets("show", sheets[0]["id"])[0]
         check(sheet["state"] == "accepted" and sheet["accepted_by"], "accept: %s by %s" % (sheet["state"], sheet["accepted_by"]))
         restarted(lab, sheet)
@@ -113,10 +113,10 @@ def test(build, work):
         before = len(drifts(lab))
         for change in sheet["changes"]:  # in the order of the sheet, the whole fabric: one tier alone is unfair to flows
             lab.set(change["knob"], "%g" % change["proposed"] if change["knob"] == "alpha" else "%dB" % change["proposed"])
-        wait_for("the agent reads the new values back", lambda: lab.state(sheet) == "applied", 90, every_s=1)
+        wait_for("the agent reads the new values back", lambda: lab.state(sheet) == "applied", 30, every_s=1)
         marks.append(("applied", time.monotonic()))
         try:
-            proof = wait_for("enough windows since", lambda: proven(lab, sheet), 300, every_s=3)
+            proof = wait_for("enough windows since", lambda: proven(lab, sheet), 100, every_s=3)
         except Failed as failed:  # a slow machine leaves gaps in the samples: the verdict names them
             raise Failed("%s: %s" % (failed, lab.rocewatch("tune", "verify", sheet["id"], "--match", "job")))
         check(proof["verdict"] == "keep", "verify: %s" % json.dumps(proof))
@@ -127,7 +127,7 @@ def test(build, work):
         own = [d for d in drifts(lab)[before:] if d["device"] == sheet["device"]]
         check(not own, "what was agreed to is told as drift: %s" % own)
         lab.set("kmin", "300KB", "--device", sheet["device"])
-        wait_for("a threshold nobody agreed to is told", lambda: [d for d in drifts(lab)[before:] if d["device"] == sheet["device"] and "300000" in d["text"]], 200, every_s=2)
+        wait_for("a threshold nobody agreed to is told", lambda: [d for d in drifts(lab)[before:] if d["device"] == sheet["device"] and "300000" in d["text"]], 75, every_s=2)
         marks.append(("drift", time.monotonic()))
         told = [e["text"] for e in lab.events("tuning")]
         for word in ("proposed", "accepted", "applied", "verified"):

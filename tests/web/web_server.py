@@ -11,7 +11,7 @@ def check(condition, message):
         raise Failed(message)
 
 
-def wait_for(what, condition, deadline_s=30, every_s=0.05):
+def wait_for(what, condition, deadline_s=90, every_s=0.05):
     end = time.monotonic() + deadline_s
     while True:
         value = condition()

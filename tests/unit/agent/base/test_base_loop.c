@@ -15,7 +15,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/loop.h"
 
-#define DEADLINE_NS (20 * NS_PER_S)
+#define DEADLINE_NS (60 * NS_PER_S)
 
 struct world {
 	struct loop *loop;

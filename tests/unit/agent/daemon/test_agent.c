@@ -41,7 +41,7 @@
 #include "db/series/history.h"
 #include "db/store/store.h"
 
-#define DEADLINE_NS (20 * NS_PER_S)
+#define DEADLINE_NS (60 * NS_PER_S)
 #define KILLS 5
 
 static const char one[] =

@@ -19,7 +19,7 @@
 #include "agent/base/str.h"
 #include "agent/daemon/web_child.h"
 
-#define DEADLINE_NS (20 * NS_PER_S)
+#define DEADLINE_NS (60 * NS_PER_S)
 
 struct world {
 	char dir[64], file[80];
