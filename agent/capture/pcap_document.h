@@ -10,13 +10,21 @@
 #include "agent/capture/pcap_rhythm.h"
 #include "collectors/packet/capture_analysis.h"
 
+/* What a person says about a capture. Zeroed: nothing. */
+struct pcap_options {
+	uint32_t sampling; /* one packet in N was captured; 0: not said */
+	int64_t bin_ns; /* of the rates; 0: not said */
+	uint64_t speed_bps; /* of the link, for the time that a pause frame asks for; 0: not said */
+};
+
 /* One report under way: what the packets say, and the training step in their times. */
 struct pcap_reading {
+	struct pcap_options options;
 	struct capture_analysis analysis;
 	struct pcap_rhythm *rhythm;
 };
 
-struct pcap_reading *pcap_reading_new(void);
+struct pcap_reading *pcap_reading_new(const struct pcap_options *options); /* copied */
 void pcap_reading_free(struct pcap_reading *reading); /* NULL is fine */
 
 /* pcap_reading_packet - add one packet; @origin: where it was seen. */

@@ -5,7 +5,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/capture/pcap_document.h"
 
-struct pcap_reading *pcap_reading_new(void)
+struct pcap_reading *pcap_reading_new(const struct pcap_options *options)
 {
 	struct pcap_reading *reading = rw_calloc(1, sizeof(*reading));
 	uint64_t seed = 0;
@@ -13,9 +13,12 @@ struct pcap_reading *pcap_reading_new(void)
 	const void *random = (const void *)getauxval(AT_RANDOM);
 	if (random)
 		memcpy(&seed, random, sizeof(seed));
-	const struct analysis_options options = {
+	struct analysis_options analysis = {
 		.flow_limit = FLOW_TABLE_FILE_LIMIT, .sampling = 1, .seed = seed};
-	capture_analysis_init(&reading->analysis, &options);
+	if (options->sampling)
+		analysis.sampling = options->sampling;
+	reading->options = *options;
+	capture_analysis_init(&reading->analysis, &analysis);
 	reading->rhythm = pcap_rhythm_new();
 	return reading;
 }

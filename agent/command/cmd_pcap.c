@@ -102,7 +102,8 @@ static json_t *cmd_pcap_read_file(const char *file, int *ret_rc)
 		*ret_rc = rc;
 		return NULL;
 	}
-	rw_cleanup(pcap_reading_freep) struct pcap_reading *reading = pcap_reading_new();
+	rw_cleanup(pcap_reading_freep) struct pcap_reading *reading =
+		pcap_reading_new(&(struct pcap_options){0});
 	struct pcap_record record;
 	while (reader && (rc = pcap_reader_next(reader, &record, &e)) > 0) {
 		struct roce_packet packet;
@@ -178,7 +179,8 @@ static int cmd_pcap_capture(struct pcap_reading *reading, const char *interface,
 
 static int run_interface(const char *interface, int64_t for_ns, const struct globals *globals)
 {
-	rw_cleanup(pcap_reading_freep) struct pcap_reading *reading = pcap_reading_new();
+	rw_cleanup(pcap_reading_freep) struct pcap_reading *reading =
+		pcap_reading_new(&(struct pcap_options){0});
 	struct pcap_watch_stats stats = {0};
 	if (!for_ns && !globals->quiet && isatty(STDERR_FILENO))
 		fprintf(stderr, "capturing on %s; press Ctrl-C to stop and print the report\n",

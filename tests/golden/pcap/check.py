@@ -91,7 +91,7 @@ def main():
         subprocess.run([make, folder], check=True)
         for name in sorted(os.listdir(folder)):
             doc = report(program, os.path.join(folder, name))
-            text = json.dumps(doc, indent=1) + "\n"
+            text = json.dumps(doc, indent=1, sort_keys=True) + "\n"
             golden = os.path.join(HERE, name + ".json")
             if update:
                 open(golden, "w").write(text)

@@ -1,0 +1,30 @@
+/*
+ * pcap_parts - the parts of the document of a capture. Each stands in a file of its own,
+ * pcap_put_NAME.c, puts the keys of one subject into the document and adds the verdicts about them
+ * (pcap_verdict.h). pcap_document() calls them in the order of this header.
+ *
+ * To add one: declare it here, call it there.
+ */
+#ifndef RW_CAPTURE_PCAP_PARTS_H
+#define RW_CAPTURE_PCAP_PARTS_H
+
+#include <jansson.h>
+
+#include "agent/capture/pcap_document.h"
+
+/* what was captured: frames, opcodes, ECN, ICRC, errors, time */
+void pcap_put_packets(json_t *document, struct pcap_reading *reading);
+/* five-tuples, source ports, and how evenly they spread the load */
+void pcap_put_entropy(json_t *document, struct pcap_reading *reading);
+/* gaps, retransmissions and what became of them */
+void pcap_put_loss(json_t *document, struct pcap_reading *reading);
+/* pause frames */
+void pcap_put_pause(json_t *document, struct pcap_reading *reading);
+/* the training step */
+void pcap_put_rhythm(json_t *document, struct pcap_reading *reading);
+
+/* pcap_qp_row - the keys of one direction of a queue pair; a part that has some of its own adds
+ * them in a function pcap_put_qp_NAME(). The caller owns the result. */
+json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow);
+
+#endif

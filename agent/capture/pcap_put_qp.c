@@ -1,0 +1,45 @@
+/* pcap_put_qp - one direction of a queue pair. */
+#include <arpa/inet.h>
+
+#include "agent/capture/pcap_parts.h"
+
+json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow)
+{
+	char src[INET6_ADDRSTRLEN] = "", dst[INET6_ADDRSTRLEN] = "";
+	int family = AF_INET6;
+	if (flow->key.family == 4)
+		family = AF_INET;
+	inet_ntop(family, flow->key.src, src, sizeof(src));
+	inet_ntop(family, flow->key.dst, dst, sizeof(dst));
+	json_t *o = json_object();
+	json_object_set_new(o, "src", json_string(src));
+	json_object_set_new(o, "dst", json_string(dst));
+	pcap_count_put(o, "dst_qp", flow->key.dst_qp);
+	pcap_count_put(o, "packets", flow->packets);
+	pcap_count_put(o, "octets", flow->octets);
+	pcap_count_put(o, "psn_first", flow->psn_first);
+	pcap_count_put(o, "psn_last", flow->psn_last);
+	pcap_count_put(o, "gaps", flow->psn.gaps);
+	pcap_count_put(o, "duplicates", flow->psn.duplicates);
+	pcap_count_put(o, "retransmits", flow->psn.retransmits);
+	pcap_count_put(o, "ce", flow->ce);
+	pcap_count_put(o, "cnp", flow->cnp_sent);
+	if (flow->source_ports == 1)
+		pcap_count_put(o, "src_port", flow->key.src_port);
+	else
+		json_object_set_new(o, "src_port", json_null());
+	pcap_count_put(o, "source_ports", flow->source_ports);
+	pcap_count_put(o, "missing", flow->psn.missing);
+	pcap_count_put(o, "reordered", flow->psn.reordered);
+	pcap_count_put(o, "restarts", flow->psn.restarts);
+	pcap_count_put(o, "ect", flow->ect);
+	pcap_count_put(o, "not_ect", flow->not_ect);
+	pcap_count_put(o, "nak", flow->nak_sent);
+	pcap_count_put(o, "rnr_nak", flow->rnr_nak_sent);
+	pcap_count_put(o, "cnp_returned", flow->cnp_about);
+	pcap_count_put(o, "nak_returned", flow->nak_about);
+	pcap_count_put(o, "rnr_nak_returned", flow->rnr_nak_about);
+	pcap_count_put(o, "payload_bytes", flow->payload_bytes);
+	pcap_count_put(o, "burst_bps", flow->burst_octets * 8000);
+	return o;
+}

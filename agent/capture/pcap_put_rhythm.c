@@ -1,0 +1,33 @@
+/* pcap_put_rhythm - the training step in the times of packets. */
+#include <arpa/inet.h>
+
+#include "agent/capture/pcap_parts.h"
+
+/* The step and who finishes it last; nothing where the capture shows no step. */
+void pcap_put_rhythm(json_t *document, struct pcap_reading *reading)
+{
+	char address[INET6_ADDRSTRLEN];
+	struct pcap_rhythm_found found;
+	pcap_rhythm_find(reading->rhythm, &found);
+	if (!found.found)
+		return;
+	json_t *o = json_object();
+	json_object_set_new(o, "step_s", json_real(found.step_s));
+	json_object_set_new(o, "exchange_s", json_real(found.exchange_s));
+	json_object_set_new(o, "confidence_ratio", json_real(found.confidence_ratio));
+	pcap_count_put(o, "steps", found.steps);
+	pcap_count_put(o, "sources", found.sources);
+	json_t *last = json_null();
+	if (found.last_known) {
+		int family = AF_INET6;
+		if (found.last_family == 4)
+			family = AF_INET;
+		inet_ntop(family, found.last_src, address, sizeof(address));
+		last = json_object();
+		json_object_set_new(last, "src", json_string(address));
+		json_object_set_new(last, "later_by_s", json_real(found.last_by_s));
+		json_object_set_new(last, "share", json_real(found.last_share));
+	}
+	json_object_set_new(o, "last_finisher", last);
+	json_object_set_new(document, "rhythm", o);
+}
