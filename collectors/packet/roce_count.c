@@ -38,13 +38,16 @@ void roce_count_add(struct roce_count *count, const struct roce_packet *packet, 
 	if (count->packets == 0 || t_ns > count->last_ns)
 		count->last_ns = t_ns;
 	count->packets++;
-	count->octets += packet->octets;
+	count->octets += packet->frame_octets;
 	switch (packet->kind) {
 	case PACKET_ROCE: count_roce(count, packet); break;
 	case PACKET_ROCEV1: count->rocev1_packets++; break;
 	case PACKET_PFC: count_pfc(count, packet); break;
 	case PACKET_PAUSE: count->pause_frames++; break;
 	case PACKET_BAD: count->errors[packet->error]++; break;
+	case PACKET_SFLOW:
+	case PACKET_UET:
+	case PACKET_ENCAPSULATED:
 	case PACKET_OTHER: break;
 	}
 }

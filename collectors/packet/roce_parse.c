@@ -139,6 +139,7 @@ const char *roce_error_name(enum roce_error error)
 		[ROCE_BTH_SHORT] = "short_roce",
 		[ROCE_BTH_VERSION] = "bad_bth_version",
 		[ROCE_MAC_CONTROL] = "bad_mac_control",
+		[ROCE_CUT_BY_MIRROR] = "cut_by_mirror",
 	};
 	if ((unsigned)error < ROCE_ERROR_COUNT)
 		return names[error];
@@ -277,6 +278,18 @@ static void parse_bth(
 	}
 }
 
+/* The datagram is only found here; who reads sFlow reads it. */
+static void parse_sflow(struct frame *frame, struct roce_packet *packet, size_t n)
+{
+	size_t captured = bytes_left(&frame->b);
+	packet->kind = PACKET_SFLOW;
+	packet->sflow_data = frame->b.p;
+	packet->sflow_cut = captured < n;
+	if (captured > n)
+		captured = n;
+	packet->sflow_bytes = (uint32_t)captured;
+}
+
 static void parse_udp(struct frame *frame, struct roce_packet *packet)
 {
 	const uint8_t *udp = frame->b.p;
@@ -288,13 +301,17 @@ static void parse_udp(struct frame *frame, struct roce_packet *packet)
 		ran_out(frame, packet);
 		return;
 	}
-	if (dst_port != ROCE_UDP_PORT)
-		return; /* replies go to 4791 too: a source port of 4791 alone is someone else's */
+	/* replies go to 4791 too: a source port of 4791 alone is someone else's */
+	if (dst_port != ROCE_UDP_PORT && dst_port != SFLOW_UDP_PORT)
+		return;
 	if (udp_bytes < UDP_BYTES || udp_bytes > frame->wire_left) {
 		roce_parse_bad(packet, ROCE_UDP_LENGTH);
 		return;
 	}
-	parse_bth(frame, packet, udp, udp_bytes);
+	if (dst_port == ROCE_UDP_PORT)
+		parse_bth(frame, packet, udp, udp_bytes);
+	else
+		parse_sflow(frame, packet, udp_bytes - UDP_BYTES);
 }
 
 /* Shorten the reader to the packet: what follows is Ethernet padding. A captured part stays as it
@@ -505,7 +522,7 @@ void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire
 	};
 	*ret = (struct roce_packet){.kind = PACKET_OTHER};
 	if (link <= LINK_UNSUPPORTED || link >= rw_countof(links)) {
-		ret->octets = (uint32_t)wire;
+		ret->octets = ret->frame_octets = (uint32_t)wire;
 		roce_parse_bad(ret, ROCE_UNSUPPORTED_LINK);
 		return;
 	}
@@ -517,6 +534,7 @@ void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire
 	ret->octets = (uint32_t)wire;
 	if (wire >= header)
 		ret->octets = (uint32_t)(wire - header + ETH_BYTES);
+	ret->frame_octets = ret->octets;
 	if (!h) {
 		ran_out(&f, ret);
 		return;

@@ -10,7 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectors/packet/decap.h"
+
 #define ROCE_UDP_PORT 4791
+#define SFLOW_UDP_PORT 6343
+#define UET_UDP_PORT 4793
 #define ROCE_OPCODE_CNP 0x81 /* annex A17.9.3 of the InfiniBand specification */
 
 /* How a captured frame begins. Values are our own; link_of_dlt() translates the numbers of capture
@@ -25,6 +29,9 @@ enum roce_kind {
 	PACKET_PFC, /* 802.1Qbb, MAC control opcode 0x0101 */
 	PACKET_PAUSE, /* 802.3x, MAC control opcode 0x0001 */
 	PACKET_BAD, /* .error says why */
+	PACKET_SFLOW, /* a datagram of sFlow: .sflow_data, .sflow_bytes */
+	PACKET_UET, /* Ultra Ethernet transport: .uet */
+	PACKET_ENCAPSULATED, /* recognised and not opened: .refusal says what */
 };
 
 enum roce_error {
@@ -44,9 +51,19 @@ enum roce_error {
 	ROCE_BTH_SHORT, /* UDP payload on port 4791 too short for BTH and ICRC */
 	ROCE_BTH_VERSION, /* transport header version is not 0: not RoCEv2, or broken */
 	ROCE_MAC_CONTROL, /* PFC or pause frame too short for its fields */
+	ROCE_CUT_BY_MIRROR, /* the mirror or tunnel carries only a part of the frame's headers */
 	ROCE_ERROR_COUNT,
 };
 const char *roce_error_name(enum roce_error error); /* "cut_by_snaplen": keys of the JSON report */
+
+/* Prologue of an Ultra Ethernet packet, see uet.h. */
+struct uet_packet {
+	uint8_t type; /* enum uet_type */
+	uint8_t next; /* next header, or the control type of a control packet */
+	uint8_t flags;
+	uint8_t nack_code; /* of a NACK; valid when .has_nack */
+	bool has_nack;
+};
 
 enum { VLAN_TAGS_MAX = 4, IP6_EXTENSIONS_MAX = 8 };
 
@@ -61,7 +78,7 @@ enum aeth_kind { AETH_ACK, AETH_RNR_NAK, AETH_RESERVED, AETH_NAK };
 /* What an opcode means for PSN bookkeeping. */
 enum roce_role { ROLE_REQUEST, ROLE_RESPONSE_FIRST, ROLE_RESPONSE, ROLE_ACK, ROLE_NONE };
 
-/* Where a frame was seen. */
+/* Where a frame was seen. Zero: one place, not known which. */
 struct packet_origin {
 	uint32_t interface; /* numbered over all files of a report */
 	uint8_t direction; /* enum flow_dir, of that interface */
@@ -70,15 +87,20 @@ struct packet_origin {
 struct roce_packet {
 	enum roce_kind kind;
 	enum roce_error error;
-	/* Ethernet frame on the wire without FCS; other link types: as if it had an Ethernet header
-	 */
+	/* Ethernet frame on the wire without FCS; other link types: as if it had an Ethernet
+	 * header. Of a frame in a tunnel or mirror: the inner frame, whole, also where the mirror
+	 * cut it. */
 	uint32_t octets;
+	/* The frame as it was captured, with all that it was carried in; = octets without tunnel.
+	 */
+	uint32_t frame_octets;
 
+	/* All that follows down to the PFC fields is of the innermost headers that were read. */
 	uint8_t family; /* 4, 6; 0 = no IP header reached */
 	uint8_t src[16], dst[16]; /* IPv4 in the first four bytes, the rest 0 */
 	uint8_t ecn, dscp, ttl;
-	uint8_t n_vlan, pcp; /* tags; priority of the outermost */
-	uint16_t vlan; /* id of the outermost */
+	uint8_t n_vlan, pcp; /* tags of the innermost frame; priority of its outermost */
+	uint16_t vlan; /* id of its outermost tag */
 	uint16_t src_port;
 
 	/* BTH */
@@ -102,9 +124,35 @@ struct roce_packet {
 	/* The opcode has an AETH, and the capture ends before it: ACK or NAK is not known. */
 	bool aeth_cut;
 
+	/* RoCEv2 that is shorter than its opcode allows, although the headers' lengths are those
+	 * of a whole packet: a switch kept the headers and dropped the payload. Only where the
+	 * opcode proves it; false means not known. */
+	bool trimmed;
+	/* The mirror or tunnel carries less of the frame than there was. It is not the snap length
+	 * of the capture; .octets and the payload are those of the whole frame. */
+	bool inner_cut;
+
+	/* What it was carried in. Plain frames: 0. */
+	uint32_t layers; /* bits 1 << enum decap_layer */
+	uint8_t n_tunnels; /* tunnels opened; VLAN tags do not count */
+	uint8_t refusal; /* PACKET_ENCAPSULATED: enum decap_refusal */
+	uint8_t outer_family; /* of the outermost IP header; 0 = not in an IP tunnel */
+
 	/* PFC: time[i] in quanta of 512 bit times for each class in .classes; pause: time[0] */
 	uint8_t classes;
-	uint16_t time[8];
+	union { /* by .kind */
+		uint16_t time[8]; /* PACKET_PFC, PACKET_PAUSE */
+		struct { /* PACKET_SFLOW: captured bytes of the UDP payload, in the frame */
+			const uint8_t *sflow_data;
+			uint32_t sflow_bytes;
+			bool sflow_cut; /* the datagram was longer */
+		};
+		struct uet_packet uet; /* PACKET_UET */
+	};
+	struct decap_mirror mirror; /* .layer 0: none */
+	/* Who sent the tunnel or mirror: source of the outermost IP header. Not set without
+	 * .outer_family. */
+	uint8_t outer_src[16];
 };
 
 enum { ROCE_CHECK_ICRC = 1 };

@@ -277,9 +277,30 @@ static void test_opcodes(void **state)
 	}
 }
 
+/* A datagram of sFlow is handed on: its bytes lie in the frame, without the padding. */
+static void test_sflow(void **state)
+{
+	const struct frame_spec s = {.dst_port = 6343, .payload = 40, .padding = 5};
+	struct built f;
+	struct roce_packet p;
+	frame_build(&s, &f);
+	roce_parse(LINK_ETHERNET, f.b, f.n, f.n, 0, &p);
+	assert_int_equal(p.kind, PACKET_SFLOW);
+	assert_ptr_equal(p.sflow_data, f.b + 14 + 20 + 8);
+	assert_int_equal(p.sflow_bytes, 12 + 40 + 4);
+	assert_false(p.sflow_cut);
+	assert_int_equal(p.family, 4);
+	assert_int_equal(p.src[3], 1);
+	roce_parse(LINK_ETHERNET, f.b, 60, f.n, 0, &p);
+	assert_int_equal(p.kind, PACKET_SFLOW);
+	assert_int_equal(p.sflow_bytes, 60 - 42);
+	assert_true(p.sflow_cut);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_cut),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_sflow), cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_short_packet), cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_pause), cmocka_unit_test(test_opcodes)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
