@@ -186,6 +186,9 @@ void health_commit(struct health *health, struct store *store, int64_t now_ns)
 		{"errors", s.errors},
 		{"pending", s.pending},
 		{"wal_bytes", s.wal_bytes},
+		{"log_errors", s.log_errors},
+		{"log_stuck", s.log_stuck},
+		{"retention_held", s.retention_held},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		health_add(health, "", (double)rows[i].value, "store/%s", rows[i].name);

@@ -127,10 +127,20 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 {
 	double dropped = doctor_health(doctor, "store/dropped");
 	double errors = doctor_health(doctor, "store/errors");
-	if (wal_bytes > WAL_WARN_BYTES)
+	if (doctor_health(doctor, "store/log_stuck") > 0)
+		doctor_todo(doctor, true, "store",
+			"check the disk; see the agent's log for its error",
+			"the database file cannot be written: samples stay in the write-ahead "
+			"log, %.0f MB so far; %.0f attempts to copy it failed",
+			wal_bytes / 1e6, doctor_health(doctor, "store/log_errors"));
+	else if (wal_bytes > WAL_WARN_BYTES)
 		doctor_todo(doctor, false, "store", "end long-running queries on it",
 			"the write-ahead log has grown to %.0f MB: somebody reads an old snapshot",
 			wal_bytes / 1e6);
+	if (doctor_health(doctor, "store/retention_held") > 0)
+		doctor_todo(doctor, false, "store", "check the clock of this machine",
+			"the clock is more than a day ahead of the newest sample from before the "
+			"agent's start: retention deletes nothing for now");
 	if (dropped > 0)
 		doctor_todo(doctor, true, "store", "see the agent's log for the disk's error",
 			"%.0f samples were dropped because they could not be written", dropped);

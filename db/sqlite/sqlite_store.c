@@ -69,9 +69,23 @@ static void sqlite_store_rollback(void *state)
 	writer_rollback(state);
 }
 
-static void sqlite_store_settle(void *state)
+static int sqlite_store_settle(void *state, struct err *e)
 {
-	writer_checkpoint(state);
+	struct store_writer *writer = state;
+	const int rc = writer_checkpoint(writer);
+
+	if (rc == SQLITE_OK)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "checkpoint", writer->o.path);
+}
+
+static int64_t sqlite_store_newest(void *state)
+{
+	const struct store_writer *writer = state;
+	static const char sql[] = "SELECT max((SELECT max(t_ns) FROM instant WHERE device=e.id)) "
+				  "FROM entity e WHERE e.port='' AND e.priority=-1";
+
+	return sqlite_int(writer->db, sql, 0, NULL);
 }
 
 static uint64_t sqlite_store_log_bytes(const void *state)
@@ -107,6 +121,7 @@ const struct store_backend sqlite_backend = {
 	.rollback = sqlite_store_rollback,
 	.settle = sqlite_store_settle,
 	.log_bytes = sqlite_store_log_bytes,
+	.newest = sqlite_store_newest,
 	.maintain = sqlite_store_maintain,
 	.interrupt = sqlite_store_interrupt,
 	.close = sqlite_store_close,

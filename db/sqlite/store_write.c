@@ -80,13 +80,13 @@ void writer_rollback(struct store_writer *writer)
 
 /* Passive: waits for no one. Once all is copied and no reader is left in the log, the next commit
  * begins it anew. */
-void writer_checkpoint(struct store_writer *writer)
+int writer_checkpoint(struct store_writer *writer)
 {
-	int in_log = 0, copied = 0;
+	int in_log = 0, copied = 0, rc = SQLITE_OK;
 	bool held = false;
 
 	if (writer->wal_pages >= CHECKPOINT_PAGES) {
-		int rc = sqlite3_wal_checkpoint_v2(
+		rc = sqlite3_wal_checkpoint_v2(
 			writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
 		held = rc == SQLITE_OK && in_log > HELD_PAGES && copied < in_log;
 	}
@@ -98,6 +98,9 @@ void writer_checkpoint(struct store_writer *writer)
 	else
 		complaint_over(&writer->wal_held, mono_now(), "store",
 			"the write-ahead log can be shortened again");
+	if (rc == SQLITE_BUSY) /* another connection copies; the next commit tries again */
+		return SQLITE_OK;
+	return rc;
 }
 
 /* ---- gathering the samples of a row -------------------------------------- */

@@ -125,8 +125,9 @@ int writer_commit(struct store_writer *writer);
 void writer_rollback(struct store_writer *writer);
 int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n);
 void writer_note_entity(struct store_writer *writer, uint32_t id, struct row_at at);
-/* writer_checkpoint - outside a transaction: copies a long write-ahead log into the file. */
-void writer_checkpoint(struct store_writer *writer);
+/* writer_checkpoint - outside a transaction: copies a long write-ahead log into the file. SQLite's
+ * code: an error means that the file could not be written or synced, and that the log grows. */
+int writer_checkpoint(struct store_writer *writer);
 
 /* store_rows.c */
 int writer_record(struct store_writer *writer, const struct store_record *record);

@@ -19,6 +19,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/log.h"
+#include "db/store/retain_clock.h"
 #include "db/store/store_backend.h"
 #include "db/store/store_queue.h"
 
@@ -70,7 +71,10 @@ struct store {
 	int last_error;
 	char last_text[sizeof(((struct err *)0)->text)];
 	struct store_stats stats;
-	struct complaint complaint; /* writer only */
+	struct complaint complaint; /* writer only, as all below */
+	struct complaint log_complaint, clock_complaint;
+	struct retain_clock retain_clock;
+	int64_t newest_ns; /* stored before this process began */
 };
 
 /* ---- the writer ---------------------------------------------------------- */
@@ -248,13 +252,53 @@ static int64_t commit_due(const struct store *store, int64_t now_ns, int64_t not
 	return due_ns;
 }
 
+/* The time that retention counts from; says when that is not the wall clock. */
+static int64_t store_retain_now(struct store *store)
+{
+	const mono_t mono = mono_now();
+	const wall_t wall = wall_now();
+	char ahead[32];
+	const int64_t now_ns = retain_clock_now(&store->retain_clock, store->newest_ns, wall, mono);
+
+	if (store->retain_clock.ahead)
+		complain(&store->clock_complaint, mono, LOG_WARN_, "store",
+			"the clock is %s ahead of the newest stored sample: retention deletes "
+			"nothing until the clock has stayed there for 24 h; check the clock",
+			duration_format(ahead, sizeof(ahead), wall.ns - now_ns));
+	else
+		complaint_over(&store->clock_complaint, mono, "store",
+			"retention follows the clock again");
+	return now_ns;
+}
+
+/* Mutex held, not while copying. Keeps the log short, and says when that fails: nothing is lost
+ * then, but the log grows until the disk is full. */
+static void store_settle(struct store *store)
+{
+	struct err e = {0};
+
+	pthread_mutex_unlock(&store->mutex);
+	const int r = store->backend->settle(store->state, &e);
+	if (r < 0)
+		complain(&store->log_complaint, mono_now(), LOG_ERROR_, "store",
+			"%s; samples are kept in the write-ahead log, which grows: check the disk",
+			e.text);
+	else
+		complaint_over(&store->log_complaint, mono_now(), "store",
+			"the write-ahead log is copied into the file again");
+	pthread_mutex_lock(&store->mutex);
+	store->stats.log_stuck = r < 0;
+	store->stats.log_errors += r < 0;
+}
+
 /* Mutex held, not while deleting. Returns when to come again, monotonic: chunks follow one another
  * with room for the loop's batches between them. */
 static int64_t store_maintain(struct store *store)
 {
 	pthread_mutex_unlock(&store->mutex);
-	bool more = store->backend->maintain(store->state, wall_now().ns);
+	bool more = store->backend->maintain(store->state, store_retain_now(store));
 	pthread_mutex_lock(&store->mutex);
+	store->stats.retention_held = store->retain_clock.ahead;
 	if (more)
 		return mono_now().ns + QUIET_NS;
 	return mono_now().ns + RETAIN_EVERY_NS;
@@ -279,9 +323,7 @@ static int store_turn(struct store *store, int64_t *retry_ns)
 	}
 	complaint_over(&store->complaint, mono_now(), "store", "writing again");
 	*retry_ns = RETRY_FIRST_NS;
-	pthread_mutex_unlock(&store->mutex);
-	store->backend->settle(store->state);
-	pthread_mutex_lock(&store->mutex);
+	store_settle(store);
 	return 0;
 }
 
@@ -389,6 +431,7 @@ int store_open(const struct store_backend *backend, const struct store_options *
 		store->sent_texts = count_texts(entities);
 	}
 	if (r == 0 && !options->replay) {
+		store->newest_ns = backend->newest(store->state);
 		r = start_thread(store);
 		if (r < 0)
 			err_set(e, r, "cannot start the store's thread: %s", strerror(-r));

@@ -180,6 +180,10 @@ int store_flush(struct store *store, struct err *e);
 
 struct store_stats {
 	uint64_t samples, commits, dropped, errors, pending, wal_bytes;
+	/* attempts to copy the log into the file that failed; .log_stuck: the newest one did */
+	uint64_t log_errors;
+	bool log_stuck;
+	bool retention_held; /* the clock is far ahead of the data: nothing is deleted */
 	int64_t last_commit_ns; /* wall */
 };
 void store_stats(struct store *store, struct store_stats *ret); /* any thread */

@@ -34,10 +34,13 @@ struct store_backend {
 	int (*commit)(void *state, struct err *e);
 	void (*rollback)(void *state);
 
-	/* After a commit, outside of a transaction: keeps the store's log of changes short. */
-	void (*settle)(void *state);
+	/* After a commit, outside of a transaction: keeps the store's log of changes short. A
+	 * failure loses nothing, but the log then grows. */
+	int (*settle)(void *state, struct err *e);
 	/* Bytes in that log. */
 	uint64_t (*log_bytes)(const void *state);
+	/* The time of the newest stored sample, ns since 1970; 0 = there is none. */
+	int64_t (*newest)(void *state);
 	/* Outside of a transaction: deletes one chunk of what is too old. true = there is more. */
 	bool (*maintain)(void *state, int64_t now_ns);
 

@@ -10,5 +10,8 @@ void fault_vfs_register(void); /* becomes the default VFS of the process */
 void fault_vfs_set(int rc);
 /* the n-th write from now on, and those after it, return @rc */
 void fault_vfs_after(int64_t n, int rc);
+/* from now on writes of the database itself, not of its log, return @rc: checkpoints fail while
+ * commits work */
+void fault_vfs_main(int rc);
 
 #endif
