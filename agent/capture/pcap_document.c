@@ -6,11 +6,6 @@
 #include "agent/capture/pcap_verdict.h"
 #include "agent/document/json_value.h"
 
-void pcap_count_put(json_t *object, const char *key, uint64_t value)
-{
-	json_object_set_new(object, key, json_integer((json_int_t)value));
-}
-
 static void document_put_qps(json_t *o, struct pcap_reading *reading)
 {
 	size_t n;

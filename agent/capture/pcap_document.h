@@ -35,7 +35,4 @@ void pcap_reading_packet(struct pcap_reading *reading, const struct roce_packet 
  * owns the result. */
 json_t *pcap_document(struct pcap_reading *reading, const char *file);
 
-/* pcap_count_put - a counter into @object. */
-void pcap_count_put(json_t *object, const char *key, uint64_t value);
-
 #endif

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "agent/capture/pcap_document.h"
+#include "agent/capture/pcap_value.h"
 
 /* what was captured: frames, opcodes, ECN, ICRC, errors, time */
 void pcap_put_packets(json_t *document, struct pcap_reading *reading);

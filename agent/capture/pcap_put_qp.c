@@ -1,19 +1,11 @@
 /* pcap_put_qp - one direction of a queue pair. */
-#include <arpa/inet.h>
-
 #include "agent/capture/pcap_parts.h"
 
 json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow)
 {
-	char src[INET6_ADDRSTRLEN] = "", dst[INET6_ADDRSTRLEN] = "";
-	int family = AF_INET6;
-	if (flow->key.family == 4)
-		family = AF_INET;
-	inet_ntop(family, flow->key.src, src, sizeof(src));
-	inet_ntop(family, flow->key.dst, dst, sizeof(dst));
 	json_t *o = json_object();
-	json_object_set_new(o, "src", json_string(src));
-	json_object_set_new(o, "dst", json_string(dst));
+	pcap_address_put(o, "src", flow->key.family, flow->key.src);
+	pcap_address_put(o, "dst", flow->key.family, flow->key.dst);
 	pcap_count_put(o, "dst_qp", flow->key.dst_qp);
 	pcap_count_put(o, "packets", flow->packets);
 	pcap_count_put(o, "octets", flow->octets);

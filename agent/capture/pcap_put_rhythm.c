@@ -1,12 +1,9 @@
 /* pcap_put_rhythm - the training step in the times of packets. */
-#include <arpa/inet.h>
-
 #include "agent/capture/pcap_parts.h"
 
 /* The step and who finishes it last; nothing where the capture shows no step. */
 void pcap_put_rhythm(json_t *document, struct pcap_reading *reading)
 {
-	char address[INET6_ADDRSTRLEN];
 	struct pcap_rhythm_found found;
 	pcap_rhythm_find(reading->rhythm, &found);
 	if (!found.found)
@@ -19,12 +16,8 @@ void pcap_put_rhythm(json_t *document, struct pcap_reading *reading)
 	pcap_count_put(o, "sources", found.sources);
 	json_t *last = json_null();
 	if (found.last_known) {
-		int family = AF_INET6;
-		if (found.last_family == 4)
-			family = AF_INET;
-		inet_ntop(family, found.last_src, address, sizeof(address));
 		last = json_object();
-		json_object_set_new(last, "src", json_string(address));
+		pcap_address_put(last, "src", found.last_family, found.last_src);
 		json_object_set_new(last, "later_by_s", json_real(found.last_by_s));
 		json_object_set_new(last, "share", json_real(found.last_share));
 	}

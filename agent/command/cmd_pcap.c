@@ -13,6 +13,7 @@
 #include "agent/command/command.h"
 #include "agent/capture/pcap_document.h"
 #include "agent/capture/pcap_text.h"
+#include "agent/capture/pcap_value.h"
 #include "collectors/packet/pcap.h"
 #include "collectors/packet/pcap_file.h"
 
