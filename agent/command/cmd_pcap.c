@@ -14,7 +14,8 @@
 #include "agent/capture/pcap_document.h"
 #include "agent/capture/pcap_text.h"
 #include "agent/capture/pcap_value.h"
-#include "collectors/packet/pcap.h"
+#include "agent/daemon/privilege.h"
+#include "collectors/packet/pcap_watch.h"
 #include "collectors/packet/pcap_file.h"
 
 static void pcap_reading_freep(struct pcap_reading **reading)
@@ -154,6 +155,12 @@ static void cmd_pcap_packet(void *arg, const struct roce_packet *packet, int64_t
 	pcap_reading_packet(arg, packet, NULL, t_ns);
 }
 
+/* The interface is open: what follows reads packets of strangers, and needs no right for it. */
+static int cmd_pcap_opened(void *arg, struct err *e)
+{
+	return privilege_none(e);
+}
+
 static volatile sig_atomic_t stopped;
 
 static void cmd_pcap_on_signal(int signum)
@@ -170,7 +177,13 @@ static int cmd_pcap_capture(struct pcap_reading *reading, const char *interface,
 	struct err e = {0};
 	sigaction(SIGINT, &action, &old_int);
 	sigaction(SIGTERM, &action, &old_term);
-	int rc = pcap_watch(interface, for_ns, &stopped, cmd_pcap_packet, reading, stats, &e);
+	const struct pcap_watch watch = {.interface = interface,
+		.for_ns = for_ns,
+		.stop = &stopped,
+		.opened = cmd_pcap_opened,
+		.packet = cmd_pcap_packet,
+		.arg = reading};
+	int rc = pcap_watch(&watch, stats, &e);
 	sigaction(SIGINT, &old_int, NULL);
 	sigaction(SIGTERM, &old_term, NULL);
 	if (rc < 0)

@@ -65,18 +65,28 @@ static size_t window_samples(const struct window *window)
 	return n;
 }
 
+static size_t window_walk_flows(const struct window *window, const struct flow_sample *flows,
+	size_t n, struct flow_sample *ret)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (flows[i].from_ns >= window->from_ns && flows[i].to_ns <= window->to_ns)
+			ret[kept++] = flows[i];
+	}
+	return kept;
+}
+
 /* The flow intervals of @chunk that lie within @window; the order stays. */
 static void window_take_flows(const struct window *chunk, struct window *window, struct arena *a)
 {
-	struct flow_sample *flows = arena_array(a, struct flow_sample, chunk->n_flows + 1);
-	size_t n = 0;
-	for (size_t i = 0; i < chunk->n_flows; i++) {
-		const struct flow_sample *flow = &chunk->flows[i];
-		if (flow->from_ns >= window->from_ns && flow->to_ns <= window->to_ns)
-			flows[n++] = *flow;
-	}
+	const size_t most = chunk->n_flows + chunk->n_flow_hosts;
+	struct flow_sample *flows = arena_array(a, struct flow_sample, most + 1);
+	size_t n = window_walk_flows(window, chunk->flows, chunk->n_flows, flows);
 	window->flows = flows;
 	window->n_flows = n;
+	window->flow_hosts = &flows[n];
+	window->n_flow_hosts =
+		window_walk_flows(window, chunk->flow_hosts, chunk->n_flow_hosts, &flows[n]);
 }
 
 static int window_walk_chunk(const struct window *chunk, const struct window_plan *plan,

@@ -18,6 +18,11 @@ void capture_analysis_packet(struct capture_analysis *analysis, const struct roc
 	const struct packet_origin *origin, int64_t t_ns)
 {
 	roce_count_add(&analysis->count, packet, t_ns);
-	if (packet->kind == PACKET_ROCE)
+	if (packet->kind == PACKET_ROCE || packet->kind == PACKET_ROCEV1)
 		flow_table_add(analysis->flows, packet, t_ns);
+}
+
+void capture_analysis_next(struct capture_analysis *analysis)
+{
+	flow_table_next(analysis->flows);
 }

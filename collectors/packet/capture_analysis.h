@@ -34,4 +34,9 @@ void capture_analysis_end(struct capture_analysis *analysis);
 void capture_analysis_packet(struct capture_analysis *analysis, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns);
 
+/* capture_analysis_next - begin the next interval of a live capture: what is counted by flow, queue
+ * pair and host goes to 0, sequences are remembered, what was idle for some intervals goes. .count
+ * goes on. */
+void capture_analysis_next(struct capture_analysis *analysis);
+
 #endif

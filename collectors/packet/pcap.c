@@ -1,35 +1,30 @@
-/* pcap - captures on an interface with libpcap, whose header no other file includes. */
+/* pcap - captures of the agent: intervals, flow rows, and what to do when an interface goes. */
 #include "collectors/packet/pcap.h"
 
 #include <errno.h>
-#include <net/if.h>
-#include <pcap/pcap.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/ioctl.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
-#include "agent/base/netns.h"
 #include "agent/base/str.h"
-#include "collectors/packet/flow_table.h"
+#include "collectors/packet/capture_analysis.h"
+#include "collectors/packet/flow_rows.h"
+#include "collectors/packet/pcap_handle.h"
 
 #define RETRY_MIN (1 * NS_PER_S)
 #define RETRY_MAX (15 * NS_PER_S)
 #define TICK (200 * NS_PER_MS) /* how often the clock is compared with the end of the interval */
-#define GRACE (300 * NS_PER_MS) /* the kernel hands blocks over at most BLOCK_MS late */
+#define GRACE (300 * NS_PER_MS) /* the kernel hands frames over at most PCAP_BLOCK_MS late */
 /* a clock that jumps further ahead does not leave empty intervals behind */
 #define SKIP_INTERVALS 16
-enum {
-	BLOCK_MS = 100,
-	PACKETS_PER_TURN = 4096,
-	BUFFER_MAX = 1 << 30,
-	SNAPLEN_WATCH = 192,
-	SNAPLEN_USUAL = 128
-};
+enum { PACKETS_PER_TURN = 4096, SNAPLEN_USUAL = 128 };
+/* While no RoCE was seen, some frames of any kind are looked at: a mirror that carries the wrong
+ * traffic differs from one that carries nothing. */
+enum { CENSUS_PER_INTERVAL = 64, CENSUS_SNAPLEN = 64 };
+#define CENSUS_BUFFER (64u << 10)
 
 struct capture {
 	struct loop *loop;
@@ -40,107 +35,71 @@ struct capture {
 	uint32_t entity;
 	enum flow_dir dir;
 	/* kept while BACKOFF: without privileges it can be revived, but not opened again */
-	pcap_t *handle;
-	enum roce_link link;
-	int ifindex; /* of what the handle is bound to */
+	struct pcap_handle *handle;
+	struct pcap_handle *census_handle; /* NULL when RoCE was seen, or it cannot be opened */
+	struct frame_census census;
 	struct loop_fd *fd; /* NULL unless UP */
 	struct loop_timer *tick;
 	int64_t retry_ns; /* pause before the next try */
 	mono_t next_try;
-	struct flow_table *flows;
+	struct capture_analysis analysis;
+	struct packet_origin origin;
 	int64_t from_ns, to_ns; /* interval under way, wall clock */
-	uint32_t drops; /* the handle's count when it was read last */
+	uint64_t kernel_drops;
 	struct complaint drops_complaint;
-	struct capture_counts counts;
 };
 
 /* ---- opening ------------------------------------------------------------- */
 
-static int activate_error(int rc, pcap_t *handle, const char *interface, struct err *e)
+static struct pcap_ask capture_ask(const struct capture *capture)
 {
-	const char *text = pcap_geterr(handle);
-	switch (rc) {
-	case PCAP_ERROR_NO_SUCH_DEVICE: return reason_err(e, -ENODEV, PCAP_NO_INTERFACE, interface);
-	case PCAP_ERROR_IFACE_NOT_UP: return reason_err(e, -ENETDOWN, PCAP_DOWN, interface);
-	case PCAP_ERROR_PERM_DENIED: return reason_err(e, -EPERM, PCAP_PERMISSION, interface);
-	case PCAP_ERROR_PROMISC_PERM_DENIED:
-		return reason_err(e, -EPERM, PCAP_PROMISCUOUS, interface);
-	default: break;
-	}
-	if (!*text)
-		text = pcap_statustostr(rc);
-	return reason_err(e, -EIO, PCAP_LIBRARY, interface, text);
+	const struct config_capture *config = &capture->config;
+	struct pcap_ask ask = {.interface = config->interface,
+		.netns = config->netns,
+		.snaplen = SNAPLEN_USUAL,
+		.buffer_bytes = config->buffer_bytes,
+		.direction = capture->dir};
+	if (config->snaplen)
+		ask.snaplen = config->snaplen;
+	return ask;
 }
 
-static void pcap_closep(pcap_t **pcap)
+/* A second look at the interface, without the filter. What cannot be opened is done without. */
+static void census_open(struct capture *capture)
 {
-	if (*pcap)
-		pcap_close(*pcap);
+	struct err ignored = {0};
+	struct pcap_ask ask = capture_ask(capture);
+	ask.snaplen = CENSUS_SNAPLEN;
+	ask.buffer_bytes = CENSUS_BUFFER;
+	ask.every_frame = true;
+	pcap_handle_free(capture->census_handle);
+	capture->census_handle = NULL;
+	pcap_handle_open(&ask, &capture->census_handle, &ignored);
 }
 
-/* In the namespace we are in. */
-static int open_here(const char *interface, uint32_t snaplen, uint64_t buffer_bytes,
-	pcap_direction_t direction, pcap_t **ret, struct err *e)
+static void census_close(struct capture *capture)
 {
-	char text[PCAP_ERRBUF_SIZE] = "";
-	rw_cleanup(pcap_closep) pcap_t *p = pcap_create(interface, text);
-	if (!p)
-		return reason_err(e, -EINVAL, PCAP_LIBRARY, interface, text);
-	pcap_set_snaplen(p, (int)snaplen);
-	pcap_set_promisc(p, 1); /* mirrored frames are not addressed to us */
-	pcap_set_timeout(p, BLOCK_MS);
-	pcap_set_tstamp_precision(p, PCAP_TSTAMP_PRECISION_NANO);
-	if (buffer_bytes > BUFFER_MAX)
-		buffer_bytes = BUFFER_MAX;
-	if (buffer_bytes)
-		pcap_set_buffer_size(p, (int)buffer_bytes);
-	int rc = pcap_activate(p);
-	if (rc < 0)
-		return activate_error(rc, p, interface, e);
-	if (link_of_dlt((uint32_t)pcap_datalink(p)) == LINK_UNSUPPORTED)
-		return reason_err(e, -ENOTSUP, PCAP_LINK_TYPE, interface,
-			pcap_datalink_val_to_description_or_dlt(pcap_datalink(p)));
-	struct bpf_program program;
-	/* A raw IP interface (tun) has no ethertypes to ask for. */
-	const char *filter = "udp port 4791";
-	if (pcap_datalink(p) == DLT_EN10MB)
-		filter = PCAP_FILTER;
-	if (pcap_compile(p, &program, filter, 1, PCAP_NETMASK_UNKNOWN))
-		return reason_err(e, -EINVAL, PCAP_LIBRARY, interface, pcap_geterr(p));
-	rc = pcap_setfilter(p, &program);
-	pcap_freecode(&program);
-	if (rc || pcap_setnonblock(p, 1, text))
-		return reason_err(e, -EIO, PCAP_LIBRARY, interface, *text ? text : pcap_geterr(p));
-	if (direction != PCAP_D_INOUT && pcap_setdirection(p, direction))
-		return reason_err(e, -ENOTSUP, PCAP_DIRECTION, interface, pcap_geterr(p));
-	*ret = rw_take(p);
-	return 0;
+	pcap_handle_free(capture->census_handle);
+	capture->census_handle = NULL;
 }
 
-static int open_handle(const struct config_capture *capture, pcap_t **ret, struct err *e)
+static void on_census_frame(
+	void *arg, int64_t t_ns, const uint8_t *bytes, uint32_t n, uint32_t wire)
 {
-	pcap_direction_t direction = PCAP_D_INOUT;
-	if (str_eq(capture->direction, "in"))
-		direction = PCAP_D_IN;
-	else if (str_eq(capture->direction, "out"))
-		direction = PCAP_D_OUT;
-	int back;
-	struct err why = {0};
-	int rc = netns_enter(capture->netns, &back, &why);
-	if (rc < 0)
-		return reason_err(e, rc, PCAP_NETNS, why.text);
-	uint32_t snaplen = SNAPLEN_USUAL;
-	if (capture->snaplen)
-		snaplen = capture->snaplen;
-	rc = open_here(capture->interface, snaplen, capture->buffer_bytes, direction, ret, e);
-	netns_leave(back);
-	return rc;
+	struct capture *capture = arg;
+	if (pcap_handle_link(capture->census_handle) == LINK_ETHERNET)
+		frame_census_add(&capture->census, bytes, n);
 }
 
-static int64_t header_ns(const struct pcap_pkthdr *header)
+static void census_take(struct capture *capture)
 {
-	/* nanosecond precision was asked for: libpcap scales */
-	return (int64_t)header->ts.tv_sec * NS_PER_S + header->ts.tv_usec;
+	struct err ignored = {0};
+	if (!capture->census_handle)
+		return;
+	pcap_handle_read(
+		capture->census_handle, CENSUS_PER_INTERVAL, on_census_frame, capture, &ignored);
+	if (capture->analysis.count.roce_packets > 0)
+		census_close(capture);
 }
 
 /* ---- intervals ----------------------------------------------------------- */
@@ -154,12 +113,10 @@ static void interval_begin(struct capture *capture, int64_t now_ns)
 /* Packets that the kernel dropped since the last call. The capture lost them, not the network. */
 static uint32_t drops_since(struct capture *capture)
 {
-	struct pcap_stat s;
-	if (!capture->handle || pcap_stats(capture->handle, &s))
+	if (!capture->handle)
 		return 0;
-	uint32_t n = s.ps_drop - capture->drops; /* wraps with the library's counter */
-	capture->drops = s.ps_drop;
-	capture->counts.kernel_drops += n;
+	const uint32_t n = pcap_handle_drops(capture->handle);
+	capture->kernel_drops += n;
 	return n;
 }
 
@@ -170,36 +127,45 @@ static int64_t pcap_sooner(int64_t left_ns, int64_t right_ns)
 	return right_ns;
 }
 
+static void capture_dropped(struct capture *capture, uint32_t dropped, int64_t end_ns)
+{
+	const mono_t now = mono_now();
+	const char *name = capture->config.name;
+	char text[160];
+	if (!dropped) {
+		complaint_over(&capture->drops_complaint, now, name, "no more dropped packets");
+		return;
+	}
+	capture->target.errors++;
+	snprintf(text, sizeof(text),
+		"the kernel dropped %u packets of capture %s: PSN gaps of this interval are "
+		"unknown; raise its buffer or lower its load",
+		dropped, name);
+	if (!complain(&capture->drops_complaint, now, LOG_WARN_, name, "%s", text))
+		return;
+	if (capture->sink.event)
+		capture->sink.event(capture->sink.arg, end_ns, "capture_drops",
+			capture->config.device, capture->config.port, text);
+}
+
 static void pcap_interval_end(struct capture *capture, int64_t end_ns)
 {
-	struct flow_sample rows[FLOW_TOP + 1];
-	uint32_t dropped = drops_since(capture);
-	mono_t begin = mono_now();
-	if (dropped) {
-		char text[160];
-		capture->target.errors++;
-		snprintf(text, sizeof(text),
-			"the kernel dropped %u packets of capture %s: PSN gaps of this interval "
-			"are unknown; raise its buffer "
-			"or lower its load",
-			dropped, capture->config.name);
-		if (complain(&capture->drops_complaint, begin, LOG_WARN_, capture->config.name,
-			    "%s", text) &&
-			capture->sink.event)
-			capture->sink.event(capture->sink.arg, end_ns, "capture_drops",
-				capture->config.device, capture->config.port, text);
-	} else {
-		complaint_over(&capture->drops_complaint, begin, capture->config.name,
-			"no more dropped packets");
-	}
+	struct flow_sample rows[FLOW_ROWS_MAX];
+	const mono_t begin = mono_now();
+	const struct flow_rows_of of = {.from_ns = capture->from_ns,
+		.to_ns = end_ns,
+		.entity = capture->entity,
+		.dir = capture->dir,
+		.capture_lost = drops_since(capture)};
+	capture_dropped(capture, (uint32_t)of.capture_lost, end_ns);
+	census_take(capture);
 	if (end_ns > capture->from_ns) {
-		size_t n = flow_table_samples(capture->flows, capture->from_ns, end_ns,
-			capture->entity, capture->dir, dropped == 0, rows);
+		const size_t n = flow_rows(&capture->analysis, &of, rows);
 		capture->target.values += n;
 		if (capture->sink.flows)
 			capture->sink.flows(capture->sink.arg, rows, n);
 	}
-	flow_table_next(capture->flows);
+	capture_analysis_next(&capture->analysis);
 	target_polled(&capture->target, (double)(mono_now().ns - begin.ns) / 1e9, (wall_t){end_ns});
 	if (capture->sink.target)
 		capture->sink.target(capture->sink.arg, &capture->target);
@@ -232,21 +198,16 @@ static void capture_changed(
 		capture->sink.target(capture->sink.arg, &capture->target);
 }
 
-static void on_packet(u_char *arg, const struct pcap_pkthdr *header, const u_char *bytes)
+static void on_packet(void *arg, int64_t t_ns, const uint8_t *bytes, uint32_t n, uint32_t wire)
 {
-	struct capture *c = (struct capture *)(void *)arg;
-	struct roce_packet p;
-	int64_t t_ns = header_ns(header);
-	if (t_ns >= c->to_ns)
-		interval_advance(c, t_ns);
-	roce_parse(c->link, bytes, header->caplen, header->len, 0, &p);
-	c->counts.frames++;
-	c->counts.roce += p.kind == PACKET_ROCE;
-	c->counts.bad += p.kind == PACKET_BAD;
-	if (p.kind == PACKET_ROCE || p.kind == PACKET_ROCEV1)
-		flow_table_add(c->flows, &p, t_ns);
-	else if (p.kind == PACKET_BAD)
-		c->target.errors++;
+	struct capture *capture = arg;
+	struct roce_packet packet;
+	if (t_ns >= capture->to_ns)
+		interval_advance(capture, t_ns);
+	roce_parse(pcap_handle_link(capture->handle), bytes, n, wire, 0, &packet);
+	if (packet.kind == PACKET_BAD)
+		capture->target.errors++;
+	capture_analysis_packet(&capture->analysis, &packet, &capture->origin, t_ns);
 }
 
 static void capture_lost(struct capture *capture, const struct reason *reason)
@@ -263,35 +224,12 @@ static void capture_lost(struct capture *capture, const struct reason *reason)
 
 static void capture_read(struct capture *capture)
 {
-	int n = pcap_dispatch(capture->handle, PACKETS_PER_TURN, on_packet, (u_char *)capture);
-	if (n >= 0)
-		return;
+	struct err why = {0};
 	struct reason reason;
-	reason_set(&reason, PCAP_READ, capture->config.interface, pcap_geterr(capture->handle));
+	if (pcap_handle_read(capture->handle, PACKETS_PER_TURN, on_packet, capture, &why) >= 0)
+		return;
+	reason_set(&reason, PCAP_READ, capture->config.interface, why.text);
 	capture_lost(capture, &reason);
-}
-
-/*
- * What is wrong with the interface, or REASON_NONE. libpcap does not always tell: a socket whose
- * interface went down, or was replaced by another of the same name, is only silent. The ioctls act
- * in the socket's namespace and need no privilege.
- */
-static enum reason_code interface_fault(const struct capture *capture, int *ret_ifindex)
-{
-	struct ifreq r;
-	*ret_ifindex = 0;
-	if (str_eq(capture->config.interface, "any")) /* all of them: never gone */
-		return REASON_NONE;
-	memset(&r, 0, sizeof(r));
-	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", capture->config.interface);
-	if (ioctl(pcap_fileno(capture->handle), SIOCGIFINDEX, &r))
-		return REASON_PCAP_WENT_GONE;
-	*ret_ifindex = r.ifr_ifindex;
-	if (ioctl(pcap_fileno(capture->handle), SIOCGIFFLAGS, &r))
-		return REASON_PCAP_WENT_GONE;
-	if (r.ifr_flags & IFF_UP)
-		return REASON_NONE;
-	return REASON_PCAP_WENT_DOWN;
 }
 
 static void pcap_on_readable(void *arg, int events)
@@ -301,8 +239,7 @@ static void pcap_on_readable(void *arg, int events)
 
 static int capture_watch(struct capture *capture)
 {
-	capture->link = link_of_dlt((uint32_t)pcap_datalink(capture->handle));
-	capture->fd = loop_fd_new(capture->loop, pcap_get_selectable_fd(capture->handle), LOOP_READ,
+	capture->fd = loop_fd_new(capture->loop, pcap_handle_fd(capture->handle), LOOP_READ,
 		pcap_on_readable, capture);
 	if (!capture->fd)
 		return -EBADF;
@@ -315,13 +252,13 @@ static int capture_watch(struct capture *capture)
  */
 static bool capture_revive(struct capture *capture)
 {
-	int ifindex;
-	if (!capture->handle || interface_fault(capture, &ifindex) || ifindex != capture->ifindex)
+	struct err ignored = {0};
+	if (!capture->handle || pcap_handle_fault(capture->handle) != REASON_NONE)
 		return false;
 	interval_begin(capture, wall_now().ns); /* for packets that wait in the ring */
-	return pcap_dispatch(capture->handle, PACKETS_PER_TURN, on_packet, (u_char *)capture) >=
-		0 &&
-		capture_watch(capture) == 0;
+	if (pcap_handle_read(capture->handle, PACKETS_PER_TURN, on_packet, capture, &ignored) < 0)
+		return false;
+	return capture_watch(capture) == 0;
 }
 
 /* 0 when the capture is UP. Otherwise it is in BACKOFF, and the error is returned, too. */
@@ -329,15 +266,15 @@ static int capture_try(struct capture *capture, struct err *e)
 {
 	struct err why = {0};
 	struct reason reason;
-	pcap_t *handle = NULL;
+	struct pcap_handle *handle = NULL;
+	const struct pcap_ask ask = capture_ask(capture);
 	capture_changed(capture, TARGET_STARTING, NULL);
-	int rc = open_handle(&capture->config, &handle, &why);
+	int rc = pcap_handle_open(&ask, &handle, &why);
 	if (rc == 0) {
-		if (capture->handle)
-			pcap_close(capture->handle);
+		pcap_handle_free(capture->handle);
 		capture->handle = handle;
-		capture->drops = 0;
-		interface_fault(capture, &capture->ifindex);
+		if (capture->analysis.count.roce_packets == 0)
+			census_open(capture);
 		rc = capture_watch(capture);
 	} else if ((rc == -EPERM || rc == -EACCES) && capture_revive(capture)) {
 		rc = 0;
@@ -371,12 +308,9 @@ static void pcap_on_tick(void *arg)
 	/* Also when the descriptor did not become readable: the end of an interval must not wait
 	 * for a full block. */
 	capture_read(c);
-	int ifindex = c->ifindex;
 	enum reason_code fault = REASON_NONE;
 	if (c->fd)
-		fault = interface_fault(c, &ifindex);
-	if (c->fd && fault == REASON_NONE && ifindex != c->ifindex)
-		fault = REASON_PCAP_REPLACED;
+		fault = pcap_handle_fault(c->handle);
 	if (fault != REASON_NONE) {
 		struct reason reason;
 		reason_of_word(&reason, fault, c->config.interface);
@@ -445,7 +379,10 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 	const void *random = (const void *)getauxval(AT_RANDOM);
 	if (random)
 		memcpy(&seed, random, sizeof(seed));
-	c->flows = flow_table_new(FLOW_TABLE_LIMIT, config->sampling, seed);
+	const struct analysis_options options = {
+		.flow_limit = FLOW_TABLE_LIMIT, .sampling = config->sampling, .seed = seed};
+	capture_analysis_init(&c->analysis, &options);
+	c->origin.direction = (uint8_t)c->dir;
 	c->tick = loop_timer_new(loop, pcap_on_tick, c);
 
 	struct err why = {0};
@@ -485,18 +422,19 @@ void capture_free(struct capture *capture)
 {
 	if (!capture)
 		return;
+	struct err ignored = {0};
 	if (capture->fd) {
 		/* What the ring holds belongs to the interval. Once through is enough: new packets
 		 * are not waited for. */
-		pcap_dispatch(capture->handle, PACKETS_PER_TURN, on_packet, (u_char *)capture);
+		pcap_handle_read(capture->handle, PACKETS_PER_TURN, on_packet, capture, &ignored);
 		int64_t now = wall_now().ns;
 		pcap_interval_end(capture, pcap_sooner(now, capture->to_ns));
 		loop_fd_free(capture->fd);
 	}
 	loop_timer_free(capture->tick);
-	if (capture->handle)
-		pcap_close(capture->handle);
-	flow_table_free(capture->flows);
+	pcap_handle_free(capture->handle);
+	census_close(capture);
+	capture_analysis_end(&capture->analysis);
 	arena_free(capture->arena);
 	free(capture);
 }
@@ -506,52 +444,15 @@ const struct target *capture_state(const struct capture *capture)
 	return &capture->target;
 }
 
-const struct capture_counts *capture_counts(const struct capture *capture)
+void capture_counts(const struct capture *capture, struct capture_counts *ret)
 {
-	return &capture->counts;
-}
-
-/* ---- the foreground ------------------------------------------------------ */
-
-struct watch {
-	pcap_packet_fn *fn;
-	void *arg;
-	enum roce_link link;
-};
-
-static void on_watched(u_char *arg, const struct pcap_pkthdr *header, const u_char *bytes)
-{
-	struct watch *w = (struct watch *)(void *)arg;
-	struct roce_packet p;
-	roce_parse(w->link, bytes, header->caplen, header->len, 0, &p);
-	w->fn(w->arg, &p, header_ns(header));
-}
-
-int pcap_watch(const char *interface, int64_t for_ns, const volatile sig_atomic_t *stop,
-	pcap_packet_fn *fn, void *arg, struct pcap_watch_stats *ret, struct err *e)
-{
-	rw_cleanup(pcap_closep) pcap_t *p = NULL;
-	int rc = open_here(interface, SNAPLEN_WATCH, 0, PCAP_D_INOUT, &p, e);
-	if (rc < 0)
-		return rc;
-	struct watch w = {fn, arg, link_of_dlt((uint32_t)pcap_datalink(p))};
-	int64_t end = INT64_MAX;
-	if (for_ns)
-		end = mono_now().ns + for_ns;
-	struct pollfd fd = {.fd = pcap_get_selectable_fd(p), .events = POLLIN};
-	while (!*stop && mono_now().ns < end) {
-		poll(&fd, 1, BLOCK_MS); /* a signal or the end of time is seen within this */
-		if (pcap_dispatch(p, PACKETS_PER_TURN, on_watched, (u_char *)&w) < 0)
-			return err_set(e, -EIO, "%s: %s", interface, pcap_geterr(p));
-	}
-	while (pcap_dispatch(p, PACKETS_PER_TURN, on_watched, (u_char *)&w) == PACKETS_PER_TURN &&
-		!*stop)
-		;
-	struct pcap_stat s;
-	*ret = (struct pcap_watch_stats){0};
-	if (pcap_stats(p, &s) == 0)
-		ret->kernel_drops = s.ps_drop;
-	return 0;
+	uint64_t frames;
+	*ret = (struct capture_counts){.count = &capture->analysis.count,
+		.kernel_drops = capture->kernel_drops,
+		.interface_frames = -1,
+		.census = capture->census};
+	if (capture->handle && pcap_handle_frames(capture->handle, &frames))
+		ret->interface_frames = (double)frames;
 }
 
 /* ---- the collector ------------------------------------------------------- */
@@ -602,11 +503,21 @@ static const struct target *pcap_collector_state(const void *instance)
 
 static void pcap_collector_figures(const void *instance, collector_figure_fn *fn, void *arg)
 {
-	const struct capture_counts *counts = capture_counts(instance);
-	fn(arg, "frames", "", (double)counts->frames);
-	fn(arg, "roce", "", (double)counts->roce);
-	fn(arg, "bad", "", (double)counts->bad);
-	fn(arg, "kernel_drops", "", (double)counts->kernel_drops);
+	struct capture_counts counts;
+	capture_counts(instance, &counts);
+	fn(arg, "frames", "", (double)counts.count->packets);
+	fn(arg, "roce", "", (double)counts.count->roce_packets);
+	fn(arg, "bad", "", (double)roce_count_bad(counts.count));
+	fn(arg, "kernel_drops", "", (double)counts.kernel_drops);
+	if (counts.interface_frames >= 0)
+		fn(arg, "interface_frames", "", counts.interface_frames);
+	for (int kind = 0; kind < CENSUS_KINDS; kind++) {
+		char key[32];
+		if (!counts.census.frames[kind])
+			continue;
+		snprintf(key, sizeof(key), "instead_%s", frame_census_name(kind));
+		fn(arg, key, "", (double)counts.census.frames[kind]);
+	}
 }
 
 const struct collector collector_pcap = {.name = "pcap",

@@ -1,6 +1,6 @@
 /*
  * pcap - live captures: an interface (in a network namespace if asked) on the loop. Decoding is
- * roce_parse, keeping is flow_table; files are read by pcap_file.
+ * roce_parse, keeping is capture_analysis; files are read by pcap_file.
  *
  * A capture is a target (collector.h): UP while it can see packets; BACKOFF while its interface is
  * gone or down, tried again with growing pauses up to RETRY_MAX. At the end of each interval it
@@ -12,10 +12,9 @@
 #ifndef RW_COLLECTORS_PCAP_H
 #define RW_COLLECTORS_PCAP_H
 
-#include <signal.h>
-
+#include "collectors/packet/frame_census.h"
+#include "collectors/packet/roce_count.h"
 #include "collectors/target/collector.h"
-#include "collectors/packet/roce_parse.h"
 #include "config/config.h"
 
 struct loop;
@@ -44,25 +43,17 @@ void capture_update(struct capture *capture, const struct config_capture *config
 void capture_free(struct capture *capture); /* hands over the interval under way first */
 const struct target *capture_state(const struct capture *capture);
 
-/* What came since the capture was opened, in frames. .roce of 0 says that the capture sees none,
- * not that there is none. */
-struct capture_counts {
-	/* all that the filter let through; of these RoCEv2, and not readable */
-	uint64_t frames, roce, bad;
-	uint64_t kernel_drops; /* up to the last end of an interval */
-};
-const struct capture_counts *capture_counts(const struct capture *capture);
-
 /*
- * pcap_watch - capture in the foreground until @for_ns has passed (0 = no end) or *@stop is set:
- * "rocewatch pcap -i".
- * @fn sees every frame that PCAP_FILTER lets through. 0 or negative errno with @e.
+ * What came since the capture was opened, in frames. No RoCEv2 packet
+ * says that the capture sees none, not that there is none.
  */
-typedef void pcap_packet_fn(void *arg, const struct roce_packet *packet, int64_t t_ns);
-struct pcap_watch_stats {
-	uint64_t kernel_drops;
+struct capture_counts {
+	const struct roce_count *count; /* all that the filter let through, by kind; lent */
+	uint64_t kernel_drops; /* up to the last end of an interval */
+	/* of the interface, RoCE or not; < 0 not known */
+	double interface_frames;
+	struct frame_census census; /* what the interface shows instead, while there is no RoCE */
 };
-int pcap_watch(const char *interface, int64_t for_ns, const volatile sig_atomic_t *stop,
-	pcap_packet_fn *fn, void *arg, struct pcap_watch_stats *ret, struct err *e);
+void capture_counts(const struct capture *capture, struct capture_counts *ret);
 
 #endif

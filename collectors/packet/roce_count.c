@@ -51,3 +51,11 @@ void roce_count_add(struct roce_count *count, const struct roce_packet *packet, 
 	case PACKET_OTHER: break;
 	}
 }
+
+uint64_t roce_count_bad(const struct roce_count *count)
+{
+	uint64_t bad = 0;
+	for (int error = 0; error < ROCE_ERROR_COUNT; error++)
+		bad += count->errors[error];
+	return bad;
+}

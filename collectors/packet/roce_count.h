@@ -23,6 +23,8 @@ struct roce_count {
 	uint32_t udp_source_ports; /* distinct ones */
 };
 
+/* roce_count_bad - frames that could not be understood, whatever the error. */
+uint64_t roce_count_bad(const struct roce_count *count);
 void roce_count_add(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns);
 
 #endif

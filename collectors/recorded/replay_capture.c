@@ -11,7 +11,8 @@
 #include "agent/base/err.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
-#include "collectors/packet/flow_table.h"
+#include "collectors/packet/capture_analysis.h"
+#include "collectors/packet/flow_rows.h"
 #include "collectors/packet/pcap_file.h"
 #include "collectors/packet/roce_parse.h"
 
@@ -25,10 +26,6 @@ static void free_config(struct config **config)
 static void free_reader(struct pcap_reader **reader)
 {
 	pcap_reader_free(*reader);
-}
-static void free_table(struct flow_table **table)
-{
-	flow_table_free(*table);
 }
 
 /*
@@ -89,16 +86,27 @@ static int64_t replay_capture_interval_end(int64_t t_ns, int64_t interval_ns)
 	return (t_ns / interval_ns + 1) * interval_ns;
 }
 
-static void take_rows(struct flow_list *out, struct flow_table *table, int64_t from_ns,
-	int64_t to_ns, uint32_t entity, enum flow_dir dir)
+/* One capture of the case, while it is read. */
+struct replay_stream {
+	struct capture_analysis *analysis;
+	int64_t interval_ns, to_ns; /* of the interval under way */
+	uint32_t entity;
+	enum flow_dir dir;
+};
+
+static void take_rows(struct flow_list *out, const struct replay_stream *stream)
 {
-	struct flow_sample rows[FLOW_TOP + 1];
-	size_t n = flow_table_samples(table, from_ns, to_ns, entity, dir, true, rows);
+	struct flow_sample rows[FLOW_ROWS_MAX];
+	const struct flow_rows_of of = {.from_ns = stream->to_ns - stream->interval_ns,
+		.to_ns = stream->to_ns,
+		.entity = stream->entity,
+		.dir = stream->dir};
+	size_t n = flow_rows(stream->analysis, &of, rows);
 	for (size_t k = 0; k < n; k++) {
 		rw_grow(out->v, out->n, out->cap);
 		out->v[out->n++] = rows[k];
 	}
-	flow_table_next(table);
+	capture_analysis_next(stream->analysis);
 }
 
 /* When the captures of the case ran: from the first packet of any to the last of any. */
@@ -130,6 +138,12 @@ static int replay_capture_read_span(const char *dir, const struct config_capture
 	return rc;
 }
 
+static void replay_analysis_done(struct capture_analysis *analysis)
+{
+	if (analysis->flows)
+		capture_analysis_end(analysis);
+}
+
 /*
  * Intervals in which this capture saw nothing have a row of totals too, as they have live: "no
  * packets on this member" is what an analyzer needs to know. Only while the captures ran: before
@@ -141,40 +155,42 @@ static int read_packets(const char *dir, const struct config_capture *capture,
 {
 	rw_cleanup(str_done) struct str path = {0};
 	rw_cleanup(free_reader) struct pcap_reader *reader = NULL;
-	rw_cleanup(free_table) struct flow_table *table = NULL;
+	rw_cleanup(replay_analysis_done) struct capture_analysis analysis = {0};
 	struct pcap_record record;
 	int rc = open_packets(dir, capture->name, &reader, &path, e);
 	if (rc != 0 || !span->any)
 		return rc;
-	enum flow_dir dir_seen = direction_of(capture->direction);
-	uint32_t entity = entities_intern(entities, str_or(capture->device, "capture"),
-		str_or(capture->port, capture->name), PRIO_NONE);
+	struct replay_stream stream = {.analysis = &analysis,
+		.interval_ns = capture->interval_ns,
+		.to_ns = replay_capture_interval_end(span->first_ns, capture->interval_ns),
+		.entity = entities_intern(entities, str_or(capture->device, "capture"),
+			str_or(capture->port, capture->name), PRIO_NONE),
+		.dir = direction_of(capture->direction)};
 	bool fill = (span->last_ns - span->first_ns) / capture->interval_ns < INTERVALS_MAX;
-	int64_t to_ns = replay_capture_interval_end(span->first_ns, capture->interval_ns);
 	/* the same seed every time: else two replays of one case could refuse different flows when
 	 * the table is full */
-	table = flow_table_new(FLOW_TABLE_LIMIT, capture->sampling,
-		hash_bytes(capture->name, strlen(capture->name), 0));
+	const struct analysis_options options = {.flow_limit = FLOW_TABLE_LIMIT,
+		.sampling = capture->sampling,
+		.seed = hash_bytes(capture->name, strlen(capture->name), 0)};
+	capture_analysis_init(&analysis, &options);
 	while ((rc = pcap_reader_next(reader, &record, e)) == 1) {
 		struct roce_packet packet;
-		while (record.t_ns >= to_ns) {
-			take_rows(
-				out, table, to_ns - capture->interval_ns, to_ns, entity, dir_seen);
+		while (record.t_ns >= stream.to_ns) {
+			take_rows(out, &stream);
 			if (fill)
-				to_ns = to_ns + capture->interval_ns;
+				stream.to_ns += stream.interval_ns;
 			else
-				to_ns = replay_capture_interval_end(
-					record.t_ns, capture->interval_ns);
+				stream.to_ns = replay_capture_interval_end(
+					record.t_ns, stream.interval_ns);
 		}
 		roce_parse(record.link, record.p, record.n, record.wire, 0, &packet);
-		if (packet.kind == PACKET_ROCE || packet.kind == PACKET_ROCEV1)
-			flow_table_add(table, &packet, record.t_ns);
+		capture_analysis_packet(&analysis, &packet, &record.origin, record.t_ns);
 	}
 	if (rc < 0)
 		return rc;
-	for (; to_ns <= replay_capture_interval_end(span->last_ns, capture->interval_ns);
-		to_ns += capture->interval_ns) {
-		take_rows(out, table, to_ns - capture->interval_ns, to_ns, entity, dir_seen);
+	const int64_t end_ns = replay_capture_interval_end(span->last_ns, stream.interval_ns);
+	for (; stream.to_ns <= end_ns; stream.to_ns += stream.interval_ns) {
+		take_rows(out, &stream);
 		if (!fill)
 			break;
 	}

@@ -13,6 +13,7 @@ int flow_order(const void *left, const void *right)
 {
 	const struct flow_sample *x = left, *y = right;
 
+	ORDER(x->host, y->host);
 	ORDER(x->entity, y->entity);
 	ORDER(x->from_ns, y->from_ns);
 	ORDER(!x->total, !y->total);

@@ -1,7 +1,8 @@
 /*
  * flow - what a capture saw of one RoCEv2 flow at one port in one interval. History keeps, per
- * interval and port, the top 64 flows by octets and a row of totals; packet-based findings follow
- * from these alone, so replay equals live.
+ * interval and port, a row of totals, the top 64 flows by octets, and the 64 hosts of which the
+ * packets say most about congestion control. Packet-based findings follow from these alone, so
+ * replay equals live.
  */
 #ifndef RW_DB_FLOW_H
 #define RW_DB_FLOW_H
@@ -10,6 +11,8 @@
 #include <stdint.h>
 
 #define FLOW_TOP 64
+#define FLOW_HOSTS 64
+#define FLOW_ROWS_MAX (1 + FLOW_TOP + FLOW_HOSTS) /* of one capture and interval */
 enum flow_dir { FLOW_DIR_UNKNOWN, FLOW_DIR_IN, FLOW_DIR_OUT }; /* seen from the port */
 
 struct flow_key {
@@ -18,6 +21,17 @@ struct flow_key {
 	uint8_t src[16], dst[16];
 	uint16_t src_port; /* UDP; the destination is 4791 */
 	uint32_t dst_qp; /* 24 bit */
+};
+
+/*
+ * What a host does about congestion, as packets show it. Sums, so that intervals and captures add
+ * up; flow_reaction.h draws the conclusion.
+ */
+struct flow_reaction {
+	uint64_t ce_got, cnp_sent; /* as a receiver: data that came with CE; CNPs it sent */
+	uint64_t n; /* reactions measured: its rate before and after a CNP */
+	double ln, ln_sq; /* sums of ln(rate after / rate before), and of its square */
+	double before_bps, after_bps; /* sums of the rates */
 };
 
 struct flow_sample {
@@ -29,26 +43,39 @@ struct flow_sample {
 	/* the row of totals: key unset, .flows = distinct keys seen (exact up to the table's bound)
 	 */
 	bool total;
+	/* the row of one host, .key.src; .packets, .octets and .ce are those of the data it sent,
+	 * .cnp counts the CNPs that came to it; the rest of the flow's counts is 0 */
+	bool host;
 	struct flow_key key;
 	uint64_t packets, octets; /* octets: Ethernet frame lengths on the wire, without FCS */
 	uint64_t ce, ect, cnp, nak, retransmits, psn_gaps;
+	/* packets that carry data, no ACK and no CNP; of these ECT or CE. 0 data packets: not known
+	 */
+	uint64_t data_packets, data_ect;
 	/* highest rate over any 1 ms of the interval; 0 = unknown (sampled) */
 	uint64_t burst_bps;
 	uint32_t flows;
 	/* totals: sum of squared octets per 5-tuple over all flows seen, for n_eff = (sum w)^2 /
 	 * sum w^2 */
 	double sum_sq_octets;
+	/* totals: packets that came a second time and are in no other count; packets that the
+	 * capturing machine lost before they were counted */
+	uint64_t copies, capture_lost;
+	/* totals: octets whose packets choose their path one by one (a queue pair that varies its
+	 * source port by packet, Ultra Ethernet): a hash has no say in where these go */
+	uint64_t spray_octets;
+	struct flow_reaction reaction; /* of a host row */
 };
 
 /* flow_is_v1 - the row that counts frames of RoCE version 1 of an interval. */
 static inline bool flow_is_v1(const struct flow_sample *flow)
 {
-	return !flow->total && flow->key.family == 0;
+	return !flow->total && !flow->host && flow->key.family == 0;
 }
 
-/* For qsort of struct flow_sample. flow_order: by entity, from, total first, octets desc, the rest:
- * total, so equal flows come in one order whoever sorts them. flow_end_order: by end first, as they
- * arrive live. */
+/* For qsort of struct flow_sample. flow_order: rows of hosts last; by entity, from, total first,
+ * octets desc, the rest: total, so equal flows come in one order whoever sorts them.
+ * flow_end_order: by end first, as they arrive live. */
 int flow_order(const void *left, const void *right);
 int flow_end_order(const void *left, const void *right);
 

@@ -417,3 +417,18 @@ int series_order(const void *left, const void *right)
 		return x->metric < y->metric ? -1 : 1;
 	return (x->entity > y->entity) - (x->entity < y->entity);
 }
+
+void window_give_flows(struct window *window, struct flow_sample *flows, size_t n)
+{
+	if (n > 1)
+		qsort(flows, n, sizeof(*flows), flow_order);
+	size_t hosts = 0;
+	while (hosts < n && flows[n - hosts - 1].host)
+		hosts++;
+	window->flows = flows;
+	window->n_flows = n - hosts;
+	window->flow_hosts = NULL;
+	window->n_flow_hosts = hosts;
+	if (hosts)
+		window->flow_hosts = &flows[n - hosts];
+}

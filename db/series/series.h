@@ -40,7 +40,15 @@ struct window {
 	 */
 	const struct flow_sample *flows;
 	size_t n_flows;
+	/* the rows of hosts, in the same order; they stand apart so that nobody takes a host for a
+	 * flow */
+	const struct flow_sample *flow_hosts;
+	size_t n_flow_hosts;
 };
+
+/* window_give_flows - the rows of a window, flows and hosts in one array, which is sorted here and
+ * lent to the window. */
+void window_give_flows(struct window *window, struct flow_sample *flows, size_t n);
 
 /* NULL = no samples at all */
 const struct series *window_series(const struct window *window, uint32_t entity, unsigned metric);

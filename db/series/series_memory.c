@@ -336,9 +336,7 @@ int window_lent_from_memory(struct series_memory *memory, struct arena *a,
 		if (flow->to_ns > from_ns && flow->to_ns <= to_ns)
 			flows[n_flows++] = *flow;
 	}
-	qsort(flows, n_flows, sizeof(*flows), flow_order);
-	ret->flows = flows;
-	ret->n_flows = n_flows;
+	window_give_flows(ret, flows, n_flows);
 	return 0;
 }
 

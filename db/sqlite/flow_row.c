@@ -5,10 +5,16 @@
 #include <arpa/inet.h>
 #include <math.h>
 
+#include "agent/base/str.h"
+
+#define PLAIN_COLUMNS                                                                              \
+	"entity,from_ns,to_ns,total,dir,sampling,"                                                 \
+	"family,src,dst,src_port,dst_qp,"                                                          \
+	"packets,octets,ce,ect,cnp,nak,retransmits,psn_gaps,burst_bps,flows,sum_sq_octets"
+
 const char flow_columns[] =
-	"entity,from_ns,to_ns,total,dir,sampling,"
-	"family,src,dst,src_port,dst_qp,"
-	"packets,octets,ce,ect,cnp,nak,retransmits,psn_gaps,burst_bps,flows,sum_sq_octets";
+	PLAIN_COLUMNS ",host,data_packets,data_ect,copies,capture_lost,spray_octets,"
+		      "ce_got,cnp_sent,reactions,reaction_ln,reaction_ln_sq,before_bps,after_bps";
 
 enum {
 	FLOW_ENTITY,
@@ -32,8 +38,23 @@ enum {
 	FLOW_PSN_GAPS,
 	FLOW_BURST,
 	FLOW_FLOWS,
-	FLOW_SUM_SQ
+	FLOW_SUM_SQ,
+	FLOW_HOST, /* NULL: no; this and all that follow came with version 6 */
+	FLOW_DATA,
+	FLOW_DATA_ECT,
+	FLOW_COPIES, /* this and the next two: in a row of totals */
+	FLOW_CAPTURE_LOST,
+	FLOW_SPRAY,
+	FLOW_CE_GOT, /* this and the rest: in the row of a host */
+	FLOW_CNP_SENT,
+	FLOW_REACTIONS,
+	FLOW_LN,
+	FLOW_LN_SQ,
+	FLOW_BEFORE,
+	FLOW_AFTER,
+	FLOW_COLUMN_COUNT
 };
+_Static_assert(FLOW_COLUMN_COUNT == FLOW_COLUMNS, "flow_columns names them in this order");
 
 static int address_family(uint8_t family)
 {
@@ -64,6 +85,43 @@ static void bind_key(sqlite3_stmt *st, const struct flow_key *key)
 	bind_integer(st, FLOW_DST_QP, key->dst_qp);
 }
 
+void flow_row_select(struct str *out, bool plain)
+{
+	if (!plain) {
+		str_addf(out, "SELECT %s FROM flow", flow_columns);
+		return;
+	}
+	str_add(out, "SELECT " PLAIN_COLUMNS);
+	for (int i = FLOW_HOST; i < FLOW_COLUMN_COUNT; i++)
+		str_add(out, ",NULL");
+	str_add(out, " FROM flow");
+}
+
+static void bind_host(sqlite3_stmt *st, const struct flow_sample *flow)
+{
+	const struct flow_reaction *reaction = &flow->reaction;
+
+	bind_integer(st, FLOW_HOST, 1);
+	bind_integer(st, FLOW_FAMILY, flow->key.family);
+	bind_address(st, FLOW_SRC, flow->key.family, flow->key.src);
+	bind_integer(st, FLOW_CE_GOT, reaction->ce_got);
+	bind_integer(st, FLOW_CNP_SENT, reaction->cnp_sent);
+	bind_integer(st, FLOW_REACTIONS, reaction->n);
+	if (!reaction->n)
+		return;
+	sqlite3_bind_double(st, FLOW_LN + 1, reaction->ln);
+	sqlite3_bind_double(st, FLOW_LN_SQ + 1, reaction->ln_sq);
+	sqlite3_bind_double(st, FLOW_BEFORE + 1, reaction->before_bps);
+	sqlite3_bind_double(st, FLOW_AFTER + 1, reaction->after_bps);
+}
+
+static void bind_total(sqlite3_stmt *st, const struct flow_sample *flow)
+{
+	bind_integer(st, FLOW_COPIES, flow->copies);
+	bind_integer(st, FLOW_CAPTURE_LOST, flow->capture_lost);
+	bind_integer(st, FLOW_SPRAY, flow->spray_octets);
+}
+
 void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow)
 {
 	sqlite3_clear_bindings(st);
@@ -73,8 +131,16 @@ void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow)
 	bind_integer(st, FLOW_TOTAL, flow->total);
 	bind_integer(st, FLOW_DIR, flow->dir);
 	bind_integer(st, FLOW_SAMPLING, flow->sampling);
-	if (!flow->total)
+	if (flow->host)
+		bind_host(st, flow);
+	else if (flow->total)
+		bind_total(st, flow);
+	else
 		bind_key(st, &flow->key);
+	if (flow->data_packets) {
+		bind_integer(st, FLOW_DATA, flow->data_packets);
+		bind_integer(st, FLOW_DATA_ECT, flow->data_ect);
+	}
 	bind_integer(st, FLOW_PACKETS, flow->packets);
 	bind_integer(st, FLOW_OCTETS, flow->octets);
 	bind_integer(st, FLOW_CE, flow->ce);
@@ -125,6 +191,19 @@ void flow_row_read(sqlite3_stmt *st, struct flow_sample *ret)
 		.burst_bps = read_integer(st, FLOW_BURST),
 		.flows = (uint32_t)read_integer(st, FLOW_FLOWS),
 		.sum_sq_octets = sqlite3_column_double(st, FLOW_SUM_SQ),
+		.host = sqlite3_column_int(st, FLOW_HOST) != 0,
+		.data_packets = read_integer(st, FLOW_DATA),
+		.data_ect = read_integer(st, FLOW_DATA_ECT),
+		.copies = read_integer(st, FLOW_COPIES),
+		.capture_lost = read_integer(st, FLOW_CAPTURE_LOST),
+		.spray_octets = read_integer(st, FLOW_SPRAY),
+		.reaction = {.ce_got = read_integer(st, FLOW_CE_GOT),
+			.cnp_sent = read_integer(st, FLOW_CNP_SENT),
+			.n = read_integer(st, FLOW_REACTIONS),
+			.ln = sqlite3_column_double(st, FLOW_LN),
+			.ln_sq = sqlite3_column_double(st, FLOW_LN_SQ),
+			.before_bps = sqlite3_column_double(st, FLOW_BEFORE),
+			.after_bps = sqlite3_column_double(st, FLOW_AFTER)},
 	};
 	read_address(st, FLOW_SRC, ret->key.family, ret->key.src);
 	read_address(st, FLOW_DST, ret->key.family, ret->key.dst);

@@ -120,8 +120,23 @@ static const char step_5[] =
 	"PRIMARY KEY(receiver, incident_id)) WITHOUT ROWID;"
 	"ALTER TABLE event ADD COLUMN job TEXT;";
 
+/* What packets say of hosts: rows of their own in table flow. */
+static const char step_6[] = "ALTER TABLE flow ADD COLUMN host INTEGER;"
+			     "ALTER TABLE flow ADD COLUMN data_packets INTEGER;"
+			     "ALTER TABLE flow ADD COLUMN data_ect INTEGER;"
+			     "ALTER TABLE flow ADD COLUMN copies INTEGER;"
+			     "ALTER TABLE flow ADD COLUMN capture_lost INTEGER;"
+			     "ALTER TABLE flow ADD COLUMN spray_octets INTEGER;"
+			     "ALTER TABLE flow ADD COLUMN ce_got INTEGER;"
+			     "ALTER TABLE flow ADD COLUMN cnp_sent INTEGER;"
+			     "ALTER TABLE flow ADD COLUMN reactions INTEGER;"
+			     "ALTER TABLE flow ADD COLUMN reaction_ln REAL;"
+			     "ALTER TABLE flow ADD COLUMN reaction_ln_sq REAL;"
+			     "ALTER TABLE flow ADD COLUMN before_bps REAL;"
+			     "ALTER TABLE flow ADD COLUMN after_bps REAL;";
+
 /* steps[n] makes version n + 1 */
-static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5};
+static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6};
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)

@@ -25,12 +25,14 @@ struct err;
 struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4377 /* "RoCw" */
-#define SCHEMA_VERSION 5
+#define SCHEMA_VERSION 6
 /* key of table meta: the database was made by a replay, no agent ever wrote it */
 #define SCHEMA_RECORDED "recorded"
 
 /* Up to this version rows were keyed (entity, t_ns), and priorities had rows of their own. */
 #define SCHEMA_BY_ENTITY 2
+/* Up to this version flows had no rows of hosts. */
+#define SCHEMA_PLAIN_FLOWS 5
 
 /*
  * schema_check - is this our database, and do we know its version? @ret_version 0 = an empty file.

@@ -24,6 +24,7 @@ const char *const schema_view_names[] = {
 	"recommendations",
 	"config_history",
 	"flows",
+	"flow_hosts",
 	"events",
 	"silences",
 	"alerts",
@@ -304,8 +305,20 @@ static const char *const other_views[] = {
 	"f.packets AS packets, f.octets AS octets, f.ce AS ce, f.ect AS ect, f.cnp AS cnp, "
 	"f.nak AS nak, f.retransmits AS retransmits, f.psn_gaps AS psn_gaps, "
 	"NULLIF(f.burst_bps,0) AS burst_bps, f.flows AS flows, "
-	"f.sum_sq_octets AS sum_sq_octets, f.sampling AS sampling "
-	"FROM flow f JOIN entity e ON e.id=f.entity",
+	"f.sum_sq_octets AS sum_sq_octets, f.sampling AS sampling, "
+	"f.data_packets AS data_packets, f.data_ect AS data_ect, f.copies AS copies, "
+	"f.capture_lost AS capture_lost, f.spray_octets AS spray_octets "
+	"FROM flow f JOIN entity e ON e.id=f.entity WHERE f.host IS NULL",
+
+	("CREATE VIEW flow_hosts AS SELECT TIME(f.from_ns) AS time, f.from_ns AS from_ns, "
+	 "f.to_ns AS to_ns, e.device AS device, NULLIF(e.port,'') AS port, "
+	 "CASE f.dir WHEN 1 THEN 'in' WHEN 2 THEN 'out' END AS direction, f.src AS host, "
+	 "f.packets AS data_packets, f.octets AS data_octets, f.ce AS ce_sent, f.cnp AS cnp_got, "
+	 "f.ce_got AS ce_got, f.cnp_sent AS cnp_sent, f.reactions AS reactions, "
+	 "f.after_bps / f.before_bps AS reaction_ratio, "
+	 "f.before_bps / f.reactions AS rate_before_bps, "
+	 "f.after_bps / f.reactions AS rate_after_bps, f.sampling AS sampling "
+	 "FROM flow f JOIN entity e ON e.id=f.entity WHERE f.host IS NOT NULL"),
 
 	("CREATE VIEW events AS SELECT TIME(t_ns) AS time, t_ns, kind, incident_id, who, text, "
 	 "device, port, job FROM event"),

@@ -262,6 +262,7 @@ static int open_reader_file(struct series_db *db, struct err *e)
 			"%s is empty; 'rocewatch agent' or 'rocewatch replay --db' fills it",
 			db->path);
 	db->by_entity = version <= SCHEMA_BY_ENTITY;
+	db->old_flows = version <= SCHEMA_PLAIN_FLOWS;
 	rc = sqlite_exec(
 		db->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
 	if (rc == SQLITE_OK) {

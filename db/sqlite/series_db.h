@@ -31,6 +31,7 @@ struct series_db {
 	/* an older version's file that no writer has opened since: rows keyed (entity, t_ns), no
 	 * rows shared by priorities, no instants */
 	bool by_entity;
+	bool old_flows; /* such a file: flows have no rows of hosts */
 	struct reader_set sets[COLUMN_SETS];
 	bool immutable; /* opened without a shared-memory file: nobody writes */
 };

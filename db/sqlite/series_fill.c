@@ -252,7 +252,8 @@ static int fill_flows(struct filler *filler, struct window *window)
 	struct flow_sample *v = NULL;
 	size_t n = 0, cap = 0;
 
-	str_addf(&sql, "SELECT %s FROM flow WHERE to_ns>?1 AND to_ns<=?2", flow_columns);
+	flow_row_select(&sql, filler->db->old_flows);
+	str_add(&sql, " WHERE to_ns>?1 AND to_ns<=?2");
 	int rc = sqlite3_prepare_v2(filler->db->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, filler->from_ns);
 	sqlite3_bind_int64(st, 2, filler->to_ns);
@@ -264,9 +265,7 @@ static int fill_flows(struct filler *filler, struct window *window)
 	if (rc == SQLITE_DONE && n > 0) {
 		struct flow_sample *kept = arena_array(filler->arena, struct flow_sample, n);
 		memcpy(kept, v, n * sizeof(*v));
-		qsort(kept, n, sizeof(*kept), flow_order);
-		window->flows = kept;
-		window->n_flows = n;
+		window_give_flows(window, kept, n);
 	}
 	free(v);
 	if (rc == SQLITE_DONE)

@@ -346,10 +346,10 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 	series_end(db);
 	if (to_ns == 0)
 		to_ns = INT64_MAX;
-	str_addf(&sql,
-		"SELECT %s FROM flow WHERE to_ns>=?1 AND to_ns<=?2 ORDER BY to_ns, entity, "
-		"from_ns, total DESC, octets DESC, id",
-		flow_columns);
+	flow_row_select(&sql, db->old_flows);
+	str_add(&sql,
+		" WHERE to_ns>=?1 AND to_ns<=?2 ORDER BY to_ns, entity, from_ns, total DESC, "
+		"octets DESC, id");
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, from_ns);

@@ -136,7 +136,7 @@ static void fill(struct rig *r)
 				give(r, &v[0]); /* once more */
 		}
 		if (poll % 10 == 5) {
-			struct flow_sample f[5] = {{0}};
+			struct flow_sample f[6] = {{0}};
 			for (size_t i = 0; i < 5; i++) {
 				f[i] = (struct flow_sample){
 					.from_ns = SECONDS(poll) - 10 * NS_PER_S,
@@ -150,9 +150,15 @@ static void fill(struct rig *r)
 					.burst_bps = rnd(1000),
 					.ce = rnd(5),
 					.flows = (uint32_t)rnd(100),
+					.data_packets = 1 + rnd(500),
+					.data_ect = rnd(5),
 					.sum_sq_octets = (double)rnd(1000000)};
-				if (i == 3)
+				if (i == 3) {
+					f[i].copies = rnd(10);
+					f[i].capture_lost = rnd(10);
+					f[i].spray_octets = rnd(1000);
 					continue;
+				}
 				f[i].key = (struct flow_key){.family = i % 2 ? 4 : 6,
 					.src_port = (uint16_t)rnd(65536),
 					.dst_qp = (uint32_t)rnd(1 << 24)};
@@ -161,9 +167,25 @@ static void fill(struct rig *r)
 					f[i].key.dst[k] = (uint8_t)rnd(256);
 				}
 			}
-			for (size_t i = 0; i < 5; i++)
+			f[5] = (struct flow_sample){.from_ns = f[0].from_ns,
+				.to_ns = f[0].to_ns,
+				.entity = f[0].entity,
+				.sampling = 1,
+				.host = true,
+				.key = {.family = 4, .src = {10, 0, 0, (uint8_t)rnd(256)}},
+				.packets = rnd(1000),
+				.ce = rnd(100),
+				.cnp = rnd(100),
+				.reaction = {.ce_got = rnd(10),
+					.cnp_sent = rnd(10),
+					.n = 1 + rnd(3),
+					.ln = -(double)(1 + rnd(100)) / 7,
+					.ln_sq = (double)rnd(100) / 3,
+					.before_bps = (double)rnd(1000),
+					.after_bps = (double)rnd(1000)}};
+			for (size_t i = 0; i < 6; i++)
 				series_memory_add_flow(r->memory, &f[i]);
-			store_flows(r->store, f, 5);
+			store_flows(r->store, f, 6);
 		}
 	}
 	assert_int_equal(store_flush(r->store, NULL), 0);
@@ -198,6 +220,12 @@ static void same_window(const struct window *a, const struct window *b, const ch
 	for (size_t i = 0; i < a->n_flows; i++)
 		if (memcmp(&a->flows[i], &b->flows[i], sizeof(a->flows[i])) != 0)
 			fail_msg("%s: flow %zu differs", what, i);
+	assert_int_equal(a->n_flow_hosts, b->n_flow_hosts);
+	for (size_t i = 0; i < a->n_flow_hosts; i++) {
+		assert_true(a->flow_hosts[i].host);
+		if (memcmp(&a->flow_hosts[i], &b->flow_hosts[i], sizeof(a->flow_hosts[i])) != 0)
+			fail_msg("%s: host %zu differs", what, i);
+	}
 }
 
 static void fillers_agree(void **state)

@@ -80,6 +80,11 @@ static const char frozen_1[] =
 	"VALUES(2,1700000000000000000,1,0,NULL,NULL,100,-1.5,7),(2,1700000010000000000,1,0,NULL,'{"
 	"\"port_in_octets\":{\"flags\":1}}',250,NULL,7);";
 
+/* Version 1 kept flows as later ones do, without rows of hosts. */
+static const char flow_of_1[] =
+	"INSERT INTO flow(entity,from_ns,to_ns,total,dir,sampling,packets,octets,cnp) "
+	"VALUES(2,1700000000000000000,1700000010000000000,1,1,1,7,700,3);";
+
 static void oldest_opens(void **state)
 {
 	struct db_world w;
@@ -89,6 +94,7 @@ static void oldest_opens(void **state)
 
 	world_init(&w);
 	world_exec(&w, frozen_1);
+	world_exec(&w, flow_of_1);
 	struct store_options o = {.path = w.path, .replay = true};
 	if (db_store_open(&o, t, &s, &e) < 0)
 		fail_msg("%s", e.text);
@@ -107,10 +113,19 @@ static void oldest_opens(void **state)
 		250);
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM rates WHERE rate IS NULL"), 1);
 	assert_int_equal(world_int(&w, "SELECT rate=5.0 FROM rates WHERE rate IS NOT NULL"), 1);
+	/* what version 6 added: a flow of before is a flow, and no host */
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM flows WHERE data_packets IS NULL"), 1);
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM flow_hosts"), 0);
 	/* what version 2 added */
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM health"), 0);
 	assert_int_equal(world_int(&w, "SELECT count(device) + count(port) FROM events"), 0);
 	world_done(&w);
+}
+
+static int oldest_flow(void *arg, const struct flow_sample *flow)
+{
+	*(struct flow_sample *)arg = *flow;
+	return 0;
 }
 
 /* A reader may meet a file that no writer of this version has opened yet. */
@@ -122,9 +137,16 @@ static void oldest_reads(void **state)
 	int64_t first, last;
 
 	world_init(&w);
+	struct flow_sample flow = {0};
 	world_exec(&w, frozen_1);
+	world_exec(&w, flow_of_1);
 	if (db_history_open(w.path, &d, &e) < 0)
 		fail_msg("%s", e.text);
+	assert_int_equal(history_each_flow(d, INT64_MIN, 0, oldest_flow, &flow, &e), 0);
+	assert_int_equal(flow.packets, 7);
+	assert_int_equal(flow.cnp, 3);
+	assert_false(flow.host);
+	assert_int_equal(flow.data_packets, 0);
 	assert_int_equal(history_range(d, &first, &last, &e), 0);
 	assert_int_equal(first, SECONDS(0));
 	assert_int_equal(last, SECONDS(10));
