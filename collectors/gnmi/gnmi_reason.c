@@ -125,6 +125,12 @@ static void gnmi_reason_unauthenticated(
 		reason_set(ret, GNMI_LOGIN, address, words);
 }
 
+/* gRPC's own words when a message comes in an encoding that the channel does not take. */
+static bool gnmi_compressed(const struct grpc_io_status *status)
+{
+	return strcasestr(status->text, "compress") != NULL;
+}
+
 void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *stream,
 	const struct grpc_io_status *status, struct reason *ret)
 {
@@ -146,7 +152,12 @@ void gnmi_reason(const struct gnmi_target *target, const struct gnmi_stream *str
 		else
 			reason_set(ret, GNMI_STREAM_REFUSED, address, what, words);
 		break;
-	case GRPC_IO_UNIMPLEMENTED: reason_set(ret, GNMI_NOT_SERVED, address, what, words); break;
+	case GRPC_IO_UNIMPLEMENTED:
+		if (gnmi_compressed(status))
+			reason_set(ret, GNMI_COMPRESSED, address, what, words);
+		else
+			reason_set(ret, GNMI_NOT_SERVED, address, what, words);
+		break;
 	case GRPC_IO_RESOURCE_EXHAUSTED:
 		if (strstr(status->text, "larger than max"))
 			reason_set(ret, GNMI_TOO_LARGE, address, what, words);

@@ -474,6 +474,11 @@ int grpc_io_connect(struct grpc_io *io, const struct grpc_io_options *options,
 	/* else two channels to one target share a connection */
 	args[n++] = arg_int(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
 	args[n++] = arg_int(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)options->max_message);
+	/* gRPC compares a message with its limit only after it has inflated it: a gigabyte of
+	 * zeros travels in a megabyte. So nothing compressed is taken. */
+	args[n++] = arg_int(
+		GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE);
+	args[n++] = arg_int(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 	args[n++] = arg_int(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
 	args[n++] = arg_int(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
 	args[n++] = arg_int(GRPC_ARG_DNS_ENABLE_SRV_QUERIES, 0);

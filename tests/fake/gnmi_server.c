@@ -699,7 +699,12 @@ struct gnmi_server *gnmi_server_new(const struct gnmi_server_options *o)
 		{.type = GRPC_ARG_INTEGER,
 			.key = (char *)GRPC_ARG_ALLOW_REUSEPORT,
 			.value.integer = 0},
+		{.type = GRPC_ARG_INTEGER,
+			.key = (char *)GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM,
+			.value.integer = GRPC_COMPRESS_NONE},
 	};
+	if (o->gzip)
+		args[2].value.integer = GRPC_COMPRESS_GZIP;
 	const grpc_channel_args list = {rw_countof(args), args};
 	s->server = grpc_server_create(&list, NULL);
 	grpc_server_register_completion_queue(s->server, s->queue, NULL);

@@ -62,6 +62,7 @@ struct gnmi_server_options {
 	/* for benches: after the sync this many copies of one notification, as fast as they are
 	 * taken, and the end */
 	uint64_t flood;
+	bool gzip; /* all messages are compressed, whatever the client accepts */
 	enum gnmi_fault fault;
 	unsigned fault_calls; /* Subscribe calls that have it, from the first; 0 = all */
 	uint64_t fault_round;

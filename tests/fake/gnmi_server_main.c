@@ -2,7 +2,7 @@
  * gnmi_server - the fake server from the command line: gnmi_server TABLE [option=value]...
  * Options: listen, cert, key, ca (files), username, password, models (a,b), period_ms, sonic,
  * one_by_one, strict, no_get, no_stream, no_once, no_poll, no_capabilities (1), prebuilt, flood,
- * fault, fault_calls, fault_round, fault_status, fault_text, fault_bytes, fault_ms. Prints
+ * gzip, fault, fault_calls, fault_round, fault_status, fault_text, fault_bytes, fault_ms. Prints
  * "listening on PORT", and ends when its standard input does, with the count of messages it sent to
  * subscriptions.
  */
@@ -85,6 +85,8 @@ static bool option(struct gnmi_server_options *o, const char *key, char *value)
 		o->prebuilt = (size_t)number;
 	else if (strcmp(key, "flood") == 0)
 		o->flood = (uint64_t)number;
+	else if (strcmp(key, "gzip") == 0)
+		o->gzip = number != 0;
 	else if (strcmp(key, "fault_calls") == 0)
 		o->fault_calls = (unsigned)number;
 	else if (strcmp(key, "fault_round") == 0)

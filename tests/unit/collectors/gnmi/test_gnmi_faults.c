@@ -92,6 +92,24 @@ static void test_recovers(void **state)
 	}
 }
 
+static bool told_compressed(struct world *w)
+{
+	return strstr(w->reasons, "compressed messages, which are refused") != NULL;
+}
+
+/* A gigabyte of zeros travels in a megabyte: nothing compressed is inflated, and it is told. */
+static void test_compressed_is_refused(void **state)
+{
+	struct world w;
+	const struct gnmi_server_options o = {
+		.gzip = true, .fault = FAULT_HUGE, .fault_round = 1, .fault_bytes = 1 << 20};
+	world_open(&w, &o, TABLE);
+	world_target(&w, "profile: openconfig", PLAIN, QUICK ", max_message: 64KiB");
+	if (!world_until(&w, told_compressed, 60))
+		fail_msg("%zu samples: %s", octets(&w), w.reasons);
+	world_end(&w);
+}
+
 /* A stream that goes silent after the first round, each time: subscribed anew, then asked once per
  * interval. */
 static void test_stale_falls_back(void **state)
@@ -302,6 +320,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_recovers),
+		cmocka_unit_test(test_compressed_is_refused),
 		cmocka_unit_test(test_stale_falls_back),
 		cmocka_unit_test(test_own_sleep_is_no_silence),
 		cmocka_unit_test(test_wrong_types),
