@@ -9,6 +9,10 @@ from wire import (CE, CNP, LINK_ETHERNET, LINK_SLL2, UC, UD, Host, ethernet, ip_
 EPOCH = 1790000000 * 10 ** 9
 MS = 1000000
 
+# Why a sender stood still: words that are right, and words that say nothing false.
+STALLS = {'idle': (['idle'], []), 'pause': (['pause'], []), 'pause_idle': (['pause', 'idle'], []),
+	'timeout': (['timeout'], []), 'rnr': (['rnr'], []), 'other': (['unknown'], [])}
+
 
 class Case:
 	def __init__(self, family, seed, rng):
@@ -218,11 +222,28 @@ class Case:
 		for flow in self.flows:
 			if self.direction == 'back':
 				break
+			read = any(message.kind == 'read' for message in flow.messages) or self.shares_row(flow)
 			for t, end, why in flow.gaps:
+				accept, tolerate = STALLS[why]
 				rows.append(dict(src=flow.src.text(flow.family), dst=flow.dst.text(flow.family),
 					dst_qp=flow.dst_qp, src_qp=flow.src_qp, t=self.start + t + flow.near,
-					end=self.start + end + flow.near, s=(end - t) / 1e9, cause=why))
+					end=self.start + end + flow.near, s=(end - t) / 1e9, accept=accept, read=read,
+					tolerate=tolerate + self.hidden(flow, why), decidable=not self.hidden(flow, why)))
 		return rows
+
+	def shares_row(self, flow):
+		"""Whether packets of another flow stand in the row of this one."""
+		return any(one is not flow and ((one.src, one.dst, one.dst_qp) == (flow.src, flow.dst, flow.dst_qp) or
+			(one.dst, one.src, one.src_qp) == (flow.src, flow.dst, flow.dst_qp)) for one in self.flows)
+
+	def hidden(self, flow, why):
+		"""Causes that look the same here: the end of a message lost before the capture point, an answer
+		that this capture point does not see."""
+		if why == 'timeout' and any(event['flow'] is flow and event['where'] == 'before' for event in self.sim.truth):
+			return ['idle']
+		if why == 'rnr' and self.direction == 'out':
+			return ['idle']
+		return []
 
 	def messages(self):
 		"""Of rows that carry whole SENDs and WRITEs of one flow only."""
@@ -236,7 +257,7 @@ class Case:
 					row[2].append(row[1])
 					row[1] = 0
 		for flow, _, sizes, _ in seen.values():
-			if any(m.kind in ('read', 'swap', 'add') for m in flow.messages) or not sizes:
+			if any(m.kind in ('read', 'swap', 'add') for m in flow.messages) or not sizes or self.shares_row(flow):
 				continue
 			sizes.sort()
 			rows.append(dict(src=flow.src.text(flow.family), dst=flow.dst.text(flow.family), dst_qp=flow.dst_qp,
@@ -289,8 +310,8 @@ class Case:
 			if flow.transport in (UC, UD) or self.direction == 'out' or flow in self.one_sided:
 				continue
 			value = None if flow.credits == 31 else CREDITS[flow.credits]
-			rows.append(dict(src=flow.dst.text(flow.family), dst=flow.src.text(flow.family), dst_qp=flow.src_qp,
-				least=value))
+			rows.append(dict(src=flow.src.text(flow.family), dst=flow.dst.text(flow.family), dst_qp=flow.dst_qp,
+				back_qp=flow.src_qp, least=value))
 		return rows
 
 	def write(self, directory, records, truth):

@@ -144,7 +144,6 @@ class Flow:
 		self.last_sent, self.gaps = None, []  # (t, ns, why)
 		self.back_last, self.back_gaps = None, []
 		self.open, self.timer_set = [], False
-		self.jitter, self.more = 0, None  # more: called when all that was posted is acknowledged
 		self.retries, self.dead = 0, False
 
 	# ---- what there is to send
@@ -248,9 +247,11 @@ class Flow:
 		now = self.sim.now
 		why = self.waiting_for
 		if self.last_sent is not None and now - self.last_sent > 400000:
+			asked = self.message_of(number).post > self.last_sent
 			if why is None:
-				posted = self.message_of(number).post
-				why = 'idle' if posted > self.last_sent or self.more else 'other'
+				why = 'idle' if asked else 'other'
+			elif why == 'pause' and asked:
+				why = 'pause_idle'
 			self.gaps.append((self.last_sent, now, why))
 		self.waiting_for, self.last_sent = None, now
 		where = None
@@ -270,8 +271,6 @@ class Flow:
 				far += delay
 			if self.marked_beyond and packet.ecn == CE:
 				packet.ecn, marked = self.ecn, True
-		if self.jitter:
-			near += self.sim.rng.randrange(self.jitter)
 		if where == 'late':
 			near += self.late_by
 			self.note(where, number, taken, packet)
@@ -347,8 +346,6 @@ class Flow:
 			if self.una >= end:
 				event['t1'] = self.sim.now
 				self.open.remove(event)
-		if self.una == self.total and self.more:
-			self.more(self)
 		self.wake()
 
 	def answered(self, kind, number, timer):
