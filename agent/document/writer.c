@@ -11,6 +11,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
+#include "agent/document/csv_field.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 
@@ -104,18 +106,10 @@ static void add_cell(struct str *out, const json_t *row, const struct column *co
 		str_add(out, "-");
 }
 
-/* Text of devices (names, aliases, messages) must not end a line or steer a terminal: C0, DEL and
- * C1 become a space. */
+/* Text of devices (names, aliases, messages) must not end a line or steer a terminal. */
 static void writer_tame(struct str *out)
 {
-	for (size_t i = 0; i < out->n; i++) {
-		unsigned char c = (unsigned char)out->s[i];
-		if (c < 0x20 || c == 0x7f)
-			out->s[i] = ' ';
-		if (c == 0xc2 && (unsigned char)out->s[i + 1] >= 0x80 &&
-			(unsigned char)out->s[i + 1] < 0xa0)
-			out->s[i] = out->s[i + 1] = ' ';
-	}
+	out->n = text_clean(out->s, out->n + 1, out->s, out->n);
 }
 
 /* Columns on the screen, taking each code point for one. */
@@ -203,22 +197,6 @@ static void print_table(
 	free(widths);
 }
 
-/* RFC 4180, but with LF at the end of a line instead of CRLF: that is what tools here expect. */
-static void print_csv_field(FILE *out, const char *text)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 static void print_csv(FILE *out, const json_t *doc, const struct view *view, bool header)
 {
 	size_t n = n_rows(doc, view);
@@ -229,7 +207,7 @@ static void print_csv(FILE *out, const json_t *doc, const struct view *view, boo
 		snprintf(key, sizeof(key), "%.*s", (int)strcspn(view->columns[c].key, "["),
 			view->columns[c].key);
 		fputs(str_if(c, ","), out);
-		print_csv_field(out, key);
+		csv_field_print(out, key);
 	}
 	if (header)
 		fputc('\n', out);
@@ -238,7 +216,7 @@ static void print_csv(FILE *out, const json_t *doc, const struct view *view, boo
 			rw_cleanup(str_done) struct str cell = {0};
 			add_cell(&cell, writer_row_at(doc, view, r), &view->columns[c], false);
 			fputs(str_if(c, ","), out);
-			print_csv_field(out, cell.s);
+			csv_field_print(out, cell.s);
 		}
 		fputc('\n', out);
 	}

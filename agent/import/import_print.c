@@ -8,6 +8,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 #include "agent/import/import_internal.h"
 
 /* ---- roles --------------------------------------------------------------- */
@@ -95,7 +96,7 @@ static void device_print(
 		str_if(device->own, ", profile: sonic"));
 	if (!device->own)
 		fputs("  # a neighbour; its own file was not read", out);
-	else if (*device->sku && !strpbrk(device->sku, "\r\n"))
+	else if (*device->sku && text_is_clean(device->sku))
 		fprintf(out, "  # %s", device->sku);
 	fputc('\n', out);
 }

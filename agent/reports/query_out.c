@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
+#include "agent/document/csv_field.h"
 #include "agent/document/json_value.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
@@ -45,21 +48,6 @@ static void json_text(FILE *file, const char *text)
 
 	json_dumpf(j, file, JSON_ENCODE_ANY | JSON_COMPACT);
 	json_decref(j);
-}
-
-static void csv_text(FILE *file, const char *text)
-{
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, file);
-		return;
-	}
-	fputc('"', file);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', file);
-		fputc(*text, file);
-	}
-	fputc('"', file);
 }
 
 static const char *query_out_value_text(const struct query_row *row, char *buf, size_t size)
@@ -111,6 +99,25 @@ static void json_row(FILE *file, const struct query_row *row, const char *time, 
 	fputc('}', file);
 }
 
+/* A line of the table: text from outside must not steer the terminal. */
+static void table_row(FILE *file, const struct query_row *row, const char *time, const char *value)
+{
+	enum { SHOWN_MAX = 256 };
+	char device[SHOWN_MAX], port[SHOWN_MAX], shown[SHOWN_MAX];
+	char flags[SAMPLE_FLAGS_TEXT_MAX], prio[8] = "";
+	const struct entity *entity = row->entity;
+
+	value = str_or(value, "-");
+	text_clean(device, sizeof(device), entity->device, strlen(entity->device));
+	text_clean(port, sizeof(port), entity->port, strlen(entity->port));
+	text_clean(shown, sizeof(shown), value, strlen(value));
+	if (entity->priority != PRIO_NONE)
+		snprintf(prio, sizeof(prio), "%d", entity->priority);
+	fprintf(file, "%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, device, text_or_dash(port),
+		text_or_dash(prio), metric_info(row->metric)->name, shown,
+		sample_flags_text(flags, row->flags));
+}
+
 void query_out_begin(struct query_out *out)
 {
 	FILE *file = out->file;
@@ -145,21 +152,16 @@ int query_out_row(struct query_out *out, const struct query_row *row)
 		break;
 	case FORMAT_CSV:
 		fprintf(file, "%s,", time);
-		csv_text(file, row->entity->device);
+		csv_field_print(file, row->entity->device);
 		fputc(',', file);
-		csv_text(file, row->entity->port);
+		csv_field_print(file, row->entity->port);
 		fprintf(file, ",%s,%s,", prio, metric_info(row->metric)->name);
-		csv_text(file, str_or(value, ""));
+		csv_field_print(file, str_or(value, ""));
 		fputc(',', file);
-		csv_text(file, sample_flags_text(flags, row->flags));
+		csv_field_print(file, sample_flags_text(flags, row->flags));
 		fputc('\n', file);
 		break;
-	default:
-		fprintf(file, "%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, row->entity->device,
-			text_or_dash(row->entity->port), text_or_dash(prio),
-			metric_info(row->metric)->name, str_or(value, "-"),
-			sample_flags_text(flags, row->flags));
-		break;
+	default: table_row(file, row, time, value); break;
 	}
 	out->rows++;
 	if (ferror(file))
@@ -219,6 +221,15 @@ static char query_out_separator(const struct query_out *out, bool last)
 	return '\t';
 }
 
+/* For the terminal: control characters become blanks. */
+static void query_text_print(FILE *file, const char *text)
+{
+	const size_t n = strlen(text);
+	rw_cleanup(freep) char *clean = rw_calloc(n + 1, 1);
+	text_clean(clean, n + 1, text, n);
+	fputs(clean, file);
+}
+
 int query_out_sql_names(void *arg, int n, char *const *values, char *const *names)
 {
 	struct query_out *o = arg;
@@ -230,9 +241,9 @@ int query_out_sql_names(void *arg, int n, char *const *values, char *const *name
 		return 0;
 	for (int i = 0; i < n; i++) {
 		if (o->format == FORMAT_CSV)
-			csv_text(file, names[i]);
+			csv_field_print(file, names[i]);
 		else
-			fputs(names[i], file);
+			query_text_print(file, names[i]);
 		fputc(query_out_separator(o, i + 1 == n), file);
 	}
 	return 0;
@@ -268,13 +279,13 @@ int query_out_sql_row(void *arg, int n, char *const *values, char *const *names)
 		break;
 	case FORMAT_CSV:
 		for (int i = 0; i < n; i++) {
-			csv_text(file, str_or(values[i], ""));
+			csv_field_print(file, str_or(values[i], ""));
 			fputc(query_out_separator(o, i + 1 == n), file);
 		}
 		break;
 	default:
 		for (int i = 0; i < n; i++) {
-			fputs(str_or(values[i], "-"), file);
+			query_text_print(file, str_or(values[i], "-"));
 			fputc(query_out_separator(o, i + 1 == n), file);
 		}
 		break;
