@@ -46,6 +46,8 @@ static const struct column capture_columns[] = {
 	{"sampling", "1 IN", COL_INT, true},
 	{"frames", "FRAMES", COL_INT, true},
 	{"roce_packets", "ROCE", COL_INT, true},
+	{"tunneled_packets", "IN TUNNELS", COL_INT, true},
+	{"copies", "COPIES", COL_INT, true},
 	{"kernel_drops", "DROPPED", COL_INT, true},
 	{"captured_bytes", "STANDS FOR", COL_BYTES, true},
 	{"expected_bytes", "PORT CARRIED", COL_BYTES, true},

@@ -3,11 +3,13 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/reports/capture_sight.h"
 #include "agent/reports/doctor_internal.h"
 #include "config/config.h"
 #include "db/series/history.h"
@@ -81,34 +83,92 @@ static struct expectation expectation_of(
 	return expectation;
 }
 
-static const char no_roce[] =
-	"the CPU port of a switch never sees RoCE that the ASIC forwards: mirror the port (SPAN, "
-	"ERSPAN) to a machine, or capture on a host that can (rdma sniffing "
-	"device); check that the mirror session is up and carries UDP 4791";
+static double capture_figure(
+	const struct doctor *doctor, const struct config_capture *capture, const char *key)
+{
+	return doctor_health(doctor, "capture/%s/%s", capture->name, key);
+}
+
+/* "lldp 12, arp 3": the figures of @capture whose keys begin with @prefix, in the order of their
+ * keys. Returns their sum; @ret_some: of those whose kind @is wants. */
+static double capture_kinds(const struct doctor *doctor, const struct config_capture *capture,
+	const char *prefix, bool (*is)(const char *kind), struct str *text, double *ret_some)
+{
+	rw_cleanup(str_done) struct str start = {0};
+	const char *key;
+	json_t *value;
+	double sum = 0;
+	str_addf(&start, "capture/%s/%s_", capture->name, prefix);
+	*ret_some = 0;
+	json_object_foreach (doctor->health, key, value) {
+		if (strncmp(key, start.s, start.n) != 0)
+			continue;
+		const char *kind = key + start.n;
+		const double n = json_number_value(value);
+		str_addf(text, "%s%s %.0f", str_if(text->n, ", "), kind, n);
+		sum += n;
+		if (is(kind))
+			*ret_some += n;
+	}
+	return sum;
+}
+
+/* Protocols of the switch itself: names of frame_census. */
+static bool is_control(const char *kind)
+{
+	static const char *const names[] = {
+		"arp", "lldp", "lacp", "stp", "bgp", "ospf", "icmp", "dhcp"};
+	for (size_t i = 0; i < rw_countof(names); i++)
+		if (str_eq(kind, names[i]))
+			return true;
+	return false;
+}
+
+static void capture_tell_sight(
+	struct doctor *doctor, const struct config_capture *capture, struct str *notes)
+{
+	rw_cleanup(str_done) struct str instead = {0}, refused = {0};
+	struct reason reasons[CAPTURE_SIGHT_MAX];
+	double ignored;
+	struct capture_sight sight = {
+		.interface_frames = capture_figure(doctor, capture, "interface_frames"),
+		.frames = capture_figure(doctor, capture, "frames"),
+		.roce = capture_figure(doctor, capture, "roce"),
+		.bad = capture_figure(doctor, capture, "bad"),
+		.kernel_drops = capture_figure(doctor, capture, "kernel_drops"),
+		.requests = capture_figure(doctor, capture, "requests"),
+		.answers = capture_figure(doctor, capture, "answers"),
+		.aeth_cut = capture_figure(doctor, capture, "aeth_cut"),
+		.copies = capture_figure(doctor, capture, "copies"),
+		.one_direction = !str_eq(str_or(capture->direction, "both"), "both")};
+	sight.instead = capture_kinds(
+		doctor, capture, "instead", is_control, &instead, &sight.instead_control);
+	sight.encapsulated =
+		capture_kinds(doctor, capture, "refused", is_control, &refused, &ignored);
+	sight.instead_as = str_or(instead.s, "");
+	sight.encapsulated_as = str_or(refused.s, "");
+	const size_t n = capture_sight_reasons(&sight, capture->name, reasons);
+	for (size_t i = 0; i < n; i++)
+		doctor_todo(doctor, false, capture->name, reason_row(reasons[i].code)->next, "%s",
+			reasons[i].text + strlen(capture->name) + 2);
+	if (sight.roce == 0)
+		str_add(notes, "0 RoCE packets seen: this capture says nothing about the fabric; ");
+	if (sight.kernel_drops > 0)
+		str_addf(notes, "kernel dropped %.0f; ", sight.kernel_drops);
+	if (sight.copies > 0)
+		str_addf(notes, "%.0f copies left out; ", sight.copies);
+	if (sight.encapsulated > 0)
+		str_addf(notes, "not opened: %s; ", refused.s);
+}
 
 static void judge_capture(struct doctor *doctor, const struct config_capture *capture,
 	const struct expectation *expectation, struct str *notes)
 {
-	double frames = doctor_health(doctor, "capture/%s/frames", capture->name);
-	double roce = doctor_health(doctor, "capture/%s/roce", capture->name);
-	double drops = doctor_health(doctor, "capture/%s/kernel_drops", capture->name);
-	if (!isfinite(frames)) {
+	if (!isfinite(capture_figure(doctor, capture, "frames"))) {
 		str_add(notes, "not open");
 		return;
 	}
-	if (drops > 0) {
-		str_addf(notes, "kernel dropped %.0f; ", drops);
-		doctor_todo(doctor, false, capture->name,
-			"raise capture.buffer, sample, or mirror less to it",
-			"the kernel dropped %.0f frames of %.0f: PSN gaps of those intervals are "
-			"unknown",
-			drops, frames);
-	}
-	if (roce == 0) {
-		str_add(notes, "0 RoCE packets seen: this capture says nothing about the fabric; ");
-		doctor_todo(doctor, false, capture->name, no_roce,
-			"0 RoCE packets seen: that is no sign of health");
-	}
+	capture_tell_sight(doctor, capture, notes);
 	if (expectation->captured > 0 && expectation->counted > 0) {
 		double share = expectation->captured / expectation->counted;
 		str_addf(notes, "%.0f %% of the port's octets; ", 100 * share);
@@ -122,6 +182,22 @@ static void judge_capture(struct doctor *doctor, const struct config_capture *ca
 		notes->s[notes->n -= 2] = '\0'; /* the last "; " */
 }
 
+/* Keys of the document, and of the agent's health. */
+static const struct {
+	const char *name, *key;
+} capture_figures[] = {
+	{"frames", "frames"},
+	{"interface_frames", "interface_frames"},
+	{"roce_packets", "roce"},
+	{"rocev1_packets", "rocev1"},
+	{"uet_packets", "uet"},
+	{"tunneled_packets", "tunneled"},
+	{"encapsulated_frames", "encapsulated"},
+	{"copies", "copies"},
+	{"unreadable_frames", "bad"},
+	{"kernel_drops", "kernel_drops"},
+};
+
 static json_t *capture_row(struct doctor *doctor, const struct config_capture *capture)
 {
 	rw_cleanup(str_done) struct str notes = {0};
@@ -133,13 +209,9 @@ static json_t *capture_row(struct doctor *doctor, const struct config_capture *c
 	json_object_set_new(row, "name", json_string_or_null(capture->name));
 	json_object_set_new(row, "interface", json_string_or_null(from));
 	json_object_set_new(row, "sampling", json_integer((json_int_t)capture->sampling));
-	doctor_put_count(row, "frames", doctor_health(doctor, "capture/%s/frames", capture->name));
-	doctor_put_count(
-		row, "roce_packets", doctor_health(doctor, "capture/%s/roce", capture->name));
-	doctor_put_count(
-		row, "unreadable_frames", doctor_health(doctor, "capture/%s/bad", capture->name));
-	doctor_put_count(row, "kernel_drops",
-		doctor_health(doctor, "capture/%s/kernel_drops", capture->name));
+	for (size_t i = 0; i < rw_countof(capture_figures); i++)
+		doctor_put_count(row, capture_figures[i].name,
+			capture_figure(doctor, capture, capture_figures[i].key));
 	doctor_put_count(row, "captured_bytes", expectation.captured);
 	doctor_put_count(row, "expected_bytes", expectation.counted);
 	json_object_set_new(row, "notes", json_string_or_null(notes.n ? notes.s : NULL));

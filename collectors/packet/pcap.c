@@ -501,23 +501,50 @@ static const struct target *pcap_collector_state(const void *instance)
 	return capture_state(instance);
 }
 
+/* RoCEv2 that came in a tunnel or a mirror; tags are neither. */
+static double pcap_tunneled(const struct roce_count *count)
+{
+	uint64_t most = 0;
+	for (int layer = LAYER_MPLS; layer < LAYER_COUNT; layer++)
+		if (count->by_layer[layer] > most)
+			most = count->by_layer[layer];
+	return (double)most;
+}
+
+static void pcap_figure_kind(
+	collector_figure_fn *fn, void *arg, const char *what, const char *kind, uint64_t n)
+{
+	char key[64];
+	if (!n)
+		return;
+	snprintf(key, sizeof(key), "%s_%s", what, kind);
+	fn(arg, key, "", (double)n);
+}
+
 static void pcap_collector_figures(const void *instance, collector_figure_fn *fn, void *arg)
 {
 	struct capture_counts counts;
 	capture_counts(instance, &counts);
-	fn(arg, "frames", "", (double)counts.count->packets);
-	fn(arg, "roce", "", (double)counts.count->roce_packets);
-	fn(arg, "bad", "", (double)roce_count_bad(counts.count));
+	const struct roce_count *count = counts.count;
+	fn(arg, "frames", "", (double)count->packets);
+	fn(arg, "roce", "", (double)count->roce_packets);
+	fn(arg, "rocev1", "", (double)count->rocev1_packets);
+	fn(arg, "uet", "", (double)count->uet);
+	fn(arg, "tunneled", "", pcap_tunneled(count));
+	fn(arg, "encapsulated", "", (double)count->encapsulated);
+	fn(arg, "bad", "", (double)roce_count_bad(count));
+	fn(arg, "aeth_cut", "", (double)count->aeth_cut);
+	fn(arg, "requests", "", (double)roce_count_requests(count));
+	fn(arg, "answers", "", (double)roce_count_answers(count));
 	fn(arg, "kernel_drops", "", (double)counts.kernel_drops);
 	if (counts.interface_frames >= 0)
 		fn(arg, "interface_frames", "", counts.interface_frames);
-	for (int kind = 0; kind < CENSUS_KINDS; kind++) {
-		char key[32];
-		if (!counts.census.frames[kind])
-			continue;
-		snprintf(key, sizeof(key), "instead_%s", frame_census_name(kind));
-		fn(arg, key, "", (double)counts.census.frames[kind]);
-	}
+	for (int kind = 0; kind < CENSUS_KINDS; kind++)
+		pcap_figure_kind(
+			fn, arg, "instead", frame_census_name(kind), counts.census.frames[kind]);
+	for (int kind = 0; kind < REFUSED_COUNT; kind++)
+		pcap_figure_kind(
+			fn, arg, "refused", decap_refusal_name(kind), count->refused[kind]);
 }
 
 const struct collector collector_pcap = {.name = "pcap",

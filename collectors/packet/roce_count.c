@@ -1,6 +1,16 @@
 /* roce_count - adds decoded frames to plain counts. */
 #include "collectors/packet/roce_count.h"
 
+static void count_layers(struct roce_count *count, uint32_t layers)
+{
+	while (layers) { /* mostly none */
+		const int layer = __builtin_ctz(layers);
+		layers &= layers - 1;
+		if (layer < LAYER_COUNT)
+			count->by_layer[layer]++;
+	}
+}
+
 static void count_roce(struct roce_count *count, const struct roce_packet *packet)
 {
 	count->roce_packets++;
@@ -10,6 +20,9 @@ static void count_roce(struct roce_count *count, const struct roce_packet *packe
 	count->icrc[packet->icrc]++;
 	count->cnp += roce_is_cnp(packet);
 	count->rnr_nak += roce_is_rnr_nak(packet);
+	count->aeth_cut += packet->aeth_cut;
+	count->trimmed += packet->trimmed;
+	count_layers(count, packet->layers);
 	if (roce_is_nak(packet)) {
 		count->nak++;
 		count->nak_code[packet->syndrome & 31]++;
@@ -41,13 +54,16 @@ void roce_count_add(struct roce_count *count, const struct roce_packet *packet, 
 	count->octets += packet->frame_octets;
 	switch (packet->kind) {
 	case PACKET_ROCE: count_roce(count, packet); break;
+	case PACKET_UET: count->uet++; break;
+	case PACKET_ENCAPSULATED:
+		count->encapsulated++;
+		count->refused[packet->refusal % REFUSED_COUNT]++;
+		break;
 	case PACKET_ROCEV1: count->rocev1_packets++; break;
 	case PACKET_PFC: count_pfc(count, packet); break;
 	case PACKET_PAUSE: count->pause_frames++; break;
 	case PACKET_BAD: count->errors[packet->error]++; break;
 	case PACKET_SFLOW:
-	case PACKET_UET:
-	case PACKET_ENCAPSULATED:
 	case PACKET_OTHER: break;
 	}
 }
@@ -58,4 +74,28 @@ uint64_t roce_count_bad(const struct roce_count *count)
 	for (int error = 0; error < ROCE_ERROR_COUNT; error++)
 		bad += count->errors[error];
 	return bad;
+}
+
+/* Opcodes begin with the transport service in three bits, 0 = reliable connection (InfiniBand
+ * Architecture Specification, section 9.2.1). */
+enum { RELIABLE_OPCODES = 32 };
+
+uint64_t roce_count_requests(const struct roce_count *count)
+{
+	uint64_t n = 0;
+	for (int opcode = 0; opcode < RELIABLE_OPCODES; opcode++)
+		if (roce_opcode_role((uint8_t)opcode) == ROLE_REQUEST)
+			n += count->by_opcode[opcode];
+	return n;
+}
+
+uint64_t roce_count_answers(const struct roce_count *count)
+{
+	uint64_t n = 0;
+	for (int opcode = 0; opcode < RELIABLE_OPCODES; opcode++) {
+		const enum roce_role role = roce_opcode_role((uint8_t)opcode);
+		if (role != ROLE_REQUEST && role != ROLE_NONE)
+			n += count->by_opcode[opcode];
+	}
+	return n;
 }

@@ -2,12 +2,19 @@
 #ifndef RW_COLLECTORS_ROCE_COUNT_H
 #define RW_COLLECTORS_ROCE_COUNT_H
 
+#include "collectors/packet/decap.h"
 #include "collectors/packet/roce_parse.h"
 
 struct roce_count {
 	uint64_t packets, octets; /* every frame */
 	uint64_t roce_packets, roce_octets; /* RoCEv2 */
 	uint64_t rocev1_packets, pfc_frames, pause_frames;
+	uint64_t uet; /* Ultra Ethernet transport */
+	uint64_t encapsulated; /* recognised and not opened; by kind: */
+	uint64_t refused[REFUSED_COUNT];
+	uint64_t by_layer[LAYER_COUNT]; /* RoCEv2, by what it was carried in */
+	uint64_t trimmed; /* RoCEv2 whose payload a switch cut off */
+	uint64_t aeth_cut; /* answers of which ACK or NAK is not known, because they were cut */
 	uint64_t by_opcode[256];
 	uint64_t ecn[4]; /* RoCEv2, by the ECN field */
 	uint64_t cnp, nak, rnr_nak;
@@ -25,6 +32,10 @@ struct roce_count {
 
 /* roce_count_bad - frames that could not be understood, whatever the error. */
 uint64_t roce_count_bad(const struct roce_count *count);
+/* Of reliable connections: packets that an answer is due for, and answers (ACKs, NAKs, responses).
+ * One without the other: the capture sees one direction. */
+uint64_t roce_count_requests(const struct roce_count *count);
+uint64_t roce_count_answers(const struct roce_count *count);
 void roce_count_add(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns);
 
 #endif
