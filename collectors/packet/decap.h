@@ -60,6 +60,7 @@ enum decap_refusal {
 	REFUSED_GENEVE_PROTOCOL,
 	REFUSED_ETHERIP_VERSION,
 	REFUSED_TZSP_FRAME, /* TZSP of a frame that is not Ethernet */
+	REFUSED_MIRROR_HEADER, /* a vendor's mirror header, and no frame behind it */
 	REFUSED_ESP, /* encrypted by IPsec */
 	REFUSED_MACSEC, /* encrypted by 802.1AE */
 	REFUSED_L2TP,
@@ -78,14 +79,68 @@ const char *decap_refusal_text(enum decap_refusal refusal); /* one phrase for pe
 
 /* What a mirror says of itself. .layer = LAYER_VLAN (0): no mirror. */
 struct decap_mirror {
-	uint8_t layer; /* enum decap_layer: ERSPAN, TZSP */
+	uint8_t layer; /* enum decap_layer: ERSPAN, TZSP, GRE of a vendor */
 	uint8_t direction; /* enum flow_dir */
 	bool has_session, has_port;
 	bool truncated; /* the mirror says that it cut the frame */
-	uint8_t cos; /* of the mirrored frame */
+	uint8_t cos; /* priority of the mirrored frame; valid with .vlan */
 	uint16_t session;
-	uint16_t vlan; /* of the mirrored frame; 0 = none given */
+	uint16_t vlan; /* that the mirror took out of the frame; 0 = none */
 	uint32_t port; /* index that the switch gives the port */
 };
+
+/* A tunnel that begins at the reader. */
+enum decap_tunnel {
+	TUNNEL_NONE,
+	TUNNEL_MPLS,
+	TUNNEL_GRE,
+	TUNNEL_IP, /* IP in IP */
+	TUNNEL_SRV6_IP, /* the same behind a segment routing header */
+	TUNNEL_SRV6_ETHERNET,
+	TUNNEL_ETHERIP,
+	TUNNEL_VXLAN,
+	TUNNEL_VXLAN_OLD, /* the port that Linux used before 4789 was given; others use it, too */
+	TUNNEL_VXLAN_GPE,
+	TUNNEL_GENEVE,
+	TUNNEL_TZSP,
+	TUNNEL_COUNT,
+};
+
+/* Which tunnel a number announces. Both 0: none that is known. */
+struct decap_door {
+	enum decap_tunnel tunnel;
+	enum decap_refusal refusal;
+};
+struct decap_door decap_of_type(unsigned ethertype);
+struct decap_door decap_of_protocol(unsigned ip_protocol);
+struct decap_door decap_of_port(unsigned udp_port); /* destination */
+
+/* What stands behind a tunnel's header. */
+enum decap_next {
+	NEXT_SHORT, /* the header is not whole */
+	NEXT_REFUSED, /* .refusal */
+	NEXT_OTHER, /* not a packet in a tunnel: signalling, or another protocol on this port */
+	NEXT_ETHERNET,
+	NEXT_IP, /* of the version that its first four bits say */
+	NEXT_TYPE, /* .type, an ethertype */
+};
+
+struct decap_inner {
+	enum decap_next next;
+	enum decap_layer layer;
+	enum decap_refusal refusal;
+	uint16_t type;
+	struct decap_mirror mirror; /* .layer 0: the tunnel is no mirror */
+};
+
+/*
+ * decap_open - read the header of @tunnel, which @bytes stands before; afterwards @bytes stands
+ * behind it. @bytes may be cut by a snap length. Fills *ret always.
+ */
+void decap_open(enum decap_tunnel tunnel, struct bytes *bytes, struct decap_inner *ret);
+
+/* decap_ip4_sum_ok - the IPv4 header at @ip, of which @n bytes are there, is whole and its checksum
+ * is right (RFC 791). */
+bool decap_ip4_sum_ok(const uint8_t *ip, size_t n);
 
 #endif

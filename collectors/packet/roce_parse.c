@@ -2,23 +2,20 @@
  * of the file first. */
 #include "collectors/packet/roce_parse.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "agent/base/bytes.h"
 #include "agent/base/cleanup.h"
-#include "collectors/packet/icrc.h"
+#include "collectors/packet/roce_bth.h"
 
 enum {
 	ETH_BYTES = 14,
 	SLL_BYTES = 16,
 	SLL2_BYTES = 20,
 	NULL_BYTES = 4,
+	GRH_NEXT_BTH = 0x1b, /* next header of a global route header */
 	IP4_BYTES = 20,
 	IP6_BYTES = 40,
-	UDP_BYTES = 8,
-	BTH_BYTES = 12,
 	TYPE_IP4 = 0x0800,
 	TYPE_IP6 = 0x86dd,
 	TYPE_ROCEV1 = 0x8915,
@@ -29,99 +26,14 @@ enum {
 	MAC_PAUSE = 0x0001,
 	MAC_PFC = 0x0101,
 	PROTO_HOP = 0,
+	PROTO_TCP = 6,
 	PROTO_UDP = 17,
 	PROTO_ROUTING = 43,
 	PROTO_FRAGMENT = 44,
 	PROTO_AUTH = 51,
 	PROTO_OPTIONS = 60,
+	ROUTING_SEGMENTS = 4, /* type of the IPv6 routing header, RFC 8754 */
 };
-
-/* ---- opcodes ------------------------------------------------------------- */
-
-/* Extension headers, in the order in which they follow the BTH. */
-enum { X_RETH = 1, X_ATOMIC = 2, X_AETH = 4, X_ATOMIC_ACK = 8, X_IMM = 16, X_IETH = 32 };
-
-struct operation { /* low five bits of the opcode */
-	const char *name;
-	unsigned extensions;
-	enum roce_role role;
-};
-
-static const struct operation operations[32] = {
-	[0x00] = {"SEND_FIRST", 0, ROLE_REQUEST},
-	[0x01] = {"SEND_MIDDLE", 0, ROLE_REQUEST},
-	[0x02] = {"SEND_LAST", 0, ROLE_REQUEST},
-	[0x03] = {"SEND_LAST_WITH_IMMEDIATE", X_IMM, ROLE_REQUEST},
-	[0x04] = {"SEND_ONLY", 0, ROLE_REQUEST},
-	[0x05] = {"SEND_ONLY_WITH_IMMEDIATE", X_IMM, ROLE_REQUEST},
-	[0x06] = {"RDMA_WRITE_FIRST", X_RETH, ROLE_REQUEST},
-	[0x07] = {"RDMA_WRITE_MIDDLE", 0, ROLE_REQUEST},
-	[0x08] = {"RDMA_WRITE_LAST", 0, ROLE_REQUEST},
-	[0x09] = {"RDMA_WRITE_LAST_WITH_IMMEDIATE", X_IMM, ROLE_REQUEST},
-	[0x0a] = {"RDMA_WRITE_ONLY", X_RETH, ROLE_REQUEST},
-	[0x0b] = {"RDMA_WRITE_ONLY_WITH_IMMEDIATE", X_RETH | X_IMM, ROLE_REQUEST},
-	[0x0c] = {"RDMA_READ_REQUEST", X_RETH, ROLE_REQUEST},
-	[0x0d] = {"RDMA_READ_RESPONSE_FIRST", X_AETH, ROLE_RESPONSE_FIRST},
-	[0x0e] = {"RDMA_READ_RESPONSE_MIDDLE", 0, ROLE_RESPONSE},
-	[0x0f] = {"RDMA_READ_RESPONSE_LAST", X_AETH, ROLE_RESPONSE},
-	[0x10] = {"RDMA_READ_RESPONSE_ONLY", X_AETH, ROLE_RESPONSE_FIRST},
-	[0x11] = {"ACKNOWLEDGE", X_AETH, ROLE_ACK},
-	[0x12] = {"ATOMIC_ACKNOWLEDGE", X_AETH | X_ATOMIC_ACK, ROLE_ACK},
-	[0x13] = {"COMPARE_SWAP", X_ATOMIC, ROLE_REQUEST},
-	[0x14] = {"FETCH_ADD", X_ATOMIC, ROLE_REQUEST},
-	[0x15] = {"RESYNC", 0, ROLE_REQUEST},
-	[0x16] = {"SEND_LAST_WITH_INVALIDATE", X_IETH, ROLE_REQUEST},
-	[0x17] = {"SEND_ONLY_WITH_INVALIDATE", X_IETH, ROLE_REQUEST},
-};
-
-struct transport { /* high three bits of the opcode */
-	const char *name;
-	uint32_t defined; /* bit n: operation n exists */
-	uint8_t any_bytes; /* extension header on every packet (RDETH) */
-	uint8_t request_bytes; /* and on requests (DETH, XRCETH) */
-};
-
-static const struct transport transports[8] = {
-	[0] = {"RC", 0x00dfffff, 0, 0},
-	[1] = {"UC", 0x00000fff, 0, 0},
-	[2] = {"RD", 0x003fffff, 4, 8},
-	[3] = {"UD", 0x00000030, 0, 8},
-	[5] = {"XRC", 0x00dfffff, 0, 4},
-};
-
-static bool opcode_defined(uint8_t opcode)
-{
-	return transports[opcode >> 5].defined >> (opcode & 31) & 1;
-}
-
-char *roce_opcode_text(char buf[ROCE_OPCODE_TEXT_MAX], uint8_t opcode)
-{
-	if (opcode == ROCE_OPCODE_CNP)
-		snprintf(buf, ROCE_OPCODE_TEXT_MAX, "CNP");
-	else if (opcode_defined(opcode))
-		snprintf(buf, ROCE_OPCODE_TEXT_MAX, "%s_%s", transports[opcode >> 5].name,
-			operations[opcode & 31].name);
-	else
-		snprintf(buf, ROCE_OPCODE_TEXT_MAX, "0x%02x", opcode);
-	return buf;
-}
-
-enum roce_role roce_opcode_role(uint8_t opcode)
-{
-	if (opcode_defined(opcode))
-		return operations[opcode & 31].role;
-	return ROLE_NONE;
-}
-
-const char *aeth_nak_text(uint8_t syndrome)
-{
-	static const char *const text[] = {"PSN sequence error", "invalid request",
-		"remote access error", "remote operational error", "invalid RD request"};
-	unsigned code = syndrome & 31;
-	if (code < rw_countof(text))
-		return text[code];
-	return "reserved code";
-}
 
 const char *roce_error_name(enum roce_error error)
 {
@@ -171,111 +83,18 @@ enum roce_link link_of_dlt(uint32_t linktype)
 
 /* ---- decoders ------------------------------------------------------------ */
 
-struct frame {
-	struct bytes b;
-	bool cut; /* fewer bytes captured than were on the wire */
-	unsigned flags;
-	const uint8_t *ip; /* IP header, for ICRC */
-	/* no IPv4 options, no IPv6 extension headers, not a fragment: ICRC is defined */
-	bool icrc_form;
-	size_t wire_left; /* bytes of the packet from here on, as the last length field said */
-};
-
-static void roce_parse_bad(struct roce_packet *packet, enum roce_error error)
+static void roce_parse_refuse(struct roce_packet *packet, enum decap_refusal refusal)
 {
-	packet->kind = PACKET_BAD;
-	packet->error = error;
+	packet->kind = PACKET_ENCAPSULATED;
+	packet->refusal = (uint8_t)refusal;
 }
 
-static void ran_out(const struct frame *frame, struct roce_packet *packet)
+/* Shorten the reader to the packet: what follows is Ethernet padding. A captured part stays as it
+ * is. */
+static void roce_parse_limit(struct frame *frame, const uint8_t *start, size_t total)
 {
-	if (frame->cut)
-		roce_parse_bad(packet, ROCE_CUT_BY_SNAPLEN);
-	else
-		roce_parse_bad(packet, ROCE_SHORT_PACKET);
-}
-
-static void parse_extensions(struct frame *frame, struct roce_packet *packet, size_t body)
-{
-	if (!opcode_defined(packet->opcode))
-		return;
-	const struct transport *t = &transports[packet->opcode >> 5];
-	const struct operation *o = &operations[packet->opcode & 31];
-	size_t n = t->any_bytes;
-	if (o->role == ROLE_REQUEST)
-		n += t->request_bytes;
-	bytes_skip(&frame->b, n);
-	if (o->extensions & X_RETH) {
-		bytes_skip(&frame->b, 12); /* virtual address, R_Key */
-		packet->reth_bytes = bytes_be32(&frame->b);
-		packet->has_reth = bytes_ok(&frame->b);
-		n += 16;
-	}
-	if (o->extensions & X_AETH) {
-		packet->syndrome = bytes_u8(&frame->b);
-		packet->msn = bytes_be24(&frame->b);
-		packet->has_aeth = bytes_ok(&frame->b);
-		packet->aeth_cut = !packet->has_aeth;
-		n += 4;
-	}
-	if (o->extensions & X_ATOMIC)
-		n += 28;
-	if (o->extensions & X_ATOMIC_ACK)
-		n += 8;
-	if (o->extensions & (X_IMM | X_IETH))
-		n += 4;
-	if (body > n + packet->pad)
-		packet->payload_bytes = (uint32_t)(body - n - packet->pad);
-	else
-		packet->payload_bytes = 0;
-}
-
-/* @udp_bytes: UDP length, header included; the reader stands behind the UDP header. */
-static void parse_bth(
-	struct frame *frame, struct roce_packet *roce_packet, const uint8_t *udp, size_t udp_bytes)
-{
-	if (udp_bytes < UDP_BYTES + BTH_BYTES + ICRC_BYTES) {
-		roce_parse_bad(roce_packet, ROCE_BTH_SHORT);
-		return;
-	}
-	size_t captured = bytes_left(&frame->b), packet = udp_bytes - UDP_BYTES;
-	roce_packet->opcode = bytes_u8(&frame->b);
-	uint8_t flags = bytes_u8(&frame->b);
-	roce_packet->se = flags & 0x80;
-	roce_packet->mig_req = flags & 0x40;
-	roce_packet->pad = flags >> 4 & 3;
-	roce_packet->p_key = bytes_be16(&frame->b);
-	uint8_t ecn = bytes_u8(&frame->b);
-	roce_packet->fecn = ecn & 0x80;
-	roce_packet->becn = ecn & 0x40;
-	roce_packet->dst_qp = bytes_be24(&frame->b);
-	roce_packet->ack_req = bytes_u8(&frame->b) & 0x80;
-	roce_packet->psn = bytes_be24(&frame->b);
-	if (!bytes_ok(&frame->b)) {
-		ran_out(frame, roce_packet);
-		return;
-	}
-	if (flags & 0x0f) {
-		roce_parse_bad(roce_packet, ROCE_BTH_VERSION);
-		return;
-	}
-	roce_packet->kind = PACKET_ROCE;
-	parse_extensions(frame, roce_packet, packet - BTH_BYTES - ICRC_BYTES);
-
-	if (captured >= packet) {
-		roce_packet->icrc_seen = true;
-		roce_packet->icrc_wire = icrc_get(udp + udp_bytes - ICRC_BYTES);
-	}
-	if ((frame->flags & ROCE_CHECK_ICRC) && frame->icrc_form && captured >= packet) {
-		const uint8_t *end = udp + udp_bytes;
-		uint32_t icrc;
-		if (icrc_compute(frame->ip, (size_t)(end - frame->ip) - ICRC_BYTES, &icrc) == 0) {
-			if (icrc == icrc_get(end - ICRC_BYTES))
-				roce_packet->icrc = ICRC_OK;
-			else
-				roce_packet->icrc = ICRC_BAD;
-		}
-	}
+	if ((size_t)(frame->b.end - start) > total)
+		frame->b.end = start + total;
 }
 
 /* The datagram is only found here; who reads sFlow reads it. */
@@ -290,11 +109,37 @@ static void parse_sflow(struct frame *frame, struct roce_packet *packet, size_t 
 	packet->sflow_bytes = (uint32_t)captured;
 }
 
+/* A datagram to another port than RoCEv2's: sFlow, Ultra Ethernet, a tunnel, or not ours. */
+static void parse_udp_other(
+	struct frame *frame, struct roce_packet *packet, const uint8_t *udp, size_t udp_bytes)
+{
+	struct decap_door door = {TUNNEL_NONE, REFUSED_NOTHING};
+	const bool ours = packet->dst_port == SFLOW_UDP_PORT || packet->dst_port == UET_UDP_PORT;
+	if (!ours)
+		door = decap_of_port(packet->dst_port);
+	if (!ours && door.tunnel == TUNNEL_NONE)
+		return;
+	if (udp_bytes < UDP_BYTES || udp_bytes > frame->wire_left) {
+		roce_parse_bad(packet, ROCE_UDP_LENGTH);
+		return;
+	}
+	roce_parse_limit(frame, udp, udp_bytes);
+	frame->wire_left = udp_bytes - UDP_BYTES;
+	frame->tunnel = door.tunnel;
+	if (packet->dst_port == SFLOW_UDP_PORT) {
+		parse_sflow(frame, packet, udp_bytes - UDP_BYTES);
+	} else if (packet->dst_port == UET_UDP_PORT) {
+		packet->kind = PACKET_UET;
+		if (!uet_parse(&frame->b, &packet->uet))
+			ran_out(frame, packet);
+	}
+}
+
 static void parse_udp(struct frame *frame, struct roce_packet *packet)
 {
 	const uint8_t *udp = frame->b.p;
 	packet->src_port = bytes_be16(&frame->b);
-	uint16_t dst_port = bytes_be16(&frame->b);
+	packet->dst_port = bytes_be16(&frame->b);
 	size_t udp_bytes = bytes_be16(&frame->b);
 	bytes_skip(&frame->b, 2);
 	if (!bytes_ok(&frame->b)) {
@@ -302,24 +147,51 @@ static void parse_udp(struct frame *frame, struct roce_packet *packet)
 		return;
 	}
 	/* replies go to 4791 too: a source port of 4791 alone is someone else's */
-	if (dst_port != ROCE_UDP_PORT && dst_port != SFLOW_UDP_PORT)
-		return;
-	if (udp_bytes < UDP_BYTES || udp_bytes > frame->wire_left) {
-		roce_parse_bad(packet, ROCE_UDP_LENGTH);
-		return;
-	}
-	if (dst_port == ROCE_UDP_PORT)
+	if (packet->dst_port != ROCE_UDP_PORT)
+		parse_udp_other(frame, packet, udp, udp_bytes);
+	else if (udp_bytes >= UDP_BYTES && udp_bytes <= frame->wire_left)
 		parse_bth(frame, packet, udp, udp_bytes);
+	else if (udp_bytes > frame->wire_left && frame->wire_left > UDP_BYTES + BTH_BYTES)
+		parse_trimmed(frame, packet, udp, udp_bytes);
 	else
-		parse_sflow(frame, packet, udp_bytes - UDP_BYTES);
+		roce_parse_bad(packet, ROCE_UDP_LENGTH);
 }
 
-/* Shorten the reader to the packet: what follows is Ethernet padding. A captured part stays as it
- * is. */
-static void roce_parse_limit(struct frame *frame, const uint8_t *start, size_t total)
+/* What follows an IP header is not UDP. True: a tunnel begins there. */
+static bool parse_protocol(struct frame *frame, struct roce_packet *packet, unsigned protocol)
 {
-	if ((size_t)(frame->b.end - start) > total)
-		frame->b.end = start + total;
+	const struct decap_door door = decap_of_protocol(protocol);
+	if (door.refusal != REFUSED_NOTHING)
+		roce_parse_refuse(packet, door.refusal);
+	frame->tunnel = door.tunnel;
+	return door.tunnel != TUNNEL_NONE;
+}
+
+static void parse_tcp_ports(struct frame *frame, struct roce_packet *packet)
+{
+	packet->src_port = bytes_be16(&frame->b);
+	packet->dst_port = bytes_be16(&frame->b);
+}
+
+/* An IP packet that is longer than what carries it: in a tunnel or mirror, that cut it. Elsewhere
+ * the lengths contradict each other, and false is returned. */
+static bool parse_ip_longer(struct roce_packet *packet, size_t total)
+{
+	if (!packet->n_tunnels) {
+		roce_parse_bad(packet, ROCE_IP_LENGTH);
+		return false;
+	}
+	packet->inner_cut = true;
+	packet->octets = (uint32_t)(total + ETH_BYTES + 4u * packet->n_vlan);
+	return true;
+}
+
+/* A later fragment: of TCP it is not ours anyway. */
+static void roce_parse_fragment(struct frame *frame, struct roce_packet *packet)
+{
+	frame->tunnel = TUNNEL_NONE;
+	if (packet->ip_protocol != PROTO_TCP)
+		roce_parse_bad(packet, ROCE_IP_FRAGMENT);
 }
 
 static void parse_ip4(struct frame *frame, struct roce_packet *packet)
@@ -338,10 +210,12 @@ static void parse_ip4(struct frame *frame, struct roce_packet *packet)
 	if (total == 0)
 		total = frame->wire_left; /* segmentation offload: the sender's own capture shows 0
 					   */
-	if (total < header || total > frame->wire_left) {
+	if (total < header) {
 		roce_parse_bad(packet, ROCE_IP_LENGTH);
 		return;
 	}
+	if (total > frame->wire_left && !parse_ip_longer(packet, total))
+		return;
 	packet->family = 4;
 	memcpy(packet->src, h + 12, 4);
 	memcpy(packet->dst, h + 16, 4);
@@ -349,21 +223,80 @@ static void parse_ip4(struct frame *frame, struct roce_packet *packet)
 	packet->ecn = h[1] & 3;
 	packet->ttl = h[8];
 	packet->ip_id = (uint16_t)((unsigned)h[4] << 8 | h[5]);
-	if (h[9] != PROTO_UDP)
+	packet->ip_protocol = h[9];
+	if (h[9] != PROTO_UDP && !parse_protocol(frame, packet, h[9]) && h[9] != PROTO_TCP)
 		return;
 	if (fragment) {
-		roce_parse_bad(packet, ROCE_IP_FRAGMENT);
+		roce_parse_fragment(frame, packet);
 		return;
 	}
 	frame->ip = h;
 	frame->icrc_form = header == IP4_BYTES && !(h[6] & 0x20);
 	roce_parse_limit(frame, h, total);
 	frame->wire_left = total - header;
-	if (!bytes_skip(&frame->b, header - IP4_BYTES)) {
+	if (!bytes_skip(&frame->b, header - IP4_BYTES))
 		ran_out(frame, packet);
-		return;
+	else if (h[9] == PROTO_UDP)
+		parse_udp(frame, packet);
+	else if (h[9] == PROTO_TCP)
+		parse_tcp_ports(frame, packet);
+}
+
+static bool is_ip6_extension(unsigned protocol)
+{
+	return protocol == PROTO_HOP || protocol == PROTO_ROUTING || protocol == PROTO_FRAGMENT ||
+		protocol == PROTO_AUTH || protocol == PROTO_OPTIONS;
+}
+
+/* Steps over one extension header; false: it is bad or not whole, which is said in @packet. */
+static bool parse_ip6_extension(struct frame *frame, struct roce_packet *packet, unsigned kind)
+{
+	const uint8_t *x = bytes_take(&frame->b, 8);
+	if (!x) {
+		ran_out(frame, packet);
+		return false;
 	}
-	parse_udp(frame, packet);
+	/* length in units of 8 octets beyond the first 8; AH counts 4-octet units minus 2 (RFC
+	 * 4302); fragment: fixed */
+	size_t size = ((size_t)x[1] + 1) * 8;
+	if (kind == PROTO_FRAGMENT)
+		size = 8;
+	else if (kind == PROTO_AUTH)
+		size = ((size_t)x[1] + 2) * 4;
+	if (size < 8 || size > frame->wire_left) {
+		roce_parse_bad(packet, ROCE_IP_LENGTH);
+		return false;
+	}
+	if (!bytes_skip(&frame->b, size - 8)) {
+		ran_out(frame, packet);
+		return false;
+	}
+	frame->icrc_form = false;
+	frame->wire_left -= size;
+	packet->ip_protocol = x[0];
+	if (kind == PROTO_ROUTING && x[2] == ROUTING_SEGMENTS)
+		packet->layers |= 1u << LAYER_SRV6;
+	if (kind == PROTO_FRAGMENT && (((unsigned)x[2] << 8 | x[3]) & 0xfff8)) {
+		if (x[0] == PROTO_UDP || decap_of_protocol(x[0]).tunnel != TUNNEL_NONE)
+			roce_parse_bad(packet, ROCE_IP_FRAGMENT);
+		return false;
+	}
+	return true;
+}
+
+/* Leaves the protocol behind the extension headers in @packet. */
+static bool parse_ip6_extensions(struct frame *frame, struct roce_packet *packet, unsigned next)
+{
+	for (int i = 0; is_ip6_extension(next); i++) {
+		if (i == IP6_EXTENSIONS_MAX) {
+			roce_parse_bad(packet, ROCE_IP6_EXTENSIONS);
+			return false;
+		}
+		if (!parse_ip6_extension(frame, packet, next))
+			return false;
+		next = packet->ip_protocol;
+	}
+	return true;
 }
 
 static void parse_ip6(struct frame *frame, struct roce_packet *packet)
@@ -385,10 +318,8 @@ static void parse_ip6(struct frame *frame, struct roce_packet *packet)
 		else
 			payload = 0;
 	}
-	if (payload + IP6_BYTES > frame->wire_left) {
-		roce_parse_bad(packet, ROCE_IP_LENGTH);
+	if (payload + IP6_BYTES > frame->wire_left && !parse_ip_longer(packet, payload + IP6_BYTES))
 		return;
-	}
 	packet->family = 6;
 	memcpy(packet->src, h + 8, 16);
 	memcpy(packet->dst, h + 24, 16);
@@ -401,47 +332,16 @@ static void parse_ip6(struct frame *frame, struct roce_packet *packet)
 	roce_parse_limit(frame, h, IP6_BYTES + payload);
 	frame->wire_left = payload;
 
-	uint8_t next = h[6];
-	for (int i = 0; next != PROTO_UDP; i++) {
-		if (next != PROTO_HOP && next != PROTO_ROUTING && next != PROTO_FRAGMENT &&
-			next != PROTO_AUTH && next != PROTO_OPTIONS)
-			return;
-		if (i == IP6_EXTENSIONS_MAX) {
-			roce_parse_bad(packet, ROCE_IP6_EXTENSIONS);
-			return;
-		}
-		const uint8_t *x = bytes_take(&frame->b, 8);
-		if (!x) {
-			ran_out(frame, packet);
-			return;
-		}
-		/* length in units of 8 octets beyond the first 8; AH counts 4-octet units minus 2
-		 * (RFC 4302); fragment: fixed */
-		size_t size;
-		if (next == PROTO_FRAGMENT)
-			size = 8;
-		else if (next == PROTO_AUTH)
-			size = ((size_t)x[1] + 2) * 4;
-		else
-			size = ((size_t)x[1] + 1) * 8;
-		if (size < 8 || size > frame->wire_left) {
-			roce_parse_bad(packet, ROCE_IP_LENGTH);
-			return;
-		}
-		if (!bytes_skip(&frame->b, size - 8)) {
-			ran_out(frame, packet);
-			return;
-		}
-		frame->icrc_form = false;
-		frame->wire_left -= size;
-		if (next == PROTO_FRAGMENT && (((unsigned)x[2] << 8 | x[3]) & 0xfff8)) {
-			if (x[0] == PROTO_UDP)
-				roce_parse_bad(packet, ROCE_IP_FRAGMENT);
-			return;
-		}
-		next = x[0];
-	}
-	parse_udp(frame, packet);
+	packet->ip_protocol = h[6];
+	if (h[6] != PROTO_UDP && !parse_ip6_extensions(frame, packet, h[6]))
+		return;
+	if (packet->ip_protocol == PROTO_UDP)
+		parse_udp(frame, packet);
+	else if (packet->ip_protocol == PROTO_TCP)
+		parse_tcp_ports(frame, packet);
+	else if (parse_protocol(frame, packet, packet->ip_protocol) && frame->tunnel == TUNNEL_IP &&
+		packet->layers & 1u << LAYER_SRV6)
+		frame->tunnel = TUNNEL_SRV6_IP;
 }
 
 static void parse_mac_control(struct frame *frame, struct roce_packet *packet)
@@ -464,6 +364,32 @@ static void parse_mac_control(struct frame *frame, struct roce_packet *packet)
 		roce_parse_bad(packet, ROCE_MAC_CONTROL);
 }
 
+/* RoCE version 1: a global route header, laid out as an IPv6 header, and the transport header
+ * behind it (annex A16). What can be read of it is filled in; its kind says what it is in any case.
+ */
+static void parse_rocev1(struct frame *frame, struct roce_packet *packet)
+{
+	const uint8_t *h = bytes_take(&frame->b, IP6_BYTES);
+	packet->kind = PACKET_ROCEV1;
+	if (!h || h[0] >> 4 != 6 || h[6] != GRH_NEXT_BTH)
+		return;
+	packet->dscp = (uint8_t)((h[0] & 15) << 2 | h[1] >> 6);
+	packet->flow_label = (h[1] & 15u) << 16 | (uint32_t)h[2] << 8 | h[3];
+	if (parse_bth_fields(frame, packet))
+		return;
+	packet->kind = PACKET_ROCEV1;
+	packet->error = ROCE_OK;
+}
+
+/* An ethertype that is neither IP nor RoCE: a tunnel, or not ours. */
+static void parse_type_other(struct frame *frame, struct roce_packet *packet, unsigned type)
+{
+	const struct decap_door door = decap_of_type(type);
+	if (door.refusal != REFUSED_NOTHING)
+		roce_parse_refuse(packet, door.refusal);
+	frame->tunnel = door.tunnel;
+}
+
 static void parse_type(struct frame *frame, struct roce_packet *packet, unsigned type)
 {
 	while (type == TYPE_VLAN || type == TYPE_QINQ || type == TYPE_QINQ_OLD) {
@@ -483,14 +409,19 @@ static void parse_type(struct frame *frame, struct roce_packet *packet, unsigned
 		}
 		frame->wire_left -= 4;
 	}
+	packet->ethertype = (uint16_t)type;
+	if (packet->n_vlan)
+		packet->layers |= 1u << (packet->n_vlan == 1 ? LAYER_VLAN : LAYER_QINQ);
 	if (type == TYPE_IP4)
 		parse_ip4(frame, packet);
 	else if (type == TYPE_IP6)
 		parse_ip6(frame, packet);
 	else if (type == TYPE_ROCEV1)
-		packet->kind = PACKET_ROCEV1;
+		parse_rocev1(frame, packet);
 	else if (type == TYPE_MAC_CONTROL)
 		parse_mac_control(frame, packet);
+	else
+		parse_type_other(frame, packet, type);
 }
 
 static void parse_raw(struct frame *frame, struct roce_packet *packet)
@@ -504,6 +435,88 @@ static void parse_raw(struct frame *frame, struct roce_packet *packet)
 	else
 		roce_parse_bad(packet, ROCE_IP_HEADER);
 }
+
+static void parse_ethernet(struct frame *frame, struct roce_packet *packet)
+{
+	const uint8_t *h = bytes_take(&frame->b, ETH_BYTES);
+	if (!h) {
+		ran_out(frame, packet);
+		return;
+	}
+	memcpy(packet->src_mac, h + 6, sizeof(packet->src_mac));
+	frame->wire_left -= ETH_BYTES;
+	parse_type(frame, packet, (unsigned)h[12] << 8 | h[13]);
+}
+
+/* ---- tunnels ------------------------------------------------------------- */
+
+/* The headers read so far were those around the packet: keep who sent it, forget the rest. */
+static void parse_go_inside(struct roce_packet *packet)
+{
+	if (!packet->outer_family) {
+		packet->outer_family = packet->family;
+		memcpy(packet->outer_src, packet->src, sizeof(packet->outer_src));
+	}
+	memset(packet->src, 0, sizeof(packet->src));
+	memset(packet->dst, 0, sizeof(packet->dst));
+	packet->family = packet->ecn = packet->dscp = packet->ttl = 0;
+	packet->ip_protocol = 0;
+	packet->ip_id = packet->src_port = packet->dst_port = packet->ethertype = 0;
+	packet->flow_label = 0;
+	packet->n_tunnels++;
+}
+
+static void parse_inner(
+	struct frame *frame, struct roce_packet *packet, const struct decap_inner *inner)
+{
+	packet->layers |= 1u << inner->layer;
+	if (inner->mirror.layer)
+		packet->mirror = inner->mirror;
+	packet->inner_cut |= inner->mirror.truncated;
+	packet->octets = (uint32_t)(frame->wire_left + ETH_BYTES);
+	if (inner->next == NEXT_TYPE) {
+		parse_type(frame, packet, inner->type);
+	} else if (inner->next == NEXT_IP) {
+		parse_raw(frame, packet);
+	} else {
+		packet->octets = (uint32_t)frame->wire_left;
+		packet->n_vlan = packet->pcp = 0;
+		packet->vlan = 0;
+		parse_ethernet(frame, packet);
+	}
+	if (packet->mirror.vlan && packet->n_vlan == 0) {
+		packet->vlan = packet->mirror.vlan;
+		packet->pcp = packet->mirror.cos;
+	}
+}
+
+/* Out of line: plain frames do not come here. */
+static __attribute__((noinline)) void parse_tunnels(struct frame *frame, struct roce_packet *packet)
+{
+	while (frame->tunnel != TUNNEL_NONE) {
+		struct decap_inner inner;
+		const uint8_t *header = frame->b.p;
+		if (packet->n_tunnels == DECAP_DEPTH_MAX) {
+			roce_parse_refuse(packet, REFUSED_TOO_DEEP);
+			return;
+		}
+		decap_open(frame->tunnel, &frame->b, &inner);
+		frame->tunnel = TUNNEL_NONE;
+		if (inner.next == NEXT_SHORT)
+			ran_out(frame, packet);
+		if (inner.next == NEXT_SHORT || inner.next == NEXT_OTHER)
+			return;
+		if (inner.next == NEXT_REFUSED) {
+			roce_parse_refuse(packet, inner.refusal);
+			return;
+		}
+		parse_go_inside(packet);
+		frame->wire_left -= (size_t)(frame->b.p - header);
+		parse_inner(frame, packet, &inner);
+	}
+}
+
+/* ---- the frame ----------------------------------------------------------- */
 
 void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire, unsigned flags,
 	struct roce_packet *ret)
@@ -520,7 +533,7 @@ void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire
 		[LINK_SLL2] = {SLL2_BYTES, 0},
 		[LINK_NULL] = {NULL_BYTES, -1},
 	};
-	*ret = (struct roce_packet){.kind = PACKET_OTHER};
+	memset(ret, 0, sizeof(*ret)); /* .kind = PACKET_OTHER */
 	if (link <= LINK_UNSUPPORTED || link >= rw_countof(links)) {
 		ret->octets = ret->frame_octets = (uint32_t)wire;
 		roce_parse_bad(ret, ROCE_UNSUPPORTED_LINK);
@@ -528,7 +541,10 @@ void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire
 	}
 	if (wire < n)
 		wire = n;
-	struct frame f = {.b = bytes_of(bytes, n), .cut = n < wire, .flags = flags};
+	struct frame f = {.b = bytes_of(bytes, n),
+		.captured_end = bytes + n,
+		.cut = n < wire,
+		.flags = flags};
 	size_t header = links[link].header;
 	const uint8_t *h = bytes_take(&f.b, header);
 	ret->octets = (uint32_t)wire;
@@ -547,4 +563,6 @@ void roce_parse(enum roce_link link, const uint8_t *bytes, size_t n, size_t wire
 	else
 		parse_type(&f, ret,
 			(unsigned)h[links[link].type_at] << 8 | h[links[link].type_at + 1]);
+	if (f.tunnel != TUNNEL_NONE)
+		parse_tunnels(&f, ret);
 }

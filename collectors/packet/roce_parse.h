@@ -11,11 +11,12 @@
 #include <stdint.h>
 
 #include "collectors/packet/decap.h"
+#include "collectors/packet/roce_opcode.h"
+#include "collectors/packet/uet.h"
 
 #define ROCE_UDP_PORT 4791
 #define SFLOW_UDP_PORT 6343
 #define UET_UDP_PORT 4793
-#define ROCE_OPCODE_CNP 0x81 /* annex A17.9.3 of the InfiniBand specification */
 
 /* How a captured frame begins. Values are our own; link_of_dlt() translates the numbers of capture
  * files. */
@@ -56,15 +57,6 @@ enum roce_error {
 };
 const char *roce_error_name(enum roce_error error); /* "cut_by_snaplen": keys of the JSON report */
 
-/* Prologue of an Ultra Ethernet packet, see uet.h. */
-struct uet_packet {
-	uint8_t type; /* enum uet_type */
-	uint8_t next; /* next header, or the control type of a control packet */
-	uint8_t flags;
-	uint8_t nack_code; /* of a NACK; valid when .has_nack */
-	bool has_nack;
-};
-
 enum { VLAN_TAGS_MAX = 4, IP6_EXTENSIONS_MAX = 8 };
 
 enum icrc_verdict { ICRC_UNCHECKED, ICRC_OK, ICRC_BAD };
@@ -74,9 +66,6 @@ enum { ECN_NOT_ECT = 0, ECN_ECT1 = 1, ECN_ECT0 = 2, ECN_CE = 3 };
 
 /* AETH syndrome bits 6:5; the low five bits are credits, the RNR timer or the NAK code. */
 enum aeth_kind { AETH_ACK, AETH_RNR_NAK, AETH_RESERVED, AETH_NAK };
-
-/* What an opcode means for PSN bookkeeping. */
-enum roce_role { ROLE_REQUEST, ROLE_RESPONSE_FIRST, ROLE_RESPONSE, ROLE_ACK, ROLE_NONE };
 
 /* Where a frame was seen. Zero: one place, not known which. */
 struct packet_origin {
@@ -101,7 +90,9 @@ struct roce_packet {
 	uint8_t ecn, dscp, ttl;
 	uint8_t n_vlan, pcp; /* tags of the innermost frame; priority of its outermost */
 	uint16_t vlan; /* id of its outermost tag */
-	uint16_t src_port;
+	uint8_t ip_protocol; /* of the innermost IP header; 0 = none reached */
+	uint16_t ethertype; /* innermost that was reached behind the tags; 0 = none */
+	uint16_t src_port, dst_port; /* UDP, TCP; 0 = none reached */
 
 	/* BTH */
 	uint8_t opcode, pad;
@@ -189,12 +180,5 @@ static inline bool roce_is_rnr_nak(const struct roce_packet *packet)
 {
 	return packet->has_aeth && aeth_kind(packet->syndrome) == AETH_RNR_NAK;
 }
-
-/* Name as in the InfiniBand specification ("RC_RDMA_WRITE_ONLY"), or "0x9f" for an opcode it does
- * not define. */
-#define ROCE_OPCODE_TEXT_MAX 48
-char *roce_opcode_text(char buf[ROCE_OPCODE_TEXT_MAX], uint8_t opcode);
-enum roce_role roce_opcode_role(uint8_t opcode);
-const char *aeth_nak_text(uint8_t syndrome); /* of a NAK: "PSN sequence error", ... */
 
 #endif
