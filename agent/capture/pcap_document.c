@@ -26,6 +26,7 @@ json_t *pcap_document(struct pcap_reading *reading, const char *file)
 	json_object_set_new(o, "file", json_string_or_null(file));
 	json_object_set_new(o, "verdicts", json_array());
 	pcap_put_packets(o, reading);
+	pcap_put_encapsulation(o, reading);
 	pcap_put_entropy(o, reading);
 	pcap_put_loss(o, reading);
 	pcap_put_pause(o, reading);

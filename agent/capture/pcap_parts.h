@@ -15,6 +15,8 @@
 
 /* what was captured: frames, opcodes, ECN, ICRC, errors, time */
 void pcap_put_packets(json_t *document, struct pcap_reading *reading);
+/* tunnels, mirrors, what could not be opened, other transports */
+void pcap_put_encapsulation(json_t *document, struct pcap_reading *reading);
 /* five-tuples, source ports, and how evenly they spread the load */
 void pcap_put_entropy(json_t *document, struct pcap_reading *reading);
 /* gaps, retransmissions and what became of them */

@@ -18,6 +18,8 @@ void capture_analysis_packet(struct capture_analysis *analysis, const struct roc
 	const struct packet_origin *origin, int64_t t_ns)
 {
 	roce_count_add(&analysis->count, packet, t_ns);
+	if (encapsulation_counts(packet))
+		encapsulation_count_add(&analysis->encapsulation, packet);
 	if (packet->kind == PACKET_ROCE || packet->kind == PACKET_ROCEV1)
 		flow_table_add(analysis->flows, packet, t_ns);
 }

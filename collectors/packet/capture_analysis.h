@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "collectors/packet/encapsulation_count.h"
 #include "collectors/packet/flow_table.h"
 #include "collectors/packet/roce_count.h"
 #include "collectors/packet/roce_parse.h"
@@ -22,6 +23,7 @@ struct analysis_options {
 
 struct capture_analysis {
 	struct roce_count count;
+	struct encapsulation_count encapsulation;
 	struct flow_table *flows; /* owned */
 };
 

@@ -20,11 +20,31 @@
 struct loop;
 struct capture;
 
-/* RoCEv2 untagged, in one tag and in two; PFC and pause; RoCEv1. "vlan" shifts the offsets of all
- * that follows it, so it comes last. */
+/*
+ * What roce_parse reads or names, and nothing else: RoCEv2, sFlow, Ultra Ethernet, tunnels and
+ * mirrors over IPv4 and IPv6; PFC, pause, RoCEv1, MPLS; MACsec, so that it is named.
+ *
+ * PCAP_FILTER is for Ethernet, untagged, with one tag and with two; "vlan" shifts the offsets of
+ * all that follows it, so it comes last. PCAP_FILTER_COOKED is for Linux cooked captures, for which
+ * libpcap does not know "vlan"; the kernel compares the type behind the tag there. PCAP_FILTER_IP
+ * is for interfaces that begin with an IP header. An IPv6 header with extension headers is let
+ * through whole: BPF does not follow them. Fragments of tunnels are let through by their first part
+ * only.
+ */
+#define PCAP_FILTER_IP                                                                             \
+	"udp dst port 4791 or udp dst port 4793 or udp dst port 6343 or udp dst port 4789 or "     \
+	"udp dst port 4790 or udp dst port 6081 or udp dst port 6635 or udp dst port 4754 or "     \
+	"udp dst port 8472 or udp dst port 37008 or ip proto 47 or ip6 proto 47 or ip proto 4 or " \
+	"ip6 proto 4 or ip proto 41 or ip6 proto 41 or ip proto 137 or ip6 proto 137 or "          \
+	"ip proto 97 or ip6 proto 97 or ip6 proto 143 or ip6 proto 43 or ip6 proto 0 or "          \
+	"ip6 proto 60 or ip6 proto 44"
+#define PCAP_FILTER_TYPES                                                                          \
+	"ether proto 0x8808 or ether proto 0x8915 or ether proto 0x8847 or ether proto 0x8848 or " \
+	"ether proto 0x88e5"
+#define PCAP_FILTER_COOKED "(" PCAP_FILTER_IP " or " PCAP_FILTER_TYPES ")"
 #define PCAP_FILTER                                                                                \
-	"udp port 4791 or ether proto 0x8808 or ether proto 0x8915 or (vlan and (udp port 4791 "   \
-	"or (vlan and udp port 4791)))"
+	PCAP_FILTER_COOKED " or (vlan and (" PCAP_FILTER_COOKED                                    \
+			   " or (vlan and " PCAP_FILTER_COOKED ")))"
 
 /*
  * capture_open - needs CAP_NET_RAW (and CAP_SYS_ADMIN for another namespace): call before

@@ -147,10 +147,13 @@ static int handle_filter(pcap_t *pcap, const struct pcap_ask *ask, struct err *e
 	struct bpf_program program;
 	if (ask->every_frame)
 		return 0;
+	const int link = pcap_datalink(pcap);
 	/* A raw IP interface (tun) has no ethertypes to ask for. */
-	const char *filter = "udp port 4791";
-	if (pcap_datalink(pcap) == DLT_EN10MB)
+	const char *filter = PCAP_FILTER_IP;
+	if (link == DLT_EN10MB)
 		filter = PCAP_FILTER;
+	else if (link == DLT_LINUX_SLL || link == DLT_LINUX_SLL2)
+		filter = PCAP_FILTER_COOKED;
 	if (pcap_compile(pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN))
 		return reason_err(e, -EINVAL, PCAP_LIBRARY, ask->interface, pcap_geterr(pcap));
 	const int rc = pcap_setfilter(pcap, &program);
