@@ -1,0 +1,99 @@
+/*
+ * capture_clock - what the times of the packets say: rates, silences, messages, reactions to
+ * congestion notifications, answers to marks, pauses. All times are those of the capture, in ns
+ * since 1970 (UTC), so that they line up with whatever else is known. Single-threaded; lives beside
+ * a flow table, which knows queue pairs and hosts; bounded (limits below).
+ *
+ * A data packet touches the 32 bytes of its direction (stream_clock.h) and one bin of the capture's
+ * rate. Rare things have records of their own: at messages, silences, marks, CNPs.
+ *
+ * A gap longer than STALL_MIN_NS and STALL_TIMES the usual one is silence; the others are active
+ * time, which the rate of a direction is over.
+ */
+#ifndef RW_COLLECTORS_CAPTURE_CLOCK_H
+#define RW_COLLECTORS_CAPTURE_CLOCK_H
+
+#include "collectors/packet/message_sizes.h"
+#include "collectors/packet/pause_log.h"
+#include "collectors/packet/rate_bins.h"
+#include "collectors/packet/roce_parse.h"
+#include "collectors/packet/stall.h"
+#include "collectors/packet/stream_clock.h"
+#include "db/model/reaction.h"
+
+/* Directions with messages (40 bytes each); of these with a list of stalls (216), with more than
+ * one size of messages (100), with CNPs (224); hosts with marks or CNPs (256). What is beyond is
+ * unknown and says so. */
+#define CLOCK_RARE_MAX 524288u
+#define CLOCK_STALLS_MAX 16384u
+#define CLOCK_SIZES_MAX 16384u
+#define CLOCK_REACTIONS_MAX 16384u
+#define CLOCK_HOSTS_MAX 4096u
+#define CLOCK_NO_HOST UINT32_MAX
+
+struct capture_clock;
+
+/* @bin_ns: of the rate; 0 = RATE_BIN_NS. @speed_bps: of the captured link; 0 = not known. */
+struct capture_clock *capture_clock_new(int64_t bin_ns, uint64_t speed_bps);
+void capture_clock_free(struct capture_clock *clock); /* NULL is fine */
+
+/* ---- packets, in order of time -------------------------------------------------- */
+
+/* capture_clock_data - a request or a READ response of @stream, from host @src to host @dst: small
+ * numbers that name one host each until capture_clock_next(). */
+void capture_clock_data(struct capture_clock *clock, struct stream_clock *stream, uint32_t src,
+	uint32_t dst, const struct roce_packet *packet, int64_t t_ns);
+
+/* capture_clock_answer - an ACK or NAK that host @src sent about @about; NULL: not known. */
+void capture_clock_answer(struct capture_clock *clock, struct stream_clock *about, uint32_t src,
+	const struct roce_packet *packet, int64_t t_ns);
+
+/* capture_clock_cnp - a CNP that host @src sent to host @dst about @about; NULL: not known. */
+void capture_clock_cnp(struct capture_clock *clock, struct stream_clock *about, uint32_t src,
+	uint32_t dst, int64_t t_ns);
+
+/* capture_clock_pause - a PFC or pause frame. */
+void capture_clock_pause(
+	struct capture_clock *clock, const struct roce_packet *packet, int64_t t_ns);
+
+/* capture_clock_drop - @stream goes: what is kept beside it, too. */
+void capture_clock_drop(struct capture_clock *clock, struct stream_clock *stream);
+
+/* capture_clock_forget - the number @host is given to another host. */
+void capture_clock_forget(struct capture_clock *clock, uint32_t host);
+
+/* capture_clock_next - begin the next interval: bins, hosts and pauses start anew; directions go
+ * on. */
+void capture_clock_next(struct capture_clock *clock);
+
+/* ---- answers -------------------------------------------------------------------- */
+
+struct stream_times {
+	double packets_per_s; /* over the active time; NAN when there is none */
+	uint64_t messages;
+	uint32_t message_median, message_max; /* bytes; 0: no size was seen */
+	bool median_known;
+	int credits_least; /* -1: none was seen */
+	const struct stalls *stalls; /* NULL: none */
+};
+void capture_clock_stream(const struct capture_clock *clock, const struct stream_clock *stream,
+	struct stream_times *ret);
+
+struct clock_host {
+	uint32_t host; /* number that the caller gave; CLOCK_NO_HOST: forgotten since */
+	uint64_t ce_sent;
+	struct reaction_sum reaction; /* as sender */
+	struct answer_sum answer; /* as receiver */
+	/* The clock's own. */
+	int64_t slot;
+};
+/* capture_clock_hosts - with marks or CNPs, in the order in which they were seen. Lent. */
+const struct clock_host *capture_clock_hosts(struct capture_clock *clock, size_t *ret_n);
+
+/* Marks and CNPs of hosts beyond CLOCK_HOSTS_MAX, CNPs beyond CLOCK_REACTIONS_MAX directions. */
+uint64_t capture_clock_refused(const struct capture_clock *clock);
+
+const struct rate_bins *capture_clock_rates(const struct capture_clock *clock);
+const struct pause_log *capture_clock_pauses(const struct capture_clock *clock);
+
+#endif
