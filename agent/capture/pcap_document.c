@@ -10,11 +10,16 @@ static void document_put_qps(json_t *o, struct pcap_reading *reading)
 {
 	size_t n;
 	uint64_t reordered = 0;
-	rw_cleanup(freep) struct flow *qps = flow_table_qps(reading->analysis.flows, &n);
+	uint32_t *chosen;
+	const struct flow_choice all = {0};
+	flow_table_choose(reading->analysis.flows, &all, &chosen, &n);
+	rw_cleanup(freep) uint32_t *ids = chosen;
 	json_t *rows = json_array();
 	for (size_t i = 0; i < n; i++) {
-		json_array_append_new(rows, pcap_qp_row(reading, &qps[i]));
-		reordered += qps[i].psn.reordered;
+		struct flow row;
+		flow_table_row(reading->analysis.flows, ids[i], &row);
+		json_array_append_new(rows, pcap_qp_row(reading, &row));
+		reordered += row.psn.reordered;
 	}
 	json_object_set_new(o, "qps", rows);
 	pcap_count_put(o, "reordered", reordered);
@@ -22,6 +27,7 @@ static void document_put_qps(json_t *o, struct pcap_reading *reading)
 
 json_t *pcap_document(struct pcap_reading *reading, const char *file)
 {
+	capture_analysis_flush(&reading->analysis);
 	json_t *o = json_object();
 	json_object_set_new(o, "file", json_string_or_null(file));
 	json_object_set_new(o, "verdicts", json_array());

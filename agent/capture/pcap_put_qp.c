@@ -32,6 +32,10 @@ json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow)
 	pcap_count_put(o, "nak_returned", flow->nak_about);
 	pcap_count_put(o, "rnr_nak_returned", flow->rnr_nak_about);
 	pcap_count_put(o, "payload_bytes", flow->payload_bytes);
-	pcap_count_put(o, "burst_bps", flow->burst_octets * 8000);
+	/* kept for directions that carry data */
+	if (flow->stream)
+		pcap_count_put(o, "burst_bps", flow->burst_octets * 8000);
+	else
+		json_object_set_new(o, "burst_bps", json_null());
 	return o;
 }

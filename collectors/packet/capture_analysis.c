@@ -1,17 +1,87 @@
-/* capture_analysis - hands each frame to what keeps it. */
+/*
+ * capture_analysis - hands each frame to what keeps it.
+ *
+ * A RoCEv2 packet passes through a ring on its way: the slot of its flow in the index, the flow and
+ * its stream are fetched into the cache in three steps, some packets apart, each when what it needs
+ * to know has arrived.
+ */
 #include "collectors/packet/capture_analysis.h"
+
+#include "agent/base/cleanup.h"
+
+/* How many packets wait before the second and third step, and before a packet is taken. */
+enum { FETCH_QP_AFTER = 5, FETCH_STREAM_AFTER = 10 };
 
 void capture_analysis_init(
 	struct capture_analysis *analysis, const struct analysis_options *options)
 {
 	*analysis = (struct capture_analysis){0};
 	analysis->flows = flow_table_new(options->flow_limit, options->sampling, options->seed);
+	analysis->waiting = rw_calloc(ANALYSIS_WAITING, sizeof(*analysis->waiting));
 }
 
 void capture_analysis_end(struct capture_analysis *analysis)
 {
 	flow_table_free(analysis->flows);
+	free(analysis->waiting);
 	analysis->flows = NULL;
+	analysis->waiting = NULL;
+}
+
+/* ---- taking packets -------------------------------------------------------- */
+
+static void analysis_take(struct capture_analysis *analysis, const struct analysis_waiting *waiting)
+{
+	struct flow_hit hit;
+	flow_table_add_hashed(
+		analysis->flows, &waiting->packet, waiting->hash, waiting->t_ns, &hit);
+	if (hit.qp)
+		hit.qp->dir = waiting->origin.direction & 3;
+}
+
+static void analysis_take_first(struct capture_analysis *analysis)
+{
+	const uint32_t at = analysis->first_waiting;
+	analysis->first_waiting = (at + 1) % ANALYSIS_WAITING;
+	analysis->n_waiting--;
+	analysis_take(analysis, &analysis->waiting[at]);
+}
+
+void capture_analysis_flush(struct capture_analysis *analysis)
+{
+	while (analysis->n_waiting)
+		analysis_take_first(analysis);
+}
+
+/* ---- the ring -------------------------------------------------------------- */
+
+/* The hash of the packet that came @ago packets before the newest. */
+static uint64_t analysis_hash_before(const struct capture_analysis *analysis, uint32_t ago)
+{
+	const uint32_t newest = analysis->first_waiting + analysis->n_waiting - 1;
+	return analysis->waiting[(newest - ago) % ANALYSIS_WAITING].hash;
+}
+
+static void analysis_wait(struct capture_analysis *analysis, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns)
+{
+	if (analysis->n_waiting == ANALYSIS_WAITING)
+		analysis_take_first(analysis);
+	const uint32_t at = analysis->first_waiting + analysis->n_waiting++;
+	struct analysis_waiting *waiting = &analysis->waiting[at % ANALYSIS_WAITING];
+	waiting->packet = *packet;
+	waiting->origin = (struct packet_origin){0};
+	if (origin)
+		waiting->origin = *origin;
+	waiting->t_ns = t_ns;
+	waiting->hash = flow_table_hash(analysis->flows, packet);
+	flow_table_fetch_slot(analysis->flows, waiting->hash);
+	if (analysis->n_waiting > FETCH_QP_AFTER)
+		flow_table_fetch_qp(
+			analysis->flows, analysis_hash_before(analysis, FETCH_QP_AFTER));
+	if (analysis->n_waiting > FETCH_STREAM_AFTER)
+		flow_table_fetch_stream(
+			analysis->flows, analysis_hash_before(analysis, FETCH_STREAM_AFTER));
 }
 
 void capture_analysis_packet(struct capture_analysis *analysis, const struct roce_packet *packet,
@@ -20,11 +90,14 @@ void capture_analysis_packet(struct capture_analysis *analysis, const struct roc
 	roce_count_add(&analysis->count, packet, t_ns);
 	if (encapsulation_counts(packet))
 		encapsulation_count_add(&analysis->encapsulation, packet);
-	if (packet->kind == PACKET_ROCE || packet->kind == PACKET_ROCEV1)
-		flow_table_add(analysis->flows, packet, t_ns);
+	if (packet->kind == PACKET_ROCE)
+		analysis_wait(analysis, packet, origin, t_ns);
+	else if (packet->kind == PACKET_ROCEV1)
+		flow_table_add(analysis->flows, packet, t_ns, NULL);
 }
 
 void capture_analysis_next(struct capture_analysis *analysis)
 {
+	capture_analysis_flush(analysis);
 	flow_table_next(analysis->flows);
 }

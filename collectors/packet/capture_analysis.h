@@ -21,10 +21,22 @@ struct analysis_options {
 	uint64_t seed; /* of the hashes: not known to who sends the packets */
 };
 
+/* Decoded packets that wait while memory is fetched for them: a flow table larger than the caches
+ * costs no wait per packet. */
+enum { ANALYSIS_WAITING = 16 };
+struct analysis_waiting {
+	struct roce_packet packet;
+	struct packet_origin origin;
+	int64_t t_ns;
+	uint64_t hash;
+};
+
 struct capture_analysis {
 	struct roce_count count;
 	struct encapsulation_count encapsulation;
-	struct flow_table *flows; /* owned */
+	struct flow_table *flows; /* owned; flush before it is asked */
+	struct analysis_waiting *waiting; /* owned; a ring */
+	uint32_t first_waiting, n_waiting;
 };
 
 void capture_analysis_init(
@@ -32,9 +44,14 @@ void capture_analysis_init(
 void capture_analysis_end(struct capture_analysis *analysis);
 
 /* capture_analysis_packet - add one frame of any kind. @origin: where it was seen; NULL when there
- * is one place only. */
+ * is one place only. Packets are taken in this order, some of them later: at the latest in
+ * capture_analysis_flush(). */
 void capture_analysis_packet(struct capture_analysis *analysis, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns);
+
+/* capture_analysis_flush - take the packets that wait; before anything is read from the analysis.
+ */
+void capture_analysis_flush(struct capture_analysis *analysis);
 
 /* capture_analysis_next - begin the next interval of a live capture: what is counted by flow, queue
  * pair and host goes to 0, sequences are remembered, what was idle for some intervals goes. .count

@@ -37,6 +37,11 @@ struct psn_track { /* zeroed to start */
 	bool valid;
 };
 
+/* Of one data stream, zeroed to start. */
+struct stream_psn {
+	struct psn_track request, response;
+};
+
 /* psn_add - one packet. @allow: how many PSNs after this one may be skipped without being missing.
  */
 void psn_add(struct psn_track *track, struct psn_counts *counts, uint32_t psn, uint32_t allow);

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			(p.kind == PACKET_ROCE && p.family != 4 && p.family != 6))
 			abort();
 		if (p.kind == PACKET_ROCE)
-			flow_table_add(t, &p, t_ns += 100000);
+			flow_table_add(t, &p, t_ns += 100000, NULL);
 		size_t skip = n + 3 < size ? n + 3 : size;
 		data += skip;
 		size -= skip;
@@ -41,13 +41,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			flow_table_next(t);
 	}
 	struct flow_sample rows[FLOW_TOP + 1];
-	size_t n_qps, n = flow_table_samples(t, 0, 1, 1, FLOW_DIR_IN, true, rows);
+	size_t n_ids, n = flow_table_samples(t, 0, 1, 1, FLOW_DIR_IN, true, rows);
 	uint64_t packets = 0;
 	for (size_t i = 1; i < n; i++)
 		packets += rows[i].packets;
 	if (packets > rows[0].packets)
 		abort();
-	free(flow_table_qps(t, &n_qps));
+	uint32_t *ids;
+	const struct flow_choice all = {0};
+	flow_table_choose(t, &all, &ids, &n_ids);
+	free(ids);
 	flow_table_free(t);
 	return 0;
 }

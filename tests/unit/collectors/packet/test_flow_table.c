@@ -77,7 +77,7 @@ static struct roce_packet packet(
 
 static void add(struct flow_table *t, struct roce_packet p, int64_t t_ns)
 {
-	flow_table_add(t, &p, t_ns);
+	flow_table_add(t, &p, t_ns, NULL);
 }
 
 static struct roce_packet back(
@@ -91,17 +91,22 @@ static struct roce_packet back(
 
 enum { ACK = 0x1f, NAK = 0x60, RNR = 0x2e, CNP = 0x81, SEND = 0x04 };
 
+/* The row of the direction to @qp; the source port of its row when it has one only. */
 static const struct flow *find(struct flow_table *t, unsigned port, uint32_t qp)
 {
-	static const struct flow *found;
+	static struct flow found;
 	size_t n;
-	const struct flow **v = flow_table_top(t, SIZE_MAX, &n);
-	found = NULL;
-	for (size_t i = 0; i < n; i++)
-		if (v[i]->key.src_port == port && v[i]->key.dst_qp == qp)
-			found = v[i];
-	free(v);
-	return found;
+	uint32_t *ids;
+	const struct flow_choice all = {0};
+	flow_table_choose(t, &all, &ids, &n);
+	for (size_t i = 0; i < n; i++) {
+		flow_table_row(t, ids[i], &found);
+		if (found.key.src_port == port && found.key.dst_qp == qp)
+			break;
+		found = (struct flow){0};
+	}
+	free(ids);
+	return &found;
 }
 
 static void test_counts(void **state)
@@ -153,13 +158,18 @@ static void test_source_port_spraying(void **state)
 	assert_int_equal(s.five_tuples, 4);
 	assert_int_equal(s.psn.gaps, 0);
 	size_t n;
-	struct flow *q = flow_table_qps(t, &n);
+	uint32_t *ids;
+	const struct flow_choice all = {0};
+	flow_table_choose(t, &all, &ids, &n);
 	assert_int_equal(n, 1);
-	assert_int_equal(q->packets, 64);
-	assert_int_equal(q->source_ports, 4);
-	assert_int_equal(q->psn_first, 0);
-	assert_int_equal(q->psn_last, 63);
-	free(q);
+	struct flow q;
+	flow_table_row(t, ids[0], &q);
+	assert_int_equal(q.packets, 64);
+	assert_int_equal(q.source_ports, 4);
+	assert_int_equal(q.key.src_port, 0);
+	assert_int_equal(q.psn_first, 0);
+	assert_int_equal(q.psn_last, 63);
+	free(ids);
 	flow_table_free(t);
 }
 
@@ -232,19 +242,33 @@ static void test_attribution(void **state)
 	flow_table_free(t);
 }
 
+/* A full table lets the least go: sums stay exact, the heavy ones stay, and it says so. */
 static void test_bound(void **state)
 {
 	struct flow_table *t = flow_table_new(10, 1, 42);
-	for (uint32_t i = 0; i < 50; i++)
+	for (uint32_t i = 0; i < 500; i++) {
 		add(t, packet(1, 2, 50000 + i, SEND, 7 + i, 0), i);
-	for (uint32_t i = 0; i < 10; i++) /* those that are known go on */
-		add(t, packet(1, 2, 50000 + i, SEND, 7 + i, 1), i);
+		add(t, packet(1, 2, 60000, SEND, 5, i), i); /* half of all octets */
+	}
 	struct flow_totals s;
 	flow_table_totals(t, &s);
-	assert_int_equal(s.flows, 10);
-	assert_int_equal(s.refused, 40);
-	assert_int_equal(s.packets, 60);
-	assert_int_equal(s.octets, 60000);
+	assert_int_equal(s.packets, 1000);
+	assert_int_equal(s.octets, 1000000);
+	assert_int_equal(s.refused, 0);
+	assert_int_equal(s.evicted, 500 - 9);
+	assert_int_equal(find(t, 60000, 5)->packets, 500);
+	assert_int_equal(find(t, 60000, 5)->psn.gaps, 0);
+	/* 501 distinct: within three standard errors of 0.8 % */
+	assert_in_range(s.flows, 501 - 13, 501 + 13);
+	assert_in_range(s.five_tuples, 501 - 13, 501 + 13);
+	assert_true(s.sum_octets == 1000000);
+	/* half of the load on one 5-tuple, the rest spread: n_eff is just below 4 */
+	const double n_eff = flow_n_eff(s.sum_octets, s.sum_sq_octets);
+	assert_true(n_eff > 3.8 && n_eff <= 4.0);
+	flow_table_next(t);
+	flow_table_totals(t, &s);
+	assert_int_equal(s.evicted, 0);
+	assert_int_equal(s.flows, 0);
 	flow_table_free(t);
 }
 

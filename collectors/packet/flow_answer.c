@@ -1,0 +1,378 @@
+/* flow_answer - what a flow table says: totals, rows, and the samples of history. */
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "collectors/packet/flow_loads.h"
+#include "collectors/packet/flow_store.h"
+#include "collectors/packet/flow_table.h"
+
+/* ---- totals ---------------------------------------------------------------------- */
+
+static void psn_counts_add(struct psn_counts *sum, const struct psn_counts *more)
+{
+	sum->gaps += more->gaps;
+	sum->missing += more->missing;
+	sum->duplicates += more->duplicates;
+	sum->retransmits += more->retransmits;
+	sum->reordered += more->reordered;
+	sum->restarts += more->restarts;
+}
+
+/* What was let go had the rest of the octets; taken for spread evenly over its 5-tuples. */
+static void totals_estimate(const struct flow_table *table, struct flow_totals *totals)
+{
+	const double kept = totals->five_tuples;
+	totals->flows =
+		(uint32_t)fmax(totals->flows, round(hyperloglog_estimate(table->distinct_flows)));
+	totals->five_tuples = (uint32_t)fmax(
+		totals->five_tuples, round(hyperloglog_estimate(table->distinct_tuples)));
+	const double rest = (double)totals->octets - totals->sum_octets;
+	const double gone = fmax(1, totals->five_tuples - kept);
+	if (rest <= 0)
+		return;
+	totals->sum_octets += rest;
+	totals->sum_sq_octets += rest * rest / gone;
+}
+
+void flow_table_totals(struct flow_table *table, struct flow_totals *ret)
+{
+	struct flow_totals totals = table->sums;
+	struct flow_loads loads;
+	totals.ect = totals.packets - totals.ce - totals.not_ect;
+	for (uint32_t i = 0; i < table->qps.end; i++) {
+		const struct flow_qp *qp = flow_store_qp(table, i);
+		if (flow_qp_live(qp) && qp->packets)
+			totals.flows += flow_ports_used(table, qp);
+	}
+	/* those that were given back are cleared */
+	for (uint32_t i = 1; i < table->rares.end; i++)
+		psn_counts_add(&totals.psn, &flow_store_rare(table, i)->psn);
+	const struct flow_loads_of all = {.any_dir = true};
+	flow_loads_sum(table, &all, &loads);
+	totals.five_tuples = (uint32_t)loads.n;
+	totals.sum_octets = loads.sum;
+	totals.sum_sq_octets = loads.sum_sq;
+	if (table->distinct_flows)
+		totals_estimate(table, &totals);
+	*ret = totals;
+}
+
+void flow_table_entropy(
+	struct flow_table *table, enum flow_dir dir, enum flow_side side, struct flow_entropy *ret)
+{
+	struct flow_loads loads;
+	const struct flow_loads_of of = {.payload = true, .dir = dir, .side = side};
+	flow_loads_sum(table, &of, &loads);
+	*ret = (struct flow_entropy){.data_packets = loads.packets,
+		.payload_bytes = (uint64_t)loads.sum,
+		.five_tuples = (uint32_t)loads.n,
+		.n_eff = flow_n_eff(loads.sum, loads.sum_sq)};
+}
+
+/* ---- rows ------------------------------------------------------------------------ */
+
+static void row_rare(const struct flow_table *table, const struct flow_qp *qp, struct flow *ret)
+{
+	const struct flow_rare *rare = flow_store_rare(table, qp->rare);
+	ret->packets += (uint64_t)rare->packets_high << 31;
+	ret->ce += (uint64_t)rare->ce_high << 31;
+	ret->not_ect += (uint64_t)rare->not_ect_high << 31;
+	ret->cnp_sent = rare->cnp_sent;
+	ret->nak_sent = rare->nak_sent;
+	ret->rnr_nak_sent = rare->rnr_nak_sent;
+	ret->cnp_about = rare->cnp_about;
+	ret->nak_about = rare->nak_about;
+	ret->rnr_nak_about = rare->rnr_nak_about;
+	ret->psn = rare->psn;
+	if (rare->labels)
+		ret->flow_labels = (uint32_t)lround(hyperloglog_estimate(rare->labels));
+}
+
+static void row_key(const struct flow_table *table, const struct flow_qp *qp, struct flow_key *ret)
+{
+	const struct flow_host *src = flow_store_host(table, qp->src);
+	*ret = (struct flow_key){
+		.family = src->family, .src_port = (uint16_t)qp->port, .dst_qp = qp->dst_qp};
+	memcpy(ret->src, src->address, sizeof(ret->src));
+	memcpy(ret->dst, flow_store_host(table, qp->dst)->address, sizeof(ret->dst));
+}
+
+void flow_table_row(const struct flow_table *table, uint32_t id, struct flow *ret)
+{
+	const struct flow_qp *qp = flow_store_qp(table, id);
+	*ret = (struct flow){.id = id,
+		.qp = qp,
+		.packets = qp->packets,
+		.octets = qp->octets,
+		.ce = qp->ce,
+		.not_ect = qp->not_ect,
+		.first_ns = *flow_store_first_ns(table, id),
+		.last_ns = qp->last_ns,
+		.psn_first = qp->psn_first,
+		.psn_last = qp->psn_last,
+		.source_ports = flow_ports_used(table, qp)};
+	row_key(table, qp, &ret->key);
+	if (ret->source_ports > 1)
+		ret->key.src_port = 0;
+	if (qp->stream != FLOW_NONE) {
+		ret->stream = flow_store_stream(table, qp->stream);
+		ret->payload_bytes = ret->stream->payload_bytes;
+		ret->burst_octets = ret->stream->burst_octets;
+		ret->flow_labels = ret->stream->flow_label != 0;
+	}
+	if (qp->rare)
+		row_rare(table, qp, ret);
+	ret->ect = ret->packets - ret->ce - ret->not_ect;
+	/* late ones that were not judged before the end */
+	if (ret->stream)
+		ret->psn.reordered +=
+			ret->stream->psn.request.late + ret->stream->psn.response.late;
+}
+
+/* ---- choosing -------------------------------------------------------------------- */
+
+struct chosen {
+	double weight;
+	uint64_t octets;
+	uint32_t id, port; /* port: position among those of the direction */
+};
+
+struct chooser {
+	const struct flow_table *table;
+	struct chosen *v;
+	size_t n, cap, most; /* most SIZE_MAX: all */
+};
+
+static int chosen_by_key(
+	const struct flow_table *table, const struct chosen *left, const struct chosen *right)
+{
+	const struct flow_qp *a = flow_store_qp(table, left->id);
+	const struct flow_qp *b = flow_store_qp(table, right->id);
+	const struct flow_host *src = flow_store_host(table, a->src);
+	const struct flow_host *other_src = flow_store_host(table, b->src);
+	int order = (int)src->family - (int)other_src->family;
+	if (order == 0)
+		order = memcmp(src->address, other_src->address, 16);
+	if (order == 0)
+		order = memcmp(flow_store_host(table, a->dst)->address,
+			flow_store_host(table, b->dst)->address, 16);
+	if (order == 0)
+		order = (int)a->dst_qp - (int)b->dst_qp;
+	if (order == 0)
+		order = (int)left->port - (int)right->port;
+	return order;
+}
+
+/* Negative: @left comes first. */
+static int chosen_order(const void *left, const void *right, void *arg)
+{
+	const struct chosen *a = left, *b = right;
+	const struct flow_table *table = arg;
+	if (a->weight != b->weight) {
+		if (a->weight > b->weight)
+			return -1;
+		return 1;
+	}
+	if (a->octets != b->octets) {
+		if (a->octets > b->octets)
+			return -1;
+		return 1;
+	}
+	return chosen_by_key(table, a, b);
+}
+
+/* The last of those that are kept is on top of the heap. */
+static void chooser_sink(struct chooser *chooser, size_t at)
+{
+	void *table = (void *)(uintptr_t)chooser->table;
+	for (;;) {
+		size_t child = at * 2 + 1;
+		if (child >= chooser->n)
+			return;
+		if (child + 1 < chooser->n &&
+			chosen_order(&chooser->v[child + 1], &chooser->v[child], table) > 0)
+			child++;
+		if (chosen_order(&chooser->v[child], &chooser->v[at], table) < 0)
+			return;
+		const struct chosen above = chooser->v[at];
+		chooser->v[at] = chooser->v[child];
+		chooser->v[child] = above;
+		at = child;
+	}
+}
+
+static void chooser_take(struct chooser *chooser, const struct chosen *candidate)
+{
+	if (chooser->n < chooser->most) {
+		rw_grow(chooser->v, chooser->n, chooser->cap);
+		chooser->v[chooser->n++] = *candidate;
+		if (chooser->n == chooser->most)
+			for (size_t at = chooser->n / 2; at-- > 0;)
+				chooser_sink(chooser, at);
+		return;
+	}
+	if (chosen_order(candidate, &chooser->v[0], (void *)(uintptr_t)chooser->table) > 0)
+		return;
+	chooser->v[0] = *candidate;
+	chooser_sink(chooser, 0);
+}
+
+static void chooser_sort(struct chooser *chooser)
+{
+	if (chooser->n)
+		qsort_r(chooser->v, chooser->n, sizeof(*chooser->v), chosen_order,
+			(void *)(uintptr_t)chooser->table);
+}
+
+size_t flow_table_choose(const struct flow_table *table, const struct flow_choice *choice,
+	uint32_t **ret, size_t *ret_n)
+{
+	struct chooser chooser = {.table = table, .most = SIZE_MAX};
+	size_t wanted = 0;
+	if (choice->most)
+		chooser.most = choice->most;
+	for (uint32_t i = 0; i < table->qps.end; i++) {
+		const struct flow_qp *qp = flow_store_qp(table, i);
+		if (!flow_qp_live(qp) || qp->packets == 0)
+			continue;
+		struct chosen candidate = {(double)qp->octets, qp->octets, i, 0};
+		struct flow row;
+		if (choice->weight || choice->wanted)
+			flow_table_row(table, i, &row);
+		if (choice->wanted && !choice->wanted(choice->arg, &row))
+			continue;
+		if (choice->weight)
+			candidate.weight = choice->weight(choice->arg, &row);
+		wanted++;
+		chooser_take(&chooser, &candidate);
+	}
+	chooser_sort(&chooser);
+	*ret = rw_calloc(chooser.n, sizeof(**ret));
+	for (size_t i = 0; i < chooser.n; i++)
+		(*ret)[i] = chooser.v[i].id;
+	*ret_n = chooser.n;
+	free(chooser.v);
+	return wanted;
+}
+
+/* ---- history --------------------------------------------------------------------- */
+
+/* The heaviest FLOW_TOP source ports of directions. */
+static void samples_choose(const struct flow_table *table, struct chooser *chooser)
+{
+	for (uint32_t i = 0; i < table->qps.end; i++) {
+		const struct flow_qp *qp = flow_store_qp(table, i);
+		if (!flow_qp_live(qp) || qp->packets == 0)
+			continue;
+		if (!qp->many_ports) {
+			const struct chosen candidate = {(double)qp->octets, qp->octets, i, 0};
+			chooser_take(chooser, &candidate);
+			continue;
+		}
+		const struct flow_ports *ports = flow_store_rare(table, qp->rare)->ports;
+		for (uint32_t k = 0; k < ports->n; k++) {
+			const struct chosen candidate = {
+				(double)ports->v[k].octets, ports->v[k].octets, i, k};
+			chooser_take(chooser, &candidate);
+		}
+	}
+	chooser_sort(chooser);
+}
+
+/* Does this source port carry what the direction has no count by port for? */
+static bool samples_is_main(const struct flow *row, const struct flow_ports *ports, uint32_t port)
+{
+	if (!row->stream)
+		return ports->key[port] == row->qp->port;
+	return ports->key[port] == row->stream->request_port;
+}
+
+static void samples_row(const struct flow_table *table, const struct chosen *chosen, bool psn,
+	struct flow_sample *ret)
+{
+	struct flow row;
+	flow_table_row(table, chosen->id, &row);
+	ret->key = row.key;
+	ret->packets = row.packets;
+	ret->octets = row.octets;
+	ret->ce = row.ce;
+	ret->ect = row.ect;
+	ret->flows = 1;
+	if (table->sampling == 1) /* octets in a millisecond -> bit/s */
+		ret->burst_bps = row.burst_octets * 8000;
+	if (row.qp->many_ports) {
+		const struct flow_ports *ports = flow_store_rare(table, row.qp->rare)->ports;
+		const struct flow_port *port = &ports->v[chosen->port];
+		ret->key.src_port = port->port;
+		ret->packets = port->packets;
+		ret->octets = port->octets;
+		ret->ce = port->ce;
+		ret->ect = port->packets - port->ce - port->not_ect;
+		ret->burst_bps = 0; /* not known by port */
+		if (!samples_is_main(&row, ports, chosen->port))
+			return;
+	}
+	ret->cnp = row.cnp_about;
+	ret->nak = row.nak_about;
+	if (!psn)
+		return;
+	ret->retransmits = row.psn.retransmits;
+	ret->psn_gaps = row.psn.gaps;
+}
+
+static void samples_total(struct flow_table *table, bool psn, struct flow_sample *ret)
+{
+	struct flow_totals totals;
+	flow_table_totals(table, &totals);
+	ret->total = true;
+	ret->packets = totals.packets;
+	ret->octets = totals.octets;
+	ret->ce = totals.ce;
+	ret->ect = totals.ect;
+	ret->cnp = totals.cnp;
+	ret->nak = totals.nak;
+	if (psn) { /* else unknown, and 0 */
+		ret->retransmits = totals.psn.retransmits;
+		ret->psn_gaps = totals.psn.gaps;
+	}
+	if (table->sampling == 1)
+		ret->burst_bps = totals.burst_octets * 8000;
+	ret->flows = totals.flows;
+	ret->sum_sq_octets = totals.sum_sq_octets;
+}
+
+size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_ns, uint32_t entity,
+	enum flow_dir dir, bool psn_known, struct flow_sample ret[FLOW_TOP + 1])
+{
+	const struct flow_sample common = {.from_ns = from_ns,
+		.to_ns = to_ns,
+		.entity = entity,
+		.sampling = table->sampling,
+		.dir = (uint8_t)dir};
+	const bool psn = table->sampling == 1 && psn_known;
+	const bool v1 = table->v1_packets > 0;
+	ret[0] = common;
+	samples_total(table, psn, &ret[0]);
+	struct chooser chooser = {.table = table, .most = FLOW_TOP - v1};
+	samples_choose(table, &chooser);
+	size_t n = 1;
+	for (size_t i = 0; i < chooser.n; i++) {
+		ret[n] = common;
+		samples_row(table, &chooser.v[i], psn, &ret[n++]);
+	}
+	free(chooser.v);
+	if (v1) {
+		ret[n] = common;
+		ret[n].packets = table->v1_packets;
+		ret[n++].octets = table->v1_octets;
+	}
+	return n;
+}
+
+double flow_n_eff(double sum, double sum_sq)
+{
+	if (sum_sq > 0)
+		return sum * sum / sum_sq;
+	return 0;
+}
