@@ -80,6 +80,7 @@ struct config_capture {
 	const char *netns;
 	const char *device, *port; /* the port it mirrors; NULL = unknown */
 	const char *direction; /* "in" "out" "both": what of the interface is captured */
+	const char *mirrored; /* the same of the mirrored port; "both": as .direction says */
 	uint32_t sampling; /* one in N, >= 1 */
 	uint32_t snaplen; /* bytes, 128 */
 	uint64_t buffer_bytes; /* kernel ring */

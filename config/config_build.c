@@ -149,6 +149,7 @@ static void build_captures(struct build *build)
 			.listen = tree->listen,
 			.netns = tree->netns,
 			.direction = directions[tree->direction],
+			.mirrored = directions[tree->mirrored],
 			.sampling = (uint32_t)tree->sampling,
 			.snaplen = (uint32_t)tree->snaplen,
 			.buffer_bytes = tree->buffer,

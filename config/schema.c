@@ -277,6 +277,9 @@ static const struct field capture_rows[] = {
 		.check = schema_check_endpoint),
 	CHOICE(tree_capture, direction, "direction", directions, "both",
 		"Which packets of the interface: in = received by it, out = sent by it."),
+	CHOICE(tree_capture, mirrored, "mirrored", directions, "both",
+		"Which packets of the mirrored port the mirror session copies: in = received by "
+		"the port, out = sent by it. All of them arrive at the interface."),
 	VALUE(tree_capture, sampling, "sampling", OPT_INT, "1", "1", "10000000",
 		"One packet in N reaches us: all counts are estimates then."),
 	VALUE(tree_capture, snaplen, "snaplen", OPT_SIZE, "128B", "64B", "65535B",

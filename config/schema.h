@@ -159,6 +159,7 @@ struct tree_capture {
 	TREE_NODE;
 	const char *name, *interface, *listen, *netns, *port;
 	int direction;
+	int mirrored;
 	int64_t sampling, interval_ns;
 	uint64_t snaplen, buffer;
 };

@@ -33,7 +33,8 @@ struct capture {
 	struct sink sink;
 	struct target target;
 	uint32_t entity;
-	enum flow_dir dir;
+	enum flow_dir filter_dir; /* what of the interface is captured */
+	enum flow_dir dir; /* seen from the port that it stands for */
 	/* kept while BACKOFF: without privileges it can be revived, but not opened again */
 	struct pcap_handle *handle;
 	struct pcap_handle *census_handle; /* NULL when RoCE was seen, or it cannot be opened */
@@ -58,7 +59,7 @@ static struct pcap_ask capture_ask(const struct capture *capture)
 		.netns = config->netns,
 		.snaplen = SNAPLEN_USUAL,
 		.buffer_bytes = config->buffer_bytes,
-		.direction = capture->dir};
+		.direction = capture->filter_dir};
 	if (config->snaplen)
 		ask.snaplen = config->snaplen;
 	return ask;
@@ -339,6 +340,15 @@ static const char *pcap_copy(struct arena *a, const char *text)
 	return NULL;
 }
 
+static enum flow_dir pcap_direction(const char *text)
+{
+	if (str_eq(text, "in"))
+		return FLOW_DIR_IN;
+	if (str_eq(text, "out"))
+		return FLOW_DIR_OUT;
+	return FLOW_DIR_UNKNOWN;
+}
+
 int capture_open(struct loop *loop, struct entities *entities, const struct config_capture *config,
 	const struct sink *sink, struct capture **ret, struct err *e)
 {
@@ -358,12 +368,11 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 	c->config.device = pcap_copy(a, config->device);
 	c->config.port = pcap_copy(a, config->port);
 	c->config.direction = pcap_copy(a, config->direction);
-	if (str_eq(config->direction, "in"))
-		c->dir = FLOW_DIR_IN;
-	else if (str_eq(config->direction, "out"))
-		c->dir = FLOW_DIR_OUT;
-	else
-		c->dir = FLOW_DIR_UNKNOWN;
+	c->config.mirrored = pcap_copy(a, config->mirrored);
+	c->filter_dir = pcap_direction(config->direction);
+	c->dir = pcap_direction(config->mirrored);
+	if (c->dir == FLOW_DIR_UNKNOWN)
+		c->dir = c->filter_dir;
 	c->entity = entities_intern(entities, str_or(c->config.device, c->config.name),
 		str_or(c->config.port, c->config.interface), PRIO_NONE);
 	/* the capture's own name, not the mirrored device's: several captures may mirror one */
@@ -406,7 +415,8 @@ bool capture_same(const struct capture *capture, const struct config_capture *co
 		return false;
 	if (!str_eq(is->device, config_capture->device) ||
 		!str_eq(is->port, config_capture->port) ||
-		!str_eq(is->direction, config_capture->direction))
+		!str_eq(is->direction, config_capture->direction) ||
+		!str_eq(is->mirrored, config_capture->mirrored))
 		return false;
 	return is->sampling == config_capture->sampling && is->snaplen == config_capture->snaplen &&
 		is->buffer_bytes == config_capture->buffer_bytes &&

@@ -81,6 +81,14 @@ static enum flow_dir direction_of(const char *text)
 	return FLOW_DIR_UNKNOWN;
 }
 
+static enum flow_dir replay_direction(const struct config_capture *capture)
+{
+	const enum flow_dir mirrored = direction_of(capture->mirrored);
+	if (mirrored != FLOW_DIR_UNKNOWN)
+		return mirrored;
+	return direction_of(capture->direction);
+}
+
 static int64_t replay_capture_interval_end(int64_t t_ns, int64_t interval_ns)
 {
 	return (t_ns / interval_ns + 1) * interval_ns;
@@ -165,7 +173,7 @@ static int read_packets(const char *dir, const struct config_capture *capture,
 		.to_ns = replay_capture_interval_end(span->first_ns, capture->interval_ns),
 		.entity = entities_intern(entities, str_or(capture->device, "capture"),
 			str_or(capture->port, capture->name), PRIO_NONE),
-		.dir = direction_of(capture->direction)};
+		.dir = replay_direction(capture)};
 	bool fill = (span->last_ns - span->first_ns) / capture->interval_ns < INTERVALS_MAX;
 	/* the same seed every time: else two replays of one case could refuse different flows when
 	 * the table is full */

@@ -193,9 +193,9 @@ class Lab:
     # --- configuration and agent ------------------------------------------------------------------------------------------
 
     def config(self, name="rocewatch.yaml", interval="1s", switches=SWITCHES, capture=True, window="5s", hold=3, overrides=None,
-               timeout="500ms", extra="", profiles=None):
+               timeout="500ms", extra="", profiles=None, captures=None):
         """Writes a configuration and returns its path. @overrides: {switch: "interval: 2s"}, @profiles: {switch: name}, @extra: lines at
-        the end."""
+        the end. @captures: lines of the section, instead of one for each uplink of each leaf."""
         lines = [
             "fabric: lab",
             "user: root  # the lab is root's; a user named rocewatch could not read it",
@@ -217,7 +217,9 @@ class Lab:
             elif a in switches and b.startswith("host"):
                 links.append('  - { a: "%s:%s", b: "host:%s" }' % (a, a_port, b))
         lines += ["links:", *links]
-        if capture:
+        if captures:
+            lines += ["capture:", *captures]
+        elif capture:
             lines.append("capture:")
             for leaf in LEAVES:
                 for port in UPLINKS:
