@@ -6,9 +6,13 @@
 #define RW_CAPTURE_PCAP_DOCUMENT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
+#include "agent/capture/pcap_other.h"
 #include "agent/capture/pcap_rhythm.h"
+#include "agent/capture/pcap_select.h"
 #include "collectors/packet/capture_analysis.h"
+#include "collectors/packet/pcap_file.h"
 
 /* What a person says about a capture. Zeroed: nothing. */
 struct pcap_options {
@@ -17,9 +21,24 @@ struct pcap_options {
 	uint64_t speed_bps; /* of the link, for the time that a pause frame asks for; 0: not said */
 };
 
+/* What was read, filled by who reads. Zeroed: nothing said. */
+struct pcap_input {
+	const char *name; /* of a file, a directory or an interface; NULL: several */
+	const char *const *files; /* lent, in the order of time */
+	size_t n_files;
+	uint64_t truncated, damaged, failed; /* files that could not be read to their end */
+	bool interrupted; /* by a signal */
+	uint64_t read_bytes, all_bytes; /* of files; all_bytes 0: not known */
+	bool live;
+	uint64_t kernel_drops; /* of a live capture */
+};
+
 /* One report under way: what the packets say, and the training step in their times. */
 struct pcap_reading {
 	struct pcap_options options;
+	const struct pcap_select *select; /* lent; NULL: all packets */
+	struct pcap_input input;
+	struct pcap_other other;
 	struct capture_analysis analysis;
 	struct pcap_rhythm *rhythm;
 };
@@ -27,12 +46,15 @@ struct pcap_reading {
 struct pcap_reading *pcap_reading_new(const struct pcap_options *options); /* copied */
 void pcap_reading_free(struct pcap_reading *reading); /* NULL is fine */
 
-/* pcap_reading_packet - add one packet; @origin: where it was seen. */
+/* pcap_reading_record - decode one frame of a file and add it, if it is selected. */
+void pcap_reading_record(struct pcap_reading *reading, const struct pcap_record *record);
+/* pcap_reading_packet - add one frame, if it is selected, whatever its time; @origin: where it was
+ * seen, or NULL. */
 void pcap_reading_packet(struct pcap_reading *reading, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns);
 
-/* pcap_document - the report of what was read so far. @file: its name in the document. The caller
+/* pcap_document - the report of what was read so far, without its rows (pcap_report.h). The caller
  * owns the result. */
-json_t *pcap_document(struct pcap_reading *reading, const char *file);
+json_t *pcap_document(struct pcap_reading *reading);
 
 #endif

@@ -13,6 +13,8 @@
 #include "agent/capture/pcap_document.h"
 #include "agent/capture/pcap_value.h"
 
+/* names of what was read; what could not be read is told by pcap_put_findings() */
+void pcap_put_input(json_t *document, struct pcap_reading *reading);
 /* what was captured: frames, opcodes, ECN, ICRC, errors, time */
 void pcap_put_packets(json_t *document, struct pcap_reading *reading);
 /* tunnels, mirrors, what could not be opened, other transports */
@@ -25,6 +27,10 @@ void pcap_put_loss(json_t *document, struct pcap_reading *reading);
 void pcap_put_pause(json_t *document, struct pcap_reading *reading);
 /* the training step */
 void pcap_put_rhythm(json_t *document, struct pcap_reading *reading);
+
+/* what follows from the counts of several parts, and what could not be read: verdicts only, and
+ * "errors" of reading. Comes last. */
+void pcap_put_findings(json_t *document, struct pcap_reading *reading);
 
 /* pcap_qp_row - the keys of one direction of a queue pair; a part that has some of its own adds
  * them in a function pcap_put_qp_NAME(). The caller owns the result. */

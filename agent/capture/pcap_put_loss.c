@@ -1,4 +1,5 @@
 /* pcap_put_loss - gaps, retransmissions and refusals of the whole capture. */
+#include "agent/base/cleanup.h"
 #include "agent/capture/pcap_parts.h"
 
 static json_t *json_naks(const struct roce_count *count)
@@ -15,6 +16,23 @@ static json_t *json_naks(const struct roce_count *count)
 	return o;
 }
 
+/* loss_reordered - packets that came late, over all rows: the totals lack those not yet judged. */
+static uint64_t loss_reordered(const struct flow_table *flows)
+{
+	size_t n;
+	uint64_t reordered = 0;
+	uint32_t *chosen;
+	const struct flow_choice all = {0};
+	flow_table_choose(flows, &all, &chosen, &n);
+	rw_cleanup(freep) uint32_t *ids = chosen;
+	for (size_t i = 0; i < n; i++) {
+		struct flow row;
+		flow_table_row(flows, ids[i], &row);
+		reordered += row.psn.reordered;
+	}
+	return reordered;
+}
+
 void pcap_put_loss(json_t *document, struct pcap_reading *reading)
 {
 	struct flow_totals totals;
@@ -24,4 +42,5 @@ void pcap_put_loss(json_t *document, struct pcap_reading *reading)
 	pcap_count_put(document, "missing", totals.psn.missing);
 	pcap_count_put(document, "duplicates", totals.psn.duplicates);
 	pcap_count_put(document, "retransmits", totals.psn.retransmits);
+	pcap_count_put(document, "reordered", loss_reordered(reading->analysis.flows));
 }

@@ -28,6 +28,7 @@ void pcap_reading_free(struct pcap_reading *reading)
 	if (!reading)
 		return;
 	capture_analysis_end(&reading->analysis);
+	pcap_other_end(&reading->other);
 	pcap_rhythm_free(reading->rhythm);
 	free(reading);
 }
@@ -35,7 +36,20 @@ void pcap_reading_free(struct pcap_reading *reading)
 void pcap_reading_packet(struct pcap_reading *reading, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns)
 {
+	if (reading->select && !pcap_select_packet(reading->select, packet))
+		return;
 	capture_analysis_packet(&reading->analysis, packet, origin, t_ns);
 	if (packet->kind == PACKET_ROCE && packet->payload_bytes)
 		pcap_rhythm_add(reading->rhythm, t_ns, packet->family, packet->src, packet->octets);
+	if (packet->kind == PACKET_OTHER)
+		pcap_other_add(&reading->other, packet);
+}
+
+void pcap_reading_record(struct pcap_reading *reading, const struct pcap_record *record)
+{
+	struct roce_packet packet;
+	if (reading->select && !pcap_select_time(reading->select, record->t_ns))
+		return;
+	roce_parse(record->link, record->p, record->n, record->wire, ROCE_CHECK_ICRC, &packet);
+	pcap_reading_packet(reading, &packet, &record->origin, record->t_ns);
 }

@@ -26,6 +26,14 @@ const struct pcap_verdict_info *pcap_verdict_info(enum pcap_verdict kind)
 	return &pcap_verdicts[kind];
 }
 
+const struct pcap_verdict_info *pcap_verdict_named(const char *word)
+{
+	for (size_t i = 0; i < rw_countof(pcap_verdicts); i++)
+		if (str_eq(word, pcap_verdicts[i].word))
+			return &pcap_verdicts[i];
+	return NULL;
+}
+
 const char *pcap_severity_name(enum pcap_severity severity)
 {
 	return pcap_severities[severity];

@@ -22,6 +22,7 @@ struct pcap_verdict_info {
 	const char *says, *help; /* for the manual: what it means, what to do */
 };
 const struct pcap_verdict_info *pcap_verdict_info(enum pcap_verdict kind);
+const struct pcap_verdict_info *pcap_verdict_named(const char *word); /* NULL: no such kind */
 const char *pcap_severity_name(enum pcap_severity severity);
 
 /* Of one kind at most so many stand in a document; the last one counts the others in "more". */

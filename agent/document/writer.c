@@ -237,13 +237,8 @@ static void print_html_text(FILE *out, const char *text)
 }
 
 /* One file that needs no other: it is mailed, archived and opened where there is no network. */
-static void print_html(FILE *out, const json_t *doc, const struct view *view, bool header)
+static void print_html_begin(FILE *out, const char *title)
 {
-	size_t n = n_rows(doc, view);
-	const char *title = "rocewatch";
-	if (view->title)
-		title = view->title;
-
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
 		out);
@@ -261,29 +256,40 @@ static void print_html(FILE *out, const json_t *doc, const struct view *view, bo
 		out);
 	print_html_text(out, title);
 	fputs("</h1>\n", out);
-	if (n == 0) {
+}
+
+static void print_html_table(FILE *out, const json_t *doc, const struct view *view, bool header)
+{
+	const size_t n = n_rows(doc, view);
+	fputs("<table>\n", out);
+	for (size_t r = header ? 0 : 1; r <= n; r++) {
+		fputs("<tr>", out);
+		for (size_t c = 0; c < view->n_columns; c++) {
+			rw_cleanup(str_done) struct str cell = {0};
+			if (r > 0) {
+				add_cell(&cell, writer_row_at(doc, view, r - 1), &view->columns[c],
+					true);
+				writer_tame(&cell);
+			}
+			fprintf(out, "<%s%s>", r ? "td" : "th",
+				str_if(is_right(&view->columns[c]), " class=\"r\""));
+			print_html_text(out, r ? cell.s : header_of(&view->columns[c]));
+			fputs(r ? "</td>" : "</th>", out);
+		}
+		fputs("</tr>\n", out);
+	}
+	fputs("</table>\n", out);
+}
+
+static void print_html(FILE *out, const json_t *doc, const struct view *view, bool header)
+{
+	print_html_begin(out, str_or(view->title, "rocewatch"));
+	if (n_rows(doc, view) == 0) {
 		fputs("<p>", out);
 		print_html_text(out, str_or(view->empty, "nothing"));
 		fputs("</p>\n", out);
 	} else {
-		fputs("<table>\n", out);
-		for (size_t r = header ? 0 : 1; r <= n; r++) {
-			fputs("<tr>", out);
-			for (size_t c = 0; c < view->n_columns; c++) {
-				rw_cleanup(str_done) struct str cell = {0};
-				if (r > 0) {
-					add_cell(&cell, writer_row_at(doc, view, r - 1),
-						&view->columns[c], true);
-					writer_tame(&cell);
-				}
-				fprintf(out, "<%s%s>", r ? "td" : "th",
-					str_if(is_right(&view->columns[c]), " class=\"r\""));
-				print_html_text(out, r ? cell.s : header_of(&view->columns[c]));
-				fputs(r ? "</td>" : "</th>", out);
-			}
-			fputs("</tr>\n", out);
-		}
-		fputs("</table>\n", out);
+		print_html_table(out, doc, view, header);
 	}
 	fputs("</body>\n</html>\n", out);
 }
@@ -299,20 +305,9 @@ static void print_md_text(FILE *out, const char *text)
 	}
 }
 
-static void print_md(FILE *out, const json_t *doc, const struct view *view, bool header)
+static void print_md_table(FILE *out, const json_t *doc, const struct view *view)
 {
-	size_t n = n_rows(doc, view);
-
-	if (view->title && header) {
-		fputs("## ", out);
-		print_md_text(out, view->title);
-		fputs("\n\n", out);
-	}
-	if (n == 0) {
-		print_md_text(out, str_or(view->empty, "nothing"));
-		fputc('\n', out);
-		return;
-	}
+	const size_t n = n_rows(doc, view);
 	/* a table without this line is not one: --no-header drops the title only */
 	for (size_t c = 0; c < view->n_columns; c++) {
 		fputs("| ", out);
@@ -334,6 +329,53 @@ static void print_md(FILE *out, const json_t *doc, const struct view *view, bool
 		}
 		fputs("|\n", out);
 	}
+}
+
+static void print_md(FILE *out, const json_t *doc, const struct view *view, bool header)
+{
+	if (view->title && header) {
+		fputs("## ", out);
+		print_md_text(out, view->title);
+		fputs("\n\n", out);
+	}
+	if (n_rows(doc, view)) {
+		print_md_table(out, doc, view);
+		return;
+	}
+	print_md_text(out, str_or(view->empty, "nothing"));
+	fputc('\n', out);
+}
+
+void report_page_begin(FILE *out, const char *title, enum report_format format)
+{
+	if (format == FORMAT_HTML)
+		print_html_begin(out, title);
+}
+
+void report_page_text(FILE *out, const char *text, enum report_format format)
+{
+	rw_cleanup(str_done) struct str tame = {0};
+	str_add(&tame, text);
+	writer_tame(&tame);
+	if (format == FORMAT_HTML)
+		print_html_text(out, tame.s);
+	else
+		print_md_text(out, tame.s);
+}
+
+void report_page_table(
+	FILE *out, const json_t *doc, const struct view *view, enum report_format format)
+{
+	if (format == FORMAT_HTML)
+		print_html_table(out, doc, view, true);
+	else
+		print_md_table(out, doc, view);
+}
+
+void report_page_end(FILE *out, enum report_format format)
+{
+	if (format == FORMAT_HTML)
+		fputs("</body>\n</html>\n", out);
 }
 
 /* 15 digits: 0.2 stays 0.2; counters are integers and keep every digit. */

@@ -48,4 +48,14 @@ struct view {
 int report_print(FILE *out, const json_t *doc, const struct view *view, enum report_format format,
 	bool header, bool color);
 
+/*
+ * A page of several tables and texts in html or markdown, for reports that are more than one table.
+ * The html needs no other file. report_page_text escapes what would be markup.
+ */
+void report_page_begin(FILE *out, const char *title, enum report_format format);
+void report_page_text(FILE *out, const char *text, enum report_format format);
+void report_page_table(
+	FILE *out, const json_t *doc, const struct view *view, enum report_format format);
+void report_page_end(FILE *out, enum report_format format);
+
 #endif

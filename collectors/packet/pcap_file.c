@@ -491,3 +491,8 @@ int pcap_reader_next(struct pcap_reader *reader, struct pcap_record *ret, struct
 		return ng_next(reader, ret, e);
 	return pcap_next(reader, ret, e);
 }
+
+uint64_t pcap_reader_offset(const struct pcap_reader *reader)
+{
+	return reader->offset;
+}

@@ -48,4 +48,7 @@ void pcap_reader_free(struct pcap_reader *reader); /* NULL is fine */
  */
 int pcap_reader_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e);
 
+/* pcap_reader_offset - bytes of the file up to the end of the last record. */
+uint64_t pcap_reader_offset(const struct pcap_reader *reader);
+
 #endif

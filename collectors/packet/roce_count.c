@@ -19,6 +19,9 @@ static void count_roce(struct roce_count *count, const struct roce_packet *packe
 	count->ecn[packet->ecn]++;
 	count->icrc[packet->icrc]++;
 	count->cnp += roce_is_cnp(packet);
+	const bool data = packet->payload_bytes > 0;
+	count->data_packets += data;
+	count->data_not_ect += data && packet->ecn == ECN_NOT_ECT;
 	count->rnr_nak += roce_is_rnr_nak(packet);
 	count->aeth_cut += packet->aeth_cut;
 	count->trimmed += packet->trimmed;

@@ -17,6 +17,7 @@ struct roce_count {
 	uint64_t aeth_cut; /* answers of which ACK or NAK is not known, because they were cut */
 	uint64_t by_opcode[256];
 	uint64_t ecn[4]; /* RoCEv2, by the ECN field */
+	uint64_t data_packets, data_not_ect; /* with payload; of these not ECN-capable */
 	uint64_t cnp, nak, rnr_nak;
 	uint64_t nak_code[32];
 	uint64_t icrc[3]; /* by enum icrc_verdict */

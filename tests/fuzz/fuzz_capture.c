@@ -4,10 +4,23 @@
 #include <stdlib.h>
 
 #include "agent/base/err.h"
-#include "agent/capture/pcap_document.h"
+#include "agent/capture/pcap_print.h"
 #include "collectors/packet/pcap_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void fuzz_print(const struct pcap_report *report, enum report_format format)
+{
+	char *text = NULL;
+	size_t n = 0;
+	struct pcap_printer printer = {
+		.out = open_memstream(&text, &n), .format = format, .header = true, .width = 100};
+	pcap_print_report(&printer, report);
+	if (pcap_print_end(&printer) < 0 || n == 0)
+		abort();
+	fclose(printer.out);
+	free(text);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -25,14 +38,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		pcap_reading_packet(reading, &packet, &record.origin, record.t_ns);
 		records++;
 	}
-	json_t *document = pcap_document(reading, "fuzz");
-	if (json_integer_value(json_object_get(document, "packets")) > records)
+	const struct pcap_ask ask = {.sort = pcap_sorts};
+	struct pcap_report report;
+	pcap_report_make(&report, reading, &ask);
+	if (json_integer_value(json_object_get(report.document, "packets")) > records)
 		abort();
-	char *text = json_dumps(document, JSON_COMPACT);
-	if (!text)
-		abort();
-	free(text);
-	json_decref(document);
+	fuzz_print(&report, FORMAT_JSON);
+	fuzz_print(&report, FORMAT_TABLE);
+	fuzz_print(&report, FORMAT_HTML);
+	pcap_report_done(&report);
 	pcap_reading_free(reading);
 	pcap_reader_free(reader);
 	return 0;

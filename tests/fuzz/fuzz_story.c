@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/capture/pcap_document.h"
+#include "agent/capture/pcap_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -106,12 +106,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		story.t_ns += story_time(step[3]);
 		pcap_reading_packet(reading, &packet, &origin, story.t_ns);
 	}
-	json_t *document = pcap_document(reading, "fuzz");
-	char *text = json_dumps(document, JSON_COMPACT);
+	const struct pcap_ask ask = {.sort = pcap_sorts};
+	struct pcap_report report;
+	pcap_report_make(&report, reading, &ask);
+	char *text = json_dumps(report.document, JSON_COMPACT);
 	if (!text)
 		abort();
+	for (size_t i = 0; i < report.rows.n; i++)
+		json_decref(pcap_report_row(&report, i));
 	free(text);
-	json_decref(document);
+	pcap_report_done(&report);
 	pcap_reading_free(reading);
 	return 0;
 }

@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int64_t t_ns = 1000000000;
 	while (script.n > 2)
 		one_frame(&script, reading, &t_ns);
-	json_decref(pcap_document(reading, "fuzz"));
+	json_decref(pcap_document(reading));
 	pcap_reading_free(reading);
 	return 0;
 }

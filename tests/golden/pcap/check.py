@@ -15,8 +15,9 @@ def report(program, path):
     if done.returncode != want or bool(done.stderr) != bool(want):
         raise SystemExit(f"{path}: exit {done.returncode}, stderr {done.stderr!r}")
     doc = json.loads(done.stdout)
-    assert doc["file"] == path
+    assert doc["file"] == path and doc["files"] == [path]
     doc["file"] = os.path.basename(path)
+    doc["files"] = [doc["file"]]
     return doc
 
 
@@ -61,11 +62,18 @@ def refusals(program, folder):
     open(note, "w").write("no capture")
     empty = os.path.join(folder, "empty.pcap")
     open(empty, "w").close()
+    bare = os.path.join(folder, "bare")
+    os.mkdir(bare)
     good = os.path.join(folder, "healthy.pcap")
     for args, code, says in [
-        ([os.path.join(folder, "missing.pcap")], 1, "no such file"), ([folder], 1, "directory"), ([empty], 1, "empty"), ([note], 1, "not a capture"),
+        ([os.path.join(folder, "missing.pcap")], 1, "no such file"), ([bare], 1, "directory without capture files"), ([empty], 1, "empty"), ([note], 1, "not a capture"),
         (["-i", "no-such-if0"], 1, "no-such-if0"), ([], 2, "give a capture file"), (["-i", "lo", good], 2, "not both"),
-        (["--for", "5s", good], 2, "--for"), (["-i", "lo", "--for", "5"], 2, "a duration"),
+        (["--for", "5s", good], 2, "--for"), (["-i", "lo", "--per-file"], 2, "--per-file"), (["-i", "lo", "--since", "5m"], 2, "--since"),
+        ([good, "--host", "leaf1"], 2, "not an address"), ([good, "--host", "10.0.0.0/33"], 2, "prefix length"), ([good, "--qp", "0x1000000"], 2, "queue pair"),
+        ([good, "--priority", "8"], 2, "0 to 7"), ([good, "--sort", "size"], 2, "retransmits"), ([good, "--top", "-1"], 2, "--top"),
+        ([good, "--sampling", "0"], 2, "--sampling"), ([good, "--bin", "1us"], 2, "--bin"), ([good, "--speed", "400"], 2, "--speed"),
+        ([good, "--since", "soon"], 2, "not a time"), ([good, "--span", "5s"], 2, "--around"), ([good, "--since", "+5s", "--until", "+1s"], 2, "later"),
+        ([good, "--around", "+1s", "--since", "+1s"], 2, "--around"), (["-i", "lo", "--for", "5"], 2, "a duration"),
     ]:
         done = subprocess.run([program, "pcap", "--format", "json"] + args, capture_output=True, text=True)
         assert done.returncode == code and says in done.stderr and not done.stdout, (args, done)
@@ -74,8 +82,11 @@ def refusals(program, folder):
     open(head, "wb").write(open(good, "rb").read(20))
     done = subprocess.run([program, "pcap", "--format", "json", head], capture_output=True, text=True)
     assert done.returncode == 1 and json.loads(done.stdout)["errors"] == {"truncated_file": 1} and "within its header" in done.stderr, done
-    done = subprocess.run([program, "pcap", "--format", "json", good, note, good], capture_output=True, text=True)
+    done = subprocess.run([program, "pcap", "--format", "json", "--per-file", good, note, good], capture_output=True, text=True)
     assert done.returncode == 1 and len(json.loads(done.stdout)["captures"]) == 2, done
+    done = subprocess.run([program, "pcap", "--format", "json", good, note, os.path.join(folder, "loss.pcapng")], capture_output=True, text=True)
+    both = json.loads(done.stdout)
+    assert done.returncode == 1 and both["packets"] == 63 and both["file"] is None and len(both["files"]) == 2 and "note.txt" in done.stderr, done
     done = subprocess.run([program, "pcap", "--format", "csv", good], capture_output=True, text=True)
     assert done.stdout.startswith("file,src,dst,dst_qp,packets,octets,") and done.stdout.count("\n") == 3, done
     with open(good) as f:
