@@ -189,6 +189,8 @@ void health_commit(struct health *health, struct store *store, int64_t now_ns)
 		{"log_errors", s.log_errors},
 		{"log_stuck", s.log_stuck},
 		{"retention_held", s.retention_held},
+		{"misplaced", s.misplaced},
+		{"rescued", s.rescued},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		health_add(health, "", (double)rows[i].value, "store/%s", rows[i].name);

@@ -127,6 +127,9 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 {
 	double dropped = doctor_health(doctor, "store/dropped");
 	double errors = doctor_health(doctor, "store/errors");
+	if (doctor_health(doctor, "store/misplaced") > 0)
+		doctor_todo(doctor, true, "store", "see the agent's log",
+			"the database file was deleted or replaced under the agent");
 	if (doctor_health(doctor, "store/log_stuck") > 0)
 		doctor_todo(doctor, true, "store",
 			"check the disk; see the agent's log for its error",

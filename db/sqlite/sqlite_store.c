@@ -28,6 +28,10 @@ static int sqlite_store_open(
 
 static int sqlite_store_begin(void *state, struct err *e)
 {
+	const int r = writer_reopen(state, e);
+
+	if (r < 0)
+		return r;
 	return sqlite_store_result(state, writer_begin(state), e);
 }
 
@@ -61,19 +65,37 @@ static int sqlite_store_record(void *state, const struct store_record *record, s
 
 static int sqlite_store_commit(void *state, struct err *e)
 {
-	return sqlite_store_result(state, writer_commit(state), e);
+	const int rc = writer_commit(state);
+	const int r = sqlite_store_result(state, rc, e);
+
+	if (rc == SQLITE_OK)
+		writer_suspect(state, rc);
+	return r;
 }
 
 static void sqlite_store_rollback(void *state)
 {
-	writer_rollback(state);
+	struct store_writer *writer = state;
+
+	if (!writer->db)
+		return;
+	const int rc = sqlite3_extended_errcode(writer->db);
+	writer_rollback(writer);
+	writer_suspect(writer, rc);
+}
+
+static int sqlite_store_rescue(void *state, struct err *e)
+{
+	return writer_rescue(state, e);
 }
 
 static int sqlite_store_settle(void *state, struct err *e)
 {
 	struct store_writer *writer = state;
-	const int rc = writer_checkpoint(writer);
 
+	if (!writer->db)
+		return 0;
+	const int rc = writer_checkpoint(writer);
 	if (rc == SQLITE_OK)
 		return 0;
 	return sqlite_fail(e, writer->db, rc, "checkpoint", writer->o.path);
@@ -97,6 +119,10 @@ static uint64_t sqlite_store_log_bytes(const void *state)
 
 static bool sqlite_store_maintain(void *state, int64_t now_ns)
 {
+	const struct store_writer *writer = state;
+
+	if (!writer->db)
+		return false;
 	return writer_retain(state, now_ns);
 }
 
@@ -104,7 +130,8 @@ static void sqlite_store_interrupt(void *state)
 {
 	const struct store_writer *writer = state;
 
-	sqlite3_interrupt(writer->db);
+	if (writer->db)
+		sqlite3_interrupt(writer->db);
 }
 
 static void sqlite_store_close(void *state)
@@ -120,6 +147,7 @@ const struct store_backend sqlite_backend = {
 	.commit = sqlite_store_commit,
 	.rollback = sqlite_store_rollback,
 	.settle = sqlite_store_settle,
+	.rescue = sqlite_store_rescue,
 	.log_bytes = sqlite_store_log_bytes,
 	.newest = sqlite_store_newest,
 	.maintain = sqlite_store_maintain,

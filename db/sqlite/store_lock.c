@@ -5,18 +5,24 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/str.h"
 #include "db/sqlite/store_write.h"
 
+/* The lock belongs to the file, not to one of its names: a symbolic link leads to the same lock. A
+ * file that is not there yet has only the name it was given. */
 static int lock_open(const char *path, int flags)
 {
-	char name[4096];
-	int n = snprintf(name, sizeof(name), "%s.lock", path);
+	char name[PATH_MAX + 8];
+	rw_cleanup(freep) char *real = realpath(path, NULL);
+	int n = snprintf(name, sizeof(name), "%s.lock", str_or(real, path));
 
 	if (n < 0 || (size_t)n >= sizeof(name))
 		return -ENAMETOOLONG;

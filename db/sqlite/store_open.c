@@ -121,7 +121,7 @@ static int mark_recorded(struct store_writer *writer)
 	return sqlite_exec(writer->db, "DELETE FROM meta WHERE key='" SCHEMA_RECORDED "'");
 }
 
-static int open_writer_file(struct store_writer *writer, const char *path, struct err *e)
+int writer_open_file(struct store_writer *writer, const char *path, struct err *e)
 {
 	int version, r = make_file(path, e);
 
@@ -131,6 +131,11 @@ static int open_writer_file(struct store_writer *writer, const char *path, struc
 		path, &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, writer->db, rc, "open", path);
+	struct stat st;
+	if (stat(path, &st) == 0) {
+		writer->file_device = st.st_dev;
+		writer->file_inode = st.st_ino;
+	}
 	sqlite3_busy_timeout(writer->db, BUSY_MS);
 	/* before anything is changed: another program's file must stay as it is */
 	r = schema_check(writer->db, path, &version, e);
@@ -225,7 +230,7 @@ static int open_all(struct store_writer *writer, struct entities *entities, stru
 	int r = writer_lock(path, &writer->lock_fd, e);
 
 	if (r == 0)
-		r = open_writer_file(writer, path, e);
+		r = writer_open_file(writer, path, e);
 	if (r == 0)
 		r = writer_load_entities(writer, entities, e);
 	if (r == 0)
@@ -259,32 +264,46 @@ int writer_open(const struct store_options *options, struct entities *entities,
 	return 0;
 }
 
-static void finalize_all(struct store_writer *writer)
+static void finalize_tables(struct store_writer *writer)
 {
 	for (size_t i = 0; i < SCHEMA_TABLES; i++) {
+		struct writer_table *table = &writer->tables[i];
 		for (size_t k = 0; k < WRITER_INSERTS; k++)
-			sqlite3_finalize(writer->tables[i].inserts[k].st);
-		sqlite3_finalize(writer->tables[i].select);
-		sqlite3_finalize(writer->tables[i].erase);
+			sqlite3_finalize(table->inserts[k].st);
+		sqlite3_finalize(table->select);
+		sqlite3_finalize(table->erase);
 		sqlite3_finalize(writer->retain_edge[i]);
 		sqlite3_finalize(writer->retain_rows[i]);
+		*table = (struct writer_table){0};
+		writer->retain_edge[i] = writer->retain_rows[i] = NULL;
 	}
-	for (size_t i = 0; i < RETAIN_LISTS; i++)
+}
+
+void writer_close_file(struct store_writer *writer)
+{
+	finalize_tables(writer);
+	for (size_t i = 0; i < RETAIN_LISTS; i++) {
 		sqlite3_finalize(writer->retain_list[i]);
-	for (size_t i = 0; i < RECORD_KINDS; i++)
+		writer->retain_list[i] = NULL;
+	}
+	for (size_t i = 0; i < RECORD_KINDS; i++) {
 		sqlite3_finalize(writer->records[i].st);
+		writer->records[i] = (struct writer_record){0};
+	}
 	sqlite3_finalize(writer->old_health);
 	sqlite3_finalize(writer->series);
 	sqlite3_finalize(writer->instant);
+	writer->old_health = writer->series = writer->instant = NULL;
+	/* the last connection to close copies the write-ahead log into the file and removes it */
+	sqlite3_close(writer->db);
+	writer->db = NULL;
 }
 
 void writer_close(struct store_writer *writer)
 {
 	if (!writer)
 		return;
-	finalize_all(writer);
-	/* the last connection to close copies the write-ahead log into the file and removes it */
-	sqlite3_close(writer->db);
+	writer_close_file(writer);
 	writer_unlock(writer->lock_fd);
 	free(writer->entities);
 	free(writer->new_series);

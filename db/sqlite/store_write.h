@@ -8,6 +8,8 @@
 #ifndef RW_DB_STORE_WRITE_H
 #define RW_DB_STORE_WRITE_H
 
+#include <sys/types.h>
+
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
@@ -79,6 +81,9 @@ struct store_writer {
 	struct store_options o;
 	sqlite3 *db;
 	int lock_fd;
+	dev_t file_device; /* which file .db has open */
+	ino_t file_inode;
+	int failed; /* transactions in a row */
 	struct writer_table tables[SCHEMA_TABLES];
 	uint16_t position[METRIC_COUNT]; /* of a metric among its table's metrics */
 	bool is_cfg[METRIC_COUNT];
@@ -118,6 +123,28 @@ struct store_writer {
 int writer_open(const struct store_options *options, struct entities *entities,
 	struct store_writer **ret, struct err *e);
 void writer_close(struct store_writer *writer); /* NULL is fine */
+
+/* writer_open_file - the part of writer_open() without lock, entities and texts. */
+int writer_open_file(struct store_writer *writer, const char *path, struct err *e);
+/* writer_close_file - ends all statements and closes the file; the rest of @writer stays. */
+void writer_close_file(struct store_writer *writer);
+
+/*
+ * writer_rescue - outside a transaction: is the file that is written still the one at its path?
+ *
+ * When somebody has deleted it, its content is still there as long as it is open: it is written to
+ * a new file at the same path, and writing goes on there. 0: nothing to do; 1: rescued.
+ * -EEXIST: another file stands at the path: it is left alone, and writing goes on in the file that
+ * has no name any more. Other negative errno: the rescue failed and is tried after the next commit.
+ * store_rescue.c
+ */
+int writer_rescue(struct store_writer *writer, struct err *e);
+
+/* writer_suspect - after a transaction that ended with @rc: when several in a row failed by I/O or
+ * locking, the connection is closed, and the next transaction opens another. */
+void writer_suspect(struct store_writer *writer, int rc);
+/* writer_reopen - a closed file is opened again. 0, also when it was open; negative errno. */
+int writer_reopen(struct store_writer *writer, struct err *e);
 
 /* store_write.c */
 int writer_begin(struct store_writer *writer);

@@ -72,7 +72,7 @@ struct store {
 	char last_text[sizeof(((struct err *)0)->text)];
 	struct store_stats stats;
 	struct complaint complaint; /* writer only, as all below */
-	struct complaint log_complaint, clock_complaint;
+	struct complaint log_complaint, clock_complaint, place_complaint;
 	struct retain_clock retain_clock;
 	int64_t newest_ns; /* stored before this process began */
 };
@@ -291,6 +291,30 @@ static void store_settle(struct store *store)
 	store->stats.log_errors += r < 0;
 }
 
+/* Mutex held, not while copying. A file that was deleted under us is put back. */
+static void store_rescue(struct store *store)
+{
+	struct err e = {0};
+
+	pthread_mutex_unlock(&store->mutex);
+	const int r = store->backend->rescue(store->state, &e);
+	if (r < 0)
+		complain(&store->place_complaint, mono_now(), LOG_ERROR_, "store", "%s", e.text);
+	else
+		complaint_over(&store->place_complaint, mono_now(), "store",
+			"the database is in its place again");
+	if (r > 0) {
+		log_error("store",
+			"%s was deleted while the agent wrote it; what it held was written back",
+			store->path);
+		store_event(store, wall_now().ns, "store_rescued", NULL, NULL,
+			"the database file was deleted under the agent and written back");
+	}
+	pthread_mutex_lock(&store->mutex);
+	store->stats.misplaced = r < 0;
+	store->stats.rescued += r > 0;
+}
+
 /* Mutex held, not while deleting. Returns when to come again, monotonic: chunks follow one another
  * with room for the loop's batches between them. */
 static int64_t store_maintain(struct store *store)
@@ -324,6 +348,7 @@ static int store_turn(struct store *store, int64_t *retry_ns)
 	complaint_over(&store->complaint, mono_now(), "store", "writing again");
 	*retry_ns = RETRY_FIRST_NS;
 	store_settle(store);
+	store_rescue(store);
 	return 0;
 }
 

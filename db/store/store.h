@@ -183,6 +183,10 @@ struct store_stats {
 	/* attempts to copy the log into the file that failed; .log_stuck: the newest one did */
 	uint64_t log_errors;
 	bool log_stuck;
+	/* the file was deleted or replaced: .rescued counts how often it was written back,
+	 * .misplaced: what stands at its path is another one */
+	uint64_t rescued;
+	bool misplaced;
 	bool retention_held; /* the clock is far ahead of the data: nothing is deleted */
 	int64_t last_commit_ns; /* wall */
 };

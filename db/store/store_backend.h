@@ -37,6 +37,9 @@ struct store_backend {
 	/* After a commit, outside of a transaction: keeps the store's log of changes short. A
 	 * failure loses nothing, but the log then grows. */
 	int (*settle)(void *state, struct err *e);
+	/* After a commit, outside of a transaction: was the store taken away under us? 0: no; 1: it
+	 * was, and what it held is back in its place; negative errno: it was, and is not. */
+	int (*rescue)(void *state, struct err *e);
 	/* Bytes in that log. */
 	uint64_t (*log_bytes)(const void *state);
 	/* The time of the newest stored sample, ns since 1970; 0 = there is none. */

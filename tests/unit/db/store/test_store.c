@@ -482,6 +482,108 @@ static void checkpoint_fails(void **state)
 	rig_done(&r);
 }
 
+/* Until the writer has noticed, which it does with a commit. */
+static void wait_rescued(struct rig *r, uint64_t times)
+{
+	mono_t began = mono_now();
+	while (stats(r).rescued < times && mono_now().ns - began.ns < DEADLINE_NS)
+		poll(NULL, 0, 5);
+	assert_int_equal(stats(r).rescued, times);
+}
+
+/* Somebody removes the file: all that was committed comes back, and so does what follows. */
+static void deleted_file_comes_back(void **state)
+{
+	struct rig r;
+	struct db_world aside;
+
+	rig_init(&r, false);
+	for (int round = 1; round <= 2; round++) {
+		for (int i = 0; i < 10; i++) {
+			give(&r, 100 * round + i, M_PORT_IN_OCTETS, (uint64_t)i, 0);
+			flush(&r);
+		}
+		assert_int_equal(unlink(r.world.path), 0);
+		if (round == 2) { /* its log and its lock, too */
+			char name[sizeof(aside.path) + 8];
+			static const char *const suffixes[] = {"-wal", "-shm", ".lock"};
+			for (size_t k = 0; k < 3; k++) {
+				snprintf(name, sizeof(name), "%s%s", r.world.path, suffixes[k]);
+				unlink(name);
+			}
+		}
+		give(&r, 100 * round + 10, M_PORT_IN_OCTETS, 10, 0);
+		flush(&r);
+		wait_rescued(&r, (uint64_t)round);
+		give(&r, 100 * round + 11, M_PORT_OUT_OCTETS, 11, 0);
+		flush(&r);
+		assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples"), 12 * round);
+		assert_int_equal(world_int(&r.world,
+					 "SELECT count(*) FROM events WHERE kind='store_rescued'"),
+			round);
+		struct store *second;
+		struct err e = {0};
+		struct entities *other = entities_new();
+		const struct store_options o = {.path = r.world.path};
+		assert_int_equal(db_store_open(&o, other, &second, &e), -EBUSY);
+		entities_free(other);
+	}
+	assert_int_equal(stats(&r).errors, 0);
+	rig_done(&r);
+}
+
+/* Another file in its place is not touched; once it is gone, history is back. */
+static void replaced_file_is_left_alone(void **state)
+{
+	static const char text[] = "not a database";
+	struct rig r;
+	char read_back[sizeof(text)] = "";
+
+	rig_init(&r, false);
+	give(&r, 0, M_PORT_IN_OCTETS, 1, 0);
+	flush(&r);
+	assert_int_equal(unlink(r.world.path), 0);
+	FILE *file = fopen(r.world.path, "w");
+	fwrite(text, 1, sizeof(text), file);
+	fclose(file);
+	give(&r, 1, M_PORT_IN_OCTETS, 2, 0);
+	flush(&r);
+	mono_t began = mono_now();
+	while (!stats(&r).misplaced && mono_now().ns - began.ns < DEADLINE_NS)
+		poll(NULL, 0, 5);
+	assert_true(stats(&r).misplaced);
+	file = fopen(r.world.path, "r");
+	assert_int_equal(fread(read_back, 1, sizeof(text), file), sizeof(text));
+	fclose(file);
+	assert_string_equal(read_back, text);
+	assert_int_equal(unlink(r.world.path), 0);
+	give(&r, 2, M_PORT_IN_OCTETS, 3, 0);
+	flush(&r);
+	wait_rescued(&r, 1);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples"), 3);
+	rig_done(&r);
+}
+
+/* A symbolic link leads to the same lock. */
+static void link_is_locked(void **state)
+{
+	struct rig r;
+	struct store *second;
+	struct err e = {0};
+	char name[sizeof(r.world.path) + 8];
+
+	rig_init(&r, false);
+	snprintf(name, sizeof(name), "%s.link", r.world.path);
+	assert_int_equal(symlink(r.world.path, name), 0);
+	struct entities *other = entities_new();
+	struct store_options o = {.path = name};
+	assert_int_equal(db_store_open(&o, other, &second, &e), -EBUSY);
+	assert_int_equal(db_writer_pid(name), getpid());
+	unlink(name);
+	entities_free(other);
+	rig_done(&r);
+}
+
 static void oldest_are_dropped(void **state)
 {
 	struct rig r;
@@ -892,6 +994,9 @@ int main(void)
 		cmocka_unit_test_setup(oldest_are_dropped, disk_works),
 		cmocka_unit_test_setup(killed_at_any_moment, disk_works),
 		cmocka_unit_test_setup(checkpoint_fails, disk_works),
+		cmocka_unit_test_setup(deleted_file_comes_back, disk_works),
+		cmocka_unit_test_setup(replaced_file_is_left_alone, disk_works),
+		cmocka_unit_test_setup(link_is_locked, disk_works),
 		cmocka_unit_test_setup(retention, disk_works),
 		cmocka_unit_test_setup(pinned, disk_works),
 		cmocka_unit_test_setup(strange_files, disk_works),
