@@ -62,6 +62,7 @@ static void on_incident(void *arg, const struct incident *incident, enum inciden
 static void watch_store(struct agent *agent)
 {
 	struct store_stats s;
+	store_watch(agent->store, mono_now());
 	store_stats(agent->store, &s);
 	if (s.dropped > agent->dropped_before)
 		complain(&agent->dropped, mono_now(), LOG_ERROR_, "store",
@@ -313,12 +314,9 @@ static void agent_stop(struct agent *agent)
 	alert_free(agent->alert);
 	agent->alert = NULL;
 	if (agent->store) {
-		struct err e = {0};
 		if (agent->started)
 			life_stopped(agent->store, wall_now().ns, agent->stopping);
-		if (store_flush(agent->store, &e) != 0)
-			log_error(
-				"store", "not everything could be written at the end: %s", e.text);
+		/* writes what waits; a disk that does not answer holds it for seconds only */
 		store_close(agent->store);
 	}
 	tune_agent_free(agent->tuning);

@@ -47,6 +47,7 @@
 #define RETAIN_FIRST_NS (10 * NS_PER_S)
 
 #define CLOSE_NS (5 * NS_PER_S) /* store_close() waits that long */
+#define SLOW_NS (5 * NS_PER_S) /* a transaction that takes longer is told */
 
 struct store {
 	struct store_options o;
@@ -72,6 +73,8 @@ struct store {
 	char last_text[sizeof(((struct err *)0)->text)];
 	struct store_stats stats;
 	struct complaint complaint; /* writer only, as all below */
+	int64_t busy_since_ns; /* monotonic: the transaction under way began; 0 = none */
+	struct complaint slow_complaint; /* the loop's thread only */
 	struct complaint log_complaint, clock_complaint, place_complaint;
 	struct retain_clock retain_clock;
 	int64_t newest_ns; /* stored before this process began */
@@ -206,9 +209,11 @@ static int store_commit(struct store *store)
 	store_take(store);
 	if (!store->todo.first)
 		return 0;
+	store->busy_since_ns = mono_now().ns;
 	pthread_mutex_unlock(&store->mutex);
 	int r = store_attempt(store, &samples, &faulty, &e);
 	pthread_mutex_lock(&store->mutex);
+	store->busy_since_ns = 0;
 	if (r < 0)
 		return store_failed(store, faulty, r, e.text);
 
@@ -762,6 +767,22 @@ int store_flush(struct store *store, struct err *e)
 		err_set(e, r, "%s", store->last_text);
 	pthread_mutex_unlock(&store->mutex);
 	return r;
+}
+
+void store_watch(struct store *store, mono_t now)
+{
+	pthread_mutex_lock(&store->mutex);
+	const int64_t since_ns = store->busy_since_ns;
+	const size_t waiting = store->queue.n_values + store->todo.n_values;
+	pthread_mutex_unlock(&store->mutex);
+	char waited[32];
+	if (since_ns && now.ns - since_ns > SLOW_NS)
+		complain(&store->slow_complaint, now, LOG_ERROR_, "store",
+			"%s: the disk has not answered a write for %s; %zu samples wait in memory",
+			store->path, duration_format(waited, sizeof(waited), now.ns - since_ns),
+			waiting);
+	else
+		complaint_over(&store->slow_complaint, now, "store", "the disk answers again");
 }
 
 void store_stats(struct store *store, struct store_stats *ret)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "agent/base/clock.h"
 #include "db/model/entity.h"
 #include "db/model/flow.h"
 #include "db/model/sample.h"
@@ -191,5 +192,9 @@ struct store_stats {
 	int64_t last_commit_ns; /* wall */
 };
 void store_stats(struct store *store, struct store_stats *ret); /* any thread */
+
+/* store_watch - loop's thread, about once a second: says when the disk does not answer, and when it
+ * does again. */
+void store_watch(struct store *store, mono_t now);
 
 #endif

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""test_live_disk.py BUILD LIBRARY - the disk of a live agent stops to answer: polling goes on, the log says so, what was polled meanwhile is
+written when it answers again; and SIGTERM ends an agent whose disk hangs. After a start on the same file nothing that was committed is missing."""
+import os, shutil, signal, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from live_lab import Failed, Live, check, wait_for
+
+
+def sanitizer(binary):
+    """The run-time library of AddressSanitizer, which must be loaded first; "" in a build without it."""
+    libraries = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout.split()
+    found = [word for word in libraries if word.startswith("/") and "libasan" in word]
+    return found[0] + " " if found else ""
+
+
+class Disk:
+    def __init__(self, path, binary, library):
+        self.path = path
+        self.environment = dict(os.environ, LD_PRELOAD=sanitizer(binary) + os.path.realpath(library), HANG_WHILE=path)
+
+    def hang(self):
+        with open(self.path, "w"):
+            pass
+
+    def answer(self):
+        os.unlink(self.path)
+
+
+def log(lab):
+    with open(lab.dir + ".agent.log") as f:
+        return f.read()
+
+
+def agent(lab, disk):
+    with open(lab.dir + ".agent.log", "a") as out:
+        lab.agent_process = subprocess.Popen([lab.binary, "-c", lab.config, "agent"], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                             env=disk.environment)
+    wait_for("the agent's store", lambda: os.path.exists(os.path.join(lab.dir, "rocewatch.db")), 30)
+
+
+def instants(lab):
+    rows = lab.sql("SELECT min(n) n FROM (SELECT device, count(DISTINCT t_ns) n FROM samples WHERE metric='port.in_octets' GROUP BY device)")
+    return int(rows[0]["n"]) if rows else 0  # a single empty field is an empty line
+
+
+def gap_s(lab):
+    """The longest time between two polls of one device."""
+    rows = lab.sql("SELECT max(gap) g FROM (SELECT t_ns - lag(t_ns) OVER (PARTITION BY device ORDER BY t_ns) gap FROM "
+                   "(SELECT DISTINCT device, t_ns FROM samples WHERE metric='port.in_octets'))")
+    return int(rows[0]["g"]) / 1e9 if rows else 0
+
+
+def test(lab, disk):
+    agent(lab, disk)
+    wait_for("polls of every switch", lambda: instants(lab) >= 3, 120)
+    before = instants(lab)
+    disk.hang()
+    hung = time.monotonic()
+    wait_for("the log says that the disk does not answer", lambda: "the disk has not answered a write for" in log(lab), 60)
+    hung = time.monotonic() - hung
+    disk.answer()
+    wait_for("the log says that it answers again", lambda: "the disk answers again" in log(lab), 60)
+    wait_for("what was polled meanwhile", lambda: instants(lab) > before, 60)
+    check(gap_s(lab) < max(5, hung), "no poll for %.1f s while the disk hung for %.1f s" % (gap_s(lab), hung))
+
+    disk.hang()
+    wait_for("a write that hangs again", lambda: log(lab).count("the disk has not answered a write for") >= 2, 60)
+    lab.agent_process.send_signal(signal.SIGTERM)
+    lab.agent_process.wait(60)  # 5 s and a margin; without the bound it waits for ever
+    check("the disk does not answer, leaving what is not yet written" in log(lab), "the end of the log: %s" % log(lab)[-600:])
+    disk.answer()
+    kept = instants(lab)
+    agent(lab, disk)
+    wait_for("polls after the new start", lambda: instants(lab) >= kept + 2, 60)
+
+
+def main(build, library):
+    directory = tempfile.mkdtemp(prefix="live-disk-")
+    lab = Live(build, os.path.join(directory, "healthy"), "healthy")
+    disk = Disk(os.path.join(directory, "hang"), lab.binary, library)
+    try:
+        lab.start()
+        lab.served()
+        test(lab, disk)
+        print("test_live_disk: ok")
+        return 0
+    except (Failed, subprocess.TimeoutExpired) as why:
+        print("test_live_disk: %s\n%s" % (why, log(lab)[-4000:]))
+        return 1
+    finally:
+        if os.path.exists(disk.path):
+            disk.answer()
+        Live.stop([lab])
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+sys.exit(main(sys.argv[1], sys.argv[2]))
