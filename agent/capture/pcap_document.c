@@ -16,6 +16,7 @@ json_t *pcap_document(struct pcap_reading *reading)
 	pcap_put_loss(o, reading);
 	pcap_put_pause(o, reading);
 	pcap_put_rhythm(o, reading);
+	pcap_put_sflow(o, reading);
 	pcap_put_findings(o, reading); /* the last one: it reads what the others put */
 	pcap_verdict_sort(o);
 	return o;

@@ -28,6 +28,8 @@ void pcap_put_pause(json_t *document, struct pcap_reading *reading);
 /* the training step */
 void pcap_put_rhythm(json_t *document, struct pcap_reading *reading);
 
+/* what sFlow datagrams in the capture say; nothing where there are none */
+void pcap_put_sflow(json_t *document, struct pcap_reading *reading);
 /* what follows from the counts of several parts, and what could not be read: verdicts only, and
  * "errors" of reading. Comes last. */
 void pcap_put_findings(json_t *document, struct pcap_reading *reading);

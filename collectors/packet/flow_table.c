@@ -256,7 +256,7 @@ static struct flow_stream *flow_table_data(struct flow_table *table, uint32_t id
 		else
 			flow_table_label(table, qp, stream, packet->flow_label);
 	}
-	if (table->sampling == 1)
+	if (table->sampling == 1 && !packet->sampled)
 		flow_table_psn(table, qp, stream, role, packet);
 	return stream;
 }
@@ -326,7 +326,8 @@ void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *p
 {
 	const uint64_t bin = (uint64_t)t_ns / 1000000;
 	flow_table_sum(table, packet);
-	flow_table_burst(table, bin, packet->octets);
+	if (!packet->sampled) /* the others of its millisecond were not taken */
+		flow_table_burst(table, bin, packet->octets);
 	const uint32_t id = flow_table_place(table, packet, hash);
 	*ret = (struct flow_hit){.role = roce_opcode_role(packet->opcode)};
 	if (id == FLOW_NONE) {
@@ -356,7 +357,7 @@ void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *p
 		ret->stream = flow_table_data(table, id, ret->role, packet);
 	else if (qp->stream != FLOW_NONE)
 		ret->stream = flow_store_stream(table, qp->stream);
-	if (ret->stream)
+	if (ret->stream && !packet->sampled)
 		stream_burst(ret->stream, (uint32_t)bin, packet->octets);
 	if (packet->has_aeth || packet->opcode == ROCE_OPCODE_CNP)
 		ret->about = flow_table_answer(table, qp, packet);

@@ -11,13 +11,17 @@
 #include <stdint.h>
 
 #include "collectors/packet/decap.h"
-#include "collectors/packet/link_type.h"
 #include "collectors/packet/roce_opcode.h"
 #include "collectors/packet/uet.h"
 
 #define ROCE_UDP_PORT 4791
 #define SFLOW_UDP_PORT 6343
 #define UET_UDP_PORT 4793
+
+/* How a captured frame begins. Values are our own; link_of_dlt() translates the numbers of capture
+ * files. */
+enum roce_link { LINK_UNSUPPORTED, LINK_ETHERNET, LINK_RAW_IP, LINK_SLL, LINK_SLL2, LINK_NULL };
+enum roce_link link_of_dlt(uint32_t linktype);
 
 enum roce_kind {
 	PACKET_OTHER, /* understood, not ours */
@@ -110,6 +114,9 @@ struct roce_packet {
 	uint8_t src_mac[6]; /* of the innermost Ethernet header; zero when there is none */
 	/* The opcode has an AETH, and the capture ends before it: ACK or NAK is not known. */
 	bool aeth_cut;
+	/* Picked out of many by a sampler (sFlow): nothing follows from its PSN, its time or the
+	 * packets around it. roce_parse() leaves it false. */
+	bool sampled;
 
 	/* RoCEv2 that is shorter than its opcode allows, although the headers' lengths are those
 	 * of a whole packet: a switch kept the headers and dropped the payload. Only where the

@@ -1,0 +1,52 @@
+/* Any bytes as datagrams of sFlow: no crash, nothing read beyond them, nothing counted that was not
+ * there, and bounded tables. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectors/packet/sflow_summary.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void on_packet(
+	void *arg, const struct sflow_sample *sample, const struct roce_packet *packet)
+{
+	uint64_t *packets = arg;
+	if (!packet->sampled || !sample->header)
+		abort();
+	++*packets;
+}
+
+/* Input: datagrams, each after two bytes with its length. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sflow_summary *summary = sflow_summary_new(1);
+	uint64_t packets = 0;
+	while (size > 2) {
+		size_t n = (size_t)data[0] << 8 | data[1];
+		data += 2;
+		size -= 2;
+		if (n > size)
+			n = size;
+		uint8_t *exact = malloc(n ? n : 1);
+		memcpy(exact, data, n);
+		sflow_summary_datagram(summary, exact, n, false, on_packet, &packets);
+		free(exact);
+		data += n;
+		size -= n;
+	}
+	const struct sflow_totals *totals = sflow_summary_totals(summary);
+	size_t n_sources;
+	const struct sflow_source *sources = sflow_summary_sources(summary, &n_sources);
+	for (size_t i = 0; i < n_sources; i++) {
+		struct sflow_estimate e = sflow_estimate_packets(&sources[i].roce, &sources[i]);
+		if (!(e.low <= e.value && e.value <= e.high))
+			abort();
+		if (sources[i].samples && sources[i].generated < sources[i].samples)
+			abort();
+	}
+	if (packets > totals->flow_samples || totals->roce > totals->headers)
+		abort();
+	sflow_summary_free(summary);
+	return 0;
+}
