@@ -183,6 +183,7 @@ void health_commit(struct health *health, struct store *store, int64_t now_ns)
 		{"commits", s.commits},
 		{"samples", s.samples},
 		{"dropped", s.dropped},
+		{"dropped_records", s.dropped_records},
 		{"errors", s.errors},
 		{"pending", s.pending},
 		{"wal_bytes", s.wal_bytes},

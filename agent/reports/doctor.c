@@ -147,6 +147,12 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 	if (dropped > 0)
 		doctor_todo(doctor, true, "store", "see the agent's log for the disk's error",
 			"%.0f samples were dropped because they could not be written", dropped);
+	if (doctor_health(doctor, "store/dropped_records") > 0)
+		doctor_todo(doctor, true, "store", "see the agent's log for the disk's error",
+			"%.0f events, findings and states of targets were dropped because they "
+			"could "
+			"not be written",
+			doctor_health(doctor, "store/dropped_records"));
 	if (errors > 0)
 		doctor_todo(doctor, false, "store", "see the agent's log",
 			"%.0f commits failed and were tried again", errors);

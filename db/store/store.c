@@ -5,7 +5,8 @@
  * Two lists under one mutex: .queue takes what the loop hands over; the writer moves it to .todo,
  * writes .todo in one transaction without the mutex, and frees it after the commit. When the disk
  * refuses, .todo goes back to the front of .queue: order is kept and nothing is written twice.
- * Samples and flows are dropped when too many wait, oldest first; everything else is kept.
+ * Samples and flows are dropped when too many wait, oldest first; so are states of targets, events
+ * and findings; everything else is kept.
  */
 #include "db/store/store.h"
 
@@ -23,6 +24,7 @@
 #include "db/store/store_backend.h"
 #include "db/store/store_queue.h"
 
+#define SPARE_MAX 100000u /* states of targets, events and findings that wait at most */
 #define MAX_PENDING 4000000u /* samples that wait at most, unless the options say otherwise */
 
 /* When to commit: QUIET_NS after the newest job, since a burst of polls is over then, but at the
@@ -96,9 +98,11 @@ static void drop_oldest(struct store *store)
 
 	if (max > store->todo.n_values)
 		room = max - store->todo.n_values;
-	struct jobs_dropped dropped = jobs_drop_oldest(&store->queue, room);
+	struct jobs_dropped dropped = jobs_drop_values(&store->queue, room);
+	struct jobs_dropped spare = jobs_drop_class(&store->queue, JOB_SPARE, SPARE_MAX);
 	store->stats.dropped += dropped.values;
-	store->settled += dropped.jobs;
+	store->stats.dropped_records += spare.jobs;
+	store->settled += dropped.jobs + spare.jobs;
 }
 
 /* Mutex held. Moves the next transaction's worth to .todo: at least one job. */
@@ -226,7 +230,7 @@ static int store_commit(struct store *store)
 		store->committed = job->number;
 	}
 	struct jobs finished = store->todo;
-	jobs_init(&store->todo);
+	store->todo = (struct jobs){0};
 	pthread_cond_broadcast(&store->done);
 	pthread_mutex_unlock(&store->mutex);
 	jobs_free(&finished);
@@ -423,8 +427,6 @@ static void store_init(struct store *store)
 {
 	pthread_condattr_t attr;
 
-	jobs_init(&store->queue);
-	jobs_init(&store->todo);
 	pthread_mutex_init(&store->mutex, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -575,7 +577,7 @@ static void hand_over_job(struct store *store, struct job *job)
 	}
 	if (!job->samples && job->record.kind == RECORD_HEALTH) {
 		/* Only the newest snapshot counts: on a full disk they must not pile up. */
-		store->settled += jobs_drop_kind(&store->queue, RECORD_HEALTH).jobs;
+		store->settled += jobs_drop_class(&store->queue, JOB_NEWEST, 0).jobs;
 	}
 	push_locked(store, job);
 	if (store->threaded)

@@ -181,6 +181,8 @@ int store_flush(struct store *store, struct err *e);
 
 struct store_stats {
 	uint64_t samples, commits, dropped, errors, pending, wal_bytes;
+	/* states of targets, events and findings that were dropped, as .dropped counts samples */
+	uint64_t dropped_records;
 	/* attempts to copy the log into the file that failed; .log_stuck: the newest one did */
 	uint64_t log_errors;
 	bool log_stuck;

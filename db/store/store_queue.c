@@ -8,6 +8,14 @@
 
 /* ---- jobs ---------------------------------------------------------------- */
 
+static const enum job_class class_of_kind[RECORD_KINDS] = {
+	[RECORD_FLOWS] = JOB_VALUES,
+	[RECORD_TARGET] = JOB_SPARE,
+	[RECORD_EVENT] = JOB_SPARE,
+	[RECORD_FINDING] = JOB_SPARE,
+	[RECORD_HEALTH] = JOB_NEWEST,
+};
+
 /* What a job points to lies behind it, in the same block. */
 static struct job *job_new(size_t room)
 {
@@ -23,6 +31,7 @@ struct job *job_of_samples(const struct sample *samples, size_t n)
 
 	job->samples = memcpy(job + 1, samples, n * sizeof(*samples));
 	job->n_values = n;
+	job->class = JOB_VALUES;
 	return job;
 }
 
@@ -31,6 +40,7 @@ struct job *job_of_record(const struct store_record *record)
 	struct job *job = job_new(record_size(record));
 
 	record_copy(&job->record, record, job + 1);
+	job->class = class_of_kind[record->kind];
 	if (record->kind == RECORD_FLOWS)
 		job->n_values = record->flows.n;
 	return job;
@@ -43,58 +53,98 @@ void job_free(struct job *job)
 
 /* ---- lists --------------------------------------------------------------- */
 
-void jobs_init(struct jobs *jobs)
-{
-	*jobs = (struct jobs){.first = NULL};
-	jobs->end = &jobs->first;
-}
-
 void jobs_push(struct jobs *jobs, struct job *job)
 {
-	job->next = NULL;
-	*jobs->end = job;
-	jobs->end = &job->next;
+	job->next = job->class_next = NULL;
+	job->before = jobs->last;
+	if (jobs->last)
+		jobs->last->next = job;
+	else
+		jobs->first = job;
+	jobs->last = job;
 	jobs->n_values += job->n_values;
+
+	job->class_before = jobs->classes[job->class].last;
+	if (job->class_before)
+		job->class_before->class_next = job;
+	else
+		jobs->classes[job->class].first = job;
+	jobs->classes[job->class].last = job;
+	jobs->classes[job->class].n++;
 }
 
-/* The job at *@at, a link of @jobs. */
-static struct job *jobs_unlink(struct jobs *jobs, struct job **at)
+static void class_unlink(struct jobs *jobs, struct job *job)
 {
-	struct job *job = *at;
+	if (job->class_before)
+		job->class_before->class_next = job->class_next;
+	else
+		jobs->classes[job->class].first = job->class_next;
+	if (job->class_next)
+		job->class_next->class_before = job->class_before;
+	else
+		jobs->classes[job->class].last = job->class_before;
+	jobs->classes[job->class].n--;
+}
 
-	*at = job->next;
-	if (!*at)
-		jobs->end = at;
+static void jobs_unlink(struct jobs *jobs, struct job *job)
+{
+	if (job->before)
+		job->before->next = job->next;
+	else
+		jobs->first = job->next;
+	if (job->next)
+		job->next->before = job->before;
+	else
+		jobs->last = job->before;
 	jobs->n_values -= job->n_values;
-	return job;
+	class_unlink(jobs, job);
 }
 
 struct job *jobs_pop(struct jobs *jobs)
 {
-	if (!jobs->first)
-		return NULL;
-	return jobs_unlink(jobs, &jobs->first);
+	struct job *job = jobs->first;
+
+	if (job)
+		jobs_unlink(jobs, job);
+	return job;
+}
+
+/* Links the end of one chain to the beginning of the other. */
+static void class_prepend(struct jobs *jobs, const struct jobs *front, enum job_class class)
+{
+	struct job *last = front->classes[class].last, *first = jobs->classes[class].first;
+
+	if (!last)
+		return;
+	last->class_next = first;
+	if (first)
+		first->class_before = last;
+	else
+		jobs->classes[class].last = last;
+	jobs->classes[class].first = front->classes[class].first;
+	jobs->classes[class].n += front->classes[class].n;
 }
 
 void jobs_prepend(struct jobs *jobs, struct jobs *front)
 {
 	if (!front->first)
 		return;
-	*front->end = jobs->first;
-	if (!jobs->first)
-		jobs->end = front->end;
+	for (int class = 0; class < JOB_CLASSES; class ++)
+		class_prepend(jobs, front, (enum job_class) class);
+	front->last->next = jobs->first;
+	if (jobs->first)
+		jobs->first->before = front->last;
+	else
+		jobs->last = front->last;
 	jobs->first = front->first;
 	jobs->n_values += front->n_values;
-	jobs_init(front);
+	*front = (struct jobs){0};
 }
 
 void jobs_remove(struct jobs *jobs, struct job *job)
 {
-	for (struct job **at = &jobs->first; *at; at = &(*at)->next)
-		if (*at == job) {
-			job_free(jobs_unlink(jobs, at));
-			return;
-		}
+	jobs_unlink(jobs, job);
+	job_free(job);
 }
 
 void jobs_free(struct jobs *jobs)
@@ -105,39 +155,27 @@ void jobs_free(struct jobs *jobs)
 
 /* ---- dropping ------------------------------------------------------------ */
 
-static void jobs_drop(struct jobs *jobs, struct job **at, struct jobs_dropped *dropped)
+static void jobs_drop(struct jobs *jobs, struct job *job, struct jobs_dropped *dropped)
 {
-	struct job *job = jobs_unlink(jobs, at);
-
 	dropped->jobs++;
 	dropped->values += job->n_values;
-	job_free(job);
+	jobs_remove(jobs, job);
 }
 
-struct jobs_dropped jobs_drop_oldest(struct jobs *jobs, size_t max_values)
+struct jobs_dropped jobs_drop_values(struct jobs *jobs, size_t max_values)
 {
 	struct jobs_dropped dropped = {0};
-	struct job **at = &jobs->first;
 
-	while (jobs->n_values > max_values && *at) {
-		if ((*at)->n_values > 0)
-			jobs_drop(jobs, at, &dropped);
-		else
-			at = &(*at)->next;
-	}
+	while (jobs->n_values > max_values && jobs->classes[JOB_VALUES].first)
+		jobs_drop(jobs, jobs->classes[JOB_VALUES].first, &dropped);
 	return dropped;
 }
 
-struct jobs_dropped jobs_drop_kind(struct jobs *jobs, enum record_kind kind)
+struct jobs_dropped jobs_drop_class(struct jobs *jobs, enum job_class class, size_t max)
 {
 	struct jobs_dropped dropped = {0};
-	struct job **at = &jobs->first;
 
-	while (*at) {
-		if (!(*at)->samples && (*at)->record.kind == kind)
-			jobs_drop(jobs, at, &dropped);
-		else
-			at = &(*at)->next;
-	}
+	while (jobs->classes[class].n > max)
+		jobs_drop(jobs, jobs->classes[class].first, &dropped);
 	return dropped;
 }
