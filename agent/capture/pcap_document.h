@@ -30,6 +30,9 @@ struct pcap_input {
 	uint64_t truncated, damaged, failed; /* files that could not be read to their end */
 	bool interrupted; /* by a signal */
 	uint64_t read_bytes, all_bytes; /* of files; all_bytes 0: not known */
+	/* packets that files say were lost while they were captured; not known is not none */
+	uint64_t capture_drops;
+	bool capture_drops_known;
 	bool live;
 	uint64_t kernel_drops; /* of a live capture */
 };
@@ -40,6 +43,7 @@ struct pcap_reading {
 	const struct pcap_select *select; /* lent; NULL: all packets */
 	struct pcap_input input;
 	struct pcap_other other;
+	uint32_t unread_dlt; /* a link type that is not read was seen; 0 = none */
 	struct capture_analysis analysis;
 	struct pcap_rhythm *rhythm;
 	struct sflow_summary *sflow; /* NULL until the first datagram of sFlow */

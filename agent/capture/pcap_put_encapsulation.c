@@ -2,6 +2,7 @@
  * RoCEv2. */
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
+#include "collectors/packet/link_type.h"
 #include "db/model/flow.h"
 
 static json_t *json_layers(const struct encapsulation_count *count)
@@ -126,6 +127,19 @@ static void put_refused(json_t *document, const struct encapsulation_count *coun
 	json_decref(o);
 }
 
+static void put_link_type(json_t *document, const struct pcap_reading *reading)
+{
+	char name[LINK_NAME_MAX];
+	const uint64_t n = reading->analysis.count.errors[ROCE_UNSUPPORTED_LINK];
+	if (n == 0)
+		return;
+	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_LINK_TYPE,
+		"%llu frames have a link type that is not read, %s; %s", (unsigned long long)n,
+		link_name(name, reading->unread_dlt), link_hint(reading->unread_dlt));
+	json_object_set_new(row, "n", json_integer((json_int_t)n));
+	json_object_set_new(row, "link_type", json_integer(reading->unread_dlt));
+}
+
 void pcap_put_encapsulation(json_t *document, struct pcap_reading *reading)
 {
 	const struct encapsulation_count *count = &reading->analysis.encapsulation;
@@ -137,4 +151,5 @@ void pcap_put_encapsulation(json_t *document, struct pcap_reading *reading)
 	put_trimmed(document, transports, count->trimmed);
 	json_object_set_new(document, "transports", transports);
 	put_refused(document, count);
+	put_link_type(document, reading);
 }

@@ -82,6 +82,8 @@ void pcap_reading_record(struct pcap_reading *reading, const struct pcap_record 
 	struct roce_packet packet;
 	if (reading->select && !pcap_select_time(reading->select, record->t_ns))
 		return;
+	if (record->link == LINK_UNSUPPORTED)
+		reading->unread_dlt = record->dlt;
 	roce_parse(record->link, record->p, record->n, record->wire, ROCE_CHECK_ICRC, &packet);
 	pcap_reading_packet(reading, &packet, &record->origin, record->t_ns);
 }

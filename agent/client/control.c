@@ -27,6 +27,8 @@
 #define HELD_NS (3 * NS_PER_S)
 #define HELD_LOOK_NS (5 * NS_PER_MS)
 
+enum { LINES_A_TURN = 32, WAITING_MAX = 128 };
+
 struct control_peer {
 	struct control *control;
 	int fd; /* -1: slot is free */
@@ -71,6 +73,8 @@ json_t *control_error(const char *fmt, ...)
 
 static void client_close(struct control_peer *peer)
 {
+	/* its place is free: who waits to be accepted is next */
+	loop_fd_events(peer->control->io, LOOP_READ);
 	loop_fd_free(peer->io);
 	close(peer->fd);
 	str_done(&peer->out);
@@ -108,6 +112,8 @@ static void client_flush(struct control_peer *peer)
 		loop_fd_events(peer->io, 0); /* nothing more is read before the held reply left */
 	else if (peer->closing)
 		client_close(peer);
+	else if (peer->n > 0 && memchr(peer->line, '\n', peer->n))
+		loop_fd_events(peer->io, LOOP_WRITE); /* goes on in the next turn of the loop */
 	else
 		loop_fd_events(peer->io, LOOP_READ);
 }
@@ -152,9 +158,13 @@ static void client_request(struct control_peer *peer, const char *line, size_t n
 	json_decref(request);
 }
 
+/* At most LINES_A_TURN requests: one client that sends thousands at once does not stop the polls.
+ */
 static void client_lines(struct control_peer *peer)
 {
-	while (peer->n > 0 && !peer->closing && !peer->held) {
+	for (int turn = 0; turn < LINES_A_TURN; turn++) {
+		if (peer->n == 0 || peer->closing || peer->held)
+			break;
 		char *newline = memchr(peer->line, '\n', peer->n);
 		if (!newline)
 			break;
@@ -164,7 +174,7 @@ static void client_lines(struct control_peer *peer)
 		peer->n -= length + 1;
 		memmove(peer->line, newline + 1, peer->n);
 	}
-	if (peer->n == CONTROL_LINE_MAX && !peer->held) {
+	if (peer->n == CONTROL_LINE_MAX && !peer->held && !memchr(peer->line, '\n', peer->n)) {
 		client_reply(peer,
 			control_error("expected a line of at most %d bytes", CONTROL_LINE_MAX - 1));
 		peer->closing = true;
@@ -243,8 +253,9 @@ static void on_client(void *arg, int events)
 			return;
 		}
 		peer->n += (size_t)n;
-		client_lines(peer);
 	}
+	if (peer->sent == peer->out.n)
+		client_lines(peer);
 	client_flush(peer);
 }
 
@@ -265,25 +276,31 @@ static void client_name(struct control_peer *peer)
 		snprintf(peer->who, sizeof(peer->who), "uid %u", (unsigned)credentials.uid);
 }
 
+static struct control_peer *free_peer(struct control *control)
+{
+	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++)
+		if (control->clients[k].fd < 0)
+			return &control->clients[k];
+	return NULL;
+}
+
+/* Beyond CONTROL_CLIENTS_MAX clients the next one waits in the socket's queue until a place is
+ * free: at most CONTROL_IDLE_NS. */
 static void on_accept(void *arg, int events)
 {
-	static const char full[] = "{\"ok\":false,\"error\":\"too many clients\"}\n";
 	struct control *control = arg;
+	struct control_peer *peer = free_peer(control);
+	if (!peer) {
+		loop_fd_events(control->io, 0);
+		return;
+	}
 	int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
-	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++) {
-		struct control_peer *c = &control->clients[k];
-		if (c->fd >= 0)
-			continue;
-		*c = (struct control_peer){
-			.control = control, .fd = fd, .active = loop_now(control->loop)};
-		client_name(c);
-		c->io = loop_fd_new(control->loop, fd, LOOP_READ, on_client, c);
-		return;
-	}
-	(void)!send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	close(fd);
+	*peer = (struct control_peer){
+		.control = control, .fd = fd, .active = loop_now(control->loop)};
+	client_name(peer);
+	peer->io = loop_fd_new(control->loop, fd, LOOP_READ, on_client, peer);
 }
 
 static int control_address(const char *path, struct sockaddr_un *ret, struct err *e)
@@ -340,7 +357,7 @@ int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
 	umask(old);
 	if (rc != 0)
 		return err_at(e, rc, path, 0, 0, "socket cannot be made: %s", strerror(-rc));
-	if (listen(fd, CONTROL_CLIENTS_MAX) < 0) {
+	if (listen(fd, WAITING_MAX) < 0) {
 		rc = -errno;
 		unlink(path);
 		return err_at(e, rc, path, 0, 0, "cannot listen: %s", strerror(-rc));

@@ -7,6 +7,7 @@
 #include <strings.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/tuning/tune_readback.h"
 
@@ -190,6 +191,20 @@ static void tune_ledger_renew(
 	tune_record_free(old);
 }
 
+/* A proposal has no past: who accepted, applied or verified it is only ever what the kernel said of
+ * a client, never what a client says. */
+static void tune_record_unlived(struct tune_record *record)
+{
+	record->state = TUNE_PROPOSED;
+	record->n_history = 0;
+	record->accepted_ns = record->rejected_ns = record->applied_ns = record->verified_ns = 0;
+	record->accepted_by = record->rejected_by = record->applied_by = NULL;
+	record->verified_by = record->rejected_why = record->roll_back_why = NULL;
+	record->verified = NULL;
+	record->roll_back_ns = 0;
+	record->roll_back_open = false;
+}
+
 int tune_ledger_propose(
 	struct tune_ledger *ledger, struct tune_record *record, const char *who, int64_t t_ns)
 {
@@ -209,8 +224,7 @@ int tune_ledger_propose(
 		tune_record_free(record);
 		return rc;
 	}
-	record->n_history = 0;
-	record->state = TUNE_PROPOSED;
+	tune_record_unlived(record);
 	if (known)
 		tune_ledger_renew(ledger, known, record);
 	else
@@ -222,6 +236,8 @@ int tune_ledger_propose(
 }
 
 /* ---- decisions ----------------------------------------------------------- */
+
+#define APPLIED_BEFORE_NS (366LL * 24 * 3600 * NS_PER_S)
 
 static const char *const decision_words[] = {[TUNE_ACCEPT] = "tune_accept",
 	[TUNE_REJECT] = "tune_reject",
@@ -258,8 +274,7 @@ const char *tune_decision_error(int error, enum tune_state state)
 	};
 	switch (-error) {
 	case ENOENT: return "there is no such sheet; 'rocewatch tune list' shows them";
-	case EINVAL:
-		return "expected a reason (--why), a result, or a time that is not in the future";
+	case EINVAL: return "expected a reason (--why), a result, or a time of the last 366 days";
 	case ESTALE:
 	case EPERM:
 	case EALREADY: return is[state];
@@ -364,7 +379,7 @@ int tune_ledger_decide(
 			ledger, record, TUNE_REJECTED, "rejected", in->who, in->text, in->t_ns);
 		break;
 	case TUNE_APPLY:
-		if (in->at_ns > in->t_ns)
+		if (in->at_ns > in->t_ns || in->at_ns < in->t_ns - APPLIED_BEFORE_NS)
 			return -EINVAL;
 		if (record->state == TUNE_PROPOSED)
 			tune_ledger_move(ledger, record, TUNE_ACCEPTED, "accepted", in->who,

@@ -16,6 +16,8 @@ struct capture_source {
 	int64_t begin_ns;
 	uint64_t bytes; /* of the file; 0 = not known */
 	uint64_t read; /* of it, once it was closed */
+	uint64_t drops; /* that the file itself tells, once it was closed */
+	bool drops_known;
 	/* while it is open */
 	struct pcap_reader *reader; /* owned */
 	struct pcap_record record; /* the next one, when .loaded */
@@ -49,6 +51,7 @@ static void capture_source_close(struct capture_source *source)
 	if (!source->reader)
 		return;
 	source->read = pcap_reader_offset(source->reader);
+	source->drops = pcap_reader_drops(source->reader, &source->drops_known);
 	pcap_reader_free(source->reader);
 	source->reader = NULL;
 	source->loaded = false;
@@ -281,6 +284,22 @@ bool capture_files_end(const struct capture_files *files, int64_t *ret_ns)
 		capture_source_end(&files->v[i], &known, ret_ns);
 	}
 	return known;
+}
+
+uint64_t capture_files_drops(const struct capture_files *files, bool *known)
+{
+	uint64_t sum = 0;
+	*known = false;
+	for (size_t i = 0; i < files->n; i++) {
+		const struct capture_source *source = &files->v[i];
+		bool said = source->drops_known;
+		if (source->reader)
+			sum += pcap_reader_drops(source->reader, &said);
+		else
+			sum += source->drops;
+		*known |= said;
+	}
+	return sum;
 }
 
 uint64_t capture_files_read(const struct capture_files *files)

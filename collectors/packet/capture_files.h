@@ -54,6 +54,9 @@ bool capture_files_begin(const struct capture_files *files, int64_t *ret_ns);
  */
 bool capture_files_end(const struct capture_files *files, int64_t *ret_ns);
 
+/* capture_files_drops - pcap_reader_drops() over all files, as far as they were read. */
+uint64_t capture_files_drops(const struct capture_files *files, bool *known);
+
 /* Bytes read so far, and of all files; the latter is 0 when a pipe is among them. */
 uint64_t capture_files_read(const struct capture_files *files);
 uint64_t capture_files_bytes(const struct capture_files *files);

@@ -19,6 +19,8 @@ enum {
 	TYPE_BRIDGING = 0x6558, /* transparent Ethernet */
 	TYPE_ERSPAN = 0x88be, /* I and II */
 	TYPE_ERSPAN3 = 0x22eb,
+	PROTOCOL_TCP = 6,
+	PROTOCOL_UDP = 17,
 	TYPE_SPECTRUM = 0x8949, /* mirrors of Spectrum switches under SONiC */
 };
 
@@ -188,7 +190,7 @@ enum frame_look {
 	LOOKS_WRONG, /* too short, or no ethertype that is known */
 	LOOKS_POSSIBLE, /* an ethertype that is known, or a length of IEEE 802.3 */
 	LOOKS_LIKE_IP, /* and behind it the right IP version */
-	LOOKS_PROVEN, /* and a right IPv4 checksum */
+	LOOKS_PROVEN, /* and a right IPv4 checksum, or an IPv6 payload of a usual kind */
 };
 
 static enum frame_look look_at_ip(const uint8_t *ip, size_t n, unsigned type)
@@ -196,9 +198,11 @@ static enum frame_look look_at_ip(const uint8_t *ip, size_t n, unsigned type)
 	if (n == 0)
 		return LOOKS_POSSIBLE;
 	if (type == TYPE_IP6) {
-		if (ip[0] >> 4 == 6)
-			return LOOKS_LIKE_IP;
-		return LOOKS_WRONG;
+		if (ip[0] >> 4 != 6)
+			return LOOKS_WRONG;
+		if (n > 6 && (ip[6] == PROTOCOL_UDP || ip[6] == PROTOCOL_TCP))
+			return LOOKS_PROVEN;
+		return LOOKS_LIKE_IP;
 	}
 	if (ip[0] >> 4 != 4 || (ip[0] & 15) < 5)
 		return LOOKS_WRONG;

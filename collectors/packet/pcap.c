@@ -458,6 +458,7 @@ void capture_counts(const struct capture *capture, struct capture_counts *ret)
 {
 	uint64_t frames;
 	*ret = (struct capture_counts){.count = &capture->analysis.count,
+		.encapsulation = &capture->analysis.encapsulation,
 		.kernel_drops = capture->kernel_drops,
 		.interface_frames = -1,
 		.census = capture->census};
@@ -511,14 +512,23 @@ static const struct target *pcap_collector_state(const void *instance)
 	return capture_state(instance);
 }
 
-/* RoCEv2 that came in a tunnel or a mirror; tags are neither. */
-static double pcap_tunneled(const struct roce_count *count)
+/* Frames that came in a tunnel or a mirror; tags are neither. One in two tunnels counts once where
+ * all are alike. */
+static double pcap_tunneled(const struct encapsulation_count *count)
 {
 	uint64_t most = 0;
 	for (int layer = LAYER_MPLS; layer < LAYER_COUNT; layer++)
 		if (count->by_layer[layer] > most)
 			most = count->by_layer[layer];
 	return (double)most;
+}
+
+static uint64_t pcap_sum(const uint64_t *counts, size_t n)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += counts[i];
+	return sum;
 }
 
 static void pcap_figure_kind(
@@ -536,12 +546,13 @@ static void pcap_collector_figures(const void *instance, collector_figure_fn *fn
 	struct capture_counts counts;
 	capture_counts(instance, &counts);
 	const struct roce_count *count = counts.count;
+	const struct encapsulation_count *encapsulation = counts.encapsulation;
 	fn(arg, "frames", "", (double)count->packets);
 	fn(arg, "roce", "", (double)count->roce_packets);
 	fn(arg, "rocev1", "", (double)count->rocev1_packets);
-	fn(arg, "uet", "", (double)count->uet);
-	fn(arg, "tunneled", "", pcap_tunneled(count));
-	fn(arg, "encapsulated", "", (double)count->encapsulated);
+	fn(arg, "uet", "", (double)pcap_sum(encapsulation->uet, UET_CLASS_COUNT));
+	fn(arg, "tunneled", "", pcap_tunneled(encapsulation));
+	fn(arg, "encapsulated", "", (double)pcap_sum(encapsulation->refused, REFUSED_COUNT));
 	fn(arg, "bad", "", (double)roce_count_bad(count));
 	fn(arg, "aeth_cut", "", (double)count->aeth_cut);
 	fn(arg, "requests", "", (double)roce_count_requests(count));
@@ -554,7 +565,7 @@ static void pcap_collector_figures(const void *instance, collector_figure_fn *fn
 			fn, arg, "instead", frame_census_name(kind), counts.census.frames[kind]);
 	for (int kind = 0; kind < REFUSED_COUNT; kind++)
 		pcap_figure_kind(
-			fn, arg, "refused", decap_refusal_name(kind), count->refused[kind]);
+			fn, arg, "refused", decap_refusal_name(kind), encapsulation->refused[kind]);
 }
 
 const struct collector collector_pcap = {.name = "pcap",

@@ -12,6 +12,7 @@
 #ifndef RW_COLLECTORS_PCAP_H
 #define RW_COLLECTORS_PCAP_H
 
+#include "collectors/packet/encapsulation_count.h"
 #include "collectors/packet/frame_census.h"
 #include "collectors/packet/roce_count.h"
 #include "collectors/target/collector.h"
@@ -68,7 +69,9 @@ const struct target *capture_state(const struct capture *capture);
  * says that the capture sees none, not that there is none.
  */
 struct capture_counts {
-	const struct roce_count *count; /* all that the filter let through, by kind; lent */
+	/* all that the filter let through: by kind, and what it was carried in; lent */
+	const struct roce_count *count;
+	const struct encapsulation_count *encapsulation;
 	uint64_t kernel_drops; /* up to the last end of an interval */
 	/* of the interface, RoCE or not; < 0 not known */
 	double interface_frames;

@@ -14,6 +14,8 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "collectors/packet/pcapng.h"
+#include "db/model/flow.h"
 
 #define CHUNK (1u << 20)
 
@@ -25,18 +27,9 @@ enum {
 	NG_INTERFACE = 1,
 	NG_PACKET = 2,
 	NG_SIMPLE = 3,
+	NG_STATISTICS = 5,
 	NG_ENHANCED = 6
 };
-enum { OPT_END = 0, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
-
-struct pcap_interface {
-	enum roce_link link;
-	uint32_t snaplen; /* 0 = no limit */
-	uint8_t resolution; /* as in the option: 10^-n, or 2^-n with bit 7 set */
-	uint8_t fcs_bytes;
-	int64_t offset_s;
-};
-
 struct pcap_reader {
 	int fd; /* -1: memory */
 	uint8_t *buf; /* owned; NULL: memory */
@@ -47,8 +40,9 @@ struct pcap_reader {
 	bool ng; /* pcapng */
 	bool swapped; /* written with the other byte order */
 	bool done; /* no more records: the end, or a damage */
-	struct pcap_interface *interfaces; /* pcap: one */
-	size_t n_interfaces, cap_interfaces;
+	struct pcap_interfaces interfaces; /* pcap: one */
+	uint64_t records, unsupported; /* all; of a link type that is not read */
+	uint32_t unsupported_dlt; /* the first of these */
 };
 
 static uint32_t pcap_file_u32(const struct pcap_reader *reader, const uint8_t *data)
@@ -166,36 +160,62 @@ static int64_t ticks_ns(const struct pcap_interface *interface, uint64_t ticks)
 
 /* ---- pcap ---------------------------------------------------------------- */
 
-static void interface_add(struct pcap_reader *reader, uint32_t linktype, uint32_t snaplen)
-{
-	rw_grow(reader->interfaces, reader->n_interfaces, reader->cap_interfaces);
-	reader->interfaces[reader->n_interfaces++] = (struct pcap_interface){
-		.link = link_of_dlt(linktype), .snaplen = snaplen, .resolution = 6};
-}
-
 static void pcap_begin(struct pcap_reader *reader, uint32_t magic)
 {
 	uint32_t network = pcap_file_u32(reader, reader->at + 20);
-	interface_add(reader, network & 0xffff, pcap_file_u32(reader, reader->at + 16));
+	struct pcap_interface *one = pcap_interfaces_add(
+		&reader->interfaces, network & 0xffff, pcap_file_u32(reader, reader->at + 16));
 	if (magic == MAGIC_NS)
-		reader->interfaces[0].resolution = 9;
-	else
-		reader->interfaces[0].resolution = 6;
+		one->resolution = 9;
 	if (network & 0x04000000) /* FCS length present, in 16-bit words */
-		reader->interfaces[0].fcs_bytes = (uint8_t)((network >> 28) * 2);
+		one->fcs_bytes = (uint8_t)((network >> 28) * 2);
 	pcap_file_step(reader, PCAP_HEAD);
 }
 
-static void record_lengths(const struct pcap_interface *interface, struct pcap_record *ret)
+/* ---- what a record is ---------------------------------------------------- */
+
+/* Linux cooked captures say whether the host sent or received the packet, and version 2 on which
+ * interface. */
+static void record_cooked(struct pcap_record *ret)
+{
+	enum { OUTGOING = 4, SLL_TYPE_AT = 0, SLL2_INDEX_AT = 4, SLL2_TYPE_AT = 10 };
+	unsigned type;
+	if (ret->link == LINK_SLL && ret->n >= 2) {
+		type = (unsigned)ret->p[SLL_TYPE_AT] << 8 | ret->p[SLL_TYPE_AT + 1];
+	} else if (ret->link == LINK_SLL2 && ret->n > SLL2_TYPE_AT) {
+		const uint8_t *index = ret->p + SLL2_INDEX_AT;
+		type = ret->p[SLL2_TYPE_AT];
+		ret->origin.interface = ((uint32_t)index[0] << 24 | (uint32_t)index[1] << 16 |
+						(uint32_t)index[2] << 8 | index[3]) %
+			PCAP_INTERFACES_MAX;
+	} else {
+		return;
+	}
+	if (type == OUTGOING)
+		ret->origin.direction = FLOW_DIR_OUT;
+	else if (type < OUTGOING)
+		ret->origin.direction = FLOW_DIR_IN;
+}
+
+static void record_lengths(struct pcap_reader *reader, const struct pcap_interface *interface,
+	unsigned fcs_bytes, struct pcap_record *ret)
 {
 	if (ret->wire < ret->n)
 		ret->wire = ret->n;
-	if (interface->fcs_bytes && ret->wire >= interface->fcs_bytes) {
-		ret->wire -= interface->fcs_bytes;
+	if (fcs_bytes && ret->wire >= fcs_bytes) {
+		ret->wire -= fcs_bytes;
 		if (ret->n > ret->wire)
 			ret->n = ret->wire;
 	}
 	ret->link = interface->link;
+	ret->dlt = interface->dlt;
+	if (ret->link == LINK_SLL || ret->link == LINK_SLL2)
+		record_cooked(ret);
+	reader->records++;
+	if (ret->link != LINK_UNSUPPORTED)
+		return;
+	if (reader->unsupported++ == 0)
+		reader->unsupported_dlt = ret->dlt;
 }
 
 static int pcap_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e)
@@ -207,7 +227,7 @@ static int pcap_next(struct pcap_reader *reader, struct pcap_record *ret, struct
 	}
 	if (got <= 0)
 		return pcap_file_cut(reader, got, e);
-	const struct pcap_interface *i = &reader->interfaces[0];
+	const struct pcap_interface *i = &reader->interfaces.now[0];
 	uint32_t s = pcap_file_u32(reader, reader->at),
 		 fraction = pcap_file_u32(reader, reader->at + 4),
 		 n = pcap_file_u32(reader, reader->at + 8),
@@ -225,7 +245,7 @@ static int pcap_next(struct pcap_reader *reader, struct pcap_record *ret, struct
 	ret->p = reader->at + PCAP_RECORD_HEAD;
 	ret->n = n;
 	ret->wire = wire;
-	record_lengths(i, ret);
+	record_lengths(reader, i, i->fcs_bytes, ret);
 	pcap_file_step(reader, PCAP_RECORD_HEAD + (size_t)n);
 	return 1;
 }
@@ -238,7 +258,7 @@ static int ng_section(struct pcap_reader *reader, const uint8_t *body, size_t n,
 		return pcap_file_damaged(reader, e, "section header too short");
 	if (pcap_file_u16(reader, body + 4) != 1)
 		return pcap_file_damaged(reader, e, "pcapng of an unknown version");
-	reader->n_interfaces = 0; /* interfaces are numbered anew in each section */
+	pcap_interfaces_section(&reader->interfaces);
 	return 0;
 }
 
@@ -246,27 +266,11 @@ static int ng_interface(struct pcap_reader *reader, const uint8_t *body, size_t 
 {
 	if (n < 8)
 		return pcap_file_damaged(reader, e, "interface description too short");
-	if (reader->n_interfaces >= PCAP_INTERFACES_MAX)
+	if (reader->interfaces.n >= PCAP_INTERFACES_MAX)
 		return pcap_file_damaged(reader, e, "more interfaces than any capture has");
-	interface_add(reader, pcap_file_u16(reader, body), pcap_file_u32(reader, body + 4));
-	struct pcap_interface *i = &reader->interfaces[reader->n_interfaces - 1];
-	for (size_t at = 8; at + 4 <= n;) {
-		unsigned code = pcap_file_u16(reader, body + at),
-			 size = pcap_file_u16(reader, body + at + 2);
-		at += 4;
-		if (code == OPT_END || size > n - at)
-			break;
-		if (code == OPT_TSRESOL && size >= 1)
-			i->resolution = body[at];
-		if (code == OPT_TSOFFSET && size >= 8) {
-			uint64_t v;
-			memcpy(&v, body + at, 8);
-			if (reader->swapped)
-				v = __builtin_bswap64(v);
-			i->offset_s = (int64_t)v;
-		}
-		at += (size + 3u) & ~3u;
-	}
+	pcap_interfaces_add(
+		&reader->interfaces, pcap_file_u16(reader, body), pcap_file_u32(reader, body + 4));
+	pcapng_interface(&reader->interfaces, body + 8, n - 8, reader->swapped);
 	return 0;
 }
 
@@ -286,10 +290,10 @@ static int ng_packet(struct pcap_reader *reader, uint32_t type, const uint8_t *b
 		interface = pcap_file_u16(reader, body);
 	else
 		interface = pcap_file_u32(reader, body);
-	if (interface >= reader->n_interfaces)
+	if (interface >= reader->interfaces.n)
 		return pcap_file_damaged(
 			reader, e, "packet of an interface that was not described");
-	const struct pcap_interface *i = &reader->interfaces[interface];
+	const struct pcap_interface *i = &reader->interfaces.now[interface];
 	if (type == NG_SIMPLE) {
 		ret->t_ns = 0;
 		ret->wire = pcap_file_u32(reader, body);
@@ -308,8 +312,15 @@ static int ng_packet(struct pcap_reader *reader, uint32_t type, const uint8_t *b
 		return pcap_file_damaged(
 			reader, e, "a packet claims more bytes than its block has");
 	ret->p = body + head;
-	ret->origin.interface = interface;
-	record_lengths(i, ret);
+	ret->origin.interface = i->number;
+	unsigned fcs_bytes = 0;
+	const size_t options = head + ((ret->n + 3u) & ~3u);
+	if (type != NG_SIMPLE && options < n)
+		fcs_bytes = pcapng_packet_options(&reader->interfaces, body + options, n - options,
+			reader->swapped, &ret->origin);
+	if (type == NG_PACKET)
+		pcapng_packet_drops(&reader->interfaces, pcap_file_u16(reader, body + 2));
+	record_lengths(reader, i, fcs_bytes, ret);
 	return 1;
 }
 
@@ -322,7 +333,9 @@ static int ng_block(struct pcap_reader *reader, uint32_t type, const uint8_t *bo
 		return ng_interface(reader, body, n, e);
 	if (type == NG_PACKET || type == NG_SIMPLE || type == NG_ENHANCED)
 		return ng_packet(reader, type, body, n, ret, e);
-	return 0; /* statistics, names, comments, block types of the future */
+	if (type == NG_STATISTICS)
+		pcapng_statistics(&reader->interfaces, body, n, reader->swapped);
+	return 0; /* names, comments, block types of the future */
 }
 
 static int ng_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e)
@@ -478,8 +491,24 @@ void pcap_reader_free(struct pcap_reader *reader)
 	if (reader->fd >= 0)
 		close(reader->fd);
 	free(reader->buf);
-	free(reader->interfaces);
+	pcap_interfaces_done(&reader->interfaces);
 	free(reader);
+}
+
+/* The end of a file that was read whole. Frames that could not be read are said once, at the end.
+ */
+static int pcap_file_end(struct pcap_reader *reader, struct err *e)
+{
+	char name[LINK_NAME_MAX];
+	const uint64_t n = reader->unsupported;
+	reader->unsupported = 0;
+	if (n == 0)
+		return 0;
+	return err_set(e, -ENOTSUP,
+		"%llu of %llu packets are of a link type that is not read, %s (%u); %s",
+		(unsigned long long)n, (unsigned long long)reader->records,
+		link_name(name, reader->unsupported_dlt), reader->unsupported_dlt,
+		link_hint(reader->unsupported_dlt));
 }
 
 int pcap_reader_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e)
@@ -487,9 +516,40 @@ int pcap_reader_next(struct pcap_reader *reader, struct pcap_record *ret, struct
 	if (reader->done)
 		return 0;
 	*ret = (struct pcap_record){0};
+	int rc;
 	if (reader->ng)
-		return ng_next(reader, ret, e);
-	return pcap_next(reader, ret, e);
+		rc = ng_next(reader, ret, e);
+	else
+		rc = pcap_next(reader, ret, e);
+	if (rc == 0)
+		return pcap_file_end(reader, e);
+	return rc;
+}
+
+uint64_t pcap_reader_drops(const struct pcap_reader *reader, bool *known)
+{
+	const struct pcap_interfaces *all = &reader->interfaces;
+	uint64_t drops = all->drops;
+	*known = all->drops_known || all->packet_drops_known;
+	for (size_t i = 0; i < all->n; i++) {
+		drops += all->now[i].drops;
+		*known |= all->now[i].drops_known;
+	}
+	if (all->packet_drops > drops)
+		return all->packet_drops;
+	return drops;
+}
+
+uint64_t pcap_reader_received(const struct pcap_reader *reader, bool *known)
+{
+	const struct pcap_interfaces *all = &reader->interfaces;
+	uint64_t received = all->received;
+	*known = all->received_known;
+	for (size_t i = 0; i < all->n; i++) {
+		received += all->now[i].received;
+		*known |= all->now[i].received_known;
+	}
+	return received;
 }
 
 uint64_t pcap_reader_offset(const struct pcap_reader *reader)

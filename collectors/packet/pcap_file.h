@@ -28,7 +28,11 @@ struct pcap_record {
 	/* captured; on the wire, without FCS where the file says there is one */
 	uint32_t n, wire;
 	enum roce_link link;
-	struct packet_origin origin; /* .interface: of the file, in the order of description */
+	uint32_t dlt; /* number of the link type as the file has it */
+	/* .interface: of the file, in the order of description; below PCAP_INTERFACES_MAX. A later
+	 * section that describes the same interface again keeps its number. Captures on "any" with
+	 * SLL2: the index that the system gives the interface. .direction: as the file says it. */
+	struct packet_origin origin;
 };
 
 /*
@@ -42,13 +46,24 @@ void pcap_reader_free(struct pcap_reader *reader); /* NULL is fine */
 
 /*
  * pcap_reader_next - 1: *ret is the next record; 0: the end.
- * -ENODATA: the file ends within a record (truncated). -EBADMSG: damaged from here on. Negative
- * errno of a failed read. After a negative answer there is nothing more; what came before stands.
+ * -ENODATA: the file ends within a record (truncated). -EBADMSG: damaged from here on. -ENOTSUP:
+ * the end, and some records were of a link type that is not read; they came with LINK_UNSUPPORTED.
+ * Negative errno of a failed read. After a negative answer there is nothing more; what came before
+ * stands.
  * @e says it in words, with the byte offset.
  */
 int pcap_reader_next(struct pcap_reader *reader, struct pcap_record *ret, struct err *e);
 
 /* pcap_reader_offset - bytes of the file up to the end of the last record. */
 uint64_t pcap_reader_offset(const struct pcap_reader *reader);
+
+/*
+ * pcap_reader_drops - packets that whoever captured says were lost before they reached the file, up
+ * to here: pcapng interface statistics (isb_ifdrop, isb_osdrop), or epb_dropcount, whichever says
+ * more. *known false: the file says nothing about it, which is not "none".
+ */
+uint64_t pcap_reader_drops(const struct pcap_reader *reader, bool *known);
+/* pcap_reader_received - packets that came to the capture before filter and loss (isb_ifrecv). */
+uint64_t pcap_reader_received(const struct pcap_reader *reader, bool *known);
 
 #endif

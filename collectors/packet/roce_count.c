@@ -1,16 +1,6 @@
 /* roce_count - adds decoded frames to plain counts. */
 #include "collectors/packet/roce_count.h"
 
-static void count_layers(struct roce_count *count, uint32_t layers)
-{
-	while (layers) { /* mostly none */
-		const int layer = __builtin_ctz(layers);
-		layers &= layers - 1;
-		if (layer < LAYER_COUNT)
-			count->by_layer[layer]++;
-	}
-}
-
 static void count_roce(struct roce_count *count, const struct roce_packet *packet)
 {
 	count->roce_packets++;
@@ -25,8 +15,6 @@ static void count_roce(struct roce_count *count, const struct roce_packet *packe
 	count->data_not_ect += data && packet->ecn == ECN_NOT_ECT;
 	count->rnr_nak += roce_is_rnr_nak(packet);
 	count->aeth_cut += packet->aeth_cut;
-	count->trimmed += packet->trimmed;
-	count_layers(count, packet->layers);
 	if (roce_is_nak(packet)) {
 		count->nak++;
 		count->nak_code[packet->syndrome & 31]++;
@@ -60,16 +48,13 @@ void roce_count_add(struct roce_count *count, const struct roce_packet *packet, 
 	}
 	switch (packet->kind) {
 	case PACKET_ROCE: count_roce(count, packet); break;
-	case PACKET_UET: count->uet++; break;
-	case PACKET_ENCAPSULATED:
-		count->encapsulated++;
-		count->refused[packet->refusal % REFUSED_COUNT]++;
-		break;
 	case PACKET_ROCEV1: count->rocev1_packets++; break;
 	case PACKET_PFC: count_pfc(count, packet); break;
 	case PACKET_PAUSE: count->pause_frames++; break;
 	case PACKET_BAD: count->errors[packet->error]++; break;
 	case PACKET_SFLOW:
+	case PACKET_UET:
+	case PACKET_ENCAPSULATED: /* encapsulation_count has them */
 	case PACKET_OTHER: break;
 	}
 }

@@ -2,7 +2,6 @@
 #ifndef RW_COLLECTORS_ROCE_COUNT_H
 #define RW_COLLECTORS_ROCE_COUNT_H
 
-#include "collectors/packet/decap.h"
 #include "collectors/packet/roce_parse.h"
 
 struct roce_count {
@@ -10,11 +9,6 @@ struct roce_count {
 	uint64_t roce_packets, roce_octets; /* RoCEv2 */
 	uint64_t sampled_packets; /* RoCEv2 of sFlow samples; they are no frames of their own */
 	uint64_t rocev1_packets, pfc_frames, pause_frames;
-	uint64_t uet; /* Ultra Ethernet transport */
-	uint64_t encapsulated; /* recognised and not opened; by kind: */
-	uint64_t refused[REFUSED_COUNT];
-	uint64_t by_layer[LAYER_COUNT]; /* RoCEv2, by what it was carried in */
-	uint64_t trimmed; /* RoCEv2 whose payload a switch cut off */
 	uint64_t aeth_cut; /* answers of which ACK or NAK is not known, because they were cut */
 	uint64_t by_opcode[256];
 	uint64_t ecn[4]; /* RoCEv2, by the ECN field */

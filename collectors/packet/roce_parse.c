@@ -58,29 +58,6 @@ const char *roce_error_name(enum roce_error error)
 	return "unknown";
 }
 
-enum roce_link link_of_dlt(uint32_t linktype)
-{
-	static const struct {
-		uint32_t dlt;
-		enum roce_link link;
-	} known[] = {
-		{0, LINK_NULL},
-		{108, LINK_NULL},
-		{1, LINK_ETHERNET},
-		{12, LINK_RAW_IP},
-		{14, LINK_RAW_IP},
-		{101, LINK_RAW_IP},
-		{228, LINK_RAW_IP},
-		{229, LINK_RAW_IP},
-		{113, LINK_SLL},
-		{276, LINK_SLL2},
-	};
-	for (size_t i = 0; i < rw_countof(known); i++)
-		if (known[i].dlt == linktype)
-			return known[i].link;
-	return LINK_UNSUPPORTED;
-}
-
 /* ---- decoders ------------------------------------------------------------ */
 
 static void roce_parse_refuse(struct roce_packet *packet, enum decap_refusal refusal)

@@ -11,17 +11,13 @@
 #include <stdint.h>
 
 #include "collectors/packet/decap.h"
+#include "collectors/packet/link_type.h"
 #include "collectors/packet/roce_opcode.h"
 #include "collectors/packet/uet.h"
 
 #define ROCE_UDP_PORT 4791
 #define SFLOW_UDP_PORT 6343
 #define UET_UDP_PORT 4793
-
-/* How a captured frame begins. Values are our own; link_of_dlt() translates the numbers of capture
- * files. */
-enum roce_link { LINK_UNSUPPORTED, LINK_ETHERNET, LINK_RAW_IP, LINK_SLL, LINK_SLL2, LINK_NULL };
-enum roce_link link_of_dlt(uint32_t linktype);
 
 enum roce_kind {
 	PACKET_OTHER, /* understood, not ours */

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "db/model/reaction.h"
+
 #define FLOW_TOP 64
 #define FLOW_HOSTS 64
 #define FLOW_ROWS_MAX (1 + FLOW_TOP + FLOW_HOSTS) /* of one capture and interval */
@@ -23,17 +25,6 @@ struct flow_key {
 	uint32_t dst_qp; /* 24 bit */
 };
 
-/*
- * What a host does about congestion, as packets show it. Sums, so that intervals and captures add
- * up; flow_reaction.h draws the conclusion.
- */
-struct flow_reaction {
-	uint64_t ce_got, cnp_sent; /* as a receiver: data that came with CE; CNPs it sent */
-	uint64_t n; /* reactions measured: its rate before and after a CNP */
-	double ln, ln_sq; /* sums of ln(rate after / rate before), and of its square */
-	double before_bps, after_bps; /* sums of the rates */
-};
-
 struct flow_sample {
 	int64_t from_ns, to_ns; /* interval, [from, to) */
 	uint32_t entity; /* port the capture stands for */
@@ -43,8 +34,8 @@ struct flow_sample {
 	/* the row of totals: key unset, .flows = distinct keys seen (exact up to the table's bound)
 	 */
 	bool total;
-	/* the row of one host, .key.src; .packets, .octets and .ce are those of the data it sent,
-	 * .cnp counts the CNPs that came to it; the rest of the flow's counts is 0 */
+	/* the row of one host, .key.src: .ce is the data it sent that carried CE, .reaction and
+	 * .answer are its part in congestion control; all other counts are 0 */
 	bool host;
 	struct flow_key key;
 	uint64_t packets, octets; /* octets: Ethernet frame lengths on the wire, without FCS */
@@ -64,7 +55,9 @@ struct flow_sample {
 	/* totals: octets whose packets choose their path one by one (a queue pair that varies its
 	 * source port by packet, Ultra Ethernet): a hash has no say in where these go */
 	uint64_t spray_octets;
-	struct flow_reaction reaction; /* of a host row */
+	/* of a host row: as sender and as receiver */
+	struct reaction_sum reaction;
+	struct answer_sum answer;
 };
 
 /* flow_is_v1 - the row that counts frames of RoCE version 1 of an interval. */

@@ -3,8 +3,12 @@
 #include "db/sqlite/flow_row.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
 #define PLAIN_COLUMNS                                                                              \
@@ -14,7 +18,7 @@
 
 const char flow_columns[] =
 	PLAIN_COLUMNS ",host,data_packets,data_ect,copies,capture_lost,spray_octets,"
-		      "ce_got,cnp_sent,reactions,reaction_ln,reaction_ln_sq,before_bps,after_bps";
+		      "ce_got,cnp_sent,reactions,before_bps,after_bps,sums";
 
 enum {
 	FLOW_ENTITY,
@@ -48,10 +52,9 @@ enum {
 	FLOW_CE_GOT, /* this and the rest: in the row of a host */
 	FLOW_CNP_SENT,
 	FLOW_REACTIONS,
-	FLOW_LN,
-	FLOW_LN_SQ,
 	FLOW_BEFORE,
 	FLOW_AFTER,
+	FLOW_SUMS, /* the rest of reaction_sum and answer_sum, by flow_row_sums */
 	FLOW_COLUMN_COUNT
 };
 _Static_assert(FLOW_COLUMN_COUNT == FLOW_COLUMNS, "flow_columns names them in this order");
@@ -97,22 +100,106 @@ void flow_row_select(struct str *out, bool plain)
 	str_add(out, " FROM flow");
 }
 
+static uint64_t read_integer(sqlite3_stmt *st, int column)
+{
+	return (uint64_t)sqlite3_column_int64(st, column);
+}
+
+/* What column sums holds, as numbers with a space between. A released order is never changed; new
+ * sums come at the end, and those that an older row lacks are 0. */
+struct flow_row_sum {
+	size_t offset; /* in struct flow_sample */
+	bool real; /* double; else uint64_t */
+};
+#define SUM_OF(field)                                                                              \
+	{                                                                                          \
+		offsetof(struct flow_sample, field), false                                         \
+	}
+#define REAL_OF(field)                                                                             \
+	{                                                                                          \
+		offsetof(struct flow_sample, field), true                                          \
+	}
+static const struct flow_row_sum flow_row_sums[] = {
+	SUM_OF(answer.slots),
+	SUM_OF(answer.directions),
+	SUM_OF(answer.answered),
+	SUM_OF(reaction.unattributed),
+	SUM_OF(reaction.left_out),
+	SUM_OF(reaction.pressed),
+	SUM_OF(reaction.spacings),
+	REAL_OF(reaction.spacing_s),
+	REAL_OF(reaction.held),
+	REAL_OF(reaction.held_sq),
+	REAL_OF(reaction.peak_bps),
+	REAL_OF(reaction.all.before_sq),
+	REAL_OF(reaction.all.after_sq),
+	REAL_OF(reaction.all.product),
+	SUM_OF(reaction.alone.n),
+	REAL_OF(reaction.alone.before),
+	REAL_OF(reaction.alone.after),
+	REAL_OF(reaction.alone.before_sq),
+	REAL_OF(reaction.alone.after_sq),
+	REAL_OF(reaction.alone.product),
+};
+
+/* 17 digits say every double exactly. */
+static void sums_write(struct str *out, const struct flow_sample *flow)
+{
+	for (size_t i = 0; i < rw_countof(flow_row_sums); i++) {
+		const void *at = (const char *)flow + flow_row_sums[i].offset;
+		str_add(out, str_if(i > 0, " "));
+		if (flow_row_sums[i].real)
+			str_addf(out, "%.17g", *(const double *)at);
+		else
+			str_addf(out, "%" PRIu64, *(const uint64_t *)at);
+	}
+}
+
+static void sums_read(const char *text, struct flow_sample *flow)
+{
+	for (size_t i = 0; text && *text && i < rw_countof(flow_row_sums); i++) {
+		void *at = (char *)flow + flow_row_sums[i].offset;
+		char *end;
+		if (flow_row_sums[i].real)
+			*(double *)at = strtod(text, &end);
+		else
+			*(uint64_t *)at = strtoull(text, &end, 10);
+		if (end == text) /* damage: the rest is not known */
+			return;
+		text = end;
+	}
+}
+
 static void bind_host(sqlite3_stmt *st, const struct flow_sample *flow)
 {
-	const struct flow_reaction *reaction = &flow->reaction;
+	rw_cleanup(str_done) struct str sums = {0};
 
 	bind_integer(st, FLOW_HOST, 1);
 	bind_integer(st, FLOW_FAMILY, flow->key.family);
 	bind_address(st, FLOW_SRC, flow->key.family, flow->key.src);
-	bind_integer(st, FLOW_CE_GOT, reaction->ce_got);
-	bind_integer(st, FLOW_CNP_SENT, reaction->cnp_sent);
-	bind_integer(st, FLOW_REACTIONS, reaction->n);
-	if (!reaction->n)
-		return;
-	sqlite3_bind_double(st, FLOW_LN + 1, reaction->ln);
-	sqlite3_bind_double(st, FLOW_LN_SQ + 1, reaction->ln_sq);
-	sqlite3_bind_double(st, FLOW_BEFORE + 1, reaction->before_bps);
-	sqlite3_bind_double(st, FLOW_AFTER + 1, reaction->after_bps);
+	bind_integer(st, FLOW_CNP, flow->reaction.cnp);
+	bind_integer(st, FLOW_CE_GOT, flow->answer.ce);
+	bind_integer(st, FLOW_CNP_SENT, flow->answer.cnp);
+	bind_integer(st, FLOW_REACTIONS, flow->reaction.all.n);
+	if (flow->reaction.all.n) {
+		sqlite3_bind_double(st, FLOW_BEFORE + 1, flow->reaction.all.before);
+		sqlite3_bind_double(st, FLOW_AFTER + 1, flow->reaction.all.after);
+	}
+	sums_write(&sums, flow);
+	sqlite3_bind_text(st, FLOW_SUMS + 1, sums.s, (int)sums.n, SQLITE_TRANSIENT);
+}
+
+static void read_host(sqlite3_stmt *st, struct flow_sample *ret)
+{
+	ret->host = true;
+	ret->reaction.cnp = ret->cnp;
+	ret->cnp = 0;
+	ret->answer.ce = read_integer(st, FLOW_CE_GOT);
+	ret->answer.cnp = read_integer(st, FLOW_CNP_SENT);
+	ret->reaction.all.n = read_integer(st, FLOW_REACTIONS);
+	ret->reaction.all.before = sqlite3_column_double(st, FLOW_BEFORE);
+	ret->reaction.all.after = sqlite3_column_double(st, FLOW_AFTER);
+	sums_read((const char *)sqlite3_column_text(st, FLOW_SUMS), ret);
 }
 
 static void bind_total(sqlite3_stmt *st, const struct flow_sample *flow)
@@ -131,11 +218,9 @@ void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow)
 	bind_integer(st, FLOW_TOTAL, flow->total);
 	bind_integer(st, FLOW_DIR, flow->dir);
 	bind_integer(st, FLOW_SAMPLING, flow->sampling);
-	if (flow->host)
-		bind_host(st, flow);
-	else if (flow->total)
+	if (flow->total)
 		bind_total(st, flow);
-	else
+	else if (!flow->host)
 		bind_key(st, &flow->key);
 	if (flow->data_packets) {
 		bind_integer(st, FLOW_DATA, flow->data_packets);
@@ -153,11 +238,8 @@ void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow)
 	bind_integer(st, FLOW_FLOWS, flow->flows);
 	if (isfinite(flow->sum_sq_octets))
 		sqlite3_bind_double(st, FLOW_SUM_SQ + 1, flow->sum_sq_octets);
-}
-
-static uint64_t read_integer(sqlite3_stmt *st, int column)
-{
-	return (uint64_t)sqlite3_column_int64(st, column);
+	if (flow->host)
+		bind_host(st, flow);
 }
 
 static void read_address(sqlite3_stmt *st, int column, uint8_t family, uint8_t *ret)
@@ -191,20 +273,14 @@ void flow_row_read(sqlite3_stmt *st, struct flow_sample *ret)
 		.burst_bps = read_integer(st, FLOW_BURST),
 		.flows = (uint32_t)read_integer(st, FLOW_FLOWS),
 		.sum_sq_octets = sqlite3_column_double(st, FLOW_SUM_SQ),
-		.host = sqlite3_column_int(st, FLOW_HOST) != 0,
 		.data_packets = read_integer(st, FLOW_DATA),
 		.data_ect = read_integer(st, FLOW_DATA_ECT),
 		.copies = read_integer(st, FLOW_COPIES),
 		.capture_lost = read_integer(st, FLOW_CAPTURE_LOST),
 		.spray_octets = read_integer(st, FLOW_SPRAY),
-		.reaction = {.ce_got = read_integer(st, FLOW_CE_GOT),
-			.cnp_sent = read_integer(st, FLOW_CNP_SENT),
-			.n = read_integer(st, FLOW_REACTIONS),
-			.ln = sqlite3_column_double(st, FLOW_LN),
-			.ln_sq = sqlite3_column_double(st, FLOW_LN_SQ),
-			.before_bps = sqlite3_column_double(st, FLOW_BEFORE),
-			.after_bps = sqlite3_column_double(st, FLOW_AFTER)},
 	};
+	if (sqlite3_column_int(st, FLOW_HOST))
+		read_host(st, ret);
 	read_address(st, FLOW_SRC, ret->key.family, ret->key.src);
 	read_address(st, FLOW_DST, ret->key.family, ret->key.dst);
 }

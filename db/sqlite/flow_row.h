@@ -8,14 +8,14 @@
 
 struct str;
 
-#define FLOW_COLUMNS 35
+#define FLOW_COLUMNS 34
 extern const char flow_columns[]; /* their names, separated by commas */
 
 /* flow_row_select - appends "SELECT ... FROM flow". @plain: of a file of version
  * SCHEMA_PLAIN_FLOWS or older; the columns that it lacks are read as NULL. */
 void flow_row_select(struct str *out, bool plain);
 
-/* flow_row_bind - all parameters ?1 .. ?35 of a statement whose values are in that order. */
+/* flow_row_bind - all parameters ?1 .. ?34 of a statement whose values are in that order. */
 void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow);
 /* flow_row_read - the row at hand of a statement that selects these columns first. */
 void flow_row_read(sqlite3_stmt *st, struct flow_sample *ret);

@@ -130,10 +130,9 @@ static const char step_6[] = "ALTER TABLE flow ADD COLUMN host INTEGER;"
 			     "ALTER TABLE flow ADD COLUMN ce_got INTEGER;"
 			     "ALTER TABLE flow ADD COLUMN cnp_sent INTEGER;"
 			     "ALTER TABLE flow ADD COLUMN reactions INTEGER;"
-			     "ALTER TABLE flow ADD COLUMN reaction_ln REAL;"
-			     "ALTER TABLE flow ADD COLUMN reaction_ln_sq REAL;"
 			     "ALTER TABLE flow ADD COLUMN before_bps REAL;"
-			     "ALTER TABLE flow ADD COLUMN after_bps REAL;";
+			     "ALTER TABLE flow ADD COLUMN after_bps REAL;"
+			     "ALTER TABLE flow ADD COLUMN sums TEXT;";
 
 /* steps[n] makes version n + 1 */
 static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6};

@@ -313,9 +313,8 @@ static const char *const other_views[] = {
 	("CREATE VIEW flow_hosts AS SELECT TIME(f.from_ns) AS time, f.from_ns AS from_ns, "
 	 "f.to_ns AS to_ns, e.device AS device, NULLIF(e.port,'') AS port, "
 	 "CASE f.dir WHEN 1 THEN 'in' WHEN 2 THEN 'out' END AS direction, f.src AS host, "
-	 "f.packets AS data_packets, f.octets AS data_octets, f.ce AS ce_sent, f.cnp AS cnp_got, "
-	 "f.ce_got AS ce_got, f.cnp_sent AS cnp_sent, f.reactions AS reactions, "
-	 "f.after_bps / f.before_bps AS reaction_ratio, "
+	 "f.ce AS ce_sent, f.cnp AS cnp_got, f.ce_got AS ce_got, f.cnp_sent AS cnp_sent, "
+	 "f.reactions AS reactions, f.after_bps / f.before_bps AS reaction_ratio, "
 	 "f.before_bps / f.reactions AS rate_before_bps, "
 	 "f.after_bps / f.reactions AS rate_after_bps, f.sampling AS sampling "
 	 "FROM flow f JOIN entity e ON e.id=f.entity WHERE f.host IS NOT NULL"),

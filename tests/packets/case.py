@@ -179,7 +179,7 @@ class Case:
 				psn_end=flow.psn(max(end, event['number'] + event['missing'])), missing=event['missing'],
 				t0=self.start + event['t0'], t1=self.start + (event['t1'] or self.sim.now), cause=causes[0],
 				accept=causes, decidable=decidable))
-		return rows
+		return merged(rows)
 
 	def causes(self, event, lost_naks):
 		flow, where, repairs = event['flow'], event['where'], event['repairs']
@@ -322,6 +322,34 @@ class Case:
 		with open(os.path.join(directory, 'truth.json'), 'w', encoding='ascii') as out:
 			json.dump(truth, out)
 		return name
+
+
+def merged(rows):
+	"""Losses that one repair covers are one event: whoever tells either of them tells it."""
+	out = []
+	for row in sorted(rows, key=lambda row: row['t0']):
+		for one in out:
+			same = all(one[key] == row[key] for key in ('src', 'dst', 'src_qp', 'dst_qp'))
+			if same and row['t0'] <= one['t1'] and overlap(one, row):
+				one['t1'] = max(one['t1'], row['t1'])
+				low = min(0, signed(row['psn'], one['psn']))
+				high = max(signed(one['psn_end'], one['psn']), signed(row['psn_end'], one['psn']))
+				one['psn'], one['psn_end'] = one['psn'] + low & 0xFFFFFF, one['psn'] + high & 0xFFFFFF
+				one['accept'] = one['accept'] + [word for word in row['accept'] if word not in one['accept']]
+				one['missing'] += row['missing']
+				one['decidable'] = one['decidable'] and row['decidable']
+				break
+		else:
+			out.append(row)
+	return out
+
+
+def signed(left, right):
+	return (left - right + 0x800000 & 0xFFFFFF) - 0x800000
+
+
+def overlap(one, other):
+	return signed(other['psn'], one['psn_end']) < 0 and signed(one['psn'], other['psn_end']) < 0
 
 
 def write_file(name, records, link, snap, nanoseconds, drops):

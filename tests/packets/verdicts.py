@@ -58,8 +58,10 @@ def judge_events(report, truth, view):
 			cause = reported.get('cause')
 			hits = [i for i, event in enumerate(truth['events']) if event_matches(row, reported, event)]
 			good = [i for i in hits if cause in truth['events'][i]['accept']]
+			fresh = [i for i in good if i not in claimed] or good
+			exact = [i for i in fresh if truth['events'][i]['psn'] == reported.get('psn')] or fresh
 			if good:
-				claimed.setdefault(good[0], []).append((cause, reported))
+				claimed.setdefault(exact[0], []).append((cause, reported))
 			elif hits:
 				claimed.setdefault(hits[0], []).append((cause, reported))
 			elif cause not in truth['background'] and cause != 'unknown':

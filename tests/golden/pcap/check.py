@@ -5,6 +5,10 @@ The expected documents stand beside this file; fields that name paths are left o
 """
 import collections, difflib, json, os, shutil, subprocess, sys, tempfile
 
+sys.dont_write_bytecode = True
+
+import forms
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAILS = {"truncated.pcap", "truncated.pcapng"}  # exit 1, and still a report
 
@@ -95,7 +99,7 @@ def refusals(program, folder):
 
 
 def main():
-    make, program, update = sys.argv[1], sys.argv[2], "--update" in sys.argv
+    make, program, update = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), "--update" in sys.argv
     failed = False
     have_tshark = shutil.which("tshark") is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -112,6 +116,7 @@ def main():
                 sys.stdout.writelines(difflib.unified_diff(want.splitlines(True), text.splitlines(True), name + " expected", name + " got"))
             if have_tshark:
                 against_tshark(doc, os.path.join(folder, name))
+        failed |= forms.check(program, folder, update)
         refusals(program, folder)
     print("captures:", "differ" if failed else "as expected", "and as tshark reads them" if have_tshark else "(no tshark to compare with)")
     return failed

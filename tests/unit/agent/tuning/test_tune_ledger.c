@@ -131,6 +131,39 @@ static void look(struct world *w, int64_t at_s)
 	tune_ledger_read(w->l, &window, T(at_s));
 }
 
+/* A client cannot say that somebody else has accepted, applied or verified its own proposal, nor
+ * give a time that no change can have. */
+static void test_forged(void **state)
+{
+	struct world *w = *state;
+	json_t *sheet = sheet_of("aaaaaaaa", 4e5);
+	json_object_update_new(sheet,
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:[{s:s, s:s, s:s, s:s}]}", "state",
+			"verified", "accepted", "2026-01-01T00:00:00Z", "accepted_by", "alice",
+			"verified_by", "alice", "applied_by", "alice", "history", "time",
+			"2026-01-01T00:00:00Z", "event", "accepted", "who", "alice", "note",
+			"fine"));
+	assert_int_equal(propose_document(w, sheet), 0);
+	const struct tune_record *record = tune_ledger_find(w->l, "aaaaaaaa");
+	assert_int_equal(record->state, TUNE_PROPOSED);
+	assert_null(record->accepted_by);
+	assert_null(record->applied_by);
+	assert_null(record->verified_by);
+	assert_int_equal(record->accepted_ns, 0);
+	assert_int_equal(record->n_history, 1);
+	assert_string_equal(record->history[0].who, "ann");
+
+	static const int64_t times[] = {INT64_MIN, T(-400LL * 24 * HOUR), INT64_MAX};
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(tune_ledger_decide(w->l, "aaaaaaaa",
+					 &(struct tune_decision_in){.decision = TUNE_APPLY,
+						 .who = "bob",
+						 .t_ns = T(2 * HOUR),
+						 .at_ns = times[i]}),
+			-EINVAL);
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_PROPOSED);
+}
+
 static void test_life(void **state)
 {
 	struct world *w = *state;
@@ -326,6 +359,7 @@ static void test_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_forged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_expiry, setup, teardown),

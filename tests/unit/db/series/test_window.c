@@ -173,16 +173,20 @@ static void fill(struct rig *r)
 				.sampling = 1,
 				.host = true,
 				.key = {.family = 4, .src = {10, 0, 0, (uint8_t)rnd(256)}},
-				.packets = rnd(1000),
 				.ce = rnd(100),
-				.cnp = rnd(100),
-				.reaction = {.ce_got = rnd(10),
-					.cnp_sent = rnd(10),
-					.n = 1 + rnd(3),
-					.ln = -(double)(1 + rnd(100)) / 7,
-					.ln_sq = (double)rnd(100) / 3,
-					.before_bps = (double)rnd(1000),
-					.after_bps = (double)rnd(1000)}};
+				.reaction = {.cnp = rnd(100),
+					.all = {1 + rnd(3), (double)rnd(1000) / 3,
+						(double)rnd(1000), (double)rnd(1000) / 7, 1,
+						(double)rnd(5)},
+					.alone = {.n = rnd(2), .product = (double)rnd(100) / 9},
+					.pressed = rnd(9),
+					.held = (double)rnd(100) / 11,
+					.peak_bps = (double)rnd(1000),
+					.spacings = rnd(8)},
+				.answer = {.ce = rnd(10),
+					.slots = rnd(9),
+					.cnp = rnd(8),
+					.answered = rnd(4)}};
 			for (size_t i = 0; i < 6; i++)
 				series_memory_add_flow(r->memory, &f[i]);
 			store_flows(r->store, f, 6);
