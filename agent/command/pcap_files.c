@@ -2,6 +2,7 @@
 #include "agent/command/pcap_files.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
@@ -51,7 +52,7 @@ static void progress_show(struct files_run *run)
 	if (all) {
 		str_add(&line, " of ");
 		str_add_scaled(&line, (double)all, "B");
-		str_addf(&line, " (%.0f %%)", (double)read / (double)all * 100);
+		str_addf(&line, " (%.0f %%)", fmin(1, (double)read / (double)all) * 100);
 	}
 	str_add(&line, ", ");
 	words_grouped(&line, run->packets);
