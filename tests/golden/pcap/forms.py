@@ -230,7 +230,7 @@ def progress(t):
     said += os.read(master, 65536)
     os.close(master)
     assert child.wait() == 1 and b"packets; Ctrl-C" in said and said.endswith(b"\r\x1b[K"), said
-    assert 0 < doc["packets"] <= sent and doc["errors"]["interrupted"] == 1 and "interrupted" in [v["kind"] for v in doc["verdicts"]]
+    assert 0 < doc["packets"] <= sent + len(frames) and doc["errors"]["interrupted"] == 1 and "interrupted" in [v["kind"] for v in doc["verdicts"]], (doc["packets"], sent, doc["errors"], doc["verdicts"])
 
 
 def check(program, folder, update):
