@@ -1,5 +1,6 @@
 /* congestion_finding - the finding of a suspect: subject, sentence, evidence, confidence, severity,
  * next steps. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -78,6 +79,15 @@ static const char *dcqcn_text(const struct report_ctx *ctx)
 	return arena_printf(ctx->a,
 		"%s does not slow down when its packets are marked: we paused it%s, %s%s", h->host,
 		rails, congestion_finding_pause_text(h->level, h->measured, ctx->a), others);
+}
+static const char *keeps_rate_text(const struct report_ctx *ctx)
+{
+	const struct reaction_judged *r = &ctx->s->reaction;
+	return arena_printf(ctx->a,
+		"%s does not slow down when CNPs reach it: %" PRIu64
+		" CNPs were captured at %s, and its rate after them is %.2f times that before",
+		ctx->s->prio->port->port->host, ctx->s->packets.part.reaction.cnp,
+		port_text(ctx->s->prio->port, ctx->a), r->ratio);
 }
 static const char *leader_text(const struct report_ctx *ctx)
 {
@@ -206,6 +216,8 @@ static const struct sentence {
 
 static const char *congestion_finding_summary(const struct report_ctx *ctx)
 {
+	if (ctx->s->kind == SUSPECT_NIC && ctx->s->is->cause == CAUSE_DCQCN_OFF)
+		return keeps_rate_text(ctx);
 	for (size_t i = 0; i < rw_countof(sentences); i++)
 		if (sentences[i].cause == ctx->s->is->cause)
 			return sentences[i].say(ctx);
@@ -279,6 +291,24 @@ static void congestion_finding_prove_prio(struct draft *draft, const struct port
 		draft, "cfg.ecn_kmin_bytes", p, prio->priority, prio->kmin, "bytes", QUALITY_EXACT);
 }
 
+/* What the host did after CNPs. */
+static void congestion_finding_prove_reaction(
+	struct draft *draft, const struct suspect *suspect, enum quality quality)
+{
+	const struct reaction_judged *r = &suspect->reaction;
+	const struct {
+		const char *metric;
+		double value;
+		const char *unit;
+	} values[] = {{"flow.reactions", (double)r->n, "-"},
+		{"flow.rate_before_cnp_bps", r->before_bps, "bit/s"},
+		{"flow.rate_after_cnp_bps", r->after_bps, "bit/s"},
+		{"flow.reaction_ratio", r->ratio, "ratio"}};
+	for (size_t i = 0; i < rw_countof(values); i++)
+		finding_evidence(draft, values[i].metric, suspect->prio->port, PRIO_NONE,
+			values[i].value, values[i].unit, quality);
+}
+
 static void congestion_finding_prove_packets(struct draft *draft, const struct suspect *suspect)
 {
 	enum quality q = QUALITY_EXACT;
@@ -297,6 +327,8 @@ static void congestion_finding_prove_packets(struct draft *draft, const struct s
 	for (size_t i = 0; i < rw_countof(counts); i++)
 		finding_evidence(draft, counts[i].metric, suspect->prio->port, PRIO_NONE,
 			counts[i].known ? counts[i].value : NAN, "packets", q);
+	if (suspect->signs.known & KEEPS_RATE)
+		congestion_finding_prove_reaction(draft, suspect, q);
 }
 
 /* The receivers whose queues stand out, and what is usual. */
@@ -564,6 +596,8 @@ void congestion_report(const struct congestion *congestion,
 	congestion_finding_set_subject(t.f, suspect, n_merged, congestion->priority);
 	congestion_finding_set_value(t.f, congestion, options, suspect);
 	t.f->cause = suspect->is->cause;
+	/* measured round so many CNPs that chance cannot make it */
+	t.f->proven = suspect->kind == SUSPECT_NIC && suspect->is->cause == CAUSE_DCQCN_OFF;
 	t.f->severity = congestion_finding_severity_of(congestion, suspect);
 	t.f->coverage_ratio =
 		observed_coverage(suspect->prio ? suspect->prio->port : &suspect->device->ports[0]);

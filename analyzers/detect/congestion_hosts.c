@@ -57,6 +57,12 @@ static void host_signs_packets(
 	for (size_t i = 0; suspect->captured && i < rw_countof(said); i++)
 		if (said[i].says >= 0)
 			sign_set(&suspect->signs, said[i].sign, said[i].says > 0);
+	const double line_bps = (double)prio->port->in.capacity_bps;
+	const int slows = packets_slow_down(&suspect->packets, line_bps, &suspect->reaction);
+	if (slows >= 0) {
+		sign_set(&suspect->signs, KEEPS_RATE, slows == 0);
+		sign_set(&suspect->signs, SLOWS_DOWN, slows > 0);
+	}
 }
 
 void suspect_nic(const struct congestion *congestion, const struct congestion_options *options,
@@ -162,8 +168,31 @@ void suspect_host(const struct congestion *congestion, const struct congestion_o
 	ret->is = signature_match(kind, s);
 }
 
+/* Packets of a host's port show that its rate stays as it is after CNPs. */
+static bool nics_prove(
+	const struct congestion *congestion, const struct congestion_options *options)
+{
+	if (!congestion->in->window->n_flow_hosts)
+		return false;
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
+		const struct port_seen *port = &congestion->o->ports[i];
+		const struct port_prio *prio = NULL;
+		struct suspect s;
+		if (port->port->host)
+			prio = observed_prio(port, congestion->priority);
+		if (!prio)
+			continue;
+		suspect_nic(congestion, options, prio, &s);
+		if (s.signs.yes & KEEPS_RATE)
+			return true;
+	}
+	return false;
+}
+
 bool hosts_prove(const struct congestion *congestion, const struct congestion_options *options)
 {
+	if (nics_prove(congestion, options))
+		return true;
 	for (size_t i = 0; i < congestion->lead.n; i++) {
 		struct suspect s;
 		suspect_host(congestion, options, &congestion->hosts[i], SUSPECT_HOST, &s);

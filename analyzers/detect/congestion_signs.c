@@ -86,37 +86,40 @@ static const struct signature signatures[] = {
 		"its data packets are not ECT: no switch can mark them"},
 	{SUSPECT_NIC, CAUSE_NP_OFF, POLICY | NO_CNP, 0, 0, 0.8, false,
 		"CE is delivered to it and it sends no CNP: all its senders stay fast"},
+	{SUSPECT_NIC, CAUSE_DCQCN_OFF, POLICY | KEEPS_RATE, 0, 0, 0.95, false,
+		"captured packets: its rate stays as it is after CNPs, where a sender with DCQCN "
+		"would be far slower"},
 
 	/* One host that does not slow down (row 7). It needs proof: a host that reacts may be
 	 * paused more than others too, by luck, by a tight threshold or by its path. */
 	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | SQUEEZES | CNP_REACHES,
-		0, FROM_HOST, 0.95, false,
+		0, FROM_HOST | SLOWS_DOWN, 0.95, false,
 		"one host leads in pause, receivers' queues mark far more than their peers at the "
 		"same load, and captures show that CNPs reach the host"},
 	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | SQUEEZES | ALL_RAILS, 0,
-		FROM_HOST, 0.93, false,
+		FROM_HOST | SLOWS_DOWN, 0.93, false,
 		"one host leads in pause on all its rails, and receivers' queues mark far more "
 		"than "
 		"their peers at the same load"},
 	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | SQUEEZES, 0,
-		FROM_HOST | SLOWER | SKEWED, 0.88, false,
+		FROM_HOST | SLOWS_DOWN | SLOWER | SKEWED, 0.88, false,
 		"one host leads in pause, and receivers' queues mark far more than their peers at "
 		"the same load"},
 	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | STRONG | ALL_RAILS, 0,
-		FROM_HOST | HEAVY | LATE, 0.85, false,
+		FROM_HOST | SLOWS_DOWN | HEAVY | LATE, 0.85, false,
 		"one host is paused on all its rails, many times as long as any other at the same "
 		"load, and marking works"},
 	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | STRONG | CNP_REACHES, 0,
-		FROM_HOST | HEAVY, 0.85, false,
+		FROM_HOST | SLOWS_DOWN | HEAVY, 0.85, false,
 		"one host is paused many times as long as any other at the same load, and captures "
 		"show that CNPs reach it"},
 	{SUSPECT_HOST, CAUSE_DCQCN_OFF, POLICY | LEADS | AHEAD | MARKING | STRONG | RECEIVER_MARKS,
-		0, FROM_HOST | SLOWER | SKEWED | HEAVY | LATE, 0.7, false,
+		0, FROM_HOST | SLOWS_DOWN | SLOWER | SKEWED | HEAVY | LATE, 0.7, false,
 		"one host is paused many times as long as any other at the same load, and packets "
 		"towards receivers are marked"},
 	{SUSPECT_HOST, CAUSE_DCQCN_OFF,
 		POLICY | LEADS | AHEAD | MARKING | STRONG | FAR | RECEIVER_MARKS, 0,
-		FROM_HOST | SLOWER | HEAVY | LATE, 0.65, false,
+		FROM_HOST | SLOWS_DOWN | SLOWER | HEAVY | LATE, 0.65, false,
 		"one host is paused many times as long as any other at the same load, also as long "
 		"as "
 		"those that share its uplink, and packets towards receivers are marked"},
@@ -124,9 +127,10 @@ static const struct signature signatures[] = {
 	/* ... that leads, without the proof; nothing else explains it. That it leads is sure, why
 	 * it does is open. */
 	{SUSPECT_LEADER, CAUSE_UNKNOWN, POLICY | LEADS | AHEAD | ALL_RAILS, 0,
-		FROM_HOST | FEW_MARKS, 0.7, false, "one host leads in pause on all its rails"},
+		FROM_HOST | FEW_MARKS | SLOWS_DOWN, 0.7, false,
+		"one host leads in pause on all its rails"},
 	{SUSPECT_LEADER, CAUSE_UNKNOWN, POLICY | LEADS | AHEAD, 0,
-		FROM_HOST | SLOWER | SKEWED | FEW_MARKS | BRIEF, 0.6, false,
+		FROM_HOST | SLOWER | SKEWED | FEW_MARKS | BRIEF | SLOWS_DOWN, 0.6, false,
 		"one host leads in pause"},
 
 	/* the uplinks of a leaf */

@@ -69,6 +69,9 @@ enum sign {
 	CNP_REACHES = 1 << 28, /* packets: CNPs are delivered to the host */
 	NO_ECT = 1 << 29, /* packets: the host sends data that is not ECT */
 	NO_CNP = 1 << 30, /* packets: the host gets CE and sends no CNP */
+	/* packets, of a NIC and a host only: its rate stays, or falls, after CNPs */
+	KEEPS_RATE = TO_HOST,
+	SLOWS_DOWN = SEVERAL_INPUTS,
 	/* of a switch only */
 	HOST_PROVEN = NARROW, /* a host is proven not to slow down */
 	XON_SET = FULL, /* settings put XON less than two frames below XOFF */
@@ -117,6 +120,7 @@ struct suspect {
 	const struct port_prio *prio; /* switch: the input it pauses most, NULL when none */
 	const struct paused_host *host; /* hosts only */
 	struct host_packets packets;
+	struct reaction_judged reaction; /* valid where KEEPS_RATE or SLOWS_DOWN is known */
 	bool captured;
 	/* queue: how clear it is; NULL when found by its marks alone */
 	const struct pause_root *root;

@@ -269,6 +269,12 @@ static const char *tuples_text(const struct ecmp_measure *measure, struct arena 
 /* How sure the comparison with chance is. */
 static double ecmp_imbalance_weigh_chance(struct draft *draft, const struct ecmp_measure *measure)
 {
+	if (measure->sprayed) {
+		finding_rests_on(draft,
+			"captured packets choose their path one by one (spraying): the group must "
+			"be even, and chance of a hash does not apply");
+		return 0.8;
+	}
 	if (!measure->hashed) {
 		finding_rests_on(draft,
 			"policy.load_balancing: not a static hash, so there is no chance baseline");
@@ -368,7 +374,7 @@ static void ecmp_imbalance_advise(struct draft *draft, const struct ecmp_measure
 			"capture packets at the members of the group (mirror port or "
 			"the interface itself): they tell bad luck from a faulty hash",
 			"none: read only");
-	if (!measure->hashed)
+	if (!measure->hashed && !measure->sprayed)
 		finding_step(draft,
 			"check that the balancing named in policy.load_balancing is active on "
 			"these ports, and that pinned paths cover all members",

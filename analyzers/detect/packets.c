@@ -6,10 +6,11 @@
  * Specification, annexes A16 and A17). One frame could be a stray; a stream is a setting.
  *
  * cnp_lost: receivers send CNPs that do not arrive. At a receiver's port the capture counts CNPs it
- * sends, and whose packets reach it with CE; at a sender's port, the CNPs that reach it. A sender
- * should get its part of each receiver's CNPs: in proportion to the CE packets of its own, and to
- * how the two captures are sampled. So both ends of the path must be captured in the same window,
- * and enough CNPs expected that chance cannot make the difference.
+ * sends, and whose packets reach it with CE; at a sender's port, the CNPs that reach it. Where the
+ * capture at the receiver says to whom its CNPs go (rows of hosts), as many should arrive there.
+ * Else a sender should get its part of each receiver's CNPs: in proportion to the CE packets of its
+ * own. Both as the two captures are sampled. So both ends of the path must be captured in the same
+ * window, and enough CNPs expected that chance cannot make the difference.
  */
 #include <math.h>
 #include <stddef.h>
@@ -47,7 +48,6 @@ static const struct option rows[] = {
 struct packets_port { /* one that was captured */
 	const struct port_seen *seen;
 	struct host_packets sum;
-	const uint8_t *address; /* of its host, 16 bytes; NULL unknown */
 	double sampling; /* the coarser of its captures */
 };
 
@@ -63,20 +63,12 @@ static bool packets_row_at(const struct window *window, size_t i, const struct p
 	return i < window->n_flows && window->flows[i].entity == port->entity;
 }
 
-/* The address that most of what the host sends comes from. */
-static void packets_find_host(const struct window *window, struct packets_port *port)
+static void packets_find_sampling(const struct window *window, struct packets_port *port)
 {
-	uint64_t most = 0;
 	const size_t first = packets_first_row(window, port->seen->entity);
 	port->sampling = 1;
-	for (size_t i = first; packets_row_at(window, i, port->seen); i++) {
-		const struct flow_sample *f = &window->flows[i];
-		port->sampling = fmax(port->sampling, f->sampling);
-		if (f->total || !f->key.family || f->dir != FLOW_DIR_IN || f->octets <= most)
-			continue;
-		most = f->octets;
-		port->address = f->key.src;
-	}
+	for (size_t i = first; packets_row_at(window, i, port->seen); i++)
+		port->sampling = fmax(port->sampling, window->flows[i].sampling);
 }
 
 static struct packets_ports packets_captured(const struct analyzer_in *in)
@@ -88,7 +80,7 @@ static struct packets_ports packets_captured(const struct analyzer_in *in)
 		struct packets_port port = {.seen = &o->ports[i]};
 		if (!host_packets(in->window, port.seen, &port.sum))
 			continue;
-		packets_find_host(in->window, &port);
+		packets_find_sampling(in->window, &port);
 		ports.v[ports.n++] = port;
 	}
 	return ports;
@@ -145,6 +137,17 @@ static double packets_marked_from(
 	return marked;
 }
 
+/* CNPs to the host of @sender that left the receiver, by the rows of hosts. False: there are none.
+ */
+static bool packets_sent_to(const struct window *window, const struct packets_port *receiver,
+	const struct packets_port *sender, double *ret)
+{
+	struct host_part part;
+	host_part(window, receiver->seen->entity, sender->sum.address, &part);
+	*ret = (double)part.reaction.cnp * part.sampling;
+	return part.known && receiver->seen->port->host;
+}
+
 /* CNPs that the capture at @sender should hold, going by all captured receivers of its packets. */
 static double packets_expected(const struct window *window, const struct packets_ports *ports,
 	const struct packets_port *sender)
@@ -152,26 +155,43 @@ static double packets_expected(const struct window *window, const struct packets
 	double expected = 0;
 	for (size_t i = 0; i < ports->n; i++) {
 		const struct packets_port *receiver = &ports->v[i];
-		if (receiver == sender || !receiver->sum.from_known || !receiver->sum.to_known ||
+		double sent;
+		if (receiver == sender)
+			continue;
+		if (packets_sent_to(window, receiver, sender, &sent)) {
+			expected += sent / sender->sampling;
+			continue;
+		}
+		if (!receiver->sum.from_known || !receiver->sum.to_known ||
 			receiver->sum.to_ce <= 0)
 			continue;
-		const double part = packets_marked_from(window, receiver, sender->address) /
+		const double part = packets_marked_from(window, receiver, sender->sum.address) /
 			receiver->sum.to_ce;
 		expected += receiver->sum.from_cnp * part * receiver->sampling / sender->sampling;
 	}
 	return expected;
 }
 
+/* Its capture holds what is delivered to the host. */
+static bool packets_hears(const struct host_packets *packets)
+{
+	if (packets->to_known)
+		return packets->to_packets >= HEARD_MIN;
+	return packets->to_host >= HEARD_MIN;
+}
+
 static void packets_judge_cnp(const struct analyzer_in *in, const struct packets_ports *ports,
 	const struct packets_port *sender, struct finding_list *out)
 {
 	const struct packets_options *o = in->options;
-	if (!sender->address || !sender->sum.to_known || sender->sum.to_packets < HEARD_MIN)
+	if (!sender->sum.address || !packets_hears(&sender->sum))
 		return;
 	const double expected = packets_expected(in->window, ports, sender);
 	if (expected < CNP_EXPECTED)
 		return;
-	const double arrived = sender->sum.to_cnp;
+	double arrived = sender->sum.to_cnp;
+	if (sender->sum.part.known)
+		arrived = (double)sender->sum.part.reaction.cnp;
 	const bool over = arrived < CNP_ARRIVES * expected;
 	struct draft t = finding_new(out, in, "packets", finding_verdict(over, true), o->hold);
 	finding_subject(&t, sender->seen);

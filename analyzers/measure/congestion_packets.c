@@ -15,19 +15,6 @@
 #define CNP_EXPECTED 10.0
 #define CNP_MIN 10.0 /* a stray one or two prove no stream */
 
-size_t packets_first_row(const struct window *window, uint32_t entity)
-{
-	size_t lo = 0, hi = window->n_flows;
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		if (window->flows[mid].entity < entity)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static void host_packets_add_v1(struct host_packets *packets, const struct flow_sample *flow)
 {
 	if (flow->dir == FLOW_DIR_IN)
@@ -38,19 +25,46 @@ static void host_packets_add_v1(struct host_packets *packets, const struct flow_
 		packets->other_v1 += (double)flow->packets;
 }
 
+/* A flow of a capture that cannot tell directions apart: the addresses do. */
+static bool is_undirected(const struct host_packets *packets, const struct flow_sample *flow)
+{
+	return packets->address && !flow->total && flow->dir == FLOW_DIR_UNKNOWN &&
+		flow->key.family;
+}
+
+static bool is_host(const struct host_packets *packets, const uint8_t *address)
+{
+	return memcmp(address, packets->address, sizeof(((struct flow_key *)0)->src)) == 0;
+}
+
+static void host_packets_add_data(struct host_packets *packets, const struct flow_sample *flow)
+{
+	packets->data += (double)flow->data_packets;
+	packets->data_ect += (double)flow->data_ect;
+}
+
 bool host_packets(
 	const struct window *window, const struct port_seen *port, struct host_packets *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (!window->n_flows || port->entity == ENTITY_NONE)
 		return false;
+	ret->address = packets_host_address(window, port->entity);
+	if (ret->address)
+		host_part(window, port->entity, ret->address, &ret->part);
 	for (size_t i = packets_first_row(window, port->entity);
 		i < window->n_flows && window->flows[i].entity == port->entity; i++) {
 		const struct flow_sample *f = &window->flows[i];
 		if (flow_is_v1(f))
 			host_packets_add_v1(ret, f);
+		if (is_undirected(ret, f) && is_host(ret, f->key.src))
+			host_packets_add_data(ret, f);
+		else if (is_undirected(ret, f) && is_host(ret, f->key.dst))
+			ret->to_host += (double)f->packets;
 		if (!f->total)
 			continue;
+		if (f->dir == FLOW_DIR_IN)
+			host_packets_add_data(ret, f);
 		if (f->dir == FLOW_DIR_IN) {
 			ret->from_known = true;
 			ret->from_packets += (double)f->packets;
@@ -72,7 +86,12 @@ bool host_packets(
 
 int packets_lack_ect(const struct host_packets *packets)
 {
-	const double data = packets->from_packets - packets->from_cnp; /* CNPs need not be ECT */
+	if (packets->data >= DATA_MIN)
+		return packets->data_ect < ECT_FEW * packets->data;
+	if (packets->data > 0)
+		return -1;
+	/* captures that do not tell data from answers: CNPs need not be ECT */
+	const double data = packets->from_packets - packets->from_cnp;
 	if (!packets->from_known || data < DATA_MIN ||
 		packets->from_octets < DATA_OCTETS * packets->from_packets)
 		return -1;
@@ -82,6 +101,12 @@ int packets_lack_ect(const struct host_packets *packets)
 int packets_lack_cnp(const struct host_packets *packets)
 {
 	double enough = CE_MIN;
+	if (packets->part.known) {
+		const enum answer_verdict verdict =
+			answer_judge(&packets->part.answer, packets->part.sampling);
+		if (verdict != ANSWER_TOO_FEW)
+			return verdict == ANSWER_NO;
+	}
 	if (packets->sampled)
 		enough = CE_PER_CNP * CNP_EXPECTED;
 	if (!packets->from_known || !packets->to_known)
@@ -93,9 +118,26 @@ int packets_lack_cnp(const struct host_packets *packets)
 
 int packets_cnp_reaches(const struct host_packets *packets)
 {
+	if (packets->part.known && (double)packets->part.reaction.cnp >= CNP_MIN)
+		return 1;
 	if (packets->to_known && packets->to_cnp >= CNP_MIN)
 		return 1;
 	if (packets->to_known && packets->to_packets >= DATA_MIN && packets->to_cnp == 0)
 		return 0;
 	return -1;
+}
+
+int packets_slow_down(
+	const struct host_packets *packets, double line_bps, struct reaction_judged *judged)
+{
+	struct reaction_judged own;
+	if (!packets->part.known)
+		return -1;
+	reaction_judge(&packets->part.reaction, packets->part.sampling, line_bps,
+		packets->part.peak_bps, &own);
+	if (judged)
+		*judged = own;
+	if (own.verdict == REACTION_TOO_FEW)
+		return -1;
+	return own.verdict == REACTION_SLOWS_DOWN;
 }

@@ -1,7 +1,8 @@
 /*
  * congestion_packets - the part of a host in DCQCN, from captures at its port: does it send ECT, do
- * CNPs reach it, does it send CNPs? From the rows of totals per direction; a capture that cannot
- * tell its directions apart is not used. Counts are as sampled. Pure.
+ * CNPs reach it, does it send CNPs, does it slow down after them? From the rows of totals per
+ * direction, and from the rows of the host itself, which also a capture has that cannot tell its
+ * directions apart. Counts are as sampled. Pure.
  */
 #ifndef RW_MEASURE_CONGESTION_PACKETS_H
 #define RW_MEASURE_CONGESTION_PACKETS_H
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "analyzers/measure/observe.h"
+#include "analyzers/measure/packets_host.h"
 
 struct host_packets {
 	bool from_known, to_known; /* the port was captured in that direction */
@@ -20,12 +22,15 @@ struct host_packets {
 	double from_v1, to_v1; /* frames of RoCE version 1 */
 	/* of captures that cannot tell directions apart */
 	double other_packets, other_v1;
+	/* data that the host sent, no ACK and no CNP: packets, and those with ECT or CE; 0: not
+	 * known */
+	double data, data_ect;
+	/* to the host, in flows of captures that cannot tell directions apart */
+	double to_host;
+	const uint8_t *address; /* of the host, 16 bytes; NULL not known. Lent by the window */
+	struct host_part part; /* .known false without the address */
 	bool sampled; /* some of it was */
 };
-
-/* packets_first_row - the first flow row of @entity in the window, or where it would be: rows of an
- * entity follow one another. */
-size_t packets_first_row(const struct window *window, uint32_t entity);
 
 /* false: nothing was captured there. */
 bool host_packets(
@@ -42,5 +47,11 @@ int packets_lack_ect(const struct host_packets *packets);
 int packets_lack_cnp(const struct host_packets *packets);
 /* CNPs reach the host: 1; 0 when there is none among enough packets; -1 too few packets. */
 int packets_cnp_reaches(const struct host_packets *packets);
+/*
+ * Does the host slow down after CNPs (reaction.h)? @line_bps: of its link, 0 not known. 1 it does,
+ * 0 it does not, -1 not known. @judged may be NULL.
+ */
+int packets_slow_down(
+	const struct host_packets *packets, double line_bps, struct reaction_judged *judged);
 
 #endif

@@ -197,6 +197,7 @@ void ecmp_measure(const struct fabric_group *group, const struct window *window,
 	else
 		measure->coverage_ratio = NAN;
 	ecmp_packets(group, window, a, measure);
+	measure->hashed = measure->hashed && !measure->sprayed;
 	measure->hash_fields = hash_fields(window, group->device->name);
 	measure->hash_blind = measure->hashed && hash_fields_blind(measure->hash_fields);
 	if (measure->n_absent) {

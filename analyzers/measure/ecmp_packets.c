@@ -13,6 +13,9 @@
  * are not a missing capture. */
 #define LOADED_SHARE 0.1
 
+/* From this share of sprayed octets on the rest is not enough to make a group uneven by chance. */
+#define SPRAYED_SHARE 0.5
+
 /* One 5-tuple in one interval of one member; octets scaled by the sampling. */
 struct tuple {
 	struct flow_key key; /* dst_qp 0 */
@@ -92,6 +95,7 @@ static bool leaves_port(const struct flow_sample *flow)
 
 struct packet_sum { /* over the group */
 	double octets, rest_sq;
+	double spray_octets; /* of packets that choose their path one by one */
 	uint64_t packets;
 	uint32_t sampling;
 	bool unnamed; /* an interval had more flows than rows */
@@ -124,6 +128,7 @@ static double interval_add(const struct flow_sample *samples, size_t n, struct a
 			packets += (double)samples[i].packets;
 			sq = fmax(sq, 0) + samples[i].sum_sq_octets;
 			flows += samples[i].flows;
+			sum->spray_octets += (double)samples[i].spray_octets * scale;
 			continue;
 		}
 		if (flow_is_v1(&samples[i]))
@@ -272,7 +277,11 @@ void ecmp_packets(const struct fabric_group *group, const struct window *window,
 		measure->sampling = sum.sampling;
 	else
 		measure->sampling = 1;
-	if (n_loaded_captured < n_loaded)
+	measure->sprayed = sum.spray_octets > SPRAYED_SHARE * sum.octets;
+	if (measure->sprayed)
+		measure->flows_note =
+			"its packets choose their path one by one (spraying): no hash places flows";
+	else if (n_loaded_captured < n_loaded)
 		measure->flows_note =
 			arena_printf(a, "packets were captured at %zu of %zu loaded members only",
 				n_loaded_captured, n_loaded);

@@ -85,6 +85,9 @@ struct ecmp_measure {
 	/* .hash_fields are known, and the UDP source port is not among them: all RoCE flows between
 	 * two addresses take one member */
 	bool hash_blind;
+	/* most captured octets belong to queue pairs whose packets choose their path one by one: a
+	 * hash has little to say then, and chance of a hash means nothing */
+	bool sprayed;
 };
 
 #endif

@@ -279,6 +279,27 @@ static void test_packets(void **state)
 	}
 }
 
+/* Packets prove that a host keeps its rate; and that it slows down, whatever its pause looks like.
+ */
+static void test_reaction_signs(void **state)
+{
+	struct signs s = {0};
+	sign_set(&s, POLICY, true);
+	sign_set(&s, KEEPS_RATE, true);
+	const struct signature *is = signature_match(SUSPECT_NIC, &s);
+	assert_non_null(is);
+	assert_int_equal(is->cause, CAUSE_DCQCN_OFF);
+	sign_set(&s, KEEPS_RATE, false);
+	assert_null(signature_match(SUSPECT_NIC, &s));
+	s = (struct signs){0};
+	const uint32_t leads = POLICY | LEADS | AHEAD | MARKING | SQUEEZES | ALL_RAILS;
+	s.known = s.yes = leads;
+	assert_int_equal(signature_match(SUSPECT_HOST, &s)->cause, CAUSE_DCQCN_OFF);
+	sign_set(&s, SLOWS_DOWN, true);
+	assert_null(signature_match(SUSPECT_HOST, &s));
+	assert_null(signature_match(SUSPECT_LEADER, &s));
+}
+
 static void test_signs(void **state)
 {
 	struct signs s = {0};
@@ -293,6 +314,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_order),
 		cmocka_unit_test(test_signatures), cmocka_unit_test(test_signs),
-		cmocka_unit_test(test_packets_of_port), cmocka_unit_test(test_packets)};
+		cmocka_unit_test(test_reaction_signs), cmocka_unit_test(test_packets_of_port),
+		cmocka_unit_test(test_packets)};
 	return cmocka_run_group_tests_name("congestion", tests, NULL, NULL);
 }

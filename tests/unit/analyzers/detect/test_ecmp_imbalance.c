@@ -240,6 +240,29 @@ static const struct story stories[] = {
 		"ecmp_imbalance", SEV_WARNING, "Ethernet50"},
 };
 
+/* Queue pairs that vary their source port by packet: chance of a hash has no say, and the group
+ * must be even. */
+static void sprayed_packets_have_no_chance(void **state)
+{
+	struct world w;
+	world_init(&w, 2, 400 * G);
+	for (size_t i = 0; i < 2; i++) {
+		send_at(&w, i, i ? 0.15 : 0.45, 400 * G);
+		capture(&w, i, 2, (i ? 0.15 : 0.45) * 400e9 / 8 * 60 / 2, 1,
+			(uint64_t)(0.7 * 400e9));
+	}
+	const struct finding *f = judge(&w);
+	assert_int_equal(f->cause, CAUSE_ECMP_LOW_ENTROPY);
+	for (size_t i = 0; i < w.window.n_flows; i++)
+		if (w.flows[i].total)
+			w.flows[i].spray_octets = w.flows[i].octets * 9 / 10;
+	f = judge(&w);
+	assert_int_equal(f->cause, CAUSE_ECMP_IMBALANCE);
+	assert_true(reasons_say(f, "spraying"));
+	assert_false(says(f->ruled_out, f->n_ruled_out, "faulty hash"));
+	world_done(&w);
+}
+
 static void all_stories(void **state)
 {
 	for (size_t s = 0; s < rw_countof(stories); s++) {
@@ -528,6 +551,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_stories),
+		cmocka_unit_test(sprayed_packets_have_no_chance),
 		cmocka_unit_test(the_measures),
 		cmocka_unit_test(weighed_by_capacity),
 		cmocka_unit_test(missing_is_unknown),

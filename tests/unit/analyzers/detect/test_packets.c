@@ -157,11 +157,45 @@ static void test_cnp_lost(void **state)
 	}
 }
 
+/* The capture at receiver b says how many of its CNPs went to a: that many should arrive. */
+static void test_cnp_lost_by_hosts(void **state)
+{
+	static const struct {
+		uint64_t sent, arrive;
+		bool lost;
+	} cases[] = {{300, 0, true}, {300, 20, true}, {300, 290, false}, {10, 0, false}};
+	for (size_t i = 0; i < rw_countof(cases); i++) {
+		struct packets_world w;
+		packets_world_init(&w);
+		packets_add(&w, "e1", FLOW_DIR_IN, 1,
+			(struct flow_sample){.packets = 5000, .octets = 20000000});
+		packets_add(&w, "e1", FLOW_DIR_OUT, 0, (struct flow_sample){.packets = 2000});
+		packets_add(&w, "e2", FLOW_DIR_OUT, 0, (struct flow_sample){.packets = 5000});
+		struct flow_sample hosts[2] = {
+			{.entity = packets_entity(&w, "e1"), .reaction = {.cnp = cases[i].arrive}},
+			{.entity = packets_entity(&w, "e2"), .reaction = {.cnp = cases[i].sent}}};
+		for (size_t k = 0; k < 2; k++) {
+			hosts[k].host = true;
+			hosts[k].sampling = 1;
+			hosts[k].to_ns = 10 * NS_PER_S;
+			hosts[k].key.family = 4;
+			memcpy(hosts[k].key.src, (const uint8_t[]){10, 0, 0, 1}, 4);
+		}
+		w.made.window.flow_hosts = hosts;
+		w.made.window.n_flow_hosts = 2;
+		packets_judge(&w);
+		const struct finding *f = packets_over(&w, CAUSE_CNP_LOST);
+		assert_int_equal(f != NULL, cases[i].lost);
+		packets_world_done(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rocev1),
 		cmocka_unit_test(test_cnp_lost),
+		cmocka_unit_test(test_cnp_lost_by_hosts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
