@@ -9,6 +9,8 @@
 #include "agent/base/err.h"
 #include "collectors/packet/pcap_handle.h"
 
+#define WATCH_BUFFER                                                                               \
+	(16u << 20) /* libpcap's 2 MiB hold 15 ms of a busy link: too few for a busy machine */
 enum { WATCH_FRAMES = 4096, WATCH_TURNS_LEFT = 64, WATCH_SNAPLEN = 192 };
 
 struct pcap_watching {
@@ -52,7 +54,9 @@ static int watch_read(const struct pcap_watch *watch, struct pcap_handle *handle
 int pcap_watch(const struct pcap_watch *watch, struct pcap_watch_stats *ret, struct err *e)
 {
 	rw_cleanup(watch_closep) struct pcap_handle *handle = NULL;
-	const struct pcap_ask ask = {.interface = watch->interface, .snaplen = WATCH_SNAPLEN};
+	const struct pcap_ask ask = {.interface = watch->interface,
+		.snaplen = WATCH_SNAPLEN,
+		.buffer_bytes = WATCH_BUFFER};
 	*ret = (struct pcap_watch_stats){0};
 	int rc = pcap_handle_open(&ask, &handle, e);
 	if (rc == 0 && watch->opened)
