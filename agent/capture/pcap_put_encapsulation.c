@@ -1,5 +1,6 @@
 /* pcap_put_encapsulation - tunnels, mirrors, what could not be opened, and transports other than
  * RoCEv2. */
+#include "agent/base/str.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
 #include "collectors/packet/link_type.h"
@@ -80,8 +81,9 @@ static void put_uet(json_t *document, json_t *transports, const struct encapsula
 	}
 	json_object_set_new(transports, "uet", uet);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_UET,
-		"%lld packets of the Ultra Ethernet transport (UDP port 4793) were seen",
-		(long long)packets);
+		"%lld packet%s of the Ultra Ethernet transport (UDP port 4793), counted and not "
+		"judged",
+		(long long)packets, plural((uint64_t)packets));
 	json_object_set_new(row, "n", json_integer(packets));
 }
 
@@ -91,8 +93,8 @@ static void put_rocev1(json_t *document, json_t *transports, uint64_t n)
 		return;
 	pcap_count_put(transports, "rocev1", n);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_ROCEV1,
-		"%llu frames are RoCE version 1, which cannot be routed and knows no ECN",
-		(unsigned long long)n);
+		"%llu frame%s of RoCE version 1, which cannot be routed and knows no ECN",
+		(unsigned long long)n, plural(n));
 	json_object_set_new(row, "n", json_integer((json_int_t)n));
 }
 
@@ -102,8 +104,8 @@ static void put_trimmed(json_t *document, json_t *transports, uint64_t n)
 		return;
 	pcap_count_put(transports, "trimmed", n);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_TRIMMED,
-		"%llu packets arrived without their payload: switches trimmed them",
-		(unsigned long long)n);
+		"%llu packet%s without payload: switches trimmed them instead of dropping them",
+		(unsigned long long)n, plural(n));
 	json_object_set_new(row, "n", json_integer((json_int_t)n));
 }
 
@@ -117,7 +119,7 @@ static void put_refused(json_t *document, const struct encapsulation_count *coun
 			continue;
 		pcap_count_put(o, decap_refusal_name(refusal), n);
 		json_t *row = pcap_verdict_add(document, PCAP_VERDICT_NOT_OPENED,
-			"%llu packets could not be opened: %s", (unsigned long long)n,
+			"%llu packet%s could not be opened: %s", (unsigned long long)n, plural(n),
 			decap_refusal_text(refusal));
 		json_object_set_new(row, "n", json_integer((json_int_t)n));
 		json_object_set_new(row, "encapsulation", json_string(decap_refusal_name(refusal)));
@@ -134,8 +136,8 @@ static void put_link_type(json_t *document, const struct pcap_reading *reading)
 	if (n == 0)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_LINK_TYPE,
-		"%llu frames have a link type that is not read, %s; %s", (unsigned long long)n,
-		link_name(name, reading->unread_dlt), link_hint(reading->unread_dlt));
+		"%llu frame%s of a link type that is not read, %s; %s", (unsigned long long)n,
+		plural(n), link_name(name, reading->unread_dlt), link_hint(reading->unread_dlt));
 	json_object_set_new(row, "n", json_integer((json_int_t)n));
 	json_object_set_new(row, "link_type", json_integer(reading->unread_dlt));
 }

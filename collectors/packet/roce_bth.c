@@ -58,23 +58,22 @@ static void parse_extensions(struct frame *frame, struct roce_packet *packet, si
 
 bool parse_bth_fields(struct frame *frame, struct roce_packet *packet)
 {
-	packet->opcode = bytes_u8(&frame->b);
-	uint8_t flags = bytes_u8(&frame->b);
-	packet->se = flags & 0x80;
-	packet->mig_req = flags & 0x40;
-	packet->pad = flags >> 4 & 3;
-	packet->p_key = bytes_be16(&frame->b);
-	uint8_t ecn = bytes_u8(&frame->b);
-	packet->fecn = ecn & 0x80;
-	packet->becn = ecn & 0x40;
-	packet->dst_qp = bytes_be24(&frame->b);
-	packet->ack_req = bytes_u8(&frame->b) & 0x80;
-	packet->psn = bytes_be24(&frame->b);
-	if (!bytes_ok(&frame->b)) {
+	const uint8_t *h = bytes_take(&frame->b, BTH_BYTES);
+	if (!h) {
 		ran_out(frame, packet);
 		return false;
 	}
-	if (flags & 0x0f) {
+	packet->opcode = h[0];
+	packet->se = h[1] & 0x80;
+	packet->mig_req = h[1] & 0x40;
+	packet->pad = h[1] >> 4 & 3;
+	packet->p_key = (uint16_t)((unsigned)h[2] << 8 | h[3]);
+	packet->fecn = h[4] & 0x80;
+	packet->becn = h[4] & 0x40;
+	packet->dst_qp = (uint32_t)h[5] << 16 | (uint32_t)h[6] << 8 | h[7];
+	packet->ack_req = h[8] & 0x80;
+	packet->psn = (uint32_t)h[9] << 16 | (uint32_t)h[10] << 8 | h[11];
+	if (h[1] & 0x0f) {
 		roce_parse_bad(packet, ROCE_BTH_VERSION);
 		return false;
 	}

@@ -23,9 +23,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (record.wire < record.n || ++records > size)
 			abort();
+		if (record.origin.interface >= PCAP_INTERFACES_MAX || record.origin.direction > 2)
+			abort();
 		roce_parse(record.link, record.p, record.n, record.wire, ROCE_CHECK_ICRC, &p);
 	}
 	if (rc < 0 && !e.text[0])
+		abort();
+	bool known;
+	if (pcap_reader_drops(r, &known) && !known)
+		abort();
+	if (pcap_reader_received(r, &known) && !known)
 		abort();
 	pcap_reader_free(r);
 	return 0;

@@ -3,10 +3,39 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "collectors/packet/encapsulation_count.h"
 #include "collectors/packet/flow_table.h"
 #include "collectors/packet/roce_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct encapsulation_count count;
+
+/* What no frame may lead to. @n captured bytes at @exact, @wire on the wire. */
+static void check(const struct roce_packet *p, const uint8_t *exact, size_t n, size_t wire)
+{
+	if ((p->kind == PACKET_BAD) != (p->error != ROCE_OK) || p->error >= ROCE_ERROR_COUNT)
+		abort();
+	if (p->kind == PACKET_ROCE && p->family != 4 && p->family != 6)
+		abort();
+	/* only a frame that a mirror cut is longer than what carries it */
+	if (p->kind == PACKET_ROCE && !p->inner_cut && p->payload_bytes > wire)
+		abort();
+	if (p->payload_bytes > 65535 || p->n_tunnels > DECAP_DEPTH_MAX || p->layers >> LAYER_COUNT)
+		abort();
+	if ((p->kind == PACKET_ENCAPSULATED) != (p->refusal != REFUSED_NOTHING) ||
+		p->refusal >= REFUSED_COUNT)
+		abort();
+	if (p->inner_cut && p->n_tunnels == 0)
+		abort();
+	if (p->kind == PACKET_SFLOW &&
+		(p->sflow_data < exact || p->sflow_data + p->sflow_bytes > exact + n))
+		abort();
+	if (encapsulation_counts(p))
+		encapsulation_count_add(&count, p);
+	if (count.n_mirrors > MIRRORS_MAX)
+		abort();
+}
 
 /* Input: one byte link type, one byte how much longer the frame was on the wire, the frame; frames
  * are cut at 0xff 0x00 0xff. */
@@ -28,10 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			exact[i] = data[i];
 		struct roce_packet p;
 		roce_parse(link, exact, n, n + more, ROCE_CHECK_ICRC, &p);
+		check(&p, exact, n, n + more);
 		free(exact);
-		if (p.payload_bytes > n + more || (p.kind == PACKET_BAD) != (p.error != ROCE_OK) ||
-			(p.kind == PACKET_ROCE && p.family != 4 && p.family != 6))
-			abort();
 		if (p.kind == PACKET_ROCE)
 			flow_table_add(t, &p, t_ns += 100000, NULL);
 		size_t skip = n + 3 < size ? n + 3 : size;
