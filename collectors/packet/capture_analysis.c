@@ -33,8 +33,8 @@ void capture_analysis_end(struct capture_analysis *analysis)
 static void analysis_take(struct capture_analysis *analysis, const struct analysis_waiting *waiting)
 {
 	struct flow_hit hit;
-	flow_table_add_hashed(
-		analysis->flows, &waiting->packet, waiting->hash, waiting->t_ns, &hit);
+	flow_table_add_hashed(analysis->flows, &waiting->packet, waiting->hash, waiting->probably,
+		waiting->t_ns, &hit);
 	if (hit.qp)
 		hit.qp->dir = waiting->origin.direction & 3;
 }
@@ -55,11 +55,24 @@ void capture_analysis_flush(struct capture_analysis *analysis)
 
 /* ---- the ring -------------------------------------------------------------- */
 
-/* The hash of the packet that came @ago packets before the newest. */
-static uint64_t analysis_hash_before(const struct capture_analysis *analysis, uint32_t ago)
+/* The packet that came @ago packets before the newest. */
+static struct analysis_waiting *analysis_before(struct capture_analysis *analysis, uint32_t ago)
 {
 	const uint32_t newest = analysis->first_waiting + analysis->n_waiting - 1;
-	return analysis->waiting[(newest - ago) % ANALYSIS_WAITING].hash;
+	return &analysis->waiting[(newest - ago) % ANALYSIS_WAITING];
+}
+
+/* The next step for the newest packet and for two that came before. */
+static void analysis_fetch(struct capture_analysis *analysis)
+{
+	flow_table_fetch_slot(analysis->flows, analysis_before(analysis, 0)->hash);
+	if (analysis->n_waiting > FETCH_QP_AFTER) {
+		struct analysis_waiting *waiting = analysis_before(analysis, FETCH_QP_AFTER);
+		waiting->probably = flow_table_fetch_qp(analysis->flows, waiting->hash);
+	}
+	if (analysis->n_waiting > FETCH_STREAM_AFTER)
+		flow_table_fetch_stream(
+			analysis->flows, analysis_before(analysis, FETCH_STREAM_AFTER)->probably);
 }
 
 static void analysis_wait(struct capture_analysis *analysis, const struct roce_packet *packet,
@@ -75,13 +88,8 @@ static void analysis_wait(struct capture_analysis *analysis, const struct roce_p
 		waiting->origin = *origin;
 	waiting->t_ns = t_ns;
 	waiting->hash = flow_table_hash(analysis->flows, packet);
-	flow_table_fetch_slot(analysis->flows, waiting->hash);
-	if (analysis->n_waiting > FETCH_QP_AFTER)
-		flow_table_fetch_qp(
-			analysis->flows, analysis_hash_before(analysis, FETCH_QP_AFTER));
-	if (analysis->n_waiting > FETCH_STREAM_AFTER)
-		flow_table_fetch_stream(
-			analysis->flows, analysis_hash_before(analysis, FETCH_STREAM_AFTER));
+	waiting->probably = FLOW_NONE;
+	analysis_fetch(analysis);
 }
 
 void capture_analysis_packet(struct capture_analysis *analysis, const struct roce_packet *packet,

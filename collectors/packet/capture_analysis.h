@@ -29,6 +29,7 @@ struct analysis_waiting {
 	struct packet_origin origin;
 	int64_t t_ns;
 	uint64_t hash;
+	uint32_t probably; /* id of its direction */
 };
 
 struct capture_analysis {

@@ -5,7 +5,7 @@
 
 #include "agent/base/cleanup.h"
 
-enum { VICTIM_SHARE = 16, VICTIMS_MIN = 1, EVICT_TRIES_MAX = 64 };
+enum { VICTIM_SHARE = 16, EVICT_TRIES_MAX = 64 };
 
 static uint64_t evict_weight(const struct flow_table *table, uint32_t id)
 {
@@ -17,62 +17,60 @@ static uint64_t evict_weight(const struct flow_table *table, uint32_t id)
 
 /* ---- a heap with the heaviest on top --------------------------------------------- */
 
-static bool evict_heavier(const struct flow_table *table, uint32_t left, uint32_t right)
+static bool evict_heavier(const struct flow_victim *left, const struct flow_victim *right)
 {
-	const uint64_t weight = evict_weight(table, left), other = evict_weight(table, right);
-	return weight > other || (weight == other && left > right);
+	return left->weight > right->weight ||
+		(left->weight == right->weight && left->id > right->id);
 }
 
-static void evict_swap(struct flow_table *table, uint32_t left, uint32_t right)
+static void evict_sink(struct flow_victim *heap, uint32_t n, uint32_t at)
 {
-	const uint32_t id = table->victims[left];
-	table->victims[left] = table->victims[right];
-	table->victims[right] = id;
-}
-
-static void evict_sink(struct flow_table *table, uint32_t at)
-{
+	const struct flow_victim sinking = heap[at];
 	for (;;) {
 		uint32_t child = at * 2 + 1;
-		if (child >= table->n_victims)
-			return;
-		if (child + 1 < table->n_victims &&
-			evict_heavier(table, table->victims[child + 1], table->victims[child]))
+		if (child >= n)
+			break;
+		if (child + 1 < n && evict_heavier(&heap[child + 1], &heap[child]))
 			child++;
-		if (!evict_heavier(table, table->victims[child], table->victims[at]))
-			return;
-		evict_swap(table, at, child);
+		if (!evict_heavier(&heap[child], &sinking))
+			break;
+		heap[at] = heap[child];
 		at = child;
 	}
+	heap[at] = sinking;
+}
+
+static void evict_offer(struct flow_table *table, uint32_t id, uint32_t most)
+{
+	const struct flow_victim offered = {evict_weight(table, id), id};
+	if (table->n_victims == most) {
+		if (!evict_heavier(&table->victims[0], &offered))
+			return;
+		table->victims[0] = offered;
+		evict_sink(table->victims, most, 0);
+		return;
+	}
+	table->victims[table->n_victims++] = offered;
+	if (table->n_victims == most)
+		for (uint32_t at = most / 2; at-- > 0;)
+			evict_sink(table->victims, most, at);
 }
 
 /* evict_choose - the least ones of the whole table into .victims. */
 static void evict_choose(struct flow_table *table)
 {
 	uint32_t most = flow_pool_live(&table->qps) / VICTIM_SHARE;
-	if (most < VICTIMS_MIN)
-		most = VICTIMS_MIN;
+	if (most == 0)
+		most = 1;
 	table->victims = rw_realloc(table->victims, most * sizeof(*table->victims));
 	table->n_victims = 0;
-	for (uint32_t i = 0; i < table->qps.end; i++) {
-		if (!flow_qp_live(flow_store_qp(table, i)))
-			continue;
-		if (table->n_victims < most) {
-			table->victims[table->n_victims++] = i;
-			if (table->n_victims == most)
-				for (uint32_t at = most / 2; at-- > 0;)
-					evict_sink(table, at);
-		} else if (evict_heavier(table, table->victims[0], i)) {
-			table->victims[0] = i;
-			evict_sink(table, 0);
-		}
-	}
+	for (uint32_t i = 0; i < table->qps.end; i++)
+		if (flow_qp_live(flow_store_qp(table, i)))
+			evict_offer(table, i, most);
 	table->victim_most = 0;
-	for (uint32_t i = 0; i < table->n_victims; i++) {
-		const uint64_t weight = evict_weight(table, table->victims[i]);
-		if (weight > table->victim_most)
-			table->victim_most = weight;
-	}
+	for (uint32_t i = 0; i < table->n_victims; i++)
+		if (table->victims[i].weight > table->victim_most)
+			table->victim_most = table->victims[i].weight;
 }
 
 /* ---- distinct -------------------------------------------------------------------- */
@@ -131,7 +129,7 @@ static uint64_t evict_one(struct flow_table *table)
 			evict_choose(table);
 		if (table->n_victims == 0)
 			return 0;
-		const uint32_t id = table->victims[--table->n_victims];
+		const uint32_t id = table->victims[--table->n_victims].id;
 		const struct flow_qp *qp = flow_store_qp(table, id);
 		if (!flow_qp_live(qp))
 			continue;

@@ -102,12 +102,6 @@ uint64_t flow_store_distinct_hash(
 
 /* ---- hosts --------------------------------------------------------------- */
 
-static inline bool flow_store_is_host(
-	const struct flow_host *host, unsigned family, const uint8_t *address)
-{
-	return host->family == family && memcmp(host->address, address, 16) == 0;
-}
-
 static uint32_t flow_store_need_host(
 	struct flow_table *table, unsigned family, const uint8_t *address)
 {
@@ -244,16 +238,6 @@ void flow_store_clear_rare(struct flow_table *table, struct flow_qp *qp)
 }
 
 /* ---- directions of queue pairs ------------------------------------------------ */
-
-static inline bool flow_store_is(
-	const struct flow_table *table, uint32_t id, const struct roce_packet *packet)
-{
-	const struct flow_qp *qp = flow_store_qp(table, id);
-	if (qp->dst_qp != packet->dst_qp)
-		return false;
-	return flow_store_is_host(flow_store_host(table, qp->src), packet->family, packet->src) &&
-		flow_store_is_host(flow_store_host(table, qp->dst), packet->family, packet->dst);
-}
 
 uint32_t flow_store_find(
 	const struct flow_table *table, const struct roce_packet *packet, uint64_t hash)

@@ -6,6 +6,8 @@
 #ifndef RW_COLLECTORS_FLOW_STORE_H
 #define RW_COLLECTORS_FLOW_STORE_H
 
+#include <string.h>
+
 #include "collectors/packet/flow_pool.h"
 #include "collectors/packet/flow_ports.h"
 #include "collectors/packet/flow_table.h"
@@ -27,6 +29,11 @@ struct flow_rare {
 	uint32_t packets_high, ce_high, not_ect_high;
 };
 
+struct flow_victim {
+	uint64_t weight;
+	uint32_t id;
+};
+
 struct flow_table {
 	struct siphash_key key;
 	uint32_t limit, sampling;
@@ -42,7 +49,7 @@ struct flow_table {
 	struct hyperloglog *distinct_flows, *distinct_tuples;
 	/* Space-Saving (flow_evict.c) */
 	uint64_t *error; /* octets that the predecessors of a record had; NULL: none */
-	uint32_t *victims;
+	struct flow_victim *victims;
 	uint32_t n_victims;
 	uint64_t victim_most;
 };
@@ -70,6 +77,26 @@ static inline int64_t *flow_store_first_ns(const struct flow_table *table, uint3
 static inline bool flow_qp_live(const struct flow_qp *qp)
 {
 	return qp->src != FLOW_NONE;
+}
+
+static inline bool flow_store_is_host(
+	const struct flow_host *host, unsigned family, const uint8_t *address)
+{
+	uint64_t left[2], right[2];
+	memcpy(left, host->address, sizeof(left));
+	memcpy(right, address, sizeof(right));
+	return host->family == family && left[0] == right[0] && left[1] == right[1];
+}
+
+/* flow_store_is - does @packet travel in the direction @id? A free record is nobody's. */
+static inline bool flow_store_is(
+	const struct flow_table *table, uint32_t id, const struct roce_packet *packet)
+{
+	const struct flow_qp *qp = flow_store_qp(table, id);
+	if (qp->dst_qp != packet->dst_qp || !flow_qp_live(qp))
+		return false;
+	return flow_store_is_host(flow_store_host(table, qp->src), packet->family, packet->src) &&
+		flow_store_is_host(flow_store_host(table, qp->dst), packet->family, packet->dst);
 }
 
 void flow_store_init(struct flow_table *table);

@@ -73,21 +73,20 @@ void flow_table_fetch_slot(const struct flow_table *table, uint64_t hash)
 	keyed_index_prefetch(&table->by_qp, hash);
 }
 
-void flow_table_fetch_qp(const struct flow_table *table, uint64_t hash)
+uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash)
 {
 	uint32_t at = keyed_tag(hash);
 	const uint32_t id = keyed_index_next(&table->by_qp, hash, &at);
 	if (id != KEYED_NONE)
 		__builtin_prefetch(flow_store_qp(table, id), 1);
+	return id;
 }
 
-void flow_table_fetch_stream(const struct flow_table *table, uint64_t hash)
+void flow_table_fetch_stream(const struct flow_table *table, uint32_t probably)
 {
-	uint32_t at = keyed_tag(hash);
-	const uint32_t id = keyed_index_next(&table->by_qp, hash, &at);
-	if (id == KEYED_NONE)
+	if (probably == FLOW_NONE)
 		return;
-	const struct flow_qp *qp = flow_store_qp(table, id);
+	const struct flow_qp *qp = flow_store_qp(table, probably);
 	uint32_t stream = qp->stream;
 	if (stream == FLOW_NONE)
 		stream = qp->peer;
@@ -146,7 +145,7 @@ static void flow_table_sum(struct flow_table *table, const struct roce_packet *p
 
 /* flow_table_ports - a packet of a direction that has used more than one source port. */
 static void flow_table_ports(
-	struct flow_table *table, struct flow_qp *qp, const struct roce_packet *packet)
+	struct flow_table *table, struct flow_qp *qp, const struct roce_packet *packet, bool data)
 {
 	struct flow_rare *rare = flow_store_need_rare(table, qp);
 	bool new_port;
@@ -172,7 +171,8 @@ static void flow_table_ports(
 	}
 	port->packets++;
 	port->octets += packet->octets;
-	port->payload_bytes += packet->payload_bytes;
+	if (data)
+		port->payload_bytes += packet->payload_bytes;
 	port->ce += packet->ecn == ECN_CE;
 	port->not_ect += packet->ecn == ECN_NOT_ECT;
 }
@@ -290,10 +290,12 @@ static struct flow_stream *flow_table_answer(
 }
 
 /* flow_table_place - where @packet belongs; a record is made for it if need be. */
-static uint32_t flow_table_place(
-	struct flow_table *table, const struct roce_packet *packet, uint64_t hash)
+static uint32_t flow_table_place(struct flow_table *table, const struct roce_packet *packet,
+	uint64_t hash, uint32_t probably)
 {
 	uint64_t inherited;
+	if (probably != FLOW_NONE && flow_store_is(table, probably, packet))
+		return probably;
 	uint32_t id = flow_store_find(table, packet, hash);
 	if (id != FLOW_NONE)
 		return id;
@@ -322,18 +324,19 @@ static unsigned flow_psn_rank(enum roce_role role)
 }
 
 void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *packet,
-	uint64_t hash, int64_t t_ns, struct flow_hit *ret)
+	uint64_t hash, uint32_t probably, int64_t t_ns, struct flow_hit *ret)
 {
 	const uint64_t bin = (uint64_t)t_ns / 1000000;
 	flow_table_sum(table, packet);
 	if (!packet->sampled) /* the others of its millisecond were not taken */
 		flow_table_burst(table, bin, packet->octets);
-	const uint32_t id = flow_table_place(table, packet, hash);
+	const uint32_t id = flow_table_place(table, packet, hash, probably);
 	*ret = (struct flow_hit){.role = roce_opcode_role(packet->opcode)};
 	if (id == FLOW_NONE) {
 		flow_table_refuse(table, packet);
 		return;
 	}
+	const unsigned rank = flow_psn_rank(ret->role);
 	struct flow_qp *qp = flow_store_qp(table, id);
 	ret->qp = qp;
 	if (qp->packets == 0) {
@@ -342,7 +345,7 @@ void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *p
 		flow_evict_distinct(table, qp, packet->src_port);
 	}
 	if (packet->src_port != qp->port || qp->many_ports)
-		flow_table_ports(table, qp, packet);
+		flow_table_ports(table, qp, packet, rank > 1);
 	qp->port = packet->src_port;
 	qp->last_ns = t_ns;
 	qp->packets++;
@@ -351,7 +354,6 @@ void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *p
 	qp->not_ect += packet->ecn == ECN_NOT_ECT;
 	if (qp->packets > INT32_MAX)
 		flow_table_carry(table, qp);
-	const unsigned rank = flow_psn_rank(ret->role);
 	flow_psn_range(qp, packet->psn, rank);
 	if (rank > 1)
 		ret->stream = flow_table_data(table, id, ret->role, packet);
@@ -375,7 +377,7 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
 		*ret = (struct flow_hit){.role = ROLE_NONE};
 		return;
 	}
-	flow_table_add_hashed(table, packet, flow_table_hash(table, packet), t_ns, ret);
+	flow_table_add_hashed(table, packet, flow_table_hash(table, packet), FLOW_NONE, t_ns, ret);
 }
 
 /* ---- intervals ------------------------------------------------------------------- */

@@ -138,15 +138,18 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
 
 /*
  * The same in steps, for a caller that has the next packets at hand: memory is asked for some
- * packets ahead (flow_table_hash, then flow_table_fetch_slot, _fetch_qp, _fetch_stream with other
- * packets in between), and is there when flow_table_add_hashed() needs it.
+ * packets ahead, and is there when flow_table_add_hashed() needs it. In this order, with other
+ * packets in between:
+ *   flow_table_hash, flow_table_fetch_slot
+ *   flow_table_fetch_qp       the id at which the packet's direction probably is; FLOW_NONE: not
+ * known flow_table_fetch_stream   of that id flow_table_add_hashed     @probably: that id
  */
 uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet);
 void flow_table_fetch_slot(const struct flow_table *table, uint64_t hash);
-void flow_table_fetch_qp(const struct flow_table *table, uint64_t hash);
-void flow_table_fetch_stream(const struct flow_table *table, uint64_t hash);
+uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash);
+void flow_table_fetch_stream(const struct flow_table *table, uint32_t probably);
 void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *packet,
-	uint64_t hash, int64_t t_ns, struct flow_hit *ret);
+	uint64_t hash, uint32_t probably, int64_t t_ns, struct flow_hit *ret);
 
 /* ---- answers ------------------------------------------------------------------ */
 
