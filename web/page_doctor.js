@@ -18,9 +18,13 @@ const TARGETS = (ctx) => [
 
 const CAPTURES = [
 	{ head: "Capture", cell: (c) => c.name },
-	{ head: "State", cell: (c) => mark(c.status === "up" ? "ok" : c.status === "down" ? "critical" : "unknown", (c.status || "unknown").toUpperCase()) },
-	{ head: "Age", num: true, cell: (c) => format.duration(c.age_s) },
-	{ head: "Notes", wide: true, cell: (c) => c.reason || c.notes || "" },
+	{ head: "From", drop: true, cell: (c) => c.interface || format.UNKNOWN },
+	{ head: "Frames", num: true, cell: (c) => format.count(c.frames) },
+	{ head: "RoCE", num: true, cell: (c) => format.count(c.roce_packets) },
+	{ head: "In tunnels", num: true, drop: true, cell: (c) => format.count(c.tunneled_packets) },
+	{ head: "Copies", num: true, drop: true, cell: (c) => format.count(c.copies) },
+	{ head: "Dropped", num: true, cell: (c) => format.count(c.kernel_drops) },
+	{ head: "Notes", wide: true, cell: (c) => c.notes || "" },
 ];
 
 function todo(doc) {

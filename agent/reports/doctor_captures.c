@@ -9,6 +9,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/reports/capture_facts.h"
 #include "agent/reports/capture_sight.h"
 #include "agent/reports/doctor_internal.h"
 #include "config/config.h"
@@ -86,7 +87,7 @@ static struct expectation expectation_of(
 static double capture_figure(
 	const struct doctor *doctor, const struct config_capture *capture, const char *key)
 {
-	return doctor_health(doctor, "capture/%s/%s", capture->name, key);
+	return capture_fact(doctor->health, capture->name, key);
 }
 
 /* "lldp 12, arp 3": the figures of @capture whose keys begin with @prefix, in the order of their
@@ -182,22 +183,6 @@ static void judge_capture(struct doctor *doctor, const struct config_capture *ca
 		notes->s[notes->n -= 2] = '\0'; /* the last "; " */
 }
 
-/* Keys of the document, and of the agent's health. */
-static const struct {
-	const char *name, *key;
-} capture_figures[] = {
-	{"frames", "frames"},
-	{"interface_frames", "interface_frames"},
-	{"roce_packets", "roce"},
-	{"rocev1_packets", "rocev1"},
-	{"uet_packets", "uet"},
-	{"tunneled_packets", "tunneled"},
-	{"encapsulated_frames", "encapsulated"},
-	{"copies", "copies"},
-	{"unreadable_frames", "bad"},
-	{"kernel_drops", "kernel_drops"},
-};
-
 static json_t *capture_row(struct doctor *doctor, const struct config_capture *capture)
 {
 	rw_cleanup(str_done) struct str notes = {0};
@@ -209,9 +194,7 @@ static json_t *capture_row(struct doctor *doctor, const struct config_capture *c
 	json_object_set_new(row, "name", json_string_or_null(capture->name));
 	json_object_set_new(row, "interface", json_string_or_null(from));
 	json_object_set_new(row, "sampling", json_integer((json_int_t)capture->sampling));
-	for (size_t i = 0; i < rw_countof(capture_figures); i++)
-		doctor_put_count(row, capture_figures[i].name,
-			capture_figure(doctor, capture, capture_figures[i].key));
+	capture_facts_put(row, doctor->health, capture->name);
 	doctor_put_count(row, "captured_bytes", expectation.captured);
 	doctor_put_count(row, "expected_bytes", expectation.counted);
 	json_object_set_new(row, "notes", json_string_or_null(notes.n ? notes.s : NULL));

@@ -14,6 +14,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/reports/capture_facts.h"
 #include "agent/reports/agent_state.h"
 #include "agent/reports/incidents_open.h"
 #include "config/config.h"
@@ -39,6 +40,7 @@ struct gathering {
 	struct client *client;
 	struct status_row *rows;
 	size_t n, cap;
+	json_t *health; /* what captures have counted, by key; NULL: nothing is known */
 };
 
 static void gathering_done(struct gathering *gathering)
@@ -51,6 +53,7 @@ static void gathering_done(struct gathering *gathering)
 		free(gathering->rows[i].reason);
 	}
 	free(gathering->rows);
+	json_decref(gathering->health);
 }
 
 static struct status_row *status_row_add(struct gathering *gathering, const char *device)
@@ -260,6 +263,25 @@ static int status_take_interval(void *arg, int n, char *const *words, char *cons
 	return 0;
 }
 
+static int status_take_capture(void *arg, int n, char *const *words, char *const *names)
+{
+	struct gathering *gathering = arg;
+	if (n >= 2 && words[0] && words[1])
+		json_object_set_new(gathering->health, words[0], json_real(strtod(words[1], NULL)));
+	return 0;
+}
+
+/* Of a live agent: what its captures have counted. */
+static int status_gather_captures(struct gathering *gathering, struct err *e)
+{
+	if (gathering->client->config->n_captures == 0)
+		return 0;
+	gathering->health = json_object();
+	return history_sql(gathering->client->history,
+		"SELECT key, value FROM health WHERE key GLOB 'capture/*'", status_take_capture,
+		gathering, e);
+}
+
 static int compare_rows(const void *left, const void *right)
 {
 	const struct status_row *x = left, *y = right;
@@ -296,6 +318,8 @@ static int status_gather(struct gathering *gathering, struct err *e)
 			status_take_interval, gathering, e);
 	else
 		r = status_read_newest(gathering, e);
+	if (r == 0 && live)
+		r = status_gather_captures(gathering, e);
 	if (r < 0)
 		return r;
 	if (gathering->n > 0)
@@ -443,8 +467,9 @@ static void status_put_counted(
 }
 
 static json_t *status_device_json(
-	const struct client *client, const struct status_row *row, enum known *ret_known)
+	const struct gathering *gathering, const struct status_row *row, enum known *ret_known)
 {
+	const struct client *client = gathering->client;
 	static const char *const words[] = {[DOWN] = "down", [UP] = "up", [UNKNOWN] = "unknown"};
 	rw_cleanup(str_done) struct str why = {0};
 	int64_t age_ns = status_age_ns(client, row);
@@ -469,6 +494,7 @@ static json_t *status_device_json(
 		const struct config_capture *c = capture_find(client->config, row->device);
 		json_object_set_new(device, "device", json_string_or_null(c ? c->device : NULL));
 		json_object_set_new(device, "port", json_string_or_null(c ? c->port : NULL));
+		capture_facts_put(device, gathering->health, row->device);
 	}
 	json_object_set_new(device, "state", json_string_or_null(row->state));
 	json_object_set_new(
@@ -550,7 +576,7 @@ static json_t *status_devices_json(const struct gathering *gathering, struct sta
 	for (size_t i = 0; i < gathering->n; i++) {
 		const struct status_row *row = &gathering->rows[i];
 		enum known known;
-		json_t *device = status_device_json(gathering->client, row, &known);
+		json_t *device = status_device_json(gathering, row, &known);
 		status_count(counts, row, i > 0 ? row - 1 : NULL, known,
 			json_object_get(device, "age_s"));
 		json_array_append_new(devices, device);

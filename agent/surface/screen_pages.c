@@ -114,6 +114,26 @@ static void page_add_targets(struct str *out, const json_t *doc)
 	}
 }
 
+static void page_add_captures(struct str *out, const json_t *doc)
+{
+	static const char *const keys[] = {
+		"frames", "roce_packets", "tunneled_packets", "copies", "kernel_drops"};
+	const json_t *row;
+	size_t i;
+	json_array_foreach (json_object_get(doc, "captures"), i, row) {
+		if (i == 0)
+			str_addf(out, "\n%-16s %8s %8s %10s %8s %8s  %s\n", "CAPTURE", "FRAMES",
+				"ROCE", "IN TUNNELS", "COPIES", "DROPPED", "NOTES");
+		str_addf(out, "%-16s", doc_word(row, "name"));
+		for (size_t k = 0; k < rw_countof(keys); k++) {
+			rw_cleanup(str_done) struct str number = {0};
+			screen_add_value(&number, doc_number(row, keys[k]), "", "");
+			str_addf(out, k == 2 ? " %10s" : " %8s", number.s);
+		}
+		str_addf(out, "  %s\n", doc_word(row, "notes"));
+	}
+}
+
 static void page_paint_doctor(struct screen *screen, const struct screen_docs *docs,
 	struct canvas *canvas, int row, int rows)
 {
@@ -121,6 +141,7 @@ static void page_paint_doctor(struct screen *screen, const struct screen_docs *d
 	str_add(&text, "TO DO\n");
 	page_add_todo(&text, docs->page);
 	page_add_targets(&text, docs->page);
+	page_add_captures(&text, docs->page);
 	screen_paper_put(screen, canvas, row, rows, text.s);
 }
 

@@ -107,5 +107,7 @@ void capture_analysis_packet(struct capture_analysis *analysis, const struct roc
 void capture_analysis_next(struct capture_analysis *analysis)
 {
 	capture_analysis_flush(analysis);
+	analysis->told.data_packets = analysis->count.data_packets;
+	analysis->told.data_not_ect = analysis->count.data_not_ect;
 	flow_table_next(analysis->flows);
 }

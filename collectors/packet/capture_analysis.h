@@ -38,6 +38,10 @@ struct capture_analysis {
 	struct flow_table *flows; /* owned; flush before it is asked */
 	struct analysis_waiting *waiting; /* owned; a ring */
 	uint32_t first_waiting, n_waiting;
+	/* of .count, up to the last capture_analysis_next() */
+	struct {
+		uint64_t data_packets, data_not_ect;
+	} told;
 };
 
 void capture_analysis_init(

@@ -288,6 +288,34 @@ static bool samples_is_main(const struct flow *row, const struct flow_ports *por
 	return ports->key[port] == row->stream->request_port;
 }
 
+/* Answers that travel in the same direction may be ECT while the data is not: .data_ect is what it
+ * is at most. */
+static void samples_data(const struct flow *row, struct flow_sample *ret)
+{
+	if (!row->stream)
+		return;
+	ret->data_packets = row->stream->data_packets;
+	ret->data_ect = row->ect + row->ce;
+	if (ret->data_ect > ret->data_packets)
+		ret->data_ect = ret->data_packets;
+}
+
+/* Octets of directions whose packets choose their path one by one. */
+static uint64_t samples_spray(const struct flow_table *table)
+{
+	uint64_t octets = 0;
+	for (uint32_t i = 0; i < table->qps.end; i++) {
+		const struct flow_qp *qp = flow_store_qp(table, i);
+		struct flow row;
+		if (!flow_qp_live(qp) || qp->packets == 0 || !qp->rare)
+			continue;
+		flow_table_row(table, i, &row);
+		if (row.source_ports >= FLOW_SPRAYS || row.flow_labels >= FLOW_SPRAYS)
+			octets += row.octets;
+	}
+	return octets;
+}
+
 static void samples_row(const struct flow_table *table, const struct chosen *chosen, bool psn,
 	struct flow_sample *ret)
 {
@@ -299,9 +327,11 @@ static void samples_row(const struct flow_table *table, const struct chosen *cho
 	ret->ce = row.ce;
 	ret->ect = row.ect;
 	ret->flows = 1;
+	samples_data(&row, ret);
 	if (table->sampling == 1) /* octets in a millisecond -> bit/s */
 		ret->burst_bps = row.burst_octets * 8000;
 	if (row.qp->many_ports) {
+		ret->data_packets = ret->data_ect = 0; /* not known by port */
 		const struct flow_ports *ports = flow_store_rare(table, row.qp->rare)->ports;
 		const struct flow_port *port = &ports->v[chosen->port];
 		ret->key.src_port = port->port;
@@ -340,6 +370,7 @@ static void samples_total(struct flow_table *table, bool psn, struct flow_sample
 		ret->burst_bps = totals.burst_octets * 8000;
 	ret->flows = totals.flows;
 	ret->sum_sq_octets = totals.sum_sq_octets;
+	ret->spray_octets = samples_spray(table);
 }
 
 size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_ns, uint32_t entity,

@@ -230,6 +230,10 @@ struct flow_choice {
 size_t flow_table_choose(const struct flow_table *table, const struct flow_choice *choice,
 	uint32_t **ret, size_t *ret_n);
 
+/* So many source ports or flow labels of one direction in an interval are no reconnects: each
+ * packet chooses its path. */
+enum { FLOW_SPRAYS = 8 };
+
 /*
  * flow_table_samples - the rows of one interval, as history keeps them: the totals, then the top
  * FLOW_TOP flows by source port. What a source port has no count of its own for (CNP, NAK, gaps,
