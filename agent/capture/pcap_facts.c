@@ -109,6 +109,11 @@ static void fact_mirrors(struct str *out, const json_t *document)
 		str_add(out, ": ");
 		words_count(out, mirror, "packets");
 		str_add(out, " packets");
+		if (!words_number(mirror, "cut"))
+			continue;
+		str_add(out, ", ");
+		words_count(out, mirror, "cut");
+		str_add(out, " cut by the mirror");
 	}
 }
 

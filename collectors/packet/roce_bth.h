@@ -20,6 +20,7 @@ struct frame {
 	bool icrc_form;
 	size_t wire_left; /* bytes of the packet from here on, as the last length field said */
 	enum decap_tunnel tunnel; /* begins at the reader, and is to be opened next */
+	bool outer_ce; /* a tunnel around this, and not a mirror, was marked CE */
 };
 
 /* What ended the reading, into @packet. */

@@ -427,8 +427,10 @@ static void parse_ethernet(struct frame *frame, struct roce_packet *packet)
 /* ---- tunnels ------------------------------------------------------------- */
 
 /* The headers read so far were those around the packet: keep who sent it, forget the rest. */
-static void parse_go_inside(struct roce_packet *packet)
+static void parse_go_inside(struct frame *frame, struct roce_packet *packet, bool mirror)
 {
+	/* the congestion of the way that a mirror takes is not that of the packet in it */
+	frame->outer_ce = !mirror && (frame->outer_ce || packet->ecn == ECN_CE);
 	if (!packet->outer_family) {
 		packet->outer_family = packet->family;
 		memcpy(packet->outer_src, packet->src, sizeof(packet->outer_src));
@@ -486,10 +488,13 @@ static __attribute__((noinline)) void parse_tunnels(struct frame *frame, struct 
 			roce_parse_refuse(packet, inner.refusal);
 			return;
 		}
-		parse_go_inside(packet);
+		parse_go_inside(frame, packet, inner.mirror.layer != 0);
 		frame->wire_left -= (size_t)(frame->b.p - header);
 		parse_inner(frame, packet, &inner);
 	}
+	/* what the end of the tunnel will write into the packet: RFC 6040, figure 4 */
+	if (frame->outer_ce && packet->family && packet->ecn != ECN_NOT_ECT)
+		packet->ecn = ECN_CE;
 }
 
 /* ---- the frame ----------------------------------------------------------- */

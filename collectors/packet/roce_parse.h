@@ -83,7 +83,8 @@ struct roce_packet {
 	/* All that follows down to the PFC fields is of the innermost headers that were read. */
 	uint8_t family; /* 4, 6; 0 = no IP header reached */
 	uint8_t src[16], dst[16]; /* IPv4 in the first four bytes, the rest 0 */
-	uint8_t ecn, dscp, ttl;
+	uint8_t ecn; /* in a tunnel that was marked CE: CE, if the packet is ECN-capable */
+	uint8_t dscp, ttl;
 	uint8_t n_vlan, pcp; /* tags of the innermost frame; priority of its outermost */
 	uint16_t vlan; /* id of its outermost tag */
 	uint8_t ip_protocol; /* of the innermost IP header; 0 = none reached */

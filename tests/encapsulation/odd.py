@@ -93,6 +93,18 @@ def cut_mirrors(b):
     b.expect("cut frames of a mirror", doc["mirrors"][0]["cut"], 1)
 
 
+def marks(b):
+    """CE on a tunnel counts for the packet in it (RFC 6040), on a mirror it does not."""
+    ect, plain = f.of_ip(f.roce(4, 0x0a, 5, 6, ecn=2)), f.of_ip(f.roce(4, 0x0a, 5, 7, ecn=0))
+    for what, layer, ce in (("vxlan", f.vxlan(ect), 1), ("vxlan, not capable inside", f.vxlan(plain), 0), ("erspan2", f.erspan2(ect, 1, 2), 0),
+                            ("vxlan in an unmarked erspan3", f.erspan3(f.of_ip(f.ip4("172.16.0.1", "172.16.0.2", 17, f.udp(1, 4789, f.vxlan(ect)[2]),
+                                                                                     tos=3)), 3), 1)):
+        kind, number, payload = layer
+        inside = f.udp(9, number, payload) if kind == "udp" else payload
+        frame = f.of_ip(f.ip4("172.16.0.3", "172.16.0.4", 17 if kind == "udp" else number, inside, tos=3 if "unmarked" not in what else 2))
+        b.expect("CE on the tunnel, " + what, b.frames([frame])["ecn"]["ce"], ce)
+
+
 def lengths(b):
     """Fragments and lengths that lie, inside a tunnel and outside."""
     later = f.ip4("10.0.0.1", "10.0.0.2", 17, bytes(600), flags=0x00b9)
@@ -165,7 +177,7 @@ def capture_files(b):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         b = Bench(sys.argv[1], folder)
-        for part in (refused, cut_mirrors, lengths, other_transports, capture_files):
+        for part in (refused, cut_mirrors, marks, lengths, other_transports, capture_files):
             part(b)
     print("\n".join(b.wrong[:40]) or "as made")
     return 1 if b.wrong else 0
