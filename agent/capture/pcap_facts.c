@@ -2,6 +2,7 @@
 #include "agent/capture/pcap_facts.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
@@ -62,31 +63,54 @@ static void fact_files(struct str *out, const json_t *document)
 		str_addf(out, " and %zu more", n - FACT_NAMES);
 }
 
-static void fact_list(struct str *out, const json_t *object, const char *key, const char *name)
+/* fact_selected_hosts - "10.0.0.3" for "10.0.0.3/32"; networks as they are. */
+static void fact_selected_hosts(struct str *out, const json_t *hosts)
 {
-	const json_t *list = json_object_get(object, key);
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		str_addf(out, "%s%s ", str_if(out->n, ", "), name);
-		str_add_json(out, json_array_get(list, i));
+	for (size_t i = 0; i < json_array_size(hosts); i++) {
+		const char *host = json_string_value(json_array_get(hosts, i));
+		const char *slash = strchr(host, '/');
+		size_t n = strlen(host);
+		const bool whole = (strchr(host, ':') && str_eq(slash, "/128")) ||
+			(!strchr(host, ':') && str_eq(slash, "/32"));
+		if (whole)
+			n = (size_t)(slash - host);
+		if (i)
+			str_add(out, ", ");
+		else
+			str_addf(out, "%spackets from or to ", str_if(out->n, "; "));
+		str_addn(out, host, n);
 	}
+}
+
+static void fact_selected_qps(struct str *out, const json_t *qps)
+{
+	for (size_t i = 0; i < json_array_size(qps); i++) {
+		if (i)
+			str_add(out, ", ");
+		else
+			str_addf(out, "%srows of destination QP ", str_if(out->n, "; "));
+		str_addf(out, "0x%06x", (unsigned)json_integer_value(json_array_get(qps, i)));
+	}
+	if (json_array_size(qps))
+		str_add(out, ", while the totals count all of them");
 }
 
 static void fact_selected(struct str *out, const json_t *document)
 {
 	const json_t *selected = json_object_get(document, "selected");
-	if (*doc_word(selected, "since"))
-		str_addf(out, "from %s", doc_word(selected, "since"));
-	if (*doc_word(selected, "until"))
-		str_addf(out, "%sto %s", str_if(out->n, " "), doc_word(selected, "until"));
-	fact_list(out, selected, "hosts", "packets of host");
+	if (*doc_word(selected, "since")) {
+		str_add(out, "packets from ");
+		words_time(out, selected, "since");
+	}
+	if (*doc_word(selected, "until")) {
+		str_addf(out, "%s", out->n ? " to " : "packets up to ");
+		words_time(out, selected, "until");
+	}
+	fact_selected_hosts(out, json_object_get(selected, "hosts"));
 	if (words_known(selected, "priority"))
-		str_addf(out, "%spackets of priority %d", str_if(out->n, ", "),
+		str_addf(out, "%spackets of priority %d", str_if(out->n, "; "),
 			(int)words_number(selected, "priority"));
-	fact_list(out, selected, "dst_qps", "rows of QP");
-	if (out->n)
-		str_add(out, "; nothing else is counted");
-	if (out->n && json_object_get(selected, "dst_qps"))
-		str_add(out, ", but the totals count all QPs");
+	fact_selected_qps(out, json_object_get(selected, "dst_qps"));
 }
 
 static void fact_wrapped(struct str *out, const json_t *document)
@@ -329,11 +353,10 @@ static void fact_transports(struct str *out, const json_t *document)
 	const json_t *uet = json_object_get(transports, "uet");
 	struct str list = {0};
 	if (words_number(transports, "rocev1"))
-		str_addf(
-			out, "RoCEv1 %llu", (unsigned long long)words_number(transports, "rocev1"));
+		str_addf(out, "RoCEv1 %s", words_text(words_number(transports, "rocev1")).s);
 	if (words_number(transports, "trimmed"))
-		str_addf(out, "%strimmed %llu", str_if(out->n, "; "),
-			(unsigned long long)words_number(transports, "trimmed"));
+		str_addf(out, "%strimmed %s", str_if(out->n, "; "),
+			words_text(words_number(transports, "trimmed")).s);
 	if (words_counts(&list, uet, FACT_NAMES))
 		str_addf(out, "%sUltra Ethernet: %s", str_if(out->n, "; "), list.s);
 	str_done(&list);

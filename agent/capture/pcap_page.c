@@ -63,8 +63,8 @@ static void page_put_verdicts(FILE *out, const json_t *document, enum report_for
 		const struct pcap_verdict_info *info = pcap_verdict_named(doc_word(row, "kind"));
 		str_add(&text, doc_word(row, "text"));
 		if (words_number(row, "more"))
-			str_addf(&text, "; and %llu more of this kind",
-				(unsigned long long)words_number(row, "more"));
+			str_addf(&text, "; and %s more of this kind",
+				words_text(words_number(row, "more")).s);
 		if (info && info->severity >= PCAP_WARNING)
 			str_addf(&text, ". What to do: %s", info->help);
 		page_put_item(out, doc_word(row, "severity"), text.s, format);

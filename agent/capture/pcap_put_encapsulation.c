@@ -3,6 +3,7 @@
 #include "agent/base/str.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
+#include "agent/capture/pcap_words.h"
 #include "collectors/packet/link_type.h"
 #include "db/model/flow.h"
 
@@ -81,9 +82,9 @@ static void put_uet(json_t *document, json_t *transports, const struct encapsula
 	}
 	json_object_set_new(transports, "uet", uet);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_UET,
-		"%lld packet%s of the Ultra Ethernet transport (UDP port 4793), counted and not "
+		"%s packet%s of the Ultra Ethernet transport (UDP port 4793), counted and not "
 		"judged",
-		(long long)packets, plural((uint64_t)packets));
+		words_text((uint64_t)packets).s, plural((uint64_t)packets));
 	json_object_set_new(row, "n", json_integer(packets));
 }
 
@@ -93,8 +94,8 @@ static void put_rocev1(json_t *document, json_t *transports, uint64_t n)
 		return;
 	pcap_count_put(transports, "rocev1", n);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_ROCEV1,
-		"%llu frame%s of RoCE version 1, which cannot be routed and knows no ECN",
-		(unsigned long long)n, plural(n));
+		"%s frame%s of RoCE version 1, which cannot be routed and knows no ECN",
+		words_text(n).s, plural(n));
 	json_object_set_new(row, "n", json_integer((json_int_t)n));
 }
 
@@ -104,8 +105,8 @@ static void put_trimmed(json_t *document, json_t *transports, uint64_t n)
 		return;
 	pcap_count_put(transports, "trimmed", n);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_TRIMMED,
-		"%llu packet%s without payload: switches trimmed them instead of dropping them",
-		(unsigned long long)n, plural(n));
+		"%s packet%s without payload: switches trimmed them instead of dropping them",
+		words_text(n).s, plural(n));
 	json_object_set_new(row, "n", json_integer((json_int_t)n));
 }
 
@@ -119,7 +120,7 @@ static void put_refused(json_t *document, const struct encapsulation_count *coun
 			continue;
 		pcap_count_put(o, decap_refusal_name(refusal), n);
 		json_t *row = pcap_verdict_add(document, PCAP_VERDICT_NOT_OPENED,
-			"%llu packet%s could not be opened: %s", (unsigned long long)n, plural(n),
+			"%s packet%s could not be opened: %s", words_text(n).s, plural(n),
 			decap_refusal_text(refusal));
 		json_object_set_new(row, "n", json_integer((json_int_t)n));
 		json_object_set_new(row, "encapsulation", json_string(decap_refusal_name(refusal)));
@@ -136,8 +137,8 @@ static void put_link_type(json_t *document, const struct pcap_reading *reading)
 	if (n == 0)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_LINK_TYPE,
-		"%llu frame%s of a link type that is not read, %s; %s", (unsigned long long)n,
-		plural(n), link_name(name, reading->unread_dlt), link_hint(reading->unread_dlt));
+		"%s frame%s of a link type that is not read, %s; %s", words_text(n).s, plural(n),
+		link_name(name, reading->unread_dlt), link_hint(reading->unread_dlt));
 	json_object_set_new(row, "n", json_integer((json_int_t)n));
 	json_object_set_new(row, "link_type", json_integer(reading->unread_dlt));
 }

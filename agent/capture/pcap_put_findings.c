@@ -25,9 +25,9 @@ static void find_reading(json_t *document, const struct pcap_input *input)
 	if (!unread)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_DAMAGED_FILE,
-		"%llu of %zu file%s could not be read to the end: what came before the damage is "
+		"%s of %zu file%s could not be read to the end: what came before the damage is "
 		"reported",
-		(unsigned long long)unread, input->n_files, plural(input->n_files));
+		words_text(unread).s, input->n_files, plural(input->n_files));
 	pcap_count_put(row, "n", unread);
 }
 
@@ -60,8 +60,8 @@ static void find_fatal_nak(json_t *document, const struct roce_count *count)
 		if (!n)
 			continue;
 		json_t *row = pcap_verdict_add(document, PCAP_VERDICT_FATAL_NAK,
-			"receivers refused %llu request%s for good (NAK: %s)",
-			(unsigned long long)n, plural(n), aeth_nak_text(code));
+			"receivers refused %s request%s for good (NAK: %s)", words_text(n).s,
+			plural(n), aeth_nak_text(code));
 		pcap_count_put(row, "n", n);
 		json_object_set_new(row, "code", json_string(aeth_nak_text(code)));
 	}
@@ -73,8 +73,8 @@ static void find_icrc(json_t *document, const struct roce_count *count)
 	if (!bad)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_BAD_ICRC,
-		"%llu of %llu packets whose ICRC could be checked carry a wrong one",
-		(unsigned long long)bad, (unsigned long long)checked);
+		"%s of %s packets whose ICRC could be checked carry a wrong one", words_text(bad).s,
+		words_text(checked).s);
 	pcap_count_put(row, "n", bad);
 	pcap_count_put(row, "checked", checked);
 }
@@ -88,8 +88,8 @@ static void find_ecn(json_t *document, const struct roce_count *count)
 		return;
 	words_share(&text, share);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CE_MARKED,
-		"switches marked %llu of %llu ECN-capable packets with CE, %s",
-		(unsigned long long)ce, (unsigned long long)words_number(share, "n"), text.s);
+		"switches marked %s of %s ECN-capable packets with CE, %s", words_text(ce).s,
+		words_text(words_number(share, "n")).s, text.s);
 	pcap_count_put(row, "n", ce);
 	json_object_set(row, "ratio", json_object_get(share, "ratio"));
 }
@@ -101,8 +101,8 @@ static void find_ect(json_t *document, const struct roce_count *count)
 	if (!not_ect)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_ECT_MISSING,
-		"%llu of %llu data packets are not ECN-capable: switches cannot mark them",
-		(unsigned long long)not_ect, (unsigned long long)data);
+		"%s of %s data packets are not ECN-capable: switches cannot mark them",
+		words_text(not_ect).s, words_text(data).s);
 	pcap_count_put(row, "n", not_ect);
 	pcap_count_put(row, "data_packets", data);
 }
@@ -113,8 +113,8 @@ static void find_cut(json_t *document, const struct roce_count *count)
 	if (!cut)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CUT_SHORT,
-		"the snap length ends %llu of %llu frames within headers that the report needs",
-		(unsigned long long)cut, (unsigned long long)count->packets);
+		"the snap length ends %s of %s frames within headers that the report needs",
+		words_text(cut).s, words_text(count->packets).s);
 	pcap_count_put(row, "n", cut);
 }
 
@@ -127,9 +127,9 @@ static void find_no_roce(json_t *document, const struct roce_count *count)
 	json_t *row;
 	if (count->packets)
 		row = pcap_verdict_add(document, PCAP_VERDICT_NO_ROCE,
-			"none of the %llu frames is RoCEv2 that could be read; this is no sign of "
+			"none of the %s frames is RoCEv2 that could be read; this is no sign of "
 			"health",
-			(unsigned long long)count->packets);
+			words_text(count->packets).s);
 	else
 		row = pcap_verdict_add(document, PCAP_VERDICT_NO_ROCE,
 			"no frame was read; this is no sign of health");
@@ -157,8 +157,8 @@ static void find_clean(json_t *document, const struct roce_count *count)
 	if (!none.n)
 		return;
 	pcap_verdict_add(document, PCAP_VERDICT_CLEAN,
-		"nothing in %llu RoCEv2 packets points at a fault; there are none of these: %s%s%s",
-		(unsigned long long)count->roce_packets, none.s,
+		"nothing in %s RoCEv2 packets points at a fault; there are none of these: %s%s%s",
+		words_text(count->roce_packets).s, none.s,
 		str_if(unknown.n, "; not known from this capture: "), str_or(unknown.s, ""));
 }
 

@@ -5,6 +5,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
+#include "agent/capture/pcap_words.h"
 #include "agent/document/json_value.h"
 
 enum { SOURCES_SHOWN = 64, FLOWS_SHOWN = 64, DISCARDS_SHOWN = 32, QUEUES_SHOWN = 16, TOP = 8 };
@@ -219,11 +220,11 @@ static void put_discard_verdict(json_t *document, const struct sflow_discard *wo
 		where = pcap_address_text(agent, worst->agent.family, worst->agent.bytes);
 	sflow_reason_text(text, worst->reason);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_SFLOW_DISCARDS,
-		"%s dropped packets of %s to %s QP 0x%x (%s); switches reported %llu dropped "
+		"%s dropped packets of %s to %s QP 0x%x (%s); switches reported %s dropped "
 		"RoCEv2 packets in all",
 		where, pcap_address_text(src, worst->pair.family, worst->pair.src),
 		pcap_address_text(dst, worst->pair.family, worst->pair.dst), worst->pair.dst_qp,
-		text, (unsigned long long)roce);
+		text, words_text(roce).s);
 	json_object_set_new(row, "n", json_integer((json_int_t)roce));
 	json_object_set_new(row, "reason", json_string(text));
 	json_object_set_new(row, "src", json_string(src));
@@ -378,9 +379,8 @@ static void put_lost_verdict(json_t *document, const struct sflow_sequence_count
 	if (sequence->lost == 0)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_SFLOW_LOST,
-		"%llu of %llu sFlow datagrams are missing by their sequence numbers",
-		(unsigned long long)sequence->lost,
-		(unsigned long long)(sequence->lost + sequence->datagrams));
+		"%s of %s sFlow datagrams are missing by their sequence numbers",
+		words_text(sequence->lost).s, words_text(sequence->lost + sequence->datagrams).s);
 	json_object_set_new(row, "n", json_integer((json_int_t)sequence->lost));
 }
 

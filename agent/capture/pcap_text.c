@@ -37,8 +37,8 @@ static void text_verdict(FILE *out, const json_t *row, const struct pcap_text_st
 	label[n] = '\0';
 	str_add(&text, doc_word(row, "text"));
 	if (words_number(row, "more"))
-		str_addf(&text, "; and %llu more of this kind",
-			(unsigned long long)words_number(row, "more"));
+		str_addf(&text, "; and %s more of this kind",
+			words_text(words_number(row, "more")).s);
 	if (style->color)
 		color = text_severity_color(severity);
 	fputs(color, out);
@@ -186,8 +186,8 @@ static void text_events(FILE *out, const json_t *rows, const struct pcap_text_st
 		}
 	}
 	if (all > shown && shown)
-		fprintf(out, "... %llu more: --format json has them by queue pair\n",
-			(unsigned long long)(all - shown));
+		fprintf(out, "... %s more: --format json has them by queue pair\n",
+			words_text(all - shown).s);
 }
 
 /* ---- the report ---------------------------------------------------------------------------- */

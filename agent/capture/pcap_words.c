@@ -10,15 +10,24 @@
 
 /* ---- numbers ---------------------------------------------------------------------- */
 
-void words_grouped(struct str *out, uint64_t value)
+struct words_text words_text(uint64_t value)
 {
-	char digits[32];
+	struct words_text text;
+	char digits[sizeof(text.s)];
 	const int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
+	size_t k = 0;
 	for (int i = 0; i < n; i++) {
 		if (i && (n - i) % 3 == 0)
-			str_add(out, ",");
-		str_addn(out, &digits[i], 1);
+			text.s[k++] = ',';
+		text.s[k++] = digits[i];
 	}
+	text.s[k] = '\0';
+	return text;
+}
+
+void words_grouped(struct str *out, uint64_t value)
+{
+	str_add(out, words_text(value).s);
 }
 
 bool words_known(const json_t *object, const char *key)
