@@ -13,6 +13,7 @@ json_t *pcap_document(struct pcap_reading *reading)
 	pcap_put_packets(o, reading);
 	pcap_put_encapsulation(o, reading);
 	pcap_put_entropy(o, reading);
+	pcap_put_copies(o, reading);
 	pcap_put_loss(o, reading);
 	pcap_put_pause(o, reading);
 	pcap_put_rhythm(o, reading);

@@ -21,7 +21,9 @@ void pcap_put_packets(json_t *document, struct pcap_reading *reading);
 void pcap_put_encapsulation(json_t *document, struct pcap_reading *reading);
 /* five-tuples, source ports, and how evenly they spread the load */
 void pcap_put_entropy(json_t *document, struct pcap_reading *reading);
-/* gaps, retransmissions and what became of them */
+/* packets that were captured more than once */
+void pcap_put_copies(json_t *document, struct pcap_reading *reading);
+/* sampling, gaps, retransmissions and what became of them */
 void pcap_put_loss(json_t *document, struct pcap_reading *reading);
 /* pause frames */
 void pcap_put_pause(json_t *document, struct pcap_reading *reading);
@@ -37,5 +39,8 @@ void pcap_put_findings(json_t *document, struct pcap_reading *reading);
 /* pcap_qp_row - the keys of one direction of a queue pair; a part that has some of its own adds
  * them in a function pcap_put_qp_NAME(). The caller owns the result. */
 json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow);
+
+/* what of a row only a complete, uncut capture shows: order, loss, NAKs, events */
+void pcap_put_qp_loss(json_t *row, struct pcap_reading *reading, const struct flow *flow);
 
 #endif

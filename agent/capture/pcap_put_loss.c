@@ -1,9 +1,41 @@
-/* pcap_put_loss - gaps, retransmissions and refusals of the whole capture. */
+/* pcap_put_loss - gaps, resends and refusals of the whole capture, and what caused them. */
+#include <string.h>
+
 #include "agent/base/cleanup.h"
 #include "agent/capture/pcap_parts.h"
+#include "agent/capture/pcap_sampling.h"
+#include "agent/capture/pcap_verdict.h"
+#include "agent/document/json_value.h"
+
+/* One sentence about one direction of a queue pair and one cause. */
+struct loss_finding {
+	enum loss_cause cause;
+	uint32_t n, missing;
+	uint32_t qp; /* id of the flow table */
+};
+
+/* What each cause means for a direction; .says follows the queue pair. */
+static const struct {
+	enum loss_cause cause;
+	enum pcap_verdict verdict;
+	const char *says;
+} loss_sentences[] = {
+	{LOSS_BEYOND, PCAP_VERDICT_LOST_BEYOND, "packets were lost beyond this point"},
+	{LOSS_BEFORE, PCAP_VERDICT_LOST_BEFORE, "packets were lost before this point"},
+	{LOSS_TIMEOUT, PCAP_VERDICT_TIMEOUT, "the sender waited for its timer and sent again"},
+	{LOSS_READ, PCAP_VERDICT_READ_RESPONSE_LOST,
+		"READ responses were lost and requested again"},
+	{LOSS_ACK, PCAP_VERDICT_ACK_LOST, "the sender repeated what had arrived: ACKs were lost"},
+	{LOSS_RNR, PCAP_VERDICT_RNR, "the receiver had no buffer posted (RNR NAK)"},
+	{LOSS_SELECTIVE, PCAP_VERDICT_SELECTIVE_REPEAT, "single packets were lost and sent again"},
+	{LOSS_REORDERED, PCAP_VERDICT_REORDERED, "packets came in another order"},
+	{LOSS_RECONNECTED, PCAP_VERDICT_RECONNECTED, "the queue pair was connected anew"},
+};
 
 static json_t *json_naks(const struct roce_count *count)
 {
+	if (count->aeth_cut)
+		return json_null();
 	json_t *o = json_object();
 	for (unsigned i = 0; i < 32; i++) {
 		if (!count->nak_code[i])
@@ -16,31 +48,251 @@ static json_t *json_naks(const struct roce_count *count)
 	return o;
 }
 
-/* loss_reordered - packets that came late, over all rows: the totals lack those not yet judged. */
-static uint64_t loss_reordered(const struct flow_table *flows)
+/* A count, or null where it cannot be known. */
+static void put_known(json_t *o, const char *key, uint64_t value, bool known)
 {
-	size_t n;
-	uint64_t reordered = 0;
-	uint32_t *chosen;
-	const struct flow_choice all = {0};
-	flow_table_choose(flows, &all, &chosen, &n);
-	rw_cleanup(freep) uint32_t *ids = chosen;
-	for (size_t i = 0; i < n; i++) {
-		struct flow row;
-		flow_table_row(flows, ids[i], &row);
-		reordered += row.psn.reordered;
+	if (known)
+		pcap_count_put(o, key, value);
+	else
+		json_object_set_new(o, key, json_null());
+}
+
+/* pcap_capture_drops - packets that the capture's own counters say it lost; false: it has none. */
+static bool pcap_capture_drops(const struct pcap_reading *reading, uint64_t *ret)
+{
+	*ret = reading->input.kernel_drops;
+	if (reading->input.live)
+		return true;
+	*ret = reading->input.capture_drops;
+	return reading->input.capture_drops_known;
+}
+
+/* ---- verdicts --------------------------------------------------------------- */
+
+static int compare_findings(const void *left, const void *right)
+{
+	const struct loss_finding *a = left, *b = right;
+	if (a->n != b->n)
+		return (a->n < b->n) - (a->n > b->n);
+	return (a->qp > b->qp) - (a->qp < b->qp);
+}
+
+/* loss_findings - the directions with events of @cause, most events first. The caller frees. */
+static struct loss_finding *loss_findings(
+	const struct flow_table *flows, enum loss_cause cause, size_t *ret_n)
+{
+	struct loss_finding *found = NULL;
+	size_t n = 0, cap = 0;
+	const struct loss *loss = flow_table_loss(flows);
+	for (uint32_t i = 0; i < flow_table_stream_end(flows); i++) {
+		const struct flow_stream *stream = flow_table_stream(flows, i);
+		const struct loss_causes *causes = NULL;
+		if (stream->qp != FLOW_NONE)
+			causes = loss_causes(loss, &stream->psn);
+		if (!causes || causes->n[cause] == 0)
+			continue;
+		rw_grow(found, n, cap);
+		found[n++] = (struct loss_finding){
+			cause, causes->n[cause], causes->missing[cause], stream->qp};
 	}
-	return reordered;
+	if (n)
+		qsort(found, n, sizeof(*found), compare_findings);
+	*ret_n = n;
+	return found;
+}
+
+static void loss_verdict(json_t *document, const struct flow_table *flows,
+	const struct loss_finding *finding, enum pcap_verdict verdict, const char *says)
+{
+	struct flow flow;
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], missing[40] = "", times[40] = "once";
+	flow_table_row(flows, finding->qp, &flow);
+	pcap_address_text(src, flow.key.family, flow.key.src);
+	pcap_address_text(dst, flow.key.family, flow.key.dst);
+	if (finding->n > 1)
+		snprintf(times, sizeof(times), "%u times", finding->n);
+	if (finding->missing == 1)
+		snprintf(missing, sizeof(missing), ", 1 packet missing here");
+	else if (finding->missing)
+		snprintf(missing, sizeof(missing), ", %u packets missing here", finding->missing);
+	json_t *row = pcap_verdict_add(document, verdict, "%s to QP 0x%x of %s: %s, %s%s", src,
+		flow.key.dst_qp, dst, says, times, missing);
+	json_object_set_new(row, "src", json_string(src));
+	json_object_set_new(row, "dst", json_string(dst));
+	pcap_count_put(row, "dst_qp", flow.key.dst_qp);
+	pcap_count_put(row, "n", finding->n);
+	pcap_count_put(row, "missing", finding->missing);
+}
+
+static void loss_verdicts(json_t *document, const struct flow_table *flows)
+{
+	const struct loss_totals *totals = loss_totals(flow_table_loss(flows));
+	for (size_t i = 0; i < rw_countof(loss_sentences); i++) {
+		if (totals->events[loss_sentences[i].cause] == 0)
+			continue;
+		size_t n;
+		rw_cleanup(freep) struct loss_finding *found =
+			loss_findings(flows, loss_sentences[i].cause, &n);
+		for (size_t k = 0; k < n; k++)
+			loss_verdict(document, flows, &found[k], loss_sentences[i].verdict,
+				loss_sentences[i].says);
+	}
+	if (totals->capture_gaps == 0)
+		return;
+	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CAPTURE_LOSS,
+		"the capture itself lost packets: of %llu gaps in the sequence, %llu are its own "
+		"and "
+		"not the network's",
+		(unsigned long long)totals->psn.gaps, (unsigned long long)totals->capture_gaps);
+	pcap_count_put(row, "n", totals->capture_gaps);
+}
+
+/* ---- the parts ---------------------------------------------------------------- */
+
+static void put_causes(json_t *document, const struct pcap_reading *reading, bool known)
+{
+	static const struct loss_totals none;
+	const struct loss *loss = flow_table_loss(reading->analysis.flows);
+	const struct loss_totals *totals = &none;
+	json_t *o = json_object();
+	if (loss)
+		totals = loss_totals(loss);
+	for (int i = 0; i < LOSS_CAUSE_COUNT; i++)
+		put_known(o, loss_cause_word((enum loss_cause)i), totals->events[i], known);
+	put_known(o, "gaps", totals->psn.gaps, known);
+	json_object_set_new(o, "capture_lost_ratio", json_null());
+	if (known && totals->judged_gaps)
+		json_object_set_new(o, "capture_lost_ratio",
+			json_real((double)totals->capture_gaps / (double)totals->judged_gaps));
+	uint64_t drops;
+	put_known(o, "capture_drops", 0, false);
+	if (pcap_capture_drops(reading, &drops))
+		pcap_count_put(o, "capture_drops", drops);
+	if (totals->untold)
+		pcap_count_put(o, "untold", totals->untold);
+	json_object_set_new(document, "loss", o);
+}
+
+/* put_refusals - NAKs are not known where the snap length cut them off. */
+static void put_refusals(json_t *document, const struct roce_count *count)
+{
+	json_object_set_new(document, "nak_codes", json_naks(count));
+	if (!count->aeth_cut)
+		return;
+	json_object_set_new(document, "nak", json_null());
+	json_object_set_new(document, "rnr_nak", json_null());
+	json_object_set_new(document, "nak_reason",
+		json_string("the snap length ends before the AETH, which tells ACK from NAK"));
+	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CUT_SHORT,
+		"the snap length cut off the AETH of %llu packets: whether they are ACK or NAK is "
+		"not "
+		"known",
+		(unsigned long long)count->aeth_cut);
+	pcap_count_put(row, "n", count->aeth_cut);
 }
 
 void pcap_put_loss(json_t *document, struct pcap_reading *reading)
 {
-	struct flow_totals totals;
-	flow_table_totals(reading->analysis.flows, &totals);
-	json_object_set_new(document, "nak_codes", json_naks(&reading->analysis.count));
-	pcap_count_put(document, "gaps", totals.psn.gaps);
-	pcap_count_put(document, "missing", totals.psn.missing);
-	pcap_count_put(document, "duplicates", totals.psn.duplicates);
-	pcap_count_put(document, "retransmits", totals.psn.retransmits);
-	pcap_count_put(document, "reordered", loss_reordered(reading->analysis.flows));
+	struct loss *loss = flow_table_loss(reading->analysis.flows);
+	uint64_t drops = 0;
+	pcap_capture_drops(reading, &drops);
+	if (loss)
+		loss_end(loss, drops);
+	const bool known = pcap_psn_known(reading);
+	struct psn_counts counts = {0};
+	if (loss)
+		counts = loss_totals(loss)->psn;
+	pcap_put_sampling(document, reading);
+	put_refusals(document, &reading->analysis.count);
+	put_known(document, "gaps", counts.gaps, known);
+	put_known(document, "missing", counts.missing, known);
+	put_known(document, "duplicates", counts.duplicates, known);
+	put_known(document, "retransmits", counts.retransmits, known);
+	put_known(document, "reordered", counts.reordered, known);
+	put_causes(document, reading, known);
+	if (known && loss)
+		loss_verdicts(document, reading->analysis.flows);
+}
+
+/* ---- rows ---------------------------------------------------------------------- */
+
+/* Packets of this queue pair take many paths: its order says nothing. By its source ports or flow
+ * labels, or because much comes late and nothing again. */
+static bool loss_sprayed(const struct flow *flow)
+{
+	enum { PORTS_OF_SPRAY = 8, LATE_SHARE = 20, PACKETS_LEAST = 200 };
+	const bool many =
+		flow->source_ports >= PORTS_OF_SPRAY || flow->flow_labels >= PORTS_OF_SPRAY;
+	const bool late = flow->packets >= PACKETS_LEAST && flow->psn.retransmits == 0 &&
+		flow->psn.reordered * LATE_SHARE >= flow->packets;
+	return flow->stream && (many || late);
+}
+
+static void put_events(json_t *row, const struct loss *loss, const struct stream_psn *psn)
+{
+	size_t n;
+	uint64_t total;
+	char text[LOSS_PROOF_TEXT_MAX];
+	const struct loss_event *told = loss_events(loss, psn, &n, &total);
+	struct loss_event events[LOSS_EVENTS_MAX];
+	json_t *list = json_array();
+	if (n) {
+		memcpy(events, told, n * sizeof(*events));
+		qsort(events, n, sizeof(*events), loss_event_compare);
+	}
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+		json_object_set_new(o, "t", json_time(events[i].t_ns));
+		pcap_count_put(o, "psn", events[i].psn);
+		pcap_count_put(o, "missing", events[i].missing);
+		json_object_set_new(
+			o, "cause", json_string(loss_cause_word(loss_event_cause(&events[i]))));
+		json_object_set_new(o, "proof", json_string(loss_event_text(text, &events[i])));
+		json_array_append_new(list, o);
+	}
+	json_object_set_new(row, "events", list);
+	pcap_count_put(row, "events_total", total);
+}
+
+static json_t *json_transport(const struct flow *flow)
+{
+	static const char *const words[] = {
+		[0] = "RC", [1] = "UC", [2] = "RD", [3] = "UD", [5] = "XRC"};
+	int transport = -1;
+	if (flow->stream)
+		transport = loss_transport(&flow->stream->psn);
+	if (transport < 0 || (size_t)transport >= rw_countof(words) || !words[transport])
+		return json_null();
+	return json_string(words[transport]);
+}
+
+void pcap_put_qp_loss(json_t *row, struct pcap_reading *reading, const struct flow *flow)
+{
+	const struct loss *loss = flow_table_loss(reading->analysis.flows);
+	const bool known = pcap_psn_known(reading), sprayed = loss_sprayed(flow);
+	const bool order = known && !(sprayed && flow->psn.gaps);
+	const bool aeth = reading->analysis.count.aeth_cut == 0;
+	put_known(row, "gaps", flow->psn.gaps, order);
+	put_known(row, "missing", flow->psn.missing, order);
+	put_known(row, "duplicates", flow->psn.duplicates, known);
+	put_known(row, "retransmits", flow->psn.retransmits, known);
+	put_known(row, "reordered", flow->psn.reordered, known);
+	put_known(row, "restarts", flow->psn.restarts, known);
+	put_known(row, "nak", flow->nak_sent, aeth);
+	put_known(row, "rnr_nak", flow->rnr_nak_sent, aeth);
+	put_known(row, "nak_returned", flow->nak_about, aeth);
+	put_known(row, "rnr_nak_returned", flow->rnr_nak_about, aeth);
+	pcap_count_put(row, "copies", flow->copies);
+	json_object_set_new(row, "transport", json_transport(flow));
+	json_object_set_new(row, "spray", json_null());
+	if (sprayed) {
+		uint32_t values = flow->source_ports;
+		if (flow->flow_labels > values)
+			values = flow->flow_labels;
+		json_object_set_new(row, "spray", json_pack("{s:i}", "values", (int)values));
+	}
+	json_object_set_new(row, "events", json_array());
+	put_known(row, "events_total", 0, known);
+	if (order && loss && flow->stream)
+		put_events(row, loss, &flow->stream->psn);
 }

@@ -11,9 +11,7 @@ json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow)
 	pcap_count_put(o, "octets", flow->octets);
 	pcap_count_put(o, "psn_first", flow->psn_first);
 	pcap_count_put(o, "psn_last", flow->psn_last);
-	pcap_count_put(o, "gaps", flow->psn.gaps);
-	pcap_count_put(o, "duplicates", flow->psn.duplicates);
-	pcap_count_put(o, "retransmits", flow->psn.retransmits);
+	pcap_put_qp_loss(o, reading, flow);
 	pcap_count_put(o, "ce", flow->ce);
 	pcap_count_put(o, "cnp", flow->cnp_sent);
 	if (flow->source_ports == 1)
@@ -21,16 +19,9 @@ json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow)
 	else
 		json_object_set_new(o, "src_port", json_null());
 	pcap_count_put(o, "source_ports", flow->source_ports);
-	pcap_count_put(o, "missing", flow->psn.missing);
-	pcap_count_put(o, "reordered", flow->psn.reordered);
-	pcap_count_put(o, "restarts", flow->psn.restarts);
 	pcap_count_put(o, "ect", flow->ect);
 	pcap_count_put(o, "not_ect", flow->not_ect);
-	pcap_count_put(o, "nak", flow->nak_sent);
-	pcap_count_put(o, "rnr_nak", flow->rnr_nak_sent);
 	pcap_count_put(o, "cnp_returned", flow->cnp_about);
-	pcap_count_put(o, "nak_returned", flow->nak_about);
-	pcap_count_put(o, "rnr_nak_returned", flow->rnr_nak_about);
 	pcap_count_put(o, "payload_bytes", flow->payload_bytes);
 	/* kept for directions that carry data */
 	if (flow->stream)

@@ -18,14 +18,21 @@ void capture_analysis_init(
 	*analysis = (struct capture_analysis){0};
 	analysis->flows = flow_table_new(options->flow_limit, options->sampling, options->seed);
 	analysis->waiting = rw_calloc(ANALYSIS_WAITING, sizeof(*analysis->waiting));
+	if (options->sampling > 1)
+		return; /* a copy of what was picked is picked once in a while: no telling */
+	analysis->copies = copies_new(options->seed);
+	analysis->first = rw_calloc(ANALYSIS_LOOKED_AT, sizeof(*analysis->first));
 }
 
 void capture_analysis_end(struct capture_analysis *analysis)
 {
 	flow_table_free(analysis->flows);
+	copies_free(analysis->copies);
 	free(analysis->waiting);
+	free(analysis->first);
 	analysis->flows = NULL;
-	analysis->waiting = NULL;
+	analysis->copies = NULL;
+	analysis->waiting = analysis->first = NULL;
 }
 
 /* ---- taking packets -------------------------------------------------------- */
@@ -33,6 +40,11 @@ void capture_analysis_end(struct capture_analysis *analysis)
 static void analysis_take(struct capture_analysis *analysis, const struct analysis_waiting *waiting)
 {
 	struct flow_hit hit;
+	if (waiting->copy) {
+		flow_table_copy(analysis->flows, &waiting->packet, waiting->hash, waiting->t_ns,
+			!copies_count(analysis->copies)->systematic);
+		return;
+	}
 	flow_table_add_hashed(analysis->flows, &waiting->packet, waiting->hash, waiting->probably,
 		waiting->t_ns, &hit);
 	if (hit.qp)
@@ -45,12 +57,6 @@ static void analysis_take_first(struct capture_analysis *analysis)
 	analysis->first_waiting = (at + 1) % ANALYSIS_WAITING;
 	analysis->n_waiting--;
 	analysis_take(analysis, &analysis->waiting[at]);
-}
-
-void capture_analysis_flush(struct capture_analysis *analysis)
-{
-	while (analysis->n_waiting)
-		analysis_take_first(analysis);
 }
 
 /* ---- the ring -------------------------------------------------------------- */
@@ -76,7 +82,7 @@ static void analysis_fetch(struct capture_analysis *analysis)
 }
 
 static void analysis_wait(struct capture_analysis *analysis, const struct roce_packet *packet,
-	const struct packet_origin *origin, int64_t t_ns)
+	const struct packet_origin *origin, int64_t t_ns, bool copy)
 {
 	if (analysis->n_waiting == ANALYSIS_WAITING)
 		analysis_take_first(analysis);
@@ -87,21 +93,83 @@ static void analysis_wait(struct capture_analysis *analysis, const struct roce_p
 	if (origin)
 		waiting->origin = *origin;
 	waiting->t_ns = t_ns;
+	waiting->copy = copy;
 	waiting->hash = flow_table_hash(analysis->flows, packet);
 	waiting->probably = FLOW_NONE;
 	analysis_fetch(analysis);
 }
 
-void capture_analysis_packet(struct capture_analysis *analysis, const struct roce_packet *packet,
+static bool analysis_is_copy(struct capture_analysis *analysis, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns)
 {
+	return analysis->copies && !packet->sampled &&
+		copies_take(analysis->copies, packet, origin, t_ns);
+}
+
+static void analysis_frame(struct capture_analysis *analysis, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns)
+{
+	const bool roce = packet->kind == PACKET_ROCE;
+	if (roce && analysis_is_copy(analysis, packet, origin, t_ns)) {
+		roce_count_copy(&analysis->count, packet, t_ns);
+		analysis_wait(analysis, packet, origin, t_ns, true);
+		return;
+	}
 	roce_count_add(&analysis->count, packet, t_ns);
 	if (encapsulation_counts(packet))
 		encapsulation_count_add(&analysis->encapsulation, packet);
-	if (packet->kind == PACKET_ROCE)
-		analysis_wait(analysis, packet, origin, t_ns);
+	if (roce)
+		analysis_wait(analysis, packet, origin, t_ns, false);
 	else if (packet->kind == PACKET_ROCEV1)
 		flow_table_add(analysis->flows, packet, t_ns, NULL);
+}
+
+/* ---- the first packets ------------------------------------------------------ */
+
+/* analysis_first - the first packets have been seen: take them. */
+static void analysis_first(struct capture_analysis *analysis)
+{
+	struct analysis_waiting *first = analysis->first;
+	if (!first)
+		return;
+	analysis->first = NULL;
+	copies_learned(analysis->copies);
+	for (uint32_t i = 0; i < analysis->n_first; i++)
+		analysis_frame(analysis, &first[i].packet, &first[i].origin, first[i].t_ns);
+	free(first);
+}
+
+static void analysis_look(struct capture_analysis *analysis, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns)
+{
+	struct analysis_waiting *first = &analysis->first[analysis->n_first++];
+	first->packet = *packet;
+	first->t_ns = t_ns;
+	if (origin)
+		first->origin = *origin;
+	if (packet->kind == PACKET_ROCE && !packet->sampled)
+		copies_learn(analysis->copies, packet, &first->origin, t_ns);
+	if (analysis->n_first == ANALYSIS_LOOKED_AT)
+		analysis_first(analysis);
+}
+
+void capture_analysis_packet(struct capture_analysis *analysis, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns)
+{
+	/* frames of other kinds may point into memory that does not stay */
+	const bool keeps = packet->kind == PACKET_ROCE || packet->kind == PACKET_PFC ||
+		packet->kind == PACKET_PAUSE;
+	if (analysis->first && keeps)
+		analysis_look(analysis, packet, origin, t_ns);
+	else
+		analysis_frame(analysis, packet, origin, t_ns);
+}
+
+void capture_analysis_flush(struct capture_analysis *analysis)
+{
+	analysis_first(analysis);
+	while (analysis->n_waiting)
+		analysis_take_first(analysis);
 }
 
 void capture_analysis_next(struct capture_analysis *analysis)
@@ -110,4 +178,6 @@ void capture_analysis_next(struct capture_analysis *analysis)
 	analysis->told.data_packets = analysis->count.data_packets;
 	analysis->told.data_not_ect = analysis->count.data_not_ect;
 	flow_table_next(analysis->flows);
+	if (analysis->copies)
+		copies_next(analysis->copies);
 }

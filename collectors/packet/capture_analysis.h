@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "collectors/packet/copies.h"
 #include "collectors/packet/encapsulation_count.h"
 #include "collectors/packet/flow_table.h"
 #include "collectors/packet/roce_count.h"
@@ -24,12 +25,16 @@ struct analysis_options {
 /* Decoded packets that wait while memory is fetched for them: a flow table larger than the caches
  * costs no wait per packet. */
 enum { ANALYSIS_WAITING = 16 };
+/* The first packets of a capture are looked at together, before any is taken: does everything come
+ * twice? */
+enum { ANALYSIS_LOOKED_AT = 512 };
 struct analysis_waiting {
 	struct roce_packet packet;
 	struct packet_origin origin;
 	int64_t t_ns;
 	uint64_t hash;
 	uint32_t probably; /* id of its direction */
+	bool copy; /* of a packet that was taken before */
 };
 
 struct capture_analysis {
@@ -42,6 +47,9 @@ struct capture_analysis {
 	struct {
 		uint64_t data_packets, data_not_ect;
 	} told;
+	struct copies *copies; /* owned */
+	struct analysis_waiting *first; /* owned; the first packets; NULL once they were taken */
+	uint32_t n_first;
 };
 
 void capture_analysis_init(

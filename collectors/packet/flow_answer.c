@@ -9,16 +9,6 @@
 
 /* ---- totals ---------------------------------------------------------------------- */
 
-static void psn_counts_add(struct psn_counts *sum, const struct psn_counts *more)
-{
-	sum->gaps += more->gaps;
-	sum->missing += more->missing;
-	sum->duplicates += more->duplicates;
-	sum->retransmits += more->retransmits;
-	sum->reordered += more->reordered;
-	sum->restarts += more->restarts;
-}
-
 /* What was let go had the rest of the octets; taken for spread evenly over its 5-tuples. */
 static void totals_estimate(const struct flow_table *table, struct flow_totals *totals)
 {
@@ -45,9 +35,8 @@ void flow_table_totals(struct flow_table *table, struct flow_totals *ret)
 		if (flow_qp_live(qp) && qp->packets)
 			totals.flows += flow_ports_used(table, qp);
 	}
-	/* those that were given back are cleared */
-	for (uint32_t i = 1; i < table->rares.end; i++)
-		psn_counts_add(&totals.psn, &flow_store_rare(table, i)->psn);
+	if (table->loss)
+		totals.psn = loss_totals(table->loss)->psn;
 	const struct flow_loads_of all = {.any_dir = true};
 	flow_loads_sum(table, &all, &loads);
 	totals.five_tuples = (uint32_t)loads.n;
@@ -78,13 +67,13 @@ static void row_rare(const struct flow_table *table, const struct flow_qp *qp, s
 	ret->packets += (uint64_t)rare->packets_high << 31;
 	ret->ce += (uint64_t)rare->ce_high << 31;
 	ret->not_ect += (uint64_t)rare->not_ect_high << 31;
+	ret->copies = rare->copies;
 	ret->cnp_sent = rare->cnp_sent;
 	ret->nak_sent = rare->nak_sent;
 	ret->rnr_nak_sent = rare->rnr_nak_sent;
 	ret->cnp_about = rare->cnp_about;
 	ret->nak_about = rare->nak_about;
 	ret->rnr_nak_about = rare->rnr_nak_about;
-	ret->psn = rare->psn;
 	if (rare->labels)
 		ret->flow_labels = (uint32_t)lround(hyperloglog_estimate(rare->labels));
 }
@@ -124,10 +113,8 @@ void flow_table_row(const struct flow_table *table, uint32_t id, struct flow *re
 	if (qp->rare)
 		row_rare(table, qp, ret);
 	ret->ect = ret->packets - ret->ce - ret->not_ect;
-	/* late ones that were not judged before the end */
-	if (ret->stream)
-		ret->psn.reordered +=
-			ret->stream->psn.request.late + ret->stream->psn.response.late;
+	if (ret->stream && table->loss)
+		ret->psn = *loss_counts(table->loss, &ret->stream->psn);
 }
 
 /* ---- choosing -------------------------------------------------------------------- */
@@ -381,7 +368,10 @@ size_t flow_table_samples(struct flow_table *table, int64_t from_ns, int64_t to_
 		.entity = entity,
 		.sampling = table->sampling,
 		.dir = (uint8_t)dir};
-	const bool psn = table->sampling == 1 && psn_known;
+	struct loss_sampling sampling = {.sampled = true};
+	if (table->loss)
+		loss_sampling(table->loss, &sampling);
+	const bool psn = psn_known && !sampling.sampled;
 	const bool v1 = table->v1_packets > 0;
 	ret[0] = common;
 	samples_total(table, psn, &ret[0]);

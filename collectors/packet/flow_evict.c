@@ -108,19 +108,6 @@ void flow_evict_distinct(struct flow_table *table, const struct flow_qp *qp, uin
 
 /* ---- eviction -------------------------------------------------------------------- */
 
-static void evict_keep_sums(struct flow_table *table, const struct flow_qp *qp)
-{
-	if (!qp->rare)
-		return;
-	const struct psn_counts *psn = &flow_store_rare(table, qp->rare)->psn;
-	table->sums.psn.gaps += psn->gaps;
-	table->sums.psn.missing += psn->missing;
-	table->sums.psn.duplicates += psn->duplicates;
-	table->sums.psn.retransmits += psn->retransmits;
-	table->sums.psn.reordered += psn->reordered;
-	table->sums.psn.restarts += psn->restarts;
-}
-
 /* evict_one - the octets of what went, those that it had inherited included. */
 static uint64_t evict_one(struct flow_table *table)
 {
@@ -136,7 +123,6 @@ static uint64_t evict_one(struct flow_table *table)
 		const uint64_t weight = evict_weight(table, id);
 		if (weight > table->victim_most)
 			continue; /* it has grown since */
-		evict_keep_sums(table, qp);
 		flow_store_drop(table, id);
 		table->sums.evicted++;
 		return weight;

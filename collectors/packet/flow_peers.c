@@ -11,7 +11,7 @@ enum {
  * this acknowledgement? */
 static bool peer_psn_held(const struct flow_qp *peer, const struct roce_packet *packet)
 {
-	if (!packet->has_aeth)
+	if (!packet->has_aeth && !packet->aeth_cut)
 		return false;
 	const int32_t back = psn_distance(peer->psn_last, packet->psn);
 	const int32_t known = psn_distance(peer->psn_last, peer->psn_first);
@@ -38,13 +38,14 @@ static void peer_walk(const struct flow_table *table, uint32_t first, uint16_t p
 			continue;
 		ret->n++;
 		ret->only = at;
-		if (stream->request_port == port) {
+		const bool holds = peer_psn_held(flow_store_qp(table, stream->qp), packet);
+		ret->n_holds += holds;
+		if (holds)
+			ret->holds = at;
+		/* ports of two queue pairs are equal by chance, too: an answer must fit as well */
+		if (stream->request_port == port && (holds || roce_is_cnp(packet))) {
 			ret->n_port++;
 			ret->same_port = at;
-		}
-		if (peer_psn_held(flow_store_qp(table, stream->qp), packet)) {
-			ret->n_holds++;
-			ret->holds = at;
 		}
 	}
 }

@@ -195,6 +195,8 @@ static void flow_store_drop_stream(struct flow_table *table, struct flow_qp *qp)
 {
 	const uint32_t at = qp->stream;
 	struct flow_stream *stream = flow_store_stream(table, at);
+	if (table->loss)
+		loss_drop(table->loss, &stream->psn);
 	if (table->drops.stream)
 		table->drops.stream(table->drops.arg, stream);
 	const uint32_t before = stream->pair_before, after = stream->pair_after;

@@ -12,6 +12,7 @@
 #include "collectors/packet/flow_ports.h"
 #include "collectors/packet/flow_table.h"
 #include "collectors/packet/keyed_index.h"
+#include "collectors/packet/loss.h"
 
 /* Bounds beside the limit of directions; each index is full at 4/5 of a power of two. */
 #define FLOW_STREAMS_MAX 419430u
@@ -22,7 +23,7 @@
 struct flow_rare {
 	struct flow_ports *ports; /* several source ports */
 	struct hyperloglog *labels; /* several flow labels */
-	struct psn_counts psn;
+	uint64_t copies;
 	uint32_t cnp_sent, nak_sent, rnr_nak_sent;
 	uint32_t cnp_about, nak_about, rnr_nak_about;
 	/* the counts of flow_qp, in units of 2^32: a capture of days */
@@ -38,9 +39,10 @@ struct flow_table {
 	struct siphash_key key;
 	uint32_t limit, sampling;
 	struct flow_pool qps, first_ns, streams, hosts, rares;
+	struct loss *loss; /* NULL: sampled, nothing is judged */
 	struct keyed_index by_qp, by_host, by_pair; /* a pair: its newest stream */
 	struct flow_drops drops;
-	/* packets, octets, marks, CNPs, NAKs of all; .psn, .unattributed of those that are gone */
+	/* packets, octets, marks, CNPs, NAKs of all; .unattributed of those that are gone */
 	struct flow_totals sums;
 	uint64_t bin, bin_octets;
 	uint64_t v1_packets, v1_octets; /* RoCE version 1 */

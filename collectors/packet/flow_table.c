@@ -7,7 +7,7 @@
 #include "collectors/packet/flow_peers.h"
 #include "collectors/packet/flow_store.h"
 
-enum { READ_MTU_MIN = 256, LABELS_PRECISION = 8 };
+enum { LABELS_PRECISION = 8 };
 
 /* ---- life ---------------------------------------------------------------- */
 
@@ -23,6 +23,8 @@ struct flow_table *flow_table_new(uint32_t limit, uint32_t sampling, uint64_t se
 	/* the caller's 8 bytes to the 16 of a key */
 	const struct siphash_key none = {0};
 	table->key = (struct siphash_key){seed, siphash(&none, 2, 4, &seed, sizeof(seed))};
+	if (table->sampling == 1)
+		table->loss = loss_new();
 	flow_store_init(table);
 	return table;
 }
@@ -33,12 +35,18 @@ void flow_table_free(struct flow_table *table)
 		return;
 	flow_evict_clear(table);
 	flow_store_end(table);
+	loss_free(table->loss);
 	free(table);
 }
 
 void flow_table_on_drop(struct flow_table *table, const struct flow_drops *drops)
 {
 	table->drops = *drops;
+}
+
+struct loss *flow_table_loss(const struct flow_table *table)
+{
+	return table->loss;
 }
 
 const struct flow_host *flow_table_host(const struct flow_table *table, uint32_t id)
@@ -200,36 +208,19 @@ static void flow_psn_range(struct flow_qp *qp, uint32_t psn, unsigned rank)
 	}
 }
 
-static bool flow_psn_any(const struct psn_counts *counts)
+/* flow_table_judge - what the packet says about loss. */
+static void flow_table_judge(struct flow_table *table, const struct flow_hit *hit, bool data,
+	const struct roce_packet *packet, int64_t t_ns)
 {
-	return counts->gaps | counts->duplicates | counts->retransmits | counts->reordered |
-		counts->restarts;
-}
-
-static void flow_table_psn(struct flow_table *table, struct flow_qp *qp, struct flow_stream *stream,
-	enum roce_role role, const struct roce_packet *packet)
-{
-	struct psn_counts counts = {0};
-	if (role == ROLE_REQUEST) {
-		const bool read = (packet->opcode & 31) == 0x0c && packet->has_reth;
-		uint32_t allow = 0;
-		if (read)
-			allow = packet->reth_bytes / READ_MTU_MIN + 1;
-		psn_add(&stream->psn.request, &counts, packet->psn, allow);
-	} else if (role == ROLE_RESPONSE_FIRST) {
-		psn_anchor(&stream->psn.response, packet->psn);
-	} else if (stream->psn.response.valid) {
-		psn_add(&stream->psn.response, &counts, packet->psn, 0);
-	}
-	if (!flow_psn_any(&counts))
+	struct stream_psn *about = NULL;
+	if (!table->loss || packet->sampled || packet->opcode == ROCE_OPCODE_CNP)
 		return;
-	struct psn_counts *sums = &flow_store_need_rare(table, qp)->psn;
-	sums->gaps += counts.gaps;
-	sums->missing += counts.missing;
-	sums->duplicates += counts.duplicates;
-	sums->retransmits += counts.retransmits;
-	sums->reordered += counts.reordered;
-	sums->restarts += counts.restarts;
+	if (hit->about)
+		about = &hit->about->psn;
+	if (data && hit->stream)
+		loss_data(table->loss, &hit->stream->psn, about, packet, t_ns);
+	else if (!data && about)
+		loss_answer(table->loss, about, packet, t_ns);
 }
 
 /* flow_table_data - a request or a response. */
@@ -256,8 +247,6 @@ static struct flow_stream *flow_table_data(struct flow_table *table, uint32_t id
 		else
 			flow_table_label(table, qp, stream, packet->flow_label);
 	}
-	if (table->sampling == 1 && !packet->sampled)
-		flow_table_psn(table, qp, stream, role, packet);
 	return stream;
 }
 
@@ -361,8 +350,9 @@ void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *p
 		ret->stream = flow_store_stream(table, qp->stream);
 	if (ret->stream && !packet->sampled)
 		stream_burst(ret->stream, (uint32_t)bin, packet->octets);
-	if (packet->has_aeth || packet->opcode == ROCE_OPCODE_CNP)
+	if (packet->has_aeth || packet->aeth_cut || packet->opcode == ROCE_OPCODE_CNP)
 		ret->about = flow_table_answer(table, qp, packet);
+	flow_table_judge(table, ret, rank > 1, packet, t_ns);
 }
 
 void flow_table_add(struct flow_table *table, const struct roce_packet *packet, int64_t t_ns,
@@ -378,6 +368,18 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
 		return;
 	}
 	flow_table_add_hashed(table, packet, flow_table_hash(table, packet), FLOW_NONE, t_ns, ret);
+}
+
+void flow_table_copy(struct flow_table *table, const struct roce_packet *packet, uint64_t hash,
+	int64_t t_ns, bool odd)
+{
+	const uint32_t id = flow_store_find(table, packet, hash);
+	if (id == FLOW_NONE)
+		return;
+	struct flow_qp *qp = flow_store_qp(table, id);
+	flow_store_need_rare(table, qp)->copies++;
+	if (odd && table->loss && qp->stream != FLOW_NONE)
+		loss_copied(table->loss, &flow_store_stream(table, qp->stream)->psn, packet, t_ns);
 }
 
 /* ---- intervals ------------------------------------------------------------------- */
@@ -415,6 +417,8 @@ void flow_table_next(struct flow_table *table)
 		if (flow_qp_live(flow_store_qp(table, i)))
 			flow_table_next_qp(table, i, keep);
 	flow_evict_clear(table);
+	if (table->loss)
+		loss_next(table->loss);
 	table->sums = (struct flow_totals){0};
 	table->bin_octets = 0;
 	table->v1_packets = table->v1_octets = 0;

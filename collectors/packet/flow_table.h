@@ -13,19 +13,16 @@
  *
  * The hash is SipHash-1-3 with a key of the caller: a sender of packets cannot aim at one slot.
  *
- * PSN bookkeeping (psn.h) is done per direction, over request packets (SEND, WRITE, READ request,
- * atomics) and, separately, within the messages of READ responses; acknowledgements and CNPs have
- * no sequence of their own. After a READ request a jump by what its responses use at the smallest
- * MTU, 256 bytes, is no gap. All this holds only for captures of every packet: with sampling above
- * 1 gaps, duplicates and retransmits are unknown and stay 0 (and so does the burst rate): they are
- * never reported as loss.
+ * Gaps and what is sent again are judged by loss.h, for captures of every packet only: with
+ * sampling above 1 gaps, duplicates and retransmits are unknown and stay 0 (and so does the burst
+ * rate): they are never reported as loss.
  *
  * CNP and NAK travel against the flow they are about, and name the sender's QP, not the receiver's.
  * They are attributed to a stream of the reversed address pair by the first of these rules that
  * gives one answer (flow_peers.h):
  *   1. an earlier packet of this QP decided it
  *   2. the pair has only one stream with requests
- *   3. only one has the same UDP source port
+ *   3. only one has the same UDP source port (and, for an ACK or NAK, has sent its PSN)
  *   4. only one has sent the PSN of the ACK or NAK, among its last 65,536
  * Otherwise they are counted in the totals alone (.unattributed).
  */
@@ -37,6 +34,7 @@
 #include <stdint.h>
 
 #include "agent/base/siphash.h"
+#include "collectors/packet/loss.h"
 #include "collectors/packet/psn.h"
 #include "collectors/packet/roce_parse.h"
 #include "collectors/packet/stream_clock.h"
@@ -113,6 +111,9 @@ struct flow_drops {
 /* flow_table_on_drop - records go when they are idle, evicted, or the table ends. */
 void flow_table_on_drop(struct flow_table *table, const struct flow_drops *drops);
 
+/* flow_table_loss - what became of missing packets; NULL when the table was made for a sample. */
+struct loss *flow_table_loss(const struct flow_table *table);
+
 const struct flow_host *flow_table_host(const struct flow_table *table, uint32_t id);
 const struct flow_qp *flow_table_qp(const struct flow_table *table, uint32_t id);
 const struct flow_stream *flow_table_stream(const struct flow_table *table, uint32_t id);
@@ -150,6 +151,15 @@ uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash);
 void flow_table_fetch_stream(const struct flow_table *table, uint32_t probably);
 void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *packet,
 	uint64_t hash, uint32_t probably, int64_t t_ns, struct flow_hit *ret);
+
+/*
+ * flow_table_copy - a copy of a packet of this direction was captured: counted apart.
+ *
+ * @hash  flow_table_hash()
+ * @odd   the capture does not show everything twice: then it is an event of its own
+ */
+void flow_table_copy(struct flow_table *table, const struct roce_packet *packet, uint64_t hash,
+	int64_t t_ns, bool odd);
 
 /* ---- answers ------------------------------------------------------------------ */
 
@@ -204,6 +214,7 @@ struct flow {
 	/* attributed: sent by the receiver about this direction */
 	uint64_t cnp_about, nak_about, rnr_nak_about;
 	struct psn_counts psn;
+	uint64_t copies; /* counted in nothing else */
 	uint64_t payload_bytes;
 	uint64_t burst_octets; /* most in one aligned millisecond; 0 without data */
 	int64_t first_ns, last_ns;

@@ -1,18 +1,16 @@
 /*
- * psn - the bookkeeping of packet sequence numbers of one direction of a queue pair, modulo 2^24.
- * Pure.
+ * psn - arithmetic of packet sequence numbers, modulo 2^24, and what is kept of the sequence of one
+ * direction of a queue pair. The meaning stands in loss.h.
  *
  *   gap         a packet is ahead of the one expected: one forward jump, whatever its width;
- *               .missing sums the widths. After a READ request a jump by as many PSNs as its
- *               responses can use is no gap (@allow).
- *   duplicate   the same PSN again right after itself: a copy (mirrored twice), or the last
- *               packet of a burst sent again
- *   retransmit  the PSN goes back to one that was seen, or runs from a missing one back through
- *               seen ones (go-back-N)
- *   reordered   missing PSNs that come late, and then the sequence goes on: another path, or a
- *               selective repeat
- *   restart     back by more than 2^16, or ahead by more than 2^20: a new connection on the
- *               same QP number; starts afresh
+ *               .missing sums the widths
+ *   duplicate   the same PSN again right after itself, and nothing tells whether the sender sent it
+ *               again or the capture saw it twice
+ *   retransmit  a packet that was sent again: one that was seen, or a missing one within a run of
+ *               packets that come again (go-back-N), or alone after a NAK (selective repeat)
+ *   reordered   missing PSNs that come late, and then the sequence goes on
+ *   restart     back by more than 2^16, or ahead by more than 2^20, or behind what was acknowledged
+ *               with message numbers that begin anew: starts afresh
  * "Seen" is remembered for the 64 PSNs before the newest; older ones count as seen.
  */
 #ifndef RW_COLLECTORS_PSN_H
@@ -29,27 +27,19 @@ struct psn_counts {
 	uint64_t gaps, missing, duplicates, retransmits, reordered, restarts;
 };
 
-struct psn_track { /* zeroed to start */
-	uint64_t seen; /* bit i: PSN next-1-i was seen */
-	uint32_t next, last;
-	uint32_t allow; /* PSNs that the next packet may skip */
-	uint32_t late; /* missing ones that just came, not yet judged */
-	bool valid;
-};
-
-/* Of one data stream, zeroed to start. */
+/* Of one data stream, zeroed to start; 32 bytes. Flags: the high byte of .next and .acked. */
 struct stream_psn {
-	struct psn_track request, response;
+	uint64_t seen; /* bit i: request PSN next-1-i was seen */
+	uint32_t next; /* request PSN that comes next */
+	uint32_t when; /* of the newest request, in 8,192 ns */
+	uint32_t acked; /* answers prove that the receiver had every PSN before this one */
+	uint32_t msn; /* message number of the newest answer, + 1; 0: none yet */
+	uint32_t rare; /* what most streams do not have: index + 1, loss.c */
+	uint16_t ip_id; /* of the newest request */
+	uint8_t id_steps, id_jumps; /* how often the identification went on a little, or did not */
 };
 
-/* psn_add - one packet. @allow: how many PSNs after this one may be skipped without being missing.
- */
-void psn_add(struct psn_track *track, struct psn_counts *counts, uint32_t psn, uint32_t allow);
-
-/* psn_anchor - begin here; the packets before are not judged. */
-void psn_anchor(struct psn_track *track, uint32_t psn);
-
-/* a - b, in -2^23 .. 2^23-1. */
+/* left - right, in -2^23 .. 2^23-1. */
 static inline int32_t psn_distance(uint32_t left, uint32_t right)
 {
 	return (int32_t)((left - right) << 8) >> 8;

@@ -36,16 +36,21 @@ static void count_pfc(struct roce_count *count, const struct roce_packet *packet
 		}
 }
 
-void roce_count_add(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns)
+void roce_count_copy(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns)
 {
 	if (count->packets == 0 || t_ns < count->first_ns)
 		count->first_ns = t_ns;
 	if (count->packets == 0 || t_ns > count->last_ns)
 		count->last_ns = t_ns;
-	if (!packet->sampled) {
-		count->packets++;
-		count->octets += packet->frame_octets;
-	}
+	if (packet->sampled)
+		return;
+	count->packets++;
+	count->octets += packet->frame_octets;
+}
+
+void roce_count_add(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns)
+{
+	roce_count_copy(count, packet, t_ns);
 	switch (packet->kind) {
 	case PACKET_ROCE: count_roce(count, packet); break;
 	case PACKET_ROCEV1: count->rocev1_packets++; break;

@@ -34,4 +34,7 @@ uint64_t roce_count_requests(const struct roce_count *count);
 uint64_t roce_count_answers(const struct roce_count *count);
 void roce_count_add(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns);
 
+/* roce_count_copy - a packet that was captured before: a frame, and nothing else. */
+void roce_count_copy(struct roce_count *count, const struct roce_packet *packet, int64_t t_ns);
+
 #endif

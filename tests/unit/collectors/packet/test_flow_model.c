@@ -112,7 +112,8 @@ static int model_peer(struct model *model, struct model_qp *qp, const struct roc
 			continue;
 		n++;
 		only = (int)i;
-		if (other->request_port == packet->src_port) {
+		if (other->request_port == packet->src_port &&
+			(roce_is_cnp(packet) || model_holds(other, packet))) {
 			n_port++;
 			port = (int)i;
 		}

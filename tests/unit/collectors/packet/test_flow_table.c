@@ -12,52 +12,6 @@
 #include "agent/base/cleanup.h"
 #include "collectors/packet/flow_table.h"
 
-static void test_psn(void **state)
-{
-	static const struct {
-		const char *what, *sequence;
-		struct psn_counts want;
-	} rows[] = {
-		{"in order", "1 2 3 4", {0}},
-		{"over the end", "16777214 16777215 0 1", {0}},
-		{"one missing", "1 2 4 5", {.gaps = 1, .missing = 1}},
-		{"gap over the end", "16777214 3", {.gaps = 1, .missing = 4}},
-		{"two gaps", "1 3 6", {.gaps = 2, .missing = 3}},
-		{"copy", "1 2 2 3", {.duplicates = 1}},
-		{"three copies", "1 1 1 1 2", {.duplicates = 3}},
-		{"go-back-N, loss before us", "1 2 4 5 3 4 5 6",
-			{.gaps = 1, .missing = 1, .retransmits = 3}},
-		{"go-back-N of two missing", "1 2 5 3 4 5 6",
-			{.gaps = 1, .missing = 2, .retransmits = 3}},
-		{"go-back-N, loss beyond us", "1 2 3 4 5 3 4 5 6", {.retransmits = 3}},
-		{"go-back-N over the end", "16777214 16777215 0 16777215 0 1", {.retransmits = 2}},
-		{"one sent again", "1 2 3 4 2 5", {.retransmits = 1}},
-		{"reordered", "1 2 4 3 5", {.gaps = 1, .missing = 1, .reordered = 1}},
-		{"reordered by two", "1 2 5 6 3 4 7", {.gaps = 1, .missing = 2, .reordered = 2}},
-		{"reordered at the start", "10 9 11", {.reordered = 1}},
-		{"went on after going back twice", "1 2 3 4 2 3 4 2 3 4 5", {.retransmits = 6}},
-		{"far back, older than what is remembered", "1 101 2 102",
-			{.gaps = 1, .missing = 99, .retransmits = 1}},
-		{"new connection, ahead", "9000000 9000001 5 6 7", {.restarts = 1}},
-		{"new connection, behind", "9000000 9000001 4000000 4000001", {.restarts = 1}},
-		{"wide gap", "5 100005", {.gaps = 1, .missing = 99999}},
-	};
-	for (size_t i = 0; i < rw_countof(rows); i++) {
-		struct psn_track s = {0};
-		struct psn_counts c = {0};
-		for (const char *t = rows[i].sequence; *t;) {
-			char *end;
-			psn_add(&s, &c, (uint32_t)strtoul(t, &end, 10), 0);
-			t = end;
-		}
-		if (memcmp(&c, &rows[i].want, sizeof(c)))
-			fail_msg("%s: gaps %lu missing %lu duplicates %lu retransmits %lu "
-				 "reordered %lu restarts %lu",
-				rows[i].what, c.gaps, c.missing, c.duplicates, c.retransmits,
-				c.reordered, c.restarts);
-	}
-}
-
 /* ---- packets by hand ----------------------------------------------------- */
 
 static struct roce_packet packet(
@@ -372,11 +326,10 @@ static void test_version_1(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_psn),
-		cmocka_unit_test(test_version_1), cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_source_port_spraying), cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_attribution), cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_sampling), cmocka_unit_test(test_intervals),
-		cmocka_unit_test(test_many)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_version_1),
+		cmocka_unit_test(test_counts), cmocka_unit_test(test_source_port_spraying),
+		cmocka_unit_test(test_reads), cmocka_unit_test(test_attribution),
+		cmocka_unit_test(test_bound), cmocka_unit_test(test_sampling),
+		cmocka_unit_test(test_intervals), cmocka_unit_test(test_many)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,76 @@
+/* pcap_sampling - what is known of the sampling of a capture. */
+#include "agent/capture/pcap_sampling.h"
+
+#include <math.h>
+
+#include "agent/capture/pcap_value.h"
+#include "agent/capture/pcap_verdict.h"
+
+/* estimated - is it a sample by its PSNs? Only asked when nobody said so. */
+static bool sampling_estimate(const struct pcap_reading *reading, struct loss_sampling *ret)
+{
+	const struct loss *loss = flow_table_loss(reading->analysis.flows);
+	*ret = (struct loss_sampling){0};
+	if (reading->options.sampling || !loss)
+		return false;
+	loss_sampling(loss, ret);
+	return ret->sampled;
+}
+
+uint32_t pcap_sampling(const struct pcap_reading *reading)
+{
+	struct loss_sampling estimate;
+	if (reading->options.sampling)
+		return reading->options.sampling;
+	if (!sampling_estimate(reading, &estimate))
+		return 1;
+	return (uint32_t)fmax(2, round(estimate.n));
+}
+
+bool pcap_psn_known(const struct pcap_reading *reading)
+{
+	return pcap_sampling(reading) == 1;
+}
+
+static const char *sampling_source(const struct pcap_reading *reading, bool estimated)
+{
+	if (reading->options.sampling)
+		return "option";
+	if (estimated)
+		return "estimated";
+	return "assumed";
+}
+
+static void put_sampled(
+	json_t *document, json_t *sampling, uint32_t n, const struct loss_sampling *estimate)
+{
+	json_t *reason =
+		json_string("of the packets in between nothing is known: gaps, resends and "
+			    "their causes cannot be judged");
+	if (estimate->sampled)
+		reason = json_sprintf("the PSN goes on by %u or more from packet to packet in half "
+				      "of %llu steps, %llu NAKs and %llu steps back came: one "
+				      "packet in about %u was captured, and gaps, resends and "
+				      "their causes cannot be judged",
+			estimate->median_at_least, (unsigned long long)estimate->steps,
+			(unsigned long long)estimate->naks, (unsigned long long)estimate->back, n);
+	json_object_set_new(sampling, "reason", reason);
+	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_SAMPLED,
+		"about one packet in %u was captured: gaps, resends and loss cannot be known", n);
+	pcap_count_put(row, "n", n);
+}
+
+void pcap_put_sampling(json_t *document, struct pcap_reading *reading)
+{
+	struct loss_sampling estimate;
+	const bool estimated = sampling_estimate(reading, &estimate);
+	const uint32_t n = pcap_sampling(reading);
+	json_t *o = json_object();
+	pcap_count_put(o, "n", n);
+	json_object_set_new(o, "source", json_string(sampling_source(reading, estimated)));
+	json_object_set_new(o, "psn_known", json_boolean(n == 1));
+	json_object_set_new(o, "reason", json_null());
+	if (n > 1)
+		put_sampled(document, o, n, &estimate);
+	json_object_set_new(document, "sampling", o);
+}

@@ -1,0 +1,17 @@
+/* pcap_sampling - of how many packets a capture holds one: what a person said, else what its
+ * packets say. */
+#ifndef RW_CAPTURE_PCAP_SAMPLING_H
+#define RW_CAPTURE_PCAP_SAMPLING_H
+
+#include "agent/capture/pcap_document.h"
+
+/* pcap_sampling - 1: every packet; N: one in N; 0: one in many, and how many is not known. */
+uint32_t pcap_sampling(const struct pcap_reading *reading);
+
+/* pcap_psn_known - do sequence numbers mean anything here? Not in a sample. */
+bool pcap_psn_known(const struct pcap_reading *reading);
+
+/* pcap_put_sampling - "sampling": the rate, how it is known, and what follows from it. */
+void pcap_put_sampling(json_t *document, struct pcap_reading *reading);
+
+#endif

@@ -1,0 +1,532 @@
+/*
+ * copies - finds packets that were captured more than once.
+ *
+ * Each RoCE packet is looked up in a line of four and takes the place of the oldest one there. All
+ * else is done for packets that are alike only.
+ */
+#include "collectors/packet/copies.h"
+
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+
+enum {
+	LINES = 4096,
+	WAYS = 4,
+	DIRECTIONS = 1024,
+	SENDERS = 256,
+	NAKS = 64,
+	TICK_SHIFT = 6, /* times are kept in units of 64 ns */
+	SOONER_THAN_AN_ANSWER = 2000 >> TICK_SHIFT,
+	COPY_WITHIN = 100000000 >> TICK_SHIFT,
+	SIGHTINGS_MAX = 7,
+	RUN_HOLE_MAX = 4096,
+	DIRECTION_ALIKE_MAX = 1024,
+	PSN_MODULO = 1 << 24,
+};
+
+struct sighting { /* the newest transmission of a packet; 16 bytes */
+	uint32_t print; /* of what copies agree in */
+	uint32_t when;
+	uint16_t ip_id;
+	uint16_t tag; /* of addresses, QP and PSN; 0 = free */
+	uint16_t vlan; /* the tag's id + 1; 0 = no tag */
+	uint8_t ttl;
+	uint8_t place; /* interface and direction: 5 bits; copies seen: 3 bits */
+};
+
+struct line {
+	struct sighting way[WAYS];
+};
+
+struct copied_direction {
+	uint32_t key;
+	uint32_t first_psn, last_psn; /* of those that came twice */
+	uint32_t alike, spells; /* how many came twice, in how many spells */
+	uint32_t spell_when;
+	uint32_t run_psn, run_when; /* sent again: the next one, and the beginning */
+	bool run;
+	uint8_t times; /* learned: how often more than once each packet comes */
+};
+
+struct nak_seen {
+	uint32_t key, psn, when;
+};
+
+struct sender_ids {
+	uint32_t key;
+	uint16_t id; /* of a packet of this sender */
+	bool vary;
+};
+
+struct copies {
+	struct line *lines;
+	struct copied_direction directions[DIRECTIONS];
+	struct sender_ids senders[SENDERS];
+	struct nak_seen naks[NAKS];
+	uint64_t seed;
+	struct copies_count count;
+	/* the newest packets with a PSN of their own: first ones and those alike */
+	uint32_t window_first, window_alike, window_spells;
+	uint32_t window_spell_when;
+	bool window_known;
+};
+
+/* One packet while it is judged. */
+struct look {
+	const struct roce_packet *packet;
+	uint64_t hash;
+	uint32_t now, print;
+	uint16_t vlan;
+	uint8_t place;
+	bool data; /* has a PSN of its own */
+};
+
+const char *copy_from_word(enum copy_from from)
+{
+	static const char *const words[COPY_FROM_COUNT] = {
+		[COPY_UNKNOWN] = "unknown",
+		[COPY_DIRECTION] = "direction",
+		[COPY_INTERFACE] = "interface",
+		[COPY_TTL] = "ttl",
+		[COPY_VLAN] = "vlan",
+	};
+	return words[from];
+}
+
+struct copies *copies_new(uint64_t seed)
+{
+	struct copies *copies = rw_calloc(1, sizeof(*copies));
+	copies->lines = rw_calloc(LINES, sizeof(*copies->lines));
+	copies->seed = seed;
+	return copies;
+}
+
+void copies_free(struct copies *copies)
+{
+	if (!copies)
+		return;
+	free(copies->lines);
+	free(copies);
+}
+
+const struct copies_count *copies_count(const struct copies *copies)
+{
+	return &copies->count;
+}
+
+/* ---- hashes -------------------------------------------------------------- */
+
+static uint64_t copies_mix(uint64_t left, uint64_t right) /* folded 64x64 multiplication */
+{
+	unsigned __int128 product =
+		(unsigned __int128)(left ^ 0x9E3779B97F4A7C15ull) * (right ^ 0xD1B54A32D192ED03ull);
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t copies_fold(const uint8_t address[16])
+{
+	uint64_t half[2];
+	memcpy(half, address, sizeof(half));
+	return half[0] ^ (half[1] << 23 | half[1] >> 41);
+}
+
+static uint64_t packet_hash(
+	const struct copies *copies, const struct roce_packet *packet, uint32_t psn)
+{
+	const uint64_t where = (uint64_t)packet->dst_qp << 40 | (uint64_t)psn << 16;
+	return copies_mix(copies_fold(packet->src) ^ copies->seed ^ (where | packet->src_port),
+		copies_fold(packet->dst) + (copies->seed << 1));
+}
+
+static uint32_t direction_hash(const struct copies *copies, const struct roce_packet *packet)
+{
+	return (uint32_t)packet_hash(copies, packet, PSN_MODULO - 1) | 1;
+}
+
+static uint32_t pair_hash(const struct copies *copies, const uint8_t *src, const uint8_t *dst)
+{
+	return (uint32_t)copies_mix(copies_fold(src) ^ copies->seed, copies_fold(dst)) | 1;
+}
+
+static uint32_t packet_print(const struct roce_packet *packet)
+{
+	uint64_t fields = (uint64_t)packet->opcode << 56 | (uint64_t)packet->syndrome << 48;
+	fields |= (uint64_t)packet->ack_req << 47 | (uint64_t)packet->se << 46;
+	fields |= (uint64_t)packet->pad << 44 | (packet->payload_bytes & 0xffff);
+	fields |= (uint64_t)(packet->msn & 0xffffff) << 16;
+	uint64_t more = (uint64_t)packet->ip_id << 48 | packet->reth_bytes;
+	if (packet->icrc_seen)
+		more ^= (uint64_t)packet->icrc_wire << 8;
+	return (uint32_t)copies_mix(fields, more);
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+static struct line *line_of(struct copies *copies, uint64_t hash)
+{
+	return &copies->lines[hash % LINES];
+}
+static uint16_t tag_of(uint64_t hash)
+{
+	return (uint16_t)(hash >> 48) | 1;
+}
+
+static struct sighting *sighting_find(struct copies *copies, const struct look *look)
+{
+	struct line *line = line_of(copies, look->hash);
+	const uint16_t tag = tag_of(look->hash);
+	for (int i = 0; i < WAYS; i++)
+		if (line->way[i].tag == tag && line->way[i].print == look->print)
+			return &line->way[i];
+	return NULL;
+}
+
+static void sighting_put(struct copies *copies, const struct look *look)
+{
+	struct line *line = line_of(copies, look->hash);
+	int oldest = 0;
+	uint32_t most = 0;
+	for (int i = 0; i < WAYS; i++) {
+		const uint32_t age = look->now - line->way[i].when;
+		if (line->way[i].tag == 0) {
+			oldest = i;
+			break;
+		}
+		if (age >= most) {
+			most = age;
+			oldest = i;
+		}
+	}
+	line->way[oldest] = (struct sighting){.print = look->print,
+		.when = look->now,
+		.ip_id = look->packet->ip_id,
+		.tag = tag_of(look->hash),
+		.vlan = look->vlan,
+		.ttl = look->packet->ttl,
+		.place = look->place};
+}
+
+/* Ticks between two times, whichever came first: files of several interfaces are not quite in
+ * order. */
+static uint32_t ticks_between(uint32_t now, uint32_t then)
+{
+	const uint32_t after = now - then;
+	if (after > UINT32_MAX / 2)
+		return then - now;
+	return after;
+}
+
+/* ---- what the sender does ------------------------------------------------ */
+
+/* id_neighbour - the IP identification of the packet with the PSN before, or after it; false when
+ * neither is remembered. */
+static bool id_neighbour(struct copies *copies, const struct roce_packet *packet, uint16_t *ret_id)
+{
+	for (uint32_t step = 1; step <= 2; step++) {
+		const uint32_t psn = (packet->psn + step * 2 - 3) & (PSN_MODULO - 1);
+		const uint64_t hash = packet_hash(copies, packet, psn);
+		const struct line *line = line_of(copies, hash);
+		for (int i = 0; i < WAYS; i++)
+			if (line->way[i].tag == tag_of(hash)) {
+				*ret_id = line->way[i].ip_id;
+				return true;
+			}
+	}
+	return false;
+}
+
+/* ids_vary - does this sender give each packet another IP identification? Many give all the same,
+ * often 0, with "do not fragment" set (RFC 6864 allows it). */
+static bool ids_vary(struct copies *copies, const struct roce_packet *packet)
+{
+	if (packet->family != 4)
+		return false;
+	const uint32_t key = pair_hash(copies, packet->src, packet->src);
+	struct sender_ids *sender = &copies->senders[key / 2 % SENDERS];
+	uint16_t id;
+	if (sender->key != key)
+		*sender = (struct sender_ids){.key = key, .id = packet->ip_id};
+	if (id_neighbour(copies, packet, &id))
+		sender->vary = id != packet->ip_id;
+	else
+		sender->vary |= sender->id != packet->ip_id;
+	sender->id = packet->ip_id;
+	return sender->vary;
+}
+
+static void nak_note(struct copies *copies, const struct look *look)
+{
+	const struct roce_packet *packet = look->packet;
+	const uint32_t key = pair_hash(copies, packet->src, packet->dst);
+	copies->naks[key / 2 % NAKS] =
+		(struct nak_seen){.key = key, .psn = packet->psn, .when = look->now};
+}
+
+/* nak_between - did the receiver refuse this packet, or one before it, since @then? */
+static bool nak_between(const struct copies *copies, const struct look *look, uint32_t then)
+{
+	const uint32_t key = pair_hash(copies, look->packet->dst, look->packet->src);
+	const struct nak_seen *nak = &copies->naks[key / 2 % NAKS];
+	const uint32_t ahead = (look->packet->psn - nak->psn) & (PSN_MODULO - 1);
+	return nak->key == key && ahead < 4096 && (int32_t)(nak->when - then) >= 0;
+}
+
+/* ---- how often packets come ---------------------------------------------- */
+
+static struct copied_direction *direction_of(struct copies *copies, const struct look *look)
+{
+	const uint32_t key = direction_hash(copies, look->packet);
+	struct copied_direction *direction = &copies->directions[key / 2 % DIRECTIONS];
+	if (direction->key != key)
+		*direction = (struct copied_direction){.key = key};
+	return direction;
+}
+
+/* spell_begins - did the sequence go on since the last spell of packets that came twice? One spell
+ * is one burst that was sent again, and a capture of copies has as many as there are packets in
+ * flight. */
+static bool spell_begins(uint32_t *spell_when, uint32_t now, uint32_t first_seen)
+{
+	if ((int32_t)(first_seen - *spell_when) <= 0)
+		return false;
+	*spell_when = now;
+	return true;
+}
+
+static void window_slide(struct copies *copies)
+{
+	copies->window_known |= copies->window_spells >= 12 && copies->window_first >= 32 &&
+		copies->window_alike * 5 >= copies->window_first * 4;
+	copies->count.systematic |= copies->window_known;
+	if (copies->window_first < 4096)
+		return;
+	copies->window_known &= copies->window_alike * 2 >= copies->window_first;
+	copies->window_first /= 2;
+	copies->window_alike /= 2;
+	copies->window_spells /= 2;
+}
+
+/* How often more than once the packets of @direction came; 0 = once, or not known yet. */
+static uint32_t times_of_direction(const struct copied_direction *direction)
+{
+	const uint32_t span = ((direction->last_psn - direction->first_psn) & (PSN_MODULO - 1)) + 1;
+	const bool most =
+		direction->alike >= 8 && direction->spells >= 4 && direction->alike * 5 >= span * 4;
+	const bool all = direction->alike >= 32 && direction->spells >= 2 &&
+		direction->alike * 20 >= span * 19;
+	if (!most && !all)
+		return 0;
+	return (direction->alike * 2 / span + 1) / 2;
+}
+
+/* How often more than once this packet usually comes; 0 = once. */
+static uint32_t times_expected(
+	const struct copies *copies, const struct copied_direction *direction)
+{
+	const uint32_t of_direction = times_of_direction(direction);
+	if (of_direction)
+		return of_direction;
+	if (direction->times && direction->alike < 64)
+		return direction->times;
+	if (!copies->window_known)
+		return 0;
+	const uint32_t times = (copies->window_alike * 2 / copies->window_first + 1) / 2;
+	if (times == 0)
+		return 1;
+	return times;
+}
+
+static void alike_note(struct copies *copies, struct copied_direction *direction,
+	const struct look *look, const struct sighting *seen)
+{
+	if (!look->data)
+		return;
+	if (copies->window_alike == 0)
+		copies->window_spell_when = look->now - COPY_WITHIN;
+	copies->window_alike++;
+	copies->window_spells += spell_begins(&copies->window_spell_when, look->now, seen->when);
+	const uint32_t psn = look->packet->psn;
+	const uint32_t step = (psn - direction->last_psn) & (PSN_MODULO - 1);
+	if (direction->alike == 0) {
+		direction->first_psn = direction->last_psn = psn;
+		direction->spell_when = look->now - COPY_WITHIN;
+	} else if (step < PSN_MODULO / 2) {
+		direction->last_psn = psn;
+	}
+	direction->alike++;
+	direction->spells += spell_begins(&direction->spell_when, look->now, seen->when);
+	if (direction->alike < DIRECTION_ALIKE_MAX)
+		return;
+	/* forget what is old */
+	const uint32_t span = (direction->last_psn - direction->first_psn) & (PSN_MODULO - 1);
+	direction->first_psn = (direction->first_psn + span / 2) & (PSN_MODULO - 1);
+	direction->alike /= 2;
+	direction->spells /= 2;
+}
+
+/* ---- verdict ------------------------------------------------------------- */
+
+static enum copy_from differs_in(const struct look *look, const struct sighting *seen)
+{
+	const uint8_t place = (look->place ^ seen->place) & 0x1f;
+	if (place & 3)
+		return COPY_DIRECTION;
+	if (place)
+		return COPY_INTERFACE;
+	if (look->packet->ttl != seen->ttl)
+		return COPY_TTL;
+	if (look->vlan != seen->vlan)
+		return COPY_VLAN;
+	return COPY_UNKNOWN;
+}
+
+/* continues_run - packets that are seen for the first time within the run leave holes in it. */
+static bool continues_run(const struct copied_direction *direction, const struct look *look,
+	const struct sighting *seen)
+{
+	const uint32_t ahead = (look->packet->psn - direction->run_psn) & (PSN_MODULO - 1);
+	return direction->run && ahead < RUN_HOLE_MAX &&
+		(int32_t)(seen->when - direction->run_when) < 0;
+}
+
+static void run_note(
+	struct copied_direction *direction, const struct look *look, const struct sighting *seen)
+{
+	if (!continues_run(direction, look, seen))
+		direction->run_when = look->now;
+	direction->run = true;
+	direction->run_psn = (look->packet->psn + 1) & (PSN_MODULO - 1);
+}
+
+static bool is_copy(struct copies *copies, struct copied_direction *direction,
+	const struct look *look, const struct sighting *seen)
+{
+	const uint32_t apart = ticks_between(look->now, seen->when);
+	const uint32_t copies_seen = seen->place >> 5;
+	if (apart > COPY_WITHIN || copies_seen >= SIGHTINGS_MAX)
+		return false;
+	if (ids_vary(copies, look->packet))
+		return true;
+	const uint32_t times = times_expected(copies, direction);
+	const enum copy_from from = differs_in(look, seen);
+	if (from != COPY_UNKNOWN && (look->packet->ttl <= seen->ttl || times))
+		return true;
+	if (!look->data)
+		return times > copies_seen && apart <= COPY_WITHIN / 1000;
+	if (nak_between(copies, look, seen->when) || continues_run(direction, look, seen))
+		return false;
+	return times > copies_seen || apart <= SOONER_THAN_AN_ANSWER;
+}
+
+static bool look_at(struct copies *copies, const struct look *look)
+{
+	struct sighting *seen = sighting_find(copies, look);
+	if (!seen) {
+		sighting_put(copies, look);
+		copies->window_first += look->data;
+		/* a sender is learned from its first packets and from one in 64 later */
+		if (look->data && look->packet->psn % 64 == 1)
+			ids_vary(copies, look->packet);
+		return false;
+	}
+	struct copied_direction *direction = direction_of(copies, look);
+	alike_note(copies, direction, look, seen);
+	window_slide(copies);
+	if (!is_copy(copies, direction, look, seen)) {
+		if (look->data)
+			run_note(direction, look, seen);
+		seen->when = look->now;
+		seen->ttl = look->packet->ttl;
+		seen->vlan = look->vlan;
+		seen->place = look->place;
+		return false;
+	}
+	const int64_t delay = (int64_t)ticks_between(look->now, seen->when) << TICK_SHIFT;
+	copies->count.packets++;
+	copies->count.from[differs_in(look, seen)]++;
+	copies->count.delay_sum_ns += delay;
+	if (delay > copies->count.delay_most_ns)
+		copies->count.delay_most_ns = delay;
+	seen->place = (uint8_t)(seen->place + (1 << 5));
+	return true;
+}
+
+static struct look look_of(const struct copies *copies, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns)
+{
+	const enum roce_role role = roce_opcode_role(packet->opcode);
+	struct look look = {
+		.packet = packet,
+		.hash = packet_hash(copies, packet, packet->psn),
+		.now = (uint32_t)((uint64_t)t_ns >> TICK_SHIFT),
+		.print = packet_print(packet),
+		.data = role == ROLE_REQUEST || role == ROLE_RESPONSE ||
+			role == ROLE_RESPONSE_FIRST,
+	};
+	if (packet->n_vlan)
+		look.vlan = (uint16_t)(packet->vlan + 1);
+	if (origin)
+		look.place = (uint8_t)((origin->interface & 7) << 2 | (origin->direction & 3));
+	return look;
+}
+
+void copies_learn(struct copies *copies, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns)
+{
+	const struct look look = look_of(copies, packet, origin, t_ns);
+	if (roce_is_nak(packet) || roce_is_rnr_nak(packet))
+		nak_note(copies, &look);
+	ids_vary(copies, packet);
+	look_at(copies, &look);
+}
+
+/* learn_window - do all packets come twice, in the directions where some do, and in more than one
+ * spell? The newest ones do not count: their copies may be still to come. */
+static void learn_window(struct copies *copies)
+{
+	uint32_t alike = 0, span = 0, spells = 0;
+	for (int i = 0; i < DIRECTIONS; i++) {
+		const struct copied_direction *direction = &copies->directions[i];
+		if (direction->spells < 2)
+			continue;
+		alike += direction->alike;
+		spells += direction->spells;
+		span += ((direction->last_psn - direction->first_psn) & (PSN_MODULO - 1)) + 1;
+	}
+	if (spells < 4 || alike < 32 || alike * 10 < span * 9)
+		return;
+	copies->window_known = true;
+	copies->window_first = span;
+	copies->window_alike = alike;
+}
+
+void copies_learned(struct copies *copies)
+{
+	copies->window_first = copies->window_alike = copies->window_spells = 0;
+	learn_window(copies);
+	memset(copies->lines, 0, LINES * sizeof(*copies->lines));
+	memset(copies->naks, 0, sizeof(copies->naks));
+	for (int i = 0; i < DIRECTIONS; i++) {
+		struct copied_direction *direction = &copies->directions[i];
+		const uint32_t times = times_of_direction(direction);
+		*direction =
+			(struct copied_direction){.key = direction->key, .times = (uint8_t)times};
+	}
+	copies->count = (struct copies_count){.systematic = copies->window_known};
+}
+
+bool copies_take(struct copies *copies, const struct roce_packet *packet,
+	const struct packet_origin *origin, int64_t t_ns)
+{
+	const struct look look = look_of(copies, packet, origin, t_ns);
+	copies->count.of++;
+	if (roce_is_nak(packet) || roce_is_rnr_nak(packet))
+		nak_note(copies, &look);
+	return look_at(copies, &look);
+}
+
+void copies_next(struct copies *copies)
+{
+	copies->count = (struct copies_count){.systematic = copies->window_known};
+}

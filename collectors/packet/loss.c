@@ -1,0 +1,566 @@
+/*
+ * loss - follows the sequence of each stream. A request in order is a compare and an increment on
+ * 32 bytes; everything else is told to the story of the stream and judged in loss_judge.c.
+ */
+#include "agent/base/cleanup.h"
+#include "collectors/packet/loss_state.h"
+
+enum {
+	TRANSPORT_RC = 0,
+	TRANSPORT_UC = 1,
+	TRANSPORT_XRC = 5,
+	NAK_SEQUENCE = 0, /* code of a NAK: PSN sequence error */
+	ID_STEP_MOST = 4096, /* a host that counts all its packets in one counter */
+	HOLE_NS = 10000000, /* a silence of the whole capture that is remembered */
+	PACKETS_PER_US = 50, /* more than any queue pair sends: 800 Gb/s of 2 KiB packets */
+	ANEW_BACK = 64, /* so far behind what was acknowledged nobody sends again */
+	MSN_ANEW = 64, /* message numbers of a new connection are small */
+	MSN_BACK = 4,
+	ROUND_WAIT_NS = 1000000,
+};
+
+/* ---- the packet in order --------------------------------------------------- */
+
+static uint32_t when_of(int64_t t_ns)
+{
+	return (uint32_t)((uint64_t)t_ns >> LOSS_WHEN_SHIFT);
+}
+
+static void note_id(struct stream_psn *own, uint16_t id)
+{
+	const uint16_t step = (uint16_t)(id - own->ip_id);
+	own->ip_id = id;
+	if (step >= 1 && step <= ID_STEP_MOST)
+		own->id_steps++;
+	else
+		own->id_jumps++;
+	if (own->id_steps == UINT8_MAX || own->id_jumps == UINT8_MAX) {
+		own->id_steps /= 2;
+		own->id_jumps /= 2;
+	}
+}
+
+static void go_on(struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns)
+{
+	own->seen = own->seen << 1 | 1;
+	own->next = ((packet->psn + 1) & PSN_MASK) | NEXT_VALID << LOSS_FLAG_SHIFT;
+	own->when = when_of(t_ns);
+	note_id(own, packet->ip_id);
+}
+
+static void anchor(struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns)
+{
+	own->seen = 0;
+	own->id_steps = own->id_jumps = 0;
+	go_on(own, packet, t_ns);
+}
+
+static int64_t idle_of(const struct stream_psn *own, int64_t t_ns)
+{
+	return (int64_t)(uint32_t)(when_of(t_ns) - own->when) << LOSS_WHEN_SHIFT;
+}
+
+/* A message begins with this packet: FIRST, ONLY, READ or atomic. */
+static bool begins_message(const struct roce_packet *packet)
+{
+	static const uint32_t begins = 1u << 0x00 | 1u << 0x04 | 1u << 0x05 | 1u << 0x06 |
+		1u << 0x0a | 1u << 0x0b | 1u << 0x0c | 1u << 0x13 | 1u << 0x14 | 1u << 0x17;
+	return begins >> (packet->opcode & 31) & 1;
+}
+
+/* ---- stories ---------------------------------------------------------------- */
+
+/* settle - which flags say that something is open. */
+static void settle(const struct loss *loss, struct stream_psn *own)
+{
+	const struct loss_story *story = loss_story_of(loss, own);
+	own->next &= ~((uint32_t)NEXT_RUN << LOSS_FLAG_SHIFT);
+	own->acked &= ~((uint32_t)ACKED_WATCH << LOSS_FLAG_SHIFT);
+	if (!story)
+		return;
+	if (story->run.open || story->n_gaps)
+		own->next |= (uint32_t)NEXT_RUN << LOSS_FLAG_SHIFT;
+	if (story->run.open || story->n_gaps || story->jump.open)
+		own->acked |= (uint32_t)ACKED_WATCH << LOSS_FLAG_SHIFT;
+}
+
+/* run_close - the sequence goes on: what is open from before is judged as far as it can be. */
+static void run_close(struct loss *loss, struct stream_psn *own, int64_t t_ns)
+{
+	struct loss_story *story = loss_story_of(loss, own);
+	if (!story || (!story->run.open && story->n_gaps == 0))
+		return;
+	story = loss_story_now(loss, own, t_ns);
+	loss_judge_run(loss, story);
+	loss_judge_old(loss, story);
+}
+
+/* ---- ahead, behind ---------------------------------------------------------- */
+
+static void shift_seen(struct stream_psn *own, uint32_t ahead, bool missing)
+{
+	if (ahead >= 63) {
+		own->seen = 0;
+		if (!missing)
+			own->seen = UINT64_MAX;
+		return;
+	}
+	own->seen <<= ahead;
+	if (!missing)
+		own->seen |= (1ull << ahead) - 1;
+}
+
+static void step_note(struct loss *loss, uint32_t ahead)
+{
+	loss->forward++;
+	loss->step_sum += ahead + 1;
+	loss->steps[31 - __builtin_clz(ahead + 1)]++;
+}
+
+/* gap_open - [@from, packet's PSN) is missing. */
+static void gap_open(struct loss *loss, struct stream_psn *own, const struct roce_packet *packet,
+	uint32_t from, int64_t t_ns)
+{
+	const uint32_t width = (packet->psn - from) & PSN_MASK;
+	struct loss_story *story = loss_story_now(loss, own, t_ns);
+	loss->totals.psn.gaps++;
+	loss->totals.psn.missing += width;
+	if (!story)
+		return;
+	story->counts.gaps++;
+	story->counts.missing += width;
+	story->unreliable = packet->opcode >> 5 == TRANSPORT_UC;
+	if (story->n_gaps == LOSS_GAPS)
+		loss_judge_gap(loss, story, 0);
+	story->gaps[story->n_gaps++] = (struct loss_gap){.t_ns = t_ns,
+		.from = from,
+		.to = packet->psn,
+		.fill_next = from,
+		.id_after = packet->ip_id};
+	/* an answer can overtake the packets on the way to the capture */
+	const uint32_t acked = own->acked & PSN_MASK;
+	if ((own->acked >> LOSS_FLAG_SHIFT & ACKED_VALID) && psn_distance(acked, packet->psn) >= 0)
+		loss_judge_acked(loss, story, acked, t_ns);
+}
+
+static void jump_anew(
+	struct loss *loss, struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns)
+{
+	loss->totals.psn.restarts++;
+	run_close(loss, own, t_ns);
+	struct loss_story *story = loss_story_now(loss, own, t_ns);
+	if (!story) {
+		anchor(own, packet, t_ns);
+		return;
+	}
+	loss_judge_jump(loss, story, false, false);
+	while (story->n_gaps)
+		loss_judge_gap(loss, story, 0);
+	story->counts.restarts++;
+	const int64_t idle_ns = idle_of(own, t_ns);
+	const uint32_t next = own->next & PSN_MASK;
+	const int64_t ahead = (packet->psn - next) & PSN_MASK;
+	const int64_t hole_ns = loss->hole_to_ns - loss->hole_from_ns;
+	const bool hole = loss->hole_to_ns > t_ns - idle_ns && hole_ns * 2 > idle_ns;
+	story->jump = (struct loss_jump){.open = true,
+		.t_ns = t_ns,
+		.idle_ns = idle_ns,
+		.from = (next - 1) & PSN_MASK,
+		.to = packet->psn,
+		.msn_before = own->msn,
+		.message = begins_message(packet),
+		.sure_rate = ahead > idle_ns / 1000 * PACKETS_PER_US + PACKETS_PER_US,
+		.sure_idle = !hole && idle_ns >= HOLE_NS};
+	story->nak.valid = story->rnr.valid = story->late_valid = false;
+	own->acked &= ~PSN_MASK;
+	own->acked |= packet->psn;
+	anchor(own, packet, t_ns);
+}
+
+static void ahead_of(struct loss *loss, struct stream_psn *own, const struct roce_packet *packet,
+	uint32_t ahead, int64_t t_ns)
+{
+	const uint32_t next = own->next & PSN_MASK;
+	uint32_t missing = ahead;
+	bool lost = true;
+	run_close(loss, own, t_ns);
+	if (own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ)
+		lost = !loss_read_explains(loss, own, ahead, &missing);
+	else
+		step_note(loss, ahead);
+	if (lost) {
+		shift_seen(own, ahead - missing, false);
+		shift_seen(own, missing, true);
+		gap_open(loss, own, packet, (next + ahead - missing) & PSN_MASK, t_ns);
+	} else {
+		shift_seen(own, ahead, false);
+	}
+	go_on(own, packet, t_ns);
+}
+
+static void run_open(struct loss_story *story, const struct stream_psn *own,
+	const struct roce_packet *packet, int64_t t_ns)
+{
+	story->run = (struct loss_run){.open = true,
+		.t_ns = t_ns,
+		.idle_ns = idle_of(own, t_ns),
+		.from = packet->psn,
+		.expect = packet->psn,
+		.acked_before = own->acked,
+		.msn_before = own->msn,
+		.read = loss_is_read(packet),
+		.starts_message = begins_message(packet)};
+}
+
+/* The late packet fills a gap: how many PSNs of it? A READ request stands for its responses. */
+static void gap_fill(struct loss *loss, const struct stream_psn *own, struct loss_gap *gap,
+	const struct roce_packet *packet, int64_t t_ns)
+{
+	uint32_t n = 1;
+	if (loss_is_read(packet))
+		n = (gap->to - packet->psn) & PSN_MASK;
+	gap->filled += n;
+	gap->fill_next = (packet->psn + 1) & PSN_MASK;
+	gap->fill_ns = t_ns;
+	gap->fill_id = packet->ip_id;
+	gap->touched = true;
+}
+
+static void behind_of(struct loss *loss, struct stream_psn *own, const struct roce_packet *packet,
+	uint32_t back, int64_t t_ns)
+{
+	struct loss_story *story = loss_story_now(loss, own, t_ns);
+	const int64_t idle_ns = idle_of(own, t_ns);
+	loss->back++;
+	if (!story)
+		return;
+	uint64_t bit = 0;
+	if (back <= 64)
+		bit = 1ull << (back - 1);
+	struct loss_gap *gap = loss_gap_at(story, packet->psn);
+	bool late = bit && !(own->seen & bit);
+	if (!bit && gap)
+		late = psn_distance(packet->psn, gap->fill_next) >= 0;
+	own->seen |= bit;
+	/* twice in a row, at once and unasked: what it is nobody can tell */
+	if (back == 1 && !late && !story->run.open && idle_ns < 100000 && !story->nak.valid &&
+		!story->rnr.valid && !loss_is_read(packet)) {
+		story->counts.duplicates++;
+		loss->totals.psn.duplicates++;
+		own->when = when_of(t_ns);
+		return;
+	}
+	const bool goes_back = story->run.open && psn_distance(packet->psn, story->run.expect) < 0;
+	if (goes_back && (story->run.again || !late)) {
+		run_close(loss, own, t_ns);
+		story = loss_story_now(loss, own, t_ns);
+		gap = loss_gap_at(story, packet->psn);
+	}
+	if (!story->run.open) {
+		run_open(story, own, packet, t_ns);
+		loss_judge_reread(loss, loss_rare_of(loss, own));
+		story = loss_story_of(loss, own);
+		gap = loss_gap_at(story, packet->psn);
+	}
+	if (gap && late)
+		gap_fill(loss, own, gap, packet, t_ns);
+	story->run.late += late;
+	story->run.again += !late;
+	if (psn_distance((packet->psn + 1) & PSN_MASK, story->run.expect) > 0)
+		story->run.expect = (packet->psn + 1) & PSN_MASK;
+	own->when = when_of(t_ns);
+	own->ip_id = packet->ip_id;
+	settle(loss, own);
+}
+
+/* The newest READ was asked for again in part: its responses used all PSNs up to its end. */
+static void pass_read(const struct loss *loss, struct stream_psn *own, uint32_t span)
+{
+	const struct loss_rare *rare = loss_rare_of(loss, own);
+	const uint32_t end = (rare->reads[0].psn + span) & PSN_MASK;
+	shift_seen(own, (end - own->next) & PSN_MASK, false);
+	own->next = end | (own->next & ~PSN_MASK);
+	own->next &= ~((uint32_t)NEXT_AFTER_READ << LOSS_FLAG_SHIFT);
+}
+
+static void request_odd(
+	struct loss *loss, struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns)
+{
+	if (own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ) {
+		const uint32_t span = loss_read_part(loss, own, packet);
+		if (span)
+			pass_read(loss, own, span);
+	}
+	const uint32_t next = own->next & PSN_MASK;
+	if (!(own->next >> LOSS_FLAG_SHIFT & NEXT_VALID)) {
+		anchor(own, packet, t_ns);
+	} else {
+		const int32_t ahead = psn_distance(packet->psn, next);
+		if (ahead < -PSN_BACK_MAX || ahead > PSN_AHEAD_MAX) {
+			jump_anew(loss, own, packet, t_ns);
+		} else if (ahead < 0) {
+			behind_of(loss, own, packet, (uint32_t)-ahead, t_ns);
+			if (loss_is_read(packet)) {
+				struct loss_rare *rare = loss_rare_of(loss, own);
+				if (rare)
+					rare->read_ns = t_ns;
+			}
+			return;
+		} else if (ahead > 0) {
+			ahead_of(loss, own, packet, (uint32_t)ahead, t_ns);
+		} else {
+			loss->in_order += !(own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ);
+			run_close(loss, own, t_ns);
+			go_on(own, packet, t_ns);
+		}
+	}
+	settle(loss, own);
+	if (loss_is_read(packet))
+		loss_read_note(loss, own, packet, t_ns);
+}
+
+/* ---- the way in -------------------------------------------------------------- */
+
+static void covered(struct loss *loss, struct stream_psn *about, uint32_t psn, int64_t t_ns);
+
+static void response_data(struct loss *loss, struct stream_psn *own, struct stream_psn *about,
+	const struct roce_packet *packet, int64_t t_ns)
+{
+	if (!loss_rare_get(loss, own))
+		return;
+	const bool middle = (packet->opcode & 31) == 0x0e;
+	if (about && about != own && (!middle || !loss_rare_of(loss, own)->peer)) {
+		loss_read_pair(loss, own, about);
+		if (packet->has_aeth)
+			about->acked |= (uint32_t)ACKED_READABLE << LOSS_FLAG_SHIFT;
+		covered(loss, about, packet->psn, t_ns);
+	}
+	loss_response_add(loss, own, packet, t_ns);
+}
+
+static void note_time(struct loss *loss, int64_t t_ns)
+{
+	if (t_ns - loss->newest_ns >= HOLE_NS && loss->newest_ns) {
+		loss->hole_from_ns = loss->newest_ns;
+		loss->hole_to_ns = t_ns;
+	}
+	if (t_ns > loss->newest_ns)
+		loss->newest_ns = t_ns;
+}
+
+static void round_begin(struct loss *loss, const struct stream_psn *own,
+	const struct roce_packet *packet, int64_t t_ns)
+{
+	if (loss->round_of && t_ns - loss->round_from_ns < ROUND_WAIT_NS)
+		return;
+	loss->round_of = (uintptr_t)own;
+	loss->round_psn = packet->psn;
+	loss->round_from_ns = t_ns;
+}
+
+void loss_data(struct loss *loss, struct stream_psn *own, struct stream_psn *about,
+	const struct roce_packet *packet, int64_t t_ns)
+{
+	const unsigned transport = packet->opcode >> 5;
+	own->acked |= (uint32_t)(transport + 1) << (LOSS_FLAG_SHIFT + ACKED_TRANSPORT);
+	if (transport != TRANSPORT_RC && transport != TRANSPORT_UC && transport != TRANSPORT_XRC)
+		return;
+	note_time(loss, t_ns);
+	if (roce_opcode_role(packet->opcode) != ROLE_REQUEST) {
+		response_data(loss, own, about, packet, t_ns);
+		return;
+	}
+	const bool in_order = own->next == (packet->psn | NEXT_VALID << LOSS_FLAG_SHIFT);
+	if (in_order && !loss_is_read(packet)) {
+		loss->in_order++;
+		go_on(own, packet, t_ns);
+	} else {
+		request_odd(loss, own, packet, t_ns);
+	}
+	if (packet->ack_req)
+		round_begin(loss, own, packet, t_ns);
+}
+
+/* ---- answers ------------------------------------------------------------------ */
+
+/* covered - the receiver had every request before @psn. */
+static void covered(struct loss *loss, struct stream_psn *about, uint32_t psn, int64_t t_ns)
+{
+	const uint32_t flags = about->acked >> LOSS_FLAG_SHIFT;
+	if (!(flags & ACKED_VALID) || psn_distance(psn, about->acked & PSN_MASK) > 0)
+		about->acked = psn | (flags | ACKED_VALID) << LOSS_FLAG_SHIFT;
+	if (!(flags & ACKED_WATCH))
+		return;
+	struct loss_story *story = loss_story_of(loss, about);
+	if (!story)
+		return;
+	story->acked = about->acked;
+	loss_judge_acked(loss, story, psn, t_ns);
+}
+
+/* run_acked - an ACK while packets come again: for one that has not come again yet, the receiver
+ * had it; with message numbers that begin anew, it is a new connection. */
+static void run_acked(struct loss *loss, struct stream_psn *about, struct loss_story *story,
+	const struct roce_packet *packet, int64_t t_ns)
+{
+	struct loss_run *run = &story->run;
+	const uint32_t next = about->next & PSN_MASK;
+	if (psn_distance(packet->psn, run->expect) >= 0 && psn_distance(packet->psn, next) < 0 &&
+		!run->ahead) {
+		run->ahead = true;
+		run->ahead_psn = packet->psn;
+	}
+	const bool far_back = run->starts_message && !story->nak.valid && !story->rnr.valid &&
+		psn_distance(run->acked_before & PSN_MASK, run->from) > ANEW_BACK;
+	const bool anew = run->msn_before && packet->msn <= MSN_ANEW &&
+		psn_distance(packet->msn, run->msn_before - 1) < -MSN_BACK;
+	if (!far_back || !anew)
+		return;
+	story->jump = (struct loss_jump){.open = true,
+		.t_ns = run->t_ns,
+		.idle_ns = run->idle_ns,
+		.from = (next - 1) & PSN_MASK,
+		.to = run->from};
+	about->next = run->expect | NEXT_VALID << LOSS_FLAG_SHIFT;
+	about->seen = UINT64_MAX;
+	about->acked = (about->acked & ~PSN_MASK) | ((packet->psn + 1) & PSN_MASK);
+	story->run.open = false;
+	story->n_gaps = 0;
+	story->counts.restarts++;
+	loss->totals.psn.restarts++;
+	loss_judge_jump(loss, story, true, false);
+}
+
+static void answer_watched(struct loss *loss, struct stream_psn *about,
+	const struct roce_packet *packet, uint32_t msn_before, int64_t t_ns)
+{
+	struct loss_story *story = loss_story_of(loss, about);
+	if (!story)
+		return;
+	story->acked = about->acked;
+	if (story->jump.open && packet->has_aeth) {
+		const uint32_t before = story->jump.msn_before;
+		const int32_t step = psn_distance(packet->msn, before - 1);
+		const bool anew = before && packet->msn <= MSN_ANEW && step < -MSN_BACK;
+		const bool goes_on = before > 1 && step > 0;
+		if (anew || goes_on || before == 0)
+			loss_judge_jump(loss, story, anew, goes_on);
+	}
+	if (story->run.open && packet->has_aeth && aeth_kind(packet->syndrome) == AETH_ACK)
+		run_acked(loss, about, story, packet, t_ns);
+}
+
+static void nak_add(
+	struct loss *loss, struct stream_psn *about, const struct roce_packet *packet, int64_t t_ns)
+{
+	const bool rnr = aeth_kind(packet->syndrome) == AETH_RNR_NAK;
+	loss->naks += !rnr;
+	if (!rnr && (packet->syndrome & 31) != NAK_SEQUENCE)
+		return;
+	/* what came again until now has nothing to do with it */
+	struct loss_story *story = loss_story_now(loss, about, t_ns);
+	if (!story)
+		return;
+	const struct loss_nak nak = {
+		.t_ns = t_ns, .psn = packet->psn, .code = packet->syndrome & 31, .valid = true};
+	if (rnr) {
+		story->rnr = nak;
+		return;
+	}
+	story->nak = nak;
+	struct loss_gap *gap = loss_gap_at(story, packet->psn);
+	if (gap && !gap->nak && gap->filled == 0) {
+		gap->nak = true;
+		gap->nak_ns = t_ns;
+	}
+}
+
+void loss_answer(
+	struct loss *loss, struct stream_psn *about, const struct roce_packet *packet, int64_t t_ns)
+{
+	uint32_t flag = ACKED_CUT, psn = packet->psn;
+	const enum aeth_kind kind = aeth_kind(packet->syndrome);
+	const int32_t ahead = psn_distance(psn, about->next & PSN_MASK);
+	note_time(loss, t_ns);
+	/* of another connection, or not about this one at all */
+	if (ahead > PSN_BACK_MAX || ahead < -PSN_AHEAD_MAX)
+		return;
+	if (packet->has_aeth)
+		flag = ACKED_READABLE;
+	about->acked |= flag << LOSS_FLAG_SHIFT;
+	if (packet->has_aeth && kind == AETH_ACK)
+		psn = (psn + 1) & PSN_MASK;
+	if (loss->round_of == (uintptr_t)about && psn_distance(psn, loss->round_psn) > 0) {
+		const int64_t round_ns = t_ns - loss->round_from_ns;
+		if (round_ns > 0 && (loss->round_ns == 0 || round_ns < loss->round_ns))
+			loss->round_ns = round_ns;
+		loss->round_of = 0;
+	}
+	const uint32_t msn_before = about->msn;
+	if (packet->has_aeth)
+		about->msn = packet->msn + 1;
+	covered(loss, about, psn, t_ns);
+	if (packet->has_aeth && (kind == AETH_NAK || kind == AETH_RNR_NAK))
+		nak_add(loss, about, packet, t_ns);
+	if (about->acked >> LOSS_FLAG_SHIFT & ACKED_WATCH)
+		answer_watched(loss, about, packet, msn_before, t_ns);
+	if (about->acked >> LOSS_FLAG_SHIFT & ACKED_WATCH)
+		settle(loss, about);
+}
+
+/* ---- copies -------------------------------------------------------------------- */
+
+void loss_copied(
+	struct loss *loss, struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns)
+{
+	struct loss_story *story = loss_story_get(loss, own);
+	if (!story)
+		return;
+	story->copies++;
+	if (story->copy_event) {
+		story->events[story->copy_event - 1].n = story->copies;
+		return;
+	}
+	const struct loss_event event = {
+		.t_ns = t_ns, .psn = packet->psn, .proof = PROOF_COPIED, .n = story->copies};
+	loss_tell(loss, story, &event);
+	for (uint32_t i = 0; i < story->n_events; i++)
+		if (story->events[i].proof == PROOF_COPIED)
+			story->copy_event = i + 1;
+}
+
+/* ---- the end ------------------------------------------------------------------ */
+
+void loss_drop(struct loss *loss, struct stream_psn *own)
+{
+	struct loss_rare *rare = loss_rare_of(loss, own);
+	if (!rare)
+		return;
+	if (rare->story) {
+		struct loss_story *story = &loss->stories[rare->story - 1];
+		loss_judge_rest(loss, story);
+		free(story->events);
+		*story = (struct loss_story){0};
+		rw_grow(loss->free_stories, loss->n_free_stories, loss->cap_free_stories);
+		loss->free_stories[loss->n_free_stories++] = rare->story - 1;
+	}
+	if (rare->peer)
+		loss->rares[rare->peer - 1].peer = 0;
+	*rare = (struct loss_rare){0};
+	rw_grow(loss->free_rares, loss->n_free_rares, loss->cap_free_rares);
+	loss->free_rares[loss->n_free_rares++] = own->rare - 1;
+	own->rare = 0;
+}
+
+void loss_end(struct loss *loss, uint64_t drops)
+{
+	for (uint32_t i = 0; i < loss->n_rares; i++) {
+		struct loss_rare *rare = &loss->rares[i];
+		if (rare->used && rare->gap_open)
+			loss_judge_response_gap(loss, rare, PROOF_NO_EVIDENCE, 0, 0);
+		if (rare->used && rare->story)
+			loss_judge_rest(loss, &loss->stories[rare->story - 1]);
+	}
+	if (drops)
+		loss_judge_drops(loss);
+}
