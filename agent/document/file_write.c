@@ -2,6 +2,7 @@
 #include "agent/document/file_write.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +10,20 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
+
+/* A new file of our own: in a directory that others may write, somebody could have put a link to
+ * another file there. */
+static FILE *file_write_new(const char *path)
+{
+	unlink(path); /* of a run that was killed and had our pid */
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return NULL;
+	FILE *f = fdopen(fd, "w");
+	if (!f)
+		close(fd);
+	return f;
+}
 
 int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, struct err *e)
 {
@@ -21,7 +36,11 @@ int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, 
 		str_add(&tmp, path);
 	else
 		str_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
-	FILE *f = fopen(tmp.s, "w");
+	FILE *f = NULL;
+	if (direct)
+		f = fopen(tmp.s, "w");
+	else
+		f = file_write_new(tmp.s);
 	if (!f)
 		return err_at(e, -errno, path, 0, 0, "cannot write: %s", strerror(errno));
 	int r = write(f, arg);
