@@ -148,6 +148,9 @@ struct config {
 		const char *profile;
 	} defaults;
 	const char *socket_path; /* agent socket; default: store path + ".sock" */
+	struct {
+		uint32_t names_per_device, names;
+	} limits;
 	const char *user; /* to become after start, NULL = stay */
 	struct config_http *http; /* NULL = not served */
 	struct config_traps *traps; /* NULL = none are received */

@@ -283,6 +283,9 @@ void build_config(struct build *build)
 	c->defaults.profile = defaults->profile;
 	build_store(build);
 	build_tuning(build);
+	const struct tree_limits *limits = schema_read_or_defaults(build, "limits");
+	c->limits.names_per_device = (uint32_t)limits->names_per_device;
+	c->limits.names = (uint32_t)limits->names;
 	if (!tree->socket && strstr(c->store.path, "://"))
 		tree->socket = "/run/rocewatch/rocewatch.sock";
 	else if (!tree->socket)

@@ -444,6 +444,17 @@ static const struct field tuning_rows[] = {
 };
 TABLE(tuning_section, tree_tuning, tuning_rows, "When thresholds are advised.");
 
+static const struct field limits_rows[] = {
+	VALUE(tree_limits, names_per_device, "names_per_device", OPT_INT, "65536", "64", "16000000",
+		"Ports, queues, priorities and pools of one device together. A new name beyond is "
+		"refused, counted and told."),
+	VALUE(tree_limits, names, "names", OPT_INT, "4000000", "1000", "16000000",
+		"The same of all devices together."),
+};
+TABLE(limits_section, tree_limits, limits_rows,
+	"How many names switches may invent: a faulty or hostile one must not fill the memory of "
+	"the agent.");
+
 static const struct field root_rows[] = {
 	VALUE(config_tree, fabric, "fabric", OPT_STRING, "fabric", NULL, NULL,
 		"Name of the fabric; incident numbers are made from it, so do not change it.",
@@ -464,6 +475,7 @@ static const struct field root_rows[] = {
 	{.kind = FIELD_MODULES,
 		.option = {.name = "analyzers", .doc = "Options of the analyzers, by name."}},
 	SECTION(config_tree, tuning, "tuning", tuning_section),
+	SECTION(config_tree, limits, "limits", limits_section),
 	SECTION(config_tree, http, "http", http_section),
 	SECTION(config_tree, traps, "traps", traps_section),
 	SECTION(config_tree, alerts, "alerts", alerts_section),

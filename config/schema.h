@@ -241,6 +241,11 @@ struct tree_tuning {
 	struct tree_list names;
 };
 
+struct tree_limits {
+	TREE_NODE;
+	int64_t names_per_device, names;
+};
+
 struct config_tree { /* the root */
 	TREE_NODE;
 	const char *fabric, *socket, *user, *profile_dir;
@@ -255,6 +260,7 @@ struct config_tree { /* the root */
 	struct tree_traps *traps;
 	struct tree_alerts *alerts;
 	struct tree_tuning *tuning;
+	struct tree_limits *limits;
 };
 
 /* ---- between the files of this room -------------------------------------- */

@@ -59,6 +59,18 @@ static void on_incident(void *arg, const struct incident *incident, enum inciden
 	alert_take(a->alert, incident, from);
 }
 
+static void watch_names(struct agent *agent)
+{
+	const char *device;
+	const uint64_t refused = entities_refused(agent->entities, &device);
+	if (refused > agent->names_refused)
+		complain(&agent->names_complaint, mono_now(), LOG_ERROR_, str_or(device, "agent"),
+			"the switch invents names: new ones are refused (limits: "
+			"names_per_device, names); %llu refusals so far",
+			(unsigned long long)refused);
+	agent->names_refused = refused;
+}
+
 static void watch_store(struct agent *agent)
 {
 	struct store_stats s;
@@ -101,6 +113,7 @@ static void agent_record_health(struct agent *agent)
 	health_begin(agent->health, mono_now());
 	health_config(agent->health, agent->config_refused);
 	health_pipeline(agent->health, pipeline_counters(agent->pipeline));
+	health_names(agent->health, agent->entities);
 	web_figures(agent, agent->health);
 	sources_health(agent->sources, agent->health);
 	if (agent->config->traps) {
@@ -135,6 +148,7 @@ static void agent_on_tick(void *arg)
 	alert_tick(a->alert, a->ledger, (wall_t){now}, mono);
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
+	watch_names(a);
 	traps_retry(a, mono);
 	if (a->web)
 		web_child_tick(a->web, mono);

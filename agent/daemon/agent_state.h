@@ -31,6 +31,8 @@ struct agent {
 	struct trap_receiver *traps; /* NULL = off, or could not be opened */
 	uint64_t reply_waits; /* what the newest reply of the socket waits for (store_handed()) */
 	mono_t traps_retry;
+	uint64_t names_refused; /* of entities, when they were looked at last */
+	struct complaint names_complaint;
 	struct complaint traps_down;
 	struct loop_timer *tick, *end, *watchdog;
 	struct loop_signal *hup, *term, *interrupt;

@@ -141,6 +141,16 @@ void health_target(struct health *health, struct health_source *past, const char
 			name, target->protocol);
 }
 
+void health_names(struct health *health, const struct entities *entities)
+{
+	const char *device;
+	const uint64_t refused = entities_refused(entities, &device);
+	health_add(health, "", entities_count(entities), "names/known");
+	health_add(health, "", (double)refused, "names/refused");
+	if (device)
+		health_add(health, "", (double)refused, "names/device/%s", device);
+}
+
 void health_figure(struct health *health, const char *family, const char *name, const char *key,
 	const char *unit, double value)
 {

@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include "collectors/target/collector.h"
 
+struct entities;
 struct pipeline_counters;
 struct trap_counters;
 struct store;
@@ -54,6 +55,8 @@ void health_begin(struct health *health, mono_t now);
 /* health_config - @refused: when a reload was refused; 0 = the file is in force. */
 void health_config(struct health *health, wall_t refused);
 void health_pipeline(struct health *health, const struct pipeline_counters *counters);
+/* health_names - how many names are known, and how often a new one was refused. */
+void health_names(struct health *health, const struct entities *entities);
 /* @name as in the configuration. */
 void health_target(struct health *health, struct health_source *past, const char *name,
 	const struct target *target);

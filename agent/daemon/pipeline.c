@@ -128,6 +128,13 @@ void pipeline_prime_end(struct pipeline *pipeline)
 
 /* ---- life ---------------------------------------------------------------- */
 
+static void pipeline_limit_names(struct pipeline *pipeline, const struct config *config)
+{
+	const struct entity_limits limits = {
+		.per_device = config->limits.names_per_device, .total = config->limits.names};
+	entities_limit(pipeline->entities, &limits);
+}
+
 struct pipeline *pipeline_new(const struct config *config, struct entities *entities,
 	struct store *store, struct ledger *ledger)
 {
@@ -150,6 +157,7 @@ struct pipeline *pipeline_new(const struct config *config, struct entities *enti
 		.port = inventory_port,
 		.event = inventory_event};
 	windows_open(p);
+	pipeline_limit_names(p, config);
 	windows_configure(p, config);
 	p->memory = series_memory_new(entities, windows_keep_ns(p));
 	windows_keep_past(p);
@@ -180,6 +188,7 @@ void pipeline_free(struct pipeline *pipeline)
 
 void pipeline_reload(struct pipeline *pipeline, const struct config *config)
 {
+	pipeline_limit_names(pipeline, config);
 	windows_configure(pipeline, config);
 	series_memory_keep(pipeline->memory, windows_keep_ns(pipeline));
 	windows_keep_past(pipeline);

@@ -123,6 +123,24 @@ static double file_size(const char *path, const char *suffix)
 	return NAN;
 }
 
+/* Which device has its newest name refused: the key of the measure holds it. */
+static void judge_names(struct doctor *doctor)
+{
+	static const char prefix[] = "names/device/";
+	if (!(doctor_health(doctor, "names/refused") > 0))
+		return;
+	const char *device = "a switch";
+	const char *key;
+	json_t *value;
+	json_object_foreach (doctor->health, key, value)
+		if (strncmp(key, prefix, sizeof(prefix) - 1) == 0)
+			device = key + sizeof(prefix) - 1;
+	doctor_todo(doctor, true, "names",
+		"find out why it invents names; if they are real, raise limits: names_per_device",
+		"%s has more names than it may have: %.0f new ones were refused", device,
+		doctor_health(doctor, "names/refused"));
+}
+
 static void judge_store(struct doctor *doctor, double wal_bytes)
 {
 	double dropped = doctor_health(doctor, "store/dropped");
@@ -335,6 +353,7 @@ static void doctor_process(struct doctor *doctor)
 	}
 	judge_process(doctor, agent);
 	judge_config(doctor, agent);
+	judge_names(doctor);
 	json_t *dropped = json_object();
 	doctor_put_count(dropped, "pipeline_refused", doctor_health(doctor, "pipeline/refused"));
 	doctor_put_count(

@@ -11,6 +11,8 @@
 #include "db/model/metric.h"
 
 /* What a slot holds. */
+/* Paths of one stream that come spelled out, because the walker has no number left for them. */
+#define GNMI_SPELLED_PATHS_MAX (1u << 18)
 #define BINDING_NEW 0u /* the path was not looked up yet */
 #define BINDING_NONE 1u /* the path means nothing */
 #define BINDING_FIRST 2u /* + index into bindings */
@@ -358,6 +360,10 @@ static uint32_t binding_of(struct gnmi_feed *feed, const struct gnmi_update *upd
 	uint64_t at;
 	if (smap_get(feed->by_path, update->path, update->path_n, &at))
 		return (uint32_t)at;
+	if (smap_count(feed->by_path) >= GNMI_SPELLED_PATHS_MAX) {
+		feed->decoder->stats.over_limit++;
+		return BINDING_NONE;
+	}
 	uint32_t binding = binding_new(feed, update);
 	smap_put(feed->by_path, update->path, update->path_n, binding);
 	return binding;

@@ -39,6 +39,10 @@ uint32_t gnmi_series_at(struct gnmi_feed *feed, const struct gnmi_series_key *ke
 {
 	const uint32_t entity = series_entity(feed->decoder, key);
 	const uint16_t metric = (uint16_t)key->metric;
+	if (entity == ENTITY_NONE) { /* the device has too many names */
+		feed->decoder->stats.over_limit++;
+		return GNMI_SERIES_NONE;
+	}
 	const uint64_t hash_key = (uint64_t)entity << 16 | metric;
 	uint64_t at;
 	if (map_get(feed->by_entity, hash_key, &at))

@@ -226,14 +226,14 @@ static struct snmp_port_entry *port_take(struct snmp_ports *ports, const struct 
 	return port;
 }
 
-static void map_replace(struct snmp_ports *ports, struct snmp_port_entry **v)
+static void map_replace(struct snmp_ports *ports, struct snmp_port_entry **v, size_t n)
 {
 	for (size_t i = 0; i < ports->n; i++)
 		if (ports->v[i])
 			port_free(ports->v[i]);
 	free(ports->v);
 	ports->v = v;
-	ports->n = ports->n_drafts;
+	ports->n = n;
 	map_clear(ports->by_index);
 	for (size_t i = 0; i < ports->n; i++)
 		map_put(ports->by_index, ports->v[i]->seen.ifindex, i);
@@ -244,7 +244,8 @@ bool snmp_ports_make(struct snmp_ports *ports)
 	const size_t n = ports->n_drafts;
 	struct snmp_port_entry **v = rw_calloc(n + 1, sizeof(*v));
 	struct smap *names = smap_new();
-	bool changed = n != ports->n;
+	size_t taken_n = 0;
+	bool changed = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct port_draft *draft = &ports->drafts[i];
 		char buf[SNMP_NAME_MAX], unique[SNMP_NAME_MAX + 16];
@@ -256,11 +257,16 @@ bool snmp_ports_make(struct snmp_ports *ports)
 			name = unique;
 		}
 		smap_put(names, name, strlen(name), 1);
-		v[i] = port_take(ports, draft, name, alias);
-		changed = changed || v[i]->seen.changed;
+		/* a switch that invents more names than it may have: the rest is not followed */
+		if (entities_intern(ports->entities, ports->device, name, PRIO_NONE) == ENTITY_NONE)
+			continue;
+		v[taken_n] = port_take(ports, draft, name, alias);
+		changed = changed || v[taken_n]->seen.changed;
+		taken_n++;
 	}
+	changed = changed || taken_n != ports->n;
 	smap_free(names);
-	map_replace(ports, v);
+	map_replace(ports, v, taken_n);
 	drafts_clear(ports);
 	return changed;
 }

@@ -6,6 +6,7 @@
 #include "db/model/entity.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/arena.h"
@@ -15,6 +16,11 @@
 
 struct entities {
 	struct arena *arena;
+	struct entity_limits limits;
+	uint64_t refused;
+	const char *refused_device;
+	uint32_t *of_device; /* [id - 1] of a device: how many names it has */
+	uint32_t cap_of_device;
 	struct entity **v; /* v[id - 1]; NULL = a hole that entities_load() may still fill */
 	uint32_t n, cap;
 	struct smap *by_name;
@@ -29,6 +35,7 @@ struct entities *entities_new(void)
 	struct entities *t = rw_calloc(1, sizeof(*t));
 
 	t->arena = arena_new();
+	t->limits.total = ENTITY_ID_MAX;
 	t->by_name = smap_new();
 	t->by_text = smap_new();
 	t->names = smap_new();
@@ -42,6 +49,7 @@ void entities_free(struct entities *entities)
 	smap_free(entities->by_name);
 	smap_free(entities->by_text);
 	smap_free(entities->names);
+	free(entities->of_device);
 	free(entities->v);
 	free(entities->text);
 	arena_free(entities->arena);
@@ -114,6 +122,22 @@ static uint32_t find_parent(
 	return ENTITY_NONE;
 }
 
+/* The count of names of the device with this id. */
+static uint32_t *count_of_device(struct entities *entities, uint32_t id)
+{
+	if (id > entities->cap_of_device) {
+		uint32_t cap = entities->cap_of_device * 2;
+		if (cap < id)
+			cap = id + 63;
+		entities->of_device =
+			rw_realloc(entities->of_device, cap * sizeof(*entities->of_device));
+		memset(entities->of_device + entities->cap_of_device, 0,
+			(cap - entities->cap_of_device) * sizeof(*entities->of_device));
+		entities->cap_of_device = cap;
+	}
+	return &entities->of_device[id - 1];
+}
+
 /* entity_put - enter @id under its names; the slot is free. Parents are looked up, not made:
  * entities_load() may meet them later. */
 static void entity_put(
@@ -132,9 +156,43 @@ static void entity_put(
 		entities->v[entities->n++] = NULL;
 	}
 	entities->v[id - 1] = e;
+	uint32_t device_id = entity_find(entities, device, "", PRIO_NONE);
+	if (device_id != ENTITY_NONE)
+		++*count_of_device(entities, device_id);
 	key_make(&k, device, port, priority);
 	smap_put(entities->by_name, k.p, k.n, id);
 	entity_key_done(&k);
+}
+
+void entities_limit(struct entities *entities, const struct entity_limits *limits)
+{
+	entities->limits = *limits;
+	if (entities->limits.total == 0 || entities->limits.total > ENTITY_ID_MAX)
+		entities->limits.total = ENTITY_ID_MAX;
+}
+
+uint64_t entities_refused(const struct entities *entities, const char **ret_device)
+{
+	*ret_device = entities->refused_device;
+	return entities->refused;
+}
+
+/* Is there room for one more name of @device? A priority may bring its port along: those two go one
+ * beyond. */
+static bool entity_room(struct entities *entities, const char *device)
+{
+	const uint32_t device_id = entity_find(entities, device, "", PRIO_NONE);
+	const uint32_t most = entities->limits.per_device;
+	bool room = entities->n < entities->limits.total;
+	if (room && most != 0 && device_id != ENTITY_NONE)
+		room = *count_of_device(entities, device_id) < most;
+	if (room)
+		return true;
+	entities->refused++;
+	entities->refused_device = NULL;
+	if (device_id != ENTITY_NONE)
+		entities->refused_device = entities->v[device_id - 1]->device;
+	return false;
 }
 
 uint32_t entities_intern(
@@ -145,6 +203,8 @@ uint32_t entities_intern(
 	uint32_t id = entity_find(entities, device, port, priority);
 	if (id != ENTITY_NONE)
 		return id;
+	if (!entity_room(entities, device))
+		return ENTITY_NONE;
 	if (priority != PRIO_NONE)
 		entities_intern(entities, device, port, PRIO_NONE);
 	else if (*port)
@@ -185,13 +245,6 @@ uint32_t entities_count(const struct entities *entities)
 	return entities->n;
 }
 
-/*
- * A file's ids are trusted only so far: an id far beyond what the file can hold would make us
- * allocate without limit. 16 M entities are two thousand switches with every priority of every
- * port.
- */
-#define ENTITY_ID_MAX (1u << 24)
-
 /* Entities of @device that came before their parent find it now. Files are written parents first,
  * so this is rare and may be slow. */
 static void adopt_children(struct entities *entities, const struct entity *parent)
@@ -206,8 +259,12 @@ static void adopt_children(struct entities *entities, const struct entity *paren
 int entities_load(
 	struct entities *entities, uint32_t id, const char *device, const char *port, int priority)
 {
-	if (id == ENTITY_NONE || id > ENTITY_ID_MAX || !device)
+	if (id == ENTITY_NONE || !device)
 		return -EINVAL;
+	/* An id far beyond what the file can hold would make us allocate without limit. 16 M
+	 * entities are two thousand switches with every priority of every port. */
+	if (id > ENTITY_ID_MAX)
+		return -ERANGE;
 	if (priority < INT16_MIN || priority > INT16_MAX)
 		return -EINVAL;
 	if (!port)

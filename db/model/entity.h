@@ -28,10 +28,25 @@ struct entity {
 
 struct entities;
 struct entities *entities_new(void);
+
+/*
+ * Names come from switches, which may invent them without end. Beyond a bound a new name is
+ * refused: entities_intern() answers ENTITY_NONE, and samples about it are refused and counted.
+ * Names that are known already, and those of the database, stay.
+ */
+#define ENTITY_ID_MAX (1u << 24) /* what a file can hold */
+struct entity_limits {
+	uint32_t per_device; /* 0 = no bound */
+	uint32_t total; /* 0 = ENTITY_ID_MAX */
+};
+void entities_limit(struct entities *entities, const struct entity_limits *limits);
+/* entities_refused - how many times a new name was refused. @ret_device: of the newest one, lent
+ * until entities_free(); NULL when there was none. */
+uint64_t entities_refused(const struct entities *entities, const char **ret_device);
 void entities_free(struct entities *entities);
 
 /* entities_intern - find or add; parents are added first. @port NULL or "" and @priority PRIO_NONE
- * name the device. */
+ * name the device. ENTITY_NONE when a bound is reached. */
 uint32_t entities_intern(
 	struct entities *entities, const char *device, const char *port, int priority);
 /* ENTITY_NONE if absent */
@@ -44,7 +59,8 @@ uint32_t entity_device(const struct entities *entities, uint32_t id);
 uint32_t entities_count(const struct entities *entities); /* ids are 1..count */
 
 /* entities_load - for the store: add with the id it has in the database. -EEXIST when the id or
- * name is taken by another. */
+ * name is taken by another; -ERANGE when the id is above ENTITY_ID_MAX: such a row cannot be used,
+ * the rest of the file can. */
 int entities_load(
 	struct entities *entities, uint32_t id, const char *device, const char *port, int priority);
 

@@ -30,7 +30,7 @@ static int load_new_entities(struct series_db *db)
 		int r = entities_load(db->entities, (uint32_t)sqlite3_column_int64(st, 0),
 			(const char *)sqlite3_column_text(st, 1),
 			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
-		if (r < 0)
+		if (r < 0 && r != -ERANGE) /* names beyond what we can hold are left out */
 			rc = SQLITE_CORRUPT;
 		else
 			rc = SQLITE_OK;

@@ -162,11 +162,17 @@ static int writer_load_entities(
 	struct store_writer *writer, struct entities *entities, struct err *e)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	uint64_t unusable = 0;
 	int rc = sqlite3_prepare_v2(writer->db,
 		"SELECT id, device, port, priority FROM entity ORDER BY id", -1, &st, NULL);
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		sqlite3_int64 id = sqlite3_column_int64(st, 0);
+		if (id > ENTITY_ID_MAX) { /* an older release let a switch invent so many */
+			unusable++;
+			rc = SQLITE_OK;
+			continue;
+		}
 		int r = entities_load(entities, (uint32_t)id,
 			(const char *)sqlite3_column_text(st, 1),
 			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
@@ -177,6 +183,11 @@ static int writer_load_entities(
 				writer->o.path, (long long)id);
 		rc = SQLITE_OK;
 	}
+	if (unusable)
+		log_warn("store",
+			"%s: %llu names have numbers beyond %u and are not used; their samples "
+			"stay in the file",
+			writer->o.path, (unsigned long long)unusable, ENTITY_ID_MAX);
 	if (rc == SQLITE_DONE)
 		return 0;
 	return sqlite_fail(e, writer->db, rc, "read", writer->o.path);

@@ -107,7 +107,7 @@ static void entity_load(void **state)
 	assert_int_equal(entities_load(t, 2, "leaf9", "swp1", PRIO_NONE), -EEXIST);
 	assert_int_equal(entities_load(t, 9, "leaf1", "swp1", PRIO_NONE), -EEXIST);
 	assert_int_equal(entities_load(t, 0, "leaf1", "swp1", PRIO_NONE), -EINVAL);
-	assert_int_equal(entities_load(t, UINT32_MAX, "leaf1", "x", PRIO_NONE), -EINVAL);
+	assert_int_equal(entities_load(t, UINT32_MAX, "leaf1", "x", PRIO_NONE), -ERANGE);
 	assert_int_equal(entities_intern(t, "leaf2", "", PRIO_NONE), 4);
 	entities_free(t);
 }
@@ -149,12 +149,46 @@ static void flags_as_text(void **state)
 	assert_true(isnan(sample_number(M_CFG_TRUST, 1)));
 }
 
+/* A switch that invents names fills its own room, not that of the others. */
+static void names_are_bounded(void **state)
+{
+	struct entities *t = entities_new();
+	const struct entity_limits limits = {.per_device = 10, .total = 30};
+	const char *device;
+	char port[32];
+	entities_limit(t, &limits);
+	assert_int_not_equal(entities_intern(t, "leaf1", "swp1", 3), ENTITY_NONE);
+	for (int i = 0; i < 100; i++) {
+		snprintf(port, sizeof(port), "invented%d", i);
+		entities_intern(t, "evil", port, PRIO_NONE);
+	}
+	assert_int_equal(entities_refused(t, &device), 90);
+	assert_string_equal(device, "evil");
+	assert_int_equal(entities_intern(t, "evil", "invented99", PRIO_NONE), ENTITY_NONE);
+	assert_int_not_equal(entities_intern(t, "evil", "invented3", PRIO_NONE), ENTITY_NONE);
+	/* the others go on, up to the bound of all together */
+	for (int i = 0; i < 100; i++) {
+		snprintf(port, sizeof(port), "leaf%d", i);
+		entities_intern(t, port, "swp1", 3);
+	}
+	assert_true(entities_count(t) <= 32);
+	for (uint32_t id = 1; id <= entities_count(t); id++) {
+		const struct entity *e = entity_get(t, id);
+		assert_true(*e->port == '\0' || e->parent != ENTITY_NONE);
+	}
+	/* what stands in a file beyond the bound is loaded; what no file can hold is left out */
+	assert_int_equal(entities_load(t, 500, "evil", "stored", PRIO_NONE), 0);
+	assert_int_equal(entities_load(t, ENTITY_ID_MAX + 1, "a", "", PRIO_NONE), -ERANGE);
+	entities_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(metric_table),
 		cmocka_unit_test(names_of_words),
 		cmocka_unit_test(entity_intern),
+		cmocka_unit_test(names_are_bounded),
 		cmocka_unit_test(entity_load),
 		cmocka_unit_test(entity_text),
 		cmocka_unit_test(flags_as_text),

@@ -584,6 +584,31 @@ static void link_is_locked(void **state)
 	rig_done(&r);
 }
 
+/* A file into which a switch has put more names than ids can hold opens, and is written. */
+static void name_beyond_all_ids(void **state)
+{
+	struct rig r;
+	struct err e = {0};
+
+	rig_init(&r, false);
+	give(&r, 0, M_PORT_IN_OCTETS, 1, 0);
+	flush(&r);
+	store_close(r.store);
+	entities_free(r.entities);
+	world_exec(&r.world,
+		"INSERT INTO entity(id, device, port, priority) "
+		"VALUES(16777217, 'evil', 'invented', -1)");
+	r.entities = entities_new();
+	const struct store_options o = {.path = r.world.path};
+	if (db_store_open(&o, r.entities, &r.store, &e) < 0)
+		fail_msg("%s", e.text);
+	r.port = entities_intern(r.entities, "leaf1", "swp1", PRIO_NONE);
+	give(&r, 1, M_PORT_IN_OCTETS, 2, 0);
+	flush(&r);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples"), 2);
+	rig_done(&r);
+}
+
 static void oldest_are_dropped(void **state)
 {
 	struct rig r;
@@ -997,6 +1022,7 @@ int main(void)
 		cmocka_unit_test_setup(deleted_file_comes_back, disk_works),
 		cmocka_unit_test_setup(replaced_file_is_left_alone, disk_works),
 		cmocka_unit_test_setup(link_is_locked, disk_works),
+		cmocka_unit_test_setup(name_beyond_all_ids, disk_works),
 		cmocka_unit_test_setup(retention, disk_works),
 		cmocka_unit_test_setup(pinned, disk_works),
 		cmocka_unit_test_setup(strange_files, disk_works),
