@@ -148,6 +148,10 @@ void pcap_put_encapsulation(json_t *document, struct pcap_reading *reading)
 	const struct encapsulation_count *count = &reading->analysis.encapsulation;
 	json_object_set_new(document, "by_encapsulation", json_layers(count));
 	json_object_set_new(document, "mirrors", json_mirrors(count));
+	if (count->more_mirrors)
+		pcap_count_put(document, "more_mirrors_packets", count->more_mirrors);
+	if (count->inner_cut)
+		pcap_count_put(document, "inner_cut_packets", count->inner_cut);
 	json_t *transports = json_object();
 	put_uet(document, transports, count);
 	put_rocev1(document, transports, reading->analysis.count.rocev1_packets);

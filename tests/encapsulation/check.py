@@ -61,17 +61,19 @@ def compare(program, path, want):
             wrong.append(f"tshark reads {name} otherwise: {seen}, made {(opcode, qp, psn)}")
     rows = {(q["src"], q["dst"], q["dst_qp"]): q for q in doc["qps"]}
     ends = {4: ("10.0.0.1", "10.0.0.2"), 6: ("fd00::1", "fd00::2")}
-    by_opcode, layers = collections.Counter(), collections.Counter()
+    by_opcode, layers, ecn = collections.Counter(), collections.Counter(), collections.Counter()
     for name, keys, family, opcode, qp, psn, _ in want:
         by_opcode[f.OPCODES[opcode][0]] += 1
         layers.update(keys)
+        ecn[["not_ect", "ect1", "ect0", "ce"][(qp >> 8) % 4]] += 1
         row = rows.pop(ends[family] + (qp,), None)
         if row is None:
             wrong.append(f"no row for {name}, IPv{family} inside, {f.OPCODES[opcode][0]}, qp {qp}")
         elif row["packets"] != 1 or (opcode != f.CNP and row["psn_first"] != psn):
             wrong.append(f"{name}: {row['packets']} packets, psn {row['psn_first']}, expected {psn}")
     wrong += [f"a row that nobody sent: {key}" for key in rows]
-    for key, got, expected in (("by_opcode", doc["by_opcode"], by_opcode), ("by_encapsulation", doc["by_encapsulation"], layers)):
+    for key, got, expected in (("by_opcode", doc["by_opcode"], by_opcode), ("ecn", doc["ecn"], ecn),
+                               ("by_encapsulation", doc["by_encapsulation"], layers)):
         if got != dict(expected):
             wrong.append(f"{key}: {got}, expected {dict(expected)}")
     if doc["icrc"] != {"ok": len(want), "bad": 0, "unchecked": 0}:

@@ -49,7 +49,7 @@ static const struct row rows[] = {
 	{"first fragment", {WRITE, .fragment = 0x2000}, PACKET_ROCE, ROCE_OK, ICRC_UNCHECKED},
 	{"later fragment", {WRITE, .fragment = 0x00b9}, PACKET_BAD, ROCE_IP_FRAGMENT,
 		ICRC_UNCHECKED},
-	{"other port", {WRITE, .dst_port = 4790}, PACKET_OTHER, ROCE_OK, ICRC_UNCHECKED},
+	{"other port", {WRITE, .dst_port = 4788}, PACKET_OTHER, ROCE_OK, ICRC_UNCHECKED},
 	{"from port 4791 only", {WRITE, .src_port = 4791, .dst_port = 5000}, PACKET_OTHER, ROCE_OK,
 		ICRC_UNCHECKED},
 	{"TCP", {WRITE, .proto = 6}, PACKET_OTHER, ROCE_OK, ICRC_UNCHECKED},
