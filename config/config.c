@@ -199,13 +199,6 @@ int config_check_served(
 			errors);
 		ret = -ENOTSUP;
 	}
-	for (size_t i = 0; i < t->captures.n; i++) {
-		const struct tree_capture *p = t->captures.v[i];
-		if (p->listen)
-			config_unserved(config, build_at(p->node, "listen"), "listen",
-				"sFlow is not received by this version; name an interface",
-				warnings);
-	}
 	return ret;
 }
 

@@ -65,17 +65,31 @@ struct config_gnmi {
 	uint64_t max_message; /* bytes of one message that are accepted */
 	int line;
 };
+struct config_sflow_port {
+	uint32_t ifindex;
+	const char *port;
+};
+struct config_sflow { /* the sFlow agent of a device */
+	const char *agent; /* NULL: the address of snmp or gnmi */
+	struct config_sflow_port *ports;
+	size_t n_ports;
+	bool counters; /* store them, when nothing else asks the device */
+	int line;
+};
 struct config_device {
 	const char *name;
 	const struct fabric_device *device;
 	struct config_snmp *snmp; /* NULL = not polled by SNMP */
 	struct config_gnmi *gnmi;
+	struct config_sflow *sflow;
 	const char *profile; /* "auto" */
 	int line;
 };
 
 struct config_capture {
 	const char *name, *interface, *listen; /* interface or listen */
+	const char *const *allow; /* with listen: networks; the devices' addresses when none */
+	size_t n_allow;
 	/* open the interface in this network namespace (ip-netns name); NULL = ours */
 	const char *netns;
 	const char *device, *port; /* the port it mirrors; NULL = unknown */

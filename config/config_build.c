@@ -2,6 +2,7 @@
  * read. What only shows when parts are seen together is checked here. */
 #include "config/config_build.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/arena.h"
@@ -96,6 +97,33 @@ static struct config_gnmi *build_gnmi(struct build *build, struct tree_gnmi *tre
 	return gnmi;
 }
 
+static struct config_sflow *build_sflow(struct build *build, const struct tree_device *device)
+{
+	const struct tree_sflow *tree = device->sflow;
+	if (!tree)
+		return NULL;
+	struct arena *a = build->c->arena;
+	struct config_sflow *sflow = arena_new_of(a, struct config_sflow);
+	const bool asked = yaml_get(device->node, "snmp") || yaml_get(device->node, "gnmi");
+	if (build->mode == CONFIG_FULL && !tree->agent && !asked)
+		build_error(build, tree->node,
+			"the key 'agent' is missing here: the address in its datagrams, since the "
+			"device has no snmp and no gnmi");
+	sflow->agent = tree->agent;
+	sflow->counters = tree->counters;
+	sflow->line = tree->node->line;
+	sflow->ports = arena_array(a, struct config_sflow_port, tree->ports.n + 1);
+	for (size_t i = 0; i < tree->ports.n; i++) {
+		const char *text = tree->ports.v[i], *equals = strchr(text, '=');
+		if (!equals) /* the schema has complained */
+			continue;
+		sflow->ports[sflow->n_ports++] =
+			(struct config_sflow_port){.ifindex = (uint32_t)strtoul(text, NULL, 10),
+				.port = arena_strdup(a, equals + 1)};
+	}
+	return sflow;
+}
+
 static bool lists_nothing(const struct yaml_node *root, const char *key)
 {
 	const struct yaml_item *item = yaml_get(root, key);
@@ -116,13 +144,15 @@ static void build_devices(struct build *build)
 		device->device = fabric_device(c->fabric, device->name);
 		device->snmp = build_snmp(build, tree->snmp);
 		device->gnmi = build_gnmi(build, tree->gnmi);
+		device->sflow = build_sflow(build, tree);
 		device->profile = tree->profile;
 		device->line = tree->node->line;
-		const bool asked = yaml_get(tree->node, "snmp") || yaml_get(tree->node, "gnmi");
+		const bool asked = yaml_get(tree->node, "snmp") || yaml_get(tree->node, "gnmi") ||
+			yaml_get(tree->node, "sflow");
 		if (build->mode == CONFIG_FULL && !asked)
 			build_error(build, tree->node,
 				"%s has no address; add 'snmp: { address: ..., credentials: ... }' "
-				"or a gnmi section",
+				"or a gnmi or sflow section",
 				str_or(tree->name, "device"));
 	}
 	if (build->mode == CONFIG_FULL && lists_nothing(build->root, "devices") &&
@@ -133,6 +163,23 @@ static void build_devices(struct build *build)
 }
 
 /* ---- captures and traps -------------------------------------------------- */
+
+/* Keys of one way of capturing that the other does not have. */
+static void build_capture_keys(struct build *build, const struct tree_capture *tree)
+{
+	static const char *const of_interface[] = {
+		"netns", "port", "direction", "sampling", "snaplen"};
+	for (size_t i = 0; tree->listen && i < rw_countof(of_interface); i++) {
+		const struct yaml_node *at = build_at(tree->node, of_interface[i]);
+		if (yaml_get(tree->node, of_interface[i]))
+			build_warn(build, at,
+				"%s has no effect beside 'listen': sFlow says it with each sample",
+				of_interface[i]);
+	}
+	if (tree->interface && yaml_get(tree->node, "allow"))
+		build_warn(build, build_at(tree->node, "allow"),
+			"allow has no effect without 'listen'");
+}
 
 static void build_captures(struct build *build)
 {
@@ -147,6 +194,8 @@ static void build_captures(struct build *build)
 		*capture = (struct config_capture){.name = tree->name,
 			.interface = tree->interface,
 			.listen = tree->listen,
+			.allow = tree->allow.v,
+			.n_allow = tree->allow.n,
 			.netns = tree->netns,
 			.direction = directions[tree->direction],
 			.mirrored = directions[tree->mirrored],
@@ -165,6 +214,7 @@ static void build_captures(struct build *build)
 				"%s: expected either 'interface: NAME' (packets) or 'listen: "
 				"ADDRESS:PORT' (sFlow)",
 				str_or(tree->name, "capture"));
+		build_capture_keys(build, tree);
 	}
 	smap_free(seen);
 }

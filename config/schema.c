@@ -133,6 +133,22 @@ static const struct field gnmi_rows[] = {
 };
 TABLE(gnmi_section, tree_gnmi, gnmi_rows, "Subscribe to this device by gNMI.");
 
+static const struct field sflow_rows[] = {
+	TEXT(tree_sflow, agent, "agent",
+		"Address that stands in the datagrams as the agent, when it is another than that "
+		"of "
+		"snmp or gnmi: often a loopback address of the switch.",
+		.check = schema_check_ip),
+	LIST(tree_sflow, ports, "ports", schema_check_sflow_port,
+		"Ports by ifIndex, \"7=Ethernet4\", where SNMP does not tell them."),
+	VALUE(tree_sflow, counters, "counters", OPT_BOOL, "false", NULL, NULL,
+		"Store the counter samples of this device. For devices that neither SNMP nor gNMI "
+		"asks; of others they are counted and not stored, because every counter would come "
+		"twice."),
+};
+TABLE(sflow_section, tree_sflow, sflow_rows,
+	"The sFlow agent of the device, for captures with 'listen'.");
+
 static const struct field device_rows[] = {
 	TEXT(tree_device, name, "name",
 		"Name of the device everywhere in rocewatch. A differing sysName is reported.",
@@ -152,6 +168,7 @@ static const struct field device_rows[] = {
 		"given."),
 	SECTION(tree_device, snmp, "snmp", snmp_section),
 	SECTION(tree_device, gnmi, "gnmi", gnmi_section),
+	SECTION(tree_device, sflow, "sflow", sflow_section),
 };
 TABLE(device_section, tree_device, device_rows, "The switches.");
 
@@ -267,8 +284,13 @@ static const struct field capture_rows[] = {
 		"Network interface to capture from: a mirror port, an ERSPAN device, a host's NIC.",
 		.check = schema_check_interface),
 	TEXT(tree_capture, listen, "listen",
-		"ADDRESS:PORT to receive sFlow on, instead of an interface.",
-		.check = schema_check_listen),
+		"ADDRESS:PORT to receive sFlow on, instead of an interface: an address of this "
+		"machine, not all of them, such as \"127.0.0.1:6343\".",
+		.check = schema_check_trap_listen),
+	LIST(tree_capture, allow, "allow", schema_check_network,
+		"With 'listen': networks or addresses that datagrams are taken from; others are "
+		"counted and not read. When not given: the addresses of the devices above (snmp, "
+		"gnmi, sflow.agent)."),
 	TEXT(tree_capture, netns, "netns", "Network namespace (ip-netns name) of the interface.",
 		.check = schema_check_name),
 	TEXT(tree_capture, port, "port",

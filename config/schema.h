@@ -114,12 +114,19 @@ struct tree_gnmi {
 	int encoding;
 	uint64_t max_message;
 };
+struct tree_sflow {
+	TREE_NODE;
+	const char *agent;
+	struct tree_values ports;
+	bool counters;
+};
 struct tree_device {
 	TREE_NODE;
 	const char *name, *rail, *profile;
 	int role, lb;
 	struct tree_snmp *snmp;
 	struct tree_gnmi *gnmi;
+	struct tree_sflow *sflow;
 };
 struct tree_link {
 	TREE_NODE;
@@ -162,6 +169,7 @@ struct tree_capture {
 	int mirrored;
 	int64_t sampling, interval_ns;
 	uint64_t snaplen, buffer;
+	struct tree_values allow;
 };
 struct tree_job {
 	TREE_NODE;

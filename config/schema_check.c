@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/base/err.h"
+#include "agent/base/str.h"
 #include "config/address.h"
 
 #define UNIX_PATH_MAX 107 /* sun_path of unix(7), with its NUL */
@@ -112,6 +113,24 @@ int schema_check_http_listen(const char *text, struct err *e)
 		"'%.64s'; expected an address of this machine and a port, such as "
 		"\"127.0.0.1:9421\" or \"[2001:db8::5]:9421\"",
 		text);
+}
+
+int schema_check_sflow_port(const char *text, struct err *e)
+{
+	int64_t ifindex;
+	char number[16];
+	const int rc = schema_check_text(text, e);
+	const char *equals = strchr(text, '=');
+	if (rc < 0)
+		return rc;
+	if (!equals || !equals[1] || (size_t)(equals - text) >= sizeof(number))
+		return err_set(
+			e, -EINVAL, "'%.64s'; expected IFINDEX=PORT such as \"7=Ethernet4\"", text);
+	snprintf(number, sizeof(number), "%.*s", (int)(equals - text), text);
+	if (unit_int(number, &ifindex, NULL) < 0 || ifindex < 1 || ifindex > UINT32_MAX)
+		return err_set(
+			e, -EINVAL, "'%.64s'; expected an ifIndex from 1 to 4294967295", text);
+	return 0;
 }
 
 int schema_check_network(const char *text, struct err *e)

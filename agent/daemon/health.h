@@ -12,7 +12,8 @@
  *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed suspects max_repetitions
  *   gnmi/NAME/             messages bytes updates refused odd_times stale reconnects stalls
  *                          skew_s
- *   capture/NAME/          frames roce bad kernel_drops
+ *   capture/NAME/          frames roce bad kernel_drops; of sFlow also datagrams strangers
+ *                          stranger_ADDRESS bad_datagrams lost_datagrams unmapped_ports ...
  *   traps/                 open received events informs repeated unknown_sender
  *                          wrong_credential malformed unknown_trap limited
  *   alert/NAME/            sent failed dropped queued failing last_success_s (wall clock)

@@ -88,13 +88,39 @@ static void source_failed(
 	source->retry = (mono_t){mono_now().ns + RETRY_NS};
 }
 
+static const char *source_port_name(void *arg, const char *device, uint32_t ifindex)
+{
+	const struct sources *sources = arg;
+	for (size_t k = 0; k < sources->n; k++) {
+		const struct source *s = sources->v[k];
+		const char *name = NULL;
+		if (s->instance && s->collector->port_name && str_eq(s->name, device))
+			name = s->collector->port_name(s->instance, ifindex);
+		if (name)
+			return name;
+	}
+	return NULL;
+}
+
+static const char *source_peer(void *arg, const char *device)
+{
+	const struct sources *sources = arg;
+	for (size_t k = 0; k < sources->n; k++) {
+		const struct source *s = sources->v[k];
+		if (s->instance && s->collector->peer && str_eq(s->name, device))
+			return s->collector->peer(s->instance);
+	}
+	return NULL;
+}
+
 static void source_open(
 	struct sources *sources, struct source *source, const struct collector_place *place)
 {
 	const struct collector_env env = {.loop = sources->loop,
 		.entities = sources->entities,
 		.config = sources->config,
-		.sink = source_sink(sources, source)};
+		.sink = source_sink(sources, source),
+		.lookup = {sources, source_port_name, source_peer}};
 	struct err e = {0};
 	const int rc = source->collector->open(&env, place->config, &source->instance, &e);
 	if (rc == 0) {

@@ -169,7 +169,10 @@ static void judge_capture(struct doctor *doctor, const struct config_capture *ca
 		str_add(notes, "not open");
 		return;
 	}
-	capture_tell_sight(doctor, capture, notes);
+	if (capture->listen)
+		doctor_sflow(doctor, capture, notes);
+	else
+		capture_tell_sight(doctor, capture, notes);
 	if (expectation->captured > 0 && expectation->counted > 0) {
 		double share = expectation->captured / expectation->counted;
 		str_addf(notes, "%.0f %% of the port's octets; ", 100 * share);

@@ -12,6 +12,9 @@
 
 #define DOCTOR_LOST_SHARE 0.05 /* of polls that met a timeout, of flow rows that came late */
 
+struct config_capture;
+struct str;
+
 struct doctor {
 	struct client *client;
 	json_t *health; /* key -> number: what the agent wrote of itself */
@@ -36,5 +39,7 @@ int doctor_targets(struct doctor *doctor, struct err *e);
 int doctor_alerts(struct doctor *doctor, struct err *e);
 void doctor_captures(struct doctor *doctor);
 void doctor_traps(struct doctor *doctor);
+/* doctor_sflow - of a capture with 'listen'; adds to its notes, each with "; " behind it. */
+void doctor_sflow(struct doctor *doctor, const struct config_capture *capture, struct str *notes);
 
 #endif

@@ -352,8 +352,6 @@ static enum flow_dir pcap_direction(const char *text)
 int capture_open(struct loop *loop, struct entities *entities, const struct config_capture *config,
 	const struct sink *sink, struct capture **ret, struct err *e)
 {
-	if (!config->interface)
-		return reason_err(e, -ENOTSUP, PCAP_LISTEN, config->name);
 	if (config->interval_ns <= 0)
 		return reason_err(e, -EINVAL, PCAP_INTERVAL, config->name);
 	struct capture *c = rw_calloc(1, sizeof(*c));
@@ -473,11 +471,10 @@ static bool pcap_collector_place(const struct config *config, size_t i, struct c
 	if (i >= config->n_captures)
 		return false;
 	const struct config_capture *capture = &config->captures[i];
-	*ret = (struct collector_place){.name = capture->name, .config = capture};
-	if (capture->interface)
-		ret->address = capture->interface;
-	else
-		ret->address = str_or(capture->listen, "");
+	*ret = (struct collector_place){
+		.name = capture->name, .address = str_or(capture->interface, "")};
+	if (capture->interface) /* else it is one of sFlow */
+		ret->config = capture;
 	return true;
 }
 

@@ -52,7 +52,7 @@ struct capture;
  * privileges are dropped.
  *
  * An interface that is absent or down is not an error: the capture waits for it in BACKOFF. 0;
- * -EPERM, -ENOTSUP (listen), -EINVAL.
+ * -EPERM, -EINVAL.
  * @config is copied. @sink is copied, what it points to is lent. Without device and port the rows
  * go to the entity (capture name, interface).
  */

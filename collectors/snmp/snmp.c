@@ -391,6 +391,16 @@ static void snmp_collector_values(const void *instance, collector_value_fn *fn, 
 	snmp_target_values(instance, fn, arg);
 }
 
+static const char *snmp_collector_port_name(const void *instance, uint32_t ifindex)
+{
+	return snmp_target_port_name(instance, ifindex);
+}
+
+static const char *snmp_collector_peer(const void *instance)
+{
+	return snmp_target_peer(instance);
+}
+
 const struct collector collector_snmp = {.name = "snmp",
 	.role = COLLECTS_DEVICE,
 	.place = snmp_collector_place,
@@ -399,4 +409,6 @@ const struct collector collector_snmp = {.name = "snmp",
 	.update = snmp_collector_update,
 	.close = snmp_collector_close,
 	.state = snmp_collector_state,
-	.values = snmp_collector_values};
+	.values = snmp_collector_values,
+	.port_name = snmp_collector_port_name,
+	.peer = snmp_collector_peer};

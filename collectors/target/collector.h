@@ -91,11 +91,20 @@ enum collector_role {
 	COLLECTS_DEVICE_PREFERRED,
 };
 
+/* What the collectors of a device have learned of it, for those that hear of it by other means.
+ * Lent until the next turn of the loop; NULL when nobody knows. */
+struct collector_lookup {
+	void *arg;
+	const char *(*port_name)(void *arg, const char *device, uint32_t ifindex);
+	const char *(*peer)(void *arg, const char *device); /* "192.0.2.1:161" */
+};
+
 struct collector_env { /* all lent for the life of the instance */
 	struct loop *loop;
 	struct entities *entities;
 	const struct config *config; /* until a successful update() */
 	const struct sink *sink; /* copied by open() */
+	struct collector_lookup lookup;
 };
 
 /* One place of the configuration that asks for an instance. Lent by the configuration. */
@@ -146,6 +155,9 @@ struct collector {
 	void (*figures)(const void *instance, collector_figure_fn *fn, void *arg);
 	bool (*prefers_other)(const void *instance, unsigned metric);
 	void (*values)(const void *instance, collector_value_fn *fn, void *arg);
+	/* for struct collector_lookup */
+	const char *(*port_name)(const void *instance, uint32_t ifindex);
+	const char *(*peer)(const void *instance);
 };
 
 /* RW_COLLECTORS of the top CMakeLists.txt, ended by NULL. */

@@ -113,7 +113,7 @@ const char *reason_next_step(const char *protocol, const char *text)
 	const struct reason_row *row = reason_row(reason.code);
 	if (row)
 		return row->next;
-	if (str_eq(protocol, "pcap"))
+	if (str_eq(protocol, "pcap") || str_eq(protocol, "sflow"))
 		return "see the agent's log";
 	return "see the agent's log, and try: rocewatch profile test";
 }

@@ -27,6 +27,7 @@ static const char *const source_names[] = {
 	[SOURCE_REPLAY] = "replay",
 	[SOURCE_CONFIG] = "config",
 	[SOURCE_AGENT] = "agent",
+	[SOURCE_SFLOW] = "sflow",
 };
 
 const char *sample_source_name(unsigned source)

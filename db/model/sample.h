@@ -25,7 +25,8 @@ enum sample_source {
 	SOURCE_PCAP,
 	SOURCE_REPLAY,
 	SOURCE_CONFIG,
-	SOURCE_AGENT /* the agent about itself */
+	SOURCE_AGENT, /* the agent about itself */
+	SOURCE_SFLOW
 };
 
 struct sample {

@@ -11,7 +11,7 @@
 #include "agent/base/str.h"
 #include "collectors/target/reason.h"
 
-static const char *const protocols[] = {"", "snmp", "gnmi", "pcap"};
+static const char *const protocols[] = {"", "snmp", "gnmi", "pcap", "sflow"};
 
 static bool protocol_known(const char *protocol)
 {

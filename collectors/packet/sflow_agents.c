@@ -1,0 +1,133 @@
+/* sflow_agents - compares addresses of datagrams with those of the configuration. */
+#include "collectors/packet/sflow_agents.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "config/address.h"
+
+struct sflow_agents {
+	const struct config *config;
+	const struct config_capture *capture;
+	struct collector_lookup lookup;
+};
+
+struct sflow_agents *sflow_agents_new(const struct config *config,
+	const struct config_capture *capture, const struct collector_lookup *lookup)
+{
+	struct sflow_agents *agents = rw_calloc(1, sizeof(*agents));
+	*agents = (struct sflow_agents){config, capture, *lookup};
+	return agents;
+}
+
+void sflow_agents_free(struct sflow_agents *agents)
+{
+	free(agents);
+}
+
+/* Is @text, a numeric address, this one? A name is none: see device_peer(). */
+static bool address_is(const char *text, const uint8_t address[16])
+{
+	struct network network;
+	if (!text || network_parse(text, &network) < 0)
+		return false;
+	return memcmp(network.address, address, 16) == 0;
+}
+
+/* The address that the name in the configuration was resolved to: "192.0.2.1:161",
+ * "[2001:db8::1]:161". */
+static bool device_peer(const struct sflow_agents *agents, const struct config_device *device,
+	const uint8_t address[16])
+{
+	char host[64];
+	const char *peer = NULL;
+	if (agents->lookup.peer)
+		peer = agents->lookup.peer(agents->lookup.arg, device->name);
+	if (!peer)
+		return false;
+	size_t n = strcspn(peer, ":");
+	if (*peer == '[')
+		n = strcspn(++peer, "]");
+	snprintf(host, sizeof(host), "%.*s", (int)n, peer);
+	return address_is(host, address);
+}
+
+static bool device_has(const struct sflow_agents *agents, const struct config_device *device,
+	const uint8_t address[16])
+{
+	if (device->sflow && address_is(device->sflow->agent, address))
+		return true;
+	if (device->snmp && address_is(device->snmp->address, address))
+		return true;
+	if (device->gnmi && address_is(device->gnmi->address, address))
+		return true;
+	return device_peer(agents, device, address);
+}
+
+bool sflow_agents_allow(const struct sflow_agents *agents, const uint8_t source[16])
+{
+	const struct config_capture *capture = agents->capture;
+	struct network network;
+	for (size_t i = 0; i < capture->n_allow; i++)
+		if (network_parse(capture->allow[i], &network) == 0 &&
+			network_holds(&network, source))
+			return true;
+	if (capture->n_allow)
+		return false;
+	for (size_t i = 0; i < agents->config->n_devices; i++)
+		if (device_has(agents, &agents->config->devices[i], source))
+			return true;
+	return false;
+}
+
+/* What sflow.agent says goes before the addresses that devices are asked at: several devices may be
+ * asked through one address. */
+static const struct config_device *agents_one(
+	const struct sflow_agents *agents, const uint8_t address[16])
+{
+	const struct config *config = agents->config;
+	const struct config_device *found = NULL;
+	size_t n = 0;
+	for (size_t i = 0; i < config->n_devices; i++) {
+		const struct config_device *device = &config->devices[i];
+		if (!device->sflow || !address_is(device->sflow->agent, address))
+			continue;
+		found = device;
+		n++;
+	}
+	for (size_t i = 0; n == 0 && i < config->n_devices; i++) {
+		const struct config_device *device = &config->devices[i];
+		if (!device_has(agents, device, address))
+			continue;
+		if (found)
+			return NULL;
+		found = device;
+	}
+	if (n > 1)
+		return NULL;
+	return found;
+}
+
+const struct config_device *sflow_agents_device(
+	const struct sflow_agents *agents, const uint8_t agent[16], const uint8_t source[16])
+{
+	const struct config_device *device = agents_one(agents, agent);
+	if (device)
+		return device;
+	return agents_one(agents, source);
+}
+
+const char *sflow_agents_port(
+	const struct sflow_agents *agents, const struct config_device *device, uint32_t ifindex)
+{
+	const struct config_sflow *sflow = device->sflow;
+	for (size_t i = 0; sflow && i < sflow->n_ports; i++)
+		if (sflow->ports[i].ifindex == ifindex)
+			return sflow->ports[i].port;
+	if (!agents->lookup.port_name)
+		return NULL;
+	return agents->lookup.port_name(agents->lookup.arg, device->name, ifindex);
+}
