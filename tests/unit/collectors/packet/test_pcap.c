@@ -475,6 +475,8 @@ static void test_live(void **state)
 	entities_free(v.entities);
 }
 
+extern const struct collector collector_pcap;
+
 static void test_refused(void **state)
 {
 	struct loop *l;
@@ -483,10 +485,15 @@ static void test_refused(void **state)
 	struct capture *c;
 	struct err e = {0};
 	assert_int_equal(loop_new(&l), 0);
-	struct config_capture config = {
-		.name = "sflow", .listen = "127.0.0.1:6343", .interval_ns = INTERVAL};
-	assert_int_equal(capture_open(l, t, &config, &sink, &c, &e), -ENOTSUP);
-	assert_true(strstr(e.text, "sflow") != NULL);
+	struct config_capture config = {.name = "rocks", .interface = "lo", .interval_ns = 0};
+	assert_int_equal(capture_open(l, t, &config, &sink, &c, &e), -EINVAL);
+	assert_true(strstr(e.text, "rocks") != NULL);
+	/* what listens is a capture of another collector */
+	struct collector_place place;
+	struct config_capture listens = {.name = "sflow", .listen = "127.0.0.1:6343"};
+	const struct config whole = {.captures = &listens, .n_captures = 1};
+	assert_true(collector_pcap.place(&whole, 0, &place));
+	assert_null(place.config);
 	loop_free(l);
 	entities_free(t);
 }
