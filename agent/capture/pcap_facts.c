@@ -11,6 +11,7 @@
 #include "analyzers/measure/chance.h"
 
 enum { FACT_NAMES = 12 }; /* of a list of counters */
+enum { DATE = 10 }; /* 2026-11-22 */
 
 /* A name and the counters of @key, where any is above 0. */
 static void fact_counts(
@@ -41,7 +42,10 @@ static void fact_capture(struct str *out, const json_t *document)
 		str_addf(out, " in %.6f s, from ", doc_number(document, "duration_s"));
 		words_time(out, document, "from");
 		str_add(out, " to ");
-		words_time(out, document, "to");
+		if (strncmp(doc_word(document, "from"), doc_word(document, "to"), DATE) == 0)
+			words_clock(out, document, "to");
+		else
+			words_time(out, document, "to");
 		str_add(out, " UTC");
 	}
 	str_add(out, "; RoCEv2 ");
@@ -169,11 +173,9 @@ static void fact_copies(struct str *out, const json_t *document)
 	if (!words_number(copies, "packets"))
 		return;
 	words_count(out, copies, "packets");
-	str_add(out, " packets were captured more than once (");
+	str_add(out, " packets (");
 	words_percent(out, doc_number(copies, "share_ratio"));
-	str_add(out, "); they are in no other count");
-	if (*doc_word(copies, "text"))
-		str_addf(out, ": %s", doc_word(copies, "text"));
+	str_add(out, ") were captured before; they are in no other count");
 }
 
 static void fact_sampling(struct str *out, const json_t *document)
@@ -244,7 +246,9 @@ static void fact_sequence(struct str *out, const json_t *document)
 	}
 	if (!words_known(document, "gaps"))
 		fact_reason(out, json_object_get(document, "sampling"));
-	fact_counts(out, document, "nak_codes", "; ");
+	if (!words_known(document, "nak") && *doc_word(document, "nak_reason"))
+		str_addf(out, " (%s)", doc_word(document, "nak_reason"));
+	fact_counts(out, document, "nak_codes", "; codes of NAKs: ");
 }
 
 static void fact_loss(struct str *out, const json_t *document)
@@ -259,9 +263,9 @@ static void fact_loss(struct str *out, const json_t *document)
 	words_counts(out, causes, FACT_NAMES);
 	json_decref(causes);
 	if (words_known(loss, "capture_lost_ratio")) {
-		str_addf(out, "%sthe capture itself lost ", str_if(out->n, "; "));
+		str_add(out, str_if(out->n, "; "));
 		words_percent(out, doc_number(loss, "capture_lost_ratio"));
-		str_add(out, " of the gaps");
+		str_add(out, " of the gaps are the capture's own");
 	}
 	if (words_number(loss, "capture_drops")) {
 		str_addf(out, "%s", str_if(out->n, "; "));

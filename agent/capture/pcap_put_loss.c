@@ -5,6 +5,7 @@
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
+#include "agent/capture/pcap_words.h"
 #include "agent/document/json_value.h"
 
 /* One sentence about one direction of a queue pair and one cause. */
@@ -115,7 +116,7 @@ static void loss_verdict(json_t *document, const struct flow_table *flows,
 		snprintf(missing, sizeof(missing), ", 1 packet missing here");
 	else if (finding->missing)
 		snprintf(missing, sizeof(missing), ", %u packets missing here", finding->missing);
-	json_t *row = pcap_verdict_add(document, verdict, "%s to QP 0x%x of %s: %s, %s%s", src,
+	json_t *row = pcap_verdict_add(document, verdict, "%s to QP 0x%06x of %s: %s, %s%s", src,
 		flow.key.dst_qp, dst, says, times, missing);
 	json_object_set_new(row, "src", json_string(src));
 	json_object_set_new(row, "dst", json_string(dst));
@@ -140,10 +141,9 @@ static void loss_verdicts(json_t *document, const struct flow_table *flows)
 	if (totals->capture_gaps == 0)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CAPTURE_LOSS,
-		"the capture itself lost packets: of %llu gaps in the sequence, %llu are its own "
-		"and "
-		"not the network's",
-		(unsigned long long)totals->psn.gaps, (unsigned long long)totals->capture_gaps);
+		"the capture itself lost packets: of %s gaps in the sequence, %s are its own "
+		"and not the network's",
+		words_text(totals->psn.gaps).s, words_text(totals->capture_gaps).s);
 	pcap_count_put(row, "n", totals->capture_gaps);
 }
 
@@ -184,10 +184,9 @@ static void put_refusals(json_t *document, const struct roce_count *count)
 	json_object_set_new(document, "nak_reason",
 		json_string("the snap length ends before the AETH, which tells ACK from NAK"));
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CUT_SHORT,
-		"the snap length cut off the AETH of %llu packets: whether they are ACK or NAK is "
-		"not "
-		"known",
-		(unsigned long long)count->aeth_cut);
+		"the snap length cut off the AETH of %s packets: whether they are ACK or NAK is "
+		"not known",
+		words_text(count->aeth_cut).s);
 	pcap_count_put(row, "n", count->aeth_cut);
 }
 

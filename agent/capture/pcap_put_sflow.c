@@ -220,7 +220,7 @@ static void put_discard_verdict(json_t *document, const struct sflow_discard *wo
 		where = pcap_address_text(agent, worst->agent.family, worst->agent.bytes);
 	sflow_reason_text(text, worst->reason);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_SFLOW_DISCARDS,
-		"%s dropped packets of %s to %s QP 0x%x (%s); switches reported %s dropped "
+		"%s dropped packets of %s to %s QP 0x%06x (%s); switches reported %s dropped "
 		"RoCEv2 packets in all",
 		where, pcap_address_text(src, worst->pair.family, worst->pair.src),
 		pcap_address_text(dst, worst->pair.family, worst->pair.dst), worst->pair.dst_qp,

@@ -1,6 +1,8 @@
 /* pcap_text - the report as text: sections in the order in which a capture is judged. */
 #include "agent/capture/pcap_text.h"
 
+#include <stdlib.h>
+
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/capture/pcap_facts.h"
@@ -119,11 +121,9 @@ static void text_footnotes(FILE *out, const struct pcap_report *report, const js
 	const json_t *sampling = json_object_get(report->document, "sampling");
 	if (text_unknown(rows)) {
 		const char *reason = doc_word(sampling, "reason");
-		str_add(&text, "not known");
+		str_add(&text, "not known, or the row carries answers only");
 		if (*reason)
-			str_addf(&text, ": %s", reason);
-		else
-			str_add(&text, " from what was captured");
+			str_addf(&text, "; %s", reason);
 		words_put(out, style->width, "-", text.s);
 	}
 	if (report->rows.all > report->rows.n)
@@ -149,7 +149,8 @@ static void text_qps(FILE *out, const struct pcap_report *report, json_t *rows,
 		return;
 	json_t *part = json_object();
 	json_object_set(part, "qps", rows);
-	fputs("\nQueue pairs, one direction a row; NAK and CNP: sent by the receiver about it\n",
+	fputs("\nQueue pairs, one direction a row; NAK (with RNR) and CNP: sent by the receiver "
+	      "about it\n",
 		out);
 	report_print(out, part, &pcap_view_short, FORMAT_TABLE, style->header, style->color);
 	text_footnotes(out, report, rows, style);
@@ -158,34 +159,72 @@ static void text_qps(FILE *out, const struct pcap_report *report, json_t *rows,
 
 /* ---- events ------------------------------------------------------------------------------- */
 
+struct text_event {
+	const json_t *row, *event; /* lent */
+	size_t rank, at; /* of its cause among the kinds of verdicts; as it was found */
+};
+
+static int text_event_by_rank(const void *left, const void *right)
+{
+	const struct text_event *a = left, *b = right;
+	if (a->rank != b->rank)
+		return (a->rank > b->rank) - (a->rank < b->rank);
+	return (a->at > b->at) - (a->at < b->at);
+}
+
+/* Causes are ranked like the verdicts of the same name; others come last. */
+static size_t text_event_rank(const json_t *event)
+{
+	const struct pcap_verdict_info *info = pcap_verdict_named(doc_word(event, "cause"));
+	if (!info)
+		return PCAP_VERDICT_COUNT;
+	return (size_t)(info - pcap_verdict_info((enum pcap_verdict)0));
+}
+
 static void text_event(
-	FILE *out, const json_t *row, const json_t *event, const struct pcap_text_style *style)
+	FILE *out, const struct text_event *event, const struct pcap_text_style *style)
 {
 	rw_cleanup(str_done) struct str text = {0};
-	words_clock(&text, event, "t");
-	str_add(&text, " ");
-	words_qp(&text, row);
-	str_addf(&text, " %s: %s", doc_word(event, "cause"), doc_word(event, "proof"));
-	words_put(out, style->width, "", text.s);
+	words_clock(&text, event->event, "t");
+	str_addf(&text, "  %s  ", doc_word(event->event, "cause"));
+	words_qp(&text, event->row);
+	fprintf(out, "%s\n", text.s);
+	words_put(out, style->width, "", doc_word(event->event, "proof"));
+}
+
+/* The first events of each row; returns how many. *ret_all: of all rows together. */
+static size_t text_events_of(const json_t *rows, struct text_event *ret, uint64_t *ret_all)
+{
+	size_t i, k, n = 0;
+	json_t *row, *event;
+	*ret_all = 0;
+	json_array_foreach ((json_t *)rows, i, row) {
+		*ret_all += words_number(row, "events_total");
+		json_array_foreach (json_object_get(row, "events"), k, event) {
+			if (k >= TEXT_EVENTS_PER_QP)
+				break;
+			ret[n] = (struct text_event){row, event, text_event_rank(event), n};
+			n++;
+		}
+	}
+	return n;
 }
 
 /* text_events - the worst events of the rows printed, few of each. */
 static void text_events(FILE *out, const json_t *rows, const struct pcap_text_style *style)
 {
-	size_t i, k, shown = 0;
-	uint64_t all = 0;
-	json_t *row, *event;
-	json_array_foreach ((json_t *)rows, i, row) {
-		all += words_number(row, "events_total");
-		json_array_foreach (json_object_get(row, "events"), k, event) {
-			if (k >= TEXT_EVENTS_PER_QP || shown >= TEXT_EVENTS)
-				break;
-			if (shown++ == 0)
-				fputs("\nWhat happened to them, the worst first\n", out);
-			text_event(out, row, event, style);
-		}
-	}
-	if (all > shown && shown)
+	const size_t room = json_array_size(rows) * TEXT_EVENTS_PER_QP + 1;
+	rw_cleanup(freep) struct text_event *events = rw_calloc(room, sizeof(*events));
+	uint64_t all;
+	const size_t n = text_events_of(rows, events, &all);
+	if (n == 0)
+		return;
+	qsort(events, n, sizeof(*events), text_event_by_rank);
+	fputs("\nWhat happened to them, the worst first\n", out);
+	size_t shown = 0;
+	for (; shown < n && shown < TEXT_EVENTS; shown++)
+		text_event(out, &events[shown], style);
+	if (all > shown)
 		fprintf(out, "... %s more: --format json has them by queue pair\n",
 			words_text(all - shown).s);
 }

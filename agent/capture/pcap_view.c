@@ -51,7 +51,7 @@ static const struct column pcap_columns_short[] = {
 	{"rate_bps", "RATE", COL_BPS},
 	{"gaps", "GAPS", COL_INT},
 	{"retransmits", "RETR", COL_INT},
-	{"nak_returned", "NAK", COL_INT},
+	{"refused", "NAK", COL_INT},
 	{"ce", "CE", COL_INT},
 	{"cnp_returned", "CNP", COL_INT},
 	{"stall_s", "STALL", COL_DURATION_S},
@@ -61,7 +61,7 @@ const struct view pcap_view_short = {.rows = "qps",
 	.n_columns = rw_countof(pcap_columns_short),
 	.empty = "no RoCEv2 packets"};
 
-void pcap_view_row(json_t *row)
+static void view_put_stall(json_t *row)
 {
 	json_t *stalls = json_object_get(row, "stalls"), *stall;
 	double longest = 0;
@@ -74,4 +74,15 @@ void pcap_view_row(json_t *row)
 			longest = s;
 	}
 	json_object_set_new(row, "stall_s", json_real(longest));
+}
+
+void pcap_view_row(json_t *row)
+{
+	const json_t *nak = json_object_get(row, "nak_returned");
+	const json_t *rnr = json_object_get(row, "rnr_nak_returned");
+	json_t *refused = json_null();
+	if (json_is_integer(nak) && json_is_integer(rnr))
+		refused = json_integer(json_integer_value(nak) + json_integer_value(rnr));
+	json_object_set_new(row, "refused", refused);
+	view_put_stall(row);
 }

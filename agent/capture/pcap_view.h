@@ -7,8 +7,8 @@
 extern const struct view pcap_view; /* csv */
 extern const struct view pcap_view_short; /* table, html, md */
 
-/* pcap_view_row - adds to a row what only its columns need: the longest stall as "stall_s", 0 where
- * none was seen. */
+/* pcap_view_row - adds to a row what only its columns need: "stall_s", the longest stall, 0 where
+ * none was seen; "refused", NAKs and RNR NAKs about it. */
 void pcap_view_row(json_t *row);
 
 #endif
