@@ -278,9 +278,11 @@ class Case:
 		counts['opcodes'] = by_opcode
 		return counts
 
-	def pause_truth(self):
+	def pause_truth(self, last):
+		"""Up to the last packet of the capture."""
 		rows = []
 		for (mac, priority), spans in self.paused.items():
+			spans = [(t, min(end, last)) for t, end in spans]
 			rows.append(dict(mac=':'.join('%02x' % byte for byte in mac), priority=priority,
 				paused_s=sum(end - t for t, end in spans) / 1e9,
 				longest_s=max(end - t for t, end in spans) / 1e9))
@@ -294,7 +296,7 @@ class Case:
 			vlan=self.vlan is not None, link='sll2' if self.copies == 'any' else 'ethernet',
 			copies=self.copied, copies_from=self.copies_from(), totals=self.totals(), events=self.events(),
 			background=sorted(self.background), stalls=self.stalls(), messages=self.messages(),
-			pause=self.pause_truth(), snap=self.snap, credits=self.credit_truth(),
+			pause=self.pause_truth(records[-1][0] - self.start if records else 0), snap=self.snap, credits=self.credit_truth(),
 			capture_drops=self.capture_lost if self.tell_drops else None)
 		truth.update(self.extra_truth)
 		return records, truth

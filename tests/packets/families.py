@@ -130,9 +130,11 @@ def clean_large_paused(case):
 	packets = case.rng.randrange(1500, 4000)
 	case.plan(flow, [(1000, 'write', packets * flow.mtu)])
 	takes = packets * flow.mtu * 0.8
-	for i in (1, 2):
-		t = int(takes * i / 3)
-		case.pause(flow.src, t + i * 15 * MS, t + i * 15 * MS + case.rng.randrange(5 * MS, 20 * MS), 3, 'xon')
+	t = int(takes / 3)
+	for _ in range(2):
+		end = t + case.rng.randrange(5 * MS, 20 * MS)
+		case.pause(flow.src, t, end, 3, 'xon')
+		t = end + case.rng.randrange(1 * MS, 15 * MS)
 	case.until += 80 * MS
 
 
@@ -154,6 +156,29 @@ def clean_mirror_reorder(case):
 	case.background.add('reordered')
 	for _ in range(2):
 		bursts(case, pair(case), 10, ('write', 'send'), 1, 60)
+
+
+@family('clean_spray')
+def clean_spray(case):
+	"""One queue pair over many ways of different length; the responder takes packets in any order."""
+	case.background.add('reordered')
+	for _ in range(2):
+		flow = pair(case, window=128)
+		flow.tolerant, flow.spray = True, case.rng.choice([16, 64, 256])
+		flow.late_by = case.rng.randrange(500, 4000)
+		bursts(case, flow, 10, ('write', 'send'), 4, 60)
+
+
+@family('clean_long', 'lost_long')
+def long(case):
+	"""Enough packets that one in 100 of them still says something."""
+	case.mtu, case.snap = 1024, 128
+	for _ in range(2):
+		flow = pair(case, window=256, timeout=67 * MS)
+		spans = bursts(case, flow, 60, ('write', 'send'), 60, 200, idle=0.1)
+		if case.family == 'lost_long':
+			for number in inside(case, spans, 8):
+				flow.loss[number] = [case.rng.choice(['before', 'after'])]
 
 
 @family('reconnected')

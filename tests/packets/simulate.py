@@ -145,6 +145,7 @@ class Flow:
 		self.back_last, self.back_gaps = None, []
 		self.open, self.timer_set = [], False
 		self.retries, self.dead = 0, False
+		self.spray = 0  # source ports that one queue pair uses at random, each its own way through the fabric
 
 	# ---- what there is to send
 
@@ -271,6 +272,9 @@ class Flow:
 				far += delay
 			if self.marked_beyond and packet.ecn == CE:
 				packet.ecn, marked = self.ecn, True
+		if self.spray:
+			packet.sport = 50000 + self.sim.rng.randrange(self.spray)
+			near += packet.sport * 7919 % 13 * self.late_by // 12
 		if where == 'late':
 			near += self.late_by
 			self.note(where, number, taken, packet)
