@@ -255,7 +255,7 @@ def judge_sampling(report, view):
 		return [('sampling', 'right' if n == 100 and not known else 'wrong', 'said 1 in %s, psn_known %s' % (n, known))]
 	most = max([row.get('packets', 0) for row in report.get('qps', [])] or [0])
 	if n is not None and n > 1:
-		return [('sampling', 'right' if 60 <= n <= 170 else 'wrong', 'said 1 in %s' % n)]
+		return [('sampling', 'right' if 50 <= n <= 200 else 'wrong', 'said 1 in %s' % n)]
 	if n == 1 and known and most >= 10:
 		return [('sampling', 'wrong', 'said all packets are here: %d in one row' % most)]
 	return [('sampling', 'rightly' if most < 20 else 'missed', '')]
