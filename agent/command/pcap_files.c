@@ -131,6 +131,7 @@ static void files_name(struct files_run *run, size_t n)
 	run->input.files = run->names;
 	run->input.n_files = n_read + run->n_headless;
 	run->input.read_bytes = capture_files_read(run->files);
+	run->input.capture_drops = capture_files_drops(run->files, &run->input.capture_drops_known);
 	run->input.all_bytes = capture_files_bytes(run->files);
 }
 
