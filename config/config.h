@@ -96,7 +96,7 @@ struct config_capture {
 	const char *direction; /* "in" "out" "both": what of the interface is captured */
 	const char *mirrored; /* the same of the mirrored port; "both": as .direction says */
 	uint32_t sampling; /* one in N, >= 1 */
-	uint32_t snaplen; /* bytes, 128 */
+	uint32_t snaplen; /* bytes, 192 */
 	uint64_t buffer_bytes; /* kernel ring */
 	int64_t interval_ns; /* flow interval, 10 s */
 	int line;

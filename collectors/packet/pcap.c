@@ -20,7 +20,7 @@
 #define GRACE (300 * NS_PER_MS) /* the kernel hands frames over at most PCAP_BLOCK_MS late */
 /* a clock that jumps further ahead does not leave empty intervals behind */
 #define SKIP_INTERVALS 16
-enum { PACKETS_PER_TURN = 4096, SNAPLEN_USUAL = 128 };
+enum { PACKETS_PER_TURN = 4096, SNAPLEN_USUAL = 192 };
 /* While no RoCE was seen, some frames of any kind are looked at: a mirror that carries the wrong
  * traffic differs from one that carries nothing. */
 enum { CENSUS_PER_INTERVAL = 64, CENSUS_SNAPLEN = 64 };

@@ -192,7 +192,7 @@ static void test_full(void **state)
 	assert_int_equal(m->interval_ns, 1000000000);
 	assert_null(m->listen);
 	assert_int_equal(c->captures[1].sampling, 1);
-	assert_int_equal(c->captures[1].snaplen, 128);
+	assert_int_equal(c->captures[1].snaplen, 192);
 	assert_null(c->captures[1].device);
 
 	const struct fabric *f = c->fabric;
