@@ -10,6 +10,8 @@ static void total_row(const struct capture_analysis *analysis, const struct flow
 	total->data_packets = data;
 	total->data_ect = data - not_ect;
 	total->capture_lost = of->capture_lost;
+	if (analysis->copies)
+		total->copies = copies_count(analysis->copies)->packets;
 }
 
 size_t flow_rows(struct capture_analysis *analysis, const struct flow_rows_of *of,

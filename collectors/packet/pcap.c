@@ -46,7 +46,7 @@ struct capture {
 	struct capture_analysis analysis;
 	struct packet_origin origin;
 	int64_t from_ns, to_ns; /* interval under way, wall clock */
-	uint64_t kernel_drops;
+	uint64_t kernel_drops, copies;
 	struct complaint drops_complaint;
 };
 
@@ -163,6 +163,7 @@ static void pcap_interval_end(struct capture *capture, int64_t end_ns)
 	if (end_ns > capture->from_ns) {
 		const size_t n = flow_rows(&capture->analysis, &of, rows);
 		capture->target.values += n;
+		capture->copies += rows[0].copies;
 		if (capture->sink.flows)
 			capture->sink.flows(capture->sink.arg, rows, n);
 	}
@@ -458,6 +459,7 @@ void capture_counts(const struct capture *capture, struct capture_counts *ret)
 	*ret = (struct capture_counts){.count = &capture->analysis.count,
 		.encapsulation = &capture->analysis.encapsulation,
 		.kernel_drops = capture->kernel_drops,
+		.copies = capture->copies,
 		.interface_frames = -1,
 		.census = capture->census};
 	if (capture->handle && pcap_handle_frames(capture->handle, &frames))
@@ -554,6 +556,7 @@ static void pcap_collector_figures(const void *instance, collector_figure_fn *fn
 	fn(arg, "aeth_cut", "", (double)count->aeth_cut);
 	fn(arg, "requests", "", (double)roce_count_requests(count));
 	fn(arg, "answers", "", (double)roce_count_answers(count));
+	fn(arg, "copies", "", (double)counts.copies);
 	fn(arg, "kernel_drops", "", (double)counts.kernel_drops);
 	if (counts.interface_frames >= 0)
 		fn(arg, "interface_frames", "", counts.interface_frames);

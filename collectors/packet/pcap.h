@@ -72,7 +72,9 @@ struct capture_counts {
 	/* all that the filter let through: by kind, and what it was carried in; lent */
 	const struct roce_count *count;
 	const struct encapsulation_count *encapsulation;
-	uint64_t kernel_drops; /* up to the last end of an interval */
+	/* up to the last end of an interval: what the kernel had no room for; packets that came
+	 * twice */
+	uint64_t kernel_drops, copies;
 	/* of the interface, RoCE or not; < 0 not known */
 	double interface_frames;
 	struct frame_census census; /* what the interface shows instead, while there is no RoCE */

@@ -22,11 +22,11 @@ clean() {
 }
 trap clean EXIT
 in_ns() { ip netns exec "$ns" "$@"; }
-in_ns ip link add a mtu 9000 type veth peer name b
-in_ns ip link set a up
-in_ns ip link set b mtu 9000 up
-in_ns ip addr add 192.0.2.1/24 dev a
-in_ns ip neigh add 192.0.2.2 dev a lladdr 02:00:00:00:00:02
+in_ns ip link add rw0 mtu 9000 type veth peer name rw1
+in_ns ip link set rw0 up
+in_ns ip link set rw1 mtu 9000 up
+in_ns ip addr add 192.0.2.1/24 dev rw0
+in_ns ip neigh add 192.0.2.2 dev rw0 lladdr 02:00:00:00:00:02
 for i in 1 2; do
 	in_ns "$gen" --src 192.0.2.1 --dst 192.0.2.2 --rate 40G --duty 100 --mtu 256 --message 16 --seed "$i" --qpn "$((i * 4096))" \
 		--sports "$((49152 + 1000 * i))-$((49152 + 1000 * i + 63))" >/dev/null &
@@ -34,10 +34,10 @@ for i in 1 2; do
 done
 echo "reader     round      frames    dropped  frames/s"
 for round in $(seq "$rounds"); do
-	in_ns timeout -s INT "$seconds" tcpdump -i b -s 192 -w /dev/null 'udp port 4791' 2>"$work/tcpdump" || :
+	in_ns timeout -s INT "$seconds" tcpdump -i rw1 -s 192 -w /dev/null 'udp port 4791' 2>"$work/tcpdump" || :
 	awk -v r="$round" -v s="$seconds" '/received by filter/ { seen = $1 } /dropped by kernel/ { drop = $1 }
 		END { printf "tcpdump    %5d %11d %10d %9d\n", r, seen, drop, seen / s }' "$work/tcpdump"
-	in_ns "$build/rocewatch" pcap -i b --for "${seconds}s" --format json >"$work/rocewatch" 2>/dev/null || :
+	in_ns "$build/rocewatch" pcap -i rw1 --for "${seconds}s" --format json >"$work/rocewatch" 2>/dev/null || :
 	python3 - "$work/rocewatch" "$round" "$seconds" <<-END
 		import json, sys
 		d = json.load(open(sys.argv[1]))
