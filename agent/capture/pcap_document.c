@@ -15,6 +15,8 @@ json_t *pcap_document(struct pcap_reading *reading)
 	pcap_put_entropy(o, reading);
 	pcap_put_copies(o, reading);
 	pcap_put_loss(o, reading);
+	pcap_put_time(o, reading);
+	pcap_put_reaction(o, reading);
 	pcap_put_pause(o, reading);
 	pcap_put_rhythm(o, reading);
 	pcap_put_sflow(o, reading);

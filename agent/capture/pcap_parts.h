@@ -25,6 +25,10 @@ void pcap_put_entropy(json_t *document, struct pcap_reading *reading);
 void pcap_put_copies(json_t *document, struct pcap_reading *reading);
 /* sampling, gaps, retransmissions and what became of them */
 void pcap_put_loss(json_t *document, struct pcap_reading *reading);
+/* the rate over time; queue pairs that stood still */
+void pcap_put_time(json_t *document, struct pcap_reading *reading);
+/* senders after CNPs, receivers after marks */
+void pcap_put_reaction(json_t *document, struct pcap_reading *reading);
 /* pause frames */
 void pcap_put_pause(json_t *document, struct pcap_reading *reading);
 /* the training step */
@@ -42,5 +46,9 @@ json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow);
 
 /* what of a row only a complete, uncut capture shows: order, loss, NAKs, events */
 void pcap_put_qp_loss(json_t *row, struct pcap_reading *reading, const struct flow *flow);
+/* pcap_put_qp_time - its times, rate, messages, stalls and credits. */
+void pcap_put_qp_time(json_t *row, struct pcap_reading *reading, const struct flow *flow);
+/* pcap_stall_s - its longest stall; 0: none. */
+double pcap_stall_s(const struct pcap_reading *reading, const struct flow *flow);
 
 #endif

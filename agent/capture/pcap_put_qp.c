@@ -28,5 +28,6 @@ json_t *pcap_qp_row(struct pcap_reading *reading, const struct flow *flow)
 		pcap_count_put(o, "burst_bps", flow->burst_octets * 8000);
 	else
 		json_object_set_new(o, "burst_bps", json_null());
+	pcap_put_qp_time(o, reading, flow);
 	return o;
 }

@@ -13,8 +13,11 @@ struct pcap_reading *pcap_reading_new(const struct pcap_options *options)
 	const void *random = (const void *)getauxval(AT_RANDOM);
 	if (random)
 		memcpy(&seed, random, sizeof(seed));
-	struct analysis_options analysis = {
-		.flow_limit = FLOW_TABLE_FILE_LIMIT, .sampling = 1, .seed = seed};
+	struct analysis_options analysis = {.flow_limit = FLOW_TABLE_FILE_LIMIT,
+		.sampling = 1,
+		.seed = seed,
+		.bin_ns = options->bin_ns,
+		.speed_bps = options->speed_bps};
 	if (options->sampling)
 		analysis.sampling = options->sampling;
 	reading->options = *options;

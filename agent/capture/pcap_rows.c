@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "agent/base/str.h"
+#include "agent/capture/pcap_parts.h"
 
 static double sort_ce(const void *reading, const struct flow *flow)
 {
@@ -25,12 +26,18 @@ static double sort_retransmits(const void *reading, const struct flow *flow)
 	return (double)flow->psn.retransmits;
 }
 
+static double sort_stall(const void *reading, const struct flow *flow)
+{
+	return pcap_stall_s(reading, flow);
+}
+
 const struct pcap_sort pcap_sorts[] = {
 	{"octets", "octets sent", NULL},
 	{"ce", "packets marked CE", sort_ce},
 	{"cnp", "CNPs that the receiver sent about it", sort_cnp},
 	{"nak", "NAKs and RNR NAKs that the receiver sent about it", sort_nak},
 	{"retransmits", "packets sent again", sort_retransmits},
+	{"stall", "the longest time it stood still in a message", sort_stall},
 	{NULL},
 };
 

@@ -12,11 +12,30 @@
 /* How many packets wait before the second and third step, and before a packet is taken. */
 enum { FETCH_QP_AFTER = 5, FETCH_STREAM_AFTER = 10 };
 
+/* ---- life ------------------------------------------------------------------ */
+
+static void analysis_drop_stream(void *arg, struct flow_stream *stream)
+{
+	const struct capture_analysis *analysis = arg;
+	capture_clock_drop(analysis->clock, &stream->clock);
+}
+
+static void analysis_drop_host(void *arg, uint32_t host)
+{
+	const struct capture_analysis *analysis = arg;
+	capture_clock_forget(analysis->clock, host);
+}
+
 void capture_analysis_init(
 	struct capture_analysis *analysis, const struct analysis_options *options)
 {
 	*analysis = (struct capture_analysis){0};
 	analysis->flows = flow_table_new(options->flow_limit, options->sampling, options->seed);
+	analysis->clock = capture_clock_new(options->bin_ns, options->speed_bps);
+	flow_table_on_drop(analysis->flows,
+		&(struct flow_drops){.stream = analysis_drop_stream,
+			.host = analysis_drop_host,
+			.arg = analysis});
 	analysis->waiting = rw_calloc(ANALYSIS_WAITING, sizeof(*analysis->waiting));
 	if (options->sampling > 1)
 		return; /* a copy of what was picked is picked once in a while: no telling */
@@ -28,14 +47,33 @@ void capture_analysis_end(struct capture_analysis *analysis)
 {
 	flow_table_free(analysis->flows);
 	copies_free(analysis->copies);
+	capture_clock_free(analysis->clock);
 	free(analysis->waiting);
 	free(analysis->first);
 	analysis->flows = NULL;
 	analysis->copies = NULL;
+	analysis->clock = NULL;
 	analysis->waiting = analysis->first = NULL;
 }
 
 /* ---- taking packets -------------------------------------------------------- */
+
+/* What the time of the packet says. */
+static void analysis_clock(struct capture_analysis *analysis, const struct flow_hit *hit,
+	const struct roce_packet *packet, int64_t t_ns)
+{
+	struct stream_clock *about = NULL;
+	if (hit->about)
+		about = &hit->about->clock;
+	const bool data = hit->role != ROLE_ACK && hit->role != ROLE_NONE;
+	if (data && hit->stream)
+		capture_clock_data(analysis->clock, &hit->stream->clock, hit->qp->src, hit->qp->dst,
+			packet, t_ns);
+	if (roce_is_cnp(packet))
+		capture_clock_cnp(analysis->clock, about, hit->qp->src, hit->qp->dst, t_ns);
+	else if (hit->role == ROLE_ACK || packet->has_aeth)
+		capture_clock_answer(analysis->clock, about, hit->qp->src, packet, t_ns);
+}
 
 static void analysis_take(struct capture_analysis *analysis, const struct analysis_waiting *waiting)
 {
@@ -47,8 +85,11 @@ static void analysis_take(struct capture_analysis *analysis, const struct analys
 	}
 	flow_table_add_hashed(analysis->flows, &waiting->packet, waiting->hash, waiting->probably,
 		waiting->t_ns, &hit);
-	if (hit.qp)
-		hit.qp->dir = waiting->origin.direction & 3;
+	if (!hit.qp)
+		return;
+	hit.qp->dir = waiting->origin.direction & 3;
+	if (!waiting->packet.sampled)
+		analysis_clock(analysis, &hit, &waiting->packet, waiting->t_ns);
 }
 
 static void analysis_take_first(struct capture_analysis *analysis)
@@ -57,6 +98,12 @@ static void analysis_take_first(struct capture_analysis *analysis)
 	analysis->first_waiting = (at + 1) % ANALYSIS_WAITING;
 	analysis->n_waiting--;
 	analysis_take(analysis, &analysis->waiting[at]);
+}
+
+static void analysis_drain(struct capture_analysis *analysis)
+{
+	while (analysis->n_waiting)
+		analysis_take_first(analysis);
 }
 
 /* ---- the ring -------------------------------------------------------------- */
@@ -118,10 +165,15 @@ static void analysis_frame(struct capture_analysis *analysis, const struct roce_
 	roce_count_add(&analysis->count, packet, t_ns);
 	if (encapsulation_counts(packet))
 		encapsulation_count_add(&analysis->encapsulation, packet);
-	if (roce)
+	if (roce) {
 		analysis_wait(analysis, packet, origin, t_ns, false);
-	else if (packet->kind == PACKET_ROCEV1)
+	} else if (packet->kind == PACKET_PFC || packet->kind == PACKET_PAUSE) {
+		/* what came before it was not paused by it */
+		analysis_drain(analysis);
+		capture_clock_pause(analysis->clock, packet, t_ns);
+	} else if (packet->kind == PACKET_ROCEV1) {
 		flow_table_add(analysis->flows, packet, t_ns, NULL);
+	}
 }
 
 /* ---- the first packets ------------------------------------------------------ */
@@ -168,8 +220,7 @@ void capture_analysis_packet(struct capture_analysis *analysis, const struct roc
 void capture_analysis_flush(struct capture_analysis *analysis)
 {
 	analysis_first(analysis);
-	while (analysis->n_waiting)
-		analysis_take_first(analysis);
+	analysis_drain(analysis);
 }
 
 void capture_analysis_next(struct capture_analysis *analysis)
@@ -177,6 +228,7 @@ void capture_analysis_next(struct capture_analysis *analysis)
 	capture_analysis_flush(analysis);
 	analysis->told.data_packets = analysis->count.data_packets;
 	analysis->told.data_not_ect = analysis->count.data_not_ect;
+	capture_clock_next(analysis->clock);
 	flow_table_next(analysis->flows);
 	if (analysis->copies)
 		copies_next(analysis->copies);

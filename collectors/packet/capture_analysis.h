@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "collectors/packet/capture_clock.h"
 #include "collectors/packet/copies.h"
 #include "collectors/packet/encapsulation_count.h"
 #include "collectors/packet/flow_table.h"
@@ -20,6 +21,8 @@ struct analysis_options {
 	uint32_t flow_limit; /* flows kept at most */
 	uint32_t sampling; /* one packet in N, >= 1 */
 	uint64_t seed; /* of the hashes: not known to who sends the packets */
+	int64_t bin_ns; /* of the rate over time; 0: RATE_BIN_NS */
+	uint64_t speed_bps; /* of the captured link; 0: not known */
 };
 
 /* Decoded packets that wait while memory is fetched for them: a flow table larger than the caches
@@ -41,6 +44,7 @@ struct capture_analysis {
 	struct roce_count count;
 	struct encapsulation_count encapsulation;
 	struct flow_table *flows; /* owned; flush before it is asked */
+	struct capture_clock *clock; /* owned; the same */
 	struct analysis_waiting *waiting; /* owned; a ring */
 	uint32_t first_waiting, n_waiting;
 	/* of .count, up to the last capture_analysis_next() */

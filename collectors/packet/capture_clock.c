@@ -18,15 +18,25 @@
 struct clock_rare {
 	uint32_t messages, message_max;
 	uint32_t size, run; /* newest size of a message, and how many of it in a row */
-	uint32_t adding; /* payload so far of the SEND under way; 0: none */
+	uint32_t size_now; /* of the message under way, so far */
+	uint32_t unsized; /* messages whose size was not seen */
 	uint32_t stalls, sizes, reaction; /* in their pools; 0: none */
 	uint8_t credits; /* least count seen, as its code + 1; 0: none */
+	bool size_known; /* .size_now holds */
 	bool size_lost; /* .sizes found no room */
 };
+
+struct clock_range {
+	uint32_t first, n; /* PSNs; n = 0: none */
+};
+enum { CLOCK_RANGES = 4 };
 
 struct clock_stalls {
 	struct stalls stalls;
 	int64_t rnr_ns, nak_ns;
+	/* the newest PSNs that were skipped: what comes of them later has not been sent before */
+	struct clock_range skipped[CLOCK_RANGES];
+	uint32_t next_range;
 };
 
 struct clock_host_row { /* of each host of the capture */
@@ -220,38 +230,78 @@ static void clock_message_size(struct capture_clock *clock, struct clock_rare *r
 	rare->run = 1;
 }
 
-/* A SEND does not say its size: the payload of its packets is added up, as long as none is missing.
- */
-static void clock_send(struct capture_clock *clock, struct clock_rare *rare, uint8_t kind,
-	const struct roce_packet *packet, bool follows)
-{
-	if (kind & BEGINS)
-		rare->adding = packet->payload_bytes;
-	else if (rare->adding && follows)
-		rare->adding += packet->payload_bytes;
-	else
-		rare->adding = 0;
-	if (!(kind & ENDS))
-		return;
-	if (rare->adding || kind & BEGINS)
-		clock_message_size(clock, rare, rare->adding);
-	rare->adding = 0;
-}
-
-/* A packet that was not sent before. @follows: it is the next one by its PSN. */
+/* A packet that was not sent before. @follows: it is the next one by its PSN. A message counts when
+ * it ends. A WRITE says its size when it begins; the payload of a SEND is added up, as long as no
+ * packet is missing. */
 static void clock_message(struct capture_clock *clock, struct stream_clock *stream, uint8_t kind,
 	const struct roce_packet *packet, bool follows)
 {
-	if (!(kind & (BEGINS | SENDS)) || kind & RESPONDS)
+	if (!(kind & (BEGINS | ENDS | SENDS)) || kind & RESPONDS)
 		return;
 	struct clock_rare *rare = clock_rare_get(clock, stream);
 	if (!rare)
 		return;
-	rare->messages += (kind & BEGINS) != 0;
-	if (kind & SENDS)
-		clock_send(clock, rare, kind, packet, follows);
-	else if (packet->has_reth)
-		clock_message_size(clock, rare, packet->reth_bytes);
+	const bool adds = (kind & SENDS) && !(kind & BEGINS);
+	if (kind & BEGINS) {
+		rare->size_known = (kind & SENDS) || packet->has_reth;
+		rare->size_now = packet->reth_bytes;
+		if (kind & SENDS)
+			rare->size_now = packet->payload_bytes;
+	} else if (adds && !follows) {
+		rare->size_known = false;
+	} else if (adds) {
+		rare->size_now += packet->payload_bytes;
+	}
+	if (!(kind & ENDS))
+		return;
+	rare->messages++;
+	if (rare->size_known)
+		clock_message_size(clock, rare, rare->size_now);
+	else
+		rare->unsized++;
+	rare->size_known = false;
+}
+
+static void clock_skipped(
+	struct capture_clock *clock, struct stream_clock *stream, uint32_t first, uint32_t n)
+{
+	struct clock_stalls *odd = clock_stalls_get(clock, stream);
+	if (!odd)
+		return;
+	odd->skipped[odd->next_range] = (struct clock_range){.first = first & PSN_MASK, .n = n};
+	odd->next_range = (odd->next_range + 1) % CLOCK_RANGES;
+}
+
+/* Is a packet behind the newest the first of its PSN? Then it is late, and nothing is sent again.
+ */
+static bool clock_is_late(
+	const struct capture_clock *clock, const struct stream_clock *stream, uint32_t psn)
+{
+	const struct clock_rare *rare = clock_pool_at(&clock->rares, stream->rare);
+	if (!rare || !rare->stalls)
+		return false;
+	struct clock_stalls *odd = clock_pool_at(&clock->stalls, rare->stalls);
+	for (size_t i = 0; i < CLOCK_RANGES; i++) {
+		struct clock_range *range = &odd->skipped[i];
+		const int32_t in = psn_distance(psn, range->first);
+		if (in < 0 || (uint32_t)in >= range->n)
+			continue;
+		/* Those before it do not come any more: late packets come in their order. */
+		range->first = (psn + 1) & PSN_MASK;
+		range->n -= (uint32_t)in + 1;
+		return true;
+	}
+	return false;
+}
+
+/* A message whose last packet came late: its size is not known. */
+static void clock_late_end(struct capture_clock *clock, struct stream_clock *stream)
+{
+	struct clock_rare *rare = clock_rare_get(clock, stream);
+	if (!rare)
+		return;
+	rare->messages++;
+	rare->unsized++;
 }
 
 /* ---- silence ------------------------------------------------------------------ */
@@ -375,14 +425,19 @@ void capture_clock_data(struct capture_clock *clock, struct stream_clock *stream
 	/* The two roles of a direction count apart; datagrams have no order. */
 	const bool other = !stream->begun || response != stream->response || ud;
 	const bool again = !other && ahead <= 0 && ahead > -RESTART;
-	rate_bins_add(&clock->rates, t_ns, packet->octets);
+	if (packet->payload_bytes)
+		rate_bins_add(&clock->rates, t_ns, packet->octets);
 	if (stream->begun)
 		clock_gap(clock, stream, src, packet, again, t_ns);
 	else
 		stream->last_ns = t_ns;
 	if (!again) {
+		if (!other && ahead > 1 && ahead < RESTART)
+			clock_skipped(clock, stream, stream->psn + 1, (uint32_t)ahead - 1);
 		clock_message(clock, stream, kind, packet, !other && ahead == 1);
 		stream->psn = packet->psn & PSN_MASK;
+	} else if (clock_is_late(clock, stream, packet->psn) && kind & ENDS && !response) {
+		clock_late_end(clock, stream);
 	}
 	stream->begun = 1;
 	stream->response = response;
@@ -497,13 +552,13 @@ static int clock_credit_count(unsigned code)
 static uint32_t clock_median(
 	const struct capture_clock *clock, const struct clock_rare *rare, bool *ret_known)
 {
-	*ret_known = rare->run > 0 && !rare->size_lost;
 	struct message_sizes sizes = {.n = 0};
 	const struct message_sizes *kept = clock_pool_at(&clock->sizes, rare->sizes);
 	if (kept)
 		sizes = *kept;
 	if (rare->run)
 		message_sizes_add(&sizes, rare->size, rare->run);
+	*ret_known = rare->run > 0 && !rare->size_lost && !sizes.merged;
 	return message_sizes_median(&sizes);
 }
 
@@ -518,6 +573,8 @@ void capture_clock_stream(const struct capture_clock *clock, const struct stream
 		return;
 	ret->messages = rare->messages;
 	ret->message_max = rare->message_max;
+	/* the first one may have begun before the capture did */
+	ret->sized = rare->run > 0 && rare->unsized <= 1;
 	ret->message_median = clock_median(clock, rare, &ret->median_known);
 	if (rare->credits)
 		ret->credits_least = clock_credit_count(rare->credits - 1u);

@@ -71,8 +71,9 @@ void capture_clock_next(struct capture_clock *clock);
 struct stream_times {
 	double packets_per_s; /* over the active time; NAN when there is none */
 	uint64_t messages;
-	uint32_t message_median, message_max; /* bytes; 0: no size was seen */
-	bool median_known;
+	uint32_t message_median, message_max; /* bytes */
+	bool sized; /* of all the size was seen */
+	bool median_known; /* there were few different sizes */
 	int credits_least; /* -1: none was seen */
 	const struct stalls *stalls; /* NULL: none */
 };
@@ -93,6 +94,7 @@ const struct clock_host *capture_clock_hosts(struct capture_clock *clock, size_t
 /* Marks and CNPs of hosts beyond CLOCK_HOSTS_MAX, CNPs beyond CLOCK_REACTIONS_MAX directions. */
 uint64_t capture_clock_refused(const struct capture_clock *clock);
 
+/* capture_clock_rates - of packets with payload. */
 const struct rate_bins *capture_clock_rates(const struct capture_clock *clock);
 const struct pause_log *capture_clock_pauses(const struct capture_clock *clock);
 

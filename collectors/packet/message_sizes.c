@@ -32,6 +32,7 @@ void message_sizes_add(struct message_sizes *sizes, uint32_t bytes, uint32_t cou
 		(at > 0 && size_nearer(bytes, sizes->bytes[at - 1], sizes->bytes[at])))
 		at--;
 	sizes->count[at] += count;
+	sizes->merged += count;
 }
 
 uint32_t message_sizes_median(const struct message_sizes *sizes)

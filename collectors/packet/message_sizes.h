@@ -9,12 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MESSAGE_SIZES = 12 };
+enum { MESSAGE_SIZES = 48 };
 
 struct message_sizes { /* zeroed to start */
 	uint32_t bytes[MESSAGE_SIZES]; /* ascending */
 	uint32_t count[MESSAGE_SIZES];
 	uint32_t n;
+	uint32_t merged; /* messages that count for another size */
 };
 
 void message_sizes_add(struct message_sizes *sizes, uint32_t bytes, uint32_t count);

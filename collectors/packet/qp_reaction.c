@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "agent/base/stats.h"
+
 #define WIDTH_NS 25000
 #define WIDTH_MAX_NS 25600000u
 #define PACKETS_A_BIN 3
@@ -13,8 +15,8 @@
 #define ALPHA_BEGIN 0.5F
 #define RECOVERY_STEPS 5
 #define INCREASE 0.01F
-#define PRESSED 0.125F
 #define SPACING_NS 1000000000
+#define PAUSED_SHARE 0.85 /* a window under a pause with less than this says nothing */
 #define TIMERS_MAX 2000 /* after 110 ms it is at its full rate, and alpha is next to nothing */
 
 enum { WINDOW = QP_REACTION_WINDOW, BINS = QP_REACTION_BINS };
@@ -96,22 +98,75 @@ static double window_bps(const struct qp_reaction *reaction, double octets)
 	return octets * 8e9 / ((double)reaction->width_ns * WINDOW);
 }
 
-/* The reaction under way is over: its windows are complete. */
-static void reaction_close(
-	struct qp_reaction *reaction, struct reaction_sum *sum, int64_t paused_ns)
+static bool reaction_spoiled(const struct qp_reaction *reaction, int64_t paused_ns)
 {
 	const int64_t first = reaction->cnp_bin - WINDOW;
+	return first < reaction->begin_bin || reaction->break_bin >= first ||
+		paused_ns >= first * (int64_t)reaction->width_ns;
+}
+
+static double reaction_median_gap(const struct qp_reaction *reaction)
+{
+	double gaps[QP_REACTION_GAPS];
+	for (size_t i = 0; i < reaction->n_gaps; i++)
+		gaps[i] = reaction->gaps[i];
+	return stats_median(gaps, reaction->n_gaps);
+}
+
+/* The reaction under way is over: the rate before is @before_bps. @packet_octets: of the newest
+ * packet, usual ones in a burst. */
+static void reaction_close(struct qp_reaction *reaction, struct reaction_sum *sum,
+	double before_bps, double after_bps, uint32_t packet_octets)
+{
+	reaction_pair_add(&sum->all, before_bps, after_bps);
+	if (reaction->alone)
+		reaction_pair_add(&sum->alone, before_bps, after_bps);
+	const double gap_before_ns = (double)packet_octets * 8e9 / before_bps;
+	if (reaction->n_gaps == QP_REACTION_GAPS && after_bps < before_bps * REACTION_CLEAR &&
+		reaction_median_gap(reaction) * REACTION_CLEAR > gap_before_ns)
+		sum->clear++;
 	reaction->waits = false;
-	if (first < reaction->begin_bin || reaction->break_bin >= first ||
-		paused_ns >= first * (int64_t)reaction->width_ns) {
+}
+
+static double reaction_before(struct qp_reaction *reaction)
+{
+	return window_bps(reaction, window_octets(reaction, reaction->cnp_bin - WINDOW));
+}
+
+/* Its windows are complete. With few packets in the one after it goes on to wait for more. */
+static void reaction_windows_end(struct qp_reaction *reaction, struct reaction_sum *sum,
+	int64_t paused_ns, uint32_t packet_octets)
+{
+	const double before_bps = reaction_before(reaction);
+	if (reaction_spoiled(reaction, paused_ns) || before_bps <= 0) {
+		reaction->waits = false;
 		sum->left_out++;
 		return;
 	}
-	const double before = window_bps(reaction, window_octets(reaction, first));
-	const double after = window_bps(reaction, window_octets(reaction, reaction->cnp_bin + 1));
-	reaction_pair_add(&sum->all, before, after);
-	if (reaction->alone)
-		reaction_pair_add(&sum->alone, before, after);
+	if (reaction->n_gaps < QP_REACTION_GAPS) {
+		reaction->lasts = true;
+		reaction->before_bps = before_bps;
+		return;
+	}
+	const double after_bps =
+		window_bps(reaction, window_octets(reaction, reaction->cnp_bin + 1));
+	reaction_close(reaction, sum, before_bps, after_bps, packet_octets);
+}
+
+/* Eight gaps came after the window. */
+static void reaction_gaps_end(
+	struct qp_reaction *reaction, struct reaction_sum *sum, int64_t paused_ns, uint32_t octets)
+{
+	const double after_bps = (double)octets * 8e9 / reaction_median_gap(reaction);
+	reaction->lasts = false;
+	/* A stop among gaps as before is no rate. */
+	if (reaction_spoiled(reaction, paused_ns) ||
+		!(after_bps < reaction->before_bps * REACTION_CLEAR)) {
+		reaction->waits = false;
+		sum->left_out++;
+		return;
+	}
+	reaction_close(reaction, sum, reaction->before_bps, after_bps, octets);
 }
 
 /* The window that ends with the newest bin. The peak is taken in free and in pressed windows alike;
@@ -131,30 +186,32 @@ static void reaction_window(
 			sum->peak_bps = peak_bps;
 	}
 	mild_follow(reaction, first_ns);
-	if (reaction->rate > PRESSED || reaction->peak == 0)
+	if ((double)reaction->rate > REACTION_PRESSED || reaction->peak == 0)
 		return;
 	const double share = octets / reaction->peak;
-	if (share < REACTION_HOLDS && paused_ns >= first_ns)
+	if (share < PAUSED_SHARE && paused_ns >= first_ns)
 		return;
 	sum->pressed++;
 	sum->held += share;
+	sum->allowed += (double)reaction->rate;
 	sum->held_sq += share * share;
 }
 
 /* All bins before @bin are complete. */
-static void reaction_advance(
-	struct qp_reaction *reaction, struct reaction_sum *sum, int64_t bin, int64_t paused_ns)
+static void reaction_advance(struct qp_reaction *reaction, struct reaction_sum *sum, int64_t bin,
+	int64_t paused_ns, uint32_t packet_octets)
 {
 	if (bin - reaction->bin >= BINS) {
-		if (reaction->waits)
-			reaction_close(reaction, sum, paused_ns);
+		if (reaction->waits && !reaction->lasts)
+			reaction_windows_end(reaction, sum, paused_ns, packet_octets);
 		memset(reaction->octets, 0, sizeof(reaction->octets));
 		reaction->bin = reaction->begin_bin = bin;
 		return;
 	}
 	while (reaction->bin < bin) {
-		if (reaction->waits && reaction->bin >= reaction->cnp_bin + WINDOW)
-			reaction_close(reaction, sum, paused_ns);
+		if (reaction->waits && !reaction->lasts &&
+			reaction->bin >= reaction->cnp_bin + WINDOW)
+			reaction_windows_end(reaction, sum, paused_ns, packet_octets);
 		if (reaction->bin % WINDOW == 0)
 			reaction_window(reaction, sum, paused_ns);
 		reaction->bin++;
@@ -169,7 +226,17 @@ static bool reaction_breaks(
 {
 	if (message_ended)
 		return silent_ns > reaction->width_ns;
-	return silent_ns > (int64_t)reaction->width_ns * WINDOW;
+	return !reaction->waits && silent_ns > (int64_t)reaction->width_ns * WINDOW;
+}
+
+static void reaction_gap(struct qp_reaction *reaction, int64_t bin, int64_t silent_ns)
+{
+	if (!reaction->waits || bin <= reaction->cnp_bin || reaction->n_gaps >= QP_REACTION_GAPS)
+		return;
+	uint32_t gap_ns = UINT32_MAX;
+	if (silent_ns < UINT32_MAX)
+		gap_ns = (uint32_t)silent_ns;
+	reaction->gaps[reaction->n_gaps++] = gap_ns;
 }
 
 void qp_reaction_data(struct qp_reaction *reaction, struct reaction_sum *sum, int64_t t_ns,
@@ -179,8 +246,11 @@ void qp_reaction_data(struct qp_reaction *reaction, struct reaction_sum *sum, in
 	/* A break ends now. It touches all bins up to this one. */
 	if (reaction_breaks(reaction, silent_ns, message_ended))
 		reaction->break_bin = bin;
+	reaction_gap(reaction, bin, silent_ns);
 	if (bin > reaction->bin)
-		reaction_advance(reaction, sum, bin, paused_ns);
+		reaction_advance(reaction, sum, bin, paused_ns, octets);
+	if (reaction->lasts && reaction->n_gaps == QP_REACTION_GAPS)
+		reaction_gaps_end(reaction, sum, paused_ns, octets);
 	reaction->octets[(uint64_t)reaction->bin % BINS] += octets;
 }
 
@@ -197,13 +267,12 @@ void qp_reaction_cnp(struct qp_reaction *reaction, struct reaction_sum *sum, int
 	mild_cut(reaction, t_ns);
 	/* Bins up to now are complete only when a packet comes. A reaction whose last packet is
 	 * long ago ends there. */
-	if (reaction->waits && bin <= reaction->cnp_bin + WINDOW)
+	if (reaction->waits && (reaction->lasts || bin <= reaction->cnp_bin + WINDOW))
 		return;
-	if (reaction->waits) {
-		reaction->waits = false;
-		sum->left_out++;
-	}
+	sum->left_out += reaction->waits;
 	reaction->waits = true;
+	reaction->lasts = false;
+	reaction->n_gaps = 0;
 	reaction->cnp_bin = bin;
 	reaction->alone = since_ns > (int64_t)reaction->width_ns * (2 * WINDOW + 1);
 }

@@ -13,6 +13,8 @@
 #define SPEED_SLACK 1.02
 /* At rates near the floor of the reaction (1 to 40 Mbit/s a step) holding a rate proves nothing. */
 #define PRESSED_BPS 2e9
+#define CLEAR_SHARE 0.8
+#define SAMPLED_HOLDS 0.85 /* ratio of after to before, three errors less */
 
 static const double reaction_speeds[] = {
 	10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1.6e12};
@@ -66,9 +68,11 @@ void reaction_sum_add(struct reaction_sum *sum, const struct reaction_sum *more)
 	sum->left_out += more->left_out;
 	reaction_pairs_sum(&sum->all, &more->all);
 	reaction_pairs_sum(&sum->alone, &more->alone);
+	sum->clear += more->clear;
 	sum->pressed += more->pressed;
 	sum->held += more->held;
 	sum->held_sq += more->held_sq;
+	sum->allowed += more->allowed;
 	sum->spacings += more->spacings;
 	sum->spacing_s += more->spacing_s;
 	sum->peak_bps = fmax(sum->peak_bps, more->peak_bps);
@@ -118,9 +122,8 @@ static bool reaction_slows(const struct reaction_sum *sum, const struct reaction
 	if (judged->n >= least && judged->n >= REACTION_ALONE_MIN &&
 		judged->high < REACTION_SLOWS_MANY)
 		return true;
-	const struct reaction_held held = reaction_held_of(sum);
-	return sampling == 1 && sum->pressed >= REACTION_PRESSED_MIN && judged->n >= 2 &&
-		held.mean + REACTION_ERRORS * held.error < REACTION_YIELDS;
+	return sampling == 1 && sum->clear >= REACTION_CLEAR_MIN &&
+		(double)sum->clear >= CLEAR_SHARE * (double)judged->n;
 }
 
 /* @rate_bps, in a capture whose fastest queue pair sends @peak_bps, fills its link. */
@@ -132,6 +135,22 @@ static bool reaction_at_line(double rate_bps, double line_bps, double peak_bps)
 	return line > 0 && rate_bps >= NEAR_LINE * line && rate_bps >= NEAR_PEAK * peak_bps;
 }
 
+/* The link carries at least what the fastest queue pair sends, and is of a usual speed. */
+static bool reaction_defies(const struct reaction_sum *sum, double line_bps, double peak_bps)
+{
+	double line = line_bps, times = REACTION_DEFIES_KNOWN;
+	if (line <= 0) {
+		line = reaction_line_bps(fmax(peak_bps, sum->peak_bps));
+		times = REACTION_DEFIES;
+	}
+	if (sum->pressed < REACTION_PRESSED_MIN || sum->peak_bps < PRESSED_BPS || line <= 0)
+		return false;
+	const struct reaction_held held = reaction_held_of(sum);
+	const double least = held.mean - REACTION_ERRORS * held.error;
+	const double allowed = sum->allowed / (double)sum->pressed;
+	return least * sum->peak_bps >= times * allowed * fmax(line, sum->peak_bps);
+}
+
 /* Of samples neither solitude nor pressure at a time is known, but how many CNPs came in all. */
 static bool reaction_holds_sampled(const struct reaction_sum *sum, uint32_t sampling,
 	double line_bps, const struct reaction_judged *judged)
@@ -139,7 +158,7 @@ static bool reaction_holds_sampled(const struct reaction_sum *sum, uint32_t samp
 	const double apart_s = sum->spacing_s / (double)sum->spacings / (double)sampling;
 	const double least_bps = fmin(judged->before_bps, judged->after_bps);
 	return sum->all.n >= REACTION_SAMPLED_MIN && sum->spacings >= REACTION_SAMPLED_MIN &&
-		apart_s <= REACTION_DENSE_S && judged->low > REACTION_HOLDS &&
+		apart_s <= REACTION_DENSE_S && judged->low > SAMPLED_HOLDS &&
 		least_bps >= PRESSED_BPS && reaction_at_line(least_bps, line_bps, least_bps);
 }
 
@@ -148,9 +167,7 @@ static bool reaction_holds(
 {
 	if (sum->all.n < REACTION_MIN)
 		return false;
-	const struct reaction_held held = reaction_held_of(sum);
-	if (sum->pressed >= REACTION_PRESSED_MIN && sum->peak_bps >= PRESSED_BPS &&
-		held.mean - REACTION_ERRORS * held.error > REACTION_HOLDS && high > REACTION_SLOWS)
+	if (high > REACTION_SLOWS && reaction_defies(sum, line_bps, peak_bps))
 		return true;
 	if (sum->alone.n < REACTION_ALONE_MIN)
 		return false;

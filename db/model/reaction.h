@@ -10,17 +10,18 @@
  *
  * Verdict of a sender:
  *   slows          the rate after is below REACTION_SLOWS of the rate before (of many:
- *                  REACTION_SLOWS_MANY), three standard errors included; or, under pressure, it is
- * below REACTION_YIELDS of its own peak does_not_slow  one of two proofs. Under pressure: so many
- * CNPs came so closely that a sender with the published parameters, at their mildest, would be at
- * 1/8 of its rate at most, and this one stayed at REACTION_HOLDS of its own peak. Or at line rate:
- *                  CNPs that came alone, to a queue pair that fills a link of a usual speed, left
- *                  its rate as it was, within REACTION_LEVEL. In a capture of one packet in N:
- *                  at line rate round the CNPs, although they came at most REACTION_DENSE_S
- *                  apart on average, N to each one seen
- *   too_few        anything else, with what is needed
- * An application that sends below its limit is not held back by a moderate cut: so without
- * pressure or line rate nothing is said against a sender whose rate stays as it was.
+ *                  REACTION_SLOWS_MANY), three standard errors included; or nearly all of three or
+ *                  more reactions were clear: below REACTION_CLEAR, with even gaps
+ *   does_not_slow  one of these proofs. Under pressure: so many CNPs came so closely that a sender
+ *                  with the published parameters, at their mildest, would be at REACTION_PRESSED
+ *                  of its link's rate or less, and this one sends several times as much as that
+ *                  sender would (REACTION_DEFIES; REACTION_DEFIES_KNOWN where the speed of the link
+ *                  was said). At line rate: CNPs that came alone, to a queue pair that fills a link
+ * of a usual speed, left its rate as it was, within REACTION_LEVEL. In a capture of one packet in
+ * N: at line rate round the CNPs, although they came at most REACTION_DENSE_S apart on average, N
+ * to each one seen too_few        anything else, with what is needed An application that sends
+ * below its limit is not held back by a moderate cut: so without pressure or line rate nothing is
+ * said against a sender whose rate stays as it was.
  *
  * Published reaction: Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments",
  * SIGCOMM 2015, section 3: a CNP cuts the rate by alpha/2, recovery halves the distance to the old
@@ -41,8 +42,11 @@
 #define REACTION_ERRORS 3.0 /* standard errors on either side */
 #define REACTION_SLOWS 0.9 /* ratio of after to before; */
 #define REACTION_SLOWS_MANY 0.95 /* of REACTION_ALONE_MIN reactions or more */
-#define REACTION_YIELDS 0.5
-#define REACTION_HOLDS 0.85
+#define REACTION_CLEAR 0.6
+#define REACTION_CLEAR_MIN 3
+#define REACTION_PRESSED 0.25
+#define REACTION_DEFIES 4.0
+#define REACTION_DEFIES_KNOWN 2.0
 #define REACTION_LEVEL 0.98
 #define REACTION_DENSE_S 150e-6 /* no published sender holds a rate under so many CNPs */
 #define REACTION_SLOT_NS 50000 /* a receiver answers a mark in one slot at the latest once */
@@ -59,9 +63,11 @@ struct reaction_sum {
 	struct reaction_pairs all;
 	/* of these: no other CNP came to the queue pair shortly before */
 	struct reaction_pairs alone;
-	/* windows under pressure, and the sum of rate / own peak in them */
+	uint64_t clear; /* of these: far slower, and evenly so */
+	/* windows under pressure; in them, the sums of rate / own peak, and of what the mildest
+	 * sender would send / full rate */
 	uint64_t pressed;
-	double held, held_sq;
+	double held, held_sq, allowed;
 	/* highest rate of one queue pair in a window, bit/s; of sums: the largest */
 	double peak_bps;
 	/* times between CNPs about the same queue pair, up to a second each */

@@ -177,12 +177,14 @@ static void test_messages(void **state)
 		{SEND_FIRST, 4}, {SEND_LAST, 6}, /* one is missing */
 		{SEND_ONLY, 7}, {SEND_ONLY, 8}, {SEND_ONLY, 8}, /* 4,096 bytes, twice */
 		{SEND_FIRST, 9}, {SEND_FIRST, 9}, {SEND_LAST, 10}, /* 8,192 bytes */
+		{SEND_ONLY, 12}, {SEND_ONLY, 11}, {SEND_ONLY, 13}, {SEND_ONLY, 13}, /* reordered */
 	};
 	for (size_t i = 0; i < rw_countof(packets); i++)
 		put(clock, &stream, packets[i].opcode, packets[i].psn, T0 + (int64_t)i * US);
 	struct stream_times times;
 	capture_clock_stream(clock, &stream, &times);
-	assert_int_equal(times.messages, 5);
+	assert_int_equal(times.messages, 8);
+	assert_false(times.sized); /* of two the size was not seen */
 	assert_int_equal(times.message_max, 12288);
 	assert_int_equal(times.message_median, 4096);
 	capture_clock_free(clock);
@@ -255,8 +257,8 @@ static const struct reaction_case reaction_cases[] = {
 	{"published, settled", PUBLISHED, 98e9, 50, 0, 0, 0, false, false, 1, 60, SLOW},
 	{"published, in bursts", PUBLISHED, 98e9, 50, 0, 0, 3000, false, false, 1, 60, SLOW | FEW},
 	{"ignores trains", IGNORES, 98e9, 50, 2000, 10000, 0, false, false, 1, 60, NOT},
-	{"ignores trains, half of the link", IGNORES, 45e9, 60, 2000, 10000, 0, false, false, 1, 60,
-		NOT},
+	{"ignores trains, half of the link", IGNORES, 45e9, 50, 4000, 10000, 0, false, false, 1,
+		120, NOT},
 	{"ignores single ones at line rate", IGNORES, 98e9, 1000, 0, 0, 0, false, false, 1, 60,
 		NOT},
 	{"far below the link, single ones", IGNORES, 12e9, 1000, 0, 0, 0, false, false, 1, 60, FEW},
