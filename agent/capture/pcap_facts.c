@@ -349,6 +349,11 @@ static void fact_sflow(struct str *out, const json_t *document)
 		str_add(out, keys[i][1]);
 	}
 	fact_counts(out, sflow, "discards", "; dropped by switches: ");
+	const json_t *estimate = json_object_get(sflow, "estimated_packets");
+	if (json_is_object(estimate))
+		str_addf(out, "; the samples stand for %.3g RoCEv2 packets (95 %%: %.3g..%.3g)",
+			doc_number(estimate, "value"), doc_number(estimate, "low"),
+			doc_number(estimate, "high"));
 }
 
 static void fact_transports(struct str *out, const json_t *document)

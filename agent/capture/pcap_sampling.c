@@ -17,11 +17,36 @@ static bool sampling_estimate(const struct pcap_reading *reading, struct loss_sa
 	return ret->sampled;
 }
 
+/* sampling_of_sflow - do the packets come from sFlow samples, most of them? *@ret_n: the rate of
+ * all their sources, 0 where they differ. */
+static bool sampling_of_sflow(const struct pcap_reading *reading, uint32_t *ret_n)
+{
+	const struct roce_count *count = &reading->analysis.count;
+	size_t n;
+	*ret_n = 0;
+	if (!reading->sflow || count->sampled_packets * 2 <= count->roce_packets)
+		return false;
+	const struct sflow_source *sources = sflow_summary_sources(reading->sflow, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (sources[i].roce.samples == 0)
+			continue;
+		if (*ret_n && *ret_n != sources[i].sampling) {
+			*ret_n = 0;
+			return true;
+		}
+		*ret_n = sources[i].sampling;
+	}
+	return true;
+}
+
 uint32_t pcap_sampling(const struct pcap_reading *reading)
 {
 	struct loss_sampling estimate;
 	if (reading->options.sampling)
 		return reading->options.sampling;
+	uint32_t n;
+	if (sampling_of_sflow(reading, &n))
+		return n;
 	if (!sampling_estimate(reading, &estimate))
 		return 1;
 	return (uint32_t)fmax(2, round(estimate.n));
@@ -34,8 +59,11 @@ bool pcap_psn_known(const struct pcap_reading *reading)
 
 static const char *sampling_source(const struct pcap_reading *reading, bool estimated)
 {
+	uint32_t n;
 	if (reading->options.sampling)
 		return "option";
+	if (sampling_of_sflow(reading, &n))
+		return "capture";
 	if (estimated)
 		return "estimated";
 	return "assumed";
@@ -55,6 +83,12 @@ static void put_sampled(
 			estimate->median_at_least, (unsigned long long)estimate->steps,
 			(unsigned long long)estimate->naks, (unsigned long long)estimate->back, n);
 	json_object_set_new(sampling, "reason", reason);
+	if (n == 0) {
+		pcap_verdict_add(document, PCAP_VERDICT_SAMPLED,
+			"the packets are samples at different rates: gaps, resends and loss "
+			"cannot be known");
+		return;
+	}
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_SAMPLED,
 		"about one packet in %u was captured: gaps, resends and loss cannot be known", n);
 	pcap_count_put(row, "n", n);
@@ -66,11 +100,13 @@ void pcap_put_sampling(json_t *document, struct pcap_reading *reading)
 	const bool estimated = sampling_estimate(reading, &estimate);
 	const uint32_t n = pcap_sampling(reading);
 	json_t *o = json_object();
-	pcap_count_put(o, "n", n);
+	json_object_set_new(o, "n", json_null());
+	if (n > 0)
+		pcap_count_put(o, "n", n);
 	json_object_set_new(o, "source", json_string(sampling_source(reading, estimated)));
 	json_object_set_new(o, "psn_known", json_boolean(n == 1));
 	json_object_set_new(o, "reason", json_null());
-	if (n > 1)
+	if (n != 1)
 		put_sampled(document, o, n, &estimate);
 	json_object_set_new(document, "sampling", o);
 }

@@ -158,19 +158,83 @@ void sflow_ports_add(struct sflow_ports *ports, uint32_t agent, const struct sfl
 
 /* ---- intervals ------------------------------------------------------------------ */
 
-static size_t side_rows(struct sflow_side *side, int64_t from_ns, int64_t to_ns, uint32_t entity,
-	struct flow_sample ret[FLOW_TOP + 1])
+/* The rows of all ports of an interval, and where those of each begin. */
+struct ports_rows {
+	struct flow_sample *v;
+	size_t n, cap;
+	double *weights; /* of the flows, octets times rate */
+	size_t n_weights, cap_weights;
+};
+
+static double row_weight(const struct flow_sample *row)
 {
-	if (side->flows)
-		return flow_table_samples(
-			side->flows, from_ns, to_ns, entity, side->dir, false, ret);
-	ret[0] = (struct flow_sample){.from_ns = from_ns,
-		.to_ns = to_ns,
-		.entity = entity,
-		.sampling = side->sampling,
-		.dir = (uint8_t)side->dir,
-		.total = true};
-	return 1;
+	return (double)row->octets * row->sampling;
+}
+
+static void rows_put(struct ports_rows *rows, const struct flow_sample *row)
+{
+	rw_grow(rows->v, rows->n, rows->cap);
+	rows->v[rows->n++] = *row;
+	if (row->total)
+		return;
+	rw_grow(rows->weights, rows->n_weights, rows->cap_weights);
+	rows->weights[rows->n_weights++] = row_weight(row);
+}
+
+static void side_rows(struct sflow_side *side, int64_t from_ns, int64_t to_ns, uint32_t entity,
+	struct ports_rows *rows)
+{
+	struct flow_sample v[FLOW_TOP + 1];
+	if (!side->flows) {
+		const struct flow_sample none = {.from_ns = from_ns,
+			.to_ns = to_ns,
+			.entity = entity,
+			.sampling = side->sampling,
+			.dir = (uint8_t)side->dir,
+			.total = true};
+		rows_put(rows, &none);
+		return;
+	}
+	const size_t n =
+		flow_table_samples(side->flows, from_ns, to_ns, entity, side->dir, false, v);
+	for (size_t i = 0; i < n && i <= SFLOW_ROWS_PORT; i++)
+		rows_put(rows, &v[i]);
+}
+
+static int compare_weights(const void *left, const void *right)
+{
+	const double a = *(const double *)left, b = *(const double *)right;
+	return (a < b) - (a > b);
+}
+
+/* The least weight that is kept. */
+static double rows_least(struct ports_rows *rows)
+{
+	if (rows->n_weights <= SFLOW_ROWS_ALL)
+		return 0;
+	qsort(rows->weights, rows->n_weights, sizeof(*rows->weights), compare_weights);
+	return rows->weights[SFLOW_ROWS_ALL - 1];
+}
+
+/* Port by port: the row of totals, then its flows. */
+static void rows_deliver(struct ports_rows *rows, const struct sflow_ports_out *out)
+{
+	const double least = rows_least(rows);
+	size_t begin = 0, kept = 0, flows = 0;
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct flow_sample *row = &rows->v[i];
+		if (row->total && kept > begin) {
+			out->rows(out->arg, rows->v + begin, kept - begin);
+			begin = kept;
+		}
+		const bool keep =
+			row->total || (row_weight(row) >= least && flows < SFLOW_ROWS_ALL);
+		flows += keep && !row->total;
+		if (keep)
+			rows->v[kept++] = *row;
+	}
+	if (kept > begin)
+		out->rows(out->arg, rows->v + begin, kept - begin);
 }
 
 static void side_next(struct sflow_side *side)
@@ -187,23 +251,33 @@ static void side_next(struct sflow_side *side)
 	side->any = side->mixed = false;
 }
 
+static bool side_looked_at(const struct sflow_side *side, const struct sflow_ports_out *out)
+{
+	if (side->any)
+		return true;
+	if (side->idle >= IDLE_MAX || side->sampling == 0)
+		return false;
+	return out->heard(out->arg, side->agent);
+}
+
 void sflow_ports_end(struct sflow_ports *ports, int64_t from_ns, int64_t to_ns,
 	const struct sflow_ports_out *out)
 {
-	struct flow_sample rows[FLOW_TOP + 1];
+	struct ports_rows rows = {0};
 	for (size_t i = 0; i < ports->n; i++) {
 		struct sflow_side *side = &ports->v[i];
-		const bool looked_at = side->any ||
-			(side->idle < IDLE_MAX && side->sampling &&
-				out->heard(out->arg, side->agent));
-		if (side->mixed || (looked_at && ports->full)) {
+		const bool looked_at = side_looked_at(side, out);
+		if (looked_at && (side->mixed || ports->full)) {
 			ports->counts.withheld++;
 		} else if (looked_at && to_ns > from_ns) {
 			const uint32_t entity = out->entity(out->arg, side->agent, side->ifindex);
-			out->rows(out->arg, rows, side_rows(side, from_ns, to_ns, entity, rows));
+			side_rows(side, from_ns, to_ns, entity, &rows);
 		}
 		side_next(side);
 	}
+	rows_deliver(&rows, out);
+	free(rows.v);
+	free(rows.weights);
 	ports->taken = 0;
 	ports->full = false;
 }

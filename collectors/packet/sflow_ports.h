@@ -16,6 +16,8 @@
 #include "db/model/flow.h"
 
 enum { SFLOW_PORTS_MAX = 8192, SFLOW_TAKEN_MAX = 262144, SFLOW_PORT_FLOWS = 4096 };
+/* Rows of flows that history gets of an interval: of one port, and of all ports the largest. */
+enum { SFLOW_ROWS_PORT = 16, SFLOW_ROWS_ALL = 2048 };
 
 struct sflow_ports;
 struct sflow_ports *sflow_ports_new(uint64_t seed); /* of the hashes and of chance */
