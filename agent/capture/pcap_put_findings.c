@@ -120,9 +120,20 @@ static void find_cut(json_t *document, const struct roce_count *count)
 
 /* ---- nothing ---------------------------------------------------------------------------- */
 
-static void find_no_roce(json_t *document, const struct roce_count *count)
+/* Frames that nobody could look into: of those nothing can be said, RoCEv2 or not. */
+static uint64_t find_unread(const struct capture_analysis *analysis)
 {
-	if (count->roce_packets)
+	uint64_t n = analysis->count.errors[ROCE_UNSUPPORTED_LINK];
+	for (int i = 0; i < REFUSED_COUNT; i++)
+		n += analysis->encapsulation.refused[i];
+	return n;
+}
+
+static void find_no_roce(json_t *document, const struct capture_analysis *analysis)
+{
+	const struct roce_count *count = &analysis->count;
+	const bool all_unread = count->packets && find_unread(analysis) == count->packets;
+	if (count->roce_packets || all_unread)
 		return;
 	json_t *row;
 	if (count->packets)
@@ -172,6 +183,6 @@ void pcap_put_findings(json_t *document, struct pcap_reading *reading)
 	find_ecn(document, count);
 	find_ect(document, count);
 	find_cut(document, count);
-	find_no_roce(document, count);
+	find_no_roce(document, &reading->analysis);
 	find_clean(document, count);
 }

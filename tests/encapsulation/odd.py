@@ -68,6 +68,7 @@ def refused(b):
         b.expect(name, (doc["errors"], doc["roce_packets"]), ({"encapsulated": {name: 3}}, 0))
         said = [v for v in doc["verdicts"] if v["kind"] == "not_opened"]
         b.expect(name + ", sentence", [(v["encapsulation"], v["n"]) for v in said], [(name, 3)])
+        b.expect(name + ", not told as no RoCE", [v["kind"] for v in doc["verdicts"]], ["not_opened"])
         # the same inside a mirror
         doc = b.frames([f.put(f.erspan2(frame, 5, 6), 4)])
         b.expect(name + " in a mirror", doc["errors"], {"encapsulated": {name: 1}})
@@ -168,6 +169,7 @@ def capture_files(b):
         frames = [bytes(header) + f.of_ip(f.roce(4, 0x0a, 5, psn)) for psn in range(3)]
         doc = b.frames(frames, link=number, status=1)
         b.expect(f"link type {number}", (doc["errors"], hint in b.stderr, b.stderr.count("\n")), ({"unsupported_link_type": 3}, True, 1))
+        b.expect(f"link type {number}, sentences", [v["kind"] for v in doc["verdicts"]], ["link_type"])
         if header and shutil.which("editcap"):
             out = os.path.join(b.folder, "converted.pcap")
             subprocess.run(["editcap", "-F", "pcap", *hint.split(), os.path.join(b.folder, "odd.pcap"), out], check=True, capture_output=True)
