@@ -96,10 +96,53 @@ static void what_the_capture_lost_stands_in_the_totals(void **state)
 	capture_analysis_end(&analysis);
 }
 
+static const struct flow_sample *host_row(const struct flow_sample *rows, size_t n, uint8_t last)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].host && rows[i].key.src[3] == last)
+			return &rows[i];
+	return NULL;
+}
+
+/* 10.0.0.1 sends, its data is marked, and 10.0.0.2 answers with CNPs: in each interval anew. */
+static void hosts_have_their_part(void **state)
+{
+	struct capture_analysis analysis;
+	struct flow_sample rows[FLOW_ROWS_MAX];
+	struct flow_rows_of of = interval;
+	rows_begin(&analysis);
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 100; i++) {
+			struct frame_spec data =
+				spec_write_only(7, i + (uint32_t)round * 100, 1000);
+			data.tos = i % 10 ? 2 : 3;
+			rows_add(&analysis, &data, round * NS_PER_S + i * 1000000);
+			struct frame_spec cnp = {
+				.opcode = 0x81, .src = 0x0a000002, .dst = 0x0a000001, .qp = 9};
+			if (i % 20 == 0)
+				rows_add(&analysis, &cnp, round * NS_PER_S + i * 1000000 + 20000);
+		}
+		of.capture_lost = (uint64_t)round;
+		const size_t n = flow_rows(&analysis, &of, rows);
+		const struct flow_sample *sender = host_row(rows, n, 1),
+					 *receiver = host_row(rows, n, 2);
+		assert_non_null(sender);
+		assert_non_null(receiver);
+		assert_int_equal(sender->ce, 10);
+		assert_int_equal(sender->reaction.cnp, 5);
+		assert_int_equal(receiver->answer.ce, 10);
+		assert_int_equal(receiver->answer.cnp, 5);
+		if (round) /* the capture itself lost packets: rates are not kept */
+			assert_int_equal(sender->reaction.all.n + sender->reaction.left_out, 0);
+		capture_analysis_next(&analysis);
+	}
+	capture_analysis_end(&analysis);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(data_is_told_from_answers),
-		cmocka_unit_test(spraying_is_counted),
+		cmocka_unit_test(spraying_is_counted), cmocka_unit_test(hosts_have_their_part),
 		cmocka_unit_test(what_the_capture_lost_stands_in_the_totals)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
