@@ -74,7 +74,7 @@ void pcap_reading_packet(struct pcap_reading *reading, const struct roce_packet 
 	capture_analysis_packet(&reading->analysis, packet, origin, t_ns);
 	if (carries)
 		pcap_reading_sflow(reading, packet, origin, t_ns);
-	if (packet->kind == PACKET_ROCE && packet->payload_bytes)
+	if (packet->kind == PACKET_ROCE && packet->payload_bytes && !packet->sampled)
 		pcap_rhythm_add(reading->rhythm, t_ns, packet->family, packet->src, packet->octets);
 	if (packet->kind == PACKET_OTHER)
 		pcap_other_add(&reading->other, packet);
