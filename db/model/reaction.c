@@ -143,7 +143,9 @@ static bool reaction_defies(const struct reaction_sum *sum, double line_bps, dou
 		line = reaction_line_bps(fmax(peak_bps, sum->peak_bps));
 		times = REACTION_DEFIES;
 	}
-	if (sum->pressed < REACTION_PRESSED_MIN || sum->peak_bps < PRESSED_BPS || line <= 0)
+	/* rows of an older agent do not hold what was allowed */
+	if (sum->pressed < REACTION_PRESSED_MIN || sum->allowed <= 0 ||
+		sum->peak_bps < PRESSED_BPS || line <= 0)
 		return false;
 	const struct reaction_held held = reaction_held_of(sum);
 	const double least = held.mean - REACTION_ERRORS * held.error;

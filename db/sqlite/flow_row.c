@@ -140,6 +140,8 @@ static const struct flow_row_sum flow_row_sums[] = {
 	REAL_OF(reaction.alone.before_sq),
 	REAL_OF(reaction.alone.after_sq),
 	REAL_OF(reaction.alone.product),
+	SUM_OF(reaction.clear),
+	REAL_OF(reaction.allowed),
 };
 
 /* 17 digits say every double exactly. */

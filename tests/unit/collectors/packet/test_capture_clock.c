@@ -429,6 +429,21 @@ static void test_no_cnp(void **state)
 	assert_non_null(strstr(judged.needs, "direction"));
 }
 
+/* History of an older agent holds windows under pressure, and not what was allowed in them. */
+static void test_old_sums(void **state)
+{
+	struct reaction_judged judged;
+	struct reaction_sum sum = {
+		.cnp = 100, .pressed = 50, .held = 50, .held_sq = 50, .peak_bps = 98e9};
+	for (int i = 0; i < 30; i++)
+		reaction_pair_add(&sum.all, 98e9, 98e9);
+	reaction_judge(&sum, 1, 0, 98e9, &judged);
+	assert_int_equal(judged.verdict, REACTION_TOO_FEW);
+	sum.allowed = 50 * 0.1;
+	reaction_judge(&sum, 1, 0, 98e9, &judged);
+	assert_int_equal(judged.verdict, REACTION_DOES_NOT_SLOW);
+}
+
 /* ---- receivers ------------------------------------------------------------------ */
 
 struct answer_case {
@@ -521,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_credits),
 		cmocka_unit_test(test_reactions),
 		cmocka_unit_test(test_no_cnp),
+		cmocka_unit_test(test_old_sums),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_next),
 	};
