@@ -194,24 +194,49 @@ static void fact_sampling(struct str *out, const json_t *document)
 
 /* ---- what the packets say ------------------------------------------------------------- */
 
-static void fact_entropy(struct str *out, const json_t *document)
+/* " going in", " from the lower to the higher address" */
+static const char *entropy_direction(const json_t *row)
 {
-	const double n_eff = doc_number(document, "n_eff");
-	if (!words_number(document, "roce_packets"))
+	const char *direction = doc_word(row, "direction");
+	if (str_eq(direction, "in"))
+		return " going in";
+	if (str_eq(direction, "out"))
+		return " going out";
+	if (str_eq(doc_word(row, "src_side"), "lower"))
+		return " from the lower to the higher address";
+	return " from the higher to the lower address";
+}
+
+static void fact_entropy_row(struct str *out, const json_t *row)
+{
+	const double n_eff = doc_number(row, "n_eff");
+	words_count(out, row, "data_packets");
+	str_addf(out, " data packets%s: ", entropy_direction(row));
+	words_count(out, row, "five_tuples");
+	str_addf(out, " five-tuple%s, spread like %.1f equal flows",
+		plural((uint64_t)words_number(row, "five_tuples")), n_eff);
+	if (!json_is_true(json_object_get(row, "known"))) {
+		str_add(out, " or more (at least ");
+		words_count(out, row, "least_packets");
+		str_add(out, " data packets are needed to tell)");
 		return;
-	words_count(out, document, "five_tuples");
-	str_add(out, " five-tuples on ");
-	words_count(out, document, "udp_source_ports");
-	str_add(out, " UDP source ports");
-	if (isnan(n_eff))
-		return;
-	str_addf(out, " spread like %.1f equal flows", n_eff);
+	}
 	struct chance two, eight;
 	if (chance_baseline(2, n_eff, &two) == 0 && chance_baseline(8, n_eff, &eight) == 0)
 		str_addf(out,
 			": by chance alone, the fullest of 2 uplinks carries %.0f %% more than the "
 			"mean; of 8 uplinks, %.0f %%",
 			two.mean * 100, eight.mean * 100);
+}
+
+/* By direction: the two ways of a pair take other paths. */
+static void fact_entropy(struct str *out, const json_t *document)
+{
+	const json_t *rows = json_object_get(document, "entropy");
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		str_add(out, str_if(i, "; "));
+		fact_entropy_row(out, json_array_get(rows, i));
+	}
 }
 
 static void fact_ecn(struct str *out, const json_t *document)

@@ -219,12 +219,10 @@ void pcap_put_loss(json_t *document, struct pcap_reading *reading)
  * labels, or because much comes late and nothing again. */
 static bool loss_sprayed(const struct flow *flow)
 {
-	enum { PORTS_OF_SPRAY = 8, LATE_SHARE = 20, PACKETS_LEAST = 200 };
-	const bool many =
-		flow->source_ports >= PORTS_OF_SPRAY || flow->flow_labels >= PORTS_OF_SPRAY;
+	enum { LATE_SHARE = 20, PACKETS_LEAST = 200 };
 	const bool late = flow->packets >= PACKETS_LEAST && flow->psn.retransmits == 0 &&
 		flow->psn.reordered * LATE_SHARE >= flow->packets;
-	return flow->stream && (many || late);
+	return flow->stream && (flow->sprays || late);
 }
 
 static void put_events(json_t *row, const struct loss *loss, const struct stream_psn *psn)

@@ -25,6 +25,20 @@ static void totals_estimate(const struct flow_table *table, struct flow_totals *
 	totals->sum_sq_octets += rest * rest / gone;
 }
 
+static uint32_t rare_labels(const struct flow_rare *rare)
+{
+	return (uint32_t)lround(hyperloglog_estimate(rare->labels));
+}
+
+/* Ports or labels in turn: more changes than one connection after the other would bring. */
+static bool rare_sprays(const struct flow_table *table, const struct flow_qp *qp)
+{
+	const struct flow_rare *rare = flow_store_rare(table, qp->rare);
+	if (rare->ports && rare->ports->changes >= flow_ports_used(table, qp))
+		return true;
+	return rare->labels && rare->label_changes >= rare_labels(rare);
+}
+
 void flow_table_totals(struct flow_table *table, struct flow_totals *ret)
 {
 	struct flow_totals totals = table->sums;
@@ -32,8 +46,11 @@ void flow_table_totals(struct flow_table *table, struct flow_totals *ret)
 	totals.ect = totals.packets - totals.ce - totals.not_ect;
 	for (uint32_t i = 0; i < table->qps.end; i++) {
 		const struct flow_qp *qp = flow_store_qp(table, i);
-		if (flow_qp_live(qp) && qp->packets)
-			totals.flows += flow_ports_used(table, qp);
+		if (!flow_qp_live(qp) || qp->packets == 0)
+			continue;
+		totals.flows += flow_ports_used(table, qp);
+		if (qp->rare)
+			totals.sprayed += rare_sprays(table, qp);
 	}
 	if (table->loss)
 		totals.psn = loss_totals(table->loss)->psn;
@@ -56,6 +73,7 @@ void flow_table_entropy(
 	*ret = (struct flow_entropy){.data_packets = loads.packets,
 		.payload_bytes = (uint64_t)loads.sum,
 		.five_tuples = (uint32_t)loads.n,
+		.queue_pairs = loads.qps,
 		.n_eff = flow_n_eff(loads.sum, loads.sum_sq)};
 }
 
@@ -74,8 +92,9 @@ static void row_rare(const struct flow_table *table, const struct flow_qp *qp, s
 	ret->cnp_about = rare->cnp_about;
 	ret->nak_about = rare->nak_about;
 	ret->rnr_nak_about = rare->rnr_nak_about;
+	ret->sprays = rare_sprays(table, qp);
 	if (rare->labels)
-		ret->flow_labels = (uint32_t)lround(hyperloglog_estimate(rare->labels));
+		ret->flow_labels = rare_labels(rare);
 }
 
 static void row_key(const struct flow_table *table, const struct flow_qp *qp, struct flow_key *ret)

@@ -105,9 +105,11 @@ static void load_walk_part(struct load_walk *walk, const struct flow_loads_of *o
 		if (!load_counts(walk->table, of, qp))
 			continue;
 		load_qp(walk, qp);
-		if (walk->part == 0 && qp->stream != FLOW_NONE)
-			walk->sums->packets +=
-				flow_store_stream(walk->table, qp->stream)->data_packets;
+		if (walk->part != 0 || qp->stream == FLOW_NONE)
+			continue;
+		const uint32_t packets = flow_store_stream(walk->table, qp->stream)->data_packets;
+		walk->sums->packets += packets;
+		walk->sums->qps += packets > 0;
 	}
 	for (uint32_t i = 0; i <= walk->mask; i++) {
 		const double load = (double)walk->slots[i].load;

@@ -11,6 +11,7 @@
 struct flow_loads {
 	uint64_t n; /* 5-tuples with load */
 	double sum, sum_sq;
+	uint32_t qps; /* with data */
 	uint64_t packets; /* with payload, of the directions that count */
 };
 

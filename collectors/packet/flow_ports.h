@@ -23,6 +23,7 @@ struct flow_port {
 struct flow_ports {
 	struct flow_port *v;
 	uint32_t n, cap;
+	uint32_t changes; /* packets on another port than the one before */
 	struct flow_port beyond; /* the sums of all others */
 	struct hyperloglog *others; /* which ones; NULL: none */
 	uint16_t key[FLOW_PORTS_MAX];

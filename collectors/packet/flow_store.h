@@ -23,6 +23,7 @@
 struct flow_rare {
 	struct flow_ports *ports; /* several source ports */
 	struct hyperloglog *labels; /* several flow labels */
+	uint32_t label_changes; /* packets with another one than the one before */
 	uint64_t copies;
 	uint32_t cnp_sent, nak_sent, rnr_nak_sent;
 	uint32_t cnp_about, nak_about, rnr_nak_about;

@@ -177,6 +177,7 @@ static void flow_table_ports(
 		table->ports_bytes += flow_ports_bytes(rare->ports) - bytes;
 		flow_evict_distinct(table, qp, packet->src_port);
 	}
+	rare->ports->changes += packet->src_port != qp->port;
 	port->packets++;
 	port->octets += packet->octets;
 	if (data)
@@ -195,6 +196,7 @@ static void flow_table_label(struct flow_table *table, struct flow_qp *qp,
 		hyperloglog_add(rare->labels, siphash13_two(&table->key, before, 0));
 	}
 	hyperloglog_add(rare->labels, siphash13_two(&table->key, flow_label, 0));
+	rare->label_changes++;
 	stream->flow_label = flow_label & 0xfffff;
 }
 

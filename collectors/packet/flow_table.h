@@ -177,6 +177,7 @@ struct flow_totals {
 	/* distinct since the last flow_table_next(): (source, destination, source port, QP), and
 	 * without QP */
 	uint32_t flows, five_tuples;
+	uint32_t sprayed; /* directions that use source ports or flow labels in turn */
 	double sum_sq_octets; /* over 5-tuples */
 	double sum_octets; /* over the same */
 };
@@ -188,7 +189,7 @@ void flow_table_totals(struct flow_table *table, struct flow_totals *ret);
  * without data. */
 struct flow_entropy {
 	uint64_t data_packets, payload_bytes;
-	uint32_t five_tuples;
+	uint32_t five_tuples, queue_pairs; /* with data */
 	double n_eff; /* 0: no data */
 };
 enum flow_side {
@@ -221,6 +222,9 @@ struct flow {
 	uint32_t psn_first, psn_last;
 	uint32_t source_ports; /* distinct; beyond FLOW_PORTS_MAX an estimate */
 	uint32_t flow_labels; /* IPv6, distinct, estimated; 0: none but 0 seen */
+	/* Source ports in turn: one that was left came again. A queue pair that merely got a new
+	 * port (a new connection) does not spray. */
+	bool sprays;
 };
 
 /* flow_table_row - fills *ret from the direction @id, all source ports together; key.src_port is
