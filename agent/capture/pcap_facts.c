@@ -1,7 +1,6 @@
 /* pcap_facts - one function per line. */
 #include "agent/capture/pcap_facts.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
@@ -150,9 +149,9 @@ static void fact_holds(struct str *out, const json_t *document)
 	const json_t *other = json_object_get(document, "other");
 	if (words_number(document, "roce_packets"))
 		return;
-	static const char *const keys[][2] = {{"link_types", "link types "},
-		{"ethertypes", "ethertypes "}, {"ip_protocols", "IP protocols "},
-		{"udp_ports", "UDP ports "}, {"tcp_ports", "TCP ports "}};
+	static const char *const keys[][2] = {{"ethertypes", "ethertypes "},
+		{"ip_protocols", "IP protocols "}, {"udp_ports", "UDP ports "},
+		{"tcp_ports", "TCP ports "}};
 	for (size_t i = 0; i < rw_countof(keys); i++) {
 		struct str part = {0};
 		fact_counts(&part, other, keys[i][0], keys[i][1]);
@@ -258,22 +257,37 @@ static void fact_ecn(struct str *out, const json_t *document)
 	words_count(out, document, "cnp");
 }
 
+static void fact_refusals(struct str *out, const json_t *document)
+{
+	if (!words_known(document, "nak")) {
+		str_add(out, "; NAKs unknown");
+		if (*doc_word(document, "nak_reason"))
+			str_addf(out, " (%s)", doc_word(document, "nak_reason"));
+		return;
+	}
+	str_add(out, "; NAKs ");
+	words_count(out, document, "nak");
+	str_add(out, ", RNR NAKs ");
+	words_count(out, document, "rnr_nak");
+	fact_counts(out, document, "nak_codes", "; codes of NAKs: ");
+}
+
 static void fact_sequence(struct str *out, const json_t *document)
 {
 	static const char *const keys[][2] = {{"gaps", "gaps "}, {"missing", ", PSNs missing "},
 		{"retransmits", ", sent again "}, {"duplicates", ", duplicates "},
-		{"reordered", ", reordered "}, {"nak", "; NAKs "}, {"rnr_nak", ", RNR NAKs "}};
+		{"reordered", ", reordered "}};
 	if (!words_number(document, "roce_packets"))
 		return;
-	for (size_t i = 0; i < rw_countof(keys); i++) {
+	for (size_t i = 0; i < rw_countof(keys) && words_known(document, "gaps"); i++) {
 		str_add(out, keys[i][1]);
 		words_count(out, document, keys[i][0]);
 	}
-	if (!words_known(document, "gaps"))
+	if (!words_known(document, "gaps")) {
+		str_add(out, "gaps, resends and order unknown");
 		fact_reason(out, json_object_get(document, "sampling"));
-	if (!words_known(document, "nak") && *doc_word(document, "nak_reason"))
-		str_addf(out, " (%s)", doc_word(document, "nak_reason"));
-	fact_counts(out, document, "nak_codes", "; codes of NAKs: ");
+	}
+	fact_refusals(out, document);
 }
 
 static void fact_loss(struct str *out, const json_t *document)
@@ -343,6 +357,8 @@ static void fact_rate(struct str *out, const json_t *document)
 	str_add(out, "mean ");
 	words_quantity(out, mean, "bps", "bit/s");
 	json_decref(mean);
+	if (words_number(json_object_get(document, "sampling"), "n") != 1)
+		str_add(out, " of what was captured");
 	str_add(out, ", most in one millisecond ");
 	words_quantity(out, document, "burst_bps", "bit/s");
 }

@@ -122,6 +122,8 @@ static void text_footnotes(FILE *out, const struct pcap_report *report, const js
 	if (text_unknown(rows)) {
 		const char *reason = doc_word(sampling, "reason");
 		str_add(&text, "not known, or the row carries answers only");
+		if (!*reason)
+			reason = doc_word(report->document, "nak_reason");
 		if (*reason)
 			str_addf(&text, "; %s", reason);
 		words_put(out, style->width, "-", text.s);

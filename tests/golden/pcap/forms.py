@@ -102,10 +102,10 @@ def forms(t):
     lines = [json.loads(line) for line in t.run("--format", "jsonl", "loss.pcapng").stdout.splitlines()]
     assert [x["type"] for x in lines] == ["capture"] + ["qp"] * 4 and all(x["file"] == "loss.pcapng" for x in lines)
     assert "qps" not in lines[0]
-    text = t.run("--format", "html", "loss.pcapng", "congestion.pcapng").stdout
+    text = t.run("--format", "html", "--bin", "100us", "loss.pcapng", "congestion.pcapng").stdout
     page = Page()
     page.feed(text)
-    assert page.open == [] and {"h2", "ul", "table"} <= page.seen, page.seen
+    assert page.open == [] and {"h2", "ul", "table", "svg", "rect"} <= page.seen, page.seen
     assert t.run("--format", "csv", "--no-header", "loss.pcapng").stdout.count("\n") == 4
     # what stands in no row of one format stands in none of the others
     doc = t.json("loss.pcapng")
