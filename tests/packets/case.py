@@ -309,7 +309,7 @@ class Case:
 		from wire import CREDITS
 		rows = []
 		for flow in self.flows:
-			if flow.transport in (UC, UD) or self.direction == 'out' or flow in self.one_sided:
+			if flow.transport in (UC, UD) or self.direction == 'out' or flow in self.one_sided or self.shares_row(flow):
 				continue
 			value = None if flow.credits == 31 else CREDITS[flow.credits]
 			rows.append(dict(src=flow.src.text(flow.family), dst=flow.dst.text(flow.family), dst_qp=flow.dst_qp,
