@@ -72,10 +72,12 @@ static const char *sampling_source(const struct pcap_reading *reading, bool esti
 static void put_sampled(
 	json_t *document, json_t *sampling, uint32_t n, const struct loss_sampling *estimate)
 {
-	json_t *reason =
-		json_string("of the packets in between nothing is known: gaps, resends and "
-			    "their causes cannot be judged");
-	if (estimate->sampled)
+	json_t *reason = NULL;
+	if (!estimate->sampled)
+		reason =
+			json_string("of the packets in between nothing is known: gaps, resends and "
+				    "their causes cannot be judged");
+	else
 		reason = json_sprintf("the PSN goes on by %u or more from packet to packet in half "
 				      "of %llu steps, %llu NAKs and %llu steps back came: one "
 				      "packet in about %u was captured, and gaps, resends and "
