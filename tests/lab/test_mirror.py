@@ -98,7 +98,8 @@ def test(lab):
     doctor = judge(lab, "wrapped.yaml", wrapped, [("erspan2", "swp51", "er51-in"), ("vxlan", "swp52", "vx52-in")])
     row = next(c for c in doctor["captures"] if c["name"] == "er51")
     check(row["roce_packets"] > 0 and row["tunneled_packets"] == row["roce_packets"], "doctor says of the mirror: %s" % row)
-    check(set(UPLINKS) == {"swp51", "swp52"}, "the lab's uplinks")
+    sampled = ['  - { name: samples, listen: "10.255.0.1:6343", interval: 1s }']
+    judge(lab, "sampled.yaml", sampled, [("sflow", port, "10.255.0.1:6343", "4") for port in UPLINKS])
 
 
 main(test, "mirror")
