@@ -30,13 +30,21 @@ static uint32_t rare_labels(const struct flow_rare *rare)
 	return (uint32_t)lround(hyperloglog_estimate(rare->labels));
 }
 
-/* Ports or labels in turn: more changes than one connection after the other would bring. */
+/* Data, acknowledgements and CNPs of one NIC may each have a source port of their own. */
+enum { PORTS_OF_ONE_PATH = 3 };
+
+/* Ports or labels in turn: more changes than one connection after the other would bring. A
+ * direction that carries answers only has no path to choose. */
 static bool rare_sprays(const struct flow_table *table, const struct flow_qp *qp)
 {
 	const struct flow_rare *rare = flow_store_rare(table, qp->rare);
-	if (rare->ports && rare->ports->changes >= flow_ports_used(table, qp))
+	const uint32_t ports = flow_ports_used(table, qp);
+	if (qp->stream == FLOW_NONE)
+		return false;
+	if (rare->ports && ports > PORTS_OF_ONE_PATH && rare->ports->changes >= ports)
 		return true;
-	return rare->labels && rare->label_changes >= rare_labels(rare);
+	return rare->labels && rare_labels(rare) > PORTS_OF_ONE_PATH &&
+		rare->label_changes >= rare_labels(rare);
 }
 
 void flow_table_totals(struct flow_table *table, struct flow_totals *ret)

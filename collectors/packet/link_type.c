@@ -48,7 +48,7 @@ static const struct link_row link_rows[] = {
 		"take its 12 bytes off: editcap -F pcap -C 12 -T ether IN OUT"},
 	{242, LINK_UNSUPPORTED, "IP over InfiniBand", NULL},
 	{247, LINK_UNSUPPORTED, "InfiniBand",
-		"it is native InfiniBand, which is not RoCE: rocewatch does not judge it"},
+		"it is native InfiniBand, which is not RoCE and is not judged"},
 	{249, LINK_UNSUPPORTED, "USB", NULL},
 	{252, LINK_UNSUPPORTED, "exported PDUs of Wireshark",
 		"save the packets and not the exported PDUs"},
