@@ -49,6 +49,8 @@ uint32_t pcap_sampling(const struct pcap_reading *reading)
 		return n;
 	if (!sampling_estimate(reading, &estimate))
 		return 1;
+	if (estimate.n <= 0)
+		return 0;
 	return (uint32_t)fmax(2, round(estimate.n));
 }
 
@@ -69,22 +71,33 @@ static const char *sampling_source(const struct pcap_reading *reading, bool esti
 	return "assumed";
 }
 
+static json_t *sampling_reason(uint32_t n, const struct loss_sampling *estimate)
+{
+	if (!estimate->sampled)
+		return json_string("of the packets in between nothing is known: gaps, resends and "
+				   "their causes cannot be judged");
+	if (n == 0)
+		return json_string(
+			"most packets jump ahead in the sequence and next to none comes "
+			"again: the capture is not complete, and gaps, resends and their "
+			"causes cannot be judged");
+	return json_sprintf("the PSN goes on by %u or more from packet to packet in half of %llu "
+			    "steps, %llu NAKs and %llu steps back came: one packet in about %u was "
+			    "captured, and gaps, resends and their causes cannot be judged",
+		estimate->median_at_least, (unsigned long long)estimate->steps,
+		(unsigned long long)estimate->naks, (unsigned long long)estimate->back, n);
+}
+
 static void put_sampled(
 	json_t *document, json_t *sampling, uint32_t n, const struct loss_sampling *estimate)
 {
-	json_t *reason = NULL;
-	if (!estimate->sampled)
-		reason =
-			json_string("of the packets in between nothing is known: gaps, resends and "
-				    "their causes cannot be judged");
-	else
-		reason = json_sprintf("the PSN goes on by %u or more from packet to packet in half "
-				      "of %llu steps, %llu NAKs and %llu steps back came: one "
-				      "packet in about %u was captured, and gaps, resends and "
-				      "their causes cannot be judged",
-			estimate->median_at_least, (unsigned long long)estimate->steps,
-			(unsigned long long)estimate->naks, (unsigned long long)estimate->back, n);
-	json_object_set_new(sampling, "reason", reason);
+	json_object_set_new(sampling, "reason", sampling_reason(n, estimate));
+	if (n == 0 && estimate->sampled) {
+		pcap_verdict_add(document, PCAP_VERDICT_SAMPLED,
+			"only some of the packets were captured: gaps, resends and loss cannot be "
+			"known");
+		return;
+	}
 	if (n == 0) {
 		pcap_verdict_add(document, PCAP_VERDICT_SAMPLED,
 			"the packets are samples at different rates: gaps, resends and loss "

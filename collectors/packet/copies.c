@@ -19,18 +19,23 @@ enum {
 	TICK_SHIFT = 6, /* times are kept in units of 64 ns */
 	SOONER_THAN_AN_ANSWER = 2000 >> TICK_SHIFT,
 	COPY_WITHIN = 100000000 >> TICK_SHIFT,
+	ALWAYS_WITHIN = 1000000 >> TICK_SHIFT, /* of copies that only their number shows */
 	SIGHTINGS_MAX = 7,
 	RUN_HOLE_MAX = 4096,
 	DIRECTION_ALIKE_MAX = 1024,
 	PSN_MODULO = 1 << 24,
+	TRANSPORT_UD = 3,
 };
 
 struct sighting { /* the newest transmission of a packet; 16 bytes */
-	uint32_t print; /* of what copies agree in */
 	uint32_t when;
+	uint16_t print; /* of what copies agree in, as far down as the BTH */
+	uint16_t icrc; /* of the ICRC; 0 = it was not captured */
 	uint16_t ip_id;
 	uint16_t tag; /* of addresses, QP and PSN; 0 = free */
-	uint16_t vlan; /* the tag's id + 1; 0 = no tag */
+	uint8_t more; /* of AETH and RETH; 0 = not captured. A tag may push it over the snap length
+		       */
+	uint8_t vlan; /* of the tag's id; 0 = no tag */
 	uint8_t ttl;
 	uint8_t place; /* interface and direction: 5 bits; copies seen: 3 bits */
 };
@@ -45,7 +50,7 @@ struct copied_direction {
 	uint32_t alike, spells; /* how many came twice, in how many spells */
 	uint32_t spell_when;
 	uint32_t run_psn, run_when; /* sent again: the next one, and the beginning */
-	bool run;
+	bool run, asked; /* asked: a NAK began the run */
 	uint8_t times; /* learned: how often more than once each packet comes */
 };
 
@@ -76,9 +81,9 @@ struct copies {
 struct look {
 	const struct roce_packet *packet;
 	uint64_t hash;
-	uint32_t now, print;
-	uint16_t vlan;
-	uint8_t place;
+	uint32_t now;
+	uint16_t print, icrc;
+	uint8_t more, vlan, place;
 	bool data; /* has a PSN of its own */
 };
 
@@ -149,16 +154,21 @@ static uint32_t pair_hash(const struct copies *copies, const uint8_t *src, const
 	return (uint32_t)copies_mix(copies_fold(src) ^ copies->seed, copies_fold(dst)) | 1;
 }
 
-static uint32_t packet_print(const struct roce_packet *packet)
+static uint16_t packet_print(const struct roce_packet *packet)
 {
-	uint64_t fields = (uint64_t)packet->opcode << 56 | (uint64_t)packet->syndrome << 48;
+	uint64_t fields = (uint64_t)packet->opcode << 56 | (uint64_t)packet->pad << 48;
 	fields |= (uint64_t)packet->ack_req << 47 | (uint64_t)packet->se << 46;
-	fields |= (uint64_t)packet->pad << 44 | (packet->payload_bytes & 0xffff);
-	fields |= (uint64_t)(packet->msn & 0xffffff) << 16;
-	uint64_t more = (uint64_t)packet->ip_id << 48 | packet->reth_bytes;
-	if (packet->icrc_seen)
-		more ^= (uint64_t)packet->icrc_wire << 8;
-	return (uint32_t)copies_mix(fields, more);
+	return (uint16_t)copies_mix(fields | packet->payload_bytes, packet->ip_id);
+}
+
+static uint8_t packet_more(const struct roce_packet *packet)
+{
+	uint64_t more = packet->reth_bytes;
+	if (!packet->has_aeth && !packet->has_reth)
+		return 0;
+	if (packet->has_aeth)
+		more = (uint64_t)packet->syndrome << 32 | packet->msn;
+	return (uint8_t)copies_mix(more, 1) | 1;
 }
 
 /* ---- lines --------------------------------------------------------------- */
@@ -172,12 +182,19 @@ static uint16_t tag_of(uint64_t hash)
 	return (uint16_t)(hash >> 48) | 1;
 }
 
+static bool are_alike(const struct sighting *seen, const struct look *look)
+{
+	const bool icrc = !seen->icrc || !look->icrc || seen->icrc == look->icrc;
+	const bool more = !seen->more || !look->more || seen->more == look->more;
+	return seen->print == look->print && icrc && more;
+}
+
 static struct sighting *sighting_find(struct copies *copies, const struct look *look)
 {
 	struct line *line = line_of(copies, look->hash);
 	const uint16_t tag = tag_of(look->hash);
 	for (int i = 0; i < WAYS; i++)
-		if (line->way[i].tag == tag && line->way[i].print == look->print)
+		if (line->way[i].tag == tag && are_alike(&line->way[i], look))
 			return &line->way[i];
 	return NULL;
 }
@@ -199,6 +216,8 @@ static void sighting_put(struct copies *copies, const struct look *look)
 		}
 	}
 	line->way[oldest] = (struct sighting){.print = look->print,
+		.icrc = look->icrc,
+		.more = look->more,
 		.when = look->now,
 		.ip_id = look->packet->ip_id,
 		.tag = tag_of(look->hash),
@@ -337,10 +356,34 @@ static uint32_t times_expected(
 	return times;
 }
 
+/* continues_run - packets that are seen for the first time within the run leave holes in it. */
+static bool continues_run(const struct copied_direction *direction, const struct look *look,
+	const struct sighting *seen)
+{
+	const uint32_t ahead = (look->packet->psn - direction->run_psn) & (PSN_MODULO - 1);
+	return direction->run && ahead < RUN_HOLE_MAX &&
+		(int32_t)(seen->when - direction->run_when) <= 0;
+}
+
+static void run_note(const struct copies *copies, struct copied_direction *direction,
+	const struct look *look, const struct sighting *seen)
+{
+	if (!continues_run(direction, look, seen)) {
+		direction->run_when = look->now;
+		direction->asked = nak_between(copies, look, seen->when);
+	}
+	direction->run = true;
+	direction->run_psn = (look->packet->psn + 1) & (PSN_MODULO - 1);
+}
+
 static void alike_note(struct copies *copies, struct copied_direction *direction,
 	const struct look *look, const struct sighting *seen)
 {
-	if (!look->data)
+	if (!look->data || ticks_between(look->now, seen->when) > ALWAYS_WITHIN)
+		return;
+	/* the receiver asked for it: it says nothing about the capture */
+	if (nak_between(copies, look, seen->when) ||
+		(direction->asked && continues_run(direction, look, seen)))
 		return;
 	if (copies->window_alike == 0)
 		copies->window_spell_when = look->now - COPY_WITHIN;
@@ -348,14 +391,17 @@ static void alike_note(struct copies *copies, struct copied_direction *direction
 	copies->window_spells += spell_begins(&copies->window_spell_when, look->now, seen->when);
 	const uint32_t psn = look->packet->psn;
 	const uint32_t step = (psn - direction->last_psn) & (PSN_MODULO - 1);
+	const bool ahead = step && step < PSN_MODULO / 2;
 	if (direction->alike == 0) {
 		direction->first_psn = direction->last_psn = psn;
 		direction->spell_when = look->now - COPY_WITHIN;
-	} else if (step < PSN_MODULO / 2) {
+	} else if (ahead) {
 		direction->last_psn = psn;
 	}
 	direction->alike++;
-	direction->spells += spell_begins(&direction->spell_when, look->now, seen->when);
+	/* the same ones once more are no new spell */
+	if (ahead || direction->alike == 1)
+		direction->spells += spell_begins(&direction->spell_when, look->now, seen->when);
 	if (direction->alike < DIRECTION_ALIKE_MAX)
 		return;
 	/* forget what is old */
@@ -381,24 +427,6 @@ static enum copy_from differs_in(const struct look *look, const struct sighting 
 	return COPY_UNKNOWN;
 }
 
-/* continues_run - packets that are seen for the first time within the run leave holes in it. */
-static bool continues_run(const struct copied_direction *direction, const struct look *look,
-	const struct sighting *seen)
-{
-	const uint32_t ahead = (look->packet->psn - direction->run_psn) & (PSN_MODULO - 1);
-	return direction->run && ahead < RUN_HOLE_MAX &&
-		(int32_t)(seen->when - direction->run_when) < 0;
-}
-
-static void run_note(
-	struct copied_direction *direction, const struct look *look, const struct sighting *seen)
-{
-	if (!continues_run(direction, look, seen))
-		direction->run_when = look->now;
-	direction->run = true;
-	direction->run_psn = (look->packet->psn + 1) & (PSN_MODULO - 1);
-}
-
 static bool is_copy(struct copies *copies, struct copied_direction *direction,
 	const struct look *look, const struct sighting *seen)
 {
@@ -416,7 +444,10 @@ static bool is_copy(struct copies *copies, struct copied_direction *direction,
 		return times > copies_seen && apart <= COPY_WITHIN / 1000;
 	if (nak_between(copies, look, seen->when) || continues_run(direction, look, seen))
 		return false;
-	return times > copies_seen || apart <= SOONER_THAN_AN_ANSWER;
+	if (apart > ALWAYS_WITHIN)
+		return false;
+	const bool known = look->icrc || look->packet->opcode >> 5 != TRANSPORT_UD;
+	return times > copies_seen || (apart <= SOONER_THAN_AN_ANSWER && known);
 }
 
 static bool look_at(struct copies *copies, const struct look *look)
@@ -435,7 +466,7 @@ static bool look_at(struct copies *copies, const struct look *look)
 	window_slide(copies);
 	if (!is_copy(copies, direction, look, seen)) {
 		if (look->data)
-			run_note(direction, look, seen);
+			run_note(copies, direction, look, seen);
 		seen->when = look->now;
 		seen->ttl = look->packet->ttl;
 		seen->vlan = look->vlan;
@@ -461,11 +492,14 @@ static struct look look_of(const struct copies *copies, const struct roce_packet
 		.hash = packet_hash(copies, packet, packet->psn),
 		.now = (uint32_t)((uint64_t)t_ns >> TICK_SHIFT),
 		.print = packet_print(packet),
+		.more = packet_more(packet),
 		.data = role == ROLE_REQUEST || role == ROLE_RESPONSE ||
 			role == ROLE_RESPONSE_FIRST,
 	};
 	if (packet->n_vlan)
-		look.vlan = (uint16_t)(packet->vlan + 1);
+		look.vlan = (uint8_t)(packet->vlan % 255 + 1);
+	if (packet->icrc_seen)
+		look.icrc = (uint16_t)(packet->icrc_wire ^ packet->icrc_wire >> 16) | 1;
 	if (origin)
 		look.place = (uint8_t)((origin->interface & 7) << 2 | (origin->direction & 3));
 	return look;

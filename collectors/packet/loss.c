@@ -110,13 +110,6 @@ static void shift_seen(struct stream_psn *own, uint32_t ahead, bool missing)
 		own->seen |= (1ull << ahead) - 1;
 }
 
-static void step_note(struct loss *loss, uint32_t ahead)
-{
-	loss->forward++;
-	loss->step_sum += ahead + 1;
-	loss->steps[31 - __builtin_clz(ahead + 1)]++;
-}
-
 /* gap_open - [@from, packet's PSN) is missing. */
 static void gap_open(struct loss *loss, struct stream_psn *own, const struct roce_packet *packet,
 	uint32_t from, int64_t t_ns)
@@ -187,7 +180,7 @@ static void ahead_of(struct loss *loss, struct stream_psn *own, const struct roc
 	if (own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ)
 		lost = !loss_read_explains(loss, own, ahead, &missing);
 	else
-		step_note(loss, ahead);
+		loss_step_note(loss, ahead);
 	if (lost) {
 		shift_seen(own, ahead - missing, false);
 		shift_seen(own, missing, true);
@@ -208,6 +201,8 @@ static void run_open(struct loss_story *story, const struct stream_psn *own,
 		.expect = packet->psn,
 		.acked_before = own->acked,
 		.msn_before = own->msn,
+		.nak = story->nak,
+		.rnr = story->rnr,
 		.read = loss_is_read(packet),
 		.starts_message = begins_message(packet)};
 }
@@ -296,7 +291,9 @@ static void request_odd(
 		anchor(own, packet, t_ns);
 	} else {
 		const int32_t ahead = psn_distance(packet->psn, next);
-		if (ahead < -PSN_BACK_MAX || ahead > PSN_AHEAD_MAX) {
+		const bool far =
+			ahead > PSN_AHEAD_MAX || (ahead > PSN_BACK_MAX && begins_message(packet));
+		if (far || ahead < -PSN_BACK_MAX) {
 			jump_anew(loss, own, packet, t_ns);
 		} else if (ahead < 0) {
 			behind_of(loss, own, packet, (uint32_t)-ahead, t_ns);

@@ -138,7 +138,7 @@ const struct loss_totals *loss_totals(const struct loss *loss);
  */
 struct loss_sampling {
 	bool sampled;
-	double n; /* mean step of the PSN: about one packet in n was captured */
+	double n; /* mean step of the PSN: about one packet in n was captured; 0: too few to tell */
 	uint32_t median_at_least; /* a power of two at or below the median step */
 	uint64_t steps, back, naks;
 };

@@ -205,8 +205,15 @@ static void judge_late(struct loss *loss, struct loss_story *story)
  * for, or before; when that one was lost again, the run begins right after it. */
 static bool nak_explains(const struct loss_nak *nak, const struct loss_run *run)
 {
-	return nak->valid && nak->t_ns <= run->t_ns && psn_distance(nak->psn, run->expect) < 0 &&
+	return nak->valid && psn_distance(nak->psn, run->expect) < 0 &&
 		psn_distance(nak->psn, run->from) >= -64;
+}
+
+/* nak_used - one NAK explains one run. */
+static void nak_used(struct loss_nak *newest, const struct loss_nak *used)
+{
+	if (newest->t_ns == used->t_ns)
+		newest->valid = false;
 }
 
 static int first_touched(const struct loss_story *story)
@@ -249,17 +256,17 @@ static enum loss_proof resend_proof(
 {
 	const struct loss_run *run = &story->run;
 	const int gap = first_touched(story);
-	if (nak_explains(&story->rnr, run)) {
-		event->answer_psn = story->rnr.psn;
-		event->code = story->rnr.code;
-		event->again_ns = run->t_ns - story->rnr.t_ns;
-		story->rnr.valid = false;
+	if (nak_explains(&run->rnr, run)) {
+		event->answer_psn = run->rnr.psn;
+		event->code = run->rnr.code;
+		event->again_ns = run->t_ns - run->rnr.t_ns;
+		nak_used(&story->rnr, &run->rnr);
 		return PROOF_RNR_NAK;
 	}
-	if (nak_explains(&story->nak, run)) {
-		event->answer_psn = story->nak.psn;
-		event->again_ns = run->t_ns - story->nak.t_ns;
-		story->nak.valid = false;
+	if (nak_explains(&run->nak, run)) {
+		event->answer_psn = run->nak.psn;
+		event->again_ns = run->t_ns - run->nak.t_ns;
+		nak_used(&story->nak, &run->nak);
 		if (gap >= 0)
 			return PROOF_BEFORE_NAK;
 		if (story->late_valid && story->late_psn == event->answer_psn)
@@ -300,7 +307,7 @@ static void tell_resend(struct loss *loss, struct loss_story *story, struct loss
 		loss_gap_close(story, i);
 		struct loss_event one = *event;
 		if (proof == PROOF_BEFORE_NAK) {
-			one.answer_ns = story->nak.t_ns - gap.t_ns;
+			one.answer_ns = run->nak.t_ns - gap.t_ns;
 			one.again_ns = run->t_ns - gap.t_ns;
 		}
 		if (gap.doubt)
@@ -338,8 +345,8 @@ void loss_judge_reread(struct loss *loss, struct loss_rare *rare)
 {
 	struct loss_rare *responder = NULL;
 	struct loss_story *story = &loss->stories[rare->story - 1];
-	if (!story->run.read || nak_explains(&story->nak, &story->run) ||
-		nak_explains(&story->rnr, &story->run))
+	if (!story->run.read || nak_explains(&story->run.nak, &story->run) ||
+		nak_explains(&story->run.rnr, &story->run))
 		return;
 	if (rare->peer)
 		responder = &loss->rares[rare->peer - 1];

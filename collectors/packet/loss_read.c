@@ -79,7 +79,16 @@ uint32_t loss_read_part(
 {
 	const struct loss_rare *rare = loss_rare_of(loss, own);
 	uint32_t least_mtu, most_mtu, missing;
-	if (!loss_is_read(packet) || !packet->has_reth || !rare || rare->n_reads == 0)
+	if (!loss_is_read(packet) || !rare || rare->n_reads == 0)
+		return 0;
+	/* its PSN is one of responses that were seen already */
+	if (rare->peer && loss->rares[rare->peer - 1].valid) {
+		const uint32_t high = loss->rares[rare->peer - 1].high;
+		if (psn_distance(high, packet->psn) > 0 &&
+			psn_distance(packet->psn, rare->reads[0].psn) > 0)
+			return (high - rare->reads[0].psn) & PSN_MASK;
+	}
+	if (!packet->has_reth)
 		return 0;
 	const uint32_t octets = rare->reads[0].octets;
 	const uint32_t from = (packet->psn - rare->reads[0].psn) & PSN_MASK;
@@ -146,6 +155,11 @@ static void response_gap(struct loss *loss, struct stream_psn *own, uint32_t fro
 		.t_ns = t_ns, .from = from, .to = packet->psn, .id_after = packet->ip_id};
 }
 
+static bool reads_readable(const struct loss_rare *requester)
+{
+	return requester->n_reads && requester->reads[0].octets != READ_OCTETS_UNKNOWN;
+}
+
 /* response_behind - a response that is not the most advanced one: late, or sent again. */
 static void response_behind(
 	struct loss *loss, struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns)
@@ -166,9 +180,10 @@ static void response_behind(
 		return;
 	story->counts.reordered += rare->gap.filled;
 	loss->totals.psn.reordered += rare->gap.filled;
-	enum loss_proof proof = PROOF_LATE_NO_NAK;
-	if (!rare->peer)
-		proof = PROOF_LATE_UNCLEAR;
+	enum loss_proof proof = PROOF_LATE_UNCLEAR;
+	/* a request for it would have been seen, and known for what it is */
+	if (rare->peer && reads_readable(&loss->rares[rare->peer - 1]))
+		proof = PROOF_LATE_NO_NAK;
 	loss_judge_response_gap(loss, rare, proof, packet->psn, t_ns);
 }
 
@@ -205,6 +220,10 @@ void loss_response_add(
 		psn_distance(start, from) > 0)
 		from = start;
 	missing = missing && from != packet->psn;
+	if (missing)
+		loss_step_note(loss, (packet->psn - from) & PSN_MASK);
+	else
+		loss->in_order += !first && ahead == 0;
 	if (missing)
 		response_gap(loss, own, from, packet, t_ns);
 	else if (ahead < 0)

@@ -31,6 +31,13 @@ struct loss_gap { /* PSNs [from, to) are missing here */
 	bool nak, touched, doubt; /* doubt: the capture itself lost packets right before */
 };
 
+struct loss_nak {
+	int64_t t_ns;
+	uint32_t psn;
+	uint8_t code;
+	bool valid;
+};
+
 struct loss_run { /* packets that come again */
 	int64_t t_ns, idle_ns;
 	uint32_t from, expect;
@@ -40,13 +47,7 @@ struct loss_run { /* packets that come again */
 	uint32_t msn_before;
 	bool open, read, ahead, starts_message;
 	bool told; /* its event is told already */
-};
-
-struct loss_nak {
-	int64_t t_ns;
-	uint32_t psn;
-	uint8_t code;
-	bool valid;
+	struct loss_nak nak, rnr; /* the newest when it began */
 };
 
 struct loss_jump { /* the sequence began anew; whether it was a new connection is not judged yet */
@@ -125,6 +126,7 @@ struct loss_story *loss_story_get(struct loss *loss, struct stream_psn *own); /*
 /* the story of @own, with what the judge reads of the stream; NULL: full */
 struct loss_story *loss_story_now(struct loss *loss, struct stream_psn *own, int64_t t_ns);
 struct loss_story *loss_story_of_rare(struct loss *loss, struct loss_rare *rare);
+void loss_step_note(struct loss *loss, uint32_t ahead); /* the PSN jumped ahead */
 void loss_tell(struct loss *loss, struct loss_story *story, const struct loss_event *event);
 
 /* loss_read.c */

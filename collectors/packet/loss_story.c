@@ -6,6 +6,8 @@
 #include "agent/base/cleanup.h"
 #include "collectors/packet/loss_state.h"
 
+enum { FORWARD_MANY = 32 };
+
 static const struct {
 	const char *word;
 	unsigned weight;
@@ -299,13 +301,42 @@ void loss_next(struct loss *loss)
 
 /* ---- sampling ------------------------------------------------------------- */
 
+void loss_step_note(struct loss *loss, uint32_t ahead)
+{
+	loss->forward++;
+	loss->step_sum += ahead + 1;
+	loss->steps[31 - __builtin_clz(ahead + 1)]++;
+}
+
+/*
+ * sampling_step - the mean step. A queue pair that sent few packets shows short steps only, or
+ * none: only those with many steps count, unless so many packets are in order that all do. 0: too
+ * few.
+ */
+static double sampling_step(const struct loss *loss, uint64_t n)
+{
+	enum { STEPS_MANY = 12, STEPS_ALL = 60 };
+	uint64_t steps = 0, psns = 0;
+	if (loss->in_order * 8 > loss->forward && loss->forward >= STEPS_ALL)
+		return (double)(loss->step_sum + loss->in_order) / (double)n;
+	for (uint32_t i = 0; i < loss->n_stories; i++) {
+		const struct psn_counts *counts = &loss->stories[i].counts;
+		if (counts->gaps < STEPS_MANY)
+			continue;
+		steps += counts->gaps;
+		psns += counts->gaps + counts->missing;
+	}
+	if (steps < STEPS_ALL)
+		return 0;
+	return (double)psns / (double)steps;
+}
+
 void loss_sampling(const struct loss *loss, struct loss_sampling *ret)
 {
 	const uint64_t n = loss->in_order + loss->forward;
 	*ret = (struct loss_sampling){.steps = n, .back = loss->back, .naks = loss->naks};
 	if (n == 0)
 		return;
-	ret->n = (double)(loss->step_sum + loss->in_order) / (double)n;
 	uint64_t below = loss->in_order;
 	ret->median_at_least = 1;
 	for (unsigned i = 1; i < 24 && below * 2 < n; i++) {
@@ -313,7 +344,11 @@ void loss_sampling(const struct loss *loss, struct loss_sampling *ret)
 		ret->median_at_least = 1u << i;
 	}
 	const uint64_t odd = loss->back + loss->naks;
-	const bool enough = loss->forward >= 32 && loss->forward >= loss->in_order;
-	const bool plain = loss->forward >= 8 && loss->forward >= loss->in_order * 4;
-	ret->sampled = (enough && odd * 10 <= loss->forward) || (plain && odd == 0);
+	const bool many = loss->forward >= FORWARD_MANY && loss->forward >= loss->in_order;
+	const bool few = loss->forward >= 2 && loss->forward * 3 > loss->in_order;
+	/* next to no packet follows another: no loss looks like that */
+	const bool none = loss->forward >= 4 && loss->in_order * 8 <= loss->forward;
+	const bool some = many || (few && loss->forward < FORWARD_MANY);
+	ret->sampled = (none && odd <= loss->forward) || (some && odd * 10 <= loss->forward);
+	ret->n = sampling_step(loss, n);
 }
