@@ -30,21 +30,20 @@ static uint32_t rare_labels(const struct flow_rare *rare)
 	return (uint32_t)lround(hyperloglog_estimate(rare->labels));
 }
 
-/* Data, acknowledgements and CNPs of one NIC may each have a source port of their own. */
-enum { PORTS_OF_ONE_PATH = 3 };
-
-/* Ports or labels in turn: more changes than one connection after the other would bring. A
- * direction that carries answers only has no path to choose. */
+/* Ports or labels of data in turn: more changes than one connection after the other would bring.
+ * Acknowledgements and CNPs of the direction may have ports of their own. */
 static bool rare_sprays(const struct flow_table *table, const struct flow_qp *qp)
 {
 	const struct flow_rare *rare = flow_store_rare(table, qp->rare);
-	const uint32_t ports = flow_ports_used(table, qp);
-	if (qp->stream == FLOW_NONE)
+	if (rare->ports) {
+		const uint32_t ports = flow_ports_data(rare->ports);
+		if (ports > 1 && rare->ports->changes >= ports)
+			return true;
+	}
+	if (!rare->labels)
 		return false;
-	if (rare->ports && ports > PORTS_OF_ONE_PATH && rare->ports->changes >= ports)
-		return true;
-	return rare->labels && rare_labels(rare) > PORTS_OF_ONE_PATH &&
-		rare->label_changes >= rare_labels(rare);
+	const uint32_t labels = rare_labels(rare);
+	return labels > 1 && rare->label_changes >= labels;
 }
 
 void flow_table_totals(struct flow_table *table, struct flow_totals *ret)

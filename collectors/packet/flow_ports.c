@@ -53,6 +53,16 @@ uint32_t flow_ports_beyond(const struct flow_ports *ports)
 	return (uint32_t)lround(hyperloglog_estimate(ports->others));
 }
 
+uint32_t flow_ports_data(const struct flow_ports *ports)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < ports->n; i++)
+		n += ports->v[i].payload_bytes > 0;
+	if (ports->beyond.payload_bytes)
+		n += flow_ports_beyond(ports);
+	return n;
+}
+
 size_t flow_ports_bytes(const struct flow_ports *ports)
 {
 	size_t bytes = sizeof(*ports) + ports->cap * sizeof(*ports->v);

@@ -23,7 +23,7 @@ struct flow_port {
 struct flow_ports {
 	struct flow_port *v;
 	uint32_t n, cap;
-	uint32_t changes; /* packets on another port than the one before */
+	uint32_t changes; /* data packets on another port than the one before */
 	struct flow_port beyond; /* the sums of all others */
 	struct hyperloglog *others; /* which ones; NULL: none */
 	uint16_t key[FLOW_PORTS_MAX];
@@ -39,6 +39,9 @@ struct flow_port *flow_ports_at(struct flow_ports *ports, uint16_t port, bool *r
 
 /* flow_ports_beyond - how many ports are in .beyond; an estimate. */
 uint32_t flow_ports_beyond(const struct flow_ports *ports);
+
+/* flow_ports_data - how many ports carried payload. */
+uint32_t flow_ports_data(const struct flow_ports *ports);
 
 size_t flow_ports_bytes(const struct flow_ports *ports);
 

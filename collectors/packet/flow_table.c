@@ -177,7 +177,10 @@ static void flow_table_ports(
 		table->ports_bytes += flow_ports_bytes(rare->ports) - bytes;
 		flow_evict_distinct(table, qp, packet->src_port);
 	}
-	rare->ports->changes += packet->src_port != qp->port;
+	/* ACKs and CNPs may have ports of their own: only data is sprayed */
+	if (data && qp->stream != FLOW_NONE)
+		rare->ports->changes +=
+			packet->src_port != flow_store_stream(table, qp->stream)->request_port;
 	port->packets++;
 	port->octets += packet->octets;
 	if (data)

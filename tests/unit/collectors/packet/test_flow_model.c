@@ -572,10 +572,47 @@ static void test_spray(void **state)
 	flow_table_free(table);
 }
 
+static bool sprays(struct flow_table *table)
+{
+	struct flow row;
+	flow_table_row(table, 0, &row);
+	return row.sprays;
+}
+
+/* Ports in turn are spraying. A new port once (a new connection) is not, nor are ACKs on a port of
+ * their own. */
+static void test_sprays(void **state)
+{
+	struct flow_table *turns = flow_table_new(10, 1, 7), *anew = flow_table_new(10, 1, 7);
+	struct flow_table *answers = flow_table_new(10, 1, 7);
+	for (uint32_t i = 0; i < 100; i++) {
+		struct roce_packet packet = numbered(1);
+		packet.psn = i;
+		packet.src_port = (uint16_t)(50000 + i % 3);
+		flow_table_add(turns, &packet, i, NULL);
+		packet.src_port = (uint16_t)(50000 + i / 50);
+		flow_table_add(anew, &packet, i, NULL);
+		packet.src_port = 50000;
+		if (i % 2) {
+			packet.opcode = ACK;
+			packet.payload_bytes = 0;
+			packet.src_port = (uint16_t)(60000 + i);
+		}
+		flow_table_add(answers, &packet, i, NULL);
+	}
+	assert_true(sprays(turns));
+	assert_false(sprays(anew));
+	assert_false(sprays(answers));
+	flow_table_free(turns);
+	flow_table_free(anew);
+	flow_table_free(answers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_model),
 		cmocka_unit_test(test_model_ahead), cmocka_unit_test(test_chosen_keys),
-		cmocka_unit_test(test_eviction), cmocka_unit_test(test_spray)};
+		cmocka_unit_test(test_eviction), cmocka_unit_test(test_spray),
+		cmocka_unit_test(test_sprays)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
