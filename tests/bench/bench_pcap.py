@@ -16,6 +16,12 @@ Run = collections.namedtuple("Run", "cpu_s rss_mib out err")
 
 
 def run(command, **more):
+    """CPU of the program and its children, and the memory it had at most: GNU time says that, since Linux counts the memory of whoever
+    starts a program as the program's own."""
+    memory = None
+    if shutil.which("time"):
+        memory = tempfile.NamedTemporaryFile(mode="r")
+        command = [shutil.which("time"), "-f", "%M", "-o", memory.name] + command
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, **more)
         _, status, usage = os.wait4(child.pid, 0)
@@ -23,9 +29,10 @@ def run(command, **more):
         out.seek(0)
         err.seek(0)
         texts = [f.read().decode(errors="replace") for f in (out, err)]
+    rss_mib = int(memory.read().split()[-1]) / 1024 if memory else float("nan")
     if child.returncode:
-        sys.exit(f"{command[0]}: exit {child.returncode}: {texts[1][-300:]}")
-    return Run(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, *texts)
+        sys.exit(f"{' '.join(command)}: exit {child.returncode}: {texts[1][-300:]}")
+    return Run(usage.ru_utime + usage.ru_stime, rss_mib, *texts)
 
 
 class Peer:
