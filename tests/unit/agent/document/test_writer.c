@@ -75,7 +75,7 @@ static void test_formats(void **state)
 	expect("csv", doc, FORMAT_CSV, true,
 		"subject.device,hosts,share_ratio,octets\n"
 		"leaf1,\"a,b\",0.2,9223372036854775807\n"
-		"\"x,\"\"y\"\"|<b>\x1b[2J\",,,\n");
+		"\"x,\"\"y\"\"|<b> [2J\",,,\n");
 	expect("jsonl", doc, FORMAT_JSONL, true,
 		"{\"subject\":{\"device\":\"leaf1\"},\"hosts\":[\"a\",\"b\"],\"share_ratio\":0.2,"
 		"\"octets\":9223372036854775807}\n"
