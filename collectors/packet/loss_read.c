@@ -69,6 +69,16 @@ bool loss_read_explains(const struct loss *loss, const struct stream_psn *own, u
 	return false;
 }
 
+/* How many PSNs the newest READ uses; where its length was cut off, those seen up to @high. */
+static uint32_t read_end(const struct loss *loss, const struct loss_rare *rare, uint32_t high)
+{
+	const uint32_t mtu = loss->rares[rare->peer - 1].mtu, octets = rare->reads[0].octets;
+	const uint32_t seen = (high - rare->reads[0].psn) & PSN_MASK;
+	if (!mtu || octets == READ_OCTETS_UNKNOWN || read_span(octets, mtu) < seen)
+		return seen;
+	return read_span(octets, mtu);
+}
+
 /*
  * read_part - is this READ request the rest of the newest one, asked for again from the middle of
  * its responses on? Then what it asks for ends where that one ended. Returns the PSNs that the
@@ -86,7 +96,7 @@ uint32_t loss_read_part(
 		const uint32_t high = loss->rares[rare->peer - 1].high;
 		if (psn_distance(high, packet->psn) > 0 &&
 			psn_distance(packet->psn, rare->reads[0].psn) > 0)
-			return (high - rare->reads[0].psn) & PSN_MASK;
+			return read_end(loss, rare, high);
 	}
 	if (!packet->has_reth)
 		return 0;
