@@ -154,7 +154,7 @@ static void jump_anew(
 	const uint32_t next = own->next & PSN_MASK;
 	const int64_t ahead = (packet->psn - next) & PSN_MASK;
 	const int64_t hole_ns = loss->hole_to_ns - loss->hole_from_ns;
-	const bool hole = loss->hole_to_ns > t_ns - idle_ns && hole_ns * 2 > idle_ns;
+	const bool hole = loss->hole_to_ns > t_ns - idle_ns && hole_ns > idle_ns / 2;
 	story->jump = (struct loss_jump){.open = true,
 		.t_ns = t_ns,
 		.idle_ns = idle_ns,

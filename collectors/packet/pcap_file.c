@@ -124,11 +124,15 @@ static int pcap_file_cut(struct pcap_reader *reader, int got, struct err *e)
 
 /* ---- time ---------------------------------------------------------------- */
 
+/* The year 2116, ten years after the last that the older format can say. Twice the distance of any
+ * two times is then still a number. */
+#define TIME_LAST_NS (INT64_MAX / 2)
+
 static int64_t clamp_ns(__int128 ns)
 {
 	/* before 1970: no capture was taken then */
-	if (ns > INT64_MAX)
-		return INT64_MAX;
+	if (ns > TIME_LAST_NS)
+		return TIME_LAST_NS;
 	if (ns < 0)
 		return 0;
 	return (int64_t)ns;
