@@ -49,7 +49,7 @@
 #define RETAIN_FIRST_NS (10 * NS_PER_S)
 
 #define CLOSE_NS (5 * NS_PER_S) /* store_close() waits that long */
-#define SLOW_NS (5 * NS_PER_S) /* a transaction that takes longer is told */
+#define SLOW_NS (5 * NS_PER_S) /* a transaction that takes longer is reported */
 
 struct store {
 	struct store_options o;
