@@ -56,13 +56,14 @@ static void folder_end(struct folder *folder)
 static void folder_add(struct folder *folder, const int *times_ms, size_t cut)
 {
 	struct capfile cap = {.nano = 1};
-	char *name = folder->names[folder->n++];
+	char name[NAME_MAX_BYTES];
 	const uint8_t frame[60] = {0};
 	struct err e = {0};
 	cap_begin(&cap, 1);
 	for (; *times_ms >= 0; times_ms++)
 		cap_packet(&cap, 0, T0 + (uint64_t)*times_ms * 1000000, frame, sizeof(frame), 0);
-	snprintf(name, NAME_MAX_BYTES, "%s/%zu.pcap", folder->path, folder->n);
+	snprintf(name, sizeof(name), "%s/%zu.pcap", folder->path, folder->n);
+	memcpy(folder->names[folder->n++], name, sizeof(name));
 	FILE *out = fopen(name, "wb");
 	assert_non_null(out);
 	assert_int_equal(fwrite(cap.b, 1, cap.n - cut, out), cap.n - cut);
