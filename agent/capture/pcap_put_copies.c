@@ -5,8 +5,8 @@
 /* What a person would call each way in which copies differ from their packets. */
 static const char *const copies_come[COPY_FROM_COUNT] = {
 	[COPY_UNKNOWN] =
-		"the capture shows no difference between a packet and its copy: a mirror of "
-		"both directions, or of two ports on one path",
+		("the capture shows no difference between a packet and its copy: a mirror of "
+		 "both directions, or of two ports on one path"),
 	[COPY_DIRECTION] = "packets were captured on their way in and on their way out",
 	[COPY_INTERFACE] = "packets were captured on more than one interface",
 	[COPY_TTL] = "packets were captured before and after a hop that routes them",

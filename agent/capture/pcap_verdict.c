@@ -84,8 +84,8 @@ static json_t *verdict_last(const json_t *list, const char *word, size_t *ret_n)
 	return last;
 }
 
-static json_t *verdict_append(json_t *document, enum pcap_verdict kind, enum pcap_severity severity,
-	const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0))) static json_t *verdict_append(json_t *document,
+	enum pcap_verdict kind, enum pcap_severity severity, const char *fmt, va_list ap)
 {
 	const char *word = pcap_verdicts[kind].word;
 	json_t *list = verdict_list(document);

@@ -62,14 +62,15 @@ static void folder_add(struct folder *folder, const int *times_ms, size_t cut)
 	cap_begin(&cap, 1);
 	for (; *times_ms >= 0; times_ms++)
 		cap_packet(&cap, 0, T0 + (uint64_t)*times_ms * 1000000, frame, sizeof(frame), 0);
-	snprintf(name, sizeof(name), "%s/%zu.pcap", folder->path, folder->n);
+	snprintf(name, sizeof(name), "%s/%zu.pcap", folder->path, folder->n + 1);
 	memcpy(folder->names[folder->n++], name, sizeof(name));
 	FILE *out = fopen(name, "wb");
 	assert_non_null(out);
 	assert_int_equal(fwrite(cap.b, 1, cap.n - cut, out), cap.n - cut);
 	fclose(out);
 	free(cap.b);
-	assert_int_equal(capture_files_add(folder->files, name, &e), 0);
+	/* lent to the stream */
+	assert_int_equal(capture_files_add(folder->files, folder->names[folder->n - 1], &e), 0);
 }
 
 /* The stream as "ms:lane ms:lane ...". */
