@@ -34,12 +34,17 @@ struct rhythm_source {
 	double sum_s, squares; /* of its last packet against the burst's first one */
 };
 
+/* Where a source probably is, by a hash of its address: the index is asked for others only. */
+enum { GUESS_BITS = 13 };
+
 struct pcap_rhythm {
 	struct timed_packet *v;
+	bool disordered; /* .v is not in order of time */
 	size_t n, cap;
 	struct rhythm_source *sources;
 	size_t n_sources, cap_sources;
 	struct smap *index;
+	uint16_t guess[1 << GUESS_BITS];
 };
 
 struct pcap_rhythm *pcap_rhythm_new(void)
@@ -59,22 +64,44 @@ void pcap_rhythm_free(struct pcap_rhythm *rhythm)
 	free(rhythm);
 }
 
+/* rhythm_source_of - the number of the source; SOURCES_MAX: there are too many. */
+static uint64_t rhythm_source_of(struct pcap_rhythm *rhythm, uint8_t family, const uint8_t src[16])
+{
+	uint64_t at;
+	if (smap_get(rhythm->index, (const char *)src, 16, &at))
+		return at;
+	if (rhythm->n_sources >= SOURCES_MAX)
+		return SOURCES_MAX;
+	at = rhythm->n_sources;
+	smap_put(rhythm->index, (const char *)src, 16, at);
+	rw_grow(rhythm->sources, rhythm->n_sources, rhythm->cap_sources);
+	struct rhythm_source *source = &rhythm->sources[rhythm->n_sources++];
+	*source = (struct rhythm_source){.family = family};
+	memcpy(source->address, src, sizeof(source->address));
+	return at;
+}
+
+static uint16_t *rhythm_guess(struct pcap_rhythm *rhythm, const uint8_t src[16])
+{
+	uint64_t half[2];
+	memcpy(half, src, sizeof(half));
+	const uint64_t mixed = (half[0] ^ (half[1] << 29 | half[1] >> 35)) * 0x9E3779B97F4A7C15ull;
+	return &rhythm->guess[mixed >> (64 - GUESS_BITS)];
+}
+
 void pcap_rhythm_add(struct pcap_rhythm *rhythm, int64_t t_ns, uint8_t family,
 	const uint8_t src[16], uint32_t octets)
 {
-	uint64_t at;
 	if (rhythm->n >= PACKETS_MAX)
 		return;
-	if (!smap_get(rhythm->index, (const char *)src, 16, &at)) {
-		if (rhythm->n_sources >= SOURCES_MAX)
-			return;
-		at = rhythm->n_sources;
-		smap_put(rhythm->index, (const char *)src, 16, at);
-		rw_grow(rhythm->sources, rhythm->n_sources, rhythm->cap_sources);
-		struct rhythm_source *source = &rhythm->sources[rhythm->n_sources++];
-		*source = (struct rhythm_source){.family = family};
-		memcpy(source->address, src, sizeof(source->address));
-	}
+	uint16_t *guess = rhythm_guess(rhythm, src);
+	uint64_t at = *guess;
+	if (at >= rhythm->n_sources || memcmp(rhythm->sources[at].address, src, 16) != 0)
+		at = rhythm_source_of(rhythm, family, src);
+	if (at == SOURCES_MAX)
+		return;
+	*guess = (uint16_t)at;
+	rhythm->disordered |= rhythm->n > 0 && rhythm->v[rhythm->n - 1].t_ns > t_ns;
 	rw_grow(rhythm->v, rhythm->n, rhythm->cap);
 	rhythm->v[rhythm->n++] =
 		(struct timed_packet){.t_ns = t_ns, .octets = octets, .source = (uint16_t)at};
@@ -240,7 +267,9 @@ void pcap_rhythm_find(struct pcap_rhythm *rhythm, struct pcap_rhythm_found *ret)
 	*ret = (struct pcap_rhythm_found){.found = false};
 	if (rhythm->n < SLICES_MIN)
 		return;
-	qsort(rhythm->v, rhythm->n, sizeof(*rhythm->v), pcap_rhythm_by_time);
+	if (rhythm->disordered)
+		qsort(rhythm->v, rhythm->n, sizeof(*rhythm->v), pcap_rhythm_by_time);
+	rhythm->disordered = false;
 	if (!pcap_rhythm_step(rhythm, &period, &bursts))
 		return;
 	ret->found = true;

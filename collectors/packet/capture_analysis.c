@@ -1,16 +1,21 @@
 /*
  * capture_analysis - hands each frame to what keeps it.
  *
- * A RoCEv2 packet passes through a ring on its way: the slot of its flow in the index, the flow and
- * its stream are fetched into the cache in three steps, some packets apart, each when what it needs
- * to know has arrived.
+ * A RoCEv2 packet passes through a ring on its way: the slot of its flow in the index, the flow,
+ * its stream and what its clock has beside it are fetched into the cache in steps, some packets
+ * apart, each when what it needs to know has arrived.
  */
 #include "collectors/packet/capture_analysis.h"
 
 #include "agent/base/cleanup.h"
 
-/* How many packets wait before the second and third step, and before a packet is taken. */
-enum { FETCH_QP_AFTER = 5, FETCH_STREAM_AFTER = 10 };
+/* How many packets wait before the second step and those after it. */
+enum {
+	FETCH_QP_AFTER = 4,
+	FETCH_STREAM_AFTER = 8,
+	FETCH_CLOCK_AFTER = 11,
+	FETCH_REACTION_AFTER = 14
+};
 
 /* ---- life ------------------------------------------------------------------ */
 
@@ -115,9 +120,18 @@ static struct analysis_waiting *analysis_before(struct capture_analysis *analysi
 	return &analysis->waiting[(newest - ago) % ANALYSIS_WAITING];
 }
 
-/* The next step for the newest packet and for two that came before. */
+/* The stream of the packet that came @ago packets before the newest, once it was asked for. */
+static const struct flow_stream *analysis_fetched(struct capture_analysis *analysis, uint32_t ago)
+{
+	if (analysis->n_waiting <= ago)
+		return NULL;
+	return flow_table_fetched(analysis->flows, analysis_before(analysis, ago)->probably);
+}
+
+/* The next step for the newest packet and for those that came before. */
 static void analysis_fetch(struct capture_analysis *analysis)
 {
+	const struct flow_stream *stream;
 	flow_table_fetch_slot(analysis->flows, analysis_before(analysis, 0)->hash);
 	if (analysis->n_waiting > FETCH_QP_AFTER) {
 		struct analysis_waiting *waiting = analysis_before(analysis, FETCH_QP_AFTER);
@@ -126,6 +140,12 @@ static void analysis_fetch(struct capture_analysis *analysis)
 	if (analysis->n_waiting > FETCH_STREAM_AFTER)
 		flow_table_fetch_stream(
 			analysis->flows, analysis_before(analysis, FETCH_STREAM_AFTER)->probably);
+	stream = analysis_fetched(analysis, FETCH_CLOCK_AFTER);
+	if (stream)
+		capture_clock_fetch(analysis->clock, &stream->clock);
+	stream = analysis_fetched(analysis, FETCH_REACTION_AFTER);
+	if (stream)
+		capture_clock_fetch_reaction(analysis->clock, &stream->clock);
 }
 
 static void analysis_wait(struct capture_analysis *analysis, const struct roce_packet *packet,

@@ -348,10 +348,12 @@ static void clock_silence(struct capture_clock *clock, struct stream_clock *stre
 
 static void clock_usual(struct stream_clock *stream, int64_t gap_ns)
 {
-	int64_t by = USUAL_GAPS;
+	int64_t step_ns = gap_ns - (int64_t)stream->usual_ns;
 	if (stream->gaps < USUAL_GAPS)
-		by = (int64_t)stream->gaps + 1;
-	const int64_t usual_ns = stream->usual_ns + (gap_ns - (int64_t)stream->usual_ns) / by;
+		step_ns /= (int64_t)stream->gaps + 1;
+	else
+		step_ns /= USUAL_GAPS;
+	const int64_t usual_ns = stream->usual_ns + step_ns;
 	stream->usual_ns = UINT32_MAX;
 	if (usual_ns < UINT32_MAX)
 		stream->usual_ns = (uint32_t)usual_ns;
@@ -368,6 +370,26 @@ static void clock_usual_silence(struct stream_clock *stream, int64_t gap_ns)
 	stream->usual_ns = UINT32_MAX;
 	if (usual_ns < UINT32_MAX)
 		stream->usual_ns = (uint32_t)usual_ns;
+}
+
+/* ---- memory that will be needed ------------------------------------------------ */
+
+void capture_clock_fetch(const struct capture_clock *clock, const struct stream_clock *stream)
+{
+	if (stream->rare)
+		__builtin_prefetch(clock_pool_at(&clock->rares, stream->rare), 1);
+}
+
+void capture_clock_fetch_reaction(
+	const struct capture_clock *clock, const struct stream_clock *stream)
+{
+	if (!stream->reacts)
+		return;
+	const struct clock_rare *rare = clock_pool_at(&clock->rares, stream->rare);
+	const uint8_t *line = clock_pool_at(&clock->reactions, rare->reaction);
+	for (size_t at = 0; at < sizeof(struct qp_reaction); at += 64)
+		__builtin_prefetch(line + at, 1);
+	__builtin_prefetch(line + sizeof(struct qp_reaction) - 1, 1);
 }
 
 /* ---- data --------------------------------------------------------------------- */

@@ -44,6 +44,13 @@ void capture_clock_free(struct capture_clock *clock); /* NULL is fine */
 void capture_clock_data(struct capture_clock *clock, struct stream_clock *stream, uint32_t src,
 	uint32_t dst, const struct roce_packet *packet, int64_t t_ns);
 
+/* capture_clock_fetch, capture_clock_fetch_reaction - ask for the memory that a packet of @stream
+ * will need: the first some packets before the second, and that some packets before
+ * capture_clock_data(). They change nothing. */
+void capture_clock_fetch(const struct capture_clock *clock, const struct stream_clock *stream);
+void capture_clock_fetch_reaction(
+	const struct capture_clock *clock, const struct stream_clock *stream);
+
 /* capture_clock_answer - an ACK or NAK that host @src sent about @about; NULL: not known. */
 void capture_clock_answer(struct capture_clock *clock, struct stream_clock *about, uint32_t src,
 	const struct roce_packet *packet, int64_t t_ns);

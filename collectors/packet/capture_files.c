@@ -36,6 +36,8 @@ struct capture_files {
 	size_t n_heap;
 	bool taken; /* the first one's record was handed out */
 	bool lane_used[CAPTURE_FILES_OPEN];
+	struct err
+		err; /* of the newest record that could not be read: too large to clear for each */
 };
 
 struct capture_files *capture_files_new(capture_trouble_fn *trouble, void *arg)
@@ -72,13 +74,12 @@ void capture_files_free(struct capture_files *files)
 /* capture_source_load - the next record of an open file. false: it ended, and is closed. */
 static bool capture_source_load(struct capture_files *files, struct capture_source *source)
 {
-	struct err e = {0};
-	const int rc = pcap_reader_next(source->reader, &source->record, &e);
+	const int rc = pcap_reader_next(source->reader, &source->record, &files->err);
 	source->loaded = rc > 0;
 	if (source->loaded)
 		return true;
 	if (rc < 0)
-		files->trouble(files->arg, source->path, rc, &e);
+		files->trouble(files->arg, source->path, rc, &files->err);
 	capture_source_close(source);
 	return false;
 }

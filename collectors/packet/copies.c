@@ -199,23 +199,26 @@ static struct sighting *sighting_find(struct copies *copies, const struct look *
 	return NULL;
 }
 
+/* The first free way, else the one that was seen longest ago; without a branch, as which one it is
+ * cannot be predicted. */
+static unsigned line_oldest(const struct line *line, uint32_t now)
+{
+	uint64_t oldest = 0;
+	for (unsigned i = 0; i < WAYS; i++) {
+		const struct sighting *seen = &line->way[i];
+		uint64_t age = (uint64_t)(now - seen->when) << 8 | i;
+		if (seen->tag == 0)
+			age = 1ull << 40 | (uint64_t)(WAYS - i) << 8 | i;
+		if (age > oldest)
+			oldest = age;
+	}
+	return oldest % WAYS;
+}
+
 static void sighting_put(struct copies *copies, const struct look *look)
 {
 	struct line *line = line_of(copies, look->hash);
-	int oldest = 0;
-	uint32_t most = 0;
-	for (int i = 0; i < WAYS; i++) {
-		const uint32_t age = look->now - line->way[i].when;
-		if (line->way[i].tag == 0) {
-			oldest = i;
-			break;
-		}
-		if (age >= most) {
-			most = age;
-			oldest = i;
-		}
-	}
-	line->way[oldest] = (struct sighting){.print = look->print,
+	line->way[line_oldest(line, look->now)] = (struct sighting){.print = look->print,
 		.icrc = look->icrc,
 		.more = look->more,
 		.when = look->now,

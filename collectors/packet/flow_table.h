@@ -108,7 +108,8 @@ struct flow_drops {
 	void (*host)(void *arg, uint32_t host);
 	void *arg;
 };
-/* flow_table_on_drop - records go when they are idle, evicted, or the table ends. */
+/* flow_table_on_drop - records go when they are idle or evicted. At the end of the table modules
+ * let go of all they have. */
 void flow_table_on_drop(struct flow_table *table, const struct flow_drops *drops);
 
 /* flow_table_loss - what became of missing packets; NULL when the table was made for a sample. */
@@ -142,13 +143,21 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
  * packets ahead, and is there when flow_table_add_hashed() needs it. In this order, with other
  * packets in between:
  *   flow_table_hash, flow_table_fetch_slot
- *   flow_table_fetch_qp       the id at which the packet's direction probably is; FLOW_NONE: not
- * known flow_table_fetch_stream   of that id flow_table_add_hashed     @probably: that id
+ *
+ *   flow_table_fetch_qp       the id at which the packet's direction probably is, or FLOW_NONE
+ *
+ *   flow_table_fetch_stream   of that id
+ *
+ *   flow_table_fetched        that stream, or the one that the direction answers; NULL: none. For
+ *                             asking for more memory only: the packet may belong elsewhere
+ *
+ *   flow_table_add_hashed     @probably: that id
  */
 uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet);
 void flow_table_fetch_slot(const struct flow_table *table, uint64_t hash);
 uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash);
 void flow_table_fetch_stream(const struct flow_table *table, uint32_t probably);
+const struct flow_stream *flow_table_fetched(const struct flow_table *table, uint32_t probably);
 void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *packet,
 	uint64_t hash, uint32_t probably, int64_t t_ns, struct flow_hit *ret);
 
