@@ -25,11 +25,12 @@ enum {
 	DIRECTION_ALIKE_MAX = 1024,
 	PSN_MODULO = 1 << 24,
 	TRANSPORT_UD = 3,
+	CAME_AGAIN = 1, /* in sighting.print: .when is not that of the first time */
 };
 
 struct sighting { /* the newest transmission of a packet; 16 bytes */
 	uint32_t when;
-	uint16_t print; /* of what copies agree in, as far down as the BTH */
+	uint16_t print; /* of what copies agree in, as far down as the BTH; and CAME_AGAIN */
 	uint16_t icrc; /* of the ICRC; 0 = it was not captured */
 	uint16_t ip_id;
 	uint16_t tag; /* of addresses, QP and PSN; 0 = free */
@@ -47,7 +48,8 @@ struct line {
 struct copied_direction {
 	uint32_t key;
 	uint32_t first_psn, last_psn; /* of those that came twice */
-	uint32_t alike, spells; /* how many came twice, in how many spells */
+	uint32_t alike, spells; /* how often one came again, in how many spells */
+	uint32_t twice; /* of these, for the first time: how many packets came again */
 	uint32_t spell_when;
 	uint32_t run_psn, run_when; /* sent again: the next one, and the beginning */
 	bool run, asked; /* asked: a NAK began the run */
@@ -72,7 +74,7 @@ struct copies {
 	uint64_t seed;
 	struct copies_count count;
 	/* the newest packets with a PSN of their own: first ones and those alike */
-	uint32_t window_first, window_alike, window_spells;
+	uint32_t window_first, window_alike, window_twice, window_spells;
 	uint32_t window_spell_when;
 	bool window_known;
 };
@@ -158,7 +160,7 @@ static uint16_t packet_print(const struct roce_packet *packet)
 {
 	uint64_t fields = (uint64_t)packet->opcode << 56 | (uint64_t)packet->pad << 48;
 	fields |= (uint64_t)packet->ack_req << 47 | (uint64_t)packet->se << 46;
-	return (uint16_t)copies_mix(fields | packet->payload_bytes, packet->ip_id);
+	return (uint16_t)(copies_mix(fields | packet->payload_bytes, packet->ip_id) & ~1ull);
 }
 
 static uint8_t packet_more(const struct roce_packet *packet)
@@ -186,7 +188,7 @@ static bool are_alike(const struct sighting *seen, const struct look *look)
 {
 	const bool icrc = !seen->icrc || !look->icrc || seen->icrc == look->icrc;
 	const bool more = !seen->more || !look->more || seen->more == look->more;
-	return seen->print == look->print && icrc && more;
+	return (seen->print & ~CAME_AGAIN) == look->print && icrc && more;
 }
 
 static struct sighting *sighting_find(struct copies *copies, const struct look *look)
@@ -277,9 +279,12 @@ static bool ids_vary(struct copies *copies, const struct roce_packet *packet)
 	return sender->vary;
 }
 
+/* A copy of a NAK asks for nothing: what came since the NAK itself is sent again already. */
 static void nak_note(struct copies *copies, const struct look *look)
 {
 	const struct roce_packet *packet = look->packet;
+	if (!roce_is_nak(packet) && !roce_is_rnr_nak(packet))
+		return;
 	const uint32_t key = pair_hash(copies, packet->src, packet->dst);
 	copies->naks[key / 2 % NAKS] =
 		(struct nak_seen){.key = key, .psn = packet->psn, .when = look->now};
@@ -305,6 +310,20 @@ static struct copied_direction *direction_of(struct copies *copies, const struct
 	return direction;
 }
 
+/* follows_on - had the packet before this one come when this one came first? Otherwise something
+ * was missing, and this one can be part of what is sent again for it. */
+static bool follows_on(struct copies *copies, const struct look *look, const struct sighting *seen)
+{
+	const uint32_t before = (look->packet->psn - 1) & (PSN_MODULO - 1);
+	const uint64_t hash = packet_hash(copies, look->packet, before);
+	const struct line *line = line_of(copies, hash);
+	for (int i = 0; i < WAYS; i++)
+		if (line->way[i].tag == tag_of(hash))
+			return (line->way[i].print & CAME_AGAIN) ||
+				(int32_t)(line->way[i].when - seen->when) <= 0;
+	return false;
+}
+
 /* spell_begins - did the sequence go on since the last spell of packets that came twice? One spell
  * is one burst that was sent again, and a capture of copies has as many as there are packets in
  * flight. */
@@ -319,13 +338,14 @@ static bool spell_begins(uint32_t *spell_when, uint32_t now, uint32_t first_seen
 static void window_slide(struct copies *copies)
 {
 	copies->window_known |= copies->window_spells >= 12 && copies->window_first >= 32 &&
-		copies->window_alike * 5 >= copies->window_first * 4;
+		copies->window_twice * 5 >= copies->window_first * 4;
 	copies->count.systematic |= copies->window_known;
 	if (copies->window_first < 4096)
 		return;
-	copies->window_known &= copies->window_alike * 2 >= copies->window_first;
+	copies->window_known &= copies->window_twice * 2 >= copies->window_first;
 	copies->window_first /= 2;
 	copies->window_alike /= 2;
+	copies->window_twice /= 2;
 	copies->window_spells /= 2;
 }
 
@@ -334,9 +354,9 @@ static uint32_t times_of_direction(const struct copied_direction *direction)
 {
 	const uint32_t span = ((direction->last_psn - direction->first_psn) & (PSN_MODULO - 1)) + 1;
 	const bool most =
-		direction->alike >= 8 && direction->spells >= 4 && direction->alike * 5 >= span * 4;
-	const bool all = direction->alike >= 32 && direction->spells >= 2 &&
-		direction->alike * 20 >= span * 19;
+		direction->twice >= 8 && direction->spells >= 4 && direction->twice * 5 >= span * 4;
+	const bool all = direction->twice >= 32 && direction->spells >= 3 &&
+		direction->twice * 20 >= span * 19;
 	if (!most && !all)
 		return 0;
 	return (direction->alike * 2 / span + 1) / 2;
@@ -391,7 +411,12 @@ static void alike_note(struct copies *copies, struct copied_direction *direction
 	if (copies->window_alike == 0)
 		copies->window_spell_when = look->now - COPY_WITHIN;
 	copies->window_alike++;
-	copies->window_spells += spell_begins(&copies->window_spell_when, look->now, seen->when);
+	const bool first = !(seen->print & CAME_AGAIN) && seen->place >> 5 == 0;
+	copies->window_twice += first;
+	/* what begins behind a missing one may be what is sent again for it */
+	const bool whole = follows_on(copies, look, seen);
+	copies->window_spells +=
+		spell_begins(&copies->window_spell_when, look->now, seen->when) && whole;
 	const uint32_t psn = look->packet->psn;
 	const uint32_t step = (psn - direction->last_psn) & (PSN_MODULO - 1);
 	const bool ahead = step && step < PSN_MODULO / 2;
@@ -402,15 +427,18 @@ static void alike_note(struct copies *copies, struct copied_direction *direction
 		direction->last_psn = psn;
 	}
 	direction->alike++;
+	direction->twice += first;
 	/* the same ones once more are no new spell */
 	if (ahead || direction->alike == 1)
-		direction->spells += spell_begins(&direction->spell_when, look->now, seen->when);
+		direction->spells +=
+			spell_begins(&direction->spell_when, look->now, seen->when) && whole;
 	if (direction->alike < DIRECTION_ALIKE_MAX)
 		return;
 	/* forget what is old */
 	const uint32_t span = (direction->last_psn - direction->first_psn) & (PSN_MODULO - 1);
 	direction->first_psn = (direction->first_psn + span / 2) & (PSN_MODULO - 1);
 	direction->alike /= 2;
+	direction->twice /= 2;
 	direction->spells /= 2;
 }
 
@@ -428,6 +456,18 @@ static enum copy_from differs_in(const struct look *look, const struct sighting 
 	if (look->vlan != seen->vlan)
 		return COPY_VLAN;
 	return COPY_UNKNOWN;
+}
+
+/* came_at_once - sooner than any answer can have come to the sender. UD sends nothing again, but
+ * only the ICRC tells its packets apart. */
+static bool came_at_once(
+	struct copies *copies, const struct look *look, const struct sighting *seen)
+{
+	if (ticks_between(look->now, seen->when) > SOONER_THAN_AN_ANSWER)
+		return false;
+	if (look->packet->opcode >> 5 == TRANSPORT_UD)
+		return look->icrc != 0;
+	return follows_on(copies, look, seen);
 }
 
 static bool is_copy(struct copies *copies, struct copied_direction *direction,
@@ -449,14 +489,14 @@ static bool is_copy(struct copies *copies, struct copied_direction *direction,
 		return false;
 	if (apart > ALWAYS_WITHIN)
 		return false;
-	const bool known = look->icrc || look->packet->opcode >> 5 != TRANSPORT_UD;
-	return times > copies_seen || (apart <= SOONER_THAN_AN_ANSWER && known);
+	return times > copies_seen || came_at_once(copies, look, seen);
 }
 
 static bool look_at(struct copies *copies, const struct look *look)
 {
 	struct sighting *seen = sighting_find(copies, look);
 	if (!seen) {
+		nak_note(copies, look);
 		sighting_put(copies, look);
 		copies->window_first += look->data;
 		/* a sender is learned from its first packets and from one in 64 later */
@@ -468,9 +508,11 @@ static bool look_at(struct copies *copies, const struct look *look)
 	alike_note(copies, direction, look, seen);
 	window_slide(copies);
 	if (!is_copy(copies, direction, look, seen)) {
+		nak_note(copies, look);
 		if (look->data)
 			run_note(copies, direction, look, seen);
 		seen->when = look->now;
+		seen->print |= CAME_AGAIN;
 		seen->ttl = look->packet->ttl;
 		seen->vlan = look->vlan;
 		seen->place = look->place;
@@ -512,8 +554,6 @@ void copies_learn(struct copies *copies, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns)
 {
 	const struct look look = look_of(copies, packet, origin, t_ns);
-	if (roce_is_nak(packet) || roce_is_rnr_nak(packet))
-		nak_note(copies, &look);
 	ids_vary(copies, packet);
 	look_at(copies, &look);
 }
@@ -522,25 +562,28 @@ void copies_learn(struct copies *copies, const struct roce_packet *packet,
  * spell? The newest ones do not count: their copies may be still to come. */
 static void learn_window(struct copies *copies)
 {
-	uint32_t alike = 0, span = 0, spells = 0;
+	uint32_t alike = 0, twice = 0, span = 0, spells = 0;
 	for (int i = 0; i < DIRECTIONS; i++) {
 		const struct copied_direction *direction = &copies->directions[i];
 		if (direction->spells < 2)
 			continue;
 		alike += direction->alike;
+		twice += direction->twice;
 		spells += direction->spells;
 		span += ((direction->last_psn - direction->first_psn) & (PSN_MODULO - 1)) + 1;
 	}
-	if (spells < 4 || alike < 32 || alike * 10 < span * 9)
+	if (spells < 4 || twice < 32 || twice * 10 < span * 9)
 		return;
 	copies->window_known = true;
 	copies->window_first = span;
 	copies->window_alike = alike;
+	copies->window_twice = twice;
 }
 
 void copies_learned(struct copies *copies)
 {
 	copies->window_first = copies->window_alike = copies->window_spells = 0;
+	copies->window_twice = 0;
 	learn_window(copies);
 	memset(copies->lines, 0, LINES * sizeof(*copies->lines));
 	memset(copies->naks, 0, sizeof(copies->naks));
@@ -558,8 +601,6 @@ bool copies_take(struct copies *copies, const struct roce_packet *packet,
 {
 	const struct look look = look_of(copies, packet, origin, t_ns);
 	copies->count.of++;
-	if (roce_is_nak(packet) || roce_is_rnr_nak(packet))
-		nak_note(copies, &look);
 	return look_at(copies, &look);
 }
 

@@ -14,7 +14,8 @@
  *   3. a NAK for it came in between, or it continues a run of packets that were sent again: sent
  *      again
  *   4. nearly every packet of this direction, or of the capture, comes as often as this: a copy
- *   5. it came within 2 us, sooner than any answer can go to the sender and come back: a copy
+ *   5. it came within 2 us, sooner than an answer goes to the sender and what it sends again comes
+ *      back, and nothing was missing before it when it came first: a copy
  * Anything else is not known to be a copy and is passed on.
  *
  * Memory is fixed: the newest 16,384 packets in 4,096 lines of one cache line (256 KiB), and small

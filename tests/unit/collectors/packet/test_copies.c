@@ -38,6 +38,9 @@ struct mirror {
 	bool other_interface, lower_ttl, other_vlan;
 	bool no_icrc; /* cut off by the snap length */
 	bool no_answers;
+	int lose_first; /* 0: none; else of so many messages in a row of a queue pair all but one
+			   miss their second packet, and the sender goes back to it */
+	int64_t round_ns; /* of that: time until it is sent again */
 	int lose_every; /* every so manieth message loses a packet, and the sender goes back; 0:
 			   none */
 	enum copy_from from;
@@ -89,8 +92,15 @@ static void wire_fill(struct wire *wire, const struct mirror *mirror, int messag
 	uint32_t next[4] = {100, 5000, 16777200, 77};
 	for (int i = 0; i < messages; i++) {
 		const uint32_t qp = (uint32_t)i % 4, first = next[qp];
+		const bool missing = mirror->lose_first && i / 4 % mirror->lose_first != 0;
 		for (uint32_t k = 0; k < 40; k++)
-			wire_put(wire, mirror, 0x07, first + k, 17 + qp, false);
+			if (!missing || k != 1)
+				wire_put(wire, mirror, 0x07, first + k, 17 + qp, false);
+		if (missing) {
+			wire->t_ns += mirror->round_ns;
+			for (uint32_t k = 1; k < 40; k++)
+				wire_put(wire, mirror, 0x07, first + k, 17 + qp, false);
+		}
 		if (mirror->lose_every && i % mirror->lose_every == mirror->lose_every - 1) {
 			wire->t_ns += 5000;
 			if (!mirror->no_answers)
@@ -177,6 +187,8 @@ static const struct mirror mirrors[] = {
 	{"no mirror, loss everywhere", .lose_every = 1},
 	{"no mirror, loss everywhere, no answers", .lose_every = 1, .no_answers = true},
 	{"no mirror, no ICRC", .lose_every = 3, .no_icrc = true},
+	{"no mirror, no answers, the first of many packets lost", .no_answers = true,
+		.lose_first = 4},
 	{"both directions of a port", .copies = 1, .delay_ns = 700, .jitter_ns = 300},
 	{"both directions, loss", .copies = 1, .delay_ns = 700, .jitter_ns = 300, .lose_every = 5},
 	{"both directions, no ICRC", .copies = 1, .delay_ns = 700, .no_icrc = true,
@@ -184,6 +196,8 @@ static const struct mirror mirrors[] = {
 	{"both directions, a queue in between", .copies = 1, .delay_ns = 15000, .jitter_ns = 9000},
 	{"both directions, a queue, identifications", .copies = 1, .delay_ns = 150000,
 		.jitter_ns = 90000, .ids = true, .lose_every = 5},
+	{"both directions, out of order, loss", .copies = 1, .delay_ns = 900, .jitter_ns = 900,
+		.lose_every = 3},
 	{"in batches of 32", .copies = 1, .batch = 32},
 	{"three times", .copies = 2, .delay_ns = 400},
 	{"three times, identifications", .copies = 2, .delay_ns = 4000, .ids = true,
