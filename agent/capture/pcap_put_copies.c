@@ -1,5 +1,6 @@
 /* pcap_put_copies - packets that were captured more than once. */
 #include "agent/capture/pcap_parts.h"
+#include "agent/capture/pcap_sampling.h"
 #include "agent/capture/pcap_verdict.h"
 
 /* What a person would call each way in which copies differ from their packets. */
@@ -20,11 +21,18 @@ void pcap_put_copies(json_t *document, struct pcap_reading *reading)
 	if (reading->analysis.copies)
 		count = copies_count(reading->analysis.copies);
 	json_t *o = json_object();
-	pcap_count_put(o, "packets", count->packets);
+	json_object_set_new(o, "packets", json_null());
 	json_object_set_new(o, "share_ratio", json_null());
 	json_object_set_new(o, "from", json_null());
 	json_object_set_new(o, "text", json_null());
 	json_object_set_new(document, "copies", o);
+	if (pcap_psn_cut(reading)) {
+		json_object_set_new(o, "text",
+			json_string("many packets end before their PSN: copies of them cannot be "
+				    "told from other packets"));
+		return;
+	}
+	pcap_count_put(o, "packets", count->packets);
 	if (count->of)
 		json_object_set_new(
 			o, "share_ratio", json_real((double)count->packets / (double)count->of));

@@ -70,9 +70,9 @@ static double time_longest_s(const struct stalls *stalls)
 }
 
 /* Of a sample the number of messages and what ends a silence are not known: null. */
-static void time_put_known(json_t *row, const struct stream_times *times, bool every)
+static void time_put_known(json_t *row, const struct stream_times *times, bool known)
 {
-	if (every) {
+	if (known) {
 		pcap_count_put(row, "messages", times->messages);
 		json_object_set_new(row, "stalls", time_stalls(times->stalls));
 		json_object_set_new(row, "stall_s", json_real(time_longest_s(times->stalls)));
@@ -112,7 +112,7 @@ void pcap_put_qp_time(json_t *row, struct pcap_reading *reading, const struct fl
 	if (sampling == 0)
 		rate_bps = NAN;
 	json_object_set_new(row, "rate_bps", json_number_or_null(rate_bps));
-	time_put_known(row, &times, sampling == 1);
+	time_put_known(row, &times, pcap_psn_known(reading));
 }
 
 double pcap_stall_s(const struct pcap_reading *reading, const struct flow *flow)
@@ -192,7 +192,7 @@ static void time_put_stalled(
 static void time_put_stalls(json_t *document, struct pcap_reading *reading)
 {
 	struct time_stalled longest[PCAP_VERDICTS_PER_KIND];
-	if (pcap_sampling(reading) != 1)
+	if (!pcap_psn_known(reading))
 		return;
 	const size_t n = time_longest(reading, longest);
 	for (size_t i = 0; i < n; i++)

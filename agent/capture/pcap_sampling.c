@@ -6,6 +6,13 @@
 #include "agent/capture/pcap_value.h"
 #include "agent/capture/pcap_verdict.h"
 
+enum {
+	PSN_CUT_LEAST = 8,
+	PSN_CUT_SHARE = 10, /* one in so many packets */
+	UNPROVED_DATA_LEAST = 4,
+	UNPROVED_SHARE = 16, /* of the data packets follow another */
+};
+
 /* estimated - is it a sample by its PSNs? Only asked when nobody said so. */
 static bool sampling_estimate(const struct pcap_reading *reading, struct loss_sampling *ret)
 {
@@ -54,9 +61,29 @@ uint32_t pcap_sampling(const struct pcap_reading *reading)
 	return (uint32_t)fmax(2, round(estimate.n));
 }
 
+bool pcap_psn_cut(const struct pcap_reading *reading)
+{
+	const struct roce_count *count = &reading->analysis.count;
+	const uint64_t cut = count->errors[ROCE_CUT_BY_SNAPLEN];
+	return cut >= PSN_CUT_LEAST && cut * PSN_CUT_SHARE >= count->roce_packets;
+}
+
+/* psn_unproved - next to no packet follows another in the sequence: the capture may be a sample of
+ * senders that send little, or of UD, whose jumps say nothing. */
+static bool psn_unproved(const struct pcap_reading *reading)
+{
+	const struct loss *loss = flow_table_loss(reading->analysis.flows);
+	struct loss_sampling steps;
+	if (!loss || reading->analysis.count.data_packets < UNPROVED_DATA_LEAST)
+		return false;
+	loss_sampling(loss, &steps);
+	return steps.in_order * UNPROVED_SHARE < reading->analysis.count.data_packets;
+}
+
 bool pcap_psn_known(const struct pcap_reading *reading)
 {
-	return pcap_sampling(reading) == 1;
+	return pcap_sampling(reading) == 1 && !pcap_psn_cut(reading) &&
+		!(reading->options.sampling == 0 && psn_unproved(reading));
 }
 
 static const char *sampling_source(const struct pcap_reading *reading, bool estimated)
@@ -71,8 +98,15 @@ static const char *sampling_source(const struct pcap_reading *reading, bool esti
 	return "assumed";
 }
 
-static json_t *sampling_reason(uint32_t n, const struct loss_sampling *estimate)
+static json_t *sampling_reason(
+	const struct pcap_reading *reading, uint32_t n, const struct loss_sampling *estimate)
 {
+	if (n == 1 && pcap_psn_cut(reading))
+		return json_string("many packets end before their PSN: gaps, resends, copies and "
+				   "their causes cannot be judged");
+	if (n == 1)
+		return json_string("next to no packet has the PSN after that of another: "
+				   "whether every packet was captured is not known");
 	if (!estimate->sampled)
 		return json_string("of the packets in between nothing is known: gaps, resends and "
 				   "their causes cannot be judged");
@@ -88,10 +122,8 @@ static json_t *sampling_reason(uint32_t n, const struct loss_sampling *estimate)
 		(unsigned long long)estimate->naks, (unsigned long long)estimate->back, n);
 }
 
-static void put_sampled(
-	json_t *document, json_t *sampling, uint32_t n, const struct loss_sampling *estimate)
+static void put_sampled(json_t *document, uint32_t n, const struct loss_sampling *estimate)
 {
-	json_object_set_new(sampling, "reason", sampling_reason(n, estimate));
 	if (n == 0 && estimate->sampled) {
 		pcap_verdict_add(document, PCAP_VERDICT_SAMPLED,
 			"only some of the packets were captured: gaps, resends and loss cannot be "
@@ -119,9 +151,12 @@ void pcap_put_sampling(json_t *document, struct pcap_reading *reading)
 	if (n > 0)
 		pcap_count_put(o, "n", n);
 	json_object_set_new(o, "source", json_string(sampling_source(reading, estimated)));
-	json_object_set_new(o, "psn_known", json_boolean(n == 1));
+	const bool known = pcap_psn_known(reading);
+	json_object_set_new(o, "psn_known", json_boolean(known));
 	json_object_set_new(o, "reason", json_null());
+	if (!known)
+		json_object_set_new(o, "reason", sampling_reason(reading, n, &estimate));
 	if (n != 1)
-		put_sampled(document, o, n, &estimate);
+		put_sampled(document, n, &estimate);
 	json_object_set_new(document, "sampling", o);
 }

@@ -56,6 +56,7 @@ struct capture_clock {
 	uint64_t refused;
 	int64_t bin_ns;
 	unsigned interval; /* 1, 2, 3, 1, ...: a fresh stream_clock has 0 */
+	bool aeth_cut; /* of some answers it is not known whether they are NAKs */
 };
 
 struct capture_clock *capture_clock_new(int64_t bin_ns, uint64_t speed_bps)
@@ -324,6 +325,7 @@ static void clock_silence(struct capture_clock *clock, struct stream_clock *stre
 	struct silence silence = {.from_ns = stream->last_ns,
 		.to_ns = t_ns,
 		.open = stream->open || (responds && again),
+		.cut = clock->aeth_cut,
 		.again = !responds && (again || clock_read_again(clock, stream, packet)),
 		.paused_ns = pause_log_overlap(clock->pauses, stream->last_ns, t_ns)};
 	const struct clock_rare *rare = clock_pool_at(&clock->rares, stream->rare);
@@ -497,6 +499,7 @@ void capture_clock_answer(struct capture_clock *clock, struct stream_clock *abou
 		about->answered = clock->interval & 3;
 		clock_row_get(clock, src)->answered++;
 	}
+	clock->aeth_cut |= packet->aeth_cut;
 	if (!packet->has_aeth)
 		return;
 	const bool nak = roce_is_nak(packet), rnr = roce_is_rnr_nak(packet);

@@ -8,6 +8,7 @@
 enum {
 	TRANSPORT_RC = 0,
 	TRANSPORT_UC = 1,
+	TRANSPORT_UD = 3,
 	TRANSPORT_XRC = 5,
 	NAK_SEQUENCE = 0, /* code of a NAK: PSN sequence error */
 	ID_STEP_MOST = 4096, /* a host that counts all its packets in one counter */
@@ -130,10 +131,13 @@ static void gap_open(struct loss *loss, struct stream_psn *own, const struct roc
 		.to = packet->psn,
 		.fill_next = from,
 		.id_after = packet->ip_id};
-	/* an answer can overtake the packets on the way to the capture */
+	/* an answer came before this packet did: the missing ones came right after those seen */
 	const uint32_t acked = own->acked & PSN_MASK;
-	if ((own->acked >> LOSS_FLAG_SHIFT & ACKED_VALID) && psn_distance(acked, packet->psn) >= 0)
-		loss_judge_acked(loss, story, acked, t_ns);
+	if (!(own->acked >> LOSS_FLAG_SHIFT & ACKED_VALID) || psn_distance(acked, packet->psn) < 0)
+		return;
+	story->gaps[story->n_gaps - 1].t_ns = t_ns - idle_of(own, t_ns);
+	story->gaps[story->n_gaps - 1].early = true;
+	loss_judge_acked(loss, story, acked, t_ns);
 }
 
 static void jump_anew(
@@ -269,22 +273,26 @@ static void behind_of(struct loss *loss, struct stream_psn *own, const struct ro
 }
 
 /* The newest READ was asked for again in part: its responses used all PSNs up to its end. */
-static void pass_read(const struct loss *loss, struct stream_psn *own, uint32_t span)
+static void pass_read(const struct loss *loss, struct stream_psn *own, uint32_t span, bool whole)
 {
-	const struct loss_rare *rare = loss_rare_of(loss, own);
+	struct loss_rare *rare = loss_rare_of(loss, own);
 	const uint32_t end = (rare->reads[0].psn + span) & PSN_MASK;
 	shift_seen(own, (end - own->next) & PSN_MASK, false);
 	own->next = end | (own->next & ~PSN_MASK);
-	own->next &= ~((uint32_t)NEXT_AFTER_READ << LOSS_FLAG_SHIFT);
+	if (whole)
+		own->next &= ~((uint32_t)NEXT_AFTER_READ << LOSS_FLAG_SHIFT);
+	else
+		rare->reads[0].octets = READ_OCTETS_UNKNOWN;
 }
 
 static void request_odd(
 	struct loss *loss, struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns)
 {
 	if (own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ) {
-		const uint32_t span = loss_read_part(loss, own, packet);
+		bool whole;
+		const uint32_t span = loss_read_part(loss, own, packet, &whole);
 		if (span)
-			pass_read(loss, own, span);
+			pass_read(loss, own, span, whole);
 	}
 	const uint32_t next = own->next & PSN_MASK;
 	if (!(own->next >> LOSS_FLAG_SHIFT & NEXT_VALID)) {
@@ -306,7 +314,9 @@ static void request_odd(
 		} else if (ahead > 0) {
 			ahead_of(loss, own, packet, (uint32_t)ahead, t_ns);
 		} else {
-			loss->in_order += !(own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ);
+			const bool read = own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ;
+			loss->in_order += !read;
+			loss->read_in_order += read;
 			run_close(loss, own, t_ns);
 			go_on(own, packet, t_ns);
 		}
@@ -355,11 +365,22 @@ static void round_begin(struct loss *loss, const struct stream_psn *own,
 	loss->round_from_ns = t_ns;
 }
 
+/* A UD sender counts on over all destinations, so that a jump proves nothing; a step of one does.
+ */
+static void ud_send(struct loss *loss, struct stream_psn *own, const struct roce_packet *packet)
+{
+	loss->ud_steps += own->next >> LOSS_FLAG_SHIFT & NEXT_VALID;
+	loss->ud_in_order += own->next == (packet->psn | NEXT_VALID << LOSS_FLAG_SHIFT);
+	own->next = ((packet->psn + 1) & PSN_MASK) | NEXT_VALID << LOSS_FLAG_SHIFT;
+}
+
 void loss_data(struct loss *loss, struct stream_psn *own, struct stream_psn *about,
 	const struct roce_packet *packet, int64_t t_ns)
 {
 	const unsigned transport = packet->opcode >> 5;
 	own->acked |= (uint32_t)(transport + 1) << (LOSS_FLAG_SHIFT + ACKED_TRANSPORT);
+	if (transport == TRANSPORT_UD)
+		ud_send(loss, own, packet);
 	if (transport != TRANSPORT_RC && transport != TRANSPORT_UC && transport != TRANSPORT_XRC)
 		return;
 	note_time(loss, t_ns);

@@ -141,6 +141,7 @@ struct loss_sampling {
 	double n; /* mean step of the PSN: about one packet in n was captured; 0: too few to tell */
 	uint32_t median_at_least; /* a power of two at or below the median step */
 	uint64_t steps, back, naks;
+	uint64_t in_order; /* packets with the PSN after that of the one before, UD included */
 };
 void loss_sampling(const struct loss *loss, struct loss_sampling *ret);
 

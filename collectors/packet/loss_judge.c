@@ -125,6 +125,8 @@ void loss_judge_acked(struct loss *loss, struct loss_story *story, uint32_t psn,
 		struct loss_event event = {.proof = PROOF_CAPTURE_ACKED,
 			.answer_psn = (psn - 1) & PSN_MASK,
 			.answer_ns = t_ns - gap->t_ns};
+		if (gap->early)
+			event.proof = PROOF_CAPTURE_EARLY;
 		struct loss_gap known = *gap;
 		if (psn_distance(psn, gap->to) < 0) {
 			/* the first part arrived; of the rest nothing is known yet */
@@ -274,12 +276,15 @@ static enum loss_proof resend_proof(
 		return PROOF_BEYOND_NAK;
 	}
 	event->again_ns = run->idle_ns;
-	if (gap < 0 && psn_distance(run->acked_before & PSN_MASK, run->from) > 0 &&
+	/* what was cut may have been a NAK: all before it came, and the sender was asked to go back
+	 */
+	const bool cut = story->acked >> LOSS_FLAG_SHIFT & ACKED_CUT;
+	if (gap < 0 && !cut && psn_distance(run->acked_before & PSN_MASK, run->from) > 0 &&
 		(run->acked_before >> LOSS_FLAG_SHIFT & ACKED_VALID)) {
 		event->answer_psn = (run->acked_before - 1) & PSN_MASK;
 		return PROOF_ACK_PASSED;
 	}
-	if (gap < 0 && run->ahead) {
+	if (gap < 0 && !cut && run->ahead) {
 		event->answer_psn = run->ahead_psn;
 		return PROOF_ACK_AHEAD;
 	}

@@ -4,7 +4,7 @@
  */
 #include "collectors/packet/loss_state.h"
 
-enum { MTU_LEAST = 256, MTU_MOST = 4096, READ_OCTETS_UNKNOWN = UINT32_MAX };
+enum { MTU_LEAST = 256, MTU_MOST = 4096 };
 
 /* ---- READ requests ---------------------------------------------------------- */
 
@@ -69,12 +69,15 @@ bool loss_read_explains(const struct loss *loss, const struct stream_psn *own, u
 	return false;
 }
 
-/* How many PSNs the newest READ uses; where its length was cut off, those seen up to @high. */
-static uint32_t read_end(const struct loss *loss, const struct loss_rare *rare, uint32_t high)
+/* How many PSNs the newest READ uses; where that is not known, those seen up to @high, and it may
+ * be more: *ret_whole is false. */
+static uint32_t read_end(
+	const struct loss *loss, const struct loss_rare *rare, uint32_t high, bool *ret_whole)
 {
 	const uint32_t mtu = loss->rares[rare->peer - 1].mtu, octets = rare->reads[0].octets;
 	const uint32_t seen = (high - rare->reads[0].psn) & PSN_MASK;
-	if (!mtu || octets == READ_OCTETS_UNKNOWN || read_span(octets, mtu) < seen)
+	*ret_whole = mtu && octets != READ_OCTETS_UNKNOWN && read_span(octets, mtu) >= seen;
+	if (!*ret_whole)
 		return seen;
 	return read_span(octets, mtu);
 }
@@ -82,13 +85,14 @@ static uint32_t read_end(const struct loss *loss, const struct loss_rare *rare, 
 /*
  * read_part - is this READ request the rest of the newest one, asked for again from the middle of
  * its responses on? Then what it asks for ends where that one ended. Returns the PSNs that the
- * newest one uses, or 0.
+ * newest one uses, or 0. *ret_whole: it does not use more of them.
  */
-uint32_t loss_read_part(
-	const struct loss *loss, const struct stream_psn *own, const struct roce_packet *packet)
+uint32_t loss_read_part(const struct loss *loss, const struct stream_psn *own,
+	const struct roce_packet *packet, bool *ret_whole)
 {
 	const struct loss_rare *rare = loss_rare_of(loss, own);
 	uint32_t least_mtu, most_mtu, missing;
+	*ret_whole = true;
 	if (!loss_is_read(packet) || !rare || rare->n_reads == 0)
 		return 0;
 	/* its PSN is one of responses that were seen already */
@@ -96,7 +100,7 @@ uint32_t loss_read_part(
 		const uint32_t high = loss->rares[rare->peer - 1].high;
 		if (psn_distance(high, packet->psn) > 0 &&
 			psn_distance(packet->psn, rare->reads[0].psn) > 0)
-			return read_end(loss, rare, high);
+			return read_end(loss, rare, high, ret_whole);
 	}
 	if (!packet->has_reth)
 		return 0;
@@ -180,6 +184,12 @@ static void response_behind(
 		return;
 	const bool fills = rare->gap_open && psn_distance(packet->psn, rare->gap.from) >= 0 &&
 		psn_distance(packet->psn, rare->gap.to) < 0;
+	const bool goes_on = rare->again && packet->psn == rare->again_next;
+	if (!fills && !goes_on)
+		rare->again_from = packet->psn;
+	rare->again = !fills || goes_on;
+	rare->again_next = (packet->psn + 1) & PSN_MASK;
+	rare->gap.touched |= fills && goes_on;
 	if (!fills) {
 		story->counts.retransmits++;
 		loss->totals.psn.retransmits++;
@@ -188,6 +198,12 @@ static void response_behind(
 	rare->gap.filled++;
 	if (rare->gap.filled < ((rare->gap.to - rare->gap.from) & PSN_MASK))
 		return;
+	if (rare->gap.touched) {
+		story->counts.retransmits += rare->gap.filled;
+		loss->totals.psn.retransmits += rare->gap.filled;
+		loss_judge_response_gap(loss, rare, PROOF_READ_WITH, rare->again_from, t_ns);
+		return;
+	}
 	story->counts.reordered += rare->gap.filled;
 	loss->totals.psn.reordered += rare->gap.filled;
 	enum loss_proof proof = PROOF_LATE_UNCLEAR;
@@ -239,7 +255,9 @@ void loss_response_add(
 	else if (ahead < 0)
 		response_behind(loss, own, packet, t_ns);
 	rare = loss_rare_of(loss, own);
-	if (ahead >= 0)
+	if (ahead >= 0) {
 		rare->high = after;
+		rare->again = false;
+	}
 	rare->open = !last;
 }

@@ -4,6 +4,7 @@
 
 #include "collectors/packet/loss.h"
 
+enum { READ_OCTETS_UNKNOWN = UINT32_MAX }; /* of loss_rare.reads */
 enum {
 	LOSS_GAPS = 8,
 	LOSS_READS = 4,
@@ -28,6 +29,7 @@ struct loss_gap { /* PSNs [from, to) are missing here */
 	uint32_t filled, fill_next;
 	uint16_t id_after; /* IP identification of the packet that showed the gap */
 	uint16_t fill_id;
+	bool early; /* acknowledged before a packet showed it */
 	bool nak, touched, doubt; /* doubt: the capture itself lost packets right before */
 };
 
@@ -89,8 +91,10 @@ struct loss_rare {
 	uint32_t high; /* after the most advanced response */
 	uint32_t mtu; /* payload of a response that is not the last; 0: not seen */
 	bool valid, open; /* open: FIRST or MIDDLE came, not yet LAST */
-	bool gap_open;
+	bool gap_open, again; /* again: the newest response had come before */
 	struct loss_gap gap;
+	uint32_t again_from,
+		again_next; /* responses that come again: the first, and the next one */
 };
 
 struct loss {
@@ -102,6 +106,8 @@ struct loss {
 	struct loss_totals totals;
 	/* of all requests */
 	uint64_t in_order, forward, back, naks;
+	/* in order as well, but not as sure in a sample: after a READ of one packet; UD */
+	uint64_t read_in_order, ud_in_order, ud_steps;
 	uint64_t step_sum;
 	uint64_t steps[24]; /* by log2 */
 	/* shortest time from a request to its answer, seen from here; 0: not known */
@@ -134,8 +140,8 @@ void loss_read_note(
 	struct loss *loss, struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns);
 bool loss_read_explains(const struct loss *loss, const struct stream_psn *own, uint32_t ahead,
 	uint32_t *ret_missing);
-uint32_t loss_read_part(
-	const struct loss *loss, const struct stream_psn *own, const struct roce_packet *packet);
+uint32_t loss_read_part(const struct loss *loss, const struct stream_psn *own,
+	const struct roce_packet *packet, bool *ret_whole);
 void loss_read_pair(struct loss *loss, struct stream_psn *own, const struct stream_psn *about);
 void loss_response_add(
 	struct loss *loss, struct stream_psn *own, const struct roce_packet *packet, int64_t t_ns);

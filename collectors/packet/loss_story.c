@@ -334,7 +334,13 @@ static double sampling_step(const struct loss *loss, uint64_t n)
 void loss_sampling(const struct loss *loss, struct loss_sampling *ret)
 {
 	const uint64_t n = loss->in_order + loss->forward;
-	*ret = (struct loss_sampling){.steps = n, .back = loss->back, .naks = loss->naks};
+	*ret = (struct loss_sampling){.steps = n,
+		.back = loss->back,
+		.naks = loss->naks,
+		.in_order = loss->in_order + loss->read_in_order};
+	/* in a sample of UD, two neighbours are picked once in a while */
+	if (loss->ud_in_order * 4 >= loss->ud_steps)
+		ret->in_order += loss->ud_in_order;
 	if (n == 0)
 		return;
 	uint64_t below = loss->in_order;

@@ -8,7 +8,8 @@
  *   pause    the message goes on, and a pause frame was in force for half of the silence or more
  *   idle     the message before had ended, and a new one begins: the application had nothing to
  *            send. No stall; kept behind all stalls
- *   unknown  anything else: the message goes on and nothing here says why it stood
+ *   unknown  anything else: the message goes on and nothing here says why it stood; or a packet is
+ *            sent again, and the snap length cut off which answers are NAKs
  */
 #ifndef RW_COLLECTORS_STALL_H
 #define RW_COLLECTORS_STALL_H
@@ -44,6 +45,7 @@ struct silence {
 	int64_t from_ns, to_ns;
 	bool open; /* the message had not ended */
 	bool again; /* the packet that ends it was sent before */
+	bool cut; /* of some answers it is not known whether they are NAKs */
 	int64_t rnr_ns, nak_ns; /* newest NAK of each kind about the direction; 0 none */
 	int64_t paused_ns; /* of it, under a pause frame */
 };

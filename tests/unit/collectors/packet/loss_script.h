@@ -2,7 +2,8 @@
  * loss_script - a queue pair as a line of text, for tests of loss.c.
  *
  *   w12      RC write of one packet, PSN 12; W12 the same that begins a message; m12 the middle of
- * one w12..20  as many as that r12:8192 READ request of 8,192 octets f12 i13 l14 o12   READ
+ * one w12..20  as many as that r12:8192 READ request of 8,192 octets, r12 of
+ * a length that was cut off; f12 i13 l14 o12   READ
  * response first, middle, last, only; i13..20 as many as that a12 a12/7  ACK, with message number
  * 7; n12 NAK (PSN sequence error); x12 RNR NAK c12      an answer whose AETH was cut off u12 UC
  * write; d12 UD send +30      30 us pass; without it 1 us does, and 0.2 us within a range #40 the
@@ -36,7 +37,7 @@ static inline void script_packet(
 		.payload_bytes = 4096,
 		.ack_req = true};
 	if (opcode == 0x0c) {
-		packet.has_reth = true;
+		packet.has_reth = octets != 0;
 		packet.reth_bytes = octets;
 	}
 	if (script->ids)

@@ -144,6 +144,8 @@ static void test_loss_not_in_the_network(void **state)
 		{"cut answers: it covers all before it", "w1..9 w12..20 c20", "capture_loss:10:2"},
 		{"cut answers: not the one it names", "w1..9 w12..20 c11",
 			"capture_loss:10:1 unknown:11:1"},
+		{"cut answers: acknowledged or refused", "w1..10 c5 +67000 w3..10 c10",
+			"unknown:3:0", 8},
 		{"cut answers: beyond or refused", "w1..15 c10 +5 w10..20 c20", "unknown:10:0", 6},
 		{"cut answers: from the first missing one", "w1..9 w12..15 c10 +5 w10..20 c20",
 			"lost_before:10:2", 6},
@@ -184,6 +186,14 @@ static void test_loss_reads(void **state)
 		{"missing beyond, asked for again",
 			"r10:32768 f10 i11..16 l17 +5 r13:20480 f13 i14..16 l17 r18:4096 o18",
 			"read_response_lost:13:0", 6},
+		{"asked for again, the length cut off",
+			"r10 f10 i11..12 i14 r13 i15..16 l17 f13 i14..16 l17 r18 f18 i19..20 r22 "
+			"l21 f22 l23",
+			"read_response_lost:13:1", 6},
+		{"missing, and come again with an earlier one",
+			"r10:32768 r18:32768 f10 i12..16 l17 f18 r11:28672 i20..24 l25 f11 i12..16 "
+			"l17 f18 i19..24 l25",
+			"read_response_lost:11:1 unknown:19:1", 16},
 		{"the last ones missing", "r10:32768 f10 i11..14 +67000 r10:32768 f10 i11..16 l17",
 			"read_response_lost:10:0", 6},
 		{"request lost: it is a timeout", "w9 a9 r10:8192 +67000 r10:8192 f10 l11 w12 a12",
