@@ -13,6 +13,7 @@
 /* 15 digits: 0.2 stays 0.2; counters are integers and keep every digit. */
 #define PRINT_NUMBERS (JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY)
 enum { PRINT_ROWS = 512 }; /* of csv, made at a time */
+enum { PRINT_LINE = 16384 }; /* bytes of a row that needs no memory of its own */
 
 /* ---- json ------------------------------------------------------------------------ */
 
@@ -31,13 +32,28 @@ static void print_value(FILE *out, const json_t *value, int indent)
 	}
 }
 
+/* print_line_of - as json_dumpf(), in one piece: that writes each bracket and key by itself, which
+ * was a third of the time of a long report. */
+static void print_line_of(FILE *out, const json_t *value, size_t flags)
+{
+	char usual[PRINT_LINE];
+	const size_t n = json_dumpb(value, usual, sizeof(usual), flags);
+	if (n <= sizeof(usual)) {
+		fwrite(usual, 1, n, out);
+		return;
+	}
+	rw_cleanup(freep) char *text = json_dumps(value, flags);
+	if (text)
+		fputs(text, out);
+}
+
 static void print_json_rows(FILE *out, const struct pcap_report *report, int indent)
 {
 	fprintf(out, "%*s\"qps\": [", indent + 2, "");
 	for (size_t i = 0; i < report->rows.n; i++) {
 		json_t *row = pcap_report_row(report, i);
 		fprintf(out, "%s\n%*s", str_if(i, ","), indent + 4, "");
-		json_dumpf(row, out, PRINT_NUMBERS);
+		print_line_of(out, row, PRINT_NUMBERS);
 		json_decref(row);
 	}
 	if (report->rows.n)
@@ -75,7 +91,7 @@ static void print_line(FILE *out, const char *type, const json_t *file, json_t *
 	json_object_set_new(line, "type", json_string(type));
 	json_object_set(line, "file", (json_t *)file);
 	json_object_update_missing(line, object);
-	json_dumpf(line, out, PRINT_NUMBERS | JSON_COMPACT);
+	print_line_of(out, line, PRINT_NUMBERS | JSON_COMPACT);
 	fputc('\n', out);
 	json_decref(line);
 }

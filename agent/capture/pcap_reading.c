@@ -71,22 +71,23 @@ void pcap_reading_packet(struct pcap_reading *reading, const struct roce_packet 
 	const bool carries = packet->kind == PACKET_SFLOW;
 	if (reading->select && !carries && !pcap_select_packet(reading->select, packet))
 		return;
-	capture_analysis_packet(&reading->analysis, packet, origin, t_ns);
-	if (carries)
-		pcap_reading_sflow(reading, packet, origin, t_ns);
 	if (packet->kind == PACKET_ROCE && packet->payload_bytes && !packet->sampled)
 		pcap_rhythm_add(reading->rhythm, t_ns, packet->family, packet->src, packet->octets);
 	if (packet->kind == PACKET_OTHER)
 		pcap_other_add(&reading->other, packet);
+	/* from here on @packet may be another one */
+	capture_analysis_packet(&reading->analysis, packet, origin, t_ns);
+	if (carries)
+		pcap_reading_sflow(reading, packet, origin, t_ns);
 }
 
 void pcap_reading_record(struct pcap_reading *reading, const struct pcap_record *record)
 {
-	struct roce_packet packet;
+	struct roce_packet *packet = capture_analysis_room(&reading->analysis);
 	if (reading->select && !pcap_select_time(reading->select, record->t_ns))
 		return;
 	if (record->link == LINK_UNSUPPORTED)
 		reading->unread_dlt = record->dlt;
-	roce_parse(record->link, record->p, record->n, record->wire, ROCE_CHECK_ICRC, &packet);
-	pcap_reading_packet(reading, &packet, &record->origin, record->t_ns);
+	roce_parse(record->link, record->p, record->n, record->wire, ROCE_CHECK_ICRC, packet);
+	pcap_reading_packet(reading, packet, &record->origin, record->t_ns);
 }

@@ -41,7 +41,7 @@ void capture_analysis_init(
 		&(struct flow_drops){.stream = analysis_drop_stream,
 			.host = analysis_drop_host,
 			.arg = analysis});
-	analysis->waiting = rw_calloc(ANALYSIS_WAITING, sizeof(*analysis->waiting));
+	analysis->waiting = rw_calloc(ANALYSIS_RING, sizeof(*analysis->waiting));
 	if (options->sampling > 1)
 		return; /* a copy of what was picked is picked once in a while: no telling */
 	analysis->copies = copies_new(options->seed);
@@ -100,7 +100,7 @@ static void analysis_take(struct capture_analysis *analysis, const struct analys
 static void analysis_take_first(struct capture_analysis *analysis)
 {
 	const uint32_t at = analysis->first_waiting;
-	analysis->first_waiting = (at + 1) % ANALYSIS_WAITING;
+	analysis->first_waiting = (at + 1) % ANALYSIS_RING;
 	analysis->n_waiting--;
 	analysis_take(analysis, &analysis->waiting[at]);
 }
@@ -117,45 +117,61 @@ static void analysis_drain(struct capture_analysis *analysis)
 static struct analysis_waiting *analysis_before(struct capture_analysis *analysis, uint32_t ago)
 {
 	const uint32_t newest = analysis->first_waiting + analysis->n_waiting - 1;
-	return &analysis->waiting[(newest - ago) % ANALYSIS_WAITING];
+	return &analysis->waiting[(newest - ago) % ANALYSIS_RING];
 }
 
-/* The stream of the packet that came @ago packets before the newest, once it was asked for. */
-static const struct flow_stream *analysis_fetched(struct capture_analysis *analysis, uint32_t ago)
+/* The ring has more places than packets wait in it: this one is free. */
+static struct analysis_waiting *analysis_room(struct capture_analysis *analysis)
+{
+	return &analysis->waiting[(analysis->first_waiting + analysis->n_waiting) % ANALYSIS_RING];
+}
+
+struct roce_packet *capture_analysis_room(struct capture_analysis *analysis)
+{
+	return &analysis_room(analysis)->packet;
+}
+
+/* The stream that was asked for by the packet that came @ago packets before the newest. */
+static const struct stream_clock *analysis_fetched(struct capture_analysis *analysis, uint32_t ago)
 {
 	if (analysis->n_waiting <= ago)
 		return NULL;
-	return flow_table_fetched(analysis->flows, analysis_before(analysis, ago)->probably);
+	const struct flow_stream *stream = analysis_before(analysis, ago)->fetched;
+	if (!stream)
+		return NULL;
+	return &stream->clock;
 }
 
 /* The next step for the newest packet and for those that came before. */
 static void analysis_fetch(struct capture_analysis *analysis)
 {
-	const struct flow_stream *stream;
-	flow_table_fetch_slot(analysis->flows, analysis_before(analysis, 0)->hash);
+	struct analysis_waiting *waiting = analysis_before(analysis, 0);
+	flow_table_fetch_slot(analysis->flows, waiting->hash);
 	if (analysis->n_waiting > FETCH_QP_AFTER) {
-		struct analysis_waiting *waiting = analysis_before(analysis, FETCH_QP_AFTER);
+		waiting = analysis_before(analysis, FETCH_QP_AFTER);
 		waiting->probably = flow_table_fetch_qp(analysis->flows, waiting->hash);
 	}
-	if (analysis->n_waiting > FETCH_STREAM_AFTER)
-		flow_table_fetch_stream(
-			analysis->flows, analysis_before(analysis, FETCH_STREAM_AFTER)->probably);
-	stream = analysis_fetched(analysis, FETCH_CLOCK_AFTER);
+	if (analysis->n_waiting > FETCH_STREAM_AFTER) {
+		waiting = analysis_before(analysis, FETCH_STREAM_AFTER);
+		waiting->fetched = flow_table_fetch_stream(analysis->flows, waiting->probably);
+	}
+	const struct stream_clock *stream = analysis_fetched(analysis, FETCH_CLOCK_AFTER);
 	if (stream)
-		capture_clock_fetch(analysis->clock, &stream->clock);
+		capture_clock_fetch(analysis->clock, stream);
 	stream = analysis_fetched(analysis, FETCH_REACTION_AFTER);
 	if (stream)
-		capture_clock_fetch_reaction(analysis->clock, &stream->clock);
+		capture_clock_fetch_reaction(analysis->clock, stream);
 }
 
 static void analysis_wait(struct capture_analysis *analysis, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns, bool copy)
 {
+	struct analysis_waiting *waiting = analysis_room(analysis);
 	if (analysis->n_waiting == ANALYSIS_WAITING)
 		analysis_take_first(analysis);
-	const uint32_t at = analysis->first_waiting + analysis->n_waiting++;
-	struct analysis_waiting *waiting = &analysis->waiting[at % ANALYSIS_WAITING];
-	waiting->packet = *packet;
+	analysis->n_waiting++;
+	if (packet != &waiting->packet)
+		waiting->packet = *packet;
 	waiting->origin = (struct packet_origin){0};
 	if (origin)
 		waiting->origin = *origin;
@@ -163,6 +179,7 @@ static void analysis_wait(struct capture_analysis *analysis, const struct roce_p
 	waiting->copy = copy;
 	waiting->hash = flow_table_hash(analysis->flows, packet);
 	waiting->probably = FLOW_NONE;
+	waiting->fetched = NULL;
 	analysis_fetch(analysis);
 }
 

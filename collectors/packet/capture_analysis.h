@@ -27,7 +27,7 @@ struct analysis_options {
 
 /* Decoded packets that wait while memory is fetched for them: a flow table larger than the caches
  * costs no wait per packet. */
-enum { ANALYSIS_WAITING = 16 };
+enum { ANALYSIS_WAITING = 16, ANALYSIS_RING = 32 };
 /* The first packets of a capture are looked at together, before any is taken: does everything come
  * twice? */
 enum { ANALYSIS_LOOKED_AT = 512 };
@@ -37,6 +37,7 @@ struct analysis_waiting {
 	int64_t t_ns;
 	uint64_t hash;
 	uint32_t probably; /* id of its direction */
+	const struct flow_stream *fetched; /* probably its stream; NULL: not known yet, or none */
 	bool copy; /* of a packet that was taken before */
 };
 
@@ -45,7 +46,7 @@ struct capture_analysis {
 	struct encapsulation_count encapsulation;
 	struct flow_table *flows; /* owned; flush before it is asked */
 	struct capture_clock *clock; /* owned; the same */
-	struct analysis_waiting *waiting; /* owned; a ring */
+	struct analysis_waiting *waiting; /* owned; a ring of ANALYSIS_RING */
 	uint32_t first_waiting, n_waiting;
 	/* of .count, up to the last capture_analysis_next() */
 	struct {
@@ -59,6 +60,11 @@ struct capture_analysis {
 void capture_analysis_init(
 	struct capture_analysis *analysis, const struct analysis_options *options);
 void capture_analysis_end(struct capture_analysis *analysis);
+
+/* capture_analysis_room - where the next packet may be written, so that it needs no copy on its
+ * way: to be handed to capture_analysis_packet(), which may write something else there. Lent until
+ * then. */
+struct roce_packet *capture_analysis_room(struct capture_analysis *analysis);
 
 /* capture_analysis_packet - add one frame of any kind. @origin: where it was seen; NULL when there
  * is one place only. Packets are taken in this order, some of them later: at the latest in

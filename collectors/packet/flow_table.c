@@ -90,35 +90,26 @@ uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash)
 	return id;
 }
 
-const struct flow_stream *flow_table_fetched(const struct flow_table *table, uint32_t probably)
+const struct flow_stream *flow_table_fetch_stream(const struct flow_table *table, uint32_t probably)
 {
 	if (probably == FLOW_NONE)
 		return NULL;
-	const struct flow_qp *qp = flow_store_qp(table, probably);
-	uint32_t stream = qp->stream;
-	if (stream == FLOW_NONE)
-		stream = qp->peer;
-	if (stream == FLOW_NONE)
-		return NULL;
-	return flow_store_stream(table, stream);
-}
-
-void flow_table_fetch_stream(const struct flow_table *table, uint32_t probably)
-{
-	if (probably == FLOW_NONE)
-		return;
 	const struct flow_qp *qp = flow_store_qp(table, probably);
 	if (!flow_qp_live(qp))
-		return;
+		return NULL;
 	__builtin_prefetch(flow_store_host(table, qp->src));
 	__builtin_prefetch(flow_store_host(table, qp->dst));
-	const struct flow_stream *stream = flow_table_fetched(table, probably);
-	if (!stream)
-		return;
+	uint32_t at = qp->stream;
+	if (at == FLOW_NONE)
+		at = qp->peer;
+	if (at == FLOW_NONE)
+		return NULL;
+	const struct flow_stream *stream = flow_store_stream(table, at);
 	const uint8_t *line = (const uint8_t *)stream;
 	__builtin_prefetch(line, 1);
 	__builtin_prefetch(line + 64, 1);
 	__builtin_prefetch(line + sizeof(*stream) - 1, 1);
+	return stream;
 }
 
 /* ---- one packet ------------------------------------------------------------------ */

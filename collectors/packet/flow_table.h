@@ -146,18 +146,18 @@ void flow_table_add(struct flow_table *table, const struct roce_packet *packet, 
  *
  *   flow_table_fetch_qp       the id at which the packet's direction probably is, or FLOW_NONE
  *
- *   flow_table_fetch_stream   of that id
- *
- *   flow_table_fetched        that stream, or the one that the direction answers; NULL: none. For
- *                             asking for more memory only: the packet may belong elsewhere
+ *   flow_table_fetch_stream   of that id: the stream, or the one that the direction answers, for
+ *                             asking for more memory only: the packet may belong elsewhere, and
+ *                             before it is added the stream may become that of another direction.
+ *                             NULL: none
  *
  *   flow_table_add_hashed     @probably: that id
  */
 uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet);
 void flow_table_fetch_slot(const struct flow_table *table, uint64_t hash);
 uint32_t flow_table_fetch_qp(const struct flow_table *table, uint64_t hash);
-void flow_table_fetch_stream(const struct flow_table *table, uint32_t probably);
-const struct flow_stream *flow_table_fetched(const struct flow_table *table, uint32_t probably);
+const struct flow_stream *flow_table_fetch_stream(
+	const struct flow_table *table, uint32_t probably);
 void flow_table_add_hashed(struct flow_table *table, const struct roce_packet *packet,
 	uint64_t hash, uint32_t probably, int64_t t_ns, struct flow_hit *ret);
 

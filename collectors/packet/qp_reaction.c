@@ -23,6 +23,12 @@ enum { WINDOW = QP_REACTION_WINDOW, BINS = QP_REACTION_BINS };
 
 /* ---- the mildest sender ------------------------------------------------------ */
 
+/* At its full rate for good: only alpha goes on. */
+static bool mild_is_full(const struct qp_reaction *reaction)
+{
+	return reaction->rate >= 1 && reaction->target >= 1 && reaction->stage >= RECOVERY_STEPS;
+}
+
 static void mild_follow(struct qp_reaction *reaction, int64_t t_ns)
 {
 	int64_t timers = (t_ns - reaction->timer_ns) / TIMER_NS;
@@ -34,7 +40,7 @@ static void mild_follow(struct qp_reaction *reaction, int64_t t_ns)
 		reaction->alpha = 0;
 		return;
 	}
-	for (; timers > 0; timers--) {
+	for (; timers > 0 && !mild_is_full(reaction); timers--) {
 		reaction->alpha *= 1 - GAIN;
 		if (reaction->stage >= RECOVERY_STEPS)
 			reaction->target += INCREASE;
@@ -44,6 +50,10 @@ static void mild_follow(struct qp_reaction *reaction, int64_t t_ns)
 			reaction->target = 1;
 		reaction->rate = (reaction->rate + reaction->target) / 2;
 	}
+	float alpha = reaction->alpha;
+	for (; timers > 0; timers--)
+		alpha *= 1 - GAIN;
+	reaction->alpha = alpha;
 }
 
 static void mild_cut(struct qp_reaction *reaction, int64_t t_ns)
