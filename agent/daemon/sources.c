@@ -139,6 +139,24 @@ static void source_shut(struct source *source)
 	source->instance = NULL;
 }
 
+/* Does it know names that other collectors ask for? */
+static bool source_answers(const struct source *source)
+{
+	return source->collector->port_name || source->collector->peer;
+}
+
+/* Before anything is freed: who asks others for names hands over its last interval while they still
+ * answer. */
+static void sources_shut_unwanted(struct sources *sources)
+{
+	for (int answers = 0; answers < 2; answers++)
+		for (size_t k = sources->n; k-- > 0;) {
+			struct source *source = sources->v[k];
+			if (!source->wanted && source_answers(source) == answers)
+				source_shut(source);
+		}
+}
+
 static void source_free(struct source *source)
 {
 	source_shut(source);
@@ -187,6 +205,7 @@ static void source_apply(struct sources *sources, const struct collector *collec
 static void sources_drop_unwanted(struct sources *sources, struct source_changes *changes)
 {
 	size_t kept = 0;
+	sources_shut_unwanted(sources);
 	for (size_t k = 0; k < sources->n; k++) {
 		struct source *s = sources->v[k];
 		if (s->wanted) {
@@ -325,6 +344,9 @@ void sources_free(struct sources *sources)
 {
 	if (!sources)
 		return;
+	for (size_t k = 0; k < sources->n; k++)
+		sources->v[k]->wanted = false;
+	sources_shut_unwanted(sources);
 	for (size_t k = sources->n; k-- > 0;)
 		source_free(sources->v[k]);
 	free(sources->v);
