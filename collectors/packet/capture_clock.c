@@ -325,7 +325,7 @@ static void clock_silence(struct capture_clock *clock, struct stream_clock *stre
 	struct silence silence = {.from_ns = stream->last_ns,
 		.to_ns = t_ns,
 		.open = stream->open || (responds && again),
-		.cut = clock->aeth_cut,
+		.unread = clock->aeth_cut || !stream->answered,
 		.again = !responds && (again || clock_read_again(clock, stream, packet)),
 		.paused_ns = pause_log_overlap(clock->pauses, stream->last_ns, t_ns)};
 	const struct clock_rare *rare = clock_pool_at(&clock->rares, stream->rare);

@@ -231,6 +231,18 @@ static void sighting_put(struct copies *copies, const struct look *look)
 		.place = look->place};
 }
 
+/* sighting_before - the packet with the PSN before; NULL when it is not remembered. */
+static const struct sighting *sighting_before(struct copies *copies, const struct look *look)
+{
+	const uint32_t before = (look->packet->psn - 1) & (PSN_MODULO - 1);
+	const uint64_t hash = packet_hash(copies, look->packet, before);
+	const struct line *line = line_of(copies, hash);
+	for (int i = 0; i < WAYS; i++)
+		if (line->way[i].tag == tag_of(hash))
+			return &line->way[i];
+	return NULL;
+}
+
 /* Ticks between two times, whichever came first: files of several interfaces are not quite in
  * order. */
 static uint32_t ticks_between(uint32_t now, uint32_t then)
@@ -299,6 +311,18 @@ static bool nak_between(const struct copies *copies, const struct look *look, ui
 	return nak->key == key && ahead < 4096 && (int32_t)(nak->when - then) >= 0;
 }
 
+/* nak_followed - did the sender go back since the newest NAK, and is this the next one? It begins
+ * with the packet that it was asked for. */
+static bool nak_followed(struct copies *copies, const struct look *look)
+{
+	const uint32_t key = pair_hash(copies, look->packet->dst, look->packet->src);
+	const struct nak_seen *nak = &copies->naks[key / 2 % NAKS];
+	if (nak->psn == look->packet->psn)
+		return true;
+	const struct sighting *before = sighting_before(copies, look);
+	return before && (int32_t)(before->when - nak->when) >= 0;
+}
+
 /* ---- how often packets come ---------------------------------------------- */
 
 static struct copied_direction *direction_of(struct copies *copies, const struct look *look)
@@ -314,14 +338,10 @@ static struct copied_direction *direction_of(struct copies *copies, const struct
  * was missing, and this one can be part of what is sent again for it. */
 static bool follows_on(struct copies *copies, const struct look *look, const struct sighting *seen)
 {
-	const uint32_t before = (look->packet->psn - 1) & (PSN_MODULO - 1);
-	const uint64_t hash = packet_hash(copies, look->packet, before);
-	const struct line *line = line_of(copies, hash);
-	for (int i = 0; i < WAYS; i++)
-		if (line->way[i].tag == tag_of(hash))
-			return (line->way[i].print & CAME_AGAIN) ||
-				(int32_t)(line->way[i].when - seen->when) <= 0;
-	return false;
+	const struct sighting *before = sighting_before(copies, look);
+	if (!before)
+		return false;
+	return (before->print & CAME_AGAIN) || (int32_t)(before->when - seen->when) <= 0;
 }
 
 /* spell_begins - did the sequence go on since the last spell of packets that came twice? One spell
@@ -485,11 +505,17 @@ static bool is_copy(struct copies *copies, struct copied_direction *direction,
 		return true;
 	if (!look->data)
 		return times > copies_seen && apart <= COPY_WITHIN / 1000;
-	if (nak_between(copies, look, seen->when) || continues_run(direction, look, seen))
+	/* a copy that is still due may come after a NAK, and among what is sent again */
+	const bool due = times > copies_seen;
+	const bool asked =
+		nak_between(copies, look, seen->when) && (!due || nak_followed(copies, look));
+	const bool again = continues_run(direction, look, seen) &&
+		(!due || look->packet->psn == direction->run_psn);
+	if (asked || again)
 		return false;
 	if (apart > ALWAYS_WITHIN)
 		return false;
-	return times > copies_seen || came_at_once(copies, look, seen);
+	return due || came_at_once(copies, look, seen);
 }
 
 static bool look_at(struct copies *copies, const struct look *look)

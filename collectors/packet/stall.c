@@ -17,7 +17,7 @@ enum stall_cause silence_cause(const struct silence *silence)
 		if (silence->rnr_ns && silence->rnr_ns >= silence->from_ns - RNR_BEFORE_NS)
 			return STALL_RNR;
 		/* a NAK asks for it: no timeout */
-		if (silence->cut || (silence->nak_ns && silence->nak_ns >= silence->from_ns))
+		if (silence->unread || (silence->nak_ns && silence->nak_ns >= silence->from_ns))
 			return STALL_UNKNOWN;
 		return STALL_TIMEOUT;
 	}

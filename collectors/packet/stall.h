@@ -9,7 +9,7 @@
  *   idle     the message before had ended, and a new one begins: the application had nothing to
  *            send. No stall; kept behind all stalls
  *   unknown  anything else: the message goes on and nothing here says why it stood; or a packet is
- *            sent again, and the snap length cut off which answers are NAKs
+ *            sent again, and the capture shows no answers, or not which of them are NAKs
  */
 #ifndef RW_COLLECTORS_STALL_H
 #define RW_COLLECTORS_STALL_H
@@ -45,7 +45,7 @@ struct silence {
 	int64_t from_ns, to_ns;
 	bool open; /* the message had not ended */
 	bool again; /* the packet that ends it was sent before */
-	bool cut; /* of some answers it is not known whether they are NAKs */
+	bool unread; /* NAKs would not have been seen: no answer was, or some were cut short */
 	int64_t rnr_ns, nak_ns; /* newest NAK of each kind about the direction; 0 none */
 	int64_t paused_ns; /* of it, under a pause frame */
 };

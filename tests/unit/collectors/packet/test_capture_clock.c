@@ -62,8 +62,10 @@ struct stall_case {
 };
 
 static const struct stall_case stall_cases[] = {
-	{"resent", WRITE_MIDDLE, WRITE_MIDDLE, 3, 134000, 0, false, 1, STALL_TIMEOUT},
-	{"the end is resent", WRITE_LAST, WRITE_LAST, 1, 67000, 0, false, 1, STALL_TIMEOUT},
+	{"resent", WRITE_MIDDLE, WRITE_MIDDLE, 3, 134000, 0x1f, false, 1, STALL_TIMEOUT},
+	{"the end is resent", WRITE_LAST, WRITE_LAST, 1, 67000, 0x1f, false, 1, STALL_TIMEOUT},
+	{"resent, no answers captured", WRITE_MIDDLE, WRITE_MIDDLE, 3, 134000, 0, false, 1,
+		STALL_UNKNOWN},
 	{"receiver not ready", SEND_ONLY, SEND_ONLY, 1, 5000, 0x2e, false, 1, STALL_RNR},
 	{"a NAK asks for it", WRITE_MIDDLE, WRITE_MIDDLE, 3, 5000, 0x60, false, 1, STALL_UNKNOWN},
 	{"paused", WRITE_MIDDLE, WRITE_MIDDLE, 0, 300, 0, true, 1, STALL_PAUSE},

@@ -40,7 +40,7 @@ struct mirror {
 	bool no_answers;
 	int lose_first; /* 0: none; else of so many messages in a row of a queue pair all but one
 			   miss their second packet, and the sender goes back to it */
-	int64_t round_ns; /* of that: time until it is sent again */
+	int64_t round_ns; /* to the receiver, and back; 0: 5 us where it sends a NAK */
 	int lose_every; /* every so manieth message loses a packet, and the sender goes back; 0:
 			   none */
 	enum copy_from from;
@@ -102,10 +102,11 @@ static void wire_fill(struct wire *wire, const struct mirror *mirror, int messag
 				wire_put(wire, mirror, 0x07, first + k, 17 + qp, false);
 		}
 		if (mirror->lose_every && i % mirror->lose_every == mirror->lose_every - 1) {
-			wire->t_ns += 5000;
+			const int64_t answer_ns = mirror->round_ns ? mirror->round_ns : 5000;
+			wire->t_ns += answer_ns;
 			if (!mirror->no_answers)
 				wire_put(wire, mirror, 0xff, first + 20, 90 + qp, true);
-			wire->t_ns += 5000;
+			wire->t_ns += answer_ns;
 			for (uint32_t k = 20; k < 40; k++)
 				wire_put(wire, mirror, 0x07, first + k, 17 + qp, false);
 		}
@@ -198,6 +199,8 @@ static const struct mirror mirrors[] = {
 		.jitter_ns = 90000, .ids = true, .lose_every = 5},
 	{"both directions, out of order, loss", .copies = 1, .delay_ns = 900, .jitter_ns = 900,
 		.lose_every = 3},
+	{"both directions, a late mirror, loss", .copies = 1, .delay_ns = 2000, .jitter_ns = 2500,
+		.lose_every = 3, .round_ns = 4000},
 	{"in batches of 32", .copies = 1, .batch = 32},
 	{"three times", .copies = 2, .delay_ns = 400},
 	{"three times, identifications", .copies = 2, .delay_ns = 4000, .ids = true,
