@@ -10,15 +10,21 @@ import collections, json, os, re, shutil, statistics, subprocess, sys, tempfile
 FILTER = "udp port 4791 or (vlan and udp port 4791)"
 FIELDS = ["ip.src", "ip.dst", "udp.srcport", "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn", "ip.dsfield.ecn"]
 TSHARK_PACKETS = 50000  # it needs a hundred times as long as the others
+LIMIT_S = int(os.environ.get("LIMIT", "60"))  # of one run; a program that needs longer is said and left out
 SLOW_RUNS = 1  # of programs that take more than ten times as long as the loop
 
 Run = collections.namedtuple("Run", "cpu_s rss_mib out err")
+
+
+class TooLong(Exception):
+    pass
 
 
 def run(command, **more):
     """CPU of the program and its children, and the memory it had at most: GNU time says that, since Linux counts the memory of whoever
     starts a program as the program's own."""
     memory = None
+    command = ["timeout", str(LIMIT_S)] + command
     if shutil.which("time"):
         memory = tempfile.NamedTemporaryFile(mode="r")
         command = [shutil.which("time"), "-f", "%M", "-o", memory.name] + command
@@ -30,6 +36,8 @@ def run(command, **more):
         err.seek(0)
         texts = [f.read().decode(errors="replace") for f in (out, err)]
     rss_mib = int(memory.read().split()[-1]) / 1024 if memory else float("nan")
+    if child.returncode == 124:
+        raise TooLong
     if child.returncode:
         sys.exit(f"{' '.join(command)}: exit {child.returncode}: {texts[1][-300:]}")
     return Run(usage.ru_utime + usage.ru_stime, rss_mib, *texts)
@@ -63,7 +71,7 @@ class Table(Peer):
         return run([f"{self.build}/rocewatch", "pcap", file])
 
     def count(self, done):
-        return int(re.search(r"([\d,]+) packets", done.out).group(1).replace(",", ""))
+        return int(re.search(r"^captured +([\d,]+) packets", done.out, re.M).group(1).replace(",", ""))
 
 
 class Json(Peer):
@@ -151,9 +159,14 @@ def measure(peers, file, packets, runs):
     done = {peer: [] for peer in peers}
     for i in range(runs):
         for peer in peers[i % len(peers):] + peers[:i % len(peers)]:
-            if peer.slow and len(done[peer]) >= SLOW_RUNS:
+            if peer not in done or (peer.slow and len(done[peer]) >= SLOW_RUNS):
                 continue
-            result = peer.run(file)
+            try:
+                result = peer.run(file)
+            except TooLong:
+                print(f"{peer.name}: not done after {LIMIT_S} s, left out", flush=True)
+                del done[peer]
+                continue
             counted = peer.count(result)
             if counted not in (None, peer.part or packets):
                 sys.exit(f"{peer.name}: counted {counted} packets of {peer.part or packets}")
