@@ -1,10 +1,12 @@
 /* pcap_put_rhythm - the training step in the times of packets. */
 #include "agent/capture/pcap_parts.h"
+#include "agent/capture/pcap_sampling.h"
 
 #include <math.h>
 
 #include "agent/base/clock.h"
 #include "agent/capture/pcap_verdict.h"
+#include "agent/document/json_value.h"
 
 static void rhythm_sentence(json_t *document, const struct pcap_rhythm_found *found)
 {
@@ -31,8 +33,14 @@ void pcap_put_rhythm(json_t *document, struct pcap_reading *reading)
 	json_object_set_new(o, "step_s", json_real(found.step_s));
 	json_object_set_new(o, "period_s", json_real(found.step_s));
 	json_object_set_new(o, "exchange_s", json_real(found.exchange_s));
-	json_object_set_new(o, "burst_s", json_real(found.exchange_s));
-	json_object_set_new(o, "duty_ratio", json_real(fmin(1, found.exchange_s / found.step_s)));
+	/* of a sample, the first and the last packet of a burst are hardly ever there */
+	double burst_s = NAN, duty = NAN;
+	if (pcap_sampling(reading) == 1) {
+		burst_s = found.exchange_s;
+		duty = fmin(1, burst_s / found.step_s);
+	}
+	json_object_set_new(o, "burst_s", json_number_or_null(burst_s));
+	json_object_set_new(o, "duty_ratio", json_number_or_null(duty));
 	json_object_set_new(o, "confidence_ratio", json_real(found.confidence_ratio));
 	pcap_count_put(o, "steps", found.steps);
 	pcap_count_put(o, "sources", found.sources);

@@ -113,6 +113,11 @@ void pcap_put_qp_time(json_t *row, struct pcap_reading *reading, const struct fl
 		rate_bps = NAN;
 	json_object_set_new(row, "rate_bps", json_number_or_null(rate_bps));
 	time_put_known(row, &times, pcap_psn_known(reading));
+	/* of packets that overtake each other it is not sure which message they belong to */
+	if (flow->psn.reordered) {
+		json_object_set_new(row, "messages", json_null());
+		json_object_set_new(row, "message_bytes", json_null());
+	}
 }
 
 double pcap_stall_s(const struct pcap_reading *reading, const struct flow *flow)
