@@ -20,7 +20,11 @@ static void push_samples(struct jobs *jobs, size_t n)
 
 static void push_record(struct jobs *jobs, enum record_kind kind)
 {
-	struct job *job = job_of_record(&(struct store_record){.kind = kind});
+	static const struct record_entity one = {.id = 1, .device = "leaf1", .port = ""};
+	struct store_record record = {.kind = kind};
+	if (kind == RECORD_ENTITIES)
+		record = (struct store_record){.kind = kind, .entities = {.v = &one, .n = 1}};
+	struct job *job = job_of_record(&record);
 	job->number = ++numbers;
 	jobs_push(jobs, job);
 }
