@@ -102,6 +102,9 @@ static int64_t agent_watch_clock(void *arg)
 	if (change.step_ns != 0) {
 		life_clock_step(agent->store, now, change.step_ns);
 		pipeline_clock_set(agent->pipeline, change.since_ns, change.step_ns);
+		/* at once, so that the time which the step left out is known for nobody's silence
+		 */
+		agent->pulse.next_ns = 0;
 	}
 	if (change.away_ns > 0)
 		life_away(agent->store, now, change.away_ns);

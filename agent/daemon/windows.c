@@ -298,7 +298,9 @@ void windows_rewind(struct pipeline *pipeline, int64_t t_ns)
 {
 	for (size_t k = 0; k < pipeline->n_slots; k++) {
 		struct slot *slot = &pipeline->slots[k];
-		const int64_t end_ns = t_ns / slot->stride_ns * slot->stride_ns + slot->stride_ns;
+		/* the first whole window after it: it holds a pulse of the agent by the new clock
+		 */
+		const int64_t end_ns = (t_ns / slot->stride_ns + 2) * slot->stride_ns;
 		if (slot->begun && slot->next_end_ns > end_ns)
 			slot->next_end_ns = end_ns;
 	}
