@@ -13,7 +13,7 @@
 #include "agent/capture/pcap_document.h"
 #include "agent/capture/pcap_value.h"
 
-/* names of what was read; what could not be read is told by pcap_put_findings() */
+/* names of the files that were read; pcap_put_findings() reports those that failed */
 void pcap_put_input(json_t *document, struct pcap_reading *reading);
 /* what was captured: frames, opcodes, ECN, ICRC, errors, time */
 void pcap_put_packets(json_t *document, struct pcap_reading *reading);

@@ -11,7 +11,7 @@
  * object of numbers by key, "capture/NAME/frames". */
 double capture_fact(const json_t *health, const char *capture, const char *key);
 
-/* capture_facts_put - all of them into @row; null for what is not known. */
+/* capture_facts_put - all of them into @row; an unknown one is null. */
 void capture_facts_put(json_t *row, const json_t *health, const char *capture);
 
 #endif

@@ -1,4 +1,4 @@
-/* capture_sight - one row for each reason: when it holds, and how it is told. */
+/* capture_sight - one row for each reason: when it holds, and its sentence. */
 #include "agent/reports/capture_sight.h"
 
 #include <math.h>

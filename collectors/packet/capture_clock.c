@@ -482,7 +482,7 @@ void capture_clock_data(struct capture_clock *clock, struct stream_clock *stream
 static void clock_credits(struct clock_rare *rare, uint8_t syndrome)
 {
 	const uint8_t code = syndrome & 31;
-	if (aeth_kind(syndrome) != AETH_ACK || code == 31) /* 31: no limit is told */
+	if (aeth_kind(syndrome) != AETH_ACK || code == 31) /* 31: the receiver sets no limit */
 		return;
 	if (rare->credits == 0 || code + 1 < rare->credits)
 		rare->credits = (uint8_t)(code + 1);

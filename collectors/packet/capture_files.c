@@ -102,7 +102,7 @@ int capture_files_add(struct capture_files *files, const char *path, struct err 
 		return rc;
 	source.again = capture_source_is_file(path, &source.bytes);
 	struct err ignored = {0};
-	/* damage is told when the stream comes to it: of a regular file, when it is opened again */
+	/* damage is reported when the stream reaches it: a regular file is opened again then */
 	source.has_record = pcap_reader_next(source.reader, &source.record, &ignored) > 0;
 	source.loaded = source.has_record;
 	source.begin_ns = source.record.t_ns;
@@ -115,7 +115,7 @@ int capture_files_add(struct capture_files *files, const char *path, struct err 
 
 /* ---- the heap ------------------------------------------------------------------ */
 
-/* Files without a record come first, so that their damage is told. */
+/* Files without a record come first, so that their damage is reported. */
 static int capture_source_by_begin(const void *left, const void *right)
 {
 	const struct capture_source *a = left, *b = right;

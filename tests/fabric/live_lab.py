@@ -29,6 +29,13 @@ def wait_for(what, condition, deadline_s, every_s=0.2):
         time.sleep(every_s)
 
 
+def sanitizer(binary):
+    """The run-time library of AddressSanitizer, which must be loaded first; "" in a build without it."""
+    libraries = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout.split()
+    found = [word for word in libraries if word.startswith("/") and "libasan" in word]
+    return found[0] + " " if found else ""
+
+
 def snmpds(directory):
     """Those that run in @directory: a lab's snmpds have it as their working directory."""
     found = []

@@ -5,7 +5,7 @@ that is killed for a while: one event, and no incident."""
 import glob, os, re, shutil, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from live_lab import SKIP, Failed, Live, check, wait_for
+from live_lab import SKIP, Failed, Live, check, sanitizer, wait_for
 
 AHEAD_S = 600
 
@@ -19,13 +19,6 @@ def number(lab, statement):
     rows = lab.sql(statement)
     value = rows[0]["n"] if rows else ""
     return float(value) if value else 0
-
-
-def sanitizer(binary):
-    """The run-time library of AddressSanitizer, which must be loaded first; "" in a build without it."""
-    libraries = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout.split()
-    found = [word for word in libraries if word.startswith("/") and "libasan" in word]
-    return found[0] + " " if found else ""
 
 
 class Clock:

@@ -4,14 +4,7 @@ written when it answers again; and SIGTERM ends an agent whose disk hangs. After
 import os, shutil, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from live_lab import Failed, Live, check, wait_for
-
-
-def sanitizer(binary):
-    """The run-time library of AddressSanitizer, which must be loaded first; "" in a build without it."""
-    libraries = subprocess.run(["ldd", binary], capture_output=True, text=True, check=True).stdout.split()
-    found = [word for word in libraries if word.startswith("/") and "libasan" in word]
-    return found[0] + " " if found else ""
+from live_lab import Failed, Live, check, sanitizer, wait_for
 
 
 class Disk:
