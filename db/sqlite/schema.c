@@ -134,8 +134,17 @@ static const char step_6[] = "ALTER TABLE flow ADD COLUMN host INTEGER;"
 			     "ALTER TABLE flow ADD COLUMN after_bps REAL;"
 			     "ALTER TABLE flow ADD COLUMN sums TEXT;";
 
+/* Retention finds what is over without reading all rows: closed incidents, and alerts and
+ * recommendations by their last change. */
+static const char step_7[] =
+	"CREATE INDEX incident_closed ON incident(updated_ns) WHERE state='closed';"
+	"CREATE INDEX recommendation_updated ON recommendation(updated_ns);"
+	"CREATE INDEX recommendation_incident ON recommendation(incident_id);"
+	"CREATE INDEX alert_incident ON alert(incident_id);"
+	"CREATE INDEX silence_until ON silence(until_ns);";
+
 /* steps[n] makes version n + 1 */
-static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6};
+static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)
