@@ -1,0 +1,102 @@
+/*
+ * sandbox - what a process of the agent can still do when somebody has taken it over: three walls,
+ * each one-way, each inherited by children.
+ *
+ *   itself   no new privileges, no core file, not readable by others of the same user (no ptrace,
+ *            no /proc/PID/mem)
+ *   files    Landlock: the paths of a struct sandbox_paths and the system's own, nothing else. A
+ *            kernel without Landlock leaves this wall out; the log says so once
+ *   calls    seccomp: the system calls of the table in sandbox_calls.c, nothing else
+ *
+ * Three kinds of process exist:
+ *
+ *   AGENT    polls, stores, judges, and starts the other two. A call that the table lacks fails as
+ *            on a kernel that does not know it (ENOSYS): libraries are written for that, so the
+ *            watch goes on
+ *   WEB      answers HTTP from the database. The same, without programs and without new sockets
+ *   PARSER   reads packets of others from descriptors that it has already. No file, no socket, no
+ *            program. A call that the table lacks ends the process; its parent sees SIGSYS
+ *
+ * A right to files is bound to what is there when the wall is closed: a file system that is mounted
+ * later over a directory is outside.
+ *
+ * In builds with assertions a refused call ends every kind of process, and its name is written to
+ * standard error: so tests find what the table lacks. Published source of the interfaces:
+ * seccomp(2), landlock(7), prctl(2).
+ */
+#ifndef RW_AGENT_SANDBOX_H
+#define RW_AGENT_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct err;
+
+enum sandbox_kind { SANDBOX_AGENT, SANDBOX_WEB, SANDBOX_PARSER, SANDBOX_KINDS };
+
+enum sandbox_use {
+	SANDBOX_READ, /* files, directories, and programs to run */
+	SANDBOX_EDIT, /* write into a file that exists, and read it */
+	SANDBOX_WRITE, /* the same, make and remove files and sockets, and rename them */
+};
+
+/* What a process needs beside the system's own files. Zeroed at first. */
+struct sandbox_paths {
+	struct sandbox_path {
+		char *path;
+		enum sandbox_use use;
+	} * v;
+	size_t n, cap;
+	bool netns; /* it enters network namespaces */
+	bool free_files; /* it runs programs of the site, whose files nobody knows: only calls are
+			    limited */
+};
+
+/* sandbox_add - @path, a file or a directory and what is beneath. Copied; NULL is ignored. One that
+ * does not exist when the files are closed is left out. */
+void sandbox_add(struct sandbox_paths *paths, const char *path, enum sandbox_use use);
+/* sandbox_add_beside - the directory of @file, so that the file may be replaced; and the directory
+ * of what it links to. NULL is ignored. */
+void sandbox_add_beside(struct sandbox_paths *paths, const char *file, enum sandbox_use use);
+void sandbox_paths_done(struct sandbox_paths *paths);
+
+/* sandbox_self - the first wall, once at the start of a process. 0 or negative errno. */
+int sandbox_self(struct err *e);
+
+/*
+ * sandbox_files - the second wall, for the calling thread and the threads that it starts from now
+ * on: so before there are others. A PARSER gets no file at all, whatever @paths holds (NULL is
+ * fine). 0 (also where the kernel has no Landlock) or negative errno.
+ */
+int sandbox_files(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e);
+
+/*
+ * sandbox_calls - the third wall, for all threads of the process. What needs rights (another user,
+ * another root) has happened before. 0 or negative errno: then the process must not go on.
+ */
+int sandbox_calls(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e);
+
+/* sandbox_enter - all three, for a process that has one thread and everything it needs. */
+int sandbox_enter(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e);
+
+/*
+ * sandbox_outside - was the file wall closed without @path? True when it exists for others and is
+ * out of reach for us until a restart: words for messages. Any thread.
+ */
+bool sandbox_outside(const char *path);
+
+/* ---- for tests and for docs/security.md ---------------------------------- */
+
+enum sandbox_refusal { SANDBOX_REFUSE, SANDBOX_NAME_AND_END };
+
+/* sandbox_calls_as - sandbox_calls() with what a refused call does: fail, or name itself on
+ * standard error and end the process. A PARSER is ended in both. */
+int sandbox_calls_as(enum sandbox_kind kind, const struct sandbox_paths *paths,
+	enum sandbox_refusal refusal, struct err *e);
+const char *sandbox_kind_name(enum sandbox_kind kind);
+/* sandbox_calls_print - the table of calls as Markdown. */
+void sandbox_calls_print(FILE *out);
+
+#endif

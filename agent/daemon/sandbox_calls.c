@@ -1,0 +1,352 @@
+/*
+ * sandbox_calls - which system calls each kind of process may make; the only file that uses
+ * libseccomp.
+ *
+ * One row is a group of calls with one purpose. A name that the installed libseccomp does not know
+ * is skipped. Where a call has variants of the same function (open, openat, openat2), all are in
+ * one row, so that another C library or a newer one does not change what a process can do. Calls of
+ * which only some uses are harmless stand in the second table, with the argument that decides.
+ *
+ * clone3 hides its flags in memory, where no filter reads them: it fails as on an old kernel, and
+ * the C library then calls clone.
+ */
+#include "agent/daemon/sandbox.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/daemon/sandbox_internal.h"
+
+#define A (1U << SANDBOX_AGENT)
+#define W (1U << SANDBOX_WEB)
+#define P (1U << SANDBOX_PARSER)
+#define ALL (A | W | P)
+#define NAME_MAX_BYTES 32
+
+struct calls_group {
+	const char *purpose, *calls; /* names, parted by blanks */
+	unsigned kinds; /* who may */
+	unsigned soft; /* who is told EPERM: of PARSER, which is ended by what no row names */
+};
+
+static const struct calls_group groups[] = {
+	{"memory", "brk munmap mremap madvise mincore mlock mlock2 munlock membarrier", ALL},
+	{"locks and threads",
+		"futex futex_waitv futex_wait futex_wake set_robust_list get_robust_list rseq "
+		"sched_yield sched_getaffinity getcpu set_tid_address",
+		ALL},
+	{"the end", "exit exit_group restart_syscall rt_sigreturn sigreturn", ALL},
+	{"signals to oneself",
+		"rt_sigaction rt_sigprocmask rt_sigpending rt_sigsuspend sigaltstack", ALL},
+	{"time", "clock_gettime clock_getres clock_nanosleep nanosleep gettimeofday time times",
+		ALL},
+	{"waiting",
+		"poll ppoll select pselect6 _newselect epoll_create epoll_create1 epoll_ctl "
+		"epoll_wait epoll_pwait epoll_pwait2",
+		ALL},
+	{"descriptors that are open",
+		"read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2 lseek "
+		"_llseek close close_range fstat fstat64 dup dup2 dup3 fcntl fcntl64 pipe pipe2 "
+		"eventfd eventfd2",
+		ALL},
+	{"sockets that are open",
+		"recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg getsockopt getsockname "
+		"getpeername shutdown",
+		ALL},
+	{"randomness", "getrandom", ALL},
+	{"who am I",
+		"getpid gettid getppid getuid geteuid getgid getegid getresuid getresgid getrusage "
+		"uname sysinfo getrlimit",
+		ALL},
+
+	{"more on descriptors",
+		"fsync fdatasync sync_file_range ftruncate fallocate fadvise64 flock sendfile "
+		"sendfile64 "
+		"copy_file_range memfd_create msync",
+		A | W, P},
+	{"timers", "timerfd_create timerfd_settime timerfd_gettime setitimer getitimer alarm",
+		A | W, P},
+	{"signals as data", "rt_sigtimedwait signalfd signalfd4 tgkill tkill", A | W},
+	{"files, as far as Landlock and the user let it",
+		"open openat openat2 stat stat64 lstat lstat64 newfstatat fstatat64 statx access "
+		"faccessat faccessat2 readlink readlinkat getdents getdents64 getcwd statfs "
+		"fstatfs "
+		"fstatfs64 umask getxattr lgetxattr fgetxattr",
+		A | W, P},
+	{"changes of files, as far as Landlock and the user let it",
+		"unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir link linkat chmod "
+		"fchmod fchmodat fchmodat2 chown fchown fchownat utimensat truncate creat symlink "
+		"symlinkat",
+		A | W, P},
+	{"sockets", "socketpair bind listen accept accept4 connect setsockopt", A | W},
+	{"limits and scheduling",
+		"prlimit64 setrlimit getpriority setpriority sched_getparam sched_getscheduler "
+		"sched_get_priority_max sched_get_priority_min getgroups getpgrp getpgid getsid "
+		"capget get_mempolicy",
+		A | W, P},
+	{"a further wall",
+		"seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self", A | W},
+	{"programs: the web server, the packet parser, alert commands",
+		"execve execveat vfork fork wait4 waitpid waitid kill pidfd_open pidfd_send_signal "
+		"setpgid setsid chdir fchdir capset arch_prctl",
+		A},
+
+	{"what a library tries, and goes on without", "socket ioctl clone prctl clone3 setsockopt",
+		0, P},
+};
+
+/* A call that is allowed when (argument & mask) == value. */
+struct calls_rule {
+	const char *call;
+	unsigned arg;
+	uint64_t mask, value;
+	unsigned kinds;
+	const char *purpose;
+};
+
+#define NEW_NAMESPACES                                                                             \
+	(CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | \
+		CLONE_NEWCGROUP)
+#define WORD 0xffffffffULL
+
+static const struct calls_rule rules[] = {
+	{"clone", 0, NEW_NAMESPACES, 0, A | W, "threads and children, in the same namespaces"},
+	/* memory is writable or code, never both and never one after the other */
+	{"mmap", 2, PROT_EXEC, 0, ALL, "memory without code"},
+	{"mmap2", 2, PROT_EXEC, 0, ALL, "memory without code"},
+	{"mmap", 2, PROT_WRITE, 0, A | W, "code that is not writable"},
+	{"mmap2", 2, PROT_WRITE, 0, A | W, "code that is not writable"},
+	{"mprotect", 2, PROT_EXEC, 0, ALL, "memory without code"},
+
+	{"socket", 0, WORD, AF_UNIX, A | W, "unix sockets"},
+	{"socket", 0, WORD, AF_INET, A, "IPv4 sockets"},
+	{"socket", 0, WORD, AF_INET6, A, "IPv6 sockets"},
+	{"socket", 0, WORD, AF_NETLINK, A | W, "netlink: lists of interfaces and addresses"},
+	{"socket", 0, WORD, AF_PACKET, A, "captures; the kernel asks for CAP_NET_RAW too"},
+
+	{"ioctl", 1, WORD, FIONBIO, A | W, "descriptor: does not block"},
+	{"ioctl", 1, WORD, FIONREAD, A | W, "descriptor: bytes that wait"},
+	{"ioctl", 1, WORD, FIOCLEX, A | W, "descriptor: closed in programs"},
+	{"ioctl", 1, WORD, FIONCLEX, A | W, "descriptor: open in programs"},
+	{"ioctl", 1, WORD, TCGETS, A | W, "is it a terminal"},
+	{"ioctl", 1, WORD, TIOCGWINSZ, A | W, "how wide is the terminal"},
+	{"ioctl", 1, WORD, TIOCGPGRP, A, "whose is the terminal"},
+	{"ioctl", 1, WORD, SIOCGSTAMP, A, "when a packet came"},
+	{"ioctl", 1, WORD, SIOCGIFNAME, A | W, "interface: name"},
+	{"ioctl", 1, WORD, SIOCGIFINDEX, A | W, "interface: number"},
+	{"ioctl", 1, WORD, SIOCGIFCONF, A, "interfaces: list"},
+	{"ioctl", 1, WORD, SIOCGIFFLAGS, A, "interface: state"},
+	{"ioctl", 1, WORD, SIOCGIFADDR, A, "interface: address"},
+	{"ioctl", 1, WORD, SIOCGIFNETMASK, A, "interface: network"},
+	{"ioctl", 1, WORD, SIOCGIFBRDADDR, A, "interface: broadcast address"},
+	{"ioctl", 1, WORD, SIOCGIFMTU, A, "interface: longest packet"},
+	{"ioctl", 1, WORD, SIOCGIFHWADDR, A, "interface: hardware address"},
+	{"ioctl", 1, WORD, SIOCETHTOOL, A, "interface: offloads, time stamps"},
+
+	{"prctl", 0, WORD, PR_SET_NAME, A | W, "name of a thread"},
+	{"prctl", 0, WORD, PR_GET_NAME, A | W, "name of a thread"},
+	{"prctl", 0, WORD, PR_SET_PDEATHSIG, A | W, "ends with its parent"},
+	{"prctl", 0, WORD, PR_SET_DUMPABLE, A | W, "the first wall"},
+	{"prctl", 0, WORD, PR_GET_DUMPABLE, A | W, "the first wall"},
+	{"prctl", 0, WORD, PR_SET_NO_NEW_PRIVS, A | W, "the first wall"},
+	{"prctl", 0, WORD, PR_GET_NO_NEW_PRIVS, A | W, "the first wall"},
+	{"prctl", 0, WORD, PR_SET_SECCOMP, A | W, "a further wall"},
+	{"prctl", 0, WORD, PR_CAPBSET_READ, A | W, "capabilities that are left"},
+	{"prctl", 0, WORD, PR_CAPBSET_DROP, A, "capabilities given up"},
+	{"prctl", 0, WORD, PR_CAP_AMBIENT, A, "capabilities given up"},
+	{"prctl", 0, WORD, PR_GET_SECUREBITS, A, "capabilities that are left"},
+};
+
+#if RW_SANITIZED
+/* Shadow memory, the leak checker that traces its own process, and the symbolizer. */
+static const char sanitizer_calls[] =
+	"mmap mprotect clone clone3 ptrace process_vm_readv prctl personality open openat readlink "
+	"readlinkat newfstatat stat access faccessat faccessat2 wait4 waitid tgkill tkill "
+	"getdents64 dup "
+	"dup2 fcntl pipe pipe2 kill execve ioctl getcwd prlimit64 sched_setaffinity arch_prctl "
+	"rt_sigtimedwait statx";
+#endif
+
+/* ---- what a refused call does -------------------------------------------- */
+
+/* In builds for tests. Only functions that are safe in a signal handler; the process then ends by
+ * the same signal. */
+static void calls_on_refused(int signum, siginfo_t *info, void *context)
+{
+	char text[128] = "rocewatch: the sandbox refuses system call ";
+	size_t n = strlen(text);
+	char digits[12];
+	size_t k = 0;
+	unsigned number = (unsigned)info->si_syscall;
+	do {
+		digits[k++] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	while (k > 0)
+		text[n++] = digits[--k];
+	text[n++] = '\n';
+	if (write(STDERR_FILENO, text, n) < 0)
+		_exit(128 + signum);
+	signal(signum, SIG_DFL);
+	kill(getpid(), signum); /* of the list of "programs": a parser and a web server are ended at
+				   once */
+	_exit(128 + signum);
+}
+
+static uint32_t calls_default(enum sandbox_kind kind, enum sandbox_refusal refusal)
+{
+	if (refusal == SANDBOX_NAME_AND_END)
+		return SCMP_ACT_TRAP;
+	if (kind == SANDBOX_PARSER)
+		return SCMP_ACT_KILL_PROCESS;
+	return SCMP_ACT_ERRNO(ENOSYS);
+}
+
+/* ---- building the filter ------------------------------------------------- */
+
+/* A name that this libseccomp or this processor lacks is no mistake; nor is a rule that says what
+ * the default does. */
+static int calls_add(scmp_filter_ctx filter, uint32_t action, const char *name)
+{
+	const int number = seccomp_syscall_resolve_name(name);
+	if (number == __NR_SCMP_ERROR)
+		return 0;
+	const int rc = seccomp_rule_add(filter, action, number, 0);
+	if (rc == -EACCES || rc == -EDOM)
+		return 0;
+	return rc;
+}
+
+static int calls_add_words(scmp_filter_ctx filter, uint32_t action, const char *words)
+{
+	char name[NAME_MAX_BYTES];
+	int rc = 0;
+	while (*words && rc == 0) {
+		const size_t n = strcspn(words, " ");
+		if (n < sizeof(name)) {
+			memcpy(name, words, n);
+			name[n] = '\0';
+			rc = calls_add(filter, action, name);
+		}
+		words += n;
+		words += strspn(words, " ");
+	}
+	return rc;
+}
+
+static int calls_add_rule(scmp_filter_ctx filter, const struct calls_rule *rule)
+{
+	const int number = seccomp_syscall_resolve_name(rule->call);
+	if (number == __NR_SCMP_ERROR)
+		return 0;
+	const int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1,
+		SCMP_CMP(rule->arg, SCMP_CMP_MASKED_EQ, rule->mask, rule->value));
+	if (rc == -EDOM)
+		return 0;
+	return rc;
+}
+
+static int calls_fill(scmp_filter_ctx filter, unsigned kind, const struct sandbox_paths *paths)
+{
+	int rc = 0;
+	for (size_t k = 0; k < rw_countof(groups) && rc == 0; k++) {
+		if (groups[k].kinds & kind)
+			rc = calls_add_words(filter, SCMP_ACT_ALLOW, groups[k].calls);
+		else if (groups[k].soft & kind)
+			rc = calls_add_words(filter, SCMP_ACT_ERRNO(EPERM), groups[k].calls);
+	}
+	for (size_t k = 0; k < rw_countof(rules) && rc == 0; k++) {
+		if (rules[k].kinds & kind)
+			rc = calls_add_rule(filter, &rules[k]);
+	}
+	if (rc == 0 && kind != P)
+		rc = calls_add(filter, SCMP_ACT_ERRNO(ENOSYS), "clone3");
+	if (rc == 0 && kind == A && paths && paths->netns)
+		rc = calls_add(filter, SCMP_ACT_ALLOW, "setns");
+#if RW_SANITIZED
+	if (rc == 0)
+		rc = calls_add_words(filter, SCMP_ACT_ALLOW, sanitizer_calls);
+#endif
+	return rc;
+}
+
+static int calls_load(
+	scmp_filter_ctx filter, enum sandbox_kind kind, const struct sandbox_paths *paths)
+{
+	seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+	/* the kernel's log names what was refused */
+	seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1);
+	/* a binary tree of comparisons: a system call costs the same wherever it stands */
+	seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	const int rc = calls_fill(filter, 1U << kind, paths);
+	if (rc < 0)
+		return rc;
+	return seccomp_load(filter);
+}
+
+int sandbox_calls_as(enum sandbox_kind kind, const struct sandbox_paths *paths,
+	enum sandbox_refusal refusal, struct err *e)
+{
+	if (refusal == SANDBOX_NAME_AND_END) {
+		struct sigaction action = {
+			.sa_sigaction = calls_on_refused, .sa_flags = SA_SIGINFO | SA_NODEFER};
+		sigaction(SIGSYS, &action, NULL);
+	}
+	scmp_filter_ctx filter = seccomp_init(calls_default(kind, refusal));
+	if (!filter)
+		return err_set(e, -ENOMEM, "seccomp: no filter");
+	const int rc = calls_load(filter, kind, paths);
+	seccomp_release(filter);
+	if (rc < 0)
+		return err_set(e, rc, "seccomp: the filter of system calls cannot be set: %s",
+			strerror(-rc));
+	return 0;
+}
+
+int sandbox_calls(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e)
+{
+#ifdef NDEBUG
+	return sandbox_calls_as(kind, paths, SANDBOX_REFUSE, e);
+#else
+	return sandbox_calls_as(kind, paths, SANDBOX_NAME_AND_END, e);
+#endif
+}
+
+/* ---- the table, for people ----------------------------------------------- */
+
+static void calls_print_row(
+	FILE *out, const char *purpose, const char *calls, unsigned kinds, unsigned soft)
+{
+	fprintf(out, "| %s |", purpose);
+	for (unsigned k = 0; k < SANDBOX_KINDS; k++) {
+		const char *word = "";
+		if (kinds & (1U << k))
+			word = "yes";
+		else if (soft & (1U << k))
+			word = "fails";
+		fprintf(out, " %s |", word);
+	}
+	fprintf(out, " `%s` |\n", calls);
+}
+
+void sandbox_calls_print(FILE *out)
+{
+	fputs("| purpose | agent | web | parser | system calls |\n|---|---|---|---|---|\n", out);
+	for (size_t k = 0; k < rw_countof(groups); k++)
+		calls_print_row(
+			out, groups[k].purpose, groups[k].calls, groups[k].kinds, groups[k].soft);
+	for (size_t k = 0; k < rw_countof(rules); k++)
+		calls_print_row(out, rules[k].purpose, rules[k].call, rules[k].kinds, 0);
+}
