@@ -10,6 +10,10 @@
 static const struct command_option options[] = {
 	{"for", 0, "DURATION",
 		"stop by itself after this long, such as 10m (default: run until SIGTERM)"},
+	{"no-sandbox", 0, NULL,
+		"leave system calls, files and memory open, for a debugger: the agent is then only "
+		"as "
+		"safe as its user"},
 	{0},
 };
 
@@ -18,6 +22,7 @@ extern const struct command command_agent;
 static int cmd_agent_run(struct command_args *args)
 {
 	struct agent_options o = {.config_path = args->g->config_path, .db = args->g->db};
+	o.sandbox = !command_opt(&command_agent, args, "no-sandbox");
 	const char *for_text = command_opt(&command_agent, args, "for");
 	struct err_list errors = {0};
 	struct config *config = NULL;

@@ -15,6 +15,8 @@
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "agent/daemon/privilege.h"
+#include "agent/daemon/sandbox_config.h"
+#include "agent/daemon/sandbox_internal.h"
 #include "agent/surface/web_server.h"
 #include "config/address.h"
 #include "config/config.h"
@@ -23,13 +25,6 @@
 #define DEFAULT_PORT 9421
 #define DEFAULT_CONNECTIONS 2000
 #define DEFAULT_TIMEOUT_NS (30 * NS_PER_S)
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define WEB_SANITIZED /* its shadow memory is no memory */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define WEB_SANITIZED
-#endif
-#endif
 #define CHILD_MEMORY ((rlim_t)4 << 30) /* a document that grows without end takes nobody along */
 
 static const struct command_option options[] = {
@@ -46,6 +41,9 @@ extern const struct command command_web;
 struct cmd_web {
 	const struct globals *g;
 	struct config *config, *before; /* before: lent to what was read from it */
+	const char *db_path;
+	bool child; /* of an agent, which writes the database */
+	uint64_t index_inode; /* of the database, when files were closed */
 };
 
 static const struct config_http web_defaults = {.address = "127.0.0.1",
@@ -125,12 +123,37 @@ static int cmd_web_be_child(struct err *e)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		raise(SIGTERM);
-#ifndef WEB_SANITIZED
 	const struct rlimit memory = {.rlim_cur = CHILD_MEMORY, .rlim_max = CHILD_MEMORY};
-	setrlimit(RLIMIT_AS, &memory);
-#endif
+	if (!RW_SANITIZED) /* its shadow memory is no memory */
+		setrlimit(RLIMIT_AS, &memory);
 	log_set_plain(true);
 	return privilege_none(e);
+}
+
+/* Before any thread. Also by hand: whoever serves is asked by strangers. */
+static int cmd_web_close_files(struct cmd_web *web, const char *port_file, struct err *e)
+{
+	rw_cleanup(sandbox_paths_done) struct sandbox_paths paths = {0};
+	int rc = sandbox_self(e);
+	if (rc < 0)
+		return rc;
+	web->index_inode = sandbox_index_inode(web->db_path);
+	sandbox_of_web(web->config, web->g->config_path, web->db_path, web->child, &paths);
+	sandbox_add_beside(&paths, port_file, SANDBOX_WRITE);
+	return sandbox_files(SANDBOX_WEB, &paths, e);
+}
+
+static int cmd_web_close_up(void *arg, struct err *e)
+{
+	return sandbox_calls(SANDBOX_WEB, NULL, e);
+}
+
+static const char *cmd_web_outdated(void *arg)
+{
+	const struct cmd_web *web = arg;
+	if (!web->child || sandbox_index_inode(web->db_path) == web->index_inode)
+		return NULL;
+	return "the agent opened the database anew";
 }
 
 static int cmd_web_failed(int rc, const struct err *e)
@@ -158,8 +181,10 @@ static int cmd_web_serve(
 		.db_path = client->db_path,
 		.config = web->config,
 		.port_file = command_opt(&command_web, args, "port-file"),
-		.child = command_opt(&command_web, args, "child") != NULL,
+		.child = web->child,
 		.reread = cmd_web_reread,
+		.close_up = cmd_web_close_up,
+		.outdated = cmd_web_outdated,
 		.arg = web};
 	cmd_web_http(web, &web_options.http);
 	int rc = 0;
@@ -170,6 +195,9 @@ static int cmd_web_serve(
 		unsafe = config_http_unsafe(&web_options.http);
 	if (unsafe)
 		rc = err_set(&e, -EINVAL, "http: %s", unsafe);
+	web->db_path = client->db_path;
+	if (rc == 0)
+		rc = cmd_web_close_files(web, web_options.port_file, &e);
 	if (rc == 0)
 		rc = web_server_run(&web_options, &e);
 	arena_free(a);
@@ -180,13 +208,14 @@ static int cmd_web_serve(
 
 static int cmd_web_run(struct command_args *args)
 {
-	struct cmd_web web = {.g = args->g};
+	struct cmd_web web = {
+		.g = args->g, .child = command_opt(&command_web, args, "child") != NULL};
 	struct client client;
 	struct err e = {0};
 	if (args->argc > 0)
 		return usage_extra(&command_web, args->argv[0]);
 	int rc = 0;
-	if (command_opt(&command_web, args, "child"))
+	if (web.child)
 		rc = cmd_web_be_child(&e);
 	if (rc == 0)
 		rc = client_open(&client, args->g, NS_PER_S, &e);

@@ -25,6 +25,7 @@
 #include "agent/daemon/reload.h"
 #include "agent/daemon/requests.h"
 #include "agent/daemon/resume.h"
+#include "agent/daemon/sandbox_config.h"
 #include "agent/daemon/sources.h"
 #include "agent/daemon/traps.h"
 #include "agent/daemon/tune_agent.h"
@@ -276,6 +277,35 @@ static void agent_read_past(struct agent *agent)
 		log_debug("agent", "no past: %s", ignored.text);
 }
 
+/* Before the first thread: the wall around files is not theirs otherwise. */
+static int agent_close_files(const struct agent *agent, struct err *e)
+{
+	rw_cleanup(sandbox_paths_done) struct sandbox_paths paths = {0};
+	if (!agent->options->sandbox)
+		return 0;
+	int rc = sandbox_self(e);
+	if (rc < 0)
+		return rc;
+	sandbox_of_agent(agent->config, agent->options->config_path, &paths);
+	return sandbox_files(SANDBOX_AGENT, &paths, e);
+}
+
+/* After the last step that needs rights. */
+static int agent_close_calls(const struct agent *agent, struct err *e)
+{
+	const struct sandbox_paths paths = {.netns = privilege_wants_netns(agent->config)};
+	if (!agent->options->sandbox) {
+		log_warn("sandbox",
+			"left open: who takes this process over can do all that its user can");
+		return 0;
+	}
+	/* a change of user made the memory readable for others again */
+	const int rc = sandbox_self(e);
+	if (rc < 0)
+		return rc;
+	return sandbox_calls(SANDBOX_AGENT, &paths, e);
+}
+
 static int agent_start(struct agent *agent, struct err *e)
 {
 	struct source_changes changes = {0};
@@ -285,6 +315,8 @@ static int agent_start(struct agent *agent, struct err *e)
 	signal(SIGPIPE, SIG_IGN);
 	privilege_files(agent->config);
 	int rc = privilege_begin(agent->config, e);
+	if (rc == 0)
+		rc = agent_close_files(agent, e);
 	if (rc == 0)
 		rc = loop_new(&agent->loop);
 	if (rc != 0)
@@ -302,6 +334,8 @@ static int agent_start(struct agent *agent, struct err *e)
 	traps_apply(agent, NULL);
 	start_socket(agent);
 	rc = privilege_drop(agent->config, e);
+	if (rc == 0)
+		rc = agent_close_calls(agent, e);
 	if (rc != 0)
 		return rc;
 	start_timers(agent);

@@ -1,7 +1,8 @@
 /*
  * agent - the long-running process: start order, one tick a second, reload, stop order.
  *
- *      start: store -> history -> captures -> targets -> socket -> rights given up -> READY
+ *      start: files closed -> store -> history -> captures -> targets -> socket -> rights given up
+ *             -> system calls closed -> READY
  *      stop:  targets -> captures -> windows that ended -> socket -> store
  *
  * A target or capture that cannot be opened is shown as down with its reason and tried again; it
@@ -10,6 +11,7 @@
 #ifndef RW_AGENT_AGENT_H
 #define RW_AGENT_AGENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "agent/base/err.h"
 
@@ -20,6 +22,7 @@ struct agent_options {
 	const char *db; /* overrides the configuration's store, NULL */
 	int64_t for_ns; /* stop by itself after this long; 0 = never */
 	const char *web_program; /* serves http.listen; NULL = this program */
+	bool sandbox; /* close what is not needed, for good: agent/daemon/sandbox.h */
 };
 
 /* agent_run - until SIGTERM, SIGINT or the time is over. @config is taken over. 0, or negative

@@ -40,7 +40,7 @@ static bool wants_capture(const struct config *config)
 	return false;
 }
 
-static bool wants_netns(const struct config *config)
+bool privilege_wants_netns(const struct config *config)
 {
 	for (size_t k = 0; k < config->n_captures; k++) {
 		if (config->captures[k].netns)
@@ -62,7 +62,7 @@ static size_t kept_caps(const struct config *config, bool override, unsigned cap
 		caps[n++] = CAP_DAC_OVERRIDE;
 	if (wants_capture(config))
 		caps[n++] = CAP_NET_RAW;
-	if (wants_netns(config))
+	if (privilege_wants_netns(config))
 		caps[n++] = CAP_SYS_ADMIN;
 	return n;
 }

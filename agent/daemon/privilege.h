@@ -37,6 +37,9 @@ void privilege_files(const struct config *config);
  */
 int privilege_drop(const struct config *config, struct err *e);
 
+/* privilege_wants_netns - does @config name another network namespace? */
+bool privilege_wants_netns(const struct config *config);
+
 /* privilege_none - gives up every capability of this process, for good, and no_new_privs: for a
  * process that only reads. Before any thread. 0 or negative errno with @e. */
 int privilege_none(struct err *e);

@@ -103,8 +103,7 @@ static const struct calls_group groups[] = {
 		"setpgid setsid chdir fchdir capset arch_prctl",
 		A},
 
-	{"what a library tries, and goes on without", "socket ioctl clone prctl clone3 setsockopt",
-		0, P},
+	{"what a library tries, and goes on without", "socket clone prctl clone3 setsockopt", 0, P},
 };
 
 /* A call that is allowed when (argument & mask) == value. */
@@ -137,17 +136,17 @@ static const struct calls_rule rules[] = {
 	{"socket", 0, WORD, AF_PACKET, A, "captures; the kernel asks for CAP_NET_RAW too"},
 
 	{"ioctl", 1, WORD, FIONBIO, A | W, "descriptor: does not block"},
-	{"ioctl", 1, WORD, FIONREAD, A | W, "descriptor: bytes that wait"},
+	{"ioctl", 1, WORD, FIONREAD, ALL, "descriptor: bytes that wait"},
 	{"ioctl", 1, WORD, FIOCLEX, A | W, "descriptor: closed in programs"},
 	{"ioctl", 1, WORD, FIONCLEX, A | W, "descriptor: open in programs"},
-	{"ioctl", 1, WORD, TCGETS, A | W, "is it a terminal"},
+	{"ioctl", 1, WORD, TCGETS, ALL, "is it a terminal"},
 	{"ioctl", 1, WORD, TIOCGWINSZ, A | W, "how wide is the terminal"},
 	{"ioctl", 1, WORD, TIOCGPGRP, A, "whose is the terminal"},
 	{"ioctl", 1, WORD, SIOCGSTAMP, A, "when a packet came"},
 	{"ioctl", 1, WORD, SIOCGIFNAME, A | W, "interface: name"},
-	{"ioctl", 1, WORD, SIOCGIFINDEX, A | W, "interface: number"},
+	{"ioctl", 1, WORD, SIOCGIFINDEX, ALL, "interface: number"},
 	{"ioctl", 1, WORD, SIOCGIFCONF, A, "interfaces: list"},
-	{"ioctl", 1, WORD, SIOCGIFFLAGS, A, "interface: state"},
+	{"ioctl", 1, WORD, SIOCGIFFLAGS, A | P, "interface: state"},
 	{"ioctl", 1, WORD, SIOCGIFADDR, A, "interface: address"},
 	{"ioctl", 1, WORD, SIOCGIFNETMASK, A, "interface: network"},
 	{"ioctl", 1, WORD, SIOCGIFBRDADDR, A, "interface: broadcast address"},

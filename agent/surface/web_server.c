@@ -491,7 +491,10 @@ static int server_start(struct web_server *server, struct err *e)
 	server->events = web_events_new(options->globals, options->db_path);
 	if (!server->documents || !server->events)
 		return err_set(e, -EAGAIN, "cannot start a thread");
-	rc = server_start_http(server, server->cert, server->key, e);
+	if (options->close_up)
+		rc = options->close_up(options->arg, e);
+	if (rc == 0)
+		rc = server_start_http(server, server->cert, server->key, e);
 	if (rc < 0)
 		return rc;
 	return server_announce(server, e);
@@ -520,13 +523,26 @@ static void server_hangup(struct web_server *server)
 	log_info("web", "configuration, tokens and certificate read again");
 }
 
-static void server_loop(struct web_server *server, const sigset_t *set)
+static bool server_is_outdated(const struct web_server *server)
+{
+	const struct web_options *options = server->options;
+	const char *why = NULL;
+	if (options->outdated)
+		why = options->outdated(options->arg);
+	if (why)
+		log_warn("web", "%s: the web server starts anew", why);
+	return why != NULL;
+}
+
+static int server_loop(struct web_server *server, const sigset_t *set)
 {
 	const struct timespec turn = {.tv_sec = 1};
 	for (;;) {
 		const int signum = sigtimedwait(set, NULL, &turn);
 		if (signum == SIGTERM || signum == SIGINT)
-			return;
+			return 0;
+		if (server_is_outdated(server))
+			return -ESTALE;
 		if (signum == SIGHUP)
 			server_hangup(server);
 		if (server->http)
@@ -560,9 +576,9 @@ int web_server_run(const struct web_options *options, struct err *e)
 	sigset_t set;
 	server_signals(&set);
 	pthread_mutex_init(&server.lock, NULL);
-	const int rc = server_start(&server, e);
-	if (rc == 0)
-		server_loop(&server, &set);
+	int rc = server_start(&server, e);
+	if (rc == 0 && server_loop(&server, &set) < 0)
+		rc = err_set(e, -ESTALE, "stopped, to start anew");
 	if (server_stop(&server))
 		return rc;
 	/* A document is still made: nothing is written, so nothing is lost. */

@@ -27,7 +27,13 @@ struct web_options {
 	/* SIGHUP: fills what may change (tls, tokens_file, allow, hosts); 0, or a negative errno
 	 * with @e, and what was stays. */
 	int (*reread)(struct config_http *ret, void *arg, struct err *e);
-	void *arg;
+	/* Everything is open and nobody was answered yet: give up what is not needed. NULL, or 0 or
+	 * a negative errno with @e, and then the server does not start. */
+	int (*close_up)(void *arg, struct err *e);
+	/* Each second: is there a reason to start anew? NULL, or the reason, and then the server
+	 * stops with an error. */
+	const char *(*outdated)(void *arg);
+	void *arg; /* of the three */
 };
 
 /* web_server_run - serves until SIGTERM or SIGINT. 0, or a negative errno with @e. SIGTERM, SIGINT
