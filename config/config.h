@@ -82,6 +82,10 @@ struct config_device {
 	struct config_snmp *snmp; /* NULL = not polled by SNMP */
 	struct config_gnmi *gnmi;
 	struct config_sflow *sflow;
+	struct { /* globs of port names */
+		const char *const *v;
+		size_t n;
+	} exclude, include;
 	const char *profile; /* "auto" */
 	int line;
 };
@@ -277,6 +281,16 @@ int config_with_links(const struct config *config, const struct config_link *lin
 	struct config **ret, struct err_list *errors);
 /* config_text_unlinked - as config_text(), without the links: for who writes others. */
 char *config_text_unlinked(const struct config *config);
+/* config_port_outside - is @port of @device no part of the fabric? 'ports:' of the device decides;
+ * where it says nothing, @management does: what the device's profile says of the port. */
+bool config_port_outside(const struct config_device *device, const char *port, bool management);
+
+/* config_fabric_ports - @self with .outside of its ports as above; @device may be another than the
+ * one that reported. The ports are copied into @a. */
+struct topology_device;
+struct topology_device config_fabric_ports(
+	struct arena *a, const struct config_device *device, const struct topology_device *self);
+
 /* config_discovered - the links of @config that were discovered, copied into @a. Returns how many.
  */
 size_t config_discovered(const struct config *config, struct arena *a, struct config_link **ret);

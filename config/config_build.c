@@ -124,6 +124,16 @@ static struct config_sflow *build_sflow(struct build *build, const struct tree_d
 	return sflow;
 }
 
+static void build_device_ports(struct config_device *device, const struct tree_device_ports *tree)
+{
+	if (!tree)
+		return;
+	device->exclude.v = tree->exclude.v;
+	device->exclude.n = tree->exclude.n;
+	device->include.v = tree->include.v;
+	device->include.n = tree->include.n;
+}
+
 static bool lists_nothing(const struct yaml_node *root, const char *key)
 {
 	const struct yaml_item *item = yaml_get(root, key);
@@ -145,6 +155,7 @@ static void build_devices(struct build *build)
 		device->snmp = build_snmp(build, tree->snmp);
 		device->gnmi = build_gnmi(build, tree->gnmi);
 		device->sflow = build_sflow(build, tree);
+		build_device_ports(device, tree->ports);
 		device->profile = tree->profile;
 		device->line = tree->node->line;
 		const bool asked = yaml_get(tree->node, "snmp") || yaml_get(tree->node, "gnmi") ||

@@ -6,8 +6,10 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
+#include "agent/base/str.h"
 #include "config/address.h"
 #include "config/schema.h"
+#include "config/topology.h"
 
 size_t config_discovered(const struct config *config, struct arena *a, struct config_link **ret)
 {
@@ -23,6 +25,34 @@ size_t config_discovered(const struct config *config, struct arena *a, struct co
 	return n;
 }
 
+static bool globs_match(const char *const *globs, size_t n, const char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_glob(globs[i], text))
+			return true;
+	return false;
+}
+
+bool config_port_outside(const struct config_device *device, const char *port, bool management)
+{
+	if (globs_match(device->include.v, device->include.n, port))
+		return false;
+	return management || globs_match(device->exclude.v, device->exclude.n, port);
+}
+
+struct topology_device config_fabric_ports(
+	struct arena *a, const struct config_device *device, const struct topology_device *self)
+{
+	struct topology_device ret = *self;
+	ret.ports = arena_array(a, struct topology_port, self->n_ports + 1);
+	for (size_t i = 0; i < self->n_ports; i++) {
+		struct topology_port *port = &ret.ports[i];
+		*port = self->ports[i];
+		port->outside = config_port_outside(device, port->name, port->outside);
+	}
+	return ret;
+}
+
 char *config_text_unlinked(const struct config *config)
 {
 	struct config_tree tree = *config->tree;
@@ -31,6 +61,15 @@ char *config_text_unlinked(const struct config *config)
 	tree.discover = false;
 	copy.tree = &tree;
 	return config_text(&copy);
+}
+
+static bool config_discover_left_out(
+	const struct config *config, const char *name, const char *port)
+{
+	for (size_t i = 0; i < config->n_devices; i++)
+		if (str_eq(config->devices[i].name, name))
+			return config_port_outside(&config->devices[i], port, false);
+	return false;
 }
 
 /* Can this end be used? A host, or a port of a configured device that no link before it uses. */
@@ -43,6 +82,8 @@ static bool config_discover_free(
 		return false;
 	if (strcmp(device, "host") == 0)
 		return true;
+	if (config_discover_left_out(config, device, port))
+		return false;
 	return fabric_device(config->fabric, device) && !smap_get(used, end, strlen(end), &line);
 }
 

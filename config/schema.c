@@ -149,6 +149,18 @@ static const struct field sflow_rows[] = {
 TABLE(sflow_section, tree_sflow, sflow_rows,
 	"The sFlow agent of the device, for captures with 'listen'.");
 
+static const struct field device_ports_rows[] = {
+	LIST(tree_device_ports, exclude, "exclude", schema_check_text,
+		"Ports that are no part of the fabric, with * and ?: links that LLDP tells of them "
+		"are left out."),
+	LIST(tree_device_ports, include, "include", schema_check_text,
+		"Ports that are part of the fabric, although 'exclude' or the device's profile "
+		"leaves them out."),
+};
+TABLE(device_ports_section, tree_device_ports, device_ports_rows,
+	"Which ports belong to the fabric, for 'links: discover'. Ports of management are left out "
+	"without being named here: the profile of the device knows them.");
+
 static const struct field device_rows[] = {
 	TEXT(tree_device, name, "name",
 		"Name of the device everywhere in rocewatch. A differing sysName is reported.",
@@ -169,6 +181,7 @@ static const struct field device_rows[] = {
 	SECTION(tree_device, snmp, "snmp", snmp_section),
 	SECTION(tree_device, gnmi, "gnmi", gnmi_section),
 	SECTION(tree_device, sflow, "sflow", sflow_section),
+	SECTION(tree_device, ports, "ports", device_ports_section),
 };
 TABLE(device_section, tree_device, device_rows, "The switches.");
 

@@ -120,6 +120,10 @@ struct tree_sflow {
 	struct tree_values ports;
 	bool counters;
 };
+struct tree_device_ports {
+	TREE_NODE;
+	struct tree_values exclude, include;
+};
 struct tree_device {
 	TREE_NODE;
 	const char *name, *rail, *profile;
@@ -127,6 +131,7 @@ struct tree_device {
 	struct tree_snmp *snmp;
 	struct tree_gnmi *gnmi;
 	struct tree_sflow *sflow;
+	struct tree_device_ports *ports;
 };
 struct tree_link {
 	TREE_NODE;

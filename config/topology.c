@@ -340,6 +340,19 @@ static const char *port_unknown(const struct topology_neighbor *neighbor)
 	return neighbor->port_id;
 }
 
+/* The device that reports @neighbor calls its own port so. */
+static bool own_port_outside(const struct directory *all, const struct topology_neighbor *neighbor)
+{
+	static const enum port_key by_name[] = {BY_NAME, BY_END};
+	char buf[SYSTEM_MAX];
+	const struct topology_device *own =
+		directory_get(all, all->names, system_key(buf, neighbor->device));
+	if (!own)
+		return false;
+	const struct topology_port *port = port_by(own, by_name, neighbor->port);
+	return port && port->outside;
+}
+
 static void host_link(
 	struct arena *a, const struct topology_neighbor *neighbor, struct topology_link *ret)
 {
@@ -356,8 +369,10 @@ static bool link_of(struct arena *a, const struct directory *all,
 	const struct topology_neighbor *neighbor, struct topology_link *ret)
 {
 	const struct topology_device *device = neighbor_device(all, neighbor);
+	const bool outside = own_port_outside(all, neighbor);
 	if (!device) {
 		host_link(a, neighbor, ret);
+		ret->outside = outside;
 		return *ret->host;
 	}
 	const struct topology_port *port = neighbor_port(device, neighbor);
@@ -377,7 +392,8 @@ static bool link_of(struct arena *a, const struct directory *all,
 	*ret = (struct topology_link){.a_device = first.device,
 		.a_port = first.port,
 		.b_device = second.device,
-		.b_port = second.port};
+		.b_port = second.port,
+		.outside = outside || (port && port->outside)};
 	if (!port && device->n_ports)
 		ret->problem = arena_printf(a,
 			"%s has no port that matches what %s:%s heard (id \"%s\", description "
@@ -426,6 +442,7 @@ static void link_fold(struct topology_link *link, const struct topology_link *ag
 	link->b_said = link->b_said || again->b_said;
 	link->confirmed = link->confirmed || (link->a_said && link->b_said);
 	link->anonymous = link->anonymous && again->anonymous;
+	link->outside = link->outside || again->outside;
 }
 
 size_t topology_links(struct arena *a, const struct topology_device *devices, size_t n_devices,
@@ -473,10 +490,10 @@ static void print_end(FILE *out, const char *device, const char *port)
 }
 
 /* A link with a problem would not pass the check that a port is used once: it is a comment, for a
- * person to settle. */
+ * person to settle. One of a management port is a comment, too. */
 static void print_link(FILE *out, const struct topology_link *link)
 {
-	fprintf(out, "%s  - { a: ", str_if(link->problem, "#"));
+	fprintf(out, "%s  - { a: ", str_if(link->problem || link->outside, "#"));
 	print_end(out, link->a_device, link->a_port);
 	fputs(", b: ", out);
 	if (link->b_device)
@@ -484,7 +501,9 @@ static void print_link(FILE *out, const struct topology_link *link)
 	else
 		fprintf(out, "\"host:%s%s%s\"", link->host, str_if(*link->nic, ":"), link->nic);
 	fputs(" }", out);
-	if (link->problem)
+	if (link->outside)
+		fputs("  # management: no part of the fabric", out);
+	else if (link->problem)
 		fprintf(out, "  # %s", link->problem);
 	else if (!link->confirmed)
 		fputs("  # only one end reports it", out);
@@ -495,7 +514,7 @@ void topology_print(FILE *out, const struct topology_link *links, size_t n)
 {
 	bool any = false;
 	for (size_t i = 0; i < n; i++)
-		any = any || !links[i].problem;
+		any = any || !(links[i].problem || links[i].outside);
 	fprintf(out, "links:%s\n", str_if(!any, " []"));
 	for (size_t i = 0; i < n; i++)
 		print_link(out, &links[i]);

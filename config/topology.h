@@ -47,6 +47,7 @@ struct topology_port { /* a port as its own device describes it */
 	const char *mac; /* "aa:bb:.." or "" */
 	uint32_t ifindex;
 	uint64_t speed_bps, mtu_bytes; /* 0 unknown */
+	bool outside; /* no part of the fabric: management, or left out by the configuration */
 };
 struct topology_device {
 	const char *name; /* configured */
@@ -72,6 +73,8 @@ struct topology_link {
 	bool a_said, b_said; /* which ends report it */
 	/* a host that sent no system name: .host is its chassis id */
 	bool anonymous;
+	/* one of its ports is no part of the fabric, so it is not either */
+	bool outside;
 	const char *problem; /* NULL, or why it cannot be right, as a sentence */
 };
 

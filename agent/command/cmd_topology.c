@@ -235,7 +235,8 @@ static void cmd_topology_match(struct discover *discover)
 		for (size_t k = 0; k < discover->n; k++) {
 			if (discover->v[k].device != &c->devices[i] || !discover->v[k].answered)
 				continue;
-			devices[i] = discover->v[k].self;
+			devices[i] = config_fabric_ports(
+				discover->arena, &c->devices[i], &discover->v[k].self);
 			if (discover->v[k].n)
 				memcpy(neighbors + n, discover->v[k].neighbors,
 					discover->v[k].n * sizeof(*neighbors));

@@ -122,7 +122,7 @@ static uint64_t discovery_digest(
 		hash = discovery_mix(hash, port->name);
 		hash = discovery_mix(hash, port->alias);
 		hash = discovery_mix(hash, port->descr);
-		hash = discovery_mix(hash, port->mac) + port->ifindex;
+		hash = discovery_mix(hash, port->mac) + port->ifindex + port->outside;
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct topology_neighbor *neighbor = &neighbors[i];
@@ -384,6 +384,16 @@ static void discovery_merge_link(struct merge *merge, const struct topology_link
 	merge->added[merge->n_added++] = text;
 }
 
+/* It was believed before the configuration or the profile left its port out. */
+static void discovery_merge_outside(struct merge *merge, const struct topology_link *link)
+{
+	const struct link_text text = discovery_link_text(merge->a, link);
+	uint64_t at;
+	if (smap_get(merge->ports, text.a, strlen(text.a), &at) &&
+		discovery_same_link(&merge->discovery->links[at], text.a, text.b))
+		merge->gone[at] = true;
+}
+
 /* True when other links are believed than before. */
 static bool discovery_merge(
 	struct discovery *discovery, struct arena *a, const struct topology_link *links, size_t n)
@@ -394,9 +404,12 @@ static bool discovery_merge(
 		.ports = believed_index(discovery),
 		.gone = arena_array(a, bool, n_before + 1),
 		.added = arena_array(a, struct link_text, n + 1)};
-	for (size_t i = 0; i < n; i++)
-		if (!links[i].problem)
+	for (size_t i = 0; i < n; i++) {
+		if (links[i].outside)
+			discovery_merge_outside(&merge, &links[i]);
+		else if (!links[i].problem)
 			discovery_merge_link(&merge, &links[i]);
+	}
 	bool changed = merge.n_added > 0;
 	/* From the end: the link that takes the place of a forgotten one has been looked at. */
 	for (size_t i = n_before; i-- > 0;) {
@@ -455,7 +468,8 @@ static void discovery_publish_peers(
 	for (int disputed = 0; disputed < 2; disputed++)
 		for (size_t i = 0; i < n; i++) {
 			const bool has_problem = links[i].problem != NULL;
-			if (!links[i].anonymous && has_problem == (disputed == 1))
+			const bool hidden = links[i].anonymous || links[i].outside;
+			if (!hidden && has_problem == (disputed == 1))
 				discovery_publish_link(discovery, a, round, &links[i]);
 		}
 	smap_free(round);
@@ -523,6 +537,8 @@ static void discovery_check_link(struct discovery *discovery, struct arena *a,
 	const char *other = arena_printf(a, "host:%s", str_or(link->host, ""));
 	if (link->b_device)
 		other = arena_printf(a, "%s:%s", link->b_device, link->b_port);
+	if (link->outside)
+		return;
 	if (link->problem)
 		discovery_object(discovery, link->a_device,
 			arena_printf(a, "%s:%s to %s: %s", link->a_device, link->a_port, other,
@@ -588,7 +604,7 @@ static bool discovery_evaluate(struct discovery *discovery, const struct config 
 		if (!smap_get(discovery->by_name, name, strlen(name), &at))
 			continue;
 		const struct lldp_report *report = &discovery->reports[at];
-		devices[i] = report->self;
+		devices[i] = config_fabric_ports(a, &config->devices[i], &report->self);
 		memcpy(neighbors + n_neighbors, report->neighbors, report->n * sizeof(*neighbors));
 		n_neighbors += report->n;
 	}

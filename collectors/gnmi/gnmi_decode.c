@@ -99,7 +99,8 @@ size_t gnmi_decode_neighbors(const struct gnmi_decoder *decoder, struct arena *a
 			.alias = arena_strdup(a, known->v[i].alias),
 			.descr = "",
 			.mac = "",
-			.speed_bps = known->v[i].speed_bps};
+			.speed_bps = known->v[i].speed_bps,
+			.outside = profile_is_management(decoder->profile, known->v[i].name)};
 	*ret_self = (struct topology_device){.name = decoder->device,
 		.sysname = decoder->sysname,
 		.ports = ports,

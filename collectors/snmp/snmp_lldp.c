@@ -378,7 +378,8 @@ static void self_fill(const struct snmp_lldp *lldp, struct arena *a,
 			.mac = f->mac,
 			.ifindex = ports[i].ifindex,
 			.speed_bps = ports[i].speed_bps,
-			.mtu_bytes = f->mtu_bytes};
+			.mtu_bytes = f->mtu_bytes,
+			.outside = ports[i].outside};
 		if (ports[i].mtu_bytes)
 			self->ports[i].mtu_bytes = ports[i].mtu_bytes;
 	}

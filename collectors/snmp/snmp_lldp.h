@@ -48,8 +48,8 @@ void snmp_lldp_skip(struct snmp_lldp *lldp); /* give up the table under way */
  *
  * @device   configured name
  * @sysname  as the device reports it, "" unknown
- * @ports    the device's ports by their own names: .ifindex, .name, .alias, .speed_bps, .mtu_bytes
- *           are used
+ * @ports    the device's ports by their own names: .ifindex, .name, .alias, .speed_bps,
+ *           .mtu_bytes, .outside are used
  *
  * Fills @ret_self (the ports given, with what IF-MIB adds) and @ret_neighbors, both in @a, which
  * also keeps copies of all text. Neighbours on a local port that is none of @ports are left out.

@@ -432,7 +432,8 @@ static void neighbors_report(struct snmp_target *target)
 		ports[i] = (struct topology_port){.name = p->name,
 			.alias = p->alias,
 			.ifindex = p->ifindex,
-			.speed_bps = p->speed_bps};
+			.speed_bps = p->speed_bps,
+			.outside = profile_is_management(target->machine.profile, p->name)};
 	}
 	size_t n_neighbors = snmp_lldp_result(target->lldp, a, target->machine.name,
 		str_or(target->sysname, ""), ports, n, &self, &neighbors);

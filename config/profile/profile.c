@@ -83,6 +83,20 @@ static bool profile_left_out(const struct profile_draft *draft, const struct pro
 	return false;
 }
 
+static void extend_management(
+	struct profiles *set, struct profile *profile, const struct profile *base)
+{
+	const size_t own = profile->n_management_ports;
+	const char **globs =
+		arena_array(set->arena, const char *, own + base->n_management_ports + 1);
+	for (size_t i = 0; i < own; i++)
+		globs[i] = profile->management_ports[i];
+	for (size_t i = 0; i < base->n_management_ports; i++)
+		globs[own + i] = base->management_ports[i];
+	profile->management_ports = globs;
+	profile->n_management_ports += base->n_management_ports;
+}
+
 /* profile_extend - one level: what @draft does not say is taken from its base, tables of the base
  * come first.
  */
@@ -128,6 +142,7 @@ static int profile_extend(
 		p->n_traps = base->n_traps;
 	}
 	p->snmp = p->snmp || base->snmp;
+	extend_management(set, p, base);
 	return 0;
 }
 
@@ -348,5 +363,13 @@ bool profile_port_name_of(const struct profile *profile, uint32_t ifindex, char 
 			at + 3);
 		return true;
 	}
+	return false;
+}
+
+bool profile_is_management(const struct profile *profile, const char *port)
+{
+	for (size_t i = 0; i < profile->n_management_ports; i++)
+		if (str_glob(profile->management_ports[i], port))
+			return true;
 	return false;
 }

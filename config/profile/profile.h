@@ -14,6 +14,7 @@
  *   cell_bytes: 254                # or cell_oid: the object that holds it
  *   quirks:                        # evidence is required: where this was read or seen
  *     - { name: ..., doc: ..., evidence: ... }
+ *   management_ports: ["mgmt*"]    # names of ports that are no part of the fabric; globs
  *   commands:                      # read-only commands that a person copies; evidence is required
  *     - { topic: pause, run: "show ... {port} {priority}", evidence: ... }
  *                                    # topics: pause watchdog queues ecn errors optic
@@ -201,6 +202,8 @@ struct profile {
 	int64_t min_interval_ns, refresh_ns; /* 0 = not said */
 	struct profile_port_name *port_names;
 	size_t n_port_names;
+	const char **management_ports; /* globs; own ones, then those of .extends */
+	size_t n_management_ports;
 	struct profile_table **tables;
 	size_t n_tables; /* own and inherited */
 	struct profile_trap *traps;
@@ -254,5 +257,9 @@ int profile_priority(const struct profile *profile, uint32_t queue);
 /* profile_port_name - the native name of @ifindex by the profile's rule into @buf, or false when it
  * has none. */
 bool profile_port_name_of(const struct profile *profile, uint32_t ifindex, char *buf, size_t size);
+
+/* profile_is_management - by its native name, is @port a port of management, and so no part of the
+ * fabric? */
+bool profile_is_management(const struct profile *profile, const char *port);
 
 #endif

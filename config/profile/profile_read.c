@@ -160,6 +160,26 @@ static void port_names_read(struct reader *reader, const struct yaml_node *node)
 	}
 }
 
+static void management_ports_read(struct reader *reader, const struct yaml_node *node)
+{
+	if (!node)
+		return;
+	if (node->kind != YAML_LIST) {
+		reader_wrong_node(reader, node, "a list of port names, such as [\"mgmt*\"]");
+		return;
+	}
+	reader->p->management_ports = arena_array(reader->a, const char *, node->n + 1);
+	for (size_t i = 0; i < node->n; i++) {
+		const struct yaml_node *glob = node->items[i].value;
+		if (glob->kind != YAML_TEXT || !*glob->text || str_eq(glob->text, "*")) {
+			reader_wrong_node(reader, glob, "the name of a port, with * and ?");
+			continue;
+		}
+		reader->p->management_ports[reader->p->n_management_ports++] =
+			arena_strdup(reader->a, glob->text);
+	}
+}
+
 static void without_read(struct reader *reader, const struct yaml_node *node)
 {
 	if (!node)
@@ -230,7 +250,7 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	if (yaml_read(text, n, file, a, &root, errors) < 0)
 		return -EINVAL;
 	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes",
-		    "cell_oid", "quirks", "commands", "snmp", "gnmi", "tuning"))
+		    "cell_oid", "quirks", "commands", "management_ports", "snmp", "gnmi", "tuning"))
 		return -EINVAL;
 	p->name = str_or(reader_copy(&r, root, "name", true), "");
 	p->doc = str_or(reader_copy(&r, root, "doc", true), "");
@@ -247,6 +267,7 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 		reader_oid(&r, reader_value(root, "cell_oid"), &p->cell_oid);
 	quirks_read(&r, reader_value(root, "quirks"));
 	commands_read(&r, reader_value(root, "commands"));
+	management_ports_read(&r, reader_value(root, "management_ports"));
 	snmp_read(&r, reader_value(root, "snmp"));
 	profile_gnmi_read(&r, reader_value(root, "gnmi"));
 	profile_tune_read(&r, reader_value(root, "tuning"));

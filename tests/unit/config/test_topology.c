@@ -35,6 +35,9 @@ static struct topology_port spine1_ports[] = {
 		.mac = "02:00:00:00:02:02",
 		.ifindex = 436208128},
 };
+static struct topology_port oob1_ports[] = {
+	{.name = "Management1", .alias = "", .descr = "", .mac = "", .ifindex = 1, .outside = true},
+};
 static struct topology_device devices[] = {
 	{.name = "leaf1",
 		.sysname = "leaf1.pod-a.example",
@@ -47,6 +50,7 @@ static struct topology_device devices[] = {
 		.ports = spine1_ports,
 		.n_ports = 2},
 	{.name = "spine9", .sysname = "", .chassis = ""}, /* silent */
+	{.name = "oob1", .sysname = "oob1", .chassis = "", .ports = oob1_ports, .n_ports = 1},
 };
 
 static void test_ids(void **state)
@@ -191,6 +195,13 @@ static void test_links(void **state)
 		{"a port that hears itself",
 			{{"leaf1", "Ethernet4", "leaf1", 4, 5, "", "Ethernet4", ""}}, 1,
 			"links: []\n"},
+		{"a port of management, heard by itself and by another",
+			{{"oob1", "Management1", "office", 4, 5, "", "41", ""},
+				{"leaf1", "Ethernet4", "oob1", 4, 5, "", "Management1", ""}},
+			2,
+			"links: []\n#  - { a: \"leaf1:Ethernet4\", b: \"oob1:Management1\" }  # "
+			"management: no part of the fabric\n#  - { a: \"oob1:Management1\", b: "
+			"\"host:office:41\" }  # management: no part of the fabric\n"},
 		{"nobody", {{0}}, 0, "links: []\n"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {

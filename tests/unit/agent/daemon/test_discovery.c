@@ -16,6 +16,7 @@ struct world {
 	struct str peers, disputes; /* what was told */
 	mono_t now;
 	bool waits;
+	const char *management; /* a port that the profile of every device leaves out */
 };
 
 static bool waits(void *arg, const char *device)
@@ -74,8 +75,12 @@ static void hear(struct world *w, const char *device, const char *what)
 	static const char *const names[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
 	struct topology_port ports[9] = {{0}};
 	for (uint32_t i = 0; i < 9; i++)
-		ports[i] = (struct topology_port){
-			.name = names[i], .alias = "", .descr = "", .mac = "", .ifindex = i + 1};
+		ports[i] = (struct topology_port){.name = names[i],
+			.alias = "",
+			.descr = "",
+			.mac = "",
+			.ifindex = i + 1,
+			.outside = str_eq(w->management, names[i])};
 	struct topology_device self = {
 		.name = device, .sysname = device, .chassis = "", .ports = ports, .n_ports = 9};
 	struct topology_neighbor heard[9];
@@ -246,10 +251,56 @@ static void test_disputes(void **state)
 	world_free(&w);
 }
 
+static void test_management(void **state)
+{
+	struct world w;
+	world_new(&w, "links: discover\n");
+	hear(&w, "leaf1", "1>spine1:1 8>office:41 9>spine1:9");
+	hear(&w, "spine1", "1>leaf1:1 9>leaf1:9");
+	expect(&w, "every port is of the fabric", true,
+		"leaf1:1-spine1:1 leaf1:8-host:office:41 leaf1:9-spine1:9 ");
+	w.management = "9";
+	hear(&w, "leaf1", "1>spine1:1 8>office:41 9>spine1:9");
+	hear(&w, "spine1", "1>leaf1:1 9>leaf1:9");
+	expect(&w, "what was believed before goes", true,
+		"leaf1:1-spine1:1 leaf1:8-host:office:41 ");
+	w.peers.n = 0;
+	hear(&w, "leaf2", "8>office:42 9>leaf1:9");
+	expect(&w, "a port of management is nobody's end", true,
+		"leaf1:1-spine1:1 leaf1:8-host:office:41 leaf2:8-host:office:42 ");
+	assert_null(strstr(w.peers.s, "leaf2:9"));
+	assert_string_equal(w.disputes.s, "");
+	world_free(&w);
+}
+
+static void test_left_out(void **state)
+{
+	struct world w;
+	world_new(&w, "links: discover\n");
+	config_free(w.config);
+	struct err_list errors = {0};
+	static const char text[] =
+		"credentials: { c: { snmp: { version: 2c, community_file: /nowhere } } }\n"
+		"devices:\n"
+		"  - { name: leaf1, snmp: { address: 192.0.2.1, credentials: c }, "
+		"ports: { exclude: [\"[78]\"], include: [\"9\"] } }\n"
+		"  - { name: spine1, snmp: { address: 192.0.2.2, credentials: c } }\n"
+		"links: discover\n";
+	assert_int_equal(config_parse(text, strlen(text), "test.yaml", CONFIG_FULL, NULL, 0,
+				 &w.config, &errors),
+		0);
+	w.management = "9";
+	hear(&w, "leaf1", "1>spine1:1 7>spine1:7 8>office:41 9>n1:eth0");
+	expect(&w, "the configuration knows better than the profile", true,
+		"leaf1:1-spine1:1 leaf1:9-host:n1:eth0 ");
+	world_free(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_waits_for_all),
 		cmocka_unit_test(test_silence_keeps), cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_known_before), cmocka_unit_test(test_disputes)};
+		cmocka_unit_test(test_known_before), cmocka_unit_test(test_disputes),
+		cmocka_unit_test(test_management), cmocka_unit_test(test_left_out)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

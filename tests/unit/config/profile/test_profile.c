@@ -194,6 +194,30 @@ static void test_meaning(void **state)
 	err_list_done(&errors);
 }
 
+/* The names that switches of eight vendors give the port. */
+static void test_management_ports(void **state)
+{
+	static const struct {
+		const char *profile, *port;
+		bool management;
+	} rows[] = {{"eos", "Management1", true}, {"eos", "Ethernet1", false},
+		{"nxos", "mgmt0", true}, {"dell-os9", "ManagementEthernet 1/1", true},
+		{"generic", "mgmt1/1/1", true}, {"sonic", "eth0", true},
+		{"sonic", "Ethernet0", false}, {"cumulus", "eth0", true},
+		{"cumulus", "swp1", false}, {"generic", "eth0", false},
+		{"junos", "re0:mgmt-0", true}, {"junos", "em1", true}, {"junos", "et-0/0/0", false},
+		{"srlinux", "mgmt0", true}, {"openconfig", "Management0", true}};
+	struct err_list errors = {0};
+	struct profiles *all;
+	assert_int_equal(profiles_load(NULL, &all, &errors), 0);
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		if (profile_is_management(profiles_get(all, rows[i].profile), rows[i].port) !=
+			rows[i].management)
+			fail_msg("%s: %s", rows[i].profile, rows[i].port);
+	profiles_free(all);
+	err_list_done(&errors);
+}
+
 static void test_match(void **state)
 {
 	static const char text[] =
@@ -266,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_builtin),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_management_ports),
 		cmocka_unit_test(test_match),
 		cmocka_unit_test(test_site),
 	};
