@@ -92,11 +92,14 @@ static size_t finding_list_position(
 	return lo;
 }
 
-static void finding_list_append(struct finding_list *out, const struct finding *findings, size_t n)
+/* The findings [@from, @end) of @list; an empty list has no memory. */
+static void finding_list_append(
+	struct finding_list *out, const struct finding_list *list, size_t from, size_t end)
 {
-	if (n)
-		memcpy(&out->v[out->n], findings, n * sizeof(*findings));
-	out->n += n;
+	if (from == end)
+		return;
+	memcpy(&out->v[out->n], &list->v[from], (end - from) * sizeof(*list->v));
+	out->n += end - from;
 }
 
 void finding_list_merge(const struct finding_list *few, const struct finding_list *many,
@@ -110,9 +113,9 @@ void finding_list_merge(const struct finding_list *few, const struct finding_lis
 	finding_list_reserve(out, a, few->n + many->n);
 	for (size_t i = 0; i < few->n; i++) {
 		const size_t end = finding_list_position(&few->v[i], many, k);
-		finding_list_append(out, &many->v[k], end - k);
-		finding_list_append(out, &few->v[i], 1);
+		finding_list_append(out, many, k, end);
+		finding_list_append(out, few, i, i + 1);
 		k = end;
 	}
-	finding_list_append(out, &many->v[k], many->n - k);
+	finding_list_append(out, many, k, many->n);
 }

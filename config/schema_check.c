@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/base/text_clean.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "config/address.h"
@@ -39,10 +40,10 @@ int schema_check_text(const char *text, struct err *e)
 		return err_set(e, -EINVAL, "an empty text; expected a name");
 	if (strlen(text) > 255)
 		return err_set(e, -EINVAL, "'%.32s...'; expected at most 255 characters", text);
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-		if (*p < 0x20 || *p == 0x7f)
-			return err_set(e, -EINVAL,
-				"a text with a control character; expected one line of plain text");
+	if (!text_is_clean(text))
+		return err_set(e, -EINVAL,
+			"a text with a control character or an override of text direction; "
+			"expected one line of plain text");
 	return 0;
 }
 

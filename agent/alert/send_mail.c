@@ -10,6 +10,7 @@
 
 #include "agent/alert/sender.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/clock.h"
 #include "agent/base/curl_io.h"
 #include "agent/base/err.h"
@@ -70,9 +71,7 @@ static void mail_header(struct str *out, const char *name, const char *text, con
 {
 	rw_cleanup(str_done) struct str line = {0};
 	str_add(&line, text);
-	for (size_t i = 0; i < line.n; i++)
-		if ((unsigned char)line.s[i] < 0x20 || line.s[i] == 0x7f)
-			line.s[i] = ' ';
+	line.n = text_clean(line.s, line.n + 1, line.s, line.n);
 	str_addf(out, "%s: ", name);
 	if (mail_plain(line.s)) {
 		str_addf(out, "%s%s", line.s, end);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/clock.h"
 #include "agent/base/curl_io.h"
 #include "agent/base/err.h"
@@ -80,9 +81,8 @@ static void answer_line(struct str *answer)
 {
 	if (answer->n > ANSWER_SHOWN)
 		answer->s[answer->n = ANSWER_SHOWN] = '\0';
-	for (size_t i = 0; i < answer->n; i++)
-		if ((unsigned char)answer->s[i] < 0x20 || answer->s[i] == 0x7f)
-			answer->s[i] = ' ';
+	if (answer->s)
+		answer->n = text_clean(answer->s, answer->n + 1, answer->s, answer->n);
 }
 
 static bool status_blames_request(long status)

@@ -12,6 +12,7 @@
 
 #include "agent/alert/sender.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
@@ -170,9 +171,8 @@ static const char *child_words(struct child *child)
 		w->s[w->n = WORDS_MAX] = '\0';
 	while (w->n && (unsigned char)w->s[w->n - 1] <= ' ')
 		w->s[--w->n] = '\0';
-	for (size_t i = 0; i < w->n; i++)
-		if ((unsigned char)w->s[i] < 0x20 || w->s[i] == 0x7f)
-			w->s[i] = ' ';
+	if (w->s)
+		w->n = text_clean(w->s, w->n + 1, w->s, w->n);
 	return str_or(w->s, "");
 }
 

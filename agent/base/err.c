@@ -7,6 +7,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 
 __attribute__((format(printf, 6, 0))) static void err_fill(
 	struct err *e, int code, const char *file, int line, int col, const char *fmt, va_list ap)
@@ -43,10 +44,20 @@ int err_at(struct err *e, int code, const char *file, int line, int col, const c
 	return code;
 }
 
+/* File names and texts quote what was read. */
+static void err_put(FILE *out, const char *text)
+{
+	char clean[sizeof(((struct err *)0)->text)];
+	text_clean(clean, sizeof(clean), text, strlen(text));
+	fputs(clean, out);
+}
+
 void err_print(FILE *out, const struct err *e)
 {
-	if (e->file[0])
-		fprintf(out, "%s:", e->file);
+	if (e->file[0]) {
+		err_put(out, e->file);
+		fputc(':', out);
+	}
 	if (e->line > 0)
 		fprintf(out, "%s%d:", str_if(!e->file[0], "line "), e->line);
 	if (e->line > 0 && e->col > 0)
@@ -56,7 +67,8 @@ void err_print(FILE *out, const struct err *e)
 	const char *text = e->text;
 	if (!*text)
 		text = strerror(-e->code);
-	fprintf(out, "%s\n", text);
+	err_put(out, text);
+	fputc('\n', out);
 }
 
 void err_list_add(struct err_list *errors, const struct err *e)

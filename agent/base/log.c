@@ -11,6 +11,7 @@
 
 #include "agent/base/err.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 
 enum { LINE_MAX_BYTES = 2048 };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_KEY_VALUE };
@@ -60,12 +61,12 @@ static void log_put(struct log_line *line, const char *text)
  * of a terminal. */
 static void log_put_clean(struct log_line *line, const char *text, bool quoted)
 {
-	for (; *text && line->n + 3 < sizeof(line->s); text++) {
-		unsigned char c = (unsigned char)*text;
-		if (quoted && (c == '"' || c == '\\'))
+	char clean[LINE_MAX_BYTES];
+	text_clean(clean, sizeof(clean), text, strlen(text));
+	for (const char *c = clean; *c && line->n + 3 < sizeof(line->s); c++) {
+		if (quoted && (*c == '"' || *c == '\\'))
 			line->s[line->n++] = '\\';
-		const bool control = c < 0x20 || c == 0x7f;
-		line->s[line->n++] = control ? ' ' : (char)c;
+		line->s[line->n++] = *c;
 	}
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/cleanup.h"
+
 /* Bytes of the valid sequence at @data, 0 when there is none: no overlong forms, no surrogates. */
 static size_t text_utf8_length(const uint8_t *data, size_t n)
 {
@@ -53,6 +55,22 @@ static bool text_hides(uint32_t code)
 	return false;
 }
 
+size_t text_next(const char *data, size_t n, uint32_t *ret_code)
+{
+	const size_t len = text_utf8_length((const uint8_t *)data, n);
+	*ret_code = 0xfffd;
+	if (len == 0)
+		return 1;
+	*ret_code = text_code_point((const uint8_t *)data, len);
+	return len;
+}
+
+bool text_is_shown(uint32_t code)
+{
+	const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+	return !control && !text_hides(code);
+}
+
 /* What stands for the sequence: 0 = itself. */
 static char text_stand_in(const uint8_t *data, size_t len)
 {
@@ -92,6 +110,14 @@ size_t text_clean(char *buf, size_t size, const void *data, size_t n)
 	return at;
 }
 
+char *text_clean_copy(const char *text)
+{
+	const size_t n = strlen(text);
+	char *copy = rw_calloc(n + 1, 1);
+	text_clean(copy, n + 1, text, n);
+	return copy;
+}
+
 bool text_is_clean(const char *text)
 {
 	const size_t n = strlen(text);
@@ -105,11 +131,39 @@ bool text_is_clean(const char *text)
 	return true;
 }
 
-bool text_is_formula(const char *text)
+bool text_is_word(const char *text)
+{
+	static const char fit[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/-";
+	return *text && *text != '-' && text[strspn(text, fit)] == '\0';
+}
+
+/* Spreadsheets of Asian editions take the full-width forms for the same signs. */
+static bool text_begins_formula(const char *text)
+{
+	static const char *const signs[] = {"=", "+", "-", "@", "\t", "\r", "\xef\xbc\x9d",
+		"\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"};
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		const size_t n = strlen(signs[i]);
+		if (strncmp(text, signs[i], n) == 0 && text[n])
+			return true;
+	}
+	return false;
+}
+
+/* Digits, a point, an exponent; "-nan(x)" would be a call of a function. */
+static bool text_is_plain_number(const char *text)
 {
 	char *end;
-	if (!strchr("=+-@\t", *text) || !text[0] || !text[1])
-		return false;
+	if (text[strspn(text, "0123456789.eE+-")] != '\0')
+		return strcmp(text, "-inf") == 0 || strcmp(text, "-nan") == 0;
 	strtod(text, &end);
-	return *end != '\0';
+	return *end == '\0';
+}
+
+bool text_is_formula(const char *text)
+{
+	/* Blanks in front do not stop every spreadsheet. */
+	const char *first = text + strspn(text, " ");
+	return text_begins_formula(first) && !text_is_plain_number(first);
 }

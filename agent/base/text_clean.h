@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * text_clean - @n bytes at @data as one line of valid UTF-8 in @buf, cut to @size - 1 bytes.
@@ -17,12 +18,26 @@
  */
 size_t text_clean(char *buf, size_t size, const void *data, size_t n);
 
+/* text_clean_copy - @text cleaned, in memory of its own. The caller frees. */
+char *text_clean_copy(const char *text);
+
+/* text_next - the character that begins the @n > 0 bytes at @data: its code point in @ret_code
+ * (U+FFFD for a byte that begins none), and how many bytes it has. */
+size_t text_next(const char *data, size_t n, uint32_t *ret_code);
+/* text_is_shown - neither a control character nor one that hides or reorders text. */
+bool text_is_shown(uint32_t code);
+
 /* text_is_clean - would text_clean() leave @text as it is? */
 bool text_is_clean(const char *text);
 
+/* text_is_word - letters, digits and . _ : / - only, and no '-' in front: may stand in a command
+ * for a switch or a shell without being anything but a name. */
+bool text_is_word(const char *text);
+
 /*
  * text_is_formula - would a spreadsheet run this csv field instead of showing it? It begins with
- * one of = + - @ or a tab, and is no number. (OWASP, "CSV Injection".) Such a field is printed
+ * one of = + - @ (also in full width), a tab or a carriage return, blanks in front aside, and is no
+ * number. (OWASP, "CSV Injection".) Such a field is printed
  * after a single quote, which spreadsheets take for "text follows".
  */
 bool text_is_formula(const char *text);

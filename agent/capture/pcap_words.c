@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 
@@ -166,13 +168,9 @@ static size_t words_columns(const char *text, size_t bytes)
 
 static void words_put_word(FILE *out, const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const unsigned char c = (unsigned char)text[i];
-		if (c < 0x20 || c == 0x7f)
-			fputc(' ', out);
-		else
-			fputc(c, out);
-	}
+	rw_cleanup(freep) char *clean = rw_calloc(n + 1, 1);
+	text_clean(clean, n + 1, text, n);
+	fputs(clean, out);
 }
 
 void words_put(FILE *out, size_t width, const char *label, const char *text)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/err.h"
 #include "agent/check/check.h"
 #include "agent/document/json_value.h"
@@ -58,9 +59,9 @@ struct check_ranges check_ranges_below(double warn, double critical)
 /* A bar begins the perfdata, and a line is one line: names come from devices. */
 static void check_clean(char *text)
 {
+	const size_t n = strlen(text);
+	text_clean(text, n + 1, text, n);
 	for (; *text; text++) {
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = ' ';
 		if (*text == '|')
 			*text = '/';
 	}

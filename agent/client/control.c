@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "agent/document/json_outside.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
@@ -147,7 +148,7 @@ static void client_answer(struct control_peer *peer, const json_t *request)
 static void client_request(struct control_peer *peer, const char *line, size_t n)
 {
 	json_error_t why;
-	json_t *request = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
+	json_t *request = json_outside(line, n, JSON_REJECT_DUPLICATES, &why);
 	if (!request)
 		client_reply(
 			peer, control_error("expected a JSON object in one line: %s", why.text));
@@ -493,7 +494,7 @@ int control_call(const char *path, const json_t *request, json_t **ret, struct e
 		rc = receive_line(fd, &in, deadline_ns);
 	if (rc != 0)
 		return err_at(e, rc, path, 0, 0, "agent did not answer: %s", strerror(-rc));
-	json_t *reply = json_loadb(str_or(in.s, ""), in.n, 0, NULL);
+	json_t *reply = json_outside(str_or(in.s, ""), in.n, 0, NULL);
 	if (!json_is_object(reply)) {
 		json_decref(reply);
 		return err_at(

@@ -16,6 +16,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 
 #define DEFAULT_CONFIG "/etc/rocewatch/rocewatch.yaml"
 
@@ -238,6 +239,7 @@ int usage_error(const struct command *command, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	text_clean(text, sizeof(text), text, strlen(text)); /* it quotes what was typed or pasted */
 	/* A monitoring system shows what is on stdout. */
 	if (usage_code(command) == USAGE_EXIT_CHECK) {
 		printf("CHECK UNKNOWN - %s\n", text);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/document/json_print.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/check/check_source.h"
@@ -37,7 +38,7 @@ struct check_call {
 static int check_print_json(const struct check_result *result)
 {
 	json_t *json = check_result_json(result);
-	int r = json_dumpf(json, stdout, JSON_INDENT(2));
+	const int r = json_print(stdout, json, JSON_INDENT(2));
 	fputc('\n', stdout);
 	json_decref(json);
 	return r;

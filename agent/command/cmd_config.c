@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/base/arena.h"
+#include "agent/document/json_print.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/import/import_sonic.h"
@@ -116,7 +117,7 @@ static void cmd_config_print_json(const char *path, const struct config *config,
 		json_object_set_new(doc, "captures", json_integer((json_int_t)config->n_captures));
 		json_object_set_new(doc, "jobs", json_integer((json_int_t)config->fabric->n_jobs));
 	}
-	json_dumpf(doc, stdout, JSON_INDENT(2));
+	json_print(stdout, doc, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(doc);
 }
@@ -228,7 +229,7 @@ static int show_json(const struct config *config)
 		err_print(stderr, &e);
 		return EXIT_FAILED;
 	}
-	json_dumpf(doc, stdout, JSON_INDENT(2));
+	json_print(stdout, doc, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(doc);
 	return EXIT_OK;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/base/arena.h"
+#include "agent/document/json_print.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/log.h"
@@ -321,7 +322,7 @@ static int cmd_topology_print_json(FILE *out, void *arg)
 	json_t *doc = json_pack("{s:s, s:o, s:o}", "fabric", d->config->fabric->name, "devices",
 		devices, "links", links);
 	int r = 0;
-	if (json_dumpf(doc, out, JSON_INDENT(2)) < 0 || putc('\n', out) == EOF || fflush(out) != 0)
+	if (json_print(out, doc, JSON_INDENT(2)) < 0 || putc('\n', out) == EOF || fflush(out) != 0)
 		r = -EIO;
 	json_decref(doc);
 	return r;

@@ -6,6 +6,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 #include "agent/document/quantity.h"
 
 const char *doc_word(const json_t *object, const char *key)
@@ -42,10 +43,8 @@ json_t *json_string_or_null(const char *text)
 	 * lost. */
 	if (j)
 		return j;
-	rw_cleanup(str_done) struct str b = {0};
-	for (; *text; text++)
-		str_addn(&b, (unsigned char)*text < 0x80 ? text : "?", 1);
-	return json_string(str_or(b.s, ""));
+	rw_cleanup(freep) char *clean = text_clean_copy(text);
+	return json_string(clean);
 }
 
 json_t *json_time(int64_t t_ns)

@@ -13,6 +13,7 @@
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
 #include "agent/document/csv_field.h"
+#include "agent/document/json_print.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 
@@ -384,7 +385,7 @@ void report_page_end(FILE *out, enum report_format format)
 static void print_jsonl(FILE *out, const json_t *doc, const struct view *view)
 {
 	for (size_t r = 0; r < n_rows(doc, view); r++) {
-		json_dumpf(writer_row_at(doc, view, r), out, JSON_STYLE | JSON_COMPACT);
+		json_print(out, writer_row_at(doc, view, r), JSON_STYLE | JSON_COMPACT);
 		fputc('\n', out);
 	}
 }
@@ -399,7 +400,7 @@ int report_print(FILE *out, const json_t *doc, const struct view *view, enum rep
 	}
 	switch (format) {
 	case FORMAT_JSON:
-		json_dumpf(doc, out, JSON_STYLE | JSON_INDENT(2));
+		json_print(out, doc, JSON_STYLE | JSON_INDENT(2));
 		fputc('\n', out);
 		break;
 	case FORMAT_JSONL: print_jsonl(out, doc, view); break;

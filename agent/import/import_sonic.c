@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/str.h"
 #include "config/profile/profile.h"
 #include "config/profile/profile_tune.h"
@@ -208,7 +209,7 @@ static bool is_port_name(const char *text)
 		if (c <= 0x20 || c == 0x7f || c == '"' || c == '\\')
 			return false;
 	}
-	return n > 0 && n <= PORT_NAME_MAX;
+	return n > 0 && n <= PORT_NAME_MAX && text_is_clean(text);
 }
 
 /* is_device_name - as our configuration takes it; "host" is a word of its own there. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
@@ -21,9 +22,8 @@ static int change_take(const json_t *request, const char *key, const char **ret,
 	if (n == 0 || n > CHANGE_TEXT_MAX)
 		return err_set(e, -EINVAL, "%s has %zu characters; expected 1 to %d", key, n,
 			CHANGE_TEXT_MAX);
-	for (const unsigned char *p = (const unsigned char *)*ret; *p; p++)
-		if (*p < 0x20 || *p == 0x7f)
-			return err_set(e, -EINVAL, "%s: expected one line of plain text", key);
+	if (!text_is_clean(*ret))
+		return err_set(e, -EINVAL, "%s: expected one line of plain text", key);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "agent/document/json_outside.h"
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -629,7 +630,7 @@ struct incident_record *incident_json_read(const json_t *document)
 
 struct incident_record *incident_json_parse(const char *text)
 {
-	json_t *document = json_loads(text, 0, NULL);
+	json_t *document = json_outside(text, strlen(text), 0, NULL);
 	struct incident_record *record = incident_json_read(document);
 	json_decref(document);
 	return record;

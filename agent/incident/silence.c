@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
@@ -222,9 +223,8 @@ static int silence_take_text(
 	if (strlen(*ret) > SILENCE_TEXT_MAX)
 		return err_set(e, -EINVAL, "%s has %zu characters; expected at most %d", key,
 			strlen(*ret), SILENCE_TEXT_MAX);
-	for (const unsigned char *p = (const unsigned char *)*ret; *p; p++)
-		if (*p < 0x20 || *p == 0x7f)
-			return err_set(e, -EINVAL, "%s: expected one line of plain text", key);
+	if (!text_is_clean(*ret))
+		return err_set(e, -EINVAL, "%s: expected one line of plain text", key);
 	return 0;
 }
 

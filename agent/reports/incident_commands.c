@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
@@ -90,7 +91,9 @@ static bool commands_add_value(
 	for (size_t i = 0; i < rw_countof(values); i++)
 		if (str_eq(values[i].name, name) && values[i].value) {
 			str_add(out, values[i].value);
-			return true;
+			/* A person pastes it into a shell: a switch's own name for a port is not
+			 * to be a second command there. */
+			return str_eq(values[i].value, "*") || text_is_word(values[i].value);
 		}
 	return false;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/document/json_outside.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
@@ -111,7 +112,7 @@ static int incident_read_take(void *arg, int n, char *const *values, char *const
 {
 	json_t *o = NULL;
 	if (n == 1 && values[0])
-		o = json_loads(values[0], 0, NULL);
+		o = json_outside(values[0], strlen(values[0]), 0, NULL);
 	if (json_is_object(o))
 		json_array_append_new(arg, o);
 	else

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/document/json_outside.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
@@ -129,7 +130,7 @@ static json_t *incident_column(const char *name, const char *text)
 	if (text && incident_is_number(name))
 		return json_number_or_null(strtod(text, NULL));
 	if (text && str_eq(name, "document")) {
-		json_t *document = json_loads(text, 0, NULL);
+		json_t *document = json_outside(text, strlen(text), 0, NULL);
 		if (json_is_object(document))
 			return document;
 		json_decref(document);

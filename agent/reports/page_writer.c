@@ -1,5 +1,7 @@
 /* page_writer - writes headings, paragraphs, tables and commands as text, markdown or html. */
+#include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 #include "agent/reports/page_writer.h"
 #include "agent/reports/text.h"
 
@@ -27,11 +29,11 @@ static size_t page_writer_columns_of(const char *text, size_t bytes)
 /* @n bytes: a blank for each control character, an escape for what a page would take for markup. */
 static void page_writer_put(FILE *out, const struct tune_page *page, const char *text, size_t n)
 {
-	for (size_t k = 0; k < n; k++) {
-		const unsigned char c = (unsigned char)text[k];
-		if (c < 0x20 || c == 0x7f)
-			fputc(' ', out);
-		else if (page->format == FORMAT_HTML && c == '<')
+	rw_cleanup(freep) char *clean = rw_calloc(n + 1, 1);
+	text_clean(clean, n + 1, text, n);
+	for (const char *at = clean; *at; at++) {
+		const unsigned char c = (unsigned char)*at;
+		if (page->format == FORMAT_HTML && c == '<')
 			fputs("&lt;", out);
 		else if (page->format == FORMAT_HTML && c == '>')
 			fputs("&gt;", out);

@@ -11,6 +11,7 @@
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
 #include "agent/document/csv_field.h"
+#include "agent/document/json_print.h"
 #include "agent/document/json_value.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
@@ -46,7 +47,7 @@ static void json_text(FILE *file, const char *text)
 {
 	json_t *j = json_string_or_null(text);
 
-	json_dumpf(j, file, JSON_ENCODE_ANY | JSON_COMPACT);
+	json_print(file, j, JSON_ENCODE_ANY | JSON_COMPACT);
 	json_decref(j);
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 
@@ -35,10 +36,8 @@ const char *text_clock(const json_t *object, const char *key)
 
 void text_put(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		fputc(c < 0x20 || c == 0x7f ? ' ' : c, out);
-	}
+	rw_cleanup(freep) char *clean = text_clean_copy(text);
+	fputs(clean, out);
 }
 
 void text_put_state(FILE *out, const char *state, bool color)

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
@@ -11,22 +12,15 @@
 
 /* ---- one sample ------------------------------------------------------------ */
 
-/* A label's value: backslash, quote and newline are escaped; other control characters become
- * blanks, and bytes that are no UTF-8 question marks. */
+/* A label's value on one line; backslash and quote are escaped. */
 static void metrics_put_label_value(FILE *out, const char *value)
 {
-	json_t *clean = json_string_or_null(value);
-	for (const char *c = json_string_value(clean); c && *c; c++) {
+	rw_cleanup(freep) char *clean = text_clean_copy(value);
+	for (const char *c = clean; *c; c++) {
 		if (*c == '\\' || *c == '"')
-			fprintf(out, "\\%c", *c);
-		else if (*c == '\n')
-			fputs("\\n", out);
-		else if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			fputc(' ', out);
-		else
-			fputc(*c, out);
+			fputc('\\', out);
+		fputc(*c, out);
 	}
-	json_decref(clean);
 }
 
 static void metrics_put_labels(FILE *out, const struct metrics_label *labels)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/document/json_outside.h"
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -613,7 +614,7 @@ struct tune_record *tune_record_parse(const json_t *document)
 
 struct tune_record *tune_record_load(const char *text)
 {
-	json_t *document = json_loads(text, 0, NULL);
+	json_t *document = json_outside(text, strlen(text), 0, NULL);
 	struct tune_record *record = tune_record_parse(document);
 	json_decref(document);
 	return record;

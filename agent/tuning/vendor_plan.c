@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "agent/base/arena.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
@@ -768,6 +769,16 @@ static void fill_init(struct fill *fill, bool undo)
 	values_write(fill);
 }
 
+/* Names of ports come from switches. One that is more than a word would be a second command, or an
+ * option. */
+static bool vendor_plan_names_fit(const struct render_ctx *ctx)
+{
+	for (size_t i = 0; i < ctx->n_ports; i++)
+		if (!text_is_word(ctx->ports[i].name))
+			return false;
+	return true;
+}
+
 int render_plan(const struct tune_sheet *sheet, const struct render_ctx *render_ctx,
 	const struct profile *profile, const struct tune_form *form, bool undo,
 	struct render_plan *ret)
@@ -797,6 +808,10 @@ int render_plan(const struct tune_sheet *sheet, const struct render_ctx *render_
 	fill_init(&other, !undo);
 	if (!f.changed)
 		vendor_plan_missing(&f, "nothing is to be changed");
+	else if (!vendor_plan_names_fit(&ctx))
+		vendor_plan_missing(&f,
+			"a port has a name that cannot stand in a command (letters, digits and "
+			". _ : / - can)");
 	else if (same_level(&f) || same_level(&other))
 		vendor_plan_missing(
 			&f, "kmin, kmax: in this vendor's unit they would fall on one level");

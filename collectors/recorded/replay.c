@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/map.h"
@@ -180,13 +181,10 @@ static int parse_name(struct tsv_reader *reader, const struct tsv_field *field, 
 {
 	if (field->n > REPLAY_NAME_MAX)
 		return replay_refuse(reader, field, what, "a name of at most 255 bytes");
-	for (size_t k = 0; k < field->n; k++) {
-		if ((unsigned char)field->text[k] < 0x20 || field->text[k] == 0x7f)
-			return replay_refuse(
-				reader, field, what, "a name without control characters");
-	}
 	memcpy(ret, field->text, field->n);
 	ret[field->n] = '\0';
+	if (strlen(ret) != field->n || !text_is_clean(ret))
+		return replay_refuse(reader, field, what, "a name without control characters");
 	return 0;
 }
 

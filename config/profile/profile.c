@@ -248,21 +248,38 @@ int profiles_load(const char *site_dir, struct profiles **ret, struct err_list *
 	return 0;
 }
 
+static int profiles_one(struct profiles *set, const char *text, size_t n, const char *file,
+	struct profiles **ret, struct err_list *errors)
+{
+	int rc = set_read(set, text, n, file, errors);
+	if (rc == 0)
+		rc = set_finish(set, errors);
+	if (rc < 0) {
+		profiles_free(set);
+		return rc;
+	}
+	*ret = set;
+	return 0;
+}
+
 int profiles_parse(const char *text, size_t n, const char *file, struct profiles **ret,
 	struct err_list *errors)
 {
-	struct profiles *p = set_new();
-	int rc = read_builtin(p, errors);
+	struct profiles *set = set_new();
+	const int rc = read_builtin(set, errors);
 	if (rc == 0)
-		rc = set_read(p, text, n, file, errors);
-	if (rc == 0)
-		rc = set_finish(p, errors);
-	if (rc < 0) {
-		profiles_free(p);
-		return rc;
-	}
-	*ret = p;
-	return 0;
+		return profiles_one(set, text, n, file, ret, errors);
+	profiles_free(set);
+	return rc;
+}
+
+int profiles_parse_over(const struct profiles *base, const char *text, size_t n, const char *file,
+	struct profiles **ret, struct err_list *errors)
+{
+	struct profiles *set = set_new();
+	for (size_t i = 0; i < base->n; i++)
+		set_add(set, &base->drafts[i]);
+	return profiles_one(set, text, n, file, ret, errors);
 }
 
 size_t profiles_count(const struct profiles *profiles)

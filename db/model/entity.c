@@ -13,6 +13,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 
 struct entities {
 	struct arena *arena;
@@ -138,6 +139,14 @@ static uint32_t *count_of_device(struct entities *entities, uint32_t id)
 	return &entities->of_device[id - 1];
 }
 
+/* A name as everybody prints it. NULL when @name is fit as it is; else the caller frees. */
+static char *entity_name_clean(const char *name)
+{
+	if (text_is_clean(name))
+		return NULL;
+	return text_clean_copy(name);
+}
+
 /* entity_put - enter @id under its names; the slot is free. Parents are looked up, not made:
  * entities_load() may meet them later. */
 static void entity_put(
@@ -203,6 +212,11 @@ uint32_t entities_intern(
 	uint32_t id = entity_find(entities, device, port, priority);
 	if (id != ENTITY_NONE)
 		return id;
+	rw_cleanup(freep) char *clean_device = entity_name_clean(device);
+	rw_cleanup(freep) char *clean_port = entity_name_clean(port);
+	if (clean_device || clean_port)
+		return entities_intern(
+			entities, str_or(clean_device, device), str_or(clean_port, port), priority);
 	if (!entity_room(entities, device))
 		return ENTITY_NONE;
 	if (priority != PRIO_NONE)
@@ -256,6 +270,19 @@ static void adopt_children(struct entities *entities, const struct entity *paren
 	}
 }
 
+/* Two names of the file may be the same once they are clean; each keeps its number, and the second
+ * gets it into its name. */
+static int entity_load_cleaned(
+	struct entities *entities, uint32_t id, const char *device, const char *port, int priority)
+{
+	const uint32_t known = entity_find(entities, device, port, priority);
+	if (known == ENTITY_NONE || known == id)
+		return entities_load(entities, id, device, port, priority);
+	rw_cleanup(str_done) struct str other = {0};
+	str_addf(&other, "%s~%u", port, id);
+	return entities_load(entities, id, device, other.s, priority);
+}
+
 int entities_load(
 	struct entities *entities, uint32_t id, const char *device, const char *port, int priority)
 {
@@ -269,6 +296,11 @@ int entities_load(
 		return -EINVAL;
 	if (!port)
 		port = "";
+	rw_cleanup(freep) char *clean_device = entity_name_clean(device);
+	rw_cleanup(freep) char *clean_port = entity_name_clean(port);
+	if (clean_device || clean_port)
+		return entity_load_cleaned(entities, id, str_or(clean_device, device),
+			str_or(clean_port, port), priority);
 	uint32_t known = entity_find(entities, device, port, priority);
 	if (known == id)
 		return 0;
@@ -286,6 +318,11 @@ uint64_t entities_text(struct entities *entities, const char *text)
 
 	if (!text || !*text)
 		return 0;
+	rw_cleanup(freep) char *clean = NULL;
+	if (!text_is_clean(text))
+		clean = text_clean_copy(text);
+	if (clean)
+		text = clean;
 	size_t n = strlen(text);
 	if (smap_get(entities->by_text, text, n, &id))
 		return id;
@@ -294,6 +331,20 @@ uint64_t entities_text(struct entities *entities, const char *text)
 	id = entities->n_text;
 	smap_put(entities->by_text, text, n, id);
 	return id;
+}
+
+int entities_text_load(struct entities *entities, uint64_t id, const char *text)
+{
+	if (id != entities->n_text + 1 || !text || !*text)
+		return -EINVAL;
+	const uint64_t known = entities_text(entities, text);
+	if (known == id)
+		return 0;
+	if (text_is_clean(text)) /* stored twice */
+		return -EEXIST;
+	rw_grow(entities->text, entities->n_text, entities->cap_text);
+	entities->text[entities->n_text++] = entities->text[known - 1];
+	return 0;
 }
 
 const char *entities_text_get(const struct entities *entities, uint64_t id)

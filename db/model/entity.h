@@ -45,6 +45,9 @@ void entities_limit(struct entities *entities, const struct entity_limits *limit
 uint64_t entities_refused(const struct entities *entities, const char **ret_device);
 void entities_free(struct entities *entities);
 
+/* Names and texts are kept as text_clean() makes them: no control characters, no overrides of text
+ * direction, whoever invented them and whatever a file holds. */
+
 /* entities_intern - find or add; parents are added first. @port NULL or "" and @priority PRIO_NONE
  * name the device. ENTITY_NONE when a bound is reached. */
 uint32_t entities_intern(
@@ -66,6 +69,9 @@ int entities_load(
 
 /* Text values. Id 0 = "". */
 uint64_t entities_text(struct entities *entities, const char *text);
+/* entities_text_load - for the store: the text that has the number @id there. They come in the
+ * order of their numbers, without a gap. -EINVAL, or -EEXIST for a text that is there twice. */
+int entities_text_load(struct entities *entities, uint64_t id, const char *text);
 const char *entities_text_get(const struct entities *entities, uint64_t id); /* "" when absent */
 
 #endif

@@ -116,6 +116,10 @@ static inline int history_fabric_at(
  * Incidents, findings, recommendations and events are read this way. history_sql_named also calls
  * @head once before the rows, with the names of the columns and NULL for the values. -EPERM for a
  * statement that does more than read, -ENOTSUP where the store has no views.
+ *
+ * A database may come from anywhere. history_sql() hands over each text as one line that may be
+ * printed (agent/base/text_clean.h); history_sql_named() hands it over as it is stored, and who
+ * prints it cleans it. Strings inside a stored JSON document: agent/document/json_outside.h.
  */
 static inline int history_sql_named(struct history *history, const char *sql, row_fn *head,
 	row_fn *fn, void *arg, struct err *e)

@@ -49,7 +49,8 @@ static int load_new_texts(struct series_db *db)
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)db->n_text);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-		if (entities_text(db->entities, (const char *)sqlite3_column_text(st, 1)) == id)
+		if (entities_text_load(
+			    db->entities, id, (const char *)sqlite3_column_text(st, 1)) == 0)
 			rc = SQLITE_OK;
 		else
 			rc = SQLITE_CORRUPT;

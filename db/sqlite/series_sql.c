@@ -8,6 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
 
@@ -75,8 +76,23 @@ static int prepare_user(struct series_db *db, const char *sql, sqlite3_stmt **re
 	return 0;
 }
 
-/* Texts of a row are SQLite's until the next step; a BLOB is shown as its bytes up to the first
- * NUL. */
+/* One row's texts: SQLite's until the next step, or, with @clean, a copy where they were not fit to
+ * be printed. A BLOB is shown as its bytes up to the first NUL. */
+static void series_sql_take(sqlite3_stmt *st, int n, char **values, char **clean)
+{
+	for (int i = 0; i < n; i++) {
+		values[i] = (char *)(uintptr_t)sqlite3_column_text(st, i);
+		if (!clean)
+			continue;
+		free(clean[i]);
+		clean[i] = NULL;
+		if (values[i] && !text_is_clean(values[i]))
+			values[i] = clean[i] = text_clean_copy(values[i]);
+	}
+}
+
+/* What is in the file is not trusted to be text of one line: with @head, somebody's own statement
+ * is answered, and who prints it cleans; without, a part of the program reads (history_sql()). */
 int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
 	struct err *e)
 {
@@ -89,6 +105,9 @@ int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn
 	int n = sqlite3_column_count(st);
 	rw_cleanup(freep) char **values = rw_calloc((size_t)n, sizeof(*values));
 	rw_cleanup(freep) char **names = rw_calloc((size_t)n, sizeof(*names));
+	rw_cleanup(freep) char **clean = NULL;
+	if (!head)
+		clean = rw_calloc((size_t)n, sizeof(*clean));
 	/* The first step may compile the statement anew; names are SQLite's until then. */
 	rc = sqlite3_step(st);
 	for (int i = 0; i < n; i++)
@@ -96,10 +115,11 @@ int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn
 	if (head && (rc == SQLITE_ROW || rc == SQLITE_DONE))
 		r = head(arg, n, NULL, names);
 	for (; rc == SQLITE_ROW && r == 0; rc = sqlite3_step(st)) {
-		for (int i = 0; i < n; i++)
-			values[i] = (char *)(uintptr_t)sqlite3_column_text(st, i);
+		series_sql_take(st, n, values, clean);
 		r = fn(arg, n, values, names);
 	}
+	for (int i = 0; clean && i < n; i++)
+		free(clean[i]);
 	if (r != 0)
 		return r;
 	if (rc == SQLITE_DONE)

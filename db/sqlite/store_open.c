@@ -201,7 +201,7 @@ static int writer_load_texts(struct store_writer *writer, struct entities *entit
 
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-		if (entities_text(entities, (const char *)sqlite3_column_text(st, 1)) != id)
+		if (entities_text_load(entities, id, (const char *)sqlite3_column_text(st, 1)) < 0)
 			return err_set(e, -EINVAL,
 				"%s: text %llu does not fit the ones already known; start afresh "
 				"with another file",

@@ -219,7 +219,8 @@ void fault_flows(struct sim *m, const struct scenario *s, const struct fault *f,
 {
 	if (f->kind != FAULT_INCAST && f->kind != FAULT_INCAST_SECOND)
 		return;
-	const uint8_t priority = f->kind == FAULT_INCAST ? PRIORITY : (uint8_t)s->second_priority;
+	const uint8_t priority =
+		f->kind == FAULT_INCAST ? PRIORITY : (uint8_t)(int)s->second_priority;
 	const uint32_t to = sim_host(m, (unsigned)f->leaf - 1, (unsigned)f->host - 1);
 	unsigned senders = (unsigned)(f->factor + s->more_senders);
 	for (uint32_t h = 0; h < m->n_hosts && senders > 0; h++) {

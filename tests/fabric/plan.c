@@ -91,7 +91,7 @@ static void plan_add(struct plan *p, struct placer *place, uint32_t src, uint32_
 		rw_grow(p->v, p->n, p->cap);
 		p->v[p->n++] = (struct planned){src, dst, (uint64_t)(bytes / qps),
 			place->warm_bps / qps, pick_sport(place, src, dst), place->group,
-			place->round, second ? (uint8_t)s->second_priority : PRIORITY};
+			place->round, second ? (uint8_t)(int)s->second_priority : PRIORITY};
 	}
 	rw_grow(p->thin, p->n_thin, p->cap_thin);
 	p->thin[p->n_thin++] = (struct planned){src, dst, (uint64_t)bytes, place->warm_bps,
@@ -275,7 +275,7 @@ struct rounds *rounds_new(const struct scenario *s, const struct plan *p, struct
 		.random = random_seeded(s->seed, 200 + variant + 1000 * s->job),
 		.left_out = host_with(s, m, faulty, FAULT_SILENT_HOST),
 		.wrong_class = host_with(s, m, faulty, FAULT_WRONG_CLASS),
-		.second = (uint8_t)s->second_priority,
+		.second = (uint8_t)(int)s->second_priority,
 		.cold = cold,
 		.told = told};
 	if (r->left_out == UINT32_MAX)
@@ -310,7 +310,7 @@ static void storage_flow(const struct scenario *s, struct sim *m, uint32_t src, 
 		const size_t flow = sim_flow_add(m, src, dst,
 			(uint64_t)(s->slice_bytes * share / qps),
 			random_next(random) % (5 * PS_PER_US), drawn_sport(random),
-			how->in_lossless ? PRIORITY : (uint8_t)s->second_priority, KIND_OTHER);
+			how->in_lossless ? PRIORITY : (uint8_t)(int)s->second_priority, KIND_OTHER);
 		m->flows[flow].warm_bps =
 			(how->told ? !how->told[how->tag] : how->cold) ? 0 : how->warm_bps / qps;
 		m->flows[flow].tag = how->tag++;
@@ -349,7 +349,7 @@ void checkpoint_flows(const struct scenario *s, struct sim *m, uint64_t *random)
 {
 	const unsigned stores = stores_of(s, m);
 	const uint8_t priority = s->storage_hosts > 0 && !s->storage_lossless
-		? (uint8_t)s->second_priority
+		? (uint8_t)(int)s->second_priority
 		: PRIORITY;
 	for (uint32_t h = 0; h + stores < m->n_hosts; h++)
 		sim_flow_add(m, h, (uint32_t)(m->n_hosts - 1 - h % stores),

@@ -79,7 +79,7 @@ static inline int window_world_add_raw(
 static inline void window_world_add(
 	struct window_world *world, int t_s, struct made_sample made, double value)
 {
-	uint64_t raw = (uint64_t)value;
+	uint64_t raw = (uint64_t)(int64_t)value; /* negative ones wrap */
 	if (metric_info(made.metric)->type == TYPE_F64)
 		memcpy(&raw, &value, sizeof(raw));
 	assert_int_equal(window_world_add_raw(world, t_s, made, raw), 0);

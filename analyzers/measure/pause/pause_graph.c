@@ -39,7 +39,8 @@ static struct pause_graph *pause_graph_make(const struct analyzer_in *in, struct
 		const struct pause_net net = pause_net_of(observed, &edges, priority, a);
 		const size_t first = roots.n;
 		pause_blame(&net, &roots, &graph->pressure[priority], &graph->unresolved[priority]);
-		pause_trees(&net, roots.v + first, roots.n - first);
+		if (roots.n > first)
+			pause_trees(&net, roots.v + first, roots.n - first);
 		pause_cycles(&net, &cycles);
 	}
 	if (roots.n)

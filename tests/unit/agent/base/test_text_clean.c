@@ -72,14 +72,30 @@ static void any_bytes(void **state)
 
 static void formulas(void **state)
 {
-	static const char *const run[] = {
-		"=1+1|'x'", "+cmd", "-cmd|' /C calc'!A0", "@SUM(1)", "-1-1"};
+	static const char *const run[] = {"=1+1|'x'", "+cmd", "-cmd|' /C calc'!A0", "@SUM(1)",
+		"-1-1",
+		"\xef\xbc\x9d"
+		"1+1",
+		"\xef\xbc\xa0"
+		"SUM(1)",
+		" =1+1", "-nan(A1)", "\rx", "+inf(1)"};
 	static const char *const shown[] = {
 		"", "-", "-1.5", "+3", "-1e9", "Ethernet1", "a=b", "1-2", "-inf"};
 	for (size_t i = 0; i < sizeof(run) / sizeof(run[0]); i++)
 		assert_true(text_is_formula(run[i]));
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
 		assert_false(text_is_formula(shown[i]));
+}
+
+static void words(void **state)
+{
+	static const char *const fit[] = {"Ethernet1/1", "et-0/0/1:0", "swp1s0.100", "leaf_1"};
+	static const char *const unfit[] = {
+		"", "-rf", "a b", "a;reload", "$(id)", "`id`", "a|b", "a#b", "a\nb", "\xc3\xbc"};
+	for (size_t i = 0; i < sizeof(fit) / sizeof(fit[0]); i++)
+		assert_true(text_is_word(fit[i]));
+	for (size_t i = 0; i < sizeof(unfit) / sizeof(unfit[0]); i++)
+		assert_false(text_is_word(unfit[i]));
 }
 
 int main(void)
@@ -89,6 +105,7 @@ int main(void)
 		cmocka_unit_test(in_place_and_cut),
 		cmocka_unit_test(any_bytes),
 		cmocka_unit_test(formulas),
+		cmocka_unit_test(words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,8 +156,8 @@ static size_t make_arrivals(struct entities *entities, struct arrival *v)
 				double share = port >= 2 ? (fault ? 0.24 : 0.3)
 					: skewed         ? (port ? 0.1 : 0.7)
 							 : 0.4;
-				octets[device * 4 + port] +=
-					(uint64_t)(50e9 * share * (double)(t - before) / 1e9);
+				octets[device * 4 + port] += (uint64_t)(int64_t)(50e9 * share *
+					(double)(t - before) / 1e9);
 				uint32_t entity =
 					entities_intern(entities, name, ports[port], PRIO_NONE);
 				int64_t at = t + (int64_t)(random_next(&seed) % 900) * NS_PER_MS;

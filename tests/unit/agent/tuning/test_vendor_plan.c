@@ -696,11 +696,26 @@ static void test_site(void **state)
 	err_list_done(&errors);
 }
 
+/* A switch names its ports itself: such a name never becomes part of a command. */
+static void test_hostile_port(void **state)
+{
+	static const char *const names[] = {
+		"Ethernet1; reload", "$(reboot)", "-rf", "a\nreload", ""};
+	for (size_t i = 0; i < rw_countof(names); i++) {
+		const char *text;
+		world_sheet(&w);
+		lower();
+		w.ports[1].name = names[i];
+		assert_int_equal(render_device(&w.sheet, &w.ctx, NULL, false, &text), -ENOTSUP);
+		assert_non_null(strstr(text, "a port has a name that cannot stand in a command"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_walk), cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_config_db), cmocka_unit_test(test_said),
-		cmocka_unit_test(test_site)};
+		cmocka_unit_test(test_site), cmocka_unit_test(test_hostile_port)};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -182,6 +182,35 @@ static void names_are_bounded(void **state)
 	entities_free(t);
 }
 
+/* Names and texts from outside become fit to be printed, whoever brings them. */
+static void names_are_clean(void **state)
+{
+	struct entities *t = entities_new();
+	const uint32_t id = entities_intern(t, "leaf1", "Eth\0331\n", 3);
+	assert_string_equal(entity_get(t, id)->port, "Eth 1 ");
+	assert_int_equal(entities_intern(t, "leaf1", "Eth\0331\n", 3), id);
+	assert_int_equal(entities_find(t, "leaf1", "Eth 1 ", 3), id);
+	/* a file with two names that are one when they are clean keeps both numbers */
+	assert_int_equal(entities_load(t, 10, "leaf1", "\xc2\x9b", PRIO_NONE), 0);
+	assert_int_equal(entities_load(t, 11, "leaf1", "\x1b", PRIO_NONE), 0);
+	assert_string_equal(entity_get(t, 10)->port, " ");
+	assert_string_equal(entity_get(t, 11)->port, " ~11");
+	assert_int_equal(entities_text_load(t, 1,
+				 "a\x1b"
+				 "b"),
+		0);
+	assert_int_equal(entities_text_load(t, 2,
+				 "a\x07"
+				 "b"),
+		0);
+	assert_string_equal(entities_text_get(t, 2), "a b");
+	assert_int_equal(entities_text_load(t, 3, "a b"), -EEXIST);
+	assert_int_equal(entities_text_load(t, 9, "c"), -EINVAL);
+	assert_int_equal(entities_text_load(t, 3, NULL), -EINVAL);
+	assert_int_equal(entities_text(t, "c\033"), 3);
+	entities_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +221,7 @@ int main(void)
 		cmocka_unit_test(entity_load),
 		cmocka_unit_test(entity_text),
 		cmocka_unit_test(flags_as_text),
+		cmocka_unit_test(names_are_clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
