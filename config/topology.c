@@ -307,26 +307,30 @@ static char *host_name(struct arena *a, const struct topology_neighbor *neighbor
 	return host;
 }
 
-/* Does the port id name an interface, rather than an address or a component? */
+/* Does the port id name an interface, rather than an address or a component? An id whose kind was
+ * not told is taken for a name. */
 static bool port_id_is_name(const struct topology_neighbor *neighbor)
 {
 	const int subtype = neighbor->port_subtype;
 	if (subtype != LLDP_PORT_IFNAME && subtype != LLDP_PORT_LOCAL &&
-		subtype != LLDP_PORT_IFALIAS)
+		subtype != LLDP_PORT_IFALIAS && subtype != 0)
 		return false;
 	return topology_given(neighbor->port_id);
 }
 
-/* The NIC of a host, where its port id can stand in an endpoint; else "". */
+/* The NIC of a host, or the port of a switch that is not configured ("fortyGigE 1/50"), where its
+ * port id can stand in an endpoint; else "". */
 static const char *nic_name(const struct topology_neighbor *neighbor)
 {
 	static const char allowed[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/ ()";
 	if (!port_id_is_name(neighbor))
 		return "";
-	if (neighbor->port_id[strspn(neighbor->port_id, allowed)])
+	const char *id = neighbor->port_id;
+	const size_t n = strlen(id);
+	if (id[strspn(id, allowed)] || id[0] == ' ' || id[n - 1] == ' ')
 		return "";
-	return neighbor->port_id;
+	return id;
 }
 
 /* The port of a device whose ports are not known (it is not polled, or was silent): as the neighbor

@@ -133,6 +133,9 @@ void health_target(struct health *health, struct health_source *past, const char
 		health, "", (double)target->missed, "target/%s/%s/missed", name, target->protocol);
 	health_add(health, "", (double)target->suspects, "target/%s/%s/suspects", name,
 		target->protocol);
+	if (target->uptime_stands_ns > 0)
+		health_add(health, "s", (double)target->uptime_stands_ns / 1e9,
+			"target/%s/%s/uptime_stands_s", name, target->protocol);
 	if (target->interval_ns > 0)
 		health_add(health, "s", (double)target->interval_ns / 1e9,
 			"target/%s/%s/interval_s", name, target->protocol);

@@ -132,6 +132,15 @@ void inventory_event(void *arg, int64_t t_ns, const char *kind, const char *devi
 		store_device_event(p->store, t_ns, kind, device, port, str_or(text, ""));
 }
 
+/* NULL, which leaves the stored one as it is, where the configuration has none: links say nothing
+ * of what a port is called. */
+static const char *inventory_alias(const struct fabric_port *port)
+{
+	if (*port->alias)
+		return port->alias;
+	return NULL;
+}
+
 void pipeline_announce(struct pipeline *pipeline, int64_t t_ns)
 {
 	const struct fabric *f = pipeline->config->fabric;
@@ -146,6 +155,6 @@ void pipeline_announce(struct pipeline *pipeline, int64_t t_ns)
 				.name = d->name, .role = device_role_name(d->role), .t_ns = t_ns});
 		for (size_t n = 0; n < d->n_ports; n++)
 			inventory_store_port(pipeline, d->name, d->ports[n]->name,
-				d->ports[n]->alias, d->ports[n]->speed_bps, t_ns);
+				inventory_alias(d->ports[n]), d->ports[n]->speed_bps, t_ns);
 	}
 }

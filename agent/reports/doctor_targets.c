@@ -24,7 +24,8 @@
 
 struct target_facts {
 	const char *name, *protocol, *status, *reason; /* protocol, reason: NULL = none */
-	double age_s, p95_s, interval_s, polls, timeouts, missed, repetitions, suspects;
+	double age_s, p95_s, interval_s, polls, timeouts, missed, repetitions, suspects,
+		uptime_stands_s;
 };
 
 static double facts_number(const json_t *object, const char *key)
@@ -80,6 +81,7 @@ static struct target_facts doctor_targets_facts_of(
 		facts.interval_s = facts_number(device, "interval_s");
 	facts.missed = facts_missed(doctor, &facts);
 	facts.repetitions = facts_health(doctor, &facts, "max_repetitions");
+	facts.uptime_stands_s = facts_health(doctor, &facts, "uptime_stands_s");
 	facts.suspects = facts_health(doctor, &facts, "suspects");
 	return facts;
 }
@@ -148,6 +150,10 @@ static void judge_polls(struct doctor *doctor, const struct target_facts *facts,
 		doctor_targets_note(notes, "large answers get lost: max-repetitions %d -> %.0f",
 			REPETITIONS_FULL, facts->repetitions);
 	note_suspects(facts, notes);
+	if (facts->uptime_stands_s > 0)
+		doctor_targets_note(notes,
+			"sysUpTime stands still for %.0f s: restarts show only in counters",
+			facts->uptime_stands_s);
 	if (facts->timeouts > DOCTOR_LOST_SHARE * facts->polls && facts->polls >= POLLS_MIN)
 		doctor_todo(doctor, false, facts->name,
 			"look for loss on the management network, or raise snmp.timeout",

@@ -252,7 +252,7 @@ enum lldp_key { BY_NAME, BY_ALIAS, BY_DESCR, BY_MAC, BY_NUMBER, BY_END };
 /* What to compare the id of a local port with, best first: IEEE 802.1AB-2005 section 9.5.3 says
  * what an id of each subtype holds. */
 static const enum lldp_key keys_of[][5] = {
-	[0] = {BY_END},
+	[0] = {BY_NAME, BY_DESCR, BY_END}, /* not told: a restricted view, or an old agent */
 	[LLDP_PORT_IFALIAS] = {BY_NAME, BY_ALIAS, BY_DESCR, BY_NUMBER, BY_END},
 	[LLDP_PORT_COMPONENT] = {BY_NAME, BY_DESCR, BY_END},
 	[LLDP_PORT_MAC] = {BY_MAC, BY_END},

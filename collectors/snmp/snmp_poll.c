@@ -33,7 +33,6 @@
 #define NARROW_COLUMNS 2
 /* the least time between two readings of the names because of rows about unknown ports */
 #define NAMES_AGAIN_NS (60 * NS_PER_S)
-#define UPTIME_SLACK_NS (10 * NS_PER_S) /* agents cache and round sysUpTime */
 #define TICK_NS (10 * NS_PER_MS) /* TimeTicks */
 #define TEXT_MAX 256
 
@@ -244,23 +243,17 @@ void snmp_poll_begin(struct snmp_target *target)
 	ask_head(target);
 }
 
-/* uptime_take - every answer carries it. A restart is a clock that went back, or that is behind
- * where it should be by now; a TimeTicks counter that wrapped after 497 days is neither. */
+/* Every answer carries it. */
 static void uptime_take(struct snmp_target *target, uint32_t ticks)
 {
-	mono_t now = loop_now(target->machine.loop);
-	if (target->has_uptime) {
-		int64_t elapsed = now.ns - target->uptime_at.ns;
-		uint32_t expected = target->uptime + (uint32_t)(elapsed / TICK_NS);
-		int64_t slack = UPTIME_SLACK_NS + elapsed / 50;
-		int32_t ahead = (int32_t)(ticks - expected);
-		bool back = ticks < target->uptime && (int64_t)(target->uptime - ticks) < INT32_MAX;
-		if (back || (int64_t)ahead * TICK_NS < -slack)
-			target->restarted = true;
-	}
-	target->has_uptime = true;
-	target->uptime = ticks;
-	target->uptime_at = now;
+	if (snmp_uptime_take(&target->uptime, ticks, loop_now(target->machine.loop)))
+		target->restarted = true;
+	const int64_t stands_ns = snmp_uptime_stands(&target->uptime);
+	if (stands_ns > 0 && target->machine.state.uptime_stands_ns == 0)
+		log_warn(target->machine.name,
+			"sysUpTime stands still: a restart of the device is seen only when its "
+			"counters go back");
+	target->machine.state.uptime_stands_ns = stands_ns;
 }
 
 struct poll_head { /* of the device, in the answer to ask_head() */

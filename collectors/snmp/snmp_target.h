@@ -10,6 +10,7 @@
 #include "collectors/snmp/snmp_io.h"
 #include "collectors/snmp/snmp_lldp.h"
 #include "collectors/snmp/snmp_refresh.h"
+#include "collectors/snmp/snmp_uptime.h"
 #include "collectors/target/target.h"
 #include "config/profile/profile.h"
 
@@ -43,9 +44,7 @@ struct snmp_target {
 	/* what the last unusable answer about a table contained; NULL = none in this poll */
 	const char *trouble;
 	int64_t next_slow_ns, names_read_ns; /* mono; 0 = at once */
-	bool has_uptime;
-	uint32_t uptime; /* ticks, at uptime_at */
-	mono_t uptime_at;
+	struct snmp_uptime uptime;
 	uint64_t interfaces, table_changed, unknown_ports;
 	struct sample_list samples;
 

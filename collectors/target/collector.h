@@ -63,6 +63,8 @@ struct target {
 	uint64_t missed;
 	/* readings of counters that cannot be true: kept, flagged, no rate is taken from them */
 	uint64_t suspects;
+	int64_t uptime_stands_ns; /* sysUpTime has not moved for so long; 0: it moves, or is not
+				     read */
 	int64_t interval_ns; /* how often it is asked; 0 = not said: nothing is missed */
 	unsigned max_repetitions; /* of SNMP GETBULK, as learned; 0 = has none */
 	float poll_s[TARGET_POLL_HISTORY]; /* ring of the last poll durations, seconds */

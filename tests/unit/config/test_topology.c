@@ -183,6 +183,13 @@ static void test_links(void **state)
 			{{"leaf1", "Ethernet4", "SPINE9.pod-a", 4, 5, "", "swp7", "uplink"}}, 1,
 			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine9:swp7\" }  # only one "
 			"end reports it\n"},
+		{"ports with blanks and parentheses, of switches that are not configured",
+			{{"leaf1", "Ethernet0", "os9", 4, 5, "", "fortyGigE 1/50", ""},
+				{"leaf1", "Ethernet4", "edge", 4, 0, "", "Eth49(Port49)", ""}},
+			2,
+			"links:\n  - { a: \"leaf1:Ethernet0\", b: \"host:os9:fortyGigE 1/50\" }\n  "
+			"- { "
+			"a: \"leaf1:Ethernet4\", b: \"host:edge:Eth49(Port49)\" }\n"},
 		{"a host with a name that is no name",
 			{{"leaf1", "Ethernet4", "no\"de: 1 #", 4, 5, "", "a: b", ""}}, 1,
 			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"host:no-de--1--\" }\n"},

@@ -569,6 +569,26 @@ static void test_gap_is_skipped(void **state)
 	run_close(&r);
 }
 
+/* What the switch calls its port stays when the configuration, which has no alias, comes into
+ * force. */
+static void test_alias_survives(void **state)
+{
+	struct place place;
+	struct run r;
+	place_new(&place);
+	run_open(&r, place.path);
+	const struct sink *sink = pipeline_sink(r.pipeline);
+	pipeline_announce(r.pipeline, T0);
+	sink->port(sink->arg, "leaf1", "e49", "to spine1", 400000000000);
+	pipeline_announce(r.pipeline, T0 + NS_PER_S);
+	run_close(&r);
+	assert_int_equal(count_in(place.path,
+				 "SELECT count(*) FROM ports WHERE device='leaf1' AND port='e49' "
+				 "AND alias='to spine1'"),
+		1);
+	place_remove(&place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -579,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_intake),
 		cmocka_unit_test(test_gap_is_skipped),
+		cmocka_unit_test(test_alias_survives),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
