@@ -137,7 +137,7 @@ const char *config_http_unsafe(const struct config_http *http);
 struct config_store {
 	const char *path; /* file, or URL */
 	uint64_t quota_bytes;
-	int64_t raw_ns, minute_ns, hour_ns;
+	int64_t raw_ns, minute_ns, hour_ns, events_ns, incidents_ns;
 };
 
 /* A file the configuration refers to: a secret, a certificate. Not opened by config_load(); see

@@ -317,6 +317,8 @@ static void build_store(struct build *build)
 	c->store.raw_ns = keep->raw_ns;
 	c->store.minute_ns = keep->minute_ns;
 	c->store.hour_ns = keep->hour_ns;
+	c->store.events_ns = keep->events_ns;
+	c->store.incidents_ns = keep->incidents_ns;
 }
 
 static void build_tuning(struct build *build)

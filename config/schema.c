@@ -353,6 +353,11 @@ static const struct field retention_rows[] = {
 		"How long minutes are kept."),
 	VALUE(tree_retention, hour_ns, "hour", OPT_DURATION, "2y", "1m", "50y",
 		"How long hours are kept."),
+	VALUE(tree_retention, events_ns, "events", OPT_DURATION, "1y", "1h", "50y",
+		"How long events, ended silences and former configurations are kept."),
+	VALUE(tree_retention, incidents_ns, "incidents", OPT_DURATION, "2y", "1h", "50y",
+		"How long closed incidents, with their events and alerts, and ended "
+		"recommendations are kept. What is open is always kept."),
 };
 TABLE(retention_section, tree_retention, retention_rows, "How long history is kept.");
 

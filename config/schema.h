@@ -187,7 +187,7 @@ struct tree_cost {
 };
 struct tree_retention {
 	TREE_NODE;
-	int64_t raw_ns, minute_ns, hour_ns;
+	int64_t raw_ns, minute_ns, hour_ns, events_ns, incidents_ns;
 };
 struct tree_store {
 	TREE_NODE;

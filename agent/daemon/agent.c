@@ -202,12 +202,7 @@ static void agent_rewind_store(struct agent *agent)
 
 static int start_store(struct agent *agent, struct err *e)
 {
-	const struct config_store *s = &agent->config->store;
-	struct store_options o = {.path = s->path,
-		.quota_bytes = s->quota_bytes,
-		.raw_ns = s->raw_ns,
-		.minute_ns = s->minute_ns,
-		.hour_ns = s->hour_ns};
+	const struct store_options o = agent_store_options(agent->config);
 	agent->entities = entities_new();
 	int rc = db_store_open(&o, agent->entities, &agent->store, e);
 	if (rc != 0)

@@ -203,11 +203,18 @@ void health_commit(struct health *health, struct store *store, int64_t now_ns)
 		{"log_errors", s.log_errors},
 		{"log_stuck", s.log_stuck},
 		{"retention_held", s.retention_held},
+		{"retention_failed", s.retention_failed},
+		{"quota_bytes", s.usage.quota_bytes},
+		{"used_bytes", s.usage.used_bytes},
+		{"quota_stuck", s.usage.stuck},
 		{"misplaced", s.misplaced},
 		{"rescued", s.rescued},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++)
 		health_add(health, "", (double)rows[i].value, "store/%s", rows[i].name);
+	for (unsigned use = 0; s.usage.counted && use < STORE_USES; use++)
+		health_add(health, "bytes", (double)s.usage.by[use], "store/use/%s",
+			store_use_names[use]);
 	double last_commit_s = NAN;
 	if (s.last_commit_ns)
 		last_commit_s = (double)s.last_commit_ns / 1e9;

@@ -56,6 +56,18 @@ int agent_config(const struct agent_options *options, struct config **ret, struc
 	return 0;
 }
 
+struct store_options agent_store_options(const struct config *config)
+{
+	const struct config_store *s = &config->store;
+	return (struct store_options){.path = s->path,
+		.quota_bytes = s->quota_bytes,
+		.raw_ns = s->raw_ns,
+		.minute_ns = s->minute_ns,
+		.hour_ns = s->hour_ns,
+		.events_ns = s->events_ns,
+		.incidents_ns = s->incidents_ns};
+}
+
 void agent_record_config(struct agent *agent)
 {
 	rw_cleanup(freep) char *yaml = config_text(agent->config);
@@ -91,6 +103,8 @@ static void agent_adopt(struct agent *agent, struct config *fresh, struct source
 	else
 		fresh->socket_path = NULL;
 	agent->config = fresh;
+	const struct store_options keep = agent_store_options(fresh);
+	store_keep(agent->store, &keep);
 	pipeline_reload(agent->pipeline, fresh);
 	ledger_reload(agent->ledger, fresh->fabric);
 	tune_agent_reload(agent->tuning, fresh);

@@ -8,12 +8,17 @@
 
 #include "agent/base/err.h"
 #include "agent/daemon/agent.h"
+#include "db/store/store.h"
 
 struct agent;
 
 /* agent_config - read the configuration as the agent will use it. 0, or negative errno with @errors
  * filled. */
 int agent_config(const struct agent_options *options, struct config **ret, struct err_list *errors);
+
+/* agent_store_options - where the store is and how long it keeps things. Lent as long as @config.
+ */
+struct store_options agent_store_options(const struct config *config);
 
 /* agent_record_config - write the running configuration into the store and announce its ports. */
 void agent_record_config(struct agent *agent);

@@ -27,6 +27,7 @@
 #define DUPLICATE_SHARE 0.01
 #define DISK_WARN 0.10
 #define DISK_CRITICAL 0.03
+#define USE_LEAST_BYTES 1e5 /* less is not worth a word */
 #define WAL_WARN_BYTES 268435456.0
 
 static void doctor_put_time(json_t *object, const char *key, bool known, int64_t t_ns)
@@ -141,6 +142,27 @@ static void judge_names(struct doctor *doctor)
 		doctor_health(doctor, "names/refused"));
 }
 
+/* What fills the file, where the quota cannot be kept. */
+static void judge_quota(struct doctor *doctor)
+{
+	static const char prefix[] = "store/use/";
+	rw_cleanup(str_done) struct str what = {0};
+	const char *key;
+	json_t *value;
+	if (!(doctor_health(doctor, "store/quota_stuck") > 0))
+		return;
+	json_object_foreach (doctor->health, key, value)
+		if (strncmp(key, prefix, sizeof(prefix) - 1) == 0 &&
+			json_number_value(value) >= USE_LEAST_BYTES)
+			str_addf(&what, ", %.1f MB %s", json_number_value(value) / 1e6,
+				key + sizeof(prefix) - 1);
+	doctor_todo(doctor, true, "store",
+		"raise store.quota, or close the incidents and recommendations that are open",
+		"the quota is %.1f MB, but %.1f MB are in use that may not be deleted%s",
+		doctor_health(doctor, "store/quota_bytes") / 1e6,
+		doctor_health(doctor, "store/used_bytes") / 1e6, what.n > 0 ? what.s : "");
+}
+
 static void judge_store(struct doctor *doctor, double wal_bytes)
 {
 	double dropped = doctor_health(doctor, "store/dropped");
@@ -160,8 +182,12 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 			wal_bytes / 1e6);
 	if (doctor_health(doctor, "store/retention_held") > 0)
 		doctor_todo(doctor, false, "store", "check the clock of this machine",
-			"the clock is more than a day ahead of the newest sample from before the "
-			"agent's start: retention deletes nothing for now");
+			"the clock is far ahead of the time that the stored data and the running "
+			"time give: retention does not follow it for now");
+	if (doctor_health(doctor, "store/retention_failed") > 0)
+		doctor_todo(doctor, true, "store", "see the agent's log for the disk's error",
+			"old data could not be deleted: the database grows");
+	judge_quota(doctor);
 	if (dropped > 0)
 		doctor_todo(doctor, true, "store", "see the agent's log for the disk's error",
 			"%.0f samples were dropped because they could not be written", dropped);

@@ -138,9 +138,11 @@ static const char step_6[] = "ALTER TABLE flow ADD COLUMN host INTEGER;"
  * recommendations by their last change. */
 static const char step_7[] =
 	"CREATE INDEX incident_closed ON incident(updated_ns) WHERE state='closed';"
+	"CREATE INDEX incident_open ON incident(opened_ns) WHERE state<>'closed';"
 	"CREATE INDEX recommendation_updated ON recommendation(updated_ns);"
 	"CREATE INDEX recommendation_incident ON recommendation(incident_id);"
 	"CREATE INDEX alert_incident ON alert(incident_id);"
+	"CREATE INDEX alert_updated ON alert(updated_ns);"
 	"CREATE INDEX silence_until ON silence(until_ns);";
 
 /* steps[n] makes version n + 1 */

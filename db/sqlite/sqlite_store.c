@@ -1,5 +1,8 @@
 /* sqlite_store - a SQLite file as a place to store things: the operations of store_backend.h, with
  * SQLite's result codes turned into errno and words. */
+#include <stdio.h>
+
+#include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "db/sqlite/sqlite.h"
 #include "db/sqlite/sqlite_io.h"
@@ -104,8 +107,11 @@ static int sqlite_store_settle(void *state, struct err *e)
 static int64_t sqlite_store_newest(void *state)
 {
 	const struct store_writer *writer = state;
-	static const char sql[] = "SELECT max((SELECT max(t_ns) FROM instant WHERE device=e.id)) "
-				  "FROM entity e WHERE e.port='' AND e.priority=-1";
+	static const char sql[] =
+		"WITH RECURSIVE d(id) AS (SELECT min(device) FROM instant UNION ALL SELECT (SELECT "
+		"min(device) FROM instant WHERE device>d.id) FROM d WHERE d.id IS NOT NULL) "
+		"SELECT max((SELECT max(t_ns) FROM instant WHERE device=d.id)) FROM d "
+		"WHERE d.id IS NOT NULL";
 
 	return sqlite_int(writer->db, sql, 0, NULL);
 }
@@ -117,13 +123,83 @@ static uint64_t sqlite_store_log_bytes(const void *state)
 	return (uint64_t)writer->wal_pages * WAL_PAGE_BYTES;
 }
 
-static bool sqlite_store_maintain(void *state, int64_t now_ns)
+static void sqlite_store_keep(void *state, const struct store_options *options)
+{
+	struct store_writer *writer = state;
+
+	writer->o.quota_bytes = options->quota_bytes;
+	writer->o.raw_ns = options->raw_ns;
+	writer->o.events_ns = options->events_ns;
+	writer->o.incidents_ns = options->incidents_ns;
+}
+
+static int sqlite_store_maintain(void *state, int64_t now_ns, bool *ret_more, struct err *e)
+{
+	struct store_writer *writer = state;
+
+	*ret_more = false;
+	if (!writer->db)
+		return 0;
+	const int rc = writer_retain(writer, now_ns, ret_more);
+	if (rc == SQLITE_OK)
+		return 0;
+	const int r = sqlite_fail(e, writer->db, rc, "delete old rows of", writer->o.path);
+	writer_rollback(writer);
+	return r;
+}
+
+static int sqlite_store_usage(void *state, struct store_usage *ret, struct err *e)
+{
+	struct store_writer *writer = state;
+
+	*ret = writer->retain.usage;
+	if (!writer->db)
+		return 0;
+	const int rc = writer_usage(writer, ret);
+	if (rc == SQLITE_OK)
+		return 0;
+	return sqlite_fail(e, writer->db, rc, "read", writer->o.path);
+}
+
+static int sqlite_store_recall(void *state, const char *key, char *buf, size_t size)
 {
 	const struct store_writer *writer = state;
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(
+		writer->db, "SELECT value FROM meta WHERE key=?1", -1, &st, NULL);
+
+	if (rc != SQLITE_OK)
+		return sqlite_errno(rc);
+	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_DONE)
+		return -ENOENT;
+	if (rc != SQLITE_ROW)
+		return sqlite_errno(rc);
+	const char *text = (const char *)sqlite3_column_text(st, 0);
+	if (!text)
+		return -ENOENT;
+	snprintf(buf, size, "%s", text);
+	return 0;
+}
+
+static int sqlite_store_remember(void *state, const char *key, const char *text)
+{
+	const struct store_writer *writer = state;
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 
 	if (!writer->db)
-		return false;
-	return writer_retain(state, now_ns);
+		return -EIO;
+	int rc = sqlite3_prepare_v2(
+		writer->db, "INSERT OR REPLACE INTO meta VALUES(?1, ?2)", -1, &st, NULL);
+	if (rc != SQLITE_OK)
+		return sqlite_errno(rc);
+	sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+	sqlite3_bind_text(st, 2, text, -1, SQLITE_STATIC);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_DONE)
+		return 0;
+	return sqlite_errno(rc);
 }
 
 static void sqlite_store_interrupt(void *state)
@@ -150,7 +226,11 @@ const struct store_backend sqlite_backend = {
 	.rescue = sqlite_store_rescue,
 	.log_bytes = sqlite_store_log_bytes,
 	.newest = sqlite_store_newest,
+	.keep = sqlite_store_keep,
 	.maintain = sqlite_store_maintain,
+	.usage = sqlite_store_usage,
+	.recall = sqlite_store_recall,
+	.remember = sqlite_store_remember,
 	.interrupt = sqlite_store_interrupt,
 	.close = sqlite_store_close,
 	.writer_pid = writer_pid,

@@ -283,20 +283,26 @@ static void finalize_tables(struct store_writer *writer)
 			sqlite3_finalize(table->inserts[k].st);
 		sqlite3_finalize(table->select);
 		sqlite3_finalize(table->erase);
-		sqlite3_finalize(writer->retain_edge[i]);
-		sqlite3_finalize(writer->retain_rows[i]);
 		*table = (struct writer_table){0};
-		writer->retain_edge[i] = writer->retain_rows[i] = NULL;
 	}
+}
+
+static void finalize_retain(struct retain *retain)
+{
+	for (size_t i = 0; i < RETAIN_STEP_INSTANTS; i++) {
+		sqlite3_finalize(retain->edge[i]);
+		sqlite3_finalize(retain->rows[i]);
+		retain->edge[i] = retain->rows[i] = NULL;
+	}
+	sqlite3_finalize(retain->instants);
+	retain->instants = NULL;
+	retain->running = false;
 }
 
 void writer_close_file(struct store_writer *writer)
 {
 	finalize_tables(writer);
-	for (size_t i = 0; i < RETAIN_LISTS; i++) {
-		sqlite3_finalize(writer->retain_list[i]);
-		writer->retain_list[i] = NULL;
-	}
+	finalize_retain(&writer->retain);
 	for (size_t i = 0; i < RECORD_KINDS; i++) {
 		sqlite3_finalize(writer->records[i].st);
 		writer->records[i] = (struct writer_record){0};
@@ -316,6 +322,7 @@ void writer_close(struct store_writer *writer)
 		return;
 	writer_close_file(writer);
 	writer_unlock(writer->lock_fd);
+	free(writer->retain.pins);
 	free(writer->entities);
 	free(writer->new_series);
 	free(writer->rows);

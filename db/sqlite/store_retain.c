@@ -1,61 +1,70 @@
 /*
- * store_retain - deletes what is older than retention allows, or the oldest tenth of the time when
- * the file is over its quota. One chunk in one short transaction at a time, so that writing never
+ * store_retain - deletes what is older than retention allows, and more of it when the file is over
+ * its quota (store_quota.c). One chunk in one short transaction at a time, so that writing never
  * waits long; a pass goes on where the last chunk stopped.
  *
  * Kept however old: the newest of each configuration state, and what open recommendations and
- * incidents rest on ("pins").
+ * incidents rest on ("pins"); see retain_lists.c for what else is.
  */
+#include <stdlib.h>
+
 #include "agent/base/cleanup.h"
 #include "db/sqlite/sqlite_io.h"
 #include "db/sqlite/store_write.h"
 
 #define CHUNK_ROWS 4000 /* deleted in one transaction: some 20 ms */
-#define QUOTA_SHARE 10 /* over quota: the oldest tenth of the time goes */
+
+#define CHUNK_LOOKS 1000 /* ranges looked at in one transaction */
 
 /* ---- pins ---------------------------------------------------------------- */
 
-/* Beyond WRITER_PINS ranges the last one spans the rest. */
-static void add_pin(struct store_writer *writer, struct writer_pin pin)
+/* Beyond RETAIN_PINS ranges the last one spans the rest. */
+static void add_pin(struct retain *retain, struct retain_pin pin)
 {
-	struct writer_pin *last = NULL;
+	struct retain_pin *last = NULL;
 
-	if (writer->n_pins > 0)
-		last = &writer->pins[writer->n_pins - 1];
-	bool joins = last && (pin.from_ns <= last->to_ns || writer->n_pins == WRITER_PINS);
+	if (!retain->pins)
+		retain->pins = rw_calloc(RETAIN_PINS, sizeof(*retain->pins));
+	if (retain->n_pins > 0)
+		last = &retain->pins[retain->n_pins - 1];
+	bool joins = last && (pin.from_ns <= last->to_ns || retain->n_pins == RETAIN_PINS);
 	if (!joins)
-		writer->pins[writer->n_pins++] = pin;
+		retain->pins[retain->n_pins++] = pin;
 	else if (pin.to_ns > last->to_ns)
 		last->to_ns = pin.to_ns;
 }
 
 /* The evidence of open recommendations, and a quarter of an hour on each side of the beginning of
  * an open incident. */
-static void load_pins(struct store_writer *writer)
+static int load_pins(struct store_writer *writer)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	static const char sql[] =
 		"SELECT from_ns, to_ns FROM recommendation "
 		"WHERE state IN ('proposed','accepted','applied') AND from_ns<=to_ns "
 		"UNION ALL SELECT opened_ns-900000000000, opened_ns+900000000000 FROM incident "
-		"WHERE state IN ('open','clearing') AND opened_ns>0 ORDER BY 1";
+		"WHERE state<>'closed' AND opened_ns>0 ORDER BY 1";
+	int rc = sqlite3_prepare_v2(writer->db, sql, -1, &st, NULL);
 
-	writer->n_pins = 0;
-	if (sqlite3_prepare_v2(writer->db, sql, -1, &st, NULL) != SQLITE_OK)
-		return;
-	while (sqlite3_step(st) == SQLITE_ROW)
-		add_pin(writer,
-			(struct writer_pin){
+	writer->retain.n_pins = 0;
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		add_pin(&writer->retain,
+			(struct retain_pin){
 				sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1)});
+		rc = SQLITE_OK;
+	}
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
 }
 
 /* The first range without a pin that begins at @from or later and ends at @until or earlier:
  * [*ret_from, *ret_until). False: there is none. */
-static bool free_range(const struct store_writer *writer, int64_t from, int64_t until,
-	int64_t *ret_from, int64_t *ret_until)
+static bool free_range(const struct retain *retain, int64_t from, int64_t until, int64_t *ret_from,
+	int64_t *ret_until)
 {
-	for (size_t i = 0; i < writer->n_pins; i++) {
-		const struct writer_pin *pin = &writer->pins[i];
+	for (size_t i = 0; i < retain->n_pins; i++) {
+		const struct retain_pin *pin = &retain->pins[i];
 		if (from < pin->from_ns) {
 			if (until > pin->from_ns)
 				until = pin->from_ns;
@@ -69,74 +78,21 @@ static bool free_range(const struct store_writer *writer, int64_t from, int64_t 
 	return from < until;
 }
 
-/* ---- how far ------------------------------------------------------------- */
-
-/* Pages in use over the quota? Deleted rows leave free pages that SQLite fills again: the file
- * stops growing rather than shrink. */
-static bool over_quota(struct store_writer *writer)
-{
-	if (writer->o.quota_bytes == 0)
-		return false;
-	sqlite3_int64 pages = sqlite_int(writer->db, "PRAGMA page_count", 0, NULL);
-	sqlite3_int64 unused = sqlite_int(writer->db, "PRAGMA freelist_count", 0, NULL);
-	sqlite3_int64 page_bytes = sqlite_int(writer->db, "PRAGMA page_size", 0, NULL);
-	return (uint64_t)(pages - unused) * (uint64_t)page_bytes > writer->o.quota_bytes;
-}
-
-/* The oldest instant without a pin. Instants rather than rows: a configuration state that is kept
- * would stay the oldest row for ever. */
-static int64_t oldest_free(struct store_writer *writer, int64_t now_ns)
-{
-	int64_t from = INT64_MIN, until;
-
-	for (size_t i = 0; i <= writer->n_pins; i++) {
-		rw_cleanup(str_done) struct str sql = {0};
-		str_addf(&sql,
-			"SELECT min((SELECT min(t_ns) FROM instant "
-			"WHERE device=e.id AND t_ns>=%lld)) "
-			"FROM entity e WHERE e.port='' AND e.priority=-1",
-			(long long)from);
-		const int64_t first = sqlite_int(writer->db, sql.s, now_ns, NULL);
-		free_range(writer, first, INT64_MAX, &from, &until);
-		if (from == first)
-			break;
-	}
-	if (from < now_ns)
-		return from;
-	return now_ns;
-}
-
-/* What lies before this is deleted; INT64_MIN = nothing. */
-static int64_t retain_cutoff(struct store_writer *writer, int64_t now_ns)
-{
-	int64_t cutoff = INT64_MIN;
-
-	if (writer->o.raw_ns > 0)
-		cutoff = now_ns - writer->o.raw_ns;
-	if (over_quota(writer)) {
-		int64_t first = oldest_free(writer, now_ns);
-		int64_t early = first + (now_ns - first) / QUOTA_SHARE;
-		if (early > cutoff)
-			cutoff = early;
-	}
-	return cutoff;
-}
-
 /* ---- rows of samples ----------------------------------------------------- */
 
-/* The end of one chunk: the time up to which at most ?3 rows lie from ?1 on and before ?2. */
+/* The end of one chunk: the time of row ?4 from ?1 on and before ?2. */
 static int edge_statement(struct store_writer *writer, unsigned table, sqlite3_stmt **ret)
 {
 	rw_cleanup(str_done) struct str sql = {0};
 
-	*ret = writer->retain_edge[table];
+	*ret = writer->retain.edge[table];
 	if (*ret)
 		return SQLITE_OK;
 	str_addf(&sql,
-		"SELECT t_ns FROM %s WHERE t_ns>=?1 AND t_ns<?2 ORDER BY t_ns LIMIT 1 OFFSET ?3",
+		"SELECT t_ns FROM %s WHERE t_ns>=?1 AND t_ns<?2 ORDER BY t_ns LIMIT 1 OFFSET ?4",
 		schema_table[table]);
-	int rc = sqlite_prepare(writer->db, sql.s, &writer->retain_edge[table]);
-	*ret = writer->retain_edge[table];
+	int rc = sqlite_prepare(writer->db, sql.s, &writer->retain.edge[table]);
+	*ret = writer->retain.edge[table];
 	return rc;
 }
 
@@ -168,154 +124,244 @@ static int rows_statement(struct store_writer *writer, unsigned table, sqlite3_s
 {
 	rw_cleanup(str_done) struct str sql = {0};
 
-	*ret = writer->retain_rows[table];
+	*ret = writer->retain.rows[table];
 	if (*ret)
 		return SQLITE_OK;
 	rows_sql(&writer->tables[table], &sql);
-	int rc = sqlite_prepare(writer->db, sql.s, &writer->retain_rows[table]);
-	*ret = writer->retain_rows[table];
+	int rc = sqlite_prepare(writer->db, sql.s, &writer->retain.rows[table]);
+	*ret = writer->retain.rows[table];
 	return rc;
 }
 
-/* Where the chunk that begins at .retain_from_ns ends; false in @ret_more: it is the last one. */
-static int chunk_end(struct store_writer *writer, int64_t *until, bool *ret_more)
-{
-	sqlite3_stmt *st;
-	int rc = edge_statement(writer, writer->retain_table, &st);
+/* ---- one step ------------------------------------------------------------ */
 
-	if (rc != SQLITE_OK)
+static int step_statements(
+	struct store_writer *writer, unsigned step, sqlite3_stmt **edge, sqlite3_stmt **rows)
+{
+	struct retain *retain = &writer->retain;
+	int rc;
+
+	if (step < RETAIN_STEP_LISTS) {
+		rc = edge_statement(writer, step, edge);
+		if (rc == SQLITE_OK)
+			rc = rows_statement(writer, step, rows);
 		return rc;
-	sqlite3_bind_int64(st, 1, writer->retain_from_ns);
-	sqlite3_bind_int64(st, 2, *until);
-	sqlite3_bind_int(st, 3, CHUNK_ROWS);
-	*ret_more = *until < writer->retain_cutoff_ns; /* behind a pin it goes on */
-	if (sqlite3_step(st) == SQLITE_ROW) {
-		int64_t edge = sqlite3_column_int64(st, 0);
-		*until = edge;
-		if (edge <= writer->retain_from_ns)
-			*until = edge + 1; /* an instant with more rows than a chunk goes whole */
-		*ret_more = true;
 	}
-	sqlite3_reset(st);
-	return SQLITE_OK;
-}
-
-/* One chunk of .retain_table. */
-static int delete_rows(struct store_writer *writer, bool *ret_more)
-{
-	sqlite3_stmt *st;
-	int64_t until;
-
-	*ret_more = false;
-	if (!free_range(writer, writer->retain_from_ns, writer->retain_cutoff_ns,
-		    &writer->retain_from_ns, &until))
-		return SQLITE_OK;
-	int rc = chunk_end(writer, &until, ret_more);
+	rc = retain_list_edge(writer, step - RETAIN_STEP_LISTS, &retain->edge[step]);
 	if (rc == SQLITE_OK)
-		rc = rows_statement(writer, writer->retain_table, &st);
-	if (rc != SQLITE_OK)
-		return rc;
-	sqlite3_bind_int64(st, 1, writer->retain_from_ns);
-	sqlite3_bind_int64(st, 2, until);
-	sqlite3_bind_int64(st, 3, writer->retain_cutoff_ns);
-	writer->retain_from_ns = until;
-	return sqlite_run(st);
+		rc = retain_list_rows(writer, step - RETAIN_STEP_LISTS, &retain->rows[step]);
+	*edge = retain->edge[step];
+	*rows = retain->rows[step];
+	return rc;
 }
 
-/* ---- flows, findings, instants ------------------------------------------- */
+static void bind_range(sqlite3_stmt *st, int64_t from, int64_t until, int64_t cutoff)
+{
+	sqlite3_bind_int64(st, 1, from);
+	sqlite3_bind_int64(st, 2, until);
+	sqlite3_bind_int64(st, 3, cutoff); /* not every statement has it */
+}
 
-static const struct {
-	const char *sql; /* rows from ?1 on and before ?2, at most ?3 of them */
-	int limit; /* 0 = all */
-} lists[RETAIN_LISTS] = {
-	[RETAIN_FLOWS] = {"DELETE FROM flow WHERE id IN "
-			  "(SELECT id FROM flow WHERE to_ns>=?1 AND to_ns<?2 LIMIT ?3)",
-		CHUNK_ROWS},
-	[RETAIN_FINDINGS] = {"DELETE FROM finding WHERE id IN "
-			     "(SELECT id FROM finding WHERE to_ns>=?1 AND to_ns<?2 LIMIT ?3)",
-		CHUNK_ROWS},
-	[RETAIN_INSTANTS] = {"DELETE FROM instant WHERE device IN "
-			     "(SELECT id FROM entity WHERE port='' AND priority=-1) "
-			     "AND t_ns>=?1 AND t_ns<?2",
-		0},
+/* One chunk of a table: from @from, before @until and @cutoff. */
+struct retain_range {
+	int64_t from, until, cutoff;
+	int chunk;
 };
 
-static int delete_list(struct store_writer *writer, unsigned list, bool *more)
+/* Where the chunk ends; *ret_more: it is not the last one. */
+static int chunk_end(
+	sqlite3_stmt *edge, const struct retain_range *range, int64_t *ret_end, bool *ret_more)
 {
-	int64_t from = INT64_MIN, until;
-	int limit = lists[list].limit, rc = SQLITE_OK;
-	sqlite3_stmt **st = &writer->retain_list[list];
+	*ret_end = range->until;
+	*ret_more = range->until < range->cutoff; /* behind a pin it goes on */
+	bind_range(edge, range->from, range->until, range->cutoff);
+	sqlite3_bind_int(edge, 4, range->chunk);
+	if (sqlite3_step(edge) == SQLITE_ROW) {
+		*ret_end = sqlite3_column_int64(edge, 0);
+		if (*ret_end <= range->from) /* an instant with more rows goes whole */
+			*ret_end = range->from + 1;
+		*ret_more = true;
+	}
+	return sqlite3_reset(edge);
+}
 
-	if (!*st)
-		rc = sqlite_prepare(writer->db, lists[list].sql, st);
-	while (rc == SQLITE_OK &&
-		free_range(writer, from, writer->retain_cutoff_ns, &from, &until)) {
-		sqlite3_bind_int64(*st, 1, from);
-		sqlite3_bind_int64(*st, 2, until);
-		if (limit > 0)
-			sqlite3_bind_int(*st, 3, limit);
-		rc = sqlite_run(*st);
-		if (rc == SQLITE_OK && limit > 0 && sqlite3_changes(writer->db) >= limit)
-			*more = true;
+/* One chunk of a table. */
+static int delete_rows(struct store_writer *writer, bool *ret_more)
+{
+	struct retain *retain = &writer->retain;
+	struct retain_range range = {.chunk = CHUNK_ROWS};
+	enum retain_span span = RETAIN_RAW;
+	bool pinned = true;
+	sqlite3_stmt *edge, *rows;
+	int64_t end;
+
+	if (retain->step >= RETAIN_STEP_LISTS) {
+		const struct retain_list *list = &retain_lists[retain->step - RETAIN_STEP_LISTS];
+		span = list->span;
+		range.chunk = list->chunk;
+		pinned = list->pinned;
+	}
+	range.from = retain->from_ns;
+	range.until = range.cutoff = retain->cutoff_ns[span];
+	*ret_more = false;
+	if (pinned && !free_range(retain, range.from, range.cutoff, &range.from, &range.until))
+		return SQLITE_OK;
+	if (range.from >= range.until)
+		return SQLITE_OK;
+	int rc = step_statements(writer, retain->step, &edge, &rows);
+	if (rc == SQLITE_OK)
+		rc = chunk_end(edge, &range, &end, ret_more);
+	if (rc != SQLITE_OK)
+		return rc;
+	bind_range(rows, range.from, end, range.cutoff);
+	retain->from_ns = end;
+	return sqlite_run(rows);
+}
+
+/* ---- instants ------------------------------------------------------------ */
+
+/* A chunk of the instants of one device, by its key; then comes the next device. */
+static int delete_instants(struct store_writer *writer, bool *ret_more)
+{
+	static const char sql[] =
+		"DELETE FROM instant WHERE device=?1 AND t_ns>=?2 AND t_ns<COALESCE((SELECT t_ns "
+		"FROM instant WHERE device=?1 AND t_ns>=?2 AND t_ns<?3 ORDER BY t_ns LIMIT 1 "
+		"OFFSET ?4), ?3)";
+	struct retain *retain = &writer->retain;
+	const int64_t cutoff = retain->cutoff_ns[RETAIN_RAW];
+	int64_t from = INT64_MIN, until;
+	int gone = 0, rc = SQLITE_OK;
+
+	*ret_more = false;
+	if (!retain->instants)
+		rc = sqlite_prepare(writer->db, sql, &retain->instants);
+	while (rc == SQLITE_OK && gone < CHUNK_ROWS &&
+		free_range(retain, from, cutoff, &from, &until)) {
+		sqlite3_bind_int64(retain->instants, 1, retain->device);
+		sqlite3_bind_int64(retain->instants, 2, from);
+		sqlite3_bind_int64(retain->instants, 3, until);
+		sqlite3_bind_int(retain->instants, 4, CHUNK_ROWS);
+		rc = sqlite_run(retain->instants);
+		gone += sqlite3_changes(writer->db);
 		from = until;
+	}
+	*ret_more = gone >= CHUNK_ROWS;
+	return rc;
+}
+
+/* Goes from device to device until a chunk is full. */
+static int delete_all_instants(struct store_writer *writer, bool *ret_more)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *next = NULL;
+	struct retain *retain = &writer->retain;
+	const int before = sqlite3_total_changes(writer->db);
+	int rc = sqlite3_prepare_v2(
+		writer->db, "SELECT min(device) FROM instant WHERE device>=?1", -1, &next, NULL);
+
+	*ret_more = false;
+	while (rc == SQLITE_OK && !*ret_more) {
+		sqlite3_bind_int64(next, 1, retain->device);
+		const bool found = sqlite3_step(next) == SQLITE_ROW &&
+			sqlite3_column_type(next, 0) != SQLITE_NULL;
+		retain->device = sqlite3_column_int64(next, 0);
+		rc = sqlite3_reset(next);
+		if (rc != SQLITE_OK || !found)
+			break;
+		rc = delete_instants(writer, ret_more);
+		if (!*ret_more)
+			retain->device++;
+		*ret_more |= sqlite3_total_changes(writer->db) - before >= CHUNK_ROWS;
 	}
 	return rc;
 }
 
 /* ---- a pass -------------------------------------------------------------- */
 
-/* Goes on where the last chunk stopped: the tables of samples, then the lists. */
+/* Goes on where the last chunk stopped. */
 static int retain_chunk(struct store_writer *writer, bool *ret_more)
 {
-	int rc;
+	struct retain *retain = &writer->retain;
+	int looked = 0;
 
-	*ret_more = false;
-	while (writer->retain_table < SCHEMA_TABLES) {
-		int before = sqlite3_total_changes(writer->db);
+	for (*ret_more = true; retain->step < RETAIN_STEP_END;) {
+		const int before = sqlite3_total_changes(writer->db);
 		bool more;
-		rc = delete_rows(writer, &more);
+		int rc;
+		if (retain->step == RETAIN_STEP_INSTANTS)
+			rc = delete_all_instants(writer, &more);
+		else
+			rc = delete_rows(writer, &more);
 		if (rc != SQLITE_OK)
 			return rc;
 		if (!more) {
-			writer->retain_table++;
-			writer->retain_from_ns = INT64_MIN;
+			retain->step++;
+			retain->from_ns = INT64_MIN;
 		}
-		if (more || sqlite3_total_changes(writer->db) != before) {
-			*ret_more = true;
+		/* ranges between pins that hold nothing are no piece of their own */
+		if (sqlite3_total_changes(writer->db) != before || ++looked >= CHUNK_LOOKS)
 			return SQLITE_OK;
-		}
 	}
-	rc = delete_list(writer, RETAIN_INSTANTS, ret_more);
-	if (rc == SQLITE_OK)
-		rc = delete_list(writer, RETAIN_FLOWS, ret_more);
-	if (rc == SQLITE_OK)
-		rc = delete_list(writer, RETAIN_FINDINGS, ret_more);
+	*ret_more = false;
+	return SQLITE_OK;
+}
+
+static int64_t retain_age(int64_t now_ns, int64_t age_ns)
+{
+	if (age_ns <= 0)
+		return INT64_MIN; /* for ever */
+	return now_ns - age_ns;
+}
+
+/* The cutoffs of a new pass. */
+static int retain_begin(struct store_writer *writer, int64_t now_ns)
+{
+	struct retain *retain = &writer->retain;
+	int64_t *cutoff_ns = retain->cutoff_ns;
+	bool over, found = false;
+	int rc = writer_over_quota(writer, &over);
+
+	cutoff_ns[RETAIN_RAW] = retain_age(now_ns, writer->o.raw_ns);
+	cutoff_ns[RETAIN_EVENTS] = retain_age(now_ns, writer->o.events_ns);
+	cutoff_ns[RETAIN_INCIDENTS] = retain_age(now_ns, writer->o.incidents_ns);
+	if (!over || retain->stuck)
+		for (unsigned group = 0; group < RETAIN_GROUPS; group++)
+			retain->taken_ns[group] = INT64_MIN;
+	if (rc == SQLITE_OK && over)
+		rc = writer_quota_cut(writer, now_ns, &found);
+	retain->stuck = over && !found;
+	cutoff_ns[RETAIN_CONFIG] = cutoff_ns[RETAIN_EVENTS];
+	if (cutoff_ns[RETAIN_RAW] < cutoff_ns[RETAIN_EVENTS])
+		cutoff_ns[RETAIN_CONFIG] = cutoff_ns[RETAIN_RAW];
+	retain->from_ns = INT64_MIN;
+	retain->device = INT64_MIN;
+	retain->step = 0;
+	retain->running = rc == SQLITE_OK;
 	return rc;
 }
 
-bool writer_retain(struct store_writer *writer, int64_t now_ns)
+int writer_retain(struct store_writer *writer, int64_t now_ns, bool *ret_more)
 {
+	struct retain *retain = &writer->retain;
 	bool more = false;
+	int rc = load_pins(writer); /* without them it would delete what must stay */
 
-	load_pins(writer);
-	if (!writer->retaining) { /* a new pass */
-		writer->retain_cutoff_ns = retain_cutoff(writer, now_ns);
-		if (writer->retain_cutoff_ns == INT64_MIN)
-			return false;
-		writer->retaining = true;
-		writer->retain_from_ns = INT64_MIN;
-		writer->retain_table = 0;
-	}
-	int rc = writer_begin(writer);
+	*ret_more = false;
+	if (rc == SQLITE_OK && !retain->running)
+		rc = retain_begin(writer, now_ns);
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = writer_begin(writer);
 	if (rc == SQLITE_OK)
 		rc = retain_chunk(writer, &more);
 	if (rc == SQLITE_OK)
 		rc = writer_commit(writer);
 	if (rc != SQLITE_OK) {
-		/* commits complain about a full or failing disk; retention tries again later */
-		writer_rollback(writer);
-		more = false;
+		retain->running = false;
+		return rc;
 	}
-	writer->retaining = more;
-	return more;
+	retain->running = more;
+	*ret_more = more;
+	if (!more && !retain->stuck)
+		rc = writer_over_quota(writer, ret_more); /* the next tenth at once */
+	return rc;
 }

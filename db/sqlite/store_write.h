@@ -13,10 +13,10 @@
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
-#include "db/store/store_records.h"
+#include "db/sqlite/retain_state.h"
+#include "db/store/store_backend.h"
 
 #define WRITER_METRIC_WORDS ((METRIC_COUNT + 63) / 64)
-#define WRITER_PINS 256
 #define WRITER_INSERTS 16
 #define WRITER_RECORD_COLUMNS 24 /* more than any record has */
 #define ROW_COLUMNS (METRIC_COUNT * SCHEMA_PRIOS) /* more than any table has */
@@ -72,11 +72,6 @@ struct writer_record { /* the statement of one kind of record, prepared when fir
 	sqlite3_stmt *st;
 	uint8_t parameter[WRITER_RECORD_COLUMNS]; /* of each of record_columns() */
 };
-struct writer_pin { /* a range of time that retention leaves alone */
-	int64_t from_ns, to_ns;
-};
-enum { RETAIN_FLOWS, RETAIN_FINDINGS, RETAIN_INSTANTS, RETAIN_LISTS };
-
 struct store_writer {
 	struct store_options o;
 	sqlite3 *db;
@@ -108,14 +103,7 @@ struct store_writer {
 	int wal_pages;
 	struct complaint wal_held; /* a reader keeps the write-ahead log from being emptied */
 
-	/* retention: the pass under way */
-	bool retaining;
-	unsigned retain_table;
-	int64_t retain_from_ns, retain_cutoff_ns;
-	struct writer_pin pins[WRITER_PINS]; /* in order, apart from each other */
-	size_t n_pins;
-	sqlite3_stmt *retain_edge[SCHEMA_TABLES], *retain_rows[SCHEMA_TABLES];
-	sqlite3_stmt *retain_list[RETAIN_LISTS];
+	struct retain retain;
 };
 
 /* writer_open - locks, opens, migrates, prepares, loads entities and texts into @entities, and
@@ -160,8 +148,23 @@ int writer_checkpoint(struct store_writer *writer);
 int writer_record(struct store_writer *writer, const struct store_record *record);
 
 /* writer_retain - deletes one chunk of what retention or quota says is too old, in a transaction of
- * its own. true = there is more. store_retain.c */
-bool writer_retain(struct store_writer *writer, int64_t now_ns);
+ * its own, which the caller rolls back after an error. SQLite's code. store_retain.c */
+int writer_retain(struct store_writer *writer, int64_t now_ns, bool *ret_more);
+
+/* The statements of row @list of retain_lists, prepared into *@ret when it is NULL: the edge of a
+ * chunk, and the deletion of the rows before it. ?1 from, ?2 until, ?3 cutoff, ?4 rows. SQLite's
+ * code. retain_lists.c */
+int retain_list_edge(struct store_writer *writer, unsigned list, sqlite3_stmt **ret);
+int retain_list_rows(struct store_writer *writer, unsigned list, sqlite3_stmt **ret);
+
+/* Above the quota: what goes beyond retention's own ages, and what cannot go. SQLite's codes.
+ * store_quota.c */
+int writer_over_quota(struct store_writer *writer, bool *ret);
+/* writer_quota_cut - moves the cutoffs of the next pass nearer to @now_ns; *ret_found: false when
+ * nothing is left that may go. */
+int writer_quota_cut(struct store_writer *writer, int64_t now_ns, bool *ret_found);
+/* writer_usage - how much is used; counts the tables when the quota cannot be kept, once. */
+int writer_usage(struct store_writer *writer, struct store_usage *ret);
 
 /* writer_import - moves what an older version's tables (old_*) hold into the present ones, if there
  * are any. store_import.c */

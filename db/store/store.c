@@ -20,6 +20,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/log.h"
+#include "agent/base/str.h"
 #include "db/store/retain_clock.h"
 #include "db/store/store_backend.h"
 #include "db/store/store_queue.h"
@@ -48,6 +49,7 @@
 #define RETAIN_EVERY_NS (60 * NS_PER_S)
 #define RETAIN_FIRST_NS (10 * NS_PER_S)
 
+#define RETAIN_KEY "retain_clock" /* what the store keeps of .retain_clock */
 #define CLOSE_NS (5 * NS_PER_S) /* store_close() waits that long */
 #define SLOW_NS (5 * NS_PER_S) /* a transaction that takes longer is reported */
 
@@ -79,7 +81,9 @@ struct store {
 	struct complaint slow_complaint; /* the loop's thread only */
 	struct complaint log_complaint, clock_complaint, place_complaint;
 	struct retain_clock retain_clock;
+	bool clock_known; /* .retain_clock was read from the store */
 	int64_t newest_ns; /* stored before this process began */
+	struct complaint quota_complaint, retain_complaint;
 };
 
 /* ---- the writer ---------------------------------------------------------- */
@@ -261,23 +265,82 @@ static int64_t commit_due(const struct store *store, int64_t now_ns, int64_t not
 	return due_ns;
 }
 
-/* The time that retention counts from; says when that is not the wall clock. */
+static int64_t store_boot_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+/* The time that retention counts from. It is kept in the store: a sample that was stored under a
+ * wrong clock must not vouch for that clock after a restart. */
+static int64_t store_clock_now(struct store *store)
+{
+	char text[RETAIN_TEXT_MAX];
+
+	if (!store->clock_known) {
+		store->newest_ns = store->backend->newest(store->state);
+		retain_clock_limit(&store->retain_clock, store->o.raw_ns);
+		if (store->backend->recall(store->state, RETAIN_KEY, text, sizeof(text)) == 0)
+			retain_clock_parse(&store->retain_clock, text);
+	}
+	const int64_t now_ns = retain_clock_now(
+		&store->retain_clock, store->newest_ns, wall_now(), store_boot_ns());
+	retain_clock_print(&store->retain_clock, text, sizeof(text));
+	store->clock_known = true;
+	if (store->backend->remember(store->state, RETAIN_KEY, text) < 0)
+		log_debug("store", "%s: the time of retention could not be kept", store->path);
+	return now_ns;
+}
+
+/* As above, and says when that is not the wall clock. */
 static int64_t store_retain_now(struct store *store)
 {
-	const mono_t mono = mono_now();
-	const wall_t wall = wall_now();
-	char ahead[32];
-	const int64_t now_ns = retain_clock_now(&store->retain_clock, store->newest_ns, wall, mono);
+	const int64_t now_ns = store_clock_now(store);
+	char ahead[32], hold[32];
 
 	if (store->retain_clock.ahead)
-		complain(&store->clock_complaint, mono, LOG_WARN_, "store",
-			"the clock is %s ahead of the newest stored sample: retention deletes "
-			"nothing until the clock has stayed there for 24 h; check the clock",
-			duration_format(ahead, sizeof(ahead), wall.ns - now_ns));
+		complain(&store->clock_complaint, mono_now(), LOG_WARN_, "store",
+			"the clock is %s ahead of the time that the stored data and the running "
+			"time give: retention goes on by the latter until the clock has stayed "
+			"there for %s; check the clock",
+			duration_format(ahead, sizeof(ahead), wall_now().ns - now_ns),
+			duration_format(hold, sizeof(hold), store->retain_clock.hold_ns));
 	else
-		complaint_over(&store->clock_complaint, mono, "store",
+		complaint_over(&store->clock_complaint, mono_now(), "store",
 			"retention follows the clock again");
 	return now_ns;
+}
+
+const char *const store_use_names[STORE_USES] = {
+	[STORE_USE_SAMPLES] = "samples",
+	[STORE_USE_FLOWS] = "flows",
+	[STORE_USE_FINDINGS] = "findings",
+	[STORE_USE_EVENTS] = "events",
+	[STORE_USE_INCIDENTS] = "incidents",
+	[STORE_USE_NAMES] = "names",
+	[STORE_USE_CONFIGURATION] = "configuration",
+};
+
+/* Says when the quota cannot be kept, and what fills the store. */
+static void store_judge_quota(struct store *store, const struct store_usage *usage)
+{
+	rw_cleanup(str_done) struct str what = {0};
+
+	if (!usage->stuck) {
+		complaint_over(&store->quota_complaint, mono_now(), "store", "the quota is kept");
+		return;
+	}
+	for (unsigned use = 0; usage->counted && use < STORE_USES; use++)
+		if (usage->by[use] >= 100000)
+			str_addf(&what, ", %.1f MB %s", (double)usage->by[use] / 1e6,
+				store_use_names[use]);
+	complain(&store->quota_complaint, mono_now(), LOG_ERROR_, "store",
+		"%s: the quota is %.1f MB, but %.1f MB are in use that may not be deleted (open, "
+		"newest, or needed by what is kept)%s; raise store.quota, or close what is open",
+		store->path, (double)usage->quota_bytes / 1e6, (double)usage->used_bytes / 1e6,
+		what.n > 0 ? what.s : "");
 }
 
 /* Mutex held, not while copying. Keeps the log short, and says when that fails: nothing is lost
@@ -328,10 +391,30 @@ static void store_rescue(struct store *store)
  * with room for the loop's batches between them. */
 static int64_t store_maintain(struct store *store)
 {
+	struct store_usage usage = {0};
+	struct err e = {0};
+	bool more = false;
+
+	const struct store_options options = store->o;
 	pthread_mutex_unlock(&store->mutex);
-	bool more = store->backend->maintain(store->state, store_retain_now(store));
+	store->backend->keep(store->state, &options);
+	retain_clock_limit(&store->retain_clock, options.raw_ns);
+	int r = store->backend->maintain(store->state, store_retain_now(store), &more, &e);
+	if (r == 0)
+		r = store->backend->usage(store->state, &usage, &e);
+	if (r < 0)
+		complain(&store->retain_complaint, mono_now(), LOG_ERROR_, "store",
+			"%s; old data stay until the next attempt", e.text);
+	else
+		complaint_over(&store->retain_complaint, mono_now(), "store",
+			"old data are deleted again");
+	if (r == 0)
+		store_judge_quota(store, &usage);
 	pthread_mutex_lock(&store->mutex);
 	store->stats.retention_held = store->retain_clock.ahead;
+	store->stats.retention_failed = r < 0;
+	if (r == 0)
+		store->stats.usage = usage;
 	if (more)
 		return mono_now().ns + QUIET_NS;
 	return mono_now().ns + RETAIN_EVERY_NS;
@@ -342,6 +425,12 @@ static int64_t store_maintain(struct store *store)
 static int store_turn(struct store *store, int64_t *retry_ns)
 {
 	store->flush = false;
+	if (!store->clock_known) {
+		/* before this process stores a sample of its own */
+		pthread_mutex_unlock(&store->mutex);
+		store_clock_now(store);
+		pthread_mutex_lock(&store->mutex);
+	}
 	int r = store_commit(store);
 
 	if (r < 0) {
@@ -463,7 +552,6 @@ int store_open(const struct store_backend *backend, const struct store_options *
 		store->sent_texts = count_texts(entities);
 	}
 	if (r == 0 && !options->replay) {
-		store->newest_ns = backend->newest(store->state);
 		r = start_thread(store);
 		if (r < 0)
 			err_set(e, r, "cannot start the store's thread: %s", strerror(-r));
@@ -769,6 +857,18 @@ int store_flush(struct store *store, struct err *e)
 		err_set(e, r, "%s", store->last_text);
 	pthread_mutex_unlock(&store->mutex);
 	return r;
+}
+
+void store_keep(struct store *store, const struct store_options *options)
+{
+	pthread_mutex_lock(&store->mutex);
+	store->o.quota_bytes = options->quota_bytes;
+	store->o.raw_ns = options->raw_ns;
+	store->o.minute_ns = options->minute_ns;
+	store->o.hour_ns = options->hour_ns;
+	store->o.events_ns = options->events_ns;
+	store->o.incidents_ns = options->incidents_ns;
+	pthread_mutex_unlock(&store->mutex);
 }
 
 void store_watch(struct store *store, mono_t now)

@@ -30,6 +30,7 @@ struct store_options {
 	bool recorded;
 	uint64_t quota_bytes; /* 0 = none */
 	int64_t raw_ns, minute_ns, hour_ns; /* retention; 0 = for ever */
+	int64_t events_ns, incidents_ns;
 	size_t max_pending; /* samples kept while the disk refuses; 0 = 4 M */
 };
 
@@ -44,6 +45,9 @@ int store_open(const struct store_backend *backend, const struct store_options *
 	struct entities *entities, struct store **ret, struct err *e);
 /* store_close - commits what is pending (waits at most 5 s), checkpoints, releases the lock. */
 void store_close(struct store *store);
+
+/* store_keep - takes over the quota and the ages of @options, after a reload. Any thread. */
+void store_keep(struct store *store, const struct store_options *options);
 
 /* Loop thread. The list is copied. New entities and texts are sent along by themselves. */
 void store_samples(struct store *store, const struct sample *samples, size_t n);
@@ -179,6 +183,26 @@ bool store_committed(struct store *store, uint64_t handed);
  * shutdown). 0 or negative errno. */
 int store_flush(struct store *store, struct err *e);
 
+/* What fills the store. */
+enum store_use {
+	STORE_USE_SAMPLES,
+	STORE_USE_FLOWS,
+	STORE_USE_FINDINGS,
+	STORE_USE_EVENTS,
+	STORE_USE_INCIDENTS,
+	STORE_USE_NAMES,
+	STORE_USE_CONFIGURATION,
+	STORE_USES
+};
+extern const char *const store_use_names[STORE_USES];
+
+struct store_usage {
+	uint64_t quota_bytes, used_bytes; /* used: without the space that deletion left */
+	bool stuck; /* over the quota, and nothing more may be deleted */
+	bool counted; /* .by is known */
+	uint64_t by[STORE_USES]; /* bytes */
+};
+
 struct store_stats {
 	uint64_t samples, commits, dropped, errors, pending, wal_bytes;
 	/* states of targets, events and findings that were dropped, as .dropped counts samples */
@@ -190,8 +214,10 @@ struct store_stats {
 	 * .misplaced: what stands at its path is another one */
 	uint64_t rescued;
 	bool misplaced;
+	bool retention_failed; /* the newest attempt to delete old data */
 	bool retention_held; /* the clock is far ahead of the data: nothing is deleted */
 	int64_t last_commit_ns; /* wall */
+	struct store_usage usage; /* of the newest retention pass */
 };
 void store_stats(struct store *store, struct store_stats *ret); /* any thread */
 

@@ -44,8 +44,19 @@ struct store_backend {
 	uint64_t (*log_bytes)(const void *state);
 	/* The time of the newest stored sample, ns since 1970; 0 = there is none. */
 	int64_t (*newest)(void *state);
-	/* Outside of a transaction: deletes one chunk of what is too old. true = there is more. */
-	bool (*maintain)(void *state, int64_t now_ns);
+	/* What retention goes by from now on: the quota and the ages of @options. */
+	void (*keep)(void *state, const struct store_options *options);
+	/* Outside of a transaction: deletes one chunk of what is too old. *ret_more: there is more.
+	 */
+	int (*maintain)(void *state, int64_t now_ns, bool *ret_more, struct err *e);
+	/* After maintain: how much is used, and of what when the quota cannot be kept. */
+	int (*usage)(void *state, struct store_usage *ret, struct err *e);
+	/*
+	 * A small text of the store's own that outlives it, by @key. recall: 0, -ENOENT, or another
+	 * negative errno; cut to @size. remember: outside of a transaction; 0 or negative errno.
+	 */
+	int (*recall)(void *state, const char *key, char *buf, size_t size);
+	int (*remember)(void *state, const char *key, const char *text);
 
 	/* Any thread: makes the operation under way fail soon. */
 	void (*interrupt)(void *state);

@@ -27,6 +27,7 @@
 #include "agent/daemon/health.h"
 #include "config/config.h"
 #include "db/series/history.h"
+#include "db/store/store.h"
 
 #define DEADLINE_NS (60 * NS_PER_S)
 
@@ -297,6 +298,43 @@ static void test_live(void **state)
 	json_decref(doc);
 }
 
+/* Each figure of the agent about its store that somebody has to know, in words. */
+static void test_store_words(void **state)
+{
+	struct place *p = *state;
+	static const struct {
+		const char *key;
+		double value;
+		const char *words;
+	} rows[] = {
+		{"store/retention_failed", 1, "old data could not be deleted"},
+		{"store/retention_held", 1, "the clock is far ahead"},
+		{"store/quota_stuck", 1, "the quota is 20.0 MB, but 151.0 MB are in use"},
+		{"store/quota_bytes", 20e6, "may not be deleted, 110.0 MB names, 40.0 MB samples"},
+		{"store/used_bytes", 151e6, "40.0 MB samples"},
+		{"store/use/names", 110e6, "110.0 MB names"},
+		{"store/use/samples", 40e6, "store"},
+	};
+	struct store_health measures[rw_countof(rows)];
+	struct entities *entities = entities_new();
+	struct store_options o = {.path = p->db, .replay = true};
+	struct store *store;
+	rw_cleanup(freep) char *table = NULL;
+	p->traps = 1;
+	put_config(p, 1, 1);
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		measures[i] = (struct store_health){
+			.key = rows[i].key, .unit = "", .value = rows[i].value};
+	assert_int_equal(db_store_open(&o, entities, &store, NULL), 0);
+	store_health(store, wall_now().ns, measures, rw_countof(measures));
+	store_close(store);
+	entities_free(entities);
+	assert_int_equal(doctor(p, "json", &table), 1);
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		if (!strstr(table, rows[i].words))
+			fail_msg("'%s' is not in:\n%s", rows[i].words, table);
+}
+
 static void test_rate(void **state)
 {
 	struct health_rate r = {0};
@@ -325,6 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_live, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_store_words, setup, teardown),
 		cmocka_unit_test(test_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

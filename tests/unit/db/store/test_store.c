@@ -702,6 +702,16 @@ static void killed_at_any_moment(void **state)
 
 /* ---- retention, through the writer itself: it takes the time as an argument ---- */
 
+static bool maintained(void *writer)
+{
+	struct err e = {0};
+	bool more;
+
+	if (sqlite_backend.maintain(writer, SECONDS(10000), &more, &e) < 0)
+		fail_msg("%s", e.text);
+	return more;
+}
+
 static void retention(void **state)
 {
 	struct db_world w;
@@ -735,10 +745,10 @@ static void retention(void **state)
 	o = (struct store_options){.path = w.path, .raw_ns = 2000 * NS_PER_S};
 	assert_int_equal(sqlite_backend.open(&o, t, &writer, &e), 0);
 	int chunks = 0;
-	while (sqlite_backend.maintain(writer, SECONDS(10000)) && chunks < 1000)
+	while (maintained(writer) && chunks < 1000)
 		chunks++;
 	assert_true(chunks >= 1 && chunks < 20); /* in pieces, and it ends */
-	assert_false(sqlite_backend.maintain(writer, SECONDS(10000)));
+	assert_false(maintained(writer));
 	sqlite_backend.close(writer);
 	entities_free(t);
 	/* 2000 s of samples stay; of the states before, the newest of each */
@@ -819,7 +829,7 @@ static void pinned(void **state)
 	o = (struct store_options){.path = w.path, .raw_ns = 2000 * NS_PER_S};
 	assert_int_equal(sqlite_backend.open(&o, t, &writer, &e), 0);
 	int chunks = 0;
-	while (sqlite_backend.maintain(writer, SECONDS(10000)) && chunks < 1000)
+	while (maintained(writer) && chunks < 1000)
 		chunks++;
 	assert_true(chunks < 30);
 	sqlite_backend.close(writer);
@@ -847,7 +857,7 @@ static void pinned(void **state)
 	o = (struct store_options){.path = w.path, .quota_bytes = 4096};
 	assert_int_equal(sqlite_backend.open(&o, t, &writer, &e), 0);
 	for (int pass = 0; pass < 400; pass++)
-		sqlite_backend.maintain(writer, SECONDS(10000));
+		maintained(writer);
 	sqlite_backend.close(writer);
 	entities_free(t);
 	assert_int_equal(

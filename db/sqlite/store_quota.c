@@ -1,0 +1,218 @@
+/*
+ * store_quota - keeps the pages in use below the quota. What costs most and is worth least goes
+ * first: one stage after the other, each a tenth of its time at once, until enough is free. When
+ * all stages are through, it counts what fills the file, so that people can be told.
+ *
+ * Deleted rows leave free pages that SQLite fills again: the file stops growing rather than shrink.
+ */
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "db/sqlite/sqlite_io.h"
+#include "db/sqlite/store_write.h"
+
+#define QUOTA_SHARE 10 /* the oldest tenth of the time goes */
+#define DAY_NS (24 * 3600 * NS_PER_S)
+/* Counting a table reads all its pages: not in a file that takes minutes to read. */
+#define COUNTED_BYTES 4294967296ull
+
+static const struct {
+	enum retain_group group;
+	int64_t keep_ns; /* the newest that this stage leaves alone */
+} quota_stages[] = {
+	{RETAIN_SAMPLES, DAY_NS},
+	{RETAIN_RECORDS, 30 * DAY_NS},
+	{RETAIN_SAMPLES, 3600 * NS_PER_S},
+	{RETAIN_RECORDS, DAY_NS},
+	{RETAIN_SAMPLES, 60 * NS_PER_S},
+};
+
+/* The oldest time of a group from ?1 on. Samples by their instants, one seek for each device: a
+ * configuration state that is kept would stay the oldest row for ever. */
+static const char *const quota_oldest[RETAIN_GROUPS] = {
+	[RETAIN_SAMPLES] =
+		"WITH RECURSIVE d(id) AS (SELECT min(device) FROM instant UNION ALL SELECT "
+		"(SELECT min(device) FROM instant WHERE device>d.id) FROM d WHERE d.id IS NOT "
+		"NULL) SELECT min(t) FROM (SELECT (SELECT min(t_ns) FROM instant WHERE "
+		"device=d.id AND t_ns>=?1) AS t FROM d WHERE d.id IS NOT NULL "
+		"UNION ALL SELECT min(to_ns) FROM flow WHERE to_ns>=?1 "
+		"UNION ALL SELECT min(to_ns) FROM finding WHERE to_ns>=?1)",
+	[RETAIN_RECORDS] =
+		"SELECT min(t) FROM (SELECT min(t_ns) AS t FROM event WHERE t_ns>=?1 "
+		"UNION ALL SELECT min(updated_ns) FROM incident WHERE state='closed' AND "
+		"updated_ns>=?1 "
+		"UNION ALL SELECT min(updated_ns) FROM recommendation WHERE updated_ns>=?1 "
+		"UNION ALL SELECT min(updated_ns) FROM alert WHERE updated_ns>=?1 "
+		"UNION ALL SELECT min(until_ns) FROM silence WHERE until_ns>=?1 "
+		"UNION ALL SELECT min(t_ns) FROM fabric_history WHERE t_ns>=?1)",
+};
+
+static int quota_used_bytes(struct store_writer *writer, uint64_t *ret)
+{
+	static const char *const pragmas[] = {
+		"PRAGMA page_count", "PRAGMA freelist_count", "PRAGMA page_size"};
+	sqlite3_int64 v[3] = {0};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < 3; i++)
+		v[i] = sqlite_int(writer->db, pragmas[i], 0, &rc);
+	*ret = (uint64_t)(v[0] - v[1]) * (uint64_t)v[2];
+	return rc;
+}
+
+int writer_over_quota(struct store_writer *writer, bool *ret)
+{
+	uint64_t used_bytes;
+	int rc;
+
+	*ret = false;
+	if (writer->o.quota_bytes == 0)
+		return SQLITE_OK;
+	rc = quota_used_bytes(writer, &used_bytes);
+	*ret = rc == SQLITE_OK && used_bytes > writer->o.quota_bytes;
+	return rc;
+}
+
+/* ---- what goes ----------------------------------------------------------- */
+
+/* INT64_MAX: there is nothing. */
+static int quota_oldest_ns(
+	struct store_writer *writer, enum retain_group group, int64_t from_ns, int64_t *ret_ns)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(writer->db, quota_oldest[group], -1, &st, NULL);
+
+	*ret_ns = INT64_MAX;
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, from_ns);
+	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 0) != SQLITE_NULL)
+		*ret_ns = sqlite3_column_int64(st, 0);
+	return sqlite3_reset(st);
+}
+
+/* The oldest row of the group that no pin keeps. */
+static int quota_first_ns(struct store_writer *writer, enum retain_group group, int64_t *ret_ns)
+{
+	const struct retain *retain = &writer->retain;
+	int rc = quota_oldest_ns(writer, group, retain->taken_ns[group], ret_ns);
+
+	if (group != RETAIN_SAMPLES)
+		return rc;
+	for (size_t i = 0; rc == SQLITE_OK && i < retain->n_pins; i++) {
+		const struct retain_pin *pin = &retain->pins[i];
+		if (*ret_ns >= pin->from_ns && *ret_ns <= pin->to_ns)
+			rc = quota_oldest_ns(writer, group, pin->to_ns + 1, ret_ns);
+	}
+	return rc;
+}
+
+static void quota_move(struct retain *retain, enum retain_group group, int64_t cutoff_ns)
+{
+	static const enum retain_group of_span[RETAIN_CONFIG] = {[RETAIN_RAW] = RETAIN_SAMPLES,
+		[RETAIN_EVENTS] = RETAIN_RECORDS,
+		[RETAIN_INCIDENTS] = RETAIN_RECORDS};
+
+	retain->taken_ns[group] = cutoff_ns;
+	for (unsigned span = 0; span < RETAIN_CONFIG; span++)
+		if (of_span[span] == group && cutoff_ns > retain->cutoff_ns[span])
+			retain->cutoff_ns[span] = cutoff_ns;
+}
+
+int writer_quota_cut(struct store_writer *writer, int64_t now_ns, bool *ret_found)
+{
+	int rc = SQLITE_OK;
+
+	*ret_found = false;
+	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(quota_stages); i++) {
+		const enum retain_group group = quota_stages[i].group;
+		const int64_t until_ns = now_ns - quota_stages[i].keep_ns;
+		int64_t first_ns;
+		rc = quota_first_ns(writer, group, &first_ns);
+		if (rc != SQLITE_OK || first_ns >= until_ns)
+			continue;
+		int64_t cutoff_ns = first_ns + (now_ns - first_ns) / QUOTA_SHARE + 1;
+		if (cutoff_ns > until_ns)
+			cutoff_ns = until_ns;
+		quota_move(&writer->retain, group, cutoff_ns);
+		*ret_found = true;
+		return SQLITE_OK;
+	}
+	return rc;
+}
+
+/* ---- what does not go ---------------------------------------------------- */
+
+/* What the tables are to people; all others are samples. */
+static const struct {
+	const char *table;
+	enum store_use use;
+} quota_uses[] = {
+	{"entity", STORE_USE_NAMES},
+	{"series", STORE_USE_NAMES},
+	{"text", STORE_USE_NAMES},
+	{"port_attr", STORE_USE_NAMES},
+	{"device_attr", STORE_USE_NAMES},
+	{"incident", STORE_USE_INCIDENTS},
+	{"recommendation", STORE_USE_INCIDENTS},
+	{"alert", STORE_USE_INCIDENTS},
+	{"silence", STORE_USE_INCIDENTS},
+	{"event", STORE_USE_EVENTS},
+	{"flow", STORE_USE_FLOWS},
+	{"finding", STORE_USE_FINDINGS},
+	{"fabric_history", STORE_USE_CONFIGURATION},
+};
+
+/* The bytes of a table with its indexes. Table dbstat: https://www.sqlite.org/dbstat.html; with a
+ * name it reads the pages of that tree only. */
+static int quota_table_bytes(struct store_writer *writer, const char *table, uint64_t *ret)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	static const char sql[] =
+		"SELECT sum((SELECT sum(pgsize) FROM dbstat WHERE dbstat.name=m.name AND "
+		"aggregate=1)) FROM sqlite_master m WHERE m.tbl_name=?1 AND m.rootpage>0";
+	int rc = sqlite3_prepare_v2(writer->db, sql, -1, &st, NULL);
+
+	*ret = 0;
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_text(st, 1, table, -1, SQLITE_STATIC);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		*ret = (uint64_t)sqlite3_column_int64(st, 0);
+	return sqlite3_reset(st);
+}
+
+static int quota_count(struct store_writer *writer, struct store_usage *usage)
+{
+	uint64_t known_bytes = 0, bytes;
+	int rc = SQLITE_OK;
+
+	memset(usage->by, 0, sizeof(usage->by));
+	usage->counted = false;
+	if (usage->used_bytes > COUNTED_BYTES || !sqlite3_compileoption_used("ENABLE_DBSTAT_VTAB"))
+		return SQLITE_OK;
+	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(quota_uses); i++) {
+		rc = quota_table_bytes(writer, quota_uses[i].table, &bytes);
+		usage->by[quota_uses[i].use] += bytes;
+		known_bytes += bytes;
+	}
+	if (usage->used_bytes > known_bytes)
+		usage->by[STORE_USE_SAMPLES] = usage->used_bytes - known_bytes;
+	usage->counted = rc == SQLITE_OK;
+	return rc;
+}
+
+int writer_usage(struct store_writer *writer, struct store_usage *ret)
+{
+	struct retain *retain = &writer->retain;
+	const bool was_stuck = retain->usage.stuck;
+	int rc = quota_used_bytes(writer, &retain->usage.used_bytes);
+
+	retain->usage.quota_bytes = writer->o.quota_bytes;
+	retain->usage.stuck = retain->stuck;
+	if (rc == SQLITE_OK && retain->stuck && !was_stuck)
+		rc = quota_count(writer, &retain->usage);
+	*ret = retain->usage;
+	return rc;
+}

@@ -1,0 +1,281 @@
+/* Retention of every table that grows: what is over goes after its time, what is open, newest or
+ * needed stays; the quota takes from all of them in its order, and says what it cannot take. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "agent/base/str.h"
+#include "db/open.h"
+#include "db/sqlite/sqlite.h"
+#include "db/store/store.h"
+#include "db/store/store_backend.h"
+#include "tests/unit/db/db_world.h"
+
+#define DAY_S 86400
+#define NOW_S (1000 * DAY_S)
+#define NOW SECONDS(NOW_S)
+#define DAYS_AGO(n) SECONDS(NOW_S - (n)*DAY_S)
+
+static void make(const struct db_world *w)
+{
+	struct entities *t = entities_new();
+	struct store_options o = {.path = w->path, .replay = true};
+	struct store *s;
+
+	assert_int_equal(db_store_open(&o, t, &s, NULL), 0);
+	store_close(s);
+	entities_free(t);
+}
+
+/* Passes until there is nothing more to do; the number of transactions. */
+static int retain(const struct db_world *w, struct store_options o, struct store_usage *ret_usage)
+{
+	struct entities *t = entities_new();
+	struct err e = {0};
+	void *writer;
+	bool more = true;
+	int chunks = 0;
+
+	o.path = w->path;
+	if (sqlite_backend.open(&o, t, &writer, &e) < 0)
+		fail_msg("%s", e.text);
+	for (; more && chunks < 10000; chunks++)
+		if (sqlite_backend.maintain(writer, NOW, &more, &e) < 0)
+			fail_msg("%s", e.text);
+	assert_true(chunks < 10000);
+	if (ret_usage && sqlite_backend.usage(writer, ret_usage, &e) < 0)
+		fail_msg("%s", e.text);
+	sqlite_backend.close(writer);
+	entities_free(t);
+	return chunks;
+}
+
+static void put_incident(
+	const struct db_world *w, const char *id, const char *state, int64_t updated_ns)
+{
+	char sql[512];
+	snprintf(sql, sizeof(sql),
+		"INSERT INTO incident(id, cause, severity, state, opened_ns, closed_ns, "
+		"updated_ns, json) VALUES('%s', 'ecn_late', 'warning', '%s', %lld, %lld, %lld, "
+		"'{}')",
+		id, state, (long long)updated_ns, (long long)updated_ns, (long long)updated_ns);
+	world_exec(w, sql);
+}
+
+static void put_event(
+	const struct db_world *w, const char *kind, const char *incident, int64_t t_ns)
+{
+	char sql[512];
+	snprintf(sql, sizeof(sql),
+		"INSERT INTO event(t_ns, kind, incident_id, text) VALUES(%lld, '%s', %s%s%s, 'x')",
+		(long long)t_ns, kind, incident ? "'" : "", incident ? incident : "NULL",
+		incident ? "'" : "");
+	world_exec(w, sql);
+}
+
+static void put_sheet(const struct db_world *w, const char *id, const char *state,
+	const char *incident, int64_t updated_ns)
+{
+	char sql[512];
+	snprintf(sql, sizeof(sql),
+		"INSERT INTO recommendation(id, t_ns, incident_id, device, port, priority, state, "
+		"json, updated_ns) VALUES('%s', %lld, '%s', 'leaf1', '', 3, '%s', '{}', %lld)",
+		id, (long long)updated_ns, incident, state, (long long)updated_ns);
+	world_exec(w, sql);
+}
+
+static void put_alert(
+	const struct db_world *w, const char *incident, const char *pending, int64_t updated_ns)
+{
+	char sql[512];
+	snprintf(sql, sizeof(sql),
+		"INSERT INTO alert(receiver, incident_id, state, pending, updated_ns) "
+		"VALUES('noc', '%s', 'resolved', '%s', %lld)",
+		incident, pending, (long long)updated_ns);
+	world_exec(w, sql);
+}
+
+static void assert_ids(const struct db_world *w, const char *table, const char *expected)
+{
+	char sql[256];
+	sqlite3 *db;
+	sqlite3_stmt *st;
+	snprintf(sql, sizeof(sql),
+		"SELECT group_concat(id, ' ') FROM (SELECT id FROM %s ORDER BY id)", table);
+	assert_int_equal(sqlite3_open(w->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	assert_string_equal(str_or((const char *)sqlite3_column_text(st, 0), ""), expected);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+}
+
+static const struct store_options usual = {.raw_ns = 7LL * DAY_S * NS_PER_S,
+	.events_ns = 365LL * DAY_S * NS_PER_S,
+	.incidents_ns = 730LL * DAY_S * NS_PER_S};
+
+static void incidents(void **state)
+{
+	struct db_world w;
+
+	world_init(&w);
+	make(&w);
+	put_incident(&w, "a-old-closed", "closed", DAYS_AGO(800));
+	put_incident(&w, "b-old-open", "open", DAYS_AGO(800));
+	put_incident(&w, "c-young-closed", "closed", DAYS_AGO(700));
+	put_incident(&w, "d-old-sheet-open", "closed", DAYS_AGO(800));
+	put_incident(&w, "e-old-sheet-over", "closed", DAYS_AGO(800));
+	put_incident(&w, "f-old-alert-waits", "closed", DAYS_AGO(800));
+	put_incident(&w, "g-old-alerted", "closed", DAYS_AGO(800));
+	put_sheet(&w, "1-accepted", "accepted", "d-old-sheet-open", DAYS_AGO(800));
+	put_sheet(&w, "2-rejected", "rejected", "e-old-sheet-over", DAYS_AGO(800));
+	put_sheet(&w, "3-verified-in-force", "verified", "", DAYS_AGO(790));
+	put_sheet(&w, "4-verified-before", "verified", "", DAYS_AGO(795));
+	put_sheet(&w, "5-young", "expired", "", DAYS_AGO(700));
+	put_alert(&w, "f-old-alert-waits", "resolved", DAYS_AGO(800));
+	put_alert(&w, "g-old-alerted", "", DAYS_AGO(800));
+	put_event(&w, "note", "a-old-closed", DAYS_AGO(800));
+	put_event(&w, "note", "b-old-open", DAYS_AGO(800));
+	put_event(&w, "note", "c-young-closed", DAYS_AGO(700));
+	put_event(&w, "config_refused", NULL, DAYS_AGO(900));
+	put_event(&w, "agent_start", NULL, DAYS_AGO(500));
+	put_event(&w, "port_down", NULL, DAYS_AGO(400));
+	put_event(&w, "port_down", NULL, DAYS_AGO(300));
+	retain(&w, usual, NULL);
+	assert_ids(&w, "incident", "b-old-open c-young-closed d-old-sheet-open f-old-alert-waits");
+	assert_ids(&w, "recommendation", "1-accepted 3-verified-in-force 5-young");
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM alert"), 1);
+	/* those of kept incidents, the agent's last sign of life, and the young one */
+	assert_ids(&w, "event", "2 3 5 7");
+	world_done(&w);
+}
+
+static void states(void **state)
+{
+	struct db_world w;
+	char sql[512];
+
+	world_init(&w);
+	make(&w);
+	for (int i = 0; i < 5; i++) {
+		static const int days[] = {900, 800, 700, 10, 1};
+		const long long t_ns = (long long)DAYS_AGO(days[i]);
+		snprintf(sql, sizeof(sql),
+			"INSERT INTO fabric_history VALUES(%lld, 'y');"
+			"INSERT INTO silence(id, who, created_ns, from_ns, until_ns) VALUES('s%d', "
+			"'ann', 0, 0, %lld);"
+			"INSERT INTO device_attr VALUES('leaf1', %lld, 'leaf', 'p', 's', 'd');"
+			"INSERT INTO target(device, protocol, updated_ns) VALUES('leaf%d', 'snmp', "
+			"%lld)",
+			t_ns, i, t_ns, t_ns, i, t_ns);
+		world_exec(&w, sql);
+	}
+	retain(&w, usual, NULL);
+	/* the configuration in force a year ago, and later ones */
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM fabric_history"), 3);
+	assert_int_equal(world_int(&w, "SELECT min(t_ns) FROM fabric_history"), DAYS_AGO(700));
+	assert_ids(&w, "silence", "s3 s4");
+	assert_int_equal(world_int(&w, "SELECT min(t_ns) FROM device_attr"), DAYS_AGO(10));
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM device_attr"), 2);
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM target"), 1);
+	world_done(&w);
+}
+
+/* A first pass over what piled up for months goes in small pieces, instants too. */
+static void instants_in_pieces(void **state)
+{
+	struct db_world w;
+
+	world_init(&w);
+	make(&w);
+	world_exec(&w,
+		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i<14999) "
+		"INSERT INTO instant SELECT d.d, 1700000000000000000+i*1000000000 FROM n, (SELECT "
+		"1 AS d UNION SELECT 2 UNION SELECT 7) AS d");
+	assert_true(retain(&w, usual, NULL) >= 45000 / 4000);
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM instant"), 0);
+	world_done(&w);
+}
+
+static int64_t used_bytes(const struct db_world *w)
+{
+	return (world_int(w, "PRAGMA page_count") - world_int(w, "PRAGMA freelist_count")) *
+		world_int(w, "PRAGMA page_size");
+}
+
+/* Events alone are more than the quota: samples of the last day stay, since they are not what is
+ * too much. */
+static void quota_takes_records(void **state)
+{
+	struct db_world w;
+	struct store_usage usage;
+	struct store_options o = usual;
+
+	world_init(&w);
+	make(&w);
+	world_exec(&w,
+		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i<39999) "
+		"INSERT INTO event(t_ns, kind, text) SELECT "
+		"1700000000000000000+(1000*86400-i*750)*1000000000, 'port_down', "
+		"'a port of a switch went down, and this is a text of about seventy bytes' FROM n");
+	world_exec(&w,
+		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i<999) "
+		"INSERT INTO finding(from_ns, to_ns, analyzer) SELECT 0, "
+		"1700000000000000000+(1000*86400-i*60)*1000000000, 'x' FROM n");
+	assert_true(used_bytes(&w) > 5000000);
+	o.quota_bytes = 2000000;
+	retain(&w, o, &usage);
+	assert_true(used_bytes(&w) <= 2000000);
+	assert_false(usage.stuck);
+	assert_true(usage.used_bytes <= 2000000 && usage.used_bytes > 1000000);
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM finding"), 1000);
+	assert_int_equal(world_int(&w,
+				 "SELECT count(*) FROM event WHERE t_ns>1700000000000000000+("
+				 "1000*86400-86400*30)*1000000000"),
+		86400 * 30 / 750);
+	world_done(&w);
+}
+
+/* What is open is more than the quota: it stays, and the figures say that it is incidents. */
+static void quota_says_what_it_cannot(void **state)
+{
+	struct db_world w;
+	struct store_usage usage;
+	struct store_options o = usual;
+
+	world_init(&w);
+	make(&w);
+	world_exec(&w,
+		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i<999) "
+		"INSERT INTO incident(id, state, opened_ns, updated_ns, json) SELECT 'i'||i, "
+		"'open', 1700000000000000000+i*4000000000000, 1700000000000000000+i*4000000000000, "
+		"hex(zeroblob(2000)) FROM n");
+	o.quota_bytes = 1000000;
+	retain(&w, o, &usage);
+	assert_int_equal(world_int(&w, "SELECT count(*) FROM incident"), 1000);
+	assert_true(usage.stuck);
+	assert_true(usage.counted);
+	assert_int_equal(usage.quota_bytes, 1000000);
+	assert_true(usage.used_bytes > 4000000);
+	assert_true(usage.by[STORE_USE_INCIDENTS] > 4000000);
+	assert_true(usage.by[STORE_USE_INCIDENTS] <= usage.used_bytes);
+	/* they are closed: the next passes take them */
+	world_exec(&w, "UPDATE incident SET state='closed'");
+	retain(&w, o, &usage);
+	assert_false(usage.stuck);
+	assert_true(used_bytes(&w) <= 1000000);
+	world_done(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(incidents),
+		cmocka_unit_test(states),
+		cmocka_unit_test(instants_in_pieces),
+		cmocka_unit_test(quota_takes_records),
+		cmocka_unit_test(quota_says_what_it_cannot),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
