@@ -165,16 +165,29 @@ void snmp_ports_names(
 
 /* ---- the map ------------------------------------------------------------- */
 
-/* draft_name - native name by the profile's rule, else ifName, ifDescr, the index. @ret_alias: what
- * else it is called. */
+/* The native name that the device tells: ifName, else ifDescr; NULL when neither is one. */
+static const char *draft_told(const struct snmp_ports *ports, const struct port_draft *draft)
+{
+	const char *const told[] = {draft->name, draft->descr};
+	for (size_t i = 0; i < rw_countof(told); i++)
+		if (told[i] && profile_port_name_told(ports->profile, draft->ifindex, told[i]))
+			return told[i];
+	return NULL;
+}
+
+/* draft_name - the native name that the device tells, else the one by the profile's rule, else
+ * ifName, ifDescr, the index. @ret_alias: what else it is called. */
 static const char *draft_name(const struct snmp_ports *ports, const struct port_draft *draft,
 	char buf[SNMP_NAME_MAX], const char **ret_alias)
 {
+	const char *native = draft_told(ports, draft);
 	*ret_alias = str_or(draft->alias, "");
-	if (profile_port_name_of(ports->profile, draft->ifindex, buf, SNMP_NAME_MAX)) {
-		if (draft->name && strcmp(draft->name, buf) != 0)
+	if (!native && profile_port_name_of(ports->profile, draft->ifindex, buf, SNMP_NAME_MAX))
+		native = buf;
+	if (native) {
+		if (draft->name && strcmp(draft->name, native) != 0)
 			*ret_alias = draft->name;
-		return buf;
+		return native;
 	}
 	if (draft->name)
 		return draft->name;

@@ -383,6 +383,33 @@ bool profile_port_name_of(const struct profile *profile, uint32_t ifindex, char 
 	return false;
 }
 
+/* The number in @text where it is a name by this rule; -1 where it is none. */
+static int64_t port_name_number(const struct profile_port_name *rule, const char *text)
+{
+	const char *at = strstr(rule->name, "{n}"), *suffix = at + 3;
+	const size_t before = (size_t)(at - rule->name);
+	if (strncmp(text, rule->name, before) != 0)
+		return -1;
+	const char *digits = text + before;
+	const size_t n = strspn(digits, "0123456789");
+	if (n == 0 || n > 9 || strcmp(digits + n, suffix) != 0)
+		return -1;
+	return strtoll(digits, NULL, 10);
+}
+
+bool profile_port_name_told(const struct profile *profile, uint32_t ifindex, const char *text)
+{
+	for (size_t i = 0; i < profile->n_port_names; i++) {
+		const struct profile_port_name *rule = &profile->port_names[i];
+		const int64_t number = port_name_number(rule, text);
+		if (number < 0)
+			continue;
+		const bool by_index = ifindex >= rule->first && ifindex <= rule->last;
+		return !by_index || number == ifindex - rule->subtract;
+	}
+	return false;
+}
+
 bool profile_is_management(const struct profile *profile, const char *port)
 {
 	for (size_t i = 0; i < profile->n_management_ports; i++)

@@ -262,6 +262,11 @@ int profile_priority(const struct profile *profile, uint32_t queue);
  * has none. */
 bool profile_port_name_of(const struct profile *profile, uint32_t ifindex, char *buf, size_t size);
 
+/* profile_port_name_told - is @text, which the device itself tells of the port @ifindex, its native
+ * name? It is when it looks like one of the profile's names, unless the rule for this very index
+ * makes another number of it: then it is an alias that only looks so (the fifth port of a front
+ * panel, whose native number counts lanes). */
+bool profile_port_name_told(const struct profile *profile, uint32_t ifindex, const char *text);
 /* profile_is_management - by its native name, is @port a port of management, and so no part of the
  * fabric? */
 bool profile_is_management(const struct profile *profile, const char *port);

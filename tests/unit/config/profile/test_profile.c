@@ -194,6 +194,29 @@ static void test_meaning(void **state)
 	err_list_done(&errors);
 }
 
+/* What SONiC switches of different makers answer for one ifIndex; aliases that only look native. */
+static void test_told_names(void **state)
+{
+	static const struct {
+		uint32_t ifindex;
+		const char *text;
+		bool native;
+	} rows[] = {{1000, "eth0", true}, {10001, "PortChannel1", true},
+		{1001, "PortChannel01", true}, {30001, "Vlan1", true}, {1, "Ethernet0", true},
+		{1, "etp1", false}, {17, "Ethernet5", false}, {17, "Ethernet16", true},
+		{1, "Ethernet1/1", false}, {1, "Ethernet", false},
+		{1, "Ethernet99999999999999999999", false}, {1, "", false}};
+	struct err_list errors = {0};
+	struct profiles *all;
+	assert_int_equal(profiles_load(NULL, &all, &errors), 0);
+	const struct profile *sonic = profiles_get(all, "sonic");
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		if (profile_port_name_told(sonic, rows[i].ifindex, rows[i].text) != rows[i].native)
+			fail_msg("%u %s", rows[i].ifindex, rows[i].text);
+	profiles_free(all);
+	err_list_done(&errors);
+}
+
 /* The names that switches of eight vendors give the port. */
 static void test_management_ports(void **state)
 {
@@ -290,6 +313,7 @@ int main(void)
 		cmocka_unit_test(test_builtin),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_told_names),
 		cmocka_unit_test(test_management_ports),
 		cmocka_unit_test(test_match),
 		cmocka_unit_test(test_site),
