@@ -19,9 +19,15 @@
 
 struct arena;
 
-/* One trailing newline is stripped. Caller wipes and frees. 0, -ENOENT, -EACCES, -EINVAL (empty);
+/* One trailing newline is stripped. It lies in locked memory; the caller ends it with
+ * locked_free(). 0, -ENOENT, -EACCES, -EINVAL (empty);
  * @e names the file and the remedy. */
 int secret_read(const struct config_secret *secret, char **ret, struct err *e);
+struct config;
+/* secrets_leave_environment - those that @config names as environment variables move from there
+ * into locked memory: then they are not in /proc/PID/environ, and no child inherits them.
+ * secret_read() finds them as before. Before the first thread. */
+void secrets_leave_environment(const struct config *config);
 
 struct config_snmp_credential {
 	int version; /* 1, 2 (= 2c) or 3 */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/locked.h"
 #include "agent/base/str.h"
 #include "config/config.h"
 
@@ -30,7 +31,7 @@ static int secret_from_file(
 {
 	char *text = NULL;
 	size_t n = 0;
-	int r = str_read_file(path, SECRET_MAX_BYTES, &text, &n, e);
+	int r = locked_read_file(path, SECRET_MAX_BYTES, &text, &n, e);
 	if (r == -ENOENT)
 		return err_set(e, r,
 			"%s '%s' does not exist; create it with mode 0600, owned by the user the "
@@ -45,25 +46,77 @@ static int secret_from_file(
 		return r;
 	r = strip_and_check(text, n, kind, name, e);
 	if (r < 0) {
-		explicit_bzero(text, n);
-		free(text);
+		locked_free(text);
 		return r;
 	}
 	*ret = text;
 	return 0;
 }
 
+/* What was taken out of the environment. Written before there are threads, then only read. */
+static struct taken_secret {
+	struct taken_secret *next;
+	char *name, *value;
+} * taken_secrets;
+
+static const char *secret_taken(const char *name)
+{
+	for (const struct taken_secret *s = taken_secrets; s; s = s->next) {
+		if (str_eq(s->name, name))
+			return s->value;
+	}
+	return NULL;
+}
+
+static void secret_take(const struct config_secret *secret)
+{
+	if (secret->from != SECRET_ENV)
+		return;
+	char *value = getenv(secret->name);
+	if (!value)
+		return;
+	struct taken_secret *taken = rw_calloc(1, sizeof(*taken));
+	*taken = (struct taken_secret){
+		.next = taken_secrets, .name = rw_strdup(secret->name), .value = locked_dup(value)};
+	taken_secrets = taken;
+	explicit_bzero(value, strlen(value)); /* the bytes that the kernel shows as environ */
+	unsetenv(secret->name);
+}
+
+void secrets_leave_environment(const struct config *config)
+{
+	for (size_t k = 0; k < config->n_credentials; k++) {
+		const struct config_credential *c = &config->credentials[k];
+		if (c->snmp) {
+			secret_take(&c->snmp->community);
+			secret_take(&c->snmp->auth_secret);
+			secret_take(&c->snmp->priv_secret);
+		}
+		if (c->gnmi) {
+			secret_take(&c->gnmi->password);
+			secret_take(&c->gnmi->token);
+		}
+	}
+	for (size_t k = 0; k < config->alerts.n_receivers; k++) {
+		secret_take(&config->alerts.receivers[k].password);
+		secret_take(&config->alerts.receivers[k].token);
+		secret_take(&config->alerts.receivers[k].secret);
+	}
+}
+
 static int secret_from_env(const char *name, char **ret, struct err *e)
 {
 	const char *value = getenv(name);
 	if (!value)
+		value = secret_taken(name);
+	if (!value)
 		return err_set(e, -ENOENT,
 			"environment variable '%s' is not set; set it for the agent or use a file",
 			name);
-	char *text = rw_strdup(value);
+	char *text = locked_dup(value);
 	int r = strip_and_check(text, strlen(text), "environment variable", name, e);
 	if (r < 0) {
-		free(text);
+		locked_free(text);
 		return r;
 	}
 	*ret = text;

@@ -12,6 +12,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/curl_io.h"
 #include "agent/base/err.h"
+#include "agent/base/locked.h"
 #include "agent/base/str.h"
 #include "config/config.h"
 
@@ -44,18 +45,11 @@ int sender_login_read(const struct config_receiver *to, struct sender_login *ret
 	return rc;
 }
 
-static void login_wipe(char *secret)
-{
-	if (secret)
-		explicit_bzero(secret, strlen(secret));
-	free(secret);
-}
-
 void sender_login_done(struct sender_login *login)
 {
-	login_wipe(login->password);
-	login_wipe(login->token);
-	login_wipe(login->secret);
+	locked_free(login->password);
+	locked_free(login->token);
+	locked_free(login->secret);
 	*login = (struct sender_login){0};
 }
 

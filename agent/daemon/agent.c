@@ -309,6 +309,7 @@ static int agent_start(struct agent *agent, struct err *e)
 	log_errors(LOG_WARN_, "config", &agent->config->warnings);
 	signal(SIGPIPE, SIG_IGN);
 	privilege_files(agent->config);
+	secrets_leave_environment(agent->config);
 	int rc = privilege_begin(agent->config, e);
 	if (rc == 0)
 		rc = agent_close_files(agent, e);

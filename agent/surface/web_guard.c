@@ -10,6 +10,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/locked.h"
 #include "agent/base/str.h"
 #include "agent/surface/api_request.h"
 #include "config/address.h"
@@ -18,7 +19,7 @@ enum { TOKENS_MAX = 1000 };
 #define TOKENS_FILE_MAX 1048576
 
 struct guard_token {
-	const char *text;
+	char *text;
 	size_t n;
 };
 
@@ -62,18 +63,18 @@ static int guard_add_token(
 			TOKENS_MAX);
 	arena_grow_pow2(guard->a, guard->tokens, guard->n_tokens);
 	guard->tokens[guard->n_tokens++] =
-		(struct guard_token){.text = arena_strdup(guard->a, token), .n = strlen(token)};
+		(struct guard_token){.text = locked_dup(token), .n = strlen(token)};
 	return 0;
 }
 
 static int guard_read_tokens(struct web_guard *guard, const char *path, struct err *e)
 {
-	rw_cleanup(freep) char *text = NULL;
+	rw_cleanup(locked_freep) char *text = NULL;
 	size_t n;
 	int number = 0;
 	int rc = guard_file_is_private(path, e);
 	if (rc == 0)
-		rc = str_read_file(path, TOKENS_FILE_MAX, &text, &n, e);
+		rc = locked_read_file(path, TOKENS_FILE_MAX, &text, &n, e);
 	if (rc < 0)
 		return rc;
 	for (char *line = text, *next; rc == 0 && line && *line; line = next) {
@@ -86,7 +87,6 @@ static int guard_read_tokens(struct web_guard *guard, const char *path, struct e
 		rc = err_at(e, -EINVAL, path, 0, 0,
 			"http.tokens_file holds no token; write one with 'openssl rand -hex 24 > "
 			"FILE'");
-	explicit_bzero(text, n);
 	return rc;
 }
 
@@ -122,7 +122,7 @@ void web_guard_free(struct web_guard *guard)
 	if (!guard)
 		return;
 	for (size_t i = 0; i < guard->n_tokens; i++)
-		explicit_bzero((void *)(uintptr_t)guard->tokens[i].text, guard->tokens[i].n);
+		locked_free(guard->tokens[i].text);
 	arena_free(guard->a);
 }
 

@@ -20,6 +20,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
+#include "agent/base/locked.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
@@ -42,6 +43,7 @@
 #define STREAM_BEHIND_NS (30 * NS_PER_S)
 #define STREAM_BEHIND_BYTES ((size_t)1 << 20)
 #define PEM_MAX 1048576
+#define KEY_MAX 65536
 
 enum { SPARE_FILES = 64 };
 
@@ -313,7 +315,7 @@ static int server_read_pem(
 	if (rc == 0)
 		rc = str_read_file(http->cert, PEM_MAX, ret_cert, &n, e);
 	if (rc == 0)
-		rc = str_read_file(http->key, PEM_MAX, ret_key, &n, e);
+		rc = locked_read_file(http->key, KEY_MAX, ret_key, &n, e);
 	if (rc == 0)
 		return 0;
 	free(rw_take(*ret_cert));
@@ -353,7 +355,7 @@ static int server_swap_tls(struct web_server *server, char *cert, char *key, str
 {
 	if (str_eq(cert, server->cert) && str_eq(key, server->key)) {
 		free(cert);
-		free(key);
+		locked_free(key);
 		return 0;
 	}
 	server_stop_http(server);
@@ -361,13 +363,13 @@ static int server_swap_tls(struct web_server *server, char *cert, char *key, str
 	if (rc < 0) {
 		struct err again;
 		free(cert);
-		free(key);
+		locked_free(key);
 		if (server_start_http(server, server->cert, server->key, &again) < 0)
 			log_error("web", "%s", again.text);
 		return rc;
 	}
 	free(server->cert);
-	free(server->key);
+	locked_free(server->key);
 	server->cert = cert;
 	server->key = key;
 	return 0;
@@ -386,7 +388,7 @@ static int server_reload(struct web_server *server, struct err *e)
 	rc = web_guard_new(&http, &guard, e);
 	if (rc < 0) {
 		free(cert);
-		free(key);
+		locked_free(key);
 		return rc;
 	}
 	rc = server_swap_tls(server, cert, key, e);
@@ -563,7 +565,7 @@ static bool server_stop(struct web_server *server)
 	blob_put(server->openapi);
 	free(server->subjects);
 	free(server->cert);
-	free(server->key);
+	locked_free(server->key);
 	if (server->fd >= 0)
 		close(server->fd);
 	pthread_mutex_destroy(&server->lock);

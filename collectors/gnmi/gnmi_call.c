@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/locked.h"
 
 int gnmi_target_channel(struct gnmi_target *target, struct grpc_io_channel **ret, struct err *e)
 {
@@ -26,7 +27,7 @@ int gnmi_target_channel(struct gnmi_target *target, struct grpc_io_channel **ret
 static char *bearer_header(const char *token)
 {
 	const size_t size = strlen(token) + sizeof("Bearer ");
-	char *text = rw_calloc(1, size);
+	char *text = locked_new(size);
 	snprintf(text, size, "Bearer %s", token);
 	return text;
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/locked.h"
 #include "agent/base/loop.h"
 
 #define PROBE_NS (3 * NS_PER_S)
@@ -53,6 +54,13 @@ static char *copy_of(const char *text)
 	return NULL;
 }
 
+static char *key_copy(const char *key)
+{
+	if (key)
+		return locked_dup(key);
+	return NULL;
+}
+
 bool gnmi_probe_start(
 	struct gnmi_target *target, const struct grpc_io_status *status, gnmi_probe_fn *done)
 {
@@ -66,7 +74,7 @@ bool gnmi_probe_start(
 		.status_code = status->code,
 		.copies = {.ca = copy_of(target->secrets.ca),
 			.cert = copy_of(target->secrets.cert),
-			.key = copy_of(target->secrets.key)}};
+			.key = key_copy(target->secrets.key)}};
 	probe->tls = (struct tls_probe){.host = probe->host,
 		.port = device->port,
 		.ca = probe->copies.ca,

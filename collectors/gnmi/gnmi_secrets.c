@@ -6,29 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/locked.h"
 #include "agent/base/str.h"
 
 #define EXPIRY_WARN_S (14 * 24 * 3600)
 #define PEM_MAX (1u << 20)
+#define KEY_MAX (64u << 10)
 
 static const char *const system_roots[] = {"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
 
 void gnmi_secret_wipe(char **text)
 {
-	if (*text)
-		explicit_bzero(*text, strlen(*text));
-	free(*text);
-	*text = NULL;
+	locked_freep(text);
 }
 
 void gnmi_secrets_done(struct gnmi_secrets *secrets)
 {
 	gnmi_secret_wipe(&secrets->password);
 	gnmi_secret_wipe(&secrets->token);
-	gnmi_secret_wipe(&secrets->ca);
-	gnmi_secret_wipe(&secrets->cert);
 	gnmi_secret_wipe(&secrets->key);
+	free(rw_take(secrets->ca));
+	free(rw_take(secrets->cert));
 }
 
 static int pem_read(const char *path, char **ret, struct err *e)
@@ -36,6 +35,14 @@ static int pem_read(const char *path, char **ret, struct err *e)
 	size_t n;
 	if (path)
 		return str_read_file(path, PEM_MAX, ret, &n, e);
+	return 0;
+}
+
+static int key_read(const char *path, char **ret, struct err *e)
+{
+	size_t n;
+	if (path)
+		return locked_read_file(path, KEY_MAX, ret, &n, e);
 	return 0;
 }
 
@@ -61,7 +68,7 @@ static int tls_read(
 	if (rc == 0)
 		rc = pem_read(credential->tls_cert, &ret->cert, e);
 	if (rc == 0)
-		rc = pem_read(credential->tls_key, &ret->key, e);
+		rc = key_read(credential->tls_key, &ret->key, e);
 	if (rc == 0 && ret->cert && tls_probe_pair(ret->cert, ret->key) < 0)
 		rc = err_set(e, -EINVAL,
 			"tls.cert and tls.key do not belong together, or are no PEM: %s, %s",

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/locked.h"
 #include "agent/base/loop.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
@@ -510,7 +511,7 @@ int snmp_io_new(struct loop *loop, const struct snmp_io_options *options,
 		.version = options->version,
 		.retries = options->retries,
 		.timeout_ns = options->timeout_ns,
-		.community = rw_strdup(str_or(options->community, "")),
+		.community = locked_dup(str_or(options->community, "")),
 		.context = rw_strdup(str_or(options->context, "")),
 		.fd = -1};
 	netsnmp_large_fd_set_init(&io->set, 64);
@@ -545,9 +546,7 @@ static void io_release(struct snmp_io *io)
 	netsnmp_large_fd_set_cleanup(&io->set);
 	snmp_key_put(io->auth_key);
 	snmp_key_put(io->priv_key);
-	if (io->community)
-		explicit_bzero(io->community, strlen(io->community));
-	free(io->community);
+	locked_free(io->community);
 	free(io->user);
 	free(io->context);
 	snmp_scratch_done(&io->scratch);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/locked.h"
 #include "agent/base/loop.h"
 #include "agent/base/map.h"
 
@@ -26,10 +27,7 @@ static struct snmp_key_waiter *woken; /* those whose .done is called just now */
 
 static void password_wipe(struct snmp_key *key)
 {
-	if (key->password)
-		explicit_bzero(key->password, strlen(key->password));
-	free(key->password);
-	key->password = NULL;
+	locked_freep(&key->password);
 }
 
 void snmp_key_put(struct snmp_key *key)
@@ -42,8 +40,7 @@ void snmp_key_put(struct snmp_key *key)
 			break;
 		}
 	password_wipe(key);
-	explicit_bzero(key, sizeof(*key));
-	free(key);
+	locked_free(key);
 }
 
 struct snmp_key *snmp_key_get(enum snmp_auth auth, const char *password)
@@ -58,10 +55,10 @@ struct snmp_key *snmp_key_get(enum snmp_auth auth, const char *password)
 			k->refs++;
 			return k;
 		}
-	struct snmp_key *k = rw_calloc(1, sizeof(*k));
+	struct snmp_key *k = locked_new(sizeof(*k));
 	*k = (struct snmp_key){.next = keys,
 		.auth = auth,
-		.password = rw_strdup(password),
+		.password = locked_dup(password),
 		.fingerprint = fingerprint,
 		.refs = 1};
 	keys = k;

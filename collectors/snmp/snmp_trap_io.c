@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/locked.h"
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
 #include "collectors/snmp/snmp_engine.h"
@@ -318,7 +319,7 @@ static int credential_take(
 			&to->priv_key},
 	};
 	*to = (struct trap_credential){.version = credential->version,
-		.community = rw_strdup(str_or(credential->community, "")),
+		.community = locked_dup(str_or(credential->community, "")),
 		.user = rw_strdup(str_or(credential->user, "")),
 		.auth = credential->auth,
 		.priv = credential->priv};
@@ -430,9 +431,7 @@ void snmp_trap_io_free(struct snmp_trap_io *io)
 	netsnmp_large_fd_set_cleanup(&io->set);
 	for (size_t i = 0; i < io->n_credentials; i++) {
 		struct trap_credential *c = &io->credentials[i];
-		if (c->community)
-			explicit_bzero(c->community, strlen(c->community));
-		free(c->community);
+		locked_free(c->community);
 		free(c->user);
 		explicit_bzero(&c->auth_key, sizeof(c->auth_key));
 		explicit_bzero(&c->priv_key, sizeof(c->priv_key));

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/locked.h"
 #include "agent/base/loop.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
@@ -168,10 +169,7 @@ void target_update(struct target_machine *machine, const struct config_device *d
 
 void target_secret_wipe(char **text)
 {
-	if (*text)
-		explicit_bzero(*text, strlen(*text));
-	free(*text);
-	*text = NULL;
+	locked_freep(text);
 }
 
 bool target_secret_same(const struct config_secret *left, const struct config_secret *right)

@@ -15,6 +15,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/locked.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
@@ -430,7 +431,7 @@ static void test_files(void **state)
 	assert_int_equal(warnings.n, 1);
 	assert_non_null(strstr(warnings.v[0].text, "chmod 0600"));
 
-	rw_cleanup(freep) char *secret = NULL;
+	rw_cleanup(locked_freep) char *secret = NULL;
 	struct err e = {0};
 	assert_int_equal(secret_read(&c->credentials[0].snmp->community, &secret, &e), 0);
 	assert_string_equal(secret, "hunter2");
@@ -474,7 +475,7 @@ static void test_secrets(void **state)
 		FILE *f = fopen(file.s, "w");
 		fputs(rows[i].content, f);
 		fclose(f);
-		rw_cleanup(freep) char *got = NULL;
+		rw_cleanup(locked_freep) char *got = NULL;
 		int r = secret_read(&from_dir, &got, &e);
 		if (r != rows[i].want || (r == 0 && strcmp(got, rows[i].secret) != 0))
 			fail_msg("%s: gave %d '%s'", rows[i].what, r, got ? got : "");
@@ -484,11 +485,42 @@ static void test_secrets(void **state)
 	unsetenv("RW_TEST_SECRET");
 	assert_int_equal(secret_read(&from_env, &none, &e), -ENOENT);
 	setenv("RW_TEST_SECRET", "x y", 1);
-	rw_cleanup(freep) char *got = NULL;
+	rw_cleanup(locked_freep) char *got = NULL;
 	assert_int_equal(secret_read(&from_env, &got, &e), 0);
 	assert_string_equal(got, "x y");
 	assert_int_equal(secret_read(&(struct config_secret){0}, &none, &e), -EINVAL);
 	assert_null(none);
+}
+
+/* Taken out of the environment: it is not in /proc/PID/environ and children do not get it. */
+static void test_environment_is_emptied(void **state)
+{
+	struct config_snmp_credential snmp = {
+		.community = {.from = SECRET_ENV, .name = "RW_TEST_TAKEN"}};
+	struct config_credential credential = {.snmp = &snmp};
+	struct config_receiver receiver = {.token = {.from = SECRET_ENV, .name = "RW_TEST_TOKEN"},
+		.secret = {.from = SECRET_ENV, .name = "RW_TEST_TOKEN"}};
+	struct config config = {.credentials = &credential, .n_credentials = 1};
+	char taken[] = "RW_TEST_TAKEN=hunter2", token[] = "RW_TEST_TOKEN=hunter3";
+	struct err e = {0};
+	config.alerts.receivers = &receiver;
+	config.alerts.n_receivers = 1;
+	putenv(taken); /* these very bytes are the environment */
+	putenv(token);
+	secrets_leave_environment(&config);
+	assert_null(getenv("RW_TEST_TAKEN"));
+	assert_null(getenv("RW_TEST_TOKEN"));
+	assert_string_equal(taken, "RW_TEST_TAKEN=");
+	assert_string_equal(token, "RW_TEST_TOKEN=");
+	for (int k = 0; k < 2; k++) { /* as often as it is needed */
+		rw_cleanup(locked_freep) char *got = NULL;
+		assert_int_equal(secret_read(&snmp.community, &got, &e), 0);
+		assert_string_equal(got, "hunter2");
+	}
+	rw_cleanup(locked_freep) char *got = NULL;
+	assert_int_equal(secret_read(&receiver.secret, &got, &e), 0);
+	assert_string_equal(got, "hunter3");
+	secrets_leave_environment(&config); /* of a later configuration: nothing is left to take */
 }
 
 static void test_explain(void **state)
@@ -543,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_set),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_environment_is_emptied),
 		cmocka_unit_test(test_explain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
