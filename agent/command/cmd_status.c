@@ -119,7 +119,8 @@ const struct command command_status = {
 	.summary = "who answers, how old the data is, which incidents are open",
 	.help = "A device is up while it is polled and answers, down when it is polled and does "
 		"not, and unknown in every other case: silent for more "
-		"than three intervals, not polled, or no agent running. Unknown is never shown as "
+		"than three intervals and 10 s, not polled, or no agent running. Unknown is never "
+		"shown as "
 		"up. Captures (protocol pcap) have a row each, by their own "
 		"names, and are counted apart.\n\nAges count from the clock, also "
 		"when no agent runs; those of a replayed database from its newest sample. With "

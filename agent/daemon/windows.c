@@ -17,6 +17,9 @@
 
 /* golden signals look a minute back */
 #define KEEP_LEAST_NS (60 * NS_PER_S)
+/* So many windows behind, it is worth to look how long nothing came: a clock was set far ahead, or
+ * two samples lie far apart. */
+#define FAR_BEHIND 64
 #define HOLD_UNKNOWN 5 /* windows, for the horizon of an analyzer without a hold option */
 
 static int64_t windows_ceil(int64_t t_ns, int64_t step)
@@ -269,8 +272,7 @@ static void windows_close(struct pipeline *pipeline, struct slot *slot)
 	slot->next_end_ns += slot->stride_ns;
 }
 
-/* Nothing newer than the window's beginning is known: this window and all that follow up to
- * @limit_ns are empty. */
+/* This window and all that follow up to @limit_ns are empty. */
 static void windows_skip(struct pipeline *pipeline, struct slot *slot, int64_t limit_ns)
 {
 	int64_t last = limit_ns / slot->stride_ns * slot->stride_ns;
@@ -280,15 +282,32 @@ static void windows_skip(struct pipeline *pipeline, struct slot *slot, int64_t l
 	slot->next_end_ns = last + slot->stride_ns;
 }
 
-/* Close the windows that end by @limit_ns, oldest first. */
+/* Up to when, at most @limit_ns, nothing is known from the beginning of @slot's window on. */
+static int64_t windows_empty_until(
+	const struct pipeline *pipeline, const struct slot *slot, int64_t limit_ns)
+{
+	const int64_t from_ns = slot->next_end_ns - slot->window_ns;
+	if (pipeline->newest_ns <= from_ns)
+		return limit_ns;
+	if ((limit_ns - slot->next_end_ns) / slot->stride_ns < FAR_BEHIND)
+		return from_ns;
+	const int64_t next_ns = series_memory_next(pipeline->memory, from_ns);
+	if (next_ns > limit_ns)
+		return limit_ns;
+	return next_ns - 1;
+}
+
+/* Close the windows that end by @limit_ns, oldest first. Time in which nothing came is skipped in
+ * one step: how long it is does not matter. */
 void windows_close_until(struct pipeline *pipeline, int64_t limit_ns)
 {
 	for (;;) {
 		struct slot *slot = windows_next_slot(pipeline);
 		if (!slot || slot->next_end_ns > limit_ns)
 			return;
-		if (pipeline->newest_ns <= slot->next_end_ns - slot->window_ns)
-			windows_skip(pipeline, slot, limit_ns);
+		const int64_t empty_ns = windows_empty_until(pipeline, slot, limit_ns);
+		if (empty_ns >= slot->next_end_ns)
+			windows_skip(pipeline, slot, empty_ns);
 		else
 			windows_close(pipeline, slot);
 	}

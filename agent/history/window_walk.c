@@ -12,6 +12,9 @@
 
 #define SAMPLES_AT_ONCE 1000000 /* aimed at */
 #define AT_ONCE_MAX 64
+/* A longer stretch without any data is left out. What is shorter is told window by window: "no
+ * data" counts in a report. */
+#define EMPTY_WINDOWS_MAX 1000
 #define SPACING_SAMPLES_MIN 4
 
 /* ---- bounds -------------------------------------------------------------- */
@@ -121,6 +124,37 @@ static size_t window_at_once(const struct window *chunk, int64_t window_ns)
 	return at_once;
 }
 
+static bool window_is_empty(const struct window *window)
+{
+	for (size_t i = 0; i < window->n_series; i++) {
+		const struct series *series = &window->series[i];
+		if (series->n > 0 && series->t_ns[series->n - 1] > window->from_ns)
+			return false;
+	}
+	return window->n_flows == 0 && window->n_flow_hosts == 0;
+}
+
+/* Where the walk goes on after @chunk: *@ret, or later when nothing comes for very long. How long
+ * does not matter then: two samples may lie thirty years apart. */
+static int window_skip(struct client *client, const struct window_plan *plan,
+	const struct window *chunk, int64_t *ret, struct err *e)
+{
+	int64_t next_ns;
+	if (!window_is_empty(chunk))
+		return 0;
+	const int rc = history_next(client->history, chunk->to_ns, &next_ns, e);
+	if (rc == -ENODATA)
+		next_ns = plan->to_ns;
+	else if (rc < 0)
+		return rc;
+	if (next_ns > plan->to_ns)
+		next_ns = plan->to_ns;
+	const int64_t windows = (next_ns - chunk->to_ns) / plan->window_ns;
+	if (windows > EMPTY_WINDOWS_MAX)
+		*ret = chunk->to_ns + windows * plan->window_ns;
+	return 0;
+}
+
 int window_walk(struct client *client, const struct window_plan *plan, window_fn *fn, void *arg,
 	struct err *e)
 {
@@ -142,6 +176,9 @@ int window_walk(struct client *client, const struct window_plan *plan, window_fn
 			return rc;
 		if (plan->at_once == 0)
 			at_once = window_at_once(&chunk, plan->window_ns);
+		rc = window_skip(client, plan, &chunk, &to, e);
+		if (rc != 0)
+			return rc;
 	}
 	return 0;
 }

@@ -43,7 +43,8 @@ struct window_plan {
  * lent until the call returns; @turn is emptied then. Non-zero stops the walk and is returned. */
 typedef int window_fn(void *arg, const struct window *window, struct arena *turn);
 
-/* 0, what @fn returned, or a negative errno with @e filled. */
+/* 0, what @fn returned, or a negative errno with @e filled. More than a thousand windows in a row
+ * without any data are left out: the walk takes time in proportion to the data. */
 int window_walk(struct client *client, const struct window_plan *plan, window_fn *fn, void *arg,
 	struct err *e);
 

@@ -25,6 +25,9 @@
 enum { STALE_INTERVALS = 3 };
 /* What the agent says of a target is written once a second, and committed within another. */
 #define STORED_LAG_NS (2 * NS_PER_S)
+/* Three intervals of 1 s pass on a busy machine without anybody's fault. A switch that does not
+ * answer is told by its own failed polls, long before. */
+#define SILENT_LEAST_NS (10 * NS_PER_S)
 #define INTERVAL_DEFAULT_NS (10 * NS_PER_S)
 
 struct status_row {
@@ -355,9 +358,12 @@ static int64_t status_limit_ns(const struct status_row *row)
 	int64_t gap_ns = row->newest_ns - row->before_ns;
 	if (!row->polled && row->before_ns && gap_ns > interval_ns)
 		interval_ns = gap_ns;
-	if (row->polled)
-		return STALE_INTERVALS * interval_ns + STORED_LAG_NS;
-	return STALE_INTERVALS * interval_ns;
+	if (!row->polled)
+		return STALE_INTERVALS * interval_ns;
+	const int64_t limit_ns = STALE_INTERVALS * interval_ns + STORED_LAG_NS;
+	if (limit_ns < SILENT_LEAST_NS)
+		return SILENT_LEAST_NS;
+	return limit_ns;
 }
 
 /* The time since its newest answer or sample; -1 = there was none. */
@@ -403,8 +409,13 @@ static void status_explain_no_value(
 static void status_explain_silent(const struct status_row *row, int64_t age_ns, struct str *why)
 {
 	char age[32], limit[32];
+	const int64_t limit_ns = status_limit_ns(row);
 	duration_format(age, sizeof(age), age_ns);
-	duration_format(limit, sizeof(limit), status_limit_ns(row));
+	duration_format(limit, sizeof(limit), limit_ns);
+	if (row->polled && limit_ns == SILENT_LEAST_NS) {
+		str_addf(why, "silent for %s, more than %s", age, limit);
+		return;
+	}
 	str_addf(why, "silent for %s, more than %d intervals%s (%s)", age, STALE_INTERVALS,
 		str_if(row->polled, " and 2s to store it"), limit);
 }

@@ -64,8 +64,11 @@ static struct past_series *past_series_of(struct watch_past *past, const char *p
 static void past_take(struct watch_past *past, const struct entity *entity,
 	const struct series *from, int64_t from_ns)
 {
+	const uint32_t first = series_after(from, from_ns);
+	if (first == from->n)
+		return; /* only its last value before that time: a series here is never empty */
 	struct past_series *series = past_series_of(past, entity->port);
-	for (uint32_t i = series_after(from, from_ns); i < from->n; i++) {
+	for (uint32_t i = first; i < from->n; i++) {
 		rw_grow(series->v, series->n, series->cap);
 		series->v[series->n++] = (struct past_value){
 			.t_ns = from->t_ns[i], .value = sample_f64(from->value[i])};

@@ -30,6 +30,9 @@
 
 #define LATE_POLLS 3.5
 #define LATE_NS (12 * NS_PER_S) /* where polls are frequent: two that timed out, and the next */
+/* So few steps say little of a rhythm: after a start the first may be very short. */
+#define FEW_STEPS 2
+#define FEW_POLLS 2.5 /* of the usual interval: until then few steps do not call it late */
 #define DOWN_POLLS 1.5 /* without a sample, where its neighbours see their links to it down */
 #define PART_NS (120 * NS_PER_S) /* slow tables are polled every minute or so */
 #define PART_SHARE 0.25
@@ -199,19 +202,25 @@ static void telemetry_collect(const struct analyzer_in *in, const struct observe
 	}
 }
 
+/* Was the agent away between two times? Such a step says nothing of a switch's rhythm. */
+static bool telemetry_was_away(const struct pulse_gaps *gaps, int64_t from_ns, int64_t to_ns)
+{
+	return telemetry_watched(gaps, from_ns, to_ns) != to_ns - from_ns;
+}
+
 /* Median time between polls in the window, 0 unknown; and the longest hole, in @sighting. */
-static int64_t telemetry_rhythm(struct sighting *sighting, const struct window *window,
-	const struct pulse_gaps *gaps, struct arena *a)
+static int64_t telemetry_rhythm(
+	struct sighting *sighting, const struct analyzer_in *in, const struct pulse_gaps *gaps)
 {
 	if (!sighting->densest)
 		return 0;
 	const struct series *s = sighting->densest;
-	const uint32_t from = series_after(s, window->from_ns),
-		       end = series_after(s, window->to_ns);
+	const uint32_t from = series_after(s, in->window->from_ns),
+		       end = series_after(s, in->window->to_ns);
 	uint32_t first = 1;
 	if (from)
 		first = from;
-	int64_t *v = arena_array(a, int64_t, end + 1);
+	int64_t *v = arena_array(in->arena, int64_t, end + 1);
 	size_t n = 0;
 	int64_t longest_ns = 0;
 	for (uint32_t i = first; i < end; i++) {
@@ -221,12 +230,16 @@ static int64_t telemetry_rhythm(struct sighting *sighting, const struct window *
 			sighting->hole_from_ns = s->t_ns[i - 1];
 			sighting->hole_to_ns = s->t_ns[i];
 		}
-		n++;
+		n += !telemetry_was_away(gaps, s->t_ns[i - 1], s->t_ns[i]);
 	}
 	if (!n)
 		return 0;
 	qsort(v, n, sizeof(*v), telemetry_by_length);
-	return v[(n - 1) / 2];
+	const int64_t median_ns = v[(n - 1) / 2];
+	if (n <= FEW_STEPS && median_ns < in->interval_ns &&
+		(double)sighting->silence_ns < FEW_POLLS * (double)in->interval_ns)
+		return in->interval_ns;
+	return median_ns;
 }
 
 static int64_t late_after(int64_t cadence_ns)
@@ -277,7 +290,9 @@ static void telemetry_judge(const struct analyzer_in *in, const struct observed 
 	const struct pulse_gaps *gaps, struct sighting *sighting)
 {
 	const struct window *w = in->window;
-	sighting->cadence_ns = telemetry_rhythm(sighting, w, gaps, in->arena);
+	if (sighting->newest_ns != INT64_MIN)
+		sighting->silence_ns = telemetry_watched(gaps, sighting->newest_ns, w->to_ns);
+	sighting->cadence_ns = telemetry_rhythm(sighting, in, gaps);
 	const int64_t longest_ns =
 		telemetry_watched(gaps, sighting->hole_from_ns, sighting->hole_to_ns);
 	if (!sighting->cadence_ns)
@@ -290,7 +305,6 @@ static void telemetry_judge(const struct analyzer_in *in, const struct observed 
 			sighting->state = STATE_FINE;
 		return;
 	}
-	sighting->silence_ns = telemetry_watched(gaps, sighting->newest_ns, w->to_ns);
 	if (sighting->silence_ns > longest_ns) {
 		sighting->hole_from_ns = sighting->newest_ns;
 		sighting->hole_to_ns = w->to_ns;

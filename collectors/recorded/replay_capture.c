@@ -17,7 +17,11 @@
 #include "collectors/packet/roce_parse.h"
 
 #define YAML_MAX (1u << 20)
-#define INTERVALS_MAX 1000000 /* of one case; beyond, only those with packets have rows */
+/* Of one case: an hour at 1 s, and so many more for each packet. Two packets that lie days apart
+ * are not worth a million rows; beyond, only intervals with packets have rows. */
+#define INTERVALS_FREE 3600
+#define INTERVALS_A_PACKET 20
+#define INTERVALS_MAX 1000000
 
 static void free_config(struct config **config)
 {
@@ -120,6 +124,7 @@ static void take_rows(struct flow_list *out, const struct replay_stream *stream)
 /* When the captures of the case ran: from the first packet of any to the last of any. */
 struct capture_span {
 	int64_t first_ns, last_ns;
+	uint64_t packets;
 	bool any;
 };
 
@@ -129,7 +134,17 @@ static void span_take(struct capture_span *span, int64_t t_ns)
 		span->first_ns = t_ns;
 	if (!span->any || t_ns > span->last_ns)
 		span->last_ns = t_ns;
+	span->packets++;
 	span->any = true;
+}
+
+/* May every interval of the span have a row? */
+static bool span_is_filled(const struct capture_span *span, int64_t interval_ns)
+{
+	const int64_t intervals = (span->last_ns - span->first_ns) / interval_ns;
+	if (intervals >= INTERVALS_MAX)
+		return false;
+	return (uint64_t)intervals <= INTERVALS_FREE + span->packets * INTERVALS_A_PACKET;
 }
 
 static int replay_capture_read_span(const char *dir, const struct config_capture *capture,
@@ -174,7 +189,7 @@ static int read_packets(const char *dir, const struct config_capture *capture,
 		.entity = entities_intern(entities, str_or(capture->device, "capture"),
 			str_or(capture->port, capture->name), PRIO_NONE),
 		.dir = replay_direction(capture)};
-	bool fill = (span->last_ns - span->first_ns) / capture->interval_ns < INTERVALS_MAX;
+	const bool fill = span_is_filled(span, capture->interval_ns);
 	/* the same seed every time: else two replays of one case could refuse different flows when
 	 * the table is full */
 	const struct analysis_options options = {.flow_limit = FLOW_TABLE_LIMIT,

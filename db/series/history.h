@@ -36,6 +36,7 @@ struct history_ops {
 		int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e);
 	int (*range)(struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns,
 		struct err *e);
+	int (*next)(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e);
 	int (*match)(struct history *history, const struct history_filter *filter, uint32_t **ret,
 		size_t *ret_n, struct err *e);
 	int (*each_sample)(struct history *history, const struct history_filter *filter,
@@ -78,6 +79,14 @@ static inline int history_range(
 	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {
 	return history->ops->range(history, ret_first_ns, ret_last_ns, e);
+}
+
+/* history_next - when the first sample or flow interval after @t_ns is, of whatever kind; @t_ns + 1
+ * where the store cannot tell without reading much. -ENODATA when there is none. */
+static inline int history_next(
+	struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e)
+{
+	return history->ops->next(history, t_ns, ret_ns, e);
 }
 
 /* history_match - ids of the entities that @filter lets through and that ever had one of its

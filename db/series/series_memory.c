@@ -230,6 +230,23 @@ static uint32_t track_after(const struct track *track, int64_t at)
 	return lo;
 }
 
+int64_t series_memory_next(const struct series_memory *memory, int64_t t_ns)
+{
+	int64_t next_ns = INT64_MAX;
+	for (size_t i = 0; i < memory->n; i++) {
+		const struct track *track = &memory->tracks[i];
+		const uint32_t at = track_after(track, t_ns);
+		if (at < track->n && track_times(track)[at] < next_ns)
+			next_ns = track_times(track)[at];
+	}
+	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
+		const int64_t to_ns = memory->flows[i].to_ns;
+		if (to_ns > t_ns && to_ns < next_ns)
+			next_ns = to_ns;
+	}
+	return next_ns;
+}
+
 /* The part of a track that a window has, in the memory of the track. */
 static bool track_window(
 	const struct track *track, int64_t from_ns, int64_t to_ns, struct series *ret)
@@ -379,6 +396,14 @@ static int memory_window(struct history *history, struct arena *a, const struct 
 	return window_from_memory(memory_of(history), a, spec, from_ns, to_ns, ret);
 }
 
+static int memory_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e)
+{
+	*ret_ns = series_memory_next(memory_of(history), t_ns);
+	if (*ret_ns == INT64_MAX)
+		return -ENODATA;
+	return 0;
+}
+
 static int memory_range(
 	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {
@@ -510,6 +535,7 @@ static const struct history_ops memory_history_ops = {
 	.entities = memory_entities,
 	.window = memory_window,
 	.range = memory_range,
+	.next = memory_next,
 	.match = memory_match,
 	.each_sample = memory_each_sample,
 	.each_flow = memory_each_flow,

@@ -51,6 +51,7 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e);
 int series_db_range(
 	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e);
+int series_db_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e);
 int series_db_match(struct history *history, const struct history_filter *filter, uint32_t **ret,
 	size_t *ret_n, struct err *e);
 int series_db_each_sample(struct history *history, const struct history_filter *filter,

@@ -268,6 +268,33 @@ int series_db_range(
 	return series_scan_range(series_db_of(history), false, ret_first_ns, ret_last_ns, e);
 }
 
+int series_db_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e)
+{
+	struct series_db *db = series_db_of(history);
+	rw_cleanup(str_done) struct str sql = {0};
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+
+	*ret_ns = t_ns + 1;
+	if (db->by_entity)
+		return 0; /* no index by time */
+	str_add(&sql, "SELECT min(t) FROM (SELECT min(to_ns) AS t FROM flow WHERE to_ns>?1");
+	for (unsigned table = 0; table < SCHEMA_TABLES; table++)
+		str_addf(&sql, " UNION ALL SELECT min(t_ns) FROM %s WHERE t_ns>?1",
+			schema_table[table]);
+	str_add(&sql, ")");
+	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, t_ns);
+		rc = sqlite3_step(st);
+	}
+	if (rc != SQLITE_ROW)
+		return sqlite_fail(e, db->db, rc, "read", db->path);
+	if (sqlite3_column_type(st, 0) == SQLITE_NULL)
+		return -ENODATA;
+	*ret_ns = sqlite3_column_int64(st, 0);
+	return 0;
+}
+
 /* The length of the next slice, by how many samples the last one had. */
 static int64_t next_slice(int64_t slice_ns, size_t n)
 {

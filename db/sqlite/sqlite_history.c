@@ -8,6 +8,7 @@ static const struct history_ops sqlite_history_ops = {
 	.entities = series_db_entities,
 	.window = series_db_window,
 	.range = series_db_range,
+	.next = series_db_next,
 	.match = series_db_match,
 	.each_sample = series_db_each_sample,
 	.each_flow = series_db_each_flow,

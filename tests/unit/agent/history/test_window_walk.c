@@ -113,6 +113,37 @@ static void test_walk(void **state)
 	window_world_done(&world);
 }
 
+static int count(void *arg, const struct window *window, struct arena *turn)
+{
+	(*(size_t *)arg)++;
+	return 0;
+}
+
+/* Thirty years between two samples are not a window each. */
+static void test_far_apart(void **state)
+{
+	struct window_world world;
+	make_past(&world);
+	const int years_s = 946000000;
+	const struct made_sample made = {.device = "leaf1",
+		.port = "swp1",
+		.priority = PRIO_NONE,
+		.metric = M_PORT_OUT_OCTETS};
+	window_world_add(&world, years_s, made, 1e9);
+	struct client client = {.history = series_memory_history(world.memory)};
+	const struct window_spec spec = {.metrics = metrics, .n_metrics = 1};
+	const struct window_plan plan = {.spec = &spec,
+		.from_ns = 0,
+		.to_ns = (years_s + 20) * NS_PER_S,
+		.window_ns = NS_PER_S};
+	size_t windows = 0;
+	struct err e = {0};
+	assert_int_equal(window_walk(&client, &plan, count, &windows, &e), 0);
+	assert_true(windows >= 88 + 1);
+	assert_true(windows < 1000);
+	window_world_done(&world);
+}
+
 static void test_spacing(void **state)
 {
 	struct window_world world;
@@ -131,6 +162,7 @@ int main(void)
 		cmocka_unit_test(test_align),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_far_apart),
 		cmocka_unit_test(test_spacing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -259,7 +259,8 @@ static void test_short_interval(void **state)
 		const char *status, *reason;
 	} rows[] = {
 		{3, "up", NULL},
-		{20, "unknown", "more than 3 intervals and 2s to store it (5s)"},
+		{8, "up", NULL}, /* a machine that does other work at the same time */
+		{20, "unknown", "silent for 2"},
 	};
 	struct world *w = *state;
 	store_fabric(w->store, 1,
