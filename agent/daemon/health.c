@@ -133,6 +133,12 @@ void health_target(struct health *health, struct health_source *past, const char
 		health, "", (double)target->missed, "target/%s/%s/missed", name, target->protocol);
 	health_add(health, "", (double)target->suspects, "target/%s/%s/suspects", name,
 		target->protocol);
+	if (target->out_of_order > 0)
+		health_add(health, "", target->out_of_order, "target/%s/%s/out_of_order", name,
+			target->protocol);
+	if (target->cut_columns > 0)
+		health_add(health, "", target->cut_columns, "target/%s/%s/cut_columns", name,
+			target->protocol);
 	if (target->uptime_stands_ns > 0)
 		health_add(health, "s", (double)target->uptime_stands_ns / 1e9,
 			"target/%s/%s/uptime_stands_s", name, target->protocol);

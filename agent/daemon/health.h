@@ -10,7 +10,7 @@
  *              findings failed
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)
  *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed suspects max_repetitions
- *                          uptime_stands_s
+ *                          uptime_stands_s out_of_order cut_columns
  *   gnmi/NAME/             messages bytes updates refused odd_times stale reconnects stalls
  *                          skew_s
  *   capture/NAME/          frames roce bad kernel_drops; of sFlow also datagrams strangers

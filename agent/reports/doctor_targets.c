@@ -25,7 +25,7 @@
 struct target_facts {
 	const char *name, *protocol, *status, *reason; /* protocol, reason: NULL = none */
 	double age_s, p95_s, interval_s, polls, timeouts, missed, repetitions, suspects,
-		uptime_stands_s;
+		uptime_stands_s, out_of_order, cut_columns;
 };
 
 static double facts_number(const json_t *object, const char *key)
@@ -81,6 +81,8 @@ static struct target_facts doctor_targets_facts_of(
 		facts.interval_s = facts_number(device, "interval_s");
 	facts.missed = facts_missed(doctor, &facts);
 	facts.repetitions = facts_health(doctor, &facts, "max_repetitions");
+	facts.out_of_order = facts_health(doctor, &facts, "out_of_order");
+	facts.cut_columns = facts_health(doctor, &facts, "cut_columns");
 	facts.uptime_stands_s = facts_health(doctor, &facts, "uptime_stands_s");
 	facts.suspects = facts_health(doctor, &facts, "suspects");
 	return facts;
@@ -150,6 +152,17 @@ static void judge_polls(struct doctor *doctor, const struct target_facts *facts,
 		doctor_targets_note(notes, "large answers get lost: max-repetitions %d -> %.0f",
 			REPETITIONS_FULL, facts->repetitions);
 	note_suspects(facts, notes);
+	if (facts->out_of_order > 0)
+		doctor_targets_note(notes,
+			"%.0f values a poll are not in the order of their OIDs; they are read",
+			facts->out_of_order);
+	if (facts->cut_columns > 0)
+		doctor_todo(doctor, false, facts->name,
+			"see which tables are shorter than the switch's own: rocewatch profile "
+			"test",
+			"%.0f columns of its tables could not be read to their end: the answers go "
+			"round, or have too many rows",
+			facts->cut_columns);
 	if (facts->uptime_stands_s > 0)
 		doctor_targets_note(notes,
 			"sysUpTime stands still for %.0f s: restarts show only in counters",

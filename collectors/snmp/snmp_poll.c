@@ -386,6 +386,18 @@ static void walk_decode(struct snmp_target *target, struct walk *walk)
 		walk->n_want = snmp_decode_needed(walk->table, walk->rows, walk->want);
 }
 
+/* What was odd about the tables of this poll. */
+static void walks_count(struct snmp_target *target)
+{
+	struct target *state = &target->machine.state;
+	state->out_of_order = state->cut_columns = 0;
+	for (size_t i = 0; i < target->n_walks; i++) {
+		const struct snmp_rows_stats *stats = snmp_rows_stats(target->walks[i].rows);
+		state->out_of_order += stats->out_of_order;
+		state->cut_columns += stats->non_increasing + (stats->overflow > 0);
+	}
+}
+
 /* snmp_poll_decode - all tables of this poll, which took place at @t_ns, into target->samples.
  * False when no table had a row. */
 static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
@@ -409,6 +421,7 @@ static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 	if (target->slow)
 		snmp_decode_cell(target->decoder, &target->samples);
 	target->unknown_ports = snmp_decode_stats(target->decoder)->unknown_ports;
+	walks_count(target);
 	return rows;
 }
 

@@ -193,6 +193,22 @@ static bool value_absent(const struct snmp_varbind *varbind)
 		varbind->type == SNMP_NULL_VALUE || varbind->type == SNMP_NONE;
 }
 
+/* column_is_news - an OID below the one before: is it a value that this column has not got yet?
+ * Then the table is only in another order. What has no value leaves no trace, so it is no step. */
+static bool column_is_news(
+	const struct snmp_rows *rows, size_t i, const struct snmp_varbind *varbind)
+{
+	const struct walk_column *column = &rows->columns[i];
+	const struct snmp_oid key = {
+		varbind->oid.v + column->n_root, varbind->oid.n - column->n_root};
+	if (value_absent(varbind) || rows->n_rows >= SNMP_UNORDERED_MAX)
+		return false;
+	const size_t at = row_position(rows, key, column->hint);
+	if (at >= rows->n_rows || snmp_oid_order(row_key(rows, at), key) != 0)
+		return true;
+	return rows->values[(size_t)rows->rows[at].slot * rows->n_columns + i].type == SNMP_NONE;
+}
+
 /* column_take - one varbind for column @i, which takes a step or ends. */
 static void column_take(struct snmp_rows *rows, size_t i, const struct snmp_varbind *varbind)
 {
@@ -206,12 +222,14 @@ static void column_take(struct snmp_rows *rows, size_t i, const struct snmp_varb
 		return;
 	}
 	/* 2. an agent that does not move on would be asked without end */
-	if (!grows)
+	const bool moves = grows || (inside && column_is_news(rows, i, varbind));
+	if (!moves)
 		rows->stats.non_increasing++;
-	if (!inside || !grows) {
+	if (!inside || !moves) {
 		c->done = true;
 		return;
 	}
+	rows->stats.out_of_order += !grows;
 	memcpy(c->last, oid.v, oid.n * sizeof(*c->last));
 	c->n_last = oid.n;
 	/* 3. a hole */

@@ -16,6 +16,9 @@
 #include "collectors/snmp/snmp_oid.h"
 
 #define SNMP_ROWS_MAX 262144 /* rows of one table: more is refused and counted */
+/* A table in another order than that of OIDs is read as "snmpbulkwalk -Cc" does, as long as it has
+ * not more rows: each value whose row was not there yet is a step forward. */
+#define SNMP_UNORDERED_MAX 16384
 #define SNMP_BYTES_MAX (4u << 20) /* string bytes of one table */
 
 struct snmp_value {
@@ -25,7 +28,9 @@ struct snmp_value {
 
 struct snmp_rows_stats { /* of the walk under way */
 	uint32_t varbinds, requests;
-	uint32_t non_increasing; /* columns stopped because an OID did not grow */
+	/* columns stopped because an OID came again, or was in no order where order is needed */
+	uint32_t non_increasing;
+	uint32_t out_of_order; /* values whose OID is below the one before; taken all the same */
 	uint32_t no_value; /* noSuchObject, noSuchInstance, NULL inside a column */
 	uint32_t overflow; /* rows or bytes refused by a limit */
 	uint32_t stalled; /* answers that brought nothing */

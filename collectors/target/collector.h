@@ -63,6 +63,9 @@ struct target {
 	uint64_t missed;
 	/* readings of counters that cannot be true: kept, flagged, no rate is taken from them */
 	uint64_t suspects;
+	/* of the newest poll: values in another order than that of OIDs; table columns that were
+	 * given up, because answers went round or the table has too many rows */
+	uint32_t out_of_order, cut_columns;
 	int64_t uptime_stands_ns; /* sysUpTime has not moved for so long; 0: it moves, or is not
 				     read */
 	int64_t interval_ns; /* how often it is asked; 0 = not said: nothing is missed */
