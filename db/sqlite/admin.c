@@ -50,27 +50,31 @@ static int open_reader(const char *path, sqlite3 **ret, int *ret_version, struct
 }
 
 /* "SELECT count(*),count(column) ..." for a table, and the metric of each column. An older
- * version's file may lack a column, for a metric that it did not know. Returns how many columns. */
-static int count_sql(sqlite3 *db, unsigned table, struct str *out, uint16_t metrics[ROW_COLUMNS])
+ * version's file may lack a column, for a metric that it did not know. @ret_n: how many columns. */
+static int count_sql(
+	sqlite3 *db, unsigned table, struct str *out, uint16_t metrics[ROW_COLUMNS], int *ret_n)
 {
 	char column[SCHEMA_COLUMN_MAX];
-	int n = 0;
+	int n = 0, rc = SQLITE_OK;
 
 	str_add(out, "SELECT count(*)");
 	for (unsigned set = 0; set < COLUMN_SETS; set++) {
 		if (column_set_table(set) != table)
 			continue;
-		for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++) {
+			bool has = false;
 			schema_prio_column(column, m, column_set_prio(set));
-			if (!column_set_has(set, m) ||
-				!sqlite_has_column(db, schema_table[table], column))
+			if (column_set_has(set, m))
+				rc = sqlite_has_column(db, schema_table[table], column, &has);
+			if (!has)
 				continue;
 			str_addf(out, ",count(%s)", column);
 			metrics[n++] = (uint16_t)m;
 		}
 	}
 	str_addf(out, " FROM %s", schema_table[table]);
-	return n;
+	*ret_n = n;
+	return rc;
 }
 
 /* One pass over a table counts its rows and the values of every column. */
@@ -80,10 +84,13 @@ static int count_table(sqlite3 *db, unsigned table, struct db_stat *stat)
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	uint16_t metrics[ROW_COLUMNS];
 
-	if (!sqlite_has_column(db, schema_table[table], "entity"))
-		return SQLITE_OK; /* an older version's file */
-	int n = count_sql(db, table, &sql, metrics);
-	int rc = sqlite3_prepare_v2(db, sql.s, (int)sql.n, &st, NULL);
+	bool has;
+	int n, rc = sqlite_has_column(db, schema_table[table], "entity", &has);
+	if (rc != SQLITE_OK || !has) /* none: an older version's file */
+		return rc;
+	rc = count_sql(db, table, &sql, metrics, &n);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, sql.s, (int)sql.n, &st, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc != SQLITE_ROW)
@@ -114,17 +121,24 @@ static int quick_check(sqlite3 *db, char *buf, size_t size)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
 	if (rc == SQLITE_ROW) {
-		snprintf(buf, size, "%s", (const char *)sqlite3_column_text(st, 0));
-		return SQLITE_OK;
+		const char *text = (const char *)sqlite3_column_text(st, 0);
+		snprintf(buf, size, "%s", str_or(text, ""));
+		return text ? SQLITE_OK : SQLITE_NOMEM;
 	}
+	if ((rc & 0xff) != SQLITE_CORRUPT && (rc & 0xff) != SQLITE_NOTADB)
+		return rc;
 	/* damage that stops the check itself is its result */
 	snprintf(buf, size, "%s", sqlite3_errmsg(db));
 	return SQLITE_OK;
 }
 
-static uint64_t count_rows(sqlite3 *db, const char *sql)
+/* An error goes to *@rc: what could not be counted is not 0. @rc NULL: of a damaged file, of which
+ * some may still be counted. */
+static uint64_t count_rows(sqlite3 *db, const char *sql, int *rc)
 {
-	return (uint64_t)sqlite_int(db, sql, 0, NULL);
+	if (rc && *rc != SQLITE_OK)
+		return 0;
+	return (uint64_t)sqlite_int(db, sql, 0, rc);
 }
 
 static int stat_contents(sqlite3 *db, struct db_stat *stat)
@@ -133,13 +147,16 @@ static int stat_contents(sqlite3 *db, struct db_stat *stat)
 
 	if (rc == SQLITE_OK && strcmp(stat->check, "ok") == 0)
 		rc = count_samples(db, stat);
-	stat->entities = count_rows(db, "SELECT count(*) FROM entity");
-	stat->flows = count_rows(db, "SELECT count(*) FROM flow");
-	stat->findings = count_rows(db, "SELECT count(*) FROM finding");
-	stat->incidents = count_rows(db, "SELECT count(*) FROM incident");
-	stat->events = count_rows(db, "SELECT count(*) FROM event");
-	stat->free_bytes =
-		count_rows(db, "PRAGMA freelist_count") * count_rows(db, "PRAGMA page_size");
+	int *told = &rc;
+	if (rc == SQLITE_OK && strcmp(stat->check, "ok") != 0)
+		told = NULL;
+	stat->entities = count_rows(db, "SELECT count(*) FROM entity", told);
+	stat->flows = count_rows(db, "SELECT count(*) FROM flow", told);
+	stat->findings = count_rows(db, "SELECT count(*) FROM finding", told);
+	stat->incidents = count_rows(db, "SELECT count(*) FROM incident", told);
+	stat->events = count_rows(db, "SELECT count(*) FROM event", told);
+	stat->free_bytes = count_rows(db, "PRAGMA freelist_count", told) *
+		count_rows(db, "PRAGMA page_size", told);
 	return rc;
 }
 

@@ -159,19 +159,24 @@ void series_end(struct series_db *db)
 }
 
 /* An older version's file may lack columns. */
-static void load_columns(struct series_db *db)
+static int load_columns(struct series_db *db)
 {
 	char column[SCHEMA_COLUMN_MAX];
+	int rc = SQLITE_OK;
 
 	for (unsigned set = 0; set < COLUMN_SETS; set++) {
 		const char *table = schema_table[column_set_table(set)];
 		struct reader_set *to = &db->sets[set];
-		for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++) {
+			bool has = false;
 			schema_prio_column(column, m, column_set_prio(set));
-			if (column_set_has(set, m) && sqlite_has_column(db->db, table, column))
+			if (column_set_has(set, m))
+				rc = sqlite_has_column(db->db, table, column, &has);
+			if (has)
 				to->metrics[to->n_metrics++] = (uint16_t)m;
 		}
 	}
+	return rc;
 }
 
 /* The main file has everything: there is no write-ahead log, or an empty one that nobody has open
@@ -266,8 +271,9 @@ static int open_reader_file(struct series_db *db, struct err *e)
 	db->old_flows = version <= SCHEMA_PLAIN_FLOWS;
 	rc = sqlite_exec(
 		db->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
+	if (rc == SQLITE_OK)
+		rc = load_columns(db);
 	if (rc == SQLITE_OK) {
-		load_columns(db);
 		rc = series_begin(db);
 		series_end(db);
 	}

@@ -93,9 +93,10 @@ static int walk_back(struct filler *filler, uint32_t entity, size_t *missing)
 			filler->n_metrics, row);
 		take_anchors(filler, row, n, missing);
 	}
-	sqlite3_reset(filler->before);
+	const int reset =
+		sqlite3_reset(filler->before); /* tells of a text that could not be read */
 	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-		return SQLITE_OK;
+		return reset;
 	return rc;
 }
 
@@ -123,9 +124,9 @@ static int series_fill_find_anchor(struct filler *filler, uint32_t entity, size_
 		c->has_anchor = true;
 		break;
 	}
-	sqlite3_reset(filler->anchor[at]);
+	const int reset = sqlite3_reset(filler->anchor[at]);
 	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-		return SQLITE_OK;
+		return reset;
 	return rc;
 }
 

@@ -29,7 +29,9 @@ int series_db_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml,
 	if (rc != SQLITE_ROW)
 		return sqlite_fail(e, db->db, rc, "read", db->path);
 	const char *yaml = (const char *)sqlite3_column_text(st, 0);
-	*ret_yaml = rw_strdup(str_or(yaml, ""));
+	if (!yaml) /* the column is never NULL */
+		return sqlite_fail(e, db->db, sqlite3_errcode(db->db), "read", db->path);
+	*ret_yaml = rw_strdup(yaml);
 	return 0;
 }
 
@@ -63,6 +65,8 @@ static int prepare_user(struct series_db *db, const char *sql, sqlite3_stmt **re
 	if (rc == SQLITE_AUTH)
 		return err_set(
 			e, -EPERM, "only reading is allowed here: SELECT on the documented views");
+	if (rc != SQLITE_OK && rc != SQLITE_ERROR) /* not the statement's fault */
+		return sqlite_fail(e, db->db, rc, "read", db->path);
 	if (rc != SQLITE_OK)
 		return err_set(e, -EINVAL, "SQL: %s", sqlite3_errmsg(db->db));
 	if (!*ret)
@@ -77,11 +81,15 @@ static int prepare_user(struct series_db *db, const char *sql, sqlite3_stmt **re
 }
 
 /* One row's texts: SQLite's until the next step, or, with @clean, a copy where they were not fit to
- * be printed. A BLOB is shown as its bytes up to the first NUL. */
-static void series_sql_take(sqlite3_stmt *st, int n, char **values, char **clean)
+ * be printed. A BLOB is shown as its bytes up to the first NUL. False: a text could not be made for
+ * want of memory; it would look like NULL. */
+static bool series_sql_take(sqlite3_stmt *st, int n, char **values, char **clean)
 {
 	for (int i = 0; i < n; i++) {
+		const bool null = sqlite3_column_type(st, i) == SQLITE_NULL;
 		values[i] = (char *)(uintptr_t)sqlite3_column_text(st, i);
+		if (!values[i] && !null && sqlite3_errcode(sqlite3_db_handle(st)) == SQLITE_NOMEM)
+			return false;
 		if (!clean)
 			continue;
 		free(clean[i]);
@@ -89,6 +97,7 @@ static void series_sql_take(sqlite3_stmt *st, int n, char **values, char **clean
 		if (values[i] && !text_is_clean(values[i]))
 			values[i] = clean[i] = text_clean_copy(values[i]);
 	}
+	return true;
 }
 
 /* What is in the file is not trusted to be text of one line: with @head, somebody's own statement
@@ -115,7 +124,10 @@ int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn
 	if (head && (rc == SQLITE_ROW || rc == SQLITE_DONE))
 		r = head(arg, n, NULL, names);
 	for (; rc == SQLITE_ROW && r == 0; rc = sqlite3_step(st)) {
-		series_sql_take(st, n, values, clean);
+		if (!series_sql_take(st, n, values, clean)) {
+			rc = SQLITE_NOMEM;
+			break;
+		}
 		r = fn(arg, n, values, names);
 	}
 	for (int i = 0; clean && i < n; i++)
@@ -124,5 +136,7 @@ int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn
 		return r;
 	if (rc == SQLITE_DONE)
 		return 0;
-	return err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(db->db));
+	if (rc == SQLITE_ERROR) /* what it computes is not possible: an integer overflow ... */
+		return err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(db->db));
+	return sqlite_fail(e, db->db, rc, "read", db->path);
 }

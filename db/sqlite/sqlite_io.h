@@ -26,8 +26,9 @@ int sqlite_execf(sqlite3 *db, const char *fmt, ...) __attribute__((format(printf
  * code by @ret_rc (may be NULL). */
 sqlite3_int64 sqlite_int(sqlite3 *db, const char *sql, sqlite3_int64 fallback, int *ret_rc);
 
-/* sqlite_has_column - of a table; false also when there is no such table. */
-bool sqlite_has_column(sqlite3 *db, const char *table, const char *column);
+/* sqlite_has_column - of a table; *ret false also when there is no such table. Not SQLITE_OK: the
+ * file could not be read, so it is not known. */
+int sqlite_has_column(sqlite3 *db, const char *table, const char *column, bool *ret);
 
 /* sqlite_prepare - a statement that is kept and run many times. */
 int sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);

@@ -15,6 +15,7 @@ static int sqlite_store_result(struct store_writer *writer, int rc, struct err *
 {
 	if (rc == SQLITE_OK)
 		return 0;
+	writer->last_rc = rc;
 	return sqlite_fail(e, writer->db, rc, "write", writer->o.path);
 }
 
@@ -82,9 +83,8 @@ static void sqlite_store_rollback(void *state)
 
 	if (!writer->db)
 		return;
-	const int rc = sqlite3_extended_errcode(writer->db);
 	writer_rollback(writer);
-	writer_suspect(writer, rc);
+	writer_suspect(writer, writer->last_rc);
 }
 
 static int sqlite_store_rescue(void *state, struct err *e)

@@ -36,17 +36,23 @@ static int prepare_piece(struct piece *piece)
 	rw_cleanup(str_done) struct str sql = {0};
 	char column[SCHEMA_COLUMN_MAX];
 	const char *table = old_table[piece->scope];
+	int rc = SQLITE_OK;
 
 	str_add(&sql, "SELECT entity,t_ns,source,flags,x");
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		if ((unsigned)metric_info(m)->scope != piece->scope ||
-			!sqlite_has_column(piece->writer->db, table, schema_column(column, m)))
+		bool has = false;
+		if ((unsigned)metric_info(m)->scope == piece->scope)
+			rc = sqlite_has_column(
+				piece->writer->db, table, schema_column(column, m), &has);
+		if (rc != SQLITE_OK)
+			return rc;
+		if (!has)
 			continue;
 		piece->metrics[piece->n_metrics++] = (uint16_t)m;
 		str_addf(&sql, ",%s", column);
 	}
 	str_addf(&sql, " FROM %s ORDER BY entity, t_ns LIMIT ?1", table);
-	int rc = sqlite3_prepare_v2(piece->writer->db, sql.s, (int)sql.n, &piece->read, NULL);
+	rc = sqlite3_prepare_v2(piece->writer->db, sql.s, (int)sql.n, &piece->read, NULL);
 	sql.n = 0;
 	str_addf(&sql, "DELETE FROM %s WHERE (entity, t_ns) <= (?1, ?2)", table);
 	if (rc == SQLITE_OK)
@@ -99,7 +105,7 @@ static int move_piece(struct piece *piece, size_t *ret_rows)
 		store_import_take_row(piece);
 		*ret_rows += 1;
 	}
-	sqlite3_reset(piece->read);
+	sqlite3_reset(piece->read); /* a text that could not be read ends the steps with an error */
 	if (rc != SQLITE_DONE)
 		return rc;
 	if (*ret_rows == 0)
@@ -147,8 +153,11 @@ int writer_import(struct store_writer *writer)
 {
 	int rc = SQLITE_OK;
 
-	for (unsigned scope = 0; rc == SQLITE_OK && scope < rw_countof(old_table); scope++)
-		if (sqlite_has_column(writer->db, old_table[scope], "entity"))
+	for (unsigned scope = 0; rc == SQLITE_OK && scope < rw_countof(old_table); scope++) {
+		bool has;
+		rc = sqlite_has_column(writer->db, old_table[scope], "entity", &has);
+		if (rc == SQLITE_OK && has)
 			rc = move_table(writer, scope);
+	}
 	return rc;
 }

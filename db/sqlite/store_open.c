@@ -121,10 +121,33 @@ static int mark_recorded(struct store_writer *writer)
 	return sqlite_exec(writer->db, "DELETE FROM meta WHERE key='" SCHEMA_RECORDED "'");
 }
 
+/* Asked for, write-ahead logging may silently not come about: without it readers and writer block
+ * each other, and a failed write may leave the file damaged. */
+static int check_mode(struct store_writer *writer, const char *path, struct err *e)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	const char *mode = NULL;
+	int rc = sqlite_prepare(writer->db, "PRAGMA journal_mode", &st);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc != SQLITE_ROW)
+		return sqlite_fail(e, writer->db, rc, "prepare", path);
+	mode = (const char *)sqlite3_column_text(st, 0);
+	if (str_eq(mode, "wal"))
+		return 0;
+	return err_set(e, -ENOTSUP,
+		"%s cannot have a write-ahead log on this file system (shared memory is missing); "
+		"put it on a local disk",
+		path);
+}
+
 int writer_open_file(struct store_writer *writer, const char *path, struct err *e)
 {
-	int version, r = make_file(path, e);
+	int version, r = writer_find_rescued(path, e);
 
+	if (r == 0)
+		r = make_file(path, e);
 	if (r < 0)
 		return r;
 	int rc = sqlite3_open_v2(
@@ -144,13 +167,18 @@ int writer_open_file(struct store_writer *writer, const char *path, struct err *
 	rc = sqlite_exec(writer->db, pragmas);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, writer->db, rc, "prepare", path);
-	r = schema_migrate(writer->db, path, e);
+	r = check_mode(writer, path, e);
+	if (r == 0)
+		r = schema_migrate(writer->db, path, e);
 	if (r < 0)
 		return r;
 	sqlite3_wal_hook(writer->db, wal_grew, writer);
 	rc = prepare_all(writer);
 	if (rc == SQLITE_OK)
 		rc = mark_recorded(writer);
+	/* when it is not known what a failed commit left behind, the old numbers count */
+	if (rc == SQLITE_OK && !writer->unsure)
+		rc = writer_counts(writer);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, writer->db, rc, "prepare", path);
 	return 0;
@@ -307,6 +335,10 @@ void writer_close_file(struct store_writer *writer)
 		sqlite3_finalize(writer->records[i].st);
 		writer->records[i] = (struct writer_record){0};
 	}
+	for (size_t i = 0; i < WRITER_COUNTED; i++) {
+		sqlite3_finalize(writer->count[i]);
+		writer->count[i] = NULL;
+	}
 	sqlite3_finalize(writer->old_health);
 	sqlite3_finalize(writer->series);
 	sqlite3_finalize(writer->instant);
@@ -320,6 +352,7 @@ void writer_close(struct store_writer *writer)
 {
 	if (!writer)
 		return;
+	writer_rescue_last(writer);
 	writer_close_file(writer);
 	writer_unlock(writer->lock_fd);
 	free(writer->retain.pins);

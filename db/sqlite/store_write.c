@@ -49,16 +49,69 @@ void writer_note_entity(struct store_writer *writer, uint32_t id, struct row_at 
 
 /* ---- transactions -------------------------------------------------------- */
 
+static const char *const counted_tables[WRITER_COUNTED] = {
+	[COUNTED_EVENT] = "event", [COUNTED_FINDING] = "finding", [COUNTED_FLOW] = "flow"};
+
+static int counts_read(struct store_writer *writer, int64_t ret[WRITER_COUNTED])
+{
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < WRITER_COUNTED; i++) {
+		if (!writer->count[i]) {
+			rw_cleanup(str_done) struct str sql = {0};
+			str_addf(&sql, "SELECT max(id) FROM %s", counted_tables[i]);
+			rc = sqlite_prepare(writer->db, sql.s, &writer->count[i]);
+		}
+		if (rc == SQLITE_OK && sqlite3_step(writer->count[i]) == SQLITE_ROW)
+			ret[i] = sqlite3_column_int64(writer->count[i], 0);
+		if (rc == SQLITE_OK)
+			rc = sqlite3_reset(writer->count[i]);
+	}
+	return rc;
+}
+
+int writer_counts(struct store_writer *writer)
+{
+	return counts_read(writer, writer->newest_id);
+}
+
+static int counts_delete_newer(struct store_writer *writer)
+{
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < WRITER_COUNTED; i++)
+		rc = sqlite_execf(writer->db, "DELETE FROM %s WHERE id>%lld", counted_tables[i],
+			(long long)writer->newest_id[i]);
+	return rc;
+}
+
 int writer_begin(struct store_writer *writer)
 {
 	writer->n_new_series = 0;
 	writer->txn++;
-	return sqlite_exec(writer->db, "BEGIN IMMEDIATE");
+	const int rc = sqlite_exec(writer->db, "BEGIN IMMEDIATE");
+	if (rc != SQLITE_OK || !writer->unsure)
+		return rc;
+	return counts_delete_newer(writer);
 }
 
+/*
+ * SQLite may report a failure although the log has the whole transaction (the memory of the log's
+ * index could not be mapped, say). This connection does not see it then. Whoever opens the file
+ * next does.
+ */
 int writer_commit(struct store_writer *writer)
 {
-	return sqlite_exec(writer->db, "COMMIT");
+	int64_t newest[WRITER_COUNTED];
+	int rc = counts_read(writer, newest);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = sqlite_exec(writer->db, "COMMIT");
+	writer->unsure = rc != SQLITE_OK;
+	if (rc == SQLITE_OK)
+		memcpy(writer->newest_id, newest, sizeof(newest));
+	return rc;
 }
 
 void writer_rollback(struct store_writer *writer)
@@ -83,9 +136,12 @@ void writer_rollback(struct store_writer *writer)
 int writer_checkpoint(struct store_writer *writer)
 {
 	int in_log = 0, copied = 0, rc = SQLITE_OK;
+	int enough = CHECKPOINT_PAGES;
 	bool held = false;
 
-	if (writer->wal_pages >= CHECKPOINT_PAGES) {
+	if (writer->o.log_pages > 0)
+		enough = writer->o.log_pages;
+	if (writer->wal_pages >= enough) {
 		rc = sqlite3_wal_checkpoint_v2(
 			writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
 		held = rc == SQLITE_OK && in_log > HELD_PAGES && copied < in_log;

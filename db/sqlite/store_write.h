@@ -72,6 +72,10 @@ struct writer_record { /* the statement of one kind of record, prepared when fir
 	sqlite3_stmt *st;
 	uint8_t parameter[WRITER_RECORD_COLUMNS]; /* of each of record_columns() */
 };
+
+/* Tables whose rows have no key but a number: written twice, they would be there twice. */
+enum { COUNTED_EVENT, COUNTED_FINDING, COUNTED_FLOW, WRITER_COUNTED };
+
 struct store_writer {
 	struct store_options o;
 	sqlite3 *db;
@@ -79,6 +83,10 @@ struct store_writer {
 	dev_t file_device; /* which file .db has open */
 	ino_t file_inode;
 	int failed; /* transactions in a row */
+	int last_rc; /* of the newest operation that failed */
+	/* the newest row of each counted table, as of the newest commit */
+	int64_t newest_id[WRITER_COUNTED];
+	bool unsure; /* a COMMIT failed: it may have reached the disk all the same */
 	struct writer_table tables[SCHEMA_TABLES];
 	uint16_t position[METRIC_COUNT]; /* of a metric among its table's metrics */
 	bool is_cfg[METRIC_COUNT];
@@ -99,6 +107,7 @@ struct store_writer {
 
 	struct writer_record records[RECORD_KINDS];
 	sqlite3_stmt *old_health;
+	sqlite3_stmt *count[WRITER_COUNTED];
 
 	int wal_pages;
 	struct complaint wal_held; /* a reader keeps the write-ahead log from being emptied */
@@ -123,18 +132,33 @@ void writer_close_file(struct store_writer *writer);
  * When somebody has deleted it, its content is still there as long as it is open: it is written to
  * a new file at the same path, and writing goes on there. 0: nothing to do; 1: rescued.
  * -EEXIST: another file stands at the path: it is left alone, and writing goes on in the file that
- * has no name any more. Other negative errno: the rescue failed and is tried after the next commit.
- * store_rescue.c
+ * has no name any more. Other negative errno: the rescue failed and is tried after the next commit;
+ * until it succeeds the deleted file stays open. store_rescue.c
  */
 int writer_rescue(struct store_writer *writer, struct err *e);
 
-/* writer_suspect - after a transaction that ended with @rc: when several in a row failed by I/O or
- * locking, the connection is closed, and the next transaction opens another. */
+/* writer_rescue_last - before the file is closed for good: if it was deleted, what it held is saved
+ * beside it, for the next start. */
+void writer_rescue_last(struct store_writer *writer);
+
+/* writer_suspect - after a transaction that ended with @rc: when several in a row failed by
+ * anything but want of room, memory or a lock, the connection is closed, and the next transaction
+ * opens another. A file that has no name any more is not closed: that would be its end. */
 void writer_suspect(struct store_writer *writer, int rc);
-/* writer_reopen - a closed file is opened again. 0, also when it was open; negative errno. */
+/* writer_reopen - a closed file is opened again, and the log says so. 0, also when it was open;
+ * -EEXIST: another file stands in its place; other negative errno. */
 int writer_reopen(struct store_writer *writer, struct err *e);
+/* writer_find_rescued - when @path is not there, and a whole copy of it is because an agent ended
+ * in the middle of a rescue, the copy takes its place. Before the file is opened. 0 or negative
+ * errno.
+ */
+int writer_find_rescued(const char *path, struct err *e);
 
 /* store_write.c */
+/* writer_counts - reads .newest_id. */
+int writer_counts(struct store_writer *writer);
+/* After a COMMIT that failed, the next transaction deletes what it may have left of the counted
+ * tables: the caller writes all of it again. */
 int writer_begin(struct store_writer *writer);
 int writer_commit(struct store_writer *writer);
 void writer_rollback(struct store_writer *writer);

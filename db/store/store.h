@@ -32,6 +32,8 @@ struct store_options {
 	int64_t raw_ns, minute_ns, hour_ns; /* retention; 0 = for ever */
 	int64_t events_ns, incidents_ns;
 	size_t max_pending; /* samples kept while the disk refuses; 0 = 4 M */
+	/* the write-ahead log is copied into the file from so many pages on; 0 = 1,000 (8 MB) */
+	int log_pages;
 };
 
 /*

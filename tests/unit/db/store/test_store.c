@@ -20,7 +20,7 @@
 #include "db/store/store.h"
 #include "db/sqlite/sqlite.h"
 #include "db/store/store_backend.h"
-#include "tests/unit/db/store/fault_vfs.h"
+#include "tests/faults/fault_vfs.h"
 
 #define DEADLINE_NS (60 * NS_PER_S)
 
