@@ -5,9 +5,10 @@
  * missing, nothing is there twice, all that waited is written, and the fault was told, unless the
  * file is the same as without it.
  *
- *   every_nth                     a sample, always the same for one --seed
- *   every_nth --all [OPERATION]   each N; beyond the first 300, each --stride'th (1)
- *   every_nth OPERATION N [lasts] one run, with the log of the store
+ *   every_nth [--seed S]             a sample: some ten single failures in each hour, spread over
+ *                                    it, and some that last
+ *   every_nth --all [OPERATION]      each N; beyond the first 300, each --stride'th (1)
+ *   every_nth OPERATION N [lasts|K]  one run, with the log of the store; K: each K-th from N on
  *
  * One line per operation; exit status 1 when any of the last six columns is not 0.
  */
@@ -26,6 +27,7 @@
 
 #define LASTS_NS (6 * 60 * NS_PER_S)
 #define FIRST_ALL 300
+#define SAMPLE_FAILURES 10
 #define HANG_S 120 /* real seconds for one run */
 
 static const struct nth_row {
@@ -71,6 +73,7 @@ struct nth_run {
 	const struct nth_row *row;
 	int64_t n;
 	bool lasts;
+	int64_t every; /* not once, but each so many calls; 0 = once */
 	int64_t began_ns; /* the first failure was seen; 0 = not yet */
 	int64_t failed;
 	bool healed;
@@ -96,7 +99,7 @@ static void nth_tick(struct hour *hour, void *arg)
 {
 	struct nth_run *run = arg;
 
-	if (run->healed || fault_vfs_failed() == 0)
+	if (run->healed || fault_vfs_failed() == 0 || run->every > 0)
 		return;
 	if (run->began_ns == 0)
 		run->began_ns = sim_wall_ns();
@@ -122,7 +125,8 @@ static void nth_hour(struct nth_run *run)
 		.rc = run->row ? run->row->rc : 0,
 		.torn = run->row && run->row->torn,
 		.first = run->n,
-		.times = run->lasts ? INT64_MAX : 1};
+		.every = run->every,
+		.times = run->lasts || run->every > 0 ? INT64_MAX : 1};
 	struct hour *hour = hour_new(&options);
 
 	alarm(HANG_S);
@@ -175,14 +179,14 @@ static void nth_count(struct nth_sum *sum, const struct nth_run *run)
 	sum->stuck += !run->settled;
 }
 
-static struct nth_run nth_once(const struct nth_row *row, int64_t n, bool lasts)
+static struct nth_run nth_once(const struct nth_row *row, int64_t n, bool lasts, int64_t every)
 {
-	struct nth_run run = {.row = row, .n = n, .lasts = lasts};
+	struct nth_run run = {.row = row, .n = n, .lasts = lasts, .every = every};
 
 	nth_hour(&run);
 	if (!nth_is_good(&run))
-		printf("every_nth %s %" PRId64 "%s: %s%s%s%s%s\n", row->name, n,
-			lasts ? " lasts" : "", run.settled ? "" : "not written in the end; ",
+		printf("every_nth %s %" PRId64 " %s%" PRId64 ": %s%s%s%s%s\n", row->name, n,
+			lasts ? "lasts " : "", every, run.settled ? "" : "not written in the end; ",
 			run.told || run.same ? "" : "not told; ",
 			run.check.damaged ? "damaged; " : "",
 			run.seen.unnamed > 0 ? "a message without the file's name; " : "",
@@ -225,7 +229,7 @@ static bool nth_all(const struct nth_row *row, int64_t stride)
 
 	for (int64_t n = 1; n <= calls; n += n < FIRST_ALL ? 1 : stride)
 		for (int lasts = 0; lasts < 2; lasts++) {
-			const struct nth_run run = nth_once(row, n, lasts);
+			const struct nth_run run = nth_once(row, n, lasts, 0);
 			nth_count(&sum, &run);
 		}
 	return nth_line(row->name, calls, &sum);
@@ -239,19 +243,18 @@ static uint64_t nth_random(uint64_t *state)
 	return *state;
 }
 
-/* Small N more often: opening makes many different calls. */
+/* Single failures, SAMPLE_FAILURES in the hour; every third time one that lasts. */
 static bool nth_sample(const struct nth_row *row, int runs, uint64_t seed)
 {
 	struct nth_sum sum = {0};
-	const int64_t calls = nth_calls(row);
+	const int64_t calls = nth_calls(row), every = calls / SAMPLE_FAILURES + 2;
 	uint64_t state = seed * 0x9E3779B97F4A7C15 + (uint64_t)(row - nth_rows) + 1;
 
 	for (int i = 0; i < runs; i++) {
-		int64_t room = calls;
-		if (i % 2 == 0 && room > 100)
-			room = 100;
-		const int64_t n = 1 + (int64_t)(nth_random(&state) >> 16) % (room + (room == 0));
-		const struct nth_run run = nth_once(row, n, i % 4 >= 2);
+		const bool lasts = (i + (row - nth_rows)) % 3 == 2;
+		const int64_t room = lasts ? calls + 1 : every;
+		const int64_t n = 1 + (int64_t)(nth_random(&state) >> 16) % room;
+		const struct nth_run run = nth_once(row, n, lasts, lasts ? 0 : every);
 		nth_count(&sum, &run);
 	}
 	return nth_line(row->name, calls, &sum);
@@ -268,10 +271,10 @@ static const struct nth_row *nth_find(const char *name)
 	exit(2);
 }
 
-static int nth_one(const char *name, const char *number, bool lasts)
+static int nth_one(const char *name, const char *number, bool lasts, int64_t every)
 {
 	size_t n;
-	const struct nth_run run = nth_once(nth_find(name), atoll(number), lasts);
+	const struct nth_run run = nth_once(nth_find(name), atoll(number), lasts, every);
 	const char *log = sim_log(&n);
 
 	printf("%.*sfailed %" PRId64 ", told %d, same %d, settled %d\n", (int)n, log, run.failed,
@@ -282,7 +285,7 @@ static int nth_one(const char *name, const char *number, bool lasts)
 int main(int argc, char **argv)
 {
 	const char *only = NULL, *number = NULL;
-	int64_t stride = 1, runs = 12;
+	int64_t stride = 1, runs = 1, every = 0;
 	uint64_t seed = 1;
 	bool all = false, lasts = false, good = true;
 
@@ -299,8 +302,10 @@ int main(int argc, char **argv)
 			lasts = true;
 		else if (!only)
 			only = argv[i];
-		else
+		else if (!number)
 			number = argv[i];
+		else
+			every = atoll(argv[i]);
 	}
 	if (stride < 1)
 		stride = 1;
@@ -315,7 +320,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (number)
-		return nth_one(only, number, lasts);
+		return nth_one(only, number, lasts, every);
 	if (!all)
 		printf("every_nth --seed %" PRIu64 " --runs %" PRId64 "\n", seed, runs);
 	nth_head();

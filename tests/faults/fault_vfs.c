@@ -48,6 +48,8 @@ static int fault_now(enum fault_op op, bool main_file, bool *ret_torn)
 	const int64_t n = atomic_fetch_add(&fault.counted, 1) + 1;
 	if (n < plan.first || n - plan.first >= plan.times)
 		return SQLITE_OK;
+	if (plan.every > 1 && (n - plan.first) % plan.every != 0)
+		return SQLITE_OK;
 	atomic_fetch_add(&fault.failed, 1);
 	if (ret_torn)
 		*ret_torn = plan.torn;

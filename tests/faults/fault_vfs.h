@@ -34,11 +34,11 @@ enum fault_op {
 #define FAULT_DISK (FAULT_BIT(FAULT_MALLOC) - 1)
 
 /* Calls @first to @first + @times - 1 of those in @ops, counted from 1 when the plan is set, answer
- * @rc and do nothing. */
+ * @rc and do nothing. With @every above 1, only each @every-th of these. */
 struct fault_plan {
 	unsigned ops;
 	int rc;
-	int64_t first, times;
+	int64_t first, times, every;
 	bool torn; /* a write that fails has written its first half */
 	bool main_only; /* only the database itself, not its log */
 };

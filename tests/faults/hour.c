@@ -37,6 +37,7 @@ struct hour {
 	uint64_t committed;
 	/* By the schedule. The clock may be later: waiting for a lock takes time. */
 	int64_t now_ns;
+	bool quota;
 	struct hour_seen seen;
 };
 
@@ -329,8 +330,9 @@ static bool hour_restart(struct hour *hour)
 		hour->seen.unsaved += book_count(hour->book) - hour->committed;
 	hour_close(hour);
 	book_forgive(hour->book, hour->committed);
+	hour->quota = true;
 	hour->committed = book_count(hour->book);
-	return hour_open(hour, UINT64_C(800) << 10);
+	return hour_open(hour, UINT64_C(900) << 10);
 }
 
 static void hour_reader(struct hour *hour, bool begin)
@@ -457,10 +459,14 @@ struct hour_seen hour_seen(const struct hour *hour)
 	return hour->seen;
 }
 
-/* What is older may be gone. */
+/* What is older may be gone: by retention, or by the quota after the restart. */
 static int64_t hour_floor(const struct hour *hour)
 {
-	return sim_wall_ns() - HOUR_RAW_NS;
+	int64_t floor_ns = hour->now_ns - HOUR_RAW_NS;
+
+	if (hour->quota && floor_ns < HOUR_T0 + (STEP_REOPEN + 1) * HOUR_STEP_NS)
+		floor_ns = HOUR_T0 + (STEP_REOPEN + 1) * HOUR_STEP_NS;
+	return floor_ns;
 }
 
 void hour_compare(struct hour *hour, uint64_t committed, struct hour_check *ret)
