@@ -19,6 +19,7 @@ struct walk_column {
 	uint32_t hint; /* position of the row touched last */
 	uint32_t count; /* rows that have this column */
 	bool done; /* nothing more to ask */
+	bool unordered; /* an OID was below the one before: growing proves nothing any more */
 };
 
 struct walk_row {
@@ -83,6 +84,7 @@ void snmp_rows_begin(struct snmp_rows *rows, const bool *want)
 		c->hint = 0;
 		c->count = 0;
 		c->done = want && !want[i];
+		c->unordered = false;
 	}
 	rows->n_rows = rows->n_keys = rows->n_bytes = rows->n_asked = 0;
 	rows->stats = (struct snmp_rows_stats){0};
@@ -222,8 +224,9 @@ static void column_take(struct snmp_rows *rows, size_t i, const struct snmp_varb
 		return;
 	}
 	/* 2. an agent that does not move on would be asked without end */
-	const bool moves = grows || (inside && column_is_news(rows, i, varbind));
-	if (!moves)
+	c->unordered = c->unordered || !grows;
+	const bool moves = !c->unordered || (inside && column_is_news(rows, i, varbind));
+	if (!moves && (inside || !grows))
 		rows->stats.non_increasing++;
 	if (!inside || !moves) {
 		c->done = true;
