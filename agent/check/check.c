@@ -62,11 +62,16 @@ static bool check_stale(const struct client *client, int64_t window_ns, char *wh
 	const int64_t age_ns = client->now_ns - client->data_ns;
 	if (client->agent == STORE_REPLAY || client->agent_alive)
 		return false;
-	if (client->has_data && age_ns <= limit_ns)
+	if (client->has_data && age_ns <= limit_ns && age_ns >= -CLIENT_SKEW_NS)
 		return false;
 	if (client->agent == AGENT_CANNOT_TELL)
 		writer = "cannot tell whether an agent writes";
-	if (client->has_data)
+	if (client->has_data && age_ns < 0)
+		snprintf(why, size,
+			"%s %s; all its samples are ahead of this machine's clock, the newest by "
+			"%s",
+			writer, client->db_path, duration_format(age, sizeof(age), -age_ns));
+	else if (client->has_data)
 		snprintf(why, size, "%s %s; its newest sample is %s old", writer, client->db_path,
 			duration_format(age, sizeof(age), age_ns));
 	else

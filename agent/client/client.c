@@ -81,10 +81,13 @@ static int open_store(struct client *client, struct err *e)
 
 /* ---- who writes it, and what time it is ---------------------------------- */
 
+/* What is not ahead of the clock, else what there is: that an agent wrote it at all. */
 static int take_written(void *arg, int n, char *const *words, char *const *names)
 {
 	struct client *client = arg;
-	if (words[0])
+	if (n > 1 && words[1])
+		client->written_ns = strtoll(words[1], NULL, 10);
+	else if (words[0])
 		client->written_ns = strtoll(words[0], NULL, 10);
 	return 0;
 }
@@ -98,11 +101,35 @@ static int client_read_written(struct client *client, struct err *e)
 		"SELECT count(*) FROM sqlite_master WHERE name='health'", take_made, &health, e);
 	if (r < 0)
 		return r;
-	const char *sql = "SELECT max(updated_ns) FROM target";
-	if (health)
-		sql = "SELECT max(t) FROM (SELECT max(updated_ns) AS t FROM target UNION ALL "
-		      "SELECT max(t_ns) FROM health)";
-	return history_sql(client->history, sql, take_written, client, e);
+	rw_cleanup(str_done) struct str sql = {0};
+	str_addf(&sql,
+		"SELECT max(t), max(CASE WHEN t<=%lld THEN t END) FROM (SELECT updated_ns AS t "
+		"FROM target%s)",
+		(long long)(wall_now().ns + CLIENT_SKEW_NS),
+		str_if(health, " UNION ALL SELECT t_ns FROM health"));
+	return history_sql(client->history, sql.s, take_written, client, e);
+}
+
+/* Samples ahead of the clock must not be taken for news. */
+static int client_read_range(struct client *client, struct err *e)
+{
+	int64_t first_ns;
+	client->history->not_after_ns = wall_now().ns + CLIENT_SKEW_NS;
+	int r = history_range(client->history, &first_ns, &client->data_ns, e);
+	if (r != -ENODATA)
+		return r;
+	client->history->not_after_ns = 0;
+	return history_range(client->history, &first_ns, &client->data_ns, e);
+}
+
+/* A replay's newest sample is its present, whatever the clock says. */
+static int client_read_replay(struct client *client, struct err *e)
+{
+	int64_t first_ns;
+	client->history->not_after_ns = 0;
+	if (!client->has_data)
+		return 0;
+	return history_range(client->history, &first_ns, &client->data_ns, e);
 }
 
 /* A replay marks its database, also while it or a command writes it. Only agents write of
@@ -119,14 +146,15 @@ static int client_is_replay(struct client *client, bool *ret, struct err *e)
 
 static int client_read_agent(struct client *client, struct err *e)
 {
-	int64_t first_ns;
 	bool replay = false;
-	int r = history_range(client->history, &first_ns, &client->data_ns, e);
+	int r = client_read_range(client, e);
 	client->has_data = r == 0;
 	if (r == 0 || r == -ENODATA)
 		r = client_read_written(client, e);
 	if (r == 0)
 		r = client_is_replay(client, &replay, e);
+	if (r == 0 && replay)
+		r = client_read_replay(client, e);
 	if (r < 0)
 		return r;
 	if (replay)
@@ -146,7 +174,7 @@ static void client_set_now(struct client *client)
 	int64_t newest_ns = client->written_ns;
 	if (client->has_data && client->data_ns > newest_ns)
 		newest_ns = client->data_ns;
-	const bool fresh = newest_ns > wall_ns - FRESH_NS;
+	const bool fresh = newest_ns > wall_ns - FRESH_NS && newest_ns <= wall_ns + CLIENT_SKEW_NS;
 	client->agent_alive =
 		client->agent == AGENT_RUNNING || (client->agent == AGENT_CANNOT_TELL && fresh);
 	client->now_ns = wall_ns;

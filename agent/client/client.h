@@ -67,7 +67,8 @@ struct client {
 	 */
 	bool agent_alive;
 	bool has_data;
-	int64_t data_ns; /* the newest sample, where .has_data */
+	/* The newest sample, where .has_data. One ahead of the clock counts only where all are. */
+	int64_t data_ns;
 	int64_t written_ns; /* when an agent last wrote of itself or a target; 0 = never */
 
 	int64_t now_ns, end_ns;
@@ -76,6 +77,9 @@ struct client {
 	int64_t at_ns;
 	bool past; /* .at_ns was asked for, and is over */
 };
+
+/* What is further ahead of the clock than two hosts differ was stamped by a wrong clock. */
+#define CLIENT_SKEW_NS (15 * 1000000000LL)
 
 /* client_data_end - up to where data counts for a state: .at_ns in the past, else .end_ns. */
 static inline int64_t client_data_end(const struct client *client)

@@ -20,6 +20,7 @@
 #include "agent/daemon/health.h"
 #include "agent/daemon/life.h"
 #include "agent/daemon/links.h"
+#include "agent/daemon/memory_watch.h"
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/privilege.h"
 #include "agent/daemon/reload.h"
@@ -72,6 +73,16 @@ static void watch_names(struct agent *agent)
 	agent->names_refused = refused;
 }
 
+/* A machine that is short of memory makes the agent slow, and then ends it: history should say it.
+ */
+static void watch_memory(struct agent *agent, int64_t now_ns)
+{
+	char what[MEMORY_TEXT_MAX];
+	if (!memory_watch_look(agent->memory, mono_now(), what, sizeof(what)))
+		return;
+	life_memory(agent->store, now_ns, what);
+}
+
 static void watch_store(struct agent *agent)
 {
 	struct store_stats s;
@@ -97,9 +108,10 @@ static int64_t agent_gap_ns(const struct agent *agent)
 static int64_t agent_watch_clock(void *arg)
 {
 	struct agent *agent = arg;
-	const int64_t now = wall_now().ns;
+	int64_t now, boot_ns;
+	clock_read(&now, &boot_ns);
 	const struct clock_change change =
-		clock_look(&agent->clock, now, clock_boot_ns(), agent_gap_ns(agent));
+		clock_look(&agent->clock, now, boot_ns, agent_gap_ns(agent));
 	if (change.step_ns != 0) {
 		life_clock_step(agent->store, now, change.step_ns);
 		pipeline_clock_set(agent->pipeline, change.since_ns, change.step_ns);
@@ -115,6 +127,8 @@ static int64_t agent_watch_clock(void *arg)
 static void agent_record_health(struct agent *agent)
 {
 	health_begin(agent->health, mono_now());
+	health_boot(agent->health, agent->boot.id, wall_now().ns - clock_boot_ns());
+	health_memory(agent->health, memory_watch_counts(agent->memory));
 	health_config(agent->health, agent->config_refused);
 	health_pipeline(agent->health, pipeline_counters(agent->pipeline));
 	health_names(agent->health, agent->entities);
@@ -152,6 +166,7 @@ static void agent_on_tick(void *arg)
 	alert_tick(a->alert, a->ledger, (wall_t){now}, mono);
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
+	watch_memory(a, now);
 	watch_names(a);
 	traps_retry(a, mono);
 	if (a->web)
@@ -224,10 +239,12 @@ static int start_store(struct agent *agent, struct err *e)
 			why.text);
 	alert_agent_start(agent);
 	if (resume_agent(agent->config->store.path, agent->entities, agent->config, agent->pipeline,
-		    agent->ledger, &why) != 0)
+		    agent->ledger, wall_now().ns, &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
 	if (agent->past.ahead_ns > 0)
 		ledger_rewind(agent->ledger, wall_now().ns);
+	if (agent->past.step_ns != 0 || agent->past.ahead_ns > 0)
+		pipeline_clock_torn(agent->pipeline);
 	alert_sync(agent->alert, agent->ledger, wall_now());
 	pipeline_advance(agent->pipeline, wall_now().ns);
 	pipeline_watch_clock(agent->pipeline, agent_watch_clock, agent);
@@ -268,7 +285,9 @@ static void start_timers(struct agent *agent)
 static void agent_read_past(struct agent *agent)
 {
 	struct err ignored = {0};
-	if (life_read(agent->config->store.path, wall_now().ns, &agent->past, &ignored) != 0)
+	const int64_t now_ns = wall_now().ns;
+	agent->boot = life_boot_now(now_ns);
+	if (life_read(agent->config->store.path, now_ns, &agent->boot, &agent->past, &ignored) != 0)
 		log_debug("agent", "no past: %s", ignored.text);
 }
 
@@ -321,6 +340,7 @@ static int agent_start(struct agent *agent, struct err *e)
 	agent->term = loop_signal_new(agent->loop, SIGTERM, on_stop, agent);
 	agent->interrupt = loop_signal_new(agent->loop, SIGINT, on_stop, agent);
 	agent->hup = loop_signal_new(agent->loop, SIGHUP, on_hup, agent);
+	agent->memory = memory_watch_new("/sys/fs/cgroup", "/proc");
 	agent_read_past(agent);
 	rc = start_store(agent, e);
 	if (rc != 0)
@@ -371,6 +391,7 @@ static void agent_stop(struct agent *agent)
 	discovery_free(agent->discovery);
 	ledger_free(agent->ledger);
 	health_free(agent->health);
+	memory_watch_free(agent->memory);
 	entities_free(agent->entities);
 	if (agent->loop) {
 		loop_signal_free(agent->hup);

@@ -11,6 +11,7 @@
 #include "agent/base/log.h"
 #include "agent/daemon/clock_watch.h"
 #include "agent/daemon/life.h"
+#include "agent/daemon/memory_watch.h"
 #include "agent/daemon/pulse.h"
 #include "agent/daemon/sd_notify.h"
 
@@ -45,6 +46,8 @@ struct agent {
 	struct clock_watch clock;
 	struct pulse pulse;
 	struct life_past past; /* as the start found it */
+	struct life_boot boot; /* of this run of the machine */
+	struct memory_watch *memory;
 	bool started; /* agent_start was written, so agent_stop will be too */
 	char stopping[96]; /* why it stops */
 	wall_t config_refused; /* when a reload was refused; 0 = the file is in force */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/daemon/memory_watch.h"
 #include "agent/daemon/pipeline.h"
 #include "collectors/snmp/trap_receiver.h"
 #include "db/store/store.h"
@@ -89,6 +90,22 @@ void health_begin(struct health *health, mono_t now)
 	health->now = now;
 	health_add(health, "bytes", rss_bytes(), "process/rss_bytes");
 	health_add(health, "s", (double)health->started.ns / 1e9, "process/started_s");
+}
+
+void health_memory(struct health *health, const struct memory_counts *counts)
+{
+	if (!counts)
+		return;
+	for (unsigned i = 0; i < MEMORY_COUNTS; i++)
+		health_add(health, "", (double)counts->n[i], "process/memory_%s",
+			memory_count_names[i]);
+	health_add(health, "", counts->stalled_ratio, "process/memory_stalled_ratio");
+}
+
+void health_boot(struct health *health, double boot, int64_t booted_ns)
+{
+	health_add(health, "", boot, "process/boot");
+	health_add(health, "s", (double)booted_ns / 1e9, "process/booted_s");
 }
 
 void health_config(struct health *health, wall_t refused)

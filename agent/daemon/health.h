@@ -54,6 +54,13 @@ struct health *health_new(wall_t started);
 void health_free(struct health *health); /* NULL is fine */
 
 void health_begin(struct health *health, mono_t now);
+/* health_memory - how often the kernel held back, refused or ended for want of memory since the
+ * agent's start; NULL: not known. */
+struct memory_counts;
+void health_memory(struct health *health, const struct memory_counts *counts);
+/* health_boot - which run of the machine this is, and its beginning by the wall clock: by these the
+ * next agent sees that the clock was set while none ran. */
+void health_boot(struct health *health, double boot, int64_t booted_ns);
 /* health_config - @refused: when a reload was refused; 0 = the file is in force. */
 void health_config(struct health *health, wall_t refused);
 void health_pipeline(struct health *health, const struct pipeline_counters *counters);

@@ -2,6 +2,7 @@
 #include "agent/daemon/life.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/log.h"
+#include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "agent/daemon/clock_watch.h"
 #include "agent/daemon/sources.h"
@@ -19,6 +21,8 @@
 #include "db/store/store.h"
 
 #define DURATION_MAX 32
+/* after so long an absence and a restart of the machine, its clock may be wrong as well */
+#define DOUBTFUL_NS (24 * 3600 * NS_PER_S)
 
 /* Log and store. */
 static void life_event(
@@ -58,12 +62,72 @@ static int life_read_signs(
 	return history_sql(history, sql.s, take_sign, ret, e);
 }
 
+/* ---- was the clock set meanwhile? ---------------------------------------- */
+
+/* A number that is the same as long as the machine runs; exact as a double. */
+static double life_boot_id(void)
+{
+	rw_cleanup(freep) char *text = NULL;
+	struct err e;
+	size_t n;
+	if (str_read_file("/proc/sys/kernel/random/boot_id", 256, &text, &n, &e) < 0)
+		return NAN;
+	return (double)(hash_bytes(text, n, 0) >> 12);
+}
+
+struct life_boot life_boot_now(int64_t now_ns)
+{
+	return (struct life_boot){.id = life_boot_id(), .booted_ns = now_ns - clock_boot_ns()};
+}
+
+struct life_health {
+	int64_t t_ns;
+	double boot, booted_s;
+};
+
+static int life_take_health(void *arg, int n, char *const *values, char *const *names)
+{
+	struct life_health *health = arg;
+	if (n < 3 || !values[0] || !values[1] || !values[2])
+		return 0;
+	if (str_eq(values[0], "process/boot"))
+		health->boot = strtod(values[1], NULL);
+	else
+		health->booted_s = strtod(values[1], NULL);
+	health->t_ns = strtoll(values[2], NULL, 10);
+	return 0;
+}
+
+/* The boot clock goes on while no agent runs: with it, the last sign of the agent before is dated
+ * by the present clock. */
+static int life_read_boot(struct history *history, const struct life_boot *boot,
+	struct life_past *past, struct err *e)
+{
+	struct life_health health = {.boot = NAN, .booted_s = NAN};
+	const int rc = history_sql(history,
+		"SELECT key, value, t_ns FROM health WHERE key IN ('process/boot', "
+		"'process/booted_s')",
+		life_take_health, &health, e);
+	if (rc != 0 || isnan(health.boot) || isnan(health.booted_s) || isnan(boot->id))
+		return rc;
+	past->other_boot = health.boot != boot->id;
+	if (past->other_boot)
+		return 0;
+	const int64_t step_ns = boot->booted_ns - (int64_t)(health.booted_s * 1e9);
+	if (step_ns < CLOCK_STEP_NS && step_ns > -CLOCK_STEP_NS)
+		return 0;
+	past->step_ns = step_ns;
+	past->seen_ns = health.t_ns + step_ns;
+	return 0;
+}
+
 static void life_close_history(struct history **history)
 {
 	history_close(*history);
 }
 
-int life_read(const char *path, int64_t now_ns, struct life_past *ret, struct err *e)
+int life_read(const char *path, int64_t now_ns, const struct life_boot *boot, struct life_past *ret,
+	struct err *e)
 {
 	rw_cleanup(life_close_history) struct history *history = NULL;
 	struct life_past past = {0};
@@ -83,6 +147,8 @@ int life_read(const char *path, int64_t now_ns, struct life_past *ret, struct er
 	if (rc == -ENODATA)
 		rc = 0;
 	if (rc == 0)
+		rc = life_read_boot(history, boot, &past, e);
+	if (rc == 0)
 		*ret = past;
 	return rc;
 }
@@ -96,6 +162,24 @@ static void life_write_away(struct store *store, int64_t from_ns, int64_t to_ns,
 	snprintf(text, sizeof(text), "nothing was collected for %s, from %s to %s: %s", lasted,
 		wall_format(from, (wall_t){from_ns}, 0), wall_format(to, (wall_t){to_ns}, 0), why);
 	life_event(store, LOG_WARN_, to_ns, "agent_away", text);
+}
+
+/* By how much is known: the boot clock went on. */
+static void life_write_step(struct store *store, int64_t now_ns, const struct life_past *past)
+{
+	char by[DURATION_MAX], text[256];
+	const char *how = "forward";
+	const char *then = "no difference is drawn across the step";
+	int64_t size_ns = past->step_ns;
+	if (past->step_ns < 0) {
+		how = "back";
+		then = "samples ahead of the clock are kept and not analysed";
+		size_ns = -past->step_ns;
+	}
+	duration_format(by, sizeof(by), (size_ns + NS_PER_S / 2) / NS_PER_S * NS_PER_S);
+	snprintf(text, sizeof(text), "the clock was set %s by %s while no agent ran; %s", how, by,
+		then);
+	life_event(store, LOG_WARN_, now_ns, "clock_step", text);
 }
 
 static void life_write_ahead(struct store *store, int64_t now_ns, int64_t ahead_ns)
@@ -112,16 +196,24 @@ static void life_write_ahead(struct store *store, int64_t now_ns, int64_t ahead_
 
 void life_started(struct store *store, const struct life_past *past, int64_t now_ns, int64_t gap_ns)
 {
-	char text[256], away[DURATION_MAX];
+	char text[256], away[DURATION_MAX], doubt[256];
 	const int64_t gap = now_ns - past->seen_ns;
 	const bool was_away = past->seen_ns > 0 && gap > gap_ns;
-	if (past->ahead_ns > 0)
+	if (past->step_ns != 0)
+		life_write_step(store, now_ns, past);
+	else if (past->ahead_ns > 0)
 		life_write_ahead(store, now_ns, past->ahead_ns);
 	if (was_away) {
 		const char *why = "the agent had not been stopped; it crashed, was killed, or the "
 				  "machine lost power";
 		if (past->stopped)
 			why = past->why;
+		if (past->other_boot && gap >= DOUBTFUL_NS) {
+			snprintf(doubt, sizeof(doubt),
+				"%s; the machine was restarted too: check that its clock is right",
+				why);
+			why = doubt;
+		}
 		life_write_away(store, past->seen_ns, now_ns, why);
 	}
 	if (was_away)
@@ -163,6 +255,11 @@ void life_clock_step(struct store *store, int64_t now_ns, int64_t step_ns)
 	duration_format(by, sizeof(by), (size_ns + NS_PER_S / 2) / NS_PER_S * NS_PER_S);
 	snprintf(text, sizeof(text), "the clock was set %s by %s; %s", how, by, then);
 	life_event(store, LOG_WARN_, now_ns, "clock_step", text);
+}
+
+void life_memory(struct store *store, int64_t now_ns, const char *what)
+{
+	life_event(store, LOG_WARN_, now_ns, "memory_pressure", what);
 }
 
 void life_web_down(struct store *store, int64_t now_ns, const char *why)

@@ -9,6 +9,7 @@
  *      config_reloaded  which sections changed, and what that did to the sources
  *      config_refused   the first mistake with its place, and how many there are
  *      clock_step       the wall clock was set, by how much and in which direction
+ *      memory_pressure  the machine, or the limit of the service, is short of memory
  *      web_down         the web server's process ended
  *
  * Loop thread.
@@ -26,15 +27,31 @@ struct store;
 
 /* What the database says of the agents that wrote it before. */
 struct life_past {
-	int64_t seen_ns; /* the newest sample or sign of life that is not in the future; 0 = none */
+	/* the newest sample or sign of life that is not in the future, by the present clock; 0 =
+	 * none
+	 */
+	int64_t seen_ns;
+	/* by how much the clock was set while no agent ran; 0 = it was not, or the machine was
+	 * restarted too, and it is not known */
+	int64_t step_ns;
+	bool other_boot; /* the machine was restarted since */
 	int64_t ahead_ns; /* how far the newest sample is ahead of the clock; 0 = it is not */
 	bool stopped; /* the last agent was stopped in order, and .why says how */
 	char why[160];
 };
 
+/* What tells a set clock from a machine that was off, as far as the last agent left it in its
+ * health (process/boot and process/booted_s). */
+struct life_boot {
+	double id; /* of this run of the machine; NAN = not known */
+	int64_t booted_ns; /* wall clock minus boot clock: constant until the clock is set */
+};
+struct life_boot life_boot_now(int64_t now_ns);
+
 /* life_read - before this agent writes. @now_ns: wall clock. 0 or negative errno; then *@ret says
  * that nothing is known. */
-int life_read(const char *path, int64_t now_ns, struct life_past *ret, struct err *e);
+int life_read(const char *path, int64_t now_ns, const struct life_boot *boot, struct life_past *ret,
+	struct err *e);
 
 /* life_started - agent_start; before it agent_away when the gap is longer than @gap_ns, and
  * clock_step when samples lie ahead of the clock. */
@@ -49,6 +66,7 @@ void life_reloaded(struct store *store, int64_t now_ns, const char *was, const c
 void life_refused(struct store *store, int64_t now_ns, const struct err_list *errors);
 /* life_clock_step - @step_ns below 0: set back. */
 void life_clock_step(struct store *store, int64_t now_ns, int64_t step_ns);
+void life_memory(struct store *store, int64_t now_ns, const char *what);
 void life_web_down(struct store *store, int64_t now_ns, const char *why);
 
 #endif

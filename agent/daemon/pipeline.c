@@ -44,11 +44,16 @@ static void pipeline_rewind(struct pipeline *pipeline, int64_t since_ns)
 	ledger_rewind(pipeline->ledger, since_ns);
 }
 
+void pipeline_clock_torn(struct pipeline *pipeline)
+{
+	for (size_t k = 0; k < pipeline->n_last; k++)
+		pipeline->last[k].torn = true;
+}
+
 void pipeline_clock_set(struct pipeline *pipeline, int64_t since_ns, int64_t step_ns)
 {
 	intake_flush(pipeline);
-	for (size_t k = 0; k < pipeline->n_last; k++)
-		pipeline->last[k].torn = true;
+	pipeline_clock_torn(pipeline);
 	if (step_ns < 0)
 		pipeline_rewind(pipeline, since_ns);
 }

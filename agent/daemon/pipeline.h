@@ -76,6 +76,10 @@ void pipeline_listen(struct pipeline *pipeline,
 void pipeline_peer(struct pipeline *pipeline, const char *device, const char *port,
 	const char *peer_device, const char *peer_port, int64_t t_ns);
 
+/* pipeline_clock_torn - the clock was set since the newest samples were taken: no difference is
+ * drawn from them to the next ones. */
+void pipeline_clock_torn(struct pipeline *pipeline);
+
 /*
  * pipeline_clock_set - the wall clock was set by @step_ns; no sample that comes now is earlier than
  * @since_ns. No difference is drawn across the step. Set back: what memory holds from after

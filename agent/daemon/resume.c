@@ -13,6 +13,7 @@
 #include "db/open.h"
 #include "db/series/history.h"
 
+#define AHEAD_NS (2 * NS_PER_S) /* as at the intake */
 #define CHUNK 65536 /* samples fed at once: 2 MiB */
 #define FLOW_INTERVAL_MAX (3600 * NS_PER_S) /* longest flow interval that is looked for */
 
@@ -165,13 +166,15 @@ static void close_history(struct history **history)
 }
 
 int resume_agent(const char *path, struct entities *entities, const struct config *config,
-	struct pipeline *pipeline, struct ledger *ledger, struct err *e)
+	struct pipeline *pipeline, struct ledger *ledger, int64_t now_ns, struct err *e)
 {
 	rw_cleanup(close_history) struct history *history = NULL;
 	int64_t first_ns, last_ns, known_ns = INT64_MIN;
 	int rc = db_history_open(path, &history, e);
 	if (rc != 0)
 		return rc;
+	/* what is ahead of the clock was stamped by a wrong one, and is no past */
+	history->not_after_ns = now_ns + AHEAD_NS;
 	rc = history_range(history, &first_ns, &last_ns, e);
 	if (rc == -ENODATA)
 		return 0;

@@ -32,10 +32,11 @@ int resume_feed(struct history *history, struct entities *entities, struct pipel
 /*
  * resume_agent - at the agent's start: open incidents continue, and the last windows are analysed
  * again, so that counters have their last value, windows under way their samples, and pending
- * incidents their windows. An empty database is fine. 0 or negative errno with @e filled; then the
+ * incidents their windows. What is ahead of @now_ns, the wall clock, is left out. An empty
+ * database is fine. 0 or negative errno with @e filled; then the
  * agent starts without a past.
  */
 int resume_agent(const char *path, struct entities *entities, const struct config *config,
-	struct pipeline *pipeline, struct ledger *ledger, struct err *e);
+	struct pipeline *pipeline, struct ledger *ledger, int64_t now_ns, struct err *e);
 
 #endif

@@ -334,7 +334,8 @@ static void judge_process(struct doctor *doctor, const json_t *agent)
 			"ask as a user who may: systemctl status rocewatch",
 			"cannot tell whether an agent runs (no right to read %s.lock)%s",
 			client->db_path, age);
-	else if (client->agent_alive && (doctor->health_ns == 0 || silent_ns > SILENT_NS))
+	else if (client->agent_alive &&
+		(doctor->health_ns == 0 || silent_ns > SILENT_NS || silent_ns < -SILENT_NS))
 		doctor_todo(doctor, true, "agent", "see its log: disk error or hung main loop",
 			"the agent (pid %d) has not written its health for a minute",
 			client->writer_pid);

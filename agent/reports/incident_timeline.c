@@ -92,6 +92,7 @@ static void timeline_add_kind(struct str *out, const char *kind)
 		{"agent_start", "agent started"},
 		{"agent_stop", "agent stopped"},
 		{"agent_away", "agent was away"},
+		{"memory_pressure", "memory was short"},
 		{"config_reloaded", "configuration reloaded"},
 		{"config_refused", "configuration refused"},
 	};

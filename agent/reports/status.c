@@ -366,7 +366,10 @@ static int64_t status_limit_ns(const struct status_row *row)
 	return limit_ns;
 }
 
-/* The time since its newest answer or sample; -1 = there was none. */
+/* Its newest time is ahead of the clock, which was set back since. */
+#define AGE_AHEAD (-2)
+
+/* The time since its newest answer or sample; -1 = there was none, or AGE_AHEAD. */
 static int64_t status_age_ns(const struct client *client, const struct status_row *row)
 {
 	int64_t last_ns = row->newest_ns;
@@ -375,6 +378,8 @@ static int64_t status_age_ns(const struct client *client, const struct status_ro
 	if (!last_ns)
 		return -1;
 	int64_t age_ns = client->at_ns - last_ns;
+	if (age_ns < -CLIENT_SKEW_NS)
+		return AGE_AHEAD;
 	if (age_ns < 0)
 		return 0; /* the clocks of two hosts differ */
 	return age_ns;
@@ -434,6 +439,10 @@ static enum known status_judge(
 	}
 	if (row->polled && !row->up) {
 		str_add(why, str_or(row->reason, "not asked yet"));
+		return UNKNOWN;
+	}
+	if (age_ns == AGE_AHEAD) {
+		str_add(why, "its newest answer carries a time ahead of the clock");
 		return UNKNOWN;
 	}
 	if (age_ns < 0) {

@@ -50,6 +50,8 @@ struct history_ops {
 /* The first member of each implementation's own struct. */
 struct history {
 	const struct history_ops *ops;
+	/* history_range() leaves out what is later: it was stamped by a wrong clock; 0 = nothing */
+	int64_t not_after_ns;
 };
 
 static inline void history_close(struct history *history) /* NULL is fine */
@@ -74,7 +76,8 @@ static inline int history_window(struct history *history, struct arena *a,
 }
 
 /* history_range - times of the oldest and the newest sample of what is watched. Late samples, whose
- * time may be wrong, and the agent's own pulse do not count. -ENODATA when there are none. */
+ * time may be wrong, and the agent's own pulse do not count, nor what is later than .not_after_ns.
+ * -ENODATA when there are none. */
 static inline int history_range(
 	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {

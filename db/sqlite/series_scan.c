@@ -201,21 +201,22 @@ int series_db_match(struct history *history, const struct history_filter *filter
 
 /* The first or last row of @table that counts: not one whose time is wrong (late), nor what the
  * agent says of itself. Such rows are few at the ends: this is a seek. */
-static void range_end_sql(const char *table, const char *order, bool whole, struct str *out)
+static void range_end_sql(
+	const char *table, const char *order, bool whole, int64_t not_after_ns, struct str *out)
 {
 	if (whole) {
 		str_addf(out, "(SELECT t_ns FROM %s ORDER BY t_ns %s LIMIT 1)", table, order);
 		return;
 	}
 	str_addf(out,
-		"(SELECT t_ns FROM %s WHERE (flags & %d)=0 AND entity IS NOT "
+		"(SELECT t_ns FROM %s WHERE t_ns<=%lld AND (flags & %d)=0 AND entity IS NOT "
 		"(SELECT id FROM entity WHERE device='" ENTITY_AGENT
 		"' AND port='" ENTITY_AGENT_PORT "' AND priority=-1) ORDER BY t_ns %s LIMIT 1)",
-		table, SF_LATE, order);
+		table, (long long)not_after_ns, SF_LATE, order);
 }
 
 /* The ends of each table, one seek each; in an older version's file, one per entity too. */
-static void range_sql(bool by_entity, bool whole, struct str *out)
+static void range_sql(bool by_entity, bool whole, int64_t not_after_ns, struct str *out)
 {
 	unsigned n = SCHEMA_TABLES;
 
@@ -234,9 +235,9 @@ static void range_sql(bool by_entity, bool whole, struct str *out)
 			continue;
 		}
 		str_add(out, "SELECT ");
-		range_end_sql(table, "ASC", whole, out);
+		range_end_sql(table, "ASC", whole, not_after_ns, out);
 		str_add(out, " AS f, ");
-		range_end_sql(table, "DESC", whole, out);
+		range_end_sql(table, "DESC", whole, not_after_ns, out);
 		str_add(out, " AS l");
 	}
 	str_add(out, ")");
@@ -249,7 +250,10 @@ static int series_scan_range(struct series_db *db, bool whole, int64_t *ret_firs
 	rw_cleanup(str_done) struct str sql = {0};
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 
-	range_sql(db->by_entity, whole, &sql);
+	int64_t not_after_ns = INT64_MAX;
+	if (db->history.not_after_ns != 0)
+		not_after_ns = db->history.not_after_ns;
+	range_sql(db->by_entity, whole, not_after_ns, &sql);
 	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);

@@ -258,6 +258,53 @@ static void test_stopped_agent(void **state)
 	client_done(&client);
 }
 
+/* A clock that showed a day in 2099 once left samples, a target and health there. */
+static void test_future_marks(void **state)
+{
+	struct world *w = *state;
+	const int64_t end_ns = wall_now().ns - 3600 * NS_PER_S, wrong_ns = 4085000000 * NS_PER_S;
+	const struct globals g = with_db(w);
+	struct client client;
+	char why[512] = "";
+	add_agent_data(w, end_ns);
+	add_sample(w, "leaf2", wrong_ns);
+	add_sample(w, "spine1", wrong_ns);
+	add_target(w, "spine1", wrong_ns);
+	store_health(
+		w->store, wrong_ns, &(struct store_health){"process/rss_bytes", "bytes", 1}, 1);
+	close_store(w);
+	client_of(w, &g, &client);
+	assert_true(client.data_ns == end_ns);
+	assert_true(client.to_ns == end_ns && client.from_ns == end_ns - SPAN_NS);
+	assert_true(client.written_ns == end_ns);
+	assert_true(check_unknown(&client, SPAN_NS, why, sizeof(why)));
+	assert_non_null(strstr(why, "1h00m"));
+	/* an agent whose lock may not be read does not seem to run because of them */
+	json_t *doc = status_of(&client);
+	assert_true(json_is_true(at(doc, "agent", "stale")));
+	assert_true(doc_number(json_object_get(doc, "agent"), "data_age_s") >= 3600);
+	json_decref(doc);
+	client_done(&client);
+}
+
+/* All that there is lies ahead: found, and nothing that could be judged. */
+static void test_only_future_marks(void **state)
+{
+	struct world *w = *state;
+	const int64_t wrong_ns = 4085000000 * NS_PER_S;
+	const struct globals g = with_db(w);
+	struct client client;
+	char why[512] = "";
+	add_agent_data(w, wrong_ns);
+	close_store(w);
+	client_of(w, &g, &client);
+	assert_int_equal(client.agent, AGENT_STOPPED);
+	assert_true(client.to_ns == wrong_ns);
+	assert_true(check_unknown(&client, SPAN_NS, why, sizeof(why)));
+	assert_non_null(strstr(why, "ahead of this machine's clock"));
+	client_done(&client);
+}
+
 static void expect_replay(struct world *w, int64_t end_ns)
 {
 	const struct globals g = with_db(w);
@@ -685,6 +732,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_check_of_a_broken_file, begin, end),
 		cmocka_unit_test_setup_teardown(test_stopped_agent, begin, end),
 		cmocka_unit_test_setup_teardown(test_just_stopped, begin, end),
+		cmocka_unit_test_setup_teardown(test_future_marks, begin, end),
+		cmocka_unit_test_setup_teardown(test_only_future_marks, begin, end),
 		cmocka_unit_test_setup_teardown(test_replay, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_file_named, begin, end),
 		cmocka_unit_test_setup_teardown(test_too_little_to_review, begin, end),

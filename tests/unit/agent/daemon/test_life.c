@@ -17,6 +17,7 @@
 #include "agent/base/str.h"
 #include "agent/daemon/clock_watch.h"
 #include "agent/daemon/life.h"
+#include "agent/daemon/memory_watch.h"
 #include "agent/daemon/sources.h"
 #include "db/model/metric.h"
 #include "db/open.h"
@@ -25,6 +26,7 @@
 
 #define T0 (1763690400 * NS_PER_S)
 #define GAP (10 * NS_PER_S)
+#define BOOT_NS (5000 * NS_PER_S) /* how long the machine has run */
 
 struct world {
 	char dir[64], db[80];
@@ -86,9 +88,10 @@ static void expect_events(struct world *w, const char *expected)
 static struct life_past past_at(struct world *w, int64_t now_ns)
 {
 	struct life_past past;
+	const struct life_boot boot = {.id = 77, .booted_ns = now_ns - BOOT_NS};
 	struct err e = {0};
 	assert_int_equal(store_flush(w->store, &e), 0);
-	if (life_read(w->db, now_ns, &past, &e) != 0)
+	if (life_read(w->db, now_ns, &boot, &past, &e) != 0)
 		fail_msg("%s", e.text);
 	return past;
 }
@@ -182,6 +185,118 @@ static void test_ahead(void **state)
 	assert_int_equal(past.seen_ns, T0);
 }
 
+/* What the agent before left of the machine's clocks. */
+static void put_boot(struct world *w, int64_t t_ns, double id)
+{
+	const struct store_health measures[] = {{"process/boot", "", id},
+		{"process/booted_s", "s", (double)(t_ns - BOOT_NS) / 1e9}};
+	store_health(w->store, t_ns, measures, 2);
+}
+
+/* The clock is set by @step_s while no agent runs for 3 s; what the next one writes. */
+static void expect_restart(struct world *w, int64_t step_s, double boot_id, const char *expected)
+{
+	rw_cleanup(str_done) struct str got = {0};
+	struct history *history = NULL;
+	struct life_past past;
+	struct err e = {0};
+	const int64_t now_ns = T0 + (step_s + 3) * NS_PER_S;
+	const struct life_boot boot = {.id = boot_id, .booted_ns = now_ns - 3 * NS_PER_S - BOOT_NS};
+	put_sample(w, T0);
+	put_boot(w, T0, 77);
+	assert_int_equal(store_flush(w->store, &e), 0);
+	assert_int_equal(life_read(w->db, now_ns, &boot, &past, &e), 0);
+	life_started(w->store, &past, now_ns, GAP);
+	assert_int_equal(store_flush(w->store, &e), 0);
+	assert_int_equal(db_history_open(w->db, &history, &e), 0);
+	history_sql(history,
+		"SELECT kind, CASE kind WHEN 'agent_start' THEN '' ELSE text END FROM event "
+		"ORDER BY id",
+		add_row, &got, &e);
+	history_close(history);
+	if (!str_eq(str_or(got.s, ""), expected))
+		fail_msg("events are\n%s\nexpected\n%s", str_or(got.s, ""), expected);
+}
+
+static void test_set_forward_while_away(void **state)
+{
+	expect_restart(*state, 30 * 86400, 77,
+		"clock_step the clock was set forward by 30d00h while no agent ran; no difference "
+		"is "
+		"drawn across the step\nagent_start \n");
+}
+
+static void test_set_back_while_away(void **state)
+{
+	expect_restart(*state, -7200, 77,
+		"clock_step the clock was set back by 2h00m while no agent ran; samples ahead of "
+		"the "
+		"clock are kept and not analysed\nagent_start \n");
+}
+
+/* Another run of the machine: it was off, or its clock was set; who looks should know both. */
+static void test_other_boot(void **state)
+{
+	expect_restart(*state, 30 * 86400, 78,
+		"agent_away nothing was collected for 30d00h, from 2025-11-21T02:00:00Z to "
+		"2025-12-21T02:00:03Z: the agent had not been stopped; it crashed, was killed, or "
+		"the machine lost power; the machine was restarted too: check that its clock is "
+		"right\nagent_start \n");
+}
+
+static void test_short_restart(void **state)
+{
+	expect_restart(*state, 0, 77, "agent_start \n");
+}
+
+static void put_text(const char *dir, const char *name, const char *text)
+{
+	rw_cleanup(str_done) struct str path = {0};
+	str_addf(&path, "%s/%s", dir, name);
+	FILE *f = fopen(path.s, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static bool said(struct memory_watch *watch, int64_t at_s, char text[MEMORY_TEXT_MAX])
+{
+	text[0] = '\0';
+	return memory_watch_look(watch, (mono_t){at_s * NS_PER_S}, text, MEMORY_TEXT_MAX);
+}
+
+/* The files are opened once and written anew in place, as the kernel does. */
+static void test_memory(void **state)
+{
+	struct world *w = *state;
+	char command[256], text[MEMORY_TEXT_MAX];
+	snprintf(command, sizeof(command), "mkdir -p %s/self %s/a/b %s/pressure", w->dir, w->dir,
+		w->dir);
+	assert_int_equal(system(command), 0);
+	put_text(w->dir, "self/cgroup", "1:name=x:/y\n0::/a/b\n");
+	put_text(w->dir, "a/b/memory.events", "low 0\nhigh 5\nmax 0\noom 0\noom_kill 0\n");
+	put_text(w->dir, "pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1\n");
+	struct memory_watch *watch = memory_watch_new(w->dir, w->dir);
+	assert_false(said(watch, 1, text)); /* what was before does not count */
+	put_text(w->dir, "a/b/memory.events", "low 0\nhigh 9\nmax 2\noom 1\noom_kill 0\n");
+	assert_true(said(watch, 2, text));
+	assert_string_equal(text,
+		"memory is short: held back at MemoryHigh (4 times), at its limit, MemoryMax (2 "
+		"times), out of memory (1 times)");
+	assert_int_equal(memory_watch_counts(watch)->n[MEMORY_HIGH], 4);
+	assert_false(said(watch, 3, text));
+	put_text(w->dir, "pressure/memory", "some avg10=45.20 avg60=9.00 avg300=1.00 total=9\n");
+	assert_false(said(watch, 500, text)); /* once in ten minutes */
+	assert_true(said(watch, 700, text));
+	assert_string_equal(
+		text, "memory is short: 45 % of the last 10 s were spent waiting for memory");
+	memory_watch_free(watch);
+	watch = memory_watch_new("/nowhere", "/nowhere");
+	assert_false(said(watch, 1, text));
+	assert_null(memory_watch_counts(watch));
+	memory_watch_free(watch);
+}
+
 static void test_refused(void **state)
 {
 	struct world *w = *state;
@@ -232,6 +347,9 @@ static void test_clocks(void **state)
 		{"a second", 1, 1, 0, 0},
 		{"NTP slews", 1.0005, 1, 0, 0},
 		{"below the threshold", 2.9, 1, 0, 0},
+		{"below it again: both together", 2.9, 1, 3.8, 0},
+		{"a quiet hour", 3601, 3601, 0, 3601},
+		{"slewed for an hour", 3602.8, 3601, 0, 3601},
 		{"forward", 3601, 1, 3600, 0},
 		{"back", -599, 1, -600, 0},
 		{"back by just enough", -1, 1, -2, 0},
@@ -247,7 +365,8 @@ static void test_clocks(void **state)
 		wall += (int64_t)(rows[i].wall_s * 1e9);
 		boot += (int64_t)(rows[i].boot_s * 1e9);
 		change = clock_look(&watch, wall, boot, GAP);
-		if (change.step_ns != (int64_t)(rows[i].step_s * 1e9) ||
+		const double step_s = (double)change.step_ns / 1e9;
+		if (step_s < rows[i].step_s - 0.01 || step_s > rows[i].step_s + 0.01 ||
 			change.away_ns != (int64_t)(rows[i].away_s * 1e9))
 			fail_msg("%s: step %lld away %lld", rows[i].what, (long long)change.step_ns,
 				(long long)change.away_ns);
@@ -260,6 +379,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_first_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_away, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ahead, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_set_forward_while_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_set_back_while_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_short_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reloaded, setup, teardown),
 		cmocka_unit_test(test_clocks),

@@ -490,7 +490,7 @@ static void test_restart(void **state)
 
 		run_open(&live, place.path);
 		if (resume_agent(place.path, live.entities, live.config, live.pipeline, live.ledger,
-			    &e) != 0)
+			    INT64_MAX / 2, &e) != 0)
 			fail_msg("%s", e.text);
 		struct arrival *again = rw_calloc(POLLS * 20, sizeof(*again));
 		assert_int_equal(make_arrivals(live.entities, again), n);
