@@ -46,7 +46,7 @@ static void watch_only_lossless(
 	uint32_t *ids = arena_array(a, uint32_t, n + 1);
 	for (uint32_t id = 1; id <= n; id++) {
 		const struct entity *entity = entity_get(entities, id);
-		if (entity->priority < 0 || (mask >> entity->priority & 1))
+		if (entity && (entity->priority < 0 || (mask >> entity->priority & 1)))
 			ids[spec->n_entities++] = id;
 	}
 	spec->entities = ids;

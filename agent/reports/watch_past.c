@@ -81,7 +81,8 @@ static uint32_t *past_ids(const struct entities *entities, struct arena *a, size
 	uint32_t *ids = NULL;
 	size_t n = 0, cap = 0;
 	for (uint32_t id = 1; id <= entities_count(entities); id++) {
-		if (!str_eq(entity_get(entities, id)->device, ENTITY_SIGNALS))
+		const struct entity *entity = entity_get(entities, id);
+		if (!entity || !str_eq(entity->device, ENTITY_SIGNALS))
 			continue;
 		arena_grow(a, ids, n, cap);
 		ids[n++] = id;

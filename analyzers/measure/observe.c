@@ -191,16 +191,17 @@ static void observe_stranger(
 	maker->port_of[entity->id] = (uint32_t)++o->n_ports;
 }
 
-/* Which device and port each entity of the window belongs to. Parents come before children: ids are
- * given in that order. */
-static void observe_entities(struct observe_maker *maker)
+/* Which device and port each entity of the window belongs to: those of @lanes (priorities of
+ * ports), or the others, to which lanes belong. */
+static void observe_some_entities(struct observe_maker *maker, bool lanes)
 {
 	for (uint32_t id = 1; id <= maker->n_entities; id++) {
 		if (maker->device_of[id])
 			continue;
 		const struct entity *e = entity_get(maker->window->entities, id);
-		if (!e || e->parent == ENTITY_NONE || e->parent >= id ||
-			!maker->device_of[e->parent])
+		if (!e || e->parent == ENTITY_NONE || !maker->device_of[e->parent])
+			continue;
+		if (lanes != (e->priority != PRIO_NONE && *e->port))
 			continue;
 		maker->device_of[id] = maker->device_of[e->parent];
 		maker->priority_of[id] = -1;
@@ -215,6 +216,12 @@ static void observe_entities(struct observe_maker *maker)
 		if (port && maker->priority_of[id] >= 0)
 			maker->observed->ports[port - 1].prio_entity[maker->priority_of[id]] = id;
 	}
+}
+
+static void observe_entities(struct observe_maker *maker)
+{
+	observe_some_entities(maker, false);
+	observe_some_entities(maker, true);
 }
 
 static struct port_seen *observe_port_at(const struct observe_maker *maker, uint32_t entity)

@@ -1,34 +1,61 @@
 /*
- * entity - the intern tables. Ids index an array; names are found by hashing (device, port,
- * priority) with separators that cannot occur in names. Structs live in the arena: what
- * entity_get() lends stays valid while the array grows.
+ * entity - the intern tables. Ids index an array; names are found by a keyed hash of (device, port,
+ * priority), since they come from switches. Each entity is a block of its own, so that what
+ * entity_get() lends stays valid while others come and go.
  */
 #include "db/model/entity.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
+#include "agent/base/siphash.h"
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
 
+#define SLOTS_LEAST 256
+/* A tick may come late, after the process was stopped: names then do not age by all of that time,
+ * in which nobody could see them. */
+#define TICK_MOST_NS INT64_C(10000000000)
+
+struct noun {
+	struct entity entity; /* first */
+	uint64_t hash;
+	int64_t seen_ns; /* by the ticks */
+	uint32_t holds;
+	uint32_t children;
+	uint32_t names; /* of a device: how many ports, priorities and the like it has */
+	uint32_t texts; /* of a device: how many texts it brought */
+	/* while entities_release() runs: of a port and its priorities together */
+	int64_t unit_seen_ns;
+	bool unit_held;
+	char port[];
+};
+
 struct entities {
-	struct arena *arena;
+	struct arena *arena; /* texts, and names of devices */
+	struct siphash_key key;
 	struct entity_limits limits;
 	uint64_t refused;
-	const char *refused_device;
-	uint32_t *of_device; /* [id - 1] of a device: how many names it has */
-	uint32_t cap_of_device;
-	struct entity **v; /* v[id - 1]; NULL = a hole that entities_load() may still fill */
+	char *refused_device;
+	int64_t now_ns, ticked_ns; /* the age of all this; when the newest tick came */
+	struct noun **v; /* v[id - 1]; NULL = nobody has this id */
 	uint32_t n, cap;
-	struct smap *by_name;
+	uint32_t known;
+	uint32_t *slots; /* ids by hash, 0 = free; a power of two */
+	uint32_t n_slots;
+	uint32_t *fresh; /* ids given since entities_fresh_done() */
+	size_t n_fresh, cap_fresh;
+	struct noun **gone; /* released, and not yet reclaimed */
+	size_t n_gone, cap_gone;
+	uint32_t *free_ids; /* [free_at, n_free): in the order they became free */
+	size_t n_free, cap_free, free_at;
 	const char **text; /* text[id - 1] */
 	uint32_t n_text, cap_text;
 	struct smap *by_text;
-	struct smap *names; /* device and port names, interned -> pointer */
+	struct smap *devices; /* names of devices, interned -> pointer */
 };
 
 struct entities *entities_new(void)
@@ -36,10 +63,12 @@ struct entities *entities_new(void)
 	struct entities *t = rw_calloc(1, sizeof(*t));
 
 	t->arena = arena_new();
+	t->key = siphash_random_key();
 	t->limits.total = ENTITY_ID_MAX;
-	t->by_name = smap_new();
 	t->by_text = smap_new();
-	t->names = smap_new();
+	t->devices = smap_new();
+	t->n_slots = SLOTS_LEAST;
+	t->slots = rw_calloc(t->n_slots, sizeof(*t->slots));
 	return t;
 }
 
@@ -47,131 +76,130 @@ void entities_free(struct entities *entities)
 {
 	if (!entities)
 		return;
-	smap_free(entities->by_name);
+	for (uint32_t i = 0; i < entities->n; i++)
+		free(entities->v[i]);
+	for (size_t i = 0; i < entities->n_gone; i++)
+		free(entities->gone[i]);
 	smap_free(entities->by_text);
-	smap_free(entities->names);
-	free(entities->of_device);
+	smap_free(entities->devices);
+	free(entities->refused_device);
 	free(entities->v);
+	free(entities->slots);
+	free(entities->fresh);
+	free(entities->gone);
+	free(entities->free_ids);
 	free(entities->text);
 	arena_free(entities->arena);
 	free(entities);
 }
 
-static const char *name_intern(struct entities *entities, const char *name)
+/* ---- finding ------------------------------------------------------------- */
+
+static const char *device_intern(struct entities *entities, const char *name)
 {
 	size_t n = strlen(name);
 	uint64_t p;
 
 	if (n == 0)
 		return "";
-	if (smap_get(entities->names, name, n, &p))
+	if (smap_get(entities->devices, name, n, &p))
 		return (const char *)(uintptr_t)p;
 	char *copy = arena_strdup(entities->arena, name);
-	smap_put(entities->names, name, n, (uint64_t)(uintptr_t)copy);
+	smap_put(entities->devices, name, n, (uint64_t)(uintptr_t)copy);
 	return copy;
 }
 
-/* The key of by_name: both names with their terminators, then the priority. Short ones stay on the
- * stack. */
-struct name_key {
-	char small[256];
-	char *p;
-	size_t n;
-};
-
-static void key_make(struct name_key *key, const char *device, const char *port, int priority)
-{
-	size_t nd = strlen(device) + 1, np = strlen(port) + 1;
-	int16_t prio = (int16_t)priority;
-
-	key->n = nd + np + sizeof(prio);
-	if (key->n <= sizeof(key->small))
-		key->p = key->small;
-	else
-		key->p = rw_calloc(1, key->n);
-	memcpy(key->p, device, nd);
-	memcpy(key->p + nd, port, np);
-	memcpy(key->p + nd + np, &prio, sizeof(prio));
-}
-
-static void entity_key_done(struct name_key *key)
-{
-	if (key->p != key->small)
-		free(key->p);
-}
-
-static uint32_t entity_find(
+/* Both names with their terminators, then the priority. Short ones stay on the stack. */
+static uint64_t noun_hash(
 	const struct entities *entities, const char *device, const char *port, int priority)
 {
-	struct name_key k;
-	uint64_t id = ENTITY_NONE;
+	char small[256], *key = small;
+	const size_t nd = strlen(device) + 1, np = strlen(port) + 1;
+	const int16_t prio = (int16_t)priority;
+	const size_t n = nd + np + sizeof(prio);
 
-	key_make(&k, device, port, priority);
-	smap_get(entities->by_name, k.p, k.n, &id);
-	entity_key_done(&k);
-	return (uint32_t)id;
+	if (n > sizeof(small))
+		key = rw_calloc(1, n);
+	memcpy(key, device, nd);
+	memcpy(key + nd, port, np);
+	memcpy(key + nd + np, &prio, sizeof(prio));
+	const uint64_t hash = siphash(&entities->key, 1, 3, key, n);
+	if (key != small)
+		free(key);
+	return hash;
 }
 
-/* The parent of such an entity, or ENTITY_NONE while it is not known. */
-static uint32_t find_parent(
+static bool noun_is(
+	const struct noun *noun, uint64_t hash, const char *device, const char *port, int priority)
+{
+	return noun->hash == hash && noun->entity.priority == priority &&
+		strcmp(noun->entity.port, port) == 0 && strcmp(noun->entity.device, device) == 0;
+}
+
+static struct noun *noun_find(
 	const struct entities *entities, const char *device, const char *port, int priority)
 {
-	if (priority != PRIO_NONE)
-		return entity_find(entities, device, port, PRIO_NONE);
-	if (*port)
-		return entity_find(entities, device, "", PRIO_NONE);
-	return ENTITY_NONE;
-}
+	const uint64_t hash = noun_hash(entities, device, port, priority);
+	const uint32_t mask = entities->n_slots - 1;
 
-/* The count of names of the device with this id. */
-static uint32_t *count_of_device(struct entities *entities, uint32_t id)
-{
-	if (id > entities->cap_of_device) {
-		uint32_t cap = entities->cap_of_device * 2;
-		if (cap < id)
-			cap = id + 63;
-		entities->of_device =
-			rw_realloc(entities->of_device, cap * sizeof(*entities->of_device));
-		memset(entities->of_device + entities->cap_of_device, 0,
-			(cap - entities->cap_of_device) * sizeof(*entities->of_device));
-		entities->cap_of_device = cap;
+	for (uint32_t i = (uint32_t)hash & mask; entities->slots[i]; i = (i + 1) & mask) {
+		struct noun *noun = entities->v[entities->slots[i] - 1];
+		if (noun_is(noun, hash, device, port, priority))
+			return noun;
 	}
-	return &entities->of_device[id - 1];
+	return NULL;
 }
 
-/* A name as everybody prints it. NULL when @name is fit as it is; else the caller frees. */
-static char *entity_name_clean(const char *name)
+static struct noun *noun_at(const struct entities *entities, uint32_t id)
 {
-	if (text_is_clean(name))
-		return NULL;
-	return text_clean_copy(name);
+	if (id != ENTITY_NONE && id <= entities->n)
+		return entities->v[id - 1];
+	return NULL;
 }
 
-/* entity_put - enter @id under its names; the slot is free. Parents are looked up, not made:
- * entities_load() may meet them later. */
-static void entity_put(
-	struct entities *entities, uint32_t id, const char *device, const char *port, int priority)
+static void slot_fill(struct entities *entities, const struct noun *noun)
 {
-	struct entity *e = arena_new_of(entities->arena, struct entity);
-	struct name_key k;
+	const uint32_t mask = entities->n_slots - 1;
+	uint32_t i = (uint32_t)noun->hash & mask;
 
-	e->id = id;
-	e->device = name_intern(entities, device);
-	e->port = name_intern(entities, port);
-	e->priority = (int16_t)priority;
-	e->parent = find_parent(entities, device, port, priority);
-	while (entities->n < id) {
-		rw_grow(entities->v, entities->n, entities->cap);
-		entities->v[entities->n++] = NULL;
+	while (entities->slots[i])
+		i = (i + 1) & mask;
+	entities->slots[i] = noun->entity.id;
+}
+
+/* At most half of the slots are in use. */
+static void slots_grow(struct entities *entities)
+{
+	if (entities->known < entities->n_slots / 2)
+		return;
+	entities->n_slots *= 2;
+	free(entities->slots);
+	entities->slots = rw_calloc(entities->n_slots, sizeof(*entities->slots));
+	for (uint32_t i = 0; i < entities->n; i++)
+		if (entities->v[i])
+			slot_fill(entities, entities->v[i]);
+}
+
+/* Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R: those behind move up, so that
+ * none is cut off from its place. */
+static void slot_clear(struct entities *entities, const struct noun *noun)
+{
+	const uint32_t mask = entities->n_slots - 1;
+	uint32_t i = (uint32_t)noun->hash & mask;
+
+	while (entities->slots[i] != noun->entity.id)
+		i = (i + 1) & mask;
+	for (uint32_t k = (i + 1) & mask; entities->slots[k]; k = (k + 1) & mask) {
+		const uint32_t wanted = (uint32_t)entities->v[entities->slots[k] - 1]->hash & mask;
+		if (((k - wanted) & mask) < ((k - i) & mask))
+			continue;
+		entities->slots[i] = entities->slots[k];
+		i = k;
 	}
-	entities->v[id - 1] = e;
-	uint32_t device_id = entity_find(entities, device, "", PRIO_NONE);
-	if (device_id != ENTITY_NONE)
-		++*count_of_device(entities, device_id);
-	key_make(&k, device, port, priority);
-	smap_put(entities->by_name, k.p, k.n, id);
-	entity_key_done(&k);
+	entities->slots[i] = 0;
 }
+
+/* ---- adding -------------------------------------------------------------- */
 
 void entities_limit(struct entities *entities, const struct entity_limits *limits)
 {
@@ -186,60 +214,135 @@ uint64_t entities_refused(const struct entities *entities, const char **ret_devi
 	return entities->refused;
 }
 
+static void entities_refuse(struct entities *entities, const char *device)
+{
+	entities->refused++;
+	if (entities->refused_device && strcmp(entities->refused_device, device) == 0)
+		return;
+	free(entities->refused_device);
+	entities->refused_device = rw_strdup(device);
+}
+
 /* Is there room for one more name of @device? A priority may bring its port along: those two go one
  * beyond. */
-static bool entity_room(struct entities *entities, const char *device)
+static bool entity_room(struct entities *entities, const struct noun *device)
 {
-	const uint32_t device_id = entity_find(entities, device, "", PRIO_NONE);
-	const uint32_t most = entities->limits.per_device;
-	bool room = entities->n < entities->limits.total;
-	if (room && most != 0 && device_id != ENTITY_NONE)
-		room = *count_of_device(entities, device_id) < most;
-	if (room)
+	if (entities->known + entities->n_gone >= entities->limits.total)
+		return false;
+	if (!device || entities->limits.per_device == 0)
 		return true;
-	entities->refused++;
-	entities->refused_device = NULL;
-	if (device_id != ENTITY_NONE)
-		entities->refused_device = entities->v[device_id - 1]->device;
-	return false;
+	return device->names < entities->limits.per_device;
+}
+
+/* The id that has been free for longest, or a new one. */
+static uint32_t id_take(struct entities *entities)
+{
+	if (entities->free_at < entities->n_free)
+		return entities->free_ids[entities->free_at++];
+	rw_grow(entities->v, entities->n, entities->cap);
+	entities->v[entities->n++] = NULL;
+	return entities->n;
+}
+
+/* A name as everybody prints it. NULL when @name is fit as it is; else the caller frees. */
+static char *entity_name_clean(const char *name)
+{
+	if (text_is_clean(name))
+		return NULL;
+	return text_clean_copy(name);
+}
+
+static struct noun *noun_add(struct entities *entities, const char *device, const char *port,
+	int priority, struct noun *parent)
+{
+	const size_t n = strlen(port) + 1;
+	struct noun *noun = rw_calloc(1, sizeof(*noun) + n);
+
+	memcpy(noun->port, port, n);
+	slots_grow(entities);
+	noun->entity = (struct entity){.id = id_take(entities),
+		.device = device_intern(entities, device),
+		.port = noun->port,
+		.priority = (int16_t)priority};
+	noun->hash = noun_hash(entities, device, port, priority);
+	noun->seen_ns = entities->now_ns;
+	if (parent) {
+		noun->entity.parent = parent->entity.id;
+		parent->children++;
+	}
+	entities->v[noun->entity.id - 1] = noun;
+	entities->known++;
+	slot_fill(entities, noun);
+	rw_grow(entities->fresh, entities->n_fresh, entities->cap_fresh);
+	entities->fresh[entities->n_fresh++] = noun->entity.id;
+	return noun;
 }
 
 uint32_t entities_intern(
 	struct entities *entities, const char *device, const char *port, int priority)
 {
-	if (!port)
-		port = "";
-	uint32_t id = entity_find(entities, device, port, priority);
-	if (id != ENTITY_NONE)
-		return id;
+	port = str_or(port, "");
+	struct noun *noun = noun_find(entities, device, port, priority);
+	if (noun)
+		return noun->entity.id;
 	rw_cleanup(freep) char *clean_device = entity_name_clean(device);
 	rw_cleanup(freep) char *clean_port = entity_name_clean(port);
 	if (clean_device || clean_port)
 		return entities_intern(
 			entities, str_or(clean_device, device), str_or(clean_port, port), priority);
-	if (!entity_room(entities, device))
+	struct noun *of = noun_find(entities, device, "", PRIO_NONE), *parent = NULL;
+	if (!entity_room(entities, of)) {
+		entities_refuse(entities, device);
 		return ENTITY_NONE;
-	if (priority != PRIO_NONE)
-		entities_intern(entities, device, port, PRIO_NONE);
-	else if (*port)
-		entities_intern(entities, device, "", PRIO_NONE);
-	id = entities->n + 1;
-	entity_put(entities, id, device, port, priority);
-	return id;
+	}
+	if (!of)
+		of = noun_add(entities, device, "", PRIO_NONE, NULL);
+	if (*port || priority != PRIO_NONE)
+		parent = of;
+	if (*port && priority != PRIO_NONE) {
+		parent = noun_find(entities, device, port, PRIO_NONE);
+		if (!parent) {
+			parent = noun_add(entities, device, port, PRIO_NONE, of);
+			of->names++;
+		}
+	}
+	if (!parent)
+		return of->entity.id;
+	of->names++;
+	return noun_add(entities, device, port, priority, parent)->entity.id;
 }
+
+const uint32_t *entities_fresh(const struct entities *entities, size_t *ret_n)
+{
+	*ret_n = entities->n_fresh;
+	return entities->fresh;
+}
+
+void entities_fresh_done(struct entities *entities)
+{
+	entities->n_fresh = 0;
+}
+
+/* ---- looking up ---------------------------------------------------------- */
 
 uint32_t entities_find(
 	const struct entities *entities, const char *device, const char *port, int priority)
 {
+	const struct noun *noun = NULL;
+
 	if (device)
-		return entity_find(entities, device, str_or(port, ""), priority);
+		noun = noun_find(entities, device, str_or(port, ""), priority);
+	if (noun)
+		return noun->entity.id;
 	return ENTITY_NONE;
 }
 
 const struct entity *entity_get(const struct entities *entities, uint32_t id)
 {
-	if (id != ENTITY_NONE && id <= entities->n)
-		return entities->v[id - 1];
+	const struct noun *noun = noun_at(entities, id);
+
+	if (noun)
+		return &noun->entity;
 	return NULL;
 }
 
@@ -259,58 +362,167 @@ uint32_t entities_count(const struct entities *entities)
 	return entities->n;
 }
 
-/* Entities of @device that came before their parent find it now. Files are written parents first,
- * so this is rare and may be slow. */
-static void adopt_children(struct entities *entities, const struct entity *parent)
+uint32_t entities_known(const struct entities *entities)
+{
+	return entities->known;
+}
+
+uint32_t entities_of_device(const struct entities *entities, uint32_t device)
+{
+	const struct noun *noun = noun_at(entities, device);
+
+	if (noun && noun->entity.parent == ENTITY_NONE)
+		return noun->names;
+	return 0;
+}
+
+/* ---- releasing ----------------------------------------------------------- */
+
+void entities_tick(struct entities *entities, int64_t mono_ns)
+{
+	int64_t passed_ns = mono_ns - entities->ticked_ns;
+
+	if (passed_ns < 0 || entities->ticked_ns == 0)
+		passed_ns = 0;
+	if (passed_ns > TICK_MOST_NS)
+		passed_ns = TICK_MOST_NS;
+	entities->now_ns += passed_ns;
+	entities->ticked_ns = mono_ns;
+}
+
+void entities_seen(struct entities *entities, uint32_t id)
+{
+	struct noun *noun = noun_at(entities, id);
+
+	if (noun)
+		noun->seen_ns = entities->now_ns;
+}
+
+void entities_hold(struct entities *entities, uint32_t id)
+{
+	struct noun *noun = noun_at(entities, id);
+
+	if (noun)
+		noun->holds++;
+}
+
+void entities_drop(struct entities *entities, uint32_t id)
+{
+	struct noun *noun = noun_at(entities, id);
+
+	if (!noun || noun->holds == 0)
+		return;
+	noun->holds--;
+	noun->seen_ns = entities->now_ns;
+}
+
+static bool is_lane(const struct noun *noun)
+{
+	return noun->entity.priority != PRIO_NONE && *noun->entity.port;
+}
+
+/* The time and the holds of a port and its priorities, together at the port. */
+static void units_gather(struct entities *entities)
 {
 	for (uint32_t i = 0; i < entities->n; i++) {
-		struct entity *e = entities->v[i];
-		if (e && e != parent && e->parent == ENTITY_NONE && e->device == parent->device)
-			e->parent = find_parent(entities, e->device, e->port, e->priority);
+		struct noun *noun = entities->v[i];
+		if (!noun || is_lane(noun))
+			continue;
+		noun->unit_seen_ns = noun->seen_ns;
+		noun->unit_held = noun->holds > 0;
+	}
+	for (uint32_t i = 0; i < entities->n; i++) {
+		const struct noun *noun = entities->v[i];
+		if (!noun || !is_lane(noun))
+			continue;
+		struct noun *port = entities->v[noun->entity.parent - 1];
+		if (noun->seen_ns > port->unit_seen_ns)
+			port->unit_seen_ns = noun->seen_ns;
+		port->unit_held |= noun->holds > 0;
 	}
 }
 
-/* Two names of the file may be the same once they are clean; each keeps its number, and the second
- * gets it into its name. */
-static int entity_load_cleaned(
-	struct entities *entities, uint32_t id, const char *device, const char *port, int priority)
+/* Priorities follow their port; a device goes when it has nothing left. */
+enum release_stage { RELEASE_LANES, RELEASE_PORTS, RELEASE_DEVICES, RELEASE_STAGES };
+
+static enum release_stage release_stage(const struct noun *noun)
 {
-	const uint32_t known = entity_find(entities, device, port, priority);
-	if (known == ENTITY_NONE || known == id)
-		return entities_load(entities, id, device, port, priority);
-	rw_cleanup(str_done) struct str other = {0};
-	str_addf(&other, "%s~%u", port, id);
-	return entities_load(entities, id, device, other.s, priority);
+	if (is_lane(noun))
+		return RELEASE_LANES;
+	if (noun->entity.parent != ENTITY_NONE)
+		return RELEASE_PORTS;
+	return RELEASE_DEVICES;
 }
 
-int entities_load(
-	struct entities *entities, uint32_t id, const char *device, const char *port, int priority)
+static bool release_wanted(
+	const struct entities *entities, const struct noun *noun, const struct entity_release *how)
 {
-	if (id == ENTITY_NONE || !device)
-		return -EINVAL;
-	/* An id far beyond what the file can hold would make us allocate without limit. 16 M
-	 * entities are two thousand switches with every priority of every port. */
-	if (id > ENTITY_ID_MAX)
-		return -ERANGE;
-	if (priority < INT16_MIN || priority > INT16_MAX)
-		return -EINVAL;
-	if (!port)
-		port = "";
-	rw_cleanup(freep) char *clean_device = entity_name_clean(device);
-	rw_cleanup(freep) char *clean_port = entity_name_clean(port);
-	if (clean_device || clean_port)
-		return entity_load_cleaned(entities, id, str_or(clean_device, device),
-			str_or(clean_port, port), priority);
-	uint32_t known = entity_find(entities, device, port, priority);
-	if (known == id)
-		return 0;
-	if (known != ENTITY_NONE || entity_get(entities, id))
-		return -EEXIST;
-	entity_put(entities, id, device, port, priority);
-	if (id != entities->n && priority == PRIO_NONE)
-		adopt_children(entities, entities->v[id - 1]);
-	return 0;
+	const struct noun *unit = noun;
+
+	if (is_lane(noun))
+		unit = entities->v[noun->entity.parent - 1];
+	else if (noun->children > 0)
+		return false;
+	if (unit->unit_held || entities->now_ns - unit->unit_seen_ns < how->idle_ns)
+		return false;
+	return !how->keep || !how->keep(how->arg, &unit->entity);
 }
+
+static void noun_release(struct entities *entities, struct noun *noun)
+{
+	struct noun *parent = noun_at(entities, noun->entity.parent);
+	const uint32_t device = entity_device(entities, noun->entity.id);
+
+	if (parent) {
+		parent->children--;
+		entities->v[device - 1]->names--;
+	}
+	slot_clear(entities, noun);
+	entities->v[noun->entity.id - 1] = NULL;
+	entities->known--;
+	rw_grow(entities->gone, entities->n_gone, entities->cap_gone);
+	entities->gone[entities->n_gone++] = noun;
+}
+
+size_t entities_release(struct entities *entities, const struct entity_release *how)
+{
+	const size_t before = entities->n_gone;
+
+	units_gather(entities);
+	for (int stage = RELEASE_LANES; stage < RELEASE_STAGES; stage++)
+		for (uint32_t i = 0; i < entities->n; i++) {
+			struct noun *noun = entities->v[i];
+			if (noun && release_stage(noun) == (enum release_stage)stage &&
+				release_wanted(entities, noun, how))
+				noun_release(entities, noun);
+		}
+	return entities->n_gone - before;
+}
+
+const struct entity *entities_gone(const struct entities *entities, size_t i)
+{
+	if (i < entities->n_gone)
+		return &entities->gone[i]->entity;
+	return NULL;
+}
+
+void entities_reclaim(struct entities *entities)
+{
+	if (entities->free_at > 0) {
+		entities->n_free -= entities->free_at;
+		memmove(entities->free_ids, entities->free_ids + entities->free_at,
+			entities->n_free * sizeof(*entities->free_ids));
+		entities->free_at = 0;
+	}
+	for (size_t i = 0; i < entities->n_gone; i++) {
+		rw_grow(entities->free_ids, entities->n_free, entities->cap_free);
+		entities->free_ids[entities->n_free++] = entities->gone[i]->entity.id;
+		free(entities->gone[i]);
+	}
+	entities->n_gone = 0;
+}
+
+/* ---- texts --------------------------------------------------------------- */
 
 uint64_t entities_text(struct entities *entities, const char *text)
 {
@@ -318,9 +530,7 @@ uint64_t entities_text(struct entities *entities, const char *text)
 
 	if (!text || !*text)
 		return 0;
-	rw_cleanup(freep) char *clean = NULL;
-	if (!text_is_clean(text))
-		clean = text_clean_copy(text);
+	rw_cleanup(freep) char *clean = entity_name_clean(text);
 	if (clean)
 		text = clean;
 	size_t n = strlen(text);
@@ -333,18 +543,24 @@ uint64_t entities_text(struct entities *entities, const char *text)
 	return id;
 }
 
-int entities_text_load(struct entities *entities, uint64_t id, const char *text)
+uint64_t entities_text_of(struct entities *entities, const char *device, const char *text)
 {
-	if (id != entities->n_text + 1 || !text || !*text)
-		return -EINVAL;
-	const uint64_t known = entities_text(entities, text);
-	if (known == id)
+	uint64_t id;
+
+	if (!text || !*text)
 		return 0;
-	if (text_is_clean(text)) /* stored twice */
-		return -EEXIST;
-	rw_grow(entities->text, entities->n_text, entities->cap_text);
-	entities->text[entities->n_text++] = entities->text[known - 1];
-	return 0;
+	rw_cleanup(freep) char *clean = entity_name_clean(text);
+	if (clean)
+		text = clean;
+	if (smap_get(entities->by_text, text, strlen(text), &id))
+		return id;
+	struct noun *of = noun_at(entities, entities_intern(entities, device, NULL, PRIO_NONE));
+	if (!of || of->texts >= ENTITY_TEXTS_MAX) {
+		entities_refuse(entities, device);
+		return 0;
+	}
+	of->texts++;
+	return entities_text(entities, text);
 }
 
 const char *entities_text_get(const struct entities *entities, uint64_t id)

@@ -93,7 +93,8 @@ static inline int history_next(
 }
 
 /* history_match - ids of the entities that @filter lets through and that ever had one of its
- * metrics, ascending; the filter's times do not matter. Caller frees. */
+ * metrics, ascending. Of the filter's times, .from_ns leaves out names that were gone by then.
+ * Caller frees. */
 static inline int history_match(struct history *history, const struct history_filter *filter,
 	uint32_t **ret, size_t *ret_n, struct err *e)
 {

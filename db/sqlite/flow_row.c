@@ -211,10 +211,10 @@ static void bind_total(sqlite3_stmt *st, const struct flow_sample *flow)
 	bind_integer(st, FLOW_SPRAY, flow->spray_octets);
 }
 
-void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow)
+void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow, int64_t file_id)
 {
 	sqlite3_clear_bindings(st);
-	bind_integer(st, FLOW_ENTITY, flow->entity);
+	bind_integer(st, FLOW_ENTITY, (uint64_t)file_id);
 	bind_integer(st, FLOW_FROM, (uint64_t)flow->from_ns);
 	bind_integer(st, FLOW_TO, (uint64_t)flow->to_ns);
 	bind_integer(st, FLOW_TOTAL, flow->total);
@@ -252,10 +252,10 @@ static void read_address(sqlite3_stmt *st, int column, uint8_t family, uint8_t *
 		inet_pton(address_family(family), text, ret);
 }
 
-void flow_row_read(sqlite3_stmt *st, struct flow_sample *ret)
+void flow_row_read(sqlite3_stmt *st, uint32_t entity, struct flow_sample *ret)
 {
 	*ret = (struct flow_sample){
-		.entity = (uint32_t)read_integer(st, FLOW_ENTITY),
+		.entity = entity,
 		.from_ns = sqlite3_column_int64(st, FLOW_FROM),
 		.to_ns = sqlite3_column_int64(st, FLOW_TO),
 		.total = sqlite3_column_int(st, FLOW_TOTAL) != 0,

@@ -15,9 +15,11 @@ extern const char flow_columns[]; /* their names, separated by commas */
  * SCHEMA_PLAIN_FLOWS or older; the columns that it lacks are read as NULL. */
 void flow_row_select(struct str *out, bool plain);
 
-/* flow_row_bind - all parameters ?1 .. ?34 of a statement whose values are in that order. */
-void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow);
-/* flow_row_read - the row at hand of a statement that selects these columns first. */
-void flow_row_read(sqlite3_stmt *st, struct flow_sample *ret);
+/* flow_row_bind - all parameters ?1 .. ?34 of a statement whose values are in that order. @file_id:
+ * number of the entity in the file. */
+void flow_row_bind(sqlite3_stmt *st, const struct flow_sample *flow, int64_t file_id);
+/* flow_row_read - the row at hand of a statement that selects these columns first. Its entity's
+ * number in the file is the first column; @entity is the reader's own. */
+void flow_row_read(sqlite3_stmt *st, uint32_t entity, struct flow_sample *ret);
 
 #endif

@@ -143,7 +143,12 @@ static const char step_7[] =
 	"CREATE INDEX recommendation_incident ON recommendation(incident_id);"
 	"CREATE INDEX alert_incident ON alert(incident_id);"
 	"CREATE INDEX alert_updated ON alert(updated_ns);"
-	"CREATE INDEX silence_until ON silence(until_ns);";
+	"CREATE INDEX silence_until ON silence(until_ns);"
+	"ALTER TABLE entity ADD COLUMN made_ns INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE entity ADD COLUMN gone_ns INTEGER NOT NULL DEFAULT " NAME_LIVE_SQL ";"
+	"CREATE INDEX entity_gone ON entity(gone_ns);"
+	"CREATE INDEX entity_device ON entity(id) WHERE port='' AND priority=-1;"
+	"CREATE INDEX entity_port ON entity(device, port) WHERE port<>'' AND priority=-1;";
 
 /* steps[n] makes version n + 1 */
 static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};

@@ -29,6 +29,14 @@ struct str;
 /* key of table meta: the database was made by a replay, no agent ever wrote it */
 #define SCHEMA_RECORDED "recorded"
 
+/* key of table meta: a number that grows when names or their series change */
+#define SCHEMA_NAMES "names"
+/* entity.gone_ns while the agent knows the name */
+#define NAME_LIVE INT64_MAX
+#define NAME_LIVE_SQL "9223372036854775807"
+/* Up to this version nothing said which names are gone. */
+#define SCHEMA_NAMES_STAY 6
+
 /* Up to this version rows were keyed (entity, t_ns), and priorities had rows of their own. */
 #define SCHEMA_BY_ENTITY 2
 /* Up to this version flows had no rows of hosts. */

@@ -18,135 +18,13 @@
 
 /* ---- opening ------------------------------------------------------------- */
 
-static int load_new_entities(struct series_db *db)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db->db,
-		"SELECT id, device, port, priority FROM entity WHERE id>?1 ORDER BY id", -1, &st,
-		NULL);
-
-	sqlite3_bind_int64(st, 1, entities_count(db->entities));
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		int r = entities_load(db->entities, (uint32_t)sqlite3_column_int64(st, 0),
-			(const char *)sqlite3_column_text(st, 1),
-			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
-		if (r < 0 && r != -ERANGE) /* names beyond what we can hold are left out */
-			rc = SQLITE_CORRUPT;
-		else
-			rc = SQLITE_OK;
-	}
-	if (rc == SQLITE_DONE)
-		return SQLITE_OK;
-	return rc;
-}
-
-static int load_new_texts(struct series_db *db)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(
-		db->db, "SELECT id, text FROM text WHERE id>?1 ORDER BY id", -1, &st, NULL);
-
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)db->n_text);
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-		if (entities_text_load(
-			    db->entities, id, (const char *)sqlite3_column_text(st, 1)) == 0)
-			rc = SQLITE_OK;
-		else
-			rc = SQLITE_CORRUPT;
-		db->n_text = id;
-	}
-	if (rc == SQLITE_DONE)
-		return SQLITE_OK;
-	return rc;
-}
-
-/* Room for entities that came since. */
-static void known_room(struct series_db *db)
-{
-	uint32_t n = entities_count(db->entities) + 1;
-
-	if (n <= db->n_present)
-		return;
-	db->present = rw_realloc(db->present, n * sizeof(*db->present));
-	memset(db->present + db->n_present, 0, (n - db->n_present) * sizeof(*db->present));
-	db->rows = rw_realloc(db->rows, n * sizeof(*db->rows));
-	for (uint32_t id = db->n_present; id < n; id++) {
-		if (db->by_entity)
-			db->rows[id] = schema_row_at(id, ENTITY_NONE, id, PRIO_NONE);
-		else
-			db->rows[id] = schema_row_of(db->entities, id);
-	}
-	db->n_present = n;
-}
-
-/* The metric of a row: rows are sorted by entity, and entities of a kind have the same metrics, so
- * the one that followed the last time is tried first. */
-struct metric_row {
-	int after[METRIC_COUNT + 1]; /* -1 not seen yet */
-	int last; /* METRIC_COUNT: none */
-};
-
-static int metric_row_of(struct metric_row *row, const char *name)
-{
-	int metric = row->after[row->last];
-	if (!name || metric < 0 || strcmp(metric_info((unsigned)metric)->name, name) != 0)
-		metric = metric_by_name(name);
-	if (metric < 0)
-		return metric;
-	row->after[row->last] = metric;
-	row->last = metric;
-	return metric;
-}
-
-static int read_present(struct series_db *db)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db->db, "SELECT entity, metric FROM series", -1, &st, NULL);
-	struct metric_row row = {.last = METRIC_COUNT};
-	memset(row.after, -1, sizeof(row.after));
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
-		int metric = metric_row_of(&row, (const char *)sqlite3_column_text(st, 1));
-		if (metric >= 0 && id < db->n_present)
-			db->present[id].bits[metric / 64] |= UINT64_C(1) << (metric % 64);
-		rc = SQLITE_OK;
-	}
-	if (rc == SQLITE_DONE)
-		return SQLITE_OK;
-	return rc;
-}
-
-/* Which entity ever had which metric. Rows are only added, so their number says whether there is
- * anything new; counting reads each page once and no row. */
-static int load_present(struct series_db *db)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db->db, "SELECT count(*) FROM series", -1, &st, NULL);
-	known_room(db);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc != SQLITE_ROW)
-		return rc;
-	const int64_t n = sqlite3_column_int64(st, 0);
-	if (n == db->n_series)
-		return SQLITE_OK;
-	rc = read_present(db);
-	if (rc == SQLITE_OK)
-		db->n_series = n;
-	return rc;
-}
-
-int series_begin(struct series_db *db)
+int series_begin(struct series_db *db, int64_t from_ns)
 {
 	int rc = sqlite_exec(db->db, "BEGIN");
 
+	db->text_rc = SQLITE_OK;
 	if (rc == SQLITE_OK)
-		rc = load_new_entities(db);
-	if (rc == SQLITE_OK)
-		rc = load_new_texts(db);
-	if (rc == SQLITE_OK)
-		rc = load_present(db);
+		rc = series_names_load(db, from_ns);
 	if (rc != SQLITE_OK)
 		series_end(db);
 	return rc;
@@ -269,12 +147,13 @@ static int open_reader_file(struct series_db *db, struct err *e)
 			db->path);
 	db->by_entity = version <= SCHEMA_BY_ENTITY;
 	db->old_flows = version <= SCHEMA_PLAIN_FLOWS;
+	db->names_stay = version <= SCHEMA_NAMES_STAY;
 	rc = sqlite_exec(
 		db->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
 	if (rc == SQLITE_OK)
 		rc = load_columns(db);
 	if (rc == SQLITE_OK) {
-		rc = series_begin(db);
+		rc = series_begin(db, NAME_LIVE);
 		series_end(db);
 	}
 	if (rc != SQLITE_OK)
@@ -288,6 +167,8 @@ int series_db_open(const char *path, struct series_db **ret, struct err *e)
 
 	db->path = rw_strdup(path);
 	db->entities = entities_new();
+	db->ids = map_new();
+	db->texts = map_new();
 	int r = open_reader_file(db, e);
 	if (r < 0) {
 		series_db_close(&db->history);
@@ -303,8 +184,9 @@ void series_db_close(struct history *history)
 
 	sqlite3_close(db->db);
 	entities_free(db->entities);
-	free(db->present);
-	free(db->rows);
+	map_free(db->ids);
+	map_free(db->texts);
+	free(db->names);
 	free(db->path);
 	free(db);
 }
@@ -376,18 +258,18 @@ int series_select(struct series_db *db, unsigned set, const uint16_t *metrics, s
 
 void series_bind(const struct series_db *db, sqlite3_stmt *st, unsigned set, uint32_t entity)
 {
-	const struct row_at *at = &db->rows[entity];
+	const struct row_at *at = &db->names[entity].at;
 	uint32_t row = entity;
 
 	if (column_set_prio(set) != PRIO_NONE)
 		row = at->row;
-	sqlite3_bind_int64(st, 1, row);
+	sqlite3_bind_int64(st, 1, db->names[row].file_id);
 	if (sqlite3_bind_parameter_count(st) >= 4)
-		sqlite3_bind_int64(st, 4, at->device);
+		sqlite3_bind_int64(st, 4, db->names[at->device].file_id);
 }
 
-size_t series_row(sqlite3_stmt *st, unsigned set, uint32_t entity, const uint16_t *metrics,
-	size_t n, struct sample *ret)
+size_t series_row(struct series_db *db, sqlite3_stmt *st, unsigned set, uint32_t entity,
+	const uint16_t *metrics, size_t n, struct sample *ret)
 {
 	struct row_value values[METRIC_COUNT];
 	uint64_t bits[METRIC_COUNT];
@@ -403,7 +285,10 @@ size_t series_row(sqlite3_stmt *st, unsigned set, uint32_t entity, const uint16_
 			continue;
 		values[n_values] = shared;
 		values[n_values].metric = metrics[i];
-		bits[n_values++] = row_bits(st, column, metrics[i]);
+		bits[n_values] = row_bits(st, column, metrics[i]);
+		if (metric_info(metrics[i])->type == TYPE_TEXT)
+			bits[n_values] = series_text_of(db, (int64_t)bits[n_values]);
+		n_values++;
 	}
 	row_x_apply((const char *)sqlite3_column_text(st, C_X), values, n_values);
 	for (size_t i = 0; i < n_values; i++)

@@ -14,8 +14,11 @@ struct reader_set { /* the metrics of a column set that the file has */
 	uint16_t metrics[METRIC_COUNT];
 	size_t n_metrics;
 };
-struct present {
-	uint64_t bits[SERIES_WORDS];
+struct series_name { /* of one of our ids */
+	int64_t file_id; /* 0 = not in the file, or not read yet */
+	int64_t gone_ns; /* NAME_LIVE: the agent knows it */
+	uint64_t bits[SERIES_WORDS]; /* which metrics it ever had */
+	struct row_at at; /* by our ids */
 };
 
 struct series_db {
@@ -23,11 +26,14 @@ struct series_db {
 	sqlite3 *db;
 	char *path;
 	struct entities *entities;
-	uint64_t n_text; /* texts loaded */
-	struct present *present; /* by entity: which metrics it ever had */
-	uint32_t n_present; /* entities in .present and .rows */
-	int64_t n_series; /* rows of table series that .present holds */
-	struct row_at *rows; /* by entity */
+	struct series_name *names; /* by entity */
+	uint32_t n_names;
+	struct map *ids, *texts; /* number in the file -> our id */
+	int text_rc; /* a text could not be read since series_begin() */
+	/* names that were known at .names_from_ns or later are loaded, as of .names_version */
+	bool names_loaded;
+	int64_t names_from_ns, names_version;
+	bool names_stay; /* an older version's file, which does not say which are gone */
 	/* an older version's file that no writer has opened since: rows keyed (entity, t_ns), no
 	 * rows shared by priorities, no instants */
 	bool by_entity;
@@ -64,13 +70,19 @@ int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn
 
 static inline bool series_present(const struct series_db *db, uint32_t entity, unsigned metric)
 {
-	return entity < db->n_present &&
-		(db->present[entity].bits[metric / 64] >> (metric % 64) & 1);
+	return entity < db->n_names && (db->names[entity].bits[metric / 64] >> (metric % 64) & 1);
+}
+/* Was the name known at @from_ns or later? One that was gone by then has no part in what is read.
+ */
+static inline bool series_known(const struct series_db *db, uint32_t entity, int64_t from_ns)
+{
+	return entity < db->n_names && db->names[entity].file_id &&
+		db->names[entity].gone_ns >= from_ns;
 }
 
-/* A read transaction. It begins with new names, so that every id met in it is known. Returns a
+/* A read transaction. It begins with the names that a range from @from_ns on needs. Returns a
  * SQLite result code. */
-int series_begin(struct series_db *db);
+int series_begin(struct series_db *db, int64_t from_ns);
 void series_end(struct series_db *db);
 
 /*
@@ -93,15 +105,23 @@ static inline bool series_lies_in(const struct series_db *db, uint32_t entity, u
 {
 	int prio = column_set_prio(set);
 
-	if (entity >= db->n_present)
+	if (entity >= db->n_names)
 		return false;
 	if (prio != PRIO_NONE)
-		return db->rows[entity].prio == prio;
-	return set != SCOPE_PRIO || db->rows[entity].prio == PRIO_NONE;
+		return db->names[entity].at.prio == prio;
+	return set != SCOPE_PRIO || db->names[entity].at.prio == PRIO_NONE;
 }
 
 /* series_row - the row at hand as samples, one for each value that is there: at most @n. */
-size_t series_row(sqlite3_stmt *st, unsigned set, uint32_t entity, const uint16_t *metrics,
-	size_t n, struct sample *ret);
+size_t series_row(struct series_db *db, sqlite3_stmt *st, unsigned set, uint32_t entity,
+	const uint16_t *metrics, size_t n, struct sample *ret);
+
+/* series_names.c: series_names_load - in a transaction: names that were known at @from_ns or later.
+ * series_name_of - our id of a number in the file; ENTITY_NONE when there is none. Both return a
+ * SQLite result code. series_text_of - our id of a text; 0 when there is none, or, with .text_rc
+ * set, when it could not be read. */
+int series_names_load(struct series_db *db, int64_t from_ns);
+int series_name_of(struct series_db *db, int64_t file_id, uint32_t *ret);
+uint64_t series_text_of(struct series_db *db, int64_t file_id);
 
 #endif

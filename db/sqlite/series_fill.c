@@ -89,8 +89,8 @@ static int walk_back(struct filler *filler, uint32_t entity, size_t *missing)
 		rc = sqlite3_step(filler->before);
 		if (rc != SQLITE_ROW)
 			break;
-		size_t n = series_row(filler->before, filler->set, entity, filler->metrics,
-			filler->n_metrics, row);
+		size_t n = series_row(filler->db, filler->before, filler->set, entity,
+			filler->metrics, filler->n_metrics, row);
 		take_anchors(filler, row, n, missing);
 	}
 	const int reset =
@@ -117,7 +117,8 @@ static int series_fill_find_anchor(struct filler *filler, uint32_t entity, size_
 	series_bind(filler->db, filler->anchor[at], filler->set, entity);
 	sqlite3_bind_int64(filler->anchor[at], 2, filler->from_ns);
 	while ((rc = sqlite3_step(filler->anchor[at])) == SQLITE_ROW) {
-		if (series_row(filler->anchor[at], filler->set, entity, &metric, 1, &s) == 0 ||
+		if (series_row(filler->db, filler->anchor[at], filler->set, entity, &metric, 1,
+			    &s) == 0 ||
 			(s.flags & SF_LATE))
 			continue;
 		c->anchor = s;
@@ -183,8 +184,8 @@ static int series_fill_read_range(struct filler *filler, uint32_t entity)
 	sqlite3_bind_int64(filler->range, 2, filler->from_ns);
 	sqlite3_bind_int64(filler->range, 3, filler->to_ns);
 	while ((rc = sqlite3_step(filler->range)) == SQLITE_ROW) {
-		size_t n = series_row(filler->range, filler->set, entity, filler->metrics,
-			filler->n_metrics, row);
+		size_t n = series_row(filler->db, filler->range, filler->set, entity,
+			filler->metrics, filler->n_metrics, row);
 		for (size_t i = 0; i < n; i++)
 			if (!(row[i].flags & SF_LATE))
 				filling_add(&filler->columns[row[i].metric], &row[i]);
@@ -237,7 +238,9 @@ static int fill_set(struct filler *filler, const struct window_spec *spec)
 		rc = series_select(filler->db, filler->set, filler->metrics, filler->n_metrics,
 			ROWS_BEFORE, &filler->before);
 	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->db->entities); id++)
-		if (window_wants_entity(spec, id) && series_lies_in(filler->db, id, filler->set))
+		if (window_wants_entity(spec, id) &&
+			series_known(filler->db, id, filler->from_ns) &&
+			series_lies_in(filler->db, id, filler->set))
 			rc = fill_entity(filler, id);
 	sqlite_finalizep(&filler->range);
 	sqlite_finalizep(&filler->before);
@@ -259,9 +262,12 @@ static int fill_flows(struct filler *filler, struct window *window)
 	sqlite3_bind_int64(st, 1, filler->from_ns);
 	sqlite3_bind_int64(st, 2, filler->to_ns);
 	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint32_t entity;
+		rc = series_name_of(filler->db, sqlite3_column_int64(st, 0), &entity);
+		if (rc != SQLITE_OK || entity == ENTITY_NONE)
+			continue;
 		rw_grow(v, n, cap);
-		flow_row_read(st, &v[n++]);
-		rc = SQLITE_OK;
+		flow_row_read(st, entity, &v[n++]);
 	}
 	if (rc == SQLITE_DONE && n > 0) {
 		struct flow_sample *kept = arena_array(filler->arena, struct flow_sample, n);
@@ -297,11 +303,13 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 	f->arena = a;
 	f->from_ns = from_ns;
 	f->to_ns = to_ns;
-	int rc = series_begin(db);
+	int rc = series_begin(db, from_ns);
 	for (f->set = 0; rc == SQLITE_OK && f->set < COLUMN_SETS; f->set++)
 		rc = fill_set(f, spec);
 	if (rc == SQLITE_OK && spec->flows)
 		rc = fill_flows(f, &window);
+	if (rc == SQLITE_OK)
+		rc = db->text_rc;
 	if (rc != SQLITE_OK)
 		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	series_end(db);

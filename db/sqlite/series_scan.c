@@ -94,8 +94,8 @@ static int read_entity(struct scan *scan, unsigned set, uint32_t entity, sqlite3
 	sqlite3_bind_int64(st, 2, from_ns);
 	sqlite3_bind_int64(st, 3, to_ns);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		size_t n =
-			series_row(st, set, entity, scan->metrics[set], scan->n_metrics[set], row);
+		size_t n = series_row(
+			scan->db, st, set, entity, scan->metrics[set], scan->n_metrics[set], row);
 		for (size_t i = 0; i < n; i++) {
 			rw_grow(scan->samples, scan->n, scan->cap);
 			scan->samples[scan->n++] = row[i];
@@ -124,7 +124,8 @@ static int read_set(struct scan *scan, unsigned set, int64_t from_ns, int64_t to
 
 	for (uint32_t id = 1; rc == SQLITE_OK && id <= n; id++) {
 		const struct entity *entity = entity_get(scan->db->entities, id);
-		if (entity && has_any(scan, set, id) && entity_matches(scan, entity))
+		if (entity && series_known(scan->db, id, from_ns) && has_any(scan, set, id) &&
+			entity_matches(scan, entity))
 			rc = read_entity(scan, set, id, st, from_ns, to_ns);
 	}
 	return rc;
@@ -133,12 +134,14 @@ static int read_set(struct scan *scan, unsigned set, int64_t from_ns, int64_t to
 /* One slice [from, to] into scan->samples. */
 static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
 {
-	int rc = series_begin(scan->db);
+	int rc = series_begin(scan->db, from_ns);
 
 	scan->n = 0;
 	for (unsigned set = 0; rc == SQLITE_OK && set < COLUMN_SETS; set++)
 		if (scan->n_metrics[set] > 0)
 			rc = read_set(scan, set, from_ns, to_ns);
+	if (rc == SQLITE_OK)
+		rc = scan->db->text_rc;
 	series_end(scan->db);
 	if (scan->n > 1)
 		qsort(scan->samples, scan->n, sizeof(*scan->samples), sample_order);
@@ -172,7 +175,8 @@ int series_db_match(struct history *history, const struct history_filter *filter
 	struct scan s = {.db = db, .filter = filter};
 	uint32_t *v = NULL;
 	size_t n = 0, cap = 0;
-	int rc = series_begin(db);
+	const int64_t from_ns = filter->from_ns ? filter->from_ns : INT64_MIN;
+	int rc = series_begin(db, from_ns);
 
 	if (rc == SQLITE_OK && filter->port)
 		rc = load_aliases(&s);
@@ -186,7 +190,8 @@ int series_db_match(struct history *history, const struct history_filter *filter
 		bool any = false;
 		for (unsigned t = 0; t < COLUMN_SETS; t++)
 			any |= has_any(&s, t, id);
-		if (!entity || !any || !entity_matches(&s, entity))
+		if (!entity || !any || !series_known(db, id, from_ns) ||
+			!entity_matches(&s, entity))
 			continue;
 		rw_grow(v, n, cap);
 		v[n++] = id;
@@ -372,7 +377,7 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	rw_cleanup(str_done) struct str sql = {0};
 	struct flow_sample flow;
-	int r = 0, rc = series_begin(db);
+	int r = 0, rc = series_begin(db, NAME_LIVE);
 
 	series_end(db);
 	if (to_ns == 0)
@@ -386,9 +391,12 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 	sqlite3_bind_int64(st, 1, from_ns);
 	sqlite3_bind_int64(st, 2, to_ns);
 	while (rc == SQLITE_OK && r == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		flow_row_read(st, &flow);
+		uint32_t entity;
+		rc = series_name_of(db, sqlite3_column_int64(st, 0), &entity);
+		if (rc != SQLITE_OK || entity == ENTITY_NONE)
+			continue;
+		flow_row_read(st, entity, &flow);
 		r = fn(arg, &flow);
-		rc = SQLITE_OK;
 	}
 	if (rc == SQLITE_OK || rc == SQLITE_DONE)
 		return r;

@@ -19,11 +19,10 @@ static int sqlite_store_result(struct store_writer *writer, int rc, struct err *
 	return sqlite_fail(e, writer->db, rc, "write", writer->o.path);
 }
 
-static int sqlite_store_open(
-	const struct store_options *options, struct entities *entities, void **ret, struct err *e)
+static int sqlite_store_open(const struct store_options *options, void **ret, struct err *e)
 {
 	struct store_writer *writer;
-	int r = writer_open(options, entities, &writer, e);
+	int r = writer_open(options, &writer, e);
 
 	if (r == 0)
 		*ret = writer;

@@ -5,8 +5,10 @@
  * its own: after an interruption the next start goes on, and a piece written twice changes nothing.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
+#include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "db/sqlite/sqlite_io.h"
 #include "db/sqlite/store_write.h"
@@ -21,6 +23,7 @@ static const char *const old_table[] = {
 
 struct piece {
 	struct store_writer *writer;
+	const struct map *ids; /* number in the file -> id for the writer */
 	unsigned scope;
 	uint16_t metrics[METRIC_COUNT]; /* columns the old table has */
 	size_t n_metrics;
@@ -78,11 +81,14 @@ static void store_import_take_row(struct piece *piece)
 		bits[n++] = row_bits(piece->read, column, piece->metrics[i]);
 	}
 	row_x_apply((const char *)sqlite3_column_text(piece->read, O_X), v, n);
+	uint64_t entity;
+	if (!map_get(piece->ids, (uint64_t)sqlite3_column_int64(piece->read, O_ENTITY), &entity))
+		return; /* a row about nothing */
 	for (size_t i = 0; i < n; i++) {
 		rw_grow(piece->samples, piece->n, piece->cap);
 		piece->samples[piece->n++] =
 			(struct sample){.t_ns = sqlite3_column_int64(piece->read, O_T),
-				.entity = (uint32_t)sqlite3_column_int64(piece->read, O_ENTITY),
+				.entity = (uint32_t)entity,
 				.metric = v[i].metric,
 				.value = bits[i],
 				.flags = v[i].flags,
@@ -125,9 +131,9 @@ static int move_piece(struct piece *piece, size_t *ret_rows)
 	return rc;
 }
 
-static int move_table(struct store_writer *writer, unsigned scope)
+static int move_table(struct store_writer *writer, const struct map *ids, unsigned scope)
 {
-	struct piece p = {.writer = writer, .scope = scope};
+	struct piece p = {.writer = writer, .ids = ids, .scope = scope};
 	uint64_t moved = 0;
 	size_t rows = 1;
 	int rc = prepare_piece(&p);
@@ -149,15 +155,96 @@ static int move_table(struct store_writer *writer, unsigned scope)
 	return rc;
 }
 
-int writer_import(struct store_writer *writer)
+/* The texts of an old row keep their numbers: both sides know them by those. */
+static int import_texts(struct store_writer *writer, struct entities *names)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite_prepare(writer->db, "SELECT id, text FROM text", &st);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const int64_t id = sqlite3_column_int64(st, 0);
+		const char *text = (const char *)sqlite3_column_text(st, 1);
+		rc = SQLITE_OK;
+		if (id <= 0 || id > ENTITY_ID_MAX || !text)
+			continue;
+		text = entities_text_get(names, entities_text(names, text));
+		writer_note_texts(
+			writer, &(struct record_text){.id = (uint64_t)id, .text = text}, 1);
+	}
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
+}
+
+/* Names as the agent would have given them, so that the writer takes the rows as it takes new ones.
+ */
+static int import_names(struct store_writer *writer, struct entities *names, struct map *ids)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite_prepare(writer->db,
+		"SELECT id, device, port, priority FROM entity ORDER BY priority<>-1, port<>'', id",
+		&st);
+
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const char *device = (const char *)sqlite3_column_text(st, 1);
+		const char *port = (const char *)sqlite3_column_text(st, 2);
+		uint32_t id = ENTITY_NONE;
+		if (device && port)
+			id = entities_intern(names, device, port, sqlite3_column_int(st, 3));
+		if (id != ENTITY_NONE)
+			map_put(ids, (uint64_t)sqlite3_column_int64(st, 0), id);
+		rc = SQLITE_OK;
+	}
+	for (uint32_t id = 1; id <= entities_count(names); id++) {
+		const struct entity *e = entity_get(names, id);
+		writer_note_names(writer,
+			&(struct record_entity){.id = id,
+				.parent = e->parent,
+				.owner = entity_device(names, id),
+				.priority = e->priority,
+				.device = e->device,
+				.port = e->port},
+			1);
+	}
+	if (rc == SQLITE_DONE)
+		return import_texts(writer, names);
+	return rc;
+}
+
+/* Which of the old tables are still there. */
+static int import_needed(
+	const struct store_writer *writer, bool ret[rw_countof(old_table)], bool *ret_any)
 {
 	int rc = SQLITE_OK;
 
+	*ret_any = false;
 	for (unsigned scope = 0; rc == SQLITE_OK && scope < rw_countof(old_table); scope++) {
-		bool has;
-		rc = sqlite_has_column(writer->db, old_table[scope], "entity", &has);
-		if (rc == SQLITE_OK && has)
-			rc = move_table(writer, scope);
+		rc = sqlite_has_column(writer->db, old_table[scope], "entity", &ret[scope]);
+		*ret_any |= rc == SQLITE_OK && ret[scope];
 	}
+	return rc;
+}
+
+int writer_import(struct store_writer *writer)
+{
+	bool has[rw_countof(old_table)], any;
+	int rc = import_needed(writer, has, &any);
+	if (rc != SQLITE_OK || !any)
+		return rc;
+	struct entities *names = entities_new();
+	struct map *ids = map_new();
+	writer->names_aged = true; /* what is brought up to date is no sign of life */
+	rc = import_names(writer, names, ids);
+	for (unsigned scope = 0; rc == SQLITE_OK && scope < rw_countof(old_table); scope++)
+		if (has[scope])
+			rc = move_table(writer, ids, scope);
+	/* the agent's own ids begin anew */
+	writer->names_aged = false;
+	if (writer->n_entities)
+		memset(writer->entities, 0, writer->n_entities * sizeof(*writer->entities));
+	if (writer->n_texts)
+		memset(writer->texts, 0, writer->n_texts * sizeof(*writer->texts));
+	map_free(ids);
+	entities_free(names);
 	return rc;
 }

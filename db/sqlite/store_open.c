@@ -1,6 +1,6 @@
 /*
- * store_open - a database file opened for writing: lock, migration, statements, the entities and
- * texts it knows, and rows of an older version brought up to date.
+ * store_open - a database file opened for writing: lock, migration, statements, and rows of an
+ * older version brought up to date.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -184,98 +184,15 @@ int writer_open_file(struct store_writer *writer, const char *path, struct err *
 	return 0;
 }
 
-/* ---- what it knows ------------------------------------------------------- */
-
-static int writer_load_entities(
-	struct store_writer *writer, struct entities *entities, struct err *e)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	uint64_t unusable = 0;
-	int rc = sqlite3_prepare_v2(writer->db,
-		"SELECT id, device, port, priority FROM entity ORDER BY id", -1, &st, NULL);
-
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		sqlite3_int64 id = sqlite3_column_int64(st, 0);
-		if (id > ENTITY_ID_MAX) { /* an older release let a switch invent so many */
-			unusable++;
-			rc = SQLITE_OK;
-			continue;
-		}
-		int r = entities_load(entities, (uint32_t)id,
-			(const char *)sqlite3_column_text(st, 1),
-			(const char *)sqlite3_column_text(st, 2), sqlite3_column_int(st, 3));
-		if (r < 0)
-			return err_set(e, -EINVAL,
-				"%s: entity %lld does not fit the ones already known; start afresh "
-				"with another file",
-				writer->o.path, (long long)id);
-		rc = SQLITE_OK;
-	}
-	if (unusable)
-		log_warn("store",
-			"%s: %llu names have numbers beyond %u and are not used; their samples "
-			"stay in the file",
-			writer->o.path, (unsigned long long)unusable, ENTITY_ID_MAX);
-	if (rc == SQLITE_DONE)
-		return 0;
-	return sqlite_fail(e, writer->db, rc, "read", writer->o.path);
-}
-
-static int writer_load_texts(struct store_writer *writer, struct entities *entities, struct err *e)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(
-		writer->db, "SELECT id, text FROM text ORDER BY id", -1, &st, NULL);
-
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		uint64_t id = (uint64_t)sqlite3_column_int64(st, 0);
-		if (entities_text_load(entities, id, (const char *)sqlite3_column_text(st, 1)) < 0)
-			return err_set(e, -EINVAL,
-				"%s: text %llu does not fit the ones already known; start afresh "
-				"with another file",
-				writer->o.path, (unsigned long long)id);
-		rc = SQLITE_OK;
-	}
-	if (rc == SQLITE_DONE)
-		return 0;
-	return sqlite_fail(e, writer->db, rc, "read", writer->o.path);
-}
-
-static int load_series(struct store_writer *writer, const struct entities *entities, struct err *e)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	uint32_t n = entities_count(entities);
-
-	for (uint32_t id = 1; id <= n; id++)
-		writer_note_entity(writer, id, schema_row_of(entities, id));
-	int rc = sqlite3_prepare_v2(writer->db, "SELECT entity, metric FROM series", -1, &st, NULL);
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
-		int metric = metric_by_name((const char *)sqlite3_column_text(st, 1));
-		if (metric >= 0 && id <= n)
-			writer->entities[id].bits[metric / 64] |= UINT64_C(1) << (metric % 64);
-		rc = SQLITE_OK;
-	}
-	if (rc == SQLITE_DONE)
-		return 0;
-	return sqlite_fail(e, writer->db, rc, "read", writer->o.path);
-}
-
 /* ---- opening and closing ------------------------------------------------- */
 
-static int open_all(struct store_writer *writer, struct entities *entities, struct err *e)
+static int open_all(struct store_writer *writer, struct err *e)
 {
 	const char *path = writer->o.path;
 	int r = writer_lock(path, &writer->lock_fd, e);
 
 	if (r == 0)
 		r = writer_open_file(writer, path, e);
-	if (r == 0)
-		r = writer_load_entities(writer, entities, e);
-	if (r == 0)
-		r = writer_load_texts(writer, entities, e);
-	if (r == 0)
-		r = load_series(writer, entities, e);
 	if (r < 0)
 		return r;
 	int rc = writer_import(writer);
@@ -284,8 +201,7 @@ static int open_all(struct store_writer *writer, struct entities *entities, stru
 	return 0;
 }
 
-int writer_open(const struct store_options *options, struct entities *entities,
-	struct store_writer **ret, struct err *e)
+int writer_open(const struct store_options *options, struct store_writer **ret, struct err *e)
 {
 	struct store_writer *writer = rw_calloc(1, sizeof(*writer));
 
@@ -294,7 +210,7 @@ int writer_open(const struct store_options *options, struct entities *entities,
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	writer->o = *options;
 	writer->lock_fd = -1;
-	int r = open_all(writer, entities, e);
+	int r = open_all(writer, e);
 	if (r < 0) {
 		writer_close(writer);
 		return r;
@@ -331,6 +247,10 @@ void writer_close_file(struct store_writer *writer)
 {
 	finalize_tables(writer);
 	finalize_retain(&writer->retain);
+	for (size_t i = 0; i < NAME_STATEMENTS; i++) {
+		sqlite3_finalize(writer->names[i]);
+		writer->names[i] = NULL;
+	}
 	for (size_t i = 0; i < RECORD_KINDS; i++) {
 		sqlite3_finalize(writer->records[i].st);
 		writer->records[i] = (struct writer_record){0};
@@ -357,6 +277,9 @@ void writer_close(struct store_writer *writer)
 	writer_unlock(writer->lock_fd);
 	free(writer->retain.pins);
 	free(writer->entities);
+	free(writer->texts);
+	free(writer->new_ids);
+	free(writer->new_texts);
 	free(writer->new_series);
 	free(writer->rows);
 	free(writer->next);

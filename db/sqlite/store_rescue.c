@@ -330,5 +330,6 @@ int writer_reopen(struct store_writer *writer, struct err *e)
 	log_warn("store", "%s was closed and opened anew after %d failed transactions", path,
 		writer->failed);
 	writer->failed = 0;
+	writer_names_unresolve(writer);
 	return 0;
 }

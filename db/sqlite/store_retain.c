@@ -289,6 +289,8 @@ static int retain_chunk(struct store_writer *writer, bool *ret_more)
 		int rc;
 		if (retain->step == RETAIN_STEP_INSTANTS)
 			rc = delete_all_instants(writer, &more);
+		else if (retain->step == RETAIN_STEP_NAMES)
+			rc = writer_retain_names(writer, retain->cutoff_ns[RETAIN_RAW], &more);
 		else
 			rc = delete_rows(writer, &more);
 		if (rc != SQLITE_OK)

@@ -55,9 +55,6 @@ static const struct {
 	const char *insert; /* the columns and their values follow */
 	const char *sql; /* or the whole statement */
 } statements[RECORD_KINDS] = {
-	[RECORD_ENTITIES] = {.sql = "INSERT OR IGNORE INTO entity(id, device, port, priority) "
-				    "VALUES(?1, ?2, ?3, ?4)"},
-	[RECORD_TEXTS] = {.sql = "INSERT OR IGNORE INTO text(id, text) VALUES(?1, ?2)"},
 	[RECORD_HEALTH] = {.sql = "INSERT OR REPLACE INTO health(key, value, unit, t_ns) "
 				  "VALUES(?1, ?2, ?3, ?4)"},
 	[RECORD_FABRIC] = {.sql = fabric_sql},
@@ -180,44 +177,21 @@ static int write_row_record(struct store_writer *writer, const struct store_reco
 
 /* ---- lists --------------------------------------------------------------- */
 
-static int write_entities(struct store_writer *writer, const struct store_record *record)
-{
-	struct writer_record *to;
-	int rc = record_statement(writer, RECORD_ENTITIES, &to);
-
-	for (size_t i = 0; rc == SQLITE_OK && i < record->entities.n; i++) {
-		const struct record_entity *entity = &record->entities.v[i];
-		sqlite3_bind_int64(to->st, 1, entity->id);
-		bind_text(to->st, 2, entity->device);
-		bind_text(to->st, 3, entity->port);
-		sqlite3_bind_int(to->st, 4, entity->priority);
-		rc = sqlite_run(to->st);
-		writer_note_entity(writer, entity->id,
-			schema_row_at(entity->id, entity->parent, entity->owner, entity->priority));
-	}
-	return rc;
-}
-
-static int write_texts(struct store_writer *writer, const struct store_record *record)
-{
-	struct writer_record *to;
-	int rc = record_statement(writer, RECORD_TEXTS, &to);
-
-	for (size_t i = 0; rc == SQLITE_OK && i < record->texts.n; i++) {
-		sqlite3_bind_int64(to->st, 1, (sqlite3_int64)record->texts.v[i].id);
-		bind_text(to->st, 2, record->texts.v[i].text);
-		rc = sqlite_run(to->st);
-	}
-	return rc;
-}
-
 static int write_flows(struct store_writer *writer, const struct store_record *record)
 {
 	struct writer_record *to;
 	int rc = record_statement(writer, RECORD_FLOWS, &to);
 
 	for (size_t i = 0; rc == SQLITE_OK && i < record->flows.n; i++) {
-		flow_row_bind(to->st, &record->flows.v[i]);
+		const struct flow_sample *flow = &record->flows.v[i];
+		rc = writer_name(writer, flow->entity, flow->from_ns);
+		if (rc == SQLITE_NOTFOUND) {
+			rc = SQLITE_OK;
+			continue;
+		}
+		if (rc != SQLITE_OK)
+			break;
+		flow_row_bind(to->st, flow, writer->entities[flow->entity].file_id);
 		rc = sqlite_run(to->st);
 	}
 	return rc;
@@ -289,8 +263,14 @@ static int write_rewind(struct store_writer *writer, const struct store_record *
 int writer_record(struct store_writer *writer, const struct store_record *record)
 {
 	switch (record->kind) {
-	case RECORD_ENTITIES: return write_entities(writer, record);
-	case RECORD_TEXTS: return write_texts(writer, record);
+	case RECORD_ENTITIES:
+		writer_note_names(writer, record->entities.v, record->entities.n);
+		return SQLITE_OK;
+	case RECORD_NAMES_GONE:
+		return writer_names_gone(writer, record->gone.v, record->gone.n, record->gone.t_ns);
+	case RECORD_TEXTS:
+		writer_note_texts(writer, record->texts.v, record->texts.n);
+		return SQLITE_OK;
 	case RECORD_FLOWS: return write_flows(writer, record);
 	case RECORD_HEALTH: return write_health(writer, record);
 	case RECORD_REWIND: return write_rewind(writer, record);

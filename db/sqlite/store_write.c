@@ -21,32 +21,6 @@
 /* Parameters of an insert; those of select and erase are the first two. */
 enum { P_T = 1, P_ENTITY, P_SOURCE, P_FLAGS, P_CFG, P_X, P_FIRST };
 
-/* ---- entities ------------------------------------------------------------ */
-
-/* Room for ids up to and including @id. */
-static void entities_room(struct store_writer *writer, uint32_t id)
-{
-	size_t n = writer->n_entities;
-
-	if (id < n)
-		return;
-	if (n == 0)
-		n = 256;
-	while (n <= id)
-		n *= 2;
-	writer->entities = rw_realloc(writer->entities, n * sizeof(*writer->entities));
-	memset(writer->entities + writer->n_entities, 0,
-		(n - writer->n_entities) * sizeof(*writer->entities));
-	writer->n_entities = n;
-}
-
-void writer_note_entity(struct store_writer *writer, uint32_t id, struct row_at at)
-{
-	entities_room(writer, id);
-	entities_room(writer, at.device);
-	writer->entities[id].at = at;
-}
-
 /* ---- transactions -------------------------------------------------------- */
 
 static const char *const counted_tables[WRITER_COUNTED] = {
@@ -89,6 +63,8 @@ int writer_begin(struct store_writer *writer)
 {
 	writer->n_new_series = 0;
 	writer->txn++;
+	writer->n_new_ids = writer->n_new_texts = 0;
+	writer->names_changed = false;
 	const int rc = sqlite_exec(writer->db, "BEGIN IMMEDIATE");
 	if (rc != SQLITE_OK || !writer->unsure)
 		return rc;
@@ -103,8 +79,10 @@ int writer_begin(struct store_writer *writer)
 int writer_commit(struct store_writer *writer)
 {
 	int64_t newest[WRITER_COUNTED];
-	int rc = counts_read(writer, newest);
+	int rc = writer_names_commit(writer);
 
+	if (rc == SQLITE_OK)
+		rc = counts_read(writer, newest);
 	if (rc != SQLITE_OK)
 		return rc;
 	rc = sqlite_exec(writer->db, "COMMIT");
@@ -125,6 +103,7 @@ void writer_rollback(struct store_writer *writer)
 			~(UINT64_C(1) << (series->metric % 64));
 	}
 	writer->n_new_series = 0;
+	writer_names_rollback(writer);
 }
 
 #define CHECKPOINT_PAGES 1000 /* 8 MB */
@@ -170,7 +149,7 @@ static int row_samples_order(const void *left, const void *right)
 		return x->table < y->table ? -1 : 1;
 	if (x->t_ns != y->t_ns)
 		return x->t_ns < y->t_ns ? -1 : 1;
-	return (x->entity > y->entity) - (x->entity < y->entity);
+	return (x->file_id > y->file_id) - (x->file_id < y->file_id);
 }
 
 static bool same_row(const struct row_samples *left, const struct row_samples *right)
@@ -208,15 +187,18 @@ static void make_room(struct store_writer *writer, size_t n)
 	memset(writer->slots, 0, writer->cap_slots * sizeof(*writer->slots));
 }
 
-/* The row that @sample belongs to, with itself as its only sample. False: its metric or entity is
- * not known, so that it cannot be stored. */
-static bool row_of_sample(const struct store_writer *writer, const struct sample *sample,
-	uint32_t index, struct row_samples *ret)
+/* The row that @sample belongs to, with itself as its only sample. SQLITE_NOTFOUND: its metric or
+ * entity is not known, so that it cannot be stored. */
+static int row_of_sample(struct store_writer *writer, const struct sample *sample, uint32_t index,
+	struct row_samples *ret)
 {
 	const struct metric_info *info = metric_info(sample->metric);
 
-	if (!info || sample->entity == ENTITY_NONE || sample->entity >= writer->n_entities)
-		return false;
+	if (!info)
+		return SQLITE_NOTFOUND;
+	int rc = writer_name(writer, sample->entity, sample->t_ns);
+	if (rc != SQLITE_OK)
+		return rc;
 	*ret = (struct row_samples){.t_ns = sample->t_ns,
 		.entity = sample->entity,
 		.table = (uint32_t)info->scope,
@@ -226,45 +208,61 @@ static bool row_of_sample(const struct store_writer *writer, const struct sample
 	if (info->scope == SCOPE_PRIO && at->prio != PRIO_NONE) {
 		ret->entity = at->row;
 		ret->table = TABLE_PRIOS;
+		rc = writer_name(writer, at->row, sample->t_ns);
 	}
-	return true;
+	if (rc == SQLITE_OK)
+		rc = writer_name(writer, writer->entities[ret->entity].at.device, sample->t_ns);
+	if (rc == SQLITE_OK)
+		ret->file_id = writer->entities[ret->entity].file_id;
+	return rc;
 }
 
-/* Gathers @samples into rows, in the order they are to be written. Returns how many rows. */
-static size_t gather_rows(struct store_writer *writer, const struct sample *samples, size_t n)
+static void rows_add(
+	struct store_writer *writer, const struct row_samples *row, size_t *n_rows, bool *sorted)
 {
-	size_t n_rows = 0;
+	struct row_samples *at = NULL;
+	uint32_t *slot = NULL;
+
+	writer->next[row->first] = UINT32_MAX;
+	/* mostly the row of the sample before */
+	if (*n_rows > 0 && same_row(&writer->rows[*n_rows - 1], row)) {
+		at = &writer->rows[*n_rows - 1];
+	} else {
+		slot = find_slot(writer, row);
+		if (*slot != 0)
+			at = &writer->rows[*slot - 1];
+	}
+	if (at) {
+		writer->next[at->last] = row->first;
+		at->last = row->first;
+		return;
+	}
+	rw_grow(writer->rows, *n_rows, writer->cap_rows);
+	if (*n_rows > 0 && row_samples_order(&writer->rows[*n_rows - 1], row) >= 0)
+		*sorted = false;
+	writer->rows[(*n_rows)++] = *row;
+	*slot = (uint32_t)*n_rows;
+}
+
+/* Gathers @samples into rows, in the order they are to be written. */
+static int gather_rows(
+	struct store_writer *writer, const struct sample *samples, size_t n, size_t *ret_rows)
+{
 	bool sorted = true;
 
+	*ret_rows = 0;
 	make_room(writer, n);
 	for (uint32_t i = 0; i < n; i++) {
-		struct row_samples row, *at = NULL;
-		uint32_t *slot = NULL;
-		if (!row_of_sample(writer, &samples[i], i, &row))
-			continue;
-		writer->next[i] = UINT32_MAX;
-		/* mostly the row of the sample before */
-		if (n_rows > 0 && same_row(&writer->rows[n_rows - 1], &row)) {
-			at = &writer->rows[n_rows - 1];
-		} else {
-			slot = find_slot(writer, &row);
-			if (*slot != 0)
-				at = &writer->rows[*slot - 1];
-		}
-		if (at) {
-			writer->next[at->last] = i;
-			at->last = i;
-			continue;
-		}
-		rw_grow(writer->rows, n_rows, writer->cap_rows);
-		if (n_rows > 0 && row_samples_order(&writer->rows[n_rows - 1], &row) >= 0)
-			sorted = false;
-		writer->rows[n_rows++] = row;
-		*slot = (uint32_t)n_rows;
+		struct row_samples row;
+		const int rc = row_of_sample(writer, &samples[i], i, &row);
+		if (rc == SQLITE_OK)
+			rows_add(writer, &row, ret_rows, &sorted);
+		else if (rc != SQLITE_NOTFOUND)
+			return rc;
 	}
 	if (!sorted)
-		qsort(writer->rows, n_rows, sizeof(*writer->rows), row_samples_order);
-	return n_rows;
+		qsort(writer->rows, *ret_rows, sizeof(*writer->rows), row_samples_order);
+	return SQLITE_OK;
 }
 
 /* ---- a row in memory ----------------------------------------------------- */
@@ -305,7 +303,7 @@ static unsigned row_column(const struct store_writer *writer, const struct write
 	return column;
 }
 
-static void row_begin(struct writer_row *row, uint32_t entity, int64_t t_ns)
+static void row_begin(struct writer_row *row, int64_t entity, int64_t t_ns)
 {
 	row->entity = entity;
 	row->t_ns = t_ns;
@@ -547,13 +545,14 @@ static int note_series(struct store_writer *writer, const struct sample *sample)
 
 	if (*word & bit)
 		return SQLITE_OK;
-	sqlite3_bind_int64(writer->series, 1, sample->entity);
+	sqlite3_bind_int64(writer->series, 1, writer->entities[sample->entity].file_id);
 	sqlite3_bind_text(writer->series, 2, metric_info(sample->metric)->name, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(writer->series, 3, sample->t_ns);
 	int rc = sqlite_run(writer->series);
 	if (rc != SQLITE_OK)
 		return rc;
 	*word |= bit;
+	writer->names_changed = true;
 	rw_grow(writer->new_series, writer->n_new_series, writer->cap_new_series);
 	writer->new_series[writer->n_new_series++] =
 		(struct new_series){.entity = sample->entity, .metric = sample->metric};
@@ -568,7 +567,7 @@ static int note_instant(struct store_writer *writer, uint32_t entity, int64_t t_
 
 	if (known->instant_txn == writer->txn && known->instant_ns == t_ns)
 		return SQLITE_OK;
-	sqlite3_bind_int64(writer->instant, 1, device);
+	sqlite3_bind_int64(writer->instant, 1, known->file_id);
 	sqlite3_bind_int64(writer->instant, 2, t_ns);
 	int rc = sqlite_run(writer->instant);
 	known->instant_txn = writer->txn;
@@ -576,10 +575,10 @@ static int note_instant(struct store_writer *writer, uint32_t entity, int64_t t_
 	return rc;
 }
 
-static int write_row(
-	struct store_writer *writer, struct writer_table *table, const struct writer_row *row)
+static int write_row(struct store_writer *writer, struct writer_table *table, uint32_t entity,
+	const struct writer_row *row)
 {
-	int rc = note_instant(writer, row->entity, row->t_ns);
+	int rc = note_instant(writer, entity, row->t_ns);
 
 	if (rc == SQLITE_OK)
 		rc = insert_row(writer, table, row);
@@ -594,7 +593,7 @@ static int fill_row(struct store_writer *writer, const struct writer_table *tabl
 {
 	int rc = SQLITE_OK;
 
-	row_begin(&writer->row, from->entity, from->t_ns);
+	row_begin(&writer->row, from->file_id, from->t_ns);
 	for (uint32_t i = from->first; rc == SQLITE_OK && i != UINT32_MAX; i = writer->next[i]) {
 		const struct sample *sample = &samples[i];
 		struct row_value value = {.metric = sample->metric,
@@ -605,7 +604,13 @@ static int fill_row(struct store_writer *writer, const struct writer_table *tabl
 		if (table->n_prios > 1)
 			value.prio = writer->entities[sample->entity].at.prio;
 		unsigned column = row_column(writer, table, sample->metric, value.prio);
-		if (row_add(&writer->row, column, &value, sample->value))
+		uint64_t bits = sample->value;
+		int64_t text = 0;
+		if (metric_info(sample->metric)->type == TYPE_TEXT) {
+			rc = writer_text(writer, bits, &text);
+			bits = (uint64_t)text;
+		}
+		if (rc == SQLITE_OK && row_add(&writer->row, column, &value, bits))
 			rc = note_series(writer, sample);
 	}
 	return rc;
@@ -613,14 +618,14 @@ static int fill_row(struct store_writer *writer, const struct writer_table *tabl
 
 int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n)
 {
-	size_t n_rows = gather_rows(writer, samples, n);
-	int rc = SQLITE_OK;
+	size_t n_rows;
+	int rc = gather_rows(writer, samples, n, &n_rows);
 
 	for (size_t i = 0; rc == SQLITE_OK && i < n_rows; i++) {
 		struct writer_table *table = &writer->tables[writer->rows[i].table];
 		rc = fill_row(writer, table, &writer->rows[i], samples);
 		if (rc == SQLITE_OK && !row_is_empty(&writer->row))
-			rc = write_row(writer, table, &writer->row);
+			rc = write_row(writer, table, writer->rows[i].entity, &writer->row);
 	}
 	return rc;
 }

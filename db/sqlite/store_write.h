@@ -48,7 +48,7 @@ static inline int writer_column_prio(const struct writer_table *table, unsigned 
 }
 
 struct writer_row { /* .v and .bits are by column; those in .have are set */
-	uint32_t entity;
+	int64_t entity; /* its number in the file */
 	int64_t t_ns;
 	uint64_t have[ROW_WORDS];
 	struct row_value v[ROW_COLUMNS];
@@ -56,13 +56,34 @@ struct writer_row { /* .v and .bits are by column; those in .have are set */
 };
 struct row_samples { /* the samples of one row: a chain through .next of the writer */
 	int64_t t_ns;
+	int64_t file_id; /* of the entity */
 	uint32_t entity, table, first, last;
 };
-struct writer_entity { /* what the writer knows of an entity */
+/* What the writer knows of an entity. Its number in the file is found by its names when it is first
+ * needed (store_names.c). */
+struct writer_entity {
 	uint64_t bits[WRITER_METRIC_WORDS]; /* which metrics table series has */
+	const char *device, *port; /* live until entities_reclaim(); NULL: no such entity */
+	int64_t file_id; /* 0 = not looked up yet */
+	int priority;
 	struct row_at at;
 	int64_t instant_ns; /* of a device: the instant noted last, in transaction .instant_txn */
 	uint64_t instant_txn;
+};
+struct writer_text {
+	const char *text;
+	int64_t file_id; /* 0 = not looked up yet */
+};
+enum {
+	NAME_FIND,
+	NAME_ADD,
+	NAME_BACK,
+	NAME_GONE,
+	NAME_SERIES,
+	NAME_TEXT_FIND,
+	NAME_TEXT_ADD,
+	NAME_TEXT_USED,
+	NAME_STATEMENTS
 };
 struct new_series {
 	uint32_t entity;
@@ -93,6 +114,16 @@ struct store_writer {
 
 	struct writer_entity *entities; /* by id */
 	size_t n_entities;
+	struct writer_text *texts; /* by id */
+	size_t n_texts;
+	/* looked up in the open transaction: of entities, and of texts */
+	uint32_t *new_ids, *new_texts;
+	size_t n_new_ids, cap_new_ids, n_new_texts, cap_new_texts;
+	bool names_changed; /* in the open transaction */
+	bool names_aged, names_aged_now; /* those of the last run are marked as gone; just now */
+	int64_t names_swept_ns; /* attributes of the past were deleted then */
+	int64_t retain_gone_ns, retain_gone_id; /* retention of names goes on behind this one */
+	sqlite3_stmt *names[NAME_STATEMENTS];
 	struct new_series *new_series; /* in the open transaction */
 	size_t n_new_series, cap_new_series;
 	uint64_t txn; /* transactions begun */
@@ -115,13 +146,12 @@ struct store_writer {
 	struct retain retain;
 };
 
-/* writer_open - locks, opens, migrates, prepares, loads entities and texts into @entities, and
- * moves the rows of an older version. 0 or negative errno. store_open.c */
-int writer_open(const struct store_options *options, struct entities *entities,
-	struct store_writer **ret, struct err *e);
+/* writer_open - locks, opens, migrates, prepares, and moves the rows of an older version. 0 or
+ * negative errno. store_open.c */
+int writer_open(const struct store_options *options, struct store_writer **ret, struct err *e);
 void writer_close(struct store_writer *writer); /* NULL is fine */
 
-/* writer_open_file - the part of writer_open() without lock, entities and texts. */
+/* writer_open_file - the part of writer_open() without lock and rows of an older version. */
 int writer_open_file(struct store_writer *writer, const char *path, struct err *e);
 /* writer_close_file - ends all statements and closes the file; the rest of @writer stays. */
 void writer_close_file(struct store_writer *writer);
@@ -163,10 +193,39 @@ int writer_begin(struct store_writer *writer);
 int writer_commit(struct store_writer *writer);
 void writer_rollback(struct store_writer *writer);
 int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n);
-void writer_note_entity(struct store_writer *writer, uint32_t id, struct row_at at);
 /* writer_checkpoint - outside a transaction: copies a long write-ahead log into the file. SQLite's
  * code: an error means that the file could not be written or synced, and that the log grows. */
 int writer_checkpoint(struct store_writer *writer);
+
+/*
+ * Names: ids in memory are given anew in each run and to new names when old ones are released; ids
+ * in the file stay with a name as long as anything refers to it, and are never given twice. All of
+ * these inside a transaction. store_names.c
+ */
+/* writer_note_names - these ids mean these names from now on. */
+void writer_note_names(struct store_writer *writer, const struct record_entity *names, size_t n);
+void writer_note_texts(struct store_writer *writer, const struct record_text *texts, size_t n);
+/* writer_name - .file_id of the entity is known afterwards: looked up, or added as one that has had
+ * samples since @t_ns. SQLITE_NOTFOUND: there is no such entity. */
+int writer_name_find(struct store_writer *writer, uint32_t id, int64_t t_ns);
+static inline int writer_name(struct store_writer *writer, uint32_t id, int64_t t_ns)
+{
+	if (id < writer->n_entities && writer->entities[id].file_id)
+		return SQLITE_OK;
+	return writer_name_find(writer, id, t_ns);
+}
+/* writer_text - the number of a text in the file; 0 for an id that means no text. */
+int writer_text(struct store_writer *writer, uint64_t id, int64_t *ret);
+/* writer_names_gone - the agent has released these at @t_ns. */
+int writer_names_gone(struct store_writer *writer, const uint32_t *ids, size_t n, int64_t t_ns);
+/* writer_names_commit - before the commit; writer_names_rollback - after a rollback;
+ * writer_names_unresolve - when another file was opened: all are looked up again. */
+int writer_names_commit(struct store_writer *writer);
+void writer_names_rollback(struct store_writer *writer);
+void writer_names_unresolve(struct store_writer *writer);
+/* writer_retain_names - deletes one chunk of names that were gone before @cutoff_ns, with all that
+ * belongs to them, and attributes that were over by then. store_names_retain.c */
+int writer_retain_names(struct store_writer *writer, int64_t cutoff_ns, bool *ret_more);
 
 /* store_rows.c */
 int writer_record(struct store_writer *writer, const struct store_record *record);

@@ -57,7 +57,6 @@ struct store {
 	struct store_options o;
 	char *path;
 	struct entities *entities;
-	uint32_t sent_entities;
 	uint64_t sent_texts;
 	const struct store_backend *backend;
 	void *state; /* the backend's; used by the writer only */
@@ -524,20 +523,10 @@ static void store_init(struct store *store)
 	pthread_condattr_destroy(&attr);
 }
 
-static uint64_t count_texts(const struct entities *entities)
-{
-	uint64_t n = 0;
-
-	while (*entities_text_get(entities, n + 1))
-		n++;
-	return n;
-}
-
 int store_open(const struct store_backend *backend, const struct store_options *options,
 	struct entities *entities, struct store **ret, struct err *e)
 {
 	struct store *store = rw_calloc(1, sizeof(*store));
-	uint32_t before = entities_count(entities);
 
 	store->backend = backend;
 	store->o = *options;
@@ -545,12 +534,7 @@ int store_open(const struct store_backend *backend, const struct store_options *
 	store->o.path = store->path;
 	store->entities = entities;
 	store_init(store);
-	int r = backend->open(&store->o, entities, &store->state, e);
-	if (r == 0 && before == 0) {
-		/* all that is known came from the store */
-		store->sent_entities = entities_count(entities);
-		store->sent_texts = count_texts(entities);
-	}
+	int r = backend->open(&store->o, &store->state, e);
 	if (r == 0 && !options->replay) {
 		r = start_thread(store);
 		if (r < 0)
@@ -616,27 +600,30 @@ static void push_locked(struct store *store, struct job *job)
 	drop_oldest(store);
 }
 
+/* Names that were given since the last time. */
 static void push_entities(struct store *store)
 {
-	uint32_t n = entities_count(store->entities), first = store->sent_entities + 1;
+	size_t n;
+	const uint32_t *ids = entities_fresh(store->entities, &n);
 
-	if (n < first)
+	if (n == 0)
 		return;
-	rw_cleanup(freep) struct record_entity *v = rw_calloc(n - first + 1, sizeof(*v));
+	rw_cleanup(freep) struct record_entity *v = rw_calloc(n, sizeof(*v));
 	struct store_record record = {.kind = RECORD_ENTITIES, .entities = {.v = v}};
-	for (uint32_t id = first; id <= n; id++) {
-		const struct entity *e = entity_get(store->entities, id);
+	for (size_t i = 0; i < n; i++) {
+		const struct entity *e = entity_get(store->entities, ids[i]);
 		if (!e)
 			continue;
-		v[record.entities.n++] = (struct record_entity){.id = id,
+		v[record.entities.n++] = (struct record_entity){.id = e->id,
 			.parent = e->parent,
-			.owner = entity_device(store->entities, id),
+			.owner = entity_device(store->entities, e->id),
 			.priority = e->priority,
 			.device = e->device,
 			.port = e->port};
 	}
-	store->sent_entities = n;
-	push_locked(store, job_of_record(&record));
+	entities_fresh_done(store->entities);
+	if (record.entities.n > 0)
+		push_locked(store, job_of_record(&record));
 }
 
 static void push_texts(struct store *store)
@@ -685,6 +672,21 @@ void store_samples(struct store *store, const struct sample *samples, size_t n)
 {
 	if (n > 0)
 		hand_over_job(store, job_of_samples(samples, n));
+}
+
+void store_names_gone(struct store *store, const struct entities *entities, int64_t t_ns)
+{
+	const struct entity *entity;
+	size_t n = 0;
+
+	while (entities_gone(entities, n))
+		n++;
+	rw_cleanup(freep) uint32_t *ids = rw_calloc(n + 1, sizeof(*ids));
+	for (size_t i = 0; (entity = entities_gone(entities, i)); i++)
+		ids[i] = entity->id;
+	hand_over(store,
+		&(struct store_record){
+			.kind = RECORD_NAMES_GONE, .gone = {.v = ids, .n = n, .t_ns = t_ns}});
 }
 
 void store_flows(struct store *store, const struct flow_sample *flows, size_t n)

@@ -38,9 +38,9 @@ struct store_options {
 
 /*
  * store_open - opens or makes the store of @options->path through @backend and starts its thread;
- * db_store_open() of db/open.h knows the backend. Loads the entities that it holds into @entities,
- * which is lent for the store's life. 0, -EBUSY (another writer: its pid is in the message), -EIO,
- * -EINVAL (not a rocewatch database, or newer than this program).
+ * db_store_open() of db/open.h knows the backend. @entities is lent for the store's life: the store
+ * reads new names there, and knows its own by name. 0, -EBUSY (another writer: its pid is in the
+ * message), -EIO, -EINVAL (not a rocewatch database, or newer than this program).
  */
 struct store_backend;
 int store_open(const struct store_backend *backend, const struct store_options *options,
@@ -54,6 +54,10 @@ void store_keep(struct store *store, const struct store_options *options);
 /* Loop thread. The list is copied. New entities and texts are sent along by themselves. */
 void store_samples(struct store *store, const struct sample *samples, size_t n);
 void store_flows(struct store *store, const struct flow_sample *flows, size_t n);
+
+/* store_names_gone - these ids were released (entities_gone()): no sample of them comes any more.
+ * The names are in use by the store until store_committed() of store_handed(). */
+void store_names_gone(struct store *store, const struct entities *entities, int64_t t_ns);
 
 /* The configuration in force from @t_ns on (YAML, secrets masked); a text equal to the newest
  * stored one is not stored again. */

@@ -19,12 +19,10 @@
 
 struct store_backend {
 	/*
-	 * Makes or migrates the store, becomes its only writer (-EBUSY when there is one), and
-	 * loads what it knows into @entities, which it touches here only. @options is lent until
-	 * close.
+	 * Makes or migrates the store, and becomes its only writer (-EBUSY when there is one).
+	 * @options is lent until close.
 	 */
-	int (*open)(const struct store_options *options, struct entities *entities, void **ret,
-		struct err *e);
+	int (*open)(const struct store_options *options, void **ret, struct err *e);
 
 	int (*begin)(void *state, struct err *e);
 	/* The samples of a whole transaction at once, so that values of one instant that came in

@@ -259,6 +259,7 @@ size_t record_size(const struct store_record *record)
 {
 	switch (record->kind) {
 	case RECORD_ENTITIES: return record->entities.n * sizeof(*record->entities.v);
+	case RECORD_NAMES_GONE: return record->gone.n * sizeof(*record->gone.v);
 	case RECORD_TEXTS: return record->texts.n * sizeof(*record->texts.v);
 	case RECORD_FLOWS: return record->flows.n * sizeof(*record->flows.v);
 	case RECORD_HEALTH: return health_size(record);
@@ -273,6 +274,7 @@ void record_copy(struct store_record *to, const struct store_record *from, void 
 	case RECORD_ENTITIES:
 		to->entities.v = memcpy(room, from->entities.v, record_size(from));
 		break;
+	case RECORD_NAMES_GONE: to->gone.v = memcpy(room, from->gone.v, record_size(from)); break;
 	case RECORD_TEXTS: to->texts.v = memcpy(room, from->texts.v, record_size(from)); break;
 	case RECORD_FLOWS: to->flows.v = memcpy(room, from->flows.v, record_size(from)); break;
 	case RECORD_HEALTH: health_copy(to, room); break;

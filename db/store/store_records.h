@@ -12,6 +12,7 @@
 enum record_kind {
 	/* lists */
 	RECORD_ENTITIES,
+	RECORD_NAMES_GONE,
 	RECORD_TEXTS,
 	RECORD_FLOWS,
 	RECORD_HEALTH,
@@ -32,7 +33,7 @@ enum record_kind {
 	RECORD_KINDS
 };
 
-struct record_entity { /* a new entity; its names live as long as struct entities */
+struct record_entity { /* a new entity; its names live until entities_reclaim() */
 	uint32_t id;
 	uint32_t parent; /* ENTITY_NONE for a device */
 	uint32_t owner; /* its device; itself for a device */
@@ -69,6 +70,11 @@ struct store_record {
 			const struct record_entity *v;
 			size_t n;
 		} entities;
+		struct { /* these were released: nothing more comes of them */
+			const uint32_t *v;
+			size_t n;
+			int64_t t_ns;
+		} gone;
 		struct {
 			const struct record_text *v;
 			size_t n;

@@ -92,23 +92,115 @@ static void entity_intern(void **state)
 	entities_free(NULL);
 }
 
-static void entity_load(void **state)
+#define SECOND INT64_C(1000000000)
+
+static size_t release(struct entities *t, int64_t idle_s)
+{
+	const struct entity_release how = {.idle_ns = idle_s * SECOND};
+	return entities_release(t, &how);
+}
+
+/* What nobody has seen or holds goes, with its priorities; what is left keeps its ids. */
+static void names_are_released(void **state)
 {
 	struct entities *t = entities_new();
+	const uint32_t old = entities_intern(t, "leaf1", "veth1", 3);
+	const uint32_t held = entities_intern(t, "leaf1", "swp1", 4);
+	const uint32_t seen = entities_intern(t, "leaf1", "swp2", PRIO_NONE);
+	entities_hold(t, entities_find(t, "leaf1", "swp1", PRIO_NONE));
+	for (int64_t s = 0; s <= 100; s += 5)
+		entities_tick(t, (1000 + s) * SECOND);
+	entities_seen(t, seen);
+	assert_int_equal(release(t, 101), 0);
+	assert_int_equal(release(t, 100), 2); /* veth1 and its priority */
+	assert_null(entity_get(t, old));
+	assert_int_equal(entities_find(t, "leaf1", "veth1", 3), ENTITY_NONE);
+	assert_int_equal(entities_find(t, "leaf1", "swp1", 4), held);
+	assert_int_equal(entities_find(t, "leaf1", "swp2", PRIO_NONE), seen);
+	assert_int_equal(entities_known(t), 4);
+	assert_int_equal(entities_of_device(t, entities_find(t, "leaf1", "", PRIO_NONE)), 3);
+	/* its names stay readable, and its id is nobody else's, until all are done with it */
+	assert_string_equal(entities_gone(t, 0)->port, "veth1");
+	assert_null(entities_gone(t, 2));
+	const uint32_t again = entities_intern(t, "leaf1", "veth1", 3);
+	assert_true(again > seen);
+	entities_reclaim(t);
+	assert_null(entities_gone(t, 0));
+	const uint32_t next = entities_intern(t, "leaf1", "veth2", PRIO_NONE);
+	assert_true(next < again); /* an id is given again */
+	/* when it is dropped it is as if it had just been seen */
+	entities_drop(t, entities_find(t, "leaf1", "swp1", PRIO_NONE));
+	assert_int_equal(release(t, 1), 0);
+	assert_int_equal(entities_find(t, "leaf1", "swp1", 4), held);
+	entities_free(t);
+}
 
-	/* the child first: it is adopted later */
-	assert_int_equal(entities_load(t, 3, "leaf1", "swp1", 3), 0);
-	assert_int_equal(entity_get(t, 3)->parent, ENTITY_NONE);
-	assert_int_equal(entities_load(t, 1, "leaf1", "", PRIO_NONE), 0);
-	assert_int_equal(entities_load(t, 2, "leaf1", "swp1", PRIO_NONE), 0);
-	assert_int_equal(entity_get(t, 3)->parent, 2);
-	assert_int_equal(entity_get(t, 2)->parent, 1);
-	assert_int_equal(entities_load(t, 2, "leaf1", "swp1", PRIO_NONE), 0); /* the same again */
-	assert_int_equal(entities_load(t, 2, "leaf9", "swp1", PRIO_NONE), -EEXIST);
-	assert_int_equal(entities_load(t, 9, "leaf1", "swp1", PRIO_NONE), -EEXIST);
-	assert_int_equal(entities_load(t, 0, "leaf1", "swp1", PRIO_NONE), -EINVAL);
-	assert_int_equal(entities_load(t, UINT32_MAX, "leaf1", "x", PRIO_NONE), -ERANGE);
-	assert_int_equal(entities_intern(t, "leaf2", "", PRIO_NONE), 4);
+/* A process that stood still, or a clock that jumped, makes no name old. */
+static void names_age_while_watched(void **state)
+{
+	struct entities *t = entities_new();
+	entities_intern(t, "leaf1", "swp1", PRIO_NONE);
+	entities_tick(t, 1 * SECOND);
+	entities_tick(t, 7200 * SECOND);
+	assert_int_equal(release(t, 3600), 0);
+	entities_tick(t, 5 * SECOND);
+	assert_int_equal(release(t, 3600), 0);
+	entities_free(t);
+}
+
+static bool keep_leaf(void *arg, const struct entity *entity)
+{
+	return strncmp(entity->device, "leaf", 4) == 0;
+}
+
+/* A million names come and go: the table stays as large as what lives at once. */
+static void churn_is_flat(void **state)
+{
+	struct entities *t = entities_new();
+	const struct entity_release how = {.idle_ns = 20 * SECOND, .keep = keep_leaf};
+	const struct entity_limits limits = {.per_device = 3000};
+	const char *device;
+	size_t n;
+	char port[32];
+	entities_limit(t, &limits);
+	entities_intern(t, "leaf1", "swp1", 3);
+	for (int s = 1; s <= 1000; s++) {
+		entities_tick(t, s * SECOND);
+		for (int k = 0; k < 100; k++) {
+			snprintf(port, sizeof(port), "veth%d", s * 100 + k);
+			assert_int_not_equal(
+				entities_intern(t, "churn", port, PRIO_NONE), ENTITY_NONE);
+		}
+		entities_fresh(t, &n);
+		assert_int_equal(n, s == 1 ? 104 : 100);
+		entities_fresh_done(t);
+		entities_release(t, &how);
+		entities_reclaim(t);
+		assert_true(entities_known(t) <= 2004);
+		assert_true(entities_count(t) <= 2104);
+	}
+	assert_int_equal(entities_refused(t, &device), 0);
+	assert_int_not_equal(entities_find(t, "leaf1", "swp1", 3), ENTITY_NONE);
+	assert_int_equal(entities_find(t, "churn", "veth100", PRIO_NONE), ENTITY_NONE);
+	assert_int_not_equal(entities_find(t, "churn", "veth100099", PRIO_NONE), ENTITY_NONE);
+	entities_free(t);
+}
+
+/* A switch that invents texts fills its own room. */
+static void texts_are_bounded(void **state)
+{
+	struct entities *t = entities_new();
+	const char *device;
+	char text[32];
+	for (int i = 0; i < ENTITY_TEXTS_MAX + 100; i++) {
+		snprintf(text, sizeof(text), "invented %d", i);
+		entities_text_of(t, "evil", text);
+	}
+	assert_int_equal(entities_refused(t, &device), 100);
+	assert_string_equal(device, "evil");
+	assert_int_equal(entities_text_of(t, "evil", "one more"), 0);
+	assert_int_not_equal(entities_text_of(t, "leaf1", "one more"), 0);
+	assert_int_not_equal(entities_text_of(t, "evil", "one more"), 0); /* known now */
 	entities_free(t);
 }
 
@@ -176,9 +268,6 @@ static void names_are_bounded(void **state)
 		const struct entity *e = entity_get(t, id);
 		assert_true(*e->port == '\0' || e->parent != ENTITY_NONE);
 	}
-	/* what stands in a file beyond the bound is loaded; what no file can hold is left out */
-	assert_int_equal(entities_load(t, 500, "evil", "stored", PRIO_NONE), 0);
-	assert_int_equal(entities_load(t, ENTITY_ID_MAX + 1, "a", "", PRIO_NONE), -ERANGE);
 	entities_free(t);
 }
 
@@ -190,24 +279,9 @@ static void names_are_clean(void **state)
 	assert_string_equal(entity_get(t, id)->port, "Eth 1 ");
 	assert_int_equal(entities_intern(t, "leaf1", "Eth\0331\n", 3), id);
 	assert_int_equal(entities_find(t, "leaf1", "Eth 1 ", 3), id);
-	/* a file with two names that are one when they are clean keeps both numbers */
-	assert_int_equal(entities_load(t, 10, "leaf1", "\xc2\x9b", PRIO_NONE), 0);
-	assert_int_equal(entities_load(t, 11, "leaf1", "\x1b", PRIO_NONE), 0);
-	assert_string_equal(entity_get(t, 10)->port, " ");
-	assert_string_equal(entity_get(t, 11)->port, " ~11");
-	assert_int_equal(entities_text_load(t, 1,
-				 "a\x1b"
-				 "b"),
-		0);
-	assert_int_equal(entities_text_load(t, 2,
-				 "a\x07"
-				 "b"),
-		0);
-	assert_string_equal(entities_text_get(t, 2), "a b");
-	assert_int_equal(entities_text_load(t, 3, "a b"), -EEXIST);
-	assert_int_equal(entities_text_load(t, 9, "c"), -EINVAL);
-	assert_int_equal(entities_text_load(t, 3, NULL), -EINVAL);
-	assert_int_equal(entities_text(t, "c\033"), 3);
+	assert_string_equal(entities_text_get(t, entities_text(t, "a\033b")), "a b");
+	assert_int_equal(entities_text(t, "a\007b"), entities_text(t, "a b"));
+	assert_int_equal(entities_text_of(t, "leaf1", "a\177b"), entities_text(t, "a b"));
 	entities_free(t);
 }
 
@@ -218,7 +292,10 @@ int main(void)
 		cmocka_unit_test(names_of_words),
 		cmocka_unit_test(entity_intern),
 		cmocka_unit_test(names_are_bounded),
-		cmocka_unit_test(entity_load),
+		cmocka_unit_test(names_are_released),
+		cmocka_unit_test(names_age_while_watched),
+		cmocka_unit_test(churn_is_flat),
+		cmocka_unit_test(texts_are_bounded),
 		cmocka_unit_test(entity_text),
 		cmocka_unit_test(flags_as_text),
 		cmocka_unit_test(names_are_clean),

@@ -31,14 +31,13 @@ static void make(const struct db_world *w)
 /* Passes until there is nothing more to do; the number of transactions. */
 static int retain(const struct db_world *w, struct store_options o, struct store_usage *ret_usage)
 {
-	struct entities *t = entities_new();
 	struct err e = {0};
 	void *writer;
 	bool more = true;
 	int chunks = 0;
 
 	o.path = w->path;
-	if (sqlite_backend.open(&o, t, &writer, &e) < 0)
+	if (sqlite_backend.open(&o, &writer, &e) < 0)
 		fail_msg("%s", e.text);
 	for (; more && chunks < 10000; chunks++)
 		if (sqlite_backend.maintain(writer, NOW, &more, &e) < 0)
@@ -47,7 +46,6 @@ static int retain(const struct db_world *w, struct store_options o, struct store
 	if (ret_usage && sqlite_backend.usage(writer, ret_usage, &e) < 0)
 		fail_msg("%s", e.text);
 	sqlite_backend.close(writer);
-	entities_free(t);
 	return chunks;
 }
 

@@ -98,9 +98,9 @@ static void oldest_opens(void **state)
 	struct store_options o = {.path = w.path, .replay = true};
 	if (db_store_open(&o, t, &s, &e) < 0)
 		fail_msg("%s", e.text);
-	assert_int_equal(entities_find(t, "leaf1", "swp1", PRIO_NONE), 2);
-	struct sample v[] = {sample_at(SECONDS(20), 2, M_PORT_OUT_OCTETS, 5, 0),
-		sample_at(SECONDS(20), 2, M_PORT_IN_OCTETS, 300, 0)};
+	const uint32_t port = entities_intern(t, "leaf1", "swp1", PRIO_NONE);
+	struct sample v[] = {sample_at(SECONDS(20), port, M_PORT_OUT_OCTETS, 5, 0),
+		sample_at(SECONDS(20), port, M_PORT_IN_OCTETS, 300, 0)};
 	store_samples(s, v, 2);
 	assert_int_equal(store_flush(s, &e), 0);
 	store_close(s);

@@ -187,22 +187,39 @@ static void names_survive(void **state)
 
 	rig_init(&r, false);
 	give(&r, 0, M_CFG_TRUST, entities_text(r.entities, "dscp"), 0);
-	uint32_t prio = entities_intern(r.entities, "leaf1", "swp1", 3);
-	struct sample s = sample_at(SECONDS(0), prio, M_PFC_RX_FRAMES, 5, 0);
+	struct sample s = sample_at(
+		SECONDS(0), entities_intern(r.entities, "leaf1", "swp1", 3), M_PFC_RX_FRAMES, 5, 0);
 	store_samples(r.store, &s, 1);
 	store_close(r.store);
 	struct entities *again = entities_new();
 	struct store_options o = {.path = r.world.path};
 	assert_int_equal(db_store_open(&o, again, &r.store, &e), 0);
-	assert_int_equal(entities_find(again, "leaf1", "swp1", 3), prio);
-	assert_int_equal(entities_find(again, "leaf1", "swp1", PRIO_NONE), r.port);
-	assert_int_equal(entities_text(again, "dscp"), 1);
+	assert_int_equal(entities_count(again), 0); /* however many the file has */
 	entities_free(r.entities);
 	r.entities = again;
+	/* other ids in memory; in the file, the numbers that it has */
 	s.entity = entities_intern(again, "leaf2", "swp7", PRIO_NONE);
 	s.metric = M_PORT_IN_OCTETS;
 	store_samples(r.store, &s, 1);
+	r.port = entities_intern(again, "leaf1", "swp1", PRIO_NONE);
+	entities_text(again, "pcp");
+	give(&r, 1, M_CFG_TRUST, entities_text(again, "dscp"), 0);
+	s.entity = entities_intern(again, "leaf1", "swp1", 3);
+	s.metric = M_PFC_RX_FRAMES;
+	s.t_ns = SECONDS(1);
+	store_samples(r.store, &s, 1);
 	flush(&r);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM entity"), 5);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM text"), 1);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM series"), 3);
+	assert_int_equal(world_int(&r.world,
+				 "SELECT count(*) FROM samples WHERE metric='cfg.trust' AND "
+				 "value='dscp' AND port='swp1'"),
+		2);
+	assert_int_equal(world_int(&r.world,
+				 "SELECT count(*) FROM samples WHERE metric='pfc.rx_frames' AND "
+				 "priority=3"),
+		2);
 	assert_int_equal(
 		world_int(&r.world,
 			"SELECT count(*) FROM samples WHERE device='leaf2' AND port='swp7'"),
@@ -595,18 +612,154 @@ static void name_beyond_all_ids(void **state)
 	flush(&r);
 	store_close(r.store);
 	entities_free(r.entities);
+	/* older releases took such a file for damaged; it has samples, too */
 	world_exec(&r.world,
-		"INSERT INTO entity(id, device, port, priority) "
-		"VALUES(16777217, 'evil', 'invented', -1)");
+		"INSERT INTO entity(id, device, port, priority) VALUES(16777215, 'evil', 'a', -1), "
+		"(16777217, 'evil', 'b', -1), (5000000000, 'evil', 'c', -1), "
+		"(9000000000000000000, 'evil', '', -1); "
+		"INSERT INTO series VALUES(5000000000, 'port.in_octets', 0); "
+		"INSERT INTO instant VALUES(9000000000000000000, 1700000000000000000); "
+		"INSERT INTO sample_port(entity, t_ns, source, flags, port_in_octets) "
+		"VALUES(5000000000, 1700000000000000000, 1, 0, 77)");
 	r.entities = entities_new();
 	const struct store_options o = {.path = r.world.path};
 	if (db_store_open(&o, r.entities, &r.store, &e) < 0)
 		fail_msg("%s", e.text);
 	r.port = entities_intern(r.entities, "leaf1", "swp1", PRIO_NONE);
 	give(&r, 1, M_PORT_IN_OCTETS, 2, 0);
+	/* a new name gets a number above all of them, and one more after it */
+	r.port = entities_intern(r.entities, "leaf2", "swp1", 3);
+	give(&r, 1, M_PFC_RX_FRAMES, 3, 0);
+	r.port = entities_intern(r.entities, "evil", "c", PRIO_NONE);
+	give(&r, 1, M_PORT_IN_OCTETS, 78, 0);
 	flush(&r);
-	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples"), 2);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM samples"), 5);
+	assert_int_equal(world_int(&r.world,
+				 "SELECT count(*) FROM samples WHERE device='evil' AND port='c' "
+				 "AND value IN (77, 78)"),
+		2);
+	assert_int_equal(
+		world_int(&r.world, "SELECT count(*) FROM entity WHERE id>9000000000000000000"), 3);
+	/* and the reader of windows sees all of it */
+	struct history *history;
+	struct window window;
+	struct arena *a = arena_new();
+	const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PFC_RX_FRAMES};
+	const struct window_spec spec = {.metrics = metrics, .n_metrics = 2};
+	assert_int_equal(db_history_open(r.world.path, &history, &e), 0);
+	assert_int_equal(
+		history_window(history, a, &spec, SECONDS(-1), SECONDS(9), &window, &e), 0);
+	assert_int_equal(window.n_series, 3);
+	const struct series *c = window_series(
+		&window, entities_find(window.entities, "evil", "c", PRIO_NONE), M_PORT_IN_OCTETS);
+	assert_non_null(c);
+	assert_int_equal(c->n, 2);
+	assert_int_equal(c->value[0], 77);
+	history_close(history);
+	arena_free(a);
 	rig_done(&r);
+}
+
+/* ---- names that come and go ------------------------------------------------ */
+
+static void tick(struct entities *entities, int64_t *mono_s, int64_t seconds)
+{
+	for (int64_t s = 0; s < seconds; s += 10) {
+		*mono_s += 10;
+		entities_tick(entities, *mono_s * NS_PER_S);
+	}
+}
+
+static size_t release_names(struct rig *r, int64_t t_s)
+{
+	const struct entity_release how = {.idle_ns = 3600 * NS_PER_S};
+	const size_t n = entities_release(r->entities, &how);
+	store_names_gone(r->store, r->entities, SECONDS(t_s));
+	flush(r);
+	entities_reclaim(r->entities);
+	return n;
+}
+
+static size_t series_in(struct history *history, int from_s, int to_s)
+{
+	struct err e = {0};
+	struct window window;
+	struct arena *a = arena_new();
+	const uint16_t metrics[] = {M_PORT_IN_OCTETS};
+	const struct window_spec spec = {.metrics = metrics, .n_metrics = 1};
+	assert_int_equal(
+		history_window(history, a, &spec, SECONDS(from_s), SECONDS(to_s), &window, &e), 0);
+	const size_t n = window.n_series;
+	arena_free(a);
+	return n;
+}
+
+/* Short-lived interfaces: what is released leaves memory at once, stays readable in its time, and
+ * leaves the file with retention; a name that returns goes on with its number. */
+static void names_come_and_go(void **state)
+{
+	struct rig r;
+	struct err e = {0};
+	struct history *history;
+	int64_t mono_s = 1000;
+	char port[32];
+
+	rig_init(&r, false);
+	tick(r.entities, &mono_s, 10);
+	for (int i = 0; i < 300; i++) {
+		snprintf(port, sizeof(port), "veth%d", i);
+		r.port = entities_intern(r.entities, "leaf1", port, PRIO_NONE);
+		give(&r, 100, M_PORT_IN_OCTETS, (uint64_t)i, 0);
+	}
+	give(&r, 100, M_CFG_CABLE, sample_of_f64(3), 0);
+	flush(&r);
+	const int64_t first = world_int(&r.world, "SELECT id FROM entity WHERE port='veth7'");
+	const uint32_t most = entities_count(r.entities);
+	tick(r.entities, &mono_s, 7200);
+	assert_true(release_names(&r, 200) >= 300);
+	assert_int_equal(entities_known(r.entities), 0);
+	assert_int_equal(world_int(&r.world,
+				 "SELECT count(*) FROM entity WHERE gone_ns=1700000200000000000"),
+		301);
+	/* one comes back; others take the places of those that went */
+	r.port = entities_intern(r.entities, "leaf1", "veth7", PRIO_NONE);
+	give(&r, 300, M_PORT_IN_OCTETS, 7, 0);
+	for (int i = 1000; i < 1200; i++) {
+		snprintf(port, sizeof(port), "veth%d", i);
+		r.port = entities_intern(r.entities, "leaf1", port, PRIO_NONE);
+		give(&r, 300, M_PORT_IN_OCTETS, 7, 0);
+	}
+	flush(&r);
+	assert_true(entities_count(r.entities) <= most);
+	assert_int_equal(world_int(&r.world, "SELECT id FROM entity WHERE port='veth7'"), first);
+	assert_int_equal(
+		world_int(&r.world, "SELECT count(*) FROM samples WHERE port='veth7' AND value=7"),
+		2);
+	/* a reader has the names of its time, also of a time before the one it read first */
+	assert_int_equal(db_history_open(r.world.path, &history, &e), 0);
+	assert_int_equal(
+		entities_find(history_entities(history), "leaf1", "veth8", PRIO_NONE), ENTITY_NONE);
+	assert_int_equal(series_in(history, 250, 350), 201);
+	assert_int_equal(series_in(history, 50, 150), 300);
+	assert_int_equal(series_in(history, 250, 350), 201);
+	history_close(history);
+	store_close(r.store);
+
+	void *writer;
+	const struct store_options o = {.path = r.world.path, .raw_ns = 100 * NS_PER_S};
+	assert_int_equal(sqlite_backend.open(&o, &writer, &e), 0);
+	bool more = true;
+	for (int i = 0; i < 100 && more; i++)
+		assert_int_equal(sqlite_backend.maintain(writer, SECONDS(310), &more, &e), 0);
+	assert_false(more);
+	sqlite_backend.close(writer);
+	assert_int_equal(
+		world_int(&r.world, "SELECT count(*) FROM entity WHERE port LIKE 'veth%'"), 201);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM series"), 201);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM sample_port"), 201);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM entity WHERE port='veth7'"), 1);
+	entities_free(r.entities);
+	world_done(&r.world);
 }
 
 static void oldest_are_dropped(void **state)
@@ -743,7 +896,7 @@ static void retention(void **state)
 
 	t = entities_new();
 	o = (struct store_options){.path = w.path, .raw_ns = 2000 * NS_PER_S};
-	assert_int_equal(sqlite_backend.open(&o, t, &writer, &e), 0);
+	assert_int_equal(sqlite_backend.open(&o, &writer, &e), 0);
 	int chunks = 0;
 	while (maintained(writer) && chunks < 1000)
 		chunks++;
@@ -827,7 +980,7 @@ static void pinned(void **state)
 
 	t = entities_new();
 	o = (struct store_options){.path = w.path, .raw_ns = 2000 * NS_PER_S};
-	assert_int_equal(sqlite_backend.open(&o, t, &writer, &e), 0);
+	assert_int_equal(sqlite_backend.open(&o, &writer, &e), 0);
 	int chunks = 0;
 	while (maintained(writer) && chunks < 1000)
 		chunks++;
@@ -855,7 +1008,7 @@ static void pinned(void **state)
 	world_exec(&w, "DELETE FROM incident");
 	t = entities_new();
 	o = (struct store_options){.path = w.path, .quota_bytes = 4096};
-	assert_int_equal(sqlite_backend.open(&o, t, &writer, &e), 0);
+	assert_int_equal(sqlite_backend.open(&o, &writer, &e), 0);
 	for (int pass = 0; pass < 400; pass++)
 		maintained(writer);
 	sqlite_backend.close(writer);
@@ -1033,6 +1186,7 @@ int main(void)
 		cmocka_unit_test_setup(replaced_file_is_left_alone, disk_works),
 		cmocka_unit_test_setup(link_is_locked, disk_works),
 		cmocka_unit_test_setup(name_beyond_all_ids, disk_works),
+		cmocka_unit_test_setup(names_come_and_go, disk_works),
 		cmocka_unit_test_setup(retention, disk_works),
 		cmocka_unit_test_setup(pinned, disk_works),
 		cmocka_unit_test_setup(strange_files, disk_works),

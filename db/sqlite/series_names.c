@@ -1,0 +1,270 @@
+/*
+ * series_names - the names of a file, for its reader. A file may hold a million names of which all
+ * but a few are gone: what is read are those that were known at some time of the range that is
+ * asked for. The reader has ids of its own; those in the file may be any number.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "agent/base/text_clean.h"
+#include "db/sqlite/series_db.h"
+#include "db/sqlite/sqlite_io.h"
+
+/* ---- a name ---------------------------------------------------------------- */
+
+static void names_room(struct series_db *db, uint32_t id)
+{
+	if (id < db->n_names)
+		return;
+	const uint32_t n = id + id / 2 + 64;
+	db->names = rw_realloc(db->names, n * sizeof(*db->names));
+	memset(db->names + db->n_names, 0, (n - db->n_names) * sizeof(*db->names));
+	db->n_names = n;
+}
+
+/* Our id of a name. Two names of the file may be the same once they are clean, and names can be
+ * printed: the second gets its number into its name. */
+static uint32_t names_own(
+	struct series_db *db, int64_t file_id, const char *device, const char *port, int priority)
+{
+	const uint32_t id = entities_intern(db->entities, device, port, priority);
+	if (id >= db->n_names || db->names[id].file_id == 0 || db->names[id].file_id == file_id)
+		return id;
+	if (text_is_clean(device) && text_is_clean(port))
+		return id; /* deleted, and made anew since */
+	rw_cleanup(str_done) struct str other = {0};
+	str_addf(&other, "%s~%lld", port, (long long)file_id);
+	return entities_intern(db->entities, device, other.s, priority);
+}
+
+/* Enters the row at hand: id, device, port, priority, gone_ns. Returns our id, ENTITY_NONE when it
+ * cannot be used. */
+static uint32_t names_take(struct series_db *db, sqlite3_stmt *st)
+{
+	const int64_t file_id = sqlite3_column_int64(st, 0);
+	const char *device = (const char *)sqlite3_column_text(st, 1);
+	const char *port = (const char *)sqlite3_column_text(st, 2);
+	const int priority = sqlite3_column_int(st, 3);
+	uint32_t id = ENTITY_NONE;
+
+	if (device && port && priority >= INT16_MIN && priority <= INT16_MAX)
+		id = names_own(db, file_id, device, port, priority);
+	if (id == ENTITY_NONE)
+		return id;
+	names_room(db, entities_count(db->entities)); /* parents may have come along */
+	struct series_name *name = &db->names[id];
+	name->file_id = file_id;
+	name->gone_ns = sqlite3_column_int64(st, 4);
+	name->at = schema_row_of(db->entities, id);
+	if (db->by_entity)
+		name->at = schema_row_at(id, ENTITY_NONE, id, PRIO_NONE);
+	map_put(db->ids, (uint64_t)file_id, id);
+	return id;
+}
+
+#define NAMES_COLUMNS "SELECT id, device, port, priority, "
+
+/* One name, by "WHERE ...". SQLITE_OK also when there is none. */
+static int names_find(struct series_db *db, const char *where, int64_t file_id,
+	const struct entity *entity, uint32_t *ret)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	const char *gone = "gone_ns";
+
+	if (db->names_stay)
+		gone = NAME_LIVE_SQL;
+	str_addf(&sql, NAMES_COLUMNS "%s FROM entity WHERE %s", gone, where);
+	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, file_id);
+	if (entity) {
+		sqlite3_bind_text(st, 1, entity->device, -1, SQLITE_STATIC);
+		sqlite3_bind_text(st, 2, entity->port, -1, SQLITE_STATIC);
+		sqlite3_bind_int(st, 3, entity->priority);
+	}
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		*ret = names_take(db, st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
+}
+
+/* Ports and devices are known as long as what belongs to them; in a file that others wrote, maybe
+ * not: then they are looked up by name. */
+static int names_complete(struct series_db *db, uint32_t id)
+{
+	const struct row_at at = db->names[id].at;
+	const uint32_t needed[] = {at.row, at.device};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(needed); i++) {
+		uint32_t found;
+		if (needed[i] < db->n_names && db->names[needed[i]].file_id == 0)
+			rc = names_find(db, "device=?1 AND port=?2 AND priority=?3", 0,
+				entity_get(db->entities, needed[i]), &found);
+	}
+	return rc;
+}
+
+/* ---- all that a range needs -------------------------------------------------- */
+
+static int load_entities(struct series_db *db, int64_t from_ns, size_t *ret_n)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	const char *sql = NAMES_COLUMNS
+		"gone_ns FROM entity INDEXED BY entity_gone WHERE gone_ns>=?1 ORDER BY id";
+	if (db->names_stay)
+		sql = NAMES_COLUMNS NAME_LIVE_SQL " FROM entity WHERE ?1=?1 ORDER BY id";
+	int rc = sqlite3_prepare_v2(db->db, sql, -1, &st, NULL);
+
+	*ret_n = 0;
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, from_ns);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		*ret_n += names_take(db, st) != ENTITY_NONE;
+	if (rc != SQLITE_DONE)
+		return rc;
+	rc = SQLITE_OK;
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(db->entities); id++)
+		if (db->names[id].file_id)
+			rc = names_complete(db, id);
+	return rc;
+}
+
+/* The metric of a row: rows are sorted by entity, and entities of a kind have the same metrics, so
+ * the one that followed the last time is tried first. */
+struct metric_row {
+	int after[METRIC_COUNT + 1]; /* -1 not seen yet */
+	int last; /* METRIC_COUNT: none */
+};
+
+static int metric_row_of(struct metric_row *row, const char *name)
+{
+	int metric = row->after[row->last];
+	if (!name || metric < 0 || strcmp(metric_info((unsigned)metric)->name, name) != 0)
+		metric = metric_by_name(name);
+	if (metric < 0)
+		return metric;
+	row->after[row->last] = metric;
+	row->last = metric;
+	return metric;
+}
+
+/* Which entity ever had which metric. Where most names are gone, only the others are looked up. */
+static int load_present(struct series_db *db, int64_t from_ns, size_t n_names)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	const char *sql = "SELECT entity, metric FROM series";
+	struct metric_row row = {.last = METRIC_COUNT};
+	int rc;
+
+	const int64_t all = sqlite_int(db->db, "SELECT max(id) FROM entity", 0, &rc);
+	if (!db->names_stay && (int64_t)n_names * 4 < all)
+		sql = "SELECT s.entity, s.metric FROM entity e INDEXED BY entity_gone "
+		      "CROSS JOIN series s ON s.entity=e.id WHERE e.gone_ns>=?1";
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db->db, sql, -1, &st, NULL);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, from_ns);
+	memset(row.after, -1, sizeof(row.after));
+	int64_t file_id = -1;
+	uint64_t id = ENTITY_NONE;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const int metric = metric_row_of(&row, (const char *)sqlite3_column_text(st, 1));
+		if (sqlite3_column_int64(st, 0) != file_id) {
+			file_id = sqlite3_column_int64(st, 0);
+			id = ENTITY_NONE;
+			map_get(db->ids, (uint64_t)file_id, &id);
+		}
+		if (metric >= 0 && id != ENTITY_NONE)
+			db->names[id].bits[metric / 64] |= UINT64_C(1) << (metric % 64);
+	}
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return rc;
+}
+
+/* A number that changes when names or their series do. */
+static int names_version(struct series_db *db, int64_t *ret)
+{
+	const char *sql = "SELECT value FROM meta WHERE key='" SCHEMA_NAMES "'";
+	int rc;
+
+	if (db->names_stay)
+		sql = "SELECT (SELECT count(*) FROM entity) + (SELECT count(*) FROM series)";
+	*ret = sqlite_int(db->db, sql, 0, &rc);
+	return rc;
+}
+
+int series_names_load(struct series_db *db, int64_t from_ns)
+{
+	int64_t version;
+	size_t n;
+	int rc = names_version(db, &version);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	if (db->names_loaded && version == db->names_version && from_ns >= db->names_from_ns)
+		return SQLITE_OK;
+	if (db->names_loaded && from_ns > db->names_from_ns)
+		from_ns = db->names_from_ns;
+	rc = load_entities(db, from_ns, &n);
+	if (rc == SQLITE_OK)
+		rc = load_present(db, from_ns, n);
+	if (rc != SQLITE_OK)
+		return rc;
+	db->names_version = version;
+	db->names_from_ns = from_ns;
+	db->names_loaded = true;
+	return SQLITE_OK;
+}
+
+/* ---- one number ---------------------------------------------------------------- */
+
+int series_name_of(struct series_db *db, int64_t file_id, uint32_t *ret)
+{
+	uint64_t id;
+
+	*ret = ENTITY_NONE;
+	if (map_get(db->ids, (uint64_t)file_id, &id)) {
+		*ret = (uint32_t)id;
+		return SQLITE_OK;
+	}
+	return names_find(db, "id=?1", file_id, NULL, ret);
+}
+
+static int text_read(struct series_db *db, int64_t file_id, uint64_t *ret)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db->db, "SELECT text FROM text WHERE id=?1", -1, &st, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, file_id);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	if (rc != SQLITE_ROW)
+		return rc;
+	*ret = entities_text(db->entities, (const char *)sqlite3_column_text(st, 0));
+	map_put(db->texts, (uint64_t)file_id, *ret);
+	return SQLITE_OK;
+}
+
+uint64_t series_text_of(struct series_db *db, int64_t file_id)
+{
+	uint64_t id = 0;
+
+	if (file_id == 0 || map_get(db->texts, (uint64_t)file_id, &id))
+		return id;
+	const int rc = text_read(db, file_id, &id);
+	if (rc != SQLITE_OK)
+		db->text_rc = rc;
+	return id;
+}
