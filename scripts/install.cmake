@@ -11,6 +11,8 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS config/system/roc
 install(TARGETS rocewatch RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${CMAKE_BINARY_DIR}/rocewatch.service DESTINATION lib/systemd/system)
 install(FILES config/system/rocewatch.sysusers DESTINATION lib/sysusers.d RENAME rocewatch.conf)
+install(FILES config/system/capture.conf config/system/netns.conf config/system/addresses.conf config/system/secrets.conf
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/system)
 install(FILES config/rocewatch.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The simulated fabric is built with the tests; `rocewatch lab` looks for it here, and it for its scenarios beside.

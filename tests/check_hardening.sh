@@ -30,5 +30,12 @@ if printf '%s\n' "$header" | grep -q X86-64; then
 		bad=1
 	fi
 fi
+# Debian's own judge (devscripts), where there is one. The mark of the whole program is counted above; the rest has to be there.
+if command -v hardening-check >/dev/null; then
+	said=$(hardening-check --nocfprotection "$program" 2>&1) || {
+		printf '%s\n' "$said"
+		bad=1
+	}
+fi
 [ $bad = 0 ] && echo "$program: hardened"
 exit $bad

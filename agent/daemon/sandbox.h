@@ -20,9 +20,9 @@
  * A right to files is bound to what is there when the wall is closed: a file system that is mounted
  * later over a directory is outside.
  *
- * In builds with assertions a refused call ends every kind of process, and its name is written to
- * standard error: so tests find what the table lacks. Published source of the interfaces:
- * seccomp(2), landlock(7), prctl(2).
+ * In builds with assertions a refused call ends every kind of process by SIGSYS, and its number is
+ * written to standard error unless the thread holds signals back: so tests find what the table
+ * lacks. Published source of the interfaces: seccomp(2), landlock(7), prctl(2).
  */
 #ifndef RW_AGENT_SANDBOX_H
 #define RW_AGENT_SANDBOX_H

@@ -309,7 +309,10 @@ int sandbox_calls_as(enum sandbox_kind kind, const struct sandbox_paths *paths,
 	const int rc = calls_load(filter, kind, paths);
 	seccomp_release(filter);
 	if (rc < 0)
-		return err_set(e, rc, "seccomp: the filter of system calls cannot be set: %s",
+		return err_set(e, rc,
+			"the filter of system calls cannot be set (seccomp: %s); a unit or a "
+			"container around it has to allow the call seccomp, or start the agent "
+			"with --no-sandbox",
 			strerror(-rc));
 	return 0;
 }

@@ -90,6 +90,21 @@ static int files_abi(void)
 	return (int)abi;
 }
 
+/* @error: what the kernel said when it was asked for Landlock. */
+static void files_say_none(int error)
+{
+	if (error == EPERM) {
+		log_warn("sandbox",
+			"the unit or a container around it does not allow Landlock "
+			"(landlock_create_ruleset): which files the agent may open is limited by "
+			"its user and the unit only");
+		return;
+	}
+	log_warn("sandbox",
+		"this kernel has no Landlock (Linux 5.13, and 'landlock' in lsm=): which files the "
+		"agent may open is limited by its user and the unit only");
+}
+
 static struct files_ruleset files_handled(enum sandbox_kind kind, int abi)
 {
 	struct files_ruleset set = {.fs = READS | EDITS | MAKES | OTHERS | RIGHT_IOCTL_DEV};
@@ -156,11 +171,7 @@ int sandbox_files(enum sandbox_kind kind, const struct sandbox_paths *paths, str
 	const int abi = files_abi();
 	if (abi == 0) {
 		if (kind == SANDBOX_AGENT)
-			log_warn("sandbox",
-				"this kernel has no Landlock (Linux 5.13, and 'landlock' in lsm=): "
-				"which files the agent may open is limited by its user and the "
-				"unit "
-				"only");
+			files_say_none(errno);
 		return 0;
 	}
 	if (paths && paths->free_files)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""test_live_guard.py BUILD - a live agent and its web server as somebody would find them who wants in: which walls stand, whether their
-memory can be read by others of the same user, and how often a community that was read for polling is in it."""
-import grp, os, pwd, re, resource, shutil, socket, subprocess, sys, tempfile
+"""test_live_guard.py BUILD UNIT - a live agent and its web server as somebody would find them who wants in: which walls stand, whether their
+memory can be read by others of the same user, and how often a community that was read for polling is in it. The agent runs behind the
+filter of system calls that the systemd unit UNIT asks for."""
+import ctypes, errno, os, re, shutil, socket, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import SKIP, Failed, Live, check, sanitizer, wait_for
@@ -9,6 +10,51 @@ from live_lab import SKIP, Failed, Live, check, sanitizer, wait_for
 WEB_TOKEN = "5ad7c0e19b44f0237e6611d8a90bd2f3"
 # What net-snmp keeps: one copy a session, and what is left of the messages that it sent. Ours is one a target.
 LIBRARY_PER_TARGET = 3
+
+
+def group(name):
+    """The system calls of a group of systemd's, groups in it included."""
+    p = subprocess.run(["systemd-analyze", "syscall-filter", "--no-pager", name], capture_output=True, text=True, check=True)
+    calls = set()
+    for word in p.stdout.split("\n"):
+        word = word.strip()
+        if word.startswith("@") and word != name:
+            calls |= group(word)
+        elif word and word[0] not in "@#":
+            calls.add(word)
+    return calls
+
+
+def unit_calls(unit):
+    """What SystemCallFilter= lets pass, line after line as systemd.exec(5) has it; None where there is no systemd."""
+    if not shutil.which("systemd-analyze"):
+        return None
+    allowed = group("@default")
+    with open(unit) as f:
+        lines = [line.split("=", 1)[1].strip() for line in f if line.startswith("SystemCallFilter=")]
+    check(lines and not lines[0].startswith("~"), "%s: no list of what is allowed" % unit)
+    for line in lines:
+        names = set()
+        for word in line.lstrip("~").split():
+            names |= group(word) if word.startswith("@") else {word}
+        allowed = allowed - names if line.startswith("~") else allowed | names
+    return allowed
+
+
+def behind(calls):
+    """For preexec_fn: what is not in @calls fails with EPERM, as in the unit."""
+    library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
+    library.seccomp_init.restype = ctypes.c_void_p
+    numbers = [library.seccomp_syscall_resolve_name(name.encode()) for name in calls]
+
+    def enter():
+        context = ctypes.c_void_p(library.seccomp_init(ctypes.c_uint32(0x00050000 | errno.EPERM)))
+        for number in numbers:
+            library.seccomp_rule_add(context, ctypes.c_uint32(0x7FFF0000), number, 0)
+        if library.seccomp_load(context) != 0:
+            os._exit(99)
+
+    return enter
 
 
 def status(pid):
@@ -98,25 +144,44 @@ def free_port():
         return s.getsockname()[1]
 
 
-def test(lab):
+def lives(lab):
+    code = lab.agent_process.poll()
+    if code is not None:
+        with open(lab.dir + ".agent.log") as f:
+            raise Failed("the agent ended with %s (-31 is a refused system call): %s" % (code, f.read()[-600:]))
+    return True
+
+
+def start(lab, unit, sanitized):
+    calls = unit_calls(unit)
+    if calls is None or sanitized:
+        print("the agent runs without the unit's filter: no systemd here, or the calls of a sanitizer")
+        return lab.agent()
+    with open(lab.dir + ".agent.log", "w") as out:
+        lab.agent_process = subprocess.Popen([lab.binary, "-c", lab.config, "agent"], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                             preexec_fn=behind(calls))
+    wait_for("the agent's store", lambda: lives(lab) and os.path.exists(os.path.join(lab.dir, "rocewatch.db")), 30)
+
+
+def test(lab, unit):
     sanitized = bool(sanitizer(lab.binary))
     port = free_port()
     community = configure(lab, port)
-    lab.agent()
+    start(lab, unit, sanitized)
     pid = lab.agent_process.pid
-    wait_for("polls", lambda: lab.sql("SELECT count(*) n FROM samples")[0]["n"] not in ("", "0"), 60)
+    wait_for("polls", lambda: lives(lab) and lab.sql("SELECT count(*) n FROM samples")[0]["n"] not in ("", "0"), 60)
     web = wait_for("the web server", lambda: children(pid), 60)[0]
     wait_for("an answer", lambda: web_answers(port), 60)
     walls(pid, "the agent", sanitized)
     walls(web, "the web server", sanitized)
     with open(lab.dir + ".agent.log") as f:
         log = f.read()
-    check("sandbox refuses" not in log, "a system call was refused: %s" % log[-600:])
+    check("sandbox refuses" not in log and "Landlock" not in log, "the walls: %s" % log[-600:])
     for process, what in ((pid, "the agent"), (web, "the web server")):
         check(locked_kib(process) >= 16, "%s has locked no memory" % what)
     with open(lab.config) as f:
         targets = f.read().count("snmp: { address:")
-    wait_for("each switch to answer", lambda: lab.sql("SELECT count(DISTINCT device) n FROM samples")[0]["n"] == str(targets), 60)
+    wait_for("each switch to answer", lambda: lab.sql("SELECT count(DISTINCT device) n FROM samples WHERE metric = 'port.in_octets'")[0]["n"] == str(targets), 60)
     found = copies(pid, community)
     print("copies of the community in the agent, %d targets: %s" % (targets, found))
     if not sanitized:
@@ -134,7 +199,7 @@ def web_answers(port):
         return False
 
 
-def main(build):
+def main(build, unit):
     if os.geteuid() != 0:
         print("needs root, to look into the memory of another process")
         return SKIP
@@ -143,7 +208,7 @@ def main(build):
     try:
         lab.start()
         lab.served()
-        test(lab)
+        test(lab, unit)
         print("test_live_guard: ok")
         return 0
     except Failed as e:
@@ -156,4 +221,4 @@ def main(build):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2]))
