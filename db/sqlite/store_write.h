@@ -156,6 +156,24 @@ int writer_open_file(struct store_writer *writer, const char *path, struct err *
 /* writer_close_file - ends all statements and closes the file; the rest of @writer stays. */
 void writer_close_file(struct store_writer *writer);
 
+/* store_save.c */
+/* writer_place - is the file that is written, or was when it was open, the one at its path? 0,
+ * -EEXIST: another one is there, -ENOENT: none is; other negative errno. */
+int writer_place(const struct store_writer *writer);
+/* writer_save - the whole content of the open file as @copy, which is not there before it is whole.
+ * 0 or negative errno. */
+int writer_save(struct store_writer *writer, const char *copy, struct err *e);
+/* writer_rescue_last - before the file is closed for good: if it was deleted, what it held is saved
+ * beside it, for the next start. */
+void writer_rescue_last(struct store_writer *writer);
+/* writer_find_rescued - when @path is not there, and a whole copy of it is because an agent ended
+ * in the middle of a rescue, the copy takes its place. Before the file is opened, with the lock. 0
+ * or negative errno. */
+int writer_find_rescued(const char *path, struct err *e);
+/* writer_remove_log - the log of a deleted file at @path must not be read into a new one. */
+void writer_remove_log(const char *path);
+int writer_sync_directory(const char *path); /* of the file @path */
+
 /*
  * writer_rescue - outside a transaction: is the file that is written still the one at its path?
  *
@@ -167,10 +185,6 @@ void writer_close_file(struct store_writer *writer);
  */
 int writer_rescue(struct store_writer *writer, struct err *e);
 
-/* writer_rescue_last - before the file is closed for good: if it was deleted, what it held is saved
- * beside it, for the next start. */
-void writer_rescue_last(struct store_writer *writer);
-
 /* writer_suspect - after a transaction that ended with @rc: when several in a row failed by
  * anything but want of room, memory or a lock, the connection is closed, and the next transaction
  * opens another. A file that has no name any more is not closed: that would be its end. */
@@ -178,11 +192,6 @@ void writer_suspect(struct store_writer *writer, int rc);
 /* writer_reopen - a closed file is opened again, and the log says so. 0, also when it was open;
  * -EEXIST: another file stands in its place; other negative errno. */
 int writer_reopen(struct store_writer *writer, struct err *e);
-/* writer_find_rescued - when @path is not there, and a whole copy of it is because an agent ended
- * in the middle of a rescue, the copy takes its place. Before the file is opened. 0 or negative
- * errno.
- */
-int writer_find_rescued(const char *path, struct err *e);
 
 /* store_write.c */
 /* writer_counts - reads .newest_id. */

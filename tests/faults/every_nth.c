@@ -7,7 +7,7 @@
  *
  *   every_nth [--seed S]             a sample: some ten single failures in each hour, spread over
  *                                    it, and some that last
- *   every_nth --all [OPERATION]      each N; beyond the first 300, each --stride'th (1)
+ *   every_nth --all [OPERATION]      each N; with --first F --most M: the first F, and M more
  *   every_nth OPERATION N [lasts|K]  one run, with the log of the store; K: each K-th from N on
  *
  * One line per operation; exit status 1 when any of the last six columns is not 0.
@@ -26,7 +26,6 @@
 #include "tests/faults/sim.h"
 
 #define LASTS_NS (6 * 60 * NS_PER_S)
-#define FIRST_ALL 300
 #define SAMPLE_FAILURES 10
 #define HANG_S 120 /* real seconds for one run */
 
@@ -222,12 +221,15 @@ static int64_t nth_calls(const struct nth_row *row)
 	return n;
 }
 
-static bool nth_all(const struct nth_row *row, int64_t stride)
+static bool nth_all(const struct nth_row *row, int64_t first, int64_t most)
 {
 	struct nth_sum sum = {0};
 	const int64_t calls = nth_calls(row);
+	int64_t stride = 1;
 
-	for (int64_t n = 1; n <= calls; n += n < FIRST_ALL ? 1 : stride)
+	if (most > 0 && calls - first > most)
+		stride = (calls - first) / most;
+	for (int64_t n = 1; n <= calls; n += n < first ? 1 : stride)
 		for (int lasts = 0; lasts < 2; lasts++) {
 			const struct nth_run run = nth_once(row, n, lasts, 0);
 			nth_count(&sum, &run);
@@ -285,7 +287,7 @@ static int nth_one(const char *name, const char *number, bool lasts, int64_t eve
 int main(int argc, char **argv)
 {
 	const char *only = NULL, *number = NULL;
-	int64_t stride = 1, runs = 1, every = 0;
+	int64_t first = 0, most = 0, runs = 1, every = 0;
 	uint64_t seed = 1;
 	bool all = false, lasts = false, good = true;
 
@@ -294,8 +296,10 @@ int main(int argc, char **argv)
 			all = true;
 		else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
 			seed = strtoull(argv[++i], NULL, 10);
-		else if (strcmp(argv[i], "--stride") == 0 && i + 1 < argc)
-			stride = atoll(argv[++i]);
+		else if (strcmp(argv[i], "--first") == 0 && i + 1 < argc)
+			first = atoll(argv[++i]);
+		else if (strcmp(argv[i], "--most") == 0 && i + 1 < argc)
+			most = atoll(argv[++i]);
 		else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
 			runs = atoll(argv[++i]);
 		else if (strcmp(argv[i], "lasts") == 0)
@@ -307,8 +311,6 @@ int main(int argc, char **argv)
 		else
 			every = atoll(argv[i]);
 	}
-	if (stride < 1)
-		stride = 1;
 	log_set_plain(false);
 	fault_vfs_register_malloc();
 	fault_vfs_register();
@@ -328,7 +330,7 @@ int main(int argc, char **argv)
 		if (only && &nth_rows[i] != nth_find(only))
 			continue;
 		if (all)
-			good &= nth_all(&nth_rows[i], stride);
+			good &= nth_all(&nth_rows[i], first, most);
 		else
 			good &= nth_sample(&nth_rows[i], (int)runs, seed);
 	}
