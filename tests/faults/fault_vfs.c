@@ -51,6 +51,8 @@ static int fault_now(enum fault_op op, bool main_file, bool *ret_torn)
 	if (plan.every > 1 && (n - plan.first) % plan.every != 0)
 		return SQLITE_OK;
 	atomic_fetch_add(&fault.failed, 1);
+	if (plan.strike)
+		plan.strike();
 	if (ret_torn)
 		*ret_torn = plan.torn;
 	return plan.rc;

@@ -41,6 +41,7 @@ struct fault_plan {
 	int64_t first, times, every;
 	bool torn; /* a write that fails has written its first half */
 	bool main_only; /* only the database itself, not its log */
+	void (*strike)(void); /* instead of failing; does not return */
 };
 
 void fault_vfs_register(void); /* becomes the default VFS of the process; "unix" stays */

@@ -1,6 +1,8 @@
 /* hour - see hour.h. Things are numbered from 1 in the order they are handed over. */
 #include "tests/faults/hour.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +39,6 @@ struct hour {
 	uint64_t committed;
 	/* By the schedule. The clock may be later: waiting for a lock takes time. */
 	int64_t now_ns;
-	bool quota;
 	struct hour_seen seen;
 };
 
@@ -330,7 +331,6 @@ static bool hour_restart(struct hour *hour)
 		hour->seen.unsaved += book_count(hour->book) - hour->committed;
 	hour_close(hour);
 	book_forgive(hour->book, hour->committed);
-	hour->quota = true;
 	hour->committed = book_count(hour->book);
 	return hour_open(hour, UINT64_C(900) << 10);
 }
@@ -370,15 +370,6 @@ void hour_live(struct hour *hour)
 			return;
 }
 
-void hour_live_until(struct hour *hour, int until)
-{
-	if (!hour_open(hour, 0))
-		return;
-	for (int step = 0; step < until; step++)
-		if (!hour_step(hour, step))
-			return;
-}
-
 bool hour_settle(struct hour *hour)
 {
 	struct err e = {0};
@@ -406,36 +397,48 @@ struct hour *hour_new(const struct hour_options *options)
 
 	hour->o = *options;
 	snprintf(hour->dir, sizeof(hour->dir), "/tmp/rw-hour-XXXXXX");
-	if (!mkdtemp(hour->dir)) {
+	if (options->path) {
+		snprintf(hour->dir, sizeof(hour->dir), "%.*s",
+			(int)(strrchr(options->path, '/') - options->path), options->path);
+	} else if (!mkdtemp(hour->dir)) {
 		perror(hour->dir);
 		exit(1);
 	}
 	snprintf(hour->path, sizeof(hour->path), "%s/t.db", hour->dir);
 	hour->book = book_new();
-	sim_start(HOUR_T0);
 	hour->now_ns = HOUR_T0;
+	if (options->path)
+		hour->now_ns = options->now_ns;
+	sim_start(hour->now_ns);
 	return hour;
+}
+
+void hour_keep(struct hour *hour)
+{
+	hour_reader(hour, false);
+	hour_close(hour);
+	sim_stop();
+	book_free(hour->book);
+	free(hour);
+}
+
+static void hour_remove(const char *directory)
+{
+	DIR *listing = opendir(directory);
+
+	for (struct dirent *at = readdir(listing); at; at = readdir(listing))
+		unlinkat(dirfd(listing), at->d_name, 0);
+	closedir(listing);
+	rmdir(directory);
 }
 
 void hour_free(struct hour *hour)
 {
-	char command[128];
+	char directory[sizeof(hour->dir)];
 
-	hour_reader(hour, false);
-	hour_close(hour);
-	sim_stop();
-	snprintf(command, sizeof(command), "rm -rf '%s'", hour->dir);
-	static const char *const suffixes[] = {
-		"", "-wal", "-shm", "-journal", ".lock", ".rescue", ".state"};
-	for (size_t i = 0; i < rw_countof(suffixes); i++) {
-		char name[128];
-		snprintf(name, sizeof(name), "%s%s", hour->path, suffixes[i]);
-		unlink(name);
-	}
-	if (rmdir(hour->dir) < 0 && system(command) != 0)
-		fprintf(stderr, "%s stays\n", hour->dir);
-	book_free(hour->book);
-	free(hour);
+	memcpy(directory, hour->dir, sizeof(directory));
+	hour_keep(hour);
+	hour_remove(directory);
 }
 
 const char *hour_path(const struct hour *hour)
@@ -460,24 +463,31 @@ struct hour_seen hour_seen(const struct hour *hour)
 }
 
 /* What is older may be gone: by retention, or by the quota after the restart. */
-static int64_t hour_floor(const struct hour *hour)
+static int64_t hour_floor(int64_t now_ns)
 {
-	int64_t floor_ns = hour->now_ns - HOUR_RAW_NS;
+	const bool quota = now_ns >= HOUR_T0 + STEP_REOPEN * HOUR_STEP_NS;
+	int64_t floor_ns = now_ns - HOUR_RAW_NS;
 
-	if (hour->quota && floor_ns < HOUR_T0 + (STEP_REOPEN + 1) * HOUR_STEP_NS)
+	if (quota && floor_ns < HOUR_T0 + (STEP_REOPEN + 1) * HOUR_STEP_NS)
 		floor_ns = HOUR_T0 + (STEP_REOPEN + 1) * HOUR_STEP_NS;
 	return floor_ns;
 }
 
-void hour_compare(struct hour *hour, uint64_t committed, struct hour_check *ret)
+void hour_compare_file(const struct hour *whole, const char *path, int64_t now_ns,
+	uint64_t committed, struct hour_check *ret)
 {
 	const struct book_bounds bounds = {.committed = committed,
-		.floor_ns = hour_floor(hour),
+		.floor_ns = hour_floor(now_ns),
 		/* the incident that stays open keeps 15 minutes on each side of its beginning */
 		.pin_from_ns = HOUR_T0 - 5 * 60 * NS_PER_S,
 		.pin_to_ns = HOUR_T0 + 25 * 60 * NS_PER_S};
 
-	book_compare(hour->book, hour->path, &bounds, ret);
+	book_compare(whole->book, path, &bounds, ret);
+}
+
+void hour_compare(struct hour *hour, uint64_t committed, struct hour_check *ret)
+{
+	hour_compare_file(hour, hour->path, hour->now_ns, committed, ret);
 }
 
 uint64_t hour_content(struct hour *hour)

@@ -24,25 +24,26 @@ struct hour_options {
 	void (*tick)(struct hour *hour, void *arg);
 	void *arg;
 	bool no_rescue; /* nobody deletes the file */
+	/* Another process has ended without warning: its file, and when that was. NULL: a new file.
+	 */
+	const char *path;
+	int64_t now_ns;
 };
 
 struct hour *hour_new(const struct hour_options *options);
 void hour_free(struct hour *hour); /* removes its files */
+void hour_keep(struct hour *hour); /* ends it, and leaves them */
 const char *hour_path(const struct hour *hour);
 
 /*
  * hour_live - from the start of the agent to its end. Nothing here stops at a failure: a store that
  * does not open is tried again, and what could not be written before a stop is noted as such.
- * hour_live_until - only until the store has committed the @step-th step, and without the end.
  */
 void hour_live(struct hour *hour);
-void hour_live_until(struct hour *hour, int step);
 /* hour_settle - after a fault: everything must be written now. False: it was not. */
 bool hour_settle(struct hour *hour);
 void hour_close(struct hour *hour);
 
-/* The record of a run that ended without warning is that of another run of the same hour, as far
- * as that one got. */
 uint64_t hour_committed(struct hour *hour); /* things, counted in the order they were handed over */
 uint64_t hour_handed(const struct hour *hour);
 
@@ -58,6 +59,10 @@ struct hour_check {
 /* hour_compare - the file against the record. The first @committed things must be there;
  * none may be there that was not handed over. */
 void hour_compare(struct hour *hour, uint64_t committed, struct hour_check *ret);
+/* hour_compare_file - the same for the file of a run that ended without warning at @now_ns: its
+ * record is that of a whole run of the same hour, as far as it got. */
+void hour_compare_file(const struct hour *whole, const char *path, int64_t now_ns,
+	uint64_t committed, struct hour_check *ret);
 /* hour_content - a number that stands for all rows of the file. */
 uint64_t hour_content(struct hour *hour);
 
