@@ -19,11 +19,18 @@ enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_KEY_VALUE };
 static _Atomic int min_level = LOG_INFO_;
 static _Atomic int format_wanted = FORMAT_AUTO;
 
+static log_writer_fn *log_writer;
+
 static const char *const level_names[] = {"debug", "info", "warning", "error"};
 
 void log_set_level(enum log_level min)
 {
 	atomic_store(&min_level, (int)min);
+}
+
+void log_set_writer(log_writer_fn *fn)
+{
+	log_writer = fn;
 }
 
 void log_set_plain(bool key_value)
@@ -125,6 +132,10 @@ __attribute__((format(printf, 3, 0))) static void log_write(
 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	where = str_or(where, "");
+	if (log_writer) {
+		log_writer(level, where, text);
+		return;
+	}
 	if (is_key_value())
 		log_put_pairs(&l, level, where, text);
 	else

@@ -15,6 +15,11 @@ enum log_level { LOG_DEBUG_, LOG_INFO_, LOG_WARN_, LOG_ERROR_ };
 void log_set_level(enum log_level min);
 void log_set_plain(bool key_value); /* default: key_value unless stderr is a terminal */
 
+/* log_set_writer - from now on lines go to @fn and not to stderr, for a process that has no stderr
+ * of its own: the text without its place, lent. Before any thread. NULL: to stderr again. */
+typedef void log_writer_fn(enum log_level level, const char *where, const char *text);
+void log_set_writer(log_writer_fn *fn);
+
 /*
  * log_event - @where names the subject ("leaf1", "store"); @fmt is a sentence for people.
  */

@@ -191,7 +191,8 @@ static void print_help(FILE *out, const struct command *const *table)
 	      "Usage: rocewatch [OPTIONS] COMMAND [ARGUMENTS]\n\nCommands:\n",
 		out);
 	for (const struct command *const *c = table; *c; c++)
-		print_row(out, (*c)->name, (*c)->summary, 14);
+		if (!(*c)->hidden)
+			print_row(out, (*c)->name, (*c)->summary, 14);
 	print_global_options(out);
 	fputs("\n'rocewatch COMMAND --help' explains a command. Exit codes: 0 done, 1 failed, 2 "
 	      "bad "
@@ -366,8 +367,9 @@ static int refuse_command(const struct command *const *table, const char *word)
 	const char *names[MAX_OPTIONS];
 	size_t n = 0;
 
-	for (; table[n] && n < rw_countof(names); n++)
-		names[n] = table[n]->name;
+	for (size_t i = 0; table[i] && n < rw_countof(names); i++)
+		if (!table[i]->hidden)
+			names[n++] = table[i]->name;
 	const char *near = str_nearest(word, names, n);
 	if (near)
 		return usage_error(NULL, "unknown command '%.64s'; did you mean '%s'?", word, near);

@@ -21,6 +21,7 @@
 #include "agent/daemon/life.h"
 #include "agent/daemon/links.h"
 #include "agent/daemon/memory_watch.h"
+#include "agent/daemon/parser_process.h"
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/privilege.h"
 #include "agent/daemon/reload.h"
@@ -329,6 +330,7 @@ static int agent_start(struct agent *agent, struct err *e)
 	signal(SIGPIPE, SIG_IGN);
 	privilege_files(agent->config);
 	secrets_leave_environment(agent->config);
+	parser_process_prepare();
 	int rc = privilege_begin(agent->config, e);
 	if (rc == 0)
 		rc = agent_close_files(agent, e);

@@ -325,3 +325,38 @@ int privilege_none(struct err *e)
 		return 0;
 	return err_set(e, -EPERM, "cannot give up the capabilities of this process");
 }
+
+static const unsigned lent_caps[] = {CAP_NET_RAW, CAP_SYS_ADMIN};
+
+void privilege_lend(bool raw, bool netns)
+{
+	const bool wanted[] = {raw, netns};
+	if (capng_get_caps_process() != 0)
+		return;
+	for (size_t k = 0; k < rw_countof(lent_caps); k++) {
+		const bool lend = wanted[k] && capng_have_capability(CAPNG_PERMITTED, lent_caps[k]);
+		capng_act_t act = CAPNG_DROP;
+		if (lend)
+			act = CAPNG_ADD;
+		capng_update(act, CAPNG_INHERITABLE | CAPNG_AMBIENT, lent_caps[k]);
+	}
+	/* what is not lent is missing there, and the capture says so */
+	capng_apply(CAPNG_SELECT_CAPS);
+	capng_apply(CAPNG_SELECT_AMBIENT);
+}
+
+int privilege_end(const char *user, struct err *e)
+{
+	const struct config wanted = {.user = user};
+	const struct passwd *next = NULL;
+	if (geteuid() == 0 && next_user(&wanted, &next, e) < 0)
+		return -EPERM;
+	if (next) {
+		capng_get_caps_process();
+		capng_clear(CAPNG_SELECT_BOTH);
+		if (capng_change_id((int)next->pw_uid, (int)next->pw_gid,
+			    CAPNG_DROP_SUPP_GRP | CAPNG_CLEAR_AMBIENT) != 0)
+			return err_set(e, -EPERM, "cannot become user %s", next->pw_name);
+	}
+	return privilege_none(e);
+}

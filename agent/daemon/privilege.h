@@ -16,6 +16,8 @@
 #ifndef RW_AGENT_PRIVILEGE_H
 #define RW_AGENT_PRIVILEGE_H
 
+#include <stdbool.h>
+
 #include "config/config.h"
 
 struct err;
@@ -39,6 +41,20 @@ int privilege_drop(const struct config *config, struct err *e);
 
 /* privilege_wants_netns - does @config name another network namespace? */
 bool privilege_wants_netns(const struct config *config);
+
+/*
+ * privilege_lend - what this thread starts from now on keeps CAP_NET_RAW (@raw) and CAP_SYS_ADMIN
+ * (@netns) as ambient capabilities, as far as this thread has them; both false: nothing any more.
+ * For a process that opens a capture and then calls privilege_end().
+ */
+void privilege_lend(bool raw, bool netns);
+
+/*
+ * privilege_end - gives up every right of this process, for good: as root it becomes @user (NULL:
+ * "rocewatch", where there is such a user), then privilege_none(). For a process that has opened
+ * what it needs. Before any thread. 0 or negative errno with @e.
+ */
+int privilege_end(const char *user, struct err *e);
 
 /* privilege_none - gives up every capability of this process, for good, and no_new_privs: for a
  * process that only reads. Before any thread. 0 or negative errno with @e. */

@@ -9,6 +9,7 @@
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "agent/daemon/health.h"
+#include "agent/daemon/parser_monitor.h"
 #include "agent/daemon/source_select.h"
 #include "collectors/target/collector.h"
 #include "db/store/store.h"
@@ -36,10 +37,18 @@ struct sources {
 	size_t n, cap;
 };
 
+/* What is called for it: the collector itself, or what runs it in a process of its own. */
+static const struct collector *source_run(const struct source *source)
+{
+	if (source->collector->own_process)
+		return &parser_monitor_collector;
+	return source->collector;
+}
+
 static const struct target *source_state(const struct source *source)
 {
 	if (source->instance)
-		return source->collector->state(source->instance);
+		return source_run(source)->state(source->instance);
 	return &source->down;
 }
 
@@ -120,9 +129,10 @@ static void source_open(
 		.entities = sources->entities,
 		.config = sources->config,
 		.sink = source_sink(sources, source),
-		.lookup = {sources, source_port_name, source_peer}};
+		.lookup = {sources, source_port_name, source_peer},
+		.row = source->collector};
 	struct err e = {0};
-	const int rc = source->collector->open(&env, place->config, &source->instance, &e);
+	const int rc = source_run(source)->open(&env, place->config, &source->instance, &e);
 	if (rc == 0) {
 		complaint_over(
 			&source->down.complaint, mono_now(), source->name, "can be opened again");
@@ -135,7 +145,7 @@ static void source_open(
 static void source_shut(struct source *source)
 {
 	if (source->instance)
-		source->collector->close(source->instance);
+		source_run(source)->close(source->instance);
 	source->instance = NULL;
 }
 
@@ -191,8 +201,9 @@ static void source_apply(struct sources *sources, const struct collector *collec
 	}
 	source->wanted = true;
 	/* 2. the session goes on with the new configuration */
-	if (source->instance && collector->same(source->instance, place->config, sources->config)) {
-		collector->update(source->instance, place->config, sources->config);
+	if (source->instance &&
+		source_run(source)->same(source->instance, place->config, sources->config)) {
+		source_run(source)->update(source->instance, place->config, sources->config);
 		changes->unchanged++;
 		return;
 	}
@@ -282,8 +293,8 @@ void sources_health(struct sources *sources, struct health *health)
 		if (!s->instance)
 			continue;
 		health_target(health, &s->health, s->name, source_state(s));
-		if (s->collector->figures)
-			s->collector->figures(s->instance, source_figure, &figures);
+		if (source_run(s)->figures)
+			source_run(s)->figures(s->instance, source_figure, &figures);
 	}
 }
 

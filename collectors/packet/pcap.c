@@ -570,6 +570,7 @@ static void pcap_collector_figures(const void *instance, collector_figure_fn *fn
 
 const struct collector collector_pcap = {.name = "pcap",
 	.role = COLLECTS_PACKETS,
+	.own_process = true,
 	.family = "capture",
 	.place = pcap_collector_place,
 	.open = pcap_collector_open,

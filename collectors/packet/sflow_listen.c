@@ -534,6 +534,7 @@ static void sflow_collector_figures(const void *instance, collector_figure_fn *f
 
 const struct collector collector_sflow = {.name = "sflow",
 	.role = COLLECTS_PACKETS,
+	.own_process = true,
 	.family = "capture",
 	.place = sflow_collector_place,
 	.open = sflow_collector_open,

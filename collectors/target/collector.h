@@ -110,6 +110,7 @@ struct collector_env { /* all lent for the life of the instance */
 	const struct config *config; /* until a successful update() */
 	const struct sink *sink; /* copied by open() */
 	struct collector_lookup lookup;
+	const struct collector *row; /* that is opened */
 };
 
 /* One place of the configuration that asks for an instance. Lent by the configuration. */
@@ -141,6 +142,9 @@ typedef void collector_value_fn(void *arg, const struct collector_value *value);
 struct collector {
 	const char *name; /* "snmp": the protocol in views and in the database */
 	enum collector_role role;
+	/* It parses what anybody can send who can send packets: the agent runs it in a process
+	 * of its own. Then .same compares the place alone, and of the rest only .figures counts. */
+	bool own_process;
 	const char
 		*family; /* of its figures in the agent's health: "gnmi"; NULL without figures() */
 

@@ -34,6 +34,7 @@
 #include "agent/client/canary.h"
 #include "agent/client/client.h"
 #include "agent/client/control.h"
+#include "agent/daemon/parser_child.h"
 #include "agent/daemon/privilege.h"
 #include "config/config.h"
 #include "db/model/metric.h"
@@ -813,8 +814,11 @@ static void test_read_your_write(void **state)
 	p->pid = 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	/* the agent under test runs this program anew for each capture */
+	if (argc > 1 && str_eq(argv[1], "parser"))
+		return parser_child_run(STDIN_FILENO);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_read_your_write, setup, teardown),

@@ -25,6 +25,7 @@
 #include "agent/command/command.h"
 #include "agent/reports/doctor.h"
 #include "agent/daemon/health.h"
+#include "agent/daemon/parser_child.h"
 #include "config/config.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
@@ -359,8 +360,11 @@ static void test_rate(void **state)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	/* the agent under test runs this program anew for each capture */
+	if (argc > 1 && str_eq(argv[1], "parser"))
+		return parser_child_run(STDIN_FILENO);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_live, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_words, setup, teardown),

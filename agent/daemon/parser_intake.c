@@ -1,0 +1,399 @@
+/* parser_intake - checks messages of a parser, one function for each kind. */
+#include "agent/daemon/parser_intake.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/log.h"
+#include "agent/base/str.h"
+#include "agent/base/text_clean.h"
+
+#define AHEAD_NS (5 * NS_PER_S) /* beside two intervals: what may be ahead of our clock */
+
+struct intake_name { /* who is 0: not said */
+	uint8_t who;
+	uint8_t host[16];
+	uint32_t number, ifindex;
+};
+
+struct parser_intake {
+	struct intake_options o;
+	struct sink sink;
+	struct intake_name *names; /* by the parser's own number */
+	size_t n_names, cap_names;
+	uint32_t flows, samples, events, logs; /* in this second */
+	uint32_t unmapped; /* in the interval under way */
+	struct intake_said said;
+	struct flow_sample rows[FLOW_ROWS_MAX];
+	struct sample values[512];
+};
+
+const struct intake_said *parser_intake_said(const struct parser_intake *intake)
+{
+	return &intake->said;
+}
+
+void parser_intake_second(struct parser_intake *intake)
+{
+	intake->flows = intake->samples = intake->events = intake->logs = 0;
+}
+
+static int intake_wrong(struct parser_intake *intake, const char *what)
+{
+	intake->said.wrong = what;
+	return -EBADMSG;
+}
+
+/* Is there room for one more of a kind in this second? */
+static bool intake_room(struct parser_intake *intake, uint32_t *count, uint32_t most)
+{
+	if (*count >= most) {
+		intake->said.refused++;
+		return false;
+	}
+	++*count;
+	return true;
+}
+
+/* A text in one line, fit for a terminal. */
+static const char *intake_text(struct bytes *in, char buf[PARSER_TEXT_MAX])
+{
+	const char *text = parser_get_text(in, buf);
+	if (!text)
+		return "";
+	text_clean(buf, PARSER_TEXT_MAX, buf, strlen(buf));
+	return buf;
+}
+
+/* ---- who a row is about ---------------------------------------------------- */
+
+static void intake_get_name(struct bytes *in, struct intake_name *name)
+{
+	name->who = bytes_u8(in);
+	if (name->who != INTAKE_DEVICE && name->who != INTAKE_AGENT)
+		in->bad = true;
+	name->number = bytes_be32(in);
+	const uint8_t *host = bytes_take(in, sizeof(name->host));
+	if (host)
+		memcpy(name->host, host, sizeof(name->host));
+	name->ifindex = bytes_be32(in);
+}
+
+static int intake_names(struct parser_intake *intake, struct bytes *in)
+{
+	if (intake->o.one_port)
+		return intake_wrong(intake, "names, from a capture of one port");
+	while (bytes_left(in) > 0) {
+		struct intake_name name;
+		const uint32_t id = bytes_be32(in);
+		intake_get_name(in, &name);
+		if (!bytes_ok(in) || id == 0 || id > INTAKE_NAMES)
+			return intake_wrong(intake, "a name that cannot be");
+		while (intake->n_names <= id) {
+			rw_grow(intake->names, intake->n_names, intake->cap_names);
+			intake->names[intake->n_names++] = (struct intake_name){0};
+		}
+		if (intake->names[id].who)
+			return intake_wrong(intake, "a name that it had given before");
+		intake->names[id] = name;
+	}
+	return PARSER_NAMES;
+}
+
+static const char *intake_host(char buf[INET6_ADDRSTRLEN], const uint8_t address[16])
+{
+	static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff};
+	if (memcmp(address, v4, sizeof(v4)) == 0)
+		inet_ntop(AF_INET, address + 12, buf, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, address, buf, INET6_ADDRSTRLEN);
+	return buf;
+}
+
+/* The device and the port in our words. @ret_port NULL: it is not known. False: no such device. */
+static bool intake_who(const struct parser_intake *intake, const struct intake_name *name,
+	char host[INET6_ADDRSTRLEN], const char **ret_device, const char **ret_port)
+{
+	const struct intake_lookup *lookup = &intake->o.lookup;
+	*ret_port = NULL;
+	if (name->who == INTAKE_AGENT) {
+		*ret_device = intake_host(host, name->host);
+		return true;
+	}
+	*ret_device = lookup->device(lookup->arg, name->number);
+	if (!*ret_device)
+		return false;
+	*ret_port = lookup->port(lookup->arg, name->number, name->ifindex);
+	return true;
+}
+
+/* The entity of the parser's number @id. ENTITY_NONE: it never named it, or the device left the
+ * configuration. */
+static uint32_t intake_entity(const struct parser_intake *intake, uint32_t id, bool *ret_known_port)
+{
+	char host[INET6_ADDRSTRLEN], number[32];
+	const char *device, *port;
+	*ret_known_port = true;
+	if (intake->o.one_port)
+		return entities_intern(
+			intake->o.entities, intake->o.device, intake->o.port, PRIO_NONE);
+	if (id >= intake->n_names || !intake->names[id].who)
+		return ENTITY_NONE;
+	const struct intake_name *name = &intake->names[id];
+	if (!intake_who(intake, name, host, &device, &port))
+		return ENTITY_NONE;
+	if (!port) {
+		*ret_known_port = name->who != INTAKE_DEVICE;
+		snprintf(number, sizeof(number), "ifindex %u", name->ifindex);
+		port = number;
+	}
+	return entities_intern(intake->o.entities, device, port, PRIO_NONE);
+}
+
+/* ---- rows and samples ------------------------------------------------------ */
+
+static bool intake_time_fits(const struct parser_intake *intake, int64_t t_ns, wall_t now)
+{
+	return t_ns <= now.ns + 2 * intake->o.interval_ns + AHEAD_NS;
+}
+
+static bool intake_row(struct parser_intake *intake, struct flow_sample *row, wall_t now)
+{
+	bool known;
+	if (!intake_room(intake, &intake->flows, INTAKE_FLOWS))
+		return false;
+	row->entity = intake_entity(intake, row->entity, &known);
+	if (row->entity == ENTITY_NONE || !intake_time_fits(intake, row->to_ns, now)) {
+		intake->said.refused++;
+		return false;
+	}
+	intake->unmapped += row->total && !known;
+	return true;
+}
+
+static int intake_flows(struct parser_intake *intake, struct bytes *in, wall_t now)
+{
+	size_t n = 0;
+	while (bytes_left(in) > 0) {
+		struct flow_sample *row = &intake->rows[n];
+		if (!parser_get_flow(in, row))
+			return intake_wrong(intake, "a row of flows that cannot be");
+		n += intake_row(intake, row, now);
+		if (n == rw_countof(intake->rows) || (n > 0 && bytes_left(in) == 0)) {
+			intake->sink.flows(intake->sink.arg, intake->rows, n);
+			n = 0;
+		}
+	}
+	return PARSER_FLOWS;
+}
+
+/* Counters are taken of devices that nothing else asks. */
+static bool intake_counted(const struct parser_intake *intake, uint32_t id)
+{
+	const struct intake_lookup *lookup = &intake->o.lookup;
+	return id < intake->n_names && intake->names[id].who == INTAKE_DEVICE &&
+		lookup->counters(lookup->arg, intake->names[id].number);
+}
+
+static int intake_samples(struct parser_intake *intake, struct bytes *in, wall_t now)
+{
+	size_t n = 0;
+	if (intake->o.one_port)
+		return intake_wrong(intake, "samples, from a capture of packets");
+	while (bytes_left(in) > 0) {
+		struct sample *s = &intake->values[n];
+		bool known;
+		if (!parser_get_sample(in, s))
+			return intake_wrong(intake, "a sample that cannot be");
+		if (!intake_room(intake, &intake->samples, INTAKE_SAMPLES))
+			continue;
+		if (!intake_counted(intake, s->entity)) {
+			intake->said.refused++;
+			continue;
+		}
+		s->entity = intake_entity(intake, s->entity, &known);
+		if (!known)
+			intake->said.unmapped_samples++;
+		else if (s->entity == ENTITY_NONE || !intake_time_fits(intake, s->t_ns, now))
+			intake->said.refused++;
+		else
+			n++;
+		if (n == rw_countof(intake->values)) {
+			intake->sink.samples(intake->sink.arg, intake->values, n);
+			n = 0;
+		}
+	}
+	if (n > 0)
+		intake->sink.samples(intake->sink.arg, intake->values, n);
+	return PARSER_SAMPLES;
+}
+
+/* ---- events and log lines -------------------------------------------------- */
+
+/* The only ones that captures have, by the collectors' names for them. */
+static const char *const event_kinds[] = {"capture_drops", "roce_discarded"};
+
+static int intake_event(struct parser_intake *intake, struct bytes *in, wall_t now)
+{
+	char buf[PARSER_TEXT_MAX], host[INET6_ADDRSTRLEN];
+	struct intake_name name;
+	const char *device = intake->o.event_device, *port = intake->o.event_port;
+	const int64_t t_ns = (int64_t)parser_get_u64(in);
+	const char *kind = parser_get_text(in, buf);
+	size_t k = 0;
+	while (k < rw_countof(event_kinds) && !str_eq(kind, event_kinds[k]))
+		k++;
+	intake_get_name(in, &name);
+	const bool has_port = parser_get_bool(in);
+	const char *text = intake_text(in, buf);
+	if (!bytes_ok(in) || bytes_left(in) > 0 || k == rw_countof(event_kinds) || t_ns < 0)
+		return intake_wrong(intake, "an event that cannot be");
+	if (!intake_room(intake, &intake->events, INTAKE_EVENTS))
+		return PARSER_EVENT;
+	if (!intake->o.one_port && !intake_who(intake, &name, host, &device, &port)) {
+		intake->said.refused++;
+		return PARSER_EVENT;
+	}
+	if (!has_port)
+		port = NULL;
+	if (intake_time_fits(intake, t_ns, now) && intake->sink.event)
+		intake->sink.event(intake->sink.arg, t_ns, event_kinds[k], device, port, text);
+	return PARSER_EVENT;
+}
+
+static int intake_log(struct parser_intake *intake, struct bytes *in)
+{
+	char buf[PARSER_TEXT_MAX];
+	const uint8_t level = bytes_u8(in);
+	const char *text = intake_text(in, buf);
+	if (!bytes_ok(in) || bytes_left(in) > 0 || level > LOG_ERROR_)
+		return intake_wrong(intake, "a log line that cannot be");
+	if (intake_room(intake, &intake->logs, INTAKE_LOGS))
+		log_event((enum log_level)level, intake->o.name, "%s", text);
+	return PARSER_LOG;
+}
+
+/* ---- about itself ---------------------------------------------------------- */
+
+static void intake_reason(const struct parser_intake *intake, struct bytes *in, struct reason *ret)
+{
+	char buf[PARSER_TEXT_MAX];
+	const char *text = intake_text(in, buf);
+	*ret = (struct reason){0};
+	if (*text)
+		reason_from(ret, intake->o.protocol, text);
+}
+
+static int intake_target(struct parser_intake *intake, struct bytes *in, wall_t now)
+{
+	struct intake_said *said = &intake->said;
+	const uint8_t state = bytes_u8(in);
+	intake_reason(intake, in, &said->reason);
+	const uint64_t errors = parser_get_u64(in), values = parser_get_u64(in),
+		       polls = parser_get_u64(in);
+	const double poll_s = parser_get_f64(in);
+	const int64_t polled_ns = (int64_t)parser_get_u64(in);
+	if (!bytes_ok(in) || bytes_left(in) > 0 || state > TARGET_BACKOFF)
+		return intake_wrong(intake, "a state that cannot be");
+	if (polls > said->polls) {
+		said->unmapped_ports = intake->unmapped;
+		intake->unmapped = 0;
+	}
+	said->state = (enum target_state)state;
+	said->errors = errors;
+	said->values = values;
+	said->polls = polls;
+	said->poll_s = poll_s;
+	said->polled = now;
+	if (intake_time_fits(intake, polled_ns, now))
+		said->polled.ns = polled_ns;
+	return PARSER_TARGET;
+}
+
+static bool intake_key_fits(const char *key)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.:-";
+	const size_t n = strlen(key);
+	return n > 0 && n < PARSER_KEY_MAX && strspn(key, letters) == n;
+}
+
+/* All of them at once, in the place of those before. */
+static int intake_figures(struct parser_intake *intake, struct bytes *in)
+{
+	char buf[PARSER_TEXT_MAX];
+	size_t n = 0;
+	while (bytes_left(in) > 0) {
+		const char *key = parser_get_text(in, buf);
+		const double value = parser_get_f64(in);
+		if (!bytes_ok(in) || !key || !intake_key_fits(key) || n == PARSER_FIGURES_MAX) {
+			intake->said.n_figures = 0;
+			return intake_wrong(intake, "a figure that cannot be");
+		}
+		struct intake_figure *figure = &intake->said.figures[n++];
+		snprintf(figure->key, sizeof(figure->key), "%s", key);
+		figure->value = value;
+	}
+	intake->said.n_figures = n;
+	return PARSER_FIGURES;
+}
+
+static int intake_failed(struct parser_intake *intake, struct bytes *in)
+{
+	const uint32_t code = bytes_be32(in);
+	intake_reason(intake, in, &intake->said.failure);
+	if (!bytes_ok(in) || bytes_left(in) > 0 || code == 0 || code > 4095)
+		return intake_wrong(intake, "a failure that cannot be");
+	intake->said.failed = -(int)code;
+	return PARSER_FAILED;
+}
+
+int parser_intake_message(struct parser_intake *intake, const uint8_t *data, size_t n, wall_t now)
+{
+	struct bytes in = bytes_of(data, n);
+	switch (bytes_u8(&in)) {
+	case PARSER_TARGET: return intake_target(intake, &in, now);
+	case PARSER_FIGURES: return intake_figures(intake, &in);
+	case PARSER_NAMES: return intake_names(intake, &in);
+	case PARSER_FLOWS: return intake_flows(intake, &in, now);
+	case PARSER_SAMPLES: return intake_samples(intake, &in, now);
+	case PARSER_EVENT: return intake_event(intake, &in, now);
+	case PARSER_LOG: return intake_log(intake, &in);
+	case PARSER_FAILED: return intake_failed(intake, &in);
+	case PARSER_BYE: return PARSER_BYE;
+	default: return intake_wrong(intake, "a message of no known kind");
+	}
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void intake_no_samples(void *arg, const struct sample *samples, size_t n)
+{
+}
+
+static void intake_no_flows(void *arg, const struct flow_sample *flows, size_t n)
+{
+}
+
+struct parser_intake *parser_intake_new(const struct intake_options *options)
+{
+	struct parser_intake *intake = rw_calloc(1, sizeof(*intake));
+	intake->o = *options;
+	intake->sink = *options->sink;
+	if (!intake->sink.samples)
+		intake->sink.samples = intake_no_samples;
+	if (!intake->sink.flows)
+		intake->sink.flows = intake_no_flows;
+	return intake;
+}
+
+void parser_intake_free(struct parser_intake *intake)
+{
+	if (!intake)
+		return;
+	free(intake->names);
+	free(intake);
+}

@@ -1,0 +1,91 @@
+/*
+ * parser_intake - what a parser says, made into what the agent collects. The parser is hostile as
+ * far as we know: whoever sends packets may have taken it over. So
+ *
+ *   - a message that is not exactly of its layout ends the parser (-EBADMSG);
+ *   - it speaks of the ports of its own capture alone, or, for sFlow, of devices of the
+ *     configuration by number and of agents by address: it cannot send a name;
+ *   - text (events, log lines, reasons) is cleaned and marked as of this capture;
+ *   - rows, samples, events and log lines are bounded per second, what is beyond them is dropped
+ * and counted; rows that end in the future are, too.
+ *
+ * It can still lie about the traffic that it reads; who can send that traffic can do so anyway.
+ * Loop thread.
+ */
+#ifndef RW_AGENT_PARSER_INTAKE_H
+#define RW_AGENT_PARSER_INTAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/clock.h"
+#include "agent/daemon/parser_wire.h"
+#include "collectors/target/collector.h"
+
+/* Per second, of one parser. Legitimate ones stay far below: 129 rows an interval of a capture,
+ * some 10,000 of an sFlow listener. */
+enum {
+	INTAKE_FLOWS = 32768,
+	INTAKE_SAMPLES = 65536,
+	INTAKE_EVENTS = 32,
+	INTAKE_LOGS = 20,
+	INTAKE_NAMES = 65536, /* in all */
+};
+
+enum intake_who { INTAKE_DEVICE = 1, INTAKE_AGENT }; /* of NAMES and EVENT */
+
+/* What a device number and an ifIndex mean here. Lent for the call; NULL: unknown. */
+struct intake_lookup {
+	void *arg;
+	const char *(*device)(void *arg, uint32_t number);
+	const char *(*port)(void *arg, uint32_t number, uint32_t ifindex);
+	bool (*counters)(void *arg, uint32_t number); /* may there be samples of it? */
+};
+
+struct intake_options {
+	const char *name, *protocol; /* of the capture; lent */
+	struct entities *entities;
+	const struct sink *sink; /* copied */
+	/* A capture of an interface speaks of one port: .device, .port. sFlow has .lookup. */
+	bool one_port;
+	const char *device, *port; /* lent, as the next */
+	const char *event_device, *event_port; /* as the configuration says; NULL: it does not */
+	struct intake_lookup lookup;
+	int64_t interval_ns;
+};
+
+struct intake_figure {
+	char key[PARSER_KEY_MAX];
+	double value;
+};
+
+struct parser_intake;
+struct parser_intake *parser_intake_new(const struct intake_options *options);
+void parser_intake_free(struct parser_intake *intake); /* NULL is fine */
+
+/* parser_intake_message - one message. Its kind, or -EBADMSG, with what is wrong with it in
+ * parser_intake_said()->wrong. */
+int parser_intake_message(struct parser_intake *intake, const uint8_t *data, size_t n, wall_t now);
+void parser_intake_second(struct parser_intake *intake); /* the bounds per second begin anew */
+
+/* What was said last; by this parser, from its start. */
+struct intake_said {
+	enum target_state state;
+	struct reason reason; /* of .state */
+	uint64_t errors, values, polls;
+	double poll_s; /* the last one */
+	wall_t polled;
+	int failed; /* negative errno: it could not open the capture */
+	struct reason failure; /* of .failed */
+	struct intake_figure figures[PARSER_FIGURES_MAX];
+	size_t n_figures;
+	uint64_t refused; /* rows, samples, events and lines beyond what it may send */
+	uint32_t
+		unmapped_ports; /* rows of totals in the last interval about ports without a name */
+	uint64_t unmapped_samples;
+	const char *wrong;
+};
+const struct intake_said *parser_intake_said(const struct parser_intake *intake);
+
+#endif

@@ -1,0 +1,250 @@
+/* parser_map - addresses of the configuration for a parser, and its numbers back to names. */
+#include "agent/daemon/parser_map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "collectors/packet/sflow_agents.h"
+#include "config/address.h"
+#include "config/config.h"
+
+#define RECORD_MAX (3 * (PARSER_TEXT_MAX + 3) + 8) /* bytes of one device on the wire */
+
+struct map_device { /* by number */
+	char *name;
+	const struct config_device *device; /* NULL: no longer configured */
+};
+
+struct parser_map {
+	struct collector_lookup lookup;
+	const struct config *config;
+	const struct config_capture *capture;
+	struct sflow_agents *agents;
+	struct map_device *v;
+	size_t n, cap;
+	uint32_t *numbers; /* of the configuration's devices */
+	size_t n_numbers, cap_numbers;
+	uint64_t sent; /* hash of what was sent last */
+	bool known; /* .sent says something */
+};
+
+/* ---- numbers ----------------------------------------------------------------- */
+
+static uint32_t map_number(struct parser_map *map, size_t guess, const char *name)
+{
+	/* a reload seldom changes the order */
+	if (guess < map->n && str_eq(map->v[guess].name, name))
+		return (uint32_t)guess;
+	for (size_t i = 0; i < map->n; i++)
+		if (str_eq(map->v[i].name, name))
+			return (uint32_t)i;
+	rw_grow(map->v, map->n, map->cap);
+	map->v[map->n++] = (struct map_device){.name = rw_strdup(name)};
+	return (uint32_t)(map->n - 1);
+}
+
+void parser_map_update(
+	struct parser_map *map, const struct config *config, const struct config_capture *capture)
+{
+	map->config = config;
+	map->capture = capture;
+	sflow_agents_free(map->agents);
+	map->agents = NULL;
+	if (capture->interface)
+		return;
+	map->agents = sflow_agents_new(config, capture, &map->lookup);
+	for (size_t i = 0; i < map->n; i++)
+		map->v[i].device = NULL;
+	map->n_numbers = 0;
+	for (size_t i = 0; i < config->n_devices; i++) {
+		const uint32_t number = map_number(map, i, config->devices[i].name);
+		rw_grow(map->numbers, map->n_numbers, map->cap_numbers);
+		map->numbers[map->n_numbers++] = number;
+		map->v[number].device = &config->devices[i];
+	}
+}
+
+void parser_map_changed(struct parser_map *map)
+{
+	map->known = false;
+}
+
+/* ---- sending ----------------------------------------------------------------- */
+
+/* A name is none: the parser resolves nothing. */
+static bool map_numeric(const char *text)
+{
+	struct network network;
+	return text && network_parse(text, &network) == 0;
+}
+
+/* "192.0.2.1:161", "[2001:db8::1]:161" without the port; false when it is not known. */
+static bool map_peer(const struct parser_map *map, const char *device, char host[64])
+{
+	const char *peer = NULL;
+	if (map->lookup.peer)
+		peer = map->lookup.peer(map->lookup.arg, device);
+	if (!peer)
+		return false;
+	size_t n = strcspn(peer, ":");
+	if (*peer == '[')
+		n = strcspn(++peer, "]");
+	snprintf(host, 64, "%.*s", (int)n, peer);
+	return map_numeric(host);
+}
+
+static bool device_has_counters(const struct config_device *device)
+{
+	return device->sflow && device->sflow->counters && !device->snmp && !device->gnmi;
+}
+
+static void map_put_device(
+	const struct parser_map *map, const struct config_device *device, struct parser_out *out)
+{
+	char host[64];
+	const char *agent = NULL, *snmp = NULL, *gnmi = NULL;
+	if (device->sflow)
+		agent = device->sflow->agent;
+	if (device->snmp && map_numeric(device->snmp->address))
+		snmp = device->snmp->address;
+	if (device->gnmi && map_numeric(device->gnmi->address))
+		gnmi = device->gnmi->address;
+	/* asked by name: the address that the name was resolved to stands in its place */
+	const bool named = (device->snmp && !snmp) || (device->gnmi && !gnmi);
+	if (named && map_peer(map, device->name, host)) {
+		if (device->snmp && !snmp)
+			snmp = host;
+		else
+			gnmi = host;
+	}
+	parser_put_text(out, agent);
+	parser_put_text(out, snmp);
+	parser_put_text(out, gnmi);
+	parser_put_u8(out, device_has_counters(device));
+}
+
+struct map_pass { /* over all messages: to hash them, or to send them */
+	parser_map_send_fn *send; /* NULL: only the hash */
+	void *arg;
+	uint64_t hash;
+	bool failed;
+	struct parser_out out;
+};
+
+static void pass_end_message(struct map_pass *pass)
+{
+	pass->hash = hash_bytes((const char *)pass->out.b, pass->out.n, pass->hash);
+	if (pass->send && !pass->failed)
+		pass->failed = !pass->send(pass->arg, &pass->out);
+}
+
+static void pass_short(struct map_pass *pass, enum parser_kind kind)
+{
+	parser_out_begin(&pass->out, kind);
+	pass_end_message(pass);
+}
+
+static void pass_next(struct map_pass *pass, enum parser_kind kind)
+{
+	if (pass->out.n + RECORD_MAX <= sizeof(pass->out.b))
+		return;
+	pass_end_message(pass);
+	parser_out_begin(&pass->out, kind);
+}
+
+static void map_pass(const struct parser_map *map, struct map_pass *pass)
+{
+	const struct config_capture *capture = map->capture;
+	pass_short(pass, PARSER_MAP_BEGIN);
+	parser_out_begin(&pass->out, PARSER_MAP_ALLOW);
+	for (size_t i = 0; map->agents && i < capture->n_allow; i++) {
+		parser_put_text(&pass->out, capture->allow[i]);
+		pass_next(pass, PARSER_MAP_ALLOW);
+	}
+	pass_end_message(pass);
+	parser_out_begin(&pass->out, PARSER_MAP_DEVICES);
+	for (size_t i = 0; map->agents && i < map->n_numbers; i++) {
+		parser_put_u32(&pass->out, map->numbers[i]);
+		map_put_device(map, &map->config->devices[i], &pass->out);
+		pass_next(pass, PARSER_MAP_DEVICES);
+	}
+	pass_end_message(pass);
+	pass_short(pass, PARSER_MAP_END);
+}
+
+void parser_map_send(struct parser_map *map, parser_map_send_fn *send, void *arg)
+{
+	if (map->known && !map->agents)
+		return;
+	rw_cleanup(freep) struct map_pass *pass = rw_calloc(1, sizeof(*pass));
+	map_pass(map, pass);
+	if (map->known && pass->hash == map->sent)
+		return;
+	const uint64_t hash = pass->hash;
+	*pass = (struct map_pass){.send = send, .arg = arg};
+	map_pass(map, pass);
+	map->known = !pass->failed;
+	map->sent = hash;
+}
+
+/* ---- what numbers mean --------------------------------------------------------- */
+
+static const struct config_device *map_device(const struct parser_map *map, uint32_t number)
+{
+	if (number >= map->n)
+		return NULL;
+	return map->v[number].device;
+}
+
+static const char *map_device_name(void *arg, uint32_t number)
+{
+	const struct config_device *device = map_device(arg, number);
+	if (!device)
+		return NULL;
+	return device->name;
+}
+
+static const char *map_port(void *arg, uint32_t number, uint32_t ifindex)
+{
+	const struct parser_map *map = arg;
+	const struct config_device *device = map_device(map, number);
+	if (!device || !map->agents)
+		return NULL;
+	return sflow_agents_port(map->agents, device, ifindex);
+}
+
+static bool map_counters(void *arg, uint32_t number)
+{
+	const struct config_device *device = map_device(arg, number);
+	return device && device_has_counters(device);
+}
+
+struct intake_lookup parser_map_lookup(struct parser_map *map)
+{
+	return (struct intake_lookup){map, map_device_name, map_port, map_counters};
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+struct parser_map *parser_map_new(const struct collector_lookup *lookup)
+{
+	struct parser_map *map = rw_calloc(1, sizeof(*map));
+	map->lookup = *lookup;
+	return map;
+}
+
+void parser_map_free(struct parser_map *map)
+{
+	if (!map)
+		return;
+	for (size_t i = 0; i < map->n; i++)
+		free(map->v[i].name);
+	free(map->v);
+	free(map->numbers);
+	sflow_agents_free(map->agents);
+	free(map);
+}

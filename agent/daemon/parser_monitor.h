@@ -1,0 +1,31 @@
+/*
+ * parser_monitor - a collector that runs in a process of its own: captures and sFlow, which parse
+ * what anybody can send. The agent sees an ordinary instance of a collector.
+ *
+ *      WAITING --start--> RUNNING --it lost its capture, or ended--> WAITING (the pause grows)
+ *                            '--it must end--> KILLED --gone--> WAITING
+ *
+ * A parser that was ended by a signal, that did not answer for PARSER_SILENT_S, or that said what
+ * it may not say, is started again after 1 s, 2 s, 4 s and so on up to PARSER_GAP_MAX_S; a run of a
+ * minute begins the pauses anew. The target is down meanwhile, with the reason; a log line and an
+ * event "parser_down" say it too. The rows of the interval under way are lost: there are none, and
+ * none is not 0. An interface that is gone, and a capture that cannot be opened, are waited for as
+ * collectors/packet/pcap.h says; only who starts has the rights to open.
+ *
+ * Nothing here waits for the parser, but for close(): at most PARSER_STOP_MS, for the interval
+ * under way, and not at all for one that has been silent. Loop thread.
+ */
+#ifndef RW_AGENT_PARSER_MONITOR_H
+#define RW_AGENT_PARSER_MONITOR_H
+
+#include "collectors/target/collector.h"
+
+enum { PARSER_SILENT_S = 30, PARSER_STOP_MS = 2000, PARSER_GAP_MAX_S = 60 };
+
+/* Opens env.row, whose .own_process is set, in a process of its own. */
+extern const struct collector parser_monitor_collector;
+
+/* parser_monitor_pid - of the process of an instance; 0 = there is none now. For tests. */
+int parser_monitor_pid(const void *instance);
+
+#endif

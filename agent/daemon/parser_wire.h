@@ -1,0 +1,82 @@
+/*
+ * parser_wire - the messages between the agent and a process that reads packets for it: one
+ * datagram each (AF_UNIX, SOCK_SEQPACKET), a kind and fields of fixed layout in network byte order.
+ *
+ *      agent -> parser   SETTINGS, then MAP_BEGIN MAP_ALLOW* MAP_DEVICES* MAP_END (again whenever
+ * it changed), STOP parser -> agent   TARGET FIGURES NAMES FLOWS SAMPLES EVENT LOG, FAILED, BYE
+ *
+ * What comes from the parser is foreign: whoever sends packets may have taken that process over.
+ * Reading checks every length and range here; what the parser may speak of is parser_intake's
+ * matter. Nothing here is kept on disk: both ends are always the same program. Pure.
+ */
+#ifndef RW_AGENT_PARSER_WIRE_H
+#define RW_AGENT_PARSER_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/bytes.h"
+#include "db/model/flow.h"
+#include "db/model/sample.h"
+
+enum { PARSER_MESSAGE_MAX = 60000 }; /* bytes */
+enum { PARSER_TEXT_MAX = 1024 }; /* bytes of one text, the end included */
+enum { PARSER_KEY_MAX = 64, PARSER_FIGURES_MAX = 160 };
+
+enum parser_kind {
+	PARSER_SETTINGS = 1,
+	PARSER_MAP_BEGIN,
+	PARSER_MAP_ALLOW,
+	PARSER_MAP_DEVICES,
+	PARSER_MAP_END,
+	PARSER_STOP,
+	PARSER_TARGET = 32,
+	PARSER_FIGURES,
+	PARSER_NAMES,
+	PARSER_FLOWS,
+	PARSER_SAMPLES,
+	PARSER_EVENT,
+	PARSER_LOG,
+	PARSER_FAILED,
+	PARSER_BYE,
+};
+
+/* ---- writing ------------------------------------------------------------- */
+
+struct parser_out {
+	uint8_t b[PARSER_MESSAGE_MAX];
+	size_t n;
+	bool full; /* something did not fit: the message must not be sent */
+};
+void parser_out_begin(struct parser_out *out, enum parser_kind kind);
+void parser_put_u8(struct parser_out *out, uint8_t value);
+void parser_put_u16(struct parser_out *out, uint16_t value);
+void parser_put_u32(struct parser_out *out, uint32_t value);
+void parser_put_u64(struct parser_out *out, uint64_t value);
+void parser_put_f64(struct parser_out *out, double value);
+void parser_put_bytes(struct parser_out *out, const void *data, size_t n);
+/* NULL is kept apart from ""; longer texts are cut to PARSER_TEXT_MAX - 1 bytes. */
+void parser_put_text(struct parser_out *out, const char *text);
+void parser_put_flow(struct parser_out *out, const struct flow_sample *flow);
+void parser_put_sample(struct parser_out *out, const struct sample *sample);
+
+/* ---- reading ------------------------------------------------------------- */
+
+uint64_t parser_get_u64(struct bytes *in);
+double parser_get_f64(struct bytes *in); /* what is no finite number is bad */
+bool parser_get_bool(struct bytes *in); /* neither 0 nor 1 is bad */
+/* NULL where NULL was put. @buf has PARSER_TEXT_MAX bytes. A zero byte within the text is bad. */
+const char *parser_get_text(struct bytes *in, char buf[PARSER_TEXT_MAX]);
+
+/*
+ * parser_get_flow - one row. Bad are values that no capture can have counted: a direction, a family
+ * or a queue pair that does not exist, an interval that ends before it begins, more than 2^53 of
+ * anything, sums that are negative or no numbers. .entity is as the parser wrote it.
+ */
+bool parser_get_flow(struct bytes *in, struct flow_sample *ret);
+/* parser_get_sample - false also for a metric that does not exist, is not of a port, or is no
+ * number (a text would be an id in a table that the parser does not know). */
+bool parser_get_sample(struct bytes *in, struct sample *ret);
+
+#endif
