@@ -198,7 +198,11 @@ static bool delivery_covered(const struct alert *alert, const struct alert_recei
 	if (!subject->parent[0])
 		return false;
 	const struct alert_subject *parent = alert_subject_find(alert, subject->parent);
-	if (!parent || (parent->closed && now_ns - parent->closed_ns > COVER_NS))
+	if (!parent)
+		return false;
+	/* one that was closed ahead of the clock, before it was set back, is long over */
+	const int64_t over_ns = now_ns - parent->closed_ns;
+	if (parent->closed && (over_ns > COVER_NS || over_ns < -COVER_NS))
 		return false;
 	const struct alert_delivery *d = alert_delivery_find(receiver, parent);
 	return d && d->fits;
@@ -532,6 +536,19 @@ static void alert_silences_tick(struct alert *alert, const struct ledger *ledger
 	}
 }
 
+void alert_clock_set_back(struct alert *alert, int64_t now_ns, int64_t step_ns)
+{
+	for (size_t i = 0; i < alert->silences.n; i++) {
+		struct silence *silence = &alert->silences.v[i];
+		if (silence->created_ns <= now_ns)
+			continue;
+		silence->created_ns += step_ns;
+		silence->from_ns += step_ns;
+		silence->until_ns += step_ns;
+		silence_store(alert->store, silence, "silence_moved", now_ns);
+	}
+}
+
 static void subject_free(struct alert_subject *subject)
 {
 	incident_record_free(subject->kept);
@@ -544,7 +561,8 @@ static bool subject_over(const struct alert *alert, const struct alert_subject *
 {
 	if (!subject->closed) /* one that the ledger does not have will never change */
 		return !subject_incident(subject, ledger);
-	if (now_ns - subject->closed_ns < KEEP_NS)
+	const int64_t over_ns = now_ns - subject->closed_ns;
+	if (over_ns < KEEP_NS && over_ns > -KEEP_NS)
 		return false;
 	for (size_t i = 0; i < alert->n_receivers; i++) {
 		const struct alert_delivery *d = alert_delivery_find(&alert->receivers[i], subject);

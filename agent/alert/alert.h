@@ -57,6 +57,10 @@ void alert_sync(struct alert *alert, const struct ledger *ledger, wall_t now);
 /* alert_tick - once a second. @ledger: where incidents are found. */
 void alert_tick(struct alert *alert, const struct ledger *ledger, wall_t now, mono_t mono);
 
+/* alert_clock_set_back - by @step_ns (below 0). Silences that were made before and now lie ahead
+ * keep their distance from the present: one that begins at once holds on. */
+void alert_clock_set_back(struct alert *alert, int64_t now_ns, int64_t step_ns);
+
 /* alert_reload - another configuration: receivers that did not change go on; what is known of a
  * removed one is forgotten. */
 void alert_reload(

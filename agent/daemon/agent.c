@@ -42,6 +42,7 @@
 #include "db/store/store.h"
 
 #define TICK_NS NS_PER_S
+#define DOUBT_NS (180 * NS_PER_S) /* until retention has looked at the clock that was set */
 #define AWAY_NS (10 * NS_PER_S) /* a shorter silence of our own is no event */
 /* Closed incidents stay in memory that long; the database keeps them. */
 #define FORGET_NS (24 * 3600 * NS_PER_S)
@@ -94,6 +95,8 @@ static void watch_store(struct agent *agent)
 			"%llu samples were dropped because they could not be written",
 			(unsigned long long)s.dropped);
 	agent->dropped_before = s.dropped;
+	/* the store's thread looks at the clock once a minute */
+	tune_agent_doubt(agent->tuning, s.retention_held || mono_now().ns < agent->doubt_until.ns);
 }
 
 /* How long a silence of our own is worth an event. */
@@ -115,6 +118,9 @@ static int64_t agent_watch_clock(void *arg)
 		clock_look(&agent->clock, now, boot_ns, agent_gap_ns(agent));
 	if (change.step_ns != 0) {
 		life_clock_step(agent->store, now, change.step_ns);
+		agent->doubt_until.ns = mono_now().ns + DOUBT_NS;
+		if (change.step_ns < 0)
+			alert_clock_set_back(agent->alert, now, change.step_ns);
 		pipeline_clock_set(agent->pipeline, change.since_ns, change.step_ns);
 		/* at once, so that the time which the step left out is known for nobody's silence
 		 */
@@ -246,6 +252,9 @@ static int start_store(struct agent *agent, struct err *e)
 		ledger_rewind(agent->ledger, wall_now().ns);
 	if (agent->past.step_ns != 0 || agent->past.ahead_ns > 0)
 		pipeline_clock_torn(agent->pipeline);
+	if (agent->past.step_ns < 0)
+		alert_clock_set_back(agent->alert, wall_now().ns, agent->past.step_ns);
+	agent->doubt_until.ns = mono_now().ns + DOUBT_NS;
 	alert_sync(agent->alert, agent->ledger, wall_now());
 	pipeline_advance(agent->pipeline, wall_now().ns);
 	pipeline_watch_clock(agent->pipeline, agent_watch_clock, agent);

@@ -44,6 +44,7 @@ struct agent {
 	uint64_t dropped_before; /* samples the store could not write, at the last tick */
 	uint32_t reloads;
 	struct clock_watch clock;
+	mono_t doubt_until; /* the clock was set: it may be wrong now */
 	struct pulse pulse;
 	struct life_past past; /* as the start found it */
 	struct life_boot boot; /* of this run of the machine */

@@ -278,6 +278,11 @@ static void watch_one(struct tune_agent *agent, const struct tune_record *record
 
 /* ---- on the loop --------------------------------------------------------- */
 
+void tune_agent_doubt(struct tune_agent *agent, bool doubt)
+{
+	tune_ledger_doubt(agent->ledger, doubt);
+}
+
 void tune_agent_tick(struct tune_agent *agent, int64_t now_ns)
 {
 	const struct tune_record *const *records;

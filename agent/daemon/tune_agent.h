@@ -25,6 +25,7 @@ void tune_agent_free(struct tune_agent *agent); /* NULL is fine */
  * errno, @e. */
 int tune_agent_resume(struct tune_agent *agent, const char *path, struct err *e);
 void tune_agent_reload(struct tune_agent *agent, const struct config *config);
+void tune_agent_doubt(struct tune_agent *agent, bool doubt); /* as tune_ledger_doubt() */
 /* tune_agent_tick - each second; it works every TUNE_AGENT_PERIOD_NS. */
 void tune_agent_tick(struct tune_agent *agent, int64_t now_ns);
 #define TUNE_AGENT_PERIOD_NS (5 * NS_PER_S)

@@ -10,9 +10,11 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/tuning/tune_readback.h"
+#include "analyzers/tune/tune_gate.h"
 
 #define RECORDS_MAX 4096 /* years of proposals; more means that a client misbehaves */
 
+#define AHEAD_NS (60 * NS_PER_S) /* that the clock of who made a sheet may be ahead of ours */
 static const char expired_by_age[] = "72 h have gone by";
 
 struct tune_ledger {
@@ -20,6 +22,7 @@ struct tune_ledger {
 	size_t n, cap;
 	tune_ledger_fn *changed;
 	void *arg;
+	bool doubt; /* the clock may be ahead: nothing expires by age */
 };
 
 struct tune_ledger *tune_ledger_new(tune_ledger_fn *changed, void *arg)
@@ -175,6 +178,20 @@ static void tune_ledger_supersede(
 		str_addf(&text, "%s takes its place", by->sheet.id);
 		tune_ledger_expire(ledger, old, text.s, t_ns);
 	}
+}
+
+void tune_ledger_doubt(struct tune_ledger *ledger, bool doubt)
+{
+	ledger->doubt = doubt;
+}
+
+/* An open sheet that is too old, or that a clock made which was ahead: it would stay for years. */
+static void tune_ledger_age(struct tune_ledger *ledger, struct tune_record *record, int64_t t_ns)
+{
+	if (record->sheet.expires_ns - t_ns > TUNE_LIFE_NS + AHEAD_NS)
+		tune_ledger_expire(ledger, record, "it was made by a clock that was ahead", t_ns);
+	else if (t_ns > record->sheet.expires_ns && !ledger->doubt)
+		tune_ledger_expire(ledger, record, expired_by_age, t_ns);
 }
 
 /* A sheet that expired or was undone is proposed anew: its history goes on. */
@@ -361,8 +378,8 @@ int tune_ledger_decide(
 	if (!record)
 		return -ENOENT;
 	const bool open = record->state == TUNE_PROPOSED || record->state == TUNE_ACCEPTED;
-	if (open && in->t_ns > record->sheet.expires_ns)
-		tune_ledger_expire(ledger, record, expired_by_age, in->t_ns);
+	if (open)
+		tune_ledger_age(ledger, record, in->t_ns);
 	const int rc = tune_ledger_allowed(record, in->decision);
 	if (rc != 0)
 		return rc;
@@ -409,8 +426,8 @@ static void read_open(struct tune_ledger *ledger, struct tune_record *record,
 			ledger, record, "its values were set without having been accepted", t_ns);
 	else if (read->reading == TUNE_READ_OTHER)
 		tune_ledger_expire(ledger, record, read->text, t_ns);
-	else if (t_ns > record->sheet.expires_ns)
-		tune_ledger_expire(ledger, record, expired_by_age, t_ns);
+	else
+		tune_ledger_age(ledger, record, t_ns);
 }
 
 /* A sheet whose values are in force. */

@@ -28,6 +28,8 @@ struct tune_ledger;
 typedef void tune_ledger_fn(void *arg, const struct tune_record *record, enum tune_state from);
 struct tune_ledger *tune_ledger_new(tune_ledger_fn *changed, void *arg);
 void tune_ledger_free(struct tune_ledger *ledger); /* NULL is fine */
+/* tune_ledger_doubt - while the clock may be far ahead, no sheet expires by its age. */
+void tune_ledger_doubt(struct tune_ledger *ledger, bool doubt);
 /* tune_ledger_restore - a record as it was stored; @changed is not called. @record is taken, also
  * on failure. -EINVAL: it is incomplete or has no state; -EEXIST. */
 int tune_ledger_restore(struct tune_ledger *ledger, struct tune_record *record);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A live fabric, and an agent whose wall clock is set ten minutes forward and back again (libfaketime): no sample is lost, none is taken for a
 duplicate, both steps are events at once, no switch is accused of being silent, and what comes after the step back is judged. Also an agent
-that is killed for a while: one event, and no incident."""
+that is killed or stopped for a while: one event, and no incident. And one that is started thirty days ahead again and again: nothing is deleted."""
 import glob, os, re, shutil, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -101,6 +101,59 @@ def test_away(lab, clock):
     check(not gaps, "incidents of silence: %r" % [i["summary"] for i in gaps])
 
 
+def stop(lab):
+    lab.agent_process.send_signal(signal.SIGTERM)
+    lab.agent_process.wait()
+
+
+def start(lab, clock, ahead_s, what):
+    """A start with the clock so far ahead; its newest event about the clock."""
+    steps = len(events(lab, "clock_step"))
+    clock.ahead(ahead_s)
+    agent(lab, clock)
+    wait_for("the event of %s" % what, lambda: len(events(lab, "clock_step")) > steps, 120)
+    rows = lab.sql("SELECT text FROM event WHERE kind='clock_step' ORDER BY id DESC LIMIT 1")
+    check(what in rows[0]["text"], rows)
+
+
+def test_stopped(lab):
+    """SIGSTOP for longer than what is worth an event."""
+    before = len(events(lab, "agent_away"))
+    lab.agent_process.send_signal(signal.SIGSTOP)
+    time.sleep(13)
+    lab.agent_process.send_signal(signal.SIGCONT)
+    wait_for("the event of a stopped process", lambda: len(events(lab, "agent_away")) == before + 1, 120)
+    check("did not run" in events(lab, "agent_away")[-1], events(lab, "agent_away"))
+
+
+def test_restarts_ahead(lab, clock):
+    """Thirty days ahead, started and stopped there twice: retention deletes nothing, and the right clock finds everything as it was."""
+    stop(lab)
+    right = time.time_ns()
+    old = "AND t_ns < %d" % right
+    polls = number(lab, INSTANTS % old)
+    away = len(events(lab, "agent_away"))
+    start(lab, clock, 30 * 86400, "set forward by 30d")
+    check(len(events(lab, "agent_away")) == away, "a set clock was called an absence: %r" % events(lab, "agent_away"))
+    for _ in range(2):
+        held = "SELECT max(value) n FROM health WHERE key='store/retention_held'"
+        wait_for("retention, and that it does not follow the clock", lambda: number(lab, held) == 1, 120)
+        stop(lab)
+        agent(lab, clock)
+        ahead = number(lab, INSTANTS % ("AND t_ns > %d" % (right + 86400 * 10**9)))
+        wait_for("polls ahead", lambda: number(lab, INSTANTS % ("AND t_ns > %d" % (right + 86400 * 10**9))) >= ahead + 2, 120)
+    check(number(lab, INSTANTS % old) == polls, "history was deleted: %d polls of %d are left" % (number(lab, INSTANTS % old), polls))
+    stop(lab)
+    start(lab, clock, 0, "set back by 30d")
+    now = "AND t_ns BETWEEN %d AND %d" % (right, right + 86400 * 10**9)
+    wait_for("polls by the right clock", lambda: number(lab, INSTANTS % now) >= 4, 120)
+    windows = number(lab, "SELECT value n FROM health WHERE key='pipeline/windows'")
+    wait_for("windows go on", lambda: number(lab, "SELECT value n FROM health WHERE key='pipeline/windows'") > windows, 120)
+    check(number(lab, INSTANTS % old) == polls, "history was deleted after the step back")
+    gaps = [i for i in lab.incidents() if i["cause"] in ("telemetry_gap", "device_down")]
+    check(not gaps, "incidents of silence: %r" % [i["summary"] for i in gaps])
+
+
 def main(build):
     if not library():
         print("test_live_clock: libfaketime is missing: install the Debian package faketime")
@@ -114,6 +167,8 @@ def main(build):
         clock = Clock(os.path.join(directory, "clock"), lab.binary)
         test_steps(lab, clock)
         test_away(lab, clock)
+        test_stopped(lab)
+        test_restarts_ahead(lab, clock)
         print("test_live_clock: ok")
         return 0
     except Failed as why:

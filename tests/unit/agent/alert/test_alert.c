@@ -524,6 +524,34 @@ static void test_silence_and_ack(void **state)
 	sink_done(&sink);
 }
 
+/* Made while the clock was an hour ahead: it goes on, rather than begin in an hour. */
+static void test_silence_follows_the_clock(void **state)
+{
+	rw_cleanup(str_done) struct str yaml = {0}, json = {0};
+	struct http_sink sink;
+	struct world w;
+	sink_init(&sink);
+	sink_begin(&sink);
+	str_add(&yaml, "  webhook:\n");
+	hook(&yaml, "a", &sink, "");
+	world_begin(&w, yaml.s);
+	str_addf(&json,
+		"{\"port\": \"e*\", \"why\": \"fans\", \"from_ns\": %lld, \"until_ns\": %lld}",
+		(long long)START_NS, (long long)(START_NS + 100 * NS_PER_S));
+	json_decref(world_ask(&w, "silence_add", json.s));
+	const int64_t hour_ns = 3600 * NS_PER_S;
+	alert_clock_set_back(w.alert, START_NS - hour_ns, -hour_ns);
+	assert_int_equal(world_count(&w,
+				 "SELECT (SELECT from_ns FROM silences) = "
+				 "(SELECT t_ns FROM events WHERE kind='silence_moved')"),
+		1);
+	alert_clock_set_back(w.alert, START_NS, -hour_ns); /* made before that: it stays */
+	assert_int_equal(
+		world_count(&w, "SELECT count(*) FROM events WHERE kind='silence_moved'"), 1);
+	world_end(&w);
+	sink_done(&sink);
+}
+
 static const json_t *am_one(const json_t *alerts, size_t i)
 {
 	return json_array_get(alerts, i);
@@ -800,6 +828,7 @@ int main(void)
 		cmocka_unit_test(test_results_at_the_end),
 		cmocka_unit_test(test_grouped_by_parent),
 		cmocka_unit_test(test_silence_and_ack),
+		cmocka_unit_test(test_silence_follows_the_clock),
 		cmocka_unit_test(test_alertmanager_labels),
 		cmocka_unit_test(test_refused_is_given_up),
 		cmocka_unit_test(test_spool_is_bounded),

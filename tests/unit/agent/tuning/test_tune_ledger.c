@@ -285,6 +285,25 @@ static void test_expiry(void **state)
 	assert_int_equal(state_of(w, "eeeeeeee"), TUNE_EXPIRED); /* swp1 still has 300000 */
 }
 
+/* A clock that leapt ahead expires nothing while it is doubted; a sheet that was made by one goes,
+ * since it would stay open for years. */
+static void test_wrong_clock(void **state)
+{
+	struct world *w = *state;
+	propose(w, "aaaaaaaa", 4e5);
+	tune_ledger_doubt(w->l, true);
+	look(w, 1000 * HOUR);
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_PROPOSED);
+	assert_int_equal(act(w, "aaaaaaaa", TUNE_ACCEPT, NULL, 1000 * HOUR), 0);
+	tune_ledger_doubt(w->l, false);
+	look(w, 1001 * HOUR);
+	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_EXPIRED);
+	propose(w, "bbbbbbbb", 4e5);
+	look(w, -1000 * HOUR);
+	assert_int_equal(state_of(w, "bbbbbbbb"), TUNE_EXPIRED);
+	assert_non_null(strstr(w->last, "a clock that was ahead"));
+}
+
 static char *text_of(const struct tune_record *record)
 {
 	json_t *document = tune_record_json(record, TUNE_DOCUMENT_WHOLE);
@@ -360,6 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_forged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_clock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_expiry, setup, teardown),

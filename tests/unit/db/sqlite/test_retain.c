@@ -266,12 +266,54 @@ static void quota_says_what_it_cannot(void **state)
 	world_done(&w);
 }
 
+/* A real store, its thread and the present: the newest sample is 40 days old. */
+static void store_a_sample(const struct db_world *w)
+{
+	struct entities *t = entities_new();
+	struct store_options o = {.path = w->path, .raw_ns = 7LL * DAY_S * NS_PER_S};
+	struct err e = {0};
+	struct store *s;
+
+	if (db_store_open(&o, t, &s, &e) < 0)
+		fail_msg("%s", e.text);
+	struct sample v = sample_at(wall_now().ns, entities_intern(t, "leaf1", "swp1", PRIO_NONE),
+		M_PORT_IN_OCTETS, 1, 0);
+	store_samples(s, &v, 1);
+	assert_int_equal(store_flush(s, &e), 0);
+	store_close(s);
+	entities_free(t);
+}
+
+/* What the first start held back, the second one does too, although it finds a sample of today. */
+static void clock_is_kept(void **state)
+{
+	static const char ahead[] =
+		"SELECT value LIKE '1 % 1 %' FROM meta WHERE key='retain_clock'";
+	static const char trusted[] = "SELECT CAST(substr(value, 3) AS INTEGER) FROM meta WHERE "
+				      "key='retain_clock'";
+	struct db_world w;
+	const int64_t old_ns = wall_now().ns - 40LL * DAY_S * NS_PER_S;
+	char sql[128];
+
+	world_init(&w);
+	make(&w);
+	snprintf(sql, sizeof(sql), "INSERT INTO instant VALUES(1, %lld)", (long long)old_ns);
+	world_exec(&w, sql);
+	for (int run = 0; run < 3; run++) {
+		store_a_sample(&w);
+		assert_int_equal(world_int(&w, ahead), 1);
+		assert_true(world_int(&w, trusted) < old_ns + 60 * NS_PER_S);
+	}
+	world_done(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(incidents),
 		cmocka_unit_test(states),
 		cmocka_unit_test(instants_in_pieces),
+		cmocka_unit_test(clock_is_kept),
 		cmocka_unit_test(quota_takes_records),
 		cmocka_unit_test(quota_says_what_it_cannot),
 	};
