@@ -5,8 +5,10 @@
 #include <string.h>
 #include "agent/base/err.h"
 #include "db/sqlite/sqlite.h"
+#include "db/sqlite/store_holders.h"
 #include "db/store/store.h"
 #include "db/store/store_backend.h"
+#include "db/store/store_state.h"
 
 static bool is_url(const char *path)
 {
@@ -34,6 +36,20 @@ int db_store_open(const struct store_options *options, struct entities *entities
 			"path",
 			options->path);
 	return store_open(&sqlite_backend, options, entities, ret, e);
+}
+
+int db_store_state(const char *path, struct store_state *ret)
+{
+	const int r = store_state_read(path, ret);
+
+	if (r == 0 && !ret->running)
+		return -ENOENT;
+	return r;
+}
+
+void db_store_holders(const char *path, struct str *out)
+{
+	store_holders_text(path, "-shm", out);
 }
 
 int db_writer_pid(const char *path)

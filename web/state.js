@@ -105,7 +105,11 @@ export function banners(frame) {
 	if (agent.state === "cannot_tell")
 		ret.push({ kind: "agent", state: "unknown", title: "Cannot tell whether the agent runs.",
 			text: "No right to read the lock file of the database. Judge by the age of the data." });
-	if (agent.stale && agent.state === "running")
+	const stuck = (agent.store || {}).state === "waiting";
+	if (stuck)
+		ret.push({ kind: "store", state: "critical", title: "The agent polls, but cannot write.",
+			text: (agent.store.reason || "") + " Values are as of " + (agent.data_time || "never") + ".", t: agent.store.since });
+	if (agent.stale && agent.state === "running" && !stuck)
 		ret.push({ kind: "stale", state: "critical", title: "The data is stale.",
 			text: "The agent runs but stores nothing. Run: rocewatch doctor" });
 	if (agent.config_error)

@@ -659,6 +659,11 @@ int alert_load(struct alert *alert, struct history *history, wall_t now, mono_t 
 	return rc;
 }
 
+int alert_load_silences(struct alert *alert, struct history *history, struct err *e)
+{
+	return silences_load(history, &alert->silences, e);
+}
+
 /* The receiver of that name goes on; what it knows stays, and its thread too when nothing about it
  * changed. */
 static void receiver_inherit(struct alert *alert, struct alert_receiver *to,

@@ -43,6 +43,9 @@ struct alert *alert_new(struct loop *loop, struct store *store, const struct con
 /* alert_free - waits a moment for what is on its way. NULL is fine. */
 void alert_free(struct alert *alert);
 
+/* alert_load_silences - the silences alone, when the database could be read only later. 0 or
+ * negative errno with @e. */
+int alert_load_silences(struct alert *alert, struct history *history, struct err *e);
 /* alert_load - at start, before the ledger restores incidents: what receivers know, what waits, and
  * the silences. A database without them is fine. 0 or negative errno with @e. */
 int alert_load(

@@ -2,11 +2,15 @@
 #include "agent/base/log.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/err.h"
@@ -122,6 +126,66 @@ static void log_put_plain(
 	log_put_clean(line, text, false);
 }
 
+/* ---- where it goes ------------------------------------------------------- */
+
+enum { OUTPUT_PLAIN, OUTPUT_NONBLOCKING, OUTPUT_SOCKET };
+static _Atomic int output_kind = OUTPUT_PLAIN;
+static _Atomic int output_fd = STDERR_FILENO;
+static _Atomic uint64_t output_lost;
+
+void log_set_nonblocking(void)
+{
+	struct stat st;
+	if (fstat(STDERR_FILENO, &st) < 0)
+		return;
+	if (S_ISSOCK(st.st_mode)) {
+		atomic_store(&output_kind, OUTPUT_SOCKET);
+		return;
+	}
+	if (!S_ISFIFO(st.st_mode) && !isatty(STDERR_FILENO))
+		return;
+	/* Opened anew: the mode of standard error itself belongs to all that share it. */
+	const int fd =
+		open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_APPEND);
+	if (fd < 0)
+		return;
+	atomic_store(&output_fd, fd);
+	atomic_store(&output_kind, OUTPUT_NONBLOCKING);
+}
+
+/* One write per line keeps the lines of two threads apart. Where the log cannot be written, there
+ * is nobody to report it to. */
+static void log_output(const char *line, size_t n)
+{
+	const int kind = atomic_load(&output_kind);
+	ssize_t written;
+	if (kind == OUTPUT_SOCKET)
+		written = send(STDERR_FILENO, line, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	else
+		written = write(atomic_load(&output_fd), line, n);
+	if (written < 0 && kind != OUTPUT_PLAIN && (errno == EAGAIN || errno == EWOULDBLOCK))
+		atomic_fetch_add(&output_lost, 1);
+}
+
+static void log_tell_lost(void)
+{
+	struct log_line line = {.n = 0};
+	char text[96];
+	const uint64_t lost = atomic_exchange(&output_lost, 0);
+	if (lost == 0)
+		return;
+	snprintf(text, sizeof(text),
+		"%" PRIu64 " lines of the log were lost: nobody read them in time", lost);
+	if (is_key_value())
+		log_put_pairs(&line, LOG_WARN_, "log", text);
+	else
+		log_put_plain(&line, LOG_WARN_, "log", text);
+	line.s[line.n++] = '\n';
+	log_output(line.s, line.n);
+	if (atomic_load(&output_lost) > 0) /* this one too */
+		atomic_fetch_add(&output_lost, lost - 1);
+}
+
 __attribute__((format(printf, 3, 0))) static void log_write(
 	enum log_level level, const char *where, const char *fmt, va_list ap)
 {
@@ -143,10 +207,8 @@ __attribute__((format(printf, 3, 0))) static void log_write(
 	if (l.n > sizeof(l.s) - 1)
 		l.n = sizeof(l.s) - 1;
 	l.s[l.n++] = '\n';
-	/* One write per line keeps the lines of two threads apart. Where the log cannot be written,
-	 * there is nobody to report it to. */
-	ssize_t ignored = write(STDERR_FILENO, l.s, l.n);
-	(void)ignored;
+	log_tell_lost();
+	log_output(l.s, l.n);
 }
 
 void log_event(enum log_level level, const char *where, const char *fmt, ...)

@@ -13,6 +13,10 @@
 enum log_level { LOG_DEBUG_, LOG_INFO_, LOG_WARN_, LOG_ERROR_ };
 
 void log_set_level(enum log_level min);
+/* log_set_nonblocking - for a process that must never wait for whoever reads its log (a pipe or
+ * socket whose reader stopped, a terminal on hold): a line that cannot be written at once is lost,
+ * and counted; the next one that can says how many were. A regular file is written as it is. */
+void log_set_nonblocking(void);
 void log_set_plain(bool key_value); /* default: key_value unless stderr is a terminal */
 
 /* log_set_writer - from now on lines go to @fn and not to stderr, for a process that has no stderr

@@ -104,6 +104,14 @@ static bool check_is_old(struct check_source *source, char *why, size_t size)
 	}
 	if (!state.stale)
 		return false;
+	if (source->client->stuck_ns) {
+		snprintf(why, size, "the agent polls, but cannot write for %s (%s)",
+			duration_format(age, sizeof(age),
+				(source->client->now_ns - source->client->stuck_ns) / NS_PER_S *
+					NS_PER_S),
+			source->client->stuck_why);
+		return true;
+	}
 	if (state.has_data)
 		snprintf(why, size, "agent %s, newest sample %s old", state.state,
 			duration_format(age, sizeof(age), state.age_ns / NS_PER_S * NS_PER_S));

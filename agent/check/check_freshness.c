@@ -65,7 +65,10 @@ static int freshness_canary(struct check_source *source, struct check_line *line
 	if (r < 0)
 		return r;
 	const struct check_ranges limit = check_ranges_below(NAN, canary.limit_s);
-	if (canary.known && !canary.moving)
+	if (canary.known && !canary.moving && client->stuck_ns)
+		check_say(line, CHECK_UNKNOWN, "the agent polls, but cannot write: %s",
+			client->stuck_why);
+	else if (canary.known && !canary.moving)
 		check_say(line, CHECK_UNKNOWN,
 			"nothing new arrives in the database: the canary is %.0f s old",
 			canary.age_s);

@@ -32,6 +32,11 @@ int client_writer_pid(const struct client *client)
 	return db_writer_pid(client->db_path);
 }
 
+void client_store_holders(const struct client *client, struct str *out)
+{
+	db_store_holders(client->db_path, out);
+}
+
 int client_store_open(
 	const struct client *client, struct entities *entities, struct store **ret, struct err *e)
 {
@@ -144,6 +149,25 @@ static int client_is_replay(struct client *client, bool *ret, struct err *e)
 	return r;
 }
 
+/* Does the agent poll, and what it polls does not arrive? */
+static void client_read_stuck(struct client *client)
+{
+	struct store_state *store = &client->store;
+	if (client->agent != AGENT_RUNNING || db_store_state(client->db_path, store) < 0) {
+		*store = (struct store_state){0};
+		return;
+	}
+	const int64_t late_ns = store_state_boot_ns() - store->beat_boot_ns;
+	if (store->stage == STAGE_WAITING) {
+		client->stuck_ns = store->since_ns;
+		snprintf(client->stuck_why, sizeof(client->stuck_why), "%s", store->reason);
+	} else if (store->beat_boot_ns > 0 && late_ns > STORE_STATE_LATE_NS) {
+		client->stuck_ns = wall_now().ns - late_ns;
+		snprintf(client->stuck_why, sizeof(client->stuck_why),
+			"the agent's disk does not answer, or its process was stopped");
+	}
+}
+
 static int client_read_agent(struct client *client, struct err *e)
 {
 	bool replay = false;
@@ -165,6 +189,7 @@ static int client_read_agent(struct client *client, struct err *e)
 		client->agent = AGENT_CANNOT_TELL;
 	else
 		client->agent = AGENT_STOPPED;
+	client_read_stuck(client);
 	return 0;
 }
 
@@ -235,6 +260,37 @@ static int client_read_rest(struct client *client, const struct globals *globals
 	return 0;
 }
 
+/* The database cannot be read. Does an agent run without it? */
+static int client_explain(const struct client *client, int r, struct err *e)
+{
+	rw_cleanup(str_done) struct str usual = {0};
+	char why[sizeof(e->text)];
+	json_t *reply = NULL, *request = NULL;
+	const char *path = usual.s, *since = NULL, *reason = NULL;
+	struct err ignored = {0};
+	if (r == -EINVAL || r == -EAGAIN)
+		return r;
+	str_addf(&usual, "%s.sock", client->db_path);
+	path = usual.s;
+	if (client->config && client->config->socket_path &&
+		str_eq(client->config->store.path, client->db_path))
+		path = client->config->socket_path;
+	request = json_pack("{s:s}", "cmd", "status");
+	if (control_call(path, request, &reply, &ignored) == 0)
+		json_unpack(reply, "{s:{s:{s:s, s:s}}}", "writer", "waits", "since", &since,
+			"reason", &reason);
+	if (since && reason) {
+		snprintf(why, sizeof(why), "%s", e->text);
+		err_set(e, r,
+			"an agent polls without a database since %s: %.300s. It alerts, and keeps "
+			"samples in memory until the file can be opened. Here: %.300s",
+			since, reason, why);
+	}
+	json_decref(reply);
+	json_decref(request);
+	return r;
+}
+
 static int client_fill(struct client *client, const struct globals *globals,
 	int64_t default_span_ns, bool data_only, struct err *e)
 {
@@ -243,7 +299,7 @@ static int client_fill(struct client *client, const struct globals *globals,
 		return rc;
 	rc = open_store(client, e);
 	if (rc < 0)
-		return client_both_failed(client, rc, e);
+		return client_both_failed(client, client_explain(client, rc, e), e);
 	return client_read_rest(client, globals, default_span_ns, data_only, e);
 }
 

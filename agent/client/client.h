@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include "agent/base/err.h"
 #include "agent/document/format.h"
+#include "db/store/store_state.h"
 
 struct config;
 struct entities;
@@ -66,6 +67,12 @@ struct client {
 	/* An agent writes: known, or with AGENT_CANNOT_TELL inferred from data of the last minute.
 	 */
 	bool agent_alive;
+	/* What the running agent says of its store; .running is false when nothing is known. */
+	struct store_state store;
+	/* Since then nothing new reaches the database, wall; 0 = it does, as far as is known.
+	 * .stuck_why says why. No device may be called silent for that time. */
+	int64_t stuck_ns;
+	char stuck_why[sizeof(((struct store_state *)0)->reason)];
 	bool has_data;
 	/* The newest sample, where .has_data. One ahead of the clock counts only where all are. */
 	int64_t data_ns;
@@ -114,6 +121,9 @@ void client_warning(const struct client *client, struct str *out);
 /* client_writer_pid - the agent that writes the database at the moment; 0 = none; negative errno:
  * the lock may not be read, so it is not known. */
 int client_writer_pid(const struct client *client);
+/* client_store_holders - adds "pid 123 (sqlite3)" of the processes that hold the database's log or
+ * locks, but this one; nothing when none is known. */
+void client_store_holders(const struct client *client, struct str *out);
 /* client_store_open - the database for writing, by a command, where no agent writes it; its
  * entities go into @entities. store_close() it. */
 int client_store_open(

@@ -6,6 +6,7 @@
 
 #include "db/open.h"
 #include "db/series/history.h"
+#include "db/store/store_state.h"
 
 static int peek_open(struct peek *peek, struct err *e)
 {
@@ -21,6 +22,16 @@ static int peek_take_number(void *arg, int n, char *const *words, char *const *n
 	return 0;
 }
 
+/* That the agent can no longer write is news too, although nothing was written. */
+static bool peek_is_stuck(const struct peek *peek)
+{
+	struct store_state state;
+	if (db_store_state(peek->db_path, &state) < 0)
+		return false;
+	return state.stage == STAGE_WAITING ||
+		store_state_boot_ns() - state.beat_boot_ns > STORE_STATE_LATE_NS;
+}
+
 int64_t peek_change(struct peek *peek)
 {
 	int64_t number = -1;
@@ -31,7 +42,7 @@ int64_t peek_change(struct peek *peek)
 	const int rc = history_sql(peek->history, "SELECT data_version FROM pragma_data_version",
 		peek_take_number, &number, NULL);
 	if (rc == 0)
-		return number;
+		return 2 * number + peek_is_stuck(peek);
 	peek_done(peek);
 	return -1;
 }

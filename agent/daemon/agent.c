@@ -18,6 +18,7 @@
 #include "agent/daemon/alert_agent.h"
 #include "agent/daemon/discovery.h"
 #include "agent/daemon/health.h"
+#include "agent/daemon/late_store.h"
 #include "agent/daemon/life.h"
 #include "agent/daemon/links.h"
 #include "agent/daemon/memory_watch.h"
@@ -29,6 +30,7 @@
 #include "agent/daemon/resume.h"
 #include "agent/daemon/sandbox_config.h"
 #include "agent/daemon/sources.h"
+#include "agent/daemon/stop_guard.h"
 #include "agent/daemon/traps.h"
 #include "agent/daemon/tune_agent.h"
 #include "agent/daemon/web.h"
@@ -46,6 +48,8 @@
 #define AWAY_NS (10 * NS_PER_S) /* a shorter silence of our own is no event */
 /* Closed incidents stay in memory that long; the database keeps them. */
 #define FORGET_NS (24 * 3600 * NS_PER_S)
+
+#define SOCKET_RETRY_NS (5 * NS_PER_S)
 
 /* ---- what happens on the loop -------------------------------------------- */
 
@@ -158,6 +162,16 @@ static void agent_pulse(struct agent *agent, int64_t now_ns)
 		pipeline_counters(agent->pipeline)->moved);
 }
 
+static void start_socket(struct agent *agent);
+
+static void retry_socket(struct agent *agent, mono_t now)
+{
+	if (agent->control || now.ns < agent->socket_retry.ns)
+		return;
+	agent->socket_retry.ns = now.ns + SOCKET_RETRY_NS;
+	start_socket(agent);
+}
+
 static void agent_on_tick(void *arg)
 {
 	struct agent *a = arg;
@@ -174,6 +188,8 @@ static void agent_on_tick(void *arg)
 	ledger_forget(a->ledger, now - FORGET_NS);
 	watch_store(a);
 	watch_memory(a, now);
+	late_store_tick(a);
+	retry_socket(a, mono);
 	watch_names(a);
 	traps_retry(a, mono);
 	if (a->web)
@@ -239,7 +255,8 @@ static int start_store(struct agent *agent, struct err *e)
 
 	struct err why = {0};
 	agent->tuning = tune_agent_new(agent->store, agent->pipeline, agent->ledger, agent->config);
-	if (tune_agent_resume(agent->tuning, agent->config->store.path, &why) != 0)
+	agent->past_unread = tune_agent_resume(agent->tuning, agent->config->store.path, &why) != 0;
+	if (agent->past_unread)
 		log_warn("agent",
 			"recommendations could not be read; they stay in the database as they are: "
 			"%s",
@@ -262,6 +279,7 @@ static int start_store(struct agent *agent, struct err *e)
 	return 0;
 }
 
+/* It lies beside the database, usually: where that cannot be made, the socket cannot either. */
 static void start_socket(struct agent *agent)
 {
 	struct err e = {0};
@@ -269,10 +287,11 @@ static void start_socket(struct agent *agent)
 		return;
 	if (control_new(agent->loop, agent->config->socket_path, requests_answer, agent,
 		    &agent->control, &e) != 0) {
-		log_warn("agent", "no socket, so 'incident ack' cannot reach us: %s: %s", e.file,
-			e.text);
+		complain(&agent->socket_complaint, mono_now(), LOG_WARN_, "agent",
+			"no socket, so 'incident ack' cannot reach us: %s: %s", e.file, e.text);
 		return;
 	}
+	complaint_over(&agent->socket_complaint, mono_now(), "agent", "the socket is there");
 	control_hold(agent->control, requests_hold, requests_ready);
 }
 
@@ -333,6 +352,7 @@ static int agent_close_calls(const struct agent *agent, struct err *e)
 static int agent_start(struct agent *agent, struct err *e)
 {
 	struct source_changes changes = {0};
+	log_set_nonblocking();
 	notify_take(&agent->notify);
 	agent->health = health_new(wall_now());
 	log_errors(LOG_WARN_, "config", &agent->config->warnings);
@@ -352,6 +372,8 @@ static int agent_start(struct agent *agent, struct err *e)
 	agent->interrupt = loop_signal_new(agent->loop, SIGINT, on_stop, agent);
 	agent->hup = loop_signal_new(agent->loop, SIGHUP, on_hup, agent);
 	agent->memory = memory_watch_new("/sys/fs/cgroup", "/proc");
+	if (stop_guard_start() != 0)
+		log_warn("agent", "no thread can watch over the stop");
 	agent_read_past(agent);
 	rc = start_store(agent, e);
 	if (rc != 0)
@@ -372,12 +394,14 @@ static int agent_start(struct agent *agent, struct err *e)
 	log_info(
 		"agent", "started: %u sources, store %s", changes.added, agent->config->store.path);
 	notify_send(&agent->notify, "READY=1\nSTATUS=collecting");
+	late_store_begin(agent, agent->past_unread);
 	return 0;
 }
 
 /* In the order of agent.h; also after a start that failed half-way. */
 static void agent_stop(struct agent *agent)
 {
+	stop_guard_stopping();
 	notify_send(&agent->notify, "STOPPING=1");
 	loop_timer_free(agent->tick);
 	loop_timer_free(agent->end);
@@ -404,6 +428,7 @@ static void agent_stop(struct agent *agent)
 	health_free(agent->health);
 	memory_watch_free(agent->memory);
 	entities_free(agent->entities);
+	stop_guard_done();
 	if (agent->loop) {
 		loop_signal_free(agent->hup);
 		loop_signal_free(agent->interrupt);

@@ -49,6 +49,14 @@ struct agent {
 	struct life_past past; /* as the start found it */
 	struct life_boot boot; /* of this run of the machine */
 	struct memory_watch *memory;
+	/* see late_store.h: the database was not open at the start; when that was; it could not be
+	 * read either */
+	bool late;
+	mono_t late_since;
+	bool past_unread;
+	int store_stage; /* as the service manager knows it */
+	mono_t socket_retry;
+	struct complaint socket_complaint;
 	bool started; /* agent_start was written, so agent_stop will be too */
 	char stopping[96]; /* why it stops */
 	wall_t config_refused; /* when a reload was refused; 0 = the file is in force */

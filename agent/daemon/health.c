@@ -221,6 +221,7 @@ void health_commit(struct health *health, struct store *store, int64_t now_ns)
 		{"dropped", s.dropped},
 		{"dropped_records", s.dropped_records},
 		{"errors", s.errors},
+		{"slow_commits", s.slow_commits},
 		{"pending", s.pending},
 		{"wal_bytes", s.wal_bytes},
 		{"log_errors", s.log_errors},
@@ -242,5 +243,6 @@ void health_commit(struct health *health, struct store *store, int64_t now_ns)
 	if (s.last_commit_ns)
 		last_commit_s = (double)s.last_commit_ns / 1e9;
 	health_add(health, "s", last_commit_s, "store/last_commit_s");
+	health_add(health, "s", (double)s.slowest_ns / 1e9, "store/slowest_commit_s");
 	store_health(store, now_ns, health->v, health->n);
 }

@@ -29,7 +29,7 @@
 static const unsigned ready_caps[] = {
 	CAP_DAC_OVERRIDE, CAP_CHOWN, CAP_FOWNER, CAP_SETUID, CAP_SETGID, CAP_SETPCAP};
 
-static const char *const store_suffixes[] = {"", "-wal", "-shm", ".lock"};
+static const char *const store_suffixes[] = {"", "-wal", "-shm", ".lock", ".state"};
 
 static bool wants_capture(const struct config *config)
 {

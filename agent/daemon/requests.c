@@ -7,6 +7,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/client/control.h"
+#include "agent/document/json_value.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/sources.h"
@@ -16,6 +17,7 @@
 #include "collectors/target/collector.h"
 #include "config/config.h"
 #include "db/store/store.h"
+#include "db/store/store_state.h"
 
 static json_t *request_act(struct agent *agent, const char *who, const json_t *request)
 {
@@ -59,9 +61,16 @@ static json_t *request_writer(struct store *store)
 {
 	struct store_stats stats;
 	store_stats(store, &stats);
-	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "commits", (json_int_t)stats.commits,
-		"samples", (json_int_t)stats.samples, "dropped", (json_int_t)stats.dropped,
-		"errors", (json_int_t)stats.errors, "pending", (json_int_t)stats.pending);
+	struct store_state state;
+	store_state_now(store, &state);
+	json_t *waits = json_null();
+	if (state.stage == STAGE_WAITING)
+		waits = json_pack(
+			"{s:o, s:s}", "since", json_time(state.since_ns), "reason", state.reason);
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I}", "waits", waits, "commits",
+		(json_int_t)stats.commits, "samples", (json_int_t)stats.samples, "dropped",
+		(json_int_t)stats.dropped, "errors", (json_int_t)stats.errors, "pending",
+		(json_int_t)stats.pending);
 }
 
 static json_t *request_status(struct agent *agent, const char *who, const json_t *request)

@@ -9,6 +9,9 @@
 #include "agent/base/err.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
+#include "agent/incident/incident_json.h"
+#include "agent/incident/incident_record.h"
+#include "agent/incident/incident_store.h"
 #include "db/model/metric.h"
 #include "db/open.h"
 #include "db/series/history.h"
@@ -151,6 +154,42 @@ static int resume_take_incident(void *arg, int n, char *const *values, char *con
 		log_warn("ledger",
 			"a stored incident cannot be read; it stays in the database as it is");
 	return 0;
+}
+
+struct late_incidents {
+	struct ledger *ledger;
+	struct store *store;
+	int64_t now_ns;
+};
+
+static int resume_take_late(void *arg, int n, char *const *values, char *const *names)
+{
+	struct late_incidents *r = arg;
+	if (n != 1 || !values[0] || ledger_restore(r->ledger, values[0]) != -EEXIST)
+		return 0;
+	struct incident_record *record = incident_json_parse(values[0]);
+	if (record && !ledger_find(r->ledger, record->i.id)) {
+		const enum incident_state from = record->i.state;
+		record->i.state = INCIDENT_CLOSED;
+		record->i.closed_ns = r->now_ns;
+		record->i.updated_ns = r->now_ns;
+		record->i.note = "closed: the agent could not read it when it started, and has "
+				 "opened another one for the same subject";
+		record->i.note_ns = r->now_ns;
+		incident_store(r->store, &record->i, from);
+		record->i.note = NULL;
+	}
+	incident_record_free(record);
+	return 0;
+}
+
+int resume_incidents(struct history *history, struct ledger *ledger, struct store *store,
+	int64_t now_ns, struct err *e)
+{
+	struct late_incidents late = {.ledger = ledger, .store = store, .now_ns = now_ns};
+	return history_sql(history,
+		"SELECT json FROM incidents WHERE state <> 'closed' ORDER BY opened_ns, id",
+		resume_take_late, &late, e);
 }
 
 static int resume_take_number(void *arg, int n, char *const *values, char *const *names)

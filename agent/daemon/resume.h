@@ -12,6 +12,7 @@
 #include "db/series/history.h"
 
 struct err;
+struct store;
 
 struct resume_range {
 	int64_t from_ns, to_ns; /* samples in [from, to], flow intervals that end in it */
@@ -38,5 +39,13 @@ int resume_feed(struct history *history, struct entities *entities, struct pipel
  */
 int resume_agent(const char *path, struct entities *entities, const struct config *config,
 	struct pipeline *pipeline, struct ledger *ledger, int64_t now_ns, struct err *e);
+
+/*
+ * resume_incidents - the same for open incidents alone, when the database could be read only later:
+ * those that the agent does not know continue. One whose subject has an incident by now is closed
+ * in @store, with a note. 0 or negative errno with @e filled.
+ */
+int resume_incidents(struct history *history, struct ledger *ledger, struct store *store,
+	int64_t now_ns, struct err *e);
 
 #endif

@@ -138,6 +138,31 @@ static int agent_refused(struct client *client, json_t **ret, struct err *e)
 
 /* ---- the object ---------------------------------------------------------- */
 
+/* null where it is not known: the past, no agent, or one of an older version. */
+static json_t *agent_store_json(const struct client *client)
+{
+	const struct store_state *state = &client->store;
+	if (client->past || !state->running)
+		return json_null();
+	json_t *store = json_object();
+	json_t *since = json_null(), *for_s = json_null(), *why = json_null();
+	if (client->stuck_ns) {
+		int64_t stuck_ns = client->now_ns - client->stuck_ns;
+		if (stuck_ns < 0)
+			stuck_ns = 0;
+		since = json_time(client->stuck_ns);
+		for_s = json_number_or_null((double)(stuck_ns / NS_PER_MS) / 1e3);
+		why = json_string_or_null(client->stuck_why);
+	}
+	json_object_set_new(store, "state", json_string(client->stuck_ns ? "waiting" : "writing"));
+	json_object_set_new(store, "since", since);
+	json_object_set_new(store, "for_s", for_s);
+	json_object_set_new(store, "reason", why);
+	json_object_set_new(store, "pending_samples", json_integer((json_int_t)state->pending));
+	json_object_set_new(store, "dropped_samples", json_integer((json_int_t)state->dropped));
+	return store;
+}
+
 json_t *agent_state_json(struct client *client, struct err *e)
 {
 	struct agent_state state;
@@ -164,6 +189,7 @@ json_t *agent_state_json(struct client *client, struct err *e)
 	json_object_set_new(agent, "data_time", data_time);
 	json_object_set_new(agent, "data_age_s", age_s);
 	json_object_set_new(agent, "stale", json_boolean(state.stale));
+	json_object_set_new(agent, "store", agent_store_json(client));
 	json_object_set_new(agent, "config_error", json_string_or_null(client->config_error));
 	json_object_set_new(agent, "reload_refused", refused);
 	return agent;
@@ -190,6 +216,24 @@ static void agent_add_age(const json_t *agent, const char *before, struct str *o
 		duration_format(age, sizeof(age), (int64_t)(age_s * 1e9)));
 }
 
+bool agent_is_stuck(const json_t *agent)
+{
+	return str_eq(doc_word(json_object_get(agent, "store"), "state"), "waiting");
+}
+
+static void agent_add_stuck(const json_t *agent, struct str *out)
+{
+	const json_t *store = json_object_get(agent, "store");
+	char stuck[32];
+	str_addf(out, "agent polls, but CANNOT WRITE for %s (%s)",
+		duration_format(stuck, sizeof(stuck), (int64_t)(doc_number(store, "for_s") * 1e9)),
+		doc_word(store, "reason"));
+	if (json_is_string(json_object_get(agent, "data_time")))
+		str_addf(out, "; what follows is as of %.19sZ", doc_word(agent, "data_time"));
+	else
+		str_add(out, "; there is no data yet");
+}
+
 void agent_state_text(const json_t *agent, struct str *out)
 {
 	const char *state = doc_word(agent, "state");
@@ -203,6 +247,10 @@ void agent_state_text(const json_t *agent, struct str *out)
 	}
 	if (str_eq(state, "replay")) {
 		str_add(out, "replay: as of its newest sample");
+		return;
+	}
+	if (str_eq(state, "running") && agent_is_stuck(agent)) {
+		agent_add_stuck(agent, out);
 		return;
 	}
 	if (str_eq(state, "running")) {

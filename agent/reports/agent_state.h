@@ -30,9 +30,12 @@ struct agent_state {
 int agent_state_read(struct client *client, struct agent_state *ret, struct err *e);
 
 /*
- * agent_state_json - {state, pid, inferred, data_time, data_age_s, stale, config_error,
+ * agent_state_json - {state, pid, inferred, data_time, data_age_s, stale, store, config_error,
  * reload_refused}; the caller owns it; NULL with @e on failure.
  *
+ * store: {state, since, for_s, reason, pending_samples, dropped_samples}, or null where it is not
+ * known. "waiting": the agent polls, but nothing has reached the database since then; "writing": it
+ * does.
  * config_error: the first mistake of the configuration file that is not used because of it, or
  * null. reload_refused: {t, text} of the newest reload that the agent refused, when neither a
  * reload nor a start came after it; else null.
@@ -42,6 +45,9 @@ json_t *agent_state_json(struct client *client, struct err *e);
 /* agent_running_json - "agent_running" of a document: true, false, or null where it is not known (a
  * lock that may not be read, the past). A new reference. */
 json_t *agent_running_json(const struct client *client);
+
+/* agent_is_stuck - from that object: the agent polls, and nothing reaches the database. */
+bool agent_is_stuck(const json_t *agent);
 
 /* agent_state_text - adds "agent running", "no agent is running: data 6m10s old", ... from that
  * object. */

@@ -25,10 +25,11 @@
 #define SILENT_NS (60 * NS_PER_S) /* an agent writes its health every 5 s */
 #define DATA_SHARE 0.001 /* of samples, that may be suspect, late or refused */
 #define DUPLICATE_SHARE 0.01
+#define SLOW_SHARE 0.01 /* of commits, that may take longer than a second */
 #define DISK_WARN 0.10
 #define DISK_CRITICAL 0.03
 #define USE_LEAST_BYTES 1e5 /* less is not worth a word */
-#define WAL_WARN_BYTES 268435456.0
+#define WAL_WARN_BYTES 134217728.0 /* as the agent's log */
 
 static void doctor_put_time(json_t *object, const char *key, bool known, int64_t t_ns)
 {
@@ -167,6 +168,9 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 {
 	double dropped = doctor_health(doctor, "store/dropped");
 	double errors = doctor_health(doctor, "store/errors");
+	rw_cleanup(str_done) struct str holders = {0};
+	if (wal_bytes > WAL_WARN_BYTES)
+		client_store_holders(doctor->client, &holders);
 	if (doctor_health(doctor, "store/misplaced") > 0)
 		doctor_todo(doctor, true, "store", "see the agent's log",
 			"the database file was deleted or replaced under the agent");
@@ -178,8 +182,9 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 			wal_bytes / 1e6, doctor_health(doctor, "store/log_errors"));
 	else if (wal_bytes > WAL_WARN_BYTES)
 		doctor_todo(doctor, false, "store", "end long-running queries on it",
-			"the write-ahead log has grown to %.0f MB: somebody reads an old snapshot",
-			wal_bytes / 1e6);
+			"the write-ahead log has grown to %.0f MB: somebody reads an old "
+			"snapshot%s%s",
+			wal_bytes / 1e6, str_if(holders.n > 0, ": "), str_or(holders.s, ""));
 	if (doctor_health(doctor, "store/retention_held") > 0)
 		doctor_todo(doctor, false, "store", "check the clock of this machine",
 			"the clock is far ahead of the time that the stored data and the running "
@@ -197,6 +202,14 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 			"could "
 			"not be written",
 			doctor_health(doctor, "store/dropped_records"));
+	if (doctor_health(doctor, "store/slow_commits") >
+		SLOW_SHARE * doctor_health(doctor, "store/commits"))
+		doctor_todo(doctor, false, "store", "look after the disk, or what else uses it",
+			"the disk is slow: %.0f of %.0f writes took longer than 1 s, the longest "
+			"%.1f s",
+			doctor_health(doctor, "store/slow_commits"),
+			doctor_health(doctor, "store/commits"),
+			doctor_health(doctor, "store/slowest_commit_s"));
 	if (errors > 0)
 		doctor_todo(doctor, false, "store", "see the agent's log",
 			"%.0f commits failed and were tried again", errors);
@@ -253,7 +266,7 @@ static int judge_canary(struct doctor *doctor, double *ret_age_s, struct err *e)
 	if (rc < 0 || !doctor->client->agent_alive || !canary.known)
 		return rc;
 	*ret_age_s = canary.age_s;
-	if (!canary.moving)
+	if (!canary.moving && !doctor->client->stuck_ns)
 		doctor_todo(doctor, true, "store",
 			"see the agent's log: a disk that refuses, a lock on the database, or a "
 			"hung loop",
@@ -317,6 +330,25 @@ static const char *doctor_data_age(const json_t *agent, char *buf, size_t size)
 	return buf;
 }
 
+/* Before all else: what follows is as old as that. */
+static void judge_stuck(struct doctor *doctor)
+{
+	const struct client *client = doctor->client;
+	rw_cleanup(str_done) struct str more = {0}, holders = {0};
+	char stuck[32];
+	duration_format(stuck, sizeof(stuck), client->at_ns - client->stuck_ns);
+	if (client->store.dropped)
+		str_addf(&more, ", %llu were dropped", (unsigned long long)client->store.dropped);
+	client_store_holders(client, &holders);
+	if (holders.n > 0)
+		str_addf(&more, "; it is in use by %s", holders.s);
+	doctor_todo(doctor, true, "store",
+		"mend that: the agent goes on polling and alerting, and writes what waits when it "
+		"can",
+		"nothing has reached the database for %s: %s; %llu samples wait in memory%s", stuck,
+		client->stuck_why, (unsigned long long)client->store.pending, str_or(more.s, ""));
+}
+
 static void judge_process(struct doctor *doctor, const json_t *agent)
 {
 	const struct client *client = doctor->client;
@@ -334,6 +366,8 @@ static void judge_process(struct doctor *doctor, const json_t *agent)
 			"ask as a user who may: systemctl status rocewatch",
 			"cannot tell whether an agent runs (no right to read %s.lock)%s",
 			client->db_path, age);
+	else if (client->stuck_ns)
+		judge_stuck(doctor);
 	else if (client->agent_alive &&
 		(doctor->health_ns == 0 || silent_ns > SILENT_NS || silent_ns < -SILENT_NS))
 		doctor_todo(doctor, true, "agent", "see its log: disk error or hung main loop",

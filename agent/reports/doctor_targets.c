@@ -58,7 +58,8 @@ static double facts_missed(const struct doctor *doctor, const struct target_fact
 	if (!isfinite(since_s))
 		since_s = now_s - doctor_health(doctor, "process/started_s");
 	double silent_s = since_s - READ_LAG_S;
-	if (isfinite(missed) && doctor->client->agent_alive && silent_s > 2 * facts->interval_s)
+	const bool alive = doctor->client->agent_alive && !doctor->client->stuck_ns;
+	if (isfinite(missed) && alive && silent_s > 2 * facts->interval_s)
 		missed += floor(silent_s / facts->interval_s) - 1;
 	return missed;
 }
@@ -188,7 +189,7 @@ static void judge_target(struct doctor *doctor, const struct target_facts *facts
 		doctor_todo(doctor, true, facts->name,
 			reason_next_step(facts->protocol, facts->reason), "%s down: %s",
 			facts->protocol, str_or(facts->reason, "does not answer"));
-	else if (!up && doctor->client->agent_alive && facts->protocol)
+	else if (!up && doctor->client->agent_alive && facts->protocol && !doctor->client->stuck_ns)
 		doctor_todo(doctor, false, facts->name,
 			"wait for the next poll; when it stays so, see the agent's log",
 			"%s %s: %s", facts->protocol, facts->status, str_or(facts->reason, ""));

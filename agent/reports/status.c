@@ -425,12 +425,36 @@ static void status_explain_silent(const struct status_row *row, int64_t age_ns, 
 		str_if(row->polled, " and 2s to store it"), limit);
 }
 
+/* What the database says of it is too old because nothing reaches the database, not because the
+ * device is silent. */
+static bool status_is_stuck(const struct client *client, const struct status_row *row)
+{
+	return client->stuck_ns && !client->past &&
+		client->at_ns - client->stuck_ns > status_limit_ns(row);
+}
+
+static void status_explain_stuck(
+	const struct client *client, const struct status_row *row, struct str *why)
+{
+	char stuck[32];
+	duration_format(stuck, sizeof(stuck), client->at_ns - client->stuck_ns);
+	str_addf(why, "not known: the agent polls, but cannot write for %s", stuck);
+	if (row->up)
+		str_add(why, "; before that it was up");
+	else if (status_was_asked(row))
+		str_addf(why, "; before that: %s", str_or(row->reason, "did not answer"));
+}
+
 /* What may be said of a target, and why not more: the first case that holds. */
 static enum known status_judge(
 	const struct client *client, const struct status_row *row, int64_t age_ns, struct str *why)
 {
 	if (row->polled && !client->agent_alive) {
 		status_explain_unpolled(client, row, why);
+		return UNKNOWN;
+	}
+	if (row->polled && status_is_stuck(client, row)) {
+		status_explain_stuck(client, row, why);
 		return UNKNOWN;
 	}
 	if (row->polled && !row->up && status_was_asked(row)) {

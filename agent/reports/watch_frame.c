@@ -114,6 +114,11 @@ static void watch_judge_devices(struct watch_verdict *verdict, const json_t *qua
 static void watch_judge_agent(struct watch_verdict *verdict, const json_t *agent, bool past)
 {
 	const bool stopped = str_eq(doc_word(agent, "state"), "stopped") && !past;
+	if (agent_is_stuck(agent) && watch_worse(verdict, "warning")) {
+		verdict->state = "warning"; /* unknown, once what was read is too old */
+		str_done(&verdict->why);
+		agent_state_text(agent, &verdict->why);
+	}
 	if (!stopped && !json_is_true(json_object_get(agent, "stale")))
 		return;
 	verdict->state = "unknown";
@@ -142,6 +147,8 @@ static const char *watch_ended(const json_t *doc, bool past)
 	const json_t *agent = json_object_get(doc, "agent");
 	if (str_eq(doc_word(agent, "state"), "stopped") && !past)
 		return "the agent stopped";
+	if (agent_is_stuck(agent) && json_is_true(json_object_get(agent, "stale")))
+		return "the agent could no longer write";
 	if (json_is_true(json_object_get(agent, "stale")))
 		return "the data ended";
 	return NULL;

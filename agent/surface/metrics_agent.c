@@ -9,6 +9,7 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/reports/agent_state.h"
 #include "agent/surface/metrics_page.h"
 #include "config/config.h"
 
@@ -75,6 +76,23 @@ static void metrics_emit_config_refused(struct metrics_page *page)
 {
 	const bool told = json_is_object(json_object_get(metrics_agent(page), "reload_refused"));
 	metrics_put(page, NULL, told || metrics_health(page, "process/config_refused") > 0);
+}
+
+static const json_t *metrics_store(const struct metrics_page *page)
+{
+	return json_object_get(metrics_agent(page), "store");
+}
+
+static void metrics_emit_store_waiting(struct metrics_page *page)
+{
+	if (json_is_object(metrics_store(page)))
+		metrics_put(page, NULL, agent_is_stuck(metrics_agent(page)));
+}
+
+static void metrics_emit_store_waiting_for(struct metrics_page *page)
+{
+	if (json_is_object(metrics_store(page)))
+		metrics_put(page, NULL, doc_number(metrics_store(page), "for_s"));
 }
 
 static void metrics_emit_interval(struct metrics_page *page)
@@ -247,6 +265,7 @@ EACH_TARGET(errors)
 #define TARGETS "table of targets (`rocewatch status`)"
 #define HEALTH "the agent's report about itself (`rocewatch doctor`)"
 #define CANARY "the series `agent.canary`"
+#define STATE "the agent's word beside the database (`FILE.state`)"
 #define AGENT "lock of the database, and its newest sample"
 
 static const struct metrics_family rows[] = {
@@ -290,6 +309,13 @@ static const struct metrics_family rows[] = {
 		metrics_emit_dropped},
 	{"rocewatch_store_pending_samples", METRICS_GAUGE, "", "", "Samples that wait for the disk",
 		HEALTH, metrics_emit_store_pending},
+	{"rocewatch_store_waiting", METRICS_GAUGE, "", "",
+		"1 when the agent polls and nothing reaches the database: disk full, locked or "
+		"hung",
+		STATE, metrics_emit_store_waiting},
+	{"rocewatch_store_waiting_seconds", METRICS_GAUGE, "seconds", "",
+		"For how long nothing has reached the database", STATE,
+		metrics_emit_store_waiting_for},
 	{"rocewatch_store_write_errors", METRICS_COUNTER, "", "", "Commits that the disk refused",
 		HEALTH, metrics_emit_store_errors},
 	{"rocewatch_store_wal_bytes", METRICS_GAUGE, "bytes", "",

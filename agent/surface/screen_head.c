@@ -8,6 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/document/json_value.h"
+#include "agent/reports/agent_state.h"
 #include "agent/surface/screen_paper.h"
 #include "agent/surface/screen_text.h"
 
@@ -209,6 +210,11 @@ static int head_put_troubles(const struct screen_docs *docs, struct canvas *canv
 	const json_t *agent = json_object_get(docs->wall, "agent");
 	const json_t *refused = json_object_get(agent, "reload_refused");
 	const char *broken = doc_word(agent, "config_error");
+	if (agent_is_stuck(agent)) {
+		rw_cleanup(str_done) struct str text = {0};
+		agent_state_text(agent, &text);
+		row = head_put_trouble(canvas, row, "CANNOT WRITE", text.s);
+	}
 	if (*broken)
 		row = head_put_trouble(canvas, row, "CONFIGURATION BROKEN", broken);
 	else if (json_is_object(refused))

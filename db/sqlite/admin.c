@@ -265,7 +265,7 @@ int db_backup(const char *path, const char *to, struct err *e)
 int db_vacuum(const char *path, struct err *e)
 {
 	rw_cleanup(admin_dbp) sqlite3 *db = NULL;
-	int version, fd = -1, r;
+	int version, fd = -1, inode = -1, r;
 
 	if (access(path, F_OK) < 0) {
 		int error = -errno;
@@ -274,6 +274,11 @@ int db_vacuum(const char *path, struct err *e)
 	r = writer_lock(path, &fd, e);
 	if (r < 0)
 		return r;
+	r = writer_lock_inode(path, &inode, e);
+	if (r < 0) {
+		writer_unlock(fd);
+		return r;
+	}
 	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL);
 	if (rc != SQLITE_OK) {
 		r = sqlite_fail(e, db, rc, "open", path);
@@ -286,6 +291,10 @@ int db_vacuum(const char *path, struct err *e)
 		if (rc != SQLITE_OK)
 			r = sqlite_fail(e, db, rc, "vacuum", path);
 	}
+	sqlite3_close(db);
+	db = NULL;
+	if (inode >= 0)
+		close(inode);
 	writer_unlock(fd);
 	return r;
 }

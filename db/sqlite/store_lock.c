@@ -1,20 +1,37 @@
 /*
- * store_lock - makes one process the only writer of a database file: flock on PATH.lock, in which
- * the writer's pid stands. The lock file is never removed: two writers could then lock two
- * different files of that name.
+ * store_lock - makes one process the only writer of a database file.
+ *
+ * Two locks. PATH.lock, which only writers may open (mode 0600), has a flock and a record lock: two
+ * kinds, so that somebody who got hold of it for reading would have to hold both to be in the way.
+ * And the database itself, whatever name it was opened by: a record lock far behind the bytes that
+ * SQLite locks, so that a hard link or a bind mount does not lead to a second writer. The lock file
+ * is never removed: two writers could then lock two different files of that name.
  */
+#include "db/sqlite/store_lock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/log.h"
 #include "agent/base/str.h"
-#include "db/sqlite/store_write.h"
+#include "db/sqlite/store_holders.h"
+#include "db/store/store_state.h"
+
+/* Another writer that ends, or a reader that asks, holds a lock for an instant. */
+#define LOCK_TRIES 10
+#define LOCK_WAIT_MS 20
+/* SQLite locks bytes from 2^30 on, and data is never that far behind in a file. */
+#define INODE_LOCK_AT (INT64_MAX - 1)
 
 /* The lock belongs to the file, not to one of its names: a symbolic link leads to the same lock. A
  * file that is not there yet has only the name it was given. */
@@ -26,7 +43,7 @@ static int lock_open(const char *path, int flags)
 
 	if (n < 0 || (size_t)n >= sizeof(name))
 		return -ENAMETOOLONG;
-	int fd = open(name, flags | O_CLOEXEC | O_NOFOLLOW, 0640);
+	int fd = open(name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
 	return fd;
@@ -45,50 +62,98 @@ static int read_pid(int fd)
 	return 0;
 }
 
-/* writer_pid() of another process holds the lock for an instant: try a few times. */
-#define LOCK_TRIES 10
-#define LOCK_WAIT_MS 20
+/* ---- record locks -------------------------------------------------------- */
+
+enum record_lock { RECORD_TAKEN, RECORD_READER, RECORD_WRITER, RECORD_UNSUPPORTED };
+
+/* The lock of one byte, bound to the open file. RECORD_READER: only shared locks are in the way. */
+static enum record_lock record_lock_take(int fd, int64_t at)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+
+	if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+		return RECORD_TAKEN;
+	if (errno != EAGAIN && errno != EACCES)
+		return RECORD_UNSUPPORTED;
+	lock.l_type = F_RDLCK; /* what is in the way of that is a writer's */
+	lock.l_pid = 0;
+	if (fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK)
+		return RECORD_READER;
+	return RECORD_WRITER;
+}
+
+/* ---- the lock file ------------------------------------------------------- */
+
+enum file_lock { FILE_TAKEN, FILE_SHARED, FILE_OTHER };
+
+/* FILE_SHARED: somebody has a shared lock, so no writer has the exclusive one; ours is shared too.
+ */
+static enum file_lock file_lock_take(int fd)
+{
+	for (int tries = 0;; tries++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return FILE_TAKEN;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return FILE_TAKEN; /* no such locks here: the record lock counts */
+		if (tries < LOCK_TRIES)
+			poll(NULL, 0, LOCK_WAIT_MS);
+		else if (flock(fd, LOCK_SH | LOCK_NB) == 0)
+			return FILE_SHARED;
+		else
+			return FILE_OTHER;
+	}
+}
+
+/* Is this process the one writer? Each kind of lock by itself excludes other writers. */
+static bool lock_is_ours(int fd)
+{
+	const enum file_lock file = file_lock_take(fd);
+	const enum record_lock record = record_lock_take(fd, 0);
+
+	if (file == FILE_OTHER || record == RECORD_WRITER)
+		return false;
+	if (file == FILE_TAKEN)
+		return true;
+	return record == RECORD_TAKEN;
+}
+
+static int lock_refused(int fd, const char *path, struct err *e)
+{
+	struct store_state state;
+	int pid = read_pid(fd);
+	char who[64] = "";
+
+	if (pid == 0 && store_state_read(path, &state) == 0 && state.running)
+		pid = state.pid; /* a full disk has no room for it in the lock file */
+	if (pid)
+		snprintf(who, sizeof(who), " (pid %d)", pid);
+	return err_set(e, -EBUSY,
+		"%s is being written by another rocewatch%s; stop it first, or name another file",
+		path, who);
+}
 
 int writer_lock(const char *path, int *ret_fd, struct err *e)
 {
-	int fd = lock_open(path, O_RDWR | O_CREAT), tries = 0;
+	int fd = lock_open(path, O_RDWR | O_CREAT);
 
 	if (fd < 0)
 		return err_set(e, fd,
 			"cannot make the lock file %s.lock: %s; check the directory's owner and "
 			"mode",
 			path, strerror(-fd));
-	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		int error = -errno, pid = read_pid(fd);
-		if (error == -EINTR)
-			continue;
-		if (error == -EWOULDBLOCK && ++tries < LOCK_TRIES) {
-			poll(NULL, 0, LOCK_WAIT_MS);
-			continue;
-		}
+	if (fchmod(fd, 0600) < 0) {
+		/* another user's file, or a file system without modes */
+	}
+	if (!lock_is_ours(fd)) {
+		const int r = lock_refused(fd, path, e);
 		close(fd);
-		if (error != -EWOULDBLOCK)
-			return err_set(e, error, "cannot lock %s.lock: %s", path, strerror(-error));
-		if (pid == 0)
-			return err_set(e, -EBUSY,
-				"%s is being written by another rocewatch; stop it first, or name "
-				"another file",
-				path);
-		return err_set(e, -EBUSY,
-			"%s is being written by another rocewatch (pid %d); stop it first, or name "
-			"another file",
-			path, pid);
+		return r;
 	}
 	char text[32];
-	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
-	/* The lock counts; the pid is for people. */
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)n, 0) != n) {
-		int error = -EIO;
-		if (errno)
-			error = -errno;
-		close(fd);
-		return err_set(e, error, "cannot write %s.lock: %s", path, strerror(-error));
-	}
+	const int n = snprintf(text, sizeof(text), "%-11ld\n", (long)getpid());
+	/* The lock counts; the pid is for people. A full disk may have no room for it. */
+	if (pwrite(fd, text, (size_t)n, 0) != n)
+		log_debug("store", "%s.lock: no pid written: %s", path, strerror(errno));
 	*ret_fd = fd;
 	return 0;
 }
@@ -103,16 +168,69 @@ void writer_unlock(int fd)
 	close(fd);
 }
 
-int writer_pid(const char *path)
-{
-	int fd = lock_open(path, O_RDONLY), pid = 0;
+/* ---- the database itself ------------------------------------------------- */
 
-	if (fd == -ENOENT)
-		return 0; /* every writer makes the file */
+int writer_lock_inode(const char *path, int *ret_fd, struct err *e)
+{
+	const int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	*ret_fd = -1;
+	if (fd < 0)
+		return err_set(e, -errno, "cannot open %s: %s; check its owner and mode", path,
+			strerror(errno));
+	const enum record_lock got = record_lock_take(fd, INODE_LOCK_AT);
+	if (got == RECORD_WRITER) {
+		close(fd);
+		return err_set(e, -EBUSY,
+			"%s is being written by another rocewatch under another name (a hard link "
+			"or a bind mount); stop it first, or name another file",
+			path);
+	}
+	if (got == RECORD_READER) {
+		rw_cleanup(str_done) struct str who = {0};
+		store_holders_text(path, "", &who);
+		log_warn("store",
+			"%s: a reader holds a lock on all of the file%s%s; while it does, a second "
+			"agent under another name of the file would not be noticed",
+			path, str_if(who.n > 0, ": "), str_or(who.s, ""));
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/* ---- who writes? --------------------------------------------------------- */
+
+/* Asks; takes no lock where the kernel can tell without. */
+static int lock_file_pid(const char *path)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	const int fd = lock_open(path, O_RDONLY);
+	int pid = 0;
+
 	if (fd < 0)
 		return fd;
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+	const bool known = fcntl(fd, F_OFD_GETLK, &lock) == 0;
+	if (known && lock.l_type == F_WRLCK)
+		pid = read_pid(fd);
+	else if (flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		pid = read_pid(fd);
 	close(fd);
+	return pid;
+}
+
+int writer_pid(const char *path)
+{
+	struct store_state state;
+	const int r = store_state_read(path, &state);
+
+	if (r == 0 && state.running && state.pid > 0)
+		return state.pid;
+	const int pid = lock_file_pid(path);
+	if (pid >= 0)
+		return pid;
+	if (pid == -ENOENT)
+		return 0; /* every writer makes the file */
+	if (r == 0 && state.pid > 0)
+		return 0; /* an agent's own word, and it no longer holds its lock */
 	return pid;
 }

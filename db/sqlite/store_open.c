@@ -16,6 +16,14 @@
 
 #define BUSY_MS 5000
 
+/* A lock that another tool holds passes; that of another writer of ours does not. */
+static int open_busy(int r)
+{
+	if (r == -EBUSY)
+		return -EAGAIN;
+	return r;
+}
+
 /* SQLite would make the file with the umask's mode; its -wal and -shm take the mode of the file. */
 static int make_file(const char *path, struct err *e)
 {
@@ -148,12 +156,14 @@ int writer_open_file(struct store_writer *writer, const char *path, struct err *
 
 	if (r == 0)
 		r = make_file(path, e);
+	if (r == 0 && writer->inode_fd < 0)
+		r = writer_lock_inode(path, &writer->inode_fd, e);
 	if (r < 0)
 		return r;
 	int rc = sqlite3_open_v2(
 		path, &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc != SQLITE_OK)
-		return sqlite_fail(e, writer->db, rc, "open", path);
+		return open_busy(sqlite_fail(e, writer->db, rc, "open", path));
 	struct stat st;
 	if (stat(path, &st) == 0) {
 		writer->file_device = st.st_dev;
@@ -163,15 +173,15 @@ int writer_open_file(struct store_writer *writer, const char *path, struct err *
 	/* before anything is changed: another program's file must stay as it is */
 	r = schema_check(writer->db, path, &version, e);
 	if (r < 0)
-		return r;
+		return open_busy(r);
 	rc = sqlite_exec(writer->db, pragmas);
 	if (rc != SQLITE_OK)
-		return sqlite_fail(e, writer->db, rc, "prepare", path);
+		return open_busy(sqlite_fail(e, writer->db, rc, "prepare", path));
 	r = check_mode(writer, path, e);
 	if (r == 0)
 		r = schema_migrate(writer->db, path, e);
 	if (r < 0)
-		return r;
+		return open_busy(r);
 	sqlite3_wal_hook(writer->db, wal_grew, writer);
 	rc = prepare_all(writer);
 	if (rc == SQLITE_OK)
@@ -180,7 +190,7 @@ int writer_open_file(struct store_writer *writer, const char *path, struct err *
 	if (rc == SQLITE_OK && !writer->unsure)
 		rc = writer_counts(writer);
 	if (rc != SQLITE_OK)
-		return sqlite_fail(e, writer->db, rc, "prepare", path);
+		return open_busy(sqlite_fail(e, writer->db, rc, "prepare", path));
 	return 0;
 }
 
@@ -189,15 +199,17 @@ int writer_open_file(struct store_writer *writer, const char *path, struct err *
 static int open_all(struct store_writer *writer, struct err *e)
 {
 	const char *path = writer->o.path;
-	int r = writer_lock(path, &writer->lock_fd, e);
+	int r = 0;
 
+	if (writer->lock_fd < 0)
+		r = writer_lock(path, &writer->lock_fd, e);
 	if (r == 0)
 		r = writer_open_file(writer, path, e);
 	if (r < 0)
 		return r;
 	int rc = writer_import(writer);
 	if (rc != SQLITE_OK)
-		return sqlite_fail(e, writer->db, rc, "bring up to date", path);
+		return open_busy(sqlite_fail(e, writer->db, rc, "bring up to date", path));
 	return 0;
 }
 
@@ -209,12 +221,17 @@ int writer_open(const struct store_options *options, struct store_writer **ret, 
 	 * Refused once SQLite is in use: no harm then. */
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	writer->o = *options;
-	writer->lock_fd = -1;
+	writer->lock_fd = writer->inode_fd = -1;
 	int r = open_all(writer, e);
+	if (r == -EBADMSG) {
+		writer_close_file(writer);
+		r = writer_set_aside(writer, e);
+	}
 	if (r < 0) {
 		writer_close(writer);
 		return r;
 	}
+
 	*ret = writer;
 	return 0;
 }
@@ -266,6 +283,9 @@ void writer_close_file(struct store_writer *writer)
 	/* the last connection to close copies the write-ahead log into the file and removes it */
 	sqlite3_close(writer->db);
 	writer->db = NULL;
+	if (writer->inode_fd >= 0)
+		close(writer->inode_fd);
+	writer->inode_fd = -1;
 }
 
 void writer_close(struct store_writer *writer)

@@ -16,6 +16,7 @@
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
 #include "db/sqlite/sqlite_io.h"
+#include "db/sqlite/store_holders.h"
 #include "db/sqlite/store_write.h"
 
 /* Parameters of an insert; those of select and erase are the first two. */
@@ -125,11 +126,15 @@ int writer_checkpoint(struct store_writer *writer)
 			writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
 		held = rc == SQLITE_OK && in_log > HELD_PAGES && copied < in_log;
 	}
+	rw_cleanup(str_done) struct str who = {0};
+	if (held)
+		store_holders_text(writer->o.path, "-shm", &who);
 	if (held)
 		complain(&writer->wal_held, mono_now(), LOG_WARN_, "store",
 			"%s-wal has grown to %d MB because a reader keeps an old snapshot; end "
-			"long-running queries",
-			writer->o.path, in_log / PAGES_PER_MB);
+			"long-running queries%s%s",
+			writer->o.path, in_log / PAGES_PER_MB, str_if(who.n > 0, ": "),
+			str_or(who.s, ""));
 	else
 		complaint_over(&writer->wal_held, mono_now(), "store",
 			"the write-ahead log can be shortened again");

@@ -14,6 +14,7 @@
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
 #include "db/sqlite/retain_state.h"
+#include "db/sqlite/store_lock.h"
 #include "db/store/store_backend.h"
 
 #define WRITER_METRIC_WORDS ((METRIC_COUNT + 63) / 64)
@@ -100,7 +101,7 @@ enum { COUNTED_EVENT, COUNTED_FINDING, COUNTED_FLOW, WRITER_COUNTED };
 struct store_writer {
 	struct store_options o;
 	sqlite3 *db;
-	int lock_fd;
+	int lock_fd, inode_fd; /* see store_lock.h; -1 = not held */
 	dev_t file_device; /* which file .db has open */
 	ino_t file_inode;
 	int failed; /* transactions in a row */
@@ -185,6 +186,12 @@ int writer_sync_directory(const char *path); /* of the file @path */
  */
 int writer_rescue(struct store_writer *writer, struct err *e);
 
+/* writer_set_aside - a closed file that cannot be read because it is damaged (@e says how) is
+ * renamed, when it is surely ours and an agent writes it: STORE_SET_ASIDE with @e saying so.
+ * -EBADMSG when not;
+ * @e then stays, or says why. store_damaged.c */
+int writer_set_aside(struct store_writer *writer, struct err *e);
+
 /* writer_suspect - after a transaction that ended with @rc: when several in a row failed by
  * anything but want of room, memory or a lock, the connection is closed, and the next transaction
  * opens another. A file that has no name any more is not closed: that would be its end. */
@@ -261,13 +268,5 @@ int writer_usage(struct store_writer *writer, struct store_usage *ret);
 /* writer_import - moves what an older version's tables (old_*) hold into the present ones, if there
  * are any. store_import.c */
 int writer_import(struct store_writer *writer);
-
-/* writer_lock - become the one writer of @path. 0, -EBUSY or another negative errno. store_lock.c
- */
-int writer_lock(const char *path, int *ret_fd, struct err *e);
-void writer_unlock(int fd); /* -1 is fine */
-/* writer_pid - 0 = nobody writes; negative errno (-EACCES): the lock file may not be read, so it is
- * not known. */
-int writer_pid(const char *path);
 
 #endif

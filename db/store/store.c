@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
@@ -24,6 +25,7 @@
 #include "db/store/retain_clock.h"
 #include "db/store/store_backend.h"
 #include "db/store/store_queue.h"
+#include "db/store/store_state.h"
 
 #define SPARE_MAX 100000u /* states of targets, events and findings that wait at most */
 #define MAX_PENDING 4000000u /* samples that wait at most, unless the options say otherwise */
@@ -51,7 +53,14 @@
 
 #define RETAIN_KEY "retain_clock" /* what the store keeps of .retain_clock */
 #define CLOSE_NS (5 * NS_PER_S) /* store_close() waits that long */
-#define SLOW_NS (5 * NS_PER_S) /* a transaction that takes longer is reported */
+#define HUNG_NS (5 * NS_PER_S) /* a transaction under way for longer is reported */
+#define SLOW_NS NS_PER_S /* one that took longer is counted, and reported at its end */
+#define STUCK_NS (2 * NS_PER_S) /* one under way for longer holds up what readers see */
+
+#define OPEN_NS (30 * NS_PER_S) /* store_open() waits that long for its file */
+#define BEAT_NS NS_PER_S /* between two states written for readers */
+
+#define OPENING 1 /* of .opened: no attempt has ended */
 
 struct store {
 	struct store_options o;
@@ -61,11 +70,20 @@ struct store {
 	const struct store_backend *backend;
 	void *state; /* the backend's; used by the writer only */
 	bool threaded;
-	pthread_t thread;
+	pthread_t thread, beat; /* the writer; the one that writes PATH.state */
+	bool beating;
 
 	pthread_mutex_t mutex; /* guards the rest */
 	pthread_cond_t wake; /* for the writer */
-	pthread_cond_t done; /* for store_flush */
+	pthread_cond_t done; /* for store_open, store_flush and store_close */
+	pthread_cond_t tick; /* for the beat */
+	int opened; /* of the newest attempt to open: OPENING, 0 or negative errno */
+	bool late; /* store_open() went on without waiting for it */
+	bool closing, finished; /* the writer closes the file; the writer has ended */
+	bool beat_finished;
+	int64_t waiting_ns; /* wall: the first failure since the last success; 0 = none */
+	int64_t began_ns, misplaced_ns; /* wall: opening began; another file took its place */
+	int64_t newest_given_ns; /* of the samples handed over */
 	struct jobs queue, todo;
 	int64_t first_ns, last_ns; /* when the oldest waiting and the newest job came, monotonic */
 	bool stop, flush, abandoned;
@@ -78,7 +96,7 @@ struct store {
 	struct complaint complaint; /* writer only, as all below */
 	int64_t busy_since_ns; /* monotonic: the transaction under way began; 0 = none */
 	struct complaint slow_complaint; /* the loop's thread only */
-	struct complaint log_complaint, clock_complaint, place_complaint;
+	struct complaint log_complaint, clock_complaint, place_complaint, duration_complaint;
 	struct retain_clock retain_clock;
 	bool clock_known; /* .retain_clock was read from the store */
 	int64_t newest_ns; /* stored before this process began */
@@ -187,6 +205,17 @@ static int store_attempt(
 	return r;
 }
 
+/* Mutex held. Why nothing can be written at the moment. */
+static void note_failure(struct store *store, int error, const char *text)
+{
+	if (!store->waiting_ns)
+		store->waiting_ns = wall_now().ns;
+	store->stats.errors++;
+	store->failures++;
+	store->last_error = error;
+	snprintf(store->last_text, sizeof(store->last_text), "%s", text);
+}
+
 /* Mutex held. What could not be written waits again; a record that never can be is left out rather
  * than keeping all others from being written. */
 static int store_failed(struct store *store, struct job *faulty, int error, const char *text)
@@ -196,13 +225,25 @@ static int store_failed(struct store *store, struct job *faulty, int error, cons
 		jobs_remove(&store->todo, faulty);
 		store->settled++;
 	}
-	store->stats.errors++;
-	store->failures++;
-	store->last_error = error;
-	snprintf(store->last_text, sizeof(store->last_text), "%s", text);
+	note_failure(store, error, text);
 	jobs_prepend(&store->queue, &store->todo);
 	drop_oldest(store);
 	return error;
+}
+
+/* Mutex held. */
+static void note_duration(struct store *store, int64_t took_ns)
+{
+	char took[32];
+
+	if (took_ns > store->stats.slowest_ns)
+		store->stats.slowest_ns = took_ns;
+	if (took_ns < SLOW_NS)
+		return;
+	store->stats.slow_commits++;
+	complain(&store->duration_complaint, mono_now(), LOG_WARN_, "store",
+		"%s: a write took %s; nothing is lost, but the disk is slow", store->path,
+		duration_format(took, sizeof(took), took_ns));
 }
 
 /* One transaction of what waits. Mutex held on entry and on return, not while writing. 0 or
@@ -220,9 +261,11 @@ static int store_commit(struct store *store)
 	pthread_mutex_unlock(&store->mutex);
 	int r = store_attempt(store, &samples, &faulty, &e);
 	pthread_mutex_lock(&store->mutex);
+	note_duration(store, mono_now().ns - store->busy_since_ns);
 	store->busy_since_ns = 0;
 	if (r < 0)
 		return store_failed(store, faulty, r, e.text);
+	store->waiting_ns = 0;
 
 	store->stats.samples += samples;
 	store->stats.commits++;
@@ -382,6 +425,8 @@ static void store_rescue(struct store *store)
 			"the database file was deleted under the agent and written back");
 	}
 	pthread_mutex_lock(&store->mutex);
+	if (r < 0 && !store->stats.misplaced)
+		store->misplaced_ns = wall_now().ns;
 	store->stats.misplaced = r < 0;
 	store->stats.rescued += r > 0;
 }
@@ -449,15 +494,80 @@ static int store_turn(struct store *store, int64_t *retry_ns)
 	return 0;
 }
 
+/* ---- opening and closing the file ---------------------------------------- */
+
+/* Mutex held, not while opening. 0 or negative errno. */
+static int open_once(struct store *store)
+{
+	struct err e = {0};
+	void *state = NULL;
+
+	pthread_mutex_unlock(&store->mutex);
+	int r = store->backend->open(&store->o, &state, &e);
+	if (r == STORE_SET_ASIDE) {
+		log_error("store", "%s", e.text);
+		store_event(store, wall_now().ns, "store_damaged", NULL, NULL, e.text);
+		r = store->backend->open(&store->o, &state, &e);
+	}
+	pthread_mutex_lock(&store->mutex);
+	store->state = state;
+	store->opened = r;
+	if (r < 0)
+		note_failure(store, r, e.text);
+	else
+		store->waiting_ns = 0;
+	pthread_cond_broadcast(&store->done);
+	return r;
+}
+
+/* Mutex held. False: it was told to stop, or the file is not ours to write. */
+static bool writer_open_store(struct store *store)
+{
+	int64_t retry_ns = RETRY_FIRST_NS;
+
+	while (open_once(store) < 0) {
+		if (!store->late && !store_may_pass(store->opened))
+			return false; /* store_open() refuses */
+		complain(&store->complaint, mono_now(), LOG_ERROR_, "store",
+			"%s; the agent watches from memory: %zu samples wait, trying again",
+			store->last_text, store->queue.n_values);
+		const int64_t until_ns = mono_now().ns + retry_ns;
+		while (!store->stop && !store->flush && mono_now().ns < until_ns)
+			wait_until(store, until_ns);
+		store->flush = false;
+		if (store->stop)
+			return false;
+		retry_ns *= 2;
+		if (retry_ns > RETRY_MAX_NS)
+			retry_ns = RETRY_MAX_NS;
+	}
+	complaint_over(&store->complaint, mono_now(), "store", "the database is open");
+	return true;
+}
+
+/* Mutex held, not while closing: that copies the log into the file, which takes as long as the disk
+ * does. */
+static void writer_close_store(struct store *store)
+{
+	void *state = store->state;
+
+	store->closing = true;
+	pthread_mutex_unlock(&store->mutex);
+	if (state)
+		store->backend->close(state);
+	pthread_mutex_lock(&store->mutex);
+	store->state = NULL;
+	store->finished = true;
+	pthread_cond_broadcast(&store->done);
+}
+
 /* The order of a turn: wait for the end of a burst, commit, or complain and wait longer; with
  * nothing to write, delete one chunk of old rows. */
-static void *writer_main(void *arg)
+static void writer_work(struct store *store)
 {
-	struct store *store = arg;
 	int64_t retry_ns = RETRY_FIRST_NS, not_before_ns = 0;
 	int64_t maintain_ns = mono_now().ns + RETAIN_FIRST_NS;
 
-	pthread_mutex_lock(&store->mutex);
 	while (!store->abandoned) {
 		int64_t now_ns = mono_now().ns;
 		if (!store->queue.first) {
@@ -482,6 +592,108 @@ static void *writer_main(void *arg)
 				break; /* one last try was made */
 		}
 	}
+}
+
+static void *writer_main(void *arg)
+{
+	struct store *store = arg;
+
+	pthread_mutex_lock(&store->mutex);
+	if (writer_open_store(store))
+		writer_work(store);
+	writer_close_store(store);
+	pthread_mutex_unlock(&store->mutex);
+	return NULL;
+}
+
+/* ---- the state for readers ----------------------------------------------- */
+
+/* Mutex held. */
+static void state_now(const struct store *store, struct store_state *ret)
+{
+	const int64_t busy_ns = mono_now().ns - store->busy_since_ns;
+
+	*ret = (struct store_state){.running = true,
+		.pid = (int)getpid(),
+		.stage = STAGE_WRITING,
+		.beat_ns = wall_now().ns,
+		.beat_boot_ns = store_state_boot_ns(),
+		.pending = store->queue.n_values + store->todo.n_values,
+		.dropped = store->stats.dropped,
+		.newest_ns = store->newest_given_ns};
+	if (store->waiting_ns) {
+		ret->since_ns = store->waiting_ns;
+		snprintf(ret->reason, sizeof(ret->reason), "%.*s", (int)sizeof(ret->reason) - 1,
+			store->last_text);
+	} else if (store->busy_since_ns && busy_ns > STUCK_NS) {
+		ret->since_ns = ret->beat_ns - busy_ns;
+		snprintf(ret->reason, sizeof(ret->reason),
+			"the disk has not answered a write since then");
+	} else if (store->opened == OPENING && ret->beat_ns - store->began_ns > STUCK_NS) {
+		ret->since_ns = store->began_ns;
+		snprintf(ret->reason, sizeof(ret->reason), "the database is being opened");
+	} else if (store->stats.misplaced) {
+		ret->since_ns = store->misplaced_ns;
+		snprintf(ret->reason, sizeof(ret->reason),
+			"another file stands in the place of the database");
+	}
+	if (ret->since_ns)
+		ret->stage = STAGE_WAITING;
+}
+
+void store_state_now(struct store *store, struct store_state *ret)
+{
+	pthread_mutex_lock(&store->mutex);
+	state_now(store, ret);
+	pthread_mutex_unlock(&store->mutex);
+}
+
+bool store_is_waiting(struct store *store)
+{
+	pthread_mutex_lock(&store->mutex);
+	const bool waiting = store->threaded && store->opened != 0;
+	pthread_mutex_unlock(&store->mutex);
+	return waiting;
+}
+
+/* Mutex held, not while writing. @ret_fd: -1 until the file can be made. */
+static void beat_once(struct store *store, int *ret_fd)
+{
+	struct store_state state;
+
+	state_now(store, &state);
+	if (store->finished)
+		state.stage = STAGE_STOPPED;
+	pthread_mutex_unlock(&store->mutex);
+	if (*ret_fd < 0)
+		*ret_fd = store_state_open(store->path);
+	if (*ret_fd >= 0 && store_state_put(*ret_fd, &state) < 0) {
+		close(*ret_fd); /* made anew with the next beat */
+		*ret_fd = -1;
+	}
+	pthread_mutex_lock(&store->mutex);
+}
+
+/* A thread of its own: neither the loop nor the writer, which may hang with the disk, can say that
+ * it hangs. When this one hangs too, its silence says so. */
+static void *beat_main(void *arg)
+{
+	struct store *store = arg;
+	int fd = -1;
+
+	pthread_mutex_lock(&store->mutex);
+	while (!store->finished) {
+		beat_once(store, &fd);
+		const int64_t until_ns = mono_now().ns + BEAT_NS;
+		struct timespec ts = {until_ns / NS_PER_S, until_ns % NS_PER_S};
+		while (!store->finished && mono_now().ns < until_ns)
+			pthread_cond_timedwait(&store->tick, &store->mutex, &ts);
+	}
+	beat_once(store, &fd);
+	if (fd >= 0)
+		close(fd);
+	store->beat_finished = true;
+	pthread_cond_broadcast(&store->done);
 	pthread_mutex_unlock(&store->mutex);
 	return NULL;
 }
@@ -495,18 +707,22 @@ static void store_free(struct store *store)
 	pthread_mutex_destroy(&store->mutex);
 	pthread_cond_destroy(&store->wake);
 	pthread_cond_destroy(&store->done);
+	pthread_cond_destroy(&store->tick);
 	free(store->path);
 	free(store);
 }
 
 /* Signals are the loop thread's. */
-static int start_thread(struct store *store)
+static int start_threads(struct store *store)
 {
 	sigset_t all, before;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int r = -pthread_create(&store->thread, NULL, writer_main, store);
+	store->threaded = r == 0;
+	if (r == 0)
+		store->beating = pthread_create(&store->beat, NULL, beat_main, store) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
 }
@@ -520,69 +736,129 @@ static void store_init(struct store *store)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&store->wake, &attr);
 	pthread_cond_init(&store->done, &attr);
+	pthread_cond_init(&store->tick, &attr);
 	pthread_condattr_destroy(&attr);
+}
+
+/* Waits until @flag is set, @ns at most. Mutex held. Returns it. */
+static bool wait_for_flag(struct store *store, const bool *flag, int64_t ns)
+{
+	const int64_t until_ns = mono_now().ns + ns;
+	const struct timespec ts = {until_ns / NS_PER_S, until_ns % NS_PER_S};
+
+	while (!*flag && mono_now().ns < until_ns)
+		pthread_cond_timedwait(&store->done, &store->mutex, &ts);
+	return *flag;
+}
+
+/* The caller's thread opens and writes. */
+static int open_here(struct store *store, struct err *e)
+{
+	store->opened = store->backend->open(&store->o, &store->state, e);
+	return store->opened;
+}
+
+/* A thread opens and writes; this waits for it, but not for ever. */
+static int open_beside(struct store *store, struct err *e)
+{
+	const int64_t until_ns = mono_now().ns + OPEN_NS;
+	const struct timespec ts = {until_ns / NS_PER_S, until_ns % NS_PER_S};
+	int r = start_threads(store);
+
+	if (r < 0)
+		return err_set(e, r, "cannot start the store's thread: %s", strerror(-r));
+	pthread_mutex_lock(&store->mutex);
+	while (store->opened == OPENING && mono_now().ns < until_ns)
+		pthread_cond_timedwait(&store->done, &store->mutex, &ts);
+	if (store->opened < 0 && !store_may_pass(store->opened))
+		r = err_set(e, store->opened, "%s", store->last_text);
+	store->late = store->opened != 0;
+	if (store->opened == OPENING)
+		log_warn("store",
+			"%s: opening it takes long (a slow disk, or the migration of a large "
+			"file); "
+			"the agent watches from memory meanwhile",
+			store->path);
+	pthread_mutex_unlock(&store->mutex);
+	return r;
 }
 
 int store_open(const struct store_backend *backend, const struct store_options *options,
 	struct entities *entities, struct store **ret, struct err *e)
 {
 	struct store *store = rw_calloc(1, sizeof(*store));
+	int r;
 
 	store->backend = backend;
 	store->o = *options;
 	store->path = rw_strdup(options->path);
 	store->o.path = store->path;
 	store->entities = entities;
+	store->opened = OPENING;
+	store->began_ns = wall_now().ns;
 	store_init(store);
-	int r = backend->open(&store->o, &store->state, e);
-	if (r == 0 && !options->replay) {
-		r = start_thread(store);
-		if (r < 0)
-			err_set(e, r, "cannot start the store's thread: %s", strerror(-r));
-		store->threaded = r == 0;
-	}
+	if (options->replay)
+		r = open_here(store, e);
+	else
+		r = open_beside(store, e);
 	if (r < 0) {
-		store_free(store);
+		store_close(store);
 		return r;
 	}
 	*ret = store;
 	return 0;
 }
 
-void store_close(struct store *store)
+/* What the threads still use, one of which may be stuck in the kernel, is left to the end of the
+ * process. Mutex held. */
+static void store_abandon(struct store *store)
 {
-	if (!store)
-		return;
-	if (!store->threaded) {
-		struct err e = {0};
-		if (store_flush(store, &e) < 0)
-			log_error("store", "%s", e.text);
-		store_free(store);
-		return;
-	}
+	log_error("store", "%s: the disk does not answer, leaving what is not yet written",
+		store->path);
+	store->abandoned = true;
+	if (store->state && !store->closing)
+		store->backend->interrupt(store->state);
+	pthread_mutex_unlock(&store->mutex);
+	pthread_detach(store->thread);
+	if (store->beating)
+		pthread_detach(store->beat);
+}
+
+static void store_close_threads(struct store *store)
+{
 	pthread_mutex_lock(&store->mutex);
 	store->stop = true;
 	pthread_cond_signal(&store->wake);
-	pthread_mutex_unlock(&store->mutex);
-
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += CLOSE_NS / NS_PER_S;
-	if (pthread_timedjoin_np(store->thread, NULL, &until) != 0) {
-		log_error("store", "%s: the disk does not answer, leaving what is not yet written",
-			store->path);
-		pthread_mutex_lock(&store->mutex);
-		store->abandoned = true;
-		pthread_mutex_unlock(&store->mutex);
-		store->backend->interrupt(store->state);
-		/* Its thread may be stuck in the kernel and still use all of this: it is left to
-		 * the end of the process. */
-		pthread_detach(store->thread);
+	bool ended = wait_for_flag(store, &store->finished, CLOSE_NS);
+	pthread_cond_signal(&store->tick);
+	if (ended && store->beating)
+		ended = wait_for_flag(store, &store->beat_finished, BEAT_NS);
+	if (!ended) {
+		store_abandon(store);
 		return;
 	}
+	pthread_mutex_unlock(&store->mutex);
+	pthread_join(store->thread, NULL);
+	if (store->beating)
+		pthread_join(store->beat, NULL);
 	if (store->queue.n_values > 0)
 		log_error("store", "%s: %zu samples could not be written: %s", store->path,
 			store->queue.n_values, store->last_text);
+	store_free(store);
+}
+
+void store_close(struct store *store)
+{
+	struct err e = {0};
+
+	if (!store)
+		return;
+	if (store->threaded) {
+		store_close_threads(store);
+		return;
+	}
+	if (store->opened == 0 && store_flush(store, &e) < 0)
+		log_error("store", "%s", e.text);
 	store_free(store);
 }
 
@@ -670,8 +946,13 @@ static void hand_over(struct store *store, const struct store_record *record)
 
 void store_samples(struct store *store, const struct sample *samples, size_t n)
 {
-	if (n > 0)
-		hand_over_job(store, job_of_samples(samples, n));
+	if (n == 0)
+		return;
+	pthread_mutex_lock(&store->mutex);
+	if (samples[n - 1].t_ns > store->newest_given_ns)
+		store->newest_given_ns = samples[n - 1].t_ns;
+	pthread_mutex_unlock(&store->mutex);
+	hand_over_job(store, job_of_samples(samples, n));
 }
 
 void store_names_gone(struct store *store, const struct entities *entities, int64_t t_ns)
@@ -880,7 +1161,7 @@ void store_watch(struct store *store, mono_t now)
 	const size_t waiting = store->queue.n_values + store->todo.n_values;
 	pthread_mutex_unlock(&store->mutex);
 	char waited[32];
-	if (since_ns && now.ns - since_ns > SLOW_NS)
+	if (since_ns && now.ns - since_ns > HUNG_NS)
 		complain(&store->slow_complaint, now, LOG_ERROR_, "store",
 			"%s: the disk has not answered a write for %s; %zu samples wait in memory",
 			store->path, duration_format(waited, sizeof(waited), now.ns - since_ns),

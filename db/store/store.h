@@ -40,7 +40,12 @@ struct store_options {
  * store_open - opens or makes the store of @options->path through @backend and starts its thread;
  * db_store_open() of db/open.h knows the backend. @entities is lent for the store's life: the store
  * reads new names there, and knows its own by name. 0, -EBUSY (another writer: its pid is in the
- * message), -EIO, -EINVAL (not a rocewatch database, or newer than this program).
+ * message), -EINVAL (not a rocewatch database, or newer than this program).
+ *
+ * What may pass by itself (a full or broken disk, a missing or read-only mount) is no failure,
+ * unless @options->replay: the store then waits, keeps what it is given in memory as it does for a
+ * full disk, and goes on trying. store_is_waiting() says so. The same when opening takes longer
+ * than OPEN_NS.
  */
 struct store_backend;
 int store_open(const struct store_backend *backend, const struct store_options *options,
@@ -224,8 +229,18 @@ struct store_stats {
 	bool retention_held; /* the clock is far ahead of the data: nothing is deleted */
 	int64_t last_commit_ns; /* wall */
 	struct store_usage usage; /* of the newest retention pass */
+	/* commits that took longer than a second, and the longest of all */
+	uint64_t slow_commits;
+	int64_t slowest_ns;
 };
 void store_stats(struct store *store, struct store_stats *ret); /* any thread */
+
+/* store_state_now - the same in short, for people: does it write, or since when and why does it
+ * wait? Any thread. */
+struct store_state;
+void store_state_now(struct store *store, struct store_state *ret);
+/* store_is_waiting - could its file not be opened so far? Any thread. */
+bool store_is_waiting(struct store *store);
 
 /* store_watch - loop's thread, about once a second: says when the disk does not answer, and when it
  * does again. */

@@ -17,10 +17,30 @@
 /* record's answer when the record itself cannot be stored: trying again cannot help. */
 #define STORE_BAD_RECORD (-EPROTO)
 
+/* store_may_pass - may opening succeed later, without anybody deciding anything? A full disk, a
+ * missing or read-only mount and a lock of another tool may; a second agent, another program's file
+ * and one of a newer version do not. */
+static inline bool store_may_pass(int error)
+{
+	switch (error) {
+	case -EBUSY:
+	case -EINVAL:
+	case -EISDIR:
+	case -ENAMETOOLONG:
+	case -ELOOP:
+	case -ENOTSUP: return false;
+	default: return error < 0;
+	}
+}
+
+/* open's answer when it has put a damaged file out of the way, as @e says: open again. */
+#define STORE_SET_ASIDE (-ESTALE)
+
 struct store_backend {
 	/*
 	 * Makes or migrates the store, and becomes its only writer (-EBUSY when there is one).
-	 * @options is lent until close.
+	 * @options is lent until close. Which
+	 * failures may pass by themselves, store_may_pass() says.
 	 */
 	int (*open)(const struct store_options *options, void **ret, struct err *e);
 

@@ -19,7 +19,8 @@ static int is_database(int fd)
 	if (n <= 0)
 		return 0;
 	name[n] = '\0';
-	return strstr(name, ".db") != NULL && strstr(name, ".lock") == NULL;
+	return strstr(name, ".db") != NULL && strstr(name, ".lock") == NULL &&
+		strstr(name, ".state") == NULL;
 }
 
 static void hang(int fd)

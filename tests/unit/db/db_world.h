@@ -36,7 +36,8 @@ static inline void world_init(struct db_world *w)
 
 static inline void world_done(struct db_world *w)
 {
-	static const char *const suffix[] = {"", "-wal", "-shm", "-journal", ".lock", ".rescue"};
+	static const char *const suffix[] = {
+		"", "-wal", "-shm", "-journal", ".lock", ".state", ".rescue"};
 	char name[128];
 
 	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {

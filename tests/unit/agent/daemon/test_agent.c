@@ -89,7 +89,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	static const char *const names[] = {"rw.yaml", "rw.db", "rw.db-wal", "rw.db-shm",
-		"rw.db.lock", "rw.db.sock", "log", "secret"};
+		"rw.db.lock", "rw.db.state", "rw.db.sock", "log", "secret"};
 	struct place *p = *state;
 	if (p->pid > 0) {
 		kill(p->pid, SIGKILL);

@@ -245,7 +245,7 @@ static void place_new(struct place *p)
 
 static void place_remove(const struct place *p)
 {
-	static const char *const suffixes[] = {"", "-wal", "-shm", ".lock"};
+	static const char *const suffixes[] = {"", "-wal", "-shm", ".lock", ".state"};
 	for (size_t k = 0; k < rw_countof(suffixes); k++) {
 		char name[128];
 		snprintf(name, sizeof(name), "%s%s", p->path, suffixes[k]);
