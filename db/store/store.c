@@ -838,9 +838,13 @@ static void store_close_threads(struct store *store)
 		return;
 	}
 	pthread_mutex_unlock(&store->mutex);
-	pthread_join(store->thread, NULL);
+	/* both have said that they are at their end */
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += CLOSE_NS / NS_PER_S;
+	pthread_timedjoin_np(store->thread, NULL, &until);
 	if (store->beating)
-		pthread_join(store->beat, NULL);
+		pthread_timedjoin_np(store->beat, NULL, &until);
 	if (store->queue.n_values > 0)
 		log_error("store", "%s: %zu samples could not be written: %s", store->path,
 			store->queue.n_values, store->last_text);
