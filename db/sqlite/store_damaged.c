@@ -43,7 +43,7 @@ int writer_set_aside(struct store_writer *writer, struct err *e)
 	const time_t now = time(NULL);
 	struct tm tm;
 
-	if (writer->o.replay || !file_is_ours(path))
+	if (writer->o.replay || !writer->o.set_aside || !file_is_ours(path))
 		return -EBADMSG;
 	snprintf(why, sizeof(why), "%.200s", e->text);
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));

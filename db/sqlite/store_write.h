@@ -187,8 +187,8 @@ int writer_sync_directory(const char *path); /* of the file @path */
 int writer_rescue(struct store_writer *writer, struct err *e);
 
 /* writer_set_aside - a closed file that cannot be read because it is damaged (@e says how) is
- * renamed, when it is surely ours and an agent writes it: STORE_SET_ASIDE with @e saying so.
- * -EBADMSG when not;
+ * renamed, when it is surely ours, an agent writes it and the store allows it: STORE_SET_ASIDE with
+ * @e saying so. -EBADMSG when not;
  * @e then stays, or says why. store_damaged.c */
 int writer_set_aside(struct store_writer *writer, struct err *e);
 

@@ -57,6 +57,7 @@
 #define SLOW_NS NS_PER_S /* one that took longer is counted, and reported at its end */
 #define STUCK_NS (2 * NS_PER_S) /* one under way for longer holds up what readers see */
 
+#define SET_ASIDE_NS (300 * NS_PER_S) /* a damaged file is tried for that long */
 #define OPEN_NS (30 * NS_PER_S) /* store_open() waits that long for its file */
 #define BEAT_NS NS_PER_S /* between two states written for readers */
 
@@ -81,6 +82,7 @@ struct store {
 	bool late; /* store_open() went on without waiting for it */
 	bool closing, finished; /* the writer closes the file; the writer has ended */
 	bool beat_finished;
+	int64_t damaged_since_ns; /* monotonic: opening has failed by damage since then; 0 = not */
 	int64_t waiting_ns; /* wall: the first failure since the last success; 0 = none */
 	int64_t began_ns, misplaced_ns; /* wall: opening began; another file took its place */
 	int64_t newest_given_ns; /* of the samples handed over */
@@ -496,6 +498,22 @@ static int store_turn(struct store *store, int64_t *retry_ns)
 
 /* ---- opening and closing the file ---------------------------------------- */
 
+/* Mutex held. A file that stays damaged may be set aside with the next attempt. */
+static void note_damage(struct store *store, int opened)
+{
+	int64_t limit_ns = SET_ASIDE_NS;
+	const int64_t now_ns = mono_now().ns;
+
+	if (store->o.set_aside_ns)
+		limit_ns = store->o.set_aside_ns;
+	if (opened != -EBADMSG)
+		store->damaged_since_ns = 0;
+	else if (!store->damaged_since_ns)
+		store->damaged_since_ns = now_ns;
+	store->o.set_aside =
+		store->damaged_since_ns && now_ns - store->damaged_since_ns >= limit_ns;
+}
+
 /* Mutex held, not while opening. 0 or negative errno. */
 static int open_once(struct store *store)
 {
@@ -510,6 +528,7 @@ static int open_once(struct store *store)
 		r = store->backend->open(&store->o, &state, &e);
 	}
 	pthread_mutex_lock(&store->mutex);
+	note_damage(store, r);
 	store->state = state;
 	store->opened = r;
 	if (r < 0)

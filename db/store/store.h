@@ -32,6 +32,10 @@ struct store_options {
 	int64_t raw_ns, minute_ns, hour_ns; /* retention; 0 = for ever */
 	int64_t events_ns, incidents_ns;
 	size_t max_pending; /* samples kept while the disk refuses; 0 = 4 M */
+	/* A file that is damaged at each attempt to open it for so long is set aside, and a new one
+	 * begun: a disk or memory that misreads for a moment must not end a history. 0 = 5 min */
+	int64_t set_aside_ns;
+	bool set_aside; /* the store's own: that time is over */
 	/* the write-ahead log is copied into the file from so many pages on; 0 = 1,000 (8 MB) */
 	int log_pages;
 };
