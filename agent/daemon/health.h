@@ -13,11 +13,10 @@
  *                          uptime_stands_s out_of_order cut_columns
  *   gnmi/NAME/             messages bytes updates refused odd_times stale reconnects stalls
  *                          skew_s
- *   capture/NAME/          frames roce bad kernel_drops; of sFlow also datagrams strangers
- *                          stranger_ADDRESS bad_datagrams lost_datagrams unmapped_ports ...
- *   traps/                 open received events informs repeated unknown_sender
- *                          wrong_credential malformed unknown_trap limited
- *   alert/NAME/            sent failed dropped queued failing last_success_s (wall clock)
+ *   capture/NAME/          frames roce bad kernel_drops parser_ends parser_refused unsent; of sFlow
+ * also datagrams strangers stranger_ADDRESS bad_datagrams lost_datagrams unmapped_ports ... traps/
+ * open received events informs repeated unknown_sender wrong_credential malformed unknown_trap
+ * limited alert/NAME/            sent failed dropped queued failing last_success_s (wall clock)
  *
  * Loop thread.
  */

@@ -64,6 +64,13 @@ struct parser_monitor {
 	size_t n_before;
 };
 
+static unsigned patience = PARSER_SILENT_S;
+
+void parser_monitor_patience(unsigned seconds)
+{
+	patience = seconds;
+}
+
 int parser_monitor_pid(const void *instance)
 {
 	const struct parser_monitor *m = instance;
@@ -196,7 +203,7 @@ static void monitor_end_reason(
 	char by[64];
 	const char *name = monitor->capture.name;
 	if (monitor->end == END_SILENT)
-		reason_set(reason, PARSER_SILENT, name, PARSER_SILENT_S);
+		reason_set(reason, PARSER_SILENT, name, (int)patience);
 	else if (monitor->end == END_REFUSED)
 		reason_set(reason, PARSER_REFUSED, name,
 			str_or(parser_intake_said(monitor->intake)->wrong, "?"));
@@ -437,7 +444,7 @@ static void monitor_tick_running(struct parser_monitor *monitor)
 		monitor->held = false;
 		parser_channel_hold(monitor->channel, false);
 	}
-	if (monitor->silent >= PARSER_SILENT_S && monitor->end == END_BY_ITSELF)
+	if (monitor->silent >= patience && monitor->end == END_BY_ITSELF)
 		monitor_kill(monitor, END_SILENT);
 	parser_map_send(monitor->map, monitor_send, monitor);
 	monitor_look(monitor);

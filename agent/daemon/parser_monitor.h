@@ -25,6 +25,9 @@ enum { PARSER_SILENT_S = 30, PARSER_STOP_MS = 2000, PARSER_GAP_MAX_S = 60 };
 /* Opens env.row, whose .own_process is set, in a process of its own. */
 extern const struct collector parser_monitor_collector;
 
+/* parser_monitor_patience - PARSER_SILENT_S in other words, for all from now on. For tests. */
+void parser_monitor_patience(unsigned seconds);
+
 /* parser_monitor_pid - of the process of an instance; 0 = there is none now. For tests. */
 int parser_monitor_pid(const void *instance);
 
