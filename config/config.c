@@ -12,6 +12,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/outside.h"
 #include "agent/base/str.h"
 #include "config/config_build.h"
 #include "config/yaml.h"
@@ -147,6 +148,10 @@ static int check_file(const struct config *config, const struct config_file *fil
 		return err_at(e, -EACCES, config->path, file->line, file->col,
 			"%s: '%s' cannot be read by this user; the agent's user must be able to",
 			file->key, file->path);
+	if (outside_is(file->path))
+		return err_at(e, -EACCES, config->path, file->line, file->col,
+			"%s: '%s' cannot be opened%s", file->key, file->path,
+			outside_hint(file->path));
 	if (file->secret && (st.st_mode & S_IROTH))
 		return err_at(e, -EPERM, config->path, file->line, file->col,
 			"%s: '%s' can be read by everyone on this machine; chmod 0600", file->key,

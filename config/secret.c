@@ -6,6 +6,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/locked.h"
+#include "agent/base/outside.h"
 #include "agent/base/str.h"
 #include "config/config.h"
 
@@ -40,8 +41,8 @@ static int secret_from_file(
 	if (r == -EACCES || r == -EPERM)
 		return err_set(e, -EACCES,
 			"%s '%s' may not be read by this user; give it to the user the agent runs "
-			"as",
-			kind, name);
+			"as%s",
+			kind, name, outside_hint(path));
 	if (r < 0)
 		return r;
 	r = strip_and_check(text, n, kind, name, e);

@@ -17,6 +17,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/log.h"
+#include "agent/base/outside.h"
 
 #define BLOCK ((size_t)16384) /* of small ones, in one piece */
 
@@ -150,7 +151,8 @@ int locked_read_file(const char *path, size_t max, char **ret, size_t *ret_n, st
 	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		const int code = errno;
-		return err_at(e, -code, path, 0, 0, "cannot open: %s", strerror(code));
+		return err_at(e, -code, path, 0, 0, "cannot open: %s%s", strerror(code),
+			outside_hint(path));
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_at(e, -EISDIR, path, 0, 0, "is a directory; expected a file");

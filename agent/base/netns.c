@@ -35,6 +35,11 @@ int netns_enter(const char *name, int *ret_back, struct err *e)
 	if (setns(there, CLONE_NEWNET) < 0) {
 		const int code = -errno;
 		close(back);
+		if (code == -ENOSYS) /* the sandbox of an agent that began without namespaces */
+			return err_set(e, code,
+				"cannot enter network namespace %s: none was configured when the "
+				"agent started; restart it",
+				name);
 		return err_set(e, code, "cannot enter network namespace %s: %s%s", name,
 			strerror(-code), str_if(code == -EPERM, " (needs CAP_SYS_ADMIN)"));
 	}

@@ -13,6 +13,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/outside.h"
 
 void str_done(struct str *out)
 {
@@ -124,7 +125,8 @@ int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struc
 	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
 		int code = errno;
-		return err_at(e, -code, path, 0, 0, "cannot open: %s", strerror(code));
+		return err_at(e, -code, path, 0, 0, "cannot open: %s%s", strerror(code),
+			outside_hint(path));
 	}
 	struct stat st;
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))

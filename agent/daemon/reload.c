@@ -10,10 +10,12 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
+#include "agent/daemon/agent.h"
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/discovery.h"
 #include "agent/daemon/life.h"
 #include "agent/daemon/links.h"
+#include "agent/daemon/sandbox_config.h"
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/sources.h"
 #include "agent/daemon/traps.h"
@@ -136,6 +138,8 @@ void agent_reload(struct agent *agent)
 	rw_cleanup(freep) char *was = config_text(agent->config);
 	log_errors(LOG_WARN_, "config", &fresh->warnings);
 	reload_warn_fixed(agent->config, fresh);
+	if (agent->options->sandbox)
+		sandbox_of_reload(agent->config, fresh);
 	struct config *linked = links_into(agent, fresh);
 	if (linked != fresh)
 		config_free(fresh);

@@ -68,7 +68,8 @@ int sandbox_self(struct err *e);
 /*
  * sandbox_files - the second wall, for the calling thread and the threads that it starts from now
  * on: so before there are others. A PARSER gets no file at all, whatever @paths holds (NULL is
- * fine). 0 (also where the kernel has no Landlock) or negative errno.
+ * fine). From then on agent/base/outside.h knows words for what is hidden. 0 (also where the kernel
+ * has no Landlock) or negative errno.
  */
 int sandbox_files(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e);
 
@@ -80,12 +81,6 @@ int sandbox_calls(enum sandbox_kind kind, const struct sandbox_paths *paths, str
 
 /* sandbox_enter - all three, for a process that has one thread and everything it needs. */
 int sandbox_enter(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e);
-
-/*
- * sandbox_outside - was the file wall closed without @path? True when it exists for others and is
- * out of reach for us until a restart: words for messages. Any thread.
- */
-bool sandbox_outside(const char *path);
 
 /* ---- for tests and for docs/security.md ---------------------------------- */
 

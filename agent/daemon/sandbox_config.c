@@ -76,6 +76,17 @@ void sandbox_of_agent(
 	}
 }
 
+void sandbox_of_reload(const struct config *was, const struct config *is)
+{
+	if (runs_commands(is) && !runs_commands(was))
+		log_warn("sandbox",
+			"reload: alerts run a command now; until the agent is restarted that can "
+			"open only the files that the agent can");
+	if (privilege_wants_netns(is) && !privilege_wants_netns(was))
+		log_warn("sandbox",
+			"reload: a network namespace is named now; entering it needs a restart");
+}
+
 static void index_name(const char *db_path, struct str *ret)
 {
 	str_addf(ret, "%s-shm", db_path);

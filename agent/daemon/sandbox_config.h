@@ -15,6 +15,10 @@ struct config;
 void sandbox_of_agent(
 	const struct config *config, const char *config_path, struct sandbox_paths *ret);
 
+/* sandbox_of_reload - says in the log what @is, taken over by a reload, cannot have before a
+ * restart. */
+void sandbox_of_reload(const struct config *was, const struct config *is);
+
 /*
  * sandbox_of_web - the same of the web server. @config may be NULL. @child: an agent writes
  * @db_path; then nothing can be written but the index of its log ("-shm"), through which SQLite's

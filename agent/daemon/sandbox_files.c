@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/log.h"
+#include "agent/base/outside.h"
 #include "agent/daemon/sandbox_internal.h"
 
 /* Of Linux 6.2 (ABI 3), 6.7 (4), 6.10 (5) and 6.12 (6): the headers of Debian 12 are older. */
@@ -77,8 +77,6 @@ static const struct sandbox_path system_paths[] = {
 	{"/", SANDBOX_READ},
 #endif
 };
-
-static atomic_bool files_closed;
 
 /* The newest interface that the kernel has; 0 = none. */
 static int files_abi(void)
@@ -186,15 +184,6 @@ int sandbox_files(enum sandbox_kind kind, const struct sandbox_paths *paths, str
 		return rc;
 	if (syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return err_set(e, -errno, "Landlock: %s", strerror(errno));
-	atomic_store(&files_closed, true);
+	outside_begin();
 	return 0;
-}
-
-bool sandbox_outside(const char *path)
-{
-	if (!atomic_load(&files_closed))
-		return false;
-	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	/* without the wall, access(2) and open(2) agree: Landlock does not act on access(2) */
-	return fd < 0 && errno == EACCES && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;
 }

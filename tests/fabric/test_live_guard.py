@@ -2,7 +2,7 @@
 """test_live_guard.py BUILD UNIT - a live agent and its web server as somebody would find them who wants in: which walls stand, whether their
 memory can be read by others of the same user, and how often a community that was read for polling is in it. The agent runs behind the
 filter of system calls that the systemd unit UNIT asks for."""
-import ctypes, errno, os, re, shutil, socket, subprocess, sys, tempfile
+import ctypes, errno, os, re, shutil, signal, socket, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import SKIP, Failed, Live, check, sanitizer, wait_for
@@ -144,11 +144,14 @@ def free_port():
         return s.getsockname()[1]
 
 
+def log(lab):
+    with open(lab.dir + ".agent.log") as f:
+        return f.read()
+
+
 def lives(lab):
     code = lab.agent_process.poll()
-    if code is not None:
-        with open(lab.dir + ".agent.log") as f:
-            raise Failed("the agent ended with %s (-31 is a refused system call): %s" % (code, f.read()[-600:]))
+    check(code is None, "the agent ended with %s (-31 is a refused system call): %s" % (code, log(lab)[-600:]))
     return True
 
 
@@ -174,9 +177,7 @@ def test(lab, unit):
     wait_for("an answer", lambda: web_answers(port), 60)
     walls(pid, "the agent", sanitized)
     walls(web, "the web server", sanitized)
-    with open(lab.dir + ".agent.log") as f:
-        log = f.read()
-    check("sandbox refuses" not in log and "Landlock" not in log, "the walls: %s" % log[-600:])
+    check("sandbox refuses" not in log(lab) and "Landlock" not in log(lab), "the walls: %s" % log(lab)[-600:])
     for process, what in ((pid, "the agent"), (web, "the web server")):
         check(locked_kib(process) >= 16, "%s has locked no memory" % what)
     with open(lab.config) as f:
@@ -190,6 +191,23 @@ def test(lab, unit):
     held = copies(web, WEB_TOKEN)
     print("copies of the token in the web server after a request: %s" % held)
     check(not copies(pid, WEB_TOKEN), "the agent holds the token of the web server")
+    if not sanitized:
+        names_a_file_elsewhere(lab)
+
+
+def names_a_file_elsewhere(lab):
+    """A reload names a file that the start did not open a way to: the log says what to do."""
+    elsewhere = lab.dir + ".elsewhere"
+    os.mkdir(elsewhere)
+    with open(os.path.join(elsewhere, "community"), "w") as f:
+        f.write("other\n")
+    os.chmod(f.name, 0o600)
+    with open(lab.config) as f:
+        text = f.read()
+    with open(lab.config, "w") as f:
+        f.write(text.replace("credentials:\n", "credentials:\n  other: { snmp: { version: 2c, community_file: '%s/community' } }\n" % elsewhere))
+    lab.agent_process.send_signal(signal.SIGHUP)
+    wait_for("the log says that a restart is needed", lambda: lives(lab) and "was not in use when this process started" in log(lab), 30)
 
 
 def web_answers(port):

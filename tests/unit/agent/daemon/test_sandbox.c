@@ -27,6 +27,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/outside.h"
 #include "agent/base/str.h"
 #include "agent/daemon/sandbox.h"
 #include "agent/daemon/sandbox_internal.h"
@@ -329,7 +330,7 @@ static bool file_makes(const void *arg)
 
 static bool file_is_outside(const void *arg)
 {
-	return sandbox_outside(arg);
+	return outside_is(arg) && *outside_hint(arg);
 }
 
 static void files_are_those_that_were_named(void **state)
