@@ -1,6 +1,7 @@
 /* sandbox_config - the paths of a configuration, gathered. */
 #include "agent/daemon/sandbox_config.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,6 +42,36 @@ static void sandbox_add_config(
 	sandbox_add_beside(ret, config->http->tokens_file, SANDBOX_READ);
 }
 
+/* Where people keep what is theirs, and where no configuration of a service belongs. */
+static const char *const private_roots[] = {"home", "root", "boot", "lost+found"};
+
+static bool is_private_root(const char *name)
+{
+	for (size_t k = 0; k < rw_countof(private_roots); k++) {
+		if (str_eq(name, private_roots[k]))
+			return true;
+	}
+	return false;
+}
+
+/* A configuration that is read later may name a secret or a profile anywhere: a wall that is in the
+ * way of a reload gets switched off by people. So all else may be read, as modes and owners have
+ * it. */
+static void sandbox_add_roots(struct sandbox_paths *ret)
+{
+	DIR *root = opendir("/");
+	if (!root)
+		return;
+	for (struct dirent *entry = readdir(root); entry; entry = readdir(root)) {
+		rw_cleanup(str_done) struct str path = {0};
+		if (*entry->d_name == '.' || is_private_root(entry->d_name))
+			continue;
+		str_addf(&path, "/%s", entry->d_name);
+		sandbox_add(ret, path.s, SANDBOX_READ);
+	}
+	closedir(root);
+}
+
 /* Of a directory that is not there yet no right can be named. */
 static bool directory_is_missing(const char *file)
 {
@@ -55,6 +86,7 @@ static bool directory_is_missing(const char *file)
 void sandbox_of_agent(
 	const struct config *config, const char *config_path, struct sandbox_paths *ret)
 {
+	sandbox_add_roots(ret);
 	sandbox_add_config(config, config_path, ret);
 	sandbox_add_beside(ret, config->store.path, SANDBOX_WRITE);
 	sandbox_add_beside(ret, config->socket_path, SANDBOX_WRITE);

@@ -9,8 +9,8 @@ struct config;
 /*
  * sandbox_of_agent - what an agent with @config (read from @config_path) reads and writes; into
  * @ret, which the caller ends with sandbox_paths_done(). Files that a later configuration names are
- * in reach when they lie in /etc, /usr, /run or in a directory that this one names already. Says in
- * the log why files stay open, where they do.
+ * in reach unless they lie in /home, /root or /boot. Says in the log why files stay open, where
+ * they do.
  */
 void sandbox_of_agent(
 	const struct config *config, const char *config_path, struct sandbox_paths *ret);

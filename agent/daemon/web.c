@@ -1,6 +1,8 @@
 /* web - decides what a configuration means for the web server's process. */
 #include "agent/daemon/web.h"
 
+#include <string.h>
+
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/daemon/agent.h"
@@ -32,12 +34,28 @@ static struct web_child *web_new(struct agent *agent)
 			.arg = agent});
 }
 
-/* Is there something new that an open socket cannot take over? */
+/* Do both files lie in one directory, or is there none now? */
+static bool web_same_directory(const char *was, const char *is)
+{
+	if (!is || str_eq(was, is))
+		return true;
+	if (!was)
+		return false;
+	const char *was_end = strrchr(was, '/'), *is_end = strrchr(is, '/');
+	if (!was_end || !is_end || was_end - was != is_end - is)
+		return false;
+	return strncmp(was, is, (size_t)(is_end - is)) == 0;
+}
+
+/* Is there something new that an open socket cannot take over, or a file in a directory that the
+ * server closed to itself when it started? */
 static bool web_needs_restart(const struct config_http *was, const struct config_http *is)
 {
 	return !str_eq(was->address, is->address) || was->port != is->port ||
 		was->max_connections != is->max_connections ||
-		was->request_timeout_ns != is->request_timeout_ns;
+		was->request_timeout_ns != is->request_timeout_ns ||
+		!web_same_directory(was->tokens_file, is->tokens_file) ||
+		!web_same_directory(was->cert, is->cert) || !web_same_directory(was->key, is->key);
 }
 
 void web_apply(struct agent *agent, const struct config *old)

@@ -8,8 +8,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import SKIP, Failed, Live, check, sanitizer, wait_for
 
 WEB_TOKEN = "5ad7c0e19b44f0237e6611d8a90bd2f3"
-# What net-snmp keeps: one copy a session, and what is left of the messages that it sent. Ours is one a target.
-LIBRARY_PER_TARGET = 3
+# What net-snmp keeps: one copy a session, and what is left of the messages that it sent. Ours is one a target, in locked memory.
+LIBRARY_PER_TARGET = 8
 
 
 def group(name):
@@ -186,19 +186,26 @@ def test(lab, unit):
     found = copies(pid, community)
     print("copies of the community in the agent, %d targets: %s" % (targets, found))
     if not sanitized:
+        check(found.get("anonymous", 0) <= targets, "our copies of the community: %s for %d targets" % (found, targets))
         check(sum(found.values()) <= targets * (1 + LIBRARY_PER_TARGET), "copies of the community: %s for %d targets" % (found, targets))
     check(not copies(web, community), "the web server holds the community")
     held = copies(web, WEB_TOKEN)
     print("copies of the token in the web server after a request: %s" % held)
     check(not copies(pid, WEB_TOKEN), "the agent holds the token of the web server")
-    if not sanitized:
+    if not sanitized and os.access("/root", os.W_OK) and not os.path.realpath(lab.binary).startswith("/root/"):
         names_a_file_elsewhere(lab)
 
 
 def names_a_file_elsewhere(lab):
     """A reload names a file that the start did not open a way to: the log says what to do."""
-    elsewhere = lab.dir + ".elsewhere"
-    os.mkdir(elsewhere)
+    elsewhere = tempfile.mkdtemp(prefix="live-guard-", dir="/root")
+    try:
+        reload_with(lab, elsewhere)
+    finally:
+        shutil.rmtree(elsewhere)
+
+
+def reload_with(lab, elsewhere):
     with open(os.path.join(elsewhere, "community"), "w") as f:
         f.write("other\n")
     os.chmod(f.name, 0o600)
