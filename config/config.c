@@ -135,6 +135,12 @@ static int check_file(const struct config *config, const struct config_file *fil
 			return err_at(e, -code, config->path, file->line, file->col,
 				"%s: this user may not see whether '%s' exists", file->key,
 				file->path);
+		if (file->secret && !strchr(file->path, '/'))
+			return err_at(e, -code, config->path, file->line, file->col,
+				"%s: no such file; expected a path, such as ./NAME. What stands "
+				"here is "
+				"not repeated, in case it is the secret itself",
+				file->key);
 		return err_at(e, -code, config->path, file->line, file->col,
 			"%s: '%s' does not exist; create it%s or correct the path", file->key,
 			file->path,

@@ -1,4 +1,5 @@
 /* config_credentials - the log-ins of the configuration: each secret is named, never contained. */
+#include <ctype.h>
 #include <string.h>
 
 #include "agent/base/arena.h"
@@ -16,6 +17,13 @@ void build_file(struct build *build, const struct yaml_node *section, const char
 	arena_grow_pow2(c->arena, c->files, c->n_files);
 	c->files[c->n_files++] = (struct config_file){
 		.key = key, .path = path, .secret = secret, .line = at->line, .col = at->col};
+}
+
+/* As POSIX names them (XBD 8.1); a pass phrase that stands here by mistake is hardly one. */
+static bool credentials_is_variable(const char *name)
+{
+	static const char fit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	return *name && !isdigit((unsigned char)*name) && name[strspn(name, fit)] == '\0';
 }
 
 struct config_secret build_secret(struct build *build, const struct yaml_node *section,
@@ -39,6 +47,14 @@ struct config_secret build_secret(struct build *build, const struct yaml_node *s
 			build_error(build, at,
 				"%s: this secret is already given in line %d; keep one of them",
 				name, found.line);
+			continue;
+		}
+		if (ways[i].from == SECRET_ENV && !credentials_is_variable(ways[i].name)) {
+			/* not repeated: it may be the secret */
+			build_error(build, at,
+				"%s: expected the name of an environment variable, in capital "
+				"letters, digits and _",
+				name);
 			continue;
 		}
 		found.from = ways[i].from;

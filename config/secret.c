@@ -33,6 +33,11 @@ static int secret_from_file(
 	char *text = NULL;
 	size_t n = 0;
 	int r = locked_read_file(path, SECRET_MAX_BYTES, &text, &n, e);
+	if (r == -ENOENT && !strchr(path, '/'))
+		return err_set(e, r,
+			"the %s of a secret does not exist; its name is not repeated, in case it "
+			"is the secret itself: write it as ./NAME",
+			kind);
 	if (r == -ENOENT)
 		return err_set(e, r,
 			"%s '%s' does not exist; create it with mode 0600, owned by the user the "

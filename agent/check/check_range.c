@@ -12,6 +12,9 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 
+#define CHECK_RANGE_MAX 1e15 /* beyond, a double is no exact number any more */
+enum { CHECK_RANGE_DIGITS = 18 }; /* behind the point */
+
 static int check_range_number(const char *text, size_t n, double *ret)
 {
 	char buf[48];
@@ -19,9 +22,14 @@ static int check_range_number(const char *text, size_t n, double *ret)
 		return -EINVAL;
 	memcpy(buf, text, n);
 	buf[n] = '\0';
+	int r;
 	if (buf[n - 1] == '%')
-		return unit_ratio(buf, ret, NULL);
-	return unit_double(buf, ret, NULL);
+		r = unit_ratio(buf, ret, NULL);
+	else
+		r = unit_double(buf, ret, NULL);
+	if (r == 0 && fabs(*ret) > CHECK_RANGE_MAX)
+		return -ERANGE;
+	return r;
 }
 
 /* The part before the colon: empty (0), '~' (no lower end) or a number. */
@@ -80,18 +88,39 @@ bool check_range_alerts(const struct check_range *range, double value)
 	return !within;
 }
 
+/* Fifteen digits at most, without an exponent: the guidelines, and we, read plain decimals only. */
+static void check_range_end_text(char *buf, size_t size, double value)
+{
+	int digits = 14;
+	if (value != 0)
+		digits -= (int)floor(log10(fabs(value)));
+	if (digits < 0)
+		digits = 0;
+	if (digits > CHECK_RANGE_DIGITS)
+		digits = CHECK_RANGE_DIGITS;
+	const int n = snprintf(buf, size, "%.*f", digits, value);
+	if (digits == 0 || n < 0 || (size_t)n >= size)
+		return;
+	char *end = buf + n;
+	while (end[-1] == '0')
+		*--end = '\0';
+	if (end[-1] == '.')
+		end[-1] = '\0';
+}
+
 char *check_range_text(char buf[CHECK_RANGE_TEXT_MAX], const struct check_range *range)
 {
-	char low[24] = "", high[24] = "";
+	char low[30] = "", high[30] = "";
 	buf[0] = '\0';
 	if (!range->set)
 		return buf;
 	if (isinf(range->low))
-		snprintf(low, sizeof(low), "~:");
+		snprintf(low, sizeof(low), "~");
 	else if (range->low != 0 || isinf(range->high))
-		snprintf(low, sizeof(low), "%.10g:", range->low);
+		check_range_end_text(low, sizeof(low), range->low);
 	if (!isinf(range->high))
-		snprintf(high, sizeof(high), "%.10g", range->high);
-	snprintf(buf, CHECK_RANGE_TEXT_MAX, "%s%s%s", str_if(range->inside, "@"), low, high);
+		check_range_end_text(high, sizeof(high), range->high);
+	snprintf(buf, CHECK_RANGE_TEXT_MAX, "%s%s%s%s", str_if(range->inside, "@"), low,
+		str_if(*low, ":"), high);
 	return buf;
 }

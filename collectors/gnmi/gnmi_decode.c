@@ -6,6 +6,7 @@
 #include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "db/model/metric.h"
@@ -408,7 +409,7 @@ static void take_attribute(
 		break;
 	case GNMI_ATTRIBUTE_SYSNAME:
 		free(decoder->sysname);
-		decoder->sysname = rw_strdup(gnmi_value_text(value, text, sizeof(text)));
+		decoder->sysname = text_clean_copy(gnmi_value_text(value, text, sizeof(text)));
 		break;
 	case GNMI_ATTRIBUTE_BOOT_TIME: take_boot_time(decoder, value); break;
 	default: break;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/str.h"
 
 struct gnmi_neighbor {
@@ -66,6 +67,13 @@ uint32_t gnmi_lldp_of(struct gnmi_lldp *lldp, uint32_t port, const char *id, siz
 	return (uint32_t)lldp->n++;
 }
 
+/* What a neighbour says of itself, as everybody prints it. */
+static char *gnmi_lldp_text(struct arena *a, const char *text)
+{
+	rw_cleanup(freep) char *clean = text_clean_copy(text);
+	return arena_strdup(a, clean);
+}
+
 /* is_mac - "00:11:22:33:44:55", also with dashes. */
 static bool is_mac(const char *text)
 {
@@ -83,7 +91,7 @@ static bool is_mac(const char *text)
  * is. */
 static const char *id_text(struct arena *a, const char *text)
 {
-	char *copy = arena_strdup(a, text);
+	char *copy = gnmi_lldp_text(a, text);
 	if (!is_mac(text))
 		return copy;
 	for (char *p = copy; *p; p++) {
@@ -114,10 +122,10 @@ void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attri
 		return;
 	struct gnmi_neighbor *neighbor = &lldp->v[at];
 	switch (which) {
-	case GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME: neighbor->sysname = arena_strdup(a, text); break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_SYSNAME: neighbor->sysname = gnmi_lldp_text(a, text); break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS: neighbor->chassis = id_text(a, text); break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_PORT: neighbor->port_id = id_text(a, text); break;
-	case GNMI_ATTRIBUTE_NEIGHBOR_DESCR: neighbor->port_descr = arena_strdup(a, text); break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_DESCR: neighbor->port_descr = gnmi_lldp_text(a, text); break;
 	case GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND:
 		neighbor->chassis_kind = gnmi_lldp_kind_of(number, LLDP_CHASSIS_LOCAL);
 		break;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/text_clean.h"
 #include "agent/base/map.h"
 
 void gnmi_ports_init(struct gnmi_ports *ports, const struct profile_gnmi *profile)
@@ -25,8 +26,8 @@ void gnmi_ports_done(struct gnmi_ports *ports)
 	smap_free(ports->by_alias);
 }
 
-/* ports_name - @text with the prefix that the fabric uses instead of the device's. */
-static void ports_name(
+/* ports_prefixed - @text with the prefix that the fabric uses instead of the device's. */
+static void ports_prefixed(
 	const struct gnmi_ports *ports, struct gnmi_text text, char name[GNMI_NAME_MAX])
 {
 	const struct profile_gnmi *profile = ports->profile;
@@ -42,6 +43,14 @@ static void ports_name(
 			(int)(text.n - n), text.p + n);
 		return;
 	}
+}
+
+/* ports_name - the name of a port as everybody prints it. */
+static void ports_name(
+	const struct gnmi_ports *ports, struct gnmi_text text, char name[GNMI_NAME_MAX])
+{
+	ports_prefixed(ports, text, name);
+	text_clean(name, GNMI_NAME_MAX, name, strlen(name));
 }
 
 uint32_t gnmi_ports_find(const struct gnmi_ports *ports, struct gnmi_text text, bool alias)
@@ -82,6 +91,8 @@ uint32_t gnmi_ports_add(struct gnmi_ports *ports, struct gnmi_text text, bool al
 void gnmi_ports_set_alias(struct gnmi_ports *ports, uint32_t index, const char *alias)
 {
 	struct gnmi_port *port = &ports->v[index];
+	rw_cleanup(freep) char *clean = text_clean_copy(alias);
+	alias = clean;
 	if (strcmp(port->alias, alias) == 0)
 		return;
 	if (*port->alias)

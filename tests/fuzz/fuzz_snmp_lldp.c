@@ -8,6 +8,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/bytes.h"
 #include "collectors/snmp/snmp_lldp.h"
+#include "tests/fuzz/printed.h"
 
 #define PER_ANSWER 64
 #define ARCS (SNMP_OID_MAX + 8)
@@ -41,13 +42,6 @@ static size_t answer(struct bytes *b, const struct snmp_oid *ask, size_t n_ask,
 	return n;
 }
 
-static void text(const char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20)
-			abort();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct snmp_varbind v[PER_ANSWER];
@@ -69,14 +63,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(heard[i].port, "a") != 0 && strcmp(heard[i].port, "b") != 0)
 			abort();
-		text(heard[i].sysname);
-		text(heard[i].chassis);
-		text(heard[i].port_id);
-		text(heard[i].port_descr);
+		printed_line(heard[i].sysname);
+		printed_line(heard[i].chassis);
+		printed_line(heard[i].port_id);
+		printed_line(heard[i].port_descr);
 	}
 	n = topology_links(a, &self, 1, heard, n, &links);
 	for (size_t i = 0; i < n; i++)
-		text(links[i].host ? links[i].host : links[i].b_port);
+		printed_line(links[i].host ? links[i].host : links[i].b_port);
 	arena_free(a);
 	snmp_lldp_free(l);
 	return 0;

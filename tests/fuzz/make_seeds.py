@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""Inputs for the fuzz targets capture, story, tunnel and sflow: small captures with a known truth, and scripts of
-chance. make_seeds.py FOLDER writes FOLDER/capture, FOLDER/story, FOLDER/tunnel and FOLDER/sflow; the same bytes each time."""
+"""Inputs for the fuzz targets that have none in corpus/: small captures with a known truth, scripts of chance, requests, datagrams,
+stored records, and small databases. make_seeds.py FOLDER ROCEWATCH writes FOLDER/<target>/; the same bytes each time, but for the
+databases and records, which ROCEWATCH makes of recorded cases."""
+import json
 import os
 import random
+import sqlite3
+import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'packets'))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'sflow'))
@@ -72,8 +77,175 @@ def sflow(folder, number):
 		out.write(data)
 
 
+def put(folder, name, data):
+	with open(os.path.join(folder, name), 'wb') as out:
+		out.write(data)
+
+
+def sized(parts):
+	return b''.join(len(part).to_bytes(2, 'big') + part for part in parts)
+
+
+def tlv(tag, body):
+	length = bytes([len(body)]) if len(body) < 128 else bytes([0x82]) + len(body).to_bytes(2, 'big')
+	return bytes([tag]) + length + body
+
+
+def oid(*arcs):
+	out = bytes([arcs[0] * 40 + arcs[1]])
+	for arc in arcs[2:]:
+		septets = [arc & 0x7f]
+		while arc > 0x7f:
+			arc >>= 7
+			septets.append(0x80 | (arc & 0x7f))
+		out += bytes(reversed(septets))
+	return tlv(6, out)
+
+
+def trap_io(folder):
+	"""linkDown as a v1 trap, a v2c trap and an inform (RFC 1157, RFC 3416), and the head of a v3 message (RFC 3412)."""
+	def number(value):
+		return tlv(2, value.to_bytes(4, 'big'))
+	bind = [tlv(0x30, oid(1, 3, 6, 1, 2, 1, 1, 3, 0) + tlv(0x43, b'\x00\x10')),
+		tlv(0x30, oid(1, 3, 6, 1, 6, 3, 1, 1, 4, 1, 0) + oid(1, 3, 6, 1, 6, 3, 1, 1, 5, 3)),
+		tlv(0x30, oid(1, 3, 6, 1, 2, 1, 2, 2, 1, 1, 7) + number(7)),
+		tlv(0x30, oid(1, 3, 6, 1, 2, 1, 2, 2, 1, 2, 7) + tlv(4, b'Ethernet7'))]
+	def community(version, pdu, name=b'public'):
+		return tlv(0x30, tlv(2, bytes([version])) + tlv(4, name) + pdu)
+	v2 = number(5) + number(0) + number(0) + tlv(0x30, b''.join(bind))
+	v1 = (oid(1, 3, 6, 1, 4, 1, 33049) + tlv(0x40, b'\x7f\x00\x00\x01') + tlv(2, b'\x02') + tlv(2, b'\x00') + tlv(0x43, b'\x05') +
+		tlv(0x30, bind[2] + bind[3]))
+	usm = tlv(0x30, tlv(4, bytes.fromhex('80001f8804686f7374')) + tlv(2, b'\x01') + tlv(2, b'\x05') + tlv(4, b'plain') + tlv(4, b'') + tlv(4, b''))
+	scoped = tlv(0x30, tlv(4, bytes.fromhex('80001f8804686f7374')) + tlv(4, b'') + tlv(0xa7, v2))
+	v3 = tlv(0x30, tlv(2, b'\x03') + tlv(0x30, number(1) + tlv(2, b'\x05\xdc') + tlv(4, b'\x00') + tlv(2, b'\x03')) + tlv(4, usm) + scoped)
+	for name, parts in (('v1', [community(0, tlv(0xa4, v1))]), ('v2', [community(1, tlv(0xa7, v2))]), ('inform', [community(1, tlv(0xa6, v2))]),
+		('v3', [v3]), ('wrong', [community(1, tlv(0xa7, v2), b'other')]), ('many', [community(1, tlv(0xa7, v2))] * 5 + [v3])):
+		put(folder, name, sized(parts))
+
+
+def capture_case(folder, captures):
+	yamls = {'plain': 'capture:\n  - { name: a, interface: m0, port: "leaf1:e49", direction: out, interval: 10s }\n',
+		'sampled': 'capture:\n  - { name: a, interface: m0, device: leaf1, sampling: 1000 }\n', 'none': 'capture: []\n'}
+	for i, (name, text) in enumerate(sorted(yamls.items())):
+		with open(os.path.join(captures, CAPTURES[2 * i + 1]), 'rb') as packets:
+			put(folder, name, sized([text.encode()]) + packets.read(20000))
+
+
+def scripts(folder, base, count, size):
+	"""Bytes of chance, many of them small: counts, kinds and numbers of targets that read a script."""
+	for number in range(count):
+		rng = random.Random(base + number)
+		put(folder, 'script%d' % number, bytes(rng.choice([rng.randrange(8), rng.randrange(8), rng.randrange(256)]) for _ in range(size)))
+
+
+def gnmi_feed(folder):
+	"""The messages of the walker's corpus, to each profile; that corpus has two bytes of length before each message."""
+	corpus = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'corpus', 'gnmi_walk')
+	for number, name in enumerate(sorted(os.listdir(corpus))):
+		with open(os.path.join(corpus, name), 'rb') as file:
+			data = file.read()[1:]
+		out = bytes([number])
+		while len(data) >= 2:
+			n = int.from_bytes(data[:2], 'big')
+			out += bytes([number % 5]) + data[:2 + n]
+			data = data[2 + n:]
+		put(folder, name, out + b'\x00\xff\xff')
+
+
+def gnmi_update(names, keys, value):
+	"""A SubscribeResponse with one update (gnmi.proto 0.10): path of elements, value as JSON_IETF."""
+	def field(number, body):
+		return bytes([number << 3 | 2]) + varint(len(body)) + body
+	def varint(n):
+		out = b''
+		while n > 0x7f:
+			out += bytes([n & 0x7f | 0x80])
+			n >>= 7
+		return out + bytes([n])
+	path = b''
+	for name in names:
+		elem = field(1, name.encode())
+		for key, text in keys.get(name, {}).items():
+			elem += field(2, field(1, key.encode()) + field(2, text.encode()))
+		path += field(3, elem)
+	update = field(1, path) + field(3, field(11, value.encode()))
+	return field(1, bytes([1 << 3]) + varint(10 ** 18) + field(4, update))
+
+
+def gnmi_ports(folder):
+	for number in range(24):
+		out = bytes([number])
+		for stream in range(6):
+			for port in ('Ethernet1', 'Ethernet1/1', 'et-0/0/1', '=1+1', 'a\x1b[2J', '\u202e'):
+				keys = {'interface': {'name': port}, 'queue': {'name': '3'}}
+				for names, value in ((['interfaces', 'interface', 'state', 'counters', 'in-octets'], '"77"'),
+					(['interfaces', 'interface', 'state', 'description'], '"x\\u001b[2J"'),
+					(['interfaces', 'interface', 'state', 'oper-status'], '"UP"')):
+					message = gnmi_update(names, keys, value)
+					out += bytes([stream]) + len(message).to_bytes(2, 'big') + message
+			out += bytes([stream]) + b'\xff\xff'
+		put(folder, 'ports%d' % number, out)
+
+
+def printed(folder):
+	texts = ['Ethernet1', '=1+1|\'x\'', '\x1b[2J', '\u009b31m', '\u202eabc', 'a,b"c\nd', '<script>x</script>', '2026-01-01T00:00:00Z', '-1.5', '@x',
+		'|`*_', '\ufeff', '\uff1d1+1', '']
+	put(folder, 'texts', '\0'.join(texts).encode() + b'\xff\xfe\xed\xa0\x80\0')
+	for number, text in enumerate(texts):
+		put(folder, 'text%d' % number, (text + '\0' + text + '\0' + text).encode())
+
+
+REQUESTS = [{'cmd': 'status'}, {'cmd': 'ack', 'id': 'k3v7q2ab', 'note': 'x'}, {'cmd': 'assign', 'id': 'k3v7q2ab', 'note': 'alice'},
+	{'cmd': 'note', 'id': 'K3V7Q2AB', 'note': 'a\x1b[2J\u202e\nb'}, {'cmd': 'close', 'id': 'k3v7q2ab'},
+	{'cmd': 'merge', 'id': 'k3v7q2ab', 'note': 'k3v7q2ab'}, {'cmd': 'silence_add', 'device': 'leaf*', 'until_ns': 2 ** 62, 'why': 'x'},
+	{'cmd': 'silence_expire', 'id': 'a'}, {'cmd': 'event_add', 'text': 'x', 't_ns': -2 ** 63}, {'cmd': 'alert_test', 'receiver': None},
+	{'cmd': 'alert_result', 'ticket': 1}, {'cmd': 'tune_applied', 'id': 'a', 'at_ns': 2 ** 63 - 1}, {'cmd': 'tune_reject', 'id': 'a', 'note': 'no'},
+	{'cmd': 'tune_accept', 'id': 'a'}, {'cmd': 'tune_verified', 'id': 'a', 'verified': {}}]
+
+
+def stored(program, folders):
+	"""Databases of recorded cases, and the records in them."""
+	golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'golden')
+	requests = list(REQUESTS)
+	with tempfile.TemporaryDirectory(prefix='rw-seeds-') as work:
+		for case in ('pause_storm/two_priorities', 'tune/ecn-late', 'tune/pool'):
+			name = case.replace('/', '-')
+			path = os.path.join(work, name + '.db')
+			subprocess.run([program, 'replay', '--from', os.path.join(golden, case), '--db', path], check=True, capture_output=True)
+			subprocess.run([program, 'tune', 'review', '--db', path], capture_output=True)
+			db = sqlite3.connect(path)
+			for kind, query in ((0, 'SELECT json FROM recommendation'), (1, 'SELECT json FROM incident')):
+				for number, (text,) in enumerate(db.execute(query).fetchmany(4)):
+					put(folders['record'], '%s-%d-%d' % (name, kind, number), bytes([kind]) + text.encode())
+					if kind == 0 and len(requests) < 24:
+						sheet = json.loads(text)
+						requests += [{'cmd': 'tune_propose', 'sheet': sheet}, {'cmd': 'tune_accept', 'id': sheet.get('id', 'a'), 'note': 'x'},
+							{'cmd': 'tune_applied', 'id': sheet.get('id', 'a')}]
+			# the newest samples are enough: a small file is mutated in more of its pages
+			for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type='table' AND sql LIKE '%t_ns%' AND name LIKE 'sample%'").fetchall():
+				db.execute('DELETE FROM %s WHERE t_ns < (SELECT max(t_ns) FROM %s) - 60000000000' % (table, table))
+			db.commit()
+			db.execute('PRAGMA journal_mode=DELETE')
+			db.execute('VACUUM')
+			db.close()
+			with open(path, 'rb') as file:
+				data = bytearray(file.read())
+			for counter in range(0, 40, 3):
+				data[27] = counter
+				put(folders['database'], '%s-%d' % (name, counter), bytes(data))
+				if case != 'tune/ecn-late':
+					break
+	for number, request in enumerate(requests):
+		put(folders['requests'], 'request%d' % number, json.dumps(request).encode())
+	put(folders['requests'], 'all', b'\n'.join(json.dumps(request).encode() for request in requests))
+
+
+TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
+	'requests', 'snmp_decode', 'trap_io')
+
+
 def main():
-	folders = {name: os.path.join(sys.argv[1], name) for name in ('capture', 'story', 'tunnel', 'sflow')}
+	folders = {name: os.path.join(sys.argv[1], name) for name in TARGETS}
 	for folder in folders.values():
 		os.makedirs(folder, exist_ok=True)
 	for number, family in enumerate(CAPTURES):
@@ -83,6 +255,15 @@ def main():
 	for number in range(12):
 		story(folders['story'], number)
 		tunnel(folders['tunnel'], number)
+	trap_io(folders['trap_io'])
+	capture_case(folders['capture_case'], folders['capture'])
+	scripts(folders['discovery'], 3000, 12, 200)
+	scripts(folders['flow_table'], 4000, 8, 4000)
+	scripts(folders['snmp_decode'], 5000, 40, 3000)
+	gnmi_feed(folders['gnmi_feed'])
+	gnmi_ports(folders['gnmi_feed'])
+	printed(folders['printed'])
+	stored(os.path.abspath(sys.argv[2]), folders)
 	return 0
 
 

@@ -34,9 +34,13 @@ static void ranges(void **state)
 		{"1:2", "1:2", 1.5, 0.5},
 		{"@1:2", "@1:2", 3, 1},
 		{"@0:5", "@5", 6, 5},
+		/* what is printed can be read again: no exponents */
+		{"0.00001", "0.00001", 0.00001, 0.0001},
+		{"777777777777:", "777777777777:", 8e11, 7e11},
+		{"@777777777777.7:", "@777777777777.7:", 7e11, 8e11},
 	};
 	static const char *const bad[] = {
-		"", "x", "5:1", ":", "1:2:3", "@", "0x5", "1e", "~", "nan"};
+		"", "x", "5:1", ":", "1:2:3", "@", "0x5", "1e", "~", "nan", "2000000000000000"};
 	struct check_range t;
 	struct err e;
 	char buf[CHECK_RANGE_TEXT_MAX];
