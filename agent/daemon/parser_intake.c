@@ -13,6 +13,7 @@
 #include "agent/base/text_clean.h"
 
 #define AHEAD_NS (5 * NS_PER_S) /* beside two intervals: what may be ahead of our clock */
+#define BEHIND_NS (24 * 3600 * NS_PER_S) /* older rows are of a clock that was set */
 
 struct intake_name { /* who is 0: not said */
 	uint8_t who;
@@ -25,7 +26,8 @@ struct parser_intake {
 	struct sink sink;
 	struct intake_name *names; /* by the parser's own number */
 	size_t n_names, cap_names;
-	uint32_t flows, samples, events, logs; /* in this second */
+	double rows_left, rows_burst, rows_second; /* room for rows; at most; gained a second */
+	uint32_t samples, events, logs; /* in this second */
 	uint32_t unmapped; /* in the interval under way */
 	struct intake_said said;
 	struct flow_sample rows[FLOW_ROWS_MAX];
@@ -39,7 +41,10 @@ const struct intake_said *parser_intake_said(const struct parser_intake *intake)
 
 void parser_intake_second(struct parser_intake *intake)
 {
-	intake->flows = intake->samples = intake->events = intake->logs = 0;
+	intake->samples = intake->events = intake->logs = 0;
+	intake->rows_left += intake->rows_second;
+	if (intake->rows_left > intake->rows_burst)
+		intake->rows_left = intake->rows_burst;
 }
 
 static int intake_wrong(struct parser_intake *intake, const char *what)
@@ -158,16 +163,20 @@ static uint32_t intake_entity(const struct parser_intake *intake, uint32_t id, b
 
 static bool intake_time_fits(const struct parser_intake *intake, int64_t t_ns, wall_t now)
 {
-	return t_ns <= now.ns + 2 * intake->o.interval_ns + AHEAD_NS;
+	return t_ns <= now.ns + 2 * intake->o.interval_ns + AHEAD_NS && t_ns >= now.ns - BEHIND_NS;
 }
 
 static bool intake_row(struct parser_intake *intake, struct flow_sample *row, wall_t now)
 {
 	bool known;
-	if (!intake_room(intake, &intake->flows, INTAKE_FLOWS))
+	/* before it is looked at: no new name for a row that nobody takes */
+	if (intake->rows_left < 1 || !intake_time_fits(intake, row->to_ns, now)) {
+		intake->said.refused++;
 		return false;
+	}
+	intake->rows_left--;
 	row->entity = intake_entity(intake, row->entity, &known);
-	if (row->entity == ENTITY_NONE || !intake_time_fits(intake, row->to_ns, now)) {
+	if (row->entity == ENTITY_NONE) {
 		intake->said.refused++;
 		return false;
 	}
@@ -378,6 +387,20 @@ static void intake_no_flows(void *arg, const struct flow_sample *flows, size_t n
 {
 }
 
+static void intake_rows_bound(struct parser_intake *intake)
+{
+	double rows = INTAKE_ROWS_SFLOW, burst = INTAKE_BURST_SFLOW;
+	double seconds = (double)intake->o.interval_ns / NS_PER_S;
+	if (intake->o.one_port) {
+		rows = INTAKE_ROWS_PORT;
+		burst = INTAKE_BURST_PORT;
+	}
+	if (seconds <= 0)
+		seconds = 1; /* the parser refuses such an interval */
+	intake->rows_left = intake->rows_burst = rows * burst;
+	intake->rows_second = rows / seconds;
+}
+
 struct parser_intake *parser_intake_new(const struct intake_options *options)
 {
 	struct parser_intake *intake = rw_calloc(1, sizeof(*intake));
@@ -387,6 +410,7 @@ struct parser_intake *parser_intake_new(const struct intake_options *options)
 		intake->sink.samples = intake_no_samples;
 	if (!intake->sink.flows)
 		intake->sink.flows = intake_no_flows;
+	intake_rows_bound(intake);
 	return intake;
 }
 

@@ -6,8 +6,8 @@
  *   - it speaks of the ports of its own capture alone, or, for sFlow, of devices of the
  *     configuration by number and of agents by address: it cannot send a name;
  *   - text (events, log lines, reasons) is cleaned and marked as of this capture;
- *   - rows, samples, events and log lines are bounded per second, what is beyond them is dropped
- * and counted; rows that end in the future are, too.
+ *   - rows are bounded per interval; samples, events and log lines per second. What is beyond is
+ *     dropped and counted, and so are rows of the future and of long ago.
  *
  * It can still lie about the traffic that it reads; who can send that traffic can do so anyway.
  * Loop thread.
@@ -23,10 +23,16 @@
 #include "agent/daemon/parser_wire.h"
 #include "collectors/target/collector.h"
 
-/* Per second, of one parser. Legitimate ones stay far below: 129 rows an interval of a capture,
- * some 10,000 of an sFlow listener. */
+/* Rows of flows in an interval: of a capture, and of an sFlow listener with all its ports. What was
+ * held up may come at once, so many intervals of it. */
 enum {
-	INTAKE_FLOWS = 32768,
+	INTAKE_ROWS_PORT = FLOW_ROWS_MAX,
+	INTAKE_ROWS_SFLOW = 10240,
+	INTAKE_BURST_PORT = 20,
+	INTAKE_BURST_SFLOW = 3,
+};
+/* Per second, of one parser. */
+enum {
 	INTAKE_SAMPLES = 65536,
 	INTAKE_EVENTS = 32,
 	INTAKE_LOGS = 20,

@@ -162,9 +162,42 @@ static void capture_tell_sight(
 		str_addf(notes, "not opened: %s; ", refused.s);
 }
 
+/* What became of the processes that read its packets. */
+static void capture_tell_parser(
+	struct doctor *doctor, const struct config_capture *capture, struct str *notes)
+{
+	const double ends = capture_figure(doctor, capture, "parser_ends");
+	const double refused = capture_figure(doctor, capture, "parser_refused");
+	const double unsent = capture_figure(doctor, capture, "unsent");
+	if (ends > 0) {
+		str_addf(notes, "its process was ended %.0f times; ", ends);
+		doctor_todo(doctor, false, capture->name,
+			"read why in the agent's log and in the events parser_down; if it crashed, "
+			"keep a sample of this traffic (tcpdump -w) and report it as "
+			"docs/security.md says",
+			"the process that reads its packets was ended %.0f times since the agent "
+			"started: the packets of those intervals are lost",
+			ends);
+	}
+	if (refused > 0)
+		doctor_todo(doctor, false, capture->name,
+			"see whether the clock was set back; if not, keep a sample of this traffic "
+			"(tcpdump -w) and report it as docs/security.md says",
+			"%.0f rows of the process that reads its packets were refused: too many, "
+			"in the future, or about others",
+			refused);
+	if (unsent > 0)
+		doctor_todo(doctor, false, capture->name,
+			"see whether this machine is overloaded, or capture less",
+			"%.0f messages of the process that reads its packets were dropped because "
+			"the agent did not take them in",
+			unsent);
+}
+
 static void judge_capture(struct doctor *doctor, const struct config_capture *capture,
 	const struct expectation *expectation, struct str *notes)
 {
+	capture_tell_parser(doctor, capture, notes);
 	if (!isfinite(capture_figure(doctor, capture, "frames"))) {
 		str_add(notes, "not open");
 		return;

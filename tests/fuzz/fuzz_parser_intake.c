@@ -48,7 +48,7 @@ static void on_flows(void *arg, const struct flow_sample *flows, size_t n)
 		must(isfinite(flows[i].reaction.held) && flows[i].octets <= (uint64_t)1 << 53);
 	}
 	fuzz->rows += n;
-	must(fuzz->rows <= INTAKE_FLOWS);
+	must(fuzz->rows <= INTAKE_ROWS_SFLOW * INTAKE_BURST_SFLOW);
 }
 
 static void on_samples(void *arg, const struct sample *samples, size_t n)

@@ -21,6 +21,7 @@
 struct world {
 	struct entities *entities;
 	struct parser_intake *intake;
+	int64_t now_ns;
 	struct parser_out out;
 	struct flow_sample rows[256];
 	size_t n_rows;
@@ -98,6 +99,7 @@ static int setup(void **state)
 {
 	struct world *w = rw_calloc(1, sizeof(*w));
 	w->entities = entities_new();
+	w->now_ns = NOW_NS;
 	log_set_level(LOG_ERROR_);
 	*state = w;
 	return 0;
@@ -117,7 +119,7 @@ static int say(struct world *w, size_t n)
 	/* exactly so long: a read beyond the end is found */
 	rw_cleanup(freep) uint8_t *data = rw_calloc(1, n + !n);
 	memcpy(data, w->out.b, n);
-	return parser_intake_message(w->intake, data, n, (wall_t){NOW_NS});
+	return parser_intake_message(w->intake, data, n, (wall_t){w->now_ns});
 }
 
 static int say_all(struct world *w)
@@ -247,15 +249,25 @@ static void test_future_and_flood(void **state)
 	assert_int_equal(w->n_rows, 0);
 	assert_int_equal(parser_intake_said(w->intake)->refused, 1);
 
+	row.from_ns = 1; /* 1970 */
+	row.to_ns = 2;
+	put_rows(w, &row, 1);
+	w->now_ns = 48 * 3600 * NS_PER_S;
+	assert_int_equal(say_all(w), PARSER_FLOWS);
+	w->now_ns = NOW_NS;
+	assert_int_equal(w->n_rows, 0);
+	assert_int_equal(parser_intake_said(w->intake)->refused, 2);
+
 	row.to_ns = NOW_NS;
 	put_rows(w, &row, 100);
-	for (int i = 0; i < 2 * INTAKE_FLOWS / 100; i++)
+	for (int i = 0; i < 100; i++)
 		assert_int_equal(say_all(w), PARSER_FLOWS);
-	assert_in_range(w->n_rows, INTAKE_FLOWS - 100, INTAKE_FLOWS);
+	assert_int_equal(w->n_rows, INTAKE_ROWS_PORT * INTAKE_BURST_PORT);
 	parser_intake_second(w->intake);
 	w->n_rows = 0;
-	assert_int_equal(say_all(w), PARSER_FLOWS);
-	assert_int_equal(w->n_rows, 100);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(say_all(w), PARSER_FLOWS);
+	assert_int_equal(w->n_rows, INTAKE_ROWS_PORT); /* of one interval of a second */
 }
 
 static void put_name(struct world *w, uint32_t id, uint8_t who, uint32_t number, uint32_t ifindex)
