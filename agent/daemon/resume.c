@@ -142,7 +142,7 @@ int resume_feed(struct history *history, struct entities *entities, struct pipel
 
 struct restored_incidents {
 	struct ledger *ledger;
-	size_t n;
+	size_t n, unreadable;
 };
 
 static int resume_take_incident(void *arg, int n, char *const *values, char *const *names)
@@ -151,8 +151,7 @@ static int resume_take_incident(void *arg, int n, char *const *values, char *con
 	if (n == 1 && values[0] && ledger_restore(r->ledger, values[0]) == 0)
 		r->n++;
 	else
-		log_warn("ledger",
-			"a stored incident cannot be read; it stays in the database as it is");
+		r->unreadable++;
 	return 0;
 }
 
@@ -234,6 +233,11 @@ int resume_agent(const char *path, struct entities *entities, const struct confi
 		"opened_ns, id",
 		(long long)closed_ns);
 	rc = history_sql(history, sql.s, resume_take_incident, &restored, e);
+	if (restored.unreadable > 0)
+		log_warn("ledger",
+			"%zu stored incident%s cannot be read; they stay in the database as they "
+			"are",
+			restored.unreadable, plural(restored.unreadable));
 	if (rc == 0)
 		rc = history_sql(history, "SELECT max(to_ns) FROM findings", resume_take_number,
 			&known_ns, e);
