@@ -28,6 +28,9 @@ static const struct command_option options[] = {
 	{0},
 };
 
+#define MIB 1048576.0
+#define LEAST_BYTES 102400 /* smaller tables are left to --format json */
+
 extern const struct command command_db;
 
 /* ---- the file ------------------------------------------------------------- */
@@ -88,7 +91,15 @@ static void print_stat(
 			fprintf(out, "%-24s -\n", lines[i].title);
 	}
 	const json_t *metrics = json_object_get(doc, "metrics"), *m;
+	const json_t *tables = json_object_get(doc, "tables");
 	size_t k;
+	if (header && json_array_size(tables) > 0)
+		fprintf(out, "\n%-32s %16s\n", "TABLE", "MiB");
+	json_array_foreach (tables, k, m)
+		if (json_number_value(json_object_get(m, "bytes")) >= LEAST_BYTES)
+			fprintf(out, "%-32s %16.1f\n",
+				json_string_value(json_object_get(m, "table")),
+				json_number_value(json_object_get(m, "bytes")) / MIB);
 	if (header && json_array_size(metrics) > 0)
 		fprintf(out, "\n%-32s %16s\n", "METRIC", "SAMPLES");
 	json_array_foreach (metrics, k, m)
@@ -126,8 +137,13 @@ static json_t *stat_document(const char *path, const struct db_stat *stat)
 			json_array_append_new(metrics,
 				json_pack("{s:s, s:I}", "metric", metric_info(m)->name, "samples",
 					(json_int_t)stat->by_metric[m]));
+	json_t *tables = json_array();
+	for (unsigned t = 0; t < stat->n_tables; t++)
+		json_array_append_new(tables,
+			json_pack("{s:s, s:I}", "table", stat->tables[t].name, "bytes",
+				(json_int_t)stat->tables[t].bytes));
 	return json_pack("{s:o, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:s, s:o}",
+			 "s:I, s:I, s:s, s:o, s:o}",
 		"path", json_string_or_null(path), "schema_version", stat->schema_version,
 		"file_bytes", (json_int_t)stat->file_bytes, "wal_bytes",
 		(json_int_t)stat->wal_bytes, "free_bytes", (json_int_t)stat->free_bytes,
@@ -136,7 +152,7 @@ static json_t *stat_document(const char *path, const struct db_stat *stat)
 		"rows", (json_int_t)stat->rows, "samples", (json_int_t)stat->samples, "flows",
 		(json_int_t)stat->flows, "findings", (json_int_t)stat->findings, "incidents",
 		(json_int_t)stat->incidents, "events", (json_int_t)stat->events, "integrity",
-		stat->check, "metrics", metrics);
+		stat->check, "metrics", metrics, "tables", tables);
 }
 
 static int run_stat(const struct command_args *args, const char *path, struct err *e)

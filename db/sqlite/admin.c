@@ -141,12 +141,41 @@ static uint64_t count_rows(sqlite3 *db, const char *sql, int *rc)
 	return (uint64_t)sqlite_int(db, sql, 0, rc);
 }
 
+/* Which tables fill the file. Table dbstat: https://www.sqlite.org/dbstat.html; a SQLite without it
+ * leaves the list empty. */
+static int stat_tables(sqlite3 *db, struct db_stat *stat)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	static const char sql[] =
+		"SELECT m.tbl_name, sum(d.pgsize) AS bytes FROM dbstat d JOIN sqlite_master m ON "
+		"m.name=d.name WHERE d.aggregate=1 GROUP BY 1 ORDER BY bytes DESC, 1 LIMIT ?1";
+	int rc = SQLITE_OK;
+
+	if (!sqlite3_compileoption_used("ENABLE_DBSTAT_VTAB"))
+		return SQLITE_OK;
+	rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int(st, 1, DB_STAT_TABLES);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW && stat->n_tables < DB_STAT_TABLES) {
+		struct db_stat_table *table = &stat->tables[stat->n_tables++];
+		const char *name = (const char *)sqlite3_column_text(st, 0);
+		snprintf(table->name, sizeof(table->name), "%s", str_or(name, ""));
+		table->bytes = (uint64_t)sqlite3_column_int64(st, 1);
+	}
+	if (rc == SQLITE_DONE || rc == SQLITE_ROW)
+		return SQLITE_OK;
+	return rc;
+}
+
 static int stat_contents(sqlite3 *db, struct db_stat *stat)
 {
 	int rc = quick_check(db, stat->check, sizeof(stat->check));
 
 	if (rc == SQLITE_OK && strcmp(stat->check, "ok") == 0)
 		rc = count_samples(db, stat);
+	if (rc == SQLITE_OK && strcmp(stat->check, "ok") == 0)
+		rc = stat_tables(db, stat);
 	int *told = &rc;
 	if (rc == SQLITE_OK && strcmp(stat->check, "ok") != 0)
 		told = NULL;

@@ -8,6 +8,13 @@
 
 struct err;
 
+#define DB_STAT_TABLES 40 /* the largest */
+
+struct db_stat_table {
+	char name[40];
+	uint64_t bytes; /* with its indexes */
+};
+
 struct db_stat {
 	int schema_version;
 	/* free: inside the file, filled again before it grows */
@@ -17,6 +24,8 @@ struct db_stat {
 	uint64_t flows, findings, incidents, events;
 	int64_t first_ns, last_ns; /* 0 when there are no samples */
 	int writer_pid; /* 0 = none, negative errno = not known */
+	struct db_stat_table tables[DB_STAT_TABLES]; /* largest first */
+	unsigned n_tables;
 	/* "ok", or the first thing SQLite's quick_check complains about */
 	char check[256];
 };

@@ -1081,6 +1081,9 @@ static void strange_files(void **state)
 	assert_int_equal(s.samples, 5000);
 	assert_int_equal(s.by_metric[M_PORT_IN_OCTETS], 5000);
 	assert_int_equal(s.first_ns, SECONDS(0));
+	assert_true(s.n_tables > 10); /* which tables fill it, the largest first */
+	assert_string_equal(s.tables[0].name, "sample_port");
+	assert_true(s.tables[0].bytes > 50000 && s.tables[0].bytes < s.file_bytes);
 	char noise[8192];
 	memset(noise, 0xa5, sizeof(noise));
 	for (off_t page = 1; page < 8; page++)
