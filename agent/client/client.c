@@ -78,6 +78,8 @@ static int open_store(struct client *client, struct err *e)
 			return -EAGAIN;
 		return r;
 	}
+	if (r < 0 && access(client->db_path, F_OK) == 0)
+		return r; /* it is there, and cannot be opened */
 	return err_set(e, -EAGAIN,
 		"%s is not ready: an agent (pid %d) has just begun to make it; try again in a "
 		"moment",

@@ -161,8 +161,9 @@ int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)
 
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db, rc, "read", path);
-	sqlite3_int64 app = sqlite_int(db, "PRAGMA application_id", 0, &rc);
-	sqlite3_int64 version = sqlite_int(db, "PRAGMA user_version", 0, &rc);
+	sqlite3_int64 app = sqlite_int(db, "PRAGMA application_id", 0, &rc), version = 0;
+	if (rc == SQLITE_OK)
+		version = sqlite_int(db, "PRAGMA user_version", 0, &rc);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db, rc, "read", path);
 	if (objects == 0 && app == 0 && version == 0) {
@@ -303,9 +304,11 @@ static int renew_views(sqlite3 *db)
 
 	schema_views(&sql);
 	sqlite3_int64 hash = (sqlite3_int64)hash_bytes(sql.s, sql.n, 0);
-	if (sqlite_int(db, "SELECT value FROM meta WHERE key='views'", 0, NULL) == hash)
+	int rc;
+	if (sqlite_int(db, "SELECT value FROM meta WHERE key='views'", 0, &rc) == hash)
 		return SQLITE_OK;
-	int rc = sqlite_exec(db, "BEGIN IMMEDIATE");
+	if (rc == SQLITE_OK)
+		rc = sqlite_exec(db, "BEGIN IMMEDIATE");
 	for (size_t i = 0; rc == SQLITE_OK && schema_view_names[i]; i++)
 		rc = sqlite_execf(db, "DROP VIEW IF EXISTS %s", schema_view_names[i]);
 	if (rc == SQLITE_OK)

@@ -103,7 +103,7 @@ static int sqlite_store_settle(void *state, struct err *e)
 	return sqlite_fail(e, writer->db, rc, "checkpoint", writer->o.path);
 }
 
-static int64_t sqlite_store_newest(void *state)
+static int sqlite_store_newest(void *state, int64_t *ret)
 {
 	const struct store_writer *writer = state;
 	static const char sql[] =
@@ -112,7 +112,11 @@ static int64_t sqlite_store_newest(void *state)
 		"SELECT max((SELECT max(t_ns) FROM instant WHERE device=d.id)) FROM d "
 		"WHERE d.id IS NOT NULL";
 
-	return sqlite_int(writer->db, sql, 0, NULL);
+	int rc = SQLITE_IOERR;
+
+	if (writer->db)
+		*ret = sqlite_int(writer->db, sql, 0, &rc);
+	return sqlite_errno(rc);
 }
 
 static uint64_t sqlite_store_log_bytes(const void *state)
@@ -164,8 +168,11 @@ static int sqlite_store_recall(void *state, const char *key, char *buf, size_t s
 {
 	const struct store_writer *writer = state;
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(
-		writer->db, "SELECT value FROM meta WHERE key=?1", -1, &st, NULL);
+	int rc = SQLITE_IOERR;
+
+	if (writer->db)
+		rc = sqlite3_prepare_v2(
+			writer->db, "SELECT value FROM meta WHERE key=?1", -1, &st, NULL);
 
 	if (rc != SQLITE_OK)
 		return sqlite_errno(rc);
@@ -177,7 +184,7 @@ static int sqlite_store_recall(void *state, const char *key, char *buf, size_t s
 		return sqlite_errno(rc);
 	const char *text = (const char *)sqlite3_column_text(st, 0);
 	if (!text)
-		return -ENOENT;
+		return -ENOMEM;
 	snprintf(buf, size, "%s", text);
 	return 0;
 }

@@ -319,20 +319,30 @@ static int64_t store_boot_ns(void)
 
 /* The time that retention counts from. It is kept in the store: a sample that was stored under a
  * wrong clock must not vouch for that clock after a restart. */
-static int64_t store_clock_now(struct store *store)
+static int store_clock_read(struct store *store, struct err *e)
 {
 	char text[RETAIN_TEXT_MAX];
 
-	if (!store->clock_known) {
-		store->newest_ns = store->backend->newest(store->state);
-		retain_clock_limit(&store->retain_clock, store->o.raw_ns);
-		if (store->backend->recall(store->state, RETAIN_KEY, text, sizeof(text)) == 0)
-			retain_clock_parse(&store->retain_clock, text);
-	}
+	if (store->clock_known)
+		return 0;
+	int r = store->backend->newest(store->state, &store->newest_ns);
+	retain_clock_limit(&store->retain_clock, store->o.raw_ns);
+	if (r == 0)
+		r = store->backend->recall(store->state, RETAIN_KEY, text, sizeof(text));
+	if (r == 0)
+		retain_clock_parse(&store->retain_clock, text);
+	if (r < 0 && r != -ENOENT) /* a clock that nothing vouches for deletes nothing */
+		return err_set(e, r, "cannot read %s: %s", store->path, strerror(-r));
+	store->clock_known = true;
+	return 0;
+}
+
+static int64_t store_clock_now(struct store *store)
+{
+	char text[RETAIN_TEXT_MAX];
 	const int64_t now_ns = retain_clock_now(
 		&store->retain_clock, store->newest_ns, wall_now(), store_boot_ns());
 	retain_clock_print(&store->retain_clock, text, sizeof(text));
-	store->clock_known = true;
 	if (store->backend->remember(store->state, RETAIN_KEY, text) < 0)
 		log_debug("store", "%s: the time of retention could not be kept", store->path);
 	return now_ns;
@@ -445,7 +455,9 @@ static int64_t store_maintain(struct store *store)
 	pthread_mutex_unlock(&store->mutex);
 	store->backend->keep(store->state, &options);
 	retain_clock_limit(&store->retain_clock, options.raw_ns);
-	int r = store->backend->maintain(store->state, store_retain_now(store), &more, &e);
+	int r = store_clock_read(store, &e);
+	if (r == 0)
+		r = store->backend->maintain(store->state, store_retain_now(store), &more, &e);
 	if (r == 0)
 		r = store->backend->usage(store->state, &usage, &e);
 	if (r < 0)
@@ -472,8 +484,12 @@ static int store_turn(struct store *store, int64_t *retry_ns)
 {
 	store->flush = false;
 	if (!store->clock_known) {
-		/* before this process stores a sample of its own */
+		/* Before this process stores a sample of its own. What cannot be read now could be
+		 * its own later: then the data count as very old, and nothing is deleted. */
 		pthread_mutex_unlock(&store->mutex);
+		if (store_clock_read(store, NULL) < 0)
+			store->newest_ns = 1;
+		store->clock_known = true;
 		store_clock_now(store);
 		pthread_mutex_lock(&store->mutex);
 	}

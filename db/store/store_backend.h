@@ -61,7 +61,7 @@ struct store_backend {
 	/* Bytes in that log. */
 	uint64_t (*log_bytes)(const void *state);
 	/* The time of the newest stored sample, ns since 1970; 0 = there is none. */
-	int64_t (*newest)(void *state);
+	int (*newest)(void *state, int64_t *ret);
 	/* What retention goes by from now on: the quota and the ages of @options. */
 	void (*keep)(void *state, const struct store_options *options);
 	/* Outside of a transaction: deletes one chunk of what is too old. *ret_more: there is more.

@@ -8,6 +8,7 @@
  *   every_nth [--seed S]             a sample: some ten single failures in each hour, spread over
  *                                    it, and some that last
  *   every_nth --all [OPERATION]      each N; with --first F --most M: the first F, and M more
+ *   every_nth --list                 the operations
  *   every_nth OPERATION N [lasts|K]  one run, with the log of the store; K: each K-th from N on
  *
  * One line per operation; exit status 1 when any of the last six columns is not 0.
@@ -34,32 +35,34 @@ static const struct nth_row {
 	unsigned ops;
 	int rc;
 	bool torn;
+	bool rare; /* not in the sample: others there go the same way */
 } nth_rows[] = {
-	{"xOpen", FAULT_BIT(FAULT_OPEN), SQLITE_CANTOPEN, false},
-	{"xDelete", FAULT_BIT(FAULT_DELETE), SQLITE_IOERR_DELETE, false},
-	{"xAccess", FAULT_BIT(FAULT_ACCESS), SQLITE_IOERR_ACCESS, false},
-	{"xRead", FAULT_BIT(FAULT_READ), SQLITE_IOERR_READ, false},
-	{"xRead.corrupt", FAULT_BIT(FAULT_READ), SQLITE_IOERR_CORRUPTFS, false},
-	{"xWrite", FAULT_BIT(FAULT_WRITE), SQLITE_IOERR_WRITE, false},
-	{"xWrite.full", FAULT_BIT(FAULT_WRITE), SQLITE_FULL, false},
-	{"xWrite.short", FAULT_BIT(FAULT_WRITE), SQLITE_FULL, true},
-	{"xTruncate", FAULT_BIT(FAULT_TRUNCATE), SQLITE_IOERR_TRUNCATE, false},
-	{"xSync", FAULT_BIT(FAULT_SYNC), SQLITE_IOERR_FSYNC, false},
-	{"xFileSize", FAULT_BIT(FAULT_SIZE), SQLITE_IOERR_FSTAT, false},
-	{"xLock", FAULT_BIT(FAULT_LOCK), SQLITE_IOERR_LOCK, false},
-	{"xLock.busy", FAULT_BIT(FAULT_LOCK), SQLITE_BUSY, false},
-	{"xUnlock", FAULT_BIT(FAULT_UNLOCK), SQLITE_IOERR_UNLOCK, false},
-	{"xShmMap", FAULT_BIT(FAULT_SHM_MAP), SQLITE_IOERR_SHMMAP, false},
-	{"xShmLock", FAULT_BIT(FAULT_SHM_LOCK), SQLITE_IOERR_SHMLOCK, false},
-	{"xShmLock.busy", FAULT_BIT(FAULT_SHM_LOCK), SQLITE_BUSY, false},
-	{"xShmUnlock", FAULT_BIT(FAULT_SHM_UNLOCK), SQLITE_IOERR_SHMLOCK, false},
+	{"xOpen", FAULT_BIT(FAULT_OPEN), SQLITE_CANTOPEN, false, false},
+	{"xDelete", FAULT_BIT(FAULT_DELETE), SQLITE_IOERR_DELETE, false, false},
+	{"xAccess", FAULT_BIT(FAULT_ACCESS), SQLITE_IOERR_ACCESS, false, true},
+	{"xRead", FAULT_BIT(FAULT_READ), SQLITE_IOERR_READ, false, false},
+	{"xRead.corrupt", FAULT_BIT(FAULT_READ), SQLITE_IOERR_CORRUPTFS, false, true},
+	{"xWrite", FAULT_BIT(FAULT_WRITE), SQLITE_IOERR_WRITE, false, false},
+	{"xWrite.full", FAULT_BIT(FAULT_WRITE), SQLITE_FULL, false, true},
+	{"xWrite.short", FAULT_BIT(FAULT_WRITE), SQLITE_FULL, true, false},
+	{"xTruncate", FAULT_BIT(FAULT_TRUNCATE), SQLITE_IOERR_TRUNCATE, false, false},
+	{"xSync", FAULT_BIT(FAULT_SYNC), SQLITE_IOERR_FSYNC, false, false},
+	{"xFileSize", FAULT_BIT(FAULT_SIZE), SQLITE_IOERR_FSTAT, false, true},
+	{"xLock", FAULT_BIT(FAULT_LOCK), SQLITE_IOERR_LOCK, false, true},
+	{"xLock.busy", FAULT_BIT(FAULT_LOCK), SQLITE_BUSY, false, false},
+	{"xUnlock", FAULT_BIT(FAULT_UNLOCK), SQLITE_IOERR_UNLOCK, false, true},
+	{"xShmMap", FAULT_BIT(FAULT_SHM_MAP), SQLITE_IOERR_SHMMAP, false, false},
+	{"xShmLock", FAULT_BIT(FAULT_SHM_LOCK), SQLITE_IOERR_SHMLOCK, false, false},
+	{"xShmLock.busy", FAULT_BIT(FAULT_SHM_LOCK), SQLITE_BUSY, false, true},
+	{"xShmUnlock", FAULT_BIT(FAULT_SHM_UNLOCK), SQLITE_IOERR_SHMLOCK, false, false},
 	{"locks", /* as when fcntl() fails */
 		FAULT_BIT(FAULT_LOCK) | FAULT_BIT(FAULT_UNLOCK) | FAULT_BIT(FAULT_SHM_LOCK) |
 			FAULT_BIT(FAULT_SHM_UNLOCK),
-		SQLITE_IOERR_LOCK, false},
-	{"readonly", FAULT_BIT(FAULT_WRITE) | FAULT_BIT(FAULT_TRUNCATE), SQLITE_READONLY, false},
-	{"disk", FAULT_DISK, SQLITE_IOERR, true},
-	{"malloc", FAULT_BIT(FAULT_MALLOC), SQLITE_NOMEM, false},
+		SQLITE_IOERR_LOCK, false, false},
+	{"readonly", FAULT_BIT(FAULT_WRITE) | FAULT_BIT(FAULT_TRUNCATE), SQLITE_READONLY, false,
+		true},
+	{"disk", FAULT_DISK, SQLITE_IOERR, true, false},
+	{"malloc", FAULT_BIT(FAULT_MALLOC), SQLITE_NOMEM, false, false},
 };
 
 static struct { /* the hour without a fault */
@@ -273,6 +276,13 @@ static const struct nth_row *nth_find(const char *name)
 	exit(2);
 }
 
+static int nth_list(void)
+{
+	for (size_t i = 0; i < rw_countof(nth_rows); i++)
+		printf("%s\n", nth_rows[i].name);
+	return 0;
+}
+
 static int nth_one(const char *name, const char *number, bool lasts, int64_t every)
 {
 	size_t n;
@@ -292,6 +302,8 @@ int main(int argc, char **argv)
 	bool all = false, lasts = false, good = true;
 
 	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--list") == 0)
+			return nth_list();
 		if (strcmp(argv[i], "--all") == 0)
 			all = true;
 		else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
@@ -328,6 +340,8 @@ int main(int argc, char **argv)
 	nth_head();
 	for (size_t i = 0; i < rw_countof(nth_rows); i++) {
 		if (only && &nth_rows[i] != nth_find(only))
+			continue;
+		if (!all && !only && nth_rows[i].rare)
 			continue;
 		if (all)
 			good &= nth_all(&nth_rows[i], first, most);

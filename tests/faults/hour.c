@@ -219,7 +219,7 @@ static void hour_give_documents(struct hour *hour, int step)
 		.speed_bps = 1000,
 		.t_ns = now_ns};
 
-	snprintf(text, sizeof(text), "fabric: probe%d\n", step);
+	snprintf(text, sizeof(text), "fabric: p%d\ndevices: [{ name: leaf0, role: leaf }]\n", step);
 	book_row(hour->book, BOOK_FABRIC, now_ns, "%s", text);
 	store_fabric(hour->store, now_ns, text);
 	hour_gave(hour);

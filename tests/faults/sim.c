@@ -3,6 +3,7 @@
 #include "tests/faults/sim.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
@@ -57,6 +58,8 @@ ssize_t __real_write(int fd, const void *data, size_t n);
 
 int __wrap_pthread_create(
 	pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg);
+int __real_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
 int __wrap_pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 int __wrap_pthread_cond_timedwait(
 	pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until);
@@ -163,6 +166,17 @@ void sim_advance(int64_t ns)
 		sim.now_ns = until_ns;
 }
 
+int64_t sim_mark(void)
+{
+	return sim.now_ns;
+}
+
+void sim_go_back(int64_t mark)
+{
+	sim.now_ns = mark;
+	sim.slices = 0;
+}
+
 void sim_sleep_us(int64_t us)
 {
 	sim.now_ns += us * NS_PER_US;
@@ -201,6 +215,15 @@ ssize_t __wrap_write(int fd, const void *data, size_t n)
 		sim.n_log += n;
 	}
 	return (ssize_t)n;
+}
+
+/* Without a descriptor it is a sleep. */
+int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+	if (!sim.active || n > 0)
+		return __real_poll(fds, n, timeout_ms);
+	sim_sleep_us(timeout_ms * 1000LL);
+	return 0;
 }
 
 int __wrap_pthread_create(

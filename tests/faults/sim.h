@@ -17,6 +17,9 @@ void sim_stop(void);
 int64_t sim_wall_ns(void);
 /* Lets so much time pass; the other threads do what falls due in it. */
 void sim_advance(int64_t ns);
+/* The clocks go back to where they were: the other threads must not have run meanwhile. */
+int64_t sim_mark(void);
+void sim_go_back(int64_t mark);
 void sim_sleep_us(int64_t us); /* of whichever thread runs */
 
 /* The lines that were logged since sim_start(), and how many bytes they are. */
