@@ -270,8 +270,6 @@ static int client_explain(const struct client *client, int r, struct err *e)
 	json_t *reply = NULL, *request = NULL;
 	const char *path = usual.s, *since = NULL, *reason = NULL;
 	struct err ignored = {0};
-	if (r == -EINVAL || r == -EAGAIN)
-		return r;
 	str_addf(&usual, "%s.sock", client->db_path);
 	path = usual.s;
 	if (client->config && client->config->socket_path &&
@@ -283,7 +281,7 @@ static int client_explain(const struct client *client, int r, struct err *e)
 			"reason", &reason);
 	if (since && reason) {
 		snprintf(why, sizeof(why), "%s", e->text);
-		err_set(e, r,
+		r = err_set(e, -EIO,
 			"an agent polls without a database since %s: %.300s. It alerts, and keeps "
 			"samples in memory until the file can be opened. Here: %.300s",
 			since, reason, why);

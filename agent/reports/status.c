@@ -425,12 +425,15 @@ static void status_explain_silent(const struct status_row *row, int64_t age_ns, 
 		str_if(row->polled, " and 2s to store it"), limit);
 }
 
-/* What the database says of it is too old because nothing reaches the database, not because the
- * device is silent. */
-static bool status_is_stuck(const struct client *client, const struct status_row *row)
+/* What the database says of it is too old because nothing reaches the database: when that began,
+ * the device was not silent. */
+static bool status_is_stuck(
+	const struct client *client, const struct status_row *row, int64_t age_ns)
 {
-	return client->stuck_ns && !client->past &&
-		client->at_ns - client->stuck_ns > status_limit_ns(row);
+	const int64_t limit_ns = status_limit_ns(row), stuck_ns = client->at_ns - client->stuck_ns;
+	if (!client->stuck_ns || client->past)
+		return false;
+	return stuck_ns > limit_ns || (age_ns > limit_ns && age_ns - stuck_ns <= limit_ns);
 }
 
 static void status_explain_stuck(
@@ -453,7 +456,7 @@ static enum known status_judge(
 		status_explain_unpolled(client, row, why);
 		return UNKNOWN;
 	}
-	if (row->polled && status_is_stuck(client, row)) {
+	if (row->polled && status_is_stuck(client, row, age_ns)) {
 		status_explain_stuck(client, row, why);
 		return UNKNOWN;
 	}

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/str.h"
+#include "db/sqlite/store_holders.h"
 
 static const struct {
 	int rc, error;
@@ -46,10 +48,16 @@ int sqlite_fail(struct err *e, sqlite3 *db, int rc, const char *doing, const cha
 	if (db && sqlite3_errcode(db) != SQLITE_OK)
 		what = sqlite3_errmsg(db);
 
+	rw_cleanup(str_done) struct str who = {0};
+	if ((rc & 0xff) == SQLITE_BUSY) {
+		store_holders_text(path, "-shm", &who);
+		if (who.n == 0)
+			store_holders_text(path, "", &who);
+	}
 	for (size_t i = 0; i < rw_countof(causes); i++)
 		if (causes[i].rc == (rc & 0xff))
-			return err_set(e, causes[i].error, "cannot %s %s: %s: %s", doing, path,
-				what, causes[i].remedy);
+			return err_set(e, causes[i].error, "cannot %s %s: %s: %s%s%s", doing, path,
+				what, causes[i].remedy, str_if(who.n > 0, ": "), str_or(who.s, ""));
 	return err_set(e, -EIO, "cannot %s %s: %s", doing, path, what);
 }
 

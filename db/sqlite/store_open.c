@@ -14,7 +14,8 @@
 #include "db/sqlite/sqlite_io.h"
 #include "db/sqlite/store_write.h"
 
-#define BUSY_MS 5000
+/* Of a lock that another tool holds: then the samples wait in memory, and people are told. */
+#define BUSY_MS 1000
 
 /* A lock that another tool holds passes; that of another writer of ours does not. */
 static int open_busy(int r)

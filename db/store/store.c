@@ -702,7 +702,11 @@ static void beat_once(struct store *store, int *ret_fd)
 	pthread_mutex_unlock(&store->mutex);
 	if (*ret_fd < 0)
 		*ret_fd = store_state_open(store->path);
-	if (*ret_fd >= 0 && store_state_put(*ret_fd, &state) < 0) {
+	int r = 0;
+	if (*ret_fd >= 0)
+		r = store_state_put(*ret_fd, &state);
+	/* a full disk: it is kept, and its lock with it, which says at least that somebody runs */
+	if (r < 0 && r != -ENOSPC) {
 		close(*ret_fd); /* made anew with the next beat */
 		*ret_fd = -1;
 	}

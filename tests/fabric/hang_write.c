@@ -1,6 +1,7 @@
 /*
  * hang_write - a library to preload: while the file named by HANG_WHILE exists, writes to the
- * database do not return, as on a disk that has stopped to answer.
+ * database and its syncs do not return, as on a disk that has stopped to answer; while the one
+ * named by HANG_READS_WHILE exists, reads do not either.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include <unistd.h>
 
 typedef ssize_t pwrite_fn(int fd, const void *data, size_t n, off_t at);
+typedef ssize_t pread_fn(int fd, void *data, size_t n, off_t at);
+typedef int sync_fn(int fd);
 
 static int is_database(int fd)
 {
@@ -23,9 +26,9 @@ static int is_database(int fd)
 		strstr(name, ".state") == NULL;
 }
 
-static void hang(int fd)
+static void hang(int fd, const char *variable)
 {
-	const char *name = getenv("HANG_WHILE");
+	const char *name = getenv(variable);
 	if (!name || !is_database(fd))
 		return;
 	while (access(name, F_OK) == 0)
@@ -36,7 +39,7 @@ static ssize_t write_real(const char *symbol, int fd, const void *data, size_t n
 {
 	pwrite_fn *real;
 	*(void **)(void *)&real = dlsym(RTLD_NEXT, symbol);
-	hang(fd);
+	hang(fd, "HANG_WHILE");
 	return real(fd, data, n, at);
 }
 
@@ -48,4 +51,40 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
 ssize_t pwrite64(int fd, const void *data, size_t n, off64_t at)
 {
 	return write_real("pwrite64", fd, data, n, at);
+}
+
+static ssize_t read_real(const char *symbol, int fd, void *data, size_t n, off_t at)
+{
+	pread_fn *real;
+	*(void **)(void *)&real = dlsym(RTLD_NEXT, symbol);
+	hang(fd, "HANG_READS_WHILE");
+	return real(fd, data, n, at);
+}
+
+ssize_t pread(int fd, void *data, size_t n, off_t at)
+{
+	return read_real("pread", fd, data, n, at);
+}
+
+ssize_t pread64(int fd, void *data, size_t n, off64_t at)
+{
+	return read_real("pread64", fd, data, n, at);
+}
+
+static int sync_real(const char *symbol, int fd)
+{
+	sync_fn *real;
+	*(void **)(void *)&real = dlsym(RTLD_NEXT, symbol);
+	hang(fd, "HANG_WHILE");
+	return real(fd);
+}
+
+int fsync(int fd)
+{
+	return sync_real("fsync", fd);
+}
+
+int fdatasync(int fd)
+{
+	return sync_real("fdatasync", fd);
 }

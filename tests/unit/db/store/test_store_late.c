@@ -297,6 +297,52 @@ static void refused_is_silent(void **state)
 	world_done(&w);
 }
 
+/* "BEGIN EXCLUSIVE" in a shell: what was given waits, with the name of who is in the way. */
+static void locked_by_another_tool(void **state)
+{
+	struct db_world w;
+	struct store_state said;
+	char pid_text[32];
+	int ready[2];
+	world_init(&w);
+	struct entities *entities = entities_new();
+	struct store *store = late_open(w.path, entities);
+	const uint32_t port = entities_intern(entities, "leaf1", "a", PRIO_NONE);
+	give_value(store, port, 1, 11);
+	wait_written(store);
+	assert_int_equal(pipe(ready), 0);
+	const pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		sqlite3 *db;
+		sqlite3_open_v2(w.path, &db, SQLITE_OPEN_READWRITE, NULL);
+		sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+		if (write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	char x;
+	assert_int_equal(read(ready[0], &x, 1), 1);
+	give_value(store, port, 2, 12);
+	wait_stage(w.path, STAGE_WAITING, &said);
+	while (!strstr(said.reason, "locked")) { /* at first it is only a write that takes long */
+		poll(NULL, 0, 50);
+		assert_int_equal(store_state_read(w.path, &said), 0);
+	}
+	snprintf(pid_text, sizeof(pid_text), "pid %d (", (int)pid);
+	if (access("/proc/locks", R_OK) == 0)
+		assert_non_null(strstr(said.reason, pid_text));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	wait_written(store);
+	assert_int_equal(value_of(&w, "leaf1", "a"), 12);
+	close(ready[0]);
+	close(ready[1]);
+	store_close(store);
+	entities_free(entities);
+	world_done(&w);
+}
+
 /* ---- who holds the log --------------------------------------------------- */
 
 static void holder_has_a_name(void **state)
@@ -430,6 +476,7 @@ int main(void)
 		cmocka_unit_test_setup(reader_is_not_in_the_way, works),
 		cmocka_unit_test_setup(hard_link_is_locked, works),
 		cmocka_unit_test_setup(refused_is_silent, works),
+		cmocka_unit_test_setup(locked_by_another_tool, works),
 		cmocka_unit_test_setup(holder_has_a_name, works),
 		cmocka_unit_test_setup(damaged_file_is_set_aside, works),
 		cmocka_unit_test_setup(foreign_file_is_left_alone, works),
