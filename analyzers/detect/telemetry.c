@@ -139,6 +139,10 @@ static struct pulse_gaps telemetry_gaps(const struct analyzer_in *in)
 	for (uint32_t i = 1; i < s->n; i++)
 		if (s->t_ns[i] - s->t_ns[i - 1] > usual_ns)
 			gaps.v[gaps.n++] = (struct pulse_gap){s->t_ns[i - 1], s->t_ns[i]};
+	/* Away since the first pulse that is known: whether it was there before is not known. */
+	for (size_t i = 0; i < gaps.n; i++)
+		if (gaps.v[i].from_ns == gaps.since_ns)
+			gaps.v[i].from_ns = INT64_MIN;
 	return gaps;
 }
 
