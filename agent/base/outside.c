@@ -16,9 +16,14 @@ void outside_begin(void)
 	atomic_store(&stands, true);
 }
 
+bool outside_stands(void)
+{
+	return atomic_load(&stands);
+}
+
 bool outside_is(const char *path)
 {
-	if (!atomic_load(&stands))
+	if (!outside_stands())
 		return false;
 	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 && errno == EACCES && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0;

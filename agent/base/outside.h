@@ -10,6 +10,7 @@
 
 /* outside_begin - from now on a wall stands. */
 void outside_begin(void);
+bool outside_stands(void);
 /* outside_is - may @path be read by its mode and owner, and yet not be opened here? */
 bool outside_is(const char *path);
 /* outside_hint - for the end of a message about @path: what to do, or "". */

@@ -11,6 +11,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
+#include "agent/base/outside.h"
 #include "agent/base/str.h"
 #include "agent/client/canary.h"
 #include "agent/client/control.h"
@@ -135,6 +136,14 @@ static int64_t agent_watch_clock(void *arg)
 	return now;
 }
 
+/* 0: it was started without; 1: only system calls are limited; 2: files too. */
+static int agent_walls(const struct agent *agent)
+{
+	if (!agent->options->sandbox)
+		return 0;
+	return 1 + outside_stands();
+}
+
 static void agent_record_health(struct agent *agent)
 {
 	health_begin(agent->health, mono_now());
@@ -144,6 +153,7 @@ static void agent_record_health(struct agent *agent)
 	health_pipeline(agent->health, pipeline_counters(agent->pipeline));
 	health_names(agent->health, agent->entities);
 	web_figures(agent, agent->health);
+	health_figure(agent->health, "process", "sandbox", "walls", "", agent_walls(agent));
 	sources_health(agent->sources, agent->health);
 	if (agent->config->traps) {
 		const struct trap_counters *counters = NULL;

@@ -5,6 +5,7 @@
  *
  *   process/   rss_bytes, started_s (wall clock), config_refused (1 = a reload was refused and the
  *              file on disk is not in force), config_refused_s (when, wall clock)
+ *   process/sandbox/  walls (0: none, 1: system calls, 2: system calls and files)
  *   process/web/  running, starts (where http.listen is configured)
  *   pipeline/  samples late duplicates refused restarts suspects flows late_flows windows
  *              findings failed

@@ -403,6 +403,20 @@ static void judge_config(struct doctor *doctor, const json_t *agent)
 			error, since);
 }
 
+/* An agent of an older version says nothing of it. */
+static void judge_sandbox(struct doctor *doctor, json_t *process)
+{
+	static const char *const closed[] = {"nothing", "system calls", "system calls and files"};
+	const double walls = doctor_health(doctor, "process/sandbox/walls");
+	if (!doctor->client->agent_alive || !(walls >= 0 && walls < (double)rw_countof(closed)))
+		return;
+	json_object_set_new(process, "sandbox", json_string(closed[(int)walls]));
+	if ((int)walls == 0)
+		doctor_todo(doctor, false, "sandbox", "restart the agent without --no-sandbox",
+			"the agent runs without its sandbox: who takes it over can do all that its "
+			"user can");
+}
+
 static void doctor_process(struct doctor *doctor)
 {
 	double rss_bytes = NAN, up_s = NAN;
@@ -426,6 +440,7 @@ static void doctor_process(struct doctor *doctor)
 	doctor_put_count(process, "rss_bytes", rss_bytes);
 	doctor_put_number(process, "up_s", up_s);
 	json_object_set_new(process, "dropped", dropped);
+	judge_sandbox(doctor, process);
 	json_object_set_new(doctor->doc, "process", process);
 }
 
