@@ -43,7 +43,7 @@ struct control_peer {
 	json_t *held; /* a reply that waits until what it says is stored; NULL */
 	uint64_t ticket; /* of the held reply */
 	mono_t held_since;
-	mono_t active;
+	mono_t active; /* accepted, or the last whole request: bytes alone keep no place */
 };
 
 struct control {
@@ -55,6 +55,7 @@ struct control {
 	control_hold_fn *hold; /* NULL: no reply waits */
 	control_ready_fn *ready;
 	void *arg;
+	int64_t idle_ns;
 	struct loop_timer *look; /* runs while replies are held */
 	struct control_peer clients[CONTROL_CLIENTS_MAX];
 };
@@ -156,6 +157,7 @@ static void client_request(struct control_peer *peer, const char *line, size_t n
 		client_reply(peer, control_error("expected a JSON object, not another value"));
 	else
 		client_answer(peer, request);
+	peer->active = loop_now(peer->control->loop);
 	json_decref(request);
 }
 
@@ -242,7 +244,6 @@ static void client_room(struct control_peer *peer)
 static void on_client(void *arg, int events)
 {
 	struct control_peer *peer = arg;
-	peer->active = loop_now(peer->control->loop);
 	if (events & LOOP_READ) {
 		client_room(peer);
 		const size_t room = peer->cap - peer->n;
@@ -370,6 +371,7 @@ int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
 
 	struct control *c = rw_calloc(1, sizeof(*c));
 	c->loop = loop;
+	c->idle_ns = CONTROL_IDLE_NS;
 	c->path = rw_strdup(path);
 	c->fn = fn;
 	c->arg = arg;
@@ -383,12 +385,17 @@ int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
 	return 0;
 }
 
+void control_idle(struct control *control, int64_t idle_ns)
+{
+	control->idle_ns = idle_ns;
+}
+
 void control_tick(struct control *control)
 {
 	mono_t now = loop_now(control->loop);
 	for (size_t k = 0; k < CONTROL_CLIENTS_MAX; k++) {
 		if (control->clients[k].fd >= 0 &&
-			now.ns - control->clients[k].active.ns > CONTROL_IDLE_NS)
+			now.ns - control->clients[k].active.ns > control->idle_ns)
 			client_close(&control->clients[k]);
 	}
 }

@@ -45,6 +45,8 @@ int control_new(struct loop *loop, const char *path, control_fn *fn, void *arg,
 typedef uint64_t control_hold_fn(void *arg);
 typedef bool control_ready_fn(void *arg, uint64_t ticket);
 void control_hold(struct control *control, control_hold_fn *hold, control_ready_fn *ready);
+/* control_idle - other than CONTROL_IDLE_NS, for tests. */
+void control_idle(struct control *control, int64_t idle_ns);
 void control_tick(struct control *control); /* each second: drop idle clients */
 void control_free(struct control *control); /* removes the socket file; NULL is fine */
 

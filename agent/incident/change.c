@@ -50,6 +50,8 @@ int change_read(const json_t *request, const char *who, int64_t now_ns, struct a
 	const json_t *t = json_object_get(request, "t_ns");
 	if (json_is_integer(t))
 		change.t_ns = json_integer_value(t);
+	if (change.t_ns < 0)
+		return err_set(e, -EINVAL, "the time lies before 1970");
 	if (change.t_ns > now_ns + CHANGE_AHEAD_NS)
 		return err_set(e, -EINVAL, "the time lies in the future; an event has happened");
 	*ret = change;

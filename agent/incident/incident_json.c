@@ -324,8 +324,10 @@ static const char *get_copy(const json_t *object, const char *key, struct arena 
 
 static int get_priority(const json_t *object)
 {
-	if (json_is_integer(json_object_get(object, "priority")))
-		return (int)get_integer(object, "priority");
+	const int64_t number = get_integer(object, "priority");
+	if (json_is_integer(json_object_get(object, "priority")) && number >= 0 &&
+		number <= PRIO_MOST)
+		return (int)number;
 	return PRIO_NONE;
 }
 

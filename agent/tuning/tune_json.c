@@ -61,8 +61,9 @@ static json_t *priority_json(int priority)
 static int priority_in(const json_t *object)
 {
 	const json_t *priority = tune_json_part(object, "priority");
-	if (json_is_integer(priority))
-		return (int)json_integer_value(priority);
+	const json_int_t number = json_integer_value(priority);
+	if (json_is_integer(priority) && number >= 0 && number <= PRIO_MOST)
+		return (int)number;
 	return PRIO_NONE;
 }
 

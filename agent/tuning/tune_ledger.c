@@ -208,6 +208,21 @@ static void tune_ledger_renew(
 	tune_record_free(old);
 }
 
+/* Times that a client names. Evidence is kept as long as its sheet is open, so a sheet without an
+ * end would keep the database from ever forgetting. */
+#define MADE_BEFORE_NS (366LL * 24 * 3600 * NS_PER_S)
+#define MADE_AFTER_NS (3600 * NS_PER_S) /* the clock of another host */
+
+static bool tune_sheet_times_fit(const struct tune_sheet *sheet, int64_t now_ns)
+{
+	const int64_t latest_ns = now_ns + MADE_AFTER_NS;
+	if (sheet->made_ns < now_ns - MADE_BEFORE_NS || sheet->made_ns > latest_ns)
+		return false;
+	if (sheet->expires_ns > latest_ns + TUNE_LIFE_NS)
+		return false;
+	return sheet->from_ns >= 0 && sheet->from_ns <= sheet->to_ns && sheet->to_ns <= latest_ns;
+}
+
 /* A proposal has no past: who accepted, applied or verified it is only ever what the kernel said of
  * a client, never what a client says. */
 static void tune_record_unlived(struct tune_record *record)
@@ -220,6 +235,9 @@ static void tune_record_unlived(struct tune_record *record)
 	record->verified = NULL;
 	record->roll_back_ns = 0;
 	record->roll_back_open = false;
+	record->watched_ns = record->updated_ns = 0;
+	record->rates = NULL;
+	record->n_rates = 0;
 }
 
 int tune_ledger_propose(
@@ -235,7 +253,7 @@ int tune_ledger_propose(
 		rc = -EALREADY;
 	else if (!known && ledger->n >= RECORDS_MAX)
 		rc = -ENOSPC;
-	else if (!tune_record_complete(record))
+	else if (!tune_record_complete(record) || !tune_sheet_times_fit(&record->sheet, t_ns))
 		rc = -EINVAL;
 	if (rc != 0) {
 		tune_record_free(record);

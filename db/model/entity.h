@@ -22,6 +22,7 @@
 #define ENTITY_AGENT_PORT "canary"
 
 #define PRIO_NONE (-1)
+#define PRIO_MOST 7
 
 struct entity {
 	uint32_t id;

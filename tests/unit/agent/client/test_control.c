@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -271,6 +272,100 @@ static void test_reply_waits_for_commit(void **state)
 	str_done(&s.got);
 }
 
+/* A byte now and then is no request: whoever sends so loses the place. */
+static void *drip(void *arg)
+{
+	struct side *s = arg;
+	char buf[64];
+	const int fd = dial(s->w->path);
+	const struct timespec pause = {.tv_nsec = 20000000};
+	while (fd >= 0 && send(fd, "{", 1, MSG_NOSIGNAL) == 1) {
+		s->n++;
+		if (recv(fd, buf, sizeof(buf), MSG_DONTWAIT) == 0)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	close(fd);
+	mailbox_post(s->w->done, s);
+	return NULL;
+}
+
+/* Thousands of requests whose replies it does not read: no more of them is answered than fits. */
+static void *deaf(void *arg)
+{
+	struct side *s = arg;
+	static const char line[] = "{\"big\":100000}\n";
+	const int fd = dial(s->w->path);
+	char buf[4096];
+	const struct timeval limit = {.tv_sec = 5};
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	for (int k = 0; k < 100000; k++)
+		if (send(fd, line, sizeof(line) - 1, MSG_NOSIGNAL) != (ssize_t)sizeof(line) - 1)
+			break;
+	/* what had been answered before the place was lost */
+	for (ssize_t n; (n = recv(fd, buf, sizeof(buf), 0)) > 0;)
+		s->n += (size_t)n;
+	close(fd);
+	mailbox_post(s->w->done, s);
+	return NULL;
+}
+
+/* A line of ten megabytes: refused long before. */
+static void *endless(void *arg)
+{
+	struct side *s = arg;
+	const int fd = dial(s->w->path);
+	static char bytes[65536];
+	memset(bytes, 'x', sizeof(bytes));
+	while (s->n < 10u << 20) {
+		const ssize_t n = send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
+		if (n < 0)
+			break;
+		s->n += (size_t)n;
+	}
+	close(fd);
+	mailbox_post(s->w->done, s);
+	return NULL;
+}
+
+static void on_idle_tick(void *arg)
+{
+	control_tick(((struct world *)arg)->control);
+}
+
+static void test_hostile_clients(void **state)
+{
+	struct world *w = *state;
+	static const struct {
+		const char *what;
+		void *(*run)(void *arg);
+		size_t most;
+	} rows[] = {
+		{"drip", drip, 1000},
+		{"deaf", deaf, 64u << 20},
+		{"endless", endless, 8u << 20},
+	};
+	struct loop_timer *tick = loop_timer_new(w->loop, on_idle_tick, w);
+	loop_timer_start(tick, NS_PER_S / 20, NS_PER_S / 20);
+	control_idle(w->control, NS_PER_S / 2);
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		struct side s = {.w = w};
+		pthread_t thread;
+		print_message("   row: %s\n", rows[k].what);
+		assert_int_equal(pthread_create(&thread, NULL, rows[k].run, &s), 0);
+		assert_int_equal(loop_run(w->loop), 0);
+		pthread_join(thread, NULL);
+		if (s.n >= rows[k].most)
+			fail_msg("%s: %zu", rows[k].what, s.n);
+		/* others are served */
+		struct side other = {.w = w, .send = "{\"cmd\":\"a\"}\n", .n = 12};
+		converse(&other);
+		assert_string_equal(other.got.s, "{\"ok\":true,\"echo\":\"a\"}\n");
+		str_done(&other.got);
+	}
+	loop_timer_free(tick);
+}
+
 static void *call(void *arg)
 {
 	struct side *s = arg;
@@ -341,6 +436,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reply_waits_for_commit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hostile_clients, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_call_and_who, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_socket_file, setup, teardown),
 	};

@@ -136,6 +136,26 @@ static void test_silence_request(void **state)
 	}
 }
 
+/* What no clock shows: refused, without an overflow on the way. */
+static void test_silence_far_times(void **state)
+{
+	static const struct {
+		int64_t from_ns, until_ns;
+	} rows[] = {{INT64_MIN, INT64_MAX}, {INT64_MIN, NOON_NS + HOUR_NS},
+		{INT64_MAX - 1, INT64_MAX}, {NOON_NS, INT64_MAX}, {0, NOON_NS + HOUR_NS},
+		{INT64_MIN, INT64_MIN + 1}};
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		json_t *request = json_pack("{s:s, s:s, s:I, s:I}", "cause", "*", "why", "quiet",
+			"from_ns", (json_int_t)rows[k].from_ns, "until_ns",
+			(json_int_t)rows[k].until_ns);
+		struct silence s;
+		struct err e = {0};
+		if (silence_read(request, "ann", NOON_NS, &s, &e) != -EINVAL)
+			fail_msg("row %zu is a silence", k);
+		json_decref(request);
+	}
+}
+
 static void test_silence_database(void **state)
 {
 	char dir[] = "/tmp/rw-silence-XXXXXX";
@@ -181,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_silence_fits),
 		cmocka_unit_test(test_silence_longest),
 		cmocka_unit_test(test_silence_request),
+		cmocka_unit_test(test_silence_far_times),
 		cmocka_unit_test(test_silence_database),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,39 @@ static void test_forged(void **state)
 	assert_int_equal(state_of(w, "aaaaaaaa"), TUNE_PROPOSED);
 }
 
+/* A sheet keeps its evidence from being forgotten: not for ever, and not of all time. */
+static void test_forged_times(void **state)
+{
+	struct world *w = *state;
+	static const struct {
+		const char *key;
+		int64_t value;
+	} rows[] = {{"made_ns", INT64_MIN}, {"made_ns", INT64_MAX},
+		{"made_ns", T(-400LL * 24 * HOUR)}, {"expires_ns", INT64_MAX},
+		{"expires_ns", T(400LL * 24 * HOUR)}, {"from_ns", INT64_MIN},
+		{"from_ns", T(2 * HOUR)}, {"to_ns", INT64_MAX}};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		json_t *sheet = sheet_of("aaaaaaaa", 4e5);
+		json_object_set_new(json_object_get(sheet, "progress"), rows[i].key,
+			json_integer(rows[i].value));
+		if (propose_document(w, sheet) != -EINVAL)
+			fail_msg("%s %lld is taken", rows[i].key, (long long)rows[i].value);
+	}
+	json_t *sheet = sheet_of("aaaaaaaa", 4e5);
+	json_object_set_new(sheet, "priority", json_integer((1LL << 32) + 3));
+	json_object_update_new(json_object_get(sheet, "progress"),
+		json_pack("{s:I, s:I, s:[{s:s, s:f, s:f, s:I}]}", "looked_ns",
+			(json_int_t)INT64_MAX, "updated_ns", (json_int_t)INT64_MIN, "rates", "job",
+			"train", "mean", 1.0, "se", 0.0, "n", (json_int_t)INT64_MAX));
+	if (propose_document(w, sheet) == 0) {
+		const struct tune_record *record = tune_ledger_find(w->l, "aaaaaaaa");
+		assert_int_equal(record->sheet.priority, PRIO_NONE);
+		assert_int_equal(record->watched_ns, 0);
+		assert_int_equal(record->n_rates, 0);
+		assert_int_equal(record->updated_ns, T(HOUR));
+	}
+}
+
 static void test_life(void **state)
 {
 	struct world *w = *state;
@@ -380,6 +413,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_forged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_clock, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forged_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_expiry, setup, teardown),
