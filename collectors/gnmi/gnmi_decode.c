@@ -557,6 +557,11 @@ static void emit_object(struct gnmi_feed *feed, const struct gnmi_reference *ref
 	}
 }
 
+void gnmi_feed_pace(struct gnmi_feed *feed, int64_t least_ns)
+{
+	feed->least_ns = least_ns;
+}
+
 void gnmi_feed_round(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *out)
 {
 	feed->complete = true;

@@ -57,6 +57,8 @@ bool gnmi_feed_has_lldp(const struct gnmi_feed *feed);
 
 /* gnmi_feed_begin - a new call: path_ids begin anew, and no round is complete. */
 void gnmi_feed_begin(struct gnmi_feed *feed);
+/* gnmi_feed_pace - take each counter at most once in @least_ns of the device's time. */
+void gnmi_feed_pace(struct gnmi_feed *feed, int64_t least_ns);
 /* gnmi_feed_update - one GNMI_UPDATE, taken at @t_ns. Samples (source gNMI) are added to @out. */
 void gnmi_feed_update(struct gnmi_feed *feed, const struct gnmi_update *update, int64_t t_ns,
 	struct sample_list *out);
@@ -67,6 +69,8 @@ struct gnmi_decode_stats {
 	uint64_t unknown_paths; /* paths (not updates) that mean nothing to the profile */
 	uint64_t wrong_types; /* values of another type than the metric needs */
 	uint64_t over_limit; /* paths beyond GNMI_PORTS_MAX or GNMI_SERIES_MAX */
+	uint64_t too_often; /* values of counters that came far more often than they were asked for
+			     */
 	uint64_t suspects; /* counter readings that cannot be true */
 	uint64_t restarts; /* of the device */
 };

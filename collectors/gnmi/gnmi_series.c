@@ -98,6 +98,16 @@ static unsigned series_check(struct gnmi_decoder *decoder, struct gnmi_series *s
 	return flags;
 }
 
+/* A counter that comes far more often than it was asked for. States are taken as they come: each
+ * change may matter, and the last one counts. */
+static bool series_too_often(
+	const struct gnmi_feed *feed, const struct gnmi_series *series, int64_t t_ns)
+{
+	const int64_t since_ns = t_ns - series->t_ns;
+	return metric_info(series->metric)->kind == METRIC_COUNTER && since_ns > 0 &&
+		since_ns < feed->least_ns;
+}
+
 void gnmi_series_emit(struct gnmi_feed *feed, struct gnmi_series *series,
 	const struct gnmi_converted *value, struct gnmi_sample_info info, struct sample_list *out)
 {
@@ -105,6 +115,14 @@ void gnmi_series_emit(struct gnmi_feed *feed, struct gnmi_series *series,
 	const struct metric_info *metric = metric_info(series->metric);
 	unsigned flags = 0;
 	uint64_t bits = value->u;
+	if (series_too_often(feed, series, info.t_ns)) {
+		decoder->stats.too_often++;
+		series->remade |= info.remade;
+		return;
+	}
+	info.remade |= series->remade;
+	series->remade = false;
+	series->t_ns = info.t_ns;
 	if (value->estimated)
 		flags = SF_ESTIMATED;
 	if (metric->type == TYPE_F64)

@@ -21,9 +21,11 @@ struct gnmi_series {
 	uint16_t metric;
 	bool pending; /* in the feed's list */
 	bool several; /* has more than one part */
+	bool remade; /* of a sample that was left out, owed to the next */
 	uint32_t epoch; /* the decoder's at the last sample */
 	uint32_t first_part; /* index into parts, or GNMI_SERIES_NONE */
 	uint32_t emitted_parts; /* how many parts were in the last sample */
+	int64_t t_ns; /* of the last sample */
 	uint32_t check; /* index of the plausibility check + 1; 0 = none */
 };
 
@@ -100,6 +102,7 @@ struct gnmi_feed {
 	bool complete; /* the first round has ended */
 	bool adds_ports; /* no other stream names ports: those with neighbours are added */
 	uint32_t alias_changes; /* of the ports when the slots were made */
+	int64_t least_ns; /* a counter is taken no more often; 0 = as it comes */
 };
 
 struct gnmi_decoder {

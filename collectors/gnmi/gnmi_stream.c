@@ -15,6 +15,7 @@
 #define STALE_INTERVALS 3 /* silent for so many sample intervals: subscribe anew */
 #define STALE_MAX 2 /* so many times in a row: the next way */
 #define FIRST_WAY_AGAIN_NS (600 * NS_PER_S)
+#define PACE 20 /* a counter is taken so many times in an interval, no more often */
 #define SAMPLES_AT_ONCE 1024
 #define FIRST_ROUND_TIMEOUTS 6 /* a first round that still arrives may take so many timeouts */
 
@@ -90,6 +91,7 @@ static void call_drop(struct gnmi_stream *stream)
 {
 	if (stream->call)
 		stream->n_stalls += grpc_io_call_counts(stream->call).stalls;
+	gnmi_backlog_clear(stream->backlog);
 	grpc_io_call_free(stream->call);
 	stream->call = NULL;
 }
@@ -144,7 +146,8 @@ static void get_decode(struct gnmi_stream *stream, const void *data, size_t n)
 	gnmi_decode_get(data, n, &decode, a);
 }
 
-static void gnmi_stream_on_message(void *arg, const void *data, size_t n)
+/* One message, or a piece of it. */
+static void gnmi_stream_take(void *arg, const void *data, size_t n)
 {
 	struct gnmi_stream *stream = arg;
 	const bool was_synced = stream->synced;
@@ -164,9 +167,44 @@ static void gnmi_stream_on_message(void *arg, const void *data, size_t n)
 		round_complete(stream);
 }
 
-static void on_idle(void *arg)
+/* What a device sends beyond all bounds is left out, and told. */
+static void stream_tell_limits(struct gnmi_stream *stream)
+{
+	struct gnmi_target *target = stream->target;
+	const struct gnmi_decode_stats *stats = gnmi_decode_stats(target->decoder);
+	const uint64_t too_many = stats->over_limit - target->told_over_limit;
+	const uint64_t too_often = stats->too_often - target->told_too_often;
+	target->told_over_limit = stats->over_limit;
+	target->told_too_often = stats->too_often;
+	if (too_many > 0)
+		complain(&target->too_many, stream_now(stream), LOG_WARN_, stream_device(stream),
+			"gnmi: the device invents names: %llu paths are left out so far (limits: "
+			"names_per_device; %u ports of one device)",
+			(unsigned long long)stats->over_limit, GNMI_PORTS_MAX);
+	if (too_often > 0)
+		complain(&target->too_often, stream_now(stream), LOG_WARN_, stream_device(stream),
+			"gnmi: counters come far more often than they are asked for: %llu values "
+			"are left out so far",
+			(unsigned long long)stats->too_often);
+}
+
+static void stream_idle(void *arg)
 {
 	samples_flush(arg);
+	stream_tell_limits(arg);
+}
+
+static void stream_hold(void *arg, bool hold)
+{
+	struct gnmi_stream *stream = arg;
+	if (stream->call)
+		grpc_io_call_hold(stream->call, hold);
+}
+
+static void gnmi_stream_on_message(void *arg, const void *data, size_t n)
+{
+	struct gnmi_stream *stream = arg;
+	gnmi_backlog_message(stream->backlog, data, n);
 }
 
 static void gnmi_stream_on_started(void *arg, const char *pem)
@@ -337,7 +375,7 @@ static bool ends_round(const struct gnmi_stream *stream, const struct grpc_io_st
 	}
 }
 
-static void on_done(void *arg, const struct grpc_io_status *status)
+static void stream_done(void *arg, const struct grpc_io_status *status)
 {
 	struct gnmi_stream *stream = arg;
 	if (ends_round(stream, status)) {
@@ -353,9 +391,18 @@ static void on_done(void *arg, const struct grpc_io_status *status)
 		gnmi_stream_lost(stream, status);
 }
 
+static void on_done(void *arg, const struct grpc_io_status *status)
+{
+	struct gnmi_stream *stream = arg;
+	gnmi_backlog_done(stream->backlog, status);
+}
+
+static const struct gnmi_backlog_hooks backlog_hooks = {
+	.message = gnmi_stream_take, .idle = stream_idle, .done = stream_done, .hold = stream_hold};
+
 static const struct grpc_io_events events = {.started = gnmi_stream_on_started,
 	.message = gnmi_stream_on_message,
-	.idle = on_idle,
+	.idle = stream_idle,
 	.done = on_done};
 
 /* ---- requests ------------------------------------------------------------ */
@@ -656,12 +703,14 @@ struct gnmi_stream *gnmi_stream_new(struct gnmi_target *target,
 {
 	struct gnmi_stream *stream = rw_calloc(1, sizeof(*stream));
 	*stream = (struct gnmi_stream){.target = target, .profile = profile, .changed = changed};
+	stream->backlog = gnmi_backlog_new(target->machine.loop, &backlog_hooks, stream);
 	stream->feed = gnmi_feed_new(target->decoder, profile, e);
 	if (!stream->feed || paths_check(profile, e) < 0) {
 		gnmi_stream_free(stream);
 		return NULL;
 	}
 	stream->period_ns = shortest_period(stream);
+	gnmi_feed_pace(stream->feed, stream->period_ns / PACE);
 	const struct gnmi_decode decode = stream_decode(stream);
 	stream->walk = gnmi_walk_new(&decode);
 	stream->time.interval_ns = stream->period_ns;
@@ -674,6 +723,7 @@ void gnmi_stream_free(struct gnmi_stream *stream)
 	if (!stream)
 		return;
 	channel_drop(stream);
+	gnmi_backlog_free(stream->backlog);
 	loop_timer_free(stream->timer);
 	gnmi_walk_free(stream->walk);
 	gnmi_feed_free(stream->feed);

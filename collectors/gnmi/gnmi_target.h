@@ -7,6 +7,7 @@
 #define RW_COLLECTORS_GNMI_TARGET_H
 
 #include "collectors/gnmi/gnmi.h"
+#include "collectors/gnmi/gnmi_backlog.h"
 #include "collectors/gnmi/gnmi_decode.h"
 #include "collectors/gnmi/gnmi_time.h"
 #include "collectors/gnmi/grpc_io.h"
@@ -48,6 +49,7 @@ struct gnmi_stream {
 	struct gnmi_time time;
 	struct grpc_io_channel *channel;
 	struct grpc_io_call *call;
+	struct gnmi_backlog *backlog; /* messages of .call on their way */
 	struct loop_timer *timer;
 	enum stream_state state;
 	size_t way; /* index into profile->hows */
@@ -89,6 +91,8 @@ struct gnmi_target {
 	size_t n_encodings;
 	struct gnmi_probe *probe; /* under way; NULL = none */
 	uint64_t values_before; /* at the last report */
+	uint64_t told_over_limit, told_too_often; /* of the decoder's, when they were told last */
+	struct complaint too_many, too_often;
 	double lag_s; /* from the device's stamp to its arrival, of the newest notification */
 	char descr[160];
 	bool expiry_warned;

@@ -93,6 +93,7 @@ struct grpc_io_call {
 	const struct grpc_io_events *events;
 	void *arg;
 	bool closed; /* freed by its owner: no more callbacks */
+	bool on_hold; /* by its owner: .held counts GRPC_IO_HELD_MAX more */
 	bool unread; /* messages were delivered since .idle */
 };
 
@@ -641,6 +642,20 @@ int grpc_io_call_send(struct grpc_io_call *call, const void *data, size_t n)
 	grpc_io_batch(call, &op, 1, &call->send);
 	grpc_byte_buffer_destroy(bytes);
 	return 0;
+}
+
+void grpc_io_call_hold(struct grpc_io_call *call, bool hold)
+{
+	if (hold == call->on_hold)
+		return;
+	call->on_hold = hold;
+	if (hold) {
+		atomic_fetch_add(&call->held, GRPC_IO_HELD_MAX);
+		return;
+	}
+	atomic_fetch_sub(&call->held, GRPC_IO_HELD_MAX);
+	if (atomic_load(&call->held) < GRPC_IO_HELD_MAX && atomic_exchange(&call->paused, false))
+		message_start(call);
 }
 
 void grpc_io_call_free(struct grpc_io_call *call)

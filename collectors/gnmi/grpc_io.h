@@ -133,6 +133,9 @@ int grpc_io_call_new(struct grpc_io_channel *channel, const struct grpc_io_reque
 /* grpc_io_call_send - one more message. 0, or -EBUSY while the one before is under way, -EPIPE when
  * the call is over. */
 int grpc_io_call_send(struct grpc_io_call *call, const void *data, size_t n);
+/* grpc_io_call_hold - true: read no more messages than those that are here already, so that flow
+ * control holds the server back; false: go on. */
+void grpc_io_call_hold(struct grpc_io_call *call, bool hold);
 /* grpc_io_call_free - cancels when it is not over. No callback comes after it. NULL is fine. */
 void grpc_io_call_free(struct grpc_io_call *call);
 

@@ -195,7 +195,7 @@ static void walk_ask(struct snmp_target *target)
 		}
 		target->phase = PHASE_FAST;
 		target->walk = 0;
-		target->fast_began = wall_now();
+		target->fast_began = mono_now();
 	}
 }
 
@@ -465,7 +465,8 @@ static void poll_finish(struct snmp_target *target)
 	loop_timer_stop(target->machine.deadline);
 	target->phase = PHASE_NONE;
 	target->machine.failures = 0;
-	int64_t t_ns = target->fast_began.ns + (wall.ns - target->fast_began.ns) / 2;
+	/* the middle of step 3, by a clock that nobody sets: the wall clock may be set meanwhile */
+	int64_t t_ns = wall.ns - (mono_now().ns - target->fast_began.ns) / 2;
 	bool rows = snmp_poll_decode(target, t_ns);
 	target->machine.state.suspects = snmp_decode_stats(target->decoder)->suspects;
 	if (target->restarted && target->machine.sink.event)

@@ -40,7 +40,7 @@ struct snmp_target {
 	bool slow; /* this poll reads the slow tables */
 	bool restarted; /* seen in this poll */
 	mono_t poll_began;
-	wall_t fast_began;
+	mono_t fast_began;
 	/* what the last unusable answer about a table contained; NULL = none in this poll */
 	const char *trouble;
 	int64_t next_slow_ns, names_read_ns; /* mono; 0 = at once */

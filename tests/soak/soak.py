@@ -18,7 +18,7 @@ CHURN, RESTARTS, MUTE, EDITED = 4, 5, 6, 7
 SWITCHES, PORTS = 8, 16
 HOUR, MINUTE = 3600, 60
 STEP_S = 2 * 86400  # a clock that is wrong by two days: no wall time is ever shown twice
-DISK = "96m"
+DISK = "256m"
 
 
 class Machine:

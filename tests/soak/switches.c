@@ -1,7 +1,8 @@
 /*
- * switches SWITCHES PORTS [UDPPORT] - simulated switches at 127.2.0.1.., which answer SNMPv2c as
- * the profile "generic" asks, honestly or not. Nothing is stored: each answer is computed, so a
- * switch may have 250,000 ports. Commands on standard input, one a line; the first switch is 0:
+ * switches SWITCHES PORTS [UDPPORT [ADDRESS]] - simulated switches at 127.2.0.1.., which answer
+ * SNMPv2c as the profile "generic" asks, honestly or not. Nothing is stored: each answer is
+ * computed, so a switch may have 250,000 ports. Commands on standard input, one a line; the first
+ * switch is 0:
  *
  *      KIND SWITCH       honest, mute, and the hostile kinds in the table below
  *      ports SWITCH N    so many ports from now on
@@ -585,12 +586,12 @@ static bool read_commands(void)
 	return true;
 }
 
-static void open_devices(int ep, unsigned ports, unsigned udp)
+static void open_devices(int ep, unsigned ports, unsigned udp, uint32_t first)
 {
 	devices = calloc((size_t)n_devices, sizeof(*devices));
 	for (int i = 0; i < n_devices; i++) {
 		struct device *d = &devices[i];
-		const uint32_t address = 0x7f020000u + (uint32_t)(i / 250 * 256 + i % 250 + 1);
+		const uint32_t address = first + (uint32_t)(i / 250 * 256 + i % 250);
 		const struct sockaddr_in a = {.sin_family = AF_INET,
 			.sin_port = htons((uint16_t)udp),
 			.sin_addr.s_addr = htonl(address)};
@@ -607,14 +608,15 @@ static void open_devices(int ep, unsigned ports, unsigned udp)
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
-		fprintf(stderr, "usage: switches SWITCHES PORTS [UDPPORT]; kinds:\n");
+		fprintf(stderr, "usage: switches SWITCHES PORTS [UDPPORT [ADDRESS]]; kinds:\n");
 		for (enum kind k = 0; k < KINDS; k++)
 			fprintf(stderr, "  %-8s %s\n", kinds[k].name, kinds[k].doc);
 		return 2;
 	}
 	n_devices = atoi(argv[1]);
 	const int ep = epoll_create1(EPOLL_CLOEXEC);
-	open_devices(ep, (unsigned)atoi(argv[2]), argc > 3 ? (unsigned)atoi(argv[3]) : 1161);
+	open_devices(ep, (unsigned)atoi(argv[2]), argc > 3 ? (unsigned)atoi(argv[3]) : 1161,
+		ntohl(inet_addr(argc > 4 ? argv[4] : "127.2.0.1")));
 	struct epoll_event in = {.events = EPOLLIN};
 	/* /dev/null and files end at once, and cannot be waited for */
 	const bool commands = epoll_ctl(ep, EPOLL_CTL_ADD, 0, &in) == 0;
