@@ -173,7 +173,8 @@ struct config {
 	} defaults;
 	const char *socket_path; /* agent socket; default: store path + ".sock" */
 	struct {
-		uint32_t names_per_device, names;
+		uint32_t names_per_device, names, ports_per_device;
+		int64_t forget_ns;
 	} limits;
 	const char *user; /* to become after start, NULL = stay */
 	struct config_http *http; /* NULL = not served */

@@ -349,6 +349,8 @@ void build_config(struct build *build)
 	const struct tree_limits *limits = schema_read_or_defaults(build, "limits");
 	c->limits.names_per_device = (uint32_t)limits->names_per_device;
 	c->limits.names = (uint32_t)limits->names;
+	c->limits.ports_per_device = (uint32_t)limits->ports_per_device;
+	c->limits.forget_ns = limits->forget_ns;
 	if (!tree->socket && strstr(c->store.path, "://"))
 		tree->socket = "/run/rocewatch/rocewatch.sock";
 	else if (!tree->socket)

@@ -485,11 +485,19 @@ static const struct field tuning_rows[] = {
 TABLE(tuning_section, tree_tuning, tuning_rows, "When thresholds are advised.");
 
 static const struct field limits_rows[] = {
-	VALUE(tree_limits, names_per_device, "names_per_device", OPT_INT, "65536", "64", "16000000",
+	VALUE(tree_limits, names_per_device, "names_per_device", OPT_INT, "32768", "64", "16000000",
 		"Ports, queues, priorities and pools of one device together. A new name beyond is "
 		"refused, counted and told."),
 	VALUE(tree_limits, names, "names", OPT_INT, "4000000", "1000", "16000000",
 		"The same of all devices together."),
+	VALUE(tree_limits, ports_per_device, "ports_per_device", OPT_INT, "4096", "16", "262144",
+		"Ports of one switch that are followed over SNMP. Those that are known already "
+		"come "
+		"first; a new one beyond is left out, counted and told."),
+	VALUE(tree_limits, forget_ns, "forget", OPT_DURATION, "1h", "1m", "30d",
+		"A port or queue that nothing was heard of for so long, beyond what any window "
+		"still "
+		"needs, leaves memory. The database keeps it as long as its retention says."),
 };
 TABLE(limits_section, tree_limits, limits_rows,
 	"How many names switches may invent: a faulty or hostile one must not fill the memory of "

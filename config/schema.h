@@ -256,7 +256,7 @@ struct tree_tuning {
 
 struct tree_limits {
 	TREE_NODE;
-	int64_t names_per_device, names;
+	int64_t names_per_device, names, ports_per_device, forget_ns;
 };
 
 struct config_tree { /* the root */

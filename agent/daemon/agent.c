@@ -22,6 +22,7 @@
 #include "agent/daemon/late_store.h"
 #include "agent/daemon/life.h"
 #include "agent/daemon/links.h"
+#include "agent/daemon/name_release.h"
 #include "agent/daemon/memory_watch.h"
 #include "agent/daemon/parser_process.h"
 #include "agent/daemon/pipeline.h"
@@ -74,8 +75,9 @@ static void watch_names(struct agent *agent)
 	const uint64_t refused = entities_refused(agent->entities, &device);
 	if (refused > agent->names_refused)
 		complain(&agent->names_complaint, mono_now(), LOG_ERROR_, str_or(device, "agent"),
-			"the switch invents names: new ones are refused (limits: "
-			"names_per_device, names); %llu refusals so far",
+			"the switch has more names than it may have: new ones are refused "
+			"(limits: names_per_device, ports_per_device, names); %llu refusals so "
+			"far",
 			(unsigned long long)refused);
 	agent->names_refused = refused;
 }
@@ -151,7 +153,7 @@ static void agent_record_health(struct agent *agent)
 	health_memory(agent->health, memory_watch_counts(agent->memory));
 	health_config(agent->health, agent->config_refused);
 	health_pipeline(agent->health, pipeline_counters(agent->pipeline));
-	health_names(agent->health, agent->entities);
+	health_names(agent->health, agent->entities, pipeline_names_released(agent->pipeline));
 	web_figures(agent, agent->health);
 	health_figure(agent->health, "process", "sandbox", "walls", "", agent_walls(agent));
 	sources_health(agent->sources, agent->health);
@@ -201,6 +203,7 @@ static void agent_on_tick(void *arg)
 	late_store_tick(a);
 	retry_socket(a, mono);
 	watch_names(a);
+	pipeline_tend_names(a->pipeline, mono_now().ns);
 	traps_retry(a, mono);
 	if (a->web)
 		web_child_tick(a->web, mono);

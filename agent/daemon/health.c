@@ -13,6 +13,9 @@
 #include "collectors/snmp/trap_receiver.h"
 #include "db/store/store.h"
 
+/* Devices that are near their bound of names: the worst few, from this share on. */
+#define CROWD_MOST 5
+#define CROWD_SHARE 0.8
 #define RATE_SPAN_NS (60 * NS_PER_S)
 #define RATE_LEAST_NS (5 * NS_PER_S) /* over less, one poll more or less is the whole rate */
 
@@ -167,12 +170,20 @@ void health_target(struct health *health, struct health_source *past, const char
 			name, target->protocol);
 }
 
-void health_names(struct health *health, const struct entities *entities)
+void health_names(struct health *health, const struct entities *entities, uint64_t released)
 {
 	const char *device;
 	const uint64_t refused = entities_refused(entities, &device);
-	health_add(health, "", entities_count(entities), "names/known");
+	const struct entity_limits *limits = entities_limits(entities);
+	struct entity_crowd crowd[CROWD_MOST];
+	health_add(health, "", entities_known(entities), "names/known");
+	health_add(health, "", limits->total, "names/limit");
+	health_add(health, "", limits->per_device, "names/limit_per_device");
 	health_add(health, "", (double)refused, "names/refused");
+	health_add(health, "", (double)released, "names/released");
+	const size_t n = entities_crowded(entities, CROWD_SHARE, crowd, CROWD_MOST);
+	for (size_t i = 0; i < n; i++)
+		health_add(health, "", crowd[i].names, "names/crowded/%s", crowd[i].device);
 	if (device)
 		health_add(health, "", (double)refused, "names/device/%s", device);
 }

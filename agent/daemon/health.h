@@ -64,8 +64,9 @@ void health_boot(struct health *health, double boot, int64_t booted_ns);
 /* health_config - @refused: when a reload was refused; 0 = the file is in force. */
 void health_config(struct health *health, wall_t refused);
 void health_pipeline(struct health *health, const struct pipeline_counters *counters);
-/* health_names - how many names are known, and how often a new one was refused. */
-void health_names(struct health *health, const struct entities *entities);
+/* health_names - how many names are known, how often a new one was refused, how many were
+ * @released, and which devices are near their bound. */
+void health_names(struct health *health, const struct entities *entities, uint64_t released);
 /* @name as in the configuration. */
 void health_target(struct health *health, struct health_source *past, const char *name,
 	const struct target *target);

@@ -21,11 +21,13 @@ static struct series_last *intake_last(struct pipeline *pipeline, const struct s
 {
 	bool fresh;
 	uint32_t at = series_index_at(pipeline->last_index, sample->entity, sample->metric, &fresh);
-	if (fresh) {
+	if (fresh && at == pipeline->n_last) {
 		rw_grow(pipeline->last, pipeline->n_last, pipeline->cap_last);
-		pipeline->last[pipeline->n_last++] =
-			(struct series_last){.t_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
+		pipeline->n_last++;
 	}
+	if (fresh)
+		pipeline->last[at] =
+			(struct series_last){.t_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
 	return &pipeline->last[at];
 }
 
@@ -71,6 +73,7 @@ bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 {
 	if (!intake_scope_fits(pipeline, sample))
 		return false;
+	entities_seen(pipeline->entities, sample->entity);
 	struct series_last *last = intake_last(pipeline, sample);
 	if (sample->t_ns <= last->t_ns) {
 		pipeline->counters.duplicates++;
@@ -180,6 +183,7 @@ void intake_samples(void *arg, const struct sample *samples, size_t n)
 static bool intake_accept_flow(struct pipeline *pipeline, const struct flow_sample *flow)
 {
 	pipeline->counters.flows++;
+	entities_seen(pipeline->entities, flow->entity);
 	if (flow->to_ns <= pipeline->closed_ns) {
 		pipeline->counters.late_flows++;
 		return false;

@@ -37,21 +37,64 @@ void inventory_device(
 	store_device(p->store, &row);
 }
 
+static void inventory_peer_key(struct str *out, const char *device, const char *port)
+{
+	str_addn(out, device, strlen(device) + 1);
+	str_add(out, port);
+}
+
 static struct port_peer *inventory_peer_of(
 	struct pipeline *pipeline, const char *device, const char *port, bool make)
 {
 	rw_cleanup(str_done) struct str key = {0};
 	uint64_t at;
-	str_addn(&key, device, strlen(device) + 1);
-	str_add(&key, port);
+	inventory_peer_key(&key, device, port);
 	if (smap_get(pipeline->peer_index, key.s, key.n, &at))
 		return &pipeline->peers[at];
 	if (!make)
 		return NULL;
 	smap_put(pipeline->peer_index, key.s, key.n, pipeline->n_peers);
 	rw_grow(pipeline->peers, pipeline->n_peers, pipeline->cap_peers);
-	pipeline->peers[pipeline->n_peers] = (struct port_peer){0};
+	pipeline->peers[pipeline->n_peers] =
+		(struct port_peer){.of_device = rw_strdup(device), .of_port = rw_strdup(port)};
 	return &pipeline->peers[pipeline->n_peers++];
+}
+
+static bool inventory_peer_known(const struct pipeline *pipeline, const struct port_peer *peer)
+{
+	const struct fabric_device *device =
+		fabric_device(pipeline->config->fabric, peer->of_device);
+	if (device && fabric_port(device, peer->of_port))
+		return true;
+	return entities_find(pipeline->entities, peer->of_device, peer->of_port, PRIO_NONE) !=
+		ENTITY_NONE;
+}
+
+void inventory_peer_free(struct port_peer *peer)
+{
+	free(peer->of_device);
+	free(peer->of_port);
+	free(peer->device);
+	free(peer->port);
+}
+
+void inventory_forget(struct pipeline *pipeline)
+{
+	const size_t n = pipeline->n_peers;
+	smap_free(pipeline->peer_index);
+	pipeline->peer_index = smap_new();
+	pipeline->n_peers = 0;
+	for (size_t k = 0; k < n; k++) {
+		struct port_peer peer = pipeline->peers[k];
+		if (!inventory_peer_known(pipeline, &peer)) {
+			inventory_peer_free(&peer);
+			continue;
+		}
+		rw_cleanup(str_done) struct str key = {0};
+		inventory_peer_key(&key, peer.of_device, peer.of_port);
+		smap_put(pipeline->peer_index, key.s, key.n, pipeline->n_peers);
+		pipeline->peers[pipeline->n_peers++] = peer;
+	}
 }
 
 static void inventory_store_port(struct pipeline *pipeline, const char *device, const char *port,

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+struct pipeline;
 struct target;
 
 void inventory_target(void *arg, const struct target *target);
@@ -14,5 +15,10 @@ void inventory_port(
 	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps);
 void inventory_event(void *arg, int64_t t_ns, const char *kind, const char *device,
 	const char *port, const char *text);
+
+/* inventory_forget - names were released: the other ends of such ports go, too. */
+void inventory_forget(struct pipeline *pipeline);
+struct port_peer;
+void inventory_peer_free(struct port_peer *peer);
 
 #endif

@@ -135,9 +135,11 @@ void pipeline_prime_end(struct pipeline *pipeline)
 
 static void pipeline_limit_names(struct pipeline *pipeline, const struct config *config)
 {
-	const struct entity_limits limits = {
-		.per_device = config->limits.names_per_device, .total = config->limits.names};
+	const struct entity_limits limits = {.per_device = config->limits.names_per_device,
+		.total = config->limits.names,
+		.ports = config->limits.ports_per_device};
 	entities_limit(pipeline->entities, &limits);
+	pipeline->forget_ns = config->limits.forget_ns;
 }
 
 struct pipeline *pipeline_new(const struct config *config, struct entities *entities,
@@ -180,10 +182,8 @@ void pipeline_free(struct pipeline *pipeline)
 	arena_free(pipeline->shared.arena);
 	series_index_free(pipeline->last_index);
 	smap_free(pipeline->peer_index);
-	for (size_t k = 0; k < pipeline->n_peers; k++) {
-		free(pipeline->peers[k].device);
-		free(pipeline->peers[k].port);
-	}
+	for (size_t k = 0; k < pipeline->n_peers; k++)
+		inventory_peer_free(&pipeline->peers[k]);
 	free(pipeline->peers);
 	free(pipeline->last);
 	free(pipeline->slots);

@@ -43,6 +43,7 @@ struct series_last {
 
 /* The other end of a port, as LLDP shows it. */
 struct port_peer {
+	char *of_device, *of_port; /* whose other end it is */
 	char *device, *port;
 };
 
@@ -97,6 +98,12 @@ struct pipeline {
 	/* priming: the database's samples run through the windows again */
 	bool priming;
 	int64_t prime_from_ns, prime_known_ns;
+
+	/* names that nobody uses any more: name_release.c */
+	int64_t forget_ns; /* beyond what the windows need */
+	int64_t names_due_ns; /* by the ticks' clock */
+	uint64_t names_ticket; /* what the store must have committed; 0 = nothing waits */
+	uint64_t names_released;
 
 	/* inventory */
 	struct target_table *targets;

@@ -26,6 +26,7 @@
 #define DATA_SHARE 0.001 /* of samples, that may be suspect, late or refused */
 #define DUPLICATE_SHARE 0.01
 #define SLOW_SHARE 0.01 /* of commits, that may take longer than a second */
+#define NAMES_MANY 0.8 /* of the names that all devices may have */
 #define DISK_WARN 0.10
 #define DISK_CRITICAL 0.03
 #define USE_LEAST_BYTES 1e5 /* less is not worth a word */
@@ -125,10 +126,36 @@ static double file_size(const char *path, const char *suffix)
 	return NAN;
 }
 
+/* Devices near their bound, and all together near theirs. */
+static void judge_crowds(struct doctor *doctor)
+{
+	static const char prefix[] = "names/crowded/";
+	rw_cleanup(str_done) struct str worst = {0};
+	const double most = doctor_health(doctor, "names/limit_per_device");
+	const double total = doctor_health(doctor, "names/limit");
+	const double known = doctor_health(doctor, "names/known");
+	const char *key;
+	json_t *value;
+	json_object_foreach (doctor->health, key, value)
+		if (strncmp(key, prefix, sizeof(prefix) - 1) == 0)
+			str_addf(&worst, "%s%s %.0f", str_if(worst.n > 0, ", "),
+				key + sizeof(prefix) - 1, json_number_value(value));
+	if (worst.n > 0)
+		doctor_todo(doctor, false, "names",
+			"find out which names come and go; raise limits: names_per_device, or "
+			"lower "
+			"limits: forget",
+			"names of ports and queues, of at most %.0f per device: %s", most, worst.s);
+	if (known > NAMES_MANY * total)
+		doctor_todo(doctor, false, "names", "raise limits: names, or lower limits: forget",
+			"%.0f names of all devices are known, of at most %.0f", known, total);
+}
+
 /* Which device has its newest name refused: the key of the measure holds it. */
 static void judge_names(struct doctor *doctor)
 {
 	static const char prefix[] = "names/device/";
+	judge_crowds(doctor);
 	if (!(doctor_health(doctor, "names/refused") > 0))
 		return;
 	const char *device = "a switch";
@@ -138,7 +165,8 @@ static void judge_names(struct doctor *doctor)
 		if (strncmp(key, prefix, sizeof(prefix) - 1) == 0)
 			device = key + sizeof(prefix) - 1;
 	doctor_todo(doctor, true, "names",
-		"find out why it invents names; if they are real, raise limits: names_per_device",
+		"find out why it invents names; if they are real, raise limits: names_per_device "
+		"or ports_per_device",
 		"%s has more names than it may have: %.0f new ones were refused", device,
 		doctor_health(doctor, "names/refused"));
 }

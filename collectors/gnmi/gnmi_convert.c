@@ -106,7 +106,7 @@ enum gnmi_convert gnmi_convert_number(
 }
 
 enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
-	const struct gnmi_value *value, struct entities *texts, uint64_t cell_bytes,
+	const struct gnmi_value *value, struct gnmi_texts texts, uint64_t cell_bytes,
 	struct gnmi_converted *ret)
 {
 	const struct metric_info *m = metric_info((unsigned)spec->metric);
@@ -120,7 +120,10 @@ enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
 	if (value->kind == GNMI_NULL || cells == 0 || gnmi_convert_unread(spec, value))
 		return GNMI_CONVERT_NONE;
 	if (m->type == TYPE_TEXT) {
-		ret->u = entities_text(texts, gnmi_value_text(value, text, sizeof(text)));
+		const char *said = gnmi_value_text(value, text, sizeof(text));
+		ret->u = entities_text_of(texts.entities, texts.device, said);
+		if (ret->u == 0 && *said)
+			return GNMI_CONVERT_NONE; /* too many texts of this device */
 		return GNMI_CONVERT_OK;
 	}
 	if (spec->priorities)

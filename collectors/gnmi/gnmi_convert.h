@@ -18,10 +18,15 @@ struct gnmi_converted {
 
 /* NONE: the device says that it has no value; WRONG: not a type that the row can read */
 enum gnmi_convert { GNMI_CONVERT_OK, GNMI_CONVERT_NONE, GNMI_CONVERT_WRONG };
+/* Where texts go, and whose they are: a device may bring only so many. */
+struct gnmi_texts {
+	struct entities *entities;
+	const char *device;
+};
 /* @spec must have a metric. @cell_bytes: size of a buffer cell, 0 = unknown: a value in cells is
  * then GNMI_CONVERT_NONE. */
 enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
-	const struct gnmi_value *value, struct entities *texts, uint64_t cell_bytes,
+	const struct gnmi_value *value, struct gnmi_texts texts, uint64_t cell_bytes,
 	struct gnmi_converted *ret);
 
 /* gnmi_convert_number - the number of an attribute leaf: as sent, or the one that @spec has for a

@@ -69,7 +69,7 @@ static uint32_t port_add(struct gnmi_decoder *decoder, struct gnmi_text text, bo
 {
 	const uint32_t port = gnmi_ports_add(&decoder->ports, text, alias);
 	if (port == GNMI_PORT_NONE)
-		decoder->stats.over_limit++;
+		gnmi_refuse(decoder);
 	return port;
 }
 
@@ -150,6 +150,8 @@ void gnmi_feed_free(struct gnmi_feed *feed)
 	if (!feed)
 		return;
 	objects_clear(feed);
+	for (size_t i = 0; i < feed->n_series; i++)
+		entities_drop(feed->decoder->entities, feed->series[i].entity);
 	free(feed->references);
 	free(feed->properties);
 	free(feed->slots);
@@ -363,7 +365,7 @@ static uint32_t binding_of(struct gnmi_feed *feed, const struct gnmi_update *upd
 	if (smap_get(feed->by_path, update->path, update->path_n, &at))
 		return (uint32_t)at;
 	if (smap_count(feed->by_path) >= GNMI_SPELLED_PATHS_MAX) {
-		feed->decoder->stats.over_limit++;
+		gnmi_refuse(feed->decoder);
 		return BINDING_NONE;
 	}
 	uint32_t binding = binding_new(feed, update);
@@ -442,8 +444,9 @@ static void take_metric(struct gnmi_feed *feed, struct gnmi_binding *binding,
 	struct gnmi_decoder *decoder = feed->decoder;
 	const struct profile_gnmi_value *spec = binding->row->spec;
 	struct gnmi_converted value;
-	const enum gnmi_convert rc =
-		gnmi_convert(spec, &update->value, decoder->entities, decoder->cell_bytes, &value);
+	const enum gnmi_convert rc = gnmi_convert(spec, &update->value,
+		(struct gnmi_texts){decoder->entities, decoder->device}, decoder->cell_bytes,
+		&value);
 	value.estimated = spec->cells && decoder->cell_assumed;
 	binding->wrong = rc == GNMI_CONVERT_WRONG;
 	if (rc != GNMI_CONVERT_OK) {

@@ -39,7 +39,7 @@ uint32_t gnmi_series_at(struct gnmi_feed *feed, const struct gnmi_series_key *ke
 {
 	const uint32_t entity = series_entity(feed->decoder, key);
 	const uint16_t metric = (uint16_t)key->metric;
-	if (entity == ENTITY_NONE) { /* the device has too many names */
+	if (entity == ENTITY_NONE) { /* the device has too many names; counted there */
 		feed->decoder->stats.over_limit++;
 		return GNMI_SERIES_NONE;
 	}
@@ -48,7 +48,7 @@ uint32_t gnmi_series_at(struct gnmi_feed *feed, const struct gnmi_series_key *ke
 	if (map_get(feed->by_entity, hash_key, &at))
 		return (uint32_t)at;
 	if (feed->n_series == GNMI_SERIES_MAX) {
-		feed->decoder->stats.over_limit++;
+		gnmi_refuse(feed->decoder);
 		return GNMI_SERIES_NONE;
 	}
 	rw_grow(feed->series, feed->n_series, feed->cap_series);
@@ -57,6 +57,7 @@ uint32_t gnmi_series_at(struct gnmi_feed *feed, const struct gnmi_series_key *ke
 		.port = key->port,
 		.epoch = feed->decoder->epoch,
 		.first_part = GNMI_SERIES_NONE};
+	entities_hold(feed->decoder->entities, entity);
 	map_put(feed->by_entity, hash_key, feed->n_series);
 	return (uint32_t)feed->n_series++;
 }

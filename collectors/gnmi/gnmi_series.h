@@ -123,6 +123,13 @@ struct gnmi_decoder {
 	struct gnmi_decode_stats stats;
 };
 
+/* gnmi_refuse - the device has too many ports, series or paths: counted and told. */
+static inline void gnmi_refuse(struct gnmi_decoder *decoder)
+{
+	decoder->stats.over_limit++;
+	entities_refuse(decoder->entities, decoder->device);
+}
+
 /* Which value of the device. */
 struct gnmi_series_key {
 	int metric;

@@ -32,6 +32,7 @@ struct capture {
 	struct config_capture config;
 	struct sink sink;
 	struct target target;
+	struct entities *entities; /* .entity is held there */
 	uint32_t entity;
 	enum flow_dir filter_dir; /* what of the interface is captured */
 	enum flow_dir dir; /* seen from the port that it stands for */
@@ -374,6 +375,8 @@ int capture_open(struct loop *loop, struct entities *entities, const struct conf
 		c->dir = c->filter_dir;
 	c->entity = entities_intern(entities, str_or(c->config.device, c->config.name),
 		str_or(c->config.port, c->config.interface), PRIO_NONE);
+	entities_hold(entities, c->entity);
+	c->entities = entities;
 	/* the capture's own name, not the mirrored device's: several captures may mirror one */
 	c->target.device = c->config.name;
 	c->target.protocol = "pcap";
@@ -444,6 +447,7 @@ void capture_free(struct capture *capture)
 	pcap_handle_free(capture->handle);
 	census_close(capture);
 	capture_analysis_end(&capture->analysis);
+	entities_drop(capture->entities, capture->entity);
 	arena_free(capture->arena);
 	free(capture);
 }

@@ -40,8 +40,9 @@ struct snmp_ports *snmp_ports_new(
 	return ports;
 }
 
-static void port_free(struct snmp_port_entry *port)
+static void port_free(struct snmp_ports *ports, struct snmp_port_entry *port)
 {
+	entities_drop(ports->entities, port->entity);
 	free(port->name);
 	free(port->alias);
 	free(port);
@@ -62,7 +63,7 @@ void snmp_ports_free(struct snmp_ports *ports)
 	if (!ports)
 		return;
 	for (size_t i = 0; i < ports->n; i++)
-		port_free(ports->v[i]);
+		port_free(ports, ports->v[i]);
 	drafts_clear(ports);
 	free(ports->v);
 	free(ports->drafts);
@@ -222,6 +223,7 @@ static struct snmp_port_entry *port_take(struct snmp_ports *ports, const struct 
 		port->fresh = ports->n > 0;
 		port->seen.ifindex = draft->ifindex;
 		port->entity = entities_intern(ports->entities, ports->device, name, PRIO_NONE);
+		entities_hold(ports->entities, port->entity);
 		port->seen.changed = true;
 	}
 	bool changed = port->seen.changed;
@@ -243,7 +245,7 @@ static void map_replace(struct snmp_ports *ports, struct snmp_port_entry **v, si
 {
 	for (size_t i = 0; i < ports->n; i++)
 		if (ports->v[i])
-			port_free(ports->v[i]);
+			port_free(ports, ports->v[i]);
 	free(ports->v);
 	ports->v = v;
 	ports->n = n;
@@ -252,12 +254,56 @@ static void map_replace(struct snmp_ports *ports, struct snmp_port_entry **v, si
 		map_put(ports->by_index, ports->v[i]->seen.ifindex, i);
 }
 
+/* port_is_known - is it in the map as it is, or was it not long ago? */
+static bool port_is_known(
+	const struct snmp_ports *ports, const struct port_draft *draft, const char *name)
+{
+	uint64_t at;
+	if (map_get(ports->by_index, draft->ifindex, &at) && ports->v[at] &&
+		strcmp(ports->v[at]->name, name) == 0)
+		return true;
+	return entities_find(ports->entities, ports->device, name, PRIO_NONE) != ENTITY_NONE;
+}
+
+/* drafts_room - how many ports may be new, beside those that are known. */
+static size_t drafts_room(const struct snmp_ports *ports)
+{
+	const size_t most = entities_limits(ports->entities)->ports;
+	size_t known = 0;
+	if (most == 0)
+		return SIZE_MAX;
+	for (size_t i = 0; i < ports->n_drafts; i++) {
+		char buf[SNMP_NAME_MAX];
+		const char *alias;
+		known += port_is_known(ports, &ports->drafts[i],
+			draft_name(ports, &ports->drafts[i], buf, &alias));
+	}
+	if (known >= most)
+		return 0;
+	return most - known;
+}
+
+/* port_wanted - false for one of too many: a switch that invents names, or shows more ports than it
+ * may, keeps those that are known; the rest is not followed, and told. */
+static bool port_wanted(
+	struct snmp_ports *ports, const struct port_draft *draft, const char *name, size_t *room)
+{
+	if (port_is_known(ports, draft, name))
+		return true;
+	if (*room == 0) {
+		entities_refuse(ports->entities, ports->device);
+		return false;
+	}
+	--*room;
+	return entities_intern(ports->entities, ports->device, name, PRIO_NONE) != ENTITY_NONE;
+}
+
 bool snmp_ports_make(struct snmp_ports *ports)
 {
 	const size_t n = ports->n_drafts;
 	struct snmp_port_entry **v = rw_calloc(n + 1, sizeof(*v));
 	struct smap *names = smap_new();
-	size_t taken_n = 0;
+	size_t taken_n = 0, room = drafts_room(ports);
 	bool changed = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct port_draft *draft = &ports->drafts[i];
@@ -270,8 +316,7 @@ bool snmp_ports_make(struct snmp_ports *ports)
 			name = unique;
 		}
 		smap_put(names, name, strlen(name), 1);
-		/* a switch that invents more names than it may have: the rest is not followed */
-		if (entities_intern(ports->entities, ports->device, name, PRIO_NONE) == ENTITY_NONE)
+		if (!port_wanted(ports, draft, name, &room))
 			continue;
 		v[taken_n] = port_take(ports, draft, name, alias);
 		changed = changed || v[taken_n]->seen.changed;

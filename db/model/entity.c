@@ -214,7 +214,12 @@ uint64_t entities_refused(const struct entities *entities, const char **ret_devi
 	return entities->refused;
 }
 
-static void entities_refuse(struct entities *entities, const char *device)
+const struct entity_limits *entities_limits(const struct entities *entities)
+{
+	return &entities->limits;
+}
+
+void entities_refuse(struct entities *entities, const char *device)
 {
 	entities->refused++;
 	if (entities->refused_device && strcmp(entities->refused_device, device) == 0)
@@ -374,6 +379,35 @@ uint32_t entities_of_device(const struct entities *entities, uint32_t device)
 	if (noun && noun->entity.parent == ENTITY_NONE)
 		return noun->names;
 	return 0;
+}
+
+static void crowd_insert(struct entity_crowd *ret, size_t *n_ret, size_t n, const struct noun *noun)
+{
+	size_t at = *n_ret;
+
+	if (at == n && ret[n - 1].names >= noun->names)
+		return;
+	if (at == n)
+		at--;
+	else
+		++*n_ret;
+	for (; at > 0 && ret[at - 1].names < noun->names; at--)
+		ret[at] = ret[at - 1];
+	ret[at] = (struct entity_crowd){.device = noun->entity.device, .names = noun->names};
+}
+
+size_t entities_crowded(
+	const struct entities *entities, double share, struct entity_crowd *ret, size_t n)
+{
+	const double least = share * entities->limits.per_device;
+	size_t n_ret = 0;
+
+	for (uint32_t i = 0; least > 0 && n > 0 && i < entities->n; i++) {
+		const struct noun *noun = entities->v[i];
+		if (noun && noun->entity.parent == ENTITY_NONE && noun->names >= least)
+			crowd_insert(ret, &n_ret, n, noun);
+	}
+	return n_ret;
 }
 
 /* ---- releasing ----------------------------------------------------------- */

@@ -47,8 +47,13 @@ void entities_free(struct entities *entities);
 struct entity_limits {
 	uint32_t per_device; /* 0 = no bound */
 	uint32_t total; /* 0 = ENTITY_ID_MAX */
+	uint32_t ports; /* that one SNMP switch may show at once; 0 = no bound */
 };
 void entities_limit(struct entities *entities, const struct entity_limits *limits);
+/* entities_limits - those in force. entities_refuse - a bound of a collector was reached: counted
+ * and told with the others. */
+const struct entity_limits *entities_limits(const struct entities *entities);
+void entities_refuse(struct entities *entities, const char *device);
 /* entities_refused - how many times a new name or text was refused. @ret_device: of the newest one,
  * lent until the next refusal; NULL when there was none. */
 uint64_t entities_refused(const struct entities *entities, const char **ret_device);
@@ -70,6 +75,15 @@ uint32_t entities_count(const struct entities *entities);
 uint32_t entities_known(const struct entities *entities);
 /* entities_of_device - how many names the device with this id has, without its own */
 uint32_t entities_of_device(const struct entities *entities, uint32_t device);
+
+/* entities_crowded - the devices with the most names, most first, that have at least @share of what
+ * one may have. At most @n, written to @ret. */
+struct entity_crowd {
+	const char *device;
+	uint32_t names;
+};
+size_t entities_crowded(
+	const struct entities *entities, double share, struct entity_crowd *ret, size_t n);
 
 /* entities_fresh - ids that were given since entities_fresh_done(), oldest first; lent until the
  * next change. One that was released since is absent. */

@@ -21,13 +21,14 @@ struct series_index {
 	uint32_t *heads; /* by entity */
 	uint32_t n_heads;
 	uint32_t last; /* found last */
+	uint32_t free; /* a chain of items that were dropped */
 };
 
 struct series_index *series_index_new(void)
 {
 	struct series_index *x = rw_calloc(1, sizeof(*x));
 
-	x->last = NONE;
+	x->last = x->free = NONE;
 	return x;
 }
 
@@ -64,12 +65,18 @@ static uint32_t series_index_find(
 	for (uint32_t i = *head; i != NONE; i = index->v[i].next)
 		if (index->v[i].metric == metric)
 			return i;
-	rw_grow(index->v, index->n, index->cap);
-	index->v[index->n] = (struct index_item){
+	uint32_t at = index->free;
+	if (at != NONE) {
+		index->free = index->v[at].next;
+	} else {
+		rw_grow(index->v, index->n, index->cap);
+		at = index->n++;
+	}
+	index->v[at] = (struct index_item){
 		.entity = entity, .metric = metric, .next = *head, .follow = NONE};
-	*head = index->n;
+	*head = at;
 	*ret_new = true;
-	return index->n++;
+	return at;
 }
 
 uint32_t series_index_at(
@@ -87,4 +94,24 @@ uint32_t series_index_at(
 	}
 	index->last = at;
 	return at;
+}
+
+/* A dropped item belongs to no entity, so that one whose .follow still names it does not take it.
+ */
+void series_index_drop(struct series_index *index, uint32_t entity,
+	void (*gone)(void *arg, uint32_t number), void *arg)
+{
+	if (entity >= index->n_heads)
+		return;
+	uint32_t at = index->heads[entity];
+	index->heads[entity] = NONE;
+	while (at != NONE) {
+		const uint32_t next = index->v[at].next;
+		if (index->last == at)
+			index->last = NONE;
+		index->v[at] = (struct index_item){.next = index->free, .follow = NONE};
+		index->free = at;
+		gone(arg, at);
+		at = next;
+	}
 }

@@ -14,9 +14,13 @@ struct series_index;
 struct series_index *series_index_new(void);
 void series_index_free(struct series_index *index); /* NULL is fine */
 
-/* series_index_at - the number of a series, from 0 without gaps in the order they came; @ret_new:
- * it was given just now. */
+/* series_index_at - the number of a series: the smallest that was never given, or one that
+ * series_index_drop() took back; @ret_new: it was given just now. */
 uint32_t series_index_at(
 	struct series_index *index, uint32_t entity, uint16_t metric, bool *ret_new);
+
+/* series_index_drop - forgets all series of @entity and tells the number of each to @gone. */
+void series_index_drop(struct series_index *index, uint32_t entity,
+	void (*gone)(void *arg, uint32_t number), void *arg);
 
 #endif

@@ -32,10 +32,11 @@ struct series_memory {
 	const struct entities *entities;
 	int64_t keep_ns, longer_ns[METRIC_COUNT]; /* of one metric, where it is kept longer */
 	struct series_index *index; /* position in tracks */
-	struct track *tracks;
-	size_t n, cap;
+	struct track *tracks; /* .entity ENTITY_NONE: its place is free */
+	size_t n, cap, n_free;
 	uint32_t *by_metric[METRIC_COUNT]; /* positions of the tracks of a metric */
 	uint32_t n_by_metric[METRIC_COUNT], cap_by_metric[METRIC_COUNT];
+	bool mixed[METRIC_COUNT]; /* that list is not in order of entities */
 	struct flow_sample *flows; /* in order of arrival */
 	size_t flow_head, n_flows, cap_flows;
 };
@@ -103,13 +104,64 @@ static struct track *track_of(struct series_memory *memory, uint32_t entity, uin
 
 	if (!fresh)
 		return &memory->tracks[at];
-	rw_grow(memory->tracks, memory->n, memory->cap);
-	struct track *t = &memory->tracks[memory->n++];
-	*t = (struct track){.entity = entity, .metric = metric};
-	rw_grow(memory->by_metric[metric], memory->n_by_metric[metric],
-		memory->cap_by_metric[metric]);
-	memory->by_metric[metric][memory->n_by_metric[metric]++] = (uint32_t)(memory->n - 1);
-	return t;
+	if (at == memory->n) {
+		rw_grow(memory->tracks, memory->n, memory->cap);
+		memory->n++;
+	} else {
+		memory->n_free--;
+	}
+	memory->tracks[at] = (struct track){.entity = entity, .metric = metric};
+	uint32_t **list = &memory->by_metric[metric], *n = &memory->n_by_metric[metric];
+	rw_grow(*list, *n, memory->cap_by_metric[metric]);
+	if (*n > 0 && memory->tracks[(*list)[*n - 1]].entity > entity)
+		memory->mixed[metric] = true;
+	(*list)[(*n)++] = at;
+	return &memory->tracks[at];
+}
+
+static void track_gone(void *arg, uint32_t number)
+{
+	struct series_memory *memory = arg;
+	free(memory->tracks[number].block);
+	memory->tracks[number] = (struct track){.entity = ENTITY_NONE};
+	memory->n_free++;
+}
+
+void series_memory_forget(struct series_memory *memory, const struct entities *released)
+{
+	const struct entity *entity;
+	for (size_t i = 0; (entity = entities_gone(released, i)); i++)
+		series_index_drop(memory->index, entity->id, track_gone, memory);
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		uint32_t *list = memory->by_metric[m], kept = 0;
+		for (uint32_t k = 0; k < memory->n_by_metric[m]; k++)
+			if (memory->tracks[list[k]].entity != ENTITY_NONE)
+				list[kept++] = list[k];
+		memory->n_by_metric[m] = kept;
+	}
+}
+
+size_t series_memory_tracks(const struct series_memory *memory)
+{
+	return memory->n - memory->n_free;
+}
+
+static int track_order(const void *left, const void *right, void *arg)
+{
+	const struct track *tracks = arg;
+	const uint32_t x = tracks[*(const uint32_t *)left].entity;
+	const uint32_t y = tracks[*(const uint32_t *)right].entity;
+	return (x > y) - (x < y);
+}
+
+/* After names were released, ids of new ones are lower than those of others. */
+static void tracks_sort(struct series_memory *memory, unsigned metric)
+{
+	if (!memory->mixed[metric])
+		return;
+	qsort_r(memory->by_metric[metric], memory->n_by_metric[metric], sizeof(uint32_t),
+		track_order, memory->tracks);
+	memory->mixed[metric] = false;
 }
 
 /* The kept samples of @from become the first ones of @to, which may be in the same block. */
@@ -311,8 +363,10 @@ static size_t memory_series(struct series_memory *memory, struct arena *a,
 
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
 		want[m] = window_wants(spec, m);
-		if (want[m])
-			max += memory->n_by_metric[m];
+		if (!want[m])
+			continue;
+		tracks_sort(memory, m);
+		max += memory->n_by_metric[m];
 	}
 	struct series *v = arena_array(a, struct series, max);
 	for (unsigned m = 0; m < METRIC_COUNT; m++)
@@ -432,6 +486,8 @@ static bool memory_wants(const struct series_memory *memory, const struct histor
 {
 	const struct entity *entity = entity_get(memory->entities, track->entity);
 
+	if (!entity)
+		return false;
 	if (!filter)
 		return true;
 	bool metric = filter->n_metrics == 0;

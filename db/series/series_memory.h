@@ -20,6 +20,10 @@ void series_memory_trim(struct series_memory *memory, int64_t now_ns);
 /* series_memory_next - when the next sample or flow after @t_ns is; INT64_MAX: there is none. Looks
  * at every series. */
 int64_t series_memory_next(const struct series_memory *memory, int64_t t_ns);
+/* series_memory_forget - these entities were released: their samples go. series_memory_tracks - how
+ * many series are kept. */
+void series_memory_forget(struct series_memory *memory, const struct entities *released);
+size_t series_memory_tracks(const struct series_memory *memory);
 /* series_memory_rewind - forget what is newer than @t_ns: the clock was set back. */
 void series_memory_rewind(struct series_memory *memory, int64_t t_ns);
 /* window_from_memory - the window as it is now; it stays as it is when samples are added later. Its

@@ -315,6 +315,12 @@ static void test_store_words(void **state)
 		{"store/used_bytes", 151e6, "40.0 MB samples"},
 		{"store/use/names", 110e6, "110.0 MB names"},
 		{"store/use/samples", 40e6, "store"},
+		{"names/limit_per_device", 1000, "limits: names_per_device"},
+		{"names/crowded/leaf1", 900, "of at most 1000 per device: leaf1 900"},
+		{"names/limit", 5000, "raise limits: names,"},
+		{"names/known", 4500, "4500 names of all devices are known, of at most 5000"},
+		{"names/refused", 7, "leaf7 has more names than it may have: 7 new ones"},
+		{"names/device/leaf7", 7, "ports_per_device"},
 	};
 	struct store_health measures[rw_countof(rows)];
 	struct entities *entities = entities_new();

@@ -316,6 +316,36 @@ static void test_moving_ports(void **state)
 	fixture_done(&f);
 }
 
+/* More ports than a switch may show: those that are known go on, wherever they stand. */
+static void test_too_many_ports(void **state)
+{
+	struct fixture f;
+	const char *device;
+	fixture_new(&f);
+	entities_limit(f.entities, &(struct entity_limits){.ports = 3});
+	names(&f, ROWS("names", STR("1.1.1.8", "a"), STR("1.1.1.9", "b")));
+	assert_int_equal(entities_refused(f.entities, &device), 0);
+	names(&f,
+		ROWS("names", STR("1.1.1.1", "x1"), STR("1.1.1.2", "x2"), STR("1.1.1.3", "x3"),
+			STR("1.1.1.8", "a"), STR("1.1.1.9", "b")));
+	assert_int_equal(snmp_ports_count(snmp_decode_ports(f.d)), 3);
+	assert_non_null(snmp_ports_find(snmp_decode_ports(f.d), 1));
+	assert_null(snmp_ports_find(snmp_decode_ports(f.d), 2));
+	assert_non_null(snmp_ports_find(snmp_decode_ports(f.d), 8));
+	assert_non_null(snmp_ports_find(snmp_decode_ports(f.d), 9));
+	assert_int_equal(entities_refused(f.entities, &device), 2);
+	/* what the switch shows no more makes room, and its names are not held */
+	names(&f, ROWS("names", STR("1.1.1.2", "x2"), STR("1.1.1.9", "b")));
+	assert_non_null(snmp_ports_find(snmp_decode_ports(f.d), 2));
+	const struct entity_release how = {.idle_ns = 1};
+	entities_tick(f.entities, 1);
+	entities_tick(f.entities, 10);
+	entities_release(f.entities, &how);
+	assert_int_equal(entities_find(f.entities, device, "a", PRIO_NONE), ENTITY_NONE);
+	assert_int_not_equal(entities_find(f.entities, device, "b", PRIO_NONE), ENTITY_NONE);
+	fixture_done(&f);
+}
+
 static void test_queues(void **state)
 {
 	struct fixture f;
@@ -414,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_discontinuity),
 		cmocka_unit_test(test_moving_ports),
+		cmocka_unit_test(test_too_many_ports),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_difference),
 		cmocka_unit_test(test_needed),
