@@ -182,7 +182,8 @@ int writer_lock_inode(const char *path, int *ret_fd, struct err *e)
 	if (got == RECORD_WRITER) {
 		close(fd);
 		return err_set(e, -EBUSY,
-			"%s is being written by another rocewatch under another name (a hard link "
+			"%s is being written by another agent under another of its names (a hard "
+			"link "
 			"or a bind mount); stop it first, or name another file",
 			path);
 	}

@@ -255,7 +255,7 @@ static void hard_link_is_locked(void **state)
 	assert_int_equal(link(w.path, name), 0);
 	const struct store_options o = {.path = name};
 	assert_int_equal(db_store_open(&o, other, &second, &e), -EBUSY);
-	assert_non_null(strstr(e.text, "under another name"));
+	assert_non_null(strstr(e.text, "under another of its names"));
 	store_close(store);
 	store = late_open(name, other); /* alone it may */
 	store_close(store);
