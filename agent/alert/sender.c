@@ -70,9 +70,14 @@ void sender_curl(
 	};
 }
 
-/* What the receiver answered, on one line. */
-static void answer_line(struct str *answer)
+/* What the receiver answered, on one line. It may send back what it was sent, log-in included. */
+static void answer_line(struct str *answer, const struct sender_login *login)
 {
+	if (answer->s) {
+		text_hide(answer->s, login->password);
+		text_hide(answer->s, login->token);
+		text_hide(answer->s, login->secret);
+	}
 	if (answer->n > ANSWER_SHOWN)
 		answer->s[answer->n = ANSWER_SHOWN] = '\0';
 	if (answer->s)
@@ -98,7 +103,7 @@ int sender_post(const struct sender_ask *ask, const struct sender_login *login, 
 		return rc;
 	if (status >= 200 && status < 300)
 		return 0;
-	answer_line(&answer);
+	answer_line(&answer, login);
 	int error = -EIO;
 	if (status_blames_request(status))
 		error = -EBADMSG;

@@ -7,6 +7,8 @@
 
 #include "agent/base/cleanup.h"
 
+enum { TEXT_HIDE_LEAST = 3 }; /* a shorter word would hide half of every sentence */
+
 /* Bytes of the valid sequence at @data, 0 when there is none: no overlong forms, no surrogates. */
 static size_t text_utf8_length(const uint8_t *data, size_t n)
 {
@@ -116,6 +118,17 @@ char *text_clean_copy(const char *text)
 	char *copy = rw_calloc(n + 1, 1);
 	text_clean(copy, n + 1, text, n);
 	return copy;
+}
+
+void text_hide(char *text, const char *secret)
+{
+	size_t n = 0;
+	if (secret)
+		n = strlen(secret);
+	if (n < TEXT_HIDE_LEAST)
+		return;
+	for (char *at = strstr(text, secret); at; at = strstr(at + n, secret))
+		memset(at, '*', n);
 }
 
 bool text_is_clean(const char *text)

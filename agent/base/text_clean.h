@@ -21,6 +21,10 @@ size_t text_clean(char *buf, size_t size, const void *data, size_t n);
 /* text_clean_copy - @text cleaned, in memory of its own. The caller frees. */
 char *text_clean_copy(const char *text);
 
+/* text_hide - stars in the place of @secret, wherever @text repeats it: a server may send back what
+ * it was sent. NULL and words of less than three bytes: nothing. */
+void text_hide(char *text, const char *secret);
+
 /* text_next - the character that begins the @n > 0 bytes at @data: its code point in @ret_code
  * (U+FFFD for a byte that begins none), and how many bytes it has. */
 size_t text_next(const char *data, size_t n, uint32_t *ret_code);

@@ -11,26 +11,17 @@
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/base/text_clean.h"
 
 #define WORDS_MAX 110 /* of a server's text that are shown */
-
-/* secret_hide - masks the secret: a server may repeat it in its error text. */
-static void secret_hide(char *text, const char *secret)
-{
-	size_t n = 0;
-	if (secret)
-		n = strlen(secret);
-	for (char *p; n >= 3 && (p = strstr(text, secret));)
-		memset(p, '*', n);
-}
 
 /* words_of - the server's text for people: one short line, without secrets and control characters.
  */
 static void words_of(const struct gnmi_target *target, const char *text, char buf[WORDS_MAX])
 {
 	rw_cleanup(freep) char *copy = rw_strdup(str_or(text, ""));
-	secret_hide(copy, target->secrets.password);
-	secret_hide(copy, target->secrets.token);
+	text_hide(copy, target->secrets.password);
+	text_hide(copy, target->secrets.token);
 	for (char *p = copy; *p; p++)
 		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
 			*p = '?';

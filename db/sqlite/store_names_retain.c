@@ -49,8 +49,8 @@ static int delete_name(struct store_writer *writer, int64_t id)
 	static const char *const rest[] = {
 		"DELETE FROM series WHERE entity=?1",
 		"DELETE FROM instant WHERE device=?1",
-		"DELETE FROM port_attr WHERE (device, port) IN "
-		"(SELECT device, port FROM entity WHERE id=?1 AND port<>'' AND priority=-1)",
+		("DELETE FROM port_attr WHERE (device, port) IN "
+		 "(SELECT device, port FROM entity WHERE id=?1 AND port<>'' AND priority=-1)"),
 		"DELETE FROM entity WHERE id=?1",
 	};
 	int rc = SQLITE_OK;

@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/packet/sflow_counters.h"
+#include "collectors/packet/sflow_decode.h"
 #include "collectors/packet/sflow_summary.h"
+#include "db/model/metric.h"
+#include "db/model/sample.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,6 +19,25 @@ static void on_packet(
 	if (!packet->sampled || !sample->header)
 		abort();
 	++*packets;
+}
+
+/* What counter samples say, as samples of metrics. */
+static void sflow_count(const uint8_t *data, size_t n)
+{
+	struct sflow_reader reader;
+	struct sflow_datagram datagram;
+	struct sflow_sample sample;
+	if (sflow_open(&reader, data, n, &datagram) < 0)
+		return;
+	while (sflow_next(&reader, &sample) == 1) {
+		struct sample counted[SFLOW_COUNTERS_MAX];
+		const size_t got = sflow_counters(&sample, 1, 1, counted);
+		if (got > SFLOW_COUNTERS_MAX)
+			abort();
+		for (size_t i = 0; i < got; i++)
+			if (counted[i].metric >= METRIC_COUNT || counted[i].entity != 1)
+				abort();
+	}
 }
 
 /* Input: datagrams, each after two bytes with its length. */
@@ -31,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint8_t *exact = malloc(n ? n : 1);
 		memcpy(exact, data, n);
 		sflow_summary_datagram(summary, exact, n, false, on_packet, &packets);
+		sflow_count(exact, n);
 		free(exact);
 		data += n;
 		size -= n;

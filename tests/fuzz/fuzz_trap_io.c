@@ -86,6 +86,14 @@ static int trap_open(struct sockaddr_in *ret)
 	return socket(AF_INET, SOCK_DGRAM, 0);
 }
 
+/* What net-snmp keeps from input to input is not lost; looking for leaks after each took 60 % of
+ * the time. */
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+	return 1;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct sockaddr_in to;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -98,6 +99,25 @@ static void words(void **state)
 		assert_false(text_is_word(unfit[i]));
 }
 
+static void hides(void **state)
+{
+	static const struct {
+		const char *text, *secret, *shown;
+	} rows[] = {
+		{"token s3cret, again s3cret!", "s3cret", "token ******, again ******!"},
+		{"a *** b", "***", "a *** b"}, /* and an end */
+		{"abababab", "abab", "********"},
+		{"ab", "ab", "ab"},
+		{"x", NULL, "x"},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[64];
+		snprintf(text, sizeof(text), "%s", rows[i].text);
+		text_hide(text, rows[i].secret);
+		assert_string_equal(text, rows[i].shown);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -106,6 +126,7 @@ int main(void)
 		cmocka_unit_test(any_bytes),
 		cmocka_unit_test(formulas),
 		cmocka_unit_test(words),
+		cmocka_unit_test(hides),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
