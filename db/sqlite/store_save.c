@@ -172,12 +172,18 @@ void writer_rescue_last(struct store_writer *writer)
 {
 	struct err e = {0};
 	rw_cleanup(str_done) struct str copy = {0};
-	if (!writer->db || !writer->file_inode || writer_place(writer) != -ENOENT)
+	if (!writer->db || !writer->file_inode)
+		return;
+	const int place = writer_place(writer);
+	if (place != -ENOENT && place != -EEXIST)
 		return;
 	str_addf(&copy, "%s.rescue", writer->o.path);
 	if (writer_save(writer, copy.s, &e) < 0)
-		log_error("store", "%s was deleted, and what it held is lost: %s", writer->o.path,
-			e.text);
+		log_error("store", "%s was deleted or replaced, and what it held is lost: %s",
+			writer->o.path, e.text);
+	else if (place == -EEXIST)
+		log_warn("store", "another file stands at %s; what was written is saved as %s",
+			writer->o.path, copy.s);
 	else
 		log_warn("store", "%s was deleted; the next start finds what it held in %s",
 			writer->o.path, copy.s);

@@ -164,8 +164,8 @@ int writer_place(const struct store_writer *writer);
 /* writer_save - the whole content of the open file as @copy, which is not there before it is whole.
  * 0 or negative errno. */
 int writer_save(struct store_writer *writer, const char *copy, struct err *e);
-/* writer_rescue_last - before the file is closed for good: if it was deleted, what it held is saved
- * beside it, for the next start. */
+/* writer_rescue_last - before the file is closed for good: if it was deleted or replaced, what it
+ * held is saved beside it. The next start finds that, if there is no other file. */
 void writer_rescue_last(struct store_writer *writer);
 /* writer_find_rescued - when @path is not there, and a whole copy of it is because an agent ended
  * in the middle of a rescue, the copy takes its place. Before the file is opened, with the lock. 0

@@ -21,6 +21,7 @@ struct fault_file {
 static struct {
 	pthread_mutex_t mutex; /* guards .plan */
 	struct fault_plan plan;
+	atomic_uint ops; /* of .plan */
 	atomic_llong counted, failed, calls[FAULT_OPS];
 	void (*sleep)(int64_t us);
 	const struct fault_observer *observer;
@@ -40,6 +41,8 @@ static sqlite3_file *fault_below(sqlite3_file *file)
 static int fault_now(enum fault_op op, bool main_file, bool *ret_torn)
 {
 	atomic_fetch_add(&fault.calls[op], 1);
+	if (!(atomic_load(&fault.ops) & FAULT_BIT(op))) /* most calls: half a million allocations */
+		return SQLITE_OK;
 	pthread_mutex_lock(&fault.mutex);
 	const struct fault_plan plan = fault.plan;
 	pthread_mutex_unlock(&fault.mutex);
@@ -321,6 +324,7 @@ void fault_vfs_plan(const struct fault_plan *plan)
 	fault.plan = (struct fault_plan){0};
 	if (plan)
 		fault.plan = *plan;
+	atomic_store(&fault.ops, fault.plan.ops);
 	pthread_mutex_unlock(&fault.mutex);
 	atomic_store(&fault.counted, 0);
 	atomic_store(&fault.failed, 0);

@@ -499,6 +499,48 @@ static void checkpoint_fails(void **state)
 	rig_done(&r);
 }
 
+static void give_incident(struct rig *r, const char *id, char *json, size_t n)
+{
+	const struct store_incident incident = {
+		.id = id, .state = "open", .json = json, .priority = PRIO_NONE};
+
+	memset(json, 'j', n);
+	json[n] = '\0';
+	store_incident(r->store, &incident);
+}
+
+/*
+ * SQLite reports that the COMMIT failed (it needs one more page of the log's index than it can
+ * get), although the log has the whole transaction. Whoever opens the file next finds it there.
+ * What the store then writes again, because it was refused, is not there twice.
+ */
+static void refused_commit_came_through(void **state)
+{
+	enum { INDEX_FRAMES = 4062, PAGE_BYTES = 8192 }; /* frames of the first page of the index */
+	const struct fault_plan plan = {.ops = FAULT_BIT(FAULT_SHM_MAP) | FAULT_BIT(FAULT_SYNC),
+		.rc = SQLITE_IOERR_SHMMAP,
+		.first = 1,
+		.times = INT64_MAX};
+	const size_t n = 3800 * PAGE_BYTES; /* fits the cache: written by the COMMIT */
+	rw_cleanup(freep) char *json = rw_realloc(NULL, n + 1);
+	struct rig r;
+
+	rig_init(&r, true);
+	give_incident(&r, "AAAAAAAA", json, (INDEX_FRAMES - 3700) * PAGE_BYTES);
+	flush(&r);
+	fault_vfs_plan(&plan);
+	give_incident(&r, "BBBBBBBB", json, n);
+	store_event(r.store, SECONDS(0), "k", NULL, NULL, "once");
+	for (int i = 0; i < 3; i++) /* then the connection is closed, and its log stays */
+		assert_int_equal(store_flush(r.store, NULL), -EIO);
+	fault_vfs_plan(NULL);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM event WHERE text='once'"), 1);
+	flush(&r);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM event WHERE text='once'"), 1);
+	assert_int_equal(world_int(&r.world, "SELECT count(*) FROM incident"), 2);
+	rig_done(&r);
+}
+
 /* Until the writer has noticed, which it does with a commit. */
 static void wait_rescued(struct rig *r, uint64_t times)
 {
@@ -1185,6 +1227,7 @@ int main(void)
 		cmocka_unit_test_setup(oldest_are_dropped, disk_works),
 		cmocka_unit_test_setup(killed_at_any_moment, disk_works),
 		cmocka_unit_test_setup(checkpoint_fails, disk_works),
+		cmocka_unit_test_setup(refused_commit_came_through, disk_works),
 		cmocka_unit_test_setup(deleted_file_comes_back, disk_works),
 		cmocka_unit_test_setup(replaced_file_is_left_alone, disk_works),
 		cmocka_unit_test_setup(link_is_locked, disk_works),
