@@ -99,7 +99,7 @@ void health_memory(struct health *health, const struct memory_counts *counts)
 {
 	if (!counts)
 		return;
-	for (unsigned i = 0; i < MEMORY_COUNTS; i++)
+	for (unsigned i = 0; counts->counted && i < MEMORY_COUNTS; i++)
 		health_add(health, "", (double)counts->n[i], "process/memory_%s",
 			memory_count_names[i]);
 	health_add(health, "", counts->stalled_ratio, "process/memory_stalled_ratio");

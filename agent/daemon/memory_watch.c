@@ -116,6 +116,7 @@ static void memory_count(struct memory_watch *watch)
 		watch->counts.n[i] = n - watch->first[i];
 	}
 	watch->begun = true;
+	watch->counts.counted = true;
 }
 
 struct memory_watch *memory_watch_new(const char *cgroup, const char *proc)

@@ -26,6 +26,7 @@ enum { MEMORY_HIGH, MEMORY_MAX, MEMORY_OOM, MEMORY_OOM_KILL, MEMORY_COUNTS };
 extern const char *const memory_count_names[MEMORY_COUNTS];
 
 struct memory_counts {
+	bool counted; /* .n is known */
 	uint64_t n[MEMORY_COUNTS]; /* since the watch began */
 	double stalled_ratio; /* of the last ten seconds; NAN = not known */
 };

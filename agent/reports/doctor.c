@@ -30,6 +30,7 @@
 #define DISK_WARN 0.10
 #define DISK_CRITICAL 0.03
 #define USE_LEAST_BYTES 1e5 /* less is not worth a word */
+#define MEMORY_STALLED 0.2 /* of the time: as the agent's event */
 #define WAL_WARN_BYTES 134217728.0 /* as the agent's log */
 
 static void doctor_put_time(json_t *object, const char *key, bool known, int64_t t_ns)
@@ -445,6 +446,18 @@ static void judge_sandbox(struct doctor *doctor, json_t *process)
 			"user can");
 }
 
+/* What was over long ago needs nothing done; the history has it as an event. */
+static void judge_memory(struct doctor *doctor)
+{
+	const double stalled = doctor_health(doctor, "process/memory_stalled_ratio");
+	if (!doctor->client->past && stalled >= MEMORY_STALLED)
+		doctor_todo(doctor, false, "agent",
+			"give the machine or the service more memory (MemoryHigh, MemoryMax), or "
+			"lower limits and intervals",
+			"memory is short: %.0f %% of the last 10 s were spent waiting for it",
+			100 * stalled);
+}
+
 static void doctor_process(struct doctor *doctor)
 {
 	double rss_bytes = NAN, up_s = NAN;
@@ -457,6 +470,7 @@ static void doctor_process(struct doctor *doctor)
 	judge_process(doctor, agent);
 	judge_config(doctor, agent);
 	judge_names(doctor);
+	judge_memory(doctor);
 	json_t *dropped = json_object();
 	doctor_put_count(dropped, "pipeline_refused", doctor_health(doctor, "pipeline/refused"));
 	doctor_put_count(

@@ -321,6 +321,7 @@ static void test_store_words(void **state)
 		{"names/known", 4500, "4500 names of all devices are known, of at most 5000"},
 		{"names/refused", 7, "leaf7 has more names than it may have: 7 new ones"},
 		{"names/device/leaf7", 7, "ports_per_device"},
+		{"process/memory_stalled_ratio", 0.45, "45 % of the last 10 s were spent waiting"},
 	};
 	struct store_health measures[rw_countof(rows)];
 	struct entities *entities = entities_new();
