@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "agent/base/locked.h"
 #include "agent/base/cleanup.h"
 #include "collectors/target/target.h"
 
@@ -59,7 +60,7 @@ static void test_secrets(void **state)
 	assert_false(target_secret_same(&file, &other));
 	assert_false(target_secret_same(&file, &none));
 	assert_true(target_secret_same(&none, &none));
-	char *text = rw_strdup("secret");
+	char *text = locked_dup("secret");
 	target_secret_wipe(&text);
 	assert_null(text);
 	target_secret_wipe(&text);

@@ -12,6 +12,7 @@
 #include "agent/base/arena.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
+#include "tests/unit/flow_same.h"
 
 #define SEEDS 12
 #define DEVICES 3
@@ -232,7 +233,7 @@ static void same_window(const struct window *a, const struct window *b, const ch
 		fail_msg(
 			"%s: memory has %zu flows, the database %zu", what, a->n_flows, b->n_flows);
 	for (size_t i = 0; i < a->n_flows; i++)
-		if (memcmp(&a->flows[i], &b->flows[i], sizeof(a->flows[i])) != 0)
+		if (!flow_same(&a->flows[i], &b->flows[i]))
 			fail_msg("%s: flow %zu differs", what, i);
 	assert_int_equal(a->n_flow_hosts, b->n_flow_hosts);
 	for (size_t i = 0; i < a->n_flow_hosts; i++) {
