@@ -366,6 +366,14 @@ void book_compare(struct book *book, const char *path, const struct book_bounds 
 
 /* ---- everything in the file ---------------------------------------------- */
 
+/* FNV-1a: nobody chooses these bytes. */
+static uint64_t book_mix(uint64_t hash, const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+	return hash + n;
+}
+
 static uint64_t book_hash_table(sqlite3 *db, const char *table, uint64_t hash)
 {
 	sqlite3_stmt *st;
@@ -379,8 +387,7 @@ static uint64_t book_hash_table(sqlite3 *db, const char *table, uint64_t hash)
 		for (int i = 0; i < sqlite3_column_count(st); i++) {
 			const void *p = sqlite3_column_blob(st, i);
 			const size_t n = (size_t)sqlite3_column_bytes(st, i);
-			const uint64_t of[2] = {hash, p ? hash_bytes(p, n, 0) : 0};
-			hash = hash_bytes(of, sizeof(of), 0);
+			hash = book_mix(hash * 31, p, n);
 		}
 	sqlite3_finalize(st);
 	return hash;
