@@ -256,13 +256,13 @@ static bool nth_sample(const struct nth_row *row, int runs, uint64_t seed)
 	uint64_t state = seed * 0x9E3779B97F4A7C15 + (uint64_t)(row - nth_rows) + 1;
 
 	for (int i = 0; i < runs; i++) {
-		/* when these last, the store tries so often that a run takes seconds */
+		/* once: an attempt makes more of these calls than lie between two failures */
 		const bool slow =
 			row->ops == FAULT_BIT(FAULT_MALLOC) || row->ops == FAULT_BIT(FAULT_DELETE);
 		const bool lasts = !slow && (i + (row - nth_rows)) % 3 == 2;
 		const int64_t room = lasts ? calls + 1 : every;
 		const int64_t n = 1 + (int64_t)(nth_random(&state) >> 16) % room;
-		const struct nth_run run = nth_once(row, n, lasts, lasts ? 0 : every);
+		const struct nth_run run = nth_once(row, n, lasts, lasts || slow ? 0 : every);
 		nth_count(&sum, &run);
 	}
 	return nth_line(row->name, calls, &sum);
