@@ -414,6 +414,7 @@ static int agent_start(struct agent *agent, struct err *e)
 /* In the order of agent.h; also after a start that failed half-way. */
 static void agent_stop(struct agent *agent)
 {
+	bool store_ended = true;
 	stop_guard_stopping();
 	notify_send(&agent->notify, "STOPPING=1");
 	loop_timer_free(agent->tick);
@@ -432,7 +433,7 @@ static void agent_stop(struct agent *agent)
 		if (agent->started)
 			life_stopped(agent->store, wall_now().ns, agent->stopping);
 		/* writes what waits; a disk that does not answer holds it for seconds only */
-		store_close(agent->store);
+		store_ended = store_close(agent->store);
 	}
 	tune_agent_free(agent->tuning);
 	pipeline_free(agent->pipeline);
@@ -440,7 +441,8 @@ static void agent_stop(struct agent *agent)
 	ledger_free(agent->ledger);
 	health_free(agent->health);
 	memory_watch_free(agent->memory);
-	entities_free(agent->entities);
+	if (store_ended)
+		entities_free(agent->entities);
 	stop_guard_done();
 	if (agent->loop) {
 		loop_signal_free(agent->hup);

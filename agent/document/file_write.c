@@ -11,11 +11,9 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 
-/* A new file of our own: in a directory that others may write, somebody could have put a link to
- * another file there. */
-static FILE *file_write_new(const char *path)
+FILE *file_make_new(const char *path)
 {
-	unlink(path); /* of a run that was killed and had our pid */
+	unlink(path);
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return NULL;
@@ -40,7 +38,7 @@ int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, 
 	if (direct)
 		f = fopen(tmp.s, "w");
 	else
-		f = file_write_new(tmp.s);
+		f = file_make_new(tmp.s);
 	if (!f)
 		return err_at(e, -errno, path, 0, 0, "cannot write: %s", strerror(errno));
 	int r = write(f, arg);

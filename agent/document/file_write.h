@@ -13,4 +13,9 @@ struct err;
  */
 int file_write(const char *path, int (*write)(FILE *out, void *arg), void *arg, struct err *e);
 
+/* file_make_new - a new file of our own in the place of what @path was; a link is removed, not
+ * followed: in a directory that others may write, somebody could have put one there. NULL with
+ * errno. The caller closes it. */
+FILE *file_make_new(const char *path);
+
 #endif

@@ -12,6 +12,7 @@
 #include "agent/base/err.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "agent/document/file_write.h"
 #include "db/model/golden.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
@@ -106,7 +107,7 @@ static FILE *case_export_create(const char *dir, const char *name, struct err *e
 	rw_cleanup(str_done) struct str path = {0};
 
 	str_addf(&path, "%s/%s", dir, name);
-	FILE *f = fopen(path.s, "we");
+	FILE *f = file_make_new(path.s);
 	if (!f)
 		err_set(e, -errno, "cannot create %s: %s", path.s, strerror(errno));
 	return f;

@@ -863,7 +863,7 @@ static void store_abandon(struct store *store)
 		pthread_detach(store->beat);
 }
 
-static void store_close_threads(struct store *store)
+static bool store_close_threads(struct store *store)
 {
 	pthread_mutex_lock(&store->mutex);
 	store->stop = true;
@@ -874,7 +874,7 @@ static void store_close_threads(struct store *store)
 		ended = wait_for_flag(store, &store->beat_finished, BEAT_NS);
 	if (!ended) {
 		store_abandon(store);
-		return;
+		return false;
 	}
 	pthread_mutex_unlock(&store->mutex);
 	/* both have said that they are at their end */
@@ -888,21 +888,21 @@ static void store_close_threads(struct store *store)
 		log_error("store", "%s: %zu samples could not be written: %s", store->path,
 			store->queue.n_values, store->last_text);
 	store_free(store);
+	return true;
 }
 
-void store_close(struct store *store)
+bool store_close(struct store *store)
 {
 	struct err e = {0};
 
 	if (!store)
-		return;
-	if (store->threaded) {
-		store_close_threads(store);
-		return;
-	}
+		return true;
+	if (store->threaded)
+		return store_close_threads(store);
 	if (store->opened == 0 && store_flush(store, &e) < 0)
 		log_error("store", "%s", e.text);
 	store_free(store);
+	return true;
 }
 
 /* ---- the loop's side ----------------------------------------------------- */

@@ -54,8 +54,10 @@ struct store_options {
 struct store_backend;
 int store_open(const struct store_backend *backend, const struct store_options *options,
 	struct entities *entities, struct store **ret, struct err *e);
-/* store_close - commits what is pending (waits at most 5 s), checkpoints, releases the lock. */
-void store_close(struct store *store);
+/* store_close - commits what is pending (waits at most 5 s), checkpoints, releases the lock. False
+ * when the disk did not answer: a thread of the store may then still read the entities, which must
+ * not be freed. */
+bool store_close(struct store *store);
 
 /* store_keep - takes over the quota and the ages of @options, after a reload. Any thread. */
 void store_keep(struct store *store, const struct store_options *options);

@@ -84,10 +84,27 @@ static void failure_leaves_the_old_one(void **state)
 	place_done(&place);
 }
 
+/* A case is written into a directory that may have been there before. */
+static void new_file_takes_the_place_of_a_link(void **state)
+{
+	struct place place;
+	place_new(&place);
+	put(place.victim, "victim");
+	assert_int_equal(symlink(place.victim, place.path), 0);
+	FILE *f = file_make_new(place.path);
+	assert_non_null(f);
+	fputs("new", f);
+	assert_int_equal(fclose(f), 0);
+	expect(place.path, "new");
+	expect(place.victim, "victim");
+	place_done(&place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(link_is_not_followed),
+		cmocka_unit_test(new_file_takes_the_place_of_a_link),
 		cmocka_unit_test(failure_leaves_the_old_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
