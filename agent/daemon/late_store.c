@@ -58,7 +58,7 @@ static void late_opened(struct agent *agent)
 	log_info("store", "%s", text);
 	store_event(agent->store, now_ns, "store_late", NULL, NULL, text);
 	if (agent->past_unread && late_read(agent, &e) != 0)
-		log_warn("agent", "what the database says of before cannot be read: %s", e.text);
+		log_warn("agent", "the earlier state cannot be read from the database: %s", e.text);
 	agent->past_unread = false;
 }
 
