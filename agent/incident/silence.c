@@ -237,13 +237,13 @@ static int silence_check(const struct silence *silence, int64_t now_ns, struct e
 			"--job or --cause (--cause '*' silences everything)");
 	if (!silence->why)
 		return err_set(e, -EINVAL, "no reason is given; add --why TEXT");
-	/* far from now first: no difference of what follows can overflow */
-	if (silence->from_ns < now_ns - SILENCE_LONGEST_NS ||
-		silence->from_ns > now_ns + SILENCE_LONGEST_NS)
-		return err_set(e, -EINVAL, "--from is more than a year away");
 	if (silence->until_ns <= silence->from_ns || silence->until_ns <= now_ns)
 		return err_set(e, -EINVAL,
 			"it would have ended already; give a later --from, or a longer --for");
+	/* before any difference is taken: it cannot overflow then */
+	if (silence->from_ns < now_ns - SILENCE_LONGEST_NS ||
+		silence->from_ns > now_ns + SILENCE_LONGEST_NS)
+		return err_set(e, -EINVAL, "--from is more than a year away");
 	if (silence->until_ns - silence->from_ns > SILENCE_LONGEST_NS)
 		return err_set(e, -EINVAL, "it lasts longer than a year; give a shorter --for");
 	return 0;

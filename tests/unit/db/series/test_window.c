@@ -238,7 +238,7 @@ static void same_window(const struct window *a, const struct window *b, const ch
 	assert_int_equal(a->n_flow_hosts, b->n_flow_hosts);
 	for (size_t i = 0; i < a->n_flow_hosts; i++) {
 		assert_true(a->flow_hosts[i].host);
-		if (memcmp(&a->flow_hosts[i], &b->flow_hosts[i], sizeof(a->flow_hosts[i])) != 0)
+		if (!flow_same(&a->flow_hosts[i], &b->flow_hosts[i]))
 			fail_msg("%s: host %zu differs", what, i);
 	}
 }
