@@ -215,17 +215,28 @@ int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 
 #define BACKUP_PAGES 1024 /* 8 MB; between two such steps the writer gets its turn */
 
+/* A lock that lasts longer than this is nobody's commit: the backup ends and says so. */
+#define BACKUP_WAIT_MS 30000
+#define BACKUP_NAP_MS 20
+
 static int copy_pages(sqlite3 *from, sqlite3 *to)
 {
 	sqlite3_backup *b = sqlite3_backup_init(to, "main", from, "main");
-	int rc;
+	int rc, waited_ms = 0;
 
 	if (!b)
 		return sqlite3_errcode(to);
 	do {
 		rc = sqlite3_backup_step(b, BACKUP_PAGES);
-		if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED)
-			sqlite3_sleep(20);
+		const bool locked = rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
+		if (locked && waited_ms >= BACKUP_WAIT_MS)
+			break;
+		if (locked) {
+			sqlite3_sleep(BACKUP_NAP_MS);
+			waited_ms += BACKUP_NAP_MS;
+		} else {
+			waited_ms = 0;
+		}
 	} while (rc == SQLITE_OK || rc == SQLITE_BUSY || rc == SQLITE_LOCKED);
 	int end = sqlite3_backup_finish(b);
 	if (rc == SQLITE_DONE)

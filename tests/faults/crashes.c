@@ -87,13 +87,19 @@ static void crash_synced(void *arg)
 		shared->durable = hour_committed(crash_hour);
 }
 
-static void crash_kill(void)
+/* The script deletes the file once, in the middle of the hour; it is back, or saved beside, soon.
+ */
+static bool crash_file_gone(void)
 {
 	char copy[128];
 
 	snprintf(copy, sizeof(copy), "%s.rescue", shared->path);
-	shared->gone =
-		shared->calls > 0 && access(shared->path, F_OK) < 0 && access(copy, F_OK) < 0;
+	return shared->calls > 0 && access(shared->path, F_OK) < 0 && access(copy, F_OK) < 0;
+}
+
+static void crash_kill(void)
+{
+	shared->gone = crash_file_gone();
 	if (crash_hour)
 		crash_tick(crash_hour, NULL);
 	kill(getpid(), SIGKILL);
@@ -216,6 +222,8 @@ static void crash_once(struct crash_sum *sum, const struct hour *whole, enum cra
 	const int status = crash_fork(kind, at);
 	const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 
+	if (kind == CRASH_ABORT && signal == SIGABRT)
+		shared->gone = crash_file_gone();
 	if (signal == (kind == CRASH_ABORT ? SIGABRT : SIGKILL) || status == 0) {
 		if (shared->gone)
 			sum->gone++;
