@@ -71,6 +71,16 @@ bool endpoint_split(
 
 static const unsigned char network_v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
 
+char *address_text(char buf[ADDRESS_TEXT_MAX], const unsigned char address[16])
+{
+	const size_t before = sizeof(network_v4_prefix);
+	if (memcmp(address, network_v4_prefix, before) == 0)
+		inet_ntop(AF_INET, address + before, buf, ADDRESS_TEXT_MAX);
+	else
+		inet_ntop(AF_INET6, address, buf, ADDRESS_TEXT_MAX);
+	return buf;
+}
+
 int network_parse(const char *text, struct network *ret)
 {
 	char host[64];

@@ -35,6 +35,10 @@ int network_parse(const char *text, struct network *ret);
 /* network_holds - whether @address, in the same form, is one of @network. */
 bool network_holds(const struct network *network, const unsigned char address[16]);
 
+/* address_text - an address in that form, as people write it. */
+#define ADDRESS_TEXT_MAX 46
+char *address_text(char buf[ADDRESS_TEXT_MAX], const unsigned char address[16]);
+
 /* address_is_local - "localhost" or an address of the loopback network. */
 bool address_is_local(const char *host);
 

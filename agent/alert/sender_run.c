@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +14,7 @@
 #include "agent/base/text_clean.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
+#include "agent/base/spawn.h"
 #include "agent/base/str.h"
 
 #define WORDS_MAX 300 /* bytes kept of what it says */
@@ -31,26 +31,13 @@ struct child {
 
 static int child_spawn(struct child *child, int in, int out, char *const *argv, char *const *env)
 {
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawn_file_actions_init(&files);
-	posix_spawnattr_init(&attr);
-	posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&files, out, STDERR_FILENO);
-	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-	posix_spawnattr_setflags(
-		&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setpgroup(&attr, 0); /* so that all it starts can be killed */
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &all);
-	const int rc = posix_spawn(&child->pid, argv[0], &files, &attr, argv, env);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	return -rc;
+	struct spawn spawn;
+	spawn_begin(&spawn);
+	spawn_own_group(&spawn); /* so that all it starts can be killed */
+	posix_spawn_file_actions_adddup2(&spawn.files, in, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&spawn.files, out, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&spawn.files, out, STDERR_FILENO);
+	return spawn_run(&spawn, &child->pid, argv[0], argv, env);
 }
 
 static int child_start(struct child *child, char *const *argv, char *const *env, struct err *e)

@@ -88,7 +88,8 @@ static int open_store(struct client *client, struct err *e)
 
 /* ---- who writes it, and what time it is ---------------------------------- */
 
-/* What is not ahead of the clock, else what there is: that an agent wrote it at all. */
+/* The newest one up to now; where all lie ahead of the clock, the newest of them: it shows that an
+ * agent wrote at all. */
 static int take_written(void *arg, int n, char *const *words, char *const *names)
 {
 	struct client *client = arg;

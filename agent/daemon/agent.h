@@ -22,7 +22,8 @@ struct agent_options {
 	const char *db; /* overrides the configuration's store, NULL */
 	int64_t for_ns; /* stop by itself after this long; 0 = never */
 	const char *web_program; /* serves http.listen; NULL = this program */
-	bool sandbox; /* close what is not needed, for good: agent/daemon/sandbox.h */
+	bool sandbox; /* give up unneeded files and system calls, for good: agent/daemon/sandbox.h
+		       */
 };
 
 /* agent_run - until SIGTERM, SIGINT or the time is over. @config is taken over. 0, or negative

@@ -18,7 +18,7 @@ struct agent;
 void late_store_begin(struct agent *agent, bool past_unread);
 
 /* late_store_tick - about once a second: the service manager hears whether the store writes; when
- * the file could be opened at last, what was not read at the start is read. */
+ * the file could be opened at last, the earlier state is read. */
 void late_store_tick(struct agent *agent);
 
 #endif

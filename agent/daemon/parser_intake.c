@@ -1,7 +1,6 @@
 /* parser_intake - checks messages of a parser, one function for each kind. */
 #include "agent/daemon/parser_intake.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
+#include "config/address.h"
 
 #define AHEAD_NS (5 * NS_PER_S) /* beside two intervals: what may be ahead of our clock */
 #define BEHIND_NS (24 * 3600 * NS_PER_S) /* older rows are of a clock that was set */
@@ -109,24 +109,14 @@ static int intake_names(struct parser_intake *intake, struct bytes *in)
 	return PARSER_NAMES;
 }
 
-static const char *intake_host(char buf[INET6_ADDRSTRLEN], const uint8_t address[16])
-{
-	static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff};
-	if (memcmp(address, v4, sizeof(v4)) == 0)
-		inet_ntop(AF_INET, address + 12, buf, INET6_ADDRSTRLEN);
-	else
-		inet_ntop(AF_INET6, address, buf, INET6_ADDRSTRLEN);
-	return buf;
-}
-
 /* The device and the port in our words. @ret_port NULL: it is not known. False: no such device. */
 static bool intake_who(const struct parser_intake *intake, const struct intake_name *name,
-	char host[INET6_ADDRSTRLEN], const char **ret_device, const char **ret_port)
+	char host[ADDRESS_TEXT_MAX], const char **ret_device, const char **ret_port)
 {
 	const struct intake_lookup *lookup = &intake->o.lookup;
 	*ret_port = NULL;
 	if (name->who == INTAKE_AGENT) {
-		*ret_device = intake_host(host, name->host);
+		*ret_device = address_text(host, name->host);
 		return true;
 	}
 	*ret_device = lookup->device(lookup->arg, name->number);
@@ -140,7 +130,7 @@ static bool intake_who(const struct parser_intake *intake, const struct intake_n
  * configuration. */
 static uint32_t intake_entity(const struct parser_intake *intake, uint32_t id, bool *ret_known_port)
 {
-	char host[INET6_ADDRSTRLEN], number[32];
+	char host[ADDRESS_TEXT_MAX], number[32];
 	const char *device, *port;
 	*ret_known_port = true;
 	if (intake->o.one_port)
@@ -248,7 +238,7 @@ static const char *const event_kinds[] = {"capture_drops", "roce_discarded"};
 
 static int intake_event(struct parser_intake *intake, struct bytes *in, wall_t now)
 {
-	char buf[PARSER_TEXT_MAX], host[INET6_ADDRSTRLEN];
+	char buf[PARSER_TEXT_MAX], host[ADDRESS_TEXT_MAX];
 	struct intake_name name;
 	const char *device = intake->o.event_device, *port = intake->o.event_port;
 	const int64_t t_ns = (int64_t)parser_get_u64(in);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
+#include "agent/base/spawn.h"
 #include "agent/base/str.h"
 #include "agent/daemon/privilege.h"
 
@@ -129,28 +129,17 @@ static int parser_process_spawn(struct parser_process *process, int channel)
 	char *const argv[] = {name, word, NULL};
 	char *only[2];
 	char **environment = parser_process_environment(only);
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, channel, STDIN_FILENO);
-	posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setsigmask(&attributes, &none);
+	struct spawn spawn;
+	spawn_begin(&spawn);
+	posix_spawn_file_actions_adddup2(&spawn.files, channel, STDIN_FILENO);
+	posix_spawn_file_actions_addopen(&spawn.files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	const int own_score = parser_process_own_score();
 	parser_process_score(OOM_SCORE);
 	privilege_lend(process->options.lend_raw, process->options.lend_netns);
-	const int rc = posix_spawn(&process->pid, program, &files, &attributes, argv, environment);
+	const int rc = spawn_run(&spawn, &process->pid, program, argv, environment);
 	privilege_lend(false, false);
 	parser_process_score(own_score);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&files);
-	return -rc;
+	return rc;
 }
 
 int parser_process_start(struct loop *loop, const struct parser_process_options *options,

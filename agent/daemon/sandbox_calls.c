@@ -38,7 +38,8 @@
 struct calls_group {
 	const char *purpose, *calls; /* names, parted by blanks */
 	unsigned kinds; /* who may */
-	unsigned soft; /* who is told EPERM: of PARSER, which is ended by what no row names */
+	unsigned soft; /* kinds for which the call fails with EPERM. PARSER needs it: calls without
+			  a row end it */
 };
 
 static const struct calls_group groups[] = {

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
+#include "agent/base/spawn.h"
 
 #define ARGS_MAX 16
 #define GAP_FIRST_NS NS_PER_S
@@ -152,23 +152,10 @@ static void web_child_on_end(void *arg, int events)
  * blocked signal. */
 static int web_child_spawn(struct web_child *child)
 {
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	const int rc =
-		posix_spawn(&child->pid, child->program, &files, &attributes, child->argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&files);
-	return -rc;
+	struct spawn spawn;
+	spawn_begin(&spawn);
+	posix_spawn_file_actions_addopen(&spawn.files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	return spawn_run(&spawn, &child->pid, child->program, child->argv, environ);
 }
 
 static void web_child_try(struct web_child *child, mono_t now)

@@ -31,7 +31,7 @@ struct listen_agent { /* an agent address with a sub-agent */
 };
 
 struct listen_stranger {
-	char host[INET6_ADDRSTRLEN];
+	char host[ADDRESS_TEXT_MAX];
 	uint64_t datagrams;
 };
 
@@ -81,16 +81,6 @@ static void listen_agent_address(const struct sflow_address *agent, uint8_t ret[
 	}
 }
 
-static const char *listen_host(char buf[INET6_ADDRSTRLEN], const uint8_t address[16])
-{
-	static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff};
-	if (memcmp(address, v4, sizeof(v4)) == 0)
-		inet_ntop(AF_INET, address + 12, buf, INET6_ADDRSTRLEN);
-	else
-		inet_ntop(AF_INET6, address, buf, INET6_ADDRSTRLEN);
-	return buf;
-}
-
 static const struct config_device *listen_device(
 	const struct sflow_listen *listen, const struct listen_agent *agent)
 {
@@ -101,9 +91,9 @@ static const struct config_device *listen_device(
 
 static void listen_stranger(struct sflow_listen *listen, const uint8_t source[16])
 {
-	char host[INET6_ADDRSTRLEN];
+	char host[ADDRESS_TEXT_MAX];
 	size_t i = 0;
-	listen_host(host, source);
+	address_text(host, source);
 	listen->counts.strangers++;
 	complain(&listen->strange, loop_now(listen->loop), LOG_WARN_, listen->name,
 		"sFlow from %s, which is not allowed: not read. Add it to capture.allow, or set "
@@ -218,7 +208,7 @@ static void listen_datagram(void *arg, const uint8_t source[16], const uint8_t *
 static uint32_t listen_entity(void *arg, uint32_t agent, uint32_t ifindex)
 {
 	struct sflow_listen *listen = arg;
-	char host[INET6_ADDRSTRLEN], number[32];
+	char host[ADDRESS_TEXT_MAX], number[32];
 	const struct config_device *device = listen_device(listen, &listen->v[agent]);
 	const char *port = NULL, *name;
 	if (device) {
@@ -226,7 +216,7 @@ static uint32_t listen_entity(void *arg, uint32_t agent, uint32_t ifindex)
 		port = sflow_agents_port(listen->agents, device, ifindex);
 		listen->unmapped_ports += !port;
 	} else {
-		name = listen_host(host, listen->v[agent].address);
+		name = address_text(host, listen->v[agent].address);
 		listen->unmapped_agents++;
 	}
 	if (!port) {
@@ -254,8 +244,8 @@ static void listen_rows(void *arg, const struct flow_sample *rows, size_t n)
 static void listen_discard(
 	struct sflow_listen *listen, const struct sflow_discard *discard, int64_t end_ns)
 {
-	char text[320], reason[SFLOW_REASON_MAX], host[INET6_ADDRSTRLEN], src[INET6_ADDRSTRLEN],
-		dst[INET6_ADDRSTRLEN];
+	char text[320], reason[SFLOW_REASON_MAX], host[ADDRESS_TEXT_MAX], src[ADDRESS_TEXT_MAX],
+		dst[ADDRESS_TEXT_MAX];
 	struct listen_agent agent = {.heard = true};
 	int family = AF_INET6;
 	const char *port = NULL, *name;
@@ -267,7 +257,7 @@ static void listen_discard(
 		name = device->name;
 		port = sflow_agents_port(listen->agents, device, discard->output);
 	} else {
-		name = listen_host(host, agent.address);
+		name = address_text(host, agent.address);
 	}
 	inet_ntop(family, discard->pair.src, src, sizeof(src));
 	inet_ntop(family, discard->pair.dst, dst, sizeof(dst));
@@ -526,7 +516,7 @@ static void sflow_collector_figures(const void *instance, collector_figure_fn *f
 	for (size_t i = 0; i < rw_countof(figures); i++)
 		fn(arg, figures[i].key, "", (double)figures[i].value);
 	for (size_t i = 0; i < listen->n_strangers; i++) {
-		char key[INET6_ADDRSTRLEN + 16];
+		char key[ADDRESS_TEXT_MAX + 16];
 		snprintf(key, sizeof(key), "stranger_%s", listen->strangers[i].host);
 		fn(arg, key, "", (double)listen->strangers[i].datagrams);
 	}

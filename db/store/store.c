@@ -852,8 +852,8 @@ int store_open(const struct store_backend *backend, const struct store_options *
  * process. Mutex held. */
 static void store_abandon(struct store *store)
 {
-	log_error("store", "%s: the disk does not answer, leaving what is not yet written",
-		store->path);
+	log_error(
+		"store", "%s: the disk does not answer: rows that wait are given up", store->path);
 	store->abandoned = true;
 	if (store->state && !store->closing)
 		store->backend->interrupt(store->state);
