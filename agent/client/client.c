@@ -56,6 +56,8 @@ static int take_made(void *arg, int n, char *const *words, char *const *names)
 static int open_store(struct client *client, struct err *e)
 {
 	bool made = false;
+	const bool there =
+		access(client->db_path, F_OK) == 0; /* before, not after: it may be made now */
 	int r = db_history_open(client->db_path, &client->history, e);
 	if (r == 0)
 		r = history_sql(client->history,
@@ -78,8 +80,8 @@ static int open_store(struct client *client, struct err *e)
 			return -EAGAIN;
 		return r;
 	}
-	if (r < 0 && access(client->db_path, F_OK) == 0)
-		return r; /* it is there, and cannot be opened */
+	if (r < 0 && there)
+		return r; /* it was there, and cannot be opened */
 	return err_set(e, -EAGAIN,
 		"%s is not ready: an agent (pid %d) has just begun to make it; try again in a "
 		"moment",

@@ -7,7 +7,9 @@
 #include <stddef.h>
 
 /* json_clean - all strings in @value become one line that may be printed (agent/base/text_clean.h);
- * members whose name is not such a line are dropped. In place. NULL is fine. */
+ * members whose name is not such a line are dropped. What stands in a member "render" or "undo" is
+ * the configuration of a switch: it keeps its lines, each of which may be printed. In place. NULL
+ * is fine. */
 void json_clean(json_t *value);
 
 /* json_outside - @n bytes at @text as a document, cleaned; a new reference. NULL, with @why filled

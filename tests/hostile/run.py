@@ -161,18 +161,23 @@ def is_number(text):
         return False
 
 
-def look_text(faults, line, name, raw, quoted=False):
+def look_text(faults, line, name, raw, quoted=False, form=""):
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as why:
         faults.add(line, name + " is no UTF-8: %s" % why)
         return ""
+    code = False  # the configuration of a switch keeps its lines, in a block of code
     for found in text.split("\n"):
+        if form == "md" and found.startswith("```"):
+            code = not code
+        if form == "html":
+            code = (code or "<pre" in found) and "</pre>" not in found
         bad = HIDDEN.search(found)
         if bad:
             faults.add(line, name + " holds U+%04X" % ord(bad[0]), found[max(0, bad.start() - 60):])
             break
-        if found.startswith("FORGED") and not quoted: # indented is wrapped text
+        if found.startswith("FORGED") and not quoted and not code: # indented is wrapped text
             faults.add(line, name + " has a line of the attacker's", found)
             break
     return text
@@ -208,7 +213,7 @@ def ask(faults, program, folder, line, words, form):
     if p.returncode < 0 or p.returncode > 3 or b"Sanitizer" in p.stderr or b"runtime error" in p.stderr:
         faults.add(line, "exit %d" % p.returncode, p.stderr.decode(errors="replace")[-400:])
     # a field of csv in quotes may have lines
-    text = look_text(faults, line, "stdout", p.stdout, quoted=form == "csv" and "sql" in words)
+    text = look_text(faults, line, "stdout", p.stdout, quoted=form == "csv" and "sql" in words, form=form)
     look_text(faults, line, "stderr", p.stderr)
     if p.returncode in (0, 1) and text:
         look_format(faults, line, form, text)

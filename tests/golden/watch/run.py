@@ -138,7 +138,7 @@ class Cases:
                           " VALUES(?, 'snmp', '127.0.0.1:1', 'up', 1, ?, ?, ?, 90, 0, 0)", (device, newest, newest, newest))
         return db
 
-    def configuration(self, scenario, db, broken=False):
+    def configuration(self, scenario, db, broken=False, lasting=False):
         """The case's configuration with addresses where nobody answers; returns its name in the directory of the screens."""
         name = os.path.basename(db)[:-len(".db")] + ".yaml"
         with open(self.path("community"), "w") as f:
@@ -148,6 +148,8 @@ class Cases:
         text = re.sub(r"(role: \w+) }", r'\1, snmp: { address: "127.0.0.1:1", credentials: lab } }', text)
         if broken:
             text = text.replace("name: spine4, role:", "name: spine4, rolle:")
+        if lasting:  # the newest sample counts as news while the screen is up
+            text += "defaults: { interval: 5m }\n"
         text += "store: { path: %s }\ncredentials:\n  lab: { snmp: { version: 2c, community_file: community } }\n" % os.path.basename(db)
         with open(self.path("new"), "w") as f:
             f.write(text)
@@ -203,8 +205,8 @@ def without_load(text):
 
 def broken_configuration(cases, update):
     """A typo is saved while the screen is up: it lives on with the configuration in force, and comes back when the file is mended."""
-    db = cases.by_agent(cases.moved("healthy", "broken", int(time.time()) + 240))
-    name = cases.configuration("healthy", db)
+    db = cases.by_agent(cases.moved("healthy", "broken", int(time.time())))
+    name = cases.configuration("healthy", db, lasting=True)
     faults = []
     with open(db + ".lock", "a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # plays the agent
@@ -214,11 +216,11 @@ def broken_configuration(cases, update):
         for size in SIZES:
             with Screen(cases.dir, [cases.binary, "-c", name, "watch", "--interval", "300ms"], *size) as screen:
                 screen.until("agent running")
-                cases.configuration("healthy", db, broken=True)
+                cases.configuration("healthy", db, broken=True, lasting=True)
                 screen.until("CONFIGURATION BROKEN")
                 text = without_load(mask(screen.until(KEYS, absent="reading")))
                 faults.append(compare("broken_configuration", size, text, update))
-                cases.configuration("healthy", db)
+                cases.configuration("healthy", db, lasting=True)
                 screen.until("agent running", absent="CONFIGURATION BROKEN")
     return faults
 

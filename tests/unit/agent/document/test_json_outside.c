@@ -30,6 +30,20 @@ static void strings_are_cleaned(void **state)
 	json_clean(NULL);
 }
 
+/* What is typed into a switch keeps its lines, and nothing else that steers a terminal. */
+static void configuration_keeps_its_lines(void **state)
+{
+	static const char text[] =
+		"{\"render\": {\"sonic\": {\"cli\": \"# a\\nset x\\u001b[2J\\n\\nend\\n\"}}, "
+		"\"undo\": \"one\\rtwo\", \"why\": \"a\\nb\"}";
+	json_t *doc = json_outside(text, strlen(text), 0, NULL);
+	rw_cleanup(freep) char *back = json_dumps(doc, JSON_COMPACT);
+	assert_string_equal(back,
+		"{\"render\":{\"sonic\":{\"cli\":\"# a\\nset x [2J\\n\\nend\\n\"}},"
+		"\"undo\":\"one two\",\"why\":\"a b\"}");
+	json_decref(doc);
+}
+
 static void printed_with_escapes(void **state)
 {
 	json_t *doc = json_pack("{s:s}", "a\xc2\x9b", "\xe2\x80\xae\x7f\x1b\xc3\xbc");
@@ -48,7 +62,8 @@ static void printed_with_escapes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strings_are_cleaned), cmocka_unit_test(printed_with_escapes)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(strings_are_cleaned),
+		cmocka_unit_test(configuration_keeps_its_lines),
+		cmocka_unit_test(printed_with_escapes)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
