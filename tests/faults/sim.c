@@ -67,6 +67,8 @@ int __wrap_pthread_cond_signal(pthread_cond_t *cond);
 int __wrap_pthread_cond_broadcast(pthread_cond_t *cond);
 int __wrap_pthread_timedjoin_np(pthread_t thread, void **ret, const struct timespec *until);
 mono_t __wrap_mono_now(void);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
 wall_t __wrap_wall_now(void);
 ssize_t __wrap_write(int fd, const void *data, size_t n);
 
@@ -197,6 +199,15 @@ mono_t __wrap_mono_now(void)
 	if (sim.active)
 		return (mono_t){sim.now_ns};
 	return __real_mono_now();
+}
+
+/* The boot clock tells a reader how old the heartbeat of the store is: it goes with the others. */
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	if (!sim.active || clock != CLOCK_BOOTTIME)
+		return __real_clock_gettime(clock, ret);
+	*ret = (struct timespec){.tv_sec = sim.now_ns / NS_PER_S, .tv_nsec = sim.now_ns % NS_PER_S};
+	return 0;
 }
 
 wall_t __wrap_wall_now(void)
