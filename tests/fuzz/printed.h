@@ -34,6 +34,18 @@ static inline void printed_lines(const char *text)
 	}
 }
 
+/* What is typed into a switch: it has lines. */
+static inline void printed_configuration(const json_t *value)
+{
+	const char *key;
+	const json_t *member;
+	printed_lines(json_string_value(value));
+	json_object_foreach ((json_t *)(uintptr_t)value, key, member) {
+		printed_line(key);
+		printed_configuration(member);
+	}
+}
+
 /* Every string and name in a document. */
 static inline void printed_document(const json_t *value)
 {
@@ -46,7 +58,10 @@ static inline void printed_document(const json_t *value)
 		printed_document(member);
 	json_object_foreach ((json_t *)(uintptr_t)value, key, member) {
 		printed_line(key);
-		printed_document(member);
+		if (strcmp(key, "render") == 0 || strcmp(key, "undo") == 0)
+			printed_configuration(member);
+		else
+			printed_document(member);
 	}
 }
 
