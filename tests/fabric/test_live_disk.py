@@ -79,7 +79,7 @@ def test(lab, disk):
     disk.hang()
     wait_for("a write that hangs again", lambda: log(lab).count("the disk has not answered a write for") >= 2, 60)
     end(lab, "a write that hangs")
-    check("the disk does not answer, leaving what is not yet written" in log(lab), "the end of the log: %s" % log(lab)[-600:])
+    check("the disk does not answer: rows that wait are given up" in log(lab), "the end of the log: %s" % log(lab)[-600:])
     disk.answer()
     kept = instants(lab)
     agent(lab, disk)
