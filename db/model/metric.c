@@ -36,7 +36,7 @@ const struct metric_info *metric_info(unsigned metric)
 	return NULL;
 }
 
-/* Called while reading files and arguments, never per sample: a scan of some eighty names is
+/* Called while reading files and arguments, never per sample: a scan of some hundred names is
  * enough. */
 int metric_by_name(const char *name)
 {

@@ -17,6 +17,7 @@ static const struct chapter {
 	{"pg", "Priority groups (ingress)"},
 	{"queue", "Queues (egress)"},
 	{"pool", "Buffer pools"},
+	{"nic", "NICs of hosts (the NIC's view)"},
 	{"cfg", "Configured states"},
 	{"agent", "The agent itself"},
 };
