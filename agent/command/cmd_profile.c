@@ -16,6 +16,7 @@
 #include "agent/command/profile_test.h"
 #include "config/config.h"
 #include "config/profile/profile.h"
+#include "config/profile/profile_coverage.h"
 #include "config/profile/profile_gnmi.h"
 #include "db/model/metric.h"
 
@@ -94,8 +95,16 @@ static int cmd_profile_run_list(const struct globals *globals, const struct prof
 	return rc;
 }
 
-static json_t *table_rows(const struct profile_table *table)
+/* row_evidence - of one column or path, into its row. */
+static void row_evidence(json_t *row, struct profile_evidence evidence)
 {
+	json_object_set_new(row, "evidence", json_string(evidence_kind_name(evidence.kind)));
+	json_object_set_new(row, "evidence_source", json_string_or_null(evidence.source));
+}
+
+static json_t *table_rows(const struct profile *profile, size_t number)
+{
+	const struct profile_table *table = profile->tables[number];
 	json_t *rows = json_array();
 	for (size_t k = 0; k < table->n_values; k++) {
 		const struct profile_value *v = &table->values[k];
@@ -103,31 +112,33 @@ static json_t *table_rows(const struct profile_table *table)
 		for (size_t i = 0; i < table->columns[v->column].n; i++)
 			snprintf(oid + strlen(oid), sizeof(oid) - strlen(oid), i ? ".%u" : "%u",
 				table->columns[v->column].v[i]);
-		json_array_append_new(rows,
-			json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", table->name, "cadence",
-				cadence_name(table->cadence), "oid", oid, "value",
-				v->metric >= 0 ? metric_info((unsigned)v->metric)->name
-					       : profile_attribute_name(v->attribute),
-				"fallback", v->fallback, "doc", v->doc));
+		json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", table->name,
+			"cadence", cadence_name(table->cadence), "oid", oid, "value",
+			v->metric >= 0 ? metric_info((unsigned)v->metric)->name
+				       : profile_attribute_name(v->attribute),
+			"fallback", v->fallback, "doc", v->doc);
+		row_evidence(row, profile_table_evidence(profile, number, v));
+		json_array_append_new(rows, row);
 	}
 	return rows;
 }
 
-static json_t *stream_rows(const struct profile_gnmi_stream *stream)
+static json_t *stream_rows(const struct profile *profile, size_t number)
 {
-	static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname"};
+	const struct profile_gnmi_stream *stream = profile->gnmi->streams[number];
 	json_t *rows = json_array();
 	for (size_t k = 0; k < stream->n_values; k++) {
 		const struct profile_gnmi_value *v = &stream->values[k];
-		const char *value = attributes[v->attribute];
+		const char *value = profile_gnmi_attribute_name(v->attribute);
 		if (v->metric >= 0)
 			value = metric_info((unsigned)v->metric)->name;
 		else if (v->refers)
 			value = v->refers;
-		json_array_append_new(rows,
-			json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", stream->name,
-				"cadence", stream->slow ? "slow" : "fast", "oid", v->path, "value",
-				value, "fallback", v->fallback, "doc", v->doc));
+		json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", stream->name,
+			"cadence", stream->slow ? "slow" : "fast", "oid", v->path, "value", value,
+			"fallback", v->fallback, "doc", v->doc);
+		row_evidence(row, profile_stream_evidence(profile, number, v));
+		json_array_append_new(rows, row);
 	}
 	return rows;
 }
@@ -143,6 +154,7 @@ static const struct column show_columns[] = {
 	{"cadence", "CADENCE", COL_TEXT, false},
 	{"oid", "OID OR PATH", COL_TEXT, false},
 	{"value", "VALUE", COL_TEXT, false},
+	{"evidence", "EVIDENCE", COL_TEXT, false},
 	{"doc", "WHAT", COL_TEXT, false},
 };
 static const struct view show_view = {"profile", "columns", show_columns, rw_countof(show_columns),
@@ -172,12 +184,12 @@ static int cmd_profile_run_show(
 		return profile_unknown(profiles, name);
 	json_t *doc = profile_json(p), *columns = json_array(), *quirks = json_array();
 	for (size_t i = 0; i < p->n_tables; i++) {
-		json_t *rows = table_rows(p->tables[i]);
+		json_t *rows = table_rows(p, i);
 		json_array_extend(columns, rows);
 		json_decref(rows);
 	}
 	for (size_t i = 0; p->gnmi && i < p->gnmi->n_streams; i++) {
-		json_t *rows = stream_rows(p->gnmi->streams[i]);
+		json_t *rows = stream_rows(p, i);
 		json_array_extend(columns, rows);
 		json_decref(rows);
 	}

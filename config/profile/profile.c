@@ -97,6 +97,14 @@ static void extend_management(
 	profile->n_management_ports += base->n_management_ports;
 }
 
+static bool tables_have(struct profile_table *const *tables, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(tables[i]->name, name) == 0)
+			return true;
+	return false;
+}
+
 /* profile_extend - one level: what @draft does not say is taken from its base, tables of the base
  * come first.
  */
@@ -133,6 +141,12 @@ static int profile_extend(
 	for (size_t i = 0; i < base->n_tables; i++)
 		if (!profile_left_out(draft, base->tables[i]))
 			tables[n++] = base->tables[i];
+	p->n_tables_inherited = n;
+	for (size_t i = 0; i < p->inherited.n; i++)
+		if (!tables_have(tables, n, p->inherited.names[i]))
+			return profile_wrong(errors, p->file, p->inherited.lines[i], 0, "read ",
+				p->inherited.names[i],
+				", expected a table that comes from the profile this one extends");
 	for (size_t i = 0; i < p->n_tables; i++)
 		tables[n++] = p->tables[i];
 	p->tables = tables;

@@ -19,6 +19,8 @@
  *     - { topic: pause, run: "show ... {port} {priority}", evidence: ... }
  *                                    # topics: pause watchdog queues ecn errors optic
  *   snmp:
+ *     evidence: "document: X-MIB"  # how its tables are known: config/profile/profile_evidence.h
+ *     inherited: { interfaces: recorded } # how those of the extended profile are
  *     min_interval: 5s             # polling faster brings nothing new
  *     refresh: 5s                  # how old an answer may be: the device's own cache
  *     without: [etherlike]         # tables of the extended profile that this one does not use
@@ -81,6 +83,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "agent/base/err.h"
+#include "config/profile/profile_evidence.h"
 #include "config/profile/profile_fold.h"
 
 #define PROFILE_PARTS_MAX 8
@@ -132,6 +135,7 @@ struct profile_value { /* one meaning of one column */
 	/* part of a difference: how many columns it takes; 0 = any number adds up */
 	unsigned needed;
 	unsigned width; /* 0 = as the wire says, else 32 or 64 */
+	struct profile_evidence evidence;
 	/* its place among the contributors to its metric in this table; 0 when it is the only one
 	 */
 	uint64_t bit;
@@ -151,6 +155,7 @@ struct profile_table {
 	bool sums_rows; /* several rows may speak of one thing: add them up */
 	struct profile_value *values; /* fallbacks last */
 	size_t n_values;
+	struct profile_evidence evidence; /* default of its values */
 	int line;
 };
 
@@ -205,7 +210,9 @@ struct profile {
 	const char **management_ports; /* globs; own ones, then those of .extends */
 	size_t n_management_ports;
 	struct profile_table **tables;
-	size_t n_tables; /* own and inherited */
+	size_t n_tables; /* own and inherited; the inherited ones come first */
+	size_t n_tables_inherited;
+	struct profile_inherited inherited;
 	struct profile_trap *traps;
 	size_t n_traps;
 	bool snmp; /* has SNMP tables */

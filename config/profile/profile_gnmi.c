@@ -158,7 +158,7 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 	uint64_t priority;
 	if (!KEYS(reader, node, "a leaf", "path", "metric", "attribute", "refers", "of", "unit",
 		    "divide", "words", "otherwise", "suffix", "list", "ignore", "fallback", "fold",
-		    "unread", "window", "priority", "doc"))
+		    "unread", "window", "priority", "doc", "evidence"))
 		return;
 	*v = (struct profile_gnmi_value){.priority = PRIO_NONE, .line = node->line};
 	v->path = reader_copy(reader, node, "path", true);
@@ -184,6 +184,7 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 		v->priority = (int)priority;
 	ignore_read(reader, node, v);
 	v->unread = texts_read(reader, node, "unread", 8, &v->n_unread);
+	v->evidence = reader_evidence(reader, node, stream->evidence);
 	stream->n_values++;
 }
 
@@ -278,17 +279,19 @@ static void hows_read(
 	}
 }
 
-static struct profile_gnmi_stream *stream_read(struct reader *reader, const struct yaml_node *node)
+static struct profile_gnmi_stream *stream_read(
+	struct reader *reader, const struct yaml_node *node, struct profile_evidence evidence)
 {
 	static const char *const cadences[] = {"fast", "slow"};
 	struct profile_gnmi_stream *s = arena_new_of(reader->a, struct profile_gnmi_stream);
 	if (!KEYS(reader, node, "a stream", "name", "doc", "target", "origin", "plain_names",
-		    "cadence", "how", "fallback", "subscribe", "values"))
+		    "cadence", "how", "fallback", "subscribe", "values", "evidence"))
 		return NULL;
 	s->name = reader_copy(reader, node, "name", true);
 	if (!s->name)
 		return NULL;
 	s->line = node->line;
+	s->evidence = reader_evidence(reader, node, evidence);
 	s->doc = str_or(reader_copy(reader, node, "doc", false), "");
 	s->target = str_or(reader_copy(reader, node, "target", false), "");
 	s->origin = str_or(reader_copy(reader, node, "origin", false), "");
@@ -354,9 +357,12 @@ void profile_gnmi_read(struct reader *reader, const struct yaml_node *node)
 {
 	if (!node ||
 		!KEYS(reader, node, "'gnmi'", "models", "encodings", "extends", "without",
-			"port_prefix", "prefer_snmp", "streams"))
+			"port_prefix", "prefer_snmp", "streams", "evidence", "inherited"))
 		return;
 	struct profile_gnmi *g = arena_new_of(reader->a, struct profile_gnmi);
+	const struct profile_evidence evidence =
+		reader_evidence(reader, node, (struct profile_evidence){0});
+	reader_inherited(reader, node, &g->inherited);
 	g->models = texts_read(reader, node, "models", 64, &g->n_models);
 	g->without = texts_read(reader, node, "without", 64, &g->n_without);
 	encodings_read(reader, node, g);
@@ -369,7 +375,8 @@ void profile_gnmi_read(struct reader *reader, const struct yaml_node *node)
 		reader_list(reader, node, "streams", 64, "a list of streams");
 	g->streams = arena_array(reader->a, struct profile_gnmi_stream *, reader_n(streams) + 1);
 	for (size_t i = 0; i < reader_n(streams); i++) {
-		struct profile_gnmi_stream *s = stream_read(reader, streams->items[i].value);
+		struct profile_gnmi_stream *s =
+			stream_read(reader, streams->items[i].value, evidence);
 		for (size_t k = 0; s && k < g->n_streams; k++)
 			if (strcmp(g->streams[k]->name, s->name) == 0)
 				reader_wrong(reader, s->line, 0,
@@ -392,6 +399,14 @@ static bool profile_gnmi_left_out(const struct profile_gnmi *gnmi, const char *n
 	return false;
 }
 
+static bool streams_have(struct profile_gnmi_stream *const *streams, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(streams[i]->name, name) == 0)
+			return true;
+	return false;
+}
+
 int profile_gnmi_extend(
 	struct profile *profile, const struct profile *base, struct arena *a, struct err *e)
 {
@@ -408,6 +423,12 @@ int profile_gnmi_extend(
 	for (size_t i = 0; i < base->gnmi->n_streams; i++)
 		if (!profile_gnmi_left_out(g, base->gnmi->streams[i]->name))
 			streams[n++] = base->gnmi->streams[i];
+	g->n_streams_inherited = n;
+	for (size_t i = 0; i < g->inherited.n; i++)
+		if (!streams_have(streams, n, g->inherited.names[i]))
+			return err_at(e, -EINVAL, profile->file, g->inherited.lines[i], 0,
+				"read '%s', expected a stream of the profile this one extends",
+				g->inherited.names[i]);
 	for (size_t i = 0; i < g->n_streams; i++)
 		streams[n++] = g->streams[i];
 	g->streams = streams;

@@ -9,6 +9,9 @@
  *     extends: openconfig                # the streams of that profile come first; one of the
  *                                        # same name here replaces it
  *     without: [qos]                     # streams of it that are not used
+ *     evidence: document                 # how its streams are known, and how those of the
+ *     inherited: { counters: recorded }  # extended profile are: profile_evidence.h; also of a
+ *                                        # stream and of a leaf
  *     port_prefix: { eth: Ethernet }     # how a port's name begins there, and how it begins in
  *                                        # the fabric
  *     prefer_snmp: [pfcwd.storms]        # where SNMP answers too, it is the better source of
@@ -54,6 +57,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "config/profile/profile_evidence.h"
 #include "config/profile/profile_fold.h"
 
 #define PROFILE_GNMI_WORDS_MAX 16
@@ -112,6 +116,7 @@ struct profile_gnmi_value {
 	size_t n_unread;
 	uint32_t window_ms;
 	int priority; /* PRIO_NONE: from the path */
+	struct profile_evidence evidence;
 	int line;
 };
 
@@ -125,6 +130,7 @@ struct profile_gnmi_stream {
 	size_t n_subscriptions;
 	struct profile_gnmi_value *values;
 	size_t n_values;
+	struct profile_evidence evidence; /* default of its values */
 	int line;
 };
 
@@ -141,7 +147,9 @@ struct profile_gnmi {
 	uint16_t *prefer_snmp;
 	size_t n_prefer_snmp; /* metrics */
 	struct profile_gnmi_stream **streams;
-	size_t n_streams; /* own and inherited */
+	size_t n_streams; /* own and inherited; the inherited ones come first */
+	size_t n_streams_inherited;
+	struct profile_inherited inherited;
 	const char *extends;
 	int extends_line; /* NULL */
 	const char **without;

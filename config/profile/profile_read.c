@@ -205,8 +205,11 @@ static void snmp_read(struct reader *reader, const struct yaml_node *node)
 {
 	if (!node ||
 		!KEYS(reader, node, "'snmp'", "min_interval", "refresh", "without", "port_names",
-			"tables", "traps"))
+			"tables", "traps", "evidence", "inherited"))
 		return;
+	const struct profile_evidence evidence =
+		reader_evidence(reader, node, (struct profile_evidence){0});
+	reader_inherited(reader, node, &reader->p->inherited);
 	profile_traps_read(reader, reader_value(node, "traps"));
 	reader->p->snmp = true;
 	reader->p->min_interval_ns = reader_duration(reader, node, "min_interval");
@@ -222,7 +225,8 @@ static void snmp_read(struct reader *reader, const struct yaml_node *node)
 	}
 	reader->p->tables = arena_array(reader->a, struct profile_table *, tables->n + 1);
 	for (size_t i = 0; i < tables->n; i++) {
-		struct profile_table *t = profile_table_read(reader, tables->items[i].value);
+		struct profile_table *t =
+			profile_table_read(reader, tables->items[i].value, evidence);
 		for (size_t k = 0; t && k < reader->p->n_tables; k++)
 			if (strcmp(reader->p->tables[k]->name, t->name) == 0)
 				reader_wrong(reader, t->line, 0,

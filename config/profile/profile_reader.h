@@ -83,11 +83,19 @@ void reader_scale(struct reader *reader, const struct yaml_node *map,
  * number; FOLD_SUM when it is not there. */
 enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *node, int metric);
 
+/* reader_evidence - the key "evidence" of @map; @otherwise when it is not there.
+ * reader_inherited - the key "inherited" of @map; empty when it is not there. */
+struct profile_evidence reader_evidence(
+	struct reader *reader, const struct yaml_node *map, struct profile_evidence otherwise);
+void reader_inherited(
+	struct reader *reader, const struct yaml_node *map, struct profile_inherited *ret);
+
 /* reader_part - what a word in an index stands for. */
 enum profile_part reader_part(const char *word);
 
 /* The parts of a profile, each in its file. profile_table_read: NULL when it was wrong. */
-struct profile_table *profile_table_read(struct reader *reader, const struct yaml_node *node);
+struct profile_table *profile_table_read(
+	struct reader *reader, const struct yaml_node *node, struct profile_evidence evidence);
 void profile_traps_read(struct reader *reader, const struct yaml_node *node);
 void profile_gnmi_read(struct reader *reader, const struct yaml_node *node);
 void profile_tune_read(struct reader *reader, const struct yaml_node *node);

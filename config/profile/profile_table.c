@@ -222,7 +222,7 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 	*v = (struct profile_value){.priority = PRIO_NONE};
 	if (!KEYS(reader, node, "a column", "column", "oid", "metric", "attribute", "where",
 		    "priority", "unit", "divide", "equals", "ignore", "when", "subtract",
-		    "fallback", "width", "fold", "sensor", "doc") ||
+		    "fallback", "width", "fold", "sensor", "doc", "evidence") ||
 		!column_oid(reader, table, base, node, &v->column) ||
 		!column_meaning(reader, node, v))
 		return;
@@ -243,6 +243,7 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 		v->width = (unsigned)number;
 	}
 	v->doc = str_or(reader_copy(reader, node, "doc", false), "");
+	v->evidence = reader_evidence(reader, node, table->evidence);
 	table->n_values++;
 }
 
@@ -378,20 +379,22 @@ static void table_columns(struct reader *reader, struct profile_table *table,
 	table_finish(table);
 }
 
-struct profile_table *profile_table_read(struct reader *reader, const struct yaml_node *node)
+struct profile_table *profile_table_read(
+	struct reader *reader, const struct yaml_node *node, struct profile_evidence evidence)
 {
 	static const char *const cadences[] = {[CADENCE_FAST] = "fast", [CADENCE_SLOW] = "slow"};
 	struct profile_table *t = arena_new_of(reader->a, struct profile_table);
 	struct profile_oid base = {0};
 	uint64_t queue;
 	if (!KEYS(reader, node, "a table", "name", "doc", "cadence", "oid", "index", "decimal",
-		    "first_queue", "columns"))
+		    "first_queue", "columns", "evidence"))
 		return NULL;
 	t->line = node->line;
 	t->name = reader_copy(reader, node, "name", true);
 	if (!t->name)
 		return NULL;
 	t->doc = str_or(reader_copy(reader, node, "doc", false), "");
+	t->evidence = reader_evidence(reader, node, evidence);
 	if (reader_text(reader, node, "cadence", true) &&
 		reader_word(reader, reader_value(node, "cadence"), cadences, rw_countof(cadences),
 			"fast or slow") == CADENCE_SLOW)

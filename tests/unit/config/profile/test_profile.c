@@ -10,7 +10,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 #include "config/profile/profile.h"
+#include "config/profile/profile_coverage.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 
@@ -65,6 +67,13 @@ static const struct {
 		"object identifier"},
 	{"bad unit", HEAD TABLE "        - { column: 1, metric: port.in_octets, unit: furlong }\n",
 		10, "one of ns us ms"},
+	{"evidence that is none",
+		HEAD TABLE "        - { column: 1, metric: port.in_octets, evidence: rumour }\n",
+		10, "recorded, mock or document"},
+	{"inherited from nobody",
+		HEAD "extends: generic\nsnmp:\n  inherited: { interfaces: recorded, queues: mock "
+		     "}\n",
+		5, "a table that comes from the profile this one extends"},
 	{"octal number", HEAD TABLE "        - { column: 010, metric: port.in_octets }\n", 10,
 		"a whole number"},
 	{"priority 8", HEAD TABLE "        - { column: 1, metric: pfc.rx_frames, priority: 8 }\n",
@@ -195,6 +204,53 @@ static void test_meaning(void **state)
 }
 
 /* What SONiC switches of different makers answer for one ifIndex; aliases that only look native. */
+/* The innermost evidence holds; nothing said is a document; what is inherited was seen elsewhere.
+ */
+static void test_coverage(void **state)
+{
+	static const char text[] =
+		HEAD "extends: generic\nsnmp:\n  evidence: \"mock: the vendor's own agent\"\n"
+		     "  inherited: { interfaces: \"recorded: a walk\" }\n  tables:\n"
+		     "    - { name: pfc, cadence: fast, oid: 1.3.6.1, index: [port], columns: [\n"
+		     "        { column: 1, priority: 3, metric: pfc.rx_frames },\n"
+		     "        { column: 2, priority: 3, metric: pfc.tx_frames, evidence: recorded "
+		     "} ] }\n"
+		     "    - { name: more, cadence: fast, evidence: document, oid: 1.3.6.2, index: "
+		     "[port], "
+		     "columns: [\n"
+		     "        { column: 1, priority: 3, metric: pfc.rx_frames, fallback: true },\n"
+		     "        { column: 2, metric: port.flaps, fallback: true } ] }\n";
+	static const struct {
+		int metric;
+		bool told;
+		enum evidence_kind kind;
+		const char *source, *table;
+		bool only_fallback;
+	} wanted[] = {
+		{M_PFC_RX_FRAMES, true, EVIDENCE_MOCK, "the vendor's own agent", "pfc", false},
+		{M_PFC_TX_FRAMES, true, EVIDENCE_RECORDED, NULL, "pfc", false},
+		{M_PORT_FLAPS, true, EVIDENCE_DOCUMENT, NULL, "more", true},
+		{M_PORT_IN_OCTETS, true, EVIDENCE_RECORDED, "a walk", "interfaces", false},
+		{M_PORT_FCS_ERRORS, true, EVIDENCE_DOCUMENT, NULL, "etherlike", false},
+		{M_QUEUE_ECN_MARKED, false, EVIDENCE_DOCUMENT, NULL, NULL, false},
+	};
+	struct err_list errors = {0};
+	struct profiles *p = NULL;
+	assert_int_equal(profiles_parse(text, sizeof(text) - 1, "x.yaml", &p, &errors), 0);
+	for (size_t i = 0; i < rw_countof(wanted); i++) {
+		struct coverage_cell cell;
+		profile_coverage(
+			profiles_get(p, "x"), (unsigned)wanted[i].metric, COVERAGE_SNMP, &cell);
+		assert_int_equal(cell.told, wanted[i].told);
+		assert_int_equal(cell.evidence.kind, wanted[i].kind);
+		assert_int_equal(cell.only_fallback, wanted[i].only_fallback);
+		assert_string_equal(str_or(cell.evidence.source, ""), str_or(wanted[i].source, ""));
+		assert_string_equal(str_or(cell.table, ""), str_or(wanted[i].table, ""));
+	}
+	profiles_free(p);
+	err_list_done(&errors);
+}
+
 static void test_told_names(void **state)
 {
 	static const struct {
@@ -313,6 +369,7 @@ int main(void)
 		cmocka_unit_test(test_builtin),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_coverage),
 		cmocka_unit_test(test_told_names),
 		cmocka_unit_test(test_management_ports),
 		cmocka_unit_test(test_match),
