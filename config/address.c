@@ -7,6 +7,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/err.h"
+#include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
 /* The end of the host in @text, which begins at *@host; *@ret_port is the port's text, or NULL.
@@ -53,6 +54,22 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
 	return 0;
 }
 
+bool endpoint_kind(const char *text, enum neighbor_kind *ret)
+{
+	static const enum neighbor_kind kinds[] = {
+		NEIGHBOR_HOST, NEIGHBOR_SWITCH, NEIGHBOR_UNKNOWN};
+	for (size_t i = 0; i < rw_countof(kinds); i++) {
+		const char *word = neighbor_kind_word(kinds[i]);
+		const size_t n = strlen(word);
+		if (strncmp(text, word, n) != 0 || text[n] != ':')
+			continue;
+		if (ret)
+			*ret = kinds[i];
+		return true;
+	}
+	return false;
+}
+
 bool endpoint_split(
 	struct arena *a, const char *text, const char **ret_device, const char **ret_port)
 {
@@ -60,7 +77,7 @@ bool endpoint_split(
 	const char *colon = strchr(text, ':');
 	if (!colon || colon == text || !colon[1])
 		return false;
-	if (strncmp(text, "host:", 5) == 0 && colon[1] == ':')
+	if (colon[1] == ':' && endpoint_kind(text, NULL))
 		return false;
 	if (a) {
 		*ret_device = arena_strndup(a, text, (size_t)(colon - text));

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/neighbor_kind.h"
+
 struct arena;
 struct err;
 
@@ -22,6 +24,11 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
  * with @a NULL nothing is copied. */
 bool endpoint_split(
 	struct arena *a, const char *text, const char **ret_device, const char **ret_port);
+
+/* endpoint_kind - does the text name something that is no device: "host:NAME", "switch:NAME",
+ * "unknown:NAME"? A configured device that is called "switch" or "unknown" comes before that: the
+ * caller asks. @ret may be NULL. */
+bool endpoint_kind(const char *text, enum neighbor_kind *ret);
 
 /* A network: the addresses that begin with these bits. IPv4 as its IPv6 form ::ffff:a.b.c.d. */
 struct network {

@@ -274,7 +274,8 @@ const void *config_options(const struct config *config, const char *section, con
 /* config_set - "analyzers.ecmp_imbalance.warn" = "30%", for replay --set. */
 int config_set(struct config *config, const char *key, const char *value, struct err *e);
 
-/* A link that LLDP reported: its ends as in the file, "DEVICE:PORT" or "host:NAME[:NIC]". */
+/* A link that LLDP reported: its ends as in the file, "DEVICE:PORT", "host:NAME[:NIC]",
+ * "switch:NAME[:PORT]" or "unknown:NAME[:PORT]". */
 struct config_link {
 	const char *a, *b;
 };

@@ -80,16 +80,20 @@ static bool config_discover_free(
 	uint64_t line;
 	if (!endpoint_split(a, end, &device, &port))
 		return false;
-	if (strcmp(device, "host") == 0)
+	if (endpoint_kind(end, NULL) && !fabric_device(config->fabric, device))
 		return true;
 	if (config_discover_left_out(config, device, port))
 		return false;
 	return fabric_device(config->fabric, device) && !smap_get(used, end, strlen(end), &line);
 }
 
-static void config_discover_take(struct smap *used, const char *end)
+static void config_discover_take(const struct config *config, struct smap *used, const char *end)
 {
-	if (strncmp(end, "host:", 5) != 0)
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const char *device, *port;
+	const bool outside = endpoint_kind(end, NULL) && endpoint_split(a, end, &device, &port) &&
+		!fabric_device(config->fabric, device);
+	if (!outside)
 		smap_put(used, end, strlen(end), 1);
 }
 
@@ -115,8 +119,8 @@ int config_with_links(const struct config *config, const struct config_link *lin
 		if (t->source == LINK_DISCOVERED)
 			continue;
 		tree.links.v[tree.links.n++] = t;
-		config_discover_take(used, t->a);
-		config_discover_take(used, t->b);
+		config_discover_take(config, used, t->a);
+		config_discover_take(config, used, t->b);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!config_discover_free(config, a, used, links[i].a) ||
@@ -126,8 +130,8 @@ int config_with_links(const struct config *config, const struct config_link *lin
 		*t = (struct tree_link){
 			.a = links[i].a, .b = links[i].b, .source = LINK_DISCOVERED};
 		tree.links.v[tree.links.n++] = t;
-		config_discover_take(used, t->a);
-		config_discover_take(used, t->b);
+		config_discover_take(config, used, t->a);
+		config_discover_take(config, used, t->b);
 	}
 	smap_free(used);
 	tree.discover = tree.links.n == 0;

@@ -42,9 +42,10 @@ static struct fabric_port *links_add_port(struct build *build, const struct yaml
 
 /* ---- links --------------------------------------------------------------- */
 
-struct link_end { /* a port, made when it is new, or a host */
+struct link_end { /* a port, made when it is new, or what is no device */
 	struct fabric_port *port;
-	const char *host, *nic;
+	const char *name, *nic; /* of a host, or of a switch or something else */
+	enum neighbor_kind kind;
 	bool bad;
 };
 
@@ -55,14 +56,16 @@ static struct link_end links_end(
 	const char *name = NULL, *port = NULL;
 	if (!text || !endpoint_split(a, text, &name, &port))
 		return (struct link_end){.bad = true}; /* reported by the schema */
-	if (strcmp(name, "host") == 0) { /* host:NAME or host:NAME:NIC */
-		const char *colon = strchr(port, ':');
-		if (!colon)
-			return (struct link_end){.host = port, .nic = ""};
-		return (struct link_end){
-			.host = arena_strndup(a, port, (size_t)(colon - port)), .nic = colon + 1};
+	struct link_end end = {.nic = ""};
+	if (endpoint_kind(text, &end.kind) && !fabric_device(build->c->fabric, name)) {
+		const char *colon = strchr(port, ':'); /* host:NAME or host:NAME:NIC */
+		end.name = port;
+		if (colon) {
+			end.name = arena_strndup(a, port, (size_t)(colon - port));
+			end.nic = colon + 1;
+		}
+		return end;
 	}
-	struct link_end end = {0};
 	struct fabric_device *device = links_device(build, at, key, name);
 	if (device)
 		end.port = links_add_port(build, at, device, port);
@@ -96,10 +99,14 @@ static void links_set_end(struct fabric_port *port, const struct link_end *other
 	const struct tree_link *link, const char *rail)
 {
 	port->peer = other->port;
-	port->host = other->host;
-	port->host_nic = "";
-	if (other->host)
+	if (other->name && other->kind == NEIGHBOR_HOST) {
+		port->host = other->name;
 		port->host_nic = other->nic;
+	} else if (other->name) {
+		port->outsider = other->name;
+		port->outsider_port = other->nic;
+		port->outsider_kind = other->kind;
+	}
 	port->cable_mm = link->cable_mm;
 	port->speed_bps = link->speed_bps;
 	port->rail = rail;
@@ -129,7 +136,7 @@ static void links_add(struct build *build, const struct tree_link *link, struct 
 		return;
 	if (!a.port && !b.port) {
 		build_error(build, link->node,
-			"a link between two hosts; expected a switch port (\"DEVICE:PORT\") at one "
+			"a link without a device; expected a switch port (\"DEVICE:PORT\") at one "
 			"end at least");
 		return;
 	}
@@ -205,7 +212,7 @@ static void links_spread_lag(struct fabric_device *device)
 {
 	for (size_t i = 0; i < device->n_ports; i++) {
 		struct fabric_port *port = device->ports[i];
-		if (!port->lag || port->peer || port->host)
+		if (!port->lag || port->peer || port->host || port->outsider)
 			continue;
 		const struct fabric_port *lag = fabric_port(device, port->lag);
 		if (!lag)
@@ -213,6 +220,9 @@ static void links_spread_lag(struct fabric_device *device)
 		port->peer = lag->peer;
 		port->host = lag->host;
 		port->host_nic = lag->host_nic;
+		port->outsider = lag->outsider;
+		port->outsider_port = lag->outsider_port;
+		port->outsider_kind = lag->outsider_kind;
 		port->cable_mm = lag->cable_mm;
 		port->rail = lag->rail;
 	}
@@ -340,7 +350,7 @@ static void links_add_captured(struct build *build, const struct tree_capture *c
 		return;
 	const struct yaml_node *at = build_at(capture->node, "port");
 	const struct link_end end = links_end(build, at, "port", capture->port);
-	if (end.host)
+	if (end.name)
 		build_error(build, at, "port is '%.64s'; expected a switch port (\"DEVICE:PORT\")",
 			capture->port);
 }

@@ -148,6 +148,7 @@ struct fabric_port *fabric_port_add(struct fabric_device *device, struct arena *
 	p->device = device;
 	p->alias = "";
 	p->host_nic = "";
+	p->outsider_port = "";
 	device->ports[device->n_ports++] = p;
 	return p;
 }

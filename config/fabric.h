@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/neighbor_kind.h"
+
 enum device_role { ROLE_LEAF, ROLE_SPINE, ROLE_SUPERSPINE, ROLE_OTHER };
 const char *device_role_name(enum device_role role);
 
@@ -21,9 +23,13 @@ struct fabric_port {
 	const char *name; /* native name */
 	struct fabric_device *device;
 	const char *alias; /* "" unknown */
-	/* the other end; exactly one of peer and host is set on a linked port */
+	/* the other end; exactly one of peer, host and outsider is set on a linked port */
 	struct fabric_port *peer;
 	const char *host, *host_nic; /* host:NAME[:NIC]; nic "" */
+	/* the same of "switch:NAME[:PORT]" and "unknown:NAME[:PORT]": no configured device, and not
+	 * known to be a host. Such a port has neither peer nor host. */
+	const char *outsider, *outsider_port;
+	enum neighbor_kind outsider_kind;
 	uint64_t speed_bps; /* declared; 0 = read from the device */
 	uint64_t cable_mm; /* 0 = unknown */
 	const char *lag; /* LAG this port is a member of, or NULL */

@@ -187,7 +187,10 @@ TABLE(device_section, tree_device, device_rows, "The switches.");
 
 static const struct field link_rows[] = {
 	TEXT(tree_link, a, "a",
-		"One end: \"DEVICE:PORT\" (native port name), or \"host:NAME[:NIC]\".",
+		"One end: \"DEVICE:PORT\" (native port name), or \"host:NAME[:NIC]\", or "
+		"\"switch:NAME[:PORT]\": a switch that is not configured (\"unknown:NAME\", where "
+		"LLDP "
+		"does not tell which of the two it is).",
 		.flags = FIELD_REQUIRED, .check = schema_check_endpoint),
 	TEXT(tree_link, b, "b", "The other end, in the same form.", .flags = FIELD_REQUIRED,
 		.check = schema_check_endpoint),

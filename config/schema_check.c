@@ -237,7 +237,9 @@ int schema_check_endpoint(const char *text, struct err *e)
 	const char *device, *port;
 	int r = schema_check_text(text, e);
 	if (r == 0 && !endpoint_split(NULL, text, &device, &port))
-		r = err_set(e, -EINVAL, "'%.64s'; expected \"DEVICE:PORT\" or \"host:NAME[:NIC]\"",
+		r = err_set(e, -EINVAL,
+			"'%.64s'; expected \"DEVICE:PORT\", \"host:NAME[:NIC]\" or "
+			"\"switch:NAME[:PORT]\"",
 			text);
 	return r;
 }

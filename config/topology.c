@@ -242,6 +242,11 @@ static int use_compare(const void *left, const void *right)
 	return x->link > y->link;
 }
 
+const char *topology_link_peer(struct arena *a, const struct topology_link *link)
+{
+	return arena_printf(a, "%s:%s", neighbor_kind_word(link->kind), str_or(link->host, ""));
+}
+
 /* The other end of @link, seen from @end, as text. */
 static const char *link_other_end(
 	struct arena *a, const struct topology_link *link, struct topology_end end)
@@ -251,7 +256,7 @@ static const char *link_other_end(
 		return arena_printf(a, "%s:%s", link->a_device, link->a_port);
 	if (link->b_device)
 		return arena_printf(a, "%s:%s", link->b_device, link->b_port);
-	return arena_printf(a, "host:%s", link->host);
+	return topology_link_peer(a, link);
 }
 
 /* @uses are the links that claim one port. Of two, an unconfirmed one is the problem of both; a
@@ -364,6 +369,7 @@ static void host_link(
 		.a_port = neighbor->port,
 		.host = host_name(a, neighbor),
 		.nic = nic_name(neighbor),
+		.kind = neighbor->kind,
 		.confirmed = true,
 		.anonymous = !topology_given(neighbor->sysname)};
 }
@@ -503,7 +509,8 @@ static void print_link(FILE *out, const struct topology_link *link)
 	if (link->b_device)
 		print_end(out, link->b_device, link->b_port);
 	else
-		fprintf(out, "\"host:%s%s%s\"", link->host, str_if(*link->nic, ":"), link->nic);
+		fprintf(out, "\"%s:%s%s%s\"", neighbor_kind_word(link->kind), link->host,
+			str_if(*link->nic, ":"), link->nic);
 	fputs(" }", out);
 	if (link->outside)
 		fputs("  # management: no part of the fabric", out);

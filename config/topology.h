@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "config/neighbor_kind.h"
+
 struct arena;
 
 /* LLDP id subtypes, IEEE 802.1AB: a MAC address is 4 for a chassis and 3 for a port. */
@@ -62,13 +64,15 @@ struct topology_neighbor { /* the LLDP neighbor of a port */
 	const char *sysname; /* theirs, "" = not sent */
 	int chassis_subtype, port_subtype;
 	const char *chassis, *port_id, *port_descr; /* lldp_id_text forms */
+	enum neighbor_kind kind; /* what it is where it is no configured device */
 };
 
 struct topology_link {
 	const char *a_device, *a_port;
-	const char *b_device, *b_port; /* b_device NULL: a host */
-	const char *host, *nic; /* of a host; nic "" */
-	/* both ends report it; a host is not expected to */
+	const char *b_device, *b_port; /* b_device NULL: no configured device */
+	const char *host, *nic; /* its name and port; nic "" */
+	enum neighbor_kind kind; /* what that is: mostly a host */
+	/* both ends report it; what is not configured is not expected to */
 	bool confirmed;
 	bool a_said, b_said; /* which ends report it */
 	/* a host that sent no system name: .host is its chassis id */
@@ -82,12 +86,17 @@ struct topology_link {
  * topology_links - links between @devices (with their ports) and hosts, from @neighbors in any
  * order. Links are ordered by (a_device, a_port) in natural order; the end that sorts first is a.
  *
- * A neighbor that is no known device becomes a host, named by its system name, else by its chassis
- * id; a name on the same port wins over an id, since NICs speak LLDP too. The port of a device
- * whose ports are unknown is what the neighbor itself calls it. Returns the number of links.
+ * A neighbor that is no known device becomes a host, a switch or something unknown, by its kind;
+ * it is named by its system name, else by its chassis id; a name on the same port wins over an id,
+ * since NICs speak LLDP too. The port of a device whose ports are unknown is what the neighbor
+ * itself calls it. Returns the number of links.
  */
 size_t topology_links(struct arena *a, const struct topology_device *devices, size_t n_devices,
 	const struct topology_neighbor *neighbors, size_t n_neighbors, struct topology_link **ret);
+
+/* topology_link_peer - what @link leads to where it is no configured device: "host:NAME",
+ * "switch:NAME" or "unknown:NAME". */
+const char *topology_link_peer(struct arena *a, const struct topology_link *link);
 
 /* topology_print - the links as the `links:` list of a configuration; those with a problem as
  * comments. */

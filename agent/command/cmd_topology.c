@@ -290,6 +290,7 @@ static int print_yaml(FILE *out, void *arg)
 static int cmd_topology_print_json(FILE *out, void *arg)
 {
 	const struct discover *d = arg;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	json_t *devices = json_array(), *links = json_array();
 	for (size_t i = 0; i < d->n; i++) {
 		const struct asked *x = &d->v[i];
@@ -306,8 +307,6 @@ static int cmd_topology_print_json(FILE *out, void *arg)
 	}
 	for (size_t i = 0; i < d->n_links; i++) {
 		const struct topology_link *l = &d->links[i];
-		rw_cleanup(str_done) struct str host = {0};
-		str_addf(&host, "host:%s", str_or(l->host, ""));
 		const char *peer_port = NULL;
 		if (l->b_device)
 			peer_port = l->b_port;
@@ -315,9 +314,9 @@ static int cmd_topology_print_json(FILE *out, void *arg)
 			peer_port = l->nic;
 		json_array_append_new(links,
 			json_pack("{s:s, s:s, s:s, s:o, s:b, s:o}", "device", l->a_device, "port",
-				l->a_port, "peer", str_or(l->b_device, host.s), "peer_port",
-				json_string_or_null(peer_port), "confirmed", l->confirmed,
-				"problem", json_string_or_null(l->problem)));
+				l->a_port, "peer", str_or(l->b_device, topology_link_peer(a, l)),
+				"peer_port", json_string_or_null(peer_port), "confirmed",
+				l->confirmed, "problem", json_string_or_null(l->problem)));
 	}
 	json_t *doc = json_pack("{s:s, s:o, s:o}", "fabric", d->config->fabric->name, "devices",
 		devices, "links", links);

@@ -9,6 +9,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
+#include "config/address.h"
 
 #define QUIET_NS (2 * NS_PER_S)
 /* Neighbors that come and go all the time must not put an evaluation off for ever. */
@@ -131,6 +132,7 @@ static uint64_t discovery_digest(
 		hash = discovery_mix(hash, neighbor->chassis);
 		hash = discovery_mix(hash, neighbor->port_id);
 		hash = discovery_mix(hash, neighbor->port_descr) + (uint64_t)neighbor->port_subtype;
+		hash += (uint64_t)neighbor->kind << 8;
 	}
 	if (hash == 0)
 		return 1;
@@ -182,7 +184,8 @@ static void discovery_fill(struct lldp_report *report, const struct topology_dev
 			.port_subtype = neighbors[i].port_subtype,
 			.chassis = discovery_text(a, neighbors[i].chassis),
 			.port_id = discovery_text(a, neighbors[i].port_id),
-			.port_descr = discovery_text(a, neighbors[i].port_descr)};
+			.port_descr = discovery_text(a, neighbors[i].port_descr),
+			.kind = neighbors[i].kind};
 }
 
 void discovery_reconsider(struct discovery *discovery)
@@ -274,18 +277,13 @@ size_t discovery_links(const struct discovery *discovery, const struct config_li
 	return discovery->n_links;
 }
 
-static bool is_host(const char *end)
-{
-	return strncmp(end, "host:", 5) == 0;
-}
-
 /* believed_index - every port of a believed link -> the link. */
 static struct smap *believed_index(const struct discovery *discovery)
 {
 	struct smap *m = smap_new();
 	for (size_t i = 0; i < discovery->n_links; i++) {
 		smap_put(m, discovery->links[i].a, strlen(discovery->links[i].a), i);
-		if (!is_host(discovery->links[i].b))
+		if (!endpoint_kind(discovery->links[i].b, NULL))
 			smap_put(m, discovery->links[i].b, strlen(discovery->links[i].b), i);
 	}
 	return m;
@@ -336,8 +334,8 @@ static struct link_text discovery_link_text(struct arena *a, const struct topolo
 	if (link->b_device)
 		e.b = arena_printf(a, "%s:%s", link->b_device, link->b_port);
 	else
-		e.b = arena_printf(
-			a, "host:%s%s%s", link->host, str_if(*link->nic, ":"), link->nic);
+		e.b = arena_printf(a, "%s%s%s", topology_link_peer(a, link),
+			str_if(*link->nic, ":"), link->nic);
 	return e;
 }
 
@@ -453,7 +451,7 @@ static void discovery_publish_link(struct discovery *discovery, struct arena *a,
 			link->b_device, link->b_port);
 	else if (link->a_said)
 		discovery_publish_peer(discovery, round, link->a_device, link->a_port,
-			arena_printf(a, "host:%s", link->host), link->nic);
+			topology_link_peer(a, link), link->nic);
 	if (link->b_said)
 		discovery_publish_peer(discovery, round, link->b_device, link->b_port,
 			link->a_device, link->a_port);
@@ -510,11 +508,23 @@ static void disputes_sweep(struct discovery *discovery)
  * not compared: NIC names in the configuration are labels such as rails, not what LLDP says. */
 static const char *declared_end(struct arena *a, const struct fabric_port *port)
 {
-	if (!port || port->discovered || (!port->peer && !port->host))
+	if (!port || port->discovered)
 		return NULL;
 	if (port->peer)
 		return arena_printf(a, "%s:%s", port->peer->device->name, port->peer->name);
-	return arena_printf(a, "host:%s", port->host);
+	if (port->host)
+		return arena_printf(a, "host:%s", port->host);
+	if (port->outsider)
+		return arena_printf(
+			a, "%s:%s", neighbor_kind_word(port->outsider_kind), port->outsider);
+	return NULL;
+}
+
+/* Two ends outside the configuration: what is declared to be a host need not look like one. */
+static bool same_outside(const char *declared, const char *reported)
+{
+	return endpoint_kind(declared, NULL) && endpoint_kind(reported, NULL) &&
+		str_eq(strchr(declared, ':'), strchr(reported, ':'));
 }
 
 /* @reported is what the port's LLDP neighbor says; a host without its NIC. */
@@ -525,7 +535,7 @@ static void discovery_compare_declared(struct discovery *discovery, struct arena
 	if (!known)
 		return;
 	const char *declared = declared_end(a, fabric_port(known, port));
-	if (declared && strcmp(declared, reported) != 0)
+	if (declared && strcmp(declared, reported) != 0 && !same_outside(declared, reported))
 		discovery_object(discovery, device,
 			arena_printf(a, "%s:%s is declared to lead to %s, but hears %s", device,
 				port, declared, reported));
@@ -534,7 +544,7 @@ static void discovery_compare_declared(struct discovery *discovery, struct arena
 static void discovery_check_link(struct discovery *discovery, struct arena *a,
 	const struct config *config, const struct topology_link *link)
 {
-	const char *other = arena_printf(a, "host:%s", str_or(link->host, ""));
+	const char *other = topology_link_peer(a, link);
 	if (link->b_device)
 		other = arena_printf(a, "%s:%s", link->b_device, link->b_port);
 	if (link->outside)

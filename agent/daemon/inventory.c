@@ -121,6 +121,11 @@ static void inventory_store_port(struct pipeline *pipeline, const char *device, 
 		snprintf(host, sizeof(host), "host:%s", known->host);
 		row.peer_device = host;
 		row.peer_port = known->host_nic;
+	} else if (known && known->outsider) {
+		snprintf(host, sizeof(host), "%s:%s", neighbor_kind_word(known->outsider_kind),
+			known->outsider);
+		row.peer_device = host;
+		row.peer_port = known->outsider_port;
 	}
 	store_port(pipeline->store, &row);
 }

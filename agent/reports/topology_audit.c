@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 #include "agent/base/cleanup.h"
+#include "agent/reports/topology_outside.h"
+#include "config/address.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
@@ -214,9 +216,11 @@ static void check_link(struct audit *audit, const struct fabric_port *port)
 	rw_cleanup(str_done) struct str peer = {0};
 	if (port->peer)
 		str_addf(&peer, "%s:%s", port->peer->device->name, port->peer->name);
-	else
+	else if (port->host)
 		str_addf(&peer, "host:%s%s%s", port->host, str_if(*port->host_nic, ":"),
 			port->host_nic);
+	else
+		str_add(&peer, topology_outside_text((char[TOPOLOGY_OUTSIDE_MAX]){0}, port));
 	struct where w = {port->device->name, port->name, peer.s};
 	audit->links++;
 	check_state(audit, port, &x, &y, w);
@@ -235,9 +239,9 @@ static bool lldp_agrees(const struct port_facts *facts, const struct fabric_port
 	if (port->peer)
 		return str_eq(facts->lldp_device, port->peer->device->name) &&
 			str_eq(facts->lldp_port, port->peer->name);
-	/* NICs have many names */
-	return port->host && strncmp(facts->lldp_device, "host:", 5) == 0 &&
-		strcmp(facts->lldp_device + 5, port->host) == 0;
+	/* NICs have many names; and of what is declared here LLDP need not know the kind */
+	return endpoint_kind(facts->lldp_device, NULL) &&
+		str_eq(strchr(facts->lldp_device, ':') + 1, str_or(port->host, port->outsider));
 }
 
 static void check_lldp(struct audit *audit, const struct fabric_port *port)
@@ -248,14 +252,16 @@ static void check_lldp(struct audit *audit, const struct fabric_port *port)
 		return;
 	str_addf(&seen, "%s%s%s", x.lldp_device, str_if(x.lldp_port && *x.lldp_port, ":"),
 		str_or(x.lldp_port, ""));
-	if ((!port->peer && !port->host) || lldp_agrees(&x, port))
+	if ((!port->peer && !port->host && !port->outsider) || lldp_agrees(&x, port))
 		return;
 	struct where w = {port->device->name, port->name, seen.s};
 	rw_cleanup(str_done) struct str known = {0};
 	if (port->peer)
 		str_addf(&known, "%s:%s", port->peer->device->name, port->peer->name);
-	else
+	else if (port->host)
 		str_addf(&known, "host:%s", port->host);
+	else
+		str_add(&known, topology_outside_text((char[TOPOLOGY_OUTSIDE_MAX]){0}, port));
 	if (port->discovered)
 		audit_add(audit, WARNING, "lldp_mismatch", w,
 			"two devices disagree about this cable: check it, or wait until both have "
@@ -277,7 +283,8 @@ static void check_undeclared(
 	if (d)
 		p = fabric_port(d, port);
 	rw_cleanup(str_done) struct str seen = {0};
-	if (!d || (p && (p->peer || p->host)) || strncmp(facts->lldp_device, "host:", 5) == 0)
+	if (!d || (p && (p->peer || p->host || p->outsider)) ||
+		endpoint_kind(facts->lldp_device, NULL))
 		return;
 	str_addf(&seen, "%s:%s", facts->lldp_device, facts->lldp_port);
 	audit_add(a, WARNING, "link_undeclared", (struct where){device, port, seen.s},
@@ -472,7 +479,7 @@ static void check_leaf(struct audit *audit, const struct fabric_device *device)
  * of a LAG has a peer that points back at the LAG, and is checked too. */
 static bool is_first_end(const struct fabric_port *port)
 {
-	if (port->host)
+	if (port->host || port->outsider)
 		return true;
 	const struct fabric_port *peer = port->peer;
 	if (!peer)
@@ -490,7 +497,7 @@ static void topology_audit_check_device(struct audit *audit, const struct fabric
 	topology_audit_check_name(audit, device);
 	for (size_t i = 0; i < device->n_ports; i++) {
 		const struct fabric_port *p = device->ports[i];
-		links += p->peer || p->host;
+		links += p->peer || p->host || p->outsider;
 		if (is_first_end(p))
 			check_link(audit, p);
 		check_lldp(audit, p);
@@ -509,6 +516,40 @@ static void topology_audit_check_device(struct audit *audit, const struct fabric
 		check_reach(audit, device);
 }
 
+/* Each thing outside once: of what a switch that is not asked does, nothing is known. */
+static void check_outside(struct audit *audit)
+{
+	json_t *rows = topology_outside_json(audit->f), *row;
+	size_t i;
+	json_array_foreach (rows, i, row) {
+		const json_t *devices = json_object_get(row, "devices");
+		const char *first = json_string_value(json_array_get(devices, 0));
+		const char *name = json_string_value(json_object_get(row, "name"));
+		const long long links = json_integer_value(json_object_get(row, "links"));
+		const bool known = str_eq(json_string_value(json_object_get(row, "kind")),
+			neighbor_kind_word(NEIGHBOR_SWITCH));
+		const struct where where = {first, NULL, name};
+		if (known)
+			audit_add(audit, INFO, "outside_switch", where,
+				"add it to devices, or leave the ports towards it out "
+				"(devices[].ports.exclude)",
+				"%s is a switch that is not in the configuration; %lld links of "
+				"%zu "
+				"devices lead to it",
+				name, links, json_array_size(devices));
+		else
+			audit_add(audit, INFO, "outside_unknown", where,
+				"declare it in links as \"host:NAME\" or \"switch:NAME\", or add "
+				"it "
+				"to devices",
+				"%s may be a switch or a host: LLDP does not tell; %lld links of "
+				"%zu "
+				"devices lead to it, and detectors about hosts leave them out",
+				name, links, json_array_size(devices));
+	}
+	json_decref(rows);
+}
+
 json_t *topology_check_json(const struct fabric *fabric, const struct topology_facts *facts)
 {
 	struct audit a = {.f = fabric,
@@ -522,6 +563,7 @@ json_t *topology_check_json(const struct fabric *fabric, const struct topology_f
 	for (size_t i = 0; i < fabric->n_devices; i++)
 		topology_audit_check_device(&a, fabric->devices[i]);
 	facts->each_lldp(facts->arg, check_undeclared, &a);
+	check_outside(&a);
 	free(a.reached);
 	for (int s = 0; s < SEVERITIES; s++) {
 		json_array_extend(all, a.findings[s]);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 #include "agent/base/cleanup.h"
+#include "config/address.h"
+#include "agent/reports/topology_outside.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 
@@ -22,7 +24,7 @@ static int topology_views_tier_of(const struct fabric_device *device)
 static bool shown_from(const struct fabric_port *port)
 {
 	if (!port->peer)
-		return port->host;
+		return port->host || port->outsider;
 	int here = topology_views_tier_of(port->device),
 	    there = topology_views_tier_of(port->peer->device);
 	if (here != there)
@@ -50,8 +52,10 @@ static json_t *link_json(const struct fabric_port *port, const struct topology_f
 		b = facts->port(facts->arg, port->peer->device->name, port->peer->name);
 	if (port->peer)
 		str_add(&peer, port->peer->device->name);
-	else
+	else if (port->host)
 		str_addf(&peer, "host:%s", port->host);
+	else
+		str_addf(&peer, "%s:%s", neighbor_kind_word(port->outsider_kind), port->outsider);
 	uint64_t speed;
 	if (a.speed_bps)
 		speed = a.speed_bps;
@@ -64,6 +68,8 @@ static json_t *link_json(const struct fabric_port *port, const struct topology_f
 		peer_port = port->peer->name;
 	else if (*port->host_nic)
 		peer_port = port->host_nic;
+	else if (*port->outsider_port)
+		peer_port = port->outsider_port;
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "device", port->device->name,
 		"port", port->name, "peer", peer.s, "peer_port", json_string_or_null(peer_port),
 		"speed_bps", speed ? json_integer((json_int_t)speed) : json_null(), "state",
@@ -76,7 +82,8 @@ static json_t *topology_views_device_json(const struct fabric_device *device)
 	json_t *groups = json_array();
 	json_int_t links = 0;
 	for (size_t i = 0; i < device->n_ports; i++)
-		links += device->ports[i]->peer || device->ports[i]->host;
+		links += device->ports[i]->peer || device->ports[i]->host ||
+			device->ports[i]->outsider;
 	for (size_t i = 0; i < device->n_groups; i++) {
 		json_t *members = json_array();
 		for (size_t k = 0; k < device->groups[i].n_members; k++)
@@ -100,8 +107,9 @@ json_t *topology_show_json(const struct fabric *fabric, const struct topology_fa
 			if (shown_from(d->ports[k]))
 				json_array_append_new(links, link_json(d->ports[k], facts));
 	}
-	return json_pack("{s:s, s:b, s:o, s:o}", "fabric", fabric->name, "discover",
-		fabric->discover, "devices", devices, "links", links);
+	return json_pack("{s:s, s:b, s:o, s:o, s:o}", "fabric", fabric->name, "discover",
+		fabric->discover, "devices", devices, "links", links, "outside",
+		topology_outside_json(fabric));
 }
 
 /* ---- as text ------------------------------------------------------------- */
@@ -148,7 +156,7 @@ static struct matrix matrix_of(const json_t *links)
 		size_t at = 0;
 		while (at < matrix.n && !str_eq(matrix.upper[at], peer))
 			at++;
-		if (str_glob("host:*", peer) || at < matrix.n)
+		if (endpoint_kind(peer, NULL) || at < matrix.n)
 			continue;
 		if (matrix.n == MATRIX_COLUMNS) {
 			matrix.dropped = true;
@@ -231,6 +239,29 @@ static void print_matrix(FILE *out, const json_t *doc)
 	}
 }
 
+/* Switches that are not configured, and what may be one. */
+static void print_outside(FILE *out, const json_t *doc)
+{
+	size_t i, k;
+	json_t *row, *device;
+	json_array_foreach (json_object_get(doc, "outside"), i, row) {
+		const char *role = doc_word(row, "role");
+		const bool is_switch = str_eq(doc_word(row, "kind"), "switch");
+		fprintf(out, "  outside     %s: ", doc_word(row, "name"));
+		fputs(is_switch ? "a switch that is not in the configuration"
+				: "not in the configuration; a switch or a host, LLDP does not "
+				  "tell",
+			out);
+		if (!str_eq(role, "unknown"))
+			fprintf(out, ", by its neighbours a %s", role);
+		fprintf(out, "; %lld links, from",
+			json_integer_value(json_object_get(row, "links")));
+		json_array_foreach (json_object_get(row, "devices"), k, device)
+			fprintf(out, " %s", json_string_value(device));
+		putc('\n', out);
+	}
+}
+
 static void topology_views_show_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
@@ -244,6 +275,7 @@ static void topology_views_show_text(
 				" (links: discover)"));
 		print_tiers(out, devices);
 		print_matrix(out, doc);
+		print_outside(out, doc);
 		putc('\n', out);
 	}
 	table.text = NULL;

@@ -91,7 +91,8 @@ bool gnmi_feed_has_lldp(const struct gnmi_feed *feed)
 }
 
 size_t gnmi_decode_neighbors(const struct gnmi_decoder *decoder, struct arena *a,
-	struct topology_device *ret_self, struct topology_neighbor **ret_neighbors)
+	const struct profiles *profiles, struct topology_device *ret_self,
+	struct topology_neighbor **ret_neighbors)
 {
 	const struct gnmi_ports *known = &decoder->ports;
 	struct topology_port *ports = arena_array(a, struct topology_port, known->n + 1);
@@ -106,7 +107,7 @@ size_t gnmi_decode_neighbors(const struct gnmi_decoder *decoder, struct arena *a
 		.sysname = decoder->sysname,
 		.ports = ports,
 		.n_ports = known->n};
-	return gnmi_lldp_result(decoder->lldp, a, ret_self, ret_neighbors);
+	return gnmi_lldp_result(decoder->lldp, a, profiles, ret_self, ret_neighbors);
 }
 
 /* ---- feeds --------------------------------------------------------------- */

@@ -42,9 +42,12 @@ const char *gnmi_decode_sysname(const struct gnmi_decoder *decoder); /* "" = not
 /* gnmi_decode_has_lldp - has the profile a stream of LLDP? */
 bool gnmi_decode_has_lldp(const struct gnmi_decoder *decoder);
 /* gnmi_decode_neighbors - the device itself and its LLDP neighbours in the newest round, in @a.
- * Returns the number of neighbours. Only with gnmi_decode_has_lldp(). */
+ * Returns the number of neighbours. Only with gnmi_decode_has_lldp(). @profiles as in
+ * gnmi_lldp_result(). */
+struct profiles;
 size_t gnmi_decode_neighbors(const struct gnmi_decoder *decoder, struct arena *a,
-	struct topology_device *ret_self, struct topology_neighbor **ret_neighbors);
+	const struct profiles *profiles, struct topology_device *ret_self,
+	struct topology_neighbor **ret_neighbors);
 
 /* gnmi_feed_new - NULL with @e for a pattern that is no path. @stream is lent. */
 struct gnmi_feed *gnmi_feed_new(

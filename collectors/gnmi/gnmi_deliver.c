@@ -39,6 +39,7 @@ void gnmi_target_neighbors(struct gnmi_target *target)
 	struct topology_neighbor *neighbors = NULL;
 	size_t n = 0;
 	if (gnmi_decode_has_lldp(target->decoder))
-		n = gnmi_decode_neighbors(target->decoder, a, &self, &neighbors);
+		n = gnmi_decode_neighbors(
+			target->decoder, a, target->machine.set->profiles, &self, &neighbors);
 	target->machine.sink.neighbors(target->machine.sink.arg, &self, neighbors, n);
 }

@@ -8,12 +8,15 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/text_clean.h"
 #include "agent/base/str.h"
+#include "config/profile/profile.h"
 
 struct gnmi_neighbor {
 	uint32_t port; /* index */
 	const char *id; /* of the neighbour in the device's table */
 	const char *sysname, *chassis, *port_id, *port_descr; /* NULL: not sent */
+	const char *sysdesc;
 	int chassis_kind, port_kind;
+	uint8_t capabilities;
 };
 
 struct gnmi_lldp {
@@ -110,6 +113,13 @@ static int gnmi_lldp_kind_of(uint64_t number, int last)
 	return 0;
 }
 
+static uint8_t capability_if(const char *text, uint8_t bit)
+{
+	if (str_eq(text, "true") || str_eq(text, "1"))
+		return bit;
+	return 0;
+}
+
 void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attribute which,
 	const char *text, uint64_t number)
 {
@@ -132,6 +142,19 @@ void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attri
 	case GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND:
 		neighbor->port_kind = gnmi_lldp_kind_of(number, LLDP_PORT_LOCAL);
 		break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_SYSDESC: neighbor->sysdesc = gnmi_lldp_text(a, text); break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_CAPABILITIES:
+		neighbor->capabilities |= neighbor_capabilities_hex(text);
+		break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_BRIDGE:
+		neighbor->capabilities |= capability_if(text, LLDP_CAP_BRIDGE);
+		break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_ROUTER:
+		neighbor->capabilities |= capability_if(text, LLDP_CAP_ROUTER);
+		break;
+	case GNMI_ATTRIBUTE_NEIGHBOR_STATION:
+		neighbor->capabilities |= capability_if(text, LLDP_CAP_STATION);
+		break;
 	default: break;
 	}
 }
@@ -141,7 +164,18 @@ static const char *text_copy(struct arena *a, const char *text)
 	return arena_strdup(a, str_or(text, ""));
 }
 
-size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, struct topology_device *self,
+static enum neighbor_kind gnmi_lldp_neighbor_kind(
+	const struct profiles *profiles, const struct gnmi_neighbor *neighbor)
+{
+	struct neighbor_signs signs = {.capabilities = neighbor->capabilities};
+	if (profiles)
+		profiles_neighbor_signs(profiles, str_or(neighbor->sysdesc, ""),
+			str_or(neighbor->port_id, ""), str_or(neighbor->port_descr, ""), &signs);
+	return neighbor_kind_of(&signs);
+}
+
+size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a,
+	const struct profiles *profiles, struct topology_device *self,
 	struct topology_neighbor **ret_neighbors)
 {
 	size_t n = 0;
@@ -162,7 +196,8 @@ size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, struct to
 			.port_subtype = neighbor->port_kind,
 			.chassis = text_copy(a, neighbor->chassis),
 			.port_id = text_copy(a, neighbor->port_id),
-			.port_descr = text_copy(a, neighbor->port_descr)};
+			.port_descr = text_copy(a, neighbor->port_descr),
+			.kind = gnmi_lldp_neighbor_kind(profiles, neighbor)};
 	}
 	return n;
 }

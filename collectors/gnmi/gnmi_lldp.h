@@ -11,6 +11,8 @@
 #include "config/profile/profile_gnmi.h"
 #include "config/topology.h"
 
+struct profiles;
+
 #define GNMI_LLDP_NEIGHBORS_MAX 4096u /* of one device; more are not taken */
 #define GNMI_LLDP_NONE UINT32_MAX
 
@@ -34,9 +36,10 @@ void gnmi_lldp_take(struct gnmi_lldp *lldp, uint32_t at, enum profile_gnmi_attri
  * gnmi_lldp_result - fills @self->chassis and @ret_neighbors, and returns the number of neighbours.
  * The caller has filled the rest of @self: its ports are indexed as in gnmi_lldp_of(). All text of
  * @self and of the neighbours is copied into @a. A neighbour that sent none of system name, chassis
- * id and port id is left out.
+ * id and port id is left out. @profiles tell switches from hosts; NULL: every neighbour is a host.
  */
-size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a, struct topology_device *self,
+size_t gnmi_lldp_result(const struct gnmi_lldp *lldp, struct arena *a,
+	const struct profiles *profiles, struct topology_device *self,
 	struct topology_neighbor **ret_neighbors);
 
 #endif

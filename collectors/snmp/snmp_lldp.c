@@ -9,6 +9,7 @@
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "collectors/snmp/snmp_text.h"
+#include "config/profile/profile.h"
 
 #define TEXT_MAX 256
 #define REPEATS_SLACK 64 /* rows that may come again before a walk counts as going round */
@@ -26,11 +27,13 @@ enum {
 	REM_PORT_SUBTYPE,
 	REM_PORT_ID,
 	REM_PORT_DESCR,
-	REM_SYSNAME
+	REM_SYSNAME,
+	REM_SYSDESC,
+	REM_CAPABILITIES /* enabled */
 };
 enum { INDEX_MARK, INDEX_PORT, INDEX_REM, INDEX_PARTS };
 
-#define COLUMNS_MAX 6
+#define COLUMNS_MAX 8
 #define ARCS_MAX 12
 static const struct {
 	/* end at 0: no column's OID has one after the first arcs */
@@ -49,13 +52,13 @@ static const struct {
 				 {1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3},
 				 {1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 4}},
 		3},
-	[TABLE_NEIGHBORS] = {{{1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 4},
-				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 5},
-				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 6},
-				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 7},
-				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 8},
-				     {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9}},
-		6},
+	[TABLE_NEIGHBORS] =
+		{{{1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 4}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 5},
+			 {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 6}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 7},
+			 {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 8}, {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9},
+			 {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 10},
+			 {1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 12}},
+			8},
 };
 
 struct snmp_lldp {
@@ -206,6 +209,25 @@ static const char *row_id(const struct snmp_rows *rows, struct arena *a, size_t 
 	if (p && *lldp_id_text(buf, chassis, subtype, p, n))
 		return arena_strdup(a, buf);
 	return "";
+}
+
+/* row_kind - what the neighbour of a row is, by what it says of itself. Some agents send their
+ * capabilities as text, as people write bytes: "28 00". */
+static enum neighbor_kind row_kind(const struct snmp_rows *r, struct arena *a, size_t row,
+	const struct profiles *profiles, const struct topology_neighbor *neighbor)
+{
+	struct neighbor_signs signs = {0};
+	size_t n;
+	const uint8_t *bits = row_bytes(r, row, REM_CAPABILITIES, &n);
+	if (n == 1 || n == 2)
+		signs.capabilities = bits[0];
+	else if (n > 2)
+		signs.capabilities =
+			neighbor_capabilities_hex(row_text(r, a, row, REM_CAPABILITIES));
+	if (profiles)
+		profiles_neighbor_signs(profiles, row_text(r, a, row, REM_SYSDESC),
+			neighbor->port_id, neighbor->port_descr, &signs);
+	return neighbor_kind_of(&signs);
 }
 
 /* ---- from the local port number to a port -------------------------------- */
@@ -412,9 +434,10 @@ static size_t newest_rows(const struct snmp_rows *snmp_rows, struct arena *a, si
 	return n;
 }
 
-size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a, const char *device,
-	const char *sysname, const struct topology_port *ports, size_t n_ports,
-	struct topology_device *ret_self, struct topology_neighbor **ret_neighbors)
+size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a,
+	const struct profiles *profiles, const char *device, const char *sysname,
+	const struct topology_port *ports, size_t n_ports, struct topology_device *ret_self,
+	struct topology_neighbor **ret_neighbors)
 {
 	const struct snmp_rows *r = lldp->rows[TABLE_NEIGHBORS];
 	struct lldp_interfaces all = interfaces_read(lldp, a);
@@ -445,6 +468,8 @@ size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a, const cha
 			.chassis = row_id(r, a, row, REM_CHASSIS, true, chassis),
 			.port_id = row_id(r, a, row, REM_PORT_ID, false, port),
 			.port_descr = row_text(r, a, row, REM_PORT_DESCR)};
+		struct topology_neighbor *heard = &(*ret_neighbors)[n - 1];
+		heard->kind = row_kind(r, a, row, profiles, heard);
 	}
 	map_free(ifindex_of);
 	map_free(port_of);

@@ -46,6 +46,7 @@ void snmp_lldp_skip(struct snmp_lldp *lldp); /* give up the table under way */
 /*
  * snmp_lldp_result - of the finished walk.
  *
+ * @profiles  whose words tell switches from hosts; NULL: every neighbour is a host
  * @device   configured name
  * @sysname  as the device reports it, "" unknown
  * @ports    the device's ports by their own names: .ifindex, .name, .alias, .speed_bps,
@@ -55,8 +56,10 @@ void snmp_lldp_skip(struct snmp_lldp *lldp); /* give up the table under way */
  * also keeps copies of all text. Neighbours on a local port that is none of @ports are left out.
  * Returns the number of neighbours.
  */
-size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a, const char *device,
-	const char *sysname, const struct topology_port *ports, size_t n_ports,
-	struct topology_device *ret_self, struct topology_neighbor **ret_neighbors);
+struct profiles;
+size_t snmp_lldp_result(const struct snmp_lldp *lldp, struct arena *a,
+	const struct profiles *profiles, const char *device, const char *sysname,
+	const struct topology_port *ports, size_t n_ports, struct topology_device *ret_self,
+	struct topology_neighbor **ret_neighbors);
 
 #endif

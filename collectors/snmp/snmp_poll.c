@@ -441,8 +441,8 @@ static void neighbors_report(struct snmp_target *target)
 			.speed_bps = p->speed_bps,
 			.outside = profile_is_management(target->machine.profile, p->name)};
 	}
-	size_t n_neighbors = snmp_lldp_result(target->lldp, a, target->machine.name,
-		str_or(target->sysname, ""), ports, n, &self, &neighbors);
+	size_t n_neighbors = snmp_lldp_result(target->lldp, a, target->machine.set->profiles,
+		target->machine.name, str_or(target->sysname, ""), ports, n, &self, &neighbors);
 	target->machine.sink.neighbors(target->machine.sink.arg, &self, neighbors, n_neighbors);
 }
 

@@ -15,6 +15,10 @@
  *   quirks:                        # evidence is required: where this was read or seen
  *     - { name: ..., doc: ..., evidence: ... }
  *   management_ports: ["mgmt*"]    # names of ports that are no part of the fabric; globs
+ *   neighbors:                     # what LLDP neighbours of a kind say, of all profiles together
+ *     network_os: ["*NX-OS*"]      # system descriptions of switches, beside those of "match"
+ *     host_os: ["*Ubuntu*"]        # of servers and their NICs
+ *     switch_ports: ["swp[0-9]*"]  # names of switch ports; all of these are globs
  *   commands:                      # read-only commands that a person copies; evidence is required
  *     - { topic: pause, run: "show ... {port} {priority}", evidence: ... }
  *                                    # topics: pause watchdog queues ecn errors optic
@@ -192,6 +196,11 @@ struct profile_match {
 	const char *descr; /* glob; NULL = not asked */
 };
 
+struct profile_globs {
+	const char **v;
+	size_t n;
+};
+
 struct profile {
 	const char *name, *doc, *file, *extends; /* file: as in messages; extends NULL */
 	struct profile_match *matches;
@@ -209,6 +218,7 @@ struct profile {
 	size_t n_port_names;
 	const char **management_ports; /* globs; own ones, then those of .extends */
 	size_t n_management_ports;
+	struct profile_globs network_os, host_os, switch_ports; /* of neighbours; not inherited */
 	struct profile_table **tables;
 	size_t n_tables; /* own and inherited; the inherited ones come first */
 	size_t n_tables_inherited;
@@ -277,5 +287,12 @@ bool profile_port_name_told(const struct profile *profile, uint32_t ifindex, con
 /* profile_is_management - by its native name, is @port a port of management, and so no part of the
  * fabric? */
 bool profile_is_management(const struct profile *profile, const char *port);
+
+/* profiles_neighbor_signs - what the texts of an LLDP neighbour tell of its kind, by the words of
+ * all profiles: @descr of the system, @port_id and @port_descr of its port; each may be "". Adds to
+ * @ret, whose capabilities are the caller's. */
+struct neighbor_signs;
+void profiles_neighbor_signs(const struct profiles *profiles, const char *descr,
+	const char *port_id, const char *port_descr, struct neighbor_signs *ret);
 
 #endif

@@ -15,7 +15,8 @@
 static const char *const hows[] = {"stream", "once", "poll", "get"};
 static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname", "chassis",
 	"neighbor_sysname", "neighbor_chassis", "neighbor_chassis_kind", "neighbor_port",
-	"neighbor_port_kind", "neighbor_descr"};
+	"neighbor_port_kind", "neighbor_descr", "neighbor_sysdesc", "neighbor_capabilities",
+	"neighbor_bridge", "neighbor_router", "neighbor_station"};
 static const char *const encoding_names[] = {"json", "proto", "ascii", "json_ietf"};
 static const unsigned encoding_numbers[] = {0, 2, 3, 4}; /* gNMI specification, enum Encoding */
 static const struct reader_unit units[] = {

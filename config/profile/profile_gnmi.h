@@ -41,15 +41,17 @@
  *
  * A leaf has one of: "metric", "attribute" (port_alias, boot_time, sysname; LLDP: chassis of the
  * device, and neighbor_sysname, neighbor_chassis, neighbor_port, neighbor_descr, and the kinds of
- * ids neighbor_chassis_kind, neighbor_port_kind, by "words" or as numbers, of the neighbour {name}
- * on {port}), or "refers: KIND" (its value is the name of an object of that kind, which holds for
- * this place). Leaves "of: KIND" are about the object {name}, and hold for all places that refer to
- * it. Further: unit and divide (as in SNMP), words { UP: 1, DOWN: 0 } with otherwise (for all other
- * words), suffix (text behind the number), list: priorities ("3,4": 1 for these, 0 for the others),
- * ignore [numbers that mean "not there"], fallback (only where no other leaf gave the metric of
- * this thing), window (of a watermark), priority (constant), unread [words that mean that there is
- * no value: "N/A"]. Leaves that name one metric of one thing are added up, or the least or the most
- * of them counts (fold: min, max).
+ * ids neighbor_chassis_kind, neighbor_port_kind, by "words" or as numbers; neighbor_sysdesc, its
+ * system description; neighbor_capabilities, the enabled ones as "28 00" or in words;
+ * neighbor_bridge, neighbor_router, neighbor_station, one capability each, true where it is
+ * enabled; all of the neighbour {name} on {port}), or "refers: KIND" (its value is the name of an
+ * object of that kind, which holds for this place). Leaves "of: KIND" are about the object {name},
+ * and hold for all places that refer to it. Further: unit and divide (as in SNMP), words { UP: 1,
+ * DOWN: 0 } with otherwise (for all other words), suffix (text behind the number), list: priorities
+ * ("3,4": 1 for these, 0 for the others), ignore [numbers that mean "not there"], fallback (only
+ * where no other leaf gave the metric of this thing), window (of a watermark), priority (constant),
+ * unread [words that mean that there is no value: "N/A"]. Leaves that name one metric of one thing
+ * are added up, or the least or the most of them counts (fold: min, max).
  */
 #ifndef RW_CONFIG_PROFILE_GNMI_H
 #define RW_CONFIG_PROFILE_GNMI_H
@@ -81,7 +83,13 @@ enum profile_gnmi_attribute {
 	GNMI_ATTRIBUTE_NEIGHBOR_CHASSIS_KIND,
 	GNMI_ATTRIBUTE_NEIGHBOR_PORT,
 	GNMI_ATTRIBUTE_NEIGHBOR_PORT_KIND,
-	GNMI_ATTRIBUTE_NEIGHBOR_DESCR
+	GNMI_ATTRIBUTE_NEIGHBOR_DESCR,
+	GNMI_ATTRIBUTE_NEIGHBOR_SYSDESC,
+	GNMI_ATTRIBUTE_NEIGHBOR_CAPABILITIES, /* all enabled ones, as bits or words */
+	/* whether one is enabled */
+	GNMI_ATTRIBUTE_NEIGHBOR_BRIDGE,
+	GNMI_ATTRIBUTE_NEIGHBOR_ROUTER,
+	GNMI_ATTRIBUTE_NEIGHBOR_STATION
 };
 /* "port_alias"; "" for none */
 const char *profile_gnmi_attribute_name(enum profile_gnmi_attribute attribute);

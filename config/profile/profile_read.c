@@ -160,24 +160,45 @@ static void port_names_read(struct reader *reader, const struct yaml_node *node)
 	}
 }
 
-static void management_ports_read(struct reader *reader, const struct yaml_node *node)
+/* A list of globs; one that fits everything is a mistake. */
+static struct profile_globs globs_read(
+	struct reader *reader, const struct yaml_node *node, const char *expected)
 {
+	struct profile_globs globs = {0};
 	if (!node)
-		return;
+		return globs;
 	if (node->kind != YAML_LIST) {
-		reader_wrong_node(reader, node, "a list of port names, such as [\"mgmt*\"]");
-		return;
+		reader_wrong_node(reader, node, expected);
+		return globs;
 	}
-	reader->p->management_ports = arena_array(reader->a, const char *, node->n + 1);
+	globs.v = arena_array(reader->a, const char *, node->n + 1);
 	for (size_t i = 0; i < node->n; i++) {
 		const struct yaml_node *glob = node->items[i].value;
 		if (glob->kind != YAML_TEXT || !*glob->text || str_eq(glob->text, "*")) {
-			reader_wrong_node(reader, glob, "the name of a port, with * and ?");
+			reader_wrong_node(reader, glob, "a name, with * and ?");
 			continue;
 		}
-		reader->p->management_ports[reader->p->n_management_ports++] =
-			arena_strdup(reader->a, glob->text);
+		globs.v[globs.n++] = arena_strdup(reader->a, glob->text);
 	}
+	return globs;
+}
+
+static void management_ports_read(struct reader *reader, const struct yaml_node *node)
+{
+	const struct profile_globs globs =
+		globs_read(reader, node, "a list of port names, such as [\"mgmt*\"]");
+	reader->p->management_ports = globs.v;
+	reader->p->n_management_ports = globs.n;
+}
+
+static void neighbors_read(struct reader *reader, const struct yaml_node *node)
+{
+	static const char expected[] = "a list such as [\"*Ubuntu*\"]";
+	if (!node || !KEYS(reader, node, "'neighbors'", "network_os", "host_os", "switch_ports"))
+		return;
+	reader->p->network_os = globs_read(reader, reader_value(node, "network_os"), expected);
+	reader->p->host_os = globs_read(reader, reader_value(node, "host_os"), expected);
+	reader->p->switch_ports = globs_read(reader, reader_value(node, "switch_ports"), expected);
 }
 
 static void without_read(struct reader *reader, const struct yaml_node *node)
@@ -254,7 +275,8 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	if (yaml_read(text, n, file, a, &root, errors) < 0)
 		return -EINVAL;
 	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes",
-		    "cell_oid", "quirks", "commands", "management_ports", "snmp", "gnmi", "tuning"))
+		    "cell_oid", "quirks", "commands", "management_ports", "neighbors", "snmp",
+		    "gnmi", "tuning"))
 		return -EINVAL;
 	p->name = str_or(reader_copy(&r, root, "name", true), "");
 	p->doc = str_or(reader_copy(&r, root, "doc", true), "");
@@ -272,6 +294,7 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	quirks_read(&r, reader_value(root, "quirks"));
 	commands_read(&r, reader_value(root, "commands"));
 	management_ports_read(&r, reader_value(root, "management_ports"));
+	neighbors_read(&r, reader_value(root, "neighbors"));
 	snmp_read(&r, reader_value(root, "snmp"));
 	profile_gnmi_read(&r, reader_value(root, "gnmi"));
 	profile_tune_read(&r, reader_value(root, "tuning"));

@@ -76,7 +76,7 @@ static void feed_neighbors(struct gnmi_decoder *decoder)
 	struct topology_link *links;
 	size_t n = 0;
 	if (gnmi_decode_has_lldp(decoder))
-		n = gnmi_decode_neighbors(decoder, a, &self, &heard);
+		n = gnmi_decode_neighbors(decoder, a, NULL, &self, &heard);
 	for (size_t i = 0; i < n; i++) {
 		printed_line(heard[i].sysname);
 		printed_line(heard[i].chassis);

@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct topology_device self;
 	struct topology_neighbor *heard;
 	struct topology_link *links;
-	n = snmp_lldp_result(l, a, "leaf1", "", ports, 2, &self, &heard);
+	n = snmp_lldp_result(l, a, NULL, "leaf1", "", ports, 2, &self, &heard);
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(heard[i].port, "a") != 0 && strcmp(heard[i].port, "b") != 0)
 			abort();

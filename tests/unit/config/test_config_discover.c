@@ -52,6 +52,10 @@ static char *graph(const struct config *c)
 			if (x->host)
 				str_addf(&b, "%s:%s-%s/%s%s ", dev->name, x->name, x->host,
 					x->host_nic, x->discovered ? "" : "!");
+			if (x->outsider)
+				str_addf(&b, "%s:%s-%s(%s)/%s ", dev->name, x->name,
+					neighbor_kind_word(x->outsider_kind), x->outsider,
+					x->outsider_port);
 		}
 	}
 	for (size_t d = 0; d < c->fabric->n_devices; d++) {
@@ -84,6 +88,11 @@ static const struct {
 		true},
 	{"a port twice: the first", DEVICES "links: discover\n",
 		{{"leaf1:up1", "spine1:1"}, {"leaf2:up1", "spine1:1"}}, 2, "leaf1:up1-spine1:1 ",
+		true},
+	{"switches that are not configured, and what may be one", DEVICES "links: discover\n",
+		{{"leaf1:up1", "switch:sp9:Eth1/1:2"}, {"leaf1:up2", "unknown:x"},
+			{"leaf2:up1", "switch:sp9"}},
+		3, "leaf1:up1-switch(sp9)/Eth1/1:2 leaf1:up2-unknown(x)/ leaf2:up1-switch(sp9)/ ",
 		true},
 	{"an end that is none", DEVICES "links: discover\n",
 		{{"leaf1", "spine1:1"}, {"leaf1:1", "host:"}}, 2, "", true},

@@ -190,6 +190,20 @@ static void test_links(void **state)
 			"links:\n  - { a: \"leaf1:Ethernet0\", b: \"host:os9:fortyGigE 1/50\" }\n  "
 			"- { "
 			"a: \"leaf1:Ethernet4\", b: \"host:edge:Eth49(Port49)\" }\n"},
+		{"what is known to be a switch, or may be one, is no host",
+			{{"leaf1", "Ethernet0", "os9", 4, 5, "", "fortyGigE 1/50", "",
+				 NEIGHBOR_SWITCH},
+				{"leaf1", "Ethernet4", "edge", 4, 0, "", "41", "",
+					NEIGHBOR_UNKNOWN}},
+			2,
+			"links:\n  - { a: \"leaf1:Ethernet0\", b: \"switch:os9:fortyGigE 1/50\" "
+			"}\n  - { a: \"leaf1:Ethernet4\", b: \"unknown:edge:41\" }\n"},
+		{"a configured device is no outsider, whatever it looks like",
+			{{"leaf1", "Ethernet4", "spine1", 4, 5, "", "Ethernet1/2", "",
+				NEIGHBOR_SWITCH}},
+			1,
+			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"spine1:Ethernet1/2\" }  # only "
+			"one end reports it\n"},
 		{"a host with a name that is no name",
 			{{"leaf1", "Ethernet4", "no\"de: 1 #", 4, 5, "", "a: b", ""}}, 1,
 			"links:\n  - { a: \"leaf1:Ethernet4\", b: \"host:no-de--1--\" }\n"},

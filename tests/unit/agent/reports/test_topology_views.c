@@ -65,6 +65,17 @@ static const struct row rows[] = {
 	{"LLDP says otherwise", LINKS, "leaf1", "u1", HEARD("spine1", "9"), NULL,
 		"warning lldp_mismatch leaf1:u1 "},
 	{"LLDP agrees", LINKS, "leaf1", "1", HEARD("host:n1", "eth0"), NULL, ""},
+	{"LLDP does not know what is declared to be a host", LINKS, "leaf1", "1",
+		HEARD("unknown:n1", "41"), NULL, ""},
+	{"a switch outside, once for both its links, and something that may be one",
+		LINKS "  - { a: \"leaf1:u3\", b: \"switch:spine9:1/1\" }\n  - { a: "
+		      "\"leaf2:u3\", b: \"switch:spine9:1/2\" }\n  - { a: \"leaf2:7\", b: "
+		      "\"unknown:box\" }\n",
+		"", "", {0}, NULL, "info outside_unknown leaf2:- info outside_switch leaf1:- "},
+	{"LLDP agrees about a switch outside",
+		LINKS "  - { a: \"leaf1:u3\", b: "
+		      "\"switch:spine9:1/1\" }\n",
+		"leaf1", "u3", HEARD("switch:spine9", "1/1"), NULL, "info outside_switch leaf1:- "},
 	{"a link nobody declared", LINKS, "leaf1", "u9", HEARD("spine1", "9"), NULL,
 		"warning link_undeclared leaf1:u9 "},
 	{"a missing uplink", LINKS "  - { a: \"leaf2:u3\", b: \"spine2:3\" }\n", "", "", {0}, NULL,
@@ -143,6 +154,46 @@ static void test_check(void **state)
 	}
 }
 
+/* Roles of switches outside: by who hears them. */
+static void test_outside(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *links, *expect;
+	} cases[] = {
+		{"  - { a: \"leaf1:1\", b: \"switch:x:1\" }\n  - { a: \"leaf2:1\", b: "
+		 "\"switch:x:2\" }\n",
+			"x switch spine 2 leaf1 leaf2 "},
+		{"  - { a: \"leaf1:1\", b: \"switch:x:1\" }\n  - { a: \"leaf1:2\", b: "
+		 "\"switch:x:2\" }\n",
+			"x switch unknown 2 leaf1 "},
+		{"  - { a: \"spine1:1\", b: \"switch:x:1\" }\n  - { a: \"spine2:1\", b: "
+		 "\"switch:x:2\" }\n",
+			"x switch leaf 2 spine1 spine2 "},
+		{"  - { a: \"leaf1:1\", b: \"unknown:x:1\" }\n  - { a: \"leaf2:1\", b: "
+		 "\"unknown:x\" }\n",
+			"x unknown unknown 2 leaf1 leaf2 "},
+	};
+	const struct row nothing = {.device = "", .port = "", .facts = {.up = -1}};
+	const struct topology_facts facts = {(void *)&nothing, port_get, sysname_get, each_lldp};
+	for (size_t i = 0; i < rw_countof(cases); i++) {
+		struct config *c = parsed(cases[i].links);
+		json_t *doc = topology_show_json(c->fabric, &facts), *row, *device;
+		rw_cleanup(str_done) struct str got = {0};
+		size_t k, n;
+		json_array_foreach (json_object_get(doc, "outside"), k, row) {
+			str_addf(&got, "%s %s %s %lld ", string(row, "name"), string(row, "kind"),
+				string(row, "role"),
+				(long long)json_integer_value(json_object_get(row, "links")));
+			json_array_foreach (json_object_get(row, "devices"), n, device)
+				str_addf(&got, "%s ", json_string_value(device));
+		}
+		assert_string_equal(got.s, cases[i].expect);
+		json_decref(doc);
+		config_free(c);
+	}
+}
+
 static void test_show(void **state)
 {
 	const struct row down = {.device = "spine1", .port = "1", .facts = {.up = 0}};
@@ -171,7 +222,7 @@ static void test_show(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_outside),
 		cmocka_unit_test(test_check), cmocka_unit_test(test_show)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

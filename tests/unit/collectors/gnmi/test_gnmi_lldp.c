@@ -41,7 +41,7 @@ static void test_leaf_by_leaf(void **state)
 		gnmi_lldp_take(l,
 			gnmi_lldp_of(l, leaves[i].port, leaves[i].id, strlen(leaves[i].id)),
 			leaves[i].which, leaves[i].text, leaves[i].number);
-	assert_int_equal(gnmi_lldp_result(l, a, &self, &heard), 2);
+	assert_int_equal(gnmi_lldp_result(l, a, NULL, &self, &heard), 2);
 	assert_string_equal(self.chassis, "00:00:00:00:00:0f");
 	assert_string_equal(self.sysname, "tor1");
 	assert_int_equal(self.n_ports, 2);
@@ -55,7 +55,7 @@ static void test_leaf_by_leaf(void **state)
 	assert_string_equal(heard[1].chassis, "aa:bb:cc:00:11:22");
 	assert_int_equal(heard[1].chassis_subtype, LLDP_CHASSIS_MAC);
 	gnmi_lldp_clear(l); /* what does not come again is gone */
-	assert_int_equal(gnmi_lldp_result(l, a, &self, &heard), 0);
+	assert_int_equal(gnmi_lldp_result(l, a, NULL, &self, &heard), 0);
 	assert_string_equal(self.chassis, "");
 	gnmi_lldp_free(l);
 }

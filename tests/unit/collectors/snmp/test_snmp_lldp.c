@@ -193,8 +193,8 @@ static void test_rows(void **state)
 			agent_of(&a, rows[i].objects);
 			walk(l, &a, repetitions);
 			walk(l, &a, repetitions); /* a second time: nothing of the first is left */
-			size_t n = snmp_lldp_result(
-				l, arena, "leaf1", "", ports, rw_countof(ports), &self, &heard);
+			size_t n = snmp_lldp_result(l, arena, NULL, "leaf1", "", ports,
+				rw_countof(ports), &self, &heard);
 			str_add(&got, "");
 			for (size_t k = 0; k < n; k++)
 				str_addf(&got, "%s<%s/%s/%s ", heard[k].port, heard[k].sysname,
@@ -220,7 +220,7 @@ static void test_self(void **state)
 	struct topology_neighbor *heard;
 	agent_of(&a, objects);
 	walk(l, &a, 10);
-	assert_int_equal(snmp_lldp_result(l, arena, "leaf1", "", ports, 3, &self, &heard), 0);
+	assert_int_equal(snmp_lldp_result(l, arena, NULL, "leaf1", "", ports, 3, &self, &heard), 0);
 	assert_string_equal(self.chassis, "02:00:00:00:00:ff");
 	assert_string_equal(self.sysname, "leaf1.example");
 	assert_string_equal(self.ports[0].mac, "02:00:00:00:00:01");
@@ -235,8 +235,8 @@ static void test_time_filter(void **state)
 {
 	struct snmp_lldp *l = snmp_lldp_new();
 	struct snmp_oid ask[16];
-	uint32_t arcs[6 * 20][16], mark = 0;
-	struct snmp_varbind v[6 * 20];
+	uint32_t arcs[8 * 20][16], mark = 0;
+	struct snmp_varbind v[8 * 20];
 	size_t n, requests = 0;
 	snmp_lldp_begin(l);
 	while ((n = snmp_lldp_next(l, ask, 16)) > 0) {
@@ -262,7 +262,7 @@ static void test_time_filter(void **state)
 	struct arena *arena = arena_new();
 	struct topology_device self;
 	struct topology_neighbor *heard;
-	assert_int_equal(snmp_lldp_result(l, arena, "leaf1", "", ports, 3, &self, &heard), 1);
+	assert_int_equal(snmp_lldp_result(l, arena, NULL, "leaf1", "", ports, 3, &self, &heard), 1);
 	assert_string_equal(heard[0].port, "Ethernet4");
 	arena_free(arena);
 	snmp_lldp_free(l);
