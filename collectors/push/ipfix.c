@@ -1,0 +1,455 @@
+/* ipfix - sessions, templates, sets. */
+#include "collectors/push/ipfix.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/bytes.h"
+#include "agent/base/cleanup.h"
+#include "collectors/push/ipfix_sequence.h"
+
+#define VERSION 10
+#define SET_TEMPLATE 2
+#define SET_OPTIONS 3
+#define SET_DATA_MIN 256
+#define VARIABLE 0xffff
+#define ENTERPRISE 0x8000
+#define EXTENSION_BASE 0x20000000u
+#define LIFE_MIN (30 * 60 * NS_PER_S)
+#define LIFE_MAX (3 * 24 * 3600 * NS_PER_S)
+#define NTP_EPOCH_S 2208988800 /* from 1900 to 1970 */
+
+struct known_template {
+	struct ipfix_template t;
+	uint8_t *wire; /* its fields as they came */
+	size_t n_wire;
+	mono_t sent; /* last */
+	int64_t again_ns; /* between the last two; 0 = came once */
+};
+
+struct known_session {
+	struct ipfix_session s;
+	struct ipfix_sequence sequence;
+	mono_t heard;
+	struct known_template templates[IPFIX_TEMPLATES];
+	size_t n_templates;
+};
+
+struct ipfix {
+	struct ipfix_options o;
+	struct known_session *sessions[IPFIX_SESSIONS];
+	size_t n_sessions, fields;
+	struct ipfix_counts counts;
+};
+
+struct message { /* that is read */
+	struct known_session *session;
+	bool reliable;
+	mono_t now;
+	uint32_t export_s;
+	uint64_t records; /* that count in the sequence */
+	bool unknown; /* a set whose records cannot be counted */
+};
+
+const struct ipfix_counts *ipfix_counts(const struct ipfix *ipfix)
+{
+	return &ipfix->counts;
+}
+
+size_t ipfix_templates(const struct ipfix *ipfix)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ipfix->n_sessions; i++)
+		n += ipfix->sessions[i]->n_templates;
+	return n;
+}
+
+/* ---- templates ------------------------------------------------------------- */
+
+static void template_clear(struct ipfix *ipfix, struct known_template *known)
+{
+	if (known->t.user && ipfix->o.free_user)
+		ipfix->o.free_user(ipfix->o.arg, known->t.user);
+	ipfix->fields -= known->t.n_fields;
+	free(known->t.fields);
+	free(known->wire);
+	*known = (struct known_template){0};
+}
+
+static void template_remove(struct ipfix *ipfix, struct known_session *session, size_t at)
+{
+	template_clear(ipfix, &session->templates[at]);
+	session->templates[at] = session->templates[--session->n_templates];
+}
+
+static struct known_template *template_find(struct known_session *session, uint16_t id)
+{
+	for (size_t i = 0; i < session->n_templates; i++)
+		if (session->templates[i].t.id == id)
+			return &session->templates[i];
+	return NULL;
+}
+
+/* Of an element that is the time of a record; 0: it is none. */
+static unsigned time_bytes(uint16_t element)
+{
+	if (element == 322)
+		return 4;
+	if (element >= 323 && element <= 325)
+		return 8;
+	return 0;
+}
+
+/* RFC 7011 3.2: element, length, and an enterprise number where the highest bit says so. */
+static void field_take(struct ipfix_template *template, struct bytes *in, bool number)
+{
+	const uint16_t element = bytes_be16(in), bytes = bytes_be16(in);
+	uint32_t enterprise = 0;
+	if (element & ENTERPRISE)
+		enterprise = bytes_be32(in);
+	const uint32_t offset = template->record_bytes;
+	if (bytes == VARIABLE) {
+		template->variable = true;
+		template->record_bytes++;
+		return;
+	}
+	template->record_bytes += bytes;
+	if (enterprise == 0 && template->time_element == 0 && bytes == time_bytes(element)) {
+		template->time_element = element;
+		template->time_offset = offset;
+		return;
+	}
+	if (!number || bytes < 1 || bytes > 8)
+		return;
+	struct ipfix_field *field = &template->fields[template->n_fields++];
+	*field = (struct ipfix_field){.offset = offset,
+		.bytes = (uint8_t)bytes,
+		.type = enterprise,
+		.object = element & 0x7fff};
+	if (enterprise >> 16 == 0) /* a number that IANA gave to somebody, or none */
+		return;
+	field->sai = true;
+	field->type = (enterprise & 0x7fff0000) >> 16;
+	field->stat = enterprise & 0x7fff;
+	if (enterprise & 0x80000000)
+		field->type += EXTENSION_BASE;
+	if (enterprise & 0x8000)
+		field->stat += EXTENSION_BASE;
+}
+
+/* How many bytes @n fields need on the wire; 0: they are not all there. */
+static size_t fields_bytes(struct bytes in, size_t n)
+{
+	const size_t before = bytes_left(&in);
+	for (size_t i = 0; i < n; i++) {
+		const uint16_t element = bytes_be16(&in);
+		bytes_skip(&in, 2);
+		if (element & ENTERPRISE)
+			bytes_skip(&in, 4);
+	}
+	if (!bytes_ok(&in))
+		return 0;
+	return before - bytes_left(&in);
+}
+
+static void template_sent(struct known_template *known, mono_t now)
+{
+	if (known->sent.ns)
+		known->again_ns = now.ns - known->sent.ns;
+	known->sent = now;
+}
+
+static void template_fill(struct ipfix *ipfix, struct known_template *known, uint16_t id,
+	const uint8_t *wire, size_t n_wire, size_t n, bool options)
+{
+	struct bytes in = bytes_of(wire, n_wire);
+	*known = (struct known_template){.t = {.id = id, .options = options}};
+	known->t.fields = rw_calloc(n, sizeof(*known->t.fields));
+	for (size_t i = 0; i < n; i++)
+		field_take(&known->t, &in, !options);
+	known->wire = rw_calloc(n_wire, 1);
+	memcpy(known->wire, wire, n_wire);
+	known->n_wire = n_wire;
+	ipfix->fields += known->t.n_fields;
+}
+
+static void template_take(struct ipfix *ipfix, const struct message *message, uint16_t id,
+	const uint8_t *wire, size_t n_wire, size_t n, bool options)
+{
+	struct known_session *session = message->session;
+	struct known_template *known = template_find(session, id);
+	uint64_t changes = 0;
+	ipfix->counts.templates++;
+	if (known && known->n_wire == n_wire && known->t.options == options &&
+		memcmp(known->wire, wire, n_wire) == 0) {
+		template_sent(known, message->now);
+		return;
+	}
+	if (known) {
+		ipfix->counts.changed++;
+		changes = known->t.changes + 1;
+		template_remove(ipfix, session, (size_t)(known - session->templates));
+	}
+	if (session->n_templates == IPFIX_TEMPLATES || n > IPFIX_FIELDS ||
+		ipfix->fields + n > IPFIX_FIELDS_ALL) {
+		ipfix->counts.refused++;
+		return;
+	}
+	known = &session->templates[session->n_templates++];
+	template_fill(ipfix, known, id, wire, n_wire, n, options);
+	known->t.changes = changes;
+	template_sent(known, message->now);
+}
+
+static void template_withdraw(struct ipfix *ipfix, const struct message *message, uint16_t id)
+{
+	struct known_session *session = message->session;
+	if (!message->reliable) {
+		ipfix->counts.ignored_withdrawals++;
+		return;
+	}
+	for (size_t i = session->n_templates; i-- > 0;) {
+		const struct ipfix_template *t = &session->templates[i].t;
+		/* the id of the set withdraws all of its kind */
+		const bool all = id == (t->options ? SET_OPTIONS : SET_TEMPLATE);
+		if (t->id != id && !all)
+			continue;
+		template_remove(ipfix, session, i);
+		ipfix->counts.withdrawn++;
+	}
+}
+
+/* RFC 7011 3.4.1 and 3.4.2.2. */
+static bool set_of_templates(
+	struct ipfix *ipfix, const struct message *message, struct bytes *in, bool options)
+{
+	while (bytes_left(in) >= 4) {
+		const uint16_t id = bytes_be16(in), n = bytes_be16(in);
+		if (id == 0 && n == 0) /* padding */
+			return true;
+		if (n == 0) {
+			template_withdraw(ipfix, message, id);
+			continue;
+		}
+		if (options)
+			bytes_skip(in, 2); /* how many of them are the scope */
+		const size_t n_wire = fields_bytes(*in, n);
+		if (id < SET_DATA_MIN || n_wire == 0)
+			return false;
+		template_take(ipfix, message, id, bytes_take(in, n_wire), n_wire, n, options);
+	}
+	return bytes_ok(in);
+}
+
+/* ---- data ------------------------------------------------------------------ */
+
+/* 32 bits of seconds and 32 of a fraction. */
+static int64_t time_of_fraction(uint64_t value, int64_t epoch_s)
+{
+	return ((int64_t)(value >> 32) - epoch_s) * NS_PER_S +
+		(int64_t)(((value & 0xffffffff) * (uint64_t)NS_PER_S) >> 32);
+}
+
+static int64_t time_nearer(int64_t left, int64_t right, int64_t to)
+{
+	const int64_t from_left = left - to, from_right = right - to;
+	if (llabs(from_right) < llabs(from_left))
+		return right;
+	return left;
+}
+
+int64_t ipfix_time(const struct ipfix_template *template, const uint8_t *record, uint32_t export_s)
+{
+	const uint8_t *at = record + template->time_offset;
+	const int64_t export_ns = export_s * NS_PER_S;
+	int64_t plain_ns = 0;
+	if (template->time_element == 0)
+		return export_ns;
+	if (template->time_element == 322)
+		return (int64_t)ipfix_number(at, 4) * NS_PER_S;
+	const uint64_t value = ipfix_number(at, 8), most = (uint64_t)INT64_MAX;
+	if (template->time_element == 325 && value <= most)
+		plain_ns = (int64_t)value;
+	if (template->time_element == 324 && value <= most / 1000)
+		plain_ns = (int64_t)value * 1000;
+	if (template->time_element == 323) {
+		if (value <= most / NS_PER_MS)
+			return (int64_t)value * NS_PER_MS;
+		return export_ns;
+	}
+	if (export_s == 0 && plain_ns > 0)
+		return plain_ns;
+	const int64_t ntp_ns = time_nearer(
+		time_of_fraction(value, NTP_EPOCH_S), time_of_fraction(value, 0), export_ns);
+	return time_nearer(plain_ns, ntp_ns, export_ns);
+}
+
+static void set_of_data(struct ipfix *ipfix, struct message *message, uint16_t id, struct bytes *in)
+{
+	struct known_template *known = template_find(message->session, id);
+	const size_t n = bytes_left(in);
+	if (!known) {
+		ipfix->counts.early++;
+		message->unknown = true;
+		return;
+	}
+	if (known->t.variable || known->t.record_bytes == 0) {
+		ipfix->counts.variable++;
+		message->unknown = true;
+		return;
+	}
+	/* what is shorter than a record is padding (RFC 7011 3.3.1) */
+	const size_t records = n / known->t.record_bytes;
+	message->records += records;
+	if (known->t.options) {
+		ipfix->counts.options += records;
+		return;
+	}
+	ipfix->counts.records += records;
+	ipfix->counts.values += records * known->t.n_fields;
+	if (records > 0)
+		ipfix->o.records(ipfix->o.arg, &message->session->s, &known->t,
+			bytes_take(in, records * known->t.record_bytes), records,
+			message->export_s);
+}
+
+static bool message_sets(struct ipfix *ipfix, struct message *message, struct bytes *in)
+{
+	while (bytes_left(in) >= 4) {
+		const uint16_t id = bytes_be16(in), n = bytes_be16(in);
+		if (id == 0 && n == 0)
+			return true; /* padding of the message, as some sources do */
+		if (n < 4 || !bytes_ok(in))
+			return false;
+		const uint8_t *data = bytes_take(in, n - 4u);
+		if (!data)
+			return false;
+		struct bytes set = bytes_of(data, n - 4u);
+		bool ok = true;
+		if (id == SET_TEMPLATE || id == SET_OPTIONS)
+			ok = set_of_templates(ipfix, message, &set, id == SET_OPTIONS);
+		else if (id >= SET_DATA_MIN)
+			set_of_data(ipfix, message, id, &set);
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+/* ---- sessions -------------------------------------------------------------- */
+
+static void session_free(struct ipfix *ipfix, struct known_session *session)
+{
+	while (session->n_templates > 0)
+		template_remove(ipfix, session, session->n_templates - 1);
+	free(session);
+}
+
+/* NULL: there are too many. */
+static struct known_session *session_of(
+	struct ipfix *ipfix, const uint8_t source[16], uint32_t domain)
+{
+	for (size_t i = 0; i < ipfix->n_sessions; i++) {
+		struct known_session *session = ipfix->sessions[i];
+		if (session->s.domain == domain && memcmp(session->s.source, source, 16) == 0)
+			return session;
+	}
+	if (ipfix->n_sessions == IPFIX_SESSIONS)
+		return NULL;
+	struct known_session *session = rw_calloc(1, sizeof(*session));
+	memcpy(session->s.source, source, 16);
+	session->s.domain = domain;
+	ipfix->sessions[ipfix->n_sessions++] = session;
+	return session;
+}
+
+static void message_sequence(struct ipfix *ipfix, const struct message *message, uint32_t number)
+{
+	struct ipfix_counts *counts = &ipfix->counts;
+	struct ipfix_gap gap;
+	ipfix_sequence(
+		&message->session->sequence, number, message->records, message->unknown, &gap);
+	counts->lost += gap.lost;
+	counts->reordered += gap.reordered;
+	counts->uncounted += gap.uncounted;
+}
+
+int ipfix_message(struct ipfix *ipfix, const uint8_t source[16], const uint8_t *data, size_t n,
+	bool reliable, mono_t now)
+{
+	struct bytes in = bytes_of(data, n);
+	const uint16_t version = bytes_be16(&in), bytes = bytes_be16(&in);
+	const uint32_t export_s = bytes_be32(&in), number = bytes_be32(&in),
+		       domain = bytes_be32(&in);
+	if (!bytes_ok(&in) || bytes < 16 || (version == VERSION && bytes > n)) {
+		ipfix->counts.bad++;
+		return -EBADMSG;
+	}
+	if (version != VERSION) {
+		ipfix->counts.other_versions++;
+		return -ENOTSUP;
+	}
+	struct message message = {.reliable = reliable, .now = now, .export_s = export_s};
+	message.session = session_of(ipfix, source, domain);
+	if (!message.session) {
+		ipfix->counts.refused++;
+		return 0;
+	}
+	ipfix->counts.messages++;
+	message.session->heard = now;
+	in.end = data + bytes;
+	const bool ok = message_sets(ipfix, &message, &in);
+	message.unknown |= !ok;
+	message_sequence(ipfix, &message, number);
+	if (ok)
+		return 0;
+	ipfix->counts.bad++;
+	return -EBADMSG;
+}
+
+/* ---- life ------------------------------------------------------------------ */
+
+static int64_t template_life(const struct known_template *known)
+{
+	const int64_t life = 3 * known->again_ns;
+	if (known->again_ns == 0 || life > LIFE_MAX)
+		return LIFE_MAX;
+	if (life < LIFE_MIN)
+		return LIFE_MIN;
+	return life;
+}
+
+void ipfix_expire(struct ipfix *ipfix, mono_t now)
+{
+	for (size_t i = ipfix->n_sessions; i-- > 0;) {
+		struct known_session *session = ipfix->sessions[i];
+		for (size_t k = session->n_templates; k-- > 0;) {
+			const struct known_template *known = &session->templates[k];
+			if (now.ns - known->sent.ns <= template_life(known))
+				continue;
+			template_remove(ipfix, session, k);
+			ipfix->counts.expired++;
+		}
+		if (session->n_templates > 0 || now.ns - session->heard.ns <= LIFE_MIN)
+			continue;
+		session_free(ipfix, session);
+		ipfix->sessions[i] = ipfix->sessions[--ipfix->n_sessions];
+	}
+}
+
+struct ipfix *ipfix_new(const struct ipfix_options *options)
+{
+	struct ipfix *ipfix = rw_calloc(1, sizeof(*ipfix));
+	ipfix->o = *options;
+	return ipfix;
+}
+
+void ipfix_free(struct ipfix *ipfix)
+{
+	if (!ipfix)
+		return;
+	for (size_t i = 0; i < ipfix->n_sessions; i++)
+		session_free(ipfix, ipfix->sessions[i]);
+	free(ipfix);
+}
