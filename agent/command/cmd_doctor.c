@@ -162,6 +162,77 @@ static void doctor_put_process(FILE *out, const json_t *process)
 	doctor_put_counts(out, json_object_get(process, "dropped"), counts, rw_countof(counts));
 }
 
+/* ---- what each device shows ---------------------------------------------- */
+
+#define COVERAGE_WIDTH 100
+
+/* "cause (no what, no what), " with line breaks before column @width. */
+static void coverage_put(FILE *out, const char *head, const json_t *rows)
+{
+	const json_t *row, *missing;
+	size_t i, k, column = 0;
+	if (json_array_size(rows) == 0)
+		return;
+	fprintf(out, "  %-7s", head);
+	json_array_foreach (rows, i, row) {
+		rw_cleanup(str_done) struct str item = {0};
+		str_addf(&item, "%s", text_of(row, "cause"));
+		json_array_foreach (json_object_get(row, "missing"), k, missing)
+			str_addf(&item, "%s%s", k ? "; no " : " (no ", text_of(missing, "what"));
+		str_addf(&item, ")%s", str_if(i + 1 < json_array_size(rows), ","));
+		if (column > 0 && column + item.n + 10 > COVERAGE_WIDTH) {
+			fprintf(out, "\n%9s", "");
+			column = 0;
+		}
+		fprintf(out, " %s", item.s);
+		column += item.n + 1;
+	}
+	fputc('\n', out);
+}
+
+static bool coverage_same(const json_t *left, const json_t *right)
+{
+	return json_equal(json_object_get(left, "delivers"), json_object_get(right, "delivers")) &&
+		json_equal(json_object_get(left, "blind"), json_object_get(right, "blind")) &&
+		json_equal(json_object_get(left, "weak"), json_object_get(right, "weak"));
+}
+
+/* The first device of a kind, with the names of those that are like it. */
+static void coverage_put_kind(FILE *out, const json_t *rows, size_t first)
+{
+	const json_t *row = json_array_get(rows, first), *other;
+	size_t i;
+	fprintf(out, "COVERAGE     %s", text_of(row, "device"));
+	json_array_foreach (rows, i, other)
+		if (i > first && coverage_same(row, other))
+			fprintf(out, ", %s", text_of(other, "device"));
+	const size_t blind = json_array_size(json_object_get(row, "blind"));
+	const size_t seen = json_array_size(json_object_get(row, "sees")) +
+		json_array_size(json_object_get(row, "weak"));
+	if (!json_is_true(json_object_get(row, "delivers"))) {
+		fputs(": unknown, nothing was delivered lately\n", out);
+		return;
+	}
+	fprintf(out, ": shows %zu of %zu causes\n", seen, seen + blind);
+	coverage_put(out, "blind:", json_object_get(row, "blind"));
+	coverage_put(out, "unsure:", json_object_get(row, "weak"));
+}
+
+static void doctor_put_coverage(FILE *out, const json_t *rows)
+{
+	const json_t *row, *before;
+	size_t i, k;
+	json_array_foreach (rows, i, row) {
+		bool told = false;
+		json_array_foreach (rows, k, before)
+			told = told || (k < i && coverage_same(before, row));
+		if (!told)
+			coverage_put_kind(out, rows, i);
+	}
+	if (json_array_size(rows) > 0)
+		fputc('\n', out);
+}
+
 /* The past: what the agent said of itself then is not kept. */
 static void doctor_put_past(FILE *out, const json_t *doc)
 {
@@ -206,6 +277,7 @@ static void cmd_doctor_print_text(
 		text_put_table(out, doc, &capture_view, color, header);
 		fputc('\n', out);
 	}
+	doctor_put_coverage(out, json_object_get(doc, "coverage"));
 	doctor_put_quality(out, json_object_get(doc, "data_quality"));
 	doctor_put_traps(out, json_object_get(doc, "traps"));
 	doctor_put_store(out, json_object_get(doc, "store"));
@@ -245,6 +317,10 @@ const struct command command_doctor = {
 		"MAX-REP is how many rows of a table one answer may hold (SNMP max-repetitions); "
 		"it is halved when large answers get lost. MISSED counts polls that were due and "
 		"did not happen.\n\n"
+		"COVERAGE says which causes a device can show by the counters that it delivered "
+		"lately. 'blind': a counter that the cause needs is absent, and absent is never 0; "
+		"'unsure': it is seen later or less surely. docs/detectors.md lists what each "
+		"cause needs; docs/coverage.md, what each kind of switch tells.\n\n"
 		"A capture that saw 0 RoCE packets is never a sign of health. STANDS FOR is the "
 		"captured bytes times the sampling, PORT CARRIED is what the counters of the "
 		"mirrored port say, both over five minutes.",

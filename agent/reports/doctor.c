@@ -512,6 +512,9 @@ static int doctor_fill(struct doctor *doctor, struct err *e)
 	r = doctor_targets(doctor, e);
 	if (r < 0)
 		return r;
+	r = doctor_coverage(doctor, e);
+	if (r < 0)
+		return r;
 	doctor_quality(doctor);
 	doctor_captures(doctor);
 	doctor_traps(doctor);

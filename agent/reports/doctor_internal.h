@@ -37,6 +37,7 @@ void doctor_put_count(json_t *object, const char *key, double value);
 /* The parts; each adds its keys to the document and what is to be done. 0 or negative errno. */
 int doctor_targets(struct doctor *doctor, struct err *e);
 int doctor_alerts(struct doctor *doctor, struct err *e);
+int doctor_coverage(struct doctor *doctor, struct err *e);
 void doctor_captures(struct doctor *doctor);
 void doctor_traps(struct doctor *doctor);
 /* doctor_sflow - of a capture with 'listen'; adds to its notes, each with "; " behind it. */

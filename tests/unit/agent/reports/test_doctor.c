@@ -231,6 +231,116 @@ static void look_at_traps(const struct place *p)
 	}
 }
 
+static const json_t *coverage_cause(const json_t *device, const char *list, const char *cause)
+{
+	return row(device, list, "cause", cause);
+}
+
+static bool coverage_sees(const json_t *device, const char *cause)
+{
+	const json_t *seen = json_object_get(device, "sees");
+	for (size_t i = 0; i < json_array_size(seen); i++)
+		if (str_eq(json_string_value(json_array_get(seen, i)), cause))
+			return true;
+	return false;
+}
+
+/* Samples of one port of @device, @ago_s old: of the metrics given, or of all of them. */
+static void put_samples(struct store *store, struct entities *entities, const char *device,
+	const uint16_t *metrics, size_t n, int64_t ago_s)
+{
+	const int64_t t_ns = wall_now().ns - ago_s * NS_PER_S;
+	for (size_t i = 0; i < n; i++) {
+		const unsigned metric = metrics ? metrics[i] : (unsigned)i;
+		const struct metric_info *info = metric_info(metric);
+		struct sample sample = {.metric = (uint16_t)metric, .t_ns = t_ns};
+		if (info->type == TYPE_TEXT)
+			sample.value = entities_text_of(entities, device, "dscp");
+		if (info->scope == SCOPE_DEVICE)
+			sample.entity = entities_intern(entities, device, NULL, PRIO_NONE);
+		else
+			sample.entity = entities_intern(entities, device, "Ethernet0",
+				info->scope == SCOPE_PRIO ? 3 : PRIO_NONE);
+		store_samples(store, &sample, 1);
+	}
+}
+
+/* One that delivers IF-MIB only, one that delivers everything (all of it 0), one whose last values
+ * are old. */
+static void test_coverage(void **state)
+{
+	static const uint16_t if_mib[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_IN_PACKETS,
+		M_PORT_OUT_PACKETS, M_PORT_IN_ERRORS, M_PORT_IN_DISCARDS, M_PORT_OPER_UP,
+		M_PORT_SPEED_BPS, M_PORT_MTU_BYTES};
+	static const char *const blind[] = {"slow_receiver", "pfc_storm", "pfc_deadlock",
+		"pfc_watchdog", "dcqcn_off", "ecn_late", "ecn_off", "ecn_early", "cnp_starved",
+		"incast", "optic_degrading", "headroom_small", "pool_exhausted", "class_leak",
+		"baseline_drift", "config_drift"};
+	static const char *const sees[] = {"path_asymmetry", "ecmp_imbalance", "missing_rail",
+		"missing_route", "host_slow", "mtu_mismatch", "link_slow"};
+	static const char *const unsure[] = {"link_errors", "link_flap", "lossless_loss"};
+	struct place *p = *state;
+	struct entities *entities = entities_new();
+	struct store_options o = {.path = p->db, .replay = true};
+	struct store *store;
+	int code;
+	rw_cleanup(freep) char *table = NULL;
+	put_config(p, 1, 1);
+	FILE *f = fopen(p->config, "w");
+	assert_non_null(f);
+	fprintf(f,
+		"fabric: test\nstore: { path: %s }\ncredentials:\n  c: { snmp: { version: 2c, "
+		"community_file: %s } }\ndefaults: { interval: 10s }\ndevices:\n",
+		p->db, p->community);
+	static const char *const names[] = {"bare", "whole", "stale", "bare2"};
+	for (size_t i = 0; i < rw_countof(names); i++)
+		fprintf(f,
+			"  - { name: %s, role: leaf, snmp: { address: 127.0.0.1, credentials: c } "
+			"}\n",
+			names[i]);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(db_store_open(&o, entities, &store, NULL), 0);
+	put_samples(store, entities, "bare", if_mib, rw_countof(if_mib), 1);
+	put_samples(store, entities, "bare2", if_mib, rw_countof(if_mib), 1);
+	put_samples(store, entities, "whole", NULL, METRIC_COUNT, 1);
+	put_samples(store, entities, "stale", NULL, METRIC_COUNT, 7200);
+	store_close(store);
+	entities_free(entities);
+	json_t *doc = doctor_json(p, &code);
+	const json_t *bare = row(doc, "coverage", "device", "bare"),
+		     *whole = row(doc, "coverage", "device", "whole"),
+		     *stale = row(doc, "coverage", "device", "stale");
+	for (size_t i = 0; i < rw_countof(blind); i++)
+		if (!coverage_cause(bare, "blind", blind[i]))
+			fail_msg("%s is not blind", blind[i]);
+	for (size_t i = 0; i < rw_countof(sees); i++)
+		if (!coverage_sees(bare, sees[i]))
+			fail_msg("%s is not seen", sees[i]);
+	for (size_t i = 0; i < rw_countof(unsure); i++)
+		if (!coverage_cause(bare, "weak", unsure[i]))
+			fail_msg("%s is not unsure", unsure[i]);
+	const json_t *missing =
+		json_object_get(coverage_cause(bare, "blind", "ecn_late"), "missing");
+	assert_int_equal(json_array_size(missing), 2);
+	assert_string_equal(text_of(json_array_get(missing, 1), "what"), "ECN marks");
+	assert_string_equal(json_string_value(json_array_get(
+				    json_object_get(json_array_get(missing, 1), "metrics"), 0)),
+		"queue.ecn_marked");
+	assert_int_equal(json_array_size(json_object_get(whole, "blind")), 0);
+	assert_int_equal(json_array_size(json_object_get(whole, "weak")), 0);
+	assert_true(json_array_size(json_object_get(whole, "sees")) > 30);
+	assert_true(json_is_false(json_object_get(stale, "delivers")));
+	assert_int_equal(json_array_size(json_object_get(stale, "sees")), 0);
+	json_decref(doc);
+	doctor(p, "table", &table);
+	static const char *const words[] = {"COVERAGE     bare, bare2: shows ",
+		"  blind:   ", "ecn_late (no pause time or PFC frames; no ECN marks)",
+		"  unsure:", "COVERAGE     stale: unknown, nothing was delivered lately"};
+	for (size_t i = 0; i < rw_countof(words); i++)
+		if (!strstr(table, words[i]))
+			fail_msg("'%s' is not in:\n%s", words[i], table);
+}
+
 static void test_live(void **state)
 {
 	struct place *p = *state;
@@ -247,6 +357,11 @@ static void test_live(void **state)
 	const json_t *good = row(doc, "targets", "name", "good"),
 		     *dead = row(doc, "targets", "name", "dead");
 	assert_true(number_of(good, "varbinds_per_s") > 0);
+	const json_t *shows = row(doc, "coverage", "device", "good");
+	assert_true(coverage_sees(shows, "missing_route"));
+	assert_non_null(coverage_cause(shows, "blind", "slow_receiver"));
+	shows = row(doc, "coverage", "device", "dead");
+	assert_true(json_is_false(json_object_get(shows, "delivers")));
 	assert_true(number_of(good, "max_repetitions") == 25);
 	assert_true(number_of(good, "interval_s") == 0.5);
 	assert_true(json_is_null(json_object_get(good, "do")));
@@ -374,6 +489,7 @@ int main(int argc, char **argv)
 		return parser_child_run(STDIN_FILENO);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_live, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_coverage, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_words, setup, teardown),
 		cmocka_unit_test(test_rate),
 	};

@@ -1,0 +1,221 @@
+/*
+ * doctor_coverage - which causes each device can show by the counters that it delivered lately, and
+ * for which it is blind, because a counter is absent (db/model/need.def). A counter that a device
+ * delivers and that stays 0 is delivered. What came longer ago than three intervals counts no more.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/doctor_internal.h"
+#include "config/config.h"
+#include "db/model/metric.h"
+#include "db/model/need.h"
+#include "db/series/history.h"
+
+#define INTERVALS 3
+#define STORED_LAG_NS (2 * NS_PER_S) /* from a poll to its commit */
+#define RECORDED_MOST_NS (3600 * NS_PER_S) /* of a recorded case, from its end */
+
+/* What one device delivered lately. */
+struct coverage_device {
+	const char *name;
+	int64_t fast_ns, slow_ns; /* how long a value counts: of a counter, of a state */
+	bool delivered[METRIC_COUNT];
+	bool any;
+};
+
+struct coverage {
+	struct doctor *doctor;
+	struct coverage_device *devices;
+	size_t n;
+	struct smap *by_name;
+};
+
+/* ---- what was delivered -------------------------------------------------- */
+
+static const struct config_device *coverage_config(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->n_devices; i++)
+		if (str_eq(config->devices[i].name, name))
+			return &config->devices[i];
+	return NULL;
+}
+
+/* The interval that is used, which a profile may have raised, else the configured one. */
+static int64_t coverage_interval_ns(const struct doctor *doctor, const struct config_device *device)
+{
+	static const char *const protocols[] = {"snmp", "gnmi"};
+	int64_t longest_ns = 0;
+	for (size_t i = 0; i < rw_countof(protocols); i++) {
+		const double used_s = doctor_health(
+			doctor, "target/%s/%s/interval_s", device->name, protocols[i]);
+		int64_t ns = config_device_interval(device, protocols[i]);
+		if (used_s > 0)
+			ns = (int64_t)(used_s * (double)NS_PER_S);
+		if (ns > longest_ns)
+			longest_ns = ns;
+	}
+	return longest_ns;
+}
+
+/* How long values of @name count. A recorded case, whose devices have no address, is taken whole.
+ */
+static void coverage_ages(const struct coverage *coverage, struct coverage_device *ret)
+{
+	const struct config_device *device =
+		coverage_config(coverage->doctor->client->config, ret->name);
+	ret->fast_ns = ret->slow_ns = RECORDED_MOST_NS;
+	if (!device || !config_device_polled(device))
+		return;
+	ret->fast_ns = INTERVALS * coverage_interval_ns(coverage->doctor, device) + STORED_LAG_NS;
+	ret->slow_ns = INTERVALS * config_device_slow_interval(device) + STORED_LAG_NS;
+	if (ret->slow_ns < ret->fast_ns)
+		ret->slow_ns = ret->fast_ns;
+}
+
+static void coverage_devices(struct coverage *coverage, struct arena *a)
+{
+	const struct fabric *fabric = coverage->doctor->client->config->fabric;
+	coverage->devices = arena_array(a, struct coverage_device, fabric->n_devices + 1);
+	for (size_t i = 0; i < fabric->n_devices; i++) {
+		struct coverage_device *device = &coverage->devices[coverage->n];
+		*device = (struct coverage_device){.name = fabric->devices[i]->name};
+		coverage_ages(coverage, device);
+		smap_put(coverage->by_name, device->name, strlen(device->name), coverage->n++);
+	}
+}
+
+static int64_t coverage_age_ns(const struct coverage_device *device, unsigned metric)
+{
+	if (metric_info(metric)->kind == METRIC_STATE)
+		return device->slow_ns;
+	return device->fast_ns;
+}
+
+static void coverage_take(struct coverage *coverage, const struct window *window)
+{
+	const int64_t now_ns = coverage->doctor->client->at_ns;
+	for (size_t i = 0; i < window->n_series; i++) {
+		const struct series *series = &window->series[i];
+		const struct entity *entity = entity_get(window->entities, series->entity);
+		uint64_t at;
+		if (!entity || series->n == 0 ||
+			!smap_get(coverage->by_name, entity->device, strlen(entity->device), &at))
+			continue;
+		struct coverage_device *device = &coverage->devices[at];
+		if (now_ns - series->t_ns[series->n - 1] > coverage_age_ns(device, series->metric))
+			continue;
+		device->delivered[series->metric] = device->any = true;
+	}
+}
+
+/* One window of the counters, one of the states, each as far back as its values count. */
+static int coverage_read(struct coverage *coverage, struct err *e)
+{
+	struct client *client = coverage->doctor->client;
+	bool wanted[METRIC_COUNT] = {0};
+	need_wants(wanted);
+	for (int states = 0; states < 2; states++) {
+		rw_cleanup(arena_freep) struct arena *a = arena_new();
+		uint16_t metrics[METRIC_COUNT];
+		struct window_spec spec = {.metrics = metrics};
+		int64_t age_ns = 0;
+		for (unsigned m = 0; m < METRIC_COUNT; m++)
+			if (wanted[m] && (metric_info(m)->kind == METRIC_STATE) == (states == 1))
+				metrics[spec.n_metrics++] = (uint16_t)m;
+		for (size_t i = 0; i < coverage->n; i++) {
+			const int64_t ns = coverage_age_ns(&coverage->devices[i], metrics[0]);
+			if (ns > age_ns)
+				age_ns = ns;
+		}
+		struct window window;
+		const int r = history_window(client->history, a, &spec, client->at_ns - age_ns,
+			client->at_ns, &window, e);
+		if (r < 0)
+			return r;
+		coverage_take(coverage, &window);
+	}
+	return 0;
+}
+
+/* Thresholds that the configuration declares stand where no protocol reads them back. */
+static void coverage_declared(struct coverage *coverage)
+{
+	const struct fabric *fabric = coverage->doctor->client->config->fabric;
+	for (size_t i = 0; i < coverage->n; i++)
+		for (size_t k = 0; k < fabric->n_thresholds; k++) {
+			const struct fabric_threshold *t = &fabric->thresholds[k];
+			bool *delivered = coverage->devices[i].delivered;
+			if (!str_glob(t->devices, coverage->devices[i].name))
+				continue;
+			delivered[M_CFG_ECN_KMIN] |= t->kmin_bytes > 0;
+			delivered[M_CFG_PG_HEADROOM] |= t->headroom_bytes > 0;
+			delivered[M_CFG_PG_XOFF_LEVEL] |= t->xoff_level_bytes > 0;
+			delivered[M_CFG_PG_XON_LEVEL] |= t->xon_level_bytes > 0;
+			delivered[M_CFG_PG_XON_OFFSET] |= t->xon_offset_bytes > 0;
+			delivered[M_CFG_POOL] |= t->pool_bytes > 0;
+		}
+}
+
+/* ---- what that shows ----------------------------------------------------- */
+
+static json_t *coverage_missing_json(const struct need *const *missing, size_t n)
+{
+	json_t *rows = json_array();
+	for (size_t i = 0; i < n; i++) {
+		json_t *metrics = json_array();
+		for (size_t k = 0; k < missing[i]->n_metrics; k++)
+			json_array_append_new(
+				metrics, json_string(metric_info(missing[i]->metrics[k])->name));
+		json_array_append_new(rows,
+			json_pack("{s:s, s:o}", "what", missing[i]->words, "metrics", metrics));
+	}
+	return rows;
+}
+
+/* A device of which nothing came lately is not judged: the row says so by nulls. */
+static json_t *coverage_json(const struct coverage_device *device)
+{
+	json_t *sees = json_array(), *weak = json_array(), *blind = json_array();
+	for (int c = CAUSE_NONE + 1; device->any && c < CAUSE_COUNT; c++) {
+		const struct need *missing[NEED_MISSING_MAX];
+		size_t n;
+		const enum cause cause = (enum cause)c;
+		const enum need_sight sight = need_judge(cause, device->delivered, missing, &n);
+		if (sight == NEED_OTHER || cause_has(cause, CAUSE_IS_PLANNED))
+			continue;
+		if (sight == NEED_SEES) {
+			json_array_append_new(sees, json_string(cause_name(cause)));
+			continue;
+		}
+		json_array_append_new(sight == NEED_BLIND ? blind : weak,
+			json_pack("{s:s, s:s, s:o}", "cause", cause_name(cause), "reported_by",
+				cause_info(cause)->reported_by, "missing",
+				coverage_missing_json(missing, n)));
+	}
+	return json_pack("{s:s, s:b, s:o, s:o, s:o}", "device", device->name, "delivers",
+		device->any, "sees", sees, "weak", weak, "blind", blind);
+}
+
+int doctor_coverage(struct doctor *doctor, struct err *e)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct coverage coverage = {.doctor = doctor, .by_name = smap_new()};
+	coverage_devices(&coverage, a);
+	const int r = coverage_read(&coverage, e);
+	smap_free(coverage.by_name);
+	if (r < 0)
+		return r;
+	coverage_declared(&coverage);
+	json_t *rows = json_array();
+	for (size_t i = 0; i < coverage.n; i++)
+		json_array_append_new(rows, coverage_json(&coverage.devices[i]));
+	json_object_set_new(doctor->doc, "coverage", rows);
+	return 0;
+}
