@@ -82,12 +82,20 @@ struct config_sflow { /* the sFlow agent of a device */
 	bool counters; /* store them, when nothing else asks the device */
 	int line;
 };
+struct config_device_push { /* what the device sends by itself */
+	const char *address; /* NULL: that of snmp or gnmi */
+	const char *const *names; /* of itself, beside the device's name */
+	size_t n_names;
+	int64_t interval_ns;
+	int line;
+};
 struct config_device {
 	const char *name;
 	const struct fabric_device *device;
 	struct config_snmp *snmp; /* NULL = not polled by SNMP */
 	struct config_gnmi *gnmi;
 	struct config_sflow *sflow;
+	struct config_device_push *push; /* NULL = pushes nothing */
 	struct { /* globs of port names */
 		const char *const *v;
 		size_t n;
@@ -109,7 +117,19 @@ struct config_capture {
 	uint32_t snaplen; /* bytes, 192 */
 	uint64_t buffer_bytes; /* kernel ring */
 	int64_t interval_ns; /* flow interval, 10 s */
+	struct config_push *push; /* NULL = captures packets, or listens for sFlow */
 	int line;
+};
+
+struct config_push { /* a receiver of what devices send by themselves */
+	const char *grpc, *http; /* "ADDRESS:PORT"; NULL = not served */
+	const char *cert, *key,
+		*client_ca; /* files; NULL without TLS, without client certificates */
+	unsigned max_connections;
+	uint64_t max_message; /* bytes */
+	uint64_t max_points_s;
+	bool insecure;
+	const char *profile_dir; /* of the configuration */
 };
 
 struct config_traps { /* receiver of traps and informs */
@@ -167,6 +187,9 @@ struct config {
 	size_t n_devices; /* as in the file */
 	struct config_capture *captures;
 	size_t n_captures;
+	/* receivers: .name, .allow, .interval_ns and .push are used */
+	struct config_capture *pushes;
+	size_t n_pushes;
 	struct {
 		int64_t interval_ns, slow_interval_ns, timeout_ns;
 		const char *profile;

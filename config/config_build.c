@@ -155,19 +155,20 @@ static void build_devices(struct build *build)
 		device->snmp = build_snmp(build, tree->snmp);
 		device->gnmi = build_gnmi(build, tree->gnmi);
 		device->sflow = build_sflow(build, tree);
+		device->push = build_device_push(build, tree->push);
 		build_device_ports(device, tree->ports);
 		device->profile = tree->profile;
 		device->line = tree->node->line;
 		const bool asked = yaml_get(tree->node, "snmp") || yaml_get(tree->node, "gnmi") ||
-			yaml_get(tree->node, "sflow");
+			yaml_get(tree->node, "sflow") || yaml_get(tree->node, "push");
 		if (build->mode == CONFIG_FULL && !asked)
 			build_error(build, tree->node,
 				"%s has no address; add 'snmp: { address: ..., credentials: ... }' "
-				"or a gnmi or sflow section",
+				"or a gnmi, sflow or push section",
 				str_or(tree->name, "device"));
 	}
 	if (build->mode == CONFIG_FULL && lists_nothing(build->root, "devices") &&
-		lists_nothing(build->root, "capture"))
+		lists_nothing(build->root, "capture") && lists_nothing(build->root, "push"))
 		build_error(build, build->root,
 			"nothing to watch: add 'devices:' (rocewatch config explain devices) or "
 			"'capture:'");
@@ -362,6 +363,7 @@ void build_config(struct build *build)
 	build_credentials(build);
 	build_devices(build);
 	build_captures(build);
+	build_pushes(build);
 	build_traps(build);
 	build_alerts(build);
 }

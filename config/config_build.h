@@ -36,6 +36,9 @@ struct config_secret build_secret(struct build *build, const struct yaml_node *s
  * none. */
 void build_file(struct build *build, const struct yaml_node *section, const char *key,
 	const char *path, bool secret);
+/* build_device_push, build_pushes - what devices push, and who receives it. config_push.c. */
+struct config_device_push *build_device_push(struct build *build, struct tree_device_push *tree);
+void build_pushes(struct build *build);
 /* build_alerts - the receivers of alerts. config_alerts.c. */
 void build_alerts(struct build *build);
 

@@ -181,6 +181,7 @@ static const struct field device_rows[] = {
 	SECTION(tree_device, snmp, "snmp", snmp_section),
 	SECTION(tree_device, gnmi, "gnmi", gnmi_section),
 	SECTION(tree_device, sflow, "sflow", sflow_section),
+	SECTION(tree_device, push, "push", device_push_section),
 	SECTION(tree_device, ports, "ports", device_ports_section),
 };
 TABLE(device_section, tree_device, device_rows, "The switches.");
@@ -521,6 +522,7 @@ static const struct field root_rows[] = {
 	SECTION(config_tree, policy, "policy", policy_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, thresholds, "thresholds", threshold_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, captures, "capture", capture_section),
+	SECTIONS(FIELD_SECTIONS, config_tree, pushes, "push", push_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, jobs, "jobs", job_section),
 	SECTION(config_tree, cost, "cost", cost_section),
 	{.kind = FIELD_MODULES,

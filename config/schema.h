@@ -51,6 +51,7 @@ struct section {
 };
 extern const struct section schema_root;
 extern const struct section alerts_section; /* schema_alerts.c */
+extern const struct section push_section, device_push_section; /* schema_push.c */
 
 const struct field *schema_find(const struct section *section, const char *name);
 /* schema_type_text - "duration", "one of leaf, spine", "list of sections": for people. Returns
@@ -120,6 +121,12 @@ struct tree_sflow {
 	struct tree_values ports;
 	bool counters;
 };
+struct tree_device_push {
+	TREE_NODE;
+	const char *address;
+	struct tree_values names;
+	int64_t interval_ns;
+};
 struct tree_device_ports {
 	TREE_NODE;
 	struct tree_values exclude, include;
@@ -131,6 +138,7 @@ struct tree_device {
 	struct tree_snmp *snmp;
 	struct tree_gnmi *gnmi;
 	struct tree_sflow *sflow;
+	struct tree_device_push *push;
 	struct tree_device_ports *ports;
 };
 struct tree_link {
@@ -175,6 +183,19 @@ struct tree_capture {
 	int64_t sampling, interval_ns;
 	uint64_t snaplen, buffer;
 	struct tree_values allow;
+};
+struct tree_push_tls {
+	TREE_NODE;
+	const char *cert, *key, *client_ca;
+};
+struct tree_push {
+	TREE_NODE;
+	const char *name, *grpc, *http;
+	struct tree_values allow;
+	struct tree_push_tls *tls;
+	bool insecure;
+	int64_t max_connections, max_points_s;
+	uint64_t max_message;
 };
 struct tree_job {
 	TREE_NODE;
@@ -263,7 +284,8 @@ struct config_tree { /* the root */
 	TREE_NODE;
 	const char *fabric, *socket, *user, *profile_dir;
 	struct tree_store *store;
-	struct tree_list credentials, devices, links, groups, lags, thresholds, captures, jobs;
+	struct tree_list credentials, devices, links, groups, lags, thresholds, captures, pushes,
+		jobs;
 	bool discover;
 	struct tree_defaults *defaults;
 	struct tree_lossless *lossless;

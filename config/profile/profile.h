@@ -64,7 +64,8 @@
  * rows below the base are of another kind of thing.
  *
  * What it answers by gNMI stands in "gnmi", beside "snmp": config/profile/profile_gnmi.h; how its
- * thresholds are written, in "tuning": config/profile/profile_tune.h.
+ * thresholds are written, in "tuning": config/profile/profile_tune.h; what it pushes by itself, in
+ * "push": config/profile/profile_push.h.
  *
  * Notifications that only this kind of switch sends stand in "traps", beside the tables; without
  * evidence none is accepted:
@@ -228,6 +229,8 @@ struct profile {
 	bool snmp; /* has SNMP tables */
 	/* config/profile/profile_gnmi.h; NULL = is not asked by gNMI */
 	struct profile_gnmi *gnmi;
+	struct profile_push_group **push; /* config/profile/profile_push.h */
+	size_t n_push;
 	/* config/profile/profile_tune.h; NULL = nothing is known of its thresholds */
 	struct profile_tune *tune;
 	struct tune_asic *asics;

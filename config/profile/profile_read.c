@@ -276,7 +276,7 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 		return -EINVAL;
 	if (!KEYS(&r, root, "a profile", "name", "doc", "match", "extends", "tc_map", "cell_bytes",
 		    "cell_oid", "quirks", "commands", "management_ports", "neighbors", "snmp",
-		    "gnmi", "tuning"))
+		    "gnmi", "push", "tuning"))
 		return -EINVAL;
 	p->name = str_or(reader_copy(&r, root, "name", true), "");
 	p->doc = str_or(reader_copy(&r, root, "doc", true), "");
@@ -297,6 +297,7 @@ int profile_read(const char *text, size_t n, const char *file, struct arena *a,
 	neighbors_read(&r, reader_value(root, "neighbors"));
 	snmp_read(&r, reader_value(root, "snmp"));
 	profile_gnmi_read(&r, reader_value(root, "gnmi"));
+	profile_push_read(&r, reader_value(root, "push"));
 	profile_tune_read(&r, reader_value(root, "tuning"));
 	if (errors->n > r.n_before)
 		return -EINVAL;

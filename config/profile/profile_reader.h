@@ -98,6 +98,7 @@ struct profile_table *profile_table_read(
 	struct reader *reader, const struct yaml_node *node, struct profile_evidence evidence);
 void profile_traps_read(struct reader *reader, const struct yaml_node *node);
 void profile_gnmi_read(struct reader *reader, const struct yaml_node *node);
+void profile_push_read(struct reader *reader, const struct yaml_node *node);
 void profile_tune_read(struct reader *reader, const struct yaml_node *node);
 
 #endif

@@ -1,0 +1,74 @@
+/*
+ * push_map - what pushed names mean: the "push" sections of all profiles, by name. A name tells the
+ * vendor, so that it is looked up among all of them; a device whose profile is known prefers its
+ * own. Immutable once made; any thread may read it.
+ *
+ *	for (rule = push_map_find(map, name, n); rule; rule = rule->next)
+ *		if (push_rule_fits(rule, labels, n_labels) ...
+ */
+#ifndef RW_COLLECTORS_PUSH_MAP_H
+#define RW_COLLECTORS_PUSH_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct profile;
+struct profile_push_group;
+struct profile_push_value;
+struct profiles;
+struct push_map;
+
+enum { PUSH_PORT_MAX = 128, PUSH_NAME_MAX = 160 }; /* bytes, the end included */
+
+struct push_rule {
+	const struct profile *profile;
+	const struct profile_push_group *group;
+	const struct profile_push_value *value;
+	int number; /* out of the name; -1 = it holds none */
+	const struct push_rule *next; /* another meaning of the same name */
+};
+
+/* Texts of others: neither ended by a zero byte nor clean. */
+struct push_label {
+	const char *key, *value;
+	size_t n_key, n_value;
+};
+
+struct push_place {
+	char port[PUSH_PORT_MAX]; /* clean; "" = the device itself; "port#qN" of an unmapped queue
+				   */
+	int priority; /* PRIO_NONE: none */
+};
+
+struct push_number {
+	bool whole;
+	double real;
+	int64_t integer; /* while .whole */
+};
+
+/* push_map_new - borrows from @profiles. Not NULL. */
+struct push_map *push_map_new(const struct profiles *profiles);
+void push_map_free(struct push_map *map); /* NULL is fine */
+
+/* push_map_find - the first meaning of a name: NULL when no profile knows it. Names of SAI are
+ * known as "SAI_PORT_STAT_..." and as SONiC's OTLP exporter writes them,
+ * "sai_counter_type_1_stat_2". */
+const struct push_rule *push_map_find(const struct push_map *map, const char *name, size_t n);
+
+/* push_label_of - the value of a label; NULL: it is not there. */
+const struct push_label *push_label_of(const struct push_label *labels, size_t n, const char *key);
+
+/* push_rule_fits - does its "where" hold? */
+bool push_rule_fits(const struct push_rule *rule, const struct push_label *labels, size_t n);
+/* push_rule_place - which port and priority. 0; -ENOENT: the label of the port or the number is
+ * missing; -ERANGE: the number cannot be; -EINVAL: the port's name cannot be. */
+int push_rule_place(const struct push_rule *rule, const struct push_label *labels, size_t n,
+	struct push_place *ret);
+/* push_rule_value - the value as samples hold it (db/model/sample.h). @ret_flags: SF_ESTIMATED when
+ * a floating point number is too large to hold every unit. 0; -ENODATA: it means "not there";
+ * -ERANGE: no such value can be (negative, not finite, too large). */
+int push_rule_value(const struct push_rule *rule, const struct push_number *number, uint64_t *ret,
+	unsigned *ret_flags);
+
+#endif
