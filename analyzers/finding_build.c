@@ -52,7 +52,7 @@ void finding_subject(struct draft *draft, const struct port_seen *port)
 	draft->f->host = port->port->host;
 }
 
-static void add_evidence(struct draft *draft, const char *metric, const char *device,
+void finding_evidence_at(struct draft *draft, const char *metric, const char *device,
 	const char *port, int priority, double value, const char *unit, enum quality quality)
 {
 	if (isnan(value))
@@ -72,14 +72,14 @@ static void add_evidence(struct draft *draft, const char *metric, const char *de
 void finding_evidence(struct draft *draft, const char *metric, const struct port_seen *port,
 	int priority, double value, const char *unit, enum quality quality)
 {
-	add_evidence(draft, metric, port->port->device->name, port->port->name, priority, value,
-		unit, quality);
+	finding_evidence_at(draft, metric, port->port->device->name, port->port->name, priority,
+		value, unit, quality);
 }
 
 void finding_evidence_device(struct draft *draft, const char *metric, const char *device,
 	double value, const char *unit, enum quality quality)
 {
-	add_evidence(draft, metric, device, NULL, PRIO_NONE, value, unit, quality);
+	finding_evidence_at(draft, metric, device, NULL, PRIO_NONE, value, unit, quality);
 }
 
 void finding_amount(struct draft *draft, const char *metric, const struct port_seen *port,

@@ -42,6 +42,9 @@ void finding_evidence(struct draft *draft, const char *metric, const struct port
 	int priority, double value, const char *unit, enum quality quality);
 void finding_evidence_device(struct draft *draft, const char *metric, const char *device,
 	double value, const char *unit, enum quality quality);
+/* The same of any entity; @port NULL: the device. Both are borrowed. */
+void finding_evidence_at(struct draft *draft, const char *metric, const char *device,
+	const char *port, int priority, double value, const char *unit, enum quality quality);
 void finding_amount(struct draft *draft, const char *metric, const struct port_seen *port,
 	int priority, const struct amount *amount, const char *unit);
 

@@ -7,8 +7,8 @@
  *
  *     1. switches  ECN off, late or early, XON too close to XOFF. The same on most switches under
  *                  pressure is one finding about the fabric.
- *     2. NICs      where captures at their ports show it: data that is not ECT, CE that is not
- *                  answered by CNPs.
+ *     2. NICs      where their own counters (congestion_nic.h) or captures at their ports show it:
+ *                  data that is not ECT, CE that is not answered by CNPs, CNPs that are ignored.
  *     3. hosts     one that is paused far more than all others although marking works does not
  *                  slow down.
  *     4. leaves    uplinks that carry less than the hosts can send.
@@ -31,6 +31,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "analyzers/detect/cnp_starved.h"
+#include "analyzers/detect/congestion_nic.h"
 #include "analyzers/finding_build.h"
 #include "analyzers/finding_list.h"
 #include "db/model/entity.h"
@@ -141,7 +142,24 @@ static void congestion_judge_switches(const struct congestion *congestion,
 		congestion_judge_setting(congestion, options, &settings[k], verdicts, out);
 }
 
-/* ---- step 2: NICs, where captures show them ------------------------------ */
+/* ---- step 2: NICs, where their counters or captures show them -------------- */
+
+/* What NICs count comes first: it is exact, and explains what switches see. */
+static void congestion_judge_counters(const struct congestion *congestion,
+	const struct congestion_options *options, const struct nic_trial *trial,
+	struct verdicts *verdicts, struct finding_list *out)
+{
+	if (trial->lost) {
+		congestion_nic_lost(congestion, options, trial, out);
+		verdicts->fabric_done = true;
+	}
+	for (size_t i = 0; i < trial->n; i++) {
+		const struct nic_accused *accused = &trial->v[i];
+		congestion_nic_report(congestion, options, trial, accused, out);
+		verdicts->port_done[accused->port->port->index] = true;
+		verdicts->host |= accused->cause == CAUSE_DCQCN_OFF;
+	}
+}
 
 static void congestion_judge_nics(const struct congestion *congestion,
 	const struct congestion_options *options, struct verdicts *verdicts,
@@ -346,10 +364,32 @@ static bool is_judged(const struct congestion *congestion, const struct port_see
 	return l && (!isnan(tx_level(l)) || l->marked.known) && !prio_marks(l, 0).stale;
 }
 
+static void congestion_clear_port(const struct congestion *congestion,
+	const struct congestion_options *options, const struct fabric_port *port,
+	struct finding_list *out)
+{
+	struct finding *f = congestion_add_under(congestion, options, out);
+	f->device = port->device->name;
+	f->port = port->name;
+	f->host = port->host;
+}
+
+/* Of a switch that counts nothing itself: ports whose hosts' NICs tell. */
+static void congestion_clear_nics(const struct congestion *congestion,
+	const struct congestion_options *options, const struct device_seen *device,
+	const struct nic_trial *trial, const struct verdicts *verdicts, struct finding_list *out)
+{
+	for (size_t k = 0; k < device->n_ports; k++) {
+		const struct fabric_port *p = device->ports[k].port;
+		if (!verdicts->port_done[p->index] && congestion_nic_told(trial, &device->ports[k]))
+			congestion_clear_port(congestion, options, p, out);
+	}
+}
+
 /* In the order of subjects: the switch, its groups, its ports. */
 static void congestion_clear_switch(const struct congestion *congestion,
 	const struct congestion_options *options, const struct device_seen *device,
-	const struct verdicts *verdicts, struct finding_list *out)
+	const struct nic_trial *trial, const struct verdicts *verdicts, struct finding_list *out)
 {
 	if (!verdicts->device_done[device->device->index] && !verdicts->fabric_done) {
 		struct finding *f = congestion_add_under(congestion, options, out);
@@ -368,20 +408,19 @@ static void congestion_clear_switch(const struct congestion *congestion,
 	}
 	for (size_t k = 0; k < device->n_ports; k++) {
 		const struct fabric_port *p = device->ports[k].port;
-		if (verdicts->port_done[p->index] || !is_judged(congestion, &device->ports[k]))
+		if (verdicts->port_done[p->index])
 			continue;
-		struct finding *f = congestion_add_under(congestion, options, out);
-		f->device = device->device->name;
-		f->port = p->name;
-		f->host = p->host;
+		if (is_judged(congestion, &device->ports[k]) ||
+			congestion_nic_told(trial, &device->ports[k]))
+			congestion_clear_port(congestion, options, p, out);
 	}
 }
 
 /* Subjects that may have an open incident: ports, groups, switches and the fabric, where pause is
  * known. */
 static void congestion_report_absent(const struct congestion *congestion,
-	const struct congestion_options *options, const struct verdicts *verdicts,
-	struct finding_list *out)
+	const struct congestion_options *options, const struct nic_trial *trial,
+	const struct verdicts *verdicts, struct finding_list *out)
 {
 	bool *judged = arena_array(congestion->in->arena, bool, congestion->o->n_devices + 1),
 	     any = false;
@@ -393,10 +432,13 @@ static void congestion_report_absent(const struct congestion *congestion,
 	}
 	if (any && !verdicts->fabric_done)
 		congestion_add_under(congestion, options, out)->cause = CAUSE_ECN_LATE;
-	for (size_t i = 0; i < congestion->o->n_devices; i++)
+	for (size_t i = 0; i < congestion->o->n_devices; i++) {
+		const struct device_seen *d = &congestion->o->devices[i];
 		if (judged[i])
-			congestion_clear_switch(
-				congestion, options, &congestion->o->devices[i], verdicts, out);
+			congestion_clear_switch(congestion, options, d, trial, verdicts, out);
+		else
+			congestion_clear_nics(congestion, options, d, trial, verdicts, out);
+	}
 }
 
 /* ---- the analyzer -------------------------------------------------------- */
@@ -412,13 +454,16 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 			continue;
 		congestion_measure(in, priority, o->pause, &c);
 		congestion_lead(&c, o->marks);
-		c.lead.proven = hosts_prove(&c, o);
+		struct nic_trial trial;
+		congestion_nics(&c, o, &trial);
+		c.lead.proven = trial.n > 0 || hosts_prove(&c, o);
 		const size_t n = c.o->n_fabric_ports + 1;
 		struct verdicts v = {
 			.switches = arena_array(in->arena, struct suspect, c.o->n_devices + 1),
 			.port_done = arena_array(in->arena, bool, n),
 			.device_done = arena_array(in->arena, bool, c.o->n_devices + 1),
 			.group_done = arena_array(in->arena, bool, n)};
+		congestion_judge_counters(&c, o, &trial, &v, &over);
 		congestion_judge_switches(&c, o, &v, &over);
 		congestion_judge_nics(&c, o, &v, &over);
 		congestion_judge_hosts(&c, o, &v, &over);
@@ -426,7 +471,7 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 		congestion_judge_queues(&c, o, &v, &over);
 		congestion_judge_leaders(&c, o, &v, &over);
 		finding_list_reserve(&under, in->arena, n + 3 * c.o->n_devices);
-		congestion_report_absent(&c, o, &v, &under);
+		congestion_report_absent(&c, o, &trial, &v, &under);
 		classes++;
 	}
 	cnp_starved_judge(in, o, &over, &cnps);

@@ -8,6 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "analyzers/detect/congestion_signs.h"
+#include "analyzers/detect/nic_finding.h"
 #include "analyzers/finding_build.h"
 
 #define CRITICAL_PAUSE                                                                             \
@@ -464,10 +465,17 @@ static void congestion_finding_weigh(struct draft *draft, const struct report_ct
 			draft, "another host shows the same signs: %zu in all", ctx->c->lead.n);
 	}
 	if (s->host)
+		c *= nic_check_pause(draft, ctx->c->in, s->prio);
+	const bool has_nic = s->host && nic_at(nics_seen(ctx->c->in), s->prio->port);
+	if (s->host)
 		finding_rests_on(
 			draft, "%zu other host-facing ports to compare with", ctx->c->n_others);
 	if (s->kind == SUSPECT_LEADER)
 		leader_unproved(draft, ctx);
+	else if (s->host && has_nic)
+		finding_unproved(draft,
+			"what its NIC counts of CNPs does not decide it: none is told, or none was "
+			"sent");
 	else if (s->host && s->captured)
 		finding_unproved(draft, "no NIC counters available");
 	else if (s->host)

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "agent/base/cleanup.h"
+#include "analyzers/detect/congestion_nic.h"
 #include "analyzers/detect/congestion_signs.h"
 
 #define Z_OUTLIER                                                                                  \
@@ -165,6 +166,9 @@ void suspect_host(const struct congestion *congestion, const struct congestion_o
 	host_signs_compare(congestion, options, host, s);
 	host_signs_collision(congestion, ret->device, s);
 	host_signs_packets(congestion, host->prio, ret);
+	/* what its NIC counts weighs more than how it compares */
+	if (!(s->known & KEEPS_RATE) && congestion_nic_reacts(congestion, host->prio->port))
+		s->yes |= SLOWS_DOWN;
 	ret->is = signature_match(kind, s);
 }
 

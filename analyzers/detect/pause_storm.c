@@ -22,6 +22,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/detect/nic_finding.h"
 #include "analyzers/detect/pause_finding.h"
 #include "analyzers/measure/pause/pause_limits.h"
 
@@ -526,6 +527,9 @@ static void pause_storm_report(
 	t.f->severity = pause_storm_severity_of(&ctx);
 	t.f->summary = pause_storm_summary_of(&ctx, t.a);
 	t.f->confidence_ratio = pause_storm_confidence_of(&ctx, &t);
+	if (ctx.top->prio)
+		t.f->confidence_ratio *= nic_check_pause(&t, storm->in, ctx.top->prio);
+	nic_prove_stall(&t, storm->in, ctx.top->port);
 	if (ctx.storm && nothing_moves(storm, ctx.top))
 		t.f->loss_ratio = 1; /* no collective ends while one host receives nothing */
 	pause_storm_show_evidence(&ctx, &t);

@@ -30,6 +30,7 @@
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/detect/nic_finding.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/rhythm.h"
 #include "analyzers/finding_build.h"
@@ -42,6 +43,7 @@
 #define PAUSED 0.001
 #define SILENT 0.02 /* of the median: missing, not slow */
 #define OTHER_ROLE 0.95 /* of its part in the past: it has always been so */
+#define SURE_STALLED 0.9 /* its NIC says that it waits for PCIe */
 #define QUARTERS 4 /* the past is compared by quarters */
 
 struct straggler_options {
@@ -243,11 +245,13 @@ static double best_part(const struct window *past, const struct observed *observ
 /* ---- findings ------------------------------------------------------------ */
 
 static double straggler_confidence_of(
-	const struct job_host *host, double before, double coverage_ratio)
+	const struct job_host *host, double before, bool stalled, double coverage_ratio)
 {
 	double c = 0.45;
 	if (before > 0)
 		c = 0.65;
+	if (stalled)
+		c = SURE_STALLED;
 	if (host->unseen)
 		c *= 0.6;
 	if (isnan(coverage_ratio))
@@ -269,11 +273,14 @@ static void straggler_report_slow(const struct analyzer_in *in, const struct job
 	t.f->value = 1 / host->part;
 	t.f->warn = 1 / o->below;
 	t.f->coverage_ratio = observed_coverage(host->port);
-	t.f->confidence_ratio = straggler_confidence_of(host, before, t.f->coverage_ratio);
+	const bool stalled = nic_is_stalled(in, host->port);
+	t.f->confidence_ratio = straggler_confidence_of(host, before, stalled, t.f->coverage_ratio);
 	t.f->summary = arena_printf(in->arena,
 		"%s moves %.0f %% of what the other hosts of %s move; nothing in the network holds "
-		"it back: check the host",
-		host->name, 100 * host->part, job);
+		"it back: %s",
+		host->name, 100 * host->part, job,
+		stalled ? "its NIC waits for PCIe" : "check the host");
+	nic_prove_stall(&t, in, host->port);
 	finding_evidence(&t, "host.rate_ratio", host->port, PRIO_NONE, host->part, "ratio",
 		host->port->out.quality);
 	finding_evidence(&t, "port.out_octets", host->port, PRIO_NONE,

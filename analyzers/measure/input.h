@@ -13,6 +13,7 @@
 
 struct arena;
 struct links;
+struct nics;
 struct observed;
 struct pause_graph;
 
@@ -23,6 +24,7 @@ struct analyzer_shared {
 	const struct observed *observed;
 	const struct pause_graph *pause;
 	struct links *links;
+	const struct nics *nics;
 };
 
 /* A change of a setting somebody agreed to (an accepted tuning sheet): of all ports of a device at

@@ -45,6 +45,8 @@ const uint16_t observe_metrics[] = {
 #define PRIO(metric, ...) M_##metric,
 #define PORT(metric, ...) M_##metric,
 #define DEVICE(metric, ...) M_##metric,
+#define NIC(metric, ...) M_##metric,
+#define NIC_PRIO(metric, ...) M_##metric,
 #include "analyzers/measure/observe.def"
 };
 const size_t observe_n_metrics = rw_countof(observe_metrics);

@@ -1,0 +1,76 @@
+/*
+ * nic - what NICs tell of themselves in a window, joined with the switch ports they are linked to.
+ *
+ * A sample of a NIC belongs to the entity (host, NIC). It joins the port of a switch by the link of
+ * the configuration or of LLDP: the host's name (short or fully qualified, in any case), and the
+ * NIC's name, its network interface or its MAC address. Where the link names no NIC and the host
+ * has one of each, these two belong together. Where neither says which NIC is on which port, the
+ * NIC is known by its host only: .port is NULL, and nobody guesses.
+ *
+ * Values are the NIC's view: rx is what the switch sends. What was not told is unknown (.known
+ * false, NAN), never 0. Pure; lives in the arena it was made in.
+ */
+#ifndef RW_MEASURE_NIC_H
+#define RW_MEASURE_NIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyzers/measure/amount.h"
+#include "analyzers/measure/observe.h"
+
+struct analyzer_in;
+
+struct nic_prio {
+	/* rx: the switch paused the NIC, as its port's tx */
+	struct amount rx_frames, tx_frames, rx_pause_ns, tx_pause_ns;
+};
+
+struct nic_seen {
+	const char *host, *name; /* as the NIC's source calls them */
+	const struct port_seen *port; /* of the switch at the other end; NULL: not known which */
+	/* the first port of its host in the fabric; NULL: the fabric has no such host */
+	const struct port_seen *host_port;
+	struct amount cnp_sent, cnp_handled, cnp_ignored, ce_received;
+	struct amount out_of_sequence, seq_errors, adp_retrans, ack_timeouts, out_of_buffer,
+		rx_discards, out_octets;
+	struct amount pci_stall_rd_s, pci_stall_wr_s;
+	double pci_stall_rd, pci_stall_wr; /* mean share of time; NAN unknown */
+	double cable_m;
+	const char *cable_type, *netdev, *mac; /* NULL unknown */
+	struct nic_prio prios[OBSERVED_PRIORITIES];
+	/* a second source tells of the same NIC: its values are in the first one's */
+	bool folded;
+};
+
+struct nics {
+	/* by host port, then natural order of names; those of unknown hosts last */
+	struct nic_seen *v;
+	size_t n;
+	size_t n_joined; /* .port is known; .host_port is known */
+	size_t n_hosts_only;
+	const struct nic_seen *const *of_port; /* [fabric_port.index], NULL: none */
+	/* [fabric_port.index]: index of the first port of the same host; only of ports with a host
+	 */
+	const uint32_t *first_of_host;
+};
+
+/* nics_seen - the NICs of in->window; made at most once per window when the caller shares it. Never
+ * NULL. */
+const struct nics *nics_seen(const struct analyzer_in *in);
+
+/* nic_at - the NIC at the other end of @port, NULL when none tells. */
+const struct nic_seen *nic_at(const struct nics *nics, const struct port_seen *port);
+
+/* nic_pci_stall - the share of time for which PCIe held the NIC's reads or writes back, whichever
+ * is more; nic_pci_stalled_seconds - the share of seconds that were stalled for 30 % or more of
+ * them. NAN unknown. */
+double nic_pci_stall(const struct nic_seen *nic);
+double nic_pci_stalled_seconds(const struct nic_seen *nic);
+
+/* nics_join - finds the port of each (nic_join.c). @nics are complete except for .port, .host_port,
+ * .folded and their order. */
+void nics_join(struct nics *nics, const struct observed *observed, struct arena *a);
+
+#endif
