@@ -5,6 +5,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/map.h"
+#include "config/class_policy.h"
 #include "config/config_build.h"
 #include "config/fabric_build.h"
 
@@ -20,6 +21,7 @@ static void fabric_apply_policy(const struct config_tree *tree, struct fabric *f
 		if (!device)
 			continue;
 		device->lb = fabric->lb;
+		device->lb_declared = fabric->lb_declared;
 		for (size_t k = 0; k < device->n_groups; k++)
 			if (!device->groups[k].given)
 				device->groups[k].lb = fabric->lb;
@@ -38,13 +40,103 @@ static void fabric_apply_policy(const struct config_tree *tree, struct fabric *f
 	}
 }
 
+/* Is the key of `policy:` a statement of somebody, not a default that the agent wrote down? */
+static bool policy_declares(const struct tree_policy *policy, const char *key)
+{
+	for (size_t i = 0; i < policy->assumed.n; i++)
+		if (strcmp(policy->assumed.v[i], key) == 0)
+			return false;
+	return policy->node && yaml_get(policy->node, key);
+}
+
+static void policy_assume(struct tree_policy *policy, struct arena *a, const char *key)
+{
+	struct tree_values *assumed = &policy->assumed;
+	if (policy_declares(policy, key))
+		return;
+	for (size_t i = 0; i < assumed->n; i++)
+		if (strcmp(assumed->v[i], key) == 0)
+			return;
+	const char **v = arena_array(a, const char *, assumed->n + 1);
+	const struct yaml_node **at = arena_array(a, const struct yaml_node *, assumed->n + 1);
+	for (size_t i = 0; i < assumed->n; i++) {
+		v[i] = assumed->v[i];
+		at[i] = assumed->at[i];
+	}
+	v[assumed->n] = key;
+	at[assumed->n] = policy->node;
+	assumed->v = v;
+	assumed->at = at;
+	assumed->n++;
+}
+
+/* Somebody who sets another value than the default has said so. */
+static void policy_withdraw(struct tree_policy *policy, const char *key)
+{
+	struct tree_values *assumed = &policy->assumed;
+	size_t n = 0;
+	for (size_t i = 0; i < assumed->n; i++) {
+		if (strcmp(assumed->v[i], key) == 0)
+			continue;
+		assumed->v[n] = assumed->v[i];
+		assumed->at[n++] = assumed->at[i];
+	}
+	assumed->n = n;
+}
+
+static bool policy_is_assumed(const struct tree_policy *policy, const char *key)
+{
+	for (size_t i = 0; i < policy->assumed.n; i++)
+		if (strcmp(policy->assumed.v[i], key) == 0)
+			return true;
+	return false;
+}
+
+static void build_policy_words(struct fabric *fabric, struct tree_policy *policy)
+{
+	fabric->congestion = (enum congestion_policy)policy->congestion;
+	fabric->lb = (enum lb_policy)policy->lb;
+	if (fabric->congestion != CC_DCQCN)
+		policy_withdraw(policy, "congestion");
+	if (fabric->lb != LB_STATIC)
+		policy_withdraw(policy, "load_balancing");
+	fabric->congestion_declared = !policy_is_assumed(policy, "congestion");
+	fabric->lb_declared = !policy_is_assumed(policy, "load_balancing");
+}
+
+static void build_classes(struct build *build, const struct tree_policy *policy)
+{
+	struct fabric *fabric = build->c->fabric;
+	for (size_t i = 0; i < policy->classes.n; i++) {
+		const struct tree_class *tree = policy->classes.v[i];
+		if (!yaml_get(tree->node, "priority") || tree->priority < 0 ||
+			tree->priority >= FABRIC_CLASSES)
+			continue;
+		struct fabric_class *class = &fabric->classes[tree->priority];
+		if (class->given)
+			build_error(build, build_at(tree->node, "priority"),
+				"priority %d is already in this list; remove one of them",
+				(int)tree->priority);
+		*class = (struct fabric_class){.given = true};
+		class->congestion_given = tree->congestion >= 0;
+		if (class->congestion_given)
+			class->congestion = (enum congestion_policy)tree->congestion;
+		class->lossless = (enum class_lossless)(tree->lossless + 1);
+		class->ecn = (enum class_ecn)(tree->ecn + 1);
+		if (!(fabric->lossless_mask >> tree->priority & 1))
+			build_warn(build, build_at(tree->node, "priority"),
+				"priority %d is not in lossless.priorities, which names the "
+				"classes that are watched as RoCE's own",
+				(int)tree->priority);
+	}
+}
+
 void build_scalars(struct config *config)
 {
 	const struct config_tree *tree = config->tree;
 	struct fabric *fabric = config->fabric;
 	const bool priced = tree->cost && !isnan(tree->cost->usd_per_gpu_hour);
-	fabric->congestion = (enum congestion_policy)tree->policy->congestion;
-	fabric->lb = (enum lb_policy)tree->policy->lb;
+	build_policy_words(fabric, tree->policy);
 	fabric->lossless_mtu_bytes = tree->lossless->mtu_bytes;
 	fabric->has_cost = tree->jobs.n > 0 || priced;
 	fabric->usd_per_gpu_hour = 0;
@@ -74,8 +166,11 @@ static void fabric_build_devices(struct build *build)
 		device->role = (enum device_role)tree->role;
 		device->rail = tree->rail;
 		device->lb = fabric->lb;
-		if (tree->lb >= 0)
+		device->lb_declared = fabric->lb_declared;
+		if (tree->lb >= 0) {
 			device->lb = (enum lb_policy)tree->lb;
+			device->lb_declared = true;
+		}
 		fabric->devices[fabric->n_devices++] = device;
 	}
 	smap_free(seen);
@@ -143,10 +238,13 @@ void build_fabric(struct build *build)
 	fabric->name = tree->fabric;
 	fabric->id = hash_bytes(fabric->name, strlen(fabric->name), 0);
 	fabric->discover = tree->discover;
-	fabric->lb = (enum lb_policy)tree->policy->lb;
 	for (size_t i = 0; i < tree->lossless->priorities.n; i++)
 		fabric->lossless_mask |=
 			(uint8_t)(1u << (tree->lossless->priorities.v[i][0] - '0'));
+	policy_assume(tree->policy, c->arena, "congestion");
+	policy_assume(tree->policy, c->arena, "load_balancing");
+	build_policy_words(fabric, tree->policy);
+	build_classes(build, tree->policy);
 	fabric_build_devices(build);
 	fabric_sort(fabric); /* links are looked up by device name */
 	fabric_build_jobs(build);

@@ -319,7 +319,8 @@ static void links_add_group(struct build *build, const struct tree_group *given)
 	const bool is_lag = strncmp(given->group, "lag:", 4) == 0;
 	struct fabric_group group = {
 		.id = given->group, .device = device, .given = true, .lb = device->lb};
-	if (given->lb >= 0)
+	group.lb_own = given->lb >= 0;
+	if (group.lb_own)
 		group.lb = (enum lb_policy)given->lb;
 	group.members = arena_array(c->arena, struct fabric_port *, given->ports.n + 1);
 	for (size_t i = 0; i < given->ports.n; i++) {

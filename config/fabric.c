@@ -11,9 +11,6 @@
 #include "config/fabric_build.h"
 
 static const char *const role_names[] = {"leaf", "spine", "superspine", "other"};
-static const char *const congestion_names[] = {
-	"dcqcn", "pfc_only", "ecn_only", "rtt_cc", "receiver_driven"};
-static const char *const lb_names[] = {"static", "flowlet", "packet", "adaptive", "pinned"};
 
 const char *device_role_name(enum device_role role)
 {
@@ -21,19 +18,6 @@ const char *device_role_name(enum device_role role)
 		return role_names[role];
 	return "?";
 }
-const char *congestion_policy_name(enum congestion_policy policy)
-{
-	if ((size_t)policy < rw_countof(congestion_names))
-		return congestion_names[policy];
-	return "?";
-}
-const char *lb_policy_name(enum lb_policy policy)
-{
-	if ((size_t)policy < rw_countof(lb_names))
-		return lb_names[policy];
-	return "?";
-}
-
 static bool fabric_digit(char letter)
 {
 	return letter >= '0' && letter <= '9';

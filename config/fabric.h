@@ -14,8 +14,33 @@
 enum device_role { ROLE_LEAF, ROLE_SPINE, ROLE_SUPERSPINE, ROLE_OTHER };
 const char *device_role_name(enum device_role role);
 
-enum congestion_policy { CC_DCQCN, CC_PFC_ONLY, CC_ECN_ONLY, CC_RTT, CC_RECEIVER_DRIVEN };
-enum lb_policy { LB_STATIC, LB_FLOWLET, LB_PACKET, LB_ADAPTIVE, LB_PINNED };
+/* What slows senders down: policy.congestion. What each word says of a class is a row of
+ * class_policy.c. */
+enum congestion_policy {
+	CC_DCQCN,
+	CC_PFC_ONLY,
+	CC_ECN_ONLY,
+	CC_RTT,
+	CC_RECEIVER_DRIVEN,
+	CC_UET, /* Ultra Ethernet transport */
+	CC_MRC, /* multipath reliable connections: trimming, sprayed by the sender, no PFC */
+	CC_CREDIT, /* credits on the link (CBFC) instead of pause */
+	CC_COUNT
+};
+/* Who chooses among equal paths: policy.load_balancing. */
+enum lb_policy {
+	LB_STATIC,
+	LB_FLOWLET,
+	LB_PACKET,
+	LB_ADAPTIVE,
+	LB_PINNED,
+	LB_SOURCE_ROUTED, /* the sender writes the path into each packet */
+	LB_COUNT
+};
+/* What keeps a class from losing packets, and how its queues mark: as declared in policy.classes,
+ * or as the word of its congestion policy says. */
+enum class_lossless { LOSSLESS_UNSAID, LOSSLESS_PFC, LOSSLESS_CREDIT, LOSSLESS_NONE };
+enum class_ecn { ECN_UNSAID, ECN_ABSOLUTE, ECN_RELATIVE, ECN_OFF };
 const char *congestion_policy_name(enum congestion_policy policy);
 const char *lb_policy_name(enum lb_policy policy);
 
@@ -51,6 +76,7 @@ struct fabric_group { /* an ECMP group: ports that a switch may choose between, 
 	size_t n_members;
 	bool given; /* from the configuration, not derived from the graph */
 	enum lb_policy lb;
+	bool lb_own; /* .lb is declared for this group, whatever its device does */
 };
 
 struct fabric_device {
@@ -63,6 +89,7 @@ struct fabric_device {
 	struct fabric_group *groups;
 	size_t n_groups;
 	enum lb_policy lb;
+	bool lb_declared; /* .lb stands in the configuration; false: it is the default */
 	uint32_t index; /* position in the fabric's devices */
 };
 
@@ -84,6 +111,15 @@ struct fabric_threshold { /* declared thresholds: what no protocol can read back
 	int line;
 };
 
+struct fabric_class { /* policy.classes: what is declared of one priority */
+	bool given;
+	bool congestion_given; /* else the site's */
+	enum congestion_policy congestion;
+	enum class_lossless lossless;
+	enum class_ecn ecn;
+};
+enum { FABRIC_CLASSES = 8 };
+
 struct fabric {
 	const char *name;
 	struct fabric_device **devices; /* sorted by name, natural order */
@@ -94,8 +130,11 @@ struct fabric {
 	size_t n_thresholds;
 	uint8_t lossless_mask; /* bit n = priority n */
 	uint64_t lossless_mtu_bytes;
-	enum congestion_policy congestion;
+	enum congestion_policy congestion; /* of the site; of one class: class_congestion() */
 	enum lb_policy lb;
+	/* they stand in the configuration; false: they are defaults, and nobody said so */
+	bool congestion_declared, lb_declared;
+	struct fabric_class classes[FABRIC_CLASSES]; /* by priority */
 	double usd_per_gpu_hour;
 	bool has_cost; /* a price or jobs were given */
 	bool discover; /* links: discover, or links that were discovered */

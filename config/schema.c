@@ -3,6 +3,7 @@
  * prose. The only place that knows them, beside schema_alerts.c. The macros are explained in
  * schema_rows.h.
  */
+#include "config/class_policy.h"
 #include "config/schema_rows.h"
 
 #include <math.h>
@@ -17,9 +18,6 @@ static const char *const auths[] = {
 	"none", "md5", "sha1", "sha224", "sha256", "sha384", "sha512", NULL};
 static const char *const privs[] = {"none", "des", "aes128", "aes192", "aes256", NULL};
 static const char *const roles[] = {"leaf", "spine", "superspine", "other", NULL};
-static const char *const congestions[] = {
-	"dcqcn", "pfc_only", "ecn_only", "rtt_cc", "receiver_driven", NULL};
-static const char *const balancings[] = {"static", "flowlet", "packet", "adaptive", "pinned", NULL};
 static const char *const directions[] = {"in", "out", "both", NULL};
 static const char *const link_sources[] = {"declared", "discovered", NULL};
 
@@ -175,7 +173,7 @@ static const struct field device_rows[] = {
 		"What to collect and how (rocewatch profile list); defaults.profile when not "
 		"given.",
 		.check = schema_check_name),
-	CHOICE(tree_device, lb, "load_balancing", balancings, NULL,
+	CHOICE(tree_device, lb, "load_balancing", lb_words, NULL,
 		"How this device spreads load over equal paths; policy.load_balancing when not "
 		"given."),
 	SECTION(tree_device, snmp, "snmp", snmp_section),
@@ -223,7 +221,7 @@ static const struct field group_rows[] = {
 			.doc = "Its members: native port names; one name for a LAG."},
 		.flags = FIELD_REQUIRED,
 		.check = schema_check_text},
-	CHOICE(tree_group, lb, "load_balancing", balancings, NULL,
+	CHOICE(tree_group, lb, "load_balancing", lb_words, NULL,
 		"How load is spread over this group; the device's when not given."),
 };
 TABLE(group_section, tree_group, group_rows,
@@ -258,12 +256,42 @@ static const struct field lossless_rows[] = {
 };
 TABLE(lossless_section, tree_lossless, lossless_rows, "Which traffic is lossless.");
 
+static const struct field class_rows[] = {
+	VALUE(tree_class, priority, "priority", OPT_INT, NULL, "0", "7", "802.1p priority.",
+		.flags = FIELD_REQUIRED),
+	CHOICE(tree_class, congestion, "congestion", congestion_words, NULL,
+		"What slows the senders of this class down; policy.congestion when not given."),
+	CHOICE(tree_class, lossless, "lossless", class_lossless_words, NULL,
+		"What keeps the class from losing packets: pfc = pause frames, credit = credits "
+		"on each link (CBFC), none = it may lose or trim. When not given: as its "
+		"congestion says."),
+	CHOICE(tree_class, ecn, "ecn", class_ecn_words, NULL,
+		"How its queues mark: absolute = Kmin and Kmax in bytes, relative = shares of the "
+		"queue's dynamic quota (bytes are ignored then), off. What a device reports wins; "
+		"a difference is reported."),
+};
+TABLE(class_section, tree_class, class_rows,
+	"What differs in one class (priority) from the rest of the site.");
+
 static const struct field policy_rows[] = {
-	CHOICE(tree_policy, congestion, "congestion", congestions, "dcqcn",
-		"What slows the senders down. A site that does without ECN is not paged for it."),
-	CHOICE(tree_policy, lb, "load_balancing", balancings, "static",
+	CHOICE(tree_policy, congestion, "congestion", congestion_words, "dcqcn",
+		"What slows the senders down. A site that does without ECN is not paged for it. "
+		"uet = Ultra Ethernet transport; mrc = multipath reliable connections (sprayed, "
+		"trimmed, no PFC); credit = credits on each link (CBFC) instead of pause."),
+	CHOICE(tree_policy, lb, "load_balancing", lb_words, "static",
 		"How switches spread load over equal paths; only static hashing has a chance "
-		"baseline."),
+		"baseline. packet = packets one by one, near-equal; source_routed = the sender "
+		"writes the path into each packet (SRv6), so switches choose nothing. What a "
+		"device reports wins; a difference is reported."),
+	SECTIONS(FIELD_SECTIONS, tree_policy, classes, "classes", class_section),
+	{.kind = FIELD_VALUES,
+		.option = {.name = "assumed",
+			.type = OPT_STRING,
+			.offset = offsetof(struct tree_policy, assumed),
+			.doc = "Keys of this section that nobody declared: their values are "
+			       "defaults. Written into the configuration that the agent stores; "
+			       "not needed in a file."},
+		.check = schema_check_policy_key},
 };
 TABLE(policy_section, tree_policy, policy_rows, "What the site means to do.");
 

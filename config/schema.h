@@ -164,9 +164,16 @@ struct tree_lossless {
 	struct tree_values priorities;
 	uint64_t mtu_bytes;
 };
+struct tree_class {
+	TREE_NODE;
+	int64_t priority;
+	int congestion, lossless, ecn; /* -1: not given */
+};
 struct tree_policy {
 	TREE_NODE;
 	int congestion, lb;
+	struct tree_list classes; /* of struct tree_class */
+	struct tree_values assumed;
 };
 struct tree_threshold {
 	TREE_NODE;

@@ -25,6 +25,14 @@ int schema_check_name(const char *name, struct err *e)
 	return 0;
 }
 
+/* The keys of `policy:` that have a default. */
+int schema_check_policy_key(const char *text, struct err *e)
+{
+	if (strcmp(text, "congestion") == 0 || strcmp(text, "load_balancing") == 0)
+		return 0;
+	return err_set(e, -EINVAL, "'%.64s'; expected congestion or load_balancing", text);
+}
+
 int schema_check_device_name(const char *name, struct err *e)
 {
 	if (strcmp(name, "host") == 0)

@@ -8,6 +8,7 @@
 struct err;
 
 int schema_check_name(const char *text, struct err *e);
+int schema_check_policy_key(const char *text, struct err *e);
 int schema_check_device_name(const char *text, struct err *e);
 int schema_check_text(const char *text, struct err *e);
 int schema_check_address(const char *text, struct err *e);

@@ -44,6 +44,7 @@ static size_t golden_keep_groups(struct pipeline *pipeline, const struct analyze
 	const struct ecmp_options *options, struct ecmp_measure **ret)
 {
 	const struct ecmp_params params = {.warn = options->warn,
+		.spread = options->spread,
 		.load_floor = options->load_floor,
 		.min_coverage = options->min_coverage,
 		.interval_ns = in->interval_ns};

@@ -71,6 +71,7 @@ int ecmp_history_each(struct client *client, ecmp_history_fn *fn, void *arg,
 		return rc;
 	struct ecmp_read read = {.fabric = client->config->fabric,
 		.params = {.warn = options->warn,
+			.spread = options->spread,
 			.load_floor = options->load_floor,
 			.min_coverage = options->min_coverage,
 			.interval_ns = interval_ns},

@@ -146,7 +146,7 @@ static void spine_add_sustained(struct group_sum *group, uint32_t hold, double i
 static enum ecmp_verdict spine_window_verdict(
 	const struct spine_imbalance *imbalance, const struct ecmp_measure *measure)
 {
-	if (!imbalance->options.own_warn)
+	if (!imbalance->options.own_warn || measure->verdict == ECMP_CHOSEN)
 		return measure->verdict;
 	if (!(measure->imbalance_ratio > imbalance->options.warn))
 		return ECMP_EVEN;

@@ -120,6 +120,7 @@ static int watch_read_groups(struct client *client, struct arena *a, int64_t int
 	const struct ecmp_options *options =
 		config_options(client->config, "analyzers", "ecmp_imbalance");
 	const struct ecmp_params params = {.warn = options->warn,
+		.spread = options->spread,
 		.load_floor = options->load_floor,
 		.min_coverage = options->min_coverage,
 		.interval_ns = interval_ns};

@@ -3,6 +3,7 @@
 
 #include "agent/base/arena.h"
 #include "analyzers/finding_build.h"
+#include "config/class_policy.h"
 #include "db/model/entity.h"
 
 /* where it cannot be read back: the default of NICs and of the vendors' RoCE profiles */
@@ -89,7 +90,7 @@ void cnp_starved_judge(const struct analyzer_in *in, const struct congestion_opt
 	struct finding_list *over, struct finding_list *under)
 {
 	const struct observed *seen = observe(in);
-	if (in->fabric->congestion != CC_DCQCN)
+	if (!class_any(in->fabric, CC_DCQCN))
 		return;
 	const struct series **drops = cnp_drops(in, seen);
 	for (size_t i = 0; i < seen->n_fabric_ports; i++) {

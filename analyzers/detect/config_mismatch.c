@@ -7,7 +7,9 @@
  *                         or other than most ports of the tier
  *     dscp_mismatch       trust or DSCP map other than that of most ports of the tier (of the
  *                         fabric, where the tier has no majority)
- *     pfc_wrong_priority  PFC on, or pause frames moving, on a priority that is not lossless
+ *     pfc_wrong_priority  PFC on, or pause frames moving, on a priority that is not lossless, or
+ *                         in a class that works without pause (policy.congestion mrc, credit,
+ *                         ecn_only; policy.classes; credits read back)
  *     pfc_mismatch        PFC off on a lossless priority; or pause is sent and the neighbour
  *                         does not count it, or counts it and does not stop
  *
@@ -24,6 +26,7 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/links.h"
 #include "analyzers/finding_build.h"
+#include "config/class_policy.h"
 
 /* Platforms include the Ethernet header (14 bytes), a tag (4) and the FCS (4) in an MTU, or do not:
  * such a difference does not count. */
@@ -95,6 +98,8 @@ enum why {
 	WHY_TIER,
 	WHY_ENABLED,
 	WHY_STRANGE,
+	WHY_UNWANTED_SET,
+	WHY_UNWANTED,
 	WHY_OFF,
 	WHY_UNHEARD,
 	WHY_IGNORED,
@@ -289,11 +294,29 @@ static double strange_frames(const struct port_prio *prio)
 	return prio->rx_frames.value + prio->tx_frames.value;
 }
 
+/* By what is declared of the class, and by credits that the port itself reports. */
+static bool pause_is_wanted(const struct mismatch *mismatch, const struct port_prio *prio)
+{
+	return class_pause_wanted(mismatch->o->fabric, prio->priority) && prio->cbfc_enabled != 1;
+}
+
+/* "MRC is declared", "credits are read back" */
+static const char *pause_unwanted_text(const struct fabric *fabric, int priority, struct arena *a)
+{
+	const char *label = class_policy_of(class_congestion(fabric, priority))->label;
+	if (class_pause_wanted(fabric, priority))
+		return "credits are read back";
+	if (fabric->classes[priority].given && fabric->classes[priority].lossless)
+		return arena_printf(a, "policy.classes says lossless: %s",
+			class_lossless_name(fabric->classes[priority].lossless));
+	return arena_printf(a, "%s is declared", label);
+}
+
 static void config_mismatch_judge_prio(
 	const struct mismatch *mismatch, const struct port_prio *prio, struct mismatch_cell *cell)
 {
 	const struct port_seen *far = observed_peer(mismatch->o, prio->port);
-	const bool pfc = mismatch->o->fabric->congestion != CC_ECN_ONLY;
+	const bool pfc = pause_is_wanted(mismatch, prio);
 	*cell = (struct mismatch_cell){
 		.known = true, .other = far, .own = prio->pfc_enabled, .like = prio->lossless};
 	if (!prio->lossless) {
@@ -308,6 +331,13 @@ static void config_mismatch_judge_prio(
 	if (prio->pfc_enabled == 0 && pfc && !port_is_down(prio->port) &&
 		config_mismatch_compares(mismatch->o->fabric, prio->port->port)) {
 		cell->why = WHY_OFF;
+		return;
+	}
+	if (!pfc && (strange_frames(prio) >= STRANGE_MIN || prio->pfc_enabled == 1)) {
+		cell->why = WHY_UNWANTED_SET;
+		if (strange_frames(prio) >= STRANGE_MIN)
+			cell->why = WHY_UNWANTED;
+		cell->own = strange_frames(prio);
 		return;
 	}
 	cell->own = NAN;
@@ -329,7 +359,9 @@ static enum cause config_mismatch_cause_of(const struct mismatch_cell *cell)
 			return CAUSE_MTU_MISMATCH;
 		return CAUSE_DSCP_MISMATCH;
 	case WHY_ENABLED:
-	case WHY_STRANGE: return CAUSE_PFC_WRONG_PRIORITY;
+	case WHY_STRANGE:
+	case WHY_UNWANTED_SET:
+	case WHY_UNWANTED: return CAUSE_PFC_WRONG_PRIORITY;
 	default: return CAUSE_PFC_MISMATCH;
 	}
 }
@@ -342,8 +374,9 @@ static const char *config_mismatch_where_of(
 	return port_text(port, a);
 }
 
-static const char *config_mismatch_says(const struct mismatch_cell *cell,
-	const struct port_seen *port, int slot, bool whole, struct arena *a)
+static const char *config_mismatch_says(const struct fabric *fabric,
+	const struct mismatch_cell *cell, const struct port_seen *port, int slot, bool whole,
+	struct arena *a)
 {
 	const char *at = config_mismatch_where_of(port, whole, a), *far = far_end_text(port, a);
 	switch (cell->why) {
@@ -369,6 +402,15 @@ static const char *config_mismatch_says(const struct mismatch_cell *cell,
 		return arena_printf(a,
 			"%s and %s exchange pause frames on priority %d, which is not lossless", at,
 			far, slot);
+	case WHY_UNWANTED_SET:
+		return arena_printf(a,
+			"%s: PFC is on for priority %d, whose class works without pause (%s)", at,
+			slot, pause_unwanted_text(fabric, slot, a));
+	case WHY_UNWANTED:
+		return arena_printf(a,
+			"%s and %s exchange pause frames on priority %d, whose class works without "
+			"pause (%s)",
+			at, far, slot, pause_unwanted_text(fabric, slot, a));
 	case WHY_OFF:
 		return arena_printf(
 			a, "%s: PFC is off for priority %d, which should be lossless", at, slot);
@@ -405,7 +447,7 @@ static enum severity config_mismatch_severity_of(
 		(cell->attr >= ATTR_TRUST && sum_discards(port->device) > 0) ||
 		port->in_discards.value > 0)
 		return SEV_CRITICAL;
-	if (cell->why == WHY_ENABLED)
+	if (cell->why == WHY_ENABLED || cell->why == WHY_UNWANTED_SET)
 		return SEV_INFO;
 	return SEV_WARNING;
 }
@@ -443,7 +485,13 @@ static void evidence_of(const struct mismatch_cell *cell, const struct port_seen
 		finding_amount(
 			draft, "pfc.rx_pause_ns", cell->other, slot, &there->rx_pause_ns, "ns");
 	}
-	const bool by_setting = cell->why == WHY_OFF || cell->why == WHY_ENABLED;
+	const bool by_setting =
+		cell->why == WHY_OFF || cell->why == WHY_ENABLED || cell->why == WHY_UNWANTED_SET;
+	if (cell->why == WHY_UNWANTED || cell->why == WHY_UNWANTED_SET) {
+		finding_rests_on(draft, "what policy: declares of the class, compared with %s",
+			by_setting ? "cfg.pfc_enabled, read back" : "its pause counters");
+		return;
+	}
 	finding_rests_on(draft,
 		by_setting ? "cfg.pfc_enabled, read back, compared with lossless.priorities"
 			   : "pause counters of both ends; the counter that stands still does "
@@ -456,7 +504,8 @@ static double config_mismatch_confidence_of(enum why why)
 	case WHY_TIER: return 0.85;
 	case WHY_DISOBEYED: return 0.7;
 	case WHY_UNHEARD:
-	case WHY_STRANGE: return 0.8;
+	case WHY_STRANGE:
+	case WHY_UNWANTED: return 0.8;
 	default: return 0.95;
 	}
 }
@@ -465,7 +514,7 @@ static double config_mismatch_confidence_of(enum why why)
 static bool config_mismatch_read_back(enum why why)
 {
 	return why == WHY_SMALL || why == WHY_LINK || why == WHY_TIER || why == WHY_ENABLED ||
-		why == WHY_OFF;
+		why == WHY_UNWANTED_SET || why == WHY_OFF;
 }
 
 static void config_mismatch_report_cell(const struct mismatch *mismatch,
@@ -491,7 +540,7 @@ static void config_mismatch_report_cell(const struct mismatch *mismatch,
 	t.f->warn = 1;
 	t.f->proven = config_mismatch_read_back(cell->why);
 	t.f->confidence_ratio = config_mismatch_confidence_of(cell->why);
-	t.f->summary = config_mismatch_says(cell, port, slot, whole, t.a);
+	t.f->summary = config_mismatch_says(mismatch->o->fabric, cell, port, slot, whole, t.a);
 	t.f->coverage_ratio = observed_coverage(port);
 	evidence_of(cell, port, slot, &t);
 	const bool neighbours =
@@ -504,7 +553,10 @@ static void config_mismatch_report_cell(const struct mismatch *mismatch,
 	finding_add_role(&t, "culprit", "%s", culprit);
 	if (neighbours)
 		finding_add_role(&t, "direct_victim", "%s", port_text(port, t.a));
-	finding_steps(&t, t.f->cause, 0);
+	unsigned facts = FACT_OTHER_PRIORITY;
+	if (cell->why == WHY_UNWANTED || cell->why == WHY_UNWANTED_SET)
+		facts = FACT_NO_PAUSE;
+	finding_steps(&t, t.f->cause, facts);
 }
 
 static bool cell_alike(const struct mismatch_cell *left, const struct mismatch_cell *right)
@@ -538,7 +590,7 @@ static const struct mismatch_cell *whole_device(
 		if (!c)
 			continue;
 		if (!c->why || c->why >= WHY_UNHEARD || c->why == WHY_STRANGE ||
-			(first && !cell_alike(first, c)))
+			c->why == WHY_UNWANTED || (first && !cell_alike(first, c)))
 			return NULL;
 		first = c;
 		n++;

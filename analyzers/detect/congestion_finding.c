@@ -10,6 +10,7 @@
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/detect/nic_finding.h"
 #include "analyzers/finding_build.h"
+#include "config/class_policy.h"
 
 #define CRITICAL_PAUSE                                                                             \
 	0.05 /* share of time from which a paused host loses the job much of its time */
@@ -247,7 +248,7 @@ static enum severity congestion_finding_severity_of(
 	const struct congestion *congestion, const struct suspect *suspect)
 {
 	if (suspect->is->harmless || suspect->alike >= CROWD ||
-		congestion->o->fabric->congestion == CC_PFC_ONLY)
+		class_congestion(congestion->o->fabric, congestion->priority) == CC_PFC_ONLY)
 		return SEV_INFO;
 	if (suspect->kind == SUSPECT_LEADER)
 		return leader_severity(congestion, suspect);
@@ -589,6 +590,22 @@ static void congestion_finding_set_value(struct finding *finding,
 		finding->warn = options->pause * LEVEL_BOUND_FACTOR;
 }
 
+/* Are its thresholds bytes, or shares of the queue's quota? */
+static unsigned congestion_finding_facts(
+	const struct congestion *congestion, const struct suspect *suspect)
+{
+	const struct device_seen *device = suspect->device;
+	if (!device && suspect->prio)
+		device = suspect->prio->port->device;
+	for (size_t i = 0; device && i < device->n_ports; i++) {
+		const struct port_prio *prio =
+			observed_prio(&device->ports[i], congestion->priority);
+		if (prio && prio->ecn_relative == 1)
+			return FACT_SHARES;
+	}
+	return FACT_BYTES;
+}
+
 void congestion_report(const struct congestion *congestion,
 	const struct congestion_options *options, const struct suspect *suspect, size_t n_merged,
 	struct finding_list *out)
@@ -614,7 +631,7 @@ void congestion_report(const struct congestion *congestion,
 	congestion_finding_weigh(&t, &y);
 	congestion_finding_rule_out(&t, &y);
 	congestion_finding_add_roles(&t, &y);
-	finding_steps(&t, suspect->is->cause, 0);
+	finding_steps(&t, suspect->is->cause, congestion_finding_facts(congestion, suspect));
 	if (suspect->kind == SUSPECT_LEADER)
 		finding_step(&t, leader_step(&y), "none: read only");
 }

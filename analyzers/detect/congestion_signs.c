@@ -8,6 +8,7 @@
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
+#include "config/class_policy.h"
 
 #define Z_OUTLIER                                                                                  \
 	3.5 /* modified z-score: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 */
@@ -223,9 +224,7 @@ void congestion_signs_common(struct signs *signs, const struct congestion *conge
 	/* from this share on the pause graph accepts a root */
 	sign_set(signs, FROM_HOST, congestion->host_root_share >= 0.4);
 	sign_set(signs, SLOWER, congestion->slow_host);
-	sign_set(signs, POLICY,
-		congestion->o->fabric->congestion == CC_DCQCN ||
-			congestion->o->fabric->congestion == CC_ECN_ONLY);
+	sign_set(signs, POLICY, class_marks(congestion->o->fabric, congestion->priority));
 }
 
 /* ---- a switch ------------------------------------------------------------ */

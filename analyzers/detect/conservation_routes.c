@@ -31,6 +31,7 @@
 #include "analyzers/measure/chance.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/hash_fields.h"
+#include "analyzers/measure/lb_read.h"
 
 #define CHANCE 1e-3 /* over all links of the fabric */
 #define CHANCE_ENDED 5e-2
@@ -432,13 +433,18 @@ static const struct fabric_group *conservation_routes_group_of(
 
 /* Reported at the end nearer to the hosts: there both directions have siblings to compare with.
  * One port of a LAG may be empty while the LAG is not. NULL: not to be judged. */
-static const struct fabric_group *route_group_of(const struct port_seen *port, size_t *ret_self)
+static const struct fabric_group *route_group_of(
+	const struct conservation_in *in, const struct port_seen *port, size_t *ret_self)
 {
 	const struct fabric_port *near = port->port;
 	if (!near->peer || near->peer->device->role <= near->device->role || near->lag ||
 		isnan(sent_load(port, true)))
 		return NULL;
-	return conservation_routes_group_of(near, ret_self);
+	const struct fabric_group *group = conservation_routes_group_of(near, ret_self);
+	/* senders choose the path: a link that none of them chooses misses no next hop */
+	if (group && lb_of_group(in->in->window, group) == LB_SOURCE_ROUTED)
+		return NULL;
+	return group;
 }
 
 void conservation_routes(const struct conservation_in *in, struct finding_list *out)
@@ -446,10 +452,10 @@ void conservation_routes(const struct conservation_in *in, struct finding_list *
 	double links = 0;
 	size_t self = 0;
 	for (size_t i = 0; i < in->o->n_fabric_ports; i++)
-		if (route_group_of(&in->o->ports[i], &self))
+		if (route_group_of(in, &in->o->ports[i], &self))
 			links++;
 	for (size_t i = 0; i < in->o->n_fabric_ports; i++) {
-		const struct fabric_group *g = route_group_of(&in->o->ports[i], &self);
+		const struct fabric_group *g = route_group_of(in, &in->o->ports[i], &self);
 		if (!g)
 			continue;
 		struct route route = {.port = &in->o->ports[i], .chance = INFINITY};

@@ -19,10 +19,15 @@
  * Cause and remedy by chance:
  *     ecmp_imbalance     more than chance explains for these flows; or the flows are unknown (lower
  *                        confidence); or the group is not hashed statically and must be even
- *     ecmp_low_entropy   chance explains it, with fewer than 4 effective flows per member: more
- *                        flows are the remedy
+ *     ecmp_low_entropy   chance explains it, with fewer than 4 effective flows per member, or all
+ *                        flows use one source port: more flows (ports) are the remedy
  *     unlucky_placement  chance explains it although there are enough flows: another placement is
  *                        the remedy
+ *
+ * Chance is asked only where a hash decides. Where packets are spread one by one (declared, read
+ * back, or seen in captures), members must carry the same but for `spread`, in both directions: one
+ * that carries less has failed in quality, one that carries nothing is dead. Where senders write
+ * the path into each packet (source routed), there is nothing to judge at the switch.
  */
 
 #include <math.h>
@@ -52,6 +57,7 @@
 #define IDLE_SHARE 0.01 /* of the fair share: the hash gives the member nothing */
 #define FAR_FROM_LINE 0.5
 #define FLOWS_SHOWN 16
+#define QPS_PER_TUPLE 2 /* queue pairs for each 5-tuple, from which one port is a waste */
 
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct ecmp_options, warn), "20%", "1%", "10000%", NULL,
@@ -61,6 +67,10 @@ static const struct option rows[] = {
 		NULL,
 		"imbalance above which the incident is critical, if the hot member is also near "
 		"line rate, drops, or is marked"},
+	{"spread", OPT_RATIO, offsetof(struct ecmp_options, spread), "2%", "0.1%", "10000%", NULL,
+		"where packets are spread one by one: deviation of a member from its fair share, "
+		"up or down, above which a busy window counts; what chance adds for the packets "
+		"sent comes on top"},
 	{"load_floor", OPT_RATIO, offsetof(struct ecmp_options, load_floor), "5%", "0%", "100%",
 		NULL, "mean utilisation of a group at or below which a window is idle and ignored"},
 	{"window", OPT_DURATION, offsetof(struct ecmp_options, window_ns), "60s", "100ms", "1h",
@@ -92,10 +102,37 @@ static bool ecmp_imbalance_is_undecided(const struct ecmp_measure *measure)
 	return measure->hashed && isnan(measure->chance_p) && !measure->hash_blind;
 }
 
+/* A member that is up and gets nothing. */
+static bool is_dead(const struct ecmp_member *member)
+{
+	return member->link == ECMP_LINK_UP && member->share_ratio < IDLE_SHARE;
+}
+
+/* What the verdict rests on: of sprayed packets also the member that carries less counts. */
+static double deviation_of(const struct ecmp_measure *measure)
+{
+	if (measure->even)
+		return fmax(measure->imbalance_ratio, measure->low_ratio);
+	return measure->imbalance_ratio;
+}
+
+/* The member that stands out: of sprayed packets the one that carries less, where it is further
+ * from its share. */
+static size_t odd_member(const struct ecmp_measure *measure)
+{
+	if (measure->even && measure->low_ratio >= measure->imbalance_ratio)
+		return measure->cold;
+	return measure->hot;
+}
+
 static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measure,
 	const struct ecmp_options *options, const struct ecmp_harm *harm)
 {
 	const struct ecmp_member *hot = &measure->members[measure->hot];
+	if (measure->even && is_dead(&measure->members[measure->cold]))
+		return SEV_WARNING;
+	if (measure->even && deviation_of(measure) <= options->warn)
+		return SEV_INFO;
 	bool hurt = hot->discards > 0 || hot->ce_packets > 0 || harm->level == ECMP_HARM_SEEN;
 	if (harm->level == ECMP_HARM_NONE && !hot->discards &&
 		!(hot->utilization_ratio > NEAR_LINE))
@@ -111,10 +148,20 @@ static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measu
 	return SEV_WARNING;
 }
 
+/* Many queue pairs, and all of them on one source port: a hash sees no more than pairs of
+ * addresses. Some libraries do so (NVSHMEM's IBGDA and DeepEP use one fixed port). */
+static bool has_one_port(const struct ecmp_measure *measure)
+{
+	return measure->hashed && measure->only_src_port && measure->flows >= QPS_PER_TUPLE &&
+		measure->flows >= QPS_PER_TUPLE * measure->tuples;
+}
+
 static enum cause ecmp_imbalance_cause_of(const struct ecmp_measure *measure)
 {
 	if (measure->hash_blind)
 		return CAUSE_ECMP_IMBALANCE;
+	if (has_one_port(measure) && measure->verdict != ECMP_SKEWED)
+		return CAUSE_ECMP_LOW_ENTROPY;
 	switch (measure->verdict) {
 	case ECMP_LOW_ENTROPY: return CAUSE_ECMP_LOW_ENTROPY;
 	case ECMP_UNLUCKY:
@@ -163,8 +210,19 @@ static const char *p_text(double chance, struct arena *a)
 	return arena_printf(a, "p = %.2g", chance);
 }
 
+/* "; all 64 queue pairs use UDP source port 49152", or nothing. */
+static const char *one_port_text(const struct ecmp_measure *measure, struct arena *a)
+{
+	if (!has_one_port(measure))
+		return "";
+	return arena_printf(a, "; all %u queue pairs use UDP source port %u", measure->flows,
+		measure->only_src_port);
+}
+
 static const char *chance_text(const struct ecmp_measure *measure, struct arena *a)
 {
+	if (measure->even)
+		return "packets are spread one by one, so all members should carry the same";
 	if (!measure->hashed)
 		return "the group is not spread by a static hash, so it should be near even";
 	if (measure->hash_blind)
@@ -177,9 +235,13 @@ static const char *chance_text(const struct ecmp_measure *measure, struct arena 
 		measure->n_eff, measure->n_live, 100 * measure->expected_ratio,
 		100 * measure->expected_p95_ratio, p_text(measure->chance_p, a));
 	switch (measure->verdict) {
-	case ECMP_LOW_ENTROPY: return arena_printf(a, "chance explains it: only %s", flows);
+	case ECMP_LOW_ENTROPY:
+		return arena_printf(
+			a, "chance explains it: only %s%s", flows, one_port_text(measure, a));
 	case ECMP_UNLUCKY:
-	case ECMP_WITHIN_CHANCE: return arena_printf(a, "chance explains it: %s", flows);
+	case ECMP_WITHIN_CHANCE:
+		return arena_printf(
+			a, "chance explains it: %s%s", flows, one_port_text(measure, a));
 	default: return arena_printf(a, "more than chance explains with %s", flows);
 	}
 }
@@ -187,8 +249,16 @@ static const char *chance_text(const struct ecmp_measure *measure, struct arena 
 static const char *ecmp_imbalance_summary_of(
 	const struct ecmp_measure *measure, const struct ecmp_options *options, struct arena *a)
 {
-	const struct ecmp_member *hot = &measure->members[measure->hot];
+	const struct ecmp_member *odd = &measure->members[odd_member(measure)];
+	double limit = options->warn;
+	if (measure->even)
+		limit = measure->spread_limit_ratio;
 	switch (measure->verdict) {
+	case ECMP_CHOSEN:
+		return arena_printf(a,
+			"%s %s: source routed: senders choose the path of each packet, so the load "
+			"of its members is not judged",
+			measure->device, measure->group);
 	case ECMP_UNKNOWN:
 		return arena_printf(a,
 			"%s %s: unknown, no usable samples of %s (%zu of %zu members known)",
@@ -207,11 +277,12 @@ static const char *ecmp_imbalance_summary_of(
 			measure->group, 100 * measure->imbalance_ratio);
 	default:
 		return arena_printf(a,
-			"%s %s: %s%s%s carries %.2f times its fair share (max/mean-1 %.0f %%, "
-			"threshold %.0f %%)%s; %s",
-			measure->device, measure->group, hot->port, str_if(hot->peer[0], " to "),
-			hot->peer, hot->share_ratio, 100 * measure->imbalance_ratio,
-			100 * options->warn, idle_text(measure, a), chance_text(measure, a));
+			"%s %s: %s%s%s carries %.2f times its fair share (%s %.*f %%, "
+			"threshold %.*f %%)%s; %s",
+			measure->device, measure->group, odd->port, str_if(odd->peer[0], " to "),
+			odd->peer, odd->share_ratio, measure->even ? "spread" : "max/mean-1",
+			measure->even, 100 * deviation_of(measure), measure->even, 100 * limit,
+			idle_text(measure, a), chance_text(measure, a));
 	}
 }
 
@@ -274,6 +345,13 @@ static double ecmp_imbalance_weigh_chance(struct draft *draft, const struct ecmp
 			"captured packets choose their path one by one (spraying): the group must "
 			"be even, and chance of a hash does not apply");
 		return 0.8;
+	}
+	if (measure->lb_told && !measure->hashed) {
+		finding_rests_on(draft,
+			"load balancing read back (cfg.lb_mode: %.40s): not a static hash, so "
+			"there is no chance baseline",
+			measure->lb_told);
+		return 0.85;
 	}
 	if (!measure->hashed) {
 		finding_rests_on(draft,
@@ -354,10 +432,48 @@ static double ecmp_imbalance_confidence_of(struct draft *draft, const struct ecm
 
 /* ---- what to do ---------------------------------------------------------- */
 
+/* Packets are spread one by one: no flow is to be moved, a member is to be repaired. */
+static void advise_even(struct draft *draft, const struct ecmp_measure *measure)
+{
+	const struct ecmp_member *cold = &measure->members[measure->cold];
+	finding_step(draft,
+		arena_printf(draft->a,
+			"check why %s carries less: link errors and FEC at both ends, its speed, "
+			"whether it is in the group in hardware, and what its quality (port load) "
+			"is in the balancing of the switch",
+			cold->port),
+		"none: read only");
+	finding_step(draft,
+		"check that spraying is active on all members: one that is left to the hash "
+		"carries more or less than the others",
+		"none: read only");
+	if (is_dead(cold))
+		finding_step(draft,
+			arena_printf(draft->a,
+				"re-add %s to the group, or repair it; until then the group has "
+				"one path less than it seems",
+				cold->port),
+			"packets are reordered while it is done");
+}
+
 static void ecmp_imbalance_advise(struct draft *draft, const struct ecmp_measure *measure)
 {
 	const bool packets = !isnan(measure->n_eff);
 	unsigned facts = 0;
+	if (measure->even) {
+		advise_even(draft, measure);
+		return;
+	}
+	if (has_one_port(measure))
+		finding_step(draft,
+			arena_printf(draft->a,
+				"on the hosts, give each queue pair a source port of its own "
+				"instead of %u for all (settings of the communication library: "
+				"NCCL_IB_QPS_PER_CONNECTION with NCCL_IB_SPLIT_DATA_ON_QPS=1; "
+				"NVSHMEM and DeepEP use one fixed port); no setting of a switch "
+				"helps but a hash that reads the destination QP",
+				measure->only_src_port),
+			"takes a job restart");
 	if (measure->hashed)
 		facts |= FACT_HASHED;
 	if (measure->hashed && packets)
@@ -487,6 +603,7 @@ static enum finding_verdict ecmp_imbalance_verdict_of(const struct ecmp_measure 
 	switch (measure->verdict) {
 	case ECMP_IDLE: return FINDING_IDLE;
 	case ECMP_UNKNOWN: return FINDING_UNKNOWN;
+	case ECMP_CHOSEN: return FINDING_UNDER;
 	case ECMP_EVEN: return FINDING_UNDER;
 	default: return FINDING_OVER;
 	}
@@ -532,7 +649,9 @@ static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fab
 	f->new_ns = in->stride_ns;
 	f->hold = ecmp_imbalance_hold(measure, o);
 	f->warn = o->warn;
-	f->value = measure->imbalance_ratio;
+	f->value = deviation_of(measure);
+	if (measure->even && !isnan(measure->spread_limit_ratio))
+		f->warn = measure->spread_limit_ratio;
 	f->coverage_ratio = measure->coverage_ratio;
 	f->cause = ecmp_imbalance_cause_of(measure);
 	f->severity = SEV_INFO;
@@ -543,7 +662,7 @@ static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fab
 		return;
 	const struct ecmp_harm harm = ecmp_harm(observe(in), group, measure, edge_ratio);
 	f->severity = ecmp_imbalance_severity_of(measure, o, &harm);
-	f->member = measure->members[measure->hot].port;
+	f->member = measure->members[odd_member(measure)].port;
 	f->loss_ratio = harm.loss_ratio;
 	f->proven = ecmp_imbalance_is_certain(measure, o, &harm);
 	struct draft t = {.f = f, .a = a};
@@ -558,6 +677,7 @@ static int ecmp_imbalance_run(const struct analyzer_in *in, struct finding_list 
 {
 	const struct ecmp_options *o = in->options;
 	struct ecmp_params p = {.warn = o->warn,
+		.spread = o->spread,
 		.load_floor = o->load_floor,
 		.min_coverage = o->min_coverage,
 		.interval_ns = in->interval_ns};
@@ -583,8 +703,8 @@ const struct analyzer analyzer_ecmp_imbalance = {
 		rw_countof(rows), "imbalance of ECMP groups against the chance of a uniform hash"},
 	.window_offset = offsetof(struct ecmp_options, detect_ns),
 	.spec = {.metrics = (const uint16_t[]){M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS,
-			 M_PORT_SPEED_BPS, M_PORT_OPER_UP, M_CFG_HASH_FIELDS},
-		.n_metrics = 5,
+			 M_PORT_SPEED_BPS, M_PORT_OPER_UP, M_CFG_HASH_FIELDS, M_CFG_LB_MODE},
+		.n_metrics = 6,
 		.flows = true},
 	.observes = true,
 	.run = ecmp_imbalance_run,

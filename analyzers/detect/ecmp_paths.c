@@ -19,6 +19,7 @@
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/finding_build.h"
+#include "analyzers/measure/lb_read.h"
 #include "analyzers/measure/hash_fields.h"
 #include "analyzers/measure/observe.h"
 
@@ -278,7 +279,7 @@ static void each_stage(const struct observed *observed, const struct fabric_devi
 	for (size_t k = 0; k < device->n_groups; k++) {
 		const struct fabric_group *g = &device->groups[k];
 		struct stage s;
-		if (g->lb == LB_STATIC && g->n_members >= 2 &&
+		if (lb_of_group(observed->window, g) == LB_STATIC && g->n_members >= 2 &&
 			(second || !ecmp_paths_contained(g)) &&
 			stage_of(observed, g, load_floor, &s))
 			fn(arg, &s, second);

@@ -16,6 +16,7 @@
 #include "analyzers/detect/pause_finding.h"
 #include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/pause/pause_limits.h"
+#include "config/class_policy.h"
 
 /* factor of the warning for an upper bound: most pauses are lifted long before their frame expires
  */
@@ -273,7 +274,7 @@ static void pause_spread_report_diffuse(const struct diffuse *diffuse, struct fi
 	 * for a while without a fault. An upper bound from frames may be hundreds of times the real
 	 * pause. */
 	if (diffuse->n_switches >= WIDE && e->measured && t.f->value >= MUCH * t.f->warn &&
-		diffuse->in->fabric->congestion != CC_PFC_ONLY)
+		class_congestion(diffuse->in->fabric, diffuse->priority) != CC_PFC_ONLY)
 		t.f->severity = SEV_WARNING;
 	else
 		t.f->severity = SEV_INFO;
@@ -334,7 +335,7 @@ static int pause_spread_run(const struct analyzer_in *in, struct finding_list *o
 			continue;
 		struct diffuse d = {
 			.in = in, .o = g->observed, .g = g, .priority = c, .warn = o->warn};
-		d.warn *= pause_times(in->fabric->congestion);
+		d.warn *= pause_times(class_congestion(in->fabric, d.priority));
 		d.origin_known = arena_array(in->arena, bool, d.o->n_devices + 1);
 		known_origins(&d);
 		pause_spread_gather(&d);

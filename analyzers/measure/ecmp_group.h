@@ -20,7 +20,7 @@ struct arena;
 /* Options of the analyzer ecmp_imbalance; commands that measure history use the same. */
 struct ecmp_options {
 	double warn, critical; /* imbalance: hottest member over the mean, minus 1 */
-	double load_floor, min_coverage; /* see struct ecmp_params */
+	double load_floor, min_coverage, spread; /* see struct ecmp_params */
 	int64_t window_ns; /* of commands that measure history */
 	int64_t detect_ns; /* of the analyzer; 0 automatic */
 	int64_t hold;
@@ -28,6 +28,8 @@ struct ecmp_options {
 
 struct ecmp_params {
 	double warn; /* imbalance above which a group is uneven */
+	/* the same where packets are spread one by one, both ways; 0: as .warn */
+	double spread;
 	double load_floor; /* mean utilisation at or below which a window is idle */
 	double min_coverage; /* share of the window's samples a member needs to be known */
 	int64_t interval_ns; /* usual time between samples */

@@ -1,6 +1,7 @@
 /* ecmp_measure - loads of the members, their spread, and the verdict. */
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/hash_fields.h"
+#include "analyzers/measure/lb_read.h"
 
 #include <math.h>
 
@@ -13,7 +14,7 @@
 #include "db/model/metric.h"
 
 const uint16_t ecmp_metrics[] = {M_PORT_OUT_OCTETS, M_PORT_OUT_DISCARDS, M_PORT_SPEED_BPS,
-	M_PORT_OPER_UP, M_CFG_HASH_FIELDS};
+	M_PORT_OPER_UP, M_CFG_HASH_FIELDS, M_CFG_LB_MODE};
 const size_t ecmp_n_metrics = rw_countof(ecmp_metrics);
 
 /* A placement rarer than this by luck, over all groups judged, is not called luck. */
@@ -21,6 +22,10 @@ const size_t ecmp_n_metrics = rw_countof(ecmp_metrics);
 /* Fewer effective flows per member than this cannot fill the members evenly: the remedy is more
  * flows. */
 #define FLOWS_PER_MEMBER 4
+/* Sprayed packets are taken to be of this size, and to differ by no more than so many standard
+ * deviations by chance. */
+#define SPRAY_PACKET_BYTES 4096.0
+#define SPRAY_SIGMAS 4.0
 /* Where no capacity is known, members count as busy by this speed: no fabric link is slower. */
 #define FLOOR_BPS 1e9
 
@@ -136,7 +141,10 @@ static bool measure_spread(struct ecmp_measure *measure)
 		double c = (measure->equal_weights ? 1 : (double)e->speed_bps) / weight;
 		e->share_ratio = e->rate_bps / (rate * c);
 		var += c * (e->share_ratio - 1) * (e->share_ratio - 1);
-		min = fmin(min, e->share_ratio);
+		if (e->share_ratio < min) {
+			min = e->share_ratio;
+			measure->cold = i;
+		}
 		if (e->share_ratio > max) {
 			max = e->share_ratio;
 			measure->hot = i;
@@ -144,9 +152,24 @@ static bool measure_spread(struct ecmp_measure *measure)
 	}
 	measure->imbalance_ratio = max - 1;
 	measure->max_minus_min_ratio = max - min;
+	measure->low_ratio = 1 - min;
 	measure->cov_ratio = sqrt(var);
 	measure->jain_ratio = 1 / (1 + var);
 	return true;
+}
+
+/* Who chooses the member: a hash, the switch by packet, or the sender. */
+static void measure_balancing(
+	const struct fabric_group *group, const struct window *window, struct ecmp_measure *measure)
+{
+	const enum lb_policy lb = lb_of_group(window, group);
+	enum lb_policy told;
+	bool known;
+	measure->lb_told = lb_read(window, group->device->name, &told, &known);
+	measure->hashed = lb == LB_STATIC && !measure->sprayed;
+	measure->even = lb_sprays(lb) || (measure->sprayed && lb != LB_SOURCE_ROUTED);
+	if (lb == LB_SOURCE_ROUTED)
+		measure->verdict = ECMP_CHOSEN;
 }
 
 void ecmp_measure(const struct fabric_group *group, const struct window *window,
@@ -169,7 +192,8 @@ void ecmp_measure(const struct fabric_group *group, const struct window *window,
 		.expected_p999_ratio = NAN,
 		.chance_p = NAN,
 		.chance_limit_ratio = NAN,
-		.hashed = group->lb == LB_STATIC,
+		.low_ratio = NAN,
+		.spread_limit_ratio = NAN,
 		.verdict = ECMP_EVEN,
 	};
 	measure->members = arena_array(a, struct ecmp_member, group->n_members);
@@ -197,7 +221,7 @@ void ecmp_measure(const struct fabric_group *group, const struct window *window,
 	else
 		measure->coverage_ratio = NAN;
 	ecmp_packets(group, window, a, measure);
-	measure->hashed = measure->hashed && !measure->sprayed;
+	measure_balancing(group, window, measure);
 	measure->hash_fields = hash_fields(window, group->device->name);
 	measure->hash_blind = measure->hashed && hash_fields_blind(measure->hash_fields);
 	if (measure->n_absent) {
@@ -206,6 +230,8 @@ void ecmp_measure(const struct fabric_group *group, const struct window *window,
 	}
 	bool sent = measure->n_live > 0 && measure_spread(measure);
 	bool busy;
+	if (!measure->even)
+		measure->low_ratio = NAN;
 	if (measure->equal_weights)
 		busy = rate / (double)measure->n_live > params->load_floor * FLOOR_BPS;
 	else
@@ -229,10 +255,33 @@ static void judge_chance(struct ecmp_measure *measure, size_t n_judged)
 	measure->chance_p = chance_tail(measure->n_live, measure->n_eff, measure->imbalance_ratio);
 }
 
+/*
+ * Packets that are spread one by one leave members alike, but for chance: N packets thrown into m
+ * members differ by sqrt((m - 1) / N) of a share (chance_cov), four times that by no luck.
+ */
+static void judge_even(struct ecmp_measure *measure, const struct ecmp_params *params)
+{
+	double octets = 0, least = params->warn;
+	for (size_t i = 0; i < measure->n_members; i++)
+		if (measure->members[i].link == ECMP_LINK_UP)
+			octets += (double)measure->members[i].octets;
+	if (params->spread > 0)
+		least = params->spread;
+	const double packets = fmax(octets / SPRAY_PACKET_BYTES, 1);
+	measure->spread_limit_ratio = least + SPRAY_SIGMAS * chance_cov(measure->n_live, packets);
+	measure->verdict = ECMP_EVEN;
+	if (fmax(measure->imbalance_ratio, measure->low_ratio) > measure->spread_limit_ratio)
+		measure->verdict = ECMP_SKEWED;
+}
+
 void ecmp_judge(struct ecmp_measure *measure, const struct ecmp_params *params, size_t n_judged)
 {
-	if (measure->verdict == ECMP_IDLE || measure->verdict == ECMP_UNKNOWN)
+	if (measure->verdict < ECMP_EVEN)
 		return;
+	if (measure->even) {
+		judge_even(measure, params);
+		return;
+	}
 	judge_chance(measure, n_judged);
 	if (!(measure->imbalance_ratio > params->warn))
 		measure->verdict = ECMP_EVEN;

@@ -238,6 +238,15 @@ static void member_add(const struct fabric_group *group, size_t index, const str
 		member->burst_ratio = (double)burst_bps / (double)member->speed_bps;
 }
 
+/* The UDP source port of all tuples; 0: they have several. */
+static uint16_t only_src_port(const struct tuples *tuples, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (tuples->v[i].key.src_port != tuples->v[0].key.src_port)
+			return 0;
+	return n ? tuples->v[0].key.src_port : 0;
+}
+
 void ecmp_packets(const struct fabric_group *group, const struct window *window, struct arena *a,
 	struct ecmp_measure *measure)
 {
@@ -269,6 +278,7 @@ void ecmp_packets(const struct fabric_group *group, const struct window *window,
 	for (size_t i = 0; i < n; i++)
 		sq += fmax(0,
 			sum.tuples.v[i].octets * (sum.tuples.v[i].octets - sum.tuples.v[i].grain));
+	measure->only_src_port = only_src_port(&sum.tuples, n);
 	measure->tuples = (uint32_t)n;
 	measure->tuples_more = sum.unnamed;
 	measure->flows = (uint32_t)(flows > n ? flows : n);

@@ -13,6 +13,7 @@
 #include "analyzers/measure/links.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/measure/pause/pause_graph.h"
+#include "config/class_policy.h"
 #include "db/model/metric.h"
 
 /* Measured pause below this share of time proves nothing about the order of ECN and PFC. */
@@ -556,8 +557,7 @@ static void golden_ecn_order(const struct golden_world *world)
 	double seen = PAUSE_SEEN;
 	if (pause->bound)
 		seen = pause_limit(world->given->pause, false);
-	if (world->in->fabric->congestion == CC_PFC_ONLY || !(marks->value == 0) ||
-		!(pause->value >= seen))
+	if (!class_any_marks(world->in->fabric) || !(marks->value == 0) || !(pause->value >= seen))
 		return;
 	marks->state = GOLDEN_WARNING;
 	marks->why = "PFC fires and no queue marks: thresholds in the wrong order, or ECN is off";

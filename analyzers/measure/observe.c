@@ -10,6 +10,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "config/class_policy.h"
 #include "db/model/entity.h"
 
 #define FRAME_MIN_BITS (84 * 8.0) /* 64 bytes, preamble and gap */
@@ -433,6 +434,26 @@ static void observe_declare(struct port_prio *prio, const struct fabric *fabric)
 	}
 }
 
+/* Settings that the hardware ignores are not known settings: nothing may be concluded from them,
+ * and nothing advised. */
+static void observe_ignored(struct port_prio *prio, const struct fabric *fabric)
+{
+	const struct fabric_class *class = &fabric->classes[prio->priority];
+	const bool relative = prio->ecn_relative == 1 ||
+		(isnan(prio->ecn_relative) && class->ecn == ECN_RELATIVE);
+	const bool credits = prio->cbfc_enabled == 1 ||
+		(isnan(prio->cbfc_enabled) && prio->pfc_enabled != 1 &&
+			class_lossless(fabric, prio->priority) == LOSSLESS_CREDIT);
+	if (relative) {
+		prio->relative_declared = isnan(prio->ecn_relative);
+		prio->ecn_relative = 1;
+		prio->kmin = prio->kmax = NAN;
+	}
+	if (credits)
+		prio->alpha = prio->headroom = prio->xoff_level = prio->xon_level =
+			prio->xon_offset = NAN;
+}
+
 static void finish_prio(struct port_prio *prio, const struct fabric *fabric)
 {
 	const struct port_rate *out = &prio->port->out;
@@ -442,6 +463,7 @@ static void finish_prio(struct port_prio *prio, const struct fabric *fabric)
 	prio->tx_pause = pause_share_of(
 		&prio->tx_pause_ns, &prio->tx_pause_ns_hi, &prio->tx_frames, speed_bps);
 	observe_declare(prio, fabric);
+	observe_ignored(prio, fabric);
 }
 
 static void observe_finish(struct observe_maker *maker)

@@ -36,13 +36,21 @@ struct port_prio { /* one priority of a port: ingress priority group and egress 
 	/* what the shares are made of */
 	struct amount rx_pause_ns, tx_pause_ns, rx_pause_ns_hi, tx_pause_ns_hi;
 	struct amount rx_frames, tx_frames, rx_transitions, tx_transitions;
-	struct amount pg_drops, out_octets, out_packets, drops, wred_drops, marked;
+	struct amount pg_drops, out_octets, out_packets, drops, wred_drops, trimmed, marked;
 	struct amount storms, restores, storm_drops;
 	/* peaks in the window, bytes; NAN unknown */
 	double pg_peak, headroom_peak, queue_peak, depth_mean;
 	/* configuration: read back, else declared (then .declared); NAN unknown */
 	double pfc_enabled, alpha, headroom, xoff_level, xon_level, xon_offset, ecn_enabled, kmin,
 		kmax, pmax;
+	/* 1 relative: kmin_ratio and kmax_ratio count, and .kmin and .kmax are NAN, whatever bytes
+	 * are told or declared: the hardware ignores them */
+	double ecn_relative, kmin_ratio, kmax_ratio;
+	bool relative_declared; /* .ecn_relative is what policy.classes says, not read back */
+	/* 1: credits instead of pause; .alpha, .headroom, .xoff_level, .xon_level and .xon_offset
+	 * are NAN then, since they are thresholds of PFC */
+	double cbfc_enabled;
+	double trim_enabled; /* 1: the queue trims instead of dropping */
 	bool declared; /* at least one of them comes from the configuration file */
 	bool headroom_declared; /* .headroom does */
 };

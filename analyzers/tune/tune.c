@@ -13,6 +13,7 @@
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_sheet.h"
 #include "analyzers/tune/tune_touch.h"
+#include "config/class_policy.h"
 #include "db/model/entity.h"
 
 #define ROUNDED 0.05 /* of a value: platforms round the same need differently */

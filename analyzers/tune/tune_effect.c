@@ -11,6 +11,7 @@
 #include "analyzers/measure/formulas.h"
 #include "analyzers/measure/mean.h"
 #include "analyzers/tune/tune_margin.h"
+#include "config/class_policy.h"
 
 #define MARKS_LEAST 1e-4
 #define LOSS_STEP                                                                                  \
@@ -221,7 +222,7 @@ static struct whatif_queue tune_effect_queue_of(const struct tune_evidence *evid
 		.drops_per_s = mean_of(&feeders.drops),
 		.utilization = tune_effect_share_of(prio->utilization),
 		.episodes_per_s = mean_of(&feeders.episodes),
-		.dcqcn = fabric->congestion == CC_DCQCN};
+		.dcqcn = class_policy_of(class_congestion(fabric, prio->priority))->dcqcn};
 	if (device->pool_slices > 1)
 		queue.pool_bytes = device->pool_bytes / device->pool_slices;
 	if (fabric->lossless_mtu_bytes)

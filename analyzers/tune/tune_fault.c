@@ -14,6 +14,7 @@
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_signs.h"
 #include "analyzers/tune/tune_words.h"
+#include "config/class_policy.h"
 #include "db/model/entity.h"
 
 #define STORM 0.9 /* share of time: above it slow_receiver is pfc_storm */
@@ -612,13 +613,12 @@ static void look_at_cable(struct faults *faults, const struct tune_site *site)
 
 static void look_at_marking(struct faults *faults, const struct tune_site *site)
 {
-	const enum congestion_policy cc = faults->in->fabric->congestion;
 	const struct tune_prio *off = NULL;
 	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
 		if (!off && (l->ecn_enabled == 0 || l->kmin >= ECN_NEVER || l->pmax == 0))
 			off = l;
 	if (!off || !(site->signs.yes & T_HOSTS_PAUSED) || !(site->signs.yes & T_PAUSES) ||
-		(cc != CC_DCQCN && cc != CC_ECN_ONLY))
+		!class_marks(faults->in->fabric, site->priority))
 		return;
 	struct tune_fault *r = fault_at(faults, CAUSE_ECN_OFF, off->port, site->priority, 0.85);
 	if (!r)

@@ -10,6 +10,7 @@
 #include "agent/base/str.h"
 #include "analyzers/tune/tune_touch.h"
 #include "analyzers/tune/tune_words.h"
+#include "config/class_policy.h"
 
 enum { SENDER_ROW = 7 }; /* a host does not slow down */
 

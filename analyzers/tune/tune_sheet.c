@@ -16,6 +16,7 @@
 #include "analyzers/tune/tune_effect.h"
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_words.h"
+#include "config/class_policy.h"
 #include "db/model/entity.h"
 
 /* Of step time: a smaller effect is noise (measured in simulation over several seeds). */

@@ -51,6 +51,11 @@ enum cause_fact {
 	FACT_FAR_END = 32, /* the switch at the other end does not use the link */
 	FACT_STORM = 64, /* the host pauses 90 % of the time or more */
 	FACT_NO_NAMES = 128, /* the finding does not name the ports itself */
+	FACT_NO_PAUSE = 256, /* the class works without pause frames */
+	FACT_OTHER_PRIORITY = 512, /* the priority is not one of the lossless ones */
+	FACT_BYTES = 1024, /* Kmin and Kmax in bytes are what counts */
+	FACT_SHARES = 2048, /* ... or shares of the queue's quota are (relative ECN) */
+	FACT_PFC = 4096, /* pause frames keep the class lossless */
 	FACT_ALL = ~0
 };
 

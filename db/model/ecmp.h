@@ -11,13 +11,15 @@
 enum ecmp_verdict {
 	ECMP_IDLE,
 	ECMP_UNKNOWN,
+	ECMP_CHOSEN, /* senders write the path into each packet: nothing here to judge */
 	ECMP_EVEN,
 	ECMP_WITHIN_CHANCE,
 	ECMP_UNLUCKY,
 	ECMP_LOW_ENTROPY,
 	ECMP_SKEWED
 };
-/* "idle" "unknown" "even" "within chance" "unlucky placement" "low entropy" "skewed" */
+/* "idle" "unknown" "source routed" "even" "within chance" "unlucky placement" "low entropy"
+ * "skewed" */
 const char *ecmp_verdict_name(enum ecmp_verdict verdict);
 
 /* absent: no usable sample in the window */
@@ -52,6 +54,7 @@ struct ecmp_measure {
 	struct ecmp_member *members;
 	size_t n_members, n_known;
 	size_t hot; /* index of the member with the most load for its capacity */
+	size_t cold; /* ... with the least */
 	/* max/mean - 1 over members weighed by capacity; NAN unknown */
 	double imbalance_ratio;
 	double max_minus_min_ratio, cov_ratio, jain_ratio;
@@ -61,6 +64,8 @@ struct ecmp_measure {
 	/* .tuples is a lower bound: an interval had more flows than it kept by name */
 	bool tuples_more;
 	uint32_t flows; /* 5-tuples with destination QP; lower bound */
+	/* the one UDP source port of all flows by name; 0: several, or no packets */
+	uint16_t only_src_port;
 	/* hash chance for n_eff; NAN unknown */
 	double expected_ratio, expected_p95_ratio, expected_p999_ratio;
 	double coverage_ratio;
@@ -88,6 +93,15 @@ struct ecmp_measure {
 	/* most captured octets belong to queue pairs whose packets choose their path one by one: a
 	 * hash has little to say then, and chance of a hash means nothing */
 	bool sprayed;
+	/* packets are spread one by one, as declared, read back or captured: all members must carry
+	 * the same, but for .spread_limit_ratio */
+	bool even;
+	/* 1 - the least share, where .even; NAN */
+	double low_ratio;
+	/* deviation from the fair share that is a fault, where .even; NAN */
+	double spread_limit_ratio;
+	/* how the device says it spreads load, as it says it; NULL: it does not */
+	const char *lb_told;
 };
 
 #endif

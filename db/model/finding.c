@@ -21,6 +21,7 @@ static const char *const quality_names[] = {
 static const char *const ecmp_names[] = {
 	[ECMP_IDLE] = "idle",
 	[ECMP_UNKNOWN] = "unknown",
+	[ECMP_CHOSEN] = "source routed",
 	[ECMP_EVEN] = "even",
 	[ECMP_WITHIN_CHANCE] = "within chance",
 	[ECMP_UNLUCKY] = "unlucky placement",

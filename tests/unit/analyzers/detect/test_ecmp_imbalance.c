@@ -528,6 +528,57 @@ static void other_balancing_has_no_chance(void **state)
 	world_done(&w);
 }
 
+/* Where packets are spread one by one, a member that carries less is a fault, however even a hash
+ * would be allowed to be; a member that is dead is told although no other carries much more. */
+static void spraying_must_be_even(void **state)
+{
+	static const struct {
+		const char *name;
+		double load[8];
+		enum finding_verdict verdict;
+		enum severity severity;
+		const char *member;
+	} rows[] = {
+		{"even", {.40, .40, .40, .40, .40, .40, .40, .40}, FINDING_UNDER, SEV_INFO, NULL},
+		{"1 % is chance of counters", {.40, .404, .40, .396, .40, .40, .40, .40},
+			FINDING_UNDER, SEV_INFO, NULL},
+		{"one carries half", {.40, .40, .40, .20, .40, .40, .40, .40}, FINDING_OVER,
+			SEV_WARNING, "Ethernet52"},
+		{"one carries 5 % less", {.40, .40, .40, .38, .40, .40, .40, .40}, FINDING_OVER,
+			SEV_INFO, "Ethernet52"},
+		{"one is dead", {.40, .40, .40, .0001, .40, .40, .40, .40}, FINDING_OVER,
+			SEV_WARNING, "Ethernet52"},
+	};
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		struct world w;
+		world_init(&w, 8, 400 * G);
+		w.group.lb = LB_PACKET;
+		for (size_t i = 0; i < 8; i++)
+			send_at(&w, i, rows[k].load[i], 400 * G);
+		const struct finding *f = judge(&w);
+		if (f->verdict != rows[k].verdict ||
+			(rows[k].member &&
+				(strcmp(f->member, rows[k].member) != 0 ||
+					f->severity != rows[k].severity)))
+			fail_msg("%s: %d %s %s", rows[k].name, (int)f->verdict,
+				f->member ? f->member : "-", f->summary);
+		world_done(&w);
+	}
+}
+
+static void source_routed_is_not_judged(void **state)
+{
+	struct world w;
+	world_init(&w, 2, 400 * G);
+	w.group.lb = LB_SOURCE_ROUTED;
+	send_at(&w, 0, .60, 400 * G);
+	send_at(&w, 1, .001, 400 * G);
+	const struct finding *f = judge(&w);
+	assert_int_equal(f->verdict, FINDING_UNDER);
+	assert_non_null(strstr(f->summary, "source routed"));
+	world_done(&w);
+}
+
 static void many_groups_are_corrected(void **state)
 {
 	struct world w;
@@ -552,6 +603,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_stories),
 		cmocka_unit_test(sprayed_packets_have_no_chance),
+		cmocka_unit_test(spraying_must_be_even),
+		cmocka_unit_test(source_routed_is_not_judged),
 		cmocka_unit_test(the_measures),
 		cmocka_unit_test(weighed_by_capacity),
 		cmocka_unit_test(missing_is_unknown),

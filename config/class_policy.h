@@ -1,0 +1,48 @@
+/*
+ * class_policy - what a site declares about each traffic class (policy.congestion, policy.classes),
+ * and what the words mean: is pause wanted, do thresholds of ECN slow anybody down. Pure tables
+ * over the fabric. What switches and packets say of the same is analyzers/measure/class_world.h.
+ */
+#ifndef RW_CONFIG_CLASS_POLICY_H
+#define RW_CONFIG_CLASS_POLICY_H
+
+#include "config/fabric.h"
+
+/* What a congestion policy says of a class that works by it. */
+struct class_policy {
+	const char *word; /* as in the configuration: "dcqcn" */
+	const char *label; /* as people write it: "DCQCN" */
+	const char *means; /* a clause for the manual */
+	enum class_lossless lossless;
+	bool marks; /* switches mark (ECN), and marks slow senders down */
+	bool dcqcn; /* ... by DCQCN: Kmin, Kmax and Pmax are tuned for it */
+	bool reorders; /* packets of one queue pair may arrive in any order */
+};
+/* class_policy_of - the row of @policy; never NULL. */
+const struct class_policy *class_policy_of(enum congestion_policy policy);
+
+/* class_congestion - what slows the senders of @priority down: the class's own word, else the
+ * site's. */
+enum congestion_policy class_congestion(const struct fabric *fabric, int priority);
+/* class_lossless - what is declared to keep @priority lossless; LOSSLESS_UNSAID where no word says
+ * it. */
+enum class_lossless class_lossless(const struct fabric *fabric, int priority);
+/* class_pause_wanted - may @priority be paused? false: a declared word says that it works without
+ * pause frames (credits, trimming, marks alone). */
+bool class_pause_wanted(const struct fabric *fabric, int priority);
+/* class_marks - do marks slow the senders of @priority down, by what is declared? */
+bool class_marks(const struct fabric *fabric, int priority);
+bool class_any_marks(const struct fabric *fabric); /* ... of any lossless class */
+/* class_any - does any lossless class work by @policy? */
+bool class_any(const struct fabric *fabric, enum congestion_policy policy);
+
+const char *class_lossless_name(enum class_lossless lossless); /* "pfc" "credit" "none"; "?" */
+const char *class_ecn_name(enum class_ecn ecn); /* "absolute" "relative" "off"; "?" */
+
+/* The words for schema.c, in the order of their enumerations, NULL behind the last. */
+extern const char *const congestion_words[];
+extern const char *const lb_words[];
+extern const char *const class_lossless_words[];
+extern const char *const class_ecn_words[];
+
+#endif
