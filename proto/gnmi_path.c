@@ -180,20 +180,24 @@ static bool put_keys(struct gnmi_path *path, struct gnmi_key *keys, size_t n)
 	return true;
 }
 
+static void keys_without_module(struct gnmi_key *keys, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const size_t skip = gnmi_name_skip(keys[i].name, keys[i].name_n);
+		keys[i].name += skip;
+		keys[i].name_n -= skip;
+	}
+}
+
 static bool put_elem(struct gnmi_path *path, const char *name, size_t n, struct gnmi_key *keys,
 	size_t n_keys, bool plain_names)
 {
 	size_t skip = 0;
 	if (!plain_names)
 		skip = gnmi_name_skip(name, n);
-	if (path->elems >= GNMI_PATH_ELEMS_MAX || n == 0 || !put_char(path, '/') ||
+	if (path->elems >= GNMI_PATH_ELEMS_MAX || !put_char(path, '/') ||
 		!gnmi_path_put(path, name + skip, n - skip, IN_NAME))
 		return false;
-	for (size_t i = 0; i < n_keys && !plain_names; i++) {
-		skip = gnmi_name_skip(keys[i].name, keys[i].name_n);
-		keys[i].name += skip;
-		keys[i].name_n -= skip;
-	}
 	return put_keys(path, keys, n_keys);
 }
 
@@ -204,6 +208,14 @@ bool gnmi_path_add(struct gnmi_path *path, const char *name, size_t n, struct gn
 	const unsigned elems = path->elems;
 	if (n == 0 && n_keys == 0)
 		return true;
+	if (!plain_names)
+		keys_without_module(keys, n_keys);
+	if (n == 0 && (was == 0 || path->s[was - 1] != ']'))
+		return gnmi_path_add_keys(path, keys, n_keys);
+	if (n == 0) {
+		name = "#";
+		n = 1;
+	}
 	if (!put_elem(path, name, n, keys, n_keys, plain_names)) {
 		gnmi_path_cut(path, was, elems);
 		return false;

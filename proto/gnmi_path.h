@@ -47,7 +47,9 @@ void gnmi_path_init(struct gnmi_path *path);
  * @plain_names as in struct gnmi_decode.
  *
  * Returns false and leaves @path as it was when the result would break a limit or the rules above.
- * An element with no name and no keys adds nothing: some servers write the root like this.
+ * An element with no name and no keys adds nothing: some servers write the root like this. Keys
+ * without a name belong to the element before (Junos writes a list and its keys as two elements);
+ * where that one has keys already, they get an element "#" of their own.
  */
 bool gnmi_path_add(struct gnmi_path *path, const char *name, size_t n, struct gnmi_key *keys,
 	size_t n_keys, bool plain_names);

@@ -2,6 +2,7 @@
 #include "collectors/gnmi/gnmi_compiled.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 
@@ -36,6 +37,15 @@ static bool gnmi_compiled_shares(const struct profile_gnmi_stream *stream, size_
 	return false;
 }
 
+/* gnmi_compiled_also - the next value with the path of value @i + 1; 0 = none. */
+static size_t gnmi_compiled_also(const struct profile_gnmi_stream *stream, size_t i)
+{
+	for (size_t k = i + 1; k < stream->n_values; k++)
+		if (strcmp(stream->values[k].path, stream->values[i].path) == 0)
+			return k + 1;
+	return 0;
+}
+
 const struct gnmi_compiled *gnmi_compiled_get(
 	struct gnmi_compiled_set *set, const struct profile_gnmi_stream *stream, struct err *e)
 {
@@ -46,13 +56,17 @@ const struct gnmi_compiled *gnmi_compiled_get(
 	c->stream = stream;
 	c->patterns = arena_array(set->arena, struct gnmi_pattern *, stream->n_values + 1);
 	c->shared = arena_array(set->arena, bool, stream->n_values + 1);
+	c->also = arena_array(set->arena, size_t, stream->n_values + 1);
 	for (size_t i = 0; i < stream->n_values; i++) {
 		c->patterns[i] = gnmi_pattern_new(stream->values[i].path, set->arena, e);
 		if (!c->patterns[i])
 			return NULL;
 		gnmi_pattern_lists(c->patterns[i], c->lists, &c->n_lists, GNMI_LISTS_MAX);
 		c->shared[i] = gnmi_compiled_shares(stream, i);
+		c->also[i] = gnmi_compiled_also(stream, i);
 		c->has_lldp = c->has_lldp || stream->values[i].attribute >= GNMI_ATTRIBUTE_CHASSIS;
+		c->has_lanes =
+			c->has_lanes || stream->values[i].attribute == GNMI_ATTRIBUTE_PORT_LANES;
 	}
 	rw_grow(set->v, set->n, set->cap);
 	set->v[set->n++] = c;

@@ -18,6 +18,9 @@ struct gnmi_compiled {
 	struct gnmi_list lists[GNMI_LISTS_MAX]; /* whose keys the patterns name */
 	size_t n_lists;
 	bool has_lldp; /* at least one value is of LLDP */
+	bool has_lanes; /* at least one tells the lanes of a port */
+	/* the next value with the same path + 1; 0 = none */
+	size_t *also;
 };
 
 struct gnmi_compiled_set;

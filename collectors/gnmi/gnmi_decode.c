@@ -11,12 +11,8 @@
 #include "agent/base/str.h"
 #include "db/model/metric.h"
 
-/* What a slot holds. */
 /* Paths of one stream that come spelled out, because the walker has no number left for them. */
 #define GNMI_SPELLED_PATHS_MAX (1u << 18)
-#define BINDING_NEW 0u /* the path was not looked up yet */
-#define BINDING_NONE 1u /* the path means nothing */
-#define BINDING_FIRST 2u /* + index into bindings */
 
 /* ---- the decoder --------------------------------------------------------- */
 
@@ -197,6 +193,8 @@ void gnmi_feed_begin(struct gnmi_feed *feed)
 	feed->adds_ports = feed->decoder->ports.n == 0;
 	if (feed->compiled->has_lldp)
 		gnmi_lldp_clear(feed->decoder->lldp);
+	for (size_t i = 0; feed->compiled->has_lanes && i < feed->decoder->ports.n; i++)
+		feed->decoder->ports.v[i].lanes = 0;
 }
 
 /* ---- what a path means --------------------------------------------------- */
@@ -215,10 +213,7 @@ static void part_add(
 	series->first_part = (uint32_t)feed->n_parts++;
 }
 
-/* gnmi_decode_priority_of - of the @n-th priority, or the profile's of the @n-th queue or priority
- * group. */
-static int gnmi_decode_priority_of(
-	const struct gnmi_feed *feed, enum gnmi_number number, unsigned n)
+int gnmi_decode_priority_of(const struct gnmi_feed *feed, enum gnmi_number number, unsigned n)
 {
 	if (number == GNMI_NUMBER_PRIORITY)
 		return (int)n;
@@ -281,8 +276,12 @@ static uint32_t property_add(
 	char name[GNMI_NAME_MAX];
 	snprintf(name, sizeof(name), "%.*s", (int)match->name.n, match->name.p);
 	rw_grow(feed->properties, feed->n_properties, feed->cap_properties);
-	feed->properties[feed->n_properties] =
-		(struct gnmi_property){.row = row, .name = rw_strdup(name)};
+	feed->properties[feed->n_properties] = (struct gnmi_property){.row = row,
+		.name = rw_strdup(name),
+		.number = match->number,
+		.numbers = match->numbers,
+		.has_lane = match->has_lane,
+		.lanes = match->lanes};
 	return (uint32_t)feed->n_properties++;
 }
 
@@ -302,7 +301,8 @@ static uint32_t binding_add(
 	struct gnmi_feed *feed, struct gnmi_row *row, const struct gnmi_match *match)
 {
 	const struct profile_gnmi_value *spec = row->spec;
-	struct gnmi_binding binding = {.row = row, .port = port_of(feed, row, match)};
+	struct gnmi_binding binding = {
+		.row = row, .port = port_of(feed, row, match), .also = BINDING_NONE};
 	if (match->port.p && binding.port == GNMI_PORT_NONE)
 		return BINDING_NONE;
 	row->paths++;
@@ -323,6 +323,20 @@ static uint32_t binding_add(
 	return BINDING_FIRST + (uint32_t)feed->n_bindings - 1;
 }
 
+/* bindings_add - what the path means by row @i, and by those after it that have the same path. */
+static uint32_t bindings_add(struct gnmi_feed *feed, size_t i, const struct gnmi_match *match)
+{
+	const uint32_t first = binding_add(feed, &feed->rows[i], match);
+	uint32_t last = first;
+	while (last != BINDING_NONE && feed->compiled->also[i]) {
+		i = feed->compiled->also[i] - 1;
+		const uint32_t next = binding_add(feed, &feed->rows[i], match);
+		feed->bindings[last - BINDING_FIRST].also = next;
+		last = next;
+	}
+	return first;
+}
+
 static uint32_t binding_new(struct gnmi_feed *feed, const struct gnmi_update *update)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -334,7 +348,7 @@ static uint32_t binding_new(struct gnmi_feed *feed, const struct gnmi_update *up
 		row = 0;
 	for (; row < feed->n_rows; row++)
 		if (gnmi_pattern_match(feed->compiled->patterns[row], elems, n, &match))
-			return binding_add(feed, &feed->rows[row], &match);
+			return bindings_add(feed, row, &match);
 	feed->decoder->stats.unknown_paths++;
 	return BINDING_NONE;
 }
@@ -390,6 +404,14 @@ static void take_boot_time(struct gnmi_decoder *decoder, const struct gnmi_value
 	decoder->has_boot = true;
 }
 
+/* take_lane - one lane of the port; a list of them comes one by one. */
+static void take_lane(struct gnmi_decoder *decoder, uint32_t port, const struct gnmi_value *value)
+{
+	uint64_t lane;
+	if (port != GNMI_PORT_NONE && gnmi_value_u64(value, &lane) == 0 && lane < 64)
+		decoder->ports.v[port].lanes |= (uint64_t)1 << lane;
+}
+
 static void take_attribute(
 	struct gnmi_feed *feed, const struct gnmi_binding *binding, const struct gnmi_value *value)
 {
@@ -410,6 +432,7 @@ static void take_attribute(
 			gnmi_ports_set_alias(&decoder->ports, binding->port,
 				gnmi_value_text(value, text, sizeof(text)));
 		break;
+	case GNMI_ATTRIBUTE_PORT_LANES: take_lane(decoder, binding->port, value); break;
 	case GNMI_ATTRIBUTE_SYSNAME:
 		free(decoder->sysname);
 		decoder->sysname = text_clean_copy(gnmi_value_text(value, text, sizeof(text)));
@@ -473,16 +496,10 @@ static void take_reference(struct gnmi_reference *reference, const struct gnmi_v
 	reference->name = rw_strdup(gnmi_value_text(value, name, sizeof(name)));
 }
 
-void gnmi_feed_update(struct gnmi_feed *feed, const struct gnmi_update *update, int64_t t_ns,
-	struct sample_list *out)
+/* take_update - by one meaning of its path. */
+static void take_update(struct gnmi_feed *feed, struct gnmi_binding *binding,
+	const struct gnmi_update *update, int64_t t_ns, struct sample_list *out)
 {
-	/* A slow stream brings the aliases itself: what its paths mean is still valid. */
-	if (feed->alias_changes != feed->decoder->ports.alias_changes && !feed->stream->slow)
-		slots_clear(feed);
-	const uint32_t at = binding_of(feed, update);
-	if (at == BINDING_NONE)
-		return;
-	struct gnmi_binding *binding = &feed->bindings[at - BINDING_FIRST];
 	struct gnmi_row *row = binding->row;
 	if (!*row->type)
 		row->type = gnmi_convert_kind_name(update->value.kind);
@@ -494,70 +511,17 @@ void gnmi_feed_update(struct gnmi_feed *feed, const struct gnmi_update *update, 
 		take_metric(feed, binding, update, t_ns, out);
 }
 
-/* ---- objects that ports and queues refer to ------------------------------ */
-
-/* property_wanted - it has a value, and is no fallback for another property that has one. */
-static bool property_wanted(const struct gnmi_feed *feed, const struct gnmi_property *property)
+void gnmi_feed_update(struct gnmi_feed *feed, const struct gnmi_update *update, int64_t t_ns,
+	struct sample_list *out)
 {
-	const struct profile_gnmi_value *spec = property->row->spec;
-	if (!property->has_value)
-		return false;
-	if (!spec->fallback)
-		return true;
-	for (size_t i = 0; i < feed->n_properties; i++) {
-		const struct gnmi_property *other = &feed->properties[i];
-		const struct profile_gnmi_value *other_spec = other->row->spec;
-		if (!other->has_value || other_spec->fallback)
-			continue;
-		if (other_spec->metric == spec->metric && strcmp(other->name, property->name) == 0)
-			return false;
-	}
-	return true;
-}
-
-static void emit_property_at(struct gnmi_feed *feed, const struct gnmi_property *property,
-	const struct gnmi_series_key *key, int64_t t_ns, struct sample_list *out)
-{
-	const uint32_t index = gnmi_series_at(feed, key);
-	if (index != GNMI_SERIES_NONE)
-		gnmi_series_emit(feed, &feed->series[index], &property->value,
-			(struct gnmi_sample_info){.t_ns = t_ns}, out);
-}
-
-/* emit_property - as a sample of the port, or of each priority or queue, that refers to it. */
-static void emit_property(struct gnmi_feed *feed, const struct gnmi_reference *reference,
-	const struct gnmi_property *property, int64_t t_ns, struct sample_list *out)
-{
-	char queue[16];
-	struct gnmi_series_key key = {.metric = property->row->spec->metric,
-		.port = reference->port,
-		.priority = PRIO_NONE};
-	if (reference->number == GNMI_NUMBER_NONE) {
-		emit_property_at(feed, property, &key, t_ns, out);
-		return;
-	}
-	key.queue = queue;
-	for (unsigned n = 0; n < 64; n++) {
-		if (!(reference->numbers >> n & 1))
-			continue;
-		snprintf(queue, sizeof(queue), "%u", n);
-		key.priority = gnmi_decode_priority_of(feed, reference->number, n);
-		emit_property_at(feed, property, &key, t_ns, out);
-	}
-}
-
-static void emit_object(struct gnmi_feed *feed, const struct gnmi_reference *reference,
-	int64_t t_ns, struct sample_list *out)
-{
-	if (!reference->name)
-		return;
-	for (size_t i = 0; i < feed->n_properties; i++) {
-		const struct gnmi_property *property = &feed->properties[i];
-		if (!str_eq(reference->kind, property->row->spec->of) ||
-			strcmp(reference->name, property->name) != 0)
-			continue;
-		if (property_wanted(feed, property))
-			emit_property(feed, reference, property, t_ns, out);
+	/* A slow stream brings the aliases itself: what its paths mean is still valid. */
+	if (feed->alias_changes != feed->decoder->ports.alias_changes && !feed->stream->slow)
+		slots_clear(feed);
+	uint32_t at = binding_of(feed, update);
+	while (at != BINDING_NONE) {
+		struct gnmi_binding *binding = &feed->bindings[at - BINDING_FIRST];
+		take_update(feed, binding, update, t_ns, out);
+		at = binding->also;
 	}
 }
 
@@ -575,8 +539,7 @@ void gnmi_feed_round(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *o
 		gnmi_series_emit_parts(feed, series, t_ns, out);
 	}
 	feed->n_pending = 0;
-	for (size_t i = 0; i < feed->n_references; i++)
-		emit_object(feed, &feed->references[i], t_ns, out);
+	gnmi_objects_emit(feed, t_ns, out);
 }
 
 void gnmi_feed_leaves(const struct gnmi_feed *feed, gnmi_leaf_view_fn *fn, void *arg)

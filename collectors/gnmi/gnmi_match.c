@@ -15,10 +15,11 @@ enum place_part {
 	PART_QUEUE,
 	PART_GROUP,
 	PART_POOL,
-	PART_NAME
+	PART_NAME,
+	PART_LANE
 };
 static const char *const part_names[] = {
-	"port", "alias", "priority", "queue", "group", "pool", "name"};
+	"port", "alias", "priority", "queue", "group", "pool", "name", "lane"};
 
 enum token_kind { TOKEN_TEXT, TOKEN_ANY, TOKEN_PART };
 struct token {
@@ -162,15 +163,18 @@ static bool numbers_of(const char *text, size_t n, uint64_t *ret)
 	return set != 0;
 }
 
-/* gnmi_match_queue_of - the numbers in a server's name of a queue: "3", "UC3", "q-3". */
-static bool gnmi_match_queue_of(const char *text, size_t n, uint64_t *ret)
+/* What servers write before the number of a queue or of a priority group. */
+static const char *const queue_words[] = {"uc", "unicast", "queue", "q", "tc", NULL};
+static const char *const group_words[] = {"pfc", "pg", NULL};
+
+/* numbers_named - the numbers in a server's name of a queue or group: "3", "UC3", "unicast-3". */
+static bool numbers_named(const char *text, size_t n, const char *const *words, uint64_t *ret)
 {
-	static const char *const before[] = {"uc", "queue", "q", "tc"};
 	if (numbers_of(text, n, ret))
 		return true;
-	for (size_t i = 0; i < rw_countof(before); i++) {
-		size_t k = strlen(before[i]);
-		if (n <= k || strncasecmp(text, before[i], k) != 0)
+	for (; *words; words++) {
+		size_t k = strlen(*words);
+		if (n <= k || strncasecmp(text, *words, k) != 0)
 			continue;
 		k += text[k] == '-' || text[k] == '_' || text[k] == ' ';
 		if (n > k && numbers_of(text + k, n - k, ret))
@@ -204,11 +208,14 @@ static bool part_take(
 	case PART_PRIORITY:
 		return numbers_of(string, n, &numbers) && numbers < 256 &&
 			number_take(at, GNMI_NUMBER_PRIORITY, numbers);
+	case PART_LANE: at->has_lane = true; return numbers_of(string, n, &at->lanes);
 	case PART_GROUP:
+		if (alone && numbers_named(string, n, group_words, &numbers))
+			return number_take(at, GNMI_NUMBER_GROUP, numbers);
 		return numbers_of(string, n, &numbers) &&
 			number_take(at, GNMI_NUMBER_GROUP, numbers);
 	case PART_QUEUE:
-		if (alone && gnmi_match_queue_of(string, n, &numbers))
+		if (alone && numbers_named(string, n, queue_words, &numbers))
 			return number_take(at, GNMI_NUMBER_QUEUE, numbers);
 		if (!alone && numbers_of(string, n, &numbers))
 			return number_take(at, GNMI_NUMBER_QUEUE, numbers);

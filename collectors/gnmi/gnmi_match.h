@@ -3,9 +3,9 @@
  * that the path names. The notation is in config/profile/profile_gnmi.h; {alias} is a port by the
  * name that people see, for servers that answer with it.
  *
- * Numbers may be ranges and lists ("3-4", "0,3"), below 64. A {queue} that is the whole name or
- * value also reads numbers with a prefix (UC3, q-3, tc3); any other name of a queue is kept in
- * .queue_name.
+ * Numbers may be ranges and lists ("3-4", "0,3"), below 64. A {queue} or {group} that is the whole
+ * name or value also reads numbers with a word before them (UC3, unicast-3, q-3, tc3; pfc-3, pg3);
+ * any other name of a queue is kept in .queue_name.
  */
 #ifndef RW_COLLECTORS_GNMI_MATCH_H
 #define RW_COLLECTORS_GNMI_MATCH_H
@@ -27,6 +27,8 @@ struct gnmi_match {
 	bool alias; /* .port is an alias */
 	enum gnmi_number number;
 	uint64_t numbers; /* bit n: number n */
+	bool has_lane; /* of a transceiver: one of .lanes, bit n: number n */
+	uint64_t lanes;
 };
 
 /* gnmi_pattern_new - NULL, with @e, when @path is none. Lives in @a. */

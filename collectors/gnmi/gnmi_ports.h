@@ -15,6 +15,7 @@
 struct gnmi_port {
 	char *name, *alias; /* alias "" = none */
 	uint64_t speed_bps; /* 0 = unknown */
+	uint64_t lanes; /* of its transceiver that are its own, bit n: lane n; 0 = not told */
 	bool changed; /* since gnmi_ports_reported() */
 };
 

@@ -148,6 +148,16 @@ void gnmi_series_emit(struct gnmi_feed *feed, struct gnmi_series *series,
 
 /* ---- series of several parts --------------------------------------------- */
 
+static uint64_t fold_whole(enum profile_fold fold, uint64_t sum, uint64_t value)
+{
+	const bool is_less = value < sum;
+	if (fold == FOLD_SUM)
+		return sum + value;
+	if (is_less == (fold == FOLD_MIN))
+		return value;
+	return sum;
+}
+
 static double fold_double(enum profile_fold fold, double sum, double value)
 {
 	if (fold == FOLD_MIN)
@@ -182,12 +192,14 @@ void gnmi_series_emit_parts(
 			continue;
 		seen++;
 		info.window_ms = spec->window_ms;
-		if (!is_double)
-			sum.u += part->u;
-		else if (seen == 1)
+		if (seen == 1 && is_double)
 			sum.d = part->d;
-		else
+		else if (seen == 1)
+			sum.u = part->u;
+		else if (is_double)
 			sum.d = fold_double(spec->fold, sum.d, part->d);
+		else
+			sum.u = fold_whole(spec->fold, sum.u, part->u);
 	}
 	if (!seen)
 		return;

@@ -42,6 +42,11 @@ struct gnmi_part {
 	};
 };
 
+/* What a slot holds. */
+#define BINDING_NEW 0u /* the path was not looked up yet */
+#define BINDING_NONE 1u /* the path means nothing */
+#define BINDING_FIRST 2u /* + index into bindings */
+
 /* One row of the profile's stream. */
 struct gnmi_row {
 	const struct profile_gnmi_value *spec;
@@ -57,6 +62,7 @@ struct gnmi_binding {
 	 * neighbour */
 	uint32_t first, n;
 	uint32_t port; /* index, or GNMI_PORT_NONE */
+	uint32_t also; /* what else the path means: as a slot; BINDING_NONE = nothing */
 	bool zero, wrong; /* of the newest value */
 };
 
@@ -72,6 +78,11 @@ struct gnmi_reference {
 struct gnmi_property {
 	const struct gnmi_row *row;
 	char *name; /* of the object */
+	/* of the object itself, where its path has one */
+	enum gnmi_number number;
+	uint64_t numbers;
+	bool has_lane;
+	uint64_t lanes;
 	struct gnmi_converted value;
 	bool has_value;
 };
@@ -141,6 +152,13 @@ struct gnmi_series_key {
 /* gnmi_series_at - index of this series, made when it is new; GNMI_SERIES_NONE when GNMI_SERIES_MAX
  * is reached (counted). */
 uint32_t gnmi_series_at(struct gnmi_feed *feed, const struct gnmi_series_key *key);
+
+/* gnmi_decode_priority_of - of the @n-th priority, or the profile's of the @n-th queue or priority
+ * group. */
+int gnmi_decode_priority_of(const struct gnmi_feed *feed, enum gnmi_number number, unsigned n);
+/* gnmi_objects_emit - samples of the objects that ports and queues refer to, at the end of a round
+ * (gnmi_objects.c). */
+void gnmi_objects_emit(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *out);
 
 /* What there is to say of a sample besides its value. */
 struct gnmi_sample_info {

@@ -733,7 +733,9 @@ void gnmi_stream_free(struct gnmi_stream *stream)
 
 void gnmi_stream_start(struct gnmi_stream *stream)
 {
-	stream->way = 0;
+	/* a slow stream begins with the way that worked, until the first one is due again */
+	if (stream_now(stream).ns >= stream->first_way_at.ns)
+		stream->way = 0;
 	stream->left_out = 0;
 	stream->encoding = 0;
 	stream->stale = 0;

@@ -13,8 +13,8 @@
 #include "db/model/metric.h"
 
 static const char *const hows[] = {"stream", "once", "poll", "get"};
-static const char *const attributes[] = {"", "port_alias", "boot_time", "sysname", "chassis",
-	"neighbor_sysname", "neighbor_chassis", "neighbor_chassis_kind", "neighbor_port",
+static const char *const attributes[] = {"", "port_alias", "port_lanes", "boot_time", "sysname",
+	"chassis", "neighbor_sysname", "neighbor_chassis", "neighbor_chassis_kind", "neighbor_port",
 	"neighbor_port_kind", "neighbor_descr", "neighbor_sysdesc", "neighbor_capabilities",
 	"neighbor_bridge", "neighbor_router", "neighbor_station"};
 static const char *const encoding_names[] = {"json", "proto", "ascii", "json_ietf"};
@@ -29,7 +29,8 @@ static const struct reader_unit units[] = {
 	{"KiB", 1024, false},
 	{"cells", 1, true},
 };
-static const char *const parts[] = {"port", "alias", "priority", "queue", "group", "pool", "name"};
+static const char *const parts[] = {
+	"port", "alias", "priority", "queue", "group", "pool", "name", "lane"};
 
 const char *profile_gnmi_how_name(enum profile_gnmi_how how)
 {
@@ -69,7 +70,7 @@ static void pattern_check(struct reader *reader, const struct yaml_node *at, con
 			reader_wrong(reader, at->line, at->col,
 				"unknown placeholder '%.20s' in a path; expected one of {port} "
 				"{alias} {priority} "
-				"{queue} {group} {pool} {name}",
+				"{queue} {group} {pool} {name} {lane}",
 				p);
 	}
 }
@@ -120,7 +121,8 @@ static void meaning_read(
 	value->refers = reader_copy(reader, node, "refers", false);
 	if (attribute) {
 		int i = reader_word(reader, attribute, attributes, rw_countof(attributes),
-			"port_alias, boot_time, sysname, chassis or one of neighbor_...");
+			"port_alias, port_lanes, boot_time, sysname, chassis or one of "
+			"neighbor_...");
 		if (i > 0)
 			value->attribute = (enum profile_gnmi_attribute)i;
 	}
@@ -159,7 +161,7 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 	uint64_t priority;
 	if (!KEYS(reader, node, "a leaf", "path", "metric", "attribute", "refers", "of", "unit",
 		    "divide", "words", "otherwise", "suffix", "list", "ignore", "fallback", "fold",
-		    "unread", "window", "priority", "doc", "evidence"))
+		    "unread", "window", "priority", "alone", "doc", "evidence"))
 		return;
 	*v = (struct profile_gnmi_value){.priority = PRIO_NONE, .line = node->line};
 	v->path = reader_copy(reader, node, "path", true);
@@ -176,7 +178,8 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 	object_check(reader, node, v);
 	v->suffix = reader_copy(reader, node, "suffix", false);
 	v->fallback = reader_bool(reader, node, "fallback");
-	v->fold = reader_fold(reader, node, v->metric);
+	v->alone = reader_bool(reader, node, "alone");
+	v->fold = reader_fold_whole(reader, node, v->metric);
 	v->window_ms = (uint32_t)(reader_duration(reader, node, "window") / NS_PER_MS);
 	const struct yaml_node *list = reader_value(node, "list");
 	if (list)
@@ -252,32 +255,62 @@ static void subscriptions_read(
 	}
 }
 
+static const char how_expected[] = "one of stream once poll get";
+
+/* hows_add - the ways of @list, after those that are there. */
+static void hows_add(
+	struct reader *reader, const struct yaml_node *list, struct profile_gnmi_stream *stream)
+{
+	for (size_t i = 0; i < reader_n(list) && stream->n_hows < PROFILE_GNMI_HOWS_MAX; i++) {
+		int next = reader_word(
+			reader, list->items[i].value, hows, rw_countof(hows), how_expected);
+		if (next >= 0)
+			stream->hows[stream->n_hows++] = (enum profile_gnmi_how)next;
+	}
+}
+
+/* ways_read - the ways of streams that are inherited. */
+static void ways_read(
+	struct reader *reader, const struct yaml_node *node, struct profile_gnmi *gnmi)
+{
+	const struct yaml_node *map = reader_value(node, "ways");
+	if (!map)
+		return;
+	if (map->kind != YAML_MAP) {
+		reader_wrong_node(
+			reader, map, "streams and their ways, such as { lldp: [stream] }");
+		return;
+	}
+	gnmi->ways = arena_array(reader->a, struct profile_gnmi_stream, map->n + 1);
+	for (size_t i = 0; i < map->n; i++) {
+		struct profile_gnmi_stream *to = &gnmi->ways[gnmi->n_ways++];
+		const struct yaml_node *list = reader_list(reader, map, map->items[i].key,
+			PROFILE_GNMI_HOWS_MAX, "a list of stream, once, poll or get");
+		to->name = arena_strdup(reader->a, map->items[i].key);
+		to->line = map->items[i].value->line;
+		hows_add(reader, list, to);
+		if (to->n_hows == 0)
+			reader_wrong_node(reader, map->items[i].value, how_expected);
+	}
+}
+
 /* "how" and "fallback": the first way to ask, and the next ones. */
 static void hows_read(
 	struct reader *reader, const struct yaml_node *node, struct profile_gnmi_stream *stream)
 {
-	static const char expected[] = "one of stream once poll get";
 	const struct yaml_node *how = reader_value(node, "how");
 	enum profile_gnmi_how first = HOW_STREAM;
 	if (stream->slow)
 		first = HOW_ONCE;
 	if (how) {
-		int named = reader_word(reader, how, hows, rw_countof(hows), expected);
+		int named = reader_word(reader, how, hows, rw_countof(hows), how_expected);
 		if (named >= 0)
 			first = (enum profile_gnmi_how)named;
 	}
 	stream->hows[stream->n_hows++] = first;
-	if (stream->slow && first == HOW_STREAM)
-		reader_wrong_node(reader, how,
-			"once, poll or get: a slow stream is asked every slow_interval");
-	const struct yaml_node *list = reader_list(
-		reader, node, "fallback", PROFILE_GNMI_HOWS_MAX - 1, "a list of once, poll or get");
-	for (size_t i = 0; i < reader_n(list); i++) {
-		int next =
-			reader_word(reader, list->items[i].value, hows, rw_countof(hows), expected);
-		if (next >= 0)
-			stream->hows[stream->n_hows++] = (enum profile_gnmi_how)next;
-	}
+	const struct yaml_node *list = reader_list(reader, node, "fallback",
+		PROFILE_GNMI_HOWS_MAX - 1, "a list of stream, once, poll or get");
+	hows_add(reader, list, stream);
 }
 
 static struct profile_gnmi_stream *stream_read(
@@ -357,7 +390,7 @@ static void prefer_snmp_read(
 void profile_gnmi_read(struct reader *reader, const struct yaml_node *node)
 {
 	if (!node ||
-		!KEYS(reader, node, "'gnmi'", "models", "encodings", "extends", "without",
+		!KEYS(reader, node, "'gnmi'", "models", "encodings", "extends", "without", "ways",
 			"port_prefix", "prefer_snmp", "streams", "evidence", "inherited"))
 		return;
 	struct profile_gnmi *g = arena_new_of(reader->a, struct profile_gnmi);
@@ -367,6 +400,7 @@ void profile_gnmi_read(struct reader *reader, const struct yaml_node *node)
 	g->models = texts_read(reader, node, "models", 64, &g->n_models);
 	g->without = texts_read(reader, node, "without", 64, &g->n_without);
 	encodings_read(reader, node, g);
+	ways_read(reader, node, g);
 	port_prefix_read(reader, node, g);
 	prefer_snmp_read(reader, node, g);
 	g->extends = reader_copy(reader, node, "extends", false);
@@ -408,6 +442,23 @@ static bool streams_have(struct profile_gnmi_stream *const *streams, size_t n, c
 	return false;
 }
 
+/* ways_take - the stream of that name is asked in the ways of @ways here; false without it. */
+static bool ways_take(struct profile_gnmi_stream **streams, size_t n,
+	const struct profile_gnmi_stream *ways, struct arena *a)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(streams[i]->name, ways->name) != 0)
+			continue;
+		struct profile_gnmi_stream *copy = arena_new_of(a, struct profile_gnmi_stream);
+		*copy = *streams[i];
+		memcpy(copy->hows, ways->hows, sizeof(copy->hows));
+		copy->n_hows = ways->n_hows;
+		streams[i] = copy;
+		return true;
+	}
+	return false;
+}
+
 int profile_gnmi_extend(
 	struct profile *profile, const struct profile *base, struct arena *a, struct err *e)
 {
@@ -430,6 +481,11 @@ int profile_gnmi_extend(
 			return err_at(e, -EINVAL, profile->file, g->inherited.lines[i], 0,
 				"read '%s', expected a stream of the profile this one extends",
 				g->inherited.names[i]);
+	for (size_t i = 0; i < g->n_ways; i++)
+		if (!ways_take(streams, n, &g->ways[i], a))
+			return err_at(e, -EINVAL, profile->file, g->ways[i].line, 0,
+				"read '%s', expected a stream of the profile this one extends",
+				g->ways[i].name);
 	for (size_t i = 0; i < g->n_streams; i++)
 		streams[n++] = g->streams[i];
 	g->streams = streams;

@@ -9,6 +9,7 @@
  *     extends: openconfig                # the streams of that profile come first; one of the
  *                                        # same name here replaces it
  *     without: [qos]                     # streams of it that are not used
+ *     ways: { lldp: [stream, once] }     # "how" and "fallback" of its streams here
  *     evidence: document                 # how its streams are known, and how those of the
  *     inherited: { counters: recorded }  # extended profile are: profile_evidence.h; also of a
  *                                        # stream and of a leaf
@@ -24,7 +25,8 @@
  *                                        # a's b
  *         cadence: fast                  # slow: names and configuration, before the fast ones
  *                                        # and every slow_interval
- *         how: stream                    # stream once poll get
+ *         how: stream                    # stream once poll get; a slow stream in the way "stream"
+ *                                        # is one first round, every slow_interval
  *         fallback: [once]               # what else, in this order, when that is not served or
  *                                        # goes stale; default none
  *         subscribe:
@@ -37,21 +39,24 @@
  *
  * A path in "values" is a pattern of what comes back. In names and in values of keys, * stands for
  * anything and {word} for a part of the place: {port}, {alias} (of a port), {priority}, {queue},
- * {group} (numbers, or ranges such as 3-4), {pool}, {name} (of an object, see "of").
+ * {group} (numbers, or ranges such as 3-4), {pool}, {name} (of an object, see "of"), {lane} (of a
+ * transceiver). Leaves with the same path are all read: drops by RED are also drops.
  *
- * A leaf has one of: "metric", "attribute" (port_alias, boot_time, sysname; LLDP: chassis of the
- * device, and neighbor_sysname, neighbor_chassis, neighbor_port, neighbor_descr, and the kinds of
- * ids neighbor_chassis_kind, neighbor_port_kind, by "words" or as numbers; neighbor_sysdesc, its
- * system description; neighbor_capabilities, the enabled ones as "28 00" or in words;
- * neighbor_bridge, neighbor_router, neighbor_station, one capability each, true where it is
- * enabled; all of the neighbour {name} on {port}), or "refers: KIND" (its value is the name of an
- * object of that kind, which holds for this place). Leaves "of: KIND" are about the object {name},
- * and hold for all places that refer to it. Further: unit and divide (as in SNMP), words { UP: 1,
- * DOWN: 0 } with otherwise (for all other words), suffix (text behind the number), list: priorities
- * ("3,4": 1 for these, 0 for the others), ignore [numbers that mean "not there"], fallback (only
- * where no other leaf gave the metric of this thing), window (of a watermark), priority (constant),
- * unread [words that mean that there is no value: "N/A"]. Leaves that name one metric of one thing
- * are added up, or the least or the most of them counts (fold: min, max).
+ * A leaf has one of: "metric", "attribute" (port_alias, port_lanes, boot_time, sysname; LLDP:
+ * chassis of the device, and neighbor_sysname, neighbor_chassis, neighbor_port, neighbor_descr, and
+ * the kinds of ids neighbor_chassis_kind, neighbor_port_kind, by "words" or as numbers;
+ * neighbor_sysdesc, its system description; neighbor_capabilities, the enabled ones as "28 00" or
+ * in words; neighbor_bridge, neighbor_router, neighbor_station, one capability each, true where it
+ * is enabled; all of the neighbour {name} on {port}), or "refers: KIND" (its value is the name of
+ * an object of that kind, which holds for this place). Leaves "of: KIND" are about the object
+ * {name}, and hold for all places that refer to it; where several ports share it, a leaf with
+ * {lane} counts for the ports whose port_lanes have that lane, and one with "alone: true" for none
+ * of them. Further: unit and divide (as in SNMP), words { UP: 1, DOWN: 0 } with otherwise (for all
+ * other words), suffix (text behind the number), list: priorities ("3,4": 1 for these, 0 for the
+ * others), ignore [numbers that mean "not there"], fallback (only where no other leaf gave the
+ * metric of this thing), window (of a watermark), priority (constant), unread [words that mean that
+ * there is no value: "N/A"]. Leaves that name one metric of one thing are added up, or the least or
+ * the most of them counts (fold: min, max).
  */
 #ifndef RW_CONFIG_PROFILE_GNMI_H
 #define RW_CONFIG_PROFILE_GNMI_H
@@ -74,6 +79,7 @@ const char *profile_gnmi_how_name(enum profile_gnmi_how how); /* "stream" */
 enum profile_gnmi_attribute {
 	GNMI_ATTRIBUTE_NONE,
 	GNMI_ATTRIBUTE_PORT_ALIAS,
+	GNMI_ATTRIBUTE_PORT_LANES,
 	GNMI_ATTRIBUTE_BOOT_TIME,
 	GNMI_ATTRIBUTE_SYSNAME,
 	GNMI_ATTRIBUTE_CHASSIS,
@@ -117,6 +123,7 @@ struct profile_gnmi_value {
 	const char *suffix; /* NULL */
 	bool priorities; /* a list of priorities */
 	bool fallback;
+	bool alone; /* only of an object that one port alone refers to */
 	enum profile_fold fold;
 	uint64_t ignore[PROFILE_GNMI_IGNORE_MAX];
 	size_t n_ignore;
@@ -162,6 +169,9 @@ struct profile_gnmi {
 	int extends_line; /* NULL */
 	const char **without;
 	size_t n_without;
+	/* of inherited streams: .name, .hows, .n_hows and .line alone */
+	struct profile_gnmi_stream *ways;
+	size_t n_ways;
 };
 
 #endif

@@ -282,7 +282,8 @@ enum profile_part reader_part(const char *word)
 	return PART_OTHER;
 }
 
-enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *node, int metric)
+static enum profile_fold fold_read(
+	struct reader *reader, const struct yaml_node *node, bool is_allowed)
 {
 	static const char *const words[] = {[FOLD_MIN] = "min", [FOLD_MAX] = "max"};
 	const struct yaml_node *fold = reader_value(node, "fold");
@@ -292,10 +293,22 @@ enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *nod
 	for (size_t i = FOLD_MIN; i < rw_countof(words); i++)
 		if (fold->kind == YAML_TEXT && strcmp(fold->text, words[i]) == 0)
 			ret = (enum profile_fold)i;
-	if (ret == FOLD_SUM || metric < 0 || metric_info((unsigned)metric)->type != TYPE_F64)
+	if (ret == FOLD_SUM || !is_allowed)
 		reader_wrong_node(reader, fold,
 			"min or max, of a metric that is no counter and no whole number");
 	return ret;
+}
+
+enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *node, int metric)
+{
+	return fold_read(
+		reader, node, metric >= 0 && metric_info((unsigned)metric)->type == TYPE_F64);
+}
+
+enum profile_fold reader_fold_whole(struct reader *reader, const struct yaml_node *node, int metric)
+{
+	return fold_read(
+		reader, node, metric >= 0 && metric_info((unsigned)metric)->kind != METRIC_COUNTER);
 }
 
 /* column_sensor - the columns beside the value (RFC 3433 section 2): entPhySensorType 1, Scale 2,

@@ -82,6 +82,9 @@ void reader_scale(struct reader *reader, const struct yaml_node *map,
 /* reader_fold - the key "fold", of a metric (-1: none) that is neither a counter nor a whole
  * number; FOLD_SUM when it is not there. */
 enum profile_fold reader_fold(struct reader *reader, const struct yaml_node *node, int metric);
+/* reader_fold_whole - the same, of whole numbers too. */
+enum profile_fold reader_fold_whole(
+	struct reader *reader, const struct yaml_node *node, int metric);
 
 /* reader_evidence - the key "evidence" of @map; @otherwise when it is not there.
  * reader_inherited - the key "inherited" of @map; empty when it is not there. */

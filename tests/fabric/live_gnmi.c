@@ -372,7 +372,8 @@ static int cumulus_values(const struct live_switch *s, const char *target, const
 	return values(s, CL, path, emit, ctx);
 }
 
-/* Ports of both are IANA's 9339, which NVUE has too (2.3). NVUE: Capabilities and Subscribe only.
+/* Ports of both are IANA's 9339, which NVUE has too (2.3). NVUE: Capabilities and Subscribe in the
+ * mode STREAM only.
  */
 static const unsigned proto_only[] = {2};
 static const char *const openconfig_models[] = {"openconfig-interfaces", "openconfig-if-ethernet",
@@ -386,6 +387,7 @@ const struct live_gnmi_face live_gnmi_openconfig = {.port = 9339,
 const struct live_gnmi_face live_gnmi_cumulus = {.profile = "cumulus",
 	.port = 9339,
 	.no_get = true,
+	.stream_only = true,
 	.models = openconfig_models,
 	.n_models = rw_countof(openconfig_models),
 	.encodings = proto_only,

@@ -21,7 +21,7 @@ struct live_gnmi_face {
 	const char *profile; /* for the agent's configuration; NULL: found by the models */
 	uint16_t port; /* where its servers listen */
 	bool sonic; /* the server's habits */
-	bool no_get;
+	bool no_get, stream_only;
 	const char *const *models;
 	size_t n_models;
 	/* offered; the values are of the first one, whichever is asked for */

@@ -36,6 +36,8 @@ int live_gnmi_start(struct live_node *n, struct err *e)
 		.models = face->models,
 		.n_models = face->n_models,
 		.no_get = face->no_get,
+		.no_once = face->stream_only,
+		.no_poll = face->stream_only,
 		.strict_encodings = face->n_encodings == 1,
 		.sonic = face->sonic,
 		.values = node_values,

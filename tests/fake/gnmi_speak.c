@@ -110,6 +110,8 @@ static Gnmi__Path *path_of(struct arena *a, const char *text)
 		Gnmi__PathElem *e = arena_new_of(a, Gnmi__PathElem);
 		gnmi__path_elem__init(e);
 		e->name = arena_strndup(a, elems[i].name, elems[i].name_n);
+		if (strcmp(e->name, "+") == 0)
+			e->name = "";
 		e->key = arena_array(a, Gnmi__PathElem__KeyEntry *, elems[i].n_keys + 1);
 		for (size_t k = 0; k < elems[i].n_keys; k++) {
 			Gnmi__PathElem__KeyEntry *key = arena_new_of(a, Gnmi__PathElem__KeyEntry);

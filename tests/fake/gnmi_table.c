@@ -11,7 +11,7 @@
 #include "proto/gnmi_path.h"
 
 struct row {
-	const char *target, *path, *text;
+	const char *target, *path, *sent, *text;
 	enum speak_kind kind;
 	struct gnmi_elem *elems;
 	size_t n;
@@ -41,7 +41,12 @@ static bool row_read(struct gnmi_table *t, char *line)
 	if (r.kind == SPEAK_KINDS)
 		return false;
 	r.target = strcmp(field[0], "-") == 0 ? "" : field[0];
-	r.path = field[1];
+	r.path = r.sent = field[1];
+	char *as = strchr(field[1], '>');
+	if (as) {
+		*as = '\0';
+		r.sent = as + 1;
+	}
 	r.text = field[3];
 	if (gnmi_path_parse(r.path, strlen(r.path), t->arena, &r.elems, &r.n, NULL) < 0)
 		return false;
@@ -150,7 +155,7 @@ int gnmi_table_values(void *arg, const char *target, const char *origin, const c
 			fits = elem_fits(a, &want[k], &r->elems[k]);
 		if (!fits)
 			continue;
-		emit(ctx, &(struct speak_value){r->path, r->kind, with_round(a, r->text, round)});
+		emit(ctx, &(struct speak_value){r->sent, r->kind, with_round(a, r->text, round)});
 		n++;
 	}
 	return n ? n : -ENOENT;

@@ -5,6 +5,10 @@
  *   target  path  kind  value          target "-" = none; kind: string int uint bool double json
  * json_ietf ascii
  *
+ * An element "+" is sent without a name: the keys of the one before it, as Junos writes them.
+ *
+ * "PATH>SENT" is found by a request for PATH and sent as SENT: Junos' own sensors answer so.
+ *
  * $(BASE) or $(BASE,STEP) in a value stands for BASE + STEP x round: counters that move by
  * themselves, the same in every run. A request is answered with the values of its target that are
  * written as the request is; where there are none, with those whose path it is a prefix of (element

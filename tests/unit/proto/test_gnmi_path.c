@@ -124,6 +124,25 @@ static void test_refused_names(void **state)
 	}
 }
 
+static void test_keys_without_name(void **state)
+{
+	struct gnmi_path p;
+	struct gnmi_key name = {"m:name", "xe-0/0/0:0", 6, 10}, queue = {"queue", "3", 5, 1};
+	gnmi_path_init(&p);
+	/* a list and its keys as two elements */
+	assert_true(gnmi_path_add(&p, "qmon-sw", 7, NULL, 0, false));
+	assert_true(gnmi_path_add(&p, "", 0, &name, 1, false));
+	assert_string_equal(gnmi_path_text(&p), "/qmon-sw[name=xe-0/0/0:0]");
+	assert_int_equal(p.elems, 1);
+	/* where that has keys already, and at the root */
+	assert_true(gnmi_path_add(&p, "", 0, &queue, 1, false));
+	assert_string_equal(gnmi_path_text(&p), "/qmon-sw[name=xe-0/0/0:0]/#[queue=3]");
+	assert_int_equal(p.elems, 2);
+	gnmi_path_init(&p);
+	assert_true(gnmi_path_add(&p, "", 0, &queue, 1, false));
+	assert_string_equal(gnmi_path_text(&p), "/#[queue=3]");
+}
+
 static void test_limits(void **state)
 {
 	static const char letters[GNMI_PATH_KEYS_MAX + 1] = "abcdefghijklmnopq";
@@ -165,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_refused_names),
+		cmocka_unit_test(test_keys_without_name),
 		cmocka_unit_test(test_limits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
