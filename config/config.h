@@ -174,6 +174,16 @@ struct config_file {
 	int line, col;
 };
 
+/* A file in which the scheduler says what runs where. */
+struct config_job_file {
+	const char *path;
+	int format; /* enum job_format of agent/jobs: auto, slurm, kubernetes */
+	int64_t max_age_ns; /* an older file says nothing */
+	uint32_t min_hosts; /* jobs on fewer are left out */
+	uint32_t gpus_per_host; /* where the scheduler does not say; 0 = such jobs are left out */
+	int line;
+};
+
 struct config_tree;
 
 struct config {
@@ -190,6 +200,8 @@ struct config {
 	/* receivers: .name, .allow, .interval_ns and .push are used */
 	struct config_capture *pushes;
 	size_t n_pushes;
+	struct config_job_file *job_files;
+	size_t n_job_files;
 	struct {
 		int64_t interval_ns, slow_interval_ns, timeout_ns;
 		const char *profile;
@@ -325,6 +337,21 @@ struct topology_device config_fabric_ports(
 /* config_discovered - the links of @config that were discovered, copied into @a. Returns how many.
  */
 size_t config_discovered(const struct config *config, struct arena *a, struct config_link **ret);
+
+/* A job that a file of the scheduler tells (job_files). */
+struct config_job {
+	const char *name, *user; /* .user: NULL = not told */
+	const char *hosts; /* names with commas between them */
+	uint64_t gpus;
+};
+/* config_with_jobs - the same configuration with @jobs in the place of those that the scheduler
+ * told before; a job whose name is declared, or was in @jobs before, is left out. @config is not
+ * changed, and the result does not need it. 0 or -EINVAL. */
+int config_with_jobs(const struct config *config, const struct config_job *jobs, size_t n,
+	struct config **ret, struct err_list *errors);
+/* config_scheduled - the jobs of @config that the scheduler told, copied into @a. Returns how many.
+ */
+size_t config_scheduled(const struct config *config, struct arena *a, struct config_job **ret);
 
 /* config_print - the effective configuration as YAML that config_load accepts again; secrets appear
  * as their reference only. */

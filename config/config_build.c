@@ -193,6 +193,25 @@ static void build_capture_keys(struct build *build, const struct tree_capture *t
 			"allow has no effect without 'listen'");
 }
 
+static void build_job_files(struct build *build)
+{
+	struct config *c = build->c;
+	const struct tree_list *trees = &c->tree->job_files;
+	struct smap *seen = smap_new();
+	c->job_files = arena_array(c->arena, struct config_job_file, trees->n);
+	for (size_t i = 0; i < trees->n; i++) {
+		const struct tree_job_file *tree = trees->v[i];
+		build_already_given(build, seen, tree->node, "job file", tree->path);
+		c->job_files[c->n_job_files++] = (struct config_job_file){.path = tree->path,
+			.format = tree->format,
+			.max_age_ns = tree->max_age_ns,
+			.min_hosts = (uint32_t)tree->min_hosts,
+			.gpus_per_host = (uint32_t)tree->gpus_per_host,
+			.line = tree->node->line};
+	}
+	smap_free(seen);
+}
+
 static void build_captures(struct build *build)
 {
 	static const char *const directions[] = {"in", "out", "both"};
@@ -364,6 +383,7 @@ void build_config(struct build *build)
 	build_devices(build);
 	build_captures(build);
 	build_pushes(build);
+	build_job_files(build);
 	build_traps(build);
 	build_alerts(build);
 }

@@ -1,4 +1,5 @@
-/* config_discover - a configuration whose "links: discover" is replaced by the discovered links. */
+/* config_discover - a configuration with what was found out beside the file: links that LLDP
+ * reports, and jobs that the scheduler tells. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,24 @@ static const char *copy_text(struct arena *a, const char *text) /* NULL stays NU
 	return arena_strdup(a, text);
 }
 
+/* @config with @tree for its own: written as text and read again, which checks all of it. */
+static int config_again(const struct config *config, struct config_tree *tree, struct config **ret,
+	struct err_list *errors)
+{
+	struct config copy = *config;
+	copy.tree = tree;
+	rw_cleanup(freep) char *text = config_text(&copy);
+	/* Not CONFIG_FULL: what a whole configuration needs was checked when @config was read. */
+	int rc = config_parse(text, strlen(text), config->path, CONFIG_CASE, config->tables,
+		config->n_tables, ret, errors);
+	if (rc == 0) { /* what may have been changed since @config was read */
+		(*ret)->store.path = copy_text((*ret)->arena, config->store.path);
+		(*ret)->socket_path = copy_text((*ret)->arena, config->socket_path);
+		(*ret)->defaults.interval_ns = config->defaults.interval_ns;
+	}
+	return rc;
+}
+
 int config_with_links(const struct config *config, const struct config_link *links, size_t n,
 	struct config **ret, struct err_list *errors)
 {
@@ -111,7 +130,6 @@ int config_with_links(const struct config *config, const struct config_link *lin
 	const struct tree_list *was = &config->tree->links;
 	struct smap *used = smap_new();
 	struct config_tree tree = *config->tree;
-	struct config copy = *config;
 
 	tree.links = (struct tree_list){.v = arena_array(a, void *, was->n + n + 1)};
 	for (size_t i = 0; i < was->n; i++) {
@@ -135,15 +153,55 @@ int config_with_links(const struct config *config, const struct config_link *lin
 	}
 	smap_free(used);
 	tree.discover = tree.links.n == 0;
-	copy.tree = &tree;
-	rw_cleanup(freep) char *text = config_text(&copy);
-	/* Not CONFIG_FULL: what a whole configuration needs was checked when @config was read. */
-	int rc = config_parse(text, strlen(text), config->path, CONFIG_CASE, config->tables,
-		config->n_tables, ret, errors);
-	if (rc == 0) { /* what may have been changed since @config was read */
-		(*ret)->store.path = copy_text((*ret)->arena, config->store.path);
-		(*ret)->socket_path = copy_text((*ret)->arena, config->socket_path);
-		(*ret)->defaults.interval_ns = config->defaults.interval_ns;
+	return config_again(config, &tree, ret, errors);
+}
+
+/* ---- jobs ---------------------------------------------------------------- */
+
+size_t config_scheduled(const struct config *config, struct arena *a, struct config_job **ret)
+{
+	const struct tree_list *trees = &config->tree->jobs;
+	size_t n = 0;
+	*ret = arena_array(a, struct config_job, trees->n + 1);
+	for (size_t i = 0; i < trees->n; i++) {
+		const struct tree_job *tree = trees->v[i];
+		if (tree->source == JOB_SCHEDULER)
+			(*ret)[n++] = (struct config_job){.name = arena_strdup(a, tree->name),
+				.user = copy_text(a, tree->user),
+				.hosts = arena_strdup(a, tree->hosts),
+				.gpus = (uint64_t)tree->gpus};
 	}
-	return rc;
+	return n;
+}
+
+int config_with_jobs(const struct config *config, const struct config_job *jobs, size_t n,
+	struct config **ret, struct err_list *errors)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	const struct tree_list *was = &config->tree->jobs;
+	struct smap *used = smap_new();
+	struct config_tree tree = *config->tree;
+	tree.jobs = (struct tree_list){.v = arena_array(a, void *, was->n + n + 1)};
+	for (size_t i = 0; i < was->n; i++) {
+		struct tree_job *job = was->v[i];
+		if (job->source == JOB_SCHEDULER)
+			continue;
+		tree.jobs.v[tree.jobs.n++] = job;
+		smap_put(used, job->name, strlen(job->name), 1);
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint64_t seen;
+		if (smap_get(used, jobs[i].name, strlen(jobs[i].name), &seen))
+			continue;
+		smap_put(used, jobs[i].name, strlen(jobs[i].name), 1);
+		struct tree_job *job = arena_new_of(a, struct tree_job);
+		*job = (struct tree_job){.name = jobs[i].name,
+			.user = jobs[i].user,
+			.hosts = jobs[i].hosts,
+			.gpus = (int64_t)jobs[i].gpus,
+			.source = JOB_SCHEDULER};
+		tree.jobs.v[tree.jobs.n++] = job;
+	}
+	smap_free(used);
+	return config_again(config, &tree, ret, errors);
 }

@@ -186,10 +186,14 @@ static void fabric_build_jobs(struct build *build)
 	for (size_t i = 0; i < trees->n; i++) {
 		const struct tree_job *tree = trees->v[i];
 		build_already_given(build, seen, tree->node, "job", tree->name);
-		fabric->jobs[fabric->n_jobs++] = (struct fabric_job){.name = tree->name,
+		struct fabric_job *job = &fabric->jobs[fabric->n_jobs++];
+		*job = (struct fabric_job){.name = tree->name,
+			.user = tree->user,
 			.gpus = (uint64_t)tree->gpus,
 			.hosts = tree->hosts,
+			.scheduled = tree->source == JOB_SCHEDULER,
 			.step_ns = tree->step_ns};
+		fabric_job_split(job, c->arena);
 	}
 	smap_free(seen);
 }

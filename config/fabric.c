@@ -102,6 +102,56 @@ const struct fabric_group *fabric_group(const struct fabric_device *device, cons
 	return NULL;
 }
 
+static int fabric_by_name(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+bool fabric_job_has(const struct fabric_job *job, const char *host)
+{
+	if (bsearch(&host, job->names, job->n_names, sizeof(*job->names), fabric_by_name))
+		return true;
+	for (size_t i = 0; i < job->n_globs; i++)
+		if (str_glob(job->globs[i], host))
+			return true;
+	return false;
+}
+
+const struct fabric_job *fabric_job_of(const struct fabric *fabric, const char *host)
+{
+	for (size_t i = 0; i < fabric->n_jobs; i++)
+		if (fabric_job_has(&fabric->jobs[i], host))
+			return &fabric->jobs[i];
+	return NULL;
+}
+
+bool fabric_outside_jobs(const struct fabric *fabric, const char *host)
+{
+	bool declared = false;
+	for (size_t i = 0; i < fabric->n_jobs; i++)
+		declared |= !fabric->jobs[i].scheduled;
+	return declared && !fabric_job_of(fabric, host);
+}
+
+void fabric_job_split(struct fabric_job *job, struct arena *a)
+{
+	size_t n = 1;
+	for (const char *at = job->hosts; *at; at++)
+		n += *at == ',';
+	job->names = arena_array(a, const char *, n);
+	job->globs = arena_array(a, const char *, n);
+	for (const char *at = job->hosts; *at;) {
+		const size_t length = strcspn(at, ",");
+		const char *name = arena_strndup(a, at, length);
+		if (strpbrk(name, "*?["))
+			job->globs[job->n_globs++] = name;
+		else
+			job->names[job->n_names++] = name;
+		at += length + (at[length] == ',');
+	}
+	qsort(job->names, job->n_names, sizeof(*job->names), fabric_by_name);
+}
+
 uint64_t fabric_gpus(const struct fabric *fabric)
 {
 	uint64_t n = 0;
@@ -114,7 +164,7 @@ uint64_t fabric_host_gpus(const struct fabric *fabric, const char *host)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < fabric->n_jobs; i++)
-		if (str_glob(fabric->jobs[i].hosts, host))
+		if (fabric_job_has(&fabric->jobs[i], host))
 			n += fabric->jobs[i].gpus;
 	return n;
 }

@@ -95,8 +95,14 @@ struct fabric_device {
 
 struct fabric_job {
 	const char *name;
+	const char *user; /* NULL: not known */
 	uint64_t gpus;
-	const char *hosts; /* glob */
+	const char *hosts; /* as configured: names and globs with commas between them */
+	const char **names; /* of .hosts, those without a wildcard; sorted (strcmp) */
+	size_t n_names;
+	const char **globs; /* the others */
+	size_t n_globs;
+	bool scheduled; /* a file of the scheduler says that it runs */
 	/* length of a healthy step, as declared; 0 = unknown: losses are shares only then */
 	int64_t step_ns;
 };
@@ -146,6 +152,16 @@ const struct fabric_device *fabric_device(const struct fabric *fabric, const cha
 /* native name or alias */
 const struct fabric_port *fabric_port(const struct fabric_device *device, const char *name);
 const struct fabric_group *fabric_group(const struct fabric_device *device, const char *id);
+/* fabric_job_has - does @job run on @host? */
+bool fabric_job_has(const struct fabric_job *job, const char *host);
+/* fabric_job_of - the first job that runs on @host, NULL = none. */
+const struct fabric_job *fabric_job_of(const struct fabric *fabric, const char *host);
+/*
+ * fabric_outside_jobs - do the jobs that people declared leave @host out (storage, management)? Not
+ * known, so false, without such jobs: a host of which the scheduler says nothing is idle, or runs
+ * something small.
+ */
+bool fabric_outside_jobs(const struct fabric *fabric, const char *host);
 uint64_t fabric_gpus(const struct fabric *fabric); /* all jobs */
 /* of the jobs whose glob matches, 0 = none */
 uint64_t fabric_host_gpus(const struct fabric *fabric, const char *host);

@@ -20,6 +20,8 @@ static const char *const privs[] = {"none", "des", "aes128", "aes192", "aes256",
 static const char *const roles[] = {"leaf", "spine", "superspine", "other", NULL};
 static const char *const directions[] = {"in", "out", "both", NULL};
 static const char *const link_sources[] = {"declared", "discovered", NULL};
+static const char *const job_sources[] = {"declared", "scheduler", NULL};
+static const char *const job_formats[] = {"auto", "slurm", "kubernetes", NULL};
 
 /* ---- sections, inner ones first ------------------------------------------ */
 
@@ -364,13 +366,37 @@ static const struct field job_rows[] = {
 	VALUE(tree_job, gpus, "gpus", OPT_INT, NULL, "1", "10000000", "GPUs it runs on.",
 		.flags = FIELD_REQUIRED),
 	VALUE(tree_job, hosts, "hosts", OPT_STRING, "*", NULL, NULL,
-		"Names of its hosts, with * and ?.", .check = schema_check_text),
+		"Names of its hosts, with * and ?; several with commas: "
+		"\"node-001,node-002,gpu-*\".",
+		.check = schema_check_hosts),
+	TEXT(tree_job, user, "user", "Who runs it.", .check = schema_check_text),
+	CHOICE(tree_job, source, "source", job_sources, NULL,
+		"Where the job comes from: written by a person, or read from a file of the "
+		"scheduler (job_files) and then kept by the agent."),
 	VALUE(tree_job, step_ns, "step", OPT_DURATION, "0s", "0s", "1h",
 		"How long a step takes when all is well; with it losses are also shown as time per "
 		"step, not only as shares. "
 		"0s = not known."),
 };
 TABLE(job_section, tree_job, job_rows, "What runs where, for cost and blame.");
+
+static const struct field job_file_rows[] = {
+	TEXT(tree_job_file, path, "path",
+		"The file: what squeue --json or kubectl get pods -A -o json printed. Write it to "
+		"another name and rename it, so that it is never half there.",
+		.flags = FIELD_REQUIRED, .check = schema_check_text),
+	CHOICE(tree_job_file, format, "format", job_formats, "auto",
+		"Who wrote it; auto = seen from what it holds."),
+	VALUE(tree_job_file, max_age_ns, "max_age", OPT_DURATION, "10m", "10s", "30d",
+		"An older file says nothing: its jobs are no longer named, and doctor warns."),
+	VALUE(tree_job_file, min_hosts, "min_hosts", OPT_INT, "2", "1", "100000",
+		"Jobs on fewer hosts are left out: a job on one host does not use the fabric."),
+	VALUE(tree_job_file, gpus_per_host, "gpus_per_host", OPT_INT, "0", "0", "1024",
+		"GPUs of a host, for jobs of which the scheduler does not say how many they have; "
+		"0 = such jobs are left out."),
+};
+TABLE(job_file_section, tree_job_file, job_file_rows,
+	"Files in which the scheduler says what runs where.");
 
 static const struct field cost_rows[] = {
 	VALUE(tree_cost, usd_per_gpu_hour, "usd_per_gpu_hour", OPT_DOUBLE, NULL, "0", "100000",
@@ -552,6 +578,7 @@ static const struct field root_rows[] = {
 	SECTIONS(FIELD_SECTIONS, config_tree, captures, "capture", capture_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, pushes, "push", push_section),
 	SECTIONS(FIELD_SECTIONS, config_tree, jobs, "jobs", job_section),
+	SECTIONS(FIELD_SECTIONS, config_tree, job_files, "job_files", job_file_section),
 	SECTION(config_tree, cost, "cost", cost_section),
 	{.kind = FIELD_MODULES,
 		.option = {.name = "analyzers", .doc = "Options of the analyzers, by name."}},

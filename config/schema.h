@@ -206,8 +206,16 @@ struct tree_push {
 };
 struct tree_job {
 	TREE_NODE;
-	const char *name, *hosts;
+	const char *name, *hosts, *user;
 	int64_t gpus, step_ns;
+	int source; /* enum job_source; -1 = declared */
+};
+enum job_source { JOB_DECLARED, JOB_SCHEDULER };
+struct tree_job_file {
+	TREE_NODE;
+	const char *path;
+	int format; /* enum job_format */
+	int64_t max_age_ns, min_hosts, gpus_per_host;
 };
 struct tree_cost {
 	TREE_NODE;
@@ -292,7 +300,7 @@ struct config_tree { /* the root */
 	const char *fabric, *socket, *user, *profile_dir;
 	struct tree_store *store;
 	struct tree_list credentials, devices, links, groups, lags, thresholds, captures, pushes,
-		jobs;
+		jobs, job_files;
 	bool discover;
 	struct tree_defaults *defaults;
 	struct tree_lossless *lossless;

@@ -55,6 +55,29 @@ int schema_check_text(const char *text, struct err *e)
 	return 0;
 }
 
+int schema_check_hosts(const char *text, struct err *e)
+{
+	if (!*text)
+		return err_set(e, -EINVAL, "an empty text; expected names of hosts");
+	if (!text_is_clean(text))
+		return err_set(e, -EINVAL,
+			"a text with a control character or an override of text direction; "
+			"expected one line of plain text");
+	for (const char *at = text; *at;) {
+		const size_t n = strcspn(at, ",");
+		if (n == 0 || n > 255)
+			return err_set(e, -EINVAL,
+				"a list with a name of %zu characters at character %zu; expected "
+				"names of 1 to 255 characters with a comma between two of them",
+				n, (size_t)(at - text) + 1);
+		at += n + (at[n] == ',');
+		if (!*at && at[-1] == ',')
+			return err_set(e, -EINVAL,
+				"a list that ends with a comma; remove it, or add a name");
+	}
+	return 0;
+}
+
 int schema_check_address(const char *text, struct err *e)
 {
 	int r = schema_check_text(text, e);

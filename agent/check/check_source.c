@@ -97,7 +97,7 @@ static bool source_host_in_job(const struct check_source *source, const char *ho
 	const struct fabric *fabric = source->client->config->fabric;
 	for (size_t i = 0; host && i < fabric->n_jobs; i++)
 		if (str_glob(source->scope.job, fabric->jobs[i].name) &&
-			str_glob(fabric->jobs[i].hosts, host))
+			fabric_job_has(&fabric->jobs[i], host))
 			return true;
 	return false;
 }

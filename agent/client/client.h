@@ -27,6 +27,7 @@ struct globals { /* may stand before or after the command */
 	const char *db; /* --db, NULL */
 	enum report_format format;
 	bool format_given;
+	const char *other_format; /* one that only the command knows; NULL */
 	const char *since, *until, *around, *span; /* as given */
 	bool no_header, quiet;
 	enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } color;

@@ -149,16 +149,51 @@ int client_config_stored(struct client *client, struct err *e)
 	return 0;
 }
 
+/* *@config gives its place to @fresh where that was made. */
+static int recall_take(struct config **config, struct config *fresh, int rc,
+	const struct err_list *errors, struct err *e)
+{
+	if (rc < 0)
+		return first_of(errors, rc, e);
+	config_free(*config);
+	*config = fresh;
+	return 0;
+}
+
+static int recall_links(struct config **config, const struct config *stored, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct config_link *links;
+	struct config *fresh = NULL;
+	const size_t n = config_discovered(stored, a, &links);
+	if (n == 0 || !(*config)->fabric->discover)
+		return 0;
+	const int rc = config_with_links(*config, links, n, &fresh, &errors);
+	return recall_take(config, fresh, rc, &errors, e);
+}
+
+static int recall_jobs(struct config **config, const struct config *stored, struct err *e)
+{
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct config_job *jobs;
+	struct config *fresh = NULL;
+	const size_t n = config_scheduled(stored, a, &jobs);
+	if (n == 0 || (*config)->n_job_files == 0)
+		return 0;
+	const int rc = config_with_jobs(*config, jobs, n, &fresh, &errors);
+	return recall_take(config, fresh, rc, &errors, e);
+}
+
 int config_recall(struct config **config, struct history *history, int64_t at_ns, struct err *e)
 {
 	rw_cleanup(err_list_done) struct err_list errors = {0};
 	rw_cleanup(freep) char *yaml = NULL;
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
-	struct config *stored = NULL, *fresh = NULL;
-	struct config_link *links;
+	struct config *stored = NULL;
 	size_t n;
 
-	if (!(*config)->fabric->discover)
+	if (!(*config)->fabric->discover && (*config)->n_job_files == 0)
 		return 0;
 	const struct option_table *const *tables = module_tables(&n);
 	int r = history_fabric_at(history, at_ns, &yaml, e);
@@ -170,14 +205,9 @@ int config_recall(struct config **config, struct history *history, int64_t at_ns
 	if (config_parse(yaml, strlen(yaml), "configuration in the database", CONFIG_CASE, tables,
 		    n, &stored, &errors) < 0)
 		return 0;
-	n = config_discovered(stored, a, &links);
+	r = recall_links(config, stored, e);
+	if (r == 0)
+		r = recall_jobs(config, stored, e);
 	config_free(stored);
-	if (n == 0)
-		return 0;
-	r = config_with_links(*config, links, n, &fresh, &errors);
-	if (r < 0)
-		return first_of(&errors, r, e);
-	config_free(*config);
-	*config = fresh;
-	return 0;
+	return r;
 }

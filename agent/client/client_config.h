@@ -28,9 +28,9 @@ int client_config_read(struct client *client, const struct globals *globals, str
 int client_config_stored(struct client *client, struct err *e);
 
 /*
- * config_recall - where *@config asks for discovered links, the links that the database knew at
- * @at_ns are put in: *@config is replaced then. 0 (also when none are known), or negative errno
- * with @e filled.
+ * config_recall - where *@config asks for discovered links or for the jobs of a scheduler, those
+ * that the database knew at @at_ns are put in: *@config is replaced then. 0 (also when none are
+ * known), or negative errno with @e filled.
  */
 int config_recall(struct config **config, struct history *history, int64_t at_ns, struct err *e);
 

@@ -321,13 +321,9 @@ static int take_global(
 		break;
 	case G_DB: chosen->db = arg; break;
 	case G_FORMAT:
-		if (report_format_parse(arg, &chosen->format) < 0) {
-			usage_error(command,
-				"--format: unknown format '%.64s'; expected table, csv, json, "
-				"jsonl, html or md",
-				arg);
-			return -EINVAL;
-		}
+		chosen->other_format = NULL;
+		if (report_format_parse(arg, &chosen->format) < 0)
+			chosen->other_format = arg; /* judged when the command is known */
 		chosen->format_given = true;
 		break;
 	case G_SINCE: chosen->since = arg; break;
@@ -518,6 +514,12 @@ int cli_run(int argc, char **argv, const struct command *const *table)
 	a.argc = argc - optind;
 	a.argv = argv + optind;
 
+	if (g.other_format && !str_eq(g.other_format, c->other_format))
+		return usage_error(c,
+			"--format: unknown format '%.64s'; expected table, csv, json, jsonl, html "
+			"or md%s%s",
+			g.other_format, str_if(c->other_format, "; or for one of its words: "),
+			str_or(c->other_format, ""));
 	resolve_color(&g);
 	log_set_level(log_level_of(&g));
 	return cli_finish(c->run(&a));

@@ -66,6 +66,19 @@ static const struct view capture_view = {
 	.empty = "no captures",
 };
 
+static const struct column job_file_columns[] = {
+	{"file", "JOBS FROM", COL_TEXT, false},
+	{"jobs", "NAMED", COL_INT, true},
+	{"age_s", "AGE", COL_DURATION_S, true},
+	{"note", "NOT NAMED", COL_TEXT, false},
+};
+static const struct view job_file_view = {
+	.rows = "job_files",
+	.columns = job_file_columns,
+	.n_columns = rw_countof(job_file_columns),
+	.empty = "no files of a scheduler",
+};
+
 /* "   suspect 14", or "   suspect -" where it is not known. */
 static void cmd_doctor_put_count(FILE *out, const json_t *object, const char *key, const char *name)
 {
@@ -278,6 +291,10 @@ static void cmd_doctor_print_text(
 		fputc('\n', out);
 	}
 	doctor_put_coverage(out, json_object_get(doc, "coverage"));
+	if (json_array_size(json_object_get(doc, "job_files")) > 0) {
+		text_put_table(out, doc, &job_file_view, color, header);
+		fputc('\n', out);
+	}
 	doctor_put_quality(out, json_object_get(doc, "data_quality"));
 	doctor_put_traps(out, json_object_get(doc, "traps"));
 	doctor_put_store(out, json_object_get(doc, "store"));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/arena.h"
@@ -17,6 +18,7 @@
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
+#include "agent/jobs/slurm_topology.h"
 #include "agent/reports/topology_document.h"
 #include "collectors/gnmi/gnmi.h"
 #include "collectors/snmp/snmp.h"
@@ -27,7 +29,9 @@
 #define SPAN_NS (15 * 60 * NS_PER_S)
 
 static const struct command_option options[] = {
-	{"out", 0, "FILE", "discover: write to FILE (replaced as a whole) instead of stdout"},
+	{"out", 0, "FILE",
+		"discover, export: write to FILE (replaced as a whole) instead of stdout; export: "
+		"or both files into a directory"},
 	{"deadline", 0, "DURATION",
 		"discover: give devices that are still silent up after this long (default 60s)"},
 	{NULL, 0, NULL, NULL},
@@ -446,6 +450,69 @@ static int run_view(
 	return code;
 }
 
+/* ---- export --------------------------------------------------------------- */
+
+struct slurm_export {
+	const struct fabric *fabric;
+	enum slurm_file file;
+};
+
+static int cmd_topology_slurm(FILE *out, void *arg)
+{
+	const struct slurm_export *slurm = arg;
+	const int rc = slurm_topology_print(out, slurm->fabric, slurm->file);
+	if (rc == 0 && (fflush(out) != 0 || ferror(out)))
+		return -EIO;
+	return rc;
+}
+
+/* One file, named by its end; both into a directory. */
+static int cmd_topology_export_to(const struct fabric *fabric, const char *to, struct err *e)
+{
+	static const char *const names[] = {"topology.yaml", "topology.conf"};
+	struct stat st;
+	if (stat(to, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		struct slurm_export slurm = {fabric, SLURM_YAML};
+		if (strlen(to) > 5 && str_eq(to + strlen(to) - 5, ".conf"))
+			slurm.file = SLURM_CONF;
+		return file_write(to, cmd_topology_slurm, &slurm, e);
+	}
+	for (size_t k = 0; k < rw_countof(names); k++) {
+		rw_cleanup(str_done) struct str path = {0};
+		struct slurm_export slurm = {fabric, (enum slurm_file)k};
+		str_addf(&path, "%s/%s", to, names[k]);
+		const int rc = file_write(path.s, cmd_topology_slurm, &slurm, e);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int run_export(struct command_args *args)
+{
+	struct client client;
+	struct err e = {0};
+	const char *to = command_opt(&command_topology, args, "out");
+	if (!str_eq(args->g->other_format, "slurm"))
+		return usage_error(&command_topology, "export: expected --format slurm");
+	int rc = context_or_config(&client, args->g, &e);
+	if (rc < 0)
+		return cmd_topology_failed(rc, &e);
+	struct slurm_export slurm = {client.config->fabric, SLURM_YAML};
+	if (to)
+		rc = cmd_topology_export_to(client.config->fabric, to, &e);
+	else
+		rc = cmd_topology_slurm(stdout, &slurm);
+	client_done(&client);
+	if (rc == -ENODATA)
+		err_set(&e, rc,
+			"no link leads to a host: declare links to host:NAME, or let the agent "
+			"discover them");
+	if (rc < 0)
+		return cmd_topology_failed(rc, &e);
+	return EXIT_OK;
+}
+
 static int cmd_topology_run(struct command_args *args)
 {
 	const char *verb = "";
@@ -453,22 +520,28 @@ static int cmd_topology_run(struct command_args *args)
 		verb = args->argv[0];
 	if (args->argc > 1)
 		return usage_error(&command_topology, "one argument too many: '%s'", args->argv[1]);
+	if (args->g->other_format && !str_eq(verb, "export"))
+		return usage_error(
+			&command_topology, "--format slurm is for export: topology export");
 	if (str_eq(verb, "discover"))
 		return run_discover(args);
 	if (str_eq(verb, "show"))
 		return run_view(args, topology_show_json, &topology_show_view, false);
 	if (str_eq(verb, "check"))
 		return run_view(args, topology_check_json, &topology_check_view, true);
+	if (str_eq(verb, "export"))
+		return run_export(args);
 	return usage_error(&command_topology,
-		*verb ? "unknown '%s', expected discover, show or check"
-		      : "expected discover, show or check%s",
+		*verb ? "unknown '%s', expected discover, show, check or export"
+		      : "expected discover, show, check or export%s",
 		verb);
 }
 
 const struct command command_topology = {
 	.name = "topology",
-	.args = "discover|show|check",
-	.summary = "the fabric graph: discover links by LLDP, show it, check it",
+	.args = "discover|show|check|export",
+	.other_format = "slurm",
+	.summary = "the fabric graph: discover links by LLDP, show it, check it, export it",
 	.help = "discover asks every configured device once (SNMP: LLDP-MIB and IF-MIB) and prints "
 		"the configuration with the links it found, which "
 		"'config check' accepts. Links that the devices disagree about are printed as "
@@ -480,6 +553,11 @@ const struct command command_topology = {
 		"check audits it: oversubscription, ECMP width and missing members, speed, MTU and "
 		"PFC that differ across a link, LLDP against the declared "
 		"links, system names against configured names; each with a severity and a remedy.\n"
+		"export --format slurm writes the tree of switches for Slurm's topology/tree "
+		"plugin: "
+		"topology.yaml, or topology.conf with --out FILE.conf, or both with --out "
+		"DIRECTORY. Leaves that serve the same hosts become one switch, and so do "
+		"switches above the same leaves.\n"
 		"\n"
 		"Exit code: 0 done (check: nothing found), 1 failed (discover: no device answered; "
 		"check: there are findings), 2 bad usage or configuration.",

@@ -44,6 +44,8 @@ struct command {
 	/* NULL, or adds paragraphs to the help that are made from a table */
 	void (*topics)(struct str *out);
 	const struct command_option *options; /* ends with name NULL */
+	/* NULL, or a format beside the common ones that one of its words writes */
+	const char *other_format;
 	bool hidden; /* for other processes, not for people: in no list */
 	int usage_exit; /* what a usage error returns: 2, or 3 for checks */
 	int (*run)(struct command_args *args);

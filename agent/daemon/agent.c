@@ -21,6 +21,7 @@
 #include "agent/daemon/health.h"
 #include "agent/daemon/late_store.h"
 #include "agent/daemon/life.h"
+#include "agent/daemon/job_watch.h"
 #include "agent/daemon/links.h"
 #include "agent/daemon/name_release.h"
 #include "agent/daemon/memory_watch.h"
@@ -157,6 +158,7 @@ static void agent_record_health(struct agent *agent)
 	web_figures(agent, agent->health);
 	health_figure(agent->health, "process", "sandbox", "walls", "", agent_walls(agent));
 	sources_health(agent->sources, agent->health);
+	job_watch_health(agent, agent->health);
 	if (agent->config->traps) {
 		const struct trap_counters *counters = NULL;
 		if (agent->traps)
@@ -260,6 +262,7 @@ static int start_store(struct agent *agent, struct err *e)
 		return rc;
 	agent_rewind_store(agent);
 	links_open(agent);
+	job_watch_open(agent);
 	agent->ledger = ledger_new(agent->config->fabric, on_incident, agent);
 	agent->pipeline = pipeline_new(agent->config, agent->entities, agent->store, agent->ledger);
 	links_listen(agent);
@@ -438,6 +441,7 @@ static void agent_stop(struct agent *agent)
 	tune_agent_free(agent->tuning);
 	pipeline_free(agent->pipeline);
 	discovery_free(agent->discovery);
+	job_watch_free(agent->jobs);
 	ledger_free(agent->ledger);
 	health_free(agent->health);
 	memory_watch_free(agent->memory);

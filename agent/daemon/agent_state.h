@@ -26,6 +26,7 @@ struct agent {
 	struct tune_agent *tuning;
 	struct alert *alert;
 	struct discovery *discovery;
+	struct job_watch *jobs;
 	struct sources *sources;
 	struct control *control; /* NULL = no socket */
 	struct web_child *web; /* NULL = nothing was ever served */

@@ -14,6 +14,7 @@
 #include "agent/daemon/agent_state.h"
 #include "agent/daemon/discovery.h"
 #include "agent/daemon/life.h"
+#include "agent/daemon/job_watch.h"
 #include "agent/daemon/links.h"
 #include "agent/daemon/sandbox_config.h"
 #include "agent/daemon/pipeline.h"
@@ -143,7 +144,11 @@ void agent_reload(struct agent *agent)
 	struct config *linked = links_into(agent, fresh);
 	if (linked != fresh)
 		config_free(fresh);
-	agent_adopt(agent, linked, &changes);
+	struct config *employed = job_watch_into(agent, linked);
+	if (employed != linked)
+		config_free(linked);
+	agent_adopt(agent, employed, &changes);
+	job_watch_reload(agent);
 	discovery_reconsider(agent->discovery);
 	agent->reloads++;
 	agent->config_refused = (wall_t){0};
@@ -155,8 +160,11 @@ void agent_reload(struct agent *agent)
 
 void agent_discover(struct agent *agent)
 {
-	struct config *fresh = links_changed(agent);
 	struct source_changes changes = {0};
+	struct config *fresh = links_changed(agent);
+	if (fresh)
+		agent_adopt(agent, fresh, &changes);
+	fresh = job_watch_changed(agent);
 	if (fresh)
 		agent_adopt(agent, fresh, &changes);
 }

@@ -25,7 +25,8 @@ void agent_record_config(struct agent *agent);
 
 void agent_reload(struct agent *agent);
 
-/* agent_discover - adopt the links that discovery has settled on since the last call. */
+/* agent_discover - adopt the links that discovery has settled on since the last call, and the jobs
+ * that the scheduler has told since. */
 void agent_discover(struct agent *agent);
 
 #endif

@@ -224,7 +224,7 @@ static bool job_has_host(const struct fabric *fabric, const struct fabric_job *j
 			continue;
 		for (size_t p = 0; p < fabric->devices[k]->n_ports; p++) {
 			const char *host = fabric->devices[k]->ports[p]->host;
-			if (host && str_glob(job->hosts, host))
+			if (host && fabric_job_has(job, host))
 				return true;
 		}
 	}
@@ -251,10 +251,8 @@ static bool job_concerned(const struct fabric *fabric, const struct fabric_job *
 {
 	if (record->i.group && strncmp(record->i.group, JOB_PREFIX, strlen(JOB_PREFIX)) == 0)
 		return str_eq(record->i.group + strlen(JOB_PREFIX), job->name);
-	if (!job->hosts || !*job->hosts)
-		return true;
 	if (record->i.host)
-		return str_glob(job->hosts, record->i.host);
+		return fabric_job_has(job, record->i.host);
 	const struct fabric_device *d = NULL;
 	if (record->i.device)
 		d = fabric_device(fabric, record->i.device);

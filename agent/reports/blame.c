@@ -175,7 +175,7 @@ static json_t *jobs_json(const struct fabric *fabric, const struct entity_meant 
 {
 	json_t *a = json_array();
 	for (size_t k = 0; meant->host && k < fabric->n_jobs; k++)
-		if (str_glob(fabric->jobs[k].hosts, meant->host))
+		if (fabric_job_has(&fabric->jobs[k], meant->host))
 			json_array_append_new(a, json_string(fabric->jobs[k].name));
 	return a;
 }

@@ -71,10 +71,12 @@ static const struct fabric_port *counters_port(
 static const char *counters_job(const struct counters *counters, const char *host)
 {
 	const struct fabric *fabric = counters->fabric;
-	for (size_t i = 0; host && i < fabric->n_jobs; i++)
-		if (str_glob(fabric->jobs[i].hosts, host))
-			return fabric->jobs[i].name;
-	return NULL;
+	const struct fabric_job *job = NULL;
+	if (host)
+		job = fabric_job_of(fabric, host);
+	if (!job)
+		return NULL;
+	return job->name;
 }
 
 static bool counters_wants(const struct counters *counters, const struct entity *entity)

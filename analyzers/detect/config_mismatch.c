@@ -153,12 +153,9 @@ static bool config_mismatch_value_of(
 /* Hosts outside all jobs (storage, management) have their own settings. */
 static bool config_mismatch_compares(const struct fabric *fabric, const struct fabric_port *port)
 {
-	if (!port->host || !fabric->n_jobs)
-		return port->host || port->peer;
-	for (size_t i = 0; i < fabric->n_jobs; i++)
-		if (str_glob(fabric->jobs[i].hosts, port->host))
-			return true;
-	return false;
+	if (!port->host)
+		return port->peer;
+	return !fabric_outside_jobs(fabric, port->host);
 }
 
 static void config_mismatch_take_census(struct mismatch *mismatch)

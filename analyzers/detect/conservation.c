@@ -241,14 +241,6 @@ static void class_leaks(const struct conservation_in *in, struct finding_list *o
 
 /* ---- storage among RoCE -------------------------------------------------- */
 
-static bool conservation_in_some_job(const struct fabric *fabric, const char *host)
-{
-	for (size_t i = 0; i < fabric->n_jobs; i++)
-		if (str_glob(fabric->jobs[i].hosts, host))
-			return true;
-	return false;
-}
-
 static double lossless_load(const struct conservation_in *in, const struct port_seen *port)
 {
 	double octets = NAN;
@@ -277,7 +269,7 @@ static bool takes_most(const struct conservation_in *in, const struct port_seen 
 	const double own = lossless_load(in, port);
 	for (size_t i = 0; i < port->device->n_ports; i++) {
 		const struct port_seen *p = &port->device->ports[i];
-		if (p->port->host && conservation_in_some_job(in->o->fabric, p->port->host) &&
+		if (p->port->host && !fabric_outside_jobs(in->o->fabric, p->port->host) &&
 			!(lossless_load(in, p) < own))
 			return false;
 	}
@@ -321,7 +313,7 @@ struct storage { /* hosts of one leaf that belong to no job */
 
 static bool is_storage(const struct conservation_in *in, const struct port_seen *port)
 {
-	return port->port->host && !conservation_in_some_job(in->o->fabric, port->port->host);
+	return port->port->host && fabric_outside_jobs(in->o->fabric, port->port->host);
 }
 
 static bool storage_hurts(const struct conservation_in *in, const struct port_seen *port)

@@ -29,14 +29,6 @@ struct beside { /* the ports compared with */
 	double median; /* load of the busy ones */
 };
 
-static bool missing_rail_in_some_job(const struct fabric *fabric, const char *host)
-{
-	for (size_t i = 0; i < fabric->n_jobs; i++)
-		if (str_glob(fabric->jobs[i].hosts, host))
-			return true;
-	return false;
-}
-
 static void missing_rail_add(
 	struct beside *beside, double *loads, const struct link *link, double busy)
 {
@@ -82,7 +74,7 @@ static struct beside other_hosts(const struct link_test_in *in)
 	for (size_t i = 0; i < n; i++)
 		if (v[i].kind == LINK_HOST &&
 			!str_eq(v[i].near->port->host, in->link->near->port->host) &&
-			(!f->n_jobs || missing_rail_in_some_job(f, v[i].near->port->host)))
+			(!f->n_jobs || fabric_job_of(f, v[i].near->port->host)))
 			missing_rail_add(&b, loads, &v[i], in->o->busy);
 	return missing_rail_done(b, loads);
 }
@@ -141,7 +133,10 @@ static bool missing_rail_applies(const struct link_test_in *in, bool down, doubl
 	const struct fabric *f = in->in->fabric;
 	if (in->link->kind != LINK_HOST || (!down && isnan(load)))
 		return false;
-	return !f->n_jobs || missing_rail_in_some_job(f, in->link->near->port->host);
+	/* a host without a job is silent, but its links are up */
+	if (down)
+		return !fabric_outside_jobs(f, in->link->near->port->host);
+	return !f->n_jobs || fabric_job_of(f, in->link->near->port->host);
 }
 
 static double missing_rail_confidence(

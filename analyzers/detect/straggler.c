@@ -116,7 +116,7 @@ static size_t hosts_of(
 	for (size_t i = 0; i < observed->n_fabric_ports; i++) {
 		const struct port_seen *p = &observed->ports[i];
 		const char *name = p->port->host;
-		if (!name || (job && job->hosts && *job->hosts && !str_glob(job->hosts, name)))
+		if (!name || (job && !fabric_job_has(job, name)))
 			continue;
 		struct job_host *h = host_of(index, host, &n, name);
 		h->ports++;

@@ -52,8 +52,7 @@ static bool rhythm_belongs(
 {
 	if (uplinks)
 		return port->device->role == ROLE_LEAF && port->peer;
-	return port->host &&
-		(!job || !job->hosts || !*job->hosts || str_glob(job->hosts, port->host));
+	return port->host && (!job || fabric_job_has(job, port->host));
 }
 
 /*

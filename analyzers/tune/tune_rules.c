@@ -273,12 +273,7 @@ const struct tune_platform *tune_platform_of(
 
 bool tune_is_storage(const struct fabric *fabric, const struct tune_prio *prio)
 {
-	if (!prio || !prio->port->host || !fabric->n_jobs)
-		return false;
-	for (size_t i = 0; i < fabric->n_jobs; i++)
-		if (str_glob(fabric->jobs[i].hosts, prio->port->host))
-			return false;
-	return true;
+	return prio && prio->port->host && fabric_outside_jobs(fabric, prio->port->host);
 }
 
 double tune_speed(const struct tune_device *device, const struct fabric_port *port)

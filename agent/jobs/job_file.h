@@ -1,0 +1,32 @@
+/*
+ * job_file - reads a file in which a scheduler says what runs where.
+ *
+ * Slurm: what `squeue --json` prints (data_parser v0.0.39 to v0.0.42; the state is a text up to
+ * Slurm 23.02 and a list from 23.11 on, numbers are plain or {set, infinite, number}).
+ * Kubernetes: what `kubectl get pods -A -o json` prints (core/v1 PodList); pods of one job are
+ * found by the labels that job controllers set, else by their owner.
+ *
+ * Only what runs is taken. Text from the file is cleaned; nothing of it is taken for a command.
+ * Pure but for job_file_load(), which reads a file and may run on any thread.
+ */
+#ifndef RW_AGENT_JOB_FILE_H
+#define RW_AGENT_JOB_FILE_H
+
+#include <stddef.h>
+#include "agent/jobs/job_run.h"
+
+struct err;
+
+enum job_format { JOB_AUTO, JOB_SLURM, JOB_KUBERNETES }; /* as the option "format" has them */
+
+enum { JOB_FILE_MAX = 256 << 20 }; /* bytes */
+
+/* job_file_parse - @n bytes at @text; @name stands for the file in messages. 0, or -EINVAL with @e:
+ * place, what was read, what is expected. Then @runs holds nothing that may be used. */
+int job_file_parse(struct job_runs *runs, const char *text, size_t n, enum job_format format,
+	const char *name, struct err *e);
+
+/* job_file_load - the same of the file @path, at most JOB_FILE_MAX bytes. */
+int job_file_load(struct job_runs *runs, const char *path, enum job_format format, struct err *e);
+
+#endif
