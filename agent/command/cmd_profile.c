@@ -36,13 +36,6 @@ static const struct command_option options[] = {
 
 extern const struct command command_profile;
 
-static const char *cadence_name(enum profile_cadence cadence)
-{
-	if (cadence == CADENCE_SLOW)
-		return "slow";
-	return "fast";
-}
-
 static int cmd_profile_print(
 	const struct globals *globals, const json_t *doc, const struct view *view)
 {
@@ -113,7 +106,7 @@ static json_t *table_rows(const struct profile *profile, size_t number)
 			snprintf(oid + strlen(oid), sizeof(oid) - strlen(oid), i ? ".%u" : "%u",
 				table->columns[v->column].v[i]);
 		json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "table", table->name,
-			"cadence", cadence_name(table->cadence), "oid", oid, "value",
+			"cadence", profile_cadence_name(table->cadence), "oid", oid, "value",
 			v->metric >= 0 ? metric_info((unsigned)v->metric)->name
 				       : profile_attribute_name(v->attribute),
 			"fallback", v->fallback, "doc", v->doc);

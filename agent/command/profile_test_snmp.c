@@ -31,6 +31,8 @@ struct snmp_test {
 
 static const char *snmp_column_verdict(const struct collector_value *column)
 {
+	if (column->pending)
+		return "not read yet";
 	if (column->rows == 0) {
 		if (column->fallback)
 			return "not needed";

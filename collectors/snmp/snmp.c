@@ -274,8 +274,9 @@ static void walk_values(const struct walk *walk, collector_value_fn *fn, void *a
 				oid, sizeof(oid), (struct snmp_oid){column->v, column->n}),
 			.what = profile_attribute_name(v->attribute),
 			.doc = v->doc,
-			.slow = walk->table->cadence == CADENCE_SLOW,
-			.fallback = v->fallback,
+			.slow = walk->table->cadence != CADENCE_FAST,
+			.fallback = v->fallback || walk->table->unless,
+			.pending = walk->under_way,
 			.trouble = "",
 			.type = ""};
 		if (v->metric >= 0)

@@ -9,6 +9,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "collectors/snmp/snmp_join.h"
 #include "collectors/snmp/snmp_sensor.h"
 #include "collectors/snmp/snmp_sums.h"
 #include "collectors/target/counter_check.h"
@@ -214,6 +216,7 @@ struct snmp_row { /* the one being read */
 	const struct snmp_rows *rows;
 	size_t at; /* its number */
 	uint32_t index[PROFILE_PARTS_MAX];
+	char text[SNMP_NAME_MAX]; /* that may name its port; "" where the index does */
 	struct snmp_subject subject;
 	size_t first_sum; /* where its sums begin */
 };
@@ -223,6 +226,8 @@ static bool value_applies(const struct snmp_row *row, const struct profile_value
 	for (size_t i = 0; i < row->table->n_parts; i++)
 		if (value->where[i] != PROFILE_ANY && row->index[i] != (uint64_t)value->where[i])
 			return false;
+	if (value->named && !str_glob(value->named, row->text))
+		return false;
 	if (value->when_column < 0)
 		return true;
 	const struct snmp_value *when =
@@ -249,6 +254,16 @@ static bool value_wraps(const struct profile_value *value, enum snmp_type type)
 	return value->width == 32;
 }
 
+/* fold_keeps - of several sensors of one port: does the one known already stay? */
+static bool fold_keeps(const struct profile_value *value, double known, double fresh)
+{
+	if (value->fold == FOLD_MIN)
+		return fresh >= known;
+	if (value->fold == FOLD_MAX)
+		return fresh <= known;
+	return false;
+}
+
 static void value_take(struct snmp_decoder *decoder, const struct snmp_row *row,
 	const struct profile_value *value, const struct snmp_value *answer)
 {
@@ -273,7 +288,11 @@ static void value_take(struct snmp_decoder *decoder, const struct snmp_row *row,
 		number = (double)(int64_t)raw;
 	uint64_t whole = raw * cells * value->mul / value->div;
 	number = number * (double)cells * (double)value->mul / (double)value->div;
-	if (value->subtract) {
+	const bool first = sum->mask == 0;
+	if (value->fold != FOLD_SUM) {
+		if (first || !fold_keeps(value, sum->fsum, number))
+			sum->fsum = number;
+	} else if (value->subtract) {
 		sum->sum -= whole;
 		sum->fsum -= number;
 	} else {
@@ -288,16 +307,6 @@ static void value_take(struct snmp_decoder *decoder, const struct snmp_row *row,
 		sum->estimated = true;
 	if (value_wraps(value, answer->type))
 		sum->wrap32 = true;
-}
-
-/* fold_keeps - of several sensors of one port: does the one known already stay? */
-static bool fold_keeps(const struct profile_value *value, double known, double fresh)
-{
-	if (value->fold == FOLD_MIN)
-		return fresh >= known;
-	if (value->fold == FOLD_MAX)
-		return fresh <= known;
-	return false;
 }
 
 static void sensor_take(
@@ -318,6 +327,8 @@ static void sensor_take(
 		rc = snmp_sensor_dbm(&sensor, &reading, &bound);
 	else
 		rc = snmp_sensor_celsius(&sensor, &reading);
+	if (!snmp_value_usable(value, sensor.value->u))
+		return;
 	if (rc == -EPROTOTYPE)
 		decoder->stats.wrong_types++;
 	if (rc < 0)
@@ -348,6 +359,29 @@ static void discontinuity_take(
 	}
 	port->discontinuity = answer->u;
 	port->has_discontinuity = true;
+}
+
+/* row_join - the port of a row whose index does not say it. False when the row is not for us. */
+static bool row_join(struct snmp_decoder *decoder, struct snmp_row *row)
+{
+	bool holds = false;
+	row->text[0] = '\0';
+	if (row->table->port_column < 0)
+		return true;
+	snmp_join_text(row->table, row->rows, row->at, row->text);
+	for (size_t i = 0; i < row->table->n_values && !holds; i++) {
+		const struct profile_value *value = &row->table->values[i];
+		holds = snmp_rows_value(row->rows, row->at, value->column) &&
+			value_applies(row, value);
+	}
+	if (!holds)
+		return false; /* a fan, a power supply: nothing is asked of it */
+	row->subject.port = snmp_join_port(decoder->ports, row->table, row->rows, row->at);
+	if (row->subject.port)
+		return true;
+	decoder->stats.strangers++;
+	memcpy(decoder->stats.stranger, row->text, sizeof(row->text));
+	return false;
 }
 
 static void row_take(struct snmp_decoder *decoder, const struct snmp_row *row)
@@ -409,14 +443,18 @@ static unsigned sum_check(
 }
 
 /* sum_restarted - may no difference to the last poll be taken? */
-static bool sum_restarted(struct snmp_decoder *decoder, const struct snmp_sum *sum, bool restart)
+static bool sum_restarted(struct snmp_decoder *decoder, const struct profile_table *table,
+	const struct snmp_sum *sum, bool restart)
 {
 	const uint64_t key = snmp_sums_key(sum->entity, sum->metric);
+	uint64_t made_of = sum->mask;
+	if (table->unless)
+		made_of = ~made_of; /* never the same columns as those of the better table */
 	uint64_t before;
 	const bool known = map_get(decoder->made_of, key, &before);
-	const bool other_parts = known && before != sum->mask;
+	const bool other_parts = known && before != made_of;
 	if (!known || other_parts)
-		map_put(decoder->made_of, key, sum->mask);
+		map_put(decoder->made_of, key, made_of);
 	if (restart || other_parts)
 		return true;
 	return sum->port && (sum->port->discontinued || sum->port->fresh);
@@ -431,8 +469,8 @@ static uint64_t sum_value(const struct snmp_sum *sum)
 	return sum->sum;
 }
 
-static void sum_sample(struct snmp_decoder *decoder, const struct snmp_sum *sum, bool restart,
-	struct sample_list *out)
+static void sum_sample(struct snmp_decoder *decoder, const struct profile_table *table,
+	const struct snmp_sum *sum, bool restart, struct sample_list *out)
 {
 	if (sum->needed && (unsigned)__builtin_popcountll(sum->mask) < sum->needed)
 		return;
@@ -441,7 +479,7 @@ static void sum_sample(struct snmp_decoder *decoder, const struct snmp_sum *sum,
 	if (sum->estimated)
 		flags = SF_ESTIMATED;
 	if (metric_info((unsigned)sum->metric)->kind == METRIC_COUNTER) {
-		if (sum_restarted(decoder, sum, restart))
+		if (sum_restarted(decoder, table, sum, restart))
 			flags |= SF_RESTART;
 		if (sum->wrap32)
 			flags |= SF_WRAP32;
@@ -471,13 +509,14 @@ void snmp_decode_table(struct snmp_decoder *decoder, const struct profile_table 
 	for (row.at = 0; row.at < snmp_rows_count(rows); row.at++) {
 		struct snmp_oid index = snmp_rows_index(rows, row.at);
 		if (!index_parts(decoder, table, index, row.index) ||
-			!index_subject(decoder, table, row.index, &row.subject))
+			!index_subject(decoder, table, row.index, &row.subject) ||
+			!row_join(decoder, &row))
 			continue;
 		row.first_sum = decoder->sums->n;
 		row_take(decoder, &row);
 	}
 	for (size_t i = 0; i < decoder->sums->n; i++)
-		sum_sample(decoder, &decoder->sums->v[i], restart, out);
+		sum_sample(decoder, table, &decoder->sums->v[i], restart, out);
 }
 
 /* better_answers - does a column that @value only stands in for give this row's value? */
@@ -525,6 +564,10 @@ size_t snmp_decode_needed(
 			ret_want[value->when_column] = true;
 		for (size_t k = 0; value->sensor && k < PROFILE_SENSOR_COLUMNS; k++)
 			ret_want[value->sensor_columns[k]] = true;
+		if (table->port_column >= 0)
+			ret_want[table->port_column] = true;
+		if (table->parent_column >= 0)
+			ret_want[table->parent_column] = true;
 	}
 	for (size_t i = 0; i < table->n_columns; i++)
 		n += ret_want[i];

@@ -60,6 +60,9 @@ struct snmp_decode_stats {
 	uint64_t wrong_types, bad_indexes;
 	uint64_t discontinuities;
 	uint64_t suspects; /* readings that cannot be true */
+	/* rows with values whose text names no port of this device, and one of the texts */
+	uint64_t strangers;
+	char stranger[SNMP_NAME_MAX];
 };
 const struct snmp_decode_stats *snmp_decode_stats(const struct snmp_decoder *decoder);
 

@@ -9,7 +9,8 @@
  *       changed;
  *   3. the fast tables; sysUpTime rides along in each request, so a restart in the middle is
  *       seen;
- *   4. the rows of all tables become samples with one time: the middle of step 3.
+ *   4. background tables (sensors), as far as the time of this poll allows; the next poll goes on;
+ *   5. the rows of all tables become samples with one time: the middle of step 3.
  * One request is in flight at a time. Nothing blocks; every wait has a timer; a poll that passes
  * its deadline is dropped.
  */
@@ -44,7 +45,7 @@ static const uint32_t if_number[] = {1, 3, 6, 1, 2, 1, 2, 1, 0};
 static const uint32_t if_table_last_change[] = {1, 3, 6, 1, 2, 1, 31, 1, 5, 0};
 #define OID(a) ((struct snmp_oid){(a), rw_countof(a)})
 
-static int64_t deadline_of(const struct snmp_target *target)
+int64_t snmp_poll_deadline_ns(const struct snmp_target *target)
 {
 	const struct config_snmp *s = target->machine.device->snmp;
 	if (s->deadline_ns)
@@ -99,7 +100,7 @@ static void profile_set(struct snmp_target *target, const struct profile *profil
 			.want = rw_calloc(table->n_columns, sizeof(bool))};
 	}
 	target->next_slow_ns = 0;
-	target->unknown_ports = 0;
+	target->unknown_ports = target->strangers = target->strangers_before = 0;
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -161,6 +162,39 @@ static void rows_ask(struct snmp_target *target, struct snmp_oid *oids, size_t n
 	snmp_poll_request(target, how, oids, n + 1, 1, (int)repetitions);
 }
 
+/* walk_is_next - is there something of this table to be asked for in this phase? */
+static bool walk_is_next(struct snmp_target *target, struct walk *walk)
+{
+	static const enum profile_cadence cadences[] = {[PHASE_SLOW] = CADENCE_SLOW,
+		[PHASE_FAST] = CADENCE_FAST,
+		[PHASE_BACK] = CADENCE_BACKGROUND};
+	if (walk->table->cadence != cadences[target->phase] || walk->done || walk->n_want == 0)
+		return false;
+	if (snmp_walk_replaced(target, walk)) {
+		walk->done = true;
+		walk->under_way = false;
+		return false;
+	}
+	return true;
+}
+
+/* phase_next - false behind the last one. What is left of the background tables waits for the next
+ * poll when half of this interval is over: they delay no sample of the fast tables for longer. */
+static bool phase_next(struct snmp_target *target)
+{
+	target->walk = 0;
+	if (target->phase == PHASE_SLOW) {
+		target->phase = PHASE_FAST;
+		target->fast_began = mono_now();
+		return true;
+	}
+	if (target->phase != PHASE_FAST)
+		return false;
+	target->fast_ended = mono_now();
+	target->phase = PHASE_BACK;
+	return !snmp_walk_late(target);
+}
+
 /* walk_ask - the next wanted table of this phase, or the next phase, or the end. */
 static void walk_ask(struct snmp_target *target)
 {
@@ -173,29 +207,27 @@ static void walk_ask(struct snmp_target *target)
 		}
 		target->phase = PHASE_SLOW;
 	}
+	if (target->phase == PHASE_BACK && snmp_walk_late(target)) {
+		poll_finish(target);
+		return;
+	}
 	for (;;) {
-		enum profile_cadence cadence = CADENCE_FAST;
-		if (target->phase == PHASE_SLOW)
-			cadence = CADENCE_SLOW;
 		for (; target->walk < target->n_walks; target->walk++) {
 			struct walk *w = &target->walks[target->walk];
-			if (w->table->cadence != cadence || w->done || w->n_want == 0)
+			if (!walk_is_next(target, w))
 				continue;
 			size_t n = snmp_rows_next(w->rows, oids + 1, COLUMNS_PER_REQUEST);
 			if (n == 0) {
-				w->done = true;
+				snmp_walk_end(w);
 				continue;
 			}
 			rows_ask(target, oids, n);
 			return;
 		}
-		if (target->phase == PHASE_FAST) {
+		if (!phase_next(target)) {
 			poll_finish(target);
 			return;
 		}
-		target->phase = PHASE_FAST;
-		target->walk = 0;
-		target->fast_began = mono_now();
 	}
 }
 
@@ -230,7 +262,7 @@ void snmp_poll_deadline(void *arg)
 	if (t->machine.state.max_repetitions > 1 && t->phase > PHASE_HEAD)
 		t->machine.state.max_repetitions /= 2;
 	target_lost(&t->machine, SNMP_DEADLINE, snmp_io_peer(t->io),
-		unit_duration_text(took, sizeof(took), deadline_of(t)), table_name(t));
+		unit_duration_text(took, sizeof(took), snmp_poll_deadline_ns(t)), table_name(t));
 }
 
 void snmp_poll_begin(struct snmp_target *target)
@@ -239,7 +271,7 @@ void snmp_poll_begin(struct snmp_target *target)
 	target->machine.state.interval_ns = target_interval_ns(&target->machine);
 	target->restarted = false;
 	target->trouble = NULL;
-	loop_timer_start(target->machine.deadline, deadline_of(target), 0);
+	loop_timer_start(target->machine.deadline, snmp_poll_deadline_ns(target), 0);
 	ask_head(target);
 }
 
@@ -303,6 +335,10 @@ static void walks_begin(struct snmp_target *target)
 	for (size_t i = 0; i < target->n_walks; i++) {
 		struct walk *w = &target->walks[i];
 		w->done = w->table->cadence == CADENCE_SLOW && !target->slow;
+		if (w->table->cadence == CADENCE_BACKGROUND) {
+			snmp_walk_begin_background(target, w);
+			continue;
+		}
 		if (target->slow) { /* ask for all columns again: empty ones may have values now */
 			memset(w->want, true, w->table->n_columns * sizeof(*w->want));
 			w->n_want = w->table->n_columns;
@@ -382,7 +418,7 @@ static void walk_decode(struct snmp_target *target, struct walk *walk)
 		return;
 	snmp_decode_table(
 		target->decoder, walk->table, walk->rows, target->restarted, &target->samples);
-	if (target->slow)
+	if (target->slow && walk->table->cadence != CADENCE_BACKGROUND)
 		walk->n_want = snmp_decode_needed(walk->table, walk->rows, walk->want);
 }
 
@@ -410,6 +446,10 @@ static bool snmp_poll_decode(struct snmp_target *target, int64_t t_ns)
 		names_take(target);
 		last = CADENCE_SLOW;
 	}
+	for (size_t i = 0; i < target->n_walks; i++)
+		if (target->walks[i].whole)
+			walk_decode(target, &target->walks[i]);
+	snmp_walk_strangers(target);
 	for (int cadence = CADENCE_FAST; cadence <= last; cadence++)
 		for (size_t i = 0; i < target->n_walks; i++) {
 			struct walk *w = &target->walks[i];
@@ -466,7 +506,8 @@ static void poll_finish(struct snmp_target *target)
 	target->phase = PHASE_NONE;
 	target->machine.failures = 0;
 	/* the middle of step 3, by a clock that nobody sets: the wall clock may be set meanwhile */
-	int64_t t_ns = wall.ns - (mono_now().ns - target->fast_began.ns) / 2;
+	int64_t t_ns = wall.ns - (mono_now().ns - target->fast_ended.ns) -
+		(target->fast_ended.ns - target->fast_began.ns) / 2;
 	bool rows = snmp_poll_decode(target, t_ns);
 	target->machine.state.suspects = snmp_decode_stats(target->decoder)->suspects;
 	if (target->restarted && target->machine.sink.event)
@@ -616,12 +657,31 @@ static void snmp_poll_failed(struct snmp_target *target, const struct snmp_answe
 	target_lost_for(&target->machine, &reason);
 }
 
+/* walk_give_up - no answer about a background table: the switch is as reachable as before, and its
+ * counters are here. The table waits for the next time that it is due. */
+static void walk_give_up(struct snmp_target *target)
+{
+	struct walk *walk = &target->walks[target->walk];
+	target->machine.state.timeouts++;
+	log_info(target->machine.name,
+		"snmp: no answer to a request of table %s: it is left out until the names are read "
+		"again",
+		walk->table->name);
+	walk->done = true;
+	walk->under_way = false;
+	walk_ask(target);
+}
+
 void snmp_poll_answer(void *arg, const struct snmp_answer *answer)
 {
 	struct snmp_target *t = arg;
 	t->machine.state.varbinds += answer->n;
 	if (t->phase == PHASE_NONE)
 		return; /* the deadline was faster */
+	if (answer->status == SNMP_IO_TIMEOUT && t->phase == PHASE_BACK) {
+		walk_give_up(t);
+		return;
+	}
 	if (answer->status == SNMP_IO_TIMEOUT && t->phase > PHASE_HEAD &&
 		t->machine.state.max_repetitions > 1) {
 		/* it answered the head just now: the big answer is what gets lost */

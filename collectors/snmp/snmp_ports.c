@@ -12,6 +12,8 @@
 #include "collectors/snmp/snmp_text.h"
 #include "db/model/metric.h"
 
+#define NAME_TWICE UINT64_MAX
+
 struct port_draft { /* a port as the names say it, before the new map is made */
 	uint32_t ifindex;
 	char *name, *descr, *alias;
@@ -25,6 +27,7 @@ struct snmp_ports {
 	struct snmp_port_entry **v; /* by ifIndex order of appearance */
 	size_t n;
 	struct map *by_index;
+	struct smap *by_name; /* name, ifName, ifDescr -> position; NAME_TWICE for none of them */
 	struct port_draft *drafts;
 	size_t n_drafts, cap_drafts;
 };
@@ -36,7 +39,8 @@ struct snmp_ports *snmp_ports_new(
 	*ports = (struct snmp_ports){.entities = entities,
 		.profile = profile,
 		.device = rw_strdup(device),
-		.by_index = map_new()};
+		.by_index = map_new(),
+		.by_name = smap_new()};
 	return ports;
 }
 
@@ -45,6 +49,8 @@ static void port_free(struct snmp_ports *ports, struct snmp_port_entry *port)
 	entities_drop(ports->entities, port->entity);
 	free(port->name);
 	free(port->alias);
+	free(port->told);
+	free(port->descr);
 	free(port);
 }
 
@@ -68,6 +74,7 @@ void snmp_ports_free(struct snmp_ports *ports)
 	free(ports->v);
 	free(ports->drafts);
 	map_free(ports->by_index);
+	smap_free(ports->by_name);
 	free(ports->device);
 	free(ports);
 }
@@ -231,6 +238,8 @@ static struct snmp_port_entry *port_take(struct snmp_ports *ports, const struct 
 		changed = true;
 	if (text_set(&port->alias, alias))
 		changed = true;
+	text_set(&port->told, str_or(draft->name, ""));
+	text_set(&port->descr, str_or(draft->descr, ""));
 	if (port->seen.speed_bps != draft->speed_bps)
 		changed = true;
 	port->seen = (struct snmp_port){.ifindex = draft->ifindex,
@@ -239,6 +248,31 @@ static struct snmp_port_entry *port_take(struct snmp_ports *ports, const struct 
 		.speed_bps = draft->speed_bps,
 		.changed = changed};
 	return port;
+}
+
+/* name_put - a text by which a port is found. A second port of that text makes it useless, unless
+ * @weak: then the first one keeps it. */
+static void name_put(struct snmp_ports *ports, const char *text, uint64_t at, bool weak)
+{
+	uint64_t known;
+	if (!*text)
+		return;
+	if (!smap_get(ports->by_name, text, strlen(text), &known))
+		smap_put(ports->by_name, text, strlen(text), at);
+	else if (known != at && !weak)
+		smap_put(ports->by_name, text, strlen(text), NAME_TWICE);
+}
+
+static void names_replace(struct snmp_ports *ports)
+{
+	smap_free(ports->by_name);
+	ports->by_name = smap_new();
+	for (size_t i = 0; i < ports->n; i++)
+		name_put(ports, ports->v[i]->name, i, false);
+	for (size_t i = 0; i < ports->n; i++)
+		name_put(ports, ports->v[i]->told, i, true);
+	for (size_t i = 0; i < ports->n; i++)
+		name_put(ports, ports->v[i]->descr, i, true);
 }
 
 static void map_replace(struct snmp_ports *ports, struct snmp_port_entry **v, size_t n)
@@ -252,6 +286,7 @@ static void map_replace(struct snmp_ports *ports, struct snmp_port_entry **v, si
 	map_clear(ports->by_index);
 	for (size_t i = 0; i < ports->n; i++)
 		map_put(ports->by_index, ports->v[i]->seen.ifindex, i);
+	names_replace(ports);
 }
 
 /* port_is_known - is it in the map as it is, or was it not long ago? */
@@ -358,6 +393,14 @@ struct snmp_port_entry *snmp_ports_find(const struct snmp_ports *ports, uint32_t
 {
 	uint64_t at;
 	if (map_get(ports->by_index, ifindex, &at))
+		return ports->v[at];
+	return NULL;
+}
+
+struct snmp_port_entry *snmp_ports_named(const struct snmp_ports *ports, const char *text)
+{
+	uint64_t at;
+	if (smap_get(ports->by_name, text, strlen(text), &at) && at != NAME_TWICE)
 		return ports->v[at];
 	return NULL;
 }

@@ -26,6 +26,7 @@ struct snmp_port {
 struct snmp_port_entry { /* what the decoder keeps of a port */
 	struct snmp_port seen; /* name and alias point to the two below */
 	char *name, *alias;
+	char *told, *descr; /* ifName and ifDescr, "" */
 	uint32_t entity;
 	uint32_t priority[SNMP_PRIORITIES]; /* entities, 0 = not yet interned */
 	uint64_t discontinuity; /* ifCounterDiscontinuityTime */
@@ -55,6 +56,10 @@ void snmp_ports_reported(struct snmp_ports *ports); /* none is .changed from now
 size_t snmp_ports_count(const struct snmp_ports *ports);
 const struct snmp_port *snmp_ports_at(const struct snmp_ports *ports, size_t i);
 struct snmp_port_entry *snmp_ports_find(const struct snmp_ports *ports, uint32_t ifindex);
+
+/* snmp_ports_named - the port that the device calls @text: by its name here, its ifName or its
+ * ifDescr; NULL when none or more than one is called so. Lent as by snmp_ports_find(). */
+struct snmp_port_entry *snmp_ports_named(const struct snmp_ports *ports, const char *text);
 
 /* snmp_value_usable - not one of the values that the profile says mean "not there". */
 bool snmp_value_usable(const struct profile_value *value, uint64_t raw);

@@ -292,6 +292,15 @@ struct snmp_oid snmp_rows_index(const struct snmp_rows *rows, size_t row)
 	return row_key(rows, row);
 }
 
+bool snmp_rows_find(const struct snmp_rows *rows, struct snmp_oid index, size_t *ret)
+{
+	const size_t at = row_position(rows, index, rows->n_rows);
+	if (at >= rows->n_rows || snmp_oid_order(row_key(rows, at), index) != 0)
+		return false;
+	*ret = at;
+	return true;
+}
+
 const struct snmp_value *snmp_rows_value(const struct snmp_rows *rows, size_t row, size_t column)
 {
 	assert(row < rows->n_rows && column < rows->n_columns);

@@ -59,6 +59,8 @@ bool snmp_rows_refuse(struct snmp_rows *rows, size_t i);
  */
 size_t snmp_rows_count(const struct snmp_rows *rows);
 struct snmp_oid snmp_rows_index(const struct snmp_rows *rows, size_t row);
+/* snmp_rows_find - the row of this index; false when there is none. */
+bool snmp_rows_find(const struct snmp_rows *rows, struct snmp_oid index, size_t *ret);
 /* NULL when absent */
 const struct snmp_value *snmp_rows_value(const struct snmp_rows *rows, size_t row, size_t column);
 const uint8_t *snmp_rows_bytes(

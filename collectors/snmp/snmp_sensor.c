@@ -5,8 +5,16 @@
 #include <math.h>
 
 /* RFC 3433 section 2: EntitySensorDataType, EntitySensorDataScale, EntitySensorPrecision,
- * EntitySensorValue, EntitySensorStatus */
-enum { TYPE_WATTS = 6, TYPE_CELSIUS = 8, SCALE_UNITS = 9, SCALE_LAST = 17, STATUS_OK = 1 };
+ * EntitySensorValue, EntitySensorStatus. CISCO-ENTITY-SENSOR-MIB has the same columns and numbers,
+ * and dBm (14) as a further SensorDataType */
+enum {
+	TYPE_WATTS = 6,
+	TYPE_CELSIUS = 8,
+	TYPE_DBM = 14,
+	SCALE_UNITS = 9,
+	SCALE_LAST = 17,
+	STATUS_OK = 1
+};
 #define VALUE_RANGE 1000000000 /* at either end: over- or underflow, not a value */
 
 static bool snmp_sensor_number(
@@ -40,7 +48,11 @@ static int sensor_read(
 int snmp_sensor_dbm(const struct snmp_sensor *sensor, double *ret, bool *ret_bound)
 {
 	double watts, digit;
-	int rc = sensor_read(sensor, TYPE_WATTS, &watts, &digit);
+	*ret_bound = false;
+	int rc = sensor_read(sensor, TYPE_DBM, ret, &digit);
+	if (rc != -EPROTOTYPE)
+		return rc;
+	rc = sensor_read(sensor, TYPE_WATTS, &watts, &digit);
 	if (rc < 0)
 		return rc;
 	if (watts < 0)

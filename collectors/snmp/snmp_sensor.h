@@ -14,11 +14,10 @@ struct snmp_sensor { /* cells of one row, NULL = absent */
 };
 
 /*
- * snmp_sensor_dbm - watts(6) as dBm: 10 log10(P / 1 mW). @ret_bound: the sensor read 0, which has
- * no logarithm: half of its last digit stands for it, the most that rounds to 0.
- * snmp_sensor_celsius - celsius(8).
- * 0; -ENODATA (not there, not operational, out of the sensor's range), -EPROTOTYPE (measures
- * something else).
+ * snmp_sensor_dbm - watts(6) as dBm: 10 log10(P / 1 mW); dBm(14) of Cisco as it is. @ret_bound: the
+ * sensor read 0, which has no logarithm: half of its last digit stands for it, the most that rounds
+ * to 0. snmp_sensor_celsius - celsius(8). 0; -ENODATA (not there, not operational, out of the
+ * sensor's range), -EPROTOTYPE (measures something else).
  */
 int snmp_sensor_dbm(const struct snmp_sensor *sensor, double *ret, bool *ret_bound);
 int snmp_sensor_celsius(const struct snmp_sensor *sensor, double *ret);

@@ -14,7 +14,7 @@
 #include "collectors/target/target.h"
 #include "config/profile/profile.h"
 
-enum phase { PHASE_NONE, PHASE_IDENT, PHASE_HEAD, PHASE_LLDP, PHASE_SLOW, PHASE_FAST };
+enum phase { PHASE_NONE, PHASE_IDENT, PHASE_HEAD, PHASE_LLDP, PHASE_SLOW, PHASE_FAST, PHASE_BACK };
 
 struct walk { /* one table of the profile */
 	const struct profile_table *table;
@@ -22,6 +22,9 @@ struct walk { /* one table of the profile */
 	bool *want;
 	size_t n_want;
 	bool done; /* in this poll */
+	/* of a background table: a reading is due, or goes on over several polls, or ended in this
+	 * one and is to be decoded */
+	bool due, under_way, whole;
 	struct snmp_refresh refresh;
 };
 
@@ -40,12 +43,12 @@ struct snmp_target {
 	bool slow; /* this poll reads the slow tables */
 	bool restarted; /* seen in this poll */
 	mono_t poll_began;
-	mono_t fast_began;
+	mono_t fast_began, fast_ended;
 	/* what the last unusable answer about a table contained; NULL = none in this poll */
 	const char *trouble;
 	int64_t next_slow_ns, names_read_ns; /* mono; 0 = at once */
 	struct snmp_uptime uptime;
-	uint64_t interfaces, table_changed, unknown_ports;
+	uint64_t interfaces, table_changed, unknown_ports, strangers, strangers_before;
 	struct sample_list samples;
 
 	struct snmp_lldp *lldp;
@@ -61,8 +64,25 @@ struct snmp_target {
 void snmp_reason(
 	const struct snmp_target *target, const struct snmp_answer *answer, struct reason *ret);
 
+/* ---- snmp_walk.c --------------------------------------------------------- */
+
+/* snmp_walk_late - is half of this interval over, so that background tables wait for the next poll?
+ * They delay no sample of the fast tables for longer; but the first poll reads all it can. */
+bool snmp_walk_late(const struct snmp_target *target);
+/* snmp_walk_replaced - has the better table of "unless", which was read before, rows of its own? */
+bool snmp_walk_replaced(const struct snmp_target *target, const struct walk *walk);
+/* snmp_walk_begin_background - goes on with the reading of the poll before, or begins one that is
+ * due. */
+void snmp_walk_begin_background(struct snmp_target *target, struct walk *walk);
+void snmp_walk_end(struct walk *walk); /* nothing more to ask in this poll */
+/* snmp_walk_strangers - rows that belong to no port are told when their number changes, not each
+ * time. */
+void snmp_walk_strangers(struct snmp_target *target);
+
 /* ---- snmp_poll.c --------------------------------------------------------- */
 
+/* the longest that a poll may take */
+int64_t snmp_poll_deadline_ns(const struct snmp_target *target);
 /* the first request of a session; a poll follows by itself */
 void snmp_poll_identify(struct snmp_target *target);
 void snmp_poll_begin(struct snmp_target *target);

@@ -132,6 +132,7 @@ struct collector_value {
 	const char *doc, *type; /* type: of the first value, "" */
 	const char *trouble; /* why the stream does not deliver; "" */
 	bool slow, fallback;
+	bool pending; /* its table is not read to the end yet: 0 rows say nothing */
 	size_t rows; /* answered */
 	size_t zero; /* of these, 0 */
 	size_t wrong_type; /* no number where a metric needs one, or no text where a name is */

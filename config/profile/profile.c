@@ -184,6 +184,23 @@ static int profile_by_name(const void *left, const void *right)
 	return strcmp(x->profile->name, y->profile->name);
 }
 
+/* profile_unless_check - "unless" names a table that is read before this one, as often. */
+static int profile_unless_check(const struct profile *profile, struct err_list *errors)
+{
+	for (size_t i = 0; i < profile->n_tables; i++) {
+		const struct profile_table *table = profile->tables[i];
+		bool found = !table->unless;
+		for (size_t k = 0; k < i && !found; k++)
+			found = strcmp(profile->tables[k]->name, table->unless) == 0 &&
+				profile->tables[k]->cadence == table->cadence;
+		if (!found)
+			return profile_wrong(errors, profile->file, table->line, 0,
+				"read unless: ", table->unless,
+				", expected a table before it, of the same cadence");
+	}
+	return 0;
+}
+
 /* set_finish - follow "extends". The built-in ones are finished before site files are read: a
  * site's "generic" does not change them. */
 static int set_finish(struct profiles *profiles, struct err_list *errors)
@@ -192,6 +209,7 @@ static int set_finish(struct profiles *profiles, struct err_list *errors)
 	for (size_t i = 0; i < profiles->n; i++)
 		if (!profiles->drafts[i].extended &&
 			(profile_extend(profiles, &profiles->drafts[i], errors) < 0 ||
+				profile_unless_check(profiles->drafts[i].profile, errors) < 0 ||
 				extend_gnmi(profiles, profiles->drafts[i].profile, errors) < 0))
 			rc = -EINVAL;
 	for (size_t i = 0; i < profiles->n; i++)

@@ -32,10 +32,14 @@
  *       - { first: 1, last: 999, subtract: 1, name: "Ethernet{n}" }
  *     tables:
  *       - name: pfc
- *         cadence: fast            # or slow (names, configuration)
+ *         cadence: fast            # or slow (names, configuration); background: as often as
+ *                                  # slow, but behind the fast tables and in pieces, so that a
+ *                                  # long table delays nothing
  *         oid: 1.3.6.1.4.1.30065.3.11.1.1.1
  *         index: [port, priority]  # parts: port priority queue group pool, or any word, to be
  *                                  # fixed by "where" or summed over
+ *         unless: queues           # asked only where that table, which stands before it, has no
+ *                                  # row: an older table for older releases
  *         first_queue: 1           # number of the first queue in the index; 0 if absent
  *         columns:
  *           - { column: 4, metric: pfc.rx_frames, doc: "Indications: PFC received" }
@@ -55,9 +59,17 @@
  *   width     32 when the device counts in 32 bits but does not say so
  *   fold      min or max of the rows that speak of one thing (lanes), instead of their sum
  *   sensor    the table is laid out as entPhySensorTable (RFC 3433): type, scale, precision and
- *             status of the value are columns 1, 2, 3 and 5; watts become dBm
+ *             status of the value are columns 1, 2, 3 and 5; watts become dBm. As type also
+ *             dBm (14) of CISCO-ENTITY-SENSOR-MIB, which has the same columns
  *
  * Columns that name the same metric of the same thing are added up.
+ *
+ * A table with an index of its own has the port's name in a column: "port: { column: 1 }". Where
+ * the name is a part of a longer text, "port: { oid: 1.3.6.1.2.1.47.1.1.1.1.7, text: "{port} Lane *
+ * Transceiver * Sensor" }" says where; * is anything. "parent" is the column with the index of the
+ * row that contains this one (entPhysicalContainedIn): where the row's own text names no port, the
+ * text of the rows around it does. A column of such a table may have "named", a glob: it is for
+ * rows with such a text only. Rows that name no port of this switch are counted, and told.
  *
  * A table whose index is one number that holds several says so: "decimal: { base: 1000000000, by:
  * [100, 10, 1] }" beside "index: [port, kind, lane]" reads 1000000531 as port 5, kind 3, lane 1;
@@ -98,13 +110,15 @@
 #define PROFILE_TC_MAX 64
 #define PROFILE_TRAP_STATES 8 /* words for the values of a notification's object */
 #define PROFILE_ANY (-1)
+#define PROFILE_PORT_WORD "{port}" /* stands for a port's name in a text */
 
 struct profile_oid {
 	const uint32_t *v;
 	size_t n;
 };
 
-enum profile_cadence { CADENCE_FAST, CADENCE_SLOW };
+enum profile_cadence { CADENCE_FAST, CADENCE_SLOW, CADENCE_BACKGROUND };
+const char *profile_cadence_name(enum profile_cadence cadence); /* "fast" */
 enum profile_part { PART_PORT, PART_PRIORITY, PART_QUEUE, PART_GROUP, PART_POOL, PART_OTHER };
 enum profile_attribute {
 	ATTRIBUTE_NONE,
@@ -131,6 +145,7 @@ struct profile_value { /* one meaning of one column */
 	uint64_t equals;
 	uint64_t ignore[PROFILE_IGNORE_MAX];
 	size_t n_ignore;
+	const char *named; /* glob of the text that names the row's port; NULL = any */
 	int when_column; /* into columns, -1 = always valid */
 	uint64_t when_equals;
 	bool subtract, fallback;
@@ -157,6 +172,10 @@ struct profile_table {
 	/* the parts are in one number of the index; by[0] 0 = each has its own */
 	uint32_t decimal_base, decimal_by[PROFILE_PARTS_MAX];
 	unsigned first_queue;
+	int port_column; /* into columns: its text names the port; -1 = the index does */
+	const char *port_text; /* how, with {port} */
+	int parent_column; /* into columns: the row that contains this one; -1 = none */
+	const char *unless; /* a table before it; NULL = always asked */
 	bool sums_rows; /* several rows may speak of one thing: add them up */
 	struct profile_value *values; /* fallbacks last */
 	size_t n_values;

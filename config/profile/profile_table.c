@@ -222,7 +222,7 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 	*v = (struct profile_value){.priority = PRIO_NONE};
 	if (!KEYS(reader, node, "a column", "column", "oid", "metric", "attribute", "where",
 		    "priority", "unit", "divide", "equals", "ignore", "when", "subtract",
-		    "fallback", "width", "fold", "sensor", "doc", "evidence") ||
+		    "fallback", "width", "fold", "sensor", "named", "doc", "evidence") ||
 		!column_oid(reader, table, base, node, &v->column) ||
 		!column_meaning(reader, node, v))
 		return;
@@ -242,6 +242,10 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 			reader_wrong_node(reader, reader_value(node, "width"), "32 or 64");
 		v->width = (unsigned)number;
 	}
+	v->named = reader_copy(reader, node, "named", false);
+	if (v->named && table->port_column < 0)
+		reader_wrong_node(reader, reader_value(node, "named"),
+			"no 'named' in a table without 'port'");
 	v->doc = str_or(reader_copy(reader, node, "doc", false), "");
 	v->evidence = reader_evidence(reader, node, table->evidence);
 	table->n_values++;
@@ -373,21 +377,63 @@ static void table_columns(struct reader *reader, struct profile_table *table,
 	struct profile_oid base, const struct yaml_node *columns)
 {
 	table->values = arena_array(reader->a, struct profile_value, columns->n);
-	table->columns = arena_array(reader->a, struct profile_oid, PROFILE_COLUMNS_MAX);
 	for (size_t i = 0; i < columns->n; i++)
 		column_read(reader, table, base, columns->items[i].value);
 	table_finish(table);
 }
 
+static const char *const cadences[] = {
+	[CADENCE_FAST] = "fast", [CADENCE_SLOW] = "slow", [CADENCE_BACKGROUND] = "background"};
+
+const char *profile_cadence_name(enum profile_cadence cadence)
+{
+	if ((size_t)cadence < rw_countof(cadences))
+		return cadences[cadence];
+	return "?";
+}
+
+static enum profile_cadence table_cadence(struct reader *reader, const struct yaml_node *node)
+{
+	const int cadence = reader_word(
+		reader, node, cadences, rw_countof(cadences), "fast, slow or background");
+	if (cadence < 0)
+		return CADENCE_FAST;
+	return (enum profile_cadence)cadence;
+}
+
+/* table_port - the column whose text names the port, and that of the row around. */
+static void table_port(struct reader *reader, struct profile_table *table, struct profile_oid base,
+	const struct yaml_node *node)
+{
+	const struct yaml_node *port = reader_value(node, "port"), *parent;
+	struct profile_oid oid;
+	size_t column;
+	table->port_column = table->parent_column = -1;
+	if (!port || !KEYS(reader, port, "'port'", "column", "oid", "text", "parent") ||
+		!column_oid(reader, table, base, port, &column))
+		return;
+	table->port_column = (int)column;
+	table->port_text = str_or(reader_copy(reader, port, "text", false), PROFILE_PORT_WORD);
+	if (!strstr(table->port_text, PROFILE_PORT_WORD))
+		reader_wrong_node(reader, reader_value(port, "text"), "a text with {port}");
+	parent = reader_value(port, "parent");
+	if (parent && reader_oid(reader, parent, &oid) &&
+		table_column(reader, table, oid, parent, &column))
+		table->parent_column = (int)column;
+	for (size_t i = 0; i < table->n_parts; i++)
+		if (table->parts[i] == PART_PORT)
+			reader_wrong(reader, port->line, port->col,
+				"'port' is a part of the index already");
+}
+
 struct profile_table *profile_table_read(
 	struct reader *reader, const struct yaml_node *node, struct profile_evidence evidence)
 {
-	static const char *const cadences[] = {[CADENCE_FAST] = "fast", [CADENCE_SLOW] = "slow"};
 	struct profile_table *t = arena_new_of(reader->a, struct profile_table);
 	struct profile_oid base = {0};
 	uint64_t queue;
 	if (!KEYS(reader, node, "a table", "name", "doc", "cadence", "oid", "index", "decimal",
-		    "first_queue", "columns", "evidence"))
+		    "first_queue", "port", "unless", "columns", "evidence"))
 		return NULL;
 	t->line = node->line;
 	t->name = reader_copy(reader, node, "name", true);
@@ -395,16 +441,17 @@ struct profile_table *profile_table_read(
 		return NULL;
 	t->doc = str_or(reader_copy(reader, node, "doc", false), "");
 	t->evidence = reader_evidence(reader, node, evidence);
-	if (reader_text(reader, node, "cadence", true) &&
-		reader_word(reader, reader_value(node, "cadence"), cadences, rw_countof(cadences),
-			"fast or slow") == CADENCE_SLOW)
-		t->cadence = CADENCE_SLOW;
+	if (reader_text(reader, node, "cadence", true))
+		t->cadence = table_cadence(reader, reader_value(node, "cadence"));
+	t->unless = reader_copy(reader, node, "unless", false);
 	if (reader_value(node, "oid"))
 		reader_oid(reader, reader_value(node, "oid"), &base);
 	if (reader_number(reader, node, "first_queue", 64, &queue))
 		t->first_queue = (unsigned)queue;
 	table_index(reader, t, node);
 	table_decimal(reader, t, node);
+	t->columns = arena_array(reader->a, struct profile_oid, PROFILE_COLUMNS_MAX);
+	table_port(reader, t, base, node);
 	const struct yaml_node *columns = reader_value(node, "columns");
 	if (!columns)
 		columns = node;

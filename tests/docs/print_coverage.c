@@ -75,7 +75,8 @@ static void print_chapter(const struct profiles *profiles, const struct chapter 
 	printf("\n");
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
 		const char *name = metric_info(m)->name;
-		if (strncmp(name, chapter->group, strlen(chapter->group)) != 0)
+		if (strncmp(name, chapter->group, strlen(chapter->group)) != 0 ||
+			!metric_is_told(profiles, m))
 			continue;
 		printf("| `%s` |", name);
 		for (size_t i = 0; i < profiles_count(profiles); i++) {

@@ -115,6 +115,25 @@ def sonic(v):
             out[key] = min(out.get(key, dbm), dbm)
 
 
+def optics(vendor, table, texts, parse):
+    """Sensors by the text of their entity; the weakest lane and the warmest sensor are the port's. An unknown port's are nobody's."""
+    known = {port_name(vendor, i) for (i,), _ in column(f"{IFX}.1")}
+    cells = {col: {k[0]: x for k, x in column(f"{table}.{col}")} for col in (1, 2, 3, 4, 5)}
+    for (index,), text in column(texts):
+        said = parse(text)
+        if not said or said[1] is None or said[0] not in known or index not in cells[4]:
+            continue
+        port, metric = said
+        kind, scale, precision, value, status = (cells[col][index] for col in (1, 2, 3, 4, 5))
+        if status != 1 or abs(value) >= 1000000000 or (kind == 14 and value == 0) or (table.startswith("1.3.6.1.4.1.9.") and value == 0):
+            continue
+        number = value * 10.0 ** (3 * (scale - 9)) / 10.0 ** precision
+        if kind == 6:
+            number = 10 * math.log10(number * 1000)
+        key = (port, "-", metric)
+        out[key] = (max if metric == "optic.temperature_c" else min)(out.get(key, number), number)
+
+
 def eos(v):
     common(v, hc=True)
     A = "1.3.6.1.4.1.30065.3"
@@ -131,6 +150,10 @@ def eos(v):
         out[(port_name(v, i), q, "pfcwd.storms")] += val
     for (i, _kind, q), val in column(f"{A}.11.1.2.1.5"):
         out[(port_name(v, i), q, "pfcwd.restores")] += val
+    per_port(v, "port.flaps", f"{A}.15.1.1.1.8")
+    words = {"Temperature": "optic.temperature_c", "TX Power": "optic.tx_power_dbm", "RX Power": "optic.rx_power_dbm"}
+    optics(v, "1.3.6.1.2.1.99.1.1.1", "1.3.6.1.2.1.47.1.1.1.1.2",
+           lambda text: (m.group(2), words.get(m.group(1))) if (m := re.match(r"DOM (.*) Sensor for (.*)$", text)) else None)
 
 
 def nxos(v):
@@ -156,11 +179,31 @@ def nxos(v):
         if direction == 1 and resume:
             out[(port_name(v, i), group, "cfg.pg_xon_level_bytes")] = resume
     out[("-", "-", "cfg.cell_bytes")] = cell
+    words = {"Temperature": "optic.temperature_c", "Transmit Power": "optic.tx_power_dbm", "Receive Power": "optic.rx_power_dbm"}
+    optics(v, "1.3.6.1.4.1.9.9.91.1.1.1.1", "1.3.6.1.2.1.47.1.1.1.1.7",
+           lambda text: (m.group(1), words.get(m.group(2))) if (m := re.match(r"(\S+) Lane \d+ Transceiver (.*) Sensor$", text)) else None)
 
 
 def cumulus(v):
     common(v, ether=False)
-    C = "1.3.6.1.4.1.40310.2"
+    C, R = "1.3.6.1.4.1.40310.2", "1.3.6.1.4.1.40310.1.3"
+    cell = walk[f"{R}.8.0"]
+    out[("-", "-", "cfg.cell_bytes")] = cell
+    per_port(v, "port.fcs_errors", "1.3.6.1.2.1.10.7.2.1.3")
+    per_port(v, "port.flaps", f"{C}.2.5.1.4")
+    for (pool,), cells in column(f"{R}.4.1.3"):
+        out[(f"pool:{pool}", "-", "pool.watermark_bytes")] = cells * cell
+    known = {port_name(v, i) for (i,), _ in column(f"{IFX}.1")}
+    for n in range(8):
+        for table, at, metric in ((5, 3, "pg.shared_watermark_bytes"), (7, 2, "queue.depth_bytes"), (7, 3, "queue.watermark_bytes")):
+            for (row,), cells in column(f"{R}.{table}.1.{at + 2 * n}"):
+                name = walk[f"{R}.{table}.1.1.{row}"]
+                if name in known:
+                    out[(name, n, metric)] = cells * cell
+        if not column(f"{C}.2.6.1.3"):
+            for at, metric in enumerate(("queue.out_packets", "queue.drops", "queue.wred_drops")):
+                for (i,), val in column(f"{C}.2.4.1.{2 + 3 * n + at}"):
+                    out[(port_name(v, i), n, metric)] = val
     per_port(v, "port.in_pause_frames", f"{C}.2.3.1.2")
     per_port(v, "port.out_pause_frames", f"{C}.2.3.1.3")
     for p in range(8):
@@ -194,6 +237,18 @@ def junos(v):
     per_prio(v, "pfcwd.drops", f"{J}.12.1.5")
     for col, metric in ((7, "queue.out_packets"), (9, "queue.out_octets"), (53, "queue.drops"), (13, "queue.wred_drops")):
         per_prio(v, metric, f"{J}.4.1.{col}")
+    for col, metric in ((58, "queue.depth_bytes"), (59, "queue.watermark_bytes")):
+        for (i, q), val in column(f"{J}.4.1.{col}"):
+            if val:
+                out[(port_name(v, i), q, metric)] = val
+    per_port(v, "port.flaps", "1.3.6.1.4.1.2636.3.3.1.1.26")
+    M, L = "1.3.6.1.4.1.2636.3.60.1.1.1.1", "1.3.6.1.4.1.2636.3.60.1.2.1.1"
+    per_port(v, "optic.temperature_c", f"{M}.8")
+    for lane_col, module_col, metric in ((6, 5, "optic.rx_power_dbm"), (8, 7, "optic.tx_power_dbm")):
+        for (i, *_lane), val in column(f"{L}.{lane_col}") or column(f"{M}.{module_col}"):
+            key = (port_name(v, i), "-", metric)
+            if val:
+                out[key] = min(out.get(key, val / 100), val / 100)
 
 
 def dell_os9(v):
@@ -204,13 +259,32 @@ def dell_os9(v):
     per_prio(v, "cfg.pg_headroom_bytes", f"{D}.10.1.4", scale=DELL_CELL)
 
 
+def dell_os10(v):
+    common(v)
+
+
+def comware(v):
+    common(v)
+    H = "1.3.6.1.4.1.25506.2.70.1.1.1"
+    for col, metric, divisor in ((9, "optic.tx_power_dbm", 100), (12, "optic.rx_power_dbm", 100), (15, "optic.temperature_c", 1)):
+        for (i,), val in column(f"{H}.{col}"):
+            if val != 2147483647:
+                out[(port_name(v, i), "-", metric)] = val / divisor
+    for col, metric in ((2, "optic.tx_power_dbm"), (3, "optic.rx_power_dbm")):
+        for (i, _lane), val in column(f"1.3.6.1.4.1.25506.2.70.1.2.1.{col}"):
+            if val != 2147483647:
+                key = (port_name(v, i), "-", metric)
+                out[key] = min(out.get(key, val / 100), val / 100)
+
+
 def generic(v):
     common(v, hc=True)
     per_port(v, "port.in_pause_frames", "1.3.6.1.2.1.10.7.10.1.5")
     per_port(v, "port.out_pause_frames", "1.3.6.1.2.1.10.7.10.1.6")
 
 
-VENDORS = {"sonic": sonic, "eos": eos, "nxos": nxos, "cumulus": cumulus, "onyx": onyx, "junos": junos, "dell-os9": dell_os9, "generic": generic}
+VENDORS = {"sonic": sonic, "eos": eos, "nxos": nxos, "cumulus": cumulus, "onyx": onyx, "junos": junos, "dell-os9": dell_os9, "dell-os10": dell_os10,
+           "comware": comware, "generic": generic}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in VENDORS:

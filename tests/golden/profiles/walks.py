@@ -24,6 +24,13 @@ def number(port, prio, column, big=True):
     return v + (1 << 40) if big else v
 
 
+def sensor(index, *columns, table="1.3.6.1.2.1.99.1.1.1"):
+    """ENTITY-SENSOR-MIB: type (6 watts, 8 celsius, 4 volts DC), scale (8 milli, 9 units), precision, value, status (1 ok, 2 unavailable).
+    CISCO-ENTITY-SENSOR-MIB has the same columns, and 14 = dBm as a type."""
+    for col, v in enumerate(columns, 1):
+        put(f"{table}.{col}.{index}", INT, v)
+
+
 def system(descr, objid, name, n_if):
     put("1.3.6.1.2.1.1.1.0", STR, descr)
     put("1.3.6.1.2.1.1.2.0", OID, objid)
@@ -74,13 +81,6 @@ def sonic():
                 put(f"{Q}.{i}.2.{q}.{t}", C64, number(i, q - 1, 100 + t))
 
 
-    # ENTITY-SENSOR-MIB: type (6 watts, 8 celsius, 4 volts DC), scale (8 milli, 9 units), precision, value, status (1 ok, 2 unavailable)
-    E = "1.3.6.1.2.1.99.1.1.1"
-
-    def sensor(index, *columns):
-        for col, v in enumerate(columns, 1):
-            put(f"{E}.{col}.{index}", INT, v)
-
     for i in (1, 5, 9):
         base = 1000000000 + i * 100
         sensor(base + 10, 8, 9, 6, 40000000 + i * 1000000 + 250000, 1)
@@ -89,7 +89,7 @@ def sonic():
             sensor(base + 20 + lane, 6, 8, 4, 12000 + 100 * i - lane, 1)
             sensor(base + 30 + lane, 6, 8, 4, 8000 + 100 * i + 10 * lane, 1)
             sensor(base + 40 + lane, 5, 8, 3, 70000 + lane, 1)
-    for key, v in ((f"{E}.4.1000000532", 0), (f"{E}.5.1000000532", 2), (f"{E}.4.1000000933", 0)):  # not available; dark
+    for key, v in (("1.3.6.1.2.1.99.1.1.1.4.1000000532", 0), ("1.3.6.1.2.1.99.1.1.1.5.1000000532", 2), ("1.3.6.1.2.1.99.1.1.1.4.1000000933", 0)):  # not available; dark
         rows[tuple(int(p) for p in key.split("."))] = (INT, str(v))
     sensor(200990110, 8, 9, 3, 55000, 1)  # the chassis: below the transceivers
     sensor(601240030, 6, 9, 3, 300000, 1)  # a power supply
@@ -114,6 +114,24 @@ def eos():
                     put(f"{A}.6.1.2.1.{col}.{i}.{p}.{kind}", C64, number(i, p, 200 + kind * 20 + col))
             put(f"{A}.11.1.2.1.4.{i}.0.{p}", INT, 10 + p)
             put(f"{A}.11.1.2.1.5.{i}.0.{p}", INT, 9 + p)
+        put(f"{A}.15.1.1.1.8.{i}", C32, number(i, 0, 8, False))
+    # Descriptions, scales, precisions and readings of a DCS-7280SR with EOS 4.15.3F (LibreNMS tests/snmpsim/arista_eos.snmprec: 100301201,
+    # 100301212, 100301213; 100302213 is dark and answers -1000000000).
+    D = "1.3.6.1.2.1.47.1.1.1.1.2"
+    put(f"{D}.1", STR, "48x25GbE (SFP) & 6x100GbE (QSFP) Ethernet Switch")
+    put(f"{D}.100006001", STR, "Cpu temp sensor")
+    sensor(100006001, 8, 9, 1, 532, 1)
+    for n, name, celsius, tx, rx in ((1, "Ethernet1/1", 258, 6318, 1), (2, "Ethernet2/1", 337, 2492, -1000000000), (3, "Ethernet3/1", 355, 2479, 5000)):
+        base = 100300000 + n * 1000
+        for at, text in ((0, f"Xcvr Slot {n}"), (100, f"Xcvr for {name}"), (201, f"DOM Temperature Sensor for {name}"), (202, f"DOM Voltage Sensor for {name}"),
+                         (210, f"Lane 0 for Xcvr for {name}"), (211, f"DOM TX Bias Sensor for {name}"), (212, f"DOM TX Power Sensor for {name}"),
+                         (213, f"DOM RX Power Sensor for {name}")):
+            put(f"{D}.{base + at}", STR, text)
+        sensor(base + 201, 8, 9, 1, celsius, 1)
+        sensor(base + 202, 4, 9, 2, 331, 1)
+        sensor(base + 211, 5, 8, 3, 3345, 1)
+        sensor(base + 212, 6, 8, 4, tx, 1)
+        sensor(base + 213, 6, 8, 4, rx, 1)
 
 
 def nxos(more_size=0, more_pause=0):
@@ -146,20 +164,50 @@ def nxos(more_size=0, more_pause=0):
                 put(f"{S}.4.8.1.8.{i}.{direction}.{p}", G32, pause if lossless else 0)
 
 
-def cumulus():
+    # Names, types, scales and readings of Nexus switches (Checkmk, tests of cisco_temperature: 300000007, 300000013, 300000014, 3000035xx);
+    # an empty cage of a Nexus 9000 answers 0 with the status ok.
+    N, X = "1.3.6.1.2.1.47.1.1.1.1.7", "1.3.6.1.4.1.9.9.91.1.1.1.1"
+    put(f"{N}.21590", STR, "module-1 FRONT")
+    sensor(21590, 8, 9, 0, 31, 1, table=X)
+    for base, name, lanes in ((300000000, "Ethernet1/1", ((26757, -33010, -10788), (26949, -2862, -2369))), (300003520, "Ethernet1/2", ((0, 0, 0),))):
+        for lane, (celsius, rx, tx) in enumerate(lanes, 1):
+            for at, what, kind, value in ((3, "Voltage", 4, 3354), (4, "Bias Current", 5, 314), (7, "Temperature", 8, celsius), (13, "Receive Power", 14, rx),
+                                          (14, "Transmit Power", 14, tx)):
+                index = base + 100 * (lane - 1) + at
+                put(f"{N}.{index}", STR, f"{name} Lane {lane} Transceiver {what} Sensor")
+                sensor(index, kind, 8, 0, value, 1, table=X)
+
+
+def cumulus(descr="Cumulus-Linux 5.14.0 (Linux Kernel 6.1.123)", objid="1.3.6.1.4.1.40310", new_queues=True):
     ports = [(3, "swp1", "swp1", "spine1", 400000, 6), (4, "swp2", "swp2", "host down", 100000, 6), (20, "bond1", "bond1", "", 800000, 161)]
-    system("Cumulus-Linux 5.14.0 (Linux Kernel 6.1.123)", "1.3.6.1.4.1.40310", "leaf1", len(ports))
+    system(descr, objid, "leaf1", len(ports))
     interfaces(ports)
-    C = "1.3.6.1.4.1.40310.2"
+    C, R = "1.3.6.1.4.1.40310.2", "1.3.6.1.4.1.40310.1.3"
+    put(f"{R}.8.0", INT, 144)
+    for pool in (0, 1):
+        for col in (2, 3, 7):
+            put(f"{R}.4.1.{col}.{pool}", INT, 500 + 10 * pool + col)
+    # the buffer tables have rows of their own: row 1 is the first port, whatever its ifIndex (LibreNMS tests/snmpsim/cumulus_bgp.snmprec)
+    for row, name in ((1, "swp1"), (2, "swp2"), (3, "swp3")):  # swp3: a port that IF-MIB does not show
+        put(f"{R}.5.1.1.{row}", STR, name)
+        put(f"{R}.7.1.1.{row}", STR, name)
+        for n in range(8):
+            for at in (2, 3):
+                put(f"{R}.5.1.{at + 2 * n}.{row}", C64, 1000 * row + 10 * n + at)
+                put(f"{R}.7.1.{at + 2 * n}.{row}", C64, 7000 + 1000 * row + 10 * n + at)
     for i, name in ((3, "swp1"), (4, "swp2")):
+        put(f"1.3.6.1.2.1.10.7.2.1.3.{i}", C32, number(i, 0, 703, False))
+        put(f"{C}.2.5.1.4.{i}", C64, number(i, 0, 54, False))
         put(f"{C}.2.3.1.1.{i}", STR, name)
         put(f"{C}.2.3.1.2.{i}", C64, number(i, 0, 2))
         put(f"{C}.2.3.1.3.{i}", C64, number(i, 0, 3))
         for p in range(8):
             put(f"{C}.2.3.1.{4 + 2 * p}.{i}", C64, number(i, p, 40))
             put(f"{C}.2.3.1.{5 + 2 * p}.{i}", C64, number(i, p, 50))
-            for col in range(3, 8):
+            for col in range(3, 8) if new_queues else ():
                 put(f"{C}.2.6.1.{col}.{i}.{p}", C64, number(i, p, 60 + col))
+            for col in range(3) if not new_queues else ():  # packets, drops, WRED drops
+                put(f"{C}.2.4.1.{2 + 3 * p + col}.{i}", C64, number(i, p, 80 + col))
 
 
 def onyx():
@@ -177,7 +225,7 @@ def onyx():
                 put(f"{M}.4.1.{col}.{i}.{p}", C64, number(i, p, 400 + col, big=col not in (6, 7)))
 
 
-def junos():
+def junos(with_lanes=True):
     ports = [(512, "et-0/0/0", "et-0/0/0", "spine1", 400000, 6), (513, "et-0/0/1", "et-0/0/1", "host down", 400000, 6), (600, "ae0", "ae0", "", 800000, 161)]
     system("Juniper Networks, Inc. qfx5240-64od internet router, kernel JUNOS 23.4X100", "1.3.6.1.4.1.2636.1.1.1.4.593", "leaf1", len(ports))
     interfaces(ports, ether=True, discontinuity=100)
@@ -190,8 +238,18 @@ def junos():
                 put(f"{J}.12.1.{col}.{i}.{p}", C64, number(i, p, 20 + col))
             for col in (3, 5, 7, 9, 11, 13, 23, 53, 55):
                 put(f"{J}.4.1.{col}.{i}.{p}", C64, number(i, p, 100 + col))
-            for col in (57, 58, 59, 60):
-                put(f"{J}.4.1.{col}.{i}.{p}", C64, number(i, p, 100 + col, False))
+            for col in (57, 58, 59, 60):  # 0: the platform does not measure it, which cannot be told from an empty queue
+                put(f"{J}.4.1.{col}.{i}.{p}", C64, number(i, p, 100 + col, False) if p < 4 else 0)
+        put(f"1.3.6.1.4.1.2636.3.3.1.1.26.{i}", C32, number(i, 0, 26, False))
+    # the readings of module 593 in a published "show snmp mib walk" (one lane), and four lanes, of which one is dark
+    M, L = "1.3.6.1.4.1.2636.3.60.1.1.1.1", "1.3.6.1.4.1.2636.3.60.1.2.1.1"
+    for i, celsius, lanes in ((512, 38, ((-1974, -1031),)), (513, 51, ((-250, -110), (-312, -90), (-4000, -105), (0, 0)))):
+        put(f"{M}.5.{i}", INT, 0 if len(lanes) > 1 else lanes[0][0])
+        put(f"{M}.7.{i}", INT, 0 if len(lanes) > 1 else lanes[0][1])
+        put(f"{M}.8.{i}", INT, celsius)
+        for lane, (rx, tx) in enumerate(lanes if with_lanes else ()):
+            put(f"{L}.6.{i}.{lane}", INT, rx)
+            put(f"{L}.8.{i}.{lane}", INT, tx)
 
 
 def dell_os9(more_cells=0):
@@ -212,6 +270,30 @@ def dell_os9(more_cells=0):
         put(f"{D}.24.1.2.{i}", C64, number(n, 0, 242))
 
 
+def dell_os10():
+    """LibreNMS tests/snmpsim/dell-os10.snmprec: ifIndex 10, 13, 14, 43, 47; the description and its quote of dell-os10_s4128ton-psu.snmprec."""
+    ports = [(10, "mgmt1/1/1", "mgmt1/1/1", "", 1000, 6), (13, "ethernet1/1/1", "ethernet1/1/1", "spine1", 25000, 6),
+             (14, "ethernet1/1/2", "ethernet1/1/2", "host down", 25000, 6), (43, "port-channel1", "port-channel1", "", 50000, 161), (47, "vlan1", "vlan1", "", 10000, 135)]
+    system('"Dell SmartFabric OS10 Enterprise. Copyright (c) 1999-2025 by Dell Inc. All Rights Reserved. OS Version: 10.6.1.0."',
+           "1.3.6.1.4.1.674.11000.5000.100.2.1.9", "leaf1", len(ports))
+    interfaces(ports, ether=True)
+
+
+def comware():
+    ports = [(1, "FortyGigE1/0/1", "FGE1/0/1", "spine1", 40000, 6), (2, "FortyGigE1/0/2", "FGE1/0/2", "host down", 40000, 6), (3, "FortyGigE1/0/3", "FGE1/0/3", "", 40000, 6)]
+    system("HPE Comware Platform Software, Software Version 7.1.070", "1.3.6.1.4.1.25506.11.1.186", "leaf1", len(ports))
+    interfaces(ports, ether=True)
+    H = "1.3.6.1.4.1.25506.2.70.1.1.1"
+    for i, tx, rx, celsius in ((1, -251, -834, 39), (2, 2147483647, 2147483647, 2147483647)):  # of the first a published reading; no diagnosis
+        put(f"{H}.9.{i}", INT, tx)
+        put(f"{H}.12.{i}", INT, rx)
+        put(f"{H}.15.{i}", INT, celsius)
+    put(f"{H}.15.3", INT, 41)  # four lanes: the module itself has no powers
+    for lane, (tx, rx) in enumerate(((-120, -300), (-130, -510), (-90, -280), (-140, 2147483647)), 1):
+        put(f"1.3.6.1.4.1.25506.2.70.1.2.1.2.3.{lane}", INT, tx)
+        put(f"1.3.6.1.4.1.25506.2.70.1.2.1.3.3.{lane}", INT, rx)
+
+
 def generic():
     ports = [(1, "lo", "lo", "", 10, 24), (2, "eth1", "eth1", "spine1", 100000, 6), (3, "eth2", "eth2", "host down", 25000, 6)]
     system("Some switch", "1.3.6.1.4.1.99999.1", "leaf1", len(ports))
@@ -221,11 +303,14 @@ def generic():
             put(f"1.3.6.1.2.1.10.7.10.1.{col}.{i}", C64, number(i, 3, col))
 
 
-VENDORS = {"sonic": sonic, "eos": eos, "nxos": nxos, "cumulus": cumulus, "onyx": onyx, "junos": junos, "dell-os9": dell_os9, "generic": generic}
+VENDORS = {"sonic": sonic, "eos": eos, "nxos": nxos, "cumulus": cumulus, "onyx": onyx, "junos": junos, "dell-os9": dell_os9, "dell-os10": dell_os10,
+           "comware": comware, "generic": generic}
 
-# The same switch after one change of its configuration: which way each reads back is what must never be mixed up.
+# The same switch after one change of its configuration: which way each reads back is what must never be mixed up. And older releases.
 VARIANTS = {"nxos-headroom": lambda: nxos(more_size=208),   # one cell more of buffer behind the same pause threshold
             "nxos-xoff": lambda: nxos(more_pause=416),      # pause sent later, in the same buffer
+            "cumulus-old": lambda: cumulus("Linux mlnx-sw-1 4.19.0-cl-1-amd64 #1 SMP Cumulus 4.19.94-1+cl4.2.1u1", "1.3.6.1.4.1.8072.3.2.10", new_queues=False),
+            "junos-old": lambda: junos(with_lanes=False),
             "dell-os9-headroom": lambda: dell_os9(more_cells=1)}
 
 if __name__ == "__main__":

@@ -439,6 +439,172 @@ static void test_big_answers_lost(void **state)
 }
 
 /* A reload that changes nothing keeps the session; each changed field is seen. */
+/* A relay that holds requests for one object back, or loses them. */
+struct slow_relay {
+	struct loop *loop;
+	struct loop_fd *front_watch, *back_watch;
+	struct loop_timer *timer;
+	int front, back;
+	struct sockaddr_in client;
+	socklen_t n_client;
+	char held[4096];
+	ssize_t n_held;
+	int64_t hold_ns; /* 0 = lose them */
+	unsigned asked;
+};
+
+/* sysORUpTime, 1.3.6.1.2.1.1.9.1.4, as it stands in a request */
+static const char slow_object[] = {0x2b, 6, 1, 2, 1, 1, 9, 1, 4};
+
+static void slow_send(void *arg)
+{
+	struct slow_relay *r = arg;
+	assert_int_equal(send(r->back, r->held, (size_t)r->n_held, 0), r->n_held);
+}
+
+static void slow_front(void *arg, int events)
+{
+	struct slow_relay *r = arg;
+	r->n_client = sizeof(r->client);
+	ssize_t n = recvfrom(r->front, r->held, sizeof(r->held), MSG_DONTWAIT,
+		(struct sockaddr *)&r->client, &r->n_client);
+	if (n <= 0)
+		return;
+	r->n_held = n;
+	if (!memmem(r->held, (size_t)n, slow_object, sizeof(slow_object))) {
+		slow_send(r);
+		return;
+	}
+	r->asked++;
+	if (r->hold_ns > 0)
+		loop_timer_start(r->timer, r->hold_ns, 0);
+}
+
+static void slow_back(void *arg, int events)
+{
+	struct slow_relay *r = arg;
+	char buf[65536];
+	ssize_t n = recv(r->back, buf, sizeof(buf), MSG_DONTWAIT);
+	if (n > 0)
+		sendto(r->front, buf, (size_t)n, 0, (struct sockaddr *)&r->client, r->n_client);
+}
+
+static uint16_t slow_open(struct slow_relay *r, struct loop *loop, uint16_t agent)
+{
+	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}},
+			   to = sin;
+	socklen_t n = sizeof(sin);
+	r->loop = loop;
+	r->front = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	r->back = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	to.sin_port = htons(agent);
+	assert_int_equal(bind(r->front, (struct sockaddr *)&sin, n), 0);
+	assert_int_equal(getsockname(r->front, (struct sockaddr *)&sin, &n), 0);
+	assert_int_equal(connect(r->back, (struct sockaddr *)&to, sizeof(to)), 0);
+	r->timer = loop_timer_new(loop, slow_send, r);
+	r->front_watch = loop_fd_new(loop, r->front, LOOP_READ, slow_front, r);
+	r->back_watch = loop_fd_new(loop, r->back, LOOP_READ, slow_back, r);
+	return ntohs(sin.sin_port);
+}
+
+static void slow_close(struct slow_relay *r)
+{
+	loop_fd_free(r->front_watch);
+	loop_fd_free(r->back_watch);
+	loop_timer_free(r->timer);
+	close(r->front);
+	close(r->back);
+}
+
+/* A profile whose background table is long: one row a request. */
+static void background_world(struct world *w, char dir[32])
+{
+	char path[64];
+	snprintf(dir, 32, "/tmp/rw-back-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/x.yaml", dir);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("name: x\ndoc: d\nextends: generic\nsnmp:\n  tables:\n"
+	      "    - { name: back, cadence: background, oid: 1.3.6.1.2.1.1.9.1, index: [pool], "
+	      "columns: [{ column: 4, metric: pool.watermark_bytes }] }\n",
+		f);
+	fclose(f);
+	world_new(w, "secret");
+	w->config.profile_dir = dir;
+}
+
+static void background_done(const char *dir)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "%s/x.yaml", dir);
+	unlink(path);
+	rmdir(dir);
+}
+
+static bool background_read(struct world *w)
+{
+	return world_sample(w, "sw0", "pool:1", PRIO_NONE, M_POOL_WATERMARK) != NULL;
+}
+
+static size_t rows_of_lo(const struct world *w)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < w->n_samples; i++)
+		n += w->samples[i].entity == entities_find(w->entities, "sw0", "lo", PRIO_NONE) &&
+			w->samples[i].metric == M_PORT_IN_ERRORS;
+	return n;
+}
+
+/* A long table in the background is read in pieces: polls of the counters go on meanwhile. */
+static void test_background_in_pieces(void **state)
+{
+	struct world w;
+	struct world_agent a;
+	struct slow_relay r = {.hold_ns = 200 * NS_PER_MS};
+	char dir[32];
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
+	background_world(&w, dir);
+	world_add(&w, "127.0.0.1", slow_open(&r, w.loop, a.port));
+	w.devices[0].profile = "x";
+	w.snmp[0].interval_ns = NS_PER_S;
+	w.snmp_credential.version = 1; /* one row a request */
+	world_start(&w, 0);
+	world_wait(&w, background_read, 60, "the background table is read");
+	assert_true(r.asked >= 5); /* one row of sysORTable each */
+	assert_true(rows_of_lo(&w) >= 2); /* it took more than the first poll had time for */
+	assert_int_equal(w.told[0].backoff, 0);
+	slow_close(&r);
+	world_free(&w);
+	agent_stop(&a);
+	background_done(dir);
+}
+
+/* No answer about it: the switch stays up, and its counters are kept. */
+static void test_background_lost(void **state)
+{
+	struct world w;
+	struct world_agent a;
+	struct slow_relay r = {0};
+	char dir[32];
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
+	background_world(&w, dir);
+	world_add(&w, "127.0.0.1", slow_open(&r, w.loop, a.port));
+	w.devices[0].profile = "x";
+	w.snmp[0].timeout_ns = 100 * NS_PER_MS;
+	w.snmp[0].retries = 0;
+	world_start(&w, 0);
+	world_wait(&w, up, 60, "up without the background table");
+	assert_true(r.asked > 0);
+	assert_int_equal(w.told[0].backoff, 0);
+	assert_non_null(world_sample(&w, "sw0", "lo", PRIO_NONE, M_PORT_IN_OCTETS));
+	assert_null(world_sample(&w, "sw0", "pool:1", PRIO_NONE, M_POOL_WATERMARK));
+	slow_close(&r);
+	world_free(&w);
+	agent_stop(&a);
+	background_done(dir);
+}
+
 static void test_same(void **state)
 {
 	struct world w;
@@ -691,6 +857,8 @@ int main(void)
 		cmocka_unit_test(test_version1_by_name),
 		cmocka_unit_test(test_bad_source),
 		cmocka_unit_test(test_big_answers_lost),
+		cmocka_unit_test(test_background_in_pieces),
+		cmocka_unit_test(test_background_lost),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_unknown_profile),
 		cmocka_unit_test(test_cache),

@@ -39,7 +39,20 @@ static const char text[] =
 	"column: 1, metric: cfg.pg_headroom_bytes, ignore: [0] },\n"
 	"        { column: 2, metric: cfg.pg_headroom_bytes, subtract: true, ignore: [0] }] }\n"
 	"    - { name: pools, cadence: fast, oid: 1.5, index: [pool], columns: [{ column: 1, "
-	"metric: pool.watermark_bytes, unit: cells }] }\n";
+	"metric: pool.watermark_bytes, unit: cells }] }\n"
+	"    - { name: old queues, cadence: fast, unless: queues, oid: 1.6, index: [port], "
+	"columns: "
+	"[{ column: 1, priority: 0, metric: queue.drops }] }\n"
+	"    - { name: buffers, cadence: fast, oid: 1.7, index: [row], port: { column: 1 }, "
+	"columns: [{ column: 2, priority: 3, metric: pg.shared_watermark_bytes, unit: cells }] }\n"
+	"    - { name: sensors, cadence: background, oid: 1.8, index: [sensor], port: { oid: "
+	"1.9.2, text: \"{port} lane * sensor\", parent: 1.9.4 }, columns:\n"
+	"        [{ column: 4, named: \"* RX sensor\", metric: optic.rx_power_dbm, sensor: true, "
+	"fold: min, ignore: [0] },\n"
+	"        { column: 4, named: \"* heat sensor\", metric: optic.temperature_c, sensor: true, "
+	"fold: max }] }\n"
+	"    - { name: lanes, cadence: background, oid: 1.10, index: [port, lane], columns: [{ "
+	"column: 1, metric: optic.tx_power_dbm, divide: 100, fold: min, ignore: [0] }] }\n";
 
 static struct profiles *profiles;
 static const struct profile *profile;
@@ -394,6 +407,99 @@ static void test_difference(void **state)
 	fixture_done(&f);
 }
 
+/* Rows with an index of their own: the name in a column says which port, never the number of the
+ * row. */
+static void test_join_by_name(void **state)
+{
+	struct fixture f;
+	fixture_new(&f);
+	names(&f,
+		ROWS("names", STR("1.1.1.4", "swp1"), STR("1.1.1.5", "swp2"),
+			STR("1.1.1.105", "p5"), STR("1.1.2.105", "front five")));
+	decode(&f, "buffers",
+		ROWS("buffers", STR("1.7.1.1", "swp1"), C64("1.7.2.1", 77), STR("1.7.1.4", "swp2"),
+			C64("1.7.2.4", 3), STR("1.7.1.5", "p5"), C64("1.7.2.5", 5),
+			STR("1.7.1.6", "swp9"), C64("1.7.2.6", 9), C64("1.7.2.7", 10)),
+		false);
+	assert_int_equal(f.out.n, 3);
+	assert_int_equal(find(&f, "swp1", 3, M_PG_SHARED_WATERMARK)->value, 7700);
+	assert_int_equal(find(&f, "swp2", 3, M_PG_SHARED_WATERMARK)->value, 300);
+	assert_int_equal(find(&f, "Eth5", 3, M_PG_SHARED_WATERMARK)->value, 500);
+	/* nothing is dropped in silence: swp9, and the row without a name */
+	assert_int_equal(snmp_decode_stats(f.d)->strangers, 2);
+	fixture_done(&f);
+}
+
+#define SENSOR(i, kind, scale, precision, status, value)                                           \
+	INT("1.8.1." i, kind), INT("1.8.2." i, scale), INT("1.8.3." i, precision),                 \
+		INT("1.8.5." i, status), INT("1.8.4." i, (uint64_t)(int64_t)(value))
+
+/* Sensors by their text, or by the text of what contains them; dBm as it is, watts as dBm; the
+ * weakest lane counts; 0 is ignored where the profile says so; a power supply is nobody's. */
+static void test_join_sensors(void **state)
+{
+	struct fixture f;
+	fixture_new(&f);
+	names(&f,
+		ROWS("names", STR("1.1.1.1", "Eth 1/1"), STR("1.1.1.2", "Eth1/2"),
+			STR("1.1.1.3", "lane 1 RX")));
+	decode(&f, "sensors",
+		ROWS("sensors", STR("1.9.2.1", "chassis"), STR("1.9.2.2", "Eth1/2"),
+			STR("1.9.2.3", "transceiver"), INT("1.9.4.3", 2),
+			STR("1.9.2.10", "Eth 1/1 lane 1 RX sensor"),
+			STR("1.9.2.11", "Eth 1/1 lane 2 RX sensor"),
+			STR("1.9.2.12", "Eth 1/1 lane 3 RX sensor"),
+			STR("1.9.2.13", "Eth 1/1 lane 1 heat sensor"),
+			STR("1.9.2.20", "lane 1 RX sensor"), INT("1.9.4.20", 3),
+			STR("1.9.2.30", "supply heat sensor"), INT("1.9.4.30", 1),
+			INT("1.9.4.1", 30), SENSOR("10", 14, 8, 0, 1, -2862),
+			SENSOR("11", 14, 8, 0, 1, -33010), SENSOR("12", 14, 8, 0, 1, 0),
+			SENSOR("13", 8, 9, 1, 1, 258), SENSOR("20", 6, 8, 4, 1, 6318),
+			SENSOR("30", 8, 9, 0, 1, 40), SENSOR("40", 6, 9, 0, 1, 300)),
+		false);
+	assert_int_equal(f.out.n, 3);
+	const struct sample *rx = find(&f, "Eth 1/1", PRIO_NONE, M_OPTIC_RX_POWER);
+	assert_float_equal(sample_f64(rx->value), -33.01, 1e-9);
+	const struct sample *heat = find(&f, "Eth 1/1", PRIO_NONE, M_OPTIC_TEMPERATURE);
+	assert_float_equal(sample_f64(heat->value), 25.8, 1e-9);
+	rx = find(&f, "Eth1/2", PRIO_NONE, M_OPTIC_RX_POWER);
+	assert_float_equal(sample_f64(rx->value), -1.99420, 1e-4);
+	assert_int_equal(snmp_decode_stats(f.d)->strangers, 1);
+	assert_string_equal(snmp_decode_stats(f.d)->stranger, "supply heat sensor");
+	fixture_done(&f);
+}
+
+/* Lanes are rows: the weakest one that can be read is the port's, not their sum. */
+static void test_lanes(void **state)
+{
+	struct fixture f;
+	fixture_new(&f);
+	names(&f, ROWS("names", STR("1.1.1.1", "et-0/0/0")));
+	decode(&f, "lanes",
+		ROWS("lanes", INT("1.10.1.1.0", (uint64_t)-250), INT("1.10.1.1.1", (uint64_t)-312),
+			INT("1.10.1.1.2", 0), INT("1.10.1.1.3", 120)),
+		false);
+	const struct sample *tx = find(&f, "et-0/0/0", PRIO_NONE, M_OPTIC_TX_POWER);
+	assert_float_equal(sample_f64(tx->value), -3.12, 1e-9);
+	fixture_done(&f);
+}
+
+/* A table that stands in for another one counts other things: no difference is taken between the
+ * two. */
+static void test_older_table(void **state)
+{
+	struct fixture f;
+	fixture_new(&f);
+	names(&f, ROWS("names", STR("1.1.1.1", "eth1")));
+	decode(&f, "queues", ROWS("queues", C64("1.3.1.1.7.1", 1000)), false);
+	assert_int_equal(find(&f, "eth1", 0, M_QUEUE_DROPS)->flags & SF_RESTART, 0);
+	decode(&f, "old queues", ROWS("old queues", C64("1.6.1.1", 5)), false);
+	assert_true(find(&f, "eth1", 0, M_QUEUE_DROPS)->flags & SF_RESTART);
+	decode(&f, "old queues", ROWS("old queues", C64("1.6.1.1", 6)), false);
+	assert_int_equal(find(&f, "eth1", 0, M_QUEUE_DROPS)->flags & SF_RESTART, 0);
+	fixture_done(&f);
+}
+
 static void test_needed(void **state)
 {
 	const struct profile_table *t = table("counters");
@@ -447,6 +553,10 @@ int main(void)
 		cmocka_unit_test(test_too_many_ports),
 		cmocka_unit_test(test_queues),
 		cmocka_unit_test(test_difference),
+		cmocka_unit_test(test_join_by_name),
+		cmocka_unit_test(test_join_sensors),
+		cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_older_table),
 		cmocka_unit_test(test_needed),
 		cmocka_unit_test(test_text),
 	};

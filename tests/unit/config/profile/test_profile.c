@@ -74,6 +74,23 @@ static const struct {
 		HEAD "extends: generic\nsnmp:\n  inherited: { interfaces: recorded, queues: mock "
 		     "}\n",
 		5, "a table that comes from the profile this one extends"},
+	{"unless of nobody",
+		HEAD
+		"snmp:\n  tables:\n    - { name: t, cadence: fast, unless: u, oid: 1.3, index: "
+		"[port], columns: [{ column: 1, metric: port.flaps }] }\n",
+		5, "a table before it"},
+	{"named without port",
+		HEAD TABLE "        - { column: 1, metric: port.flaps, named: \"a*\" }\n", 10,
+		"without 'port'"},
+	{"port without its word",
+		HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [row], "
+		     "port: { column: 2, text: \"for *\" }, columns: [{ column: 1, metric: "
+		     "port.flaps }] }\n",
+		5, "with {port}"},
+	{"port twice",
+		HEAD "snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port], "
+		     "port: { column: 2 }, columns: [{ column: 1, metric: port.flaps }] }\n",
+		5, "a part of the index"},
 	{"octal number", HEAD TABLE "        - { column: 010, metric: port.in_octets }\n", 10,
 		"a whole number"},
 	{"priority 8", HEAD TABLE "        - { column: 1, metric: pfc.rx_frames, priority: 8 }\n",
@@ -102,7 +119,7 @@ static const struct {
 	{"cadence often",
 		HEAD "snmp:\n  tables:\n    - { name: t, cadence: often, oid: 1.3, index: [port], "
 		     "columns: [{ column: 1, metric: port.in_octets }] }\n",
-		5, "fast or slow"},
+		5, "fast, slow or background"},
 	{"no columns",
 		HEAD
 		"snmp:\n  tables:\n    - { name: t, cadence: fast, oid: 1.3, index: [port] }\n",
