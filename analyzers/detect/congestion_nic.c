@@ -18,7 +18,7 @@ enum { SILENT_FEW = 3 };
 
 #define SURE_IGNORED 0.98 /* the NIC says itself that it ignored them */
 #define SURE_IGNORED_SOME 0.8
-#define SURE_CAPTURED 0.97
+#define SURE_REACHED 0.97
 #define SURE_BOTH 0.97 /* paused, and the CNPs do not add up */
 #define SURE_MISSING 0.96
 #define SURE_PAUSED 0.95
@@ -88,10 +88,13 @@ static bool nic_judge_ignored(const struct nic_seen *nic, struct nic_accused *ac
 	return true;
 }
 
-/* 1: captures at its port show that CNPs reach it; 0: that none does; -1 not known. */
-static int nic_captured(const struct nic_bench *bench, const struct nic_seen *nic)
+/* 1: its own counter, or captures at its port, show that CNPs reach it; 0: that none does; -1 not
+ * known. */
+static int nic_reached(const struct nic_bench *bench, const struct nic_seen *nic)
 {
 	struct host_packets packets;
+	if (nic->cnp_received.known && !nic->cnp_received.restarted)
+		return nic->cnp_received.value >= CNP_MIN;
 	if (!nic->port || !bench->c->in->window->n_flows ||
 		!host_packets(bench->c->in->window, nic->port, &packets))
 		return -1;
@@ -159,16 +162,16 @@ static void nic_judge_silence(
 	const double by_others = cnps->sent - nic->cnp_sent.value;
 	if (!nic_is_silent(cnps, nic) || !cnps->handlers || by_others < SENT_MIN)
 		return;
-	const int captured = nic_captured(bench, nic);
-	if (captured == 0) /* they do not reach it: cnp_lost, by packets */
+	const int reached = nic_reached(bench, nic);
+	if (reached == 0) /* they do not reach it: cnp_lost, by packets */
 		return;
 	const double paused = nic_paused_sure(bench, nic, accused);
 	const double missing = nic_missing_sure(bench);
 	double sure = fmax(paused, missing);
 	if (paused >= SURE_PAUSED && missing >= SURE_MISSING)
 		sure = SURE_BOTH;
-	if (captured > 0)
-		sure = fmax(sure, SURE_CAPTURED);
+	if (reached > 0)
+		sure = fmax(sure, SURE_REACHED);
 	if (sure <= 0)
 		return;
 	nic_accuse(accused, CAUSE_DCQCN_OFF, sure, nic);
@@ -177,8 +180,9 @@ static void nic_judge_silence(
 	nic_accuse_for(accused,
 		"counters of NICs: receivers send CNPs, other senders handle theirs, this one "
 		"none");
-	if (captured > 0)
-		nic_accuse_for(accused, "captured packets: CNPs reach its port");
+	if (reached > 0)
+		nic_accuse_for(
+			accused, "CNPs reach it: its own counter, or captured packets at its port");
 	if (paused > 0)
 		nic_accuse_for(accused,
 			"its switch pauses it, so what it sends waits in queues that mark");
@@ -186,7 +190,7 @@ static void nic_judge_silence(
 		nic_accuse_for(accused,
 			"the CNPs that all NICs sent and handled do not add up: those to this host "
 			"are missing");
-	if (nic->cnp_ignored.known && captured <= 0)
+	if (nic->cnp_ignored.known && reached <= 0)
 		accused->open = "that CNPs reach its NIC: cnp_ignored stands still too";
 }
 
@@ -246,8 +250,8 @@ void congestion_nics(const struct congestion *congestion, const struct congestio
 		nic_judge_host(&bench, i, end);
 	}
 	const struct nic_cnps *cnps = &ret->cnps;
-	ret->lost = cnps->complete && cnps->sent >= LOST_MIN && cnps->handled == 0 &&
-		cnps->ignored == 0 && cnps->silent_hosts > 1;
+	const double arrived = cnps->handled + cnps->ignored + cnps->received;
+	ret->lost = cnps->complete && cnps->sent >= LOST_MIN && arrived <= 0 && cnps->n > 2;
 }
 
 bool congestion_nic_told(const struct nic_trial *trial, const struct port_seen *port)

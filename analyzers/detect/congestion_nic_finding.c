@@ -62,6 +62,7 @@ static void nic_prove_all(struct draft *draft, const struct nic_seen *nic)
 {
 	nic_prove(draft, nic, "nic.cnp_handled", &nic->cnp_handled, "packets");
 	nic_prove(draft, nic, "nic.cnp_ignored", &nic->cnp_ignored, "packets");
+	nic_prove(draft, nic, "nic.cnp_received", &nic->cnp_received, "packets");
 	nic_prove(draft, nic, "nic.ce_received", &nic->ce_received, "packets");
 	nic_prove(draft, nic, "nic.cnp_sent", &nic->cnp_sent, "packets");
 }
@@ -179,14 +180,14 @@ void congestion_nic_lost(const struct congestion *congestion,
 	t.f->value = 1;
 	t.f->warn = 1;
 	t.f->summary = arena_printf(t.a,
-		"CNPs do not arrive: receivers sent %.0f, and none of the %zu NICs that tell it "
-		"handled one",
-		cnps->sent, cnps->handled_known);
+		"CNPs do not arrive: receivers sent %.0f, and none of %zu NICs handled or received "
+		"one",
+		cnps->sent, cnps->n);
 	nic_prove_sums(&t, cnps);
 	nic_prove_receivers(&t, trial->nics, NULL);
 	finding_rests_on(&t, "counters of all NICs of the fabric: CNPs sent and handled");
 	t.f->confidence_ratio = SURE_LOST;
-	if (cnps->ignored_known < cnps->handled_known) {
+	if (cnps->received_known < cnps->n && cnps->ignored_known < cnps->n) {
 		t.f->confidence_ratio = SURE_LOST_OR_OFF;
 		finding_unproved(&t,
 			"that the reaction points are on: not every NIC counts the CNPs it "
@@ -194,7 +195,7 @@ void congestion_nic_lost(const struct congestion *congestion,
 	} else {
 		finding_ruled_out(&t, "reaction points that are off: no NIC ignored a CNP");
 	}
-	if (!cnps->handled_alive)
+	if (!cnps->handled_alive && cnps->received_known == 0)
 		finding_unproved(&t, "that these NICs count CNPs they handle: none ever did");
 	finding_add_role(&t, "culprit", "path of CNPs");
 	finding_steps(&t, CAUSE_CNP_LOST, 0);

@@ -32,7 +32,7 @@ struct nic_seen {
 	const struct port_seen *port; /* of the switch at the other end; NULL: not known which */
 	/* the first port of its host in the fabric; NULL: the fabric has no such host */
 	const struct port_seen *host_port;
-	struct amount cnp_sent, cnp_handled, cnp_ignored, ce_received;
+	struct amount cnp_sent, cnp_handled, cnp_ignored, cnp_received, ce_received;
 	struct amount out_of_sequence, seq_errors, adp_retrans, ack_timeouts, out_of_buffer,
 		rx_discards, out_octets;
 	struct amount pci_stall_rd_s, pci_stall_wr_s;

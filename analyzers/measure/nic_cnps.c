@@ -52,7 +52,8 @@ static bool nic_cnps_complete(const struct analyzer_in *in, const struct nics *n
 	bool any = false;
 	for (size_t i = 0; i < nics->n; i++) {
 		const struct nic_seen *nic = &nics->v[i];
-		if (nic->host_port && !nic->folded && nic->cnp_sent.known && nic->cnp_handled.known)
+		const bool arrivals = nic->cnp_handled.known || nic->cnp_received.known;
+		if (nic->host_port && !nic->folded && nic->cnp_sent.known && arrivals)
 			told[nic->host_port->port->index]++;
 	}
 	for (size_t i = 0; i < o->n_fabric_ports; i++) {
@@ -95,12 +96,15 @@ void nic_cnps_of(const struct analyzer_in *in, const struct nics *nics, struct n
 		ret->sent += nic->cnp_sent.value;
 		ret->handled += nic->cnp_handled.value;
 		ret->ignored += nic->cnp_ignored.value;
+		ret->received_known += nic->cnp_received.known;
+		ret->received += nic->cnp_received.value;
 		ret->ce += nic->ce_received.value;
 		ret->sent_alive |= nic->cnp_sent.alive;
 		ret->handled_alive |= nic->cnp_handled.alive;
 		ret->ignored_alive |= nic->cnp_ignored.alive;
 		sent += nic_cnps_rate(&nic->cnp_sent);
-		answered += nic_cnps_rate(&nic->cnp_handled) + nic_cnps_rate(&nic->cnp_ignored);
+		answered += fmax(nic_cnps_rate(&nic->cnp_received),
+			nic_cnps_rate(&nic->cnp_handled) + nic_cnps_rate(&nic->cnp_ignored));
 		if (nic_is_silent(ret, nic) && nic->host_port != last) {
 			ret->silent_hosts++;
 			last = nic->host_port;

@@ -16,13 +16,15 @@
 
 struct nic_cnps {
 	size_t n; /* NICs of hosts of the fabric, each once */
-	size_t sent_known, handled_known, ignored_known; /* of them: those that tell */
+	size_t sent_known, handled_known, ignored_known,
+		received_known; /* of them: those that tell */
 	size_t handlers; /* that handled some in the window */
 	/* packets in the window, of those that tell */
-	double sent, handled, ignored, ce;
+	double sent, handled, ignored, received, ce;
 	/* the counter has moved on some NIC, so this kind of NIC has it */
 	bool sent_alive, handled_alive, ignored_alive;
-	/* each port that faces a host has a NIC that tells what it sent and handled */
+	/* each port that faces a host has a NIC that tells what it sent, and what it handled or
+	 * received */
 	bool complete;
 	/* share of the CNPs sent that no NIC handled or ignored, by rates; NAN: not complete, or
 	 * too few */

@@ -174,9 +174,9 @@ static void nic_fold_amount(struct amount *to, const struct amount *from)
 static void nic_fold(struct nic_seen *to, struct nic_seen *from)
 {
 	struct amount *const own[] = {&to->cnp_sent, &to->cnp_handled, &to->cnp_ignored,
-		&to->ce_received, &to->out_of_sequence, &to->seq_errors, &to->adp_retrans,
-		&to->ack_timeouts, &to->out_of_buffer, &to->rx_discards, &to->out_octets,
-		&to->pci_stall_rd_s, &to->pci_stall_wr_s};
+		&to->cnp_received, &to->ce_received, &to->out_of_sequence, &to->seq_errors,
+		&to->adp_retrans, &to->ack_timeouts, &to->out_of_buffer, &to->rx_discards,
+		&to->out_octets, &to->pci_stall_rd_s, &to->pci_stall_wr_s};
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		nic_fold_amount(own[i],
 			(const struct amount *)((const char *)from +

@@ -51,6 +51,22 @@ def nic_balance():
     return c
 
 
+def nic_received():
+    c = hosts("nic_received", "NICs tell CNPs received and handled: 200 a second reach node-003, which handles none; nobody is paused", tx_ms=0)
+    for n in range(1, 9):
+        nic(c, n, sent=CNP, handled=0 if n == 3 else 200, ce=9000)
+        c.rate(f"node-{n:03}:mlx5_0", "-", "nic.cnp_received", 200)
+    return c
+
+
+def nic_received_only():
+    c = hosts("nic_received_only", "quiet: NICs that count CNPs received, not handled (bnxt_re): all arrive, and whether node-003 obeys them is not told", tx_ms=0)
+    for n in range(1, 9):
+        nic(c, n, sent=CNP, handled=None, ce=9000, name="bnxt_re0")
+        c.rate(f"node-{n:03}:bnxt_re0", "-", "nic.cnp_received", 200)
+    return c
+
+
 def nic_no_ce():
     c = hosts("nic_no_ce", "quiet: node-003 handles no CNP because no packet is marked and nobody sends one", marks=0, tx_ms=0)
     for n in range(1, 9):
@@ -172,7 +188,7 @@ def pcie():
 
 if __name__ == "__main__":
     pcie()
-    for make in (nic_dcqcn_off, nic_ignored, nic_balance, nic_no_ce, nic_elsewhere, nic_np_off, nic_cnp_lost, nic_restart, nic_one_host, nic_reacts,
+    for make in (nic_dcqcn_off, nic_ignored, nic_balance, nic_received, nic_received_only, nic_no_ce, nic_elsewhere, nic_np_off, nic_cnp_lost, nic_restart, nic_one_host, nic_reacts,
                  nic_pause_apart, nic_names, nic_stranger_rail):
         case = make()
         case.write()
