@@ -5,6 +5,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/str.h"
+#include "config/class_policy.h"
 
 #define CNP_MIN 10.0 /* CNPs in a window that are no stray */
 #define SENT_MIN 20.0 /* CNPs that others sent, from which silence means something */
@@ -235,10 +236,9 @@ void congestion_nics(const struct congestion *congestion, const struct congestio
 	struct nic_trial *ret)
 {
 	*ret = (struct nic_trial){.nics = nics_seen(congestion->in)};
-	const enum congestion_policy policy = congestion->o->fabric->congestion;
 	const struct nic_bench bench = {.c = congestion, .options = options, .trial = ret};
 	const struct nics *nics = ret->nics;
-	if (!nics->n || (policy != CC_DCQCN && policy != CC_ECN_ONLY))
+	if (!nics->n || !class_marks(congestion->o->fabric, congestion->priority))
 		return;
 	nic_cnps_of(congestion->in, nics, &ret->cnps);
 	ret->v = arena_array(congestion->in->arena, struct nic_accused, nics->n);
