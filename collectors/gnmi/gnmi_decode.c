@@ -13,6 +13,7 @@
 
 /* Paths of one stream that come spelled out, because the walker has no number left for them. */
 #define GNMI_SPELLED_PATHS_MAX (1u << 18)
+#define GNMI_QUEUE_NAMES_MAX 1024u /* of one device whose numbers are kept */
 
 /* ---- the decoder --------------------------------------------------------- */
 
@@ -25,7 +26,9 @@ struct gnmi_decoder *gnmi_decoder_new(struct entities *entities, const char *dev
 		.profile = profile,
 		.compiled = compiled,
 		.cell_bytes = profile->cell_bytes,
-		.sysname = rw_strdup("")};
+		.sysname = rw_strdup(""),
+		.queue_numbers = smap_new(),
+		.group_numbers = smap_new()};
 	if (cell_bytes) {
 		decoder->cell_bytes = cell_bytes;
 		decoder->cell_assumed = true;
@@ -41,6 +44,8 @@ void gnmi_decoder_free(struct gnmi_decoder *decoder)
 	gnmi_ports_done(&decoder->ports);
 	free(decoder->checks);
 	gnmi_lldp_free(decoder->lldp);
+	smap_free(decoder->queue_numbers);
+	smap_free(decoder->group_numbers);
 	free(decoder->sysname);
 	free(decoder->device);
 	free(decoder);
@@ -213,13 +218,6 @@ static void part_add(
 	series->first_part = (uint32_t)feed->n_parts++;
 }
 
-int gnmi_decode_priority_of(const struct gnmi_feed *feed, enum gnmi_number number, unsigned n)
-{
-	if (number == GNMI_NUMBER_PRIORITY)
-		return (int)n;
-	return profile_priority(feed->decoder->profile, n);
-}
-
 /* parts_add - one part for each series that the matched path feeds. */
 static void parts_add(struct gnmi_feed *feed, const struct gnmi_row *row, uint32_t port,
 	const struct gnmi_match *match)
@@ -253,7 +251,7 @@ static void parts_add(struct gnmi_feed *feed, const struct gnmi_row *row, uint32
 		if (!(match->numbers >> n & 1))
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		key.priority = gnmi_decode_priority_of(feed, match->number, n);
+		key.priority = gnmi_series_priority_of(feed, match->number, n);
 		part_add(feed, row, &key);
 	}
 }
@@ -270,11 +268,11 @@ static uint32_t reference_add(
 	return (uint32_t)feed->n_references++;
 }
 
-static uint32_t property_add(
-	struct gnmi_feed *feed, const struct gnmi_row *row, const struct gnmi_match *match)
+static uint32_t property_add(struct gnmi_feed *feed, const struct gnmi_row *row,
+	const struct gnmi_match *match, struct gnmi_text of)
 {
 	char name[GNMI_NAME_MAX];
-	snprintf(name, sizeof(name), "%.*s", (int)match->name.n, match->name.p);
+	snprintf(name, sizeof(name), "%.*s", (int)of.n, str_or(of.p, ""));
 	rw_grow(feed->properties, feed->n_properties, feed->cap_properties);
 	feed->properties[feed->n_properties] = (struct gnmi_property){.row = row,
 		.name = rw_strdup(name),
@@ -297,6 +295,29 @@ static uint32_t port_of(
 	return port_add(feed->decoder, match->port, match->alias);
 }
 
+static struct smap *numbers_of_names(const struct gnmi_decoder *decoder, enum gnmi_number kind)
+{
+	if (kind == GNMI_NUMBER_GROUP)
+		return decoder->group_numbers;
+	return decoder->queue_numbers;
+}
+
+/* match_numbered - @match with the number of the queue or group instead of its name, where the
+ * device has told it. */
+static struct gnmi_match match_numbered(
+	const struct gnmi_decoder *decoder, const struct gnmi_match *match)
+{
+	struct gnmi_match ret = *match;
+	uint64_t number = 0;
+	if (!match->queue_name.p ||
+		!smap_get(numbers_of_names(decoder, match->number), match->queue_name.p,
+			match->queue_name.n, &number))
+		return ret;
+	ret.numbers = (uint64_t)1 << (number - 1);
+	ret.queue_name = (struct gnmi_text){0};
+	return ret;
+}
+
 static uint32_t binding_add(
 	struct gnmi_feed *feed, struct gnmi_row *row, const struct gnmi_match *match)
 {
@@ -309,10 +330,12 @@ static uint32_t binding_add(
 	if (is_lldp(spec->attribute) && binding.port != GNMI_PORT_NONE)
 		binding.first = gnmi_lldp_of(feed->decoder->lldp, binding.port,
 			str_or(match->name.p, ""), match->name.n);
-	if (spec->refers) {
+	if (spec->attribute == GNMI_ATTRIBUTE_QUEUE_NUMBER) {
+		binding.first = property_add(feed, row, match, match->queue_name);
+	} else if (spec->refers) {
 		binding.first = reference_add(feed, &binding, match);
 	} else if (spec->of) {
-		binding.first = property_add(feed, row, match);
+		binding.first = property_add(feed, row, match, match->name);
 	} else if (spec->metric >= 0) {
 		binding.first = (uint32_t)feed->n_parts;
 		parts_add(feed, row, binding.port, match);
@@ -324,8 +347,12 @@ static uint32_t binding_add(
 }
 
 /* bindings_add - what the path means by row @i, and by those after it that have the same path. */
-static uint32_t bindings_add(struct gnmi_feed *feed, size_t i, const struct gnmi_match *match)
+static uint32_t bindings_add(struct gnmi_feed *feed, size_t i, const struct gnmi_match *found)
 {
+	struct gnmi_match numbered = *found;
+	if (feed->rows[i].spec->attribute != GNMI_ATTRIBUTE_QUEUE_NUMBER)
+		numbered = match_numbered(feed->decoder, found);
+	const struct gnmi_match *match = &numbered;
 	const uint32_t first = binding_add(feed, &feed->rows[i], match);
 	uint32_t last = first;
 	while (last != BINDING_NONE && feed->compiled->also[i]) {
@@ -412,6 +439,21 @@ static void take_lane(struct gnmi_decoder *decoder, uint32_t port, const struct 
 		decoder->ports.v[port].lanes |= (uint64_t)1 << lane;
 }
 
+/* take_queue_number - which queue or group a name stands for. What paths mean changes with it. */
+static void take_queue_number(struct gnmi_decoder *decoder, const struct gnmi_property *of,
+	const struct gnmi_value *value)
+{
+	struct smap *numbers = numbers_of_names(decoder, of->number);
+	uint64_t number, known = 0;
+	if (!*of->name || gnmi_value_u64(value, &number) < 0 || number > 63)
+		return;
+	smap_get(numbers, of->name, strlen(of->name), &known);
+	if (known == number + 1 || (!known && smap_count(numbers) == GNMI_QUEUE_NAMES_MAX))
+		return;
+	smap_put(numbers, of->name, strlen(of->name), number + 1);
+	decoder->ports.alias_changes++;
+}
+
 static void take_attribute(
 	struct gnmi_feed *feed, const struct gnmi_binding *binding, const struct gnmi_value *value)
 {
@@ -431,6 +473,9 @@ static void take_attribute(
 		if (binding->port != GNMI_PORT_NONE)
 			gnmi_ports_set_alias(&decoder->ports, binding->port,
 				gnmi_value_text(value, text, sizeof(text)));
+		break;
+	case GNMI_ATTRIBUTE_QUEUE_NUMBER:
+		take_queue_number(decoder, &feed->properties[binding->first], value);
 		break;
 	case GNMI_ATTRIBUTE_PORT_LANES: take_lane(decoder, binding->port, value); break;
 	case GNMI_ATTRIBUTE_SYSNAME:

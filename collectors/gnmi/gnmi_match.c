@@ -212,8 +212,11 @@ static bool part_take(
 	case PART_GROUP:
 		if (alone && numbers_named(string, n, group_words, &numbers))
 			return number_take(at, GNMI_NUMBER_GROUP, numbers);
-		return numbers_of(string, n, &numbers) &&
-			number_take(at, GNMI_NUMBER_GROUP, numbers);
+		if (numbers_of(string, n, &numbers))
+			return number_take(at, GNMI_NUMBER_GROUP, numbers);
+		at->number = GNMI_NUMBER_GROUP;
+		at->queue_name = text;
+		return alone;
 	case PART_QUEUE:
 		if (alone && numbers_named(string, n, queue_words, &numbers))
 			return number_take(at, GNMI_NUMBER_QUEUE, numbers);

@@ -5,7 +5,7 @@
  *
  * Numbers may be ranges and lists ("3-4", "0,3"), below 64. A {queue} or {group} that is the whole
  * name or value also reads numbers with a word before them (UC3, unicast-3, q-3, tc3; pfc-3, pg3);
- * any other name of a queue is kept in .queue_name.
+ * any other name of a queue or group is kept in .queue_name.
  */
 #ifndef RW_COLLECTORS_GNMI_MATCH_H
 #define RW_COLLECTORS_GNMI_MATCH_H

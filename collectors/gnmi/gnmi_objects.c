@@ -96,7 +96,7 @@ static void object_emit_value(struct gnmi_feed *feed, const struct gnmi_referenc
 		if (!(place.numbers >> n & 1))
 			continue;
 		snprintf(queue, sizeof(queue), "%u", n);
-		key.priority = gnmi_decode_priority_of(feed, place.number, n);
+		key.priority = gnmi_series_priority_of(feed, place.number, n);
 		object_emit_at(feed, value, &key, t_ns, out);
 	}
 }

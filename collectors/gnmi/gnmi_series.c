@@ -11,6 +11,13 @@
 
 #define LINE_LEAST_BPS 1000000u /* a lower speed is a placeholder, not a speed */
 
+int gnmi_series_priority_of(const struct gnmi_feed *feed, enum gnmi_number number, unsigned n)
+{
+	if (number == GNMI_NUMBER_PRIORITY)
+		return (int)n;
+	return profile_priority(feed->decoder->profile, n);
+}
+
 static uint32_t series_entity(struct gnmi_decoder *decoder, const struct gnmi_series_key *key)
 {
 	struct entities *entities = decoder->entities;

@@ -130,6 +130,8 @@ struct gnmi_decoder {
 	uint32_t epoch; /* counts restarts of the device */
 	struct counter_check *checks;
 	size_t n_checks, cap_checks;
+	/* by name, of queues and groups whose names have none: number + 1 */
+	struct smap *queue_numbers, *group_numbers;
 	struct gnmi_lldp *lldp; /* NULL: no stream of the profile has LLDP */
 	struct gnmi_decode_stats stats;
 };
@@ -153,9 +155,9 @@ struct gnmi_series_key {
  * is reached (counted). */
 uint32_t gnmi_series_at(struct gnmi_feed *feed, const struct gnmi_series_key *key);
 
-/* gnmi_decode_priority_of - of the @n-th priority, or the profile's of the @n-th queue or priority
+/* gnmi_series_priority_of - of the @n-th priority, or the profile's of the @n-th queue or priority
  * group. */
-int gnmi_decode_priority_of(const struct gnmi_feed *feed, enum gnmi_number number, unsigned n);
+int gnmi_series_priority_of(const struct gnmi_feed *feed, enum gnmi_number number, unsigned n);
 /* gnmi_objects_emit - samples of the objects that ports and queues refer to, at the end of a round
  * (gnmi_objects.c). */
 void gnmi_objects_emit(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *out);

@@ -13,10 +13,11 @@
 #include "db/model/metric.h"
 
 static const char *const hows[] = {"stream", "once", "poll", "get"};
-static const char *const attributes[] = {"", "port_alias", "port_lanes", "boot_time", "sysname",
-	"chassis", "neighbor_sysname", "neighbor_chassis", "neighbor_chassis_kind", "neighbor_port",
-	"neighbor_port_kind", "neighbor_descr", "neighbor_sysdesc", "neighbor_capabilities",
-	"neighbor_bridge", "neighbor_router", "neighbor_station"};
+static const char *const attributes[] = {"", "port_alias", "port_lanes", "queue_number",
+	"boot_time", "sysname", "chassis", "neighbor_sysname", "neighbor_chassis",
+	"neighbor_chassis_kind", "neighbor_port", "neighbor_port_kind", "neighbor_descr",
+	"neighbor_sysdesc", "neighbor_capabilities", "neighbor_bridge", "neighbor_router",
+	"neighbor_station"};
 static const char *const encoding_names[] = {"json", "proto", "ascii", "json_ietf"};
 static const unsigned encoding_numbers[] = {0, 2, 3, 4}; /* gNMI specification, enum Encoding */
 static const struct reader_unit units[] = {
@@ -121,7 +122,8 @@ static void meaning_read(
 	value->refers = reader_copy(reader, node, "refers", false);
 	if (attribute) {
 		int i = reader_word(reader, attribute, attributes, rw_countof(attributes),
-			"port_alias, port_lanes, boot_time, sysname, chassis or one of "
+			"port_alias, port_lanes, queue_number, boot_time, sysname, chassis or one "
+			"of "
 			"neighbor_...");
 		if (i > 0)
 			value->attribute = (enum profile_gnmi_attribute)i;

@@ -12,14 +12,14 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gnmi")
 P, Q, N = r"\[(?:interface-id|name)=(?P<port>[^\]]+)\]", r"\[(?:name|queue-name|queue-number|queue)=(?:unicast-)?(?P<prio>\d+)\]", r"\[(?:priority|pg-id|index)=(?P<prio>\d+)\]"
 OC_Q, NVUE_SP = r"/qos/interfaces/interface%s/output/queues/queue%s/state/" % (P, Q), r"/qos/interfaces/interface%s/(?:switch-priority%s/state|state/switch-priority%s)/" % (P, N, N.replace("<prio>", "<prio2>"))
 SRL_Q, SRL_PFC, QMON = r"/qos/interfaces/interface%s/output/queues/queue%s/" % (P, Q), r"/qos/interfaces/interface%s/pfc/" % P, r"/junos/system/linecard/qmon-sw%s/egress%s/" % (P, Q)
-PFCQ = SRL_PFC + r"pfc-queue\[pfc-queue-name=pfc-?(?P<prio>\d)\]/"
+PFCQ = SRL_PFC + r"pfc-queue\[pfc-queue-name=(?:pfc-?)?(?P<prio>\d)\]/"
 EVO = r"/cos/interfaces/interface%s/queues/queue%s/" % (P, Q)
 # path, metric, factor; how several lines of one thing become one: add, min, max, or "else" (only where nothing better came)
 TABLE = [
     (r"/interfaces/interface%s/state/counters/in-octets" % P, "port.in_octets", 1, "add"), (r"/interfaces/interface%s/state/counters/out-octets" % P, "port.out_octets", 1, "add"),
     (r"/interfaces/interface%s/state/oper-status" % P, "port.oper_up", {"UP": 1}, "add"),
     (r"/interfaces/interface%s/phy/channels/channel\[id=\d+\]/ber/state/raw-ber" % P, "port.pre_fec_ber", 1.0, "max"), (r"/interfaces/interface%s/phy/fec/state/rs-fec-uncorrectable-blocks" % P, "port.fec_uncorrectable", 1, "add"),
-    (OC_Q + "ecn-marked-pkts", "queue.ecn_marked", 1, "add"), (OC_Q + "no-buffer-uc-dropped-pkts", "queue.drops", 1, "add"),
+    (OC_Q + "transmit-octets", "queue.out_octets", 1, "add"), (OC_Q + "ecn-marked-pkts", "queue.ecn_marked", 1, "add"), (OC_Q + "no-buffer-uc-dropped-pkts", "queue.drops", 1, "add"),
     (OC_Q + "shared-buffer/data/max-occupancy", "queue.watermark_bytes", 1, "add"), (OC_Q + "max-queue-len", "queue.watermark_bytes", 1, "else"),
     (OC_Q + "shared-buffer/data/instant-occupancy", "queue.depth_bytes", 1, "add"), (OC_Q + "instant-queue-len", "queue.depth_bytes", 1, "else"),
     (OC_Q + "trim-pkts", "queue.trimmed_packets", 1, "add"), (OC_Q + "out-trim-pkts", "queue.trim_sent_packets", 1, "add"), (OC_Q + "dropped-trim-pkts", "queue.trim_dropped_packets", 1, "add"),
@@ -94,7 +94,11 @@ def expected(case):
                 _, path, _, value = line.rstrip("\n").split("\t")
                 path = re.sub(r"/\+\[", "[", path.split(">")[-1].replace("\\/", "/"))
                 rows.append((path, value))
+    numbers = {("pfc-queue" in p, m[1]): v for p, v in rows if (m := re.fullmatch(r"/qos/queues/(?:pfc-)?queue\[(?:name|pfc-queue-name)=([^\]]+)\](?:/state)?/queue-i(?:d|ndex)", p))}
     for path, value in rows:
+        named = re.search(r"/(pfc-)?queue\[(name|queue-name|pfc-queue-name)=([A-Za-z][^\]]*)\]", path)
+        if named and (bool(named[1]), named[3]) in numbers:
+            path = path.replace(named[0], "/%squeue[%s=%s]" % (named[1] or "", named[2], numbers[bool(named[1]), named[3]]))
         for pattern, metric, factor, how in TABLE:
             if m := re.fullmatch(pattern, path):
                 place = m.groupdict()
@@ -113,7 +117,7 @@ def told(case):
     with open(os.path.join(HERE, case, "samples.txt")) as f:
         for line in f:
             metric, port, *rest = line.split()
-            if metric not in ("self", "neighbor") and "#qmulticast" not in port:  # no number: kept by its name
+            if metric not in ("self", "neighbor") and not re.search("#q[a-zA-Z]", port):  # no number: kept by its name
                 ret.add((metric, port, rest[0], rest[1]))
     return ret
 

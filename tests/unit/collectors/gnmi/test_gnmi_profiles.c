@@ -3,8 +3,8 @@
  * tests/golden/gnmi/<case>/answers.tsv (see tests/fake/gnmi_table.h) is served, samples.txt is what
  * must come out: metric, port, priority, value, and what else is said of it; then the neighbours
  * that were heard. The first lines of answers.tsv may be "#profile: NAME", "#models: a,b",
- * "#sonic" and "#stream_only" (a server without Get, ONCE and POLL). RW_GOLDEN_WRITE=1 writes the
- * files anew: review the diff.
+ * "#sonic" and "#stream_only" (a server without Get, ONCE and POLL), "#once_only".
+ * RW_GOLDEN_WRITE=1 writes the files anew: review the diff.
  */
 #include "tests/unit/collectors/gnmi/gnmi_world.h"
 
@@ -107,7 +107,9 @@ static void run_case(const char *name)
 	snprintf(device, sizeof(device), "profile: %s",
 		header(answers, "profile", buf, sizeof(buf)) ? buf : "auto");
 	o.sonic = strstr(answers, "#sonic\n") != NULL;
-	o.no_get = o.no_once = o.no_poll = strstr(answers, "#stream_only\n") != NULL;
+	o.no_once = strstr(answers, "#stream_only\n") != NULL;
+	o.no_stream = strstr(answers, "#once_only\n") != NULL;
+	o.no_get = o.no_poll = o.no_once || o.no_stream;
 	if (header(answers, "models", models_text, sizeof(models_text))) {
 		char *save = NULL;
 		for (char *m = strtok_r(models_text, ",", &save);
