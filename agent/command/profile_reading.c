@@ -9,6 +9,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/loop.h"
 #include "agent/base/map.h"
+#include "agent/base/str.h"
 #include "agent/command/profile_test.h"
 #include "collectors/target/collector.h"
 #include "db/model/entity.h"
@@ -79,6 +80,36 @@ void profile_test_identity(
 	json_decref(test->identity);
 	test->identity = json_pack(
 		"{s:s, s:s, s:s}", "profile", profile, "sysname", sysname, "descr", descr);
+}
+
+const char *profile_test_wrong(const struct collector_value *value)
+{
+	if (value->wrong_type < value->rows)
+		return "some wrong";
+	return "wrong type";
+}
+
+static bool column_given(const json_t *columns, const char *value)
+{
+	const json_t *row;
+	size_t i;
+	json_array_foreach (columns, i, row)
+		if (str_eq(json_string_value(json_object_get(row, "value")), value) &&
+			json_integer_value(json_object_get(row, "rows")) > 0)
+			return true;
+	return false;
+}
+
+void profile_test_fallbacks(json_t *columns)
+{
+	json_t *row;
+	size_t i;
+	json_array_foreach (columns, i, row) {
+		const char *value = json_string_value(json_object_get(row, "value"));
+		const char *verdict = json_string_value(json_object_get(row, "verdict"));
+		if (str_eq(verdict, "not needed") && !column_given(columns, value))
+			json_object_set_new(row, "verdict", json_string("empty"));
+	}
 }
 
 void profile_test_fail(struct profile_test *test, const char *reason)

@@ -21,6 +21,22 @@
 
 /* ---- the answer ---------------------------------------------------------- */
 
+/* "  1 of 248 of a wrong type" */
+static void test_put_wrong(FILE *out, const json_t *row)
+{
+	const long long wrong = text_count(row, "wrong_type");
+	if (wrong > 0)
+		fprintf(out, "  (%lld of %lld of a wrong type)", wrong, text_count(row, "rows"));
+	fputc('\n', out);
+}
+
+static void test_put_unknown(FILE *out, const json_t *doc)
+{
+	if (json_integer_value(json_object_get(doc, "unknown_paths")) > 0)
+		fprintf(out, "%lld paths came that the profile does not know, e.g. %s\n",
+			text_count(doc, "unknown_paths"), doc_word(doc, "unknown_path"));
+}
+
 static void test_put_foot(FILE *out, const json_t *doc)
 {
 	const json_t *row;
@@ -47,9 +63,10 @@ static void test_snmp_text(
 		if (!str_eq(name, table))
 			fprintf(out, "\n%s (%s)\n", name, doc_word(row, "cadence"));
 		table = name;
-		fprintf(out, "  %-10s %5lld rows  %-26s %-12s %s\n", doc_word(row, "verdict"),
+		fprintf(out, "  %-10s %5lld rows  %-26s %-12s %s", doc_word(row, "verdict"),
 			text_count(row, "rows"), doc_word(row, "value"), text_of(row, "type"),
 			doc_word(row, "doc"));
+		test_put_wrong(out, row);
 	}
 	fprintf(out,
 		"\n%lld values per poll in %.3f s; %lld counters moved between the two readings\n",
@@ -72,12 +89,14 @@ static void test_gnmi_text(
 			fprintf(out, "\n%s (%s, %s)%s%s\n", name, doc_word(row, "cadence"),
 				doc_word(row, "how"), str_if(*trouble, "  "), trouble);
 		table = name;
-		fprintf(out, "  %-10s %5lld paths  %-26s %-8s %s\n", doc_word(row, "verdict"),
+		fprintf(out, "  %-10s %5lld paths  %-26s %-8s %s", doc_word(row, "verdict"),
 			text_count(row, "rows"), doc_word(row, "value"), text_of(row, "type"),
 			doc_word(row, "path"));
+		test_put_wrong(out, row);
 	}
 	fprintf(out, "\n%lld series, %lld values; %lld counters moved\n", text_count(doc, "series"),
 		text_count(doc, "values"), text_count(doc, "moved"));
+	test_put_unknown(out, doc);
 	test_put_foot(out, doc);
 }
 

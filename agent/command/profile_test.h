@@ -63,6 +63,13 @@ void profile_test_implausible(
 	struct profile_test *test, const struct sample *sample, const char *why, double value);
 void profile_test_identity(
 	struct profile_test *test, const char *profile, const char *sysname, const char *descr);
+/* profile_test_wrong - the verdict on a column or leaf with values of a wrong type: all of them, or
+ * some. */
+struct collector_value;
+const char *profile_test_wrong(const struct collector_value *value);
+/* profile_test_fallbacks - "not needed" stays the verdict of a fallback only where another column
+ * gave its value; else it is "empty" like any other. */
+void profile_test_fallbacks(json_t *columns);
 /* profile_test_fail - ends the run with a reason. */
 void profile_test_fail(struct profile_test *test, const char *reason);
 /* profile_test_target_failed - ends the run when the target could not be reached. */

@@ -27,15 +27,15 @@ struct gnmi_test {
 
 static const char *gnmi_leaf_verdict(const struct collector_value *leaf)
 {
-	if (leaf->rows == 0) {
-		if (*leaf->trouble)
-			return "refused";
-		if (leaf->fallback)
-			return "not needed";
-		return "empty";
-	}
+	static const char *const of_stream[] = {[OUTCOME_HAS_NONE] = "has none",
+		[OUTCOME_REFUSED] = "refused",
+		[OUTCOME_SILENT] = "silent"};
+	if (leaf->rows == 0 && leaf->outcome != OUTCOME_FINE)
+		return of_stream[leaf->outcome];
+	if (leaf->rows == 0)
+		return leaf->fallback ? "not needed" : "empty";
 	if (leaf->wrong_type)
-		return "wrong type";
+		return profile_test_wrong(leaf);
 	if (leaf->zero == leaf->rows)
 		return "all zero";
 	return "answers";
@@ -149,12 +149,15 @@ static json_t *gnmi_test_json(struct gnmi_test *gnmi, const char *device)
 	double p50, p95;
 	target_poll_quantiles(state, &p50, &p95);
 	gnmi_target_values(gnmi->target, gnmi_add_leaf, gnmi);
-	return json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I, s:I}", "target",
-		device, "protocol", "gnmi", "address", state->address, "device", test->identity,
-		"columns", test->columns, "implausible", test->implausible, "values",
-		(json_int_t)test->n_samples, "series", (json_int_t)test->readings.n, "moved",
-		(json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "messages",
-		(json_int_t)counts.messages, "refused", (json_int_t)counts.refused);
+	profile_test_fallbacks(test->columns);
+	return json_pack("{s:s, s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:o}",
+		"target", device, "protocol", "gnmi", "address", state->address, "device",
+		test->identity, "columns", test->columns, "implausible", test->implausible,
+		"values", (json_int_t)test->n_samples, "series", (json_int_t)test->readings.n,
+		"moved", (json_int_t)test->n_moved, "poll_s", json_number_or_null(p50), "messages",
+		(json_int_t)counts.messages, "refused", (json_int_t)counts.refused, "unknown_paths",
+		(json_int_t)counts.unknown_paths, "unknown_path",
+		gnmi_word_or_null(counts.unknown_path));
 }
 
 int profile_test_gnmi(const struct config_device *device, const struct config *config,

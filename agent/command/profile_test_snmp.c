@@ -39,7 +39,7 @@ static const char *snmp_column_verdict(const struct collector_value *column)
 		return "empty";
 	}
 	if (column->wrong_type)
-		return "wrong type";
+		return profile_test_wrong(column);
 	if (column->zero == column->rows)
 		return "all zero";
 	return "answers";
@@ -166,6 +166,7 @@ static json_t *snmp_test_json(const struct snmp_test *snmp, const char *device)
 	const struct target *state = snmp_target_state(snmp->target);
 	double p50, p95;
 	target_poll_quantiles(state, &p50, &p95);
+	profile_test_fallbacks(test->columns);
 	return json_pack("{s:s, s:s, s:O, s:O, s:O, s:I, s:I, s:o, s:i}", "target", device,
 		"address", state->address, "device", test->identity, "columns", test->columns,
 		"implausible", test->implausible, "values", (json_int_t)(test->n_samples / 2),

@@ -12,8 +12,9 @@
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)
  *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed suspects max_repetitions
  *                          uptime_stands_s out_of_order cut_columns
- *   gnmi/NAME/             messages bytes updates refused odd_times stale reconnects stalls
- *                          skew_s
+ *   gnmi/NAME/             messages bytes updates refused wrong_types unknown_paths odd_times
+ *                          stale reconnects stalls skew_s; in words, value 1: unknown_path/PATH
+ *                          (one of them), has_none/STREAM, trouble/SENTENCE
  *   capture/NAME/          frames roce bad kernel_drops parser_ends parser_refused unsent; of sFlow
  * also datagrams strangers stranger_ADDRESS bad_datagrams lost_datagrams unmapped_ports ... traps/
  * open received events informs repeated unknown_sender wrong_credential malformed unknown_trap

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -95,7 +96,7 @@ static void doctor_targets_note(struct str *notes, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 static void doctor_targets_note(struct str *notes, const char *fmt, ...)
 {
-	char text[256];
+	char text[512];
 	va_list ap;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
@@ -112,12 +113,58 @@ static void note_suspects(const struct target_facts *facts, struct str *notes)
 			facts->suspects);
 }
 
+/* The words that the agent keeps in keys "gnmi/NAME/KIND/WORDS", each as a note behind @head. */
+static void note_words(const struct doctor *doctor, const struct target_facts *facts,
+	const char *kind, const char *head, struct str *notes)
+{
+	rw_cleanup(str_done) struct str prefix = {0};
+	const char *key;
+	json_t *value;
+	str_addf(&prefix, "gnmi/%s/%s/", facts->name, kind);
+	json_object_foreach (doctor->health, key, value)
+		if (strncmp(key, prefix.s, prefix.n) == 0)
+			doctor_targets_note(notes, "%s%s", head, key + prefix.n);
+}
+
+/* What the device sends and nobody reads, what it was asked for and has none of, what it refuses.
+ */
+static void note_answers(
+	const struct doctor *doctor, const struct target_facts *facts, struct str *notes)
+{
+	const double unknown = doctor_health(doctor, "gnmi/%s/unknown_paths", facts->name);
+	rw_cleanup(str_done) struct str head = {0};
+	str_addf(&head, "delivers %.0f paths that its profile does not know, e.g. ", unknown);
+	if (unknown > 0)
+		note_words(doctor, facts, "unknown_path", head.s, notes);
+	note_words(doctor, facts, "has_none", "has none of stream ", notes);
+	note_words(doctor, facts, "trouble", "", notes);
+}
+
+/* Values and messages of a wrong form, of how many. */
+static void judge_wrong(struct doctor *doctor, const struct target_facts *facts)
+{
+	const double refused = doctor_health(doctor, "gnmi/%s/refused", facts->name);
+	const double updates = doctor_health(doctor, "gnmi/%s/updates", facts->name);
+	double wrong = doctor_health(doctor, "gnmi/%s/wrong_types", facts->name);
+	if (!isfinite(wrong))
+		wrong = 0; /* of an agent that does not tell them apart */
+	if (wrong > 0)
+		doctor_todo(doctor, false, facts->name,
+			"see which paths have the verdict 'wrong type' or 'some wrong': rocewatch "
+			"profile test",
+			"%.0f of %.0f values had a wrong type", wrong, updates);
+	if (refused > wrong)
+		doctor_todo(doctor, false, facts->name,
+			"see the agent's log; ask the vendor for a release whose gNMI server keeps "
+			"to the specification",
+			"%.0f messages had the wrong form", refused - wrong);
+}
+
 /* gNMI delivers by itself: what is lost or late shows in its streams, not in polls. */
 static void judge_streams(
 	struct doctor *doctor, const struct target_facts *facts, struct str *notes)
 {
 	double stale = doctor_health(doctor, "gnmi/%s/stale", facts->name);
-	double refused = doctor_health(doctor, "gnmi/%s/refused", facts->name);
 	double skew_s = doctor_health(doctor, "gnmi/%s/skew_s", facts->name);
 	double stalls = doctor_health(doctor, "gnmi/%s/stalls", facts->name);
 	note_suspects(facts, notes);
@@ -127,10 +174,8 @@ static void judge_streams(
 	if (stalls > 0)
 		doctor_targets_note(
 			notes, "%.0f times it sent faster than rocewatch reads", stalls);
-	if (refused > 0)
-		doctor_todo(doctor, false, facts->name,
-			"see which paths have the verdict 'wrong type': rocewatch profile test",
-			"%.0f messages or values had the wrong form", refused);
+	judge_wrong(doctor, facts);
+	note_answers(doctor, facts, notes);
 	if (fabs(skew_s) > 0)
 		doctor_todo(doctor, false, facts->name,
 			"set its clock (NTP): until then values get the time of their arrival",
@@ -179,6 +224,17 @@ static void judge_polls(struct doctor *doctor, const struct target_facts *facts,
 			"%.0f polls did not happen, %.0f did", facts->missed, facts->polls);
 }
 
+/* The device is there, and nothing new is known of it: what to do where the agent knows why. */
+static const char *remedy_unknown(const struct target_facts *facts)
+{
+	struct reason reason;
+	reason_from(&reason, facts->protocol, str_or(facts->reason, ""));
+	const struct reason_row *row = reason_row(reason.code);
+	if (row)
+		return row->next;
+	return "wait for the next poll; when it stays so, see the agent's log";
+}
+
 static void judge_target(struct doctor *doctor, const struct target_facts *facts, struct str *notes)
 {
 	bool up = str_eq(facts->status, "up");
@@ -190,9 +246,8 @@ static void judge_target(struct doctor *doctor, const struct target_facts *facts
 			reason_next_step(facts->protocol, facts->reason), "%s down: %s",
 			facts->protocol, str_or(facts->reason, "does not answer"));
 	else if (!up && doctor->client->agent_alive && facts->protocol && !doctor->client->stuck_ns)
-		doctor_todo(doctor, false, facts->name,
-			"wait for the next poll; when it stays so, see the agent's log",
-			"%s %s: %s", facts->protocol, facts->status, str_or(facts->reason, ""));
+		doctor_todo(doctor, false, facts->name, remedy_unknown(facts), "%s %s: %s",
+			facts->protocol, facts->status, str_or(facts->reason, ""));
 	if (!up)
 		return;
 	if (str_eq(facts->protocol, "gnmi"))

@@ -417,6 +417,10 @@ static void status_explain_silent(const struct status_row *row, int64_t age_ns, 
 	const int64_t limit_ns = status_limit_ns(row);
 	duration_format(age, sizeof(age), age_ns);
 	duration_format(limit, sizeof(limit), limit_ns);
+	if (row->polled && row->reason) { /* the agent knows why */
+		str_add(why, row->reason);
+		return;
+	}
 	if (row->polled && limit_ns == SILENT_LEAST_NS) {
 		str_addf(why, "silent for %s, more than %s", age, limit);
 		return;

@@ -182,12 +182,65 @@ static bool fast_live(const struct gnmi_target *target)
 	return false;
 }
 
+/* ---- why a target that is up delivers nothing ----------------------------- */
+
+static uint64_t gnmi_unknown_paths(const struct gnmi_target *target, const char **ret_example)
+{
+	uint64_t sum = 0;
+	*ret_example = "";
+	for (size_t i = 0; i < target->n_streams; i++) {
+		const char *example;
+		const uint64_t n = gnmi_feed_unknown(target->streams[i]->feed, &example);
+		sum += n;
+		if (n > 0 && !**ret_example)
+			*ret_example = example;
+	}
+	return sum;
+}
+
+/* The stream of counters that is refused, or NULL. */
+static const struct gnmi_stream *gnmi_refused_stream(const struct gnmi_target *target)
+{
+	for (size_t i = 0; i < target->n_streams; i++) {
+		const struct gnmi_stream *stream = target->streams[i];
+		if (!stream->profile->slow && *stream->trouble.text)
+			return stream;
+	}
+	return NULL;
+}
+
+/* gnmi_explain - no value came in the last interval, although the session is there: why, as far as
+ * it is known. Nothing is said while the first round is under way. */
+static void gnmi_explain(const struct gnmi_target *target, struct reason *ret)
+{
+	const char *address = target->machine.address, *example;
+	const struct gnmi_stream *refused = gnmi_refused_stream(target);
+	const uint64_t unknown = gnmi_unknown_paths(target, &example);
+	bool none = target->n_streams > 0;
+	*ret = (struct reason){.code = REASON_NONE};
+	for (size_t i = 0; i < target->n_streams; i++)
+		none = none && (target->streams[i]->profile->slow || target->streams[i]->none);
+	if (refused)
+		*ret = refused->trouble;
+	else if (unknown > 0)
+		reason_set(ret, GNMI_UNKNOWN_PATHS, address, (double)unknown,
+			target->machine.profile->name, example);
+	else if (none)
+		reason_set(ret, GNMI_HAS_NONE, address, target->machine.profile->name);
+}
+
 /* gnmi_account - once per interval: it counts as a poll when values came. */
 static void gnmi_account(struct gnmi_target *target)
 {
 	struct target *state = &target->machine.state;
-	if (state->values != target->values_before || state->n_poll == 0)
+	const bool came = state->values != target->values_before;
+	struct reason why = {.code = REASON_NONE};
+	if (came || state->n_poll == 0)
 		target_polled(state, target->lag_s, wall_now());
+	if (!came)
+		gnmi_explain(target, &why);
+	snprintf(state->reason, sizeof(state->reason), "%s", why.text);
+	state->reason_code = why.code;
 	target->values_before = state->values;
 	target_report(&target->machine);
 }
@@ -560,6 +613,29 @@ struct stream_values {
 	void *arg;
 };
 
+/* Did the device answer with no, rather than not at all? */
+static bool stream_refusal(const struct gnmi_stream *stream)
+{
+	static const enum reason_code refusals[] = {REASON_GNMI_PATH, REASON_GNMI_ENCODING,
+		REASON_GNMI_STREAM_REFUSED, REASON_GNMI_NOT_SERVED, REASON_GNMI_PERMISSION,
+		REASON_GNMI_TOO_LARGE, REASON_GNMI_NO_ROOM, REASON_GNMI_COMPRESSED};
+	for (size_t i = 0; i < rw_countof(refusals); i++)
+		if (stream->trouble.code == refusals[i])
+			return true;
+	return stream->state == STREAM_REFUSED;
+}
+
+static enum collector_outcome stream_outcome(const struct gnmi_stream *stream)
+{
+	if (stream->none)
+		return OUTCOME_HAS_NONE;
+	if (!*stream->trouble.text)
+		return OUTCOME_FINE;
+	if (stream_refusal(stream))
+		return OUTCOME_REFUSED;
+	return OUTCOME_SILENT;
+}
+
 static void stream_value(void *arg, const struct gnmi_leaf_view *view)
 {
 	const struct stream_values *values = arg;
@@ -574,6 +650,7 @@ static void stream_value(void *arg, const struct gnmi_leaf_view *view)
 		.trouble = stream->trouble.text,
 		.slow = profile->slow,
 		.fallback = view->fallback,
+		.outcome = stream_outcome(stream),
 		.rows = view->paths,
 		.zero = view->zero,
 		.wrong_type = view->wrong_type};
@@ -610,11 +687,14 @@ static void counts_add(struct gnmi_target_counts *sum, const struct gnmi_stream 
 
 struct gnmi_target_counts gnmi_target_counts(const struct gnmi_target *target)
 {
-	struct gnmi_target_counts sum = {0};
+	struct gnmi_target_counts sum = {.unknown_path = ""};
 	for (size_t i = 0; i < target->n_streams; i++)
 		counts_add(&sum, target->streams[i]);
-	if (target->decoder)
-		sum.refused += gnmi_decode_stats(target->decoder)->wrong_types;
+	if (!target->decoder)
+		return sum;
+	sum.wrong_types = gnmi_decode_stats(target->decoder)->wrong_types;
+	sum.refused += sum.wrong_types;
+	sum.unknown_paths = gnmi_unknown_paths(target, &sum.unknown_path);
 	return sum;
 }
 
@@ -665,6 +745,30 @@ static const struct target *gnmi_collector_state(const void *instance)
 	return gnmi_target_state(instance);
 }
 
+/* What can be said in words only: the key holds them, behind a prefix. */
+static void gnmi_collector_words(
+	const struct gnmi_target *target, collector_figure_fn *fn, void *arg)
+{
+	const char *example;
+	rw_cleanup(str_done) struct str key = {0};
+	if (gnmi_unknown_paths(target, &example) > 0) {
+		str_addf(&key, "unknown_path/%s", example);
+		fn(arg, key.s, "", 1);
+	}
+	for (size_t i = 0; i < target->n_streams; i++) {
+		const struct gnmi_stream *stream = target->streams[i];
+		const enum collector_outcome outcome = stream_outcome(stream);
+		key.n = 0;
+		if (outcome == OUTCOME_HAS_NONE)
+			str_addf(&key, "has_none/%s", stream->profile->name);
+		else if (outcome != OUTCOME_FINE)
+			str_addf(&key, "trouble/%s", stream->trouble.text);
+		else
+			continue;
+		fn(arg, key.s, "", 1);
+	}
+}
+
 static void gnmi_collector_figures(const void *instance, collector_figure_fn *fn, void *arg)
 {
 	const struct gnmi_target_counts counts = gnmi_target_counts(instance);
@@ -672,6 +776,9 @@ static void gnmi_collector_figures(const void *instance, collector_figure_fn *fn
 	fn(arg, "bytes", "", (double)counts.bytes);
 	fn(arg, "updates", "", (double)counts.updates);
 	fn(arg, "refused", "", (double)counts.refused);
+	fn(arg, "wrong_types", "", (double)counts.wrong_types);
+	fn(arg, "unknown_paths", "", (double)counts.unknown_paths);
+	gnmi_collector_words(instance, fn, arg);
 	fn(arg, "odd_times", "", (double)counts.odd_times);
 	fn(arg, "stale", "", (double)counts.stale);
 	fn(arg, "reconnects", "", (double)counts.reconnects);

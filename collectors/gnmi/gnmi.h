@@ -43,6 +43,11 @@ void gnmi_target_values(const struct gnmi_target *target, collector_value_fn *fn
 struct gnmi_target_counts {
 	uint64_t messages, bytes, updates;
 	uint64_t refused; /* messages, paths, values that are not what they should be */
+	uint64_t wrong_types; /* of these: values of another type than their metric needs */
+	/* paths that mean nothing to the profile, now, and the first of them (lent until the loop
+	 * runs; "") */
+	uint64_t unknown_paths;
+	const char *unknown_path;
 	uint64_t odd_times; /* notifications whose time was not used */
 	uint64_t stale; /* streams that went silent */
 	uint64_t reconnects;

@@ -194,6 +194,8 @@ static void slots_clear(struct gnmi_feed *feed)
 void gnmi_feed_begin(struct gnmi_feed *feed)
 {
 	slots_clear(feed);
+	feed->n_unknown = 0;
+	feed->unknown[0] = '\0';
 	feed->complete = false;
 	feed->adds_ports = feed->decoder->ports.n == 0;
 	if (feed->compiled->has_lldp)
@@ -364,6 +366,21 @@ static uint32_t bindings_add(struct gnmi_feed *feed, size_t i, const struct gnmi
 	return first;
 }
 
+/* A path comes from outside: as one line, and cut where it is long. */
+static void feed_unknown_keep(struct gnmi_feed *feed, const struct gnmi_update *update)
+{
+	char text[GNMI_EXAMPLE_MAX];
+	snprintf(text, sizeof(text), "%.*s", (int)update->path_n, update->path);
+	rw_cleanup(freep) char *clean = text_clean_copy(text);
+	snprintf(feed->unknown, sizeof(feed->unknown), "%s", clean);
+}
+
+uint64_t gnmi_feed_unknown(const struct gnmi_feed *feed, const char **ret_example)
+{
+	*ret_example = feed->unknown;
+	return feed->n_unknown;
+}
+
 static uint32_t binding_new(struct gnmi_feed *feed, const struct gnmi_update *update)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -377,6 +394,8 @@ static uint32_t binding_new(struct gnmi_feed *feed, const struct gnmi_update *up
 		if (gnmi_pattern_match(feed->compiled->patterns[row], elems, n, &match))
 			return bindings_add(feed, row, &match);
 	feed->decoder->stats.unknown_paths++;
+	if (feed->n_unknown++ == 0)
+		feed_unknown_keep(feed, update);
 	return BINDING_NONE;
 }
 

@@ -68,6 +68,11 @@ void gnmi_feed_update(struct gnmi_feed *feed, const struct gnmi_update *update, 
 /* gnmi_feed_round - everything that was asked for has come once. */
 void gnmi_feed_round(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *out);
 
+/* gnmi_feed_unknown - how many paths came that mean nothing to the profile, in this call or the
+ * last one, and the first of them, fit to print; "" = none. Lent. */
+#define GNMI_EXAMPLE_MAX 160
+uint64_t gnmi_feed_unknown(const struct gnmi_feed *feed, const char **ret_example);
+
 struct gnmi_decode_stats {
 	uint64_t unknown_paths; /* paths (not updates) that mean nothing to the profile */
 	uint64_t wrong_types; /* values of another type than the metric needs */

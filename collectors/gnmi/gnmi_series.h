@@ -113,6 +113,9 @@ struct gnmi_feed {
 	bool complete; /* the first round has ended */
 	bool adds_ports; /* no other stream names ports: those with neighbours are added */
 	uint32_t alias_changes; /* of the ports when the slots were made */
+	/* of this call: paths that mean nothing to the profile, and the first of them */
+	uint64_t n_unknown;
+	char unknown[GNMI_EXAMPLE_MAX];
 	int64_t least_ns; /* a counter is taken no more often; 0 = as it comes */
 };
 

@@ -57,7 +57,9 @@ static int64_t timeout_ns(const struct gnmi_stream *stream)
 /* has_data - did this call bring anything yet? */
 static bool has_data(const struct gnmi_stream *stream)
 {
-	return stream->last_update.ns > stream->opened.ns;
+	/* the loop's clock may stand still between the two */
+	return stream->last_update.ns > stream->opened.ns ||
+		stream->counts.updates > stream->updates_before;
 }
 
 /* ---- what arrives -------------------------------------------------------- */
@@ -67,6 +69,7 @@ static void on_update(void *arg, const struct gnmi_update *update)
 	struct gnmi_stream *stream = arg;
 	switch (update->op) {
 	case GNMI_UPDATE:
+		stream->none = false;
 		stream->round_t_ns = gnmi_time_take(&stream->time, update, stream->arrived_ns);
 		gnmi_feed_update(stream->feed, update, stream->round_t_ns, &stream->samples);
 		break;
@@ -113,6 +116,9 @@ static void round_complete(struct gnmi_stream *stream)
 	samples_flush(stream);
 	stream->failures = 0;
 	stream->trouble.text[0] = '\0';
+	stream->none = stream->counts.updates == stream->updates_before;
+	if (!stream->none)
+		stream->probing = stream->none_tried = false;
 	complaint_over(&stream->complaint, stream_now(stream), stream_device(stream),
 		"gnmi: the stream delivers again");
 	if (gnmi_stream_way(stream) == HOW_ONCE)
@@ -324,11 +330,49 @@ static void stream_rest(struct gnmi_stream *stream, const struct grpc_io_status 
 	stream->changed(stream->target, stream, status);
 }
 
+/* none_settle - the device has none of these values: that is no fault of anybody. Asked again, in
+ * the first way, after one slow interval. */
+static void none_settle(struct gnmi_stream *stream)
+{
+	if (!stream->none_tried)
+		log_info(stream_device(stream),
+			"gnmi: the device takes stream %s and has none of its values",
+			stream->profile->name);
+	channel_drop(stream);
+	stream->none = stream->none_tried = true;
+	stream->probing = false;
+	stream->trouble.text[0] = '\0';
+	stream->way = 0;
+	stream->left_out = 0;
+	stream->stale = 0;
+	stream->state = STREAM_WAITING;
+	timer_set(stream,
+		target_jittered(&stream->target->machine, stream_config(stream)->slow_interval_ns));
+}
+
+/* stream_none - the request was taken, and no value came. A server may deliver in another way what
+ * it does not stream: each is tried once. */
+static void stream_none(struct gnmi_stream *stream)
+{
+	if (stream->none_tried || stream->way + 1 >= stream->profile->n_hows) {
+		none_settle(stream);
+		return;
+	}
+	stream->probing = true;
+	stream->way++;
+	open_way(stream);
+}
+
 /* gnmi_stream_refused - the server does not accept the request. */
 static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io_status *status)
 {
 	const bool encoding = strcasestr(status->text, "encoding") != NULL;
 	channel_drop(stream);
+	/* 0. another way, of a stream that is taken in the first one and has no values */
+	if (stream->probing) {
+		stream_none(stream);
+		return;
+	}
 	/* 1. in another encoding */
 	if (encoding && next_encoding(stream)) {
 		open_way(stream);
@@ -475,6 +519,7 @@ static void call_open(struct gnmi_stream *stream)
 	call_drop(stream);
 	stream->synced = stream->round_done = stream->poll_sent = stream->overslept = false;
 	stream->opened = stream->last_update = stream_now(stream);
+	stream->updates_before = stream->counts.updates;
 	if (stream->state != STREAM_LIVE)
 		stream->state = STREAM_OPENING;
 	request_of(stream, a, &call.request);
@@ -570,6 +615,10 @@ static void gnmi_stream_unfinished(struct gnmi_stream *stream)
 		return;
 	}
 	/* 5. nothing came */
+	if (stream->probing) {
+		stream_none(stream);
+		return;
+	}
 	reason_set(&stream->trouble, GNMI_SENT_NOTHING, stream->target->machine.address,
 		stream->profile->name, (double)timeout_ns(stream) / 1e9);
 	if (next_way(stream, stream->trouble.text))
@@ -610,7 +659,11 @@ static void gnmi_stream_watch(struct gnmi_stream *stream)
 	const int64_t limit_ns = STALE_INTERVALS * stream->period_ns;
 	const bool sampled = is_sampled(stream);
 	if (sampled && silent_ns >= limit_ns) {
-		if (!gnmi_stream_overslept(stream, stream->period_ns))
+		if (gnmi_stream_overslept(stream, stream->period_ns))
+			return;
+		if (stream->none)
+			stream_none(stream);
+		else
 			stream_stale(stream, silent_ns);
 		return;
 	}
@@ -625,6 +678,11 @@ static void gnmi_stream_watch(struct gnmi_stream *stream)
 
 static void round_next(struct gnmi_stream *stream)
 {
+	/* 0. it was another way of a stream without values */
+	if (stream->probing && stream->none) {
+		stream_none(stream);
+		return;
+	}
 	/* 1. back to the first way, from time to time */
 	if (stream->way > 0 && stream->first_way_at.ns &&
 		stream_now(stream).ns >= stream->first_way_at.ns) {
@@ -642,6 +700,7 @@ static void round_next(struct gnmi_stream *stream)
 	/* 3. a Poll on the open call */
 	stream->synced = stream->round_done = false;
 	stream->opened = stream->last_update = stream_now(stream);
+	stream->updates_before = stream->counts.updates;
 	if (poll_send(stream) < 0)
 		open_way(stream);
 	else
@@ -739,6 +798,7 @@ void gnmi_stream_start(struct gnmi_stream *stream)
 	stream->left_out = 0;
 	stream->encoding = 0;
 	stream->stale = 0;
+	stream->none = stream->probing = stream->none_tried = false;
 	open_way(stream);
 }
 

@@ -61,6 +61,11 @@ struct gnmi_stream {
 	bool round_done; /* the round is over; the timer starts the next one */
 	bool poll_sent;
 	bool overslept; /* the timer came late: see gnmi_stream_overslept() */
+	uint64_t updates_before; /* .counts.updates when it began */
+	/* of the newest round: the device took the request and has none of these values */
+	bool none;
+	/* because of that the other ways are tried; they were, and brought nothing either */
+	bool probing, none_tried;
 	int64_t period_ns; /* the shortest of its sample intervals */
 	mono_t due; /* of the timer */
 	mono_t opened, last_update;

@@ -52,7 +52,9 @@ struct sink {
 struct target {
 	const char *device, *protocol, *address; /* borrowed from the collector's own copy */
 	enum target_state state;
-	char reason[REASON_TEXT_MAX]; /* why it is not up, a sentence; "" while it is up */
+	/* why it is not up, a sentence; while it is up: why no value comes although it is, else ""
+	 */
+	char reason[REASON_TEXT_MAX];
 	enum reason_code reason_code;
 	wall_t since, last_success;
 	uint64_t polls, timeouts, errors, values;
@@ -123,6 +125,14 @@ struct collector_place {
 /* One number that an instance knows about itself: "messages", "", 17. */
 typedef void collector_figure_fn(void *arg, const char *key, const char *unit, double value);
 
+/* What became of a stream that was asked for. */
+enum collector_outcome {
+	OUTCOME_FINE,
+	OUTCOME_HAS_NONE, /* it was taken, and the device has none of its values */
+	OUTCOME_REFUSED,
+	OUTCOME_SILENT /* it was taken, and the device does not answer, or not any more */
+};
+
 /* What one row of the profile brought, for "profile test". Lent for the call. */
 struct collector_value {
 	const char *table; /* table or stream */
@@ -133,6 +143,7 @@ struct collector_value {
 	const char *trouble; /* why the stream does not deliver; "" */
 	bool slow, fallback;
 	bool pending; /* its table is not read to the end yet: 0 rows say nothing */
+	enum collector_outcome outcome; /* of the whole stream */
 	size_t rows; /* answered */
 	size_t zero; /* of these, 0 */
 	size_t wrong_type; /* no number where a metric needs one, or no text where a name is */

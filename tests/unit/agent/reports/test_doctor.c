@@ -334,7 +334,7 @@ static void test_coverage(void **state)
 	json_decref(doc);
 	doctor(p, "table", &table);
 	static const char *const words[] = {"COVERAGE     bare, bare2: shows ",
-		"  blind:   ", "ecn_late (no pause time or PFC frames; no ECN marks)",
+		"  blind: ", "ecn_late (no pause time or PFC frames; no ECN marks)",
 		"  unsure:", "COVERAGE     stale: unknown, nothing was delivered lately"};
 	for (size_t i = 0; i < rw_countof(words); i++)
 		if (!strstr(table, words[i]))
