@@ -105,6 +105,27 @@ enum gnmi_convert gnmi_convert_number(
 	return GNMI_CONVERT_OK;
 }
 
+void gnmi_bare_name(char *text)
+{
+	const size_t n = strlen(text);
+	if (n < 2 || text[0] != '[' || text[n - 1] != ']')
+		return;
+	const size_t table = strcspn(text, "|:");
+	if (table == n)
+		return;
+	text[n - 1] = '\0';
+	memmove(text, text + table + 1, n - table - 1);
+}
+
+/* text_said - the text that the profile has for this word, else the word itself. */
+static const char *text_said(const struct profile_gnmi_value *spec, const char *word)
+{
+	for (size_t i = 0; i < spec->n_words; i++)
+		if (strcmp(spec->words[i].word, word) == 0)
+			return spec->words[i].text;
+	return word;
+}
+
 enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
 	const struct gnmi_value *value, struct gnmi_texts texts, uint64_t cell_bytes,
 	struct gnmi_converted *ret)
@@ -120,7 +141,10 @@ enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
 	if (value->kind == GNMI_NULL || cells == 0 || gnmi_convert_unread(spec, value))
 		return GNMI_CONVERT_NONE;
 	if (m->type == TYPE_TEXT) {
-		const char *said = gnmi_value_text(value, text, sizeof(text));
+		gnmi_value_text(value, text, sizeof(text));
+		if (spec->of)
+			gnmi_bare_name(text);
+		const char *said = text_said(spec, text);
 		ret->u = entities_text_of(texts.entities, texts.device, said);
 		if (ret->u == 0 && *said)
 			return GNMI_CONVERT_NONE; /* too many texts of this device */

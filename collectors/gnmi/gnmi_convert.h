@@ -34,6 +34,10 @@ enum gnmi_convert gnmi_convert(const struct profile_gnmi_value *spec,
 enum gnmi_convert gnmi_convert_number(
 	const struct profile_gnmi_value *spec, const struct gnmi_value *value, uint64_t *ret);
 
+/* gnmi_bare_name - in place: a reference "[TABLE|NAME]" or "[TABLE:NAME]", as older SONiC writes
+ * it, is NAME. */
+void gnmi_bare_name(char *text);
+
 const char *gnmi_convert_kind_name(enum gnmi_kind kind); /* "uint" */
 
 #endif

@@ -1,4 +1,5 @@
 /* gnmi_decode - finds out what each path of a stream means by the profile, and takes its values. */
+#include "collectors/gnmi/gnmi_effective.h"
 #include "collectors/gnmi/gnmi_series.h"
 
 #include <stdio.h>
@@ -46,6 +47,7 @@ void gnmi_decoder_free(struct gnmi_decoder *decoder)
 	gnmi_lldp_free(decoder->lldp);
 	smap_free(decoder->queue_numbers);
 	smap_free(decoder->group_numbers);
+	gnmi_effective_free(decoder->effective);
 	free(decoder->sysname);
 	free(decoder->device);
 	free(decoder);
@@ -132,6 +134,8 @@ struct gnmi_feed *gnmi_feed_new(
 			.spec = &stream->values[i], .shared = compiled->shared[i], .type = ""};
 	if (compiled->has_lldp && !decoder->lldp)
 		decoder->lldp = gnmi_lldp_new();
+	if (stream->effective && !decoder->effective)
+		decoder->effective = gnmi_effective_new();
 	feed->decode = (struct gnmi_decode){.plain_names = stream->plain_names,
 		.lists = compiled->lists,
 		.n_lists = compiled->n_lists};
@@ -185,6 +189,7 @@ static void slots_clear(struct gnmi_feed *feed)
 	for (size_t i = 0; i < feed->n_series; i++) {
 		feed->series[i].first_part = GNMI_SERIES_NONE;
 		feed->series[i].pending = false;
+		feed->series[i].held = 0;
 	}
 	for (size_t i = 0; i < feed->n_rows; i++)
 		feed->rows[i].paths = 0;
@@ -196,6 +201,7 @@ void gnmi_feed_begin(struct gnmi_feed *feed)
 	slots_clear(feed);
 	feed->n_unknown = 0;
 	feed->unknown[0] = '\0';
+	gnmi_effective_asked(feed);
 	feed->complete = false;
 	feed->adds_ports = feed->decoder->ports.n == 0;
 	if (feed->compiled->has_lldp)
@@ -535,7 +541,7 @@ static void take_metric(struct gnmi_feed *feed, struct gnmi_binding *binding,
 	const enum gnmi_convert rc = gnmi_convert(spec, &update->value,
 		(struct gnmi_texts){decoder->entities, decoder->device}, decoder->cell_bytes,
 		&value);
-	value.estimated = spec->cells && decoder->cell_assumed;
+	value.estimated = spec->estimated || (spec->cells && decoder->cell_assumed);
 	binding->wrong = rc == GNMI_CONVERT_WRONG;
 	if (rc != GNMI_CONVERT_OK) {
 		decoder->stats.wrong_types += binding->wrong;
@@ -556,8 +562,10 @@ static void take_metric(struct gnmi_feed *feed, struct gnmi_binding *binding,
 static void take_reference(struct gnmi_reference *reference, const struct gnmi_value *value)
 {
 	char name[GNMI_NAME_MAX];
+	gnmi_value_text(value, name, sizeof(name));
+	gnmi_bare_name(name);
 	free(reference->name);
-	reference->name = rw_strdup(gnmi_value_text(value, name, sizeof(name)));
+	reference->name = rw_strdup(name);
 }
 
 /* take_update - by one meaning of its path. */
@@ -597,6 +605,7 @@ void gnmi_feed_pace(struct gnmi_feed *feed, int64_t least_ns)
 void gnmi_feed_round(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *out)
 {
 	feed->complete = true;
+	gnmi_effective_round(feed);
 	for (size_t i = 0; i < feed->n_pending; i++) {
 		struct gnmi_series *series = &feed->series[feed->pending[i]];
 		series->pending = false;

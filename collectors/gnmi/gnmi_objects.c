@@ -101,13 +101,25 @@ static void object_emit_value(struct gnmi_feed *feed, const struct gnmi_referenc
 	}
 }
 
+/* object_is_named - does @reference name the object of @property? */
+static bool object_is_named(
+	const struct gnmi_reference *reference, const struct gnmi_property *property)
+{
+	return reference->name && str_eq(reference->kind, property->row->spec->of) &&
+		strcmp(reference->name, property->name) == 0;
+}
+
+static bool object_of_device(const struct profile_gnmi_value *spec)
+{
+	return spec->of && metric_info((unsigned)spec->metric)->scope == SCOPE_DEVICE;
+}
+
 /* object_has - is @property a value of the object, and of this port? */
 static bool object_has(const struct gnmi_feed *feed, const struct gnmi_reference *reference,
 	const struct gnmi_property *property, bool shared)
 {
-	return str_eq(reference->kind, property->row->spec->of) &&
-		strcmp(reference->name, property->name) == 0 && object_wanted(feed, property) &&
-		object_of_port(feed, reference, property, shared);
+	return object_is_named(reference, property) && !object_of_device(property->row->spec) &&
+		object_wanted(feed, property) && object_of_port(feed, reference, property, shared);
 }
 
 /* object_folds - do these become one value, as the lanes of a transceiver do? */
@@ -157,8 +169,46 @@ static void object_emit(struct gnmi_feed *feed, const struct gnmi_reference *ref
 	}
 }
 
+/* object_device_value - of all objects that any place refers to; false when there is none, or when
+ * they differ and have no word for it. */
+static bool object_device_value(
+	const struct gnmi_feed *feed, const struct gnmi_row *row, struct gnmi_converted *ret)
+{
+	bool any = false, differ = false;
+	for (size_t i = 0; i < feed->n_references; i++)
+		for (size_t k = 0; k < feed->n_properties; k++) {
+			const struct gnmi_property *property = &feed->properties[k];
+			if (property->row != row || !property->has_value ||
+				!object_is_named(&feed->references[i], property))
+				continue;
+			differ |= any && property->value.u != ret->u;
+			*ret = property->value;
+			any = true;
+		}
+	if (!differ)
+		return any;
+	if (metric_info((unsigned)row->spec->metric)->type != TYPE_TEXT)
+		return false;
+	ret->u = entities_text_of(feed->decoder->entities, feed->decoder->device, "mixed");
+	return true;
+}
+
+/* object_emit_device - a setting of the whole device is one sample. */
+static void object_emit_device(
+	struct gnmi_feed *feed, const struct gnmi_row *row, int64_t t_ns, struct sample_list *out)
+{
+	const struct gnmi_series_key key = {
+		.metric = row->spec->metric, .port = GNMI_PORT_NONE, .priority = PRIO_NONE};
+	struct gnmi_converted value = {0};
+	if (object_device_value(feed, row, &value))
+		object_emit_at(feed, &value, &key, t_ns, out);
+}
+
 void gnmi_objects_emit(struct gnmi_feed *feed, int64_t t_ns, struct sample_list *out)
 {
 	for (size_t i = 0; i < feed->n_references; i++)
 		object_emit(feed, &feed->references[i], t_ns, out);
+	for (size_t i = 0; i < feed->n_rows; i++)
+		if (object_of_device(feed->rows[i].spec))
+			object_emit_device(feed, &feed->rows[i], t_ns, out);
 }

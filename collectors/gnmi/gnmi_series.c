@@ -1,5 +1,6 @@
 /* gnmi_series - makes samples: of one value each, or of several paths that are added up. */
 #include "collectors/gnmi/gnmi_series.h"
+#include "collectors/gnmi/gnmi_effective.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,8 @@ static uint32_t series_entity(struct gnmi_decoder *decoder, const struct gnmi_se
 	const char *device = decoder->device;
 	char name[GNMI_NAME_MAX + 80];
 	/* 1. of a pool, or of the device */
-	if (key->port == GNMI_PORT_NONE) {
+	const enum metric_scope scope = metric_info((unsigned)key->metric)->scope;
+	if (key->port == GNMI_PORT_NONE || scope == SCOPE_DEVICE) {
 		if (!key->pool.p)
 			return entities_intern(entities, device, NULL, PRIO_NONE);
 		snprintf(name, sizeof(name), "pool:%.*s", (int)key->pool.n, key->pool.p);
@@ -32,7 +34,7 @@ static uint32_t series_entity(struct gnmi_decoder *decoder, const struct gnmi_se
 	}
 	/* 2. of a port */
 	const char *port = decoder->ports.v[key->port].name;
-	if (metric_info((unsigned)key->metric)->scope != SCOPE_PRIO)
+	if (scope != SCOPE_PRIO)
 		return entities_intern(entities, device, port, PRIO_NONE);
 	/* 3. of a priority */
 	if (key->priority != PRIO_NONE || !key->queue)
@@ -123,6 +125,8 @@ void gnmi_series_emit(struct gnmi_feed *feed, struct gnmi_series *series,
 	const struct metric_info *metric = metric_info(series->metric);
 	unsigned flags = 0;
 	uint64_t bits = value->u;
+	if (!gnmi_effective_take(feed, series))
+		return;
 	if (series_too_often(feed, series, info.t_ns)) {
 		decoder->stats.too_often++;
 		series->remade |= info.remade;
@@ -174,13 +178,42 @@ static double fold_double(enum profile_fold fold, double sum, double value)
 	return sum + value;
 }
 
+/* adds - is it a part of the sum, and not only of what is taken away from it? */
+static bool adds(const struct profile_gnmi_value *spec)
+{
+	return !spec->subtract && !spec->restores;
+}
+
 /* has_better - is there a value of a row that is not only a fallback? */
 static bool has_better(const struct gnmi_feed *feed, const struct gnmi_series *series)
 {
-	for (uint32_t i = series->first_part; i != GNMI_SERIES_NONE; i = feed->parts[i].next)
-		if (feed->parts[i].seen && !feed->parts[i].row->spec->fallback)
+	for (uint32_t i = series->first_part; i != GNMI_SERIES_NONE; i = feed->parts[i].next) {
+		const struct profile_gnmi_value *spec = feed->parts[i].row->spec;
+		if (feed->parts[i].seen && !spec->fallback && adds(spec))
 			return true;
+	}
 	return false;
+}
+
+struct taken { /* from a sum */
+	bool any;
+	uint64_t away, back;
+};
+
+/* difference - what is left of @sum. The counters of a difference are read one after the other:
+ * without a restart it does not go back. */
+static uint64_t difference(struct gnmi_series *series, uint64_t sum, struct taken taken)
+{
+	uint64_t away = 0;
+	if (taken.away > taken.back)
+		away = taken.away - taken.back;
+	uint64_t left = 0;
+	if (sum > away)
+		left = sum - away;
+	if (left < series->held && !series->went_back)
+		left = series->held;
+	series->held = left;
+	return left;
 }
 
 void gnmi_series_emit_parts(
@@ -190,6 +223,7 @@ void gnmi_series_emit_parts(
 	const bool is_double = metric_info(series->metric)->type == TYPE_F64;
 	struct gnmi_converted sum = {0};
 	struct gnmi_sample_info info = {.t_ns = t_ns};
+	struct taken taken = {0};
 	uint32_t seen = 0;
 	for (uint32_t i = series->first_part; i != GNMI_SERIES_NONE; i = feed->parts[i].next) {
 		struct gnmi_part *part = &feed->parts[i];
@@ -197,8 +231,15 @@ void gnmi_series_emit_parts(
 		part->fresh = false;
 		if (!part->seen || (better && spec->fallback))
 			continue;
+		if (!adds(spec)) {
+			taken.any = true;
+			taken.away += spec->subtract ? part->u : 0;
+			taken.back += spec->restores ? part->u : 0;
+			continue;
+		}
 		seen++;
 		info.window_ms = spec->window_ms;
+		sum.estimated |= part->estimated;
 		if (seen == 1 && is_double)
 			sum.d = part->d;
 		else if (seen == 1)
@@ -210,6 +251,11 @@ void gnmi_series_emit_parts(
 	}
 	if (!seen)
 		return;
+	if (series->epoch != feed->decoder->epoch)
+		series->went_back = true;
+	if (taken.any)
+		sum.u = difference(series, sum.u, taken);
+	series->went_back = false;
 	info.remade = series->emitted_parts && series->emitted_parts != seen;
 	gnmi_series_emit(feed, series, &sum, info, out);
 	series->emitted_parts = seen;
@@ -241,10 +287,14 @@ void gnmi_series_take_part(struct gnmi_feed *feed, uint32_t index,
 	/* A second value of this part: the others sent none, so they did not change. */
 	if (part->fresh && feed->complete)
 		gnmi_series_emit_parts(feed, series, t_ns, out);
-	if (metric_info(series->metric)->type == TYPE_F64)
+	const bool is_double = metric_info(series->metric)->type == TYPE_F64;
+	if (!is_double && part->seen && value->u < part->u && adds(part->row->spec))
+		series->went_back = true;
+	if (is_double)
 		part->d = value->d;
 	else
 		part->u = value->u;
+	part->estimated = value->estimated;
 	part->seen = part->fresh = true;
 	if (!feed->complete)
 		emit_at_round_end(feed, part->series);

@@ -22,11 +22,13 @@ struct gnmi_series {
 	bool pending; /* in the feed's list */
 	bool several; /* has more than one part */
 	bool remade; /* of a sample that was left out, owed to the next */
+	bool went_back; /* a part of the sum has: the device began anew */
 	uint32_t epoch; /* the decoder's at the last sample */
 	uint32_t first_part; /* index into parts, or GNMI_SERIES_NONE */
 	uint32_t emitted_parts; /* how many parts were in the last sample */
 	int64_t t_ns; /* of the last sample */
 	uint32_t check; /* index of the plausibility check + 1; 0 = none */
+	uint64_t held; /* the last difference of its parts, which does not go back; 0 = none */
 };
 
 /* What one path contributes to a series. */
@@ -36,6 +38,7 @@ struct gnmi_part {
 	const struct gnmi_row *row;
 	bool seen; /* has a value */
 	bool fresh; /* that is in no sample yet */
+	bool estimated; /* of the value */
 	union {
 		uint64_t u;
 		double d;
@@ -136,6 +139,7 @@ struct gnmi_decoder {
 	/* by name, of queues and groups whose names have none: number + 1 */
 	struct smap *queue_numbers, *group_numbers;
 	struct gnmi_lldp *lldp; /* NULL: no stream of the profile has LLDP */
+	struct gnmi_effective *effective; /* NULL: no stream of the profile is */
 	struct gnmi_decode_stats stats;
 };
 

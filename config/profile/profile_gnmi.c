@@ -80,6 +80,8 @@ static void words_read(
 	struct reader *reader, const struct yaml_node *node, struct profile_gnmi_value *value)
 {
 	const struct yaml_node *words = reader_value(node, "words");
+	const bool texts =
+		value->metric >= 0 && metric_info((unsigned)value->metric)->type == TYPE_TEXT;
 	value->has_otherwise =
 		reader_number(reader, node, "otherwise", UINT64_MAX, &value->otherwise);
 	if (!words)
@@ -91,7 +93,12 @@ static void words_read(
 	}
 	for (size_t i = 0; i < words->n; i++) {
 		value->words[i].word = arena_strdup(reader->a, words->items[i].key);
-		reader_number_at(reader, words->items[i].value, UINT64_MAX, &value->words[i].value);
+		if (texts)
+			value->words[i].text =
+				reader_copy(reader, words, words->items[i].key, true);
+		else
+			reader_number_at(
+				reader, words->items[i].value, UINT64_MAX, &value->words[i].value);
 	}
 	value->n_words = words->n;
 }
@@ -139,9 +146,20 @@ static void object_check(
 	if (value->of && !strstr(value->path, "{name}"))
 		reader_wrong(
 			reader, node->line, node->col, "a leaf with 'of' needs {name} in its path");
-	else if (!value->of && value->refers && !strchr(value->path, '{'))
+}
+
+/* difference_check - only counts can be taken away and given back. */
+static void difference_check(
+	struct reader *reader, const struct yaml_node *node, struct profile_gnmi_value *value)
+{
+	value->subtract = reader_bool(reader, node, "subtract");
+	value->restores = reader_bool(reader, node, "restores");
+	if (!value->subtract && !value->restores)
+		return;
+	if (value->metric < 0 || value->of ||
+		metric_info((unsigned)value->metric)->type != TYPE_U64)
 		reader_wrong(reader, node->line, node->col,
-			"a leaf with 'refers' needs a place in its path, such as {port}");
+			"'subtract' and 'restores' need a 'metric' that is a whole number");
 }
 
 static void ignore_read(
@@ -163,7 +181,8 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 	uint64_t priority;
 	if (!KEYS(reader, node, "a leaf", "path", "metric", "attribute", "refers", "of", "unit",
 		    "divide", "words", "otherwise", "suffix", "list", "ignore", "fallback", "fold",
-		    "unread", "window", "priority", "alone", "doc", "evidence"))
+		    "unread", "window", "priority", "alone", "doc", "evidence", "estimated",
+		    "subtract", "restores"))
 		return;
 	*v = (struct profile_gnmi_value){.priority = PRIO_NONE, .line = node->line};
 	v->path = reader_copy(reader, node, "path", true);
@@ -180,6 +199,8 @@ static void leaf_read(struct reader *reader, struct profile_gnmi_stream *stream,
 	object_check(reader, node, v);
 	v->suffix = reader_copy(reader, node, "suffix", false);
 	v->fallback = reader_bool(reader, node, "fallback");
+	v->estimated = reader_bool(reader, node, "estimated");
+	difference_check(reader, node, v);
 	v->alone = reader_bool(reader, node, "alone");
 	v->fold = reader_fold_whole(reader, node, v->metric);
 	v->window_ms = (uint32_t)(reader_duration(reader, node, "window") / NS_PER_MS);
@@ -321,7 +342,7 @@ static struct profile_gnmi_stream *stream_read(
 	static const char *const cadences[] = {"fast", "slow"};
 	struct profile_gnmi_stream *s = arena_new_of(reader->a, struct profile_gnmi_stream);
 	if (!KEYS(reader, node, "a stream", "name", "doc", "target", "origin", "plain_names",
-		    "cadence", "how", "fallback", "subscribe", "values", "evidence"))
+		    "cadence", "how", "fallback", "subscribe", "values", "evidence", "effective"))
 		return NULL;
 	s->name = reader_copy(reader, node, "name", true);
 	if (!s->name)
@@ -332,6 +353,7 @@ static struct profile_gnmi_stream *stream_read(
 	s->target = str_or(reader_copy(reader, node, "target", false), "");
 	s->origin = str_or(reader_copy(reader, node, "origin", false), "");
 	s->plain_names = reader_bool(reader, node, "plain_names");
+	s->effective = reader_bool(reader, node, "effective");
 	const struct yaml_node *cadence = reader_value(node, "cadence");
 	if (cadence)
 		s->slow = reader_word(reader, cadence, cadences, 2, "fast or slow") == 1;

@@ -56,8 +56,17 @@
  * other words), suffix (text behind the number), list: priorities ("3,4": 1 for these, 0 for the
  * others), ignore [numbers that mean "not there"], fallback (only where no other leaf gave the
  * metric of this thing), window (of a watermark), priority (constant), unread [words that mean that
- * there is no value: "N/A"]. Leaves that name one metric of one thing are added up, or the least or
- * the most of them counts (fold: min, max).
+ * there is no value: "N/A"], estimated (the device computed it from something else: the sample is
+ * flagged). Leaves that name one metric of one thing are added up, or the least or the most of them
+ * counts (fold: min, max). One with "subtract" is taken away from the sum; one with "restores" is
+ * given back, at most as much as was taken away.
+ *
+ * The words of a metric that is a text give texts: { per_packet_quality: packet }; a word that is
+ * not among them stays as the device sends it. A setting of the whole device that several places
+ * refer to is "mixed" when they differ.
+ *
+ * "effective: true" at a stream: its values are those in force. What it gave is not taken from the
+ * other streams, which tell how the same thing is configured.
  */
 #ifndef RW_CONFIG_PROFILE_GNMI_H
 #define RW_CONFIG_PROFILE_GNMI_H
@@ -118,6 +127,7 @@ struct profile_gnmi_value {
 	struct {
 		const char *word;
 		uint64_t value;
+		const char *text; /* of a metric that is a text; else NULL */
 	} words[PROFILE_GNMI_WORDS_MAX];
 	size_t n_words;
 	bool has_otherwise;
@@ -125,6 +135,8 @@ struct profile_gnmi_value {
 	const char *suffix; /* NULL */
 	bool priorities; /* a list of priorities */
 	bool fallback;
+	bool estimated; /* not measured, but computed by the device */
+	bool subtract, restores; /* taken away from the sum; given back of what was taken away */
 	bool alone; /* only of an object that one port alone refers to */
 	enum profile_fold fold;
 	uint64_t ignore[PROFILE_GNMI_IGNORE_MAX];
@@ -140,6 +152,7 @@ struct profile_gnmi_value {
 struct profile_gnmi_stream {
 	const char *name, *doc, *target, *origin; /* "" */
 	bool plain_names, slow;
+	bool effective; /* its values win over those of the other streams */
 	/* the first is "how", then the fallbacks */
 	enum profile_gnmi_how hows[PROFILE_GNMI_HOWS_MAX];
 	size_t n_hows;
