@@ -86,6 +86,8 @@ struct config_device_push { /* what the device sends by itself */
 	const char *address; /* NULL: that of snmp or gnmi */
 	const char *const *names; /* of itself, beside the device's name */
 	size_t n_names;
+	const char *const *objects; /* texts of config/push_objects.h */
+	size_t n_objects;
 	int64_t interval_ns;
 	int line;
 };
@@ -123,6 +125,10 @@ struct config_capture {
 
 struct config_push { /* a receiver of what devices send by themselves */
 	const char *grpc, *http; /* "ADDRESS:PORT"; NULL = not served */
+	/* the same over UDP, instead of those: .listen, .buffer_bytes and .interval_ns of the place
+	 * are used too */
+	const char *ipfix;
+	uint64_t ring_bytes; /* for each device that sends IPFIX */
 	const char *cert, *key,
 		*client_ca; /* files; NULL without TLS, without client certificates */
 	unsigned max_connections;

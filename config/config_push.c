@@ -22,6 +22,8 @@ struct config_device_push *build_device_push(struct build *build, struct tree_de
 	push->address = tree->address;
 	push->names = tree->names.v;
 	push->n_names = tree->names.n;
+	push->objects = tree->objects.v;
+	push->n_objects = tree->objects.n;
 	push->interval_ns = tree->interval_ns;
 	push->line = tree->node->line;
 	return push;
@@ -73,14 +75,24 @@ static void build_push(
 		.line = tree->node->line};
 	push->grpc = tree->grpc;
 	push->http = tree->http;
+	push->ipfix = tree->ipfix;
+	push->ring_bytes = tree->ring;
 	push->max_connections = (unsigned)tree->max_connections;
 	push->max_message = tree->max_message;
 	push->max_points_s = (uint64_t)tree->max_points_s;
 	push->profile_dir = build->c->tree->profile_dir;
-	if (build->mode == CONFIG_FULL && !tree->grpc && !tree->http)
+	const bool otlp = tree->grpc || tree->http;
+	if (build->mode == CONFIG_FULL && otlp == (tree->ipfix != NULL))
 		build_error(build, tree->node,
-			"%s: expected 'grpc: ADDRESS:PORT', 'http: ADDRESS:PORT' or both",
+			"%s: expected 'grpc: ADDRESS:PORT', 'http: ADDRESS:PORT' or both, or "
+			"'ipfix: ADDRESS:PORT'",
 			str_or(tree->name, "push"));
+	if (tree->ipfix) {
+		place->listen = tree->ipfix;
+		place->buffer_bytes = tree->buffer;
+		place->interval_ns = tree->interval_ns;
+		return;
+	}
 	build_push_tls(build, tree, push);
 }
 

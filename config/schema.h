@@ -124,7 +124,7 @@ struct tree_sflow {
 struct tree_device_push {
 	TREE_NODE;
 	const char *address;
-	struct tree_values names;
+	struct tree_values names, objects;
 	int64_t interval_ns;
 };
 struct tree_device_ports {
@@ -197,7 +197,9 @@ struct tree_push_tls {
 };
 struct tree_push {
 	TREE_NODE;
-	const char *name, *grpc, *http;
+	const char *name, *grpc, *http, *ipfix;
+	int64_t interval_ns;
+	uint64_t buffer, ring;
 	struct tree_values allow;
 	struct tree_push_tls *tls;
 	bool insecure;

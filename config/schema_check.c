@@ -12,6 +12,7 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "config/address.h"
+#include "config/push_objects.h"
 
 #define UNIX_PATH_MAX 107 /* sun_path of unix(7), with its NUL */
 
@@ -163,6 +164,11 @@ int schema_check_sflow_port(const char *text, struct err *e)
 		return err_set(
 			e, -EINVAL, "'%.64s'; expected an ifIndex from 1 to 4294967295", text);
 	return 0;
+}
+
+int schema_check_objects(const char *text, struct err *e)
+{
+	return push_objects_add(NULL, text, e);
 }
 
 int schema_check_network(const char *text, struct err *e)

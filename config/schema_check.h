@@ -15,6 +15,7 @@ int schema_check_hosts(const char *text, struct err *e); /* "node-001,gpu-*" */
 int schema_check_address(const char *text, struct err *e);
 int schema_check_listen(const char *text, struct err *e);
 int schema_check_sflow_port(const char *text, struct err *e); /* "7=Ethernet4" */
+int schema_check_objects(const char *text, struct err *e); /* config/push_objects.h */
 int schema_check_trap_listen(const char *text, struct err *e);
 int schema_check_http_listen(const char *text, struct err *e);
 int schema_check_network(const char *text, struct err *e);

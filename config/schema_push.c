@@ -29,6 +29,19 @@ static const struct field push_rows[] = {
 		"ADDRESS:PORT where they are received by HTTP (OTLP/HTTP with protobuf, path "
 		"/v1/metrics), such as \"127.0.0.1:4318\".",
 		.check = schema_check_trap_listen),
+	TEXT(tree_push, ipfix, "ipfix",
+		"ADDRESS:PORT where IPFIX is received over UDP, instead of grpc and http: "
+		"high-frequency telemetry, such as \"127.0.0.1:4739\".",
+		.check = schema_check_trap_listen),
+	VALUE(tree_push, buffer, "buffer", OPT_SIZE, "8MiB", "64KiB", "1GiB",
+		"With 'ipfix': the socket's buffer. The kernel gives net.core.rmem_max of it at "
+		"most; raise both when the doctor reports lost datagrams."),
+	VALUE(tree_push, interval_ns, "interval", OPT_DURATION, "1s", "100ms", "1h",
+		"With 'ipfix': at most one value of each counter is stored in this time, however "
+		"often it is sent."),
+	VALUE(tree_push, ring, "ring", OPT_SIZE, "8MiB", "2MiB", "256MiB",
+		"With 'ipfix': memory for each device that sends, where the last seconds of all "
+		"its values are kept; an incident writes them to the database."),
 	LIST(tree_push, allow, "allow", schema_check_network,
 		"Networks or addresses that may send; others are counted and refused before a byte "
 		"is read. When not given: the addresses of the devices (push.address, snmp, gnmi), "
@@ -49,7 +62,8 @@ const struct section push_section = {
 	.size = sizeof(struct tree_push),
 	.fields = push_rows,
 	.n_fields = rw_countof(push_rows),
-	.doc = "Receivers of what devices push by themselves: OpenTelemetry metrics (OTLP).",
+	.doc = "Receivers of what devices push by themselves: OpenTelemetry metrics (OTLP), or "
+	       "IPFIX.",
 };
 
 static const struct field device_push_rows[] = {
@@ -59,6 +73,10 @@ static const struct field device_push_rows[] = {
 	LIST(tree_device_push, names, "names", schema_check_text,
 		"How the device calls itself in what it sends (host.name and the like), beside its "
 		"name here."),
+	LIST(tree_device_push, objects, "objects", schema_check_objects,
+		"With IPFIX: what the object numbers mean, \"PORT 1,2=Ethernet0,Ethernet4\" or "
+		"\"QUEUE 1=Ethernet0|3\": object_ids and object_names of STATE_DB, "
+		"HIGH_FREQUENCY_TELEMETRY_SESSION_TABLE."),
 	VALUE(tree_device_push, interval_ns, "interval", OPT_DURATION, NULL, "100ms", "1h",
 		"How often it sends; three times that without a value and it is silent. "
 		"defaults.interval when not given."),

@@ -39,8 +39,8 @@
 #define NICE 5 /* under load polls go first; packets wait in the ring */
 #define FLUSH_MS 1000
 #define FLOW_BYTES 414 /* at most, of one row on the wire */
-#define SAMPLE_BYTES 24
-#define NAME_BYTES 29
+#define SAMPLE_BYTES 28
+#define NAME_BYTES (12 + PARSER_TEXT_MAX)
 
 struct parser_child {
 	struct loop *loop;
@@ -53,6 +53,7 @@ struct parser_child {
 	size_t cap_devices, cap_allow;
 	const char **allow;
 	struct config_capture capture;
+	struct config_push push;
 	const char *user;
 	const struct collector *collector;
 	void *instance;
@@ -102,6 +103,19 @@ static void child_put_who(struct parser_out *out, const char *device, const char
 	parser_put_u32(out, ifindex);
 }
 
+/* Of what devices push themselves: ports are called what the device calls them. */
+static void child_put_port(struct parser_out *out, const struct entity *entity)
+{
+	unsigned number = UINT32_MAX;
+	sscanf(entity->device, "d%u", &number);
+	parser_put_u32(out, number);
+	const char *port = entity->port;
+	if (!*port)
+		port = NULL;
+	parser_put_text(out, port);
+	parser_put_u8(out, (uint8_t)entity->priority);
+}
+
 /* Was the number of @entity said, and its name with it? */
 static bool *child_named(struct parser_child *child, uint32_t entity)
 {
@@ -118,10 +132,15 @@ static void child_put_name(struct parser_child *child, uint32_t id)
 	bool *named = child_named(child, id);
 	if (!entity || *named || child->capture.interface)
 		return;
-	if (child->out.n == 0)
+	if (child->out.n == 0 && child->capture.push)
+		parser_out_begin(&child->out, PARSER_PORT_NAMES);
+	else if (child->out.n == 0)
 		parser_out_begin(&child->out, PARSER_NAMES);
 	parser_put_u32(&child->out, id);
-	child_put_who(&child->out, entity->device, entity->port);
+	if (child->capture.push)
+		child_put_port(&child->out, entity);
+	else
+		child_put_who(&child->out, entity->device, entity->port);
 	*named = true;
 	if (child->out.n + NAME_BYTES <= sizeof(child->out.b))
 		return;
@@ -330,6 +349,11 @@ static void child_settings(struct parser_child *child, struct bytes *in)
 	capture->buffer_bytes = parser_get_u64(in);
 	capture->interval_ns = (int64_t)parser_get_u64(in);
 	child->user = child_get_text(in, a);
+	child->push.ipfix = child_get_text(in, a);
+	child->push.ring_bytes = parser_get_u64(in);
+	child->push.profile_dir = child_get_text(in, a);
+	if (child->push.ipfix)
+		capture->push = &child->push;
 	log_child = child;
 	if (child->collector)
 		log_set_writer(child_on_log);
@@ -363,17 +387,38 @@ static void child_map_devices(struct parser_child *child, struct bytes *in)
 		struct config_sflow *sflow = arena_new_of(a, struct config_sflow);
 		struct config_snmp *snmp = arena_new_of(a, struct config_snmp);
 		struct config_gnmi *gnmi = arena_new_of(a, struct config_gnmi);
+		struct config_device_push *push = arena_new_of(a, struct config_device_push);
 		sflow->agent = child_get_text(in, a);
 		snmp->address = child_get_text(in, a);
 		gnmi->address = child_get_text(in, a);
+		push->address = child_get_text(in, a);
 		sflow->counters = bytes_u8(in) != 0;
 		*device = (struct config_device){
-			.name = arena_printf(a, "d%u", number), .sflow = sflow};
+			.name = arena_printf(a, "d%u", number), .sflow = sflow, .push = push};
 		if (snmp->address)
 			device->snmp = snmp;
 		if (gnmi->address)
 			device->gnmi = gnmi;
 	}
+}
+
+/* What the object numbers of one device mean: texts of config/push_objects.h. */
+static void child_map_objects(struct parser_child *child, struct bytes *in)
+{
+	const uint32_t at = bytes_be32(in);
+	const struct config *config = child->building;
+	if (!child->next || at >= config->n_devices || !bytes_ok(in))
+		return;
+	struct config_device_push *push = child->devices[at].push;
+	const size_t n = bytes_left(in);
+	char *text = arena_alloc(child->next, n + 1);
+	const char **objects = arena_array(child->next, const char *, push->n_objects + 1);
+	for (size_t i = 0; i < push->n_objects; i++)
+		objects[i] = push->objects[i];
+	memcpy(text, bytes_take(in, n), n);
+	text[n] = '\0';
+	objects[push->n_objects++] = text;
+	push->objects = objects;
 }
 
 /* Ports have names in the agent alone. */
@@ -462,6 +507,7 @@ static void child_on_message(void *arg, const uint8_t *data, size_t n)
 	case PARSER_MAP_BEGIN: child_map_begin(child); break;
 	case PARSER_MAP_ALLOW: child_map_allow(child, &in); break;
 	case PARSER_MAP_DEVICES: child_map_devices(child, &in); break;
+	case PARSER_MAP_OBJECTS: child_map_objects(child, &in); break;
 	case PARSER_MAP_END: child_map_end(child); break;
 	case PARSER_STOP: child_end_soon(child); break;
 	default: break;

@@ -11,14 +11,18 @@
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
 #include "config/address.h"
+#include "db/model/metric.h"
 
 #define AHEAD_NS (5 * NS_PER_S) /* beside two intervals: what may be ahead of our clock */
+enum { INTAKE_PORT_MAX = 128 }; /* bytes of a port, the end included */
 #define BEHIND_NS (24 * 3600 * NS_PER_S) /* older rows are of a clock that was set */
 
 struct intake_name { /* who is 0: not said */
 	uint8_t who;
 	uint8_t host[16];
 	uint32_t number, ifindex;
+	char *port; /* of what devices push; NULL = the device itself */
+	int priority;
 };
 
 struct parser_intake {
@@ -93,7 +97,7 @@ static int intake_names(struct parser_intake *intake, struct bytes *in)
 	if (intake->o.one_port)
 		return intake_wrong(intake, "names, from a capture of one port");
 	while (bytes_left(in) > 0) {
-		struct intake_name name;
+		struct intake_name name = {0};
 		const uint32_t id = bytes_be32(in);
 		intake_get_name(in, &name);
 		if (!bytes_ok(in) || id == 0 || id > INTAKE_NAMES)
@@ -107,6 +111,35 @@ static int intake_names(struct parser_intake *intake, struct bytes *in)
 		intake->names[id] = name;
 	}
 	return PARSER_NAMES;
+}
+
+static int intake_port_names(struct parser_intake *intake, struct bytes *in)
+{
+	char buf[PARSER_TEXT_MAX];
+	if (!intake->o.pushed)
+		return intake_wrong(intake, "names of ports, from a capture");
+	while (bytes_left(in) > 0) {
+		struct intake_name name = {.who = INTAKE_DEVICE};
+		const uint32_t id = bytes_be32(in);
+		name.number = bytes_be32(in);
+		const char *port = parser_get_text(in, buf);
+		name.priority = (int8_t)bytes_u8(in);
+		if (!bytes_ok(in) || id == 0 || id > INTAKE_NAMES || name.priority < PRIO_NONE ||
+			name.priority > 7 || (port && (!*port || strlen(port) >= INTAKE_PORT_MAX)))
+			return intake_wrong(intake, "a port that cannot be");
+		while (intake->n_names <= id) {
+			rw_grow(intake->names, intake->n_names, intake->cap_names);
+			intake->names[intake->n_names++] = (struct intake_name){0};
+		}
+		if (intake->names[id].who)
+			return intake_wrong(intake, "a name that it had given before");
+		if (port) {
+			text_clean(buf, sizeof(buf), port, strlen(port));
+			name.port = rw_strdup(buf);
+		}
+		intake->names[id] = name;
+	}
+	return PARSER_PORT_NAMES;
 }
 
 /* The device and the port in our words. @ret_port NULL: it is not known. False: no such device. */
@@ -139,6 +172,12 @@ static uint32_t intake_entity(const struct parser_intake *intake, uint32_t id, b
 	if (id >= intake->n_names || !intake->names[id].who)
 		return ENTITY_NONE;
 	const struct intake_name *name = &intake->names[id];
+	if (intake->o.pushed) {
+		device = intake->o.lookup.device(intake->o.lookup.arg, name->number);
+		if (!device)
+			return ENTITY_NONE;
+		return entities_intern(intake->o.entities, device, name->port, name->priority);
+	}
 	if (!intake_who(intake, name, host, &device, &port))
 		return ENTITY_NONE;
 	if (!port) {
@@ -147,6 +186,14 @@ static uint32_t intake_entity(const struct parser_intake *intake, uint32_t id, b
 		port = number;
 	}
 	return entities_intern(intake->o.entities, device, port, PRIO_NONE);
+}
+
+/* Metrics of a device need no port, those of a port and of its priorities do. */
+static bool intake_scope_fits(const struct parser_intake *intake, const struct sample *sample)
+{
+	const struct intake_name *name = &intake->names[sample->entity];
+	const bool device = metric_info(sample->metric)->scope == SCOPE_DEVICE;
+	return !intake->o.pushed || device == (name->port == NULL);
 }
 
 /* ---- rows and samples ------------------------------------------------------ */
@@ -201,16 +248,19 @@ static bool intake_counted(const struct parser_intake *intake, uint32_t id)
 static int intake_samples(struct parser_intake *intake, struct bytes *in, wall_t now)
 {
 	size_t n = 0;
+	uint32_t most = INTAKE_SAMPLES;
+	if (intake->o.pushed)
+		most = INTAKE_SAMPLES_PUSHED;
 	if (intake->o.one_port)
 		return intake_wrong(intake, "samples, from a capture of packets");
 	while (bytes_left(in) > 0) {
 		struct sample *s = &intake->values[n];
 		bool known;
-		if (!parser_get_sample(in, s))
+		if (!parser_get_sample(in, intake->o.pushed, s))
 			return intake_wrong(intake, "a sample that cannot be");
-		if (!intake_room(intake, &intake->samples, INTAKE_SAMPLES))
+		if (!intake_room(intake, &intake->samples, most))
 			continue;
-		if (!intake_counted(intake, s->entity)) {
+		if (!intake_counted(intake, s->entity) || !intake_scope_fits(intake, s)) {
 			intake->said.refused++;
 			continue;
 		}
@@ -357,6 +407,7 @@ int parser_intake_message(struct parser_intake *intake, const uint8_t *data, siz
 	case PARSER_TARGET: return intake_target(intake, &in, now);
 	case PARSER_FIGURES: return intake_figures(intake, &in);
 	case PARSER_NAMES: return intake_names(intake, &in);
+	case PARSER_PORT_NAMES: return intake_port_names(intake, &in);
 	case PARSER_FLOWS: return intake_flows(intake, &in, now);
 	case PARSER_SAMPLES: return intake_samples(intake, &in, now);
 	case PARSER_EVENT: return intake_event(intake, &in, now);
@@ -408,6 +459,8 @@ void parser_intake_free(struct parser_intake *intake)
 {
 	if (!intake)
 		return;
+	for (size_t i = 0; i < intake->n_names; i++)
+		free(intake->names[i].port);
 	free(intake->names);
 	free(intake);
 }

@@ -4,7 +4,8 @@
  *
  *   - a message that is not exactly of its layout ends the parser (-EBADMSG);
  *   - it speaks of the ports of its own capture alone, or, for sFlow, of devices of the
- *     configuration by number and of agents by address: it cannot send a name;
+ *     configuration by number and of agents by address: it cannot send a name; a receiver of what
+ *     devices push sends names of ports, cleaned and so many of them, of devices that push;
  *   - text (events, log lines, reasons) is cleaned and marked as of this capture;
  *   - rows are bounded per interval; samples, events and log lines per second. What is beyond is
  *     dropped and counted, and so are rows of the future and of long ago.
@@ -34,6 +35,7 @@ enum {
 /* Per second, of one parser. */
 enum {
 	INTAKE_SAMPLES = 65536,
+	INTAKE_SAMPLES_PUSHED = 1000000,
 	INTAKE_EVENTS = 32,
 	INTAKE_LOGS = 20,
 	INTAKE_NAMES = 65536, /* in all */
@@ -55,6 +57,8 @@ struct intake_options {
 	const struct sink *sink; /* copied */
 	/* A capture of an interface speaks of one port: .device, .port. sFlow has .lookup. */
 	bool one_port;
+	/* A receiver of what devices push: it names ports, by the devices' own names for them. */
+	bool pushed;
 	const char *device, *port; /* lent, as the next */
 	const char *event_device, *event_port; /* as the configuration says; NULL: it does not */
 	struct intake_lookup lookup;

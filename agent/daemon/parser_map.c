@@ -12,7 +12,7 @@
 #include "config/address.h"
 #include "config/config.h"
 
-#define RECORD_MAX (3 * (PARSER_TEXT_MAX + 3) + 8) /* bytes of one device on the wire */
+#define RECORD_MAX (4 * (PARSER_TEXT_MAX + 3) + 8) /* bytes of one device on the wire */
 
 struct map_device { /* by number */
 	char *name;
@@ -106,7 +106,9 @@ static void map_put_device(
 	const struct parser_map *map, const struct config_device *device, struct parser_out *out)
 {
 	char host[64];
-	const char *agent = NULL, *snmp = NULL, *gnmi = NULL;
+	const char *agent = NULL, *snmp = NULL, *gnmi = NULL, *push = NULL;
+	if (device->push)
+		push = device->push->address;
 	if (device->sflow)
 		agent = device->sflow->agent;
 	if (device->snmp && map_numeric(device->snmp->address))
@@ -124,6 +126,7 @@ static void map_put_device(
 	parser_put_text(out, agent);
 	parser_put_text(out, snmp);
 	parser_put_text(out, gnmi);
+	parser_put_text(out, push);
 	parser_put_u8(out, device_has_counters(device));
 }
 
@@ -156,6 +159,18 @@ static void pass_next(struct map_pass *pass, enum parser_kind kind)
 	parser_out_begin(&pass->out, kind);
 }
 
+/* @at: of the device, in the order in which they were sent. */
+static void map_pass_objects(
+	struct map_pass *pass, uint32_t at, const struct config_device_push *push)
+{
+	for (size_t i = 0; push && i < push->n_objects; i++) {
+		parser_out_begin(&pass->out, PARSER_MAP_OBJECTS);
+		parser_put_u32(&pass->out, at);
+		parser_put_bytes(&pass->out, push->objects[i], strlen(push->objects[i]));
+		pass_end_message(pass);
+	}
+}
+
 static void map_pass(const struct parser_map *map, struct map_pass *pass)
 {
 	const struct config_capture *capture = map->capture;
@@ -173,6 +188,8 @@ static void map_pass(const struct parser_map *map, struct map_pass *pass)
 		pass_next(pass, PARSER_MAP_DEVICES);
 	}
 	pass_end_message(pass);
+	for (size_t i = 0; map->agents && capture->push && i < map->n_numbers; i++)
+		map_pass_objects(pass, (uint32_t)i, map->config->devices[i].push);
 	pass_short(pass, PARSER_MAP_END);
 }
 
@@ -219,7 +236,10 @@ static const char *map_port(void *arg, uint32_t number, uint32_t ifindex)
 
 static bool map_counters(void *arg, uint32_t number)
 {
-	const struct config_device *device = map_device(arg, number);
+	const struct parser_map *map = arg;
+	const struct config_device *device = map_device(map, number);
+	if (map->capture->push)
+		return device && device->push;
 	return device && device_has_counters(device);
 }
 

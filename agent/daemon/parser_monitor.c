@@ -363,6 +363,12 @@ static void monitor_settings(const struct parser_monitor *monitor,
 	parser_put_u64(out, capture->buffer_bytes);
 	parser_put_u64(out, (uint64_t)capture->interval_ns);
 	parser_put_text(out, monitor->user);
+	const struct config_push none = {0}, *push = capture->push;
+	if (!push)
+		push = &none;
+	parser_put_text(out, push->ipfix);
+	parser_put_u64(out, push->ring_bytes);
+	parser_put_text(out, push->profile_dir);
 }
 
 static bool monitor_send(void *arg, const struct parser_out *out)
@@ -379,6 +385,7 @@ static struct parser_intake *monitor_intake(struct parser_monitor *monitor)
 		.entities = monitor->entities,
 		.sink = &monitor->sink,
 		.one_port = capture->interface != NULL,
+		.pushed = capture->push != NULL,
 		.device = str_or(capture->device, capture->name),
 		.port = str_or(capture->port, capture->interface),
 		.event_device = capture->device,
@@ -468,6 +475,15 @@ static const char *monitor_copy(struct arena *a, const char *text)
 	return NULL;
 }
 
+static void monitor_take_push(struct parser_monitor *monitor, const struct config_push *push)
+{
+	struct config_push *own = arena_new_of(monitor->texts, struct config_push);
+	*own = *push;
+	own->ipfix = monitor_copy(monitor->texts, push->ipfix);
+	own->profile_dir = monitor_copy(monitor->texts, push->profile_dir);
+	monitor->capture.push = own;
+}
+
 static void monitor_take_capture(
 	struct parser_monitor *monitor, const struct config_capture *capture)
 {
@@ -482,6 +498,8 @@ static void monitor_take_capture(
 	own->port = monitor_copy(a, capture->port);
 	own->direction = monitor_copy(a, capture->direction);
 	own->mirrored = monitor_copy(a, capture->mirrored);
+	if (capture->push)
+		monitor_take_push(monitor, capture->push);
 	own->allow = NULL;
 	own->n_allow = 0;
 }

@@ -269,11 +269,12 @@ void parser_put_sample(struct parser_out *out, const struct sample *sample)
 	parser_put_u32(out, sample->entity);
 	parser_put_u16(out, sample->metric);
 	parser_put_u16(out, sample->flags);
+	parser_put_u32(out, sample->window_ms);
 }
 
 #define FLAGS_KNOWN (SF_RESTART | SF_WRAP32 | SF_ESTIMATED | SF_SUSPECT | SF_LATE | SF_DECLARED)
 
-bool parser_get_sample(struct bytes *in, struct sample *ret)
+bool parser_get_sample(struct bytes *in, bool pushed, struct sample *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->t_ns = (int64_t)parser_get_u64(in);
@@ -281,9 +282,12 @@ bool parser_get_sample(struct bytes *in, struct sample *ret)
 	ret->entity = bytes_be32(in);
 	ret->metric = bytes_be16(in);
 	ret->flags = bytes_be16(in);
+	ret->window_ms = bytes_be32(in);
 	ret->source = SOURCE_SFLOW;
+	if (pushed)
+		ret->source = SOURCE_PUSH;
 	const struct metric_info *metric = metric_info(ret->metric);
-	if (!metric || metric->type == TYPE_TEXT || metric->scope != SCOPE_PORT)
+	if (!metric || metric->type == TYPE_TEXT || (metric->scope != SCOPE_PORT && !pushed))
 		in->bad = true;
 	else if (metric->type == TYPE_F64 && !isfinite(sample_f64(ret->value)))
 		in->bad = true;

@@ -2,8 +2,9 @@
  * parser_wire - the messages between the agent and a process that reads packets for it: one
  * datagram each (AF_UNIX, SOCK_SEQPACKET), a kind and fields of fixed layout in network byte order.
  *
- *      agent -> parser   SETTINGS, then MAP_BEGIN MAP_ALLOW* MAP_DEVICES* MAP_END (again whenever
- * it changed), STOP parser -> agent   TARGET FIGURES NAMES FLOWS SAMPLES EVENT LOG, FAILED, BYE
+ *      agent -> parser   SETTINGS, then MAP_BEGIN MAP_ALLOW* MAP_DEVICES* MAP_OBJECTS* MAP_END
+ *                        (again whenever it changed), PIN, STOP
+ *      parser -> agent   TARGET FIGURES NAMES PORT_NAMES FLOWS SAMPLES EVENT LOG BURST, FAILED, BYE
  *
  * What comes from the parser is foreign: whoever sends packets may have taken that process over.
  * Reading checks every length and range here; what the parser may speak of is parser_intake's
@@ -31,6 +32,8 @@ enum parser_kind {
 	PARSER_MAP_DEVICES,
 	PARSER_MAP_END,
 	PARSER_STOP,
+	PARSER_MAP_OBJECTS,
+	PARSER_PIN,
 	PARSER_TARGET = 32,
 	PARSER_FIGURES,
 	PARSER_NAMES,
@@ -40,6 +43,8 @@ enum parser_kind {
 	PARSER_LOG,
 	PARSER_FAILED,
 	PARSER_BYE,
+	PARSER_PORT_NAMES,
+	PARSER_BURST,
 };
 
 /* ---- writing ------------------------------------------------------------- */
@@ -76,7 +81,8 @@ const char *parser_get_text(struct bytes *in, char buf[PARSER_TEXT_MAX]);
  */
 bool parser_get_flow(struct bytes *in, struct flow_sample *ret);
 /* parser_get_sample - false also for a metric that does not exist, is not of a port, or is no
- * number (a text would be an id in a table that the parser does not know). */
-bool parser_get_sample(struct bytes *in, struct sample *ret);
+ * number (a text would be an id in a table that the parser does not know). @pushed: from a receiver
+ * of what devices push, which may speak of priorities and of devices, too. */
+bool parser_get_sample(struct bytes *in, bool pushed, struct sample *ret);
 
 #endif

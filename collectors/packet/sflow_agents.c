@@ -60,6 +60,8 @@ static bool device_has(const struct sflow_agents *agents, const struct config_de
 {
 	if (device->sflow && address_is(device->sflow->agent, address))
 		return true;
+	if (device->push && address_is(device->push->address, address))
+		return true;
 	if (device->snmp && address_is(device->snmp->address, address))
 		return true;
 	if (device->gnmi && address_is(device->gnmi->address, address))
@@ -93,7 +95,9 @@ static const struct config_device *agents_one(
 	size_t n = 0;
 	for (size_t i = 0; i < config->n_devices; i++) {
 		const struct config_device *device = &config->devices[i];
-		if (!device->sflow || !address_is(device->sflow->agent, address))
+		const bool agent = device->sflow && address_is(device->sflow->agent, address);
+		const bool pushes = device->push && address_is(device->push->address, address);
+		if (!agent && !pushes)
 			continue;
 		found = device;
 		n++;

@@ -115,7 +115,8 @@ static void field_take(struct ipfix_template *template, struct bytes *in, bool n
 		return;
 	}
 	template->record_bytes += bytes;
-	if (enterprise == 0 && template->time_element == 0 && bytes == time_bytes(element)) {
+	if (enterprise == 0 && template->time_element == 0 && bytes > 0 &&
+		bytes == time_bytes(element)) {
 		template->time_element = element;
 		template->time_offset = offset;
 		return;

@@ -28,6 +28,7 @@ static const char *const source_names[] = {
 	[SOURCE_CONFIG] = "config",
 	[SOURCE_AGENT] = "agent",
 	[SOURCE_SFLOW] = "sflow",
+	[SOURCE_PUSH] = "push",
 };
 
 const char *sample_source_name(unsigned source)

@@ -26,7 +26,8 @@ enum sample_source {
 	SOURCE_REPLAY,
 	SOURCE_CONFIG,
 	SOURCE_AGENT, /* the agent about itself */
-	SOURCE_SFLOW
+	SOURCE_SFLOW,
+	SOURCE_PUSH, /* sent by the device itself: OpenTelemetry, IPFIX */
 };
 
 struct sample {

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -75,6 +76,23 @@ def sflow(folder, number):
 		data += len(datagram).to_bytes(2, 'big') + datagram
 	with open(os.path.join(folder, 'sflow%d' % number), 'wb') as out:
 		out.write(data)
+
+
+def ipfix(folder):
+	"""messages of another encoder, objects as a configuration has them; a burst: one group of one field, a block of two records"""
+	messages = []
+	with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'ipfix', 'messages.txt')) as f:
+		for line in f:
+			if line.startswith('message '):
+				messages.append(bytes.fromhex(line[8:]))
+	put(folder, 'messages', b'\0' + b''.join(struct.pack('>H', len(m)) + m for m in messages))
+	for n, m in enumerate(messages):
+		put(folder, 'message%d' % n, b'\0' + struct.pack('>H', 0x8000 | len(m)) + m)
+	put(folder, 'burst', b'\1RWB1' + bytes([1, 1, 1, 9, 1, 0, 2, 6, 1, 100, 2, 0, 7]))
+	for mode in range(5):
+		put(folder, 'column%d' % mode, b'\1RWB1' + bytes([1, 1, 1, 9, 1, 0, 3, 14, 1, 100, 2, mode, 7, 2, 3, 0xb4, 0x5a, 0x11, 0, 0, 0, 0]))
+	for n, text in enumerate((b'QUEUE 1,2,3=Ethernet0|3,Ethernet0|4,Ethernet4|3', b'PORT 1-3=a,b,c', b'PORT =Ethernet0,Ethernet4')):
+		put(folder, 'objects%d' % n, b'\2' + text)
 
 
 def put(folder, name, data):
@@ -240,7 +258,7 @@ def stored(program, folders):
 	put(folders['requests'], 'all', b'\n'.join(json.dumps(request).encode() for request in requests))
 
 
-TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
+TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'ipfix', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
 	'requests', 'snmp_decode', 'trap_io')
 
 
@@ -255,6 +273,7 @@ def main():
 	for number in range(12):
 		story(folders['story'], number)
 		tunnel(folders['tunnel'], number)
+	ipfix(folders['ipfix'])
 	trap_io(folders['trap_io'])
 	capture_case(folders['capture_case'], folders['capture'])
 	scripts(folders['discovery'], 3000, 12, 200)

@@ -78,7 +78,7 @@ static bool counters_of(void *arg, uint32_t number)
 	return number == 1;
 }
 
-static void begin(struct world *w, bool one_port)
+static void begin_as(struct world *w, bool one_port, bool pushed)
 {
 	const struct sink sink = {
 		.arg = w, .flows = on_flows, .samples = on_samples, .event = on_event};
@@ -87,6 +87,7 @@ static void begin(struct world *w, bool one_port)
 		.entities = w->entities,
 		.sink = &sink,
 		.one_port = one_port,
+		.pushed = pushed,
 		.device = "leaf1",
 		.port = "swp1",
 		.lookup = {w, device_of, port_of, counters_of},
@@ -94,6 +95,16 @@ static void begin(struct world *w, bool one_port)
 	parser_intake_free(w->intake);
 	w->intake = parser_intake_new(&options);
 	w->n_rows = w->n_samples = w->n_events = 0;
+}
+
+static void begin(struct world *w, bool one_port)
+{
+	begin_as(w, one_port, false);
+}
+
+static void begin_pushed(struct world *w)
+{
+	begin_as(w, false, true);
 }
 
 static int setup(void **state)
@@ -355,6 +366,59 @@ static void test_counters(void **state)
 	assert_int_equal(say_sample(w, 1, M_PORT_IN_OCTETS, NOW_NS), -EBADMSG);
 }
 
+static void put_port(struct world *w, uint32_t id, uint32_t device, const char *port, int priority)
+{
+	parser_put_u32(&w->out, id);
+	parser_put_u32(&w->out, device);
+	parser_put_text(&w->out, port);
+	parser_put_u8(&w->out, (uint8_t)priority);
+}
+
+static int say_port(struct world *w, uint32_t id, uint32_t device, const char *port, int priority)
+{
+	parser_out_begin(&w->out, PARSER_PORT_NAMES);
+	put_port(w, id, device, port, priority);
+	return say_all(w);
+}
+
+/* A receiver of what devices push names ports itself: of devices that push, cleaned, once each. */
+static void test_pushed(void **state)
+{
+	struct world *w = *state;
+	char lots[200] = "";
+	begin(w, false);
+	assert_int_equal(say_port(w, 1, 1, "Ethernet0", 3), -EBADMSG); /* this one has no names */
+	begin_pushed(w);
+	parser_out_begin(&w->out, PARSER_PORT_NAMES);
+	put_port(w, 1, 1, "Ether\x1bnet0", 3);
+	put_port(w, 2, 1, "Ethernet0", PRIO_NONE);
+	put_port(w, 3, 1, NULL, PRIO_NONE);
+	put_port(w, 4, 0, "Ethernet0", PRIO_NONE); /* of a device that pushes nothing */
+	put_port(w, 5, 77, "Ethernet0", PRIO_NONE); /* of none */
+	assert_int_equal(say_all(w), PARSER_PORT_NAMES);
+	assert_int_equal(say_sample(w, 1, M_PFC_RX_FRAMES, NOW_NS), PARSER_SAMPLES);
+	assert_int_equal(say_sample(w, 2, M_PORT_IN_OCTETS, NOW_NS), PARSER_SAMPLES);
+	assert_int_equal(w->n_samples, 2);
+	const struct entity *entity = entity_get(w->entities, w->samples[0].entity);
+	assert_null(strchr(entity->port, '\x1b'));
+	assert_int_equal(entity->priority, 3);
+	assert_int_equal(w->samples[1].source, SOURCE_PUSH);
+	/* a counter of a port cannot be of a device; and nobody's ports are refused */
+	for (uint32_t id = 3; id <= 6; id++)
+		assert_int_equal(say_sample(w, id, M_PORT_IN_OCTETS, NOW_NS), PARSER_SAMPLES);
+	assert_int_equal(w->n_samples, 2);
+	assert_int_equal(parser_intake_said(w->intake)->refused, 4);
+	assert_int_equal(say_port(w, 7, 1, "Ethernet4", 8), -EBADMSG);
+	begin_pushed(w);
+	assert_int_equal(say_port(w, 7, 1, "", 1), -EBADMSG);
+	begin_pushed(w);
+	memset(lots, 'x', sizeof(lots) - 1);
+	assert_int_equal(say_port(w, 7, 1, lots, 1), -EBADMSG);
+	begin_pushed(w);
+	assert_int_equal(say_port(w, 7, 1, "Ethernet4", 1), PARSER_PORT_NAMES);
+	assert_int_equal(say_port(w, 7, 1, "Ethernet8", 1), -EBADMSG); /* it had a name */
+}
+
 static int say_event(struct world *w, const char *kind, const char *text)
 {
 	parser_out_begin(&w->out, PARSER_EVENT);
@@ -410,6 +474,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_future_and_flood, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_are_ours, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pushed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_texts, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

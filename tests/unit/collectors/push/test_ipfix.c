@@ -212,6 +212,26 @@ static void damaged(void **state)
 	ipfix_free(ipfix);
 }
 
+/* Fields without any bytes are no time, although their length is that of no time, too. */
+static void empty_fields(void **state)
+{
+	static struct said said;
+	static struct wire w;
+	struct ipfix *ipfix = quiet(&said);
+	wire_begin(&w, 0, 0);
+	put16(&w, 2);
+	put16(&w, 4 + 4 + 8);
+	put16(&w, 256);
+	put16(&w, 2);
+	put32(&w, 0x01000000); /* element 256 with 0 bytes */
+	put32(&w, 0x00010001); /* element 1 with 1 byte */
+	wire_data(&w, 256, 1);
+	assert_int_equal(wire_end(&w, ipfix, from_a, false, (mono_t){1}), 0);
+	assert_int_equal(ipfix_counts(ipfix)->records, 8);
+	assert_non_null(strstr(said.text, "record 256 1790000000000000000\nvalue plain 0 0 1 0\n"));
+	ipfix_free(ipfix);
+}
+
 static void withdrawn(void **state)
 {
 	static struct said said;
@@ -334,6 +354,7 @@ int main(void)
 		cmocka_unit_test(another_encoder),
 		cmocka_unit_test(times),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(empty_fields),
 		cmocka_unit_test(withdrawn),
 		cmocka_unit_test(bounds),
 		cmocka_unit_test(forgotten),
