@@ -15,6 +15,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "analyzers/measure/rhythm.h"
+#include "config/fabric_build.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "tests/unit/window_world.h"
@@ -226,6 +227,8 @@ static void test_throughput(void **state)
 	struct fabric f = {.devices = devices, .n_devices = 1, .jobs = jobs, .n_jobs = 2};
 	struct window_world made;
 	window_world_init(&made, NULL);
+	fabric_job_split(&jobs[0], made.arena);
+	fabric_job_split(&jobs[1], made.arena);
 	static const int octets_per_s[] = {300, 100, 7000};
 	for (int t = 0; t <= 100; t += 5) {
 		for (int p = 0; p < 3; p++) {

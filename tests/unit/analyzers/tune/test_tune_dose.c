@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "analyzers/measure/formulas.h"
+#include "config/fabric_build.h"
 #include "tests/unit/analyzers/tune/tune_world.h"
 
 static int setup(void **state)
@@ -172,6 +173,7 @@ static void writers_to_storage_are_told_first(void **state)
 	set_all(w, 0, 8e6, 12e6, 1.0 / 2);
 	w->prios[0][3].queue.max = 7.9e6; /* q_PFC(2) = 8 MB */
 	assert_non_null(tune_change_of(change(w, "ecn_late"), KNOB_ALPHA));
+	fabric_job_split(&job, w->a);
 	w->fabric.jobs = &job;
 	w->fabric.n_jobs = 1;
 	/* nobody waits for storage: marks cost the job nothing; 2 x 500 KB */

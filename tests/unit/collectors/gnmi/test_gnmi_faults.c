@@ -2,6 +2,7 @@
  * never disturbs the one beside it. */
 #include "tests/unit/collectors/gnmi/gnmi_world.h"
 
+#include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -247,23 +248,41 @@ static void test_sonic_habits(void **state)
 
 struct goaway {
 	int fd;
+	int stop[2]; /* a pipe: when it is closed, the thread ends */
 	pthread_t thread;
 };
 
-static void *goaway_run(void *arg)
+/* Something to read at @fd; false when the test is over. */
+static bool goaway_wait(const struct goaway *g, int fd)
+{
+	struct pollfd of[] = {{.fd = fd, .events = POLLIN}, {.fd = g->stop[0], .events = POLLIN}};
+	while (poll(of, 2, -1) < 0)
+		assert_int_equal(errno, EINTR);
+	return of[1].revents == 0;
+}
+
+static void goaway_serve(const struct goaway *g, int fd)
 {
 	static const unsigned char settings[] = {0, 0, 0, 4, 0, 0, 0, 0, 0};
 	static const unsigned char away[] = {0, 0, 22, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11,
 		't', 'o', 'o', '_', 'm', 'a', 'n', 'y', '_', 'p', 'i', 'n', 'g', 's'};
-	struct goaway *g = arg;
-	int fd;
-	while ((fd = accept(g->fd, NULL, NULL)) >= 0) {
-		char preface[64];
-		ssize_t n = read(fd, preface, sizeof(preface));
-		if (n > 0 && write(fd, settings, sizeof(settings)) > 0 &&
-			write(fd, away, sizeof(away)) > 0)
-			while (read(fd, preface, sizeof(preface)) > 0)
-				;
+	char preface[64];
+	if (!goaway_wait(g, fd) || read(fd, preface, sizeof(preface)) <= 0)
+		return;
+	if (write(fd, settings, sizeof(settings)) < 0 || write(fd, away, sizeof(away)) < 0)
+		return;
+	while (goaway_wait(g, fd) && read(fd, preface, sizeof(preface)) > 0)
+		;
+}
+
+static void *goaway_run(void *arg)
+{
+	const struct goaway *g = arg;
+	while (goaway_wait(g, g->fd)) {
+		const int fd = accept(g->fd, NULL, NULL);
+		if (fd < 0)
+			break;
+		goaway_serve(g, fd);
 		close(fd);
 	}
 	return NULL;
@@ -281,6 +300,7 @@ static void test_goaway(void **state)
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t n = sizeof(a);
 	assert_int_equal(bind(g.fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(pipe(g.stop), 0);
 	listen(g.fd, 8);
 	getsockname(g.fd, (struct sockaddr *)&a, &n);
 	pthread_create(&g.thread, NULL, goaway_run, &g);
@@ -292,8 +312,10 @@ static void test_goaway(void **state)
 		fail_msg("says: %s", w.reasons);
 	gnmi_target_free(w.target);
 	w.target = NULL;
-	shutdown(g.fd, SHUT_RDWR);
+	/* gRPC may keep a connection open for a while: the thread does not wait for it */
+	close(g.stop[1]);
 	pthread_join(g.thread, NULL);
+	close(g.stop[0]);
 	close(g.fd);
 	world_end(&w);
 }
