@@ -281,8 +281,9 @@ static void walk_values(const struct walk *walk, collector_value_fn *fn, void *a
 			.type = ""};
 		if (v->metric >= 0)
 			value.what = metric_info((unsigned)v->metric)->name;
-		const bool text =
+		const bool name =
 			v->attribute != ATTRIBUTE_NONE && v->attribute != ATTRIBUTE_DISCONTINUITY;
+		const bool text = name || v->text;
 		value_count(&value, walk->rows, v->column, text);
 		fn(arg, &value);
 	}

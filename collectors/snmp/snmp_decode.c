@@ -3,6 +3,7 @@
 #include "collectors/snmp/snmp_decode.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "collectors/snmp/snmp_join.h"
 #include "collectors/snmp/snmp_sensor.h"
 #include "collectors/snmp/snmp_sums.h"
+#include "collectors/snmp/snmp_text.h"
 #include "collectors/target/counter_check.h"
 #include "db/model/metric.h"
 
@@ -309,6 +311,43 @@ static void value_take(struct snmp_decoder *decoder, const struct snmp_row *row,
 		sum->wrap32 = true;
 }
 
+/* reading_take - one number that is no counter: the first of its thing, or folded into it. */
+static void reading_take(struct snmp_decoder *decoder, const struct snmp_row *row,
+	const struct profile_value *value, double reading, bool estimated)
+{
+	struct snmp_sum *sum = row_sum(decoder, row, value);
+	const bool first = sum->mask == 0;
+	if (!first && fold_keeps(value, sum->fsum, reading))
+		return;
+	if (first || value->fold != FOLD_SUM)
+		sum->fsum = reading;
+	else
+		sum->fsum += reading;
+	sum->mask |= (uint64_t)1 << value->bit;
+	sum->port = row->subject.port;
+	sum->estimated = estimated;
+}
+
+/* text_take - a number that the device writes as text. "N/A" and the like are no value. */
+static void text_take(struct snmp_decoder *decoder, const struct snmp_row *row,
+	const struct profile_value *value, const struct snmp_value *answer)
+{
+	char text[SNMP_NAME_MAX], *end;
+	size_t n;
+	const uint8_t *bytes = snmp_rows_bytes(row->rows, answer, &n);
+	if (!bytes) {
+		decoder->stats.wrong_types++;
+		return;
+	}
+	snmp_text_clean(text, sizeof(text), bytes, n);
+	if (text[0] == '\0' || text[strspn(text, "+-.0123456789")] != '\0')
+		return;
+	const double number = strtod(text, &end);
+	if (*end == '\0' && isfinite(number))
+		reading_take(decoder, row, value, number * (double)value->mul / (double)value->div,
+			false);
+}
+
 static void sensor_take(
 	struct snmp_decoder *decoder, const struct snmp_row *row, const struct profile_value *value)
 {
@@ -331,19 +370,8 @@ static void sensor_take(
 		return;
 	if (rc == -EPROTOTYPE)
 		decoder->stats.wrong_types++;
-	if (rc < 0)
-		return;
-	struct snmp_sum *sum = row_sum(decoder, row, value);
-	const bool first = sum->mask == 0;
-	if (!first && fold_keeps(value, sum->fsum, reading))
-		return;
-	if (first || value->fold != FOLD_SUM)
-		sum->fsum = reading;
-	else
-		sum->fsum += reading;
-	sum->mask |= (uint64_t)1 << value->bit;
-	sum->port = row->subject.port;
-	sum->estimated = bound;
+	if (rc == 0)
+		reading_take(decoder, row, value, reading, bound);
 }
 
 /* discontinuity_take - ifCounterDiscontinuityTime (RFC 2863): when it changes, the port's counters
@@ -398,6 +426,8 @@ static void row_take(struct snmp_decoder *decoder, const struct snmp_row *row)
 			continue; /* names: snmp_ports */
 		else if (value->sensor)
 			sensor_take(decoder, row, value);
+		else if (value->text)
+			text_take(decoder, row, value, answer);
 		else
 			value_take(decoder, row, value, answer);
 	}

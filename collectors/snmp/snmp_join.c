@@ -5,6 +5,7 @@
 #include "agent/base/str.h"
 #include "collectors/snmp/snmp_text.h"
 
+#define NAME_WORDS_MAX 3 /* "fortyGigE 1/50" has two */
 #define AROUND_MAX 8 /* rows one inside of the other: a sensor, a transceiver, a port ... */
 
 const char *snmp_join_text(const struct profile_table *table, const struct snmp_rows *rows,
@@ -46,6 +47,9 @@ static struct snmp_port_entry *join_between(const struct snmp_ports *ports, cons
 	memcpy(name, text + from, to - from);
 	name[to - from] = '\0';
 	struct snmp_port_entry *port = snmp_ports_named(ports, name);
+	/* "Lane 1" is not about a port that is called 1 */
+	if (at > pattern && *behind && strspn(name, "0123456789") == strlen(name))
+		return NULL;
 	if (!port || !join_fits(pattern, (size_t)(at - pattern), text, 0, from) ||
 		!join_fits(behind, strlen(behind), text, to, strlen(text)))
 		return NULL;
@@ -62,12 +66,16 @@ struct snmp_port_entry *snmp_join_named(
 	size_t longest = 0;
 	if (at_begin && at_end)
 		return snmp_ports_named(ports, text);
-	/* a name begins and ends where a word does, and may be of several words */
+	/* a name begins and ends where a word does; a few words may be one name */
 	for (size_t from = 0; from < n; from++) {
 		if (from > 0 && (at_begin || text[from - 1] != ' '))
 			continue;
-		for (size_t to = from + longest + 1; to <= n; to++) {
-			if (to < n && (at_end || text[to] != ' '))
+		size_t words = 0;
+		for (size_t to = from + 1; to <= n && words < NAME_WORDS_MAX; to++) {
+			if (to < n && text[to] != ' ')
+				continue;
+			words++;
+			if ((to < n && at_end) || to - from <= longest)
 				continue;
 			struct snmp_port_entry *port = join_between(ports, pattern, text, from, to);
 			if (!port)

@@ -45,14 +45,6 @@ static const uint32_t if_number[] = {1, 3, 6, 1, 2, 1, 2, 1, 0};
 static const uint32_t if_table_last_change[] = {1, 3, 6, 1, 2, 1, 31, 1, 5, 0};
 #define OID(a) ((struct snmp_oid){(a), rw_countof(a)})
 
-int64_t snmp_poll_deadline_ns(const struct snmp_target *target)
-{
-	const struct config_snmp *s = target->machine.device->snmp;
-	if (s->deadline_ns)
-		return s->deadline_ns;
-	return s->interval_ns + s->timeout_ns * (s->retries + 1);
-}
-
 static const char *table_name(const struct snmp_target *target)
 {
 	if (target->phase == PHASE_LLDP)
@@ -262,7 +254,7 @@ void snmp_poll_deadline(void *arg)
 	if (t->machine.state.max_repetitions > 1 && t->phase > PHASE_HEAD)
 		t->machine.state.max_repetitions /= 2;
 	target_lost(&t->machine, SNMP_DEADLINE, snmp_io_peer(t->io),
-		unit_duration_text(took, sizeof(took), snmp_poll_deadline_ns(t)), table_name(t));
+		unit_duration_text(took, sizeof(took), snmp_walk_deadline_ns(t)), table_name(t));
 }
 
 void snmp_poll_begin(struct snmp_target *target)
@@ -271,7 +263,7 @@ void snmp_poll_begin(struct snmp_target *target)
 	target->machine.state.interval_ns = target_interval_ns(&target->machine);
 	target->restarted = false;
 	target->trouble = NULL;
-	loop_timer_start(target->machine.deadline, snmp_poll_deadline_ns(target), 0);
+	loop_timer_start(target->machine.deadline, snmp_walk_deadline_ns(target), 0);
 	ask_head(target);
 }
 

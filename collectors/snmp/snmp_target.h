@@ -66,6 +66,8 @@ void snmp_reason(
 
 /* ---- snmp_walk.c --------------------------------------------------------- */
 
+/* the longest that a poll may take */
+int64_t snmp_walk_deadline_ns(const struct snmp_target *target);
 /* snmp_walk_late - is half of this interval over, so that background tables wait for the next poll?
  * They delay no sample of the fast tables for longer; but the first poll reads all it can. */
 bool snmp_walk_late(const struct snmp_target *target);
@@ -81,8 +83,6 @@ void snmp_walk_strangers(struct snmp_target *target);
 
 /* ---- snmp_poll.c --------------------------------------------------------- */
 
-/* the longest that a poll may take */
-int64_t snmp_poll_deadline_ns(const struct snmp_target *target);
 /* the first request of a session; a poll follows by itself */
 void snmp_poll_identify(struct snmp_target *target);
 void snmp_poll_begin(struct snmp_target *target);

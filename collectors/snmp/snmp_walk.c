@@ -8,13 +8,21 @@
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
 
+int64_t snmp_walk_deadline_ns(const struct snmp_target *target)
+{
+	const struct config_snmp *s = target->machine.device->snmp;
+	if (s->deadline_ns)
+		return s->deadline_ns;
+	return s->interval_ns + s->timeout_ns * (s->retries + 1);
+}
+
 bool snmp_walk_late(const struct snmp_target *target)
 {
 	const struct config_snmp *s = target->machine.device->snmp;
 	const int64_t spent_ns = loop_now(target->machine.loop).ns - target->poll_began.ns;
 	int64_t may_ns = target_interval_ns(&target->machine) / 2;
 	/* the first poll reads all it can: there is no earlier value to fall back on */
-	const int64_t first_ns = snmp_poll_deadline_ns(target) - s->timeout_ns * (s->retries + 1);
+	const int64_t first_ns = snmp_walk_deadline_ns(target) - s->timeout_ns * (s->retries + 1);
 	if (target->machine.state.polls == 0 && first_ns > may_ns)
 		may_ns = first_ns;
 	return spent_ns > may_ns;

@@ -58,6 +58,7 @@
  *   fallback  used in rows where no other column gave the metric
  *   width     32 when the device counts in 32 bits but does not say so
  *   fold      min or max of the rows that speak of one thing (lanes), instead of their sum
+ *   text      the number is written as text ("-2.34"); of metrics that are no whole numbers
  *   sensor    the table is laid out as entPhySensorTable (RFC 3433): type, scale, precision and
  *             status of the value are columns 1, 2, 3 and 5; watts become dBm. As type also
  *             dBm (14) of CISCO-ENTITY-SENSOR-MIB, which has the same columns
@@ -150,6 +151,7 @@ struct profile_value { /* one meaning of one column */
 	uint64_t when_equals;
 	bool subtract, fallback;
 	enum profile_fold fold;
+	bool text; /* the device writes the number as text */
 	bool sensor; /* its type, scale, precision and status are in .sensor_columns */
 	size_t sensor_columns[PROFILE_SENSOR_COLUMNS];
 	/* part of a difference: how many columns it takes; 0 = any number adds up */

@@ -222,7 +222,7 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 	*v = (struct profile_value){.priority = PRIO_NONE};
 	if (!KEYS(reader, node, "a column", "column", "oid", "metric", "attribute", "where",
 		    "priority", "unit", "divide", "equals", "ignore", "when", "subtract",
-		    "fallback", "width", "fold", "sensor", "named", "doc", "evidence") ||
+		    "fallback", "width", "fold", "sensor", "text", "named", "doc", "evidence") ||
 		!column_oid(reader, table, base, node, &v->column) ||
 		!column_meaning(reader, node, v))
 		return;
@@ -242,6 +242,10 @@ static void column_read(struct reader *reader, struct profile_table *table, stru
 			reader_wrong_node(reader, reader_value(node, "width"), "32 or 64");
 		v->width = (unsigned)number;
 	}
+	v->text = reader_bool(reader, node, "text");
+	if (v->text && (v->metric < 0 || metric_info((unsigned)v->metric)->type != TYPE_F64))
+		reader_wrong_node(reader, reader_value(node, "text"),
+			"no 'text' of a metric that is a whole number");
 	v->named = reader_copy(reader, node, "named", false);
 	if (v->named && table->port_column < 0)
 		reader_wrong_node(reader, reader_value(node, "named"),

@@ -257,6 +257,12 @@ def dell_os9(v):
     per_prio(v, "pfc.tx_frames", f"{D}.11.1.2")
     per_prio(v, "pfc.rx_frames", f"{D}.11.1.3")
     per_prio(v, "cfg.pg_headroom_bytes", f"{D}.10.1.4", scale=DELL_CELL)
+    for cols, metric in ((range(8, 12), "optic.tx_power_dbm"), (range(12, 16), "optic.rx_power_dbm"), ((16,), "optic.temperature_c")):
+        for col in cols:
+            for (i,), text in column(f"1.3.6.1.4.1.6027.3.11.1.3.1.1.{col}"):
+                if re.fullmatch(r"-?\d+(\.\d+)?", text):
+                    key = (port_name(v, i), "-", metric)
+                    out[key] = min(out.get(key, float(text)), float(text))
 
 
 def dell_os10(v):
@@ -281,6 +287,20 @@ def generic(v):
     common(v, hc=True)
     per_port(v, "port.in_pause_frames", "1.3.6.1.2.1.10.7.10.1.5")
     per_port(v, "port.out_pause_frames", "1.3.6.1.2.1.10.7.10.1.6")
+    N = "1.3.6.1.2.1.47.1.1.1.1"
+    names, inside = {k[0]: x for k, x in column(f"{N}.7")}, {k[0]: x for k, x in column(f"{N}.4")}
+    ports = {port_name(v, i) for (i,), _ in column(f"{IFX}.1")}
+
+    def climb(text):
+        index = next(k for k, x in names.items() if x == text)
+        metric = "optic.rx_power_dbm" if re.search(r"(Rx|Receive) Power", text) else "optic.tx_power_dbm" if "Tx Power" in text else "optic.temperature_c" if "Temperature" in text else None
+        while index:
+            said = [word for word in names[index].split() if word in ports]
+            if said:
+                return said[0], metric
+            index = inside[index]
+        return None
+    optics(v, "1.3.6.1.2.1.99.1.1.1", f"{N}.7", climb)
 
 
 VENDORS = {"sonic": sonic, "eos": eos, "nxos": nxos, "cumulus": cumulus, "onyx": onyx, "junos": junos, "dell-os9": dell_os9, "dell-os10": dell_os10,

@@ -266,6 +266,10 @@ def dell_os9(more_cells=0):
             for col in (1, 2, 3, 4, 5, 6, 7):
                 cells = number(n, p, 100 + col, False) + (more_cells if col == 4 else 0)
                 put(f"{D}.10.1.{col}.{i}.{p}", INT if col == 3 else G32, 1 if col == 3 else cells)
+        for lane in range(4):  # text, as the MIB has it; the second port has a cable of copper
+            put(f"1.3.6.1.4.1.6027.3.11.1.3.1.1.{8 + lane}.{i}", STR, f"-{n}.{20 + lane}" if n == 1 else "N/A")
+            put(f"1.3.6.1.4.1.6027.3.11.1.3.1.1.{12 + lane}.{i}", STR, f"-{n + 1}.{70 - lane}" if n == 1 else "N/A")
+        put(f"1.3.6.1.4.1.6027.3.11.1.3.1.1.16.{i}", STR, "31.5" if n == 1 else "")
         put(f"{D}.24.1.1.{i}", C32, number(n, 0, 241, False))
         put(f"{D}.24.1.2.{i}", C64, number(n, 0, 242))
 
@@ -301,6 +305,13 @@ def generic():
     for i in (2, 3):
         for col in (5, 6):
             put(f"1.3.6.1.2.1.10.7.10.1.{col}.{i}", C64, number(i, 3, col))
+    # ENTITY-MIB (RFC 6933): a chassis holds ports, a port a transceiver, a transceiver its sensors; one more names its port itself
+    for index, inside, text in ((1, 0, "chassis"), (2, 1, "eth1"), (3, 2, "Transceiver module"), (4, 3, "Rx Power lane 1"), (5, 3, "Rx Power lane 2"),
+                                (6, 3, "Tx Power lane 1"), (7, 3, "Transceiver Temperature"), (8, 1, "Xcvr eth2 Receive Power"), (9, 1, "Supply 1 Rx Power")):
+        put(f"1.3.6.1.2.1.47.1.1.1.1.4.{index}", INT, inside)
+        put(f"1.3.6.1.2.1.47.1.1.1.1.7.{index}", STR, text)
+    for index, columns in ((4, (6, 8, 3, 512, 1)), (5, (6, 8, 3, 398, 1)), (6, (6, 7, 1, 9120, 1)), (7, (8, 9, 0, 44, 1)), (8, (6, 8, 3, 250, 1)), (9, (6, 9, 0, 650, 1))):
+        sensor(index, *columns)
 
 
 VENDORS = {"sonic": sonic, "eos": eos, "nxos": nxos, "cumulus": cumulus, "onyx": onyx, "junos": junos, "dell-os9": dell_os9, "dell-os10": dell_os10,

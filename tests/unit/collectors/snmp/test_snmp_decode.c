@@ -52,7 +52,12 @@ static const char text[] =
 	"        { column: 4, named: \"* heat sensor\", metric: optic.temperature_c, sensor: true, "
 	"fold: max }] }\n"
 	"    - { name: lanes, cadence: background, oid: 1.10, index: [port, lane], columns: [{ "
-	"column: 1, metric: optic.tx_power_dbm, divide: 100, fold: min, ignore: [0] }] }\n";
+	"column: 1, metric: optic.tx_power_dbm, divide: 100, fold: min, ignore: [0] },\n"
+	"        { column: 2, metric: optic.rx_power_dbm, text: true, fold: min }] }\n"
+	"    - { name: anywhere, cadence: background, oid: 1.11, index: [sensor], port: { column: "
+	"1, "
+	"text: \"*{port}*\" }, columns: [{ column: 2, metric: optic.temperature_c, fold: max }] "
+	"}\n";
 
 static struct profiles *profiles;
 static const struct profile *profile;
@@ -484,6 +489,56 @@ static void test_lanes(void **state)
 	fixture_done(&f);
 }
 
+/* Numbers as text; what is no number is no value. */
+static void test_text_numbers(void **state)
+{
+	struct fixture f;
+	fixture_new(&f);
+	names(&f, ROWS("names", STR("1.1.1.1", "a"), STR("1.1.1.2", "b")));
+	decode(&f, "lanes",
+		ROWS("lanes", STR("1.10.2.1.0", "-2.34"), STR("1.10.2.1.1", " -3.5 "),
+			STR("1.10.2.1.2", "N/A"), STR("1.10.2.1.3", ""), STR("1.10.2.1.4", "1-2"),
+			STR("1.10.2.2.0", "nan"), STR("1.10.2.2.1", "."), INT("1.10.2.2.2", 4)),
+		false);
+	assert_int_equal(f.out.n, 1);
+	const struct sample *rx = find(&f, "a", PRIO_NONE, M_OPTIC_RX_POWER);
+	assert_float_equal(sample_f64(rx->value), -3.5, 1e-9);
+	assert_int_equal(snmp_decode_stats(f.d)->wrong_types, 1);
+	fixture_done(&f);
+}
+
+/* A name anywhere in a text: whole words, the longest, several words; a bare number is none. */
+static void test_names_in_texts(void **state)
+{
+	static const struct {
+		const char *text, *port; /* NULL: none */
+	} texts[] = {
+		{"Ethernet1/1 Lane 1 Rx", "Ethernet1/1"},
+		{"sensor of fortyGigE 1/50", "fortyGigE 1/50"},
+		{"sensor of fortyGigE 1/500", "fortyGigE"},
+		{"Lane 1 of slot 2", NULL},
+		{"Ethernet1/10", NULL},
+		{"xEthernet1/1", NULL},
+		{"", NULL},
+		{"a b c d e f g h Ethernet1/1 i", "Ethernet1/1"},
+	};
+	struct fixture f;
+	fixture_new(&f);
+	names(&f,
+		ROWS("names", STR("1.1.1.1", "1"), STR("1.1.1.2", "Ethernet1/1"),
+			STR("1.1.1.3", "fortyGigE"), STR("1.1.1.4", "fortyGigE 1/50")));
+	for (size_t i = 0; i < rw_countof(texts); i++) {
+		decode(&f, "anywhere",
+			ROWS("anywhere", STR("1.11.1.7", texts[i].text), INT("1.11.2.7", 40)),
+			false);
+		if (f.out.n != (texts[i].port != NULL))
+			fail_msg("'%s': %zu samples", texts[i].text, f.out.n);
+		if (texts[i].port)
+			assert_non_null(find(&f, texts[i].port, PRIO_NONE, M_OPTIC_TEMPERATURE));
+	}
+	fixture_done(&f);
+}
+
 /* A table that stands in for another one counts other things: no difference is taken between the
  * two. */
 static void test_older_table(void **state)
@@ -556,6 +611,8 @@ int main(void)
 		cmocka_unit_test(test_join_by_name),
 		cmocka_unit_test(test_join_sensors),
 		cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_text_numbers),
+		cmocka_unit_test(test_names_in_texts),
 		cmocka_unit_test(test_older_table),
 		cmocka_unit_test(test_needed),
 		cmocka_unit_test(test_text),
