@@ -1,0 +1,143 @@
+/* cmd_import - "rocewatch import": what hosts print about their NICs and collectives. */
+#include "agent/command/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "agent/import/import_host.h"
+
+enum { FILES_MOST = 4096 };
+#define IMPORT_TEXT_MAX ((size_t)64 << 20)
+#define BELOW 0.9 /* of the median: the rule of thumb for bus bandwidth */
+
+extern const struct command command_import;
+
+static const struct command_option options[] = {
+	{"host", 0, "NAME", "whose text it is, where the text does not say so"},
+	{"nic", 0, "NAME", "ethtool: of which NIC, where the text does not say so"},
+	{"below", 0, "RATIO", "nccl-tests: flag a node below this share of the median; 90%"},
+	{0},
+};
+
+/* Standard input, at most @max bytes. 0 or negative errno. */
+static int read_stdin(size_t max, char **ret, size_t *ret_n, struct err *e)
+{
+	rw_cleanup(str_done) struct str all = {0};
+	char part[65536];
+	size_t n;
+	while ((n = fread(part, 1, sizeof(part), stdin)) > 0) {
+		if (all.n + n > max)
+			return err_set(
+				e, -EFBIG, "standard input is larger than %zu MiB", max >> 20);
+		str_addn(&all, part, n);
+	}
+	if (ferror(stdin))
+		return err_set(e, -EIO, "standard input cannot be read: %s", strerror(errno));
+	*ret_n = all.n;
+	*ret = all.s ? all.s : rw_strdup("");
+	all = (struct str){0};
+	return 0;
+}
+
+static int import_read_file(const char *path, struct import_text *ret, struct err *e)
+{
+	char *text = NULL;
+	size_t n = 0;
+	int rc;
+	if (str_eq(path, "-"))
+		rc = read_stdin(IMPORT_TEXT_MAX, &text, &n, e);
+	else
+		rc = str_read_file(path, IMPORT_TEXT_MAX, &text, &n, e);
+	ret->text = text;
+	ret->n = n;
+	ret->name = path;
+	return rc;
+}
+
+static int import_run_kind(const struct command_args *args, const struct import_kind *kind,
+	struct import_text *texts, size_t n, double below, struct err *e)
+{
+	int rc = 0;
+	const char *host = command_opt(&command_import, args, "host");
+	const char *nic = command_opt(&command_import, args, "nic");
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		texts[i].host = str_or(host, "");
+		texts[i].nic = str_or(nic, "");
+		rc = import_read_file(args->argv[i + 1], &texts[i], e);
+	}
+	if (rc < 0)
+		return rc;
+	json_t *doc = kind->read(texts, n, below, e);
+	if (!doc)
+		return -EINVAL;
+	rc = command_print(args, doc, kind->view, e);
+	json_decref(doc);
+	return rc;
+}
+
+static const struct import_kind *import_kind_of(const char *name)
+{
+	for (const struct import_kind *kind = import_kinds; kind->name; kind++)
+		if (strcmp(kind->name, name) == 0)
+			return kind;
+	return NULL;
+}
+
+static int cmd_import_run(struct command_args *args)
+{
+	static const char *const names[] = {"nccl-tests", "nccl-log", "ethtool"};
+	struct err e = {0};
+	double below = BELOW;
+	if (args->argc < 2)
+		return usage_error(&command_import,
+			"expected what it is and the file: import nccl-tests|nccl-log|ethtool "
+			"FILE|-");
+	const struct import_kind *kind = import_kind_of(args->argv[0]);
+	if (!kind)
+		return usage_unknown(
+			&command_import, "kind", args->argv[0], names, rw_countof(names));
+	const char *given = command_opt(&command_import, args, "below");
+	if (given && (unit_ratio(given, &below, &e) < 0 || !(below > 0 && below <= 1)))
+		return usage_error(&command_import,
+			"--below is '%.32s', expected a share such as 90%%", given);
+	const size_t n = (size_t)args->argc - 1;
+	if (n > FILES_MOST)
+		return usage_error(&command_import, "more than %d files", FILES_MOST);
+	struct import_text *texts = rw_calloc(n, sizeof(*texts));
+	const int rc = import_run_kind(args, kind, texts, n, below, &e);
+	for (size_t i = 0; i < n; i++)
+		free((char *)texts[i].text);
+	free(texts);
+	if (rc == 0)
+		return EXIT_OK;
+	err_print(stderr, &e);
+	return EXIT_FAILED;
+}
+
+const struct command command_import = {
+	.name = "import",
+	.args = "nccl-tests|nccl-log|ethtool FILE|-...",
+	.summary = "what hosts print about their NICs and collectives, read and compared",
+	.help = "nccl-tests reads the tables of nccl-tests, one run or many, in one file or "
+		"several, "
+		"and flags nodes whose bus bandwidth is below 90 % of the median of runs alike. "
+		"Run "
+		"it on each node, or on pairs: a node counts by the best of its runs.\n"
+		"nccl-log reads NCCL_DEBUG=INFO and shows which NICs NCCL picked up on each host, "
+		"those that most hosts have and one has not, and those that no channel uses.\n"
+		"ethtool reads ethtool -S, ethtool -m, \"grep . "
+		"/sys/class/infiniband/*/ports/1/hw_counters/*\" and rdma statistic: pause, "
+		"retransmissions, CNPs, PCIe stalls, cable. Two readings of a NIC (import ethtool "
+		"BEFORE AFTER) show what grew; one shows counts since the driver was loaded.\n\n"
+		"Lines may carry the tags of pdsh and mpirun. It reads text only: nothing is "
+		"stored, "
+		"and no agent is needed. NIC counters that shall count in incidents are pushed "
+		"(push: in the configuration).",
+	.options = options,
+	.usage_exit = EXIT_USAGE,
+	.run = cmd_import_run,
+};

@@ -1,0 +1,31 @@
+/* fuzz_import_nccl_log - text of a host from anyone: a document of rows, or a mistake that says
+ * what was expected; never both. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "agent/base/err.h"
+#include "agent/import/import_host.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct err e = {0};
+	/* two files: the halves, so that readings and runs meet */
+	const size_t half = size / 2;
+	const struct import_text texts[] = {
+		{(const char *)data, half, "first", "", "nic0"},
+		{(const char *)data + half, size - half, "second", "host-1", ""},
+		{(const char *)data, size, "both", "", ""},
+	};
+	for (size_t i = 0; i < 3; i += 2) {
+		json_t *doc = import_nccl_log(texts + i, i == 0 ? 2 : 1, 0.9, &e);
+		if (!doc && !e.code)
+			abort();
+		if (doc && !json_is_array(json_object_get(doc, "rows")))
+			abort();
+		json_decref(doc);
+		e = (struct err){0};
+	}
+	return 0;
+}
