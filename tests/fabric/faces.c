@@ -83,15 +83,15 @@ static const struct row {
 	   SAI_PORT_STAT_PFC_n_*; NVUE switch-priority */
 	{"pfc.rx_frames", SUM_PFC_RX, PRIORITY, PFC, REFRESH_PORT},
 	{"pfc.tx_frames", SUM_PFC_TX, PRIORITY, PFC, REFRESH_PORT},
-	/* cpfcIfPriorityWaitTable; RX_PAUSE_DURATION of Spectrum with the watchdog on:
-	   received only, and no transitions (those are Broadcom's) */
-	{"pfc.rx_pause_ns", SUM_RX_PAUSE_NS, PRIORITY, F_ | N_ | G_, REFRESH_PORT},
-	{"pfc.tx_pause_ns", SUM_TX_PAUSE_NS, PRIORITY, F_ | N_, REFRESH_PORT},
+	/* cpfcIfPriorityWaitTable; NVUE in-/out-pause-duration; RX_PAUSE_DURATION of Spectrum
+	   with the watchdog on: received only, and no transitions (those are Broadcom's) */
+	{"pfc.rx_pause_ns", SUM_RX_PAUSE_NS, PRIORITY, F_ | N_ | G_ | K_, REFRESH_PORT},
+	{"pfc.tx_pause_ns", SUM_TX_PAUSE_NS, PRIORITY, F_ | N_ | K_, REFRESH_PORT},
 	{"pfc.rx_transitions", SUM_RX_EPISODES, PRIORITY, F_, REFRESH_PORT},
 	{"pfc.tx_transitions", SUM_TX_EPISODES, PRIORITY, F_, REFRESH_PORT},
-	/* SONiC counts these (PG_DROP), but has no path that leads to them */
-	{"pg.drops", SUM_PG_DROPS, PRIORITY, F_, REFRESH_QUEUE},
-	{"pg.drops", SUM_PG_DROPS, BEST_EFFORT, F_, REFRESH_QUEUE},
+	/* NVUE in-discards; SONiC counts these (PG_DROP), but has no path that leads to them */
+	{"pg.drops", SUM_PG_DROPS, PRIORITY, F_ | K_, REFRESH_QUEUE},
+	{"pg.drops", SUM_PG_DROPS, BEST_EFFORT, F_ | K_, REFRESH_QUEUE},
 	/* csqIfQosGroupStats 1..6, also of SONiC; tcClNewCountersTable 3..7;
 	   aristaEgressQueueTable, aristaEcnQueueCounterTable; QUEUE, and WRED_ECN_QUEUE after
 	   'counterpoll wredqueue enable'; OpenConfig; NVUE */
@@ -113,11 +113,11 @@ static const struct row {
 	/* the same tables, of the second class */
 	{"pfc.rx_frames", SUM2_PFC_RX, SECOND, PFC, REFRESH_PORT},
 	{"pfc.tx_frames", SUM2_PFC_TX, SECOND, PFC, REFRESH_PORT},
-	{"pfc.rx_pause_ns", SUM2_RX_PAUSE_NS, SECOND, F_ | N_ | G_, REFRESH_PORT},
-	{"pfc.tx_pause_ns", SUM2_TX_PAUSE_NS, SECOND, F_ | N_, REFRESH_PORT},
+	{"pfc.rx_pause_ns", SUM2_RX_PAUSE_NS, SECOND, F_ | N_ | G_ | K_, REFRESH_PORT},
+	{"pfc.tx_pause_ns", SUM2_TX_PAUSE_NS, SECOND, F_ | N_ | K_, REFRESH_PORT},
 	{"pfc.rx_transitions", SUM2_RX_EPISODES, SECOND, F_, REFRESH_PORT},
 	{"pfc.tx_transitions", SUM2_TX_EPISODES, SECOND, F_, REFRESH_PORT},
-	{"pg.drops", SUM2_PG_DROPS, SECOND, F_, REFRESH_QUEUE},
+	{"pg.drops", SUM2_PG_DROPS, SECOND, F_ | K_, REFRESH_QUEUE},
 	{"queue.out_octets", SUM2_QUEUE_OCTETS, SECOND, ALL, REFRESH_QUEUE},
 	{"queue.out_packets", SUM2_QUEUE_PACKETS, SECOND, ALL, REFRESH_QUEUE},
 	{"queue.ecn_marked", SUM2_MARKED, SECOND, F_ | C_ | G_ | K_ | O_ | E_, REFRESH_QUEUE},

@@ -74,6 +74,7 @@ enum { OC = 1, CL = 2, BOTH = OC | CL };
 enum scope { OF_SWITCH, OF_PORT, OF_PRIORITY, OF_SETTING, OF_PROFILE };
 enum what {
 	METRIC,
+	MICROSECONDS, /* of a metric in nanoseconds */
 	SETTING,
 	OPER,
 	SPEED,
@@ -155,6 +156,18 @@ static const struct rule rules[] = {
 		"/qos/interfaces/interface[interface-id={port}]/switch-priority[priority={q}]/"
 		"state/counters/out-pause-pkts",
 		SPEAK_UINT, METRIC, V_TX_FRAMES},
+	{CL, OF_PRIORITY,
+		"/qos/interfaces/interface[interface-id={port}]/switch-priority[priority={q}]/"
+		"state/counters/in-discards",
+		SPEAK_UINT, METRIC, V_PG_DROPS},
+	{CL, OF_PRIORITY,
+		"/qos/interfaces/interface[interface-id={port}]/switch-priority[priority={q}]/"
+		"state/in-pause-duration",
+		SPEAK_UINT, MICROSECONDS, V_RX_PAUSE_NS},
+	{CL, OF_PRIORITY,
+		"/qos/interfaces/interface[interface-id={port}]/switch-priority[priority={q}]/"
+		"state/out-pause-duration",
+		SPEAK_UINT, MICROSECONDS, V_TX_PAUSE_NS},
 	{CL, OF_PRIORITY, INPUT "priority-group[pg-id={q}]/state/shared-buffer/data/max-occupancy",
 		SPEAK_UINT, METRIC, V_SHARED_PEAK},
 	{CL, OF_PRIORITY,
@@ -208,6 +221,7 @@ static void value_text(const struct asked *a, const struct rule *r, const struct
 {
 	const double multiply = r->multiply > 0 ? r->multiply : 1;
 	switch (r->what) {
+	case MICROSECONDS: snprintf(buf, size, "%" PRIu64, p->v[r->from][q] / 1000); break;
 	case METRIC: snprintf(buf, size, "%" PRIu64, p->v[r->from][q]); break;
 	case SETTING: number_text(buf, size, r->kind, p->s[r->from][q] * multiply); break;
 	case OPER: snprintf(buf, size, "%s", p->v[V_UP][0] ? "UP" : "DOWN"); break;

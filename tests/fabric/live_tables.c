@@ -88,6 +88,7 @@ const char *const live_metrics[V_METRICS] = {
 	[V_RX_PAUSE_NS] = "pfc.rx_pause_ns",
 	[V_QUEUE_PACKETS] = "queue.out_packets",
 	[V_QUEUE_OCTETS] = "queue.out_octets",
+	[V_PG_DROPS] = "pg.drops",
 	[V_QUEUE_DROPS] = "queue.drops",
 	[V_WRED_DROPS] = "queue.wred_drops",
 	[V_MARKED] = "queue.ecn_marked",

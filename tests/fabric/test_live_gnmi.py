@@ -8,10 +8,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from live_lab import Live, check, main, parse_time, wait_for
 
 ONSET = 10
-MICROSECONDS = {"pfc.rx_pause_ns"}  # what SONiC counts in them
+MICROSECONDS = {"pfc.rx_pause_ns", "pfc.tx_pause_ns"}  # what SONiC counts in them
 MUST = {"sonic-gnmi": {"queue.ecn_marked", "pfc.rx_pause_ns", "pfc.tx_frames", "cfg.ecn_kmin_bytes", "cfg.pg_headroom_bytes", "cfg.pg_alpha_exp", "cfg.cable_m", "cfg.buffer_pool_bytes",
                        "port.pre_fec_ber", "optic.rx_power_dbm"},
-        "openconfig-gnmi": {"queue.ecn_marked", "queue.watermark_bytes", "cfg.ecn_kmin_bytes"}, "cumulus-gnmi": {"queue.ecn_marked", "pfc.tx_frames", "queue.depth_bytes", "pg.shared_watermark_bytes"}}
+        "openconfig-gnmi": {"queue.ecn_marked", "queue.watermark_bytes", "cfg.ecn_kmin_bytes"}, "cumulus-gnmi": {"queue.ecn_marked", "pfc.tx_frames", "queue.depth_bytes", "pg.shared_watermark_bytes", "pfc.rx_pause_ns",
+        "pfc.tx_pause_ns", "pg.drops"}}
 STATES = ("cfg.", "port.oper_up", "port.speed_bps", "port.mtu_bytes", "optic.", "port.pre_fec_ber")
 ONCE_A_MINUTE = {"pg.shared_watermark_bytes", "pg.headroom_watermark_bytes", "queue.watermark_bytes"}
 

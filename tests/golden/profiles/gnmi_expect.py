@@ -32,6 +32,7 @@ TABLE = [
     (QMON + "bytes", "queue.out_octets", 1, "add"), (QMON + "packets", "queue.out_packets", 1, "add"), (QMON + "peak-buffer-occupancy-bytes", "queue.watermark_bytes", 1, "add"),
     (QMON + "(?:tail-drop-packets|red-drop-packets-color-[0-3])", "queue.drops", 1, "add"), (QMON + "red-drop-packets-color-[0-3]", "queue.wred_drops", 1, "add"),
     (EVO + "txBytes", "queue.out_octets", 1, "add"), (EVO + "txPkts", "queue.out_packets", 1, "add"), (EVO + "(?:tail|red)DropPkts", "queue.drops", 1, "add"),
+    (r"/state/interfaces/interface%s/counters/pfc\[priority=(?P<prio>\d)\]/in-pkts" % P, "pfc.rx_frames", 1, "add"), (r"/state/interfaces/interface%s/counters/pfc\[priority=(?P<prio>\d)\]/out-pkts" % P, "pfc.tx_frames", 1, "add"),
     (EVO + "redDropPkts", "queue.wred_drops", 1, "add"), (EVO + "ecnMarkedPkts", "queue.ecn_marked", 1, "add"),
     (r"/interfaces/interface%s/optics/module_temp" % P, "optic.temperature_c", 1.0, "add"),
     (r"/interfaces/interface%s/optics/lanediags/lane\[lane_number=\d\]/lane_laser_receiver_power_dbm" % P, "optic.rx_power_dbm", 1.0, "min"),

@@ -27,7 +27,8 @@ static void test_builtin(void **state)
 	assert_string_equal(profiles_at(p, 0)->name, "generic");
 	for (size_t i = 0; i < profiles_count(p); i++) {
 		const struct profile *q = profiles_at(p, i);
-		if ((!q->snmp && !q->gnmi) || (q->snmp && q->n_tables == 0) || !*q->doc || !q->text)
+		if ((!q->snmp && !q->gnmi && q->n_push == 0) || (q->snmp && q->n_tables == 0) ||
+			!*q->doc || !q->text)
 			fail_msg("%s is empty", q->name);
 		for (size_t k = 0; k < q->n_quirks; k++)
 			if (!*q->quirks[k].evidence)
