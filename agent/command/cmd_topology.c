@@ -107,11 +107,12 @@ static void cmd_topology_on_neighbors(void *arg, const struct topology_device *s
 	x->self.ports = arena_array(a, struct topology_port, self->n_ports + 1);
 	for (size_t i = 0; i < self->n_ports; i++) {
 		const struct topology_port *p = &self->ports[i];
-		x->self.ports[i] = (struct topology_port){.name = cmd_topology_kept(a, p->name),
-			.alias = cmd_topology_kept(a, p->alias),
-			.descr = cmd_topology_kept(a, p->descr),
-			.mac = cmd_topology_kept(a, p->mac),
-			.ifindex = p->ifindex};
+		struct topology_port *kept = &x->self.ports[i];
+		*kept = *p;
+		kept->name = cmd_topology_kept(a, p->name);
+		kept->alias = cmd_topology_kept(a, p->alias);
+		kept->descr = cmd_topology_kept(a, p->descr);
+		kept->mac = cmd_topology_kept(a, p->mac);
 	}
 	x->neighbors = arena_array(a, struct topology_neighbor, n + 1);
 	x->n = n;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/loop.h"
@@ -116,6 +117,18 @@ void profile_test_fail(struct profile_test *test, const char *reason)
 {
 	snprintf(test->reason, sizeof(test->reason), "%s", reason);
 	loop_stop(test->loop);
+}
+
+int profile_test_error(const struct profile_test *test, const char *device, struct err *e)
+{
+	static const char advice[] = ". Try: rocewatch profile test";
+	const char *cut = strstr(test->reason, advice);
+	int n = (int)strlen(test->reason);
+	if (cut)
+		n = (int)(cut - test->reason);
+	if (strncmp(test->reason, device, strlen(device)) == 0)
+		return err_set(e, -EIO, "%.*s", n, test->reason);
+	return err_set(e, -EIO, "%s: %.*s", device, n, test->reason);
 }
 
 bool profile_test_target_failed(struct profile_test *test, const struct target *target)

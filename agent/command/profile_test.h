@@ -72,6 +72,9 @@ const char *profile_test_wrong(const struct collector_value *value);
 void profile_test_fallbacks(json_t *columns);
 /* profile_test_fail - ends the run with a reason. */
 void profile_test_fail(struct profile_test *test, const char *reason);
+/* profile_test_error - that reason as an error, -EIO: with the device's name once, and without the
+ * advice to run this very command. */
+int profile_test_error(const struct profile_test *test, const char *device, struct err *e);
 /* profile_test_target_failed - ends the run when the target could not be reached. */
 bool profile_test_target_failed(struct profile_test *test, const struct target *target);
 

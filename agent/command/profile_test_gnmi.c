@@ -178,7 +178,7 @@ int profile_test_gnmi(const struct config_device *device, const struct config *c
 	} else {
 		loop_run(gnmi.test.loop);
 		if (*gnmi.test.reason)
-			r = err_set(e, -EIO, "%s: %s", device->name, gnmi.test.reason);
+			r = profile_test_error(&gnmi.test, device->name, e);
 		else
 			*ret = gnmi_test_json(&gnmi, device->name);
 		gnmi_target_free(gnmi.target);

@@ -193,7 +193,7 @@ int profile_test_snmp(const struct config_device *device, const struct config *c
 	} else {
 		loop_run(snmp.test.loop);
 		if (*snmp.test.reason)
-			r = err_set(e, -EIO, "%s: %s", device->name, snmp.test.reason);
+			r = profile_test_error(&snmp.test, device->name, e);
 		else
 			*ret = snmp_test_json(&snmp, device->name);
 		snmp_target_free(snmp.target);

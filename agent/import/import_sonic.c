@@ -200,16 +200,19 @@ static unsigned sonic_priorities(const struct sonic_row *row, const char *text)
 	}
 }
 
-/* is_port_name - as our configuration takes it: printable, without quotes. */
+/* is_port_name - as our configuration takes it: printable, without quotes. Ports of other makers
+ * have blanks inside ("fortyGigE 1/50"). */
 static bool is_port_name(const char *text)
 {
 	size_t n = 0;
 	for (; text[n]; n++) {
 		const unsigned char c = (unsigned char)text[n];
-		if (c <= 0x20 || c == 0x7f || c == '"' || c == '\\')
+		if (c < 0x20 || c == 0x7f || c == '"' || c == '\\')
 			return false;
 	}
-	return n > 0 && n <= PORT_NAME_MAX && text_is_clean(text);
+	if (n == 0 || n > PORT_NAME_MAX || text[0] == ' ' || text[n - 1] == ' ')
+		return false;
+	return text_is_clean(text);
 }
 
 /* is_device_name - as our configuration takes it; "host" is a word of its own there. */
@@ -307,12 +310,29 @@ static uint64_t sonic_cell_bytes(const struct sonic_file *file, const char *sku)
 	return (uint64_t)asic->cell_bytes;
 }
 
+/* sonic_is_dump - are the rows of all tables side by side, as redis has them? */
+static bool sonic_is_dump(const struct sonic_file *file)
+{
+	const char *key;
+	json_t *json;
+	json_object_foreach ((json_t *)file->root, key, json)
+		if (strchr(key, '|'))
+			return true;
+	return false;
+}
+
 /* device_read - whose file it is; false when that is not known, or was read before. */
 static bool device_read(struct sonic_file *file)
 {
 	const struct sonic_row row = sonic_row(file, "DEVICE_METADATA", "localhost");
 	struct import_set *set = file->set;
 	const char *name = sonic_field(&row, "hostname");
+	if (!name && sonic_is_dump(file)) {
+		sonic_wrong(&(struct sonic_row){file, "DEVICE_METADATA|localhost", NULL, NULL},
+			"this is a dump of the database, with keys of the form TABLE|KEY; expected "
+			"/etc/sonic/config_db.json, or what 'sonic-cfggen -d --print-data' prints");
+		return false;
+	}
 	if (!name) {
 		sonic_wrong(&row, "hostname is missing; it names the device");
 		return false;

@@ -111,7 +111,9 @@ static void coverage_take(struct coverage *coverage, const struct window *window
 		struct coverage_device *device = &coverage->devices[at];
 		if (now_ns - series->t_ns[series->n - 1] > coverage_age_ns(device, series->metric))
 			continue;
-		device->delivered[series->metric] = device->any = true;
+		device->delivered[series->metric] = true;
+		if (metric_info(series->metric)->kind != METRIC_STATE)
+			device->any = true; /* states alone may be old */
 	}
 }
 

@@ -122,7 +122,7 @@ static void note_words(const struct doctor *doctor, const struct target_facts *f
 	json_t *value;
 	str_addf(&prefix, "gnmi/%s/%s/", facts->name, kind);
 	json_object_foreach (doctor->health, key, value)
-		if (strncmp(key, prefix.s, prefix.n) == 0)
+		if (strncmp(key, prefix.s, prefix.n) == 0 && !str_eq(key + prefix.n, facts->reason))
 			doctor_targets_note(notes, "%s%s", head, key + prefix.n);
 }
 
@@ -134,7 +134,7 @@ static void note_answers(
 	const double unknown = doctor_health(doctor, "gnmi/%s/unknown_paths", facts->name);
 	rw_cleanup(str_done) struct str head = {0};
 	str_addf(&head, "delivers %.0f paths that its profile does not know, e.g. ", unknown);
-	if (unknown > 0)
+	if (unknown > 0 && !strstr(str_or(facts->reason, ""), "does not know"))
 		note_words(doctor, facts, "unknown_path", head.s, notes);
 	note_words(doctor, facts, "has_none", "has none of stream ", notes);
 	note_words(doctor, facts, "trouble", "", notes);
@@ -248,9 +248,12 @@ static void judge_target(struct doctor *doctor, const struct target_facts *facts
 	else if (!up && doctor->client->agent_alive && facts->protocol && !doctor->client->stuck_ns)
 		doctor_todo(doctor, false, facts->name, remedy_unknown(facts), "%s %s: %s",
 			facts->protocol, facts->status, str_or(facts->reason, ""));
+	const bool gnmi = str_eq(facts->protocol, "gnmi");
+	if (!up && !down && gnmi)
+		note_answers(doctor, facts, notes);
 	if (!up)
 		return;
-	if (str_eq(facts->protocol, "gnmi"))
+	if (gnmi)
 		judge_streams(doctor, facts, notes);
 	else
 		judge_polls(doctor, facts, notes);

@@ -220,7 +220,7 @@ static void gnmi_explain(const struct gnmi_target *target, struct reason *ret)
 	*ret = (struct reason){.code = REASON_NONE};
 	for (size_t i = 0; i < target->n_streams; i++)
 		none = none && (target->streams[i]->profile->slow || target->streams[i]->none);
-	if (refused)
+	if (unknown == 0 && refused)
 		*ret = refused->trouble;
 	else if (unknown > 0)
 		reason_set(ret, GNMI_UNKNOWN_PATHS, address, (double)unknown,

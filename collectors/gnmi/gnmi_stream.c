@@ -317,11 +317,13 @@ static bool next_encoding(struct gnmi_stream *stream)
 /* stream_rest - asks again in the first way, after one slow interval. */
 static void stream_rest(struct gnmi_stream *stream, const struct grpc_io_status *status)
 {
-	if (all_optional(stream))
+	const bool optional = all_optional(stream);
+	if (optional && !stream->told_rest)
 		log_info(stream_device(stream), "gnmi: %s; all of stream %s is optional",
 			stream->trouble.text, stream->profile->name);
-	else
+	if (!optional)
 		stream_complain(stream);
+	stream->told_rest = true;
 	stream->state = STREAM_REFUSED;
 	stream->way = 0;
 	stream->left_out = 0;
@@ -380,9 +382,11 @@ static void gnmi_stream_refused(struct gnmi_stream *stream, const struct grpc_io
 	}
 	/* 2. for less */
 	if (!encoding && status->code != GRPC_IO_UNIMPLEMENTED && leave_out(stream, status->text)) {
-		log_info(stream_device(stream),
-			"gnmi: %s; asking again without that, which is optional",
-			stream->trouble.text);
+		if (stream->left_out & ~stream->told_left_out)
+			log_info(stream_device(stream),
+				"gnmi: %s; asking again without that, which is optional",
+				stream->trouble.text);
+		stream->told_left_out |= stream->left_out;
 		open_way(stream);
 		return;
 	}

@@ -54,6 +54,8 @@ struct gnmi_stream {
 	enum stream_state state;
 	size_t way; /* index into profile->hows */
 	uint32_t left_out; /* bits: optional subscriptions that the device refuses */
+	uint32_t told_left_out; /* of these, what the log has said already */
+	bool told_rest;
 	unsigned encoding; /* index into the target's list */
 	unsigned failures, stale; /* in a row */
 	/* of this call */

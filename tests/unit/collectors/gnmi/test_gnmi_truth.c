@@ -137,10 +137,11 @@ static void test_unknown_paths(void **state)
 	struct answers answers = {.path = QMON};
 	truth_open(&w, &answers);
 	assert_true(world_until(&w, has_reason, 30));
+	/* as many as streams that ask below /interfaces */
 	if (!strstr(reason_of(&w),
-		    "delivers 1 paths that profile openconfig does not know, e.g. " QMON))
+		    " paths that profile openconfig does not know, e.g. " QMON ", and no value"))
 		fail_msg("%s", reason_of(&w));
-	assert_int_equal(gnmi_target_counts(w.target).unknown_paths, 1);
+	assert_true(gnmi_target_counts(w.target).unknown_paths >= 1);
 	words_hold(&w, "unknown_path/" QMON);
 	/* what the database keeps leads back to the next step */
 	assert_non_null(strstr(reason_next_step("gnmi", reason_of(&w)), "profile:"));
