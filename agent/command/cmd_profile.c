@@ -75,6 +75,9 @@ static const struct column list_columns[] = {
 	{"name", "PROFILE", COL_TEXT, false},
 	{"protocols[]", "PROTOCOLS", COL_TEXT, false},
 	{"tables", "TABLES", COL_INT, true},
+	{"evidence.recorded", "RECORDED", COL_INT, true},
+	{"evidence.mock", "MOCK", COL_INT, true},
+	{"evidence.document", "DOCUMENT", COL_INT, true},
 	{"doc", "WHAT", COL_TEXT, false},
 };
 static const struct view list_view = {
@@ -191,6 +194,7 @@ static int cmd_profile_run_show(
 			json_pack("{s:s, s:s, s:s}", "name", p->quirks[i].name, "doc",
 				p->quirks[i].doc, "evidence", p->quirks[i].evidence));
 	json_object_set_new(doc, "columns", columns);
+	json_object_set_new(doc, "coverage", profile_coverage_json(p));
 	json_object_set_new(doc, "quirks", quirks);
 	json_object_set_new(doc, "extends", json_string_or_null(p->extends));
 	json_object_set_new(doc, "file", json_string(p->file));

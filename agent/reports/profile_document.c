@@ -7,7 +7,7 @@
 
 #include "agent/document/json_value.h"
 #include "config/profile/profile.h"
-#include "config/profile/profile_gnmi.h"
+#include "config/profile/profile_coverage.h"
 #include "db/model/metric.h"
 
 static json_t *profile_matches_json(const struct profile *profile)
@@ -25,26 +25,67 @@ static json_t *profile_matches_json(const struct profile *profile)
 	return list;
 }
 
-static bool profile_gnmi_has(const struct profile *profile, unsigned metric)
+/* Over any protocol: is it told, and which is the strongest evidence? */
+static bool metric_is_covered(
+	const struct profile *profile, unsigned metric, enum evidence_kind *ret_kind)
 {
-	for (size_t i = 0; profile->gnmi && i < profile->gnmi->n_streams; i++)
-		for (size_t k = 0; k < profile->gnmi->streams[i]->n_values; k++)
-			if (profile->gnmi->streams[i]->values[k].metric == (int)metric)
-				return true;
-	return false;
+	bool told = false;
+	*ret_kind = EVIDENCE_DOCUMENT;
+	for (int p = 0; p < COVERAGE_PROTOCOLS; p++) {
+		struct coverage_cell cell;
+		profile_coverage(profile, metric, (enum coverage_protocol)p, &cell);
+		if (!cell.told)
+			continue;
+		told = true;
+		if (cell.evidence.kind > *ret_kind)
+			*ret_kind = cell.evidence.kind;
+	}
+	return told;
 }
 
 static json_t *profile_metrics_json(const struct profile *profile)
 {
 	json_t *list = json_array();
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		bool has = profile_gnmi_has(profile, m);
-		for (size_t i = 0; i < profile->n_tables && !has; i++)
-			for (size_t k = 0; k < profile->tables[i]->n_values && !has; k++)
-				has = profile->tables[i]->values[k].metric == (int)m;
-		if (has)
+	enum evidence_kind kind;
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		if (metric_is_covered(profile, m, &kind))
 			json_array_append_new(list, json_string(metric_info(m)->name));
-	}
+	return list;
+}
+
+/* How many of its metrics are known in which way. */
+static json_t *profile_evidence_json(const struct profile *profile)
+{
+	json_int_t counts[EVIDENCE_KINDS] = {0};
+	json_t *object = json_object();
+	enum evidence_kind kind;
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		if (metric_is_covered(profile, m, &kind))
+			counts[kind]++;
+	for (int k = 0; k < EVIDENCE_KINDS; k++)
+		json_object_set_new(
+			object, evidence_kind_name((enum evidence_kind)k), json_integer(counts[k]));
+	return object;
+}
+
+json_t *profile_coverage_json(const struct profile *profile)
+{
+	json_t *list = json_array();
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		for (int p = 0; p < COVERAGE_PROTOCOLS; p++) {
+			struct coverage_cell cell;
+			profile_coverage(profile, m, (enum coverage_protocol)p, &cell);
+			if (!cell.told)
+				continue;
+			json_array_append_new(list,
+				json_pack("{s:s, s:s, s:s, s:s, s:o, s:b}", "metric",
+					metric_info(m)->name, "protocol",
+					coverage_protocol_name((enum coverage_protocol)p), "table",
+					cell.table, "evidence",
+					evidence_kind_name(cell.evidence.kind), "source",
+					json_string_or_null(cell.evidence.source), "fallback",
+					cell.only_fallback));
+		}
 	return list;
 }
 
@@ -55,9 +96,12 @@ json_t *profile_json(const struct profile *profile)
 		json_array_append_new(protocols, json_string("snmp"));
 	if (profile->gnmi)
 		json_array_append_new(protocols, json_string("gnmi"));
-	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o}", "name", profile->name, "protocols",
+	if (profile->n_push > 0)
+		json_array_append_new(protocols, json_string("push"));
+	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:o, s:o}", "name", profile->name, "protocols",
 		protocols, "doc", profile->doc, "tables", (int)profile->n_tables, "metrics",
-		profile_metrics_json(profile), "match", profile_matches_json(profile));
+		profile_metrics_json(profile), "match", profile_matches_json(profile), "evidence",
+		profile_evidence_json(profile));
 }
 
 json_t *profile_list_json(const struct profiles *profiles)

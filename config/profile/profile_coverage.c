@@ -3,10 +3,12 @@
 
 #include "agent/base/cleanup.h"
 #include "config/profile/profile_gnmi.h"
+#include "config/profile/profile_push.h"
 
 const char *coverage_protocol_name(enum coverage_protocol protocol)
 {
-	static const char *const names[] = {[COVERAGE_SNMP] = "snmp", [COVERAGE_GNMI] = "gnmi"};
+	static const char *const names[] = {
+		[COVERAGE_SNMP] = "snmp", [COVERAGE_GNMI] = "gnmi", [COVERAGE_PUSH] = "push"};
 	if ((size_t)protocol < rw_countof(names))
 		return names[protocol];
 	return "?";
@@ -65,11 +67,23 @@ static void coverage_gnmi(const struct profile *profile, int metric, struct cove
 	}
 }
 
+static void coverage_push(const struct profile *profile, int metric, struct coverage_cell *ret)
+{
+	for (size_t i = 0; i < profile->n_push; i++) {
+		const struct profile_push_group *group = profile->push[i];
+		for (size_t k = 0; k < group->n_values; k++)
+			if (group->values[k].metric == metric)
+				coverage_take(ret, group->name, group->evidence, false);
+	}
+}
+
 void profile_coverage(const struct profile *profile, unsigned metric,
 	enum coverage_protocol protocol, struct coverage_cell *ret)
 {
 	static void (*const readers[])(const struct profile *, int, struct coverage_cell *) = {
-		[COVERAGE_SNMP] = coverage_snmp, [COVERAGE_GNMI] = coverage_gnmi};
+		[COVERAGE_SNMP] = coverage_snmp,
+		[COVERAGE_GNMI] = coverage_gnmi,
+		[COVERAGE_PUSH] = coverage_push};
 	*ret = (struct coverage_cell){0};
 	if ((size_t)protocol < rw_countof(readers))
 		readers[protocol](profile, (int)metric, ret);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include "config/profile/profile.h"
 
-enum coverage_protocol { COVERAGE_SNMP, COVERAGE_GNMI, COVERAGE_PROTOCOLS };
+enum coverage_protocol { COVERAGE_SNMP, COVERAGE_GNMI, COVERAGE_PUSH, COVERAGE_PROTOCOLS };
 /* "snmp"; static */
 const char *coverage_protocol_name(enum coverage_protocol protocol);
 
@@ -14,7 +14,7 @@ struct coverage_cell {
 	bool told; /* false: no column and no leaf of the profile gives it */
 	bool only_fallback; /* told by a column or leaf that stands in for a missing one */
 	struct profile_evidence evidence; /* the strongest of all that give it */
-	const char *table; /* the table or stream it stands in; lent by the profile */
+	const char *table; /* the table, stream or group it stands in; lent by the profile */
 };
 
 /* profile_coverage - of @metric (enum metric) over @protocol. Nothing told leaves *ret empty. */

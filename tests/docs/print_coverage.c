@@ -9,9 +9,10 @@
 #include "config/profile/profile.h"
 #include "config/profile/profile_coverage.h"
 #include "config/profile/profile_gnmi.h"
+#include "config/profile/profile_push.h"
 #include "db/model/metric.h"
 
-/* The groups of metrics that switches tell; "agent." is ours. */
+/* The groups of metrics that devices tell; "agent." is ours. */
 static const struct chapter {
 	const char *group, *title;
 } chapters[] = {
@@ -23,6 +24,7 @@ static const struct chapter {
 	{"queue.", "Queues (egress)"},
 	{"pool.", "Buffer pools"},
 	{"cfg.", "Configured states, read back"},
+	{"nic.", "NICs of hosts"},
 };
 
 static char evidence_letter(enum evidence_kind kind)
@@ -64,22 +66,42 @@ static bool metric_is_told(const struct profiles *profiles, unsigned metric)
 	return false;
 }
 
+static bool is_of(const struct chapter *chapter, unsigned metric)
+{
+	return strncmp(metric_info(metric)->name, chapter->group, strlen(chapter->group)) == 0;
+}
+
+/* Does the profile say anything of this chapter? */
+static bool is_in(const struct profile *profile, const struct chapter *chapter)
+{
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		for (int p = 0; is_of(chapter, m) && p < COVERAGE_PROTOCOLS; p++) {
+			struct coverage_cell cell;
+			profile_coverage(profile, m, (enum coverage_protocol)p, &cell);
+			if (cell.told)
+				return true;
+		}
+	return false;
+}
+
 static void print_chapter(const struct profiles *profiles, const struct chapter *chapter)
 {
 	printf("### %s\n\n| metric |", chapter->title);
 	for (size_t i = 0; i < profiles_count(profiles); i++)
-		printf(" %s |", profiles_at(profiles, i)->name);
+		if (is_in(profiles_at(profiles, i), chapter))
+			printf(" %s |", profiles_at(profiles, i)->name);
 	printf("\n|---|");
 	for (size_t i = 0; i < profiles_count(profiles); i++)
-		printf("---|");
+		if (is_in(profiles_at(profiles, i), chapter))
+			printf("---|");
 	printf("\n");
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		const char *name = metric_info(m)->name;
-		if (strncmp(name, chapter->group, strlen(chapter->group)) != 0 ||
-			!metric_is_told(profiles, m))
+		if (!is_of(chapter, m) || !metric_is_told(profiles, m))
 			continue;
-		printf("| `%s` |", name);
+		printf("| `%s` |", metric_info(m)->name);
 		for (size_t i = 0; i < profiles_count(profiles); i++) {
+			if (!is_in(profiles_at(profiles, i), chapter))
+				continue;
 			printf(" ");
 			print_cell(profiles_at(profiles, i), m);
 			printf(" |");
@@ -95,12 +117,10 @@ static void print_untold(const struct profiles *profiles)
 	const char *separator = "";
 	printf("No profile reads: ");
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		bool of_a_switch = false;
+		bool of_a_device = false;
 		for (size_t c = 0; c < rw_countof(chapters); c++)
-			of_a_switch = of_a_switch ||
-				strncmp(metric_info(m)->name, chapters[c].group,
-					strlen(chapters[c].group)) == 0;
-		if (!of_a_switch || metric_is_told(profiles, m))
+			of_a_device = of_a_device || is_of(&chapters[c], m);
+		if (!of_a_device || metric_is_told(profiles, m))
 			continue;
 		printf("%s`%s`", separator, metric_info(m)->name);
 		separator = ", ";
@@ -132,6 +152,8 @@ static void print_sources(const struct profile *profile)
 				profile_inherited_evidence(&profile->gnmi->inherited, stream->name);
 		print_source(profile, "gnmi", stream->name, evidence);
 	}
+	for (size_t i = 0; i < profile->n_push; i++)
+		print_source(profile, "push", profile->push[i]->name, profile->push[i]->evidence);
 }
 
 int main(void)
@@ -148,7 +170,7 @@ int main(void)
 		print_chapter(profiles, &chapters[c]);
 	print_untold(profiles);
 	printf("### Where it is known from\n\n");
-	printf("| profile | protocol | table or stream | evidence | where from |\n");
+	printf("| profile | protocol | table, stream or group | evidence | where from |\n");
 	printf("|---|---|---|---|---|\n");
 	for (size_t i = 0; i < profiles_count(profiles); i++)
 		print_sources(profiles_at(profiles, i));
