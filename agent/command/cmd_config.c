@@ -294,7 +294,7 @@ static int import_one(const struct command_args *args, struct import_set *set, c
 
 static int run_import(struct command_args *args)
 {
-	rw_cleanup(err_list_done) struct err_list errors = {0};
+	rw_cleanup(err_list_done) struct err_list errors = {0}, unused = {0};
 	struct profiles *profiles = NULL;
 	int rc = 0;
 	if (args->argc < 3)
@@ -309,8 +309,12 @@ static int run_import(struct command_args *args)
 	for (int i = 2; i < args->argc; i++)
 		if (import_one(args, set, args->argv[i]) < 0)
 			rc = -EINVAL;
-	if (rc == 0)
+	if (rc == 0) {
+		import_finish(set, &unused);
 		import_print(set, stdout);
+	}
+	for (size_t i = 0; i < unused.n && !args->g->quiet; i++)
+		print_warning(&unused.v[i]);
 	import_free(set);
 	profiles_free(profiles);
 	if (rc < 0)
@@ -368,7 +372,9 @@ const struct command command_config = {
 		"in derived_groups.\n"
 		"explain prints type, unit, range, default and meaning of a key, of all keys below "
 		"a section, or of all.\n"
-		"import sonic reads the config_db.json of one or more switches and prints a "
+		"import sonic reads the config_db.json (or a dump of CONFIG_DB) of one or more "
+		"switches, each with a dump of its APPL_DB behind it where the buffer model is "
+		"dynamic, and prints a "
 		"configuration with their links and the thresholds of their lossless "
 		"priorities; what it cannot use is listed on stderr.",
 	.options = options,

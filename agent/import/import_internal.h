@@ -1,4 +1,5 @@
-/* import_internal - the set of devices that import_sonic.c fills and import_print.c writes. */
+/* import_internal - the set of devices that import_sonic.c and import_thresholds.c fill and
+ * import_print.c writes. */
 #ifndef RW_AGENT_IMPORT_INTERNAL_H
 #define RW_AGENT_IMPORT_INTERNAL_H
 
@@ -9,10 +10,24 @@
 #include "agent/base/arena.h"
 #include "agent/import/import_sonic.h"
 
-enum { IMPORT_PRIORITIES = 8 };
+enum { IMPORT_PRIORITIES = 8, IMPORT_PORTS_MAX = 1024 };
+
+/* Where the buffer thresholds of a priority come from, or why there are none. */
+enum import_buffers {
+	IMPORT_BUFFERS_TAKEN,
+	IMPORT_BUFFERS_NULL, /* the dynamic buffer model makes the profile */
+	IMPORT_BUFFERS_UNBOUND, /* no profile is named */
+	IMPORT_BUFFERS_MISSING, /* .profile is named, and not there */
+	IMPORT_BUFFERS_NOT_IN_FORCE, /* NULL, and APPL_DB has none */
+	IMPORT_BUFFERS_FIXED /* taken, but for alpha: the threshold is a fixed size */
+};
 
 struct import_row { /* thresholds of one lossless priority of one port; 0 or NAN: not given */
 	bool lossless;
+	unsigned group; /* of the port's priority groups */
+	enum import_buffers buffers;
+	const char *profile; /* that is missing; NULL */
+	int line; /* where it is named; 0 unknown */
 	uint64_t kmin, kmax, headroom, xon_level, xon_offset, pool;
 	double pmax, alpha;
 };
@@ -25,6 +40,8 @@ struct import_port {
 };
 struct import_device {
 	const char *name, *type, *address, *sku; /* "" unknown */
+	const char *file; /* its own; NULL */
+	unsigned lossless; /* bits */
 	bool own; /* its own file was read; else a neighbour's names it */
 	bool host;
 	struct import_port *ports;
@@ -38,6 +55,7 @@ struct import_set {
 	size_t n_devices, cap_devices;
 	unsigned lossless; /* bits */
 	uint64_t lossless_mtu; /* 0 unknown */
+	struct import_device *newest; /* whose own file was read last; NULL */
 	const char **files;
 	size_t n_files, cap_files;
 };

@@ -1,13 +1,12 @@
 /* import_sonic - reads one config_db.json, table by table, into the devices and ports of a set. */
-#include "agent/import/import_internal.h"
+#include "agent/import/import_dump.h"
+#include "agent/import/import_rows.h"
+#include "agent/import/import_thresholds.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/cleanup.h"
@@ -17,203 +16,8 @@
 #include "config/profile/profile_tune.h"
 
 #define DEVICES_MAX 4096
-#define PORTS_MAX 1024
-#define BYTES_MAX ((int64_t)1 << 40)
-/* longest names that the configuration takes */
+/* longest name that the configuration takes */
 #define DEVICE_NAME_MAX 63
-#define PORT_NAME_MAX 200
-
-struct sonic_file {
-	struct import_set *set;
-	struct import_device *device; /* whose file it is */
-	const json_t *root;
-	const char *text, *name;
-	struct err_list *errors, *warnings;
-	size_t n_before; /* errors of other files */
-};
-
-/* A row of a table, and where it stands. */
-struct sonic_row {
-	struct sonic_file *file;
-	const char *table, *key; /* key NULL: the table itself */
-	const json_t *json; /* NULL: not there */
-};
-
-/* ---- errors and warnings ------------------------------------------------- */
-
-/* sonic_line - the line where "table" and behind it "key" stand in the text; 0 unknown. jansson
- * keeps no lines of values. */
-static int sonic_line(const struct sonic_row *row)
-{
-	char quoted[300];
-	const char *text = row->file->text;
-	snprintf(quoted, sizeof(quoted), "\"%.256s\"", row->table);
-	const char *at = strstr(text, quoted);
-	if (at && row->key) {
-		snprintf(quoted, sizeof(quoted), "\"%.256s\"", row->key);
-		at = strstr(at + strlen(row->table), quoted);
-	}
-	if (!at)
-		return 0;
-	int line = 1;
-	for (const char *p = text; p < at; p++)
-		line += *p == '\n';
-	return line;
-}
-
-static void sonic_report(const struct sonic_row *row, struct err_list *to, const char *fmt,
-	va_list ap) __attribute__((format(printf, 3, 0)));
-static void sonic_report(
-	const struct sonic_row *row, struct err_list *to, const char *fmt, va_list ap)
-{
-	struct err e = {0};
-	char text[512];
-	vsnprintf(text, sizeof(text), fmt, ap);
-	err_at(&e, -EINVAL, row->file->name, sonic_line(row), 0, "%s%s%.120s: %s", row->table,
-		str_if(row->key, "|"), str_or(row->key, ""), text);
-	err_list_add(to, &e);
-}
-
-static void sonic_wrong(const struct sonic_row *row, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-static void sonic_wrong(const struct sonic_row *row, const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	sonic_report(row, row->file->errors, fmt, ap);
-	va_end(ap);
-}
-
-static void sonic_warn(const struct sonic_row *row, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-static void sonic_warn(const struct sonic_row *row, const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	sonic_report(row, row->file->warnings, fmt, ap);
-	va_end(ap);
-}
-
-/* ---- rows and fields ----------------------------------------------------- */
-
-/* sonic_table - as json_object_foreach() takes it; NULL when it is missing, or no object
- * (reported).
- */
-static json_t *sonic_table(struct sonic_file *file, const char *name)
-{
-	json_t *table = json_object_get(file->root, name);
-	if (!table || json_is_object(table))
-		return table;
-	sonic_wrong(&(struct sonic_row){file, name, NULL, NULL}, "expected an object of rows");
-	return NULL;
-}
-
-/* sonic_row - .json is NULL when the row is missing, or no object (reported). */
-static struct sonic_row sonic_row(struct sonic_file *file, const char *table, const char *key)
-{
-	struct sonic_row row = {file, table, key, json_object_get(sonic_table(file, table), key)};
-	if (row.json && !json_is_object(row.json)) {
-		sonic_wrong(&row, "expected an object of fields");
-		row.json = NULL;
-	}
-	return row;
-}
-
-/* sonic_field - its text, also of a whole number; NULL when it is missing. Anything else is
- * reported, and NULL. */
-static const char *sonic_field(const struct sonic_row *row, const char *name)
-{
-	const json_t *value = json_object_get(row->json, name);
-	if (!value)
-		return NULL;
-	if (json_is_string(value))
-		return json_string_value(value);
-	if (json_is_integer(value))
-		return arena_printf(
-			row->file->set->arena, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-	sonic_wrong(row, "%s: expected text or a whole number", name);
-	return NULL;
-}
-
-/* sonic_whole - false when the field is missing, or no whole number from @min to @max (reported).
- */
-static bool sonic_whole(
-	const struct sonic_row *row, const char *name, int64_t min, int64_t max, int64_t *ret)
-{
-	const char *text = sonic_field(row, name);
-	if (!text)
-		return false;
-	if (unit_int(text, ret, NULL) == 0 && *ret >= min && *ret <= max)
-		return true;
-	sonic_wrong(row, "%s: '%.40s' is not a whole number from %" PRId64 " to %" PRId64, name,
-		text, min, max);
-	return false;
-}
-
-/* sonic_bytes - @to stays as it is when the field is missing. */
-static void sonic_bytes(const struct sonic_row *row, const char *name, uint64_t *to)
-{
-	int64_t bytes;
-	if (sonic_whole(row, name, 0, BYTES_MAX, &bytes))
-		*to = (uint64_t)bytes;
-}
-
-/* sonic_reference - the name of a row in another table: "X", or "[TABLE|X]" as older releases write
- * it. NULL for NULL. */
-static const char *sonic_reference(struct sonic_file *file, const char *text)
-{
-	if (!text || text[0] != '[')
-		return text;
-	const size_t n = strlen(text);
-	const char *bar = strrchr(text, '|');
-	if (!bar || text[n - 1] != ']')
-		return text;
-	return arena_strndup(file->set->arena, bar + 1, n - 1 - (size_t)(bar + 1 - text));
-}
-
-/* sonic_priorities - "3,4" or "3-4" as bits; 0 and an error when it is neither. */
-static unsigned sonic_priorities(const struct sonic_row *row, const char *text)
-{
-	unsigned mask = 0;
-	const char *p = text;
-	for (;;) {
-		int first = *p - '0';
-		int last = first;
-		bool ok = first >= 0 && first <= 7;
-		if (ok && p[1] == '-') {
-			p += 2;
-			last = *p - '0';
-			ok = last >= first && last <= 7;
-		}
-		if (!ok || (p[1] && p[1] != ',')) {
-			sonic_wrong(row,
-				"'%.40s' is not a list of priorities; expected 0 to 7, such as 3,4 "
-				"or 3-4",
-				text);
-			return 0;
-		}
-		for (int i = first; i <= last; i++)
-			mask |= 1u << i;
-		if (!p[1])
-			return mask;
-		p += 2;
-	}
-}
-
-/* is_port_name - as our configuration takes it: printable, without quotes. Ports of other makers
- * have blanks inside ("fortyGigE 1/50"). */
-static bool is_port_name(const char *text)
-{
-	size_t n = 0;
-	for (; text[n]; n++) {
-		const unsigned char c = (unsigned char)text[n];
-		if (c < 0x20 || c == 0x7f || c == '"' || c == '\\')
-			return false;
-	}
-	if (n == 0 || n > PORT_NAME_MAX || text[0] == ' ' || text[n - 1] == ' ')
-		return false;
-	return text_is_clean(text);
-}
 
 /* is_device_name - as our configuration takes it; "host" is a word of its own there. */
 static bool is_device_name(const char *text)
@@ -239,49 +43,6 @@ static const char *address_of(struct arena *a, const char *text)
 }
 
 /* ---- devices and ports --------------------------------------------------- */
-
-struct import_device *import_device(struct import_set *set, const char *name)
-{
-	for (size_t i = 0; i < set->n_devices; i++)
-		if (strcmp(set->devices[i]->name, name) == 0)
-			return set->devices[i];
-	struct import_device *device = arena_new_of(set->arena, struct import_device);
-	*device = (struct import_device){
-		.name = arena_strdup(set->arena, name), .type = "", .address = "", .sku = ""};
-	rw_grow(set->devices, set->n_devices, set->cap_devices);
-	set->devices[set->n_devices++] = device;
-	return device;
-}
-
-struct import_port *import_port(
-	struct import_set *set, struct import_device *device, const char *name, bool make)
-{
-	for (size_t i = 0; i < device->n_ports; i++)
-		if (strcmp(device->ports[i].name, name) == 0)
-			return &device->ports[i];
-	if (!make || device->n_ports == PORTS_MAX)
-		return NULL;
-	rw_grow(device->ports, device->n_ports, device->cap_ports);
-	struct import_port *port = &device->ports[device->n_ports++];
-	*port = (struct import_port){.name = arena_strdup(set->arena, name), .alias = ""};
-	for (size_t i = 0; i < IMPORT_PRIORITIES; i++)
-		port->rows[i] = (struct import_row){.pmax = NAN, .alpha = NAN};
-	return port;
-}
-
-/* sonic_port - made when it is new; NULL for no name of a port or too many ports (reported at
- * @row). */
-static struct import_port *sonic_port(const struct sonic_row *row, const char *name)
-{
-	if (!is_port_name(name)) {
-		sonic_wrong(row, "'%.40s' is no name of a port", name);
-		return NULL;
-	}
-	struct import_port *port = import_port(row->file->set, row->file->device, name, true);
-	if (!port)
-		sonic_wrong(row, "more than %d ports", PORTS_MAX);
-	return port;
-}
 
 /* sonic_address - the management address: @known, by a neighbour's file, when it is IPv4; else the
  * file's own, IPv4 where there are both. */
@@ -310,29 +71,12 @@ static uint64_t sonic_cell_bytes(const struct sonic_file *file, const char *sku)
 	return (uint64_t)asic->cell_bytes;
 }
 
-/* sonic_is_dump - are the rows of all tables side by side, as redis has them? */
-static bool sonic_is_dump(const struct sonic_file *file)
-{
-	const char *key;
-	json_t *json;
-	json_object_foreach ((json_t *)file->root, key, json)
-		if (strchr(key, '|'))
-			return true;
-	return false;
-}
-
 /* device_read - whose file it is; false when that is not known, or was read before. */
 static bool device_read(struct sonic_file *file)
 {
 	const struct sonic_row row = sonic_row(file, "DEVICE_METADATA", "localhost");
 	struct import_set *set = file->set;
 	const char *name = sonic_field(&row, "hostname");
-	if (!name && sonic_is_dump(file)) {
-		sonic_wrong(&(struct sonic_row){file, "DEVICE_METADATA|localhost", NULL, NULL},
-			"this is a dump of the database, with keys of the form TABLE|KEY; expected "
-			"/etc/sonic/config_db.json, or what 'sonic-cfggen -d --print-data' prints");
-		return false;
-	}
 	if (!name) {
 		sonic_wrong(&row, "hostname is missing; it names the device");
 		return false;
@@ -360,6 +104,8 @@ static bool device_read(struct sonic_file *file)
 	device->sku = arena_strdup(set->arena, str_or(sonic_field(&row, "hwsku"), ""));
 	device->cell_bytes = sonic_cell_bytes(file, device->sku);
 	device->address = sonic_address(file, device->address);
+	device->file = arena_strdup(set->arena, file->name);
+	set->newest = device;
 	return true;
 }
 
@@ -445,7 +191,7 @@ static void neighbours_read(struct sonic_file *file)
 		struct import_port *port = sonic_port(&row, key);
 		if (!port)
 			continue;
-		const bool port_ok = !peer_port || !*peer_port || is_port_name(peer_port);
+		const bool port_ok = !peer_port || !*peer_port || sonic_port_name(peer_port);
 		if (!name || !is_device_name(name) || !port_ok) {
 			sonic_wrong(&row,
 				"name: '%.80s' is not a name; expected letters, digits and . _ -",
@@ -458,231 +204,7 @@ static void neighbours_read(struct sonic_file *file)
 	}
 }
 
-/* ---- what is lossless ---------------------------------------------------- */
-
-/* pfc_read - one row of PORT_QOS_MAP; older releases have several ports in one key. */
-static void pfc_read(const struct sonic_row *row)
-{
-	const char *text = sonic_field(row, "pfc_enable");
-	unsigned mask = 0;
-	if (text && *text)
-		mask = sonic_priorities(row, text);
-	if (!mask)
-		return;
-	row->file->set->lossless |= mask;
-	rw_cleanup(freep) char *ports = rw_strdup(row->key);
-	char *rest = ports, *name;
-	while ((name = strsep(&rest, ","))) {
-		struct import_port *port = sonic_port(row, name);
-		for (unsigned i = 0; port && i < IMPORT_PRIORITIES; i++)
-			if (mask & 1u << i)
-				port->rows[i].lossless = true;
-	}
-}
-
-static void lossless_read(struct sonic_file *file)
-{
-	const char *key;
-	json_t *json;
-	json_object_foreach (sonic_table(file, "PORT_QOS_MAP"), key, json)
-		if (strcmp(key, "global") != 0)
-			pfc_read(&(struct sonic_row){file, "PORT_QOS_MAP", key, json});
-	int64_t mtu;
-	const struct sonic_row pattern = sonic_row(file, "LOSSLESS_TRAFFIC_PATTERN", "AZURE");
-	if (sonic_whole(&pattern, "mtu", 64, 65535, &mtu))
-		file->set->lossless_mtu = (uint64_t)mtu;
-}
-
-/* ---- thresholds ---------------------------------------------------------- */
-
-/* wred_read - ECN thresholds of a WRED profile: RoCE is green traffic. */
-static void wred_read(const struct sonic_row *row, struct import_row *to)
-{
-	const char *ecn = sonic_field(row, "ecn");
-	int64_t percent = 100; /* the schema's default */
-	/* 1. drops instead of marking */
-	if (!ecn || strcmp(ecn, "ecn_none") == 0)
-		return;
-	/* 2. never marks: published configurations turn ECN off like that */
-	sonic_whole(row, "green_drop_probability", 0, 100, &percent);
-	if (percent == 0)
-		return;
-	to->pmax = (double)percent / 100;
-	sonic_bytes(row, "green_min_threshold", &to->kmin);
-	sonic_bytes(row, "green_max_threshold", &to->kmax);
-	if (to->kmax && to->kmin > to->kmax)
-		sonic_wrong(row,
-			"green_min_threshold %" PRIu64 " is above green_max_threshold %" PRIu64,
-			to->kmin, to->kmax);
-}
-
-static void buffer_read(const struct sonic_row *row, struct import_row *to)
-{
-	const char *pool = sonic_reference(row->file, sonic_field(row, "pool"));
-	int64_t exponent;
-	sonic_bytes(row, "xoff", &to->headroom);
-	sonic_bytes(row, "xon", &to->xon_level);
-	sonic_bytes(row, "xon_offset", &to->xon_offset);
-	if (sonic_whole(row, "dynamic_th", -8, 8, &exponent))
-		to->alpha = exp2((double)exponent);
-	if (!pool)
-		return;
-	const struct sonic_row pool_row = sonic_row(row->file, "BUFFER_POOL", pool);
-	sonic_bytes(&pool_row, "size", &to->pool);
-}
-
-/* names_port - does "A,B", of @n bytes, hold @port? Older releases have several ports in one key.
- */
-static bool names_port(const char *ports, size_t n, const char *port)
-{
-	const char *end = ports + n;
-	for (const char *p = ports; p < end;) {
-		size_t one = strcspn(p, ",");
-		if (one > (size_t)(end - p))
-			one = (size_t)(end - p);
-		if (strlen(port) == one && memcmp(p, port, one) == 0)
-			return true;
-		p += one + 1;
-	}
-	return false;
-}
-
-/* qos_field - of the first row of PORT_QOS_MAP that is for @port and has the field; NULL. */
-static const char *qos_field(struct sonic_file *file, const char *port, const char *name)
-{
-	static const char table[] = "PORT_QOS_MAP";
-	const char *key;
-	json_t *json;
-	json_object_foreach (sonic_table(file, table), key, json)
-		if (names_port(key, strlen(key), port) && json_object_get(json, name))
-			return sonic_field(&(struct sonic_row){file, table, key, json}, name);
-	return NULL;
-}
-
-/* import_sonic_mapped - the queue or priority group of @priority by the port's map in @table; the
- * same number when the port has no map. */
-static unsigned import_sonic_mapped(struct sonic_file *file, const struct import_port *port,
-	const char *map_field, const char *table, unsigned priority)
-{
-	const char *name = sonic_reference(file, qos_field(file, port->name, map_field));
-	char key[4];
-	int64_t to;
-	if (!name)
-		return priority;
-	snprintf(key, sizeof(key), "%u", priority);
-	const struct sonic_row map = sonic_row(file, table, name);
-	if (sonic_whole(&map, key, 0, 63, &to))
-		return (unsigned)to;
-	return priority;
-}
-
-/* key_is_for - is the key "port|numbers", or "host|asic|port|numbers" of a chassis, for @number of
- * @port? */
-static bool key_is_for(const char *key, const char *port, unsigned number)
-{
-	const char *bar = strrchr(key, '|');
-	if (!bar)
-		return false;
-	const unsigned first = (unsigned)strtoul(bar + 1, NULL, 10);
-	unsigned last = first;
-	const char *dash = strchr(bar + 1, '-');
-	if (dash)
-		last = (unsigned)strtoul(dash + 1, NULL, 10);
-	if (number < first || number > last)
-		return false;
-	const char *ports = key;
-	const char *before = memrchr(key, '|', (size_t)(bar - key));
-	if (before)
-		ports = before + 1;
-	return names_port(ports, (size_t)(bar - ports), port);
-}
-
-/* import_sonic_bound - what field @name of "TABLE|port|numbers" refers to for this port and number;
- * NULL. */
-static const char *import_sonic_bound(struct sonic_file *file, const char *table, const char *name,
-	const char *port, unsigned number)
-{
-	const char *key;
-	json_t *json;
-	json_object_foreach (sonic_table(file, table), key, json) {
-		if (!key_is_for(key, port, number))
-			continue;
-		const struct sonic_row row = {file, table, key, json};
-		return sonic_reference(file, sonic_field(&row, name));
-	}
-	return NULL;
-}
-
-static void ecn_thresholds(struct sonic_file *file, struct import_port *port, unsigned priority)
-{
-	const unsigned queue = import_sonic_mapped(
-		file, port, "pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", priority);
-	const char *profile = import_sonic_bound(file, "QUEUE", "wred_profile", port->name, queue);
-	if (!profile)
-		return;
-	const struct sonic_row row = sonic_row(file, "WRED_PROFILE", profile);
-	if (row.json)
-		wred_read(&row, &port->rows[priority]);
-	else
-		sonic_warn(&(struct sonic_row){file, "QUEUE", port->name, NULL},
-			"priority %u: WRED profile '%.60s' is not in this file: no ECN thresholds "
-			"taken",
-			priority, profile);
-}
-
-static void buffer_thresholds(struct sonic_file *file, struct import_port *port, unsigned priority)
-{
-	const unsigned group = import_sonic_mapped(
-		file, port, "pfc_to_pg_map", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", priority);
-	const char *profile = import_sonic_bound(file, "BUFFER_PG", "profile", port->name, group);
-	/* "NULL": the dynamic buffer model makes the profile, and the configuration has none */
-	if (!profile || strcmp(profile, "NULL") == 0)
-		return;
-	const struct sonic_row row = sonic_row(file, "BUFFER_PROFILE", profile);
-	if (row.json)
-		buffer_read(&row, &port->rows[priority]);
-	else
-		sonic_warn(&(struct sonic_row){file, "BUFFER_PG", port->name, NULL},
-			"priority %u: buffer profile '%.60s' is not in this file: no headroom and "
-			"alpha taken",
-			priority, profile);
-}
-
-static void thresholds_read(struct sonic_file *file)
-{
-	struct import_device *device = file->device;
-	for (size_t i = 0; i < device->n_ports && file->errors->n == file->n_before; i++) {
-		struct import_port *port = &device->ports[i];
-		for (unsigned priority = 0; priority < IMPORT_PRIORITIES; priority++) {
-			if (!port->rows[priority].lossless)
-				continue;
-			ecn_thresholds(file, port, priority);
-			buffer_thresholds(file, port, priority);
-		}
-	}
-}
-
 /* ---- the file ------------------------------------------------------------ */
-
-struct import_set *import_new(const struct profiles *profiles)
-{
-	struct import_set *set = rw_calloc(1, sizeof(*set));
-	set->arena = arena_new();
-	set->profiles = profiles;
-	return set;
-}
-
-void import_free(struct import_set *set)
-{
-	if (!set)
-		return;
-	for (size_t i = 0; i < set->n_devices; i++)
-		free(set->devices[i]->ports);
-	free(set->devices);
-	free(set->files);
-	arena_free(set->arena);
-	free(set);
-}
 
 /* sonic_parse - the caller frees; NULL and an error when it is no object. */
 static json_t *sonic_parse(const char *text, size_t n, const char *name, struct err_list *errors)
@@ -702,28 +224,70 @@ static json_t *sonic_parse(const char *text, size_t n, const char *name, struct 
 	return NULL;
 }
 
+/* sonic_has - is one of @tables there? */
+static bool sonic_has(const struct sonic_file *file, const char *const *tables)
+{
+	for (; *tables; tables++)
+		if (json_object_get(file->root, *tables))
+			return true;
+	return false;
+}
+
+static void config_read(struct sonic_file *file)
+{
+	struct import_set *set = file->set;
+	if (!device_read(file))
+		return;
+	rw_grow(set->files, set->n_files, set->cap_files);
+	set->files[set->n_files++] = arena_strdup(set->arena, file->name);
+	ports_read(file);
+	cables_read(file);
+	neighbours_read(file);
+	import_thresholds_read(file);
+}
+
+/* tables_read - by what there is: CONFIG_DB, APPL_DB, or both in one file. */
+static void tables_read(struct sonic_file *file)
+{
+	static const char *const configured[] = {"DEVICE_METADATA", "PORT", "PORT_QOS_MAP",
+		"BUFFER_PG", "DEVICE_NEIGHBOR", "CABLE_LENGTH", "MGMT_INTERFACE", NULL};
+	static const char *const in_force[] = {"BUFFER_PG_TABLE", NULL};
+	const bool has_force = sonic_has(file, in_force);
+	const bool has_config = sonic_has(file, configured);
+	const char *first = json_object_iter_key(json_object_iter((json_t *)file->root));
+	file->device = file->set->newest;
+	if (!has_config && !has_force && first) {
+		sonic_wrong(&(struct sonic_row){file, first, NULL, NULL},
+			"none of the tables that are read is here; expected a config_db.json or a "
+			"dump of CONFIG_DB, and behind it, where there is one, a dump of APPL_DB");
+		return;
+	}
+	if (has_config || !has_force)
+		config_read(file);
+	else if (!file->device)
+		sonic_wrong(&(struct sonic_row){file, in_force[0], NULL, NULL},
+			"this is APPL_DB, which does not name its device; give it behind the "
+			"config_db.json of its switch");
+	if (has_force && file->device && file->errors->n == file->n_before)
+		import_force_read(file);
+}
+
 int import_sonic(struct import_set *set, const char *text, size_t n, const char *file,
 	struct err_list *errors, struct err_list *warnings)
 {
 	json_t *root = sonic_parse(text, n, file, errors);
 	if (!root)
 		return -EINVAL;
+	json_t *tables = import_dump_tables(root);
 	struct sonic_file in = {.set = set,
-		.root = root,
+		.root = tables,
 		.text = text,
 		.name = file,
 		.errors = errors,
 		.warnings = warnings,
 		.n_before = errors->n};
-	if (device_read(&in)) {
-		rw_grow(set->files, set->n_files, set->cap_files);
-		set->files[set->n_files++] = arena_strdup(set->arena, file);
-		ports_read(&in);
-		cables_read(&in);
-		neighbours_read(&in);
-		lossless_read(&in);
-		thresholds_read(&in);
-	}
+	tables_read(&in);
+	json_decref(tables);
 	json_decref(root);
 	if (errors->n > in.n_before)
 		return -EINVAL;

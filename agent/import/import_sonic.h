@@ -8,9 +8,15 @@
  * (ECN), BUFFER_PG, BUFFER_PROFILE and BUFFER_POOL. "xoff" there is our headroom: bytes after XOFF;
  * dynamic_th n is alpha = 2^n.
  *
+ * A dump of CONFIG_DB (sonic-db-dump -n CONFIG_DB -y; also as it lies in a techsupport archive) is
+ * read like a config_db.json. With the dynamic buffer model the configuration has no buffer profile
+ * (NULL) for a lossless priority: a dump of APPL_DB behind the file of its switch has those in
+ * force, and they win.
+ *
  * Several files of one fabric make one configuration: a link that is in the files of both ends is
- * one link. A reference to a profile that is not in the file (the dynamic buffer model generates
- * some) gives a warning and no threshold. A malformed row is an error with its table, key and line.
+ * one link. What cannot be used gives a warning: a profile that is NULL or not in the file, a
+ * fixed threshold, cable lengths of ports without a neighbour. A malformed row is an error with its
+ * table, key and line.
  *
  * Everything lives in the set's arena; one thread.
  */
@@ -37,6 +43,10 @@ void import_free(struct import_set *set); /* NULL is fine */
  * printed. */
 int import_sonic(struct import_set *set, const char *text, size_t n, const char *file,
 	struct err_list *errors, struct err_list *warnings);
+
+/* import_finish - what of the files could not be used, when all are read: one warning for each kind
+ * and device. */
+void import_finish(const struct import_set *set, struct err_list *warnings);
 
 /* import_print - a configuration that `config check` accepts. */
 void import_print(struct import_set *set, FILE *out);

@@ -40,6 +40,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int rc = import_sonic(set, text, strlen(text), "fuzz", &errors, &warnings);
 	if ((rc < 0) != (errors.n > 0))
 		abort();
+	/* the same once more, as APPL_DB of its own device */
+	if (rc == 0)
+		import_sonic(set, text, strlen(text), "again", &errors, &warnings);
+	import_finish(set, &warnings);
 	if (rc == 0)
 		print_and_check(set);
 	import_free(set);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Rows of SONiC's databases, what its telemetry server makes of them (answers.tsv), and what they mean (samples.txt).
 
+Also the files of golden.import.{dynamic,dynamic_in_force,dump,appl_alone,other_database}, and the thresholds in their answers.
 The meaning is worked out here from the rows, by SONiC's rules and without any of our code:
 test_gnmi_profiles compares what the program reads with samples.txt; this file compares samples.txt
 with the rows. Shapes of rows: sonic-swss tests/test_buffer_dynamic.py 03f28600 (APPL_DB keys and fields),
@@ -295,8 +296,94 @@ def samples(db):
     return out.text()
 
 
-def main():
+# ---- `config import sonic` -----------------------------------------------------------------------
+
+# Ethernet8 is shut down: its priority group is not in APPL_DB.
+IMPORT_CONFIG = {
+    "DEVICE_METADATA": {"localhost": {"hostname": "leaf-01", "hwsku": "ACS-MSN4700", "type": "ToRRouter", "buffer_model": "dynamic"}},
+    "PORT": dict(PORTS, Ethernet16={"alias": "etp3", "speed": "400000", "mtu": "9100"}),
+    "PORT_QOS_MAP": {port: {"pfc_enable": "3,4"} for port in ("Ethernet0", "Ethernet8", "Ethernet16")},
+    "BUFFER_PG": {
+        "Ethernet0|3-4": {"profile": "NULL"}, "Ethernet8|3-4": {"profile": "NULL"}, "Ethernet16|3-4": {"profile": "pg_lossless_mine"}},
+    "BUFFER_PROFILE": {"ingress_lossy_profile": {"dynamic_th": "3", "pool": "ingress_lossy_pool", "size": "0"}},
+    "BUFFER_POOL": {"ingress_lossless_pool": {"type": "ingress", "mode": "dynamic"}},
+    "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet8": "5m", "Ethernet16": "300m"}},
+    "DEVICE_NEIGHBOR": {"Ethernet0": {"name": "spine-01", "port": "Ethernet4"}, "Ethernet16": {"name": "node-7", "port": "eth0"}},
+}
+IMPORT_APPL = {
+    "BUFFER_PG_TABLE": {
+        "Ethernet0:3-4": {"profile": "pg_lossless_400000_40m_profile"},
+        "Ethernet16:3-4": {"profile": "[BUFFER_PROFILE_TABLE:pg_lossless_mine]"},
+    },
+    "BUFFER_PROFILE_TABLE": {
+        "pg_lossless_400000_40m_profile": DYNAMIC["APPL_DB"]["BUFFER_PROFILE_TABLE"]["pg_lossless_400000_40m_profile"],
+        "pg_lossless_mine": {"static_th": "9216", "pool": "ingress_lossless_pool", "xon": "37888", "xoff": "677888", "size": "715776"},
+    },
+    "BUFFER_POOL_TABLE": DYNAMIC["APPL_DB"]["BUFFER_POOL_TABLE"],
+}
+
+
+def flat(tables, separator, dumped):
+    """As sonic-db-dump -y writes rows, or as the mock tables of sonic-utilities have them."""
+    rows = {table + separator + key: row for table, keys in tables.items() for key, row in keys.items()}
+    if dumped:
+        rows = {key: {"expireat": 0.0, "ttl": -0.001, "type": "hash", "value": row} for key, row in rows.items()}
+    return json.dumps(rows, indent=1) + "\n"
+
+
+IMPORTS = {
+    "dynamic": {"config_db.json": json.dumps(IMPORT_CONFIG, indent=1) + "\n"},
+    "dynamic_in_force": {
+        "config_db.json": json.dumps(IMPORT_CONFIG, indent=1) + "\n", "appl_db.json": flat(IMPORT_APPL, ":", False)},
+    "dump": {"CONFIG_DB.json": flat(IMPORT_CONFIG, "|", True), "APPL_DB.json": flat(IMPORT_APPL, ":", True)},
+    "appl_alone": {"appl_db.json": flat(IMPORT_APPL, ":", True)},
+    "other_database": {"counters_db.json": flat({"COUNTERS": {"oid:0x1": {"SAI_PORT_STAT_IF_IN_OCTETS": "1"}}}, ":", False)},
+}
+
+
+def import_wrong(name, files, answer):
+    """What an answer lacks of the thresholds that the rows give."""
+    if "appl_db.json" not in files and "APPL_DB.json" not in files or "config_db.json" not in files and "CONFIG_DB.json" not in files:
+        return []
+    wanted = []
+    for key, row in IMPORT_APPL["BUFFER_PG_TABLE"].items():
+        port, numbered = key.split(":")
+        profile = IMPORT_APPL["BUFFER_PROFILE_TABLE"][bare(row["profile"])]
+        for priority in numbers(numbered):
+            line = f'devices: "leaf-01", ports: "{port}", priority: {priority}'
+            if "dynamic_th" in profile:
+                line += f', alpha: {2 ** int(profile["dynamic_th"])}'
+            wanted.append(line + f', headroom: {profile["xoff"]}B, xon_level: {profile["xon"]}B')
+    pool = IMPORT_APPL["BUFFER_POOL_TABLE"]["ingress_lossless_pool"]["size"]
+    wanted.append(f", pool: {pool}B }}")
+    return [f"{name}: lacks {line}\n" for line in wanted if line not in answer]
+
+
+def imports(update):
     wrong = False
+    folder = os.path.join(GNMI, "..", "import")
+    for name, files in IMPORTS.items():
+        path = os.path.join(folder, name)
+        for file, text in dict(files, **{"files.txt": " ".join(files) + "\n"}).items():
+            if update:
+                os.makedirs(path, exist_ok=True)
+                with open(os.path.join(path, file), "w") as to:
+                    to.write(text)
+                continue
+            with open(os.path.join(path, file)) as have:
+                if have.read() != text:
+                    wrong = True
+                    print(f"{path}/{file} is not what the rows say")
+        if not update:
+            with open(os.path.join(path, "expected.txt")) as have:
+                lacks = import_wrong(name, files, have.read())
+            wrong |= bool(lacks)
+            sys.stdout.writelines(lacks)
+    return wrong
+
+
+def main():
+    wrong = imports("--update" in sys.argv)
     for name, db in CASES.items():
         for file, text in (("answers.tsv", answers(db)), ("samples.txt", samples(db))):
             path = os.path.join(GNMI, name, file)
