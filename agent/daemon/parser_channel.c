@@ -191,6 +191,11 @@ void parser_channel_drain(struct parser_channel *channel, mono_t until, bool (*e
 	}
 }
 
+size_t parser_channel_waiting(const struct parser_channel *channel)
+{
+	return channel->waiting;
+}
+
 uint64_t parser_channel_received(const struct parser_channel *channel)
 {
 	return channel->received;

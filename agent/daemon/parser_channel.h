@@ -46,6 +46,8 @@ void parser_channel_flush(struct parser_channel *channel, int ms);
  * Blocks. */
 void parser_channel_drain(struct parser_channel *channel, mono_t until, bool (*enough)(void *arg));
 
+/* Bytes that wait to be sent. */
+size_t parser_channel_waiting(const struct parser_channel *channel);
 /* Bytes taken in since the channel was made. */
 uint64_t parser_channel_received(const struct parser_channel *channel);
 

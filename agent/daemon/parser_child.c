@@ -54,6 +54,7 @@ struct parser_child {
 	const char **allow;
 	struct config_capture capture;
 	struct config_push push;
+	bool receiver; /* it accepts connections; its libraries have threads */
 	const char *user;
 	const struct collector *collector;
 	void *instance;
@@ -285,7 +286,7 @@ static void child_limits(void)
 }
 
 /* No descriptor that could be had, and no word to anybody but the agent. */
-static int child_close_descriptors(struct err *e)
+static int child_close_descriptors(const struct parser_child *child, struct err *e)
 {
 #ifndef PARSER_SANITIZED
 	/* standard output is /dev/null */
@@ -293,29 +294,34 @@ static int child_close_descriptors(struct err *e)
 	if (unused < 0 || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
 		return err_set(e, -errno, "standard error: %s", strerror(errno));
 	/* the first number that is free; poll() must still be asked about two */
-	child_limit(RLIMIT_NOFILE, (rlim_t)unused);
+	if (!child->receiver)
+		child_limit(RLIMIT_NOFILE, (rlim_t)unused);
 	child_limit(RLIMIT_FSIZE, 0);
 #endif
-	child_limit(RLIMIT_NPROC, 0);
+	if (!child->receiver)
+		child_limit(RLIMIT_NPROC, 0);
 	return 0;
 }
 
 /* Everything is open: from here on this process can read packets and write to its socket. */
 static int child_confine(struct parser_child *child, struct err *e)
 {
+	enum sandbox_kind kind = SANDBOX_PARSER;
+	if (child->receiver)
+		kind = SANDBOX_RECEIVER;
 	int rc = privilege_end(child->user, e);
 	if (rc == 0 && chdir("/") < 0)
 		rc = err_set(e, -errno, "chdir: %s", strerror(errno));
 	if (rc == 0)
 		rc = sandbox_self(e);
 	if (rc == 0)
-		rc = sandbox_files(SANDBOX_PARSER, NULL, e);
+		rc = sandbox_files(kind, NULL, e);
 	if (rc == 0)
-		rc = child_close_descriptors(e);
+		rc = child_close_descriptors(child, e);
 	/* after the change of user, which takes it away */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (rc == 0)
-		rc = sandbox_calls(SANDBOX_PARSER, NULL, e);
+		rc = sandbox_calls(kind, NULL, e);
 	return rc;
 }
 
@@ -328,6 +334,29 @@ static const char *child_get_text(struct bytes *in, struct arena *a)
 	if (!text)
 		return NULL;
 	return arena_strdup(a, text);
+}
+
+/* When it was written last, only the agent asks. */
+static const char *child_get_file(struct parser_child *child, struct bytes *in)
+{
+	const char *path = child_get_text(in, child->settled);
+	parser_get_u64(in);
+	parser_get_u64(in);
+	return path;
+}
+
+static void child_push_settings(struct parser_child *child, struct bytes *in)
+{
+	struct config_push *push = &child->push;
+	push->profile_dir = child_get_file(child, in);
+	push->grpc = child_get_text(in, child->settled);
+	push->http = child_get_text(in, child->settled);
+	push->cert = child_get_file(child, in);
+	push->key = child_get_file(child, in);
+	push->client_ca = child_get_file(child, in);
+	push->max_connections = bytes_be32(in);
+	push->max_message = parser_get_u64(in);
+	push->max_points_s = parser_get_u64(in);
 }
 
 static void child_settings(struct parser_child *child, struct bytes *in)
@@ -351,9 +380,13 @@ static void child_settings(struct parser_child *child, struct bytes *in)
 	child->user = child_get_text(in, a);
 	child->push.ipfix = child_get_text(in, a);
 	child->push.ring_bytes = parser_get_u64(in);
-	child->push.profile_dir = child_get_text(in, a);
-	if (child->push.ipfix)
+	child_push_settings(child, in);
+	child->receiver = child->push.grpc || child->push.http;
+	if (child->push.ipfix || child->receiver)
 		capture->push = &child->push;
+	if (capture->push)
+		entities_limit(
+			child->entities, &(struct entity_limits){.total = INTAKE_NAMES_PUSHED});
 	log_child = child;
 	if (child->collector)
 		log_set_writer(child_on_log);
@@ -421,6 +454,37 @@ static void child_map_objects(struct parser_child *child, struct bytes *in)
 	push->objects = objects;
 }
 
+/* Who may push: names and an address, beside those of the device itself. */
+static void child_map_sender(struct parser_child *child, struct bytes *in)
+{
+	struct arena *a = child->next;
+	struct config *config = child->building;
+	const char *name = arena_printf(a, "d%u", bytes_be32(in));
+	const size_t n = bytes_u8(in);
+	const char **names = arena_array(a, const char *, n + 1);
+	struct config_device *device = NULL;
+	for (size_t i = 0; i < n; i++)
+		names[i] = str_or(child_get_text(in, a), "");
+	for (size_t i = 0; i < config->n_devices && !device; i++)
+		if (str_eq(child->devices[i].name, name))
+			device = &child->devices[i];
+	if (!device) {
+		rw_grow(child->devices, config->n_devices, child->cap_devices);
+		device = &child->devices[config->n_devices++];
+		*device = (struct config_device){
+			.name = name, .push = arena_new_of(a, struct config_device_push)};
+	}
+	device->push->names = names;
+	device->push->n_names = n;
+	device->push->address = child_get_text(in, a);
+}
+
+static void child_map_senders(struct parser_child *child, struct bytes *in)
+{
+	while (child->next && bytes_left(in) > 0)
+		child_map_sender(child, in);
+}
+
 /* Ports have names in the agent alone. */
 static const char *child_port_name(void *arg, const char *device, uint32_t ifindex)
 {
@@ -438,6 +502,12 @@ static void child_failed(struct parser_child *child, int rc, const char *text)
 	child_end_soon(child);
 }
 
+static size_t child_backlog(void *arg)
+{
+	const struct parser_child *child = arg;
+	return parser_channel_waiting(child->channel);
+}
+
 static void child_open(struct parser_child *child)
 {
 	const struct sink sink = {.arg = child,
@@ -449,7 +519,8 @@ static void child_open(struct parser_child *child)
 		.entities = child->entities,
 		.config = child->config,
 		.sink = &sink,
-		.lookup = {child, child_port_name, NULL}};
+		.lookup = {child, child_port_name, NULL},
+		.backlog = {child, child_backlog}};
 	struct err e = {0};
 	int rc = -EINVAL;
 	if (child->collector)
@@ -508,6 +579,7 @@ static void child_on_message(void *arg, const uint8_t *data, size_t n)
 	case PARSER_MAP_ALLOW: child_map_allow(child, &in); break;
 	case PARSER_MAP_DEVICES: child_map_devices(child, &in); break;
 	case PARSER_MAP_OBJECTS: child_map_objects(child, &in); break;
+	case PARSER_MAP_SENDERS: child_map_senders(child, &in); break;
 	case PARSER_MAP_END: child_map_end(child); break;
 	case PARSER_STOP: child_end_soon(child); break;
 	default: break;

@@ -10,11 +10,13 @@
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
+#include "collectors/push/push_hub.h"
 #include "config/address.h"
 #include "db/model/metric.h"
 
 #define AHEAD_NS (5 * NS_PER_S) /* beside two intervals: what may be ahead of our clock */
 enum { INTAKE_PORT_MAX = 128 }; /* bytes of a port, the end included */
+#define NAME_FRESH_NS (30 * NS_PER_S)
 #define BEHIND_NS (24 * 3600 * NS_PER_S) /* older rows are of a clock that was set */
 
 struct intake_name { /* who is 0: not said */
@@ -23,6 +25,8 @@ struct intake_name { /* who is 0: not said */
 	uint32_t number, ifindex;
 	char *port; /* of what devices push; NULL = the device itself */
 	int priority;
+	uint32_t entity; /* of the same, as it was a while ago; ENTITY_NONE = look */
+	int64_t looked_ns; /* when that was */
 };
 
 struct parser_intake {
@@ -124,8 +128,9 @@ static int intake_port_names(struct parser_intake *intake, struct bytes *in)
 		name.number = bytes_be32(in);
 		const char *port = parser_get_text(in, buf);
 		name.priority = (int8_t)bytes_u8(in);
-		if (!bytes_ok(in) || id == 0 || id > INTAKE_NAMES || name.priority < PRIO_NONE ||
-			name.priority > 7 || (port && (!*port || strlen(port) >= INTAKE_PORT_MAX)))
+		if (!bytes_ok(in) || id == 0 || id > INTAKE_NAMES_PUSHED ||
+			name.priority < PRIO_NONE || name.priority > PRIO_MOST ||
+			(port && (!*port || strlen(port) >= INTAKE_PORT_MAX)))
 			return intake_wrong(intake, "a port that cannot be");
 		while (intake->n_names <= id) {
 			rw_grow(intake->names, intake->n_names, intake->cap_names);
@@ -172,12 +177,6 @@ static uint32_t intake_entity(const struct parser_intake *intake, uint32_t id, b
 	if (id >= intake->n_names || !intake->names[id].who)
 		return ENTITY_NONE;
 	const struct intake_name *name = &intake->names[id];
-	if (intake->o.pushed) {
-		device = intake->o.lookup.device(intake->o.lookup.arg, name->number);
-		if (!device)
-			return ENTITY_NONE;
-		return entities_intern(intake->o.entities, device, name->port, name->priority);
-	}
 	if (!intake_who(intake, name, host, &device, &port))
 		return ENTITY_NONE;
 	if (!port) {
@@ -193,7 +192,7 @@ static bool intake_scope_fits(const struct parser_intake *intake, const struct s
 {
 	const struct intake_name *name = &intake->names[sample->entity];
 	const bool device = metric_info(sample->metric)->scope == SCOPE_DEVICE;
-	return !intake->o.pushed || device == (name->port == NULL);
+	return device == (name->port == NULL);
 }
 
 /* ---- rows and samples ------------------------------------------------------ */
@@ -245,22 +244,95 @@ static bool intake_counted(const struct parser_intake *intake, uint32_t id)
 		lookup->counters(lookup->arg, intake->names[id].number);
 }
 
+/* ---- what is pushed ---------------------------------------------------------- */
+
+/* The entity of a port. It is looked up anew after a while without use: names that nothing is heard
+ * of are given up, and their numbers are given again. */
+static uint32_t intake_port_entity(
+	struct parser_intake *intake, struct intake_name *name, int64_t now_ns)
+{
+	const struct intake_lookup *lookup = &intake->o.lookup;
+	const int64_t age_ns = now_ns - name->looked_ns;
+	name->looked_ns = now_ns;
+	if (name->entity != ENTITY_NONE && age_ns >= 0 && age_ns < NAME_FRESH_NS)
+		return name->entity;
+	const char *device = lookup->device(lookup->arg, name->number);
+	name->entity = ENTITY_NONE;
+	if (device && lookup->counters(lookup->arg, name->number))
+		name->entity =
+			entities_intern(intake->o.entities, device, name->port, name->priority);
+	return name->entity;
+}
+
+/* Samples of one device. */
+static void intake_deliver(struct parser_intake *intake, uint32_t device, size_t n)
+{
+	const struct intake_lookup *lookup = &intake->o.lookup;
+	const char *name = lookup->device(lookup->arg, device);
+	if (n == 0)
+		return;
+	if (intake->o.hub && name && push_hub_deliver(intake->o.hub, name, intake->values, n))
+		return;
+	intake->sink.samples(intake->sink.arg, intake->values, n);
+}
+
+static bool intake_pushed_one(
+	struct parser_intake *intake, struct sample *sample, wall_t now, uint32_t *ret_device)
+{
+	uint32_t most = INTAKE_SAMPLES_PUSHED;
+	if (intake->o.samples_s > 0)
+		most = intake->o.samples_s;
+	if (!intake_room(intake, &intake->samples, most))
+		return false;
+	if (sample->entity >= intake->n_names || !intake->names[sample->entity].who ||
+		!intake_scope_fits(intake, sample) ||
+		!intake_time_fits(intake, sample->t_ns, now)) {
+		intake->said.refused++;
+		return false;
+	}
+	struct intake_name *name = &intake->names[sample->entity];
+	*ret_device = name->number;
+	sample->entity = intake_port_entity(intake, name, now.ns);
+	intake->said.refused += sample->entity == ENTITY_NONE;
+	return sample->entity != ENTITY_NONE;
+}
+
+static int intake_pushed(struct parser_intake *intake, struct bytes *in, wall_t now)
+{
+	uint32_t device = 0, next = 0;
+	size_t n = 0;
+	while (bytes_left(in) > 0) {
+		struct sample s;
+		if (!parser_get_sample(in, true, &s))
+			return intake_wrong(intake, "a sample that cannot be");
+		if (!intake_pushed_one(intake, &s, now, &next))
+			continue;
+		if (n == rw_countof(intake->values) || (n > 0 && next != device)) {
+			intake_deliver(intake, device, n);
+			n = 0;
+		}
+		device = next;
+		intake->values[n++] = s;
+	}
+	intake_deliver(intake, device, n);
+	return PARSER_SAMPLES;
+}
+
 static int intake_samples(struct parser_intake *intake, struct bytes *in, wall_t now)
 {
 	size_t n = 0;
-	uint32_t most = INTAKE_SAMPLES;
-	if (intake->o.pushed)
-		most = INTAKE_SAMPLES_PUSHED;
 	if (intake->o.one_port)
 		return intake_wrong(intake, "samples, from a capture of packets");
+	if (intake->o.pushed)
+		return intake_pushed(intake, in, now);
 	while (bytes_left(in) > 0) {
 		struct sample *s = &intake->values[n];
 		bool known;
-		if (!parser_get_sample(in, intake->o.pushed, s))
+		if (!parser_get_sample(in, false, s))
 			return intake_wrong(intake, "a sample that cannot be");
-		if (!intake_room(intake, &intake->samples, most))
+		if (!intake_room(intake, &intake->samples, INTAKE_SAMPLES))
 			continue;
-		if (!intake_counted(intake, s->entity) || !intake_scope_fits(intake, s)) {
+		if (!intake_counted(intake, s->entity)) {
 			intake->said.refused++;
 			continue;
 		}
@@ -365,7 +437,8 @@ static int intake_target(struct parser_intake *intake, struct bytes *in, wall_t 
 
 static bool intake_key_fits(const char *key)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_.:-";
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
 	const size_t n = strlen(key);
 	return n > 0 && n < PARSER_KEY_MAX && strspn(key, letters) == n;
 }

@@ -39,6 +39,7 @@ enum {
 	INTAKE_EVENTS = 32,
 	INTAKE_LOGS = 20,
 	INTAKE_NAMES = 65536, /* in all */
+	INTAKE_NAMES_PUSHED = 1 << 20,
 };
 
 enum intake_who { INTAKE_DEVICE = 1, INTAKE_AGENT }; /* of NAMES and EVENT */
@@ -59,6 +60,10 @@ struct intake_options {
 	bool one_port;
 	/* A receiver of what devices push: it names ports, by the devices' own names for them. */
 	bool pushed;
+	/* Samples of what is pushed go here first (collectors/push/push_hub.h), device by device.
+	 */
+	struct push_hub *hub;
+	uint32_t samples_s; /* of what is pushed; 0 = INTAKE_SAMPLES_PUSHED */
 	const char *device, *port; /* lent, as the next */
 	const char *event_device, *event_port; /* as the configuration says; NULL: it does not */
 	struct intake_lookup lookup;
@@ -70,6 +75,7 @@ struct intake_figure {
 	double value;
 };
 
+struct push_hub;
 struct parser_intake;
 struct parser_intake *parser_intake_new(const struct intake_options *options);
 void parser_intake_free(struct parser_intake *intake); /* NULL is fine */

@@ -11,12 +11,16 @@
 #include "collectors/packet/sflow_agents.h"
 #include "config/address.h"
 #include "config/config.h"
+#include "config/fabric.h"
 
-#define RECORD_MAX (4 * (PARSER_TEXT_MAX + 3) + 8) /* bytes of one device on the wire */
+enum { SENDER_NAMES_MAX = 8 }; /* of one device, beside its own */
+/* bytes of one device on the wire, at most */
+#define RECORD_MAX ((SENDER_NAMES_MAX + 2) * (PARSER_TEXT_MAX + 3) + 8)
 
 struct map_device { /* by number */
 	char *name;
-	const struct config_device *device; /* NULL: no longer configured */
+	const struct config_device *device; /* NULL: no longer configured, or a host */
+	bool host; /* of the configured links */
 };
 
 struct parser_map {
@@ -47,6 +51,22 @@ static uint32_t map_number(struct parser_map *map, size_t guess, const char *nam
 	return (uint32_t)(map->n - 1);
 }
 
+/* Hosts at the other end of links push, too: their NICs. */
+static void map_hosts(struct parser_map *map, const struct config *config)
+{
+	const struct fabric *fabric = config->fabric;
+	for (size_t i = 0; fabric && i < fabric->n_devices; i++) {
+		const struct fabric_device *device = fabric->devices[i];
+		for (size_t k = 0; k < device->n_ports; k++) {
+			const char *host = device->ports[k]->host;
+			if (!host)
+				continue;
+			const uint32_t number = map_number(map, map->n, host);
+			map->v[number].host = !map->v[number].device;
+		}
+	}
+}
+
 void parser_map_update(
 	struct parser_map *map, const struct config *config, const struct config_capture *capture)
 {
@@ -57,8 +77,10 @@ void parser_map_update(
 	if (capture->interface)
 		return;
 	map->agents = sflow_agents_new(config, capture, &map->lookup);
-	for (size_t i = 0; i < map->n; i++)
+	for (size_t i = 0; i < map->n; i++) {
 		map->v[i].device = NULL;
+		map->v[i].host = false;
+	}
 	map->n_numbers = 0;
 	for (size_t i = 0; i < config->n_devices; i++) {
 		const uint32_t number = map_number(map, i, config->devices[i].name);
@@ -66,6 +88,8 @@ void parser_map_update(
 		map->numbers[map->n_numbers++] = number;
 		map->v[number].device = &config->devices[i];
 	}
+	if (capture->push)
+		map_hosts(map, config);
 }
 
 void parser_map_changed(struct parser_map *map)
@@ -130,6 +154,29 @@ static void map_put_device(
 	parser_put_u8(out, device_has_counters(device));
 }
 
+/* What a sender calls itself, and where it sends from. */
+static void map_put_sender(const struct parser_map *map, uint32_t number, struct parser_out *out)
+{
+	const struct map_device *of = &map->v[number];
+	const struct config_device_push *push = NULL;
+	const char *address = NULL;
+	size_t n = 0;
+	if (of->device)
+		push = of->device->push;
+	if (push) {
+		n = push->n_names;
+		address = push->address;
+	}
+	if (n > SENDER_NAMES_MAX)
+		n = SENDER_NAMES_MAX;
+	parser_put_u32(out, number);
+	parser_put_u8(out, (uint8_t)(n + 1));
+	parser_put_text(out, of->name);
+	for (size_t i = 0; i < n; i++)
+		parser_put_text(out, push->names[i]);
+	parser_put_text(out, address);
+}
+
 struct map_pass { /* over all messages: to hash them, or to send them */
 	parser_map_send_fn *send; /* NULL: only the hash */
 	void *arg;
@@ -190,6 +237,15 @@ static void map_pass(const struct parser_map *map, struct map_pass *pass)
 	pass_end_message(pass);
 	for (size_t i = 0; map->agents && capture->push && i < map->n_numbers; i++)
 		map_pass_objects(pass, (uint32_t)i, map->config->devices[i].push);
+	parser_out_begin(&pass->out, PARSER_MAP_SENDERS);
+	for (size_t i = 0; capture->push && i < map->n; i++) {
+		const struct map_device *of = &map->v[i];
+		if (!of->host && !(of->device && of->device->push))
+			continue;
+		map_put_sender(map, (uint32_t)i, &pass->out);
+		pass_next(pass, PARSER_MAP_SENDERS);
+	}
+	pass_end_message(pass);
 	pass_short(pass, PARSER_MAP_END);
 }
 
@@ -219,7 +275,10 @@ static const struct config_device *map_device(const struct parser_map *map, uint
 
 static const char *map_device_name(void *arg, uint32_t number)
 {
-	const struct config_device *device = map_device(arg, number);
+	const struct parser_map *map = arg;
+	const struct config_device *device = map_device(map, number);
+	if (!device && number < map->n && map->v[number].host)
+		return map->v[number].name;
 	if (!device)
 		return NULL;
 	return device->name;
@@ -239,7 +298,7 @@ static bool map_counters(void *arg, uint32_t number)
 	const struct parser_map *map = arg;
 	const struct config_device *device = map_device(map, number);
 	if (map->capture->push)
-		return device && device->push;
+		return (device && device->push) || (number < map->n && map->v[number].host);
 	return device && device_has_counters(device);
 }
 

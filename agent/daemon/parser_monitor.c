@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "agent/base/arena.h"
@@ -28,7 +29,8 @@
 #define SETTLED_NS (60 * NS_PER_S) /* a run that long begins the pauses anew */
 #define CRASHES_TOLD 3 /* in a row: the traffic itself is suspected */
 #define QUEUE_MAX ((size_t)8 << 20)
-#define BYTES_PER_SECOND ((uint64_t)16 << 20) /* then it has to wait for the next second */
+#define BYTES_PER_SECOND ((uint64_t)16 << 20)
+#define BYTES_PER_SAMPLE 32 /* and what names cost */
 #define REAP_MS 200
 enum { STOP_SILENT_S = 3 }; /* who was silent that long is not asked for its interval */
 
@@ -39,6 +41,7 @@ struct parser_monitor {
 	struct entities *entities;
 	struct sink sink;
 	const struct collector *row;
+	struct push_hub *hub;
 	struct arena *texts;
 	const char *user;
 	struct config_capture capture; /* texts in .texts; without .allow */
@@ -83,7 +86,7 @@ int parser_monitor_pid(const void *instance)
 
 /* These say how it is now; all others count up, also over the end of a process. */
 static const char *const gauges[] = {
-	"interface_frames", "agents", "unmapped_agents", "unmapped_ports"};
+	"interface_frames", "agents", "unmapped_agents", "unmapped_ports", "connections", "series"};
 
 static bool figure_counts(const char *key)
 {
@@ -325,6 +328,15 @@ static void monitor_on_target(struct parser_monitor *monitor)
 		monitor->sink.target(monitor->sink.arg, target);
 }
 
+/* Then it has to wait for the next second. */
+static uint64_t monitor_bytes_s(const struct parser_monitor *monitor)
+{
+	const struct config_push *push = monitor->capture.push;
+	if (!push)
+		return BYTES_PER_SECOND;
+	return BYTES_PER_SECOND + push->max_points_s * BYTES_PER_SAMPLE;
+}
+
 static void monitor_on_message(void *arg, const uint8_t *data, size_t n)
 {
 	struct parser_monitor *m = arg;
@@ -339,13 +351,24 @@ static void monitor_on_message(void *arg, const uint8_t *data, size_t n)
 	m->bye |= kind == PARSER_BYE;
 	if (kind == PARSER_TARGET)
 		monitor_on_target(m);
-	if (parser_channel_received(m->channel) - m->received > BYTES_PER_SECOND) {
+	if (parser_channel_received(m->channel) - m->received > monitor_bytes_s(m)) {
 		m->held = true;
 		parser_channel_hold(m->channel, true);
 	}
 }
 
 /* ---- its start ------------------------------------------------------------------- */
+
+/* A file that was replaced is read by a new process. */
+static void monitor_put_file(struct parser_out *out, const char *path)
+{
+	struct stat st = {0};
+	if (path && stat(path, &st) < 0)
+		st = (struct stat){0};
+	parser_put_text(out, path);
+	parser_put_u64(out, (uint64_t)st.st_mtim.tv_sec);
+	parser_put_u64(out, (uint64_t)st.st_mtim.tv_nsec);
+}
 
 static void monitor_settings(const struct parser_monitor *monitor,
 	const struct config_capture *capture, struct parser_out *out)
@@ -368,13 +391,30 @@ static void monitor_settings(const struct parser_monitor *monitor,
 		push = &none;
 	parser_put_text(out, push->ipfix);
 	parser_put_u64(out, push->ring_bytes);
-	parser_put_text(out, push->profile_dir);
+	monitor_put_file(out, push->profile_dir);
+	parser_put_text(out, push->grpc);
+	parser_put_text(out, push->http);
+	monitor_put_file(out, push->cert);
+	monitor_put_file(out, push->key);
+	monitor_put_file(out, push->client_ca);
+	parser_put_u32(out, push->max_connections);
+	parser_put_u64(out, push->max_message);
+	parser_put_u64(out, push->max_points_s);
 }
 
 static bool monitor_send(void *arg, const struct parser_out *out)
 {
 	struct parser_monitor *m = arg;
 	return parser_channel_send(m->channel, out);
+}
+
+/* IPFIX has a bound of its own: datagrams that nobody reads are lost. */
+static uint32_t monitor_samples_s(const struct parser_monitor *monitor)
+{
+	const struct config_push *push = monitor->capture.push;
+	if (!push || push->max_points_s > UINT32_MAX)
+		return 0;
+	return (uint32_t)push->max_points_s;
 }
 
 static struct parser_intake *monitor_intake(struct parser_monitor *monitor)
@@ -391,7 +431,9 @@ static struct parser_intake *monitor_intake(struct parser_monitor *monitor)
 		.event_device = capture->device,
 		.event_port = capture->port,
 		.lookup = parser_map_lookup(monitor->map),
-		.interval_ns = capture->interval_ns};
+		.interval_ns = capture->interval_ns,
+		.hub = monitor->hub,
+		.samples_s = monitor_samples_s(monitor)};
 	return parser_intake_new(&options);
 }
 
@@ -481,6 +523,11 @@ static void monitor_take_push(struct parser_monitor *monitor, const struct confi
 	*own = *push;
 	own->ipfix = monitor_copy(monitor->texts, push->ipfix);
 	own->profile_dir = monitor_copy(monitor->texts, push->profile_dir);
+	own->grpc = monitor_copy(monitor->texts, push->grpc);
+	own->http = monitor_copy(monitor->texts, push->http);
+	own->cert = monitor_copy(monitor->texts, push->cert);
+	own->key = monitor_copy(monitor->texts, push->key);
+	own->client_ca = monitor_copy(monitor->texts, push->client_ca);
 	monitor->capture.push = own;
 }
 
@@ -526,6 +573,7 @@ static int monitor_open(
 	m->entities = env->entities;
 	m->sink = *env->sink;
 	m->row = env->row;
+	m->hub = env->hub;
 	m->texts = arena_new();
 	m->user = monitor_copy(m->texts, env->config->user);
 	m->retry_ns = RETRY_MIN;

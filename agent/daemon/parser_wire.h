@@ -2,7 +2,8 @@
  * parser_wire - the messages between the agent and a process that reads packets for it: one
  * datagram each (AF_UNIX, SOCK_SEQPACKET), a kind and fields of fixed layout in network byte order.
  *
- *      agent -> parser   SETTINGS, then MAP_BEGIN MAP_ALLOW* MAP_DEVICES* MAP_OBJECTS* MAP_END
+ *      agent -> parser   SETTINGS, then MAP_BEGIN MAP_ALLOW* MAP_DEVICES* MAP_OBJECTS* MAP_SENDERS*
+ *                        MAP_END
  *                        (again whenever it changed), PIN, STOP
  *      parser -> agent   TARGET FIGURES NAMES PORT_NAMES FLOWS SAMPLES EVENT LOG BURST, FAILED, BYE
  *
@@ -23,7 +24,7 @@
 
 enum { PARSER_MESSAGE_MAX = 60000 }; /* bytes */
 enum { PARSER_TEXT_MAX = 1024 }; /* bytes of one text, the end included */
-enum { PARSER_KEY_MAX = 64, PARSER_FIGURES_MAX = 160 };
+enum { PARSER_KEY_MAX = 96, PARSER_FIGURES_MAX = 160 };
 
 enum parser_kind {
 	PARSER_SETTINGS = 1,
@@ -33,6 +34,7 @@ enum parser_kind {
 	PARSER_MAP_END,
 	PARSER_STOP,
 	PARSER_MAP_OBJECTS,
+	PARSER_MAP_SENDERS,
 	PARSER_PIN,
 	PARSER_TARGET = 32,
 	PARSER_FIGURES,

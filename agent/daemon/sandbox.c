@@ -14,7 +14,7 @@
 
 const char *sandbox_kind_name(enum sandbox_kind kind)
 {
-	static const char *const names[SANDBOX_KINDS] = {"agent", "web", "parser"};
+	static const char *const names[SANDBOX_KINDS] = {"agent", "web", "parser", "receiver"};
 	return names[kind];
 }
 

@@ -8,7 +8,7 @@
  *            kernel without Landlock leaves this wall out; the log says so once
  *   calls    seccomp: the system calls of the table in sandbox_calls.c, nothing else
  *
- * Three kinds of process exist:
+ * Four kinds of process exist:
  *
  *   AGENT    polls, stores, judges, and starts the other two. A call that the table lacks fails as
  *            on a kernel that does not know it (ENOSYS): libraries are written for that, so the
@@ -16,6 +16,7 @@
  *   WEB      answers HTTP from the database. The same, without programs and without new sockets
  *   PARSER   reads packets of others from descriptors that it has already. No file, no socket, no
  *            program. A call that the table lacks ends the process; its parent sees SIGSYS
+ *   RECEIVER takes connections of others on sockets that listen already. As PARSER, with threads
  *
  * A right to files is bound to what is there when the wall is closed: a file system that is mounted
  * later over a directory is outside.
@@ -34,7 +35,7 @@
 
 struct err;
 
-enum sandbox_kind { SANDBOX_AGENT, SANDBOX_WEB, SANDBOX_PARSER, SANDBOX_KINDS };
+enum sandbox_kind { SANDBOX_AGENT, SANDBOX_WEB, SANDBOX_PARSER, SANDBOX_RECEIVER, SANDBOX_KINDS };
 
 enum sandbox_use {
 	SANDBOX_READ, /* files, directories, and programs to run */

@@ -32,7 +32,8 @@
 #define A (1U << SANDBOX_AGENT)
 #define W (1U << SANDBOX_WEB)
 #define P (1U << SANDBOX_PARSER)
-#define ALL (A | W | P)
+#define R (1U << SANDBOX_RECEIVER)
+#define ALL (A | W | P | R)
 #define NAME_MAX_BYTES 32
 
 struct calls_group {
@@ -76,27 +77,28 @@ static const struct calls_group groups[] = {
 		"fsync fdatasync sync_file_range ftruncate fallocate fadvise64 flock sendfile "
 		"sendfile64 "
 		"copy_file_range memfd_create msync",
-		A | W, P},
+		A | W, P | R},
 	{"timers", "timerfd_create timerfd_settime timerfd_gettime setitimer getitimer alarm",
-		A | W, P},
+		A | W, P | R},
 	{"signals as data", "rt_sigtimedwait signalfd signalfd4 tgkill tkill", A | W},
 	{"files, as far as Landlock and the user let it",
 		"open openat openat2 stat stat64 lstat lstat64 newfstatat fstatat64 statx access "
 		"faccessat faccessat2 readlink readlinkat getdents getdents64 getcwd statfs "
 		"fstatfs "
 		"fstatfs64 umask getxattr lgetxattr fgetxattr",
-		A | W, P},
+		A | W, P | R},
 	{"changes of files, as far as Landlock and the user let it",
 		"unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir link linkat chmod "
 		"fchmod fchmodat fchmodat2 chown fchown fchownat utimensat truncate creat symlink "
 		"symlinkat",
-		A | W, P},
+		A | W, P | R},
 	{"sockets", "socketpair bind listen accept accept4 connect setsockopt", A | W},
+	{"connections to sockets that listen", "socketpair accept accept4 setsockopt", R},
 	{"limits and scheduling",
 		"prlimit64 setrlimit getpriority setpriority sched_getparam sched_getscheduler "
 		"sched_get_priority_max sched_get_priority_min getgroups getpgrp getpgid getsid "
 		"capget get_mempolicy",
-		A | W, P},
+		A | W, P | R},
 	{"a further wall",
 		"seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self", A | W},
 	{"programs: the web server, the packet parser, alert commands",
@@ -105,6 +107,7 @@ static const struct calls_group groups[] = {
 		A},
 
 	{"what a library tries, and goes on without", "socket clone prctl clone3 setsockopt", 0, P},
+	{"what a library tries, and goes on without", "socket bind listen connect", 0, R},
 };
 
 /* A call that is allowed when (argument & mask) == value. */
@@ -123,6 +126,7 @@ struct calls_rule {
 
 static const struct calls_rule rules[] = {
 	{"clone", 0, NEW_NAMESPACES, 0, A | W, "threads and children, in the same namespaces"},
+	{"clone", 0, NEW_NAMESPACES | CLONE_THREAD, CLONE_THREAD, R, "threads alone"},
 	/* memory is writable or code, never both and never one after the other */
 	{"mmap", 2, PROT_EXEC, 0, ALL, "memory without code"},
 	{"mmap2", 2, PROT_EXEC, 0, ALL, "memory without code"},
@@ -136,7 +140,7 @@ static const struct calls_rule rules[] = {
 	{"socket", 0, WORD, AF_NETLINK, A | W, "netlink: lists of interfaces and addresses"},
 	{"socket", 0, WORD, AF_PACKET, A, "captures; the kernel asks for CAP_NET_RAW too"},
 
-	{"ioctl", 1, WORD, FIONBIO, A | W, "descriptor: does not block"},
+	{"ioctl", 1, WORD, FIONBIO, A | W | R, "descriptor: does not block"},
 	{"ioctl", 1, WORD, FIONREAD, ALL, "descriptor: bytes that wait"},
 	{"ioctl", 1, WORD, FIOCLEX, A | W, "descriptor: closed in programs"},
 	{"ioctl", 1, WORD, FIONCLEX, A | W, "descriptor: open in programs"},
@@ -155,8 +159,8 @@ static const struct calls_rule rules[] = {
 	{"ioctl", 1, WORD, SIOCGIFHWADDR, A, "interface: hardware address"},
 	{"ioctl", 1, WORD, SIOCETHTOOL, A, "interface: offloads, time stamps"},
 
-	{"prctl", 0, WORD, PR_SET_NAME, A | W, "name of a thread"},
-	{"prctl", 0, WORD, PR_GET_NAME, A | W, "name of a thread"},
+	{"prctl", 0, WORD, PR_SET_NAME, A | W | R, "name of a thread"},
+	{"prctl", 0, WORD, PR_GET_NAME, A | W | R, "name of a thread"},
 	{"prctl", 0, WORD, PR_SET_PDEATHSIG, A | W, "ends with its parent"},
 	{"prctl", 0, WORD, PR_SET_DUMPABLE, A | W, "the first wall"},
 	{"prctl", 0, WORD, PR_GET_DUMPABLE, A | W, "the first wall"},
@@ -209,7 +213,7 @@ static uint32_t calls_default(enum sandbox_kind kind, enum sandbox_refusal refus
 {
 	if (refusal == SANDBOX_NAME_AND_END)
 		return SCMP_ACT_TRAP;
-	if (kind == SANDBOX_PARSER)
+	if (kind == SANDBOX_PARSER || kind == SANDBOX_RECEIVER)
 		return SCMP_ACT_KILL_PROCESS;
 	return SCMP_ACT_ERRNO(ENOSYS);
 }
@@ -346,7 +350,9 @@ static void calls_print_row(
 
 void sandbox_calls_print(FILE *out)
 {
-	fputs("| purpose | agent | web | parser | system calls |\n|---|---|---|---|---|\n", out);
+	fputs("| purpose | agent | web | parser | receiver | system calls |\n"
+	      "|---|---|---|---|---|---|\n",
+		out);
 	for (size_t k = 0; k < rw_countof(groups); k++)
 		calls_print_row(
 			out, groups[k].purpose, groups[k].calls, groups[k].kinds, groups[k].soft);

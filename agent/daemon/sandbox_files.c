@@ -103,6 +103,12 @@ static void files_say_none(int error)
 		"agent may open is limited by its user and the unit only");
 }
 
+/* What reads bytes of strangers opens no file at all. */
+static bool sandbox_has_no_files(enum sandbox_kind kind)
+{
+	return kind == SANDBOX_PARSER || kind == SANDBOX_RECEIVER;
+}
+
 static struct files_ruleset files_handled(enum sandbox_kind kind, int abi)
 {
 	struct files_ruleset set = {.fs = READS | EDITS | MAKES | OTHERS | RIGHT_IOCTL_DEV};
@@ -112,7 +118,7 @@ static struct files_ruleset files_handled(enum sandbox_kind kind, int abi)
 		set.fs &= ~RIGHT_TRUNCATE;
 	if (abi < 5)
 		set.fs &= ~RIGHT_IOCTL_DEV;
-	if (abi >= 4 && kind == SANDBOX_PARSER)
+	if (abi >= 4 && sandbox_has_no_files(kind))
 		set.net = NET_BIND_TCP | NET_CONNECT_TCP;
 	if (abi >= 6)
 		set.scoped = SCOPE_SIGNAL;
@@ -153,11 +159,11 @@ static int files_allow_all(enum sandbox_kind kind, int ruleset, uint64_t handled
 	const struct sandbox_paths *paths, struct err *e)
 {
 	int rc = 0;
-	if (kind == SANDBOX_PARSER && !RW_SANITIZED)
+	if (sandbox_has_no_files(kind) && !RW_SANITIZED)
 		return 0;
 	for (size_t k = 0; k < rw_countof(system_paths) && rc == 0; k++)
 		rc = files_allow(ruleset, handled, &system_paths[k], e);
-	if (!paths || kind == SANDBOX_PARSER)
+	if (!paths || sandbox_has_no_files(kind))
 		return rc;
 	for (size_t k = 0; k < paths->n && rc == 0; k++)
 		rc = files_allow(ruleset, handled, &paths->v[k], e);

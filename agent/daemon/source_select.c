@@ -11,7 +11,7 @@
 #define GRACE_INTERVALS 3
 #define INTERVAL_UNKNOWN_NS (10 * NS_PER_S)
 
-enum side { SIDE_PLAIN, SIDE_PREFERRED, SIDES };
+enum side { SIDE_PLAIN, SIDE_PREFERRED, SIDE_PUSHED, SIDES };
 
 struct device_sides;
 struct side_sink {
@@ -71,14 +71,25 @@ uint64_t source_choice_left(const struct source_choice *choice)
 
 /* ---- samples ------------------------------------------------------------- */
 
-/* Does this series come from the other protocol at the moment? */
-static bool other_has(const struct side_sink *sink, const struct sample *sample)
+/* The larger the better: what is pushed, then the preferred protocol, unless the profile leaves the
+ * metric to the plain one. */
+static int side_rank(const struct device_sides *sides, enum side side, unsigned metric)
 {
-	const struct side_sink *other = &sink->of->side[1 - sink->side];
-	enum side better = SIDE_PREFERRED;
-	if (sink->of->prefers_plain[sample->metric])
-		better = SIDE_PLAIN;
-	if (sink->side == better || !other->asked)
+	if (side == SIDE_PUSHED)
+		return 3;
+	if (side == SIDE_PREFERRED)
+		return 1;
+	if (sides->prefers_plain[metric])
+		return 2;
+	return 0;
+}
+
+/* Does this series come from @other at the moment? */
+static bool other_has(
+	const struct side_sink *sink, const struct side_sink *other, const struct sample *sample)
+{
+	const int rank = side_rank(sink->of, sink->side, sample->metric);
+	if (!other->asked || side_rank(sink->of, other->side, sample->metric) < rank)
 		return false;
 	/* earlier than it went down: the clock was set back, and nobody waits for it to come round
 	 */
@@ -91,18 +102,36 @@ static bool other_has(const struct side_sink *sink, const struct sample *sample)
 	return map_get(other->gave, (uint64_t)sample->entity << 16 | sample->metric, &at);
 }
 
+static bool others_have(const struct side_sink *sink, const struct sample *sample)
+{
+	for (int k = 0; k < SIDES; k++) {
+		const struct side_sink *other = &sink->of->side[k];
+		if (other != sink && other_has(sink, other, sample))
+			return true;
+	}
+	return false;
+}
+
+static bool others_asked(const struct side_sink *sink)
+{
+	for (int k = 0; k < SIDES; k++)
+		if (&sink->of->side[k] != sink && sink->of->side[k].asked)
+			return true;
+	return false;
+}
+
 static void source_select_on_samples(void *arg, const struct sample *samples, size_t n)
 {
 	struct side_sink *s = arg;
 	struct source_choice *c = s->of->choice;
 	size_t from = 0;
-	if (!s->of->side[1 - s->side].asked) { /* the device has one protocol only */
+	if (!others_asked(s)) { /* the device has one protocol only */
 		c->to.samples(c->to.arg, samples, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
 		map_put(s->gave, (uint64_t)samples[i].entity << 16 | samples[i].metric, 1);
-		if (!other_has(s, &samples[i]))
+		if (!others_have(s, &samples[i]))
 			continue;
 		c->left++;
 		if (i > from)
@@ -208,6 +237,8 @@ static struct side_sink *side_of(
 	enum side side = SIDE_PLAIN;
 	if (role == COLLECTS_DEVICE_PREFERRED)
 		side = SIDE_PREFERRED;
+	else if (role == COLLECTS_DEVICE_PUSHED)
+		side = SIDE_PUSHED;
 	return &source_select_sides_of(choice, device)->side[side];
 }
 

@@ -1,6 +1,7 @@
 /*
- * source_choice - where a device is asked over two protocols, each series comes from one of them:
- * the better one, and while that is silent the other. The better one is COLLECTS_DEVICE_PREFERRED
+ * source_choice - where a device is asked over two protocols, or asked and pushing by itself, each
+ * series comes from one of them: the better one, and while that is silent the other. What is pushed
+ * is better than what is asked. The better one is COLLECTS_DEVICE_PREFERRED
  * (gNMI), except for metrics that the profile leaves to the other ("prefer_snmp"). A series changes
  * its source only when the better one gives it for the first time, when its target has been down
  * for three of its intervals, and when it is back: each change costs the pipeline a rate. Devices

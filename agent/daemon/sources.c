@@ -11,6 +11,7 @@
 #include "agent/daemon/health.h"
 #include "agent/daemon/parser_monitor.h"
 #include "agent/daemon/source_select.h"
+#include "collectors/push/push_hub.h"
 #include "collectors/target/collector.h"
 #include "db/store/store.h"
 
@@ -33,6 +34,7 @@ struct sources {
 	const struct sink *sink;
 	const struct config *config; /* the one applied last */
 	struct source_choice *choice;
+	struct push_hub *hub;
 	struct source **v;
 	size_t n, cap;
 };
@@ -130,7 +132,8 @@ static void source_open(
 		.config = sources->config,
 		.sink = source_sink(sources, source),
 		.lookup = {sources, source_port_name, source_peer},
-		.row = source->collector};
+		.row = source->collector,
+		.hub = sources->hub};
 	struct err e = {0};
 	const int rc = source_run(source)->open(&env, place->config, &source->instance, &e);
 	if (rc == 0) {
@@ -302,7 +305,8 @@ bool sources_lldp_pending(const struct sources *sources, const char *device)
 {
 	for (size_t k = 0; k < sources->n; k++) {
 		const struct source *s = sources->v[k];
-		if (s->collector->role == COLLECTS_PACKETS || !str_eq(s->name, device))
+		if (s->collector->role == COLLECTS_PACKETS ||
+			s->collector->role == COLLECTS_DEVICE_PUSHED || !str_eq(s->name, device))
 			continue;
 		if (s->instance && source_state(s)->state != TARGET_BACKOFF)
 			return true;
@@ -348,6 +352,7 @@ struct sources *sources_new(
 	sources->store = store;
 	sources->sink = sink;
 	sources->choice = source_choice_new(sink, source_prefers_plain, sources);
+	sources->hub = push_hub_new();
 	return sources;
 }
 
@@ -362,5 +367,6 @@ void sources_free(struct sources *sources)
 		source_free(sources->v[k]);
 	free(sources->v);
 	source_choice_free(sources->choice);
+	push_hub_free(sources->hub);
 	free(sources);
 }

@@ -215,7 +215,8 @@ static int push_place_port(const char *text, size_t n, struct push_place *ret)
 		return -EINVAL;
 	memcpy(ret->port, text, n);
 	ret->port[n] = '\0';
-	if (!text_is_clean(ret->port))
+	/* the name of a buffer pool here */
+	if (!text_is_clean(ret->port) || strncmp(ret->port, "pool:", 5) == 0)
 		return -EINVAL;
 	return 0;
 }

@@ -89,6 +89,7 @@ void target_poll_quantiles(const struct target *target, double *ret_p50, double 
 struct config;
 struct err;
 struct loop;
+struct push_hub;
 
 enum collector_role {
 	COLLECTS_PACKETS, /* of a link: it is no protocol of a device */
@@ -96,6 +97,7 @@ enum collector_role {
 	 * preferred one, unless that one's prefers_other() leaves it to the other. */
 	COLLECTS_DEVICE,
 	COLLECTS_DEVICE_PREFERRED,
+	COLLECTS_DEVICE_PUSHED, /* what it sends by itself wins over both */
 };
 
 /* What the collectors of a device have learned of it, for those that hear of it by other means.
@@ -106,6 +108,13 @@ struct collector_lookup {
 	const char *(*peer)(void *arg, const char *device); /* "192.0.2.1:161" */
 };
 
+/* How many bytes of what was delivered still wait for whoever takes them; .bytes NULL: none ever.
+ */
+struct collector_backlog {
+	void *arg;
+	size_t (*bytes)(void *arg);
+};
+
 struct collector_env { /* all lent for the life of the instance */
 	struct loop *loop;
 	struct entities *entities;
@@ -113,6 +122,8 @@ struct collector_env { /* all lent for the life of the instance */
 	const struct sink *sink; /* copied by open() */
 	struct collector_lookup lookup;
 	const struct collector *row; /* that is opened */
+	struct collector_backlog backlog;
+	struct push_hub *hub; /* NULL: nothing is pushed */
 };
 
 /* One place of the configuration that asks for an instance. Lent by the configuration. */

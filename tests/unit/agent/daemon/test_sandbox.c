@@ -151,7 +151,8 @@ static void expect_refused(enum sandbox_kind kind, const struct call *call)
 	if (RW_SANITIZED && call->of_sanitizers)
 		return;
 	const int end = sandboxed(kind, NULL, fails, call);
-	if (end == CODE_GOOD || (kind == SANDBOX_PARSER && end == 1000 + SIGSYS))
+	const bool ended = kind == SANDBOX_PARSER || kind == SANDBOX_RECEIVER;
+	if (end == CODE_GOOD || (ended && end == 1000 + SIGSYS))
 		return;
 	fail_msg("%s: %s ended with %d", sandbox_kind_name(kind), call->name, end);
 }
@@ -169,6 +170,7 @@ static void only_the_agent_starts_programs_and_opens_sockets(void **state)
 	for (size_t k = 0; k < rw_countof(wanted_by_agent_only); k++) {
 		expect_refused(SANDBOX_WEB, &wanted_by_agent_only[k]);
 		expect_refused(SANDBOX_PARSER, &wanted_by_agent_only[k]);
+		expect_refused(SANDBOX_RECEIVER, &wanted_by_agent_only[k]);
 	}
 }
 
@@ -252,6 +254,7 @@ static void what_is_needed_works(void **state)
 		assert_int_equal(sandboxed(kind, NULL, lives, NULL), CODE_GOOD);
 	assert_int_equal(sandboxed(SANDBOX_AGENT, NULL, has_threads, NULL), CODE_GOOD);
 	assert_int_equal(sandboxed(SANDBOX_WEB, NULL, has_threads, NULL), CODE_GOOD);
+	assert_int_equal(sandboxed(SANDBOX_RECEIVER, NULL, has_threads, NULL), CODE_GOOD);
 	assert_int_equal(sandboxed(SANDBOX_AGENT, NULL, runs_a_program, NULL), CODE_GOOD);
 	assert_int_equal(sandboxed(SANDBOX_AGENT, NULL, opens_sockets, NULL), CODE_GOOD);
 }
@@ -379,6 +382,7 @@ static void a_parser_has_no_file(void **state)
 		skip();
 	sandbox_add(&paths, "/", SANDBOX_WRITE);
 	assert_int_equal(sandboxed(SANDBOX_PARSER, &paths, file_reads, "/etc/passwd"), CODE_BAD);
+	assert_int_equal(sandboxed(SANDBOX_RECEIVER, &paths, file_reads, "/etc/passwd"), CODE_BAD);
 	sandbox_paths_done(&paths);
 }
 

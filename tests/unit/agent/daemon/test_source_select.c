@@ -77,6 +77,34 @@ static void test_alone(void **state)
 	source_choice_free(c);
 }
 
+/* What is pushed wins over both protocols; while it is silent they fill in, the better one first.
+ */
+static void test_pushed(void **state)
+{
+	struct source_choice *c = choice_new();
+	const int64_t now = wall_now().ns, later = now + 31 * NS_PER_S;
+	const struct sink *snmp = source_choice_sink(c, "leaf1", COLLECTS_DEVICE),
+			  *gnmi = source_choice_sink(c, "leaf1", COLLECTS_DEVICE_PREFERRED),
+			  *push = source_choice_sink(c, "leaf1", COLLECTS_DEVICE_PUSHED);
+	state_of(snmp, TARGET_UP);
+	state_of(gnmi, TARGET_UP);
+	gnmi->device(gnmi->arg, "leaf1", "nxos", "", "");
+	assert_int_equal(GIVE(snmp, now, M_PORT_IN_OCTETS, M_PFCWD_STORMS), 2);
+	assert_int_equal(GIVE(gnmi, now, M_PORT_IN_OCTETS, M_PFC_RX_FRAMES), 2);
+	state_of(push, TARGET_UP);
+	assert_int_equal(GIVE(push, now, M_PORT_IN_OCTETS, M_PFCWD_STORMS), 2);
+	assert_int_equal(GIVE(gnmi, now, M_PORT_IN_OCTETS, M_PFC_RX_FRAMES), 1);
+	assert_int_equal(GIVE(snmp, now, M_PORT_IN_OCTETS, M_PFCWD_STORMS), 0);
+	state_of(push, TARGET_BACKOFF); /* a short silence changes nothing */
+	assert_int_equal(GIVE(gnmi, now, M_PORT_IN_OCTETS), 0);
+	assert_int_equal(GIVE(snmp, later, M_PORT_IN_OCTETS, M_PFCWD_STORMS), 1);
+	assert_int_equal(got.v[got.n - 1].metric, M_PFCWD_STORMS);
+	assert_int_equal(GIVE(gnmi, later, M_PORT_IN_OCTETS), 1);
+	source_choice_gone(c, "leaf1", COLLECTS_DEVICE_PUSHED);
+	assert_int_equal(GIVE(gnmi, later, M_PORT_IN_OCTETS), 1);
+	source_choice_free(c);
+}
+
 /* SNMP's word of the neighbours counts where it knows any. */
 static void test_neighbors(void **state)
 {
@@ -138,6 +166,7 @@ static void test_both(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_neighbors), cmocka_unit_test(test_both)};
+		cmocka_unit_test(test_neighbors), cmocka_unit_test(test_both),
+		cmocka_unit_test(test_pushed)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

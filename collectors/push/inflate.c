@@ -1,0 +1,71 @@
+/* inflate - zlib with a bound. */
+#include "collectors/push/inflate.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "agent/base/cleanup.h"
+
+enum { EITHER_HEADER = 32 }; /* zlib.h, inflateInit2(): gzip or zlib, whichever it is */
+enum { FIRST_ROOM = 65536 };
+
+/* More room, twice as much; false when it is as much as may be. */
+static bool inflate_grow(uint8_t **out, size_t *room, size_t most)
+{
+	if (*room == most)
+		return false;
+	size_t larger = *room * 2;
+	if (larger > most)
+		larger = most;
+	uint8_t *grown = rw_calloc(larger, 1);
+	memcpy(grown, *out, *room);
+	free(*out);
+	*out = grown;
+	*room = larger;
+	return true;
+}
+
+static int inflate_run(z_stream *z, size_t most, uint8_t **ret, size_t *ret_n)
+{
+	size_t room = FIRST_ROOM;
+	if (room > most)
+		room = most;
+	uint8_t *out = rw_calloc(room, 1);
+	int rc = Z_OK, error = 0;
+	while (rc == Z_OK && error == 0) {
+		z->next_out = out + z->total_out;
+		z->avail_out = (uInt)(room - z->total_out);
+		rc = inflate(z, Z_NO_FLUSH);
+		if (rc == Z_OK && z->avail_out > 0 && z->avail_in == 0)
+			error = -EBADMSG; /* it ends in the middle */
+		else if ((rc == Z_OK || rc == Z_BUF_ERROR) && z->avail_out == 0) {
+			rc = Z_OK;
+			if (!inflate_grow(&out, &room, most))
+				error = -EMSGSIZE;
+		}
+	}
+	if (error == 0 && rc != Z_STREAM_END)
+		error = -EBADMSG;
+	if (error < 0) {
+		free(out);
+		return error;
+	}
+	*ret = out;
+	*ret_n = z->total_out;
+	return 0;
+}
+
+int inflate_bytes(const uint8_t *data, size_t n, size_t most, uint8_t **ret, size_t *ret_n)
+{
+	z_stream z = {.next_in = (Bytef *)(uintptr_t)data, .avail_in = (uInt)n};
+	if (n > UINT32_MAX || most == 0 || most > UINT32_MAX)
+		return -EMSGSIZE;
+	if (inflateInit2(&z, MAX_WBITS + EITHER_HEADER) != Z_OK)
+		return -ENOMEM;
+	const int rc = inflate_run(&z, most, ret, ret_n);
+	inflateEnd(&z);
+	return rc;
+}

@@ -1,0 +1,15 @@
+/*
+ * inflate - unpacks gzip (RFC 1952) and zlib (RFC 1950), as far as a bound allows: a small message
+ * of others must not become a large one. Any thread.
+ */
+#ifndef RW_COLLECTORS_INFLATE_H
+#define RW_COLLECTORS_INFLATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* inflate_bytes - *@ret is the caller's to free. 0; -EMSGSIZE: more than @most bytes come out;
+ * -EBADMSG: it is neither. */
+int inflate_bytes(const uint8_t *data, size_t n, size_t most, uint8_t **ret, size_t *ret_n);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * otlp_http - OTLP/HTTP on connections that others have accepted: POST /v1/metrics with protobuf,
+ * packed by gzip or not. Source: opentelemetry-proto, docs/specification.md (OTLP/HTTP). The JSON
+ * encoding is refused with 415 and the reason.
+ *
+ * libmicrohttpd has one thread for all connections; it starts with otlp_http_new(), so after the
+ * process has given up its rights.
+ */
+#ifndef RW_COLLECTORS_OTLP_HTTP_H
+#define RW_COLLECTORS_OTLP_HTTP_H
+
+#include "collectors/push/otlp_take.h"
+
+struct otlp_http;
+
+/* otlp_http_new - @door is copied. 0 or negative errno. */
+int otlp_http_new(const struct otlp_door *door, struct otlp_http **ret);
+void otlp_http_free(struct otlp_http *http); /* NULL is fine */
+/* otlp_http_add - @fd does not block and belongs to the server from now on. False: it was refused
+ * and closed. Loop thread. */
+bool otlp_http_add(struct otlp_http *http, int fd);
+
+#endif

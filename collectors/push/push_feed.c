@@ -1,0 +1,470 @@
+/* push_feed - messages to samples. */
+#include "collectors/push/push_feed.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
+#include "agent/base/text_clean.h"
+#include "collectors/push/push_hash.h"
+#include "collectors/push/push_senders.h"
+#include "config/profile/profile.h"
+#include "config/profile/profile_push.h"
+#include "db/model/entity.h"
+#include "db/model/metric.h"
+
+#define AHEAD_NS (10 * NS_PER_S) /* a time further ahead of our clock is wrong */
+#define BEHIND_NS (24 * 3600 * NS_PER_S)
+#define NO_SERIES UINT32_MAX
+
+/* What a hash of labels stands for, when it is no series. */
+enum feed_place { PLACE_UNFIT = 1, PLACE_MISSING, PLACE_NO_DEVICE, PLACES };
+
+struct feed_series {
+	const struct push_rule *rule;
+	int64_t t_ns, start_ns;
+	uint64_t value; /* as delivered */
+	uint64_t message; /* that brought it: points of one message are folded */
+	uint32_t entity;
+	uint32_t pending; /* its sample, while it waits */
+};
+
+struct feed_names {
+	struct {
+		char name[FEED_NAME_MAX];
+		uint64_t points;
+	} v[FEED_NAMED];
+	size_t n;
+};
+
+struct push_feed {
+	struct push_feed_options o;
+	struct push_map *names;
+	struct push_senders *senders;
+	struct map *places; /* hash of labels -> series, or enum feed_place */
+	struct map *by_subject; /* entity and metric -> series */
+	struct feed_series *series;
+	size_t n_series, cap_series;
+	struct map *unknown; /* hashes of names */
+	struct feed_names named[FEED_KINDS];
+	struct sample *pending;
+	size_t n_pending, cap_pending, before; /* before: at the start of the message */
+	struct push_feed_counts counts;
+	/* of the message under way */
+	uint64_t message;
+	int64_t now_ns;
+	const uint8_t *address;
+	struct bytes resource;
+	uint64_t resource_hash;
+	uint32_t device; /* of the resource; SENDER_NONE */
+	struct otlp_metric metric;
+	const struct push_rule *rules;
+	struct push_feed_result *result;
+	struct otlp_labels labels, resource_labels;
+};
+
+/* ---- what is counted with its name -------------------------------------------- */
+
+static void feed_clean(char ret[FEED_NAME_MAX], const char *name, size_t n)
+{
+	size_t k = 0;
+	for (; k < n && k < FEED_NAME_MAX - 1; k++) {
+		const unsigned char c = (unsigned char)name[k];
+		ret[k] = '_';
+		if (c < 128 && (isalnum(c) || strchr("_.:-", c)))
+			ret[k] = (char)c;
+	}
+	ret[k] = '\0';
+}
+
+static void feed_name(struct push_feed *feed, enum push_feed_kind kind, const char *name, size_t n,
+	uint64_t points)
+{
+	struct feed_names *names = &feed->named[kind];
+	char clean[FEED_NAME_MAX];
+	size_t i = 0;
+	feed_clean(clean, name, n);
+	if (!*clean)
+		return;
+	while (i < names->n && !str_eq(names->v[i].name, clean))
+		i++;
+	if (i == FEED_NAMED)
+		return;
+	if (i == names->n)
+		memcpy(names->v[names->n++].name, clean, sizeof(clean));
+	names->v[i].points += points;
+}
+
+void push_feed_named(
+	const struct push_feed *feed, enum push_feed_kind kind, push_feed_named_fn *fn, void *arg)
+{
+	const struct feed_names *names = &feed->named[kind];
+	for (size_t i = 0; i < names->n; i++)
+		fn(arg, names->v[i].name, names->v[i].points);
+}
+
+static void feed_refuse(struct push_feed *feed, uint64_t points, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void feed_refuse(struct push_feed *feed, uint64_t points, const char *fmt, ...)
+{
+	struct push_feed_result *result = feed->result;
+	result->refused += points;
+	if (*result->message)
+		return;
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(result->message, sizeof(result->message), fmt, ap);
+	va_end(ap);
+}
+
+/* ---- resources and metrics ------------------------------------------------------ */
+
+static void feed_on_resource(void *arg, struct bytes labels)
+{
+	struct push_feed *feed = arg;
+	feed->resource = labels;
+	feed->resource_hash = push_hash(feed->address, 16, feed->o.seed);
+	feed->resource_hash = push_hash(labels.p, bytes_left(&labels), feed->resource_hash);
+	otlp_labels_of(labels, OTLP_IN_RESOURCE, &feed->resource_labels);
+	feed->device = push_senders_find(
+		feed->senders, feed->address, feed->resource_labels.v, feed->resource_labels.n);
+}
+
+static void feed_unknown(struct push_feed *feed, uint64_t points)
+{
+	const struct bytes name = feed->metric.name;
+	uint64_t hash = push_hash(name.p, bytes_left(&name), feed->o.seed), seen;
+	feed->counts.unknown_points += points;
+	if (map_count(feed->unknown) < FEED_UNKNOWN_MAX && !map_get(feed->unknown, hash, &seen)) {
+		map_put(feed->unknown, hash, 1);
+		feed->counts.unknown_names++;
+	}
+	feed_name(feed, FEED_UNKNOWN_NAME, (const char *)name.p, bytes_left(&name), points);
+}
+
+static bool feed_on_metric(void *arg, const struct otlp_metric *metric)
+{
+	struct push_feed *feed = arg;
+	feed->metric = *metric;
+	feed->rules = NULL;
+	if (bytes_left(&metric->name) > 0)
+		feed->rules = push_map_find(
+			feed->names, (const char *)metric->name.p, bytes_left(&metric->name));
+	return feed->rules && metric->kind != OTLP_DELTA_SUM;
+}
+
+static void feed_on_unread(void *arg, const struct otlp_metric *metric, uint64_t points)
+{
+	struct push_feed *feed = arg;
+	const struct bytes name = metric->name;
+	feed->result->points += points;
+	feed->counts.points += points;
+	if (metric->kind > OTLP_DELTA_SUM) {
+		feed->counts.unsupported += points;
+		feed_name(feed, FEED_UNSUPPORTED, (const char *)name.p, bytes_left(&name), points);
+	} else if (!feed->rules) {
+		feed_unknown(feed, points);
+	} else {
+		feed->counts.delta += points;
+		feed_refuse(feed, points,
+			"sums with delta temporality are not taken: export running totals "
+			"(cumulative)");
+	}
+}
+
+/* ---- series --------------------------------------------------------------------- */
+
+static uint32_t feed_series_of(
+	struct push_feed *feed, uint32_t entity, const struct push_rule *rule)
+{
+	const uint64_t subject = (uint64_t)entity << 16 | (uint64_t)rule->value->metric;
+	uint64_t at;
+	if (map_get(feed->by_subject, subject, &at))
+		return (uint32_t)at;
+	if (feed->n_series == FEED_SERIES_MAX)
+		return NO_SERIES;
+	rw_grow(feed->series, feed->n_series, feed->cap_series);
+	feed->series[feed->n_series] =
+		(struct feed_series){.rule = rule, .entity = entity, .t_ns = INT64_MIN};
+	map_put(feed->by_subject, subject, feed->n_series);
+	feed->counts.series = feed->n_series + 1;
+	return (uint32_t)feed->n_series++;
+}
+
+/* By labels of the point, then of the resource, where the profile names them; else whose the
+ * resource is. */
+static uint32_t feed_device(const struct push_feed *feed, const struct push_rule *rule)
+{
+	const struct profile_push_labels *keys = &rule->group->device;
+	for (size_t i = 0; i < keys->n; i++) {
+		const struct push_label *label =
+			push_label_of(feed->labels.v, feed->labels.n, keys->v[i]);
+		if (!label)
+			label = push_label_of(
+				feed->resource_labels.v, feed->resource_labels.n, keys->v[i]);
+		uint32_t device = SENDER_NONE;
+		if (label)
+			device = push_senders_named(feed->senders, label->value, label->n_value);
+		if (device != SENDER_NONE)
+			return device;
+	}
+	return feed->device;
+}
+
+static uint64_t feed_place_of(struct push_feed *feed, const struct push_rule *rule)
+{
+	struct push_place place;
+	const uint32_t device = feed_device(feed, rule);
+	if (device == SENDER_NONE)
+		return PLACE_NO_DEVICE;
+	if (push_rule_place(rule, feed->labels.v, feed->labels.n, &place) < 0)
+		return PLACE_MISSING;
+	char name[16];
+	snprintf(name, sizeof(name), "d%u", device);
+	const uint32_t entity = entities_intern(feed->o.entities, name, place.port, place.priority);
+	if (entity == ENTITY_NONE)
+		return NO_SERIES;
+	const uint32_t at = feed_series_of(feed, entity, rule);
+	if (at == NO_SERIES)
+		return NO_SERIES;
+	return (uint64_t)at + PLACES;
+}
+
+/* The rule of the name that fits: the one whose profile the sender is known to have first. */
+static uint64_t feed_places_first(struct push_feed *feed, struct bytes labels)
+{
+	uint64_t place = PLACE_UNFIT;
+	otlp_labels_of(labels, OTLP_IN_POINT, &feed->labels);
+	for (const struct push_rule *rule = feed->rules; rule; rule = rule->next) {
+		if (!push_rule_fits(rule, feed->labels.v, feed->labels.n))
+			continue;
+		place = feed_place_of(feed, rule);
+		if (place >= PLACES)
+			return place;
+	}
+	return place;
+}
+
+static uint64_t feed_place(struct push_feed *feed, struct bytes labels)
+{
+	const uint64_t context =
+		push_hash_number((uint64_t)(uintptr_t)feed->rules, feed->resource_hash);
+	const uint64_t hash = push_hash(labels.p, bytes_left(&labels), context);
+	uint64_t place;
+	if (map_get(feed->places, hash, &place))
+		return place;
+	place = feed_places_first(feed, labels);
+	if (map_count(feed->places) < FEED_SERIES_MAX && place != NO_SERIES)
+		map_put(feed->places, hash, place);
+	return place;
+}
+
+/* ---- points --------------------------------------------------------------------- */
+
+/* A point that has no series: why. */
+static void feed_nowhere(struct push_feed *feed, uint64_t place)
+{
+	const struct bytes name = feed->metric.name;
+	char clean[FEED_NAME_MAX];
+	switch (place) {
+	case PLACE_UNFIT: /* the profile leaves out such labels on purpose */
+		feed_unknown(feed, 1);
+		break;
+	case PLACE_MISSING:
+		feed->counts.no_place++;
+		feed_clean(clean, (const char *)name.p, bytes_left(&name));
+		feed_refuse(feed, 1, "%s: no label, or no usable one, says which port", clean);
+		break;
+	case PLACE_NO_DEVICE:
+		feed->counts.no_device++;
+		push_senders_describe(
+			feed->address, feed->resource_labels.v, feed->resource_labels.n, clean);
+		feed_name(feed, FEED_UNKNOWN_DEVICE, clean, strlen(clean), 1);
+		feed_refuse(feed, 1,
+			"%s is no device of the configuration: give a device 'push: { names: [...] "
+			"}' or 'push: { address: ... }'",
+			clean);
+		break;
+	default: feed->counts.beyond++; feed_refuse(feed, 1, "too many series");
+	}
+}
+
+static void feed_sample(struct push_feed *feed, struct feed_series *series, int64_t t_ns,
+	uint64_t value, unsigned flags)
+{
+	rw_grow(feed->pending, feed->n_pending, feed->cap_pending);
+	series->pending = (uint32_t)feed->n_pending;
+	feed->pending[feed->n_pending++] = (struct sample){.t_ns = t_ns,
+		.value = value,
+		.entity = series->entity,
+		.window_ms = series->rule->value->window_ms,
+		.metric = (uint16_t)series->rule->value->metric,
+		.flags = (uint16_t)flags,
+		.source = (uint16_t)feed->o.source};
+	feed->counts.samples++;
+}
+
+/* Points of one message about one thing (lanes): the least or the most counts. */
+static bool feed_fold(struct push_feed *feed, struct feed_series *series, uint64_t value)
+{
+	const enum profile_fold fold = series->rule->value->fold;
+	if (fold == FOLD_SUM || series->message != feed->message)
+		return false;
+	struct sample *sample = &feed->pending[series->pending];
+	const double was = sample_f64(sample->value), is = sample_f64(value);
+	if ((fold == FOLD_MIN) == (is < was))
+		sample->value = value;
+	return true;
+}
+
+/* A total that fell, or that began anew, has no difference to the one before. */
+static unsigned feed_restart(
+	const struct feed_series *series, const struct otlp_point *point, uint64_t value)
+{
+	const struct metric_info *metric = metric_info((unsigned)series->rule->value->metric);
+	if (metric->kind != METRIC_COUNTER || series->t_ns == INT64_MIN)
+		return 0;
+	if (metric->type == TYPE_U64 && value < series->value)
+		return SF_RESTART;
+	if (point->start_ns && series->start_ns && point->start_ns != series->start_ns)
+		return SF_RESTART;
+	return 0;
+}
+
+static bool feed_time(struct push_feed *feed, const struct otlp_point *point, int64_t *ret)
+{
+	*ret = point->t_ns;
+	if (point->t_ns == 0)
+		*ret = feed->now_ns;
+	if (*ret <= feed->now_ns + AHEAD_NS && *ret >= feed->now_ns - BEHIND_NS)
+		return true;
+	feed->counts.off_clock++;
+	feed_refuse(feed, 1, "points are of a time that is %s: set the device's clock",
+		*ret > feed->now_ns ? "ahead" : "more than a day ago");
+	return false;
+}
+
+static void feed_series_point(
+	struct push_feed *feed, struct feed_series *series, const struct otlp_point *point)
+{
+	uint64_t value;
+	unsigned flags;
+	int64_t t_ns;
+	const int rc = push_rule_value(series->rule, &point->number, &value, &flags);
+	if (rc == -ENODATA)
+		return;
+	if (rc < 0) {
+		feed->counts.no_value++;
+		feed_refuse(feed, 1, "values are negative, not finite or too large");
+		return;
+	}
+	if (!feed_time(feed, point, &t_ns) || feed_fold(feed, series, value))
+		return;
+	if (t_ns <= series->t_ns) {
+		feed->counts.repeated++;
+		return;
+	}
+	flags |= feed_restart(series, point, value);
+	feed_sample(feed, series, t_ns, value, flags);
+	series->t_ns = t_ns;
+	series->start_ns = point->start_ns;
+	series->value = value;
+	series->message = feed->message;
+}
+
+static void feed_on_point(void *arg, const struct otlp_point *point)
+{
+	struct push_feed *feed = arg;
+	feed->result->points++;
+	feed->counts.points++;
+	if (!point->has_value)
+		return;
+	const uint64_t place = feed_place(feed, point->labels);
+	if (place >= PLACES && place < NO_SERIES)
+		feed_series_point(feed, &feed->series[place - PLACES], point);
+	else
+		feed_nowhere(feed, place);
+}
+
+int push_feed_take(struct push_feed *feed, const uint8_t address[16], const uint8_t *data, size_t n,
+	int64_t now_ns, struct push_feed_result *ret)
+{
+	const struct otlp_events events = {.arg = feed,
+		.resource = feed_on_resource,
+		.metric = feed_on_metric,
+		.point = feed_on_point,
+		.unread = feed_on_unread};
+	*ret = (struct push_feed_result){0};
+	feed->message++;
+	feed->before = feed->n_pending;
+	feed->now_ns = now_ns;
+	feed->address = address;
+	feed->result = ret;
+	feed->counts.messages++;
+	const int rc = otlp_decode(data, n, &events);
+	if (rc < 0) {
+		feed->counts.bad_messages++;
+		feed->counts.samples -= feed->n_pending - feed->before;
+		feed->n_pending = feed->before;
+	}
+	return rc;
+}
+
+/* ---- results ---------------------------------------------------------------------- */
+
+const struct sample *push_feed_samples(const struct push_feed *feed, size_t *ret_n)
+{
+	*ret_n = feed->n_pending;
+	return feed->pending;
+}
+
+void push_feed_taken(struct push_feed *feed)
+{
+	feed->n_pending = 0;
+}
+
+const struct push_feed_counts *push_feed_counts(const struct push_feed *feed)
+{
+	return &feed->counts;
+}
+
+/* ---- life ------------------------------------------------------------------------- */
+
+void push_feed_devices(struct push_feed *feed, const struct config *config)
+{
+	push_senders_free(feed->senders);
+	feed->senders = push_senders_new(config);
+	map_clear(feed->places);
+	feed->named[FEED_UNKNOWN_DEVICE].n = 0;
+}
+
+struct push_feed *push_feed_new(const struct push_feed_options *options)
+{
+	struct push_feed *feed = rw_calloc(1, sizeof(*feed));
+	feed->o = *options;
+	feed->names = push_map_new(options->profiles);
+	feed->places = map_new();
+	feed->by_subject = map_new();
+	feed->unknown = map_new();
+	return feed;
+}
+
+void push_feed_free(struct push_feed *feed)
+{
+	if (!feed)
+		return;
+	push_senders_free(feed->senders);
+	push_map_free(feed->names);
+	map_free(feed->places);
+	map_free(feed->by_subject);
+	map_free(feed->unknown);
+	free(feed->series);
+	free(feed->pending);
+	free(feed);
+}

@@ -1,0 +1,88 @@
+/*
+ * push_feed - from messages of pushed metrics to samples: which device a message is about, what its
+ * names mean, which series a point belongs to. It is used in the process that reads messages of
+ * others (agent/daemon/parser_child.c): devices are "d" and a number there.
+ *
+ * A point is looked up by a keyed hash of its labels, of its metric and of its resource, so that
+ * texts are read once for each series. Everything that grows has a bound; what is beyond is
+ * counted.
+ *
+ * Not for two threads at once: the caller locks.
+ */
+#ifndef RW_COLLECTORS_PUSH_FEED_H
+#define RW_COLLECTORS_PUSH_FEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collectors/push/otlp_decode.h"
+#include "db/model/sample.h"
+
+struct config;
+struct entities;
+struct profiles;
+struct push_feed;
+
+enum {
+	FEED_SERIES_MAX = 1 << 20,
+	FEED_DEVICE_SERIES_MAX = 1 << 17,
+	FEED_UNKNOWN_MAX = 4096, /* names told apart */
+	FEED_NAMED = 12, /* of each kind, with its name */
+	FEED_NAME_MAX = 64, /* bytes of such a name, the end included */
+};
+
+struct push_feed_options {
+	struct entities *entities;
+	const struct profiles *profiles;
+	enum sample_source source;
+	uint64_t seed; /* secret of this process */
+};
+struct push_feed *push_feed_new(const struct push_feed_options *options); /* all lent */
+void push_feed_free(struct push_feed *feed); /* NULL is fine */
+
+/* push_feed_devices - whose messages are taken; @config is lent until the next call. What was
+ * learnt of senders is forgotten, values of series are kept. */
+void push_feed_devices(struct push_feed *feed, const struct config *config);
+
+struct push_feed_result {
+	uint64_t points, refused;
+	char message[OTLP_MESSAGE_MAX]; /* why points were refused; "" */
+};
+
+/*
+ * push_feed_take - one message of a sender. @address: 16 bytes, IPv4 as its IPv6 form; @now_ns:
+ * wall clock. Samples are added to push_feed_samples(). 0; -EBADMSG: it is no such message, and
+ * nothing of it is kept.
+ */
+int push_feed_take(struct push_feed *feed, const uint8_t address[16], const uint8_t *data, size_t n,
+	int64_t now_ns, struct push_feed_result *ret);
+
+/* What came since push_feed_taken(); lent until the next call of this file. */
+const struct sample *push_feed_samples(const struct push_feed *feed, size_t *ret_n);
+void push_feed_taken(struct push_feed *feed);
+
+struct push_feed_counts {
+	uint64_t messages, bad_messages, points, samples;
+	uint64_t unknown_points; /* of names that no profile knows */
+	uint64_t unknown_names; /* told apart */
+	uint64_t unsupported; /* points of histograms and summaries */
+	uint64_t delta; /* points of sums that are no running totals */
+	uint64_t no_device; /* points of senders that are no device */
+	uint64_t no_place; /* points without the label of the port, or with one that cannot be */
+	uint64_t no_value; /* values that cannot be */
+	uint64_t repeated; /* points that came before, or are older than the newest */
+	uint64_t off_clock; /* points of a time that cannot be */
+	uint64_t beyond; /* points of series that had no room */
+	uint64_t series;
+};
+const struct push_feed_counts *push_feed_counts(const struct push_feed *feed);
+
+/* push_feed_named - names that were counted: each is letters, digits and _ . : - only, others
+ * became '_'. */
+enum push_feed_kind { FEED_UNKNOWN_NAME, FEED_UNKNOWN_DEVICE, FEED_UNSUPPORTED, FEED_KINDS };
+typedef void push_feed_named_fn(void *arg, const char *name, uint64_t points);
+void push_feed_named(
+	const struct push_feed *feed, enum push_feed_kind kind, push_feed_named_fn *fn, void *arg);
+
+#endif

@@ -1,0 +1,171 @@
+/*
+ * pushed - a device that pushes its values, as a collector: nothing is asked of it. The receivers
+ * deliver what it sends; this is its state:
+ *
+ *      STARTING --first values--> UP --three intervals without any--> BACKOFF --values--> UP
+ *          '--three intervals without any--> BACKOFF
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/loop.h"
+#include "agent/base/str.h"
+#include "collectors/push/push_hub.h"
+#include "collectors/target/collector.h"
+#include "config/config.h"
+
+#define TICK_NS (250 * NS_PER_MS)
+#define SILENT_INTERVALS 3
+
+struct pushed {
+	struct loop *loop;
+	struct push_hub *hub;
+	struct sink sink;
+	struct loop_timer *tick;
+	char *device, *address;
+	struct target target;
+	bool ever; /* something has come */
+	bool fresh; /* since the last tick */
+	int64_t heard_ns; /* monotonic */
+	int64_t told_ns; /* monotonic: the last time that an interval was counted */
+};
+
+static void pushed_report(struct pushed *pushed)
+{
+	if (pushed->sink.target)
+		pushed->sink.target(pushed->sink.arg, &pushed->target);
+}
+
+static void pushed_on_samples(void *arg, const struct sample *samples, size_t n)
+{
+	struct pushed *pushed = arg;
+	pushed->fresh = true;
+	pushed->ever = true;
+	pushed->heard_ns = mono_now().ns;
+	pushed->target.values += n;
+	if (pushed->target.state != TARGET_UP) {
+		target_change(&pushed->target, TARGET_UP, mono_now(), wall_now(), NULL);
+		pushed_report(pushed);
+	}
+	if (pushed->sink.samples)
+		pushed->sink.samples(pushed->sink.arg, samples, n);
+}
+
+static void pushed_silent(struct pushed *pushed)
+{
+	struct reason reason;
+	const double seconds = (double)pushed->target.interval_ns / 1e9;
+	if (pushed->ever)
+		reason_set(&reason, PUSH_SILENT, pushed->device, SILENT_INTERVALS, seconds);
+	else
+		reason_set(&reason, PUSH_NOTHING, pushed->device);
+	target_change(&pushed->target, TARGET_BACKOFF, mono_now(), wall_now(), &reason);
+	pushed->target.errors++;
+	pushed_report(pushed);
+}
+
+/* An interval in which values came counts as a poll. */
+static void pushed_on_tick(void *arg)
+{
+	struct pushed *pushed = arg;
+	const int64_t now_ns = mono_now().ns, interval_ns = pushed->target.interval_ns;
+	if (pushed->fresh && now_ns - pushed->told_ns >= interval_ns) {
+		pushed->fresh = false;
+		pushed->told_ns = now_ns;
+		target_polled(&pushed->target, 0, wall_now());
+		pushed_report(pushed);
+	}
+	if (pushed->target.state != TARGET_BACKOFF &&
+		now_ns - pushed->heard_ns > SILENT_INTERVALS * interval_ns)
+		pushed_silent(pushed);
+}
+
+/* ---- the collector ----------------------------------------------------------- */
+
+static const char *pushed_address(const struct config_device *device)
+{
+	if (device->push->address)
+		return device->push->address;
+	if (device->snmp)
+		return device->snmp->address;
+	if (device->gnmi)
+		return device->gnmi->address;
+	return device->name;
+}
+
+static bool pushed_place(const struct config *config, size_t i, struct collector_place *ret)
+{
+	if (i >= config->n_devices)
+		return false;
+	const struct config_device *device = &config->devices[i];
+	*ret = (struct collector_place){.name = device->name, .address = ""};
+	if (!device->push)
+		return true;
+	ret->config = device;
+	ret->address = pushed_address(device);
+	return true;
+}
+
+static int pushed_open(
+	const struct collector_env *env, const void *config, void **ret, struct err *e)
+{
+	const struct config_device *device = config;
+	struct pushed *pushed = rw_calloc(1, sizeof(*pushed));
+	pushed->loop = env->loop;
+	pushed->hub = env->hub;
+	pushed->sink = *env->sink;
+	pushed->device = rw_strdup(device->name);
+	pushed->address = rw_strdup(pushed_address(device));
+	pushed->heard_ns = pushed->told_ns = mono_now().ns;
+	pushed->target = (struct target){.device = pushed->device,
+		.protocol = "push",
+		.address = pushed->address,
+		.interval_ns = device->push->interval_ns};
+	push_hub_join(pushed->hub, pushed->device, pushed_on_samples, pushed);
+	pushed->tick = loop_timer_new(pushed->loop, pushed_on_tick, pushed);
+	loop_timer_start(pushed->tick, TICK_NS, TICK_NS);
+	target_change(&pushed->target, TARGET_STARTING, mono_now(), wall_now(), NULL);
+	pushed_report(pushed);
+	*ret = pushed;
+	return 0;
+}
+
+static bool pushed_same(const void *instance, const void *place, const struct config *config)
+{
+	const struct pushed *pushed = instance;
+	const struct config_device *device = place;
+	return str_eq(pushed->device, device->name) &&
+		str_eq(pushed->address, pushed_address(device)) &&
+		pushed->target.interval_ns == device->push->interval_ns;
+}
+
+static void pushed_update(void *instance, const void *place, const struct config *config)
+{
+}
+
+static void pushed_close(void *instance)
+{
+	struct pushed *pushed = instance;
+	push_hub_leave(pushed->hub, pushed->device);
+	loop_timer_free(pushed->tick);
+	free(pushed->device);
+	free(pushed->address);
+	free(pushed);
+}
+
+static const struct target *pushed_state(const void *instance)
+{
+	return &((const struct pushed *)instance)->target;
+}
+
+extern const struct collector collector_pushed;
+const struct collector collector_pushed = {.name = "push",
+	.role = COLLECTS_DEVICE_PUSHED,
+	.place = pushed_place,
+	.open = pushed_open,
+	.same = pushed_same,
+	.update = pushed_update,
+	.close = pushed_close,
+	.state = pushed_state};
