@@ -3,6 +3,7 @@
 #include "agent/base/str.h"
 #include "agent/command/command.h"
 #include "agent/reports/agent_state.h"
+#include "agent/reports/class_worlds.h"
 #include "agent/reports/doctor.h"
 #include "agent/reports/text.h"
 
@@ -290,6 +291,9 @@ static void cmd_doctor_print_text(
 		text_put_table(out, doc, &capture_view, color, header);
 		fputc('\n', out);
 	}
+	class_worlds_print(out, json_object_get(doc, "classes"));
+	if (json_array_size(json_object_get(doc, "classes")) > 0)
+		fputc('\n', out);
 	doctor_put_coverage(out, json_object_get(doc, "coverage"));
 	if (json_array_size(json_object_get(doc, "job_files")) > 0) {
 		text_put_table(out, doc, &job_file_view, color, header);
@@ -338,6 +342,11 @@ const struct command command_doctor = {
 		"lately. 'blind': a counter that the cause needs is absent, and absent is never 0; "
 		"'unsure': it is seen later or less surely. docs/detectors.md lists what each "
 		"cause needs; docs/coverage.md, what each kind of switch tells.\n\n"
+		"CLASS says in which congestion world each lossless class lives, each word with "
+		"its "
+		"source: read back from switches, seen in counters or packets, declared in the "
+		"configuration, or assumed because nothing says it. Advice on thresholds and "
+		"detectors go by it; what differs between declared and read back is told.\n\n"
 		"A capture that saw 0 RoCE packets is never a sign of health. STANDS FOR is the "
 		"captured bytes times the sampling, PORT CARRIED is what the counters of the "
 		"mirrored port say, both over five minutes.",

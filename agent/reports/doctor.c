@@ -17,6 +17,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/agent_state.h"
+#include "agent/reports/class_worlds.h"
 #include "agent/client/canary.h"
 #include "agent/reports/doctor_internal.h"
 #include "config/config.h"
@@ -496,6 +497,25 @@ static int doctor_take_config(void *arg, int n, char *const *words, char *const 
 	return 0;
 }
 
+/* What is declared and what is so belongs to what there is to do. */
+static int doctor_classes(struct doctor *doctor, struct err *e)
+{
+	json_t *classes = class_worlds_json(doctor->client, doctor->health, e), *row, *text;
+	size_t i, k;
+	if (!classes)
+		return -EIO;
+	json_object_set_new(doctor->doc, "classes", classes);
+	json_array_foreach (classes, i, row)
+		json_array_foreach (json_object_get(row, "differences"), k, text)
+			doctor_todo(doctor, false, "class",
+				"correct policy: in the configuration, or the setting that is not "
+				"what it should be",
+				"priority %d: %s",
+				(int)json_integer_value(json_object_get(row, "priority")),
+				json_string_value(text));
+	return 0;
+}
+
 static int doctor_fill(struct doctor *doctor, struct err *e)
 {
 	json_t *agent = agent_state_json(doctor->client, e);
@@ -513,6 +533,9 @@ static int doctor_fill(struct doctor *doctor, struct err *e)
 	if (r < 0)
 		return r;
 	r = doctor_coverage(doctor, e);
+	if (r < 0)
+		return r;
+	r = doctor_classes(doctor, e);
 	if (r < 0)
 		return r;
 	doctor_quality(doctor);

@@ -16,6 +16,7 @@
 #include "agent/document/json_value.h"
 #include "agent/reports/capture_facts.h"
 #include "agent/reports/agent_state.h"
+#include "agent/reports/class_worlds.h"
 #include "agent/reports/incidents_open.h"
 #include "config/config.h"
 #include "db/series/history.h"
@@ -664,10 +665,17 @@ json_t *status_document(struct client *client, struct err *e)
 		json_decref(incidents);
 		return NULL;
 	}
+	json_t *classes = class_worlds_json(client, gathering.health, e);
+	if (!classes) {
+		json_decref(incidents);
+		json_decref(agent);
+		return NULL;
+	}
 	json_t *doc = json_object();
 	json_object_set_new(doc, "fabric", json_string_or_null(client->config->fabric->name));
 	json_object_set_new(doc, "time", json_time(client->at_ns));
 	json_object_set_new(doc, "agent", agent);
+	json_object_set_new(doc, "classes", classes);
 	json_object_set_new(doc, "devices", status_devices_json(&gathering, &counts));
 	status_put_count(doc, "open_incidents", (int64_t)json_array_size(incidents));
 	json_object_set_new(doc, "incidents", incidents);

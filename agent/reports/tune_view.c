@@ -185,6 +185,7 @@ static void put_head(FILE *out, const struct tune_page *page, const json_t *sect
 		page_linef(out, page, "prepared", "%s, expires %s",
 			tune_view_when(made, section, "made"),
 			tune_view_when(expires, section, "expires"));
+	page_line(out, page, "class", doc_word(section, "world"));
 	page_line(out, page, "blocked by", doc_word(section, "blocked_by"));
 }
 
@@ -450,6 +451,7 @@ static void put_sheet(FILE *out, const struct tune_page *page, const json_t *sec
 	const bool change = str_eq(doc_word(section, "advice"), "change") ||
 		json_array_size(tune_view_get(section, "changes"));
 	put_head(out, page, section);
+	put_lines(out, page, "differs", tune_view_get(section, "world_differences"));
 	put_changes(out, page, section);
 	tune_view_put_evidence(out, page, section);
 	put_expected(out, page, section);

@@ -356,6 +356,8 @@ static json_t *sheet_json(const struct tune_record *record)
 		{"advice", json_string(tune_advice_name(sheet->advice))},
 		{"blocked_by", json_string_or_null(sheet->blocked_by)},
 		{"summary", json_string_or_null(sheet->summary)},
+		{"world", json_string_or_null(sheet->world)},
+		{"world_differences", tune_texts_json(sheet->differences, sheet->n_differences)},
 		{"platform", platform_json(record)},
 		{"changes", changes_json(sheet)},
 		{"affected", affected_json(sheet)},
@@ -403,6 +405,8 @@ static int sheet_in(const json_t *object, struct tune_record *record)
 		object, "advice", advice_name, ADVICE_BLOCKED + 1, ADVICE_WATCH);
 	sheet->blocked_by = text_in(object, "blocked_by", a);
 	sheet->summary = text_in(object, "summary", a);
+	sheet->world = text_in(object, "world", a);
+	sheet->n_differences = texts_in(object, "world_differences", a, &sheet->differences);
 	platform_in(object, record);
 	affected_in(object, a, sheet);
 	sheet->disruption = (enum tune_disruption)word_in(

@@ -297,16 +297,16 @@ static bool pause_is_wanted(const struct mismatch *mismatch, const struct port_p
 	return class_pause_wanted(mismatch->o->fabric, prio->priority) && prio->cbfc_enabled != 1;
 }
 
-/* "MRC is declared", "credits are read back" */
+/* "its congestion policy is mrc", "credits are read back" */
 static const char *pause_unwanted_text(const struct fabric *fabric, int priority, struct arena *a)
 {
-	const char *label = class_policy_of(class_congestion(fabric, priority))->label;
 	if (class_pause_wanted(fabric, priority))
 		return "credits are read back";
 	if (fabric->classes[priority].given && fabric->classes[priority].lossless)
 		return arena_printf(a, "policy.classes says lossless: %s",
 			class_lossless_name(fabric->classes[priority].lossless));
-	return arena_printf(a, "%s is declared", label);
+	return arena_printf(a, "its congestion policy is %s",
+		congestion_policy_name(class_congestion(fabric, priority)));
 }
 
 static void config_mismatch_judge_prio(

@@ -13,6 +13,9 @@
  * pfc_watchdog). Where the neighbour does not obey our pause, the headroom is not to blame, and the
  * confidence is lower.
  *
+ * Where senders repair loss one packet at a time and the class is declared to lose (MRC, or UET
+ * with lossless: none), drops are congestion, and nothing is reported.
+ *
  * Any loss in a lossless class is critical and reported after one window: RoCE retransmits from the
  * gap on (go-back-N).
  */
@@ -26,6 +29,7 @@
 #include "analyzers/measure/congestion_measure.h"
 #include "analyzers/measure/observe.h"
 #include "analyzers/finding_build.h"
+#include "config/class_policy.h"
 
 #define HEADROOM_FULL 0.9 /* share of its size */
 #define POOL_FULL 0.95
@@ -305,6 +309,17 @@ static void lossless_loss_rule_out(
 
 /* ---- the analyzer -------------------------------------------------------- */
 
+/* What keeps the class lossless decides where to look. */
+static unsigned loss_facts(const struct fabric *fabric, const struct port_prio *prio)
+{
+	const bool credits = prio->cbfc_enabled == 1 ||
+		(prio->pfc_enabled != 1 &&
+			class_lossless(fabric, prio->priority) == LOSSLESS_CREDIT);
+	if (credits)
+		return FACT_NO_PAUSE;
+	return FACT_PFC;
+}
+
 static void lossless_loss_report(const struct analyzer_in *in, const struct device_seen *device,
 	int priority, const struct loss *loss, struct finding_list *out)
 {
@@ -346,7 +361,7 @@ static void lossless_loss_report(const struct analyzer_in *in, const struct devi
 		t.f->port ? port_text(loss->worst->port, t.a) : device->device->name);
 	if (loss->worst->port->port->host)
 		finding_add_role(&t, "direct_victim", "%s", loss->worst->port->port->host);
-	finding_steps(&t, why->cause, 0);
+	finding_steps(&t, why->cause, loss_facts(in->fabric, loss->worst));
 }
 
 static void lossless_loss_add_under(const struct analyzer_in *in, const struct device_seen *device,
@@ -404,12 +419,21 @@ static void lossless_loss_judge(const struct analyzer_in *in, const struct obser
 	}
 }
 
+/* A class whose transport is made for loss: it sends again what was lost or trimmed, and only that.
+ */
+static bool may_lose(const struct fabric *fabric, int priority)
+{
+	return class_lossless(fabric, priority) == LOSSLESS_NONE &&
+		class_policy_of(class_congestion(fabric, priority))->reorders;
+}
+
 static int lossless_loss_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *o = observe(in);
 	for (size_t i = 0; i < o->n_devices; i++)
 		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
-			if (in->fabric->lossless_mask >> priority & 1)
+			if (in->fabric->lossless_mask >> priority & 1 &&
+				!may_lose(in->fabric, priority))
 				lossless_loss_judge(in, o, &o->devices[i], priority, out);
 	return 0;
 }

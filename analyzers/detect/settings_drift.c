@@ -1,6 +1,7 @@
 /*
  * settings_drift - cause config_drift: a setting that changed, or that is not what the
- * configuration file declares (thresholds:). Information, not alarm: it belongs in the timeline of
+ * configuration file declares (thresholds:, and of policy: load balancing, the mode of ECN, and
+ * credits). Information, not alarm: it belongs in the timeline of
  * what follows. Who changed it is unknown here.
  *
  * Windows are longer than those of the analyzers that see harm, and its phase is after theirs:
@@ -20,6 +21,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "analyzers/finding_build.h"
+#include "analyzers/measure/lb_read.h"
+#include "config/class_policy.h"
 
 /* thresholds are programmed in cells and steps of probability: less than this is the same */
 #define ROUNDING 0.02
@@ -44,7 +47,8 @@ static const uint16_t watched[] = {M_PORT_MTU_BYTES, M_CFG_PFC_ENABLED, M_CFG_PG
 	M_CFG_ECN_ENABLED, M_CFG_ECN_KMIN, M_CFG_ECN_KMAX, M_CFG_ECN_PMAX, M_CFG_ECN_WEIGHT,
 	M_CFG_PRIO_TO_PG, M_CFG_PRIO_TO_QUEUE, M_CFG_DSCP_TO_PRIO, M_CFG_TRUST, M_CFG_CNP_QUEUE,
 	M_CFG_HASH_FIELDS, M_CFG_HASH_SEED, M_CFG_LB_MODE, M_CFG_PFCWD_DETECT, M_CFG_PFCWD_RESTORE,
-	M_CFG_PFCWD_ACTION, M_CFG_CELL, M_CFG_POOL, M_CFG_POOL_SLICES, M_CFG_SHP_RATIO};
+	M_CFG_PFCWD_ACTION, M_CFG_ECN_RELATIVE, M_CFG_ECN_KMIN_RATIO, M_CFG_ECN_KMAX_RATIO,
+	M_CFG_CBFC_ENABLED, M_CFG_CELL, M_CFG_POOL, M_CFG_POOL_SLICES, M_CFG_SHP_RATIO};
 
 struct setting_change { /* of one setting of one entity, or its difference from what is declared */
 	const struct entity *entity;
@@ -52,6 +56,7 @@ struct setting_change { /* of one setting of one entity, or its difference from 
 	bool declared; /* .from is what is declared */
 	uint64_t from, to; /* as stored; .declared: doubles below */
 	double expected, own;
+	const char *expected_text, *own_text; /* .declared of a text; NULL: numbers */
 	int64_t t_ns;
 };
 
@@ -214,6 +219,72 @@ static void compare_thresholds(const struct analyzer_in *in, uint32_t entity,
 			settings[i].own, settings[i].slack, drift);
 }
 
+/* How the device balances, where the configuration says how it should. */
+static void compare_balancing(const struct analyzer_in *in, const struct fabric_device *device,
+	struct device_drift *drift)
+{
+	const struct entities *entities = in->window->entities;
+	const uint32_t entity = entities_find(entities, device->name, "", PRIO_NONE);
+	enum lb_policy told;
+	bool known;
+	const char *text = lb_read(in->window, device->name, &told, &known);
+	if (!text || !known || !device->lb_declared || !lb_contradicts(device->lb, told))
+		return;
+	settings_drift_push(drift, in->arena,
+		(struct setting_change){.entity = entity_get(entities, entity),
+			.metric = M_CFG_LB_MODE,
+			.declared = true,
+			.expected_text = lb_policy_name(device->lb),
+			.own_text = text,
+			.t_ns = in->window->to_ns});
+}
+
+/* One switch of a class, 0 or 1, against what policy.classes and policy.congestion say. */
+static void compare_switch(const struct analyzer_in *in, uint32_t entity, unsigned metric,
+	double expected, struct device_drift *drift)
+{
+	const double own = settings_drift_stored(in->window, entity, metric);
+	if (isnan(own) || isnan(expected) || own == expected)
+		return;
+	settings_drift_push(drift, in->arena,
+		(struct setting_change){.entity = entity_get(in->window->entities, entity),
+			.metric = metric,
+			.declared = true,
+			.expected = expected,
+			.own = own,
+			.t_ns = in->window->to_ns});
+}
+
+static void compare_class(const struct analyzer_in *in, const struct fabric_port *port,
+	int priority, struct device_drift *drift)
+{
+	const struct fabric *fabric = in->fabric;
+	const uint32_t entity =
+		entities_find(in->window->entities, port->device->name, port->name, priority);
+	const enum class_ecn ecn = fabric->classes[priority].ecn;
+	double relative = NAN;
+	if (entity == ENTITY_NONE)
+		return;
+	if (ecn == ECN_RELATIVE || ecn == ECN_ABSOLUTE)
+		relative = ecn == ECN_RELATIVE;
+	compare_switch(in, entity, M_CFG_ECN_RELATIVE, relative, drift);
+	if (class_lossless(fabric, priority) == LOSSLESS_CREDIT)
+		compare_switch(in, entity, M_CFG_CBFC_ENABLED, 1, drift);
+}
+
+static void find_other_worlds(const struct analyzer_in *in, struct device_drift *drifts)
+{
+	const struct fabric *f = in->fabric;
+	for (size_t i = 0; i < f->n_devices; i++) {
+		compare_balancing(in, f->devices[i], &drifts[i]);
+		for (size_t k = 0; k < f->devices[i]->n_ports; k++)
+			for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
+				if (f->lossless_mask >> priority & 1)
+					compare_class(
+						in, f->devices[i]->ports[k], priority, &drifts[i]);
+	}
+}
+
 static void find_undeclared(const struct analyzer_in *in, struct device_drift *drifts)
 {
 	const struct fabric *f = in->fabric;
@@ -237,6 +308,8 @@ static void find_undeclared(const struct analyzer_in *in, struct device_drift *d
 static const char *settings_drift_value_text(
 	const struct analyzer_in *in, const struct setting_change *change, bool after)
 {
+	if (change->own_text)
+		return after ? change->own_text : change->expected_text;
 	if (change->declared)
 		return arena_printf(in->arena, "%.6g", after ? change->own : change->expected);
 	uint64_t stored = change->from;
@@ -333,8 +406,8 @@ static void settings_drift_describe(const struct analyzer_in *in, const struct d
 	}
 	finding_rests_on(draft,
 		drift->n_events ? "the value read back before and after"
-				: "the value read back, compared with thresholds: in the "
-				  "configuration file");
+				: "the value read back, compared with thresholds: and policy: in "
+				  "the configuration file");
 	if (drift->n_events) {
 		draft->f->event = cause_name(CAUSE_CONFIG_DRIFT);
 		draft->f->event_ns = first_change(drift);
@@ -421,6 +494,7 @@ static int settings_drift_run(const struct analyzer_in *in, struct finding_list 
 	memset(drifts, 0, sizeof(*drifts) * (f->n_devices + 1));
 	find_changes(in, drifts);
 	find_undeclared(in, drifts);
+	find_other_worlds(in, drifts);
 	const size_t common = take_common(f, drifts, &old);
 	for (size_t i = 0; i < f->n_devices; i++)
 		if (drifts[i].known)

@@ -14,8 +14,7 @@
 
 const uint16_t class_world_metrics[] = {M_CFG_PFC_ENABLED, M_CFG_CBFC_ENABLED, M_CFG_ECN_ENABLED,
 	M_CFG_ECN_RELATIVE, M_CFG_ECN_KMIN, M_CFG_TRIM_ENABLED, M_CFG_LB_MODE, M_PFC_RX_FRAMES,
-	M_PFC_TX_FRAMES, M_PFC_RX_PAUSE_NS, M_PFC_TX_PAUSE_NS, M_QUEUE_ECN_MARKED,
-	M_QUEUE_TRIMMED_PACKETS};
+	M_PFC_TX_FRAMES, M_QUEUE_ECN_MARKED, M_QUEUE_TRIMMED_PACKETS};
 const size_t class_world_n_metrics = rw_countof(class_world_metrics);
 
 /* ---- words --------------------------------------------------------------- */
@@ -215,8 +214,9 @@ static void world_differ_lossless(struct world_maker *maker, enum world_lossless
 	if (facts->pause_frames > 0 && !class_pause_wanted(facts->fabric, facts->priority))
 		world_differ(maker,
 			arena_printf(maker->a,
-				"pause frames are counted, and %s is declared, which has none",
-				class_policy_of(world_policy(maker))->label));
+				"pause frames are counted, and the class is declared to work "
+				"without (congestion: %s)",
+				congestion_policy_name(world_policy(maker))));
 }
 
 static void world_find_lossless(struct world_maker *maker)

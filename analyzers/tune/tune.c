@@ -309,7 +309,8 @@ static bool calls_for_advice(const struct tune_in *in, const struct tune_site *s
 {
 	if (!site->is)
 		return false;
-	if (in->fabric->congestion == CC_DCQCN || site->signs.yes & T_LOST)
+	const enum congestion_policy policy = class_congestion(in->fabric, site->priority);
+	if (class_policy_of(policy)->dcqcn || site->signs.yes & T_LOST)
 		return true;
 	return site->is->family == FAMILY_HEADROOM || site->is->family == FAMILY_XON;
 }

@@ -136,6 +136,10 @@ struct tune_sheet {
 	enum tune_advice advice;
 	const char *blocked_by; /* incident id, or why; NULL */
 	const char *summary; /* one sentence */
+	/* the world of the class in words, each with its source; NULL: the sheet is of no class */
+	const char *world;
+	const char **differences;
+	size_t n_differences; /* between what is declared and what is read back or seen */
 	struct tune_change *changes;
 	size_t n_changes;
 	struct tune_object *affected;

@@ -44,6 +44,10 @@ uint64_t tune_basis(const struct tune_in *in)
 				l->xoff_level, l->xon_level, l->xon_offset, l->ecn_enabled, l->kmin,
 				l->kmax, l->pmax};
 			h = mix_numbers(mix_text(h, l->port->name), set, rw_countof(set));
+			if (l->ecn_relative == 1) {
+				const double shares[] = {1, l->kmin_ratio, l->kmax_ratio};
+				h = mix_numbers(h, shares, rw_countof(shares));
+			}
 			h = mix_text(h, l->port->peer ? l->port->peer->name : l->port->host);
 			h = hash_bytes(&l->port->cable_mm, sizeof(l->port->cable_mm), h);
 		}

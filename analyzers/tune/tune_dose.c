@@ -10,6 +10,7 @@
 #include "analyzers/tune/tune_dose_ecn.h"
 #include "analyzers/tune/tune_dose_headroom.h"
 #include "analyzers/tune/tune_signs.h"
+#include "analyzers/tune/tune_world.h"
 #include "analyzers/tune/tune_worth.h"
 
 #define XON_MTUS 4.0 /* lossless packets between XOFF and XON at most */
@@ -44,12 +45,28 @@ static void plan_forget(struct tune_plan *plan)
 	plan->q_pfc = plan->site->q_pfc;
 }
 
+/* Relative ECN: alpha moves PFC away as ever; marks move by shares, which no sheet writes. */
+static void plan_relative(struct tune_plan *plan)
+{
+	plan_forget(plan);
+	if (!plan_alpha(plan, "the pool is free: the queue may take more of it before PFC fires")) {
+		plan_forget(plan);
+		plan->ignored = tune_relative_now(plan->c->in->arena, plan->site);
+	}
+	plan_next(plan, tune_relative_less(plan));
+	plan_next(plan, fewer);
+}
+
 /*
  * Rows 3 and 4. A larger share of the pool moves PFC away at no cost to throughput, so it comes
  * first as long as the pool has room; marks slow somebody down, so they come when it has none.
  */
 static void plan_queue(struct tune_plan *plan)
 {
+	if (tune_is_relative(plan->site)) {
+		plan_relative(plan);
+		return;
+	}
 	struct tune_worth *worth = arena_new_of(plan->c->in->arena, struct tune_worth);
 	if (tune_worth_of(plan, worth))
 		plan->worth = worth;
@@ -69,6 +86,16 @@ static void plan_queue(struct tune_plan *plan)
 			"how the shared pool is sliced: read-back (cfg.pool_slices), or queue "
 			"watermarks, which settle it when PFC fires; until then half of the pool "
 			"is counted on");
+}
+
+static void plan_early(struct tune_plan *plan)
+{
+	if (!tune_is_relative(plan->site)) {
+		plan_ecn_up(plan);
+		return;
+	}
+	plan->ignored = tune_relative_now(plan->c->in->arena, plan->site);
+	plan_next(plan, tune_relative_more(plan));
 }
 
 /* ---- XON ----------------------------------------------------------------- */
@@ -151,10 +178,14 @@ void tune_dose_as(const struct tune_case *tune_case, const struct tune_site *sit
 	case FAMILY_HEADROOM: plan_more_headroom(ret); break;
 	case FAMILY_LESS_HEADROOM: plan_less_headroom(ret); break;
 	case FAMILY_ALPHA_THEN_ECN: plan_queue(ret); break;
-	case FAMILY_ECN_UP: plan_ecn_up(ret); break;
+	case FAMILY_ECN_UP: plan_early(ret); break;
 	case FAMILY_XON: plan_xon(ret); break;
 	case FAMILY_NONE: break;
 	}
-	if (ret->refused)
+	if (f == FAMILY_ALPHA_THEN_ECN && !tune_is_relative(site))
+		plan_next(ret, tune_relative_offer(ret));
+	if (f != FAMILY_ECN_UP && tune_by_credits(tune_case->in, site))
+		ret->ignored = "credits keep this class lossless: no threshold of PFC acts on it";
+	if (ret->refused || ret->ignored)
 		ret->n_changes = 0;
 }

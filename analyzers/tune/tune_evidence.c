@@ -38,6 +38,16 @@ const struct tune_setting tune_settings[SETTINGS] = {
 	{M_CFG_ECN_KMIN, offsetof(struct port_prio, kmin), offsetof(struct tune_prio, kmin)},
 	{M_CFG_ECN_KMAX, offsetof(struct port_prio, kmax), offsetof(struct tune_prio, kmax)},
 	{M_CFG_ECN_PMAX, offsetof(struct port_prio, pmax), offsetof(struct tune_prio, pmax)},
+	{M_CFG_ECN_RELATIVE, offsetof(struct port_prio, ecn_relative),
+		offsetof(struct tune_prio, ecn_relative)},
+	{M_CFG_ECN_KMIN_RATIO, offsetof(struct port_prio, kmin_ratio),
+		offsetof(struct tune_prio, kmin_ratio)},
+	{M_CFG_ECN_KMAX_RATIO, offsetof(struct port_prio, kmax_ratio),
+		offsetof(struct tune_prio, kmax_ratio)},
+	{M_CFG_CBFC_ENABLED, offsetof(struct port_prio, cbfc_enabled),
+		offsetof(struct tune_prio, cbfc_enabled)},
+	{M_CFG_TRIM_ENABLED, offsetof(struct port_prio, trim_enabled),
+		offsetof(struct tune_prio, trim_enabled)},
 };
 
 struct tune_fold *tune_fold_new(
@@ -142,6 +152,7 @@ static bool read_settings(
 		w->entities, fold->port->device->name, fold->port->name, fold->priority);
 	bool any = false;
 	fold->declared = seen->declared;
+	fold->relative_declared = seen->relative_declared;
 	for (size_t i = 0; i < SETTINGS; i++) {
 		struct read_back *r = &fold->read[i];
 		int64_t t_ns;
@@ -586,10 +597,44 @@ static void add_window(struct tune_fold *fold, const struct observed *observed)
 		window->load = (float)load->sum;
 }
 
+static double sum_known(double sum, double more)
+{
+	if (isnan(sum))
+		return more;
+	if (isnan(more))
+		return sum;
+	return sum + more;
+}
+
+/* What no lane keeps: how devices balance (as told last), what was trimmed, and what packets show.
+ */
+static void add_told(struct tune_fold *fold, const struct observed *observed)
+{
+	for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++) {
+		struct world_facts now, *kept = &fold->told[priority];
+		if (!(fold->fabric->lossless_mask >> priority & 1))
+			continue;
+		const bool first = fold->n_windows == 0;
+		class_world_facts(observed, priority, &now);
+		memcpy(kept->lb, now.lb, sizeof(kept->lb));
+		kept->lb_mixed = now.lb_mixed;
+		kept->lb_strange = now.lb_strange;
+		kept->lb_strange_text = NULL;
+		if (now.lb_strange_text)
+			kept->lb_strange_text = arena_strdup(fold->arena, now.lb_strange_text);
+		kept->trimmed = first ? now.trimmed : sum_known(kept->trimmed, now.trimmed);
+		kept->cnp = first ? now.cnp : sum_known(kept->cnp, now.cnp);
+		if (first || !isnan(now.spray_ratio))
+			kept->spray_ratio = now.spray_ratio;
+		kept->pause_frames = kept->marked = kept->uet = kept->srv6 = NAN;
+	}
+}
+
 void tune_fold_add(struct tune_fold *fold, const struct observed *observed)
 {
 	for (size_t i = 0; i < observed->n_devices; i++)
 		add_device(fold, &fold->devices[i], &observed->devices[i], observed);
 	add_pools(fold, observed);
+	add_told(fold, observed);
 	add_window(fold, observed);
 }

@@ -29,6 +29,8 @@
 #include "analyzers/measure/observe.h"
 #include "analyzers/tune/tune_peak.h"
 
+struct world_facts;
+
 struct tune_prio { /* one (port, priority): ingress priority group and egress queue of a port */
 	const struct fabric_port *port;
 	int priority;
@@ -60,6 +62,10 @@ struct tune_prio { /* one (port, priority): ingress priority group and egress qu
 	 * above); 0 never read. Those from the configuration file: .declared */
 	double pfc_enabled, alpha, headroom_bytes, xoff_level, xon_level, xon_offset, ecn_enabled,
 		kmin, kmax, pmax;
+	/* as in struct port_prio: 1 relative, and then .kmin and .kmax are NAN; shares; credits;
+	 * trimming */
+	double ecn_relative, kmin_ratio, kmax_ratio, cbfc_enabled, trim_enabled;
+	bool relative_declared;
 	bool declared;
 	int64_t read_ns; /* of the oldest of the settings that were read */
 	unsigned setting_changes; /* times a setting of it moved within the range */
@@ -131,6 +137,9 @@ struct tune_evidence {
 	struct tune_window *windows;
 	size_t n_windows;
 	double coverage_ratio; /* of the devices that were heard at all */
+	/* by priority: what else was told of the world of each class (balancing, trimmed packets,
+	 * captured packets); NULL: nothing */
+	const struct world_facts *told;
 };
 
 /* tune_fold_new - for windows of @window_ns. Everything lives in @a. */

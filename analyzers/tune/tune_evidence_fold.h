@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "analyzers/measure/class_world.h"
 #include "analyzers/tune/tune_evidence.h"
 
 struct arena;
@@ -15,7 +16,7 @@ struct arena;
 enum {
 	LOAD_BINS = 100, /* half octaves of bytes per second; bin 0: not known, bin 1: nothing */
 	K_BINS = 257,
-	SETTINGS = 10,
+	SETTINGS = 15,
 };
 
 #define USUAL_QUANTILE 0.9
@@ -62,7 +63,7 @@ struct prio_fold {
 	struct peak_fold *queue, *pg, *headroom;
 	struct read_back read[SETTINGS];
 	double in_force[SETTINGS];
-	bool declared;
+	bool declared, relative_declared;
 	unsigned setting_changes;
 };
 
@@ -104,6 +105,7 @@ struct tune_fold {
 	struct device_fold *devices;
 	struct tune_window *windows;
 	size_t n_windows, cap_windows;
+	struct world_facts told[OBSERVED_PRIORITIES];
 };
 
 /* The first load bin that counts as busy. */

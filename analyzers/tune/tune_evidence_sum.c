@@ -152,6 +152,7 @@ static void done_prio(struct tune_prio *prio, const struct prio_fold *fold,
 	*prio = (struct tune_prio){.port = fold->port,
 		.priority = fold->priority,
 		.declared = fold->declared,
+		.relative_declared = fold->relative_declared,
 		.setting_changes = fold->setting_changes,
 		.inputs = NAN};
 	done_counts(prio, sums);
@@ -277,6 +278,7 @@ int tune_fold_done(struct tune_fold *fold, const struct tune_evidence **ret)
 		.n_devices = fold->fabric->n_devices,
 		.windows = fold->windows,
 		.n_windows = fold->n_windows,
+		.told = fold->told,
 		.coverage_ratio = (double)heard / (double)(devices * fold->n_windows)};
 	for (size_t i = 0; i < fold->fabric->n_devices; i++)
 		done_device(fold, &fold->devices[i], &e->devices[i]);

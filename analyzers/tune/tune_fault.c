@@ -34,17 +34,39 @@ struct faults {
 	size_t n, cap;
 };
 
-static struct tune_fault *fault_add(struct faults *faults, enum cause cause)
+/* Steps that speak of pause are for classes that are paused, and the others for the others. */
+static unsigned fault_facts(const struct fabric *fabric, int priority)
+{
+	unsigned facts = ~0u;
+	if (priority < 0)
+		return facts;
+	if (class_pause_wanted(fabric, priority))
+		facts &= ~(unsigned)FACT_NO_PAUSE;
+	else
+		facts &= ~(unsigned)(FACT_PFC | FACT_OTHER_PRIORITY);
+	return facts;
+}
+
+static void fault_take_steps(const struct fabric *fabric, struct tune_fault *fault)
+{
+	const struct cause_step *steps = cause_info(fault->cause)->steps;
+	const unsigned facts = fault_facts(fabric, fault->priority);
+	fault->n_steps = 0;
+	for (size_t i = 0; i < CAUSE_STEPS_MAX && steps[i].text; i++)
+		if ((steps[i].needs & ~facts) == 0)
+			fault->steps[fault->n_steps++] = steps[i].text;
+}
+
+static struct tune_fault *fault_add(struct faults *faults, enum cause cause, int priority)
 {
 	const struct cause_info *info = cause_info(cause);
 	arena_grow(faults->in->arena, faults->v, faults->n, faults->cap);
 	struct tune_fault *fault = &faults->v[faults->n++];
 	*fault = (struct tune_fault){.row = info->tune_row,
 		.cause = cause,
-		.priority = PRIO_NONE,
+		.priority = priority,
 		.proof = {.priority = PRIO_NONE}};
-	for (size_t i = 0; i < CAUSE_STEPS_MAX && info->steps[i].text; i++)
-		fault->steps[fault->n_steps++] = info->steps[i].text;
+	fault_take_steps(faults->in->fabric, fault);
 	return fault;
 }
 
@@ -102,12 +124,11 @@ static void from_incidents(struct faults *faults, const struct tune_case *tune_c
 		if (!cause_info(incident->cause)->tune_row ||
 			explained_by_late(tune_case, incident))
 			continue;
-		struct tune_fault *fault = fault_add(faults, incident->cause);
+		struct tune_fault *fault = fault_add(faults, incident->cause, incident->priority);
 		fault->id = incident->id;
 		fault->device = incident->device;
 		fault->port = incident->port;
 		fault->host = incident->host;
-		fault->priority = incident->priority;
 		fault->confidence = incident->confidence_ratio;
 		fault->everywhere = !incident->device && !incident->host;
 		fault->summary = arena_printf(faults->in->arena,
@@ -177,11 +198,10 @@ static struct tune_fault *fault_at(struct faults *faults, enum cause cause,
 		return NULL;
 	if (is_explained(faults, cause, port))
 		return NULL;
-	struct tune_fault *fault = fault_add(faults, cause);
+	struct tune_fault *fault = fault_add(faults, cause, priority);
 	fault->device = port->device->name;
 	fault->port = port->name;
 	fault->host = port->host;
-	fault->priority = priority;
 	fault->confidence = confidence;
 	return fault;
 }
@@ -522,7 +542,7 @@ static void add_mixed(
 {
 	const char *const device = site->device->device->name;
 	const double value = tune_fault_setting(odd->prio, odd->what);
-	struct tune_fault *r = fault_add(faults, CAUSE_CONFIG_MIXED);
+	struct tune_fault *r = fault_add(faults, CAUSE_CONFIG_MIXED, PRIO_NONE);
 	r->device = device;
 	if (odd->n == 1)
 		r->port = odd->prio->port->name;
@@ -592,7 +612,7 @@ static void look_at_cable(struct faults *faults, const struct tune_site *site)
 	if (!port || !(port->cable_m > 0) || truth <= 0 ||
 		fabs(port->cable_m - truth) <= fmax(CABLE_SLACK_M, CABLE_SLACK * truth))
 		return;
-	struct tune_fault *r = fault_add(faults, CAUSE_HEADROOM_SMALL);
+	struct tune_fault *r = fault_add(faults, CAUSE_HEADROOM_SMALL, site->priority);
 	r->row = CABLE_ROW;
 	r->n_steps = 0;
 	r->steps[r->n_steps++] = tune_need_text(
@@ -611,11 +631,23 @@ static void look_at_cable(struct faults *faults, const struct tune_site *site)
 	fault_prove(faults, r, "cfg.cable_m", port->cable_m, "m", QUALITY_EXACT);
 }
 
+/* The least marking probability that does anything on this platform; 0: none is published. */
+static double least_pmax(const struct faults *faults, const struct tune_site *site)
+{
+	const struct tune_platform *platform = tune_platform_of(faults->in, site->device);
+	if (!platform || !platform->profile)
+		return 0;
+	return platform->profile->knobs[KNOB_PMAX].least / 100;
+}
+
 static void look_at_marking(struct faults *faults, const struct tune_site *site)
 {
 	const struct tune_prio *off = NULL;
+	const double least = least_pmax(faults, site);
 	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
-		if (!off && (l->ecn_enabled == 0 || l->kmin >= ECN_NEVER || l->pmax == 0))
+		if (!off &&
+			(l->ecn_enabled == 0 || l->kmin >= ECN_NEVER || l->pmax == 0 ||
+				l->pmax < least))
 			off = l;
 	if (!off || !(site->signs.yes & T_HOSTS_PAUSED) || !(site->signs.yes & T_PAUSES) ||
 		!class_marks(faults->in->fabric, site->priority))
@@ -624,10 +656,15 @@ static void look_at_marking(struct faults *faults, const struct tune_site *site)
 	if (!r)
 		return;
 	r->port = NULL;
+	const char *why = "ECN is off by its settings";
+	if (off->ecn_enabled != 0 && off->pmax > 0 && off->pmax < least)
+		why = arena_printf(faults->in->arena,
+			"its marking probability is %.2g %%, and below %.2g %% this platform marks "
+			"nothing",
+			100 * off->pmax, 100 * least);
 	r->summary = arena_printf(faults->in->arena,
-		"%s does not mark on priority %d (ECN is off by its settings), and hosts are "
-		"paused",
-		r->device, site->priority);
+		"%s does not mark on priority %d (%s), and hosts are paused", r->device,
+		site->priority, why);
 	fault_prove(faults, r, "cfg.ecn_enabled", off->ecn_enabled, "-", QUALITY_EXACT);
 }
 

@@ -10,6 +10,7 @@
 #include "agent/base/str.h"
 #include "analyzers/tune/tune_touch.h"
 #include "analyzers/tune/tune_words.h"
+#include "analyzers/tune/tune_world.h"
 #include "config/class_policy.h"
 
 enum { SENDER_ROW = 7 }; /* a host does not slow down */
@@ -40,12 +41,32 @@ static void gate_need(struct gate_in *gate, enum tune_need need)
 
 static const char *gate_policy(struct gate_in *gate)
 {
-	const enum congestion_policy policy = gate->in->fabric->congestion;
-	if (policy == CC_DCQCN)
+	const enum congestion_policy policy =
+		class_congestion(gate->in->fabric, gate->site->priority);
+	if (class_policy_of(policy)->dcqcn)
 		return NULL;
 	return arena_printf(gate->a,
 		"policy: congestion is %s, and thresholds are advised for dcqcn only",
 		congestion_policy_name(policy));
+}
+
+/* The class by what switches and packets say, where that is not what was declared. */
+static const char *gate_world(struct gate_in *gate)
+{
+	struct class_world world;
+	tune_world_of(gate->in, gate->site->priority, &world);
+	if (world.control.source != WORLD_SEEN || world.control.value == CC_DCQCN + 1)
+		return NULL;
+	return arena_printf(gate->a,
+		"packets show %s on this fabric, and nobody declared what slows senders down: "
+		"policy.congestion, or policy.classes",
+		class_policy_of((enum congestion_policy)(world.control.value - 1))->label);
+}
+
+/* Relative ECN, or credits: see tune_dose.c. */
+static const char *gate_ignored(struct gate_in *gate)
+{
+	return gate->plan->ignored;
 }
 
 static const char *gate_voq(struct gate_in *gate)
@@ -200,7 +221,12 @@ static const char *gate_agreeing(struct gate_in *gate)
 static void ask_for_more(struct gate_in *gate)
 {
 	const struct tune_prio *prio = gate->plan->like;
-	if (isnan(prio->kmin) || isnan(prio->kmax))
+	const bool shares = prio->ecn_relative == 1;
+	if (shares && isnan(prio->kmin_ratio))
+		gate_collect(gate,
+			"the shares of relative ECN in force: read back by a collector "
+			"(cfg.ecn_kmin_ratio, cfg.ecn_kmax_ratio)");
+	if (!shares && (isnan(prio->kmin) || isnan(prio->kmax)))
 		gate_need(gate, NEED_ECN);
 	if (isnan(prio->alpha) && isnan(prio->xoff_level))
 		gate_need(gate, NEED_ALPHA);
@@ -324,6 +350,14 @@ static const struct tune_safety_rule safety_rules[] = {
 		"verified; at least `tuning.min_evidence` of history; the pattern in 3 of the "
 		"last 5 busy windows",
 		"gates, doses", NULL},
+	{13,
+		"The world of the class is asked first: lossless by PFC or by credits, ECN in "
+		"bytes "
+		"or in shares, DCQCN or another control. A threshold that the hardware ignores is "
+		"not advised; what is not known is said in the sheet",
+		"gates, doses, the sheet",
+		"Cumulus Linux 5.17, Quality of Service, Dynamic ECN; Ultra Ethernet Specification "
+		"1.0.1"},
 };
 
 static const struct gate {
@@ -333,6 +367,13 @@ static const struct gate {
 	const char *(*holds)(struct gate_in *gate); /* why; NULL: it does not */
 } gates[] = {
 	{8, ADVICE_BLOCKED, "the congestion policy of the site is not dcqcn", gate_policy},
+	{13, ADVICE_BLOCKED,
+		"packets show another congestion control than DCQCN, and none is declared",
+		gate_world},
+	{13, ADVICE_BLOCKED,
+		"the hardware ignores what would change: bytes where ECN counts in shares, PFC "
+		"where credits are used",
+		gate_ignored},
 	{2, ADVICE_BLOCKED, "the switch has virtual output queues", gate_voq},
 	{7, ADVICE_BLOCKED, "a fault of this pause tree has to be repaired first", gate_incident},
 	{7, ADVICE_BLOCKED, "PFC watchdog, link flaps or a restart in the range", gate_unrest},

@@ -20,7 +20,7 @@ void plan_collect(struct tune_plan *plan, const char *what)
 
 void plan_next(struct tune_plan *plan, const char *what)
 {
-	if (plan->n_next < PLAN_WORDS)
+	if (what && plan->n_next < PLAN_WORDS)
 		plan->next[plan->n_next++] = what;
 }
 
@@ -60,6 +60,7 @@ bool tune_same_profile(
 		return tune_plan_same_number(prio->kmin, like->kmin) &&
 			tune_plan_same_number(prio->kmax, like->kmax) &&
 			tune_plan_same_number(prio->pmax, like->pmax) &&
+			tune_plan_same_number(prio->ecn_relative, like->ecn_relative) &&
 			tune_plan_same_number(prio->alpha, like->alpha);
 	}
 }

@@ -37,6 +37,8 @@ struct tune_plan {
 	const char *next[PLAN_WORDS];
 	size_t n_next; /* what may follow, or help instead */
 	const char *refused; /* why no value may be proposed although all is known; NULL */
+	/* why the hardware ignores what would change here (relative ECN, credits); NULL */
+	const char *ignored;
 	bool pool_short; /* ... and that is because the pool cannot hold all its queues */
 	/* forecasts of J for what is proposed; NULL: too little is known, or of no matter */
 	const struct tune_worth *worth;

@@ -16,6 +16,7 @@
 #include "analyzers/tune/tune_effect.h"
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_words.h"
+#include "analyzers/tune/tune_world.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
 
@@ -125,6 +126,10 @@ static const char *tune_sheet_late_text(struct arena *a, const struct tune_plan 
 	const struct tune_site *site = plan->site;
 	const double kmin = plan->like->kmin, kmin_most = site->q_pfc / 2;
 	const char *pause = tune_pause_text(a, site);
+	if (plan->ignored)
+		return pause;
+	if (tune_is_relative(site))
+		return arena_printf(a, "%s. %s", pause, tune_relative_now(a, site));
 	if (isnan(kmin) || isnan(site->q_pfc))
 		return pause;
 	const char *fires = tune_size_text(a, site->q_pfc), *by = "";
@@ -362,6 +367,11 @@ static void prove_settings(
 	sheet_evidence(sheet, "cfg.ecn_kmin_bytes", d, like, like->kmin, "bytes", set);
 	sheet_evidence(sheet, "cfg.ecn_kmax_bytes", d, like, like->kmax, "bytes", set);
 	sheet_evidence(sheet, "cfg.ecn_pmax_ratio", d, like, like->pmax, "ratio", set);
+	if (like->ecn_relative != 1)
+		return;
+	sheet_evidence(sheet, "cfg.ecn_relative", d, like, 1, "-", set);
+	sheet_evidence(sheet, "cfg.ecn_kmin_ratio", d, like, like->kmin_ratio, "ratio", set);
+	sheet_evidence(sheet, "cfg.ecn_kmax_ratio", d, like, like->kmax_ratio, "ratio", set);
 }
 
 static void sheet_prove(
@@ -415,6 +425,10 @@ static struct sheet sheet_begin(const struct tune_in *in, const char *device, in
 	const char *diagnosis, enum tune_advice advice, struct tune_sheet *ret)
 {
 	const struct tune_evidence *e = in->evidence;
+	struct class_world *world = arena_new_of(in->arena, struct class_world);
+	const bool of_class = priority >= 0 && priority < FABRIC_CLASSES;
+	if (of_class)
+		tune_world_of(in, priority, world);
 	*ret = (struct tune_sheet){.device = device,
 		.priority = priority,
 		.diagnosis = diagnosis,
@@ -429,6 +443,11 @@ static struct sheet sheet_begin(const struct tune_in *in, const char *device, in
 		.port_group = "all",
 		.disruption = DISRUPTION_HITLESS,
 		.basis = tune_basis(in)};
+	if (of_class) {
+		ret->world = class_world_words(world, in->arena);
+		ret->differences = world->differences;
+		ret->n_differences = world->n_differences;
+	}
 	return (struct sheet){.s = ret, .in = in, .a = in->arena};
 }
 
@@ -468,7 +487,9 @@ static void set_steps(struct sheet *sheet, const struct tune_plan *plan)
 	}
 	for (size_t i = 0; i < plan->n_next; i++)
 		next_step(sheet, plan->next[i]);
-	if (plan->rule->do_not)
+	/* what is said there is about bytes */
+	if (plan->rule->do_not &&
+		!(is_ecn_family(plan->rule->family) && tune_is_relative(plan->site)))
 		next_step(sheet, plan->rule->do_not);
 }
 
@@ -481,6 +502,8 @@ static const char *plan_summary(struct arena *a, const struct tune_plan *plan,
 	case ADVICE_BLOCKED:
 		if (plan->pool_short)
 			return arena_printf(a, "%s; no change: %s", because, plan->refused);
+		if (plan->ignored)
+			return arena_printf(a, "%s; no change: %s", because, plan->ignored);
 		return arena_printf(
 			a, "%s; no change: blocked by %s", because, verdict->blocked_by);
 	case ADVICE_NONE:
@@ -548,7 +571,11 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 		ret->n_checks = plan->n_checks;
 		for (size_t i = 0; i < plan->n_checks; i++)
 			ret->checks[i] = check_said(t.a, &plan->checks[i]);
-		tune_expected(in, ret);
+		if (tune_is_relative(plan->site))
+			ret->not_expected = "the queue model counts in bytes, and ECN is in "
+					    "relative mode here";
+		else
+			tune_expected(in, ret);
 		if (!ret->n_expected)
 			rests_on(&t, 1,
 				"effect not predicted: too little is measured to calibrate the "
@@ -655,11 +682,18 @@ static void collect_pause(struct sheet *sheet)
 
 static void rest_by_policy(struct sheet *sheet, const struct tune_site *worst)
 {
+	const enum congestion_policy policy =
+		class_congestion(sheet->in->fabric, sheet->s->priority);
+	const char *how = "which works by pause";
+	if (!class_pause_wanted(sheet->in->fabric, sheet->s->priority))
+		how = "which has no pause frames: somebody sends them against that";
+	else if (policy != CC_PFC_ONLY)
+		how = "for which pause is not the brake";
 	sheet->s->summary = arena_printf(sheet->a,
 		"priority %d: hosts are paused up to %s of busy time. The congestion policy of the "
-		"site is %s, which works by pause: no thresholds are advised",
+		"site is %s, %s: no thresholds are advised",
 		sheet->s->priority, tune_percent(sheet->a, worst->host_pause),
-		congestion_policy_name(sheet->in->fabric->congestion));
+		congestion_policy_name(policy), how);
 	rests_on(sheet, 1, "the congestion policy of the site");
 }
 
@@ -711,7 +745,8 @@ void sheet_of_rest(const struct tune_case *tune_case, int priority, struct tune_
 {
 	const struct tune_site *worst = worst_site(tune_case, priority);
 	const bool paused = hosts_paused(tune_case, priority),
-		   dcqcn = tune_case->in->fabric->congestion == CC_DCQCN,
+		   dcqcn = class_policy_of(class_congestion(tune_case->in->fabric, priority))
+				   ->dcqcn,
 		   good = worst && (!paused || !dcqcn);
 	const char *diagnosis = "unknown";
 	enum tune_advice advice = ADVICE_WATCH;

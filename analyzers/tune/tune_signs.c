@@ -234,6 +234,13 @@ static void sign_order(struct tune_site *site, double fires)
 	}
 	if (isnan(kmin))
 		kmin = tune_signs_highest(site, offsetof(struct tune_prio, kmin));
+	/* A share of the quota is a share of what a single input may fill, and PFC fires there or
+	 * later: more inputs fill the queue together. */
+	if (site->hot && site->hot->ecn_relative == 1 && !isnan(site->hot->kmin_ratio)) {
+		tune_sign_set(&site->signs, T_LATE, site->hot->kmin_ratio > ROOM);
+		tune_sign_set(&site->signs, T_PFC_FIRST, site->hot->kmin_ratio >= 1);
+		return;
+	}
 	if (isnan(fires))
 		return;
 	if (!isnan(kmin)) {

@@ -56,11 +56,22 @@ static void count_uet(struct encapsulation_count *count, const struct uet_packet
 	count->uet_nack_trimmed += uet_nack_trimmed(packet);
 }
 
+/* SRv6 with compressed segments needs no routing header: it looks like IPv6 in IPv6. */
+static bool count_is_srv6(const struct roce_packet *packet)
+{
+	if (packet->kind != PACKET_ROCE)
+		return false;
+	const bool in_ipv6 = packet->layers >> LAYER_IPIP & 1 && packet->outer_family == 6 &&
+		packet->family == 6;
+	return in_ipv6 || packet->layers >> LAYER_SRV6 & 1;
+}
+
 void encapsulation_count_add(struct encapsulation_count *count, const struct roce_packet *packet)
 {
 	for (unsigned i = 0; i < LAYER_COUNT; i++)
 		count->by_layer[i] += packet->layers >> i & 1;
 	count->inner_cut += packet->inner_cut;
+	count->roce_srv6 += count_is_srv6(packet);
 	count->trimmed += packet->trimmed;
 	if (packet->mirror.layer)
 		count_mirror(count, packet);

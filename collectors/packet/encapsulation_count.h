@@ -26,6 +26,9 @@ struct encapsulation_count {
 	uint32_t last_mirror; /* index of the one seen last */
 	uint64_t more_mirrors; /* packets of mirrors beyond MIRRORS_MAX */
 	uint64_t inner_cut; /* frames of which a tunnel or mirror carries only a part */
+	/* RoCEv2 in IPv6 with a segment routing header, or in IPv6 in IP: what a sender does that
+	 * chooses the path of each packet (compressed SRv6 needs no routing header) */
+	uint64_t roce_srv6;
 	uint64_t trimmed; /* RoCEv2 whose payload a switch dropped */
 	uint64_t uet[UET_CLASS_COUNT];
 	uint64_t uet_retransmitted, uet_nack_trimmed;

@@ -554,6 +554,8 @@ static void pcap_collector_figures(const void *instance, collector_figure_fn *fn
 	fn(arg, "roce", "", (double)count->roce_packets);
 	fn(arg, "rocev1", "", (double)count->rocev1_packets);
 	fn(arg, "uet", "", (double)pcap_sum(encapsulation->uet, UET_CLASS_COUNT));
+	fn(arg, "srv6", "", (double)encapsulation->roce_srv6);
+	fn(arg, "trimmed", "", (double)encapsulation->trimmed);
 	fn(arg, "tunneled", "", pcap_tunneled(encapsulation));
 	fn(arg, "encapsulated", "", (double)pcap_sum(encapsulation->refused, REFUSED_COUNT));
 	fn(arg, "bad", "", (double)roce_count_bad(count));

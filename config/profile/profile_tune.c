@@ -243,7 +243,7 @@ static void knob_read(
 {
 	enum tune_knob k;
 	if (!KEYS(reader, node, "a knob", "knob", "object", "shared", "unit", "step", "by_cell",
-		    "min", "max", "disruption", "platforms", "evidence"))
+		    "least", "min", "max", "disruption", "platforms", "evidence"))
 		return;
 	if (!reader_text(reader, node, "knob", true) ||
 		!knob_at(reader, reader_value(node, "knob"), &k))
@@ -258,6 +258,7 @@ static void knob_read(
 		.unit = (enum tune_unit)word_at(reader, node, "unit", units, rw_countof(units),
 			TUNE_BYTES, "one of bytes kbytes cells percent exponent fraction number"),
 		.step = profile_tune_decimal(reader, node, "step", 1),
+		.least = profile_tune_decimal(reader, node, "least", 0),
 		.min = profile_tune_decimal(reader, node, "min", -INFINITY),
 		.max = profile_tune_decimal(reader, node, "max", INFINITY),
 		.by_cell = reader_bool(reader, node, "by_cell"),
@@ -298,6 +299,24 @@ static void collect_read(
 		return;
 	for (int i = 0; i < TUNE_NEEDS; i++)
 		tune->collect[i] = reader_copy(reader, node, needs_names[i], false);
+}
+
+static void relative_read(
+	struct reader *reader, const struct yaml_node *node, struct profile_tune *tune)
+{
+	struct tune_relative *to = &tune->relative_ecn;
+	if (!node ||
+		!KEYS(reader, node, "'relative_ecn'", "since", "asics", "where", "text", "caveat",
+			"evidence"))
+		return;
+	to->since = reader_copy(reader, node, "since", true);
+	to->where = reader_copy(reader, node, "where", true);
+	to->text = reader_copy(reader, node, "text", true);
+	to->caveat = reader_copy(reader, node, "caveat", true);
+	to->evidence = reader_copy(reader, node, "evidence", true);
+	to->asics = globs_read(reader, node, "asics", &to->n_asics);
+	if (!to->since || !to->where || !to->caveat)
+		to->text = NULL;
 }
 
 static void asic_read(
@@ -481,7 +500,7 @@ void profile_tune_read(struct reader *reader, const struct yaml_node *node)
 {
 	if (!node ||
 		!KEYS(reader, node, "'tuning'", "syntax", "example", "voq", "comment", "notes",
-			"knobs", "cannot", "collect", "asics", "names", "forms"))
+			"knobs", "cannot", "collect", "relative_ecn", "asics", "names", "forms"))
 		return;
 	struct profile_tune *t = arena_new_of(reader->a, struct profile_tune);
 	t->syntax = reader_copy(reader, node, "syntax", false);
@@ -497,6 +516,7 @@ void profile_tune_read(struct reader *reader, const struct yaml_node *node)
 			t->notes[t->n_notes++] =
 				arena_strdup(reader->a, notes->items[i].value->text);
 	collect_read(reader, reader_value(node, "collect"), t);
+	relative_read(reader, reader_value(node, "relative_ecn"), t);
 	profile_tune_each(reader, node, "knobs", t, knob_read);
 	profile_tune_each(reader, node, "cannot", t, cannot_read);
 	profile_tune_each(reader, node, "asics", t, asic_read);

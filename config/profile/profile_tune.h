@@ -21,6 +21,7 @@
  *                                        # default 1
  *         by_cell: true                  # and a multiple of the buffer cell, where its size is
  *                                        # known
+ *         least: 1                       # of the unit; a smaller value does nothing in hardware
  *         min: 0                         # of the unit; absent: no limit is published
  *         max: 2147483647
  *         disruption: hitless            # hitless queue_flush port_flap daemon_reload reboot
@@ -35,6 +36,13 @@
  *       marks: sudo counterpoll ...      # command, or what has to be read. Keys: headroom xon
  *                                        # alpha ecn pool marks watermarks pause; and where to
  *                                        # set cable and shared_headroom
+ *     relative_ecn:                      # thresholds as shares of the quota, where it has them
+ *       since: "5.17"                    # version of its software
+ *       asics: ["Spectrum-4"]            # names of chips (asics:), globs; absent: all
+ *       where: on Spectrum-4 and later   # the same as a clause
+ *       text: "nv set ... {priority} ..."
+ *       caveat: what it costs
+ *       evidence: where this was read    # required
  *     asics:                             # the buffer of a chip, by the device's description of
  *                                        # itself; searched in all profiles
  *       - { name: Spectrum-4, platforms: ["*SN5600*"], cell: 192, headroom: spectrum,
@@ -130,6 +138,7 @@ struct tune_knob_rule {
 	bool shared;
 	enum tune_unit unit;
 	double step, min, max; /* in .unit; min, max: -+INFINITY when nothing is published */
+	double least; /* in .unit: a value below it, but 0, does nothing; 0 nothing is published */
 	bool by_cell;
 	enum tune_disruption disruption;
 	const char **platforms;
@@ -200,6 +209,16 @@ enum tune_need {
 	TUNE_NEEDS
 };
 
+struct tune_relative { /* ECN thresholds as shares of the queue's quota; .text NULL: cannot */
+	const char *since; /* version of the software, "5.17" */
+	const char **asics; /* globs of the names of chips that can; none: all */
+	size_t n_asics;
+	const char *where; /* the same as a clause, where the chip is not known */
+	const char *text; /* how it is set: {priority} */
+	const char *caveat; /* sentences */
+	const char *evidence;
+};
+
 struct profile_tune {
 	const char *syntax; /* "sonic"; NULL: no templates */
 	bool example; /* its syntax is shown where the platform of a switch is unknown */
@@ -211,6 +230,7 @@ struct profile_tune {
 	struct tune_form *forms;
 	size_t n_forms;
 	const char *collect[TUNE_NEEDS]; /* how it is read or set here; NULL: not known */
+	struct tune_relative relative_ecn;
 	const char *notes[8];
 	size_t n_notes; /* sentences for every rendering */
 };

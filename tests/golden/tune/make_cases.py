@@ -103,6 +103,56 @@ c.watermark("pg.shared_watermark_bytes", 1500000, HOSTS[:3])
 c.command = TABLE
 c.write()
 
+def relative(case, kmin=0.9, kmax=1.0):
+    case.settings(kmin=150000, kmax=1500000)  # what bytes stand there is of no matter
+    case.state("cfg.ecn_relative", 1)
+    case.state("cfg.ecn_kmin_ratio", kmin)
+    case.state("cfg.ecn_kmax_ratio", kmax)
+
+
+c = Case("relative", "ECN in relative mode that begins to mark at 90 % of the quota; the pool is all but full, so alpha cannot go up: no advice in bytes.")
+late(c)
+relative(c)
+c.watermark("queue.watermark_bytes", 3000000, UPLINKS)
+for n in range(0, LENGTH // STEP + 1, 3):
+    c.rows.append((n * STEP, "pool:ingress_lossless", "-", "pool.watermark_bytes", 15500000, "60"))
+c.write()
+
+c = Case("relative-alpha", "The same with room in the pool: alpha goes up, and Kmin and Kmax in bytes stay out of it.")
+late(c)
+relative(c)
+c.watermark("queue.watermark_bytes", 3000000, UPLINKS)
+c.watermark("pg.shared_watermark_bytes", 1500000, HOSTS[:3])
+c.write()
+
+c = Case("relative-declared", "No protocol reads the mode back: policy.classes says it, and the bytes that are told are ignored.",
+         policy="dcqcn, classes: [ { priority: 3, ecn: relative } ]")
+late(c)
+c.settings(kmin=8000000, kmax=12000000)
+c.watermark("queue.watermark_bytes", 3000000, UPLINKS)
+c.watermark("pg.shared_watermark_bytes", 1500000, HOSTS[:3])
+c.write()
+
+c = Case("uet", "Ultra Ethernet transport: hosts are paused and nothing is marked, and no threshold of DCQCN is advised.", policy="uet")
+late(c)
+c.settings(kmin=8000000, kmax=12000000)
+c.write()
+
+c = Case("mrc", "Multipath reliable connections, source routed, and pause frames all the same.", policy="mrc, load_balancing: source_routed")
+late(c)
+c.write()
+
+c = Case("credits", "Credits keep the class lossless, frames are lost all the same: no headroom and no xoff is advised.", cable="300m", policy="credit")
+c.traffic()
+c.state("cfg.cbfc_enabled", 1)
+c.settings()
+c.counter("queue.out_packets", 5e6)
+c.counter("pg.drops", 3, UPLINKS)
+c.counter("pg.drops", 0, HOSTS)
+c.pause(0, PORTS)
+c.pause(0, direction="rx")
+c.write()
+
 c = Case("pool-taken", "The same, and the shared pool is all but full: alpha cannot go up, so marks come earlier, on a wide ramp.")
 late(c)
 c.settings(kmin=8000000, kmax=12000000)

@@ -96,7 +96,8 @@ static const struct {
 			.srv6 = 50},
 		"not lossless (declared), ECN: unknown, MRC (declared, RoCE in SRv6 seen), source "
 		"routed (declared), trimming (declared, trimmed packets seen)",
-		"pause frames are counted, and MRC is declared"},
+		"pause frames are counted, and the class is declared to work without (congestion: "
+		"mrc)"},
 	{"MRC, and CNPs", {.congestion = CC_MRC, .declared = true, .lb_declared = true, .cnp = 3},
 		"not lossless (declared), ECN: unknown, MRC (declared), static hash (declared), "
 		"trimming (declared)",
