@@ -27,6 +27,10 @@ static const struct command_option options[] = {
 		"openconfig-gnmi: only what such a switch answers; full. run: nxos, cumulus, eos "
 		"or sonic by SNMP, or one of the three by gNMI; nxos, or eos where ECN marks "
 		"decide"},
+	{"push", 0, NULL,
+		"run: the NICs of all hosts push their counters over OpenTelemetry, as NVIDIA's "
+		"DTS "
+		"names them"},
 	{"tls", 0, NULL, "run: gNMI over TLS"},
 	{"set", 0, "KEY=VALUE[,...]",
 		"record: with these thresholds instead of the scenario's; leaf2:kmin=200KB is for "

@@ -24,7 +24,7 @@
 static const char help[] =
 	"Usage: rocewatch lab list [--scenarios DIR]\n"
 	"       rocewatch lab run SCENARIO [--dir DIR] [--seed N] [--interval DUR] [--at DUR] "
-	"[--for DUR] [--face FACE] [--tls]\n"
+	"[--for DUR] [--face FACE] [--tls] [--push]\n"
 	"       rocewatch lab set KEY=VALUE [--device GLOB] [--dir DIR]\n"
 	"       rocewatch lab show [counters] [--dir DIR]\n"
 	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--at DUR] "
@@ -62,6 +62,8 @@ static const char help[] =
 	"three by gNMI; nxos, which has pause time, or eos\n"
 	"                    where ECN marks decide\n"
 	"    --tls           run: gNMI over TLS; DIR/ca.pem signs the switches\n"
+	"    --push          run: the NICs of all hosts push their counters over OpenTelemetry, as "
+	"NVIDIA's DTS names them\n"
 	"    --packets       captures too: what mirrors of the leaf's uplinks saw, one packet in "
 	"N, and bursts in full\n"
 	"    --perturb N     another fabric of the same kind, drawn by N: hash, DCQCN timers, "
@@ -85,7 +87,7 @@ struct options {
 	const char *out, *scenarios, *dir, *face, *device;
 	uint64_t seed;
 	double interval_ns, length_ns, at_ns;
-	bool packets, tls;
+	bool packets, tls, push;
 	const char *cache;
 	uint64_t perturb;
 	const char *set[SETTINGS_MAX];
@@ -271,7 +273,7 @@ static int run(const char *name, const struct options *o)
 	struct err e = {0};
 	struct live_options r = {o->dir, o->interval_ns > 0 ? o->interval_ns : 1e9,
 		o->at_ns > 0 ? o->at_ns : 20e9, o->length_ns,
-		o->face ? live_face_find(o->face) : NULL, o->tls};
+		o->face ? live_face_find(o->face) : NULL, o->tls, o->push};
 	if (o->face && !r.face)
 		return usage("--face: '%s' is not valid; expected nxos, cumulus, eos, sonic, "
 			     "sonic-gnmi, "
@@ -321,10 +323,10 @@ int main(int argc, char **argv)
 	static const struct option longs[] = {{"out", 1, NULL, 'o'}, {"seed", 1, NULL, 's'},
 		{"interval", 1, NULL, 'i'}, {"for", 1, NULL, 'f'}, {"face", 1, NULL, 'F'},
 		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"tls", 0, NULL, 't'},
-		{"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'}, {"dir", 1, NULL, 'd'},
-		{"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'}, {"set", 1, NULL, 'k'},
-		{"set-at", 1, NULL, 'K'}, {"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'},
-		{"help", 0, NULL, 'h'}, {0}};
+		{"push", 0, NULL, 'u'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
+		{"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'},
+		{"set", 1, NULL, 'k'}, {"set-at", 1, NULL, 'K'}, {"senders", 1, NULL, 'n'},
+		{"load", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
 	struct options o = {.seed = 1, .load = 1};
 	int64_t seed;
 	int opt;
@@ -335,6 +337,7 @@ int main(int argc, char **argv)
 		case 'S': o.scenarios = optarg; break;
 		case 'p': o.packets = true; break;
 		case 't': o.tls = true; break;
+		case 'u': o.push = true; break;
 		case 'c': o.cache = optarg; break;
 		case 'd': o.dir = optarg; break;
 		case 'D': o.device = optarg; break;
@@ -407,8 +410,8 @@ int main(int argc, char **argv)
 		return ask("set ", argv[1], &o);
 	if (o.device)
 		return usage("--device goes with set");
-	if (o.tls)
-		return usage("--tls goes with run");
+	if (o.tls || o.push)
+		return usage("--%s goes with run", o.tls ? "tls" : "push");
 	if (argc >= 1 && argc <= 2 && str_eq(argv[0], "show") &&
 		(argc == 1 || str_eq(argv[1], "counters")))
 		return ask(argc == 1 ? "show" : "", argc == 1 ? "" : "counters", &o);

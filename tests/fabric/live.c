@@ -83,6 +83,8 @@ static int start(struct lab *l, struct err *e)
 	/* The clock begins with service; the files say when that is, and are there before anybody
 	 * can ask. */
 	l->r.wall_ns = (double)wall_now().ns;
+	if (l->o->push)
+		l->push = live_push_new(l);
 	if (rc == 0)
 		rc = live_files_write(l, e);
 	if (rc == 0 && l->o->tls)
@@ -171,6 +173,7 @@ static int tick(struct lab *l, struct err *e)
 	pthread_mutex_lock(&l->busy);
 	look_at_clock(l, e);
 	pthread_mutex_unlock(&l->busy);
+	live_push_tick(l);
 	for (size_t i = 0; i < l->n_nodes && rc == 0; i++)
 		rc = silence(l, &l->nodes[i], e);
 	return rc;
@@ -240,6 +243,7 @@ static void lab_done(struct lab *l)
 			kill(l->nodes[i].pid, SIGTERM);
 	for (size_t i = 0; i < l->n_nodes; i++)
 		live_node_stop(&l->nodes[i]);
+	live_push_free(l->push);
 	live_tls_done(l);
 	live_control_close(l);
 	live_nodes_free(l);

@@ -18,6 +18,7 @@ struct live_options {
 	double at_ns, length_ns;
 	const struct live_face *face;
 	bool tls; /* of gNMI */
+	bool push; /* NICs of hosts push their counters over OpenTelemetry */
 };
 
 /* live_default_dir - of this user: /tmp/rocewatch-lab-UID. */

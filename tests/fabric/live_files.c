@@ -163,6 +163,7 @@ static void write_config(const struct lab *l, FILE *f)
 		interval, slow);
 	for (size_t i = 0; i < l->n_nodes; i++)
 		write_device(&l->nodes[i], f);
+	live_push_config(l, f);
 	fabric_write_links(&l->r, f);
 	/* Shorter windows than a site would choose: the lab is for watching. */
 	fprintf(f,

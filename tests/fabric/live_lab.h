@@ -64,6 +64,7 @@ struct lab {
 	bool was_on, told_end;
 	int lock, listen, done_fd; /* done_fd: the simulation beside the loop has ended */
 	struct retune retune;
+	struct live_push *push; /* NULL: nothing is pushed */
 };
 
 double lab_now(const struct lab *l); /* model time, ns */
@@ -85,6 +86,14 @@ void live_gnmi_stop(struct live_node *n);
 /* ---- live_tls.c ---------------------------------------------------------- */
 int live_tls_new(struct lab *l, struct err *e);
 void live_tls_done(struct lab *l);
+
+/* ---- live_push.c ---------------------------------------------------------- */
+/* What the NICs of all hosts count, to the agent's receiver over OTLP/HTTP, as the DOCA Telemetry
+ * Service names it; nobody there: the next time. */
+struct live_push *live_push_new(const struct lab *l);
+void live_push_free(struct live_push *push);
+void live_push_tick(struct lab *l); /* holds @busy while it reads the simulation */
+void live_push_config(const struct lab *l, FILE *f); /* "push:" of the configuration */
 
 /* ---- live_files.c -------------------------------------------------------- */
 int live_dir_take(struct lab *l, struct err *e); /* make it, lock it, go there */

@@ -94,6 +94,19 @@ struct topo_params scenario_topology(const struct scenario *s, bool faulty)
 		.lag = s->lag};
 }
 
+/* What the NIC at the other end of a switch port counts. Its reaction point is off: it counts CNPs
+ * that it ignored. */
+static void collect_nic(const struct sim *m, const struct sim_port *port, double *sums)
+{
+	const struct sim_node *host = &m->nodes[m->ports[port->peer].node];
+	if (host->kind != NODE_HOST)
+		return;
+	const bool off = host->cc_off || !m->p.cc.on;
+	sums[SUM_NIC_CNP_SENT] = (double)host->cnp_sent;
+	sums[off ? SUM_NIC_CNP_IGNORED : SUM_NIC_CNP_HANDLED] = (double)host->cnp_received;
+	sums[SUM_NIC_CE] = (double)host->ce_received;
+}
+
 static void collect(const struct scenario *s, const struct sim *m, struct measured *r,
 	const struct measured *before)
 {
@@ -104,7 +117,7 @@ static void collect(const struct scenario *s, const struct sim *m, struct measur
 		const struct prio_counters *q = &c->prio[PRIORITY],
 					   *k = &c->prio[SIM_CONTROL_PRIORITY],
 					   *b = &c->prio[second];
-		const double sums[SUM_COUNT] = {[SUM_IN_OCTETS] = (double)c->in_bytes,
+		double sums[SUM_COUNT] = {[SUM_IN_OCTETS] = (double)c->in_bytes,
 			[SUM_OUT_OCTETS] = (double)c->out_bytes,
 			[SUM_IN_PACKETS] = (double)c->in_packets,
 			[SUM_OUT_PACKETS] = (double)c->out_packets,
@@ -136,6 +149,7 @@ static void collect(const struct scenario *s, const struct sim *m, struct measur
 			[SUM_WATCHDOG_STORMS] = (double)q->watchdog_storms,
 			[SUM_WATCHDOG_RESTORES] = (double)q->watchdog_restores,
 			[SUM_WATCHDOG_DROPS] = (double)q->watchdog_drops};
+		collect_nic(m, &m->ports[first + i], sums);
 		for (unsigned x = 0; x < SUM_COUNT; x++)
 			/* a storm is found once */
 			r->ports[i].sum[x] = sums[x] -

@@ -44,6 +44,11 @@ enum port_sum {
 	SUM_WATCHDOG_STORMS,
 	SUM_WATCHDOG_RESTORES,
 	SUM_WATCHDOG_DROPS,
+	/* of the host at the port, as its NIC counts: 0 where another switch is there */
+	SUM_NIC_CNP_SENT,
+	SUM_NIC_CNP_HANDLED,
+	SUM_NIC_CNP_IGNORED,
+	SUM_NIC_CE,
 	SUM_COUNT
 };
 enum port_peak { PEAK_PG, PEAK_HEADROOM, PEAK_QUEUE, PEAK_COUNT };

@@ -10,7 +10,7 @@
 
 #include "agent/base/cleanup.h"
 
-#define MAGIC UINT64_C(0x32656863616c7772) /* "rwlache2" */
+#define MAGIC UINT64_C(0x33656863616c7772) /* "rwlache3" */
 
 struct head {
 	uint64_t magic, endless, n_ports, n_switches;

@@ -159,7 +159,7 @@ struct sim_node {
 	double pause_duty;
 	uint64_t pause_period_ps;
 	double rx_backlog;
-	uint64_t rx_time_ps, rx_drops, cnp_sent, cnp_received, wake_ps;
+	uint64_t rx_time_ps, rx_drops, cnp_sent, cnp_received, ce_received, wake_ps;
 	bool rx_pausing;
 	uint32_t *flows;
 	size_t n_flows, cap_flows, turn;

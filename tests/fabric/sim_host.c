@@ -323,6 +323,7 @@ static void data_receive(
 	struct sim_flow *f = &s->flows[pkt->flow];
 	if (pkt->ce) {
 		f->ce_packets++;
+		n->ce_received++;
 		if (!f->cnp_sent_ever || s->now_ps - f->last_cnp_ps >= s->p.cc.cnp_gap_ps) {
 			f->cnp_sent_ever = true;
 			f->last_cnp_ps = s->now_ps;
