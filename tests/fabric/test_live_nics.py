@@ -42,8 +42,8 @@ def main():
         lab.agent()
         told = wait_for("NICs of all hosts are stored", lambda: nics(lab), 60)
         wait_for("... of all", lambda: len(nics(lab)) >= 16, 60)
-        host = lab.truth()["culprits"][0] if "culprits" in lab.truth() else None
-        check(host, "truth.json names no culprit: %s" % sorted(lab.truth()))
+        host = lab.truth()["faults"][0]["host"]
+        check(host, "truth.json names no host")
         whole = wait_for("dcqcn_off of %s" % host, lambda: found(lab, host), 120, 1)
         wait_for("its confidence", lambda: (found(lab, host) or {}).get("confidence", 0) >= SURE, 60, 1)
         whole = found(lab, host)
