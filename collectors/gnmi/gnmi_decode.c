@@ -105,7 +105,8 @@ size_t gnmi_decode_neighbors(const struct gnmi_decoder *decoder, struct arena *a
 			.descr = "",
 			.mac = "",
 			.speed_bps = known->v[i].speed_bps,
-			.outside = profile_is_management(decoder->profile, known->v[i].name)};
+			.outside = known->v[i].management ||
+				profile_is_management(decoder->profile, known->v[i].name)};
 	*ret_self = (struct topology_device){.name = decoder->device,
 		.sysname = decoder->sysname,
 		.ports = ports,
@@ -503,6 +504,11 @@ static void take_attribute(
 		take_queue_number(decoder, &feed->properties[binding->first], value);
 		break;
 	case GNMI_ATTRIBUTE_PORT_LANES: take_lane(decoder, binding->port, value); break;
+	case GNMI_ATTRIBUTE_PORT_MANAGEMENT:
+		if (binding->port != GNMI_PORT_NONE)
+			decoder->ports.v[binding->port].management =
+				str_eq(gnmi_value_text(value, text, sizeof(text)), "true");
+		break;
 	case GNMI_ATTRIBUTE_SYSNAME:
 		free(decoder->sysname);
 		decoder->sysname = text_clean_copy(gnmi_value_text(value, text, sizeof(text)));

@@ -16,6 +16,7 @@ struct gnmi_port {
 	char *name, *alias; /* alias "" = none */
 	uint64_t speed_bps; /* 0 = unknown */
 	uint64_t lanes; /* of its transceiver that are its own, bit n: lane n; 0 = not told */
+	bool management; /* the device says that it is no part of the data plane */
 	bool changed; /* since gnmi_ports_reported() */
 };
 

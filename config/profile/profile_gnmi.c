@@ -13,8 +13,8 @@
 #include "db/model/metric.h"
 
 static const char *const hows[] = {"stream", "once", "poll", "get"};
-static const char *const attributes[] = {"", "port_alias", "port_lanes", "queue_number",
-	"boot_time", "sysname", "chassis", "neighbor_sysname", "neighbor_chassis",
+static const char *const attributes[] = {"", "port_alias", "port_management", "port_lanes",
+	"queue_number", "boot_time", "sysname", "chassis", "neighbor_sysname", "neighbor_chassis",
 	"neighbor_chassis_kind", "neighbor_port", "neighbor_port_kind", "neighbor_descr",
 	"neighbor_sysdesc", "neighbor_capabilities", "neighbor_bridge", "neighbor_router",
 	"neighbor_station"};

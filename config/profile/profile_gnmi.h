@@ -42,8 +42,8 @@
  * {group} (numbers, or ranges such as 3-4), {pool}, {name} (of an object, see "of"), {lane} (of a
  * transceiver). Leaves with the same path are all read: drops by RED are also drops.
  *
- * A leaf has one of: "metric", "attribute" (port_alias, port_lanes, queue_number (of the {queue} or
- * {group} in the path, where its name has none), boot_time, sysname; LLDP:
+ * A leaf has one of: "metric", "attribute" (port_alias, port_management, port_lanes, queue_number
+ * (of the {queue} or {group} in the path, where its name has none), boot_time, sysname; LLDP:
  * chassis of the device, and neighbor_sysname, neighbor_chassis, neighbor_port, neighbor_descr, and
  * the kinds of ids neighbor_chassis_kind, neighbor_port_kind, by "words" or as numbers;
  * neighbor_sysdesc, its system description; neighbor_capabilities, the enabled ones as "28 00" or
@@ -89,6 +89,7 @@ const char *profile_gnmi_how_name(enum profile_gnmi_how how); /* "stream" */
 enum profile_gnmi_attribute {
 	GNMI_ATTRIBUTE_NONE,
 	GNMI_ATTRIBUTE_PORT_ALIAS,
+	GNMI_ATTRIBUTE_PORT_MANAGEMENT, /* true: a port of management */
 	GNMI_ATTRIBUTE_PORT_LANES,
 	GNMI_ATTRIBUTE_QUEUE_NUMBER,
 	GNMI_ATTRIBUTE_BOOT_TIME,

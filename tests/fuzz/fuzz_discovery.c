@@ -103,7 +103,8 @@ static void discovery_say(struct discovery *discovery, struct bytes *in, mono_t 
 			.port_subtype = 1 + (id >> 3) % 7,
 			.chassis = heard_ids[(id + name) % rw_countof(heard_ids)],
 			.port_id = heard_ids[id % rw_countof(heard_ids)],
-			.port_descr = heard_ids[(id >> 2) % rw_countof(heard_ids)]};
+			.port_descr = heard_ids[(id >> 2) % rw_countof(heard_ids)],
+			.kind = (enum neighbor_kind)((name ^ id) % 3)};
 	}
 	discovery_report(discovery, &self, heard, n, now);
 }

@@ -67,12 +67,17 @@ static void on_neighbors(void *arg, const struct topology_device *self,
 	if (n && (*self->sysname || *self->chassis))
 		snprintf(w->neighbors, sizeof(w->neighbors), "self                         %s %s\n",
 			*self->sysname ? self->sysname : "-", *self->chassis ? self->chassis : "-");
+	w->n_outside = 0;
+	for (size_t i = 0; i < self->n_ports; i++)
+		w->n_outside += self->ports[i].outside;
 	for (size_t i = 0; i < n; i++) {
 		const size_t at = strlen(w->neighbors);
 		snprintf(w->neighbors + at, sizeof(w->neighbors) - at,
-			"neighbor                     %-14s %s  %s (%d)  %s (%d)  %s\n",
+			"neighbor                     %-14s %s  %s (%d)  %s (%d)  %s%s%s\n",
 			heard[i].port, heard[i].sysname, heard[i].chassis, heard[i].chassis_subtype,
-			heard[i].port_id, heard[i].port_subtype, heard[i].port_descr);
+			heard[i].port_id, heard[i].port_subtype, heard[i].port_descr,
+			heard[i].kind == NEIGHBOR_HOST ? "" : "  ",
+			heard[i].kind == NEIGHBOR_HOST ? "" : neighbor_kind_word(heard[i].kind));
 	}
 }
 

@@ -34,6 +34,7 @@ struct world {
 	 * description */
 	char neighbors[4000];
 	unsigned ups, downs, reports;
+	size_t n_outside; /* ports that the newest report calls no part of the fabric */
 	bool (*until)(struct world *w);
 	void (*sampled)(struct world *w); /* called for samples that came, on the loop; NULL */
 	bool met;

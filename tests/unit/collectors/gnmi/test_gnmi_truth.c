@@ -15,6 +15,7 @@
 /* A device as it answers: counters of interfaces, or something else there; nothing below /qos. */
 struct answers {
 	const char *path; /* what comes in place of the interfaces; NULL: nothing */
+	const char *management; /* its port of management; NULL: not told */
 	bool refused; /* interfaces are an unknown path */
 };
 
@@ -26,6 +27,12 @@ static int answer(void *arg, const char *target, const char *origin, const char 
 	char text[24];
 	if (interfaces && answers->refused)
 		return -ENOENT;
+	if (strstr(path, "state/management")) {
+		if (!answers->management)
+			return -ENOENT;
+		emit(ctx, &(struct speak_value){answers->management, SPEAK_BOOL, "true"});
+		return 1;
+	}
 	if (!interfaces || !answers->path)
 		return 0;
 	snprintf(text, sizeof(text), "%llu", 1000 + 10 * (unsigned long long)round);
@@ -164,9 +171,28 @@ static void test_refused_counters(void **state)
 	world_end(&w);
 }
 
+static bool has_outside(struct world *w)
+{
+	return w->n_outside > 0;
+}
+
+/* A port of management that no name gives away: the device says what it is. */
+static void test_management(void **state)
+{
+	(void)state;
+	struct world w;
+	struct answers answers = {
+		.path = COUNTER, .management = "/interfaces/interface[name=ma1]/state/management"};
+	truth_open(&w, &answers);
+	assert_true(world_until(&w, has_outside, 30));
+	assert_int_equal(w.n_outside, 1);
+	world_end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_management),
 		cmocka_unit_test(test_has_none),
 		cmocka_unit_test(test_has_none_at_all),
 		cmocka_unit_test(test_unknown_paths),
