@@ -275,7 +275,7 @@ static void walk_values(const struct walk *walk, collector_value_fn *fn, void *a
 			.what = profile_attribute_name(v->attribute),
 			.doc = v->doc,
 			.slow = walk->table->cadence != CADENCE_FAST,
-			.fallback = v->fallback || walk->table->unless,
+			.fallback = v->fallback || walk->table->unless || walk->table->behind,
 			.pending = walk->under_way,
 			.trouble = "",
 			.type = ""};

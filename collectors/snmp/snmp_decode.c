@@ -32,6 +32,8 @@ struct snmp_decoder {
 	bool cell_reported; /* by the device, not only by the profile */
 	bool cell_assumed; /* from the configuration */
 	struct map *made_of; /* (entity, metric) -> contributors in the last poll */
+	/* by number of a table that others stand behind: (entity, metric) it told; else NULL */
+	struct map **told;
 	int64_t t_ns; /* of the poll, 0 = not given */
 	/* (entity, metric) -> position in checks, for counters that have a bound */
 	struct map *check_at;
@@ -39,6 +41,21 @@ struct snmp_decoder {
 	size_t n_checks, cap_checks;
 	struct snmp_decode_stats stats;
 };
+
+static struct map **told_slot(struct snmp_decoder *decoder, const char *table)
+{
+	for (size_t i = 0; i < decoder->profile->n_tables; i++)
+		if (str_eq(decoder->profile->tables[i]->name, table))
+			return &decoder->told[i];
+	return NULL;
+}
+
+static void told_open(struct snmp_decoder *decoder, const char *table)
+{
+	struct map **slot = told_slot(decoder, table);
+	if (slot && !*slot)
+		*slot = map_new();
+}
 
 struct snmp_decoder *snmp_decoder_new(struct entities *entities, const char *device,
 	const struct profile *profile, struct snmp_sums *sums)
@@ -52,6 +69,10 @@ struct snmp_decoder *snmp_decoder_new(struct entities *entities, const char *dev
 		.cell_bytes = profile->cell_bytes,
 		.made_of = map_new(),
 		.check_at = map_new()};
+	d->told = rw_calloc(profile->n_tables + 1, sizeof(*d->told));
+	for (size_t i = 0; i < profile->n_tables; i++)
+		if (profile->tables[i]->behind)
+			told_open(d, profile->tables[i]->behind);
 	return d;
 }
 
@@ -61,6 +82,9 @@ void snmp_decoder_free(struct snmp_decoder *decoder)
 		return;
 	snmp_ports_free(decoder->ports);
 	map_free(decoder->made_of);
+	for (size_t i = 0; i < decoder->profile->n_tables; i++)
+		map_free(decoder->told[i]);
+	free(decoder->told);
 	map_free(decoder->check_at);
 	free(decoder->checks);
 	free(decoder->device);
@@ -545,8 +569,20 @@ void snmp_decode_table(struct snmp_decoder *decoder, const struct profile_table 
 		row.first_sum = decoder->sums->n;
 		row_take(decoder, &row);
 	}
-	for (size_t i = 0; i < decoder->sums->n; i++)
-		sum_sample(decoder, table, &decoder->sums->v[i], restart, out);
+	struct map **told = told_slot(decoder, table->name), **better = NULL;
+	if (told && *told)
+		map_clear(*told);
+	if (table->behind)
+		better = told_slot(decoder, table->behind);
+	for (size_t i = 0; i < decoder->sums->n; i++) {
+		const struct snmp_sum *sum = &decoder->sums->v[i];
+		uint64_t known, key = snmp_sums_key(sum->entity, sum->metric);
+		if (better && *better && map_get(*better, key, &known))
+			continue;
+		if (told && *told)
+			map_put(*told, key, 1);
+		sum_sample(decoder, table, sum, restart, out);
+	}
 }
 
 /* better_answers - does a column that @value only stands in for give this row's value? */

@@ -338,6 +338,7 @@ static void walks_begin(struct snmp_target *target)
 		if (!w->done)
 			snmp_rows_begin(w->rows, w->want);
 	}
+	snmp_walk_drop_background(target);
 	target->walk = 0;
 }
 

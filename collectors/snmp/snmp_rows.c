@@ -90,6 +90,20 @@ void snmp_rows_begin(struct snmp_rows *rows, const bool *want)
 	rows->stats = (struct snmp_rows_stats){0};
 }
 
+void snmp_rows_drop(struct snmp_rows *rows)
+{
+	snmp_rows_begin(rows, NULL);
+	free(rows->rows);
+	free(rows->keys);
+	free(rows->values);
+	free(rows->bytes);
+	rows->rows = NULL;
+	rows->keys = NULL;
+	rows->values = NULL;
+	rows->bytes = NULL;
+	rows->cap_rows = rows->cap_keys = rows->cap_slots = rows->cap_bytes = 0;
+}
+
 size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max)
 {
 	rows->n_asked = 0;

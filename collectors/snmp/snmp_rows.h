@@ -45,6 +45,8 @@ void snmp_rows_free(struct snmp_rows *rows); /* NULL is fine */
 /* snmp_rows_begin - forget all rows and start at the top. @want[i] false leaves column i out of
  * this walk; NULL = all. */
 void snmp_rows_begin(struct snmp_rows *rows, const bool *want);
+/* snmp_rows_drop - forget all rows and give their memory back. */
+void snmp_rows_drop(struct snmp_rows *rows);
 /* snmp_rows_next - what to ask now: at most @max OIDs, lent until the next call on @rows. 0 = the
  * walk has ended. */
 size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max);

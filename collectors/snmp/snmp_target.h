@@ -76,6 +76,9 @@ bool snmp_walk_replaced(const struct snmp_target *target, const struct walk *wal
 /* snmp_walk_begin_background - goes on with the reading of the poll before, or begins one that is
  * due. */
 void snmp_walk_begin_background(struct snmp_target *target, struct walk *walk);
+/* snmp_walk_drop_background - the rows of background tables are given back once all are decoded: a
+ * chassis has thousands, and they are not needed until the names are read again. */
+void snmp_walk_drop_background(struct snmp_target *target);
 void snmp_walk_end(struct walk *walk); /* nothing more to ask in this poll */
 /* snmp_walk_strangers - rows that belong to no port are told when their number changes, not each
  * time. */

@@ -59,6 +59,17 @@ void snmp_walk_begin_background(struct snmp_target *target, struct walk *walk)
 	walk->done = !walk->under_way;
 }
 
+void snmp_walk_drop_background(struct snmp_target *target)
+{
+	/* while one is read, "unless" may still ask for the rows of another */
+	for (size_t i = 0; i < target->n_walks; i++)
+		if (target->walks[i].under_way)
+			return;
+	for (size_t i = 0; i < target->n_walks; i++)
+		if (target->walks[i].table->cadence == CADENCE_BACKGROUND)
+			snmp_rows_drop(target->walks[i].rows);
+}
+
 void snmp_walk_strangers(struct snmp_target *target)
 {
 	const struct snmp_decode_stats *stats = snmp_decode_stats(target->decoder);

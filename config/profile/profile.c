@@ -184,19 +184,27 @@ static int profile_by_name(const void *left, const void *right)
 	return strcmp(x->profile->name, y->profile->name);
 }
 
-/* profile_unless_check - "unless" names a table that is read before this one, as often. */
-static int profile_unless_check(const struct profile *profile, struct err_list *errors)
+/* Is @name one of the first @n tables, and read as often as @table? */
+static bool table_is_before(const struct profile *profile, size_t n, const char *name)
 {
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(profile->tables[i]->name, name) == 0)
+			return profile->tables[i]->cadence == profile->tables[n]->cadence;
+	return false;
+}
+
+/* profile_before_check - "unless" and "behind" name a table that is read before this one. */
+static int profile_before_check(const struct profile *profile, struct err_list *errors)
+{
+	static const char expected[] = ", expected a table before it, of the same cadence";
 	for (size_t i = 0; i < profile->n_tables; i++) {
 		const struct profile_table *table = profile->tables[i];
-		bool found = !table->unless;
-		for (size_t k = 0; k < i && !found; k++)
-			found = strcmp(profile->tables[k]->name, table->unless) == 0 &&
-				profile->tables[k]->cadence == table->cadence;
-		if (!found)
+		if (table->unless && !table_is_before(profile, i, table->unless))
 			return profile_wrong(errors, profile->file, table->line, 0,
-				"read unless: ", table->unless,
-				", expected a table before it, of the same cadence");
+				"read unless: ", table->unless, expected);
+		if (table->behind && !table_is_before(profile, i, table->behind))
+			return profile_wrong(errors, profile->file, table->line, 0,
+				"read behind: ", table->behind, expected);
 	}
 	return 0;
 }
@@ -209,7 +217,7 @@ static int set_finish(struct profiles *profiles, struct err_list *errors)
 	for (size_t i = 0; i < profiles->n; i++)
 		if (!profiles->drafts[i].extended &&
 			(profile_extend(profiles, &profiles->drafts[i], errors) < 0 ||
-				profile_unless_check(profiles->drafts[i].profile, errors) < 0 ||
+				profile_before_check(profiles->drafts[i].profile, errors) < 0 ||
 				extend_gnmi(profiles, profiles->drafts[i].profile, errors) < 0))
 			rc = -EINVAL;
 	for (size_t i = 0; i < profiles->n; i++)

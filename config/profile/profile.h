@@ -40,6 +40,8 @@
  *                                  # fixed by "where" or summed over
  *         unless: queues           # asked only where that table, which stands before it, has no
  *                                  # row: an older table for older releases
+ *         behind: optic lanes      # read in any case; what that table, which stands before it,
+ *                                  # told of a port is not told again
  *         first_queue: 1           # number of the first queue in the index; 0 if absent
  *         columns:
  *           - { column: 4, metric: pfc.rx_frames, doc: "Indications: PFC received" }
@@ -178,6 +180,7 @@ struct profile_table {
 	const char *port_text; /* how, with {port} */
 	int parent_column; /* into columns: the row that contains this one; -1 = none */
 	const char *unless; /* a table before it; NULL = always asked */
+	const char *behind; /* a table before it whose values hold; NULL = none */
 	bool sums_rows; /* several rows may speak of one thing: add them up */
 	struct profile_value *values; /* fallbacks last */
 	size_t n_values;

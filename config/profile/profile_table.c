@@ -437,7 +437,7 @@ struct profile_table *profile_table_read(
 	struct profile_oid base = {0};
 	uint64_t queue;
 	if (!KEYS(reader, node, "a table", "name", "doc", "cadence", "oid", "index", "decimal",
-		    "first_queue", "port", "unless", "columns", "evidence"))
+		    "first_queue", "port", "unless", "behind", "columns", "evidence"))
 		return NULL;
 	t->line = node->line;
 	t->name = reader_copy(reader, node, "name", true);
@@ -448,6 +448,7 @@ struct profile_table *profile_table_read(
 	if (reader_text(reader, node, "cadence", true))
 		t->cadence = table_cadence(reader, reader_value(node, "cadence"));
 	t->unless = reader_copy(reader, node, "unless", false);
+	t->behind = reader_copy(reader, node, "behind", false);
 	if (reader_value(node, "oid"))
 		reader_oid(reader, reader_value(node, "oid"), &base);
 	if (reader_number(reader, node, "first_queue", 64, &queue))

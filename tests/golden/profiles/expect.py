@@ -245,10 +245,13 @@ def junos(v):
     M, L = "1.3.6.1.4.1.2636.3.60.1.1.1.1", "1.3.6.1.4.1.2636.3.60.1.2.1.1"
     per_port(v, "optic.temperature_c", f"{M}.8")
     for lane_col, module_col, metric in ((6, 5, "optic.rx_power_dbm"), (8, 7, "optic.tx_power_dbm")):
-        for (i, *_lane), val in column(f"{L}.{lane_col}") or column(f"{M}.{module_col}"):
+        for (i, _lane), val in column(f"{L}.{lane_col}"):
             key = (port_name(v, i), "-", metric)
             if val:
                 out[key] = min(out.get(key, val / 100), val / 100)
+        for (i,), val in column(f"{M}.{module_col}"):
+            if val:
+                out.setdefault((port_name(v, i), "-", metric), val / 100)
 
 
 def dell_os9(v):
@@ -272,9 +275,10 @@ def dell_os10(v):
 def comware(v):
     common(v)
     H = "1.3.6.1.4.1.25506.2.70.1.1.1"
+    lanes = {i for (i, _lane), _ in column("1.3.6.1.4.1.25506.2.70.1.2.1.2")}
     for col, metric, divisor in ((9, "optic.tx_power_dbm", 100), (12, "optic.rx_power_dbm", 100), (15, "optic.temperature_c", 1)):
         for (i,), val in column(f"{H}.{col}"):
-            if val != 2147483647:
+            if val != 2147483647 and (col == 15 or i not in lanes):
                 out[(port_name(v, i), "-", metric)] = val / divisor
     for col, metric in ((2, "optic.tx_power_dbm"), (3, "optic.rx_power_dbm")):
         for (i, _lane), val in column(f"1.3.6.1.4.1.25506.2.70.1.2.1.{col}"):

@@ -226,7 +226,7 @@ def onyx():
 
 
 def junos(with_lanes=True):
-    ports = [(512, "et-0/0/0", "et-0/0/0", "spine1", 400000, 6), (513, "et-0/0/1", "et-0/0/1", "host down", 400000, 6), (600, "ae0", "ae0", "", 800000, 161)]
+    ports = [(512, "et-0/0/0", "et-0/0/0", "spine1", 400000, 6), (513, "et-0/0/1", "et-0/0/1", "host down", 400000, 6), (514, "xe-0/0/2:0", "xe-0/0/2:0", "", 10000, 6), (600, "ae0", "ae0", "", 800000, 161)]
     system("Juniper Networks, Inc. qfx5240-64od internet router, kernel JUNOS 23.4X100", "1.3.6.1.4.1.2636.1.1.1.4.593", "leaf1", len(ports))
     interfaces(ports, ether=True, discontinuity=100)
     J = "1.3.6.1.4.1.2636.3.15"
@@ -243,10 +243,15 @@ def junos(with_lanes=True):
         put(f"1.3.6.1.4.1.2636.3.3.1.1.26.{i}", C32, number(i, 0, 26, False))
     # the readings of module 593 in a published "show snmp mib walk" (one lane), and four lanes, of which one is dark
     M, L = "1.3.6.1.4.1.2636.3.60.1.1.1.1", "1.3.6.1.4.1.2636.3.60.1.2.1.1"
-    for i, celsius, lanes in ((512, 38, ((-1974, -1031),)), (513, 51, ((-250, -110), (-312, -90), (-4000, -105), (0, 0)))):
+    modules = ((512, 38, ((-1974, -1031),)), (513, 51, ((-250, -110), (-312, -90), (-4000, -105), (0, 0))))
+    for i, celsius, lanes in modules:
         put(f"{M}.5.{i}", INT, 0 if len(lanes) > 1 else lanes[0][0])
         put(f"{M}.7.{i}", INT, 0 if len(lanes) > 1 else lanes[0][1])
         put(f"{M}.8.{i}", INT, celsius)
+    put(f"{M}.5.514", INT, -312)  # a module that has no row in the table of lanes
+    put(f"{M}.7.514", INT, -245)
+    put(f"{M}.8.514", INT, 33)
+    for i, _celsius, lanes in modules:
         for lane, (rx, tx) in enumerate(lanes if with_lanes else ()):
             put(f"{L}.6.{i}.{lane}", INT, rx)
             put(f"{L}.8.{i}.{lane}", INT, tx)
@@ -288,6 +293,7 @@ def comware():
     system("HPE Comware Platform Software, Software Version 7.1.070", "1.3.6.1.4.1.25506.11.1.186", "leaf1", len(ports))
     interfaces(ports, ether=True)
     H = "1.3.6.1.4.1.25506.2.70.1.1.1"
+    put(f"{H}.9.3", INT, 777)  # of a module with lanes, whatever it says for the whole of it
     for i, tx, rx, celsius in ((1, -251, -834, 39), (2, 2147483647, 2147483647, 2147483647)):  # of the first a published reading; no diagnosis
         put(f"{H}.9.{i}", INT, tx)
         put(f"{H}.12.{i}", INT, rx)

@@ -54,6 +54,8 @@ static const char text[] =
 	"    - { name: lanes, cadence: background, oid: 1.10, index: [port, lane], columns: [{ "
 	"column: 1, metric: optic.tx_power_dbm, divide: 100, fold: min, ignore: [0] },\n"
 	"        { column: 2, metric: optic.rx_power_dbm, text: true, fold: min }] }\n"
+	"    - { name: modules, cadence: background, behind: lanes, oid: 1.12, index: [port], "
+	"columns: [{ column: 1, metric: optic.tx_power_dbm, divide: 100, ignore: [0] }] }\n"
 	"    - { name: anywhere, cadence: background, oid: 1.11, index: [sensor], port: { column: "
 	"1, "
 	"text: \"*{port}*\" }, columns: [{ column: 2, metric: optic.temperature_c, fold: max }] "
@@ -489,6 +491,31 @@ static void test_lanes(void **state)
 	fixture_done(&f);
 }
 
+/* What the better table told of a port holds; of other ports, and once it tells no more, the other
+ * table's. */
+static void test_behind(void **state)
+{
+	struct fixture f;
+	fixture_new(&f);
+	names(&f, ROWS("names", STR("1.1.1.1", "a"), STR("1.1.1.2", "b")));
+	for (int again = 0; again < 2; again++) {
+		if (again == 0)
+			decode(&f, "lanes", ROWS("lanes", INT("1.10.1.1.0", (uint64_t)-250)),
+				false);
+		else
+			decode(&f, "lanes", ROWS("lanes", INT("1.10.1.1.0", 0)), false);
+		decode(&f, "modules",
+			ROWS("modules", INT("1.12.1.1", (uint64_t)-100),
+				INT("1.12.1.2", (uint64_t)-120)),
+			false);
+		assert_int_equal(f.out.n, 1 + again);
+		const struct sample *b = find(&f, "b", PRIO_NONE, M_OPTIC_TX_POWER);
+		assert_float_equal(sample_f64(b->value), -1.2, 1e-9);
+		assert_int_equal(find(&f, "a", PRIO_NONE, M_OPTIC_TX_POWER) != NULL, again);
+	}
+	fixture_done(&f);
+}
+
 /* Numbers as text; what is no number is no value. */
 static void test_text_numbers(void **state)
 {
@@ -611,6 +638,7 @@ int main(void)
 		cmocka_unit_test(test_join_by_name),
 		cmocka_unit_test(test_join_sensors),
 		cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_behind),
 		cmocka_unit_test(test_text_numbers),
 		cmocka_unit_test(test_names_in_texts),
 		cmocka_unit_test(test_older_table),

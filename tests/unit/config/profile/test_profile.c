@@ -80,6 +80,11 @@ static const struct {
 		"snmp:\n  tables:\n    - { name: t, cadence: fast, unless: u, oid: 1.3, index: "
 		"[port], columns: [{ column: 1, metric: port.flaps }] }\n",
 		5, "a table before it"},
+	{"behind nobody",
+		HEAD
+		"snmp:\n  tables:\n    - { name: t, cadence: fast, behind: t, oid: 1.3, index: "
+		"[port], columns: [{ column: 1, metric: port.flaps }] }\n",
+		5, "a table before it"},
 	{"named without port",
 		HEAD TABLE "        - { column: 1, metric: port.flaps, named: \"a*\" }\n", 10,
 		"without 'port'"},
