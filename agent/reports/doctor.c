@@ -541,6 +541,7 @@ static int doctor_fill(struct doctor *doctor, struct err *e)
 	doctor_quality(doctor);
 	doctor_captures(doctor);
 	doctor_traps(doctor);
+	doctor_push(doctor);
 	doctor_jobs(doctor);
 	r = doctor_alerts(doctor, e);
 	if (r < 0)

@@ -40,6 +40,7 @@ int doctor_alerts(struct doctor *doctor, struct err *e);
 int doctor_coverage(struct doctor *doctor, struct err *e);
 void doctor_captures(struct doctor *doctor);
 void doctor_traps(struct doctor *doctor);
+void doctor_push(struct doctor *doctor); /* receivers of what devices push */
 void doctor_jobs(struct doctor *doctor); /* files of the scheduler */
 /* doctor_sflow - of a capture with 'listen'; adds to its notes, each with "; " behind it. */
 void doctor_sflow(struct doctor *doctor, const struct config_capture *capture, struct str *notes);

@@ -13,7 +13,11 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'packets'))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'sflow'))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'push'))
+import gzip  # noqa: E402
+
 import generate  # noqa: E402
+import otlp as O  # noqa: E402
 import sflow as S  # noqa: E402
 from wire import LINK_ETHERNET, LINK_SLL2, write_pcap, write_pcapng  # noqa: E402
 
@@ -258,7 +262,29 @@ def stored(program, folders):
 	put(folders['requests'], 'all', b'\n'.join(json.dumps(request).encode() for request in requests))
 
 
-TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'ipfix', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
+def otlp(folder):
+	rng = random.Random(9)
+	t = 1732312800 * 10**9 - 10**9
+	names = ['nvswitch_interface_sp_rx_pause', 'nvswitch_interface_tc_tx_octet', 'nvswitch_interface_if_in_octets', 'nvswitch_interface_oper_state',
+		'sai_counter_type_1_stat_109', 'sai_counter_type_21_stat_34', 'rx_prio3_pause', 'rx_power_lane_1', 'nobody', '']
+	for number in range(12):
+		out = b''
+		for _ in range(rng.choice([1, 2, 4])):
+			metrics = []
+			for name in rng.sample(names, 4):
+				labels = {'interface': 'swp%d' % rng.randrange(3), 'sp': str(rng.randrange(9)), 'tc': str(rng.randrange(12)),
+					'object_name': 'Ethernet0|%d' % rng.randrange(8), 'device_name': 'mlx5_0', 'n': 7, 'b': True, 'f': 1.5}
+				points = [O.point(rng.choice([1, 12, -1, 3.5, float('nan'), 1e300, None]), t + rng.randrange(10**9), labels,
+					rng.choice([0, 5]), rng.choice([0, 1])) for _ in range(3)]
+				metrics.append(rng.choice([O.gauge, O.total, lambda a, b: O.total(a, b, O.DELTA), lambda a, b: O.histogram(a, 2)])(name, points))
+			message = O.request(O.resource({'host.name': rng.choice(['leaf1', 'leaf1.example.com', 'leaf9'])}, metrics, rng.random() < 0.3))
+			if rng.random() < 0.2:
+				message = gzip.compress(message, mtime=0)
+			out += struct.pack('>H', len(message)) + message
+		put(folder, 'otlp%d' % number, out)
+
+
+TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'ipfix', 'otlp', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
 	'requests', 'snmp_decode', 'trap_io')
 
 
@@ -274,6 +300,7 @@ def main():
 		story(folders['story'], number)
 		tunnel(folders['tunnel'], number)
 	ipfix(folders['ipfix'])
+	otlp(folders['otlp'])
 	trap_io(folders['trap_io'])
 	capture_case(folders['capture_case'], folders['capture'])
 	scripts(folders['discovery'], 3000, 12, 200)
