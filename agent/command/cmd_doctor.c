@@ -192,7 +192,8 @@ static void coverage_put(FILE *out, const char *head, const json_t *rows)
 		rw_cleanup(str_done) struct str item = {0};
 		str_addf(&item, "%s", text_of(row, "cause"));
 		json_array_foreach (json_object_get(row, "missing"), k, missing)
-			str_addf(&item, "%s%s", k ? "; no " : " (no ", text_of(missing, "what"));
+			str_addf(&item, "%s%s%s", k ? "; no " : " (no ", text_of(missing, "what"),
+				str_if(json_is_true(json_object_get(missing, "asked")), " *"));
 		str_addf(&item, ")%s", str_if(i + 1 < json_array_size(rows), ","));
 		if (column > 0 && column + item.n + 10 > COVERAGE_WIDTH) {
 			fprintf(out, "\n%9s", "");
@@ -340,8 +341,10 @@ const struct command command_doctor = {
 		"did not happen.\n\n"
 		"COVERAGE says which causes a device can show by the counters that it delivered "
 		"lately. 'blind': a counter that the cause needs is absent, and absent is never 0; "
-		"'unsure': it is seen later or less surely. docs/detectors.md lists what each "
-		"cause needs; docs/coverage.md, what each kind of switch tells.\n\n"
+		"'unsure': it is seen later or less surely. '*': its profile asks for that "
+		"counter, so "
+		"the switch does not deliver it, or counting is off there. docs/detectors.md lists "
+		"what each cause needs; docs/coverage.md, what each kind of switch tells.\n\n"
 		"CLASS says in which congestion world each lossless class lives, each word with "
 		"its "
 		"source: read back from switches, seen in counters or packets, declared in the "

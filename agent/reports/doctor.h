@@ -11,12 +11,13 @@
 
 /*
  * doctor_document - {fabric, time, agent_running, targets: [...], coverage: [{device, delivers,
- * sees: [causes], weak, blind: [{cause, reported_by, missing: [{what, metrics}]}]}], data_quality,
- * captures: [...], store, process, traps, agent, todo: [{severity, subject, what, do}]}; todo is
- * empty when nothing is wrong, worst first else. coverage says by which absent counters a device is
- * blind for a cause, or shows it less surely; of a device that delivered nothing lately (delivers:
- * false) it says nothing. As of client->at_ns: for a past time only the devices are known, and todo
- * is empty. Unknown is null, never 0. NULL on failure with @e filled; the caller owns the result.
+ * sees: [causes], weak, blind: [{cause, reported_by, missing: [{what, metrics, asked}]}]}],
+ * data_quality, captures: [...], store, process, traps, agent, todo: [{severity, subject, what,
+ * do}]}; todo is empty when nothing is wrong, worst first else. coverage says by which absent
+ * counters a device is blind for a cause, or shows it less surely; asked: does the device's profile
+ * ask for it, null: not known; of a device that delivered nothing lately (delivers: false) it says
+ * nothing. As of client->at_ns: for a past time only the devices are known, and todo is empty.
+ * Unknown is null, never 0. NULL on failure with @e filled; the caller owns the result.
  */
 json_t *doctor_document(struct client *client, struct err *e);
 

@@ -14,6 +14,7 @@
 #include "agent/document/json_value.h"
 #include "agent/reports/doctor_internal.h"
 #include "config/config.h"
+#include "config/profile/profile_coverage.h"
 #include "db/model/metric.h"
 #include "db/model/need.h"
 #include "db/series/history.h"
@@ -28,6 +29,8 @@ struct coverage_device {
 	int64_t fast_ns, slow_ns; /* how long a value counts: of a counter, of a state */
 	bool delivered[METRIC_COUNT];
 	bool any;
+	bool profiled; /* its profile is known */
+	bool asked[METRIC_COUNT]; /* the profile has a column or leaf for it */
 };
 
 struct coverage {
@@ -165,9 +168,64 @@ static void coverage_declared(struct coverage *coverage)
 		}
 }
 
+/* ---- what the profiles ask for ------------------------------------------- */
+
+struct coverage_profiles {
+	struct coverage *coverage;
+	struct profiles *profiles;
+};
+
+static int coverage_take_profile(void *arg, int n, char *const *words, char *const *names)
+{
+	const struct coverage_profiles *with = arg;
+	const struct profile *profile = NULL;
+	uint64_t at;
+	if (n < 2 || !words[0] || !words[1] ||
+		!smap_get(with->coverage->by_name, words[0], strlen(words[0]), &at))
+		return 0;
+	profile = profiles_get(with->profiles, words[1]);
+	if (!profile)
+		return 0;
+	struct coverage_device *device = &with->coverage->devices[at];
+	device->profiled = true;
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		for (int protocol = 0; protocol < COVERAGE_PROTOCOLS; protocol++) {
+			struct coverage_cell cell;
+			profile_coverage(profile, m, (enum coverage_protocol)protocol, &cell);
+			device->asked[m] = device->asked[m] || cell.told;
+		}
+	return 0;
+}
+
+/* Profiles that cannot be read leave it open who is to blame for what is absent. */
+static int coverage_profiles_read(struct coverage *coverage, struct err *e)
+{
+	struct client *client = coverage->doctor->client;
+	rw_cleanup(err_list_done) struct err_list errors = {0};
+	struct coverage_profiles with = {.coverage = coverage};
+	if (profiles_load(client->config->profile_dir, &with.profiles, &errors) < 0)
+		return 0;
+	const int r = history_sql(client->history,
+		"SELECT DISTINCT device, profile FROM devices WHERE profile IS NOT NULL",
+		coverage_take_profile, &with, e);
+	profiles_free(with.profiles);
+	return r;
+}
+
+static json_t *coverage_asked(const struct coverage_device *device, const struct need *need)
+{
+	if (!device->profiled)
+		return json_null();
+	for (size_t i = 0; i < need->n_metrics; i++)
+		if (device->asked[need->metrics[i]])
+			return json_true();
+	return json_false();
+}
+
 /* ---- what that shows ----------------------------------------------------- */
 
-static json_t *coverage_missing_json(const struct need *const *missing, size_t n)
+static json_t *coverage_missing_json(
+	const struct coverage_device *device, const struct need *const *missing, size_t n)
 {
 	json_t *rows = json_array();
 	for (size_t i = 0; i < n; i++) {
@@ -176,7 +234,8 @@ static json_t *coverage_missing_json(const struct need *const *missing, size_t n
 			json_array_append_new(
 				metrics, json_string(metric_info(missing[i]->metrics[k])->name));
 		json_array_append_new(rows,
-			json_pack("{s:s, s:o}", "what", missing[i]->words, "metrics", metrics));
+			json_pack("{s:s, s:o, s:o}", "what", missing[i]->words, "metrics", metrics,
+				"asked", coverage_asked(device, missing[i])));
 	}
 	return rows;
 }
@@ -199,7 +258,7 @@ static json_t *coverage_json(const struct coverage_device *device)
 		json_array_append_new(sight == NEED_BLIND ? blind : weak,
 			json_pack("{s:s, s:s, s:o}", "cause", cause_name(cause), "reported_by",
 				cause_info(cause)->reported_by, "missing",
-				coverage_missing_json(missing, n)));
+				coverage_missing_json(device, missing, n)));
 	}
 	return json_pack("{s:s, s:b, s:o, s:o, s:o}", "device", device->name, "delivers",
 		device->any, "sees", sees, "weak", weak, "blind", blind);
@@ -210,7 +269,9 @@ int doctor_coverage(struct doctor *doctor, struct err *e)
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct coverage coverage = {.doctor = doctor, .by_name = smap_new()};
 	coverage_devices(&coverage, a);
-	const int r = coverage_read(&coverage, e);
+	int r = coverage_read(&coverage, e);
+	if (r == 0)
+		r = coverage_profiles_read(&coverage, e);
 	smap_free(coverage.by_name);
 	if (r < 0)
 		return r;

@@ -360,6 +360,12 @@ static void test_live(void **state)
 	const json_t *shows = row(doc, "coverage", "device", "good");
 	assert_true(coverage_sees(shows, "missing_route"));
 	assert_non_null(coverage_cause(shows, "blind", "slow_receiver"));
+	/* optics are asked for, PFC is in no column of this profile */
+	const json_t *lacks =
+		json_object_get(coverage_cause(shows, "blind", "slow_receiver"), "missing");
+	assert_true(json_is_false(json_object_get(json_array_get(lacks, 0), "asked")));
+	lacks = json_object_get(coverage_cause(shows, "blind", "optic_degrading"), "missing");
+	assert_true(json_is_true(json_object_get(json_array_get(lacks, 0), "asked")));
 	shows = row(doc, "coverage", "device", "dead");
 	assert_true(json_is_false(json_object_get(shows, "delivers")));
 	assert_true(number_of(good, "max_repetitions") == 25);
