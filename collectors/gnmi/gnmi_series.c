@@ -256,9 +256,11 @@ void gnmi_series_emit_parts(
 	if (taken.any)
 		sum.u = difference(series, sum.u, taken);
 	series->went_back = false;
-	info.remade = series->emitted_parts && series->emitted_parts != seen;
+	info.remade = series->emitted_parts &&
+		(series->emitted_parts != seen || series->better != better);
 	gnmi_series_emit(feed, series, &sum, info, out);
 	series->emitted_parts = seen;
+	series->better = better;
 }
 
 static void emit_at_round_end(struct gnmi_feed *feed, uint32_t series)

@@ -23,6 +23,7 @@ struct gnmi_series {
 	bool several; /* has more than one part */
 	bool remade; /* of a sample that was left out, owed to the next */
 	bool went_back; /* a part of the sum has: the device began anew */
+	bool better; /* the last sample was not of fallbacks */
 	uint32_t epoch; /* the decoder's at the last sample */
 	uint32_t first_part; /* index into parts, or GNMI_SERIES_NONE */
 	uint32_t emitted_parts; /* how many parts were in the last sample */
