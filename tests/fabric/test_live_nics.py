@@ -45,13 +45,13 @@ def main():
         host = lab.truth()["faults"][0]["host"]
         check(host, "truth.json names no host")
         whole = wait_for("dcqcn_off of %s" % host, lambda: found(lab, host), 120, 1)
-        wait_for("its confidence", lambda: (found(lab, host) or {}).get("confidence", 0) >= SURE, 60, 1)
+        wait_for("its confidence", lambda: (found(lab, host) or {}).get("confidence_ratio", 0) >= SURE, 60, 1)
         whole = found(lab, host)
         metrics = {(e.get("metric"), e.get("device")) for e in whole.get("evidence", [])}
         for metric in ("nic.cnp_handled", "nic.cnp_ignored"):
             check((metric, host) in metrics, "%s of %s is no evidence: %s" % (metric, host, sorted(metrics, key=str)))
         check(any(m == "nic.cnp_sent" and d not in (None, host) for m, d in metrics), "no receiver's nic.cnp_sent among the evidence")
-        print("%s: dcqcn_off, confidence %s, %d NICs" % (host, whole.get("confidence"), len(told)))
+        print("%s: dcqcn_off, confidence %s, %d NICs" % (host, whole.get("confidence_ratio"), len(told)))
     except Failed as e:
         print("FAILED: %s" % e)
         for log in (lab.dir + ".lab.log", lab.dir + ".agent.log"):
