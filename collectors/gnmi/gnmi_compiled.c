@@ -31,6 +31,10 @@ void gnmi_compiled_set_free(void *set)
 
 static bool gnmi_compiled_shares(const struct profile_gnmi_stream *stream, size_t i)
 {
+	/* several paths of one row, such as the lanes of a transceiver */
+	const char *path = stream->values[i].path;
+	if (stream->values[i].metric >= 0 && (strchr(path, '*') || strstr(path, "{lane}")))
+		return true;
 	for (size_t k = 0; k < stream->n_values && stream->values[i].metric >= 0; k++)
 		if (k != i && stream->values[k].metric == stream->values[i].metric)
 			return true;

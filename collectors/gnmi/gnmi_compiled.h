@@ -13,7 +13,8 @@
 struct gnmi_compiled {
 	const struct profile_gnmi_stream *stream;
 	struct gnmi_pattern **patterns; /* of each value */
-	/* another value speaks of the same metric: perhaps of the same thing */
+	/* another value, or another path of this one, speaks of the same metric: perhaps of the
+	 * same thing */
 	bool *shared;
 	struct gnmi_list lists[GNMI_LISTS_MAX]; /* whose keys the patterns name */
 	size_t n_lists;

@@ -186,12 +186,37 @@ def gnmi_update(names, keys, value):
 		return out + bytes([n])
 	path = b''
 	for name in names:
+		name, own = name if isinstance(name, tuple) else (name, keys.get(name, {}))
 		elem = field(1, name.encode())
-		for key, text in keys.get(name, {}).items():
+		for key, text in own.items():
 			elem += field(2, field(1, key.encode()) + field(2, text.encode()))
 		path += field(3, elem)
 	update = field(1, path) + field(3, field(11, value.encode()))
 	return field(1, bytes([1 << 3]) + varint(10 ** 18) + field(4, update))
+
+
+def gnmi_objects(folder):
+	"""Keys in elements without a name, transceivers and their lanes, queues with names: what the streams of the profiles know."""
+	port = lambda number: ('interface', {'name': 'Ethernet%d' % number})
+	messages = []
+	for number in range(3):
+		messages += [(['interfaces', port(number), 'state', 'transceiver'], '"optic%d"' % (number // 2)),
+			(['interfaces', port(number), 'state', 'physical-channel'], '[%d,%d,64,-1,"x"]' % (number, number + 1)),
+			(['components', ('component', {'name': 'optic%d' % number}), 'transceiver', 'physical-channels', ('channel', {'index': str(number)}), 'state', 'input-power', 'instant'], '"-%d.5"' % number),
+			(['components', ('component', {'name': 'optic%d' % number}), 'state', 'temperature', 'instant'], '%d' % number),
+			(['qos', 'queues', ('queue', {'name': 'roce%d' % number}), 'state', 'queue-id'], '%d' % (number * 40)),
+			(['qos', 'queues', ('pfc-queue', {'pfc-queue-name': 'in'}), 'queue-index'], '%d' % number),
+			(['qos', 'interfaces', ('interface', {'interface-id': 'Ethernet1'}), 'output', 'queues', ('queue', {'name': 'roce%d' % number}), 'state', 'transmit-octets'], '"%d"' % number),
+			(['junos', 'system', 'linecard', 'qmon-sw', ('', {'name': 'xe-0/0/%d' % number}), 'egress', ('', {'queue-number': str(number)}), 'red-drop-packets-color-0'], '%d' % number),
+			(['a', ('b', {'c': 'd'}), ('', {'e': ']'}), ('', {'f': 'g'})], '1'), ([('', {'h': 'i'})], '2')]
+	for number in range(24):
+		out = bytes([number])
+		for stream in range(8):
+			for names, value in messages:
+				message = gnmi_update(names, {}, value)
+				out += bytes([stream]) + len(message).to_bytes(2, 'big') + message
+			out += bytes([stream]) + b'\xff\xff'
+		put(folder, 'objects%d' % number, out + b'\x00\xff\xff')
 
 
 def gnmi_ports(folder):
@@ -308,6 +333,7 @@ def main():
 	scripts(folders['snmp_decode'], 5000, 40, 3000)
 	gnmi_feed(folders['gnmi_feed'])
 	gnmi_ports(folders['gnmi_feed'])
+	gnmi_objects(folders['gnmi_feed'])
 	printed(folders['printed'])
 	stored(os.path.abspath(sys.argv[2]), folders)
 	return 0

@@ -45,7 +45,7 @@ TABLE = [
     (r"/interface%s/transceiver/temperature/latest-value" % P, "optic.temperature_c", 1.0, "add"),
     (r"/interface%s/transceiver/channel\[index=\d\]/input-power/latest-value" % P, "optic.rx_power_dbm", 1.0, "min"), (r"/interface%s/transceiver/channel\[index=\d\]/output-power/latest-value" % P, "optic.tx_power_dbm", 1.0, "min"),
     (SRL_PFC + "statistics/pfc-priority%s/pfc-pause-frames-received" % N, "pfc.rx_frames", 1, "add"), (SRL_PFC + "statistics/pfc-priority%s/pfc-pause-frames-generated" % N, "pfc.tx_frames", 1, "add"),
-    (SRL_PFC + "statistics/pfc-priority%s/deadlock-recovery-occurrences" % N, "pfcwd.storms", 1, "add"), (SRL_PFC + "statistics/total-packet-pfc-discards", "pg.drops", 1, "add"), (SRL_PFC + "deadlock-detection-timer", "cfg.pfcwd_detect_ms", 1, "add"),
+    (SRL_PFC + "statistics/pfc-priority%s/deadlock-recovery-occurrences" % N, "pfcwd.storms", 1, "add"), (SRL_PFC + "statistics/total-packet-pfc-discards", "port.pfc_drops", 1, "add"), (SRL_PFC + "deadlock-detection-timer", "cfg.pfcwd_detect_ms", 1, "add"),
     (PFCQ + "pfc-enable", "cfg.pfc_enabled", {"true": 1}, "add"), (PFCQ + "pfc-on-threshold-bytes", "cfg.pg_xoff_level_bytes", 1, "add"), (PFCQ + "pfc-off-threshold-bytes", "cfg.pg_xon_level_bytes", 1, "add"),
     (PFCQ + "pfc-maximum-pfc-reserved-share", "cfg.pg_headroom_bytes", 1, "add"), (PFCQ + "peak-pfc-buffer-used", "pg.shared_watermark_bytes", 1, "add"),
     (SRL_Q + "queue-statistics/aggregate-statistics/transmitted-octets", "queue.out_octets", 1, "add"), (SRL_Q + "queue-statistics/aggregate-statistics/transmitted-packets", "queue.out_packets", 1, "add"),

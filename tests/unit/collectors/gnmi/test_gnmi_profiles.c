@@ -79,6 +79,24 @@ static char *newest_text(const struct world *w)
 	return all.s;
 }
 
+/* gauges_stand - the values of a case stand still: no sample is made of a part of a gauge, such as
+ * of one lane of a transceiver before the others came. */
+static void gauges_stand(const struct world *w, const char *name)
+{
+	for (size_t i = 0; i < w->samples.n; i++) {
+		const struct sample *s = &w->samples.v[i];
+		if (metric_info(s->metric)->kind != METRIC_GAUGE)
+			continue;
+		for (size_t k = i + 1; k < w->samples.n; k++)
+			if (w->samples.v[k].entity == s->entity &&
+				w->samples.v[k].metric == s->metric &&
+				w->samples.v[k].value != s->value)
+				fail_msg("%s: %s of %s is told with two values", name,
+					metric_info(s->metric)->name,
+					entity_get(w->entities, s->entity)->port);
+	}
+}
+
 static bool all_there(struct world *w)
 {
 	return w->ups > 0 && w->samples.n >= w->mark;
@@ -124,6 +142,7 @@ static void run_case(const char *name)
 	w.mark = w.samples.n * 3; /* each has come some times: what is added up, was */
 	world_until(&w, has_mark_samples, 3); /* what comes slowly does not come so often */
 	have = newest_text(&w);
+	gauges_stand(&w, name);
 	if (getenv("RW_GOLDEN_WRITE")) {
 		rw_cleanup(fclosep) FILE *f = fopen(path, "w");
 		assert_non_null(f);
