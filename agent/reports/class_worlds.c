@@ -130,8 +130,8 @@ void class_worlds_print(FILE *out, const json_t *classes)
 	size_t i, k;
 	json_t *row, *text;
 	json_array_foreach (classes, i, row) {
-		fprintf(out, "%-12s %s\n", "class", doc_word(row, "line"));
+		fprintf(out, "CLASS       %s\n", doc_word(row, "line"));
 		json_array_foreach (json_object_get(row, "differences"), k, text)
-			fprintf(out, "%-12s differs: %s\n", "", json_string_value(text));
+			fprintf(out, "%-11s differs: %s\n", "", json_string_value(text));
 	}
 }

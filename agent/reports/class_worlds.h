@@ -16,7 +16,7 @@ struct err;
  * known. A new reference; NULL with @e on error. */
 json_t *class_worlds_json(struct client *client, const json_t *health, struct err *e);
 
-/* class_worlds_print - "class  priority 3: ..." lines, and what differs below them. */
+/* class_worlds_print - "CLASS  priority 3: ..." lines, and what differs below them. */
 void class_worlds_print(FILE *out, const json_t *classes);
 
 #endif

@@ -39,6 +39,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
+#include "analyzers/detect/ecmp_imbalance_text.h"
 #include "analyzers/finding_build.h"
 #include "analyzers/finding_list.h"
 #include "analyzers/measure/ecmp_harm.h"
@@ -54,10 +55,8 @@
 #define CERTAIN_COVERAGE 0.9
 #define LEAST_NS (30 * NS_PER_S) /* the burst of a checkpoint is shorter */
 #define CERTAIN_EDGE 1.5 /* times the busiest port of a host */
-#define IDLE_SHARE 0.01 /* of the fair share: the hash gives the member nothing */
 #define FAR_FROM_LINE 0.5
 #define FLOWS_SHOWN 16
-#define QPS_PER_TUPLE 2 /* queue pairs for each 5-tuple, from which one port is a waste */
 
 static const struct option rows[] = {
 	{"warn", OPT_RATIO, offsetof(struct ecmp_options, warn), "20%", "1%", "10000%", NULL,
@@ -102,36 +101,13 @@ static bool ecmp_imbalance_is_undecided(const struct ecmp_measure *measure)
 	return measure->hashed && isnan(measure->chance_p) && !measure->hash_blind;
 }
 
-/* A member that is up and gets nothing. */
-static bool is_dead(const struct ecmp_member *member)
-{
-	return member->link == ECMP_LINK_UP && member->share_ratio < IDLE_SHARE;
-}
-
-/* What the verdict rests on: of sprayed packets also the member that carries less counts. */
-static double deviation_of(const struct ecmp_measure *measure)
-{
-	if (measure->even)
-		return fmax(measure->imbalance_ratio, measure->low_ratio);
-	return measure->imbalance_ratio;
-}
-
-/* The member that stands out: of sprayed packets the one that carries less, where it is further
- * from its share. */
-static size_t odd_member(const struct ecmp_measure *measure)
-{
-	if (measure->even && measure->low_ratio >= measure->imbalance_ratio)
-		return measure->cold;
-	return measure->hot;
-}
-
 static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measure,
 	const struct ecmp_options *options, const struct ecmp_harm *harm)
 {
 	const struct ecmp_member *hot = &measure->members[measure->hot];
-	if (measure->even && is_dead(&measure->members[measure->cold]))
+	if (measure->even && ecmp_is_dead(&measure->members[measure->cold]))
 		return SEV_WARNING;
-	if (measure->even && deviation_of(measure) <= options->warn)
+	if (measure->even && ecmp_deviation(measure) <= options->warn)
 		return SEV_INFO;
 	bool hurt = hot->discards > 0 || hot->ce_packets > 0 || harm->level == ECMP_HARM_SEEN;
 	if (harm->level == ECMP_HARM_NONE && !hot->discards &&
@@ -148,141 +124,17 @@ static enum severity ecmp_imbalance_severity_of(const struct ecmp_measure *measu
 	return SEV_WARNING;
 }
 
-/* Many queue pairs, and all of them on one source port: a hash sees no more than pairs of
- * addresses. Some libraries do so (NVSHMEM's IBGDA and DeepEP use one fixed port). */
-static bool has_one_port(const struct ecmp_measure *measure)
-{
-	return measure->hashed && measure->only_src_port && measure->flows >= QPS_PER_TUPLE &&
-		measure->flows >= QPS_PER_TUPLE * measure->tuples;
-}
-
 static enum cause ecmp_imbalance_cause_of(const struct ecmp_measure *measure)
 {
 	if (measure->hash_blind)
 		return CAUSE_ECMP_IMBALANCE;
-	if (has_one_port(measure) && measure->verdict != ECMP_SKEWED)
+	if (ecmp_has_one_port(measure) && measure->verdict != ECMP_SKEWED)
 		return CAUSE_ECMP_LOW_ENTROPY;
 	switch (measure->verdict) {
 	case ECMP_LOW_ENTROPY: return CAUSE_ECMP_LOW_ENTROPY;
 	case ECMP_UNLUCKY:
 	case ECMP_WITHIN_CHANCE: return CAUSE_UNLUCKY_PLACEMENT;
 	default: return CAUSE_ECMP_IMBALANCE;
-	}
-}
-
-/* ---- words --------------------------------------------------------------- */
-
-static const char *members_with(
-	const struct ecmp_measure *measure, enum ecmp_link link, struct arena *a)
-{
-	const char *list = "";
-	size_t n = 0;
-	for (size_t i = 0; i < measure->n_members; i++)
-		if (measure->members[i].link == link && ++n <= 6)
-			list = arena_printf(
-				a, "%s%s%s", list, str_if(n > 1, ", "), measure->members[i].port);
-	if (n > 6)
-		return arena_printf(a, "%s and %zu more", list, n - 6);
-	return list;
-}
-
-/* "; Ethernet51 carries nothing"; "" where every member is used. */
-static const char *idle_text(const struct ecmp_measure *measure, struct arena *a)
-{
-	const char *list = "";
-	size_t n = 0;
-	for (size_t i = 0; i < measure->n_members; i++)
-		if (measure->members[i].link == ECMP_LINK_UP &&
-			measure->members[i].share_ratio < IDLE_SHARE && ++n <= 6)
-			list = arena_printf(
-				a, "%s%s%s", list, str_if(n > 1, ", "), measure->members[i].port);
-	if (!n)
-		return "";
-	if (n > 6)
-		list = arena_printf(a, "%s and %zu more", list, n - 6);
-	return arena_printf(a, "; %s %s nothing", list, n == 1 ? "carries" : "carry");
-}
-
-static const char *p_text(double chance, struct arena *a)
-{
-	if (chance < 1e-6)
-		return "p < 0.000001";
-	return arena_printf(a, "p = %.2g", chance);
-}
-
-/* "; all 64 queue pairs use UDP source port 49152", or nothing. */
-static const char *one_port_text(const struct ecmp_measure *measure, struct arena *a)
-{
-	if (!has_one_port(measure))
-		return "";
-	return arena_printf(a, "; all %u queue pairs use UDP source port %u", measure->flows,
-		measure->only_src_port);
-}
-
-static const char *chance_text(const struct ecmp_measure *measure, struct arena *a)
-{
-	if (measure->even)
-		return "packets are spread one by one, so all members should carry the same";
-	if (!measure->hashed)
-		return "the group is not spread by a static hash, so it should be near even";
-	if (measure->hash_blind)
-		return arena_printf(a, "its hash does not read the UDP source port, only %s",
-			measure->hash_fields);
-	if (isnan(measure->n_eff))
-		return "cause unknown without packets: hash collision or faulty hash";
-	const char *flows = arena_printf(a,
-		"%.3g effective flows on %zu members (chance: mean %.0f %%, p95 %.0f %%, %s)",
-		measure->n_eff, measure->n_live, 100 * measure->expected_ratio,
-		100 * measure->expected_p95_ratio, p_text(measure->chance_p, a));
-	switch (measure->verdict) {
-	case ECMP_LOW_ENTROPY:
-		return arena_printf(
-			a, "chance explains it: only %s%s", flows, one_port_text(measure, a));
-	case ECMP_UNLUCKY:
-	case ECMP_WITHIN_CHANCE:
-		return arena_printf(
-			a, "chance explains it: %s%s", flows, one_port_text(measure, a));
-	default: return arena_printf(a, "more than chance explains with %s", flows);
-	}
-}
-
-static const char *ecmp_imbalance_summary_of(
-	const struct ecmp_measure *measure, const struct ecmp_options *options, struct arena *a)
-{
-	const struct ecmp_member *odd = &measure->members[odd_member(measure)];
-	double limit = options->warn;
-	if (measure->even)
-		limit = measure->spread_limit_ratio;
-	switch (measure->verdict) {
-	case ECMP_CHOSEN:
-		return arena_printf(a,
-			"%s %s: source routed: senders choose the path of each packet, so the load "
-			"of its members is not judged",
-			measure->device, measure->group);
-	case ECMP_UNKNOWN:
-		return arena_printf(a,
-			"%s %s: unknown, no usable samples of %s (%zu of %zu members known)",
-			measure->device, measure->group, members_with(measure, ECMP_LINK_ABSENT, a),
-			measure->n_known, measure->n_members);
-	case ECMP_IDLE:
-		if (measure->n_live < 2)
-			return arena_printf(a,
-				"%s %s: %zu of %zu members is up, nothing to balance",
-				measure->device, measure->group, measure->n_live,
-				measure->n_members);
-		return arena_printf(a, "%s %s: idle, mean load at or below %.3g %%",
-			measure->device, measure->group, 100 * options->load_floor);
-	case ECMP_EVEN:
-		return arena_printf(a, "%s %s: even, max/mean-1 is %.1f %%", measure->device,
-			measure->group, 100 * measure->imbalance_ratio);
-	default:
-		return arena_printf(a,
-			"%s %s: %s%s%s carries %.2f times its fair share (%s %.*f %%, "
-			"threshold %.*f %%)%s; %s",
-			measure->device, measure->group, odd->port, str_if(odd->peer[0], " to "),
-			odd->peer, odd->share_ratio, measure->even ? "spread" : "max/mean-1",
-			measure->even, 100 * deviation_of(measure), measure->even, 100 * limit,
-			idle_text(measure, a), chance_text(measure, a));
 	}
 }
 
@@ -316,25 +168,14 @@ static void ecmp_imbalance_rule_out(struct draft *draft, const struct ecmp_measu
 			draft, "missing path: none of the %zu members is down", measure->n_members);
 	if (measure->verdict == ECMP_SKEWED && measure->hashed && !isnan(measure->n_eff))
 		finding_ruled_out(draft, "bad luck: chance stays below %.0f %% (%s for one group)",
-			100 * measure->chance_limit_ratio, p_text(measure->chance_p, draft->a));
+			100 * measure->chance_limit_ratio,
+			ecmp_chance_number(measure->chance_p, draft->a));
 	if (measure->verdict != ECMP_SKEWED && !measure->hash_blind)
 		finding_ruled_out(draft, "faulty hash: chance alone explains this (%s)",
-			p_text(measure->chance_p, draft->a));
+			ecmp_chance_number(measure->chance_p, draft->a));
 	if (hot->discards_known && !hot->discards)
 		finding_ruled_out(draft, "loss at the hot member: %s dropped nothing at its egress",
 			hot->port);
-}
-
-/* The hash reads 5-tuples; QPs are named as well where there are more of them. */
-static const char *tuples_text(const struct ecmp_measure *measure, struct arena *a)
-{
-	const char *more = "";
-	if (measure->tuples_more)
-		more = " or more";
-	if (measure->flows == measure->tuples)
-		return arena_printf(a, "%u%s 5-tuples", measure->tuples, more);
-	return arena_printf(a, "%u flows (5-tuple and QP) on %u%s 5-tuples", measure->flows,
-		measure->tuples, more);
 }
 
 /* How sure the comparison with chance is. */
@@ -382,7 +223,7 @@ static double ecmp_imbalance_weigh_chance(struct draft *draft, const struct ecmp
 			(unsigned long long)measure->packets, measure->sampling, measure->n_eff);
 	} else {
 		finding_rests_on(draft, "%llu packets, unsampled: %s, %.3g effective flows",
-			(unsigned long long)measure->packets, tuples_text(measure, draft->a),
+			(unsigned long long)measure->packets, ecmp_tuples_text(measure, draft->a),
 			measure->n_eff);
 	}
 	if (measure->hash_blind)
@@ -447,7 +288,7 @@ static void advise_even(struct draft *draft, const struct ecmp_measure *measure)
 		"check that spraying is active on all members: one that is left to the hash "
 		"carries more or less than the others",
 		"none: read only");
-	if (is_dead(cold))
+	if (ecmp_is_dead(cold))
 		finding_step(draft,
 			arena_printf(draft->a,
 				"re-add %s to the group, or repair it; until then the group has "
@@ -464,7 +305,7 @@ static void ecmp_imbalance_advise(struct draft *draft, const struct ecmp_measure
 		advise_even(draft, measure);
 		return;
 	}
-	if (has_one_port(measure))
+	if (ecmp_has_one_port(measure))
 		finding_step(draft,
 			arena_printf(draft->a,
 				"on the hosts, give each queue pair a source port of its own "
@@ -587,17 +428,6 @@ static void ecmp_imbalance_show_evidence(
 	ecmp_imbalance_prove_members(&p, measure);
 }
 
-/* A member without a link looks like imbalance: the summary names it. */
-static const char *with_paths(
-	const char *summary, const struct ecmp_measure *measure, struct arena *a)
-{
-	if (measure->n_down && measure->n_live >= 2 && measure->verdict != ECMP_IDLE)
-		summary = arena_printf(a,
-			"%s; missing path: %s is down, judged over the other %zu members", summary,
-			members_with(measure, ECMP_LINK_DOWN, a), measure->n_live);
-	return summary;
-}
-
 static enum finding_verdict ecmp_imbalance_verdict_of(const struct ecmp_measure *measure)
 {
 	switch (measure->verdict) {
@@ -649,20 +479,20 @@ static void ecmp_imbalance_report(const struct analyzer_in *in, const struct fab
 	f->new_ns = in->stride_ns;
 	f->hold = ecmp_imbalance_hold(measure, o);
 	f->warn = o->warn;
-	f->value = deviation_of(measure);
+	f->value = ecmp_deviation(measure);
 	if (measure->even && !isnan(measure->spread_limit_ratio))
 		f->warn = measure->spread_limit_ratio;
 	f->coverage_ratio = measure->coverage_ratio;
 	f->cause = ecmp_imbalance_cause_of(measure);
 	f->severity = SEV_INFO;
 	f->verdict = ecmp_imbalance_verdict_of(measure);
-	f->summary = with_paths(ecmp_imbalance_summary_of(measure, o, a), measure, a);
+	f->summary = ecmp_with_paths(ecmp_summary_text(measure, o, a), measure, a);
 	ecmp_imbalance_show_evidence(f, measure, a);
 	if (f->verdict != FINDING_OVER)
 		return;
 	const struct ecmp_harm harm = ecmp_harm(observe(in), group, measure, edge_ratio);
 	f->severity = ecmp_imbalance_severity_of(measure, o, &harm);
-	f->member = measure->members[odd_member(measure)].port;
+	f->member = measure->members[ecmp_odd_member(measure)].port;
 	f->loss_ratio = harm.loss_ratio;
 	f->proven = ecmp_imbalance_is_certain(measure, o, &harm);
 	struct draft t = {.f = f, .a = a};

@@ -16,10 +16,11 @@
 #include "tests/fabric/digits.h"
 
 const char *const face_names[FACES] = {"full", "sonic-snmp", "nxos-snmp", "cumulus-snmp",
-	"sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi", "eos-snmp"};
+	"sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi", "eos-snmp", "relative-ecn"};
 
 enum {
-	F_ = 1 << FACE_FULL,
+	R_ = 1 << FACE_RELATIVE_ECN,
+	F_ = 1 << FACE_FULL | R_,
 	S_ = 1 << FACE_SONIC_SNMP,
 	N_ = 1 << FACE_NXOS_SNMP,
 	C_ = 1 << FACE_CUMULUS_SNMP,
@@ -233,7 +234,10 @@ enum setting {
 	CABLE,
 	CNP_QUEUE,
 	WATCHDOG_MS,
-	WATCHDOG_ACTION
+	WATCHDOG_ACTION,
+	RELATIVE,
+	KMIN_SHARE,
+	KMAX_SHARE
 };
 enum spread { OF_PORT, OF_LOSSLESS, OF_EVERY_PRIORITY, OF_WATCHED_PORT };
 static const struct {
@@ -257,6 +261,10 @@ static const struct {
 	{"cfg.ecn_kmin_bytes", KMIN, OF_LOSSLESS, F_ | G_ | O_},
 	{"cfg.ecn_kmax_bytes", KMAX, OF_LOSSLESS, F_ | G_ | O_},
 	{"cfg.ecn_pmax_ratio", PMAX, OF_LOSSLESS, F_ | G_ | O_},
+	/* Cumulus 5.17, Spectrum-4 and later: traffic-class N mode relative */
+	{"cfg.ecn_relative", RELATIVE, OF_LOSSLESS, R_},
+	{"cfg.ecn_kmin_ratio", KMIN_SHARE, OF_LOSSLESS, R_},
+	{"cfg.ecn_kmax_ratio", KMAX_SHARE, OF_LOSSLESS, R_},
 	{"cfg.ecn_weight", WEIGHT, OF_LOSSLESS, F_ | O_},
 	{"cfg.prio_to_pg", PRIO_TO_PG, OF_LOSSLESS, F_},
 	{"cfg.prio_to_queue", PRIO_TO_QUEUE, OF_LOSSLESS, F_},
@@ -279,6 +287,22 @@ static bool misreads_dscp(const struct view *v)
 unsigned face_lossless(const struct recorder *r)
 {
 	return sim_leaf(r->shape[0], 0)->sw.pfc_mask;
+}
+
+/* A threshold as a share of what one queue may take of the free pool: alpha B / (1 + alpha). */
+static double share_of_quota(const struct view *v, double bytes)
+{
+	const double quota =
+		v->port->alpha / (1 + v->port->alpha) * (double)v->node->sw.buffer_bytes;
+	return fmin(1, bytes / quota);
+}
+
+/* The bytes that stand beside shares are the vendor's defaults, and nothing goes by them. */
+static double told_bytes(const struct view *v, double bytes, double otherwise)
+{
+	if (v->r->o->face == FACE_RELATIVE_ECN)
+		return otherwise;
+	return bytes;
 }
 
 static void setting_text(
@@ -305,8 +329,15 @@ static void setting_text(
 		number = (misreads_dscp(v) ? v->r->shape[0]->ports[p - v->shape->ports].ecn
 					   : p->ecn);
 		break;
-	case KMIN: number = (double)p->kmin_bytes; break;
-	case KMAX: number = (double)p->kmax_bytes; break;
+	case KMIN: number = told_bytes(v, (double)p->kmin_bytes, 150000); break;
+	case KMAX: number = told_bytes(v, (double)p->kmax_bytes, 1500000); break;
+	case RELATIVE: number = 1; break;
+	case KMIN_SHARE:
+		snprintf(buf, size, "%.4g", share_of_quota(v, (double)p->kmin_bytes));
+		return;
+	case KMAX_SHARE:
+		snprintf(buf, size, "%.4g", share_of_quota(v, (double)p->kmax_bytes));
+		return;
 	case PMAX: snprintf(buf, size, "%g", p->pmax); return;
 	case WEIGHT: number = 0; break; /* the queue as it is, no average */
 	case PRIO_TO_PG:

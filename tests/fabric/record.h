@@ -14,6 +14,7 @@ enum face {
 	FACE_CUMULUS_GNMI,
 	FACE_OPENCONFIG_GNMI,
 	FACE_EOS_SNMP,
+	FACE_RELATIVE_ECN, /* as full, but ECN thresholds are shares of the quota */
 	FACES
 };
 extern const char *const face_names[FACES];

@@ -60,8 +60,24 @@ def thresholds(sheet, values):
     return ",".join("%s=%s%s" % (knob, "%d" % value if unit else "%g" % value, unit) for knob, value in values.items() for unit in [words[knob]])
 
 
+def relative(story):
+    """The same switches with ECN in relative mode: the bytes that they tell are defaults which the hardware ignores, so none may be advised. With the face
+    that tells bytes in force the same stretch asks for Kmin or Kmax (test() below)."""
+    db = story.record("relative", "--face", "relative-ecn")
+    sheets = [s for s in story.tune(db, "review")["sheets"] if s["priority"] == 3]
+    check(sheets, "no sheet about a fabric that is late")
+    for s in sheets:
+        knobs = {c["knob"] for c in s["changes"]}
+        check(not knobs & {"kmin", "kmax", "pmax"}, "advice in bytes for relative ECN: %s" % s["summary"])
+        check("ECN relative (read back" in (s["world"] or ""), "the sheet says of its class: %s" % s["world"])
+    classes = json.loads(story.run("--db", db, "status", "--format", "json").stdout)["classes"]
+    check([c["ecn"]["word"] for c in classes] == ["relative"], "status says %s" % classes)
+    return sheets[0]["summary"]
+
+
 def test(binary, work):
     story = Story(binary, work)
+    without_bytes = relative(story)
     sheet = story.reviewed(story.record("before"))
     for option, name in (("--device", "leaf99"), ("--uplinks", "spine99"), ("--port", "Ethernet99")):
         wrong = story.run("--db", os.path.join(work, "before.db"), "tune", "review", option, name, code=2)
@@ -79,7 +95,8 @@ def test(binary, work):
     check(proof["verdict"] == "keep", "a change that helps: %s" % json.dumps(proof))
     story.run("--db", db, "tune", "reject", sheet["id"], "--why", "too late", code=1)
 
-    return "%s %s: %s" % (sheet["diagnosis"], thresholds(sheet, values), proof["why"])
+    check({"kmin", "kmax"} & set(values), "the face that tells bytes is advised no bytes: %s" % values)
+    return "%s %s: %s; relative: %s" % (sheet["diagnosis"], thresholds(sheet, values), proof["why"], without_bytes)
 
 
 if len(sys.argv) < 2:

@@ -6,6 +6,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "analyzers/measure/class_world.h"
 #include "analyzers/tune/tune_basis.h"
 #include "tests/unit/analyzers/tune/tune_world.h"
 
@@ -55,6 +60,150 @@ static struct tune_incident incident(const char *cause, const char *device, cons
 static void nothing_forbids_it(void **state)
 {
 	assert_int_equal(advice(*state), ADVICE_CHANGE);
+}
+
+/* ---- 13: the world of the class ------------------------------------------- */
+
+static void make_relative(struct tune_world *w, double kmin, double kmax)
+{
+	for (unsigned k = 0; k < w->devices[0].n_ports; k++) {
+		struct tune_prio *l = &w->prios[0][k];
+		l->kmin = l->kmax = NAN;
+		l->ecn_relative = 1;
+		l->kmin_ratio = kmin;
+		l->kmax_ratio = kmax;
+	}
+}
+
+static bool says_next(const struct tune_sheet *s, const char *part)
+{
+	for (size_t i = 0; i < s->n_next_steps; i++)
+		if (strstr(s->next_steps[i], part))
+			return true;
+	return false;
+}
+
+static bool in_bytes(const struct tune_sheet *s)
+{
+	return tune_change_of(s, KNOB_KMIN) || tune_change_of(s, KNOB_KMAX);
+}
+
+static void relative_ecn_gets_no_bytes(void **state)
+{
+	struct tune_world *w = *state;
+	make_relative(w, 0.9, 1);
+	const struct tune_sheet *s = sheet(w, "ecn_late");
+	assert_false(in_bytes(s)); /* alpha may go up, which moves PFC away in either mode */
+	assert_true(says_next(s, "begin at 45 % of the quota"));
+	assert_non_null(strstr(s->world, "ECN mixed")); /* leaf2 has bytes */
+	w->seen[0].pool = (struct tune_peak){.max = 15.5e6, .p99 = 15.5e6, .windows = 60};
+	s = sheet(w, "ecn_late"); /* no room for alpha */
+	assert_int_equal(s->advice, ADVICE_BLOCKED);
+	assert_int_equal(s->n_changes, 0);
+	assert_non_null(strstr(s->blocked_by, "relative mode"));
+}
+
+static void credits_have_no_thresholds(void **state)
+{
+	struct tune_world *w = *state;
+	for (unsigned k = 0; k < w->devices[0].n_ports; k++) {
+		w->prios[0][k].cbfc_enabled = 1;
+		w->prios[0][k].pfc_enabled = 0;
+	}
+	const struct tune_sheet *s = sheet(w, "ecn_late");
+	assert_int_equal(s->advice, ADVICE_BLOCKED);
+	assert_non_null(strstr(s->blocked_by, "credits"));
+}
+
+static void a_class_has_its_own_policy(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	w->fabric.classes[3] = (struct fabric_class){
+		.given = true, .congestion_given = true, .congestion = CC_UET};
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	for (size_t i = 0; i < l.n; i++)
+		assert_int_equal(l.v[i].n_changes, 0);
+	w->fabric.classes[3].congestion = CC_DCQCN;
+	assert_int_equal(advice(w), ADVICE_CHANGE);
+}
+
+/* Packets that show another transport, where nobody said which there is. */
+static void packets_ask_for_a_policy(void **state)
+{
+	struct tune_world *w = *state;
+	struct world_facts told[OBSERVED_PRIORITIES];
+	memset(told, 0, sizeof(told));
+	for (size_t i = 0; i < OBSERVED_PRIORITIES; i++)
+		told[i].pause_frames = told[i].marked = told[i].trimmed = told[i].cnp =
+			told[i].srv6 = told[i].spray_ratio = told[i].uet = NAN;
+	told[3].uet = 1000;
+	w->evidence.told = told;
+	assert_int_equal(advice(w), ADVICE_BLOCKED);
+	w->fabric.congestion_declared = true; /* somebody said DCQCN: what differs is told */
+	const struct tune_sheet *s = sheet(w, "ecn_late");
+	assert_int_equal(s->advice, ADVICE_CHANGE);
+	assert_int_equal(s->n_differences, 1);
+	w->fabric.congestion_declared = false;
+	told[3].uet = NAN; /* nothing says what there is: DCQCN is assumed, and the sheet says so */
+	s = sheet(w, "ecn_late");
+	assert_int_equal(s->advice, ADVICE_CHANGE);
+	assert_non_null(strstr(s->world, "congestion control: unknown (DCQCN assumed)"));
+}
+
+static void relative_ecn_is_offered_where_it_is(void **state)
+{
+	static const struct {
+		const char *version, *asic, *says;
+	} rows[] = {
+		{"5.17.0", "Spectrum-4", "traffic-class 3 mode relative"},
+		{"Cumulus Linux 6.0", "Spectrum-5", "traffic-class 3 mode relative"},
+		{"5.16.1", "Spectrum-4", "from version 5.17 on; this switch runs 5.16.1"},
+		{NULL, "Spectrum-4/5", "(from version 5.17 on)"},
+		{"5.17.0", NULL, "on Spectrum-4 and later"},
+		{"5.17.0", "Spectrum-2/3", NULL},
+	};
+	const char *globs[] = {"Spectrum-4*", "Spectrum-5*"};
+	struct profile_tune profile = {.relative_ecn = {.since = "5.17",
+					       .asics = globs,
+					       .n_asics = 2,
+					       .where = "on Spectrum-4 and later",
+					       .text = "set traffic-class {priority} mode relative",
+					       .caveat = "Beta"}};
+	struct tune_world *w = *state;
+	for (int k = 0; k < TUNE_KNOBS; k++)
+		profile.knobs[k] = (struct tune_knob_rule){
+			.settable = true, .step = 1, .min = -INFINITY, .max = INFINITY};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct tune_asic asic = {.name = rows[i].asic, .cell_bytes = 192};
+		w->platforms[0] = (struct tune_platform){
+			.profile = &profile, .name = "test", .version = rows[i].version};
+		if (rows[i].asic)
+			w->platforms[0].asic = &asic;
+		const struct tune_sheet *s = sheet(w, "ecn_late");
+		const bool offered = says_next(s, "relative ECN");
+		if (rows[i].says ? !says_next(s, rows[i].says) : offered)
+			fail_msg("%s on %s: %s", rows[i].version, rows[i].asic,
+				s->n_next_steps ? s->next_steps[0] : "-");
+	}
+}
+
+/* The hardware counts whole percents: half of one is none. */
+static void a_probability_may_do_nothing(void **state)
+{
+	struct tune_world *w = *state;
+	struct profile_tune profile = {.knobs[KNOB_PMAX] = {.settable = true, .least = 1}};
+	struct tune_list l;
+	bool told = false;
+	w->platforms[0] = (struct tune_platform){.profile = &profile, .name = "test"};
+	for (unsigned k = 0; k < w->devices[0].n_ports; k++)
+		w->prios[0][k].pmax = 0.005;
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	for (size_t i = 0; i < l.n; i++)
+		told = told ||
+			(str_eq(l.v[i].diagnosis, "ecn_off") &&
+				strstr(l.v[i].summary, "marks nothing"));
+	assert_true(told);
 }
 
 /* ---- 1: headroom is given back by a person's word only ------------------- */
@@ -415,6 +564,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+		T(relative_ecn_gets_no_bytes),
+		T(credits_have_no_thresholds),
+		T(a_class_has_its_own_policy),
+		T(packets_ask_for_a_policy),
+		T(relative_ecn_is_offered_where_it_is),
+		T(a_probability_may_do_nothing),
 		T(nothing_forbids_it),
 		T(less_headroom_needs_a_word_a_cable_and_no_shared_pool),
 		T(a_cable_heard_by_lldp_has_no_length),
