@@ -84,6 +84,15 @@ void snmp_walk_end(struct walk *walk); /* nothing more to ask in this poll */
  * time. */
 void snmp_walk_strangers(struct snmp_target *target);
 
+/* ---- snmp_result.c ------------------------------------------------------- */
+
+/* snmp_result_decode - all tables of this poll, which took place at @t_ns, into target->samples.
+ * False when no table had a row. */
+bool snmp_result_decode(struct snmp_target *target, int64_t t_ns);
+/* After the names: neighbours are reported on ports by their own names. */
+void snmp_result_neighbors(struct snmp_target *target);
+void snmp_result_samples(struct snmp_target *target, int64_t t_ns); /* one poll, one time */
+
 /* ---- snmp_poll.c --------------------------------------------------------- */
 
 /* the first request of a session; a poll follows by itself */
