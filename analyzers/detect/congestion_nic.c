@@ -15,6 +15,7 @@
 #define IGNORES_SOME 0.1
 /* CNPs that nobody handled, from which they do not add up: NICs are not read at the same instant */
 #define MISSING 0.15
+#define SENDS_AS_OTHERS 0.5 /* of the median NIC */
 enum { SILENT_FEW = 3 };
 
 #define SURE_IGNORED 0.98 /* the NIC says itself that it ignored them */
@@ -146,10 +147,15 @@ static double nic_paused_sure(const struct nic_bench *bench, const struct nic_se
 	return nic_marked_sure(bench, accused);
 }
 
-static double nic_missing_sure(const struct nic_bench *bench)
+/* Those of a host that does not slow down are at least half of what a sender usually gets, and it
+ * sends no less than others. */
+static double nic_missing_sure(const struct nic_bench *bench, const struct nic_seen *nic)
 {
 	const struct nic_cnps *cnps = &bench->trial->cnps;
-	if (!(cnps->missing_ratio >= MISSING) || cnps->silent_hosts > SILENT_FEW)
+	const double least = fmax(MISSING, 0.5 / (double)(cnps->handlers + 1));
+	if (!(cnps->missing_ratio >= least) || cnps->silent_hosts > SILENT_FEW)
+		return 0;
+	if (!(nic_sends_bps(nic) >= SENDS_AS_OTHERS * cnps->median_bps))
 		return 0;
 	if (cnps->silent_hosts > 1)
 		return SURE_SEVERAL;
@@ -167,7 +173,7 @@ static void nic_judge_silence(
 	if (reached == 0) /* they do not reach it: cnp_lost, by packets */
 		return;
 	const double paused = nic_paused_sure(bench, nic, accused);
-	const double missing = nic_missing_sure(bench);
+	const double missing = nic_missing_sure(bench, nic);
 	double sure = fmax(paused, missing);
 	if (paused >= SURE_PAUSED && missing >= SURE_MISSING)
 		sure = SURE_BOTH;

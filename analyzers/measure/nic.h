@@ -48,8 +48,6 @@ struct nics {
 	/* by host port, then natural order of names; those of unknown hosts last */
 	struct nic_seen *v;
 	size_t n;
-	size_t n_joined; /* .port is known; .host_port is known */
-	size_t n_hosts_only;
 	const struct nic_seen *const *of_port; /* [fabric_port.index], NULL: none */
 	/* [fabric_port.index]: index of the first port of the same host; only of ports with a host
 	 */

@@ -209,8 +209,6 @@ static void nics_give_ports(struct nics *nics, const struct observed *observed, 
 		}
 		if (nic->port)
 			of[nic->port->port->index] = nic;
-		nics->n_joined += nic->port != NULL;
-		nics->n_hosts_only += !nic->port && nic->host_port;
 	}
 	nics->of_port = of;
 }
