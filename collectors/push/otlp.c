@@ -30,11 +30,12 @@
 #include "config/profile/profile.h"
 
 #define TICK_NS (NS_PER_S)
-#define FLUSH_NS (50 * NS_PER_MS)
+#define FLUSH_NS (5 * NS_PER_MS)
 #define BURST_S 3 /* seconds of points that may come at once */
 
 enum { PENDING_MAX = 1 << 18 }; /* samples that wait for the loop */
 enum { BACKLOG_MAX = 4 << 20 }; /* bytes that wait for the agent */
+enum { FLUSH_SAMPLES = 16384 }; /* at once: half a megabyte */
 
 struct otlp {
 	struct loop *loop;
@@ -146,23 +147,30 @@ static void otlp_on_message(
 
 /* ---- the loop ---------------------------------------------------------------------- */
 
+static bool otlp_has_backlog(const struct otlp *otlp)
+{
+	return otlp->backlog.bytes && otlp->backlog.bytes(otlp->backlog.arg) > BACKLOG_MAX;
+}
+
+/* Slice by slice, so that what has been acknowledged never meets a full queue. The rest waits, and
+ * senders are told to wait. */
 static void otlp_flush(struct otlp *otlp)
 {
-	size_t n, backlog = 0;
-	if (otlp->backlog.bytes)
-		backlog = otlp->backlog.bytes(otlp->backlog.arg);
-	if (backlog > BACKLOG_MAX) {
-		loop_timer_start(otlp->flush, FLUSH_NS, 0);
-		return;
-	}
+	size_t n = 1;
 	pthread_mutex_lock(&otlp->lock);
-	const struct sample *samples = push_feed_samples(otlp->feed, &n);
-	if (n > 0 && otlp->sink.samples)
-		otlp->sink.samples(otlp->sink.arg, samples, n);
-	push_feed_taken(otlp->feed);
-	otlp->woken = false;
+	while (n > 0 && !otlp_has_backlog(otlp)) {
+		const struct sample *samples = push_feed_samples(otlp->feed, &n);
+		if (n > FLUSH_SAMPLES)
+			n = FLUSH_SAMPLES;
+		if (n > 0 && otlp->sink.samples)
+			otlp->sink.samples(otlp->sink.arg, samples, n);
+		push_feed_taken(otlp->feed, n);
+		otlp->target.values += n;
+	}
+	otlp->woken = n > 0;
 	pthread_mutex_unlock(&otlp->lock);
-	otlp->target.values += n;
+	if (n > 0)
+		loop_timer_start(otlp->flush, FLUSH_NS, 0);
 }
 
 static void otlp_on_mail(void *arg, void *message)

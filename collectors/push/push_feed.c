@@ -54,7 +54,9 @@ struct push_feed {
 	struct map *unknown; /* hashes of names */
 	struct feed_names named[FEED_KINDS];
 	struct sample *pending;
-	size_t n_pending, cap_pending, before; /* before: at the start of the message */
+	size_t n_pending, cap_pending;
+	size_t n_taken; /* of these, at the beginning */
+	size_t before; /* .n_pending at the start of the message */
 	struct push_feed_counts counts;
 	/* of the message under way */
 	uint64_t message;
@@ -392,6 +394,17 @@ static void feed_on_point(void *arg, const struct otlp_point *point)
 		feed_nowhere(feed, place);
 }
 
+/* Room at the end of what waits, by moving it to the beginning. */
+static void feed_close_up(struct push_feed *feed)
+{
+	if (feed->n_taken == 0)
+		return;
+	memmove(feed->pending, feed->pending + feed->n_taken,
+		(feed->n_pending - feed->n_taken) * sizeof(*feed->pending));
+	feed->n_pending -= feed->n_taken;
+	feed->n_taken = 0;
+}
+
 int push_feed_take(struct push_feed *feed, const uint8_t address[16], const uint8_t *data, size_t n,
 	int64_t now_ns, struct push_feed_result *ret)
 {
@@ -401,6 +414,7 @@ int push_feed_take(struct push_feed *feed, const uint8_t address[16], const uint
 		.point = feed_on_point,
 		.unread = feed_on_unread};
 	*ret = (struct push_feed_result){0};
+	feed_close_up(feed);
 	feed->message++;
 	feed->before = feed->n_pending;
 	feed->now_ns = now_ns;
@@ -420,13 +434,18 @@ int push_feed_take(struct push_feed *feed, const uint8_t address[16], const uint
 
 const struct sample *push_feed_samples(const struct push_feed *feed, size_t *ret_n)
 {
-	*ret_n = feed->n_pending;
-	return feed->pending;
+	*ret_n = feed->n_pending - feed->n_taken;
+	if (*ret_n == 0)
+		return NULL;
+	return feed->pending + feed->n_taken;
 }
 
-void push_feed_taken(struct push_feed *feed)
+void push_feed_taken(struct push_feed *feed, size_t n)
 {
-	feed->n_pending = 0;
+	feed->n_taken += n;
+	if (feed->n_taken < feed->n_pending)
+		return;
+	feed->n_taken = feed->n_pending = 0;
 }
 
 const struct push_feed_counts *push_feed_counts(const struct push_feed *feed)

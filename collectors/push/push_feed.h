@@ -58,9 +58,10 @@ struct push_feed_result {
 int push_feed_take(struct push_feed *feed, const uint8_t address[16], const uint8_t *data, size_t n,
 	int64_t now_ns, struct push_feed_result *ret);
 
-/* What came since push_feed_taken(); lent until the next call of this file. */
+/* What came and was not taken yet, oldest first; lent until the next call of this file. */
 const struct sample *push_feed_samples(const struct push_feed *feed, size_t *ret_n);
-void push_feed_taken(struct push_feed *feed);
+/* push_feed_taken - the first @n of them are forgotten. */
+void push_feed_taken(struct push_feed *feed, size_t n);
 
 struct push_feed_counts {
 	uint64_t messages, bad_messages, points, samples;
