@@ -22,8 +22,11 @@ type raw struct{}
 func (raw) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
 }
-func (raw) Unmarshal(data mem.BufferSlice, v any) error { *(v.(*[]byte)) = data.Materialize(); return nil }
-func (raw) Name() string                                { return "proto" }
+func (raw) Unmarshal(data mem.BufferSlice, v any) error {
+	*(v.(*[]byte)) = data.Materialize()
+	return nil
+}
+func (raw) Name() string { return "proto" }
 
 var names = []string{"nvswitch_interface_sp_rx_pause", "nvswitch_interface_sp_tx_pause", "nvswitch_interface_sp_rx_pause_duration", "nvswitch_interface_sp_tx_pause_duration"}
 var tcs = []string{"nvswitch_interface_tc_tx_octet", "nvswitch_interface_tc_tx_frames", "nvswitch_interface_tc_tx_ecn_marked_tc", "nvswitch_interface_tc_tx_no_buffer_discard_uc", "nvswitch_interface_tc_tx_wred_discard"}
