@@ -66,10 +66,11 @@ static const struct option rows[] = {
 		NULL,
 		"imbalance above which the incident is critical, if the hot member is also near "
 		"line rate, drops, or is marked"},
-	{"spread", OPT_RATIO, offsetof(struct ecmp_options, spread), "2%", "0.1%", "10000%", NULL,
+	{"spread", OPT_RATIO, offsetof(struct ecmp_options, spread), "10%", "0.1%", "10000%", NULL,
 		"where packets are spread one by one: deviation of a member from its fair share, "
 		"up or down, above which a busy window counts; what chance adds for the packets "
-		"sent comes on top"},
+		"sent comes on top. Where all members are read at once and flows are many, 2 % "
+		"holds as well"},
 	{"load_floor", OPT_RATIO, offsetof(struct ecmp_options, load_floor), "5%", "0%", "100%",
 		NULL, "mean utilisation of a group at or below which a window is idle and ignored"},
 	{"window", OPT_DURATION, offsetof(struct ecmp_options, window_ns), "60s", "100ms", "1h",
