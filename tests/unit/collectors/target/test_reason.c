@@ -11,7 +11,8 @@
 #include "agent/base/str.h"
 #include "collectors/target/reason.h"
 
-static const char *const protocols[] = {"", "snmp", "gnmi", "pcap", "sflow"};
+static const char *const protocols[] = {
+	"", "snmp", "gnmi", "push", "otlp", "ipfix", "pcap", "sflow"};
 
 static bool protocol_known(const char *protocol)
 {
@@ -35,6 +36,7 @@ static bool sentence_filled(const char *sentence, char *ret, size_t size)
 		switch (*sentence++) {
 		case 's': n += (size_t)snprintf(ret + n, size - n, "10.0.0.1:161"); break;
 		case 'd':
+		case 'g':
 		case 'u': n += (size_t)snprintf(ret + n, size - n, "7"); break;
 		case 'f': n += (size_t)snprintf(ret + n, size - n, "7.0"); break;
 		default: return false;
