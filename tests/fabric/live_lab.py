@@ -156,10 +156,10 @@ class Live:
             return len(re.findall(r"credentials: lab \}", f.read()))
 
     def latest(self):
-        """{(device, port, priority, metric): value} of the newest sample of each."""
+        """{(device, port, priority, metric): value} of the newest sample of each that is a number."""
         ret = {}
         for row in self.sql("SELECT device, port, priority, metric, value, max(time) FROM samples GROUP BY device, port, priority, metric"):
-            if row["value"] != "":
+            if re.fullmatch(r"-?[0-9][0-9.e+-]*", row["value"]):
                 value = float(row["value"]) if "." in row["value"] or "e" in row["value"] else int(row["value"])
                 ret[row["device"], row["port"], row["priority"], row["metric"]] = int(value) if value == int(value) else value
         return ret
