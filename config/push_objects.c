@@ -118,6 +118,8 @@ int push_objects_add(struct push_objects *objects, const char *text, struct err 
 	const size_t n_word = strcspn(text, " ");
 	const char *equals = strchr(text, '=');
 	const uint32_t type = objects_type(text, n_word);
+	if (strchr(text, ';'))
+		return objects_wrong(e, text, "a name with a semicolon");
 	if (strlen(text) > PUSH_OBJECTS_TEXT)
 		return objects_wrong(e, text, "too long, use two");
 	if (type == 0)

@@ -11,6 +11,7 @@
 #include "agent/base/str.h"
 #include "agent/client/direct.h"
 #include "agent/history/case_export.h"
+#include "agent/reports/incident_burst.h"
 #include "agent/reports/incident_read.h"
 #include "agent/reports/incident_view.h"
 #include "agent/incident/incident_json.h"
@@ -30,6 +31,7 @@ static const struct command_option options[] = {
 	{"job", 0, "GLOB", "list: only those that slow these jobs"},
 	{"cause", 0, "GLOB", "list: only these causes"},
 	{"full", 0, NULL, "show: all reasons, steps, evidence, flows and the timeline"},
+	{"values", 0, NULL, "burst: all values as csv instead of who began"},
 	{"note", 0, "TEXT", "with ack and close: why, or what is being done"},
 	{"out", 0, "DIR",
 		"with export: write the samples around the incident as a recorded case, for "
@@ -71,6 +73,25 @@ static int cmd_incident_run_show(
 static int run_timeline(struct client *client, const struct command_args *args, struct err *e)
 {
 	return cmd_incident_show(client, args, "incident/timeline", &incident_timeline_view, e);
+}
+
+static int cmd_incident_run_burst(
+	struct client *client, const struct command_args *args, struct err *e)
+{
+	json_t *o = NULL, *doc = NULL;
+	int rc = incident_find(client, args->argv[1], &o, e);
+	if (rc < 0)
+		return rc;
+	const char *id = json_string_value(json_object_get(o, "id"));
+	if (command_opt(&command_incident, args, "values"))
+		rc = incident_burst_values(client, id, stdout, e);
+	else
+		rc = incident_burst(client, id, &doc, e);
+	if (doc)
+		rc = command_print(args, doc, &incident_burst_view, e);
+	json_decref(doc);
+	json_decref(o);
+	return rc;
 }
 
 #define EXPORT_BEFORE_NS (15 * 60 * NS_PER_S) /* what was normal before it */
@@ -227,6 +248,7 @@ static const struct subcommand subcommands[] = {
 	{"list", 1, 1, "no arguments", cmd_incident_run_list},
 	{"show", 2, 2, ONE_ID, cmd_incident_run_show},
 	{"timeline", 2, 2, ONE_ID, run_timeline},
+	{"burst", 2, 2, ONE_ID, cmd_incident_run_burst},
 	{"export", 2, 2, ONE_ID, cmd_incident_run_export},
 	{"ack", 2, 2, ONE_ID, cmd_incident_run_action},
 	{"assign", 3, 3, ID_AND_MORE, cmd_incident_run_action},
@@ -243,7 +265,8 @@ static int cmd_incident_run(struct command_args *args)
 
 const struct command command_incident = {
 	.name = "incident",
-	.args = "list|show ID|timeline ID|export ID|ack ID|assign ID WHO|note ID TEXT|close "
+	.args = "list|show ID|timeline ID|burst ID|export ID|ack ID|assign ID WHO|note ID "
+		"TEXT|close "
 		"ID|merge ID INTO",
 	.summary = "incidents with their evidence, worst first",
 	.help = "list shows what is open now, worst first, one line each; --all adds what is "
@@ -252,6 +275,8 @@ const struct command command_incident = {
 		"In csv and json, without --state, it holds all that were ever opened; each has "
 		"its "
 		"state. An id may be shortened while it stays unambiguous.\n\n"
+		"burst shows which port began, by the single values that switches pushed at a "
+		"millisecond (IPFIX) and that were kept as the incident opened.\n\n"
 		"ack, assign, note, close and merge go through the agent's socket, which knows who "
 		"asks; with no agent running they are written directly. A fault that "
 		"continues, or returns within 8 hours, opens its incident again. A merged "

@@ -68,6 +68,8 @@ static void on_incident(void *arg, const struct incident *incident, enum inciden
 			incident_state_name(incident->state), incident->note);
 	incident_store(a->store, incident, from);
 	alert_take(a->alert, incident, from);
+	if (from == INCIDENT_PENDING && incident->state == INCIDENT_OPEN && a->sources)
+		pins_opened(&a->pins, incident, a->config, a->sources, a->store);
 }
 
 static void watch_names(struct agent *agent)

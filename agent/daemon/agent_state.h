@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "agent/base/clock.h"
+#include "agent/daemon/pins.h"
 #include "agent/base/log.h"
 #include "agent/daemon/clock_watch.h"
 #include "agent/daemon/life.h"
@@ -28,6 +29,7 @@ struct agent {
 	struct discovery *discovery;
 	struct job_watch *jobs;
 	struct sources *sources;
+	struct pins pins;
 	struct control *control; /* NULL = no socket */
 	struct web_child *web; /* NULL = nothing was ever served */
 	struct trap_receiver *traps; /* NULL = off, or could not be opened */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/base/base64.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
@@ -178,6 +179,38 @@ void inventory_event(void *arg, int64_t t_ns, const char *kind, const char *devi
 		port = NULL;
 	if (p->store)
 		store_device_event(p->store, t_ns, kind, device, port, str_or(text, ""));
+}
+
+/* The last part says in the incident's timeline what is there. */
+static void inventory_burst_told(struct store *store, const struct collector_burst *burst)
+{
+	char text[256];
+	snprintf(text, sizeof(text),
+		"the single values of %s are kept, %.1f s of them (about %.1f MB): rocewatch "
+		"incident burst %s",
+		burst->device, (double)(burst->to_ns - burst->from_ns) / 1e9,
+		(double)burst->parts * (double)burst->n / 1e6, burst->incident);
+	store_event(store, burst->t_ns, "burst_kept", burst->incident, NULL, text);
+}
+
+void inventory_burst(void *arg, const struct collector_burst *burst)
+{
+	struct pipeline *p = arg;
+	if (!p->store)
+		return;
+	rw_cleanup(freep) char *data = base64_text(burst->data, burst->n);
+	const struct store_burst part = {.t_ns = burst->t_ns,
+		.incident_id = burst->incident,
+		.device = burst->device,
+		.from_ns = burst->from_ns,
+		.to_ns = burst->to_ns,
+		.part = (int)burst->part,
+		.parts = (int)burst->parts,
+		.objects = burst->objects,
+		.data = data};
+	store_burst(p->store, &part);
+	if (burst->part == 0)
+		inventory_burst_told(p->store, burst);
 }
 
 /* NULL, which leaves the stored one as it is, where the configuration has none: links say nothing

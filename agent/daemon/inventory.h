@@ -13,6 +13,8 @@ void inventory_device(
 	void *arg, const char *device, const char *profile, const char *sysname, const char *descr);
 void inventory_port(
 	void *arg, const char *device, const char *port, const char *alias, uint64_t speed_bps);
+struct collector_burst;
+void inventory_burst(void *arg, const struct collector_burst *burst);
 void inventory_event(void *arg, int64_t t_ns, const char *kind, const char *device,
 	const char *port, const char *text);
 

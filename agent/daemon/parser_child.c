@@ -39,6 +39,7 @@
 #define NICE 5 /* under load polls go first; packets wait in the ring */
 #define FLUSH_MS 1000
 #define FLOW_BYTES 414 /* at most, of one row on the wire */
+enum { PINNED_MAX = 64 }; /* devices of one incident */
 #define SAMPLE_BYTES 28
 #define NAME_BYTES (12 + PARSER_TEXT_MAX)
 
@@ -228,6 +229,41 @@ static void child_on_event(void *arg, int64_t t_ns, const char *kind, const char
 	parser_put_u8(out, child->capture.interface || port);
 	parser_put_text(out, text);
 	child_send(child);
+}
+
+static void child_on_burst(void *arg, const struct collector_burst *burst)
+{
+	struct parser_child *child = arg;
+	struct parser_out *out = &child->out;
+	unsigned number = UINT32_MAX;
+	sscanf(burst->device, "d%u", &number);
+	parser_out_begin(out, PARSER_BURST);
+	parser_put_text(out, burst->incident);
+	parser_put_u32(out, number);
+	parser_put_u64(out, (uint64_t)burst->t_ns);
+	parser_put_u64(out, (uint64_t)burst->from_ns);
+	parser_put_u64(out, (uint64_t)burst->to_ns);
+	parser_put_u32(out, burst->part);
+	parser_put_u32(out, burst->parts);
+	parser_put_bytes(out, burst->data, burst->n);
+	child_send(child);
+}
+
+/* An incident wants the single values of these devices. */
+static void child_pin(struct parser_child *child, struct bytes *in)
+{
+	char id[PARSER_TEXT_MAX];
+	char names[PINNED_MAX][16];
+	const char *devices[PINNED_MAX];
+	size_t n = 0;
+	const char *text = parser_get_text(in, id);
+	const int64_t from_ns = (int64_t)parser_get_u64(in), to_ns = (int64_t)parser_get_u64(in);
+	for (; n < PINNED_MAX && bytes_left(in) > 0; n++) {
+		snprintf(names[n], sizeof(names[n]), "d%u", bytes_be32(in));
+		devices[n] = names[n];
+	}
+	if (child->instance && child->collector->pin && text && bytes_ok(in))
+		child->collector->pin(child->instance, text, from_ns, to_ns, devices, n);
 }
 
 static void child_on_log(enum log_level level, const char *where, const char *text)
@@ -514,7 +550,8 @@ static void child_open(struct parser_child *child)
 		.samples = child_on_samples,
 		.flows = child_on_flows,
 		.target = child_on_target,
-		.event = child_on_event};
+		.event = child_on_event,
+		.burst = child_on_burst};
 	const struct collector_env env = {.loop = child->loop,
 		.entities = child->entities,
 		.config = child->config,
@@ -581,6 +618,7 @@ static void child_on_message(void *arg, const uint8_t *data, size_t n)
 	case PARSER_MAP_OBJECTS: child_map_objects(child, &in); break;
 	case PARSER_MAP_SENDERS: child_map_senders(child, &in); break;
 	case PARSER_MAP_END: child_map_end(child); break;
+	case PARSER_PIN: child_pin(child, &in); break;
 	case PARSER_STOP: child_end_soon(child); break;
 	default: break;
 	}

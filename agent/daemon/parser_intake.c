@@ -37,6 +37,13 @@ struct parser_intake {
 	double rows_left, rows_burst, rows_second; /* room for rows; at most; gained a second */
 	uint32_t samples, events, logs; /* in this second */
 	uint32_t unmapped; /* in the interval under way */
+	/* incidents whose bursts were asked for, the newest ones; parts of each that are taken yet
+	 */
+	struct {
+		char id[32];
+		uint32_t left;
+	} pinned[INTAKE_PINNED];
+	size_t n_pinned; /* ever */
 	struct intake_said said;
 	struct flow_sample rows[FLOW_ROWS_MAX];
 	struct sample values[512];
@@ -386,6 +393,60 @@ static int intake_event(struct parser_intake *intake, struct bytes *in, wall_t n
 	return PARSER_EVENT;
 }
 
+/* Was it asked for, and is there room for one more part? */
+static bool intake_pin_take(struct parser_intake *intake, const char *id)
+{
+	for (size_t i = 0; i < INTAKE_PINNED; i++) {
+		if (intake->pinned[i].left == 0 || !str_eq(intake->pinned[i].id, id))
+			continue;
+		intake->pinned[i].left--;
+		return true;
+	}
+	return false;
+}
+
+/* The bytes stay as they are: whoever reads them takes them as hostile. Of incidents that nobody
+ * asked for there is none. */
+static int intake_burst(struct parser_intake *intake, struct bytes *in, wall_t now)
+{
+	char buf[PARSER_TEXT_MAX];
+	const struct intake_lookup *lookup = &intake->o.lookup;
+	const char *id = parser_get_text(in, buf);
+	const uint32_t number = bytes_be32(in);
+	struct collector_burst burst = {.incident = id};
+	burst.t_ns = (int64_t)parser_get_u64(in);
+	burst.from_ns = (int64_t)parser_get_u64(in);
+	burst.to_ns = (int64_t)parser_get_u64(in);
+	burst.part = bytes_be32(in);
+	burst.parts = bytes_be32(in);
+	burst.n = bytes_left(in);
+	burst.data = bytes_take(in, burst.n);
+	if (!bytes_ok(in) || !intake->o.pushed || !id || burst.n == 0 ||
+		burst.part >= burst.parts || burst.parts > INTAKE_BURST_PARTS ||
+		burst.from_ns > burst.to_ns)
+		return intake_wrong(intake, "a burst that cannot be");
+	burst.device = lookup->device(lookup->arg, number);
+	if (!burst.device || !intake_time_fits(intake, burst.t_ns, now) ||
+		!intake_pin_take(intake, id)) {
+		intake->said.refused++;
+		return PARSER_BURST;
+	}
+	rw_cleanup(freep) char *objects = NULL;
+	if (burst.part == 0 && lookup->objects)
+		objects = lookup->objects(lookup->arg, number);
+	burst.objects = objects;
+	if (intake->sink.burst)
+		intake->sink.burst(intake->sink.arg, &burst);
+	return PARSER_BURST;
+}
+
+void parser_intake_pinned(struct parser_intake *intake, const char *id)
+{
+	const size_t at = intake->n_pinned++ % INTAKE_PINNED;
+	snprintf(intake->pinned[at].id, sizeof(intake->pinned[at].id), "%s", id);
+	intake->pinned[at].left = INTAKE_BURST_PARTS;
+}
+
 static int intake_log(struct parser_intake *intake, struct bytes *in)
 {
 	char buf[PARSER_TEXT_MAX];
@@ -484,6 +545,7 @@ int parser_intake_message(struct parser_intake *intake, const uint8_t *data, siz
 	case PARSER_FLOWS: return intake_flows(intake, &in, now);
 	case PARSER_SAMPLES: return intake_samples(intake, &in, now);
 	case PARSER_EVENT: return intake_event(intake, &in, now);
+	case PARSER_BURST: return intake_burst(intake, &in, now);
 	case PARSER_LOG: return intake_log(intake, &in);
 	case PARSER_FAILED: return intake_failed(intake, &in);
 	case PARSER_BYE: return PARSER_BYE;

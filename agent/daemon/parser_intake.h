@@ -40,6 +40,8 @@ enum {
 	INTAKE_LOGS = 20,
 	INTAKE_NAMES = 65536, /* in all */
 	INTAKE_NAMES_PUSHED = 1 << 20,
+	INTAKE_BURST_PARTS = 2048, /* of one incident: 90 MB */
+	INTAKE_PINNED = 8, /* incidents at once */
 };
 
 enum intake_who { INTAKE_DEVICE = 1, INTAKE_AGENT }; /* of NAMES and EVENT */
@@ -50,6 +52,8 @@ struct intake_lookup {
 	const char *(*device)(void *arg, uint32_t number);
 	const char *(*port)(void *arg, uint32_t number, uint32_t ifindex);
 	bool (*counters)(void *arg, uint32_t number); /* may there be samples of it? */
+	/* what its object numbers mean, as struct collector_burst has it; malloc'd. May be NULL */
+	char *(*objects)(void *arg, uint32_t number);
 };
 
 struct intake_options {
@@ -83,6 +87,9 @@ void parser_intake_free(struct parser_intake *intake); /* NULL is fine */
 /* parser_intake_message - one message. Its kind, or -EBADMSG, with what is wrong with it in
  * parser_intake_said()->wrong. */
 int parser_intake_message(struct parser_intake *intake, const uint8_t *data, size_t n, wall_t now);
+/* parser_intake_pinned - the parser was asked for the burst of this incident: it is taken, no other
+ * one is. */
+void parser_intake_pinned(struct parser_intake *intake, const char *id);
 void parser_intake_second(struct parser_intake *intake); /* the bounds per second begin anew */
 
 /* What was said last; by this parser, from its start. */

@@ -302,9 +302,26 @@ static bool map_counters(void *arg, uint32_t number)
 	return device && device_has_counters(device);
 }
 
+static char *map_objects(void *arg, uint32_t number)
+{
+	const struct config_device *device = map_device(arg, number);
+	struct str out = {0};
+	for (size_t i = 0; device && device->push && i < device->push->n_objects; i++)
+		str_addf(&out, "%s;", device->push->objects[i]);
+	return out.s;
+}
+
+uint32_t parser_map_number(const struct parser_map *map, const char *device)
+{
+	for (size_t i = 0; i < map->n; i++)
+		if (map->v[i].device && str_eq(map->v[i].name, device))
+			return (uint32_t)i;
+	return UINT32_MAX;
+}
+
 struct intake_lookup parser_map_lookup(struct parser_map *map)
 {
-	return (struct intake_lookup){map, map_device_name, map_port, map_counters};
+	return (struct intake_lookup){map, map_device_name, map_port, map_counters, map_objects};
 }
 
 /* ---- life ---------------------------------------------------------------- */

@@ -28,6 +28,8 @@ void parser_map_changed(struct parser_map *map);
 typedef bool parser_map_send_fn(void *arg, const struct parser_out *out);
 void parser_map_send(struct parser_map *map, parser_map_send_fn *send, void *arg);
 
+/* parser_map_number - UINT32_MAX: no such device. */
+uint32_t parser_map_number(const struct parser_map *map, const char *device);
 struct intake_lookup parser_map_lookup(struct parser_map *map);
 
 #endif

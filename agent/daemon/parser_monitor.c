@@ -650,6 +650,23 @@ static void monitor_close(void *instance)
 	free(m);
 }
 
+static void monitor_pin(void *instance, const char *id, int64_t from_ns, int64_t to_ns,
+	const char *const *devices, size_t n)
+{
+	struct parser_monitor *m = instance;
+	if (!m->process || !m->row->pin)
+		return;
+	rw_cleanup(freep) struct parser_out *out = rw_calloc(1, sizeof(*out));
+	parser_out_begin(out, PARSER_PIN);
+	parser_put_text(out, id);
+	parser_put_u64(out, (uint64_t)from_ns);
+	parser_put_u64(out, (uint64_t)to_ns);
+	for (size_t i = 0; i < n; i++)
+		parser_put_u32(out, parser_map_number(m->map, devices[i]));
+	if (parser_channel_send(m->channel, out))
+		parser_intake_pinned(m->intake, id);
+}
+
 static const struct target *monitor_state(const void *instance)
 {
 	return &((const struct parser_monitor *)instance)->target;
@@ -663,4 +680,5 @@ const struct collector parser_monitor_collector = {.name = "parser",
 	.update = monitor_update,
 	.close = monitor_close,
 	.state = monitor_state,
-	.figures = monitor_figures};
+	.figures = monitor_figures,
+	.pin = monitor_pin};

@@ -162,7 +162,8 @@ struct pipeline *pipeline_new(const struct config *config, struct entities *enti
 		.target = inventory_target,
 		.device = inventory_device,
 		.port = inventory_port,
-		.event = inventory_event};
+		.event = inventory_event,
+		.burst = inventory_burst};
 	windows_open(p);
 	pipeline_limit_names(p, config);
 	windows_configure(p, config);

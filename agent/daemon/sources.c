@@ -301,6 +301,16 @@ void sources_health(struct sources *sources, struct health *health)
 	}
 }
 
+void sources_pin(struct sources *sources, const char *id, int64_t from_ns, int64_t to_ns,
+	const char *const *devices, size_t n)
+{
+	for (size_t k = 0; k < sources->n; k++) {
+		const struct source *source = sources->v[k];
+		if (source->instance && source->collector->pin)
+			source_run(source)->pin(source->instance, id, from_ns, to_ns, devices, n);
+	}
+}
+
 bool sources_lldp_pending(const struct sources *sources, const char *device)
 {
 	for (size_t k = 0; k < sources->n; k++) {

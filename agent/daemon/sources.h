@@ -47,6 +47,11 @@ void sources_retry(struct sources *sources, mono_t now);
 /* sources_health - the rates and counters of every instance into @health. */
 void sources_health(struct sources *sources, struct health *health);
 
+/* sources_pin - incident @id wants the single values of @devices, or of all where there are none:
+ * of those receivers that keep them (struct collector .pin). */
+void sources_pin(struct sources *sources, const char *id, int64_t from_ns, int64_t to_ns,
+	const char *const *devices, size_t n);
+
 /* sources_lldp_pending - is a protocol of @device still up or connecting, so that its LLDP
  * neighbors may yet come? */
 bool sources_lldp_pending(const struct sources *sources, const char *device);

@@ -12,6 +12,7 @@
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
 #include "collectors/packet/sflow_agents.h"
+#include "collectors/push/burst_send.h"
 #include "collectors/push/ipfix_flow.h"
 #include "collectors/push/ipfix_io.h"
 #include "collectors/push/push_map.h"
@@ -24,7 +25,7 @@
 #define SKIP_INTERVALS 16 /* a clock that jumps further leaves no empty intervals behind */
 #define OFF_NS (60 * NS_PER_S) /* a device's clock may be so far away from ours */
 
-enum { STRANGERS_NAMED = 8 };
+enum { STRANGERS_NAMED = 8, PIN_ALL_MAX = 8 };
 
 struct listen_source { /* a device that sends */
 	char *device;
@@ -52,6 +53,7 @@ struct ipfix_listen {
 	struct ipfix_io *io;
 	struct sflow_agents *agents;
 	struct ipfix *ipfix;
+	struct burst_send *send;
 	struct listen_source *sources[IPFIX_SOURCES];
 	size_t n_sources;
 	struct ipfix_flow **flows; /* all there are; each is .user of its template */
@@ -325,6 +327,7 @@ int ipfix_listen_open(const struct collector_env *env, const struct config_captu
 	l->ring_bytes = place->push->ring_bytes;
 	l->agents = sflow_agents_new(env->config, place, &l->lookup);
 	l->ipfix = ipfix_new(&options);
+	l->send = burst_send_new(l->loop, &l->sink);
 	l->expired = mono_now();
 	l->target = (struct target){.device = l->name,
 		.protocol = "ipfix",
@@ -365,6 +368,7 @@ void ipfix_listen_free(struct ipfix_listen *listen)
 	loop_timer_free(listen->tick);
 	ipfix_io_free(listen->io);
 	ipfix_free(listen->ipfix); /* and with it the flows */
+	burst_send_free(listen->send);
 	sflow_agents_free(listen->agents);
 	for (size_t i = 0; i < listen->n_sources; i++)
 		listen_source_free(listen->sources[i]);
@@ -434,6 +438,28 @@ static void ipfix_collector_close(void *instance)
 	ipfix_listen_free(instance);
 }
 
+/* Without names: all sources, as long as they are few. */
+static bool source_wanted(const struct ipfix_listen *listen, const struct listen_source *source,
+	const char *const *devices, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_eq(devices[i], source->device))
+			return true;
+	return n == 0 && listen->n_sources <= PIN_ALL_MAX;
+}
+
+static void ipfix_collector_pin(void *instance, const char *id, int64_t from_ns, int64_t to_ns,
+	const char *const *devices, size_t n)
+{
+	struct ipfix_listen *listen = instance;
+	for (size_t i = 0; i < listen->n_sources; i++) {
+		struct listen_source *source = listen->sources[i];
+		if (source_wanted(listen, source, devices, n))
+			burst_send_add(
+				listen->send, id, source->device, source->burst, from_ns, to_ns);
+	}
+}
+
 static const struct target *ipfix_collector_state(const void *instance)
 {
 	return &((const struct ipfix_listen *)instance)->target;
@@ -496,6 +522,7 @@ static void ipfix_collector_figures(const void *instance, collector_figure_fn *f
 		{"impossible_values", u->impossible},
 		{"unknown_more", u->more},
 		{"sources", listen->n_sources},
+		{"bursts_refused", burst_send_refused(listen->send)},
 	};
 	for (size_t i = 0; i < rw_countof(figures); i++)
 		fn(arg, figures[i].key, "", (double)figures[i].value);
@@ -522,4 +549,5 @@ const struct collector collector_ipfix = {.name = "ipfix",
 	.update = ipfix_collector_update,
 	.close = ipfix_collector_close,
 	.state = ipfix_collector_state,
+	.pin = ipfix_collector_pin,
 	.figures = ipfix_collector_figures};

@@ -30,6 +30,15 @@ const char *target_state_name(enum target_state state);
 /* Where a collector delivers what it collects; implemented by the pipeline. Arrays are lent for the
  * call. */
 struct target;
+struct collector_burst { /* one part of the single values of a device; lent for the call */
+	const char *incident, *device;
+	int64_t t_ns; /* when they were asked for */
+	int64_t from_ns, to_ns; /* of the values */
+	unsigned part, parts; /* from 0 */
+	const char *objects; /* with part 0, as config/push_objects.h has them, each ended by ";" */
+	const uint8_t *data; /* collectors/push/burst.h */
+	size_t n;
+};
 struct sink {
 	void *arg;
 	void (*samples)(void *arg, const struct sample *samples, size_t n);
@@ -46,6 +55,8 @@ struct sink {
 	 * May be NULL: then neighbours are not read. */
 	void (*neighbors)(void *arg, const struct topology_device *self,
 		const struct topology_neighbor *neighbors, size_t n);
+	/* One part of what collector.pin was asked for. May be NULL. */
+	void (*burst)(void *arg, const struct collector_burst *burst);
 };
 
 #define TARGET_POLL_HISTORY 64
@@ -187,6 +198,10 @@ struct collector {
 	void (*figures)(const void *instance, collector_figure_fn *fn, void *arg);
 	bool (*prefers_other)(const void *instance, unsigned metric);
 	void (*values)(const void *instance, collector_value_fn *fn, void *arg);
+	/* pin - hand the single values from @from_ns to @to_ns of @devices, or of all of them when
+	 * there are none, to the sink's .burst, soon. They belong to incident @id. */
+	void (*pin)(void *instance, const char *id, int64_t from_ns, int64_t to_ns,
+		const char *const *devices, size_t n);
 	/* for struct collector_lookup */
 	const char *(*port_name)(const void *instance, uint32_t ifindex);
 	const char *(*peer)(const void *instance);

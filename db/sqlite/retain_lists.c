@@ -38,6 +38,8 @@ const struct retain_list retain_lists[RETAIN_LISTS] = {
 		"('agent_start','agent_stop','config_refused','config_reloaded') "
 		"ORDER BY n.t_ns DESC LIMIT 1))",
 		RETAIN_EVENTS, false, CHUNK_ROWS},
+	{"burst", "t_ns", "NOT EXISTS(SELECT 1 FROM incident i WHERE i.id=r.incident_id)",
+		RETAIN_RAW, false, CHUNK_SHEETS},
 	{"silence", "until_ns", NULL, RETAIN_EVENTS, false, CHUNK_ROWS},
 	{"fabric_history", "t_ns",
 		"EXISTS(SELECT 1 FROM fabric_history n WHERE n.t_ns>r.t_ns AND n.t_ns<?3)",

@@ -33,7 +33,7 @@ struct retain_list {
 	bool pinned; /* ranges that something open rests on stay */
 	int chunk; /* rows of one transaction */
 };
-#define RETAIN_LISTS 10
+#define RETAIN_LISTS 11
 extern const struct retain_list retain_lists[RETAIN_LISTS];
 
 /* The steps of a pass, in their order: samples, lists, instants, names. */

@@ -150,8 +150,17 @@ static const char step_7[] =
 	"CREATE INDEX entity_device ON entity(id) WHERE port='' AND priority=-1;"
 	"CREATE INDEX entity_port ON entity(device, port) WHERE port<>'' AND priority=-1;";
 
+/* The single values that a switch pushed around an incident, in parts (collectors/push/burst.h,
+ * Base64). */
+static const char step_8[] =
+	"CREATE TABLE burst(id INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL, incident_id TEXT, "
+	"device TEXT, from_ns INTEGER, to_ns INTEGER, part INTEGER, parts INTEGER, objects TEXT, "
+	"data TEXT);"
+	"CREATE INDEX burst_t ON burst(t_ns);"
+	"CREATE INDEX burst_incident ON burst(incident_id);";
+
 /* steps[n] makes version n + 1 */
-static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7};
+static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8};
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)

@@ -28,6 +28,7 @@ const char *const schema_view_names[] = {
 	"events",
 	"silences",
 	"alerts",
+	"bursts",
 	NULL,
 };
 
@@ -331,6 +332,9 @@ static const char *const other_views[] = {
 	"severity, cause, TIME0(sent_ns) AS sent_at, NULLIF(pending,'') AS pending, "
 	"TIME0(pending_ns) AS pending_since, attempts, error, sent, acked, labels, sent_ns, "
 	"pending_ns, updated_ns FROM alert",
+
+	"CREATE VIEW bursts AS SELECT incident_id, device, TIME(from_ns) AS start, TIME(to_ns) AS "
+	"until, part, parts, objects, data, t_ns, from_ns, to_ns FROM burst",
 };
 
 /* All sets of flags, as text. A table rather than a view: looked up once per shown value. */

@@ -45,6 +45,7 @@ static const char *const quota_oldest[RETAIN_GROUPS] = {
 		"UNION ALL SELECT min(updated_ns) FROM recommendation WHERE updated_ns>=?1 "
 		"UNION ALL SELECT min(updated_ns) FROM alert WHERE updated_ns>=?1 "
 		"UNION ALL SELECT min(until_ns) FROM silence WHERE until_ns>=?1 "
+		"UNION ALL SELECT min(t_ns) FROM burst WHERE t_ns>=?1 "
 		"UNION ALL SELECT min(t_ns) FROM fabric_history WHERE t_ns>=?1)",
 };
 
@@ -158,6 +159,7 @@ static const struct {
 	{"recommendation", STORE_USE_INCIDENTS},
 	{"alert", STORE_USE_INCIDENTS},
 	{"silence", STORE_USE_INCIDENTS},
+	{"burst", STORE_USE_INCIDENTS},
 	{"event", STORE_USE_EVENTS},
 	{"flow", STORE_USE_FLOWS},
 	{"finding", STORE_USE_FINDINGS},

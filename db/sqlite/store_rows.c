@@ -67,6 +67,7 @@ static const struct {
 	[RECORD_SILENCE] = {.insert = "INSERT OR REPLACE INTO silence"},
 	[RECORD_ALERT] = {.insert = "INSERT OR REPLACE INTO alert"},
 	[RECORD_ALERT_GONE] = {.sql = alert_gone_sql},
+	[RECORD_BURST] = {.insert = "INSERT INTO burst"},
 	[RECORD_EVENT] = {.insert = "INSERT INTO event"},
 	[RECORD_FINDING] = {.insert = "INSERT INTO finding"},
 };

@@ -1104,6 +1104,11 @@ void store_change_event(struct store *store, const struct store_change *change)
 				.job = change->job}});
 }
 
+void store_burst(struct store *store, const struct store_burst *burst)
+{
+	hand_over(store, &(struct store_record){.kind = RECORD_BURST, .burst = *burst});
+}
+
 void store_silence(struct store *store, const struct store_silence *silence)
 {
 	hand_over(store, &(struct store_record){.kind = RECORD_SILENCE, .silence = *silence});

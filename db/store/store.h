@@ -166,6 +166,17 @@ struct store_change {
 };
 void store_change_event(struct store *store, const struct store_change *change);
 
+/* store_burst - one part of the single values that a device pushed around an incident. */
+struct store_burst {
+	int64_t t_ns; /* when it was asked for: the same for all parts */
+	const char *incident_id, *device;
+	int64_t from_ns, to_ns; /* of the values */
+	int part, parts; /* from 0 */
+	const char *objects; /* with part 0: what its object numbers mean; else NULL */
+	const char *data; /* Base64 */
+};
+void store_burst(struct store *store, const struct store_burst *burst);
+
 /*
  * store_health - what the agent says of itself, for "doctor": the whole snapshot of one instant,
  * which replaces the one before.

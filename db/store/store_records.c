@@ -162,6 +162,18 @@ static const struct record_column finding_columns[] = {
 	COLUMN("confidence", finding.confidence),
 };
 
+static const struct record_column burst_columns[] = {
+	COLUMN("t_ns", burst.t_ns),
+	COLUMN("incident_id", burst.incident_id),
+	COLUMN("device", burst.device),
+	COLUMN("from_ns", burst.from_ns),
+	COLUMN("to_ns", burst.to_ns),
+	COLUMN("part", burst.part),
+	COLUMN("parts", burst.parts),
+	COLUMN("objects", burst.objects),
+	COLUMN("data", burst.data),
+};
+
 #define COLUMNS(name)                                                                              \
 	{                                                                                          \
 		name##_columns, rw_countof(name##_columns)                                         \
@@ -183,6 +195,7 @@ static const struct {
 	[RECORD_ALERT_GONE] = COLUMNS(alert_gone),
 	[RECORD_EVENT] = COLUMNS(event),
 	[RECORD_FINDING] = COLUMNS(finding),
+	[RECORD_BURST] = COLUMNS(burst),
 };
 
 const struct record_column *record_columns(enum record_kind kind, size_t *ret_n)

@@ -29,6 +29,7 @@ enum record_kind {
 	RECORD_ALERT,
 	RECORD_ALERT_GONE,
 	RECORD_EVENT,
+	RECORD_BURST,
 	RECORD_FINDING,
 	RECORD_KINDS
 };
@@ -101,6 +102,7 @@ struct store_record {
 		struct record_alert_gone alert_gone;
 		struct record_event event;
 		struct store_finding finding;
+		struct store_burst burst;
 	};
 };
 

@@ -35,7 +35,9 @@ push:
 """
 
 # (SAI type, statistic, object), by the numbers of saiport.h and saiqueue.h
-PORTS = [(1, 0, 1), (1, 109, 1), (1, 141, 1), (1, 0, 2), (1, 109, 2), (1, 1, 1)]  # octets, PFC 3 received, its pause in us; packets
+# octets, PFC 3 received, its pause in us; packets
+PORTS = [(1, 0, 1), (1, 109, 1), (1, 141, 1), (1, 0, 2), (1, 109, 2), (1, 141, 2), (1, 1, 1)]
+STORM = 300  # tick: Ethernet4 is paused from here on, Ethernet0 three ticks later
 QUEUES = [(21, 0x1B, 1), (21, 0x22, 1), (21, 0x22, 9)]  # watermark, ECN marks; a queue that nobody named
 
 
@@ -74,7 +76,8 @@ class Switch(threading.Thread):
                 self.send([template(256, PORTS), template(257, QUEUES)], 0)
             now = time.time_ns()
             peak = 900000 if t % 100 == 50 else 1000
-            self.send([(256, struct.pack(">7Q", now, 1000000 + 50000 * t, t // 10, 3 * t, 500 * t, 0, t)),
+            first, second = max(0, t - STORM), max(0, t - STORM - 3)
+            self.send([(256, struct.pack(">8Q", now, 1000000 + 50000 * t, 40 * second, 9000 * second, 500 * t, 40 * first, 9000 * first, t)),
                        (257, struct.pack(">4Q", now, peak, t, t))], 2)
             self.ticks += 1
             self.stop.wait(0.01)
@@ -133,7 +136,7 @@ def check(agent, switch):
         if (float(row["value"]) - 1000000) % 50000:
             fail("octets that were not sent: %s" % row)
     pause = series(agent, "pfc.rx_pause_ns", "Ethernet0", 3)
-    if not pause or float(pause[-1]["value"]) % 3000:
+    if not pause or float(pause[-1]["value"]) % 9000000:
         fail("pause time: %s" % pause[-3:])
     peaks = {float(r["value"]) for r in series(agent, "queue.watermark_bytes", "Ethernet0", 3)}
     if 900000 not in peaks or peaks - {900000, 1000}:
@@ -150,6 +153,34 @@ def check(agent, switch):
             fail("%s of what was sent whole: %s" % (key, f))
 
 
+def burst(agent):
+    """the incident about the pause, with what was kept of it"""
+    for row in agent.sql("SELECT DISTINCT incident_id FROM bursts"):
+        document = json.loads(agent.run("incident", "burst", row["incident_id"], "--format", "json") or "{}")
+        if document.get("bursts") and all(b["whole"] for b in document["bursts"]):
+            return document
+    return None
+
+
+def check_burst(agent):
+    document = agent.wait("burst of an incident", lambda: burst(agent))
+    began = [r for r in document["onset"] if r["statistic"] == "SAI_PORT_STAT_PFC_3_RX_PKTS"]
+    if [r["object"] for r in began] != ["Ethernet4", "Ethernet0"]:
+        fail("who began: %s" % document)
+    seconds = [float(r["t"][17:].rstrip("Z")) for r in began]
+    if not 0.02 < (seconds[1] - seconds[0]) % 60 < 0.5:  # three ticks of 10 ms
+        fail("how much later: %s" % began)
+    incident = document["incident"]
+    values = list(csv.DictReader(io.StringIO(agent.run("incident", "burst", incident, "--values"))))
+    octets = [r for r in values if r["object"] == "Ethernet0" and r["statistic"] == "SAI_PORT_STAT_IF_IN_OCTETS"]
+    steps = {int(b["value"]) - int(a["value"]) for a, b in zip(octets, octets[1:])}
+    if len(octets) < 100 or steps != {50000}:
+        fail("single values: %d, steps %s" % (len(octets), sorted(steps)[:10]))
+    if "burst " + incident not in agent.run("incident", "timeline", incident):
+        fail("the timeline does not say it: %s" % agent.run("incident", "timeline", incident))
+    return len(values)
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         agent = Agent(directory)
@@ -164,7 +195,8 @@ def main():
                 stranger.sendto(ipfix(i, [template(256, PORTS)]), ("127.0.0.1", agent.port))
             check(agent, switch)
             agent.wait("word about the stranger", lambda: figures(agent).get("push/hft/stranger_127.0.0.2") == 5)
-            print("%d ticks" % switch.ticks)
+            kept = check_burst(agent)
+            print("%d ticks, %d values kept" % (switch.ticks, kept))
         finally:
             if switch:
                 switch.stop.set()
