@@ -6,6 +6,7 @@
 #include "agent/base/cleanup.h"
 
 enum { ESCAPE = 24, K_MAX = 48, RUN_K = 6 };
+#define QUANTUM 0x80 /* in the mode: all differences are multiples of a number that follows */
 enum burst_mode { MODE_CONSTANT, MODE_LINEAR, MODE_NOISE, MODE_SLOPE, MODE_SPARSE };
 
 struct column_plan {
@@ -206,14 +207,42 @@ static void codes_put(
 	bits_end(out);
 }
 
+/* The greatest number that divides all differences, which it does in place. Octets of frames that
+ * are all equally large, and times on a grid. */
+static uint64_t column_quantum(uint64_t *steps, size_t n)
+{
+	uint64_t quantum = 0;
+	for (size_t i = 0; i < n && quantum != 1; i++) {
+		uint64_t other = steps[i];
+		if (other >> 63)
+			other = 0 - other;
+		while (other != 0) {
+			const uint64_t rest = quantum % other;
+			quantum = other;
+			other = rest;
+		}
+	}
+	if (quantum <= 1 || quantum >> 63)
+		return 1;
+	for (size_t i = 0; i < n; i++)
+		steps[i] = (uint64_t)((int64_t)steps[i] / (int64_t)quantum);
+	return quantum;
+}
+
 void burst_put_column(struct burst_bits *out, const uint64_t *v, size_t n)
 {
 	uint64_t steps[BURST_COLUMN_MAX];
 	for (size_t i = 1; i < n; i++)
 		steps[i - 1] = v[i] - v[i - 1];
+	const uint64_t quantum = column_quantum(steps, n - 1);
 	const struct column_plan plan = column_plan(steps, n - 1);
-	bits_byte(out, (uint8_t)plan.mode);
+	uint8_t mode = (uint8_t)plan.mode;
+	if (quantum > 1)
+		mode |= QUANTUM;
+	bits_byte(out, mode);
 	burst_put_varint(out, v[0]);
+	if (quantum > 1)
+		burst_put_varint(out, quantum);
 	if (plan.mode == MODE_LINEAR || plan.mode == MODE_NOISE)
 		burst_put_varint(out, zigzag(plan.mean));
 	if (plan.mode >= MODE_NOISE)
@@ -302,9 +331,11 @@ static bool codes_get(
 
 bool burst_get_column(struct bytes *in, uint64_t *ret, size_t n)
 {
-	const uint8_t mode = bytes_u8(in);
-	uint64_t value = burst_get_varint(in), mean = 0;
+	const uint8_t first = bytes_u8(in), mode = first & ~QUANTUM;
+	uint64_t value = burst_get_varint(in), mean = 0, quantum = 1;
 	ret[0] = value;
+	if (first & QUANTUM)
+		quantum = burst_get_varint(in);
 	if (mode > MODE_SPARSE || n == 0 || n > BURST_COLUMN_MAX)
 		return false;
 	if (mode == MODE_LINEAR || mode == MODE_NOISE)
@@ -317,6 +348,6 @@ bool burst_get_column(struct bytes *in, uint64_t *ret, size_t n)
 			ret[i] = mean;
 	}
 	for (size_t i = 1; i < n; i++)
-		ret[i] = value += ret[i];
+		ret[i] = value += ret[i] * quantum;
 	return bytes_ok(in);
 }

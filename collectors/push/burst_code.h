@@ -10,6 +10,9 @@
  *      4 SPARSE    k (1 byte), for each difference that is not 0: how many zeros came before it
  *                  (Rice code of 6 bits), and itself
  *
+ * With 0x80 added to the mode the first value is followed by a varint: all differences are
+ * multiples of it, and are coded divided by it.
+ *
  * The writer takes the shortest. Rice codes: q ones and a zero, then k bits; a q of 24 ones is
  * followed by the number itself in 64 bits (R. F. Rice, JPL 79-22; zigzag and varint as in Protocol
  * Buffers). Differences are taken modulo 2^64, so any column comes back exactly. Pure; any thread.

@@ -56,6 +56,12 @@ static void columns_come_back(void **state)
 	for (size_t i = 1; i < 256; i++)
 		v[i] = v[i - 1] + 50000000 + noise(4096);
 	column_there_and_back(v, 256, 256 * 14 / 8 + 16); /* a busy port: 12 bits of noise */
+	for (size_t i = 1; i < 256; i++)
+		v[i] = v[i - 1] + (11900 + noise(64)) * 4178;
+	column_there_and_back(v, 256, 256 + 24); /* 6 bits: frames that are all as large */
+	for (size_t i = 1; i < 256; i++)
+		v[i] = v[i - 1] - 3000 * noise(3);
+	column_there_and_back(v, 256, 256 * 4 / 8 + 24); /* a fill level in cells */
 	for (size_t i = 0; i < 256; i++)
 		v[i] = noise(UINT32_MAX) << 32 | noise(UINT32_MAX);
 	column_there_and_back(v, 256, 256 * 11 + 16); /* nothing in common */
