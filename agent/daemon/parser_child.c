@@ -421,8 +421,9 @@ static void child_settings(struct parser_child *child, struct bytes *in)
 	if (child->push.ipfix || child->receiver)
 		capture->push = &child->push;
 	if (capture->push)
-		entities_limit(
-			child->entities, &(struct entity_limits){.total = INTAKE_NAMES_PUSHED});
+		entities_limit(child->entities,
+			&(struct entity_limits){
+				.total = INTAKE_NAMES_PUSHED, .per_device = INTAKE_NAMES_DEVICE});
 	log_child = child;
 	if (child->collector)
 		log_set_writer(child_on_log);

@@ -42,6 +42,7 @@ enum {
 	INTAKE_NAMES_PUSHED = 1 << 20,
 	INTAKE_BURST_PARTS = 2048, /* of one incident: 90 MB */
 	INTAKE_PINNED = 8, /* incidents at once */
+	INTAKE_NAMES_DEVICE = 1 << 16, /* of these, of one device: it must not crowd out others */
 };
 
 enum intake_who { INTAKE_DEVICE = 1, INTAKE_AGENT }; /* of NAMES and EVENT */

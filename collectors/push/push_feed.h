@@ -26,7 +26,6 @@ struct push_feed;
 
 enum {
 	FEED_SERIES_MAX = 1 << 20,
-	FEED_DEVICE_SERIES_MAX = 1 << 17,
 	FEED_UNKNOWN_MAX = 4096, /* names told apart */
 	FEED_NAMED = 12, /* of each kind, with its name */
 	FEED_NAME_MAX = 64, /* bytes of such a name, the end included */
