@@ -81,7 +81,7 @@ static int hostlist_bracket(struct hostlist_names *names, const char *prefix, co
 	if (!close)
 		return hostlist_wrong(names, open, "a ']' behind this '['");
 	for (const char *at = open + 1; at < close;) {
-		struct hostlist_range range;
+		struct hostlist_range range = {0};
 		int rc = hostlist_range(names, &at, &range);
 		if (rc < 0)
 			return rc;
