@@ -561,13 +561,14 @@ static void test_background_in_pieces(void **state)
 {
 	struct world w;
 	struct world_agent a;
-	struct slow_relay r = {.hold_ns = 200 * NS_PER_MS};
+	struct slow_relay r = {.hold_ns = 500 * NS_PER_MS}; /* at most three in the first poll */
 	char dir[32];
 	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
 	background_world(&w, dir);
 	world_add(&w, "127.0.0.1", slow_open(&r, w.loop, a.port));
 	w.devices[0].profile = "x";
 	w.snmp[0].interval_ns = NS_PER_S;
+	w.snmp[0].timeout_ns = 5 * NS_PER_S;
 	w.snmp_credential.version = 1; /* one row a request */
 	world_start(&w, 0);
 	world_wait(&w, background_read, 60, "the background table is read");
