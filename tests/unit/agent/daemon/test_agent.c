@@ -168,31 +168,6 @@ static int wait_exit(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void test_reload_and_stop(void **state)
-{
-	struct place *p = *state;
-	pid_t pid = p->pid = launch(p);
-	wait_status(p, 0, 2);
-	assert_int_equal(wait_exit(launch(p)), 3); /* the database has a writer */
-
-	put_config(p, "# nothing new\n");
-	kill(pid, SIGHUP);
-	wait_status(p, 1, 2);
-	put_config(p, "  - { name: second, interface: rw-nor-there }\n");
-	kill(pid, SIGHUP);
-	wait_status(p, 2, 3);
-	put_config(p, "  - { name: broken, interfaze: x }\n");
-	kill(pid, SIGHUP); /* refused whole; the next good one counts as the third */
-	put_config(p, "");
-	kill(pid, SIGHUP);
-	wait_status(p, 3, 2);
-
-	kill(pid, SIGTERM);
-	p->pid = 0;
-	assert_int_equal(wait_exit(pid), 0);
-	assert_int_not_equal(access(p->socket, F_OK), 0);
-}
-
 static int take_lines(void *arg, int n, char *const *values, char *const *names)
 {
 	str_addf(arg, "%s\n", values[0] ? values[0] : "-");
@@ -218,6 +193,32 @@ static void wait_rows(const struct place *p, const char *sql, const char *expect
 		poll(NULL, 0, 20);
 	} while (mono_now().ns < deadline);
 	fail_msg("%s:\n%s\nexpected\n%s", sql, str_or(got.s, ""), expected);
+}
+
+static void test_reload_and_stop(void **state)
+{
+	struct place *p = *state;
+	pid_t pid = p->pid = launch(p);
+	wait_status(p, 0, 2);
+	assert_int_equal(wait_exit(launch(p)), 3); /* the database has a writer */
+
+	put_config(p, "# nothing new\n");
+	kill(pid, SIGHUP);
+	wait_status(p, 1, 2);
+	put_config(p, "  - { name: second, interface: rw-nor-there }\n");
+	kill(pid, SIGHUP);
+	wait_status(p, 2, 3);
+	put_config(p, "  - { name: broken, interfaze: x }\n");
+	kill(pid, SIGHUP); /* refused whole; the next good one counts as the third */
+	wait_rows(p, "SELECT count(*) FROM events WHERE kind='config_refused'", "1\n");
+	put_config(p, "");
+	kill(pid, SIGHUP);
+	wait_status(p, 3, 2);
+
+	kill(pid, SIGTERM);
+	p->pid = 0;
+	assert_int_equal(wait_exit(pid), 0);
+	assert_int_not_equal(access(p->socket, F_OK), 0);
 }
 
 #define KINDS "SELECT kind FROM events WHERE kind GLOB 'agent_*' OR kind GLOB 'config_*'"
