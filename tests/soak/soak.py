@@ -71,7 +71,7 @@ class Soak:
         self.clock = FastClock(os.path.join(directory, "clock"), libraries[0], args.speed, sanitizer(self.binary))
         self.machine = Machine()
         self.agent = self.reader = None
-        self.reloads = self.backups = self.steps = self.snapshots = 0
+        self.reloads = self.backups = self.steps = self.snapshots = self.starts = 0
         self.figures, self.away, self.broken = [], [], []
         self.seen = {name: {} for name in UNTOUCHED}  # time of a sample -> the steps of the clock it may have been taken under
         self.step_now = self.step_before = 0
@@ -100,6 +100,7 @@ class Soak:
         os.rename(self.config + ".new", self.config)
 
     def start_agent(self):
+        self.starts += 1
         with open(self.log, "a") as out:
             self.agent = subprocess.Popen([self.binary, "-c", self.config, "agent"], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                           env=self.clock.environment)
@@ -164,6 +165,10 @@ class Soak:
         self.agent.send_signal(signal.SIGHUP)
 
     def set_clock(self, seconds):
+        """While the agent runs: one that is still starting cannot know another time than the one it began with."""
+        until = time.monotonic() + 60
+        while self.said().count('msg="started: ') < self.starts and time.monotonic() < until:
+            time.sleep(0.05)
         self.snapshot()
         self.clock.set_by(seconds)
         self.step_before, self.step_now = self.step_now, self.step_now + seconds
