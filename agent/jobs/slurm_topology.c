@@ -286,8 +286,7 @@ int slurm_topology_print(FILE *out, const struct fabric *fabric, enum slurm_file
 	tree_make(&build);
 	if (build.n == 0)
 		return -ENODATA;
-	fprintf(out, "# The fabric %s as rocewatch knows it: rocewatch topology export\n",
-		fabric->name);
+	fprintf(out, "# The fabric %s, written by: rocewatch topology export\n", fabric->name);
 	if (file == SLURM_YAML)
 		fprintf(out,
 			"---\n- topology: %s\n  cluster_default: true\n  tree:\n    switches:\n",

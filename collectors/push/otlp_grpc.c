@@ -135,7 +135,7 @@ static void slot_answer(struct grpc_slot *slot, const struct otlp_reply *reply)
 {
 	grpc_op ops[OPS_MAX] = {{.op = GRPC_OP_SEND_INITIAL_METADATA}};
 	size_t n = 1;
-	const char *text = "rocewatch takes metrics only";
+	const char *text = "only metrics are taken here";
 	grpc_status_code code = GRPC_STATUS_UNIMPLEMENTED;
 	size_t n_trailing = 0;
 	if (reply) {

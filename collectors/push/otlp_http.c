@@ -74,7 +74,7 @@ static const struct {
 	const char *message;
 } post_refusals[] = {
 	{MHD_HTTP_NOT_FOUND, STATUS_UNIMPLEMENTED,
-		"rocewatch takes metrics only: POST them to /v1/metrics"},
+		"only metrics are taken here: POST them to /v1/metrics"},
 	{MHD_HTTP_METHOD_NOT_ALLOWED, STATUS_UNIMPLEMENTED, "POST is expected"},
 	{MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, STATUS_INVALID,
 		"application/x-protobuf is expected, as it is or packed by gzip; the JSON encoding "

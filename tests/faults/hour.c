@@ -332,7 +332,7 @@ static bool hour_restart(struct hour *hour)
 	hour_close(hour);
 	book_forgive(hour->book, hour->committed);
 	hour->committed = book_count(hour->book);
-	return hour_open(hour, UINT64_C(900) << 10);
+	return hour_open(hour, UINT64_C(1150) << 10);
 }
 
 static void hour_reader(struct hour *hour, bool begin)

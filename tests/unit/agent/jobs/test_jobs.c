@@ -319,13 +319,13 @@ static void test_tree(void **state)
 {
 	struct config *config = config_of("");
 	tree_is(config->fabric, SLURM_CONF,
-		"# The fabric pod as rocewatch knows it: rocewatch topology export\n"
+		"# The fabric pod, written by: rocewatch topology export\n"
 		"# with-spine1: spine[1-2]\n"
 		"SwitchName=with-spine1 Switches=leaf[1-2]\n"
 		"SwitchName=leaf1 Nodes=node-[001-002]\n"
 		"SwitchName=leaf2 Nodes=node-[003-004]\n");
 	tree_is(config->fabric, SLURM_YAML,
-		"# The fabric pod as rocewatch knows it: rocewatch topology export\n"
+		"# The fabric pod, written by: rocewatch topology export\n"
 		"---\n- topology: pod\n  cluster_default: true\n  tree:\n    switches:\n"
 		"      # with-spine1: spine[1-2]\n"
 		"      - switch: with-spine1\n        children: leaf[1-2]\n"
@@ -341,7 +341,7 @@ static void test_rails(void **state)
 				   "  - { a: \"leaf2:Ethernet4\", b: \"host:node-002:r1\" }\n";
 	struct config *config = config_of(more);
 	tree_is(config->fabric, SLURM_CONF,
-		"# The fabric pod as rocewatch knows it: rocewatch topology export\n"
+		"# The fabric pod, written by: rocewatch topology export\n"
 		"# with-leaf1: leaf[1-2]\n"
 		"SwitchName=with-leaf1 Nodes=node-[001-004]\n");
 	config_free(config);
