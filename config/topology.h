@@ -72,7 +72,7 @@ struct topology_link {
 	const char *b_device, *b_port; /* b_device NULL: no configured device */
 	const char *host, *nic; /* its name and port; nic "" */
 	enum neighbor_kind kind; /* what that is: mostly a host */
-	/* both ends report it; what is not configured is not expected to */
+	/* both ends report it; a neighbour without a configuration cannot */
 	bool confirmed;
 	bool a_said, b_said; /* which ends report it */
 	/* a host that sent no system name: .host is its chassis id */

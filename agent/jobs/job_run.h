@@ -28,7 +28,7 @@ struct job_runs {
 };
 
 void job_runs_init(struct job_runs *runs, struct arena *a);
-void job_runs_done(struct job_runs *runs); /* what is not the arena's */
+void job_runs_done(struct job_runs *runs); /* frees .by_name; the rest is the arena's */
 
 /* job_runs_of - the job of that name, which is made when it is new. @name and @user are text from
  * outside: they are cleaned and cut. */

@@ -35,7 +35,7 @@ struct topology_facts {
  * topology_show_json - {fabric, devices: [{name, role, tier, links, groups: [{id, members}]}],
  * links: [{device, port, peer, peer_port, speed_bps, state: up|down|unknown, source:
  * declared|discovered}], outside: as in topology_outside.h}; each link once, from its lower tier.
- * peer is "host:NAME" for hosts, "switch:NAME" or "unknown:NAME" for what is not configured.
+ * peer is "host:NAME" for hosts, "switch:NAME" or "unknown:NAME" for other neighbours.
  */
 json_t *topology_show_json(const struct fabric *fabric, const struct topology_facts *facts);
 extern const struct view topology_show_view;

@@ -29,7 +29,7 @@ struct nic_accused {
 	unsigned nics, guilty; /* of its host */
 	const char *rests_on[4];
 	unsigned n_rests_on;
-	const char *open; /* what is not proved; NULL */
+	const char *open; /* the part that lacks a proof; NULL */
 };
 
 struct nic_trial {
