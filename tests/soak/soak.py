@@ -159,16 +159,19 @@ class Soak:
 
     # --- what happens ---
 
+    def wait_started(self):
+        until = time.monotonic() + 60
+        while self.said().count('msg="started: ') < self.starts and time.monotonic() < until:
+            time.sleep(0.05)
+
     def reload(self):
+        self.wait_started()  # it reads its configuration anyway while it starts
         self.reloads += 1
         self.write_config()
         self.agent.send_signal(signal.SIGHUP)
 
     def set_clock(self, seconds):
-        """While the agent runs: one that is still starting cannot know another time than the one it began with."""
-        until = time.monotonic() + 60
-        while self.said().count('msg="started: ') < self.starts and time.monotonic() < until:
-            time.sleep(0.05)
+        self.wait_started()  # one that is still starting knows no other time than the one it began with
         self.snapshot()
         self.clock.set_by(seconds)
         self.step_before, self.step_now = self.step_now, self.step_now + seconds
