@@ -57,6 +57,7 @@ void str_add_quantity(struct str *out, double value, const char *unit)
 	static const struct {
 		const char *unit, *shown;
 	} scaled[] = {{"bytes", "B"}, {"bytes/s", "B/s"}, {"bit/s", "bit/s"}};
+	unit = str_or(unit, "");
 	const size_t n = strlen(unit);
 	if (str_eq(unit, "ratio")) {
 		str_addf(out, "%.3g %%", value * 100);

@@ -15,6 +15,7 @@ void str_add_scaled(struct str *out, double value, const char *suffix);
 /*
  * str_add_quantity - @value with its unit, one of those in db/model/metric.def: "32.4 %" for a
  * ratio, "9.7 s" for ns, "1.99MB", "400Gbit/s", "52.4k frames/s". Whole counts keep all digits.
+ * NULL: a stored record that somebody else wrote has none.
  */
 void str_add_quantity(struct str *out, double value, const char *unit);
 

@@ -171,6 +171,7 @@ static void test_quantity(void **state)
 		{-3.25, "dBm", "-3.25 dBm"},
 		{1, "-", "1"},
 		{1, "", "1"},
+		{1, NULL, "1"},
 	};
 	for (size_t i = 0; i < rw_countof(cases); i++) {
 		rw_cleanup(str_done) struct str s = {0};
