@@ -51,7 +51,7 @@ struct job_watch {
 	struct agent *agent;
 	struct job_source **v;
 	size_t n;
-	bool changed; /* what is told differs from what is in force */
+	bool changed; /* the files tell other jobs than the configuration in force has */
 	mono_t apply_next;
 };
 

@@ -246,7 +246,7 @@ static int onset_order(const void *left, const void *right)
 	return strcmp(l->kept->device, r->kept->device);
 }
 
-/* Octets and packets always flow: what began is told by pauses, marks, losses and fill levels. */
+/* Octets and packets always flow. Pauses, marks, losses and fill levels show what began. */
 static bool series_tells(const struct burst_series *series)
 {
 	static const char *const words[] = {

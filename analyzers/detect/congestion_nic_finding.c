@@ -132,7 +132,7 @@ static void nic_add_reasons(struct draft *draft, const struct congestion *conges
 		finding_ruled_out(
 			draft, "cable or port: all %u NICs of the host show it", accused->nics);
 	draft->f->confidence_ratio = accused->confidence;
-	/* the verdict does not rest on pause time: a contradiction is told, and costs nothing */
+	/* not resting on pause time: a contradiction is said and costs no confidence */
 	if (prio)
 		nic_check_pause(draft, congestion->in, prio);
 }

@@ -180,6 +180,19 @@ static const struct fabric_threshold *declared_for(
 	return NULL;
 }
 
+/* What is declared and what was read back differ: one change. */
+static void settings_drift_declared(const struct analyzer_in *in, uint32_t entity, unsigned metric,
+	double expected, double own, struct device_drift *drift)
+{
+	settings_drift_push(drift, in->arena,
+		(struct setting_change){.entity = entity_get(in->window->entities, entity),
+			.metric = metric,
+			.declared = true,
+			.expected = expected,
+			.own = own,
+			.t_ns = in->window->to_ns});
+}
+
 static void settings_drift_compare(const struct analyzer_in *in, uint32_t entity, unsigned metric,
 	double expected, double own, double slack, struct device_drift *drift)
 {
@@ -189,13 +202,7 @@ static void settings_drift_compare(const struct analyzer_in *in, uint32_t entity
 	if (settings_drift_agreed(in, entity_get(in->window->entities, entity), metric,
 		    metric == M_CFG_PG_ALPHA_EXP ? log2(own) : own, in->window->to_ns))
 		return;
-	settings_drift_push(drift, in->arena,
-		(struct setting_change){.entity = entity_get(in->window->entities, entity),
-			.metric = metric,
-			.declared = true,
-			.expected = expected,
-			.own = own,
-			.t_ns = in->window->to_ns});
+	settings_drift_declared(in, entity, metric, expected, own, drift);
 }
 
 /* One port and priority against its declaration. */
@@ -248,13 +255,7 @@ static void compare_switch(const struct analyzer_in *in, uint32_t entity, unsign
 	const double own = settings_drift_stored(in->window, entity, metric);
 	if (isnan(own) || isnan(expected) || own == expected)
 		return;
-	settings_drift_push(drift, in->arena,
-		(struct setting_change){.entity = entity_get(in->window->entities, entity),
-			.metric = metric,
-			.declared = true,
-			.expected = expected,
-			.own = own,
-			.t_ns = in->window->to_ns});
+	settings_drift_declared(in, entity, metric, expected, own, drift);
 }
 
 static void compare_class(const struct analyzer_in *in, const struct fabric_port *port,
