@@ -10,6 +10,7 @@
 #ifndef RW_DB_HISTORY_H
 #define RW_DB_HISTORY_H
 
+#include "db/series/rollup.h"
 #include "db/series/series.h"
 
 /* Which samples history_each_sample() and history_match() take. Globs as in str_glob(). */
@@ -24,6 +25,7 @@ struct history_filter {
 
 /* A callback that returns non-zero stops the walk; the walk returns that number. */
 typedef int sample_fn(void *arg, const struct sample *sample);
+typedef int rollup_fn(void *arg, const struct rollup *rollup);
 typedef int flow_fn(void *arg, const struct flow_sample *flow);
 /* One row: names of its columns and its values as text (NULL = SQL's null); lent for the call. */
 typedef int row_fn(void *arg, int n, char *const *values, char *const *names);
@@ -41,6 +43,9 @@ struct history_ops {
 		size_t *ret_n, struct err *e);
 	int (*each_sample)(struct history *history, const struct history_filter *filter,
 		sample_fn *fn, void *arg, struct err *e);
+	/* NULL: from each_sample */
+	int (*each_rollup)(struct history *history, const struct history_filter *filter,
+		int64_t step_ns, rollup_fn *fn, void *arg, struct err *e);
 	int (*each_flow)(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn,
 		void *arg, struct err *e);
 	int (*fabric_at)(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);
@@ -107,6 +112,25 @@ static inline int history_each_sample(struct history *history, const struct hist
 	sample_fn *fn, void *arg, struct err *e)
 {
 	return history->ops->each_sample(history, filter, fn, arg, e);
+}
+
+/*
+ * history_each_rollup - what each series was in each step of @step_ns (ns), aligned to multiples of
+ * it; @step_ns 0: in the whole range, which then needs both ends. By (end of the step, entity,
+ * metric); a step without a sample has no row. The range is (from, to], widened to whole steps. The
+ * store takes minutes or hours that it made before where they divide the step, and single values
+ * elsewhere; .tier says which.
+ *
+ * history_rollup_samples - the same from single values only, whatever the store keeps beside them.
+ */
+int history_rollup_samples(struct history *history, const struct history_filter *filter,
+	int64_t step_ns, rollup_fn *fn, void *arg, struct err *e);
+static inline int history_each_rollup(struct history *history, const struct history_filter *filter,
+	int64_t step_ns, rollup_fn *fn, void *arg, struct err *e)
+{
+	if (!history->ops->each_rollup)
+		return history_rollup_samples(history, filter, step_ns, fn, arg, e);
+	return history->ops->each_rollup(history, filter, step_ns, fn, arg, e);
 }
 
 /* history_each_flow - flow intervals that end in [@from_ns, @to_ns], by end; @to_ns 0 = no end. */

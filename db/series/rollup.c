@@ -1,0 +1,240 @@
+/*
+ * rollup - gathers the samples of one series and says what they come to. Increases are those of
+ * series_increase(): the samples are handed to it in pieces, each with its anchor.
+ */
+#include "db/series/rollup.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "db/model/metric.h"
+#include "db/series/rollup_sketch.h"
+#include "db/series/series.h"
+
+#define PIECE_MAX 512 /* samples kept at once */
+#define GAP_FACTOR 3 /* this many usual intervals without a sample are a gap */
+
+struct rollup_track {
+	struct rollup now;
+	struct rollup_sketch sketch;
+	/* The samples of the piece: the first n_anchor are older and only compared with. */
+	int64_t *t_ns;
+	uint64_t *value;
+	uint16_t *flags;
+	uint32_t n, cap, n_anchor;
+	int64_t before_ns; /* the usable sample before, when .any_before */
+	int64_t spacing_ns; /* the usual time between samples; 0 = not known yet */
+	bool any_before, any_now;
+};
+
+int64_t rollup_step_of(int64_t t_ns, int64_t step_ns)
+{
+	/* (k*step, (k+1)*step]: the sample on the edge belongs to the step before. */
+	t_ns--;
+	if (t_ns >= 0)
+		return t_ns / step_ns;
+	return -((-t_ns + step_ns - 1) / step_ns);
+}
+
+struct rollup_track *rollup_track_new(uint32_t entity, uint16_t metric)
+{
+	struct rollup_track *track = rw_calloc(1, sizeof(*track));
+	track->now = (struct rollup){
+		.entity = entity, .metric = metric, .min = NAN, .max = NAN, .sum = NAN};
+	return track;
+}
+
+void rollup_track_free(struct rollup_track *track)
+{
+	if (!track)
+		return;
+	rollup_sketch_done(&track->sketch);
+	free(track->t_ns);
+	free(track->value);
+	free(track->flags);
+	free(track);
+}
+
+static bool rollup_usable(unsigned flags)
+{
+	return !(flags & (SF_LATE | SF_SUSPECT));
+}
+
+static void rollup_append(struct rollup_track *track, const struct sample *sample)
+{
+	if (track->n == track->cap) {
+		track->cap = track->cap ? 2 * track->cap : 8;
+		track->t_ns = rw_realloc(track->t_ns, track->cap * sizeof(*track->t_ns));
+		track->value = rw_realloc(track->value, track->cap * sizeof(*track->value));
+		track->flags = rw_realloc(track->flags, track->cap * sizeof(*track->flags));
+	}
+	track->t_ns[track->n] = sample->t_ns;
+	track->value[track->n] = sample->value;
+	track->flags[track->n] = sample->flags;
+	track->n++;
+}
+
+static void rollup_number(struct rollup_track *track, double number)
+{
+	struct rollup *now = &track->now;
+	if (isnan(number))
+		return;
+	if (now->numbers == 0) {
+		now->min = now->max = number;
+		now->sum = 0;
+	}
+	now->min = fmin(now->min, number);
+	now->max = fmax(now->max, number);
+	now->sum += number;
+	now->numbers++;
+	rollup_sketch_add(&track->sketch, number);
+}
+
+static struct series rollup_piece(const struct rollup_track *track)
+{
+	return (struct series){.entity = track->now.entity,
+		.metric = track->now.metric,
+		.n = track->n,
+		.t_ns = track->t_ns,
+		.value = track->value,
+		.flags = track->flags};
+}
+
+static void rollup_take_increase(struct rollup_track *track)
+{
+	const struct series series = rollup_piece(track);
+	struct rollup *now = &track->now;
+	struct increase all, one;
+	int64_t from_ns = INT64_MIN;
+	if (track->n_anchor > 0)
+		from_ns = track->t_ns[track->n_anchor - 1];
+	series_increase(&series, from_ns, track->t_ns[track->n - 1], 0, &all);
+	now->increase += all.value;
+	now->covered_ns += all.covered_ns;
+	now->intervals += all.intervals;
+	now->resets += all.resets;
+	now->suspects += all.suspects;
+	uint32_t first = track->n_anchor;
+	if (first == 0)
+		first = 1;
+	for (uint32_t i = first; i < track->n; i++) {
+		double rate;
+		if (series_rate(&series, track->t_ns[i - 1], track->t_ns[i], 0, &rate, &one) == 0)
+			rollup_number(track, rate);
+	}
+}
+
+/* What the next piece is compared with: the last usable sample, where its value began, and what
+ * came after it, which may say that the counter restarted. */
+static void rollup_keep_anchor(struct rollup_track *track)
+{
+	uint32_t last = track->n, first, kept = 0;
+	while (last > 0 && !rollup_usable(track->flags[last - 1]))
+		last--;
+	if (last > 0)
+		last--;
+	first = last;
+	while (first > 0 && rollup_usable(track->flags[first - 1]) &&
+		!(track->flags[first] & SF_RESTART) &&
+		track->value[first - 1] == track->value[last])
+		first--;
+	for (uint32_t i = first; i < track->n; i++) {
+		if (i > first && i < last)
+			continue;
+		track->t_ns[kept] = track->t_ns[i];
+		track->value[kept] = track->value[i];
+		track->flags[kept] = track->flags[i];
+		kept++;
+	}
+	track->n = track->n_anchor = kept;
+}
+
+/* The samples that are waiting become part of the numbers. */
+static void rollup_fold(struct rollup_track *track)
+{
+	const struct metric_info *info = metric_info(track->now.metric);
+	if (track->n == track->n_anchor)
+		return;
+	if (info->kind == METRIC_COUNTER && info->type != TYPE_TEXT)
+		rollup_take_increase(track);
+	for (uint32_t i = track->n_anchor; i < track->n && info->kind != METRIC_COUNTER; i++)
+		if (rollup_usable(track->flags[i]))
+			rollup_number(track, sample_number(track->now.metric, track->value[i]));
+	rollup_keep_anchor(track);
+}
+
+void rollup_track_anchor(struct rollup_track *track, const struct sample *sample)
+{
+	rollup_append(track, sample);
+	if (rollup_usable(sample->flags)) {
+		track->before_ns = sample->t_ns;
+		track->any_before = true;
+	}
+	rollup_keep_anchor(track);
+}
+
+/* How long it was since the sample before, and whether that is usual. */
+static void rollup_take_time(struct rollup_track *track, const struct sample *sample)
+{
+	struct rollup *now = &track->now;
+	const int64_t ns = sample->t_ns - track->before_ns;
+	const bool counts = track->any_before && ns > 0;
+	track->before_ns = sample->t_ns;
+	track->any_before = true;
+	if (!counts)
+		return;
+	if (ns > now->longest_ns)
+		now->longest_ns = ns;
+	if (track->spacing_ns == 0 || ns < track->spacing_ns)
+		track->spacing_ns = ns;
+	const bool gap = ns > GAP_FACTOR * track->spacing_ns;
+	/* An interval that changed is followed slowly; one long silence is not a new interval. */
+	track->spacing_ns += (ns - track->spacing_ns) / 16;
+	if (!gap && !(sample->flags & SF_RESTART))
+		now->seen_ns += ns;
+}
+
+void rollup_track_add(struct rollup_track *track, const struct sample *sample)
+{
+	struct rollup *now = &track->now;
+	track->any_now = true;
+	now->flags |= sample->flags;
+	if (track->n >= PIECE_MAX)
+		rollup_fold(track);
+	rollup_append(track, sample);
+	if (!rollup_usable(sample->flags))
+		return;
+	rollup_take_time(track, sample);
+	if (now->count == 0) {
+		now->first = sample->value;
+		now->first_ns = sample->t_ns;
+	}
+	now->last = sample->value;
+	now->last_ns = sample->t_ns;
+	now->count++;
+}
+
+bool rollup_track_close(
+	struct rollup_track *track, int64_t from_ns, int64_t to_ns, struct rollup *ret)
+{
+	if (!track->any_now)
+		return false;
+	rollup_fold(track);
+	struct rollup *now = &track->now;
+	now->from_ns = from_ns;
+	now->to_ns = to_ns;
+	if (now->seen_ns > to_ns - from_ns)
+		now->seen_ns = to_ns - from_ns;
+	now->p50 = rollup_sketch_quantile(&track->sketch, 0.5);
+	now->p95 = rollup_sketch_quantile(&track->sketch, 0.95);
+	now->p99 = rollup_sketch_quantile(&track->sketch, 0.99);
+	*ret = *now;
+	rollup_sketch_clear(&track->sketch);
+	*now = (struct rollup){
+		.entity = now->entity, .metric = now->metric, .min = NAN, .max = NAN, .sum = NAN};
+	track->any_now = false;
+	return true;
+}

@@ -1,0 +1,63 @@
+/*
+ * rollup - what one series was over a stretch of time: count, least, greatest, mean, quantiles, the
+ * increase of a counter, and how much of the time was seen. Pure; one thread.
+ *
+ * A stretch is (from, to], as in windows: a poll at 10:00:00 closes the minute before 10:00. For
+ * counters min, max, sum and the quantiles are those of the rate between two samples, per second.
+ * Late and suspect samples do not count, as in series_increase().
+ */
+#ifndef RW_DB_ROLLUP_H
+#define RW_DB_ROLLUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sample;
+
+/* Where the numbers came from: single values, or minutes or hours that were made of them before
+ * the single values went. */
+enum rollup_tier { ROLLUP_RAW, ROLLUP_MINUTE, ROLLUP_HOUR };
+
+struct rollup {
+	int64_t from_ns, to_ns; /* (from, to] */
+	uint32_t entity;
+	uint16_t metric;
+	uint16_t flags; /* of all its samples together */
+	enum rollup_tier tier;
+	uint32_t count; /* samples that count */
+	uint32_t numbers; /* values, or rates between samples, behind min, max, sum */
+	double min, max, sum; /* NAN when .numbers is 0 */
+	double p50, p95, p99; /* exact for few numbers, else within 1 %; NAN when not known */
+	uint64_t first, last; /* as stored; when .count > 0 */
+	int64_t first_ns, last_ns;
+	/* Counters: the increase and the time that it spans, which is the divisor of a rate and may
+	 * begin before the stretch. .intervals 0: there is none. */
+	uint64_t increase;
+	int64_t covered_ns;
+	uint32_t intervals, resets, suspects;
+	/* The part in which samples followed each other closely, at most the whole stretch. */
+	int64_t seen_ns;
+	int64_t longest_ns; /* the longest time without a sample before one of these */
+};
+
+/*
+ * A series on its way through one stretch after the other. Samples come in order of time.
+ *
+ * rollup_track_anchor - a sample from before the first stretch: increases count from it.
+ * rollup_track_close - ends the stretch (from, to] and fills @ret; the next one begins. False when
+ * no sample came since the last close: such a stretch is a gap.
+ */
+struct rollup_track;
+struct rollup_track *rollup_track_new(uint32_t entity, uint16_t metric);
+void rollup_track_free(struct rollup_track *track);
+void rollup_track_anchor(struct rollup_track *track, const struct sample *sample);
+void rollup_track_add(struct rollup_track *track, const struct sample *sample);
+bool rollup_track_close(
+	struct rollup_track *track, int64_t from_ns, int64_t to_ns, struct rollup *ret);
+
+/* rollup_step_of - the number of the step (k*step, (k+1)*step] that holds @t_ns, also before 1970.
+ */
+int64_t rollup_step_of(int64_t t_ns, int64_t step_ns);
+
+#endif
