@@ -1,0 +1,112 @@
+/*
+ * block_codec - the samples of one metric of one device as bytes; pure. A block is a directory of
+ * ascending entity numbers, the instants that the series share, and the values of each series, so
+ * that one series is read without the others.
+ *
+ *   BLOCK_FAST   for the open tail: written quickly, one pass over everything
+ *   BLOCK_SMALL  for the sealed slice: each series in the smallest of the forms of number_codec.h
+ *
+ * Exact for every u64 and every pattern of bits of a double. What is read is foreign: all lengths
+ * are checked, and memory is bounded by BLOCK_SERIES_MAX and BLOCK_SAMPLES_MAX.
+ */
+#ifndef RW_DB_BLOCK_CODEC_H
+#define RW_DB_BLOCK_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "agent/base/str.h"
+
+struct arena;
+
+enum {
+	BLOCK_SERIES_MAX = 1 << 20, /* samples of one series */
+	BLOCK_SAMPLES_MAX = 1 << 22, /* samples of one block */
+};
+
+struct block_sample {
+	int64_t entity, t_ns;
+	uint64_t value; /* bits: u64, double or text id, as the metric's type says */
+	uint32_t window_ms;
+	uint16_t flags, source; /* enum sample_flag, enum sample_source */
+};
+
+struct block_columns { /* t_ns strictly ascending */
+	uint32_t n;
+	int64_t *t_ns;
+	uint64_t *value;
+	uint16_t *flags, *source;
+	uint32_t *window_ms;
+};
+
+enum block_form { BLOCK_FAST, BLOCK_SMALL };
+
+/*
+ * block_encode - appends a block of @n samples, sorted by (entity, t_ns), each pair once, entities
+ * not below 0; n may be 0. @is_f64: the values are bits of doubles (any bits are kept, this only
+ * chooses forms). 0, or -E2BIG above the bounds of a block: cut it in time. -EINVAL when the
+ * samples are not in order.
+ */
+int block_encode(const struct block_sample *samples, size_t n, enum block_form form, bool is_f64,
+	struct str *out);
+
+/* An open block; its fields are the codec's. It borrows the bytes. One thread. */
+struct block_reader {
+	const uint8_t *entities, *lists, *places; /* arrays of numbers of so many bits */
+	size_t entities_size, lists_size, places_size;
+	const uint8_t *times, *payload;
+	size_t times_size, payload_size;
+	const uint8_t *time_places;
+	size_t time_places_size;
+	uint64_t entity_base, entity_step;
+	uint32_t n_series, n_lists, n_samples;
+	uint8_t entity_bits, list_bits, place_bits, time_place_bits;
+	bool fast, is_f64;
+	uint16_t flags, source; /* of samples without an exception */
+	uint32_t window_ms;
+	/* BLOCK_FAST: where the last series that was read ended */
+	const uint8_t *sizes, *runs;
+	size_t runs_size;
+	uint32_t at_series, at_sample;
+	size_t at_byte;
+};
+
+/* block_open - checks the head and the directory of @size bytes at @data, which are lent for as
+ * long as @ret is used. 0 or -EBADMSG. */
+int block_open(struct block_reader *ret, const void *data, size_t size);
+
+static inline uint32_t block_series(const struct block_reader *reader)
+{
+	return reader->n_series;
+}
+static inline uint32_t block_samples(const struct block_reader *reader)
+{
+	return reader->n_samples;
+}
+static inline bool block_is_f64(const struct block_reader *reader)
+{
+	return reader->is_f64;
+}
+
+/* block_entity - entity number of series @i; ascending. @i below block_series(). */
+int64_t block_entity(const struct block_reader *reader, uint32_t i);
+/* block_find - the series of @entity, or -1. block_from - the first series whose entity is not
+ * below @entity; block_series() when there is none. */
+int64_t block_find(const struct block_reader *reader, int64_t entity);
+uint32_t block_from(const struct block_reader *reader, int64_t entity);
+
+/*
+ * block_read - the samples of series @i in [@from_ns, @to_ns], in @a; .n may be 0. Cheapest in
+ * ascending order of @i. 0 or -EBADMSG.
+ */
+int block_read(struct block_reader *reader, uint32_t i, int64_t from_ns, int64_t to_ns,
+	struct arena *a, struct block_columns *ret);
+
+/*
+ * block_decode - all samples, in the order that block_encode() took; the way back for merging.
+ * Appends to the array @v of @n samples with room for @cap (malloc; may begin as NULL, 0, 0). 0 or
+ * -EBADMSG, and then @n is as before.
+ */
+int block_decode(struct block_reader *reader, struct block_sample **v, size_t *n, size_t *cap);
+
+#endif
