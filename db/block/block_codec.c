@@ -221,9 +221,13 @@ static inline void marks_at(struct block_marks *marks, uint64_t i)
 	}
 }
 
-/* The marks of samples @begin .. @begin + ret->n of a run list; the columns are zero before. */
-static int marks_read(struct block_marks *marks, uint32_t begin, struct block_columns *ret)
+/* The marks of samples @begin .. @begin + ret->n of a run list, in columns of their own. */
+static int marks_read(
+	struct block_marks *marks, uint32_t begin, struct arena *a, struct block_columns *ret)
 {
+	ret->flags = arena_array(a, uint16_t, ret->n);
+	ret->source = arena_array(a, uint16_t, ret->n);
+	ret->window_ms = arena_array(a, uint32_t, ret->n);
 	for (uint32_t i = 0; i < ret->n;) {
 		uint32_t end = ret->n;
 		marks_at(marks, begin + i);
@@ -242,27 +246,70 @@ static int marks_read(struct block_marks *marks, uint32_t begin, struct block_co
 
 /* ---- one series ------------------------------------------------------------------ */
 
-static void columns_alloc(struct arena *a, uint32_t n, struct block_columns *ret)
+/* A column of @n numbers of one value. */
+static uint16_t *column_of_u16(struct arena *a, uint32_t n, uint16_t value)
 {
-	ret->n = n;
-	ret->t_ns = arena_alloc(a, (size_t)n * (8 + 8 + 4 + 2 + 2));
-	ret->value = (uint64_t *)(void *)(ret->t_ns + n);
-	ret->window_ms = (uint32_t *)(void *)(ret->value + n);
-	ret->flags = (uint16_t *)(void *)(ret->window_ms + n);
-	ret->source = ret->flags + n;
+	uint16_t *ret = arena_array(a, uint16_t, n);
+
+	for (uint32_t i = 0; i < n && value; i++)
+		ret[i] = value;
+	return ret;
+}
+static uint32_t *column_of_u32(struct arena *a, uint32_t n, uint32_t value)
+{
+	uint32_t *ret = arena_array(a, uint32_t, n);
+
+	for (uint32_t i = 0; i < n && value; i++)
+		ret[i] = value;
+	return ret;
 }
 
-static int read_instants(struct bytes *bytes, struct block_columns *ret)
+/* The marks of a series without an exception: shared by all of the same length. */
+static void usual_marks(struct block_reader *reader, struct arena *a, struct block_columns *ret)
 {
-	if (number_decode(bytes, ret->n, (uint64_t *)(void *)ret->t_ns) < 0)
+	if (!reader->last_valid || !reader->last_flags) {
+		reader->last_flags = column_of_u16(a, ret->n, reader->flags);
+		reader->last_source = column_of_u16(a, ret->n, reader->source);
+		reader->last_window_ms = column_of_u32(a, ret->n, reader->window_ms);
+	}
+	ret->flags = reader->last_flags;
+	ret->source = reader->last_source;
+	ret->window_ms = reader->last_window_ms;
+}
+
+/* The instants of series @i, taken from the series before where they are the same list. */
+static int read_instants(
+	struct block_reader *reader, uint32_t i, struct arena *a, struct block_columns *ret)
+{
+	const uint32_t list =
+		(uint32_t)bits_at(reader->lists, reader->lists_size, i, reader->list_bits);
+	struct bytes bytes;
+
+	if (reader->last_valid && reader->shared == a && reader->last_list == list) {
+		ret->n = reader->last_n;
+		ret->t_ns = reader->last_t_ns;
+		return 0;
+	}
+	reader->last_valid = false;
+	ret->n = open_instants(reader, i, &bytes);
+	if (ret->n == 0)
 		return -EBADMSG;
-	for (uint32_t i = 1; i < ret->n; i++)
-		if (ret->t_ns[i] <= ret->t_ns[i - 1])
+	ret->t_ns = arena_array(a, int64_t, ret->n);
+	if (number_decode(&bytes, ret->n, (uint64_t *)(void *)ret->t_ns, NULL) < 0)
+		return -EBADMSG;
+	for (uint32_t j = 1; j < ret->n; j++)
+		if (ret->t_ns[j] <= ret->t_ns[j - 1])
 			return -EBADMSG;
+	reader->last_valid = reader->shared == a;
+	reader->last_list = list;
+	reader->last_n = ret->n;
+	reader->last_t_ns = ret->t_ns;
+	reader->last_flags = reader->last_source = NULL;
 	return 0;
 }
 
-static int read_small(const struct block_reader *reader, uint32_t i, struct block_columns *ret)
+static int read_small(
+	struct block_reader *reader, uint32_t i, struct arena *a, struct block_columns *ret)
 {
 	const uint64_t place = bits_at(reader->places, reader->places_size, i, reader->place_bits);
 	struct bytes bytes = bytes_of(reader->payload, reader->payload_size);
@@ -276,17 +323,15 @@ static int read_small(const struct block_reader *reader, uint32_t i, struct bloc
 		return -EBADMSG;
 	if (kind == 1) {
 		marks_begin(&marks, reader, bytes);
-		if (marks_read(&marks, 0, ret) < 0)
+		if (marks_read(&marks, 0, a, ret) < 0)
 			return -EBADMSG;
 		bytes = marks.bytes;
 	} else {
-		marks_begin(&marks, reader, bytes_of(NULL, 0));
-		if (marks_read(&marks, 0, ret) < 0)
-			return -EBADMSG;
+		usual_marks(reader, a, ret);
 	}
 	if (reader->is_f64)
-		return number_decode_f64(&bytes, ret->n, ret->value);
-	return number_decode(&bytes, ret->n, ret->value);
+		return number_decode_f64(&bytes, ret->n, ret->value, &ret->constant);
+	return number_decode(&bytes, ret->n, ret->value, &ret->constant);
 }
 
 static inline unsigned fast_size(const struct block_reader *reader, uint32_t sample)
@@ -350,35 +395,37 @@ static int fast_seek(struct block_reader *reader, uint32_t i)
 	return -EBADMSG;
 }
 
-static int read_fast(struct block_reader *reader, uint32_t i, struct block_columns *ret)
+static int read_fast(
+	struct block_reader *reader, uint32_t i, struct arena *a, struct block_columns *ret)
 {
 	struct block_marks marks;
 
 	if (fast_seek(reader, i) < 0)
 		return -EBADMSG;
-	marks_begin(&marks, reader, bytes_of(reader->runs, reader->runs_size));
-	if (marks_read(&marks, reader->at_sample, ret) == 0 &&
-		fast_values(reader, ret->n, ret->value) == 0)
-		return 0;
-	reader->at_series = UINT32_MAX;
-	return -EBADMSG;
+	int r = 0;
+	if (reader->runs_size > 0) {
+		marks_begin(&marks, reader, bytes_of(reader->runs, reader->runs_size));
+		r = marks_read(&marks, reader->at_sample, a, ret);
+	} else {
+		usual_marks(reader, a, ret);
+	}
+	if (r == 0)
+		r = fast_values(reader, ret->n, ret->value);
+	if (r < 0)
+		reader->at_series = UINT32_MAX;
+	return r;
 }
 
 static int read_series(
 	struct block_reader *reader, uint32_t i, struct arena *a, struct block_columns *ret)
 {
-	struct bytes instants;
-	const uint32_t n = open_instants(reader, i, &instants);
-
 	*ret = (struct block_columns){0};
-	if (n == 0)
+	if (read_instants(reader, i, a, ret) < 0)
 		return -EBADMSG;
-	columns_alloc(a, n, ret);
-	if (read_instants(&instants, ret) < 0)
-		return -EBADMSG;
+	ret->value = arena_array(a, uint64_t, ret->n);
 	if (reader->fast)
-		return read_fast(reader, i, ret);
-	return read_small(reader, i, ret);
+		return read_fast(reader, i, a, ret);
+	return read_small(reader, i, a, ret);
 }
 
 static uint32_t columns_after(const struct block_columns *columns, int64_t t_ns)
@@ -436,6 +483,8 @@ static void decode_room(struct block_sample **v, size_t *cap, size_t need)
 	*cap = more;
 }
 
+enum { DECODE_RESET = 64 }; /* series read between two resets of memory */
+
 int block_decode(struct block_reader *reader, struct block_sample **v, size_t *n, size_t *cap)
 {
 	struct arena *a = arena_new();
@@ -446,7 +495,10 @@ int block_decode(struct block_reader *reader, struct block_sample **v, size_t *n
 	decode_room(v, cap, *n + reader->n_samples);
 	for (uint32_t i = 0; i < reader->n_series && r == 0; i++) {
 		const int64_t entity = block_entity(reader, i);
-		arena_reset(a);
+		if (i % DECODE_RESET == 0) {
+			arena_reset(a);
+			block_share(reader, a);
+		}
 		r = read_series(reader, i, a, &columns);
 		for (uint32_t j = 0; j < columns.n && r == 0; j++)
 			(*v)[at++] = (struct block_sample){.entity = entity,
@@ -457,6 +509,7 @@ int block_decode(struct block_reader *reader, struct block_sample **v, size_t *n
 				.source = columns.source[j]};
 	}
 	arena_free(a);
+	block_share(reader, NULL);
 	if (r < 0)
 		return r;
 	*n = at;

@@ -31,8 +31,9 @@ struct block_sample {
 	uint16_t flags, source; /* enum sample_flag, enum sample_source */
 };
 
-struct block_columns { /* t_ns strictly ascending */
+struct block_columns { /* t_ns strictly ascending; not to be written by who reads them */
 	uint32_t n;
+	bool constant; /* all values are equal; false also where nobody looked */
 	int64_t *t_ns;
 	uint64_t *value;
 	uint16_t *flags, *source;
@@ -69,6 +70,13 @@ struct block_reader {
 	size_t runs_size;
 	uint32_t at_series, at_sample;
 	size_t at_byte;
+	/* columns of the series that was read last, which the next one may share */
+	const struct arena *shared; /* see block_share(); NULL = nothing is shared */
+	bool last_valid;
+	uint32_t last_list, last_n;
+	int64_t *last_t_ns;
+	uint16_t *last_flags, *last_source; /* without an exception; NULL = not made yet */
+	uint32_t *last_window_ms;
 };
 
 /* block_open - checks the head and the directory of @size bytes at @data, which are lent for as
@@ -98,7 +106,17 @@ uint32_t block_from(const struct block_reader *reader, int64_t entity);
 /*
  * block_read - the samples of series @i in [@from_ns, @to_ns], in @a; .n may be 0. Cheapest in
  * ascending order of @i. 0 or -EBADMSG.
+ *
+ * block_share - from now on, series that are read into @a share columns (instants, and the flags,
+ * sources and windows without an exception): cheaper by half where many series are read. They are
+ * lent until @a is reset or freed; block_share(reader, NULL), or opening the block again, comes
+ * before the next block_read() then.
  */
+static inline void block_share(struct block_reader *reader, const struct arena *a)
+{
+	reader->shared = a;
+	reader->last_valid = false;
+}
 int block_read(struct block_reader *reader, uint32_t i, int64_t from_ns, int64_t to_ns,
 	struct arena *a, struct block_columns *ret);
 

@@ -321,15 +321,14 @@ static void number_unpack(struct bytes *bytes, uint32_t n, uint64_t *ret)
 	uint8_t padded[MINI * 8 + BITS_PAD];
 	const unsigned width = bytes_u8(bytes);
 
-	if (width > 64) {
-		bytes->bad = true;
-		return;
-	}
 	const size_t size = bits_bytes(n, width);
 	const size_t left = bytes_left(bytes);
 	const uint8_t *packed = bytes_take(bytes, size);
-	if (!packed)
+	if (width > 64 || !packed) {
+		bytes->bad = true;
+		memset(ret, 0, n * sizeof(*ret));
 		return;
+	}
 	if (left < size + BITS_PAD) {
 		memcpy(padded, packed, size);
 		memset(padded + size, 0, BITS_PAD);
@@ -466,27 +465,27 @@ static void (*const number_readers[NUMBER_FORMS])(
 	[NUMBER_XOR] = number_read_xor,
 };
 
-int number_decode(struct bytes *bytes, uint32_t n, uint64_t *ret)
+int number_decode(struct bytes *bytes, uint32_t n, uint64_t *ret, bool *ret_constant)
 {
 	const unsigned form = bytes_u8(bytes);
 
 	if (!bytes_ok(bytes) || form >= NUMBER_FORMS || n == 0)
 		return -EBADMSG;
-	/* The packed forms need bytes of their own: what was not read must not stay unset. */
-	memset(ret, 0, (size_t)n * sizeof(*ret));
+	if (ret_constant)
+		*ret_constant = form == NUMBER_CONSTANT;
 	number_readers[form](bytes, n, ret);
 	if (!bytes_ok(bytes))
 		return -EBADMSG;
 	return 0;
 }
 
-int number_decode_f64(struct bytes *bytes, uint32_t n, uint64_t *ret)
+int number_decode_f64(struct bytes *bytes, uint32_t n, uint64_t *ret, bool *ret_constant)
 {
 	const unsigned decimals = bytes_u8(bytes);
 
 	if (decimals != DECIMALS_NONE && decimals > DECIMALS_MAX)
 		return -EBADMSG;
-	const int r = number_decode(bytes, n, ret);
+	const int r = number_decode(bytes, n, ret, ret_constant);
 	if (r < 0 || decimals == DECIMALS_NONE)
 		return r;
 	const double power = powers_of_ten[decimals];

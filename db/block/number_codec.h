@@ -22,6 +22,7 @@
 #ifndef RW_DB_NUMBER_CODEC_H
 #define RW_DB_NUMBER_CODEC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "agent/base/bytes.h"
 #include "agent/base/str.h"
@@ -32,8 +33,8 @@ void number_encode(const uint64_t *values, uint32_t n, struct str *out);
 void number_encode_f64(const uint64_t *bits, uint32_t n, uint64_t *scratch, struct str *out);
 
 /* number_decode, number_decode_f64 - reads a column of @n numbers, n > 0, into @ret and steps over
- * it. 0 or -EBADMSG. */
-int number_decode(struct bytes *bytes, uint32_t n, uint64_t *ret);
-int number_decode_f64(struct bytes *bytes, uint32_t n, uint64_t *ret);
+ * it. @ret_constant (may be NULL): it was written as one value. 0 or -EBADMSG. */
+int number_decode(struct bytes *bytes, uint32_t n, uint64_t *ret, bool *ret_constant);
+int number_decode_f64(struct bytes *bytes, uint32_t n, uint64_t *ret, bool *ret_constant);
 
 #endif

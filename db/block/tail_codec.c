@@ -21,28 +21,28 @@ static void tail_array(const uint64_t *numbers, size_t n, unsigned width, struct
 	out->n += size;
 }
 
-int tail_encode(const struct tail_part *parts, size_t n, struct str *out)
+int tail_encode(const struct tail_segment *segments, size_t n, struct str *out)
 {
 	rw_cleanup(str_done) struct str blocks = {0};
 	rw_cleanup(freep) uint64_t *numbers = rw_calloc(2 * n + 1, sizeof(*numbers));
 	uint64_t *ends = numbers + n;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct tail_part *part = &parts[i];
-		if (i > 0 && part->metric <= parts[i - 1].metric)
+		const struct tail_segment *segment = &segments[i];
+		if (segment->metric < 0 || (i > 0 && segment->metric <= segments[i - 1].metric))
 			return -EINVAL;
-		const int r =
-			block_encode(part->samples, part->n, BLOCK_FAST, part->is_f64, &blocks);
+		const int r = block_encode(
+			segment->samples, segment->n, BLOCK_FAST, segment->is_f64, &blocks);
 		if (r < 0)
 			return r;
-		numbers[i] = part->metric;
+		numbers[i] = segment->metric;
 		ends[i] = blocks.n;
 	}
 	if (n > TAIL_METRICS_MAX)
 		return -E2BIG;
 	unsigned metric_bits = 0;
 	if (n > 0)
-		metric_bits = bits_width(numbers[n - 1]);
+		metric_bits = bits_width(numbers[n - 1]); /* the highest */
 	const unsigned end_bits = bits_width(blocks.n);
 	bits_add_u8(out, TAIL_VERSION);
 	bits_add_uvar(out, n);
@@ -54,9 +54,9 @@ int tail_encode(const struct tail_part *parts, size_t n, struct str *out)
 	return 0;
 }
 
-uint32_t tail_metric(const struct tail_reader *tail, uint32_t i)
+int64_t tail_metric_number(const struct tail_reader *tail, uint32_t i)
 {
-	return (uint32_t)bits_at(tail->metrics, tail->metrics_size, i, tail->metric_bits);
+	return (int64_t)bits_at(tail->metrics, tail->metrics_size, i, tail->metric_bits);
 }
 
 static uint64_t tail_end(const struct tail_reader *tail, uint32_t i)
@@ -71,7 +71,7 @@ static bool tail_ascends(const struct tail_reader *tail)
 			return false;
 		if (i == 0)
 			continue;
-		if (tail_metric(tail, i) <= tail_metric(tail, i - 1))
+		if (tail_metric_number(tail, i) <= tail_metric_number(tail, i - 1))
 			return false;
 		if (tail_end(tail, i) < tail_end(tail, i - 1))
 			return false;
@@ -89,7 +89,7 @@ int tail_open(struct tail_reader *ret, const void *data, size_t size)
 	ret->metric_bits = bytes_u8(&bytes);
 	ret->end_bits = bytes_u8(&bytes);
 	if (!bytes_ok(&bytes) || version != TAIL_VERSION || n > TAIL_METRICS_MAX ||
-		ret->metric_bits > 32 || ret->end_bits > 64)
+		ret->metric_bits > 63 || ret->end_bits > 64)
 		return -EBADMSG;
 	ret->metrics_size = bits_bytes(n, ret->metric_bits);
 	ret->ends_size = bits_bytes(n, ret->end_bits);
@@ -106,23 +106,23 @@ int tail_open(struct tail_reader *ret, const void *data, size_t size)
 	return -EBADMSG;
 }
 
-int64_t tail_find(const struct tail_reader *tail, uint32_t metric)
+int64_t tail_find(const struct tail_reader *tail, int64_t metric)
 {
 	uint32_t lo = 0, hi = tail->n_metrics;
 
 	while (lo < hi) {
 		const uint32_t mid = lo + (hi - lo) / 2;
-		if (tail_metric(tail, mid) < metric)
+		if (tail_metric_number(tail, mid) < metric)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (lo < tail->n_metrics && tail_metric(tail, lo) == metric)
+	if (lo < tail->n_metrics && tail_metric_number(tail, lo) == metric)
 		return lo;
 	return -1;
 }
 
-int tail_block(const struct tail_reader *tail, uint32_t i, struct block_reader *ret)
+int tail_metric(const struct tail_reader *tail, uint32_t i, struct block_reader *ret)
 {
 	uint64_t begin = 0;
 

@@ -7,16 +7,16 @@
 
 #include "db/block/block_codec.h"
 
-struct tail_part {
-	uint32_t metric; /* its number in the file */
+struct tail_segment {
+	int64_t metric; /* its number in the file, not below 0 */
 	bool is_f64;
 	const struct block_sample *samples; /* as block_encode() takes them */
 	size_t n;
 };
 
-/* tail_encode - appends a row of @n parts, metrics ascending, each once. 0 or as block_encode(),
+/* tail_encode - appends a row of @n segments, metrics ascending, each once. 0 or as block_encode(),
  * and then @out is as before. */
-int tail_encode(const struct tail_part *parts, size_t n, struct str *out);
+int tail_encode(const struct tail_segment *segments, size_t n, struct str *out);
 
 /* An open row; it borrows the bytes. */
 struct tail_reader {
@@ -32,10 +32,10 @@ static inline uint32_t tail_metrics(const struct tail_reader *tail)
 {
 	return tail->n_metrics;
 }
-/* tail_metric - number of metric @i, ascending. tail_find - the @i of a metric, or -1. */
-uint32_t tail_metric(const struct tail_reader *tail, uint32_t i);
-int64_t tail_find(const struct tail_reader *tail, uint32_t metric);
-/* tail_block - opens the samples of metric @i. 0 or -EBADMSG. */
-int tail_block(const struct tail_reader *tail, uint32_t i, struct block_reader *ret);
+/* tail_metric_number - of metric @i; ascending. tail_find - the @i of a metric, or -1. */
+int64_t tail_metric_number(const struct tail_reader *tail, uint32_t i);
+int64_t tail_find(const struct tail_reader *tail, int64_t metric);
+/* tail_metric - opens the samples of metric @i. 0 or -EBADMSG. */
+int tail_metric(const struct tail_reader *tail, uint32_t i, struct block_reader *ret);
 
 #endif

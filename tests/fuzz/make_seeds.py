@@ -309,8 +309,33 @@ def otlp(folder):
 		put(folder, 'otlp%d' % number, out)
 
 
+def blocks(folder):
+	"""Samples (kind odd; kind & 2: their block is damaged), each: kind, entity and time when it changes, marks, a number."""
+	rng = random.Random(6000)
+	for number in range(48):
+		kind = 1 | rng.choice([0, 2, 2]) | rng.choice([0, 64]) | rng.choice([0, 128])
+		data = bytes([kind])
+		shape = rng.randrange(6)
+		for i in range(rng.choice([1, 40, 400])):
+			first = i == 0 or rng.random() < 0.02
+			step = 0x10 if shape < 4 else rng.randrange(16) << 4
+			data += bytes([step | (0 if first else 1) | (4 if rng.random() < 0.03 else 8)])
+			if first:
+				data += bytes([rng.choice([0, 0, 200]), 7])
+			if data[-1 if not first else -3] & 12 == 4:
+				data += rng.randbytes(6)
+			data += {0: lambda: bytes([32]), 1: lambda: bytes([33, 5]), 2: lambda: bytes([33, rng.choice([0] * 30 + [9])]),
+				3: lambda: bytes([36]) + rng.randbytes(4), 4: lambda: bytes([23]) + rng.randbytes(7),
+				5: lambda: bytes([rng.randrange(64) & ~7])}[shape]()
+		with open(os.path.join(folder, 'samples%d' % number), 'wb') as out:
+			out.write(data)
+	for number in range(4):
+		with open(os.path.join(folder, 'bytes%d' % number), 'wb') as out:
+			out.write(bytes([0, 1 + number % 2, number // 2]) + rng.randbytes(100))
+
+
 TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'ipfix', 'otlp', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
-	'requests', 'snmp_decode', 'trap_io')
+	'requests', 'snmp_decode', 'trap_io', 'block', 'tail')
 
 
 def main():
@@ -328,6 +353,8 @@ def main():
 	otlp(folders['otlp'])
 	trap_io(folders['trap_io'])
 	capture_case(folders['capture_case'], folders['capture'])
+	blocks(folders['block'])
+	scripts(folders['tail'], 7000, 8, 600)
 	scripts(folders['discovery'], 3000, 12, 200)
 	scripts(folders['flow_table'], 4000, 8, 4000)
 	scripts(folders['snmp_decode'], 5000, 40, 3000)

@@ -221,9 +221,8 @@ static void check_whole(struct block_reader *reader, const struct block_sample *
 }
 
 static void check_series(struct block_reader *reader, uint32_t at, const struct block_sample *v,
-	uint32_t n, int64_t from_ns, int64_t to_ns)
+	uint32_t n, int64_t from_ns, int64_t to_ns, struct arena *a)
 {
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct block_columns columns;
 	uint32_t got = 0;
 
@@ -242,12 +241,15 @@ static void check_series(struct block_reader *reader, uint32_t at, const struct 
 		got++;
 	}
 	assert_int_equal(got, columns.n);
+	for (uint32_t i = 1; i < columns.n && columns.constant; i++)
+		assert_int_equal(columns.value[i], columns.value[0]);
 }
 
 /* Each series alone, in the order of @down, whole and in a part. */
 static void check_each(
 	struct block_reader *reader, const struct block_sample *v, size_t n, bool down)
 {
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	uint32_t *begin = rw_calloc(n + 1, sizeof(*begin)), series = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -255,18 +257,21 @@ static void check_each(
 			begin[series++] = (uint32_t)i;
 	begin[series] = (uint32_t)n;
 	assert_int_equal(block_series(reader), series);
+	if (down)
+		block_share(reader, a);
 	for (uint32_t k = 0; k < series; k += 1 + series / 40) {
 		const uint32_t at = down ? series - 1 - k : k;
 		const struct block_sample *first = &v[begin[at]];
 		const uint32_t count = begin[at + 1] - begin[at];
 		assert_int_equal(block_entity(reader, at), first->entity);
 		assert_int_equal(block_find(reader, first->entity), at);
-		check_series(reader, at, first, count, INT64_MIN, INT64_MAX);
+		check_series(reader, at, first, count, INT64_MIN, INT64_MAX, a);
 		check_series(reader, at, first, count, first[count / 3].t_ns,
-			first[count - 1 - count / 4].t_ns);
+			first[count - 1 - count / 4].t_ns, a);
 		check_series(reader, at, first, count, first[count / 2].t_ns + 1,
-			first[count / 2].t_ns + 1);
+			first[count / 2].t_ns + 1, a);
 	}
+	block_share(reader, NULL);
 	free(begin);
 }
 
@@ -422,41 +427,41 @@ static void test_broken_bytes(void **state)
 static void test_tail(void **state)
 {
 	const struct recipe recipe = {40, 2, true, true, 7, 1000000, 1000000};
-	struct tail_part parts[30];
+	struct tail_segment segments[30];
 	struct tail_reader tail;
 	rw_cleanup(str_done) struct str bytes = {0};
 	struct block_reader reader;
 
 	(void)state;
 	rng_state = 3;
-	for (uint32_t i = 0; i < rw_countof(parts); i++) {
+	for (uint32_t i = 0; i < rw_countof(segments); i++) {
 		struct block_sample *v;
 		const size_t n = recipe_make(&recipe, &v);
-		parts[i] = (struct tail_part){
+		segments[i] = (struct tail_segment){
 			.metric = 3 * i + 1, .is_f64 = i % 5 == 0, .samples = v, .n = n};
 	}
-	assert_int_equal(tail_encode(parts, rw_countof(parts), &bytes), 0);
+	assert_int_equal(tail_encode(segments, rw_countof(segments), &bytes), 0);
 	rw_cleanup(freep) void *exact = exact_copy(&bytes);
 	assert_int_equal(tail_open(&tail, exact, bytes.n), 0);
-	assert_int_equal(tail_metrics(&tail), rw_countof(parts));
-	for (uint32_t i = 0; i < rw_countof(parts); i++) {
-		assert_int_equal(tail_metric(&tail, i), parts[i].metric);
-		assert_int_equal(tail_find(&tail, parts[i].metric), i);
-		assert_int_equal(tail_find(&tail, parts[i].metric + 1), -1);
-		assert_int_equal(tail_block(&tail, i, &reader), 0);
-		check_whole(&reader, parts[i].samples, parts[i].n);
+	assert_int_equal(tail_metrics(&tail), rw_countof(segments));
+	for (uint32_t i = 0; i < rw_countof(segments); i++) {
+		assert_int_equal(tail_metric_number(&tail, i), segments[i].metric);
+		assert_int_equal(tail_find(&tail, segments[i].metric), i);
+		assert_int_equal(tail_find(&tail, segments[i].metric + 1), -1);
+		assert_int_equal(tail_metric(&tail, i, &reader), 0);
+		check_whole(&reader, segments[i].samples, segments[i].n);
 	}
 	for (size_t cut = 0; cut < 40; cut++) {
 		const struct str part = {.s = bytes.s, .n = cut};
 		rw_cleanup(freep) void *less = exact_copy(&part);
 		assert_int_equal(tail_open(&tail, less, cut), -EBADMSG);
 	}
-	parts[3].metric = parts[2].metric;
+	segments[3].metric = segments[2].metric;
 	const size_t before = bytes.n;
-	assert_int_equal(tail_encode(parts, rw_countof(parts), &bytes), -EINVAL);
+	assert_int_equal(tail_encode(segments, rw_countof(segments), &bytes), -EINVAL);
 	assert_int_equal(bytes.n, before);
-	for (size_t i = 0; i < rw_countof(parts); i++)
-		free((void *)(uintptr_t)parts[i].samples);
+	for (size_t i = 0; i < rw_countof(segments); i++)
+		free((void *)(uintptr_t)segments[i].samples);
 }
 
 int main(void)
