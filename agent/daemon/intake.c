@@ -17,14 +17,21 @@
 #define LAG_LEARN 3
 #define AHEAD_NS (2 * NS_PER_S) /* a time further ahead of the clock is wrong */
 
-static struct series_last *intake_last(struct pipeline *pipeline, const struct sample *sample)
+/* What is known of the series that @sample belongs to, and its number in memory. */
+static struct series_last *intake_last(
+	struct pipeline *pipeline, const struct sample *sample, uint32_t *ret_number)
 {
 	bool fresh;
-	uint32_t at = series_index_at(pipeline->last_index, sample->entity, sample->metric, &fresh);
-	if (fresh && at == pipeline->n_last) {
-		rw_grow(pipeline->last, pipeline->n_last, pipeline->cap_last);
-		pipeline->n_last++;
+	const uint32_t at =
+		series_memory_number(pipeline->memory, sample->entity, sample->metric, &fresh);
+	*ret_number = at;
+	if (at >= pipeline->cap_last) {
+		pipeline->cap_last = at + at / 4 + 64;
+		pipeline->last =
+			rw_realloc(pipeline->last, pipeline->cap_last * sizeof(*pipeline->last));
 	}
+	if (at >= pipeline->n_last)
+		pipeline->n_last = at + 1;
 	if (fresh)
 		pipeline->last[at] =
 			(struct series_last){.t_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
@@ -74,15 +81,16 @@ bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 	if (!intake_scope_fits(pipeline, sample))
 		return false;
 	entities_seen(pipeline->entities, sample->entity);
-	struct series_last *last = intake_last(pipeline, sample);
+	uint32_t number;
+	struct series_last *last = intake_last(pipeline, sample, &number);
 	if (sample->t_ns <= last->t_ns) {
 		pipeline->counters.duplicates++;
 		return false;
 	}
 	last->t_ns = sample->t_ns;
-	if (intake_is_octets(sample->metric) && sample->value != last->value)
+	if (intake_is_octets(sample->metric) &&
+		sample->value != series_memory_value(pipeline->memory, number))
 		pipeline->counters.moved++;
-	last->value = sample->value;
 	pipeline->counters.samples++;
 	pipeline->counters.restarts += (sample->flags & SF_RESTART) != 0;
 	pipeline->counters.suspects += (sample->flags & SF_SUSPECT) != 0;
@@ -104,7 +112,7 @@ bool intake_accept(struct pipeline *pipeline, struct sample *sample)
 		intake_saw(pipeline, sample->t_ns, sample->t_ns);
 	pipeline->shared.filled = false; /* its pointers are into memory as it was */
 	if (pipeline->wanted[sample->metric])
-		series_memory_add(pipeline->memory, sample);
+		series_memory_add_at(pipeline->memory, number, sample);
 	return true;
 }
 

@@ -41,15 +41,8 @@ static int64_t names_idle_ns(const struct pipeline *pipeline)
 	return pipeline->forget_ns + needed_ns;
 }
 
-static void names_series_gone(void *arg, uint32_t number)
-{
-	struct pipeline *p = arg;
-	p->last[number] = (struct series_last){.t_ns = INT64_MIN, .source = SOURCE_UNKNOWN};
-}
-
 static void names_release(struct pipeline *pipeline)
 {
-	const struct entity *entity;
 	const struct entity_release how = {
 		.idle_ns = names_idle_ns(pipeline), .keep = names_keep, .arg = pipeline};
 	const size_t n = entities_release(pipeline->entities, &how);
@@ -58,8 +51,6 @@ static void names_release(struct pipeline *pipeline)
 	pipeline->names_released += n;
 	pipeline->shared.filled = false; /* its series are of names that are gone */
 	series_memory_forget(pipeline->memory, pipeline->entities);
-	for (size_t i = 0; (entity = entities_gone(pipeline->entities, i)); i++)
-		series_index_drop(pipeline->last_index, entity->id, names_series_gone, pipeline);
 	inventory_forget(pipeline);
 	if (!pipeline->store) {
 		entities_reclaim(pipeline->entities);

@@ -153,7 +153,6 @@ struct pipeline *pipeline_new(const struct config *config, struct entities *enti
 	p->turn = arena_new();
 	p->expected_arena = arena_new();
 	p->shared.arena = arena_new();
-	p->last_index = series_index_new();
 	p->peer_index = smap_new();
 	p->targets = target_table_new();
 	p->sink = (struct sink){.arg = p,
@@ -181,7 +180,6 @@ void pipeline_free(struct pipeline *pipeline)
 	arena_free(pipeline->turn);
 	arena_free(pipeline->expected_arena);
 	arena_free(pipeline->shared.arena);
-	series_index_free(pipeline->last_index);
 	smap_free(pipeline->peer_index);
 	for (size_t k = 0; k < pipeline->n_peers; k++)
 		inventory_peer_free(&pipeline->peers[k]);

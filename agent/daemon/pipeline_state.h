@@ -9,7 +9,6 @@
 #include "agent/daemon/golden_keep.h"
 #include "agent/daemon/pipeline.h"
 #include "analyzers/analyzer.h"
-#include "db/series/series_index.h"
 #include "db/series/series_memory.h"
 
 /* One analyzer and the window it is in. */
@@ -33,10 +32,9 @@ struct shared_window {
 	struct analyzer_shared shared;
 };
 
-/* The newest sample of a series. */
+/* The newest sample of a series, by its number in memory; its value is there. */
 struct series_last {
 	int64_t t_ns;
-	uint64_t value;
 	uint16_t source;
 	bool torn; /* the clock was set since: no difference to it */
 };
@@ -68,7 +66,6 @@ struct pipeline {
 	/* intake */
 	struct arrival_lag lag;
 	struct series_memory *memory;
-	struct series_index *last_index; /* series -> index into .last */
 	struct series_last *last;
 	size_t n_last, cap_last;
 	bool begun; /* a sample or flow that may be analysed has come */

@@ -233,7 +233,6 @@ void snmp_target_free(struct snmp_target *target)
 	snmp_poll_profile_free(target);
 	snmp_lldp_free(target->lldp);
 	free(target->sysname);
-	free(target->samples.v);
 	target_done(&target->machine);
 	free(target);
 }

@@ -12,6 +12,7 @@
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "collectors/snmp/snmp_join.h"
+#include "collectors/snmp/snmp_made.h"
 #include "collectors/snmp/snmp_sensor.h"
 #include "collectors/snmp/snmp_sums.h"
 #include "collectors/snmp/snmp_text.h"
@@ -31,14 +32,10 @@ struct snmp_decoder {
 	uint64_t cell_bytes; /* of the switch's buffer; 0 = unknown */
 	bool cell_reported; /* by the device, not only by the profile */
 	bool cell_assumed; /* from the configuration */
-	struct map *made_of; /* (entity, metric) -> contributors in the last poll */
+	struct snmp_made *made; /* of what each counter was made in the last poll */
 	/* by number of a table that others stand behind: (entity, metric) it told; else NULL */
 	struct map **told;
 	int64_t t_ns; /* of the poll, 0 = not given */
-	/* (entity, metric) -> position in checks, for counters that have a bound */
-	struct map *check_at;
-	struct counter_check *checks;
-	size_t n_checks, cap_checks;
 	struct snmp_decode_stats stats;
 };
 
@@ -67,8 +64,7 @@ struct snmp_decoder *snmp_decoder_new(struct entities *entities, const char *dev
 		.ports = snmp_ports_new(entities, device, profile),
 		.sums = sums,
 		.cell_bytes = profile->cell_bytes,
-		.made_of = map_new(),
-		.check_at = map_new()};
+		.made = snmp_made_new()};
 	d->told = rw_calloc(profile->n_tables + 1, sizeof(*d->told));
 	for (size_t i = 0; i < profile->n_tables; i++)
 		if (profile->tables[i]->behind)
@@ -81,12 +77,10 @@ void snmp_decoder_free(struct snmp_decoder *decoder)
 	if (!decoder)
 		return;
 	snmp_ports_free(decoder->ports);
-	map_free(decoder->made_of);
+	snmp_made_free(decoder->made);
 	for (size_t i = 0; i < decoder->profile->n_tables; i++)
 		map_free(decoder->told[i]);
 	free(decoder->told);
-	map_free(decoder->check_at);
-	free(decoder->checks);
 	free(decoder->device);
 	free(decoder);
 }
@@ -476,40 +470,28 @@ static double sum_bound(const struct snmp_sum *sum)
 }
 
 /* sum_check - is the counter's growth possible? Returns @flags, with what was found. */
-static unsigned sum_check(
-	struct snmp_decoder *decoder, const struct snmp_sum *sum, uint64_t value, unsigned flags)
+static unsigned sum_check(struct snmp_decoder *decoder, const struct snmp_sum *sum, uint32_t number,
+	uint64_t value, unsigned flags)
 {
-	uint64_t at, key = snmp_sums_key(sum->entity, sum->metric);
 	double bound = 0;
 	if (decoder->t_ns)
 		bound = sum_bound(sum);
 	if (bound <= 0)
 		return flags;
-	if (!map_get(decoder->check_at, key, &at)) {
-		at = decoder->n_checks;
-		rw_grow(decoder->checks, decoder->n_checks, decoder->cap_checks);
-		decoder->checks[decoder->n_checks++] = (struct counter_check){0};
-		map_put(decoder->check_at, key, at);
-	}
-	flags = counter_check_take(&decoder->checks[at], decoder->t_ns, value, flags, bound);
+	flags = counter_check_take(
+		snmp_made_check(decoder->made, number), decoder->t_ns, value, flags, bound);
 	decoder->stats.suspects += (flags & SF_SUSPECT) != 0;
 	return flags;
 }
 
 /* sum_restarted - may no difference to the last poll be taken? */
 static bool sum_restarted(struct snmp_decoder *decoder, const struct profile_table *table,
-	const struct snmp_sum *sum, bool restart)
+	const struct snmp_sum *sum, uint32_t number, bool restart)
 {
-	const uint64_t key = snmp_sums_key(sum->entity, sum->metric);
 	uint64_t made_of = sum->mask;
 	if (table->unless)
 		made_of = ~made_of; /* never the same columns as those of the better table */
-	uint64_t before;
-	const bool known = map_get(decoder->made_of, key, &before);
-	const bool other_parts = known && before != made_of;
-	if (!known || other_parts)
-		map_put(decoder->made_of, key, made_of);
-	if (restart || other_parts)
+	if (snmp_made_changed(decoder->made, number, made_of) || restart)
 		return true;
 	return sum->port && (sum->port->discontinued || sum->port->fresh);
 }
@@ -533,11 +515,12 @@ static void sum_sample(struct snmp_decoder *decoder, const struct profile_table 
 	if (sum->estimated)
 		flags = SF_ESTIMATED;
 	if (metric_info((unsigned)sum->metric)->kind == METRIC_COUNTER) {
-		if (sum_restarted(decoder, table, sum, restart))
+		const uint32_t number = snmp_made_number(decoder->made, sum->entity, sum->metric);
+		if (sum_restarted(decoder, table, sum, number, restart))
 			flags |= SF_RESTART;
 		if (sum->wrap32)
 			flags |= SF_WRAP32;
-		flags = sum_check(decoder, sum, value, flags);
+		flags = sum_check(decoder, sum, number, value, flags);
 	}
 	rw_grow(out->v, out->n, out->cap);
 	out->v[out->n++] = (struct sample){.value = value,
@@ -552,6 +535,7 @@ static void sum_sample(struct snmp_decoder *decoder, const struct profile_table 
 void snmp_decode_begin(struct snmp_decoder *decoder, int64_t t_ns)
 {
 	decoder->t_ns = t_ns;
+	snmp_made_begin(decoder->made);
 	snmp_ports_begin(decoder->ports);
 }
 

@@ -73,6 +73,7 @@ static void profile_set(struct snmp_target *target, const struct profile *profil
 	void **sums = profile_set_slot(target->machine.set, snmp_sums_free);
 	if (!*sums)
 		*sums = snmp_sums_new();
+	target->samples = &((struct snmp_sums *)*sums)->samples;
 	target->decoder =
 		snmp_decoder_new(target->machine.entities, target->machine.name, profile, *sums);
 	snmp_decode_cell_assumed(
@@ -369,6 +370,7 @@ static void poll_finish(struct snmp_target *target)
 	int64_t t_ns = wall.ns - (mono_now().ns - target->fast_ended.ns) -
 		(target->fast_ended.ns - target->fast_began.ns) / 2;
 	bool rows = snmp_result_decode(target, t_ns);
+	snmp_walk_leave(target);
 	target->machine.state.suspects = snmp_decode_stats(target->decoder)->suspects;
 	if (target->restarted && target->machine.sink.event)
 		target->machine.sink.event(target->machine.sink.arg, wall.ns, "device_restart",

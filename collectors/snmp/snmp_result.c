@@ -56,7 +56,7 @@ static void walk_decode(struct snmp_target *target, struct walk *walk)
 	if (walk->table->cadence == CADENCE_FAST && !walk_is_fresh(target, walk))
 		return;
 	snmp_decode_table(
-		target->decoder, walk->table, walk->rows, target->restarted, &target->samples);
+		target->decoder, walk->table, walk->rows, target->restarted, target->samples);
 	if (target->slow && walk->table->cadence != CADENCE_BACKGROUND)
 		walk->n_want = snmp_decode_needed(walk->table, walk->rows, walk->want);
 }
@@ -77,7 +77,7 @@ bool snmp_result_decode(struct snmp_target *target, int64_t t_ns)
 {
 	int last = CADENCE_FAST;
 	bool rows = false;
-	target->samples.n = 0;
+	target->samples->n = 0;
 	snmp_decode_begin(target->decoder, t_ns);
 	if (target->slow) {
 		names_take(target);
@@ -96,7 +96,7 @@ bool snmp_result_decode(struct snmp_target *target, int64_t t_ns)
 			walk_decode(target, w);
 		}
 	if (target->slow)
-		snmp_decode_cell(target->decoder, &target->samples);
+		snmp_decode_cell(target->decoder, target->samples);
 	target->unknown_ports = snmp_decode_stats(target->decoder)->unknown_ports;
 	walks_count(target);
 	return rows;
@@ -124,11 +124,11 @@ void snmp_result_neighbors(struct snmp_target *target)
 
 void snmp_result_samples(struct snmp_target *target, int64_t t_ns)
 {
-	if (target->samples.n == 0)
+	if (target->samples->n == 0)
 		return; /* the agent's cache, whole */
-	for (size_t i = 0; i < target->samples.n; i++)
-		target->samples.v[i].t_ns = t_ns;
-	target->machine.state.values += target->samples.n;
+	for (size_t i = 0; i < target->samples->n; i++)
+		target->samples->v[i].t_ns = t_ns;
+	target->machine.state.values += target->samples->n;
 	target->machine.sink.samples(
-		target->machine.sink.arg, target->samples.v, target->samples.n);
+		target->machine.sink.arg, target->samples->v, target->samples->n);
 }

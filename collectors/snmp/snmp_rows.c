@@ -14,8 +14,7 @@
 struct walk_column {
 	uint32_t *root;
 	size_t n_root;
-	uint32_t last[SNMP_OID_MAX]; /* the OID answered last, or the root */
-	size_t n_last;
+	size_t n_last; /* arcs of the OID answered last, or of the root: rows_last() */
 	uint32_t hint; /* position of the row touched last */
 	uint32_t count; /* rows that have this column */
 	bool done; /* nothing more to ask */
@@ -28,21 +27,46 @@ struct walk_row {
 	uint32_t slot; /* which line of values */
 };
 
+/* The memory of a walk. */
+struct rows_room {
+	struct walk_row *rows;
+	size_t cap_rows;
+	uint32_t *keys;
+	size_t cap_keys;
+	struct snmp_value *values;
+	size_t cap_values;
+	uint8_t *bytes;
+	size_t cap_bytes;
+	uint32_t *last; /* SNMP_OID_MAX arcs for each column: the OID answered last, or the root */
+	size_t cap_last;
+};
+
+/* What the last walks left, for the next ones: of a thousand switches few are polled at the same
+ * instant. Loop thread only. */
+#define ROOMS_LEFT 24
+static struct rows_room rooms_left[ROOMS_LEFT];
+static size_t n_rooms_left;
+
 struct snmp_rows {
 	struct walk_column *columns;
 	size_t n_columns;
-	struct walk_row *rows;
-	size_t n_rows, cap_rows;
-	uint32_t *keys;
-	size_t n_keys, cap_keys;
-	struct snmp_value *values;
-	size_t cap_slots;
-	uint8_t *bytes;
-	size_t n_bytes, cap_bytes;
+	struct rows_room room;
+	size_t n_rows, n_keys, n_bytes;
+	size_t n_left; /* rows of the walk that snmp_rows_leave() ended */
 	uint32_t *asked; /* columns of the last request */
 	size_t n_asked;
 	struct snmp_rows_stats stats;
 };
+
+static void room_free(struct rows_room *room)
+{
+	free(room->rows);
+	free(room->keys);
+	free(room->values);
+	free(room->bytes);
+	free(room->last);
+	*room = (struct rows_room){0};
+}
 
 struct snmp_rows *snmp_rows_new(const struct snmp_oid *columns, size_t n)
 {
@@ -68,18 +92,54 @@ void snmp_rows_free(struct snmp_rows *rows)
 		free(rows->columns[i].root);
 	free(rows->columns);
 	free(rows->asked);
-	free(rows->rows);
-	free(rows->keys);
-	free(rows->values);
-	free(rows->bytes);
+	room_free(&rows->room);
 	free(rows);
+}
+
+static uint32_t *rows_last(const struct snmp_rows *rows, size_t column)
+{
+	return rows->room.last + column * SNMP_OID_MAX;
+}
+
+static void rows_take_room(struct snmp_rows *rows)
+{
+	struct rows_room *room = &rows->room;
+	if (!room->last && n_rooms_left > 0)
+		*room = rooms_left[--n_rooms_left];
+	const size_t n = (rows->n_columns + 1) * SNMP_OID_MAX;
+	if (n > room->cap_last) {
+		room->last = rw_realloc(room->last, n * sizeof(*room->last));
+		room->cap_last = n;
+	}
+}
+
+void snmp_rows_leave(struct snmp_rows *rows)
+{
+	if (!rows->room.last)
+		return;
+	if (n_rooms_left < ROOMS_LEFT)
+		rooms_left[n_rooms_left++] = rows->room;
+	else
+		room_free(&rows->room);
+	rows->room = (struct rows_room){0};
+	rows->n_left = rows->n_rows;
+	rows->n_rows = rows->n_keys = rows->n_bytes = rows->n_asked = 0;
+}
+
+size_t snmp_rows_had(const struct snmp_rows *rows)
+{
+	if (rows->n_rows)
+		return rows->n_rows;
+	return rows->n_left;
 }
 
 void snmp_rows_begin(struct snmp_rows *rows, const bool *want)
 {
+	rows_take_room(rows);
+	rows->n_left = 0;
 	for (size_t i = 0; i < rows->n_columns; i++) {
 		struct walk_column *c = &rows->columns[i];
-		memcpy(c->last, c->root, c->n_root * sizeof(*c->root));
+		memcpy(rows_last(rows, i), c->root, c->n_root * sizeof(*c->root));
 		c->n_last = c->n_root;
 		c->hint = 0;
 		c->count = 0;
@@ -93,15 +153,8 @@ void snmp_rows_begin(struct snmp_rows *rows, const bool *want)
 void snmp_rows_drop(struct snmp_rows *rows)
 {
 	snmp_rows_begin(rows, NULL);
-	free(rows->rows);
-	free(rows->keys);
-	free(rows->values);
-	free(rows->bytes);
-	rows->rows = NULL;
-	rows->keys = NULL;
-	rows->values = NULL;
-	rows->bytes = NULL;
-	rows->cap_rows = rows->cap_keys = rows->cap_slots = rows->cap_bytes = 0;
+	snmp_rows_leave(rows);
+	rows->n_left = 0;
 }
 
 size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max)
@@ -110,8 +163,7 @@ size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max)
 	for (size_t i = 0; i < rows->n_columns && rows->n_asked < max; i++) {
 		if (rows->columns[i].done)
 			continue;
-		ret[rows->n_asked] =
-			(struct snmp_oid){rows->columns[i].last, rows->columns[i].n_last};
+		ret[rows->n_asked] = (struct snmp_oid){rows_last(rows, i), rows->columns[i].n_last};
 		rows->asked[rows->n_asked++] = (uint32_t)i;
 	}
 	return rows->n_asked;
@@ -119,7 +171,8 @@ size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max)
 
 static struct snmp_oid row_key(const struct snmp_rows *rows, size_t row)
 {
-	return (struct snmp_oid){rows->keys + rows->rows[row].key, rows->rows[row].n_key};
+	return (struct snmp_oid){
+		rows->room.keys + rows->room.rows[row].key, rows->room.rows[row].n_key};
 }
 
 /* row_position - where @key is or would be: first position whose key is not below it. */
@@ -155,25 +208,26 @@ static bool snmp_rows_row_at(struct snmp_rows *rows, struct snmp_oid key, size_t
 		return true;
 	if (rows->n_rows >= SNMP_ROWS_MAX)
 		return false;
-	rw_grow(rows->rows, rows->n_rows, rows->cap_rows);
-	if (rows->n_rows >= rows->cap_slots) {
-		rows->cap_slots *= 2;
-		if (rows->cap_slots == 0)
-			rows->cap_slots = 64;
-		rows->values = rw_realloc(
-			rows->values, rows->cap_slots * rows->n_columns * sizeof(*rows->values));
+	rw_grow(rows->room.rows, rows->n_rows, rows->room.cap_rows);
+	const size_t n_values = (rows->n_rows + 1) * rows->n_columns;
+	if (n_values > rows->room.cap_values) {
+		rows->room.cap_values = n_values * 2 + 64;
+		rows->room.values = rw_realloc(
+			rows->room.values, rows->room.cap_values * sizeof(*rows->room.values));
 	}
-	if (rows->n_keys + key.n > rows->cap_keys) {
-		rows->cap_keys = (rows->n_keys + key.n) * 2;
-		rows->keys = rw_realloc(rows->keys, rows->cap_keys * sizeof(*rows->keys));
+	if (rows->n_keys + key.n > rows->room.cap_keys) {
+		rows->room.cap_keys = (rows->n_keys + key.n) * 2;
+		rows->room.keys =
+			rw_realloc(rows->room.keys, rows->room.cap_keys * sizeof(*rows->room.keys));
 	}
-	memmove(rows->rows + at + 1, rows->rows + at, (rows->n_rows - at) * sizeof(*rows->rows));
-	rows->rows[at] = (struct walk_row){.key = (uint32_t)rows->n_keys,
+	memmove(rows->room.rows + at + 1, rows->room.rows + at,
+		(rows->n_rows - at) * sizeof(*rows->room.rows));
+	rows->room.rows[at] = (struct walk_row){.key = (uint32_t)rows->n_keys,
 		.n_key = (uint16_t)key.n,
 		.slot = (uint32_t)rows->n_rows};
-	memcpy(rows->keys + rows->n_keys, key.v, key.n * sizeof(*key.v));
-	memset(rows->values + rows->n_rows * rows->n_columns, 0,
-		rows->n_columns * sizeof(*rows->values));
+	memcpy(rows->room.keys + rows->n_keys, key.v, key.n * sizeof(*key.v));
+	memset(rows->room.values + rows->n_rows * rows->n_columns, 0,
+		rows->n_columns * sizeof(*rows->room.values));
 	rows->n_keys += key.n;
 	rows->n_rows++;
 	return true;
@@ -189,12 +243,12 @@ static struct snmp_value rows_value_of(struct snmp_rows *rows, const struct snmp
 		rows->stats.overflow++;
 		return (struct snmp_value){.type = SNMP_NONE};
 	}
-	if (rows->n_bytes + varbind->n_bytes > rows->cap_bytes) {
-		rows->cap_bytes = (rows->n_bytes + varbind->n_bytes) * 2;
-		rows->bytes = rw_realloc(rows->bytes, rows->cap_bytes);
+	if (rows->n_bytes + varbind->n_bytes > rows->room.cap_bytes) {
+		rows->room.cap_bytes = (rows->n_bytes + varbind->n_bytes) * 2;
+		rows->room.bytes = rw_realloc(rows->room.bytes, rows->room.cap_bytes);
 	}
 	if (varbind->n_bytes)
-		memcpy(rows->bytes + rows->n_bytes, varbind->bytes, varbind->n_bytes);
+		memcpy(rows->room.bytes + rows->n_bytes, varbind->bytes, varbind->n_bytes);
 	struct snmp_value c = {.type = (uint8_t)varbind->type,
 		.u = (uint64_t)rows->n_bytes << 32 | varbind->n_bytes};
 	rows->n_bytes += varbind->n_bytes;
@@ -222,7 +276,8 @@ static bool column_is_news(
 	const size_t at = row_position(rows, key, column->hint);
 	if (at >= rows->n_rows || snmp_oid_order(row_key(rows, at), key) != 0)
 		return true;
-	return rows->values[(size_t)rows->rows[at].slot * rows->n_columns + i].type == SNMP_NONE;
+	return rows->room.values[(size_t)rows->room.rows[at].slot * rows->n_columns + i].type ==
+		SNMP_NONE;
 }
 
 /* column_take - one varbind for column @i, which takes a step or ends. */
@@ -230,7 +285,8 @@ static void column_take(struct snmp_rows *rows, size_t i, const struct snmp_varb
 {
 	struct walk_column *c = &rows->columns[i];
 	const struct snmp_oid oid = varbind->oid, root = {c->root, c->n_root};
-	const bool grows = snmp_oid_order(oid, (struct snmp_oid){c->last, c->n_last}) > 0;
+	const bool grows =
+		snmp_oid_order(oid, (struct snmp_oid){rows_last(rows, i), c->n_last}) > 0;
 	const bool inside = oid.n <= SNMP_OID_MAX && oid.n > c->n_root && snmp_oid_under(oid, root);
 	/* 1. the end: endOfMibView, or the agent went on to the next column or table */
 	if (varbind->type == SNMP_END_OF_MIB) {
@@ -247,7 +303,7 @@ static void column_take(struct snmp_rows *rows, size_t i, const struct snmp_varb
 		return;
 	}
 	rows->stats.out_of_order += !grows;
-	memcpy(c->last, oid.v, oid.n * sizeof(*c->last));
+	memcpy(rows_last(rows, i), oid.v, oid.n * sizeof(*oid.v));
 	c->n_last = oid.n;
 	/* 3. a hole */
 	if (value_absent(varbind)) {
@@ -266,7 +322,7 @@ static void column_take(struct snmp_rows *rows, size_t i, const struct snmp_varb
 	struct snmp_value value = rows_value_of(rows, varbind);
 	if (value.type == SNMP_NONE)
 		return;
-	rows->values[(size_t)rows->rows[row].slot * rows->n_columns + i] = value;
+	rows->room.values[(size_t)rows->room.rows[row].slot * rows->n_columns + i] = value;
 	c->count++;
 }
 
@@ -319,7 +375,7 @@ const struct snmp_value *snmp_rows_value(const struct snmp_rows *rows, size_t ro
 {
 	assert(row < rows->n_rows && column < rows->n_columns);
 	const struct snmp_value *c =
-		&rows->values[(size_t)rows->rows[row].slot * rows->n_columns + column];
+		&rows->room.values[(size_t)rows->room.rows[row].slot * rows->n_columns + column];
 	if (c->type == SNMP_NONE)
 		return NULL;
 	return c;
@@ -334,7 +390,7 @@ const uint8_t *snmp_rows_bytes(
 	}
 	*ret_n = (uint32_t)cell->u;
 	if (*ret_n)
-		return rows->bytes + (cell->u >> 32);
+		return rows->room.bytes + (cell->u >> 32);
 	return (const uint8_t *)"";
 }
 
@@ -349,7 +405,7 @@ uint64_t snmp_rows_digest(const struct snmp_rows *rows)
 	uint64_t h = rows->n_rows;
 	for (size_t i = 0; i < rows->n_rows; i++) {
 		const struct snmp_value *c =
-			rows->values + (size_t)rows->rows[i].slot * rows->n_columns;
+			rows->room.values + (size_t)rows->room.rows[i].slot * rows->n_columns;
 		for (size_t k = 0; k < rows->n_columns; k++)
 			if (snmp_type_is_number(c[k].type) && c[k].type != SNMP_TICKS)
 				h = hash_u64(h ^ c[k].u) + k;

@@ -47,6 +47,11 @@ void snmp_rows_free(struct snmp_rows *rows); /* NULL is fine */
 void snmp_rows_begin(struct snmp_rows *rows, const bool *want);
 /* snmp_rows_drop - forget all rows and give their memory back. */
 void snmp_rows_drop(struct snmp_rows *rows);
+/* snmp_rows_leave - the rows are read no more: their memory goes to whoever walks next. Nothing but
+ * snmp_rows_begin(), _had(), _stats() and _free() may follow. snmp_rows_had - how many rows the
+ * walk has, or had when it was left. Loop thread. */
+void snmp_rows_leave(struct snmp_rows *rows);
+size_t snmp_rows_had(const struct snmp_rows *rows);
 /* snmp_rows_next - what to ask now: at most @max OIDs, lent until the next call on @rows. 0 = the
  * walk has ended. */
 size_t snmp_rows_next(struct snmp_rows *rows, struct snmp_oid *ret, size_t max);

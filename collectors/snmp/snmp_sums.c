@@ -19,6 +19,7 @@ void snmp_sums_free(void *sums)
 		return;
 	map_free(s->at);
 	free(s->v);
+	free(s->samples.v);
 	free(s);
 }
 

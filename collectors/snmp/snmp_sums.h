@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "db/model/sample.h"
 
 struct map;
 struct snmp_port_entry;
@@ -28,6 +29,7 @@ struct snmp_sums {
 	struct snmp_sum *v;
 	size_t n, cap;
 	struct map *at; /* (entity, metric) -> position in v, for tables that add rows up */
+	struct sample_list samples; /* of the poll that is decoded */
 };
 
 struct snmp_sums *snmp_sums_new(void);

@@ -49,7 +49,7 @@ struct snmp_target {
 	int64_t next_slow_ns, names_read_ns; /* mono; 0 = at once */
 	struct snmp_uptime uptime;
 	uint64_t interfaces, table_changed, unknown_ports, strangers, strangers_before;
-	struct sample_list samples;
+	struct sample_list *samples; /* of the poll that is decoded; all targets share it */
 
 	struct snmp_lldp *lldp;
 	bool neighbors; /* this poll reads them */
@@ -79,6 +79,8 @@ void snmp_walk_begin_background(struct snmp_target *target, struct walk *walk);
 /* snmp_walk_drop_background - the rows of background tables are given back once all are decoded: a
  * chassis has thousands, and they are not needed until the names are read again. */
 void snmp_walk_drop_background(struct snmp_target *target);
+/* snmp_walk_leave - the poll is over: the rows of its tables are read no more. */
+void snmp_walk_leave(struct snmp_target *target);
 void snmp_walk_end(struct walk *walk); /* nothing more to ask in this poll */
 /* snmp_walk_strangers - rows that belong to no port are told when their number changes, not each
  * time. */

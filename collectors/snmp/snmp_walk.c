@@ -32,8 +32,15 @@ bool snmp_walk_replaced(const struct snmp_target *target, const struct walk *wal
 {
 	for (size_t i = 0; walk->table->unless && &target->walks[i] < walk; i++)
 		if (str_eq(target->walks[i].table->name, walk->table->unless))
-			return snmp_rows_count(target->walks[i].rows) > 0;
+			return snmp_rows_had(target->walks[i].rows) > 0;
 	return false;
+}
+
+void snmp_walk_leave(struct snmp_target *target)
+{
+	for (size_t i = 0; i < target->n_walks; i++)
+		if (target->walks[i].table->cadence != CADENCE_BACKGROUND)
+			snmp_rows_leave(target->walks[i].rows);
 }
 
 void snmp_walk_end(struct walk *walk)

@@ -22,6 +22,7 @@ struct err;
 struct series { /* strictly increasing t_ns */
 	uint32_t entity;
 	uint16_t metric;
+	bool flat; /* known: no flag is set and all values are equal; false says nothing */
 	uint32_t n;
 	const int64_t *t_ns;
 	const uint64_t *value;

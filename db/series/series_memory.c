@@ -2,10 +2,8 @@
  * series_memory - recent samples kept per (entity, metric), for the live pipeline. Loop thread
  * only.
  *
- * There are millions of tracks in a large fabric, so a track is small: one block of points that
- * grows at the end and is cut at the front, with a column for each part of a sample, as a window
- * has them. .head is the first kept sample, and the points are moved down when a quarter of them is
- * dead.
+ * A series has a number, which others may use for what they keep of it (the pipeline). Its track is
+ * in the place of that number.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,19 +11,13 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "db/model/metric.h"
 #include "db/series/series_index.h"
 #include "db/series/series_memory.h"
+#include "db/series/series_track.h"
 #include "db/series/series_window.h"
-
-struct track {
-	unsigned char *block; /* .cap times, values, windows, flags; the widest columns first */
-	uint32_t entity;
-	uint32_t head, n, cap; /* samples are [head, n) */
-	uint16_t metric;
-};
-enum { POINT_BYTES = sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint16_t) };
 
 struct series_memory {
 	struct history history; /* first */
@@ -33,6 +25,7 @@ struct series_memory {
 	int64_t keep_ns, longer_ns[METRIC_COUNT]; /* of one metric, where it is kept longer */
 	struct series_index *index; /* position in tracks */
 	struct track *tracks; /* .entity ENTITY_NONE: its place is free */
+	struct track_clocks *clocks;
 	size_t n, cap, n_free;
 	uint32_t *by_metric[METRIC_COUNT]; /* positions of the tracks of a metric */
 	uint32_t n_by_metric[METRIC_COUNT], cap_by_metric[METRIC_COUNT];
@@ -41,26 +34,9 @@ struct series_memory {
 	size_t flow_head, n_flows, cap_flows;
 };
 
-static const struct history_ops memory_history_ops;
+enum { SAME_COLUMNS = 256 };
 
-static int64_t *track_times(const struct track *track)
-{
-	return (int64_t *)(void *)track->block;
-}
-static uint64_t *track_values(const struct track *track)
-{
-	return (uint64_t *)(void *)(track->block + sizeof(int64_t) * (size_t)track->cap);
-}
-static uint32_t *track_windows(const struct track *track)
-{
-	return (uint32_t *)(void *)(track->block +
-		(sizeof(int64_t) + sizeof(uint64_t)) * (size_t)track->cap);
-}
-static uint16_t *track_flags(const struct track *track)
-{
-	return (uint16_t *)(void *)(track->block +
-		(sizeof(int64_t) + sizeof(uint64_t) + sizeof(uint32_t)) * (size_t)track->cap);
-}
+static const struct history_ops memory_history_ops;
 
 struct series_memory *series_memory_new(const struct entities *entities, int64_t keep_ns)
 {
@@ -70,6 +46,7 @@ struct series_memory *series_memory_new(const struct entities *entities, int64_t
 	m->entities = entities;
 	m->keep_ns = keep_ns;
 	m->index = series_index_new();
+	m->clocks = track_clocks_new();
 	return m;
 }
 
@@ -78,12 +55,13 @@ void series_memory_free(struct series_memory *memory)
 	if (!memory)
 		return;
 	for (size_t i = 0; i < memory->n; i++)
-		free(memory->tracks[i].block);
+		track_drop(memory->clocks, &memory->tracks[i]);
 	for (size_t i = 0; i < METRIC_COUNT; i++)
 		free(memory->by_metric[i]);
 	free(memory->tracks);
 	free(memory->flows);
 	series_index_free(memory->index);
+	track_clocks_free(memory->clocks);
 	free(memory);
 }
 
@@ -97,33 +75,42 @@ void series_memory_keep_metric(struct series_memory *memory, unsigned metric, in
 	memory->longer_ns[metric] = keep_ns;
 }
 
-static struct track *track_of(struct series_memory *memory, uint32_t entity, uint16_t metric)
+/* Millions of tracks: twice the room would often be empty by half. */
+static void memory_room(struct series_memory *memory)
 {
-	bool fresh;
-	uint32_t at = series_index_at(memory->index, entity, metric, &fresh);
+	if (memory->n < memory->cap)
+		return;
+	memory->cap += memory->cap / 4 + 64;
+	memory->tracks = rw_realloc(memory->tracks, memory->cap * sizeof(*memory->tracks));
+}
 
-	if (!fresh)
-		return &memory->tracks[at];
+uint32_t series_memory_number(
+	struct series_memory *memory, uint32_t entity, uint16_t metric, bool *ret_new)
+{
+	const uint32_t at = series_index_at(memory->index, entity, metric, ret_new);
+	if (!*ret_new)
+		return at;
 	if (at == memory->n) {
-		rw_grow(memory->tracks, memory->n, memory->cap);
+		memory_room(memory);
 		memory->n++;
 	} else {
 		memory->n_free--;
 	}
-	memory->tracks[at] = (struct track){.entity = entity, .metric = metric};
+	memory->tracks[at] =
+		(struct track){.entity = entity, .metric = metric, .clock = TRACK_WIDE};
 	uint32_t **list = &memory->by_metric[metric], *n = &memory->n_by_metric[metric];
 	rw_grow(*list, *n, memory->cap_by_metric[metric]);
 	if (*n > 0 && memory->tracks[(*list)[*n - 1]].entity > entity)
 		memory->mixed[metric] = true;
 	(*list)[(*n)++] = at;
-	return &memory->tracks[at];
+	return at;
 }
 
 static void track_gone(void *arg, uint32_t number)
 {
 	struct series_memory *memory = arg;
-	free(memory->tracks[number].block);
-	memory->tracks[number] = (struct track){.entity = ENTITY_NONE};
+	track_drop(memory->clocks, &memory->tracks[number]);
+	memory->tracks[number].entity = ENTITY_NONE;
 	memory->n_free++;
 }
 
@@ -164,59 +151,33 @@ static void tracks_sort(struct series_memory *memory, unsigned metric)
 	memory->mixed[metric] = false;
 }
 
-/* The kept samples of @from become the first ones of @to, which may be in the same block. */
-static void track_move(const struct track *from, const struct track *to)
+int series_memory_add_at(struct series_memory *memory, uint32_t number, const struct sample *sample)
 {
-	const size_t n = from->n - from->head;
-	memmove(track_times(to), track_times(from) + from->head, n * sizeof(int64_t));
-	memmove(track_values(to), track_values(from) + from->head, n * sizeof(uint64_t));
-	memmove(track_windows(to), track_windows(from) + from->head, n * sizeof(uint32_t));
-	memmove(track_flags(to), track_flags(from) + from->head, n * sizeof(uint16_t));
-}
-
-static void track_grow(struct track *track)
-{
-	struct track wider = *track;
-	if (track->cap / 2 > 4)
-		wider.cap += track->cap / 2;
-	else
-		wider.cap += 4;
-	wider.cap = (wider.cap + 3) / 4 * 4; /* keeps every column aligned */
-	wider.block = rw_realloc(NULL, (size_t)wider.cap * POINT_BYTES);
-	if (track->block)
-		track_move(track, &wider);
-	free(track->block);
-	*track = wider;
-}
-
-static void track_room(struct track *track)
-{
-	if (track->n < track->cap)
-		return;
-	if (track->head > 0 && track->head >= track->n / 4)
-		track_move(track, track);
-	else
-		track_grow(track);
-	track->n -= track->head;
-	track->head = 0;
+	struct track *t = &memory->tracks[number];
+	uint32_t device = ENTITY_NONE;
+	if (sample->flags & SF_LATE)
+		return -EALREADY; /* its window is closed: kept by the store, never analysed */
+	if (t->n == t->head)
+		device = entity_device(memory->entities, sample->entity);
+	else if (sample->t_ns <= track_newest(memory->clocks, t))
+		return -EALREADY;
+	track_add(memory->clocks, t, device, sample);
+	return 0;
 }
 
 int series_memory_add(struct series_memory *memory, const struct sample *sample)
 {
+	bool fresh;
 	if (sample->metric >= METRIC_COUNT || sample->entity == ENTITY_NONE)
 		return -EINVAL;
-	if (sample->flags & SF_LATE)
-		return -EALREADY; /* its window is closed: kept by the store, never analysed */
-	struct track *t = track_of(memory, sample->entity, sample->metric);
-	if (t->n > t->head && sample->t_ns <= track_times(t)[t->n - 1])
-		return -EALREADY;
-	track_room(t);
-	track_times(t)[t->n] = sample->t_ns;
-	track_values(t)[t->n] = sample->value;
-	track_windows(t)[t->n] = sample->window_ms;
-	track_flags(t)[t->n] = sample->flags;
-	t->n++;
-	return 0;
+	const uint32_t number =
+		series_memory_number(memory, sample->entity, sample->metric, &fresh);
+	return series_memory_add_at(memory, number, sample);
+}
+
+uint64_t series_memory_value(const struct series_memory *memory, uint32_t number)
+{
+	return memory->tracks[number].last;
 }
 
 void series_memory_add_flow(struct series_memory *memory, const struct flow_sample *flow)
@@ -233,19 +194,23 @@ void series_memory_add_flow(struct series_memory *memory, const struct flow_samp
 
 void series_memory_trim(struct series_memory *memory, int64_t now_ns)
 {
-	int64_t old = now_ns - memory->keep_ns;
+	const int64_t old = now_ns - memory->keep_ns;
+	int64_t oldest = old;
 
 	for (size_t i = 0; i < memory->n; i++) {
 		struct track *t = &memory->tracks[i];
 		const int64_t longer = memory->longer_ns[t->metric];
 		int64_t edge = old;
+		uint32_t device = ENTITY_NONE;
 		if (longer > memory->keep_ns)
 			edge = now_ns - longer;
-		/* the last one at or before the edge stays: it is the anchor of a window that
-		 * begins there */
-		while (t->head + 1 < t->n && track_times(t)[t->head + 1] <= edge)
-			t->head++;
+		if (edge < oldest)
+			oldest = edge;
+		if (t->clock == TRACK_WIDE)
+			device = entity_device(memory->entities, t->entity);
+		track_trim(memory->clocks, t, device, edge);
 	}
+	track_clocks_trim(memory->clocks, oldest);
 	/* Arrival is nearly the order of time: a flow behind a younger one waits for it, no longer.
 	 */
 	while (memory->flow_head < memory->n_flows && memory->flows[memory->flow_head].to_ns <= old)
@@ -254,11 +219,9 @@ void series_memory_trim(struct series_memory *memory, int64_t now_ns)
 
 void series_memory_rewind(struct series_memory *memory, int64_t t_ns)
 {
-	for (size_t i = 0; i < memory->n; i++) {
-		struct track *t = &memory->tracks[i];
-		while (t->n > t->head && track_times(t)[t->n - 1] > t_ns)
-			t->n--;
-	}
+	for (size_t i = 0; i < memory->n; i++)
+		track_rewind(memory->clocks, &memory->tracks[i], t_ns);
+	track_clocks_rewind(memory->clocks, t_ns);
 	size_t n = memory->flow_head;
 	for (size_t i = memory->flow_head; i < memory->n_flows; i++)
 		if (memory->flows[i].to_ns <= t_ns)
@@ -266,15 +229,14 @@ void series_memory_rewind(struct series_memory *memory, int64_t t_ns)
 	memory->n_flows = n;
 }
 
-/* First index in [head, n) with t > @at. */
-static uint32_t track_after(const struct track *track, int64_t at)
+/* First position with t > @at. */
+static uint32_t run_after(const struct track_run *run, int64_t at)
 {
-	uint32_t lo = track->head, hi = track->n;
-	const int64_t *t_ns = track_times(track);
+	uint32_t lo = 0, hi = run->n;
 
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
-		if (t_ns[mid] > at)
+		if (run->t_ns[mid] > at)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -286,10 +248,10 @@ int64_t series_memory_next(const struct series_memory *memory, int64_t t_ns)
 {
 	int64_t next_ns = INT64_MAX;
 	for (size_t i = 0; i < memory->n; i++) {
-		const struct track *track = &memory->tracks[i];
-		const uint32_t at = track_after(track, t_ns);
-		if (at < track->n && track_times(track)[at] < next_ns)
-			next_ns = track_times(track)[at];
+		const struct track_run run = track_run_of(memory->clocks, &memory->tracks[i]);
+		const uint32_t at = run_after(&run, t_ns);
+		if (at < run.n && run.t_ns[at] < next_ns)
+			next_ns = run.t_ns[at];
 	}
 	for (size_t i = memory->flow_head; i < memory->n_flows; i++) {
 		const int64_t to_ns = memory->flows[i].to_ns;
@@ -299,23 +261,58 @@ int64_t series_memory_next(const struct series_memory *memory, int64_t t_ns)
 	return next_ns;
 }
 
-/* The part of a track that a window has, in the memory of the track. */
-static bool track_window(
-	const struct track *track, int64_t from_ns, int64_t to_ns, struct series *ret)
-{
-	uint32_t begin = track_after(track, from_ns), end = track_after(track, to_ns);
+/* ---- windows --------------------------------------------------------------- */
 
-	if (begin > track->head)
+/* A window that is made. Series of equal values have no block of their own: a few such columns are
+ * made in the arena of the window, and series of the same value share one. */
+struct memory_cut {
+	struct series_memory *memory;
+	struct arena *a;
+	int64_t from_ns, to_ns;
+	struct same_column {
+		uint64_t *v;
+		uint32_t n;
+	} same[SAME_COLUMNS];
+};
+
+static const uint64_t *cut_same(struct memory_cut *cut, uint64_t value, uint32_t n)
+{
+	const uint64_t *forever = track_same(value, n);
+	struct same_column *column = &cut->same[hash_u64(value) % SAME_COLUMNS];
+	if (forever)
+		return forever;
+	if (column->n >= n && column->v[0] == value)
+		return column->v;
+	column->v = arena_array(cut->a, uint64_t, n);
+	column->n = n;
+	for (uint32_t i = 0; i < n; i++)
+		column->v[i] = value;
+	return column->v;
+}
+
+/* The part of a track that the window has, in the memory of the track. */
+static bool track_window(struct memory_cut *cut, const struct track *track, struct series *ret)
+{
+	const struct track_run run = track_run_of(cut->memory->clocks, track);
+	uint32_t begin = run_after(&run, cut->from_ns), end = run.n;
+
+	if (begin > 0)
 		begin--; /* the anchor */
+	if (end > 0 && run.t_ns[end - 1] > cut->to_ns)
+		end = run_after(&run, cut->to_ns);
 	if (begin >= end)
 		return false;
 	ret->entity = track->entity;
 	ret->metric = track->metric;
+	ret->flat = run.flat;
 	ret->n = end - begin;
-	ret->t_ns = track_times(track) + begin;
-	ret->value = track_values(track) + begin;
-	ret->window_ms = track_windows(track) + begin;
-	ret->flags = track_flags(track) + begin;
+	ret->t_ns = run.t_ns + begin;
+	if (run.value)
+		ret->value = run.value + begin;
+	else
+		ret->value = cut_same(cut, run.same, ret->n);
+	ret->window_ms = run.window_ms + begin;
+	ret->flags = run.flags + begin;
 	return true;
 }
 
@@ -323,8 +320,10 @@ static bool track_window(
 static void series_copy(struct arena *a, struct series *series)
 {
 	const size_t n = series->n;
+	const size_t point = sizeof(*series->t_ns) + sizeof(*series->value) +
+		sizeof(*series->window_ms) + sizeof(*series->flags);
 	/* one piece for all columns, the widest first */
-	int64_t *t_ns = arena_alloc(a, n * POINT_BYTES);
+	int64_t *t_ns = arena_alloc(a, n * point);
 	uint64_t *value = (uint64_t *)(t_ns + n);
 	uint32_t *window_ms = (uint32_t *)(value + n);
 	uint16_t *flags = (uint16_t *)(window_ms + n);
@@ -346,11 +345,7 @@ static inline void fetch_ahead(const struct series_memory *memory, unsigned metr
 	if (index + TRACKS < n)
 		__builtin_prefetch(&memory->tracks[at[index + TRACKS]]);
 	if (index + POINTS < n) {
-		const struct track *t = &memory->tracks[at[index + POINTS]];
-		/* where the search for the window begins */
-		__builtin_prefetch(&track_times(t)[(t->head + t->n) / 2]);
-		__builtin_prefetch(&track_times(t)[t->head]);
-		__builtin_prefetch((const char *)&track_times(t)[t->n] - 1);
+		track_fetch(memory->clocks, &memory->tracks[at[index + POINTS]]);
 	}
 }
 
@@ -358,6 +353,7 @@ static inline void fetch_ahead(const struct series_memory *memory, unsigned metr
 static size_t memory_series(struct series_memory *memory, struct arena *a,
 	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct series **ret)
 {
+	struct memory_cut cut = {.memory = memory, .a = a, .from_ns = from_ns, .to_ns = to_ns};
 	size_t max = 0, n = 0;
 	bool want[METRIC_COUNT] = {false};
 
@@ -374,7 +370,7 @@ static size_t memory_series(struct series_memory *memory, struct arena *a,
 			const struct track *track = &memory->tracks[memory->by_metric[m][k]];
 			fetch_ahead(memory, m, k);
 			if (window_wants_entity(spec, track->entity))
-				n += track_window(track, from_ns, to_ns, &v[n]);
+				n += track_window(&cut, track, &v[n]);
 		}
 	/* Metrics come in order, and entities mostly do: ids are given in the order of their first
 	 * samples. */
@@ -465,14 +461,13 @@ static int memory_range(
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
 	for (size_t i = 0; i < memory->n; i++) {
-		const struct track *t = &memory->tracks[i];
-		if (t->head == t->n)
+		const struct track_run run = track_run_of(memory->clocks, &memory->tracks[i]);
+		if (run.n == 0)
 			continue;
-		const int64_t *t_ns = track_times(t);
-		if (t_ns[t->head] < first)
-			first = t_ns[t->head];
-		if (t_ns[t->n - 1] > last)
-			last = t_ns[t->n - 1];
+		if (run.t_ns[0] < first)
+			first = run.t_ns[0];
+		if (run.t_ns[run.n - 1] > last)
+			last = run.t_ns[run.n - 1];
 	}
 	if (first > last)
 		return -ENODATA;
@@ -486,7 +481,7 @@ static bool memory_wants(const struct series_memory *memory, const struct histor
 {
 	const struct entity *entity = entity_get(memory->entities, track->entity);
 
-	if (!entity)
+	if (!entity || track->n == track->head)
 		return false;
 	if (!filter)
 		return true;
@@ -531,8 +526,12 @@ static int memory_each_sample(struct history *history, const struct history_filt
 		const struct track *t = &memory->tracks[i];
 		if (!memory_wants(memory, filter, t))
 			continue;
-		for (uint32_t k = t->head; k < t->n; k++) {
-			const int64_t t_ns = track_times(t)[k];
+		const struct track_run run = track_run_of(memory->clocks, t);
+		for (uint32_t k = 0; k < run.n; k++) {
+			const int64_t t_ns = run.t_ns[k];
+			uint64_t value = run.same;
+			if (run.value)
+				value = run.value[k];
 			if (filter &&
 				(t_ns < filter->from_ns ||
 					(filter->to_ns != 0 && t_ns > filter->to_ns)))
@@ -541,9 +540,9 @@ static int memory_each_sample(struct history *history, const struct history_filt
 			v[n++] = (struct sample){.t_ns = t_ns,
 				.entity = t->entity,
 				.metric = t->metric,
-				.value = track_values(t)[k],
-				.flags = track_flags(t)[k],
-				.window_ms = track_windows(t)[k]};
+				.value = value,
+				.flags = run.flags[k],
+				.window_ms = run.window_ms[k]};
 		}
 	}
 	if (n > 1)

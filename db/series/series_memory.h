@@ -15,6 +15,15 @@ void series_memory_keep(struct series_memory *memory, int64_t keep_ns); /* after
 void series_memory_keep_metric(struct series_memory *memory, unsigned metric, int64_t keep_ns);
 /* -EALREADY: not newer than the newest of its series */
 int series_memory_add(struct series_memory *memory, const struct sample *sample);
+/* series_memory_number - the number of a series, a small one, for what others keep of it; @ret_new:
+ * it was given just now, perhaps again after series_memory_forget(). series_memory_add_at - the
+ * same as series_memory_add() for a series whose number is known. series_memory_value - the newest
+ * value that is kept of it; 0: none. */
+uint32_t series_memory_number(
+	struct series_memory *memory, uint32_t entity, uint16_t metric, bool *ret_new);
+int series_memory_add_at(
+	struct series_memory *memory, uint32_t number, const struct sample *sample);
+uint64_t series_memory_value(const struct series_memory *memory, uint32_t number);
 void series_memory_add_flow(struct series_memory *memory, const struct flow_sample *flow);
 void series_memory_trim(struct series_memory *memory, int64_t now_ns);
 /* series_memory_next - when the next sample or flow after @t_ns is; INT64_MAX: there is none. Looks

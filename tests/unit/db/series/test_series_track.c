@@ -1,0 +1,224 @@
+/* test_series_track - windows from memory equal those of a plain list of samples, whatever came:
+ * polls in step and out of step, series that stop and return, flags, windows of their own, values
+ * that stand still, trimming and rewinding. And memory stays small where nothing is odd. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <malloc.h>
+#include <cmocka.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "db/model/entity.h"
+#include "db/model/metric.h"
+#include "db/series/series_memory.h"
+
+enum { DEVICES = 2, PORTS = 3, METRICS = 3, SERIES = DEVICES * PORTS * METRICS, MOST = 4000 };
+#define KEEP_NS (90 * NS_PER_S)
+#define LONG_NS (600 * NS_PER_S)
+
+static const uint16_t metrics[METRICS] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_IN_ERRORS};
+
+struct plain { /* all samples of one series, the first kept one at .head */
+	struct sample v[MOST];
+	size_t head, n;
+};
+static struct plain plain[SERIES];
+
+struct world {
+	struct entities *entities;
+	struct series_memory *memory;
+	uint64_t seed;
+	int64_t now_ns;
+};
+
+static unsigned draw(struct world *w, unsigned below)
+{
+	w->seed = w->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)(w->seed >> 33) % below;
+}
+
+static void plain_add(struct world *w, unsigned i, const struct sample *sample)
+{
+	struct plain *p = &plain[i];
+	const bool older = p->n > p->head && sample->t_ns <= p->v[p->n - 1].t_ns;
+	const int rc = series_memory_add(w->memory, sample);
+	assert_int_equal(rc == 0, !older);
+	if (older)
+		return;
+	assert_true(p->n < MOST);
+	p->v[p->n++] = *sample;
+}
+
+static void plain_trim(struct world *w)
+{
+	series_memory_trim(w->memory, w->now_ns);
+	for (unsigned i = 0; i < SERIES; i++) {
+		struct plain *p = &plain[i];
+		const int64_t edge = w->now_ns - (i % METRICS == 0 ? LONG_NS : KEEP_NS);
+		while (p->head + 1 < p->n && p->v[p->head + 1].t_ns <= edge)
+			p->head++;
+	}
+}
+
+static void plain_rewind(struct world *w, int64_t t_ns)
+{
+	series_memory_rewind(w->memory, t_ns);
+	for (unsigned i = 0; i < SERIES; i++)
+		while (plain[i].n > plain[i].head && plain[i].v[plain[i].n - 1].t_ns > t_ns)
+			plain[i].n--;
+	w->now_ns = t_ns;
+}
+
+static void series_equal(const struct plain *p, size_t begin, size_t end, const struct series *s)
+{
+	bool flat = true;
+	assert_non_null(s);
+	assert_int_equal(s->n, end - begin);
+	for (size_t k = begin; k < end; k++) {
+		assert_int_equal(s->t_ns[k - begin], p->v[k].t_ns);
+		assert_int_equal(s->value[k - begin], p->v[k].value);
+		assert_int_equal(s->flags[k - begin], p->v[k].flags);
+		assert_int_equal(s->window_ms[k - begin], p->v[k].window_ms);
+		flat = flat && p->v[k].flags == 0 && p->v[k].value == p->v[begin].value;
+	}
+	if (s->flat)
+		assert_true(flat);
+}
+
+static void compare(struct world *w, struct arena *a, bool copy)
+{
+	const int64_t from_ns = w->now_ns - (int64_t)draw(w, 100) * NS_PER_S,
+		      to_ns = w->now_ns - (int64_t)draw(w, 20) * NS_PER_S;
+	const struct window_spec spec = {.metrics = metrics, .n_metrics = METRICS};
+	struct window window;
+	arena_reset(a);
+	if (copy)
+		window_from_memory(w->memory, a, &spec, from_ns, to_ns, &window);
+	else
+		window_lent_from_memory(w->memory, a, &spec, from_ns, to_ns, &window);
+	size_t n = 0;
+	for (unsigned i = 0; i < SERIES; i++) {
+		const struct plain *p = &plain[i];
+		size_t begin = p->head, end = p->head;
+		while (begin < p->n && p->v[begin].t_ns <= from_ns)
+			begin++;
+		if (begin > p->head)
+			begin--;
+		while (end < p->n && p->v[end].t_ns <= to_ns)
+			end++;
+		if (begin >= end)
+			continue;
+		n++;
+		series_equal(p, begin, end,
+			window_series(&window, p->v[begin].entity, metrics[i % METRICS]));
+	}
+	assert_int_equal(n, window.n_series);
+}
+
+/* One poll of a device; @odd: something is wrong with it. */
+static void poll_device(struct world *w, unsigned device, unsigned odd)
+{
+	static uint64_t value[SERIES];
+	char port[8], name[8];
+	snprintf(name, sizeof(name), "sw%u", device);
+	for (unsigned k = 0; k < PORTS * METRICS; k++) {
+		const unsigned i = device * PORTS * METRICS + k;
+		snprintf(port, sizeof(port), "e%u", k / METRICS);
+		struct sample s = {.t_ns = w->now_ns,
+			.entity = entities_intern(w->entities, name, port, PRIO_NONE),
+			.metric = metrics[k % METRICS],
+			.flags = k % METRICS == 2 ? SF_WRAP32 : 0};
+		if (k % METRICS == 0)
+			value[i] += draw(w, 3);
+		if (odd == 1 && draw(w, 3) == 0)
+			continue; /* this series is missing */
+		if (odd == 2 && draw(w, 3) == 0)
+			s.flags |= SF_RESTART;
+		if (odd == 3 && draw(w, 3) == 0)
+			s.window_ms = 5;
+		if (odd == 4 && draw(w, 3) == 0)
+			s.t_ns += draw(w, 3) * NS_PER_MS;
+		if (odd == 5 && draw(w, 3) == 0)
+			value[i] = draw(w, 2) * UINT64_MAX;
+		s.value = value[i];
+		plain_add(w, i, &s);
+	}
+}
+
+static void world_open(struct world *w, uint64_t seed)
+{
+	memset(plain, 0, sizeof(plain));
+	*w = (struct world){.seed = seed, .now_ns = 1000 * NS_PER_S, .entities = entities_new()};
+	w->memory = series_memory_new(w->entities, KEEP_NS);
+	series_memory_keep_metric(w->memory, metrics[0], LONG_NS);
+}
+
+static void world_close(struct world *w)
+{
+	series_memory_free(w->memory);
+	entities_free(w->entities);
+}
+
+static void test_random(void **state)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct world w;
+		world_open(&w, seed);
+		for (unsigned step = 0; step < 300; step++) {
+			const unsigned odd = draw(&w, 4) == 0 ? draw(&w, 6) : 0;
+			const bool silent = draw(&w, 20) == 0;
+			w.now_ns += NS_PER_S * (1 + 9 * (draw(&w, 8) != 0));
+			for (unsigned d = 0; d < DEVICES && !silent; d++)
+				poll_device(&w, d, odd);
+			w.now_ns += NS_PER_S;
+			if (draw(&w, 3) == 0)
+				plain_trim(&w);
+			if (draw(&w, 40) == 0)
+				plain_rewind(&w, w.now_ns - (int64_t)draw(&w, 60) * NS_PER_S);
+			compare(&w, a, step % 2);
+		}
+		world_close(&w);
+	}
+}
+
+/* 2,000 series that stand still cost no block of their own, also after something odd is over. */
+static void test_small(void **state)
+{
+	struct world w;
+	world_open(&w, 1);
+	char port[16];
+	size_t before = 0, after = 0;
+	for (unsigned poll = 0; poll < 60; poll++) {
+		w.now_ns += 10 * NS_PER_S;
+		for (unsigned k = 0; k < 2000; k++) {
+			snprintf(port, sizeof(port), "e%u", k);
+			const struct sample s = {.t_ns = w.now_ns,
+				.entity = entities_intern(w.entities, "sw", port, PRIO_NONE),
+				.metric = metrics[1],
+				.value = 7,
+				.flags = poll == 0 || poll == 30 ? SF_RESTART : 0};
+			assert_int_equal(series_memory_add(w.memory, &s), 0);
+		}
+		series_memory_trim(w.memory, w.now_ns);
+		if (poll == 0)
+			before = mallinfo2().uordblks;
+		after = mallinfo2().uordblks;
+	}
+	assert_true(after < before + 20000);
+	world_close(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_small),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
