@@ -166,4 +166,49 @@ static inline uint64_t bits_at(const uint8_t *array, size_t size, size_t i, unsi
 	return value & bits_mask(width);
 }
 
+/*
+ * A sum over sealed bytes: SQLite does not notice a bit that flips in a blob, and a wrong value
+ * would be worse than none. Every step is reversible, so a change within 8 bytes always changes the
+ * sum before it is folded to 32 bits. Not against malice.
+ */
+enum { BITS_SUM = 4 };
+static inline uint32_t bits_sum(const uint8_t *bytes, size_t n)
+{
+	uint64_t sum = n;
+	uint8_t last[8] = {0};
+
+	for (; n >= 8; n -= 8, bytes += 8)
+		sum = ((sum << 23 | sum >> 41) ^ bits_load(bytes)) * UINT64_C(0x9e3779b97f4a7c15);
+	if (n > 0)
+		memcpy(last, bytes, n);
+	sum = ((sum << 23 | sum >> 41) ^ bits_load(last)) * UINT64_C(0x9e3779b97f4a7c15);
+	return (uint32_t)(sum ^ sum >> 32);
+}
+
+/* bits_add_sum - ends what was written to @out since @begin with its sum. */
+static inline void bits_add_sum(struct str *out, size_t begin)
+{
+	uint8_t *at = bits_room(out, BITS_SUM);
+	const uint32_t sum = htole32(bits_sum((const uint8_t *)out->s + begin, out->n - begin));
+
+	memcpy(at, &sum, sizeof(sum));
+	out->n += sizeof(sum);
+}
+
+/* bits_without_sum - the bytes without the sum at their end; bad where it does not agree. */
+static inline struct bytes bits_without_sum(const void *data, size_t size)
+{
+	struct bytes bytes = bytes_of(data, size);
+	uint32_t sum;
+
+	if (size < BITS_SUM) {
+		bytes.bad = true;
+		return bytes;
+	}
+	bytes.end -= BITS_SUM;
+	memcpy(&sum, bytes.end, sizeof(sum));
+	bytes.bad = le32toh(sum) != bits_sum(data, size - BITS_SUM);
+	return bytes;
+}
+
 #endif

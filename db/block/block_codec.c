@@ -140,6 +140,8 @@ int block_open(struct block_reader *ret, const void *data, size_t size)
 	struct bytes bytes = bytes_of(data, size);
 
 	*ret = (struct block_reader){0};
+	if (size > 0 && bytes.p[0] == BLOCK_VERSION_SMALL)
+		bytes = bits_without_sum(data, size);
 	open_head(ret, &bytes);
 	if (!bytes_ok(&bytes))
 		return -EBADMSG;
@@ -318,10 +320,8 @@ static int read_small(
 	if (place >= reader->payload_size)
 		return -EBADMSG;
 	bytes_skip(&bytes, (size_t)place);
-	const unsigned kind = bytes_u8(&bytes);
-	if (kind > 1)
-		return -EBADMSG;
-	if (kind == 1) {
+	if (reader->payload[place] == BLOCK_MARKED) {
+		bytes_skip(&bytes, 1);
 		marks_begin(&marks, reader, bytes);
 		if (marks_read(&marks, 0, a, ret) < 0)
 			return -EBADMSG;

@@ -79,8 +79,10 @@ struct block_reader {
 	uint32_t *last_window_ms;
 };
 
-/* block_open - checks the head and the directory of @size bytes at @data, which are lent for as
- * long as @ret is used. 0 or -EBADMSG. */
+/* block_open - checks the head, the directory and (BLOCK_SMALL) the sum of all @size bytes at
+ * @data, which are lent for as long as @ret is used. 0 or -EBADMSG: these bytes are not what was
+ * written.
+ */
 int block_open(struct block_reader *ret, const void *data, size_t size);
 
 static inline uint32_t block_series(const struct block_reader *reader)

@@ -11,9 +11,10 @@
  *   arrays, each ended at a byte: entity - first - i * smallest difference; number of the list;
  *   place of each list in the instants; place of each series in the values (small only)
  *   bytes of the instants; per list: n, column of numbers
- *   the values; small: per series a byte (bit 0: exceptions follow), exceptions, column of numbers;
+ *   the values; small: per series u8 0xfe and exceptions where there are any, column of numbers;
  *     fast: bytes of the exceptions, exceptions, per sample 4 bits for the count of its bytes, the
  *     bytes (differences to the sample before in the series)
+ *   u32 sum of all these bytes, little-endian (small only)
  *
  * Exceptions: count, then runs of (samples until it begins, flags, source, window_ms); a run holds
  * until the next one.
@@ -235,9 +236,9 @@ static void pen_small_values(struct block_pen *pen)
 		const struct block_sample *v = pen->samples + pen->begin[i];
 		const uint32_t n = pen->begin[i + 1] - pen->begin[i];
 		const size_t begin = pen->values.n;
-		bits_add_u8(&pen->values, 0);
-		if (pen_marks(pen, v, n, &pen->values))
-			pen->values.s[begin] = 1;
+		bits_add_u8(&pen->values, BLOCK_MARKED);
+		if (!pen_marks(pen, v, n, &pen->values))
+			pen->values.n = begin;
 		for (uint32_t j = 0; j < n; j++)
 			pen->numbers[j] = v[j].value;
 		if (pen->is_f64)
@@ -379,17 +380,19 @@ int block_encode(const struct block_sample *samples, size_t n, enum block_form f
 		pen_instants(&pen);
 		pen_usual(&pen);
 	}
+	const size_t begin = out->n;
 	bits_add_u8(out, fast ? BLOCK_VERSION_FAST : BLOCK_VERSION_SMALL);
 	bits_add_u8(out, is_f64);
 	bits_add_uvar(out, pen.n_series);
 	bits_add_uvar(out, n);
 	bits_add_uvar(out, pen.n_lists);
-	if (n == 0)
-		return 0;
-	if (fast)
+	if (n > 0 && fast)
 		pen_fast_values(&pen);
-	else
+	if (n > 0 && !fast)
 		pen_small_values(&pen);
-	pen_write(&pen, fast, out);
+	if (n > 0)
+		pen_write(&pen, fast, out);
+	if (!fast) /* a row of the tail has a sum of its own */
+		bits_add_sum(out, begin);
 	return 0;
 }

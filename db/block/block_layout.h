@@ -5,4 +5,7 @@
 
 enum { BLOCK_VERSION_FAST = 1, BLOCK_VERSION_SMALL = 2 };
 
+/* First byte of a series with exceptions; no column of numbers begins with it. */
+enum { BLOCK_MARKED = 0xfe };
+
 #endif

@@ -20,6 +20,7 @@ enum number_form {
 };
 
 enum { MINI = 32 }; /* numbers that share a width */
+enum { NUMBER_DIVIDED = 0x10 }; /* set in the byte of the form: a divisor was written */
 
 /* ---- writing -------------------------------------------------------------- */
 
@@ -187,7 +188,11 @@ static void number_write_sparse(const uint64_t *v, uint32_t n, uint32_t changes,
 static void number_write_plan(
 	const uint64_t *v, uint32_t n, const struct number_plan *plan, struct str *out)
 {
-	bits_add_u8(out, plan->form);
+	unsigned form = plan->form;
+
+	if (plan->divisor > 1)
+		form |= NUMBER_DIVIDED;
+	bits_add_u8(out, form);
 	if (plan->form != NUMBER_PACKED)
 		bits_add_uvar(out, v[0]);
 	if (plan->form == NUMBER_DELTA2)
@@ -196,7 +201,8 @@ static void number_write_plan(
 		bits_add_uvar(out, plan->base);
 	else
 		bits_add_uvar(out, bits_zigzag(plan->base));
-	bits_add_uvar(out, plan->divisor);
+	if (plan->divisor > 1)
+		bits_add_uvar(out, plan->divisor);
 	number_write_packed(v, n, plan, out);
 }
 
@@ -345,7 +351,7 @@ static uint32_t number_mini(uint32_t n, uint32_t i)
 	return MINI;
 }
 
-static void number_read_constant(struct bytes *bytes, uint32_t n, uint64_t *ret)
+static void number_read_constant(struct bytes *bytes, uint32_t n, bool divided, uint64_t *ret)
 {
 	const uint64_t value = bits_uvar(bytes);
 
@@ -353,7 +359,7 @@ static void number_read_constant(struct bytes *bytes, uint32_t n, uint64_t *ret)
 		ret[i] = value;
 }
 
-static void number_read_step(struct bytes *bytes, uint32_t n, uint64_t *ret)
+static void number_read_step(struct bytes *bytes, uint32_t n, bool divided, uint64_t *ret)
 {
 	uint64_t value = bits_uvar(bytes);
 	const uint64_t step = bits_unzigzag(bits_uvar(bytes));
@@ -364,7 +370,7 @@ static void number_read_step(struct bytes *bytes, uint32_t n, uint64_t *ret)
 	}
 }
 
-static void number_read_sparse(struct bytes *bytes, uint32_t n, uint64_t *ret)
+static void number_read_sparse(struct bytes *bytes, uint32_t n, bool divided, uint64_t *ret)
 {
 	uint64_t value = bits_uvar(bytes), changes = bits_uvar(bytes);
 	uint32_t i = 0;
@@ -383,9 +389,16 @@ static void number_read_sparse(struct bytes *bytes, uint32_t n, uint64_t *ret)
 		ret[i] = value;
 }
 
-static void number_read_packed(struct bytes *bytes, uint32_t n, uint64_t *ret)
+static uint64_t number_read_divisor(struct bytes *bytes, bool divided)
 {
-	const uint64_t base = bits_uvar(bytes), divisor = bits_uvar(bytes);
+	if (divided)
+		return bits_uvar(bytes);
+	return 1;
+}
+
+static void number_read_packed(struct bytes *bytes, uint32_t n, bool divided, uint64_t *ret)
+{
+	const uint64_t base = bits_uvar(bytes), divisor = number_read_divisor(bytes, divided);
 
 	for (uint32_t i = 0; i < n && bytes_ok(bytes); i += MINI) {
 		const uint32_t m = number_mini(n, i);
@@ -395,10 +408,11 @@ static void number_read_packed(struct bytes *bytes, uint32_t n, uint64_t *ret)
 	}
 }
 
-static void number_read_delta(struct bytes *bytes, uint32_t n, uint64_t *ret)
+static void number_read_delta(struct bytes *bytes, uint32_t n, bool divided, uint64_t *ret)
 {
 	uint64_t value = bits_uvar(bytes);
-	const uint64_t base = bits_unzigzag(bits_uvar(bytes)), divisor = bits_uvar(bytes);
+	const uint64_t base = bits_unzigzag(bits_uvar(bytes));
+	const uint64_t divisor = number_read_divisor(bytes, divided);
 
 	ret[0] = value;
 	for (uint32_t i = 1; i < n && bytes_ok(bytes); i += MINI) {
@@ -411,10 +425,11 @@ static void number_read_delta(struct bytes *bytes, uint32_t n, uint64_t *ret)
 	}
 }
 
-static void number_read_delta2(struct bytes *bytes, uint32_t n, uint64_t *ret)
+static void number_read_delta2(struct bytes *bytes, uint32_t n, bool divided, uint64_t *ret)
 {
 	uint64_t value = bits_uvar(bytes), delta = bits_unzigzag(bits_uvar(bytes));
-	const uint64_t base = bits_unzigzag(bits_uvar(bytes)), divisor = bits_uvar(bytes);
+	const uint64_t base = bits_unzigzag(bits_uvar(bytes));
+	const uint64_t divisor = number_read_divisor(bytes, divided);
 
 	ret[0] = value;
 	value += delta;
@@ -431,7 +446,7 @@ static void number_read_delta2(struct bytes *bytes, uint32_t n, uint64_t *ret)
 	}
 }
 
-static void number_read_xor(struct bytes *bytes, uint32_t n, uint64_t *ret)
+static void number_read_xor(struct bytes *bytes, uint32_t n, bool divided, uint64_t *ret)
 {
 	const uint8_t *first = bytes_take(bytes, sizeof(*ret));
 
@@ -455,7 +470,7 @@ static void number_read_xor(struct bytes *bytes, uint32_t n, uint64_t *ret)
 }
 
 static void (*const number_readers[NUMBER_FORMS])(
-	struct bytes *bytes, uint32_t n, uint64_t *ret) = {
+	struct bytes *bytes, uint32_t n, bool divided, uint64_t *ret) = {
 	[NUMBER_CONSTANT] = number_read_constant,
 	[NUMBER_STEP] = number_read_step,
 	[NUMBER_SPARSE] = number_read_sparse,
@@ -467,13 +482,13 @@ static void (*const number_readers[NUMBER_FORMS])(
 
 int number_decode(struct bytes *bytes, uint32_t n, uint64_t *ret, bool *ret_constant)
 {
-	const unsigned form = bytes_u8(bytes);
+	const unsigned kind = bytes_u8(bytes), form = kind & ~NUMBER_DIVIDED;
 
 	if (!bytes_ok(bytes) || form >= NUMBER_FORMS || n == 0)
 		return -EBADMSG;
 	if (ret_constant)
 		*ret_constant = form == NUMBER_CONSTANT;
-	number_readers[form](bytes, n, ret);
+	number_readers[form](bytes, n, kind & NUMBER_DIVIDED, ret);
 	if (!bytes_ok(bytes))
 		return -EBADMSG;
 	return 0;

@@ -1,7 +1,7 @@
 /*
  * tail_codec - layout of a row: u8 version, LEB128 count of metrics, u8 bits of a metric, u8 bits
  * of an end; arrays of that many bits, each ended at a byte: metrics, ends of their blocks; the
- * blocks.
+ * blocks; u32 sum of all these bytes.
  */
 #include "db/block/tail_codec.h"
 
@@ -44,6 +44,7 @@ int tail_encode(const struct tail_segment *segments, size_t n, struct str *out)
 	if (n > 0)
 		metric_bits = bits_width(numbers[n - 1]); /* the highest */
 	const unsigned end_bits = bits_width(blocks.n);
+	const size_t begin = out->n;
 	bits_add_u8(out, TAIL_VERSION);
 	bits_add_uvar(out, n);
 	bits_add_u8(out, metric_bits);
@@ -51,6 +52,7 @@ int tail_encode(const struct tail_segment *segments, size_t n, struct str *out)
 	tail_array(numbers, n, metric_bits, out);
 	tail_array(ends, n, end_bits, out);
 	str_addn(out, blocks.s, blocks.n);
+	bits_add_sum(out, begin);
 	return 0;
 }
 
@@ -81,7 +83,7 @@ static bool tail_ascends(const struct tail_reader *tail)
 
 int tail_open(struct tail_reader *ret, const void *data, size_t size)
 {
-	struct bytes bytes = bytes_of(data, size);
+	struct bytes bytes = bits_without_sum(data, size);
 	const unsigned version = bytes_u8(&bytes);
 	const uint64_t n = bits_uvar(&bytes);
 

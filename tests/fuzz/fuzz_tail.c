@@ -6,6 +6,7 @@
 
 #include "agent/base/bytes.h"
 #include "agent/base/cleanup.h"
+#include "db/block/bits.h"
 #include "db/block/tail_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -52,6 +53,8 @@ static void read_damaged(struct bytes *bytes)
 	while (bytes_left(bytes) >= 3) {
 		const size_t at = bytes_be16(bytes);
 		exact[at % row.n] ^= bytes_u8(bytes);
+		const uint32_t sum = htole32(bits_sum(exact, row.n - BITS_SUM));
+		memcpy(exact + row.n - BITS_SUM, &sum, sizeof(sum));
 		read_row(exact, row.n);
 	}
 	free(exact);

@@ -13,6 +13,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "db/block/bits.h"
 #include "db/block/block_codec.h"
 #include "db/block/tail_codec.h"
 #include "db/model/sample.h"
@@ -392,7 +393,14 @@ static void read_all(const void *data, size_t size)
 		block_decode(&reader, &back, &n, &cap);
 }
 
-/* Every byte changed, every length cut: no crash (under sanitizers), never more than was there. */
+static void sum_again(uint8_t *bytes, size_t n)
+{
+	const uint32_t sum = htole32(bits_sum(bytes, n - BITS_SUM));
+	memcpy(bytes + n - BITS_SUM, &sum, sizeof(sum));
+}
+
+/* Every byte changed, every length cut: a sealed block says so; and no crash (under sanitizers)
+ * where the sum was made to agree. */
 static void test_broken_bytes(void **state)
 {
 	const struct recipe recipe = {9, 40, true, true, 7, 1000000, 1000000};
@@ -417,8 +425,14 @@ static void test_broken_bytes(void **state)
 		for (size_t i = 0; i < bytes.n; i++) {
 			const uint8_t before = exact[i];
 			exact[i] ^= (uint8_t)(1 + rng_below(255));
+			if (exact[0] == 2)
+				assert_int_equal(block_open(&reader, exact, bytes.n), -EBADMSG);
+			if (!(k & 1) && i < bytes.n - BITS_SUM)
+				sum_again(exact, bytes.n);
 			read_all(exact, bytes.n);
 			exact[i] = before;
+			if (!(k & 1))
+				sum_again(exact, bytes.n);
 		}
 	}
 	free(v);
@@ -455,6 +469,12 @@ static void test_tail(void **state)
 		const struct str part = {.s = bytes.s, .n = cut};
 		rw_cleanup(freep) void *less = exact_copy(&part);
 		assert_int_equal(tail_open(&tail, less, cut), -EBADMSG);
+	}
+	uint8_t *byte = exact;
+	for (size_t i = 0; i < bytes.n; i += 7) {
+		byte[i] ^= (uint8_t)(1 << i % 8);
+		assert_int_equal(tail_open(&tail, exact, bytes.n), -EBADMSG);
+		byte[i] ^= (uint8_t)(1 << i % 8);
 	}
 	segments[3].metric = segments[2].metric;
 	const size_t before = bytes.n;
