@@ -12,6 +12,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/reports/query.h"
+#include "agent/reports/query_sql.h"
 #include "db/series/history.h"
 
 #define DEFAULT_SPAN_NS (3600 * NS_PER_S)
@@ -22,8 +23,13 @@ static const struct command_option options[] = {
 	{"priority", 0, "N", "only this priority, 0 to 7"},
 	{"rate", 0, NULL, "counters as rate per second; an interval with a restart is a gap"},
 	{"step", 0, "DUR", "one row per step, aligned to multiples of it"},
-	{"agg", 0, "max|mean|p99",
-		"with --step: how the values of a step (with --rate: the rates) become one"},
+	{"agg", 0, "HOW",
+		"what the values of a step become, without --step those of the whole range: mean, "
+		"min, max, p50, p95, p99, increase, first, last, count or coverage"},
+	{"by", 0, "WHAT",
+		"one line for each port, device, priority, host, job, role, rail, or the fabric"},
+	{"join", 0, "HOW", "with --by: how several series become one: sum, mean, min, max, count"},
+	{"top", 0, "N", "only the N lines with the greatest values"},
 	{"list", 0, NULL, "list all metrics"},
 	{0},
 };
@@ -55,16 +61,6 @@ static int cmd_query_run_list(const struct command_args *args)
 	return EXIT_OK;
 }
 
-static int run_sql(struct client *client, struct query_out *out, const char *sql, struct err *e)
-{
-	int r = history_sql_named(
-		client->history, sql, query_out_sql_names, query_out_sql_row, out, e);
-
-	if (r == 0)
-		r = query_out_end(out);
-	return r;
-}
-
 /* ---- the command --------------------------------------------------------- */
 
 /* write_error - printing failed: @e says why when nothing else did. */
@@ -90,7 +86,8 @@ static int check_arguments(const struct command_args *args, bool sql)
 		return usage_error(&command_query, "sql: expected one statement, in quotes");
 	if (!sql && args->argc != 1)
 		return usage_error(&command_query,
-			"unexpected argument '%.64s'; a query takes one metric", last);
+			"unexpected argument '%.64s'; metrics are written with commas between them",
+			last);
 	if (args->g->format == FORMAT_HTML || args->g->format == FORMAT_MD)
 		return usage_error(&command_query, "--format: expected table, csv, json or jsonl");
 	return 0;
@@ -106,9 +103,20 @@ static int query_exit(int rc, bool sql)
 	return EXIT_FAILED;
 }
 
+/* Where the format has no place for words, they go to stderr. */
+static void cmd_query_note(const struct globals *globals, const struct query_out *out)
+{
+	const bool shown =
+		out->format == FORMAT_JSON || (out->format == FORMAT_TABLE && out->header);
+	if (*out->note && !shown && !globals->quiet)
+		fprintf(stderr, "%s\n", out->note);
+}
+
 static int cmd_query_answer(const struct command_args *args, const struct query_ask *ask, bool sql)
 {
 	struct query_out out = {
+		.format = args->g->format, .header = !args->g->no_header, .file = stdout};
+	const struct query_sql how = {
 		.format = args->g->format, .header = !args->g->no_header, .file = stdout};
 	struct client client;
 	struct err e = {0};
@@ -119,13 +127,14 @@ static int cmd_query_answer(const struct command_args *args, const struct query_
 	}
 	command_warn(&client, args->g);
 	if (sql)
-		rc = run_sql(&client, &out, args->argv[1], &e);
+		rc = query_sql_run(&client, &how, args->argv[1], &e);
 	else
 		rc = query_run(&client, ask, &out, &e);
 	write_error(rc, &e);
 	client_done(&client);
 	if (rc < 0)
 		err_print(stderr, &e);
+	cmd_query_note(args->g, &out);
 	return query_exit(rc, sql);
 }
 
@@ -148,6 +157,9 @@ static int cmd_query_run(struct command_args *args)
 		.priority = command_opt(c, args, "priority"),
 		.step = command_opt(c, args, "step"),
 		.agg = command_opt(c, args, "agg"),
+		.by = command_opt(c, args, "by"),
+		.join = command_opt(c, args, "join"),
+		.top = command_opt(c, args, "top"),
 		.rate = command_opt(c, args, "rate") != NULL};
 	if (!sql && query_check(&ask, &e) < 0)
 		return usage_error(c, "%s", e.text);
@@ -157,16 +169,31 @@ static int cmd_query_run(struct command_args *args)
 const struct command command_query = {
 	.name = "query",
 	.args = "METRIC | --list | sql \"SELECT ...\"",
-	.summary = "history as rows: samples, rates, steps, or SQL on the documented views",
-	.help = "The range is the last hour, unless --since, --until or --around says otherwise. "
-		"Without --step there is one row per stored sample. With --step there is one row "
-		"per series and step; its time is the end of the step. A step without data is a "
-		"gap: null in JSON, empty in csv.\n"
-		"The value of a step is the mean of a gauge, the maximum of a watermark, the last "
-		"value of a counter or a state. With --rate it is the counter's increase per "
-		"second of covered time. Restarts and gaps never make a spike.\n\n"
-		"sql reads the views samples, rates, ports, links, devices, incidents, findings, "
-		"recommendations, config_history, flows and events; it cannot write.",
+	.summary =
+		"history as rows: samples, rates, steps, top ports, or SQL on the documented views",
+	.help = "METRIC is a name or a glob, or several with commas between them: "
+		"'port.in_*,pfc.*'. The range is the last hour, unless --since, --until or "
+		"--around says otherwise.\n\n"
+		"Without --step there is one row per stored sample; with --rate, the change per "
+		"second since the sample before. With --step, --agg, --by or --top there is one "
+		"row per line and step, its time is the end of the step. A step without data is a "
+		"row without a value, marked gap; after_gap marks the first value behind it, "
+		"open a step that is not over. "
+		"Restarts and gaps never make a spike, and a rate above what the port can carry is "
+		"no value but suspect.\n\n"
+		"The usual value of a step is the mean of a gauge, the greatest of a watermark, "
+		"the "
+		"last of a counter or a state. Of counters, mean, min, max and p50 to p99 are "
+		"those of the rate; increase is how much was counted; coverage is the part of the "
+		"time that was seen. --by adds counters up, and takes the mean of the rest; --join "
+		"says otherwise. SERIES is how many of the known series have a value.\n\n"
+		"Where single values are gone, minutes or hours answer, and the last line says "
+		"so. A table has rounded values with the unit in its header; csv and JSON are "
+		"exact. Lines are in natural order, with --top by value.\n\n"
+		"rocewatch query pfc.rx_pause_ns --rate --top 20 --since 24h\n"
+		"rocewatch query port.out_octets --step 1h --agg p99 --by device\n\n"
+		"sql reads the views of docs/database.md; it cannot write. docs/sql.md answers "
+		"the questions after an incident.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_query_run,

@@ -10,6 +10,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
 #include "agent/tuning/tune_read.h"
 #include "analyzers/tune/tune_effect.h"
@@ -186,6 +187,10 @@ int tune_whatif_document(
 	if (rc == 0)
 		rc = tune_read_history(
 			client, profiles, client->from_ns, client->to_ns, arena, &history, e);
+	if (rc == 0)
+		rc = known_device(client, ask->device, e);
+	if (rc == 0)
+		rc = known_port(client, ask->device, ask->port, e);
 	if (rc != 0)
 		return rc;
 	const struct tune_options options = {.min_evidence_ns = config->tuning.min_evidence_ns,

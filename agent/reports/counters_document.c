@@ -11,6 +11,7 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
 #include "config/config.h"
 #include "config/fabric.h"
@@ -180,6 +181,12 @@ int counters_document(
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	struct counters counters = {.fabric = client->config->fabric, .ask = ask};
 	int r = counters_read(&counters, client, a, e);
+	if (r == 0)
+		r = known_device(client, ask->device, e);
+	if (r == 0)
+		r = known_port(client, ask->device, ask->port, e);
+	if (r == 0)
+		r = known_job(client, ask->job, e);
 	if (r < 0)
 		return r;
 	json_t *rows = json_array();

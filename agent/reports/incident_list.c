@@ -7,6 +7,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/incident_read.h"
 #include "config/config.h"
@@ -62,14 +63,6 @@ static int check_cause(const char *cause, struct err *e)
 		str_if(near, "; did you mean '"), str_or(near, ""), str_if(near, "'?"));
 }
 
-static bool has_device(const struct fabric *fabric, const char *glob)
-{
-	for (size_t d = 0; d < fabric->n_devices; d++)
-		if (str_glob(glob, fabric->devices[d]->name))
-			return true;
-	return false;
-}
-
 static bool has_host(const struct fabric *fabric, const char *glob)
 {
 	for (size_t d = 0; d < fabric->n_devices; d++)
@@ -81,36 +74,20 @@ static bool has_host(const struct fabric *fabric, const char *glob)
 	return false;
 }
 
-static bool has_job(const struct fabric *fabric, const char *glob)
-{
-	for (size_t k = 0; k < fabric->n_jobs; k++)
-		if (str_glob(glob, fabric->jobs[k].name))
-			return true;
-	return false;
-}
-
 /* A name that matches nothing is a typing error: an empty list would look like good news. */
-static int check_names(
-	const struct fabric *fabric, const struct incident_filter *filter, struct err *e)
+static int check_names(struct client *client, const struct incident_filter *filter, struct err *e)
 {
-	if (filter->device && !has_device(fabric, filter->device))
-		return err_set(e, -EINVAL,
-			"no device matches '%.64s'; 'rocewatch topology show' lists them",
-			filter->device);
-	if (filter->host && !has_host(fabric, filter->host))
+	const int rc = known_device(client, filter->device, e);
+	if (rc < 0)
+		return rc;
+	if (filter->host && !has_host(client->config->fabric, filter->host))
 		return err_set(e, -EINVAL,
 			"no host matches '%.64s'; 'rocewatch topology show' lists them",
 			filter->host);
-	if (filter->job && !has_job(fabric, filter->job))
-		return err_set(e, -EINVAL,
-			"no job matches '%.64s'; jobs: of the "
-			"configuration names them",
-			filter->job);
-	return 0;
+	return known_job(client, filter->job, e);
 }
 
-static int check_filter(
-	const struct fabric *fabric, const struct incident_filter *filter, struct err *e)
+static int check_filter(struct client *client, const struct incident_filter *filter, struct err *e)
 {
 	int r = 0;
 	if (filter->state)
@@ -122,7 +99,7 @@ static int check_filter(
 	if (r == 0 && filter->cause)
 		r = check_cause(filter->cause, e);
 	if (r == 0)
-		r = check_names(fabric, filter, e);
+		r = check_names(client, filter, e);
 	return r;
 }
 
@@ -226,7 +203,7 @@ static bool fits(const struct incident_filter *filter, const json_t *incident)
 int incident_list_document(
 	struct client *client, const struct incident_filter *filter, json_t **ret, struct err *e)
 {
-	const int r = check_filter(client->config->fabric, filter, e);
+	const int r = check_filter(client, filter, e);
 	if (r < 0)
 		return r;
 	json_t *stored = incidents_load(client, NULL, e), *shown = json_array(), *o;

@@ -14,6 +14,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
 #include "agent/incident/accused.h"
 #include "agent/incident/incident_json.h"
@@ -780,6 +781,11 @@ static int pause_document_begin(struct client *client, struct pause_ask *ask,
 	if (r < 0)
 		return r;
 	const bool chosen = ask->device || ask->port;
+	r = known_device(client, ask->device, e);
+	if (r == 0)
+		r = known_port(client, ask->device, ask->port, e);
+	if (r < 0)
+		return r;
 	if (chosen && !is_any_port(client->config->fabric, (*ret)->observed, ask))
 		return err_set(e, -EINVAL,
 			"no port of the fabric matches device '%.64s', port '%.64s' ('rocewatch "

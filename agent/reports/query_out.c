@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,12 @@
 #include "agent/document/csv_field.h"
 #include "agent/document/json_print.h"
 #include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
+#include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
+
+#define FLAGS_MAX (SAMPLE_FLAGS_TEXT_MAX + 32)
 
 static const char *time_text(char buf[WALL_TEXT_MAX], int64_t t_ns)
 {
@@ -27,20 +32,9 @@ static const char *time_text(char buf[WALL_TEXT_MAX], int64_t t_ns)
 /* text_or_dash - for a column of a table. */
 static const char *text_or_dash(const char *text)
 {
-	if (*text)
+	if (text && *text)
 		return text;
 	return "-";
-}
-
-/* number_text - the shortest of 15 to 17 digits that reads back as the same number. */
-static const char *number_text(char *buf, size_t size, double value)
-{
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(buf, size, "%.*g", digits, value);
-		if (strtod(buf, NULL) == value)
-			break;
-	}
-	return buf;
 }
 
 static void json_text(FILE *file, const char *text)
@@ -51,23 +45,101 @@ static void json_text(FILE *file, const char *text)
 	json_decref(j);
 }
 
-static const char *query_out_value_text(const struct query_row *row, char *buf, size_t size)
+static void json_text_or_null(FILE *file, const char *text)
 {
-	switch (row->kind) {
-	case VALUE_U64: snprintf(buf, size, "%llu", (unsigned long long)row->u64); return buf;
-	case VALUE_F64: return number_text(buf, size, row->f64);
-	case VALUE_TEXT: return row->text;
+	if (text && *text)
+		json_text(file, text);
+	else
+		fputs("null", file);
+}
+
+/* The value as it is, for csv and JSON; NULL: there is none. */
+static const char *query_out_exact(const struct query_value *value, struct str *buf)
+{
+	switch (value->kind) {
+	case VALUE_U64: str_addf(buf, "%llu", (unsigned long long)value->u64); return buf->s;
+	case VALUE_F64: str_add_exact(buf, value->f64); return buf->s;
+	case VALUE_TEXT: return value->text;
 	case VALUE_NONE: break;
 	}
 	return NULL;
 }
 
-static void json_flags(FILE *file, unsigned flags)
+/* ---- flags and marks ------------------------------------------------------- */
+
+static const struct {
+	unsigned mark;
+	const char *name;
+} mark_names[] = {
+	{MARK_GAP, "gap"},
+	{MARK_AFTER_GAP, "after_gap"},
+	{MARK_PARTIAL, "partial"},
+	{MARK_OPEN, "open"},
+};
+
+static const char *flags_text(char buf[FLAGS_MAX], const struct query_row *row)
 {
-	char text[SAMPLE_FLAGS_TEXT_MAX];
+	char flags[SAMPLE_FLAGS_TEXT_MAX];
+	size_t n = (size_t)snprintf(buf, FLAGS_MAX, "%s", sample_flags_text(flags, row->flags));
+	for (size_t i = 0; i < rw_countof(mark_names); i++) {
+		if (!(row->marks & mark_names[i].mark))
+			continue;
+		n += (size_t)snprintf(
+			buf + n, FLAGS_MAX - n, "%s%s", str_if(n > 0, ","), mark_names[i].name);
+	}
+	return buf;
+}
+
+/* ---- rounded values of a table --------------------------------------------- */
+
+static const struct {
+	const char *unit, *shown;
+	double scale;
+} shown_units[] = {
+	{"ratio", "%", 100},
+	{"ns/s", "% of time", 1e-7},
+	{"ns", "time", 0},
+	{"s", "time", 0},
+	{"-", "", 1},
+};
+
+const char *query_out_unit(const char *unit)
+{
+	for (size_t i = 0; i < rw_countof(shown_units); i++)
+		if (str_eq(unit, shown_units[i].unit))
+			return shown_units[i].shown;
+	return unit;
+}
+
+static void query_out_rounded(const struct query_value *value, const char *unit, struct str *out)
+{
+	double number = value->f64, scale = 1;
+	/* A whole value as it was stored keeps all its digits: counters are compared. */
+	if (value->kind == VALUE_U64)
+		number = (double)value->u64;
+	for (size_t i = 0; i < rw_countof(shown_units); i++)
+		if (str_eq(unit, shown_units[i].unit))
+			scale = shown_units[i].scale;
+	if (scale == 0)
+		str_add_quantity(out, number, unit);
+	else if (scale != 1)
+		str_addf(out, "%.3g", number * scale);
+	else if (value->kind == VALUE_U64)
+		str_addf(out, "%llu", (unsigned long long)value->u64);
+	else if (fabs(number) < 0.01)
+		str_addf(out, "%.3g", number);
+	else
+		str_add_scaled(out, number, "");
+}
+
+/* ---- the four formats -------------------------------------------------------- */
+
+static void json_flags(FILE *file, const struct query_row *row)
+{
+	char text[FLAGS_MAX];
 	const char *sep = "";
 
-	sample_flags_text(text, flags);
+	flags_text(text, row);
 	fputc('[', file);
 	for (char *save = NULL, *name = strtok_r(text, ",", &save); name;
 		name = strtok_r(NULL, ",", &save)) {
@@ -77,46 +149,157 @@ static void json_flags(FILE *file, unsigned flags)
 	fputc(']', file);
 }
 
-static void json_row(FILE *file, const struct query_row *row, const char *time, const char *value)
+static void json_row(const struct query_out *out, const struct query_row *row)
 {
-	fprintf(file, "{\"time\":\"%s\",\"device\":", time);
-	json_text(file, row->entity->device);
+	rw_cleanup(str_done) struct str buf = {0};
+	char time[WALL_TEXT_MAX];
+	FILE *file = out->file;
+	const char *value = query_out_exact(&row->value, &buf);
+	fprintf(file, "{\"time\":\"%s\",\"device\":", time_text(time, row->t_ns));
+	json_text_or_null(file, row->device);
 	fputs(",\"port\":", file);
-	if (*row->entity->port)
-		json_text(file, row->entity->port);
-	else
-		fputs("null", file);
-	if (row->entity->priority == PRIO_NONE)
+	json_text_or_null(file, row->port);
+	if (row->priority == PRIO_NONE)
 		fputs(",\"priority\":null", file);
 	else
-		fprintf(file, ",\"priority\":%d", row->entity->priority);
+		fprintf(file, ",\"priority\":%d", row->priority);
 	fprintf(file, ",\"metric\":\"%s\",\"value\":", metric_info(row->metric)->name);
-	if (row->kind == VALUE_TEXT)
+	if (row->value.kind == VALUE_TEXT)
 		json_text(file, value);
 	else
 		fputs(str_or(value, "null"), file);
 	fputs(",\"flags\":", file);
-	json_flags(file, row->flags);
+	json_flags(file, row);
+	fputs(",\"unit\":", file);
+	json_text(file, row->unit);
+	if (out->columns.group) {
+		fputs(",\"group\":", file);
+		json_text_or_null(file, row->group);
+	}
+	if (out->columns.join)
+		fprintf(file, ",\"series\":%zu,\"series_known\":%zu", row->n_series, row->n_of);
 	fputc('}', file);
 }
 
-/* A line of the table: text from outside must not steer the terminal. */
-static void table_row(FILE *file, const struct query_row *row, const char *time, const char *value)
+static void csv_row(const struct query_out *out, const struct query_row *row)
+{
+	rw_cleanup(str_done) struct str buf = {0};
+	char time[WALL_TEXT_MAX], flags[FLAGS_MAX], prio[16] = "";
+	FILE *file = out->file;
+	const char *value = query_out_exact(&row->value, &buf);
+	if (row->priority != PRIO_NONE)
+		snprintf(prio, sizeof(prio), "%d", row->priority);
+	fprintf(file, "%s,", time_text(time, row->t_ns));
+	csv_field_print(file, str_or(row->device, ""));
+	fputc(',', file);
+	csv_field_print(file, str_or(row->port, ""));
+	fprintf(file, ",%s,%s,", prio, metric_info(row->metric)->name);
+	csv_field_print(file, str_or(value, ""));
+	fputc(',', file);
+	csv_field_print(file, flags_text(flags, row));
+	fprintf(file, ",%s", row->unit);
+	if (out->columns.group) {
+		fputc(',', file);
+		csv_field_print(file, str_or(row->group, ""));
+	}
+	if (out->columns.join)
+		fprintf(file, ",%zu,%zu", row->n_series, row->n_of);
+	fputc('\n', file);
+}
+
+/* A column that is padded by what is seen. Text from outside must not steer the terminal. */
+static void table_text(FILE *file, const char *text, size_t width)
 {
 	enum { SHOWN_MAX = 256 };
-	char device[SHOWN_MAX], port[SHOWN_MAX], shown[SHOWN_MAX];
-	char flags[SAMPLE_FLAGS_TEXT_MAX], prio[8] = "";
-	const struct entity *entity = row->entity;
+	char clean[SHOWN_MAX];
+	text = text_or_dash(text);
+	text_clean(clean, sizeof(clean), text, strlen(text));
+	size_t n = 0;
+	for (const char *c = clean; *c; c++)
+		n += ((unsigned char)*c & 0xc0) != 0x80; /* UTF-8: one per character */
+	fputs(clean, file);
+	for (; n < width; n++)
+		fputc(' ', file);
+	fputs("  ", file);
+}
 
-	value = str_or(value, "-");
-	text_clean(device, sizeof(device), entity->device, strlen(entity->device));
-	text_clean(port, sizeof(port), entity->port, strlen(entity->port));
-	text_clean(shown, sizeof(shown), value, strlen(value));
-	if (entity->priority != PRIO_NONE)
-		snprintf(prio, sizeof(prio), "%d", entity->priority);
-	fprintf(file, "%-24s %-16s %-16s %4s  %-24s %20s  %s\n", time, device, text_or_dash(port),
-		text_or_dash(prio), metric_info(row->metric)->name, shown,
-		sample_flags_text(flags, row->flags));
+#define TIME_WIDTH 20 /* 2026-11-22T02:33:14Z */
+#define FRACTION_WIDTH 24
+#define VALUE_WIDTH 14
+#define JOIN_WIDTH 11
+
+static void table_row(const struct query_out *out, const struct query_row *row)
+{
+	const struct query_columns *c = &out->columns;
+	rw_cleanup(str_done) struct str value = {0};
+	char time[WALL_TEXT_MAX], flags[FLAGS_MAX], prio[16] = "-", text[48];
+	FILE *file = out->file;
+	wall_format(time, (wall_t){row->t_ns}, c->fraction ? 3 : 0);
+	table_text(file, time, c->fraction ? FRACTION_WIDTH : TIME_WIDTH);
+	if (c->group)
+		table_text(file, row->group, c->group);
+	if (c->device)
+		table_text(file, row->device, c->device);
+	if (c->port)
+		table_text(file, row->port, c->port);
+	if (row->priority != PRIO_NONE)
+		snprintf(prio, sizeof(prio), "%d", row->priority);
+	if (c->priority)
+		fprintf(file, "%4s  ", prio);
+	if (c->metric)
+		table_text(file, metric_info(row->metric)->name, c->metric);
+	if (row->value.kind == VALUE_TEXT)
+		str_add(&value, row->value.text);
+	else if (row->value.kind != VALUE_NONE)
+		query_out_rounded(&row->value, row->unit, &value);
+	else
+		str_add(&value, "-");
+	if (!c->unit && row->value.kind != VALUE_NONE && row->value.kind != VALUE_TEXT) {
+		const char *unit = query_out_unit(row->unit);
+		str_addf(&value, "%s%s", str_if(*unit && !str_eq(unit, "time"), " "),
+			str_eq(unit, "time") ? "" : unit);
+	}
+	rw_cleanup(freep) char *clean = rw_calloc(value.n + 1, 1);
+	text_clean(clean, value.n + 1, str_or(value.s, ""), value.n);
+	fprintf(file, "%*s", VALUE_WIDTH, clean);
+	if (c->join) {
+		snprintf(text, sizeof(text), "%zu/%zu", row->n_series, row->n_of);
+		fprintf(file, "  %*s", JOIN_WIDTH, text);
+	}
+	flags_text(flags, row);
+	fprintf(file, "%s%s\n", str_if(*flags, "  "), flags);
+}
+
+static void table_head(const struct query_out *out)
+{
+	const struct query_columns *c = &out->columns;
+	FILE *file = out->file;
+	char name[32];
+	if (c->title)
+		fprintf(file, "%s\n", c->title);
+	table_text(file, "TIME", c->fraction ? FRACTION_WIDTH : TIME_WIDTH);
+	if (c->group) {
+		size_t i = 0;
+		for (; c->group_name[i] && i + 1 < sizeof(name); i++)
+			name[i] = (char)(c->group_name[i] - ('a' - 'A'));
+		name[i] = '\0';
+		table_text(file, name, c->group);
+	}
+	if (c->device)
+		table_text(file, "DEVICE", c->device);
+	if (c->port)
+		table_text(file, "PORT", c->port);
+	if (c->priority)
+		fprintf(file, "%4s  ", "PRIO");
+	if (c->metric)
+		table_text(file, "METRIC", c->metric);
+	const char *unit = str_or(c->unit, "VALUE");
+	if (c->unit)
+		unit = query_out_unit(c->unit);
+	fprintf(file, "%*s", VALUE_WIDTH, *unit ? unit : "VALUE");
+	if (c->join)
+		fprintf(file, "  %*s", JOIN_WIDTH, "SERIES");
+	fputs("  FLAGS\n", file);
 }
 
 void query_out_begin(struct query_out *out)
@@ -125,44 +308,30 @@ void query_out_begin(struct query_out *out)
 	if (out->format == FORMAT_JSON)
 		fputs("{\"rows\":[", file);
 	else if (out->format == FORMAT_CSV && out->header)
-		fputs("time,device,port,priority,metric,value,flags\n", file);
+		fprintf(file, "time,device,port,priority,metric,value,flags,unit%s%s%s\n",
+			str_if(out->columns.group, ","),
+			str_if(out->columns.group, out->columns.group_name),
+			str_if(out->columns.join, ",series,series_known"));
 	else if (out->format == FORMAT_TABLE && out->header)
-		fprintf(file, "%-24s %-16s %-16s %4s  %-24s %20s  %s\n", "TIME", "DEVICE", "PORT",
-			"PRIO", "METRIC", "VALUE", "FLAGS");
+		table_head(out);
 }
 
 int query_out_row(struct query_out *out, const struct query_row *row)
 {
 	FILE *file = out->file;
-	char time[WALL_TEXT_MAX], number[40], flags[SAMPLE_FLAGS_TEXT_MAX], prio[8] = "";
-	const char *value = query_out_value_text(row, number, sizeof(number));
-
 	if (out->rows_max && out->rows == out->rows_max)
 		return -E2BIG;
-	time_text(time, row->t_ns);
-	if (row->entity->priority != PRIO_NONE)
-		snprintf(prio, sizeof(prio), "%d", row->entity->priority);
 	switch (out->format) {
 	case FORMAT_JSON:
 		fprintf(file, "%s\n", str_if(out->rows, ","));
-		json_row(file, row, time, value);
+		json_row(out, row);
 		break;
 	case FORMAT_JSONL:
-		json_row(file, row, time, value);
+		json_row(out, row);
 		fputc('\n', file);
 		break;
-	case FORMAT_CSV:
-		fprintf(file, "%s,", time);
-		csv_field_print(file, row->entity->device);
-		fputc(',', file);
-		csv_field_print(file, row->entity->port);
-		fprintf(file, ",%s,%s,", prio, metric_info(row->metric)->name);
-		csv_field_print(file, str_or(value, ""));
-		fputc(',', file);
-		csv_field_print(file, sample_flags_text(flags, row->flags));
-		fputc('\n', file);
-		break;
-	default: table_row(file, row, time, value); break;
+	case FORMAT_CSV: csv_row(out, row); break;
+	default: table_row(out, row); break;
 	}
 	out->rows++;
 	if (ferror(file))
@@ -170,129 +339,56 @@ int query_out_row(struct query_out *out, const struct query_row *row)
 	return 0;
 }
 
-int query_out_end(struct query_out *out)
+/* ---- the end ------------------------------------------------------------------ */
+
+static const char *const tier_names[] = {
+	[ROLLUP_RAW] = "raw", [ROLLUP_MINUTE] = "minute", [ROLLUP_HOUR] = "hour"};
+
+static void json_member(FILE *file, const char *key, const char *text)
+{
+	fprintf(file, ",\"%s\":", key);
+	json_text_or_null(file, text);
+}
+
+static void json_foot(FILE *file, const struct query_foot *foot)
+{
+	char time[WALL_TEXT_MAX];
+	const char *sep = "";
+	fprintf(file, ",\"from\":\"%s\"", time_text(time, foot->from_ns));
+	fprintf(file, ",\"to\":\"%s\"", time_text(time, foot->to_ns));
+	if (foot->steps && foot->step_ns)
+		fprintf(file, ",\"step_s\":%.9g", (double)foot->step_ns / NS_PER_S);
+	else
+		fputs(",\"step_s\":null", file);
+	json_member(file, "agg", foot->agg);
+	json_member(file, "by", foot->by);
+	json_member(file, "join", foot->join);
+	fputs(",\"tiers\":[", file);
+	for (size_t i = 0; i < rw_countof(tier_names); i++) {
+		if (!foot->tier[i])
+			continue;
+		fprintf(file, "%s\"%s\"", sep, tier_names[i]);
+		sep = ",";
+	}
+	fputs("],\"raw_from\":", file);
+	if (foot->tier[ROLLUP_MINUTE] || foot->tier[ROLLUP_HOUR])
+		json_text(file, time_text(time, foot->coarse_to_ns));
+	else
+		fputs("null", file);
+	json_member(file, "note", foot->note);
+}
+
+int query_out_end(struct query_out *out, const struct query_foot *foot)
 {
 	FILE *file = out->file;
-	if (out->format == FORMAT_JSON)
-		fprintf(file, "%s]}\n", str_if(out->rows, "\n"));
+	if (out->format == FORMAT_JSON) {
+		fprintf(file, "%s]", str_if(out->rows, "\n"));
+		json_foot(file, foot);
+		fputs("}\n", file);
+	}
+	if (out->format == FORMAT_TABLE && out->header && foot->note)
+		fprintf(file, "%s\n", foot->note);
 	if (fflush(file) != 0 || ferror(file))
-		return -EIO;
-	return 0;
-}
-
-/* ---- rows of SQL --------------------------------------------------------- */
-
-/* is_number - SQLite gives numbers as text: does this one read as a JSON number? */
-static bool is_number(const char *text)
-{
-	if (*text == '-')
-		text++;
-	if (*text == '0' && text[1] >= '0' && text[1] <= '9')
-		return false;
-	size_t n = strspn(text, "0123456789");
-	if (n == 0)
-		return false;
-	text += n;
-	if (*text == '.') {
-		n = strspn(text + 1, "0123456789");
-		if (n == 0)
-			return false;
-		text += n + 1;
-	}
-	if (*text == 'e' || *text == 'E') {
-		if (text[1] == '+' || text[1] == '-')
-			text += 2;
-		else
-			text += 1;
-		n = strspn(text, "0123456789");
-		if (n == 0)
-			return false;
-		text += n;
-	}
-	return *text == '\0';
-}
-
-/* query_out_separator - behind a value of csv or of a table. */
-static char query_out_separator(const struct query_out *out, bool last)
-{
-	if (last)
-		return '\n';
-	if (out->format == FORMAT_CSV)
-		return ',';
-	return '\t';
-}
-
-/* For the terminal: control characters become blanks. */
-static void query_text_print(FILE *file, const char *text)
-{
-	const size_t n = strlen(text);
-	rw_cleanup(freep) char *clean = rw_calloc(n + 1, 1);
-	text_clean(clean, n + 1, text, n);
-	fputs(clean, file);
-}
-
-int query_out_sql_names(void *arg, int n, char *const *values, char *const *names)
-{
-	struct query_out *o = arg;
-	FILE *file = o->file;
-
-	if (o->format == FORMAT_JSON)
-		fputs("{\"rows\":[", file);
-	if (o->format == FORMAT_JSON || o->format == FORMAT_JSONL || !o->header)
-		return 0;
-	for (int i = 0; i < n; i++) {
-		if (o->format == FORMAT_CSV)
-			csv_field_print(file, names[i]);
-		else
-			query_text_print(file, names[i]);
-		fputc(query_out_separator(o, i + 1 == n), file);
-	}
-	return 0;
-}
-
-static void sql_json(FILE *file, int n, char *const *values, char *const *names)
-{
-	fputc('{', file);
-	for (int i = 0; i < n; i++) {
-		fputs(str_if(i, ","), file);
-		json_text(file, names[i]);
-		fputc(':', file);
-		if (values[i] && is_number(values[i]))
-			fputs(values[i], file);
-		else
-			json_text(file, values[i]);
-	}
-	fputc('}', file);
-}
-
-int query_out_sql_row(void *arg, int n, char *const *values, char *const *names)
-{
-	struct query_out *o = arg;
-	FILE *file = o->file;
-	switch (o->format) {
-	case FORMAT_JSON:
-		fprintf(file, "%s\n", str_if(o->rows, ","));
-		sql_json(file, n, values, names);
-		break;
-	case FORMAT_JSONL:
-		sql_json(file, n, values, names);
-		fputc('\n', file);
-		break;
-	case FORMAT_CSV:
-		for (int i = 0; i < n; i++) {
-			csv_field_print(file, str_or(values[i], ""));
-			fputc(query_out_separator(o, i + 1 == n), file);
-		}
-		break;
-	default:
-		for (int i = 0; i < n; i++) {
-			query_text_print(file, str_or(values[i], "-"));
-			fputc(query_out_separator(o, i + 1 == n), file);
-		}
-		break;
-	}
-	o->rows++;
-	if (ferror(file))
 		return -EIO;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/client/known_names.h"
 #include "agent/history/ecmp_read.h"
 #include "agent/reports/report.h"
 #include "agent/reports/spine_imbalance.h"
@@ -99,6 +100,9 @@ static int spine_collect(struct client *client, const struct report_ask *ask,
 	if (!options)
 		return err_set(e, -EINVAL,
 			"the configuration has no options for analyzers.ecmp_imbalance");
+	const int rc = known_device(client, ask->device, e);
+	if (rc < 0)
+		return rc;
 	if ((ask->device || ask->group) && !spine_any_wanted(fabric, ask))
 		return err_set(e, -EINVAL,
 			"no ECMP group of two members or more matches device '%.64s', group "

@@ -19,6 +19,9 @@ static int served_query_print(
 		.priority = served_get(ask, "priority"),
 		.step = served_get(ask, "step"),
 		.agg = served_get(ask, "agg"),
+		.by = served_get(ask, "by"),
+		.join = served_get(ask, "join"),
+		.top = served_get(ask, "top"),
 		.rate = served_flag(ask, "rate")};
 	struct query_out out = {.format = FORMAT_JSON, .file = file, .rows_max = QUERY_ROWS_MAX};
 	return query_run(client, &asked, &out, e);
@@ -53,13 +56,19 @@ static int served_query_list(
 }
 
 static const struct served_param query_params[] = {
-	{"metric", "name of a metric; query/list names them", true},
+	{"metric", "names or globs of metrics, with commas; query/list names them", true},
 	{"device", "only devices whose name matches, a glob", false},
 	{"port", "only ports whose name or alias matches, a glob", false},
 	{"priority", "only this priority, 0 to 7", false},
 	{"rate", "flag: counters as rate per second; an interval with a restart is a gap", false},
 	{"step", "one row per step, such as 1m, aligned to multiples of it", false},
-	{"agg", "with step: max, mean or p99", false},
+	{"agg",
+		"what a step (without one: the whole range) becomes: mean, min, max, p50, p95, "
+		"p99, increase, first, last, count or coverage",
+		false},
+	{"by", "lines: port, device, priority, host, job, role, rail or fabric", false},
+	{"join", "with by: how several become one: sum, mean, min, max or count", false},
+	{"top", "only so many lines, those with the greatest values", false},
 	{0},
 };
 

@@ -12,6 +12,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
+#include "agent/client/known_names.h"
 #include "agent/document/json_value.h"
 #include "agent/history/window_walk.h"
 #include "agent/reports/usual_slot.h"
@@ -354,8 +355,11 @@ int steps_document(struct client *client, const char *job, json_t **ret, struct 
 {
 	struct steps_history h = {0};
 	int64_t to_ns = 0;
+	int rc = known_job(client, job, e);
+	if (rc < 0)
+		return rc;
 	json_t *jobs = json_array(), *levels = json_array();
-	int rc = steps_collect(client, &h, &to_ns, e);
+	rc = steps_collect(client, &h, &to_ns, e);
 	for (size_t k = 0; rc == 0 && k < h.n; k++)
 		if (str_glob(job, str_or(steps_name(&h.v[k]), "")))
 			rc = steps_add_job(client, &h, &h.v[k], to_ns, jobs, levels, e);

@@ -125,6 +125,10 @@ static inline int history_each_sample(struct history *history, const struct hist
  */
 int history_rollup_samples(struct history *history, const struct history_filter *filter,
 	int64_t step_ns, rollup_fn *fn, void *arg, struct err *e);
+/* history_each_before - the newest sample at or before @at_ns of each series that @filter lets
+ * through, whatever its times; by (metric, entity). */
+int history_each_before(struct history *history, const struct history_filter *filter, int64_t at_ns,
+	sample_fn *fn, void *arg, struct err *e);
 static inline int history_each_rollup(struct history *history, const struct history_filter *filter,
 	int64_t step_ns, rollup_fn *fn, void *arg, struct err *e)
 {

@@ -108,48 +108,64 @@ static int rolling_sample(void *arg, const struct sample *sample)
 	return rc;
 }
 
-static bool rolling_wants(const struct history_filter *filter, unsigned metric)
+int history_each_before(struct history *history, const struct history_filter *filter, int64_t at_ns,
+	sample_fn *fn, void *arg, struct err *e)
 {
-	bool wanted = filter->n_metrics == 0;
-	for (size_t i = 0; i < filter->n_metrics && !wanted; i++)
-		wanted = filter->metrics[i] == metric;
-	return wanted && metric_info(metric)->kind == METRIC_COUNTER;
+	rw_cleanup(freep) uint32_t *ids = NULL;
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct history_filter known = *filter;
+	struct window window;
+	size_t n = 0;
+	known.from_ns = at_ns;
+	int rc = history_match(history, &known, &ids, &n, e);
+	if (rc < 0 || n == 0)
+		return rc;
+	const struct window_spec spec = {.metrics = filter->metrics,
+		.n_metrics = filter->n_metrics,
+		.entities = ids,
+		.n_entities = n};
+	rc = history_window(history, a, &spec, at_ns - 1, at_ns, &window, e);
+	for (size_t i = 0; rc == 0 && i < window.n_series; i++) {
+		const struct series *series = &window.series[i];
+		const uint32_t k = series->n - 1;
+		const struct sample sample = {.t_ns = series->t_ns[k],
+			.value = series->value[k],
+			.flags = series->flags[k],
+			.entity = series->entity,
+			.metric = series->metric};
+		if (series->n > 0)
+			rc = fn(arg, &sample);
+	}
+	return rc;
+}
+
+static int rolling_anchor(void *arg, const struct sample *sample)
+{
+	struct rolling *rolling = arg;
+	const size_t at = rolling_track(rolling, sample->entity, sample->metric);
+	rollup_track_anchor(rolling->tracks[at], sample);
+	return 0;
 }
 
 /* Increases begin at the last sample before the range. Only counters need it. */
 static int rolling_anchors(struct history *history, const struct history_filter *filter,
 	struct rolling *rolling, struct err *e)
 {
-	rw_cleanup(freep) uint32_t *ids = NULL;
-	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	uint16_t metrics[METRIC_COUNT];
-	struct window window;
-	size_t n = 0, n_metrics = 0;
-	for (unsigned m = 0; m < METRIC_COUNT; m++)
-		if (rolling_wants(filter, m))
-			metrics[n_metrics++] = (uint16_t)m;
-	if (n_metrics == 0)
-		return 0;
-	int rc = history_match(history, filter, &ids, &n, e);
-	if (rc < 0 || n == 0)
-		return rc;
-	const struct window_spec spec = {
-		.metrics = metrics, .n_metrics = n_metrics, .entities = ids, .n_entities = n};
-	rc = history_window(history, a, &spec, rolling->from_ns - 1, rolling->from_ns, &window, e);
-	for (size_t i = 0; rc == 0 && i < window.n_series; i++) {
-		const struct series *series = &window.series[i];
-		const size_t at = rolling_track(rolling, series->entity, series->metric);
-		struct rollup_track *track = rolling->tracks[at];
-		for (uint32_t k = 0; k < series->n; k++) {
-			const struct sample sample = {.t_ns = series->t_ns[k],
-				.value = series->value[k],
-				.flags = series->flags[k],
-				.entity = series->entity,
-				.metric = series->metric};
-			rollup_track_anchor(track, &sample);
-		}
+	struct history_filter counters = *filter;
+	counters.metrics = metrics;
+	counters.n_metrics = 0;
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		bool wanted = filter->n_metrics == 0;
+		for (size_t i = 0; i < filter->n_metrics && !wanted; i++)
+			wanted = filter->metrics[i] == m;
+		if (wanted && metric_info(m)->kind == METRIC_COUNTER)
+			metrics[counters.n_metrics++] = (uint16_t)m;
 	}
-	return rc;
+	if (counters.n_metrics == 0)
+		return 0;
+	return history_each_before(
+		history, &counters, rolling->from_ns, rolling_anchor, rolling, e);
 }
 
 int history_rollup_samples(struct history *history, const struct history_filter *filter,

@@ -121,7 +121,8 @@ def test_errors_are_the_commands(case):
 
         for query, words in (("status?around=zzz", ["status", "--around", "zzz"]), ("status?span=5m", ["status", "--span", "5m"]),
                              ("query?metric=port.out_octet", ["query", "port.out_octet"]),
-                             ("query?metric=port.out_octets&agg=max", ["query", "port.out_octets", "--agg", "max"]),
+                             ("query?metric=port.out_octets&agg=mix", ["query", "port.out_octets", "--agg", "mix"]),
+                             ("query?metric=port.out_octets&device=leef1", ["query", "port.out_octets", "--device", "leef1"]),
                              ("ecmp/groups?device=nope", ["ecmp", "groups", "--device", "nope"]),
                              ("tune/review?priority=9", ["tune", "review", "--priority", "9"])):
             said = error("/api/v1/" + query, 400)

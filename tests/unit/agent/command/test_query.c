@@ -19,6 +19,7 @@
 #include "db/store/store.h"
 
 #define NOW_S 1700000000LL
+#define HEAD "time,device,port,priority,metric,value,flags,unit"
 
 extern const struct command command_query;
 static const struct command *const table[] = {&command_query, NULL};
@@ -51,6 +52,27 @@ static int begin(void **state)
 			.flags = i == 3 ? SF_RESTART : 0};
 		store_samples(s, &x, 1);
 	}
+	/* Two ports, found in the wrong order; nothing was heard from 22:16:30 to 22:18:50. */
+	for (int64_t k = 0; k <= 40; k++) {
+		static const char *const ports[] = {"Ethernet10", "Ethernet2"};
+		for (size_t i = 0; i < rw_countof(ports) && (k < 20 || k > 32); i++) {
+			const struct sample x = {.t_ns = (NOW_S + 10 * k) * NS_PER_S,
+				.value = (uint64_t)k * (i + 1) * 1000,
+				.source = SOURCE_REPLAY,
+				.entity = entities_intern(t, "leaf2", ports[i], PRIO_NONE),
+				.metric = M_PORT_IN_PACKETS};
+			store_samples(s, &x, 1);
+		}
+	}
+	static const double ratios[] = {1e-9, 2.5e-9, 4e-9};
+	for (size_t i = 0; i < rw_countof(ratios); i++) {
+		const struct sample x = {.t_ns = (NOW_S + 10 * (int64_t)i) * NS_PER_S,
+			.value = sample_of_f64(ratios[i]),
+			.source = SOURCE_REPLAY,
+			.entity = entities_intern(t, "leaf2", "Ethernet2", PRIO_NONE),
+			.metric = M_PORT_PRE_FEC_BER};
+		store_samples(s, &x, 1);
+	}
 	int r = store_flush(s, &e);
 	store_close(s);
 	entities_free(t);
@@ -66,42 +88,97 @@ static int end(void **state)
 
 static const struct {
 	const char *what;
-	const char *argv[6];
+	const char *argv[8];
 	int exit;
 	const char *out;
 } rows[] = {
 	{"samples", {"port.out_octets", "--format=csv", "--since=2023-11-14 22:13:50"}, 0,
-		"time,device,port,priority,metric,value,flags\n2023-11-14T22:13:50.000Z,leaf1,swp1,"
-		",port.out_octets,100,restart\n"
-		"2023-11-14T22:14:00.000Z,leaf1,swp1,,port.out_octets,1100,\n"},
+		HEAD "\n2023-11-14T22:13:50.000Z,leaf1,swp1,"
+		     ",port.out_octets,100,restart,bytes\n"
+		     "2023-11-14T22:14:00.000Z,leaf1,swp1,,port.out_octets,1100,,bytes\n"},
 	{"rates", {"port.out_octets", "--rate", "--format=csv", "--no-header"}, 0,
-		"2023-11-14T22:13:20.000Z,leaf1,swp1,,port.out_octets,,\n2023-11-14T22:13:30.000Z,"
-		"leaf1,swp1,,port.out_octets,100,\n"
-		"2023-11-14T22:13:40.000Z,leaf1,swp1,,port.out_octets,100,\n2023-11-14T22:13:50."
-		"000Z,leaf1,swp1,,port.out_octets,,restart\n"
-		"2023-11-14T22:14:00.000Z,leaf1,swp1,,port.out_octets,100,\n"},
-	{"no samples", {"port.in_octets", "--format=csv"}, 0,
-		"time,device,port,priority,metric,value,flags\n"},
-	{"no samples, JSON", {"port.in_octets", "--format=json"}, 0, "{\"rows\":[]}\n"},
+		"2023-11-14T22:13:20.000Z,leaf1,swp1,,port.out_octets,,,bytes/"
+		"s\n2023-11-14T22:13:30.000Z,"
+		"leaf1,swp1,,port.out_octets,100,,bytes/s\n"
+		"2023-11-14T22:13:40.000Z,leaf1,swp1,,port.out_octets,100,,bytes/"
+		"s\n2023-11-14T22:13:50."
+		"000Z,leaf1,swp1,,port.out_octets,,restart,bytes/s\n"
+		"2023-11-14T22:14:00.000Z,leaf1,swp1,,port.out_octets,100,,bytes/s\n"},
+	{"no samples", {"port.in_octets", "--format=csv"}, 0, HEAD "\n"},
+	{"no samples, JSON", {"port.in_octets", "--format=json"}, 0,
+		"{\"rows\":[],\"from\":\"2023-11-14T21:20:00.000Z\",\"to\":\"2023-11-14T22:20:00."
+		"000Z\",\"step_s\":null,\"agg\":null,\"by\":null,\"join\":null,\"tiers\":[],"
+		"\"raw_from\":null,\"note\":\"No samples: the devices never delivered this "
+		"metric\"}\n"},
+	{"no samples in the range",
+		{"port.in_packets", "--since=2023-11-14 22:17", "--until=2023-11-14 22:18"}, 0,
+		"port.in_packets, packets: as stored\n"
+		"TIME                      DEVICE  PORT               packets  FLAGS\n"
+		"No samples in this time range\n"},
+	{"steps with a gap, in natural order",
+		{"port.in_packets", "--rate", "--step=1m", "--since=2023-11-14 22:15"}, 0,
+		"port.in_packets, packets/s: mean of each 1m\n"
+		"TIME                  DEVICE  PORT             packets/s  FLAGS\n"
+		"2023-11-14T22:16:00Z  leaf2   Ethernet2              200\n"
+		"2023-11-14T22:16:00Z  leaf2   Ethernet10             100\n"
+		"2023-11-14T22:17:00Z  leaf2   Ethernet2              200\n"
+		"2023-11-14T22:17:00Z  leaf2   Ethernet10             100\n"
+		"2023-11-14T22:18:00Z  leaf2   Ethernet2                -  gap\n"
+		"2023-11-14T22:18:00Z  leaf2   Ethernet10               -  gap\n"
+		"2023-11-14T22:19:00Z  leaf2   Ethernet2              200  after_gap\n"
+		"2023-11-14T22:19:00Z  leaf2   Ethernet10             100  after_gap\n"
+		"2023-11-14T22:20:00Z  leaf2   Ethernet2              200\n"
+		"2023-11-14T22:20:00Z  leaf2   Ethernet10             100\n"},
+	{"how much of a gap was seen",
+		{"port.in_packets", "--agg=coverage", "--step=5m", "--port=Ethernet2",
+			"--format=csv", "--since=2023-11-14 22:15"},
+		0,
+		HEAD "\n2023-11-14T22:20:00.000Z,leaf2,Ethernet2,,port.in_packets,"
+		     "0.5333333333333333,,ratio\n"},
+	{"added up by device", {"port.in_packets", "--agg=increase", "--by=device", "--format=csv"},
+		0,
+		HEAD ",series,series_known\n"
+		     "2023-11-14T22:20:00.000Z,leaf2,,,port.in_packets,120000,,packets,2,2\n"},
+	{"the one with the most",
+		{"port.*_packets", "--top=1", "--no-header", "--since=2023-11-14 22:15"}, 0,
+		"2023-11-14T22:20:00Z  leaf2   Ethernet2   port.in_packets             200\n"},
+	{"rounded, with its unit", {"port.pre_fec_ber", "--agg=p50"}, 0,
+		"port.pre_fec_ber, %: p50 of the whole range\n"
+		"TIME                  DEVICE  PORT                    %  FLAGS\n"
+		"2023-11-14T22:20:00Z  leaf2   Ethernet2         2.5e-07\n"},
+	{"a device that nobody knows", {"port.in_octets", "--device=leaf22"}, 2, ""},
+	{"a port that nobody knows", {"port.in_octets", "--port=swp9*"}, 2, ""},
+	{"a port of another device", {"port.in_octets", "--device=leaf2", "--port=swp1"}, 2, ""},
+	{"a wrong word", {"port.in_octets", "--agg=averige"}, 2, ""},
+	{"sum of what", {"port.in_octets", "--agg=sum"}, 2, ""},
+	{"joined by nothing", {"port.in_octets", "--join=max"}, 2, ""},
+	{"no such step", {"port.in_octets", "--step=0s"}, 2, ""},
+	{"increase of a gauge", {"port.pre_fec_ber", "--agg=increase"}, 2, ""},
 	{"SQL",
-		{"sql", "SELECT device, value, NULL AS \"a,b\" FROM samples WHERE value>2000",
+		{"sql",
+			"SELECT device, value, NULL AS \"a,b\" FROM samples WHERE value>2000 AND "
+			"device='leaf1'",
 			"--format=csv"},
 		0, "device,value,\"a,b\"\nleaf1,3000,\n"},
 	{"SQL, JSON",
-		{"sql", "SELECT device, value FROM samples WHERE value>2000", "--format=json"}, 0,
-		"{\"rows\":[\n{\"device\":\"leaf1\",\"value\":3000}\n]}\n"},
+		{"sql", "SELECT device, value FROM samples WHERE value>2000 AND device='leaf1'",
+			"--format=json"},
+		0, "{\"rows\":[\n{\"device\":\"leaf1\",\"value\":3000}\n]}\n"},
 	{"SQL, nothing found",
-		{"sql", "SELECT device, value AS v FROM samples WHERE value>9000", "--format=csv"},
+		{"sql", "SELECT device, value AS v FROM samples WHERE value>90000", "--format=csv"},
 		0, "device,v\n"},
 	{"SQL, nothing found, table",
-		{"sql", "SELECT device, value AS v FROM samples WHERE value>9000"}, 0,
-		"device\tv\n"},
+		{"sql", "SELECT device, value AS v FROM samples WHERE value>90000"}, 0,
+		"device  v\n"},
+	{"SQL, table",
+		{"sql", "SELECT 'a' AS name, 5 AS n, NULL AS x UNION ALL SELECT 'long', 1234, 'y'"},
+		0, "name     n  x\na        5  -\nlong  1234  y\n"},
 	{"SQL, nothing found, no header",
-		{"sql", "SELECT device FROM samples WHERE value>9000", "--format=csv",
+		{"sql", "SELECT device FROM samples WHERE value>90000", "--format=csv",
 			"--no-header"},
 		0, ""},
 	{"SQL, nothing found, JSON",
-		{"sql", "SELECT device FROM samples WHERE value>9000", "--format=json"}, 0,
+		{"sql", "SELECT device FROM samples WHERE value>90000", "--format=json"}, 0,
 		"{\"rows\":[]}\n"},
 	{"SQL that fails", {"sql", "SELECT nothing FROM nowhere", "--format=csv"}, 1, ""},
 	{"SQL that writes", {"sql", "DELETE FROM entity"}, 1, ""},
@@ -112,7 +189,7 @@ static const struct {
 static void test_rows(void **state)
 {
 	for (size_t i = 0; i < rw_countof(rows); i++) {
-		char *argv[12] = {
+		char *argv[14] = {
 			(char *)"rocewatch", (char *)"query", (char *)"--db", db, (char *)"-q"};
 		char path[] = "/tmp/rw-query-out-XXXXXX";
 		rw_cleanup(freep) char *text = NULL;

@@ -6,21 +6,37 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "agent/client/client.h"
 #include "agent/reports/query_out.h"
+#include "agent/reports/query_sql.h"
+#include "db/model/entity.h"
 #include "db/model/metric.h"
+#include "db/series/history.h"
 
 static char *const names[] = {(char *)"port\033[31m", (char *)"note"};
 static char *const values[] = {(char *)"swp1\033]0;owned\a\xc2\x9b", (char *)"=1+1|'x'"};
 
+/* A database with one row. */
+static int one_row(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
+	struct err *e)
+{
+	static char *const none[] = {NULL, NULL};
+	const int rc = head(arg, 2, none, names);
+	if (rc != 0)
+		return rc;
+	return fn(arg, 2, values, names);
+}
+
 static char *sql_text(enum report_format format)
 {
+	static const struct history_ops ops = {.sql = one_row};
+	struct history history = {.ops = &ops};
+	struct client client = {.history = &history};
 	char *text;
 	size_t n;
 	FILE *file = open_memstream(&text, &n);
-	struct query_out out = {.format = format, .file = file, .header = true};
-	query_out_sql_names(&out, 2, values, names);
-	query_out_sql_row(&out, 2, values, names);
-	query_out_end(&out);
+	const struct query_sql how = {.format = format, .file = file, .header = true};
+	assert_int_equal(query_sql_run(&client, &how, "", NULL), 0);
 	fclose(file);
 	return text;
 }
@@ -30,17 +46,21 @@ static char *row_text(enum report_format format)
 	char *text;
 	size_t n;
 	FILE *file = open_memstream(&text, &n);
-	struct query_out out = {.format = format, .file = file, .header = true};
-	const struct entity entity = {
-		.device = values[0], .port = values[1], .priority = PRIO_NONE};
+	struct query_out out = {.format = format,
+		.file = file,
+		.header = true,
+		.columns = {.device = 6, .port = 6}};
 	const struct query_row row = {.t_ns = 1700000000000000000,
-		.entity = &entity,
+		.device = values[0],
+		.port = values[1],
+		.priority = PRIO_NONE,
 		.metric = M_PORT_IN_OCTETS,
-		.kind = VALUE_U64,
-		.u64 = 7};
+		.unit = "bytes",
+		.value = {.kind = VALUE_U64, .u64 = 7}};
+	const struct query_foot foot = {.agg = "", .by = "", .join = ""};
 	query_out_begin(&out);
 	query_out_row(&out, &row);
-	query_out_end(&out);
+	query_out_end(&out, &foot);
 	fclose(file);
 	return text;
 }
