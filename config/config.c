@@ -371,7 +371,7 @@ int64_t config_window(const struct config *config, const char *analyzer)
 
 int64_t config_interval(const struct config *config)
 {
-	int64_t longest_ns = 0;
+	int64_t longest_ns = config->whole_interval_ns;
 	for (size_t i = 0; i < config->n_devices; i++) {
 		const struct config_device *device = &config->devices[i];
 		if (device->snmp && device->snmp->interval_ns > longest_ns)

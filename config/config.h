@@ -190,6 +190,11 @@ struct config_job_file {
 	int line;
 };
 
+struct config_judge {
+	const char *from; /* URL, or files with commas between them */
+	int64_t wait_ns, begin_ns;
+};
+
 struct config_tree;
 
 struct config {
@@ -218,6 +223,13 @@ struct config {
 		int64_t forget_ns;
 	} limits;
 	const char *user; /* to become after start, NULL = stay */
+	/* who shares the fabric: names, each once; what an agent asks is fabric_device.agent */
+	const char **agents;
+	size_t n_agents;
+	struct config_judge *judge; /* NULL = each agent judges what it sees */
+	const char *self; /* config_as_agent(); NULL = all devices are ours */
+	bool judging; /* config_as_judge() */
+	int64_t whole_interval_ns; /* of all devices, before others were let go; 0 = not needed */
 	struct config_http *http; /* NULL = not served */
 	struct config_traps *traps; /* NULL = none are received */
 	const char *profile_dir; /* site profiles, NULL */
@@ -308,6 +320,15 @@ static inline bool config_device_polled(const struct config_device *device)
 int64_t config_device_interval(const struct config_device *device, const char *protocol);
 /* config_device_slow_interval - how often its names and neighbors are read, ns; 0: not polled. */
 int64_t config_device_slow_interval(const struct config_device *device);
+
+/*
+ * config_as_agent - @config as agent @name of 'agents:' works by it: only its devices are asked,
+ * the others are .foreign, and captures at their ports are left out. config_as_judge - as the judge
+ * does: nothing is asked. config_as_before - as @before was. 0, or -EINVAL with @e filled.
+ */
+int config_as_agent(struct config *config, const char *name, struct err *e);
+int config_as_judge(struct config *config, struct err *e);
+int config_as_before(struct config *config, const struct config *before, struct err *e);
 
 /* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when
  * no such table. */

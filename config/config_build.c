@@ -381,6 +381,7 @@ void build_config(struct build *build)
 	build_http(build);
 	build_credentials(build);
 	build_devices(build);
+	build_agents(build);
 	build_captures(build);
 	build_pushes(build);
 	build_job_files(build);

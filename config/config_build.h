@@ -39,6 +39,8 @@ void build_file(struct build *build, const struct yaml_node *section, const char
 /* build_device_push, build_pushes - what devices push, and who receives it. config_push.c. */
 struct config_device_push *build_device_push(struct build *build, struct tree_device_push *tree);
 void build_pushes(struct build *build);
+/* build_agents - who asks which device, and who judges; after the devices. config_agents.c. */
+void build_agents(struct build *build);
 /* build_alerts - the receivers of alerts. config_alerts.c. */
 void build_alerts(struct build *build);
 

@@ -119,6 +119,10 @@ static int config_again(const struct config *config, struct config_tree *tree, s
 		(*ret)->store.path = copy_text((*ret)->arena, config->store.path);
 		(*ret)->socket_path = copy_text((*ret)->arena, config->socket_path);
 		(*ret)->defaults.interval_ns = config->defaults.interval_ns;
+		struct err e = {0};
+		rc = config_as_before(*ret, config, &e);
+		if (rc != 0)
+			err_list_add(errors, &e);
 	}
 	return rc;
 }

@@ -91,6 +91,8 @@ struct fabric_device {
 	enum lb_policy lb;
 	bool lb_declared; /* .lb stands in the configuration; false: it is the default */
 	uint32_t index; /* position in the fabric's devices */
+	const char *agent; /* who asks it, where agents share the fabric; NULL = all, or nobody */
+	bool foreign; /* another agent asks it: here nothing of it is known */
 };
 
 struct fabric_job {

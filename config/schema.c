@@ -584,6 +584,8 @@ static const struct field root_rows[] = {
 		.option = {.name = "analyzers", .doc = "Options of the analyzers, by name."}},
 	SECTION(config_tree, tuning, "tuning", tuning_section),
 	SECTION(config_tree, limits, "limits", limits_section),
+	SECTIONS(FIELD_SECTIONS, config_tree, agents, "agents", agents_section),
+	SECTION(config_tree, judge, "judge", judge_section),
 	SECTION(config_tree, http, "http", http_section),
 	SECTION(config_tree, traps, "traps", traps_section),
 	SECTION(config_tree, alerts, "alerts", alerts_section),

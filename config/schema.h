@@ -50,6 +50,7 @@ struct section {
 	const char *doc;
 };
 extern const struct section schema_root;
+extern const struct section agents_section, judge_section; /* schema_agents.c */
 extern const struct section alerts_section; /* schema_alerts.c */
 extern const struct section push_section, device_push_section; /* schema_push.c */
 
@@ -292,6 +293,17 @@ struct tree_tuning {
 	struct tree_list names;
 };
 
+struct tree_agent {
+	TREE_NODE;
+	const char *name;
+	struct tree_values devices;
+};
+struct tree_judge {
+	TREE_NODE;
+	const char *from;
+	int64_t wait_ns, begin_ns;
+};
+
 struct tree_limits {
 	TREE_NODE;
 	int64_t names_per_device, names, ports_per_device, forget_ns;
@@ -302,7 +314,7 @@ struct config_tree { /* the root */
 	const char *fabric, *socket, *user, *profile_dir;
 	struct tree_store *store;
 	struct tree_list credentials, devices, links, groups, lags, thresholds, captures, pushes,
-		jobs, job_files;
+		jobs, job_files, agents;
 	bool discover;
 	struct tree_defaults *defaults;
 	struct tree_lossless *lossless;
@@ -313,6 +325,7 @@ struct config_tree { /* the root */
 	struct tree_alerts *alerts;
 	struct tree_tuning *tuning;
 	struct tree_limits *limits;
+	struct tree_judge *judge;
 };
 
 /* ---- between the files of this room -------------------------------------- */

@@ -11,7 +11,9 @@ struct history;
 struct store;
 struct store_options;
 
-/* db_history_open - open for reading; history_close() it. 0, -ENOENT, -EACCES, -EINVAL (not a
+/* db_history_open - open for reading; history_close() it. Several stores with commas between them
+ * ("judge.db,pod1.db,pod2.db") are read as one (db/series/history_merged.h); what the functions
+ * below say is of the first one then. 0, -ENOENT, -EACCES, -EINVAL (not a
  * rocewatch database, or of a newer version) or another negative errno. */
 int db_history_open(const char *path, struct history **ret, struct err *e);
 

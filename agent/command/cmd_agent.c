@@ -10,6 +10,12 @@
 static const struct command_option options[] = {
 	{"for", 0, "DURATION",
 		"stop by itself after this long, such as 10m (default: run until SIGTERM)"},
+	{"name", 0, "NAME",
+		"which of the agents of 'agents:' this is: it asks the devices that are listed "
+		"there for it"},
+	{"judge", 0, NULL,
+		"ask no device; judge what the agents of 'agents:' collect, read from "
+		"'judge.from'"},
 	{"no-sandbox", 0, NULL,
 		"leave system calls, files and memory open, for a debugger: the agent is then only "
 		"as "
@@ -23,6 +29,8 @@ static int cmd_agent_run(struct command_args *args)
 {
 	struct agent_options o = {.config_path = args->g->config_path, .db = args->g->db};
 	o.sandbox = !command_opt(&command_agent, args, "no-sandbox");
+	o.name = command_opt(&command_agent, args, "name");
+	o.judge = command_opt(&command_agent, args, "judge");
 	const char *for_text = command_opt(&command_agent, args, "for");
 	struct err_list errors = {0};
 	struct config *config = NULL;
@@ -33,6 +41,10 @@ static int cmd_agent_run(struct command_args *args)
 		return usage_error(&command_agent, "--for: %s",
 			*e.text ? e.text : "expected a duration above zero, such as 10m");
 
+	if (o.name && o.judge)
+		return usage_error(&command_agent,
+			"--name and --judge are two processes: an agent asks devices, the judge "
+			"reads what they collect");
 	if (agent_config(&o, &config, &errors) != 0) {
 		for (size_t k = 0; k < errors.n; k++)
 			err_print(stderr, &errors.v[k]);

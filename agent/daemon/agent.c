@@ -22,6 +22,7 @@
 #include "agent/daemon/late_store.h"
 #include "agent/daemon/life.h"
 #include "agent/daemon/job_watch.h"
+#include "agent/daemon/judge.h"
 #include "agent/daemon/links.h"
 #include "agent/daemon/name_release.h"
 #include "agent/daemon/memory_watch.h"
@@ -131,6 +132,9 @@ static int64_t agent_watch_clock(void *arg)
 		agent->doubt_until.ns = mono_now().ns + DOUBT_NS;
 		if (change.step_ns < 0)
 			alert_clock_set_back(agent->alert, now, change.step_ns);
+	}
+	/* what a judge judges was timed by others */
+	if (change.step_ns != 0 && !agent->judge) {
 		pipeline_clock_set(agent->pipeline, change.since_ns, change.step_ns);
 		/* at once, so that the time which the step left out is known for nobody's silence
 		 */
@@ -147,6 +151,15 @@ static int agent_walls(const struct agent *agent)
 	if (!agent->options->sandbox)
 		return 0;
 	return 1 + outside_stands();
+}
+
+/* Who this is, for readers of the database. */
+static void agent_share_health(struct agent *agent)
+{
+	if (agent->judge)
+		judge_health(agent->judge, agent->health);
+	else if (agent->config->self)
+		health_figure(agent->health, "self", agent->config->self, "agent", "", 1);
 }
 
 static void agent_record_health(struct agent *agent)
@@ -168,14 +181,28 @@ static void agent_record_health(struct agent *agent)
 		health_traps(agent->health, counters);
 	}
 	alert_agent_health(agent, agent->health);
+	agent_share_health(agent);
 	health_commit(agent->health, agent->store, wall_now().ns);
+}
+
+static void agent_store_own(void *arg, const struct sample *samples, size_t n)
+{
+	struct agent *agent = arg;
+	store_samples(agent->store, samples, n);
 }
 
 static void agent_pulse(struct agent *agent, int64_t now_ns)
 {
-	pulse_beat(&agent->pulse, agent->entities, pipeline_sink(agent->pipeline), now_ns,
-		clock_boot_ns(), canary_interval_ns(agent->config),
-		pipeline_counters(agent->pipeline)->moved);
+	const char *name = str_or(agent->config->self, ENTITY_AGENT_PORT);
+	const struct sink *sink = pipeline_sink(agent->pipeline);
+	/* A judge's pulse shows that it runs. It is no data: what it judges is of another time. */
+	const struct sink own = {.arg = agent, .samples = agent_store_own};
+	if (agent->judge) {
+		name = "judge";
+		sink = &own;
+	}
+	pulse_beat(&agent->pulse, agent->entities, sink, name, now_ns, clock_boot_ns(),
+		canary_interval_ns(agent->config), pipeline_counters(agent->pipeline)->moved);
 }
 
 static void start_socket(struct agent *agent);
@@ -194,7 +221,10 @@ static void agent_on_tick(void *arg)
 	const int64_t now = agent_watch_clock(a);
 	mono_t mono = mono_now();
 	agent_pulse(a, now);
-	pipeline_advance(a->pipeline, now);
+	if (a->judge)
+		judge_tick(a->judge, a->loop, mono_now());
+	else
+		pipeline_advance(a->pipeline, now);
 	agent_discover(a);
 	sources_retry(a->sources, mono);
 	if (a->control)
@@ -255,6 +285,22 @@ static void agent_rewind_store(struct agent *agent)
 		log_warn("store", "samples ahead of the clock could not be flagged: %s", e.text);
 }
 
+static int start_judge(struct agent *agent)
+{
+	const struct judge_world world = {.config = agent->config,
+		.entities = agent->entities,
+		.pipeline = agent->pipeline,
+		.ledger = agent->ledger,
+		.store = agent->store};
+	struct err why = {0};
+	pipeline_fed(agent->pipeline);
+	if (judge_new(&world, agent->config->store.path, &agent->judge, &why) != 0)
+		log_warn("judge", "its own past could not be read, it begins anew: %s", why.text);
+	alert_sync(agent->alert, agent->ledger, wall_now());
+	agent_record_config(agent);
+	return 0;
+}
+
 static int start_store(struct agent *agent, struct err *e)
 {
 	const struct store_options o = agent_store_options(agent->config);
@@ -280,6 +326,8 @@ static int start_store(struct agent *agent, struct err *e)
 			"%s",
 			why.text);
 	alert_agent_start(agent);
+	if (agent->options->judge)
+		return start_judge(agent);
 	if (resume_agent(agent->config->store.path, agent->entities, agent->config, agent->pipeline,
 		    agent->ledger, wall_now().ns, &why) != 0)
 		log_warn("agent", "history could not be read, starting afresh: %s", why.text);
@@ -429,8 +477,11 @@ static void agent_stop(struct agent *agent)
 	agent->web = NULL;
 	trap_receiver_free(agent->traps);
 	sources_free(agent->sources);
-	if (agent->pipeline)
+	if (agent->pipeline && !agent->judge)
 		pipeline_finish(agent->pipeline);
+	if (agent->judge && agent->started) /* where the next one goes on */
+		agent_record_health(agent);
+	judge_free(agent->judge);
 	control_free(agent->control);
 	alert_free(agent->alert);
 	agent->alert = NULL;

@@ -22,6 +22,9 @@ struct agent_options {
 	const char *db; /* overrides the configuration's store, NULL */
 	int64_t for_ns; /* stop by itself after this long; 0 = never */
 	const char *web_program; /* serves http.listen; NULL = this program */
+	/* of 'agents:', its own name; NULL: it asks all devices */
+	const char *name;
+	bool judge; /* it asks none, and judges what the agents collect */
 	bool sandbox; /* give up unneeded files and system calls, for good: agent/daemon/sandbox.h
 		       */
 };

@@ -29,6 +29,7 @@ struct agent {
 	struct discovery *discovery;
 	struct job_watch *jobs;
 	struct sources *sources;
+	struct judge *judge; /* NULL: what is judged is what we collect */
 	struct pins pins;
 	struct control *control; /* NULL = no socket */
 	struct web_child *web; /* NULL = nothing was ever served */

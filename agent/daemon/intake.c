@@ -161,6 +161,9 @@ static void intake_lag(struct pipeline *pipeline, int64_t now_ns, int64_t t_ns)
 int64_t intake_wait_ns(const struct pipeline *pipeline)
 {
 	const struct arrival_lag *lag = &pipeline->lag;
+	if (pipeline->fed) /* it comes in order of time: when the next instant begins, all is there
+			    */
+		return 1;
 	const int64_t learnt_ns = lag->begun_ns + LAG_LEARN * pipeline->interval_ns;
 	int64_t latest_ns = lag->before_ns;
 	if (lag->now_ns > latest_ns)
@@ -233,14 +236,15 @@ void intake_flows(void *arg, const struct flow_sample *flows, size_t n)
 	intake_latest(p, &now_ns);
 	if (n > 0)
 		intake_lag(p, now_ns, flows[0].to_ns);
+	const bool stores = p->store && !p->priming && !p->fed;
 	size_t from = 0;
 	for (size_t k = 0; k < n; k++) { /* runs of accepted rows go to the store in one piece */
 		if (intake_accept_flow(p, &flows[k]))
 			continue;
-		if (p->store && !p->priming && k > from)
+		if (stores && k > from)
 			store_flows(p->store, flows + from, k - from);
 		from = k + 1;
 	}
-	if (p->store && !p->priming && n > from)
+	if (stores && n > from)
 		store_flows(p->store, flows + from, n - from);
 }

@@ -231,6 +231,8 @@ void pipeline_announce(struct pipeline *pipeline, int64_t t_ns)
 		return;
 	for (size_t k = 0; k < f->n_devices; k++) {
 		const struct fabric_device *d = f->devices[k];
+		if (d->foreign) /* its agent says it */
+			continue;
 		store_device(pipeline->store,
 			&(struct store_device){
 				.name = d->name, .role = device_role_name(d->role), .t_ns = t_ns});

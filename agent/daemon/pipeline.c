@@ -109,7 +109,8 @@ void pipeline_feed(struct pipeline *pipeline, const struct sample *samples, size
 		struct sample s = samples[k++];
 		if (s.metric == M_AGENT_SIGNAL) /* it is measured again from what it came from */
 			continue;
-		if (intake_accept(pipeline, &s))
+		const bool accepted = intake_accept(pipeline, &s);
+		if (accepted && !pipeline->fed)
 			intake_keep(pipeline, &s);
 		if (pipeline->n_batch >= BATCH_MAX)
 			intake_flush(pipeline);
@@ -129,6 +130,11 @@ void pipeline_prime_end(struct pipeline *pipeline)
 	pipeline->priming = false;
 	memset(&pipeline->counters, 0,
 		sizeof(pipeline->counters)); /* they count what this process did */
+}
+
+void pipeline_fed(struct pipeline *pipeline)
+{
+	pipeline->fed = true;
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -181,6 +187,7 @@ void pipeline_free(struct pipeline *pipeline)
 	arena_free(pipeline->expected_arena);
 	arena_free(pipeline->shared.arena);
 	smap_free(pipeline->peer_index);
+	smap_free(pipeline->stored);
 	for (size_t k = 0; k < pipeline->n_peers; k++)
 		inventory_peer_free(&pipeline->peers[k]);
 	free(pipeline->peers);

@@ -118,6 +118,17 @@ int64_t pipeline_horizon(const struct pipeline *pipeline);
 /* How far before the first of these windows the analyzers look back, ns, and at which metrics
  * (lent): priming wants those as well. */
 int64_t pipeline_past(const struct pipeline *pipeline, const uint16_t **ret, size_t *ret_n);
+/* pipeline_stored - that finding is in the store already, whatever window it is of: it is not
+ * stored again. NULL texts are as good as "". */
+struct finding_name {
+	int64_t from_ns, to_ns;
+	const char *analyzer, *cause, *device, *port, *group, *host;
+	int priority;
+};
+void pipeline_stored(struct pipeline *pipeline, const struct finding_name *name);
+/* pipeline_fed - what is fed is stored elsewhere (by the agents that collected it): samples and
+ * flows are judged and not stored. */
+void pipeline_fed(struct pipeline *pipeline);
 /* The metrics the analyzers read: all that priming needs. Lent. */
 size_t pipeline_metrics(const struct pipeline *pipeline, const uint16_t **ret);
 

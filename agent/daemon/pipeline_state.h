@@ -95,6 +95,9 @@ struct pipeline {
 	/* priming: the database's samples run through the windows again */
 	bool priming;
 	int64_t prime_from_ns, prime_known_ns;
+	struct smap *stored; /* findings that are in the store already; NULL = none */
+	bool fed; /* samples and flows are stored by others */
+	bool unjudged; /* a judge judges what this agent collects */
 
 	/* names that nobody uses any more: name_release.c */
 	int64_t forget_ns; /* beyond what the windows need */

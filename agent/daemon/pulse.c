@@ -11,12 +11,12 @@
 #define EARLY_NS (NS_PER_S / 10) /* the tick that is due comes some milliseconds early or late */
 
 void pulse_beat(struct pulse *pulse, struct entities *entities, const struct sink *sink,
-	int64_t now_ns, int64_t boot_ns, int64_t interval_ns, uint64_t moved)
+	const char *name, int64_t now_ns, int64_t boot_ns, int64_t interval_ns, uint64_t moved)
 {
 	if (boot_ns < pulse->next_ns - EARLY_NS)
 		return;
 	pulse->next_ns = boot_ns + interval_ns;
-	const uint32_t self = entities_intern(entities, ENTITY_AGENT, ENTITY_AGENT_PORT, PRIO_NONE);
+	const uint32_t self = entities_intern(entities, ENTITY_AGENT, name, PRIO_NONE);
 	const struct sample samples[] = {
 		{.t_ns = now_ns,
 			.value = sample_of_f64((double)boot_ns / 1e9),

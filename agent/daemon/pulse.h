@@ -14,9 +14,10 @@ struct pulse { /* zeroed at first */
 	int64_t next_ns; /* of the boot clock */
 };
 
-/* pulse_beat - send the samples when they are due. @now_ns: wall clock; @boot_ns: clock_boot_ns();
+/* pulse_beat - send the samples of the agent @name (ENTITY_AGENT_PORT: the only one) when they are
+ * due. @now_ns: wall clock; @boot_ns: clock_boot_ns();
  * @moved: counters of ports that changed so far. */
 void pulse_beat(struct pulse *pulse, struct entities *entities, const struct sink *sink,
-	int64_t now_ns, int64_t boot_ns, int64_t interval_ns, uint64_t moved);
+	const char *name, int64_t now_ns, int64_t boot_ns, int64_t interval_ns, uint64_t moved);
 
 #endif

@@ -2,6 +2,7 @@
  * its sessions and its place in the polling interval. */
 #include "agent/daemon/reload.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@
 #include "agent/daemon/discovery.h"
 #include "agent/daemon/life.h"
 #include "agent/daemon/job_watch.h"
+#include "agent/daemon/judge.h"
 #include "agent/daemon/links.h"
 #include "agent/daemon/sandbox_config.h"
 #include "agent/daemon/pipeline.h"
@@ -39,14 +41,38 @@ static void reload_warn(const struct config *config)
 	log_errors(LOG_WARN_, "config", &found);
 }
 
+/* Who of those that share the fabric is this one? */
+static int agent_config_role(
+	const struct agent_options *options, struct config *config, struct err_list *errors)
+{
+	struct err e = {0};
+	int rc = 0;
+	if (options->judge)
+		rc = config_as_judge(config, &e);
+	else if (options->name)
+		rc = config_as_agent(config, options->name, &e);
+	else if (config->n_agents > 0)
+		rc = err_at(&e, -EINVAL, config->path, 0, 0,
+			"several agents share this fabric: say which one this is, such as "
+			"--name %s, or --judge",
+			config->agents[0]);
+	if (rc != 0)
+		err_list_add(errors, &e);
+	return rc;
+}
+
 int agent_config(const struct agent_options *options, struct config **ret, struct err_list *errors)
 {
 	size_t n;
 	const struct option_table *const *tables = module_tables(&n);
 	struct config *c = NULL;
 	int rc = config_load(options->config_path, CONFIG_FULL, tables, n, &c, errors);
-	if (rc != 0)
+	if (rc == 0)
+		rc = agent_config_role(options, c, errors);
+	if (rc != 0) {
+		config_free(c);
 		return rc;
+	}
 	if (options->db) {
 		rw_cleanup(str_done) struct str usual = {0};
 		str_addf(&usual, "%s.sock", str_or(c->store.path, ""));
@@ -113,6 +139,8 @@ static void agent_adopt(struct agent *agent, struct config *fresh, struct source
 	tune_agent_reload(agent->tuning, fresh);
 	alert_reload(agent->alert, fresh, agent->ledger, wall_now());
 	sources_apply(agent->sources, fresh, changes);
+	if (agent->judge)
+		judge_reload(agent->judge, fresh);
 	traps_apply(agent, old);
 	web_apply(agent, old);
 	agent_record_config(agent);

@@ -9,10 +9,10 @@
 #include "agent/base/err.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
+#include "agent/daemon/names_ours.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "agent/incident/incident_store.h"
-#include "db/model/metric.h"
 #include "db/open.h"
 #include "db/series/history.h"
 
@@ -22,36 +22,16 @@
 
 struct feed {
 	struct history *history;
-	const struct entities *theirs;
-	struct entities *ours;
+	struct names_ours names;
 	struct pipeline *pipeline;
 	struct err *e;
 	struct sample *v;
 	size_t n;
 	struct flow_sample *flows;
 	size_t n_flows, cap_flows;
-	uint32_t *known; /* their entity id -> ours; ENTITY_NONE = not looked up yet */
-	size_t n_known;
 	int64_t flows_after_ns, flows_until_ns; /* ends of flow intervals wanted: (after, until] */
 	struct resume_seen seen;
 };
-
-static uint32_t entity_ours(struct feed *feed, uint32_t id)
-{
-	if (id >= feed->n_known) {
-		size_t n = (size_t)id * 2 + 64;
-		feed->known = rw_realloc(feed->known, n * sizeof(*feed->known));
-		memset(feed->known + feed->n_known, 0, (n - feed->n_known) * sizeof(*feed->known));
-		feed->n_known = n;
-	}
-	if (feed->known[id] == ENTITY_NONE) {
-		const struct entity *e = entity_get(feed->theirs, id);
-		if (!e)
-			return ENTITY_NONE;
-		feed->known[id] = entities_intern(feed->ours, e->device, e->port, e->priority);
-	}
-	return feed->known[id];
-}
 
 static int take_flow(void *arg, const struct flow_sample *flow)
 {
@@ -59,7 +39,7 @@ static int take_flow(void *arg, const struct flow_sample *flow)
 	if (flow->to_ns <= r->flows_after_ns || flow->to_ns > r->flows_until_ns)
 		return 0;
 	struct flow_sample mine = *flow;
-	mine.entity = entity_ours(r, flow->entity);
+	mine.entity = names_ours_entity(&r->names, flow->entity);
 	if (mine.entity == ENTITY_NONE)
 		return 0;
 	rw_grow(r->flows, r->n_flows, r->cap_flows);
@@ -97,10 +77,7 @@ static int resume_take_sample(void *arg, const struct sample *sample)
 		if (rc != 0)
 			return rc;
 	}
-	mine.entity = entity_ours(r, sample->entity);
-	const struct metric_info *m = metric_info(sample->metric);
-	if (m && m->type == TYPE_TEXT)
-		mine.value = entities_text(r->ours, entities_text_get(r->theirs, sample->value));
+	names_ours_sample(&r->names, &mine);
 	if (r->n % CHUNK == 0)
 		r->v = rw_realloc(r->v, (r->n + CHUNK) * sizeof(*r->v));
 	r->v[r->n++] = mine;
@@ -114,8 +91,7 @@ int resume_feed(struct history *history, struct entities *entities, struct pipel
 	const struct resume_range *range, struct resume_seen *ret, struct err *e)
 {
 	struct feed r = {.history = history,
-		.theirs = history_entities(history),
-		.ours = entities,
+		.names = {.theirs = history_entities(history), .ours = entities},
 		.pipeline = pipeline,
 		.e = e};
 	struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
@@ -134,7 +110,7 @@ int resume_feed(struct history *history, struct entities *entities, struct pipel
 		*ret = r.seen;
 	free(r.v);
 	free(r.flows);
-	free(r.known);
+	names_ours_done(&r.names);
 	return rc;
 }
 
@@ -203,6 +179,71 @@ static void close_history(struct history **history)
 	history_close(*history);
 }
 
+/* Those that are open, and those that closed since @closed_ns. */
+static int resume_open_incidents(struct history *history, struct ledger *ledger, int64_t closed_ns,
+	size_t *ret, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	struct restored_incidents restored = {.ledger = ledger};
+	str_addf(&sql,
+		"SELECT json FROM incidents WHERE state <> 'closed' OR updated_ns > %lld ORDER BY "
+		"opened_ns, id",
+		(long long)closed_ns);
+	const int rc = history_sql(history, sql.s, resume_take_incident, &restored, e);
+	if (restored.unreadable > 0)
+		log_warn("ledger",
+			"%zu stored incident%s cannot be read; they stay in the database as they "
+			"are",
+			restored.unreadable, plural(restored.unreadable));
+	*ret = restored.n;
+	return rc;
+}
+
+int resume_judged(struct history *history, const struct pipeline *pipeline, struct ledger *ledger,
+	int64_t until_ns, size_t *ret_incidents, struct err *e)
+{
+	int64_t closed_ns = until_ns - LEDGER_REOPEN_NS;
+	if (until_ns - pipeline_horizon(pipeline) < closed_ns)
+		closed_ns = until_ns - pipeline_horizon(pipeline);
+	return resume_open_incidents(history, ledger, closed_ns, ret_incidents, e);
+}
+
+static int resume_take_finding(void *arg, int n, char *const *values, char *const *names)
+{
+	if (n < 9 || !values[0] || !values[1])
+		return 0;
+	int priority = PRIO_NONE;
+	if (values[8])
+		priority = (int)strtol(values[8], NULL, 10);
+	pipeline_stored(arg,
+		&(struct finding_name){.from_ns = strtoll(values[0], NULL, 10),
+			.to_ns = strtoll(values[1], NULL, 10),
+			.analyzer = values[2],
+			.cause = values[3],
+			.device = values[4],
+			.port = values[5],
+			.group = values[6],
+			.host = values[7],
+			.priority = priority});
+	return 0;
+}
+
+int resume_findings(
+	struct history *history, struct pipeline *pipeline, int64_t after_ns, struct err *e)
+{
+	rw_cleanup(str_done) struct str sql = {0};
+	str_addf(&sql,
+		"SELECT from_ns, to_ns, analyzer, cause, device, port, ecmp_group, host, priority "
+		"FROM findings WHERE to_ns > %lld",
+		(long long)after_ns);
+	return history_sql_named(history, sql.s, NULL, resume_take_finding, pipeline, e);
+}
+
+int64_t resume_lead(const struct config *config)
+{
+	return config->defaults.slow_interval_ns + 2 * config->defaults.interval_ns;
+}
+
 int resume_agent(const char *path, struct entities *entities, const struct config *config,
 	struct pipeline *pipeline, struct ledger *ledger, int64_t now_ns, struct err *e)
 {
@@ -220,24 +261,9 @@ int resume_agent(const char *path, struct entities *entities, const struct confi
 		return rc;
 
 	int64_t from_ns = last_ns - pipeline_horizon(pipeline);
-	/* states are polled slowly: far enough back that each has a value when the first window
-	 * begins */
-	int64_t lead_ns = config->defaults.slow_interval_ns + 2 * config->defaults.interval_ns;
-	int64_t closed_ns = last_ns - LEDGER_REOPEN_NS;
-	if (from_ns < closed_ns)
-		closed_ns = from_ns;
-	rw_cleanup(str_done) struct str sql = {0};
-	struct restored_incidents restored = {.ledger = ledger};
-	str_addf(&sql,
-		"SELECT json FROM incidents WHERE state <> 'closed' OR updated_ns > %lld ORDER BY "
-		"opened_ns, id",
-		(long long)closed_ns);
-	rc = history_sql(history, sql.s, resume_take_incident, &restored, e);
-	if (restored.unreadable > 0)
-		log_warn("ledger",
-			"%zu stored incident%s cannot be read; they stay in the database as they "
-			"are",
-			restored.unreadable, plural(restored.unreadable));
+	const int64_t lead_ns = resume_lead(config);
+	size_t restored = 0;
+	rc = resume_judged(history, pipeline, ledger, last_ns, &restored, e);
 	if (rc == 0)
 		rc = history_sql(history, "SELECT max(to_ns) FROM findings", resume_take_number,
 			&known_ns, e);
@@ -260,6 +286,6 @@ int resume_agent(const char *path, struct entities *entities, const struct confi
 	pipeline_prime_end(pipeline);
 	if (rc == 0)
 		log_info("agent", "resumed from %s: %llu samples, %zu incidents", path,
-			(unsigned long long)seen.samples, restored.n);
+			(unsigned long long)seen.samples, restored);
 	return rc;
 }

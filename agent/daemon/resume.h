@@ -40,6 +40,18 @@ int resume_feed(struct history *history, struct entities *entities, struct pipel
 int resume_agent(const char *path, struct entities *entities, const struct config *config,
 	struct pipeline *pipeline, struct ledger *ledger, int64_t now_ns, struct err *e);
 
+/* resume_lead - states are polled slowly: how far back each has a value, ns. */
+int64_t resume_lead(const struct config *config);
+/* resume_judged - incidents that were open at @until_ns, or closed shortly before, continue in
+ * @ledger. *@ret_incidents: how many. 0 or negative errno with @e filled. */
+int resume_judged(struct history *history, const struct pipeline *pipeline, struct ledger *ledger,
+	int64_t until_ns, size_t *ret_incidents, struct err *e);
+
+/* resume_findings - those of windows that ended after @after_ns are in the store already, and are
+ * not stored again. 0 or negative errno with @e filled. */
+int resume_findings(
+	struct history *history, struct pipeline *pipeline, int64_t after_ns, struct err *e);
+
 /*
  * resume_incidents - the same for open incidents alone, when the database could be read only later:
  * those that the agent does not know continue. One whose subject has an incident by now is closed

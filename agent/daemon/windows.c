@@ -9,6 +9,8 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
+#include "agent/base/map.h"
+#include "agent/base/str.h"
 #include "agent/daemon/intake.h"
 #include "agent/daemon/pipeline_state.h"
 #include "agent/incident/ledger.h"
@@ -49,6 +51,7 @@ static void windows_configure_slot(
 void windows_configure(struct pipeline *pipeline, const struct config *config)
 {
 	pipeline->config = config;
+	pipeline->unjudged = config->self && config->judge;
 	pipeline->interval_ns = config_interval(config);
 	pipeline->longest_ns = KEEP_LEAST_NS;
 	pipeline->past_ns = 0;
@@ -139,6 +142,44 @@ static bool windows_has_data(const struct window *window)
 	return window->n_flows > 0;
 }
 
+static void windows_finding_key(const struct finding_name *name, struct str *out)
+{
+	const char *const texts[] = {
+		name->analyzer, name->cause, name->device, name->port, name->group, name->host};
+	str_addf(out, "%lld %lld %d", (long long)name->from_ns, (long long)name->to_ns,
+		name->priority);
+	for (size_t k = 0; k < rw_countof(texts); k++)
+		str_addf(out, "\n%s", str_or(texts[k], ""));
+}
+
+void pipeline_stored(struct pipeline *pipeline, const struct finding_name *name)
+{
+	rw_cleanup(str_done) struct str key = {0};
+	windows_finding_key(name, &key);
+	if (!pipeline->stored)
+		pipeline->stored = smap_new();
+	smap_put(pipeline->stored, key.s, key.n, 1);
+}
+
+static bool windows_is_stored(const struct pipeline *pipeline, const struct finding *finding)
+{
+	rw_cleanup(str_done) struct str key = {0};
+	uint64_t seen;
+	if (!pipeline->stored)
+		return false;
+	const struct finding_name name = {.from_ns = finding->from_ns,
+		.to_ns = finding->to_ns,
+		.analyzer = finding->analyzer,
+		.cause = cause_name(finding->cause),
+		.device = finding->device,
+		.port = finding->port,
+		.group = finding->group,
+		.host = finding->host,
+		.priority = finding->priority};
+	windows_finding_key(&name, &key);
+	return smap_get(pipeline->stored, key.s, key.n, &seen);
+}
+
 static void windows_store_finding(struct pipeline *pipeline, const struct finding *finding)
 {
 	if (!pipeline->store || (pipeline->priming && finding->to_ns <= pipeline->prime_known_ns))
@@ -147,6 +188,8 @@ static void windows_store_finding(struct pipeline *pipeline, const struct findin
 		return;
 	/* Windows overlap: store an unknown verdict only once per window length. */
 	if (finding->verdict == FINDING_UNKNOWN && !finding_is_aligned(finding))
+		return;
+	if (windows_is_stored(pipeline, finding))
 		return;
 	store_finding(pipeline->store,
 		&(struct store_finding){
@@ -301,7 +344,7 @@ static int64_t windows_empty_until(
  * one step: how long it is does not matter. */
 void windows_close_until(struct pipeline *pipeline, int64_t limit_ns)
 {
-	for (;;) {
+	while (!pipeline->unjudged) {
 		struct slot *slot = windows_next_slot(pipeline);
 		if (!slot || slot->next_end_ns > limit_ns)
 			return;

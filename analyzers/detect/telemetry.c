@@ -13,7 +13,9 @@
  * cleared them.
  *
  * Time in which the agent itself was away, or that a clock set forward left out, is nobody's
- * silence: the agent's pulse (agent.canary) has the same gap, and it is subtracted. Where there is
+ * silence: the agent's pulse (agent.canary) has the same gap, and it is subtracted. Where several
+ * agents share the fabric, each switch goes by the pulse of the agent that asks it, and an agent
+ * whose data stopped is one finding: its switches are unknown, not silent. Where there is
  * no pulse (recordings, other programs' data), or the pulse went on, a gap that most switches have
  * at the same time is one finding about all of them, without a device: one reason, not one per
  * switch.
@@ -62,8 +64,10 @@ static const uint16_t past_metrics[] = {M_AGENT_CANARY};
 
 enum state { STATE_FINE, STATE_NEVER, STATE_SILENT, STATE_HOLE, STATE_PART };
 
+struct pulse_gaps;
 struct sighting { /* of one switch */
 	const struct device_seen *d;
+	const struct pulse_gaps *gaps; /* of the agent that asks it */
 	const struct series *densest; /* the series with the most samples in the window */
 	size_t n_densest;
 	int64_t newest_ns; /* INT64_MIN: no sample ever */
@@ -85,7 +89,9 @@ struct pulse_gap {
 	int64_t from_ns, to_ns;
 };
 struct pulse_gaps {
+	const char *agent; /* whose; NULL: the only one */
 	bool known; /* there is a pulse */
+	bool away; /* it goes on at the window's end */
 	int64_t since_ns; /* its first sample that is known */
 	struct pulse_gap *v;
 	size_t n;
@@ -97,15 +103,20 @@ static int telemetry_by_length(const void *left, const void *right)
 	return (x > y) - (x < y);
 }
 
-static const struct series *telemetry_pulse(const struct window *past)
+/* The pulse of @agent. Before the fabric was shared there was one of all. */
+static const struct series *telemetry_pulse(const struct window *past, const char *agent)
 {
+	const struct series *found = NULL;
 	for (size_t i = 0; past && i < past->n_series; i++) {
 		if (past->series[i].metric != M_AGENT_CANARY)
 			continue;
-		window_fetch(past, i);
-		return &past->series[i];
+		const struct entity *whose = entity_get(past->entities, past->series[i].entity);
+		if (!agent || (whose && str_eq(whose->port, agent)))
+			return &past->series[i];
+		if (whose && str_eq(whose->port, ENTITY_AGENT_PORT))
+			found = &past->series[i];
 	}
-	return NULL;
+	return found;
 }
 
 /* The usual step between two pulses. Just after a gap, the gap may be all there is to see. */
@@ -123,10 +134,10 @@ static int64_t telemetry_pulse_step(const struct series *series, struct arena *a
 	return median_ns;
 }
 
-static struct pulse_gaps telemetry_gaps(const struct analyzer_in *in)
+static struct pulse_gaps telemetry_gaps(const struct analyzer_in *in, const char *agent)
 {
-	struct pulse_gaps gaps = {0};
-	const struct series *s = telemetry_pulse(in->past);
+	struct pulse_gaps gaps = {.agent = agent};
+	const struct series *s = telemetry_pulse(in->past, agent);
 	if (!s || s->n == 0)
 		return gaps;
 	const int64_t usual_ns = PULSE_STEPS * telemetry_pulse_step(s, in->arena) + PULSE_NS;
@@ -134,7 +145,8 @@ static struct pulse_gaps telemetry_gaps(const struct analyzer_in *in)
 	gaps.since_ns = s->t_ns[0];
 	gaps.v = arena_array(in->arena, struct pulse_gap, s->n);
 	const int64_t newest_ns = s->t_ns[s->n - 1];
-	if (in->window->to_ns - newest_ns > usual_ns)
+	gaps.away = in->window->to_ns - newest_ns > usual_ns;
+	if (gaps.away)
 		gaps.v[gaps.n++] = (struct pulse_gap){newest_ns, in->window->to_ns};
 	for (uint32_t i = 1; i < s->n; i++)
 		if (s->t_ns[i] - s->t_ns[i - 1] > usual_ns)
@@ -162,8 +174,8 @@ static int64_t telemetry_watched(const struct pulse_gaps *gaps, int64_t from_ns,
 	return watched_ns;
 }
 
-static void telemetry_add_series(struct sighting *sighting, const struct series *series,
-	const struct window *window, const struct pulse_gaps *gaps)
+static void telemetry_add_series(
+	struct sighting *sighting, const struct series *series, const struct window *window)
 {
 	uint32_t end;
 	if (series->n && series->t_ns[series->n - 1] <= window->to_ns)
@@ -184,17 +196,34 @@ static void telemetry_add_series(struct sighting *sighting, const struct series 
 	if (metric_info(series->metric)->kind != METRIC_COUNTER)
 		return;
 	sighting->counters++;
-	if (telemetry_watched(gaps, series->t_ns[end - 1], window->to_ns) >= PART_NS) {
+	if (telemetry_watched(sighting->gaps, series->t_ns[end - 1], window->to_ns) >= PART_NS) {
 		sighting->stale++;
 		sighting->stale_metric = series->metric;
 	}
 }
 
+/* All pulses, one for each agent that asks any of the switches. */
+struct pulses {
+	struct pulse_gaps *v;
+	size_t n;
+};
+
+static const struct pulse_gaps *telemetry_pulse_of(
+	const struct analyzer_in *in, struct pulses *pulses, const char *agent)
+{
+	for (size_t i = 0; i < pulses->n; i++)
+		if (str_eq(pulses->v[i].agent, agent))
+			return &pulses->v[i];
+	pulses->v[pulses->n] = telemetry_gaps(in, agent);
+	return &pulses->v[pulses->n++];
+}
+
 static void telemetry_collect(const struct analyzer_in *in, const struct observed *observed,
-	const struct pulse_gaps *gaps, struct sighting *sighting)
+	struct pulses *pulses, struct sighting *sighting)
 {
 	for (size_t i = 0; i < observed->n_devices; i++)
 		sighting[i] = (struct sighting){.d = &observed->devices[i],
+			.gaps = telemetry_pulse_of(in, pulses, observed->devices[i].device->agent),
 			.newest_ns = INT64_MIN,
 			.restarted = observed->devices[i].restarted};
 	for (size_t i = 0; i < in->window->n_series; i++) {
@@ -202,7 +231,7 @@ static void telemetry_collect(const struct analyzer_in *in, const struct observe
 		window_fetch(in->window, i);
 		if (s->entity <= observed->n_entities && observed->device_of[s->entity])
 			telemetry_add_series(
-				&sighting[observed->device_of[s->entity] - 1], s, in->window, gaps);
+				&sighting[observed->device_of[s->entity] - 1], s, in->window);
 	}
 }
 
@@ -213,9 +242,9 @@ static bool telemetry_was_away(const struct pulse_gaps *gaps, int64_t from_ns, i
 }
 
 /* Median time between polls in the window, 0 unknown; and the longest hole, in @sighting. */
-static int64_t telemetry_rhythm(
-	struct sighting *sighting, const struct analyzer_in *in, const struct pulse_gaps *gaps)
+static int64_t telemetry_rhythm(struct sighting *sighting, const struct analyzer_in *in)
 {
+	const struct pulse_gaps *gaps = sighting->gaps;
 	if (!sighting->densest)
 		return 0;
 	const struct series *s = sighting->densest;
@@ -290,13 +319,16 @@ static bool links_say_down(const struct sighting *sighting)
 		!sighting->carries;
 }
 
-static void telemetry_judge(const struct analyzer_in *in, const struct observed *observed,
-	const struct pulse_gaps *gaps, struct sighting *sighting)
+static void telemetry_judge(
+	const struct analyzer_in *in, const struct observed *observed, struct sighting *sighting)
 {
+	const struct pulse_gaps *gaps = sighting->gaps;
 	const struct window *w = in->window;
+	if (sighting->d->device->foreign) /* another agent knows */
+		return;
 	if (sighting->newest_ns != INT64_MIN)
 		sighting->silence_ns = telemetry_watched(gaps, sighting->newest_ns, w->to_ns);
-	sighting->cadence_ns = telemetry_rhythm(sighting, in, gaps);
+	sighting->cadence_ns = telemetry_rhythm(sighting, in);
 	const int64_t longest_ns =
 		telemetry_watched(gaps, sighting->hole_from_ns, sighting->hole_to_ns);
 	if (!sighting->cadence_ns)
@@ -499,8 +531,41 @@ static const char *telemetry_others_text(const struct shared_hole *shared, struc
 	return arena_printf(a, " (%zu others answered)", shared->polled - shared->n);
 }
 
+/* Agents of which nothing arrives any more, where several share the fabric. */
+static void telemetry_report_away(
+	const struct pulses *pulses, const struct sighting *v, size_t n, struct draft *draft)
+{
+	rw_cleanup(str_done) struct str names = {0};
+	size_t switches = 0;
+	int64_t silence_ns = 0;
+	for (size_t i = 0; i < pulses->n; i++)
+		if (pulses->v[i].agent && pulses->v[i].away)
+			str_addf(&names, "%s%s", str_if(names.n, ", "), pulses->v[i].agent);
+	if (names.n == 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct pulse_gaps *gaps = v[i].gaps;
+		if (!gaps->agent || !gaps->away || v[i].newest_ns == INT64_MIN)
+			continue;
+		const int64_t since_ns = draft->f->to_ns - v[i].newest_ns;
+		switches++;
+		if (since_ns > silence_ns)
+			silence_ns = since_ns;
+	}
+	draft->f->verdict = FINDING_OVER;
+	draft->f->severity = SEV_WARNING;
+	draft->f->confidence_ratio = 0.9;
+	draft->f->value = (double)silence_ns / 1e9;
+	draft->f->summary = arena_printf(draft->a,
+		"nothing arrives from the agents %s for %.0f s: %zu switches are unknown", names.s,
+		draft->f->value, switches);
+	finding_rests_on(draft, "the pulses of the agents");
+	finding_ruled_out(draft, "device_down: their agent is away, so nobody knows");
+	finding_steps(draft, draft->f->cause, 0);
+}
+
 /* The finding about all switches together, which has no device. */
-static void telemetry_report_shared(const struct analyzer_in *in, const struct pulse_gaps *gaps,
+static void telemetry_report_shared(const struct analyzer_in *in, const struct pulses *pulses,
 	const struct shared_hole *shared, const struct sighting *v, size_t n,
 	struct finding_list *out)
 {
@@ -510,8 +575,11 @@ static void telemetry_report_shared(const struct analyzer_in *in, const struct p
 	t.f->summary = "";
 	t.f->value = 0;
 	t.f->warn = (double)late_after(in->interval_ns) / 1e9;
-	if (!shared->longest)
+	if (!shared->longest) {
+		telemetry_report_away(pulses, v, n, &t);
 		return;
+	}
+	const struct pulse_gaps *gaps = shared->longest->gaps;
 	const bool ran = gaps->known && gaps->since_ns <= shared->longest->hole_from_ns;
 	const char *why = "the collector was away, not the switches";
 	if (ran)
@@ -529,7 +597,8 @@ static void telemetry_report_shared(const struct analyzer_in *in, const struct p
 		if (!telemetry_same_hole(in, shared->longest, &v[i]))
 			continue;
 		finding_evidence_device(&t, "telemetry.silence_s", v[i].d->device->name,
-			(double)telemetry_watched(gaps, v[i].hole_from_ns, v[i].hole_to_ns) / 1e9,
+			(double)telemetry_watched(v[i].gaps, v[i].hole_from_ns, v[i].hole_to_ns) /
+				1e9,
 			"s", QUALITY_EXACT);
 		shown++;
 	}
@@ -562,11 +631,12 @@ static void telemetry_report(
 static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *seen = observe(in);
-	const struct pulse_gaps gaps = telemetry_gaps(in);
+	struct pulses pulses = {
+		.v = arena_array(in->arena, struct pulse_gaps, seen->n_devices + 1)};
 	struct sighting *v = arena_array(in->arena, struct sighting, seen->n_devices + 1);
-	telemetry_collect(in, seen, &gaps, v);
+	telemetry_collect(in, seen, &pulses, v);
 	for (size_t i = 0; i < seen->n_devices; i++)
-		telemetry_judge(in, seen, &gaps, &v[i]);
+		telemetry_judge(in, seen, &v[i]);
 	const struct shared_hole shared = telemetry_shared(in, v, seen->n_devices);
 	for (size_t i = 0; i < seen->n_devices; i++) {
 		struct sighting *h = &v[i];
@@ -575,12 +645,12 @@ static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
 		struct sighting one = *h;
 		if (shared.longest && telemetry_same_hole(in, shared.longest, h))
 			one.state = STATE_FINE;
-		one.alone = shared.polled == 1 && !gaps.known;
+		one.alone = shared.polled == 1 && !h->gaps->known;
 		telemetry_report(in, &one, out);
 	}
 	/* last: switches that come back a window later are still explained by it */
 	if (shared.polled > 1)
-		telemetry_report_shared(in, &gaps, &shared, v, seen->n_devices, out);
+		telemetry_report_shared(in, &pulses, &shared, v, seen->n_devices, out);
 	return 0;
 }
 

@@ -372,7 +372,8 @@ static void play_clocks(struct clocks *c, struct arrival *v, size_t n)
 		for (; tick_ns <= v[k].at_ns; tick_ns += NS_PER_S) {
 			c->true_ns = tick_ns;
 			const int64_t now = clocks_now(c);
-			pulse_beat(&pulse, c->run->entities, sink, now, tick_ns, POLL, 0);
+			pulse_beat(&pulse, c->run->entities, sink, ENTITY_AGENT_PORT, now, tick_ns,
+				POLL, 0);
 			pipeline_advance(c->run->pipeline, now);
 		}
 		c->true_ns = v[k].at_ns;

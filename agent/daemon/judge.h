@@ -1,0 +1,64 @@
+/*
+ * judge - judges what several agents collect, each from its share of the fabric
+ * (docs/scale-out.md). It collects nothing: it reads the samples of all shares from where they are
+ * gathered, in order of time, and hands them to the pipeline of the agent.
+ *
+ *      WAITING --every share has more--> READING --read--> fed to the pipeline --> WAITING
+ *
+ * It goes as far as the slowest share has data, less what may still arrive (one interval). A share
+ * counts by its pulse: what it stored before a pulse was gathered before it. One of which nothing
+ * new came for judge.wait, or that is far behind the others, is not waited for: its devices are
+ * unknown from there on, and an event says so. While nothing can be read at all, nobody is late.
+ *
+ * Where it is survives a restart (health judge/judge/until_s): windows judged before are analysed
+ * again and not stored again.
+ *
+ * Reading happens in a thread of the loop's pool; all other functions on the loop thread.
+ */
+#ifndef RW_AGENT_JUDGE_H
+#define RW_AGENT_JUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "agent/base/clock.h"
+
+struct config;
+struct entities;
+struct err;
+struct health;
+struct ledger;
+struct loop;
+struct pipeline;
+struct store;
+
+struct judge_world { /* all lent */
+	const struct config *config; /* with .judge */
+	struct entities *entities;
+	struct pipeline *pipeline;
+	struct ledger *ledger;
+	struct store *store;
+};
+
+struct judge;
+/* judge_new - @path: the judge's own database, whose open incidents and position go on. 0, or
+ * negative errno with @e filled: it then begins anew, and *@ret is valid all the same. */
+int judge_new(const struct judge_world *world, const char *path, struct judge **ret, struct err *e);
+/* judge_free - waits for a read under way. NULL is fine. */
+void judge_free(struct judge *judge);
+/* judge_reload - another configuration. */
+void judge_reload(struct judge *judge, const struct config *config);
+
+/* judge_tick - about once a second: reads on when there is more. Does not block. */
+void judge_tick(struct judge *judge, struct loop *loop, mono_t now);
+/* judge_step - the same in one go, which blocks: for tests. 1: something was judged; 0: nothing to
+ * do; negative errno with @e filled. */
+int judge_step(struct judge *judge, mono_t now, struct err *e);
+
+/* judge_until - all windows that ended by then are judged; INT64_MIN: none yet. */
+int64_t judge_until(const struct judge *judge);
+/* judge_share - is share @i (by config.agents) late? *@ret_newest_ns: how far its data goes,
+ * INT64_MIN: nothing came. */
+bool judge_share_late(const struct judge *judge, size_t i, int64_t *ret_newest_ns);
+void judge_health(const struct judge *judge, struct health *health);
+
+#endif
