@@ -245,6 +245,57 @@ static int client_both_failed(const struct client *client, int r, struct err *e)
 		"%.400s; and the configuration in force is not known: %.300s", mistake->text, why);
 }
 
+struct client_role {
+	char self[64]; /* which agent of a shared fabric writes this database; "" = none */
+	bool judge;
+};
+
+static int client_take_role(void *arg, int n, char *const *words, char *const *names)
+{
+	struct client_role *role = arg;
+	if (!words[0])
+		return 0;
+	role->judge = role->judge || strncmp(words[0], "judge/", 6) == 0;
+	if (strncmp(words[0], "self/", 5) == 0)
+		snprintf(role->self, sizeof(role->self), "%.*s", (int)strcspn(words[0] + 5, "/"),
+			words[0] + 5);
+	return 0;
+}
+
+/* Where agents share the fabric, the configuration as the writer of this database works by it: what
+ * it does not ask is not silent here, but unknown. */
+static int client_read_role(struct client *client, struct err *e)
+{
+	struct client_role role = {0};
+	struct err ignored = {0};
+	if (!client->config || client->config->n_agents == 0)
+		return 0;
+	if (history_sql(client->history,
+		    "SELECT key FROM health WHERE key LIKE 'self/%' OR "
+		    "key='judge/judge/unreadable'",
+		    client_take_role, &role, &ignored) != 0)
+		return 0;
+	if (role.judge && client->config->judge)
+		return config_as_judge(client->config, e);
+	/* an agent that is no longer listed owns nothing that is known */
+	if (*role.self)
+		(void)config_as_agent(client->config, role.self, &ignored);
+	return 0;
+}
+
+static int client_read_config(
+	struct client *client, const struct globals *globals, bool data_only, struct err *e)
+{
+	if (client->config)
+		return config_recall(&client->config, client->history, client->to_ns, e);
+	if (data_only)
+		return read_stored_if_right(client, globals);
+	const int rc = client_config_stored(client, e);
+	if (rc < 0)
+		return client_both_failed(client, rc, e);
+	return 0;
+}
+
 static int client_read_rest(struct client *client, const struct globals *globals,
 	int64_t default_span_ns, bool data_only, struct err *e)
 {
@@ -255,14 +306,10 @@ static int client_read_rest(struct client *client, const struct globals *globals
 	rc = client_range_read(client, globals, default_span_ns, e);
 	if (rc < 0)
 		return rc;
-	if (client->config)
-		return config_recall(&client->config, client->history, client->to_ns, e);
-	if (data_only)
-		return read_stored_if_right(client, globals);
-	rc = client_config_stored(client, e);
+	rc = client_read_config(client, globals, data_only, e);
 	if (rc < 0)
-		return client_both_failed(client, rc, e);
-	return 0;
+		return rc;
+	return client_read_role(client, e);
 }
 
 /* The database cannot be read. Does an agent run without it? */

@@ -1,5 +1,6 @@
 /* cmd_doctor - "rocewatch doctor": how the collection itself is doing, and what to do about it. */
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
 #include "agent/reports/agent_state.h"
@@ -65,6 +66,20 @@ static const struct view capture_view = {
 	.columns = capture_columns,
 	.n_columns = rw_countof(capture_columns),
 	.empty = "no captures",
+};
+
+static const struct column agent_columns[] = {
+	{"name", "AGENT", COL_TEXT, false},
+	{"devices", "DEVICES", COL_INT, true},
+	{"newest", "DATA UP TO", COL_TIME, false},
+	{"behind_s", "AGE", COL_DURATION_S, true},
+	{"late", "LATE", COL_TEXT, false},
+};
+static const struct view agent_view = {
+	.rows = "agents",
+	.columns = agent_columns,
+	.n_columns = rw_countof(agent_columns),
+	.empty = "no agents",
 };
 
 static const struct column job_file_columns[] = {
@@ -280,6 +295,21 @@ static void doctor_put_todo(FILE *out, const json_t *todo, bool color)
 	}
 }
 
+/* How far behind the present the fabric is judged; nothing where another process judges. */
+static void doctor_put_judge(FILE *out, const json_t *judge)
+{
+	char behind[32];
+	const json_t *behind_s = json_object_get(judge, "behind_s");
+	if (!judge)
+		return;
+	if (!json_is_number(behind_s))
+		fputs("JUDGE        has judged nothing yet\n", out);
+	else
+		fprintf(out, "JUDGE        judged up to %.19sZ, %s ago\n", text_of(judge, "until"),
+			duration_format(behind, sizeof(behind),
+				(int64_t)(json_number_value(behind_s) * 1e9)));
+}
+
 static void cmd_doctor_print_text(
 	FILE *out, const json_t *doc, const struct view *layout, bool color, bool header)
 {
@@ -298,6 +328,11 @@ static void cmd_doctor_print_text(
 	doctor_put_coverage(out, json_object_get(doc, "coverage"));
 	if (json_array_size(json_object_get(doc, "job_files")) > 0) {
 		text_put_table(out, doc, &job_file_view, color, header);
+		fputc('\n', out);
+	}
+	if (json_array_size(json_object_get(doc, "agents")) > 0) {
+		text_put_table(out, doc, &agent_view, color, header);
+		doctor_put_judge(out, json_object_get(doc, "judge"));
 		fputc('\n', out);
 	}
 	doctor_put_quality(out, json_object_get(doc, "data_quality"));

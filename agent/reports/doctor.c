@@ -543,6 +543,7 @@ static int doctor_fill(struct doctor *doctor, struct err *e)
 	doctor_traps(doctor);
 	doctor_push(doctor);
 	doctor_jobs(doctor);
+	doctor_agents(doctor);
 	r = doctor_alerts(doctor, e);
 	if (r < 0)
 		return r;

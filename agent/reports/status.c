@@ -336,6 +336,13 @@ enum known { DOWN, UP, UNKNOWN };
 /* Why nobody asks a device. */
 static const char *status_unasked(const struct config *config, const char *device)
 {
+	const struct fabric_device *known = fabric_device(config->fabric, device);
+	if (known && config->n_agents > 0 && !known->agent)
+		return "no agent asks it (agents: in the configuration)";
+	if (known && known->foreign)
+		return "another agent asks it";
+	if (known && config->judging)
+		return "its agent asks it, the judge does not";
 	for (size_t i = 0; i < config->n_devices; i++)
 		if (str_eq(config->devices[i].name, device) &&
 			config_device_polled(&config->devices[i]))
