@@ -217,8 +217,18 @@ void rollup_track_add(struct rollup_track *track, const struct sample *sample)
 	now->count++;
 }
 
-bool rollup_track_close(
-	struct rollup_track *track, int64_t from_ns, int64_t to_ns, struct rollup *ret)
+void rollup_quantiles(struct rollup *rollup, struct rollup_sketch *sketch)
+{
+	double *const ret[] = {&rollup->p50, &rollup->p95, &rollup->p99};
+	static const double at[] = {0.5, 0.95, 0.99};
+
+	for (size_t i = 0; i < rw_countof(at); i++)
+		*ret[i] =
+			fmin(fmax(rollup_sketch_quantile(sketch, at[i]), rollup->min), rollup->max);
+}
+
+bool rollup_track_close_sketch(struct rollup_track *track, int64_t from_ns, int64_t to_ns,
+	struct rollup *ret, struct rollup_sketch *ret_sketch)
 {
 	if (!track->any_now)
 		return false;
@@ -228,13 +238,60 @@ bool rollup_track_close(
 	now->to_ns = to_ns;
 	if (now->seen_ns > to_ns - from_ns)
 		now->seen_ns = to_ns - from_ns;
-	now->p50 = rollup_sketch_quantile(&track->sketch, 0.5);
-	now->p95 = rollup_sketch_quantile(&track->sketch, 0.95);
-	now->p99 = rollup_sketch_quantile(&track->sketch, 0.99);
+	rollup_quantiles(now, &track->sketch);
 	*ret = *now;
+	if (ret_sketch) {
+		*ret_sketch = track->sketch;
+		track->sketch = (struct rollup_sketch){0};
+	}
 	rollup_sketch_clear(&track->sketch);
 	*now = (struct rollup){
 		.entity = now->entity, .metric = now->metric, .min = NAN, .max = NAN, .sum = NAN};
 	track->any_now = false;
 	return true;
+}
+
+bool rollup_track_close(
+	struct rollup_track *track, int64_t from_ns, int64_t to_ns, struct rollup *ret)
+{
+	return rollup_track_close_sketch(track, from_ns, to_ns, ret, NULL);
+}
+
+static void merge_numbers(struct rollup *into, const struct rollup *next)
+{
+	if (next->numbers == 0)
+		return;
+	if (into->numbers == 0) {
+		into->min = next->min;
+		into->max = next->max;
+		into->sum = 0;
+	}
+	into->min = fmin(into->min, next->min);
+	into->max = fmax(into->max, next->max);
+	into->sum += next->sum;
+	into->numbers += next->numbers;
+}
+
+void rollup_merge(struct rollup *into, const struct rollup *next)
+{
+	merge_numbers(into, next);
+	if (into->count == 0) {
+		into->first = next->first;
+		into->first_ns = next->first_ns;
+	}
+	if (next->count > 0) {
+		into->last = next->last;
+		into->last_ns = next->last_ns;
+	}
+	into->to_ns = next->to_ns;
+	into->count += next->count;
+	into->flags |= next->flags;
+	into->increase += next->increase;
+	into->covered_ns += next->covered_ns;
+	into->intervals += next->intervals;
+	into->resets += next->resets;
+	into->suspects += next->suspects;
+	into->seen_ns += next->seen_ns;
+	if (next->longest_ns > into->longest_ns)
+		into->longest_ns = next->longest_ns;
 }

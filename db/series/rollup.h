@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct rollup_sketch;
 struct sample;
 
 /* Where the numbers came from: single values, or minutes or hours that were made of them before
@@ -55,6 +56,18 @@ void rollup_track_anchor(struct rollup_track *track, const struct sample *sample
 void rollup_track_add(struct rollup_track *track, const struct sample *sample);
 bool rollup_track_close(
 	struct rollup_track *track, int64_t from_ns, int64_t to_ns, struct rollup *ret);
+
+/* rollup_track_close_sketch - the same; the numbers behind the quantiles move to @ret_sketch, which
+ * is empty before (free with rollup_sketch_done()). */
+bool rollup_track_close_sketch(struct rollup_track *track, int64_t from_ns, int64_t to_ns,
+	struct rollup *ret, struct rollup_sketch *ret_sketch);
+
+/* rollup_merge - adds what the same series was in a later stretch that follows: @into then reaches
+ * from its own beginning to the end of @next. Quantiles are not set: the caller merges sketches and
+ * calls rollup_quantiles() once. Increases include the step between the two, because @next counted
+ * it. */
+void rollup_merge(struct rollup *into, const struct rollup *next);
+void rollup_quantiles(struct rollup *rollup, struct rollup_sketch *sketch);
 
 /* rollup_step_of - the number of the step (k*step, (k+1)*step] that holds @t_ns, also before 1970.
  */

@@ -1,0 +1,442 @@
+/*
+ * rollup_codec - layout of a row: u8 version; LEB128 step in seconds, series, buckets, first
+ * entity; u8 bits of an entity, u8 bits of a place; arrays of that many bits, each ended at a byte:
+ * entity
+ * - first, then three places in the payload for each series; the payload; u32 sum of all bytes.
+ *
+ * The three parts of a series, each written once however many series have it: when (the columns of
+ * table `rollup_when`), how much (`rollup_much`, bins), and the first values.
+ */
+#include "db/block/rollup_codec.h"
+
+#include <errno.h>
+#include <math.h>
+#include "agent/base/arena.h"
+#include "agent/base/clock.h"
+#include "agent/base/map.h"
+#include "db/block/bits.h"
+#include "db/block/number_codec.h"
+#include "db/model/sample.h"
+
+enum {
+	ROLLUP_VERSION = 3,
+	ROLLUP_PARTS = 3,
+	ROLLUP_SERIES_MAX = 1 << 20,
+	ROLLUP_STEPS_MAX = 1 << 12
+};
+
+/* ---- columns ------------------------------------------------------------------- */
+
+typedef uint64_t get_fn(const struct rollup *rollup);
+typedef void set_fn(struct rollup *rollup, uint64_t value);
+
+#define ROLLUP_FIELD(name, type)                                                                   \
+	static uint64_t get_##name(const struct rollup *rollup)                                    \
+	{                                                                                          \
+		return (uint64_t)rollup->name;                                                     \
+	}                                                                                          \
+	static void set_##name(struct rollup *rollup, uint64_t value)                              \
+	{                                                                                          \
+		rollup->name = (type)value;                                                        \
+	}
+#define ROLLUP_F64(name)                                                                           \
+	static uint64_t get_##name(const struct rollup *rollup)                                    \
+	{                                                                                          \
+		return sample_of_f64(rollup->name);                                                \
+	}                                                                                          \
+	static void set_##name(struct rollup *rollup, uint64_t value)                              \
+	{                                                                                          \
+		rollup->name = sample_f64(value);                                                  \
+	}
+ROLLUP_FIELD(count, uint32_t)
+ROLLUP_FIELD(numbers, uint32_t)
+ROLLUP_FIELD(flags, uint16_t)
+ROLLUP_FIELD(covered_ns, int64_t)
+ROLLUP_FIELD(intervals, uint32_t)
+ROLLUP_FIELD(resets, uint32_t)
+ROLLUP_FIELD(suspects, uint32_t)
+ROLLUP_FIELD(seen_ns, int64_t)
+ROLLUP_FIELD(longest_ns, int64_t)
+ROLLUP_FIELD(increase, uint64_t)
+ROLLUP_FIELD(first, uint64_t)
+ROLLUP_F64(min)
+ROLLUP_F64(max)
+ROLLUP_F64(sum)
+
+/* Instants within the step, and the last value as what it differs from first + increase: small. */
+static uint64_t get_first_ns(const struct rollup *rollup)
+{
+	return (uint64_t)rollup->first_ns - (uint64_t)rollup->from_ns;
+}
+static void set_first_ns(struct rollup *rollup, uint64_t value)
+{
+	rollup->first_ns = (int64_t)(value + (uint64_t)rollup->from_ns);
+}
+static uint64_t get_last_ns(const struct rollup *rollup)
+{
+	return (uint64_t)rollup->last_ns - (uint64_t)rollup->from_ns;
+}
+static void set_last_ns(struct rollup *rollup, uint64_t value)
+{
+	rollup->last_ns = (int64_t)(value + (uint64_t)rollup->from_ns);
+}
+static uint64_t get_last(const struct rollup *rollup)
+{
+	return bits_zigzag(rollup->last - rollup->first - rollup->increase);
+}
+static void set_last(struct rollup *rollup, uint64_t value)
+{
+	rollup->last = bits_unzigzag(value) + rollup->first + rollup->increase;
+}
+
+struct rollup_column {
+	get_fn *get;
+	set_fn *set;
+	bool is_f64;
+};
+static const struct rollup_column rollup_when[] = {
+	{get_count, set_count, false},
+	{get_first_ns, set_first_ns, false},
+	{get_last_ns, set_last_ns, false},
+	{get_covered_ns, set_covered_ns, false},
+	{get_intervals, set_intervals, false},
+	{get_seen_ns, set_seen_ns, false},
+	{get_longest_ns, set_longest_ns, false},
+	{get_flags, set_flags, false},
+	{get_resets, set_resets, false},
+	{get_suspects, set_suspects, false},
+};
+static const struct rollup_column rollup_much[] = {
+	{get_numbers, set_numbers, false}, {get_min, set_min, true}, {get_max, set_max, true},
+	{get_sum, set_sum, true}, {get_increase, set_increase, false},
+	{get_last, set_last, false}, /* after .increase and .first */
+};
+
+/* ---- writing -------------------------------------------------------------------- */
+
+struct rollup_pen {
+	int64_t step_ns;
+	uint64_t *numbers, *scratch;
+	struct smap *parts; /* bytes -> place */
+	struct str part, payload;
+};
+
+static void rollup_put_column(struct rollup_pen *pen, const struct rollup_bucket *v, uint32_t n,
+	const struct rollup_column *column)
+{
+	for (uint32_t i = 0; i < n; i++)
+		pen->numbers[i] = column->get(&v[i].rollup);
+	if (column->is_f64)
+		number_encode_f64(pen->numbers, n, pen->scratch, &pen->part);
+	else
+		number_encode(pen->numbers, n, &pen->part);
+}
+
+/* Two numbers are the least and the greatest, and equal ones are one: no bins needed. */
+static bool rollup_has_bins(const struct rollup *rollup)
+{
+	return rollup->numbers > 2 && rollup->min < rollup->max;
+}
+
+static void rollup_put_bins(struct rollup_pen *pen, struct rollup_bucket *bucket)
+{
+	uint64_t before = 0;
+
+	if (!rollup_has_bins(&bucket->rollup))
+		return;
+	rollup_sketch_pack(&bucket->sketch);
+	bits_add_uvar(&pen->part, bucket->sketch.n_bins);
+	for (size_t i = 0; i < bucket->sketch.n_bins; i++) {
+		const uint64_t key = (uint64_t)(int64_t)bucket->sketch.bins[i].key;
+		bits_add_uvar(&pen->part, bits_zigzag(key - before));
+		bits_add_uvar(&pen->part, bucket->sketch.bins[i].n);
+		before = key;
+	}
+}
+
+/* Ends a part: it gets a place, that of an equal one if there is one. */
+static uint64_t rollup_place(struct rollup_pen *pen)
+{
+	uint64_t place = pen->payload.n;
+
+	if (smap_get(pen->parts, pen->part.s, pen->part.n, &place)) {
+		pen->part.n = 0;
+		return place;
+	}
+	smap_put(pen->parts, pen->part.s, pen->part.n, place);
+	str_addn(&pen->payload, pen->part.s, pen->part.n);
+	pen->part.n = 0;
+	return place;
+}
+
+static void rollup_put_series(
+	struct rollup_pen *pen, struct rollup_bucket *v, uint32_t n, uint64_t *ret_places)
+{
+	static const struct rollup_column first = {get_first, set_first, false};
+
+	bits_add_uvar(&pen->part, n);
+	for (uint32_t i = 0; i < n; i++)
+		pen->numbers[i] = (uint64_t)(v[i].rollup.from_ns / pen->step_ns);
+	number_encode(pen->numbers, n, &pen->part);
+	for (size_t i = 0; i < rw_countof(rollup_when); i++)
+		rollup_put_column(pen, v, n, &rollup_when[i]);
+	ret_places[0] = rollup_place(pen);
+	for (size_t i = 0; i < rw_countof(rollup_much); i++)
+		rollup_put_column(pen, v, n, &rollup_much[i]);
+	for (uint32_t i = 0; i < n; i++)
+		rollup_put_bins(pen, &v[i]);
+	ret_places[1] = rollup_place(pen);
+	rollup_put_column(pen, v, n, &first);
+	ret_places[2] = rollup_place(pen);
+}
+
+static void rollup_array(const uint64_t *numbers, size_t n, unsigned width, struct str *out)
+{
+	const size_t size = bits_bytes(n, width);
+	uint8_t *at = bits_room(out, size + BITS_PAD);
+
+	memset(at, 0, size + BITS_PAD);
+	for (size_t i = 0; i < n && width; i++)
+		bits_set(at, i, width, numbers[i]);
+	out->n += size;
+}
+
+static bool rollup_ordered(const struct rollup_bucket *v, size_t n, int64_t step_ns)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct rollup *rollup = &v[i].rollup;
+		if (v[i].entity < 0 || rollup->from_ns % step_ns != 0 ||
+			rollup->to_ns != rollup->from_ns + step_ns)
+			return false;
+		if (i == 0 || v[i].entity > v[i - 1].entity)
+			continue;
+		if (v[i].entity < v[i - 1].entity || rollup->from_ns <= v[i - 1].rollup.from_ns)
+			return false;
+	}
+	return true;
+}
+
+static size_t rollup_same_series(const struct rollup_bucket *v, size_t n, size_t begin)
+{
+	size_t end = begin;
+
+	while (end < n && v[end].entity == v[begin].entity)
+		end++;
+	return end;
+}
+
+static void rollup_write(struct rollup_pen *pen, const uint64_t *entities, const uint64_t *places,
+	uint32_t series, size_t n, struct str *out)
+{
+	const size_t begin = out->n;
+	uint64_t base = 0;
+	unsigned entity_bits = 0;
+	rw_cleanup(freep) uint64_t *rest = rw_calloc(series + 1, sizeof(*rest));
+
+	if (series > 0) {
+		base = entities[0];
+		entity_bits = bits_width(entities[series - 1] - base);
+	}
+	for (uint32_t i = 0; i < series; i++)
+		rest[i] = entities[i] - base;
+	const unsigned place_bits = bits_width(pen->payload.n);
+	bits_add_u8(out, ROLLUP_VERSION);
+	bits_add_uvar(out, (uint64_t)(pen->step_ns / NS_PER_S));
+	bits_add_uvar(out, series);
+	bits_add_uvar(out, n);
+	bits_add_uvar(out, base);
+	bits_add_u8(out, entity_bits);
+	bits_add_u8(out, place_bits);
+	rollup_array(rest, series, entity_bits, out);
+	rollup_array(places, (size_t)series * ROLLUP_PARTS, place_bits, out);
+	str_addn(out, pen->payload.s, pen->payload.n);
+	bits_add_sum(out, begin);
+}
+
+int rollup_encode(struct rollup_bucket *buckets, size_t n, int64_t step_ns, struct str *out)
+{
+	struct rollup_pen pen = {.step_ns = step_ns};
+	uint32_t series = 0;
+
+	if (n > UINT32_MAX / 8 || step_ns <= 0 || step_ns % NS_PER_S != 0 ||
+		!rollup_ordered(buckets, n, step_ns))
+		return -EINVAL;
+	rw_cleanup(freep) uint64_t *entities = rw_calloc(n + 1, sizeof(*entities));
+	rw_cleanup(freep) uint64_t *places = rw_calloc(n + 1, ROLLUP_PARTS * sizeof(*places));
+	pen.numbers = rw_calloc(2 * n + 2, sizeof(*pen.numbers));
+	pen.scratch = pen.numbers + n + 1;
+	pen.parts = smap_new();
+	for (size_t begin = 0, end; begin < n; begin = end) {
+		end = rollup_same_series(buckets, n, begin);
+		entities[series] = (uint64_t)buckets[begin].entity;
+		rollup_put_series(&pen, buckets + begin, (uint32_t)(end - begin),
+			places + (size_t)series * ROLLUP_PARTS);
+		series++;
+	}
+	rollup_write(&pen, entities, places, series, n, out);
+	smap_free(pen.parts);
+	free(pen.numbers);
+	str_done(&pen.part);
+	str_done(&pen.payload);
+	return 0;
+}
+
+/* ---- reading --------------------------------------------------------------------- */
+
+int rollup_open(struct rollup_reader *ret, const void *data, size_t size)
+{
+	struct bytes bytes = bits_without_sum(data, size);
+	const unsigned version = bytes_u8(&bytes);
+	const uint64_t step_s = bits_uvar(&bytes), series = bits_uvar(&bytes);
+	const uint64_t buckets = bits_uvar(&bytes);
+
+	*ret = (struct rollup_reader){.entity_base = bits_uvar(&bytes)};
+	ret->entity_bits = bytes_u8(&bytes);
+	ret->place_bits = bytes_u8(&bytes);
+	if (!bytes_ok(&bytes) || version != ROLLUP_VERSION || step_s == 0 || step_s > 86400 * 366 ||
+		series > ROLLUP_SERIES_MAX || buckets > UINT32_MAX || ret->entity_bits > 64 ||
+		ret->place_bits > 64)
+		return -EBADMSG;
+	ret->step_ns = (int64_t)step_s * NS_PER_S;
+	ret->entities_size = bits_bytes(series, ret->entity_bits);
+	ret->places_size = bits_bytes(series * ROLLUP_PARTS, ret->place_bits);
+	ret->entities = bytes_take(&bytes, ret->entities_size);
+	ret->places = bytes_take(&bytes, ret->places_size);
+	ret->payload_size = bytes_left(&bytes);
+	ret->payload = bytes_take(&bytes, ret->payload_size);
+	if (!bytes_ok(&bytes))
+		return -EBADMSG;
+	ret->n_series = (uint32_t)series;
+	ret->n_buckets = (uint32_t)buckets;
+	for (uint32_t i = 0; i < ret->n_series; i++)
+		if (rollup_entity(ret, i) < 0 ||
+			(i > 0 && rollup_entity(ret, i) <= rollup_entity(ret, i - 1)))
+			return -EBADMSG;
+	return 0;
+}
+
+int64_t rollup_entity(const struct rollup_reader *reader, uint32_t i)
+{
+	return (int64_t)(reader->entity_base +
+		bits_at(reader->entities, reader->entities_size, i, reader->entity_bits));
+}
+
+static struct bytes rollup_part(const struct rollup_reader *reader, uint32_t i, unsigned part)
+{
+	const uint64_t place = bits_at(reader->places, reader->places_size,
+		(size_t)i * ROLLUP_PARTS + part, reader->place_bits);
+	struct bytes bytes = bytes_of(reader->payload, reader->payload_size);
+
+	if (place > reader->payload_size)
+		bytes.bad = true;
+	else
+		bytes_skip(&bytes, (size_t)place);
+	return bytes;
+}
+
+static int rollup_get_column(struct bytes *bytes, const struct rollup_column *column,
+	struct rollup_bucket *v, uint32_t n, uint64_t *numbers)
+{
+	int r;
+
+	if (column->is_f64)
+		r = number_decode_f64(bytes, n, numbers, NULL);
+	else
+		r = number_decode(bytes, n, numbers, NULL);
+	for (uint32_t i = 0; i < n && r == 0; i++)
+		column->set(&v[i].rollup, numbers[i]);
+	return r;
+}
+
+/* What follows from the least and the greatest number alone. */
+static void rollup_known_numbers(struct arena *a, struct rollup_bucket *bucket)
+{
+	struct rollup_sketch *sketch = &bucket->sketch;
+	const struct rollup *rollup = &bucket->rollup;
+
+	sketch->n = rollup->numbers;
+	if (rollup->numbers > 2) {
+		sketch->bins = arena_array(a, struct rollup_bin, 1);
+		sketch->bins[sketch->n_bins++] = (struct rollup_bin){
+			.key = rollup_sketch_key(rollup->min), .n = rollup->numbers};
+		return;
+	}
+	sketch->values = arena_array(a, double, 2);
+	sketch->n_values = rollup->numbers;
+	sketch->values[0] = rollup->min;
+	sketch->values[1] = rollup->max;
+}
+
+static int rollup_get_bins(struct bytes *bytes, struct arena *a, struct rollup_bucket *bucket)
+{
+	struct rollup_sketch *sketch = &bucket->sketch;
+	uint64_t key = 0;
+
+	if (!rollup_has_bins(&bucket->rollup)) {
+		rollup_known_numbers(a, bucket);
+		return 0;
+	}
+	const uint64_t n = bits_uvar(bytes);
+	if (n > bytes_left(bytes) / 2)
+		return -EBADMSG;
+	sketch->bins = arena_array(a, struct rollup_bin, n);
+	sketch->n_bins = (size_t)n;
+	for (size_t i = 0; i < n; i++) {
+		key += bits_unzigzag(bits_uvar(bytes));
+		sketch->bins[i] =
+			(struct rollup_bin){.key = (int32_t)(int64_t)key, .n = bits_uvar(bytes)};
+		sketch->n += sketch->bins[i].n;
+		if (i > 0 && sketch->bins[i].key <= sketch->bins[i - 1].key)
+			return -EBADMSG;
+	}
+	if (!bytes_ok(bytes))
+		return -EBADMSG;
+	return 0;
+}
+
+static int rollup_get_when(const struct rollup_reader *reader, struct bytes *when,
+	struct rollup_bucket *v, uint32_t n, uint64_t *numbers)
+{
+	int r = number_decode(when, n, numbers, NULL);
+
+	for (uint32_t i = 0; i < n && r == 0; i++) {
+		const int64_t step = (int64_t)numbers[i];
+		if (step > INT64_MAX / reader->step_ns - 1 || step < INT64_MIN / reader->step_ns ||
+			(i > 0 && step <= (int64_t)numbers[i - 1]))
+			return -EBADMSG;
+		v[i].rollup.from_ns = step * reader->step_ns;
+		v[i].rollup.to_ns = v[i].rollup.from_ns + reader->step_ns;
+	}
+	for (size_t i = 0; i < rw_countof(rollup_when) && r == 0; i++)
+		r = rollup_get_column(when, &rollup_when[i], v, n, numbers);
+	return r;
+}
+
+int rollup_read(const struct rollup_reader *reader, uint32_t i, struct arena *a,
+	struct rollup_bucket **ret, uint32_t *ret_n)
+{
+	static const struct rollup_column first = {get_first, set_first, false};
+	struct bytes when = rollup_part(reader, i, 0), much = rollup_part(reader, i, 1);
+	struct bytes firsts = rollup_part(reader, i, 2);
+	const uint64_t n = bits_uvar(&when);
+
+	if (!bytes_ok(&when) || n == 0 || n > ROLLUP_STEPS_MAX)
+		return -EBADMSG;
+	const uint32_t count = (uint32_t)n;
+	struct rollup_bucket *v = arena_array(a, struct rollup_bucket, count);
+	uint64_t *numbers = arena_array(a, uint64_t, count);
+	for (uint32_t j = 0; j < count; j++)
+		v[j].entity = rollup_entity(reader, i);
+	int r = rollup_get_when(reader, &when, v, count, numbers);
+	if (r == 0)
+		r = rollup_get_column(&firsts, &first, v, count, numbers);
+	for (size_t j = 0; j < rw_countof(rollup_much) && r == 0; j++)
+		r = rollup_get_column(&much, &rollup_much[j], v, count, numbers);
+	for (uint32_t j = 0; j < count && r == 0; j++)
+		r = rollup_get_bins(&much, a, &v[j]);
+	if (r < 0)
+		return -EBADMSG;
+	*ret = v;
+	*ret_n = count;
+	return 0;
+}

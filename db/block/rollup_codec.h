@@ -1,0 +1,45 @@
+/*
+ * rollup_codec - what the series of one metric of one device were in consecutive steps (minutes of
+ * an hour, hours of a day), as bytes; pure. Series share what is equal: those that stand still cost
+ * a few bytes for the whole row.
+ */
+#ifndef RW_DB_ROLLUP_CODEC_H
+#define RW_DB_ROLLUP_CODEC_H
+
+#include "db/series/rollup.h"
+#include "db/series/rollup_sketch.h"
+
+struct arena;
+struct str;
+
+/* One step of one series. .rollup's entity, metric, tier and quantiles are not kept. */
+struct rollup_bucket {
+	int64_t entity; /* its number in the file */
+	struct rollup rollup;
+	struct rollup_sketch sketch; /* of .rollup.numbers numbers */
+};
+
+/* rollup_encode - appends a row of @n buckets, sorted by (entity, to_ns), of steps of @step_ns,
+ * aligned to it. Sketches are packed. 0 or -EINVAL. */
+int rollup_encode(struct rollup_bucket *buckets, size_t n, int64_t step_ns, struct str *out);
+
+/* An open row; it borrows the bytes. */
+struct rollup_reader {
+	const uint8_t *entities, *places, *payload;
+	size_t entities_size, places_size, payload_size;
+	uint64_t entity_base;
+	int64_t step_ns;
+	uint32_t n_series, n_buckets;
+	uint8_t entity_bits, place_bits;
+};
+
+/* rollup_open - checks the sum of all bytes and the directory. 0 or -EBADMSG. */
+int rollup_open(struct rollup_reader *ret, const void *data, size_t size);
+int64_t rollup_entity(const struct rollup_reader *reader, uint32_t i); /* ascending */
+
+/* rollup_read - the buckets of series @i, ascending, in @a, sketches too (never
+ * rollup_sketch_done() them). 0 or -EBADMSG. */
+int rollup_read(const struct rollup_reader *reader, uint32_t i, struct arena *a,
+	struct rollup_bucket **ret, uint32_t *ret_n);
+
+#endif

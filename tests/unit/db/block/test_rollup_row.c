@@ -1,0 +1,216 @@
+/* Minutes and hours: what goes into a row comes out; hours made of minutes are those made of the
+ * samples; rows that are damaged are refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <errno.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/clock.h"
+#include "agent/base/cleanup.h"
+#include "agent/base/stats.h"
+#include "agent/base/str.h"
+#include "db/block/rollup_make.h"
+#include "db/model/metric.h"
+#include "db/model/sample.h"
+
+static uint64_t rng_state = 7;
+
+static uint64_t rng_below(uint64_t n)
+{
+	rng_state ^= rng_state << 13;
+	rng_state ^= rng_state >> 7;
+	rng_state ^= rng_state << 17;
+	return (rng_state >> 9) % n;
+}
+
+#define DAY_BEGIN (INT64_C(1700006400) * NS_PER_S)
+
+/* A day of a series: quiet, busy, with resets, wraps, restarts, gaps, late and suspect samples. */
+static size_t make_day(unsigned metric, unsigned kind, int64_t entity, struct block_sample *v)
+{
+	const bool counter = metric_info(metric)->kind == METRIC_COUNTER;
+	uint64_t value = rng_below(1000000);
+	int64_t t_ns = DAY_BEGIN - 40 * NS_PER_S;
+	size_t n = 0;
+
+	while (t_ns < DAY_BEGIN + ROLLUP_DAY_NS) {
+		t_ns += 10 * NS_PER_S + (int64_t)rng_below(1000000);
+		if (kind > 2 && rng_below(200) == 0)
+			t_ns += (int64_t)rng_below(4000) * NS_PER_S;
+		if (kind > 0 && counter)
+			value += rng_below(100000);
+		if (kind > 0 && !counter)
+			value = rng_below(5000);
+		v[n] = (struct block_sample){.entity = entity, .t_ns = t_ns, .value = value};
+		if (kind > 1 && rng_below(100) == 0) {
+			v[n].flags = (uint16_t)(1 << rng_below(6));
+			if (counter)
+				v[n].value = value = rng_below(1000);
+		}
+		if (metric_info(metric)->type == TYPE_F64)
+			v[n].value = sample_of_f64((double)value / 100);
+		n++;
+	}
+	return n;
+}
+
+static void assert_same_double(double left, double right)
+{
+	assert_int_equal(sample_of_f64(left), sample_of_f64(right));
+}
+
+static void assert_same_rollup(const struct rollup *left, const struct rollup *right, bool exactly)
+{
+	assert_int_equal(left->from_ns, right->from_ns);
+	assert_int_equal(left->to_ns, right->to_ns);
+	assert_int_equal(left->count, right->count);
+	assert_int_equal(left->numbers, right->numbers);
+	assert_int_equal(left->flags, right->flags);
+	assert_same_double(left->min, right->min);
+	assert_same_double(left->max, right->max);
+	if (exactly)
+		assert_same_double(left->sum, right->sum);
+	else if (left->numbers > 0) /* added in another order */
+		assert_true(fabs(left->sum - right->sum) <= 1e-9 * fabs(right->sum));
+	assert_int_equal(left->first, right->first);
+	assert_int_equal(left->last, right->last);
+	if (left->count > 0) {
+		assert_int_equal(left->first_ns, right->first_ns);
+		assert_int_equal(left->last_ns, right->last_ns);
+	}
+	assert_int_equal(left->increase, right->increase);
+	assert_int_equal(left->covered_ns, right->covered_ns);
+	assert_int_equal(left->intervals, right->intervals);
+	assert_int_equal(left->resets, right->resets);
+	assert_int_equal(left->suspects, right->suspects);
+	assert_int_equal(left->longest_ns, right->longest_ns);
+	if (exactly)
+		assert_int_equal(left->seen_ns, right->seen_ns);
+}
+
+static void assert_near(double got, double wanted)
+{
+	if (isnan(wanted))
+		assert_true(isnan(got));
+	else if (fabs(got - wanted) > 0.0101 * fabs(wanted))
+		fail_msg("%g is not within 1 %% of %g", got, wanted);
+}
+
+static const unsigned metrics[] = {M_PORT_IN_OCTETS, M_QUEUE_DEPTH, M_PORT_PRE_FEC_BER};
+
+static void make_list(unsigned metric, struct rollup_list *minutes, struct rollup_list *hours)
+{
+	struct block_sample *v = rw_calloc(20000, sizeof(*v));
+
+	for (unsigned kind = 0; kind < 12; kind++) {
+		const size_t n = make_day(metric, kind % 4, 10 + kind, v);
+		rollup_make(metric, v, n, DAY_BEGIN, ROLLUP_MINUTE_NS, minutes);
+		rollup_make(metric, v, n, DAY_BEGIN, ROLLUP_HOUR_NS, hours);
+	}
+	free(v);
+}
+
+static void check_row(const struct rollup_list *list, int64_t step_ns)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	rw_cleanup(str_done) struct str row = {0};
+	struct rollup_reader reader;
+	size_t at = 0;
+
+	assert_int_equal(rollup_encode(list->v, list->n, step_ns, &row), 0);
+	assert_int_equal(rollup_open(&reader, row.s, row.n), 0);
+	assert_int_equal(reader.n_buckets, list->n);
+	for (uint32_t i = 0; i < reader.n_series; i++) {
+		struct rollup_bucket *v;
+		uint32_t n;
+		assert_int_equal(rollup_read(&reader, i, a, &v, &n), 0);
+		for (uint32_t j = 0; j < n; j++, at++) {
+			assert_int_equal(v[j].entity, list->v[at].entity);
+			assert_same_rollup(&v[j].rollup, &list->v[at].rollup, true);
+			assert_int_equal(v[j].sketch.n, v[j].rollup.numbers);
+			rollup_quantiles(&v[j].rollup, &v[j].sketch);
+			assert_near(v[j].rollup.p99, list->v[at].rollup.p99);
+		}
+	}
+	assert_int_equal(at, list->n);
+	for (size_t i = 0; i < row.n; i += 1 + row.n / 500) {
+		row.s[i] ^= (char)(1 << i % 8);
+		assert_int_equal(rollup_open(&reader, row.s, row.n), -EBADMSG);
+		row.s[i] ^= (char)(1 << i % 8);
+	}
+	for (size_t cut = 0; cut < row.n; cut += 1 + cut / 8)
+		assert_int_equal(rollup_open(&reader, row.s, cut), -EBADMSG);
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < rw_countof(metrics); k++) {
+		struct rollup_list minutes = {0}, hours = {0};
+		make_list(metrics[k], &minutes, &hours);
+		assert_true(minutes.n > 12 * 1000);
+		check_row(&minutes, ROLLUP_MINUTE_NS);
+		check_row(&hours, ROLLUP_HOUR_NS);
+		rollup_list_done(&minutes);
+		rollup_list_done(&hours);
+	}
+}
+
+static void test_hours_of_minutes(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < rw_countof(metrics); k++) {
+		struct rollup_list minutes = {0}, hours = {0}, made = {0};
+		make_list(metrics[k], &minutes, &hours);
+		rollup_coarser(minutes.v, minutes.n, ROLLUP_HOUR_NS, &made);
+		assert_int_equal(made.n, hours.n);
+		for (size_t i = 0; i < made.n; i++) {
+			assert_int_equal(made.v[i].entity, hours.v[i].entity);
+			assert_same_rollup(&made.v[i].rollup, &hours.v[i].rollup, false);
+			rollup_quantiles(&made.v[i].rollup, &made.v[i].sketch);
+			assert_near(made.v[i].rollup.p99, hours.v[i].rollup.p99);
+		}
+		rollup_list_done(&minutes);
+		rollup_list_done(&hours);
+		rollup_list_done(&made);
+	}
+}
+
+/* 64 ports that stand still: an hour of minutes costs next to nothing. */
+static void test_idle_rows(void **state)
+{
+	struct rollup_list minutes = {0};
+	rw_cleanup(str_done) struct str row = {0};
+	struct block_sample v[361];
+
+	(void)state;
+	for (int64_t s = 0; s < 64; s++) {
+		for (int64_t i = 0; i < 361; i++)
+			v[i] = (struct block_sample){.entity = s,
+				.t_ns = DAY_BEGIN + i * 10 * NS_PER_S + 123456 * (i % 7),
+				.value = 1000};
+		rollup_make(M_PORT_IN_OCTETS, v, 361, DAY_BEGIN, ROLLUP_MINUTE_NS, &minutes);
+	}
+	assert_int_equal(rollup_encode(minutes.v, minutes.n, ROLLUP_MINUTE_NS, &row), 0);
+	print_message(
+		"%.3f bytes per minute of an idle counter\n", (double)row.n / (double)minutes.n);
+	assert_true((double)row.n < 0.5 * (double)minutes.n);
+	rollup_list_done(&minutes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_hours_of_minutes),
+		cmocka_unit_test(test_idle_rows),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
