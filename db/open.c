@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "db/clickhouse/clickhouse.h"
 #include "db/series/history_merged.h"
 #include "db/sqlite/sqlite.h"
 #include "db/sqlite/store_holders.h"
@@ -51,10 +52,12 @@ static char *db_first_path(const char *path)
 
 static int db_history_open_one(const char *path, struct history **ret, struct err *e)
 {
+	if (clickhouse_is_url(path))
+		return clickhouse_history_open(path, ret, e);
 	if (is_url(path))
 		return err_set(e, -EINVAL,
-			"the database %s is a URL; this version reads SQLite files only, give a "
-			"path",
+			"the database %s is a URL of no kind that is known; expected a path, or "
+			"clickhouse://USER@HOST:8123/DATABASE",
 			path);
 	return sqlite_history_open(path, ret, e);
 }
@@ -98,14 +101,17 @@ int db_store_open(const struct store_options *options, struct entities *entities
 		return err_set(e, -EINVAL, "no database file given; set store.path or use --db");
 	if (is_url(options->path))
 		return err_set(e, -EINVAL,
-			"the database %s is a URL; this version writes SQLite files only, give a "
-			"path",
+			"the database %s is a URL; an agent writes a SQLite file (give a path), "
+			"and "
+			"store.ship sends what it writes on",
 			options->path);
 	return store_open(&sqlite_backend, options, entities, ret, e);
 }
 
 int db_store_state(const char *path, struct store_state *ret)
 {
+	if (is_url(path))
+		return -ENOTSUP;
 	rw_cleanup(freep) char *first = db_first_path(path);
 	const int r = store_state_read(first, ret);
 
@@ -116,12 +122,16 @@ int db_store_state(const char *path, struct store_state *ret)
 
 void db_store_holders(const char *path, struct str *out)
 {
+	if (is_url(path))
+		return;
 	rw_cleanup(freep) char *first = db_first_path(path);
 	store_holders_text(first, "-shm", out);
 }
 
 int db_writer_pid(const char *path)
 {
+	if (is_url(path))
+		return -ENOTSUP; /* its agents run elsewhere */
 	rw_cleanup(freep) char *first = db_first_path(path);
 	return sqlite_backend.writer_pid(first);
 }

@@ -24,7 +24,7 @@ struct curl_run {
 	CURL *easy;
 	struct curl_slist *headers, *recipients;
 	struct str *answer;
-	size_t n_answer;
+	size_t n_answer, keep, most; /* bytes of it: so far, to keep, too many */
 	const char *text; /* of a mail, what is left to send */
 	size_t n_text;
 	char error[CURL_ERROR_SIZE];
@@ -37,17 +37,17 @@ static void curl_run_done(struct curl_run *run)
 	curl_slist_free_all(run->recipients);
 }
 
-/* More than ANSWER_LIMIT: libcurl ends the exchange with CURLE_WRITE_ERROR. */
+/* More than .most: libcurl ends the exchange with CURLE_WRITE_ERROR. */
 static size_t curl_take_answer(char *data, size_t size, size_t n, void *arg)
 {
 	struct curl_run *run = arg;
 	const size_t bytes = size * n;
 	size_t room = 0;
 	run->n_answer += bytes;
-	if (run->n_answer > ANSWER_LIMIT)
+	if (run->n_answer > run->most)
 		return 0;
-	if (run->answer && run->answer->n < CURL_ANSWER_MAX)
-		room = CURL_ANSWER_MAX - run->answer->n;
+	if (run->answer && run->answer->n < run->keep)
+		room = run->keep - run->answer->n;
 	if (room > bytes)
 		room = bytes;
 	if (room)
@@ -103,6 +103,10 @@ static int curl_run_begin(
 	if (!run->easy)
 		return err_set(e, -ENOMEM, "libcurl could not be started");
 	CURL *easy = run->easy;
+	if (run->most == 0) {
+		run->keep = CURL_ANSWER_MAX;
+		run->most = ANSWER_LIMIT;
+	}
 	curl_easy_setopt(easy, CURLOPT_URL, ask->url);
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, protocols);
 	curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not that of the environment */
@@ -147,7 +151,7 @@ static int curl_failed(const struct curl_run *run, CURLcode code, struct err *e)
 	if (run->error[0])
 		why = run->error;
 	if (code == CURLE_WRITE_ERROR)
-		why = "the answer is longer than 1 MiB";
+		why = "the answer is longer than what is read of it";
 	return err_set(e, error, "%s", why);
 }
 
@@ -189,12 +193,26 @@ static int curl_run(struct curl_run *run, int stop_fd, struct err *e)
 	return 0;
 }
 
+void curl_io_escape(struct str *out, const char *text)
+{
+	for (; *text; text++) {
+		const unsigned char c = (unsigned char)*text;
+		const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+			(c >= 'a' && c <= 'z') || c == '-' || c == '_' || c == '.' || c == '~';
+		if (plain)
+			str_addn(out, text, 1);
+		else
+			str_addf(out, "%%%02X", c);
+	}
+}
+
 /* ---- POST ---------------------------------------------------------------- */
 
 int curl_io_post(
 	const struct curl_post *post, long *ret_status, struct str *ret_answer, struct err *e)
 {
-	rw_cleanup(curl_run_done) struct curl_run run = {.answer = ret_answer};
+	rw_cleanup(curl_run_done) struct curl_run run = {
+		.answer = ret_answer, .keep = post->answer_max, .most = post->answer_max};
 	int rc = curl_run_begin(&run, &post->ask, "http,https", e);
 	if (rc < 0)
 		return rc;

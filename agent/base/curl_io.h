@@ -36,7 +36,13 @@ struct curl_post {
 	size_t n_body;
 	const char *const *headers; /* "Name: value" */
 	size_t n_headers;
+	/* bytes of the answer that are kept, and beyond which it is an error; 0: CURL_ANSWER_MAX,
+	 * and as below */
+	size_t answer_max;
 };
+
+/* curl_io_escape - adds @text as it may stand in the query of a URL (RFC 3986 section 2.1). */
+void curl_io_escape(struct str *out, const char *text);
 
 #define CURL_ANSWER_MAX 4096 /* bytes kept of an answer; one of more than 1 MiB is an error */
 

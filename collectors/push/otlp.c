@@ -18,7 +18,7 @@
 #include "agent/base/err.h"
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
-#include "collectors/push/inflate.h"
+#include "agent/base/inflate.h"
 #include "collectors/push/otlp_grpc.h"
 #include "collectors/push/otlp_http.h"
 #include "collectors/push/push_feed.h"

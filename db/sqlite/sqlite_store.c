@@ -35,12 +35,19 @@ static int sqlite_store_begin(void *state, struct err *e)
 
 	if (r < 0)
 		return r;
-	return sqlite_store_result(state, writer_begin(state), e);
+	int rc = writer_begin(state);
+	if (rc == SQLITE_OK)
+		rc = writer_spool_begin(state);
+	return sqlite_store_result(state, rc, e);
 }
 
 static int sqlite_store_samples(void *state, const struct sample *samples, size_t n, struct err *e)
 {
-	return sqlite_store_result(state, writer_samples(state, samples, n), e);
+	int rc = writer_samples(state, samples, n);
+
+	if (rc == SQLITE_OK)
+		rc = writer_spool_samples(state, samples, n);
+	return sqlite_store_result(state, rc, e);
 }
 
 /* Is the row at fault, rather than the file or the disk? */
@@ -59,6 +66,8 @@ static bool bad_row(int rc)
 static int sqlite_store_record(void *state, const struct store_record *record, struct err *e)
 {
 	int rc = writer_record(state, record);
+	if (rc == SQLITE_OK)
+		rc = writer_spool_record(state, record);
 	int r = sqlite_store_result(state, rc, e);
 
 	if (bad_row(rc))
@@ -68,11 +77,15 @@ static int sqlite_store_record(void *state, const struct store_record *record, s
 
 static int sqlite_store_commit(void *state, struct err *e)
 {
-	const int rc = writer_commit(state);
+	int rc = writer_spool_commit(state);
+	if (rc == SQLITE_OK)
+		rc = writer_commit(state);
 	const int r = sqlite_store_result(state, rc, e);
 
-	if (rc == SQLITE_OK)
+	if (rc == SQLITE_OK) {
+		writer_spool_committed(state);
 		writer_suspect(state, rc);
+	}
 	return r;
 }
 
@@ -83,6 +96,7 @@ static void sqlite_store_rollback(void *state)
 	if (!writer->db)
 		return;
 	writer_rollback(writer);
+	writer_spool_rollback(writer);
 	writer_suspect(writer, writer->last_rc);
 }
 
@@ -134,6 +148,9 @@ static void sqlite_store_keep(void *state, const struct store_options *options)
 	writer->o.raw_ns = options->raw_ns;
 	writer->o.events_ns = options->events_ns;
 	writer->o.incidents_ns = options->incidents_ns;
+	writer->o.spool = options->spool;
+	writer->o.spool_bytes = options->spool_bytes;
+	writer->o.spool_done = options->spool_done;
 }
 
 static int sqlite_store_maintain(void *state, int64_t now_ns, bool *ret_more, struct err *e)
@@ -143,7 +160,11 @@ static int sqlite_store_maintain(void *state, int64_t now_ns, bool *ret_more, st
 	*ret_more = false;
 	if (!writer->db)
 		return 0;
-	const int rc = writer_retain(writer, now_ns, ret_more);
+	bool spooled = false;
+	int rc = writer_retain(writer, now_ns, ret_more);
+	if (rc == SQLITE_OK)
+		rc = writer_spool_trim(writer, &spooled);
+	*ret_more |= spooled;
 	if (rc == SQLITE_OK)
 		return 0;
 	const int r = sqlite_fail(e, writer->db, rc, "delete old rows of", writer->o.path);

@@ -277,6 +277,7 @@ void writer_close_file(struct store_writer *writer)
 		sqlite3_finalize(writer->count[i]);
 		writer->count[i] = NULL;
 	}
+	writer_spool_close(writer);
 	sqlite3_finalize(writer->old_health);
 	sqlite3_finalize(writer->series);
 	sqlite3_finalize(writer->instant);

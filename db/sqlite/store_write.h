@@ -141,6 +141,15 @@ struct store_writer {
 	sqlite3_stmt *old_health;
 	sqlite3_stmt *count[WRITER_COUNTED];
 
+	/* what other systems get, of the open transaction; store_spool.c */
+	struct {
+		struct str bytes, seed;
+		size_t n_samples, n_rows; /* in .bytes */
+		sqlite3_stmt *insert;
+		bool ready; /* its table is there, and .held is known */
+		uint64_t held, held_committed; /* bytes in the table */
+	} spool;
+
 	int wal_pages;
 	struct complaint wal_held; /* a reader keeps the write-ahead log from being emptied */
 
@@ -264,6 +273,22 @@ int writer_over_quota(struct store_writer *writer, bool *ret);
 int writer_quota_cut(struct store_writer *writer, int64_t now_ns, bool *ret_found);
 /* writer_usage - how much is used; counts the tables when the quota cannot be kept, once. */
 int writer_usage(struct store_writer *writer, struct store_usage *ret);
+
+/*
+ * The spool of db/store/spool.h: a table whose rows are what was committed, in order. Nothing
+ * happens unless the options ask for it. In a transaction: begin makes the table, with what a new
+ * receiver has to know of before; samples and record note what comes, commit writes that. Outside
+ * of one: trim deletes what all sinks have, and the oldest rows beyond the bound, and says so in
+ * the log. SQLite's codes. store_spool.c
+ */
+int writer_spool_begin(struct store_writer *writer);
+int writer_spool_samples(struct store_writer *writer, const struct sample *samples, size_t n);
+int writer_spool_record(struct store_writer *writer, const struct store_record *record);
+int writer_spool_commit(struct store_writer *writer);
+void writer_spool_committed(struct store_writer *writer);
+void writer_spool_rollback(struct store_writer *writer);
+int writer_spool_trim(struct store_writer *writer, bool *ret_more);
+void writer_spool_close(struct store_writer *writer);
 
 /* writer_import - moves what an older version's tables (old_*) hold into the present ones, if there
  * are any. store_import.c */

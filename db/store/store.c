@@ -1199,6 +1199,16 @@ void store_keep(struct store *store, const struct store_options *options)
 	store->o.hour_ns = options->hour_ns;
 	store->o.events_ns = options->events_ns;
 	store->o.incidents_ns = options->incidents_ns;
+	store->o.spool = options->spool;
+	store->o.spool_bytes = options->spool_bytes;
+	pthread_mutex_unlock(&store->mutex);
+}
+
+void store_spool_done(struct store *store, int64_t id)
+{
+	pthread_mutex_lock(&store->mutex);
+	if (id > store->o.spool_done)
+		store->o.spool_done = id;
 	pthread_mutex_unlock(&store->mutex);
 }
 

@@ -38,6 +38,11 @@ struct store_options {
 	bool set_aside; /* the store's own: that time is over */
 	/* the write-ahead log is copied into the file from so many pages on; 0 = 1,000 (8 MB) */
 	int log_pages;
+	/* Each commit also keeps its samples and records for sinks (db/ship), until
+	 * store_spool_done(), and the newest so many bytes of them (0 = 4 GB). */
+	bool spool;
+	uint64_t spool_bytes;
+	int64_t spool_done; /* the store's own */
 };
 
 /*
@@ -61,6 +66,9 @@ bool store_close(struct store *store);
 
 /* store_keep - takes over the quota and the ages of @options, after a reload. Any thread. */
 void store_keep(struct store *store, const struct store_options *options);
+
+/* store_spool_done - every sink has the spool's rows up to this one: they go. Any thread. */
+void store_spool_done(struct store *store, int64_t id);
 
 /* Loop thread. The list is copied. New entities and texts are sent along by themselves. */
 void store_samples(struct store *store, const struct sample *samples, size_t n);

@@ -1,5 +1,5 @@
-/* inflate - zlib with a bound. */
-#include "collectors/push/inflate.h"
+/* inflate - zlib, with a bound when it unpacks. */
+#include "agent/base/inflate.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 
 enum { EITHER_HEADER = 32 }; /* zlib.h, inflateInit2(): gzip or zlib, whichever it is */
 enum { FIRST_ROOM = 65536 };
@@ -68,4 +69,27 @@ int inflate_bytes(const uint8_t *data, size_t n, size_t most, uint8_t **ret, siz
 	const int rc = inflate_run(&z, most, ret, ret_n);
 	inflateEnd(&z);
 	return rc;
+}
+
+/* ---- packing --------------------------------------------------------------- */
+
+enum { PACK_LEVEL = 1, PACK_BITS = 15, PACK_GZIP = 16, PACK_MEMORY = 8 };
+
+void deflate_bytes(enum deflate_form form, const void *data, size_t n, struct str *out)
+{
+	z_stream z = {0};
+	int bits = PACK_BITS;
+	if (form == DEFLATE_GZIP)
+		bits += PACK_GZIP; /* zlib.h, deflateInit2(): 16 more for a gzip header */
+	if (deflateInit2(&z, PACK_LEVEL, Z_DEFLATED, bits, PACK_MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+		abort(); /* only for want of memory */
+	const size_t room = deflateBound(&z, (uLong)n);
+	rw_cleanup(freep) uint8_t *packed = rw_calloc(room, 1);
+	z.next_in = (Bytef *)(uintptr_t)data;
+	z.avail_in = (uInt)n;
+	z.next_out = packed;
+	z.avail_out = (uInt)room;
+	deflate(&z, Z_FINISH);
+	str_addn(out, (const char *)packed, z.total_out);
+	deflateEnd(&z);
 }

@@ -1,0 +1,396 @@
+/*
+ * ch_rows - samples become wide rows: one for each entity, instant, and set of flags, source and
+ * watermark window. So a row's flags hold for all of its values.
+ */
+#include "db/clickhouse/ch_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/arena.h"
+#include "agent/base/bytes.h"
+#include "agent/base/cleanup.h"
+#include "db/clickhouse/rowbinary.h"
+
+/* ---- samples -------------------------------------------------------------------- */
+
+struct row_value { /* a sample on its way into a row */
+	const struct sample *sample;
+	uint32_t number; /* in the order they came */
+};
+
+static int compare_u64(uint64_t left, uint64_t right)
+{
+	return (left > right) - (left < right);
+}
+
+static int compare_instant(const struct sample *left, const struct sample *right)
+{
+	if (left->entity != right->entity)
+		return compare_u64(left->entity, right->entity);
+	return (left->t_ns > right->t_ns) - (left->t_ns < right->t_ns);
+}
+
+/* By entity, time, metric, and who came first. */
+static int value_order(const void *left, const void *right)
+{
+	const struct row_value *x = left, *y = right;
+	int r = compare_instant(x->sample, y->sample);
+	if (r == 0)
+		r = compare_u64(x->sample->metric, y->sample->metric);
+	if (r == 0)
+		r = compare_u64(x->number, y->number);
+	return r;
+}
+
+static uint64_t row_kind(const struct sample *sample)
+{
+	return (uint64_t)sample->window_ms << 32 | (uint64_t)sample->source << 16 | sample->flags;
+}
+
+/* By entity, time, kind of row, metric. */
+static int row_order(const void *left, const void *right)
+{
+	const struct row_value *x = left, *y = right;
+	int r = compare_instant(x->sample, y->sample);
+	if (r == 0)
+		r = compare_u64(row_kind(x->sample), row_kind(y->sample));
+	if (r == 0)
+		r = compare_u64(x->sample->metric, y->sample->metric);
+	return r;
+}
+
+/* As the store does: of two values of one instant the first one stays; NAN is no value. */
+static size_t values_gather(
+	const struct spool_samples *samples, unsigned scope, struct row_value *v)
+{
+	size_t n = 0, kept = 0;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct sample *sample = &samples->v[i];
+		const struct metric_info *info = metric_info(sample->metric);
+		if ((unsigned)info->scope != scope)
+			continue;
+		if (info->type == TYPE_F64 && isnan(sample_f64(sample->value)))
+			continue;
+		v[n++] = (struct row_value){sample, (uint32_t)i};
+	}
+	if (n > 1)
+		qsort(v, n, sizeof(*v), value_order);
+	for (size_t i = 0; i < n; i++) {
+		const bool again = kept > 0 &&
+			compare_instant(v[kept - 1].sample, v[i].sample) == 0 &&
+			v[kept - 1].sample->metric == v[i].sample->metric;
+		if (!again)
+			v[kept++] = v[i];
+	}
+	if (kept > 1)
+		qsort(v, kept, sizeof(*v), row_order);
+	return kept;
+}
+
+static void put_head(struct str *out, const char *agent, int64_t seq, uint32_t part)
+{
+	rowbinary_put_text(out, agent);
+	rowbinary_put_fixed(out, (uint64_t)seq, 8);
+	rowbinary_put_fixed(out, part, 4);
+}
+
+static void put_value(
+	struct str *out, const struct spool_samples *samples, const struct sample *sample)
+{
+	rowbinary_put_null(out, false);
+	if (metric_info(sample->metric)->type == TYPE_TEXT)
+		rowbinary_put_text(out, samples->texts[sample->value]);
+	else
+		rowbinary_put_fixed(out, sample->value, 8);
+}
+
+/* The metrics of a scope that occur in a batch. */
+struct row_metrics {
+	uint16_t v[METRIC_COUNT];
+	size_t n;
+	bool have[METRIC_COUNT];
+};
+
+static void put_sample_row(struct str *out, const struct spool_samples *samples,
+	const struct row_value *v, size_t n, const struct row_metrics *metrics)
+{
+	const struct sample *first = v[0].sample;
+	const struct spool_name *name = &samples->names[first->entity];
+	size_t at = 0;
+	rowbinary_put_fixed(out, (uint64_t)first->t_ns, 8);
+	rowbinary_put_text(out, name->device);
+	rowbinary_put_text(out, name->port);
+	rowbinary_put_fixed(out, (uint64_t)(int64_t)name->priority, 1);
+	rowbinary_put_fixed(out, first->flags, 2);
+	rowbinary_put_fixed(out, first->source, 1);
+	rowbinary_put_fixed(out, first->window_ms, 4);
+	for (size_t i = 0; i < metrics->n; i++) {
+		if (at < n && v[at].sample->metric == metrics->v[i])
+			put_value(out, samples, v[at++].sample);
+		else
+			rowbinary_put_null(out, true);
+	}
+}
+
+static bool same_sample_row(const struct sample *left, const struct sample *right)
+{
+	return compare_instant(left, right) == 0 && row_kind(left) == row_kind(right);
+}
+
+struct ch_writing {
+	const char *agent;
+	struct row_metrics metrics[CH_SAMPLE_TABLES];
+	struct ch_insertion tables[CH_TABLES];
+	struct row_value *values; /* room for the samples of one chunk */
+	size_t cap_values;
+};
+
+static void write_samples(struct ch_writing *writing, int64_t seq,
+	const struct spool_samples *samples, uint32_t *part)
+{
+	if (samples->n > writing->cap_values) {
+		writing->cap_values = samples->n;
+		writing->values =
+			rw_realloc(writing->values, samples->n * sizeof(*writing->values));
+	}
+	for (unsigned scope = 0; scope < CH_SAMPLE_TABLES; scope++) {
+		const struct row_value *v = writing->values;
+		const size_t n = values_gather(samples, scope, writing->values);
+		struct ch_insertion *to = &writing->tables[scope];
+		for (size_t i = 0, next; i < n; i = next) {
+			next = i + 1;
+			while (next < n && same_sample_row(v[i].sample, v[next].sample))
+				next++;
+			put_head(&to->rows, writing->agent, seq, (*part)++);
+			put_sample_row(
+				&to->rows, samples, v + i, next - i, &writing->metrics[scope]);
+			to->n++;
+		}
+	}
+}
+
+static void metrics_find(const struct spool_batch *batch, struct row_metrics *ret)
+{
+	bool have[METRIC_COUNT] = {0};
+	for (size_t p = 0; p < batch->n; p++)
+		for (size_t c = 0; c < batch->parts[p].n; c++) {
+			const struct spool_samples *samples = batch->parts[p].chunks[c].samples;
+			for (size_t i = 0; samples && i < samples->n; i++)
+				have[samples->v[i].metric] = true;
+		}
+	for (unsigned m = 0; m < METRIC_COUNT; m++) {
+		struct row_metrics *to = &ret[metric_info(m)->scope];
+		if (have[m])
+			to->v[to->n++] = (uint16_t)m;
+	}
+}
+
+/* ---- records -------------------------------------------------------------------- */
+
+/* A table's columns are few, and asked for with each row: their types once. */
+static bool column_nullable(enum spool_table table, size_t i)
+{
+	static struct ch_column columns[SPOOL_TABLES][CH_COLUMNS_MAX];
+	static bool known[SPOOL_TABLES];
+	enum { HEAD = 4 }; /* agent, seq, row, gone */
+	if (!__atomic_load_n(&known[table], __ATOMIC_ACQUIRE)) {
+		struct ch_column fresh[CH_COLUMNS_MAX];
+		const unsigned n = ch_columns(ch_table_of_rows(table), fresh);
+		memcpy(columns[table], fresh, n * sizeof(*fresh));
+		__atomic_store_n(&known[table], true, __ATOMIC_RELEASE);
+	}
+	return strncmp(columns[table][HEAD + i].type, "Nullable", 8) == 0;
+}
+
+static void put_cell(struct str *out, const struct spool_cell *cell, bool nullable)
+{
+	if (nullable)
+		rowbinary_put_null(out, cell->null);
+	if (nullable && cell->null)
+		return;
+	switch (cell->type) {
+	case COLUMN_TEXT: rowbinary_put_text(out, str_if(!cell->null, cell->text)); break;
+	case COLUMN_REAL: rowbinary_put_f64(out, cell->real); break;
+	case COLUMN_BOOL: rowbinary_put_fixed(out, cell->number != 0, 1); break;
+	default: rowbinary_put_fixed(out, (uint64_t)cell->number, 8);
+	}
+}
+
+static void write_row(
+	struct ch_writing *writing, int64_t seq, const struct spool_row *row, uint32_t part)
+{
+	struct ch_insertion *to = &writing->tables[ch_table_of_rows(row->table)];
+	size_t n;
+	spool_columns(row->table, &n);
+	put_head(&to->rows, writing->agent, seq, part);
+	rowbinary_put_fixed(&to->rows, row->gone, 1);
+	for (size_t i = 0; i < n; i++)
+		put_cell(&to->rows, &row->cells[i], column_nullable(row->table, i));
+	to->n++;
+}
+
+/* ---- statements ----------------------------------------------------------------- */
+
+static void add_columns_of_rows(struct str *out, enum spool_table table)
+{
+	size_t n;
+	const struct record_column *columns = spool_columns(table, &n);
+	str_add(out, "agent,seq,row,gone");
+	for (size_t i = 0; i < n; i++) {
+		str_add(out, ",");
+		ch_add_name(out, columns[i].name);
+	}
+}
+
+static void add_columns_of_samples(struct str *out, const uint16_t *metrics, size_t n)
+{
+	char name[CH_COLUMN_MAX];
+	str_add(out, "agent,seq,row,t_ns,device,port,priority,flags,source,window_ms");
+	for (size_t i = 0; i < n; i++) {
+		ch_metric_column(name, metrics[i]);
+		str_add(out, ",");
+		ch_add_name(out, name);
+	}
+}
+
+static void insertion_sql(struct ch_writing *writing, unsigned table, struct str *out)
+{
+	str_addf(out, "INSERT INTO %s (", ch_table(table));
+	if (table < CH_SAMPLE_TABLES)
+		add_columns_of_samples(out, writing->metrics[table].v, writing->metrics[table].n);
+	else
+		add_columns_of_rows(out, (enum spool_table)(table - CH_SAMPLE_TABLES));
+	str_add(out, ") FORMAT RowBinary");
+}
+
+void ch_insertions_of(const struct spool_batch *batch, const char *agent, struct ch_insertions *ret)
+{
+	rw_cleanup(freep) struct ch_writing *writing = rw_calloc(1, sizeof(*writing));
+	writing->agent = agent;
+	metrics_find(batch, writing->metrics);
+	for (size_t p = 0; p < batch->n; p++) {
+		const struct spool_part *from = &batch->parts[p];
+		uint32_t part = 0;
+		for (size_t c = 0; c < from->n; c++) {
+			if (from->chunks[c].samples)
+				write_samples(writing, from->seq, from->chunks[c].samples, &part);
+			else
+				write_row(writing, from->seq, from->chunks[c].row, part++);
+		}
+	}
+	free(writing->values);
+	/* records first: whoever sees samples sees the configuration they came under */
+	for (unsigned i = 0; i < CH_TABLES; i++) {
+		const unsigned table = (i + CH_SAMPLE_TABLES) % CH_TABLES;
+		struct ch_insertion *from = &writing->tables[table];
+		if (from->n == 0)
+			continue;
+		from->table = table;
+		insertion_sql(writing, table, &from->sql);
+		ret->v[ret->n++] = *from;
+	}
+}
+
+void ch_insertions_done(struct ch_insertions *insertions)
+{
+	for (unsigned i = 0; i < insertions->n; i++) {
+		str_done(&insertions->v[i].sql);
+		str_done(&insertions->v[i].rows);
+	}
+	insertions->n = 0;
+}
+
+/* ---- series --------------------------------------------------------------------- */
+
+void ch_series_row(struct str *out, const char *agent, int64_t seq, const struct spool_name *name,
+	unsigned metric, int64_t first_ns)
+{
+	put_head(out, agent, seq, 0);
+	rowbinary_put_text(out, name->device);
+	rowbinary_put_text(out, name->port);
+	rowbinary_put_fixed(out, (uint64_t)(int64_t)name->priority, 1);
+	rowbinary_put_text(out, metric_info(metric)->name);
+	rowbinary_put_fixed(out, (uint64_t)first_ns, 8);
+}
+
+void ch_series_sql(struct str *out)
+{
+	str_add(out,
+		"INSERT INTO series (agent,seq,row,device,port,priority,metric,first_ns) FORMAT "
+		"RowBinary");
+}
+
+/* ---- reading -------------------------------------------------------------------- */
+
+static void read_head(struct bytes *in, struct arena *a, struct ch_row_head *ret)
+{
+	ret->agent = rowbinary_get_text(in, a);
+	ret->seq = rowbinary_get_fixed(in, 8);
+	ret->part = (uint32_t)rowbinary_get_fixed(in, 4);
+}
+
+static void read_cell(struct bytes *in, struct arena *a, enum column_type type, bool nullable,
+	struct spool_cell *ret)
+{
+	*ret = (struct spool_cell){.type = type};
+	if (nullable && rowbinary_get_null(in)) {
+		ret->null = true;
+		return;
+	}
+	switch (type) {
+	case COLUMN_TEXT: ret->text = rowbinary_get_text(in, a); break;
+	case COLUMN_REAL: ret->real = rowbinary_get_f64(in); break;
+	case COLUMN_BOOL: ret->number = (int64_t)rowbinary_get_fixed(in, 1); break;
+	default: ret->number = (int64_t)rowbinary_get_fixed(in, 8);
+	}
+}
+
+void ch_select_rows(struct str *out, enum spool_table table)
+{
+	str_add(out, "SELECT ");
+	add_columns_of_rows(out, table);
+	str_addf(out, " FROM %s", ch_table(ch_table_of_rows(table)));
+}
+
+void ch_read_row(struct bytes *in, struct arena *a, enum spool_table table,
+	struct ch_row_head *ret_head, struct spool_row *ret)
+{
+	size_t n;
+	const struct record_column *columns = spool_columns(table, &n);
+	read_head(in, a, ret_head);
+	ret->table = table;
+	ret->gone = rowbinary_get_fixed(in, 1) != 0;
+	for (size_t i = 0; i < n; i++)
+		read_cell(in, a, columns[i].type, column_nullable(table, i), &ret->cells[i]);
+}
+
+void ch_select_samples(struct str *out, unsigned scope, const uint16_t *metrics, size_t n)
+{
+	str_add(out, "SELECT ");
+	add_columns_of_samples(out, metrics, n);
+	str_addf(out, " FROM %s", ch_table(scope));
+}
+
+void ch_read_sample_row(struct bytes *in, struct arena *a, const uint16_t *metrics, size_t n,
+	struct ch_sample_row *ret)
+{
+	read_head(in, a, &ret->head);
+	ret->shared = (struct sample){.t_ns = (int64_t)rowbinary_get_fixed(in, 8)};
+	ret->name.device = rowbinary_get_text(in, a);
+	ret->name.port = rowbinary_get_text(in, a);
+	ret->name.priority = (int8_t)rowbinary_get_fixed(in, 1);
+	ret->shared.flags = (uint16_t)rowbinary_get_fixed(in, 2);
+	ret->shared.source = (uint16_t)rowbinary_get_fixed(in, 1);
+	ret->shared.window_ms = (uint32_t)rowbinary_get_fixed(in, 4);
+	for (size_t i = 0; i < n; i++) {
+		ret->have[i] = !rowbinary_get_null(in);
+		if (!ret->have[i])
+			continue;
+		if (metric_info(metrics[i])->type == TYPE_TEXT)
+			ret->texts[i] = rowbinary_get_text(in, a);
+		else
+			ret->values[i] = rowbinary_get_fixed(in, 8);
+	}
+}
