@@ -105,9 +105,10 @@ struct optics port_optics(const struct view *v, double t_ns)
 	const struct scenario *s = v->r->s;
 	uint64_t random = random_seeded(
 		s->seed, 6100 + v->plane * 100000u + (unsigned)(v->port - v->shape->ports));
-	struct optics o = {.tx_dbm = 0.5 + random_unit(&random),
-		.temperature_c = 38 + 8 * random_unit(&random),
-		.ber = pow(10, -9 + 1.5 * random_unit(&random))};
+	struct optics o = {0};
+	o.tx_dbm = 0.5 + random_unit(&random);
+	o.temperature_c = 38 + 8 * random_unit(&random);
+	o.ber = pow(10, -9 + 1.5 * random_unit(&random));
 	o.rx_dbm = o.tx_dbm - 1 - random_unit(&random);
 	const struct fault *dirty = fault_here(v, FAULT_LINK_LOSS),
 			   *ageing = fault_here(v, FAULT_OPTIC_DEGRADING);

@@ -227,9 +227,12 @@ void fault_flows(struct sim *m, const struct scenario *s, const struct fault *f,
 		const uint32_t from = (uint32_t)((to + m->t.hosts_per_leaf + h) % m->n_hosts);
 		if (from / m->t.hosts_per_leaf == to / m->t.hosts_per_leaf)
 			continue;
+		/* each drawn in a statement of its own: the same seed gives the same under every
+		 * compiler */
+		const uint16_t sport = (uint16_t)(49152 + random_next(random) % 16384);
+		const uint64_t start_ps = random_next(random) % PS_PER_US;
 		const size_t flow = sim_flow_add(m, from, to, (uint64_t)(s->slice_bytes * f->share),
-			random_next(random) % PS_PER_US,
-			(uint16_t)(49152 + random_next(random) % 16384), priority, KIND_OTHER);
+			start_ps, sport, priority, KIND_OTHER);
 		m->flows[flow].tag = UINT32_MAX;
 		senders--;
 	}

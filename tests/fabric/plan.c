@@ -307,9 +307,12 @@ static void storage_flow(const struct scenario *s, struct sim *m, uint32_t src, 
 {
 	const unsigned qps = (unsigned)s->qps;
 	for (unsigned q = 0; share > 0 && q < qps; q++) {
+		/* each drawn in a statement of its own: the same seed gives the same under every
+		 * compiler */
+		const uint16_t sport = drawn_sport(random);
+		const uint64_t start_ps = random_next(random) % (5 * PS_PER_US);
 		const size_t flow = sim_flow_add(m, src, dst,
-			(uint64_t)(s->slice_bytes * share / qps),
-			random_next(random) % (5 * PS_PER_US), drawn_sport(random),
+			(uint64_t)(s->slice_bytes * share / qps), start_ps, sport,
 			how->in_lossless ? PRIORITY : (uint8_t)(int)s->second_priority, KIND_OTHER);
 		m->flows[flow].warm_bps =
 			(how->told ? !how->told[how->tag] : how->cold) ? 0 : how->warm_bps / qps;
@@ -351,9 +354,11 @@ void checkpoint_flows(const struct scenario *s, struct sim *m, uint64_t *random)
 	const uint8_t priority = s->storage_hosts > 0 && !s->storage_lossless
 		? (uint8_t)(int)s->second_priority
 		: PRIORITY;
-	for (uint32_t h = 0; h + stores < m->n_hosts; h++)
+	for (uint32_t h = 0; h + stores < m->n_hosts; h++) {
+		const uint16_t sport = drawn_sport(random);
+		const uint64_t start_ps = random_next(random) % (20 * PS_PER_US);
 		sim_flow_add(m, h, (uint32_t)(m->n_hosts - 1 - h % stores),
-			(uint64_t)(s->slice_bytes * stores / 8),
-			random_next(random) % (20 * PS_PER_US), drawn_sport(random), priority,
+			(uint64_t)(s->slice_bytes * stores / 8), start_ps, sport, priority,
 			KIND_OTHER);
+	}
 }

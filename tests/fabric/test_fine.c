@@ -66,22 +66,29 @@ static struct sim *fabric(const struct setup *u)
 	return sim_new(&p, &t);
 }
 
+/* Each value is drawn in a statement of its own: the same seed gives the same under every compiler.
+ */
+static void flow_drawn(
+	struct sim *s, uint32_t src, uint32_t dst, uint64_t bytes, unsigned kind, uint64_t *random)
+{
+	const uint16_t sport = (uint16_t)(49152 + random_next(random) % 8192);
+	const uint64_t start_ps = random_next(random) % PS_PER_US;
+	sim_flow_add(s, src, dst, bytes, start_ps, sport, PRIO, kind);
+}
+
 /* 12 hosts of three leaves send 1 MB each to one host of the fourth. */
 static void incast(struct sim *s, uint64_t seed)
 {
 	uint64_t r = random_seeded(seed, 5);
 	for (unsigned h = FIRST_SENDER; h < HOSTS; h++)
-		sim_flow_add(s, h, ROOT, 1000000, random_next(&r) % PS_PER_US,
-			(uint16_t)(49152 + random_next(&r) % 8192), PRIO, 1);
+		flow_drawn(s, h, ROOT, 1000000, 1, &r);
 }
 static void shuffle(struct sim *s, uint64_t seed, unsigned peers)
 {
 	uint64_t r = random_seeded(seed, 6);
 	for (unsigned h = 0; h < HOSTS; h++)
 		for (unsigned k = 1; k <= peers; k++)
-			sim_flow_add(s, h, (h + k * HOSTS / (peers + 1)) % HOSTS, 200000,
-				random_next(&r) % PS_PER_US,
-				(uint16_t)(49152 + random_next(&r) % 8192), PRIO, 2);
+			flow_drawn(s, h, (h + k * HOSTS / (peers + 1)) % HOSTS, 200000, 2, &r);
 }
 
 static struct sim_port *host_port(struct sim *s, unsigned h)
@@ -273,8 +280,7 @@ static void all_to_all(struct sim *s, uint64_t seed)
 	uint64_t r = random_seeded(seed, 7);
 	for (unsigned h = 0; h < HOSTS; h++)
 		for (unsigned k = 1; k < HOSTS; k++)
-			sim_flow_add(s, h, (h + k) % HOSTS, 200000, random_next(&r) % PS_PER_US,
-				(uint16_t)(49152 + random_next(&r) % 8192), PRIO, 1);
+			flow_drawn(s, h, (h + k) % HOSTS, 200000, 1, &r);
 }
 
 /* A host that pauses 80 % of the time: seen on its port alone, with a queue that marks behind the
@@ -435,7 +441,8 @@ static void test_digits(void **state)
 	uint64_t random = random_seeded(3, 1);
 	char expected[64], text[DIGITS_MAX];
 	for (size_t i = 0; i < 20000; i++) {
-		double v = (random_unit(&random) - 0.3) * pow(10, 8 * random_unit(&random) - 12);
+		const double factor = random_unit(&random) - 0.3;
+		double v = factor * pow(10, 8 * random_unit(&random) - 12);
 		if (i < rw_countof(edges))
 			v = edges[i];
 		snprintf(expected, sizeof(expected), "%.2f", v);

@@ -125,7 +125,9 @@ def test_restarts_ahead(lab, clock):
     polls = number(lab, INSTANTS % old)
     away = len(events(lab, "agent_away"))
     start(lab, clock, 30 * 86400, "set forward by 30d")
-    check(len(events(lab, "agent_away")) == away, "a set clock was called an absence: %r" % events(lab, "agent_away"))
+    # Where stop and start took long there is a short absence; its text ends with why the agent was away.
+    called = [text for text in events(lab, "agent_away")[away:] if not text.endswith("the agent was stopped: SIGTERM")]
+    check(not called, "a set clock was called an absence: %r" % called)
     for _ in range(2):
         held = "SELECT max(value) n FROM health WHERE key='store/retention_held'"
         wait_for("retention, and that it does not follow the clock", lambda: number(lab, held) == 1, 120)
