@@ -228,6 +228,31 @@ const void *config_options(const struct config *config, const char *section, con
  * long windows are and what counts as a gap) or advice. */
 static const char *const changeable[] = {"policy", "cost", "lossless", "defaults", "tuning"};
 
+/* Is this a setting of the file at all? "store.path", "devices[3].name". */
+static bool known_setting(const char *key)
+{
+	const struct section *section = &schema_root;
+	const struct field *field = NULL;
+	while (*key) {
+		char name[64];
+		const size_t n = strcspn(key, ".[");
+		if (!section || n == 0 || n >= sizeof(name))
+			return false;
+		memcpy(name, key, n);
+		name[n] = '\0';
+		field = schema_find(section, name);
+		if (!field)
+			return false;
+		section = field->section;
+		key += n;
+		if (*key == '[')
+			key += strcspn(key, ".");
+		if (*key == '.')
+			key++;
+	}
+	return field != NULL;
+}
+
 static int unknown_setting(const struct config *config, const char *key, struct err *e)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
@@ -242,7 +267,9 @@ static int unknown_setting(const struct config *config, const char *key, struct 
 	for (size_t i = 0; i < rw_countof(changeable); i++) {
 		const struct section *s = schema_find(&schema_root, changeable[i])->section;
 		for (size_t k = 0; k < s->n_fields; k++)
-			if (s->fields[k].kind == FIELD_VALUE && n < max + 64)
+			if ((s->fields[k].kind == FIELD_VALUE ||
+				    s->fields[k].kind == FIELD_VALUES) &&
+				n < max + 64)
 				names[n++] = arena_printf(
 					a, "%s.%s", changeable[i], s->fields[k].option.name);
 	}
@@ -250,11 +277,42 @@ static int unknown_setting(const struct config *config, const char *key, struct 
 	if (near)
 		return err_set(
 			e, -ENOENT, "unknown setting '%.100s'; did you mean '%s'?", key, near);
+	if (known_setting(key))
+		return err_set(e, -ENOENT,
+			"unknown setting '%.100s' here: it says what is polled, kept or served, "
+			"and "
+			"has no part in judging recorded samples; change it in the file (--fabric "
+			"FILE)",
+			key);
 	const char *example = "(none)";
 	if (n)
 		example = names[0];
 	return err_set(
 		e, -ENOENT, "unknown setting '%.100s'; expected one such as %s", key, example);
+}
+
+/* "3,4": a list of texts. */
+static int config_set_values(struct config *config, const struct field *field, void *base,
+	const char *key, const char *text, struct err *e)
+{
+	struct tree_values *values = (void *)((char *)base + field->option.offset);
+	rw_cleanup(freep) char *words = rw_strdup(text);
+	const size_t most = strlen(text) + 1;
+	struct tree_values ret = {.v = arena_array(config->arena, const char *, most),
+		.at = arena_array(config->arena, const struct yaml_node *, most)};
+	char *save = NULL;
+	for (char *word = strtok_r(words, ", []", &save); word;
+		word = strtok_r(NULL, ", []", &save)) {
+		struct err why = {0};
+		if (field->check && field->check(word, &why) < 0)
+			return err_set(e, -EINVAL, "%s is %s", key, why.text);
+		ret.v[ret.n++] = arena_printf(config->arena, "%s", word);
+	}
+	if (ret.n == 0)
+		return err_set(
+			e, -EINVAL, "%s is '%.100s'; expected a list such as 3,4", key, text);
+	*values = ret;
+	return 0;
 }
 
 static int config_set_value(struct config *config, const struct field *field, void *base,
@@ -282,14 +340,18 @@ static int set_in_tree(struct config *config, const char *key, const char *value
 		const struct field *outer = schema_find(&schema_root, changeable[i]);
 		const struct field *f = schema_find(outer->section, key + n + 1);
 		void **slot = (void *)((char *)config->tree + outer->option.offset);
-		if (!f || f->kind != FIELD_VALUE)
+		if (!f || (f->kind != FIELD_VALUE && f->kind != FIELD_VALUES))
 			break;
 		if (!*slot) {
 			struct build b = {.c = config, .name = config->path};
 			*slot = arena_alloc(config->arena, outer->section->size);
 			schema_read(&b, outer->section, NULL, *slot);
 		}
-		int r = config_set_value(config, f, *slot, key, value, e);
+		int r;
+		if (f->kind == FIELD_VALUES)
+			r = config_set_values(config, f, *slot, key, value, e);
+		else
+			r = config_set_value(config, f, *slot, key, value, e);
 		if (r == 0)
 			build_scalars(config);
 		return r;

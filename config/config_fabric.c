@@ -131,11 +131,20 @@ static void build_classes(struct build *build, const struct tree_policy *policy)
 	}
 }
 
+static uint8_t lossless_mask_of(const struct tree_lossless *lossless)
+{
+	uint8_t mask = 0;
+	for (size_t i = 0; i < lossless->priorities.n; i++)
+		mask |= (uint8_t)(1u << (lossless->priorities.v[i][0] - '0'));
+	return mask;
+}
+
 void build_scalars(struct config *config)
 {
 	const struct config_tree *tree = config->tree;
 	struct fabric *fabric = config->fabric;
 	const bool priced = tree->cost && !isnan(tree->cost->usd_per_gpu_hour);
+	fabric->lossless_mask = lossless_mask_of(tree->lossless);
 	build_policy_words(fabric, tree->policy);
 	fabric->lossless_mtu_bytes = tree->lossless->mtu_bytes;
 	fabric->has_cost = tree->jobs.n > 0 || priced;
@@ -242,9 +251,7 @@ void build_fabric(struct build *build)
 	fabric->name = tree->fabric;
 	fabric->id = hash_bytes(fabric->name, strlen(fabric->name), 0);
 	fabric->discover = tree->discover;
-	for (size_t i = 0; i < tree->lossless->priorities.n; i++)
-		fabric->lossless_mask |=
-			(uint8_t)(1u << (tree->lossless->priorities.v[i][0] - '0'));
+	fabric->lossless_mask = lossless_mask_of(tree->lossless);
 	policy_assume(tree->policy, c->arena, "congestion");
 	policy_assume(tree->policy, c->arena, "load_balancing");
 	build_policy_words(fabric, tree->policy);

@@ -17,6 +17,7 @@
 #include "agent/base/str.h"
 #include "agent/history/case_export.h"
 #include "agent/client/client_config.h"
+#include "agent/reports/query.h"
 #include "config/config.h"
 #include "db/open.h"
 #include "db/sqlite/admin.h"
@@ -25,6 +26,12 @@
 
 static const struct command_option options[] = {
 	{"force", 0, NULL, "with export: write into a directory that already exists"},
+	{"metric", 0, "GLOB,...", "with export --format csv: only these metrics"},
+	{"device", 0, "GLOB", "with export --format csv: only these devices"},
+	{"port", 0, "GLOB", "with export --format csv: only these ports"},
+	{"rate", 0, NULL, "with export --format csv: counters as rate per second"},
+	{"step", 0, "DUR", "with export --format csv: one row per step, not per sample"},
+	{"agg", 0, "HOW", "with export --format csv: what a step becomes, as for query"},
 	{0},
 };
 
@@ -215,7 +222,7 @@ static int export_time(
 	return 0;
 }
 
-static int cmd_db_run_export(const struct command_args *args, const char *path, struct err *e)
+static int cmd_db_export_case(const struct command_args *args, const char *path, struct err *e)
 {
 	const char *dir = args->argv[1];
 	struct history *d;
@@ -243,6 +250,131 @@ static int cmd_db_run_export(const struct command_args *args, const char *path, 
 	if (r == 0 && !args->g->quiet)
 		fprintf(stderr, "%" PRIu64 " samples written to %s\n", samples, dir);
 	return r;
+}
+
+/* ---- export as csv ------------------------------------------------------- */
+
+/* Every metric that @ask lets through, or with --rate every counter. */
+static int cmd_db_write_csv(struct client *client, const struct query_ask *ask, FILE *file,
+	uint64_t *rows, struct err *e)
+{
+	struct query_out out = {.format = FORMAT_CSV, .header = true, .file = file};
+	errno = 0;
+	const int rc = query_run(client, ask, &out, e);
+	*rows += out.rows;
+	if (rc == -EIO)
+		return err_set(
+			e, rc, "the rows could not be written: %s", strerror(errno ? errno : EIO));
+	return rc;
+}
+
+/* One metric into DIR/METRIC.csv; a metric without rows leaves no file. */
+static int cmd_db_csv_file(struct client *client, const struct query_ask *ask, const char *dir,
+	const char *metric, bool force, uint64_t *rows, struct err *e)
+{
+	struct query_ask one = *ask;
+	char path[PATH_MAX];
+	uint64_t n = 0;
+	one.metric = metric;
+	if (query_check(&one, NULL) < 0)
+		return 0; /* --rate of a gauge */
+	snprintf(path, sizeof(path), "%s/%s.csv", dir, metric);
+	if (!force && access(path, F_OK) == 0)
+		return err_at(e, -EEXIST, path, 0, 0, "exists already; --force overwrites it");
+	FILE *file = fopen(path, "we");
+	if (!file)
+		return err_at(e, -errno, path, 0, 0, "cannot be written: %s", strerror(errno));
+	int rc = cmd_db_write_csv(client, &one, file, &n, e);
+	if (fclose(file) != 0 && rc == 0)
+		rc = err_at(e, -errno, path, 0, 0, "cannot be written: %s", strerror(errno));
+	if (rc < 0 || n == 0)
+		unlink(path);
+	*rows += n;
+	return rc;
+}
+
+static bool cmd_db_metric_named(const char *globs, const char *name)
+{
+	rw_cleanup(freep) char *words = rw_strdup(str_or(globs, "*"));
+	char *save = NULL;
+	for (char *word = strtok_r(words, ",", &save); word; word = strtok_r(NULL, ",", &save))
+		if (str_glob(word, name))
+			return true;
+	return false;
+}
+
+static int cmd_db_csv_files(struct client *client, const struct query_ask *ask, const char *dir,
+	bool force, uint64_t *rows, struct err *e)
+{
+	int rc = 0;
+	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+		return err_at(e, -errno, dir, 0, 0, "cannot be made: %s", strerror(errno));
+	for (unsigned m = 0; m < METRIC_COUNT && rc == 0; m++)
+		if (cmd_db_metric_named(ask->metric, metric_info(m)->name))
+			rc = cmd_db_csv_file(
+				client, ask, dir, metric_info(m)->name, force, rows, e);
+	return rc;
+}
+
+/* The whole of what is kept, unless a range was asked for. */
+static int cmd_db_csv_range(struct client *client, struct err *e)
+{
+	int64_t first_ns, last_ns;
+	if (client->range_given)
+		return 0;
+	const int rc = history_range(client->history, &first_ns, &last_ns, e);
+	if (rc < 0)
+		return rc;
+	client->from_ns = first_ns - 1;
+	client->to_ns = last_ns;
+	return 0;
+}
+
+static int cmd_db_export_csv(const struct command_args *args, struct err *e)
+{
+	const struct command *c = &command_db;
+	struct globals globals = *args->g;
+	struct client client;
+	uint64_t rows = 0;
+	const char *to = args->argv[1];
+	const struct query_ask ask = {.metric = str_or(command_opt(c, args, "metric"), "*"),
+		.device = command_opt(c, args, "device"),
+		.port = command_opt(c, args, "port"),
+		.step = command_opt(c, args, "step"),
+		.agg = command_opt(c, args, "agg"),
+		.rate = command_opt(c, args, "rate") != NULL};
+	int rc = query_check(&ask, e);
+	if (rc == 0)
+		rc = client_open_data(&client, &globals, NS_PER_S, e);
+	if (rc < 0)
+		return rc;
+	rc = cmd_db_csv_range(&client, e);
+	if (rc == 0 && str_eq(to, "-"))
+		rc = cmd_db_write_csv(&client, &ask, stdout, &rows, e);
+	else if (rc == 0)
+		rc = cmd_db_csv_files(
+			&client, &ask, to, command_opt(c, args, "force") != NULL, &rows, e);
+	client_done(&client);
+	if (rc == 0 && !args->g->quiet)
+		fprintf(stderr, "%" PRIu64 " rows written to %s\n", rows,
+			str_eq(to, "-") ? "standard output" : to);
+	return rc;
+}
+
+static int cmd_db_run_export(const struct command_args *args, const char *path, struct err *e)
+{
+	if (args->g->format_given && args->g->format == FORMAT_CSV)
+		return cmd_db_export_csv(args, e);
+	if (args->g->format_given && args->g->format != FORMAT_TABLE)
+		return err_set(e, -EINVAL,
+			"export writes a recorded case, or with --format csv rows; other formats: "
+			"'rocewatch query ... --format json'");
+	static const char *const csv_only[] = {"metric", "device", "port", "rate", "step", "agg"};
+	for (size_t i = 0; i < rw_countof(csv_only); i++)
+		if (command_opt(&command_db, args, csv_only[i]))
+			return err_set(
+				e, -EINVAL, "--%s goes with export --format csv", csv_only[i]);
+	return cmd_db_export_case(args, path, e);
 }
 
 /* ---- the command --------------------------------------------------------- */
@@ -280,9 +412,12 @@ static int cmd_db_run(struct command_args *args)
 			err_print(stderr, &e);
 			return EXIT_USAGE;
 		}
-		if (subcommands[i].run(args, path, &e) == 0)
+		r = subcommands[i].run(args, path, &e);
+		if (r == 0)
 			return EXIT_OK;
 		err_print(stderr, &e);
+		if (r == -EINVAL)
+			return EXIT_USAGE;
 		return EXIT_FAILED;
 	}
 	const char *near = NULL;
@@ -302,7 +437,12 @@ const struct command command_db = {
 		"agent runs. vacuum needs the agent stopped. export writes "
 		"fabric.yaml and samples.tsv, which 'rocewatch replay --from DIR' reads; --since "
 		"and --until choose a part. An export has no flows of captures: replay these from "
-		"the database.",
+		"the database.\n\n"
+		"export --format csv DIR writes DIR/METRIC.csv for each metric, export --format "
+		"csv - all rows to standard output: time, device, port, priority, metric, value, "
+		"flags, unit; exact, in order of time. --metric, --device, --port, --rate, --step "
+		"and --agg choose, as for 'rocewatch query'. Without --since everything that is "
+		"kept is written.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_db_run,

@@ -41,7 +41,9 @@ static const struct command_option options[] = {
 		"what the database holds)"},
 	{"db", 0, "OUT.db", "keep samples, flows, findings and incidents in this new database"},
 	{"set", 0, "KEY=VALUE",
-		"change a setting, such as analyzers.ecmp_imbalance.warn=30% (may be repeated)"},
+		"change a setting of analyzers, policy, lossless, defaults, cost or tuning, such "
+		"as "
+		"analyzers.ecmp_imbalance.warn=30% or tuning.min_evidence=5m (may be repeated)"},
 	{0},
 };
 

@@ -89,7 +89,7 @@ static int no_such(const struct fabric *fabric, const char *word, struct err *e)
 	if (n)
 		near = str_nearest(word, names, n);
 	free(names);
-	return err_set(e, -ENOENT,
+	return err_set(e, -EINVAL,
 		"unknown host or port '%.64s'; expected a host of the links, or a port such as "
 		"leaf1:Ethernet49%s%s%s",
 		word, str_if(near, "; perhaps '"), str_or(near, ""), str_if(near, "'"));

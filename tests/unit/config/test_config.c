@@ -391,7 +391,10 @@ static void test_set(void **state)
 		{"policy.congestio", "dcqcn", -ENOENT, "did you mean 'policy.congestion'?"},
 		{"policy", "dcqcn", -ENOENT, "unknown setting"},
 		{"", "", -ENOENT, "unknown setting"},
-		{"lossless.priorities", "3", -ENOENT, "unknown"},
+		{"lossless.priorities", "9", -EINVAL, "lossless.priorities is"},
+		{"lossless.priorities", "", -EINVAL, "expected a list"},
+		{"store.path", "x.db", -ENOENT, "no part in judging"},
+		{"devices[1].snmp.interval", "1s", -ENOENT, "no part in judging"},
 		{"analyzers.imbalance", "x", -ENOENT, "unknown"},
 		{"devices", "x", -ENOENT, "unknown"},
 	};
