@@ -206,7 +206,9 @@ int config_check_served(
 		if (t->store)
 			at = build_at(t->store->node, "path");
 		config_unserved(config, at, "path",
-			"this version writes SQLite files only; expected the path of a file",
+			"an agent writes a file on a local disk, whatever it ships elsewhere; "
+			"expected the "
+			"path of a file. Reading commands take such an address (--db)",
 			errors);
 		ret = -ENOTSUP;
 	}

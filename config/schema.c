@@ -406,11 +406,13 @@ TABLE(cost_section, tree_cost, cost_rows, "What waiting costs.");
 
 static const struct field retention_rows[] = {
 	VALUE(tree_retention, raw_ns, "raw", OPT_DURATION, "7d", "1m", "10y",
-		"How long samples are kept as they came."),
+		"How long samples are kept as they came, with flows and findings."),
 	VALUE(tree_retention, minute_ns, "minute", OPT_DURATION, "90d", "1m", "20y",
-		"How long minutes are kept."),
+		"How long minutes are kept: least, greatest, mean, p99, increase and coverage of "
+		"each "
+		"series. They are made as samples come, and answer where samples are gone."),
 	VALUE(tree_retention, hour_ns, "hour", OPT_DURATION, "2y", "1m", "50y",
-		"How long hours are kept."),
+		"How long hours are kept: the same as minutes, for each hour."),
 	VALUE(tree_retention, events_ns, "events", OPT_DURATION, "1y", "1h", "50y",
 		"How long events, ended silences and former configurations are kept."),
 	VALUE(tree_retention, incidents_ns, "incidents", OPT_DURATION, "2y", "1h", "50y",
@@ -421,10 +423,14 @@ TABLE(retention_section, tree_retention, retention_rows, "How long history is ke
 
 static const struct field store_rows[] = {
 	VALUE(tree_store, path, "path", OPT_STRING, "/var/lib/rocewatch/rocewatch.db", NULL, NULL,
-		"Database file, or clickhouse://HOST:PORT/DATABASE.",
+		"Database file on a local disk. An agent always writes a file. Commands that only "
+		"read "
+		"also take clickhouse://HOST:PORT/DATABASE, where agents ship to.",
 		.check = schema_check_no_login),
 	VALUE(tree_store, quota_bytes, "quota", OPT_SIZE, "40GB", "1MB", "1000TB",
-		"The oldest raw samples go when the database grows past this."),
+		"When the database grows past this, the oldest detail goes first. What open "
+		"incidents "
+		"and threshold reviews rest on stays."),
 	SECTION(tree_store, retention, "retention", retention_section),
 };
 TABLE(store_section, tree_store, store_rows, "Where history is kept.");
