@@ -30,7 +30,7 @@ packages_missing() {
 }
 
 # need_packages FILE - install what is missing of the list from the Debian archive; nothing at all when nothing is missing.
-# Daemons that come with it (snmpd, lldpd) are neither started nor enabled: the lab runs its own in namespaces.
+# Daemons that come with it (snmpd, Prometheus, ClickHouse ...) are neither started nor enabled: the lab runs its own in namespaces.
 need_packages() {
 	local missing policy=/usr/sbin/policy-rc.d made=
 	command -v dpkg-query >/dev/null || die "this is not a Debian system: install by hand what $1 lists, then build with cmake"
@@ -55,7 +55,7 @@ need_packages() {
 	fi
 	rm -f "${TMPDIR:-/tmp}/rocewatch-apt.$$"
 	local daemon
-	for daemon in snmpd lldpd; do
+	for daemon in snmpd lldpd prometheus prometheus-alertmanager clickhouse-server victoria-metrics; do
 		case " $missing" in
 		*" $daemon "*) [ ! -d /run/systemd/system ] || as_root systemctl -q disable $daemon 2>/dev/null || true ;;
 		esac
