@@ -1,152 +1,290 @@
 /*
- * bench_store - CPU of the write side: 512 ports x (12 metrics of the port and 5 of each of its 8
- * priorities), polled @polls times, as one batch per device and poll. Prints CPU s per 1 M samples
- * and bytes per sample. Usage: bench_store [FILE [POLLS]]; without FILE a temporary one, removed at
- * the end.
+ * bench_store - the write side beside other stores, on one stream: the honest mix of mix.h, 94
+ * series a port, every port polled each 10 s, a commit (or a request) for each poll of all devices.
+ *
+ *   bench_store [FILE [POLLS [DEVICES [PORTS]]]]   into a database; CPU s per 1 M samples including
+ *                                                  commits and sealing, bytes per sample
+ *   bench_store --remote HOST PORT POLLS DEVICES PORTS
+ *                                                  the same stream by Prometheus remote write
+ *
+ * FILE "" or none: a temporary one, removed at the end. bench_store_peers.sh runs both.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
+#include "agent/base/str.h"
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/open.h"
 #include "db/store/store.h"
+#include "tests/bench/mix.h"
+#include "tests/bench/remote_write.h"
 
-#define DEVICES 8
-#define PORTS 64
-#define DEFAULT_POLLS 120
+enum { POLLS = 720, DEVICES = 4, PORTS = 64 };
 
-static const uint16_t metrics[] = {
-	M_PORT_IN_OCTETS,
-	M_PORT_OUT_OCTETS,
-	M_PORT_IN_PACKETS,
-	M_PORT_OUT_PACKETS,
-	M_PORT_IN_ERRORS,
-	M_PORT_OUT_ERRORS,
-	M_PORT_IN_DISCARDS,
-	M_PORT_OUT_DISCARDS,
-	M_PORT_FCS_ERRORS,
-	M_PORT_SPEED_BPS,
-	M_PORT_MTU_BYTES,
-	M_PORT_OPER_UP,
+struct bench_series {
+	const struct mix_kind *kind;
+	uint64_t value;
+	unsigned device, port;
+	int priority;
+	uint16_t metric;
+	uint32_t entity;
+	struct str labels;
 };
-static const uint16_t priority_metrics[] = {
-	M_PFC_RX_FRAMES, M_PFC_TX_FRAMES, M_QUEUE_OUT_OCTETS, M_QUEUE_OUT_PACKETS, M_QUEUE_DROPS};
-#define PRIORITIES 8
-#define PER_PORT (rw_countof(metrics) + PRIORITIES * rw_countof(priority_metrics))
+
+struct bench_stream {
+	struct bench_series *series; /* by device, then port */
+	size_t n, per_device;
+	unsigned polls, devices, ports;
+};
 
 static double cpu_s(void)
 {
-	struct rusage u;
+	struct rusage use;
 
-	getrusage(RUSAGE_SELF, &u);
-	return (double)u.ru_utime.tv_sec + (double)u.ru_stime.tv_sec +
-		((double)u.ru_utime.tv_usec + (double)u.ru_stime.tv_usec) / 1e6;
+	getrusage(RUSAGE_SELF, &use);
+	return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+		(double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 }
 
-/* Three quarters of the counters are idle or nearly idle, as on real switches. */
-static uint64_t value(uint16_t metric, unsigned poll, unsigned port)
+/* A metric that no kind has yet: of the right type, and of priorities where a port has several. */
+static uint16_t metric_free(bool *used, const struct mix_kind *kind)
 {
-	switch (metric) {
-	case M_PORT_SPEED_BPS: return UINT64_C(400000000000);
-	case M_PORT_MTU_BYTES: return 9216;
-	case M_PORT_OPER_UP: return 1;
-	case M_PORT_IN_OCTETS:
-	case M_PORT_OUT_OCTETS:
-	case M_QUEUE_OUT_OCTETS: return (uint64_t)poll * UINT64_C(123456789012) + port * 977;
-	case M_PORT_IN_PACKETS:
-	case M_PORT_OUT_PACKETS: return (uint64_t)poll * UINT64_C(30123456) + port * 31;
-	default: return poll / 100;
+	uint16_t found = METRIC_COUNT;
+
+	for (uint16_t m = 0; m < METRIC_COUNT; m++) {
+		const struct metric_info *info = metric_info(m);
+		const bool fits =
+			(info->type == TYPE_F64) == kind->is_f64 && info->type != TYPE_TEXT;
+		if (used[m] || !fits)
+			continue;
+		found = m;
+		if ((info->scope == SCOPE_PRIO) == (kind->per_port > 1))
+			break;
 	}
+	if (found == METRIC_COUNT)
+		abort();
+	used[found] = true;
+	return found;
 }
 
-static struct sample v[PORTS * PER_PORT];
-static uint32_t ids[DEVICES][PORTS][1 + PRIORITIES];
-
-static size_t poll_device(unsigned d, unsigned poll)
+static void stream_add_kind(struct bench_stream *stream, const struct mix_kind *kind,
+	const uint16_t *metrics, unsigned device, unsigned port)
 {
-	struct sample at = {
-		.t_ns = INT64_C(1700000000000000000) + (int64_t)poll * 10 * NS_PER_S + d * 1000,
-		.source = SOURCE_SNMP};
-	size_t n = 0;
-
-	for (unsigned p = 0; p < PORTS; p++) {
-		for (unsigned k = 0; k <= PRIORITIES; k++) {
-			const uint16_t *list = k ? priority_metrics : metrics;
-			size_t count = k ? rw_countof(priority_metrics) : rw_countof(metrics);
-			at.entity = ids[d][p][k];
-			for (size_t m = 0; m < count; m++) {
-				at.metric = list[m];
-				/* two of eight priorities carry traffic */
-				at.value = k == 0 || k == 4 || k == 1 ? value(list[m], poll, p) : 0;
-				v[n++] = at;
-			}
+	for (uint32_t m = 0; m < kind->metrics; m++)
+		for (uint32_t s = 0; s < kind->per_port; s++) {
+			struct bench_series *to = &stream->series[stream->n++];
+			to->kind = kind;
+			to->device = device;
+			to->port = port;
+			to->metric = metrics[m];
+			to->priority = PRIO_NONE;
+			if (kind->per_port > 1)
+				to->priority = (int)s;
 		}
-	}
-	return n;
 }
 
-int main(int argc, char **argv)
+static void stream_make(struct bench_stream *stream)
 {
-	char made[] = "/tmp/rw-bench-XXXXXX";
-	const char *path = argc > 1 ? argv[1] : made;
-	unsigned polls = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : DEFAULT_POLLS;
+	const size_t n = (size_t)stream->devices * stream->ports * mix_series_per_port();
+	bool used[METRIC_COUNT] = {false};
+	uint16_t metrics[METRIC_COUNT];
+	size_t n_metrics = 0;
+
+	for (size_t k = 0; k < mix_n_kinds; k++)
+		for (uint32_t m = 0; m < mix_kinds[k].metrics; m++)
+			metrics[n_metrics++] = metric_free(used, &mix_kinds[k]);
+	stream->series = rw_calloc(n, sizeof(*stream->series));
+	for (unsigned d = 0; d < stream->devices; d++)
+		for (unsigned p = 0; p < stream->ports; p++) {
+			size_t at = 0;
+			for (size_t k = 0; k < mix_n_kinds; at += mix_kinds[k++].metrics)
+				stream_add_kind(stream, &mix_kinds[k], metrics + at, d, p);
+		}
+	stream->per_device = stream->n / stream->devices;
+}
+
+/* All devices answer within 30 ms of a poll. */
+static int64_t poll_time(unsigned poll, unsigned device)
+{
+	return INT64_C(1750000000000000000) + (int64_t)poll * 10 * NS_PER_S +
+		device * INT64_C(60000);
+}
+
+static void series_next(struct bench_series *series, unsigned poll)
+{
+	series->value = series->kind->next(series->value, poll);
+}
+
+/* ---- into a database ------------------------------------------------------------------ */
+
+static void stream_name(struct bench_stream *stream, struct entities *entities)
+{
+	char device[16], port[16];
+
+	for (size_t i = 0; i < stream->n; i++) {
+		struct bench_series *of = &stream->series[i];
+		snprintf(device, sizeof(device), "leaf%u", of->device);
+		snprintf(port, sizeof(port), "Ethernet%u", of->port);
+		of->entity = entities_intern(entities, device, port, of->priority);
+	}
+}
+
+static void store_poll(
+	struct store *store, struct bench_stream *stream, struct sample *v, unsigned poll)
+{
+	for (size_t i = 0; i < stream->n; i++) {
+		struct bench_series *of = &stream->series[i];
+		series_next(of, poll);
+		v[i % stream->per_device] = (struct sample){.t_ns = poll_time(poll, of->device),
+			.entity = of->entity,
+			.metric = of->metric,
+			.value = of->value,
+			.source = SOURCE_SNMP};
+		if ((i + 1) % stream->per_device == 0)
+			store_samples(store, v, stream->per_device);
+	}
+}
+
+/* What the stream itself costs, which is no part of the store. */
+static double stream_cost(const struct bench_stream *like)
+{
+	struct bench_stream stream = {
+		.polls = like->polls, .devices = like->devices, .ports = like->ports};
+	volatile uint64_t sum = 0;
+
+	stream_make(&stream);
+	const double begin = cpu_s();
+	for (unsigned poll = 0; poll < stream.polls; poll++)
+		for (size_t i = 0; i < stream.n; i++) {
+			series_next(&stream.series[i], poll);
+			sum += stream.series[i].value;
+		}
+	free(stream.series);
+	return cpu_s() - begin;
+}
+
+static int measure_store(struct bench_stream *stream, const char *path)
+{
 	struct entities *entities = entities_new();
-	struct store_options o = {.path = path};
-	struct store *s;
+	struct store_options options = {.path = path};
+	struct store *store;
 	struct err e = {0};
 	struct stat st;
 
-	if (argc <= 1) {
-		int fd = mkstemp(made);
-		if (fd < 0 || close(fd) < 0 || unlink(made) < 0)
-			return 1;
-	}
-	if (access(path, F_OK) == 0) {
-		fprintf(stderr, "%s is there already; name a file that is not\n", path);
-		return 2;
-	}
-	if (db_store_open(&o, entities, &s, &e) < 0) {
+	if (db_store_open(&options, entities, &store, &e) < 0) {
 		err_print(stderr, &e);
 		return 1;
 	}
-	for (unsigned d = 0; d < DEVICES; d++)
-		for (unsigned p = 0; p < PORTS; p++) {
-			char device[16], port[16];
-			snprintf(device, sizeof(device), "leaf%u", d);
-			snprintf(port, sizeof(port), "Ethernet%u", p);
-			for (int k = 0; k <= PRIORITIES; k++)
-				ids[d][p][k] = entities_intern(entities, device, port, k - 1);
-		}
-	double cpu = cpu_s();
-	mono_t wall = mono_now();
-	for (unsigned poll = 0; poll < polls; poll++) {
-		for (unsigned d = 0; d < DEVICES; d++)
-			store_samples(s, v, poll_device(d, poll));
+	const double made = stream_cost(stream);
+	stream_make(stream);
+	stream_name(stream, entities);
+	struct sample *v = rw_calloc(stream->per_device, sizeof(*v));
+	const double begin = cpu_s();
+	for (unsigned poll = 0; poll < stream->polls; poll++) {
+		store_poll(store, stream, v, poll);
 		/* one commit per poll, as live: polls are seconds apart there */
-		if (store_flush(s, &e) < 0) {
+		if (store_flush(store, &e) < 0) {
 			err_print(stderr, &e);
 			return 1;
 		}
 	}
-	store_close(s);
-	cpu = cpu_s() - cpu;
-	double samples = (double)polls * DEVICES * PORTS * PER_PORT,
-	       seconds = (double)(mono_now().ns - wall.ns) / NS_PER_S;
-	int r = stat(path, &st);
-	printf("%.1f M samples, %zu a port: %.3f CPU s per 1 M, %.2f M samples/s, %.1f bytes per "
-	       "sample\n",
-		samples / 1e6, PER_PORT, cpu / samples * 1e6, samples / seconds / 1e6,
-		r == 0 ? (double)st.st_size / samples : 0.0);
+	store_close(store);
+	const double cpu = cpu_s() - begin - made, samples = (double)stream->n * stream->polls;
+	const double bytes = stat(path, &st) == 0 ? (double)st.st_size : 0;
+	printf("rocewatch: %.1f M samples, %.4f CPU s per 1 M, %.3f B/sample in the file\n",
+		samples / 1e6, cpu / samples * 1e6, bytes / samples);
+	free(v);
 	entities_free(entities);
-	if (argc <= 1)
-		unlink(made);
 	return 0;
+}
+
+/* ---- to others ------------------------------------------------------------------------ */
+
+static void stream_label(struct bench_stream *stream)
+{
+	char metric[64], device[16], port[32];
+
+	for (size_t i = 0; i < stream->n; i++) {
+		struct bench_series *of = &stream->series[i];
+		snprintf(metric, sizeof(metric), "metric_%u", of->metric);
+		snprintf(device, sizeof(device), "leaf%u", of->device);
+		snprintf(port, sizeof(port), "Ethernet%u_%d", of->port, of->priority);
+		remote_write_labels(&of->labels, metric, device, port);
+	}
+}
+
+static double series_number(const struct bench_series *series)
+{
+	if (series->kind->is_f64)
+		return sample_f64(series->value);
+	return (double)series->value;
+}
+
+/* A request for each device and poll. */
+static int send_stream(struct bench_stream *stream, const char *host, const char *port)
+{
+	const int fd = remote_write_connect(host, port);
+
+	if (fd < 0)
+		return 1;
+	stream_make(stream);
+	stream_label(stream);
+	for (unsigned poll = 0; poll < stream->polls; poll++) {
+		struct str request = {0};
+		for (size_t i = 0; i < stream->n; i++) {
+			struct bench_series *of = &stream->series[i];
+			series_next(of, poll);
+			remote_write_sample(&request, &of->labels, poll_time(poll, of->device),
+				series_number(of));
+			if ((i + 1) % stream->per_device != 0)
+				continue;
+			if (remote_write_post(fd, &request) < 0)
+				return 1;
+			request.n = 0;
+		}
+		str_done(&request);
+	}
+	printf("%.0f samples\n", (double)stream->n * stream->polls);
+	return 0;
+}
+
+static unsigned argument(int argc, char **argv, int at, unsigned otherwise)
+{
+	if (argc > at)
+		return (unsigned)strtoul(argv[at], NULL, 10);
+	return otherwise;
+}
+
+int main(int argc, char **argv)
+{
+	const bool remote = argc > 3 && strcmp(argv[1], "--remote") == 0;
+	const int first = remote ? 4 : 2;
+	struct bench_stream stream = {.polls = argument(argc, argv, first, POLLS),
+		.devices = argument(argc, argv, first + 1, DEVICES),
+		.ports = argument(argc, argv, first + 2, PORTS)};
+	char made[] = "/tmp/rw-bench-XXXXXX";
+
+	if (remote)
+		return send_stream(&stream, argv[2], argv[3]);
+	if (argc > 1 && *argv[1]) {
+		if (access(argv[1], F_OK) == 0) {
+			fprintf(stderr, "%s is there already; name a file that is not\n", argv[1]);
+			return 2;
+		}
+		return measure_store(&stream, argv[1]);
+	}
+	const int fd = mkstemp(made);
+	if (fd < 0 || close(fd) < 0 || unlink(made) < 0)
+		return 1;
+	const int r = measure_store(&stream, made);
+	unlink(made);
+	return r;
 }
