@@ -36,7 +36,6 @@ static void reload_warn(const struct config *config)
 	rw_cleanup(err_list_done) struct err_list found = {0};
 	config_check_profiles(config, &found);
 	config_check_files(config, &found, &found);
-	config_check_served(config, &found, &found);
 	config_mistakes_sort(&found);
 	log_errors(LOG_WARN_, "config", &found);
 }
@@ -69,6 +68,8 @@ int agent_config(const struct agent_options *options, struct config **ret, struc
 	int rc = config_load(options->config_path, CONFIG_FULL, tables, n, &c, errors);
 	if (rc == 0)
 		rc = agent_config_role(options, c, errors);
+	if (rc == 0 && !options->db)
+		rc = config_check_served(c, errors, errors);
 	if (rc != 0) {
 		config_free(c);
 		return rc;
