@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include "agent/base/err.h"
 #include "config/config_alerts.h"
+#include "config/config_ship.h"
 #include "config/fabric.h"
 #include "config/option.h"
 #include "config/snmp_security.h"
@@ -202,6 +203,7 @@ struct config {
 	const char *path;
 	struct fabric *fabric;
 	struct config_store store;
+	struct config_ship ship;
 	struct config_credential *credentials;
 	size_t n_credentials;
 	struct config_device *devices;

@@ -339,6 +339,7 @@ static void build_store(struct build *build)
 	c->store.hour_ns = keep->hour_ns;
 	c->store.events_ns = keep->events_ns;
 	c->store.incidents_ns = keep->incidents_ns;
+	build_ship(build);
 }
 
 static void build_tuning(struct build *build)

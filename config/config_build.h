@@ -32,6 +32,8 @@ void build_credentials(struct build *build);
 /* build_secret - the one of KEY_file, KEY_env, KEY_credential that is given; an error for more. */
 struct config_secret build_secret(struct build *build, const struct yaml_node *section,
 	const char *key, const struct tree_secret *secret);
+/* build_ship - where the store's content goes as well. config_ship.c. */
+void build_ship(struct build *build);
 /* build_file - a file that the configuration names; config_check_files() looks at it. @path NULL:
  * none. */
 void build_file(struct build *build, const struct yaml_node *section, const char *key,

@@ -432,6 +432,7 @@ static const struct field store_rows[] = {
 		"incidents "
 		"and threshold reviews rest on stays."),
 	SECTION(tree_store, retention, "retention", retention_section),
+	SECTION(tree_store, ship, "ship", ship_section),
 };
 TABLE(store_section, tree_store, store_rows, "Where history is kept.");
 

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "config/config_alerts.h"
+#include "config/config_ship.h"
 #include "config/config_error.h"
 #include "config/option.h"
 #include "config/yaml.h"
@@ -52,6 +53,7 @@ struct section {
 extern const struct section schema_root;
 extern const struct section agents_section, judge_section; /* schema_agents.c */
 extern const struct section alerts_section; /* schema_alerts.c */
+extern const struct section ship_section; /* schema_ship.c */
 extern const struct section push_section, device_push_section; /* schema_push.c */
 
 const struct field *schema_find(const struct section *section, const char *name);
@@ -228,10 +230,24 @@ struct tree_retention {
 	TREE_NODE;
 	int64_t raw_ns, minute_ns, hour_ns, events_ns, incidents_ns;
 };
+struct tree_sink {
+	TREE_NODE;
+	const char *name, *url, *database, *username;
+	struct tree_secret password;
+	struct tree_alert_tls *tls;
+	int64_t interval_ns, retry_ns, timeout_ns, batch;
+};
+struct tree_ship {
+	TREE_NODE;
+	const char *agent;
+	uint64_t spool_bytes;
+	struct tree_list sinks[SINK_KINDS]; /* of struct tree_sink */
+};
 struct tree_store {
 	TREE_NODE;
 	const char *path;
 	uint64_t quota_bytes;
+	struct tree_ship *ship;
 	struct tree_retention *retention;
 };
 struct tree_defaults {

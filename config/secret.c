@@ -103,6 +103,8 @@ void secrets_leave_environment(const struct config *config)
 			secret_take(&c->gnmi->token);
 		}
 	}
+	for (size_t k = 0; k < config->ship.n_sinks; k++)
+		secret_take(&config->ship.sinks[k].password);
 	for (size_t k = 0; k < config->alerts.n_receivers; k++) {
 		secret_take(&config->alerts.receivers[k].password);
 		secret_take(&config->alerts.receivers[k].token);

@@ -19,6 +19,7 @@
 #include "agent/client/client_config.h"
 #include "agent/reports/query.h"
 #include "config/config.h"
+#include "db/clickhouse/ch_schema.h"
 #include "db/open.h"
 #include "db/sqlite/admin.h"
 #include "db/model/metric.h"
@@ -32,6 +33,8 @@ static const struct command_option options[] = {
 	{"rate", 0, NULL, "with export --format csv: counters as rate per second"},
 	{"step", 0, "DUR", "with export --format csv: one row per step, not per sample"},
 	{"agg", 0, "HOW", "with export --format csv: what a step becomes, as for query"},
+	{"cluster", 0, "NAME", "with clickhouse schema: for a sharded and replicated cluster"},
+	{"database", 0, "NAME", "with clickhouse schema: the database (rocewatch)"},
 	{0},
 };
 
@@ -377,6 +380,33 @@ static int cmd_db_run_export(const struct command_args *args, const char *path, 
 	return cmd_db_export_case(args, path, e);
 }
 
+/* ---- clickhouse ------------------------------------------------------------ */
+
+/* A name that stands in statements as it is. */
+static bool is_plain_name(const char *name)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+	return *name && name[strspn(name, plain)] == '\0';
+}
+
+static int run_clickhouse(const struct command_args *args, const char *path, struct err *e)
+{
+	const char *cluster = command_opt(&command_db, args, "cluster");
+	const char *database = str_or(command_opt(&command_db, args, "database"), "rocewatch");
+	rw_cleanup(str_done) struct str sql = {0};
+	if (!str_eq(args->argv[1], "schema"))
+		return err_set(
+			e, -EINVAL, "clickhouse: expected schema, read '%.64s'", args->argv[1]);
+	if (!is_plain_name(database) || !is_plain_name(str_or(cluster, "none")))
+		return err_set(e, -EINVAL,
+			"--cluster and --database: expected letters, digits, '_', '-' and '.'");
+	ch_schema(&sql, database, cluster);
+	if (fputs(sql.s, stdout) == EOF || fflush(stdout) != 0)
+		return err_set(e, -EIO, "the result could not be written");
+	return 0;
+}
+
 /* ---- the command --------------------------------------------------------- */
 
 static const struct {
@@ -387,6 +417,7 @@ static const struct {
 	{"backup", "FILE", run_backup},
 	{"vacuum", NULL, run_vacuum},
 	{"export", "DIR", cmd_db_run_export},
+	{"clickhouse", "schema", run_clickhouse},
 };
 
 static int cmd_db_run(struct command_args *args)
@@ -407,7 +438,9 @@ static int cmd_db_run(struct command_args *args)
 				&command_db, "%s: expected %s", word, subcommands[i].argument);
 		if (!subcommands[i].argument && args->argc != 1)
 			return usage_error(&command_db, "%s takes no argument", word);
-		int r = db_path(args->g, &path, &e);
+		int r = 0;
+		if (subcommands[i].run != run_clickhouse) /* it needs no database */
+			r = db_path(args->g, &path, &e);
 		if (r < 0) {
 			err_print(stderr, &e);
 			return EXIT_USAGE;
@@ -424,14 +457,14 @@ static int cmd_db_run(struct command_args *args)
 	if (*word)
 		near = str_nearest(word, names, rw_countof(names));
 	return usage_error(&command_db,
-		"unknown subcommand '%.64s'; expected stat, backup FILE, vacuum or export "
-		"DIR%s%s%s",
+		"unknown subcommand '%.64s'; expected stat, backup FILE, vacuum, export "
+		"DIR or clickhouse schema%s%s%s",
 		word, str_if(near, "; did you mean '"), str_or(near, ""), str_if(near, "'?"));
 }
 
 const struct command command_db = {
 	.name = "db",
-	.args = "stat|backup FILE|vacuum|export DIR",
+	.args = "stat|backup FILE|vacuum|export DIR|clickhouse schema",
 	.summary = "the store: contents, backup, export of recorded cases",
 	.help = "stat counts samples and checks the file. backup makes a consistent copy while the "
 		"agent runs. vacuum needs the agent stopped. export writes "
@@ -442,7 +475,9 @@ const struct command command_db = {
 		"csv - all rows to standard output: time, device, port, priority, metric, value, "
 		"flags, unit; exact, in order of time. --metric, --device, --port, --rate, --step "
 		"and --agg choose, as for 'rocewatch query'. Without --since everything that is "
-		"kept is written.",
+		"kept is written.\n\n"
+		"clickhouse schema prints the statements that make the tables of a ClickHouse "
+		"database (store.ship).",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_db_run,

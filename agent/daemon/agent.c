@@ -33,6 +33,7 @@
 #include "agent/daemon/requests.h"
 #include "agent/daemon/resume.h"
 #include "agent/daemon/sandbox_config.h"
+#include "agent/daemon/ship_agent.h"
 #include "agent/daemon/sources.h"
 #include "agent/daemon/stop_guard.h"
 #include "agent/daemon/traps.h"
@@ -181,6 +182,7 @@ static void agent_record_health(struct agent *agent)
 		health_traps(agent->health, counters);
 	}
 	alert_agent_health(agent, agent->health);
+	ship_agent_health(agent, agent->health);
 	agent_share_health(agent);
 	health_commit(agent->health, agent->store, wall_now().ns);
 }
@@ -221,6 +223,7 @@ static void agent_on_tick(void *arg)
 	const int64_t now = agent_watch_clock(a);
 	mono_t mono = mono_now();
 	agent_pulse(a, now);
+	ship_agent_tick(a);
 	if (a->judge)
 		judge_tick(a->judge, a->loop, mono_now());
 	else
@@ -326,6 +329,7 @@ static int start_store(struct agent *agent, struct err *e)
 			"%s",
 			why.text);
 	alert_agent_start(agent);
+	ship_agent_start(agent);
 	if (agent->options->judge)
 		return start_judge(agent);
 	if (resume_agent(agent->config->store.path, agent->entities, agent->config, agent->pipeline,
@@ -488,6 +492,7 @@ static void agent_stop(struct agent *agent)
 	if (agent->store) {
 		if (agent->started)
 			life_stopped(agent->store, wall_now().ns, agent->stopping);
+		ship_agent_stop(agent);
 		/* writes what waits; a disk that does not answer holds it for seconds only */
 		store_ended = store_close(agent->store);
 	}

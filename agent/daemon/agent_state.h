@@ -26,6 +26,7 @@ struct agent {
 	struct pipeline *pipeline;
 	struct tune_agent *tuning;
 	struct alert *alert;
+	struct ship_agent *shipping; /* see ship_agent.h */
 	struct discovery *discovery;
 	struct job_watch *jobs;
 	struct sources *sources;

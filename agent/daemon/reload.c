@@ -19,6 +19,7 @@
 #include "agent/daemon/judge.h"
 #include "agent/daemon/links.h"
 #include "agent/daemon/sandbox_config.h"
+#include "agent/daemon/ship_agent.h"
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/sources.h"
 #include "agent/daemon/traps.h"
@@ -95,7 +96,9 @@ struct store_options agent_store_options(const struct config *config)
 		.minute_ns = s->minute_ns,
 		.hour_ns = s->hour_ns,
 		.events_ns = s->events_ns,
-		.incidents_ns = s->incidents_ns};
+		.incidents_ns = s->incidents_ns,
+		.spool = config->ship.n_sinks > 0,
+		.spool_bytes = config->ship.spool_bytes};
 }
 
 void agent_record_config(struct agent *agent)
@@ -139,6 +142,7 @@ static void agent_adopt(struct agent *agent, struct config *fresh, struct source
 	ledger_reload(agent->ledger, fresh->fabric);
 	tune_agent_reload(agent->tuning, fresh);
 	alert_reload(agent->alert, fresh, agent->ledger, wall_now());
+	ship_agent_reload(agent);
 	sources_apply(agent->sources, fresh, changes);
 	if (agent->judge)
 		judge_reload(agent->judge, fresh);

@@ -544,6 +544,7 @@ static int doctor_fill(struct doctor *doctor, struct err *e)
 	doctor_push(doctor);
 	doctor_jobs(doctor);
 	doctor_agents(doctor);
+	doctor_ship(doctor);
 	r = doctor_alerts(doctor, e);
 	if (r < 0)
 		return r;

@@ -18,8 +18,8 @@
 #include "agent/surface/metrics_page.h"
 #include "db/series/history.h"
 
-static const struct metrics_group *const groups[] = {
-	&metrics_agent_group, &metrics_alert_group, &metrics_fabric_group, &metrics_port_group};
+static const struct metrics_group *const groups[] = {&metrics_agent_group, &metrics_alert_group,
+	&metrics_ship_group, &metrics_fabric_group, &metrics_port_group};
 
 /* ---- families -------------------------------------------------------------- */
 

@@ -46,8 +46,8 @@ struct metrics_group {
 	const struct metrics_family *rows;
 	size_t n_rows;
 };
-extern const struct metrics_group metrics_agent_group, metrics_alert_group, metrics_fabric_group,
-	metrics_port_group;
+extern const struct metrics_group metrics_agent_group, metrics_alert_group, metrics_ship_group,
+	metrics_fabric_group, metrics_port_group;
 
 /* metrics_suffix - what a sample's name has after the name of its family. */
 const char *metrics_suffix(enum metrics_type type);

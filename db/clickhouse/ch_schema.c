@@ -227,7 +227,8 @@ void ch_create_distributed(
 	struct str *out, const char *database, unsigned table, const char *cluster)
 {
 	const char *by = "agent";
-	if (table < CH_SAMPLE_TABLES || table == CH_TABLE_SERIES)
+	if (table < CH_SAMPLE_TABLES || table == CH_TABLE_SERIES ||
+		table == ch_table_of_rows(SPOOL_FLOWS))
 		by = "device";
 	create_table(out, database, table, "", cluster);
 	str_addf(out, " ENGINE = Distributed(");

@@ -425,8 +425,7 @@ int ch_range(struct history *history, int64_t *ret_first_ns, int64_t *ret_last_n
 	const int r = ch_refresh(db, e);
 	if (r < 0)
 		return r;
-	str_add(&where,
-		" AND NOT (device = '" ENTITY_AGENT "' AND port = '" ENTITY_AGENT_PORT "')");
+	str_add(&where, " AND device != '" ENTITY_AGENT "'");
 	if (history->not_after_ns)
 		str_addf(&where, " AND t_ns <= %lld", (long long)history->not_after_ns);
 	ch_not_late(&where, db);

@@ -334,8 +334,33 @@ def blocks(folder):
 			out.write(bytes([0, 1 + number % 2, number // 2]) + rng.randbytes(100))
 
 
+def clickhouse(folder):
+	"""rows of each table as RowBinary has them, and a part of the spool: one port, two counters, three samples"""
+	def text(word):
+		return bytes([len(word)]) + word.encode()
+	head = text('agent') + (7).to_bytes(8, 'little') + (1).to_bytes(4, 'little')
+	for table in range(17):
+		rng = random.Random(8000 + table)
+		data = b''
+		for _ in range(6):
+			data += head
+			if table < 3:
+				data += rng.randbytes(8) + text('leaf1') + text('eth%d' % table) + rng.randbytes(8)
+				data += b''.join(rng.choice([b'\1', b'\0' + rng.randbytes(8)]) for _ in range(12))
+			else:
+				data += b'\0' + b''.join(rng.choice([b'\1', b'\0' + text('word'), rng.randbytes(8)]) for _ in range(20))
+		with open(os.path.join(folder, 'rows%d' % table), 'wb') as out:
+			out.write(bytes([table]) + data)
+	samples = b'\1' + b'\1' + text('leaf1') + b'\1' + text('eth1') + b'\1' + b'\0\0\1' + b'\1' + text('dscp')
+	samples += b'\2' + text('uport.in_octets') + text('fport.pre_fec_ber') + b'\1\0' + b'\3'
+	samples += b'\0\0\0\x02\5' + b'\0\1\0\x02' + bytes(8) + b'\0\0\0\x02\7'
+	row = b'\2' + text('events') + b'\0' + b'\2' + text('t_ns') + b'\3\0\x10' + text('kind') + b'\0\0' + text('ack')
+	with open(os.path.join(folder, 'spool'), 'wb') as out:
+		out.write(bytes([17]) + samples + row)
+
+
 TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'ipfix', 'otlp', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
-	'requests', 'snmp_decode', 'trap_io', 'block', 'tail')
+	'requests', 'snmp_decode', 'trap_io', 'block', 'tail', 'clickhouse')
 
 
 def main():
@@ -354,6 +379,7 @@ def main():
 	trap_io(folders['trap_io'])
 	capture_case(folders['capture_case'], folders['capture'])
 	blocks(folders['block'])
+	clickhouse(folders['clickhouse'])
 	scripts(folders['tail'], 7000, 8, 600)
 	scripts(folders['discovery'], 3000, 12, 200)
 	scripts(folders['flow_table'], 4000, 8, 4000)
