@@ -45,6 +45,22 @@ struct draft finding_new(struct finding_list *out, const struct analyzer_in *in,
 	return t;
 }
 
+bool finding_is_clear(struct finding_list *out, const struct analyzer_in *in, const char *analyzer,
+	const char *device, size_t n)
+{
+	if (!in->follows)
+		return false;
+	if (out->followed.device != device || out->followed.analyzer != analyzer) {
+		out->followed.analyzer = analyzer;
+		out->followed.device = device;
+		out->followed.yes = in->follows(in->follows_arg, analyzer, device);
+	}
+	if (out->followed.yes)
+		return false;
+	out->n_clear += n;
+	return true;
+}
+
 void finding_subject(struct draft *draft, const struct port_seen *port)
 {
 	draft->f->device = port->port->device->name;

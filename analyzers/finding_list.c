@@ -106,10 +106,13 @@ void finding_list_merge(const struct finding_list *few, const struct finding_lis
 	struct arena *a, struct finding_list *out)
 {
 	size_t k = 0;
+	const size_t n_clear = out->n_clear + few->n_clear + many->n_clear;
 	if (few->n == 0 && out->n == 0) {
 		*out = *many;
+		out->n_clear = n_clear;
 		return;
 	}
+	out->n_clear = n_clear;
 	finding_list_reserve(out, a, few->n + many->n);
 	for (size_t i = 0; i < few->n; i++) {
 		const size_t end = finding_list_position(&few->v[i], many, k);

@@ -18,7 +18,8 @@ void finding_list_reserve(struct finding_list *list, struct arena *a, size_t mor
 /* finding_list_sort - by device, port, host, group (as people sort names), then priority. */
 void finding_list_sort(struct finding_list *list);
 /*
- * finding_list_merge - two sorted lists into @out, behind what it holds. @few may be much the
+ * finding_list_merge - two sorted lists into @out, behind what it holds; what they only counted is
+ * added up. @few may be much the
  * shorter one: it costs as many comparisons as it has findings, times the logarithm of the gaps.
  * When
  * @few and @out are empty, @out borrows the memory of @many.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/daemon/judging.h"
 #include "agent/daemon/pipeline_state.h"
 #include "collectors/recorded/replay.h"
 #include "db/store/store.h"
@@ -174,6 +175,18 @@ int64_t intake_wait_ns(const struct pipeline *pipeline)
 	return wait_ns;
 }
 
+void intake_take(struct pipeline *pipeline, const struct sample *samples, size_t n)
+{
+	if (judging_holds_samples(pipeline, samples, n))
+		return;
+	for (size_t k = 0; k < n; k++) {
+		struct sample s = samples[k];
+		if (intake_accept(pipeline, &s))
+			intake_keep(pipeline, &s);
+	}
+	intake_flush(pipeline);
+}
+
 void intake_samples(void *arg, const struct sample *samples, size_t n)
 {
 	struct pipeline *p = arg;
@@ -181,14 +194,21 @@ void intake_samples(void *arg, const struct sample *samples, size_t n)
 	const int64_t latest_ns = intake_latest(p, &now_ns);
 	if (n > 0)
 		intake_lag(p, now_ns, samples[0].t_ns);
-	for (size_t k = 0; k < n; k++) {
-		struct sample s = samples[k];
-		if (s.t_ns > latest_ns)
-			s.t_ns = now_ns;
-		if (intake_accept(p, &s))
-			intake_keep(p, &s);
+	size_t future = 0;
+	while (future < n && samples[future].t_ns <= latest_ns)
+		future++;
+	if (future == n) {
+		intake_take(p, samples, n);
+		return;
 	}
-	intake_flush(p);
+	struct sample *timed = rw_calloc(n, sizeof(*timed));
+	for (size_t k = 0; k < n; k++) {
+		timed[k] = samples[k];
+		if (timed[k].t_ns > latest_ns)
+			timed[k].t_ns = now_ns;
+	}
+	intake_take(p, timed, n);
+	free(timed);
 }
 
 static bool intake_accept_flow(struct pipeline *pipeline, const struct flow_sample *flow)
@@ -226,6 +246,25 @@ static struct flow_sample *intake_flows_timed(
 	return copy;
 }
 
+void intake_take_flows(struct pipeline *pipeline, const struct flow_sample *flows, size_t n)
+{
+	struct store *store = pipeline->store;
+	size_t from = 0;
+	if (judging_holds_flows(pipeline, flows, n))
+		return;
+	if (pipeline->priming || pipeline->fed)
+		store = NULL;
+	for (size_t k = 0; k < n; k++) { /* runs of accepted rows go to the store in one piece */
+		if (intake_accept_flow(pipeline, &flows[k]))
+			continue;
+		if (store && k > from)
+			store_flows(store, flows + from, k - from);
+		from = k + 1;
+	}
+	if (store && n > from)
+		store_flows(store, flows + from, n - from);
+}
+
 void intake_flows(void *arg, const struct flow_sample *flows, size_t n)
 {
 	struct pipeline *p = arg;
@@ -236,15 +275,5 @@ void intake_flows(void *arg, const struct flow_sample *flows, size_t n)
 	intake_latest(p, &now_ns);
 	if (n > 0)
 		intake_lag(p, now_ns, flows[0].to_ns);
-	const bool stores = p->store && !p->priming && !p->fed;
-	size_t from = 0;
-	for (size_t k = 0; k < n; k++) { /* runs of accepted rows go to the store in one piece */
-		if (intake_accept_flow(p, &flows[k]))
-			continue;
-		if (stores && k > from)
-			store_flows(p->store, flows + from, k - from);
-		from = k + 1;
-	}
-	if (stores && n > from)
-		store_flows(p->store, flows + from, n - from);
+	intake_take_flows(p, flows, n);
 }

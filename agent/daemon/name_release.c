@@ -73,6 +73,8 @@ void pipeline_tend_names(struct pipeline *pipeline, int64_t mono_ns)
 	}
 	if (pipeline->names_ticket || mono_ns < pipeline->names_due_ns)
 		return;
+	if (pipeline->judging.waits)
+		return; /* windows under way hold names */
 	pipeline->names_due_ns = mono_ns + RELEASE_EVERY_NS;
 	names_release(pipeline);
 }

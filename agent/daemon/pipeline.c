@@ -10,6 +10,7 @@
 #include "agent/base/map.h"
 #include "agent/daemon/intake.h"
 #include "agent/daemon/inventory.h"
+#include "agent/daemon/judging.h"
 #include "agent/daemon/pipeline_state.h"
 #include "agent/daemon/target_status.h"
 #include "agent/daemon/windows.h"
@@ -22,12 +23,7 @@
 void pipeline_advance(struct pipeline *pipeline, int64_t now_ns)
 {
 	pipeline->now_ns = now_ns;
-	windows_close_until(pipeline, now_ns - intake_wait_ns(pipeline));
-	if (now_ns - pipeline->trimmed_ns >=
-		pipeline->interval_ns) { /* not for every sample of a replay */
-		series_memory_trim(pipeline->memory, now_ns);
-		pipeline->trimmed_ns = now_ns;
-	}
+	judging_until(pipeline, now_ns - intake_wait_ns(pipeline));
 	if (pipeline->store)
 		target_table_flush(pipeline->targets, pipeline->store, now_ns);
 }
@@ -52,6 +48,7 @@ void pipeline_clock_torn(struct pipeline *pipeline)
 
 void pipeline_clock_set(struct pipeline *pipeline, int64_t since_ns, int64_t step_ns)
 {
+	judging_finish(pipeline);
 	intake_flush(pipeline);
 	pipeline_clock_torn(pipeline);
 	if (step_ns < 0)
@@ -66,15 +63,18 @@ void pipeline_watch_clock(struct pipeline *pipeline, int64_t (*now)(void *arg), 
 
 void pipeline_finish(struct pipeline *pipeline)
 {
+	judging_finish(pipeline);
 	intake_flush(pipeline);
 	if (pipeline->begun)
-		windows_close_until(pipeline, pipeline->newest_ns);
+		judging_until(pipeline, pipeline->newest_ns);
+	judging_finish(pipeline);
 	if (pipeline->store)
 		target_table_flush(pipeline->targets, pipeline->store, pipeline->now_ns);
 }
 
 void pipeline_expect(struct pipeline *pipeline, const struct expected_change *changes, size_t n)
 {
+	judging_finish(pipeline); /* it may read the old ones */
 	arena_reset(pipeline->expected_arena);
 	pipeline->expected = arena_array(pipeline->expected_arena, struct expected_change, n + 1);
 	pipeline->n_expected = n;
@@ -97,6 +97,8 @@ void pipeline_feed(struct pipeline *pipeline, const struct sample *samples, size
 	const struct flow_sample *flows, size_t n_flows)
 {
 	size_t k = 0, f = 0;
+	judging_finish(pipeline);
+	pipeline->feeding = true;
 	while (k < n || f < n_flows) {
 		bool flow_first = f < n_flows && (k == n || flows[f].to_ns <= samples[k].t_ns);
 		if (flow_first) {
@@ -115,6 +117,7 @@ void pipeline_feed(struct pipeline *pipeline, const struct sample *samples, size
 		if (pipeline->n_batch >= BATCH_MAX)
 			intake_flush(pipeline);
 	}
+	pipeline->feeding = false;
 	intake_flush(pipeline);
 }
 
@@ -181,6 +184,7 @@ void pipeline_free(struct pipeline *pipeline)
 {
 	if (!pipeline)
 		return;
+	judging_close(pipeline);
 	series_memory_free(pipeline->memory);
 	target_table_free(pipeline->targets);
 	arena_free(pipeline->turn);
@@ -199,10 +203,16 @@ void pipeline_free(struct pipeline *pipeline)
 
 void pipeline_reload(struct pipeline *pipeline, const struct config *config)
 {
+	judging_finish(pipeline);
 	pipeline_limit_names(pipeline, config);
 	windows_configure(pipeline, config);
 	series_memory_keep(pipeline->memory, windows_keep_ns(pipeline));
 	windows_keep_past(pipeline);
+}
+
+void pipeline_in_slices(struct pipeline *pipeline, struct loop *loop)
+{
+	judging_open(pipeline, loop);
 }
 
 const struct sink *pipeline_sink(struct pipeline *pipeline)

@@ -30,6 +30,7 @@
 #include "collectors/target/collector.h"
 #include "config/config.h"
 
+struct loop;
 struct store;
 struct pipeline;
 
@@ -47,6 +48,10 @@ struct pipeline_counters {
 struct pipeline *pipeline_new(const struct config *config, struct entities *entities,
 	struct store *store, struct ledger *ledger);
 void pipeline_free(struct pipeline *pipeline);
+/* pipeline_in_slices - from now on windows are judged in slices of some milliseconds, between which
+ * @loop turns; @loop must outlive the pipeline. What calls for a whole state (a reload, the end)
+ * finishes them first. */
+void pipeline_in_slices(struct pipeline *pipeline, struct loop *loop);
 /* Windows under way go on with the new options; a changed window length begins where the last
  * closed window ended. */
 void pipeline_reload(struct pipeline *pipeline, const struct config *config);

@@ -52,6 +52,26 @@ struct arrival_lag {
 	int64_t now_ns, before_ns; /* the largest lag of this span, of the one before */
 };
 
+/* The window that is judged, and what waits for it: judging.c. Its columns are lent from memory, so
+ * nothing may come in meanwhile. */
+struct judging {
+	struct slice *slice; /* NULL: all at once */
+	int64_t slice_ns;
+	struct loop_timer *timer;
+	bool waits; /* judging is under way: samples wait */
+	bool runs; /* .slice is at work */
+	int64_t limit_ns; /* windows that ended by then are due */
+	struct slot *slot; /* NULL: memory is trimmed */
+	struct analyzer_in in;
+	struct finding_list found;
+	int rc;
+	bool empty; /* nothing came in the window */
+	struct sample *samples; /* that wait */
+	size_t n_samples, cap_samples;
+	struct flow_sample *flows;
+	size_t n_flows, cap_flows;
+};
+
 struct pipeline {
 	const struct config *config;
 	struct entities *entities;
@@ -79,6 +99,8 @@ struct pipeline {
 	size_t n_slots;
 	struct shared_window shared;
 	struct arena *turn; /* one analyzer's findings */
+	struct judging judging;
+	bool feeding; /* in pipeline_feed(): judged at once */
 	uint16_t metrics[METRIC_COUNT]; /* what the analyzers read */
 	size_t n_metrics;
 	uint16_t past_metrics[METRIC_COUNT]; /* those of their pasts */

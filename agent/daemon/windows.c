@@ -265,51 +265,74 @@ static int windows_fill_past(struct pipeline *pipeline, const struct slot *slot)
 		shared->to_ns - slot->past_ns, shared->to_ns, &shared->past);
 }
 
-static void windows_analyse(struct pipeline *pipeline, const struct slot *slot)
+static bool windows_follows(const void *arg, const char *analyzer, const char *device)
 {
-	struct finding_list found = {0};
+	return ledger_follows(arg, analyzer, device);
+}
+
+void windows_judge(struct pipeline *pipeline)
+{
+	struct judging *j = &pipeline->judging;
+	const struct slot *slot = j->slot;
+	struct analyzer_in *in = &j->in;
 	int64_t to = slot->next_end_ns, from = to - slot->window_ns;
 	arena_reset(pipeline->turn);
-	int rc = windows_fill(pipeline, from, to);
-	if (rc == 0 && !windows_has_data(&pipeline->shared.window))
+	j->found = (struct finding_list){0};
+	j->rc = windows_fill(pipeline, from, to);
+	j->empty = j->rc == 0 && !windows_has_data(&pipeline->shared.window);
+	if (j->empty)
 		return;
-	struct analyzer_in in = {.fabric = pipeline->config->fabric,
+	*in = (struct analyzer_in){.fabric = pipeline->config->fabric,
 		.window = &pipeline->shared.window,
 		.options = slot->options,
 		.interval_ns = pipeline->interval_ns,
 		.stride_ns = slot->stride_ns,
 		.arena = pipeline->turn,
 		.shared = &pipeline->shared.shared,
+		.follows = windows_follows,
+		.follows_arg = pipeline->ledger,
+		.pause = in->pause,
+		.pause_arg = in->pause_arg,
 		.expected = pipeline->expected,
 		.n_expected = pipeline->n_expected};
-	if (rc == 0 && slot->past_ns > 0) {
-		rc = windows_fill_past(pipeline, slot);
-		in.past = &pipeline->shared.past;
+	if (j->rc == 0 && slot->past_ns > 0) {
+		j->rc = windows_fill_past(pipeline, slot);
+		in->past = &pipeline->shared.past;
 	}
-	if (rc == 0)
-		rc = slot->analyzer->run(&in, &found);
+	if (j->rc == 0)
+		j->rc = slot->analyzer->run(in, &j->found);
+	if (j->rc == 0)
+		golden_keep_window(pipeline, slot->analyzer, in, &j->found);
+}
+
+static void windows_hand_on(struct pipeline *pipeline)
+{
+	const struct judging *j = &pipeline->judging;
+	const struct slot *slot = j->slot;
+	const struct finding_list *found = &j->found;
 	pipeline->counters.windows++;
-	if (rc != 0) {
+	if (j->rc != 0) {
 		pipeline->counters.failed++;
 		log_error(slot->analyzer->name,
 			"window that ended at %lld s could not be analysed: %s",
-			(long long)(to / NS_PER_S), strerror(-rc));
+			(long long)(slot->next_end_ns / NS_PER_S), strerror(-j->rc));
 		return;
 	}
-	pipeline->counters.findings += found.n;
+	pipeline->counters.findings += found->n + found->n_clear;
 	intake_flush(pipeline); /* what a finding rests on is in the store before it */
-	for (size_t k = 0; k < found.n; k++) {
-		windows_store_finding(pipeline, &found.v[k]);
-		ledger_take(pipeline->ledger, &found.v[k]);
+	for (size_t k = 0; k < found->n; k++) {
+		windows_store_finding(pipeline, &found->v[k]);
+		ledger_take(pipeline->ledger, &found->v[k]);
 	}
-	ledger_rates(pipeline->ledger, found.jobs, found.n_jobs);
-	golden_keep_window(pipeline, slot->analyzer, &in, &found);
+	ledger_rates(pipeline->ledger, found->jobs, found->n_jobs);
 }
 
-static void windows_close(struct pipeline *pipeline, struct slot *slot)
+void windows_deliver(struct pipeline *pipeline)
 {
+	struct slot *slot = pipeline->judging.slot;
 	slot->begun = true;
-	windows_analyse(pipeline, slot);
+	if (!pipeline->judging.empty)
+		windows_hand_on(pipeline);
 	if (slot->next_end_ns > pipeline->closed_ns)
 		pipeline->closed_ns = slot->next_end_ns;
 	slot->next_end_ns += slot->stride_ns;
@@ -340,20 +363,19 @@ static int64_t windows_empty_until(
 	return next_ns - 1;
 }
 
-/* Close the windows that end by @limit_ns, oldest first. Time in which nothing came is skipped in
- * one step: how long it is does not matter. */
-void windows_close_until(struct pipeline *pipeline, int64_t limit_ns)
+/* Time in which nothing came is skipped in one step: how long it is does not matter. */
+struct slot *windows_due(struct pipeline *pipeline, int64_t limit_ns)
 {
 	while (!pipeline->unjudged) {
 		struct slot *slot = windows_next_slot(pipeline);
 		if (!slot || slot->next_end_ns > limit_ns)
-			return;
+			return NULL;
 		const int64_t empty_ns = windows_empty_until(pipeline, slot, limit_ns);
-		if (empty_ns >= slot->next_end_ns)
-			windows_skip(pipeline, slot, empty_ns);
-		else
-			windows_close(pipeline, slot);
+		if (empty_ns < slot->next_end_ns)
+			return slot;
+		windows_skip(pipeline, slot, empty_ns);
 	}
+	return NULL;
 }
 
 void windows_rewind(struct pipeline *pipeline, int64_t t_ns)

@@ -7,6 +7,7 @@
 
 struct config;
 struct pipeline;
+struct slot;
 
 /* windows_open - a slot for every analyzer of the program, in order of their phase. */
 void windows_open(struct pipeline *pipeline);
@@ -19,9 +20,17 @@ void windows_configure(struct pipeline *pipeline, const struct config *config);
 int64_t windows_keep_ns(const struct pipeline *pipeline);
 void windows_keep_past(struct pipeline *pipeline);
 
-/* windows_close_until - close the windows that end by @limit_ns, oldest first. */
 /* windows_rewind - the clock was set back to @t_ns: the windows that hold it begin again. */
 void windows_rewind(struct pipeline *pipeline, int64_t t_ns);
-void windows_close_until(struct pipeline *pipeline, int64_t limit_ns);
+
+/* ---- one window, in three steps -------------------------------------------- */
+
+/* windows_due - the slot whose window ended first, by @limit_ns; time in which nothing came is
+ * skipped. NULL: none is due. */
+struct slot *windows_due(struct pipeline *pipeline, int64_t limit_ns);
+/* windows_judge - fills and judges the window of pipeline->judging.slot: the long part. */
+void windows_judge(struct pipeline *pipeline);
+/* windows_deliver - what was found goes to the store and the ledger; the slot goes on. */
+void windows_deliver(struct pipeline *pipeline);
 
 #endif

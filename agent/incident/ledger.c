@@ -49,6 +49,7 @@ struct ledger {
 	ledger_fn *changed;
 	void *arg;
 	struct smap *keys; /* subject -> index into slots */
+	struct smap *followed; /* analyzer and device of all slots */
 	struct ledger_slot *slots;
 	size_t n_slots, cap_slots;
 	size_t *active; /* indexes of slots with a record, ascending */
@@ -68,6 +69,7 @@ struct ledger *ledger_new(const struct fabric *fabric, ledger_fn *changed, void 
 	l->changed = changed;
 	l->arg = arg;
 	l->keys = smap_new();
+	l->followed = smap_new();
 	return l;
 }
 
@@ -90,6 +92,7 @@ void ledger_free(struct ledger *ledger)
 	free(ledger->opened);
 	free(ledger->sorted);
 	smap_free(ledger->keys);
+	smap_free(ledger->followed);
 	free(ledger);
 }
 
@@ -118,7 +121,20 @@ static struct ledger_slot *ledger_slot_of(struct ledger *ledger, const struct st
 	rw_grow(ledger->slots, ledger->n_slots, ledger->cap_slots);
 	ledger->slots[ledger->n_slots++] = (struct ledger_slot){.seen_ns = INT64_MIN};
 	smap_put(ledger->keys, key->s, key->n, index);
+	const size_t analyzer = strlen(key->s) + 1;
+	smap_put(ledger->followed, key->s, analyzer + strlen(key->s + analyzer) + 1, 1);
 	return &ledger->slots[index];
+}
+
+bool ledger_follows(const struct ledger *ledger, const char *analyzer, const char *device)
+{
+	char key[256];
+	if (smap_count(ledger->followed) == 0)
+		return false;
+	const int n = snprintf(key, sizeof(key), "%s%c%s", analyzer, 0, device);
+	if (n < 0 || (size_t)n >= sizeof(key))
+		return true;
+	return smap_get(ledger->followed, key, (size_t)n + 1, NULL);
 }
 
 static struct incident_record *ledger_active(const struct ledger *ledger, size_t k)

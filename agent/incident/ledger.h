@@ -81,6 +81,10 @@ void ledger_reload(struct ledger *ledger, const struct fabric *fabric);
  * already counted (it is analysed again after a restart) is not counted twice. */
 void ledger_take(struct ledger *ledger, const struct finding *finding);
 
+/* ledger_follows - was a subject on @device ever raised by @analyzer? If not, UNDER findings of
+ * them mean nothing here. */
+bool ledger_follows(const struct ledger *ledger, const char *analyzer, const char *device);
+
 /* ledger_rates - what the jobs moved up to now, after the findings of the same window: the loss of
  * incidents under way is measured by it. */
 void ledger_rates(struct ledger *ledger, const struct job_rate *rates, size_t n);

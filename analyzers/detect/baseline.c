@@ -171,6 +171,8 @@ static void baseline_judge(
 	const struct growth g = growth_of(in, prio);
 	if (!g.known)
 		return;
+	if (!g.signal && finding_is_clear(out, in, "baseline", prio->port->port->device->name, 1))
+		return;
 	struct draft t =
 		finding_new(out, in, "baseline", g.signal ? FINDING_OVER : FINDING_UNDER, o->hold);
 	finding_subject(&t, prio->port);
@@ -202,9 +204,11 @@ static void baseline_judge(
 static int baseline_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *o = observe(in);
-	for (size_t i = 0; i < o->n_prios; i++)
+	for (size_t i = 0; i < o->n_prios; i++) {
+		analyzer_pause(in);
 		if (o->prios[i]->lossless && o->prios[i]->port->in_fabric)
 			baseline_judge(in, o->prios[i], out);
+	}
 	return 0;
 }
 

@@ -104,6 +104,8 @@ void cnp_starved_judge(const struct analyzer_in *in, const struct congestion_opt
 			continue;
 		}
 		/* it has dropped before */
+		if (finding_is_clear(under, in, "congestion", p->port->device->name, 1))
+			continue;
 		struct draft t = finding_new(under, in, "congestion", FINDING_UNDER, options->hold);
 		finding_subject(&t, p);
 		t.f->priority = queue;

@@ -519,6 +519,9 @@ static void config_mismatch_report_cell(const struct mismatch *mismatch,
 	struct finding_list *out)
 {
 	const struct config_mismatch_options *o = mismatch->in->options;
+	if (!cell->why && port->device->n_series &&
+		finding_is_clear(out, mismatch->in, "config_mismatch", port->port->device->name, 1))
+		return;
 	struct draft t = finding_new(out, mismatch->in, "config_mismatch",
 		finding_verdict(cell->why, port->device->n_series), o->hold);
 	t.f->priority = PRIO_NONE;
@@ -624,6 +627,7 @@ static int config_mismatch_run(const struct analyzer_in *in, struct finding_list
 	config_mismatch_take_census(&m);
 	for (size_t i = 0; i < m.o->n_ports; i++) {
 		const struct port_seen *p = &m.o->ports[i];
+		analyzer_pause(in);
 		judge_mtu(&m, p, &m.cells[i][SLOT_PORT]);
 		judge_dscp(&m, p, &m.cells[i][SLOT_PORT]);
 		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
@@ -631,9 +635,11 @@ static int config_mismatch_run(const struct analyzer_in *in, struct finding_list
 				config_mismatch_judge_prio(
 					&m, p->prios[priority], &m.cells[i][priority]);
 	}
-	for (size_t i = 0; i < m.o->n_devices; i++)
+	for (size_t i = 0; i < m.o->n_devices; i++) {
+		analyzer_pause(in);
 		for (int slot = 0; slot < SLOTS; slot++)
 			config_mismatch_report_device(&m, &m.o->devices[i], slot, out);
+	}
 	return 0;
 }
 

@@ -368,6 +368,8 @@ static void congestion_clear_port(const struct congestion *congestion,
 	const struct congestion_options *options, const struct fabric_port *port,
 	struct finding_list *out)
 {
+	if (finding_is_clear(out, congestion->in, "congestion", port->device->name, 1))
+		return;
 	struct finding *f = congestion_add_under(congestion, options, out);
 	f->device = port->device->name;
 	f->port = port->name;
@@ -391,7 +393,8 @@ static void congestion_clear_switch(const struct congestion *congestion,
 	const struct congestion_options *options, const struct device_seen *device,
 	const struct nic_trial *trial, const struct verdicts *verdicts, struct finding_list *out)
 {
-	if (!verdicts->device_done[device->device->index] && !verdicts->fabric_done) {
+	if (!verdicts->device_done[device->device->index] && !verdicts->fabric_done &&
+		!finding_is_clear(out, congestion->in, "congestion", device->device->name, 1)) {
 		struct finding *f = congestion_add_under(congestion, options, out);
 		f->device = device->device->name;
 		f->cause = CAUSE_ECN_LATE;
@@ -399,7 +402,9 @@ static void congestion_clear_switch(const struct congestion *congestion,
 	for (size_t k = 0; k < device->device->n_groups; k++) {
 		const struct fabric_group *g = &device->device->groups[k];
 		if (device->device->role != ROLE_LEAF || strncmp(g->id, "uplinks", 7) != 0 ||
-			!g->n_members || verdicts->group_done[g->members[0]->index])
+			!g->n_members || verdicts->group_done[g->members[0]->index] ||
+			finding_is_clear(
+				out, congestion->in, "congestion", device->device->name, 1))
 			continue;
 		struct finding *f = congestion_add_under(congestion, options, out);
 		f->device = device->device->name;
@@ -426,6 +431,7 @@ static void congestion_report_absent(const struct congestion *congestion,
 	     any = false;
 	for (size_t i = 0; i < congestion->o->n_devices; i++) {
 		const struct device_seen *d = &congestion->o->devices[i];
+		analyzer_pause(congestion->in);
 		for (size_t k = 0; k < d->n_ports && !judged[i] && has_counted(congestion, d); k++)
 			judged[i] = is_judged(congestion, &d->ports[k]);
 		any |= judged[i];
@@ -470,7 +476,8 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 		congestion_judge_groups(&c, o, &v, &over);
 		congestion_judge_queues(&c, o, &v, &over);
 		congestion_judge_leaders(&c, o, &v, &over);
-		finding_list_reserve(&under, in->arena, n + 3 * c.o->n_devices);
+		if (!in->follows)
+			finding_list_reserve(&under, in->arena, n + 3 * c.o->n_devices);
 		congestion_report_absent(&c, o, &trial, &v, &under);
 		classes++;
 	}

@@ -232,6 +232,8 @@ static void deadlock_report_free(
 			!(l->rx_pause.alive || (far && far->tx_pause.alive)))
 			continue;
 		const bool known = !isnan(l->rx_pause.hi) || (far && !isnan(far->tx_pause.hi));
+		if (known && finding_is_clear(out, in, "deadlock", l->port->port->device->name, 1))
+			continue;
 		struct draft t = finding_new(
 			out, in, "deadlock", known ? FINDING_UNDER : FINDING_UNKNOWN, opt->hold);
 		finding_subject(&t, l->port);

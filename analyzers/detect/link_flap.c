@@ -128,13 +128,18 @@ static int link_flap_run(const struct analyzer_in *in, struct finding_list *out)
 	double least = 1;
 	if (!seldom)
 		least = (double)o->transitions;
-	for (size_t i = 0; i < links->n; i++)
+	for (size_t i = 0; i < links->n; i++) {
+		analyzer_pause(in);
 		n[i] = transitions_of(in->window, &links->v[i]);
+	}
 	for (size_t i = 0; i < links->n; i++) {
 		const struct link *l = &links->v[i];
 		if (isnan(n[i]))
 			continue;
 		const bool over = n[i] >= least && !switch_away(links, n, l);
+		if (!over && l->answered &&
+			finding_is_clear(out, in, "link_flap", l->near->port->device->name, 1))
+			continue;
 		const bool burst = n[i] >= (double)o->burst;
 		struct draft t = finding_new(out, in, "link_flap",
 			finding_verdict(over, l->answered), burst ? 1 : o->hold);

@@ -55,10 +55,14 @@ static const struct link_test *const tests[] = {
 static void link_health_judge(const struct link_test_in *in, struct finding_list *out)
 {
 	struct link_fault fault = {0};
+	analyzer_pause(in->in);
 	const struct link_test *found = NULL;
 	for (size_t i = 0; i < rw_countof(tests) && !found; i++)
 		if (tests[i]->find(in, &fault))
 			found = tests[i];
+	if (!found && in->link->answered &&
+		finding_is_clear(out, in->in, "link_health", in->link->near->port->device->name, 1))
+		return;
 	struct draft t = finding_new(out, in->in, "link_health",
 		finding_verdict(found, in->link->answered), in->o->hold);
 	finding_subject(&t, in->link->near);

@@ -368,6 +368,8 @@ static void lossless_loss_add_under(const struct analyzer_in *in, const struct d
 	const struct port_seen *port, int priority, struct finding_list *out)
 {
 	const struct loss_options *o = in->options;
+	if (finding_is_clear(out, in, "lossless_loss", device->device->name, 1))
+		return;
 	struct draft t = finding_new(out, in, "lossless_loss", FINDING_UNDER, o->hold);
 	if (port)
 		finding_subject(&t, port);
@@ -430,11 +432,13 @@ static bool may_lose(const struct fabric *fabric, int priority)
 static int lossless_loss_run(const struct analyzer_in *in, struct finding_list *out)
 {
 	const struct observed *o = observe(in);
-	for (size_t i = 0; i < o->n_devices; i++)
+	for (size_t i = 0; i < o->n_devices; i++) {
+		analyzer_pause(in);
 		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)
 			if (in->fabric->lossless_mask >> priority & 1 &&
 				!may_lose(in->fabric, priority))
 				lossless_loss_judge(in, o, &o->devices[i], priority, out);
+	}
 	return 0;
 }
 

@@ -425,6 +425,8 @@ static void settings_drift_report_device(const struct analyzer_in *in,
 	const struct settings_drift_options *o = in->options;
 	const int64_t hold = drift->n_events ? 1 : o->hold;
 	const char *port = NULL;
+	if (!drift->n && finding_is_clear(out, in, "settings_drift", dev->name, dev->n_ports + 1))
+		return;
 	if (drift->n)
 		port = only_port(dev, drift);
 	for (size_t i = 0; i <= dev->n_ports; i++) { /* the switch, then its ports */

@@ -82,6 +82,12 @@ struct sighting { /* of one switch */
 	enum state state;
 	int64_t cadence_ns, silence_ns;
 	int64_t hole_from_ns, hole_to_ns; /* the longest time without a sample */
+	struct { /* the series that was looked at last */
+		const int64_t *t_ns;
+		const uint16_t *flags;
+		uint32_t n;
+		bool stale;
+	} same;
 };
 
 /* Time during which the agent itself was not there. */
@@ -177,6 +183,16 @@ static int64_t telemetry_watched(const struct pulse_gaps *gaps, int64_t from_ns,
 static void telemetry_add_series(
 	struct sighting *sighting, const struct series *series, const struct window *window)
 {
+	const bool counter = metric_info(series->metric)->kind == METRIC_COUNTER;
+	/* the series of one poll share their instants and flags: the same answer as before */
+	if (series->t_ns == sighting->same.t_ns && series->n == sighting->same.n &&
+		series->flags == sighting->same.flags) {
+		sighting->counters += counter;
+		sighting->stale += counter && sighting->same.stale;
+		if (counter && sighting->same.stale)
+			sighting->stale_metric = series->metric;
+		return;
+	}
 	uint32_t end;
 	if (series->n && series->t_ns[series->n - 1] <= window->to_ns)
 		end = series->n;
@@ -191,12 +207,17 @@ static void telemetry_add_series(
 		sighting->n_densest = n;
 		sighting->densest = series;
 	}
-	for (uint32_t i = end; i-- > 0 && series->t_ns[i] > window->from_ns;)
+	for (uint32_t i = end; !series->flat && i-- > 0 && series->t_ns[i] > window->from_ns;)
 		sighting->restarted = sighting->restarted || (series->flags[i] & SF_RESTART);
-	if (metric_info(series->metric)->kind != METRIC_COUNTER)
+	sighting->same.t_ns = series->t_ns;
+	sighting->same.flags = series->flags;
+	sighting->same.n = series->n;
+	sighting->same.stale =
+		telemetry_watched(sighting->gaps, series->t_ns[end - 1], window->to_ns) >= PART_NS;
+	if (!counter)
 		return;
 	sighting->counters++;
-	if (telemetry_watched(sighting->gaps, series->t_ns[end - 1], window->to_ns) >= PART_NS) {
+	if (sighting->same.stale) {
 		sighting->stale++;
 		sighting->stale_metric = series->metric;
 	}
@@ -218,6 +239,8 @@ static const struct pulse_gaps *telemetry_pulse_of(
 	return &pulses->v[pulses->n++];
 }
 
+#define PAUSE_EACH 256 /* series */
+
 static void telemetry_collect(const struct analyzer_in *in, const struct observed *observed,
 	struct pulses *pulses, struct sighting *sighting)
 {
@@ -228,6 +251,8 @@ static void telemetry_collect(const struct analyzer_in *in, const struct observe
 			.restarted = observed->devices[i].restarted};
 	for (size_t i = 0; i < in->window->n_series; i++) {
 		const struct series *s = &in->window->series[i];
+		if (i % PAUSE_EACH == 0)
+			analyzer_pause(in);
 		window_fetch(in->window, i);
 		if (s->entity <= observed->n_entities && observed->device_of[s->entity])
 			telemetry_add_series(
@@ -635,8 +660,10 @@ static int telemetry_run(const struct analyzer_in *in, struct finding_list *out)
 		.v = arena_array(in->arena, struct pulse_gaps, seen->n_devices + 1)};
 	struct sighting *v = arena_array(in->arena, struct sighting, seen->n_devices + 1);
 	telemetry_collect(in, seen, &pulses, v);
-	for (size_t i = 0; i < seen->n_devices; i++)
+	for (size_t i = 0; i < seen->n_devices; i++) {
+		analyzer_pause(in);
 		telemetry_judge(in, seen, &v[i]);
+	}
 	const struct shared_hole shared = telemetry_shared(in, v, seen->n_devices);
 	for (size_t i = 0; i < seen->n_devices; i++) {
 		struct sighting *h = &v[i];

@@ -5,6 +5,7 @@
 #ifndef RW_MEASURE_INPUT_H
 #define RW_MEASURE_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,8 +48,22 @@ struct analyzer_in {
 	int64_t stride_ns; /* how much of the window no earlier one held; 0: all of it */
 	struct arena *arena; /* findings and their strings go here */
 	struct analyzer_shared *shared;
+	/* Has a subject on @device ever been raised by @analyzer? If not, that it is well need not
+	 * be told, only counted. NULL: tell all. */
+	bool (*follows)(const void *arg, const char *analyzer, const char *device);
+	const void *follows_arg;
+	/* called now and then by long work: its caller may let others go first; NULL: nobody waits
+	 */
+	void (*pause)(void *arg);
+	void *pause_arg;
 	const struct expected_change *expected; /* lent */
 	size_t n_expected;
 };
+
+static inline void analyzer_pause(const struct analyzer_in *in)
+{
+	if (in->pause)
+		in->pause(in->pause_arg);
+}
 
 #endif

@@ -103,6 +103,14 @@ struct observe_maker {
 	} * rates;
 };
 
+/* Before thing @i of many. */
+static inline void observe_pause(const struct observe_maker *maker, size_t i)
+{
+	enum { EACH = 256 };
+	if (i % EACH == 0)
+		analyzer_pause(maker->in);
+}
+
 static void blank_prio(struct port_prio *prio, const struct port_seen *port, int priority,
 	const struct fabric *fabric)
 {
@@ -148,6 +156,7 @@ static void observe_fabric(struct observe_maker *maker)
 	for (size_t i = 0; i < fabric->n_devices; i++) {
 		const struct fabric_device *d = fabric->devices[i];
 		struct device_seen *seen = &o->devices[i];
+		analyzer_pause(maker->in);
 		blank_device(seen, d);
 		seen->ports = &o->ports[n];
 		const uint32_t id = entities_find(entities, d->name, NULL, PRIO_NONE);
@@ -199,6 +208,7 @@ static void observe_stranger(
 static void observe_some_entities(struct observe_maker *maker, bool lanes)
 {
 	for (uint32_t id = 1; id <= maker->n_entities; id++) {
+		observe_pause(maker, id);
 		if (maker->device_of[id])
 			continue;
 		const struct entity *e = entity_get(maker->window->entities, id);
@@ -250,6 +260,8 @@ static bool observe_opens(
 {
 	if (!row->opens || !series->n)
 		return false;
+	if (row->kind == KIND_COUNTER && series->flat)
+		return false;
 	if (row->kind == KIND_COUNTER)
 		return series->value[0] != series->value[series->n - 1];
 	return amount_state(series, window) > 0;
@@ -262,6 +274,7 @@ static void observe_prios(struct observe_maker *maker)
 	for (size_t i = 0; i < maker->window->n_series; i++) {
 		const struct series *s = &maker->window->series[i];
 		const struct observe_row *row = maker->rows[s->metric];
+		observe_pause(maker, i);
 		if (!row)
 			continue;
 		if (row->opens)
@@ -324,6 +337,7 @@ static void observe_fill(struct observe_maker *maker)
 {
 	for (size_t i = 0; i < maker->window->n_series; i++) {
 		const struct series *s = &maker->window->series[i];
+		observe_pause(maker, i);
 		window_fetch(maker->window, i);
 		if (s->entity > maker->n_entities || !maker->device_of[s->entity] || !s->n)
 			continue;
@@ -367,6 +381,7 @@ static void observe_rates(struct observe_maker *maker)
 	}
 	for (size_t i = 0; i < maker->observed->n_ports; i++) {
 		struct port_seen *p = &maker->observed->ports[i];
+		observe_pause(maker, i);
 		const struct rate_series *of = &maker->rates[i];
 		p->out_known = port_rate_of(window, p->port, of->out, of->speed, of->up,
 				       maker->in->interval_ns, &p->out) == 0;
@@ -473,6 +488,7 @@ static void observe_finish(struct observe_maker *maker)
 	size_t n = 0;
 	for (size_t i = 0; i < o->n_ports; i++) {
 		struct port_seen *port = &o->ports[i];
+		observe_pause(maker, i);
 		((struct device_seen *)port->device)->restarted |=
 			port->in_packets.restarted || port->out_packets.restarted;
 		for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++) {

@@ -370,7 +370,6 @@ static void poll_finish(struct snmp_target *target)
 	int64_t t_ns = wall.ns - (mono_now().ns - target->fast_ended.ns) -
 		(target->fast_ended.ns - target->fast_began.ns) / 2;
 	bool rows = snmp_result_decode(target, t_ns);
-	snmp_walk_leave(target);
 	target->machine.state.suspects = snmp_decode_stats(target->decoder)->suspects;
 	if (target->restarted && target->machine.sink.event)
 		target->machine.sink.event(target->machine.sink.arg, wall.ns, "device_restart",
@@ -398,7 +397,8 @@ static void poll_finish(struct snmp_target *target)
 	if (next < NS_PER_MS)
 		next = NS_PER_MS;
 	loop_timer_start(target->machine.timer, next, 0);
-	target_report(&target->machine);
+	target_report(&target->machine); /* who is told may still read the rows */
+	snmp_walk_leave(target);
 }
 
 static void ident_take(struct snmp_target *target, const struct snmp_answer *answer)

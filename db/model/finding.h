@@ -128,6 +128,12 @@ static inline bool finding_is_aligned(const struct finding *finding)
 struct finding_list { /* in the turn arena */
 	struct finding *v;
 	size_t n, cap;
+	/* UNDER findings that were counted and not made: nobody follows their subjects */
+	size_t n_clear;
+	struct { /* the last answer of analyzer_in.follows */
+		const char *analyzer, *device;
+		bool yes;
+	} followed;
 	const struct job_rate *jobs;
 	size_t n_jobs;
 };

@@ -123,10 +123,10 @@ static bool plain_increase(const struct increase_walk *walk, struct increase *re
 
 	if (first > 0)
 		first--; /* the anchor */
-	if (walk->begin == walk->end || series->flags[first])
+	if (walk->begin == walk->end || (!series->flat && series->flags[first]))
 		return false;
 	struct increase r = {.quality = QUALITY_EXACT};
-	for (uint32_t i = first + 1; i < walk->end; i++) {
+	for (uint32_t i = first + 1; i < walk->end && !series->flat; i++) {
 		const int64_t ns = series->t_ns[i] - series->t_ns[i - 1];
 		if (series->flags[i] || series->value[i] < series->value[i - 1] || ns <= 0)
 			return false;
@@ -139,7 +139,8 @@ static bool plain_increase(const struct increase_walk *walk, struct increase *re
 	if (last == first)
 		return false;
 	r.intervals = last - first;
-	r.value = series->value[last] - series->value[first];
+	if (!series->flat)
+		r.value = series->value[last] - series->value[first];
 	r.first_ns = series->t_ns[first];
 	r.last_ns = series->t_ns[last];
 	r.covered_ns = r.span_ns = r.last_ns - r.first_ns;

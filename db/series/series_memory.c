@@ -30,6 +30,8 @@ struct series_memory {
 	uint32_t *by_metric[METRIC_COUNT]; /* positions of the tracks of a metric */
 	uint32_t n_by_metric[METRIC_COUNT], cap_by_metric[METRIC_COUNT];
 	bool mixed[METRIC_COUNT]; /* that list is not in order of entities */
+	void (*pause)(void *arg);
+	void *pause_arg;
 	struct flow_sample *flows; /* in order of arrival */
 	size_t flow_head, n_flows, cap_flows;
 };
@@ -68,6 +70,20 @@ void series_memory_free(struct series_memory *memory)
 void series_memory_keep(struct series_memory *memory, int64_t keep_ns)
 {
 	memory->keep_ns = keep_ns;
+}
+
+void series_memory_pausing(struct series_memory *memory, void (*pause)(void *arg), void *pause_arg)
+{
+	memory->pause = pause;
+	memory->pause_arg = pause_arg;
+}
+
+/* Before track @i of a long row of them. */
+static inline void memory_pause(const struct series_memory *memory, size_t i)
+{
+	enum { EACH = 512 };
+	if (memory->pause && i % EACH == 0)
+		memory->pause(memory->pause_arg);
 }
 
 void series_memory_keep_metric(struct series_memory *memory, unsigned metric, int64_t keep_ns)
@@ -198,6 +214,7 @@ void series_memory_trim(struct series_memory *memory, int64_t now_ns)
 	int64_t oldest = old;
 
 	for (size_t i = 0; i < memory->n; i++) {
+		memory_pause(memory, i);
 		struct track *t = &memory->tracks[i];
 		const int64_t longer = memory->longer_ns[t->metric];
 		int64_t edge = old;
@@ -368,6 +385,7 @@ static size_t memory_series(struct series_memory *memory, struct arena *a,
 	for (unsigned m = 0; m < METRIC_COUNT; m++)
 		for (uint32_t k = 0; want[m] && k < memory->n_by_metric[m]; k++) {
 			const struct track *track = &memory->tracks[memory->by_metric[m][k]];
+			memory_pause(memory, k);
 			fetch_ahead(memory, m, k);
 			if (window_wants_entity(spec, track->entity))
 				n += track_window(&cut, track, &v[n]);

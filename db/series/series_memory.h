@@ -29,6 +29,9 @@ void series_memory_trim(struct series_memory *memory, int64_t now_ns);
 /* series_memory_next - when the next sample or flow after @t_ns is; INT64_MAX: there is none. Looks
  * at every series. */
 int64_t series_memory_next(const struct series_memory *memory, int64_t t_ns);
+/* series_memory_pausing - @pause is called now and then while a window is cut or old samples are
+ * forgotten; NULL: nobody waits. */
+void series_memory_pausing(struct series_memory *memory, void (*pause)(void *arg), void *pause_arg);
 /* series_memory_forget - these entities were released: their samples go. series_memory_tracks - how
  * many series are kept. */
 void series_memory_forget(struct series_memory *memory, const struct entities *released);

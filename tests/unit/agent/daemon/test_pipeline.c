@@ -25,7 +25,9 @@
 #include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
 #include "agent/daemon/clock_watch.h"
-#include "agent/daemon/pipeline.h"
+#include "agent/base/loop.h"
+#include "agent/daemon/judging.h"
+#include "agent/daemon/pipeline_state.h"
 #include "agent/daemon/pulse.h"
 #include "analyzers/analyzer.h"
 #include "config/config.h"
@@ -291,6 +293,68 @@ static void test_live_equals_replay(void **state)
 	assert_non_null(strstr(expected, "\"share_ratio\": 1.0"));
 	assert_string_equal(got, expected);
 	place_remove(&place);
+	free(v);
+}
+
+static void stop_turn(void *arg)
+{
+	loop_stop(arg);
+}
+
+/* As play(), but windows are judged in the smallest slices, and the loop turns only now and then:
+ * samples arrive while a window is judged. Returns how many of them waited. */
+static size_t play_in_slices(struct run *r, const struct arrival *v, size_t n, int64_t *now)
+{
+	const struct sink *sink = pipeline_sink(r->pipeline);
+	struct loop *loop;
+	size_t waited = 0;
+	assert_int_equal(loop_new(&loop), 0);
+	struct loop_timer *stop = loop_timer_new(loop, stop_turn, loop);
+	pipeline_in_slices(r->pipeline, loop);
+	r->pipeline->judging.slice_ns = 1;
+	for (size_t k = 0; k < n; k++) {
+		for (; *now + NS_PER_S <= v[k].at_ns; *now += NS_PER_S)
+			pipeline_advance(r->pipeline, *now + NS_PER_S);
+		sink->samples(sink->arg, &v[k].s, 1);
+		waited += r->pipeline->judging.n_samples > 0;
+		for (int turns = 0; turns < 8; turns++) {
+			loop_timer_start(stop, 0, 0);
+			loop_run(loop);
+		}
+	}
+	pipeline_finish(r->pipeline);
+	assert_false(r->pipeline->judging.waits);
+	loop_timer_free(stop);
+	judging_close(r->pipeline);
+	loop_free(loop);
+	return waited;
+}
+
+/* The same samples, judged at once and in slices: the same incidents, byte for byte. */
+static void test_slices(void **state)
+{
+	struct arrival *v = rw_calloc(POLLS * 20, sizeof(*v));
+	struct run whole, sliced;
+	int64_t now = T0 - 2 * NS_PER_S;
+	run_open(&whole, NULL);
+	size_t n = make_arrivals(whole.entities, v);
+	play(&whole, v, n, &now);
+	pipeline_finish(whole.pipeline);
+	rw_cleanup(freep) char *expected = incidents_text(&whole);
+
+	run_open(&sliced, NULL);
+	n = make_arrivals(sliced.entities, v);
+	now = T0 - 2 * NS_PER_S;
+	assert_true(play_in_slices(&sliced, v, n, &now) > 20);
+	rw_cleanup(freep) char *got = incidents_text(&sliced);
+	assert_string_equal(got, expected);
+	assert_int_equal(pipeline_counters(sliced.pipeline)->late, 0);
+	assert_int_equal(pipeline_counters(sliced.pipeline)->samples,
+		pipeline_counters(whole.pipeline)->samples);
+	assert_int_equal(pipeline_counters(sliced.pipeline)->findings,
+		pipeline_counters(whole.pipeline)->findings);
+	run_close(&whole);
+	run_close(&sliced);
 	free(v);
 }
 
@@ -595,6 +659,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_phases_differ),
 		cmocka_unit_test(test_live_equals_replay),
+		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_late_samples),
 		cmocka_unit_test(test_clock_set),
 		cmocka_unit_test(test_restart),

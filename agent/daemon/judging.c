@@ -1,0 +1,189 @@
+/* judging - the windows that are due, one after the other, and memory after them. */
+#include "agent/daemon/judging.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/loop.h"
+#include "agent/base/slice.h"
+#include "agent/daemon/intake.h"
+#include "agent/daemon/pipeline_state.h"
+#include "agent/daemon/windows.h"
+
+#define SLICE_NS (8 * NS_PER_MS)
+/* So much may wait; beyond, the windows are finished at once. */
+#define WAITING_MOST 1000000
+#define WAITING_KEPT 4096 /* room for so many stays */
+
+static bool trim_is_due(const struct pipeline *pipeline)
+{
+	return pipeline->now_ns - pipeline->trimmed_ns >= pipeline->interval_ns;
+}
+
+/* Forgets what no window needs any more; not for every sample of a replay. */
+static void judging_trim(struct pipeline *pipeline)
+{
+	const int64_t now_ns = pipeline->now_ns;
+	series_memory_trim(pipeline->memory, now_ns);
+	pipeline->trimmed_ns = now_ns;
+}
+
+static void judging_work(void *arg)
+{
+	struct pipeline *pipeline = arg;
+	if (pipeline->judging.slot)
+		windows_judge(pipeline);
+	else
+		judging_trim(pipeline);
+}
+
+/* The next piece of work: a window, or what memory forgets after the last one. */
+static bool judging_next(struct pipeline *pipeline)
+{
+	struct judging *j = &pipeline->judging;
+	j->slot = windows_due(pipeline, j->limit_ns);
+	return j->slot || trim_is_due(pipeline);
+}
+
+static void judging_ended(struct pipeline *pipeline)
+{
+	if (pipeline->judging.slot)
+		windows_deliver(pipeline);
+	pipeline->judging.slot = NULL;
+}
+
+static void judging_take_in(struct pipeline *pipeline)
+{
+	struct judging *j = &pipeline->judging;
+	const struct judging held = *j;
+	j->waits = false;
+	j->samples = NULL;
+	j->flows = NULL;
+	j->n_samples = j->cap_samples = j->n_flows = j->cap_flows = 0;
+	intake_take(pipeline, held.samples, held.n_samples);
+	intake_take_flows(pipeline, held.flows, held.n_flows);
+	if (held.cap_samples <= WAITING_KEPT && !j->samples) {
+		j->samples = held.samples;
+		j->cap_samples = held.cap_samples;
+	} else {
+		free(held.samples);
+	}
+	free(held.flows);
+}
+
+/* True when all is done; else it goes on later. */
+static bool judging_slice(struct pipeline *pipeline, int64_t budget_ns)
+{
+	struct judging *j = &pipeline->judging;
+	const int64_t began_ns = mono_now().ns;
+	int64_t left_ns = budget_ns;
+	j->waits = true;
+	while (left_ns > 0) {
+		if (!j->runs) {
+			if (!judging_next(pipeline)) {
+				judging_take_in(pipeline);
+				return true;
+			}
+			slice_begin(j->slice, judging_work, pipeline);
+			j->runs = true;
+		}
+		j->runs = !slice_run(j->slice, left_ns);
+		if (j->runs)
+			return false;
+		judging_ended(pipeline);
+		if (budget_ns != INT64_MAX)
+			left_ns = budget_ns - (mono_now().ns - began_ns);
+	}
+	return false;
+}
+
+static void judging_on_timer(void *arg)
+{
+	struct pipeline *pipeline = arg;
+	if (!judging_slice(pipeline, pipeline->judging.slice_ns))
+		loop_timer_start(pipeline->judging.timer, 0, 0);
+}
+
+void judging_until(struct pipeline *pipeline, int64_t limit_ns)
+{
+	struct judging *j = &pipeline->judging;
+	if (j->waits)
+		return; /* of this tick's windows the next one takes care */
+	j->limit_ns = limit_ns;
+	if (j->slice && !pipeline->feeding) {
+		judging_on_timer(pipeline);
+		return;
+	}
+	while (judging_next(pipeline)) {
+		judging_work(pipeline);
+		judging_ended(pipeline);
+	}
+}
+
+void judging_finish(struct pipeline *pipeline)
+{
+	struct judging *j = &pipeline->judging;
+	if (!j->waits)
+		return;
+	loop_timer_stop(j->timer);
+	judging_slice(pipeline, INT64_MAX);
+}
+
+bool judging_holds_samples(struct pipeline *pipeline, const struct sample *samples, size_t n)
+{
+	struct judging *j = &pipeline->judging;
+	if (j->waits && j->n_samples + n > WAITING_MOST)
+		judging_finish(pipeline);
+	if (!j->waits)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		rw_grow(j->samples, j->n_samples, j->cap_samples);
+		j->samples[j->n_samples++] = samples[i];
+	}
+	return true;
+}
+
+bool judging_holds_flows(struct pipeline *pipeline, const struct flow_sample *flows, size_t n)
+{
+	struct judging *j = &pipeline->judging;
+	if (j->waits && j->n_flows + n > WAITING_MOST)
+		judging_finish(pipeline);
+	if (!j->waits)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		rw_grow(j->flows, j->n_flows, j->cap_flows);
+		j->flows[j->n_flows++] = flows[i];
+	}
+	return true;
+}
+
+static void judging_pause(void *arg)
+{
+	slice_pause(arg);
+}
+
+void judging_open(struct pipeline *pipeline, struct loop *loop)
+{
+	struct judging *j = &pipeline->judging;
+	j->slice = slice_new();
+	if (!j->slice)
+		return;
+	j->slice_ns = SLICE_NS;
+	j->timer = loop_timer_new(loop, judging_on_timer, pipeline);
+	series_memory_pausing(pipeline->memory, judging_pause, j->slice);
+	j->in.pause = judging_pause;
+	j->in.pause_arg = j->slice;
+}
+
+void judging_close(struct pipeline *pipeline)
+{
+	struct judging *j = &pipeline->judging;
+	judging_finish(pipeline);
+	loop_timer_free(j->timer);
+	slice_free(j->slice);
+	series_memory_pausing(pipeline->memory, NULL, NULL);
+	free(j->samples);
+	free(j->flows);
+	*j = (struct judging){0};
+}
