@@ -330,6 +330,12 @@ int64_t config_device_slow_interval(const struct config_device *device);
  */
 int config_as_agent(struct config *config, const char *name, struct err *e);
 int config_as_judge(struct config *config, struct err *e);
+/* config_judged_elsewhere - a judge judges what this agent collects: its database holds no
+ * incident, which is no good news. */
+static inline bool config_judged_elsewhere(const struct config *config)
+{
+	return config && config->self && config->judge;
+}
 int config_as_before(struct config *config, const struct config *before, struct err *e);
 
 /* Options of one module ("analyzers", "ecmp_imbalance"): defaults overlaid with the file. NULL when

@@ -21,9 +21,9 @@ const struct section agents_section = {
 static const struct field judge_rows[] = {
 	TEXT(tree_judge, from, "from",
 		"Where 'rocewatch agent --judge' reads what the agents collect: "
-		"clickhouse://HOST:PORT/DATABASE, or the agents' database files with commas "
+		"clickhouse://USER@HOST:PORT/DATABASE, or the agents' database files with commas "
 		"between them.",
-		.flags = FIELD_REQUIRED, .check = schema_check_no_login),
+		.flags = FIELD_REQUIRED, .check = schema_check_source),
 	VALUE(tree_judge, wait_ns, "wait", OPT_DURATION, "60s", "1s", "1h",
 		"How long the judge waits for an agent of which nothing new arrives. Then it goes "
 		"on, and that agent's devices are unknown until it is back."),

@@ -203,6 +203,24 @@ int schema_check_no_login(const char *text, struct err *e)
 	return r;
 }
 
+/* "clickhouse://USER@HOST" is right, with a password in it it is not; or files with commas between
+ * them. The text is not repeated. */
+int schema_check_source(const char *text, struct err *e)
+{
+	int r = schema_check_text(text, e);
+	const char *authority = strstr(text, "://");
+	if (r < 0 || !authority)
+		return r;
+	const char *end = authority + 3 + strcspn(authority + 3, ":/?#@");
+	const char *login = authority + 3 + strcspn(authority + 3, "/?#@");
+	if (*end == ':' && *login == '@')
+		r = err_set(e, -EINVAL,
+			"a URL with a password; expected clickhouse://USER@HOST:PORT/DATABASE, and "
+			"the password in the environment (ROCEWATCH_CLICKHOUSE_PASSWORD_FILE), "
+			"since a secret is never written into the configuration");
+	return r;
+}
+
 int schema_check_url(const char *text, struct err *e)
 {
 	const int rc = schema_check_no_login(text, e);

@@ -11,6 +11,7 @@ int schema_check_name(const char *text, struct err *e);
 int schema_check_policy_key(const char *text, struct err *e);
 int schema_check_device_name(const char *text, struct err *e);
 int schema_check_text(const char *text, struct err *e);
+int schema_check_source(const char *text, struct err *e);
 int schema_check_hosts(const char *text, struct err *e); /* "node-001,gpu-*" */
 int schema_check_address(const char *text, struct err *e);
 int schema_check_listen(const char *text, struct err *e);

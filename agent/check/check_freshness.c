@@ -30,7 +30,11 @@ static void freshness_judge(const struct check_source *source, const json_t *doc
 	double age_s = NAN;
 	json_array_foreach (json_object_get(doc, "devices"), i, row) {
 		double own_s = doc_number(row, "age_s");
+		const struct fabric_device *device =
+			fabric_device(source->client->config->fabric, doc_word(row, "name"));
 		if (!check_device_in_scope(source, doc_word(row, "name")))
+			continue;
+		if (device && device->foreign) /* its data is another agent's */
 			continue;
 		n++;
 		n_silent += isnan(own_s);

@@ -189,6 +189,8 @@ size_t check_incidents(const struct check_source *source, const json_t *watch,
 {
 	const json_t *row;
 	size_t i, n = 0, n_silenced = 0;
+	if (!causes && config_judged_elsewhere(source->client->config))
+		check_say(line, CHECK_UNKNOWN, "incidents are in the judge's database");
 	json_array_foreach (json_object_get(watch, "incidents"), i, row) {
 		if (!source_is_cause(causes, doc_word(row, "cause")) ||
 			!check_in_scope(source, row))

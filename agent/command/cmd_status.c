@@ -80,7 +80,10 @@ static void status_put_head(FILE *out, const json_t *doc)
 		text_count(quality, "down"), text_count(quality, "unknown"));
 	if (captures > 0)
 		fprintf(out, "captures %lld/%lld up   ", captures_up, captures);
-	fprintf(out, "open incidents %lld\n", text_count(doc, "open_incidents"));
+	if (json_is_null(json_object_get(doc, "open_incidents")))
+		fputs("incidents: in the judge's database\n", out);
+	else
+		fprintf(out, "open incidents %lld\n", text_count(doc, "open_incidents"));
 	status_put_refused(out, json_object_get(json_object_get(doc, "agent"), "reload_refused"));
 	fputc('\n', out);
 }

@@ -224,5 +224,7 @@ int incident_list_document(
 	const bool filtered = filter->state || filter->all || client->range_given;
 	*ret = json_pack("{s:o, s:I, s:I, s:b}", "incidents", shown, "open", (json_int_t)open,
 		"closed", (json_int_t)(json_array_size(shown) - open), "filtered", filtered);
+	if (config_judged_elsewhere(client->config))
+		json_object_set_new(*ret, "judged_elsewhere", json_true());
 	return 0;
 }

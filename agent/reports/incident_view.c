@@ -108,8 +108,14 @@ static void list_text(
 				"STATE");
 		list_line(out, o, color);
 	}
+	const char *none = "no open incidents";
+	if (filtered)
+		none = "no incidents";
+	if (json_is_true(json_object_get(doc, "judged_elsewhere")))
+		none = "no incidents here: a judge judges what this agent collects, and its "
+		       "database holds them";
 	if (n == 0)
-		fprintf(out, "%s\n", filtered ? "no incidents" : "no open incidents");
+		fprintf(out, "%s\n", none);
 	if (!filtered && closed)
 		fprintf(out, "%lld closed: rocewatch incident list --all\n", closed);
 }

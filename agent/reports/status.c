@@ -684,7 +684,10 @@ json_t *status_document(struct client *client, struct err *e)
 	json_object_set_new(doc, "agent", agent);
 	json_object_set_new(doc, "classes", classes);
 	json_object_set_new(doc, "devices", status_devices_json(&gathering, &counts));
-	status_put_count(doc, "open_incidents", (int64_t)json_array_size(incidents));
+	if (config_judged_elsewhere(client->config))
+		json_object_set_new(doc, "open_incidents", json_null());
+	else
+		status_put_count(doc, "open_incidents", (int64_t)json_array_size(incidents));
 	json_object_set_new(doc, "incidents", incidents);
 	json_object_set_new(
 		doc, "data_quality", status_quality_json(client, &counts, agent, first_ns));

@@ -206,8 +206,10 @@ static int watch_put_incidents(json_t *doc, struct client *client, struct err *e
 		return -1;
 	}
 	json_object_set_new(doc, "incidents", incidents);
-	json_object_set_new(
-		doc, "open_incidents", json_integer((json_int_t)json_array_size(incidents)));
+	json_t *open = json_null();
+	if (!config_judged_elsewhere(client->config))
+		open = json_integer((json_int_t)json_array_size(incidents));
+	json_object_set_new(doc, "open_incidents", open);
 	json_object_set_new(doc, "money", watch_money(incidents));
 	json_object_set_new(doc, "events", events);
 	return 0;

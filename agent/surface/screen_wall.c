@@ -336,9 +336,11 @@ static void wall_put_incidents(struct wall *wall, int row, int rows)
 {
 	struct canvas *canvas = wall->canvas;
 	if (wall->incidents.n == 0) {
+		const char *none = wall_none(wall, "incidents", "none open");
+		if (json_is_null(json_object_get(wall->doc, "open_incidents")))
+			none = "unknown here: in the judge's database";
 		int n = canvas_put(canvas, row, 1, 12, STYLE_BOLD, "INCIDENTS");
-		canvas_put(canvas, row, n + 3, 40, STYLE_DIM,
-			wall_none(wall, "incidents", "none open"));
+		canvas_put(canvas, row, n + 3, 40, STYLE_DIM, none);
 		return;
 	}
 	screen_table_put(canvas, row, rows, screen_incident_columns, screen_incident_n_columns,
