@@ -1,5 +1,5 @@
 /*
- * schema - migrations of the database, and its metric columns, which follow metric.def at each
+ * schema - migrations of the database, and the numbers of metrics, which follow metric.def at each
  * open. A released step is never changed: tests/unit/db/sqlite/test_schema.c keeps the text of
  * version 1 and opens a file made from it.
  */
@@ -88,8 +88,7 @@ static const char step_2[] = "CREATE TABLE health(key TEXT PRIMARY KEY, value RE
  * Rows in order of time: a poll of hundreds of switches fills pages one after the other instead of
  * changing one page per port, and retention deletes one range. The price is a seek per instant when
  * one series is read; table instant says which. The writer moves the rows of the old_ tables, with
- * their exceptions, before it takes new ones (store_import.c). The new sample tables follow
- * metric.def, below.
+ * their exceptions (store_import.c).
  */
 static const char step_3[] =
 	"DROP VIEW IF EXISTS samples; DROP VIEW IF EXISTS rates; DELETE FROM meta WHERE "
@@ -159,8 +158,29 @@ static const char step_8[] =
 	"CREATE INDEX burst_t ON burst(t_ns);"
 	"CREATE INDEX burst_incident ON burst(incident_id);";
 
+/*
+ * Samples as blocks (schema.h). The index of the tail answers what lies where without its rows. The
+ * wide tables were renamed by wide_rename(); the writer moves what they hold (store_import.c).
+ */
+static const char step_9[] =
+	"DELETE FROM meta WHERE key='views';"
+	"CREATE TABLE metric_name(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+	"CREATE TABLE tail(id INTEGER PRIMARY KEY, device INTEGER NOT NULL, from_ns INTEGER NOT "
+	"NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL);"
+	"CREATE INDEX tail_device ON tail(device, to_ns, from_ns, n);"
+	"CREATE TABLE block(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns INTEGER NOT "
+	"NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, known INTEGER NOT NULL DEFAULT 0, "
+	"data BLOB NOT NULL, PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;"
+	"CREATE TABLE block_minute(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns "
+	"INTEGER NOT NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, "
+	"PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;"
+	"CREATE TABLE block_hour(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns INTEGER "
+	"NOT NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, "
+	"PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;";
+
 /* steps[n] makes version n + 1 */
-static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8};
+static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8,
+	step_9};
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)
@@ -193,11 +213,37 @@ int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)
 	return 0;
 }
 
+/* Before step 9: the sample tables of versions 3 to 8 get names of their own, where there are any.
+ */
+static int wide_rename(sqlite3 *db)
+{
+	static const char *const tables[] = {"port", "priority", "device", "lanes"};
+	bool any = false;
+	/* renaming looks at the views that name a table */
+	int rc = sqlite_exec(db, "DROP VIEW IF EXISTS samples; DROP VIEW IF EXISTS rates");
+
+	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(tables); i++) {
+		rw_cleanup(str_done) struct str name = {0};
+		bool has = false;
+		str_addf(&name, "sample_%s", tables[i]);
+		rc = sqlite_has_column(db, name.s, "entity", &has);
+		if (rc == SQLITE_OK && has)
+			rc = sqlite_execf(db, "ALTER TABLE sample_%s RENAME TO wide_%s", tables[i],
+				tables[i]);
+		any |= has;
+	}
+	if (rc == SQLITE_OK && !any)
+		rc = sqlite_exec(db, "DROP TABLE instant");
+	return rc;
+}
+
 /* One transaction each, so that a crash leaves a whole version behind. */
 static int migrate_steps(sqlite3 *db, int version)
 {
 	for (int v = version; v < SCHEMA_VERSION; v++) {
 		int rc = sqlite_exec(db, "BEGIN IMMEDIATE");
+		if (rc == SQLITE_OK && v == SCHEMA_WIDE)
+			rc = wide_rename(db);
 		if (rc == SQLITE_OK)
 			rc = sqlite_exec(db, steps[v]);
 		if (rc == SQLITE_OK)
@@ -213,91 +259,21 @@ static int migrate_steps(sqlite3 *db, int version)
 	return SQLITE_OK;
 }
 
-/* The columns the sample tables have, as "table.column". */
-static int schema_load_columns(sqlite3 *db, struct smap *have)
+/* Each metric of this program has a number. */
+static int add_metrics(sqlite3 *db)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(db,
-		"SELECT m.name||'.'||c.name FROM sqlite_master m, pragma_table_info(m.name) c "
-		"WHERE m.type='table' AND m.name LIKE 'sample\\_%' ESCAPE '\\'",
-		-1, &st, NULL);
+	int rc = sqlite_prepare(db,
+		"INSERT INTO metric_name(name) SELECT ?1 WHERE NOT EXISTS "
+		"(SELECT 1 FROM metric_name WHERE name=?1)",
+		&st);
 
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(st, 0);
-		if (name)
-			smap_put(have, name, strlen(name), 1);
-		rc = SQLITE_OK;
-	}
-	if (rc == SQLITE_DONE)
-		return SQLITE_OK;
-	return rc;
-}
-
-static bool schema_has(const struct smap *have, const char *table, const char *column)
-{
-	char key[SCHEMA_COLUMN_MAX + 32];
-	uint64_t dummy;
-	int n = snprintf(key, sizeof(key), "%s.%s", table, column);
-
-	return smap_get(have, key, (size_t)n, &dummy);
-}
-
-/* A column of a metric: in the making of a fresh table, or added to one that is there. */
-static void complete_column(
-	const struct smap *have, unsigned set, unsigned metric, bool fresh, struct str *out)
-{
-	const char *name = schema_table[column_set_table(set)], *type = "INTEGER";
-	char column[SCHEMA_COLUMN_MAX];
-
-	if (metric_info(metric)->type == TYPE_F64)
-		type = "REAL";
-	schema_prio_column(column, metric, column_set_prio(set));
-	if (fresh)
-		str_addf(out, ", %s %s", column, type);
-	else if (!schema_has(have, name, column))
-		str_addf(out, "ALTER TABLE %s ADD COLUMN %s %s;", name, column, type);
-}
-
-/* The statements that make a table, or add the columns it lacks. Columns of one priority stand
- * together: they are read together. */
-static void complete_table(const struct smap *have, unsigned table, struct str *out)
-{
-	const char *name = schema_table[table];
-	bool fresh = !schema_has(have, name, "entity");
-
-	if (fresh)
-		str_addf(out,
-			"CREATE TABLE %s(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, "
-			"source INTEGER NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT",
-			name);
-	for (unsigned set = 0; set < COLUMN_SETS; set++) {
-		if (column_set_table(set) != table)
-			continue;
-		for (unsigned m = 0; m < METRIC_COUNT; m++)
-			if (column_set_has(set, m))
-				complete_column(have, set, m, fresh, out);
-	}
-	if (fresh)
-		str_addf(out,
-			", PRIMARY KEY(t_ns, entity)) WITHOUT ROWID; CREATE INDEX %s_cfg ON "
-			"%s(entity, t_ns) WHERE cfg IS NOT NULL;",
-			name, name);
-}
-
-static int add_columns(sqlite3 *db)
-{
-	rw_cleanup(str_done) struct str sql = {0};
-	struct smap *have = smap_new();
-	int rc = schema_load_columns(db, have);
-
-	for (unsigned table = 0; rc == SQLITE_OK && table < SCHEMA_TABLES; table++)
-		complete_table(have, table, &sql);
-	smap_free(have);
-	if (rc != SQLITE_OK || sql.n == 0)
-		return rc;
-	rc = sqlite_exec(db, "BEGIN IMMEDIATE");
 	if (rc == SQLITE_OK)
-		rc = sqlite_exec(db, sql.s);
+		rc = sqlite_exec(db, "BEGIN IMMEDIATE");
+	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++) {
+		sqlite3_bind_text(st, 1, metric_info(m)->name, -1, SQLITE_STATIC);
+		rc = sqlite_run(st);
+	}
 	if (rc == SQLITE_OK)
 		rc = sqlite_exec(db, "COMMIT");
 	if (rc != SQLITE_OK && !sqlite3_get_autocommit(db))
@@ -338,7 +314,7 @@ int schema_migrate(sqlite3 *db, const char *path, struct err *e)
 		return r;
 	int rc = migrate_steps(db, version);
 	if (rc == SQLITE_OK)
-		rc = add_columns(db);
+		rc = add_metrics(db);
 	if (rc == SQLITE_OK)
 		rc = renew_views(db);
 	if (rc == SQLITE_OK)

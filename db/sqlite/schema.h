@@ -2,14 +2,11 @@
  * schema - the database's shape: numbered migrations, metric columns, documented views. For files
  * of db/sqlite only.
  *
- * Samples lie in wide rows with one column per metric (schema_column.h), keyed (t_ns, entity): a
- * poll is one stretch at the end of its table. instant(device, t_ns) says when a device has rows: a
- * series is read by walking its device's instants. The other columns of a row:
- *
- *   source, flags  those of the row's values, unless x says otherwise
- *   cfg            1 when the row holds a configuration state (cfg.*), else NULL: a partial index
- *                  finds those few rows
- *   x              exceptions of single values as JSON, normally NULL (schema_row.c)
+ * Samples lie in table tail as they came, a row per device and transaction, and later in table
+ * block, a row per device, metric and stretch of time (store_seal.c). In both, numbers stand for
+ * names: entity.id and metric_name.id. "device" is the number of the entity (device, '', -1). Of two
+ * values of one entity, metric and instant the first one stays: that of a block, else that of the
+ * tail row with the smallest id.
  */
 #ifndef RW_DB_SCHEMA_H
 #define RW_DB_SCHEMA_H
@@ -25,7 +22,7 @@ struct err;
 struct str;
 
 #define SCHEMA_APPLICATION_ID 0x526f4377 /* "RoCw" */
-#define SCHEMA_VERSION 8
+#define SCHEMA_VERSION 9
 /* key of table meta: the database was made by a replay, no agent ever wrote it */
 #define SCHEMA_RECORDED "recorded"
 
@@ -39,6 +36,8 @@ struct str;
 
 /* Up to this version rows were keyed (entity, t_ns), and priorities had rows of their own. */
 #define SCHEMA_BY_ENTITY 2
+/* Up to this version samples lay in wide rows, one column per metric. */
+#define SCHEMA_WIDE 8
 /* Up to this version flows had no rows of hosts. */
 #define SCHEMA_PLAIN_FLOWS 5
 

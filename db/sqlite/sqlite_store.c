@@ -119,17 +119,11 @@ static int sqlite_store_settle(void *state, struct err *e)
 
 static int sqlite_store_newest(void *state, int64_t *ret)
 {
-	const struct store_writer *writer = state;
-	static const char sql[] =
-		"WITH RECURSIVE d(id) AS (SELECT min(device) FROM instant UNION ALL SELECT (SELECT "
-		"min(device) FROM instant WHERE device>d.id) FROM d WHERE d.id IS NOT NULL) "
-		"SELECT max((SELECT max(t_ns) FROM instant WHERE device=d.id)) FROM d "
-		"WHERE d.id IS NOT NULL";
-
+	struct store_writer *writer = state;
 	int rc = SQLITE_IOERR;
 
 	if (writer->db)
-		*ret = sqlite_int(writer->db, sql, 0, &rc);
+		rc = writer_newest(writer, ret);
 	return sqlite_errno(rc);
 }
 
@@ -168,6 +162,22 @@ static int sqlite_store_maintain(void *state, int64_t now_ns, bool *ret_more, st
 	if (rc == SQLITE_OK)
 		return 0;
 	const int r = sqlite_fail(e, writer->db, rc, "delete old rows of", writer->o.path);
+	writer_rollback(writer);
+	return r;
+}
+
+static int sqlite_store_compact(
+	void *state, int64_t now_ns, int64_t budget_ns, bool *ret_more, struct err *e)
+{
+	struct store_writer *writer = state;
+
+	*ret_more = false;
+	if (!writer->db)
+		return 0;
+	const int rc = writer_compact(writer, now_ns, budget_ns, ret_more);
+	if (rc == SQLITE_OK)
+		return 0;
+	const int r = sqlite_fail(e, writer->db, rc, "seal samples of", writer->o.path);
 	writer_rollback(writer);
 	return r;
 }
@@ -255,6 +265,7 @@ const struct store_backend sqlite_backend = {
 	.newest = sqlite_store_newest,
 	.keep = sqlite_store_keep,
 	.maintain = sqlite_store_maintain,
+	.compact = sqlite_store_compact,
 	.usage = sqlite_store_usage,
 	.recall = sqlite_store_recall,
 	.remember = sqlite_store_remember,

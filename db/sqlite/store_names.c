@@ -85,14 +85,11 @@ void writer_note_texts(struct store_writer *writer, const struct record_text *te
 /* What an earlier run knew was gone when it ended; each name comes back with its first sample. */
 static int age_names(struct store_writer *writer)
 {
-	static const char newest[] =
-		"SELECT max((SELECT max(t_ns) FROM instant WHERE device=e.id)) "
-		"FROM entity e WHERE e.port='' AND e.priority=-1";
-	int rc;
+	int64_t newest_ns;
 
 	if (writer->names_aged || writer->o.replay)
 		return SQLITE_OK;
-	const sqlite3_int64 newest_ns = sqlite_int(writer->db, newest, 0, &rc);
+	int rc = writer_newest(writer, &newest_ns);
 	if (rc == SQLITE_OK)
 		rc = sqlite_execf(writer->db,
 			"UPDATE entity SET gone_ns=%lld WHERE gone_ns=" NAME_LIVE_SQL,
@@ -116,8 +113,11 @@ static int load_series(struct store_writer *writer, struct writer_entity *entity
 	sqlite3_bind_int64(st, 1, entity->file_id);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		const int metric = metric_by_name((const char *)sqlite3_column_text(st, 0));
-		if (metric >= 0)
-			entity->bits[metric / 64] |= UINT64_C(1) << (metric % 64);
+		if (metric < 0)
+			continue;
+		entity->bits[metric / 64] |= UINT64_C(1) << (metric % 64);
+		if (entity->at.device < writer->n_entities)
+			writer->entities[entity->at.device].n_series++;
 	}
 	sqlite3_reset(st);
 	if (rc == SQLITE_DONE)

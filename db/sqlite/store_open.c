@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "db/model/entity.h"
 #include "db/sqlite/sqlite_io.h"
@@ -16,6 +17,9 @@
 
 /* Of a lock that another tool holds: then the samples wait in memory, and people are told. */
 #define BUSY_MS 1000
+
+/* What an older version's small file takes at once; a large one is moved while samples are stored. */
+#define IMPORT_NS NS_PER_S
 
 /* A lock that another tool holds passes; that of another writer of ours does not. */
 static int open_busy(int r)
@@ -47,59 +51,19 @@ static int make_file(const char *path, struct err *e)
 
 /* ---- statements ---------------------------------------------------------- */
 
-/* Which metrics a table has, and how many columns of each. */
-static void table_init(struct store_writer *writer, unsigned table)
-{
-	struct writer_table *to = &writer->tables[table];
-
-	to->name = schema_table[table];
-	to->n_prios = 1;
-	if (table == TABLE_PRIOS)
-		to->n_prios = SCHEMA_PRIOS;
-	for (unsigned m = 0; m < METRIC_COUNT; m++) {
-		if ((unsigned)metric_info(m)->scope != schema_table_scope(table))
-			continue;
-		writer->position[m] = (uint16_t)to->n_metrics;
-		writer->is_cfg[m] = schema_is_cfg(m);
-		to->metrics[to->n_metrics++] = (uint16_t)m;
-	}
-}
-
-static int prepare_table(struct store_writer *writer, struct writer_table *table)
-{
-	rw_cleanup(str_done) struct str select = {0}, erase = {0};
-	char column[SCHEMA_COLUMN_MAX];
-
-	str_add(&select, "SELECT source,flags,x");
-	for (unsigned p = 0; p < table->n_prios; p++)
-		for (size_t i = 0; i < table->n_metrics; i++)
-			str_addf(&select, ",%s",
-				schema_prio_column(
-					column, table->metrics[i], writer_column_prio(table, p)));
-	str_addf(&select, " FROM %s WHERE t_ns=?1 AND entity=?2", table->name);
-	str_addf(&erase, "DELETE FROM %s WHERE t_ns=?1 AND entity=?2", table->name);
-	int rc = sqlite_prepare(writer->db, select.s, &table->select);
-	if (rc == SQLITE_OK)
-		rc = sqlite_prepare(writer->db, erase.s, &table->erase);
-	return rc;
-}
-
 static int prepare_all(struct store_writer *writer)
 {
-	int rc = SQLITE_OK;
+	int rc = sqlite_prepare(writer->db,
+		"INSERT OR IGNORE INTO series(entity, metric, first_ns) VALUES(?1, ?2, ?3)",
+		&writer->series);
 
-	for (unsigned i = 0; rc == SQLITE_OK && i < SCHEMA_TABLES; i++) {
-		table_init(writer, i);
-		rc = prepare_table(writer, &writer->tables[i]);
-	}
 	if (rc == SQLITE_OK)
 		rc = sqlite_prepare(writer->db,
-			"INSERT OR IGNORE INTO series(entity, metric, first_ns) VALUES(?1, ?2, ?3)",
-			&writer->series);
+			"INSERT INTO tail(device, from_ns, to_ns, n, data) "
+			"VALUES(?1, ?2, ?3, ?4, ?5)",
+			&writer->tail.insert);
 	if (rc == SQLITE_OK)
-		rc = sqlite_prepare(writer->db,
-			"INSERT OR IGNORE INTO instant(device, t_ns) VALUES(?1, ?2)",
-			&writer->instant);
+		rc = writer_metric_numbers(writer);
 	return rc;
 }
 
@@ -208,7 +172,8 @@ static int open_all(struct store_writer *writer, struct err *e)
 		r = writer_open_file(writer, path, e);
 	if (r < 0)
 		return r;
-	int rc = writer_import(writer);
+	bool more;
+	const int rc = writer_compact(writer, wall_now().ns, IMPORT_NS, &more);
 	if (rc != SQLITE_OK)
 		return open_busy(sqlite_fail(e, writer->db, rc, "bring up to date", path));
 	return 0;
@@ -237,18 +202,6 @@ int writer_open(const struct store_options *options, struct store_writer **ret, 
 	return 0;
 }
 
-static void finalize_tables(struct store_writer *writer)
-{
-	for (size_t i = 0; i < SCHEMA_TABLES; i++) {
-		struct writer_table *table = &writer->tables[i];
-		for (size_t k = 0; k < WRITER_INSERTS; k++)
-			sqlite3_finalize(table->inserts[k].st);
-		sqlite3_finalize(table->select);
-		sqlite3_finalize(table->erase);
-		*table = (struct writer_table){0};
-	}
-}
-
 static void finalize_retain(struct retain *retain)
 {
 	for (size_t i = 0; i < RETAIN_STEP_INSTANTS; i++) {
@@ -263,7 +216,8 @@ static void finalize_retain(struct retain *retain)
 
 void writer_close_file(struct store_writer *writer)
 {
-	finalize_tables(writer);
+	writer_seal_close(writer);
+	writer_import_close(writer);
 	finalize_retain(&writer->retain);
 	for (size_t i = 0; i < NAME_STATEMENTS; i++) {
 		sqlite3_finalize(writer->names[i]);
@@ -280,8 +234,8 @@ void writer_close_file(struct store_writer *writer)
 	writer_spool_close(writer);
 	sqlite3_finalize(writer->old_health);
 	sqlite3_finalize(writer->series);
-	sqlite3_finalize(writer->instant);
-	writer->old_health = writer->series = writer->instant = NULL;
+	sqlite3_finalize(writer->tail.insert);
+	writer->old_health = writer->series = writer->tail.insert = NULL;
 	/* the last connection to close copies the write-ahead log into the file and removes it */
 	sqlite3_close(writer->db);
 	writer->db = NULL;
@@ -303,9 +257,7 @@ void writer_close(struct store_writer *writer)
 	free(writer->new_ids);
 	free(writer->new_texts);
 	free(writer->new_series);
-	free(writer->rows);
-	free(writer->next);
-	free(writer->slots);
-	str_done(&writer->x);
+	writer_tail_done(writer);
+	writer_seal_done(writer);
 	free(writer);
 }

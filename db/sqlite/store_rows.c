@@ -220,47 +220,6 @@ static int write_health(struct store_writer *writer, const struct store_record *
 	return sqlite_run(writer->old_health);
 }
 
-/* ---- a clock that was set back ------------------------------------------- */
-
-/* late_x(x): the exceptions of a row, with SF_LATE added to each value's own flags. */
-static void rows_late_x(sqlite3_context *context, int n, sqlite3_value **values)
-{
-	static const char key[] = "\"flags\":";
-	rw_cleanup(str_done) struct str out = {0};
-	const char *at = (const char *)sqlite3_value_text(values[0]), *next;
-	while ((next = strstr(at, key)) != NULL) {
-		char *end;
-		next += strlen(key);
-		const unsigned long flags = strtoul(next, &end, 10);
-		str_addn(&out, at, (size_t)(next - at));
-		str_addf(&out, "%lu", flags | SF_LATE);
-		at = end;
-	}
-	str_add(&out, at);
-	sqlite3_result_text(context, out.s, -1, SQLITE_TRANSIENT);
-}
-
-/* Rare, and in one transaction: a reader sees all of it or nothing. */
-static int write_rewind(struct store_writer *writer, const struct store_record *record)
-{
-	int rc = sqlite3_create_function(
-		writer->db, "late_x", 1, SQLITE_UTF8, NULL, rows_late_x, NULL, NULL);
-	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_TABLES; t++) {
-		rw_cleanup(str_done) struct str sql = {0};
-		rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-		str_addf(&sql,
-			"UPDATE %s SET flags=flags|%d, "
-			"x=CASE WHEN x IS NOT NULL THEN late_x(x) END WHERE t_ns>?1",
-			schema_table[t], SF_LATE);
-		rc = sqlite_prepare(writer->db, sql.s, &st);
-		if (rc != SQLITE_OK)
-			break;
-		sqlite3_bind_int64(st, 1, record->rewind.t_ns);
-		rc = sqlite_run(st);
-	}
-	return rc;
-}
-
 int writer_record(struct store_writer *writer, const struct store_record *record)
 {
 	switch (record->kind) {
@@ -274,7 +233,7 @@ int writer_record(struct store_writer *writer, const struct store_record *record
 		return SQLITE_OK;
 	case RECORD_FLOWS: return write_flows(writer, record);
 	case RECORD_HEALTH: return write_health(writer, record);
-	case RECORD_REWIND: return write_rewind(writer, record);
+	case RECORD_REWIND: return writer_late(writer, record->rewind.t_ns);
 	default: return write_row_record(writer, record);
 	}
 }

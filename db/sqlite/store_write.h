@@ -1,7 +1,7 @@
 /*
  * store_write - the writer's connection and state, shared by the files that write: store_open.c
- * (opening, closing), store_write.c (transactions, samples), store_rows.c (records), store_retain.c
- * (retention), store_import.c (rows of an older version).
+ * (opening, closing), store_write.c (transactions), store_tail.c (samples), store_seal.c (blocks),
+ * store_rows.c (records), store_retain.c (retention), store_import.c (rows of an older version).
  *
  * One thread at a time. Functions return a SQLite result code, unless they take a struct err.
  */
@@ -13,53 +13,15 @@
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
+#include "db/sqlite/import_state.h"
 #include "db/sqlite/retain_state.h"
+#include "db/sqlite/seal_state.h"
 #include "db/sqlite/store_lock.h"
 #include "db/store/store_backend.h"
 
 #define WRITER_METRIC_WORDS ((METRIC_COUNT + 63) / 64)
-#define WRITER_INSERTS 16
 #define WRITER_RECORD_COLUMNS 24 /* more than any record has */
-#define ROW_COLUMNS (METRIC_COUNT * SCHEMA_PRIOS) /* more than any table has */
-#define ROW_WORDS ((ROW_COLUMNS + 63) / 64)
 
-/* An insert for one set of columns. Polls give the same few sets again and again, and what is
- * absent then costs nothing. */
-struct writer_insert {
-	sqlite3_stmt *st;
-	uint64_t have[ROW_WORDS];
-	uint64_t used; /* by .n_inserts of the writer, when last */
-};
-struct writer_table {
-	const char *name;
-	unsigned n_prios; /* priorities in a row: SCHEMA_PRIOS, or 1 = plain columns */
-	sqlite3_stmt *select, *erase;
-	struct writer_insert inserts[WRITER_INSERTS];
-	unsigned last; /* insert used last */
-	/* of each priority: column = priority x n_metrics + position */
-	uint16_t metrics[METRIC_COUNT];
-	size_t n_metrics;
-};
-/* The suffix of the columns of priority @prio of a row; none in a table of plain columns. */
-static inline int writer_column_prio(const struct writer_table *table, unsigned prio)
-{
-	if (table->n_prios == 1)
-		return PRIO_NONE;
-	return (int)prio;
-}
-
-struct writer_row { /* .v and .bits are by column; those in .have are set */
-	int64_t entity; /* its number in the file */
-	int64_t t_ns;
-	uint64_t have[ROW_WORDS];
-	struct row_value v[ROW_COLUMNS];
-	uint64_t bits[ROW_COLUMNS];
-};
-struct row_samples { /* the samples of one row: a chain through .next of the writer */
-	int64_t t_ns;
-	int64_t file_id; /* of the entity */
-	uint32_t entity, table, first, last;
-};
 /* What the writer knows of an entity. Its number in the file is found by its names when it is first
  * needed (store_names.c). */
 struct writer_entity {
@@ -68,8 +30,10 @@ struct writer_entity {
 	int64_t file_id; /* 0 = not looked up yet */
 	int priority;
 	struct row_at at;
-	int64_t instant_ns; /* of a device: the instant noted last, in transaction .instant_txn */
-	uint64_t instant_txn;
+	/* of a device: its place in the call of writer_samples() number .tail_turn, and how many
+	 * series it has as far as this run knows */
+	uint64_t tail_turn;
+	uint32_t tail_at, n_series;
 };
 struct writer_text {
 	const char *text;
@@ -96,7 +60,7 @@ struct writer_record { /* the statement of one kind of record, prepared when fir
 };
 
 /* Tables whose rows have no key but a number: written twice, they would be there twice. */
-enum { COUNTED_EVENT, COUNTED_FINDING, COUNTED_FLOW, WRITER_COUNTED };
+enum { COUNTED_EVENT, COUNTED_FINDING, COUNTED_FLOW, COUNTED_TAIL, WRITER_COUNTED };
 
 struct store_writer {
 	struct store_options o;
@@ -109,9 +73,6 @@ struct store_writer {
 	/* the newest row of each counted table, as of the newest commit */
 	int64_t newest_id[WRITER_COUNTED];
 	bool unsure; /* a COMMIT failed: it may have reached the disk all the same */
-	struct writer_table tables[SCHEMA_TABLES];
-	uint16_t position[METRIC_COUNT]; /* of a metric among its table's metrics */
-	bool is_cfg[METRIC_COUNT];
 
 	struct writer_entity *entities; /* by id */
 	size_t n_entities;
@@ -127,15 +88,10 @@ struct store_writer {
 	sqlite3_stmt *names[NAME_STATEMENTS];
 	struct new_series *new_series; /* in the open transaction */
 	size_t n_new_series, cap_new_series;
-	uint64_t txn; /* transactions begun */
-	uint64_t n_inserts; /* a clock for writer_insert.used */
-	struct row_samples *rows;
-	uint32_t *next, *slots; /* by sample; hash of rows: position + 1 */
-	size_t cap_rows, cap_next, cap_slots;
-	struct writer_row row, merged;
-	struct row_value odd[ROW_COLUMNS]; /* the values of a row that x must name */
-	struct str x;
-	sqlite3_stmt *series, *instant;
+	sqlite3_stmt *series;
+	struct tail_state tail;
+	struct seal seal;
+	struct import import;
 
 	struct writer_record records[RECORD_KINDS];
 	sqlite3_stmt *old_health;
@@ -217,6 +173,7 @@ int writer_counts(struct store_writer *writer);
 int writer_begin(struct store_writer *writer);
 int writer_commit(struct store_writer *writer);
 void writer_rollback(struct store_writer *writer);
+/* writer_samples - the samples of a whole transaction, as tail rows. store_tail.c */
 int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n);
 /* writer_checkpoint - outside a transaction: copies a long write-ahead log into the file. SQLite's
  * code: an error means that the file could not be written or synced, and that the log grows. */
@@ -290,8 +247,50 @@ void writer_spool_rollback(struct store_writer *writer);
 int writer_spool_trim(struct store_writer *writer, bool *ret_more);
 void writer_spool_close(struct store_writer *writer);
 
-/* writer_import - moves what an older version's tables (old_*) hold into the present ones, if there
- * are any. store_import.c */
-int writer_import(struct store_writer *writer);
+/* store_tail.c */
+/* writer_metric_numbers - which numbers the metrics have in the file. writer_metric_of - the metric
+ * of a number; -1: this program does not know it. */
+int writer_metric_numbers(struct store_writer *writer);
+int writer_metric_of(const struct store_writer *writer, int64_t number);
+int writer_tail_put(struct store_writer *writer, const struct tail_put *put);
+void writer_tail_done(struct store_writer *writer);
+
+/*
+ * writer_compact - outside of a transaction: makes blocks of what lies in the tail, and moves the
+ * samples of an older version's tables, for about @budget_ns; *ret_more: there is more to do.
+ * @now_ns: the wall clock; INT64_MAX: everything is sealed, whatever its time (a replay's end). In a
+ * replay any other time stands for that of the newest sample. After an error the rows are as before.
+ * SQLite's code. store_seal.c
+ */
+int writer_compact(
+	struct store_writer *writer, int64_t now_ns, int64_t budget_ns, bool *ret_more);
+/* writer_seal_reset - tail or blocks were changed by somebody else than writer_compact() and
+ * writer_samples(): what is known of them is read anew. */
+void writer_seal_reset(struct store_writer *writer);
+void writer_seal_close(struct store_writer *writer); /* before the file is closed */
+void writer_seal_done(struct store_writer *writer);
+/* What a transaction adds to the tail: noted, and known after its commit. */
+void seal_note(struct store_writer *writer, const struct tail_put *put);
+void seal_commit(struct store_writer *writer);
+void seal_rollback(struct store_writer *writer);
+/* Parts of a job. seal_make - blocks of .fresh, the samples of one metric (its number). seal_put -
+ * inside a transaction: all of them into the file. SEAL_STALE: the file is not as the job found it.
+ * store_seal_put.c */
+int seal_statement(struct store_writer *writer, unsigned kind, sqlite3_stmt **ret);
+int seal_job_known(struct store_writer *writer);
+void seal_job_done(struct store_writer *writer);
+int seal_make(struct store_writer *writer, int64_t metric);
+int seal_put(struct store_writer *writer);
+
+/* writer_newest - the time of the newest stored sample; 0: there is none. store_seal.c */
+int writer_newest(struct store_writer *writer, int64_t *ret);
+
+/* writer_late - inside a transaction: all samples later than @t_ns get SF_LATE. store_late.c */
+int writer_late(struct store_writer *writer, int64_t t_ns);
+
+/* writer_import_step - moves one piece of what an older version's tables hold, if there are any;
+ * *ret_more: false when there is nothing left. Outside of a transaction. store_import.c */
+int writer_import_step(struct store_writer *writer, bool *ret_more);
+void writer_import_close(struct store_writer *writer);
 
 #endif

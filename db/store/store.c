@@ -51,6 +51,12 @@
 #define RETAIN_EVERY_NS (60 * NS_PER_S)
 #define RETAIN_FIRST_NS (10 * NS_PER_S)
 
+/* Work on stored samples goes on for so long, and rests so long, when there is much of it. It comes
+ * after each commit at least, so that it keeps up however busy the store is. */
+#define COMPACT_NS (20 * NS_PER_MS)
+#define COMPACT_REST_NS (30 * NS_PER_MS)
+#define COMPACT_EVERY_NS (10 * NS_PER_S)
+
 #define RETAIN_KEY "retain_clock" /* what the store keeps of .retain_clock */
 #define CLOSE_NS (5 * NS_PER_S) /* store_close() waits that long */
 #define HUNG_NS (5 * NS_PER_S) /* a transaction under way for longer is reported */
@@ -102,7 +108,7 @@ struct store {
 	struct retain_clock retain_clock;
 	bool clock_known; /* .retain_clock was read from the store */
 	int64_t newest_ns; /* stored before this process began */
-	struct complaint quota_complaint, retain_complaint;
+	struct complaint quota_complaint, retain_complaint, compact_complaint;
 };
 
 /* ---- the writer ---------------------------------------------------------- */
@@ -478,6 +484,30 @@ static int64_t store_maintain(struct store *store)
 	return mono_now().ns + RETAIN_EVERY_NS;
 }
 
+/* Mutex held, not while working. Brings stored samples into their final form for @budget_ns.
+ * Returns when to come again, monotonic: at once by turns with rests, while there is more. */
+static int64_t store_compact(struct store *store, int64_t now_ns, int64_t budget_ns)
+{
+	struct err e = {0};
+	bool more = false;
+
+	pthread_mutex_unlock(&store->mutex);
+	const int r = store->backend->compact(store->state, now_ns, budget_ns, &more, &e);
+	if (r < 0)
+		complain(&store->compact_complaint, mono_now(), LOG_ERROR_, "store",
+			"%s; they stay as they came, which takes more room", e.text);
+	else
+		complaint_over(&store->compact_complaint, mono_now(), "store",
+			"samples are sealed again");
+	pthread_mutex_lock(&store->mutex);
+	store->stats.compact_failed = r < 0;
+	if (r < 0)
+		return mono_now().ns + RETRY_MAX_NS;
+	if (more)
+		return mono_now().ns + COMPACT_REST_NS;
+	return mono_now().ns + COMPACT_EVERY_NS;
+}
+
 /* Mutex held, not while writing. Commits what waits and keeps the log short. On failure
  * @retry_ns, the pause before the next attempt, grows. */
 static int store_turn(struct store *store, int64_t *retry_ns)
@@ -596,12 +626,19 @@ static void writer_close_store(struct store *store)
 	pthread_cond_broadcast(&store->done);
 }
 
-/* The order of a turn: wait for the end of a burst, commit, or complain and wait longer; with
- * nothing to write, delete one chunk of old rows. */
+static int64_t store_earlier(int64_t one_ns, int64_t other_ns)
+{
+	if (one_ns < other_ns)
+		return one_ns;
+	return other_ns;
+}
+
+/* The order of a turn: wait for the end of a burst, commit, or complain and wait longer; then seal
+ * for a moment; with nothing to write, delete one chunk of old rows. */
 static void writer_work(struct store *store)
 {
 	int64_t retry_ns = RETRY_FIRST_NS, not_before_ns = 0;
-	int64_t maintain_ns = mono_now().ns + RETAIN_FIRST_NS;
+	int64_t maintain_ns = mono_now().ns + RETAIN_FIRST_NS, compact_ns = mono_now().ns;
 
 	while (!store->abandoned) {
 		int64_t now_ns = mono_now().ns;
@@ -610,13 +647,18 @@ static void writer_work(struct store *store)
 				break;
 			if (now_ns >= maintain_ns)
 				maintain_ns = store_maintain(store);
+			else if (now_ns >= compact_ns)
+				compact_ns = store_compact(store, wall_now().ns, COMPACT_NS);
 			else
-				wait_until(store, maintain_ns);
+				wait_until(store, store_earlier(maintain_ns, compact_ns));
 			continue;
 		}
 		int64_t due_ns = commit_due(store, now_ns, not_before_ns);
 		if (now_ns < due_ns) {
-			wait_until(store, due_ns);
+			if (now_ns >= compact_ns)
+				compact_ns = store_compact(store, wall_now().ns, COMPACT_NS);
+			else
+				wait_until(store, store_earlier(due_ns, compact_ns));
 			continue;
 		}
 		int64_t pause_ns = retry_ns;
@@ -625,6 +667,8 @@ static void writer_work(struct store *store)
 			not_before_ns = mono_now().ns + pause_ns;
 			if (store->stop)
 				break; /* one last try was made */
+		} else if (!store->stop) {
+			compact_ns = store_compact(store, wall_now().ns, COMPACT_NS);
 		}
 	}
 }
@@ -901,11 +945,26 @@ bool store_close(struct store *store)
 		return store_close_threads(store);
 	if (store->opened == 0 && store_flush(store, &e) < 0)
 		log_error("store", "%s", e.text);
+	if (store->opened == 0) {
+		pthread_mutex_lock(&store->mutex);
+		store_compact(store, INT64_MAX, INT64_MAX);
+		pthread_mutex_unlock(&store->mutex);
+	}
 	store_free(store);
 	return true;
 }
 
 /* ---- the loop's side ----------------------------------------------------- */
+
+/* Mutex held. The caller's thread writes, and seals what is complete. */
+static int store_commit_here(struct store *store)
+{
+	const int r = store_commit(store);
+
+	if (r == 0)
+		store_compact(store, wall_now().ns, INT64_MAX);
+	return r;
+}
 
 static void push_locked(struct store *store, struct job *job)
 {
@@ -978,7 +1037,7 @@ static void hand_over_job(struct store *store, struct job *job)
 		pthread_cond_signal(&store->wake);
 	else if (store->queue.n_values >= REPLAY_SAMPLES ||
 		store->handed - store->settled >= REPLAY_JOBS)
-		store_commit(store); /* on failure the jobs stay; store_flush() reports it */
+		store_commit_here(store); /* on failure the jobs stay; store_flush() reports it */
 	pthread_mutex_unlock(&store->mutex);
 }
 
@@ -1181,7 +1240,7 @@ int store_flush(struct store *store, struct err *e)
 			if (store->failures != failures && store->settled < until)
 				r = store->last_error;
 		} else {
-			r = store_commit(store);
+			r = store_commit_here(store);
 		}
 	}
 	if (r < 0)

@@ -1,0 +1,410 @@
+/*
+ * store_seal_put - the blocks of a job: made in memory from the samples of one metric, merged with
+ * what lies in the file already, and put there in the job's transaction.
+ *
+ * Blocks of one (device, metric) never overlap: whatever block shares a stretch of time with new
+ * samples is read, merged and replaced. What was in a block stays where a new sample has the same
+ * entity and instant.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "agent/base/cleanup.h"
+#include "db/sqlite/sqlite_io.h"
+#include "db/sqlite/store_write.h"
+
+enum { B_FROM, B_TO, B_N, B_DATA };
+
+static const char *const seal_sql[SEAL_STATEMENTS] = {
+	[SEAL_ROWS] = "SELECT id, from_ns, to_ns, n, data FROM tail WHERE device=?1 AND "
+		      "from_ns<=?2 ORDER BY id",
+	[SEAL_STAT] = "SELECT min(from_ns), max(to_ns), count(*), sum(n) FROM tail WHERE device=?1",
+	[SEAL_DELETE] = "DELETE FROM tail WHERE id=?1 AND device=?2 AND to_ns=?3 AND n=?4",
+	[SEAL_SPLIT] = "UPDATE tail SET from_ns=?5, n=?6, data=?7 "
+		       "WHERE id=?1 AND device=?2 AND to_ns=?3 AND n=?4",
+	[SEAL_BEFORE] = "SELECT from_ns, to_ns, n, data FROM block WHERE device=?1 AND metric=?2 "
+			"AND from_ns<=?3 ORDER BY from_ns DESC LIMIT 1",
+	[SEAL_WITHIN] = "SELECT from_ns, to_ns, n, data FROM block WHERE device=?1 AND metric=?2 "
+			"AND from_ns>?3 AND from_ns<=?4 ORDER BY from_ns",
+	[SEAL_PUT] = "INSERT INTO block(device, metric, from_ns, to_ns, n, known, data) "
+		     "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SEAL_GONE] = "DELETE FROM block WHERE device=?1 AND metric=?2 AND from_ns=?3 AND "
+		      "to_ns=?4 AND n=?5",
+	[SEAL_KNOWN] = "SELECT s.metric, count(*) FROM entity d JOIN entity e ON e.device=d.device "
+		       "JOIN series s ON s.entity=e.id WHERE d.id=?1 GROUP BY s.metric",
+};
+
+int seal_statement(struct store_writer *writer, unsigned kind, sqlite3_stmt **ret)
+{
+	sqlite3_stmt **st = &writer->seal.st[kind];
+	int rc = SQLITE_OK;
+
+	if (!*st)
+		rc = sqlite_prepare(writer->db, seal_sql[kind], st);
+	*ret = *st;
+	return rc;
+}
+
+/* ---- merging ------------------------------------------------------------- */
+
+/* Samples that become one block: a stretch of .fresh and the blocks that overlap it. */
+struct seal_group {
+	int64_t metric; /* its number */
+	int64_t from_ns, to_ns;
+	size_t first, n; /* in .fresh */
+	int64_t read_ns; /* blocks that begin up to here were looked at */
+};
+
+static void group_widen(struct seal_group *group, int64_t from_ns, int64_t to_ns)
+{
+	if (from_ns < group->from_ns)
+		group->from_ns = from_ns;
+	if (to_ns > group->to_ns)
+		group->to_ns = to_ns;
+}
+
+/* The block at hand in @st, which is to go. */
+static int group_merge(struct store_writer *writer, struct seal_group *group, sqlite3_stmt *st)
+{
+	struct seal *seal = &writer->seal;
+	struct seal_job *job = &seal->job;
+	struct block_reader block;
+	const struct seal_gone gone = {.metric = group->metric,
+		.from_ns = sqlite3_column_int64(st, B_FROM),
+		.to_ns = sqlite3_column_int64(st, B_TO),
+		.n = sqlite3_column_int64(st, B_N)};
+	const void *data = sqlite3_column_blob(st, B_DATA);
+
+	if (block_open(&block, data, (size_t)sqlite3_column_bytes(st, B_DATA)) < 0)
+		return SQLITE_CORRUPT;
+	group_widen(group, gone.from_ns, gone.to_ns);
+	rw_grow(job->gone, job->n_gone, job->cap_gone);
+	job->gone[job->n_gone++] = gone;
+	if (block_decode(&block, &seal->old, &seal->n_old, &seal->cap_old) < 0)
+		return SQLITE_CORRUPT;
+	return SQLITE_OK;
+}
+
+/* The block that begins at or before the group, if it reaches into it. */
+static int group_merge_before(struct store_writer *writer, struct seal_group *group)
+{
+	sqlite3_stmt *st;
+	int rc = seal_statement(writer, SEAL_BEFORE, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	group->read_ns = group->from_ns;
+	sqlite3_bind_int64(st, 1, writer->seal.job.device);
+	sqlite3_bind_int64(st, 2, group->metric);
+	sqlite3_bind_int64(st, 3, group->from_ns);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW && sqlite3_column_int64(st, B_TO) >= group->from_ns)
+		rc = group_merge(writer, group, st);
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return reset;
+	return rc;
+}
+
+/* Blocks that begin within the group and were not looked at yet. */
+static int group_merge_within(struct store_writer *writer, struct seal_group *group)
+{
+	sqlite3_stmt *st;
+	int rc = seal_statement(writer, SEAL_WITHIN, &st);
+
+	while (rc == SQLITE_OK && group->read_ns < group->to_ns) {
+		sqlite3_bind_int64(st, 1, writer->seal.job.device);
+		sqlite3_bind_int64(st, 2, group->metric);
+		sqlite3_bind_int64(st, 3, group->read_ns);
+		sqlite3_bind_int64(st, 4, group->to_ns);
+		group->read_ns = group->to_ns;
+		while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+			rc = group_merge(writer, group, st);
+			if (rc != SQLITE_OK)
+				break;
+		}
+		const int reset = sqlite3_reset(st);
+		if (rc == SQLITE_DONE)
+			rc = reset;
+	}
+	return rc;
+}
+
+/* The next slice of .fresh from @at on: where it ends, and its times. */
+static size_t fresh_slice(
+	const struct seal *seal, size_t at, int64_t *ret_from_ns, int64_t *ret_to_ns)
+{
+	const struct block_sample *v = seal->fresh;
+	const int64_t slice = sample_slice(v[at].t_ns, seal->job.slice_ns);
+	size_t end = at;
+
+	*ret_from_ns = INT64_MAX;
+	*ret_to_ns = INT64_MIN;
+	for (; end < seal->n_fresh; end++) {
+		if (sample_slice(v[end].t_ns, seal->job.slice_ns) != slice)
+			break;
+		if (v[end].t_ns < *ret_from_ns)
+			*ret_from_ns = v[end].t_ns;
+		if (v[end].t_ns > *ret_to_ns)
+			*ret_to_ns = v[end].t_ns;
+	}
+	return end;
+}
+
+/* Slices and blocks that overlap what the group has, until there are none. */
+static int group_grow(struct store_writer *writer, struct seal_group *group)
+{
+	const struct seal *seal = &writer->seal;
+	int rc = group_merge_before(writer, group);
+
+	while (rc == SQLITE_OK) {
+		rc = group_merge_within(writer, group);
+		const size_t at = group->first + group->n;
+		int64_t from_ns, to_ns;
+		if (rc != SQLITE_OK || at >= seal->n_fresh)
+			return rc;
+		const size_t end = fresh_slice(seal, at, &from_ns, &to_ns);
+		if (from_ns > group->to_ns)
+			return SQLITE_OK;
+		group->n = end - group->first;
+		group_widen(group, from_ns, to_ns);
+	}
+	return rc;
+}
+
+/* ---- blocks -------------------------------------------------------------- */
+
+/* What a block is made of. */
+struct seal_made {
+	int64_t metric;
+	int64_t from_ns, to_ns;
+	struct block_sample *v; /* by entity, then time */
+	size_t n;
+};
+
+static int made_encode(struct store_writer *writer, const struct seal_made *made);
+
+/* More samples than a block may have: two blocks, cut in time. */
+static int made_halves(struct store_writer *writer, const struct seal_made *made)
+{
+	rw_cleanup(freep) struct block_sample *room = rw_calloc(made->n, sizeof(*room));
+	const int64_t middle_ns = made->from_ns + (made->to_ns - made->from_ns) / 2;
+	struct seal_made half[2] = {{.metric = made->metric,
+					    .from_ns = INT64_MAX,
+					    .to_ns = INT64_MIN,
+					    .v = room},
+		{.metric = made->metric, .from_ns = INT64_MAX, .to_ns = INT64_MIN}};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; i < made->n; i++)
+		half[0].n += made->v[i].t_ns <= middle_ns;
+	half[1].v = room + half[0].n;
+	half[0].n = 0;
+	for (size_t i = 0; i < made->n; i++) {
+		struct seal_made *to = &half[made->v[i].t_ns > middle_ns];
+		to->v[to->n++] = made->v[i];
+		if (made->v[i].t_ns < to->from_ns)
+			to->from_ns = made->v[i].t_ns;
+		if (made->v[i].t_ns > to->to_ns)
+			to->to_ns = made->v[i].t_ns;
+	}
+	if (half[0].n == 0 || half[1].n == 0)
+		return SQLITE_TOOBIG;
+	for (size_t i = 0; rc == SQLITE_OK && i < 2; i++)
+		rc = made_encode(writer, &half[i]);
+	return rc;
+}
+
+static int made_encode(struct store_writer *writer, const struct seal_made *made)
+{
+	struct seal_job *job = &writer->seal.job;
+	const int metric = writer_metric_of(writer, made->metric);
+	struct seal_block block = {.metric = made->metric,
+		.from_ns = made->from_ns,
+		.to_ns = made->to_ns,
+		.n = (int64_t)made->n};
+	struct str data = {0};
+	bool is_f64 = false;
+
+	if (metric >= 0) {
+		is_f64 = metric_info((unsigned)metric)->type == TYPE_F64;
+		block.known = job->known[metric];
+	}
+	const int r = block_encode(made->v, made->n, BLOCK_SMALL, is_f64, &data);
+	if (r < 0) {
+		str_done(&data);
+		if (r == -E2BIG)
+			return made_halves(writer, made);
+		return SQLITE_CORRUPT;
+	}
+	block.data = data.s;
+	block.size = data.n;
+	rw_grow(job->blocks, job->n_blocks, job->cap_blocks);
+	job->blocks[job->n_blocks++] = block;
+	return SQLITE_OK;
+}
+
+/* What was there comes first: of two values of one instant it stays. */
+static int group_encode(struct store_writer *writer, const struct seal_group *group)
+{
+	struct seal *seal = &writer->seal;
+	struct seal_made made = {.metric = group->metric,
+		.from_ns = group->from_ns,
+		.to_ns = group->to_ns,
+		.v = seal->fresh + group->first,
+		.n = group->n};
+
+	if (seal->n_old > 0) {
+		for (size_t i = 0; i < group->n; i++) {
+			rw_grow(seal->old, seal->n_old, seal->cap_old);
+			seal->old[seal->n_old++] = made.v[i];
+		}
+		made.v = seal->old;
+		made.n = sample_sort(&seal->sorter, seal->old, seal->n_old);
+	}
+	return made_encode(writer, &made);
+}
+
+int seal_make(struct store_writer *writer, int64_t metric)
+{
+	struct seal *seal = &writer->seal;
+	int rc = SQLITE_OK;
+
+	seal->n_fresh = sample_sort_slices(
+		&seal->sorter, seal->fresh, seal->n_fresh, seal->job.slice_ns);
+	for (size_t at = 0; rc == SQLITE_OK && at < seal->n_fresh;) {
+		struct seal_group group = {.metric = metric, .first = at};
+		group.n = fresh_slice(seal, at, &group.from_ns, &group.to_ns) - at;
+		seal->n_old = 0;
+		rc = group_grow(writer, &group);
+		if (rc == SQLITE_OK)
+			rc = group_encode(writer, &group);
+		at = group.first + group.n;
+	}
+	seal->n_fresh = 0;
+	return rc;
+}
+
+/* ---- into the file ------------------------------------------------------- */
+
+/* SEAL_STALE when there is no such row any more: the job's view of the file is out of date. */
+static int seal_run_one(struct store_writer *writer, sqlite3_stmt *st)
+{
+	const int rc = sqlite_run(st);
+
+	if (rc == SQLITE_OK && sqlite3_changes(writer->db) != 1)
+		return SEAL_STALE;
+	if ((rc & 0xff) == SQLITE_CONSTRAINT)
+		return SEAL_STALE;
+	return rc;
+}
+
+static int put_gone(struct store_writer *writer, const struct seal_gone *gone)
+{
+	sqlite3_stmt *st;
+	const int rc = seal_statement(writer, SEAL_GONE, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, writer->seal.job.device);
+	sqlite3_bind_int64(st, 2, gone->metric);
+	sqlite3_bind_int64(st, 3, gone->from_ns);
+	sqlite3_bind_int64(st, 4, gone->to_ns);
+	sqlite3_bind_int64(st, 5, gone->n);
+	return seal_run_one(writer, st);
+}
+
+static int put_block(struct store_writer *writer, const struct seal_block *block)
+{
+	sqlite3_stmt *st;
+	int rc = seal_statement(writer, SEAL_PUT, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, writer->seal.job.device);
+	sqlite3_bind_int64(st, 2, block->metric);
+	sqlite3_bind_int64(st, 3, block->from_ns);
+	sqlite3_bind_int64(st, 4, block->to_ns);
+	sqlite3_bind_int64(st, 5, block->n);
+	sqlite3_bind_int64(st, 6, block->known);
+	rc = sqlite3_bind_blob64(st, 7, block->data, block->size, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = seal_run_one(writer, st);
+	sqlite3_bind_null(st, 7);
+	return rc;
+}
+
+static int put_tail_row(struct store_writer *writer, size_t at)
+{
+	const struct seal_row *row = &writer->seal.job.rows[at];
+	sqlite3_stmt *st;
+	int rc = seal_statement(writer, SEAL_DELETE, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, row->id);
+	sqlite3_bind_int64(st, 2, writer->seal.job.device);
+	sqlite3_bind_int64(st, 3, row->to_ns);
+	sqlite3_bind_int64(st, 4, row->n);
+	return seal_run_one(writer, st);
+}
+
+/* The part of a row that lies behind the cut. */
+static int put_split_row(struct store_writer *writer, size_t at)
+{
+	const struct seal_job *job = &writer->seal.job;
+	const struct seal_row *row = &job->rows[at];
+	rw_cleanup(freep) struct tail_part *parts = rw_calloc(job->n_kept + 1, sizeof(*parts));
+	rw_cleanup(str_done) struct str data = {0};
+	int64_t from_ns = INT64_MAX, n_samples = 0;
+	size_t n = 0;
+	sqlite3_stmt *st;
+
+	for (size_t i = 0; i < job->n_kept; i++) {
+		const struct seal_kept *kept = &job->kept[i];
+		if (kept->row != at)
+			continue;
+		const struct block_sample *v = job->kept_samples + kept->first;
+		for (size_t k = 0; k < kept->n; k++)
+			if (v[k].t_ns < from_ns)
+				from_ns = v[k].t_ns;
+		n_samples += (int64_t)kept->n;
+		parts[n++] = (struct tail_part){.metric = kept->metric,
+			.samples = v,
+			.n = kept->n,
+			.is_f64 = kept->is_f64};
+	}
+	int rc = seal_statement(writer, SEAL_SPLIT, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (tail_encode(parts, n, &data) < 0)
+		return SQLITE_CORRUPT;
+	sqlite3_bind_int64(st, 1, row->id);
+	sqlite3_bind_int64(st, 2, job->device);
+	sqlite3_bind_int64(st, 3, row->to_ns);
+	sqlite3_bind_int64(st, 4, row->n);
+	sqlite3_bind_int64(st, 5, from_ns);
+	sqlite3_bind_int64(st, 6, n_samples);
+	rc = sqlite3_bind_blob64(st, 7, data.s, data.n, SQLITE_STATIC);
+	if (rc == SQLITE_OK)
+		rc = seal_run_one(writer, st);
+	sqlite3_bind_null(st, 7);
+	return rc;
+}
+
+int seal_put(struct store_writer *writer)
+{
+	const struct seal_job *job = &writer->seal.job;
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < job->n_gone; i++)
+		rc = put_gone(writer, &job->gone[i]);
+	for (size_t i = 0; rc == SQLITE_OK && i < job->n_blocks; i++)
+		rc = put_block(writer, &job->blocks[i]);
+	for (size_t i = 0; rc == SQLITE_OK && i < job->n_rows; i++) {
+		if (job->rows[i].split)
+			rc = put_split_row(writer, i);
+		else
+			rc = put_tail_row(writer, i);
+	}
+	return rc;
+}
