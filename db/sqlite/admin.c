@@ -15,6 +15,8 @@
 #include "db/sqlite/sqlite_io.h"
 #include "db/sqlite/store_write.h"
 
+#define ROW_COLUMNS (METRIC_COUNT * SCHEMA_PRIOS) /* more than any table has */
+
 static void admin_dbp(sqlite3 **db)
 {
 	sqlite3_close(*db);

@@ -38,7 +38,7 @@ extern const struct retain_list retain_lists[RETAIN_LISTS];
 
 /* The steps of a pass, in their order: samples, lists, instants, names. */
 enum {
-	RETAIN_STEP_LISTS = SCHEMA_TABLES,
+	RETAIN_STEP_LISTS = 0,
 	RETAIN_STEP_INSTANTS = RETAIN_STEP_LISTS + RETAIN_LISTS,
 	RETAIN_STEP_NAMES,
 	RETAIN_STEP_END

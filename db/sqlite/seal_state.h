@@ -44,7 +44,7 @@ struct seal_row { /* a tail row of the job */
 };
 struct seal_kept { /* samples of a split row that stay, of one metric */
 	size_t row; /* of the job */
-	uint32_t metric;
+	int64_t metric;
 	size_t first, n; /* in .kept_samples */
 	bool is_f64;
 };
@@ -115,7 +115,7 @@ struct tail_device { /* a device in the open call of writer_samples() */
 struct tail_put { /* a row */
 	int64_t device, from_ns, to_ns; /* the device's number in the file */
 	uint64_t n, series; /* samples; series that the device has, 0 = not known */
-	const struct tail_part *parts;
+	const struct tail_segment *parts;
 	size_t n_parts;
 };
 struct tail_state {
@@ -129,7 +129,7 @@ struct tail_state {
 	size_t cap_samples;
 	struct block_sample *sorted; /* of one device, by metric */
 	size_t cap_sorted;
-	struct str data;
+	struct str data, bits;
 	sqlite3_stmt *insert;
 	struct sample_sorter sorter;
 };

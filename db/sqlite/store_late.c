@@ -40,18 +40,18 @@ static void late_mark(struct late *late, size_t first)
 static int late_row_encode(struct late *late, const struct tail_reader *row)
 {
 	const uint32_t n_parts = tail_metrics(row);
-	rw_cleanup(freep) struct tail_part *parts = rw_calloc(n_parts + 1, sizeof(*parts));
+	rw_cleanup(freep) struct tail_segment *parts = rw_calloc(n_parts + 1, sizeof(*parts));
 	struct block_reader block;
 	size_t from = 0;
 
 	late->n = late->data.n = 0;
 	for (uint32_t i = 0; i < n_parts; i++) {
 		const size_t first = late->n;
-		if (tail_block(row, i, &block) < 0 ||
+		if (tail_metric(row, i, &block) < 0 ||
 			block_decode(&block, &late->v, &late->n, &late->cap) < 0)
 			return SQLITE_CORRUPT;
 		late_mark(late, first);
-		parts[i] = (struct tail_part){.metric = tail_metric(row, i),
+		parts[i] = (struct tail_segment){.metric = tail_metric_number(row, i),
 			.is_f64 = block_is_f64(&block),
 			.n = late->n - first};
 	}

@@ -48,20 +48,14 @@ static int delete_name(struct store_writer *writer, int64_t id)
 {
 	static const char *const rest[] = {
 		"DELETE FROM series WHERE entity=?1",
-		"DELETE FROM instant WHERE device=?1",
+		"DELETE FROM tail WHERE device=?1",
+		"DELETE FROM block WHERE device=?1",
 		("DELETE FROM port_attr WHERE (device, port) IN "
 		 "(SELECT device, port FROM entity WHERE id=?1 AND port<>'' AND priority=-1)"),
 		"DELETE FROM entity WHERE id=?1",
 	};
 	int rc = SQLITE_OK;
 
-	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_TABLES; t++) {
-		rw_cleanup(str_done) struct str sql = {0};
-		str_addf(&sql,
-			"DELETE FROM %s INDEXED BY %s_cfg WHERE entity=?1 AND cfg IS NOT NULL",
-			schema_table[t], schema_table[t]);
-		rc = delete_for(writer, sql.s, id);
-	}
 	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(rest); i++)
 		rc = delete_for(writer, rest[i], id);
 	return rc;
@@ -152,39 +146,6 @@ static int delete_attributes(struct store_writer *writer, int64_t cutoff_ns, boo
 	return rc;
 }
 
-/* Texts that no stored value has. */
-static int delete_texts(struct store_writer *writer)
-{
-	rw_cleanup(str_done) struct str sql = {0};
-	int rc;
-
-	if (sqlite_int(writer->db, "SELECT count(*) FROM text", 0, &rc) <= TEXTS_FEW)
-		return rc;
-	str_add(&sql, "DELETE FROM text WHERE id<(SELECT max(id) FROM text) AND id NOT IN (");
-	const char *between = "";
-	for (unsigned t = 0; t < SCHEMA_TABLES; t++) {
-		const struct writer_table *table = &writer->tables[t];
-		for (size_t i = 0; i < table->n_metrics * table->n_prios; i++) {
-			const unsigned metric = table->metrics[i % table->n_metrics];
-			char column[SCHEMA_COLUMN_MAX];
-			if (metric_info(metric)->type != TYPE_TEXT)
-				continue;
-			schema_prio_column(column, metric,
-				writer_column_prio(table, (unsigned)(i / table->n_metrics)));
-			str_addf(&sql,
-				"%sSELECT %s FROM %s INDEXED BY %s_cfg "
-				"WHERE cfg IS NOT NULL AND %s IS NOT NULL",
-				between, column, table->name, table->name, column);
-			between = " UNION ";
-		}
-	}
-	str_add(&sql, ")");
-	rc = sqlite_exec(writer->db, sql.s);
-	for (size_t i = 0; rc == SQLITE_OK && i < writer->n_texts; i++)
-		writer->texts[i].file_id = 0; /* it may have been one of them */
-	return rc;
-}
-
 int writer_retain_names(struct store_writer *writer, int64_t cutoff_ns, bool *ret_more)
 {
 	bool more = false;
@@ -194,10 +155,8 @@ int writer_retain_names(struct store_writer *writer, int64_t cutoff_ns, bool *re
 
 	if (rc == SQLITE_OK && !more && due) {
 		rc = delete_attributes(writer, cutoff_ns, &more);
-		if (rc == SQLITE_OK && !more) {
-			rc = delete_texts(writer);
+		if (rc == SQLITE_OK && !more)
 			writer->names_swept_ns = now_ns;
-		}
 	}
 	*ret_more = more;
 	return rc;

@@ -59,8 +59,8 @@ static int prepare_all(struct store_writer *writer)
 
 	if (rc == SQLITE_OK)
 		rc = sqlite_prepare(writer->db,
-			"INSERT INTO tail(device, from_ns, to_ns, n, data) "
-			"VALUES(?1, ?2, ?3, ?4, ?5)",
+			"INSERT INTO tail(device, from_ns, to_ns, n, metrics, data) "
+			"VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
 			&writer->tail.insert);
 	if (rc == SQLITE_OK)
 		rc = writer_metric_numbers(writer);
@@ -172,8 +172,7 @@ static int open_all(struct store_writer *writer, struct err *e)
 		r = writer_open_file(writer, path, e);
 	if (r < 0)
 		return r;
-	bool more;
-	const int rc = writer_compact(writer, wall_now().ns, IMPORT_NS, &more);
+	const int rc = writer_import(writer, IMPORT_NS);
 	if (rc != SQLITE_OK)
 		return open_busy(sqlite_fail(e, writer->db, rc, "bring up to date", path));
 	return 0;

@@ -32,10 +32,7 @@ static const struct {
  * configuration state that is kept would stay the oldest row for ever. */
 static const char *const quota_oldest[RETAIN_GROUPS] = {
 	[RETAIN_SAMPLES] =
-		"WITH RECURSIVE d(id) AS (SELECT min(device) FROM instant UNION ALL SELECT "
-		"(SELECT min(device) FROM instant WHERE device>d.id) FROM d WHERE d.id IS NOT "
-		"NULL) SELECT min(t) FROM (SELECT (SELECT min(t_ns) FROM instant WHERE "
-		"device=d.id AND t_ns>=?1) AS t FROM d WHERE d.id IS NOT NULL "
+		"SELECT min(t) FROM (SELECT min(to_ns) AS t FROM block WHERE to_ns>=?1 "
 		"UNION ALL SELECT min(to_ns) FROM flow WHERE to_ns>=?1 "
 		"UNION ALL SELECT min(to_ns) FROM finding WHERE to_ns>=?1)",
 	[RETAIN_RECORDS] =

@@ -78,76 +78,13 @@ static bool free_range(const struct retain *retain, int64_t from, int64_t until,
 	return from < until;
 }
 
-/* ---- rows of samples ----------------------------------------------------- */
-
-/* The end of one chunk: the time of row ?4 from ?1 on and before ?2. */
-static int edge_statement(struct store_writer *writer, unsigned table, sqlite3_stmt **ret)
-{
-	rw_cleanup(str_done) struct str sql = {0};
-
-	*ret = writer->retain.edge[table];
-	if (*ret)
-		return SQLITE_OK;
-	str_addf(&sql,
-		"SELECT t_ns FROM %s WHERE t_ns>=?1 AND t_ns<?2 ORDER BY t_ns LIMIT 1 OFFSET ?4",
-		schema_table[table]);
-	int rc = sqlite_prepare(writer->db, sql.s, &writer->retain.edge[table]);
-	*ret = writer->retain.edge[table];
-	return rc;
-}
-
-/*
- * Rows from ?1 on and before ?2. One with configuration states goes only when a later row of its
- * entity, itself before the cutoff ?3, has all of its states: the newest of each was in force at
- * the cutoff and still answers "what was configured then".
- */
-static void rows_sql(const struct writer_table *table, struct str *out)
-{
-	char column[SCHEMA_COLUMN_MAX];
-
-	str_addf(out,
-		"DELETE FROM %s AS r WHERE r.t_ns>=?1 AND r.t_ns<?2 AND (r.cfg IS NULL OR EXISTS "
-		"(SELECT 1 FROM %s n INDEXED BY %s_cfg"
-		" WHERE n.entity=r.entity AND n.t_ns>r.t_ns AND n.t_ns<?3 AND n.cfg IS NOT NULL",
-		table->name, table->name, table->name);
-	for (unsigned p = 0; p < table->n_prios; p++)
-		for (size_t i = 0; i < table->n_metrics; i++) {
-			if (!schema_is_cfg(table->metrics[i]))
-				continue;
-			schema_prio_column(column, table->metrics[i], writer_column_prio(table, p));
-			str_addf(out, " AND (r.%s IS NULL OR n.%s IS NOT NULL)", column, column);
-		}
-	str_add(out, "))");
-}
-
-static int rows_statement(struct store_writer *writer, unsigned table, sqlite3_stmt **ret)
-{
-	rw_cleanup(str_done) struct str sql = {0};
-
-	*ret = writer->retain.rows[table];
-	if (*ret)
-		return SQLITE_OK;
-	rows_sql(&writer->tables[table], &sql);
-	int rc = sqlite_prepare(writer->db, sql.s, &writer->retain.rows[table]);
-	*ret = writer->retain.rows[table];
-	return rc;
-}
-
 /* ---- one step ------------------------------------------------------------ */
 
 static int step_statements(
 	struct store_writer *writer, unsigned step, sqlite3_stmt **edge, sqlite3_stmt **rows)
 {
 	struct retain *retain = &writer->retain;
-	int rc;
-
-	if (step < RETAIN_STEP_LISTS) {
-		rc = edge_statement(writer, step, edge);
-		if (rc == SQLITE_OK)
-			rc = rows_statement(writer, step, rows);
-		return rc;
-	}
-	rc = retain_list_edge(writer, step - RETAIN_STEP_LISTS, &retain->edge[step]);
+	int rc = retain_list_edge(writer, step - RETAIN_STEP_LISTS, &retain->edge[step]);
 	if (rc == SQLITE_OK)
 		rc = retain_list_rows(writer, step - RETAIN_STEP_LISTS, &retain->rows[step]);
 	*edge = retain->edge[step];
@@ -195,12 +132,10 @@ static int delete_rows(struct store_writer *writer, bool *ret_more)
 	sqlite3_stmt *edge, *rows;
 	int64_t end;
 
-	if (retain->step >= RETAIN_STEP_LISTS) {
-		const struct retain_list *list = &retain_lists[retain->step - RETAIN_STEP_LISTS];
-		span = list->span;
-		range.chunk = list->chunk;
-		pinned = list->pinned;
-	}
+	const struct retain_list *list = &retain_lists[retain->step - RETAIN_STEP_LISTS];
+	span = list->span;
+	range.chunk = list->chunk;
+	pinned = list->pinned;
 	range.from = retain->from_ns;
 	range.until = range.cutoff = retain->cutoff_ns[span];
 	*ret_more = false;
@@ -218,61 +153,13 @@ static int delete_rows(struct store_writer *writer, bool *ret_more)
 	return sqlite_run(rows);
 }
 
-/* ---- instants ------------------------------------------------------------ */
+/* ---- blocks -------------------------------------------------------------- */
 
-/* A chunk of the instants of one device, by its key; then comes the next device. */
-static int delete_instants(struct store_writer *writer, bool *ret_more)
-{
-	static const char sql[] =
-		"DELETE FROM instant WHERE device=?1 AND t_ns>=?2 AND t_ns<COALESCE((SELECT t_ns "
-		"FROM instant WHERE device=?1 AND t_ns>=?2 AND t_ns<?3 ORDER BY t_ns LIMIT 1 "
-		"OFFSET ?4), ?3)";
-	struct retain *retain = &writer->retain;
-	const int64_t cutoff = retain->cutoff_ns[RETAIN_RAW];
-	int64_t from = INT64_MIN, until;
-	int gone = 0, rc = SQLITE_OK;
-
-	*ret_more = false;
-	if (!retain->instants)
-		rc = sqlite_prepare(writer->db, sql, &retain->instants);
-	while (rc == SQLITE_OK && gone < CHUNK_ROWS &&
-		free_range(retain, from, cutoff, &from, &until)) {
-		sqlite3_bind_int64(retain->instants, 1, retain->device);
-		sqlite3_bind_int64(retain->instants, 2, from);
-		sqlite3_bind_int64(retain->instants, 3, until);
-		sqlite3_bind_int(retain->instants, 4, CHUNK_ROWS);
-		rc = sqlite_run(retain->instants);
-		gone += sqlite3_changes(writer->db);
-		from = until;
-	}
-	*ret_more = gone >= CHUNK_ROWS;
-	return rc;
-}
-
-/* Goes from device to device until a chunk is full. */
 static int delete_all_instants(struct store_writer *writer, bool *ret_more)
 {
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *next = NULL;
-	struct retain *retain = &writer->retain;
-	const int before = sqlite3_total_changes(writer->db);
-	int rc = sqlite3_prepare_v2(
-		writer->db, "SELECT min(device) FROM instant WHERE device>=?1", -1, &next, NULL);
-
 	*ret_more = false;
-	while (rc == SQLITE_OK && !*ret_more) {
-		sqlite3_bind_int64(next, 1, retain->device);
-		const bool found = sqlite3_step(next) == SQLITE_ROW &&
-			sqlite3_column_type(next, 0) != SQLITE_NULL;
-		retain->device = sqlite3_column_int64(next, 0);
-		rc = sqlite3_reset(next);
-		if (rc != SQLITE_OK || !found)
-			break;
-		rc = delete_instants(writer, ret_more);
-		if (!*ret_more)
-			retain->device++;
-		*ret_more |= sqlite3_total_changes(writer->db) - before >= CHUNK_ROWS;
-	}
-	return rc;
+	const int64_t cutoff_ns = writer->retain.cutoff_ns[RETAIN_RAW];
+	return sqlite_execf(writer->db, "DELETE FROM block WHERE to_ns<%lld", (long long)cutoff_ns);
 }
 
 /* ---- a pass -------------------------------------------------------------- */

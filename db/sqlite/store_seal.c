@@ -292,7 +292,7 @@ static void job_keep(struct seal *seal, size_t first)
 	seal->n_fresh = n;
 }
 
-static int job_take_row(struct store_writer *writer, size_t at, uint32_t metric)
+static int job_take_row(struct store_writer *writer, size_t at, int64_t metric)
 {
 	struct seal *seal = &writer->seal;
 	struct seal_job *job = &seal->job;
@@ -301,7 +301,7 @@ static int job_take_row(struct store_writer *writer, size_t at, uint32_t metric)
 	const size_t first = seal->n_fresh;
 	struct block_reader block;
 
-	if (tail_block(&row->reader, row->at++, &block) < 0 ||
+	if (tail_metric(&row->reader, row->at++, &block) < 0 ||
 		block_decode(&block, &seal->fresh, &seal->n_fresh, &seal->cap_fresh) < 0)
 		return SQLITE_CORRUPT;
 	if (!row->split)
@@ -316,11 +316,11 @@ static int job_take_row(struct store_writer *writer, size_t at, uint32_t metric)
 	return SQLITE_OK;
 }
 
-static bool row_has(const struct seal_row *row, uint32_t *ret_metric)
+static bool row_has(const struct seal_row *row, int64_t *ret_metric)
 {
 	if (row->at >= tail_metrics(&row->reader))
 		return false;
-	*ret_metric = tail_metric(&row->reader, row->at);
+	*ret_metric = tail_metric_number(&row->reader, row->at);
 	return true;
 }
 
@@ -328,8 +328,7 @@ static bool row_has(const struct seal_row *row, uint32_t *ret_metric)
 static int job_metric(struct store_writer *writer, bool *ret_more)
 {
 	struct seal_job *job = &writer->seal.job;
-	int64_t next = INT64_MAX;
-	uint32_t metric;
+	int64_t next = INT64_MAX, metric;
 	int rc = SQLITE_OK;
 
 	*ret_more = false;

@@ -19,7 +19,7 @@ static const char *const seal_sql[SEAL_STATEMENTS] = {
 		      "from_ns<=?2 ORDER BY id",
 	[SEAL_STAT] = "SELECT min(from_ns), max(to_ns), count(*), sum(n) FROM tail WHERE device=?1",
 	[SEAL_DELETE] = "DELETE FROM tail WHERE id=?1 AND device=?2 AND to_ns=?3 AND n=?4",
-	[SEAL_SPLIT] = "UPDATE tail SET from_ns=?5, n=?6, data=?7 "
+	[SEAL_SPLIT] = "UPDATE tail SET from_ns=?5, n=?6, metrics=?7, data=?8 "
 		       "WHERE id=?1 AND device=?2 AND to_ns=?3 AND n=?4",
 	[SEAL_BEFORE] = "SELECT from_ns, to_ns, n, data FROM block WHERE device=?1 AND metric=?2 "
 			"AND from_ns<=?3 ORDER BY from_ns DESC LIMIT 1",
@@ -353,8 +353,8 @@ static int put_split_row(struct store_writer *writer, size_t at)
 {
 	const struct seal_job *job = &writer->seal.job;
 	const struct seal_row *row = &job->rows[at];
-	rw_cleanup(freep) struct tail_part *parts = rw_calloc(job->n_kept + 1, sizeof(*parts));
-	rw_cleanup(str_done) struct str data = {0};
+	rw_cleanup(freep) struct tail_segment *parts = rw_calloc(job->n_kept + 1, sizeof(*parts));
+	rw_cleanup(str_done) struct str data = {0}, bits = {0};
 	int64_t from_ns = INT64_MAX, n_samples = 0;
 	size_t n = 0;
 	sqlite3_stmt *st;
@@ -368,7 +368,7 @@ static int put_split_row(struct store_writer *writer, size_t at)
 			if (v[k].t_ns < from_ns)
 				from_ns = v[k].t_ns;
 		n_samples += (int64_t)kept->n;
-		parts[n++] = (struct tail_part){.metric = kept->metric,
+		parts[n++] = (struct tail_segment){.metric = kept->metric,
 			.samples = v,
 			.n = kept->n,
 			.is_f64 = kept->is_f64};
@@ -384,10 +384,13 @@ static int put_split_row(struct store_writer *writer, size_t at)
 	sqlite3_bind_int64(st, 4, row->n);
 	sqlite3_bind_int64(st, 5, from_ns);
 	sqlite3_bind_int64(st, 6, n_samples);
-	rc = sqlite3_bind_blob64(st, 7, data.s, data.n, SQLITE_STATIC);
+	writer_tail_bits(parts, n, &bits);
+	sqlite3_bind_blob64(st, 7, bits.s, bits.n, SQLITE_STATIC);
+	rc = sqlite3_bind_blob64(st, 8, data.s, data.n, SQLITE_STATIC);
 	if (rc == SQLITE_OK)
 		rc = seal_run_one(writer, st);
 	sqlite3_bind_null(st, 7);
+	sqlite3_bind_null(st, 8);
 	return rc;
 }
 

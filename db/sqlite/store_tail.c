@@ -215,7 +215,7 @@ static int tail_fill(struct store_writer *writer, const struct sample *samples,
 
 /* The parts of a row; returns how many. @ret_n: samples in them. */
 static size_t tail_parts(struct tail_state *tail, const struct tail_layout *layout,
-	struct tail_part ret[METRIC_COUNT], uint64_t *ret_n)
+	struct tail_segment ret[METRIC_COUNT], uint64_t *ret_n)
 {
 	uint32_t from = 0;
 	size_t n = 0;
@@ -225,7 +225,7 @@ static size_t tail_parts(struct tail_state *tail, const struct tail_layout *layo
 		const unsigned metric = tail->by_number[i];
 		if (layout->end[i] == from)
 			continue;
-		ret[n] = (struct tail_part){.metric = (uint32_t)tail->number[metric],
+		ret[n] = (struct tail_segment){.metric = tail->number[metric],
 			.samples = tail->sorted + from,
 			.n = sample_sort(
 				&tail->sorter, tail->sorted + from, layout->end[i] - from),
@@ -233,6 +233,17 @@ static size_t tail_parts(struct tail_state *tail, const struct tail_layout *layo
 		*ret_n += ret[n++].n;
 	}
 	return n;
+}
+
+void writer_tail_bits(const struct tail_segment *parts, size_t n, struct str *ret)
+{
+	ret->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t number = (uint64_t)parts[i].metric;
+		while (ret->n <= number / 8)
+			str_addn(ret, "\0", 1);
+		ret->s[number / 8] = (char)(ret->s[number / 8] | 1 << (number % 8));
+	}
 }
 
 int writer_tail_put(struct store_writer *writer, const struct tail_put *put)
@@ -243,14 +254,17 @@ int writer_tail_put(struct store_writer *writer, const struct tail_put *put)
 	tail->data.n = 0;
 	if (tail_encode(put->parts, put->n_parts, &tail->data) < 0)
 		return SQLITE_TOOBIG;
+	writer_tail_bits(put->parts, put->n_parts, &tail->bits);
 	sqlite3_bind_int64(st, 1, put->device);
 	sqlite3_bind_int64(st, 2, put->from_ns);
 	sqlite3_bind_int64(st, 3, put->to_ns);
 	sqlite3_bind_int64(st, 4, (sqlite3_int64)put->n);
-	int rc = sqlite3_bind_blob64(st, 5, tail->data.s, tail->data.n, SQLITE_STATIC);
+	sqlite3_bind_blob64(st, 5, tail->bits.s, tail->bits.n, SQLITE_STATIC);
+	int rc = sqlite3_bind_blob64(st, 6, tail->data.s, tail->data.n, SQLITE_STATIC);
 	if (rc == SQLITE_OK)
 		rc = sqlite_run(st);
 	sqlite3_bind_null(st, 5); /* the room is used again */
+	sqlite3_bind_null(st, 6);
 	if (rc == SQLITE_OK)
 		seal_note(writer, put);
 	return rc;
@@ -260,7 +274,7 @@ static int tail_write_device(struct store_writer *writer, const struct sample *s
 	const struct tail_device *device)
 {
 	struct tail_state *tail = &writer->tail;
-	struct tail_part parts[METRIC_COUNT];
+	struct tail_segment parts[METRIC_COUNT];
 	struct tail_layout layout;
 
 	if (device->n > tail->cap_sorted) {
@@ -300,5 +314,6 @@ void writer_tail_done(struct store_writer *writer)
 	free(tail->order);
 	free(tail->sorted);
 	str_done(&tail->data);
+	str_done(&tail->bits);
 	sample_sorter_done(&tail->sorter);
 }

@@ -288,9 +288,14 @@ int writer_newest(struct store_writer *writer, int64_t *ret);
 /* writer_late - inside a transaction: all samples later than @t_ns get SF_LATE. store_late.c */
 int writer_late(struct store_writer *writer, int64_t t_ns);
 
+/* writer_tail_bits - which metrics a row has: bit n of the text for metric number n. */
+void writer_tail_bits(const struct tail_segment *parts, size_t n, struct str *ret);
+
 /* writer_import_step - moves one piece of what an older version's tables hold, if there are any;
  * *ret_more: false when there is nothing left. Outside of a transaction. store_import.c */
 int writer_import_step(struct store_writer *writer, bool *ret_more);
+/* writer_import - such pieces for about @budget_ns; INT64_MAX: all of them. */
+int writer_import(struct store_writer *writer, int64_t budget_ns);
 void writer_import_close(struct store_writer *writer);
 
 #endif

@@ -251,6 +251,7 @@ struct store_stats {
 	uint64_t rescued;
 	bool misplaced;
 	bool retention_failed; /* the newest attempt to delete old data */
+	bool compact_failed; /* the newest attempt to seal samples */
 	bool retention_held; /* the clock is far ahead of the data: nothing is deleted */
 	int64_t last_commit_ns; /* wall */
 	struct store_usage usage; /* of the newest retention pass */
