@@ -69,7 +69,8 @@ static void merge_runs(const struct block_sample *from, size_t a, size_t b, size
 }
 
 /* Merges neighbouring runs until there is one. Stable. */
-static void merge_sort(struct block_sample *v, size_t n, int64_t slice_ns, struct block_sample *room)
+static void merge_sort(
+	struct block_sample *v, size_t n, int64_t slice_ns, struct block_sample *room)
 {
 	struct block_sample *from = v, *to = room;
 	size_t runs = 2;

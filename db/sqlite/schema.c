@@ -180,8 +180,8 @@ static const char step_9[] =
 	"PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;";
 
 /* steps[n] makes version n + 1 */
-static const char *const steps[] = {step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8,
-	step_9};
+static const char *const steps[] = {
+	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9};
 _Static_assert(rw_countof(steps) == SCHEMA_VERSION, "one step per version");
 
 int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)

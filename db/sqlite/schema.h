@@ -4,9 +4,9 @@
  *
  * Samples lie in table tail as they came, a row per device and transaction, and later in table
  * block, a row per device, metric and stretch of time (store_seal.c). In both, numbers stand for
- * names: entity.id and metric_name.id. "device" is the number of the entity (device, '', -1). Of two
- * values of one entity, metric and instant the first one stays: that of a block, else that of the
- * tail row with the smallest id.
+ * names: entity.id and metric_name.id. "device" is the number of the entity (device, '', -1). Of
+ * two values of one entity, metric and instant the first one stays: that of a block, else that of
+ * the tail row with the smallest id.
  */
 #ifndef RW_DB_SCHEMA_H
 #define RW_DB_SCHEMA_H
@@ -25,6 +25,10 @@ struct str;
 #define SCHEMA_VERSION 9
 /* key of table meta: the database was made by a replay, no agent ever wrote it */
 #define SCHEMA_RECORDED "recorded"
+
+/* key of table meta: what is moved from an older version's tables and is later than this time gets
+ * SF_LATE */
+#define SCHEMA_MOVED_LATE "moved_late"
 
 /* key of table meta: a number that grows when names or their series change */
 #define SCHEMA_NAMES "names"

@@ -58,7 +58,8 @@ struct seal_gone { /* a block that was merged into one of those */
 };
 
 struct seal_job {
-	bool running;
+	bool running; /* takes its samples from the tail */
+	uint64_t token; /* whose job it is; 0 = nobody's any more */
 	int64_t device, slice_ns, cut_ns; /* samples up to the cut, inclusive, are sealed */
 	struct seal_row *rows;
 	size_t n_rows, cap_rows;
@@ -97,14 +98,17 @@ struct seal {
 	size_t turn; /* of .devices, looked at next */
 	struct seal_added *added; /* by the open transaction */
 	size_t n_added, cap_added;
-	int64_t newest_ns; /* of the samples that this process has committed */
+	int64_t newest_ns; /* of the samples in the tail at the start, and of those that came since
+			    */
+	int64_t stored_mono_ns; /* the newest commit of samples; 0: none by this process */
 	bool loaded; /* .devices says what the file had when it was opened */
 	struct seal_job job;
 	sqlite3_stmt *st[SEAL_STATEMENTS];
 	struct block_sample *fresh, *old; /* of one metric: from the tail, from blocks */
 	size_t n_fresh, cap_fresh, n_old, cap_old;
 	struct sample_sorter sorter;
-	uint64_t n_sealed; /* jobs done */
+	uint64_t n_jobs;
+	unsigned stale; /* jobs in a row that met another file than they had read */
 };
 
 /* From samples to tail rows. */

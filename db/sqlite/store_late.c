@@ -67,8 +67,8 @@ static int late_row(struct late *late, sqlite3_stmt *get, int64_t id)
 	sqlite3_bind_int64(get, 1, id);
 	int rc = sqlite3_step(get);
 	if (rc == SQLITE_ROW) {
-		rc = late_code(tail_open(&row, sqlite3_column_blob(get, 0),
-			(size_t)sqlite3_column_bytes(get, 0)));
+		rc = late_code(tail_open(
+			&row, sqlite3_column_blob(get, 0), (size_t)sqlite3_column_bytes(get, 0)));
 		if (rc == SQLITE_OK)
 			rc = late_row_encode(late, &row);
 	}
@@ -89,8 +89,8 @@ static int late_list_rows(struct late *late, int64_t **ret, size_t *ret_n)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	size_t cap = 0;
-	int rc = sqlite_prepare(late->writer->db,
-		"SELECT id FROM tail INDEXED BY tail_device WHERE to_ns>?1", &st);
+	int rc = sqlite_prepare(
+		late->writer->db, "SELECT id FROM tail INDEXED BY tail_device WHERE to_ns>?1", &st);
 
 	if (rc != SQLITE_OK)
 		return rc;
@@ -115,8 +115,7 @@ static int late_tail(struct late *late)
 	if (rc == SQLITE_OK)
 		rc = sqlite_prepare(late->writer->db, "SELECT data FROM tail WHERE id=?1", &get);
 	if (rc == SQLITE_OK)
-		rc = sqlite_prepare(
-			late->writer->db, "UPDATE tail SET data=?2 WHERE id=?1", &put);
+		rc = sqlite_prepare(late->writer->db, "UPDATE tail SET data=?2 WHERE id=?1", &put);
 	late->put = put;
 	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
 		rc = late_row(late, get, ids[i]);
@@ -129,15 +128,15 @@ struct late_series { /* the blocks of a metric of a device */
 	int64_t device, metric;
 };
 
-static int late_block(struct late *late, const struct late_series *of, sqlite3_stmt *get,
-	int64_t *from_ns)
+static int late_block(
+	struct late *late, const struct late_series *of, sqlite3_stmt *get, int64_t *from_ns)
 {
 	struct block_reader block;
 
 	*from_ns = sqlite3_column_int64(get, 0);
 	late->n = late->data.n = 0;
-	if (block_open(&block, sqlite3_column_blob(get, 1),
-		    (size_t)sqlite3_column_bytes(get, 1)) < 0 ||
+	if (block_open(&block, sqlite3_column_blob(get, 1), (size_t)sqlite3_column_bytes(get, 1)) <
+			0 ||
 		block_decode(&block, &late->v, &late->n, &late->cap) < 0)
 		return SQLITE_CORRUPT;
 	late_mark(late, 0);
@@ -214,6 +213,8 @@ int writer_late(struct store_writer *writer, int64_t t_ns)
 	int rc = late_tail(&late);
 	if (rc == SQLITE_OK)
 		rc = late_blocks(&late);
+	if (rc == SQLITE_OK)
+		rc = writer_import_late(writer, t_ns);
 	free(late.v);
 	str_done(&late.data);
 	return rc;

@@ -18,7 +18,8 @@
 /* Of a lock that another tool holds: then the samples wait in memory, and people are told. */
 #define BUSY_MS 1000
 
-/* What an older version's small file takes at once; a large one is moved while samples are stored. */
+/* What an older version's small file takes at once; a large one is moved while samples are stored.
+ */
 #define IMPORT_NS NS_PER_S
 
 /* A lock that another tool holds passes; that of another writer of ours does not. */
@@ -172,7 +173,10 @@ static int open_all(struct store_writer *writer, struct err *e)
 		r = writer_open_file(writer, path, e);
 	if (r < 0)
 		return r;
-	const int rc = writer_import(writer, IMPORT_NS);
+	int64_t budget_ns = IMPORT_NS;
+	if (writer->o.replay)
+		budget_ns = INT64_MAX;
+	const int rc = writer_import(writer, budget_ns);
 	if (rc != SQLITE_OK)
 		return open_busy(sqlite_fail(e, writer->db, rc, "bring up to date", path));
 	return 0;

@@ -31,10 +31,9 @@ static const struct {
 /* The oldest time of a group from ?1 on. Samples by their instants, one seek for each device: a
  * configuration state that is kept would stay the oldest row for ever. */
 static const char *const quota_oldest[RETAIN_GROUPS] = {
-	[RETAIN_SAMPLES] =
-		"SELECT min(t) FROM (SELECT min(to_ns) AS t FROM block WHERE to_ns>=?1 "
-		"UNION ALL SELECT min(to_ns) FROM flow WHERE to_ns>=?1 "
-		"UNION ALL SELECT min(to_ns) FROM finding WHERE to_ns>=?1)",
+	[RETAIN_SAMPLES] = "SELECT min(t) FROM (SELECT min(to_ns) AS t FROM block WHERE to_ns>=?1 "
+			   "UNION ALL SELECT min(to_ns) FROM flow WHERE to_ns>=?1 "
+			   "UNION ALL SELECT min(to_ns) FROM finding WHERE to_ns>=?1)",
 	[RETAIN_RECORDS] =
 		"SELECT min(t) FROM (SELECT min(t_ns) AS t FROM event WHERE t_ns>=?1 "
 		"UNION ALL SELECT min(updated_ns) FROM incident WHERE state='closed' AND "

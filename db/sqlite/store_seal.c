@@ -17,7 +17,9 @@
 
 #define MINUTE_NS (60 * NS_PER_S)
 #define LATE_NS (30 * NS_PER_S)
+#define QUIET_NS (3600 * NS_PER_S)
 #define SLICE_INSTANTS 120
+#define STALE_MAX 3 /* index and table do not agree */
 #define SLICE_SAMPLES 32768 /* shorter blocks would be mostly headings */
 #define SLICE_MINUTES 60
 /* Samples of one job: bounds its memory. The rest of a longer tail is merged by the next one. */
@@ -68,6 +70,8 @@ void seal_commit(struct store_writer *writer)
 	for (size_t i = 0; i < seal->n_added; i++)
 		if (seal->added[i].to_ns > seal->newest_ns)
 			seal->newest_ns = seal->added[i].to_ns;
+	if (seal->n_added > 0)
+		seal->stored_mono_ns = mono_now().ns;
 	seal->n_added = 0;
 }
 
@@ -254,6 +258,7 @@ static int job_begin(struct store_writer *writer, const struct seal_device *devi
 		return rc;
 	*job = (struct seal_job){.running = true,
 		.device = device->device,
+		.token = ++writer->seal.n_jobs,
 		.slice_ns = slice_of(device),
 		.metric = INT64_MIN};
 	job->cut_ns = seal_cut_ns(now_ns, job->slice_ns);
@@ -361,12 +366,14 @@ static int job_finish(struct store_writer *writer)
 		rc = writer_commit(writer);
 	if (rc != SQLITE_OK)
 		writer_rollback(writer);
+	writer->seal.stale = rc == SEAL_STALE ? writer->seal.stale + 1 : 0;
 	if (rc == SEAL_STALE) /* retention was here, say: begin anew */
 		rc = SQLITE_OK;
+	if (writer->seal.stale >= STALE_MAX)
+		return SQLITE_CORRUPT;
 	seal_job_done(writer);
 	if (rc == SQLITE_OK)
 		rc = seal_restat(writer, device);
-	writer->seal.n_sealed += rc == SQLITE_OK;
 	return rc;
 }
 
@@ -405,6 +412,23 @@ int writer_newest(struct store_writer *writer, int64_t *ret)
 	return rc;
 }
 
+/*
+ * Samples come in order of time, whether they are new or a year old (a replay, a clock that is
+ * behind): a slice is over when the newest sample lies behind it. Where nothing has come for an
+ * hour, the clock says so.
+ */
+static int64_t seal_now_ns(const struct store_writer *writer, int64_t wall_ns)
+{
+	const struct seal *seal = &writer->seal;
+	const bool quiet = mono_now().ns - seal->stored_mono_ns > QUIET_NS;
+
+	if (wall_ns == INT64_MAX || (quiet && !writer->o.replay))
+		return wall_ns;
+	if (seal->newest_ns < wall_ns || writer->o.replay)
+		return seal->newest_ns;
+	return wall_ns;
+}
+
 /* ---- for the store ------------------------------------------------------- */
 
 int writer_compact(struct store_writer *writer, int64_t now_ns, int64_t budget_ns, bool *ret_more)
@@ -415,12 +439,11 @@ int writer_compact(struct store_writer *writer, int64_t now_ns, int64_t budget_n
 	int rc = seal_load(writer);
 
 	*ret_more = true;
-	if (writer->o.replay && now_ns != INT64_MAX)
-		now_ns = seal->newest_ns;
+	now_ns = seal_now_ns(writer, now_ns);
 	while (rc == SQLITE_OK && *ret_more) {
 		if (seal->job.running)
 			rc = job_step(writer);
-		else if (seal_choose(seal, now_ns, &device))
+		else if (!writer_import_busy(writer) && seal_choose(seal, now_ns, &device))
 			rc = job_begin(writer, &device, now_ns);
 		else
 			rc = writer_import_step(writer, ret_more);

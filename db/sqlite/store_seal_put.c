@@ -188,10 +188,8 @@ static int made_halves(struct store_writer *writer, const struct seal_made *made
 {
 	rw_cleanup(freep) struct block_sample *room = rw_calloc(made->n, sizeof(*room));
 	const int64_t middle_ns = made->from_ns + (made->to_ns - made->from_ns) / 2;
-	struct seal_made half[2] = {{.metric = made->metric,
-					    .from_ns = INT64_MAX,
-					    .to_ns = INT64_MIN,
-					    .v = room},
+	struct seal_made half[2] = {
+		{.metric = made->metric, .from_ns = INT64_MAX, .to_ns = INT64_MIN, .v = room},
 		{.metric = made->metric, .from_ns = INT64_MAX, .to_ns = INT64_MIN}};
 	int rc = SQLITE_OK;
 
@@ -269,8 +267,8 @@ int seal_make(struct store_writer *writer, int64_t metric)
 	struct seal *seal = &writer->seal;
 	int rc = SQLITE_OK;
 
-	seal->n_fresh = sample_sort_slices(
-		&seal->sorter, seal->fresh, seal->n_fresh, seal->job.slice_ns);
+	seal->n_fresh =
+		sample_sort_slices(&seal->sorter, seal->fresh, seal->n_fresh, seal->job.slice_ns);
 	for (size_t at = 0; rc == SQLITE_OK && at < seal->n_fresh;) {
 		struct seal_group group = {.metric = metric, .first = at};
 		group.n = fresh_slice(seal, at, &group.from_ns, &group.to_ns) - at;
@@ -368,10 +366,8 @@ static int put_split_row(struct store_writer *writer, size_t at)
 			if (v[k].t_ns < from_ns)
 				from_ns = v[k].t_ns;
 		n_samples += (int64_t)kept->n;
-		parts[n++] = (struct tail_segment){.metric = kept->metric,
-			.samples = v,
-			.n = kept->n,
-			.is_f64 = kept->is_f64};
+		parts[n++] = (struct tail_segment){
+			.metric = kept->metric, .samples = v, .n = kept->n, .is_f64 = kept->is_f64};
 	}
 	int rc = seal_statement(writer, SEAL_SPLIT, &st);
 	if (rc != SQLITE_OK)

@@ -108,8 +108,7 @@ static uint32_t tail_device_at(struct store_writer *writer, uint32_t entity)
 }
 
 /* NO_DEVICE: its metric or entity is not known, or it is NAN: it is not stored. */
-static int tail_find_device(
-	struct store_writer *writer, const struct sample *sample, uint32_t *ret)
+static int tail_find_device(struct store_writer *writer, const struct sample *sample, uint32_t *ret)
 {
 	const struct metric_info *info = metric_info(sample->metric);
 
@@ -202,13 +201,13 @@ static int tail_fill(struct store_writer *writer, const struct sample *samples,
 			layout->from_ns = sample->t_ns;
 		if (sample->t_ns > layout->to_ns)
 			layout->to_ns = sample->t_ns;
-		tail->sorted[at[tail->place[sample->metric]]++] = (struct block_sample){
-			.entity = writer->entities[sample->entity].file_id,
-			.t_ns = sample->t_ns,
-			.value = (uint64_t)text,
-			.window_ms = sample->window_ms,
-			.flags = sample->flags,
-			.source = sample->source};
+		tail->sorted[at[tail->place[sample->metric]]++] =
+			(struct block_sample){.entity = writer->entities[sample->entity].file_id,
+				.t_ns = sample->t_ns,
+				.value = (uint64_t)text,
+				.window_ms = sample->window_ms,
+				.flags = sample->flags,
+				.source = sample->source};
 	}
 	return rc;
 }
@@ -227,8 +226,7 @@ static size_t tail_parts(struct tail_state *tail, const struct tail_layout *layo
 			continue;
 		ret[n] = (struct tail_segment){.metric = tail->number[metric],
 			.samples = tail->sorted + from,
-			.n = sample_sort(
-				&tail->sorter, tail->sorted + from, layout->end[i] - from),
+			.n = sample_sort(&tail->sorter, tail->sorted + from, layout->end[i] - from),
 			.is_f64 = metric_info(metric)->type == TYPE_F64};
 		*ret_n += ret[n++].n;
 	}
@@ -270,8 +268,8 @@ int writer_tail_put(struct store_writer *writer, const struct tail_put *put)
 	return rc;
 }
 
-static int tail_write_device(struct store_writer *writer, const struct sample *samples,
-	const struct tail_device *device)
+static int tail_write_device(
+	struct store_writer *writer, const struct sample *samples, const struct tail_device *device)
 {
 	struct tail_state *tail = &writer->tail;
 	struct tail_segment parts[METRIC_COUNT];

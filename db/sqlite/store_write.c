@@ -11,8 +11,7 @@
 
 /* ---- transactions -------------------------------------------------------- */
 
-static const char *const counted_tables[WRITER_COUNTED] = {
-	[COUNTED_EVENT] = "event",
+static const char *const counted_tables[WRITER_COUNTED] = {[COUNTED_EVENT] = "event",
 	[COUNTED_FINDING] = "finding",
 	[COUNTED_FLOW] = "flow",
 	[COUNTED_TAIL] = "tail"};

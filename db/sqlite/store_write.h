@@ -258,12 +258,11 @@ void writer_tail_done(struct store_writer *writer);
 /*
  * writer_compact - outside of a transaction: makes blocks of what lies in the tail, and moves the
  * samples of an older version's tables, for about @budget_ns; *ret_more: there is more to do.
- * @now_ns: the wall clock; INT64_MAX: everything is sealed, whatever its time (a replay's end). In a
- * replay any other time stands for that of the newest sample. After an error the rows are as before.
- * SQLite's code. store_seal.c
+ * @now_ns: the wall clock; INT64_MAX: everything is sealed, whatever its time (a replay's end). In
+ * a replay any other time stands for that of the newest sample. After an error the rows are as
+ * before. SQLite's code. store_seal.c
  */
-int writer_compact(
-	struct store_writer *writer, int64_t now_ns, int64_t budget_ns, bool *ret_more);
+int writer_compact(struct store_writer *writer, int64_t now_ns, int64_t budget_ns, bool *ret_more);
 /* writer_seal_reset - tail or blocks were changed by somebody else than writer_compact() and
  * writer_samples(): what is known of them is read anew. */
 void writer_seal_reset(struct store_writer *writer);
@@ -296,6 +295,10 @@ void writer_tail_bits(const struct tail_segment *parts, size_t n, struct str *re
 int writer_import_step(struct store_writer *writer, bool *ret_more);
 /* writer_import - such pieces for about @budget_ns; INT64_MAX: all of them. */
 int writer_import(struct store_writer *writer, int64_t budget_ns);
+/* writer_import_busy - is it in the middle of making blocks? Then nothing else may. */
+bool writer_import_busy(const struct store_writer *writer);
+/* writer_import_late - what is moved later than @t_ns gets SF_LATE too. Inside a transaction. */
+int writer_import_late(struct store_writer *writer, int64_t t_ns);
 void writer_import_close(struct store_writer *writer);
 
 #endif

@@ -497,8 +497,8 @@ static int64_t store_compact(struct store *store, int64_t now_ns, int64_t budget
 		complain(&store->compact_complaint, mono_now(), LOG_ERROR_, "store",
 			"%s; they stay as they came, which takes more room", e.text);
 	else
-		complaint_over(&store->compact_complaint, mono_now(), "store",
-			"samples are sealed again");
+		complaint_over(
+			&store->compact_complaint, mono_now(), "store", "samples are sealed again");
 	pthread_mutex_lock(&store->mutex);
 	store->stats.compact_failed = r < 0;
 	if (r < 0)

@@ -72,8 +72,8 @@ struct store_backend {
 	 * @budget_ns of time. *ret_more: there is more to do. @now_ns is the wall clock; INT64_MAX:
 	 * no more samples will come, do all of it. A failure loses nothing.
 	 */
-	int (*compact)(void *state, int64_t now_ns, int64_t budget_ns, bool *ret_more,
-		struct err *e);
+	int (*compact)(
+		void *state, int64_t now_ns, int64_t budget_ns, bool *ret_more, struct err *e);
 	/* After maintain: how much is used, and of what when the quota cannot be kept. */
 	int (*usage)(void *state, struct store_usage *ret, struct err *e);
 	/*
