@@ -25,25 +25,13 @@ static const char *const agent_state_names[] = {
 
 /* ---- the newest sample --------------------------------------------------- */
 
-static int agent_take_time(void *arg, int n, char *const *words, char *const *names)
+static int agent_take_time(void *arg, const char *device, int64_t newest_ns, int64_t before_ns)
 {
 	struct agent_state *state = arg;
-	if (words[0]) {
-		state->data_ns = strtoll(words[0], NULL, 10);
-		state->has_data = true;
-	}
+	if (!state->has_data || newest_ns > state->data_ns)
+		state->data_ns = newest_ns;
+	state->has_data = true;
 	return 0;
-}
-
-/* The newest sample at or before .at_ns: one seek for each device. */
-static int agent_newest_at(struct client *client, struct agent_state *state, struct err *e)
-{
-	rw_cleanup(str_done) struct str sql = {0};
-	str_addf(&sql,
-		"SELECT max(t) FROM (SELECT (SELECT max(t_ns) FROM instant i WHERE i.device=d.id "
-		"AND t_ns<=%lld) AS t FROM entity d WHERE d.port='' AND d.priority=-1)",
-		(long long)client->at_ns);
-	return history_sql(client->history, sql.s, agent_take_time, state, e);
 }
 
 static int agent_take_kind(void *arg, int n, char *const *words, char *const *names)
@@ -100,7 +88,7 @@ int agent_state_read(struct client *client, struct agent_state *ret, struct err 
 		.data_ns = client->data_ns};
 	if (client->past) {
 		ret->has_data = false;
-		r = agent_newest_at(client, ret, e);
+		r = history_newest(client->history, client->at_ns, agent_take_time, ret, e);
 	}
 	agent_judge_age(client, ret);
 	if (r < 0 || !client->past || client->agent == STORE_REPLAY)

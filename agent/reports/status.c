@@ -152,30 +152,21 @@ static int take_target(void *arg, int n, char *const *words, char *const *names)
 
 /* When its samples are: the newest two up to then. A recorded case may begin at 0, which here means
  * that there are none. */
-static int status_take_newest(void *arg, int n, char *const *words, char *const *names)
+static int status_take_newest(void *arg, const char *device, int64_t newest_ns, int64_t before_ns)
 {
-	struct gathering *g = arg;
-	struct status_row *r = NULL;
-	if (words[0] && words[1])
-		r = row_find(g, words[0]);
+	struct status_row *r = row_find(arg, device);
 	if (!r)
 		return 0;
-	r->newest_ns = status_count_of(words[1]);
-	r->before_ns = status_count_of(words[2]);
+	r->newest_ns = newest_ns;
+	if (before_ns != INT64_MIN)
+		r->before_ns = before_ns;
 	return 0;
 }
 
 static int status_read_newest(struct gathering *gathering, struct err *e)
 {
-	rw_cleanup(str_done) struct str sql = {0};
 	struct client *client = gathering->client;
-	str_addf(&sql,
-		"SELECT device, t, (SELECT max(t_ns) FROM instant WHERE device=id AND t_ns<t) FROM "
-		"(SELECT d.id AS id, d.device AS device, (SELECT max(t_ns) FROM instant i WHERE "
-		"i.device=d.id AND i.t_ns<=%lld) AS t FROM entity d WHERE d.port='' AND "
-		"d.priority=-1)",
-		(long long)client->at_ns);
-	return history_sql(client->history, sql.s, status_take_newest, gathering, e);
+	return history_newest(client->history, client->at_ns, status_take_newest, gathering, e);
 }
 
 /* A capture's newest interval, of the port that it stands for. */

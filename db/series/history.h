@@ -27,6 +27,8 @@ struct history_filter {
 typedef int sample_fn(void *arg, const struct sample *sample);
 typedef int rollup_fn(void *arg, const struct rollup *rollup);
 typedef int flow_fn(void *arg, const struct flow_sample *flow);
+/* A device and the newest two instants of its samples; @before_ns INT64_MIN: it has only one. */
+typedef int newest_fn(void *arg, const char *device, int64_t newest_ns, int64_t before_ns);
 /* One row: names of its columns and its values as text (NULL = SQL's null); lent for the call. */
 typedef int row_fn(void *arg, int n, char *const *values, char *const *names);
 
@@ -48,6 +50,9 @@ struct history_ops {
 		int64_t step_ns, rollup_fn *fn, void *arg, struct err *e);
 	int (*each_flow)(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn,
 		void *arg, struct err *e);
+	/* NULL: history_newest_windows() */
+	int (*newest)(struct history *history, int64_t at_ns, newest_fn *fn, void *arg,
+		struct err *e);
 	int (*fabric_at)(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);
 	int (*sql)(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
 		struct err *e);
@@ -82,7 +87,8 @@ static inline int history_window(struct history *history, struct arena *a,
 
 /* history_range - times of the oldest and the newest sample of what is watched. Late samples, whose
  * time may be wrong, and the agent's own pulse do not count, nor what is later than .not_after_ns.
- * -ENODATA when there are none. */
+ * -ENODATA when there are none. @ret_first_ns may be NULL: the oldest may cost much more than the
+ * newest. */
 static inline int history_range(
 	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
 {
@@ -142,6 +148,18 @@ static inline int history_each_flow(struct history *history, int64_t from_ns, in
 	flow_fn *fn, void *arg, struct err *e)
 {
 	return history->ops->each_flow(history, from_ns, to_ns, fn, arg, e);
+}
+
+/* history_newest - of each device that has samples at or before @at_ns, the newest two instants, late ones included.
+ * history_newest_windows - the same from windows, for every kind of store. */
+int history_newest_windows(
+	struct history *history, int64_t at_ns, newest_fn *fn, void *arg, struct err *e);
+static inline int history_newest(
+	struct history *history, int64_t at_ns, newest_fn *fn, void *arg, struct err *e)
+{
+	if (!history->ops->newest)
+		return history_newest_windows(history, at_ns, fn, arg, e);
+	return history->ops->newest(history, at_ns, fn, arg, e);
 }
 
 /* history_fabric_at - the configuration in force at @at_ns: the newest that is not after it; the

@@ -1,16 +1,12 @@
 /*
- * schema_views - the SQL of the documented views (docs/database.md), generated from metric.def. For
- * people, Grafana and "query sql"; the program itself reads the tables for samples.
- *
- * samples and rates have one branch per metric and table. "metric" is a constant in each branch, so
- * a condition on it switches whole branches off before they read anything. CROSS JOIN fixes the
- * order: the entity; whether it has the metric at all; its device's instants; the rows. A condition
- * on device, port, priority or time is then a seek. Configuration states, which are rare, are found
- * by their partial index.
+ * schema_views - the SQL of the documented views (docs/database.md). For people, Grafana and "query sql". samples and
+ * rates stand on the table that samples_table.c makes of the blocks: a connection without it (a plain sqlite3 shell
+ * that did not load the extension) can read all other views.
  */
 #include <string.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "db/sqlite/samples_table.h"
 #include "db/sqlite/schema.h"
 
 const char *const schema_view_names[] = {
@@ -58,199 +54,16 @@ static void add_sql(struct str *out, const char *sql)
 	str_add(out, sql);
 }
 
-/* A value of a row has the name c, and the row has x, flags rf and source rs: what x says of the
- * value, else what the row says. */
-#define VALUE_FLAGS                                                                                \
-	"CASE WHEN x IS NULL THEN rf ELSE coalesce(json_extract(x,'$.'||c||'.flags'),rf) END"
-#define VALUE_SOURCE                                                                               \
-	"CASE WHEN x IS NULL THEN rs ELSE coalesce(json_extract(x,'$.'||c||'.source'),rs) END"
-/* Flags as text, by a small table in the file: the plain sqlite3 shell needs nothing of ours. */
-#define FLAGS_TEXT "(SELECT text FROM flag_names WHERE flags=(" VALUE_FLAGS "))"
-
-#define ENTITY_COLUMNS                                                                             \
-	"TIME(t_ns) AS time, t_ns, device, NULLIF(port,'') AS port, "                              \
-	"NULLIF(priority,-1) AS priority"
-
-static void add_source_text(struct str *out)
-{
-	str_add(out, "CASE " VALUE_SOURCE);
-	for (unsigned i = SOURCE_UNKNOWN + 1; sample_source_name(i); i++)
-		str_addf(out, " WHEN %u THEN '%s'", i, sample_source_name(i));
-	str_add(out, " END");
-}
-
-/* The value of a metric in row @row; in sample_lanes, of the entity's priority. */
-static void add_column(struct str *out, unsigned metric, unsigned table, char row)
-{
-	char column[SCHEMA_COLUMN_MAX];
-
-	schema_column(column, metric);
-	if (table != TABLE_PRIOS) {
-		str_addf(out, "%c.%s", row, column);
-		return;
-	}
-	str_add(out, "CASE e.priority");
-	for (unsigned p = 0; p < SCHEMA_PRIOS; p++)
-		str_addf(out, " WHEN %u THEN %c.%s_p%u", p, row, column, p);
-	str_add(out, " END");
-}
-
-/* ---- one metric of one table --------------------------------------------- */
-
-/* The value, its name and what the row says of it. */
-static void add_value_columns(struct str *out, unsigned metric, unsigned table)
-{
-	char column[SCHEMA_COLUMN_MAX];
-
-	str_add(out,
-		"SELECT r.t_ns AS t_ns, e.device AS device, e.port AS port, "
-		"e.priority AS priority, r.flags AS rf, r.source AS rs, r.x AS x, ");
-	str_addf(out, "'%s", schema_column(column, metric));
-	if (table == TABLE_PRIOS)
-		str_add(out, "_p'||e.priority AS c, ");
-	else
-		str_add(out, "' AS c, ");
-	add_column(out, metric, table, 'r');
-	str_add(out, " AS v");
-}
-
-static void add_from(struct str *out, unsigned metric, unsigned table)
-{
-	const char *name = schema_table[table];
-
-	str_add(out, " FROM entity e CROSS JOIN series s");
-	if (table == TABLE_PRIOS)
-		str_add(out, " CROSS JOIN entity k"); /* the port */
-	if (schema_is_cfg(metric))
-		str_addf(out, " CROSS JOIN %s r INDEXED BY %s_cfg", name, name);
-	else
-		str_addf(out, " CROSS JOIN entity d CROSS JOIN instant i CROSS JOIN %s r", name);
-}
-
-static void add_where(struct str *out, unsigned metric, unsigned table)
-{
-	str_addf(out, " WHERE s.entity=e.id AND s.metric='%s'", metric_info(metric)->name);
-	if (table == TABLE_PRIOS)
-		str_add(out,
-			" AND e.priority BETWEEN 0 AND 7 AND k.device=e.device "
-			"AND k.port=e.port AND k.priority=-1 AND r.entity=k.id");
-	else
-		str_add(out, " AND r.entity=e.id");
-	if (schema_is_cfg(metric))
-		str_add(out, " AND r.cfg IS NOT NULL");
-	else
-		str_add(out,
-			" AND d.device=e.device AND d.port='' AND d.priority=-1 "
-			"AND i.device=d.id AND r.t_ns=i.t_ns");
-	str_add(out, " AND ");
-	add_column(out, metric, table, 'r');
-	str_add(out, " IS NOT NULL");
-}
-
-static bool table_has(unsigned table, unsigned metric)
-{
-	return (unsigned)metric_info(metric)->scope == schema_table_scope(table);
-}
-
 /* ---- samples ------------------------------------------------------------- */
 
-/* u64 is kept as its two's complement; a value from 2^63 on, which is rare, is shown as a real. */
-static const char *const value_shown[] = {
-	[TYPE_U64] = "CASE WHEN v>=0 THEN v ELSE v+18446744073709551616.0 END",
-	[TYPE_F64] = "v",
-	[TYPE_TEXT] = "(SELECT text FROM text WHERE id=v)",
+static const char *const sample_views[] = {
+	"CREATE VIEW samples AS SELECT time, t_ns, device, port, priority, metric, value, unit, kind, "
+	"flags, source, window_s FROM " SAMPLES_TABLE,
+
+	"CREATE VIEW rates AS SELECT time, t_ns, device, port, priority, metric, unit||'/s' AS unit, "
+	"rate, interval_s, flags FROM " SAMPLES_TABLE
+	" WHERE kind='counter' AND interval_s IS NOT NULL",
 };
-
-static void add_samples_branch(struct str *out, unsigned metric, unsigned table)
-{
-	const struct metric_info *info = metric_info(metric);
-
-	add_sql(out, "SELECT " ENTITY_COLUMNS);
-	str_addf(out, ", '%s' AS metric, %s AS value, '%s' AS unit, '%s' AS kind, ", info->name,
-		value_shown[info->type], info->unit, metric_kind_name(info->kind));
-	str_add(out, FLAGS_TEXT " AS flags, ");
-	add_source_text(out);
-	str_add(out,
-		" AS source, CASE WHEN x IS NOT NULL THEN "
-		"json_extract(x,'$.'||c||'.window_ms')/1000.0 END AS window_s FROM (");
-	add_value_columns(out, metric, table);
-	add_from(out, metric, table);
-	add_where(out, metric, table);
-	str_add(out, ")");
-}
-
-static void add_samples(struct str *out)
-{
-	const char *between = "CREATE VIEW samples AS ";
-
-	for (unsigned table = 0; table < SCHEMA_TABLES; table++) {
-		for (unsigned m = 0; m < METRIC_COUNT; m++) {
-			if (!table_has(table, m))
-				continue;
-			str_add(out, between);
-			add_samples_branch(out, m, table);
-			between = " UNION ALL ";
-		}
-	}
-	str_add(out, ";");
-}
-
-/* ---- rates --------------------------------------------------------------- */
-
-/*
- * The sample before is found by walking the device's instants back, not by LAG(): a condition on
- * time cannot be pushed below a window function, so LAG() would read all history for every query.
- */
-static void add_rates_branch(struct str *out, unsigned metric, unsigned table)
-{
-	const struct metric_info *info = metric_info(metric);
-	const char *name = schema_table[table];
-
-	add_sql(out, "SELECT " ENTITY_COLUMNS);
-	str_addf(out, ", '%s' AS metric, '%s/s' AS unit, v, before, before_ns, ", info->name,
-		info->unit);
-	str_add(out, VALUE_FLAGS " AS bits, " FLAGS_TEXT " AS flags FROM (");
-	add_value_columns(out, metric, table);
-	str_add(out, ", p.t_ns AS before_ns, ");
-	add_column(out, metric, table, 'p');
-	str_add(out, " AS before");
-	add_from(out, metric, table);
-	str_addf(out, " CROSS JOIN %s p", name);
-	add_where(out, metric, table);
-	str_addf(out,
-		" AND p.entity=r.entity AND p.t_ns=(SELECT j.t_ns FROM instant j CROSS JOIN %s q "
-		"WHERE j.device=d.id AND j.t_ns<i.t_ns "
-		"AND q.t_ns=j.t_ns AND q.entity=r.entity AND ",
-		name);
-	add_column(out, metric, table, 'q');
-	str_add(out, " IS NOT NULL ORDER BY j.t_ns DESC LIMIT 1))");
-}
-
-/* NULL over a restart (flag 1), for a suspect value (flag 8), and over a decrease that is no wrap
- * of 32 bits (flag 2). */
-static const char rates_view[] =
-	"CREATE VIEW rates AS SELECT time, t_ns, device, port, priority, metric, unit, "
-	"CASE WHEN (bits & 9)<>0 THEN NULL "
-	" WHEN v>=before THEN (v-before)*1e9/(t_ns-before_ns) "
-	" WHEN (bits & 2)<>0 AND before<4294967296 AND v+4294967296-before<2147483648 "
-	"  THEN (v+4294967296-before)*1e9/(t_ns-before_ns) END AS rate, "
-	"(t_ns-before_ns)/1e9 AS interval_s, flags FROM (";
-
-static void add_rates(struct str *out)
-{
-	const char *between = rates_view;
-
-	for (unsigned table = 0; table < SCHEMA_TABLES; table++) {
-		for (unsigned m = 0; m < METRIC_COUNT; m++) {
-			if (!table_has(table, m) || metric_info(m)->kind != METRIC_COUNTER)
-				continue;
-			str_add(out, between);
-			add_rates_branch(out, m, table);
-			between = " UNION ALL ";
-		}
-	}
-	str_add(out, ");");
-}
 
 /* ---- the others ---------------------------------------------------------- */
 
@@ -337,25 +150,13 @@ static const char *const other_views[] = {
 	"until, part, parts, objects, data, t_ns, from_ns, to_ns FROM burst",
 };
 
-/* All sets of flags, as text. A table rather than a view: looked up once per shown value. */
-static void add_flag_names(struct str *out)
-{
-	char text[SAMPLE_FLAGS_TEXT_MAX];
-
-	str_add(out,
-		"DROP TABLE IF EXISTS flag_names; "
-		"CREATE TABLE flag_names(flags INTEGER PRIMARY KEY, text TEXT NOT NULL); "
-		"INSERT INTO flag_names VALUES ");
-	for (unsigned f = 0; f < SF_DECLARED << 1; f++)
-		str_addf(out, "%s(%u,'%s')", str_if(f > 0, ","), f, sample_flags_text(text, f));
-	str_add(out, ";");
-}
-
 void schema_views(struct str *out)
 {
-	add_flag_names(out);
-	add_samples(out);
-	add_rates(out);
+	str_add(out, "DROP TABLE IF EXISTS flag_names;"); /* of older versions */
+	for (size_t i = 0; i < rw_countof(sample_views); i++) {
+		str_add(out, sample_views[i]);
+		str_add(out, ";");
+	}
 	for (size_t i = 0; i < rw_countof(other_views); i++) {
 		add_sql(out, other_views[i]);
 		str_add(out, ";");

@@ -1,10 +1,7 @@
 /*
- * series_fill - windows from SQLite.
- *
- * A window reads, per entity, the rows of its time range at its device's instants, and for each
- * metric the newest row at or before its start. A priority is read from its columns of the port's
- * rows. Table series says which metrics an entity ever had: others are not looked for.
- * Configuration states are found by their partial index.
+ * series_fill - windows from SQLite. Per device and metric, the blocks and tail rows of the range, and of each
+ * series the newest sample at or before its start, however far back (blocks_gather.c). Values that came too late
+ * are left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,242 +9,170 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "db/series/series_window.h"
+#include "db/sqlite/blocks.h"
 #include "db/sqlite/flow_row.h"
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
-
-struct filling { /* one series under construction */
-	int64_t *t_ns;
-	uint64_t *value;
-	uint16_t *flags;
-	uint32_t *window_ms;
-	uint32_t n, cap;
-	struct sample anchor; /* the newest one at or before the start */
-	bool has_anchor;
-};
+#include "db/sqlite/wide_read.h"
 
 struct filler {
 	struct series_db *db;
-	struct arena *arena;
-	unsigned set;
+	const struct window_spec *spec;
 	int64_t from_ns, to_ns;
-	uint16_t metrics[METRIC_COUNT]; /* wanted, of this set */
-	size_t n_metrics;
-	sqlite3_stmt *range, *before;
-	/* by position in .metrics, prepared when first needed */
-	sqlite3_stmt *anchor[METRIC_COUNT];
-	struct filling columns[METRIC_COUNT]; /* by metric */
-	struct series *series;
-	size_t n_series, cap_series;
+	struct series_list list;
+	/* the wanted entities, where only some are: by device and number in the file */
+	struct wanted {
+		uint32_t device;
+		int64_t file_id;
+	} *wanted;
+	size_t n_wanted;
+	int64_t *file_ids; /* of one device */
 };
 
-static void filling_add(struct filling *column, const struct sample *sample)
+/* ---- who is wanted ---------------------------------------------------------- */
+
+static int wanted_order(const void *left, const void *right)
 {
-	if (column->n >= column->cap) {
-		column->cap *= 2;
-		if (column->cap == 0)
-			column->cap = 64;
-		column->t_ns = rw_realloc(column->t_ns, column->cap * sizeof(*column->t_ns));
-		column->value = rw_realloc(column->value, column->cap * sizeof(*column->value));
-		column->flags = rw_realloc(column->flags, column->cap * sizeof(*column->flags));
-		column->window_ms =
-			rw_realloc(column->window_ms, column->cap * sizeof(*column->window_ms));
-	}
-	column->t_ns[column->n] = sample->t_ns;
-	column->value[column->n] = sample->value;
-	column->flags[column->n] = sample->flags;
-	column->window_ms[column->n++] = sample->window_ms;
+	const struct wanted *x = left, *y = right;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return (x->file_id > y->file_id) - (x->file_id < y->file_id);
 }
 
-/* Rows to go back, before each metric that is still missing is searched alone: most anchors are in
- * the row just before. */
-#define WALK_BACK 4
-
-/* The values of one row before the start, newest rows first. */
-static void take_anchors(struct filler *filler, const struct sample *row, size_t n, size_t *missing)
+static void filler_choose(struct filler *filler)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct filling *to = &filler->columns[row[i].metric];
-		if (to->has_anchor || (row[i].flags & SF_LATE))
+	const struct window_spec *spec = filler->spec;
+
+	filler->wanted = rw_calloc(spec->n_entities + 1, sizeof(*filler->wanted));
+	filler->file_ids = rw_calloc(spec->n_entities + 1, sizeof(*filler->file_ids));
+	for (size_t i = 0; i < spec->n_entities; i++) {
+		const uint32_t id = spec->entities[i];
+		if (!series_known(filler->db, id, filler->from_ns))
 			continue;
-		to->anchor = row[i];
-		to->has_anchor = true;
-		*missing -= 1;
+		filler->wanted[filler->n_wanted++] = (struct wanted){
+			.device = entity_device(filler->db->entities, id),
+			.file_id = filler->db->names[id].file_id};
 	}
+	if (filler->n_wanted > 1)
+		qsort(filler->wanted, filler->n_wanted, sizeof(*filler->wanted), wanted_order);
 }
 
-static int walk_back(struct filler *filler, uint32_t entity, size_t *missing)
+static bool filler_knows(void *arg, int64_t file_id)
 {
-	struct sample row[METRIC_COUNT];
-	int rc = SQLITE_OK;
+	const struct filler *filler = arg;
+	uint64_t id;
 
-	series_bind(filler->db, filler->before, filler->set, entity);
-	sqlite3_bind_int64(filler->before, 2, filler->from_ns);
-	for (int step = 0; step < WALK_BACK; step++) {
-		if (*missing == 0)
-			break;
-		rc = sqlite3_step(filler->before);
-		if (rc != SQLITE_ROW)
-			break;
-		size_t n = series_row(filler->db, filler->before, filler->set, entity,
-			filler->metrics, filler->n_metrics, row);
-		take_anchors(filler, row, n, missing);
-	}
-	const int reset =
-		sqlite3_reset(filler->before); /* tells of a text that could not be read */
-	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-		return reset;
-	return rc;
+	return map_get(filler->db->ids, (uint64_t)file_id, &id) &&
+		series_known(filler->db, (uint32_t)id, filler->from_ns);
 }
 
-/* The newest value of one metric at or before the start, however far back. */
-static int series_fill_find_anchor(struct filler *filler, uint32_t entity, size_t at)
-{
-	uint16_t metric = filler->metrics[at];
-	struct filling *c = &filler->columns[metric];
-	struct sample s;
-	int rc;
+/* ---- samples ------------------------------------------------------------------ */
 
-	if (!filler->anchor[at]) {
-		rc = series_select(
-			filler->db, filler->set, &metric, 1, ROWS_HAVING, &filler->anchor[at]);
-		if (rc != SQLITE_OK)
-			return rc;
-	}
-	series_bind(filler->db, filler->anchor[at], filler->set, entity);
-	sqlite3_bind_int64(filler->anchor[at], 2, filler->from_ns);
-	while ((rc = sqlite3_step(filler->anchor[at])) == SQLITE_ROW) {
-		if (series_row(filler->db, filler->anchor[at], filler->set, entity, &metric, 1,
-			    &s) == 0 ||
-			(s.flags & SF_LATE))
-			continue;
-		c->anchor = s;
-		c->has_anchor = true;
-		break;
-	}
-	const int reset = sqlite3_reset(filler->anchor[at]);
-	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
-		return reset;
-	return rc;
+/* The texts of a file have numbers of their own. */
+static const uint64_t *filler_texts(struct filler *filler, const struct gathered *series)
+{
+	uint64_t *ids = arena_array(filler->list.arena, uint64_t, series->n);
+
+	for (uint32_t i = 0; i < series->n; i++)
+		ids[i] = series_text_of(filler->db, (int64_t)series->value[i]);
+	return ids;
 }
 
-static int find_anchors(struct filler *filler, uint32_t entity, size_t wanted)
+static int filler_take(struct filler *filler, unsigned metric, const struct gathered *series)
 {
-	int rc = walk_back(filler, entity, &wanted);
+	uint32_t id;
+	int rc = series_name_of(filler->db, series->entity, &id);
 
-	for (size_t i = 0; rc == SQLITE_OK && wanted > 0 && i < filler->n_metrics; i++)
-		if (series_present(filler->db, entity, filler->metrics[i]) &&
-			!filler->columns[filler->metrics[i]].has_anchor)
-			rc = series_fill_find_anchor(filler, entity, i);
-	return rc;
-}
-
-/* A finished series, in the window's arena. */
-static void emit_series(
-	struct filler *filler, uint32_t entity, uint16_t metric, const struct filling *from)
-{
-	const uint32_t first = from->has_anchor, n = first + from->n;
-	int64_t *t_ns = arena_array(filler->arena, int64_t, n);
-	uint64_t *value = arena_array(filler->arena, uint64_t, n);
-	uint16_t *flags = arena_array(filler->arena, uint16_t, n);
-	uint32_t *window_ms = arena_array(filler->arena, uint32_t, n);
-
-	if (from->has_anchor) {
-		t_ns[0] = from->anchor.t_ns;
-		value[0] = from->anchor.value;
-		flags[0] = from->anchor.flags;
-		window_ms[0] = from->anchor.window_ms;
-	}
-	if (from->n > 0) {
-		memcpy(t_ns + first, from->t_ns, from->n * sizeof(*t_ns));
-		memcpy(value + first, from->value, from->n * sizeof(*value));
-		memcpy(flags + first, from->flags, from->n * sizeof(*flags));
-		memcpy(window_ms + first, from->window_ms, from->n * sizeof(*window_ms));
-	}
-	rw_grow(filler->series, filler->n_series, filler->cap_series);
-	filler->series[filler->n_series++] = (struct series){.entity = entity,
-		.metric = metric,
-		.n = n,
-		.t_ns = t_ns,
-		.value = value,
-		.flags = flags,
-		.window_ms = window_ms};
-}
-
-/* The samples of the window itself. */
-static int series_fill_read_range(struct filler *filler, uint32_t entity)
-{
-	struct sample row[METRIC_COUNT];
-	int rc;
-
-	series_bind(filler->db, filler->range, filler->set, entity);
-	sqlite3_bind_int64(filler->range, 2, filler->from_ns);
-	sqlite3_bind_int64(filler->range, 3, filler->to_ns);
-	while ((rc = sqlite3_step(filler->range)) == SQLITE_ROW) {
-		size_t n = series_row(filler->db, filler->range, filler->set, entity,
-			filler->metrics, filler->n_metrics, row);
-		for (size_t i = 0; i < n; i++)
-			if (!(row[i].flags & SF_LATE))
-				filling_add(&filler->columns[row[i].metric], &row[i]);
-	}
-	sqlite3_reset(filler->range);
-	if (rc == SQLITE_DONE)
-		return SQLITE_OK;
-	return rc;
-}
-
-static int fill_entity(struct filler *filler, uint32_t entity)
-{
-	size_t wanted = 0;
-
-	for (size_t i = 0; i < filler->n_metrics; i++) {
-		struct filling *column = &filler->columns[filler->metrics[i]];
-		column->n = 0;
-		column->has_anchor = false;
-		wanted += series_present(filler->db, entity, filler->metrics[i]);
-	}
-	if (wanted == 0)
-		return SQLITE_OK;
-	int rc = find_anchors(filler, entity, wanted);
-	if (rc == SQLITE_OK)
-		rc = series_fill_read_range(filler, entity);
-	if (rc != SQLITE_OK)
+	if (rc != SQLITE_OK || !series_known(filler->db, id, filler->from_ns))
 		return rc;
-	for (size_t i = 0; i < filler->n_metrics; i++) {
-		const struct filling *column = &filler->columns[filler->metrics[i]];
-		if (column->n > 0 || column->has_anchor)
-			emit_series(filler, entity, filler->metrics[i], column);
-	}
+	struct series_list *list = &filler->list;
+	rw_grow(list->v, list->n, list->cap);
+	struct series *to = &list->v[list->n++];
+	*to = (struct series){.entity = id,
+		.metric = (uint16_t)metric,
+		.n = series->n,
+		.t_ns = series->t_ns,
+		.value = series->value,
+		.flags = series->flags,
+		.window_ms = series->window_ms};
+	if (metric_info(metric)->type == TYPE_TEXT)
+		to->value = filler_texts(filler, series);
 	return SQLITE_OK;
 }
 
-static int fill_set(struct filler *filler, const struct window_spec *spec)
+static int fill_device(
+	struct filler *filler, uint32_t device, const int64_t *entities, size_t n_entities)
 {
-	const struct reader_set *t = &filler->db->sets[filler->set];
-	int rc;
+	struct blocks *blocks = filler->db->blocks;
+	struct gathered *series;
+	size_t n;
+	/* the window does not begin at its first instant but after it */
+	int rc = blocks_device(
+		blocks, filler->db->names[device].file_id, filler->from_ns + 1, filler->to_ns);
 
-	filler->n_metrics = 0;
-	for (size_t i = 0; i < t->n_metrics; i++)
-		if (window_wants(spec, t->metrics[i]))
-			filler->metrics[filler->n_metrics++] = t->metrics[i];
-	if (filler->n_metrics == 0)
-		return SQLITE_OK;
-	rc = series_select(filler->db, filler->set, filler->metrics, filler->n_metrics, ROWS_WINDOW,
-		&filler->range);
-	if (rc == SQLITE_OK)
-		rc = series_select(filler->db, filler->set, filler->metrics, filler->n_metrics,
-			ROWS_BEFORE, &filler->before);
-	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->db->entities); id++)
-		if (window_wants_entity(spec, id) &&
-			series_known(filler->db, id, filler->from_ns) &&
-			series_lies_in(filler->db, id, filler->set))
-			rc = fill_entity(filler, id);
-	sqlite_finalizep(&filler->range);
-	sqlite_finalizep(&filler->before);
-	for (size_t i = 0; i < filler->n_metrics; i++)
-		sqlite_finalizep(&filler->anchor[i]);
+	for (size_t i = 0; rc == SQLITE_OK && i < filler->spec->n_metrics; i++) {
+		const struct gather_want want = {.metric = filler->spec->metrics[i],
+			.anchors = true,
+			.entities = entities,
+			.n_entities = n_entities,
+			.known = filler_knows,
+			.arg = filler};
+		rc = blocks_gather(blocks, &want, filler->list.arena, &series, &n);
+		for (size_t k = 0; rc == SQLITE_OK && k < n; k++)
+			rc = filler_take(filler, want.metric, &series[k]);
+	}
 	return rc;
 }
+
+/* A device that is gone may have had ports at the time. */
+static bool is_device(const struct series_db *db, uint32_t id)
+{
+	return id < db->n_names && db->names[id].file_id != 0 && entity_device(db->entities, id) == id;
+}
+
+static int fill_all(struct filler *filler)
+{
+	int rc = SQLITE_OK;
+
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(filler->db->entities); id++)
+		if (is_device(filler->db, id))
+			rc = fill_device(filler, id, NULL, 0);
+	return rc;
+}
+
+static int fill_some(struct filler *filler)
+{
+	int rc = SQLITE_OK;
+
+	filler_choose(filler);
+	for (size_t i = 0, n; rc == SQLITE_OK && i < filler->n_wanted; i += n) {
+		const uint32_t device = filler->wanted[i].device;
+		for (n = 0; i + n < filler->n_wanted; n++) {
+			if (filler->wanted[i + n].device != device)
+				break;
+			filler->file_ids[n] = filler->wanted[i + n].file_id;
+		}
+		if (is_device(filler->db, device))
+			rc = fill_device(filler, device, filler->file_ids, n);
+	}
+	return rc;
+}
+
+static int fill_series(struct filler *filler)
+{
+	if (filler->db->wide)
+		return wide_window(filler->db, filler->spec, filler->from_ns, filler->to_ns,
+			&filler->list);
+	int rc = blocks_begin(filler->db->blocks);
+	if (rc != SQLITE_OK || filler->from_ns == INT64_MAX)
+		return rc;
+	if (filler->spec->n_entities > 0)
+		return fill_some(filler);
+	return fill_all(filler);
+}
+
+/* ---- flows --------------------------------------------------------------------- */
 
 static int fill_flows(struct filler *filler, struct window *window)
 {
@@ -270,7 +195,7 @@ static int fill_flows(struct filler *filler, struct window *window)
 		flow_row_read(st, entity, &v[n++]);
 	}
 	if (rc == SQLITE_DONE && n > 0) {
-		struct flow_sample *kept = arena_array(filler->arena, struct flow_sample, n);
+		struct flow_sample *kept = arena_array(filler->list.arena, struct flow_sample, n);
 		memcpy(kept, v, n * sizeof(*v));
 		window_give_flows(window, kept, n);
 	}
@@ -280,15 +205,28 @@ static int fill_flows(struct filler *filler, struct window *window)
 	return rc;
 }
 
-static void filler_done(struct filler *filler)
+/* ---- the window ------------------------------------------------------------------ */
+
+/* By (metric, entity). They come device by device: sorted by metric in one pass, and each metric's stretch is
+ * mostly in order then. */
+static void filler_sort(struct filler *filler, struct series *to)
 {
-	for (size_t i = 0; i < METRIC_COUNT; i++) {
-		free(filler->columns[i].t_ns);
-		free(filler->columns[i].value);
-		free(filler->columns[i].flags);
-		free(filler->columns[i].window_ms);
+	const struct series_list *list = &filler->list;
+	size_t at[METRIC_COUNT + 1] = {0};
+
+	for (size_t i = 0; i < list->n; i++)
+		at[list->v[i].metric + 1]++;
+	for (size_t m = 0; m < METRIC_COUNT; m++)
+		at[m + 1] += at[m];
+	for (size_t i = 0; i < list->n; i++)
+		to[at[list->v[i].metric]++] = list->v[i];
+	for (size_t m = 0, first = 0; m < METRIC_COUNT; first = at[m++]) {
+		bool sorted = true;
+		for (size_t i = first + 1; i < at[m]; i++)
+			sorted &= to[i - 1].entity < to[i].entity;
+		if (!sorted)
+			qsort(to + first, at[m] - first, sizeof(*to), series_order);
 	}
-	free(filler->series);
 }
 
 int series_db_window(struct history *history, struct arena *a, const struct window_spec *spec,
@@ -296,33 +234,31 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 {
 	struct series_db *db = series_db_of(history);
 	struct window window = {.from_ns = from_ns, .to_ns = to_ns, .entities = db->entities};
-	rw_cleanup(freep) struct filler *f = rw_calloc(1, sizeof(*f));
-	int r = 0;
+	struct filler filler = {.db = db,
+		.spec = spec,
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.list = {.arena = a}};
+	int r = 0, rc = series_begin(db, from_ns);
 
-	f->db = db;
-	f->arena = a;
-	f->from_ns = from_ns;
-	f->to_ns = to_ns;
-	int rc = series_begin(db, from_ns);
-	for (f->set = 0; rc == SQLITE_OK && f->set < COLUMN_SETS; f->set++)
-		rc = fill_set(f, spec);
+	if (rc == SQLITE_OK)
+		rc = fill_series(&filler);
 	if (rc == SQLITE_OK && spec->flows)
-		rc = fill_flows(f, &window);
+		rc = fill_flows(&filler, &window);
 	if (rc == SQLITE_OK)
 		rc = db->text_rc;
 	if (rc != SQLITE_OK)
 		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	series_end(db);
 	if (r == 0) {
-		struct series *kept = arena_array(a, struct series, f->n_series);
-		if (f->n_series > 0) {
-			memcpy(kept, f->series, f->n_series * sizeof(*kept));
-			qsort(kept, f->n_series, sizeof(*kept), series_order);
-		}
+		struct series *kept = arena_array(a, struct series, filler.list.n);
+		filler_sort(&filler, kept);
 		window.series = kept;
-		window.n_series = f->n_series;
+		window.n_series = filler.list.n;
 		*ret = window;
 	}
-	filler_done(f);
+	free(filler.list.v);
+	free(filler.wanted);
+	free(filler.file_ids);
 	return r;
 }

@@ -10,6 +10,7 @@
 #include "agent/base/text_clean.h"
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
+#include "db/sqlite/wide_read.h"
 
 /* ---- a name ---------------------------------------------------------------- */
 
@@ -56,8 +57,9 @@ static uint32_t names_take(struct series_db *db, sqlite3_stmt *st)
 	struct series_name *name = &db->names[id];
 	name->file_id = file_id;
 	name->gone_ns = sqlite3_column_int64(st, 4);
-	name->at = schema_row_of(db->entities, id);
-	if (db->by_entity)
+	if (db->wide)
+		name->at = schema_row_of(db->entities, id);
+	if (db->wide && db->wide->by_entity)
 		name->at = schema_row_at(id, ENTITY_NONE, id, PRIO_NONE);
 	map_put(db->ids, (uint64_t)file_id, id);
 	return id;
@@ -97,13 +99,14 @@ static int names_find(struct series_db *db, const char *where, int64_t file_id,
  * not: then they are looked up by name. */
 static int names_complete(struct series_db *db, uint32_t id)
 {
-	const struct row_at at = db->names[id].at;
-	const uint32_t needed[] = {at.row, at.device};
+	const struct entity *entity = entity_get(db->entities, id);
+	const uint32_t needed[] = {entity->parent, entity_device(db->entities, id)};
 	int rc = SQLITE_OK;
 
 	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(needed); i++) {
 		uint32_t found;
-		if (needed[i] < db->n_names && db->names[needed[i]].file_id == 0)
+		if (needed[i] != ENTITY_NONE && needed[i] < db->n_names &&
+			db->names[needed[i]].file_id == 0)
 			rc = names_find(db, "device=?1 AND port=?2 AND priority=?3", 0,
 				entity_get(db->entities, needed[i]), &found);
 	}
@@ -112,7 +115,7 @@ static int names_complete(struct series_db *db, uint32_t id)
 
 /* ---- all that a range needs -------------------------------------------------- */
 
-static int load_entities(struct series_db *db, int64_t from_ns, size_t *ret_n)
+static int load_entities(struct series_db *db, int64_t from_ns)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	const char *sql = NAMES_COLUMNS
@@ -121,12 +124,11 @@ static int load_entities(struct series_db *db, int64_t from_ns, size_t *ret_n)
 		sql = NAMES_COLUMNS NAME_LIVE_SQL " FROM entity WHERE ?1=?1 ORDER BY id";
 	int rc = sqlite3_prepare_v2(db->db, sql, -1, &st, NULL);
 
-	*ret_n = 0;
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_bind_int64(st, 1, from_ns);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-		*ret_n += names_take(db, st) != ENTITY_NONE;
+		names_take(db, st);
 	if (rc != SQLITE_DONE)
 		return rc;
 	rc = SQLITE_OK;
@@ -156,7 +158,7 @@ static int metric_row_of(struct metric_row *row, const char *name)
 }
 
 /* Which entity ever had which metric. Where most names are gone, only the others are looked up. */
-static int load_present(struct series_db *db, int64_t from_ns, size_t n_names)
+static int load_present(struct series_db *db, int64_t from_ns)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	const char *sql = "SELECT entity, metric FROM series";
@@ -164,7 +166,7 @@ static int load_present(struct series_db *db, int64_t from_ns, size_t n_names)
 	int rc;
 
 	const int64_t all = sqlite_int(db->db, "SELECT max(id) FROM entity", 0, &rc);
-	if (!db->names_stay && (int64_t)n_names * 4 < all)
+	if (!db->names_stay && (int64_t)map_count(db->ids) * 4 < all)
 		sql = "SELECT s.entity, s.metric FROM entity e INDEXED BY entity_gone "
 		      "CROSS JOIN series s ON s.entity=e.id WHERE e.gone_ns>=?1";
 	if (rc == SQLITE_OK)
@@ -183,7 +185,7 @@ static int load_present(struct series_db *db, int64_t from_ns, size_t n_names)
 			map_get(db->ids, (uint64_t)file_id, &id);
 		}
 		if (metric >= 0 && id != ENTITY_NONE)
-			db->names[id].bits[metric / 64] |= UINT64_C(1) << (metric % 64);
+			db->present[id * SERIES_WORDS + (unsigned)metric / 64] |= UINT64_C(1) << (metric % 64);
 	}
 	if (rc == SQLITE_DONE)
 		return SQLITE_OK;
@@ -205,7 +207,6 @@ static int names_version(struct series_db *db, int64_t *ret)
 int series_names_load(struct series_db *db, int64_t from_ns)
 {
 	int64_t version;
-	size_t n;
 	int rc = names_version(db, &version);
 
 	if (rc != SQLITE_OK)
@@ -214,15 +215,33 @@ int series_names_load(struct series_db *db, int64_t from_ns)
 		return SQLITE_OK;
 	if (db->names_loaded && from_ns > db->names_from_ns)
 		from_ns = db->names_from_ns;
-	rc = load_entities(db, from_ns, &n);
-	if (rc == SQLITE_OK)
-		rc = load_present(db, from_ns, n);
+	rc = load_entities(db, from_ns);
 	if (rc != SQLITE_OK)
 		return rc;
 	db->names_version = version;
 	db->names_from_ns = from_ns;
 	db->names_loaded = true;
 	return SQLITE_OK;
+}
+
+int series_present_load(struct series_db *db, int64_t from_ns)
+{
+	if (db->present && db->present_version == db->names_version && from_ns >= db->present_from_ns)
+		return SQLITE_OK;
+	if (from_ns > db->names_from_ns)
+		from_ns = db->names_from_ns;
+	free(db->present);
+	db->n_present = entities_count(db->entities) + 1;
+	db->present = rw_calloc((size_t)db->n_present * SERIES_WORDS, sizeof(*db->present));
+	const int rc = load_present(db, from_ns);
+	if (rc != SQLITE_OK) {
+		free(db->present);
+		db->present = NULL;
+		db->n_present = 0;
+	}
+	db->present_version = db->names_version;
+	db->present_from_ns = from_ns;
+	return rc;
 }
 
 /* ---- one number ---------------------------------------------------------------- */

@@ -1,33 +1,40 @@
 /*
- * series_scan - all samples in order of time, for replay and query. A slice of time is read entity
- * by entity (only what is asked for), sorted in memory, and handed out after its transaction has
- * ended. The length of the slices follows the density of the data.
+ * series_scan - all samples in order of time, for replay and query. A slice of time is read device by device (only
+ * what is asked for), sorted in memory, and handed out after its transaction has ended. The length of the slices
+ * follows the density of the data.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
+#include "db/sqlite/blocks.h"
 #include "db/sqlite/flow_row.h"
 #include "db/sqlite/series_db.h"
+#include "db/sqlite/series_ends.h"
 #include "db/sqlite/sqlite_io.h"
+#include "db/sqlite/wide_read.h"
 
 #define SLICE_FIRST_NS (60 * NS_PER_S)
 #define SLICE_FEW 50000 /* fewer samples than this: the next slice is twice as long */
 #define SLICE_MANY 400000 /* more: half as long */
 #define SLICE_MAX_NS (INT64_MAX / 4)
 
+enum scan_match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
+
 struct scan {
 	struct series_db *db;
 	const struct history_filter *filter;
-	uint16_t metrics[COLUMN_SETS][METRIC_COUNT];
-	size_t n_metrics[COLUMN_SETS];
+	bool metrics[METRIC_COUNT]; /* wanted */
 	/* "device\0port" -> does its newest alias match; NULL when no port pattern was given */
 	struct smap *aliases;
-	struct sample *samples; /* of one slice */
-	size_t n, cap;
+	uint8_t *matches; /* enum scan_match, by entity */
+	uint32_t n_matches;
+	struct series_slice slice;
+	struct arena *scratch;
 };
 
 static size_t alias_key(char *buf, size_t size, const char *device, const char *port)
@@ -84,119 +91,224 @@ static bool entity_matches(const struct scan *scan, const struct entity *entity)
 	return alias != 0;
 }
 
-static int read_entity(struct scan *scan, unsigned set, uint32_t entity, sqlite3_stmt *st,
-	int64_t from_ns, int64_t to_ns)
+static bool scan_takes(void *arg, uint32_t id)
 {
-	struct sample row[METRIC_COUNT];
-	int rc;
+	struct scan *scan = arg;
 
-	series_bind(scan->db, st, set, entity);
-	sqlite3_bind_int64(st, 2, from_ns);
-	sqlite3_bind_int64(st, 3, to_ns);
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		size_t n = series_row(
-			scan->db, st, set, entity, scan->metrics[set], scan->n_metrics[set], row);
-		for (size_t i = 0; i < n; i++) {
-			rw_grow(scan->samples, scan->n, scan->cap);
-			scan->samples[scan->n++] = row[i];
-		}
+	if (id >= scan->n_matches) {
+		const uint32_t n = id + id / 2 + 64;
+		scan->matches = rw_realloc(scan->matches, n);
+		memset(scan->matches + scan->n_matches, MATCH_UNKNOWN, n - scan->n_matches);
+		scan->n_matches = n;
 	}
-	sqlite3_reset(st);
-	if (rc == SQLITE_DONE)
-		return SQLITE_OK;
-	return rc;
-}
-
-static bool has_any(const struct scan *scan, unsigned set, uint32_t entity)
-{
-	for (size_t i = 0; series_lies_in(scan->db, entity, set) && i < scan->n_metrics[set]; i++)
-		if (series_present(scan->db, entity, scan->metrics[set][i]))
-			return true;
-	return false;
-}
-
-static int read_set(struct scan *scan, unsigned set, int64_t from_ns, int64_t to_ns)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	const uint32_t n = entities_count(scan->db->entities);
-	int rc = series_select(
-		scan->db, set, scan->metrics[set], scan->n_metrics[set], ROWS_SLICE, &st);
-
-	for (uint32_t id = 1; rc == SQLITE_OK && id <= n; id++) {
+	if (scan->matches[id] == MATCH_UNKNOWN) {
 		const struct entity *entity = entity_get(scan->db->entities, id);
-		if (entity && series_known(scan->db, id, from_ns) && has_any(scan, set, id) &&
-			entity_matches(scan, entity))
-			rc = read_entity(scan, set, id, st, from_ns, to_ns);
+		scan->matches[id] = MATCH_NO;
+		if (entity && entity_matches(scan, entity))
+			scan->matches[id] = MATCH_YES;
+	}
+	return scan->matches[id] == MATCH_YES;
+}
+
+/* ---- a slice ------------------------------------------------------------------- */
+
+/* Of a text metric: the texts of a file have numbers of their own. */
+static uint64_t scan_value(struct series_db *db, unsigned metric, uint64_t value)
+{
+	if (metric_info(metric)->type == TYPE_TEXT)
+		return series_text_of(db, (int64_t)value);
+	return value;
+}
+
+static void scan_add(struct scan *scan, unsigned metric, uint32_t id, const struct gathered *series)
+{
+	struct series_slice *slice = &scan->slice;
+
+	for (uint32_t i = 0; i < series->n; i++) {
+		rw_grow(slice->v, slice->n, slice->cap);
+		slice->v[slice->n++] = (struct sample){.t_ns = series->t_ns[i],
+			.entity = id,
+			.metric = (uint16_t)metric,
+			.value = scan_value(scan->db, metric, series->value[i]),
+			.flags = series->flags[i],
+			.source = series->source[i],
+			.window_ms = series->window_ms[i]};
+	}
+}
+
+/* One metric of the device at hand. */
+static int scan_metric(
+	struct scan *scan, unsigned metric, const int64_t *entities, size_t n_entities)
+{
+	const struct gather_want want = {.metric = metric,
+		.late = true,
+		.entities = entities,
+		.n_entities = n_entities};
+	struct gathered *series;
+	size_t n;
+
+	arena_reset(scan->scratch);
+	int rc = blocks_gather(scan->db->blocks, &want, scan->scratch, &series, &n);
+	for (size_t i = 0; rc == SQLITE_OK && i < n; i++) {
+		uint32_t id;
+		rc = series_name_of(scan->db, series[i].entity, &id);
+		if (rc == SQLITE_OK && series_known(scan->db, id, scan->slice.from_ns) &&
+			scan_takes(scan, id))
+			scan_add(scan, metric, id, &series[i]);
 	}
 	return rc;
 }
 
-/* One slice [from, to] into scan->samples. */
+static int scan_device(struct scan *scan, uint32_t device, const int64_t *entities, size_t n)
+{
+	int rc = blocks_device(scan->db->blocks, scan->db->names[device].file_id,
+		scan->slice.from_ns, scan->slice.to_ns);
+
+	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++)
+		if (scan->metrics[m])
+			rc = scan_metric(scan, m, entities, n);
+	return rc;
+}
+
+/* The names that are wanted, device by device. */
+struct chosen {
+	uint32_t device;
+	int64_t file_id;
+};
+
+static int chosen_order(const void *left, const void *right)
+{
+	const struct chosen *x = left, *y = right;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return (x->file_id > y->file_id) - (x->file_id < y->file_id);
+}
+
+/* Does the filter choose names? Else all series of all devices are read. */
+static bool scan_chooses(const struct scan *scan)
+{
+	const struct history_filter *filter = scan->filter;
+
+	return filter && (filter->device || filter->port || filter->priority != HISTORY_ANY_PRIORITY);
+}
+
+static int scan_chosen(struct scan *scan)
+{
+	const struct series_db *db = scan->db;
+	const uint32_t most = entities_count(db->entities);
+	rw_cleanup(freep) struct chosen *chosen = rw_calloc((size_t)most + 1, sizeof(*chosen));
+	rw_cleanup(freep) int64_t *ids = rw_calloc((size_t)most + 1, sizeof(*ids));
+	size_t n = 0;
+	int rc = SQLITE_OK;
+
+	for (uint32_t id = 1; id <= most; id++)
+		if (series_known(db, id, scan->slice.from_ns) && scan_takes(scan, id))
+			chosen[n++] = (struct chosen){entity_device(db->entities, id), db->names[id].file_id};
+	if (n > 1)
+		qsort(chosen, n, sizeof(*chosen), chosen_order);
+	for (size_t i = 0, k; rc == SQLITE_OK && i < n; i += k) {
+		for (k = 0; i + k < n && chosen[i + k].device == chosen[i].device; k++)
+			ids[k] = chosen[i + k].file_id;
+		if (db->names[chosen[i].device].file_id)
+			rc = scan_device(scan, chosen[i].device, ids, k);
+	}
+	return rc;
+}
+
+static int scan_blocks(struct scan *scan)
+{
+	const struct series_db *db = scan->db;
+	int rc = blocks_begin(db->blocks);
+
+	if (rc == SQLITE_OK && scan_chooses(scan))
+		return scan_chosen(scan);
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(db->entities); id++)
+		if (id < db->n_names && db->names[id].file_id && entity_device(db->entities, id) == id)
+			rc = scan_device(scan, id, NULL, 0);
+	return rc;
+}
+
+/* One slice [from, to] into scan->slice. */
 static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
 {
+	struct series_slice *slice = &scan->slice;
 	int rc = series_begin(scan->db, from_ns);
 
-	scan->n = 0;
-	for (unsigned set = 0; rc == SQLITE_OK && set < COLUMN_SETS; set++)
-		if (scan->n_metrics[set] > 0)
-			rc = read_set(scan, set, from_ns, to_ns);
+	slice->from_ns = from_ns;
+	slice->to_ns = to_ns;
+	slice->n = 0;
+	if (rc == SQLITE_OK && scan->db->wide)
+		rc = wide_slice(scan->db, slice);
+	else if (rc == SQLITE_OK)
+		rc = scan_blocks(scan);
 	if (rc == SQLITE_OK)
 		rc = scan->db->text_rc;
 	series_end(scan->db);
-	if (scan->n > 1)
-		qsort(scan->samples, scan->n, sizeof(*scan->samples), sample_order);
+	if (slice->n > 1)
+		qsort(slice->v, slice->n, sizeof(*slice->v), sample_order);
 	return rc;
 }
 
-static bool filter_wants(const struct history_filter *filter, uint16_t metric)
+/* ---- what is wanted ------------------------------------------------------------ */
+
+static void scan_init(
+	struct scan *scan, struct series_db *db, const struct history_filter *filter)
 {
-	if (!filter || filter->n_metrics == 0)
-		return true;
-	for (size_t i = 0; i < filter->n_metrics; i++)
-		if (filter->metrics[i] == metric)
-			return true;
-	return false;
+	*scan = (struct scan){.db = db, .filter = filter};
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		scan->metrics[m] = !filter || filter->n_metrics == 0;
+	for (size_t i = 0; filter && i < filter->n_metrics; i++)
+		scan->metrics[filter->metrics[i]] = true;
+	scan->slice.metrics = scan->metrics;
+	scan->slice.takes = scan_takes;
+	scan->slice.arg = scan;
+	scan->scratch = arena_new();
 }
 
-static void choose_metrics(struct scan *scan)
+static void scan_done(struct scan *scan)
 {
-	for (unsigned set = 0; set < COLUMN_SETS; set++) {
-		const struct reader_set *has = &scan->db->sets[set];
-		for (size_t i = 0; i < has->n_metrics; i++)
-			if (filter_wants(scan->filter, has->metrics[i]))
-				scan->metrics[set][scan->n_metrics[set]++] = has->metrics[i];
-	}
+	smap_free(scan->aliases);
+	free(scan->matches);
+	free(scan->slice.v);
+	arena_free(scan->scratch);
+}
+
+/* Did the entity ever have one of the metrics? */
+static bool scan_has_any(const struct scan *scan, uint32_t id)
+{
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		if (scan->metrics[m] && series_present(scan->db, id, m))
+			return true;
+	return false;
 }
 
 int series_db_match(struct history *history, const struct history_filter *filter, uint32_t **ret,
 	size_t *ret_n, struct err *e)
 {
 	struct series_db *db = series_db_of(history);
-	struct scan s = {.db = db, .filter = filter};
+	struct scan scan;
 	uint32_t *v = NULL;
 	size_t n = 0, cap = 0;
 	const int64_t from_ns = filter->from_ns ? filter->from_ns : INT64_MIN;
-	int rc = series_begin(db, from_ns);
+	int r = 0, rc = series_begin(db, from_ns);
 
+	scan_init(&scan, db, filter);
+	if (rc == SQLITE_OK)
+		rc = series_present_load(db, from_ns);
 	if (rc == SQLITE_OK && filter->port)
-		rc = load_aliases(&s);
-	int r = 0;
+		rc = load_aliases(&scan);
 	if (rc != SQLITE_OK)
 		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	series_end(db);
-	choose_metrics(&s);
 	for (uint32_t id = 1; r == 0 && id <= entities_count(db->entities); id++) {
-		const struct entity *entity = entity_get(db->entities, id);
-		bool any = false;
-		for (unsigned t = 0; t < COLUMN_SETS; t++)
-			any |= has_any(&s, t, id);
-		if (!entity || !any || !series_known(db, id, from_ns) ||
-			!entity_matches(&s, entity))
+		if (!series_known(db, id, from_ns) || !scan_has_any(&scan, id) ||
+			!scan_takes(&scan, id))
 			continue;
 		rw_grow(v, n, cap);
 		v[n++] = id;
 	}
-	smap_free(s.aliases);
+	scan_done(&scan);
 	if (r < 0)
 		return r;
 	*ret = v;
@@ -204,105 +316,7 @@ int series_db_match(struct history *history, const struct history_filter *filter
 	return 0;
 }
 
-/* The first or last row of @table that counts: not one whose time is wrong (late), nor what the
- * agent says of itself. Such rows are few at the ends: this is a seek. */
-static void range_end_sql(
-	const char *table, const char *order, bool whole, int64_t not_after_ns, struct str *out)
-{
-	if (whole) {
-		str_addf(out, "(SELECT t_ns FROM %s ORDER BY t_ns %s LIMIT 1)", table, order);
-		return;
-	}
-	str_addf(out,
-		"(SELECT t_ns FROM %s WHERE t_ns<=%lld AND (flags & %d)=0 AND entity IS NOT "
-		"(SELECT id FROM entity WHERE device='" ENTITY_AGENT
-		"' AND port='" ENTITY_AGENT_PORT "' AND priority=-1) ORDER BY t_ns %s LIMIT 1)",
-		table, (long long)not_after_ns, SF_LATE, order);
-}
-
-/* The ends of each table, one seek each; in an older version's file, one per entity too. */
-static void range_sql(bool by_entity, bool whole, int64_t not_after_ns, struct str *out)
-{
-	unsigned n = SCHEMA_TABLES;
-
-	if (by_entity)
-		n = TABLE_PRIOS; /* the last one is newer */
-	str_add(out, "SELECT min(f), max(l) FROM (");
-	for (unsigned t = 0; t < n; t++) {
-		const char *table = schema_table[t];
-		str_add(out, str_if(t > 0, " UNION ALL "));
-		if (by_entity) {
-			str_addf(out,
-				"SELECT min((SELECT min(t_ns) FROM %s WHERE entity=e.id)) AS f, "
-				"max((SELECT max(t_ns) FROM %s WHERE entity=e.id)) AS l "
-				"FROM entity e",
-				table, table);
-			continue;
-		}
-		str_add(out, "SELECT ");
-		range_end_sql(table, "ASC", whole, not_after_ns, out);
-		str_add(out, " AS f, ");
-		range_end_sql(table, "DESC", whole, not_after_ns, out);
-		str_add(out, " AS l");
-	}
-	str_add(out, ")");
-}
-
-/* @whole: of all rows, whatever they are. */
-static int series_scan_range(struct series_db *db, bool whole, int64_t *ret_first_ns,
-	int64_t *ret_last_ns, struct err *e)
-{
-	rw_cleanup(str_done) struct str sql = {0};
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-
-	int64_t not_after_ns = INT64_MAX;
-	if (db->history.not_after_ns != 0)
-		not_after_ns = db->history.not_after_ns;
-	range_sql(db->by_entity, whole, not_after_ns, &sql);
-	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc != SQLITE_ROW)
-		return sqlite_fail(e, db->db, rc, "read", db->path);
-	if (sqlite3_column_type(st, 0) == SQLITE_NULL)
-		return -ENODATA;
-	*ret_first_ns = sqlite3_column_int64(st, 0);
-	*ret_last_ns = sqlite3_column_int64(st, 1);
-	return 0;
-}
-
-int series_db_range(
-	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
-{
-	return series_scan_range(series_db_of(history), false, ret_first_ns, ret_last_ns, e);
-}
-
-int series_db_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struct err *e)
-{
-	struct series_db *db = series_db_of(history);
-	rw_cleanup(str_done) struct str sql = {0};
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-
-	*ret_ns = t_ns + 1;
-	if (db->by_entity)
-		return 0; /* no index by time */
-	str_add(&sql, "SELECT min(t) FROM (SELECT min(to_ns) AS t FROM flow WHERE to_ns>?1");
-	for (unsigned table = 0; table < SCHEMA_TABLES; table++)
-		str_addf(&sql, " UNION ALL SELECT min(t_ns) FROM %s WHERE t_ns>?1",
-			schema_table[table]);
-	str_add(&sql, ")");
-	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
-	if (rc == SQLITE_OK) {
-		sqlite3_bind_int64(st, 1, t_ns);
-		rc = sqlite3_step(st);
-	}
-	if (rc != SQLITE_ROW)
-		return sqlite_fail(e, db->db, rc, "read", db->path);
-	if (sqlite3_column_type(st, 0) == SQLITE_NULL)
-		return -ENODATA;
-	*ret_ns = sqlite3_column_int64(st, 0);
-	return 0;
-}
+/* ---- slice by slice -------------------------------------------------------------- */
 
 /* The length of the next slice, by how many samples the last one had. */
 static int64_t next_slice(int64_t slice_ns, size_t n)
@@ -328,15 +342,15 @@ static int scan_slices(struct scan *scan, int64_t first_ns, int64_t last_ns, sam
 		int rc = read_slice(scan, first_ns, end_ns);
 		if (rc != SQLITE_OK)
 			return rc;
-		for (size_t i = 0; i < scan->n; i++) {
-			*ret_stop = fn(arg, &scan->samples[i]);
+		for (size_t i = 0; i < scan->slice.n; i++) {
+			*ret_stop = fn(arg, &scan->slice.v[i]);
 			if (*ret_stop != 0)
 				return SQLITE_OK;
 		}
 		if (end_ns == last_ns)
 			break;
 		first_ns = end_ns + 1;
-		slice_ns = next_slice(slice_ns, scan->n);
+		slice_ns = next_slice(slice_ns, scan->slice.n);
 	}
 	return SQLITE_OK;
 }
@@ -345,10 +359,9 @@ int series_db_each_sample(struct history *history, const struct history_filter *
 	sample_fn *fn, void *arg, struct err *e)
 {
 	struct series_db *db = series_db_of(history);
-	struct scan scan = {.db = db, .filter = filter};
+	struct scan scan;
 	int64_t first_ns, last_ns;
-	int rc = SQLITE_OK,
-	    r = series_scan_range(series_db_of(history), true, &first_ns, &last_ns, e);
+	int rc = SQLITE_OK, r = series_whole_range(db, &first_ns, &last_ns, e);
 
 	if (r == -ENODATA)
 		return 0;
@@ -358,15 +371,14 @@ int series_db_each_sample(struct history *history, const struct history_filter *
 		first_ns = filter->from_ns;
 	if (filter && filter->to_ns != 0 && filter->to_ns < last_ns)
 		last_ns = filter->to_ns;
-	choose_metrics(&scan);
+	scan_init(&scan, db, filter);
 	if (filter && filter->port)
 		rc = load_aliases(&scan);
 	if (rc == SQLITE_OK)
 		rc = scan_slices(&scan, first_ns, last_ns, fn, arg, &r);
 	if (rc != SQLITE_OK)
 		r = sqlite_fail(e, db->db, rc, "read", db->path);
-	smap_free(scan.aliases);
-	free(scan.samples);
+	scan_done(&scan);
 	return r;
 }
 

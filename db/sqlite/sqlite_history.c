@@ -12,6 +12,7 @@ static const struct history_ops sqlite_history_ops = {
 	.match = series_db_match,
 	.each_sample = series_db_each_sample,
 	.each_flow = series_db_each_flow,
+	.newest = series_db_newest,
 	.fabric_at = series_db_fabric_at,
 	.sql = series_db_sql,
 };

@@ -19,6 +19,7 @@
 #include "db/model/entity.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
+#include "db/sqlite/samples_table.h"
 
 #define T0 INT64_C(1700000000000000000)
 #define SECONDS(n) (T0 + (int64_t)((n)*1e9))
@@ -65,6 +66,7 @@ static inline int64_t world_int(const struct db_world *w, const char *sql)
 	sqlite3_stmt *st;
 
 	assert_int_equal(sqlite3_open_v2(w->path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	assert_int_equal(samples_table_register(db), SQLITE_OK);
 	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
 		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
 	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
@@ -79,6 +81,7 @@ static inline void world_exec(const struct db_world *w, const char *sql)
 	sqlite3 *db;
 
 	assert_int_equal(sqlite3_open(w->path, &db), SQLITE_OK);
+	assert_int_equal(samples_table_register(db), SQLITE_OK);
 	if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
 		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
 	sqlite3_close(db);

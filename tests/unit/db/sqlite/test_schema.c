@@ -318,6 +318,7 @@ static int cost(const struct db_world *w, const char *sql, int expect_rows)
 	int rows = 0;
 
 	assert_int_equal(sqlite3_open(w->path, &db), SQLITE_OK);
+	assert_int_equal(samples_table_register(db), SQLITE_OK);
 	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) != SQLITE_OK)
 		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
 	while (sqlite3_step(st) == SQLITE_ROW)

@@ -1,0 +1,290 @@
+/*
+ * blocks_ends - the oldest and the newest instants. A row says between which instants its samples lie, so few rows
+ * are decoded: only those that may move the answer.
+ */
+#include "db/sqlite/blocks_ends.h"
+
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "db/model/sample.h"
+#include "db/sqlite/sqlite_io.h"
+
+struct ends {
+	struct blocks *blocks;
+	struct arena *scratch;
+	int64_t at_ns;
+	bool late, newest;
+	size_t wanted; /* 1 or 2 */
+	int64_t best[2]; /* the best one first; ENDS_NONE */
+};
+
+/* ---- instants of a row -------------------------------------------------------- */
+
+/* Is @t_ns better than the worst of those that are kept? */
+static bool ends_better(const struct ends *ends, int64_t t_ns)
+{
+	const int64_t worst = ends->best[ends->wanted - 1];
+
+	if (t_ns > ends->at_ns)
+		return false;
+	if (worst == ENDS_NONE)
+		return true;
+	if (ends->newest)
+		return t_ns > worst;
+	return t_ns < worst;
+}
+
+static void ends_take(struct ends *ends, int64_t t_ns)
+{
+	if (!ends_better(ends, t_ns) || t_ns == ends->best[0])
+		return;
+	const bool first = ends->best[0] == ENDS_NONE || (t_ns > ends->best[0]) == ends->newest;
+	if (ends->wanted == 1 || !first) {
+		ends->best[ends->wanted - 1] = t_ns;
+		return;
+	}
+	ends->best[1] = ends->best[0];
+	ends->best[0] = t_ns;
+}
+
+static int ends_read_block(struct ends *ends, struct block_reader *reader)
+{
+	for (uint32_t i = 0; i < block_series(reader); i++) {
+		struct block_columns columns;
+		arena_reset(ends->scratch);
+		if (block_read(reader, i, INT64_MIN, ends->at_ns, ends->scratch, &columns) < 0)
+			return SQLITE_CORRUPT;
+		for (uint32_t k = 0; k < columns.n; k++)
+			if (ends->late || !columns.flags || !(columns.flags[k] & SF_LATE))
+				ends_take(ends, columns.t_ns[k]);
+	}
+	return SQLITE_OK;
+}
+
+static int ends_read_tail(struct ends *ends, int64_t id)
+{
+	struct tail_row row = {.id = id};
+	int rc = SQLITE_OK;
+
+	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++) {
+		struct block_reader reader;
+		bool has = false;
+		if (ends->blocks->number[m] != 0)
+			rc = blocks_tail_segment(
+				ends->blocks, &row, ends->blocks->number[m], &reader, &has);
+		if (rc == SQLITE_OK && has)
+			rc = ends_read_block(ends, &reader);
+	}
+	return rc;
+}
+
+/* ---- rows ------------------------------------------------------------------------ */
+
+/* The best that a row from @from_ns to @to_ns can have. */
+static int64_t ends_of_row(const struct ends *ends, int64_t from_ns, int64_t to_ns)
+{
+	if (!ends->newest)
+		return from_ns;
+	if (to_ns > ends->at_ns)
+		return ends->at_ns;
+	return to_ns;
+}
+
+static int ends_tail(struct ends *ends, int64_t device)
+{
+	sqlite3_stmt *st;
+	const enum blocks_statement which = ends->newest ? BLOCKS_TAIL_DOWN : BLOCKS_TAIL_UP;
+	int rc = blocks_prepared(ends->blocks, which, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	arena_reset(ends->blocks->tail_arena);
+	ends->blocks->has_device = false;
+	sqlite3_bind_int64(st, 1, device);
+	sqlite3_bind_int64(st, 2, ends->at_ns);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const int64_t from_ns = sqlite3_column_int64(st, 1), to_ns = sqlite3_column_int64(st, 2);
+		if (!ends_better(ends, ends_of_row(ends, from_ns, to_ns))) {
+			if (ends->newest && to_ns <= ends->at_ns)
+				break; /* and so it is with those that end before */
+			continue;
+		}
+		rc = ends_read_tail(ends, sqlite3_column_int64(st, 0));
+		if (rc != SQLITE_OK)
+			break;
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return reset;
+	return rc;
+}
+
+/* Blocks of one metric, from the end that is asked for. */
+static int ends_metric(struct ends *ends, int64_t device, int64_t number)
+{
+	sqlite3_stmt *st, *data;
+	const enum blocks_statement which = ends->newest ? BLOCKS_DOWN : BLOCKS_UP;
+	int rc = blocks_prepared(ends->blocks, which, &st);
+
+	if (rc == SQLITE_OK)
+		rc = blocks_prepared(ends->blocks, BLOCKS_DATA, &data);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, device);
+	sqlite3_bind_int64(st, 2, number);
+	sqlite3_bind_int64(st, 3, ends->at_ns);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const int64_t from_ns = sqlite3_column_int64(st, 0);
+		struct block_reader reader;
+		if (!ends_better(ends, ends_of_row(ends, from_ns, sqlite3_column_int64(st, 1))))
+			break;
+		sqlite3_bind_int64(data, 1, device);
+		sqlite3_bind_int64(data, 2, number);
+		sqlite3_bind_int64(data, 3, from_ns);
+		rc = sqlite3_step(data);
+		if (rc == SQLITE_ROW)
+			rc = block_open(&reader, sqlite3_column_blob(data, 0),
+				     (size_t)sqlite3_column_bytes(data, 0)) < 0 ?
+				SQLITE_CORRUPT :
+				ends_read_block(ends, &reader);
+		sqlite3_reset(data);
+		if (rc != SQLITE_OK)
+			break;
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return reset;
+	return rc;
+}
+
+static int ends_blocks(struct ends *ends, int64_t device)
+{
+	int rc = SQLITE_OK;
+
+	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++)
+		if (ends->blocks->number[m] != 0)
+			rc = ends_metric(ends, device, ends->blocks->number[m]);
+	return rc;
+}
+
+static void ends_init(struct ends *ends, struct blocks *blocks, bool newest, bool late, int64_t at_ns)
+{
+	*ends = (struct ends){.blocks = blocks,
+		.scratch = arena_new(),
+		.at_ns = at_ns,
+		.late = late,
+		.newest = newest,
+		.wanted = 1,
+		.best = {ENDS_NONE, ENDS_NONE}};
+}
+
+int blocks_newest(struct blocks *blocks, int64_t device, int64_t at_ns, bool late, int64_t ret[2])
+{
+	struct ends ends;
+
+	ends_init(&ends, blocks, true, late, at_ns);
+	ends.wanted = 2;
+	int rc = ends_tail(&ends, device);
+	if (rc == SQLITE_OK)
+		rc = ends_blocks(&ends, device);
+	arena_free(ends.scratch);
+	memcpy(ret, ends.best, sizeof(ends.best));
+	return rc;
+}
+
+int blocks_file_newest(struct blocks *blocks, const int64_t *devices, size_t n, int64_t at_ns,
+	bool late, int64_t *ret)
+{
+	struct ends ends;
+	int rc = SQLITE_OK;
+
+	ends_init(&ends, blocks, true, late, at_ns);
+	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
+		rc = ends_tail(&ends, devices[i]);
+	const bool found = ends.best[0] != ENDS_NONE;
+	for (size_t i = 0; rc == SQLITE_OK && !found && i < n; i++)
+		rc = ends_blocks(&ends, devices[i]);
+	arena_free(ends.scratch);
+	*ret = ends.best[0];
+	return rc;
+}
+
+int blocks_file_oldest(struct blocks *blocks, const int64_t *devices, size_t n, int64_t at_ns,
+	bool late, int64_t *ret)
+{
+	struct ends ends;
+	int rc = SQLITE_OK;
+
+	ends_init(&ends, blocks, false, late, at_ns);
+	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
+		rc = ends_blocks(&ends, devices[i]);
+	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
+		rc = ends_tail(&ends, devices[i]);
+	arena_free(ends.scratch);
+	*ret = ends.best[0];
+	return rc;
+}
+
+/* ---- the next one ------------------------------------------------------------------ */
+
+/* The smallest number of a statement's first row that is after @t_ns, or @t_ns + 1 where the row reaches over
+ * it. Parameters are bound; columns: from_ns, to_ns. */
+static int ends_next_row(sqlite3_stmt *st, int64_t t_ns, int64_t *best)
+{
+	int rc = sqlite3_step(st);
+
+	if (rc == SQLITE_ROW) {
+		int64_t from_ns = sqlite3_column_int64(st, 0);
+		if (from_ns <= t_ns)
+			from_ns = t_ns + 1;
+		if (sqlite3_column_int64(st, 1) > t_ns && (*best == ENDS_NONE || from_ns < *best))
+			*best = from_ns;
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return reset;
+	return rc;
+}
+
+static int ends_next_metric(
+	struct blocks *blocks, int64_t device, int64_t number, int64_t t_ns, int64_t *best)
+{
+	const enum blocks_statement both[] = {BLOCKS_DOWN, BLOCKS_AFTER};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(both); i++) {
+		sqlite3_stmt *st;
+		rc = blocks_prepared(blocks, both[i], &st);
+		if (rc != SQLITE_OK)
+			break;
+		sqlite3_bind_int64(st, 1, device);
+		sqlite3_bind_int64(st, 2, number);
+		sqlite3_bind_int64(st, 3, t_ns);
+		rc = ends_next_row(st, t_ns, best);
+	}
+	return rc;
+}
+
+int blocks_file_next(
+	struct blocks *blocks, const int64_t *devices, size_t n, int64_t t_ns, int64_t *ret)
+{
+	int rc = SQLITE_OK;
+
+	*ret = ENDS_NONE;
+	for (size_t i = 0; rc == SQLITE_OK && i < n && *ret != t_ns + 1; i++) {
+		sqlite3_stmt *st;
+		for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT && *ret != t_ns + 1; m++)
+			if (blocks->number[m] != 0)
+				rc = ends_next_metric(
+					blocks, devices[i], blocks->number[m], t_ns, ret);
+		if (rc == SQLITE_OK)
+			rc = blocks_prepared(blocks, BLOCKS_TAIL_AFTER, &st);
+		if (rc != SQLITE_OK)
+			break;
+		sqlite3_bind_int64(st, 1, devices[i]);
+		sqlite3_bind_int64(st, 2, t_ns);
+		rc = ends_next_row(st, t_ns, ret);
+	}
+	return rc;
+}

@@ -1,0 +1,245 @@
+/* blocks_read - statements on blocks and the tail, and the tail's rows of one device. */
+#include <stdlib.h>
+#include <string.h>
+#include "agent/base/arena.h"
+#include "agent/base/cleanup.h"
+#include "db/sqlite/blocks.h"
+#include "db/sqlite/blocks_gather.h"
+#include "db/sqlite/sqlite_io.h"
+
+/* ---- statements ------------------------------------------------------------ */
+
+static const char *const blocks_sql[BLOCKS_STATEMENTS] = {
+	[BLOCKS_METRICS] = "SELECT id, name FROM metric_name",
+	/* newest first: the blocks of a range, and then those before it */
+	[BLOCKS_BEFORE] = "SELECT from_ns, to_ns, known, data FROM block WHERE device=?1 AND metric=?2 AND "
+			  "from_ns<=?3 ORDER BY from_ns DESC",
+	[BLOCKS_AFTER] = "SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns>?3 "
+			 "ORDER BY from_ns LIMIT 1",
+	[BLOCKS_TAIL_IN] = "SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 "
+			   "AND to_ns>=?2 AND from_ns<=?3",
+	[BLOCKS_TAIL_BEFORE] = "SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE "
+			       "device=?1 AND to_ns<?2 ORDER BY to_ns DESC",
+	/* the ends of the tail: rows that begin at or before an instant */
+	[BLOCKS_TAIL_UP] = "SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 AND "
+			   "from_ns<=?2",
+	[BLOCKS_TAIL_DOWN] = "SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 "
+			     "AND from_ns<=?2 ORDER BY to_ns DESC",
+	[BLOCKS_TAIL_AFTER] = "SELECT min(from_ns), max(to_ns) FROM tail INDEXED BY tail_device WHERE "
+			      "device=?1 AND to_ns>?2",
+	[BLOCKS_UP] = "SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
+		      "ORDER BY from_ns",
+	[BLOCKS_DOWN] = "SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
+			"ORDER BY from_ns DESC",
+	[BLOCKS_DATA] = "SELECT data FROM block WHERE device=?1 AND metric=?2 AND from_ns=?3",
+	[BLOCKS_TAIL_METRICS] = "SELECT metrics FROM tail WHERE id=?1",
+	[BLOCKS_TAIL_DATA] = "SELECT data FROM tail WHERE id=?1",
+	/* how many names of a device ever had a metric and were known at a time */
+	[BLOCKS_HAVING] = "SELECT count(*) FROM entity d CROSS JOIN entity e ON e.device=d.device CROSS JOIN "
+			  "series s ON s.entity=e.id AND s.metric=?2 WHERE d.id=?1 AND e.gone_ns>=?3",
+};
+
+int blocks_prepared(struct blocks *blocks, enum blocks_statement which, sqlite3_stmt **ret)
+{
+	int rc = SQLITE_OK;
+
+	if (!blocks->statements[which])
+		rc = sqlite_prepare(blocks->db, blocks_sql[which], &blocks->statements[which]);
+	*ret = blocks->statements[which];
+	return rc;
+}
+
+struct blocks *blocks_new(sqlite3 *db)
+{
+	struct blocks *blocks = rw_calloc(1, sizeof(*blocks));
+
+	blocks->db = db;
+	blocks->tail_arena = arena_new();
+	blocks->gathering = gathering_new();
+	return blocks;
+}
+
+void blocks_free(struct blocks *blocks)
+{
+	if (!blocks)
+		return;
+	for (size_t i = 0; i < BLOCKS_STATEMENTS; i++)
+		sqlite3_finalize(blocks->statements[i]);
+	arena_free(blocks->tail_arena);
+	gathering_free(blocks->gathering);
+	free(blocks->inside.v);
+	free(blocks->older.v);
+	free(blocks);
+}
+
+int blocks_begin(struct blocks *blocks)
+{
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(blocks, BLOCKS_METRICS, &st);
+
+	blocks->has_device = false;
+	if (rc != SQLITE_OK)
+		return rc;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(st, 1);
+		const int metric = name ? metric_by_name(name) : -1;
+		if (metric >= 0) /* else of a newer program */
+			blocks->number[metric] = sqlite3_column_int64(st, 0);
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+/* ---- the tail --------------------------------------------------------------- */
+
+static int tail_order(const void *left, const void *right)
+{
+	const struct tail_row *x = left, *y = right;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int blocks_list(sqlite3_stmt *st, struct tail_rows *rows)
+{
+	int rc;
+
+	rows->n = 0;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		rw_grow(rows->v, rows->n, rows->cap);
+		rows->v[rows->n++] = (struct tail_row){
+			.id = sqlite3_column_int64(st, 0),
+			.from_ns = sqlite3_column_int64(st, 1),
+			.to_ns = sqlite3_column_int64(st, 2)};
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+int blocks_device(struct blocks *blocks, int64_t device, int64_t from_ns, int64_t to_ns)
+{
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(blocks, BLOCKS_TAIL_IN, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	arena_reset(blocks->tail_arena);
+	blocks->device = device;
+	blocks->from_ns = from_ns;
+	blocks->to_ns = to_ns;
+	blocks->has_device = true;
+	blocks->older_listed = false;
+	blocks->older.n = 0;
+	sqlite3_bind_int64(st, 1, device);
+	sqlite3_bind_int64(st, 2, from_ns);
+	sqlite3_bind_int64(st, 3, to_ns);
+	rc = blocks_list(st, &blocks->inside);
+	if (blocks->inside.n > 1)
+		qsort(blocks->inside.v, blocks->inside.n, sizeof(*blocks->inside.v), tail_order);
+	return rc;
+}
+
+void blocks_range(struct blocks *blocks, int64_t from_ns, int64_t to_ns)
+{
+	blocks->from_ns = from_ns;
+	blocks->to_ns = to_ns;
+	blocks->older_listed = false;
+	blocks->older.n = 0;
+}
+
+int blocks_older(struct blocks *blocks)
+{
+	sqlite3_stmt *st;
+
+	if (blocks->older_listed)
+		return SQLITE_OK;
+	int rc = blocks_prepared(blocks, BLOCKS_TAIL_BEFORE, &st);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, blocks->device);
+	sqlite3_bind_int64(st, 2, blocks->from_ns);
+	rc = blocks_list(st, &blocks->older);
+	blocks->older_listed = rc == SQLITE_OK;
+	return rc;
+}
+
+/* A column of a row of the tail, kept until the next device. *@ret NULL: the row is not there. */
+static int tail_column(struct blocks *blocks, enum blocks_statement which, int64_t id,
+	const uint8_t **ret, size_t *ret_size)
+{
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(blocks, which, &st);
+
+	*ret = NULL;
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, id);
+	rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW) {
+		const void *data = sqlite3_column_blob(st, 0);
+		*ret_size = (size_t)sqlite3_column_bytes(st, 0);
+		*ret = arena_copy(blocks->tail_arena, data ? data : "", *ret_size, *ret_size + 1);
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return SQLITE_OK;
+	return reset;
+}
+
+static int tail_load(struct blocks *blocks, struct tail_row *row)
+{
+	const uint8_t *data;
+	size_t size = 0;
+	int rc = tail_column(blocks, BLOCKS_TAIL_DATA, row->id, &data, &size);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	if (!data || tail_open(&row->reader, data, size) < 0)
+		return SQLITE_CORRUPT;
+	row->loaded = true;
+	return SQLITE_OK;
+}
+
+/* May the row have the metric? An empty set of bits says nothing. */
+static int tail_may_have(struct blocks *blocks, struct tail_row *row, int64_t number, bool *ret)
+{
+	int rc = SQLITE_OK;
+
+	*ret = true;
+	if (!row->metrics)
+		rc = tail_column(blocks, BLOCKS_TAIL_METRICS, row->id, &row->metrics,
+			&row->metrics_size);
+	if (rc != SQLITE_OK || !row->metrics || row->metrics_size == 0)
+		return rc;
+	const uint64_t byte = (uint64_t)number / 8;
+	*ret = byte < row->metrics_size && (row->metrics[byte] >> ((uint64_t)number % 8) & 1);
+	return SQLITE_OK;
+}
+
+int blocks_tail_segment(struct blocks *blocks, struct tail_row *row, int64_t number,
+	struct block_reader *ret, bool *ret_has)
+{
+	int rc = SQLITE_OK;
+
+	*ret_has = false;
+	if (!row->loaded) {
+		bool may;
+		rc = tail_may_have(blocks, row, number, &may);
+		if (rc == SQLITE_OK && !may)
+			return SQLITE_OK;
+		if (rc == SQLITE_OK)
+			rc = tail_load(blocks, row);
+	}
+	if (rc != SQLITE_OK)
+		return rc;
+	const int64_t at = tail_find(&row->reader, number);
+	if (at < 0)
+		return SQLITE_OK;
+	if (tail_metric(&row->reader, (uint32_t)at, ret) < 0)
+		return SQLITE_CORRUPT;
+	*ret_has = true;
+	return SQLITE_OK;
+}
