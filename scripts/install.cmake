@@ -9,6 +9,7 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/rocewatch.service CONTENT "${unit}" @O
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS config/system/rocewatch.service)
 
 install(TARGETS rocewatch RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS rocewatch_sqlite LIBRARY DESTINATION lib/rocewatch) # what other programs load to read samples
 install(FILES ${CMAKE_BINARY_DIR}/rocewatch.service DESTINATION lib/systemd/system)
 install(FILES config/system/rocewatch.sysusers DESTINATION lib/sysusers.d RENAME rocewatch.conf)
 install(FILES config/system/capture.conf config/system/netns.conf config/system/addresses.conf config/system/secrets.conf

@@ -108,24 +108,3 @@ int sqlite_has_column(sqlite3 *db, const char *table, const char *column, bool *
 		return SQLITE_OK;
 	return rc;
 }
-
-int sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
-{
-	return sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
-}
-
-int sqlite_run(sqlite3_stmt *statement)
-{
-	int rc = sqlite3_step(statement);
-	int reset = sqlite3_reset(statement);
-
-	if (rc == SQLITE_DONE || rc == SQLITE_ROW)
-		return reset;
-	return rc;
-}
-
-void sqlite_finalizep(sqlite3_stmt **statement)
-{
-	sqlite3_finalize(*statement);
-	*statement = NULL;
-}
