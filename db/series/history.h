@@ -51,8 +51,8 @@ struct history_ops {
 	int (*each_flow)(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn,
 		void *arg, struct err *e);
 	/* NULL: history_newest_windows() */
-	int (*newest)(struct history *history, int64_t at_ns, newest_fn *fn, void *arg,
-		struct err *e);
+	int (*newest)(
+		struct history *history, int64_t at_ns, newest_fn *fn, void *arg, struct err *e);
 	int (*fabric_at)(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);
 	int (*sql)(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
 		struct err *e);
@@ -150,8 +150,8 @@ static inline int history_each_flow(struct history *history, int64_t from_ns, in
 	return history->ops->each_flow(history, from_ns, to_ns, fn, arg, e);
 }
 
-/* history_newest - of each device that has samples at or before @at_ns, the newest two instants, late ones included.
- * history_newest_windows - the same from windows, for every kind of store. */
+/* history_newest - of each device that has samples at or before @at_ns, the newest two instants,
+ * late ones included. history_newest_windows - the same from windows, for every kind of store. */
 int history_newest_windows(
 	struct history *history, int64_t at_ns, newest_fn *fn, void *arg, struct err *e);
 static inline int history_newest(

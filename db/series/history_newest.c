@@ -1,4 +1,5 @@
-/* history_newest - when each device was last heard of, for stores that cannot tell without reading windows. */
+/* history_newest - when each device was last heard of, for stores that cannot tell without reading
+ * windows. */
 #include <stdint.h>
 #include <stdlib.h>
 #include "agent/base/arena.h"

@@ -1,10 +1,11 @@
 /*
- * blocks - samples of a file as its blocks and tail rows hold them (db/block), by the file's own numbers. What
- * windows, slices and the virtual table stand on. All functions run inside the caller's transaction and return
- * a SQLite result code; SQLITE_CORRUPT where a block cannot be decoded. One thread.
+ * blocks - samples of a file as its blocks and tail rows hold them (db/block), by the file's own
+ * numbers. What windows, slices and the virtual table stand on. All functions run inside the
+ * caller's transaction and return a SQLite result code; SQLITE_CORRUPT where a block cannot be
+ * decoded. One thread.
  *
- * Two rows may have a value for the same (entity, metric, t_ns): the first that was stored holds. That is the
- * block, then the tail row with the smaller number.
+ * Two rows may have a value for the same (entity, metric, t_ns): the first that was stored holds.
+ * That is the block, then the tail row with the smaller number.
  */
 #ifndef RW_DB_BLOCKS_H
 #define RW_DB_BLOCKS_H
@@ -53,8 +54,8 @@ struct blocks {
 	sqlite3 *db;
 	sqlite3_stmt *statements[BLOCKS_STATEMENTS];
 	int64_t number[METRIC_COUNT]; /* of a metric in this file; 0 = it has none */
-	/* the device at hand (blocks_device()): rows of the tail that reach into the range, by id, and older ones,
-	 * newest first */
+	/* the device at hand (blocks_device()): rows of the tail that reach into the range, by id,
+	 * and older ones, newest first */
 	int64_t device, from_ns, to_ns;
 	bool has_device;
 	struct arena *tail_arena;
@@ -106,9 +107,9 @@ struct gathered { /* a series; strictly ascending t_ns; lent in the arena, colum
 };
 
 /*
- * blocks_gather - the samples of one metric of the device and range of blocks_device(), by ascending entity;
- * where anchors are wanted, .t_ns[0] of a series that has one is its anchor and counts in .n. Times and values
- * are in @a.
+ * blocks_gather - the samples of one metric of the device and range of blocks_device(), by
+ * ascending entity; where anchors are wanted, .t_ns[0] of a series that has one is its anchor and
+ * counts in .n. Times and values are in @a.
  */
 int blocks_gather(struct blocks *blocks, const struct gather_want *want, struct arena *a,
 	struct gathered **ret, size_t *ret_n);

@@ -1,6 +1,6 @@
 /*
- * blocks_ends - the oldest and the newest instants. A row says between which instants its samples lie, so few rows
- * are decoded: only those that may move the answer.
+ * blocks_ends - the oldest and the newest instants. A row says between which instants its samples
+ * lie, so few rows are decoded: only those that may move the answer.
  */
 #include "db/sqlite/blocks_ends.h"
 
@@ -104,7 +104,8 @@ static int ends_tail(struct ends *ends, int64_t device)
 	sqlite3_bind_int64(st, 1, device);
 	sqlite3_bind_int64(st, 2, ends->at_ns);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		const int64_t from_ns = sqlite3_column_int64(st, 1), to_ns = sqlite3_column_int64(st, 2);
+		const int64_t from_ns = sqlite3_column_int64(st, 1),
+			      to_ns = sqlite3_column_int64(st, 2);
 		if (!ends_better(ends, ends_of_row(ends, from_ns, to_ns))) {
 			if (ends->newest && to_ns <= ends->at_ns)
 				break; /* and so it is with those that end before */
@@ -145,9 +146,9 @@ static int ends_metric(struct ends *ends, int64_t device, int64_t number)
 		rc = sqlite3_step(data);
 		if (rc == SQLITE_ROW)
 			rc = block_open(&reader, sqlite3_column_blob(data, 0),
-				     (size_t)sqlite3_column_bytes(data, 0)) < 0 ?
-				SQLITE_CORRUPT :
-				ends_read_block(ends, &reader);
+				     (size_t)sqlite3_column_bytes(data, 0)) < 0
+				? SQLITE_CORRUPT
+				: ends_read_block(ends, &reader);
 		sqlite3_reset(data);
 		if (rc != SQLITE_OK)
 			break;
@@ -168,7 +169,8 @@ static int ends_blocks(struct ends *ends, int64_t device)
 	return rc;
 }
 
-static void ends_init(struct ends *ends, struct blocks *blocks, bool newest, bool late, int64_t at_ns)
+static void ends_init(
+	struct ends *ends, struct blocks *blocks, bool newest, bool late, int64_t at_ns)
 {
 	*ends = (struct ends){.blocks = blocks,
 		.scratch = arena_new(),
@@ -228,8 +230,8 @@ int blocks_file_oldest(struct blocks *blocks, const int64_t *devices, size_t n, 
 
 /* ---- the next one ------------------------------------------------------------------ */
 
-/* The smallest number of a statement's first row that is after @t_ns, or @t_ns + 1 where the row reaches over
- * it. Parameters are bound; columns: from_ns, to_ns. */
+/* The smallest number of a statement's first row that is after @t_ns, or @t_ns + 1 where the row
+ * reaches over it. Parameters are bound; columns: from_ns, to_ns. */
 static int ends_next_row(sqlite3_stmt *st, int64_t t_ns, int64_t *best)
 {
 	int rc = sqlite3_step(st);

@@ -1,9 +1,9 @@
 /*
  * blocks_gather - the samples of one metric of one device, put together from blocks and tail rows.
  *
- * First the pieces that reach into the range, series by series. Then, where the newest samples before the range
- * are wanted, older pieces, newest first, until every series that ever had the metric has one and no older piece
- * can have a newer one.
+ * First the pieces that reach into the range, series by series. Then, where the newest samples
+ * before the range are wanted, older pieces, newest first, until every series that ever had the
+ * metric has one and no older piece can have a newer one.
  */
 #include "db/sqlite/blocks_gather.h"
 
@@ -218,11 +218,12 @@ static struct block_sample builder_at(const struct builder *builder, int64_t ent
 #define shared_column(a, last, column, n, same_n)                                                  \
 	(((same_n) && memcmp((last), (column), (n) * sizeof(*(column))) == 0)                      \
 			? (last)                                                                   \
-			: arena_copy((a), (column), (n) * sizeof(*(column)), (n) * sizeof(*(column))))
+			: arena_copy((a), (column), (n) * sizeof(*(column)),                       \
+				  (n) * sizeof(*(column))))
 
 /* The finished series from sample @first on. */
-static void gathering_emit(
-	struct gathering *gathering, int64_t entity, uint32_t first, struct arena *a, struct gathered *ret)
+static void gathering_emit(struct gathering *gathering, int64_t entity, uint32_t first,
+	struct arena *a, struct gathered *ret)
 {
 	const struct builder *builder = &gathering->builder;
 	const uint32_t n = builder->n - first;
@@ -273,7 +274,8 @@ static int gathering_open_block(struct gathering *gathering, sqlite3_stmt *st, s
 	return SQLITE_OK;
 }
 
-/* What a walk back over blocks knows: the statement is at a row that was not used, or at its end. */
+/* What a walk back over blocks knows: the statement is at a row that was not used, or at its end.
+ */
 struct walk {
 	sqlite3_stmt *st;
 	int rc; /* SQLITE_ROW: there is a row at hand */
@@ -349,8 +351,8 @@ static int gathering_tail(struct blocks *blocks, int64_t number)
 }
 
 /* The smallest entity that any piece is at and that is wanted; false: there is none. */
-static bool gathering_next(
-	struct gathering *gathering, const struct gather_want *want, size_t *at_wanted, int64_t *ret)
+static bool gathering_next(struct gathering *gathering, const struct gather_want *want,
+	size_t *at_wanted, int64_t *ret)
 {
 	if (want->entities) {
 		if (*at_wanted >= want->n_entities)
@@ -380,8 +382,8 @@ static bool piece_at(struct piece *piece, const struct gather_want *want, int64_
 		block_entity(&piece->reader, piece->at) == entity;
 }
 
-static int gathering_one(
-	struct gathering *gathering, const struct gather_want *want, int64_t entity, int64_t from_ns, int64_t to_ns)
+static int gathering_one(struct gathering *gathering, const struct gather_want *want,
+	int64_t entity, int64_t from_ns, int64_t to_ns)
 {
 	struct builder *builder = &gathering->builder;
 
@@ -468,7 +470,8 @@ static void gathered_prepend(struct arena *a, struct gathered *series)
 }
 
 /* An anchor that was found outside of the range replaces an older one. */
-static void gathered_anchor(struct arena *a, struct gathered *series, const struct block_sample *sample)
+static void gathered_anchor(
+	struct arena *a, struct gathered *series, const struct block_sample *sample)
 {
 	if (series->has_anchor) { /* it stands before the samples */
 		series->t_ns++;
@@ -483,7 +486,8 @@ static void gathered_anchor(struct arena *a, struct gathered *series, const stru
 	gathered_prepend(a, series);
 }
 
-/* The newest sample of a series of an older piece, before the range. *@ret_has false: it has none. */
+/* The newest sample of a series of an older piece, before the range. *@ret_has false: it has none.
+ */
 static int piece_newest(struct blocks *blocks, const struct gather_want *want, struct piece *piece,
 	struct block_sample *ret, bool *ret_has)
 {
@@ -492,8 +496,8 @@ static int piece_newest(struct blocks *blocks, const struct gather_want *want, s
 	struct block_columns columns;
 
 	*ret_has = false;
-	if (block_read(&piece->reader, piece->at, INT64_MIN, blocks->from_ns - 1, gathering->scratch,
-		    &columns) < 0)
+	if (block_read(&piece->reader, piece->at, INT64_MIN, blocks->from_ns - 1,
+		    gathering->scratch, &columns) < 0)
 		return SQLITE_CORRUPT;
 	builder->n = 0;
 	builder->sorted = true;
@@ -555,7 +559,8 @@ static int gathering_older_piece(
 	size_t i = 0, n = 0;
 	int rc = SQLITE_OK;
 
-	for (piece->at = 0; rc == SQLITE_OK && piece->at < block_series(&piece->reader); piece->at++) {
+	for (piece->at = 0; rc == SQLITE_OK && piece->at < block_series(&piece->reader);
+		piece->at++) {
 		const int64_t entity = block_entity(&piece->reader, piece->at);
 		if (!want_has(want, entity))
 			continue;
@@ -603,8 +608,8 @@ static size_t gathering_found(
 }
 
 /* How many anchors there can be. Where blocks do not say, table series does. */
-static int gathering_expected(struct blocks *blocks, const struct gather_want *want,
-	struct walk *walk, size_t *ret)
+static int gathering_expected(
+	struct blocks *blocks, const struct gather_want *want, struct walk *walk, size_t *ret)
 {
 	sqlite3_stmt *st;
 

@@ -12,31 +12,40 @@
 static const char *const blocks_sql[BLOCKS_STATEMENTS] = {
 	[BLOCKS_METRICS] = "SELECT id, name FROM metric_name",
 	/* newest first: the blocks of a range, and then those before it */
-	[BLOCKS_BEFORE] = "SELECT from_ns, to_ns, known, data FROM block WHERE device=?1 AND metric=?2 AND "
-			  "from_ns<=?3 ORDER BY from_ns DESC",
-	[BLOCKS_AFTER] = "SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns>?3 "
-			 "ORDER BY from_ns LIMIT 1",
-	[BLOCKS_TAIL_IN] = "SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 "
-			   "AND to_ns>=?2 AND from_ns<=?3",
+	[BLOCKS_BEFORE] =
+		"SELECT from_ns, to_ns, known, data FROM block WHERE device=?1 AND metric=?2 AND "
+		"from_ns<=?3 ORDER BY from_ns DESC",
+	[BLOCKS_AFTER] =
+		"SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns>?3 "
+		"ORDER BY from_ns LIMIT 1",
+	[BLOCKS_TAIL_IN] =
+		"SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 "
+		"AND to_ns>=?2 AND from_ns<=?3",
 	[BLOCKS_TAIL_BEFORE] = "SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE "
 			       "device=?1 AND to_ns<?2 ORDER BY to_ns DESC",
 	/* the ends of the tail: rows that begin at or before an instant */
-	[BLOCKS_TAIL_UP] = "SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 AND "
-			   "from_ns<=?2",
-	[BLOCKS_TAIL_DOWN] = "SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 "
-			     "AND from_ns<=?2 ORDER BY to_ns DESC",
-	[BLOCKS_TAIL_AFTER] = "SELECT min(from_ns), max(to_ns) FROM tail INDEXED BY tail_device WHERE "
-			      "device=?1 AND to_ns>?2",
-	[BLOCKS_UP] = "SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
-		      "ORDER BY from_ns",
-	[BLOCKS_DOWN] = "SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
-			"ORDER BY from_ns DESC",
+	[BLOCKS_TAIL_UP] =
+		"SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 AND "
+		"from_ns<=?2",
+	[BLOCKS_TAIL_DOWN] =
+		"SELECT id, from_ns, to_ns FROM tail INDEXED BY tail_device WHERE device=?1 "
+		"AND from_ns<=?2 ORDER BY to_ns DESC",
+	[BLOCKS_TAIL_AFTER] =
+		"SELECT min(from_ns), max(to_ns) FROM tail INDEXED BY tail_device WHERE "
+		"device=?1 AND to_ns>?2",
+	[BLOCKS_UP] =
+		"SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
+		"ORDER BY from_ns",
+	[BLOCKS_DOWN] =
+		"SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
+		"ORDER BY from_ns DESC",
 	[BLOCKS_DATA] = "SELECT data FROM block WHERE device=?1 AND metric=?2 AND from_ns=?3",
 	[BLOCKS_TAIL_METRICS] = "SELECT metrics FROM tail WHERE id=?1",
 	[BLOCKS_TAIL_DATA] = "SELECT data FROM tail WHERE id=?1",
 	/* how many names of a device ever had a metric and were known at a time */
-	[BLOCKS_HAVING] = "SELECT count(*) FROM entity d CROSS JOIN entity e ON e.device=d.device CROSS JOIN "
-			  "series s ON s.entity=e.id AND s.metric=?2 WHERE d.id=?1 AND e.gone_ns>=?3",
+	[BLOCKS_HAVING] =
+		"SELECT count(*) FROM entity d CROSS JOIN entity e ON e.device=d.device CROSS JOIN "
+		"series s ON s.entity=e.id AND s.metric=?2 WHERE d.id=?1 AND e.gone_ns>=?3",
 };
 
 int blocks_prepared(struct blocks *blocks, enum blocks_statement which, sqlite3_stmt **ret)
@@ -108,8 +117,7 @@ static int blocks_list(sqlite3_stmt *st, struct tail_rows *rows)
 	rows->n = 0;
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		rw_grow(rows->v, rows->n, rows->cap);
-		rows->v[rows->n++] = (struct tail_row){
-			.id = sqlite3_column_int64(st, 0),
+		rows->v[rows->n++] = (struct tail_row){.id = sqlite3_column_int64(st, 0),
 			.from_ns = sqlite3_column_int64(st, 1),
 			.to_ns = sqlite3_column_int64(st, 2)};
 	}
@@ -210,8 +218,8 @@ static int tail_may_have(struct blocks *blocks, struct tail_row *row, int64_t nu
 
 	*ret = true;
 	if (!row->metrics)
-		rc = tail_column(blocks, BLOCKS_TAIL_METRICS, row->id, &row->metrics,
-			&row->metrics_size);
+		rc = tail_column(
+			blocks, BLOCKS_TAIL_METRICS, row->id, &row->metrics, &row->metrics_size);
 	if (rc != SQLITE_OK || !row->metrics || row->metrics_size == 0)
 		return rc;
 	const uint64_t byte = (uint64_t)number / 8;

@@ -1,12 +1,13 @@
 /*
- * extension - rocewatch_sqlite.so: the table rocewatch_samples for other programs that read the file by SQLite, so
- * that the views `samples` and `rates` work there. In the sqlite3 shell:
+ * extension - rocewatch_sqlite.so: the table rocewatch_samples for other programs that read the
+ * file by SQLite, so that the views `samples` and `rates` work there. In the sqlite3 shell:
  *
  *   .load /usr/lib/rocewatch/rocewatch_sqlite
  *
- * The sources of the table are compiled once more for this module, with SQLite's functions as the program that loads
- * it hands them over (extension_api.h): it may have a SQLite of its own. The entry point's name follows from the
- * file's name: letters only, "lib" left out (https://sqlite.org/loadext.html).
+ * The sources of the table are compiled once more for this module, with SQLite's functions as the
+ * program that loads it hands them over (extension_api.h): it may have a SQLite of its own. The
+ * entry point's name follows from the file's name: letters only, "lib" left out
+ * (https://sqlite.org/loadext.html).
  */
 #include <sqlite3ext.h>
 #include "db/sqlite/samples_table.h"

@@ -1,5 +1,5 @@
-/* samples_plan - which conditions of a statement reach the blocks' key, and what that saves. The planner compares
- * figures only with each other. */
+/* samples_plan - which conditions of a statement reach the blocks' key, and what that saves. The
+ * planner compares figures only with each other. */
 #include "db/sqlite/samples_plan.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* samples_plan - columns of the table rocewatch_samples, and how conditions on them are handed from the planner to
- * the cursor. For samples_*.c only. */
+/* samples_plan - columns of the table rocewatch_samples, and how conditions on them are handed from
+ * the planner to the cursor. For samples_*.c only. */
 #ifndef RW_DB_SAMPLES_PLAN_H
 #define RW_DB_SAMPLES_PLAN_H
 

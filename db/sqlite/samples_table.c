@@ -1,7 +1,7 @@
 /*
- * samples_table - the cursor of rocewatch_samples. It goes through devices, metrics and stretches of time, each from
- * one block to the next, so that memory is that of a block however long the history is. All of it sees one state of
- * the file: a statement is kept open meanwhile.
+ * samples_table - the cursor of rocewatch_samples. It goes through devices, metrics and stretches
+ * of time, each from one block to the next, so that memory is that of a block however long the
+ * history is. All of it sees one state of the file: a statement is kept open meanwhile.
  */
 #include "db/sqlite/samples_table.h"
 
@@ -26,8 +26,10 @@ struct samples_table {
 enum samples_statement { ST_HOLD, ST_DEVICES, ST_OWNER, ST_PORT, ST_NAME, ST_TEXT, ST_COUNT };
 static const char *const samples_sql[ST_COUNT] = {
 	[ST_HOLD] = "SELECT name FROM sqlite_master",
-	[ST_DEVICES] = "SELECT id, device FROM entity INDEXED BY entity_device WHERE port='' AND priority=-1",
-	[ST_OWNER] = "SELECT d.id, d.device FROM entity e CROSS JOIN entity d ON d.device=e.device AND d.port='' "
+	[ST_DEVICES] = "SELECT id, device FROM entity INDEXED BY entity_device WHERE port='' AND "
+		       "priority=-1",
+	[ST_OWNER] = "SELECT d.id, d.device FROM entity e CROSS JOIN entity d ON d.device=e.device "
+		     "AND d.port='' "
 		     "AND d.priority=-1 WHERE e.id=?1",
 	[ST_PORT] = "SELECT id FROM entity WHERE device=?1 AND port=?2 ORDER BY id",
 	[ST_NAME] = "SELECT port, priority FROM entity WHERE id=?1",
@@ -53,7 +55,7 @@ struct samples_cursor {
 	struct {
 		int64_t id;
 		const char *name;
-	} *devices;
+	} * devices;
 	size_t n_devices, cap_devices;
 	/* where it is */
 	size_t device; /* of the next stretch */
@@ -81,7 +83,8 @@ static struct samples_cursor *cursor_of(sqlite3_vtab_cursor *base)
 	return (struct samples_cursor *)base;
 }
 
-static int cursor_statement(struct samples_cursor *cursor, enum samples_statement which, sqlite3_stmt **ret)
+static int cursor_statement(
+	struct samples_cursor *cursor, enum samples_statement which, sqlite3_stmt **ret)
 {
 	int rc = SQLITE_OK;
 
@@ -105,7 +108,8 @@ struct conditions {
 	const char *metric, *metric_like, *metric_glob, *device, *device_like, *device_glob, *kind;
 };
 
-/* A condition whose value is of another type than the column is left to SQLite: it looks at each row anyway. */
+/* A condition whose value is of another type than the column is left to SQLite: it looks at each
+ * row anyway. */
 static void cursor_text(struct samples_cursor *cursor, sqlite3_value *value, const char **ret)
 {
 	if (sqlite3_value_type(value) == SQLITE_TEXT)
@@ -266,7 +270,8 @@ static void cursor_carry(struct samples_cursor *cursor, const struct carry *carr
 	cursor->carries[cursor->n_carries++] = *carry;
 }
 
-/* The last sample of each series before the stretch is what its rates begin with. Both lists are ascending. */
+/* The last sample of each series before the stretch is what its rates begin with. Both lists are
+ * ascending. */
 static void cursor_carry_over(struct samples_cursor *cursor)
 {
 	struct carry *swap = cursor->old_carries;
@@ -316,8 +321,9 @@ static int cursor_position(struct samples_cursor *cursor)
 			cursor_next_metric(cursor);
 			rc = cursor_choose(cursor);
 			if (rc == SQLITE_OK)
-				rc = blocks_device(cursor->blocks, cursor->devices[cursor->device].id,
-					cursor->from_ns, cursor->to_ns);
+				rc = blocks_device(cursor->blocks,
+					cursor->devices[cursor->device].id, cursor->from_ns,
+					cursor->to_ns);
 		}
 		const bool none = (cursor->port || cursor->entity != 0) && cursor->n_only == 0;
 		if (cursor->metric < METRIC_COUNT && !none)
@@ -582,8 +588,8 @@ static int samples_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 	case SC_UNIT: result_fixed(context, info->unit); break;
 	case SC_KIND: result_fixed(context, metric_kind_name(info->kind)); break;
 	case SC_FLAGS:
-		sqlite3_result_text(context, sample_flags_text(flags, series->flags[at]), -1,
-			SQLITE_TRANSIENT);
+		sqlite3_result_text(
+			context, sample_flags_text(flags, series->flags[at]), -1, SQLITE_TRANSIENT);
 		break;
 	case SC_SOURCE: result_name(context, sample_source_name(series->source[at])); break;
 	case SC_WINDOW_S:
@@ -592,8 +598,8 @@ static int samples_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 		break;
 	case SC_ENTITY: sqlite3_result_int64(context, series->entity); break;
 	case SC_RATE:
-		result_rate(cursor, context, series->value[at], series->flags[at],
-			series->t_ns[at]);
+		result_rate(
+			cursor, context, series->value[at], series->flags[at], series->t_ns[at]);
 		break;
 	case SC_INTERVAL_S:
 		if (cursor->has_before)
@@ -607,8 +613,8 @@ static int samples_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 
 /* ---- life ------------------------------------------------------------------------------ */
 
-static int samples_connect(sqlite3 *db, void *arg, int argc, const char *const *argv,
-	sqlite3_vtab **ret, char **error)
+static int samples_connect(
+	sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **ret, char **error)
 {
 	int rc = sqlite3_declare_vtab(db, "CREATE TABLE samples(" SAMPLES_COLUMNS ")");
 
@@ -669,8 +675,16 @@ static void cursor_begin(struct samples_cursor *cursor, int plan)
 	cursor->n_carries = cursor->n_old = cursor->at_old = 0;
 }
 
-static int samples_filter(sqlite3_vtab_cursor *base, int plan, const char *conditions, int argc,
-	sqlite3_value **argv)
+static int samples_not_ours(struct samples_cursor *cursor, int rc)
+{
+	cursor->base.pVtab->zErrMsg = sqlite3_mprintf(
+		"%s: this is no database of rocewatch of this version, or a damaged one: %s",
+		SAMPLES_TABLE, sqlite3_errmsg(cursor->db));
+	return rc;
+}
+
+static int samples_filter(
+	sqlite3_vtab_cursor *base, int plan, const char *conditions, int argc, sqlite3_value **argv)
 {
 	struct samples_cursor *cursor = cursor_of(base);
 	struct conditions said = {0};
@@ -682,17 +696,15 @@ static int samples_filter(sqlite3_vtab_cursor *base, int plan, const char *condi
 		return rc;
 	sqlite3_reset(hold);
 	rc = sqlite3_step(hold);
-	if (rc != SQLITE_ROW) /* a file without tables is not ours */
-		return rc == SQLITE_DONE ? SQLITE_ERROR : rc;
+	if (rc == SQLITE_DONE)
+		return samples_not_ours(cursor, SQLITE_ERROR); /* no tables at all */
+	if (rc != SQLITE_ROW)
+		return rc;
 	for (int i = 0; i < argc; i++)
 		cursor_condition(cursor, conditions[i], argv[i], &said);
 	rc = blocks_begin(cursor->blocks);
-	if (rc != SQLITE_OK) {
-		base->pVtab->zErrMsg = sqlite3_mprintf(
-			"%s: this is no database of rocewatch of this version, or a damaged one: %s",
-			SAMPLES_TABLE, sqlite3_errmsg(cursor->db));
-		return rc;
-	}
+	if (rc != SQLITE_OK)
+		return samples_not_ours(cursor, rc);
 	cursor_metrics(cursor, &said);
 	cursor->eof = cursor->nothing || cursor->from_ns > cursor->to_ns;
 	if (cursor->eof)

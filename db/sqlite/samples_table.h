@@ -1,10 +1,10 @@
 /*
- * samples_table - the samples of a file as a table of SQL, rocewatch_samples: what the documented views `samples`
- * and `rates` stand on. It is there in every connection that registered it, needs no CREATE, and reads the blocks
- * and the tail of the main database of its connection.
+ * samples_table - the samples of a file as a table of SQL, rocewatch_samples: what the documented
+ * views `samples` and `rates` stand on. It is there in every connection that registered it, needs
+ * no CREATE, and reads the blocks and the tail of the main database of its connection.
  *
- * Conditions that reach the key: metric, device and port (=, IN, LIKE, GLOB), priority (=, IS NULL), entity (=),
- * kind (=) and ranges of t_ns. Rows come by device, metric, name and time.
+ * Conditions that reach the key: metric, device and port (=, IN, LIKE, GLOB), priority (=, IS
+ * NULL), entity (=), kind (=) and ranges of t_ns. Rows come by device, metric, name and time.
  */
 #ifndef RW_DB_SAMPLES_TABLE_H
 #define RW_DB_SAMPLES_TABLE_H

@@ -1,7 +1,7 @@
 /*
- * schema_views - the SQL of the documented views (docs/database.md). For people, Grafana and "query sql". samples and
- * rates stand on the table that samples_table.c makes of the blocks: a connection without it (a plain sqlite3 shell
- * that did not load the extension) can read all other views.
+ * schema_views - the SQL of the documented views (docs/database.md). For people, Grafana and "query
+ * sql". samples and rates stand on the table that samples_table.c makes of the blocks: a connection
+ * without it (a plain sqlite3 shell that did not load the extension) can read all other views.
  */
 #include <string.h>
 #include "agent/base/cleanup.h"
@@ -57,10 +57,12 @@ static void add_sql(struct str *out, const char *sql)
 /* ---- samples ------------------------------------------------------------- */
 
 static const char *const sample_views[] = {
-	"CREATE VIEW samples AS SELECT time, t_ns, device, port, priority, metric, value, unit, kind, "
+	"CREATE VIEW samples AS SELECT time, t_ns, device, port, priority, metric, value, unit, "
+	"kind, "
 	"flags, source, window_s FROM " SAMPLES_TABLE,
 
-	"CREATE VIEW rates AS SELECT time, t_ns, device, port, priority, metric, unit||'/s' AS unit, "
+	"CREATE VIEW rates AS SELECT time, t_ns, device, port, priority, metric, unit||'/s' AS "
+	"unit, "
 	"rate, interval_s, flags FROM " SAMPLES_TABLE
 	" WHERE kind='counter' AND interval_s IS NOT NULL",
 };

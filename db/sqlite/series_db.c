@@ -175,7 +175,8 @@ void series_db_close(struct history *history)
 	free(db);
 }
 
-/* Names are read when somebody looks at them: most commands need few. A failure shows at the next reading. */
+/* Names are read when somebody looks at them: most commands need few. A failure shows at the next
+ * reading. */
 const struct entities *series_db_entities(struct history *history)
 {
 	struct series_db *db = series_db_of(history);

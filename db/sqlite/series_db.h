@@ -1,5 +1,6 @@
-/* series_db - a reader of a SQLite file: what series_db.c (opening), series_names.c, series_fill.c (windows),
- * series_scan.c (in order of time), series_ends.c, series_sql.c and wide_read.c (older files) share. */
+/* series_db - a reader of a SQLite file: what series_db.c (opening), series_names.c, series_fill.c
+ * (windows), series_scan.c (in order of time), series_ends.c, series_sql.c and wide_read.c (older
+ * files) share. */
 #ifndef RW_DB_SERIES_DB_H
 #define RW_DB_SERIES_DB_H
 
@@ -32,7 +33,8 @@ struct series_db {
 	/* names that were known at .names_from_ns or later are loaded, as of .names_version */
 	bool names_loaded;
 	int64_t names_from_ns, names_version;
-	/* which metrics a name ever had, SERIES_WORDS each; read when it is asked for (series_present_load()) */
+	/* which metrics a name ever had, SERIES_WORDS each; read when it is asked for
+	 * (series_present_load()) */
 	uint64_t *present;
 	uint32_t n_present;
 	int64_t present_from_ns, present_version;

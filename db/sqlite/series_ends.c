@@ -1,4 +1,5 @@
-/* series_ends - the oldest and the newest sample of a file, of each device, and the next one after an instant. */
+/* series_ends - the oldest and the newest sample of a file, of each device, and the next one after
+ * an instant. */
 #include "db/sqlite/series_ends.h"
 
 #include <errno.h>
@@ -156,7 +157,7 @@ struct ends_names { /* devices, their names and what was found */
 	struct {
 		int64_t id, newest_ns[2];
 		char *name;
-	} *v;
+	} * v;
 	size_t n, cap;
 };
 
@@ -193,8 +194,8 @@ static int ends_read_names(struct series_db *db, int64_t at_ns, struct ends_name
 		if (db->wide)
 			rc = wide_newest(db, names->v[i].id, at_ns, names->v[i].newest_ns);
 		else
-			rc = blocks_newest(db->blocks, names->v[i].id, at_ns, true,
-				names->v[i].newest_ns);
+			rc = blocks_newest(
+				db->blocks, names->v[i].id, at_ns, true, names->v[i].newest_ns);
 	}
 	series_end(db);
 	return rc;
@@ -212,7 +213,8 @@ int series_db_newest(
 		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	for (size_t i = 0; r == 0 && i < names.n; i++)
 		if (names.v[i].newest_ns[0] != ENDS_NONE)
-			r = fn(arg, names.v[i].name, names.v[i].newest_ns[0], names.v[i].newest_ns[1]);
+			r = fn(arg, names.v[i].name, names.v[i].newest_ns[0],
+				names.v[i].newest_ns[1]);
 	for (size_t i = 0; i < names.n; i++)
 		free(names.v[i].name);
 	free(names.v);

@@ -1,7 +1,7 @@
 /*
- * series_fill - windows from SQLite. Per device and metric, the blocks and tail rows of the range, and of each
- * series the newest sample at or before its start, however far back (blocks_gather.c). Values that came too late
- * are left out.
+ * series_fill - windows from SQLite. Per device and metric, the blocks and tail rows of the range,
+ * and of each series the newest sample at or before its start, however far back (blocks_gather.c).
+ * Values that came too late are left out.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct filler {
 	struct wanted {
 		uint32_t device;
 		int64_t file_id;
-	} *wanted;
+	} * wanted;
 	size_t n_wanted;
 	int64_t *file_ids; /* of one device */
 };
@@ -50,9 +50,9 @@ static void filler_choose(struct filler *filler)
 		const uint32_t id = spec->entities[i];
 		if (!series_known(filler->db, id, filler->from_ns))
 			continue;
-		filler->wanted[filler->n_wanted++] = (struct wanted){
-			.device = entity_device(filler->db->entities, id),
-			.file_id = filler->db->names[id].file_id};
+		filler->wanted[filler->n_wanted++] =
+			(struct wanted){.device = entity_device(filler->db->entities, id),
+				.file_id = filler->db->names[id].file_id};
 	}
 	if (filler->n_wanted > 1)
 		qsort(filler->wanted, filler->n_wanted, sizeof(*filler->wanted), wanted_order);
@@ -128,7 +128,8 @@ static int fill_device(
 /* A device that is gone may have had ports at the time. */
 static bool is_device(const struct series_db *db, uint32_t id)
 {
-	return id < db->n_names && db->names[id].file_id != 0 && entity_device(db->entities, id) == id;
+	return id < db->n_names && db->names[id].file_id != 0 &&
+		entity_device(db->entities, id) == id;
 }
 
 static int fill_all(struct filler *filler)
@@ -162,8 +163,8 @@ static int fill_some(struct filler *filler)
 static int fill_series(struct filler *filler)
 {
 	if (filler->db->wide)
-		return wide_window(filler->db, filler->spec, filler->from_ns, filler->to_ns,
-			&filler->list);
+		return wide_window(
+			filler->db, filler->spec, filler->from_ns, filler->to_ns, &filler->list);
 	int rc = blocks_begin(filler->db->blocks);
 	if (rc != SQLITE_OK || filler->from_ns == INT64_MAX)
 		return rc;
@@ -207,8 +208,8 @@ static int fill_flows(struct filler *filler, struct window *window)
 
 /* ---- the window ------------------------------------------------------------------ */
 
-/* By (metric, entity). They come device by device: sorted by metric in one pass, and each metric's stretch is
- * mostly in order then. */
+/* By (metric, entity). They come device by device: sorted by metric in one pass, and each metric's
+ * stretch is mostly in order then. */
 static void filler_sort(struct filler *filler, struct series *to)
 {
 	const struct series_list *list = &filler->list;
@@ -234,11 +235,8 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 {
 	struct series_db *db = series_db_of(history);
 	struct window window = {.from_ns = from_ns, .to_ns = to_ns, .entities = db->entities};
-	struct filler filler = {.db = db,
-		.spec = spec,
-		.from_ns = from_ns,
-		.to_ns = to_ns,
-		.list = {.arena = a}};
+	struct filler filler = {
+		.db = db, .spec = spec, .from_ns = from_ns, .to_ns = to_ns, .list = {.arena = a}};
 	int r = 0, rc = series_begin(db, from_ns);
 
 	if (rc == SQLITE_OK)

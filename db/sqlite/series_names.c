@@ -185,7 +185,8 @@ static int load_present(struct series_db *db, int64_t from_ns)
 			map_get(db->ids, (uint64_t)file_id, &id);
 		}
 		if (metric >= 0 && id != ENTITY_NONE)
-			db->present[id * SERIES_WORDS + (unsigned)metric / 64] |= UINT64_C(1) << (metric % 64);
+			db->present[id * SERIES_WORDS + (unsigned)metric / 64] |= UINT64_C(1)
+				<< (metric % 64);
 	}
 	if (rc == SQLITE_DONE)
 		return SQLITE_OK;
@@ -226,7 +227,8 @@ int series_names_load(struct series_db *db, int64_t from_ns)
 
 int series_present_load(struct series_db *db, int64_t from_ns)
 {
-	if (db->present && db->present_version == db->names_version && from_ns >= db->present_from_ns)
+	if (db->present && db->present_version == db->names_version &&
+		from_ns >= db->present_from_ns)
 		return SQLITE_OK;
 	if (from_ns > db->names_from_ns)
 		from_ns = db->names_from_ns;

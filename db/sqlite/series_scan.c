@@ -1,7 +1,7 @@
 /*
- * series_scan - all samples in order of time, for replay and query. A slice of time is read device by device (only
- * what is asked for), sorted in memory, and handed out after its transaction has ended. The length of the slices
- * follows the density of the data.
+ * series_scan - all samples in order of time, for replay and query. A slice of time is read device
+ * by device (only what is asked for), sorted in memory, and handed out after its transaction has
+ * ended. The length of the slices follows the density of the data.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -140,10 +140,8 @@ static void scan_add(struct scan *scan, unsigned metric, uint32_t id, const stru
 static int scan_metric(
 	struct scan *scan, unsigned metric, const int64_t *entities, size_t n_entities)
 {
-	const struct gather_want want = {.metric = metric,
-		.late = true,
-		.entities = entities,
-		.n_entities = n_entities};
+	const struct gather_want want = {
+		.metric = metric, .late = true, .entities = entities, .n_entities = n_entities};
 	struct gathered *series;
 	size_t n;
 
@@ -190,7 +188,8 @@ static bool scan_chooses(const struct scan *scan)
 {
 	const struct history_filter *filter = scan->filter;
 
-	return filter && (filter->device || filter->port || filter->priority != HISTORY_ANY_PRIORITY);
+	return filter &&
+		(filter->device || filter->port || filter->priority != HISTORY_ANY_PRIORITY);
 }
 
 static int scan_chosen(struct scan *scan)
@@ -204,7 +203,8 @@ static int scan_chosen(struct scan *scan)
 
 	for (uint32_t id = 1; id <= most; id++)
 		if (series_known(db, id, scan->slice.from_ns) && scan_takes(scan, id))
-			chosen[n++] = (struct chosen){entity_device(db->entities, id), db->names[id].file_id};
+			chosen[n++] = (struct chosen){
+				entity_device(db->entities, id), db->names[id].file_id};
 	if (n > 1)
 		qsort(chosen, n, sizeof(*chosen), chosen_order);
 	for (size_t i = 0, k; rc == SQLITE_OK && i < n; i += k) {
@@ -224,7 +224,8 @@ static int scan_blocks(struct scan *scan)
 	if (rc == SQLITE_OK && scan_chooses(scan))
 		return scan_chosen(scan);
 	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(db->entities); id++)
-		if (id < db->n_names && db->names[id].file_id && entity_device(db->entities, id) == id)
+		if (id < db->n_names && db->names[id].file_id &&
+			entity_device(db->entities, id) == id)
 			rc = scan_device(scan, id, NULL, 0);
 	return rc;
 }
@@ -252,8 +253,7 @@ static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
 
 /* ---- what is wanted ------------------------------------------------------------ */
 
-static void scan_init(
-	struct scan *scan, struct series_db *db, const struct history_filter *filter)
+static void scan_init(struct scan *scan, struct series_db *db, const struct history_filter *filter)
 {
 	*scan = (struct scan){.db = db, .filter = filter};
 	for (unsigned m = 0; m < METRIC_COUNT; m++)

@@ -1,7 +1,8 @@
 /*
- * wide_read - windows and slices from the wide rows of an older version's file (wide_read.h). A window reads,
- * per entity, the rows of its time range at its device's instants, and for each metric the newest row at or
- * before its start. Configuration states are found by their partial index.
+ * wide_read - windows and slices from the wide rows of an older version's file (wide_read.h). A
+ * window reads, per entity, the rows of its time range at its device's instants, and for each
+ * metric the newest row at or before its start. Configuration states are found by their partial
+ * index.
  */
 #include "db/sqlite/wide_read.h"
 
@@ -63,7 +64,8 @@ static void wide_filling_add(struct wide_filling *column, const struct sample *s
 #define WALK_BACK 4
 
 /* The values of one row before the start, newest rows first. */
-static void wide_take_anchors(struct wide_filler *filler, const struct sample *row, size_t n, size_t *missing)
+static void wide_take_anchors(
+	struct wide_filler *filler, const struct sample *row, size_t n, size_t *missing)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct wide_filling *to = &filler->columns[row[i].metric];
@@ -116,8 +118,8 @@ static int wide_find_anchor(struct wide_filler *filler, uint32_t entity, size_t 
 	wide_bind(filler->db, filler->anchor[at], filler->set, entity);
 	sqlite3_bind_int64(filler->anchor[at], 2, filler->from_ns);
 	while ((rc = sqlite3_step(filler->anchor[at])) == SQLITE_ROW) {
-		if (wide_row(filler->db, filler->anchor[at], filler->set, entity, &metric, 1,
-			    &s) == 0 ||
+		if (wide_row(filler->db, filler->anchor[at], filler->set, entity, &metric, 1, &s) ==
+				0 ||
 			(s.flags & SF_LATE))
 			continue;
 		c->anchor = s;
@@ -142,8 +144,8 @@ static int wide_find_anchors(struct wide_filler *filler, uint32_t entity, size_t
 }
 
 /* A finished series, in the window's arena. */
-static void wide_emit(
-	struct wide_filler *filler, uint32_t entity, uint16_t metric, const struct wide_filling *from)
+static void wide_emit(struct wide_filler *filler, uint32_t entity, uint16_t metric,
+	const struct wide_filling *from)
 {
 	const uint32_t first = from->has_anchor, n = first + from->n;
 	int64_t *t_ns = arena_array(filler->to->arena, int64_t, n);
@@ -183,8 +185,8 @@ static int wide_read_range(struct wide_filler *filler, uint32_t entity)
 	sqlite3_bind_int64(filler->range, 2, filler->from_ns);
 	sqlite3_bind_int64(filler->range, 3, filler->to_ns);
 	while ((rc = sqlite3_step(filler->range)) == SQLITE_ROW) {
-		size_t n = wide_row(filler->db, filler->range, filler->set, entity,
-			filler->metrics, filler->n_metrics, row);
+		size_t n = wide_row(filler->db, filler->range, filler->set, entity, filler->metrics,
+			filler->n_metrics, row);
 		for (size_t i = 0; i < n; i++)
 			if (!(row[i].flags & SF_LATE))
 				wide_filling_add(&filler->columns[row[i].metric], &row[i]);
@@ -283,7 +285,8 @@ struct wide_slicer {
 	size_t n_metrics[COLUMN_SETS];
 };
 
-static int wide_slice_entity(struct wide_slicer *scan, unsigned set, uint32_t entity, sqlite3_stmt *st)
+static int wide_slice_entity(
+	struct wide_slicer *scan, unsigned set, uint32_t entity, sqlite3_stmt *st)
 {
 	struct sample row[METRIC_COUNT];
 	int rc;
@@ -321,8 +324,8 @@ static int wide_slice_set(struct wide_slicer *scan, unsigned set)
 		scan->db, set, scan->metrics[set], scan->n_metrics[set], ROWS_SLICE, &st);
 
 	for (uint32_t id = 1; rc == SQLITE_OK && id <= n; id++) {
-		if (series_known(scan->db, id, scan->slice->from_ns) && wide_has_any(scan, set, id) &&
-			scan->slice->takes(scan->slice->arg, id))
+		if (series_known(scan->db, id, scan->slice->from_ns) &&
+			wide_has_any(scan, set, id) && scan->slice->takes(scan->slice->arg, id))
 			rc = wide_slice_entity(scan, set, id, st);
 	}
 	return rc;

@@ -1,6 +1,7 @@
 /*
- * wide_read - samples of a file that an older version wrote (up to SCHEMA_WIDE) and no writer has opened since:
- * wide rows with one column per metric. Read as they lie there. wide_rows.c has the rows.
+ * wide_read - samples of a file that an older version wrote (up to SCHEMA_WIDE) and no writer has
+ * opened since: wide rows with one column per metric. Read as they lie there. wide_rows.c has the
+ * rows.
  */
 #ifndef RW_DB_WIDE_READ_H
 #define RW_DB_WIDE_READ_H
@@ -17,9 +18,10 @@ struct wide {
 	struct wide_set sets[COLUMN_SETS];
 };
 
-/* wide_open - prepares db->wide for a file of @version. wide_window - the series of (@from_ns, @to_ns] with
- * their anchors. wide_slice - samples of a slice, in any order. wide_range, wide_next: series_db_range() and
- * series_db_next(); @whole: of all rows, whatever they are. All but the last two return a SQLite result code. */
+/* wide_open - prepares db->wide for a file of @version. wide_window - the series of (@from_ns,
+ * @to_ns] with their anchors. wide_slice - samples of a slice, in any order. wide_range, wide_next:
+ * series_db_range() and series_db_next(); @whole: of all rows, whatever they are. All but the last
+ * two return a SQLite result code. */
 int wide_open(struct series_db *db, int version);
 int wide_window(struct series_db *db, const struct window_spec *spec, int64_t from_ns,
 	int64_t to_ns, struct series_list *ret);
@@ -28,11 +30,13 @@ int wide_range(struct series_db *db, bool whole, int64_t *ret_first_ns, int64_t 
 	struct err *e);
 int wide_next(struct series_db *db, int64_t t_ns, int64_t *ret_ns, struct err *e);
 
-/* wide_newest - the two newest instants of a device (its number) up to @at_ns; INT64_MIN where there is none. */
+/* wide_newest - the two newest instants of a device (its number) up to @at_ns; INT64_MIN where
+ * there is none. */
 int wide_newest(struct series_db *db, int64_t device, int64_t at_ns, int64_t ret[2]);
 
-/* wide_rows.c: wide_select - prepares "SELECT t_ns,source,flags,x,<columns of @metrics>" for the rows of one
- * entity in one column set. wide_bind() binds ?1 and ?4; ?2 and ?3 are the times of @which. */
+/* wide_rows.c: wide_select - prepares "SELECT t_ns,source,flags,x,<columns of @metrics>" for the
+ * rows of one entity in one column set. wide_bind() binds ?1 and ?4; ?2 and ?3 are the times of
+ * @which. */
 enum { C_T, C_SOURCE, C_FLAGS, C_X, C_FIRST };
 enum wide_rows {
 	ROWS_WINDOW, /* ?2 < t <= ?3, ascending */

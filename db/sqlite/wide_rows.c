@@ -1,6 +1,7 @@
 /*
- * wide_rows - rows of a file of an older version (wide_read.h): which of them a statement reads, and a row as
- * samples. A file of version 1 or 2 has rows by entity, and priorities have rows of their own.
+ * wide_rows - rows of a file of an older version (wide_read.h): which of them a statement reads,
+ * and a row as samples. A file of version 1 or 2 has rows by entity, and priorities have rows of
+ * their own.
  */
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"

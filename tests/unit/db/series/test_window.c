@@ -243,13 +243,51 @@ static void same_window(const struct window *a, const struct window *b, const ch
 	}
 }
 
+/* Windows of random times, metrics and entities. Returns how many series were compared. */
+static size_t compare_windows(struct rig *r, unsigned seed, const char *when)
+{
+	size_t compared = 0;
+	struct history *d;
+	struct err e = {0};
+
+	assert_int_equal(db_history_open(r->world.path, &d, &e), 0);
+	for (unsigned i = 0; i < 40; i++) {
+		struct arena *a = arena_new();
+		struct window memory, lent, db;
+		uint16_t some[N_METRICS];
+		size_t n = 0;
+		char what[64];
+		for (size_t k = 0; k < N_METRICS; k++)
+			if (i % 4 == 0 || rnd(2))
+				some[n++] = metrics[k];
+		struct window_spec spec = {.metrics = some, .n_metrics = n, .flows = i % 2};
+		uint32_t only[] = {2, 3, 5, 9};
+		if (i % 5 == 4) {
+			spec.entities = only;
+			spec.n_entities = 4;
+		}
+		int64_t from = SECONDS(-5) + (int64_t)rnd(POLLS + 10) * NS_PER_S,
+			to = from + (int64_t)rnd(60) * NS_PER_S;
+		snprintf(what, sizeof(what), "seed %u, window %u, %s", seed, i, when);
+		assert_int_equal(window_from_memory(r->memory, a, &spec, from, to, &memory), 0);
+		assert_int_equal(window_lent_from_memory(r->memory, a, &spec, from, to, &lent), 0);
+		same_window(&memory, &lent, what);
+		if (history_window(d, a, &spec, from, to, &db, &e) < 0)
+			fail_msg("%s: %s", what, e.text);
+		same_window(&memory, &db, what);
+		compared += memory.n_series;
+		arena_free(a);
+	}
+	history_close(d);
+	return compared;
+}
+
 static void fillers_agree(void **state)
 {
 	size_t compared = 0;
 
 	for (unsigned seed = 1; seed <= SEEDS; seed++) {
 		struct rig r = {.entities = entities_new()};
-		struct history *d;
 		struct err e = {0};
 		rng_state = seed * UINT64_C(0x9e3779b97f4a7c15);
 		world_init(&r.world);
@@ -257,43 +295,16 @@ static void fillers_agree(void **state)
 		struct store_options o = {.path = r.world.path, .replay = seed % 2};
 		assert_int_equal(db_store_open(&o, r.entities, &r.store, &e), 0);
 		fill(&r);
-		assert_int_equal(db_history_open(r.world.path, &d, &e), 0);
-		for (unsigned i = 0; i < 40; i++) {
-			struct arena *a = arena_new();
-			struct window memory, lent, db;
-			uint16_t some[N_METRICS];
-			size_t n = 0;
-			char what[64];
-			for (size_t k = 0; k < N_METRICS; k++)
-				if (i % 4 == 0 || rnd(2))
-					some[n++] = metrics[k];
-			struct window_spec spec = {.metrics = some, .n_metrics = n, .flows = i % 2};
-			uint32_t only[] = {2, 3, 5, 9};
-			if (i % 5 == 4) {
-				spec.entities = only;
-				spec.n_entities = 4;
-			}
-			int64_t from = SECONDS(-5) + (int64_t)rnd(POLLS + 10) * NS_PER_S,
-				to = from + (int64_t)rnd(60) * NS_PER_S;
-			snprintf(what, sizeof(what), "seed %u, window %u", seed, i);
-			assert_int_equal(
-				window_from_memory(r.memory, a, &spec, from, to, &memory), 0);
-			assert_int_equal(
-				window_lent_from_memory(r.memory, a, &spec, from, to, &lent), 0);
-			same_window(&memory, &lent, what);
-			if (history_window(d, a, &spec, from, to, &db, &e) < 0)
-				fail_msg("%s: %s", what, e.text);
-			same_window(&memory, &db, what);
-			compared += memory.n_series;
-			arena_free(a);
-		}
-		history_close(d);
+		compared += compare_windows(&r, seed, "as it came");
 		store_close(r.store);
+		compared += compare_windows(&r, seed, "sealed");
+		if (o.replay) /* the comparison was about blocks */
+			assert_int_equal(world_int(&r.world, "SELECT count(*) FROM tail"), 0);
 		series_memory_free(r.memory);
 		entities_free(r.entities);
 		world_done(&r.world);
 	}
-	assert_true(compared > 10000); /* the test looked at something */
+	assert_true(compared > 20000); /* the test looked at something */
 }
 
 struct order {

@@ -315,8 +315,8 @@ static int count_steps(void *arg)
 	return 0;
 }
 
-/* What a statement costs, whatever the clock says: steps of its own and of those that read blocks for it, and the
- * samples that these decode. */
+/* What a statement costs, whatever the clock says: steps of its own and of those that read blocks
+ * for it, and the samples that these decode. */
 static int cost(const struct db_world *w, const char *sql, int expect_rows)
 {
 	sqlite3 *db;
