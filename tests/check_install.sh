@@ -7,7 +7,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
 cmake --install "$build" --prefix "$root/usr" >/dev/null
-for file in bin/rocewatch lib/systemd/system/rocewatch.service lib/sysusers.d/rocewatch.conf share/doc/rocewatch/examples/rocewatch.yaml \
+for file in bin/rocewatch lib/rocewatch/rocewatch_sqlite.so lib/systemd/system/rocewatch.service lib/sysusers.d/rocewatch.conf share/doc/rocewatch/examples/rocewatch.yaml \
 	share/doc/rocewatch/README.md share/doc/rocewatch/docs/architecture.md; do
 	[ -s "$root/usr/$file" ] || { echo "$file was not installed" >&2; exit 1; }
 done

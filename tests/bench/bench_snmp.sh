@@ -54,8 +54,9 @@ printf public > "$dir/community"
 } > "$dir/rocewatch.yaml"
 "$build/rocewatch" -c "$dir/rocewatch.yaml" agent --for "${FOR:-36}s" > "$dir/rw.log" 2>&1 &
 pid=$!
-sql() { sqlite3 -readonly "$dir/bench.db" "$1" 2> /dev/null || echo 0; }
-committed() { echo $(($(sql 'SELECT count(*) FROM sample_lanes') / ports_per_switch)); }
+sql() { sqlite3 -readonly -cmd ".load $build/rocewatch_sqlite" "$dir/bench.db" "$1" 2> /dev/null || echo 0; }
+# one device and instant: a poll
+committed() { sql "SELECT count(*) FROM samples WHERE metric='port.in_octets' AND port=(SELECT min(port) FROM entity WHERE port<>'')"; }
 # the first round names every series and fills the process's tables: it is counted apart
 live=$((switches - ${DEAD:-0}))
 for _ in $(seq 100); do [ "$(committed)" -lt $live ] || break; sleep 0.5; done

@@ -10,7 +10,8 @@ one. Exit 1 on a broken promise."""
 import argparse, os, random, re, shutil, signal, socket, sqlite3, statistics, subprocess, sys, tempfile, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "fabric")]
+sys.path[:0] = [os.path.join(HERE, "..", "fabric"), os.path.join(HERE, "..")]
+import samples_db
 from live_lab import Failed, check, sanitizer, wait_for
 
 # kind: (protocol, command of the server, what the log or the doctor must say of it; "" = nothing is wrong enough to be told)
@@ -110,18 +111,14 @@ class Run:
             os.chmod(os.path.join(self.dir, name), 0o600)
 
     def sql(self, statement):
-        db = sqlite3.connect("file:%s/rocewatch.db?mode=ro" % self.dir, uri=True, timeout=30)
         try:
-            return db.execute(statement).fetchall()
-        except sqlite3.OperationalError:
+            return samples_db.rows(self.binary, os.path.join(self.dir, "rocewatch.db"), statement)
+        except OSError:
             return []
-        finally:
-            db.close()
 
     def polls(self):
         times = {}
-        for name, t in self.sql("SELECT e.device, s.t_ns FROM sample_port s JOIN entity e ON e.id=s.entity WHERE e.port='eth1' AND e.device LIKE 'sw%' "
-                                "AND s.port_in_octets IS NOT NULL ORDER BY s.t_ns"):
+        for name, t in self.sql("SELECT device, t_ns FROM samples WHERE port='eth1' AND device LIKE 'sw%' AND metric='port.in_octets' ORDER BY t_ns"):
             times.setdefault(name, []).append(t)
         return times
 

@@ -9,7 +9,8 @@ broken promise. The disk is a small tmpfs, where mounting is allowed; else phase
 import argparse, os, shutil, signal, sqlite3, statistics, subprocess, sys, tempfile, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(HERE, "..", "fabric")]
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "fabric"), os.path.join(HERE, "..")]
+import samples_db
 from fast_clock import NS, FastClock
 from live_lab import Failed, check, sanitizer
 
@@ -123,16 +124,12 @@ class Soak:
     # --- what is stored ---
 
     def sql(self, statement):
-        db = sqlite3.connect("file:%s?mode=ro" % self.db, uri=True, timeout=30)
-        try:
-            return db.execute(statement).fetchall()
-        finally:
-            db.close()
+        return samples_db.rows(self.binary, self.db, statement)
 
     def snapshot(self):
         """All samples of the untouched switches; those of the last snapshot must be among them."""
         now = {name: set() for name in UNTOUCHED}
-        for name, t in self.sql("SELECT e.device, s.t_ns FROM sample_port s JOIN entity e ON e.id=s.entity WHERE e.port='eth2' AND s.port_in_octets IS NOT NULL"):
+        for name, t in self.sql("SELECT device, t_ns FROM samples WHERE port='eth2' AND metric='port.in_octets'"):
             if name in now:
                 now[name].add(t)
         for name in UNTOUCHED:

@@ -20,6 +20,8 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", ".."))
+import samples_db
 VENDORS = ["generic", "sonic", "eos", "nxos", "cumulus", "onyx", "junos", "dell-os9", "dell-os10", "comware"]
 VARIANTS = {"nxos-headroom": "nxos", "nxos-xoff": "nxos", "dell-os9-headroom": "dell-os9", "cumulus-old": "cumulus", "junos-old": "junos"}  # after one change of the configuration
 ALL = VENDORS + list(VARIANTS)
@@ -138,8 +140,8 @@ def main():
                 f.write(f"  - {{ name: {v}, role: leaf, snmp: {{ address: \"127.0.0.1:{port}\", credentials: {v} }} }}\n")
             f.write("links: []\n")
             f.write(f"thresholds:\n  - {{ devices: \"dell*\", ports: \"*\", priority: 3, cell: {DELL_CELL}B }}\n")
-        def samples(db, v):
-            rows = db.execute("select port, priority, metric, value from samples where device = ? order by t_ns", (v,))
+        def samples(v):
+            rows = samples_db.rows(rocewatch, database, f"select port, priority, metric, value from samples where device = '{v}' order by t_ns")
             return {(p or "-", "-" if prio is None else str(prio), metric): number(metric, value) for p, prio, metric, value in rows}
 
         def complete():
@@ -147,9 +149,8 @@ def main():
             if agent.poll() is not None:
                 sys.exit(f"agent: exit {agent.returncode}\n{said()}")
             try:
-                with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
-                    return all(set(expected[v]) <= set(samples(db, v)) for v in ALL)
-            except sqlite3.OperationalError:  # not made yet
+                return all(set(expected[v]) <= set(samples(v)) for v in ALL)
+            except OSError:  # not made yet
                 return False
 
         def said():
@@ -166,7 +167,7 @@ def main():
             sys.exit(f"agent: exit {agent.returncode}\n{said()}")
         db = sqlite3.connect(database)
         for v in ALL:
-            got = samples(db, v)
+            got = samples(v)
             missing = sorted(set(expected[v]) - set(got))
             extra = sorted(set(got) - set(expected[v]))
             wrong = sorted(k for k in set(got) & set(expected[v]) if got[k] != expected[v][k])
@@ -186,7 +187,7 @@ def main():
 
         # Directions that must never be mixed up: what each change of the configuration does to what is read back.
         stored = {}
-        for device, port, prio, metric, value in db.execute("select device, port, priority, metric, value from samples where metric like 'cfg.pg_%'"):
+        for device, port, prio, metric, value in samples_db.rows(rocewatch, database, "select device, port, priority, metric, value from samples where metric like 'cfg.pg_%'"):
             stored[(device, port, prio, metric)] = int(value)
         headroom, level = "cfg.pg_headroom_bytes", "cfg.pg_xoff_level_bytes"
         for base, variant, port, more_headroom, more_level in (
@@ -200,7 +201,7 @@ def main():
                 if was is None or now is None or now - was != more:
                     print(f"{variant}: {metric} was {was}, is {now}, expected {more:+d}")
                     failed += 1
-        declared = {bool("estimated" in flags) for (flags,) in db.execute("select coalesce(flags, '') from samples where device = 'dell-os9' and metric = ?", (headroom,))}
+        declared = {bool("estimated" in flags) for (flags,) in samples_db.rows(rocewatch, database, f"select coalesce(flags, '') from samples where device = 'dell-os9' and metric = '{headroom}'")}
         if declared != {True}:
             print(f"dell-os9: headroom from a declared cell must be flagged estimated, is {declared}")
             failed += 1

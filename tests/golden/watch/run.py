@@ -131,7 +131,7 @@ class Cases:
         """As an agent leaves it: it wrote of itself and of its targets, and nothing says that it was recorded."""
         with contextlib.closing(sqlite3.connect(db)) as c, c:
             c.execute("DELETE FROM meta WHERE key = 'recorded'")
-            (newest,) = c.execute("SELECT max(t_ns) FROM instant").fetchone()
+            (newest,) = c.execute("SELECT max(to_ns) FROM (SELECT to_ns FROM tail UNION ALL SELECT to_ns FROM block)").fetchone()
             c.execute("INSERT OR REPLACE INTO health(key, value, unit, t_ns) VALUES('process/up_s', 900, 's', ?)", (newest,))
             for device in DEVICES:
                 c.execute("INSERT INTO target(device, protocol, address, state, up, since_ns, last_success_ns, updated_ns, polls, timeouts, errors)"
