@@ -125,7 +125,7 @@ int ch_insert(
 	rw_cleanup(str_done) struct str url = {0}, packed = {0};
 	struct curl_post post = {.body = str_or(rows->s, ""), .n_body = rows->n};
 	ch_url(client, sql, false, &url);
-	if (rows->n >= PACK_FROM) {
+	if (client->packed && rows->n >= PACK_FROM) {
 		deflate_bytes(DEFLATE_GZIP, rows->s, rows->n, &packed);
 		post.body = packed.s;
 		post.n_body = packed.n;

@@ -18,13 +18,14 @@ struct ch_client { /* texts are borrowed */
 	const char *database;
 	const char *username, *password; /* NULL: the server's default */
 	struct curl_tls tls;
+	bool packed; /* rows are packed: worth it over a network, not on one machine */
 	int64_t timeout_ns;
 	int stop_fd; /* -1: none */
 };
 
 /* ch_ask - runs @sql; the answer, at most @most bytes (0: none wanted), is added to @ret (NULL:
  * not wanted). Without the database for @bare: before it exists.
- * ch_insert - "INSERT INTO ... FORMAT RowBinary" with @rows, packed on the way.
+ * ch_insert - "INSERT INTO ... FORMAT RowBinary" with @rows.
  * 0, or a negative errno as curl_io_post()'s, -EACCES (log-in or rights), -ENOENT (no such table or
  * database), -EROFS (read-only for now), -ENOSPC, -EBADMSG (the server refuses what was sent) or
  * -EIO; @e says what the server said. */

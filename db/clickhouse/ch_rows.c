@@ -61,6 +61,17 @@ static int row_order(const void *left, const void *right)
 	return r;
 }
 
+/* Devices that are asked entity by entity come sorted. */
+static void values_sort(
+	struct row_value *v, size_t n, int (*order)(const void *left, const void *right))
+{
+	size_t i = 1;
+	while (i < n && order(&v[i - 1], &v[i]) <= 0)
+		i++;
+	if (i < n)
+		qsort(v, n, sizeof(*v), order);
+}
+
 /* As the store does: of two values of one instant the first one stays; NAN is no value. */
 static size_t values_gather(
 	const struct spool_samples *samples, unsigned scope, struct row_value *v)
@@ -75,8 +86,7 @@ static size_t values_gather(
 			continue;
 		v[n++] = (struct row_value){sample, (uint32_t)i};
 	}
-	if (n > 1)
-		qsort(v, n, sizeof(*v), value_order);
+	values_sort(v, n, value_order);
 	for (size_t i = 0; i < n; i++) {
 		const bool again = kept > 0 &&
 			compare_instant(v[kept - 1].sample, v[i].sample) == 0 &&
@@ -84,8 +94,7 @@ static size_t values_gather(
 		if (!again)
 			v[kept++] = v[i];
 	}
-	if (kept > 1)
-		qsort(v, kept, sizeof(*v), row_order);
+	values_sort(v, kept, row_order);
 	return kept;
 }
 

@@ -148,7 +148,9 @@ unsigned ch_columns(unsigned table, struct ch_column *ret)
 
 void ch_add_name(struct str *out, const char *name)
 {
-	str_addf(out, "`%s`", name);
+	str_add(out, "`");
+	str_add(out, name);
+	str_add(out, "`");
 }
 
 void ch_add_text(struct str *out, const char *text)
@@ -216,8 +218,9 @@ void ch_create(struct str *out, const char *database, unsigned table, const char
 			database, ch_table(table));
 	else
 		str_add(out, " ENGINE = ReplacingMergeTree(seq)");
-	if (table_partition(table))
-		str_addf(out, " PARTITION BY %s", table_partition(table));
+	const char *partition = table_partition(table);
+	if (partition)
+		str_addf(out, " PARTITION BY %s", partition);
 	str_addf(out, " ORDER BY (%s)", table_order(table));
 }
 

@@ -9,9 +9,16 @@
 void rowbinary_put_fixed(struct str *out, uint64_t value, size_t n_bytes)
 {
 	char bytes[8];
-	for (size_t i = 0; i < n_bytes; i++)
+	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)(value >> (8 * i));
-	str_addn(out, bytes, n_bytes);
+	if (out->n + sizeof(bytes) >= out->cap) {
+		str_addn(out, bytes, n_bytes);
+		return;
+	}
+	/* there is room: nearly always. What lies behind the end is overwritten later. */
+	memcpy(out->s + out->n, bytes, sizeof(bytes));
+	out->n += n_bytes;
+	out->s[out->n] = '\0';
 }
 
 void rowbinary_put_f64(struct str *out, double value)

@@ -33,6 +33,16 @@ static struct clickhouse_sink *clickhouse_state(struct ship_sink *sink)
 	return sink->state;
 }
 
+static bool is_own_machine(const char *url)
+{
+	static const char *const hosts[] = {"127.", "localhost:", "localhost/", "[::1]"};
+	const char *host = strstr(url, "://");
+	for (size_t i = 0; host && i < rw_countof(hosts); i++)
+		if (strncmp(host + 3, hosts[i], strlen(hosts[i])) == 0)
+			return true;
+	return false;
+}
+
 static struct ch_client clickhouse_client(const struct ship_sink *sink)
 {
 	const struct ship_options *o = sink->options;
@@ -42,6 +52,7 @@ static struct ch_client clickhouse_client(const struct ship_sink *sink)
 		.username = o->username,
 		.password = sink->password,
 		.tls = {o->tls_ca, o->tls_cert, o->tls_key, o->tls_skip_verify},
+		.packed = !is_own_machine(o->url),
 		.timeout_ns = o->timeout_ns,
 		.stop_fd = sink->stop_fd,
 	};
