@@ -22,6 +22,7 @@ struct arena;
 
 enum blocks_statement {
 	BLOCKS_METRICS,
+	BLOCKS_NEXT_METRIC,
 	BLOCKS_BEFORE,
 	BLOCKS_AFTER,
 	BLOCKS_TAIL_IN,
@@ -61,8 +62,8 @@ struct blocks {
 	struct arena *tail_arena;
 	struct tail_rows inside, older;
 	bool older_listed;
-	struct gathering *gathering; /* blocks_gather.c */
-	void *cache; /* blocks_cache.c */
+	struct gathering *gathering; /* of blocks_gather(), made when first needed */
+	void (*gathering_free)(struct gathering *gathering);
 };
 
 struct blocks *blocks_new(sqlite3 *db);
@@ -76,6 +77,11 @@ int blocks_begin(struct blocks *blocks);
 
 /* blocks_device - what follows is about @device (its number) and [@from_ns, @to_ns]. */
 int blocks_device(struct blocks *blocks, int64_t device, int64_t from_ns, int64_t to_ns);
+/* blocks_metrics - which metrics the device has blocks of, whatever their time; a seek for each. A
+ * file knows many more metrics than one device has. blocks_may_have - may the range of
+ * blocks_device() have samples of it? */
+int blocks_metrics(struct blocks *blocks, int64_t device, bool has[METRIC_COUNT]);
+bool blocks_may_have(const struct blocks *blocks, const bool has[METRIC_COUNT], unsigned metric);
 /* blocks_range - the same device, a range within that of blocks_device(). */
 void blocks_range(struct blocks *blocks, int64_t from_ns, int64_t to_ns);
 /* blocks_older - fills .older, without reading the rows. */

@@ -161,10 +161,11 @@ static int ends_metric(struct ends *ends, int64_t device, int64_t number)
 
 static int ends_blocks(struct ends *ends, int64_t device)
 {
-	int rc = SQLITE_OK;
+	bool has[METRIC_COUNT];
+	int rc = blocks_metrics(ends->blocks, device, has);
 
 	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++)
-		if (ends->blocks->number[m] != 0)
+		if (has[m])
 			rc = ends_metric(ends, device, ends->blocks->number[m]);
 	return rc;
 }
@@ -276,8 +277,10 @@ int blocks_file_next(
 	*ret = ENDS_NONE;
 	for (size_t i = 0; rc == SQLITE_OK && i < n && *ret != t_ns + 1; i++) {
 		sqlite3_stmt *st;
+		bool has[METRIC_COUNT];
+		rc = blocks_metrics(blocks, devices[i], has);
 		for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT && *ret != t_ns + 1; m++)
-			if (blocks->number[m] != 0)
+			if (has[m])
 				rc = ends_next_metric(
 					blocks, devices[i], blocks->number[m], t_ns, ret);
 		if (rc == SQLITE_OK)

@@ -5,14 +5,13 @@
  * before the range are wanted, older pieces, newest first, until every series that ever had the
  * metric has one and no older piece can have a newer one.
  */
-#include "db/sqlite/blocks_gather.h"
+#include "db/sqlite/blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "db/model/sample.h"
-#include "db/sqlite/blocks.h"
 #include "db/sqlite/sqlite_io.h"
 
 struct piece {
@@ -52,7 +51,7 @@ struct gathering {
 	uint32_t last_n;
 };
 
-struct gathering *gathering_new(void)
+static struct gathering *gathering_new(void)
 {
 	struct gathering *gathering = rw_calloc(1, sizeof(*gathering));
 
@@ -69,7 +68,7 @@ static void builder_done(struct builder *builder)
 	free(builder->window_ms);
 }
 
-void gathering_free(struct gathering *gathering)
+static void gathering_free(struct gathering *gathering)
 {
 	if (!gathering)
 		return;
@@ -701,10 +700,14 @@ static int gathering_anchors(struct blocks *blocks, const struct gather_want *wa
 int blocks_gather(struct blocks *blocks, const struct gather_want *want, struct arena *a,
 	struct gathered **ret, size_t *ret_n)
 {
-	struct gathering *gathering = blocks->gathering;
 	const int64_t number = blocks->number[want->metric];
 	struct walk walk = {0};
 
+	if (!blocks->gathering) {
+		blocks->gathering = gathering_new();
+		blocks->gathering_free = gathering_free;
+	}
+	struct gathering *gathering = blocks->gathering;
 	*ret_n = 0;
 	if (number == 0)
 		return SQLITE_OK;

@@ -4,13 +4,14 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "db/sqlite/blocks.h"
-#include "db/sqlite/blocks_gather.h"
 #include "db/sqlite/sqlite_io.h"
 
 /* ---- statements ------------------------------------------------------------ */
 
 static const char *const blocks_sql[BLOCKS_STATEMENTS] = {
 	[BLOCKS_METRICS] = "SELECT id, name FROM metric_name",
+	[BLOCKS_NEXT_METRIC] =
+		"SELECT metric FROM block WHERE device=?1 AND metric>?2 ORDER BY metric LIMIT 1",
 	/* newest first: the blocks of a range, and then those before it */
 	[BLOCKS_BEFORE] =
 		"SELECT from_ns, to_ns, known, data FROM block WHERE device=?1 AND metric=?2 AND "
@@ -64,7 +65,6 @@ struct blocks *blocks_new(sqlite3 *db)
 
 	blocks->db = db;
 	blocks->tail_arena = arena_new();
-	blocks->gathering = gathering_new();
 	return blocks;
 }
 
@@ -75,7 +75,8 @@ void blocks_free(struct blocks *blocks)
 	for (size_t i = 0; i < BLOCKS_STATEMENTS; i++)
 		sqlite3_finalize(blocks->statements[i]);
 	arena_free(blocks->tail_arena);
-	gathering_free(blocks->gathering);
+	if (blocks->gathering)
+		blocks->gathering_free(blocks->gathering);
 	free(blocks->inside.v);
 	free(blocks->older.v);
 	free(blocks);
@@ -99,6 +100,41 @@ int blocks_begin(struct blocks *blocks)
 	if (rc == SQLITE_DONE)
 		return SQLITE_OK;
 	return reset;
+}
+
+static void mark_metric(const struct blocks *blocks, int64_t number, bool has[METRIC_COUNT])
+{
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		has[m] |= blocks->number[m] == number;
+}
+
+int blocks_metrics(struct blocks *blocks, int64_t device, bool has[METRIC_COUNT])
+{
+	sqlite3_stmt *st;
+	int64_t number = INT64_MIN;
+	int rc = blocks_prepared(blocks, BLOCKS_NEXT_METRIC, &st);
+
+	memset(has, 0, METRIC_COUNT * sizeof(*has));
+	while (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, device);
+		sqlite3_bind_int64(st, 2, number);
+		rc = sqlite3_step(st);
+		if (rc == SQLITE_ROW)
+			number = sqlite3_column_int64(st, 0);
+		const int reset = sqlite3_reset(st);
+		if (rc == SQLITE_DONE)
+			return SQLITE_OK;
+		if (rc != SQLITE_ROW)
+			return reset;
+		mark_metric(blocks, number, has);
+		rc = SQLITE_OK;
+	}
+	return rc;
+}
+
+bool blocks_may_have(const struct blocks *blocks, const bool has[METRIC_COUNT], unsigned metric)
+{
+	return blocks->number[metric] != 0 && (has[metric] || blocks->inside.n > 0);
 }
 
 /* ---- the tail --------------------------------------------------------------- */

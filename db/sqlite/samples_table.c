@@ -49,7 +49,7 @@ struct samples_cursor {
 	sqlite3_stmt *statements[ST_COUNT];
 	struct arena *query, *stretch; /* what lives as long as one of these */
 	/* what is asked for */
-	bool metrics[METRIC_COUNT], rates, nothing, has_priority;
+	bool metrics[METRIC_COUNT], has[METRIC_COUNT], rates, nothing, has_priority;
 	const char *port, *port_like, *port_glob;
 	int64_t priority, from_ns, to_ns, entity;
 	struct {
@@ -305,8 +305,24 @@ static void cursor_next_metric(struct samples_cursor *cursor)
 	cursor->next_ns = cursor->from_ns;
 	cursor->n_carries = 0;
 	while (++cursor->metric < METRIC_COUNT)
-		if (cursor->metrics[cursor->metric])
+		if (cursor->metrics[cursor->metric] &&
+			blocks_may_have(cursor->blocks, cursor->has, cursor->metric))
 			return;
+}
+
+static int cursor_enter(struct samples_cursor *cursor)
+{
+	const int64_t device = cursor->devices[cursor->device].id;
+	int rc = cursor_choose(cursor);
+
+	if (rc == SQLITE_OK)
+		rc = blocks_device(cursor->blocks, device, cursor->from_ns, cursor->to_ns);
+	if (rc == SQLITE_OK)
+		rc = blocks_metrics(cursor->blocks, device, cursor->has);
+	cursor->begun = true;
+	cursor->metric = UINT32_MAX;
+	cursor_next_metric(cursor);
+	return rc;
 }
 
 /* Goes on to a device and metric that are wanted. */
@@ -316,14 +332,9 @@ static int cursor_position(struct samples_cursor *cursor)
 
 	while (rc == SQLITE_OK && cursor->device < cursor->n_devices) {
 		if (!cursor->begun) {
-			cursor->begun = true;
-			cursor->metric = UINT32_MAX;
-			cursor_next_metric(cursor);
-			rc = cursor_choose(cursor);
-			if (rc == SQLITE_OK)
-				rc = blocks_device(cursor->blocks,
-					cursor->devices[cursor->device].id, cursor->from_ns,
-					cursor->to_ns);
+			rc = cursor_enter(cursor);
+			if (rc != SQLITE_OK)
+				return rc;
 		}
 		const bool none = (cursor->port || cursor->entity != 0) && cursor->n_only == 0;
 		if (cursor->metric < METRIC_COUNT && !none)

@@ -159,11 +159,15 @@ static int scan_metric(
 
 static int scan_device(struct scan *scan, uint32_t device, const int64_t *entities, size_t n)
 {
-	int rc = blocks_device(scan->db->blocks, scan->db->names[device].file_id,
-		scan->slice.from_ns, scan->slice.to_ns);
+	struct blocks *blocks = scan->db->blocks;
+	const int64_t file_id = scan->db->names[device].file_id;
+	bool has[METRIC_COUNT];
+	int rc = blocks_device(blocks, file_id, scan->slice.from_ns, scan->slice.to_ns);
 
+	if (rc == SQLITE_OK)
+		rc = blocks_metrics(blocks, file_id, has);
 	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++)
-		if (scan->metrics[m])
+		if (scan->metrics[m] && blocks_may_have(blocks, has, m))
 			rc = scan_metric(scan, m, entities, n);
 	return rc;
 }

@@ -270,7 +270,7 @@ static const struct {
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		fprintf(stderr, "usage: bench_history FILE [HOURS [SWITCHES]]\n");
+		fprintf(stderr, "usage: bench_history FILE [HOURS [SWITCHES [QUESTION]]]\n");
 		return 2;
 	}
 	if (argc > 2)
@@ -283,6 +283,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < rw_countof(questions); i++) {
 		struct history *history;
 		struct err e = {0};
+		if (argc > 4 && !strstr(questions[i].what, argv[4]))
+			continue;
 		struct arena *a = arena_new();
 		const double cpu = cpu_s();
 		const mono_t wall = mono_now();
