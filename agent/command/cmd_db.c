@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,49 @@ static int db_path(const struct globals *globals, char **ret, struct err *e)
 
 /* ---- stat ---------------------------------------------------------------- */
 
+static const char *stat_text(const json_t *row, const char *key)
+{
+	return str_or(json_string_value(json_object_get(row, key)), "-");
+}
+
+/* To the second: 2026-11-21T03:00:00Z. */
+static void stat_print_time(FILE *out, const json_t *row, const char *key)
+{
+	char text[24] = "-";
+	const char *time = json_string_value(json_object_get(row, key));
+	if (time)
+		snprintf(text, sizeof(text), "%.19sZ", time);
+	fprintf(out, " %-20s", text);
+}
+
+/* What each tier holds, and what waits in the tail to become blocks. */
+static void print_stat_tiers(FILE *out, const json_t *doc, bool header)
+{
+	const json_t *tiers = json_object_get(doc, "tiers"), *row;
+	const json_t *growth = json_object_get(doc, "growth_bytes_day");
+	size_t i;
+
+	if (json_is_number(growth))
+		fprintf(out, "%-24s %.1f\n", "growth, MB a day", json_number_value(growth) / 1e6);
+	if (header && json_array_size(tiers) > 0)
+		fprintf(out, "\n%-8s %-20s %-20s %10s %14s %10s %8s\n", "TIER", "FROM", "TO",
+			"ROWS", "SAMPLES", "MiB", "B/SAMPLE");
+	json_array_foreach (tiers, i, row) {
+		const json_t *each = json_object_get(row, "bytes_per_sample");
+		fprintf(out, "%-8s", stat_text(row, "tier"));
+		stat_print_time(out, row, "from");
+		stat_print_time(out, row, "to");
+		fprintf(out, " %10" JSON_INTEGER_FORMAT " %14" JSON_INTEGER_FORMAT " %10.1f",
+			json_integer_value(json_object_get(row, "rows")),
+			json_integer_value(json_object_get(row, "samples")),
+			json_number_value(json_object_get(row, "bytes")) / MIB);
+		if (json_is_number(each))
+			fprintf(out, " %8.3f\n", json_number_value(each));
+		else
+			fprintf(out, " %8s\n", "-");
+	}
+}
+
 static void print_stat(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
@@ -100,6 +144,7 @@ static void print_stat(
 		else
 			fprintf(out, "%-24s -\n", lines[i].title);
 	}
+	print_stat_tiers(out, doc, header);
 	const json_t *metrics = json_object_get(doc, "metrics"), *m;
 	const json_t *tables = json_object_get(doc, "tables");
 	size_t k;
@@ -136,6 +181,24 @@ static json_t *cmd_db_time_or_null(const struct db_stat *stat, int64_t t_ns)
 	return json_null();
 }
 
+static json_t *stat_tier(const char *name, const struct db_stat_tier *tier)
+{
+	json_t *from = json_null(), *to = json_null(), *each = json_null();
+	if (tier->rows > 0) {
+		json_decref(from);
+		json_decref(to);
+		from = json_time(tier->from_ns);
+		to = json_time(tier->to_ns);
+	}
+	if (tier->samples > 0) {
+		json_decref(each);
+		each = json_real((double)tier->bytes / (double)tier->samples);
+	}
+	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:o}", "tier", name, "from", from, "to",
+		to, "rows", (json_int_t)tier->rows, "samples", (json_int_t)tier->samples, "bytes",
+		(json_int_t)tier->bytes, "bytes_per_sample", each);
+}
+
 static json_t *stat_document(const char *path, const struct db_stat *stat)
 {
 	json_t *metrics = json_array();
@@ -152,8 +215,14 @@ static json_t *stat_document(const char *path, const struct db_stat *stat)
 		json_array_append_new(tables,
 			json_pack("{s:s, s:I}", "table", stat->tables[t].name, "bytes",
 				(json_int_t)stat->tables[t].bytes));
+	json_t *tiers = json_array(), *growth = json_null();
+	for (unsigned t = 0; t < STORE_TIERS; t++)
+		json_array_append_new(tiers, stat_tier(store_tier_names[t], &stat->tiers[t]));
+	json_array_append_new(tiers, stat_tier("tail", &stat->tail));
+	if (isfinite(stat->growth_bytes_day))
+		growth = json_real(stat->growth_bytes_day);
 	return json_pack("{s:o, s:i, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, "
-			 "s:I, s:I, s:s, s:o, s:o}",
+			 "s:I, s:I, s:s, s:o, s:o, s:o, s:o}",
 		"path", json_string_or_null(path), "schema_version", stat->schema_version,
 		"file_bytes", (json_int_t)stat->file_bytes, "wal_bytes",
 		(json_int_t)stat->wal_bytes, "free_bytes", (json_int_t)stat->free_bytes,
@@ -162,7 +231,8 @@ static json_t *stat_document(const char *path, const struct db_stat *stat)
 		"rows", (json_int_t)stat->rows, "samples", (json_int_t)stat->samples, "flows",
 		(json_int_t)stat->flows, "findings", (json_int_t)stat->findings, "incidents",
 		(json_int_t)stat->incidents, "events", (json_int_t)stat->events, "integrity",
-		stat->check, "metrics", metrics, "tables", tables);
+		stat->check, "metrics", metrics, "tables", tables, "tiers", tiers,
+		"growth_bytes_day", growth);
 }
 
 static int run_stat(const struct command_args *args, const char *path, struct err *e)

@@ -219,6 +219,25 @@ void health_traps(struct health *health, const struct trap_counters *counters)
 		health_add(health, "", (double)rows[i].value, "traps/%s", rows[i].name);
 }
 
+/* How far each tier reaches back, whether the quota is why, and where the store is going. */
+static void health_store_tiers(struct health *health, const struct store_usage *usage)
+{
+	double full_s = NAN, growth = NAN;
+	for (unsigned tier = 0; tier < STORE_TIERS; tier++) {
+		if (usage->oldest_ns[tier] == 0)
+			continue;
+		health_add(health, "s", (double)usage->oldest_ns[tier] / 1e9, "store/oldest/%s_s",
+			store_tier_names[tier]);
+		health_add(health, "", usage->cut[tier], "store/cut/%s", store_tier_names[tier]);
+	}
+	if (usage->full_ns)
+		full_s = (double)usage->full_ns / 1e9;
+	if (usage->used_bytes)
+		growth = usage->growth_bytes_day;
+	health_add(health, "bytes", growth, "store/growth_bytes_day");
+	health_add(health, "s", full_s, "store/quota_full_s");
+}
+
 void health_commit(struct health *health, struct store *store, int64_t now_ns)
 {
 	struct store_stats s;
@@ -250,6 +269,7 @@ void health_commit(struct health *health, struct store *store, int64_t now_ns)
 	for (unsigned use = 0; s.usage.counted && use < STORE_USES; use++)
 		health_add(health, "bytes", (double)s.usage.by[use], "store/use/%s",
 			store_use_names[use]);
+	health_store_tiers(health, &s.usage);
 	double last_commit_s = NAN;
 	if (s.last_commit_ns)
 		last_commit_s = (double)s.last_commit_ns / 1e9;

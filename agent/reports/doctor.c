@@ -31,6 +31,7 @@
 #define DISK_WARN 0.10
 #define DISK_CRITICAL 0.03
 #define USE_LEAST_BYTES 1e5 /* less is not worth a word */
+#define QUOTA_SOON_DAYS 30
 #define MEMORY_STALLED 0.2 /* of the time: as the agent's event */
 #define WAL_WARN_BYTES 134217728.0 /* as the agent's log */
 
@@ -194,6 +195,47 @@ static void judge_quota(struct doctor *doctor)
 		doctor_health(doctor, "store/used_bytes") / 1e6, what.n > 0 ? what.s : "");
 }
 
+/* The quota takes what store.retention would keep: which samples, and how far they reach back. */
+static void judge_quota_cut(struct doctor *doctor)
+{
+	static const char prefix[] = "store/cut/";
+	rw_cleanup(str_done) struct str what = {0};
+	const double now_s = (double)doctor->client->at_ns / 1e9;
+	const char *key;
+	json_t *value;
+	json_object_foreach (doctor->health, key, value) {
+		if (strncmp(key, prefix, sizeof(prefix) - 1) != 0 ||
+			!(json_number_value(value) > 0))
+			continue;
+		const char *tier = key + sizeof(prefix) - 1;
+		const double reach_s = now_s - doctor_health(doctor, "store/oldest/%s_s", tier);
+		str_addf(&what, "%s%s samples %.1f days", str_if(what.n > 0, ", "), tier,
+			reach_s / 86400);
+	}
+	if (what.n > 0)
+		doctor_todo(doctor, false, "store",
+			"raise store.quota, or lower store.retention to what it holds",
+			"the quota of %.1f MB holds less than store.retention asks for: %s",
+			doctor_health(doctor, "store/quota_bytes") / 1e6, what.s);
+}
+
+/* Reached within a month at the present growth. */
+static void judge_quota_soon(struct doctor *doctor)
+{
+	char when[WALL_TEXT_MAX];
+	const double full_s = doctor_health(doctor, "store/quota_full_s");
+	const double days = (full_s - (double)doctor->client->at_ns / 1e9) / 86400;
+	if (!(days < QUOTA_SOON_DAYS) || doctor_health(doctor, "store/cut/raw") > 0)
+		return;
+	wall_format(when, (wall_t){(int64_t)(full_s * 1e9)}, 0);
+	doctor_todo(doctor, false, "store", "raise store.quota, or lower store.retention",
+		"%.1f of %.1f MB of the quota are in use; growing by %.1f MB a day, it is "
+		"reached about %s, and raw samples then go before their time",
+		doctor_health(doctor, "store/used_bytes") / 1e6,
+		doctor_health(doctor, "store/quota_bytes") / 1e6,
+		doctor_health(doctor, "store/growth_bytes_day") / 1e6, when);
+}
+
 static void judge_store(struct doctor *doctor, double wal_bytes)
 {
 	double dropped = doctor_health(doctor, "store/dropped");
@@ -223,6 +265,8 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 		doctor_todo(doctor, true, "store", "see the agent's log for the disk's error",
 			"old data could not be deleted: the database grows");
 	judge_quota(doctor);
+	judge_quota_cut(doctor);
+	judge_quota_soon(doctor);
 	if (dropped > 0)
 		doctor_todo(doctor, true, "store", "see the agent's log for the disk's error",
 			"%.0f samples were dropped because they could not be written", dropped);

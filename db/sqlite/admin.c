@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "db/series/history.h"
+#include "db/sqlite/admin_blocks.h"
 #include "db/sqlite/schema.h"
 #include "db/sqlite/sqlite.h"
 #include "db/sqlite/sqlite_io.h"
@@ -112,6 +114,8 @@ static int count_samples(sqlite3 *db, struct db_stat *stat)
 
 	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_TABLES; t++)
 		rc = count_table(db, t, stat);
+	if (rc == SQLITE_OK && stat->schema_version > SCHEMA_WIDE)
+		rc = admin_count_blocks(db, stat);
 	return rc;
 }
 
@@ -195,12 +199,13 @@ int db_stat_read(const char *path, struct db_stat *ret, struct err *e)
 {
 	rw_cleanup(admin_history_close) struct history *history = NULL;
 	rw_cleanup(admin_dbp) sqlite3 *db = NULL;
-	struct db_stat s = {0};
+	struct db_stat s = {.growth_bytes_day = NAN};
 	int r = sqlite_history_open(path, &history, e);
 
 	if (r == 0)
 		r = history_range(history, &s.first_ns, &s.last_ns, e);
-	if (r < 0 && r != -ENODATA)
+	/* damage is what the counting below is to describe */
+	if (r < 0 && r != -ENODATA && r != -EBADMSG)
 		return r;
 	r = open_reader(path, &db, &s.schema_version, e);
 	if (r < 0)

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 #include "db/model/metric.h"
+#include "db/store/store.h"
 
 struct err;
 
@@ -15,6 +16,11 @@ struct db_stat_table {
 	uint64_t bytes; /* with its indexes */
 };
 
+struct db_stat_tier { /* without the keys: .bytes are those of the blocks' data */
+	uint64_t rows, samples, bytes;
+	int64_t from_ns, to_ns; /* 0 when .rows is */
+};
+
 struct db_stat {
 	int schema_version;
 	/* free: inside the file, filled again before it grows */
@@ -22,6 +28,8 @@ struct db_stat {
 	uint64_t entities, rows, samples;
 	uint64_t by_metric[METRIC_COUNT];
 	uint64_t flows, findings, incidents, events;
+	struct db_stat_tier tiers[STORE_TIERS], tail; /* tail: not yet in blocks */
+	double growth_bytes_day; /* as the agent measured it last; NAN = not known */
 	int64_t first_ns, last_ns; /* 0 when there are no samples */
 	int writer_pid; /* 0 = none, negative errno = not known */
 	struct db_stat_table tables[DB_STAT_TABLES]; /* largest first */

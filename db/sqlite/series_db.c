@@ -25,6 +25,7 @@ int series_begin(struct series_db *db, int64_t from_ns)
 {
 	int rc = sqlite_exec(db->db, "BEGIN");
 
+	series_snapshot_begin(db);
 	db->text_rc = SQLITE_OK;
 	if (rc == SQLITE_OK)
 		rc = series_names_load(db, from_ns);
@@ -35,6 +36,7 @@ int series_begin(struct series_db *db, int64_t from_ns)
 
 void series_end(struct series_db *db)
 {
+	series_snapshot_end(db);
 	if (!sqlite3_get_autocommit(db->db))
 		sqlite_exec(db->db, "COMMIT");
 }

@@ -42,6 +42,7 @@ struct series_db {
 	bool old_flows; /* such a file: flows have no rows of hosts */
 	struct wide *wide; /* such a file: samples lie in wide rows; NULL = in blocks */
 	struct blocks *blocks;
+	int64_t snapshot_until_ns; /* monotonic: a read under way ends then; 0 = none is */
 	bool immutable; /* opened without a shared-memory file: nobody writes */
 };
 
@@ -72,6 +73,12 @@ int series_db_newest(
 int series_db_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e);
 int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
 	struct err *e);
+
+/* While a read lasts, the write-ahead log cannot be shortened behind it: after SERIES_SNAPSHOT_S it
+ * ends with SQLITE_INTERRUPT. series_begin() and series_end() call these. series_snapshot.c */
+#define SERIES_SNAPSHOT_S 300
+void series_snapshot_begin(struct series_db *db);
+void series_snapshot_end(struct series_db *db);
 
 /* series_present - did the entity ever have the metric? After series_present_load(). */
 static inline bool series_present(const struct series_db *db, uint32_t entity, unsigned metric)

@@ -10,6 +10,7 @@
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
 #include "db/sqlite/series_db.h"
+#include "db/sqlite/sql_spool.h"
 #include "db/sqlite/sqlite_io.h"
 
 int series_db_fabric_at(struct history *history, int64_t at_ns, char **ret_yaml, struct err *e)
@@ -100,6 +101,87 @@ static bool series_sql_take(sqlite3_stmt *st, int n, char **values, char **clean
 	return true;
 }
 
+/* A statement under way, and where its rows go. */
+struct sql_run {
+	struct series_db *db;
+	sqlite3_stmt *st;
+	int n;
+	char **values, **names, **clean;
+	struct sql_spool *spool; /* NULL: each row goes to .fn at once */
+	row_fn *fn;
+	void *arg;
+};
+
+/* *ret: what a row's taker said, or negative errno. SQLite's code. */
+static int sql_run_rows(struct sql_run *run, int rc, int *ret, struct err *e)
+{
+	for (; rc == SQLITE_ROW && *ret == 0; rc = sqlite3_step(run->st)) {
+		if (!series_sql_take(run->st, run->n, run->values, run->clean))
+			return SQLITE_NOMEM;
+		if (!run->spool) {
+			*ret = run->fn(run->arg, run->n, run->values, run->names);
+			continue;
+		}
+		*ret = sql_spool_put(run->spool, run->values);
+		if (*ret < 0)
+			return err_set(e, *ret,
+				"no room in the directory of temporary files for so many rows: "
+				"%s; ask for fewer, or free some space",
+				strerror(-*ret));
+	}
+	return rc;
+}
+
+static int sql_run_end(struct sql_run *run, int rc, struct err *e)
+{
+	struct series_db *db = run->db;
+
+	if (rc == SQLITE_DONE)
+		return 0;
+	if (rc == SQLITE_INTERRUPT)
+		return err_set(e, -ETIME,
+			"SQL: ended after %d s: as long as a statement reads, the agent's "
+			"write-ahead log cannot be shortened; name a metric and a shorter range "
+			"of t_ns, or ask a copy made by 'rocewatch db backup'",
+			SERIES_SNAPSHOT_S);
+	if (rc == SQLITE_ERROR) /* what it computes is not possible: an integer overflow ... */
+		return err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(db->db));
+	return sqlite_fail(e, db->db, rc, "read", db->path);
+}
+
+/* @head: somebody's own statement; who takes its rows may be slow, so they are kept until the
+ * snapshot has ended. */
+static int sql_run(struct sql_run *run, row_fn *head, struct err *e)
+{
+	struct sql_spool spool = {.n_columns = run->n};
+	int r = 0;
+
+	if (head)
+		run->spool = &spool;
+	series_snapshot_begin(run->db);
+	/* The first step may compile the statement anew; names are SQLite's until then. */
+	int rc = sqlite3_step(run->st);
+	for (int i = 0; i < run->n; i++)
+		run->names[i] = (char *)(uintptr_t)sqlite3_column_name(run->st, i);
+	const bool began = rc == SQLITE_ROW || rc == SQLITE_DONE;
+	rc = sql_run_rows(run, rc, &r, e);
+	series_snapshot_end(run->db);
+	if (r == 0)
+		r = sql_run_end(run, rc, e);
+	if (!head)
+		return r;
+	sqlite3_reset(run->st); /* ends the snapshot */
+	int shown = 0;
+	if (began)
+		shown = head(run->arg, run->n, NULL, run->names);
+	if (began && shown == 0)
+		shown = sql_spool_each(&spool, run->names, run->fn, run->arg);
+	sql_spool_done(&spool);
+	if (r != 0)
+		return r;
+	return shown;
+}
+
 /* What is in the file is not trusted to be text of one line: with @head, somebody's own statement
  * is answered, and who prints it cleans; without, a part of the program reads (history_sql()). */
 int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
@@ -107,7 +189,7 @@ int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn
 {
 	struct series_db *db = series_db_of(history);
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int r = prepare_user(db, sql, &st, e), rc;
+	int r = prepare_user(db, sql, &st, e);
 
 	if (r < 0)
 		return r;
@@ -115,28 +197,12 @@ int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn
 	rw_cleanup(freep) char **values = rw_calloc((size_t)n, sizeof(*values));
 	rw_cleanup(freep) char **names = rw_calloc((size_t)n, sizeof(*names));
 	rw_cleanup(freep) char **clean = NULL;
+	struct sql_run run = {
+		.db = db, .st = st, .n = n, .values = values, .names = names, .fn = fn, .arg = arg};
 	if (!head)
-		clean = rw_calloc((size_t)n, sizeof(*clean));
-	/* The first step may compile the statement anew; names are SQLite's until then. */
-	rc = sqlite3_step(st);
-	for (int i = 0; i < n; i++)
-		names[i] = (char *)(uintptr_t)sqlite3_column_name(st, i);
-	if (head && (rc == SQLITE_ROW || rc == SQLITE_DONE))
-		r = head(arg, n, NULL, names);
-	for (; rc == SQLITE_ROW && r == 0; rc = sqlite3_step(st)) {
-		if (!series_sql_take(st, n, values, clean)) {
-			rc = SQLITE_NOMEM;
-			break;
-		}
-		r = fn(arg, n, values, names);
-	}
+		run.clean = clean = rw_calloc((size_t)n, sizeof(*clean));
+	r = sql_run(&run, head, e);
 	for (int i = 0; clean && i < n; i++)
 		free(clean[i]);
-	if (r != 0)
-		return r;
-	if (rc == SQLITE_DONE)
-		return 0;
-	if (rc == SQLITE_ERROR) /* what it computes is not possible: an integer overflow ... */
-		return err_set(e, -EIO, "SQL: %s", sqlite3_errmsg(db->db));
-	return sqlite_fail(e, db->db, rc, "read", db->path);
+	return r;
 }

@@ -140,6 +140,8 @@ static void sqlite_store_keep(void *state, const struct store_options *options)
 
 	writer->o.quota_bytes = options->quota_bytes;
 	writer->o.raw_ns = options->raw_ns;
+	writer->o.minute_ns = options->minute_ns;
+	writer->o.hour_ns = options->hour_ns;
 	writer->o.events_ns = options->events_ns;
 	writer->o.incidents_ns = options->incidents_ns;
 	writer->o.spool = options->spool;

@@ -14,7 +14,6 @@
 #define CHUNK_NAMES 500 /* in one transaction */
 #define CHUNK_ROWS 4000
 #define SWEEP_NS (3600 * NS_PER_S)
-#define TEXTS_FEW 10000 /* up to so many it is not worth looking which are unused */
 
 /* ---- a name ---------------------------------------------------------------- */
 
@@ -48,8 +47,9 @@ static int delete_name(struct store_writer *writer, int64_t id)
 {
 	static const char *const rest[] = {
 		"DELETE FROM series WHERE entity=?1",
-		"DELETE FROM tail WHERE device=?1",
 		"DELETE FROM block WHERE device=?1",
+		"DELETE FROM block_minute WHERE device=?1",
+		"DELETE FROM block_hour WHERE device=?1",
 		("DELETE FROM port_attr WHERE (device, port) IN "
 		 "(SELECT device, port FROM entity WHERE id=?1 AND port<>'' AND priority=-1)"),
 		"DELETE FROM entity WHERE id=?1",

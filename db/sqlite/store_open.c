@@ -15,9 +15,6 @@
 #include "db/sqlite/sqlite_io.h"
 #include "db/sqlite/store_write.h"
 
-/* Of a lock that another tool holds: then the samples wait in memory, and people are told. */
-#define BUSY_MS 1000
-
 /* What an older version's small file takes at once; a large one is moved while samples are stored.
  */
 #define IMPORT_NS NS_PER_S
@@ -135,7 +132,7 @@ int writer_open_file(struct store_writer *writer, const char *path, struct err *
 		writer->file_device = st.st_dev;
 		writer->file_inode = st.st_ino;
 	}
-	sqlite3_busy_timeout(writer->db, BUSY_MS);
+	sqlite3_busy_timeout(writer->db, WRITER_BUSY_MS);
 	/* before anything is changed: another program's file must stay as it is */
 	r = schema_check(writer->db, path, &version, e);
 	if (r < 0)
@@ -207,13 +204,12 @@ int writer_open(const struct store_options *options, struct store_writer **ret, 
 
 static void finalize_retain(struct retain *retain)
 {
-	for (size_t i = 0; i < RETAIN_STEP_INSTANTS; i++) {
+	for (size_t i = 0; i < RETAIN_LISTS; i++) {
 		sqlite3_finalize(retain->edge[i]);
 		sqlite3_finalize(retain->rows[i]);
 		retain->edge[i] = retain->rows[i] = NULL;
 	}
-	sqlite3_finalize(retain->instants);
-	retain->instants = NULL;
+	retain_blocks_close(retain);
 	retain->running = false;
 }
 
@@ -255,6 +251,7 @@ void writer_close(struct store_writer *writer)
 	writer_close_file(writer);
 	writer_unlock(writer->lock_fd);
 	free(writer->retain.pins);
+	retain_blocks_free(&writer->retain);
 	free(writer->entities);
 	free(writer->texts);
 	free(writer->new_ids);

@@ -18,22 +18,26 @@
 #define COUNTED_BYTES 4294967296ull
 
 static const struct {
-	enum retain_group group;
+	unsigned group; /* enum store_tier or enum retain_group */
 	int64_t keep_ns; /* the newest that this stage leaves alone */
 } quota_stages[] = {
-	{RETAIN_SAMPLES, DAY_NS},
+	{STORE_RAW, DAY_NS},
+	{STORE_MINUTE, 7 * DAY_NS},
+	{STORE_HOUR, 90 * DAY_NS},
 	{RETAIN_RECORDS, 30 * DAY_NS},
-	{RETAIN_SAMPLES, 3600 * NS_PER_S},
+	{STORE_RAW, 3600 * NS_PER_S},
+	{STORE_MINUTE, DAY_NS},
+	{STORE_HOUR, 7 * DAY_NS},
 	{RETAIN_RECORDS, DAY_NS},
-	{RETAIN_SAMPLES, 60 * NS_PER_S},
+	{STORE_RAW, 60 * NS_PER_S},
+	{STORE_MINUTE, 60 * NS_PER_S},
+	{STORE_HOUR, 3600 * NS_PER_S},
 };
 
-/* The oldest time of a group from ?1 on. Samples by their instants, one seek for each device: a
- * configuration state that is kept would stay the oldest row for ever. */
+/* The oldest time of a group from ?1 on, of what is not in blocks; NULL: all of it is. */
 static const char *const quota_oldest[RETAIN_GROUPS] = {
-	[RETAIN_SAMPLES] = "SELECT min(t) FROM (SELECT min(to_ns) AS t FROM block WHERE to_ns>=?1 "
-			   "UNION ALL SELECT min(to_ns) FROM flow WHERE to_ns>=?1 "
-			   "UNION ALL SELECT min(to_ns) FROM finding WHERE to_ns>=?1)",
+	[STORE_RAW] = "SELECT min(t) FROM (SELECT min(to_ns) AS t FROM flow WHERE to_ns>=?1 "
+		      "UNION ALL SELECT min(to_ns) FROM finding WHERE to_ns>=?1)",
 	[RETAIN_RECORDS] =
 		"SELECT min(t) FROM (SELECT min(t_ns) AS t FROM event WHERE t_ns>=?1 "
 		"UNION ALL SELECT min(updated_ns) FROM incident WHERE state='closed' AND "
@@ -73,14 +77,16 @@ int writer_over_quota(struct store_writer *writer, bool *ret)
 
 /* ---- what goes ----------------------------------------------------------- */
 
-/* INT64_MAX: there is nothing. */
-static int quota_oldest_ns(
-	struct store_writer *writer, enum retain_group group, int64_t from_ns, int64_t *ret_ns)
+/* Of the rows of a group; INT64_MAX: there is none. */
+static int quota_oldest_row(
+	struct store_writer *writer, unsigned group, int64_t from_ns, int64_t *ret_ns)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	int rc = sqlite3_prepare_v2(writer->db, quota_oldest[group], -1, &st, NULL);
 
 	*ret_ns = INT64_MAX;
+	if (!quota_oldest[group])
+		return SQLITE_OK;
+	int rc = sqlite3_prepare_v2(writer->db, quota_oldest[group], -1, &st, NULL);
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_bind_int64(st, 1, from_ns);
@@ -89,45 +95,60 @@ static int quota_oldest_ns(
 	return sqlite3_reset(st);
 }
 
-/* The oldest row of the group that no pin keeps. */
-static int quota_first_ns(struct store_writer *writer, enum retain_group group, int64_t *ret_ns)
+/* The oldest of the group that no pin keeps; *ret_known false: blocks were not looked at yet. */
+static int quota_first_ns(
+	struct store_writer *writer, unsigned group, int64_t *ret_ns, bool *ret_known)
 {
 	const struct retain *retain = &writer->retain;
-	int rc = quota_oldest_ns(writer, group, retain->taken_ns[group], ret_ns);
+	int64_t block_ns = INT64_MAX;
+	int rc = quota_oldest_row(writer, group, retain->taken_ns[group], ret_ns);
 
-	if (group != RETAIN_SAMPLES)
+	*ret_known = true;
+	if (group >= STORE_TIERS)
 		return rc;
 	for (size_t i = 0; rc == SQLITE_OK && i < retain->n_pins; i++) {
 		const struct retain_pin *pin = &retain->pins[i];
 		if (*ret_ns >= pin->from_ns && *ret_ns <= pin->to_ns)
-			rc = quota_oldest_ns(writer, group, pin->to_ns + 1, ret_ns);
+			rc = quota_oldest_row(writer, group, pin->to_ns + 1, ret_ns);
 	}
+	*ret_known = retain_blocks_oldest(retain, (enum store_tier)group, &block_ns);
+	if (block_ns < *ret_ns)
+		*ret_ns = block_ns;
 	return rc;
 }
 
-static void quota_move(struct retain *retain, enum retain_group group, int64_t cutoff_ns)
+static void quota_move_span(struct retain *retain, enum retain_span span, int64_t cutoff_ns)
 {
-	static const enum retain_group of_span[RETAIN_CONFIG] = {[RETAIN_RAW] = RETAIN_SAMPLES,
-		[RETAIN_EVENTS] = RETAIN_RECORDS,
-		[RETAIN_INCIDENTS] = RETAIN_RECORDS};
-
-	retain->taken_ns[group] = cutoff_ns;
-	for (unsigned span = 0; span < RETAIN_CONFIG; span++)
-		if (of_span[span] == group && cutoff_ns > retain->cutoff_ns[span])
-			retain->cutoff_ns[span] = cutoff_ns;
+	if (cutoff_ns > retain->cutoff_ns[span])
+		retain->cutoff_ns[span] = cutoff_ns;
 }
 
-int writer_quota_cut(struct store_writer *writer, int64_t now_ns, bool *ret_found)
+static void quota_move(struct retain *retain, unsigned group, int64_t cutoff_ns)
+{
+	retain->taken_ns[group] = cutoff_ns;
+	if (group == RETAIN_RECORDS) {
+		quota_move_span(retain, RETAIN_EVENTS, cutoff_ns);
+		quota_move_span(retain, RETAIN_INCIDENTS, cutoff_ns);
+		return;
+	}
+	quota_move_span(retain, (enum retain_span)group, cutoff_ns);
+	retain->quota_ns[group] = cutoff_ns;
+}
+
+int writer_quota_cut(struct store_writer *writer, int64_t now_ns, bool *ret_found, bool *ret_known)
 {
 	int rc = SQLITE_OK;
 
 	*ret_found = false;
+	*ret_known = true;
 	for (size_t i = 0; rc == SQLITE_OK && i < rw_countof(quota_stages); i++) {
-		const enum retain_group group = quota_stages[i].group;
+		const unsigned group = quota_stages[i].group;
 		const int64_t until_ns = now_ns - quota_stages[i].keep_ns;
 		int64_t first_ns;
-		rc = quota_first_ns(writer, group, &first_ns);
-		if (rc != SQLITE_OK || first_ns >= until_ns)
+		rc = quota_first_ns(writer, group, &first_ns, ret_known);
+		if (rc != SQLITE_OK || !*ret_known)
+			return rc; /* a pass by age looks first */
+		if (first_ns >= until_ns)
 			continue;
 		int64_t cutoff_ns = first_ns + (now_ns - first_ns) / QUOTA_SHARE + 1;
 		if (cutoff_ns > until_ns)
@@ -201,6 +222,23 @@ static int quota_count(struct store_writer *writer, struct store_usage *usage)
 	return rc;
 }
 
+/* How far each tier reaches back, and whether the quota is why. A tier that its age cuts again is
+ * not cut by the quota any more. */
+static void quota_reach(const struct store_writer *writer, struct store_usage *usage)
+{
+	const struct retain *retain = &writer->retain;
+
+	for (unsigned tier = 0; tier < STORE_TIERS; tier++) {
+		int64_t oldest_ns;
+		const bool known = retain_blocks_oldest(retain, (enum store_tier)tier, &oldest_ns);
+		usage->oldest_ns[tier] = 0;
+		if (known && oldest_ns != INT64_MAX)
+			usage->oldest_ns[tier] = oldest_ns;
+		usage->cut[tier] = retain->quota_ns[tier] != 0 &&
+			retain->quota_ns[tier] >= retain->cutoff_ns[tier];
+	}
+}
+
 int writer_usage(struct store_writer *writer, struct store_usage *ret)
 {
 	struct retain *retain = &writer->retain;
@@ -209,6 +247,7 @@ int writer_usage(struct store_writer *writer, struct store_usage *ret)
 
 	retain->usage.quota_bytes = writer->o.quota_bytes;
 	retain->usage.stuck = retain->stuck;
+	quota_reach(writer, &retain->usage);
 	if (rc == SQLITE_OK && retain->stuck && !was_stuck)
 		rc = quota_count(writer, &retain->usage);
 	*ret = retain->usage;

@@ -98,39 +98,3 @@ void writer_rollback(struct store_writer *writer)
 	seal_rollback(writer);
 	writer_names_rollback(writer);
 }
-
-#define CHECKPOINT_PAGES 1000 /* 8 MB */
-#define HELD_PAGES 16384 /* 128 MB that cannot be copied back: someone reads an old snapshot */
-#define PAGES_PER_MB 128
-
-/* Passive: waits for no one. Once all is copied and no reader is left in the log, the next commit
- * begins it anew. */
-int writer_checkpoint(struct store_writer *writer)
-{
-	int in_log = 0, copied = 0, rc = SQLITE_OK;
-	int enough = CHECKPOINT_PAGES;
-	bool held = false;
-
-	if (writer->o.log_pages > 0)
-		enough = writer->o.log_pages;
-	if (writer->wal_pages >= enough) {
-		rc = sqlite3_wal_checkpoint_v2(
-			writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
-		held = rc == SQLITE_OK && in_log > HELD_PAGES && copied < in_log;
-	}
-	rw_cleanup(str_done) struct str who = {0};
-	if (held)
-		store_holders_text(writer->o.path, "-shm", &who);
-	if (held)
-		complain(&writer->wal_held, mono_now(), LOG_WARN_, "store",
-			"%s-wal has grown to %d MB because a reader keeps an old snapshot; end "
-			"long-running queries%s%s",
-			writer->o.path, in_log / PAGES_PER_MB, str_if(who.n > 0, ": "),
-			str_or(who.s, ""));
-	else
-		complaint_over(&writer->wal_held, mono_now(), "store",
-			"the write-ahead log can be shortened again");
-	if (rc == SQLITE_BUSY) /* another connection copies; the next commit tries again */
-		return SQLITE_OK;
-	return rc;
-}

@@ -19,6 +19,9 @@
 #include "db/sqlite/store_lock.h"
 #include "db/store/store_backend.h"
 
+/* How long it waits for a lock that another tool holds: then the samples wait in memory, and people
+ * are told. */
+#define WRITER_BUSY_MS 1000
 #define WRITER_METRIC_WORDS ((METRIC_COUNT + 63) / 64)
 #define WRITER_RECORD_COLUMNS 24 /* more than any record has */
 
@@ -107,6 +110,8 @@ struct store_writer {
 	} spool;
 
 	int wal_pages;
+	/* monotonic: the log is not made to begin anew before; and the pause after a failure */
+	int64_t restart_after_ns, restart_rest_ns;
 	struct complaint wal_held; /* a reader keeps the write-ahead log from being emptied */
 
 	struct retain retain;
@@ -175,6 +180,7 @@ int writer_commit(struct store_writer *writer);
 void writer_rollback(struct store_writer *writer);
 /* writer_samples - the samples of a whole transaction, as tail rows. store_tail.c */
 int writer_samples(struct store_writer *writer, const struct sample *samples, size_t n);
+/* store_checkpoint.c */
 /* writer_checkpoint - outside a transaction: copies a long write-ahead log into the file. SQLite's
  * code: an error means that the file could not be written or synced, and that the log grows. */
 int writer_checkpoint(struct store_writer *writer);
@@ -226,8 +232,8 @@ int retain_list_rows(struct store_writer *writer, unsigned list, sqlite3_stmt **
  * store_quota.c */
 int writer_over_quota(struct store_writer *writer, bool *ret);
 /* writer_quota_cut - moves the cutoffs of the next pass nearer to @now_ns; *ret_found: false when
- * nothing is left that may go. */
-int writer_quota_cut(struct store_writer *writer, int64_t now_ns, bool *ret_found);
+ * nothing is left that may go, or, with *ret_known false, when a pass by age has to look first. */
+int writer_quota_cut(struct store_writer *writer, int64_t now_ns, bool *ret_found, bool *ret_known);
 /* writer_usage - how much is used; counts the tables when the quota cannot be kept, once. */
 int writer_usage(struct store_writer *writer, struct store_usage *ret);
 

@@ -22,6 +22,7 @@
 #include "agent/base/err.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
+#include "db/store/quota_watch.h"
 #include "db/store/retain_clock.h"
 #include "db/store/store_backend.h"
 #include "db/store/store_queue.h"
@@ -108,7 +109,8 @@ struct store {
 	struct retain_clock retain_clock;
 	bool clock_known; /* .retain_clock was read from the store */
 	int64_t newest_ns; /* stored before this process began */
-	struct complaint quota_complaint, retain_complaint, compact_complaint;
+	struct complaint retain_complaint, compact_complaint;
+	struct quota_watch quota;
 };
 
 /* ---- the writer ---------------------------------------------------------- */
@@ -373,36 +375,6 @@ static int64_t store_retain_now(struct store *store)
 	return now_ns;
 }
 
-const char *const store_use_names[STORE_USES] = {
-	[STORE_USE_SAMPLES] = "samples",
-	[STORE_USE_FLOWS] = "flows",
-	[STORE_USE_FINDINGS] = "findings",
-	[STORE_USE_EVENTS] = "events",
-	[STORE_USE_INCIDENTS] = "incidents",
-	[STORE_USE_NAMES] = "names",
-	[STORE_USE_CONFIGURATION] = "configuration",
-};
-
-/* Says when the quota cannot be kept, and what fills the store. */
-static void store_judge_quota(struct store *store, const struct store_usage *usage)
-{
-	rw_cleanup(str_done) struct str what = {0};
-
-	if (!usage->stuck) {
-		complaint_over(&store->quota_complaint, mono_now(), "store", "the quota is kept");
-		return;
-	}
-	for (unsigned use = 0; usage->counted && use < STORE_USES; use++)
-		if (usage->by[use] >= 100000)
-			str_addf(&what, ", %.1f MB %s", (double)usage->by[use] / 1e6,
-				store_use_names[use]);
-	complain(&store->quota_complaint, mono_now(), LOG_ERROR_, "store",
-		"%s: the quota is %.1f MB, but %.1f MB are in use that may not be deleted (open, "
-		"newest, or needed by what is kept)%s; raise store.quota, or close what is open",
-		store->path, (double)usage->quota_bytes / 1e6, (double)usage->used_bytes / 1e6,
-		what.n > 0 ? what.s : "");
-}
-
 /* Mutex held, not while copying. Keeps the log short, and says when that fails: nothing is lost
  * then, but the log grows until the disk is full. */
 static void store_settle(struct store *store)
@@ -461,9 +433,12 @@ static int64_t store_maintain(struct store *store)
 	pthread_mutex_unlock(&store->mutex);
 	store->backend->keep(store->state, &options);
 	retain_clock_limit(&store->retain_clock, options.raw_ns);
+	int64_t now_ns = 0;
 	int r = store_clock_read(store, &e);
 	if (r == 0)
-		r = store->backend->maintain(store->state, store_retain_now(store), &more, &e);
+		now_ns = store_retain_now(store);
+	if (r == 0)
+		r = store->backend->maintain(store->state, now_ns, &more, &e);
 	if (r == 0)
 		r = store->backend->usage(store->state, &usage, &e);
 	if (r < 0)
@@ -473,7 +448,7 @@ static int64_t store_maintain(struct store *store)
 		complaint_over(&store->retain_complaint, mono_now(), "store",
 			"old data are deleted again");
 	if (r == 0)
-		store_judge_quota(store, &usage);
+		quota_watch(&store->quota, store->backend, store->state, &options, now_ns, &usage);
 	pthread_mutex_lock(&store->mutex);
 	store->stats.retention_held = store->retain_clock.ahead;
 	store->stats.retention_failed = r < 0;

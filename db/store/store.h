@@ -219,6 +219,10 @@ bool store_committed(struct store *store, uint64_t handed);
  * shutdown). 0 or negative errno. */
 int store_flush(struct store *store, struct err *e);
 
+/* The tiers in which samples are kept: as they came, and by the minute and the hour. */
+enum store_tier { STORE_RAW, STORE_MINUTE, STORE_HOUR, STORE_TIERS };
+extern const char *const store_tier_names[STORE_TIERS]; /* raw, minute, hour */
+
 /* What fills the store. */
 enum store_use {
 	STORE_USE_SAMPLES,
@@ -237,6 +241,14 @@ struct store_usage {
 	bool stuck; /* over the quota, and nothing more may be deleted */
 	bool counted; /* .by is known */
 	uint64_t by[STORE_USES]; /* bytes */
+	/* of each tier: the end of its oldest piece that may go, 0 = not known or none; and the
+	 * quota, not its age, decides how far it reaches back */
+	int64_t oldest_ns[STORE_TIERS];
+	bool cut[STORE_TIERS];
+	/* by which the store grows, bytes a day, NAN = not known yet; and when it thus reaches its
+	 * quota, 0 = not foreseen */
+	double growth_bytes_day;
+	int64_t full_ns;
 };
 
 struct store_stats {

@@ -13,7 +13,8 @@
 #include <stdint.h>
 #include "agent/base/clock.h"
 
-#define HOUR_T0 INT64_C(1700000000000000000)
+/* Half past: slices of samples are complete, and sealed, in the middle of the hour. */
+#define HOUR_T0 INT64_C(1700001000000000000)
 #define HOUR_STEPS 30
 #define HOUR_STEP_NS (120 * NS_PER_S)
 

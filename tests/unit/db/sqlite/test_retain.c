@@ -180,22 +180,6 @@ static void states(void **state)
 	world_done(&w);
 }
 
-/* A first pass over what piled up for months goes in small pieces, instants too. */
-static void instants_in_pieces(void **state)
-{
-	struct db_world w;
-
-	world_init(&w);
-	make(&w);
-	world_exec(&w,
-		"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i<14999) "
-		"INSERT INTO instant SELECT d.d, 1700000000000000000+i*1000000000 FROM n, (SELECT "
-		"1 AS d UNION SELECT 2 UNION SELECT 7) AS d");
-	assert_true(retain(&w, usual, NULL) >= 45000 / 4000);
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM instant"), 0);
-	world_done(&w);
-}
-
 static int64_t used_bytes(const struct db_world *w)
 {
 	return (world_int(w, "PRAGMA page_count") - world_int(w, "PRAGMA freelist_count")) *
@@ -267,17 +251,18 @@ static void quota_says_what_it_cannot(void **state)
 }
 
 /* A real store, its thread and the present: the newest sample is 40 days old. */
-static void store_a_sample(const struct db_world *w)
+static void store_a_sample(const struct db_world *w, int64_t t_ns, bool replay)
 {
 	struct entities *t = entities_new();
-	struct store_options o = {.path = w->path, .raw_ns = 7LL * DAY_S * NS_PER_S};
+	struct store_options o = {
+		.path = w->path, .raw_ns = 7LL * DAY_S * NS_PER_S, .replay = replay};
 	struct err e = {0};
 	struct store *s;
 
 	if (db_store_open(&o, t, &s, &e) < 0)
 		fail_msg("%s", e.text);
-	struct sample v = sample_at(wall_now().ns, entities_intern(t, "leaf1", "swp1", PRIO_NONE),
-		M_PORT_IN_OCTETS, 1, 0);
+	struct sample v = sample_at(
+		t_ns, entities_intern(t, "leaf1", "swp1", PRIO_NONE), M_PORT_IN_OCTETS, 1, 0);
 	store_samples(s, &v, 1);
 	assert_int_equal(store_flush(s, &e), 0);
 	store_close(s);
@@ -293,14 +278,11 @@ static void clock_is_kept(void **state)
 				      "key='retain_clock'";
 	struct db_world w;
 	const int64_t old_ns = wall_now().ns - 40LL * DAY_S * NS_PER_S;
-	char sql[128];
 
 	world_init(&w);
-	make(&w);
-	snprintf(sql, sizeof(sql), "INSERT INTO instant VALUES(1, %lld)", (long long)old_ns);
-	world_exec(&w, sql);
+	store_a_sample(&w, old_ns, true);
 	for (int run = 0; run < 3; run++) {
-		store_a_sample(&w);
+		store_a_sample(&w, wall_now().ns, false);
 		assert_int_equal(world_int(&w, ahead), 1);
 		assert_true(world_int(&w, trusted) < old_ns + 60 * NS_PER_S);
 	}
@@ -312,7 +294,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(incidents),
 		cmocka_unit_test(states),
-		cmocka_unit_test(instants_in_pieces),
 		cmocka_unit_test(clock_is_kept),
 		cmocka_unit_test(quota_takes_records),
 		cmocka_unit_test(quota_says_what_it_cannot),
