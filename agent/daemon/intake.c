@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
-#include "agent/daemon/judging.h"
 #include "agent/daemon/pipeline_state.h"
+#include "agent/daemon/waiting.h"
 #include "collectors/recorded/replay.h"
 #include "db/store/store.h"
 
@@ -177,7 +177,7 @@ int64_t intake_wait_ns(const struct pipeline *pipeline)
 
 void intake_take(struct pipeline *pipeline, const struct sample *samples, size_t n)
 {
-	if (judging_holds_samples(pipeline, samples, n))
+	if (waiting_samples(pipeline, samples, n))
 		return;
 	for (size_t k = 0; k < n; k++) {
 		struct sample s = samples[k];
@@ -250,7 +250,7 @@ void intake_take_flows(struct pipeline *pipeline, const struct flow_sample *flow
 {
 	struct store *store = pipeline->store;
 	size_t from = 0;
-	if (judging_holds_flows(pipeline, flows, n))
+	if (waiting_flows(pipeline, flows, n))
 		return;
 	if (pipeline->priming || pipeline->fed)
 		store = NULL;

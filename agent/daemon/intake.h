@@ -16,7 +16,7 @@ void intake_samples(void *arg, const struct sample *samples, size_t n);
 void intake_flows(void *arg, const struct flow_sample *flows, size_t n);
 
 /* intake_take, intake_take_flows - the same of what is timed already; it waits while a window is
- * being judged (judging.h). */
+ * being judged (waiting.h). */
 void intake_take(struct pipeline *pipeline, const struct sample *samples, size_t n);
 void intake_take_flows(struct pipeline *pipeline, const struct flow_sample *flows, size_t n);
 

@@ -101,8 +101,12 @@ static bool judging_slice(struct pipeline *pipeline, int64_t budget_ns)
 static void judging_on_timer(void *arg)
 {
 	struct pipeline *pipeline = arg;
-	if (!judging_slice(pipeline, pipeline->judging.slice_ns))
-		loop_timer_start(pipeline->judging.timer, 0, 0);
+	const struct judging *j = &pipeline->judging;
+	int64_t budget_ns = j->slice_ns;
+	if (j->n_samples + j->n_flows > WAITING_MOST)
+		budget_ns = INT64_MAX;
+	if (!judging_slice(pipeline, budget_ns))
+		loop_timer_start(j->timer, 0, 0);
 }
 
 void judging_until(struct pipeline *pipeline, int64_t limit_ns)
@@ -128,34 +132,6 @@ void judging_finish(struct pipeline *pipeline)
 		return;
 	loop_timer_stop(j->timer);
 	judging_slice(pipeline, INT64_MAX);
-}
-
-bool judging_holds_samples(struct pipeline *pipeline, const struct sample *samples, size_t n)
-{
-	struct judging *j = &pipeline->judging;
-	if (j->waits && j->n_samples + n > WAITING_MOST)
-		judging_finish(pipeline);
-	if (!j->waits)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		rw_grow(j->samples, j->n_samples, j->cap_samples);
-		j->samples[j->n_samples++] = samples[i];
-	}
-	return true;
-}
-
-bool judging_holds_flows(struct pipeline *pipeline, const struct flow_sample *flows, size_t n)
-{
-	struct judging *j = &pipeline->judging;
-	if (j->waits && j->n_flows + n > WAITING_MOST)
-		judging_finish(pipeline);
-	if (!j->waits)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		rw_grow(j->flows, j->n_flows, j->cap_flows);
-		j->flows[j->n_flows++] = flows[i];
-	}
-	return true;
 }
 
 static void judging_pause(void *arg)

@@ -7,14 +7,10 @@
 #ifndef RW_AGENT_JUDGING_H
 #define RW_AGENT_JUDGING_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-struct flow_sample;
 struct loop;
 struct pipeline;
-struct sample;
 
 /* judging_open - from now on in slices. Where no thread is to be had, it stays all at once. */
 void judging_open(struct pipeline *pipeline, struct loop *loop);
@@ -25,10 +21,5 @@ void judging_close(struct pipeline *pipeline);
 void judging_until(struct pipeline *pipeline, int64_t limit_ns);
 /* judging_finish - what is under way ends now, and what waited is taken in. */
 void judging_finish(struct pipeline *pipeline);
-
-/* What comes in while a window is judged waits: copied. False when nothing is under way, or when
- * too much waits: then it was finished. */
-bool judging_holds_samples(struct pipeline *pipeline, const struct sample *samples, size_t n);
-bool judging_holds_flows(struct pipeline *pipeline, const struct flow_sample *flows, size_t n);
 
 #endif

@@ -20,6 +20,7 @@
 #include "collectors/snmp/snmp_engine.h"
 #include "collectors/snmp/snmp_key.h"
 #include "collectors/snmp/snmp_library.h"
+#include "collectors/snmp/snmp_message.h"
 #include "collectors/snmp/snmp_socket.h"
 #include "collectors/target/reason.h"
 
@@ -60,7 +61,17 @@ struct snmp_io {
 	int failed_errno; /* what the socket said, 0 = nothing */
 
 	struct snmp_scratch scratch;
+
+	/* v2c: our own messages; the library is asked about unusual answers only */
+	uint8_t *request; /* the one in flight, for sending it again */
+	size_t n_request, cap_request;
+	uint32_t request_id;
+	int tries; /* of it, after the first */
 };
+
+/* Answers of v2c are read where they arrive, one after the other. Loop thread only. */
+static uint8_t io_datagram[65536];
+static struct snmp_scratch io_scratch;
 
 /* ---- library set-up ------------------------------------------------------ */
 
@@ -172,6 +183,100 @@ static int snmp_io_on_library(
 	return 1;
 }
 
+/* ---- v2c: our own messages ------------------------------------------------- */
+
+/* 0 or the negative errno. */
+static int plain_send(struct snmp_io *io)
+{
+	ssize_t n = send(io->fd, io->request, io->n_request, MSG_DONTWAIT);
+	/* the error of an earlier datagram, reported now: this one was not sent */
+	if (n < 0 && errno == ECONNREFUSED)
+		n = send(io->fd, io->request, io->n_request, MSG_DONTWAIT);
+	if (n < 0)
+		return -errno;
+	return 0;
+}
+
+static void plain_answer(struct snmp_io *io, const struct snmp_message *message)
+{
+	const struct snmp_answer answer = {.status = SNMP_IO_OK,
+		.detail = "",
+		.v = message->v,
+		.n = message->n,
+		.error_status = (int)message->error_status,
+		.error_index = (int)message->error_index};
+	if (message->id != io->request_id)
+		return; /* to a request that was given up */
+	io->answered = true;
+	io_answer(io, &answer);
+}
+
+static void plain_read(struct snmp_io *io)
+{
+	struct snmp_message message;
+	struct snmp_pdu *pdu = NULL;
+	const ssize_t n = recv(io->fd, io_datagram, sizeof(io_datagram), MSG_DONTWAIT);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		io_failed(io, errno);
+	if (n < 0)
+		return;
+	int rc = snmp_message_read(io_datagram, (size_t)n, io->community, &io_scratch, &message);
+	if (rc != 0)
+		rc = snmp_library_read(io_datagram, (size_t)n, &io_scratch, &message, &pdu);
+	if (rc == 0)
+		plain_answer(io, &message);
+	if (pdu)
+		snmp_library_free(pdu);
+}
+
+static void plain_timer(struct snmp_io *io)
+{
+	const struct snmp_answer silence = {.status = SNMP_IO_TIMEOUT, .detail = ""};
+	if (!io->busy)
+		return;
+	if (io->tries++ < io->retries) {
+		const int rc = plain_send(io);
+		if (rc < 0)
+			io_failed(io, -rc);
+	} else if (!io->answered) {
+		probe_begin(io);
+	} else {
+		io_answer(io, &silence);
+	}
+}
+
+static int plain_ask(struct snmp_io *io, enum snmp_request what, const struct snmp_oid *oids,
+	size_t n, int non_repeaters, int max_repetitions)
+{
+	static const uint8_t pdus[] = {
+		[SNMP_GET] = 0xa0, [SNMP_GETNEXT] = 0xa1, [SNMP_GETBULK] = 0xa5};
+	struct snmp_request_head head = {.command = pdus[what]};
+	uint8_t message[SNMP_MESSAGE_MAX];
+	size_t at;
+	if (what == SNMP_GETBULK) {
+		head.non_repeaters = (uint32_t)non_repeaters;
+		head.max_repetitions = (uint32_t)max_repetitions;
+	}
+	io->request_id = (io->request_id + 1) & INT32_MAX;
+	head.id = io->request_id;
+	io->n_request = snmp_message_write(message, &at, io->community, &head, oids, n);
+	if (io->n_request == 0)
+		return -EINVAL;
+	if (io->n_request > io->cap_request) {
+		io->cap_request = io->n_request + 64;
+		io->request = rw_realloc(io->request, io->cap_request);
+	}
+	memcpy(io->request, message + at, io->n_request);
+	io->tries = 0;
+	io->busy = true;
+	const int rc = plain_send(io);
+	if (rc < 0) {
+		io->busy = false;
+		io->dead = true;
+	}
+	return rc;
+}
+
 static void snmp_io_on_readable(void *arg, int events)
 {
 	struct snmp_io *io = arg;
@@ -182,6 +287,11 @@ static void snmp_io_on_readable(void *arg, int events)
 	if (!io->session)
 		return;
 	io_enter(io);
+	if (io->version == 2) {
+		plain_read(io);
+		io_leave(io);
+		return;
+	}
 	io->failed_errno = 0;
 	NETSNMP_LARGE_FD_SET(io->fd, &io->set);
 	snmp_sess_read2(io->session, &io->set);
@@ -199,7 +309,9 @@ static void snmp_io_on_timer(void *arg)
 	}
 	io_enter(io);
 	io->failed_errno = 0;
-	if (io->session)
+	if (io->session && io->version == 2)
+		plain_timer(io);
+	else if (io->session)
 		/* sends again, or gives up and calls snmp_io_on_library() */
 		snmp_sess_timeout(io->session);
 	if (io->failed_errno && !io->freed)
@@ -513,6 +625,9 @@ int snmp_io_new(struct loop *loop, const struct snmp_io_options *options,
 		.timeout_ns = options->timeout_ns,
 		.community = locked_dup(str_or(options->community, "")),
 		.context = rw_strdup(str_or(options->context, "")),
+		.request_id =
+			(uint32_t)hash_u64((uint64_t)loop_now(loop).ns ^ (uint64_t)(uintptr_t)io) &
+			INT32_MAX,
 		.fd = -1};
 	netsnmp_large_fd_set_init(&io->set, 64);
 	NETSNMP_LARGE_FD_ZERO(&io->set);
@@ -550,6 +665,7 @@ static void io_release(struct snmp_io *io)
 	free(io->user);
 	free(io->context);
 	snmp_scratch_done(&io->scratch);
+	free(io->request);
 	free(io);
 }
 
@@ -578,6 +694,12 @@ int snmp_io_send(struct snmp_io *io, enum snmp_request what, const struct snmp_o
 		return -ENOTCONN;
 	if (io->busy)
 		return -EBUSY;
+	if (io->version == 2) {
+		const int rc = plain_ask(io, what, oids, n, non_repeaters, max_repetitions);
+		if (rc == 0)
+			loop_timer_start(io->timer, io->timeout_ns + TIMER_SLACK_NS, 0);
+		return rc;
+	}
 	netsnmp_pdu *pdu = snmp_pdu_create(commands[what]);
 	if (!pdu)
 		return -ENOMEM;

@@ -3,6 +3,7 @@
 
 #include <net-snmp/net-snmp-config.h>
 #include <net-snmp/net-snmp-includes.h>
+#include <net-snmp/library/snmp_impl.h>
 #include <net-snmp/library/snmp_transport.h>
 
 #include <errno.h>
@@ -75,15 +76,7 @@ size_t snmp_scratch_fill(struct snmp_scratch *scratch, const struct snmp_pdu *pd
 		if (v->type == ASN_OBJECT_ID)
 			n_arcs += v->val_len / sizeof(oid);
 	}
-	if (n > scratch->cap_v) {
-		scratch->cap_v = n * 2;
-		scratch->v = rw_realloc(scratch->v, scratch->cap_v * sizeof(*scratch->v));
-	}
-	if (n_arcs > scratch->cap_arcs) {
-		scratch->cap_arcs = n_arcs * 2;
-		scratch->arcs =
-			rw_realloc(scratch->arcs, scratch->cap_arcs * sizeof(*scratch->arcs));
-	}
+	snmp_scratch_room(scratch, n, n_arcs);
 	uint32_t *arcs = scratch->arcs;
 	size_t i = 0;
 	for (const netsnmp_variable_list *v = pdu->variables; v; v = v->next_variable, i++) {
@@ -97,11 +90,37 @@ size_t snmp_scratch_fill(struct snmp_scratch *scratch, const struct snmp_pdu *pd
 	return n;
 }
 
-void snmp_scratch_done(struct snmp_scratch *scratch)
+int snmp_library_read(const uint8_t *data, size_t n, struct snmp_scratch *scratch,
+	struct snmp_message *ret, struct snmp_pdu **ret_pdu)
 {
-	free(scratch->v);
-	free(scratch->arcs);
-	*scratch = (struct snmp_scratch){0};
+	u_char community[COMMUNITY_MAX_LEN];
+	size_t n_community = sizeof(community), left = n;
+	long version = 0;
+	u_char *bytes = rw_calloc(n + 1, 1); /* the library writes into what it reads */
+	memcpy(bytes, data, n);
+	netsnmp_pdu *pdu = snmp_pdu_create(0);
+	u_char *at = NULL;
+	if (pdu)
+		at = snmp_comstr_parse(bytes, &left, community, &n_community, &version);
+	const bool read = at && version == SNMP_VERSION_2c && snmp_pdu_parse(pdu, at, &left) == 0 &&
+		pdu->command == SNMP_MSG_RESPONSE;
+	if (read) {
+		ret->id = (uint32_t)pdu->reqid;
+		ret->error_status = (uint32_t)pdu->errstat;
+		ret->error_index = (uint32_t)pdu->errindex;
+		ret->n = snmp_scratch_fill(scratch, pdu);
+		ret->v = scratch->v;
+		*ret_pdu = pdu;
+	} else if (pdu) {
+		snmp_free_pdu(pdu);
+	}
+	free(bytes);
+	return read ? 0 : -EBADMSG;
+}
+
+void snmp_library_free(struct snmp_pdu *pdu)
+{
+	snmp_free_pdu(pdu);
 }
 
 /* ---- the transport: plain send and recv on a connected socket ------------ */

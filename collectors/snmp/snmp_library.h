@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "collectors/snmp/snmp_message.h"
 #include "collectors/snmp/snmp_oid.h"
 #include "config/snmp_security.h"
 
@@ -15,15 +16,14 @@ struct snmp_pdu;
 struct snmp_session;
 struct netsnmp_transport_s;
 
-struct snmp_scratch { /* zeroed to begin with; grows to the largest PDU */
-	struct snmp_varbind *v;
-	uint32_t *arcs;
-	size_t cap_v, cap_arcs;
-};
 /* snmp_scratch_fill - the varbinds of @pdu into scratch->v; strings stay in the library's PDU.
  * Returns how many. */
 size_t snmp_scratch_fill(struct snmp_scratch *scratch, const struct snmp_pdu *pdu);
-void snmp_scratch_done(struct snmp_scratch *scratch);
+/* snmp_library_read - an answer in a message of version 2c, read by the library; strings are lent
+ * from *@ret_pdu, which is given back with snmp_library_free(). 0 or -EBADMSG. */
+int snmp_library_read(const uint8_t *data, size_t n, struct snmp_scratch *scratch,
+	struct snmp_message *ret, struct snmp_pdu **ret_pdu);
+void snmp_library_free(struct snmp_pdu *pdu);
 
 /* A way for the library to send and receive over a UDP socket, which stays its owner's. */
 typedef int snmp_transport_recv_fn(

@@ -359,8 +359,29 @@ def clickhouse(folder):
 		out.write(bytes([17]) + samples + row)
 
 
+def ber(tag, content):
+	"""One element (ITU-T X.690)."""
+	n = len(content)
+	length = bytes([n]) if n < 128 else bytes([0x82, n >> 8, n & 255])
+	return bytes([tag]) + length + content
+
+
+def snmp_message(folder):
+	"""Answers of SNMPv2c: each type of value alone, then all in one, then a long one."""
+	oid = bytes([0x2b, 6, 1, 2, 1, 31, 1, 1, 1, 6, 0x81, 5])
+	values = [ber(2, b'\x7f'), ber(2, b'\xff\x01'), ber(0x41, b'\x00\xff\xff\xff\xff'), ber(0x42, b'\x05'), ber(0x43, b'\x01\x02'),
+		ber(0x46, b'\x00' + b'\xff' * 8), ber(4, b'Ethernet1'), ber(0x40, b'\x7f\x00\x00\x01'), ber(6, oid), ber(5, b''),
+		ber(0x80, b''), ber(0x81, b''), ber(0x82, b'')]
+	lists = [[v] for v in values] + [values, [values[5]] * 60, []]
+	for number, some in enumerate(lists):
+		names = b''.join(ber(0x30, ber(6, oid) + v) for v in some)
+		pdu = ber(0xa2, ber(2, b'\x12\x34\x56') + ber(2, b'\x00') + ber(2, b'\x00') + ber(0x30, names))
+		with open(os.path.join(folder, 'answer%d' % number), 'wb') as out:
+			out.write(ber(0x30, ber(2, b'\x01') + ber(4, b'public') + pdu))
+
+
 TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'ipfix', 'otlp', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
-	'requests', 'snmp_decode', 'trap_io', 'block', 'tail', 'clickhouse')
+	'requests', 'snmp_decode', 'snmp_message', 'trap_io', 'block', 'tail', 'clickhouse')
 
 
 def main():
@@ -377,6 +398,7 @@ def main():
 	ipfix(folders['ipfix'])
 	otlp(folders['otlp'])
 	trap_io(folders['trap_io'])
+	snmp_message(folders['snmp_message'])
 	capture_case(folders['capture_case'], folders['capture'])
 	blocks(folders['block'])
 	clickhouse(folders['clickhouse'])
