@@ -141,14 +141,20 @@ static void find_changes(const struct analyzer_in *in, struct device_drift *drif
 	bool wanted[METRIC_COUNT] = {false};
 	for (size_t i = 0; i < rw_countof(watched); i++)
 		wanted[watched[i]] = true;
+	const struct fabric_device *d = NULL;
+	const char *name = NULL; /* of @d; names of devices are interned */
 	for (size_t i = 0; i < in->window->n_series; i++) {
 		const struct series *s = &in->window->series[i];
 		const struct entity *e = NULL;
 		if (wanted[s->metric])
 			e = entity_get(in->window->entities, s->entity);
-		const struct fabric_device *d = NULL;
-		if (e)
-			d = fabric_device(in->fabric, e->device);
+		if (!e)
+			continue;
+		if (e->device != name) {
+			analyzer_pause(in);
+			name = e->device;
+			d = fabric_device(in->fabric, name);
+		}
 		if (d)
 			settings_drift_changes_of(in, s, &drifts[d->index], e);
 	}
@@ -262,16 +268,19 @@ static void compare_class(const struct analyzer_in *in, const struct fabric_port
 	int priority, struct device_drift *drift)
 {
 	const struct fabric *fabric = in->fabric;
+	const enum class_ecn ecn = fabric->classes[priority].ecn;
+	const bool credit = class_lossless(fabric, priority) == LOSSLESS_CREDIT;
+	double relative = NAN;
+	if (!credit && ecn != ECN_RELATIVE && ecn != ECN_ABSOLUTE)
+		return; /* nothing is declared */
 	const uint32_t entity =
 		entities_find(in->window->entities, port->device->name, port->name, priority);
-	const enum class_ecn ecn = fabric->classes[priority].ecn;
-	double relative = NAN;
 	if (entity == ENTITY_NONE)
 		return;
 	if (ecn == ECN_RELATIVE || ecn == ECN_ABSOLUTE)
 		relative = ecn == ECN_RELATIVE;
 	compare_switch(in, entity, M_CFG_ECN_RELATIVE, relative, drift);
-	if (class_lossless(fabric, priority) == LOSSLESS_CREDIT)
+	if (credit)
 		compare_switch(in, entity, M_CFG_CBFC_ENABLED, 1, drift);
 }
 
@@ -279,6 +288,7 @@ static void find_other_worlds(const struct analyzer_in *in, struct device_drift 
 {
 	const struct fabric *f = in->fabric;
 	for (size_t i = 0; i < f->n_devices; i++) {
+		analyzer_pause(in);
 		compare_balancing(in, f->devices[i], &drifts[i]);
 		for (size_t k = 0; k < f->devices[i]->n_ports; k++)
 			for (int priority = 0; priority < OBSERVED_PRIORITIES; priority++)

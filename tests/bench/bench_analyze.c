@@ -97,33 +97,34 @@ static uint64_t value_of(uint16_t metric, unsigned poll, unsigned port)
 	}
 }
 
-static void add(struct series_memory *m, uint32_t entity, uint16_t metric, unsigned port)
+static void add(
+	struct series_memory *m, uint32_t entity, uint16_t metric, unsigned port, unsigned poll)
 {
-	for (unsigned poll = 0; poll < POLLS; poll++) {
-		const struct sample s = {.t_ns = (int64_t)poll * INTERVAL_NS,
-			.entity = entity,
-			.metric = metric,
-			.value = value_of(metric, poll, port),
-			.source = SOURCE_REPLAY};
-		series_memory_add(m, &s);
-	}
+	const struct sample s = {.t_ns = (int64_t)poll * INTERVAL_NS,
+		.entity = entity,
+		.metric = metric,
+		.value = value_of(metric, poll, port),
+		.source = SOURCE_REPLAY};
+	series_memory_add(m, &s);
 }
 
-static void add_device(struct series_memory *m, struct entities *e, const char *device, size_t *n)
+/* One poll of a device; *@n: its series. */
+static void add_device(
+	struct series_memory *m, struct entities *e, const char *device, unsigned poll, size_t *n)
 {
 	for (unsigned p = 0; p < PORTS; p++) {
 		char name[16];
 		snprintf(name, sizeof(name), "Ethernet%u", p + 1);
 		const uint32_t port = entities_intern(e, device, name, PRIO_NONE);
 		for (size_t k = 0; k < rw_countof(port_metrics); k++, ++*n)
-			add(m, port, port_metrics[k], p);
+			add(m, port, port_metrics[k], p, poll);
 		for (int c = 0; c < PRIORITIES; c++) {
 			const uint32_t lane = entities_intern(e, device, name, c);
 			for (size_t k = 0; k < rw_countof(priority_metrics); k++, ++*n)
-				add(m, lane, priority_metrics[k], p);
+				add(m, lane, priority_metrics[k], p, poll);
 			for (size_t k = 0; c == LOSSLESS && k < rw_countof(lossless_metrics);
 				k++, ++*n)
-				add(m, lane, lossless_metrics[k], p);
+				add(m, lane, lossless_metrics[k], p, poll);
 		}
 	}
 }
@@ -166,8 +167,12 @@ int main(int argc, char **argv)
 	}
 	struct entities *entities = entities_new();
 	struct series_memory *memory = series_memory_new(entities, INT64_MAX / 4);
-	for (size_t i = 0; i < config->fabric->n_devices; i++)
-		add_device(memory, entities, config->fabric->devices[i]->name, &n_series);
+	for (unsigned poll = 0; poll < POLLS; poll++) {
+		n_series = 0;
+		for (size_t i = 0; i < config->fabric->n_devices; i++)
+			add_device(memory, entities, config->fabric->devices[i]->name, poll,
+				&n_series);
+	}
 
 	uint16_t metrics[METRIC_COUNT];
 	const struct window_spec spec = spec_of(metrics);
