@@ -1,7 +1,7 @@
 /*
  * query_steps - one row per line and step. A step without samples is a row without a value: history
- * is never drawn straight over a gap. With --top the range is read twice: once to find the lines
- * with the greatest values, once to print them.
+ * is never drawn straight over a gap. With --top and steps the range is read twice: once
+ * to find the lines with the greatest values, once to print them.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,6 +21,7 @@ struct step_rows {
 	struct query_run *run;
 	size_t *order; /* of the lines */
 	bool ranking; /* nothing is printed yet */
+	bool once; /* the range is one step: its values wait in the slots until they are ranked */
 	int64_t now_to_ns; /* the step under way ends here */
 	bool any; /* a step is under way */
 	uint64_t steps;
@@ -154,7 +155,7 @@ static int step_flush(struct step_rows *rows)
 		if (rows->ranking || line->shown)
 			rc = step_print(rows, line);
 	}
-	for (size_t i = 0; i < lines->n_slots; i++) {
+	for (size_t i = 0; i < lines->n_slots && !rows->once; i++) {
 		struct query_slot *slot = &lines->slots[i];
 		slot->missed = !slot->present;
 		slot->alive = slot->alive || slot->present;
@@ -290,7 +291,7 @@ static void step_choose(struct step_rows *rows)
 		struct query_line *line = &lines->v[rows->order[i]];
 		line->shown = i < rows->run->plan->top && line->rank_n > 0;
 	}
-	for (size_t i = 0; i < lines->n_slots; i++) {
+	for (size_t i = 0; i < lines->n_slots && !rows->once; i++) {
 		lines->slots[i].alive = lines->slots[i].missed = false;
 		lines->slots[i].present = false;
 	}
@@ -300,15 +301,17 @@ int query_rows_steps(struct query_run *run, struct err *e)
 {
 	rw_cleanup(freep) size_t *order = rw_calloc(run->lines->n + 1, sizeof(*order));
 	struct step_rows rows = {.run = run, .order = order, .ranking = run->plan->top > 0};
-	int rc = 0;
 	for (size_t i = 0; i < run->lines->n; i++)
 		order[i] = i;
-	if (rows.ranking) {
-		rc = step_walk(&rows, e);
-		step_choose(&rows);
-		rows.ranking = false;
-	}
-	if (rc == 0)
-		rc = step_walk(&rows, e);
-	return rc;
+	if (!rows.ranking)
+		return step_walk(&rows, e);
+	rows.once = run->plan->step_ns == 0;
+	int rc = step_walk(&rows, e);
+	step_choose(&rows);
+	rows.ranking = false;
+	if (rc < 0)
+		return rc;
+	if (rows.once)
+		return step_flush(&rows);
+	return step_walk(&rows, e);
 }
