@@ -2,8 +2,9 @@
  * store_spool - what other systems are to get, in the order of commits.
  *
  * A row is written in the transaction whose samples and records it holds: it is there exactly when
- * they are. Its number grows for ever, also in a file that takes the place of another one: numbers
- * begin at the clock, and receivers tell a row that came twice from a new one by its number.
+ * they are. Its number grows for ever, also in a file that takes the place of another one, or that
+ * is put back from a copy: numbers begin at the clock with each opening, and receivers tell a row
+ * that came twice from a new one by its number.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -101,6 +102,21 @@ static int spool_seed(struct store_writer *writer)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
+/* Numbers go on at the clock, whenever the file is opened: it may be a copy that was put back, and
+ * receivers know what came after the copy under the numbers that would be next. */
+static int spool_sequence(struct store_writer *writer)
+{
+	const long long now = (long long)(wall_now().ns / NS_PER_S) << SPOOL_FIRST_SHIFT;
+	int rc = sqlite_execf(writer->db,
+		"INSERT INTO sqlite_sequence(name, seq) SELECT 'spool', 0 WHERE NOT EXISTS "
+		"(SELECT 1 FROM sqlite_sequence WHERE name='spool')");
+	if (rc == SQLITE_OK)
+		rc = sqlite_execf(writer->db,
+			"UPDATE sqlite_sequence SET seq=%lld WHERE name='spool' AND seq<%lld", now,
+			now);
+	return rc;
+}
+
 static int spool_make(struct store_writer *writer)
 {
 	int rc;
@@ -110,11 +126,7 @@ static int spool_make(struct store_writer *writer)
 	if (rc == SQLITE_OK)
 		rc = sqlite_exec(writer->db, spool_table_sql);
 	if (rc == SQLITE_OK)
-		rc = sqlite_execf(writer->db,
-			"INSERT INTO sqlite_sequence(name, seq) SELECT 'spool', %lld WHERE NOT "
-			"EXISTS "
-			"(SELECT 1 FROM sqlite_sequence WHERE name='spool')",
-			(long long)(wall_now().ns / NS_PER_S) << SPOOL_FIRST_SHIFT);
+		rc = spool_sequence(writer);
 	if (rc == SQLITE_OK)
 		writer->spool.held = writer->spool.held_committed = (uint64_t)sqlite_int(
 			writer->db, "SELECT total(length(data)) FROM spool", 0, &rc);
