@@ -61,6 +61,10 @@ static void build_judge(struct build *build)
 		return;
 	c->judge = arena_new_of(c->arena, struct config_judge);
 	c->judge->from = tree->from;
+	if (c->fabric->discover && c->tree->discover)
+		build_warn(build, tree->node,
+			"judge: it sees no LLDP, and the links are to be discovered: declare them "
+			"(rocewatch topology discover prints them), or no pause tree has an edge");
 	c->judge->wait_ns = tree->wait_ns;
 	c->judge->begin_ns = tree->begin_ns;
 	if (c->tree->agents.n == 0)
@@ -92,4 +96,8 @@ void build_agents(struct build *build)
 	if (c->n_agents > 0)
 		agents_find_orphans(build);
 	build_judge(build);
+	if (c->n_agents > 0 && c->ship.agent)
+		build_error(build, build_at(build->root, "store"),
+			"store.ship.agent would give all agents of this file one name; leave it "
+			"out: each ships under its own name of 'agents:'");
 }

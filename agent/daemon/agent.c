@@ -345,7 +345,9 @@ static int start_store(struct agent *agent, struct err *e)
 	alert_sync(agent->alert, agent->ledger, wall_now());
 	pipeline_advance(agent->pipeline, wall_now().ns);
 	pipeline_watch_clock(agent->pipeline, agent_watch_clock, agent);
-	pipeline_in_slices(agent->pipeline, agent->loop);
+	/* a judge says how far it came: that is judged to its end */
+	if (!agent->options->judge)
+		pipeline_in_slices(agent->pipeline, agent->loop);
 	agent_record_config(agent);
 	return 0;
 }

@@ -45,6 +45,8 @@ static const char *ship_own_name(const struct config *config, char *buf, size_t 
 		return config->ship.agent;
 	if (config->self)
 		return config->self;
+	if (config->judging) /* no agent is called so */
+		return "judge";
 	if (gethostname(buf, size) != 0 || !*buf)
 		snprintf(buf, size, "localhost");
 	buf[size - 1] = '\0';
