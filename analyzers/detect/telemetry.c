@@ -561,12 +561,14 @@ static void telemetry_report_away(
 	const struct pulses *pulses, const struct sighting *v, size_t n, struct draft *draft)
 {
 	rw_cleanup(str_done) struct str names = {0};
-	size_t switches = 0;
+	size_t switches = 0, agents = 0;
 	int64_t silence_ns = 0;
 	for (size_t i = 0; i < pulses->n; i++)
-		if (pulses->v[i].agent && pulses->v[i].away)
+		if (pulses->v[i].agent && pulses->v[i].away) {
 			str_addf(&names, "%s%s", str_if(names.n, ", "), pulses->v[i].agent);
-	if (names.n == 0)
+			agents++;
+		}
+	if (agents == 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		const struct pulse_gaps *gaps = v[i].gaps;
@@ -582,8 +584,8 @@ static void telemetry_report_away(
 	draft->f->confidence_ratio = 0.9;
 	draft->f->value = (double)silence_ns / 1e9;
 	draft->f->summary = arena_printf(draft->a,
-		"nothing arrives from the agents %s for %.0f s: %zu switches are unknown", names.s,
-		draft->f->value, switches);
+		"nothing arrives from agent%s %s for %.0f s; switches unknown: %zu", plural(agents),
+		names.s, draft->f->value, switches);
 	finding_rests_on(draft, "the pulses of the agents");
 	finding_ruled_out(draft, "device_down: their agent is away, so nobody knows");
 	finding_steps(draft, draft->f->cause, 0);

@@ -46,7 +46,7 @@ static void test_share_away(void **state)
 	assert_string_equal(incidents, "telemetry_gap||closed|\n");
 	rw_cleanup(freep) char *summary = ask(f.judge.path,
 		"SELECT count(*) > 0 FROM findings WHERE summary LIKE "
-		"'nothing arrives from the agents pod2 for %: 1 switches are unknown'");
+		"'nothing arrives from agent pod2 for %; switches unknown: 1'");
 	assert_string_equal(summary, "1|\n");
 	/* leaf1 was judged all the time */
 	rw_cleanup(freep) char *leaf1 = ask(f.judge.path,
