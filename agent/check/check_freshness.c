@@ -1,6 +1,7 @@
 /* check_freshness - how old the newest data of each device is, and whether new data still arrives:
  * the agent's canary goes from the wire to the database. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
@@ -9,6 +10,7 @@
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
 #include "config/config.h"
+#include "db/series/history.h"
 
 /* In polling intervals; no less than some seconds for commits. */
 enum { FRESH_WARN = 3, FRESH_CRIT = 10, FRESH_WARN_LEAST_S = 15, FRESH_CRIT_LEAST_S = 60 };
@@ -59,6 +61,37 @@ static void freshness_judge(const struct check_source *source, const json_t *doc
 	check_line_unit(line, "age", age_s, "s", 1, ranges, NAN);
 }
 
+static int freshness_take_until(void *arg, int n, char *const *words, char *const *names)
+{
+	if (words[0])
+		*(double *)arg = strtod(words[0], NULL);
+	return 0;
+}
+
+/* A judge asks no device: what counts is how far it has judged. */
+static int freshness_of_judge(const struct check_source *source, const struct check_ranges *ranges,
+	struct check_line *line, struct err *e)
+{
+	double until_s = NAN;
+	char text[32];
+	const int r = history_sql(source->client->history,
+		"SELECT value FROM health WHERE key='judge/judge/until_s'", freshness_take_until,
+		&until_s, e);
+	if (r < 0)
+		return r;
+	const double age_s = (double)source->client->now_ns / NS_PER_S - until_s;
+	enum check_state state = check_judge_value(ranges, age_s);
+	if (state == CHECK_CRITICAL)
+		state = CHECK_UNKNOWN;
+	if (isnan(age_s))
+		check_say(line, CHECK_UNKNOWN, "the judge has judged nothing yet");
+	else
+		check_say(line, state, "judged up to %s ago",
+			duration_format(text, sizeof(text), llround(age_s) * NS_PER_S));
+	check_line_unit(line, "age", age_s, "s", 1, ranges, NAN);
+	return 0;
+}
+
 static int freshness_canary(struct check_source *source, struct check_line *line, struct err *e)
 {
 	struct canary_state canary;
@@ -88,7 +121,12 @@ static int check_freshness_run(struct check_source *source, struct check_line *r
 	int r = check_source_doc(source, "status", &doc, e);
 	if (r < 0)
 		return r;
-	freshness_judge(source, doc, &ranges, ret);
+	if (source->client->config->judging)
+		r = freshness_of_judge(source, &ranges, ret, e);
+	else
+		freshness_judge(source, doc, &ranges, ret);
+	if (r < 0)
+		return r;
 	return freshness_canary(source, ret, e);
 }
 

@@ -39,6 +39,9 @@ static void canary_take(struct canary_state *state, const struct series *series,
 {
 	if (series->n == 0)
 		return;
+	/* several agents: the newest of any */
+	if (state->known && series->t_ns[series->n - 1] < state->t_ns)
+		return;
 	if (series->metric == M_AGENT_MOVED) {
 		state->moved_age_s = canary_moved_age(series, now_ns);
 		return;
