@@ -362,7 +362,7 @@ static void holder_has_a_name(void **state)
 	if (pid == 0) {
 		sqlite3 *db;
 		sqlite3_open_v2(w.path, &db, SQLITE_OPEN_READONLY, NULL);
-		sqlite3_exec(db, "BEGIN; SELECT count(*) FROM samples", NULL, NULL, NULL);
+		sqlite3_exec(db, "BEGIN; SELECT count(*) FROM entity", NULL, NULL, NULL);
 		if (write(ready[1], "x", 1) == 1)
 			pause();
 		_exit(0);
