@@ -297,47 +297,83 @@ static void refused_is_silent(void **state)
 	world_done(&w);
 }
 
+/* Another program with the database open. It is begun before the store: a child of a process whose
+ * other threads use SQLite may find its mutexes locked for ever. */
+struct tool {
+	pid_t pid;
+	int go, ready;
+};
+
+static void tool_init(struct tool *tool, const char *path, const char *sql)
+{
+	int go[2], ready[2];
+	char x;
+
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(ready), 0);
+	tool->pid = fork();
+	assert_true(tool->pid >= 0);
+	if (tool->pid == 0) {
+		sqlite3 *db;
+		close(go[1]);
+		if (read(go[0], &x, 1) != 1)
+			_exit(1);
+		sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL);
+		sqlite3_exec(db, sql, NULL, NULL, NULL);
+		if (write(ready[1], "x", 1) == 1)
+			(void)!read(go[0], &x, 1); /* until the test ends, however it does */
+		_exit(0);
+	}
+	close(go[0]);
+	close(ready[1]);
+	tool->go = go[1];
+	tool->ready = ready[0];
+}
+
+/* It opens the database and runs its statement. */
+static void tool_run(const struct tool *tool)
+{
+	char x;
+
+	assert_int_equal(write(tool->go, "x", 1), 1);
+	assert_int_equal(read(tool->ready, &x, 1), 1);
+}
+
+static void tool_kill(const struct tool *tool)
+{
+	kill(tool->pid, SIGKILL);
+	waitpid(tool->pid, NULL, 0);
+	close(tool->go);
+	close(tool->ready);
+}
+
 /* "BEGIN EXCLUSIVE" in a shell: what was given waits, with the name of who is in the way. */
 static void locked_by_another_tool(void **state)
 {
 	struct db_world w;
 	struct store_state said;
 	char pid_text[32];
-	int ready[2];
+	struct tool tool;
 	world_init(&w);
+	tool_init(&tool, w.path, "BEGIN IMMEDIATE");
 	struct entities *entities = entities_new();
 	struct store *store = late_open(w.path, entities);
 	const uint32_t port = entities_intern(entities, "leaf1", "a", PRIO_NONE);
 	give_value(store, port, 1, 11);
 	wait_written(store);
-	assert_int_equal(pipe(ready), 0);
-	const pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		sqlite3 *db;
-		sqlite3_open_v2(w.path, &db, SQLITE_OPEN_READWRITE, NULL);
-		sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-		if (write(ready[1], "x", 1) == 1)
-			pause();
-		_exit(0);
-	}
-	char x;
-	assert_int_equal(read(ready[0], &x, 1), 1);
+	tool_run(&tool);
 	give_value(store, port, 2, 12);
 	wait_stage(w.path, STAGE_WAITING, &said);
 	while (!strstr(said.reason, "locked")) { /* at first it is only a write that takes long */
 		poll(NULL, 0, 50);
 		assert_int_equal(store_state_read(w.path, &said), 0);
 	}
-	snprintf(pid_text, sizeof(pid_text), "pid %d (", (int)pid);
+	snprintf(pid_text, sizeof(pid_text), "pid %d (", (int)tool.pid);
 	if (access("/proc/locks", R_OK) == 0)
 		assert_non_null(strstr(said.reason, pid_text));
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	tool_kill(&tool);
 	wait_written(store);
 	assert_int_equal(value_of(&w, "leaf1", "a"), 12);
-	close(ready[0]);
-	close(ready[1]);
 	store_close(store);
 	entities_free(entities);
 	world_done(&w);
@@ -348,35 +384,21 @@ static void locked_by_another_tool(void **state)
 static void holder_has_a_name(void **state)
 {
 	struct db_world w;
-	int ready[2];
+	struct tool tool;
 	char pid_text[32];
 	rw_cleanup(str_done) struct str who = {0};
 	world_init(&w);
+	tool_init(&tool, w.path, "BEGIN; SELECT count(*) FROM entity");
 	struct entities *entities = entities_new();
 	struct store *store = late_open(w.path, entities);
 	give_value(store, entities_intern(entities, "leaf1", "a", PRIO_NONE), 1, 11);
 	wait_written(store);
-	assert_int_equal(pipe(ready), 0);
-	const pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		sqlite3 *db;
-		sqlite3_open_v2(w.path, &db, SQLITE_OPEN_READONLY, NULL);
-		sqlite3_exec(db, "BEGIN; SELECT count(*) FROM entity", NULL, NULL, NULL);
-		if (write(ready[1], "x", 1) == 1)
-			pause();
-		_exit(0);
-	}
-	char x;
-	assert_int_equal(read(ready[0], &x, 1), 1);
+	tool_run(&tool);
 	db_store_holders(w.path, &who);
-	snprintf(pid_text, sizeof(pid_text), "pid %d (", (int)pid);
+	snprintf(pid_text, sizeof(pid_text), "pid %d (", (int)tool.pid);
 	if (access("/proc/locks", R_OK) == 0 && (!who.s || !strstr(who.s, pid_text)))
 		fail_msg("%s is not in: %s", pid_text, str_or(who.s, ""));
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	close(ready[0]);
-	close(ready[1]);
+	tool_kill(&tool);
 	store_close(store);
 	entities_free(entities);
 	world_done(&w);
