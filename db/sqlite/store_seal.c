@@ -27,91 +27,6 @@
 
 /* ---- what lies in the tail ----------------------------------------------- */
 
-static struct seal_device *seal_device_of(struct seal *seal, int64_t device)
-{
-	uint64_t at;
-
-	if (map_get(seal->index, (uint64_t)device, &at))
-		return &seal->devices[at];
-	rw_grow(seal->devices, seal->n_devices, seal->cap_devices);
-	map_put(seal->index, (uint64_t)device, seal->n_devices);
-	seal->devices[seal->n_devices] =
-		(struct seal_device){.device = device, .from_ns = INT64_MAX, .to_ns = INT64_MIN};
-	return &seal->devices[seal->n_devices++];
-}
-
-void seal_note(struct store_writer *writer, const struct tail_put *put)
-{
-	struct seal *seal = &writer->seal;
-
-	rw_grow(seal->added, seal->n_added, seal->cap_added);
-	seal->added[seal->n_added++] = (struct seal_added){.device = put->device,
-		.from_ns = put->from_ns,
-		.to_ns = put->to_ns,
-		.n = put->n,
-		.series = put->series};
-}
-
-void seal_commit(struct store_writer *writer)
-{
-	struct seal *seal = &writer->seal;
-
-	for (size_t i = 0; seal->loaded && i < seal->n_added; i++) {
-		const struct seal_added *added = &seal->added[i];
-		struct seal_device *device = seal_device_of(seal, added->device);
-		if (added->from_ns < device->from_ns)
-			device->from_ns = added->from_ns;
-		if (added->to_ns > device->to_ns)
-			device->to_ns = added->to_ns;
-		device->rows++;
-		device->n += added->n;
-		device->series = added->series;
-	}
-	for (size_t i = 0; i < seal->n_added; i++)
-		if (seal->added[i].to_ns > seal->newest_ns)
-			seal->newest_ns = seal->added[i].to_ns;
-	if (seal->n_added > 0)
-		seal->stored_mono_ns = mono_now().ns;
-	seal->n_added = 0;
-}
-
-void seal_rollback(struct store_writer *writer)
-{
-	writer->seal.n_added = 0;
-}
-
-/* From the index of the table alone. */
-static int seal_load(struct store_writer *writer)
-{
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	struct seal *seal = &writer->seal;
-	int rc = sqlite_prepare(writer->db,
-		"SELECT device, min(from_ns), max(to_ns), count(*), sum(n) FROM tail "
-		"INDEXED BY tail_device GROUP BY device",
-		&st);
-
-	if (seal->loaded)
-		return SQLITE_OK;
-	if (!seal->index)
-		seal->index = map_new();
-	map_clear(seal->index);
-	seal->n_devices = 0;
-	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-		struct seal_device *device = seal_device_of(seal, sqlite3_column_int64(st, 0));
-		device->from_ns = sqlite3_column_int64(st, 1);
-		device->to_ns = sqlite3_column_int64(st, 2);
-		device->rows = (uint64_t)sqlite3_column_int64(st, 3);
-		device->n = (uint64_t)sqlite3_column_int64(st, 4);
-		if (device->to_ns > seal->newest_ns)
-			seal->newest_ns = device->to_ns;
-		rc = SQLITE_OK;
-	}
-	seal->loaded = rc == SQLITE_DONE;
-	if (rc == SQLITE_DONE)
-		return SQLITE_OK;
-	return rc;
-}
-
 /* What is left of a device after a job. */
 static int seal_restat(struct store_writer *writer, int64_t number)
 {
@@ -185,46 +100,6 @@ static bool seal_choose(struct seal *seal, int64_t now_ns, struct seal_device *r
 }
 
 /* ---- a job --------------------------------------------------------------- */
-
-void seal_job_done(struct store_writer *writer)
-{
-	struct seal_job *job = &writer->seal.job;
-
-	for (size_t i = 0; i < job->n_rows; i++)
-		free(job->rows[i].data);
-	for (size_t i = 0; i < job->n_blocks; i++)
-		free(job->blocks[i].data);
-	free(job->rows);
-	free(job->blocks);
-	free(job->gone);
-	free(job->kept);
-	free(job->kept_samples);
-	free(job->known);
-	*job = (struct seal_job){0};
-}
-
-/* How many series the device has of each metric. Readers know by it when a block has them all. */
-int seal_job_known(struct store_writer *writer)
-{
-	struct seal_job *job = &writer->seal.job;
-	sqlite3_stmt *st;
-	int rc = seal_statement(writer, SEAL_KNOWN, &st);
-
-	if (rc != SQLITE_OK)
-		return rc;
-	job->known = rw_calloc(METRIC_COUNT, sizeof(*job->known));
-	sqlite3_bind_int64(st, 1, job->device);
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(st, 0);
-		const int metric = name ? metric_by_name(name) : -1;
-		if (metric >= 0)
-			job->known[metric] = sqlite3_column_int64(st, 1);
-	}
-	const int reset = sqlite3_reset(st);
-	if (rc == SQLITE_DONE)
-		return reset;
-	return rc;
-}
 
 static int job_read_row(struct seal_job *job, sqlite3_stmt *st)
 {
@@ -397,21 +272,6 @@ static int job_failed(struct store_writer *writer, int rc)
 	return rc;
 }
 
-int writer_newest(struct store_writer *writer, int64_t *ret)
-{
-	/* one seek for each device, and for each of its metrics */
-	static const char sql[] =
-		"SELECT max(t) FROM (SELECT (SELECT max(to_ns) FROM tail WHERE device=e.id) AS t "
-		"FROM entity e WHERE e.port='' AND e.priority=-1 UNION ALL "
-		"SELECT (SELECT to_ns FROM block WHERE device=e.id AND metric=m.id "
-		"ORDER BY from_ns DESC LIMIT 1) FROM entity e CROSS JOIN metric_name m "
-		"WHERE e.port='' AND e.priority=-1)";
-	int rc;
-
-	*ret = sqlite_int(writer->db, sql, 0, &rc);
-	return rc;
-}
-
 /*
  * Samples come in order of time, whether they are new or a year old (a replay, a clock that is
  * behind): a slice is over when the newest sample lies behind it. Where nothing has come for an
@@ -453,12 +313,6 @@ int writer_compact(struct store_writer *writer, int64_t now_ns, int64_t budget_n
 	if (rc != SQLITE_OK)
 		return job_failed(writer, rc);
 	return writer_checkpoint(writer);
-}
-
-void writer_seal_reset(struct store_writer *writer)
-{
-	seal_job_done(writer);
-	writer->seal.loaded = false;
 }
 
 void writer_seal_close(struct store_writer *writer)

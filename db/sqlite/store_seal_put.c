@@ -282,6 +282,52 @@ int seal_make(struct store_writer *writer, int64_t metric)
 	return rc;
 }
 
+void seal_job_done(struct store_writer *writer)
+{
+	struct seal_job *job = &writer->seal.job;
+
+	for (size_t i = 0; i < job->n_rows; i++)
+		free(job->rows[i].data);
+	for (size_t i = 0; i < job->n_blocks; i++)
+		free(job->blocks[i].data);
+	free(job->rows);
+	free(job->blocks);
+	free(job->gone);
+	free(job->kept);
+	free(job->kept_samples);
+	free(job->known);
+	*job = (struct seal_job){0};
+}
+
+/* How many series the device has of each metric. Readers know by it when a block has them all. */
+int seal_job_known(struct store_writer *writer)
+{
+	struct seal_job *job = &writer->seal.job;
+	sqlite3_stmt *st;
+	int rc = seal_statement(writer, SEAL_KNOWN, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	job->known = rw_calloc(METRIC_COUNT, sizeof(*job->known));
+	sqlite3_bind_int64(st, 1, job->device);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(st, 0);
+		const int metric = name ? metric_by_name(name) : -1;
+		if (metric >= 0)
+			job->known[metric] = sqlite3_column_int64(st, 1);
+	}
+	const int reset = sqlite3_reset(st);
+	if (rc == SQLITE_DONE)
+		return reset;
+	return rc;
+}
+
+void writer_seal_reset(struct store_writer *writer)
+{
+	seal_job_done(writer);
+	writer->seal.loaded = false;
+}
+
 /* ---- into the file ------------------------------------------------------- */
 
 /* SEAL_STALE when there is no such row any more: the job's view of the file is out of date. */

@@ -278,6 +278,9 @@ void writer_seal_done(struct store_writer *writer);
 void seal_note(struct store_writer *writer, const struct tail_put *put);
 void seal_commit(struct store_writer *writer);
 void seal_rollback(struct store_writer *writer);
+/* seal_load - reads what the tail has, unless that is known. seal_device_of - a device of it. */
+int seal_load(struct store_writer *writer);
+struct seal_device *seal_device_of(struct seal *seal, int64_t device);
 /* Parts of a job. seal_make - blocks of .fresh, the samples of one metric (its number). seal_put -
  * inside a transaction: all of them into the file. SEAL_STALE: the file is not as the job found it.
  * store_seal_put.c */
@@ -287,7 +290,7 @@ void seal_job_done(struct store_writer *writer);
 int seal_make(struct store_writer *writer, int64_t metric);
 int seal_put(struct store_writer *writer);
 
-/* writer_newest - the time of the newest stored sample; 0: there is none. store_seal.c */
+/* writer_newest - the time of the newest stored sample; 0: there is none. store_stock.c */
 int writer_newest(struct store_writer *writer, int64_t *ret);
 
 /* writer_late - inside a transaction: all samples later than @t_ns get SF_LATE. store_late.c */
