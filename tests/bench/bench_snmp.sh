@@ -54,9 +54,12 @@ printf public > "$dir/community"
 } > "$dir/rocewatch.yaml"
 "$build/rocewatch" -c "$dir/rocewatch.yaml" agent --for "${FOR:-36}s" > "$dir/rw.log" 2>&1 &
 pid=$!
-sql() { sqlite3 -readonly -cmd ".load $build/rocewatch_sqlite" "$dir/bench.db" "$1" 2> /dev/null || echo 0; }
-# one device and instant: a poll
-committed() { sql "SELECT count(*) FROM samples WHERE metric='port.in_octets' AND port=(SELECT min(port) FROM entity WHERE port<>'')"; }
+sql() { sqlite3 -readonly "$dir/bench.db" "$1" 2> /dev/null || echo 0; }
+# What a poll leaves: 13 values of a port, 2 of PFC and 3 of queues for each of its 8 priorities.
+per_poll=$((ports_per_switch * (13 + 8 * (2 + 3))))
+# Samples of the switches that are committed, in the open tail and in sealed blocks.
+samples() { sql 'SELECT sum(n) FROM (SELECT device, n FROM tail UNION ALL SELECT device, n FROM block) JOIN entity e ON e.id = device WHERE e.device LIKE "sw%"'; }
+committed() { local n; n=$(samples); echo $((${n:-0} / per_poll)); }
 # the first round names every series and fills the process's tables: it is counted apart
 live=$((switches - ${DEAD:-0}))
 for _ in $(seq 100); do [ "$(committed)" -lt $live ] || break; sleep 0.5; done
@@ -66,13 +69,14 @@ sleep $((${FOR:-36} - $(ps -o etimes= $pid) - 2))
 cpu=$(cpu_of $pid); polls=$(committed); ended=$(date +%s.%N)
 rss=$(awk '/VmHWM/ { print $2 }' /proc/$pid/status)
 wait $pid || tail -3 "$dir/rw.log"
-# of a complete poll: 13 values of a port; 2 of PFC and 3 of queues for each of its 8 priorities
-incomplete=$(sql 'SELECT count(*) FROM sample_lanes WHERE (pfc_tx_frames_p0 + pfc_rx_frames_p7 + queue_out_packets_p0 + queue_out_octets_p7 + queue_drops_p3) IS NULL')
-port_rows=$(sql 'SELECT count(*) FROM sample_port WHERE (port_in_octets + port_out_octets + port_in_packets + port_out_packets + port_in_errors + port_out_discards) IS NOT NULL')
-[ "$incomplete" = 0 ] && [ "$port_rows" -ge $((polls * ports_per_switch)) ] && [ "$polls" -gt 0 ] || echo "!! rocewatch: $incomplete of its rows lack values, $port_rows rows of ports"
+# complete polls only: what the switches' polls brought is what is committed, but for those under way at the end
+polled=$(sql 'SELECT sum(polls) FROM target')
+[ "$polls" -gt 0 ] && [ "$polls" -ge $((polled - switches)) ] || echo "!! rocewatch: $polls polls' worth of samples, $polled polls"
+size=$(stat -c %s "$dir/bench.db") count=$(samples)
 row "rocewatch" "$(echo "$cpu $first_cpu" | awk '{print $1 - $2}')" $(((polls - first) * per_switch)) "$((polls - first)) polls committed after the first round, RSS $((rss / 1024)) MiB, $(echo "$cpu $first_cpu $ended $began" | awk '{printf "%.1f", ($1 - $2) / ($3 - $4) * 100}') % of a core"
 row "rocewatch, with start" "$cpu" $((polls * per_switch)) "$polls polls"
 echo "                       poll time, live switches: $(sql 'SELECT printf("median %.1f ms; each one'"'"'s p95: median %.1f, 99th percentile %.1f ms", (SELECT poll_p50_s FROM target WHERE up ORDER BY poll_p50_s LIMIT 1 OFFSET (SELECT count(*) / 2 FROM target WHERE up)) * 1e3, (SELECT poll_p95_s FROM target WHERE up ORDER BY poll_p95_s LIMIT 1 OFFSET (SELECT count(*) / 2 FROM target WHERE up)) * 1e3, (SELECT poll_p95_s FROM target WHERE up ORDER BY poll_p95_s LIMIT 1 OFFSET (SELECT count(*) * 99 / 100 FROM target WHERE up)) * 1e3)')"
+echo "                       database: $(awk -v b="$size" -v n="$count" -v i="${INTERVAL:-5s}" -v s="$switches" -v p="$per_poll" 'BEGIN { sub("s", "", i); printf "%.0f MiB, %.2f bytes per sample; at that rate %.1f GB a day", b / 1048576, b / n, b / n * s * p * 86400 / i / 1e9 }')"
 [ -z "${ONLY:-}" ] || exit 0
 
 # --- snmp_exporter

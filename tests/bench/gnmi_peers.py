@@ -181,41 +181,40 @@ class Run:
             return c.execute(statement, args).fetchone()[0] or 0
 
         def connect():
-            return sqlite3.connect(db, uri=True, timeout=10)
+            c = sqlite3.connect(db, uri=True, timeout=10)
+            c.enable_load_extension(True)
+            c.load_extension(str(next(self.build.rglob("rocewatch_sqlite.so"))))
+            return c
 
-        def rows(from_ns=0, to_ns=1 << 62):  # a row of a port has 10 of its values, one of its lanes the other 30
+        def rows(from_ns=None, to_ns=None):
+            """Committed samples: all, as the rows of the tail and the blocks say; or those of a time, looked for among the values."""
             try:
                 c = connect()
-                n = sum(one(c, "SELECT count(*) FROM %s WHERE t_ns BETWEEN ? AND ?" % t, from_ns, to_ns) * n
-                        for t, n in (("sample_port", 10), ("sample_lanes", 30)))
+                if from_ns is None:
+                    n = one(c, "SELECT sum(n) FROM (SELECT n FROM tail UNION ALL SELECT n FROM block)")
+                else:
+                    n = one(c, "SELECT count(*) FROM rocewatch_samples WHERE t_ns BETWEEN ? AND ? AND device NOT LIKE '(%'", from_ns, to_ns)
                 c.close()
                 return n
             except sqlite3.Error:
                 return 0
 
         def latency(until):
-            """Every sample of a target is one row of instant, written with its values."""
+            """A commit leaves a row of the tail for each target, which says when its oldest and its newest value were taken."""
             c, seen, lag, version = connect(), None, [], 0
             while time.monotonic() < until:
                 time.sleep(0.02)
                 if one(c, "PRAGMA data_version") == version:
                     continue
                 version, now = one(c, "PRAGMA data_version"), time.time_ns()
-                there = set(c.execute("SELECT device, t_ns FROM instant WHERE t_ns > ?", (now - 20 * 10**9,)))
+                there = set(c.execute("SELECT device, from_ns, to_ns FROM tail WHERE to_ns > ?", (now - 20 * 10**9,)))
                 if seen is not None:
-                    lag += [(now - t) / 1e9 for _, t in there - seen]
+                    lag += [(now - t) / 1e9 for _, *times in there - seen for t in times]
                 seen = there
             c.close()
             return "committed p50 %.2f s, p99 %.2f s" % (percentile(lag, 0.5), percentile(lag, 0.99))
 
         self.measure("rocewatch all" if judged else "rocewatch", [self.build / "rocewatch", "-c", config, "-q", "agent"], rows, after=latency, between=rows)
-        if self.from_ns:
-            c = connect()
-            holes = sum(one(c, "SELECT count(*) FROM %s WHERE t_ns BETWEEN ? AND ? AND (%s) IS NULL" % (t, columns), self.from_ns, self.to_ns) for t, columns in (
-                ("sample_port", "port_in_octets + port_symbol_errors"), ("sample_lanes", "pfc_rx_frames_p0 + pfc_tx_frames_p7 + queue_out_packets_p6")))
-            c.close()
-            if holes:
-                print("!! %d rows of the database lack values" % holes)
         for f in self.dir.glob("rw.db*"):
             f.unlink()
 
