@@ -55,6 +55,10 @@ static void query_note_empty(const struct query_run *run, struct str *out)
 	bool coarse = false;
 	if (run->out->rows > 0)
 		return;
+	if (run->lines->n == 0 && plan->by >= BY_HOST && plan->by <= BY_RAIL) {
+		str_addf(out, "No series of this metric belongs to a %s", query_by_name(plan->by));
+		return;
+	}
 	if (run->lines->n == 0) {
 		str_addf(out, "No samples: %s%s never delivered this metric",
 			str_or(plan->device, "the devices"), str_if(plan->port, " (these ports)"));
@@ -124,6 +128,25 @@ static const char *query_one_unit(const struct query_plan *plan, char buf[QUERY_
 	return unit;
 }
 
+/* Before anything is printed: more steps than anybody reads. */
+static int query_check_steps(const struct query_run *run, struct err *e)
+{
+	int64_t first_ns, last_ns, from_ns = run->from_ns, to_ns = run->to_ns;
+	const int64_t step_ns = run->plan->step_ns;
+	if (step_ns == 0 || history_range(run->client->history, &first_ns, &last_ns, NULL) < 0)
+		return 0;
+	if (first_ns > from_ns)
+		from_ns = first_ns;
+	if (last_ns < to_ns)
+		to_ns = last_ns;
+	if (to_ns <= from_ns || (to_ns - from_ns) / step_ns <= QUERY_STEPS_MAX)
+		return 0;
+	return err_set(e, -EINVAL,
+		"--step is too short: there would be more than %d steps; use a longer step or a "
+		"shorter time range",
+		QUERY_STEPS_MAX);
+}
+
 static int query_answer(struct query_run *run, struct err *e)
 {
 	rw_cleanup(str_done) struct str title = {0}, note = {0};
@@ -174,6 +197,8 @@ static int query_run_plan(
 	int rc = query_lines_make(client, plan, run.from_ns, run.to_ns, &lines, e);
 	if (rc == 0)
 		rc = query_check_names(client, plan, e);
+	if (rc == 0)
+		rc = query_check_steps(&run, e);
 	if (rc == 0)
 		rc = query_answer(&run, e);
 	return rc;

@@ -7,6 +7,8 @@
 
 #include "agent/reports/query_lines.h"
 
+#define QUERY_STEPS_MAX 1000000
+
 struct query_run {
 	struct client *client;
 	const struct query_plan *plan;

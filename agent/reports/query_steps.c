@@ -15,8 +15,6 @@
 #include "agent/reports/query_rows.h"
 #include "db/series/history.h"
 
-#define STEPS_MAX 1000000
-
 struct step_rows {
 	struct query_run *run;
 	size_t *order; /* of the lines */
@@ -173,7 +171,7 @@ static int step_advance(struct step_rows *rows, int64_t to_ns)
 	while (rows->any && rows->now_to_ns < to_ns && rc == 0) {
 		rc = step_flush(rows);
 		rows->now_to_ns += rows->run->plan->step_ns;
-		if (rows->steps > STEPS_MAX)
+		if (rows->steps > QUERY_STEPS_MAX)
 			return -ERANGE;
 	}
 	rows->any = true;
@@ -261,7 +259,7 @@ static int step_walk(struct step_rows *rows, struct err *e)
 	return err_set(e, -EINVAL,
 		"--step is too short: there would be more than %d steps; use a longer step or a "
 		"shorter time range",
-		STEPS_MAX);
+		QUERY_STEPS_MAX);
 }
 
 /* ---- the lines with the greatest values -------------------------------------------- */

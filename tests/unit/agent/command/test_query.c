@@ -152,6 +152,7 @@ static const struct {
 	{"a wrong word", {"port.in_octets", "--agg=averige"}, 2, ""},
 	{"sum of what", {"port.in_octets", "--agg=sum"}, 2, ""},
 	{"joined by nothing", {"port.in_octets", "--join=max"}, 2, ""},
+	{"steps without number", {"port.in_packets", "--step=1ns"}, 2, ""},
 	{"no such step", {"port.in_octets", "--step=0s"}, 2, ""},
 	{"increase of a gauge", {"port.pre_fec_ber", "--agg=increase"}, 2, ""},
 	{"SQL",
