@@ -515,7 +515,12 @@ static int cmd_db_run(struct command_args *args)
 			err_print(stderr, &e);
 			return EXIT_USAGE;
 		}
-		r = subcommands[i].run(args, path, &e);
+		if (path && strstr(path, "://") && subcommands[i].run != cmd_db_run_export)
+			r = err_set(&e, -ENOTSUP,
+				"%s works on files; of the database %s only an export can be made",
+				word, path);
+		else
+			r = subcommands[i].run(args, path, &e);
 		if (r == 0)
 			return EXIT_OK;
 		err_print(stderr, &e);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -93,6 +94,7 @@ static inline void server_start(struct clickhouse_server *server, const char *pa
 	snprintf(log, sizeof(log), "%s/log", server->dir);
 	server->pid = fork();
 	if (server->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it ends with the test, however that ends */
 		const int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 		dup2(fd, 1);
 		dup2(fd, 2);

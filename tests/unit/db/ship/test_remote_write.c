@@ -59,6 +59,7 @@ static void receiver_run(struct receiver *receiver)
 		argv[n++] = word;
 	receiver->pid = fork();
 	if (receiver->pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		const int fd = open("/dev/null", O_WRONLY);
 		dup2(fd, 1);
 		dup2(fd, 2);
