@@ -114,11 +114,6 @@ typedef size_t question(struct history *history, struct arena *a);
 
 static size_t ask_range(struct history *history, struct arena *a)
 {
-	return history_range(history, NULL, &end_ns, NULL) == 0;
-}
-
-static size_t ask_first(struct history *history, struct arena *a)
-{
 	int64_t first_ns;
 
 	return history_range(history, &first_ns, &end_ns, NULL) == 0;
@@ -255,8 +250,7 @@ static const struct {
 	const char *what;
 	question *ask;
 } questions[] = {
-	{"newest sample", ask_range},
-	{"oldest sample too", ask_first},
+	{"oldest and newest sample", ask_range},
 	{"a day of one series", ask_day},
 	{"10 minutes of all ports", ask_incident},
 	{"10 minutes of pause of all", ask_pause},
