@@ -83,6 +83,15 @@ static int tiers_rollup(struct history *history, const struct history_filter *fi
 	return rc;
 }
 
+static int tiers_range(
+	struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+{
+	if (ret_first_ns)
+		*ret_first_ns = T0_NS;
+	*ret_last_ns = T0_NS + 30 * HOUR_NS;
+	return 0;
+}
+
 static int tiers_sql(struct history *history, const char *sql, row_fn *head, row_fn *fn, void *arg,
 	struct err *e)
 {
@@ -91,6 +100,7 @@ static int tiers_sql(struct history *history, const char *sql, row_fn *head, row
 
 static const struct history_ops tiers_ops = {.entities = tiers_entities,
 	.match = tiers_match,
+	.range = tiers_range,
 	.window = tiers_window,
 	.each_sample = tiers_samples,
 	.each_rollup = tiers_rollup,
