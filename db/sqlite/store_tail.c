@@ -65,6 +65,8 @@ static int tail_find_device(struct store_writer *writer, const struct sample *sa
 	if (!info || (info->type == TYPE_F64 && isnan(sample_f64(sample->value))))
 		return SQLITE_OK;
 	int rc = writer_name(writer, sample->entity, sample->t_ns);
+	if (rc == SQLITE_OK) /* a port is known by its priorities, too */
+		rc = writer_name(writer, writer->entities[sample->entity].at.row, sample->t_ns);
 	if (rc == SQLITE_OK)
 		rc = writer_name(writer, writer->entities[sample->entity].at.device, sample->t_ns);
 	if (rc == SQLITE_NOTFOUND)
