@@ -169,23 +169,70 @@ static uint64_t rollup_place(struct rollup_pen *pen)
 	return place;
 }
 
-static void rollup_put_series(
-	struct rollup_pen *pen, struct rollup_bucket *v, uint32_t n, uint64_t *ret_places)
+/* Is a part of the buckets @v what it is of @before, so that nothing has to be written? */
+static bool rollup_same_columns(const struct rollup_bucket *v, const struct rollup_bucket *before,
+	uint32_t n, const struct rollup_column *columns, size_t n_columns)
 {
-	static const struct rollup_column first = {get_first, set_first, false};
+	for (uint32_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n_columns; k++)
+			if (columns[k].get(&v[i].rollup) != columns[k].get(&before[i].rollup))
+				return false;
+	return true;
+}
 
+static bool rollup_same_when(
+	const struct rollup_bucket *v, const struct rollup_bucket *before, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rollup *a = &v[i].rollup, *b = &before[i].rollup;
+		if (a->from_ns != b->from_ns || a->first_ns != b->first_ns ||
+			a->last_ns != b->last_ns)
+			return false;
+	}
+	return rollup_same_columns(v, before, n, rollup_when, rw_countof(rollup_when));
+}
+
+static bool rollup_same_much(
+	const struct rollup_bucket *v, const struct rollup_bucket *before, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (rollup_has_bins(&v[i].rollup) || rollup_has_bins(&before[i].rollup))
+			return false;
+	return rollup_same_columns(v, before, n, rollup_much, rw_countof(rollup_much));
+}
+
+static void rollup_put_when(struct rollup_pen *pen, const struct rollup_bucket *v, uint32_t n)
+{
 	bits_add_uvar(&pen->part, n);
 	for (uint32_t i = 0; i < n; i++)
 		pen->numbers[i] = (uint64_t)(v[i].rollup.from_ns / pen->step_ns);
 	number_encode(pen->numbers, n, &pen->part);
 	for (size_t i = 0; i < rw_countof(rollup_when); i++)
 		rollup_put_column(pen, v, n, &rollup_when[i]);
-	ret_places[0] = rollup_place(pen);
-	for (size_t i = 0; i < rw_countof(rollup_much); i++)
-		rollup_put_column(pen, v, n, &rollup_much[i]);
-	for (uint32_t i = 0; i < n; i++)
-		rollup_put_bins(pen, &v[i]);
-	ret_places[1] = rollup_place(pen);
+}
+
+/* @before: the series written before, which has as many buckets; NULL: there is none. Its places
+ * stand before @ret_places. */
+static void rollup_put_series(struct rollup_pen *pen, struct rollup_bucket *v, uint32_t n,
+	const struct rollup_bucket *before, uint64_t *ret_places)
+{
+	static const struct rollup_column first = {get_first, set_first, false};
+
+	if (before && rollup_same_when(v, before, n)) {
+		ret_places[0] = ret_places[0 - ROLLUP_PARTS];
+	} else {
+		rollup_put_when(pen, v, n);
+		ret_places[0] = rollup_place(pen);
+	}
+	if (before && rollup_same_much(v, before, n)) {
+		ret_places[1] = ret_places[1 - ROLLUP_PARTS];
+	} else {
+		for (size_t i = 0; i < rw_countof(rollup_much); i++)
+			rollup_put_column(pen, v, n, &rollup_much[i]);
+		for (uint32_t i = 0; i < n; i++)
+			rollup_put_bins(pen, &v[i]);
+		ret_places[1] = rollup_place(pen);
+	}
 	rollup_put_column(pen, v, n, &first);
 	ret_places[2] = rollup_place(pen);
 }
@@ -256,6 +303,7 @@ static void rollup_write(struct rollup_pen *pen, const uint64_t *entities, const
 int rollup_encode(struct rollup_bucket *buckets, size_t n, int64_t step_ns, struct str *out)
 {
 	struct rollup_pen pen = {.step_ns = step_ns};
+	size_t n_before = 0;
 	uint32_t series = 0;
 
 	if (n > UINT32_MAX / 8 || step_ns <= 0 || step_ns % NS_PER_S != 0 ||
@@ -268,9 +316,13 @@ int rollup_encode(struct rollup_bucket *buckets, size_t n, int64_t step_ns, stru
 	pen.parts = smap_new();
 	for (size_t begin = 0, end; begin < n; begin = end) {
 		end = rollup_same_series(buckets, n, begin);
+		const struct rollup_bucket *before = NULL;
+		if (series > 0 && end - begin == n_before)
+			before = buckets + begin - n_before;
 		entities[series] = (uint64_t)buckets[begin].entity;
-		rollup_put_series(&pen, buckets + begin, (uint32_t)(end - begin),
+		rollup_put_series(&pen, buckets + begin, (uint32_t)(end - begin), before,
 			places + (size_t)series * ROLLUP_PARTS);
+		n_before = end - begin;
 		series++;
 	}
 	rollup_write(&pen, entities, places, series, n, out);

@@ -16,7 +16,8 @@ struct str;
 struct rollup_bucket {
 	int64_t entity; /* its number in the file */
 	struct rollup rollup;
-	struct rollup_sketch sketch; /* of .rollup.numbers numbers */
+	struct rollup_sketch
+		sketch; /* of .rollup.numbers numbers; may be empty where all are equal */
 };
 
 /* rollup_encode - appends a row of @n buckets, sorted by (entity, to_ns), of steps of @step_ns,

@@ -22,7 +22,8 @@ void rollup_list_clear(struct rollup_list *list); /* keeps its memory */
 /*
  * rollup_make - appends the steps of one series. @v holds @n samples of one entity in order of
  * time; those up to @from_ns are older than the first step: the last usable one is what the first
- * increase counts from. @from_ns is a multiple of @step_ns.
+ * increase counts from. @from_ns is a multiple of @step_ns. Entity, tier and quantiles of .rollup
+ * are not set.
  */
 void rollup_make(unsigned metric, const struct block_sample *v, size_t n, int64_t from_ns,
 	int64_t step_ns, struct rollup_list *ret);

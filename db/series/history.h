@@ -128,6 +128,12 @@ static inline int history_each_sample(struct history *history, const struct hist
  *
  * history_rollup_samples - the same from single values only, whatever the store keeps beside them.
  */
+/* Also hands over what the quantiles were made of, lent for the call, so that steps may be merged.
+ */
+typedef int rollup_sketch_fn(
+	void *arg, const struct rollup *rollup, const struct rollup_sketch *sketch);
+int history_rollup_sketches(struct history *history, const struct history_filter *filter,
+	int64_t step_ns, rollup_sketch_fn *fn, void *arg, struct err *e);
 int history_rollup_samples(struct history *history, const struct history_filter *filter,
 	int64_t step_ns, rollup_fn *fn, void *arg, struct err *e);
 /* history_each_before - the newest sample at or before @at_ns of each series that @filter lets

@@ -11,9 +11,10 @@
 #include "agent/base/map.h"
 #include "db/model/metric.h"
 #include "db/series/history.h"
+#include "db/series/rollup_sketch.h"
 
 struct rolling {
-	rollup_fn *fn;
+	rollup_sketch_fn *fn;
 	void *arg;
 	int64_t step_ns, from_ns, to_ns; /* .step_ns 0: one step, (from, to] */
 	struct map *index; /* entity and metric -> position in .tracks, which grow */
@@ -79,10 +80,14 @@ static int rolling_close(struct rolling *rolling)
 	for (size_t i = 0; i < rolling->n_touched; i++) {
 		uint64_t at = 0;
 		struct rollup rollup;
+		struct rollup_sketch sketch = {0};
 		map_get(rolling->index, rolling->touched[i], &at);
 		rolling->is_touched[at] = false;
-		if (rollup_track_close(rolling->tracks[at], from_ns, to_ns, &rollup) && rc == 0)
-			rc = rolling->fn(rolling->arg, &rollup);
+		if (rollup_track_close_sketch(
+			    rolling->tracks[at], from_ns, to_ns, &rollup, &sketch) &&
+			rc == 0)
+			rc = rolling->fn(rolling->arg, &rollup, &sketch);
+		rollup_sketch_done(&sketch);
 	}
 	rolling->n_touched = 0;
 	return rc;
@@ -168,8 +173,8 @@ static int rolling_anchors(struct history *history, const struct history_filter 
 		history, &counters, rolling->from_ns, rolling_anchor, rolling, e);
 }
 
-int history_rollup_samples(struct history *history, const struct history_filter *filter,
-	int64_t step_ns, rollup_fn *fn, void *arg, struct err *e)
+int history_rollup_sketches(struct history *history, const struct history_filter *filter,
+	int64_t step_ns, rollup_sketch_fn *fn, void *arg, struct err *e)
 {
 	struct rolling rolling = {.fn = fn,
 		.arg = arg,
@@ -194,4 +199,26 @@ int history_rollup_samples(struct history *history, const struct history_filter 
 		rc = rolling_close(&rolling);
 	rolling_done(&rolling);
 	return rc;
+}
+
+struct rolling_plain {
+	rollup_fn *fn;
+	void *arg;
+};
+
+static int rolling_plain_step(
+	void *arg, const struct rollup *rollup, const struct rollup_sketch *sketch)
+{
+	const struct rolling_plain *plain = arg;
+
+	(void)sketch;
+	return plain->fn(plain->arg, rollup);
+}
+
+int history_rollup_samples(struct history *history, const struct history_filter *filter,
+	int64_t step_ns, rollup_fn *fn, void *arg, struct err *e)
+{
+	struct rolling_plain plain = {.fn = fn, .arg = arg};
+
+	return history_rollup_sketches(history, filter, step_ns, rolling_plain_step, &plain, e);
 }

@@ -176,6 +176,16 @@ void rollup_track_anchor(struct rollup_track *track, const struct sample *sample
 	rollup_keep_anchor(track);
 }
 
+bool rollup_spacing(int64_t *spacing_ns, int64_t ns)
+{
+	if (*spacing_ns == 0 || ns < *spacing_ns)
+		*spacing_ns = ns;
+	const bool gap = ns > GAP_FACTOR * *spacing_ns;
+	/* An interval that changed is followed slowly; one long silence is not a new interval. */
+	*spacing_ns += (ns - *spacing_ns) / 16;
+	return !gap;
+}
+
 /* How long it was since the sample before, and whether that is usual. */
 static void rollup_take_time(struct rollup_track *track, const struct sample *sample)
 {
@@ -188,12 +198,8 @@ static void rollup_take_time(struct rollup_track *track, const struct sample *sa
 		return;
 	if (ns > now->longest_ns)
 		now->longest_ns = ns;
-	if (track->spacing_ns == 0 || ns < track->spacing_ns)
-		track->spacing_ns = ns;
-	const bool gap = ns > GAP_FACTOR * track->spacing_ns;
-	/* An interval that changed is followed slowly; one long silence is not a new interval. */
-	track->spacing_ns += (ns - track->spacing_ns) / 16;
-	if (!gap && !(sample->flags & SF_RESTART))
+	const bool seen = rollup_spacing(&track->spacing_ns, ns);
+	if (seen && !(sample->flags & SF_RESTART))
 		now->seen_ns += ns;
 }
 
@@ -275,15 +281,18 @@ static void merge_numbers(struct rollup *into, const struct rollup *next)
 void rollup_merge(struct rollup *into, const struct rollup *next)
 {
 	merge_numbers(into, next);
-	if (into->count == 0) {
+	if (next->count > 0 && (into->count == 0 || next->first_ns < into->first_ns)) {
 		into->first = next->first;
 		into->first_ns = next->first_ns;
 	}
-	if (next->count > 0) {
+	if (next->count > 0 && (into->count == 0 || next->last_ns > into->last_ns)) {
 		into->last = next->last;
 		into->last_ns = next->last_ns;
 	}
-	into->to_ns = next->to_ns;
+	if (next->from_ns < into->from_ns)
+		into->from_ns = next->from_ns;
+	if (next->to_ns > into->to_ns)
+		into->to_ns = next->to_ns;
 	into->count += next->count;
 	into->flags |= next->flags;
 	into->increase += next->increase;

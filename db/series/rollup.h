@@ -62,12 +62,16 @@ bool rollup_track_close(
 bool rollup_track_close_sketch(struct rollup_track *track, int64_t from_ns, int64_t to_ns,
 	struct rollup *ret, struct rollup_sketch *ret_sketch);
 
-/* rollup_merge - adds what the same series was in a later stretch that follows: @into then reaches
- * from its own beginning to the end of @next. Quantiles are not set: the caller merges sketches and
- * calls rollup_quantiles() once. Increases include the step between the two, because @next counted
- * it. */
+/* rollup_merge - adds what the same series was in another stretch, earlier or later, that does not
+ * overlap: @into then reaches over both. Quantiles are not set: the caller merges sketches and
+ * calls rollup_quantiles() once. Increases include the step between the two, because the later one
+ * counted it. */
 void rollup_merge(struct rollup *into, const struct rollup *next);
 void rollup_quantiles(struct rollup *rollup, struct rollup_sketch *sketch);
+
+/* rollup_spacing - does an interval of @ns count as seen, or is it a gap? @spacing_ns is what the
+ * intervals before it were like (0 = none yet), and follows them. */
+bool rollup_spacing(int64_t *spacing_ns, int64_t ns);
 
 /* rollup_step_of - the number of the step (k*step, (k+1)*step] that holds @t_ns, also before 1970.
  */

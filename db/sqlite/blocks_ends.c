@@ -205,8 +205,7 @@ int blocks_file_newest(struct blocks *blocks, const int64_t *devices, size_t n, 
 	ends_init(&ends, blocks, true, late, at_ns);
 	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
 		rc = ends_tail(&ends, devices[i]);
-	const bool found = ends.best[0] != ENDS_NONE;
-	for (size_t i = 0; rc == SQLITE_OK && !found && i < n; i++)
+	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
 		rc = ends_blocks(&ends, devices[i]);
 	arena_free(ends.scratch);
 	*ret = ends.best[0];

@@ -177,7 +177,9 @@ static const char step_9[] =
 	"PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;"
 	"CREATE TABLE block_hour(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns INTEGER "
 	"NOT NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, "
-	"PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;";
+	"PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;"
+	"CREATE TABLE rollup_due(hour_ns INTEGER NOT NULL, device INTEGER NOT NULL, "
+	"PRIMARY KEY(hour_ns, device)) WITHOUT ROWID;";
 
 /* steps[n] makes version n + 1 */
 static const char *const steps[] = {

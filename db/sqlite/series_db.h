@@ -66,6 +66,8 @@ int series_db_match(struct history *history, const struct history_filter *filter
 	size_t *ret_n, struct err *e);
 int series_db_each_sample(struct history *history, const struct history_filter *filter,
 	sample_fn *fn, void *arg, struct err *e);
+int series_db_each_rollup(struct history *history, const struct history_filter *filter,
+	int64_t step_ns, rollup_fn *fn, void *arg, struct err *e);
 int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns, flow_fn *fn,
 	void *arg, struct err *e);
 int series_db_newest(

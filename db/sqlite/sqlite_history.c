@@ -11,6 +11,7 @@ static const struct history_ops sqlite_history_ops = {
 	.next = series_db_next,
 	.match = series_db_match,
 	.each_sample = series_db_each_sample,
+	.each_rollup = series_db_each_rollup,
 	.each_flow = series_db_each_flow,
 	.newest = series_db_newest,
 	.fabric_at = series_db_fabric_at,

@@ -216,6 +216,7 @@ static void finalize_retain(struct retain *retain)
 void writer_close_file(struct store_writer *writer)
 {
 	writer_seal_close(writer);
+	writer_rollup_close(writer);
 	writer_import_close(writer);
 	finalize_retain(&writer->retain);
 	for (size_t i = 0; i < NAME_STATEMENTS; i++) {
@@ -259,5 +260,6 @@ void writer_close(struct store_writer *writer)
 	free(writer->new_series);
 	writer_tail_done(writer);
 	writer_seal_done(writer);
+	writer_rollup_done(writer);
 	free(writer);
 }

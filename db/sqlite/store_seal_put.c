@@ -436,6 +436,23 @@ static int put_split_row(struct store_writer *writer, size_t at)
 	return rc;
 }
 
+/* Minutes and hours of what the blocks hold are to be made. */
+static int put_due(struct store_writer *writer)
+{
+	const struct seal_job *job = &writer->seal.job;
+	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
+
+	for (size_t i = 0; i < job->n_blocks; i++) {
+		if (job->blocks[i].from_ns < from_ns)
+			from_ns = job->blocks[i].from_ns;
+		if (job->blocks[i].to_ns > to_ns)
+			to_ns = job->blocks[i].to_ns;
+	}
+	if (job->n_blocks == 0)
+		return SQLITE_OK;
+	return writer_rollup_note(writer, job->device, from_ns, to_ns);
+}
+
 int seal_put(struct store_writer *writer)
 {
 	const struct seal_job *job = &writer->seal.job;
@@ -451,5 +468,7 @@ int seal_put(struct store_writer *writer)
 		else
 			rc = put_tail_row(writer, i);
 	}
+	if (rc == SQLITE_OK)
+		rc = put_due(writer);
 	return rc;
 }

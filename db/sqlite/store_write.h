@@ -15,6 +15,7 @@
 #include "db/sqlite/schema.h"
 #include "db/sqlite/import_state.h"
 #include "db/sqlite/retain_state.h"
+#include "db/sqlite/rollup_state.h"
 #include "db/sqlite/seal_state.h"
 #include "db/sqlite/store_lock.h"
 #include "db/store/store_backend.h"
@@ -94,6 +95,7 @@ struct store_writer {
 	sqlite3_stmt *series;
 	struct tail_state tail;
 	struct seal seal;
+	struct rollup_state rollup;
 	struct import import;
 
 	struct writer_record records[RECORD_KINDS];
@@ -289,6 +291,18 @@ int seal_job_known(struct store_writer *writer);
 void seal_job_done(struct store_writer *writer);
 int seal_make(struct store_writer *writer, int64_t metric);
 int seal_put(struct store_writer *writer);
+
+/*
+ * Minutes and hours (store_rollup.c). writer_rollup_note - inside a seal's transaction: blocks of
+ * @device (its number) now hold other samples from @from_ns to @to_ns. writer_rollup_late - inside
+ * a transaction: samples later than @t_ns were marked as late. writer_rollup_step - outside of one:
+ * one metric of one hour that is over at @now_ns; *ret_more: false when there is none.
+ */
+int writer_rollup_note(struct store_writer *writer, int64_t device, int64_t from_ns, int64_t to_ns);
+int writer_rollup_late(struct store_writer *writer, int64_t t_ns);
+int writer_rollup_step(struct store_writer *writer, int64_t now_ns, bool *ret_more);
+void writer_rollup_close(struct store_writer *writer); /* before the file is closed */
+void writer_rollup_done(struct store_writer *writer);
 
 /* writer_newest - the time of the newest stored sample; 0: there is none. store_stock.c */
 int writer_newest(struct store_writer *writer, int64_t *ret);

@@ -114,6 +114,10 @@ static void make_list(unsigned metric, struct rollup_list *minutes, struct rollu
 		rollup_make(metric, v, n, DAY_BEGIN, ROLLUP_MINUTE_NS, minutes);
 		rollup_make(metric, v, n, DAY_BEGIN, ROLLUP_HOUR_NS, hours);
 	}
+	for (size_t i = 0; i < minutes->n; i++)
+		rollup_quantiles(&minutes->v[i].rollup, &minutes->v[i].sketch);
+	for (size_t i = 0; i < hours->n; i++)
+		rollup_quantiles(&hours->v[i].rollup, &hours->v[i].sketch);
 	free(v);
 }
 
