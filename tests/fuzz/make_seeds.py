@@ -403,6 +403,7 @@ def main():
 	blocks(folders['block'])
 	clickhouse(folders['clickhouse'])
 	scripts(folders['tail'], 7000, 8, 600)
+	scripts(folders['rollup_row'], 7100, 8, 300)
 	scripts(folders['discovery'], 3000, 12, 200)
 	scripts(folders['flow_table'], 4000, 8, 4000)
 	scripts(folders['snmp_decode'], 5000, 40, 3000)
