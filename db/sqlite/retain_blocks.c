@@ -27,6 +27,11 @@
 #define LOOK_AGAIN_NS (3600 * NS_PER_S)
 #define LOOK_STUCK_NS (600 * NS_PER_S) /* while the quota finds nothing to take */
 
+/* Minutes and hours are made of raw samples: these wait for it, with the hour before, from whose
+ * end increases count. Not longer than a day: what cannot be made must not fill the disk. */
+#define DUE_BEFORE_NS (2 * 3600 * NS_PER_S)
+#define DUE_WAIT_NS (24 * 3600 * NS_PER_S)
+
 struct blocks_chunk {
 	struct store_writer *writer;
 	enum store_tier tier;
@@ -93,6 +98,8 @@ void retain_blocks_close(struct retain *retain)
 	}
 	retain_blocks_forget(retain);
 	retain_carry_close(retain);
+	sqlite3_finalize(retain->due);
+	retain->due = NULL;
 }
 
 void retain_blocks_free(struct retain *retain)
@@ -207,11 +214,15 @@ static int block_next(
 		.to_ns = sqlite3_column_int64(st, 1),
 		.bytes = sqlite3_column_int64(st, 2)};
 	*ret_pinned = retain_pinned(retain, ret->from_ns, ret->to_ns);
-	*ret_end = ret->to_ns >= chunk->cutoff_ns;
+	*ret_end = ret->to_ns >= place->cutoff_ns;
 	if (*ret_end)
 		place->due_ns = blocks_earlier(place->due_ns, ret->to_ns);
+	/* one that waits for its minutes may not go: the quota must not try it for ever */
+	int64_t may_go_ns = ret->to_ns;
+	if (may_go_ns < chunk->cutoff_ns)
+		may_go_ns = chunk->cutoff_ns;
 	if (*ret_end && !chunk->state)
-		place->oldest_ns = blocks_earlier(place->oldest_ns, ret->to_ns);
+		place->oldest_ns = blocks_earlier(place->oldest_ns, may_go_ns);
 	return sqlite3_reset(st);
 }
 
@@ -233,7 +244,7 @@ static int blocks_of_metric(struct blocks_chunk *chunk, bool *ret_done)
 		if (pinned)
 			continue;
 		if (chunk->state) {
-			rc = retain_carry(chunk->writer, &block, chunk->cutoff_ns, &place->from_ns);
+			rc = retain_carry(chunk->writer, &block, place->cutoff_ns, &place->from_ns);
 			chunk->bytes += block.bytes;
 			chunk->blocks++;
 		} else {
@@ -279,6 +290,35 @@ static int blocks_of_device(struct blocks_chunk *chunk)
 
 /* ---- a tier -------------------------------------------------------------- */
 
+/* What of the device at the place may go: raw samples only when their minutes are made. */
+static int blocks_cutoff(struct blocks_chunk *chunk)
+{
+	struct retain *retain = &chunk->writer->retain;
+	int64_t due_ns = INT64_MAX;
+	bool found, has = retain->due != NULL;
+	int rc = SQLITE_OK;
+
+	retain->place.cutoff_ns = chunk->cutoff_ns;
+	if (chunk->tier != STORE_RAW || chunk->cutoff_ns < INT64_MIN + DUE_WAIT_NS)
+		return SQLITE_OK;
+	if (!has)
+		rc = sqlite_has_column(chunk->writer->db, "rollup_due", "hour_ns", &has);
+	if (rc != SQLITE_OK || !has) /* nobody makes minutes of this file */
+		return rc;
+	if (!retain->due)
+		rc = sqlite_prepare(chunk->writer->db,
+			"SELECT min(hour_ns) FROM rollup_due WHERE device=?1 AND hour_ns>=?2",
+			&retain->due);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(retain->due, 1, retain->place.device);
+	sqlite3_bind_int64(retain->due, 2, chunk->cutoff_ns - DUE_WAIT_NS);
+	rc = blocks_seek(chunk, retain->due, &due_ns, &found);
+	if (rc == SQLITE_OK && found)
+		retain->place.cutoff_ns = blocks_earlier(chunk->cutoff_ns, due_ns - DUE_BEFORE_NS);
+	return rc;
+}
+
 /* The next device with blocks; *ret_found false: there is none. */
 static int blocks_enter_device(struct blocks_chunk *chunk, bool *ret_found)
 {
@@ -287,7 +327,7 @@ static int blocks_enter_device(struct blocks_chunk *chunk, bool *ret_found)
 	struct retain_place *place = &retain->place;
 
 	sqlite3_bind_int64(tier->device, 1, place->device);
-	const int rc = blocks_seek(chunk, tier->device, &place->device, ret_found);
+	int rc = blocks_seek(chunk, tier->device, &place->device, ret_found);
 	if (rc != SQLITE_OK || !*ret_found)
 		return rc;
 	const struct retain_front *front = front_find(tier, place);
@@ -298,6 +338,9 @@ static int blocks_enter_device(struct blocks_chunk *chunk, bool *ret_found)
 		place->device++;
 		return SQLITE_OK;
 	}
+	rc = blocks_cutoff(chunk);
+	if (rc != SQLITE_OK)
+		return rc;
 	place->in_device = true;
 	place->metric = place->from_ns = INT64_MIN;
 	place->due_ns = place->oldest_ns = INT64_MAX;

@@ -74,6 +74,7 @@ struct retain_tier {
 struct retain_place {
 	int64_t device, metric, from_ns;
 	bool in_device;
+	int64_t cutoff_ns; /* of .device */
 	int64_t due_ns, oldest_ns; /* of .device so far */
 	size_t front; /* the next one to look at */
 };
@@ -92,6 +93,7 @@ struct retain {
 	int64_t *states; /* the file's numbers of configuration states (cfg.*), ascending */
 	size_t n_states, cap_states;
 	sqlite3_stmt *carry, *named; /* retain_carry.c */
+	sqlite3_stmt *due; /* hours that are still to be made of raw samples */
 
 	/* the quota took what is older, as far as it may go; INT64_MIN: it took nothing */
 	int64_t taken_ns[RETAIN_GROUPS];

@@ -8,6 +8,8 @@
 
 #define GROWTH_KEY "store_growth"
 #define SOON_NS (30 * 24 * 3600 * NS_PER_S) /* a month is enough to order a disk */
+/* Samples are kept in blocks of an hour at most, and until their minutes are made. */
+#define BLOCK_NS (3 * 3600 * NS_PER_S)
 #define SAY_EVERY_NS (24 * 3600 * NS_PER_S)
 #define LEAST_BYTES 100000
 
@@ -50,7 +52,7 @@ static void watch_growth(struct quota_watch *watch, const struct store_backend *
 			log_debug("store", "%s: its growth could not be kept", options->path);
 	}
 	if (options->raw_ns > 0 && usage->oldest_ns[STORE_RAW] > 0)
-		raw_full_ns = usage->oldest_ns[STORE_RAW] + options->raw_ns;
+		raw_full_ns = usage->oldest_ns[STORE_RAW] + options->raw_ns - BLOCK_NS;
 	usage->growth_bytes_day = store_growth_rate(&watch->growth, now_ns, usage->used_bytes);
 	usage->full_ns = store_growth_full(now_ns, usage->used_bytes, usage->quota_bytes,
 		usage->growth_bytes_day, raw_full_ns);

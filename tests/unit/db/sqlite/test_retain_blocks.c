@@ -213,6 +213,36 @@ static void ages_follow_a_reload(void **state)
 	keeping_done(&k);
 }
 
+/* Raw samples whose minutes are not made yet wait for that, with the hours before, for a day. */
+static void minutes_are_made_first(void **state)
+{
+	struct keeping k;
+	char sql[256];
+
+	keeping_init(&k);
+	run(&k,
+		"CREATE TABLE IF NOT EXISTS rollup_due(hour_ns INTEGER NOT NULL, device INTEGER "
+		"NOT NULL, PRIMARY KEY(hour_ns, device)) WITHOUT ROWID");
+	run(&k, "BEGIN");
+	for (int hour = 48; hour > 0; hour--)
+		for (int64_t device = 1; device <= 2; device++)
+			put(&k, STORE_RAW, device, OCTETS, DAYS_AGO(7 + hour / 24.0) + 1,
+				DAYS_AGO(7 + (hour - 1) / 24.0), "", 0);
+	run(&k, "COMMIT");
+	/* of device 1 an hour that was over 5 h before the cutoff, and one that nobody can make */
+	snprintf(sql, sizeof(sql),
+		"INSERT INTO rollup_due(device, hour_ns) VALUES(1, %lld), (2, %lld)",
+		(long long)DAYS_AGO(7 + 5 / 24.0), (long long)DAYS_AGO(7 + 40 / 24.0));
+	run(&k, sql);
+	retain_at(&k, NOW, NULL);
+	assert_int_equal(number(&k, "SELECT count(*) FROM block WHERE device=1"), 8);
+	assert_int_equal(number(&k, "SELECT count(*) FROM block WHERE device=2"), 1);
+	run(&k, "DELETE FROM rollup_due");
+	retain_at(&k, NOW, NULL);
+	assert_int_equal(number(&k, "SELECT count(*) FROM block WHERE device=1"), 1);
+	keeping_done(&k);
+}
+
 /* ---- configuration states ------------------------------------------------ */
 
 static void put_name(struct keeping *k, int64_t id)
@@ -537,6 +567,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_tier_by_its_age),
 		cmocka_unit_test(ages_follow_a_reload),
+		cmocka_unit_test(minutes_are_made_first),
 		cmocka_unit_test(states_in_force_stay),
 		cmocka_unit_test(damaged_states),
 		cmocka_unit_test(pins_hold_against_age_and_quota),
