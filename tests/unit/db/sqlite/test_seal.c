@@ -168,6 +168,8 @@ static size_t make_batch(struct bench *b, struct sample *v, size_t max)
 	b->newest_ns += (int64_t)chance(20) * NS_PER_S + (int64_t)chance(3);
 	if (chance(15) == 0)
 		t_ns -= (int64_t)chance(7200) * NS_PER_S; /* late */
+	/* now and then a row reaches over many slices, as in a replay */
+	const uint64_t spread_s = chance(5) == 0 ? 1 + chance(9000) : 0;
 	const bool few = chance(8) == 0, columns = chance(2) == 0;
 	for (unsigned i = 0; i < PORTS * NAMES && n + 8 < max; i++) {
 		const unsigned port = columns ? i % PORTS : i / NAMES;
@@ -178,7 +180,7 @@ static size_t make_batch(struct bench *b, struct sample *v, size_t max)
 		for (size_t m = 0; m < n_metrics; m++) {
 			if (few && chance(10) != 0)
 				continue;
-			struct sample s = {.t_ns = t_ns,
+			struct sample s = {.t_ns = t_ns - (int64_t)chance(spread_s + 1) * NS_PER_S,
 				.entity = b->ids[d][port][name],
 				.metric = metrics[m],
 				.source = chance(50) == 0 ? SOURCE_GNMI : SOURCE_SNMP,
