@@ -140,8 +140,8 @@ static void table_rates(sqlite3 *db)
 {
 	static const char *const wheres[] = {"1", "device='leaf1' AND port='swp1'",
 		"metric='pfc.rx_frames' AND priority=1", "t_ns>1700000100000000000",
-		"metric='port.in_octets' AND t_ns BETWEEN 1700000150000000000 AND "
-		"1700000400000000000"};
+		("metric='port.in_octets' AND t_ns BETWEEN 1700000150000000000 AND "
+		 "1700000400000000000")};
 
 	for (size_t i = 0; i < rw_countof(wheres); i++) {
 		rw_cleanup(str_done) struct str sql = {0};
