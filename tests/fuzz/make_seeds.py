@@ -381,7 +381,7 @@ def snmp_message(folder):
 
 
 TARGETS = ('capture', 'story', 'tunnel', 'sflow', 'ipfix', 'otlp', 'capture_case', 'database', 'discovery', 'flow_table', 'gnmi_feed', 'printed', 'record',
-	'requests', 'snmp_decode', 'snmp_message', 'trap_io', 'block', 'tail', 'clickhouse')
+	'requests', 'snmp_decode', 'snmp_message', 'trap_io', 'block', 'tail', 'rollup_row', 'clickhouse')
 
 
 def main():
