@@ -5,6 +5,9 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "db/series/history.h"
@@ -34,6 +37,7 @@ struct rolls_world {
 	uint32_t port[DEVICES][PORTS], prio[DEVICES][PORTS];
 	uint64_t octets[DEVICES][PORTS];
 	void *state;
+	bool as_they_came; /* nothing is sealed while samples are stored */
 };
 
 static void rolls_open(struct rolls_world *w)
@@ -137,11 +141,13 @@ static void rolls_fill(struct rolls_world *w, int64_t from, int64_t to)
 		if (n > 800) {
 			rolls_commit(w, v, n);
 			n = 0;
-			rolls_compact(w, 0);
+			if (!w->as_they_came)
+				rolls_compact(w, 0);
 		}
 	}
 	rolls_commit(w, v, n);
-	rolls_compact(w, 0);
+	if (!w->as_they_came)
+		rolls_compact(w, 0);
 }
 
 /* ---- steps ---------------------------------------------------------------------- */
@@ -335,12 +341,98 @@ static void test_raw_gone(void **state)
 	rolls_close(&w);
 }
 
+/* ---- kill -9 ---------------------------------------------------------------------- */
+
+/* What the child does until it is killed: seals and makes minutes and hours, step by step. */
+static void rolls_work(const struct rolls_world *w, int fd)
+{
+	const struct store_options o = {.path = w->world.path, .replay = true};
+	struct err e = {0};
+	void *store;
+	bool more = true;
+
+	if (sqlite_backend.open(&o, &store, &e) < 0)
+		_exit(1);
+	while (more)
+		if (sqlite_backend.compact(store, INT64_MAX, 0, &more, &e) < 0 ||
+			write(fd, "", 1) != 1)
+			_exit(1);
+	sqlite_backend.close(store);
+	_exit(0);
+}
+
+/* Returns false when it came to its end before it was killed. */
+static bool rolls_killed(const struct rolls_world *w)
+{
+	int fds[2], status;
+	char byte;
+
+	assert_int_equal(pipe(fds), 0);
+	const pid_t pid = fork();
+	if (pid == 0) {
+		close(fds[0]);
+		rolls_work(w, fds[1]);
+	}
+	close(fds[1]);
+	for (uint64_t i = 1 + chance(8); i > 0; i--)
+		if (read(fds[0], &byte, 1) != 1)
+			break;
+	usleep((useconds_t)chance(400));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(fds[0]);
+	if (WIFEXITED(status))
+		assert_int_equal(WEXITSTATUS(status), 0);
+	return WIFSIGNALED(status);
+}
+
+/* kill -9 at any step: hours that are made in the end are complete, and are those of the single
+ * values; none is forgotten. */
+static void test_killed(void **state)
+{
+	const struct history_filter all = {.priority = HISTORY_ANY_PRIORITY,
+		.from_ns = BEGIN_NS,
+		.to_ns = BEGIN_NS + 6 * HOUR_NS};
+	struct rolls_world w = {.as_they_came = true};
+	int under_way = 0;
+
+	(void)state;
+	rolls_open(&w);
+	rolls_fill(&w, 0, 6);
+	struct rolls single = rolls_read(&w, &all, HOUR_NS, true);
+	sqlite_backend.close(w.state);
+	while (rolls_killed(&w)) {
+		under_way += world_int(&w.world,
+			"SELECT EXISTS(SELECT 1 FROM rollup_due) AND EXISTS(SELECT 1 FROM "
+			"block_minute)");
+		struct rolls wanted = single;
+		wanted.v = rw_calloc(single.n, sizeof(*wanted.v));
+		memcpy(wanted.v, single.v, single.n * sizeof(*wanted.v));
+		struct rolls got = rolls_read(&w, &all, HOUR_NS, false);
+		rolls_equal(&got, &wanted);
+	}
+	print_message("killed %d times in the middle of hours\n", under_way);
+	assert_true(under_way >= 3);
+	free(single.v);
+	assert_int_equal(world_int(&w.world, "SELECT count(*) FROM rollup_due"), 0);
+	rolls_check(&w, BEGIN_NS, BEGIN_NS + 6 * HOUR_NS);
+	struct rolls hours = rolls_read(&w, &all, HOUR_NS, false);
+	assert_int_equal(hours.tier[ROLLUP_HOUR], hours.n);
+	free(hours.v);
+	struct rolls minutes = rolls_read(&w, &all, 60 * NS_PER_S, false);
+	assert_int_equal(minutes.tier[ROLLUP_MINUTE], minutes.n);
+	free(minutes.v);
+	entities_free(w.entities);
+	world_done(&w.world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_raw_gone),
+		cmocka_unit_test(test_killed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,9 @@
  * also when the program is ended again and again in the middle, and while new samples are stored.
  */
 #include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "db/open.h"
@@ -225,12 +228,235 @@ static void rows_that_wait_are_late_too(void **state)
 	world_done(&w);
 }
 
+/* ---- kill -9 ------------------------------------------------------------- */
+
+static uint64_t chance_state = 8;
+
+static uint64_t chance(uint64_t below)
+{
+	chance_state ^= chance_state << 13;
+	chance_state ^= chance_state >> 7;
+	chance_state ^= chance_state << 17;
+	return (chance_state >> 11) % below;
+}
+
+#define BATCH_SAMPLES 3
+#define MOST_BATCHES 20 /* of one life */
+/* New samples lie a second after an old one, and tell their batch. */
+#define NEW_VALUE(batch, k) ((uint64_t)(batch)*10 + (k) + 1)
+
+struct killed {
+	struct db_world world;
+	struct record_entity names[5];
+};
+
+/* One value between those that are still to be moved, and two that are newer. */
+static int killed_batch(struct store_writer *writer, uint32_t batch)
+{
+	const struct sample v[BATCH_SAMPLES] = {
+		sample_at(SECONDS(batch * 10 + 1), 2, M_PORT_IN_OCTETS, NEW_VALUE(batch, 0), 0),
+		sample_at(SECONDS(5400 + batch * 10 + 1), 2, M_PORT_IN_OCTETS, NEW_VALUE(batch, 1),
+			0),
+		sample_at(
+			SECONDS(5400 + batch * 10 + 1), 5, M_PFC_RX_FRAMES, NEW_VALUE(batch, 2), 0),
+	};
+	int rc = writer_begin(writer);
+
+	if (rc == SQLITE_OK)
+		rc = writer_samples(writer, v, rw_countof(v));
+	if (rc == SQLITE_OK)
+		rc = writer_commit(writer);
+	return rc;
+}
+
+/* What the child does until it is killed: it moves old rows, step by step, and stores new ones. */
+static void killed_write(const struct killed *k, uint32_t batch, int fd)
+{
+	struct store_writer *writer = part_open(&k->world);
+	const uint32_t pause_at = batch + MOST_BATCHES; /* whoever kills it may be slow */
+	bool more = true;
+
+	writer_note_names(writer, k->names, rw_countof(k->names));
+	for (; more; batch++) {
+		chance_state += batch;
+		for (uint64_t i = chance(30); i > 0 && more; i--)
+			if (writer_compact(writer, 0, 0, &more) != SQLITE_OK)
+				_exit(1);
+		if (!more)
+			break;
+		if (killed_batch(writer, batch) != SQLITE_OK)
+			_exit(1);
+		if (write(fd, &batch, sizeof(batch)) != sizeof(batch))
+			_exit(1);
+		while (batch == pause_at)
+			pause();
+	}
+	writer_close(writer);
+	_exit(0);
+}
+
+/* Kills it after some batches and a little more. *last: the newest batch that was committed.
+ * Returns false when it came to its end before. */
+static bool killed_once(const struct killed *k, uint32_t *last)
+{
+	int fds[2], status;
+
+	assert_int_equal(pipe(fds), 0);
+	const pid_t pid = fork();
+	if (pid == 0) {
+		close(fds[0]);
+		killed_write(k, *last + 1, fds[1]);
+	}
+	close(fds[1]);
+	for (uint64_t i = 1 + chance(12); i > 0; i--)
+		if (read(fds[0], last, sizeof(*last)) != sizeof(*last))
+			break;
+	usleep((useconds_t)chance(3000));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	while (read(fds[0], last, sizeof(*last)) == sizeof(*last)) {
+	}
+	close(fds[0]);
+	if (WIFEXITED(status))
+		assert_int_equal(WEXITSTATUS(status), 0);
+	return WIFSIGNALED(status);
+}
+
+struct told { /* what a reader is told */
+	size_t n, fresh;
+	struct sample last;
+};
+
+static int told_sample(void *arg, const struct sample *sample)
+{
+	struct told *told = arg;
+	const struct sample *last = &told->last;
+
+	if (told->n > 0)
+		assert_true(last->t_ns < sample->t_ns ||
+			(last->t_ns == sample->t_ns &&
+				(last->entity < sample->entity ||
+					(last->entity == sample->entity &&
+						last->metric < sample->metric))));
+	told->last = *sample;
+	told->n++;
+	told->fresh += sample->t_ns % (10 * NS_PER_S) != 0;
+	return 0;
+}
+
+/* Values in rows that are still to be moved. */
+static size_t killed_waiting(const struct killed *k)
+{
+	static const struct {
+		const char *table, *count;
+	} rows[] = {
+		{"wide_port", "count(port_in_octets)+count(optic_rx_power_dbm)"},
+		{"wide_lanes",
+			"count(pfc_rx_frames_p3)+count(cfg_ecn_kmin_bytes_p3)+"
+			"count(pfc_rx_frames_p4)+count(queue_watermark_bytes_p4)"},
+		{"wide_priority", "count(pfc_rx_frames)"},
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		char sql[256];
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM sqlite_master WHERE name='%s'",
+			rows[i].table);
+		if (world_int(&k->world, sql) == 0)
+			continue;
+		snprintf(sql, sizeof(sql), "SELECT %s FROM %s WHERE entity<>99", rows[i].count,
+			rows[i].table);
+		n += (size_t)world_int(&k->world, sql);
+	}
+	return n;
+}
+
+/* An old sample waits in its row, or a reader has it; a new one is there at once; each once. *last
+ * may turn out to be one more than was heard of. */
+static void killed_reader(const struct killed *k, uint32_t *last)
+{
+	struct history *history;
+	struct told told = {0};
+	struct err e = {0};
+
+	if (db_history_open(k->world.path, &history, &e) < 0)
+		fail_msg("%s", e.text);
+	if (history_each_sample(history, NULL, told_sample, &told, &e) < 0)
+		fail_msg("%s", e.text);
+	history_close(history);
+	if (told.fresh == (*last + 1) * (size_t)BATCH_SAMPLES)
+		++*last;
+	assert_int_equal(told.fresh, *last * (size_t)BATCH_SAMPLES);
+	assert_int_equal(told.n - told.fresh + killed_waiting(k), N_SAMPLES);
+}
+
+/* Each value of each batch, once. */
+static void killed_check(const struct killed *k, uint32_t last)
+{
+	struct file_samples found = file_samples_read(k->world.path);
+	rw_cleanup(freep) uint8_t *seen = rw_calloc(NEW_VALUE(last + 1, 0), 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < found.n; i++) {
+		const struct block_sample *s = &found.v[i].s;
+		if (s->t_ns % (10 * NS_PER_S) == 0)
+			continue;
+		assert_in_range(s->value, NEW_VALUE(1, 0), NEW_VALUE(last, BATCH_SAMPLES - 1));
+		n += !seen[s->value];
+		seen[s->value] = 1;
+		assert_int_equal(s->t_ns % (10 * NS_PER_S), NS_PER_S);
+	}
+	assert_int_equal(n, last * (size_t)BATCH_SAMPLES);
+	free(found.v);
+}
+
+static void killed_at_any_moment(void **state)
+{
+	struct killed k = {
+		.names = {{.id = 1, .owner = 1, .priority = -1, .device = "leaf1", .port = ""},
+			{.id = 2, .owner = 1, .priority = -1, .device = "leaf1", .port = "a"},
+			{.id = 3, .owner = 3, .priority = -1, .device = "leaf3", .port = ""},
+			{.id = 4, .owner = 3, .priority = -1, .device = "leaf3", .port = "z"},
+			{.id = 5,
+				.parent = 4,
+				.owner = 3,
+				.priority = 3,
+				.device = "leaf3",
+				.port = "z"}}};
+	uint32_t last = 0;
+	int under_way = 0;
+
+	world_init(&k.world);
+	world_exec(&k.world, frozen_8);
+	world_exec(&k.world, rest_8);
+	while (killed_once(&k, &last)) {
+		under_way += world_int(&k.world,
+				     "SELECT count(*) FROM sqlite_master WHERE name='instant' OR "
+				     "name LIKE 'wide%'") > 0;
+		killed_reader(&k, &last);
+		assert_in_range(last, 0, N_INSTANTS - 1);
+		chance_state += last;
+	}
+	print_message("killed %d times, %u batches came meanwhile\n", under_way, last);
+	assert_true(under_way >= 5);
+	assert_true(last >= 20);
+	struct store_writer *writer = part_open(&k.world);
+	bool more = true;
+	while (more)
+		assert_int_equal(writer_compact(writer, INT64_MAX, INT64_MAX, &more), SQLITE_OK);
+	writer_close(writer);
+	killed_check(&k, last);
+	check_samples(&k.world, last * (size_t)BATCH_SAMPLES);
+	world_done(&k.world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(continues_where_it_stopped),
 		cmocka_unit_test(whole_file),
 		cmocka_unit_test(rows_that_wait_are_late_too),
+		cmocka_unit_test(killed_at_any_moment),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
