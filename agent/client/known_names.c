@@ -33,15 +33,36 @@ static void name_list_add(struct name_list *names, const char *name)
 	names->v[names->n++] = name;
 }
 
+static bool name_list_has(const struct name_list *names, const char *glob)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (str_glob(glob, names->v[i]))
+			return true;
+	return false;
+}
+
+/* Did anything that matches both ever deliver a value? Only for a device that is named in full: of
+ * globs the history would read all names. */
+static bool name_delivered(struct client *client, const char *device, const char *port)
+{
+	const struct history_filter filter = {
+		.device = device, .port = port, .priority = HISTORY_ANY_PRIORITY};
+	rw_cleanup(freep) uint32_t *ids = NULL;
+	size_t n = 0;
+
+	if (!device || strpbrk(device, "*?[]\\"))
+		return false;
+	return history_match(client->history, &filter, &ids, &n, NULL) == 0 && n > 0;
+}
+
 /* 0 when one of @names matches, else the error. @where: what lists them. */
 static int name_list_check(const struct name_list *names, const char *kind, const char *glob,
 	const char *where, struct err *e)
 {
 	rw_cleanup(freep) char *plain = rw_strdup(glob);
 	size_t n = 0;
-	for (size_t i = 0; i < names->n; i++)
-		if (str_glob(glob, names->v[i]))
-			return 0;
+	if (name_list_has(names, glob))
+		return 0;
 	/* "leef*" is near to "leaf1" as "leef" is. */
 	for (const char *c = glob; *c; c++)
 		if (!strchr("*?[]", *c))
@@ -63,11 +84,13 @@ static void name_list_add_fabric(struct name_list *names, const struct fabric *f
 int known_device(struct client *client, const char *glob, struct err *e)
 {
 	rw_cleanup(name_list_free) struct name_list names = {0};
-	const struct entities *entities = history_entities(client->history);
 	if (!glob)
 		return 0;
 	if (client->config)
 		name_list_add_fabric(&names, client->config->fabric);
+	if (name_list_has(&names, glob) || name_delivered(client, glob, NULL))
+		return 0;
+	const struct entities *entities = history_entities(client->history);
 	for (uint32_t id = 1; id <= entities_count(entities); id++) {
 		const struct entity *entity = entity_get(entities, id);
 		if (entity && !*entity->port && entity->priority == PRIO_NONE)
@@ -114,11 +137,13 @@ static bool known_alias(struct client *client, const char *device, const char *g
 int known_port(struct client *client, const char *device, const char *glob, struct err *e)
 {
 	rw_cleanup(name_list_free) struct name_list names = {0};
-	const struct entities *entities = history_entities(client->history);
 	if (!glob)
 		return 0;
 	if (client->config)
 		name_list_add_ports(&names, client->config->fabric, device);
+	if (name_list_has(&names, glob) || name_delivered(client, device, glob))
+		return 0;
+	const struct entities *entities = history_entities(client->history);
 	for (uint32_t id = 1; id <= entities_count(entities); id++) {
 		const struct entity *entity = entity_get(entities, id);
 		if (entity && str_glob(device, entity->device))

@@ -174,7 +174,7 @@ static int lines_add_metric(struct client *client, const struct query_plan *plan
 	const int rc = history_match(client->history, filter, &ids, &n, e);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		struct query_line line;
-		const struct entity *entity = entity_get(history_entities(client->history), ids[i]);
+		const struct entity *entity = entity_get(history_names(client->history), ids[i]);
 		if (!entity || !lines_key(client, plan, entity, &line))
 			continue;
 		line.metric = filter->metrics[0];
@@ -207,7 +207,7 @@ static double lines_bound(
 {
 	uint64_t bps = 0;
 	const uint32_t port = entities_find(
-		history_entities(client->history), entity->device, entity->port, PRIO_NONE);
+		history_names(client->history), entity->device, entity->port, PRIO_NONE);
 	map_get(speeds->bps, port, &bps);
 	const struct fabric_port *configured = NULL;
 	if (bps == 0)

@@ -107,7 +107,7 @@ static int sample_row(struct sample_rows *rows, size_t at, const struct sample *
 		row.value = sample_rate(slot, state, sample, &row.flags);
 	else
 		row.value = query_stored(
-			sample->metric, sample->value, history_entities(run->client->history));
+			sample->metric, sample->value, history_names(run->client->history));
 	run->foot->tier[ROLLUP_RAW] = true;
 	return query_out_row(run->out, &row);
 }

@@ -98,7 +98,7 @@ static bool step_line(
 		if (slot->missed && slot->alive)
 			row->marks |= MARK_AFTER_GAP;
 		row->value = query_value_of(run->plan, &slot->now, slot->bound_per_s,
-			history_entities(run->client->history), &row->flags);
+			history_names(run->client->history), &row->flags);
 		joined_add(&joined, &row->value);
 	}
 	row->n_series = joined.n;

@@ -36,6 +36,7 @@ struct history;
 struct history_ops {
 	void (*close)(struct history *history);
 	const struct entities *(*entities)(struct history *history);
+	const struct entities *(*names)(struct history *history); /* NULL: .entities */
 	int (*window)(struct history *history, struct arena *a, const struct window_spec *spec,
 		int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e);
 	int (*range)(struct history *history, int64_t *ret_first_ns, int64_t *ret_last_ns,
@@ -74,6 +75,16 @@ static inline void history_close(struct history *history) /* NULL is fine */
 static inline const struct entities *history_entities(struct history *history)
 {
 	return history->ops->entities(history);
+}
+
+/* history_names - the same names, of the ids and texts that this history has handed out. It reads
+ * nothing, while history_entities() reads all names that are alive, which takes long where they are
+ * many. */
+static inline const struct entities *history_names(struct history *history)
+{
+	if (!history->ops->names)
+		return history->ops->entities(history);
+	return history->ops->names(history);
 }
 
 /* history_window - the samples that @spec asks for, in @a. The same data give the same window,

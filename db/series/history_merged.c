@@ -47,7 +47,7 @@ static uint32_t merged_entity(struct history_merged *merged, struct merged_part 
 		part->n_ours = n;
 	}
 	if (part->ours[id] == ENTITY_NONE) {
-		const struct entity *theirs = entity_get(history_entities(part->history), id);
+		const struct entity *theirs = entity_get(history_names(part->history), id);
 		if (theirs)
 			part->ours[id] = entities_intern(
 				merged->entities, theirs->device, theirs->port, theirs->priority);
@@ -62,7 +62,7 @@ static uint64_t merged_value(const struct history_merged *merged, const struct m
 	if (!info || info->type != TYPE_TEXT)
 		return value;
 	return entities_text(
-		merged->entities, entities_text_get(history_entities(part->history), value));
+		merged->entities, entities_text_get(history_names(part->history), value));
 }
 
 static int merged_by_id(const void *left, const void *right)

@@ -21,12 +21,21 @@
 
 /* ---- opening ------------------------------------------------------------- */
 
-int series_begin(struct series_db *db, int64_t from_ns)
+int series_begin_bare(struct series_db *db)
 {
-	int rc = sqlite_exec(db->db, "BEGIN");
+	const int rc = sqlite_exec(db->db, "BEGIN");
 
 	series_snapshot_begin(db);
 	db->text_rc = SQLITE_OK;
+	if (rc != SQLITE_OK)
+		series_end(db);
+	return rc;
+}
+
+int series_begin(struct series_db *db, int64_t from_ns)
+{
+	int rc = series_begin_bare(db);
+
 	if (rc == SQLITE_OK)
 		rc = series_names_load(db, from_ns);
 	if (rc != SQLITE_OK)
@@ -166,10 +175,12 @@ void series_db_close(struct history *history)
 	struct series_db *db = series_db_of(history);
 
 	blocks_free(db->blocks);
+	sqlite3_finalize(db->having);
 	sqlite3_close(db->db);
 	entities_free(db->entities);
 	map_free(db->ids);
 	map_free(db->texts);
+	smap_free(db->parts);
 	free(db->names);
 	free(db->present);
 	free(db->wide);
@@ -188,4 +199,9 @@ const struct entities *series_db_entities(struct history *history)
 		series_end(db);
 	}
 	return db->entities;
+}
+
+const struct entities *series_db_names(struct history *history)
+{
+	return series_db_of(history)->entities;
 }

@@ -18,6 +18,7 @@ struct wide;
 struct series_name { /* of one of our ids */
 	int64_t file_id; /* 0 = not in the file, or not read yet */
 	int64_t gone_ns; /* NAME_LIVE: the agent knows it */
+	int64_t version; /* of the file's names when it was read */
 	struct row_at at; /* by our ids; where an older version's file has its values */
 };
 
@@ -32,7 +33,11 @@ struct series_db {
 	int text_rc; /* a text could not be read since series_begin() */
 	/* names that were known at .names_from_ns or later are loaded, as of .names_version */
 	bool names_loaded;
-	int64_t names_from_ns, names_version;
+	int64_t names_from_ns, names_version, taking_version;
+	/* before that: devices whose names were read, as of .parts_version */
+	struct smap *parts;
+	int64_t parts_from_ns, parts_version;
+	sqlite3_stmt *having; /* the metrics of an entity */
 	/* which metrics a name ever had, SERIES_WORDS each; read when it is asked for
 	 * (series_present_load()) */
 	uint64_t *present;
@@ -57,6 +62,7 @@ int series_db_open(const char *path, struct series_db **ret, struct err *e);
 /* The operations of struct history_ops. */
 void series_db_close(struct history *history);
 const struct entities *series_db_entities(struct history *history);
+const struct entities *series_db_names(struct history *history);
 int series_db_window(struct history *history, struct arena *a, const struct window_spec *spec,
 	int64_t from_ns, int64_t to_ns, struct window *ret, struct err *e);
 int series_db_range(
@@ -97,9 +103,10 @@ static inline bool series_known(const struct series_db *db, uint32_t entity, int
 		db->names[entity].gone_ns >= from_ns;
 }
 
-/* A read transaction. It begins with the names that a range from @from_ns on needs. Returns a
- * SQLite result code. */
+/* A read transaction. series_begin - it begins with the names that a range from @from_ns on needs;
+ * series_begin_bare - the caller reads those that it needs. Return a SQLite result code. */
 int series_begin(struct series_db *db, int64_t from_ns);
+int series_begin_bare(struct series_db *db);
 void series_end(struct series_db *db);
 
 /* ---- what windows and slices are made of ------------------------------------- */
@@ -126,6 +133,15 @@ struct series_slice {
  * SQLite result code. series_text_of - our id of a text; 0 when there is none, or, with .text_rc
  * set, when it could not be read. */
 int series_names_load(struct series_db *db, int64_t from_ns);
+
+/* Names of a part, while not all are loaded; in a transaction, SQLite result codes.
+ * series_names_filter - those of devices that match @device (a glob; NULL: all); *@ret_part (may be
+ * NULL): only they were read. series_names_some - those that the names @ids (ours) need.
+ * series_entity_has - did the entity, whose name is loaded, ever have one of @metrics? */
+int series_names_filter(struct series_db *db, int64_t from_ns, const char *device, bool *ret_part);
+int series_names_some(struct series_db *db, int64_t from_ns, const uint32_t *ids, size_t n);
+int series_entity_has(
+	struct series_db *db, uint32_t id, const bool metrics[METRIC_COUNT], bool *ret);
 int series_present_load(struct series_db *db, int64_t from_ns);
 int series_name_of(struct series_db *db, int64_t file_id, uint32_t *ret);
 uint64_t series_text_of(struct series_db *db, int64_t file_id);

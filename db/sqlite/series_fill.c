@@ -237,8 +237,12 @@ int series_db_window(struct history *history, struct arena *a, const struct wind
 	struct window window = {.from_ns = from_ns, .to_ns = to_ns, .entities = db->entities};
 	struct filler filler = {
 		.db = db, .spec = spec, .from_ns = from_ns, .to_ns = to_ns, .list = {.arena = a}};
-	int r = 0, rc = series_begin(db, from_ns);
+	int r = 0, rc = series_begin_bare(db);
 
+	if (rc == SQLITE_OK && spec->n_entities > 0)
+		rc = series_names_some(db, from_ns, spec->entities, spec->n_entities);
+	else if (rc == SQLITE_OK)
+		rc = series_names_load(db, from_ns);
 	if (rc == SQLITE_OK)
 		rc = fill_series(&filler);
 	if (rc == SQLITE_OK && spec->flows)

@@ -56,6 +56,7 @@ static uint32_t names_take(struct series_db *db, sqlite3_stmt *st)
 	names_room(db, entities_count(db->entities)); /* parents may have come along */
 	struct series_name *name = &db->names[id];
 	name->file_id = file_id;
+	name->version = db->taking_version;
 	name->gone_ns = sqlite3_column_int64(st, 4);
 	if (db->wide)
 		name->at = schema_row_of(db->entities, id);
@@ -115,25 +116,60 @@ static int names_complete(struct series_db *db, uint32_t id)
 
 /* ---- all that a range needs -------------------------------------------------- */
 
-static int load_entities(struct series_db *db, int64_t from_ns)
+/* The index of gone names leads to few names among many, but each costs a seek, and they have to be
+ * sorted then: where not more than this are to be left out, the table is read as it lies. */
+#define NAMES_GONE_FEW "50000"
+
+static const char *names_select(const struct series_db *db, int64_t from_ns, int *ret_rc)
 {
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	const char *sql = NAMES_COLUMNS
-		"gone_ns FROM entity INDEXED BY entity_gone WHERE gone_ns>=?1 ORDER BY id";
-	if (db->names_stay)
-		sql = NAMES_COLUMNS NAME_LIVE_SQL " FROM entity WHERE ?1=?1 ORDER BY id";
-	int rc = sqlite3_prepare_v2(db->db, sql, -1, &st, NULL);
 
+	*ret_rc = SQLITE_OK;
+	if (db->names_stay)
+		return NAMES_COLUMNS NAME_LIVE_SQL " FROM entity WHERE ?1=?1 ORDER BY id";
+	*ret_rc = sqlite3_prepare_v2(db->db,
+		"SELECT count(*) FROM (SELECT 1 FROM entity INDEXED BY entity_gone "
+		"WHERE gone_ns<?1 LIMIT " NAMES_GONE_FEW ") HAVING count(*)>=" NAMES_GONE_FEW,
+		-1, &st, NULL);
+	if (*ret_rc != SQLITE_OK)
+		return NULL;
+	sqlite3_bind_int64(st, 1, from_ns);
+	const int rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		return NAMES_COLUMNS
+			"gone_ns FROM entity INDEXED BY entity_gone WHERE gone_ns>=?1 ORDER BY id";
+	if (rc != SQLITE_DONE)
+		*ret_rc = rc;
+	return NAMES_COLUMNS "gone_ns FROM entity NOT INDEXED WHERE gone_ns>=?1 ORDER BY id";
+}
+
+/* @device NULL: all of them. */
+static int load_entities(struct series_db *db, int64_t from_ns, const char *device, size_t *ret_n)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	const char *sql = NAMES_COLUMNS "gone_ns FROM entity WHERE device=?2 AND gone_ns>=?1 "
+					"ORDER BY +id";
+	int rc = SQLITE_OK;
+
+	*ret_n = 0;
+	if (!device)
+		sql = names_select(db, from_ns, &rc);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db->db, sql, -1, &st, NULL);
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_bind_int64(st, 1, from_ns);
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+	if (device)
+		sqlite3_bind_text(st, 2, device, -1, SQLITE_STATIC);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		names_take(db, st);
+		++*ret_n;
+	}
 	if (rc != SQLITE_DONE)
 		return rc;
 	rc = SQLITE_OK;
 	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(db->entities); id++)
-		if (db->names[id].file_id)
+		if (id < db->n_names && db->names[id].file_id)
 			rc = names_complete(db, id);
 	return rc;
 }
@@ -216,13 +252,123 @@ int series_names_load(struct series_db *db, int64_t from_ns)
 		return SQLITE_OK;
 	if (db->names_loaded && from_ns > db->names_from_ns)
 		from_ns = db->names_from_ns;
-	rc = load_entities(db, from_ns);
+	size_t n;
+	db->taking_version = version;
+	rc = load_entities(db, from_ns, NULL, &n);
 	if (rc != SQLITE_OK)
 		return rc;
 	db->names_version = version;
 	db->names_from_ns = from_ns;
 	db->names_loaded = true;
 	return SQLITE_OK;
+}
+
+/* Names of one device are as good as all of them where it is named in full: by plain characters,
+ * which are the same in the file. */
+static bool names_plain(const char *device)
+{
+	for (const char *c = device; *c; c++)
+		if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 0x7f || strchr("*?[]\\", *c))
+			return false;
+	return *device != '\0';
+}
+
+/* The names of one device; *@ret false: it is not known by this name. */
+static int names_load_device(
+	struct series_db *db, int64_t version, int64_t from_ns, const char *device, bool *ret)
+{
+	const size_t length = strlen(device);
+	uint64_t at;
+	size_t n;
+
+	if (!db->parts || db->parts_version != version || from_ns < db->parts_from_ns) {
+		smap_free(db->parts);
+		db->parts = smap_new();
+		db->parts_version = version;
+		db->parts_from_ns = from_ns;
+	}
+	*ret = true;
+	if (smap_get(db->parts, device, length, &at))
+		return SQLITE_OK;
+	db->taking_version = version;
+	const int rc = load_entities(db, db->parts_from_ns, device, &n);
+	*ret = n > 0;
+	if (rc == SQLITE_OK && n > 0)
+		smap_put(db->parts, device, length, 1);
+	return rc;
+}
+
+/* Whether names of parts are enough: all are there, or an older version's file needs them. */
+static int names_partly(struct series_db *db, int64_t *ret_version, bool *ret)
+{
+	*ret = !db->names_loaded && !db->wide;
+	if (!*ret)
+		return SQLITE_OK;
+	return names_version(db, ret_version);
+}
+
+int series_names_filter(struct series_db *db, int64_t from_ns, const char *device, bool *ret_part)
+{
+	int64_t version = 0;
+	bool part;
+	int rc = names_partly(db, &version, &part);
+
+	part = part && device && names_plain(device);
+	if (rc == SQLITE_OK && part)
+		rc = names_load_device(db, version, from_ns, device, &part);
+	if (ret_part)
+		*ret_part = part;
+	if (rc != SQLITE_OK || part)
+		return rc;
+	return series_names_load(db, from_ns);
+}
+
+#define NAMES_PARTS_MOST 16 /* of more devices all names are read */
+
+int series_names_some(struct series_db *db, int64_t from_ns, const uint32_t *ids, size_t n)
+{
+	int64_t version = 0;
+	uint32_t last = ENTITY_NONE;
+	size_t n_devices = 0;
+	bool part;
+	int rc = names_partly(db, &version, &part);
+
+	for (size_t i = 0; rc == SQLITE_OK && part && i < n; i++) {
+		const uint32_t device = entity_device(db->entities, ids[i]);
+		const struct entity *entity = entity_get(db->entities, device);
+		if (!entity || device == last)
+			continue;
+		last = device;
+		part = ++n_devices <= NAMES_PARTS_MOST && names_plain(entity->device);
+		if (part)
+			rc = names_load_device(db, version, from_ns, entity->device, &part);
+	}
+	/* One that did not come along has another name in the file, or is gone. */
+	for (size_t i = 0; rc == SQLITE_OK && part && i < n; i++)
+		part = ids[i] < db->n_names && db->names[ids[i]].file_id &&
+			db->names[ids[i]].version == version;
+	if (rc != SQLITE_OK || part)
+		return rc;
+	return series_names_load(db, from_ns);
+}
+
+int series_entity_has(
+	struct series_db *db, uint32_t id, const bool metrics[METRIC_COUNT], bool *ret)
+{
+	static const char sql[] = "SELECT metric FROM series WHERE entity=?1";
+	int rc = SQLITE_OK;
+
+	*ret = false;
+	if (!db->having)
+		rc = sqlite_prepare(db->db, sql, &db->having);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(db->having, 1, db->names[id].file_id);
+	while (!*ret && sqlite3_step(db->having) == SQLITE_ROW) {
+		const int metric = metric_by_name((const char *)sqlite3_column_text(db->having, 0));
+		*ret = metric >= 0 && metrics[metric];
+	}
+	return sqlite3_reset(db->having);
 }
 
 int series_present_load(struct series_db *db, int64_t from_ns)

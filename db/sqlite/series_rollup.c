@@ -217,8 +217,10 @@ static int rolled_row(struct rolled_walk *walk, int64_t device, unsigned metric,
 
 static int rolled_chunk(struct rolled_walk *walk, int64_t chunk_ns)
 {
-	int rc = series_begin(walk->db, walk->from_ns);
+	int rc = series_begin_bare(walk->db);
 
+	if (rc == SQLITE_OK)
+		rc = series_names_filter(walk->db, walk->from_ns, walk->filter->device, NULL);
 	if (rc == SQLITE_OK)
 		rc = blocks_begin(walk->db->blocks);
 	for (size_t d = 0; d < walk->n_devices; d++)
@@ -319,8 +321,10 @@ static int rolled_survey(struct rolled_walk *walk, int64_t raw_first_ns)
 {
 	const int64_t unit_ns = walk->step_ns ? walk->step_ns : walk->tier->bucket_ns;
 	int64_t first_ns = raw_first_ns;
-	int rc = series_begin(walk->db, walk->from_ns);
+	int rc = series_begin_bare(walk->db);
 
+	if (rc == SQLITE_OK)
+		rc = series_names_filter(walk->db, walk->from_ns, walk->filter->device, NULL);
 	if (rc == SQLITE_OK)
 		rc = blocks_begin(walk->db->blocks);
 	if (rc == SQLITE_OK)

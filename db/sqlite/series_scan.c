@@ -238,8 +238,13 @@ static int scan_blocks(struct scan *scan)
 static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
 {
 	struct series_slice *slice = &scan->slice;
-	int rc = series_begin(scan->db, from_ns);
+	const char *device = NULL;
+	int rc = series_begin_bare(scan->db);
 
+	if (scan->filter)
+		device = scan->filter->device;
+	if (rc == SQLITE_OK)
+		rc = series_names_filter(scan->db, from_ns, device, NULL);
 	slice->from_ns = from_ns;
 	slice->to_ns = to_ns;
 	slice->n = 0;
@@ -278,13 +283,43 @@ static void scan_done(struct scan *scan)
 	arena_free(scan->scratch);
 }
 
-/* Did the entity ever have one of the metrics? */
-static bool scan_has_any(const struct scan *scan, uint32_t id)
+/* Did the entity ever have one of the metrics? @part: table series is asked for it alone. */
+static int scan_has_any(const struct scan *scan, uint32_t id, bool part, bool *ret)
 {
-	for (unsigned m = 0; m < METRIC_COUNT; m++)
-		if (scan->metrics[m] && series_present(scan->db, id, m))
-			return true;
-	return false;
+	*ret = false;
+	if (part)
+		return series_entity_has(scan->db, id, scan->metrics, ret);
+	for (unsigned m = 0; !*ret && m < METRIC_COUNT; m++)
+		*ret = scan->metrics[m] && series_present(scan->db, id, m);
+	return SQLITE_OK;
+}
+
+struct matched {
+	uint32_t *v;
+	size_t n, cap;
+};
+
+/* In a transaction: the names that the filter lets through. */
+static int scan_match(struct scan *scan, int64_t from_ns, struct matched *ret)
+{
+	struct series_db *db = scan->db;
+	bool part;
+	int rc = series_names_filter(db, from_ns, scan->filter->device, &part);
+
+	if (rc == SQLITE_OK && !part)
+		rc = series_present_load(db, from_ns);
+	if (rc == SQLITE_OK && scan->filter->port)
+		rc = load_aliases(scan);
+	for (uint32_t id = 1; rc == SQLITE_OK && id <= entities_count(db->entities); id++) {
+		bool has = false;
+		if (series_known(db, id, from_ns) && scan_takes(scan, id))
+			rc = scan_has_any(scan, id, part, &has);
+		if (!has)
+			continue;
+		rw_grow(ret->v, ret->n, ret->cap);
+		ret->v[ret->n++] = id;
+	}
+	return rc;
 }
 
 int series_db_match(struct history *history, const struct history_filter *filter, uint32_t **ret,
@@ -292,31 +327,23 @@ int series_db_match(struct history *history, const struct history_filter *filter
 {
 	struct series_db *db = series_db_of(history);
 	struct scan scan;
-	uint32_t *v = NULL;
-	size_t n = 0, cap = 0;
+	struct matched matched = {0};
 	const int64_t from_ns = filter->from_ns ? filter->from_ns : INT64_MIN;
-	int r = 0, rc = series_begin(db, from_ns);
+	int r = 0, rc = series_begin_bare(db);
 
 	scan_init(&scan, db, filter);
 	if (rc == SQLITE_OK)
-		rc = series_present_load(db, from_ns);
-	if (rc == SQLITE_OK && filter->port)
-		rc = load_aliases(&scan);
+		rc = scan_match(&scan, from_ns, &matched);
 	if (rc != SQLITE_OK)
 		r = sqlite_fail(e, db->db, rc, "read", db->path);
 	series_end(db);
-	for (uint32_t id = 1; r == 0 && id <= entities_count(db->entities); id++) {
-		if (!series_known(db, id, from_ns) || !scan_has_any(&scan, id) ||
-			!scan_takes(&scan, id))
-			continue;
-		rw_grow(v, n, cap);
-		v[n++] = id;
-	}
 	scan_done(&scan);
-	if (r < 0)
+	if (r < 0) {
+		free(matched.v);
 		return r;
-	*ret = v;
-	*ret_n = n;
+	}
+	*ret = matched.v;
+	*ret_n = matched.n;
 	return 0;
 }
 
@@ -393,9 +420,8 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 	rw_cleanup(str_done) struct str sql = {0};
 	struct flow_sample flow;
-	int r = 0, rc = series_begin(db, NAME_LIVE);
+	int r = 0, rc = SQLITE_OK;
 
-	series_end(db);
 	if (to_ns == 0)
 		to_ns = INT64_MAX;
 	flow_row_select(&sql, db->old_flows);

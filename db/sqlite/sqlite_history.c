@@ -6,6 +6,7 @@
 static const struct history_ops sqlite_history_ops = {
 	.close = series_db_close,
 	.entities = series_db_entities,
+	.names = series_db_names,
 	.window = series_db_window,
 	.range = series_db_range,
 	.next = series_db_next,

@@ -81,7 +81,7 @@ static int make_file(const char *path)
 {
 	static struct sample v[PORTS * 8];
 	struct entities *entities = entities_new();
-	struct store_options o = {.path = path};
+	struct store_options o = {.path = path, .replay = true}; /* sealed as it goes */
 	struct store *store;
 	struct err e = {0};
 	uint64_t samples = 0;
@@ -140,10 +140,17 @@ static size_t window_of(struct history *history, struct arena *a, const uint16_t
 static size_t ask_day(struct history *history, struct arena *a)
 {
 	const uint16_t metric = M_PORT_IN_OCTETS;
-	const uint32_t entity =
-		entities_find(history_entities(history), "leaf7", "Ethernet9", PRIO_NONE);
+	const struct history_filter filter = {.device = "leaf7",
+		.port = "Ethernet9",
+		.priority = PRIO_NONE,
+		.metrics = &metric,
+		.n_metrics = 1};
+	rw_cleanup(freep) uint32_t *ids = NULL;
+	size_t n;
 
-	return window_of(history, a, &metric, 1, end_ns - 24 * HOUR_NS, end_ns, entity);
+	if (history_match(history, &filter, &ids, &n, NULL) < 0 || n != 1)
+		return 0;
+	return window_of(history, a, &metric, 1, end_ns - 24 * HOUR_NS, end_ns, ids[0]);
 }
 
 static const uint16_t incident_metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PORT_OPER_UP,
