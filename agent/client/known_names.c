@@ -99,6 +99,19 @@ int known_device(struct client *client, const char *glob, struct err *e)
 	return name_list_check(&names, "device", glob, "'rocewatch topology show' lists them", e);
 }
 
+int known_stored_device(struct client *client, const char *glob, struct err *e)
+{
+	const struct history_filter filter = {.device = glob, .priority = HISTORY_ANY_PRIORITY};
+	rw_cleanup(freep) uint32_t *ids = NULL;
+	size_t n = 0;
+	if (!glob)
+		return 0;
+	const int r = history_match(client->history, &filter, &ids, &n, e);
+	if (r < 0)
+		return r;
+	return known_device(client, glob, e);
+}
+
 static void name_list_add_ports(
 	struct name_list *names, const struct fabric *fabric, const char *device)
 {

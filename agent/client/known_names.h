@@ -13,6 +13,8 @@ struct client;
 struct err;
 
 int known_device(struct client *client, const char *glob, struct err *e);
+/* known_stored_device - the same for a caller that has not read the names of the history yet. */
+int known_stored_device(struct client *client, const char *glob, struct err *e);
 /* known_port - of a device that matches @device; by name or alias. */
 int known_port(struct client *client, const char *device, const char *glob, struct err *e);
 int known_job(struct client *client, const char *glob, struct err *e);

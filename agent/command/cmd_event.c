@@ -10,6 +10,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/client/direct.h"
+#include "agent/client/known_names.h"
 #include "agent/incident/change.h"
 #include "agent/reports/alert_views.h"
 #include "db/store/store.h"
@@ -33,6 +34,14 @@ static int event_list(struct client *client, const struct command_args *args, st
 		command_opt(&command_event, args, "device"), e);
 	if (!doc)
 		return -EIO;
+	if (json_array_size(json_object_get(doc, "events")) == 0) {
+		const int unknown =
+			known_stored_device(client, command_opt(&command_event, args, "device"), e);
+		if (unknown < 0) {
+			json_decref(doc);
+			return unknown;
+		}
+	}
 	int rc = report_print(stdout, doc, &events_view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);

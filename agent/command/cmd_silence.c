@@ -8,12 +8,14 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/client/known_names.h"
 #include "agent/client/direct.h"
 #include "agent/incident/silence.h"
 #include "agent/reports/alert_views.h"
 
 static const struct command_option options[] = {
-	{"device", 0, "GLOB", "with add: incidents of these devices"},
+	{"device", 0, "GLOB",
+		"with add: incidents of these devices; with list: what concerns them"},
 	{"port", 0, "GLOB", "with add: incidents of these ports"},
 	{"host", 0, "GLOB", "with add: incidents of these hosts"},
 	{"job", 0, "GLOB", "with add: incidents that slow these jobs"},
@@ -27,13 +29,30 @@ static const struct command_option options[] = {
 
 extern const struct command command_silence;
 
+/* What may concern @device: a silence without devices concerns all of them. */
+static void silence_keep_device(json_t *rows, const char *device)
+{
+	for (size_t i = json_array_size(rows); i > 0; i--) {
+		const char *of =
+			json_string_value(json_object_get(json_array_get(rows, i - 1), "device"));
+		if (of && !str_glob(of, device) && !str_glob(device, of))
+			json_array_remove(rows, i - 1);
+	}
+}
+
 static int silence_list(struct client *client, const struct command_args *args, struct err *e)
 {
 	const bool all = command_opt(&command_silence, args, "all") != NULL;
+	const char *device = command_opt(&command_silence, args, "device");
+	int rc = known_stored_device(client, device, e);
+	if (rc < 0)
+		return rc;
 	json_t *doc = silences_document(client, all, e);
 	if (!doc)
 		return -EIO;
-	int rc = report_print(stdout, doc, &silences_view, args->g->format, !args->g->no_header,
+	if (device)
+		silence_keep_device(json_object_get(doc, "silences"), device);
+	rc = report_print(stdout, doc, &silences_view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
 	json_decref(doc);
 	if (rc == 0)

@@ -4,6 +4,7 @@
 #include "agent/command/command.h"
 #include "agent/reports/agent_state.h"
 #include "agent/reports/status.h"
+#include "agent/reports/store_facts.h"
 #include "agent/reports/text.h"
 
 static const struct column device_columns[] = {
@@ -67,6 +68,29 @@ static void status_put_refused(FILE *out, const json_t *refused)
 	fputc('\n', out);
 }
 
+/* What the store cannot do, and a line for each system to which it sends. */
+static void status_put_store_facts(FILE *out, const json_t *doc)
+{
+	const json_t *row;
+	size_t i;
+	json_array_foreach (json_object_get(doc, "alarms"), i, row) {
+		rw_cleanup(str_done) struct str line = {0};
+		const bool critical = str_eq(text_of(row, "severity"), "critical");
+		str_addf(&line, "%s %s: ", critical ? "CRITICAL" : "WARNING",
+			text_of(row, "subject"));
+		str_addf(&line, "%s -> %s", text_of(row, "what"), text_of(row, "do"));
+		text_put(out, line.s);
+		fputc('\n', out);
+	}
+	json_array_foreach (json_object_get(doc, "ship"), i, row) {
+		rw_cleanup(str_done) struct str line = {0};
+		str_addf(&line, "ship %s: ", text_of(row, "name"));
+		ship_fact_text(row, &line);
+		text_put(out, line.s);
+		fputc('\n', out);
+	}
+}
+
 static void status_put_head(FILE *out, const json_t *doc)
 {
 	const json_t *quality = json_object_get(doc, "data_quality");
@@ -85,6 +109,7 @@ static void status_put_head(FILE *out, const json_t *doc)
 	else
 		fprintf(out, "open incidents %lld\n", text_count(doc, "open_incidents"));
 	status_put_refused(out, json_object_get(json_object_get(doc, "agent"), "reload_refused"));
+	status_put_store_facts(out, doc);
 	fputc('\n', out);
 }
 

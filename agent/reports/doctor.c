@@ -20,6 +20,7 @@
 #include "agent/reports/class_worlds.h"
 #include "agent/client/canary.h"
 #include "agent/reports/doctor_internal.h"
+#include "agent/reports/store_facts.h"
 #include "config/config.h"
 #include "db/series/history.h"
 
@@ -236,6 +237,16 @@ static void judge_quota_soon(struct doctor *doctor)
 		doctor_health(doctor, "store/growth_bytes_day") / 1e6, when);
 }
 
+static void judge_alarms(struct doctor *doctor)
+{
+	json_t *rows = store_alarms_json(doctor->health), *row;
+	size_t i;
+	json_array_foreach (rows, i, row)
+		doctor_todo(doctor, str_eq(doc_word(row, "severity"), "critical"),
+			doc_word(row, "subject"), doc_word(row, "do"), "%s", doc_word(row, "what"));
+	json_decref(rows);
+}
+
 static void judge_store(struct doctor *doctor, double wal_bytes)
 {
 	double dropped = doctor_health(doctor, "store/dropped");
@@ -264,6 +275,7 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 	if (doctor_health(doctor, "store/retention_failed") > 0)
 		doctor_todo(doctor, true, "store", "see the agent's log for the disk's error",
 			"old data could not be deleted: the database grows");
+	judge_alarms(doctor);
 	judge_quota(doctor);
 	judge_quota_cut(doctor);
 	judge_quota_soon(doctor);

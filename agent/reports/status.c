@@ -18,6 +18,7 @@
 #include "agent/reports/agent_state.h"
 #include "agent/reports/class_worlds.h"
 #include "agent/reports/incidents_open.h"
+#include "agent/reports/store_facts.h"
 #include "config/config.h"
 #include "db/series/history.h"
 
@@ -644,6 +645,26 @@ static json_t *status_incidents_json(struct client *client, struct err *e)
 	return rows;
 }
 
+/* Of a live agent: what it cannot do, and how far those are to which it sends. */
+static int status_put_store(struct gathering *gathering, json_t *doc, struct err *e)
+{
+	struct client *client = gathering->client;
+	json_t *captures = gathering->health;
+	int r = 0;
+
+	gathering->health = json_object();
+	if (client->agent_alive && !client->past)
+		r = history_sql(client->history,
+			"SELECT key, value FROM health WHERE key GLOB 'store/*' OR key GLOB "
+			"'ship/*'",
+			status_take_capture, gathering, e);
+	json_object_set_new(doc, "alarms", store_alarms_json(gathering->health));
+	json_object_set_new(doc, "ship", ship_facts_json(client, gathering->health));
+	json_decref(gathering->health);
+	gathering->health = captures;
+	return r;
+}
+
 json_t *status_document(struct client *client, struct err *e)
 {
 	rw_cleanup(gathering_done) struct gathering gathering = {.client = client};
@@ -682,5 +703,9 @@ json_t *status_document(struct client *client, struct err *e)
 	json_object_set_new(doc, "incidents", incidents);
 	json_object_set_new(
 		doc, "data_quality", status_quality_json(client, &counts, agent, first_ns));
+	if (status_put_store(&gathering, doc, e) < 0) {
+		json_decref(doc);
+		return NULL;
+	}
 	return doc;
 }

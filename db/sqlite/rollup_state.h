@@ -36,6 +36,9 @@ struct rollup_state {
 	int64_t metric; /* the last one that was made; they come in ascending order */
 	bool found; /* the last look at the table found an hour to be made */
 	int64_t looked_ns; /* when that was */
+	/* the newest hour and device of which a block was damaged, and how many there were */
+	int64_t damaged_device, damaged_ns;
+	uint64_t n_damaged;
 	struct block_sample *v;
 	size_t n, cap;
 	struct sample_sorter sorter;

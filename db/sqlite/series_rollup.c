@@ -132,7 +132,8 @@ static int rolled_flush(struct rolled_walk *walk, int64_t until_ns, rollup_fn *f
 			r = fn(arg, &one->rollup);
 		rollup_sketch_done(&one->sketch);
 	}
-	memmove(walk->v, walk->v + done, (walk->n - done) * sizeof(*walk->v));
+	if (done > 0)
+		memmove(walk->v, walk->v + done, (walk->n - done) * sizeof(*walk->v));
 	walk->n -= done;
 	map_clear(walk->index);
 	for (size_t i = 0; i < walk->n; i++)

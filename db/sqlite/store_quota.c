@@ -247,6 +247,8 @@ int writer_usage(struct store_writer *writer, struct store_usage *ret)
 
 	retain->usage.quota_bytes = writer->o.quota_bytes;
 	retain->usage.stuck = retain->stuck;
+	retain->usage.damaged_devices = writer_seal_damaged(writer);
+	retain->usage.damaged_hours = writer->rollup.n_damaged;
 	quota_reach(writer, &retain->usage);
 	if (rc == SQLITE_OK && retain->stuck && !was_stuck)
 		rc = quota_count(writer, &retain->usage);

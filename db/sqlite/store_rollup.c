@@ -12,6 +12,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/log.h"
 #include "db/model/metric.h"
 #include "db/model/sample.h"
 #include "db/sqlite/sqlite_io.h"
@@ -392,6 +393,32 @@ static int rollup_commit(
 	return rc;
 }
 
+/* Said once per hour and device. */
+static void rollup_tell_damaged(struct store_writer *writer, unsigned metric)
+{
+	struct rollup_state *state = &writer->rollup;
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	const char *device = "?";
+	char when[WALL_TEXT_MAX];
+
+	if (state->n_damaged > 0 && state->damaged_device == state->device &&
+		state->damaged_ns == state->hour_ns)
+		return;
+	state->damaged_device = state->device;
+	state->damaged_ns = state->hour_ns;
+	state->n_damaged++;
+	if (sqlite_prepare(writer->db, "SELECT device FROM entity WHERE id=?1", &st) == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, state->device);
+		if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0))
+			device = (const char *)sqlite3_column_text(st, 0);
+	}
+	log_error("store",
+		"%s: minutes and hours of %s from %s on are made without %s, and maybe others: a "
+		"block of its single values is damaged",
+		writer->o.path, device, wall_format(when, (wall_t){state->hour_ns}, 0),
+		metric_info(metric)->name);
+}
+
 static int rollup_metric(struct store_writer *writer)
 {
 	struct rollup_state *state = &writer->rollup;
@@ -401,8 +428,10 @@ static int rollup_metric(struct store_writer *writer)
 		return SQLITE_OK;
 	const bool counter = metric_info((unsigned)metric)->kind == METRIC_COUNTER;
 	const int rc = rollup_gather(writer, counter);
-	if (rc == SQLITE_CORRUPT) /* whoever reads the block is told; the others go on */
+	if (rc == SQLITE_CORRUPT) { /* whoever reads the block is told; the others go on */
+		rollup_tell_damaged(writer, (unsigned)metric);
 		return SQLITE_OK;
+	}
 	if (rc != SQLITE_OK || state->n == 0)
 		return rc;
 	const int64_t n = rollup_make_all(state, (unsigned)metric);

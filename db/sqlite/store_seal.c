@@ -325,6 +325,15 @@ int writer_compact(struct store_writer *writer, int64_t now_ns, int64_t budget_n
 	return writer_checkpoint(writer);
 }
 
+uint64_t writer_seal_damaged(const struct store_writer *writer)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < writer->seal.n_devices; i++)
+		n += writer->seal.devices[i].damaged;
+	return n;
+}
+
 void writer_seal_close(struct store_writer *writer)
 {
 	struct seal *seal = &writer->seal;

@@ -274,6 +274,9 @@ int writer_compact(struct store_writer *writer, int64_t now_ns, int64_t budget_n
 /* writer_seal_reset - tail or blocks were changed by somebody else than writer_compact() and
  * writer_samples(): what is known of them is read anew. */
 void writer_seal_reset(struct store_writer *writer);
+/* writer_seal_damaged - how many devices have rows that cannot be sealed because they are damaged
+ */
+uint64_t writer_seal_damaged(const struct store_writer *writer);
 void writer_seal_close(struct store_writer *writer); /* before the file is closed */
 void writer_seal_done(struct store_writer *writer);
 /* What a transaction adds to the tail: noted, and known after its commit. */

@@ -249,6 +249,9 @@ struct store_usage {
 	 * quota, 0 = not foreseen */
 	double growth_bytes_day;
 	int64_t full_ns;
+	/* damaged samples: devices whose rows cannot be sealed for it, and hours of single devices
+	 * whose minutes were made without a metric; since the file was opened */
+	uint64_t damaged_devices, damaged_hours;
 };
 
 struct store_stats {
@@ -263,7 +266,9 @@ struct store_stats {
 	uint64_t rescued;
 	bool misplaced;
 	bool retention_failed; /* the newest attempt to delete old data */
-	bool compact_failed; /* the newest attempt to seal samples */
+	/* the newest attempt to seal samples, to make minutes and hours, or to move the samples of
+	 * an older version */
+	bool compact_failed;
 	bool retention_held; /* the clock is far ahead of the data: nothing is deleted */
 	int64_t last_commit_ns; /* wall */
 	struct store_usage usage; /* of the newest retention pass */

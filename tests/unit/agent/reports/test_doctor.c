@@ -430,6 +430,9 @@ static void test_store_words(void **state)
 		const char *words;
 	} rows[] = {
 		{"store/retention_failed", 1, "old data could not be deleted"},
+		{"store/compact_failed", 1, "samples cannot be made into blocks"},
+		{"store/damaged_devices", 3, "stored samples of 3 switches are damaged"},
+		{"store/damaged_hours", 2, "2 hours of single switches lack minutes"},
 		{"store/retention_held", 1, "the clock is far ahead"},
 		{"store/quota_stuck", 1, "the quota is 20.0 MB, but 151.0 MB are in use"},
 		{"store/quota_bytes", 20e6, "may not be deleted, 110.0 MB names, 40.0 MB samples"},

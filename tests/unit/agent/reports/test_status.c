@@ -19,6 +19,7 @@
 #include "agent/base/str.h"
 #include "agent/document/file_write.h"
 #include "agent/reports/status.h"
+#include "agent/reports/store_facts.h"
 #include "config/config.h"
 #include "db/model/metric.h"
 #include "db/open.h"
@@ -422,6 +423,48 @@ static void test_store_never_made(void **state)
 	assert_int_equal(client_open(&x, &g, NS_PER_S, &e), -ENOENT);
 }
 
+/* What the agent cannot do with its store, and how far the systems are to which it sends. */
+static void test_store_facts(void **state)
+{
+	static const char ships[] =
+		"  ship:\n    clickhouse: { url: 'http://192.0.2.9:8123' }\n    remote_write: { "
+		"url: 'http://192.0.2.9:9090/api/v1/write' }\n";
+	struct world *w = *state;
+	rw_cleanup(str_done) struct str text = {0}, word = {0};
+	const int64_t now = wall_now().ns;
+	const struct store_health rows[] = {{"store/compact_failed", "", 1},
+		{"store/damaged_devices", "", 0}, {"ship/clickhouse/failing_s", "s", 1699999000},
+		{"ship/clickhouse/behind_s", "s", 90},
+		{"ship/clickhouse/waiting_samples", "", 1234}, {"ship/clickhouse/lost", "", 7}};
+	close_store(w);
+	const struct store_options o = {.path = w->db};
+	assert_int_equal(db_store_open(&o, w->entities, &w->store, NULL), 0);
+	str_addf(&text, "%sstore:\n  path: %s\n%s", yaml, w->db, ships);
+	store_fabric(w->store, 1, text.s);
+	store_health(w->store, now, rows, rw_countof(rows));
+	store_event(w->store, now - 2, "ship_failed", NULL, NULL,
+		"remote_write does not take data, which waits in the database: another one");
+	store_event(w->store, now - 1, "ship_failed", NULL, NULL,
+		"clickhouse does not take data, which waits in the database: HTTP 503: busy");
+	flush(w);
+	json_t *doc = status_of(w);
+	const json_t *alarm = json_array_get(json_object_get(doc, "alarms"), 0);
+	assert_int_equal(json_array_size(json_object_get(doc, "alarms")), 1);
+	assert_string_equal(json_string_value(json_object_get(alarm, "severity")), "critical");
+	const json_t *ship = json_object_get(doc, "ship");
+	assert_int_equal(json_array_size(ship), 2);
+	ship_fact_text(json_array_get(ship, 0), &word);
+	assert_string_equal(word.s,
+		"FAILS since 2023-11-14T21:56:40Z (HTTP 503: busy); 1m30s behind, 1234 samples "
+		"wait, 7 were NOT SENT because too much waited");
+	word.n = 0;
+	/* nothing is known of the other one, which is not the same as well */
+	ship_fact_text(json_array_get(ship, 1), &word);
+	assert_non_null(strstr(word.s, "not known"));
+	assert_true(json_is_null(json_object_get(json_array_get(ship, 1), "failing")));
+	json_decref(doc);
+}
+
 /* query and its like: the data are there, whatever became of the configuration beside them. */
 static void test_data_without_configuration(void **state)
 {
@@ -600,6 +643,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_short_interval, begin, end),
 		cmocka_unit_test_setup_teardown(test_captures_have_rows, begin, end),
 		cmocka_unit_test_setup_teardown(test_store_being_made, begin, end),
+		cmocka_unit_test_setup_teardown(test_store_facts, begin, end),
 		cmocka_unit_test_setup_teardown(test_store_never_made, begin, end),
 		cmocka_unit_test_setup_teardown(test_data_without_configuration, begin, end),
 		cmocka_unit_test_setup_teardown(test_time_ranges, begin, end),
