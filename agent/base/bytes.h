@@ -15,9 +15,14 @@ struct bytes {
 	bool bad;
 };
 
+/* @data NULL: nothing is there; with @n > 0, as after a bytes_take() that failed, bad. */
 static inline struct bytes bytes_of(const void *data, size_t n)
 {
-	return (struct bytes){.p = data, .end = (const uint8_t *)data + n, .bad = false};
+	struct bytes ret = {.p = data, .end = data, .bad = !data && n > 0};
+
+	if (data)
+		ret.end += n;
+	return ret;
 }
 static inline bool bytes_ok(const struct bytes *bytes)
 {
@@ -38,7 +43,8 @@ static inline const uint8_t *bytes_take(struct bytes *bytes, size_t n)
 		return NULL;
 	}
 	const uint8_t *p = bytes->p;
-	bytes->p += n;
+	if (n > 0)
+		bytes->p += n;
 	return p;
 }
 static inline bool bytes_skip(struct bytes *bytes, size_t n)

@@ -1,7 +1,7 @@
 /*
- * rollup_codec - layout of a row: u8 version; LEB128 step in seconds, series, buckets, first
- * entity; u8 bits of an entity, u8 bits of a place; arrays of that many bits, each ended at a byte:
- * entity
+ * rollup_codec - layout of a row: u8 version; u8 1 = rates; LEB128 step in seconds, series,
+ * buckets, first entity; u8 bits of an entity, u8 bits of a place; arrays of that many bits, each
+ * ended at a byte: entity
  * - first, then three places in the payload for each series; the payload; u32 sum of all bytes.
  *
  * The three parts of a series, each written once however many series have it: when (the columns of
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
@@ -19,7 +20,7 @@
 #include "db/model/sample.h"
 
 enum {
-	ROLLUP_VERSION = 3,
+	ROLLUP_VERSION = 4,
 	ROLLUP_PARTS = 3,
 	ROLLUP_SERIES_MAX = 1 << 20,
 	ROLLUP_STEPS_MAX = 1 << 12
@@ -89,6 +90,36 @@ static void set_last(struct rollup *rollup, uint64_t value)
 	rollup->last = bits_unzigzag(value) + rollup->first + rollup->increase;
 }
 
+/* Rates as floats of 32 bits: they were rounded before. */
+static uint64_t rollup_float_bits(double number)
+{
+	const float rounded = (float)number;
+	uint32_t bits;
+
+	memcpy(&bits, &rounded, sizeof(bits));
+	return bits;
+}
+static double rollup_float(uint64_t value)
+{
+	const uint32_t bits = (uint32_t)value;
+	float rounded;
+
+	memcpy(&rounded, &bits, sizeof(rounded));
+	return (double)rounded;
+}
+#define ROLLUP_RATE(name)                                                                          \
+	static uint64_t get_rate_##name(const struct rollup *rollup)                               \
+	{                                                                                          \
+		return rollup_float_bits(rollup->name);                                            \
+	}                                                                                          \
+	static void set_rate_##name(struct rollup *rollup, uint64_t value)                         \
+	{                                                                                          \
+		rollup->name = rollup_float(value);                                                \
+	}
+ROLLUP_RATE(min)
+ROLLUP_RATE(max)
+ROLLUP_RATE(sum)
+
 struct rollup_column {
 	get_fn *get;
 	set_fn *set;
@@ -106,16 +137,30 @@ static const struct rollup_column rollup_when[] = {
 	{get_resets, set_resets, false},
 	{get_suspects, set_suspects, false},
 };
-static const struct rollup_column rollup_much[] = {
-	{get_numbers, set_numbers, false}, {get_min, set_min, true}, {get_max, set_max, true},
-	{get_sum, set_sum, true}, {get_increase, set_increase, false},
-	{get_last, set_last, false}, /* after .increase and .first */
+enum { ROLLUP_MUCH = 6 };
+static const struct rollup_column rollup_much[2][ROLLUP_MUCH] = {
+	{
+		{get_numbers, set_numbers, false}, {get_min, set_min, true},
+		{get_max, set_max, true}, {get_sum, set_sum, true},
+		{get_increase, set_increase, false},
+		{get_last, set_last, false}, /* after .increase and .first */
+	},
+	{
+		/* of rates */
+		{get_numbers, set_numbers, false},
+		{get_rate_min, set_rate_min, false},
+		{get_rate_max, set_rate_max, false},
+		{get_rate_sum, set_rate_sum, false},
+		{get_increase, set_increase, false},
+		{get_last, set_last, false},
+	},
 };
 
 /* ---- writing -------------------------------------------------------------------- */
 
 struct rollup_pen {
 	int64_t step_ns;
+	bool rates;
 	uint64_t *numbers, *scratch;
 	struct smap *parts; /* bytes -> place */
 	struct str part, payload;
@@ -138,18 +183,26 @@ static bool rollup_has_bins(const struct rollup *rollup)
 	return rollup->numbers > 2 && rollup->min < rollup->max;
 }
 
+/* The bins of most minutes begin at the least number, and hold one number each. */
+static uint64_t rollup_least_key(const struct rollup *rollup)
+{
+	return (uint64_t)(int64_t)rollup_sketch_key(rollup->min);
+}
+
 static void rollup_put_bins(struct rollup_pen *pen, struct rollup_bucket *bucket)
 {
-	uint64_t before = 0;
-
 	if (!rollup_has_bins(&bucket->rollup))
 		return;
 	rollup_sketch_pack(&bucket->sketch);
-	bits_add_uvar(&pen->part, bucket->sketch.n_bins);
-	for (size_t i = 0; i < bucket->sketch.n_bins; i++) {
-		const uint64_t key = (uint64_t)(int64_t)bucket->sketch.bins[i].key;
+	const struct rollup_sketch *sketch = &bucket->sketch;
+	const bool single = sketch->n_bins == bucket->rollup.numbers;
+	uint64_t before = rollup_least_key(&bucket->rollup);
+	bits_add_uvar(&pen->part, sketch->n_bins << 1 | single);
+	for (size_t i = 0; i < sketch->n_bins; i++) {
+		const uint64_t key = (uint64_t)(int64_t)sketch->bins[i].key;
 		bits_add_uvar(&pen->part, bits_zigzag(key - before));
-		bits_add_uvar(&pen->part, bucket->sketch.bins[i].n);
+		if (!single)
+			bits_add_uvar(&pen->part, sketch->bins[i].n);
 		before = key;
 	}
 }
@@ -192,13 +245,13 @@ static bool rollup_same_when(
 	return rollup_same_columns(v, before, n, rollup_when, rw_countof(rollup_when));
 }
 
-static bool rollup_same_much(
-	const struct rollup_bucket *v, const struct rollup_bucket *before, uint32_t n)
+static bool rollup_same_much(const struct rollup_pen *pen, const struct rollup_bucket *v,
+	const struct rollup_bucket *before, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (rollup_has_bins(&v[i].rollup) || rollup_has_bins(&before[i].rollup))
 			return false;
-	return rollup_same_columns(v, before, n, rollup_much, rw_countof(rollup_much));
+	return rollup_same_columns(v, before, n, rollup_much[pen->rates], ROLLUP_MUCH);
 }
 
 static void rollup_put_when(struct rollup_pen *pen, const struct rollup_bucket *v, uint32_t n)
@@ -224,11 +277,11 @@ static void rollup_put_series(struct rollup_pen *pen, struct rollup_bucket *v, u
 		rollup_put_when(pen, v, n);
 		ret_places[0] = rollup_place(pen);
 	}
-	if (before && rollup_same_much(v, before, n)) {
+	if (before && rollup_same_much(pen, v, before, n)) {
 		ret_places[1] = ret_places[1 - ROLLUP_PARTS];
 	} else {
-		for (size_t i = 0; i < rw_countof(rollup_much); i++)
-			rollup_put_column(pen, v, n, &rollup_much[i]);
+		for (size_t i = 0; i < ROLLUP_MUCH; i++)
+			rollup_put_column(pen, v, n, &rollup_much[pen->rates][i]);
 		for (uint32_t i = 0; i < n; i++)
 			rollup_put_bins(pen, &v[i]);
 		ret_places[1] = rollup_place(pen);
@@ -288,6 +341,7 @@ static void rollup_write(struct rollup_pen *pen, const uint64_t *entities, const
 		rest[i] = entities[i] - base;
 	const unsigned place_bits = bits_width(pen->payload.n);
 	bits_add_u8(out, ROLLUP_VERSION);
+	bits_add_u8(out, pen->rates);
 	bits_add_uvar(out, (uint64_t)(pen->step_ns / NS_PER_S));
 	bits_add_uvar(out, series);
 	bits_add_uvar(out, n);
@@ -300,15 +354,29 @@ static void rollup_write(struct rollup_pen *pen, const uint64_t *entities, const
 	bits_add_sum(out, begin);
 }
 
-int rollup_encode(struct rollup_bucket *buckets, size_t n, int64_t step_ns, struct str *out)
+/* What is written is what the row says later, whether it is read back or was just made. */
+static void rollup_round(struct rollup_bucket *buckets, size_t n)
 {
-	struct rollup_pen pen = {.step_ns = step_ns};
+	for (size_t i = 0; i < n; i++) {
+		struct rollup *rollup = &buckets[i].rollup;
+		rollup->min = (double)(float)rollup->min;
+		rollup->max = (double)(float)rollup->max;
+		rollup->sum = (double)(float)rollup->sum;
+	}
+}
+
+int rollup_encode(
+	struct rollup_bucket *buckets, size_t n, int64_t step_ns, bool rates, struct str *out)
+{
+	struct rollup_pen pen = {.step_ns = step_ns, .rates = rates};
 	size_t n_before = 0;
 	uint32_t series = 0;
 
 	if (n > UINT32_MAX / 8 || step_ns <= 0 || step_ns % NS_PER_S != 0 ||
 		!rollup_ordered(buckets, n, step_ns))
 		return -EINVAL;
+	if (rates)
+		rollup_round(buckets, n);
 	rw_cleanup(freep) uint64_t *entities = rw_calloc(n + 1, sizeof(*entities));
 	rw_cleanup(freep) uint64_t *places = rw_calloc(n + 1, ROLLUP_PARTS * sizeof(*places));
 	pen.numbers = rw_calloc(2 * n + 2, sizeof(*pen.numbers));
@@ -338,16 +406,16 @@ int rollup_encode(struct rollup_bucket *buckets, size_t n, int64_t step_ns, stru
 int rollup_open(struct rollup_reader *ret, const void *data, size_t size)
 {
 	struct bytes bytes = bits_without_sum(data, size);
-	const unsigned version = bytes_u8(&bytes);
+	const unsigned version = bytes_u8(&bytes), rates = bytes_u8(&bytes);
 	const uint64_t step_s = bits_uvar(&bytes), series = bits_uvar(&bytes);
 	const uint64_t buckets = bits_uvar(&bytes);
 
-	*ret = (struct rollup_reader){.entity_base = bits_uvar(&bytes)};
+	*ret = (struct rollup_reader){.entity_base = bits_uvar(&bytes), .rates = rates != 0};
 	ret->entity_bits = bytes_u8(&bytes);
 	ret->place_bits = bytes_u8(&bytes);
-	if (!bytes_ok(&bytes) || version != ROLLUP_VERSION || step_s == 0 || step_s > 86400 * 366 ||
-		series > ROLLUP_SERIES_MAX || buckets > UINT32_MAX || ret->entity_bits > 64 ||
-		ret->place_bits > 64)
+	if (!bytes_ok(&bytes) || version != ROLLUP_VERSION || rates > 1 || step_s == 0 ||
+		step_s > 86400 * 366 || series > ROLLUP_SERIES_MAX || buckets > UINT32_MAX ||
+		ret->entity_bits > 64 || ret->place_bits > 64)
 		return -EBADMSG;
 	ret->step_ns = (int64_t)step_s * NS_PER_S;
 	ret->entities_size = bits_bytes(series, ret->entity_bits);
@@ -422,21 +490,22 @@ static void rollup_known_numbers(struct arena *a, struct rollup_bucket *bucket)
 static int rollup_get_bins(struct bytes *bytes, struct arena *a, struct rollup_bucket *bucket)
 {
 	struct rollup_sketch *sketch = &bucket->sketch;
-	uint64_t key = 0;
 
 	if (!rollup_has_bins(&bucket->rollup)) {
 		rollup_known_numbers(a, bucket);
 		return 0;
 	}
-	const uint64_t n = bits_uvar(bytes);
-	if (n > bytes_left(bytes) / 2)
+	const uint64_t head = bits_uvar(bytes), n = head >> 1;
+	uint64_t key = rollup_least_key(&bucket->rollup);
+	if (n > bytes_left(bytes))
 		return -EBADMSG;
 	sketch->bins = arena_array(a, struct rollup_bin, n);
 	sketch->n_bins = (size_t)n;
 	for (size_t i = 0; i < n; i++) {
 		key += bits_unzigzag(bits_uvar(bytes));
-		sketch->bins[i] =
-			(struct rollup_bin){.key = (int32_t)(int64_t)key, .n = bits_uvar(bytes)};
+		sketch->bins[i] = (struct rollup_bin){.key = (int32_t)(int64_t)key, .n = 1};
+		if ((head & 1) == 0)
+			sketch->bins[i].n = bits_uvar(bytes);
 		sketch->n += sketch->bins[i].n;
 		if (i > 0 && sketch->bins[i].key <= sketch->bins[i - 1].key)
 			return -EBADMSG;
@@ -482,8 +551,8 @@ int rollup_read(const struct rollup_reader *reader, uint32_t i, struct arena *a,
 	int r = rollup_get_when(reader, &when, v, count, numbers);
 	if (r == 0)
 		r = rollup_get_column(&firsts, &first, v, count, numbers);
-	for (size_t j = 0; j < rw_countof(rollup_much) && r == 0; j++)
-		r = rollup_get_column(&much, &rollup_much[j], v, count, numbers);
+	for (size_t j = 0; j < ROLLUP_MUCH && r == 0; j++)
+		r = rollup_get_column(&much, &rollup_much[reader->rates][j], v, count, numbers);
 	for (uint32_t j = 0; j < count && r == 0; j++)
 		r = rollup_get_bins(&much, a, &v[j]);
 	if (r < 0)

@@ -21,8 +21,11 @@ struct rollup_bucket {
 };
 
 /* rollup_encode - appends a row of @n buckets, sorted by (entity, to_ns), of steps of @step_ns,
- * aligned to it. Sketches are packed. 0 or -EINVAL. */
-int rollup_encode(struct rollup_bucket *buckets, size_t n, int64_t step_ns, struct str *out);
+ * aligned to it. Sketches are packed. @rates: .min, .max and .sum are those of rates, which are
+ * rounded to 24 bits, in @buckets too (6e-8 of the value; a minute of a busy counter then takes
+ * half the bytes). 0 or -EINVAL. */
+int rollup_encode(
+	struct rollup_bucket *buckets, size_t n, int64_t step_ns, bool rates, struct str *out);
 
 /* An open row; it borrows the bytes. */
 struct rollup_reader {
@@ -32,6 +35,7 @@ struct rollup_reader {
 	int64_t step_ns;
 	uint32_t n_series, n_buckets;
 	uint8_t entity_bits, place_bits;
+	bool rates;
 };
 
 /* rollup_open - checks the sum of all bytes and the directory. 0 or -EBADMSG. */

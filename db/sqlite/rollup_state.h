@@ -34,6 +34,7 @@ struct rollup_state {
 	bool again; /* they were sealed again meanwhile */
 	int64_t device, hour_ns;
 	int64_t metric; /* the last one that was made; they come in ascending order */
+	bool rates; /* of that metric: a counter, whose numbers are rates */
 	bool found; /* the last look at the table found an hour to be made */
 	int64_t looked_ns; /* when that was */
 	/* the newest hour and device of which a block was damaged, and how many there were */

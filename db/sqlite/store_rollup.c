@@ -334,7 +334,7 @@ static int rollup_put_hour(struct store_writer *writer)
 	}
 	qsort(v, n, sizeof(*v), bucket_order);
 	state->row.n = 0;
-	const int r = rollup_encode(v, n, ROLLUP_HOUR_NS, &state->row);
+	const int r = rollup_encode(v, n, ROLLUP_HOUR_NS, state->rates, &state->row);
 	if (r < 0)
 		return SQLITE_CORRUPT;
 	return rollup_put(writer, ROLLUP_HOUR_PUT, day_ns, ROLLUP_DAY_NS, (int64_t)n);
@@ -368,7 +368,8 @@ static int rollup_put_all(struct store_writer *writer, int64_t n)
 	if (rc != SQLITE_OK || stored > n)
 		return rc;
 	state->row.n = 0;
-	if (rollup_encode(state->minutes.v, state->minutes.n, ROLLUP_MINUTE_NS, &state->row) < 0)
+	if (rollup_encode(state->minutes.v, state->minutes.n, ROLLUP_MINUTE_NS, state->rates,
+		    &state->row) < 0)
 		return SQLITE_CORRUPT;
 	rc = rollup_put(writer, ROLLUP_MINUTE_PUT, state->hour_ns, ROLLUP_HOUR_NS, n);
 	if (rc == SQLITE_OK)
@@ -427,6 +428,7 @@ static int rollup_metric(struct store_writer *writer)
 	if (metric < 0 || metric_info((unsigned)metric)->type == TYPE_TEXT)
 		return SQLITE_OK;
 	const bool counter = metric_info((unsigned)metric)->kind == METRIC_COUNTER;
+	state->rates = counter;
 	const int rc = rollup_gather(writer, counter);
 	if (rc == SQLITE_CORRUPT) { /* whoever reads the block is told; the others go on */
 		rollup_tell_damaged(writer, (unsigned)metric);

@@ -50,7 +50,7 @@ static void read_damaged(struct bytes *bytes)
 		}
 		rollup_make(M_PORT_IN_OCTETS, v, rw_countof(v), 0, ROLLUP_MINUTE_NS, &list);
 	}
-	if (rollup_encode(list.v, list.n, ROLLUP_MINUTE_NS, &row) < 0)
+	if (rollup_encode(list.v, list.n, ROLLUP_MINUTE_NS, seed & 1, &row) < 0)
 		abort();
 	rollup_list_done(&list);
 	uint8_t *exact = rw_calloc(1, row.n);

@@ -121,14 +121,14 @@ static void make_list(unsigned metric, struct rollup_list *minutes, struct rollu
 	free(v);
 }
 
-static void check_row(const struct rollup_list *list, int64_t step_ns)
+static void check_row(const struct rollup_list *list, int64_t step_ns, bool rates)
 {
 	rw_cleanup(arena_freep) struct arena *a = arena_new();
 	rw_cleanup(str_done) struct str row = {0};
 	struct rollup_reader reader;
 	size_t at = 0;
 
-	assert_int_equal(rollup_encode(list->v, list->n, step_ns, &row), 0);
+	assert_int_equal(rollup_encode(list->v, list->n, step_ns, rates, &row), 0);
 	assert_int_equal(rollup_open(&reader, row.s, row.n), 0);
 	assert_int_equal(reader.n_buckets, list->n);
 	for (uint32_t i = 0; i < reader.n_series; i++) {
@@ -158,10 +158,11 @@ static void test_rows(void **state)
 	(void)state;
 	for (size_t k = 0; k < rw_countof(metrics); k++) {
 		struct rollup_list minutes = {0}, hours = {0};
+		const bool rates = metric_info(metrics[k])->kind == METRIC_COUNTER;
 		make_list(metrics[k], &minutes, &hours);
 		assert_true(minutes.n > 12 * 1000);
-		check_row(&minutes, ROLLUP_MINUTE_NS);
-		check_row(&hours, ROLLUP_HOUR_NS);
+		check_row(&minutes, ROLLUP_MINUTE_NS, rates);
+		check_row(&hours, ROLLUP_HOUR_NS, rates);
 		rollup_list_done(&minutes);
 		rollup_list_done(&hours);
 	}
@@ -202,7 +203,7 @@ static void test_idle_rows(void **state)
 				.value = 1000};
 		rollup_make(M_PORT_IN_OCTETS, v, 361, DAY_BEGIN, ROLLUP_MINUTE_NS, &minutes);
 	}
-	assert_int_equal(rollup_encode(minutes.v, minutes.n, ROLLUP_MINUTE_NS, &row), 0);
+	assert_int_equal(rollup_encode(minutes.v, minutes.n, ROLLUP_MINUTE_NS, true, &row), 0);
 	print_message(
 		"%.3f bytes per minute of an idle counter\n", (double)row.n / (double)minutes.n);
 	assert_true((double)row.n < 0.5 * (double)minutes.n);
