@@ -428,6 +428,21 @@ static int read_series(
 	return read_small(reader, i, a, ret);
 }
 
+int block_instants(struct block_reader *reader, uint32_t i, struct arena *a,
+	struct block_columns *ret, bool *ret_marked)
+{
+	*ret = (struct block_columns){0};
+	*ret_marked = reader->runs_size > 0;
+	if (!reader->fast) {
+		const uint64_t place =
+			bits_at(reader->places, reader->places_size, i, reader->place_bits);
+		if (place >= reader->payload_size)
+			return -EBADMSG;
+		*ret_marked = reader->payload[place] == BLOCK_MARKED;
+	}
+	return read_instants(reader, i, a, ret);
+}
+
 static uint32_t columns_after(const struct block_columns *columns, int64_t t_ns)
 {
 	uint32_t lo = 0, hi = columns->n;

@@ -122,6 +122,12 @@ static inline void block_share(struct block_reader *reader, const struct arena *
 int block_read(struct block_reader *reader, uint32_t i, int64_t from_ns, int64_t to_ns,
 	struct arena *a, struct block_columns *ret);
 
+/* block_instants - the instants of series @i alone, in @a; those of the series before where they
+ * are the same and shared with it (block_share()). *@ret_marked: some samples have flags of their
+ * own, which block_read() tells. 0 or -EBADMSG. */
+int block_instants(struct block_reader *reader, uint32_t i, struct arena *a,
+	struct block_columns *ret, bool *ret_marked);
+
 /*
  * block_decode - all samples, in the order that block_encode() took; the way back for merging.
  * Appends to the array @v of @n samples with room for @cap (malloc; may begin as NULL, 0, 0). 0 or

@@ -4,6 +4,7 @@
  */
 #include "db/sqlite/blocks_ends.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
@@ -48,18 +49,41 @@ static void ends_take(struct ends *ends, int64_t t_ns)
 	ends->best[0] = t_ns;
 }
 
+static int ends_read_marked(struct ends *ends, struct block_reader *reader, uint32_t i)
+{
+	struct block_columns columns;
+
+	if (block_read(reader, i, INT64_MIN, ends->at_ns, ends->scratch, &columns) < 0)
+		return SQLITE_CORRUPT;
+	for (uint32_t k = 0; k < columns.n; k++)
+		if (!columns.flags || !(columns.flags[k] & SF_LATE))
+			ends_take(ends, columns.t_ns[k]);
+	return SQLITE_OK;
+}
+
+/* Series of a block mostly have the same instants, which are looked at once, without the values. */
 static int ends_read_block(struct ends *ends, struct block_reader *reader)
 {
-	for (uint32_t i = 0; i < block_series(reader); i++) {
+	const int64_t *seen = NULL;
+	int rc = SQLITE_OK;
+
+	arena_reset(ends->scratch);
+	block_share(reader, ends->scratch);
+	for (uint32_t i = 0; rc == SQLITE_OK && i < block_series(reader); i++) {
 		struct block_columns columns;
-		arena_reset(ends->scratch);
-		if (block_read(reader, i, INT64_MIN, ends->at_ns, ends->scratch, &columns) < 0)
+		bool marked;
+		if (block_instants(reader, i, ends->scratch, &columns, &marked) < 0)
 			return SQLITE_CORRUPT;
-		for (uint32_t k = 0; k < columns.n; k++)
-			if (ends->late || !columns.flags || !(columns.flags[k] & SF_LATE))
+		if (!ends->late && (marked || (reader->flags & SF_LATE)))
+			rc = ends_read_marked(ends, reader, i);
+		else if (columns.t_ns != seen)
+			for (uint32_t k = 0; k < columns.n; k++)
 				ends_take(ends, columns.t_ns[k]);
+		if (ends->late || !(marked || (reader->flags & SF_LATE)))
+			seen = columns.t_ns;
 	}
-	return SQLITE_OK;
+	block_share(reader, NULL);
+	return rc;
 }
 
 static int ends_read_tail(struct ends *ends, int64_t id)
@@ -159,14 +183,124 @@ static int ends_metric(struct ends *ends, int64_t device, int64_t number)
 	return rc;
 }
 
-static int ends_blocks(struct ends *ends, int64_t device)
-{
-	bool has[METRIC_COUNT];
-	int rc = blocks_metrics(ends->blocks, device, has);
+/* ---- where to look first ---------------------------------------------------------- */
 
-	for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++)
-		if (has[m])
-			rc = ends_metric(ends, device, ends->blocks->number[m]);
+/* The tail of a device or its blocks of one metric, by the best instant they can have: the most
+ * promising are read first, and then most need not be read at all. */
+struct ends_place {
+	int64_t device, number; /* of a metric; 0 = the tail */
+	int64_t bound_ns;
+};
+struct ends_places {
+	struct ends_place *v;
+	size_t n, cap;
+};
+
+static void places_add(struct ends_places *places, int64_t device, int64_t number, int64_t bound_ns)
+{
+	rw_grow(places->v, places->n, places->cap);
+	places->v[places->n++] = (struct ends_place){device, number, bound_ns};
+}
+
+static int place_later_first(const void *left, const void *right)
+{
+	const int64_t x = ((const struct ends_place *)left)->bound_ns,
+		      y = ((const struct ends_place *)right)->bound_ns;
+
+	return (x < y) - (x > y);
+}
+
+static int place_earlier_first(const void *left, const void *right)
+{
+	return place_later_first(right, left);
+}
+
+static int places_add_tail(struct ends_places *places, const struct ends *ends, int64_t device)
+{
+	sqlite3_stmt *st;
+	const enum blocks_statement which = ends->newest ? BLOCKS_TAIL_DOWN : BLOCKS_TAIL_UP;
+	int64_t bound_ns = ENDS_NONE;
+	int rc = blocks_prepared(ends->blocks, which, &st);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, device);
+	sqlite3_bind_int64(st, 2, ends->at_ns);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		const int64_t row_ns =
+			ends_of_row(ends, sqlite3_column_int64(st, 1), sqlite3_column_int64(st, 2));
+		if (bound_ns == ENDS_NONE || row_ns < bound_ns)
+			bound_ns = row_ns;
+		if (ends->newest)
+			break; /* the first is the latest */
+	}
+	const int reset = sqlite3_reset(st);
+	if (bound_ns != ENDS_NONE)
+		places_add(places, device, 0, bound_ns);
+	if (rc == SQLITE_ROW || rc == SQLITE_DONE)
+		return reset;
+	return rc;
+}
+
+static int places_add_blocks(struct ends_places *places, const struct ends *ends, int64_t device)
+{
+	const enum blocks_statement which = ends->newest ? BLOCKS_LAST_OF : BLOCKS_FIRST_OF;
+	int64_t number = ends->newest ? INT64_MAX : INT64_MIN;
+	sqlite3_stmt *st;
+	int rc = blocks_prepared(ends->blocks, which, &st);
+
+	while (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, device);
+		sqlite3_bind_int64(st, 2, number);
+		rc = sqlite3_step(st);
+		if (rc == SQLITE_ROW) {
+			number = sqlite3_column_int64(st, 0);
+			places_add(places, device, number,
+				ends_of_row(ends, sqlite3_column_int64(st, 1),
+					sqlite3_column_int64(st, 2)));
+		}
+		const int reset = sqlite3_reset(st);
+		if (rc == SQLITE_DONE)
+			return SQLITE_OK;
+		if (rc != SQLITE_ROW)
+			return reset;
+		rc = SQLITE_OK;
+	}
+	return rc;
+}
+
+/* Does this program know the metric with this number? */
+static bool ends_knows(const struct blocks *blocks, int64_t number)
+{
+	for (unsigned m = 0; m < METRIC_COUNT; m++)
+		if (blocks->number[m] == number)
+			return true;
+	return false;
+}
+
+static int ends_search(struct ends *ends, const int64_t *devices, size_t n)
+{
+	struct ends_places places = {0};
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < n; i++) {
+		rc = places_add_tail(&places, ends, devices[i]);
+		if (rc == SQLITE_OK)
+			rc = places_add_blocks(&places, ends, devices[i]);
+	}
+	if (places.n > 1)
+		qsort(places.v, places.n, sizeof(*places.v),
+			ends->newest ? place_later_first : place_earlier_first);
+	for (size_t i = 0; rc == SQLITE_OK && i < places.n; i++) {
+		const struct ends_place *place = &places.v[i];
+		if (!ends_better(ends, place->bound_ns))
+			break;
+		if (place->number == 0)
+			rc = ends_tail(ends, place->device);
+		else if (ends_knows(ends->blocks, place->number))
+			rc = ends_metric(ends, place->device, place->number);
+	}
+	free(places.v);
 	return rc;
 }
 
@@ -188,9 +322,7 @@ int blocks_newest(struct blocks *blocks, int64_t device, int64_t at_ns, bool lat
 
 	ends_init(&ends, blocks, true, late, at_ns);
 	ends.wanted = 2;
-	int rc = ends_tail(&ends, device);
-	if (rc == SQLITE_OK)
-		rc = ends_blocks(&ends, device);
+	const int rc = ends_search(&ends, &device, 1);
 	arena_free(ends.scratch);
 	memcpy(ret, ends.best, sizeof(ends.best));
 	return rc;
@@ -200,13 +332,9 @@ int blocks_file_newest(struct blocks *blocks, const int64_t *devices, size_t n, 
 	bool late, int64_t *ret)
 {
 	struct ends ends;
-	int rc = SQLITE_OK;
 
 	ends_init(&ends, blocks, true, late, at_ns);
-	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-		rc = ends_tail(&ends, devices[i]);
-	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-		rc = ends_blocks(&ends, devices[i]);
+	const int rc = ends_search(&ends, devices, n);
 	arena_free(ends.scratch);
 	*ret = ends.best[0];
 	return rc;
@@ -216,13 +344,9 @@ int blocks_file_oldest(struct blocks *blocks, const int64_t *devices, size_t n, 
 	bool late, int64_t *ret)
 {
 	struct ends ends;
-	int rc = SQLITE_OK;
 
 	ends_init(&ends, blocks, false, late, at_ns);
-	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-		rc = ends_blocks(&ends, devices[i]);
-	for (size_t i = 0; rc == SQLITE_OK && i < n; i++)
-		rc = ends_tail(&ends, devices[i]);
+	const int rc = ends_search(&ends, devices, n);
 	arena_free(ends.scratch);
 	*ret = ends.best[0];
 	return rc;

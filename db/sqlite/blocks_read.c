@@ -41,6 +41,11 @@ static const char *const blocks_sql[BLOCKS_STATEMENTS] = {
 		"SELECT from_ns, to_ns FROM block WHERE device=?1 AND metric=?2 AND from_ns<=?3 "
 		"ORDER BY from_ns DESC",
 	[BLOCKS_DATA] = "SELECT data FROM block WHERE device=?1 AND metric=?2 AND from_ns=?3",
+	/* metric after metric, the last and the first block of each: one seek finds both */
+	[BLOCKS_LAST_OF] = "SELECT metric, from_ns, to_ns FROM block WHERE device=?1 AND "
+			   "metric<?2 ORDER BY metric DESC, from_ns DESC LIMIT 1",
+	[BLOCKS_FIRST_OF] = "SELECT metric, from_ns, to_ns FROM block WHERE device=?1 AND "
+			    "metric>?2 ORDER BY metric, from_ns LIMIT 1",
 	[BLOCKS_TAIL_METRICS] = "SELECT metrics FROM tail WHERE id=?1",
 	[BLOCKS_TAIL_DATA] = "SELECT data FROM tail WHERE id=?1",
 	/* how many names of a device ever had a metric and were known at a time */
