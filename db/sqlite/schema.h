@@ -70,14 +70,10 @@ struct row_value {
 };
 
 /*
- * row_x_write - appends {"port_in_octets":{"flags":1},"queue_watermark_bytes":{"window_ms":60000}};
- * nothing when there is no exception.
- *
- * row_x_apply - sets flags, source and window of @values from such a text; values that it does not
- * name keep what they have. From the first damage on, the text is ignored.
+ * row_x_apply - sets flags, source and window of @values from the text of a row of versions 1 to 8,
+ * {"port_in_octets":{"flags":1},"queue_watermark_bytes":{"window_ms":60000}}; values that it does
+ * not name keep what they have. From the first damage on, the text is ignored.
  */
-void row_x_write(
-	struct str *out, const struct row_value *values, size_t n, uint16_t flags, uint16_t source);
 void row_x_apply(const char *json, struct row_value *values, size_t n);
 
 /* row_bits - a column of the row at hand, not NULL, as .value of a sample of @metric. */

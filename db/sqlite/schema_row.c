@@ -15,38 +15,6 @@ uint64_t row_bits(sqlite3_stmt *st, int column, unsigned metric)
 	return (uint64_t)sqlite3_column_int64(st, column);
 }
 
-static void add_number(struct str *out, const char **between, const char *key, uint32_t number)
-{
-	str_addf(out, "%s\"%s\":%u", *between, key, number);
-	*between = ",";
-}
-
-void row_x_write(
-	struct str *out, const struct row_value *values, size_t n, uint16_t flags, uint16_t source)
-{
-	char column[SCHEMA_COLUMN_MAX];
-	const char *before = "{";
-
-	for (size_t i = 0; i < n; i++) {
-		const struct row_value *v = &values[i];
-		const char *between = "";
-
-		if (v->flags == flags && v->source == source && v->window_ms == 0)
-			continue;
-		str_addf(out, "%s\"%s\":{", before, schema_prio_column(column, v->metric, v->prio));
-		before = ",";
-		if (v->flags != flags)
-			add_number(out, &between, "flags", v->flags);
-		if (v->source != source)
-			add_number(out, &between, "source", v->source);
-		if (v->window_ms != 0)
-			add_number(out, &between, "window_ms", v->window_ms);
-		str_add(out, "}");
-	}
-	if (*before == ',')
-		str_add(out, "}");
-}
-
 /* ---- reading ------------------------------------------------------------- */
 
 struct x_scan {

@@ -18,9 +18,9 @@
 #define INTERVAL_S 10
 
 struct past {
-	struct db_world world;
+	struct db_world world, other;
 	struct entities *entities;
-	struct store *store;
+	struct store *store, *second;
 	struct series_memory *memory;
 	struct history *history;
 	uint32_t port, priority, device, silent;
@@ -52,6 +52,52 @@ static void sqlite_open(struct past *past)
 	assert_int_equal(db_history_open(past->world.path, &past->history, NULL), 0);
 }
 
+/* Two files read as one fabric; the second one is empty. */
+static void merged_make(struct past *past)
+{
+	struct err e = {0};
+	sqlite_make(past);
+	world_init(&past->other);
+	const struct store_options options = {.path = past->other.path, .replay = true};
+	if (db_store_open(&options, past->entities, &past->second, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static int merged_meet(void *arg, const struct sample *sample)
+{
+	return 0;
+}
+
+/* It numbers names anew, as it meets them. */
+static void merged_names(struct past *past)
+{
+	const struct {
+		const char *device, *port;
+		int priority;
+		uint32_t *id;
+	} names[] = {{"leaf1", "", PRIO_NONE, &past->device},
+		{"leaf1", "swp1", PRIO_NONE, &past->port}, {"leaf1", "swp1", 3, &past->priority}};
+	assert_int_equal(history_each_sample(past->history, NULL, merged_meet, NULL, NULL), 0);
+	for (size_t i = 0; i < rw_countof(names); i++) {
+		const uint32_t id = entities_find(history_entities(past->history), names[i].device,
+			names[i].port, names[i].priority);
+		if (id != ENTITY_NONE)
+			*names[i].id = id;
+	}
+}
+
+static void merged_open(struct past *past)
+{
+	char both[2 * sizeof(past->world.path)];
+	struct err e = {0};
+	assert_int_equal(store_flush(past->store, NULL), 0);
+	assert_int_equal(store_flush(past->second, NULL), 0);
+	snprintf(both, sizeof(both), "%s,%s", past->world.path, past->other.path);
+	if (db_history_open(both, &past->history, &e) < 0)
+		fail_msg("%s", e.text);
+	merged_names(past);
+}
+
 static void memory_make(struct past *past)
 {
 	past->memory = series_memory_new(past->entities, INT64_MAX / 2);
@@ -81,6 +127,7 @@ static const struct maker {
 	void (*open)(struct past *past);
 } makers[] = {
 	{"sqlite", sqlite_make, sqlite_give, sqlite_give_flow, sqlite_open},
+	{"merged", merged_make, sqlite_give, sqlite_give_flow, merged_open},
 	{"memory", memory_make, memory_give, memory_give_flow, memory_open},
 };
 
@@ -127,6 +174,10 @@ static void past_end(struct past *past)
 		history_close(past->history);
 	if (past->store)
 		store_close(past->store);
+	if (past->second) {
+		store_close(past->second);
+		world_done(&past->other);
+	}
 	series_memory_free(past->memory);
 	entities_free(past->entities);
 	world_done(&past->world);
