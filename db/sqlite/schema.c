@@ -161,6 +161,9 @@ static const char step_8[] =
 /*
  * Samples as blocks (schema.h). The index of the tail answers what lies where without its rows. The
  * wide tables were renamed by wide_rename(); the writer moves what they hold (store_import.c).
+ *
+ * Blocks have a row id and an index on their key: in a table WITHOUT ROWID, SQLite reads a row
+ * whole, with its block, for each comparison of a search where it does not fit its page.
  */
 static const char step_9[] =
 	"DELETE FROM meta WHERE key='views';"
@@ -171,13 +174,13 @@ static const char step_9[] =
 	"CREATE INDEX tail_device ON tail(device, to_ns, from_ns, n);"
 	"CREATE TABLE block(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns INTEGER NOT "
 	"NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, known INTEGER NOT NULL DEFAULT 0, "
-	"data BLOB NOT NULL, PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;"
+	"data BLOB NOT NULL, PRIMARY KEY(device, metric, from_ns));"
 	"CREATE TABLE block_minute(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns "
 	"INTEGER NOT NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, "
-	"PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;"
+	"PRIMARY KEY(device, metric, from_ns));"
 	"CREATE TABLE block_hour(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns INTEGER "
 	"NOT NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, "
-	"PRIMARY KEY(device, metric, from_ns)) WITHOUT ROWID;"
+	"PRIMARY KEY(device, metric, from_ns));"
 	"CREATE TABLE rollup_due(hour_ns INTEGER NOT NULL, device INTEGER NOT NULL, "
 	"PRIMARY KEY(hour_ns, device)) WITHOUT ROWID;";
 
