@@ -71,7 +71,8 @@ static inline void history_close(struct history *history) /* NULL is fine */
 		history->ops->close(history);
 }
 
-/* history_entities - the names behind entity ids and texts. Lent; each read adds what is new. */
+/* history_entities - the names behind entity ids and texts. Lent; each read adds what is new. Where
+ * they cannot be read, the next operation fails. */
 static inline const struct entities *history_entities(struct history *history)
 {
 	return history->ops->entities(history);

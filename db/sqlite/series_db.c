@@ -23,8 +23,13 @@
 
 int series_begin_bare(struct series_db *db)
 {
-	const int rc = sqlite_exec(db->db, "BEGIN");
+	int rc = db->names_rc;
 
+	/* Names that could not be read for history_entities(), which cannot say so, fail the
+	 * question that follows: an answer without them would look whole. */
+	db->names_rc = SQLITE_OK;
+	if (rc == SQLITE_OK)
+		rc = sqlite_exec(db->db, "BEGIN");
 	series_snapshot_begin(db);
 	db->text_rc = SQLITE_OK;
 	if (rc != SQLITE_OK)
@@ -195,7 +200,8 @@ const struct entities *series_db_entities(struct history *history)
 	struct series_db *db = series_db_of(history);
 
 	if (!db->names_loaded) {
-		series_begin(db, NAME_LIVE);
+		db->names_rc = SQLITE_OK;
+		db->names_rc = series_begin(db, NAME_LIVE);
 		series_end(db);
 	}
 	return db->entities;

@@ -31,6 +31,7 @@ struct series_db {
 	uint32_t n_names;
 	struct map *ids, *texts; /* number in the file -> our id */
 	int text_rc; /* a text could not be read since series_begin() */
+	int names_rc; /* names could not be read; the next transaction says so */
 	/* names that were known at .names_from_ns or later are loaded, as of .names_version */
 	bool names_loaded;
 	int64_t names_from_ns, names_version, taking_version;

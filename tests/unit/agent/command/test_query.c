@@ -128,7 +128,8 @@ static const struct {
 		"2023-11-14T22:19:00Z  leaf2   Ethernet2              200  after_gap\n"
 		"2023-11-14T22:19:00Z  leaf2   Ethernet10             100  after_gap\n"
 		"2023-11-14T22:20:00Z  leaf2   Ethernet2              200\n"
-		"2023-11-14T22:20:00Z  leaf2   Ethernet10             100\n"},
+		"2023-11-14T22:20:00Z  leaf2   Ethernet10             100\n"
+		"Until 2023-11-14T22:20:00Z from minutes: single values are gone or not needed\n"},
 	{"how much of a gap was seen",
 		{"port.in_packets", "--agg=coverage", "--step=5m", "--port=Ethernet2",
 			"--format=csv", "--since=2023-11-14 22:15"},
@@ -145,7 +146,8 @@ static const struct {
 	{"rounded, with its unit", {"port.pre_fec_ber", "--agg=p50"}, 0,
 		"port.pre_fec_ber, %: p50 of the whole range\n"
 		"TIME                  DEVICE  PORT                    %  FLAGS\n"
-		"2023-11-14T22:20:00Z  leaf2   Ethernet2         2.5e-07\n"},
+		"2023-11-14T22:20:00Z  leaf2   Ethernet2        2.49e-07\n"
+		"Until 2023-11-14T22:20:00Z from minutes: single values are gone or not needed\n"},
 	{"a device that nobody knows", {"port.in_octets", "--device=leaf22"}, 2, ""},
 	{"a port that nobody knows", {"port.in_octets", "--port=swp9*"}, 2, ""},
 	{"a port of another device", {"port.in_octets", "--device=leaf2", "--port=swp1"}, 2, ""},
