@@ -40,8 +40,7 @@ static void *locked_pages(size_t size)
 		fprintf(stderr, "rocewatch: out of memory (wanted %zu bytes for secrets)\n", size);
 		abort();
 	}
-	/* mlock2(): AddressSanitizer replaces mlock() by one that does nothing */
-	if (mlock2(pages, size, 0) < 0 && !warned) {
+	if (mlock(pages, size) < 0 && !warned) {
 		warned = true;
 		log_warn("secrets",
 			"the kernel locks no more memory (%s): secrets may reach the swap; raise "

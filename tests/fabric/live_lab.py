@@ -36,6 +36,12 @@ def sanitizer(binary):
     return found[0] + " " if found else ""
 
 
+def sanitized(binary):
+    """Is AddressSanitizer in it, linked in or as a library? It keeps freed memory back."""
+    with open(binary, "rb") as f:
+        return b"__asan_init" in f.read()
+
+
 def snmpds(directory):
     """Those that run in @directory: a lab's snmpds have it as their working directory."""
     found = []

@@ -5,7 +5,7 @@ filter of system calls that the systemd unit UNIT asks for."""
 import ctypes, errno, os, re, shutil, signal, socket, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from live_lab import SKIP, Failed, Live, check, sanitizer, wait_for
+from live_lab import SKIP, Failed, Live, check, sanitized as is_sanitized, wait_for
 
 WEB_TOKEN = "5ad7c0e19b44f0237e6611d8a90bd2f3"
 # What net-snmp keeps: one copy a session, and what is left of the messages that it sent. Ours is one a target, in locked memory.
@@ -172,7 +172,7 @@ def start(lab, unit, sanitized):
 
 
 def test(lab, unit):
-    sanitized = bool(sanitizer(lab.binary))
+    sanitized = is_sanitized(lab.binary)
     port = free_port()
     community = configure(lab, port)
     start(lab, unit, sanitized)

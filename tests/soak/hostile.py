@@ -12,7 +12,7 @@ import argparse, os, random, re, shutil, signal, socket, sqlite3, statistics, su
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "fabric"), os.path.join(HERE, "..")]
 import samples_db
-from live_lab import Failed, check, sanitizer, wait_for
+from live_lab import Failed, check, sanitized, wait_for
 
 # kind: (protocol, command of the server, what the log or the doctor must say of it; "" = nothing is wrong enough to be told)
 KINDS = {
@@ -194,7 +194,7 @@ def measure(args, kind, seconds):
 def judge(run, kind):
     wanted = KINDS[kind][2]
     bad = []
-    if run.hwm_mb > MEMORY_MB and not sanitizer(run.binary):
+    if run.hwm_mb > MEMORY_MB and not sanitized(run.binary):
         bad.append("%s: %.0f MB of memory" % (kind, run.hwm_mb))
     if wanted and not any(re.search(wanted, line) for line in run.lines):
         bad.append("%s: nobody was told (%s): %r" % (kind, wanted, run.lines[-3:]))

@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "fabric"), os.path.join(HERE, "..")]
 import samples_db
 from fast_clock import NS, FastClock
-from live_lab import Failed, check, sanitizer
+from live_lab import Failed, check, sanitized, sanitizer
 
 UNTOUCHED = ["sw0", "sw1", "sw2", "sw3"]
 CHURN, RESTARTS, MUTE, EDITED = 4, 5, 6, 7
@@ -335,7 +335,7 @@ class Soak:
         before, after = statistics.median(last[:len(last) // 3]), statistics.median(last[-len(last) // 3:])
         print("memory          %.1f MB after the start, %.1f MB median, %.1f MB at most; last run %.1f -> %.1f MB" % (
             calm[0], statistics.median(calm), max(calm), before, after))
-        if sanitizer(self.binary):
+        if sanitized(self.binary):
             return  # it keeps freed memory back for a while
         if after > before * 1.10 + 4:
             self.broken.append("memory grows: %.1f -> %.1f MB" % (before, after))
