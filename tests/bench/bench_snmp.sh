@@ -58,7 +58,7 @@ sql() { sqlite3 -readonly "$dir/bench.db" "$1" 2> /dev/null || echo 0; }
 # What a poll leaves: 13 values of a port, 2 of PFC and 3 of queues for each of its 8 priorities.
 per_poll=$((ports_per_switch * (13 + 8 * (2 + 3))))
 # Samples of the switches that are committed, in the open tail and in sealed blocks.
-samples() { sql "SELECT sum(n) FROM (SELECT device, n FROM tail UNION ALL SELECT device, n FROM block) JOIN entity e ON e.id = device WHERE e.device LIKE 'sw%'"; }
+samples() { sql "SELECT sum(t.n) FROM (SELECT device, n FROM tail UNION ALL SELECT device, n FROM block) t JOIN entity e ON e.id = t.device WHERE e.device LIKE 'sw%'"; }
 committed() { local n; n=$(samples); echo $((${n:-0} / per_poll)); }
 # the first round names every series and fills the process's tables: it is counted apart
 live=$((switches - ${DEAD:-0}))
