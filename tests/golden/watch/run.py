@@ -4,7 +4,7 @@ against <case>-<size>.txt beside this file. Times and ages are masked. --update 
 
 The cases are recorded from the simulated fabric and replayed; those that need a clock are moved to the present, and a lock on the
 database plays the agent. Everything waits for a text with a deadline. Exit 77 where tmux is not installed."""
-import contextlib, fcntl, os, re, shutil, sqlite3, subprocess, sys, tempfile, time
+import contextlib, fcntl, os, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SIZES = [(80, 24), (160, 50)]
@@ -47,6 +47,20 @@ class Screen:
         return self
 
     def __exit__(self, *_):
+        """What does not end with its terminal is not left behind: the search for leaks at its end may never end in a process that cannot be
+        traced. That it does end is what hang_up() looks at."""
+        try:
+            pid = self.pid()
+        except (OSError, IndexError, subprocess.CalledProcessError):
+            pid = 0
+        self.close()
+        try:
+            if pid:
+                wait_for("the end with the terminal", lambda: not os.path.exists("/proc/%d" % pid), 10)
+        except Failed:
+            os.kill(pid, signal.SIGKILL)
+
+    def close(self):
         subprocess.run([*self.tmux, "kill-server"], stderr=subprocess.DEVNULL)
 
     def text(self, *options):
@@ -287,7 +301,7 @@ def hang_up(cases, update):
     with Screen(cases.dir, [cases.binary, "--db", cases.path("healthy.db"), "watch"], 80, 24) as screen:
         screen.until(KEYS)
         pid = screen.pid()
-        screen.__exit__()
+        screen.close()
         wait_for("the end after a hang-up", lambda: not os.path.exists("/proc/%d" % pid))
     return []
 
