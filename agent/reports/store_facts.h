@@ -18,7 +18,7 @@ struct str;
 json_t *store_alarms_json(const json_t *health);
 
 /* ship_facts_json - a row for each sink of the configuration: name, kind, url, failing,
- * failing_since, error, behind_s, and counts. null is what is not known. Caller owns it. */
+ * failing_since, error, behind_s, and counts. null: not known. Caller owns it. */
 json_t *ship_facts_json(struct client *client, const json_t *health);
 /* ship_fact_text - such a row in words, without its name. */
 void ship_fact_text(const json_t *row, struct str *out);

@@ -90,7 +90,7 @@ static void columns_of_samples(unsigned scope, struct ch_column *ret, unsigned *
 	}
 }
 
-/* Columns of a key cannot be Nullable: what is not known is empty there. */
+/* Columns of a key cannot be Nullable: an unknown value is empty there. */
 static bool column_is_key(enum spool_table table, const char *name)
 {
 	const size_t n = strlen(name);

@@ -34,7 +34,7 @@ static const struct {
 	{STORE_HOUR, 3600 * NS_PER_S},
 };
 
-/* The oldest time of a group from ?1 on, of what is not in blocks; NULL: all of it is. */
+/* The oldest time of a group from ?1 on, of rows outside of blocks; NULL: there are none. */
 static const char *const quota_oldest[RETAIN_GROUPS] = {
 	[STORE_RAW] = "SELECT min(t) FROM (SELECT min(to_ns) AS t FROM flow WHERE to_ns>=?1 "
 		      "UNION ALL SELECT min(to_ns) FROM finding WHERE to_ns>=?1)",
