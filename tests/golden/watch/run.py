@@ -220,9 +220,10 @@ def without_load(text):
 def broken_configuration(cases, update):
     """A typo is saved while the screen is up: it lives on with the configuration in force, and comes back when the file is mended."""
     faults = []
-    for size in SIZES:
-        # Fresh for each size: on a slow machine the data would be stale by the third.
-        db = cases.by_agent(cases.moved("healthy", "broken-%dx%d" % size, int(time.time())))
+    for number, size in enumerate(SIZES):
+        # Fresh for each size: on a slow machine the data would be stale by the second. All names are as long as "broken".
+        moved = "broke%d" % number
+        db = cases.by_agent(cases.moved("healthy", moved, int(time.time())))
         name = cases.configuration("healthy", db, lasting=True)
         with open(db + ".lock", "a+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # plays the agent
@@ -234,7 +235,7 @@ def broken_configuration(cases, update):
                 cases.configuration("healthy", db, broken=True, lasting=True)
                 screen.until("CONFIGURATION BROKEN")
                 text = without_load(mask(screen.until(KEYS, absent="reading")))
-                faults.append(compare("broken_configuration", size, text.replace("broken-%dx%d" % size, "broken"), update))
+                faults.append(compare("broken_configuration", size, text.replace(moved, "broken"), update))
                 cases.configuration("healthy", db, lasting=True)
                 screen.until("agent running", absent="CONFIGURATION BROKEN")
     return faults
