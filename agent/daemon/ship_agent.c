@@ -112,7 +112,7 @@ void ship_agent_start(struct agent *agent)
 	ship_agent_reload(agent);
 }
 
-/* The sink of before that is the same; its place is emptied. */
+/* Takes the sink with the same settings out of the list before the reload. */
 static bool sink_keep(struct ship_agent *before, const char *print, struct ship_sink_run *ret)
 {
 	for (size_t i = 0; i < before->n; i++) {

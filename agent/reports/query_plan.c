@@ -106,7 +106,7 @@ static void query_plan_add(struct query_plan *plan, unsigned metric)
 	plan->metrics[plan->n_metrics++] = (uint16_t)metric;
 }
 
-/* May a glob take this metric along? A name that is written out is told when it cannot be. */
+/* May a glob take this metric along? A metric named in full gets an error instead. */
 static bool query_metric_fits(const struct query_plan *plan, const struct metric_info *info)
 {
 	const bool counts = plan->rate || plan->agg == AGG_INCREASE;

@@ -8,61 +8,38 @@
 #include "agent/base/str.h"
 #include "agent/surface/metrics_page.h"
 
-/* The agent says "alert/NAME/KEY" of each receiver; a name has no '/'. */
-static void metrics_each_receiver(struct metrics_page *page, const char *wanted, bool negate)
-{
-	static const char family[] = "alert/";
-	const char *key;
-	json_t *value;
-	json_object_foreach ((json_t *)page->health, key, value) {
-		if (strncmp(key, family, strlen(family)) != 0)
-			continue;
-		const char *name = key + strlen(family), *end = strchr(name, '/');
-		if (!end || !str_eq(end + 1, wanted))
-			continue;
-		const struct metrics_label labels[] = {
-			{"receiver", arena_strndup(page->arena, name, (size_t)(end - name))},
-			{NULL, NULL}};
-		double number = NAN;
-		if (json_is_number(value))
-			number = json_number_value(value);
-		if (negate)
-			number = number == 0;
-		metrics_put(page, labels, number);
-	}
-}
+#define RECEIVER "receiver"
 
 static void metrics_emit_receiver_up(struct metrics_page *page)
 {
-	metrics_each_receiver(page, "failing", true);
+	metrics_each_named(page, "alert/", RECEIVER, "failing", true);
 }
 
 static void metrics_emit_alerts_sent(struct metrics_page *page)
 {
-	metrics_each_receiver(page, "sent", false);
+	metrics_each_named(page, "alert/", RECEIVER, "sent", false);
 }
 
 static void metrics_emit_alerts_failed(struct metrics_page *page)
 {
-	metrics_each_receiver(page, "failed", false);
+	metrics_each_named(page, "alert/", RECEIVER, "failed", false);
 }
 
 static void metrics_emit_alerts_dropped(struct metrics_page *page)
 {
-	metrics_each_receiver(page, "dropped", false);
+	metrics_each_named(page, "alert/", RECEIVER, "dropped", false);
 }
 
 static void metrics_emit_alerts_pending(struct metrics_page *page)
 {
-	metrics_each_receiver(page, "queued", false);
+	metrics_each_named(page, "alert/", RECEIVER, "queued", false);
 }
 
 static void metrics_emit_alert_success(struct metrics_page *page)
 {
-	metrics_each_receiver(page, "last_success_s", false);
+	metrics_each_named(page, "alert/", RECEIVER, "last_success_s", false);
 }
 
-#define RECEIVER "receiver"
 #define HEALTH "the agent's report about itself (`rocewatch alert list`)"
 
 static const struct metrics_family rows[] = {

@@ -2,6 +2,7 @@
 #include "agent/surface/metrics_page.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "agent/base/arena.h"
 #include "agent/base/text_clean.h"
@@ -90,4 +91,27 @@ double metrics_health(const struct metrics_page *page, const char *key)
 bool metrics_is_stale(const struct metrics_page *page)
 {
 	return json_is_true(json_object_get(json_object_get(page->doc, "agent"), "stale"));
+}
+
+void metrics_each_named(struct metrics_page *page, const char *family, const char *label,
+	const char *wanted, bool negate)
+{
+	const char *key;
+	json_t *value;
+	json_object_foreach ((json_t *)page->health, key, value) {
+		if (strncmp(key, family, strlen(family)) != 0)
+			continue;
+		const char *name = key + strlen(family), *end = strchr(name, '/');
+		if (!end || !str_eq(end + 1, wanted))
+			continue;
+		const struct metrics_label labels[] = {
+			{label, arena_strndup(page->arena, name, (size_t)(end - name))},
+			{NULL, NULL}};
+		double number = NAN;
+		if (json_is_number(value))
+			number = json_number_value(value);
+		if (negate)
+			number = number == 0;
+		metrics_put(page, labels, number);
+	}
 }

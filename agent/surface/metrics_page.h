@@ -66,4 +66,11 @@ bool metrics_is_stale(const struct metrics_page *page);
 /* metrics_health - a number the agent says of itself; NAN unknown. */
 double metrics_health(const struct metrics_page *page, const char *key);
 
+/* metrics_each_named - one line for each NAME of the agent's report, where it says
+ * "FAMILY/NAME/KEY"
+ * (@family ends with '/'; a name has no '/'). @label is what NAME is called. @negate: 1 for 0, else
+ * 0. */
+void metrics_each_named(struct metrics_page *page, const char *family, const char *label,
+	const char *wanted, bool negate);
+
 #endif

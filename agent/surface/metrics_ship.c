@@ -7,61 +7,38 @@
 #include "agent/base/str.h"
 #include "agent/surface/metrics_page.h"
 
-/* The agent says "ship/NAME/KEY" of each sink; a name has no '/'. */
-static void metrics_each_sink(struct metrics_page *page, const char *wanted, bool works)
-{
-	static const char family[] = "ship/";
-	const char *key;
-	json_t *value;
-	json_object_foreach ((json_t *)page->health, key, value) {
-		if (strncmp(key, family, strlen(family)) != 0)
-			continue;
-		const char *name = key + strlen(family), *end = strchr(name, '/');
-		if (!end || !str_eq(end + 1, wanted))
-			continue;
-		const struct metrics_label labels[] = {
-			{"sink", arena_strndup(page->arena, name, (size_t)(end - name))},
-			{NULL, NULL}};
-		double number = NAN;
-		if (json_is_number(value))
-			number = json_number_value(value);
-		if (works)
-			number = number == 0;
-		metrics_put(page, labels, number);
-	}
-}
+#define SINK "sink"
 
 static void metrics_emit_sink_up(struct metrics_page *page)
 {
-	metrics_each_sink(page, "failing_s", true);
+	metrics_each_named(page, "ship/", SINK, "failing_s", true);
 }
 
 static void metrics_emit_sink_samples(struct metrics_page *page)
 {
-	metrics_each_sink(page, "samples", false);
+	metrics_each_named(page, "ship/", SINK, "samples", false);
 }
 
 static void metrics_emit_sink_failures(struct metrics_page *page)
 {
-	metrics_each_sink(page, "failures", false);
+	metrics_each_named(page, "ship/", SINK, "failures", false);
 }
 
 static void metrics_emit_sink_lost(struct metrics_page *page)
 {
-	metrics_each_sink(page, "lost", false);
+	metrics_each_named(page, "ship/", SINK, "lost", false);
 }
 
 static void metrics_emit_sink_waiting(struct metrics_page *page)
 {
-	metrics_each_sink(page, "waiting_samples", false);
+	metrics_each_named(page, "ship/", SINK, "waiting_samples", false);
 }
 
 static void metrics_emit_sink_behind(struct metrics_page *page)
 {
-	metrics_each_sink(page, "behind_s", false);
+	metrics_each_named(page, "ship/", SINK, "behind_s", false);
 }
 
-#define SINK "sink"
 #define HEALTH "the agent's report about itself (`store.ship`)"
 
 static const struct metrics_family rows[] = {

@@ -397,7 +397,7 @@ static void poll_finish(struct snmp_target *target)
 	if (next < NS_PER_MS)
 		next = NS_PER_MS;
 	loop_timer_start(target->machine.timer, next, 0);
-	target_report(&target->machine); /* who is told may still read the rows */
+	target_report(&target->machine); /* before the rows are released: the listener reads them */
 	snmp_walk_leave(target);
 }
 

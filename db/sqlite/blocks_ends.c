@@ -328,28 +328,28 @@ int blocks_newest(struct blocks *blocks, int64_t device, int64_t at_ns, bool lat
 	return rc;
 }
 
-int blocks_file_newest(struct blocks *blocks, const int64_t *devices, size_t n, int64_t at_ns,
-	bool late, int64_t *ret)
+static int ends_of_file(struct blocks *blocks, const int64_t *devices, size_t n, bool newest,
+	bool late, int64_t at_ns, int64_t *ret)
 {
 	struct ends ends;
 
-	ends_init(&ends, blocks, true, late, at_ns);
+	ends_init(&ends, blocks, newest, late, at_ns);
 	const int rc = ends_search(&ends, devices, n);
 	arena_free(ends.scratch);
 	*ret = ends.best[0];
 	return rc;
 }
 
+int blocks_file_newest(struct blocks *blocks, const int64_t *devices, size_t n, int64_t at_ns,
+	bool late, int64_t *ret)
+{
+	return ends_of_file(blocks, devices, n, true, late, at_ns, ret);
+}
+
 int blocks_file_oldest(struct blocks *blocks, const int64_t *devices, size_t n, int64_t at_ns,
 	bool late, int64_t *ret)
 {
-	struct ends ends;
-
-	ends_init(&ends, blocks, false, late, at_ns);
-	const int rc = ends_search(&ends, devices, n);
-	arena_free(ends.scratch);
-	*ret = ends.best[0];
-	return rc;
+	return ends_of_file(blocks, devices, n, false, late, at_ns, ret);
 }
 
 /* ---- the next one ------------------------------------------------------------------ */

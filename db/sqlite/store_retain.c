@@ -191,7 +191,8 @@ int writer_retain(struct store_writer *writer, int64_t now_ns, bool *ret_more)
 		rc = writer_commit(writer);
 	if (rc != SQLITE_OK) {
 		retain->running = false;
-		retain_blocks_forget(retain); /* what was noted of deleted blocks is not true */
+		retain_blocks_forget(
+			retain); /* the notes name blocks that the rollback brought back */
 		return rc;
 	}
 	retain->running = more;
