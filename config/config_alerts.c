@@ -133,6 +133,7 @@ void build_alerts(struct build *build)
 	if (!tree)
 		return;
 	c->alerts.web_url = tree->web_url;
+	c->alerts.runbook_url = tree->runbook_url;
 	for (size_t kind = 0; kind < RECEIVER_KINDS; kind++)
 		n += tree->receivers[kind].n;
 	if (n > RECEIVERS_MAX) {

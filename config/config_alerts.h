@@ -58,6 +58,7 @@ struct config_receiver {
 
 struct config_alerts {
 	const char *web_url; /* of the web page, for links; NULL */
+	const char *runbook_url; /* of the site's runbooks, with {cause}; NULL */
 	struct config_receiver *receivers;
 	size_t n_receivers;
 };

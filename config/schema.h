@@ -293,7 +293,7 @@ struct tree_alerts {
 	TREE_NODE;
 	int min_severity;
 	int64_t resend_ns;
-	const char *web_url;
+	const char *web_url, *runbook_url;
 	struct tree_list receivers[RECEIVER_KINDS]; /* of struct tree_receiver */
 };
 struct tree_tuning_name {

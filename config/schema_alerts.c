@@ -133,6 +133,11 @@ static const struct field alerts_rows[] = {
 		"Where people reach the web page, such as https://noc.example.org/rocewatch: "
 		"alerts link to it.",
 		.check = schema_check_url),
+	TEXT(tree_alerts, runbook_url, "runbook_url",
+		"Where the site keeps its own runbooks, such as https://wiki.example.org/{cause}: "
+		"incidents and alerts link there. When not given: the runbooks of the web page "
+		"at web_url, else the command that prints them.",
+		.check = schema_check_runbook_url),
 	RECEIVERS(RECEIVER_ALERTMANAGER, "alertmanager", alertmanager_section),
 	RECEIVERS(RECEIVER_WEBHOOK, "webhook", webhook_section),
 	RECEIVERS(RECEIVER_SYSLOG, "syslog", syslog_section),

@@ -234,6 +234,19 @@ int schema_check_url(const char *text, struct err *e)
 	return 0;
 }
 
+int schema_check_runbook_url(const char *text, struct err *e)
+{
+	const int rc = schema_check_url(text, e);
+	if (rc < 0)
+		return rc;
+	if (!strstr(text, "{cause}"))
+		return err_set(e, -EINVAL,
+			"'%.64s' has no {cause}; expected a URL such as "
+			"\"https://wiki.example.org/{cause}\"",
+			text);
+	return 0;
+}
+
 int schema_check_smtp_url(const char *text, struct err *e)
 {
 	const int rc = schema_check_no_login(text, e);

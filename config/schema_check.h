@@ -23,6 +23,8 @@ int schema_check_network(const char *text, struct err *e);
 int schema_check_ip(const char *text, struct err *e);
 int schema_check_no_login(const char *text, struct err *e);
 int schema_check_url(const char *text, struct err *e);
+/* a URL with {cause} in it */
+int schema_check_runbook_url(const char *text, struct err *e);
 int schema_check_smtp_url(const char *text, struct err *e);
 int schema_check_syslog(const char *text, struct err *e);
 int schema_check_mail_address(const char *text, struct err *e);

@@ -72,8 +72,10 @@ static void alert_set_texts(struct alert *alert, const struct config *config)
 {
 	free(alert->fabric);
 	free(alert->web_url);
+	free(alert->runbook_url);
 	alert->fabric = alert_copy(config->fabric->name);
 	alert->web_url = alert_copy(config->alerts.web_url);
+	alert->runbook_url = alert_copy(config->alerts.runbook_url);
 }
 
 /* ---- facts --------------------------------------------------------------- */
@@ -337,6 +339,7 @@ static bool delivery_send(struct alert *alert, struct alert_receiver *receiver,
 		.fabric = alert->fabric,
 		.receiver = receiver->name,
 		.web_url = alert->web_url,
+		.runbook_url = alert->runbook_url,
 		.why = why.s,
 		.labels = d->labels,
 		.sent = d->sent,
@@ -742,6 +745,7 @@ void alert_free(struct alert *alert)
 	free(alert->subjects);
 	free(alert->fabric);
 	free(alert->web_url);
+	free(alert->runbook_url);
 	free(alert);
 }
 

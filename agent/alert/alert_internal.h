@@ -71,7 +71,7 @@ struct alert_test_run {
 struct alert {
 	struct store *store;
 	struct mailbox *results;
-	char *fabric, *web_url; /* owned; web_url NULL */
+	char *fabric, *web_url, *runbook_url; /* owned; both URLs may be NULL */
 	struct alert_receiver *receivers;
 	size_t n_receivers;
 	struct alert_subject **subjects; /* owned */

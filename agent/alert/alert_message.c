@@ -14,6 +14,7 @@
 #include "agent/document/quantity.h"
 #include "agent/incident/incident_headline.h"
 #include "agent/incident/incident_json.h"
+#include "agent/incident/runbook_link.h"
 #include "db/model/entity.h"
 
 static const char *const event_names[ALERT_EVENTS] = {
@@ -65,6 +66,13 @@ void alert_message_name(struct str *out, const char *cause)
 	}
 }
 
+const char *alert_message_runbook_url(const struct alert_message *message)
+{
+	if (message->runbook && strncmp(message->runbook, "http", 4) == 0)
+		return message->runbook;
+	return NULL;
+}
+
 /* ---- parts --------------------------------------------------------------- */
 
 static const char *message_copy(struct alert_message *message, const char *text)
@@ -114,10 +122,12 @@ static const char *message_dump(struct alert_message *message, json_t *document)
 	return message_copy(message, str_or(text, "{}"));
 }
 
+/* As `incident show` has it. */
 static const char *message_document(struct alert_message *message, const struct incident *incident)
 {
 	json_t *document = incident_json(incident);
 	json_object_del(document, "progress");
+	json_object_set_new(document, "runbook", json_string_or_null(message->runbook));
 	return message_dump(message, document);
 }
 
@@ -130,6 +140,14 @@ static const char *message_url(struct alert_message *message, const struct alert
 		n--;
 	return arena_printf(
 		message->arena, "%.*s/#/incident/%s", (int)n, context->web_url, message->id);
+}
+
+static const char *message_runbook(
+	struct alert_message *message, const struct alert_context *context)
+{
+	rw_cleanup(str_done) struct str runbook = {0};
+	runbook_link_add(&runbook, context->runbook_url, context->web_url, message->cause);
+	return message_copy(message, runbook.s);
 }
 
 /* One (incident, receiver, number) is one delivery, however often it is tried. */
@@ -228,6 +246,7 @@ struct alert_message *alert_message_new(
 	m->opened_ns = incident->opened_ns;
 	m->closed_ns = incident->closed_ns;
 	m->url = message_url(m, context);
+	m->runbook = message_runbook(m, context);
 	m->delivery = message_delivery(m, context);
 	message_steps(m, incident);
 	message_set_labels(m, context);

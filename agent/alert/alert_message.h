@@ -47,6 +47,7 @@ struct alert_message {
 	const char *headline; /* at most 60 columns */
 	const char *summary;
 	const char *cost; /* "120 USD/h, 35 USD so far"; NULL: not known */
+	const char *runbook; /* its URL, or the command that prints it; NULL in a test */
 	const char *acked_by, *url, *why; /* NULL; why: it is resolved for this receiver */
 	const struct alert_step *steps;
 	size_t n_steps;
@@ -62,7 +63,7 @@ struct alert_message {
 /* What a message needs to know beside the incident. Borrowed. */
 struct alert_context {
 	enum alert_event event;
-	const char *fabric, *receiver, *web_url, *why;
+	const char *fabric, *receiver, *web_url, *runbook_url, *why;
 	const char *labels; /* it was last sent with these; NULL: never */
 	int sent; /* messages so far: numbers the delivery */
 	int64_t time_ns, resend_ns;
@@ -77,6 +78,9 @@ void alert_message_free(struct alert_message *message); /* NULL is fine */
 
 /* alert_message_name - "pfc_storm" as "PfcStorm", the usual form of alert names. */
 void alert_message_name(struct str *out, const char *cause);
+
+/* alert_message_runbook_url - the runbook where it is a URL, else NULL. */
+const char *alert_message_runbook_url(const struct alert_message *message);
 
 /* alert_message_word - the state in one word: "critical" while open, else "resolved". */
 const char *alert_message_word(const struct alert_message *message);

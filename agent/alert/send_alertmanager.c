@@ -36,6 +36,8 @@ static json_t *am_annotations(const struct alert_message *message)
 	json_t *o = json_object();
 	annotation_put(o, "headline", message->headline);
 	annotation_put(o, "summary", message->summary);
+	annotation_put(o, "runbook", message->runbook);
+	annotation_put(o, "runbook_url", alert_message_runbook_url(message));
 	annotation_put(o, "cost", message->cost);
 	annotation_put(o, "acknowledged_by", message->acked_by);
 	annotation_put(o, "note", message->why);

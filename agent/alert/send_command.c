@@ -22,6 +22,7 @@ static int command_send(const struct sender_ask *ask, struct err *e)
 		{"HOST", m->host},
 		{"HEADLINE", m->headline},
 		{"URL", m->url},
+		{"RUNBOOK", m->runbook},
 	};
 	struct str texts[rw_countof(words)] = {0};
 	const char *env[rw_countof(words)];

@@ -84,6 +84,7 @@ static void syslog_data(struct str *out, const struct alert_message *m)
 	syslog_param(out, "cost", m->cost);
 	syslog_param(out, "acked_by", m->acked_by);
 	syslog_param(out, "url", m->url);
+	syslog_param(out, "runbook", m->runbook);
 	str_add(out, "]");
 }
 

@@ -26,6 +26,7 @@ static char *webhook_body(const struct alert_message *message)
 	json_object_set_new(o, "headline", json_string_or_null(message->headline));
 	json_object_set_new(o, "note", json_string_or_null(message->why));
 	json_object_set_new(o, "url", json_string_or_null(message->url));
+	json_object_set_new(o, "runbook", json_string_or_null(message->runbook));
 	json_object_set_new(o, "incident", json_loads(message->document, 0, NULL));
 	char *text = json_dumps(o, JSON_COMPACT);
 	json_decref(o);

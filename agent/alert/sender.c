@@ -152,7 +152,8 @@ void sender_text(struct str *out, const struct alert_message *message, const cha
 	}
 	if (message->event == ALERT_TEST)
 		return;
-	str_addf(out, "%srocewatch incident show %s%s", end, message->id, end);
+	str_addf(out, "%sRunbook:  %s%s", end, message->runbook, end);
+	str_addf(out, "rocewatch incident show %s%s", message->id, end);
 	if (message->url)
 		str_addf(out, "%s%s", message->url, end);
 }

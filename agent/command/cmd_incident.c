@@ -138,7 +138,7 @@ static int cmd_incident_run_export(
 		return exported;
 	}
 	rw_cleanup(freep) char *yaml = config_text(client->config);
-	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(o),
+	json_t *doc = json_pack("{s:o, s:s?, s:s?}", "incident", incident_public(client->config, o),
 		"configuration", yaml, "database", client->db_path);
 	json_decref(o);
 	int rc = -EIO;

@@ -388,7 +388,7 @@ static json_t *cmd_replay_document(const struct replay *replay)
 	size_t count = ledger_incidents(replay->ledger, &v);
 	for (size_t k = 0; k < count; k++) {
 		json_t *incident = incident_json(v[k]);
-		json_array_append_new(incidents, incident_public(incident));
+		json_array_append_new(incidents, incident_public(replay->config, incident));
 		json_decref(incident);
 	}
 	json_object_set_new(doc, "from", seen_time(replay, replay->seen.first_ns));

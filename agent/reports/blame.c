@@ -183,7 +183,7 @@ static json_t *jobs_json(const struct fabric *fabric, const struct entity_meant 
 /* As `incident show` has it. */
 static json_t *blame_shown(struct client *client, const json_t *stored)
 {
-	json_t *o = incident_public(stored);
+	json_t *o = incident_public(client->config, stored);
 	json_object_set_new(o, "age_s", incident_age(stored, client->now_ns));
 	return o;
 }

@@ -192,14 +192,37 @@ static void card_fill(struct card *card, const json_t *incident, const struct ca
 	card_paragraph(card, "OWNER", LABEL_COLUMNS, owner.s, 1);
 }
 
+/* Where to read on: the runbook's address in a line of its own; a runbook that is a command
+ * stands among the commands. */
+static void card_more(struct card *card, const json_t *incident)
+{
+	static const char program[] = "rocewatch ";
+	const char *runbook = doc_word(incident, "runbook"), *id = doc_word(incident, "id");
+	const bool command = strncmp(runbook, program, strlen(program)) == 0;
+	struct str line = {0}, more = {0};
+	if (*runbook && !command && card->n < CARD_LINES) {
+		str_addf(&line, "%-*s%s", LABEL_COLUMNS, "RUNBOOK", runbook);
+		card_push(card, &line);
+	}
+	if (card->n >= CARD_LINES)
+		return;
+	str_addf(&more, "%-*s%sincident show %s --full; ", LABEL_COLUMNS, "MORE", program, id);
+	if (command)
+		str_add(&more, runbook + strlen(program));
+	else
+		str_addf(&more, "incident timeline %s", id);
+	card_push(card, &more);
+}
+
 void incident_card_text(FILE *out, const json_t *incident, size_t width, bool color)
 {
 	struct card card = {.width = width};
 	for (size_t k = 0; k < rw_countof(budgets); k++) {
 		card_fill(&card, incident, &budgets[k]);
-		if (card.n <= CARD_LINES)
-			break;
+		if (card.n < CARD_LINES)
+			break; /* one is for what card_more() adds */
 	}
+	card_more(&card, incident);
 	const bool loud = color && str_eq(doc_word(incident, "severity"), "critical");
 	for (size_t k = 0; k < card.n; k++) {
 		fputs(str_if(k == 0 && color, loud ? "\033[1;31m" : "\033[1m"), out);
@@ -207,8 +230,5 @@ void incident_card_text(FILE *out, const json_t *incident, size_t width, bool co
 		fputs(str_if(k == 0 && color, "\033[0m"), out);
 		fputc('\n', out);
 	}
-	if (card.n < CARD_LINES)
-		fprintf(out, "MORE     rocewatch incident show %s --full; incident timeline %s\n",
-			doc_word(incident, "id"), doc_word(incident, "id"));
 	card_clear(&card);
 }

@@ -215,7 +215,7 @@ int incident_list_document(
 	json_array_foreach (stored, k, o) {
 		if (!fits(filter, o))
 			continue;
-		json_t *row = incident_public(o);
+		json_t *row = incident_public(client->config, o);
 		json_object_set_new(row, "age_s", incident_age(o, client->now_ns));
 		json_array_append_new(shown, row);
 		open += incident_is_open(o);

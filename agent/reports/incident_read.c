@@ -18,6 +18,7 @@
 #include "agent/incident/incident_headline.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
+#include "agent/incident/runbook_link.h"
 #include "agent/incident/silence.h"
 #include "db/series/history.h"
 
@@ -55,7 +56,7 @@ char *incident_headline_of(const json_t *incident)
 	return line;
 }
 
-json_t *incident_public(const json_t *incident)
+json_t *incident_public(const struct config *config, const json_t *incident)
 {
 	rw_cleanup(freep) char *where = incident_read_where_of(incident);
 	json_t *o = json_copy((json_t *)incident);
@@ -63,6 +64,8 @@ json_t *incident_public(const json_t *incident)
 	json_object_set_new(o, "where", json_string(where));
 	rw_cleanup(freep) char *headline = incident_headline_of(incident);
 	json_object_set_new(o, "headline", json_string_or_null(headline));
+	rw_cleanup(freep) char *runbook = runbook_link_of(config, doc_word(incident, "cause"));
+	json_object_set_new(o, "runbook", json_string_or_null(runbook));
 	return o;
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct client;
+struct config;
 struct err;
 
 /*
@@ -37,8 +38,9 @@ int incident_find(struct client *client, const char *id, json_t **ret, struct er
 char *incident_headline_of(const json_t *incident);
 
 /* incident_public - a copy without what only the agent needs, with "where": the place in one word,
- * and "headline"; a new reference. */
-json_t *incident_public(const json_t *incident);
+ * "headline", and "runbook": its address, or the command that prints it (runbook_link.h), by the
+ * keys of @config, which may be NULL; a new reference. */
+json_t *incident_public(const struct config *config, const json_t *incident);
 
 /* incident_is_open - of a document: open or clearing. */
 bool incident_is_open(const json_t *incident);

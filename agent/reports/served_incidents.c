@@ -74,7 +74,7 @@ static int served_incident_show(
 	int r = served_incident_find(client, ask, &found, e);
 	if (r < 0)
 		return r;
-	json_t *shown = incident_public(found);
+	json_t *shown = incident_public(client->config, found);
 	r = incident_complete(client, found, shown, e);
 	json_decref(found);
 	if (r == 0)
@@ -91,7 +91,7 @@ static int served_incident_timeline(
 	int r = served_incident_find(client, ask, &found, e);
 	if (r < 0)
 		return r;
-	json_t *shown = incident_public(found), *lines = NULL;
+	json_t *shown = incident_public(client->config, found), *lines = NULL;
 	r = incident_timeline(client, shown, &lines, e);
 	if (r == 0)
 		*ret = json_pack("{s:O, s:O, s:O, s:o}", "id", json_object_get(found, "id"),

@@ -588,6 +588,8 @@ static void test_alertmanager_labels(void **state)
 	assert_string_equal(doc_word(labels, "fabric"), "pod-a");
 	assert_string_equal(doc_word(labels, "incident"), world_incident(&w, "e1")->id);
 	assert_non_null(strstr(doc_word(am_one(o, 0), "generatorURL"), "http://noc/#/incident/"));
+	const json_t *annotations = json_object_get(am_one(o, 0), "annotations");
+	assert_string_equal(doc_word(annotations, "runbook_url"), "http://noc/runbooks/pfc_storm");
 	/* three repetitions ahead of the clock of this machine, which the sender reads */
 	const int64_t ahead_s = am_end_s(am_one(o, 0)) - wall_now().ns / NS_PER_S;
 	assert_in_range(ahead_s, 100, 180);

@@ -100,6 +100,10 @@ static void test_webhook_signature(void **state)
 	assert_non_null(strstr(sink.heads[0], "X-Rocewatch-Delivery: abcdefgh-1-"));
 	assert_null(strstr(sink.heads[0], "geheim"));
 	assert_null(strstr(sink.bodies[0], "geheim"));
+	/* beside the incident and in it, as 'incident show' has it */
+	const char *runbook = strstr(sink.bodies[0], "\"runbook\":\"rocewatch runbook pfc_storm\"");
+	assert_non_null(runbook);
+	assert_non_null(strstr(runbook + 1, "\"runbook\":\"rocewatch runbook pfc_storm\""));
 
 	/* a secret that cannot be read is said by its name */
 	unsetenv("RW_TEST_SECRET");
@@ -153,7 +157,8 @@ static void test_syslog_format(void **state)
 		" opened [rocewatch@32473 event=\"opened\" "
 		"incident=\"abcdefgh\""));
 	assert_non_null(strstr(line, " port=\"Ethernet4/1\" priority=\"3\""));
-	assert_non_null(strstr(line, "cost=\"120 USD/h, 35 USD so far\"] \xef\xbb\xbf"));
+	assert_non_null(strstr(line, "cost=\"120 USD/h, 35 USD so far\" "));
+	assert_non_null(strstr(line, " runbook=\"rocewatch runbook pfc_storm\"] \xef\xbb\xbf"));
 	assert_null(strchr(line, '\n'));
 	/* a datagram ends at a whole character, at 2048 bytes at most */
 	rw_cleanup(str_done) struct str longer = {0};
@@ -207,6 +212,8 @@ static void test_command(void **state)
 	close(ours);
 	if (!strstr(e.text, "1\n0\n0\nROCEWATCH_HEADLINE="))
 		fail_msg("%s", e.text);
+	run_program("env | grep RUNBOOK >$1", &to, "paused", 0, &e);
+	assert_string_equal(e.text, "ROCEWATCH_RUNBOOK=rocewatch runbook pfc_storm\n");
 	/* it does not read, says something and fails */
 	run_program("echo broken pager >&2; exit 3", &to, "paused", -EIO, &e);
 	assert_non_null(strstr(e.text, "ended with 3: broken pager"));
@@ -238,6 +245,8 @@ static void test_mail_text(void **state)
 	assert_null(strstr(e.text, "References"));
 	assert_non_null(strstr(e.text, "Content-Transfer-Encoding: 7bit\n\n"));
 	assert_null(strchr(e.text, '\r'));
+	run_program("grep ^Runbook >$1", &to, "paused", 0, &e);
+	assert_string_equal(e.text, "Runbook:  rocewatch runbook pfc_storm\n");
 	/* other than ASCII: encoded words, and a body in base64 */
 	run_program("cat >$1.all; grep -A9 ^Subject $1.all >$1", &to, "p\xc3\xa4used", 0, &e);
 	assert_non_null(strstr(e.text, "Content-Transfer-Encoding: base64\n\n"));

@@ -139,6 +139,31 @@ static void card_long(void **state)
 	json_decref(o);
 }
 
+/* The runbook's address is never cut off, however much else there is to say. */
+static void card_runbook(void **state)
+{
+	static const struct {
+		const char *runbook, *line;
+	} rows[] = {
+		{"rocewatch runbook pfc_storm",
+			"MORE     rocewatch incident show tdd53op4 --full; runbook pfc_storm\n"},
+		{"https://noc.example/runbooks/pfc_storm",
+			"RUNBOOK  https://noc.example/runbooks/pfc_storm\n"},
+	};
+	for (size_t k = 0; k < rw_countof(rows); k++) {
+		json_t *o = card_of(storm);
+		json_object_set_new(o, "runbook", json_string(rows[k].runbook));
+		for (int i = 0; i < 12; i++)
+			json_array_append_new(json_object_get(o, "not_proved"),
+				json_string("one more thing that is not known"));
+		rw_cleanup(freep) char *text = card_text(o);
+		check_size(text);
+		if (!strstr(text, rows[k].line))
+			fail_msg("missing: %s in\n%s", rows[k].line, text);
+		json_decref(o);
+	}
+}
+
 /* As little as an old database holds. */
 static void card_bare(void **state)
 {
@@ -190,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(card_storm),
 		cmocka_unit_test(card_long),
+		cmocka_unit_test(card_runbook),
 		cmocka_unit_test(card_bare),
 		cmocka_unit_test(page_formats),
 	};
