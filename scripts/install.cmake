@@ -12,15 +12,18 @@ install(TARGETS rocewatch RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS rocewatch_sqlite LIBRARY DESTINATION lib/rocewatch) # what other programs load to read samples
 install(FILES ${CMAKE_BINARY_DIR}/rocewatch.service DESTINATION lib/systemd/system)
 install(FILES config/system/rocewatch.sysusers DESTINATION lib/sysusers.d RENAME rocewatch.conf)
+install(FILES config/system/rocewatch.tmpfiles DESTINATION lib/tmpfiles.d RENAME rocewatch.conf)
 install(FILES config/system/capture.conf config/system/netns.conf config/system/addresses.conf config/system/secrets.conf
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/system)
 install(FILES config/rocewatch.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-# The simulated fabric is built with the tests; `rocewatch lab` looks for it here, and it for its scenarios beside.
-if(RW_TESTS)
-	install(PROGRAMS ${CMAKE_BINARY_DIR}/rocewatch-lab DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rocewatch)
+# `rocewatch lab` looks for the simulated fabric here, and it for its scenarios beside.
+if(TARGET rocewatch-lab)
+	install(TARGETS rocewatch-lab RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rocewatch)
 	install(DIRECTORY tests/fabric/scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch FILES_MATCHING PATTERN "*.yaml")
 endif()
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
+# What the build generates from the program's tables: man pages and completion.
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} OPTIONAL)
 install(FILES config/prometheus/rocewatch.rules.yml config/prometheus/rocewatch.test.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/prometheus)
 install(FILES config/grafana/rocewatch.json DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/grafana)

@@ -19,22 +19,22 @@ as_root() {
 	fi
 }
 
-# packages_missing FILE - those of the list that are not installed, on one line.
+# packages_missing FILE... - those of the lists that are not installed, on one line.
 packages_missing() {
 	local package
 	# The subject of each line is its first word; '#' begins a comment.
 	while read -r package _; do
 		case $package in '' | '#'*) continue ;; esac
 		[ "$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null)" = 'install ok installed' ] || printf '%s ' "$package"
-	done <"$1"
+	done < <(cat "$@")
 }
 
-# need_packages FILE - install what is missing of the list from the Debian archive; nothing at all when nothing is missing.
+# need_packages FILE... - install what is missing of the lists from the Debian archive; nothing at all when nothing is missing.
 # Daemons that come with it (snmpd, Prometheus, ClickHouse ...) are neither started nor enabled: the lab runs its own in namespaces.
 need_packages() {
 	local missing policy=/usr/sbin/policy-rc.d made=
-	command -v dpkg-query >/dev/null || die "this is not a Debian system: install by hand what $1 lists, then build with cmake"
-	missing=$(packages_missing "$1")
+	command -v dpkg-query >/dev/null || die "this is not a Debian system: install by hand what $* lists, then build with cmake"
+	missing=$(packages_missing "$@")
 	[ -n "$missing" ] || return 0
 	say "installing from the Debian archive: $missing"
 	as_root true || die "needs root or sudo to install packages: $missing"

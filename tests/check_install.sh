@@ -7,12 +7,12 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
 cmake --install "$build" --prefix "$root/usr" >/dev/null
-for file in bin/rocewatch lib/rocewatch/rocewatch_sqlite.so lib/systemd/system/rocewatch.service lib/sysusers.d/rocewatch.conf share/doc/rocewatch/examples/rocewatch.yaml \
+for file in bin/rocewatch lib/rocewatch/rocewatch_sqlite.so lib/systemd/system/rocewatch.service lib/sysusers.d/rocewatch.conf lib/tmpfiles.d/rocewatch.conf share/doc/rocewatch/examples/rocewatch.yaml \
 	share/doc/rocewatch/README.md share/doc/rocewatch/docs/architecture.md; do
 	[ -s "$root/usr/$file" ] || { echo "$file was not installed" >&2; exit 1; }
 done
 "$root/usr/bin/rocewatch" --version
-# the lab is built with the tests; it must find what was installed with it, not the source tree
+# the lab must find what was installed with it, not the source tree
 if [ -x "$build/rocewatch-lab" ]; then
 	[ -x "$root/usr/libexec/rocewatch/rocewatch-lab" ] || { echo "rocewatch-lab was not installed" >&2; exit 1; }
 	listed=$("$root/usr/bin/rocewatch" lab list --scenarios "$root/usr/share/rocewatch/scenarios")

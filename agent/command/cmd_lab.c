@@ -79,7 +79,7 @@ static int cmd_lab_run(struct command_args *args)
 	if (!find_lab(path, sizeof(path))) {
 		fprintf(stderr,
 			"rocewatch lab: rocewatch-lab not found beside rocewatch or in "
-			"../libexec/rocewatch; it is built with the tests (-DRW_TESTS=ON)\n");
+			"../libexec/rocewatch; it is built with -DRW_LAB=ON\n");
 		return EXIT_FAILED;
 	}
 	for (size_t i = 0; options[i].name; i++) {

@@ -106,7 +106,7 @@ static int __attribute__((format(printf, 1, 2))) usage(const char *fmt, ...)
 	return 2;
 }
 
-/* Where scenarios are: asked for, beside the executable, installed, or where it was built. */
+/* Where scenarios are: asked for, beside the executable, or installed. */
 static const char *scenario_dir(const struct options *o, char *buf, size_t size)
 {
 	char self[PATH_MAX];
@@ -124,7 +124,7 @@ static const char *scenario_dir(const struct options *o, char *buf, size_t size)
 				access(buf, R_OK) == 0)
 				return buf;
 	}
-	return LAB_SCENARIOS;
+	return "/usr/share/rocewatch/scenarios";
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
