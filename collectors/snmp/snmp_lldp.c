@@ -74,6 +74,20 @@ static size_t snmp_lldp_arcs_of(const uint32_t *arcs)
 	return n;
 }
 
+bool snmp_lldp_asked(size_t i, struct snmp_oid *ret, bool *ret_scalar)
+{
+	for (size_t t = 0; t < TABLES; t++) {
+		if (i < tables[t].n) {
+			const uint32_t *arcs = tables[t].arcs[i];
+			*ret = (struct snmp_oid){arcs, snmp_lldp_arcs_of(arcs)};
+			*ret_scalar = t == TABLE_SELF;
+			return true;
+		}
+		i -= tables[t].n;
+	}
+	return false;
+}
+
 struct snmp_lldp *snmp_lldp_new(void)
 {
 	struct snmp_lldp *l = rw_calloc(1, sizeof(*l));

@@ -105,6 +105,16 @@ static void snmp_poll_request(struct snmp_target *target, enum snmp_request what
 	}
 }
 
+bool snmp_poll_scalar(size_t i, struct snmp_oid *ret)
+{
+	const struct snmp_oid all[] = {OID(sys_descr), OID(sys_object_id), OID(sys_uptime),
+		OID(sys_name), OID(if_number), OID(if_table_last_change)};
+	if (i >= rw_countof(all))
+		return false;
+	*ret = all[i];
+	return true;
+}
+
 void snmp_poll_identify(struct snmp_target *target)
 {
 	const struct snmp_oid oids[] = {
