@@ -18,6 +18,7 @@ static const struct command_option options[] = {
 	{"at", 0, "DUR", "run: the fault begins after this time; 20s"},
 	{"out", 0, "DIR", "record: where to write the case"},
 	{"seed", 0, "N", "run, record: seed for the places and sizes of faults; 1"},
+	{"begin", 0, "TIME", "record: UTC of the first sample; 2026-01-05T00:00:00Z"},
 	{"interval", 0, "DUR",
 		"record: time between samples; 10s. run: between polls, in the configuration it "
 		"writes; 1s"},

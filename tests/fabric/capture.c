@@ -246,10 +246,11 @@ static void write_packet(struct capture *c, const struct mirror *m, const struct
 		break;
 	default: x.kind = FRAME_CNP; x.psn = 0;
 	}
+	const int64_t utc_ns = (int64_t)c->r->wall_ns + t_ns;
 	const size_t wire = frame_write(&x, bytes, sizeof(bytes)),
 		     kept = wire < sizeof(bytes) ? wire : sizeof(bytes);
-	le32(f, (uint32_t)(t_ns / 1000000000));
-	le32(f, (uint32_t)(t_ns % 1000000000));
+	le32(f, (uint32_t)(utc_ns / 1000000000));
+	le32(f, (uint32_t)(utc_ns % 1000000000));
 	le32(f, (uint32_t)kept);
 	le32(f, (uint32_t)wire);
 	fwrite(bytes, 1, kept, f);

@@ -189,7 +189,8 @@ static void line(struct recorder *r, double t_ns, const char *device, const char
 	if (priority >= 0)
 		prio[0] = (char)('0' + priority);
 	if (r->f->time_of_ns != t_ns || !*r->f->time_text) {
-		snprintf(r->f->time_text, sizeof(r->f->time_text), "%.3f", t_ns / 1e9);
+		snprintf(r->f->time_text, sizeof(r->f->time_text), "%.3f",
+			(r->wall_ns + t_ns) / 1e9);
 		r->f->time_of_ns = t_ns;
 	}
 	const char *const fields[] = {r->f->time_text, device, port, prio, metric, value};

@@ -15,11 +15,15 @@
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "tests/fabric/live.h"
 #include "tests/fabric/record.h"
 #include "tests/fabric/thresholds.h"
+
+/* One date for all, so that the same recording is the same bytes on every day. */
+#define DEFAULT_BEGIN "2026-01-05T00:00:00Z"
 
 static const char help[] =
 	"Usage: rocewatch lab list [--scenarios DIR]\n"
@@ -29,7 +33,8 @@ static const char help[] =
 	"       rocewatch lab show [counters] [--dir DIR]\n"
 	"       rocewatch lab record SCENARIO --out DIR [--seed N] [--interval DUR] [--at DUR] "
 	"[--for DUR] [--face FACE] [--packets]\n"
-	"                            [--perturb N] [--cache DIR] [--set [DEVICES:]KEY=VALUE,...] "
+	"                            [--begin TIME] [--perturb N] [--cache DIR] [--set "
+	"[DEVICES:]KEY=VALUE,...] "
 	"[--set-at DUR] [--senders +N] [--load FACTOR]\n"
 	"A simulated RoCE fabric: switches, hosts, training traffic, and something that goes "
 	"wrong.\n\n"
@@ -53,6 +58,8 @@ static const char help[] =
 	"    --out DIR       record: where to; made when it is missing\n"
 	"    --seed N        1 when not given; places and sizes of what goes wrong are drawn by "
 	"it\n"
+	"    --begin TIME    record: UTC of the first sample, such as \"2026-01-05 "
+	"08:00\"; " DEFAULT_BEGIN "\n"
 	"    --interval DUR  between samples; 10s, of a live lab's configuration 1s\n"
 	"    --for DUR       length of the recording; the scenario's own when not given. A live "
 	"lab ends after it\n"
@@ -84,7 +91,7 @@ static const char help[] =
 	"DIR\n";
 
 struct options {
-	const char *out, *scenarios, *dir, *face, *device;
+	const char *out, *scenarios, *dir, *face, *device, *begin;
 	uint64_t seed;
 	double interval_ns, length_ns, at_ns;
 	bool packets, tls, push;
@@ -225,6 +232,10 @@ static int record(const char *name, const struct options *o)
 		return usage("--face: '%s' is not valid; expected full, sonic-snmp, nxos-snmp, "
 			     "cumulus-snmp, eos-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi",
 			o->face);
+	wall_t begin;
+	if (wall_parse(o->begin, wall_now(), &begin) != 0 || begin.ns < 0)
+		return usage("--begin: '%s' is not a time; expected one such as " DEFAULT_BEGIN,
+			o->begin);
 	int rc = read_scenario(name, o, &s);
 	if (rc != 0)
 		return rc;
@@ -239,7 +250,8 @@ static int record(const char *name, const struct options *o)
 	if (threshold_assign(&tuned, o->set, o->n_set, &e) != 0)
 		return usage("--set: %s", e.text);
 	const bool other_load = o->load != 1 || o->senders > 0, later = o->set_at_ns > 0;
-	struct record_options r = {o->out, o->interval_ns > 0 ? o->interval_ns : 10e9,
+	struct record_options r = {o->out, (double)begin.ns,
+		o->interval_ns > 0 ? o->interval_ns : 10e9,
 		o->length_ns > 0 ? o->length_ns : s.length_ns, (enum face)face, o->packets,
 		.tuned = o->n_set && !later ? &tuned
 			: other_load        ? &loaded
@@ -325,15 +337,16 @@ int main(int argc, char **argv)
 		{"scenarios", 1, NULL, 'S'}, {"packets", 0, NULL, 'p'}, {"tls", 0, NULL, 't'},
 		{"push", 0, NULL, 'u'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
 		{"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'},
-		{"set", 1, NULL, 'k'}, {"set-at", 1, NULL, 'K'}, {"senders", 1, NULL, 'n'},
-		{"load", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
-	struct options o = {.seed = 1, .load = 1};
+		{"set", 1, NULL, 'k'}, {"begin", 1, NULL, 'b'}, {"set-at", 1, NULL, 'K'},
+		{"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
+	struct options o = {.seed = 1, .load = 1, .begin = DEFAULT_BEGIN};
 	int64_t seed;
 	int opt;
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'o': o.out = optarg; break;
+		case 'b': o.begin = optarg; break;
 		case 'S': o.scenarios = optarg; break;
 		case 'p': o.packets = true; break;
 		case 't': o.tls = true; break;

@@ -215,7 +215,7 @@ int record_case(const struct scenario *s, const struct record_options *o, struct
 {
 	rw_cleanup(capture_donep) struct capture *capture = NULL;
 	rw_cleanup(recorder_done) struct recorder r = {
-		.s = s, .o = o, .random = random_seeded(s->seed, 51)};
+		.s = s, .o = o, .wall_ns = o->begin_ns, .random = random_seeded(s->seed, 51)};
 	if (mkdir(o->dir, 0777) != 0 && errno != EEXIST)
 		return err_set(e, -errno, "%s: %s", o->dir, strerror(errno));
 	int rc = coarse_new(s, &r.c, e);

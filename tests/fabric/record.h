@@ -22,6 +22,7 @@ extern const char *const face_names[FACES];
 struct record_options {
 	/* made when it is missing; files of an earlier recording are replaced */
 	const char *dir;
+	double begin_ns; /* UTC of the first sample, since 1970 */
 	double interval_ns, length_ns;
 	enum face face;
 	bool packets; /* captures too, also when the scenario does not ask for them */

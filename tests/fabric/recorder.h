@@ -23,7 +23,7 @@ struct recorder {
 	void (*tell)(void *data, const char *device, const char *port, int priority,
 		const char *metric, const char *value);
 	void *tell_data;
-	double wall_ns; /* served live: UTC at time 0 of the model; 0 in a recording */
+	double wall_ns; /* UTC at time 0 of the model */
 	const char *live_face; /* ... and what the switches answer as */
 	struct face_state *f;
 	uint64_t random;

@@ -32,7 +32,7 @@ def run(*args, code=0):
 
 def record(name, seed=1, face="full", length="10m", interval="10s", tag="", more=()):
     out = os.path.join(work, f"{name}-{seed}-{face}{tag}")
-    run("lab", "record", name, "--out", out, "--seed", str(seed), "--face", face, "--for", length, "--interval", interval, *more)
+    run("lab", "record", "--begin", "1970-01-01T00:00:00Z", name, "--out", out, "--seed", str(seed), "--face", face, "--for", length, "--interval", interval, *more)
     return out
 
 
@@ -291,13 +291,20 @@ def test_thresholds():
     more = seen(truth(record("tune-late-storage", 2, length="20s", tag="m", more=("--senders", "+1", "--load", "1.2"))))
     expect(more["slice_us"] > 1.15 * before["slice_us"], f"a fifth more to send: {more['slice_us']} us after {before['slice_us']}")
     for bad in ("kmin=5", "kmin=9GB", "colour=red", "leaf9:kmin=1MB", "kmin", "kmin=20MB"):
-        run("lab", "record", "tune-good", "--out", work + "/x", "--for", "20s", "--set", bad, code=2)
-    run("lab", "record", "tune-good", "--out", work + "/x", "--for", "20s", "--set-at", "10s", code=2)
+        run("lab", "record", "--begin", "1970-01-01T00:00:00Z", "tune-good", "--out", work + "/x", "--for", "20s", "--set", bad, code=2)
+    run("lab", "record", "--begin", "1970-01-01T00:00:00Z", "tune-good", "--out", work + "/x", "--for", "20s", "--set-at", "10s", code=2)
 
 
 def test_mistakes():
     expect("did you mean 'incast'" in run("lab", "record", "incats", "--out", work + "/x", code=2).stderr, "no hint for a misspelt scenario")
     run("lab", "record", "healthy", code=2)
+    dated = work + "/dated"
+    run("lab", "record", "healthy", "--out", dated, "--for", "20s")
+    with open(dated + "/samples.tsv") as f:
+        first = next(float(line.split("\t")[0]) for line in f if line[0].isdigit())
+    expect(1767571200 <= first < 1767571201, "a recording begins at %s, not on 2026-01-05" % first)
+    expect(json.load(open(dated + "/truth.json"))["started"] == "2026-01-05T00:00:00.000Z", "truth.json does not say when the recording began")
+    run("lab", "record", "healthy", "--out", dated, "--begin", "soon", code=2)
     run("lab", "record", "healthy", "--out", work + "/x", "--face", "ios", code=2)
     run("lab", "nonsense", code=2)
 

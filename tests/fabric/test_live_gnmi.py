@@ -39,7 +39,7 @@ SECONDS = 30
 
 
 def record(lab, scenario, out):
-    lab.run([lab.binary, "lab", "record", scenario, "--out", out, "--seed", str(lab.seed), "--interval", "1s", "--for", "%ds" % (SECONDS + 5), "--face", lab.face], 0)
+    lab.run([lab.binary, "lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", out, "--seed", str(lab.seed), "--interval", "1s", "--for", "%ds" % (SECONDS + 5), "--face", lab.face], 0)
     return out
 
 

@@ -28,7 +28,7 @@ stories = [
 try:
     for name, interval, length, step, cause, usd, lost in stories:
         case = os.path.join(work, f"{name}-{interval}")
-        run("lab", "record", name, "--out", case, "--interval", interval, "--for", length)
+        run("lab", "record", "--begin", "1970-01-01T00:00:00Z", name, "--out", case, "--interval", interval, "--for", length)
         fabric = os.path.join(case, "fabric.yaml")
         with open(fabric) as f:
             text = f.read()

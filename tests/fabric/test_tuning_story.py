@@ -27,7 +27,7 @@ class Story:
     def record(self, name, *args):
         """As a database: what a replay of the recorded case stores."""
         case, db = os.path.join(self.work, name), os.path.join(self.work, name + ".db")
-        self.run("lab", "record", SCENARIO, "--out", case, "--seed", "8", "--for", LENGTH, *args)
+        self.run("lab", "record", "--begin", "1970-01-01T00:00:00Z", SCENARIO, "--out", case, "--seed", "8", "--for", LENGTH, *args)
         with open(os.path.join(case, "fabric.yaml"), "a") as f:
             f.write("tuning: { min_evidence: 20m }\n")
         self.run("replay", "--from", case, "--db", db)

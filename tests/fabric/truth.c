@@ -73,10 +73,19 @@ static void text(FILE *f, const char *key, const char *value)
 		fprintf(f, ", \"%s\": null", key);
 }
 
+/* On the time axis of the samples: seconds since 1970 in a recording; in a live lab since its
+ * start, which "started" says. */
+static double axis_s(const struct recorder *r, double ns)
+{
+	if (r->live_face)
+		return ns / 1e9;
+	return (r->wall_ns + ns) / 1e9;
+}
+
 static void seconds_or_null(FILE *f, const char *key, bool known, double ns)
 {
 	if (known)
-		fprintf(f, "  \"%s\": %.10g,\n", key, ns / 1e9);
+		fprintf(f, "  \"%s\": %.13g,\n", key, ns / 1e9);
 	else
 		fprintf(f, "  \"%s\": null,\n", key);
 }
@@ -174,7 +183,8 @@ static void one_fault(const struct recorder *r, const struct fault *x, double lo
 			kinds[x->kind].priority == FIRST_CLASS ? PRIORITY : s->second_priority);
 	else
 		text(f, "priority", NULL);
-	fprintf(f, ", \"onset_s\": %.10g, \"end_s\": %.10g", s->at_ns / 1e9, fault_end_ns(r) / 1e9);
+	fprintf(f, ", \"onset_s\": %.13g, \"end_s\": %.13g", axis_s(r, s->at_ns),
+		axis_s(r, fault_end_ns(r)));
 	const struct {
 		const char *key;
 		double v;
@@ -204,7 +214,8 @@ static void standing(const struct recorder *r, double lost, FILE *f)
 	}
 	fprintf(f, "], \"port\": null, \"host\": null");
 	text(f, "group", strcmp(s->subject, "uplinks") == 0 ? "uplinks" : NULL);
-	fprintf(f, ", \"priority\": null, \"onset_s\": 0, \"end_s\": %g}", r->o->length_ns / 1e9);
+	fprintf(f, ", \"priority\": null, \"onset_s\": %.13g, \"end_s\": %.13g}", axis_s(r, 0),
+		axis_s(r, r->o->length_ns));
 }
 
 /* Of a step, as the fault leaves it; a slow checkpoint is shared out among the steps between two of
@@ -357,16 +368,13 @@ void truth_write(const struct recorder *r, FILE *f)
 	const char *worst = severity(s, s->cause, lost);
 	fprintf(f, "  \"severity\": %s%s%s,\n", worst ? "\"" : "", worst ? worst : "null",
 		worst ? "\"" : "");
-	if (r->wall_ns > 0) {
-		char buf[WALL_TEXT_MAX];
-		fprintf(f, "  \"started\": \"%s\",\n",
-			wall_format(buf, (wall_t){(int64_t)r->wall_ns}, 3));
-		if (faulty)
-			fprintf(f, "  \"onset\": \"%s\",\n",
-				wall_format(buf, (wall_t){(int64_t)(r->wall_ns + onset)}, 3));
-	}
-	seconds_or_null(f, "onset_s", faulty, onset);
-	seconds_or_null(f, "end_s", faulty, end);
+	char buf[WALL_TEXT_MAX];
+	fprintf(f, "  \"started\": \"%s\",\n", wall_format(buf, (wall_t){(int64_t)r->wall_ns}, 3));
+	if (faulty)
+		fprintf(f, "  \"onset\": \"%s\",\n",
+			wall_format(buf, (wall_t){(int64_t)(r->wall_ns + onset)}, 3));
+	seconds_or_null(f, "onset_s", faulty, axis_s(r, onset) * 1e9);
+	seconds_or_null(f, "end_s", faulty, axis_s(r, end) * 1e9);
 	fprintf(f, "  \"faults\": [");
 	for (size_t i = 0; i < s->n_faults; i++) {
 		fprintf(f, "%s\n    ", i ? "," : "");
@@ -384,7 +392,7 @@ void truth_write(const struct recorder *r, FILE *f)
 	thresholds_told(s, "thresholds", f);
 	outcome(r, "outcome", c, f);
 	if (r->earlier) {
-		fprintf(f, "  \"changed_s\": %.10g,\n", r->o->later_ns / 1e9);
+		fprintf(f, "  \"changed_s\": %.13g,\n", axis_s(r, r->o->later_ns));
 		thresholds_told(r->o->tuned_later, "thresholds_after", f);
 		outcome(r, "outcome_after", r->c, f);
 	}

@@ -30,7 +30,7 @@ def recorded(directory, scenario, *options):
     db = os.path.join(directory, scenario + "".join(options).replace(":", "") + ".db")
     if not os.path.exists(db):
         case = db[:-3]
-        run("lab", "record", scenario, "--out", case, *options)
+        run("lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", case, *options)
         run("replay", "--from", case, "--db", db)
     return db
 

@@ -23,7 +23,7 @@ def run(*argv, code=0, stdin=None):
 
 def replayed(directory, scenario):
     case, db = os.path.join(directory, scenario), os.path.join(directory, scenario + ".db")
-    run(ROCEWATCH, "lab", "record", scenario, "--out", case)
+    run(ROCEWATCH, "lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", case)
     run(ROCEWATCH, "replay", "--from", case, "--db", db)
     return db
 

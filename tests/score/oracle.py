@@ -150,7 +150,7 @@ def recorded(options, c, face="full", length=None):
     """The lab's folder of a case, in a temporary directory; the caller removes it."""
     work = tempfile.mkdtemp(prefix="oracle-")
     onset = score.onset_s({**c, "quiet": False, "cadence": "10s"}, options) or 0
-    command = [options.lab, "record", c["scenario"], "--out", work, "--seed", str(c["seed"]), "--interval", "10s", "--face", face, "--for",
+    command = [options.lab, "record", "--begin", "1970-01-01T00:00:00Z", c["scenario"], "--out", work, "--seed", str(c["seed"]), "--interval", "10s", "--face", face, "--for",
                f"{length or onset + AFTER_S + 30:.0f}s"]
     if onset and not length:
         command += ["--at", f"{onset * 1000:.0f}ms"]

@@ -114,7 +114,7 @@ def run(c, options):
     t0 = time.monotonic()
     try:
         length, onset = length_s(c, options), onset_s(c, options)
-        record = [options.lab, "record", c["scenario"], "--out", work, "--seed", str(c["seed"]), "--interval", c["cadence"], "--face", c["face"], "--for",
+        record = [options.lab, "record", "--begin", "1970-01-01T00:00:00Z", c["scenario"], "--out", work, "--seed", str(c["seed"]), "--interval", c["cadence"], "--face", c["face"], "--for",
                   f"{length * 1000:.0f}ms"]
         if onset:
             record += ["--at", f"{onset * 1000:.0f}ms"]

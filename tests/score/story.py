@@ -59,7 +59,7 @@ def replayed(options, face, cadence, seed):
     work = tempfile.mkdtemp(prefix="story-", dir=options.tmp)
     try:
         at = AT_S[cadence] + seed % 7 * 1.3
-        record = [options.lab, "record", SCENARIO, "--out", work, "--seed", str(seed), "--interval", cadence, "--face", face, "--at", f"{at * 1000:.0f}ms",
+        record = [options.lab, "record", "--begin", "1970-01-01T00:00:00Z", SCENARIO, "--out", work, "--seed", str(seed), "--interval", cadence, "--face", face, "--at", f"{at * 1000:.0f}ms",
                   "--for", f"{(at + AFTER_S[cadence]) * 1000:.0f}ms", *(["--cache", options.cache] if options.cache else []),
                   *(["--perturb", str(seed)] if options.perturb else [])]
         subprocess.run(record, check=True, capture_output=True)

@@ -59,7 +59,7 @@ class Run:
 
     def record(self, out, settings, length, interval, more=()):
         o, c = self.options, self.cell
-        args = [o.lab, "record", MADE_OF.get(c["family"], c["family"]), "--out", out, "--seed", str(c["seed"]), "--for", length, "--interval", interval, "--face", c["face"], *more]
+        args = [o.lab, "record", "--begin", "1970-01-01T00:00:00Z", MADE_OF.get(c["family"], c["family"]), "--out", out, "--seed", str(c["seed"]), "--for", length, "--interval", interval, "--face", c["face"], *more]
         args += ["--cache", os.path.join(self.work, "cache")]  # what is the same in all recordings of a run; it goes with the run
         if c["perturb"]:
             args += ["--perturb", str(c["seed"])]

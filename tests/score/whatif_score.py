@@ -56,7 +56,7 @@ class Run:
     def record(self, name, settings):
         """A database of the case and what the fabric did."""
         case, db = os.path.join(self.work, name), os.path.join(self.work, name + ".db")
-        args = [self.o.lab, "record", self.family, "--out", case, "--seed", str(self.seed), "--interval", "10s", "--for", "5m", "--cache", os.path.join(self.work, "cache")]
+        args = [self.o.lab, "record", "--begin", "1970-01-01T00:00:00Z", self.family, "--out", case, "--seed", str(self.seed), "--interval", "10s", "--for", "5m", "--cache", os.path.join(self.work, "cache")]
         if self.perturb:
             args += ["--perturb", str(self.perturb)]
         for key, value in settings.items():

@@ -75,7 +75,7 @@ class Mcp(unittest.TestCase):
         cls.dir = tempfile.mkdtemp(prefix="rw-mcp-")
         made = os.path.join(cls.dir, "made.db")
         case = os.path.join(cls.dir, "case")
-        lab = subprocess.run([os.path.join(BUILD, "rocewatch-lab"), "record", "pfc-storm", "--out",
+        lab = subprocess.run([os.path.join(BUILD, "rocewatch-lab"), "record", "--begin", "1970-01-01T00:00:00Z", "pfc-storm", "--out",
             case, "--for", "8m"], capture_output=True, text=True, check=False)
         assert lab.returncode == 0, lab.stderr
         replay = run("replay", "--from", case, "--db", made)

@@ -37,7 +37,7 @@ class Truth(unittest.TestCase):
     def setUpClass(cls):
         cls.dir = tempfile.mkdtemp(prefix="rw-truth-")
         case = os.path.join(cls.dir, "case")
-        lab = subprocess.run([os.path.join(BUILD, "rocewatch-lab"), "record", "pfc-storm", "--out",
+        lab = subprocess.run([os.path.join(BUILD, "rocewatch-lab"), "record", "--begin", "1970-01-01T00:00:00Z", "pfc-storm", "--out",
             case, "--for", "7m"], capture_output=True, text=True, check=False)
         assert lab.returncode == 0, lab.stderr
         cls.db = os.path.join(cls.dir, "replay.db")

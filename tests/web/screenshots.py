@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Makes the pictures in docs/screens from recorded cases of the simulated fabric. Not a test: somebody looks at them.
 Usage: screenshots.py BUILD_DIRECTORY [NAME ...]"""
-import collections, glob, os, re, shutil, struct, subprocess, sys, tempfile, time, zlib
+import collections, os, shutil, struct, subprocess, sys, tempfile, time, zlib
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import Browser, check, need_selenium
 
 need_selenium()
 from test_page import READY, SOURCE, Web  # noqa: E402
 
-START_S = 1795230000  # 2026-11-21 03:00:00Z: the cases begin then instead of in 1970
+BEGIN = "2026-11-21T03:00:00Z"
 OUT = os.path.join(SOURCE, "docs", "screens")
 MOST_BYTES = 150_000
 
@@ -30,35 +30,9 @@ def run(argv):
     check(p.returncode == 0, "%s: %s" % (" ".join(argv[1:4]), p.stderr[:400]))
 
 
-def shifted(path):
-    with open(path) as f:
-        lines = f.readlines()
-    with open(path, "w") as f:
-        for line in lines:
-            m = re.match(r"(\d+)(\.\d+)?\t", line)
-            f.write("%d%s\t%s" % (int(m[1]) + START_S, m[2] or "", line[m.end():]) if m else line)
-
-
-def shifted_packets(path):
-    """The same for a capture: classic pcap with nanoseconds, little-endian (draft-ietf-opsawg-pcap)."""
-    with open(path, "rb") as f:
-        data = bytearray(f.read())
-    check(data[:4] == b"\x4d\x3c\xb2\xa1", path + ": a capture of another kind")
-    at = 24
-    while at < len(data):
-        seconds, _, n, _ = struct.unpack_from("<IIII", data, at)
-        struct.pack_into("<I", data, at, seconds + START_S)
-        at += 16 + n
-    with open(path, "wb") as f:
-        f.write(data)
-
-
 def recorded(binary, work, name):
     case, db = os.path.join(work, name), os.path.join(work, name + ".db")
-    run([binary, "lab", "record", name, "--out", case, *([] if name in RECORD else ["--interval", "2s"]), *RECORD.get(name, [])])
-    shifted(os.path.join(case, "samples.tsv"))
-    for capture in glob.glob(os.path.join(case, "*.pcap")):
-        shifted_packets(capture)
+    run([binary, "lab", "record", name, "--out", case, "--begin", BEGIN, *([] if name in RECORD else ["--interval", "2s"]), *RECORD.get(name, [])])
     with open(os.path.join(case, "fabric.yaml"), "a") as f:
         f.write("tuning: { min_evidence: 5m }\n")
     run([binary, "replay", "--from", case, "--db", db])

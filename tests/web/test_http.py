@@ -18,7 +18,7 @@ class Case:
         self.build, self.binary = build, os.path.join(os.path.realpath(build), "rocewatch")
         self.dir = tempfile.mkdtemp(prefix="rw-http-")
         self.case, self.db = os.path.join(self.dir, "case"), os.path.join(self.dir, "case.db")
-        for argv in (["lab", "record", "pfc-storm", "--out", self.case], ["replay", "--from", self.case, "--db", self.db]):
+        for argv in (["lab", "record", "--begin", "1970-01-01T00:00:00Z", "pfc-storm", "--out", self.case], ["replay", "--from", self.case, "--db", self.db]):
             done = run(self.binary, *argv)
             check(done.returncode == 0, "%s: %s" % (argv, done.stderr))
 

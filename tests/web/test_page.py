@@ -220,7 +220,7 @@ def lost(b, work):
 
 def record(binary, work):
     case, db = os.path.join(work, "case"), os.path.join(work, "case.db")
-    for argv in ([binary, "lab", "record", "pfc-storm", "--out", case], [binary, "replay", "--from", case, "--db", db]):
+    for argv in ([binary, "lab", "record", "--begin", "1970-01-01T00:00:00Z", "pfc-storm", "--out", case], [binary, "replay", "--from", case, "--db", db]):
         p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         check(p.returncode == 0, "%s: %s" % (" ".join(argv[1:3]), p.stderr[:300]))
     return db

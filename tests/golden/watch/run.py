@@ -123,7 +123,7 @@ class Cases:
         check(p.returncode == 0, "%s: exit %d: %s" % (" ".join(args), p.returncode, p.stderr))
 
     def record(self, scenario):
-        self.run("lab", "record", scenario, "--out", self.path("case-" + scenario))
+        self.run("lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", self.path("case-" + scenario))
 
     def moved(self, scenario, name, end_s):
         """The case again, its last sample at @end_s."""
