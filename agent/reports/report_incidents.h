@@ -1,0 +1,45 @@
+/*
+ * report_incidents - the incidents of a report's time range: what each was at the end of the range,
+ * whether it began or ended in it, and what it cost. The prices are those of the incidents
+ * themselves, as every other surface shows them.
+ */
+#ifndef RW_REPORTS_REPORT_INCIDENTS_H
+#define RW_REPORTS_REPORT_INCIDENTS_H
+
+#include <jansson.h>
+
+#include "db/model/cause.h"
+
+struct client;
+struct err;
+
+/*
+ * report_incidents - those that overlap the client's time range and whose cause is in @causes
+ * (ended by CAUSE_NONE; NULL: all), worst first:
+ *
+ *   [{id, cause, severity, state: "open|clearing|closed", opened, closed, age_s, where, headline,
+ *     confidence_ratio, usd_per_hour, usd_total, usd_in_range, parent, jobs, acked_by, ack_note,
+ *     assigned_to, silenced, opened_in_range, closed_in_range}]
+ *
+ * State, severity, acked_by and assigned_to are as of the end of the range. usd_in_range is the
+ * part of usd_total that falls into the range, in proportion to time; null without a price. A new
+ * reference, NULL with @e.
+ */
+json_t *report_incidents(struct client *client, const enum cause *causes, struct err *e);
+
+/* report_incidents_problems - a problem in @doc for each that is critical or a warning, and that
+ * nobody silenced. */
+void report_incidents_problems(json_t *doc, const json_t *incidents);
+
+/* report_incidents_usd - the sum of usd_in_range; one that another of the list explains does not
+ * count again. NAN where none has a price; 0 without incidents. */
+double report_incidents_usd(const json_t *incidents);
+
+/* report_incidents_count - of those whose @key is true. */
+size_t report_incidents_count(const json_t *incidents, const char *key);
+
+/* report_client - @client, over its own time range as if somebody had named it: documents then keep
+ * to that range. Borrows; nothing is to be freed. */
+struct client report_client(const struct client *client);
+
+#endif

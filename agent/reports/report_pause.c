@@ -1,0 +1,172 @@
+/* report_pause - PFC pause of a time range: who paused whom and for how long, where it began, what
+ * the watchdog did, and whether ECN marked before. */
+#include <errno.h>
+#include <math.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/client/known_names.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/pause_document.h"
+#include "agent/reports/pause_report.h"
+#include "agent/reports/report.h"
+#include "agent/reports/report_frame.h"
+#include "agent/reports/report_incidents.h"
+#include "config/config.h"
+#include "db/model/sample.h"
+
+enum { TREES_WANTED = 3 };
+/* Of a long step only its end is looked at: a tree is of one moment. */
+#define TREE_SPAN_NS (10 * 60 * NS_PER_S)
+
+static const enum cause pause_causes[] = {CAUSE_SLOW_RECEIVER, CAUSE_PFC_STORM, CAUSE_PFC_DEADLOCK,
+	CAUSE_PFC_WATCHDOG, CAUSE_PFC_WRONG_PRIORITY, CAUSE_PFC_MISMATCH, CAUSE_XON_CLOSE,
+	CAUSE_STORAGE_RECEIVER, CAUSE_DCQCN_OFF, CAUSE_ECN_OFF, CAUSE_ECN_LATE, CAUSE_INCAST,
+	CAUSE_NONE};
+
+/* ---- where it began ---------------------------------------------------------------------- */
+
+/* Trees of one window, with the time of that window. */
+static int pause_add_trees(
+	struct client *client, const char *incident, json_t *trees, struct err *e)
+{
+	const struct pause_ask ask = {.priority = PRIO_NONE, .incident = incident};
+	json_t *doc = NULL, *tree;
+	size_t i;
+	const int rc = pause_tree_document(client, &ask, &doc, e);
+	if (rc < 0)
+		return rc;
+	json_array_foreach (json_object_get(doc, "trees"), i, tree) {
+		json_t *one = json_copy(tree);
+		json_object_set(one, "from", json_object_get(doc, "from"));
+		json_object_set(one, "to", json_object_get(doc, "to"));
+		json_array_append_new(trees, one);
+	}
+	json_decref(doc);
+	return 0;
+}
+
+/* Of the incidents, worst first, each in the window in which it was found; without one, of the step
+ * with most pause. Single values may be gone: then there is no tree, and the report says so. */
+static int pause_trees(
+	struct client *client, const struct pause_range *range, json_t *doc, struct err *e)
+{
+	json_t *trees = json_array(), *row;
+	const json_t *incidents = json_object_get(doc, "incidents");
+	const size_t step = pause_report_worst_step(range);
+	size_t i;
+	int rc = 0;
+	json_array_foreach (incidents, i, row) {
+		if (i >= TREES_WANTED)
+			break;
+		rc = pause_add_trees(client, doc_word(row, "id"), trees, e);
+		if (rc < 0 && rc != -ENODATA)
+			break;
+		rc = 0;
+	}
+	if (rc == 0 && json_array_size(incidents) == 0 && step != SIZE_MAX) {
+		const struct range_plan *plan = &range->plan;
+		struct client at = *client;
+		at.to_ns = plan->from_ns + (int64_t)(step + 1) * plan->step_ns;
+		at.from_ns = at.to_ns - plan->step_ns;
+		if (plan->step_ns > TREE_SPAN_NS)
+			at.from_ns = at.to_ns - TREE_SPAN_NS;
+		rc = pause_add_trees(&at, NULL, trees, e);
+	}
+	if (step != SIZE_MAX && json_array_size(trees) == 0)
+		report_missing(doc,
+			"where pause began is not known: the single values of that "
+			"time say nothing, or are no longer stored");
+	json_object_set_new(doc, "trees", trees);
+	return rc;
+}
+
+/* ---- the report ---------------------------------------------------------------------------- */
+
+static int pause_fill(struct client *client, const struct report_ask *ask,
+	const struct pause_range *range, json_t *doc, struct err *e)
+{
+	struct limit_pair limits = limits_pause(client->config);
+	json_t *incidents = report_incidents(client, pause_causes, e);
+	if (!incidents)
+		return e->code ? e->code : -EIO;
+	if (ask->warn > 0)
+		limits.warn = ask->warn;
+	if (ask->critical > 0)
+		limits.critical = ask->critical;
+	json_object_set_new(doc, "incidents", incidents);
+	report_incidents_problems(doc, incidents);
+	pause_report_put(doc, range, &limits);
+	report_figure(doc, "incidents", "incidents about pause", (double)json_array_size(incidents),
+		"incidents");
+	range_missing(client, &range->plan, &range->read, doc);
+	return pause_trees(client, range, doc, e);
+}
+
+static int pause_collect(struct client *client, const struct report_ask *ask,
+	struct report_result *ret, struct err *e)
+{
+	rw_cleanup(pause_range_done) struct pause_range range = {0};
+	int rc = known_device(client, ask->device, e);
+	if (rc == 0 && ask->group)
+		rc = err_set(e, -EINVAL, "report pause knows no groups; use --device");
+	if (rc == 0)
+		rc = pause_range_read(client, ask->device, &range, e);
+	if (rc < 0)
+		return rc;
+	json_t *doc = report_frame("pause", client);
+	rc = pause_fill(client, ask, &range, doc, e);
+	if (rc < 0) {
+		json_decref(doc);
+		return rc;
+	}
+	const bool known = json_integer_value(json_object_get(doc, "ports_known")) > 0;
+	report_verdict(doc, known ? REPORT_OK : REPORT_UNKNOWN,
+		known ? "no port was paused for longer than its limit"
+		      : "pause is not known: no switch delivered it in this time");
+	*ret = (struct report_result){.doc = doc, .window_ns = range.plan.step_ns};
+	return 0;
+}
+
+static const struct column pause_columns[] = {
+	{"device", "device", COL_TEXT, false},
+	{"port", "port", COL_TEXT, false},
+	{"priority", "prio", COL_INT, true},
+	{"words", "who", COL_TEXT, false},
+	{"direction", "dir", COL_TEXT, false},
+	{"lo_ratio", "at least", COL_RATIO_PCT, true},
+	{"hi_ratio", "at most", COL_RATIO_PCT, true},
+	{"quality", "from", COL_TEXT, false},
+	{"paused_s", "paused (s)", COL_NUMBER, true},
+	{"worst_hi_ratio", "worst step", COL_RATIO_PCT, true},
+	{"worst_at", "at", COL_TIME, false},
+	{"frames", "frames", COL_INT, true},
+};
+static const struct view pause_view = {
+	.title = "PFC pause",
+	.rows = "ports",
+	.columns = pause_columns,
+	.n_columns = rw_countof(pause_columns),
+	.empty = "no port was paused in this time",
+};
+
+const struct report report_pause = {
+	.name = "pause",
+	.summary = "who paused whom, for how long, and where it began",
+	.help = "Shows the share of time that each port and priority was paused, in both "
+		"directions: \"node-012 paused us\" is pause received, \"we paused node-012\" is "
+		"pause sent. The time is measured where the switch counts it, and an upper bound "
+		"where it counts frames; the report says which. Then the incidents about pause, "
+		"the "
+		"trees of who waited for whom, events of the PFC watchdog, and whether ECN marked "
+		"before PFC paused.\n"
+		"With --check the worst step of each port is judged by the limits of "
+		"analyzers.pause_storm, or by --warn and --crit as shares of time; a bound warns "
+		"and is never critical. Incidents count by their severity.",
+	.span_ns = 24 * 3600 * NS_PER_S,
+	.collect = pause_collect,
+	.view = &pause_view,
+};
