@@ -3,11 +3,13 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/incident/runbook_link.h"
 #include "config/config.h"
 #include "db/model/cause.h"
 
@@ -58,15 +60,6 @@ static bool report_has_key(const json_t *rows, const char *key)
 	return false;
 }
 
-/* The page about a cause; words of a report's own have none. */
-static json_t *report_runbook(const char *cause)
-{
-	for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
-		if (str_eq(cause_name((enum cause)i), cause))
-			return json_sprintf("docs/runbooks/%s.md", cause);
-	return json_null();
-}
-
 void report_problem(json_t *doc, enum report_state state, const char *cause, const char *subject,
 	const char *fmt, ...)
 {
@@ -84,7 +77,7 @@ void report_problem(json_t *doc, enum report_state state, const char *cause, con
 	json_object_set_new(row, "state", json_string(report_state_name(state)));
 	json_object_set_new(row, "subject", json_string_or_null(subject));
 	json_object_set_new(row, "text", json_string_or_null(text));
-	json_object_set_new(row, "runbook", report_runbook(cause));
+	json_object_set_new(row, "runbook", json_null());
 	json_array_append_new(problems, row);
 }
 
@@ -125,12 +118,37 @@ static void report_sort(json_t *doc)
 	json_object_set_new(doc, "problems", sorted);
 }
 
-void report_verdict(json_t *doc, enum report_state empty, const char *fine)
+static bool report_is_cause(const char *word)
+{
+	for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
+		if (str_eq(cause_name((enum cause)i), word))
+			return true;
+	return false;
+}
+
+/* The runbook of each problem whose key begins with a cause; words of a report's own have none. */
+static void report_runbooks(const struct config *config, json_t *problems)
+{
+	json_t *row;
+	size_t i;
+	json_array_foreach (problems, i, row) {
+		const char *key = doc_word(row, "key");
+		rw_cleanup(freep) char *cause = strndup(key, strcspn(key, ":"));
+		if (!report_is_cause(cause))
+			continue;
+		rw_cleanup(freep) char *link = runbook_link_of(config, cause);
+		json_object_set_new(row, "runbook", json_string_or_null(link));
+	}
+}
+
+void report_verdict(
+	const struct config *config, json_t *doc, enum report_state empty, const char *fine)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	json_t *verdict = json_object();
 	report_sort(doc);
-	const json_t *problems = json_object_get(doc, "problems");
+	json_t *problems = json_object_get(doc, "problems");
+	report_runbooks(config, problems);
 	const json_t *worst = json_array_get(problems, 0);
 	const size_t n = json_array_size(problems);
 	enum report_state state = empty;

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 struct client;
+struct config;
 
 enum report_state { REPORT_OK, REPORT_UNKNOWN, REPORT_WARNING, REPORT_CRITICAL }; /* worse last */
 
@@ -46,10 +47,12 @@ void report_figure(json_t *doc, const char *key, const char *title, double value
 
 /*
  * report_verdict - sorts the problems, worst first, and sets the verdict: the state of the worst
- * one, and its text with the number of others. Without a problem it is @fine, and the state is
+ * one, and its text with the number of others; each problem of a cause gets its runbook. Without a
+ * problem it is @fine, and the state is
  * @empty: REPORT_UNKNOWN where nothing could be judged, else REPORT_OK.
  */
-void report_verdict(json_t *doc, enum report_state empty, const char *fine);
+void report_verdict(
+	const struct config *config, json_t *doc, enum report_state empty, const char *fine);
 
 /* report_doc_state - the state of a finished document. */
 enum report_state report_doc_state(const json_t *doc);

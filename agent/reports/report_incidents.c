@@ -13,6 +13,7 @@
 #include "agent/reports/incident_read.h"
 #include "agent/reports/incidents_open.h"
 #include "agent/reports/report_frame.h"
+#include "config/config.h"
 
 struct client report_client(const struct client *client)
 {
@@ -62,7 +63,7 @@ static json_t *incident_row(const struct client *client, const json_t *stored)
 	json_t *row = json_object(), *then = json_deep_copy(stored);
 	if (closed_ns > client->to_ns)
 		incident_as_of(then, client->to_ns);
-	json_t *shown = incident_public(then);
+	json_t *shown = incident_public(client->config, then);
 	for (size_t i = 0; i < rw_countof(kept); i++) {
 		json_t *value = json_object_get(shown, kept[i]);
 		json_object_set(row, kept[i], value ? value : json_null());

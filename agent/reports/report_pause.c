@@ -124,7 +124,7 @@ static int pause_collect(struct client *client, const struct report_ask *ask,
 		return rc;
 	}
 	const bool known = json_integer_value(json_object_get(doc, "ports_known")) > 0;
-	report_verdict(doc, known ? REPORT_OK : REPORT_UNKNOWN,
+	report_verdict(client->config, doc, known ? REPORT_OK : REPORT_UNKNOWN,
 		known ? "no port was paused for longer than its limit"
 		      : "pause is not known: no switch delivered it in this time");
 	*ret = (struct report_result){.doc = doc, .window_ns = range.plan.step_ns};
