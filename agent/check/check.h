@@ -19,6 +19,7 @@
 
 #include "agent/base/str.h"
 #include "agent/check/check_range.h"
+#include "agent/document/example.h"
 
 struct check_source;
 struct client;
@@ -73,7 +74,11 @@ struct check {
 	const char *name; /* "ecmp" */
 	const char *label; /* the first word of the line: "ECMP" */
 	const char *summary; /* one line of help */
-	const char *ranged; /* what --warn and --crit judge; NULL: they are refused */
+	const char *help; /* a paragraph: what it compares and when it alerts */
+	/* Which options of `rocewatch check` it takes, with blanks: "warn crit device". */
+	const char *options;
+	bool state; /* it judges a state: --until and --around, but no --since */
+	struct example examples[2]; /* "check pfc --device 'leaf*'" */
 
 	/* One of three forms. First: it judges documents. 0, or negative errno with @e when they
 	 * cannot be made. @ret is zeroed before, check_line_done() is its caller's. */

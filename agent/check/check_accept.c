@@ -35,9 +35,12 @@ static int check_accept_run(struct check_source *source, struct check_line *ret,
 const struct check check_accept = {
 	.name = "accept",
 	.label = "ACCEPT",
-	.summary = "ready for a job? All checks for its hosts, a line each; unknown counts as "
-		   "not ready",
+	.summary = "ready for a job?",
 	.parts = accept_parts,
 	.run = check_accept_run,
 	.strict = true,
+	.help = "All checks for its hosts, a line each; unknown counts as not ready.",
+	.options = "device port group priority job",
+	.examples = {{"check accept --job train", "is the fabric ready for this job?", 2},
+		{"check accept --job train --format json", "the same as a document", 2}},
 };

@@ -46,4 +46,8 @@ const struct check check_config = {
 	.label = "CONFIG",
 	.summary = "settings that differ between switches or changed unasked, and refused reloads",
 	.run = check_config_run,
+	.options = "device port priority job",
+	.state = true,
+	.examples = {{"check config", "alerts when settings differ or changed unasked"},
+		{"check config --device leaf1", "judges one switch"}},
 };

@@ -69,6 +69,11 @@ const struct check check_drops = {
 	.name = "drops",
 	.label = "DROPS",
 	.summary = "frames dropped in lossless priorities",
-	.ranged = "frames dropped in the time range, 5 minutes (default --crit 0)",
 	.run = check_drops_run,
+	.help = "RANGE is the number of frames dropped in the time range, 5 minutes if none is "
+		"given (default: --crit 0).",
+	.options = "warn crit device port priority job",
+	.examples = {{"check drops", "alerts at the first dropped frame"},
+		{"check drops --priority 3 --warn 0 --crit 100",
+			"warns at one frame, critical above 100"}},
 };

@@ -160,8 +160,13 @@ const struct check check_ecmp = {
 	.name = "ecmp",
 	.label = "ECMP",
 	.summary = "imbalance of ECMP groups: max/mean-1 outside of the ranges",
-	.ranged = "max/mean-1 of an ECMP group over the last hour (0.2 is 20 %)",
 	.report = "spine-imbalance",
 	.defaults = check_ecmp_defaults,
 	.judge = check_ecmp_judge,
+	.help = "RANGE is max/mean-1 of an ECMP group over the last hour (0.2 is 20 %). The "
+		"defaults are those of analyzers.ecmp_imbalance.",
+	.options = "warn crit device group",
+	.examples = {{"check ecmp", "alerts by the limits of the configuration"},
+		{"check ecmp --group uplinks --warn 20% --crit 50%",
+			"judges the uplinks of leaves by other limits"}},
 };

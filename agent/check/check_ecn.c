@@ -115,6 +115,10 @@ const struct check check_ecn = {
 	.name = "ecn",
 	.label = "ECN",
 	.summary = "ECN marks before PFC pauses, and the share of marked packets",
-	.ranged = "share of packets marked CE at a queue (default --warn 0.2)",
 	.run = check_ecn_run,
+	.help = "RANGE is the share of packets that are marked CE at a queue (default: --warn "
+		"0.2). Pause without marks is a warning.",
+	.options = "warn crit device port priority job",
+	.examples = {{"check ecn", "alerts when PFC pauses and ECN does not mark"},
+		{"check ecn --priority 3 --warn 10%", "warns above 10 % marked packets"}},
 };

@@ -24,8 +24,13 @@ static int check_fabric_run(struct check_source *source, struct check_line *ret,
 const struct check check_fabric = {
 	.name = "fabric",
 	.label = "FABRIC",
-	.summary = "the worst of all checks and of the open incidents; what no device delivers is "
-		   "named and does not count",
+	.summary = "the worst of all checks and of the open incidents",
 	.parts = fabric_parts,
 	.run = check_fabric_run,
+	.help = "The worst of all checks and of the open incidents. What no device delivers is "
+		"named and does not count.",
+	.options = "device port group priority job",
+	.examples = {{"check fabric", "one line for the whole fabric", 2},
+		{"check fabric --device 'leaf*' --format json", "judges the leaves, as a document",
+			2}},
 };

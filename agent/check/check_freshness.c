@@ -134,6 +134,11 @@ const struct check check_freshness = {
 	.name = "freshness",
 	.label = "FRESHNESS",
 	.summary = "age of the newest data of each device, and whether new data arrives",
-	.ranged = "age in seconds; outside of --crit is UNKNOWN (default 3 and 10 intervals)",
 	.run = check_freshness_run,
+	.help = "RANGE is an age in seconds; outside of --crit is UNKNOWN (default: 3 and 10 "
+		"intervals).",
+	.options = "warn crit device job",
+	.state = true,
+	.examples = {{"check freshness", "alerts when data of a device is old", 3},
+		{"check freshness --warn 60 --crit 300", "warns after a minute", 3}},
 };

@@ -81,6 +81,9 @@ const struct check check_links = {
 	.name = "links",
 	.label = "LINKS",
 	.summary = "links that are down, below their class, damaged or flapping",
-	.ranged = "damaged frames per second at a port (default: analyzers.link_health)",
 	.run = check_links_run,
+	.help = "RANGE is damaged frames per second at a port (default: analyzers.link_health).",
+	.options = "warn crit device port job",
+	.examples = {{"check links", "alerts for links that are down or damaged"},
+		{"check links --device 'leaf*' --port 'Ethernet1*'", "judges some ports"}},
 };

@@ -34,4 +34,8 @@ const struct check check_mtu = {
 	.label = "MTU",
 	.summary = "MTU that differs between the ends of a link, or is too small for RoCE",
 	.run = check_mtu_run,
+	.options = "device port job",
+	.state = true,
+	.examples = {{"check mtu", "alerts when the ends of a link differ"},
+		{"check mtu --device leaf1", "judges the links of one switch"}},
 };

@@ -153,7 +153,11 @@ const struct check check_pfc = {
 	.name = "pfc",
 	.label = "PFC",
 	.summary = "share of time that PFC pauses a port and priority",
-	.ranged = "share of time, 0.05 or 5% (default: analyzers.pause_storm); a bound from frames "
-		  "warns at most",
 	.run = check_pfc_run,
+	.help = "RANGE is a share of time, 0.05 or 5% (default: analyzers.pause_storm). A bound "
+		"from frame counts warns at most.",
+	.options = "warn crit device port priority job",
+	.examples = {{"check pfc --device 'leaf*' --warn 1% --crit 5%",
+			     "alerts when a port of a leaf is paused longer", 2},
+		{"check pfc --priority 3 --format json", "judges one priority, as a document", 2}},
 };

@@ -60,6 +60,10 @@ const struct check check_target = {
 	.name = "target",
 	.label = "TARGET",
 	.summary = "devices that do not answer",
-	.ranged = "number of devices that are down (default --crit 0)",
 	.run = check_target_run,
+	.help = "RANGE is the number of devices that are down (default: --crit 0).",
+	.options = "warn crit device job",
+	.state = true,
+	.examples = {{"check target", "alerts when a device does not answer", 3},
+		{"check target --warn 0 --crit 2", "critical from three devices on", 3}},
 };

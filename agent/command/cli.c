@@ -1,13 +1,13 @@
 /*
- * cli - from the command line to a command's run(), and help made from the rows. The contract:
- * global options stand before or after the command; help and version on stdout with exit 0; a usage
- * error names what was read and the nearest name that exists.
+ * cli - from the command line to the row that runs. The contract: global options stand before or
+ * after the command; help and version on stdout with exit 0; a usage error names what was read and
+ * the nearest name that exists; an option that the row does not take is refused, never ignored.
  */
 #include "agent/command/command.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,335 +16,28 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
-#include "agent/base/text_clean.h"
+#include "agent/command/cli_help.h"
+#include "agent/command/cli_options.h"
 
 #define DEFAULT_CONFIG "/etc/rocewatch/rocewatch.yaml"
+enum { MAX_NAMES = 64 };
 
-/* Values getopt_long() returns for long options: above any letter. */
-enum {
-	G_CONFIG = 0x100,
-	G_DB,
-	G_FORMAT,
-	G_SINCE,
-	G_UNTIL,
-	G_AROUND,
-	G_SPAN,
-	G_NO_HEADER,
-	G_COLOR,
-	G_VERBOSE,
-	G_QUIET,
-	G_VERSION,
-	G_HELP,
-	COMMAND_OPTION = 0x200
+/* A command line while it is read. */
+struct cli_call {
+	struct globals g;
+	struct command command; /* as it is used */
+	struct subcommand sub;
+	struct command_args args;
+	struct command_given *given;
+	char *otherwise[2]; /* the words, where none was given */
 };
 
-static const struct {
-	struct command_option o;
-	int value;
-} globals[] = {
-	{{"config", 'c', "FILE",
-		 "configuration (default: $ROCEWATCH_CONFIG, else " DEFAULT_CONFIG ")"},
-		G_CONFIG},
-	{{"db", 0, "FILE", "database to read or write instead of the configuration's store"}, G_DB},
-	{{"format", 0, "FORMAT", "table, csv, json, jsonl, html or md"}, G_FORMAT},
-	{{"since", 0, "TIME",
-		 "from this time on: RFC 3339, YYYY-MM-DD HH:MM, or back from now: 15m, 24h, 7d "
-		 "(UTC unless an offset is given)"},
-		G_SINCE},
-	{{"until", 0, "TIME", "up to this time"}, G_UNTIL},
-	{{"around", 0, "TIME", "this time, and 15 minutes before and after it"}, G_AROUND},
-	{{"span", 0, "DURATION", "with --around: this much before and after it"}, G_SPAN},
-	{{"no-header", 0, NULL, "tables and csv without their first line"}, G_NO_HEADER},
-	{{"color", 0, "WHEN", "auto, always or never; auto also obeys NO_COLOR"}, G_COLOR},
-	{{"verbose", 'v', NULL, "say more on stderr"}, G_VERBOSE},
-	{{"quiet", 'q', NULL, "say errors only"}, G_QUIET},
-	{{"version", 0, NULL, "print the version"}, G_VERSION},
-	{{"help", 'h', NULL, "print this help"}, G_HELP},
-};
-
-enum { MAX_OPTIONS = 64, USAGE_EXIT_CHECK = 3 };
-
-/* What getopt_long() wants, made from the rows; a command's own option hides a global one of the
- * same name or letter. */
-struct options {
-	struct option longs[MAX_OPTIONS + 1];
-	const struct command_option *rows[MAX_OPTIONS];
-	int values[MAX_OPTIONS];
-	char letters[3 * MAX_OPTIONS + 4];
-	size_t n;
-};
-
-static void options_add(struct options *options, const struct command_option *row, int value)
+static void cli_call_done(struct cli_call *call)
 {
-	char letter[4] = {row->letter, row->arg ? ':' : '\0'};
-
-	for (size_t i = 0; i < options->n; i++)
-		if (str_eq(options->rows[i]->name, row->name))
-			return;
-	if (options->n == MAX_OPTIONS)
-		abort();
-	options->rows[options->n] = row;
-	options->values[options->n] = value;
-	options->longs[options->n++] =
-		(struct option){row->name, row->arg ? required_argument : no_argument, NULL, value};
-	if (row->letter && !strchr(options->letters, row->letter))
-		strcat(options->letters, letter);
+	free(call->given);
 }
 
-/* The letters begin with "+:": '+' stops at the first word that is no option, where the command
- * stands, and is stepped over once the command is known; ':' makes getopt distinguish a missing
- * value from an unknown option. */
-static void options_fill(struct options *options, const struct command *command)
-{
-	*options = (struct options){.letters = "+:"};
-	for (const struct command_option *row = command ? command->options : NULL; row && row->name;
-		row++)
-		options_add(options, row, COMMAND_OPTION + (int)(row - command->options));
-	for (size_t i = 0; i < rw_countof(globals); i++)
-		options_add(options, &globals[i].o, globals[i].value);
-}
-
-static int value_of_letter(const struct options *options, int letter)
-{
-	for (size_t i = 0; i < options->n; i++)
-		if (options->rows[i]->letter == letter)
-			return options->values[i];
-	return letter;
-}
-
-/* ---- help ---------------------------------------------------------------- */
-
-enum { HELP_WIDTH = 100 };
-
-/* A newline in a help text counts where a sentence or a paragraph ends; elsewhere it is the
- * source's line that was full. */
-static bool is_break(const char *text, const char *newline)
-{
-	return newline == text || strchr(".:\n", newline[-1]) || newline[1] == '\n' || !newline[1];
-}
-
-/* @text broken at spaces, every line but the first indented; the first begins at column @at. */
-static void print_wrapped(FILE *out, const char *text, size_t indent, size_t at)
-{
-	size_t column = at;
-	bool begun = false; /* a word stands on this line */
-
-	for (const char *p = text; *p;) {
-		size_t n = strcspn(p, " \n");
-		if (n > 0 && begun && column + 1 + n > HELP_WIDTH) {
-			fprintf(out, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (n > 0 && begun) {
-			fputc(' ', out);
-			column++;
-		}
-		fwrite(p, 1, n, out);
-		column += n;
-		begun |= n > 0;
-		p += n;
-		if (*p == '\n' && is_break(text, p)) {
-			if (p[1])
-				fprintf(out, "\n%*s", p[1] == '\n' ? 0 : (int)indent, "");
-			column = indent;
-			begun = false;
-		}
-		if (*p)
-			p++;
-	}
-	fputc('\n', out);
-}
-
-static void print_row(FILE *out, const char *left, const char *doc, size_t width)
-{
-	int n = fprintf(out, "  %s", left);
-	if ((size_t)n + 2 > width) {
-		fputc('\n', out);
-		n = 0;
-	}
-	fprintf(out, "%*s", (int)width - n, "");
-	print_wrapped(out, doc, width, width);
-}
-
-static void print_option(FILE *out, const struct command_option *option)
-{
-	char left[128];
-	if (option->letter)
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", option->letter, option->name,
-			str_if(option->arg, " "), str_or(option->arg, ""));
-	else
-		snprintf(left, sizeof(left), "    --%s%s%s", option->name, str_if(option->arg, " "),
-			str_or(option->arg, ""));
-	print_row(out, left, option->doc, 30);
-}
-
-static void print_global_options(FILE *out)
-{
-	fputs("\nGlobal options, before or after the command:\n", out);
-	for (size_t i = 0; i < rw_countof(globals); i++)
-		print_option(out, &globals[i].o);
-}
-
-static void print_help(FILE *out, const struct command *const *table)
-{
-	fputs("rocewatch - watches RoCEv2 fabrics: names the link, the host and the flows that "
-	      "make training wait.\n\n"
-	      "Usage: rocewatch [OPTIONS] COMMAND [ARGUMENTS]\n\nCommands:\n",
-		out);
-	for (const struct command *const *c = table; *c; c++)
-		if (!(*c)->hidden)
-			print_row(out, (*c)->name, (*c)->summary, 14);
-	print_global_options(out);
-	fputs("\n'rocewatch COMMAND --help' explains a command. Exit codes: 0 done, 1 failed, 2 "
-	      "bad "
-	      "usage or\n"
-	      "configuration; checks: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.\n",
-		out);
-}
-
-static void print_command_help(FILE *out, const struct command *command)
-{
-	fprintf(out, "rocewatch %s - ", command->name);
-	print_wrapped(out, command->summary, 0, strlen(command->name) + 13);
-	fprintf(out, "\nUsage: rocewatch %s%s%s [OPTIONS]\n", command->name,
-		str_if(command->args && *command->args, " "), str_or(command->args, ""));
-	if (command->options && command->options->name)
-		fputs("\nOptions:\n", out);
-	for (const struct command_option *o = command->options; o && o->name; o++)
-		print_option(out, o);
-	if (command->topics) {
-		rw_cleanup(str_done) struct str topics = {0};
-		command->topics(&topics);
-		fputc('\n', out);
-		print_wrapped(out, topics.s, 0, 0);
-	}
-	if (command->help && *command->help) {
-		fputc('\n', out);
-		print_wrapped(out, command->help, 0, 0);
-	}
-	print_global_options(out);
-}
-
-/* ---- reading ------------------------------------------------------------- */
-
-static int usage_code(const struct command *command)
-{
-	if (command && command->usage_exit)
-		return command->usage_exit;
-	return EXIT_USAGE;
-}
-
-int usage_error(const struct command *command, const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	text_clean(text, sizeof(text), text, strlen(text)); /* it quotes what was typed or pasted */
-	/* A monitoring system shows what is on stdout. */
-	if (usage_code(command) == USAGE_EXIT_CHECK) {
-		printf("CHECK UNKNOWN - %s\n", text);
-		fflush(stdout);
-	}
-	fprintf(stderr, "rocewatch%s%s: %s", str_if(command, " "), command ? command->name : "",
-		text);
-	fprintf(stderr, "\nTry 'rocewatch %s%s--help'.\n", command ? command->name : "",
-		str_if(command, " "));
-	return usage_code(command);
-}
-
-const char *command_opt(
-	const struct command *command, const struct command_args *args, const char *name)
-{
-	const char *last = NULL;
-	for (size_t i = 0; i < args->n_given; i++)
-		if (str_eq(args->given[i].name, name))
-			last = args->given[i].value;
-	return last;
-}
-
-const char **command_opt_all(const struct command_args *args, const char *name)
-{
-	const char **values = rw_calloc(args->n_given + 1, sizeof(*values));
-	size_t n = 0;
-	for (size_t i = 0; i < args->n_given; i++)
-		if (str_eq(args->given[i].name, name))
-			values[n++] = args->given[i].value;
-	return values;
-}
-
-/* "--s" where both --set and --since exist. */
-static int refuse_ambiguous(
-	const struct command *command, const struct options *options, const char *read)
-{
-	rw_cleanup(str_done) struct str all = {0};
-	for (size_t i = 0; i < options->n; i++)
-		if (strncmp(options->rows[i]->name, read, strlen(read)) == 0)
-			str_addf(&all, "%s--%s", str_if(all.n > 0, ", "), options->rows[i]->name);
-	return usage_error(
-		command, "option '--%s' is ambiguous; it could be one of %s", read, all.s);
-}
-
-static int refuse_option(
-	const struct command *command, const struct options *options, const char *word)
-{
-	const char *names[MAX_OPTIONS];
-	char read[64];
-	size_t n_begin = 0; /* options that begin like this */
-
-	if (strncmp(word, "--", 2) != 0)
-		return usage_error(command, "unknown option '%.64s'", word);
-	snprintf(read, sizeof(read), "%.*s", (int)strcspn(word + 2, "="), word + 2);
-	for (size_t i = 0; i < options->n; i++) {
-		names[i] = options->rows[i]->name;
-		n_begin += strncmp(names[i], read, strlen(read)) == 0;
-	}
-	if (n_begin > 1)
-		return refuse_ambiguous(command, options, read);
-	const char *near = str_nearest(read, names, options->n);
-	if (near)
-		return usage_error(
-			command, "unknown option '--%s'; did you mean '--%s'?", read, near);
-	return usage_error(command, "unknown option '--%s'", read);
-}
-
-/* 0, or -EINVAL after the mistake was printed. */
-static int take_global(
-	struct globals *chosen, const struct command *command, int value, const char *arg)
-{
-	static const char *const when[] = {"auto", "always", "never"};
-
-	switch (value) {
-	case G_CONFIG:
-		chosen->config_path = arg;
-		chosen->config_named = chosen->config_given = true;
-		break;
-	case G_DB: chosen->db = arg; break;
-	case G_FORMAT:
-		chosen->other_format = NULL;
-		if (report_format_parse(arg, &chosen->format) < 0)
-			chosen->other_format = arg; /* judged when the command is known */
-		chosen->format_given = true;
-		break;
-	case G_SINCE: chosen->since = arg; break;
-	case G_UNTIL: chosen->until = arg; break;
-	case G_AROUND: chosen->around = arg; break;
-	case G_SPAN: chosen->span = arg; break;
-	case G_NO_HEADER: chosen->no_header = true; break;
-	case G_COLOR:
-		for (size_t i = 0; i < rw_countof(when); i++)
-			if (str_eq(arg, when[i])) {
-				chosen->color = COLOR_AUTO + (unsigned)i;
-				return 0;
-			}
-		usage_error(command,
-			"--color: '%.64s' is not a choice; expected auto, always or never", arg);
-		return -EINVAL;
-	case G_VERBOSE: chosen->verbose++; break;
-	case G_QUIET: chosen->quiet = true; break;
-	}
-	return 0;
-}
+/* ---- what is wanted ------------------------------------------------------ */
 
 static void resolve_color(struct globals *chosen)
 {
@@ -358,19 +51,13 @@ static void resolve_color(struct globals *chosen)
 		chosen->color = COLOR_ALWAYS;
 }
 
-static int refuse_command(const struct command *const *table, const char *word)
+static enum log_level log_level_of(const struct globals *chosen)
 {
-	const char *names[MAX_OPTIONS];
-	size_t n = 0;
-
-	for (size_t i = 0; table[i] && n < rw_countof(names); i++)
-		if (!table[i]->hidden)
-			names[n++] = table[i]->name;
-	const char *near = str_nearest(word, names, n);
-	if (near)
-		return usage_error(NULL, "unknown command '%.64s'; did you mean '%s'?", word, near);
-	return usage_error(
-		NULL, "unknown command '%.64s'; 'rocewatch --help' lists the commands", word);
+	if (chosen->quiet)
+		return LOG_ERROR_;
+	if (chosen->verbose)
+		return LOG_DEBUG_;
+	return LOG_INFO_;
 }
 
 /* What run() was asked to print has to arrive: a full disk must not look like success. */
@@ -388,59 +75,27 @@ static int cli_finish(int code)
 	return code;
 }
 
-/* Reads options up to the first other word (no command yet) or all of them. Returns -1 to go on,
- * else the exit code. */
-static int cli_read_options(struct globals *chosen, const struct command *command,
-	const struct command *const *table, int argc, char **argv, struct command_given *given,
-	size_t *n_given)
+static int cli_version(void)
 {
-	struct options o;
-	options_fill(&o, command);
-	opterr = 0;
-	optind = 0; /* glibc: start afresh, forgetting what an earlier call found */
-	for (;;) {
-		int v = getopt_long(argc, argv, o.letters + (command != NULL), o.longs, NULL);
-		if (v == -1)
-			return -1;
-		if (v == ':')
-			return usage_error(command, "option '%s' needs a value", argv[optind - 1]);
-		if (v == '?' && optopt >= 0x100)
-			return usage_error(command, "option '%s' takes no value", argv[optind - 1]);
-		if (v == '?' && optopt)
-			return refuse_option(command, &o, (const char[]){'-', (char)optopt, '\0'});
-		if (v == '?')
-			return refuse_option(command, &o, argv[optind - 1]);
-		if (v < 0x100)
-			v = value_of_letter(&o, v);
-		if (v == G_HELP) {
-			if (command)
-				print_command_help(stdout, command);
-			else
-				print_help(stdout, table);
-			return cli_finish(EXIT_OK);
-		}
-		if (v == G_VERSION) {
-			puts("rocewatch " RW_VERSION);
-			return cli_finish(EXIT_OK);
-		}
-		if (v >= COMMAND_OPTION) {
-			const struct command_option *row = &command->options[v - COMMAND_OPTION];
-			given[(*n_given)++] =
-				(struct command_given){row->name, row->arg ? optarg : ""};
-			continue;
-		}
-		if (take_global(chosen, command, v, optarg) < 0)
-			return usage_code(command);
-	}
+	puts("rocewatch " RW_VERSION);
+	return cli_finish(EXIT_OK);
 }
 
-static enum log_level log_level_of(const struct globals *chosen)
+/* ---- the command and its row --------------------------------------------- */
+
+static int refuse_command(const struct command *const *table, const char *word)
 {
-	if (chosen->quiet)
-		return LOG_ERROR_;
-	if (chosen->verbose)
-		return LOG_DEBUG_;
-	return LOG_INFO_;
+	const char *names[MAX_NAMES];
+	size_t n = 0;
+
+	for (size_t i = 0; table[i] && n < rw_countof(names); i++)
+		if (!table[i]->hidden)
+			names[n++] = table[i]->name;
+	const char *near = str_nearest(word, names, n);
+	if (near)
+		return usage_error(NULL, "unknown command '%.64s'; did you mean '%s'?", word, near);
+	return usage_error(
+		NULL, "unknown command '%.64s'; 'rocewatch --help' lists the commands", word);
 }
 
 /* With --check a command is a check: whatever goes wrong then is UNKNOWN (exit 3), usage errors
@@ -469,58 +124,262 @@ static int early_exit(int code, int argc, char **argv, const struct command *con
 	return cli_finish(USAGE_EXIT_CHECK);
 }
 
-int cli_run(int argc, char **argv, const struct command *const *table)
+/* The first word that names a row: known before the options are read, so that a mistake in them is
+ * told of the right subcommand. */
+static bool find_sub(const struct command *command, int argc, char **argv, struct subcommand *ret)
 {
-	const char *env = getenv("ROCEWATCH_CONFIG");
-	struct globals g = {
-		.config_path = env && *env ? env : DEFAULT_CONFIG,
-		.config_named = env && *env,
-	};
-	int r = cli_read_options(&g, NULL, table, argc, argv, NULL, NULL);
-	if (r >= 0)
-		return early_exit(r, argc, argv, table);
-	if (optind >= argc) {
-		print_help(stderr, table);
-		return EXIT_USAGE;
-	}
-	const struct command *c = NULL;
-	const char *word = argv[optind];
-	for (size_t i = 0; table[i] && !c; i++)
-		if (str_eq(table[i]->name, word))
-			c = table[i];
-	if (!c && str_eq(word, "help")) {
-		print_help(stdout, table);
-		return cli_finish(EXIT_OK);
-	}
-	if (!c)
-		return refuse_command(table, word);
+	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
+		if (argv[i][0] != '-' && command_sub_named(command, argv[i], ret))
+			return true;
+	return false;
+}
 
-	/* From the command on; its own name stands where getopt expects the program's. */
-	argc -= optind;
-	argv += optind;
-	struct command check = *c;
-	check.usage_exit = USAGE_EXIT_CHECK;
-	if (is_check(c, argc, argv))
-		c = &check;
+static const char *sub_kind(const struct command *command)
+{
+	return str_or(command->sub_kind, "subcommand");
+}
+
+static int refuse_sub(const struct command *command, const char *word)
+{
+	const char *names[MAX_NAMES];
+	struct subcommand row;
+	size_t n = 0;
+	for (; n < rw_countof(names) && command_sub(command, n, &row); n++)
+		names[n] = row.name;
+	usage_begin(command, NULL);
+	if (word)
+		return usage_unknown(command, sub_kind(command), word, names, n);
+	rw_cleanup(str_done) struct str all = {0};
+	for (size_t i = 0; i < n; i++)
+		str_addf(&all, "%s%s", str_if(i, i + 1 < n ? ", " : " or "), names[i]);
+	return usage_error(command, "missing %s; expected %s", sub_kind(command), all.s);
+}
+
+/* The row that the words name. 0, or the exit code after a message. */
+static int choose_sub(struct cli_call *call)
+{
+	struct command_args *args = &call->args;
+	const struct command *command = &call->command;
+	command_self(command, &call->sub);
+	usage_begin(command, NULL);
+	if (!command_has_subs(command))
+		return 0;
+	if (args->argc == 0 && command->otherwise) {
+		call->otherwise[0] = (char *)command->otherwise;
+		args->argv = call->otherwise;
+		args->argc = 1;
+	}
+	if (args->argc == 0 && command->run)
+		return 0;
+	if (args->argc == 0)
+		return refuse_sub(command, NULL);
+	if (!command_sub_named(command, args->argv[0], &call->sub)) {
+		command_self(command, &call->sub);
+		if (command->run)
+			return 0;
+		return refuse_sub(command, args->argv[0]);
+	}
+	usage_begin(command, call->sub.name);
+	return 0;
+}
+
+/* ---- what the row takes -------------------------------------------------- */
+
+static int check_words(const struct cli_call *call)
+{
+	const struct command_args *args = &call->args;
+	const int named = call->sub.name != NULL;
+	const int n = args->argc - named;
+	int least, most;
+	command_words_of(&call->sub, &least, &most);
+	if (n < least) {
+		const char *at = call->sub.args;
+		for (int i = 0; i < n; i++)
+			at += strcspn(at, " ") + 1;
+		return usage_error(&call->command, "missing %.*s", (int)strcspn(at, " "), at);
+	}
+	if (n > most)
+		return usage_extra(&call->command, args->argv[named + most]);
+	return 0;
+}
+
+/* An option of the command that belongs to others of its rows. */
+static int check_options(const struct cli_call *call)
+{
+	for (size_t i = 0; i < call->args.n_given; i++) {
+		const char *option = call->given[i].name;
+		rw_cleanup(str_done) struct str takers = {0};
+		struct subcommand other;
+		if (command_takes_option(&call->command, &call->sub, option))
+			continue;
+		for (size_t k = 0; command_sub(&call->command, k, &other); k++)
+			if (command_takes_option(&call->command, &other, option))
+				str_addf(&takers, "%s%s", str_if(takers.n, ", "), other.name);
+		return usage_error(&call->command, "option '--%s' does not apply%s%s", option,
+			str_if(takers.n, "; it is for "), str_or(takers.s, ""));
+	}
+	return 0;
+}
+
+static bool is_given(const struct globals *g, const char *option)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} rows[] = {{"db", g->db}, {"since", g->since}, {"until", g->until}, {"around", g->around},
+		{"span", g->span}, {"format", g->format_given}, {"no-header", g->no_header}};
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		if (str_eq(rows[i].name, option))
+			return rows[i].given;
+	return false;
+}
+
+static int check_globals(const struct cli_call *call)
+{
+	for (size_t i = 0; i < n_global_options; i++) {
+		const struct global_option *option = &global_options[i];
+		if (!is_given(&call->g, option->o.name) || global_is_for(option, &call->sub))
+			continue;
+		if (option->needs & TAKES_SINCE && call->sub.takes & TAKES_AT)
+			return usage_error(&call->command,
+				"option '--since' does not apply: this shows a state, not a time "
+				"range; give --until or --around");
+		return usage_error(&call->command, "option '--%s' does not apply", option->o.name);
+	}
+	return 0;
+}
+
+static int check_format(const struct cli_call *call)
+{
+	const struct globals *g = &call->g;
+	const struct subcommand *sub = &call->sub;
+	struct subcommand other;
+	char words[64];
+	size_t format = 0;
+	if (!g->format_given)
+		return 0;
+	if (g->other_format && str_eq(g->other_format, sub->other_format))
+		return 0;
+	if (!g->other_format && sub->formats & 1u << g->format)
+		return 0;
+	while (!str_eq(global_options[format].o.name, "format"))
+		format++;
+	global_placeholder(&global_options[format], sub, words, sizeof(words));
+	if (!g->other_format)
+		return usage_error(
+			&call->command, "--format: not written here; expected %s", words);
+	for (size_t i = 0; command_sub(&call->command, i, &other); i++)
+		if (str_eq(g->other_format, other.other_format))
+			return usage_error(&call->command, "--format %s is for %s %s",
+				g->other_format, call->command.name, other.name);
+	return usage_error(&call->command, "--format: unknown format '%.64s'; expected %s",
+		g->other_format, words);
+}
+
+/* ---- reading ------------------------------------------------------------- */
+
+/* Help on what the words name. They may stand anywhere. */
+static int cli_help(const struct command *command, int argc, char **argv)
+{
+	struct subcommand sub;
+	if (find_sub(command, argc, argv, &sub))
+		help_of_sub(stdout, command, &sub);
+	else
+		help_of_command(stdout, command);
+	return cli_finish(EXIT_OK);
+}
+
+/* From the command's name on, which stands where getopt expects the program's. *ret_done: @call is
+ * not to be run, the exit code is returned. */
+static int cli_read_command(struct cli_call *call, int argc, char **argv, bool *ret_done)
+{
+	struct subcommand found = {0};
 	/* A word gives several options when letters stand in a bunch ("-dz"). */
 	size_t n_words = 0;
+	*ret_done = true;
 	for (int i = 1; i < argc; i++)
 		n_words += strlen(argv[i]);
-	rw_cleanup(freep) struct command_given *given = rw_calloc(n_words + 1, sizeof(*given));
-	struct command_args a = {.g = &g, .given = given};
-	r = cli_read_options(&g, c, table, argc, argv, given, &a.n_given);
-	if (r >= 0)
+	call->given = rw_calloc(n_words + 1, sizeof(*call->given));
+	if (is_check(&call->command, argc, argv))
+		call->command.usage_exit = USAGE_EXIT_CHECK;
+	find_sub(&call->command, argc, argv, &found);
+	usage_begin(&call->command, found.name);
+	struct cli_read read = {
+		.globals = &call->g, .command = &call->command, .given = call->given};
+	int r = cli_read_options(&read, argc, argv);
+	if (r != 0)
 		return r;
-	a.argc = argc - optind;
-	a.argv = argv + optind;
+	if (read.help)
+		return cli_help(&call->command, argc, argv);
+	if (read.version)
+		return cli_version();
+	call->args.given = call->given;
+	call->args.n_given = read.n_given;
+	call->args.argc = argc - optind;
+	call->args.argv = argv + optind;
+	r = choose_sub(call);
+	if (r == 0)
+		r = check_options(call);
+	if (r == 0)
+		r = check_words(call);
+	if (r == 0)
+		r = check_globals(call);
+	if (r == 0)
+		r = check_format(call);
+	*ret_done = r != 0;
+	return r;
+}
 
-	if (g.other_format && !str_eq(g.other_format, c->other_format))
-		return usage_error(c,
-			"--format: unknown format '%.64s'; expected table, csv, json, jsonl, html "
-			"or md%s%s",
-			g.other_format, str_if(c->other_format, "; or for one of its words: "),
-			str_or(c->other_format, ""));
-	resolve_color(&g);
-	log_set_level(log_level_of(&g));
-	return cli_finish(c->run(&a));
+/* The whole line. As cli_read_command(). */
+static int cli_read(struct cli_call *call, int argc, char **argv,
+	const struct command *const *table, bool *ret_done)
+{
+	const char *env = getenv("ROCEWATCH_CONFIG");
+	*ret_done = true;
+	*call = (struct cli_call){.g = {.config_path = env && *env ? env : DEFAULT_CONFIG,
+					  .config_named = env && *env}};
+	call->args = (struct command_args){
+		.g = &call->g, .command = &call->command, .sub = &call->sub, .table = table};
+	struct cli_read read = {.globals = &call->g};
+	usage_begin(NULL, NULL);
+	int r = cli_read_options(&read, argc, argv);
+	if (r != 0)
+		return early_exit(r, argc, argv, table);
+	if (read.version)
+		return cli_version();
+	if (read.help)
+		help_of_all(stdout, table);
+	if (read.help)
+		return cli_finish(EXIT_OK);
+	if (optind >= argc) {
+		help_of_all(stderr, table);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; table[i]; i++)
+		if (str_eq(table[i]->name, argv[optind]))
+			call->command = *table[i];
+	if (!call->command.name)
+		return refuse_command(table, argv[optind]);
+	return cli_read_command(call, argc - optind, argv + optind, ret_done);
+}
+
+int cli_run(int argc, char **argv, const struct command *const *table)
+{
+	rw_cleanup(cli_call_done) struct cli_call call;
+	bool done;
+	int r = cli_read(&call, argc, argv, table, &done);
+	if (done)
+		return r;
+	resolve_color(&call.g);
+	log_set_level(log_level_of(&call.g));
+	if (call.sub.act)
+		return cli_finish(command_act(&call.args));
+	return cli_finish(call.sub.run(&call.args));
+}
+
+int cli_check(int argc, char **argv, const struct command *const *table)
+{
+	rw_cleanup(cli_call_done) struct cli_call call;
+	bool done;
+	return cli_read(&call, argc, argv, table, &done);
 }

@@ -35,8 +35,6 @@ static int cmd_agent_run(struct command_args *args)
 	struct err_list errors = {0};
 	struct config *config = NULL;
 	struct err e = {0};
-	if (args->argc > 0)
-		return usage_extra(&command_agent, args->argv[0]);
 	if (for_text && (unit_duration(for_text, &o.for_ns, &e) != 0 || o.for_ns <= 0))
 		return usage_error(&command_agent, "--for: %s",
 			*e.text ? e.text : "expected a duration above zero, such as 10m");
@@ -62,7 +60,6 @@ static int cmd_agent_run(struct command_args *args)
 
 const struct command command_agent = {
 	.name = "agent",
-	.args = "",
 	.summary = "collect, store and analyze; runs in the foreground",
 	.help = "SIGHUP reads the configuration again: it is checked first, and only the "
 		"differences are applied; a file with mistakes is refused as a whole.\n"
@@ -71,6 +68,13 @@ const struct command command_agent = {
 		"Exit: 0 stopped as asked, 1 could not start (another agent writes the database, "
 		"...), 2 bad usage or configuration.",
 	.options = options,
+	.takes = TAKES_DB,
+	.examples = {{"agent -c /etc/rocewatch/rocewatch.yaml",
+			     "runs until it is stopped, as systemd does it",
+			     .not_run = "asks switches, runs until stopped"},
+		{"agent -c lab/rocewatch.yaml --for 10m",
+			"watches a simulated fabric for ten minutes",
+			.not_run = "needs a running lab"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_agent_run,
 };

@@ -17,10 +17,6 @@
 #define ASK_EVERY_MS 200
 #define ASK_MARGIN_NS (10 * NS_PER_S) /* beyond the receiver's timeout: others may be before */
 
-static const struct command_option options[] = {{0}};
-
-extern const struct command command_alert;
-
 static int alert_list(struct client *client, const struct command_args *args, struct err *e)
 {
 	json_t *doc = alerts_document(client, e);
@@ -150,33 +146,45 @@ static int alert_test(struct client *client, const struct command_args *args, st
 		return rc;
 	if (!tried.delivered)
 		return err_set(e, -EIO, "%s: not delivered: %s", tried.receiver, tried.text);
-	printf("%s: delivered in %.2f s\n", tried.receiver, tried.took_s);
-	return 0;
+	return command_said(args,
+		json_pack("{s:s, s:b, s:f}", "receiver", tried.receiver, "delivered", 1, "took_s",
+			tried.took_s),
+		e, "%s: delivered in %.2f s", tried.receiver, tried.took_s);
 }
 
 /* ---- the command --------------------------------------------------------- */
 
 static const struct subcommand subcommands[] = {
-	{"list", 1, 1, "no arguments", alert_list},
-	{"test", 1, 2, "at most the name of one receiver", alert_test},
+	{.name = "list",
+		.summary = "each receiver, what waits for it and what it answered last",
+		.help = "--format json also says what it got of which incident.",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"alert list", "shows which receivers answer"},
+			{"alert list --format json", "adds what each got of which incident"}},
+		.act = alert_list},
+	{.name = "test",
+		.args = "[RECEIVER]",
+		.summary = "send a test message through one receiver",
+		.help = "The running agent does it, with its own rights and secrets; with no agent "
+			"running it is done here. The name may be left out where there is only "
+			"one receiver.",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"alert test", "sends it through the only receiver",
+				     .not_run = "sends a message"},
+			{"alert test noc-mail", "sends it through this receiver",
+				.not_run = "sends a message"}},
+		.act = alert_test},
+	{0},
 };
-
-static int cmd_alert_run(struct command_args *args)
-{
-	return command_words(&command_alert, args, subcommands, rw_countof(subcommands),
-		24 * 3600 * NS_PER_S, EXIT_FAILED);
-}
 
 const struct command command_alert = {
 	.name = "alert",
-	.args = "list|test [RECEIVER]",
 	.summary = "the receivers of alerts, and whether they answer",
-	.help = "list shows each receiver of 'alerts:' with what waits for it and what it answered "
-		"last; --format json also says what it got of which incident.\n\n"
-		"test sends a message through one receiver and says what came of it. The running "
-		"agent does it, with its own rights and secrets; with no agent running it is done "
-		"here.",
-	.options = options,
+	.help = "Receivers are configured in 'alerts:' (docs/alerts.md).",
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_alert_run,
+	.subs = subcommands,
+	.otherwise = "list",
+	.span_ns = 24 * 3600 * NS_PER_S,
 };

@@ -4,12 +4,8 @@
 
 #include "agent/reports/blame_view.h"
 
-extern const struct command command_blame;
-
 static int cmd_blame_run(struct command_args *args)
 {
-	if (args->argc != 1)
-		return usage_error(&command_blame, "expected one host or port");
 	return command_served(args, "blame", "name", args->argv[0], &blame_view);
 }
 
@@ -21,6 +17,11 @@ const struct command command_blame = {
 		"incidents are searched, or those of --since, --until and --around. The worst "
 		"open one is shown in full, or the worst one when none is open; those of which it "
 		"is only a victim are listed last.",
+	.takes = TAKES_DB | TAKES_RANGE,
+	.formats = WRITES_ALL,
+	.examples = {{"blame node-010", "shows the incidents that this host causes"},
+		{"blame leaf2:Ethernet2 --since 24h",
+			"shows those of a switch port in the last day"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_blame_run,
 };

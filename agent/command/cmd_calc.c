@@ -317,28 +317,56 @@ struct argument { /* an input of one calculator */
 	const char *otherwise; /* its default as text; NULL = the input is required */
 };
 struct calculator {
-	const char *name;
+	const char *name, *summary, *help;
+	struct example examples[2];
 	struct argument args[16]; /* ends with IN_COUNT */
 	int (*run)(const struct inputs *in, json_t *doc, struct err *e);
 };
 static const struct calculator calculators[] = {
-	{"headroom",
+	{"headroom", "bytes that a priority group must hold after XOFF",
+		"It is what SONiC calls \"xoff\".",
+		{{"calc headroom --speed 400G --cable 40m --cell 192B",
+			 "prints the headroom of a port with its terms"},
+			{"calc headroom --model generic --speed 100G --cable 300m --cell 254B",
+				"the same by physics alone"}},
 		{{IN_MODEL, "spectrum"}, {IN_SPEED}, {IN_CABLE}, {IN_MTU, "9216B"},
 			{IN_LOSSLESS_MTU, "1024B"}, {IN_CELL}, {IN_SMALL, "50%"}, {IN_SHP, ""},
 			{IN_LANES, "4"}, {IN_GEARBOX, "0ns"}, {IN_MACSEC, "0ns"},
 			{IN_AMPLIFICATION, "0"}, {IN_COUNT}},
 		calc_headroom},
-	{"ecn",
+	{"ecn", "the queue depths between which Kmin acts before PFC",
+		"The pool is one slice of the buffer, not the chip's.",
+		{{"calc ecn --pool 64MB --alpha 1/8 --speed 400G",
+			 "prints the highest Kmin that marks before PFC pauses"},
+			{"calc ecn --pool 64MB --alpha 1 --speed 400G --kmin 1MB --kmax 4MB",
+				"also judges these thresholds"}},
 		{{IN_POOL}, {IN_ALPHA}, {IN_SPEED}, {IN_RTT, "10us"}, {IN_INGRESS, "2"},
 			{IN_USED, "0B"}, {IN_LOSSLESS_MTU, "4200B"}, {IN_KMIN, "0B"},
 			{IN_KMAX, "0B"}, {IN_PORTS, "0"}, {IN_PRIORITIES, "1"}, {IN_HEADROOM, "0B"},
 			{IN_COUNT}},
 		calc_ecn},
-	{"pause", {{IN_SPEED}, {IN_QUANTA, "65535"}, {IN_FRAMES, "0"}, {IN_COUNT}}, calc_pause},
-	{"allreduce", {{IN_GPUS}, {IN_SIZE}, {IN_SPEED, "0G"}, {IN_TIME, "0s"}, {IN_COUNT}},
+	{"pause", "how long a pause frame pauses", NULL,
+		{{"calc pause --speed 400G", "prints the time of a frame"},
+			{"calc pause --speed 400G --frames 1000 --format json",
+				"bounds the paused share of a second with 1000 frames"}},
+		{{IN_SPEED}, {IN_QUANTA, "65535"}, {IN_FRAMES, "0"}, {IN_COUNT}}, calc_pause},
+	{"allreduce", "bytes and bus bandwidth of an allreduce", NULL,
+		{{"calc allreduce --gpus 256 --size 1GB --speed 400G",
+			 "prints bytes per GPU and the ideal time"},
+			{"calc allreduce --gpus 256 --size 1GB --speed 400G --time 50ms",
+				"also the bus bandwidth that was reached"}},
+		{{IN_GPUS}, {IN_SIZE}, {IN_SPEED, "0G"}, {IN_TIME, "0s"}, {IN_COUNT}},
 		calc_allreduce},
-	{"bottleneck", {{IN_COMPUTE}, {IN_NETWORK}, {IN_STEPS, "0"}, {IN_COUNT}}, calc_bottleneck},
-	{"cost", {{IN_GPUS}, {IN_PRICE, "30"}, {IN_FRACTION, "100%"}, {IN_TIME, "0s"}, {IN_COUNT}},
+	{"bottleneck", "is a step bound by compute or by the network?", NULL,
+		{{"calc bottleneck --compute 800ms --network 200ms", "prints the verdict"},
+			{"calc bottleneck --compute 800ms --network 900ms --steps 100000",
+				"also the time of a whole training"}},
+		{{IN_COMPUTE}, {IN_NETWORK}, {IN_STEPS, "0"}, {IN_COUNT}}, calc_bottleneck},
+	{"cost", "what waiting GPUs cost", NULL,
+		{{"calc cost --gpus 256 --price 4", "prints the price of a second and an hour"},
+			{"calc cost --gpus 256 --price 4 --fraction 21% --time 24h",
+				"prices a day in which 21 % of the time is lost"}},
+		{{IN_GPUS}, {IN_PRICE, "30"}, {IN_FRACTION, "100%"}, {IN_TIME, "0s"}, {IN_COUNT}},
 		calc_cost},
 };
 
@@ -449,44 +477,36 @@ static int cmd_calc_print(const json_t *doc, const struct globals *globals)
 
 extern const struct command command_calc;
 
-static int cmd_calc_run(struct command_args *args)
+/* The calculator's inputs into @in. 0, or the exit code after a message. */
+static int cmd_calc_read(
+	const struct command_args *args, const struct calculator *calculator, struct inputs *in)
 {
-	if (args->argc != 1)
-		return usage_error(&command_calc,
-			"expected one calculator: headroom, ecn, pause, allreduce, bottleneck or "
-			"cost");
-	const struct calculator *calculator = NULL;
-	const char *names[rw_countof(calculators)];
-	for (size_t i = 0; i < rw_countof(calculators); i++) {
-		names[i] = calculators[i].name;
-		if (str_eq(names[i], args->argv[0]))
-			calculator = &calculators[i];
-	}
-	if (!calculator)
-		return usage_unknown(
-			&command_calc, "calculator", args->argv[0], names, rw_countof(names));
-
-	struct inputs in = {0};
 	struct err e = {0};
-	bool takes[IN_COUNT] = {0};
 	for (const struct argument *argument = calculator->args; argument->in != IN_COUNT;
 		argument++) {
-		takes[argument->in] = true;
 		const char *given = command_opt(&command_calc, args, options[argument->in].name);
 		const char *text = str_or(given, argument->otherwise);
 		if (!text)
-			return usage_error(&command_calc, "%s needs --%s %s (%s)", calculator->name,
+			return usage_error(&command_calc, "missing --%s %s (%s)",
 				options[argument->in].name, options[argument->in].arg,
 				options[argument->in].doc);
 		bool is_off = families[argument->in] == F_FLAG && !given;
-		if (!is_off && read_input(argument->in, text, &in, &e) < 0)
+		if (!is_off && read_input(argument->in, text, in, &e) < 0)
 			return usage_error(&command_calc, "%s", e.text);
 	}
-	for (int i = 0; i < IN_COUNT; i++)
-		if (command_opt(&command_calc, args, options[i].name) && !takes[i])
-			return usage_error(&command_calc, "%s does not take --%s", calculator->name,
-				options[i].name);
+	return 0;
+}
 
+static int cmd_calc_run(struct command_args *args)
+{
+	const struct calculator *calculator = calculators;
+	struct inputs in = {0};
+	struct err e = {0};
+	while (!str_eq(calculator->name, args->sub->name))
+		calculator++;
+	const int refused = cmd_calc_read(args, calculator, &in);
+	if (refused)
+		return refused;
 	json_t *doc = json_object();
 	int exit_code = EXIT_OK;
 	if (calculator->run(&in, doc, &e) < 0)
@@ -497,20 +517,54 @@ static int cmd_calc_run(struct command_args *args)
 	return exit_code;
 }
 
+/* Texts of the rows, made once from the inputs: which options, and their defaults. */
+static struct calc_row {
+	char options[256], help[640];
+} calc_rows[rw_countof(calculators)];
+
+static void calc_row_make(const struct calculator *calculator, struct calc_row *row)
+{
+	rw_cleanup(str_done) struct str names = {0};
+	rw_cleanup(str_done) struct str needs = {0};
+	rw_cleanup(str_done) struct str defaults = {0};
+	for (const struct argument *a = calculator->args; a->in != IN_COUNT; a++) {
+		const char *name = options[a->in].name;
+		str_addf(&names, "%s%s", str_if(names.n, " "), name);
+		if (!a->otherwise)
+			str_addf(&needs, "%s--%s", str_if(needs.n, ", "), name);
+		else if (*a->otherwise && strtod(a->otherwise, NULL) != 0)
+			str_addf(&defaults, "%s--%s %s", str_if(defaults.n, ", "), name,
+				a->otherwise);
+	}
+	snprintf(row->options, sizeof(row->options), "%s", names.s);
+	snprintf(row->help, sizeof(row->help), "%s%sRequired: %s.%s%s%s",
+		str_or(calculator->help, ""), str_if(calculator->help, "\n\n"), needs.s,
+		str_if(defaults.n, "\nDefaults: "), str_or(defaults.s, ""),
+		str_if(defaults.n, "."));
+}
+
+static bool cmd_calc_sub(size_t i, struct subcommand *ret)
+{
+	if (i >= rw_countof(calculators))
+		return false;
+	if (!*calc_rows[i].options)
+		calc_row_make(&calculators[i], &calc_rows[i]);
+	*ret = (struct subcommand){.name = calculators[i].name,
+		.summary = calculators[i].summary,
+		.help = calc_rows[i].help,
+		.options = calc_rows[i].options,
+		.formats = WRITES_ALL,
+		.examples = {calculators[i].examples[0], calculators[i].examples[1]},
+		.run = cmd_calc_run};
+	return true;
+}
+
 const struct command command_calc = {
 	.name = "calc",
-	.args = "headroom|ecn|pause|allreduce|bottleneck|cost",
-	.summary = "the formulas of headroom, ECN, pause, collectives and cost, with units",
-	.help = "headroom: bytes that a priority group must hold after it has sent XOFF (SONiC's "
-		"\"xoff\"), from --speed --cable --cell and the MTUs.\n\n"
-		"ecn: the queue depths between which Kmin acts before PFC, from --pool --alpha "
-		"--speed "
-		"(one slice of the buffer, not the chip's).\n\n"
-		"pause: time of a pause frame at --speed. allreduce: bytes and bus bandwidth from "
-		"--gpus --size. bottleneck: from --compute --network. "
-		"cost: from --gpus, --price per GPU-hour and the --fraction of --time that is "
-		"lost.",
+	.summary = "the formulas of headroom, ECN, pause, collectives and cost",
+	.help = "docs/formulas.md derives them. Every result has its unit.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_calc_run,
+	.sub_at = cmd_calc_sub,
+	.sub_kind = "calculator",
 };

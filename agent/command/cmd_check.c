@@ -17,12 +17,12 @@
 extern const struct command command_check;
 
 static const struct command_option options[] = {
-	{"warn", 0, "RANGE", "WARNING outside of this range"},
+	{"warn", 0, "RANGE", "WARNING outside of this range ('rocewatch help ranges')"},
 	{"crit", 0, "RANGE", "CRITICAL outside of this range"},
 	{"device", 0, "GLOB", "only these devices"},
 	{"port", 0, "GLOB", "only these ports"},
 	{"group", 0, "ID",
-		"ecmp: only this group: uplinks, to:DEVICE, lag:NAME, a glob, or DEVICE/GROUP"},
+		"only this group: uplinks, to:DEVICE, lag:NAME, a glob, or DEVICE/GROUP"},
 	{"priority", 0, "N", "only this priority, 0 to 7"},
 	{"job", 0, "GLOB", "only what concerns the hosts of these jobs"},
 	{NULL, 0, NULL, NULL},
@@ -93,14 +93,11 @@ static int check_call_run(const struct check_call *call)
 
 /* ---- the command line ------------------------------------------------------ */
 
-static int check_read_range(
-	const char *option, const char *text, struct check_range *ret, const struct check *check)
+static int check_read_range(const char *option, const char *text, struct check_range *ret)
 {
 	struct err e = {0};
 	if (!text)
 		return 0;
-	if (!check->ranged)
-		return usage_error(&command_check, "%s takes no %s", check->name, option);
 	if (check_range_parse(text, ret, &e) < 0)
 		return usage_error(&command_check, "%s: %s", option, e.text);
 	return 0;
@@ -115,28 +112,15 @@ static int check_read_priority(const char *text)
 	return 0;
 }
 
-static int check_unknown_name(const char *word)
-{
-	const char *names[32];
-	size_t n = 0;
-	for (; checks[n] && n < rw_countof(names); n++)
-		names[n] = checks[n]->name;
-	return usage_unknown(&command_check, "check", word, names, n);
-}
-
 static int check_read(struct check_call *call, struct command_args *args)
 {
 	const struct command *command = &command_check;
 	call->check = check_by_name(args->argv[0]);
-	if (!call->check)
-		return check_unknown_name(args->argv[0]);
-	if (call->globals->format != FORMAT_TABLE && call->globals->format != FORMAT_JSON)
-		return usage_error(command, "--format is table or json");
-	int code = check_read_range(
-		"--warn", command_opt(command, args, "warn"), &call->ranges.warn, call->check);
+	int code =
+		check_read_range("--warn", command_opt(command, args, "warn"), &call->ranges.warn);
 	if (code == 0)
-		code = check_read_range("--crit", command_opt(command, args, "crit"),
-			&call->ranges.crit, call->check);
+		code = check_read_range(
+			"--crit", command_opt(command, args, "crit"), &call->ranges.crit);
 	if (code == 0)
 		code = check_read_priority(call->scope.priority);
 	return code;
@@ -151,42 +135,36 @@ static int cmd_check_run(struct command_args *args)
 			.group = command_opt(command, args, "group"),
 			.job = command_opt(command, args, "job"),
 			.priority = command_opt(command, args, "priority")}};
-	if (args->argc == 0)
-		return usage_error(command,
-			"missing name of a check; 'rocewatch check --help' "
-			"lists them");
-	if (args->argc > 1)
-		return usage_extra(command, args->argv[1]);
 	int code = check_read(&call, args);
 	if (code != 0)
 		return code;
 	return check_call_run(&call);
 }
 
-/* Each check with what its ranges judge, from the rows. */
-static void check_topics(struct str *out)
+static bool cmd_check_sub(size_t i, struct subcommand *ret)
 {
-	for (size_t i = 0; checks[i]; i++) {
-		str_addf(out, "%s%s: %s.", str_if(i > 0, "\n\n"), checks[i]->name,
-			checks[i]->summary);
-		if (checks[i]->ranged)
-			str_addf(out, " RANGE: %s.", checks[i]->ranged);
-	}
+	const struct check *check = checks[i];
+	if (!check)
+		return false;
+	*ret = (struct subcommand){.name = check->name,
+		.summary = check->summary,
+		.help = check->help,
+		.options = check->options,
+		.takes = TAKES_DB | (check->state ? TAKES_AT : TAKES_RANGE),
+		.formats = WRITES_SAID,
+		.examples = {check->examples[0], check->examples[1]},
+		.run = cmd_check_run};
+	return true;
 }
 
 const struct command command_check = {
 	.name = "check",
-	.args = "NAME",
-	.summary = "for a monitoring system: one line, exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN",
-	.help = "RANGE has the form of the monitoring-plugins guidelines: 0.2 (or 20%) alerts "
-		"above it, 10: below it, 0.1:0.2 outside, @0.1:0.2 inside. Idle is OK. Missing or "
-		"stale data, a broken configuration or database, and a wrong option are UNKNOWN. "
-		"--since sets the time range.\n\n"
-		"Examples:\n\n"
-		"rocewatch check pfc --device 'leaf*' --warn 1% --crit 5%\n\n"
-		"rocewatch check accept --job train --format json",
-	.topics = check_topics,
+	.summary = "for a monitoring system: one line, exit 0 OK to 3 UNKNOWN",
+	.help = "Exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN. Idle is OK. Missing or stale data, a "
+		"broken configuration or database, and a wrong option are UNKNOWN. 'rocewatch help "
+		"ranges' explains --warn and --crit.",
 	.options = options,
 	.usage_exit = CHECK_UNKNOWN,
-	.run = cmd_check_run,
+	.sub_at = cmd_check_sub,
+	.sub_kind = "check",
 };

@@ -297,12 +297,9 @@ static int run_import(struct command_args *args)
 	rw_cleanup(err_list_done) struct err_list errors = {0}, unused = {0};
 	struct profiles *profiles = NULL;
 	int rc = 0;
-	if (args->argc < 3)
-		return usage_error(&command_config,
-			"import: expected what to import and the file: import sonic FILE");
 	if (strcmp(args->argv[1], "sonic") != 0)
-		return usage_error(&command_config, "import: unknown format '%s'; expected sonic",
-			args->argv[1]);
+		return usage_error(
+			&command_config, "unknown format '%.64s'; expected sonic", args->argv[1]);
 	/* for the sizes of cells; without them the rest stands */
 	profiles_load(NULL, &profiles, &errors);
 	struct import_set *set = import_new(profiles);
@@ -322,62 +319,64 @@ static int run_import(struct command_args *args)
 	return cmd_config_finish(EXIT_OK);
 }
 
-static const struct {
-	const char *name;
-	int (*run)(struct command_args *args);
-	bool json; /* beside text */
-} verbs[] = {{"check", run_check, true}, {"show", cmd_config_run_show, true},
-	{"explain", run_explain, false}, {"import", run_import, false}};
-
-/* What is asked for in a form that is not there must not come in another one. */
-static int run_verb(size_t i, struct command_args *args)
-{
-	enum report_format f = args->g->format;
-	if (args->g->format_given && f != FORMAT_TABLE && !(f == FORMAT_JSON && verbs[i].json))
-		return usage_error(&command_config, "--format: %s prints text%s", verbs[i].name,
-			verbs[i].json ? " or json" : " only");
-	return verbs[i].run(args);
-}
-
-static int cmd_config_run(struct command_args *args)
-{
-	if (args->argc == 0)
-		return usage_error(&command_config, "expected check, show, explain or import");
-	if (args->argc > 2 && strcmp(args->argv[0], "import") != 0)
-		return usage_error(&command_config, "one argument too many: '%s'", args->argv[2]);
-	for (size_t i = 0; i < rw_countof(verbs); i++)
-		if (strcmp(verbs[i].name, args->argv[0]) == 0)
-			return run_verb(i, args);
-	return usage_error(&command_config, "unknown '%s', expected check, show, explain or import",
-		args->argv[0]);
-}
-
 static const struct command_option options[] = {
 	{"case", 0, NULL,
 		"read FILE as the fabric.yaml of a recorded case: devices need no address"},
 	{NULL},
 };
 
+static const struct subcommand subcommands[] = {
+	{.name = "check",
+		.args = "[FILE]",
+		.summary = "is it right? Each mistake as file:line:column",
+		.help = "Reads FILE (default: the configuration in force) and prints one line, or "
+			"every mistake: what was read, what was expected (exit 2). Files it refers "
+			"to, such as secrets, must exist.",
+		.options = "case",
+		.formats = WRITES_SAID,
+		.examples = {{"config check rocewatch.yaml", "checks a file before it is used"},
+			{"config check --format json", "checks the configuration in force"}},
+		.run = run_check},
+	{.name = "show",
+		.args = "[FILE]",
+		.summary = "what is in force, with all defaults",
+		.help = "As YAML that can be loaded again; secrets appear as their reference only. "
+			"JSON has the same keys and values, and the ECMP groups that follow from "
+			"the links in derived_groups.",
+		.options = "case",
+		.formats = WRITES_SAID,
+		.examples = {{"config show", "prints the configuration in force as YAML"},
+			{"config show rocewatch.yaml --format json",
+				"prints that of a file as JSON"}},
+		.run = cmd_config_run_show},
+	{.name = "explain",
+		.args = "[KEY]",
+		.summary = "type, unit, range, default and meaning of keys",
+		.help = "Of a key, of all keys below a section, or of all.",
+		.formats = WRITES_SAID,
+		.examples = {{"config explain store.retention", "explains one section"},
+			{"config explain --format json", "writes all keys as a document"}},
+		.run = run_explain},
+	{.name = "import",
+		.args = "sonic FILE...",
+		.summary = "a configuration from config_db.json of switches",
+		.help = "Reads the config_db.json (or a dump of CONFIG_DB) of one or more "
+			"switches, each with a dump of its APPL_DB behind it where the buffer "
+			"model is dynamic, and prints a configuration with their links and the "
+			"thresholds of their lossless priorities; what it cannot use is listed on "
+			"stderr.",
+		.examples = {{"config import sonic config_db.json",
+				     "prints a configuration with the links of one switch"},
+			{"config import sonic config_db.json > imported.yaml",
+				"keeps it in a file"}},
+		.run = run_import},
+	{0},
+};
+
 const struct command command_config = {
 	.name = "config",
-	.args = "check [FILE]|show [FILE]|explain [KEY]|import sonic FILE...",
-	.summary = "check and print the configuration, explain its keys, import one from switches",
-	.help = "check reads FILE (default: the configuration in force) and prints one line, or "
-		"every mistake as file:line:column: what was\n"
-		"read, what was expected (exit 2). Files it refers to, such as secrets, must "
-		"exist. --format json lists the same.\n"
-		"show prints what is in force with all defaults, as YAML that can be loaded again; "
-		"secrets appear as their reference only. --format json\n"
-		"prints the same keys and values, and the ECMP groups that follow from the links "
-		"in derived_groups.\n"
-		"explain prints type, unit, range, default and meaning of a key, of all keys below "
-		"a section, or of all.\n"
-		"import sonic reads the config_db.json (or a dump of CONFIG_DB) of one or more "
-		"switches, each with a dump of its APPL_DB behind it where the buffer model is "
-		"dynamic, and prints a "
-		"configuration with their links and the thresholds of their lossless "
-		"priorities; what it cannot use is listed on stderr.",
+	.summary = "check and print the configuration, explain its keys",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_config_run,
+	.subs = subcommands,
 };

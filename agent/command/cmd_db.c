@@ -27,15 +27,15 @@
 #include "db/series/history.h"
 
 static const struct command_option options[] = {
-	{"force", 0, NULL, "with export: write into a directory that already exists"},
-	{"metric", 0, "GLOB,...", "with export --format csv: only these metrics"},
-	{"device", 0, "GLOB", "with export --format csv: only these devices"},
-	{"port", 0, "GLOB", "with export --format csv: only these ports"},
-	{"rate", 0, NULL, "with export --format csv: counters as rate per second"},
-	{"step", 0, "DUR", "with export --format csv: one row per step, not per sample"},
-	{"agg", 0, "HOW", "with export --format csv: what a step becomes, as for query"},
-	{"cluster", 0, "NAME", "with clickhouse schema: for a sharded and replicated cluster"},
-	{"database", 0, "NAME", "with clickhouse schema: the database (rocewatch)"},
+	{"force", 0, NULL, "write into a directory that already exists"},
+	{"metric", 0, "GLOB,...", "with --format csv: only these metrics"},
+	{"device", 0, "GLOB", "with --format csv: only these devices"},
+	{"port", 0, "GLOB", "with --format csv: only these ports"},
+	{"rate", 0, NULL, "with --format csv: counters as rate per second"},
+	{"step", 0, "DUR", "with --format csv: one row per step, not per sample"},
+	{"agg", 0, "HOW", "with --format csv: what a step becomes, as for query"},
+	{"cluster", 0, "NAME", "for a sharded and replicated cluster"},
+	{"database", 0, "NAME", "the database (default: rocewatch)"},
 	{0},
 };
 
@@ -260,9 +260,11 @@ static int run_backup(const struct command_args *args, const char *path, struct 
 {
 	int r = db_backup(path, args->argv[1], e);
 
-	if (r == 0 && !args->g->quiet)
-		fprintf(stderr, "%s copied to %s\n", path, args->argv[1]);
-	return r;
+	if (r < 0)
+		return r;
+	return command_said(args,
+		json_pack("{s:s, s:s, s:s}", "action", "backup", "path", path, "to", args->argv[1]),
+		e, "%s copied to %s", path, args->argv[1]);
 }
 
 static int run_vacuum(const struct command_args *args, const char *path, struct err *e)
@@ -271,10 +273,13 @@ static int run_vacuum(const struct command_args *args, const char *path, struct 
 
 	stat(path, &before);
 	int r = db_vacuum(path, e);
-	if (r == 0 && !args->g->quiet && stat(path, &after) == 0)
-		fprintf(stderr, "%s: %lld bytes, was %lld\n", path, (long long)after.st_size,
-			(long long)before.st_size);
-	return r;
+	if (r < 0 || stat(path, &after) < 0)
+		return r;
+	return command_said(args,
+		json_pack("{s:s, s:s, s:I, s:I}", "action", "vacuum", "path", path, "bytes",
+			(json_int_t)after.st_size, "before_bytes", (json_int_t)before.st_size),
+		e, "%s: %lld bytes, was %lld", path, (long long)after.st_size,
+		(long long)before.st_size);
 }
 
 /* ---- export -------------------------------------------------------------- */
@@ -438,15 +443,10 @@ static int cmd_db_run_export(const struct command_args *args, const char *path, 
 {
 	if (args->g->format_given && args->g->format == FORMAT_CSV)
 		return cmd_db_export_csv(args, e);
-	if (args->g->format_given && args->g->format != FORMAT_TABLE)
-		return err_set(e, -EINVAL,
-			"export writes a recorded case, or with --format csv rows; other formats: "
-			"'rocewatch query ... --format json'");
 	static const char *const csv_only[] = {"metric", "device", "port", "rate", "step", "agg"};
 	for (size_t i = 0; i < rw_countof(csv_only); i++)
 		if (command_opt(&command_db, args, csv_only[i]))
-			return err_set(
-				e, -EINVAL, "--%s goes with export --format csv", csv_only[i]);
+			return err_set(e, -EINVAL, "--%s needs --format csv", csv_only[i]);
 	return cmd_db_export_case(args, path, e);
 }
 
@@ -460,100 +460,128 @@ static bool is_plain_name(const char *name)
 	return *name && name[strspn(name, plain)] == '\0';
 }
 
-static int run_clickhouse(const struct command_args *args, const char *path, struct err *e)
+static int cmd_db_run_clickhouse(struct command_args *args)
 {
 	const char *cluster = command_opt(&command_db, args, "cluster");
 	const char *database = str_or(command_opt(&command_db, args, "database"), "rocewatch");
 	rw_cleanup(str_done) struct str sql = {0};
 	if (!str_eq(args->argv[1], "schema"))
-		return err_set(
-			e, -EINVAL, "clickhouse: expected schema, read '%.64s'", args->argv[1]);
+		return usage_error(
+			&command_db, "unknown word '%.64s'; expected schema", args->argv[1]);
 	if (!is_plain_name(database) || !is_plain_name(str_or(cluster, "none")))
-		return err_set(e, -EINVAL,
+		return usage_error(&command_db,
 			"--cluster and --database: expected letters, digits, '_', '-' and '.'");
 	ch_schema(&sql, database, cluster);
-	if (fputs(sql.s, stdout) == EOF || fflush(stdout) != 0)
-		return err_set(e, -EIO, "the result could not be written");
-	return 0;
+	if (fputs(sql.s, stdout) == EOF)
+		return EXIT_FAILED;
+	return EXIT_OK;
 }
 
 /* ---- the command --------------------------------------------------------- */
 
-static const struct {
-	const char *name, *argument; /* NULL = none */
-	int (*run)(const struct command_args *args, const char *path, struct err *e);
-} subcommands[] = {
-	{"stat", NULL, run_stat},
-	{"backup", "FILE", run_backup},
-	{"vacuum", NULL, run_vacuum},
-	{"export", "DIR", cmd_db_run_export},
-	{"clickhouse", "schema", run_clickhouse},
-};
+typedef int db_run_fn(const struct command_args *args, const char *path, struct err *e);
 
-static int cmd_db_run(struct command_args *args)
+/* @remote: it also works on a database that is not a file. */
+static int cmd_db_with_path(struct command_args *args, db_run_fn *run, bool remote)
 {
-	const char *names[rw_countof(subcommands)];
-	const char *word = "";
-	if (args->argc > 0)
-		word = args->argv[0];
-
-	for (size_t i = 0; i < rw_countof(subcommands); i++) {
-		rw_cleanup(freep) char *path = NULL;
-		struct err e = {0};
-		names[i] = subcommands[i].name;
-		if (!str_eq(word, subcommands[i].name))
-			continue;
-		if (subcommands[i].argument && args->argc != 2)
-			return usage_error(
-				&command_db, "%s: expected %s", word, subcommands[i].argument);
-		if (!subcommands[i].argument && args->argc != 1)
-			return usage_error(&command_db, "%s takes no argument", word);
-		int r = 0;
-		if (subcommands[i].run != run_clickhouse) /* it needs no database */
-			r = db_path(args->g, &path, &e);
-		if (r < 0) {
-			err_print(stderr, &e);
-			return EXIT_USAGE;
-		}
-		if (path && strstr(path, "://") && subcommands[i].run != cmd_db_run_export)
-			r = err_set(&e, -ENOTSUP,
-				"%s works on files; of the database %s only an export can be made",
-				word, path);
-		else
-			r = subcommands[i].run(args, path, &e);
-		if (r == 0)
-			return EXIT_OK;
+	rw_cleanup(freep) char *path = NULL;
+	struct err e = {0};
+	int r = db_path(args->g, &path, &e);
+	if (r < 0) {
 		err_print(stderr, &e);
-		if (r == -EINVAL)
-			return EXIT_USAGE;
-		return EXIT_FAILED;
+		return EXIT_USAGE;
 	}
-	const char *near = NULL;
-	if (*word)
-		near = str_nearest(word, names, rw_countof(names));
-	return usage_error(&command_db,
-		"unknown subcommand '%.64s'; expected stat, backup FILE, vacuum, export "
-		"DIR or clickhouse schema%s%s%s",
-		word, str_if(near, "; did you mean '"), str_or(near, ""), str_if(near, "'?"));
+	if (strstr(path, "://") && !remote)
+		r = err_set(&e, -ENOTSUP,
+			"%s works on files; of the database %s only an export can be made",
+			args->sub->name, path);
+	else
+		r = run(args, path, &e);
+	if (r == 0)
+		return EXIT_OK;
+	err_print(stderr, &e);
+	if (r == -EINVAL)
+		return EXIT_USAGE;
+	return EXIT_FAILED;
 }
+
+static int cmd_db_stat(struct command_args *args)
+{
+	return cmd_db_with_path(args, run_stat, false);
+}
+
+static int cmd_db_backup(struct command_args *args)
+{
+	return cmd_db_with_path(args, run_backup, false);
+}
+
+static int cmd_db_vacuum(struct command_args *args)
+{
+	return cmd_db_with_path(args, run_vacuum, false);
+}
+
+static int cmd_db_export(struct command_args *args)
+{
+	return cmd_db_with_path(args, cmd_db_run_export, true);
+}
+
+static const struct subcommand subcommands[] = {
+	{.name = "stat",
+		.summary = "size, contents and integrity of the database",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"db stat", "counts samples and checks the file"},
+			{"db stat --format json", "writes the same as a document"}},
+		.run = cmd_db_stat},
+	{.name = "backup",
+		.args = "FILE",
+		.summary = "a consistent copy, while the agent runs",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"db backup copy1.db", "copies the configured database"},
+			{"db backup --db copy.db copy2.db --quiet",
+				"copies another one and prints nothing"}},
+		.run = cmd_db_backup},
+	{.name = "vacuum",
+		.summary = "give unused space back; the agent must be stopped",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"db vacuum", "makes the configured database smaller"},
+			{"db vacuum --db copy.db --format json", "reports the sizes as JSON"}},
+		.run = cmd_db_vacuum},
+	{.name = "export",
+		.args = "DIR",
+		.summary = "a recorded case for replay, or rows as csv",
+		.help = "Writes fabric.yaml and samples.tsv, which 'rocewatch replay --from DIR' "
+			"reads. An export has no flows of captures: replay these from the "
+			"database.\n\n"
+			"--format csv writes DIR/METRIC.csv for each metric, or with DIR \"-\" all "
+			"rows to standard output: time, device, port, priority, metric, value, "
+			"flags, unit; exact, in order of time. Without --since everything that is "
+			"kept is written.",
+		.options = "force metric device port rate step agg",
+		.takes = TAKES_DB | TAKES_SINCE | TAKES_UNTIL,
+		.formats = 1 << FORMAT_TABLE | 1 << FORMAT_CSV,
+		.examples = {{"db export last-hour --since 1h", "writes the last hour as a case"},
+			{"db export - --format csv --metric 'pfc.*' --since 5m",
+				"prints five minutes of PFC counters as csv"}},
+		.run = cmd_db_export},
+	{.name = "clickhouse",
+		.args = "schema",
+		.summary = "the statements that make the tables of ClickHouse",
+		.help = "For store.ship.",
+		.options = "cluster database",
+		.examples = {{"db clickhouse schema", "prints them for one server"},
+			{"db clickhouse schema --cluster prod --database roce",
+				"prints them for a cluster"}},
+		.run = cmd_db_run_clickhouse},
+	{0},
+};
 
 const struct command command_db = {
 	.name = "db",
-	.args = "stat|backup FILE|vacuum|export DIR|clickhouse schema",
 	.summary = "the store: contents, backup, export of recorded cases",
-	.help = "stat counts samples and checks the file. backup makes a consistent copy while the "
-		"agent runs. vacuum needs the agent stopped. export writes "
-		"fabric.yaml and samples.tsv, which 'rocewatch replay --from DIR' reads; --since "
-		"and --until choose a part. An export has no flows of captures: replay these from "
-		"the database.\n\n"
-		"export --format csv DIR writes DIR/METRIC.csv for each metric, export --format "
-		"csv - all rows to standard output: time, device, port, priority, metric, value, "
-		"flags, unit; exact, in order of time. --metric, --device, --port, --rate, --step "
-		"and --agg choose, as for 'rocewatch query'. Without --since everything that is "
-		"kept is written.\n\n"
-		"clickhouse schema prints the statements that make the tables of a ClickHouse "
-		"database (store.ship).",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_db_run,
+	.subs = subcommands,
 };

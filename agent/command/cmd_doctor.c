@@ -352,12 +352,10 @@ static const struct view view = {
 	.empty = "no targets",
 };
 
-extern const struct command command_doctor;
-
 static int cmd_doctor_run(struct command_args *args)
 {
 	json_t *doc;
-	int code = command_answer(&command_doctor, args, doctor_document, &view, &doc);
+	int code = command_answer(args, doctor_document, &view, &doc);
 	if (code == EXIT_OK && json_array_size(json_object_get(doc, "todo")) > 0)
 		code = EXIT_FAILED;
 	json_decref(doc);
@@ -366,7 +364,6 @@ static int cmd_doctor_run(struct command_args *args)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.args = "",
 	.summary = "health of the collection: targets, captures and store, and what to do about it",
 	.help = "Exit code: 0 all good, 1 something is to be done (or the command failed), 2 for "
 		"bad usage or configuration.\n\n"
@@ -388,5 +385,10 @@ const struct command command_doctor = {
 		"A capture that saw 0 RoCE packets is never a sign of health. STANDS FOR is the "
 		"captured bytes times the sampling, PORT CARRIED is what the counters of the "
 		"mirrored port say, both over five minutes.",
+	.takes = TAKES_DB | TAKES_AT,
+	.formats = WRITES_ALL,
+	.examples = {{"doctor", "lists what is wrong with the collection, and the remedy",
+			     EXIT_FAILED},
+		{"doctor --format json --quiet", "writes the same as a document", EXIT_FAILED}},
 	.run = cmd_doctor_run,
 };

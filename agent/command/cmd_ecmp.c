@@ -49,24 +49,12 @@ static int cmd_ecmp_show(struct client *client, const struct command_args *args,
 static int cmd_ecmp_run(struct command_args *args)
 {
 	const struct command *c = &command_ecmp;
-	const struct ecmp_form *form = &ecmp_forms[0];
+	const struct ecmp_form *form = ecmp_form_by_name(args->sub->name);
 	const char *device = command_opt(c, args, "device");
-	if (args->argc > 0) {
-		const char *names[ECMP_FORMS];
-		form = NULL;
-		for (size_t i = 0; i < ECMP_FORMS; i++) {
-			names[i] = ecmp_forms[i].name;
-			if (str_eq(ecmp_forms[i].name, args->argv[0]))
-				form = &ecmp_forms[i];
-		}
-		if (!form)
-			return usage_unknown(c, "subcommand", args->argv[0], names, ECMP_FORMS);
-	}
-	if (args->argc == 2 && !device)
+	if (args->argc == 2 && device)
+		return usage_error(c, "give the device once: as a word or with --device");
+	if (args->argc == 2)
 		device = args->argv[1]; /* "ecmp collisions leaf1" */
-	else if (args->argc > 1)
-		return usage_extra(c, args->argv[args->argc - 1]);
-
 	struct err e = {0};
 	struct client client;
 	const int rc = command_open(&client, args->g, DEFAULT_SPAN_NS, &e);
@@ -78,17 +66,50 @@ static int cmd_ecmp_run(struct command_args *args)
 	return code;
 }
 
+static const struct subcommand subcommands[] = {
+	{.name = "groups",
+		.args = "[DEVICE]",
+		.summary = "imbalance of each ECMP group compared with hash chance",
+		.help = "Imbalance is max/mean - 1 over the members of a group, weighed by "
+			"capacity, in busy windows (analyzers.ecmp_imbalance has the window and "
+			"the load floor). Chance is the imbalance that a uniform hash gives for "
+			"the observed number of effective flows; without captured packets it is "
+			"unknown.",
+		.options = "device group",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"ecmp groups --since 1h", "lists all groups of the last hour"},
+			{"ecmp groups leaf1 --group uplinks", "shows the uplinks of one leaf"}},
+		.run = cmd_ecmp_run},
+	{.name = "heatmap",
+		.args = "[DEVICE]",
+		.summary = "load of leaf x spine as a matrix",
+		.options = "device group",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"ecmp heatmap", "shows which uplinks are hot"},
+			{"ecmp heatmap --format json", "writes the matrix as a document"}},
+		.run = cmd_ecmp_run},
+	{.name = "collisions",
+		.args = "[DEVICE]",
+		.summary = "which flows share the hot member of a group",
+		.help = "It needs packets: a capture, or sFlow.",
+		.options = "device group",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"ecmp collisions leaf1", "lists the flows of the leaf's hot uplink"},
+			{"ecmp collisions --device 'leaf*' --since 1h",
+				"lists those of all leaves in the last hour"}},
+		.run = cmd_ecmp_run},
+	{0},
+};
+
 const struct command command_ecmp = {
 	.name = "ecmp",
-	.args = "[groups|heatmap|collisions] [DEVICE]",
-	.summary = "imbalance of ECMP groups compared with hash chance; leaf x spine matrix; flows "
-		   "that share a member",
-	.help = "Imbalance is max/mean - 1 over the members of a group, weighed by capacity, in "
-		"busy windows (analyzers.ecmp_imbalance has the "
-		"window and the load floor). Chance is the imbalance that a uniform hash gives for "
-		"the observed number of effective flows; without captured packets it is unknown. "
-		"The default time range is the last 15 minutes.",
+	.summary = "imbalance of ECMP groups, matrix of leaf x spine, flow collisions",
+	.help = "The default time range is the last 15 minutes.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_ecmp_run,
+	.subs = subcommands,
+	.otherwise = "groups",
 };

@@ -16,13 +16,13 @@
 #include "db/store/store.h"
 
 static const struct command_option options[] = {
-	{"text", 0, "TEXT", "with add: what was done"},
-	{"device", 0, "NAME", "with add: to which device; with list: only of these (* and ?)"},
-	{"port", 0, "NAME", "with add: to which of its ports"},
-	{"job", 0, "NAME", "with add: to which job"},
-	{"ticket", 0, "ID", "with add: the change ticket, such as NET-1"},
-	{"at", 0, "TIME", "with add: when; now when not given"},
-	{"kind", 0, "GLOB", "with list: only of this kind: change, alert_*, agent_*"},
+	{"text", 0, "TEXT", "what was done"},
+	{"device", 0, "NAME", "the device; for list a glob, such as 'leaf*'"},
+	{"port", 0, "NAME", "which of its ports"},
+	{"job", 0, "NAME", "which job"},
+	{"ticket", 0, "ID", "the change ticket, such as NET-1"},
+	{"at", 0, "TIME", "when it was (default: now)"},
+	{"kind", 0, "GLOB", "only of this kind: change, 'alert_*', 'agent_*'"},
 	{0},
 };
 
@@ -102,34 +102,45 @@ static int event_add(struct client *client, const struct command_args *args, str
 		rc = client_ask(client, json_incref(request), &reply, e);
 	json_decref(reply);
 	json_decref(request);
-	if (rc == 0 && !args->g->quiet)
-		printf("noted\n");
-	return rc;
+	if (rc != 0)
+		return rc;
+	return command_said(args, json_pack("{s:b}", "noted", 1), e, "noted");
 }
 
 /* ---- the command --------------------------------------------------------- */
 
 static const struct subcommand subcommands[] = {
-	{"list", 1, 1, "no arguments", event_list},
-	{"add", 1, 1, "no arguments, but options such as --text TEXT --device NAME", event_add},
+	{.name = "list",
+		.summary = "what happened in the last day",
+		.options = "device kind",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"event list", "lists changes, alerts and the agent's own life"},
+			{"event list --kind change --since 7d",
+				"lists only the changes of a week"}},
+		.act = event_list},
+	{.name = "add",
+		.summary = "note what was done to the fabric",
+		.help = "It stands in the timelines of incidents that began after it. It goes "
+			"through the agent's socket, which knows who asks; with no agent running "
+			"it is written directly.",
+		.options = "text device port job ticket at",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"event add --text 'new optic' --device leaf1 --port Ethernet1",
+				     "notes it at this port, now"},
+			{"event add --text 'firmware 4.31' --device leaf1 --ticket NET-7 --at 15m",
+				"notes a change of 15 minutes ago with its ticket"}},
+		.act = event_add},
+	{0},
 };
-
-static int cmd_event_run(struct command_args *args)
-{
-	return command_words(&command_event, args, subcommands, rw_countof(subcommands),
-		24 * 3600 * NS_PER_S, EXIT_USAGE);
-}
 
 const struct command command_event = {
 	.name = "event",
-	.args = "list|add",
-	.summary = "what happened: changes that people note, the agent's own life, alerts",
-	.help = "add notes what was done to the fabric: a change ticket, new cables, another "
-		"firmware. It stands in the timelines of incidents that began after it. list shows "
-		"all events of the last day, or of --since, --until, --around.\n\n"
-		"add goes through the agent's socket, which knows who asks; with no agent running "
-		"it is written directly.",
+	.summary = "what happened: changes that people note, alerts, the agent's own life",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_event_run,
+	.subs = subcommands,
+	.otherwise = "list",
+	.span_ns = 24 * 3600 * NS_PER_S,
 };

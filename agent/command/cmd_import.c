@@ -18,8 +18,8 @@ extern const struct command command_import;
 
 static const struct command_option options[] = {
 	{"host", 0, "NAME", "whose text it is, where the text does not say so"},
-	{"nic", 0, "NAME", "ethtool: of which NIC, where the text does not say so"},
-	{"below", 0, "RATIO", "nccl-tests: flag a node below this share of the median; 90%"},
+	{"nic", 0, "NAME", "of which NIC, where the text does not say so"},
+	{"below", 0, "RATIO", "flag a node below this share of the median (default: 90%)"},
 	{0},
 };
 
@@ -89,17 +89,9 @@ static const struct import_kind *import_kind_of(const char *name)
 
 static int cmd_import_run(struct command_args *args)
 {
-	static const char *const names[] = {"nccl-tests", "nccl-log", "ethtool"};
 	struct err e = {0};
 	double below = BELOW;
-	if (args->argc < 2)
-		return usage_error(&command_import,
-			"expected what it is and the file: import nccl-tests|nccl-log|ethtool "
-			"FILE|-");
-	const struct import_kind *kind = import_kind_of(args->argv[0]);
-	if (!kind)
-		return usage_unknown(
-			&command_import, "kind", args->argv[0], names, rw_countof(names));
+	const struct import_kind *kind = import_kind_of(args->sub->name);
 	const char *given = command_opt(&command_import, args, "below");
 	if (given && (unit_ratio(given, &below, &e) < 0 || !(below > 0 && below <= 1)))
 		return usage_error(&command_import,
@@ -118,26 +110,60 @@ static int cmd_import_run(struct command_args *args)
 	return EXIT_FAILED;
 }
 
+#define STDIN_TOO                                                                                  \
+	"FILE is \"-\" for standard input. Lines may carry the tags of pdsh and mpirun. Nothing "  \
+	"is "                                                                                      \
+	"stored, and no agent is needed."
+
+static const struct subcommand subcommands[] = {
+	{.name = "nccl-tests",
+		.args = "FILE...",
+		.summary = "bus bandwidth of each node, against the median of all",
+		.help = "Reads the tables of nccl-tests, one run or many, in one file or several, "
+			"and flags nodes below 90 % of the median of runs alike. Run it on each "
+			"node, or on pairs: a node counts by the best of its runs. " STDIN_TOO,
+		.options = "host below",
+		.formats = WRITES_ALL,
+		.examples = {{"import nccl-tests all_reduce.log", "flags the slow nodes of a run"},
+			{"import nccl-tests --below 95% all_reduce.log",
+				"flags nodes below 95 % of the median"}},
+		.run = cmd_import_run},
+	{.name = "nccl-log",
+		.args = "FILE...",
+		.summary = "which NICs NCCL picked up on each host",
+		.help = "Reads NCCL_DEBUG=INFO and shows which NICs NCCL picked up, those that "
+			"most "
+			"hosts have and one has not, and those that no channel uses. " STDIN_TOO,
+		.options = "host",
+		.formats = WRITES_ALL,
+		.examples = {{"import nccl-log nccl.log", "lists the NICs of each host"},
+			{"import nccl-log - --format json < nccl.log",
+				"writes the same of standard input as a document"}},
+		.run = cmd_import_run},
+	{.name = "ethtool",
+		.args = "FILE...",
+		.summary = "counters of NICs: pause, retransmissions, CNPs, PCIe, cable",
+		.help = "Reads ethtool -S, ethtool -m, \"grep . "
+			"/sys/class/infiniband/*/ports/1/hw_counters/*\" and rdma statistic. Two "
+			"readings of a NIC show what grew; one shows counts since the driver was "
+			"loaded. " STDIN_TOO
+			" NIC counters that shall count in incidents are pushed (push: in the "
+			"configuration).",
+		.options = "host nic",
+		.formats = WRITES_ALL,
+		.examples = {{"import ethtool before.txt after.txt --host node-010 --nic eth2",
+				     "shows what grew between two readings"},
+			{"import ethtool after.txt --host node-010 --nic eth2",
+				"shows the counts of one reading"}},
+		.run = cmd_import_run},
+	{0},
+};
+
 const struct command command_import = {
 	.name = "import",
-	.args = "nccl-tests|nccl-log|ethtool FILE|-...",
-	.summary = "what hosts print about their NICs and collectives, read and compared",
-	.help = "nccl-tests reads the tables of nccl-tests, one run or many, in one file or "
-		"several, "
-		"and flags nodes whose bus bandwidth is below 90 % of the median of runs alike. "
-		"Run "
-		"it on each node, or on pairs: a node counts by the best of its runs.\n"
-		"nccl-log reads NCCL_DEBUG=INFO and shows which NICs NCCL picked up on each host, "
-		"those that most hosts have and one has not, and those that no channel uses.\n"
-		"ethtool reads ethtool -S, ethtool -m, \"grep . "
-		"/sys/class/infiniband/*/ports/1/hw_counters/*\" and rdma statistic: pause, "
-		"retransmissions, CNPs, PCIe stalls, cable. Two readings of a NIC (import ethtool "
-		"BEFORE AFTER) show what grew; one shows counts since the driver was loaded.\n\n"
-		"Lines may carry the tags of pdsh and mpirun. It reads text only: nothing is "
-		"stored, "
-		"and no agent is needed. NIC counters that shall count in incidents are pushed "
-		"(push: in the configuration).",
+	.summary = "what hosts print about their NICs and collectives, compared",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_import_run,
+	.subs = subcommands,
+	.sub_kind = "kind",
 };

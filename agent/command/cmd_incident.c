@@ -23,19 +23,17 @@
 #include "db/series/history.h"
 
 static const struct command_option options[] = {
-	{"all", 0, NULL, "list: closed ones too"},
-	{"state", 0, "WORDS", "list: open (clearing included), clearing or closed; with commas"},
-	{"severity", 0, "WORD", "list: critical, warning or info: this one or worse"},
-	{"device", 0, "GLOB", "list: only those about these devices"},
-	{"host", 0, "GLOB", "list: only those about these hosts"},
-	{"job", 0, "GLOB", "list: only those that slow these jobs"},
-	{"cause", 0, "GLOB", "list: only these causes"},
-	{"full", 0, NULL, "show: all reasons, steps, evidence, flows and the timeline"},
-	{"values", 0, NULL, "burst: all values as csv instead of who began"},
-	{"note", 0, "TEXT", "with ack and close: why, or what is being done"},
-	{"out", 0, "DIR",
-		"with export: write the samples around the incident as a recorded case, for "
-		"replay"},
+	{"all", 0, NULL, "closed ones too"},
+	{"state", 0, "WORDS", "open (clearing included), clearing or closed; with commas"},
+	{"severity", 0, "WORD", "critical, warning or info: this one or worse"},
+	{"device", 0, "GLOB", "only those about these devices"},
+	{"host", 0, "GLOB", "only those about these hosts"},
+	{"job", 0, "GLOB", "only those that slow these jobs"},
+	{"cause", 0, "GLOB", "only these causes"},
+	{"full", 0, NULL, "all reasons, steps, evidence, flows and the timeline"},
+	{"values", 0, NULL, "all values as csv instead of who began"},
+	{"note", 0, "TEXT", "why, or what is being done"},
+	{"out", 0, "DIR", "write the samples around the incident as a recorded case, for replay"},
 	{0},
 };
 
@@ -232,8 +230,11 @@ static int cmd_incident_run_action(
 			&(struct direct_action){
 				.incident = o, .other = other, .action = action, .text = text},
 			e);
-	if (rc == 0 && !args->g->quiet)
-		printf("%s: %s\n", id, args->argv[0]);
+	if (rc == 0)
+		rc = command_said(args,
+			json_pack("{s:s, s:s, s:s?}", "id", id, "action", args->argv[0], "text",
+				text),
+			e, "%s: %s", id, args->argv[0]);
 	json_decref(o);
 	json_decref(other);
 	return rc;
@@ -241,47 +242,133 @@ static int cmd_incident_run_action(
 
 /* ---- the command --------------------------------------------------------- */
 
-#define ONE_ID "one incident's id"
-#define ID_AND_MORE "an incident's id and one more word (a text in quotes, or another id)"
+#define BY_AGENT                                                                                   \
+	"It goes through the agent's socket, which knows who asks; with no agent running it is "   \
+	"written directly."
+#define SHORT_ID "An id may be shortened while it stays unambiguous."
 
 static const struct subcommand subcommands[] = {
-	{"list", 1, 1, "no arguments", cmd_incident_run_list},
-	{"show", 2, 2, ONE_ID, cmd_incident_run_show},
-	{"timeline", 2, 2, ONE_ID, run_timeline},
-	{"burst", 2, 2, ONE_ID, cmd_incident_run_burst},
-	{"export", 2, 2, ONE_ID, cmd_incident_run_export},
-	{"ack", 2, 2, ONE_ID, cmd_incident_run_action},
-	{"assign", 3, 3, ID_AND_MORE, cmd_incident_run_action},
-	{"note", 3, 3, ID_AND_MORE, cmd_incident_run_action},
-	{"close", 2, 2, ONE_ID, cmd_incident_run_action},
-	{"merge", 3, 3, ID_AND_MORE, cmd_incident_run_action},
+	{.name = "list",
+		.summary = "what is open now, worst first, one line each",
+		.help = "--all adds what is closed. With --since, --until or --around it shows "
+			"what was open in that time. In csv and json, without --state, it holds "
+			"all that were ever opened; each has its state.",
+		.options = "all state severity device host job cause",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"incident list --severity warning",
+				     "lists the open incidents, without those that only inform"},
+			{"incident list --all --since 24h --format csv",
+				"writes all incidents of the last day as csv"}},
+		.act = cmd_incident_run_list},
+	{.name = "show",
+		.args = "ID",
+		.summary = "the card of one incident: what, why, cost, what to do",
+		.help = SHORT_ID,
+		.options = "full",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"incident show 72drcj3l", "prints the card; it fits a screen"},
+			{"incident show 72drcj3l --full --format md",
+				"writes all that is known as Markdown, for a ticket"}},
+		.act = cmd_incident_run_show},
+	{.name = "timeline",
+		.args = "ID",
+		.summary = "what happened before and during an incident, in order",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"incident timeline 72drcj3l",
+				     "shows onset, changes, alerts and what people did"},
+			{"incident timeline 72drcj3l --format json", "writes it as a document"}},
+		.act = run_timeline},
+	{.name = "burst",
+		.args = "ID",
+		.summary = "which port began, by values of a millisecond",
+		.help = "Switches that push values by IPFIX have them at a millisecond; they are "
+			"kept as an incident opens.",
+		.options = "values",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"incident burst 72drcj3l", "names the port whose queue filled first",
+				     EXIT_FAILED},
+			{"incident burst 72drcj3l --values", "prints all kept values as csv",
+				EXIT_FAILED}},
+		.act = cmd_incident_run_burst},
+	{.name = "export",
+		.args = "ID",
+		.summary = "one incident with its configuration, or its samples as a case",
+		.help = "Without --out it prints one JSON document. A case holds 15 minutes before "
+			"the incident and 5 after it; a replay finds the same incident in it.",
+		.options = "out",
+		.takes = TAKES_DB,
+		.formats = 1 << FORMAT_JSON,
+		.examples = {{"incident export 72drcj3l", "prints the incident as JSON"},
+			{"incident export 72drcj3l --out storm.case",
+				"writes its samples for 'rocewatch replay --from storm.case'"}},
+		.act = cmd_incident_run_export},
+	{.name = "ack",
+		.args = "ID",
+		.summary = "somebody works on it: alerts of it stop",
+		.help = BY_AGENT,
+		.options = "note",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"incident ack 72drcj3l", "stops the alerts of this incident"},
+			{"incident ack 72drcj3l --note 'optic ordered'",
+				"also notes what is being done"}},
+		.act = cmd_incident_run_action},
+	{.name = "assign",
+		.args = "ID WHO",
+		.summary = "give an incident to somebody",
+		.help = BY_AGENT,
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"incident assign 72drcj3l alice", "gives it to alice"},
+			{"incident assign 72drcj3l 'network team'", "gives it to a team"}},
+		.act = cmd_incident_run_action},
+	{.name = "note",
+		.args = "ID TEXT",
+		.summary = "add a line to the timeline of an incident",
+		.help = BY_AGENT,
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"incident note 72drcj3l 'firmware is 28.39'", "adds this line"},
+			{"incident note 72drcj3l 'node-010 drained' --format json",
+				"adds it and confirms it as JSON"}},
+		.act = cmd_incident_run_action},
+	{.name = "close",
+		.args = "ID",
+		.summary = "end an incident",
+		.help = "A fault that continues, or returns within 8 hours, opens it "
+			"again. " BY_AGENT,
+		.options = "note",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"incident close 72drcj3l", "closes it"},
+			{"incident close 72drcj3l --note 'cable replaced'",
+				"closes it and says why"}},
+		.act = cmd_incident_run_action},
+	{.name = "merge",
+		.args = "ID INTO",
+		.summary = "make an incident part of another one",
+		.help = "It remains, as part of the other. " BY_AGENT,
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"incident merge gsq2kfcd 72drcj3l",
+				     "makes gsq2kfcd part of 72drcj3l"},
+			{"incident merge gsq2kfcd 72drcj3l --quiet",
+				"does the same and prints nothing"}},
+		.act = cmd_incident_run_action},
+	{0},
 };
-
-static int cmd_incident_run(struct command_args *args)
-{
-	return command_words(&command_incident, args, subcommands, rw_countof(subcommands),
-		24 * 3600 * NS_PER_S, EXIT_USAGE);
-}
 
 const struct command command_incident = {
 	.name = "incident",
-	.args = "list|show ID|timeline ID|burst ID|export ID|ack ID|assign ID WHO|note ID "
-		"TEXT|close "
-		"ID|merge ID INTO",
 	.summary = "incidents with their evidence, worst first",
-	.help = "list shows what is open now, worst first, one line each; --all adds what is "
-		"closed. "
-		"With --since, --until or --around it shows what was open in that time. "
-		"In csv and json, without --state, it holds all that were ever opened; each has "
-		"its "
-		"state. An id may be shortened while it stays unambiguous.\n\n"
-		"burst shows which port began, by the single values that switches pushed at a "
-		"millisecond (IPFIX) and that were kept as the incident opened.\n\n"
-		"ack, assign, note, close and merge go through the agent's socket, which knows who "
-		"asks; with no agent running they are written directly. A fault that "
-		"continues, or returns within 8 hours, opens its incident again. A merged "
-		"incident remains, as part of the other.",
+	.help = SHORT_ID,
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_incident_run,
+	.subs = subcommands,
+	.otherwise = "list",
+	.span_ns = 24 * 3600 * NS_PER_S,
 };

@@ -13,36 +13,34 @@
 #include "agent/base/cleanup.h"
 
 static const struct command_option options[] = {
-	{"dir", 0, "DIR", "run, set, show: directory of the live lab; /tmp/rocewatch-lab-UID"},
-	{"device", 0, "GLOB", "set: only these switches"},
-	{"at", 0, "DUR", "run: the fault begins after this time; 20s"},
-	{"out", 0, "DIR", "record: where to write the case"},
-	{"seed", 0, "N", "run, record: seed for the places and sizes of faults; 1"},
-	{"begin", 0, "TIME", "record: UTC of the first sample; 2026-01-05T00:00:00Z"},
+	{"dir", 0, "DIR", "directory of the live lab (default: /tmp/rocewatch-lab-UID)"},
+	{"device", 0, "GLOB", "only these switches"},
+	{"at", 0, "DUR", "the fault begins after this time (default: 20s)"},
+	{"out", 0, "DIR", "where to write the case"},
+	{"seed", 0, "N", "seed for the places and sizes of faults (default: 1)"},
+	{"begin", 0, "TIME", "UTC of the first sample (default: 2026-01-05T00:00:00Z)"},
 	{"interval", 0, "DUR",
-		"record: time between samples; 10s. run: between polls, in the configuration it "
-		"writes; 1s"},
-	{"for", 0, "DUR", "record: length; default: the scenario's. run: stop after this time"},
+		"record: time between samples (10s); run: between polls, in the configuration "
+		"that it writes (1s)"},
+	{"for", 0, "DUR", "record: length (the scenario's); run: stop after this time"},
 	{"face", 0, "FACE",
-		"record: full, sonic-snmp, nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or "
-		"openconfig-gnmi: only what such a switch answers; full. run: nxos, cumulus, eos "
-		"or sonic by SNMP, or one of the three by gNMI; nxos, or eos where ECN marks "
-		"decide"},
+		"what the switches answer like. record: full (the default), sonic-snmp, "
+		"nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi. run: "
+		"nxos, cumulus, eos or sonic by SNMP, or one of the three by gNMI; nxos, or eos "
+		"where ECN marks decide"},
 	{"push", 0, NULL,
-		"run: the NICs of all hosts push their counters over OpenTelemetry, as NVIDIA's "
-		"DTS "
+		"the NICs of all hosts push their counters over OpenTelemetry, as NVIDIA's DTS "
 		"names them"},
-	{"tls", 0, NULL, "run: gNMI over TLS"},
+	{"tls", 0, NULL, "gNMI over TLS"},
 	{"set", 0, "KEY=VALUE[,...]",
-		"record: with these thresholds instead of the scenario's; leaf2:kmin=200KB is for "
-		"one switch, leaf*/hosts:alpha=1/4 for ports to hosts"},
-	{"set-at", 0, "DUR",
-		"record: the thresholds of --set apply from this time, not from the start"},
-	{"senders", 0, "+N", "record: N more senders wherever several send to one port"},
-	{"load", 0, "FACTOR", "record: multiplies the bytes of an exchange"},
-	{"perturb", 0, "N", "record: another fabric of the same kind, by seed N"},
-	{"cache", 0, "DIR", "record: keep simulation results here for the next run"},
-	{"packets", 0, NULL, "record: also captures, from mirrors of the leaf's uplinks"},
+		"with these thresholds instead of the scenario's; leaf2:kmin=200KB is for one "
+		"switch, leaf*/hosts:alpha=1/4 for ports to hosts"},
+	{"set-at", 0, "DUR", "the thresholds of --set apply from this time on"},
+	{"senders", 0, "+N", "N more senders wherever several send to one port"},
+	{"load", 0, "FACTOR", "multiplies the bytes of an exchange"},
+	{"perturb", 0, "N", "another fabric of the same kind, by seed N"},
+	{"cache", 0, "DIR", "keep simulation results here for the next run"},
+	{"packets", 0, NULL, "also captures, from mirrors of the leaf's uplinks"},
 	{"scenarios", 0, "DIR", "where the scenarios are"},
 	{0},
 };
@@ -68,15 +66,9 @@ extern const struct command command_lab;
 
 static int cmd_lab_run(struct command_args *args)
 {
-	char path[PATH_MAX + 64], *argv[2 * rw_countof(options) + 8] = {path};
+	char path[PATH_MAX + 64], *argv[2 * rw_countof(options) + 12] = {path};
 	char names[rw_countof(options)][24];
 	size_t n = 1;
-	if (args->argc < 1 || args->argc > 2) {
-		fprintf(stderr,
-			"rocewatch lab: expected list, run SCENARIO, set KEY=VALUE, show or record "
-			"SCENARIO; see rocewatch lab --help\n");
-		return EXIT_USAGE;
-	}
 	if (!find_lab(path, sizeof(path))) {
 		fprintf(stderr,
 			"rocewatch lab: rocewatch-lab not found beside rocewatch or in "
@@ -92,6 +84,8 @@ static int cmd_lab_run(struct command_args *args)
 		if (options[i].arg)
 			argv[n++] = (char *)value;
 	}
+	if (args->g->format_given && args->g->format == FORMAT_JSON)
+		argv[n++] = (char *)"--json";
 	argv[n++] = (char *)"--";
 	for (int i = 0; i < args->argc; i++)
 		argv[n++] = args->argv[i];
@@ -101,21 +95,68 @@ static int cmd_lab_run(struct command_args *args)
 	return EXIT_FAILED;
 }
 
+static const struct subcommand subcommands[] = {
+	{.name = "list",
+		.summary = "the scenarios, each with the cause it shows",
+		.options = "scenarios",
+		.formats = WRITES_SAID,
+		.examples = {{"lab list", "lists the scenarios"},
+			{"lab list --format json", "writes them as a document"}},
+		.run = cmd_lab_run},
+	{.name = "run",
+		.args = "SCENARIO",
+		.summary = "serve a scenario live, as SNMP or gNMI switches on 127/8",
+		.help = "Every switch is an SNMP agent on an address of 127/8 (snmpd must be "
+			"installed), or answers gNMI. DIR/rocewatch.yaml is ready for 'rocewatch "
+			"agent -c', DIR/truth.json names the fault. It runs until Ctrl-C.",
+		.options = "dir at seed interval for face push tls scenarios",
+		.examples = {{"lab run pfc-storm --dir lab", "serves a PFC storm below lab/",
+				     .not_run = "runs until it is stopped"},
+			{"lab run dcqcn-off --dir lab --face sonic-gnmi --for 10m",
+				"serves SONiC switches over gNMI for ten minutes",
+				.not_run = "takes ten minutes"}},
+		.run = cmd_lab_run},
+	{.name = "set",
+		.args = "KEY=VALUE",
+		.summary = "change thresholds of the running lab, or its fault",
+		.help = "Keys: kmin, kmax, pmax, alpha, headroom, xon_offset: the exchange is "
+			"simulated again and the counters follow. Also fault=on|off and "
+			"clock=hold|run.",
+		.options = "dir device",
+		.examples = {{"lab set fault=off --dir lab", "ends the fault",
+				     .not_run = "needs a running lab"},
+			{"lab set kmin=400KB --device leaf1 --dir lab", "sets Kmin of one switch",
+				.not_run = "needs a running lab"}},
+		.run = cmd_lab_run},
+	{.name = "show",
+		.args = "[counters]",
+		.summary = "thresholds and state of the running lab",
+		.options = "dir",
+		.examples = {{"lab show --dir lab", "prints thresholds and the fault",
+				     .not_run = "needs a running lab"},
+			{"lab show counters --dir lab", "prints the counters of all ports",
+				.not_run = "needs a running lab"}},
+		.run = cmd_lab_run},
+	{.name = "record",
+		.args = "SCENARIO",
+		.summary = "write a scenario as a case for replay",
+		.help = "A case is samples.tsv, fabric.yaml, and truth.json with the true fault; "
+			"'rocewatch replay --from DIR' reads it.",
+		.options = "out seed begin interval for face set set-at senders load perturb cache "
+			   "packets scenarios",
+		.examples = {{"lab record pfc-storm --out recorded", "writes the case"},
+			{"lab record healthy --out short --for 5m --face nxos-snmp",
+				"five minutes with only what NX-OS answers over SNMP"}},
+		.run = cmd_lab_run},
+	{0},
+};
+
 const struct command command_lab = {
 	.name = "lab",
-	.args = "list|run SCENARIO|set KEY=VALUE|show|record SCENARIO",
 	.summary = "a simulated fabric, to try everything without switches",
-	.help = "`list` names the scenarios. `run` serves one live: every switch is an SNMP agent "
-		"on an address of 127/8 (snmpd must be installed), DIR/rocewatch.yaml "
-		"is ready for `agent`, DIR/truth.json names the fault. `set` changes thresholds "
-		"of the running lab (kmin, kmax, pmax, alpha, headroom, xon_offset): "
-		"the exchange is simulated again and the counters follow. It also takes "
-		"fault=on|off "
-		"and clock=hold|run. `show` prints the state. `record` writes a scenario as a case "
-		"(samples.tsv, fabric.yaml, and truth.json with the true fault) that "
-		"`rocewatch replay --from DIR` reads. The simulation is an executable of its own, "
-		"rocewatch-lab, found beside rocewatch or in ../libexec/rocewatch.",
+	.help = "The simulation is an executable of its own, rocewatch-lab, found beside rocewatch "
+		"or in ../libexec/rocewatch.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_lab_run,
+	.subs = subcommands,
 };

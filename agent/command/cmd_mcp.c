@@ -13,8 +13,6 @@
 #include "agent/surface/mcp.h"
 #include "agent/surface/web_answer.h"
 
-extern const struct command command_mcp;
-
 /* What has been read of standard input and not been answered. */
 struct mcp_input {
 	char *buf;
@@ -109,8 +107,6 @@ static int mcp_look(const struct globals *globals)
 static int cmd_mcp_run(struct command_args *args)
 {
 	struct mcp mcp = {.base = args->g, .make = web_make};
-	if (args->argc > 0)
-		return usage_extra(&command_mcp, args->argv[0]);
 	if (mcp_look(args->g) == -EINVAL)
 		return EXIT_USAGE;
 	signal(SIGPIPE, SIG_IGN);
@@ -121,12 +117,15 @@ static int cmd_mcp_run(struct command_args *args)
 
 const struct command command_mcp = {
 	.name = "mcp",
-	.args = "",
 	.summary = "serves the documents to AI assistants: Model Context Protocol over stdio, "
 		   "read-only",
 	.help = "A client starts this program and writes one JSON-RPC message a line to its "
 		"standard input. Each document of the JSON API is a tool; none of them changes "
 		"anything. It also serves a copied database: rocewatch mcp --db COPY.db. "
 		"docs/mcp.md says how to register it.",
+	.takes = TAKES_DB,
+	.examples = {{"mcp </dev/null", "starts, finds no message and ends"},
+		{"mcp --db copy.db </dev/null", "the same on a copied database"}},
+	.usage_exit = EXIT_USAGE,
 	.run = cmd_mcp_run,
 };

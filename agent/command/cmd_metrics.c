@@ -30,8 +30,6 @@ static int cmd_metrics_run(struct command_args *args)
 	struct err e = {0};
 	struct client client;
 	int64_t number;
-	if (args->argc > 0)
-		return usage_extra(c, args->argv[0]);
 	if (top) {
 		const int rc = unit_int(top, &number, &e);
 		if (rc < 0 || number < 1 || number > TOP_MAX)
@@ -61,6 +59,10 @@ const struct command command_metrics = {
 		"rocewatch metrics > F.tmp && mv F.tmp F.prom. docs/metrics-exported.md lists all "
 		"families.",
 	.options = options,
+	.takes = TAKES_DB,
+	.examples = {{"metrics > rocewatch.prom", "writes the page for node_exporter"},
+		{"metrics --openmetrics --top 5 --all-ports",
+			"prints OpenMetrics with five subjects a family and all ports"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_metrics_run,
 };

@@ -7,14 +7,10 @@
 
 #include "agent/daemon/parser_child.h"
 
-extern const struct command command_parser;
-
 static int cmd_parser_run(struct command_args *args)
 {
 	int type = 0;
 	socklen_t n = sizeof(type);
-	if (args->argc > 0)
-		return usage_extra(&command_parser, args->argv[0]);
 	if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &n) < 0 ||
 		type != SOCK_SEQPACKET) {
 		fprintf(stderr,
@@ -26,7 +22,6 @@ static int cmd_parser_run(struct command_args *args)
 
 const struct command command_parser = {
 	.name = "parser",
-	.args = "",
 	.summary = "reads the packets of one capture for the agent that starts it",
 	.hidden = true,
 	.usage_exit = EXIT_USAGE,

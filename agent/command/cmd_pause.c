@@ -7,52 +7,56 @@
 #include "agent/base/str.h"
 #include "agent/reports/pause_views.h"
 
-extern const struct command command_pause;
-
 static const struct command_option options[] = {
 	{"priority", 0, "N", "only this priority"},
 	{"incident", 0, "ID", "the window of this incident, and its priority"},
-	{"device", 0, "GLOB", "ports: only of these devices"},
-	{"port", 0, "GLOB", "ports: only these"},
-	{"all", 0, NULL, "ports: also those without pause"},
+	{"device", 0, "GLOB", "only of these devices"},
+	{"port", 0, "GLOB", "only these"},
+	{"all", 0, NULL, "also those without pause"},
 	{NULL, 0, NULL, NULL},
 };
 
-static const struct pause_form {
-	const char *name, *path;
-	const struct view *view;
-} forms[] = {
-	{"tree", "pause/tree", &pause_tree_view},
-	{"ports", "pause/ports", &pause_ports_view},
-};
-
-static int cmd_pause_run(struct command_args *args)
+static int cmd_pause_tree(struct command_args *args)
 {
-	const struct pause_form *form = NULL;
-	if (!args->argc)
-		form = &forms[0];
-	for (size_t i = 0; i < rw_countof(forms) && !form; i++)
-		if (str_eq(forms[i].name, args->argv[0]))
-			form = &forms[i];
-	if (!form)
-		return usage_error(&command_pause,
-			"unknown subcommand '%.64s'; expected tree or ports", args->argv[0]);
-	if (args->argc > 1)
-		return usage_extra(&command_pause, args->argv[1]);
-	return command_served(args, form->path, NULL, NULL, form->view);
+	return command_served(args, "pause/tree", NULL, NULL, &pause_tree_view);
 }
+
+static int cmd_pause_ports(struct command_args *args)
+{
+	return command_served(args, "pause/ports", NULL, NULL, &pause_ports_view);
+}
+
+static const struct subcommand subcommands[] = {
+	{.name = "tree",
+		.summary = "where pressure begins, and who waits because of it",
+		.help = "It begins at a host that pauses its port, or at a queue that is full.",
+		.options = "priority incident",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"pause tree", "draws the tree of the last minute"},
+			{"pause tree --incident 72drcj3l", "draws it for an incident's window"}},
+		.run = cmd_pause_tree},
+	{.name = "ports",
+		.summary = "pause time per port and priority, in both directions",
+		.help = "Pause time that the switch measures is shown as it is. Where only PFC "
+			"frames are counted, the time is a bound: from 0 to the longest these "
+			"frames can last.",
+		.options = "priority incident device port all",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"pause ports --device 'leaf*'", "lists paused ports of the leaves"},
+			{"pause ports --priority 3 --all --format csv",
+				"writes all ports of priority 3 as csv"}},
+		.run = cmd_pause_ports},
+	{0},
+};
 
 const struct command command_pause = {
 	.name = "pause",
-	.args = "[tree|ports]",
-	.summary = "who pauses whom: the wait-for tree with its origin; pause time per port and "
-		   "priority",
-	.help = "tree: where pressure begins (a host that pauses its port, or a queue that is "
-		"full), and who waits because of it. ports: pause time per port and "
-		"priority, in both directions. Pause time that the switch measures is shown as it "
-		"is. Where only PFC frames are counted, the time is a bound: from 0 to the longest "
-		"these frames can last. The default time range is the last minute.",
+	.summary = "who pauses whom: the tree with its origin; pause time per port",
+	.help = "The default time range is the last minute.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_pause_run,
+	.subs = subcommands,
+	.otherwise = "tree",
 };

@@ -167,9 +167,8 @@ static const struct command_option options[] = {
 
 const struct command command_pcap = {
 	.name = "pcap",
-	.args = "FILE|DIR...|-i IFACE [--for DUR]",
-	.summary = "what RoCEv2 did in captures: loss and its place, stalls, reaction to CNPs, "
-		   "pauses, queue pairs",
+	.args = "[FILE|DIR...]",
+	.summary = "what RoCEv2 did in captures: loss, stalls, reaction to CNPs, pauses",
 	.help = "Reads pcap and pcapng, opens the tunnels of mirrors (ERSPAN, VXLAN, GRE and "
 		"others) "
 		"and sFlow; \"-\" is standard input. Several files, or a directory of rotated ones "
@@ -193,11 +192,13 @@ const struct command command_pcap = {
 		"\n"
 		"csv lists the rows; jsonl one object of type capture, then one of type qp per "
 		"row. "
-		"Octets are Ethernet frames without FCS.\n"
-		"\n"
-		"Examples:\n\n"
-		"rocewatch pcap /var/captures/leaf1 --around 2026-11-21T03:14:05Z --span 2s\n\n"
-		"rocewatch pcap spine.pcapng --host 10.0.0.3 --sort retransmits --top 5\n",
+		"Octets are Ethernet frames without FCS.",
+	.takes = TAKES_RANGE,
+	.formats = WRITES_ALL,
+	.examples = {{"pcap spine.pcap --sort retransmits --top 5",
+			     "reports a capture, the five worst queue pairs first"},
+		{"pcap -i eth0 --for 10s", "captures ten seconds and reports them",
+			.not_run = "needs an interface with RoCE"}},
 	.topics = cmd_pcap_topics,
 	.options = options,
 	.usage_exit = EXIT_USAGE,

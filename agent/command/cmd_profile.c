@@ -21,16 +21,14 @@
 #include "db/model/metric.h"
 
 static const struct command_option options[] = {
-	{"community-file", 0, "FILE", "test ADDRESS: the file with the SNMP v2c community"},
-	{"credentials", 0, "NAME", "test ADDRESS: credentials of this name in the configuration"},
+	{"community-file", 0, "FILE", "of an ADDRESS: the file with the SNMP v2c community"},
+	{"credentials", 0, "NAME", "of an ADDRESS: credentials of this name in the configuration"},
 	{"profile", 0, "NAME",
-		"test: this profile instead of the one the device's description chooses"},
-	{"protocol", 0, "PROTOCOL",
-		"test: snmp or gnmi; of a device with both, SNMP when not said"},
+		"this profile instead of the one that the device's description chooses"},
+	{"protocol", 0, "PROTOCOL", "snmp or gnmi (default: SNMP, where a device has both)"},
 	{"for", 0, "DURATION",
-		"test: time between the first and the last reading, to see what moves (default "
-		"10s)"},
-	{"timeout", 0, "DURATION", "test ADDRESS: wait this long for an answer (default 2s)"},
+		"time between the first and the last reading, to see what moves (default: 10s)"},
+	{"timeout", 0, "DURATION", "of an ADDRESS: wait this long for an answer (default: 2s)"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -227,63 +225,71 @@ static int profile_try(const struct profile_call *call)
 	return profile_test(&command_profile, call->args, call->config, call->args->argv[1]);
 }
 
-static const struct profile_word {
-	const char *name, *argument; /* NULL: none */
-	int (*run)(const struct profile_call *call);
-} profile_words[] = {
-	{"list", NULL, profile_list},
-	{"show", "the name of one profile", profile_show},
-	{"test", "one target", profile_try},
-};
-
-/* The row of this word, or NULL after the mistake was printed. */
-static const struct profile_word *profile_word_of(const char *word)
-{
-	const char *names[rw_countof(profile_words)];
-	for (size_t i = 0; i < rw_countof(profile_words); i++) {
-		names[i] = profile_words[i].name;
-		if (str_eq(names[i], word))
-			return &profile_words[i];
-	}
-	if (word)
-		usage_unknown(&command_profile, "subcommand", word, names, rw_countof(names));
-	else
-		usage_error(&command_profile,
-			"missing subcommand; expected list, show NAME or test TARGET");
-	return NULL;
-}
-
-static int cmd_profile_run(struct command_args *args)
+static int profile_call_run(struct command_args *args, int (*run)(const struct profile_call *call))
 {
 	struct config *config = NULL;
 	struct profiles *profiles = NULL;
-	const struct profile_word *word = profile_word_of(args->argc > 0 ? args->argv[0] : NULL);
-	if (!word)
-		return EXIT_USAGE;
-	if (word->argument && args->argc != 2)
-		return usage_error(&command_profile, "%s: expected %s", word->name, word->argument);
-	if (!word->argument && args->argc > 1)
-		return usage_extra(&command_profile, args->argv[1]);
 	int code = EXIT_USAGE;
 	if (config_get(args->g, false, &config) == 0 && profiles_get_all(config, &profiles) == 0)
-		code = word->run(&(struct profile_call){args, config, profiles});
+		code = run(&(struct profile_call){args, config, profiles});
 	profiles_free(profiles);
 	config_free(config);
 	return code;
 }
 
+static int cmd_profile_list(struct command_args *args)
+{
+	return profile_call_run(args, profile_list);
+}
+
+static int cmd_profile_show(struct command_args *args)
+{
+	return profile_call_run(args, profile_show);
+}
+
+static int cmd_profile_test(struct command_args *args)
+{
+	return profile_call_run(args, profile_try);
+}
+
+static const struct subcommand subcommands[] = {
+	{.name = "list",
+		.summary = "all profiles, with the evidence of what they ask",
+		.formats = WRITES_ALL,
+		.examples = {{"profile list", "lists the profiles"},
+			{"profile list --format csv", "writes them as csv"}},
+		.run = cmd_profile_list},
+	{.name = "show",
+		.args = "NAME",
+		.summary = "what one profile asks, value by value",
+		.formats = WRITES_ALL,
+		.examples = {{"profile show nxos", "prints the profile with its documents"},
+			{"profile show sonic --format json", "writes it as a document"}},
+		.run = cmd_profile_show},
+	{.name = "test",
+		.args = "TARGET",
+		.summary = "try a profile on a live device",
+		.help = "Polls a device twice and shows for each column whether it answers, is "
+			"empty or looks implausible; over gNMI it subscribes and does the same "
+			"for each path. TARGET is a configured device, or (SNMP only) "
+			"ADDRESS[:PORT] with --community-file or --credentials. Exit 1: the device "
+			"does not answer.",
+		.options = "community-file credentials profile protocol for timeout",
+		.formats = WRITES_ALL,
+		.examples = {{"profile test leaf1", "tests a configured device",
+				     .not_run = "asks a switch"},
+			{"profile test 192.0.2.7 --community-file /etc/rocewatch/community",
+				"tests a switch that is not configured yet",
+				.not_run = "asks a switch"}},
+		.run = cmd_profile_test},
+	{0},
+};
+
 const struct command command_profile = {
 	.name = "profile",
-	.args = "list|show NAME|test TARGET",
 	.summary = "what each profile collects; try one on a live device",
-	.help = "A profile maps what a kind of switch answers to the metrics of rocewatch. 'test' "
-		"polls a device twice and shows for each column whether it answers, is empty or "
-		"looks implausible; over gNMI it subscribes and does the same for each path. "
-		"TARGET is a configured device, or (SNMP only) ADDRESS[:PORT] with "
-		"--community-file or --credentials.\n"
-		"\n"
-		"Exit code: 0 done, 1 the device does not answer, 2 bad usage or configuration.",
+	.help = "A profile maps what a kind of switch answers to the metrics of rocewatch.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_profile_run,
+	.subs = subcommands,
 };

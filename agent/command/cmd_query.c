@@ -74,25 +74,6 @@ static void write_error(int rc, struct err *e)
 	err_set(e, rc, "the result could not be written: %s", strerror(error));
 }
 
-/* check_arguments - 0, or the exit code after a message. */
-static int check_arguments(const struct command_args *args, bool sql)
-{
-	const char *last;
-	if (args->argc == 0)
-		return usage_error(
-			&command_query, "missing metric; 'rocewatch query --list' lists them");
-	last = args->argv[args->argc - 1];
-	if (sql && args->argc != 2)
-		return usage_error(&command_query, "sql: expected one statement, in quotes");
-	if (!sql && args->argc != 1)
-		return usage_error(&command_query,
-			"unexpected argument '%.64s'; metrics are written with commas between them",
-			last);
-	if (args->g->format == FORMAT_HTML || args->g->format == FORMAT_MD)
-		return usage_error(&command_query, "--format: expected table, csv, json or jsonl");
-	return 0;
-}
-
 /* query_exit - the exit code. A wrong SQL statement is a failed run, not wrong usage. */
 static int query_exit(int rc, bool sql)
 {
@@ -142,15 +123,13 @@ static int cmd_query_run(struct command_args *args)
 {
 	const struct command *c = &command_query;
 	struct err e = {0};
-	const bool sql = args->argc > 0 && str_eq(args->argv[0], "sql");
 	if (command_opt(c, args, "list")) {
 		if (args->argc > 0)
 			return usage_error(c, "--list takes no metric");
 		return cmd_query_run_list(args);
 	}
-	const int rc = check_arguments(args, sql);
-	if (rc != 0)
-		return rc;
+	if (args->argc == 0)
+		return usage_error(c, "missing METRIC; 'rocewatch query --list' lists them");
 	const struct query_ask ask = {.metric = args->argv[0],
 		.device = command_opt(c, args, "device"),
 		.port = command_opt(c, args, "port"),
@@ -161,16 +140,36 @@ static int cmd_query_run(struct command_args *args)
 		.join = command_opt(c, args, "join"),
 		.top = command_opt(c, args, "top"),
 		.rate = command_opt(c, args, "rate") != NULL};
-	if (!sql && query_check(&ask, &e) < 0)
+	if (query_check(&ask, &e) < 0)
 		return usage_error(c, "%s", e.text);
-	return cmd_query_answer(args, &ask, sql);
+	return cmd_query_answer(args, &ask, false);
 }
+
+static int cmd_query_run_sql(struct command_args *args)
+{
+	return cmd_query_answer(args, NULL, true);
+}
+
+static const struct subcommand subcommands[] = {
+	{.name = "sql",
+		.args = "STATEMENT",
+		.summary = "read-only SQL on the documented views",
+		.help = "The views are described in docs/database.md; docs/sql.md answers the "
+			"questions after an incident. The statement says the time range itself.",
+		.takes = TAKES_DB,
+		.formats = WRITES_DATA,
+		.examples = {{"query sql \"SELECT id, cause FROM incidents\"",
+				     "lists the incidents"},
+			{"query sql \"SELECT count(*) AS n FROM samples\" --format json",
+				"counts all samples, as JSON"}},
+		.run = cmd_query_run_sql},
+	{0},
+};
 
 const struct command command_query = {
 	.name = "query",
-	.args = "METRIC | --list | sql \"SELECT ...\"",
-	.summary =
-		"history as rows: samples, rates, steps, top ports, or SQL on the documented views",
+	.args = "[METRIC]",
+	.summary = "history as rows: samples, rates, steps, top ports, or SQL on views",
 	.help = "METRIC is a name or a glob, or several with commas between them: "
 		"'port.in_*,pfc.*'. The range is the last hour, unless --since, --until or "
 		"--around says otherwise.\n\n"
@@ -190,11 +189,15 @@ const struct command command_query = {
 		"Where single values are gone, minutes or hours answer, and the last line says "
 		"so. A table has rounded values with the unit in its header; csv and JSON are "
 		"exact. Lines are in natural order, with --top by value.\n\n"
-		"rocewatch query pfc.rx_pause_ns --rate --top 20 --since 24h\n"
-		"rocewatch query port.out_octets --step 1h --agg p99 --by device\n\n"
-		"sql reads the views of docs/database.md; it cannot write. docs/sql.md answers "
-		"the questions after an incident.",
+		"'query --list' names the metrics.",
 	.options = options,
+	.takes = TAKES_DB | TAKES_RANGE,
+	.formats = WRITES_DATA,
+	.examples = {{"query pfc.rx_pause_frames --rate --top 20 --since 24h",
+			     "lists the 20 lines with most pause frames per second"},
+		{"query port.out_octets --step 1m --agg p99 --by device",
+			"one line a device and minute: the 99th percentile of its rate"}},
+	.subs = subcommands,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_query_run,
 };

@@ -527,10 +527,9 @@ static int cmd_replay_run(struct command_args *args)
 	r.out = command_opt(&command_replay, args, "db");
 	if (!r.out)
 		r.out = args->g->db;
-	if (args->argc > 1 || (args->argc == 1 && r.from))
+	if (args->argc == 1 && r.from)
 		return usage_error(&command_replay,
-			"unexpected argument '%.64s'; replay takes one source",
-			args->argv[args->argc - 1]);
+			"unexpected argument '%.64s'; --from names the source", args->argv[0]);
 	if (args->argc == 1)
 		r.from = args->argv[0];
 
@@ -560,7 +559,7 @@ static int cmd_replay_run(struct command_args *args)
 
 const struct command command_replay = {
 	.name = "replay",
-	.args = "[--from DB|DIR|samples.tsv]",
+	.args = "[SOURCE]",
 	.summary = "run the analyzers over history or a recorded case again",
 	.help = "Live and replay are the same code: a recording gives the same incidents again. "
 		"--set shows what other settings would have given. With --db, every other command "
@@ -570,6 +569,12 @@ const struct command command_replay = {
 		"optionally capture.yaml with capture-NAME.pcap. One line with a mistake refuses "
 		"the whole case.",
 	.options = options,
+	.takes = TAKES_DB | TAKES_RANGE,
+	.formats = WRITES_ALL,
+	.examples = {{"replay --from storm.case --db again.db",
+			     "judges a case again and keeps the result"},
+		{"replay --from storm.case --set analyzers.pause_storm.critical=50%",
+			"shows what another limit would have found"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_replay_run,
 };

@@ -36,7 +36,7 @@ static const struct command_option options[] = {
 extern const struct command command_report;
 
 struct report_call {
-	const struct command *command; /* with --check, one whose usage errors are UNKNOWN */
+	const struct command *command;
 	const struct globals *globals;
 	const struct report *report;
 	const struct check *check; /* NULL without --check */
@@ -159,24 +159,9 @@ static int report_run(const struct report_call *call)
 
 /* ---- the command line ---------------------------------------------------- */
 
-static void report_names(struct str *out)
-{
-	for (size_t i = 0; reports[i]; i++)
-		str_addf(out, "%s%s", str_if(i > 0, ", "), reports[i]->name);
-}
-
 static int report_usage(const struct report_call *call, const char *text)
 {
 	return usage_error(call->command, "%s", text);
-}
-
-static int report_unknown(const struct report_call *call, const char *word)
-{
-	rw_cleanup(str_done) struct str names = {0};
-	report_names(&names);
-	if (!word)
-		return usage_error(call->command, "missing report name; expected %s", names.s);
-	return usage_error(call->command, "unknown report '%.64s'; expected %s", word, names.s);
 }
 
 /* A range that has an upper end only is the limit of the report, too: what the line calls out of
@@ -191,7 +176,6 @@ static double report_limit(const struct check_range *range)
 static int cmd_report_run(struct command_args *args)
 {
 	const struct command *command = &command_report;
-	struct command check = command_report;
 	const char *warn = command_opt(command, args, "warn");
 	const char *crit = command_opt(command, args, "crit");
 	struct err e = {0};
@@ -203,16 +187,7 @@ static int cmd_report_run(struct command_args *args)
 			.group = command_opt(command, args, "group")},
 		.out = command_opt(command, args, "out"),
 	};
-	check.usage_exit = CHECK_UNKNOWN;
-	if (call.checked)
-		call.command = &check;
-	if (args->argc == 0)
-		return report_unknown(&call, NULL);
-	if (args->argc > 1)
-		return usage_extra(call.command, args->argv[1]);
 	call.report = report_by_name(args->argv[0]);
-	if (!call.report)
-		return report_unknown(&call, args->argv[0]);
 	if ((warn || crit) && !call.checked)
 		return report_usage(&call, "--warn and --crit need --check");
 	if (call.checked) {
@@ -229,25 +204,29 @@ static int cmd_report_run(struct command_args *args)
 	return report_run(&call);
 }
 
-/* The help of each report, and what --check judges, from the rows. */
-static void report_topics(struct str *out)
+static bool cmd_report_sub(size_t i, struct subcommand *ret)
 {
-	for (size_t i = 0; reports[i]; i++) {
-		str_addf(out, "%s%s: %s.", str_if(i > 0, "\n\n"), reports[i]->name,
-			reports[i]->summary);
-		if (reports[i]->help)
-			str_addf(out, " %s", reports[i]->help);
-	}
+	const struct report *report = reports[i];
+	if (!report)
+		return false;
+	*ret = (struct subcommand){.name = report->name,
+		.summary = report->summary,
+		.help = report->help,
+		.options = report->options,
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {report->examples[0], report->examples[1]},
+		.run = cmd_report_run};
+	return true;
 }
 
 const struct command command_report = {
 	.name = "report",
-	.args = "NAME",
 	.summary = "reports for cron: text, json, csv, html, md; --check sets the exit code",
-	.help = "RANGE has the form of the monitoring-plugins guidelines: 0.2 (or 20%), 0.1:0.2, "
-		"~:0.2, @0.1:0.2. Without --since a report covers the last 24 hours.",
-	.topics = report_topics,
+	.help = "'rocewatch help ranges' explains --warn and --crit.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_report_run,
+	.sub_at = cmd_report_sub,
+	.sub_kind = "report",
+	.common = "check warn crit out",
 };

@@ -14,16 +14,15 @@
 #include "agent/reports/alert_views.h"
 
 static const struct command_option options[] = {
-	{"device", 0, "GLOB",
-		"with add: incidents of these devices; with list: what concerns them"},
-	{"port", 0, "GLOB", "with add: incidents of these ports"},
-	{"host", 0, "GLOB", "with add: incidents of these hosts"},
-	{"job", 0, "GLOB", "with add: incidents that slow these jobs"},
-	{"cause", 0, "GLOB", "with add: incidents of these causes, such as 'pfc_*'"},
-	{"for", 0, "DURATION", "with add: how long, such as 2h"},
-	{"from", 0, "TIME", "with add: when it begins; now when not given"},
-	{"why", 0, "TEXT", "with add: the reason, for who finds it"},
-	{"all", 0, NULL, "with list: also those that have ended"},
+	{"device", 0, "GLOB", "incidents of these devices; for list: what concerns them"},
+	{"port", 0, "GLOB", "incidents of these ports"},
+	{"host", 0, "GLOB", "incidents of these hosts"},
+	{"job", 0, "GLOB", "incidents that slow these jobs"},
+	{"cause", 0, "GLOB", "incidents of these causes, such as 'pfc_*'"},
+	{"for", 0, "DURATION", "how long, such as 2h"},
+	{"from", 0, "TIME", "when it begins (default: now)"},
+	{"why", 0, "TEXT", "the reason, for who finds it"},
+	{"all", 0, NULL, "also those that have ended"},
 	{0},
 };
 
@@ -150,10 +149,10 @@ static int silence_add(struct client *client, const struct command_args *args, s
 	if (rc == 0)
 		rc = silence_do(client, silence_add_direct, &act, e);
 	json_decref(request);
-	if (rc == 0 && !args->g->quiet)
-		printf("%s: silenced; 'rocewatch silence expire %s' ends it early\n", act.id,
-			act.id);
-	return rc;
+	if (rc != 0)
+		return rc;
+	return command_said(args, json_pack("{s:s, s:s}", "id", act.id, "action", "add"), e,
+		"%s: silenced; 'rocewatch silence expire %s' ends it early", act.id, act.id);
 }
 
 /* ---- expire -------------------------------------------------------------- */
@@ -186,36 +185,57 @@ static int silence_expire(struct client *client, const struct command_args *args
 	struct silence_act act = {.request = request};
 	const int rc = silence_do(client, silence_expire_direct, &act, e);
 	json_decref(request);
-	if (rc == 0 && !args->g->quiet)
-		printf("%s: ended\n", act.id);
-	return rc;
+	if (rc != 0)
+		return rc;
+	return command_said(args, json_pack("{s:s, s:s}", "id", act.id, "action", "expire"), e,
+		"%s: ended", act.id);
 }
 
 /* ---- the command --------------------------------------------------------- */
 
-static const struct subcommand subcommands[] = {
-	{"list", 1, 1, "no arguments", silence_list},
-	{"add", 1, 1, "no arguments, but options such as --device GLOB --for 2h --why TEXT",
-		silence_add},
-	{"expire", 2, 2, "the id of one silence", silence_expire},
-};
+#define BY_AGENT                                                                                   \
+	"It goes through the agent's socket, which knows who asks; with no agent running it is "   \
+	"written directly."
 
-static int cmd_silence_run(struct command_args *args)
-{
-	return command_words(&command_silence, args, subcommands, rw_countof(subcommands),
-		24 * 3600 * NS_PER_S, EXIT_USAGE);
-}
+static const struct subcommand subcommands[] = {
+	{.name = "list",
+		.summary = "the silences in force and to come",
+		.options = "device all",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"silence list", "lists them with their reasons and ends"},
+			{"silence list --all --format json", "also those that have ended"}},
+		.act = silence_list},
+	{.name = "add",
+		.summary = "send no alerts of these incidents for a time",
+		.help = "The incidents are found, counted and shown as others. A silence fits when "
+			"all its globs do. When it ends, what is still open is sent. " BY_AGENT,
+		.options = "device port host job cause for from why",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"silence add --device 'leaf*' --for 2h --why 'upgrade'",
+				     "silences all leaves for two hours"},
+			{"silence add --cause pfc_storm --host node-010 --for 30m --why test",
+				"silences one cause at one host"}},
+		.act = silence_add},
+	{.name = "expire",
+		.args = "ID",
+		.summary = "end a silence early",
+		.help = BY_AGENT,
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"silence expire 5vf2xq3h", "ends it now"},
+			{"silence expire 5vf2xq3h --format json", "ends it and confirms as JSON"}},
+		.act = silence_expire},
+	{0},
+};
 
 const struct command command_silence = {
 	.name = "silence",
-	.args = "list|add|expire ID",
 	.summary = "maintenance windows: incidents that are not sent to receivers",
-	.help = "Incidents that fit a silence are found, counted and shown as others; they are not "
-		"sent to any receiver of alerts. A silence fits when all its globs do. When it "
-		"ends, what is still open is sent.\n\n"
-		"add and expire go through the agent's socket, which knows who asks; with no agent "
-		"running they are written directly.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_silence_run,
+	.subs = subcommands,
+	.otherwise = "list",
+	.span_ns = 24 * 3600 * NS_PER_S,
 };

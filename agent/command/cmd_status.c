@@ -134,16 +134,13 @@ static const struct view view = {
 	.empty = "no devices",
 };
 
-extern const struct command command_status;
-
 static int cmd_status_run(struct command_args *args)
 {
-	return command_answer(&command_status, args, status_document, &view, NULL);
+	return command_answer(args, status_document, &view, NULL);
 }
 
 const struct command command_status = {
 	.name = "status",
-	.args = "",
 	.summary = "who answers, how old the data is, which incidents are open",
 	.help = "A device is up while it is polled and answers, down when it is polled and does "
 		"not, and unknown in every other case: silent for more "
@@ -153,5 +150,9 @@ const struct command command_status = {
 		"names, and are counted apart.\n\nAges count from the clock, also "
 		"when no agent runs; those of a replayed database from its newest sample. With "
 		"--until T or --around T it shows the state as it was at T.",
+	.takes = TAKES_DB | TAKES_AT,
+	.formats = WRITES_ALL,
+	.examples = {{"status", "shows each device, its age and the open incidents"},
+		{"status --until 5m", "shows the same as it was five minutes ago"}},
 	.run = cmd_status_run,
 };

@@ -28,9 +28,6 @@ static int cmd_steps_run(struct command_args *args)
 	struct err e = {0};
 	struct client client;
 	json_t *doc = NULL;
-	if (args->argc > 0)
-		return usage_error(&command_steps,
-			"unexpected argument '%.64s'; choose jobs with --job", args->argv[0]);
 	int rc = command_open(&client, args->g, DEFAULT_SPAN_NS, &e);
 	if (rc < 0)
 		return cmd_steps_failed(rc, &e);
@@ -56,6 +53,10 @@ const struct command command_steps = {
 		"with two samples in it; with jobs[].step configured, levels are shown as step "
 		"times too. The default time range is the last hour.",
 	.options = options,
+	.takes = TAKES_DB | TAKES_RANGE,
+	.formats = WRITES_ALL,
+	.examples = {{"steps", "shows the rhythm of all jobs in the last hour"},
+		{"steps --job train --since 24h", "shows one job over a day"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_steps_run,
 };

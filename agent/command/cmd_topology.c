@@ -30,10 +30,10 @@
 
 static const struct command_option options[] = {
 	{"out", 0, "FILE",
-		"discover, export: write to FILE (replaced as a whole) instead of stdout; export: "
-		"or both files into a directory"},
+		"write to FILE (replaced as a whole) instead of stdout; export: or both files "
+		"into a directory"},
 	{"deadline", 0, "DURATION",
-		"discover: give devices that are still silent up after this long (default 60s)"},
+		"give devices that are still silent up after this long (default: 60s)"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -434,7 +434,13 @@ static int run_view(
 	struct client client;
 	struct err e = {0};
 	json_t *doc = NULL;
-	int rc = context_or_config(&client, args->g, &e);
+	struct globals globals = *args->g;
+	if (globals.around) { /* a state: as it was then */
+		globals.until = globals.around;
+		globals.around = NULL;
+		globals.span = NULL;
+	}
+	int rc = context_or_config(&client, &globals, &e);
 	if (rc < 0)
 		return cmd_topology_failed(rc, &e);
 	if (!client.history)
@@ -495,7 +501,7 @@ static int run_export(struct command_args *args)
 	struct err e = {0};
 	const char *to = command_opt(&command_topology, args, "out");
 	if (!str_eq(args->g->other_format, "slurm"))
-		return usage_error(&command_topology, "export: expected --format slurm");
+		return usage_error(&command_topology, "missing --format slurm");
 	int rc = context_or_config(&client, args->g, &e);
 	if (rc < 0)
 		return cmd_topology_failed(rc, &e);
@@ -514,55 +520,71 @@ static int run_export(struct command_args *args)
 	return EXIT_OK;
 }
 
-static int cmd_topology_run(struct command_args *args)
+static int cmd_topology_run_show(struct command_args *args)
 {
-	const char *verb = "";
-	if (args->argc > 0)
-		verb = args->argv[0];
-	if (args->argc > 1)
-		return usage_error(&command_topology, "one argument too many: '%s'", args->argv[1]);
-	if (args->g->other_format && !str_eq(verb, "export"))
-		return usage_error(
-			&command_topology, "--format slurm is for export: topology export");
-	if (str_eq(verb, "discover"))
-		return run_discover(args);
-	if (str_eq(verb, "show"))
-		return run_view(args, topology_show_json, &topology_show_view, false);
-	if (str_eq(verb, "check"))
-		return run_view(args, topology_check_json, &topology_check_view, true);
-	if (str_eq(verb, "export"))
-		return run_export(args);
-	return usage_error(&command_topology,
-		*verb ? "unknown '%s', expected discover, show, check or export"
-		      : "expected discover, show, check or export%s",
-		verb);
+	return run_view(args, topology_show_json, &topology_show_view, false);
 }
+
+static int cmd_topology_run_check(struct command_args *args)
+{
+	return run_view(args, topology_check_json, &topology_check_view, true);
+}
+
+static const struct subcommand subcommands[] = {
+	{.name = "discover",
+		.summary = "ask the switches for their links (LLDP)",
+		.help = "Asks every configured device once (SNMP: LLDP-MIB and IF-MIB) and prints "
+			"the configuration with the links it found, which 'config check' accepts. "
+			"Links that the devices disagree about are printed as comments. Devices "
+			"that do not answer are listed on stderr. Exit 1: no device answered.",
+		.options = "out deadline",
+		.formats = WRITES_SAID,
+		.examples = {{"topology discover --out rocewatch.new.yaml",
+				     "writes a configuration with the links found",
+				     .not_run = "asks switches"},
+			{"topology discover --deadline 20s --format json",
+				"prints devices and links as a document",
+				.not_run = "asks switches"}},
+		.run = run_discover},
+	{.name = "show",
+		.summary = "the graph in force: devices by tier, links with their state",
+		.help = "Each link has its state and its source (declared or discovered). With "
+			"'links: discover' these are the links the agent knows.",
+		.takes = TAKES_DB | TAKES_AT,
+		.formats = WRITES_ALL,
+		.examples = {{"topology show", "prints devices and links"},
+			{"topology show --format json", "writes the graph as a document"}},
+		.run = cmd_topology_run_show},
+	{.name = "check",
+		.summary = "audit: oversubscription, ECMP width, speed, MTU, PFC",
+		.help = "Also missing members, LLDP against the declared links, and system names "
+			"against configured names; each finding with a severity and a remedy. "
+			"Exit 1: there are findings.",
+		.takes = TAKES_DB | TAKES_AT,
+		.formats = WRITES_ALL,
+		.examples = {{"topology check", "lists what is wrong, with the remedy"},
+			{"topology check --format csv", "writes the findings as csv"}},
+		.run = cmd_topology_run_check},
+	{.name = "export",
+		.summary = "the tree of switches for Slurm's topology/tree plugin",
+		.help = "--format slurm is required. It writes topology.yaml, or topology.conf "
+			"with "
+			"--out FILE.conf, or both with --out DIRECTORY. Leaves that serve the same "
+			"hosts become one switch, and so do switches above the same leaves.",
+		.options = "out",
+		.takes = TAKES_DB,
+		.other_format = "slurm",
+		.examples = {{"topology export --format slurm", "prints topology.yaml"},
+			{"topology export --format slurm --out topology.conf",
+				"writes topology.conf"}},
+		.run = run_export},
+	{0},
+};
 
 const struct command command_topology = {
 	.name = "topology",
-	.args = "discover|show|check|export",
-	.other_format = "slurm",
-	.summary = "the fabric graph: discover links by LLDP, show it, check it, export it",
-	.help = "discover asks every configured device once (SNMP: LLDP-MIB and IF-MIB) and prints "
-		"the configuration with the links it found, which "
-		"'config check' accepts. Links that the devices disagree about are printed as "
-		"comments. Devices that do not answer are listed on stderr.\n"
-		"show prints the graph in force: devices by tier, which devices are connected, and "
-		"each link with its state and its source (declared or discovered). With 'links: "
-		"discover' "
-		"these are the links the agent knows.\n"
-		"check audits it: oversubscription, ECMP width and missing members, speed, MTU and "
-		"PFC that differ across a link, LLDP against the declared "
-		"links, system names against configured names; each with a severity and a remedy.\n"
-		"export --format slurm writes the tree of switches for Slurm's topology/tree "
-		"plugin: "
-		"topology.yaml, or topology.conf with --out FILE.conf, or both with --out "
-		"DIRECTORY. Leaves that serve the same hosts become one switch, and so do "
-		"switches above the same leaves.\n"
-		"\n"
-		"Exit code: 0 done (check: nothing found), 1 failed (discover: no device answered; "
-		"check: there are findings), 2 bad usage or configuration.",
+	.summary = "the fabric graph: discover links, show it, check it, export it",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_topology_run,
+	.subs = subcommands,
 };

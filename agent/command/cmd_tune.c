@@ -28,30 +28,27 @@
 #define DEFAULT_SPAN_NS (24 * 3600 * NS_PER_S)
 
 static const struct command_option options[] = {
-	{"device", 0, "GLOB", "with review: only these switches"},
-	{"port", 0, "GLOB", "with review: only sheets that touch such a port"},
-	{"priority", 0, "N", "with review, whatif: this priority"},
-	{"uplinks", 0, "PEER", "with review: only sheets that touch a link to this switch"},
-	{"allow-reduce", 0, NULL, "with review: headroom may be advised down"},
-	{"no-record", 0, NULL,
-		"with review: print only, do not record the proposals in the ledger"},
+	{"device", 0, "GLOB", "only these switches"},
+	{"port", 0, "GLOB", "only sheets that touch such a port"},
+	{"priority", 0, "N", "only this priority"},
+	{"uplinks", 0, "PEER", "only sheets that touch a link to this switch"},
+	{"allow-reduce", 0, NULL, "headroom may be advised down"},
+	{"no-record", 0, NULL, "print only, do not record the proposals in the ledger"},
 	{"vendor", 0, "NAME",
-		"with render: the syntax of this vendor, any that a profile has words for; "
-		"default: the switch's own"},
-	{"undo", 0, NULL, "with render: the commands that undo the change"},
-	{"why", 0, "TEXT", "with reject (required), accept: the reason"},
-	{"at", 0, "TIME", "with applied: when it was applied; default: now"},
-	{"match", 0, "job|load|none",
-		"with verify: windows of the same job at the same phase, of the same load, or all "
-		"busy ones; default: job"},
+		"the syntax of this vendor, any that a profile has words for (default: the "
+		"switch's own)"},
+	{"undo", 0, NULL, "the commands that undo the change"},
+	{"why", 0, "TEXT", "the reason; reject needs one"},
+	{"at", 0, "TIME", "when it was applied (default: now)"},
+	{"match", 0, "HOW",
+		"windows of the same job at the same phase (job, the default), of the same load "
+		"(load), or all busy ones (none)"},
 	{"before", 0, "DURATION",
-		"with verify: how much of the time before; default: as far back as the sheet "
-		"looked, at least 1h, at most 24h, and no further than its previous values were "
-		"in force"},
-	{"after", 0, "DURATION", "with verify: how much of the time since; default: at most 24h"},
+		"how much of the time before (default: as far back as the sheet looked, at least "
+		"1h, at most 24h, and no further than its previous values were in force)"},
+	{"after", 0, "DURATION", "how much of the time since (default: at most 24h)"},
 	{"set", 0, "KNOB=VALUE",
-		"with whatif: a threshold, such as kmin=400KB, alpha=1/8, pmax=10%; may be "
-		"repeated"},
+		"a threshold, such as kmin=400KB, alpha=1/8, pmax=10%; may be repeated"},
 	{0},
 };
 
@@ -239,9 +236,12 @@ static int run_decide(struct client *client, const struct command_args *args, st
 		rc = e->code;
 	if (rc == 0)
 		rc = tune_decide(client, id, &in, e);
-	if (rc == 0 && !args->g->quiet)
-		printf("%s: %s\n", id, decided_words[in.decision]);
-	return rc;
+	if (rc != 0)
+		return rc;
+	return command_said(args,
+		json_pack("{s:s, s:s, s:s?}", "id", id, "decision", decided_words[in.decision],
+			"text", in.text),
+		e, "%s: %s", id, decided_words[in.decision]);
 }
 
 /* ---- verify -------------------------------------------------------------- */
@@ -339,51 +339,121 @@ static int run_whatif(struct client *client, const struct command_args *args, st
 
 /* ---- the command --------------------------------------------------------- */
 
-#define NO_MORE "no arguments"
-#define ONE_ID "one sheet's id"
+#define BY_AGENT                                                                                   \
+	"It goes through the agent's socket, which knows who asks; with no agent running it is "   \
+	"written directly."
 
 static const struct subcommand subcommands[] = {
-	{"review", 1, 2, "at most a switch", run_review},
-	{"list", 1, 1, NO_MORE, cmd_tune_run_list},
-	{"show", 2, 2, ONE_ID, cmd_tune_run_show},
-	{"render", 2, 2, ONE_ID, run_render},
-	{"accept", 2, 2, ONE_ID, run_decide},
-	{"reject", 2, 2, ONE_ID, run_decide},
-	{"applied", 2, 2, ONE_ID, run_decide},
-	{"verify", 2, 2, ONE_ID, run_verify},
-	{"whatif", 1, 1, NO_MORE, run_whatif},
+	{.name = "review",
+		.args = "[DEVICE]",
+		.summary = "which thresholds should change, to which value, and why",
+		.help = "Reads the last 24 hours, or --since/--until, and prints sheets: what to "
+			"change, why, what it costs, the expected effect, how to apply it and how "
+			"to undo it; or what to fix first, or what to collect. Its proposals are "
+			"recorded in the ledger.",
+		.options = "device port priority uplinks allow-reduce no-record",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"tune review", "prints the sheets of all switches"},
+			{"tune review leaf1 --priority 3 --no-record",
+				"reviews one switch and records nothing"}},
+		.act = run_review},
+	{.name = "list",
+		.summary = "all sheets with their state",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"tune list",
+				     "lists sheets that are proposed, accepted, verified ..."},
+			{"tune list --format csv --no-header", "writes them as csv rows"}},
+		.act = cmd_tune_run_list},
+	{.name = "show",
+		.args = "ID",
+		.summary = "one sheet",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"tune show hk2v7q4d", "prints the sheet"},
+			{"tune show hk2v7q4d --format html", "writes it as a page for a change"}},
+		.act = cmd_tune_run_show},
+	{.name = "render",
+		.args = "ID",
+		.summary = "the change in the syntax of the switch",
+		.options = "device vendor undo",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"tune render hk2v7q4d", "prints the commands to apply by hand"},
+			{"tune render hk2v7q4d --undo", "prints the commands to go back"}},
+		.act = run_render},
+	{.name = "accept",
+		.args = "ID",
+		.summary = "a sheet shall be applied",
+		.help = "rocewatch changes nothing on a switch. When the values are read back, the "
+			"sheet counts as applied. A sheet expires after 72 hours, or when its "
+			"evidence changes. " BY_AGENT,
+		.options = "why",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"tune accept hk2v7q4d", "records that it shall be applied"},
+			{"tune accept hk2v7q4d --why 'change NET-1204'", "also notes the change"}},
+		.act = run_decide},
+	{.name = "reject",
+		.args = "ID",
+		.summary = "a sheet shall not be applied",
+		.help = BY_AGENT,
+		.options = "why",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"tune reject hk2v7q4d --why 'maintenance first'",
+				     "records the decision with its reason"},
+			{"tune reject hk2v7q4d --why 'same as last week' --quiet",
+				"does it and prints nothing"}},
+		.act = run_decide},
+	{.name = "applied",
+		.args = "ID",
+		.summary = "a sheet was applied, where thresholds cannot be read back",
+		.help = "Until it is verified the agent watches: lossless drops or longer steps "
+			"open incident tuning_regression. " BY_AGENT,
+		.options = "why at",
+		.takes = TAKES_DB,
+		.formats = WRITES_SAID,
+		.examples = {{"tune applied hk2v7q4d", "records that it was applied now"},
+			{"tune applied hk2v7q4d --at 5m", "five minutes ago"}},
+		.act = run_decide},
+	{.name = "verify",
+		.args = "ID",
+		.summary = "did it help: keep, roll back, or inconclusive",
+		.help = "Compares matched windows before and after, with 95 % intervals, and "
+			"records the result.",
+		.options = "match before after",
+		.takes = TAKES_DB,
+		.formats = WRITES_ALL,
+		.examples = {{"tune verify hk2v7q4d", "compares and records the verdict"},
+			{"tune verify hk2v7q4d --match load --before 2h --after 2h",
+				"compares windows of equal load of two hours each"}},
+		.act = run_verify},
+	{.name = "whatif",
+		.summary = "what other thresholds would do, by the queue model",
+		.help = "The model is calibrated on the time range. Without --set it shows the "
+			"values in force.",
+		.options = "device port priority set",
+		.takes = TAKES_DB | TAKES_RANGE,
+		.formats = WRITES_ALL,
+		.examples = {{"tune whatif --device leaf1 --set kmin=400KB --set kmax=1600KB",
+				     "predicts marks, pause and step time with these values"},
+			{"tune whatif --device leaf1 --port Ethernet1 --set alpha=1/4",
+				"predicts them for one port"}},
+		.act = run_whatif},
+	{0},
 };
-
-static int cmd_tune_run(struct command_args *args)
-{
-	return command_words(&command_tune, args, subcommands, rw_countof(subcommands),
-		DEFAULT_SPAN_NS, EXIT_USAGE);
-}
 
 const struct command command_tune = {
 	.name = "tune",
-	.args = "review [DEVICE]|list|show ID|render ID|accept ID|reject ID|applied ID|verify "
-		"ID|whatif",
-	.summary = "threshold changes: review sheets, vendor syntax, decisions, and verification "
-		   "afterwards",
-	.help = "review reads the last 24 hours of the database, or --since/--until, and prints "
-		"sheets: "
-		"what to change, from which value to which, why, what it costs, the expected "
-		"effect, "
-		"how to apply it and how to undo it; or what to fix first, or what to collect. Its "
-		"proposals are recorded in the ledger.\n\n"
-		"rocewatch changes nothing on a switch. When an accepted sheet's values are read "
-		"back it counts as applied by itself; 'applied' records it where thresholds cannot "
-		"be read. "
-		"verify compares matched windows before and after and says keep, roll_back or "
-		"inconclusive, with 95 % intervals. "
-		"Until then the agent watches: lossless drops or longer steps open incident "
-		"tuning_regression.\n\n"
-		"accept, reject, applied and the result of verify go through the agent's socket, "
-		"which knows who asks; with no agent running they are written directly. Ids may be "
-		"shortened while they stay unambiguous. A sheet expires after 72 hours, or when "
-		"its evidence changes.",
+	.summary = "threshold changes: review sheets, vendor syntax, decisions, proof",
+	.help = "rocewatch changes nothing on a switch: it proposes, people decide and apply, it "
+		"reads the values back and verifies. Ids may be shortened while they stay "
+		"unambiguous.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
-	.run = cmd_tune_run,
+	.subs = subcommands,
+	.otherwise = "list",
+	.span_ns = DEFAULT_SPAN_NS,
 };

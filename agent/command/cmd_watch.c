@@ -105,8 +105,6 @@ static int cmd_watch_run(struct command_args *args)
 	struct globals globals = *args->g;
 	struct err e = {0};
 	int64_t interval_ns;
-	if (args->argc > 0)
-		return usage_extra(&command_watch, args->argv[0]);
 	if (watch_interval(command_opt(&command_watch, args, "interval"), &interval_ns, &e) < 0)
 		return usage_error(&command_watch, "--interval: %s", e.text);
 	/* The wall as it was at a time shows what was known then, not what came after it. */
@@ -133,7 +131,6 @@ static const struct command_option options[] = {
 
 const struct command command_watch = {
 	.name = "watch",
-	.args = "",
 	.summary = "the live screen for the operations room",
 	.help = "The headline says whether all is well and why not, how old the data is, and "
 		"whether "
@@ -148,5 +145,9 @@ const struct command command_watch = {
 		"--around TIME shows the screen as it was then. Into a pipe, frames are printed as "
 		"text, one after the other. The screen needs 80x24 characters.",
 	.options = options,
+	.takes = TAKES_DB | TAKES_AT,
+	.formats = WRITES_ALL,
+	.examples = {{"watch --once", "prints one frame as text"},
+		{"watch --once --around 5m", "prints the frame of five minutes ago"}},
 	.run = cmd_watch_run,
 };

@@ -212,8 +212,6 @@ static int cmd_web_run(struct command_args *args)
 		.g = args->g, .child = command_opt(&command_web, args, "child") != NULL};
 	struct client client;
 	struct err e = {0};
-	if (args->argc > 0)
-		return usage_extra(&command_web, args->argv[0]);
 	int rc = 0;
 	if (web.child)
 		rc = cmd_web_be_child(&e);
@@ -235,7 +233,6 @@ static int cmd_web_run(struct command_args *args)
 
 const struct command command_web = {
 	.name = "web",
-	.args = "",
 	.summary = "web page, JSON API (/api/v1), event stream and /metrics over HTTP",
 	.help = "Serves the documents of the other commands, read-only, until SIGTERM. The agent "
 		"starts it by itself when the configuration has a section http. With --db FILE it "
@@ -245,6 +242,12 @@ const struct command command_web = {
 		"true' in the section http does without.\n"
 		"Exit: 0 stopped as asked, 1 could not start, 2 bad usage or configuration.",
 	.options = options,
+	.takes = TAKES_DB,
+	.examples = {{"web --listen 127.0.0.1:9421", "serves the configured database here",
+			     .not_run = "runs until it is stopped"},
+		{"web --db copy.db --listen 127.0.0.1:0 --port-file port",
+			"serves a copied database at a free port, which stands in the file",
+			.not_run = "runs until it is stopped"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_web_run,
 };

@@ -3,6 +3,7 @@
  * run in one place, and a document is opened, made and printed in one.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,44 +11,36 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/document/json_print.h"
 #include "agent/reports/served.h"
 
-int usage_unknown(const struct command *command, const char *kind, const char *word,
-	const char *const *names, size_t n)
-{
-	rw_cleanup(str_done) struct str all = {0};
-	for (size_t i = 0; i < n; i++) {
-		if (i > 0)
-			str_add(&all, i + 1 < n ? ", " : " or ");
-		str_add(&all, names[i]);
-	}
-	const char *near = str_nearest(word, names, n);
-	if (near)
-		str_addf(&all, "; did you mean '%s'?", near);
-	return usage_error(command, "unknown %s '%.64s'; expected %s", kind, word, all.s);
-}
-
-int usage_extra(const struct command *command, const char *word)
-{
-	return usage_error(command, "unexpected argument '%.64s'", word);
-}
-
-static int unknown_word(
-	const struct command *command, const char *word, const struct subcommand *rows, size_t n)
-{
-	rw_cleanup(freep) const char **names = rw_calloc(n + 1, sizeof(*names));
-	for (size_t i = 0; i < n; i++)
-		names[i] = rows[i].name;
-	return usage_unknown(command, "subcommand", word, names, n);
-}
-
 /* Prints the error and says which exit code it is. */
-static int command_failed(int r, int refused_exit, const struct err *e)
+static int command_failed(int r, const struct err *e)
 {
 	err_print(stderr, e);
 	if (r == -EINVAL)
-		return refused_exit;
+		return EXIT_USAGE;
 	return EXIT_FAILED;
+}
+
+const char *command_opt(
+	const struct command *command, const struct command_args *args, const char *name)
+{
+	const char *last = NULL;
+	for (size_t i = 0; i < args->n_given; i++)
+		if (str_eq(args->given[i].name, name))
+			last = args->given[i].value;
+	return last;
+}
+
+const char **command_opt_all(const struct command_args *args, const char *name)
+{
+	const char **values = rw_calloc(args->n_given + 1, sizeof(*values));
+	size_t n = 0;
+	for (size_t i = 0; i < args->n_given; i++)
+		if (str_eq(args->given[i].name, name))
+			values[n++] = args->given[i].value;
+	return values;
 }
 
 int command_document(struct client *client, const struct command_args *args, const char *path,
@@ -98,61 +91,62 @@ int command_served(const struct command_args *args, const char *path, const char
 	json_t *doc = NULL;
 	int r = command_open(&client, args->g, served_find(path)->span_ns, &e);
 	if (r < 0)
-		return command_failed(r, EXIT_USAGE, &e);
+		return command_failed(r, &e);
 	r = command_document(&client, args, path, param, word, &doc, &e);
 	client_done(&client);
 	if (r == 0)
 		r = command_print(args, doc, view, &e);
 	json_decref(doc);
 	if (r < 0)
-		return command_failed(r, EXIT_USAGE, &e);
+		return command_failed(r, &e);
 	return EXIT_OK;
 }
 
-int command_words(const struct command *command, struct command_args *args,
-	const struct subcommand *rows, size_t n, int64_t span_ns, int refused_exit)
+int command_act(struct command_args *args)
 {
-	const char *word = "list";
-	if (args->argc > 0)
-		word = args->argv[0];
-	const struct subcommand *row = rows;
 	struct client client;
 	struct err e = {0};
-	while (row < rows + n && !str_eq(word, row->name))
-		row++;
-	if (row == rows + n)
-		return unknown_word(command, word, rows, n);
-	bool too_few = args->argc < row->least && row->least > 1;
-	if (args->argc > row->most || too_few)
-		return usage_error(command, "%s: expected %s", word, row->expected);
-	int r = command_open(&client, args->g, span_ns, &e);
-	if (r != 0)
-		return command_failed(r, EXIT_USAGE, &e);
-	r = row->run(&client, args, &e);
+	int r = command_open(&client, args->g, args->command->span_ns, &e);
+	if (r < 0)
+		return command_failed(r, &e);
+	r = args->sub->act(&client, args, &e);
 	client_done(&client);
-	if (r != 0)
-		return command_failed(r, refused_exit, &e);
+	if (r < 0)
+		return command_failed(r, &e);
 	return EXIT_OK;
 }
 
-int command_answer(const struct command *command, struct command_args *args,
-	json_t *(*make)(struct client *client, struct err *e), const struct view *view,
-	json_t **ret_doc)
+int command_said(const struct command_args *args, json_t *doc, struct err *e, const char *fmt, ...)
+{
+	int rc = 0;
+	va_list ap;
+	va_start(ap, fmt);
+	if (args->g->format == FORMAT_JSON)
+		rc = json_print(stdout, doc, JSON_INDENT(2)) < 0 || putchar('\n') == EOF;
+	else if (!args->g->quiet)
+		rc = vprintf(fmt, ap) < 0 || putchar('\n') == EOF;
+	va_end(ap);
+	json_decref(doc);
+	if (rc == 0)
+		return 0;
+	return err_set(e, -EIO, "the result could not be written");
+}
+
+int command_answer(struct command_args *args, json_t *(*make)(struct client *client, struct err *e),
+	const struct view *view, json_t **ret_doc)
 {
 	struct client client;
 	struct err e = {0};
 
 	if (ret_doc)
 		*ret_doc = NULL;
-	if (args->argc > 0)
-		return usage_extra(command, args->argv[0]);
 	int r = command_open(&client, args->g, 15 * 60 * NS_PER_S, &e);
 	if (r < 0)
-		return command_failed(r, EXIT_USAGE, &e);
+		return command_failed(r, &e);
 	json_t *doc = make(&client, &e);
 	client_done(&client);
 	if (!doc)
-		return command_failed(-EIO, EXIT_FAILED, &e);
+		return command_failed(-EIO, &e);
 	r = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
 	if (ret_doc)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agent/base/err.h"
+#include "agent/document/example.h"
 #include "agent/document/writer.h"
 
 struct client;
@@ -35,6 +36,10 @@ struct report {
 	const char *name; /* the word on the command line */
 	const char *summary; /* one line of help */
 	const char *help; /* a paragraph, or NULL */
+	/* which options of `rocewatch report` it takes beside those of all reports, with blanks:
+	 * "device group"; NULL none */
+	const char *options;
+	struct example examples[2]; /* "report daily --since 24h" */
 	int64_t span_ns; /* the time range when the user names none */
 	/* 0, -EINVAL when the user asked for something that does not exist, or another negative
 	 * errno; @e says why. @ret is filled on success only. */

@@ -166,6 +166,10 @@ const struct report report_pause = {
 		"With --check the worst step of each port is judged by the limits of "
 		"analyzers.pause_storm, or by --warn and --crit as shares of time; a bound warns "
 		"and is never critical. Incidents count by their severity.",
+	.options = "device",
+	.examples = {{"report pause --since 24h", "shows who paused whom in the last day"},
+		{"report pause --check --device 'leaf*' --out pause.txt",
+			"prints a line for monitoring and writes the report to a file", 2}},
 	.span_ns = 24 * 3600 * NS_PER_S,
 	.collect = pause_collect,
 	.view = &pause_view,

@@ -144,6 +144,11 @@ const struct report report_spine_imbalance = {
 		"With --check a group is judged by max/mean-1 of its busy windows together, or by "
 		"the highest value that it held for `hold` busy windows in a row, whichever is "
 		"worse. An idle fabric is OK; missing or stale data is UNKNOWN.",
+	.options = "device group",
+	.examples = {{"report spine-imbalance --since 24h",
+			     "prints the worst window of each group of the last day"},
+		{"report spine-imbalance --check --warn 20% --crit 50% --out spine.txt",
+			"prints a line for monitoring and writes the report to a file"}},
 	.span_ns = 24 * 3600 * NS_PER_S,
 	.collect = spine_collect,
 	.view = &spine_imbalance_view,

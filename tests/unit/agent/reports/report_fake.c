@@ -28,6 +28,7 @@ static const struct view view = {
 const struct report report_fake = {
 	.name = "fake",
 	.summary = "the length of the time range",
+	.options = "device",
 	.span_ns = 60 * NS_PER_S,
 	.collect = fake_collect,
 	.view = &view,
