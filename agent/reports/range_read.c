@@ -230,7 +230,7 @@ void range_missing(const struct client *client, const struct range_plan *plan,
 	}
 	if (client->from_ns < plan->first_ns - plan->step_ns)
 		range_missing_end(doc, "before the first sample", client->from_ns, plan->first_ns);
-	if (read)
+	if (read && read->n > 0)
 		range_missing_steps(plan, read, doc);
 	if (client->to_ns > plan->last_ns + plan->step_ns)
 		range_missing_end(doc, "after the newest sample", plan->last_ns, client->to_ns);

@@ -1,0 +1,215 @@
+/* report_links - links over a time range: down, flapping, slow, damaged, mismatched, and what
+ * changed. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/client/known_names.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/alert_views.h"
+#include "agent/reports/limits.h"
+#include "agent/reports/links_report.h"
+#include "agent/reports/report.h"
+#include "agent/reports/report_frame.h"
+#include "agent/reports/report_incidents.h"
+#include "agent/reports/topology_document.h"
+#include "config/config.h"
+
+static const enum cause links_causes[] = {CAUSE_LINK_SLOW, CAUSE_LINK_ERRORS, CAUSE_LINK_FLAP,
+	CAUSE_OPTIC_DEGRADING, CAUSE_MISSING_RAIL, CAUSE_DEVICE_DOWN, CAUSE_PATH_ASYMMETRY,
+	CAUSE_REMOTE_CAPACITY, CAUSE_MTU_MISMATCH, CAUSE_PFC_MISMATCH, CAUSE_NONE};
+
+/* ---- the audit -------------------------------------------------------------------------- */
+
+static bool links_in_scope(const struct report_ask *ask, const json_t *row)
+{
+	return str_glob(ask->device, doc_word(row, "device"));
+}
+
+/* How many hosts share the uplinks was decided when the fabric was built: it is shown, and no fault
+ * of a link. */
+static enum report_state links_audit_state(const json_t *finding)
+{
+	if (str_eq(doc_word(finding, "kind"), cause_name(CAUSE_OVERSUBSCRIPTION)))
+		return REPORT_OK;
+	if (str_eq(doc_word(finding, "severity"), "critical"))
+		return REPORT_CRITICAL;
+	if (str_eq(doc_word(finding, "severity"), "warning"))
+		return REPORT_WARNING;
+	return REPORT_OK;
+}
+
+static void links_audit_problem(json_t *doc, const json_t *finding)
+{
+	rw_cleanup(str_done) struct str subject = {0};
+	const enum report_state state = links_audit_state(finding);
+	str_add(&subject, doc_word(finding, "device"));
+	if (*doc_word(finding, "port"))
+		str_addf(&subject, ":%s", doc_word(finding, "port"));
+	if (state != REPORT_OK)
+		report_problem(doc, state, doc_word(finding, "kind"), str_or(subject.s, ""),
+			"%s: %s", str_or(subject.s, "fabric"), doc_word(finding, "text"));
+}
+
+static int links_audit(
+	struct client *client, const struct report_ask *ask, json_t *doc, struct err *e)
+{
+	json_t *audit = NULL, *rows = json_array(), *finding;
+	size_t i;
+	const int rc = topology_document(client, topology_check_json, &audit, e);
+	if (rc < 0) {
+		json_decref(rows);
+		return rc;
+	}
+	json_array_foreach (json_object_get(audit, "findings"), i, finding) {
+		if (!links_in_scope(ask, finding))
+			continue;
+		json_array_append(rows, finding);
+		links_audit_problem(doc, finding);
+	}
+	json_object_set_new(doc, "audit", rows);
+	json_object_set(doc, "checked", json_object_get(audit, "checked"));
+	json_decref(audit);
+	return 0;
+}
+
+/* Links whose two ends were both known; what could not be compared is not called fine. */
+static void links_audit_missing(json_t *doc)
+{
+	static const char *const names[] = {"speed", "mtu", "pfc"};
+	static const char *const titles[] = {"speed", "MTU", "PFC"};
+	const json_t *checked = json_object_get(doc, "checked");
+	const json_int_t links = json_integer_value(json_object_get(checked, "links"));
+	for (size_t i = 0; links > 0 && i < rw_countof(names); i++) {
+		const json_int_t n = json_integer_value(json_object_get(checked, names[i]));
+		if (n < links)
+			report_missing(doc,
+				"%s of both ends was known for %" JSON_INTEGER_FORMAT
+				" of %" JSON_INTEGER_FORMAT
+				" links between switches: the others are not compared",
+				titles[i], n, links);
+	}
+}
+
+/* ---- what changed, as events say --------------------------------------------------------- */
+
+static bool links_is_change(const char *kind)
+{
+	return str_eq(kind, "change") || str_eq(kind, "topology");
+}
+
+static int links_changes(
+	struct client *client, const struct report_ask *ask, json_t *doc, struct err *e)
+{
+	json_t *events = events_document(client, NULL, ask->device, e), *event;
+	json_t *changes = json_object_get(doc, "changes");
+	size_t i;
+	if (!events)
+		return e->code ? e->code : -EIO;
+	json_array_foreach (json_object_get(events, "events"), i, event)
+		if (links_is_change(doc_word(event, "kind")))
+			json_array_append_new(changes,
+				json_pack("{s:O, s:O, s:O, s:O, s:O}", "time",
+					json_object_get(event, "t"), "device",
+					json_object_get(event, "device"), "port",
+					json_object_get(event, "port"), "text",
+					json_object_get(event, "text"), "by",
+					json_object_get(event, "who")));
+	json_decref(events);
+	return 0;
+}
+
+/* ---- the report ----------------------------------------------------------------------------- */
+
+static int links_fill(struct client *client, const struct report_ask *ask,
+	const struct links_range *range, json_t *doc, struct err *e)
+{
+	double errors_per_s = limits_errors(client->config).warn;
+	json_t *incidents = report_incidents(client, links_causes, e);
+	if (!incidents)
+		return e->code ? e->code : -EIO;
+	if (ask->warn > 0)
+		errors_per_s = ask->warn;
+	json_object_set_new(doc, "incidents", incidents);
+	report_incidents_problems(doc, incidents);
+	int rc = links_audit(client, ask, doc, e);
+	if (rc < 0)
+		return rc;
+	links_report_put(doc, range, client->config, errors_per_s);
+	report_figure(doc, "incidents", "incidents about links", (double)json_array_size(incidents),
+		"incidents");
+	links_audit_missing(doc);
+	range_missing(client, &range->plan, &range->read, doc);
+	return links_changes(client, ask, doc, e);
+}
+
+static int links_collect(struct client *client, const struct report_ask *ask,
+	struct report_result *ret, struct err *e)
+{
+	rw_cleanup(links_range_done) struct links_range range = {0};
+	int rc = known_device(client, ask->device, e);
+	if (rc == 0 && ask->group)
+		rc = err_set(e, -EINVAL, "report links knows no groups; use --device");
+	if (rc == 0)
+		rc = links_range_read(client, ask->device, &range, e);
+	if (rc < 0)
+		return rc;
+	json_t *doc = report_frame("links", client);
+	rc = links_fill(client, ask, &range, doc, e);
+	if (rc < 0) {
+		json_decref(doc);
+		return rc;
+	}
+	const json_t *known = json_object_get(doc, "ports_known");
+	const bool judged = json_integer_value(json_object_get(known, "errors")) > 0 ||
+		json_integer_value(json_object_get(known, "state")) > 0;
+	report_verdict(client->config, doc, judged ? REPORT_OK : REPORT_UNKNOWN,
+		judged ? "no link was down, slow or damaged, as far as ports tell"
+		       : "links are not known: no port delivered its state or errors");
+	*ret = (struct report_result){.doc = doc, .window_ns = range.plan.step_ns};
+	return 0;
+}
+
+static const struct column links_columns[] = {
+	{"device", "device", COL_TEXT, false},
+	{"port", "port", COL_TEXT, false},
+	{"peer", "peer", COL_TEXT, false},
+	{"state", "state", COL_TEXT, false},
+	{"up_ratio", "up", COL_RATIO_PCT, true},
+	{"flaps", "flaps", COL_INT, true},
+	{"speed_bps", "speed", COL_BPS, true},
+	{"in_errors", "in errors", COL_INT, true},
+	{"out_errors", "out errors", COL_INT, true},
+	{"worst_errors_per_s", "worst/s", COL_NUMBER, true},
+	{"fec_uncorrectable", "FEC lost", COL_INT, true},
+	{"rx_power_dbm", "rx dBm", COL_NUMBER, true},
+	{"words[]", "what", COL_TEXT, false},
+};
+static const struct view links_view = {
+	.title = "links",
+	.rows = "ports",
+	.columns = links_columns,
+	.n_columns = rw_countof(links_columns),
+	.empty = "nothing to say of any port in this time",
+};
+
+const struct report report_links = {
+	.name = "links",
+	.summary = "links that were down, flapped, ran slow, lost frames or do not match",
+	.help = "Shows each port of which there is something to say: down or flapping, below its "
+		"declared speed, frames with errors, codewords that FEC could not repair, little "
+		"light. Then the audit of the topology (speed, MTU and PFC of both ends, missing "
+		"links), incidents about links and rails, and what changed.\n"
+		"With --check each of these is a warning or critical as the audit and the "
+		"detectors "
+		"say; frames with errors warn above analyzers.link_health.errors_per_s, or above "
+		"--warn, in the worst step.",
+	.span_ns = 24 * 3600 * NS_PER_S,
+	.collect = links_collect,
+	.view = &links_view,
+};
