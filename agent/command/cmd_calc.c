@@ -10,6 +10,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "analyzers/measure/formulas.h"
+#include "analyzers/measure/sizing.h"
 
 enum input {
 	IN_MODEL,
@@ -44,6 +45,8 @@ enum input {
 	IN_STEPS,
 	IN_PRICE,
 	IN_FRACTION,
+	IN_SWITCHES,
+	IN_INTERVAL,
 	IN_COUNT
 };
 enum family { F_WORD, F_FLAG, F_SIZE, F_BITRATE, F_LENGTH, F_DURATION, F_RATIO, F_NUMBER };
@@ -85,6 +88,8 @@ static const struct command_option options[] = {
 	[IN_STEPS] = {"steps", 0, "N", "steps of the training"},
 	[IN_PRICE] = {"price", 0, "USD", "US dollars per GPU-hour"},
 	[IN_FRACTION] = {"fraction", 0, "RATIO", "share of the time that is lost"},
+	[IN_SWITCHES] = {"switches", 0, "N", "switches of the fabric"},
+	[IN_INTERVAL] = {"interval", 0, "TIME", "time between two polls, 10s"},
 	[IN_COUNT] = {0},
 };
 static const enum family families[IN_COUNT] = {
@@ -120,6 +125,8 @@ static const enum family families[IN_COUNT] = {
 	[IN_STEPS] = F_NUMBER,
 	[IN_PRICE] = F_NUMBER,
 	[IN_FRACTION] = F_RATIO,
+	[IN_SWITCHES] = F_NUMBER,
+	[IN_INTERVAL] = F_DURATION,
 };
 
 struct inputs {
@@ -312,6 +319,21 @@ static int calc_cost(const struct inputs *in, json_t *doc, struct err *e)
 	return 0;
 }
 
+static int calc_sizing(const struct inputs *in, json_t *doc, struct err *e)
+{
+	struct sizing s;
+	if (sizing_of(in->v[IN_SWITCHES], in->v[IN_PORTS], in->v[IN_INTERVAL] / 1e9, &s) < 0)
+		return err_set(e, -EINVAL, "--switches, --ports and --interval must be above 0");
+	set_whole(doc, "samples_per_s", s.samples_per_s);
+	cmd_calc_set(doc, "polling_cores", s.polling_cores);
+	cmd_calc_set(doc, "judging_cores", s.judging_cores);
+	set_whole(doc, "memory_bytes", s.memory_bytes);
+	set_whole(doc, "disk_values_bytes_per_day", s.disk_values_bytes_per_day);
+	set_whole(doc, "disk_minutes_hours_bytes_per_day", s.disk_rollups_bytes_per_day);
+	set_whole(doc, "traffic_per_switch_bps", s.traffic_per_switch_bps);
+	return 0;
+}
+
 struct argument { /* an input of one calculator */
 	enum input in;
 	const char *otherwise; /* its default as text; NULL = the input is required */
@@ -368,6 +390,13 @@ static const struct calculator calculators[] = {
 				"prices a day in which 21 % of the time is lost"}},
 		{{IN_GPUS}, {IN_PRICE, "30"}, {IN_FRACTION, "100%"}, {IN_TIME, "0s"}, {IN_COUNT}},
 		calc_cost},
+	{"sizing", "what a fabric takes: CPU, memory, disk, traffic of a switch",
+		"Polled over SNMP. The constants were measured (docs/sizing.md); null: not "
+		"measured.",
+		{{"calc sizing --switches 128", "prints what 128 switches of 64 ports take"},
+			{"calc sizing --switches 64 --ports 32 --interval 30s",
+				"the same for a smaller fabric, polled less often"}},
+		{{IN_SWITCHES}, {IN_PORTS, "64"}, {IN_INTERVAL, "10s"}, {IN_COUNT}}, calc_sizing},
 };
 
 static int read_input(enum input i, const char *text, struct inputs *in, struct err *e)
@@ -561,7 +590,7 @@ static bool cmd_calc_sub(size_t i, struct subcommand *ret)
 
 const struct command command_calc = {
 	.name = "calc",
-	.summary = "the formulas of headroom, ECN, pause, collectives and cost",
+	.summary = "the formulas of headroom, ECN, pause, collectives, cost and sizing",
 	.help = "docs/formulas.md derives them. Every result has its unit.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
