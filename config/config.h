@@ -392,6 +392,26 @@ size_t config_scheduled(const struct config *config, struct arena *a, struct con
  * as their reference only. */
 void config_print(const struct config *config, FILE *out);
 char *config_text(const struct config *config); /* same, caller frees */
+/* A key as a person may write it: "devices[].snmp.interval". Texts are valid during the visit. */
+struct config_key {
+	const char *path, *type; /* "duration such as 10s" */
+	const char *min, *max; /* as one would write them; NULL = unbounded */
+	const char *def; /* the default; NULL none */
+	const char *def_means; /* what a default of 0 stands for; NULL: 0 */
+	bool required, section; /* section: it has keys of its own */
+	const char *doc;
+};
+typedef void config_key_fn(const struct config_key *key, void *arg);
+/* config_keys - visits every key, with those of the modules of @tables. */
+void config_keys(
+	const struct option_table *const *tables, size_t n_tables, config_key_fn *visit, void *arg);
+/* config_keys_of - those of one key, or below it; all when @asked is NULL. -ENOENT with a nearest
+ * hint. */
+int config_keys_of(const char *asked, const struct option_table *const *tables, size_t n_tables,
+	config_key_fn *visit, void *arg, struct err *e);
+/* config_key_about - adds "duration such as 10s, 1s to 1h, default 10s". */
+struct str;
+void config_key_about(const struct config_key *key, struct str *out);
 /* config_explain - type, unit, range, default and prose of one key ("defaults.interval"); all keys
  * when NULL. -ENOENT with a nearest hint. */
 int config_explain(const char *key, const struct option_table *const *tables, size_t n_tables,

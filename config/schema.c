@@ -647,13 +647,13 @@ char *schema_type_text(const struct field *field, char *buf, size_t size)
 			snprintf(buf, size, "%s", names[field->option.type]);
 		}
 		break;
-	case FIELD_VALUES: snprintf(buf, size, "list of texts"); break;
+	case FIELD_VALUES: snprintf(buf, size, "list such as [a, b]"); break;
 	case FIELD_SECTION: snprintf(buf, size, "section"); break;
 	case FIELD_SECTIONS: snprintf(buf, size, "list of sections"); break;
 	case FIELD_ONE_OR_MORE: snprintf(buf, size, "section, or list of sections"); break;
-	case FIELD_NAMED: snprintf(buf, size, "sections by name"); break;
+	case FIELD_NAMED: snprintf(buf, size, "sections, each under a name that you choose"); break;
 	case FIELD_LINKS: snprintf(buf, size, "list of sections, or 'discover'"); break;
-	case FIELD_MODULES: snprintf(buf, size, "sections by module name"); break;
+	case FIELD_MODULES: snprintf(buf, size, "sections, each under the name of a module"); break;
 	case FIELD_REFUSED: snprintf(buf, size, "not allowed"); break;
 	}
 	return buf;

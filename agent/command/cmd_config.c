@@ -261,8 +261,38 @@ static int cmd_config_run_show(struct command_args *args)
 	return cmd_config_finish(code);
 }
 
+static void explain_json(const struct config_key *key, void *arg)
+{
+	json_array_append_new(arg,
+		json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:s}", "key", key->path,
+			"type", key->type, "min", key->min, "max", key->max, "default", key->def,
+			"default_means", key->def_means, "required", key->required, "section",
+			key->section, "description", key->doc));
+}
+
+static int run_explain_json(const struct command_args *args)
+{
+	size_t n_tables;
+	const struct option_table *const *tables = module_tables(&n_tables);
+	const char *key = args->argc > 1 ? args->argv[1] : NULL;
+	json_t *doc = json_object(), *keys = json_array();
+	struct err e = {0};
+	json_object_set_new(doc, "keys", keys);
+	int code = EXIT_OK;
+	if (config_keys_of(key, tables, n_tables, explain_json, keys, &e) < 0) {
+		err_print(stderr, &e);
+		code = EXIT_USAGE;
+	} else if (json_print(stdout, doc, JSON_INDENT(2)) < 0 || putchar('\n') == EOF) {
+		code = EXIT_FAILED;
+	}
+	json_decref(doc);
+	return code;
+}
+
 static int run_explain(struct command_args *args)
 {
+	if (args->g->format == FORMAT_JSON)
+		return run_explain_json(args);
 	size_t n_tables;
 	const struct option_table *const *tables = module_tables(&n_tables);
 	struct err e = {0};

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@
 #define DEFAULT_BEGIN "2026-01-05T00:00:00Z"
 
 static const char help[] =
-	"Usage: rocewatch lab list [--scenarios DIR]\n"
+	"Usage: rocewatch lab list [--scenarios DIR] [--json]\n"
 	"       rocewatch lab run SCENARIO [--dir DIR] [--seed N] [--interval DUR] [--at DUR] "
 	"[--for DUR] [--face FACE] [--tls] [--push]\n"
 	"       rocewatch lab set KEY=VALUE [--device GLOB] [--dir DIR]\n"
@@ -94,7 +95,7 @@ struct options {
 	const char *out, *scenarios, *dir, *face, *device, *begin;
 	uint64_t seed;
 	double interval_ns, length_ns, at_ns;
-	bool packets, tls, push;
+	bool packets, tls, push, json;
 	const char *cache;
 	uint64_t perturb;
 	const char *set[SETTINGS_MAX];
@@ -144,8 +145,20 @@ static int is_scenario(const struct dirent *d)
 	return dot && str_eq(dot, ".yaml");
 }
 
+/* A scenario as a line, or as an object of the document. */
+static void list_one(const struct scenario *s, json_t *rows)
+{
+	if (rows)
+		json_array_append_new(rows,
+			json_pack("{s:s, s:s, s:s}", "name", s->name, "cause", s->cause, "title",
+				s->title));
+	else
+		printf("%-20s %-18s %s\n", s->name, s->cause, s->title);
+}
+
 static int list(const struct options *o)
 {
+	json_t *rows = o->json ? json_array() : NULL;
 	char buf[PATH_MAX], path[PATH_MAX + 300];
 	const char *dir = scenario_dir(o, buf, sizeof(buf));
 	struct dirent **v = NULL;
@@ -153,6 +166,7 @@ static int list(const struct options *o)
 	int rc = 0;
 	if (n < 0) {
 		fprintf(stderr, "rocewatch lab: %s: %s\n", dir, strerror(errno));
+		json_decref(rows);
 		return 1;
 	}
 	for (int i = 0; i < n; i++) {
@@ -160,7 +174,7 @@ static int list(const struct options *o)
 		struct err e = {0};
 		snprintf(path, sizeof(path), "%s/%s", dir, v[i]->d_name);
 		if (scenario_read(path, 1, &s, &e) == 0)
-			printf("%-20s %-18s %s\n", s.name, s.cause, s.title);
+			list_one(&s, rows);
 		else {
 			err_print(stderr, &e);
 			rc = 1;
@@ -168,6 +182,12 @@ static int list(const struct options *o)
 		free(v[i]);
 	}
 	free(v);
+	if (!rows)
+		return rc;
+	json_t *doc = json_pack("{s:o}", "scenarios", rows);
+	json_dumpf(doc, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(doc);
 	return rc;
 }
 
@@ -338,7 +358,8 @@ int main(int argc, char **argv)
 		{"push", 0, NULL, 'u'}, {"perturb", 1, NULL, 'P'}, {"cache", 1, NULL, 'c'},
 		{"dir", 1, NULL, 'd'}, {"device", 1, NULL, 'D'}, {"at", 1, NULL, 'a'},
 		{"set", 1, NULL, 'k'}, {"begin", 1, NULL, 'b'}, {"set-at", 1, NULL, 'K'},
-		{"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'}, {"help", 0, NULL, 'h'}, {0}};
+		{"senders", 1, NULL, 'n'}, {"load", 1, NULL, 'l'}, {"json", 0, NULL, 'j'},
+		{"help", 0, NULL, 'h'}, {0}};
 	struct options o = {.seed = 1, .load = 1, .begin = DEFAULT_BEGIN};
 	int64_t seed;
 	int opt;
@@ -348,6 +369,7 @@ int main(int argc, char **argv)
 		case 'o': o.out = optarg; break;
 		case 'b': o.begin = optarg; break;
 		case 'S': o.scenarios = optarg; break;
+		case 'j': o.json = true; break;
 		case 'p': o.packets = true; break;
 		case 't': o.tls = true; break;
 		case 'u': o.push = true; break;

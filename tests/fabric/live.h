@@ -29,9 +29,9 @@ const char *live_default_dir(char *buf, size_t size);
 int live_run(const struct scenario *s, const struct live_options *o, struct err *e);
 
 /*
- * live_ask - one request to the lab that runs in @dir; its answer goes to stdout. 0; 1: refused,
- * with its words on stderr; -errno: nobody answers there. Requests: "set KEY=VALUE", "show",
- * "counters".
+ * live_ask - one request to the lab that runs in @dir; its answer goes to stdout. 0; 1: failed, 2:
+ * a wrong key or value, with words on stderr; -errno: nobody answers there. Requests: "set
+ * KEY=VALUE", "show", "counters".
  */
 int live_ask(const char *dir, const char *request, struct err *e);
 

@@ -25,6 +25,9 @@
 #define SOCKET_NAME "lab.sock"
 #define REQUEST_MAX 256
 
+/* The first byte of an answer: what came of the request. */
+enum { REPLY_DONE = '+', REPLY_FAILED = '-', REPLY_MISUSED = '?' };
+
 static const struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = SOCKET_NAME};
 
 /* ---- asking -------------------------------------------------------------- */
@@ -44,29 +47,33 @@ int live_ask(const char *dir, const char *request, struct err *e)
 	if (recv(fd, &status, 1, MSG_WAITALL) != 1)
 		return err_set(e, -EPIPE, "%s: the lab ended before it answered", at);
 	for (ssize_t n; (n = recv(fd, answer, sizeof(answer), 0)) > 0;)
-		fwrite(answer, 1, (size_t)n, status == '+' ? stdout : stderr);
-	return status == '+' ? 0 : 1;
+		fwrite(answer, 1, (size_t)n, status == REPLY_DONE ? stdout : stderr);
+	if (status == REPLY_DONE)
+		return 0;
+	if (status == REPLY_MISUSED)
+		return 2;
+	return 1;
 }
 
 /* ---- answering ----------------------------------------------------------- */
 
-/* '+' or '-', then the text; the connection ends with it. */
-static void reply(int fd, bool good, const char *text, size_t n)
+/* What came of it, then the text; the connection ends with it. */
+static void reply(int fd, char what, const char *text, size_t n)
 {
-	ssize_t w = send(fd, good ? "+" : "-", 1, MSG_NOSIGNAL | MSG_MORE);
+	ssize_t w = send(fd, &what, 1, MSG_NOSIGNAL | MSG_MORE);
 	for (size_t at = 0; w > 0 && at < n; at += (size_t)w)
 		w = send(fd, text + at, n - at, MSG_NOSIGNAL);
 	close(fd);
 }
 static void __attribute__((format(printf, 3, 4)))
-reply_text(int fd, bool good, const char *fmt, ...)
+reply_text(int fd, char what, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
 	va_start(ap, fmt);
 	const int n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	reply(fd, good, text, n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	reply(fd, what, text, n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
 /* ---- thresholds ---------------------------------------------------------- */
@@ -87,14 +94,14 @@ static void retune(struct lab *l, const struct threshold *k, const char *what, c
 {
 	struct err e = {0};
 	if (l->retune.running) {
-		reply_text(client, false, "rocewatch lab: %s is being simulated: one at a time\n",
-			l->retune.what);
+		reply_text(client, REPLY_FAILED,
+			"rocewatch lab: %s is being simulated: one at a time\n", l->retune.what);
 		return;
 	}
 	struct scenario *s = rw_calloc(1, sizeof(*s));
 	*s = *l->s;
 	if (threshold_set(s, k, text, devices, &e) != 0) {
-		reply_text(client, false, "rocewatch lab: %s\n", e.text);
+		reply_text(client, REPLY_MISUSED, "rocewatch lab: %s\n", e.text);
 		free(s);
 		return;
 	}
@@ -103,7 +110,7 @@ static void retune(struct lab *l, const struct threshold *k, const char *what, c
 	snprintf(l->retune.what, sizeof(l->retune.what), "%s", what);
 	const int rc = pthread_create(&l->retune.thread, NULL, simulate, l);
 	if (rc != 0) {
-		reply_text(client, false, "rocewatch lab: no thread to simulate in: %s\n",
+		reply_text(client, REPLY_FAILED, "rocewatch lab: no thread to simulate in: %s\n",
 			strerror(rc));
 		free(s);
 		free(l->retune.e);
@@ -154,7 +161,7 @@ void live_control_retuned(struct lab *l)
 	pthread_mutex_lock(&l->busy);
 	t->running = false;
 	if (t->rc != 0) {
-		reply_text(t->client, false, "rocewatch lab: %s: %s\n", t->what, t->e->text);
+		reply_text(t->client, REPLY_FAILED, "rocewatch lab: %s: %s\n", t->what, t->e->text);
 		free(t->s);
 	} else {
 		const bool fault = coarse_fault_on(l->r.c, lab_now(l));
@@ -166,7 +173,7 @@ void live_control_retuned(struct lab *l)
 			snprintf(how, sizeof(how),
 				"; an exchange takes %.1f ms now, %.1f ms before", after / 1e6,
 				before / 1e6);
-		reply_text(t->client, true, "%s is set%s\n", t->what, how);
+		reply_text(t->client, REPLY_DONE, "%s is set%s\n", t->what, how);
 		fprintf(stderr, "%s is set%s\n", t->what, how);
 		live_truth_write(l, &e);
 	}
@@ -183,13 +190,13 @@ static void set_fault(struct lab *l, const char *value, int client)
 	const bool on = coarse_fault_on(l->r.c, now), wanted = str_eq(value, "on");
 	struct err e = {0};
 	if (!wanted && !str_eq(value, "off")) {
-		reply_text(client, false,
+		reply_text(client, REPLY_MISUSED,
 			"rocewatch lab: fault: '%.40s' is not valid; expected on or off\n", value);
 		return;
 	}
 	if (l->s->n_faults == 0) {
-		reply_text(client, false, "rocewatch lab: %s has no fault that comes and goes\n",
-			l->s->name);
+		reply_text(client, REPLY_FAILED,
+			"rocewatch lab: %s has no fault that comes and goes\n", l->s->name);
 		return;
 	}
 	coarse_advance(l->r.c, now);
@@ -208,7 +215,7 @@ static void set_fault(struct lab *l, const char *value, int client)
 		l->r.c->other_scenario.every_ns = l->s->every_ns;
 	}
 	live_truth_write(l, &e);
-	reply_text(client, true, "the fault is %s\n", wanted ? "on" : "off");
+	reply_text(client, REPLY_DONE, "the fault is %s\n", wanted ? "on" : "off");
 }
 
 static void set_clock(struct lab *l, const char *value, int client)
@@ -217,15 +224,16 @@ static void set_clock(struct lab *l, const char *value, int client)
 	if (str_eq(value, "hold")) {
 		l->held_ns = now;
 		values_are_old(l);
-		reply_text(client, true, "time stands still at %.3f s: counters too\n", now / 1e9);
+		reply_text(client, REPLY_DONE, "time stands still at %.3f s: counters too\n",
+			now / 1e9);
 	} else if (str_eq(value, "run")) {
 		if (l->held_ns >= 0) {
 			l->start_ns = (double)mono_now().ns - l->held_ns;
 			l->held_ns = -1;
 		}
-		reply_text(client, true, "time goes on\n");
+		reply_text(client, REPLY_DONE, "time goes on\n");
 	} else
-		reply_text(client, false,
+		reply_text(client, REPLY_MISUSED,
 			"rocewatch lab: clock: '%.40s' is not valid; expected hold or run\n",
 			value);
 }
@@ -236,7 +244,7 @@ static void set(struct lab *l, char *what, int client)
 	char *value = strchr(what, '='), *devices = strchr(what, ' ');
 	snprintf(told, sizeof(told), "%s", what);
 	if (!value) {
-		reply_text(client, false,
+		reply_text(client, REPLY_MISUSED,
 			"rocewatch lab: '%.60s' is not valid; expected KEY=VALUE\n", what);
 		return;
 	}
@@ -247,16 +255,16 @@ static void set(struct lab *l, char *what, int client)
 	if (k)
 		retune(l, k, told, value, devices ? devices : "", client);
 	else if (devices)
-		reply_text(client, false,
-			"rocewatch lab: %s is of the whole lab, not of a device\n", what);
+		reply_text(client, REPLY_MISUSED,
+			"rocewatch lab: %s applies to the whole lab; leave out --device\n", what);
 	else if (str_eq(what, "fault"))
 		set_fault(l, value, client);
 	else if (str_eq(what, "clock"))
 		set_clock(l, value, client);
 	else
-		reply_text(client, false,
-			"rocewatch lab: no such key: '%.40s'; kmin, kmax, pmax, alpha, headroom, "
-			"xon_offset, fault or clock\n",
+		reply_text(client, REPLY_MISUSED,
+			"rocewatch lab: unknown key '%.40s'; expected kmin, kmax, pmax, alpha, "
+			"headroom, xon_offset, fault or clock\n",
 			what);
 }
 
@@ -295,7 +303,7 @@ static void show(struct lab *l, int client)
 					l->nodes[s->settings[i].device].tables.name,
 					sides[s->settings[i].ports]);
 		}
-	reply(client, true, b.s, b.n);
+	reply(client, REPLY_DONE, b.s, b.n);
 	str_done(&b);
 }
 
@@ -324,7 +332,7 @@ static void counters(struct lab *l, int client)
 							(unsigned long long)s->ports[p].v[m][0]);
 				}
 	}
-	reply(client, true, b.s, b.n);
+	reply(client, REPLY_DONE, b.s, b.n);
 	str_done(&b);
 }
 
@@ -352,7 +360,7 @@ void live_control_accept(struct lab *l)
 	else if (str_eq(request, "counters"))
 		counters(l, client);
 	else
-		reply_text(client, false, "rocewatch lab: no such request\n");
+		reply_text(client, REPLY_MISUSED, "rocewatch lab: no such request\n");
 	pthread_mutex_unlock(&l->busy);
 }
 

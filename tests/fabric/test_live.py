@@ -75,7 +75,7 @@ def thresholds(lab):
     wait_for("the new pause thresholds are read back", lambda: levels("leaf1") == {POOL // 128} and levels("leaf2") == {POOL // 4}, 30)
     check("on leaf2" in lab.lab("show"), "leaf2's own setting is not shown")
     for wrong in (["alpha=x"], ["alpha=1000"], ["kmin=5"], ["colour=red"], ["kmin"], ["alpha=1/8", "--device", "leaf9"], ["fault=off", "--device", "leaf1"]):
-        check(lab.lab("set", *wrong, code=1) == "", "%s was taken" % wrong)
+        check(lab.lab("set", *wrong, code=2) == "", "%s was taken" % wrong)
 
 
 def faults(lab):

@@ -107,8 +107,8 @@ static void lines(void **state)
 		{"report faked", 2, ""},
 		{"report faked --check", 3, ""},
 		{"report fake more", 2, ""},
-		{"report --help", 0, "\nfake: the length of the time range.\n"},
-		{"report --help", 0, "\nspine-imbalance: how evenly each ECMP group was loaded. "},
+		{"report --help", 0, "\n  fake                the length of the time range\n"},
+		{"report fake --help", 0, "rocewatch report fake - the length of the time range\n"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {
 		rw_cleanup(freep) char *text = run(rows[i].code, rows[i].line);
