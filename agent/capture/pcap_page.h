@@ -5,13 +5,11 @@
 #ifndef RW_CAPTURE_PCAP_PAGE_H
 #define RW_CAPTURE_PCAP_PAGE_H
 
-#include <stdio.h>
+#include <jansson.h>
 
 #include "agent/capture/pcap_report.h"
-#include "agent/document/format.h"
 
-void pcap_page_begin(FILE *out, enum report_format format);
-void pcap_page(FILE *out, const struct pcap_report *report, enum report_format format);
-void pcap_page_end(FILE *out, enum report_format format);
+/* pcap_page - adds the report of one capture to @page. */
+void pcap_page(json_t *page, const struct pcap_report *report);
 
 #endif

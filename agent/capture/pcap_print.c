@@ -9,6 +9,7 @@
 #include "agent/capture/pcap_page.h"
 #include "agent/capture/pcap_text.h"
 #include "agent/capture/pcap_view.h"
+#include "agent/document/page.h"
 
 /* 15 digits: 0.2 stays 0.2; counters are integers and keep every digit. */
 #define PRINT_NUMBERS (JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY)
@@ -146,7 +147,7 @@ static void print_begin(struct pcap_printer *printer)
 	if (printer->format == FORMAT_JSON && printer->many)
 		fputs("{\n  \"captures\": [", printer->out);
 	if (print_is_page(printer))
-		pcap_page_begin(printer->out, printer->format);
+		printer->page = page_new("RoCEv2 in captures");
 }
 
 void pcap_print_report(struct pcap_printer *printer, const struct pcap_report *report)
@@ -159,7 +160,7 @@ void pcap_print_report(struct pcap_printer *printer, const struct pcap_report *r
 	case FORMAT_JSONL: print_jsonl_report(printer->out, report); break;
 	case FORMAT_CSV: print_csv_report(printer, report); break;
 	case FORMAT_HTML:
-	case FORMAT_MD: pcap_page(printer->out, report, printer->format); break;
+	case FORMAT_MD: pcap_page(printer->page, report); break;
 	case FORMAT_TABLE:
 		if (printer->n)
 			fputc('\n', printer->out);
@@ -175,8 +176,12 @@ int pcap_print_end(struct pcap_printer *printer)
 		fputs("\n  ]\n}", printer->out);
 	if (printer->n && printer->format == FORMAT_JSON)
 		fputc('\n', printer->out);
-	if (printer->n && print_is_page(printer))
-		pcap_page_end(printer->out, printer->format);
+	if (printer->page) {
+		const struct page_style style = {.format = printer->format};
+		page_print(printer->out, printer->page, &style);
+		json_decref(printer->page);
+		printer->page = NULL;
+	}
 	if (fflush(printer->out) == 0 && !ferror(printer->out))
 		return 0;
 	return -EIO;

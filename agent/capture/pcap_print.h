@@ -12,6 +12,7 @@
 #ifndef RW_CAPTURE_PCAP_PRINT_H
 #define RW_CAPTURE_PCAP_PRINT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -25,6 +26,7 @@ struct pcap_printer {
 	bool many; /* reports of several captures follow */
 	size_t width; /* columns of the terminal, for tables */
 	size_t n; /* reports printed so far */
+	json_t *page; /* of html and md; begins NULL, dropped at the end */
 };
 
 void pcap_print_report(struct pcap_printer *printer, const struct pcap_report *report);

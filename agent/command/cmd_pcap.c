@@ -4,6 +4,7 @@
  */
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/document/paper.h"
 #include "agent/capture/pcap_print.h"
 #include "agent/capture/pcap_verdict.h"
 #include "agent/command/command.h"
@@ -110,7 +111,7 @@ static int cmd_pcap_run(struct command_args *args)
 		.format = FORMAT_TABLE,
 		.header = !globals->no_header,
 		.color = globals->color == COLOR_ALWAYS,
-		.width = text_width(stdout, WIDTH_USUAL, WIDTH_MAX)};
+		.width = paper_width(stdout, WIDTH_USUAL, WIDTH_MAX)};
 	struct pcap_ask ask;
 	int64_t for_ns = 0;
 	struct err e = {0};

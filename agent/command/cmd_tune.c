@@ -61,20 +61,11 @@ static const char *cmd_tune_opt(const struct command_args *args, const char *nam
 
 /* ---- printing ------------------------------------------------------------ */
 
-typedef int print_fn(FILE *out, const json_t *doc, const struct tune_page *page);
-
-static int cmd_tune_print(const struct command_args *args, const json_t *doc,
-	const struct view *view, print_fn *pretty, struct err *e)
+static int cmd_tune_print(
+	const struct command_args *args, const json_t *doc, const struct view *view, struct err *e)
 {
-	const enum report_format f = args->g->format;
-	const struct tune_page p = {
-		.format = f, .width = tune_width(stdout), .color = args->g->color == COLOR_ALWAYS};
-	const bool laid_out = pretty && (f == FORMAT_TABLE || f == FORMAT_MD || f == FORMAT_HTML);
-	int rc;
-	if (laid_out)
-		rc = pretty(stdout, doc, &p);
-	else
-		rc = report_print(stdout, doc, view, f, !args->g->no_header, p.color);
+	const int rc = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
+		args->g->color == COLOR_ALWAYS);
 	if (rc == 0)
 		return 0;
 	return err_set(e, rc, "the result could not be written: %s", strerror(-rc));
@@ -88,7 +79,7 @@ static int cmd_tune_run_list(struct client *client, const struct command_args *a
 	int rc = tune_list_document(client, &doc, e);
 	if (rc != 0)
 		return rc;
-	rc = cmd_tune_print(args, doc, &tune_list_view, NULL, e);
+	rc = cmd_tune_print(args, doc, &tune_list_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -99,7 +90,7 @@ static int cmd_tune_run_show(struct client *client, const struct command_args *a
 	int rc = tune_show_document(client, args->argv[1], &doc, e);
 	if (rc != 0)
 		return rc;
-	rc = cmd_tune_print(args, doc, &tune_list_view, tune_sheets_print, e);
+	rc = cmd_tune_print(args, doc, &tune_sheets_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -126,7 +117,7 @@ static int run_render(struct client *client, const struct command_args *args, st
 	}
 	json_t *doc = json_pack("{s:s, s:s, s:b, s:s}", "id", record->sheet.id, "device",
 		str_or(device, record->sheet.device), "undo", undo, "text", text);
-	rc = cmd_tune_print(args, doc, &tune_list_view, NULL, e);
+	rc = cmd_tune_print(args, doc, &tune_list_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -159,7 +150,7 @@ static int run_review(struct client *client, const struct command_args *args, st
 	if (!cmd_tune_opt(args, "no-record"))
 		record_proposals(client, args, &reviewed);
 	json_t *doc = tune_reviewed_json(&reviewed, args->g->format == FORMAT_CSV);
-	rc = cmd_tune_print(args, doc, &tune_list_view, tune_sheets_print, e);
+	rc = cmd_tune_print(args, doc, &tune_sheets_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -315,7 +306,7 @@ static int run_verify(struct client *client, const struct command_args *args, st
 	}
 	json_t *doc = tune_verified_json(&verified);
 	json_object_set_new(doc, "recorded", json_string(recorded));
-	rc = cmd_tune_print(args, doc, &tune_verify_view, tune_verify_print, e);
+	rc = cmd_tune_print(args, doc, &tune_verify_view, e);
 	json_decref(doc);
 	return rc;
 }
@@ -332,7 +323,7 @@ static int run_whatif(struct client *client, const struct command_args *args, st
 	json_t *doc = NULL;
 	int rc = tune_whatif_document(client, &ask, &doc, e);
 	if (rc == 0)
-		rc = cmd_tune_print(args, doc, &tune_whatif_view, tune_whatif_print, e);
+		rc = cmd_tune_print(args, doc, &tune_whatif_view, e);
 	json_decref(doc);
 	return rc;
 }

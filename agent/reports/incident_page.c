@@ -9,19 +9,19 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/document/page.h"
 #include "agent/document/quantity.h"
 #include "agent/reports/incident_words.h"
-#include "agent/reports/page_writer.h"
 
 /* ---- lines --------------------------------------------------------------- */
 
-static void page_words(FILE *out, const struct tune_page *page, const char *label,
+static void page_words(json_t *page, const char *label,
 	void (*add)(struct str *out, const json_t *incident), const json_t *incident)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	str_add(&text, "");
 	add(&text, incident);
-	page_line(out, page, label, text.s);
+	page_fact(page, label, text.s);
 }
 
 static void add_subject(struct str *out, const json_t *incident)
@@ -90,7 +90,7 @@ static void add_cost(struct str *out, const json_t *incident)
 
 /* The time a job lost since the onset: as a share of wall time, and per step where the normal
  * length of a step is configured. */
-static void page_loss(FILE *out, const struct tune_page *page, const json_t *loss, double explained)
+static void page_loss(json_t *page, const json_t *loss, double explained)
 {
 	const double lost = doc_number(loss, "loss_ratio"),
 		     before = doc_number(loss, "step_before_s"), now = doc_number(loss, "step_s");
@@ -105,13 +105,12 @@ static void page_loss(FILE *out, const struct tune_page *page, const json_t *los
 	if (!isnan(before) && !isnan(now) && !isnan(explained))
 		str_addf(&text, "; accounts for %.3g of %.3g ms per step",
 			1e3 * (now - before) * explained, 1e3 * (now - before));
-	page_line(out, page, "lost", text.s);
+	page_fact(page, "lost", text.s);
 }
 
 /* ---- lists --------------------------------------------------------------- */
 
-static void page_texts(
-	FILE *out, const struct tune_page *page, const char *label, const json_t *list)
+static void page_texts(json_t *page, const char *label, const json_t *list)
 {
 	const json_t *o;
 	size_t k;
@@ -121,11 +120,11 @@ static void page_texts(
 			text = doc_word(o, "summary");
 		if (!*text)
 			text = doc_word(o, "cause");
-		page_line(out, page, k && page->format == FORMAT_TABLE ? "" : label, text);
+		page_fact(page, label, text);
 	}
 }
 
-static void page_commands(FILE *out, const struct tune_page *page, const json_t *list)
+static void page_commands(json_t *page, const json_t *list)
 {
 	const json_t *o;
 	size_t k;
@@ -136,23 +135,22 @@ static void page_commands(FILE *out, const struct tune_page *page, const json_t 
 		if (*effect)
 			str_addf(&head, ", %s", effect);
 		str_addf(&head, " (%s)", doc_word(o, "risk"));
-		page_line(out, page, k && page->format == FORMAT_TABLE ? "" : "do now", head.s);
-		page_code(out, page, "", doc_word(o, "command"));
+		page_fact(page, "do now", head.s);
+		page_code(page, "", doc_word(o, "command"));
 	}
 }
 
-static void page_steps(FILE *out, const struct tune_page *page, const json_t *list)
+static void page_steps(json_t *page, const json_t *list)
 {
 	const json_t *o;
 	size_t k;
 	json_array_foreach (list, k, o)
-		page_linef(out, page, k && page->format == FORMAT_TABLE ? "" : "next",
-			"%s (risk: %s)", doc_word(o, "text"), doc_word(o, "risk"));
+		page_factf(page, "next", "%s (risk: %s)", doc_word(o, "text"), doc_word(o, "risk"));
 }
 
 enum { ROLES_SHOWN = 16 };
 
-static void page_roles(FILE *out, const struct tune_page *page, const json_t *roles)
+static void page_roles(json_t *page, const json_t *roles)
 {
 	static const struct {
 		const char *role, *label;
@@ -176,13 +174,13 @@ static void page_roles(FILE *out, const struct tune_page *page, const json_t *ro
 		}
 		if (n > ROLES_SHOWN)
 			str_addf(&text, " and %zu more", n - ROLES_SHOWN);
-		page_line(out, page, kinds[k].label, text.s);
+		page_fact(page, kinds[k].label, text.s);
 	}
 }
 
 /* ---- tables -------------------------------------------------------------- */
 
-static char *page_quantity(const json_t *row)
+static char *evidence_value(const json_t *row)
 {
 	struct str text = {0};
 	const json_t *value = json_object_get(row, "value");
@@ -208,15 +206,7 @@ static char *page_clock(const json_t *row, const char *key)
 	return text.s;
 }
 
-static void page_rows_free(struct page_row *rows, size_t n)
-{
-	for (size_t r = 0; r < n; r++)
-		for (size_t c = 0; c < PAGE_CELLS; c++)
-			free(rows[r].cell[c]);
-	free(rows);
-}
-
-static void page_evidence(FILE *out, const struct tune_page *page, const json_t *list)
+static void page_evidence(json_t *page, const json_t *list)
 {
 	static const char *const headers[] = {"EVIDENCE", "WHERE", "VALUE", "QUALITY", "UNTIL"};
 	const size_t n = json_array_size(list);
@@ -226,15 +216,14 @@ static void page_evidence(FILE *out, const struct tune_page *page, const json_t 
 	json_array_foreach (list, k, o) {
 		rows[k].cell[0] = rw_strdup(doc_word(o, "metric"));
 		rows[k].cell[1] = page_place(o);
-		rows[k].cell[2] = page_quantity(o);
+		rows[k].cell[2] = evidence_value(o);
 		rows[k].cell[3] = rw_strdup(doc_word(o, "quality"));
 		rows[k].cell[4] = page_clock(o, "to");
 	}
-	page_table(out, page, headers, rw_countof(headers), rows, n);
-	page_rows_free(rows, n);
+	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
-static void page_flows(FILE *out, const struct tune_page *page, const json_t *list)
+static void page_flows(json_t *page, const json_t *list)
 {
 	static const char *const headers[] = {"FLOW FROM", "TO", "UDP PORT", "QP", "PORT", "BYTES"};
 	const size_t n = json_array_size(list);
@@ -254,11 +243,10 @@ static void page_flows(FILE *out, const struct tune_page *page, const json_t *li
 		rows[k].cell[4] = page_place(o);
 		rows[k].cell[5] = bytes.s;
 	}
-	page_table(out, page, headers, rw_countof(headers), rows, n);
-	page_rows_free(rows, n);
+	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
-static void page_timeline(FILE *out, const struct tune_page *page, const json_t *list)
+static void page_timeline(json_t *page, const json_t *list)
 {
 	static const char *const headers[] = {"TIME", "WHAT HAPPENED"};
 	const size_t n = json_array_size(list);
@@ -269,19 +257,19 @@ static void page_timeline(FILE *out, const struct tune_page *page, const json_t 
 		rows[k].cell[0] = page_clock(o, "t");
 		rows[k].cell[1] = rw_strdup(doc_word(o, "text"));
 	}
-	page_table(out, page, headers, rw_countof(headers), rows, n);
-	page_rows_free(rows, n);
+	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
-void incident_page_timeline(FILE *out, const json_t *lines, size_t width)
+json_t *incident_page_timeline(const json_t *incident)
 {
-	const struct tune_page page = {.format = FORMAT_TABLE, .width = (int)width};
-	page_timeline(out, &page, lines);
+	json_t *page = page_new("Timeline");
+	page_timeline(page, json_object_get(incident, "timeline"));
+	return page;
 }
 
 /* ---- the page ------------------------------------------------------------ */
 
-static void page_reasons(FILE *out, const struct tune_page *page, const json_t *incident)
+static void page_reasons(json_t *page, const json_t *incident)
 {
 	static const struct {
 		const char *label, *key;
@@ -294,35 +282,33 @@ static void page_reasons(FILE *out, const struct tune_page *page, const json_t *
 		{"also", "also"},
 	};
 	for (size_t k = 0; k < rw_countof(lists); k++)
-		page_texts(out, page, lists[k].label, json_object_get(incident, lists[k].key));
+		page_texts(page, lists[k].label, json_object_get(incident, lists[k].key));
 }
 
-void incident_page_print(
-	FILE *out, const json_t *incident, enum report_format format, size_t width, bool color)
+json_t *incident_page(const json_t *incident)
 {
-	const struct tune_page page = {.format = format, .width = (int)width, .color = color};
+	json_t *page = page_new(doc_word(incident, "headline"));
 	const json_t *loss;
 	rw_cleanup(str_done) struct str head = {0};
 	size_t k;
 	incident_add_head(&head, incident);
-	page_begin(out, &page, doc_word(incident, "headline"));
-	page_heading(out, &page, "%s", head.s);
-	page_line(out, &page, "what", doc_word(incident, "summary"));
-	page_words(out, &page, "spread", incident_add_spread, incident);
-	page_words(out, &page, "where", add_subject, incident);
-	page_words(out, &page, "when", add_when, incident);
-	page_words(out, &page, "cost", add_cost, incident);
+	page_heading(page, "%s", head.s);
+	page_fact(page, "what", doc_word(incident, "summary"));
+	page_words(page, "spread", incident_add_spread, incident);
+	page_words(page, "where", add_subject, incident);
+	page_words(page, "when", add_when, incident);
+	page_words(page, "cost", add_cost, incident);
 	json_array_foreach (json_object_get(incident, "loss"), k, loss)
-		page_loss(out, &page, loss, doc_number(incident, "explained_ratio"));
-	page_words(out, &page, "owner", incident_add_owner, incident);
-	page_line(out, &page, "part of", doc_word(incident, "parent"));
-	page_commands(out, &page, json_object_get(incident, "commands"));
-	page_steps(out, &page, json_object_get(incident, "next_steps"));
-	page_words(out, &page, "confidence", add_confidence, incident);
-	page_reasons(out, &page, incident);
-	page_roles(out, &page, json_object_get(incident, "roles"));
-	page_evidence(out, &page, json_object_get(incident, "evidence"));
-	page_flows(out, &page, json_object_get(json_object_get(incident, "subject"), "flows"));
-	page_timeline(out, &page, json_object_get(incident, "timeline"));
-	page_end(out, &page);
+		page_loss(page, loss, doc_number(incident, "explained_ratio"));
+	page_words(page, "owner", incident_add_owner, incident);
+	page_fact(page, "part of", doc_word(incident, "parent"));
+	page_commands(page, json_object_get(incident, "commands"));
+	page_steps(page, json_object_get(incident, "next_steps"));
+	page_words(page, "confidence", add_confidence, incident);
+	page_reasons(page, incident);
+	page_roles(page, json_object_get(incident, "roles"));
+	page_evidence(page, json_object_get(incident, "evidence"));
+	page_flows(page, json_object_get(json_object_get(incident, "subject"), "flows"));
+	page_timeline(page, json_object_get(incident, "timeline"));
+	return page;
 }

@@ -7,17 +7,12 @@
 #define RW_REPORTS_INCIDENT_PAGE_H
 
 #include <jansson.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 
-#include "agent/document/format.h"
+/* incident_page - the page (agent/document/page.h) of an incident's document. The caller owns it.
+ */
+json_t *incident_page(const json_t *incident);
 
-/* incident_page_print - @format: table, md or html. @width: columns of the text. */
-void incident_page_print(
-	FILE *out, const json_t *incident, enum report_format format, size_t width, bool color);
-
-/* incident_page_timeline - only the lines of a timeline, as text. */
-void incident_page_timeline(FILE *out, const json_t *lines, size_t width);
+/* incident_page_timeline - only the lines of its timeline. The caller owns it. */
+json_t *incident_page_timeline(const json_t *incident);
 
 #endif

@@ -10,6 +10,8 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/document/page.h"
+#include "agent/document/paper.h"
 #include "agent/reports/incident_read.h"
 #include "agent/reports/incident_card.h"
 #include "agent/reports/incident_page.h"
@@ -33,7 +35,7 @@ const struct column incident_list_columns[INCIDENT_LIST_COLUMNS] = {
 
 static size_t incident_view_width(FILE *out)
 {
-	return text_width(out, 80, 160);
+	return paper_width(out, 80, 160);
 }
 
 /* "$960", "$12.4k"; "-" when it is not known. */
@@ -129,6 +131,15 @@ const struct view incident_list_view = {
 	.empty = "no incidents",
 };
 
+/* Takes @page. */
+static void incident_view_print(FILE *out, json_t *page, bool color)
+{
+	const struct page_style style = {
+		.width = incident_view_width(out), .color = color, .ascii = !paper_is_utf8()};
+	page_print(out, page, &style);
+	json_decref(page);
+}
+
 static const struct column timeline_columns[] = {
 	{"t", "TIME", COL_TIME, false},
 	{"text", "EVENT", COL_TEXT, false},
@@ -137,9 +148,9 @@ static void timeline_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
 	if (header)
-		fprintf(out, "%s %s  %s\n", doc_word(doc, "id"), doc_word(doc, "cause"),
+		fprintf(out, "%s %s  %s\n\n", doc_word(doc, "id"), doc_word(doc, "cause"),
 			doc_word(doc, "headline"));
-	incident_page_timeline(out, json_object_get(doc, "timeline"), incident_view_width(out));
+	incident_view_print(out, incident_page_timeline(doc), color);
 }
 
 const struct view incident_timeline_view = {
@@ -160,12 +171,7 @@ static void card_text(
 static void full_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
-	incident_page_print(out, doc, FORMAT_TABLE, incident_view_width(out), color);
-}
-
-static void card_page(FILE *out, const json_t *doc, enum report_format format)
-{
-	incident_page_print(out, doc, format, incident_view_width(out), false);
+	incident_view_print(out, incident_page(doc), color);
 }
 
 const struct view incident_card_view = {
@@ -174,7 +180,7 @@ const struct view incident_card_view = {
 	.columns = incident_list_columns,
 	.n_columns = INCIDENT_LIST_COLUMNS,
 	.text = card_text,
-	.page = card_page,
+	.page = incident_page,
 };
 const struct view incident_full_view = {
 	.title = "Incident",
@@ -182,5 +188,5 @@ const struct view incident_full_view = {
 	.columns = incident_list_columns,
 	.n_columns = INCIDENT_LIST_COLUMNS,
 	.text = full_text,
-	.page = card_page,
+	.page = incident_page,
 };

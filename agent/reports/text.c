@@ -4,8 +4,6 @@
 #include "agent/reports/text.h"
 
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/text_clean.h"
@@ -66,19 +64,6 @@ void text_put_age(FILE *out, const json_t *object, const char *key, const char *
 		duration_format(
 			text, sizeof(text), (int64_t)(json_number_value(value) * (double)NS_PER_S));
 	fprintf(out, "   %s %s", name, text);
-}
-
-size_t text_width(FILE *out, size_t usual, size_t most)
-{
-	enum { WIDTH_MIN = 80 };
-	struct winsize w;
-	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0 || w.ws_col == 0)
-		return usual;
-	if (w.ws_col < WIDTH_MIN)
-		return WIDTH_MIN;
-	if (w.ws_col > most)
-		return most;
-	return w.ws_col;
 }
 
 /* Bytes of the first @columns columns of @text. */

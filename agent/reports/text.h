@@ -25,9 +25,6 @@ void text_put(FILE *out, const char *text);
 void text_put_state(FILE *out, const char *state, bool color);
 /* text_put_age - "   NAME 2m10s" from a field in seconds; "-" when it is not known. */
 void text_put_age(FILE *out, const json_t *object, const char *key, const char *name);
-/* text_width - columns of the terminal behind @out, from 80 to @most; @usual where there is none.
- */
-size_t text_width(FILE *out, size_t usual, size_t most);
 /* text_put_cut - at most @columns columns of @text, with three dots where it was cut behind a word;
  * then blanks up to @columns. */
 void text_put_cut(FILE *out, const char *text, size_t columns);

@@ -3,7 +3,6 @@
 #include "agent/reports/tune_view.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
-#include "agent/reports/page_writer.h"
+#include "agent/document/page.h"
 
 #define PORTS_SHOWN 6
 #define AFFECTED_SHOWN 6
@@ -94,14 +93,6 @@ static char *range_text(double low, double high, const char *unit)
 	return b.s;
 }
 
-static void rows_free(struct page_row *rows, size_t n)
-{
-	for (size_t r = 0; r < n; r++)
-		for (size_t c = 0; c < PAGE_CELLS; c++)
-			free(rows[r].cell[c]);
-	free(rows);
-}
-
 /* What the number is of: alpha has no unit of its own. */
 static const char *unit_of(const char *name, const char *unit)
 {
@@ -149,7 +140,7 @@ static void add_site(struct str *out, const json_t *section)
 
 /* ---- a sheet ------------------------------------------------------------- */
 
-static void put_head(FILE *out, const struct tune_page *page, const json_t *section)
+static void put_head(json_t *page, const json_t *section)
 {
 	rw_cleanup(str_done) struct str site = {0}, ports = {0};
 	char advice[32], state[32], made[32], expires[32], from[32], to[32];
@@ -158,35 +149,35 @@ static void put_head(FILE *out, const struct tune_page *page, const json_t *sect
 	tune_view_upper(advice);
 	tune_view_upper(state);
 	add_site(&site, section);
-	page_heading(out, page, "TUNING REVIEW  %s  %s  %s%s%s", doc_word(section, "id"), site.s,
-		advice, str_if(*state, "  "), state);
-	page_line(out, page, "summary", doc_word(section, "summary"));
-	page_line(out, page, "diagnosis", doc_word(section, "diagnosis"));
+	page_heading(page, "TUNING REVIEW  %s  %s  %s%s%s", doc_word(section, "id"), site.s, advice,
+		str_if(*state, "  "), state);
+	page_fact(page, "summary", doc_word(section, "summary"));
+	page_fact(page, "diagnosis", doc_word(section, "diagnosis"));
 	if (json_array_size(tune_view_get(section, "ports")) > 1) {
 		add_words(&ports, tune_view_get(section, "ports"), PORTS_SHOWN);
-		page_line(out, page, "ports", ports.s);
+		page_fact(page, "ports", ports.s);
 	}
 	const json_t *platform = tune_view_get(section, "platform");
 	if (json_is_object(platform) &&
 		(*doc_word(platform, "name") || !*doc_word(platform, "syntax")))
-		page_linef(out, page, "platform", "%s%s%s",
+		page_factf(page, "platform", "%s%s%s",
 			*doc_word(platform, "name") ? doc_word(platform, "name") : "unknown",
 			str_if(*doc_word(platform, "version"), ", "),
 			doc_word(platform, "version"));
 	else if (json_is_object(platform))
-		page_linef(out, page, "platform", "%s by its profile; ASIC unknown",
+		page_factf(page, "platform", "%s by its profile; ASIC unknown",
 			doc_word(platform, "syntax"));
-	page_linef(out, page, "evidence", "%s - %s, coverage %.1f %%, confidence %s (%.2f)",
+	page_factf(page, "evidence", "%s - %s, coverage %.1f %%, confidence %s (%.2f)",
 		tune_view_when(from, section, "from"), tune_view_when(to, section, "to"),
 		100 * doc_number(section, "coverage_ratio"),
 		tune_view_confidence(doc_number(section, "confidence_ratio")),
 		doc_number(section, "confidence_ratio"));
 	if (str_eq(doc_word(section, "advice"), "change"))
-		page_linef(out, page, "prepared", "%s, expires %s",
+		page_factf(page, "prepared", "%s, expires %s",
 			tune_view_when(made, section, "made"),
 			tune_view_when(expires, section, "expires"));
-	page_line(out, page, "class", doc_word(section, "world"));
-	page_line(out, page, "blocked by", doc_word(section, "blocked_by"));
+	page_fact(page, "class", doc_word(section, "world"));
+	page_fact(page, "blocked by", doc_word(section, "blocked_by"));
 }
 
 /* "headroom, uplinks" where it is for some ports of the sheet. */
@@ -199,7 +190,7 @@ static char *change_name(const json_t *change)
 	return name.s;
 }
 
-static void put_changes(FILE *out, const struct tune_page *page, const json_t *section)
+static void put_changes(json_t *page, const json_t *section)
 {
 	static const char *const headers[] = {"CHANGE", "CURRENT", "PROPOSED", "PROGRAMMED"};
 	const json_t *changes = tune_view_get(section, "changes"), *c;
@@ -213,28 +204,27 @@ static void put_changes(FILE *out, const struct tune_page *page, const json_t *s
 				tune_view_value_text(doc_number(c, "proposed"), unit, true),
 				tune_view_value_text(doc_number(c, "programmed"), unit, true)}};
 	}
-	page_table(out, page, headers, rw_countof(headers), rows, n);
-	rows_free(rows, n);
+	page_grid(page, headers, rw_countof(headers), rows, n);
 	bool any = !isnan(doc_number(section, "buffer_cost_bytes"));
 	json_array_foreach (changes, k, c)
 		any = any || *doc_word(c, "why");
 	if (n && any)
-		page_gap(out, page);
+		page_gap(page);
 	json_array_foreach (changes, k, c) {
 		rw_cleanup(freep) char *name = change_name(c);
 		if (*doc_word(c, "why"))
-			page_linef(out, page, str_if(!k, "why"), "%s: %s%s%s%s", name,
-				doc_word(c, "why"), str_if(*doc_word(c, "source"), " ["),
-				doc_word(c, "source"), str_if(*doc_word(c, "source"), "]"));
+			page_factf(page, "why", "%s: %s%s%s%s", name, doc_word(c, "why"),
+				str_if(*doc_word(c, "source"), " ["), doc_word(c, "source"),
+				str_if(*doc_word(c, "source"), "]"));
 	}
 	if (n && !isnan(doc_number(section, "buffer_cost_bytes"))) {
 		rw_cleanup(freep) char *cost = tune_view_value_text(
 			doc_number(section, "buffer_cost_bytes"), "bytes", true);
-		page_linef(out, page, "buffer cost", "%s of the shared pool", cost);
+		page_factf(page, "buffer cost", "%s of the shared pool", cost);
 	}
 }
 
-static void tune_view_put_evidence(FILE *out, const struct tune_page *page, const json_t *section)
+static void tune_view_put_evidence(json_t *page, const json_t *section)
 {
 	static const char *const headers[] = {"MEASURED", "VALUE", "QUALITY", "WHERE"};
 	const json_t *evidence = tune_view_get(section, "evidence"), *e;
@@ -259,11 +249,10 @@ static void tune_view_put_evidence(FILE *out, const struct tune_page *page, cons
 				unit_of(doc_word(e, "metric"), doc_word(e, "unit")), false),
 			rw_strdup(doc_word(e, "quality")), where.s}};
 	}
-	page_table(out, page, headers, rw_countof(headers), rows, n);
-	rows_free(rows, n);
+	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
-static void put_expected(FILE *out, const struct tune_page *page, const json_t *section)
+static void put_expected(json_t *page, const json_t *section)
 {
 	static const char *const headers[] = {"EFFECT", "NOW", "EXPECTED AFTER"};
 	const json_t *expected = tune_view_get(section, "expected"), *e;
@@ -275,11 +264,10 @@ static void put_expected(FILE *out, const struct tune_page *page, const json_t *
 			tune_view_value_text(doc_number(e, "now"), doc_word(e, "unit"), false),
 			range_text(
 				doc_number(e, "low"), doc_number(e, "high"), doc_word(e, "unit"))}};
-	page_table(out, page, headers, rw_countof(headers), rows, n);
-	rows_free(rows, n);
+	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
-static void put_checks(FILE *out, const struct tune_page *page, const json_t *section)
+static void put_checks(json_t *page, const json_t *section)
 {
 	static const char *const headers[] = {"PASS", "BEFORE", "AFTER", "LIMIT", "CHECK"};
 	const json_t *checks = tune_view_get(section, "checks"), *c;
@@ -297,11 +285,10 @@ static void put_checks(FILE *out, const struct tune_page *page, const json_t *se
 				tune_view_value_text(doc_number(c, "limit"), unit, false),
 				rw_strdup(doc_word(c, "text"))}};
 	}
-	page_table(out, page, headers, rw_countof(headers), rows, n);
-	rows_free(rows, n);
+	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
-static void put_affected(FILE *out, const struct tune_page *page, const json_t *section)
+static void put_affected(json_t *page, const json_t *section)
 {
 	rw_cleanup(str_done) struct str b = {0};
 	const json_t *affected = tune_view_get(section, "affected");
@@ -328,16 +315,15 @@ static void put_affected(FILE *out, const struct tune_page *page, const json_t *
 			str_addf(&b, ":%s", doc_word(o, "port"));
 		k = m;
 	}
-	page_line(out, page, "affected", b.s);
+	page_fact(page, "affected", b.s);
 }
 
-static void put_lines(
-	FILE *out, const struct tune_page *page, const char *label, const json_t *array)
+static void put_lines(json_t *page, const char *label, const json_t *array)
 {
 	const json_t *o;
 	size_t k;
 	json_array_foreach (array, k, o)
-		page_line(out, page, k ? "" : label, json_string_value(o));
+		page_fact(page, label, json_string_value(o));
 }
 
 /* What one vendor would type: its text, or the form of it that is typed. */
@@ -370,56 +356,55 @@ static const char *shown_syntax(const json_t *section, const json_t *vendors)
 	return NULL;
 }
 
-static void put_commands(FILE *out, const struct tune_page *page, const json_t *section,
-	const char *label, const char *key)
+static void put_commands(json_t *page, const json_t *section, const char *label, const char *key)
 {
 	const json_t *vendors = tune_view_get(section, key);
 	const char *syntax = shown_syntax(section, vendors), *text = NULL;
 	if (syntax)
 		text = typed_text(tune_view_get(vendors, syntax));
 	if (text) {
-		page_gap(out, page);
-		page_code(out, page, label, text);
+		page_gap(page);
+		page_code(page, label, text);
 	} else if (json_is_object(vendors) && json_array_size(tune_view_get(section, "changes"))) {
-		page_linef(out, page, label,
+		page_factf(page, label,
 			"no commands for %s: see tune render --vendor, and \"render_notes\" of the "
 			"json",
 			str_or(syntax, "any vendor"));
 	}
 }
 
-static void put_history(FILE *out, const struct tune_page *page, const json_t *section)
+static void put_history(json_t *page, const json_t *section)
 {
 	const json_t *history = tune_view_get(section, "history"), *h;
 	char t[32];
 	size_t k;
 	if (json_array_size(history))
-		page_gap(out, page);
+		page_gap(page);
 	json_array_foreach (history, k, h)
-		page_linef(out, page, str_if(!k, "history"), "%s  %s%s%s%s%s",
-			tune_view_when(t, h, "time"), doc_word(h, "event"),
-			str_if(*doc_word(h, "who"), " by "), doc_word(h, "who"),
-			str_if(*doc_word(h, "text"), ": "), doc_word(h, "text"));
+		page_factf(page, "history", "%s  %s%s%s%s%s", tune_view_when(t, h, "time"),
+			doc_word(h, "event"), str_if(*doc_word(h, "who"), " by "),
+			doc_word(h, "who"), str_if(*doc_word(h, "text"), ": "),
+			doc_word(h, "text"));
 }
 
-static void put_effects(FILE *out, const struct tune_page *page, const json_t *doc);
+static void put_effects(json_t *page, const json_t *doc);
 
-static void put_verification(FILE *out, const struct tune_page *page, const json_t *section)
+static void put_verification(json_t *page, const json_t *section)
 {
 	const json_t *v = tune_view_get(section, "verification");
 	if (!json_is_object(v))
 		return;
-	page_gap(out, page);
-	page_linef(out, page, "verified", "%s: %s", doc_word(v, "verdict"), doc_word(v, "why"));
-	put_effects(out, page, v);
+	page_gap(page);
+	page_factf(page, "verified", "%s: %s", doc_word(v, "verdict"), doc_word(v, "why"));
+	put_effects(page, v);
 }
 
-static void put_change_rest(FILE *out, const struct tune_page *page, const json_t *section)
+static void put_change_rest(json_t *page, const json_t *section)
 {
 	rw_cleanup(str_done) struct str rest = {0};
 	const char *state = doc_word(section, "state");
-	put_affected(out, page, section);
-	page_linef(out, page, "disruption", "%s%s", doc_word(section, "disruption"),
+	put_affected(page, section);
+	page_factf(page, "disruption", "%s%s", doc_word(section, "disruption"),
 		str_if(json_is_true(tune_view_get(section, "job_boundary")),
 			": at a job boundary only"));
 	str_addf(&rest, "%s", doc_word(section, "device"));
@@ -427,52 +412,45 @@ static void put_change_rest(FILE *out, const struct tune_page *page, const json_
 		str_add(&rest, "; when it is verified: ");
 		add_words(&rest, tune_view_get(section, "rest"), PORTS_SHOWN);
 	}
-	page_line(out, page, "canary", rest.s);
-	page_line(out, page, "not predicted", doc_word(section, "not_expected"));
-	page_line(out, page, "risk", doc_word(section, "risk"));
-	page_line(out, page, "roll back if", doc_word(section, "rollback_if"));
-	put_commands(out, page, section, "apply", "render");
-	put_commands(out, page, section, "undo", "undo");
-	page_gap(out, page);
-	put_lines(out, page, "next", tune_view_get(section, "next_steps"));
-	put_verification(out, page, section);
-	put_history(out, page, section);
+	page_fact(page, "canary", rest.s);
+	page_fact(page, "not predicted", doc_word(section, "not_expected"));
+	page_fact(page, "risk", doc_word(section, "risk"));
+	page_fact(page, "roll back if", doc_word(section, "rollback_if"));
+	put_commands(page, section, "apply", "render");
+	put_commands(page, section, "undo", "undo");
+	page_gap(page);
+	put_lines(page, "next", tune_view_get(section, "next_steps"));
+	put_verification(page, section);
+	put_history(page, section);
 	if (!*state || str_eq(state, "proposed"))
-		page_linef(out, page, "approve",
+		page_factf(page, "approve",
 			"____  change window: ____   rocewatch tune accept %s; verify with: "
 			"rocewatch tune verify %s",
 			doc_word(section, "id"), doc_word(section, "id"));
 	else if (str_eq(state, "accepted") || str_eq(state, "applied"))
-		page_linef(out, page, "then", "rocewatch tune verify %s", doc_word(section, "id"));
+		page_factf(page, "then", "rocewatch tune verify %s", doc_word(section, "id"));
 }
 
-static void put_sheet(FILE *out, const struct tune_page *page, const json_t *section)
+static void put_sheet(json_t *page, const json_t *section)
 {
 	const bool change = str_eq(doc_word(section, "advice"), "change") ||
 		json_array_size(tune_view_get(section, "changes"));
-	put_head(out, page, section);
-	put_lines(out, page, "differs", tune_view_get(section, "world_differences"));
-	put_changes(out, page, section);
-	tune_view_put_evidence(out, page, section);
-	put_expected(out, page, section);
-	put_checks(out, page, section);
-	page_gap(out, page);
-	put_lines(out, page, "to collect", tune_view_get(section, "collect"));
+	put_head(page, section);
+	put_lines(page, "differs", tune_view_get(section, "world_differences"));
+	put_changes(page, section);
+	tune_view_put_evidence(page, section);
+	put_expected(page, section);
+	put_checks(page, section);
+	page_gap(page);
+	put_lines(page, "to collect", tune_view_get(section, "collect"));
 	if (change)
-		put_change_rest(out, page, section);
+		put_change_rest(page, section);
 	else
-		put_lines(out, page, "do", tune_view_get(section, "next_steps"));
-	put_lines(out, page, "rests on", tune_view_get(section, "confidence_inputs"));
+		put_lines(page, "do", tune_view_get(section, "next_steps"));
+	put_lines(page, "rests on", tune_view_get(section, "confidence_inputs"));
 }
 
-static int tune_view_done(FILE *out)
-{
-	if (ferror(out))
-		return -EIO;
-	return 0;
-}
-
-static void tune_view_none(FILE *out, const struct tune_page *page, const json_t *doc)
+static void tune_view_none(json_t *page, const json_t *doc)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	if (json_array_size(tune_view_get(doc, "sheets")))
@@ -482,22 +460,19 @@ static void tune_view_none(FILE *out, const struct tune_page *page, const json_t
 		str_done(&text);
 		str_addf(&text, "not reviewed: %s", doc_word(doc, "reason"));
 	}
-	page_line(out, page, "", text.s);
+	page_fact(page, "", text.s);
 }
 
-int tune_sheets_print(FILE *out, const json_t *doc, const struct tune_page *page)
+static json_t *tune_sheets_page(const json_t *doc)
 {
+	json_t *page = page_new("rocewatch tuning review");
 	const json_t *sheets = tune_view_get(doc, "sheets"), *s;
 	size_t k;
-	page_begin(out, page, "rocewatch tuning review");
-	tune_view_none(out, page, doc);
+	tune_view_none(page, doc);
 	json_array_foreach (sheets, k, s) {
-		if (k)
-			page_gap(out, page);
-		put_sheet(out, page, s);
+		put_sheet(page, s);
 	}
-	page_end(out, page);
-	return tune_view_done(out);
+	return page;
 }
 
 /* ---- verification -------------------------------------------------------- */
@@ -527,7 +502,7 @@ static char *level_text(double value, const char *unit)
 	return b.s;
 }
 
-static void put_effects(FILE *out, const struct tune_page *page, const json_t *doc)
+static void put_effects(json_t *page, const json_t *doc)
 {
 	static const char *const headers[] = {"EFFECT", "BEFORE", "AFTER", "DELTA", "95 % CI", ""};
 	const json_t *effects = tune_view_get(doc, "effects"), *e;
@@ -549,75 +524,70 @@ static void put_effects(FILE *out, const struct tune_page *page, const json_t *d
 			delta_text(doc_number(e, "delta"), unit), ci.s,
 			rw_strdup(doc_word(e, "told"))}};
 	}
-	page_table(out, page, headers, rw_countof(headers), rows, n);
-	rows_free(rows, n);
+	page_grid(page, headers, rw_countof(headers), rows, n);
 }
 
-static void put_side(FILE *out, const struct tune_page *page, const json_t *doc, const char *key)
+static void put_side(json_t *page, const json_t *doc, const char *key)
 {
 	const json_t *side = tune_view_get(doc, key);
 	char from[32], to[32];
-	page_linef(out, page, key, "%s - %s, %lld windows matched, %.10g lossless drops",
+	page_factf(page, key, "%s - %s, %lld windows matched, %.10g lossless drops",
 		tune_view_when(from, side, "from"), tune_view_when(to, side, "to"),
 		(long long)json_integer_value(tune_view_get(side, "windows")),
 		doc_number(side, "drops"));
 }
 
-static void put_ports(FILE *out, const struct tune_page *page, const json_t *doc, const char *label,
-	const char *key)
+static void put_ports(json_t *page, const json_t *doc, const char *label, const char *key)
 {
 	rw_cleanup(str_done) struct str b = {0};
 	if (!json_array_size(tune_view_get(doc, key)))
 		return;
 	add_words(&b, tune_view_get(doc, key), 2 * PORTS_SHOWN);
-	page_line(out, page, label, b.s);
+	page_fact(page, label, b.s);
 }
 
-int tune_verify_print(FILE *out, const json_t *doc, const struct tune_page *page)
+static json_t *tune_verify_page(const json_t *doc)
 {
+	json_t *page = page_new("rocewatch tuning verification");
 	char verdict[32];
 	const json_t *left = tune_view_get(doc, "left_out");
 	snprintf(verdict, sizeof(verdict), "%s", doc_word(doc, "verdict"));
 	tune_view_upper(verdict);
-	page_begin(out, page, "rocewatch tuning verification");
-	page_heading(out, page, "TUNING VERIFY  %s  %s: %s", doc_word(doc, "id"), verdict,
+	page_heading(page, "TUNING VERIFY  %s  %s: %s", doc_word(doc, "id"), verdict,
 		doc_word(doc, "why"));
-	page_linef(out, page, "matched by", "%s, windows of %.3g s; pause: %s",
-		doc_word(doc, "match"), doc_number(doc, "window_s"),
-		doc_word(doc, "pause_quality"));
-	put_side(out, page, doc, "before");
-	put_side(out, page, doc, "after");
-	page_linef(out, page, "left out",
+	page_factf(page, "matched by", "%s, windows of %.3g s; pause: %s", doc_word(doc, "match"),
+		doc_number(doc, "window_s"), doc_word(doc, "pause_quality"));
+	put_side(page, doc, "before");
+	put_side(page, doc, "after");
+	page_factf(page, "left out",
 		"%lld idle, %lld disturbed (restarts, gaps, other incidents), %lld of another load",
 		(long long)json_integer_value(tune_view_get(left, "idle")),
 		(long long)json_integer_value(tune_view_get(left, "disturbed")),
 		(long long)json_integer_value(tune_view_get(left, "unmatched")));
-	put_effects(out, page, doc);
-	page_gap(out, page);
-	put_ports(out, page, doc, "worse at", "ports_worse");
-	put_ports(out, page, doc, "better at", "ports_better");
-	page_line(out, page, "judged by",
+	put_effects(page, doc);
+	page_gap(page);
+	put_ports(page, doc, "worse at", "ports_worse");
+	put_ports(page, doc, "better at", "ports_better");
+	page_fact(page, "judged by",
 		"J = step time + 0.5 x pause + 99th percentile of step time, each against before; "
 		"never by pause alone, and no new lossless drop");
-	page_line(out, page, "recorded", doc_word(doc, "recorded"));
-	page_end(out, page);
-	return tune_view_done(out);
+	page_fact(page, "recorded", doc_word(doc, "recorded"));
+	return page;
 }
 
 /* ---- what-if ------------------------------------------------------------- */
 
-int tune_whatif_print(FILE *out, const json_t *doc, const struct tune_page *page)
+static json_t *tune_whatif_page(const json_t *doc)
 {
-	page_begin(out, page, "rocewatch what-if");
-	page_heading(out, page, "WHAT IF  %s%s%s, priority %lld", doc_word(doc, "device"),
+	json_t *page = page_new("rocewatch what-if");
+	page_heading(page, "WHAT IF  %s%s%s, priority %lld", doc_word(doc, "device"),
 		str_if(*doc_word(doc, "port"), ":"), doc_word(doc, "port"),
 		(long long)json_integer_value(tune_view_get(doc, "priority")));
-	put_changes(out, page, doc);
-	put_expected(out, page, doc);
-	page_gap(out, page);
-	put_lines(out, page, "rests on", tune_view_get(doc, "notes"));
-	page_end(out, page);
-	return tune_view_done(out);
+	put_changes(page, doc);
+	put_expected(page, doc);
+	page_gap(page);
+	put_lines(page, "rests on", tune_view_get(doc, "notes"));
+	return page;
 }
 
 /* ---- views: csv, and the list -------------------------------------------- */
@@ -640,6 +610,11 @@ const struct view tune_list_view = {.title = "Threshold recommendations",
 	.columns = list_columns,
 	.n_columns = rw_countof(list_columns),
 	.empty = "no recommendation is recorded yet; 'rocewatch tune review' makes them"};
+const struct view tune_sheets_view = {.title = "Threshold recommendations",
+	.rows = "sheets",
+	.columns = list_columns,
+	.n_columns = rw_countof(list_columns),
+	.page = tune_sheets_page};
 
 static const struct column effect_columns[] = {
 	{"metric", NULL, COL_TEXT, false},
@@ -654,7 +629,8 @@ static const struct column effect_columns[] = {
 const struct view tune_verify_view = {.title = "Verification",
 	.rows = "effects",
 	.columns = effect_columns,
-	.n_columns = rw_countof(effect_columns)};
+	.n_columns = rw_countof(effect_columns),
+	.page = tune_verify_page};
 
 static const struct column whatif_columns[] = {
 	{"metric", NULL, COL_TEXT, false},
@@ -666,4 +642,5 @@ static const struct column whatif_columns[] = {
 const struct view tune_whatif_view = {.title = "What if",
 	.rows = "expected",
 	.columns = whatif_columns,
-	.n_columns = rw_countof(whatif_columns)};
+	.n_columns = rw_countof(whatif_columns),
+	.page = tune_whatif_page};

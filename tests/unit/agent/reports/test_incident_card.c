@@ -14,6 +14,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/reports/incident_card.h"
+#include "agent/document/page.h"
 #include "agent/reports/incident_page.h"
 
 static const char storm[] =
@@ -186,8 +187,8 @@ static void page_formats(void **state)
 	} rows[] = {
 		{FORMAT_TABLE, "CRITICAL pfc_storm", "ethtool -S <nic> |", "onset: <first> window"},
 		{FORMAT_MD, "## CRITICAL pfc\\_storm", "```\nethtool -S <nic> |",
-			"onset: \\<first> window"},
-		{FORMAT_HTML, "<!DOCTYPE html>", "<pre>ethtool -S &lt;nic&gt; |",
+			"onset: \\<first\\> window"},
+		{FORMAT_HTML, "<!DOCTYPE html>", ">ethtool -S &lt;nic&gt; |",
 			"onset: &lt;first&gt; window"},
 	};
 	json_t *o = card_of(storm);
@@ -195,7 +196,10 @@ static void page_formats(void **state)
 		rw_cleanup(freep) char *text = NULL;
 		size_t n;
 		FILE *out = open_memstream(&text, &n);
-		incident_page_print(out, o, rows[k].format, 80, false);
+		const struct page_style style = {.format = rows[k].format, .width = 80};
+		json_t *page = incident_page(o);
+		assert_int_equal(page_print(out, page, &style), 0);
+		json_decref(page);
 		fclose(out);
 		assert_memory_equal(text, rows[k].begins, strlen(rows[k].begins));
 		const char *const holds[] = {rows[k].command, rows[k].onset,

@@ -11,6 +11,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
+#include "agent/document/page.h"
 #include "agent/reports/tune_view.h"
 
 #define WHY                                                                                        \
@@ -50,16 +51,17 @@ static const char sheet[] =
 	" \"history\": [{\"time\": \"2026-11-21T03:14:22.000Z\", \"event\": \"proposed\", \"who\": "
 	"\"ann\", \"text\": \"" WHY "\"}]}]}";
 
-static char *printed(enum report_format f, int width,
-	int (*print)(FILE *, const json_t *, const struct tune_page *), const char *json)
+static char *printed(enum report_format f, int width, const struct view *view, const char *json)
 {
 	char *text = NULL;
 	size_t n;
 	FILE *out = open_memstream(&text, &n);
 	json_t *doc = json_loads(json, 0, NULL);
 	assert_non_null(doc);
-	const struct tune_page p = {.format = f, .width = width};
-	assert_int_equal(print(out, doc, &p), 0);
+	const struct page_style style = {.format = f, .width = (size_t)width};
+	json_t *page = view->page(doc);
+	assert_int_equal(page_print(out, page, &style), 0);
+	json_decref(page);
 	json_decref(doc);
 	fclose(out);
 	return text;
@@ -69,7 +71,7 @@ static void test_width(void **state)
 {
 	for (int width = 80; width <= 120; width += 20) {
 		rw_cleanup(freep) char *text =
-			printed(FORMAT_TABLE, width, tune_sheets_print, sheet);
+			printed(FORMAT_TABLE, width, &tune_sheets_view, sheet);
 		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
 			if (strlen(line) > (size_t)width)
 				fail_msg("%zu columns of %d: %s", strlen(line), width, line);
@@ -83,7 +85,7 @@ static void test_content(void **state)
 		"sudo config ecn -profile P -gmin 888832", "# back", "roll back if any drop",
 		"rocewatch tune accept aaaaaaaa", "0 % to 0.1 %", "NO ", "2026-11-21 03:14:22Z",
 		"proposed by ann", "canary       leaf"};
-	rw_cleanup(freep) char *text = printed(FORMAT_TABLE, 100, tune_sheets_print, sheet);
+	rw_cleanup(freep) char *text = printed(FORMAT_TABLE, 100, &tune_sheets_view, sheet);
 	for (size_t k = 0; k < rw_countof(wanted); k++)
 		if (!strstr(text, wanted[k]))
 			fail_msg("'%s' is missing in\n%s", wanted[k], text);
@@ -92,12 +94,12 @@ static void test_content(void **state)
 
 static void test_pages(void **state)
 {
-	rw_cleanup(freep) char *html = printed(FORMAT_HTML, 100, tune_sheets_print, sheet),
-			       *md = printed(FORMAT_MD, 100, tune_sheets_print, sheet);
-	assert_null(strstr(html, "<b>"));
+	rw_cleanup(freep) char *html = printed(FORMAT_HTML, 100, &tune_sheets_view, sheet),
+			       *md = printed(FORMAT_MD, 100, &tune_sheets_view, sheet);
+	assert_null(strstr(html, "leaf<b>"));
 	assert_non_null(strstr(html, "leaf&lt;b&gt;1"));
 	assert_null(strchr(html, '\033'));
-	assert_non_null(strstr(html, "</body></html>"));
+	assert_non_null(strstr(html, "</body>\n</html>"));
 	assert_non_null(strstr(md, "Ethernet1\\|x"));
 	assert_non_null(strstr(md, "```\nsudo config ecn -profile P -gmin 888832\n"));
 	assert_non_null(strstr(md, "| CHANGE | CURRENT | PROPOSED | PROGRAMMED |"));
@@ -106,12 +108,12 @@ static void test_pages(void **state)
 static void test_little(void **state)
 {
 	rw_cleanup(freep) char *none = printed(
-				       FORMAT_TABLE, 80, tune_sheets_print, "{\"sheets\": []}"),
-			       *bare = printed(FORMAT_TABLE, 80, tune_sheets_print,
+				       FORMAT_TABLE, 80, &tune_sheets_view, "{\"sheets\": []}"),
+			       *bare = printed(FORMAT_TABLE, 80, &tune_sheets_view,
 				       "{\"sheets\": [{\"id\": \"x\"}]}");
-	rw_cleanup(freep) char *verify = printed(FORMAT_HTML, 80, tune_verify_print, "{}"),
-			       *whatif = printed(FORMAT_MD, 80, tune_whatif_print, "{}");
-	rw_cleanup(freep) char *unable = printed(FORMAT_TABLE, 80, tune_sheets_print,
+	rw_cleanup(freep) char *verify = printed(FORMAT_HTML, 80, &tune_verify_view, "{}"),
+			       *whatif = printed(FORMAT_MD, 80, &tune_whatif_view, "{}");
+	rw_cleanup(freep) char *unable = printed(FORMAT_TABLE, 80, &tune_sheets_view,
 		"{\"sheets\": [], \"reason\": \"there is less than one window\"}");
 	assert_non_null(strstr(none, "no sheet"));
 	assert_non_null(strstr(unable, "not reviewed: there is less than one window"));

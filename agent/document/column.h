@@ -1,0 +1,41 @@
+/*
+ * column - one column of a table: where its value stands in a row of a document, and how it is
+ * written for people and for programs.
+ */
+#ifndef RW_DOCUMENT_COLUMN_H
+#define RW_DOCUMENT_COLUMN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct str;
+
+enum column_kind {
+	COL_TEXT,
+	COL_INT,
+	COL_RATIO_PCT,
+	COL_BPS,
+	COL_BYTES,
+	COL_DURATION_S,
+	COL_TIME,
+	COL_USD,
+	COL_NUMBER,
+	COL_QP, /* 0x001004: a queue pair, as NIC tools print it */
+	COL_STATE /* OK, WARNING, CRITICAL, UNKNOWN and words like them: in colour on a page */
+};
+struct column {
+	/* in the row object; "a.b" descends; "a[]" joins an array of strings with ',' */
+	const char *key;
+	const char *header; /* NULL = key */
+	enum column_kind kind;
+	bool right;
+};
+
+const char *column_header(const struct column *column);
+/* column_is_right - numbers stand below one another by their last digit. */
+bool column_is_right(const struct column *column);
+/* column_add_cell - the value of @column in @row. @pretty: with its unit, "-" where it is missing,
+ * without control characters; else as a program reads it, empty where it is missing. */
+void column_add_cell(struct str *out, const json_t *row, const struct column *column, bool pretty);
+
+#endif

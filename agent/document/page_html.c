@@ -1,0 +1,397 @@
+/*
+ * page_html - a page as one html file that needs no other: inline styles and tables for mail
+ * clients, a stylesheet only for what styles cannot say (dark colours, printing).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/document/page_chart.h"
+#include "agent/document/page_writers.h"
+
+#define FONT "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
+#define MONO "font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+#define ANYWHERE "overflow-wrap:anywhere;word-break:break-word"
+
+static const char html_head[] =
+	"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	"<meta name=\"color-scheme\" content=\"light dark\">\n"
+	"<meta name=\"supported-color-schemes\" content=\"light dark\">\n<title>";
+
+static const char html_style[] =
+	"</title>\n<style>\n"
+	":root{color-scheme:light dark}\n"
+	"@media screen and (prefers-color-scheme:dark){\n"
+	"body,.page{background:#15181c!important;color:#e3e6ea!important}\n"
+	".soft,.soft *{color:#9aa5b1!important}\n"
+	".line{border-color:#333a42!important}\n"
+	".code{background:#1f242a!important;color:#e3e6ea!important}\n"
+	".box{background:#1f242a!important;color:#e3e6ea!important}\n"
+	".word{filter:brightness(1.5)}\n"
+	"a{color:#7db8ff!important}\n"
+	"svg text{fill:#9aa5b1}svg .grid{stroke:#333a42}svg .none{fill:#262c33}\n"
+	"}\n"
+	"@page{margin:14mm}\n"
+	"@media print{\n"
+	".page{max-width:none!important;padding:0!important}\n"
+	"h1,h2,.caption{break-after:avoid}tr,pre,svg,.box{break-inside:avoid}\n"
+	"thead{display:table-header-group}\n"
+	"*{-webkit-print-color-adjust:exact;print-color-adjust:exact}\n"
+	"}\n"
+	"</style>\n</head>\n"
+	"<body style=\"margin:0;background:#ffffff;color:#1a1d21;" FONT
+	";font-size:15px;line-height:1.45\">\n"
+	"<div class=\"page\" style=\"max-width:860px;margin:0 auto;padding:16px\">\n";
+
+void page_write_escaped(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&': fputs("&amp;", out); break;
+		case '<': fputs("&lt;", out); break;
+		case '>': fputs("&gt;", out); break;
+		case '"': fputs("&quot;", out); break;
+		case '\'': fputs("&#39;", out); break;
+		default: fputc(*text, out); break;
+		}
+	}
+}
+
+const char *page_color(const char *state)
+{
+	static const struct {
+		const char *state, *color;
+	} colors[] = {
+		{"critical", "#c62828"},
+		{"down", "#c62828"},
+		{"action", "#c62828"},
+		{"warning", "#b26a00"},
+		{"unknown", "#6b4fa0"},
+		{"no data", "#6b4fa0"},
+		{"ok", "#2e7d32"},
+	};
+	for (size_t i = 0; i < rw_countof(colors); i++)
+		if (strcasecmp(state, colors[i].state) == 0)
+			return colors[i].color;
+	return NULL;
+}
+
+/* ---- texts ---------------------------------------------------------------- */
+
+static void html_title(FILE *out, const json_t *block)
+{
+	fputs("<h1 style=\"font-size:22px;line-height:1.25;margin:0 0 4px 0;" ANYWHERE "\">", out);
+	page_write_escaped(out, doc_word(block, "text"));
+	fputs("</h1>\n", out);
+	if (!*doc_word(block, "below"))
+		return;
+	fputs("<p class=\"soft\" style=\"margin:0 0 12px 0;color:#5b6570\">", out);
+	page_write_escaped(out, doc_word(block, "below"));
+	fputs("</p>\n", out);
+}
+
+static void html_verdict(FILE *out, const json_t *block)
+{
+	const char *state = doc_word(block, "state");
+	const char *color = str_or(page_color(state), "#5b6570");
+	fprintf(out,
+		"<table role=\"presentation\" width=\"100%%\" cellspacing=\"0\" cellpadding=\"0\" "
+		"style=\"margin:10px 0;border-collapse:collapse\"><tr><td class=\"box\" "
+		"style=\"border-left:6px solid %s;background:#f3f5f7;padding:10px 14px;" ANYWHERE
+		"\"><b class=\"word\" style=\"color:%s\">",
+		color, color);
+	page_write_escaped(out, state);
+	fputs("</b>&nbsp; ", out);
+	page_write_escaped(out, doc_word(block, "text"));
+	fputs("</td></tr></table>\n", out);
+}
+
+static void html_heading(FILE *out, const json_t *block)
+{
+	fputs("<h2 class=\"line\" style=\"font-size:17px;line-height:1.3;margin:26px 0 8px 0;"
+	      "padding-top:8px;border-top:2px solid #1a1d21;" ANYWHERE "\">",
+		out);
+	page_write_escaped(out, doc_word(block, "text"));
+	fputs("</h2>\n", out);
+}
+
+static void html_text(FILE *out, const json_t *block)
+{
+	fputs("<p style=\"margin:8px 0;" ANYWHERE "\">", out);
+	page_write_escaped(out, doc_word(block, "text"));
+	fputs("</p>\n", out);
+}
+
+static void html_where(FILE *out, const char *where, bool link)
+{
+	const bool web = strncmp(where, "http://", 7) == 0 || strncmp(where, "https://", 8) == 0;
+	if (!link) {
+		page_write_escaped(out, where);
+		return;
+	}
+	if (web) {
+		fputs("<a href=\"", out);
+		page_write_escaped(out, where);
+		fputs("\" style=\"color:#0b5fb0\">", out);
+	} else {
+		fputs("<code style=\"" MONO ";font-size:13px\">", out);
+	}
+	page_write_escaped(out, where);
+	fputs(web ? "</a>" : "</code>", out);
+}
+
+/* One row of a table that html_before() began. */
+static void html_fact(FILE *out, const json_t *block)
+{
+	const bool link = json_is_true(json_object_get(block, "link"));
+	const json_t *text;
+	size_t i;
+	fputs("<tr><td class=\"soft\" width=\"96\" style=\"vertical-align:top;padding:3px 14px 3px "
+	      "0;color:#5b6570\">",
+		out);
+	page_write_escaped(out, doc_word(block, "label"));
+	fputs("</td><td style=\"vertical-align:top;padding:3px 0;" ANYWHERE "\">", out);
+	json_array_foreach (json_object_get(block, "texts"), i, text) {
+		fputs(i ? "<div style=\"margin-top:4px\">" : "<div>", out);
+		html_where(out, json_string_value(text), link);
+		fputs("</div>", out);
+	}
+	fputs("</td></tr>\n", out);
+}
+
+static void html_list(FILE *out, const json_t *block)
+{
+	const json_t *text;
+	size_t i;
+	fputs("<ul style=\"margin:8px 0;padding-left:22px\">\n", out);
+	json_array_foreach (json_object_get(block, "texts"), i, text) {
+		fputs("<li style=\"margin:3px 0;" ANYWHERE "\">", out);
+		page_write_escaped(out, json_string_value(text));
+		fputs("</li>\n", out);
+	}
+	fputs("</ul>\n", out);
+}
+
+static void html_caption(FILE *out, const char *text)
+{
+	fputs("<p class=\"caption\" style=\"margin:16px 0 4px 0;font-weight:600\">", out);
+	page_write_escaped(out, text);
+	fputs("</p>\n", out);
+}
+
+static void html_code(FILE *out, const json_t *block)
+{
+	if (*doc_word(block, "label"))
+		html_caption(out, doc_word(block, "label"));
+	fputs("<pre class=\"code\" style=\"margin:6px 0 10px 0;padding:10px;background:#f3f5f7;"
+	      "font-size:13px;line-height:1.4;white-space:pre-wrap;" ANYWHERE ";" MONO "\">",
+		out);
+	page_write_escaped(out, doc_word(block, "text"));
+	fputs("</pre>\n", out);
+}
+
+/* ---- tables --------------------------------------------------------------- */
+
+static void html_cell(
+	FILE *out, const json_t *column, const char *tag, const char *extra, const char *text)
+{
+	const bool right = json_is_true(json_object_get(column, "right"));
+	const char *color = NULL;
+	if (json_is_true(json_object_get(column, "state")))
+		color = page_color(text);
+	fprintf(out,
+		"<%s class=\"line\" style=\"padding:4px 10px 4px 0;border-bottom:1px solid "
+		"#d6dbe0;vertical-align:top;text-align:%s;%s%s\">",
+		tag, right ? "right" : "left",
+		right ? "font-variant-numeric:tabular-nums;" : ANYWHERE ";", extra);
+	if (color)
+		fprintf(out, "<b class=\"word\" style=\"color:%s\">", color);
+	page_write_escaped(out, text);
+	if (color)
+		fputs("</b>", out);
+	fprintf(out, "</%s>", tag);
+}
+
+static void html_table(FILE *out, const json_t *block)
+{
+	const json_t *columns = json_object_get(block, "columns"), *column,
+		     *rows = json_object_get(block, "rows"), *row, *cell;
+	size_t r, c;
+	if (*doc_word(block, "caption"))
+		html_caption(out, doc_word(block, "caption"));
+	fputs("<table width=\"100%\" cellspacing=\"0\" style=\"border-collapse:collapse;margin:8px "
+	      "0;font-size:13.5px\">\n<thead><tr class=\"soft\">",
+		out);
+	json_array_foreach (columns, c, column)
+		html_cell(out, column, "th", "font-weight:600;color:#5b6570",
+			doc_word(column, "header"));
+	fputs("</tr></thead>\n<tbody>\n", out);
+	json_array_foreach (rows, r, row) {
+		fputs("<tr>", out);
+		json_array_foreach (row, c, cell)
+			html_cell(
+				out, json_array_get(columns, c), "td", "", json_string_value(cell));
+		fputs("</tr>\n", out);
+	}
+	fputs("</tbody></table>\n", out);
+}
+
+/* ---- charts --------------------------------------------------------------- */
+
+static void html_chart_title(FILE *out, const json_t *chart)
+{
+	rw_cleanup(str_done) struct str title = {0};
+	page_add_title(&title, chart);
+	html_caption(out, title.s);
+}
+
+static void html_bars(FILE *out, const json_t *chart)
+{
+	const json_t *bar;
+	size_t i;
+	html_chart_title(out, chart);
+	fputs("<table role=\"presentation\" width=\"100%\" cellspacing=\"0\" cellpadding=\"0\" "
+	      "style=\"border-collapse:collapse;font-size:13.5px\">\n",
+		out);
+	json_array_foreach (json_object_get(chart, "bars"), i, bar) {
+		rw_cleanup(str_done) struct str value = {0};
+		page_quantity(&value, doc_number(bar, "value"), doc_word(chart, "unit"));
+		fputs("<tr><td style=\"padding:2px 10px 2px 0;width:34%;" ANYWHERE "\">", out);
+		page_write_escaped(out, doc_word(bar, "label"));
+		fputs("</td><td style=\"padding:2px 0;width:46%\">", out);
+		page_write_svg_bar(out, chart, bar);
+		fputs("</td><td style=\"padding:2px 0 2px 10px;text-align:right;"
+		      "font-variant-numeric:tabular-nums\">",
+			out);
+		page_write_escaped(out, value.s);
+		fputs("</td></tr>\n", out);
+	}
+	fputs("</table>\n", out);
+}
+
+static void html_times(FILE *out, const json_t *chart)
+{
+	const json_t *series = json_object_get(chart, "series"), *one;
+	size_t i;
+	html_chart_title(out, chart);
+	page_write_svg_times(out, chart);
+	json_array_foreach (series, i, one) {
+		rw_cleanup(str_done) struct str text = {0};
+		if (*doc_word(one, "name"))
+			str_addf(&text, "%s: ", doc_word(one, "name"));
+		page_add_range(&text, json_object_get(one, "values"), doc_word(chart, "unit"));
+		fprintf(out,
+			"<div class=\"soft\" style=\"color:#5b6570;font-size:13px\"><span "
+			"style=\"color:%s!important\">&#9632;</span> ",
+			page_series_color(i));
+		page_write_escaped(out, text.s);
+		fputs("</div>\n", out);
+	}
+}
+
+/* From nearly white to red; dark red has white letters. */
+static void html_heat_cell(FILE *out, double value, double top, const char *unit, bool words)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	page_quantity(&text, value, unit);
+	const double share = isnan(value) ? 0 : fmin(fmax(value / top, 0), 1);
+	const int red = (int)lround(255 - 57 * share), green = (int)lround(246 - 206 * share),
+		  blue = (int)lround(232 - 192 * share);
+	if (isnan(value))
+		fputs("<td style=\"border:1px solid #ffffff;background:#d6dbe0;color:#1a1d21;",
+			out);
+	else
+		fprintf(out,
+			"<td style=\"border:1px solid #ffffff;background:#%02x%02x%02x;color:%s;",
+			(unsigned)red, (unsigned)green, (unsigned)blue,
+			share > 0.6 ? "#ffffff" : "#1a1d21");
+	fputs("text-align:center;padding:3px 2px\" title=\"", out);
+	page_write_escaped(out, text.s);
+	fputs("\">", out);
+	if (words)
+		page_write_escaped(out, text.s);
+	fputs("</td>", out);
+}
+
+static void html_heat(FILE *out, const json_t *chart)
+{
+	enum { WORDS_MOST = 10 };
+	const json_t *columns = json_object_get(chart, "columns"), *column, *row;
+	const size_t n = json_array_size(columns);
+	const double top = page_chart_top(chart);
+	size_t r, c;
+	html_chart_title(out, chart);
+	fputs("<table width=\"100%\" cellspacing=\"0\" style=\"border-collapse:collapse;font-size:"
+	      "12px;table-layout:fixed\">\n<tr class=\"soft\"><td width=\"120\"></td>",
+		out);
+	json_array_foreach (columns, c, column) {
+		fputs("<td style=\"text-align:center;color:#5b6570;" ANYWHERE "\">", out);
+		if (n <= WORDS_MOST || c % 4 == 0)
+			page_write_escaped(out, json_string_value(column));
+		fputs("</td>", out);
+	}
+	fputs("</tr>\n", out);
+	json_array_foreach (json_object_get(chart, "rows"), r, row) {
+		fputs("<tr><td style=\"padding-right:8px;" ANYWHERE "\">", out);
+		page_write_escaped(out, doc_word(row, "label"));
+		fputs("</td>", out);
+		for (c = 0; c < n; c++)
+			html_heat_cell(out, page_value_at(json_object_get(row, "values"), c), top,
+				doc_word(chart, "unit"), n <= WORDS_MOST);
+		fputs("</tr>\n", out);
+	}
+	fputs("</table>\n", out);
+}
+
+/* ---- the page ------------------------------------------------------------- */
+
+/* Facts below one another are one table. */
+static void html_between(FILE *out, const char *before, const char *kind)
+{
+	const bool was = str_eq(before, "fact"), is = str_eq(kind, "fact");
+	if (was && !is)
+		fputs("</table>\n", out);
+	if (is && !was)
+		fputs("<table role=\"presentation\" width=\"100%\" cellspacing=\"0\" "
+		      "cellpadding=\"0\" style=\"border-collapse:collapse;margin:6px 0\">\n",
+			out);
+}
+
+void page_write_html(FILE *out, const json_t *page)
+{
+	static const struct {
+		const char *kind;
+		void (*write)(FILE *out, const json_t *block);
+	} writers[] = {
+		{"title", html_title},
+		{"verdict", html_verdict},
+		{"heading", html_heading},
+		{"text", html_text},
+		{"fact", html_fact},
+		{"list", html_list},
+		{"code", html_code},
+		{"table", html_table},
+		{"bars", html_bars},
+		{"times", html_times},
+		{"heat", html_heat},
+	};
+	const char *before = "";
+	const json_t *block;
+	size_t i;
+	fputs(html_head, out);
+	page_write_escaped(out, doc_word(page, "title"));
+	fputs(html_style, out);
+	json_array_foreach (json_object_get(page, "blocks"), i, block) {
+		const char *kind = doc_word(block, "kind");
+		html_between(out, before, kind);
+		for (size_t k = 0; k < rw_countof(writers); k++)
+			if (str_eq(writers[k].kind, kind))
+				writers[k].write(out, block);
+		before = kind;
+	}
+	html_between(out, before, "");
+	fputs("</div>\n</body>\n</html>\n", out);
+}
