@@ -45,7 +45,9 @@ static double incident_usd_in_range(const struct client *client, const json_t *s
 {
 	const double usd = doc_number(stored, "usd_total");
 	const int64_t from_ns = incident_time(stored, "opened", client->from_ns);
-	const int64_t to_ns = incident_time(stored, "closed", client->end_ns);
+	/* What is open has its price up to the newest sample. */
+	const int64_t now_ns = client->has_data ? client->data_ns : client->end_ns;
+	const int64_t to_ns = incident_time(stored, "closed", now_ns);
 	const int64_t begin_ns = from_ns > client->from_ns ? from_ns : client->from_ns;
 	const int64_t end_ns = to_ns < client->to_ns ? to_ns : client->to_ns;
 	if (isnan(usd) || to_ns <= from_ns)

@@ -1,0 +1,227 @@
+/* report_daily - a day of the fabric on one page: telemetry, incidents and money, pause, load,
+ * links, drops, jobs, threshold changes, and how the agent itself does. */
+#include <errno.h>
+#include <math.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/doctor.h"
+#include "agent/reports/report.h"
+#include "agent/reports/report_frame.h"
+#include "agent/reports/report_incidents.h"
+#include "agent/reports/report_parts.h"
+#include "agent/reports/report_shift.h"
+#include "agent/reports/steps_document.h"
+#include "config/config.h"
+
+enum { DAILY_ROWS = 5 };
+
+/* ---- the other reports ------------------------------------------------------------------- */
+
+static const struct {
+	const char *report, *rows, *key;
+} daily_parts[] = {
+	{"pause", "ports", "pause"},
+	{"links", "ports", "links"},
+	{"spine-imbalance", "groups", "groups"},
+};
+
+static int daily_put_parts(struct client *client, json_t *doc, struct err *e)
+{
+	json_t *parts = json_array();
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < rw_countof(daily_parts); i++) {
+		json_t *part = NULL;
+		rc = report_part(client, daily_parts[i].report, &part, e);
+		if (rc == -ENODATA) {
+			report_missing(doc, "%s: %s", daily_parts[i].report, e->text);
+			json_object_set_new(doc, daily_parts[i].key, json_array());
+			rc = 0;
+			continue;
+		}
+		if (rc < 0)
+			break;
+		report_part_verdict(parts, part);
+		report_part_problems(doc, part);
+		json_object_set_new(doc, daily_parts[i].key,
+			report_part_rows(part, daily_parts[i].rows, DAILY_ROWS));
+		json_decref(part);
+	}
+	json_object_set_new(doc, "parts", parts);
+	return rc;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static double daily_worst_loss(const json_t *levels)
+{
+	double worst = NAN;
+	const json_t *level;
+	size_t i;
+	json_array_foreach (levels, i, level)
+		worst = fmax(worst, doc_number(level, "loss_ratio"));
+	return worst;
+}
+
+static int daily_put_jobs(struct client *client, json_t *doc, struct err *e)
+{
+	json_t *steps = NULL;
+	const int rc = steps_document(client, NULL, &steps, e);
+	if (rc == -ENODATA) {
+		report_missing(doc, "jobs: %s", e->text);
+		json_object_set_new(doc, "jobs", json_array());
+		json_object_set_new(doc, "levels", json_array());
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	json_object_set(doc, "jobs", json_object_get(steps, "jobs"));
+	json_object_set(doc, "levels", json_object_get(steps, "levels"));
+	report_figure(doc, "job_loss_ratio", "throughput lost by the slowest job at its worst",
+		daily_worst_loss(json_object_get(steps, "levels")), "ratio");
+	if (json_array_size(json_object_get(steps, "jobs")) == 0)
+		report_missing(doc, "jobs: no throughput of a job was measured");
+	json_decref(steps);
+	return 0;
+}
+
+/* ---- the agent --------------------------------------------------------------------------------
+ */
+
+static void daily_agent_problem(json_t *doc, const json_t *todo)
+{
+	enum report_state state = REPORT_OK;
+	if (str_eq(doc_word(todo, "severity"), "critical"))
+		state = REPORT_CRITICAL;
+	else if (str_eq(doc_word(todo, "severity"), "warning"))
+		state = REPORT_WARNING;
+	if (state != REPORT_OK)
+		report_problem(doc, state, "agent", doc_word(todo, "subject"), "%s: %s",
+			doc_word(todo, "subject"), doc_word(todo, "what"));
+}
+
+/* How the agent is now; of the past only its events are kept. */
+static int daily_put_agent(struct client *client, json_t *doc, struct err *e)
+{
+	const json_t *todo;
+	size_t i;
+	json_object_set_new(doc, "agent", json_null());
+	json_object_set_new(doc, "store", json_null());
+	json_object_set_new(doc, "todo", json_array());
+	if (client->to_ns < client->end_ns) {
+		report_missing(doc, "disk and health of the agent are known for now only");
+		return 0;
+	}
+	json_t *doctor = doctor_document(client, e);
+	if (!doctor)
+		return e->code ? e->code : -EIO;
+	json_object_set(doc, "agent", json_object_get(doctor, "agent"));
+	json_object_set(doc, "store", json_object_get(doctor, "store"));
+	json_object_set(doc, "todo", json_object_get(doctor, "todo"));
+	json_array_foreach (json_object_get(doctor, "todo"), i, todo)
+		daily_agent_problem(doc, todo);
+	json_decref(doctor);
+	return 0;
+}
+
+/* ---- incidents ---------------------------------------------------------------------------------
+ */
+
+static size_t daily_open(const json_t *incidents)
+{
+	const json_t *row;
+	size_t i, n = 0;
+	json_array_foreach (incidents, i, row)
+		n += !str_eq(doc_word(row, "state"), "closed");
+	return n;
+}
+
+static int daily_put_incidents(struct client *client, json_t *doc, struct err *e)
+{
+	json_t *incidents = report_incidents(client, NULL, e);
+	if (!incidents)
+		return e->code ? e->code : -EIO;
+	json_object_set_new(doc, "incidents", incidents);
+	report_incidents_problems(doc, incidents);
+	report_figure(doc, "incidents_open", "incidents open at the end",
+		(double)daily_open(incidents), "incidents");
+	report_figure(doc, "incidents_opened", "incidents opened",
+		(double)report_incidents_count(incidents, "opened_in_range"), "incidents");
+	report_figure(doc, "incidents_closed", "incidents closed",
+		(double)report_incidents_count(incidents, "closed_in_range"), "incidents");
+	report_put_money(client, doc);
+	return 0;
+}
+
+/* ---- the report
+ * ---------------------------------------------------------------------------------- */
+
+static int daily_fill(struct client *client, json_t *doc, struct err *e)
+{
+	int (*const steps[])(struct client *, json_t *, struct err *) = {
+		daily_put_incidents,
+		report_put_telemetry,
+		report_put_drops,
+		daily_put_parts,
+		daily_put_jobs,
+		report_put_changes,
+		daily_put_agent,
+		report_put_stale,
+	};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < rw_countof(steps); i++)
+		rc = steps[i](client, doc, e);
+	return rc;
+}
+
+static int daily_collect(struct client *client, const struct report_ask *ask,
+	struct report_result *ret, struct err *e)
+{
+	if (ask->device || ask->group)
+		return err_set(e, -EINVAL,
+			"report daily is about the whole fabric; 'report pause' and 'report links' "
+			"take --device");
+	json_t *doc = report_frame("daily", client);
+	const int rc = daily_fill(client, doc, e);
+	if (rc < 0) {
+		json_decref(doc);
+		return rc;
+	}
+	const json_t *telemetry = json_object_get(doc, "telemetry");
+	const bool known = !isnan(doc_number(telemetry, "coverage_ratio"));
+	report_verdict(client->config, doc, known ? REPORT_OK : REPORT_UNKNOWN,
+		known ? "nothing to report" : "nothing of this time is stored");
+	*ret = (struct report_result){.doc = doc, .window_ns = 60 * NS_PER_S};
+	return 0;
+}
+
+static const struct column daily_columns[] = {
+	{"state", "state", COL_TEXT, false},
+	{"subject", "subject", COL_TEXT, false},
+	{"text", "what", COL_TEXT, false},
+	{"key", "key", COL_TEXT, false},
+};
+static const struct view daily_view = {
+	.title = "the day",
+	.rows = "problems",
+	.columns = daily_columns,
+	.n_columns = rw_countof(daily_columns),
+	.empty = "nothing to report",
+};
+
+const struct report report_daily = {
+	.name = "daily",
+	.summary = "the day on one page",
+	.help = "Availability of telemetry, incidents opened, closed and open with their cost, the "
+		"verdicts and first rows of the reports pause, links and spine-imbalance, dropped "
+		"frames, the jobs' throughput, threshold changes, and disk and health of the "
+		"agent.\n"
+		"With --check the worst problem decides.",
+	.span_ns = 24 * 3600 * NS_PER_S,
+	.collect = daily_collect,
+	.view = &daily_view,
+};

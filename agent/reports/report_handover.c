@@ -1,0 +1,197 @@
+/* report_handover - what one shift tells the next: open, closed, money, risk, watch, changes,
+ * silences, and who said what. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/report.h"
+#include "agent/reports/report_frame.h"
+#include "agent/reports/report_incidents.h"
+#include "agent/reports/report_parts.h"
+#include "agent/reports/report_shift.h"
+#include "agent/reports/sheet_rows.h"
+#include "config/config.h"
+#include "db/model/cause.h"
+
+/* ---- incidents --------------------------------------------------------------------------- */
+
+/* "open" and "closed" are parts of "incidents": those open at the end, those closed in the shift.
+ * What is closed asks nothing of the next shift. */
+static int handover_put_incidents(struct client *client, json_t *doc, struct err *e)
+{
+	json_t *incidents = report_incidents(client, NULL, e), *row;
+	json_t *open = json_array(), *closed = json_array();
+	size_t i;
+	if (!incidents) {
+		json_decref(open);
+		json_decref(closed);
+		return e->code ? e->code : -EIO;
+	}
+	json_array_foreach (incidents, i, row)
+		json_array_append(str_eq(doc_word(row, "state"), "closed") ? closed : open, row);
+	json_object_set_new(doc, "incidents", incidents);
+	json_object_set_new(doc, "open", open);
+	json_object_set_new(doc, "closed", closed);
+	report_incidents_problems(doc, open);
+	report_figure(doc, "incidents_open", "incidents open", (double)json_array_size(open),
+		"incidents");
+	report_figure(doc, "incidents_opened", "incidents opened in the shift",
+		(double)report_incidents_count(incidents, "opened_in_range"), "incidents");
+	report_figure(doc, "incidents_closed", "incidents closed in the shift",
+		(double)json_array_size(closed), "incidents");
+	report_put_money(client, doc);
+	return 0;
+}
+
+/* ---- risk ---------------------------------------------------------------------------------- */
+
+static void handover_risk(json_t *risks, const char *kind, const json_t *sheet, const char *text)
+{
+	json_array_append_new(risks,
+		json_pack("{s:s, s:s, s:s, s:s}", "kind", kind, "subject",
+			doc_word(sheet, "subject"), "id", doc_word(sheet, "id"), "text", text));
+}
+
+/* Threshold changes on their way: what waits for somebody. */
+static int handover_put_risk(struct client *client, json_t *doc, struct err *e)
+{
+	json_t *sheets = NULL, *risks = json_array(), *sheet;
+	size_t i;
+	const int rc = sheet_rows(client, &sheets, e);
+	json_object_set_new(doc, "risk", risks);
+	if (rc < 0)
+		return rc;
+	json_array_foreach (sheets, i, sheet) {
+		const char *step = doc_word(sheet, "waits_for");
+		if (*doc_word(sheet, "rollback_why")) {
+			handover_risk(risks, "roll_back", sheet, doc_word(sheet, "rollback_why"));
+			report_problem(doc, REPORT_CRITICAL, "roll_back",
+				doc_word(sheet, "subject"), "%s: take threshold change %s back: %s",
+				doc_word(sheet, "subject"), doc_word(sheet, "id"),
+				doc_word(sheet, "rollback_why"));
+		} else if (*step) {
+			handover_risk(risks, "waits", sheet, step);
+		}
+	}
+	json_decref(sheets);
+	return 0;
+}
+
+/* ---- watch ------------------------------------------------------------------------------------
+ */
+
+/* What the other reports find and no incident is about. */
+static void handover_watch_part(json_t *watch, const json_t *part)
+{
+	const json_t *problem;
+	size_t i;
+	json_array_foreach (json_object_get(part, "problems"), i, problem) {
+		if (strstr(doc_word(problem, "text"), "(incident "))
+			continue;
+		json_array_append_new(watch,
+			json_pack("{s:s, s:O, s:O, s:O}", "report", doc_word(part, "report"),
+				"state", json_object_get(problem, "state"), "subject",
+				json_object_get(problem, "subject"), "text",
+				json_object_get(problem, "text")));
+	}
+}
+
+static int handover_put_watch(struct client *client, json_t *doc, struct err *e)
+{
+	static const char *const names[] = {"pause", "links", "spine-imbalance"};
+	json_t *watch = json_array(), *parts = json_array();
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < rw_countof(names); i++) {
+		json_t *part = NULL;
+		rc = report_part(client, names[i], &part, e);
+		if (rc == -ENODATA) {
+			report_missing(doc, "%s: %s", names[i], e->text);
+			rc = 0;
+		} else if (rc == 0) {
+			report_part_verdict(parts, part);
+			handover_watch_part(watch, part);
+			json_decref(part);
+		}
+	}
+	json_object_set_new(doc, "watch", watch);
+	json_object_set_new(doc, "parts", parts);
+	return rc;
+}
+
+/* ---- the report ---------------------------------------------------------------------------------
+ */
+
+static int handover_fill(struct client *client, json_t *doc, struct err *e)
+{
+	int (*const steps[])(struct client *, json_t *, struct err *) = {
+		handover_put_incidents,
+		report_put_telemetry,
+		handover_put_risk,
+		handover_put_watch,
+		report_put_changes,
+		report_put_silences,
+		report_put_people,
+		report_put_stale,
+	};
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < rw_countof(steps); i++)
+		rc = steps[i](client, doc, e);
+	return rc;
+}
+
+static int handover_collect(struct client *client, const struct report_ask *ask,
+	struct report_result *ret, struct err *e)
+{
+	if (ask->device || ask->group)
+		return err_set(e, -EINVAL, "report handover is about the whole fabric");
+	json_t *doc = report_frame("handover", client);
+	const int rc = handover_fill(client, doc, e);
+	if (rc < 0) {
+		json_decref(doc);
+		return rc;
+	}
+	const json_t *telemetry = json_object_get(doc, "telemetry");
+	const bool known = !isnan(doc_number(telemetry, "coverage_ratio"));
+	report_verdict(client->config, doc, known ? REPORT_OK : REPORT_UNKNOWN,
+		known ? "nothing is open" : "nothing of this time is stored");
+	*ret = (struct report_result){.doc = doc, .window_ns = 60 * NS_PER_S};
+	return 0;
+}
+
+static const struct column handover_columns[] = {
+	{"id", "id", COL_TEXT, false},
+	{"severity", "severity", COL_TEXT, false},
+	{"state", "state", COL_TEXT, false},
+	{"headline", "what", COL_TEXT, false},
+	{"age_s", "age", COL_DURATION_S, true},
+	{"usd_in_range", "cost in the shift", COL_USD, true},
+	{"usd_total", "cost so far", COL_USD, true},
+	{"assigned_to", "owner", COL_TEXT, false},
+	{"acked_by", "acknowledged by", COL_TEXT, false},
+};
+static const struct view handover_view = {
+	.title = "handover",
+	.rows = "incidents",
+	.columns = handover_columns,
+	.n_columns = rw_countof(handover_columns),
+	.empty = "no incident in this shift",
+};
+
+const struct report report_handover = {
+	.name = "handover",
+	.summary = "what one shift tells the next",
+	.help = "Incidents that are open and that were closed in the shift, with owner and cost; "
+		"what waits for a decision; what to watch though no incident is open about it; "
+		"changes, silences, and who acknowledged, assigned or noted what. The range is the "
+		"last 8 hours.\n"
+		"With --check the worst open incident decides.",
+	.span_ns = 8 * 3600 * NS_PER_S,
+	.collect = handover_collect,
+	.view = &handover_view,
+};

@@ -1,0 +1,75 @@
+/* report_parts - reports within reports. */
+#include "agent/reports/report_parts.h"
+
+#include <errno.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/report.h"
+#include "agent/reports/report_frame.h"
+#include "agent/reports/report_incidents.h"
+#include "agent/reports/served.h"
+
+int report_part(struct client *client, const char *name, json_t **ret, struct err *e)
+{
+	const struct report_ask ask = {0};
+	const struct report *report = report_by_name(name);
+	rw_cleanup(report_result_done) struct report_result result = {0};
+	if (!report)
+		return err_set(e, -ENOENT, "there is no report '%s'", name);
+	const int rc = report->collect(client, &ask, &result, e);
+	if (rc == 0)
+		*ret = json_incref(result.doc);
+	return rc;
+}
+
+void report_part_verdict(json_t *parts, const json_t *part)
+{
+	const json_t *verdict = json_object_get(part, "verdict");
+	json_array_append_new(parts,
+		json_pack("{s:s, s:s, s:s}", "report", doc_word(part, "report"), "state",
+			report_state_name(report_doc_state(part)), "text",
+			doc_word(verdict, "text")));
+}
+
+void report_part_problems(json_t *doc, const json_t *part)
+{
+	const json_t *row;
+	json_t *problems = json_object_get(doc, "problems");
+	size_t i, k;
+	json_array_foreach (json_object_get(part, "problems"), i, row) {
+		bool known = false;
+		for (k = 0; k < json_array_size(problems) && !known; k++)
+			known = json_equal(json_object_get(json_array_get(problems, k), "key"),
+				json_object_get(row, "key"));
+		if (!known)
+			json_array_append_new(problems, json_copy((json_t *)row));
+	}
+	json_array_foreach (json_object_get(part, "missing"), i, row)
+		report_missing(doc, "%s: %s", doc_word(part, "report"), json_string_value(row));
+}
+
+json_t *report_part_rows(const json_t *part, const char *key, size_t most)
+{
+	json_t *rows = json_array(), *row;
+	size_t i;
+	json_array_foreach (json_object_get(part, key), i, row) {
+		if (i >= most)
+			break;
+		json_array_append(rows, row);
+	}
+	return rows;
+}
+
+int report_served(struct client *client, const char *path, json_t **ret, struct err *e)
+{
+	const struct served_ask ask = {0};
+	const struct served_document *row = served_find(path);
+	struct client ranged = report_client(client);
+	if (!row || !row->make)
+		return err_set(e, -ENOENT, "no document '%s' is served", path);
+	return row->make(&ranged, &ask, ret, e);
+}

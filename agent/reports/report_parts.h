@@ -1,0 +1,31 @@
+/*
+ * report_parts - what reports about a day or a shift take from other reports: their verdicts and
+ * problems, and the first rows of their arrays. So a day's report says of pause what the report
+ * about pause says.
+ */
+#ifndef RW_REPORTS_REPORT_PARTS_H
+#define RW_REPORTS_REPORT_PARTS_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct client;
+struct err;
+
+/* report_part - the document of the report @name over the client's time range. 0 with a new
+ * reference, or a negative errno with @e. */
+int report_part(struct client *client, const char *name, json_t **ret, struct err *e);
+
+/* report_part_verdict - adds {report, state, text} to @parts. */
+void report_part_verdict(json_t *parts, const json_t *part);
+/* report_part_problems - the problems of @part that @doc does not have yet, with its lines of
+ * missing data, each begun with the part's name. */
+void report_part_problems(json_t *doc, const json_t *part);
+/* report_part_rows - the first @most rows of an array of @part; a new reference, never NULL. */
+json_t *report_part_rows(const json_t *part, const char *key, size_t most);
+
+/* report_served - a served document (agent/reports/served.h) over the client's time range, without
+ * parameters. 0 with a new reference, -ENOENT when nothing serves it, or a negative errno. */
+int report_served(struct client *client, const char *path, json_t **ret, struct err *e);
+
+#endif
