@@ -78,6 +78,8 @@ function links(ctx, i) {
 		rows.push(["port", "Port " + s.device + " " + s.port, ctx.link("port", [s.device, s.port])]);
 	else if (s.device)
 		rows.push(["device", "Switch " + s.device, ctx.link("device", [s.device])]);
+	if (i.cause) // the site's own page, else the one that is served beside this one
+		rows.push(["runbook", "Runbook", /^https?:\/\//.test(i.runbook || "") ? i.runbook : "runbooks/" + encodeURIComponent(i.cause)]);
 	if (i.opened && !ctx.past)
 		rows.push(["then", "The wall when it opened", ctx.link("overview", [], { around: i.opened })]);
 	return h("p", { class: "links" }, rows.map(([key, text, href]) => h("a", { key, href, class: "button" }, text)));

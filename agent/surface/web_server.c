@@ -28,6 +28,7 @@
 #include "agent/reports/served.h"
 #include "agent/surface/api_request.h"
 #include "agent/surface/http.h"
+#include "agent/surface/runbook.h"
 #include "agent/surface/web_answer.h"
 #include "agent/surface/web_documents.h"
 #include "agent/surface/web_events.h"
@@ -84,6 +85,19 @@ static enum http_outcome server_answer_bytes(struct http_reply *ret, const char 
 	}
 	ret->fixed = bytes;
 	ret->n_fixed = n;
+	return HTTP_ANSWERED;
+}
+
+/* A page of our own, without a secret: it needs no token, as the files of the web page. */
+static enum http_outcome server_runbook(
+	struct web_call *call, const struct web_file *runbook, struct http_reply *ret)
+{
+	rw_cleanup(str_done) struct str html = {0};
+	runbook_html_add(&html, runbook, false);
+	server_answer_bytes(ret, "text/html; charset=utf-8", NULL, 0, runbook->etag,
+		call->request->if_none_match);
+	if (ret->status == 200)
+		ret->body = blob_new(html.s, html.n);
 	return HTTP_ANSWERED;
 }
 
@@ -275,6 +289,9 @@ static enum http_outcome server_answer(void *arg, struct http_ticket *ticket,
 	if (file)
 		return server_answer_bytes(ret, file->type, file->begin,
 			(size_t)(file->end - file->begin), file->etag, request->if_none_match);
+	const struct web_file *runbook = runbook_of_path(target.path);
+	if (runbook)
+		return server_runbook(&call, runbook, ret);
 	if (!server_knows_token(server, request)) {
 		web_reply_error(ret, 401,
 			"a token is needed: send the header 'Authorization: Bearer TOKEN'");

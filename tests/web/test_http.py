@@ -153,7 +153,7 @@ def test_limits_of_a_query(case):
 
 def test_methods_and_headers(case):
     with case.web() as web:
-        for path in ("/api/v1/status", "/dygraph.min.js", "/"):
+        for path in ("/api/v1/status", "/dygraph.min.js", "/", "/runbooks/", "/runbooks/pfc_storm", "/runbooks/pfc_storm.md"):
             status, headers, body = web.get(path)
             check(status == 200 and body, "%s: %d" % (path, status))
             for name, value in (("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer"), ("cache-control", "no-cache")):
@@ -172,6 +172,28 @@ def test_methods_and_headers(case):
         status, headers, body = web.get("/api/v1/status", method="OPTIONS")
         check(status == 204 and headers["allow"] == "GET, HEAD, OPTIONS", "OPTIONS: %d" % status)
         check(web.get("/api/v1/events", method="HEAD")[0] == 200, "HEAD of the stream")
+
+
+def test_runbooks(case):
+    """The page of each cause, the index, and nothing else below /runbooks/; an incident names its page."""
+    with case.web() as web:
+        status, headers, index = web.get("/runbooks/")
+        check(headers["content-type"].startswith("text/html") and b'<a href="pfc_storm">' in index, "the index: %s" % headers)
+        causes = set(re.findall(rb'<a href="([a-z0-9_]+)">', index))
+        check(len(causes) >= 40, "%d causes in the index" % len(causes))
+        for cause in causes:
+            status, headers, page = web.get("/runbooks/" + cause.decode())
+            check(status == 200 and b"<h2>Confirm by hand</h2>" in page and b"<title>" + cause in page, "%s: %d" % (cause, status))
+            check(b"<script>" not in page and b"style=" not in page, "%s: not allowed by the policy of the page" % cause)
+        for path in ("/runbooks", "/runbooks/nope", "/runbooks/../app.js", "/runbooks/pfc_storm/", "/runbooks//pfc_storm", "/runbooks/README.html"):
+            check(web.get(path)[0] in (400, 404), "%s: %d" % (path, web.get(path)[0]))
+        shown = [i for i in json.loads(web.get("/api/v1/incidents?all=1")[2])["incidents"] if i["cause"] == "pfc_storm"]
+        check(shown and shown[0]["runbook"] == "rocewatch runbook pfc_storm", str(shown)[:200])
+    for keys, link in (("web_url: 'https://noc/rw/'", "https://noc/rw/runbooks/pfc_storm"),
+                       ("web_url: 'https://noc/rw/', runbook_url: 'https://wiki/{cause}.html'", "https://wiki/pfc_storm.html")):
+        config = case.config("{ listen: '127.0.0.1:9421' }\nalerts: { %s }" % keys)
+        done = run(case.binary, "-c", config, "incident", "list", "--all", "--cause", "pfc_storm", "--format", "json")
+        check(done.returncode == 0 and json.loads(done.stdout)["incidents"][0]["runbook"] == link, "%s: %s %s" % (keys, done.stdout[-300:], done.stderr))
 
 
 def test_hostile_heads(case):
@@ -349,7 +371,7 @@ def test_tokens(case):
         for good in (TOKEN, TOKEN[::-1]):
             check(status("/api/v1/status", good)[0] == 200, "a right token")
         check(status("/api/v1/status", header="bearer " + TOKEN)[0] == 200, "the scheme's letters do not matter")
-        for open_to_all in ("/", "/app.js", "/dygraph.min.js"):
+        for open_to_all in ("/", "/app.js", "/dygraph.min.js", "/runbooks/pfc_storm"):
             check(status(open_to_all)[0] == 200, "%s needs a token" % open_to_all)
         # Read again at SIGHUP; a file that is wrong is refused whole.
         tokens_file(case, "another-token-of-many-characters\n")

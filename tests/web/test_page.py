@@ -246,6 +246,8 @@ def drill_mouse(b, url):
     text = b.text("main")
     for word in ("node-010", "leaf2", "CRITICAL", "$960/h", "DO NOW", "ethtool", "TIMELINE", "EVIDENCE"):
         check(word.lower() in text.lower(), "the card has no %s: %s" % (word, text[:600]))
+    runbook = b.js("return document.querySelector(\"main a[href*='runbooks/']\").href")
+    check(runbook == url.split("#")[0].rstrip("/") + "/runbooks/pfc_storm", "the card links to %s" % runbook)
     b.click("main a[href*='#/tree']")
     b.wait("the tree", "location.hash.startsWith('#/tree?incident=') && " + READY)
     check("leaf2" in b.text(".branches") and "<--" in b.text(".branches") and "1,000 ms/s" in b.text(".branches"), "the tree: %s" % b.text("main"))

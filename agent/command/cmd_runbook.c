@@ -1,0 +1,111 @@
+/* cmd_runbook - "rocewatch runbook CAUSE|INCIDENT": what the cause is, how to confirm it by hand,
+ * fix it and escalate it. The pages are part of the program: no file and no database is needed. */
+#include "agent/command/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/str.h"
+#include "agent/client/client.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/incident_read.h"
+#include "agent/surface/runbook.h"
+#include "agent/surface/web_files.h"
+#include "db/model/cause.h"
+
+/* An incident is found whenever it was; a range must be named all the same. */
+#define RUNBOOK_SPAN_NS (24 * 3600 * NS_PER_S)
+
+extern const struct command command_runbook;
+
+/* The runbook of the cause of incident @id. 0; -ENOENT and others with @e. */
+static int runbook_of_incident(
+	const struct globals *globals, const char *id, const struct web_file **ret, struct err *e)
+{
+	struct client client;
+	json_t *incident = NULL;
+	int rc = command_open(&client, globals, RUNBOOK_SPAN_NS, e);
+	if (rc < 0)
+		return rc;
+	rc = incident_find(&client, id, &incident, e);
+	client_done(&client);
+	if (rc < 0)
+		return rc;
+	*ret = runbook_find(doc_word(incident, "cause"));
+	if (!*ret)
+		rc = err_set(e, -ENOENT, "there is no runbook for the cause '%.60s'",
+			doc_word(incident, "cause"));
+	json_decref(incident);
+	return rc;
+}
+
+static const char *runbook_nearest(const char *word)
+{
+	const char *names[CAUSE_COUNT];
+	size_t n = 0;
+	for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
+		names[n++] = cause_name((enum cause)i);
+	return str_nearest(word, names, n);
+}
+
+static int runbook_unknown(const char *word)
+{
+	const char *near = runbook_nearest(word);
+	if (near)
+		return usage_error(
+			&command_runbook, "unknown cause '%.60s'; did you mean '%s'?", word, near);
+	return usage_error(&command_runbook,
+		"unknown cause or incident '%.60s'; 'rocewatch runbook' lists the causes", word);
+}
+
+static int runbook_print(const struct web_file *runbook, enum report_format format)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	if (format == FORMAT_HTML)
+		runbook_html_add(&text, runbook, true);
+	else
+		str_addn(&text, runbook->begin, (size_t)(runbook->end - runbook->begin));
+	if (fwrite(text.s, 1, text.n, stdout) != text.n)
+		return EXIT_FAILED;
+	return EXIT_OK;
+}
+
+static int cmd_runbook_run(struct command_args *args)
+{
+	const enum report_format format = args->g->format;
+	const char *word = "";
+	struct err e = {0};
+	if (args->argc > 1)
+		return usage_extra(&command_runbook, args->argv[1]);
+	if (args->argc == 1)
+		word = args->argv[0];
+	if (format != FORMAT_TABLE && format != FORMAT_MD && format != FORMAT_HTML)
+		return usage_error(&command_runbook, "a runbook is text: --format md or html");
+	const struct web_file *runbook = runbook_find(word);
+	if (!runbook && !incident_id_is_plain(word))
+		return runbook_unknown(word);
+	if (runbook)
+		return runbook_print(runbook, format);
+	const int rc = runbook_of_incident(args->g, word, &runbook, &e);
+	if (rc == 0)
+		return runbook_print(runbook, format);
+	if (runbook_nearest(word)) /* a mistyped cause rather than an incident */
+		return runbook_unknown(word);
+	err_print(stderr, &e);
+	return rc == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+const struct command command_runbook = {
+	.name = "runbook",
+	.args = "[CAUSE|INCIDENT]",
+	.summary = "what to do: confirm a cause by hand, fix it, escalate it",
+	.help = "Prints the runbook of a cause, or of the cause of an incident, as markdown; with "
+		"--format html as a page. Without a word it prints the index by symptom. The web "
+		"page serves the same below /runbooks/, and alerts link to it: alerts.web_url, or "
+		"alerts.runbook_url for a site's own pages.",
+	.usage_exit = EXIT_USAGE,
+	.run = cmd_runbook_run,
+};
