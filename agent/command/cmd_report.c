@@ -3,6 +3,7 @@
  * with
  * --check also an exit code and a line for monitoring.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@
 #include "agent/document/file_write.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/report.h"
+#include "agent/reports/report_compare.h"
+#include "agent/reports/report_frame.h"
 
 static const struct command_option options[] = {
 	{"check", 0, NULL,
@@ -28,8 +31,16 @@ static const struct command_option options[] = {
 	{"group", 0, "ID",
 		"only this group: uplinks, to:DEVICE, lag:NAME, a glob of them, or DEVICE/GROUP"},
 	{"out", 0, "FILE",
-		"write the report to FILE (replaced as a whole); only the check line goes to "
-		"stdout"},
+		"write the report to FILE (replaced as a whole; left alone when there is nothing "
+		"to "
+		"print); only the check line goes to stdout"},
+	{"only-problems", 0, NULL,
+		"print and write nothing while all is OK: for cron, which mails what is printed"},
+	{"only-changes", 0, NULL,
+		"print and write nothing while no problem came, went or changed its state since "
+		"the time range of the same length before"},
+	{"no-compare", 0, NULL,
+		"do not collect the report again for the range before, yesterday and last week"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -44,6 +55,8 @@ struct report_call {
 	struct report_ask ask;
 	const char *out; /* FILE, or NULL: stdout */
 	bool checked; /* --check was given */
+	bool only_problems, only_changes, compare;
+	struct check own_check; /* of a report without a row in agent/check */
 };
 
 /* A check that cannot answer is UNKNOWN; a report that cannot is an ordinary failure. */
@@ -80,6 +93,44 @@ static void report_put_check(
 	json_object_set_new(doc, "check", verdict);
 }
 
+/* A report without a row in agent/check is judged by its own verdict. */
+static void report_judge(const json_t *doc, struct check_line *line)
+{
+	static const enum check_state states[] = {
+		[REPORT_OK] = CHECK_OK,
+		[REPORT_UNKNOWN] = CHECK_UNKNOWN,
+		[REPORT_WARNING] = CHECK_WARNING,
+		[REPORT_CRITICAL] = CHECK_CRITICAL,
+	};
+	const json_t *figure;
+	size_t i;
+	check_say(line, states[report_doc_state(doc)], "%s",
+		doc_word(json_object_get(doc, "verdict"), "text"));
+	json_array_foreach (json_object_get(doc, "figures"), i, figure)
+		check_line_value(
+			line, doc_word(figure, "key"), doc_number(figure, "value"), 6, NULL, NAN);
+}
+
+/* The label of a line is one word: "spine-imbalance" is "SPINE-IMBALANCE". */
+static void report_own_check(struct report_call *call, char *label, size_t size)
+{
+	size_t n = 0;
+	for (; call->report->name[n] && n + 1 < size; n++)
+		label[n] = (char)toupper((unsigned char)call->report->name[n]);
+	label[n] = '\0';
+	call->own_check = (struct check){
+		.name = call->report->name, .label = label, .report = call->report->name};
+	call->check = &call->own_check;
+}
+
+/* Missing data is a reason to print: only what is known to be in order is not worth a mail. */
+static bool report_is_quiet(const struct report_call *call, const json_t *doc)
+{
+	if (call->only_problems && report_doc_state(doc) == REPORT_OK)
+		return true;
+	return call->only_changes && !report_is_changed(doc);
+}
+
 /* What may not be judged is UNKNOWN; the report below the line may be read all the same. */
 static int report_check(const struct report_call *call, const struct client *client,
 	const struct report_result *result)
@@ -87,8 +138,12 @@ static int report_check(const struct report_call *call, const struct client *cli
 	char why[1536];
 	struct check_line line = {0};
 	const bool unknown = check_unknown(client, result->window_ns, why, sizeof(why));
-	const bool print = call->out || call->globals->format == FORMAT_TABLE;
-	check_judge(call->check, result, &call->ranges, &line);
+	const bool line_wanted = call->out || call->globals->format == FORMAT_TABLE;
+	const bool print = line_wanted && !report_is_quiet(call, result->doc);
+	if (call->check->judge)
+		check_judge(call->check, result, &call->ranges, &line);
+	else
+		report_judge(result->doc, &line);
 	enum check_state state = line.state;
 	const char *text = line.text.s;
 	if (unknown) {
@@ -143,14 +198,17 @@ static int report_run(const struct report_call *call)
 	if (r < 0)
 		return report_fail(call, r, &e);
 	r = call->report->collect(&client, &call->ask, &result, &e);
+	if (r == 0 && call->compare)
+		r = report_compare(call->report, &client, &call->ask, result.doc, &e);
 	if (r < 0) {
+		report_result_done(&result);
 		client_done(&client);
 		return report_fail(call, r, &e);
 	}
 	int code = EXIT_OK;
 	if (call->check)
 		code = report_check(call, &client, &result);
-	if (report_write(call, result.doc) < 0)
+	if (!report_is_quiet(call, result.doc) && report_write(call, result.doc) < 0)
 		code = report_exit(call, EXIT_FAILED);
 	report_result_done(&result);
 	client_done(&client);
@@ -186,15 +244,23 @@ static int cmd_report_run(struct command_args *args)
 		.ask = {.device = command_opt(command, args, "device"),
 			.group = command_opt(command, args, "group")},
 		.out = command_opt(command, args, "out"),
+		.only_problems = command_opt(command, args, "only-problems") != NULL,
+		.only_changes = command_opt(command, args, "only-changes") != NULL,
+		.compare = command_opt(command, args, "no-compare") == NULL,
 	};
+	char label[64];
 	call.report = report_by_name(args->argv[0]);
 	if ((warn || crit) && !call.checked)
 		return report_usage(&call, "--warn and --crit need --check");
 	if (call.checked) {
 		call.check = check_of_report(call.report->name);
+		if (!call.check && (warn || crit))
+			return report_usage(&call, "this report has no --warn and --crit");
 		if (!call.check)
-			return report_usage(&call, "this report has no check");
+			report_own_check(&call, label, sizeof(label));
 	}
+	if (call.only_changes && !call.compare)
+		return report_usage(&call, "--only-changes needs the comparison");
 	if (warn && check_range_parse(warn, &call.ranges.warn, &e) < 0)
 		return report_usage(&call, e.text);
 	if (crit && check_range_parse(crit, &call.ranges.crit, &e) < 0)
@@ -228,5 +294,5 @@ const struct command command_report = {
 	.usage_exit = EXIT_USAGE,
 	.sub_at = cmd_report_sub,
 	.sub_kind = "report",
-	.common = "check warn crit out",
+	.common = "check warn crit out only-problems only-changes no-compare",
 };
