@@ -78,12 +78,8 @@ static int cmd_runbook_run(struct command_args *args)
 	const enum report_format format = args->g->format;
 	const char *word = "";
 	struct err e = {0};
-	if (args->argc > 1)
-		return usage_extra(&command_runbook, args->argv[1]);
 	if (args->argc == 1)
 		word = args->argv[0];
-	if (format != FORMAT_TABLE && format != FORMAT_MD && format != FORMAT_HTML)
-		return usage_error(&command_runbook, "a runbook is text: --format md or html");
 	const struct web_file *runbook = runbook_find(word);
 	if (!runbook && !incident_id_is_plain(word))
 		return runbook_unknown(word);
@@ -106,6 +102,10 @@ const struct command command_runbook = {
 		"--format html as a page. Without a word it prints the index by symptom. The web "
 		"page serves the same below /runbooks/, and alerts link to it: alerts.web_url, or "
 		"alerts.runbook_url for a site's own pages.",
+	.takes = TAKES_DB,
+	.formats = 1 << FORMAT_TABLE | 1 << FORMAT_MD | 1 << FORMAT_HTML,
+	.examples = {{"runbook pfc_storm", "prints what to do about a PFC storm"},
+		{"runbook 72drcj3l", "prints what to do about an incident"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_runbook_run,
 };

@@ -82,7 +82,8 @@ def check_commands(binary, pages):
                 # what needs a file, an agent or a switch: at least it is a command with these words
                 argv = [a for a in argv if a not in words and a != "FILE"][:2 if argv[0] in ("tune", "event", "import", "profile") else 1] + ["--help"]
             argv = [words.get(a, a) for a in argv]
-            done = subprocess.run([binary, "--db", db] + argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            where = [] if argv[0] == "calc" or "--help" in argv else ["--db", db]
+            done = subprocess.run([binary] + where + argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
             usage = "--help'" in done.stderr
             check(not usage and done.returncode >= 0, "%s: '%s': %s" % (name, line, done.stderr.strip()))
     finally:

@@ -3,6 +3,7 @@
  * per cause and part, headed by a line "=== CAUSE PART". tests/docs/check_runbooks.py puts them
  * between the markers of the pages.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,18 +41,22 @@ static void print_facts(const struct cause_info *info)
 
 /* ---- commands ------------------------------------------------------------ */
 
-/* {port} as PORT: braces are for the program. */
+/* {port} as PORT, and {priority} as the usual one: braces are for the program. */
 static void print_command(const char *run)
 {
+	static const char priority[] = "{priority}";
+	bool name = false;
 	for (const char *p = run; *p; p++) {
-		char letter = *p;
-		if (letter == '{' || letter == '}')
-			continue;
-		const bool name = p > run && memchr(run, '{', (size_t)(p - run)) &&
-			memrchr(run, '{', (size_t)(p - run)) > memrchr(run, '}', (size_t)(p - run));
-		if (name && letter >= 'a' && letter <= 'z')
-			letter = (char)(letter - 'a' + 'A');
-		putchar(letter);
+		if (strncmp(p, priority, strlen(priority)) == 0) {
+			putchar('3');
+			p += strlen(priority) - 1;
+		} else if (*p == '{' || *p == '}') {
+			name = *p == '{';
+		} else if (name) {
+			putchar(toupper((unsigned char)*p));
+		} else {
+			putchar(*p);
+		}
 	}
 }
 
