@@ -47,7 +47,7 @@ const struct global_option global_options[] = {
 	{{"format", 0, "FORMAT", "table, csv, json, jsonl, html or md"}, G_FORMAT, GLOBAL_FORMAT},
 	{{"no-header", 0, NULL, "tables and csv without their first line"}, G_NO_HEADER,
 		GLOBAL_FORMAT},
-	{{"color", 0, "WHEN", "auto, always or never; auto also obeys NO_COLOR"}, G_COLOR, 0},
+	{{"color", 0, "auto|always|never", "auto, the default, also obeys NO_COLOR"}, G_COLOR, 0},
 	{{"verbose", 'v', NULL, "say more on stderr"}, G_VERBOSE, 0},
 	{{"quiet", 'q', NULL, "say errors only"}, G_QUIET, 0},
 	{{"version", 0, NULL, "print the version"}, G_VERSION, 0},

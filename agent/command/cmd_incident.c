@@ -24,8 +24,8 @@
 
 static const struct command_option options[] = {
 	{"all", 0, NULL, "closed ones too"},
-	{"state", 0, "WORDS", "open (clearing included), clearing or closed; with commas"},
-	{"severity", 0, "WORD", "critical, warning or info: this one or worse"},
+	{"state", 0, "open|clearing|closed", "open includes clearing; several with commas"},
+	{"severity", 0, "critical|warning|info", "this one or worse"},
 	{"device", 0, "GLOB", "only those about these devices"},
 	{"host", 0, "GLOB", "only those about these hosts"},
 	{"job", 0, "GLOB", "only those that slow these jobs"},

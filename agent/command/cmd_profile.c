@@ -25,7 +25,7 @@ static const struct command_option options[] = {
 	{"credentials", 0, "NAME", "of an ADDRESS: credentials of this name in the configuration"},
 	{"profile", 0, "NAME",
 		"this profile instead of the one that the device's description chooses"},
-	{"protocol", 0, "PROTOCOL", "snmp or gnmi (default: SNMP, where a device has both)"},
+	{"protocol", 0, "snmp|gnmi", "by which (default: SNMP, where a device has both)"},
 	{"for", 0, "DURATION",
 		"time between the first and the last reading, to see what moves (default: 10s)"},
 	{"timeout", 0, "DURATION", "of an ADDRESS: wait this long for an answer (default: 2s)"},

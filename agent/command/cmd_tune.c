@@ -40,7 +40,7 @@ static const struct command_option options[] = {
 	{"undo", 0, NULL, "the commands that undo the change"},
 	{"why", 0, "TEXT", "the reason; reject needs one"},
 	{"at", 0, "TIME", "when it was applied (default: now)"},
-	{"match", 0, "HOW",
+	{"match", 0, "job|load|none",
 		"windows of the same job at the same phase (job, the default), of the same load "
 		"(load), or all busy ones (none)"},
 	{"before", 0, "DURATION",
