@@ -118,6 +118,12 @@ static int limits_read_kind(struct client *client, const struct range_plan *plan
 	return rc;
 }
 
+static json_int_t limits_known(const json_t *known)
+{
+	return json_integer_value(json_object_get(known, "headroom")) +
+		json_integer_value(json_object_get(known, "pools"));
+}
+
 int limits_range_put(struct client *client, json_t *doc, struct err *e)
 {
 	struct range_plan plan;
@@ -139,6 +145,6 @@ int limits_range_put(struct client *client, json_t *doc, struct err *e)
 	json_object_set_new(doc, "near_limit", rows);
 	json_object_set_new(doc, "near_known", known);
 	report_figure(doc, "near_limit", "headrooms and pools used by 80 % or more",
-		plan.n_steps > 0 ? (double)n : NAN, "-");
+		limits_known(known) > 0 ? (double)n : NAN, "-");
 	return rc;
 }

@@ -18,6 +18,7 @@
 #define MINUTE_NS (60 * NS_PER_S)
 #define HOUR_NS (60 * MINUTE_NS)
 #define DAY_NS (24 * HOUR_NS)
+enum { GAPS_SAID = 5 };
 
 /* Steps that the store's minutes and hours divide, and of which a chart shows at most some 240. */
 static const struct {
@@ -209,16 +210,19 @@ static void range_missing_end(json_t *doc, const char *what, int64_t from_ns, in
 static void range_missing_steps(
 	const struct range_plan *plan, const struct range_read *read, json_t *doc)
 {
-	size_t i = 0;
+	size_t i = 0, n = 0;
 	while (i < plan->n_steps) {
 		size_t end = i;
 		while (end < plan->n_steps && !read->answered[end])
 			end++;
-		if (end > i)
+		n += end > i;
+		if (end > i && n <= GAPS_SAID)
 			range_missing_end(doc, "a gap", plan->from_ns + (int64_t)i * plan->step_ns,
 				plan->from_ns + (int64_t)end * plan->step_ns);
 		i = end + 1;
 	}
+	if (n > GAPS_SAID)
+		report_missing(doc, "%zu more gaps", n - GAPS_SAID);
 }
 
 void range_missing(const struct client *client, const struct range_plan *plan,

@@ -13,6 +13,7 @@
 #include "agent/reports/report.h"
 #include "agent/reports/report_frame.h"
 #include "agent/reports/report_incidents.h"
+#include "agent/reports/report_pages.h"
 #include "agent/reports/report_parts.h"
 #include "agent/reports/report_shift.h"
 #include "agent/reports/steps_document.h"
@@ -211,6 +212,7 @@ static const struct view daily_view = {
 	.columns = daily_columns,
 	.n_columns = rw_countof(daily_columns),
 	.empty = "nothing to report",
+	.page = daily_report_page,
 };
 
 const struct report report_daily = {

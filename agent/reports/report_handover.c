@@ -13,6 +13,7 @@
 #include "agent/reports/report.h"
 #include "agent/reports/report_frame.h"
 #include "agent/reports/report_incidents.h"
+#include "agent/reports/report_pages.h"
 #include "agent/reports/report_parts.h"
 #include "agent/reports/report_shift.h"
 #include "agent/reports/sheet_rows.h"
@@ -181,6 +182,7 @@ static const struct view handover_view = {
 	.columns = handover_columns,
 	.n_columns = rw_countof(handover_columns),
 	.empty = "no incident in this shift",
+	.page = handover_report_page,
 };
 
 const struct report report_handover = {

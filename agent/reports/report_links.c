@@ -17,6 +17,7 @@
 #include "agent/reports/report.h"
 #include "agent/reports/report_frame.h"
 #include "agent/reports/report_incidents.h"
+#include "agent/reports/report_pages.h"
 #include "agent/reports/topology_document.h"
 #include "config/config.h"
 
@@ -196,6 +197,7 @@ static const struct view links_view = {
 	.columns = links_columns,
 	.n_columns = rw_countof(links_columns),
 	.empty = "nothing to say of any port in this time",
+	.page = links_report_page,
 };
 
 const struct report report_links = {

@@ -35,6 +35,16 @@ void report_part_verdict(json_t *parts, const json_t *part)
 			doc_word(verdict, "text")));
 }
 
+static bool report_has_line(const json_t *lines, const json_t *line)
+{
+	const json_t *one;
+	size_t i;
+	json_array_foreach (lines, i, one)
+		if (json_equal(one, line))
+			return true;
+	return false;
+}
+
 void report_part_problems(json_t *doc, const json_t *part)
 {
 	const json_t *row;
@@ -49,7 +59,9 @@ void report_part_problems(json_t *doc, const json_t *part)
 			json_array_append_new(problems, json_copy((json_t *)row));
 	}
 	json_array_foreach (json_object_get(part, "missing"), i, row)
-		report_missing(doc, "%s: %s", doc_word(part, "report"), json_string_value(row));
+		if (!report_has_line(json_object_get(doc, "missing"), row))
+			report_missing(doc, "%s: %s", doc_word(part, "report"),
+				json_string_value(row));
 }
 
 json_t *report_part_rows(const json_t *part, const char *key, size_t most)

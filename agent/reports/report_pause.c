@@ -15,6 +15,7 @@
 #include "agent/reports/report.h"
 #include "agent/reports/report_frame.h"
 #include "agent/reports/report_incidents.h"
+#include "agent/reports/report_pages.h"
 #include "config/config.h"
 #include "db/model/sample.h"
 
@@ -102,7 +103,8 @@ static int pause_fill(struct client *client, const struct report_ask *ask,
 	pause_report_put(doc, range, &limits);
 	report_figure(doc, "incidents", "incidents about pause", (double)json_array_size(incidents),
 		"incidents");
-	range_missing(client, &range->plan, &range->read, doc);
+	const bool known = json_integer_value(json_object_get(doc, "ports_known")) > 0;
+	range_missing(client, &range->plan, known ? &range->read : NULL, doc);
 	return pause_trees(client, range, doc, e);
 }
 
@@ -151,6 +153,7 @@ static const struct view pause_view = {
 	.columns = pause_columns,
 	.n_columns = rw_countof(pause_columns),
 	.empty = "no port was paused in this time",
+	.page = pause_report_page,
 };
 
 const struct report report_pause = {

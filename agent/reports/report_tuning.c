@@ -12,6 +12,7 @@
 #include "agent/reports/limits_range.h"
 #include "agent/reports/report.h"
 #include "agent/reports/report_frame.h"
+#include "agent/reports/report_pages.h"
 #include "agent/reports/report_parts.h"
 #include "agent/reports/report_shift.h"
 #include "agent/reports/sheet_rows.h"
@@ -124,6 +125,15 @@ static void tuning_put_fix_first(json_t *doc, const json_t *sheet)
 			json_object_get(sheet, "summary")));
 }
 
+/* What a review would propose and nobody has recorded waits as well. */
+static void tuning_review_problem(json_t *doc, const json_t *row, bool recorded)
+{
+	if (!recorded && str_eq(doc_word(row, "advice"), "change"))
+		report_problem(doc, REPORT_WARNING, "sheet_waits", doc_word(row, "subject"),
+			"%s: a review proposes %s; 'rocewatch tune review' records it",
+			doc_word(row, "subject"), doc_word(row, "change"));
+}
+
 /* The same review as 'tune review' over the last day of the range: what it would propose now,
  * what is to be repaired first, and which evidence it misses. */
 static int tuning_put_review(struct client *client, json_t *doc, struct err *e)
@@ -150,6 +160,7 @@ static int tuning_put_review(struct client *client, json_t *doc, struct err *e)
 		const bool known =
 			tuning_is_known(json_object_get(doc, "sheets"), doc_word(sheet, "id"));
 		json_object_set_new(row, "recorded", json_boolean(known));
+		tuning_review_problem(doc, row, known);
 		tuning_collect(evidence, row);
 		tuning_put_fix_first(doc, row);
 		json_array_append_new(rows, row);
@@ -214,6 +225,7 @@ static const struct view tuning_view = {
 	.columns = tuning_columns,
 	.n_columns = rw_countof(tuning_columns),
 	.empty = "no threshold change was proposed, decided or verified in this time",
+	.page = tuning_report_page,
 };
 
 const struct report report_tuning = {

@@ -1,0 +1,127 @@
+/* pause_report_page - the page of `report pause`. */
+#include <math.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/document/page.h"
+#include "agent/reports/report_blocks.h"
+#include "agent/reports/report_page.h"
+#include "agent/reports/report_pages.h"
+
+enum { PORTS_NAMED = 4 };
+
+static void pause_level(struct str *out, const json_t *edge)
+{
+	const double low = doc_number(edge, "lo_ratio"), high = doc_number(edge, "hi_ratio");
+	if (low < high)
+		str_add(out, "<= ");
+	page_quantity(out, high, "ratio");
+}
+
+/* "  leaf1 (Eth49) waits for spine1   8.8 %   med" */
+static void pause_edge(struct str *out, const json_t *edge)
+{
+	const json_t *ports = json_object_get(edge, "ports");
+	const size_t n = json_array_size(ports);
+	for (json_int_t i = 0; i < json_integer_value(json_object_get(edge, "depth")); i++)
+		str_add(out, "  ");
+	str_addf(out, "%s (", doc_word(edge, "waits"));
+	for (size_t i = 0; i < n && i < PORTS_NAMED; i++)
+		str_addf(out, "%s%s", str_if(i > 0, ", "),
+			json_string_value(json_array_get(ports, i)));
+	if (n > PORTS_NAMED)
+		str_addf(out, " and %zu more", n - PORTS_NAMED);
+	str_addf(out, ") paused by %s, ", doc_word(edge, "paused_by"));
+	pause_level(out, edge);
+	str_addf(out, ", confidence %s\n", doc_word(edge, "confidence"));
+}
+
+static void pause_tree_head(json_t *page, const json_t *tree)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	const char *host = doc_word(tree, "host");
+	const int priority = (int)json_integer_value(json_object_get(tree, "priority"));
+	str_addf(&text, "%s at %s:%s, priority %d: ", *host ? host : "queue",
+		doc_word(tree, "device"), doc_word(tree, "port"), priority);
+	str_addf(&text, "%d switches and %d hosts wait, confidence %s, %.16sZ - %.16sZ",
+		(int)json_integer_value(json_object_get(tree, "switches")),
+		(int)json_integer_value(json_object_get(tree, "hosts")),
+		doc_word(tree, "confidence"), doc_word(tree, "from"), doc_word(tree, "to"));
+	page_text(page, text.s);
+}
+
+static void pause_trees(json_t *page, const json_t *trees)
+{
+	const json_t *tree, *edge;
+	size_t i, k;
+	if (json_array_size(trees) > 0)
+		page_heading(page, "Where it began, and who waited");
+	json_array_foreach (trees, i, tree) {
+		rw_cleanup(str_done) struct str lines = {0};
+		pause_tree_head(page, tree);
+		json_array_foreach (json_object_get(tree, "edges"), k, edge)
+			pause_edge(&lines, edge);
+		page_code(page, "", str_or(lines.s, ""));
+	}
+}
+
+static const struct column watchdog_columns[] = {
+	{"device", "device", COL_TEXT, false},
+	{"port", "port", COL_TEXT, false},
+	{"priority", "priority", COL_INT, true},
+	{"host", "host", COL_TEXT, false},
+	{"storms", "storms", COL_INT, true},
+	{"restores", "restored", COL_INT, true},
+	{"dropped", "frames dropped", COL_INT, true},
+};
+static const struct column order_columns[] = {
+	{"device", "device", COL_TEXT, false},
+	{"steps_paused", "times it paused", COL_INT, true},
+	{"steps_unmarked", "without a mark", COL_INT, true},
+	{"marked", "packets marked", COL_INT, true},
+	{"words", "ECN before PFC", COL_TEXT, false},
+};
+
+static void pause_watchdog(json_t *page, const json_t *doc)
+{
+	const json_t *rows = json_object_get(doc, "watchdog");
+	page_heading(page, "PFC watchdog");
+	if (json_array_size(rows) == 0 && json_is_true(json_object_get(doc, "watchdog_counted")))
+		page_text(page, "It stopped no queue.");
+	else if (json_array_size(rows) == 0)
+		page_text(page, "Its events are counted by no switch: not known.");
+	page_table(page, NULL, watchdog_columns, rw_countof(watchdog_columns), rows);
+}
+
+json_t *pause_report_page(const json_t *doc)
+{
+	json_t *page = report_page("PFC pause", doc);
+	const json_t *ports = json_object_get(doc, "ports");
+	const json_t *limits = json_object_get(doc, "limits");
+	report_block_incidents(page, "Incidents", json_object_get(doc, "incidents"), NULL);
+	json_t *chart = report_block_chart(page, "share of time paused, most paused queues",
+		"ratio", json_object_get(doc, "chart"));
+	if (chart)
+		page_limit(chart, doc_number(limits, "warn_ratio"), "warning");
+	page_heading(page, "Most paused ports");
+	if (json_array_size(ports) > 0)
+		page_textf(page,
+			"%d of %d queues were paused in a direction. 'X paused us' is pause that "
+			"the switch received, 'we paused X' is pause that it sent. Read from %s.",
+			(int)json_integer_value(json_object_get(doc, "ports_paused")),
+			(int)json_integer_value(json_object_get(doc, "ports_known")),
+			doc_word(doc, "source"));
+	else if (json_integer_value(json_object_get(doc, "ports_known")) > 0)
+		page_text(page, "No queue was paused.");
+	else
+		page_text(page, "Not known: no switch delivered pause in this time.");
+	report_block_pause(page, ports);
+	pause_trees(page, json_object_get(doc, "trees"));
+	pause_watchdog(page, doc);
+	if (json_array_size(json_object_get(doc, "ecn_order")) > 0)
+		page_heading(page, "Did ECN mark before PFC paused?");
+	page_table(page, NULL, order_columns, rw_countof(order_columns),
+		json_object_get(doc, "ecn_order"));
+	return page;
+}
