@@ -109,8 +109,8 @@ json_t *daily_report_page(const json_t *doc)
 	page_heading(page, "Jobs");
 	if (json_array_size(json_object_get(doc, "jobs")) == 0)
 		page_text(page, "No throughput of a job was measured.");
-	page_table(page, NULL, jobs_columns, rw_countof(jobs_columns),
-		json_object_get(doc, "jobs"));
+	page_table(
+		page, NULL, jobs_columns, rw_countof(jobs_columns), json_object_get(doc, "jobs"));
 	page_table(page, "Levels", levels_columns, rw_countof(levels_columns),
 		json_object_get(doc, "levels"));
 	report_block_changes(page, json_object_get(doc, "changes"));

@@ -52,8 +52,7 @@ json_t *handover_report_page(const json_t *doc)
 	page_heading(page, "The shift in short");
 	report_block_telemetry(page, json_object_get(doc, "telemetry"));
 	report_block_money(page, json_object_get(doc, "money"));
-	report_block_incidents(
-		page, "Open", json_object_get(doc, "open"), "No incident is open.");
+	report_block_incidents(page, "Open", json_object_get(doc, "open"), "No incident is open.");
 	report_block_incidents(page, "Closed in the shift", json_object_get(doc, "closed"),
 		"No incident was closed.");
 	handover_part(page, "Risk: threshold changes that wait", "None waits.", risk_columns,

@@ -65,8 +65,8 @@ json_t *links_report_page(const json_t *doc)
 		page_text(page, "None, as far as ports tell.");
 	report_block_links(page, ports);
 	page_table(page, "Light and FEC", optics_columns, rw_countof(optics_columns), optics);
-	report_block_chart(page, "errors and flaps of all ports", "-",
-		json_object_get(doc, "chart"));
+	report_block_chart(
+		page, "errors and flaps of all ports", "-", json_object_get(doc, "chart"));
 	page_heading(page, "Audit of the topology");
 	if (json_array_size(json_object_get(doc, "audit")) == 0)
 		page_text(page, "Nothing that could be compared differs.");

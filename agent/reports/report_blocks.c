@@ -38,7 +38,8 @@ void report_block_incidents(
 	page_table(page, NULL, incidents_columns, rw_countof(incidents_columns), incidents);
 }
 
-/* ---- over time --------------------------------------------------------------------------------- */
+/* ---- over time ---------------------------------------------------------------------------------
+ */
 
 json_t *report_block_chart(json_t *page, const char *title, const char *unit, const json_t *chart)
 {
@@ -63,7 +64,8 @@ json_t *report_block_chart(json_t *page, const char *title, const char *unit, co
 	return drawn;
 }
 
-/* ---- pause ---------------------------------------------------------------------------------------- */
+/* ---- pause
+ * ---------------------------------------------------------------------------------------- */
 
 static char *block_share(const json_t *row, const char *low_key, const char *high_key)
 {
@@ -113,13 +115,14 @@ void report_block_pause(json_t *page, const json_t *ports)
 		rows[i].cell[3] = block_seconds(doc_number(row, "paused_s"));
 		rows[i].cell[4] = block_share(row, "worst_lo_ratio", "worst_hi_ratio");
 		rows[i].cell[5] = block_time(doc_word(row, "worst_at"));
-		rows[i].cell[6] = rw_strdup(
-			str_eq(doc_word(row, "quality"), "time") ? "measured" : "frames");
+		rows[i].cell[6] =
+			rw_strdup(str_eq(doc_word(row, "quality"), "time") ? "measured" : "frames");
 	}
 	page_grid(page, headers, rw_countof(headers), rows, json_array_size(ports));
 }
 
-/* ---- links --------------------------------------------------------------------------------------- */
+/* ---- links
+ * --------------------------------------------------------------------------------------- */
 
 static char *block_words(const json_t *row)
 {
@@ -155,7 +158,8 @@ void report_block_links(json_t *page, const json_t *ports)
 	page_grid(page, headers, rw_countof(headers), rows, json_array_size(ports));
 }
 
-/* ---- what happened --------------------------------------------------------------------------------- */
+/* ---- what happened
+ * --------------------------------------------------------------------------------- */
 
 static const struct column changes_columns[] = {
 	{"time", "time", COL_TIME, false},
@@ -184,7 +188,8 @@ void report_block_parts(json_t *page, const json_t *parts)
 	page_table(page, NULL, parts_columns, rw_countof(parts_columns), parts);
 }
 
-/* ---- facts -------------------------------------------------------------------------------------------- */
+/* ---- facts
+ * -------------------------------------------------------------------------------------------- */
 
 void report_block_money(json_t *page, const json_t *money)
 {
@@ -231,7 +236,7 @@ void report_block_telemetry(json_t *page, const json_t *telemetry)
 		if (json_array_size(poor) < DEVICES_SHOWN && !(seen >= WHOLE_RATIO))
 			json_array_append(poor, device);
 	}
-	page_table(page, "Not seen all the time", telemetry_columns,
-		rw_countof(telemetry_columns), poor);
+	page_table(page, "Not seen all the time", telemetry_columns, rw_countof(telemetry_columns),
+		poor);
 	json_decref(poor);
 }

@@ -14,8 +14,7 @@ void report_block_incidents(
 
 /* report_block_chart - a chart of {times, series: [{name, values}]} as lines; nothing where less
  * than two steps are known. Returns the chart, lent, or NULL. */
-json_t *report_block_chart(
-	json_t *page, const char *title, const char *unit, const json_t *chart);
+json_t *report_block_chart(json_t *page, const char *title, const char *unit, const json_t *chart);
 
 /* report_block_pause - rows of the report pause's "ports"; report_block_links - of the report
  * links' "ports". */

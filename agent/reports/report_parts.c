@@ -60,8 +60,8 @@ void report_part_problems(json_t *doc, const json_t *part)
 	}
 	json_array_foreach (json_object_get(part, "missing"), i, row)
 		if (!report_has_line(json_object_get(doc, "missing"), row))
-			report_missing(doc, "%s: %s", doc_word(part, "report"),
-				json_string_value(row));
+			report_missing(
+				doc, "%s: %s", doc_word(part, "report"), json_string_value(row));
 }
 
 json_t *report_part_rows(const json_t *part, const char *key, size_t most)

@@ -103,7 +103,8 @@ json_t *tuning_report_page(const json_t *doc)
 		rw_countof(fix_columns), json_object_get(doc, "fix_first"));
 	page_heading(page, "Near their limit");
 	page_textf(page,
-		"Headrooms and buffer pools that were used by 80 %% or more; fill and size are known "
+		"Headrooms and buffer pools that were used by 80 %% or more; fill and size are "
+		"known "
 		"of %d headrooms and %d pools.",
 		(int)json_integer_value(json_object_get(known, "headroom")),
 		(int)json_integer_value(json_object_get(known, "pools")));
