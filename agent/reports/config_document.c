@@ -2,6 +2,7 @@
 #include "agent/reports/config_document.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/arena.h"
@@ -35,8 +36,18 @@ json_t *config_derived_groups(const struct fabric *fabric)
 	return list;
 }
 
-/* As any converter of YAML would have it: true, false and whole numbers are such, everything else
- * is text with its unit. */
+/* A number such as 0.05; a name that begins with digits is none. */
+static json_t *config_real_of(const char *text)
+{
+	char *end;
+	const double value = strtod(text, &end);
+	if (!*text || *end || strspn(text, "0123456789.-") != strlen(text))
+		return NULL;
+	return json_real(value);
+}
+
+/* As any converter of YAML would have it: true, false and numbers are such, everything else is text
+ * with its unit. */
 static json_t *config_json_of(const struct yaml_node *node)
 {
 	json_t *v;
@@ -49,6 +60,11 @@ static json_t *config_json_of(const struct yaml_node *node)
 			return json_boolean(node->text[0] == 't');
 		if (!node->quoted && unit_int(node->text, &number, NULL) == 0)
 			return json_integer(number);
+		v = NULL;
+		if (!node->quoted)
+			v = config_real_of(node->text);
+		if (v)
+			return v;
 		return json_string(node->text);
 	case YAML_LIST:
 		v = json_array();

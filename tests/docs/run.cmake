@@ -1,8 +1,19 @@
 # Is the printed part of a manual page what its table says? PRINT (with ARGUMENT, if any) prints it, FILE is the page; the part stands between the lines
-# "<!-- printed: NAME -->" and "<!-- end: NAME -->". UPDATE=ON writes it.
+# "<!-- printed: NAME -->" and "<!-- end: NAME -->", or with WHOLE=ON is the page. UPDATE=ON writes it.
 execute_process(COMMAND ${PRINT} ${ARGUMENT} OUTPUT_VARIABLE printed RESULT_VARIABLE failed)
 if(failed)
 	message(FATAL_ERROR "${PRINT}: ${failed}")
+endif()
+if(WHOLE)
+	if(EXISTS ${FILE})
+		file(READ ${FILE} page)
+	endif()
+	if(UPDATE)
+		file(WRITE ${FILE} "${printed}")
+	elseif(NOT printed STREQUAL page)
+		message(FATAL_ERROR "${FILE} is not what its table says: cmake --build BUILD --target docs_${NAME}, then read the difference")
+	endif()
+	return()
 endif()
 file(READ ${FILE} page)
 set(begin "<!-- printed: ${NAME} -->\n")
