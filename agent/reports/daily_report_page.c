@@ -74,8 +74,12 @@ static void daily_agent(json_t *page, const json_t *doc)
 		page_text(page, "Known for now only, not for the past.");
 		return;
 	}
-	page_factf(page, "agent", "%s, newest sample %.16sZ", doc_word(agent, "state"),
-		doc_word(agent, "data_time"));
+	const char *newest = doc_word(agent, "data_time");
+	if (*newest)
+		page_factf(page, "agent", "%s, newest sample %.10s %.5sZ", doc_word(agent, "state"),
+			newest, newest + 11);
+	else
+		page_factf(page, "agent", "%s, no sample is stored", doc_word(agent, "state"));
 	page_quantity(&disk, doc_number(store, "size_bytes"), "bytes");
 	str_add(&disk, " in the database, ");
 	page_quantity(&disk, doc_number(store, "disk_free_ratio"), "ratio");

@@ -249,12 +249,19 @@ static void links_missing(json_t *doc, const json_t *known)
 
 /* ---- over time ------------------------------------------------------------------------------ */
 
-static json_t *links_series(const char *name, const double *values, size_t n)
+/* What no port counts is no line of a chart. */
+static void links_series(json_t *series, const char *name, const double *values, size_t n)
 {
 	json_t *list = json_array();
-	for (size_t i = 0; i < n; i++)
+	double sum = NAN;
+	for (size_t i = 0; i < n; i++) {
+		sum = range_add(sum, values[i]);
 		json_array_append_new(list, json_number_or_null(values[i]));
-	return json_pack("{s:s, s:o}", "name", name, "values", list);
+	}
+	if (!isnan(sum))
+		json_array_append_new(
+			series, json_pack("{s:s, s:O}", "name", name, "values", list));
+	json_decref(list);
 }
 
 static json_t *links_chart_json(const struct links_range *range)
@@ -264,10 +271,8 @@ static json_t *links_chart_json(const struct links_range *range)
 	for (size_t i = 0; i < plan->n_steps; i++)
 		json_array_append_new(
 			times, json_time(plan->from_ns + (int64_t)(i + 1) * plan->step_ns));
-	json_array_append_new(
-		series, links_series("frames with errors", range->errors, plan->n_steps));
-	json_array_append_new(
-		series, links_series("carrier transitions", range->flaps, plan->n_steps));
+	links_series(series, "frames with errors", range->errors, plan->n_steps);
+	links_series(series, "carrier transitions", range->flaps, plan->n_steps);
 	return json_pack("{s:f, s:o, s:o}", "step_s", (double)plan->step_ns / (double)NS_PER_S,
 		"times", times, "series", series);
 }
@@ -283,9 +288,9 @@ static void links_figures(json_t *doc, const struct links_range *range)
 		if (port->linked && !isnan(port->up))
 			down = range_add(down, port->up == 0);
 	}
-	report_figure(doc, "links_down", "ports of links that are down", down, "ports");
+	report_figure(doc, "links_down", "ports of links that are down", down, "-");
 	report_figure(doc, "errors", "frames with errors", errors, "frames");
-	report_figure(doc, "flaps", "carrier transitions", flaps, "events");
+	report_figure(doc, "flaps", "carrier transitions", flaps, "-");
 	report_figure(doc, "fec_uncorrectable", "codewords that FEC could not repair",
 		uncorrectable, "codewords");
 }

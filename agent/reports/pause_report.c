@@ -311,9 +311,9 @@ static void pause_figures(json_t *doc, const struct pause_range *range,
 		total_s = range_add(total_s, pause_entry_line(&entries[i])->paused_s);
 	report_figure(doc, "pause_worst_ratio", "pause of the most paused queue", worst, "ratio");
 	report_figure(doc, "queues_paused", "queues and directions paused",
-		n_known > 0 ? (double)n : NAN, "queues");
+		n_known > 0 ? (double)n : NAN, "-");
 	report_figure(doc, "pause_total_s", "pause of all queues together", total_s, "s");
-	report_figure(doc, "watchdog_storms", "PFC watchdog storms", pause_storms(range), "events");
+	report_figure(doc, "watchdog_storms", "PFC watchdog storms", pause_storms(range), "-");
 }
 
 static void pause_missing(json_t *doc, const struct pause_range *range, size_t n_known,

@@ -41,13 +41,17 @@ static void pause_tree_head(json_t *page, const json_t *tree)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	const char *host = doc_word(tree, "host");
+	const char *from = doc_word(tree, "from"), *to = doc_word(tree, "to");
 	const int priority = (int)json_integer_value(json_object_get(tree, "priority"));
+	if (!*from || !*to)
+		return;
 	str_addf(&text, "%s at %s:%s, priority %d: ", *host ? host : "queue",
 		doc_word(tree, "device"), doc_word(tree, "port"), priority);
-	str_addf(&text, "%d switches and %d hosts wait, confidence %s, %.16sZ - %.16sZ",
+	str_addf(&text, "%d switches and %d hosts wait, confidence %s, ",
 		(int)json_integer_value(json_object_get(tree, "switches")),
 		(int)json_integer_value(json_object_get(tree, "hosts")),
-		doc_word(tree, "confidence"), doc_word(tree, "from"), doc_word(tree, "to"));
+		doc_word(tree, "confidence"));
+	str_addf(&text, "%.10s %.8sZ to %.8sZ", from, from + 11, to + 11);
 	page_text(page, text.s);
 }
 

@@ -46,8 +46,8 @@ static int daily_put_parts(struct client *client, json_t *doc, struct err *e)
 		}
 		if (rc < 0)
 			break;
-		report_part_verdict(parts, part);
-		report_part_problems(doc, part);
+		report_part_verdict(parts, daily_parts[i].report, part);
+		report_part_problems(doc, daily_parts[i].report, part);
 		json_object_set_new(doc, daily_parts[i].key,
 			report_part_rows(part, daily_parts[i].rows, DAILY_ROWS));
 		json_decref(part);
@@ -149,11 +149,11 @@ static int daily_put_incidents(struct client *client, json_t *doc, struct err *e
 	json_object_set_new(doc, "incidents", incidents);
 	report_incidents_problems(doc, incidents);
 	report_figure(doc, "incidents_open", "incidents open at the end",
-		(double)daily_open(incidents), "incidents");
+		(double)daily_open(incidents), "-");
 	report_figure(doc, "incidents_opened", "incidents opened",
-		(double)report_incidents_count(incidents, "opened_in_range"), "incidents");
+		(double)report_incidents_count(incidents, "opened_in_range"), "-");
 	report_figure(doc, "incidents_closed", "incidents closed",
-		(double)report_incidents_count(incidents, "closed_in_range"), "incidents");
+		(double)report_incidents_count(incidents, "closed_in_range"), "-");
 	report_put_money(client, doc);
 	return 0;
 }

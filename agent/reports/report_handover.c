@@ -40,12 +40,11 @@ static int handover_put_incidents(struct client *client, json_t *doc, struct err
 	json_object_set_new(doc, "open", open);
 	json_object_set_new(doc, "closed", closed);
 	report_incidents_problems(doc, open);
-	report_figure(doc, "incidents_open", "incidents open", (double)json_array_size(open),
-		"incidents");
+	report_figure(doc, "incidents_open", "incidents open", (double)json_array_size(open), "-");
 	report_figure(doc, "incidents_opened", "incidents opened in the shift",
-		(double)report_incidents_count(incidents, "opened_in_range"), "incidents");
+		(double)report_incidents_count(incidents, "opened_in_range"), "-");
 	report_figure(doc, "incidents_closed", "incidents closed in the shift",
-		(double)json_array_size(closed), "incidents");
+		(double)json_array_size(closed), "-");
 	report_put_money(client, doc);
 	return 0;
 }
@@ -88,7 +87,7 @@ static int handover_put_risk(struct client *client, json_t *doc, struct err *e)
  */
 
 /* What the other reports find and no incident is about. */
-static void handover_watch_part(json_t *watch, const json_t *part)
+static void handover_watch_part(json_t *watch, const char *name, const json_t *part)
 {
 	const json_t *problem;
 	size_t i;
@@ -96,8 +95,8 @@ static void handover_watch_part(json_t *watch, const json_t *part)
 		if (strstr(doc_word(problem, "text"), "(incident "))
 			continue;
 		json_array_append_new(watch,
-			json_pack("{s:s, s:O, s:O, s:O}", "report", doc_word(part, "report"),
-				"state", json_object_get(problem, "state"), "subject",
+			json_pack("{s:s, s:O, s:O, s:O}", "report", name, "state",
+				json_object_get(problem, "state"), "subject",
 				json_object_get(problem, "subject"), "text",
 				json_object_get(problem, "text")));
 	}
@@ -115,8 +114,8 @@ static int handover_put_watch(struct client *client, json_t *doc, struct err *e)
 			report_missing(doc, "%s: %s", names[i], e->text);
 			rc = 0;
 		} else if (rc == 0) {
-			report_part_verdict(parts, part);
-			handover_watch_part(watch, part);
+			report_part_verdict(parts, names[i], part);
+			handover_watch_part(watch, names[i], part);
 			json_decref(part);
 		}
 	}

@@ -122,8 +122,8 @@ void report_incidents_problems(json_t *doc, const json_t *incidents)
 			what = "closed";
 		}
 		report_problem(doc, state, doc_word(row, "cause"), doc_word(row, "where"),
-			"%s (incident %s, %s %.16sZ)", doc_word(row, "headline"),
-			doc_word(row, "id"), what, when);
+			"%s (incident %s, %s %.10s %.5sZ)", doc_word(row, "headline"),
+			doc_word(row, "id"), what, when, *when ? when + 11 : "");
 	}
 }
 

@@ -142,10 +142,13 @@ static int links_fill(struct client *client, const struct report_ask *ask,
 	if (rc < 0)
 		return rc;
 	links_report_put(doc, range, client->config, errors_per_s);
-	report_figure(doc, "incidents", "incidents about links", (double)json_array_size(incidents),
-		"incidents");
+	report_figure(
+		doc, "incidents", "incidents about links", (double)json_array_size(incidents), "-");
 	links_audit_missing(doc);
-	range_missing(client, &range->plan, &range->read, doc);
+	/* States come seldom: only counters tell a gap. */
+	const json_t *known = json_object_get(doc, "ports_known");
+	const bool counted = json_integer_value(json_object_get(known, "errors")) > 0;
+	range_missing(client, &range->plan, counted ? &range->read : NULL, doc);
 	return links_changes(client, ask, doc, e);
 }
 

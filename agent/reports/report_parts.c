@@ -13,6 +13,9 @@
 #include "agent/reports/report_incidents.h"
 #include "agent/reports/served.h"
 
+/* Lines of missing data that are taken over from one report. */
+enum { MISSING_SAID = 2 };
+
 int report_part(struct client *client, const char *name, json_t **ret, struct err *e)
 {
 	const struct report_ask ask = {0};
@@ -26,11 +29,11 @@ int report_part(struct client *client, const char *name, json_t **ret, struct er
 	return rc;
 }
 
-void report_part_verdict(json_t *parts, const json_t *part)
+void report_part_verdict(json_t *parts, const char *name, const json_t *part)
 {
 	const json_t *verdict = json_object_get(part, "verdict");
 	json_array_append_new(parts,
-		json_pack("{s:s, s:s, s:s}", "report", doc_word(part, "report"), "state",
+		json_pack("{s:s, s:s, s:s}", "report", name, "state",
 			report_state_name(report_doc_state(part)), "text",
 			doc_word(verdict, "text")));
 }
@@ -45,11 +48,11 @@ static bool report_has_line(const json_t *lines, const json_t *line)
 	return false;
 }
 
-void report_part_problems(json_t *doc, const json_t *part)
+void report_part_problems(json_t *doc, const char *name, const json_t *part)
 {
 	const json_t *row;
 	json_t *problems = json_object_get(doc, "problems");
-	size_t i, k;
+	size_t i, k, n = 0;
 	json_array_foreach (json_object_get(part, "problems"), i, row) {
 		bool known = false;
 		for (k = 0; k < json_array_size(problems) && !known; k++)
@@ -59,9 +62,11 @@ void report_part_problems(json_t *doc, const json_t *part)
 			json_array_append_new(problems, json_copy((json_t *)row));
 	}
 	json_array_foreach (json_object_get(part, "missing"), i, row)
-		if (!report_has_line(json_object_get(doc, "missing"), row))
-			report_missing(
-				doc, "%s: %s", doc_word(part, "report"), json_string_value(row));
+		if (!report_has_line(json_object_get(doc, "missing"), row) && n++ < MISSING_SAID)
+			report_missing(doc, "%s: %s", name, json_string_value(row));
+	if (n > MISSING_SAID)
+		report_missing(doc, "%s: %zu more; 'rocewatch report %s' lists them", name,
+			n - MISSING_SAID, name);
 }
 
 json_t *report_part_rows(const json_t *part, const char *key, size_t most)

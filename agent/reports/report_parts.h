@@ -16,11 +16,11 @@ struct err;
  * reference, or a negative errno with @e. */
 int report_part(struct client *client, const char *name, json_t **ret, struct err *e);
 
-/* report_part_verdict - adds {report, state, text} to @parts. */
-void report_part_verdict(json_t *parts, const json_t *part);
-/* report_part_problems - the problems of @part that @doc does not have yet, with its lines of
- * missing data, each begun with the part's name. */
-void report_part_problems(json_t *doc, const json_t *part);
+/* report_part_verdict - adds {report, state, text} of the report @name to @parts. */
+void report_part_verdict(json_t *parts, const char *name, const json_t *part);
+/* report_part_problems - the problems of @part, the report @name, that @doc does not have yet, and
+ * its first lines of missing data, each begun with the name. */
+void report_part_problems(json_t *doc, const char *name, const json_t *part);
 /* report_part_rows - the first @most rows of an array of @part; a new reference, never NULL. */
 json_t *report_part_rows(const json_t *part, const char *key, size_t most);
 

@@ -56,7 +56,7 @@ static int pause_trees(
 	struct client *client, const struct pause_range *range, json_t *doc, struct err *e)
 {
 	json_t *trees = json_array(), *row;
-	const json_t *incidents = json_object_get(doc, "incidents");
+	const json_t *incidents = json_object_get(doc, "-");
 	const size_t step = pause_report_worst_step(range);
 	size_t i;
 	int rc = 0;
@@ -101,8 +101,8 @@ static int pause_fill(struct client *client, const struct report_ask *ask,
 	json_object_set_new(doc, "incidents", incidents);
 	report_incidents_problems(doc, incidents);
 	pause_report_put(doc, range, &limits);
-	report_figure(doc, "incidents", "incidents about pause", (double)json_array_size(incidents),
-		"incidents");
+	report_figure(
+		doc, "incidents", "incidents about pause", (double)json_array_size(incidents), "-");
 	const bool known = json_integer_value(json_object_get(doc, "ports_known")) > 0;
 	range_missing(client, &range->plan, known ? &range->read : NULL, doc);
 	return pause_trees(client, range, doc, e);

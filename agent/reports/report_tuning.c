@@ -78,8 +78,8 @@ static int tuning_put_sheets(struct client *client, json_t *doc, struct err *e)
 	json_decref(all);
 	tuning_counts(doc, shown);
 	report_figure(doc, "sheets", "threshold changes with news, or that wait",
-		(double)json_array_size(shown), "sheets");
-	report_figure(doc, "sheets_waiting", "that wait for approval", (double)waiting, "sheets");
+		(double)json_array_size(shown), "-");
+	report_figure(doc, "sheets_waiting", "that wait for approval", (double)waiting, "-");
 	return 0;
 }
 

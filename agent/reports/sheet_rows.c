@@ -2,6 +2,7 @@
 #include "agent/reports/sheet_rows.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 
 #include "agent/base/cleanup.h"
@@ -10,6 +11,7 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "agent/reports/report_parts.h"
 
 static int64_t sheet_time(const json_t *sheet, const char *key)
@@ -50,14 +52,26 @@ static const char *sheet_waits_for(const char *state, const char *advice)
 	return NULL;
 }
 
+/* "kmin 24000000 -> 640000" */
+static void sheet_add_change(struct str *out, const json_t *change)
+{
+	const double current = doc_number(change, "current");
+	str_addf(out, "%s%s ", str_if(out->n > 0, ", "), doc_word(change, "knob"));
+	if (isnan(current))
+		str_add(out, "?");
+	else
+		str_add_exact(out, current);
+	str_add(out, " -> ");
+	str_add_exact(out, doc_number(change, "proposed"));
+}
+
 static json_t *sheet_change(const json_t *sheet)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	const json_t *change;
 	size_t i;
 	json_array_foreach (json_object_get(sheet, "changes"), i, change)
-		str_addf(&text, "%s%s %.6g -> %.6g", str_if(i > 0, ", "), doc_word(change, "knob"),
-			doc_number(change, "current"), doc_number(change, "proposed"));
+		sheet_add_change(&text, change);
 	return json_string_or_null(text.s);
 }
 

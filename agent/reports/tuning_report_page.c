@@ -55,11 +55,12 @@ static void tuning_people(json_t *page, const json_t *sheets)
 		for (size_t k = 0; k < rw_countof(steps); k++) {
 			rw_cleanup(str_done) struct str text = {0};
 			const char *who = doc_word(sheet, steps[k].who);
-			if (!*doc_word(sheet, steps[k].time))
+			const char *time = doc_word(sheet, steps[k].time);
+			if (!*time)
 				continue;
-			str_addf(&text, "%.16sZ %s %s %s (sheet %s)",
-				doc_word(sheet, steps[k].time), *who ? who : "rocewatch",
-				steps[k].words, doc_word(sheet, "subject"), doc_word(sheet, "id"));
+			str_addf(&text, "%.10s %.5sZ %s %s %s (sheet %s)", time, time + 11,
+				*who ? who : "rocewatch", steps[k].words,
+				doc_word(sheet, "subject"), doc_word(sheet, "id"));
 			if (k == 1 && *doc_word(sheet, "rejected_why"))
 				str_addf(&text, ": %s", doc_word(sheet, "rejected_why"));
 			page_item(page, text.s);
