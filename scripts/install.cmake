@@ -27,3 +27,7 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING 
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} OPTIONAL)
 install(FILES config/prometheus/rocewatch.rules.yml config/prometheus/rocewatch.test.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/prometheus)
 install(FILES config/grafana/rocewatch.json DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/grafana)
+# Reports: what mails them, and examples for cron and timers, which a site copies.
+install(PROGRAMS config/reports/mail-report DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch)
+install(FILES config/reports/rocewatch.cron DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/cron.d RENAME rocewatch)
+install(DIRECTORY config/reports/systemd DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
