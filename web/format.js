@@ -33,7 +33,7 @@ export function scaled(v, unit) {
 	const size = Math.abs(v);
 	for (const [step, prefix] of STEPS)
 		if (size >= step * 0.9995)
-			return trim((v / step).toPrecision(3)).replace(/e\+\d+/, "") + " " + prefix + unit;
+			return trim((v / step).toPrecision(3)).replace(/e\+\d+/, "") + " " + (prefix === "k" && unit[0] === "B" ? "K" : prefix) + unit;
 	if (size === 0)
 		return "0 " + unit;
 	if (size < 0.01)
@@ -46,7 +46,7 @@ export function rate(v, unit) {
 	if (absent(v))
 		return UNKNOWN;
 	if (Math.abs(v) >= 1e5)
-		return scaled(v, " " + unit).replace(/ +/g, " ").replace(/ ([kMGTP]) /, " $1 ");
+		return scaled(v, " " + unit).replace(/ ([kMGTP])? /, "$1 ");
 	if (v !== 0 && Math.abs(v) < 0.01)
 		return "< 0.01 " + unit;
 	return count(v, Math.abs(v) < 10 ? 2 : Math.abs(v) < 100 ? 1 : 0) + " " + unit;

@@ -117,7 +117,7 @@ static void text_time(struct str *out, const char *name, int64_t t_ns, const cha
 {
 	char t[WALL_TEXT_MAX];
 	if (t_ns)
-		str_addf(out, "%-10s%s%s", name, wall_format(t, (wall_t){t_ns}, 0), end);
+		str_addf(out, "%-10s%s%s", name, wall_text(t, (wall_t){t_ns}, 0), end);
 }
 
 static void text_line(struct str *out, const char *name, const char *value, const char *end)

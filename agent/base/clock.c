@@ -92,6 +92,13 @@ char *wall_format(char buf[WALL_TEXT_MAX], wall_t wall, int frac)
 	return buf;
 }
 
+char *wall_text(char buf[WALL_TEXT_MAX], wall_t wall, int frac)
+{
+	wall_format(buf, wall, frac);
+	*strchr(buf, 'T') = ' ';
+	return buf;
+}
+
 /* Exactly @digits decimal digits. */
 static bool clock_take_number(const char **cursor, int digits, int *ret)
 {

@@ -24,11 +24,13 @@ wall_t wall_now(void);
 
 /*
  * wall_format - RFC 3339 UTC. @frac digits after the second, 0..9.
+ * wall_text   - the same for people, "2026-11-22 02:33:45Z": JSON, CSV and logs keep the 'T'.
  * wall_parse  - RFC 3339, "YYYY-MM-DD HH:MM[:SS[.frac]]", with Z, +hh:mm or no offset (= UTC), or
  * relative to @now ("15m", "24h", "7d" = that long before now; "now"). 0 or -EINVAL.
  */
 #define WALL_TEXT_MAX 40
 char *wall_format(char buf[WALL_TEXT_MAX], wall_t wall, int frac);
+char *wall_text(char buf[WALL_TEXT_MAX], wall_t wall, int frac);
 int wall_parse(const char *text, wall_t now, wall_t *ret);
 
 /* duration_format - "28ms", "1h02m": for people, two units at the most. */

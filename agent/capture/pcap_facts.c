@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "agent/base/number.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/capture/pcap_words.h"
@@ -403,10 +404,10 @@ static void fact_transports(struct str *out, const json_t *document)
 	const json_t *uet = json_object_get(transports, "uet");
 	struct str list = {0};
 	if (words_number(transports, "rocev1"))
-		str_addf(out, "RoCEv1 %s", words_text(words_number(transports, "rocev1")).s);
+		str_addf(out, "RoCEv1 %s", number_count(words_number(transports, "rocev1")).s);
 	if (words_number(transports, "trimmed"))
 		str_addf(out, "%strimmed %s", str_if(out->n, "; "),
-			words_text(words_number(transports, "trimmed")).s);
+			number_count(words_number(transports, "trimmed")).s);
 	if (words_counts(&list, uet, FACT_NAMES))
 		str_addf(out, "%sUltra Ethernet: %s", str_if(out->n, "; "), list.s);
 	str_done(&list);

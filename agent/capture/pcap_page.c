@@ -1,6 +1,7 @@
 /* pcap_page - what stands on the page of a capture. */
 #include "agent/capture/pcap_page.h"
 
+#include "agent/base/number.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/capture/pcap_chart.h"
@@ -24,7 +25,7 @@ static void page_put_verdicts(json_t *page, const json_t *document)
 		str_add(&text, doc_word(row, "text"));
 		if (words_number(row, "more"))
 			str_addf(&text, "; and %s more of this kind",
-				words_text(words_number(row, "more")).s);
+				number_count(words_number(row, "more")).s);
 		if (info && info->severity >= PCAP_WARNING)
 			str_addf(&text, ". What to do: %s", info->help);
 		page_fact(page, doc_word(row, "severity"), text.s);

@@ -1,5 +1,6 @@
 /* pcap_put_encapsulation - tunnels, mirrors, what could not be opened, and transports other than
  * RoCEv2. */
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
@@ -84,7 +85,7 @@ static void put_uet(json_t *document, json_t *transports, const struct encapsula
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_UET,
 		"%s packet%s of the Ultra Ethernet transport (UDP port 4793), counted and not "
 		"judged",
-		words_text((uint64_t)packets).s, plural((uint64_t)packets));
+		number_count((uint64_t)packets).s, plural((uint64_t)packets));
 	json_object_set_new(row, "n", json_integer(packets));
 }
 
@@ -95,7 +96,7 @@ static void put_rocev1(json_t *document, json_t *transports, uint64_t n)
 	pcap_count_put(transports, "rocev1", n);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_ROCEV1,
 		"%s frame%s of RoCE version 1, which cannot be routed and knows no ECN",
-		words_text(n).s, plural(n));
+		number_count(n).s, plural(n));
 	json_object_set_new(row, "n", json_integer((json_int_t)n));
 }
 
@@ -106,7 +107,7 @@ static void put_trimmed(json_t *document, json_t *transports, uint64_t n)
 	pcap_count_put(transports, "trimmed", n);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_TRIMMED,
 		"%s packet%s without payload: switches trimmed them instead of dropping them",
-		words_text(n).s, plural(n));
+		number_count(n).s, plural(n));
 	json_object_set_new(row, "n", json_integer((json_int_t)n));
 }
 
@@ -120,7 +121,7 @@ static void put_refused(json_t *document, const struct encapsulation_count *coun
 			continue;
 		pcap_count_put(o, decap_refusal_name(refusal), n);
 		json_t *row = pcap_verdict_add(document, PCAP_VERDICT_NOT_OPENED,
-			"%s packet%s could not be opened: %s", words_text(n).s, plural(n),
+			"%s packet%s could not be opened: %s", number_count(n).s, plural(n),
 			decap_refusal_text(refusal));
 		json_object_set_new(row, "n", json_integer((json_int_t)n));
 		json_object_set_new(row, "encapsulation", json_string(decap_refusal_name(refusal)));
@@ -137,7 +138,7 @@ static void put_link_type(json_t *document, const struct pcap_reading *reading)
 	if (n == 0)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_LINK_TYPE,
-		"%s frame%s of a link type that is not read, %s; %s", words_text(n).s, plural(n),
+		"%s frame%s of a link type that is not read, %s; %s", number_count(n).s, plural(n),
 		link_name(name, reading->unread_dlt), link_hint(reading->unread_dlt));
 	json_object_set_new(row, "n", json_integer((json_int_t)n));
 	json_object_set_new(row, "link_type", json_integer(reading->unread_dlt));

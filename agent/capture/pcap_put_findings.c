@@ -1,6 +1,7 @@
 /* pcap_put_findings - verdicts about counts of the whole capture. */
 #include <math.h>
 
+#include "agent/base/number.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/capture/pcap_parts.h"
@@ -27,7 +28,7 @@ static void find_reading(json_t *document, const struct pcap_input *input)
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_DAMAGED_FILE,
 		"%s of %zu file%s could not be read to the end: what came before the damage is "
 		"reported",
-		words_text(unread).s, input->n_files, plural(input->n_files));
+		number_count(unread).s, input->n_files, plural(input->n_files));
 	pcap_count_put(row, "n", unread);
 }
 
@@ -60,7 +61,7 @@ static void find_fatal_nak(json_t *document, const struct roce_count *count)
 		if (!n)
 			continue;
 		json_t *row = pcap_verdict_add(document, PCAP_VERDICT_FATAL_NAK,
-			"receivers refused %s request%s for good (NAK: %s)", words_text(n).s,
+			"receivers refused %s request%s for good (NAK: %s)", number_count(n).s,
 			plural(n), aeth_nak_text(code));
 		pcap_count_put(row, "n", n);
 		json_object_set_new(row, "code", json_string(aeth_nak_text(code)));
@@ -73,8 +74,8 @@ static void find_icrc(json_t *document, const struct roce_count *count)
 	if (!bad)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_BAD_ICRC,
-		"%s of %s packets whose ICRC could be checked carry a wrong one", words_text(bad).s,
-		words_text(checked).s);
+		"%s of %s packets whose ICRC could be checked carry a wrong one",
+		number_count(bad).s, number_count(checked).s);
 	pcap_count_put(row, "n", bad);
 	pcap_count_put(row, "checked", checked);
 }
@@ -88,8 +89,8 @@ static void find_ecn(json_t *document, const struct roce_count *count)
 		return;
 	words_share(&text, share);
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CE_MARKED,
-		"switches marked %s of %s ECN-capable packets with CE, %s", words_text(ce).s,
-		words_text(words_number(share, "n")).s, text.s);
+		"switches marked %s of %s ECN-capable packets with CE, %s", number_count(ce).s,
+		number_count(words_number(share, "n")).s, text.s);
 	pcap_count_put(row, "n", ce);
 	json_object_set(row, "ratio", json_object_get(share, "ratio"));
 }
@@ -102,7 +103,7 @@ static void find_ect(json_t *document, const struct roce_count *count)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_ECT_MISSING,
 		"%s of %s data packets are not ECN-capable: switches cannot mark them",
-		words_text(not_ect).s, words_text(data).s);
+		number_count(not_ect).s, number_count(data).s);
 	pcap_count_put(row, "n", not_ect);
 	pcap_count_put(row, "data_packets", data);
 }
@@ -114,7 +115,7 @@ static void find_cut(json_t *document, const struct roce_count *count)
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CUT_SHORT,
 		"the snap length ends %s of %s frames within headers that the report needs",
-		words_text(cut).s, words_text(count->packets).s);
+		number_count(cut).s, number_count(count->packets).s);
 	pcap_count_put(row, "n", cut);
 }
 
@@ -140,7 +141,7 @@ static void find_no_roce(json_t *document, const struct capture_analysis *analys
 		row = pcap_verdict_add(document, PCAP_VERDICT_NO_ROCE,
 			"none of the %s frames is RoCEv2 that could be read; this is no sign of "
 			"health",
-			words_text(count->packets).s);
+			number_count(count->packets).s);
 	else
 		row = pcap_verdict_add(document, PCAP_VERDICT_NO_ROCE,
 			"no frame was read; this is no sign of health");
@@ -169,7 +170,7 @@ static void find_clean(json_t *document, const struct roce_count *count)
 		return;
 	pcap_verdict_add(document, PCAP_VERDICT_CLEAN,
 		"nothing in %s RoCEv2 packets points at a fault; there are none of these: %s%s%s",
-		words_text(count->roce_packets).s, none.s,
+		number_count(count->roce_packets).s, none.s,
 		str_if(unknown.n, "; not known from this capture: "), str_or(unknown.s, ""));
 }
 

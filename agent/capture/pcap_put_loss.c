@@ -1,6 +1,7 @@
 /* pcap_put_loss - gaps, resends and refusals of the whole capture, and what caused them. */
 #include <string.h>
 
+#include "agent/base/number.h"
 #include "agent/base/cleanup.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_sampling.h"
@@ -143,7 +144,7 @@ static void loss_verdicts(json_t *document, const struct flow_table *flows)
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CAPTURE_LOSS,
 		"the capture itself lost packets: of %s gaps in the sequence, %s are its own "
 		"and not the network's",
-		words_text(totals->psn.gaps).s, words_text(totals->capture_gaps).s);
+		number_count(totals->psn.gaps).s, number_count(totals->capture_gaps).s);
 	pcap_count_put(row, "n", totals->capture_gaps);
 }
 
@@ -186,7 +187,7 @@ static void put_refusals(json_t *document, const struct roce_count *count)
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_CUT_SHORT,
 		"the snap length cut off the AETH of %s packets: whether they are ACK or NAK is "
 		"not known",
-		words_text(count->aeth_cut).s);
+		number_count(count->aeth_cut).s);
 	pcap_count_put(row, "n", count->aeth_cut);
 }
 

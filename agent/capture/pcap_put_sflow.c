@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "agent/base/number.h"
 #include "agent/base/cleanup.h"
 #include "agent/capture/pcap_parts.h"
 #include "agent/capture/pcap_verdict.h"
@@ -224,7 +225,7 @@ static void put_discard_verdict(json_t *document, const struct sflow_discard *wo
 		"RoCEv2 packets in all",
 		where, pcap_address_text(src, worst->pair.family, worst->pair.src),
 		pcap_address_text(dst, worst->pair.family, worst->pair.dst), worst->pair.dst_qp,
-		text, words_text(roce).s);
+		text, number_count(roce).s);
 	json_object_set_new(row, "n", json_integer((json_int_t)roce));
 	json_object_set_new(row, "reason", json_string(text));
 	json_object_set_new(row, "src", json_string(src));
@@ -380,7 +381,8 @@ static void put_lost_verdict(json_t *document, const struct sflow_sequence_count
 		return;
 	json_t *row = pcap_verdict_add(document, PCAP_VERDICT_SFLOW_LOST,
 		"%s of %s sFlow datagrams are missing by their sequence numbers",
-		words_text(sequence->lost).s, words_text(sequence->lost + sequence->datagrams).s);
+		number_count(sequence->lost).s,
+		number_count(sequence->lost + sequence->datagrams).s);
 	json_object_set_new(row, "n", json_integer((json_int_t)sequence->lost));
 }
 

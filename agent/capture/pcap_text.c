@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "agent/base/number.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/capture/pcap_facts.h"
@@ -40,7 +41,7 @@ static void text_verdict(FILE *out, const json_t *row, const struct pcap_text_st
 	str_add(&text, doc_word(row, "text"));
 	if (words_number(row, "more"))
 		str_addf(&text, "; and %s more of this kind",
-			words_text(words_number(row, "more")).s);
+			number_count(words_number(row, "more")).s);
 	if (style->color)
 		color = text_severity_color(severity);
 	fputs(color, out);
@@ -228,7 +229,7 @@ static void text_events(FILE *out, const json_t *rows, const struct pcap_text_st
 		text_event(out, &events[shown], style);
 	if (all > shown)
 		fprintf(out, "... %s more: --format json has them by queue pair\n",
-			words_text(all - shown).s);
+			number_count(all - shown).s);
 }
 
 /* ---- the report ---------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
 #include "agent/document/json_value.h"
@@ -12,24 +13,9 @@
 
 /* ---- numbers ---------------------------------------------------------------------- */
 
-struct words_text words_text(uint64_t value)
-{
-	struct words_text text;
-	char digits[sizeof(text.s)];
-	const int n = snprintf(digits, sizeof(digits), "%" PRIu64, value);
-	size_t k = 0;
-	for (int i = 0; i < n; i++) {
-		if (i && (n - i) % 3 == 0)
-			text.s[k++] = ',';
-		text.s[k++] = digits[i];
-	}
-	text.s[k] = '\0';
-	return text;
-}
-
 void words_grouped(struct str *out, uint64_t value)
 {
-	str_add(out, words_text(value).s);
+	str_add(out, number_count(value).s);
 }
 
 bool words_known(const json_t *object, const char *key)

@@ -11,11 +11,6 @@ struct str;
 
 /* words_grouped - 1234567 as "1,234,567", added to @out. */
 void words_grouped(struct str *out, uint64_t value);
-/* words_text - the same as a text that lives as long as the value: words_text(n).s */
-struct words_text {
-	char s[32];
-};
-struct words_text words_text(uint64_t value);
 /* words_count - a counter of @object, grouped; "unknown" when it is missing or null. */
 void words_count(struct str *out, const json_t *object, const char *key);
 /* words_quantity - a number of @object with its unit (quantity.h); "unknown" without one. */

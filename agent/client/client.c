@@ -408,7 +408,7 @@ void client_warning(const struct client *client, struct str *out)
 		str_add(out, "going on without a configuration");
 	else if (client->config_since_ns > 0)
 		str_addf(out, "using the configuration in force since %s",
-			wall_format(since, (wall_t){client->config_since_ns}, 0));
+			wall_text(since, (wall_t){client->config_since_ns}, 0));
 	else
 		str_add(out, "using the configuration in force");
 }

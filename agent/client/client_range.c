@@ -80,6 +80,6 @@ int client_range_read(struct client *client, const struct globals *globals, int6
 		return 0;
 	char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX];
 	return err_set(e, -EINVAL, "empty time range: it begins at %s and ends at %s",
-		wall_format(from, (wall_t){client->from_ns}, 0),
-		wall_format(to, (wall_t){client->to_ns}, 0));
+		wall_text(from, (wall_t){client->from_ns}, 0),
+		wall_text(to, (wall_t){client->to_ns}, 0));
 }

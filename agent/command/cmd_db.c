@@ -18,6 +18,7 @@
 #include "agent/base/str.h"
 #include "agent/history/case_export.h"
 #include "agent/client/client_config.h"
+#include "agent/document/quantity.h"
 #include "agent/reports/query.h"
 #include "config/config.h"
 #include "db/clickhouse/ch_schema.h"
@@ -72,14 +73,9 @@ static const char *stat_text(const json_t *row, const char *key)
 	return str_or(json_string_value(json_object_get(row, key)), "-");
 }
 
-/* To the second: 2026-11-21T03:00:00Z. */
 static void stat_print_time(FILE *out, const json_t *row, const char *key)
 {
-	char text[24] = "-";
-	const char *time = json_string_value(json_object_get(row, key));
-	if (time)
-		snprintf(text, sizeof(text), "%.19sZ", time);
-	fprintf(out, " %-20s", text);
+	fprintf(out, " %-20s", when_text(json_string_value(json_object_get(row, key))).s);
 }
 
 /* What each tier holds, and what waits in the tail to become blocks. */

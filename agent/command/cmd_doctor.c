@@ -3,6 +3,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/document/quantity.h"
 #include "agent/reports/agent_state.h"
 #include "agent/reports/class_worlds.h"
 #include "agent/reports/doctor.h"
@@ -269,9 +270,9 @@ static void doctor_put_past(FILE *out, const json_t *doc)
 	rw_cleanup(str_done) struct str age = {0};
 	agent_state_text(json_object_get(doc, "agent"), &age);
 	fprintf(out,
-		"As of %.19sZ, %s. What the agent says of itself, and what is to\n"
+		"As of %s, %s. What the agent says of itself, and what is to\n"
 		"be done, is known for the present only.\n\n",
-		text_of(doc, "time"), age.s);
+		when_text(text_of(doc, "time")).s, age.s);
 }
 
 static void doctor_put_todo(FILE *out, const json_t *todo, bool color)
@@ -305,7 +306,8 @@ static void doctor_put_judge(FILE *out, const json_t *judge)
 	if (!json_is_number(behind_s))
 		fputs("JUDGE        has judged nothing yet\n", out);
 	else
-		fprintf(out, "JUDGE        judged up to %.19sZ, %s ago\n", text_of(judge, "until"),
+		fprintf(out, "JUDGE        judged up to %s, %s ago\n",
+			when_text(text_of(judge, "until")).s,
 			duration_format(behind, sizeof(behind),
 				(int64_t)(json_number_value(behind_s) * 1e9)));
 }

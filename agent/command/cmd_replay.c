@@ -25,6 +25,7 @@
 #include "agent/incident/ledger.h"
 #include "agent/daemon/pipeline.h"
 #include "agent/daemon/tune_agent.h"
+#include "agent/document/quantity.h"
 #include "collectors/recorded/replay.h"
 #include "collectors/recorded/replay_capture.h"
 #include "config/config.h"
@@ -425,9 +426,12 @@ static void cmd_replay_print_text(
 	const char *from = json_string_value(json_object_get(doc, "from")),
 		   *to = json_string_value(json_object_get(doc, "to"));
 	if (header && from && to)
-		fprintf(out, "%.19sZ to %.19sZ: %lld samples, %lld windows, incidents: %zu\n\n",
-			from, to, (long long)json_integer_value(json_object_get(doc, "samples")),
-			(long long)json_integer_value(json_object_get(doc, "windows")),
+		fprintf(out, "%s to %s: %s samples, %s windows, incidents: %zu\n\n",
+			when_text(from).s, when_text(to).s,
+			number_count((uint64_t)json_integer_value(json_object_get(doc, "samples")))
+				.s,
+			number_count((uint64_t)json_integer_value(json_object_get(doc, "windows")))
+				.s,
 			json_array_size(json_object_get(doc, "incidents")));
 	report_print(out, doc, &found_view, FORMAT_TABLE, header, color);
 }

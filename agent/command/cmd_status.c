@@ -2,6 +2,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/command/command.h"
+#include "agent/document/quantity.h"
 #include "agent/reports/agent_state.h"
 #include "agent/reports/status.h"
 #include "agent/reports/store_facts.h"
@@ -63,7 +64,7 @@ static void status_put_refused(FILE *out, const json_t *refused)
 {
 	if (!json_is_object(refused))
 		return;
-	fprintf(out, "CONFIGURATION REFUSED at %.19sZ: ", text_of(refused, "t"));
+	fprintf(out, "CONFIGURATION REFUSED at %s: ", when_text(text_of(refused, "t")).s);
 	text_put(out, text_of(refused, "text"));
 	fputc('\n', out);
 }
@@ -99,7 +100,8 @@ static void status_put_head(FILE *out, const json_t *doc)
 	long long captures_up = text_count(quality, "captures_up");
 	long long captures = captures_up + text_count(quality, "captures_down") +
 		text_count(quality, "captures_unknown");
-	fprintf(out, "%s   %.19sZ   %s\n", text_of(doc, "fabric"), text_of(doc, "time"), agent.s);
+	fprintf(out, "%s   %s   %s\n", text_of(doc, "fabric"), when_text(text_of(doc, "time")).s,
+		agent.s);
 	fprintf(out, "up %lld   down %lld   unknown %lld   ", text_count(quality, "up"),
 		text_count(quality, "down"), text_count(quality, "unknown"));
 	if (captures > 0)

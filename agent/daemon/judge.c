@@ -67,7 +67,7 @@ static void judge_tell_late(struct judge *judge, const struct judge_share *share
 {
 	char text[EVENT_TEXT_MAX], since[WALL_TEXT_MAX] = "the judge began";
 	if (share->newest_ns != INT64_MIN)
-		wall_format(since, (wall_t){share->newest_ns}, 0);
+		wall_text(since, (wall_t){share->newest_ns}, 0);
 	snprintf(text, sizeof(text),
 		"nothing new from agent %s since %s: its %zu devices are unknown from there on, "
 		"and nobody waits for it",
@@ -79,12 +79,12 @@ static void judge_tell_back(struct judge *judge, const struct judge_share *share
 {
 	char text[EVENT_TEXT_MAX], from[WALL_TEXT_MAX] = "the beginning", to[WALL_TEXT_MAX];
 	if (share->late_since_ns != INT64_MIN)
-		wall_format(from, (wall_t){share->late_since_ns}, 0);
+		wall_text(from, (wall_t){share->late_since_ns}, 0);
 	snprintf(text, sizeof(text),
 		"agent %s is back: what happened on its %zu devices from %s to %s was judged "
 		"without it, and is not judged again",
 		share->name, judge_devices_of(judge, share->name), from,
-		wall_format(to, (wall_t){judge->until_ns}, 0));
+		wall_text(to, (wall_t){judge->until_ns}, 0));
 	judge_event(judge, "share_back", text);
 }
 
@@ -275,8 +275,8 @@ static int judge_resume(struct judge *judge, const char *path, struct err *e)
 	judge->until_ns = judge->read.until_ns = until_ns;
 	judge->known_ns = until_ns;
 	char text[WALL_TEXT_MAX];
-	log_info("judge", "goes on after %s, %zu incidents",
-		wall_format(text, (wall_t){until_ns}, 0), incidents);
+	log_info("judge", "goes on after %s, %zu incidents", wall_text(text, (wall_t){until_ns}, 0),
+		incidents);
 	return rc;
 }
 

@@ -160,7 +160,7 @@ static void life_write_away(struct store *store, int64_t from_ns, int64_t to_ns,
 	char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX], lasted[DURATION_MAX], text[512];
 	duration_format(lasted, sizeof(lasted), to_ns - from_ns);
 	snprintf(text, sizeof(text), "nothing was collected for %s, from %s to %s: %s", lasted,
-		wall_format(from, (wall_t){from_ns}, 0), wall_format(to, (wall_t){to_ns}, 0), why);
+		wall_text(from, (wall_t){from_ns}, 0), wall_text(to, (wall_t){to_ns}, 0), why);
 	life_event(store, LOG_WARN_, to_ns, "agent_away", text);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 
 void str_add_exact(struct str *out, double value)
@@ -20,26 +21,39 @@ void str_add_exact(struct str *out, double value)
 	str_add(out, text);
 }
 
-/* Digits after the point, for three in all; a whole number is written as one. */
-static int quantity_decimals(double value)
-{
-	if (value == rint(value))
-		return 0;
-	if (fabs(value) < 9.995)
-		return 2;
-	return fabs(value) < 99.95;
-}
-
 void str_add_scaled(struct str *out, double value, const char *suffix)
 {
-	static const char prefixes[] = {'\0', 'k', 'M', 'G', 'T', 'P', 'E'};
-	size_t i = 0;
-	for (; fabs(value) >= 999.5 && i + 1 < sizeof(prefixes); i++)
-		value /= 1000;
-	str_addf(out, "%.*f", quantity_decimals(value), value);
-	if (prefixes[i])
-		str_addn(out, &prefixes[i], 1);
-	str_add(out, suffix);
+	if (*suffix == 'B' || *suffix == 'b')
+		str_add(out, number_scaled(value, suffix).s);
+	else
+		str_addf(out, "%s%s", number_scaled(value, "").s, suffix);
+}
+
+struct number_text when_text(const char *rfc3339)
+{
+	struct number_text out;
+	char text[WALL_TEXT_MAX];
+	wall_t t;
+	const char *shown = str_or(rfc3339, "");
+	if (!*shown)
+		shown = "-";
+	else if (wall_parse(shown, (wall_t){0}, &t) == 0)
+		shown = wall_text(text, t, 0);
+	snprintf(out.s, sizeof(out.s), "%s", shown);
+	/* before 1970: a range that begins before a case does */
+	if (strlen(out.s) > 19 && out.s[10] == 'T' && out.s[strlen(out.s) - 1] == 'Z')
+		snprintf(out.s, sizeof(out.s), "%.10s %.8sZ", shown, shown + 11);
+	return out;
+}
+
+void str_add_when(struct str *out, const char *rfc3339)
+{
+	str_add(out, when_text(rfc3339).s);
+}
+
+const char *quantity_name(const char *metric)
+{
+	return str_eq(metric, "cfg.pg_alpha_exp") ? "alpha" : metric;
 }
 
 /* Only below one does time have prefixes that people use. */
@@ -49,7 +63,19 @@ static void quantity_add_time(struct str *out, double seconds)
 	size_t i = 0;
 	for (; seconds != 0 && fabs(seconds) < 1 && i + 1 < rw_countof(words); i++)
 		seconds *= 1000;
-	str_addf(out, "%.*f%s", quantity_decimals(seconds), seconds, words[i]);
+	str_addf(out, "%s%s", number_three(seconds).s, words[i]);
+}
+
+/* " frames", " frames/s"; " frame" and " switch" of one. */
+static void quantity_add_unit(struct str *out, double value, const char *unit)
+{
+	const size_t n = strcspn(unit, "/");
+	size_t cut = 0;
+	if (value == 1 && n > 2 && unit[n - 1] == 's')
+		cut = 1;
+	if (cut && strncmp(unit, "switches", n) == 0)
+		cut = 2;
+	str_addf(out, " %.*s%s", (int)(n - cut), unit, unit + n);
 }
 
 void str_add_quantity(struct str *out, double value, const char *unit)
@@ -76,15 +102,19 @@ void str_add_quantity(struct str *out, double value, const char *unit)
 			str_add_scaled(out, value, scaled[i].shown);
 			return;
 		}
+	if (str_eq(unit, "log2")) {
+		str_add(out, number_alpha(exp2(value)).s);
+		return;
+	}
 	const bool is_rate = n > 2 && str_eq(unit + n - 2, "/s");
 	if (is_rate && fabs(value) >= 999.5)
-		str_add_scaled(out, value, " ");
+		str_add_scaled(out, value, "");
+	else if (value == rint(value) && value >= 0 && value < 1e15)
+		str_add(out, number_count_of(value).s);
 	else if (value == rint(value) && fabs(value) < 1e15)
-		str_addf(out, "%.0f ", value);
+		str_addf(out, "%.0f", value);
 	else
-		str_addf(out, "%.4g ", value);
+		str_addf(out, "%.4g", value);
 	if (*unit && !str_eq(unit, "-"))
-		str_add(out, unit);
-	else
-		out->s[--out->n] = '\0';
+		quantity_add_unit(out, value, unit);
 }

@@ -219,7 +219,7 @@ static void gather_changes(struct ledger *ledger, struct incident_record *record
 			continue;
 		char t[WALL_TEXT_MAX];
 		rw_cleanup(str_done) struct str text = {0};
-		str_addf(&text, "%s %s: %s", wall_format(t, (wall_t){i->first_ns}, 0), i->id,
+		str_addf(&text, "%s %s: %s", wall_text(t, (wall_t){i->first_ns}, 0), i->id,
 			ledger_headline(i));
 		incident_record_changed(record, text.s);
 	}

@@ -189,7 +189,7 @@ void silence_text(struct str *out, const struct silence *silence)
 {
 	char until[WALL_TEXT_MAX];
 	str_addf(out, "by %s until %s: %s", str_or(silence->who, "?"),
-		wall_format(until, (wall_t){silence->until_ns}, 0), str_or(silence->why, "?"));
+		wall_text(until, (wall_t){silence->until_ns}, 0), str_or(silence->why, "?"));
 }
 
 /* ---- from a request ------------------------------------------------------ */
@@ -388,7 +388,7 @@ void silence_store(
 			.until_ns = silence->until_ns});
 	silence_scope(&scope, silence);
 	str_addf(&text, "silence %s of %s until %s: %s", silence->id, scope.s,
-		wall_format(until, (wall_t){silence->until_ns}, 0), str_or(silence->why, ""));
+		wall_text(until, (wall_t){silence->until_ns}, 0), str_or(silence->why, ""));
 	store_change_event(store,
 		&(struct store_change){.t_ns = now_ns,
 			.kind = kind,

@@ -9,6 +9,7 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "config/config.h"
 #include "db/series/history.h"
 
@@ -217,7 +218,8 @@ static void agent_add_stuck(const json_t *agent, struct str *out)
 		duration_format(stuck, sizeof(stuck), (int64_t)(doc_number(store, "for_s") * 1e9)),
 		doc_word(store, "reason"));
 	if (json_is_string(json_object_get(agent, "data_time")))
-		str_addf(out, "; what follows is as of %.19sZ", doc_word(agent, "data_time"));
+		str_addf(out, "; what follows is as of %s",
+			when_text(doc_word(agent, "data_time")).s);
 	else
 		str_add(out, "; there is no data yet");
 }

@@ -14,11 +14,13 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/agent_state.h"
 #include "agent/reports/class_worlds.h"
 #include "agent/client/canary.h"
+#include "agent/document/quantity.h"
 #include "agent/reports/doctor_internal.h"
 #include "agent/reports/store_facts.h"
 #include "config/config.h"
@@ -187,13 +189,13 @@ static void judge_quota(struct doctor *doctor)
 	json_object_foreach (doctor->health, key, value)
 		if (strncmp(key, prefix, sizeof(prefix) - 1) == 0 &&
 			json_number_value(value) >= USE_LEAST_BYTES)
-			str_addf(&what, ", %.1f MB %s", json_number_value(value) / 1e6,
+			str_addf(&what, ", %s %s", number_size(json_number_value(value)).s,
 				key + sizeof(prefix) - 1);
 	doctor_todo(doctor, true, "store",
 		"raise store.quota, or close the incidents and recommendations that are open",
-		"the quota is %.1f MB, but %.1f MB are in use that may not be deleted%s",
-		doctor_health(doctor, "store/quota_bytes") / 1e6,
-		doctor_health(doctor, "store/used_bytes") / 1e6, what.n > 0 ? what.s : "");
+		"the quota is %s, but %s are in use that may not be deleted%s",
+		number_size(doctor_health(doctor, "store/quota_bytes")).s,
+		number_size(doctor_health(doctor, "store/used_bytes")).s, what.n > 0 ? what.s : "");
 }
 
 /* The quota takes what store.retention would keep: which samples, and how far they reach back. */
@@ -216,8 +218,8 @@ static void judge_quota_cut(struct doctor *doctor)
 	if (what.n > 0)
 		doctor_todo(doctor, false, "store",
 			"raise store.quota, or lower store.retention to what it holds",
-			"the quota of %.1f MB holds less than store.retention asks for: %s",
-			doctor_health(doctor, "store/quota_bytes") / 1e6, what.s);
+			"the quota of %s holds less than store.retention asks for: %s",
+			number_size(doctor_health(doctor, "store/quota_bytes")).s, what.s);
 }
 
 /* Reached within a month at the present growth. */
@@ -228,13 +230,13 @@ static void judge_quota_soon(struct doctor *doctor)
 	const double days = (full_s - (double)doctor->client->at_ns / 1e9) / 86400;
 	if (!(days < QUOTA_SOON_DAYS) || doctor_health(doctor, "store/cut/raw") > 0)
 		return;
-	wall_format(when, (wall_t){(int64_t)(full_s * 1e9)}, 0);
+	wall_text(when, (wall_t){(int64_t)(full_s * 1e9)}, 0);
 	doctor_todo(doctor, false, "store", "raise store.quota, or lower store.retention",
-		"%.1f of %.1f MB of the quota are in use; growing by %.1f MB a day, it is "
+		"%s of %s of the quota are in use; growing by %s a day, it is "
 		"reached about %s, and raw samples then go before their time",
-		doctor_health(doctor, "store/used_bytes") / 1e6,
-		doctor_health(doctor, "store/quota_bytes") / 1e6,
-		doctor_health(doctor, "store/growth_bytes_day") / 1e6, when);
+		number_size(doctor_health(doctor, "store/used_bytes")).s,
+		number_size(doctor_health(doctor, "store/quota_bytes")).s,
+		number_size(doctor_health(doctor, "store/growth_bytes_day")).s, when);
 }
 
 static void judge_alarms(struct doctor *doctor)
@@ -261,13 +263,14 @@ static void judge_store(struct doctor *doctor, double wal_bytes)
 		doctor_todo(doctor, true, "store",
 			"check the disk; see the agent's log for its error",
 			"the database file cannot be written: samples stay in the write-ahead "
-			"log, %.0f MB so far; %.0f attempts to copy it failed",
-			wal_bytes / 1e6, doctor_health(doctor, "store/log_errors"));
+			"log, %s so far; %.0f attempts to copy it failed",
+			number_size(wal_bytes).s, doctor_health(doctor, "store/log_errors"));
 	else if (wal_bytes > WAL_WARN_BYTES)
 		doctor_todo(doctor, false, "store", "end long-running queries on it",
-			"the write-ahead log has grown to %.0f MB: somebody reads an old "
+			"the write-ahead log has grown to %s: somebody reads an old "
 			"snapshot%s%s",
-			wal_bytes / 1e6, str_if(holders.n > 0, ": "), str_or(holders.s, ""));
+			number_size(wal_bytes).s, str_if(holders.n > 0, ": "),
+			str_or(holders.s, ""));
 	if (doctor_health(doctor, "store/retention_held") > 0)
 		doctor_todo(doctor, false, "store", "check the clock of this machine",
 			"the clock is far ahead of the time that the stored data and the running "
@@ -470,14 +473,14 @@ static void judge_config(struct doctor *doctor, const json_t *agent)
 	if (doctor->client->past)
 		return;
 	if (doctor->config_ns > 0)
-		wall_format(since, (wall_t){doctor->config_ns}, 0);
+		wall_text(since, (wall_t){doctor->config_ns}, 0);
 	if (json_is_object(refused))
 		doctor_todo(doctor, true, "configuration",
 			"mend the file ('rocewatch config check' lists the mistakes), then reload: "
 			"systemctl reload rocewatch",
-			"the configuration file was refused at %.19sZ; in force is the one of %s: "
+			"the configuration file was refused at %s; in force is the one of %s: "
 			"%s",
-			doc_word(refused, "t"), since, doc_word(refused, "text"));
+			when_text(doc_word(refused, "t")).s, since, doc_word(refused, "text"));
 	else if (error)
 		doctor_todo(doctor, false, "configuration",
 			"mend the file ('rocewatch config check' lists the mistakes); until then "

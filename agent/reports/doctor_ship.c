@@ -3,6 +3,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "agent/reports/doctor_internal.h"
 #include "agent/reports/store_facts.h"
 #include "config/config.h"
@@ -20,8 +21,8 @@ static void ship_judge(struct doctor *doctor, const struct config_sink *sink, co
 		doctor_todo(doctor, true, subject.s,
 			"mend the server or the way to it (events ship_failed have its answers); "
 			"what waits is sent when it takes data again",
-			"%s does not take what is sent since %.19sZ (%s); %.0f s of data wait",
-			sink->url, doc_word(row, "failing_since"),
+			"%s does not take what is sent since %s (%s); %.0f s of data wait",
+			sink->url, when_text(doc_word(row, "failing_since")).s,
 			str_or(json_string_value(json_object_get(row, "error")),
 				"reason not known"),
 			behind_s);

@@ -52,9 +52,10 @@ static void add_when(struct str *out, const json_t *incident)
 	const char *opened = doc_word(incident, "opened"), *closed = doc_word(incident, "closed"),
 		   *first = doc_word(incident, "first");
 	const json_t *windows = json_object_get(incident, "windows");
-	str_addf(out, "began %.19sZ, opened %.19sZ", *first ? first : opened, opened);
+	str_addf(out, "began %s, opened %s", when_text(*first ? first : opened).s,
+		when_text(opened).s);
 	if (*closed)
-		str_addf(out, ", closed %.19sZ", closed);
+		str_addf(out, ", closed %s", when_text(closed).s);
 	if (json_is_integer(windows))
 		str_addf(out, "; seen in %lld window%s", (long long)json_integer_value(windows),
 			str_if(json_integer_value(windows) != 1, "s"));
@@ -97,9 +98,9 @@ static void page_loss(json_t *page, const json_t *loss, double explained)
 	rw_cleanup(str_done) struct str text = {0};
 	if (!(lost > 0))
 		return;
-	str_addf(&text, "%.1f %% of wall time of %s since %.19sZ, measured at %s", 100 * lost,
+	str_addf(&text, "%.1f %% of wall time of %s since %s, measured at %s", 100 * lost,
 		*doc_word(loss, "job") ? doc_word(loss, "job") : "all hosts",
-		doc_word(loss, "since"), doc_word(loss, "measured_at"));
+		when_text(doc_word(loss, "since")).s, doc_word(loss, "measured_at"));
 	if (!isnan(before) && !isnan(now))
 		str_addf(&text, "; a step takes %.3g s, before %.3g s", now, before);
 	if (!isnan(before) && !isnan(now) && !isnan(explained))
@@ -202,7 +203,7 @@ static char *page_place(const json_t *row)
 static char *page_clock(const json_t *row, const char *key)
 {
 	struct str text = {0};
-	str_addf(&text, "%.19sZ", doc_word(row, key));
+	str_add_when(&text, doc_word(row, key));
 	return text.s;
 }
 
@@ -214,7 +215,7 @@ static void page_evidence(json_t *page, const json_t *list)
 	const json_t *o;
 	size_t k;
 	json_array_foreach (list, k, o) {
-		rows[k].cell[0] = rw_strdup(doc_word(o, "metric"));
+		rows[k].cell[0] = rw_strdup(quantity_name(doc_word(o, "metric")));
 		rows[k].cell[1] = page_place(o);
 		rows[k].cell[2] = evidence_value(o);
 		rows[k].cell[3] = rw_strdup(doc_word(o, "quality"));

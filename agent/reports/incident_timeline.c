@@ -127,7 +127,7 @@ static void timeline_take_event(struct timeline *t, const struct timeline_event 
 	if (t->changes && str_eq(event->kind, "change") && event->t_ns <= t->onset_ns) {
 		char time[WALL_TEXT_MAX];
 		rw_cleanup(str_done) struct str change = {0};
-		str_addf(&change, "%s %s", wall_format(time, (wall_t){event->t_ns}, 0), text.s);
+		str_addf(&change, "%s %s", wall_text(time, (wall_t){event->t_ns}, 0), text.s);
 		json_array_append_new(t->changes, json_string_or_null(change.s));
 	}
 }

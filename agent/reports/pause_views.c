@@ -11,6 +11,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "agent/reports/spine_text.h"
 #include "agent/reports/text.h"
 
@@ -199,7 +200,8 @@ static void tree_head(FILE *out, const json_t *doc, bool color)
 	fprintf(out, "%sWAIT-FOR TREE%s  ", str_if(color, "\033[1m"), str_if(color, "\033[0m"));
 	if (json_is_string(json_object_get(doc, "incident")))
 		fprintf(out, "%s  ", doc_text(doc, "incident"));
-	fprintf(out, "%.19sZ to %.19sZ\n", doc_text(doc, "from"), doc_text(doc, "to"));
+	fprintf(out, "%s to %s\n", when_text(doc_text(doc, "from")).s,
+		when_text(doc_text(doc, "to")).s);
 	fprintf(out, "\"X <-- Y\": Y pauses X; milliseconds per second, 1000 = always\n");
 }
 

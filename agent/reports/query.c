@@ -36,7 +36,7 @@ static void query_note_tiers(const struct query_run *run, struct str *out)
 	if (!foot->tier[ROLLUP_MINUTE] && !foot->tier[ROLLUP_HOUR])
 		return;
 	str_addf(out, "Until %s from %s: single values are gone or not needed",
-		wall_format(time, (wall_t){foot->coarse_to_ns}, 0),
+		wall_text(time, (wall_t){foot->coarse_to_ns}, 0),
 		foot->tier[ROLLUP_HOUR] ? "hours" : "minutes");
 	query_add_kept(run->client, out);
 }

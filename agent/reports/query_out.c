@@ -223,7 +223,7 @@ static void table_text(FILE *file, const char *text, size_t width)
 	fputs("  ", file);
 }
 
-#define TIME_WIDTH 20 /* 2026-11-22T02:33:14Z */
+#define TIME_WIDTH 20 /* 2026-11-22 02:33:14Z */
 #define FRACTION_WIDTH 24
 #define VALUE_WIDTH 14
 #define JOIN_WIDTH 11
@@ -234,7 +234,7 @@ static void table_row(const struct query_out *out, const struct query_row *row)
 	rw_cleanup(str_done) struct str value = {0};
 	char time[WALL_TEXT_MAX], flags[FLAGS_MAX], prio[16] = "-", text[48];
 	FILE *file = out->file;
-	wall_format(time, (wall_t){row->t_ns}, c->fraction ? 3 : 0);
+	wall_text(time, (wall_t){row->t_ns}, c->fraction ? 3 : 0);
 	table_text(file, time, c->fraction ? FRACTION_WIDTH : TIME_WIDTH);
 	if (c->group)
 		table_text(file, row->group, c->group);

@@ -396,7 +396,7 @@ static void status_explain_unpolled(
 	else
 		str_add(why, "no agent is running");
 	if (row->last_ns)
-		str_addf(why, "; last answer %s", wall_format(when, (wall_t){row->last_ns}, 0));
+		str_addf(why, "; last answer %s", wall_text(when, (wall_t){row->last_ns}, 0));
 }
 
 /* Why a device without any value has none. */

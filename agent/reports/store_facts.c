@@ -10,6 +10,7 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 #include "config/config.h"
 #include "db/series/history.h"
 
@@ -173,7 +174,7 @@ void ship_fact_text(const json_t *row, struct str *out)
 	if (!isfinite(behind_s))
 		behind_s = 0;
 	if (json_is_true(failing))
-		str_addf(out, "FAILS since %.19sZ (%s); ", doc_word(row, "failing_since"),
+		str_addf(out, "FAILS since %s (%s); ", when_text(doc_word(row, "failing_since")).s,
 			str_or(json_string_value(json_object_get(row, "error")),
 				"reason not known"));
 	duration_format(behind, sizeof(behind), (int64_t)(behind_s * 1e9));

@@ -8,6 +8,7 @@
 #include "agent/reports/topology_outside.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/document/quantity.h"
 
 #define MATRIX_COLUMNS 12 /* of a terminal's width */
 #define MATRIX_ROWS 48
@@ -269,8 +270,9 @@ static void topology_views_show_text(
 		     *links = json_object_get(doc, "links");
 	struct view table = *view;
 	if (header) {
-		fprintf(out, "%s: %zu devices, %zu links%s\n", doc_word(doc, "fabric"),
+		fprintf(out, "%s: %zu devices, %zu link%s%s\n", doc_word(doc, "fabric"),
 			json_array_size(devices), json_array_size(links),
+			plural(json_array_size(links)),
 			str_if(json_is_true(json_object_get(doc, "discover")),
 				" (links: discover)"));
 		print_tiers(out, devices);

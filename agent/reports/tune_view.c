@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
@@ -63,10 +64,8 @@ static void add_value(struct str *out, double value, const char *unit, bool exac
 		add_alpha(out, value);
 	} else if (exact && str_eq(unit, "bytes")) {
 		str_addf(out, "%.0f B", value);
-		if (value >= 1048576)
-			str_addf(out, " (%.4g MiB)", value / 1048576);
-		else if (value >= 10240)
-			str_addf(out, " (%.4g KiB)", value / 1024);
+		if (value >= 10000)
+			str_addf(out, " (%s)", number_size(value).s);
 	} else if (exact) {
 		str_addf(out, "%.6g", value);
 	} else {
@@ -244,7 +243,7 @@ static void tune_view_put_evidence(json_t *page, const json_t *section)
 				tune_view_get(e, "priority"), tune_view_get(section, "priority")))
 			str_addf(&where, " priority %lld",
 				(long long)json_integer_value(tune_view_get(e, "priority")));
-		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")),
+		rows[k] = (struct page_row){{rw_strdup(quantity_name(doc_word(e, "metric"))),
 			tune_view_value_text(doc_number(e, "value"),
 				unit_of(doc_word(e, "metric"), doc_word(e, "unit")), false),
 			rw_strdup(doc_word(e, "quality")), where.s}};
@@ -260,7 +259,7 @@ static void put_expected(json_t *page, const json_t *section)
 	struct page_row *rows = rw_calloc(n + 1, sizeof(*rows));
 	size_t k;
 	json_array_foreach (expected, k, e)
-		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")),
+		rows[k] = (struct page_row){{rw_strdup(quantity_name(doc_word(e, "metric"))),
 			tune_view_value_text(doc_number(e, "now"), doc_word(e, "unit"), false),
 			range_text(
 				doc_number(e, "low"), doc_number(e, "high"), doc_word(e, "unit"))}};
@@ -518,7 +517,7 @@ static void put_effects(json_t *page, const json_t *doc)
 			str_add(&ci, "-");
 		else
 			str_addf(&ci, "[%s, %s]", low, high);
-		rows[k] = (struct page_row){{rw_strdup(doc_word(e, "metric")),
+		rows[k] = (struct page_row){{rw_strdup(quantity_name(doc_word(e, "metric"))),
 			level_text(doc_number(e, "before"), unit),
 			level_text(doc_number(e, "after"), unit),
 			delta_text(doc_number(e, "delta"), unit), ci.s,

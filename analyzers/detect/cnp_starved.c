@@ -2,6 +2,7 @@
 #include "analyzers/detect/cnp_starved.h"
 
 #include "agent/base/arena.h"
+#include "agent/base/number.h"
 #include "analyzers/finding_build.h"
 #include "config/class_policy.h"
 #include "db/model/entity.h"
@@ -39,9 +40,9 @@ static void cnp_starved_report(const struct analyzer_in *in,
 	t.f->confidence_ratio = 0.6;
 	t.f->coverage_ratio = observed_coverage(port);
 	t.f->summary = arena_printf(t.a,
-		"%s drops packets in the queue that carries CNPs (priority %d, %.0f packets): "
+		"%s drops packets in the queue that carries CNPs (priority %d, %s packets): "
 		"senders do not learn that they must slow down",
-		port_text(port, t.a), prio->priority, prio->drops.value);
+		port_text(port, t.a), prio->priority, number_count_of(prio->drops.value).s);
 	finding_amount(&t, "queue.drops", port, prio->priority, &prio->drops, "packets");
 	finding_amount(
 		&t, "queue.out_packets", port, prio->priority, &prio->out_packets, "packets");

@@ -6,6 +6,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "analyzers/detect/congestion_signs.h"
 #include "analyzers/detect/nic_finding.h"
@@ -86,9 +87,9 @@ static const char *keeps_rate_text(const struct report_ctx *ctx)
 {
 	const struct reaction_judged *r = &ctx->s->reaction;
 	return arena_printf(ctx->a,
-		"%s does not slow down when CNPs reach it: %" PRIu64
-		" CNPs were captured at %s, and its rate after them is %.2f times that before",
-		ctx->s->prio->port->port->host, ctx->s->packets.part.reaction.cnp,
+		"%s does not slow down when CNPs reach it: %s CNPs were captured at %s, and its "
+		"rate after them is %.2f times that before",
+		ctx->s->prio->port->port->host, number_count(ctx->s->packets.part.reaction.cnp).s,
 		port_text(ctx->s->prio->port, ctx->a), r->ratio);
 }
 static const char *leader_text(const struct report_ctx *ctx)
@@ -109,18 +110,18 @@ static const char *ect_text(const struct report_ctx *ctx)
 {
 	const struct host_packets *h = &ctx->s->packets;
 	return arena_printf(ctx->a,
-		"%s sends data that is not ECN-capable: %.0f of %.0f packets captured at %s are "
+		"%s sends data that is not ECN-capable: %s of %s packets captured at %s are "
 		"ECT, so no switch can mark them",
-		ctx->s->prio->port->port->host, h->from_ect, h->from_packets,
-		port_text(ctx->s->prio->port, ctx->a));
+		ctx->s->prio->port->port->host, number_count_of(h->from_ect).s,
+		number_count_of(h->from_packets).s, port_text(ctx->s->prio->port, ctx->a));
 }
 static const char *np_text(const struct report_ctx *ctx)
 {
 	const struct host_packets *h = &ctx->s->packets;
 	return arena_printf(ctx->a,
-		"%s does not answer CE marks: %.0f packets with CE were captured towards it, and "
+		"%s does not answer CE marks: %s packets with CE were captured towards it, and "
 		"no CNP from it",
-		ctx->s->prio->port->port->host, h->to_ce);
+		ctx->s->prio->port->port->host, number_count_of(h->to_ce).s);
 }
 static const char *off_text(const struct report_ctx *ctx)
 {
@@ -141,9 +142,10 @@ static const char *congestion_finding_late_text(const struct report_ctx *ctx)
 		hosts = load->level;
 	if (ctx->s->signs.yes & LATE)
 		return arena_printf(ctx->a,
-			"%s: Kmin too high: PFC XOFF fires at %.0f KB, Kmin must be below %.0f KB; "
+			"%s: Kmin too high: PFC XOFF fires at %s, Kmin must be below %s; "
 			"hosts paused %s",
-			ctx->where, ctx->s->q_pfc_bytes / 1e3, ctx->s->q_pfc_bytes / 2e3,
+			ctx->where, number_size(ctx->s->q_pfc_bytes).s,
+			number_size(ctx->s->q_pfc_bytes / 2).s,
 			congestion_finding_pause_text(hosts, ctx->c->measured, ctx->a));
 	return arena_printf(ctx->a, "%s: PFC pauses before ECN marks: paused %s, %s", ctx->where,
 		congestion_finding_pause_text(hosts, ctx->c->measured, ctx->a),
@@ -154,9 +156,8 @@ static const char *early_text(const struct report_ctx *ctx)
 	return arena_printf(ctx->a, "%s: ECN marks too early: %s, no pause%s", ctx->where,
 		marks_text(&ctx->s->marks, ctx->a),
 		ctx->s->signs.yes & EARLY
-			? arena_printf(ctx->a,
-				  "; Kmin is below one bandwidth-delay product (%.0f KB)",
-				  ctx->s->bdp_bytes / 1e3)
+			? arena_printf(ctx->a, "; Kmin is below one bandwidth-delay product (%s)",
+				  number_size(ctx->s->bdp_bytes).s)
 			: "");
 }
 static const char *xon_text(const struct report_ctx *ctx)

@@ -3,6 +3,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "analyzers/detect/congestion_nic.h"
 #include "analyzers/detect/nic_finding.h"
@@ -35,27 +36,27 @@ static const char *nic_dcqcn_text(
 	const char *host = accused->port->port->host;
 	if (nic->cnp_ignored.value > 0)
 		return arena_printf(a,
-			"%s ignores CNPs%s: %.0f of %.0f that reached NIC %s were ignored%s", host,
-			nic_rails_text(accused, a), nic->cnp_ignored.value,
-			nic->cnp_ignored.value + nic->cnp_handled.value, nic->name,
-			nic_pause_words(accused, a));
+			"%s ignores CNPs%s: %s of %s that reached NIC %s were ignored%s", host,
+			nic_rails_text(accused, a), number_count_of(nic->cnp_ignored.value).s,
+			number_count_of(nic->cnp_ignored.value + nic->cnp_handled.value).s,
+			nic->name, nic_pause_words(accused, a));
 	return arena_printf(a,
 		"%s does not slow down for CNPs%s: cnp_handled of NIC %s stands still while it "
-		"sends %s; receivers sent %.0f CNPs, %zu other NICs handled %.0f%s",
+		"sends %s; receivers sent %s CNPs, %zu other NICs handled %s%s",
 		host, nic_rails_text(accused, a), nic->name, bitrate_text(nic_sends_bps(nic), a),
-		trial->cnps.sent, trial->cnps.handlers, trial->cnps.handled,
-		nic_pause_words(accused, a));
+		number_count_of(trial->cnps.sent).s, trial->cnps.handlers,
+		number_count_of(trial->cnps.handled).s, nic_pause_words(accused, a));
 }
 
 static const char *nic_np_text(const struct nic_accused *accused, struct arena *a)
 {
 	const struct nic_seen *nic = accused->nic;
 	return arena_printf(a,
-		"%s does not answer CE marks%s: %.0f packets with CE reached NIC %s, and it sent "
+		"%s does not answer CE marks%s: %s packets with CE reached NIC %s, and it sent "
 		"no "
 		"CNP",
-		accused->port->port->host, nic_rails_text(accused, a), nic->ce_received.value,
-		nic->name);
+		accused->port->port->host, nic_rails_text(accused, a),
+		number_count_of(nic->ce_received.value).s, nic->name);
 }
 
 static void nic_prove_all(struct draft *draft, const struct nic_seen *nic)
@@ -180,9 +181,9 @@ void congestion_nic_lost(const struct congestion *congestion,
 	t.f->value = 1;
 	t.f->warn = 1;
 	t.f->summary = arena_printf(t.a,
-		"CNPs do not arrive: receivers sent %.0f, and none of %zu NICs handled or received "
+		"CNPs do not arrive: receivers sent %s, and none of %zu NICs handled or received "
 		"one",
-		cnps->sent, cnps->n);
+		number_count_of(cnps->sent).s, cnps->n);
 	nic_prove_sums(&t, cnps);
 	nic_prove_receivers(&t, trial->nics, NULL);
 	finding_rests_on(&t, "counters of all NICs of the fabric: CNPs sent and handled");

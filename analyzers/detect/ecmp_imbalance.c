@@ -37,6 +37,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/detect/ecmp_imbalance_text.h"
@@ -220,11 +221,11 @@ static double ecmp_imbalance_weigh_chance(struct draft *draft, const struct ecmp
 		c = 0.9;
 	if (measure->sampling > 1) {
 		c *= 0.9;
-		finding_rests_on(draft, "%llu packets sampled 1 in %u: %.3g effective flows",
-			(unsigned long long)measure->packets, measure->sampling, measure->n_eff);
+		finding_rests_on(draft, "%s packets sampled 1 in %u: %.3g effective flows",
+			number_count(measure->packets).s, measure->sampling, measure->n_eff);
 	} else {
-		finding_rests_on(draft, "%llu packets, unsampled: %s, %.3g effective flows",
-			(unsigned long long)measure->packets, ecmp_tuples_text(measure, draft->a),
+		finding_rests_on(draft, "%s packets, unsampled: %s, %.3g effective flows",
+			number_count(measure->packets).s, ecmp_tuples_text(measure, draft->a),
 			measure->n_eff);
 	}
 	if (measure->hash_blind)

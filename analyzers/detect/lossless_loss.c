@@ -24,6 +24,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "analyzers/analyzer.h"
 #include "analyzers/measure/congestion_measure.h"
@@ -249,10 +250,11 @@ static const char *lossless_loss_say(
 	const char *what;
 	if (loss->discards > 0)
 		what = arena_printf(a,
-			"%.0f frames, all classes counted together (priority %d is lossless)", lost,
-			priority);
+			"%s frames, all classes counted together (priority %d is lossless)",
+			number_count_of(lost).s, priority);
 	else
-		what = arena_printf(a, "%.0f lossless frames (priority %d)", lost, priority);
+		what = arena_printf(
+			a, "%s lossless frames (priority %d)", number_count_of(lost).s, priority);
 	const char *where;
 	if (loss->n_lost > 1)
 		where = arena_printf(a, "%s lost %s at %u ports, most at %s", device, what,

@@ -19,6 +19,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/lb_read.h"
@@ -323,14 +324,22 @@ static const char *settings_drift_value_text(
 {
 	if (change->own_text)
 		return after ? change->own_text : change->expected_text;
-	if (change->declared)
-		return arena_printf(in->arena, "%.6g", after ? change->own : change->expected);
+	const bool is_alpha = change->metric == M_CFG_PG_ALPHA_EXP;
+	if (change->declared) {
+		const double value = after ? change->own : change->expected;
+		if (is_alpha)
+			return arena_strdup(in->arena, number_alpha(value).s);
+		return arena_printf(in->arena, "%.6g", value);
+	}
 	uint64_t stored = change->from;
 	if (after)
 		stored = change->to;
 	if (metric_info(change->metric)->type == TYPE_TEXT)
 		return arena_printf(
 			in->arena, "\"%.60s\"", entities_text_get(in->window->entities, stored));
+	if (is_alpha)
+		return arena_strdup(
+			in->arena, number_alpha(exp2(sample_number(change->metric, stored))).s);
 	return arena_printf(in->arena, "%.10g", sample_number(change->metric, stored));
 }
 
@@ -378,6 +387,8 @@ static const char *settings_drift_list_of(
 		if (ports > 1)
 			many = arena_printf(in->arena, " (%zu ports)", ports);
 		const char *name = metric_info(change->metric)->name;
+		if (change->metric == M_CFG_PG_ALPHA_EXP)
+			name = "alpha";
 		const char *before = settings_drift_value_text(in, change, false),
 			   *after = settings_drift_value_text(in, change, true);
 		if (change->declared)

@@ -286,9 +286,9 @@ static void straggler_report_slow(const struct analyzer_in *in, const struct job
 	finding_evidence(&t, "port.out_octets", host->port, PRIO_NONE,
 		(double)host->port->out.octets, "bytes", host->port->out.quality);
 	finding_rests_on(&t,
-		"octets of %zu ports of the host, compared with the median of %zu hosts that "
+		"octets of %zu port%s of the host, compared with the median of %zu hosts that "
 		"differ by less than %.0f %%",
-		host->ports, n, 100 * UNIFORM);
+		host->ports, plural(host->ports), n, 100 * UNIFORM);
 	if (before > 0)
 		finding_rests_on(&t, "it moved %.0f %% of the median before", 100 * before);
 	else

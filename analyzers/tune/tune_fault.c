@@ -9,6 +9,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_fault.h"
@@ -271,8 +272,8 @@ static void look_for_errors(
 	if (!fault)
 		return;
 	fault->summary = arena_printf(faults->in->arena,
-		"%s:%s received %.0f damaged frames: a cable or optic, not a buffer problem",
-		fault->device, fault->port, port->errors);
+		"%s:%s received %s damaged frames: a cable or optic, not a buffer problem",
+		fault->device, fault->port, number_count_of(port->errors).s);
 	fault_prove(faults, fault, "port.fcs_errors", port->errors, "frames", QUALITY_EXACT);
 }
 

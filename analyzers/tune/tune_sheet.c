@@ -11,6 +11,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
 #include "agent/base/map.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "analyzers/tune/tune_basis.h"
 #include "analyzers/tune/tune_effect.h"
@@ -113,9 +114,9 @@ static const char *headroom_text(struct arena *a, const struct tune_site *site)
 	if (!isnan(used))
 		use = arena_printf(a, "headroom was used to %.0f %%", 100 * used);
 	if (prio->pg_drops > 0)
-		return arena_printf(a,
-			"%s:%s lost %.0f frames of priority %d while we paused %s; %s", device,
-			port, prio->pg_drops, site->priority, neighbour, use);
+		return arena_printf(a, "%s:%s lost %s frames of priority %d while we paused %s; %s",
+			device, port, number_count_of(prio->pg_drops).s, site->priority, neighbour,
+			use);
 	return arena_printf(a, "%s:%s: %s while we paused %s (priority %d)", device, port, use,
 		neighbour, site->priority);
 }
@@ -362,7 +363,7 @@ static void prove_settings(
 	double alpha_exp = NAN; /* as switches write it: dynamic_th */
 	if (like->alpha > 0)
 		alpha_exp = log2(like->alpha);
-	sheet_evidence(sheet, "cfg.pg_alpha_exp", d, like, alpha_exp, "-", set);
+	sheet_evidence(sheet, "cfg.pg_alpha_exp", d, like, alpha_exp, "log2", set);
 	sheet_evidence(sheet, "cfg.pg_headroom_bytes", d, like, like->headroom_bytes, "bytes", set);
 	sheet_evidence(sheet, "cfg.ecn_kmin_bytes", d, like, like->kmin, "bytes", set);
 	sheet_evidence(sheet, "cfg.ecn_kmax_bytes", d, like, like->kmax, "bytes", set);

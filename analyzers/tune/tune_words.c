@@ -4,15 +4,12 @@
 #include <math.h>
 
 #include "agent/base/arena.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 
 const char *tune_size_text(struct arena *a, double bytes)
 {
-	if (bytes >= 1e6)
-		return arena_printf(a, "%.2f MB", bytes / 1e6);
-	if (bytes >= 1e3)
-		return arena_printf(a, "%.1f KB", bytes / 1e3);
-	return arena_printf(a, "%.0f B", bytes);
+	return arena_strdup(a, number_size(bytes).s);
 }
 
 const char *tune_percent(struct arena *a, double ratio)

@@ -7,7 +7,7 @@
 
 #include "analyzers/tune/tune_rules.h"
 
-const char *tune_size_text(struct arena *a, double bytes); /* "1.46 MB", "730.0 KB", "512 B" */
+const char *tune_size_text(struct arena *a, double bytes); /* "1.46 MB", "730 KB", "512 B" */
 const char *tune_percent(struct arena *a, double ratio); /* "0.25 %", "33 %" */
 /* tune_value_text - a threshold in its unit: "730.0 KB", "10 %", "1/8", "unknown". */
 const char *tune_value_text(struct arena *a, enum tune_knob knob, double value);

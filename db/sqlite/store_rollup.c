@@ -416,7 +416,7 @@ static void rollup_tell_damaged(struct store_writer *writer, unsigned metric)
 	log_error("store",
 		"%s: minutes and hours of %s from %s on are made without %s, and maybe others: a "
 		"block of its single values is damaged",
-		writer->o.path, device, wall_format(when, (wall_t){state->hour_ns}, 0),
+		writer->o.path, device, wall_text(when, (wall_t){state->hour_ns}, 0),
 		metric_info(metric)->name);
 }
 

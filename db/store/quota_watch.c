@@ -129,7 +129,7 @@ static void say_soon(struct quota_watch *watch, const char *path, int64_t now_ns
 		return;
 	if (!say_again(&watch->soon_said_ns))
 		return;
-	wall_format(when, (wall_t){usage->full_ns}, 0);
+	wall_text(when, (wall_t){usage->full_ns}, 0);
 	log_warn("store",
 		"%s: %.1f of %.1f MB are in use; growing by %.1f MB a day, the quota is reached "
 		"about %s, and raw samples then go before their time; raise store.quota, or lower "

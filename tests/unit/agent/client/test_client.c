@@ -183,7 +183,7 @@ static void test_broken_file(void **state)
 		client_warning(&client, &line);
 		if (!strstr(line.s, rows[i].place) ||
 			!strstr(line.s,
-				"; using the configuration in force since 2001-09-09T01:46:40Z"))
+				"; using the configuration in force since 2001-09-09 01:46:40Z"))
 			fail_msg("%s: %s", rows[i].what, line.s);
 		json_t *doc = status_of(&client);
 		assert_string_equal(
@@ -706,7 +706,7 @@ static bool doctor_says(struct world *w, const char *words)
 
 static void test_refused_reload(void **state)
 {
-	static const char words[] = "in force is the one of 2001-09-09T01:46:40Z: x.yaml:3:5: "
+	static const char words[] = "in force is the one of 2001-09-09 01:46:40Z: x.yaml:3:5: "
 				    "unknown key 'rolle'; 1 mistake";
 	struct world *w = *state;
 	const int64_t now_ns = wall_now().ns;

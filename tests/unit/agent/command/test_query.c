@@ -119,17 +119,17 @@ static const struct {
 		{"port.in_packets", "--rate", "--step=1m", "--since=2023-11-14 22:15"}, 0,
 		"port.in_packets, packets/s: mean of each 1m\n"
 		"TIME                  DEVICE  PORT             packets/s  FLAGS\n"
-		"2023-11-14T22:16:00Z  leaf2   Ethernet2              200\n"
-		"2023-11-14T22:16:00Z  leaf2   Ethernet10             100\n"
-		"2023-11-14T22:17:00Z  leaf2   Ethernet2              200\n"
-		"2023-11-14T22:17:00Z  leaf2   Ethernet10             100\n"
-		"2023-11-14T22:18:00Z  leaf2   Ethernet2                -  gap\n"
-		"2023-11-14T22:18:00Z  leaf2   Ethernet10               -  gap\n"
-		"2023-11-14T22:19:00Z  leaf2   Ethernet2              200  after_gap\n"
-		"2023-11-14T22:19:00Z  leaf2   Ethernet10             100  after_gap\n"
-		"2023-11-14T22:20:00Z  leaf2   Ethernet2              200\n"
-		"2023-11-14T22:20:00Z  leaf2   Ethernet10             100\n"
-		"Until 2023-11-14T22:20:00Z from minutes: single values are gone or not needed\n"},
+		"2023-11-14 22:16:00Z  leaf2   Ethernet2              200\n"
+		"2023-11-14 22:16:00Z  leaf2   Ethernet10             100\n"
+		"2023-11-14 22:17:00Z  leaf2   Ethernet2              200\n"
+		"2023-11-14 22:17:00Z  leaf2   Ethernet10             100\n"
+		"2023-11-14 22:18:00Z  leaf2   Ethernet2                -  gap\n"
+		"2023-11-14 22:18:00Z  leaf2   Ethernet10               -  gap\n"
+		"2023-11-14 22:19:00Z  leaf2   Ethernet2              200  after_gap\n"
+		"2023-11-14 22:19:00Z  leaf2   Ethernet10             100  after_gap\n"
+		"2023-11-14 22:20:00Z  leaf2   Ethernet2              200\n"
+		"2023-11-14 22:20:00Z  leaf2   Ethernet10             100\n"
+		"Until 2023-11-14 22:20:00Z from minutes: single values are gone or not needed\n"},
 	{"how much of a gap was seen",
 		{"port.in_packets", "--agg=coverage", "--step=5m", "--port=Ethernet2",
 			"--format=csv", "--since=2023-11-14 22:15"},
@@ -142,12 +142,12 @@ static const struct {
 		     "2023-11-14T22:20:00.000Z,leaf2,,,port.in_packets,120000,,packets,2,2\n"},
 	{"the one with the most",
 		{"port.*_packets", "--top=1", "--no-header", "--since=2023-11-14 22:15"}, 0,
-		"2023-11-14T22:20:00Z  leaf2   Ethernet2   port.in_packets             200\n"},
+		"2023-11-14 22:20:00Z  leaf2   Ethernet2   port.in_packets             200\n"},
 	{"rounded, with its unit", {"port.pre_fec_ber", "--agg=p50"}, 0,
 		"port.pre_fec_ber, %: p50 of the whole range\n"
 		"TIME                  DEVICE  PORT                    %  FLAGS\n"
-		"2023-11-14T22:20:00Z  leaf2   Ethernet2        2.49e-07\n"
-		"Until 2023-11-14T22:20:00Z from minutes: single values are gone or not needed\n"},
+		"2023-11-14 22:20:00Z  leaf2   Ethernet2        2.49e-07\n"
+		"Until 2023-11-14 22:20:00Z from minutes: single values are gone or not needed\n"},
 	{"a device that nobody knows", {"port.in_octets", "--device=leaf22"}, 2, ""},
 	{"a port that nobody knows", {"port.in_octets", "--port=swp9*"}, 2, ""},
 	{"a port of another device", {"port.in_octets", "--device=leaf2", "--port=swp1"}, 2, ""},

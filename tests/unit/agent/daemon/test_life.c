@@ -163,11 +163,11 @@ static void test_away(void **state)
 	assert_string_equal(got.s,
 		"agent_start \n"
 		"agent_stop the agent was stopped: SIGTERM\n"
-		"agent_away nothing was collected for 5m43s, from 2025-11-21T02:01:01Z to "
-		"2025-11-21T02:06:44Z: the agent was stopped: SIGTERM\n"
+		"agent_away nothing was collected for 5m43s, from 2025-11-21 02:01:01Z to "
+		"2025-11-21 02:06:44Z: the agent was stopped: SIGTERM\n"
 		"agent_start , after 5m43s away\n"
-		"agent_away nothing was collected for 5m00s, from 2025-11-21T02:08:20Z to "
-		"2025-11-21T02:13:20Z: the agent had not been stopped; it crashed, was killed, or "
+		"agent_away nothing was collected for 5m00s, from 2025-11-21 02:08:20Z to "
+		"2025-11-21 02:13:20Z: the agent had not been stopped; it crashed, was killed, or "
 		"the machine lost power\n"
 		"agent_start , after 5m00s away\n"
 		"agent_start \n");
@@ -238,8 +238,8 @@ static void test_set_back_while_away(void **state)
 static void test_other_boot(void **state)
 {
 	expect_restart(*state, 30 * 86400, 78,
-		"agent_away nothing was collected for 30d00h, from 2025-11-21T02:00:00Z to "
-		"2025-12-21T02:00:03Z: the agent had not been stopped; it crashed, was killed, or "
+		"agent_away nothing was collected for 30d00h, from 2025-11-21 02:00:00Z to "
+		"2025-12-21 02:00:03Z: the agent had not been stopped; it crashed, was killed, or "
 		"the machine lost power; the machine was restarted too: check that its clock is "
 		"right\nagent_start \n");
 }

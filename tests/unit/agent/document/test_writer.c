@@ -113,11 +113,11 @@ static void test_kinds(void **state)
 		const char *want;
 	} rows[] = {
 		{"ratio", COL_RATIO_PCT, 1.05, "105.0 %"},
-		{"rate", COL_BPS, 398.2e9, "398Gbit/s"},
-		{"round rate", COL_BPS, 400e9, "400Gbit/s"},
-		{"zero rate", COL_BPS, 0, "0bit/s"},
-		{"bytes", COL_BYTES, 88064, "88.1kB"},
-		{"just below", COL_BYTES, 999.7, "1.00kB"},
+		{"rate", COL_BPS, 398.2e9, "398 Gbit/s"},
+		{"round rate", COL_BPS, 400e9, "400 Gbit/s"},
+		{"zero rate", COL_BPS, 0, "0 bit/s"},
+		{"bytes", COL_BYTES, 88064, "88.1 KB"},
+		{"just below", COL_BYTES, 999.7, "1.00 KB"},
 		{"seconds", COL_DURATION_S, 1.5, "1.5s"},
 		{"days", COL_DURATION_S, 90000, "1d01h"},
 		{"for ever", COL_DURATION_S, 1e30, "> 200y"},
@@ -161,13 +161,22 @@ static void test_quantity(void **state)
 		{0, "ns", "0 s"},
 		{1500, "s", "1500 s"},
 		{2e-6, "s", "2 us"},
-		{1.99026e6, "bytes", "1.99MB"},
-		{1e11, "bit/s", "100Gbit/s"},
-		{2.5e9, "bytes/s", "2.50GB/s"},
-		{1487150, "frames", "1487150 frames"},
+		{1.99026e6, "bytes", "1.99 MB"},
+		{1e11, "bit/s", "100 Gbit/s"},
+		{2.5e9, "bytes/s", "2.50 GB/s"},
+		{1487150, "frames", "1,487,150 frames"},
 		{0, "frames/s", "0 frames/s"},
 		{52400, "frames/s", "52.4k frames/s"},
 		{12.5, "frames/s", "12.5 frames/s"},
+		{88064, "bytes", "88.1 KB"},
+		{1, "hosts", "1 host"},
+		{8, "switches", "8 switches"},
+		{1, "switches", "1 switch"},
+		{1, "frames/s", "1 frame/s"},
+		{0, "hosts", "0 hosts"},
+		{-4, "log2", "1/16"},
+		{0, "log2", "1"},
+		{2, "log2", "4"},
 		{-3.25, "dBm", "-3.25 dBm"},
 		{1, "-", "1"},
 		{1, "", "1"},
@@ -178,6 +187,27 @@ static void test_quantity(void **state)
 		str_add_quantity(&s, cases[i].v, cases[i].unit);
 		assert_string_equal(s.s, cases[i].want);
 	}
+}
+
+static void test_when(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"2026-11-22T02:33:45.505763553Z", "2026-11-22 02:33:45Z"},
+		{"2026-11-22T02:33:45Z", "2026-11-22 02:33:45Z"},
+		{"1969-12-31T23:59:35.000Z", "1969-12-31 23:59:35Z"},
+		{"", "-"},
+		{NULL, "-"},
+		{"never", "never"},
+	};
+	for (size_t i = 0; i < rw_countof(cases); i++) {
+		rw_cleanup(str_done) struct str s = {0};
+		str_add_when(&s, cases[i].text);
+		assert_string_equal(s.s, cases[i].want);
+	}
+	assert_string_equal(quantity_name("cfg.pg_alpha_exp"), "alpha");
+	assert_string_equal(quantity_name("pg.drops"), "pg.drops");
 }
 
 static void test_helpers(void **state)
@@ -214,6 +244,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_helpers),
 		cmocka_unit_test(test_quantity),
+		cmocka_unit_test(test_when),
 		cmocka_unit_test(test_full_disk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,7 +190,7 @@ static void test_silence_database(void **state)
 	assert_true(list.v[0].until_ns == s.until_ns);
 	rw_cleanup(str_done) struct str text = {0}, rm = {0};
 	silence_text(&text, &list.v[0]);
-	assert_string_equal(text.s, "by ann until 2023-11-14T23:13:20Z: fans");
+	assert_string_equal(text.s, "by ann until 2023-11-14 23:13:20Z: fans");
 	str_addf(&rm, "rm -r %s", dir);
 	assert_int_equal(system(rm.s), 0);
 }

@@ -135,7 +135,7 @@ static void test_says_what_answered(void **state)
 	rw_cleanup(freep) char *all = ask_tiers(&ask, T0_NS + 20 * HOUR_NS, T0_NS + 30 * HOUR_NS);
 	expect(all, "\"tiers\":[\"raw\",\"minute\",\"hour\"]");
 	expect(all, "\"raw_from\":\"2023-11-16T00:00:00.000Z\"");
-	expect(all, "\"note\":\"Until 2023-11-16T00:00:00Z from hours");
+	expect(all, "\"note\":\"Until 2023-11-16 00:00:00Z from hours");
 	rw_cleanup(freep) char *raw = ask_tiers(&ask, T0_NS + 27 * HOUR_NS, T0_NS + 30 * HOUR_NS);
 	expect(raw, "\"tiers\":[\"raw\"],\"raw_from\":null,\"note\":null");
 }

@@ -455,7 +455,7 @@ static void test_store_facts(void **state)
 	assert_int_equal(json_array_size(ship), 2);
 	ship_fact_text(json_array_get(ship, 0), &word);
 	assert_string_equal(word.s,
-		"FAILS since 2023-11-14T21:56:40Z (HTTP 503: busy); 1m30s behind, 1234 samples "
+		"FAILS since 2023-11-14 21:56:40Z (HTTP 503: busy); 1m30s behind, 1234 samples "
 		"wait, 7 were NOT SENT because too much waited");
 	word.n = 0;
 	/* nothing is known of the other one, which is not the same as well */

@@ -80,8 +80,8 @@ static void test_width(void **state)
 
 static void test_content(void **state)
 {
-	static const char *const wanted[] = {"aaaaaaaa", "24000000 B (22.89 MiB)",
-		"888832 B (868 KiB)", "1/8 (dynamic_th -3)", "WRED_PROFILE on leaf1, 2 ports",
+	static const char *const wanted[] = {"aaaaaaaa", "24000000 B (24 MB)", "888832 B (889 KB)",
+		"1/8 (dynamic_th -3)", "WRED_PROFILE on leaf1, 2 ports",
 		"sudo config ecn -profile P -gmin 888832", "# back", "roll back if any drop",
 		"rocewatch tune accept aaaaaaaa", "0 % to 0.1 %", "NO ", "2026-11-21 03:14:22Z",
 		"proposed by ann", "canary       leaf"};
