@@ -6,6 +6,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
@@ -18,7 +19,7 @@
 #include "db/series/history.h"
 
 #define NEAR_RATIO 0.8
-#define FULL_RATIO 0.999
+#define FULL_RATIO 0.99 /* a cell of the buffer is no difference */
 enum { NEAR_SHOWN = 30 };
 
 static const struct limits_kind {
@@ -32,22 +33,76 @@ static const struct limits_kind {
 struct limits_near {
 	const struct limits_kind *kind;
 	const struct entity *entity;
-	double peak, limit;
+	double peak, limit; /* in the step in which it was used most */
 };
 
-/* The newest size of each, also of one that was told before the range. */
-struct limits_sizes {
-	const struct range_read *read;
-	double *v; /* [series of the read] */
+/* One headroom or pool on its way through the steps. A size counts from the step in which it was
+ * told; in a step in which it changes, the larger one does. */
+struct limits_slot {
+	uint32_t entity;
+	size_t step;
+	double size; /* in force; NAN: not known yet */
+	double step_size, step_peak;
+	double peak, limit; /* of the fullest step */
 };
+
+struct limits_walk {
+	const struct limits_kind *kind;
+	struct map *index; /* entity -> position */
+	struct limits_slot *v;
+	size_t n, cap;
+};
+
+static struct limits_slot *limits_slot_of(struct limits_walk *walk, uint32_t entity)
+{
+	uint64_t at;
+	if (map_get(walk->index, entity, &at))
+		return &walk->v[at];
+	map_put(walk->index, entity, walk->n);
+	rw_grow(walk->v, walk->n, walk->cap);
+	walk->v[walk->n] = (struct limits_slot){.entity = entity,
+		.step = SIZE_MAX,
+		.size = NAN,
+		.step_size = NAN,
+		.step_peak = NAN,
+		.peak = NAN,
+		.limit = NAN};
+	return &walk->v[walk->n++];
+}
 
 static int limits_take_size(void *arg, const struct sample *sample)
 {
-	const struct limits_sizes *sizes = arg;
-	for (size_t i = 0; i < sizes->read->n; i++)
-		if (sizes->read->v[i].entity == sample->entity)
-			sizes->v[i] = sample_number(sample->metric, sample->value);
+	struct limits_slot *slot = limits_slot_of(arg, sample->entity);
+	slot->size = sample_number(sample->metric, sample->value);
 	return 0;
+}
+
+static void limits_close(struct limits_slot *slot)
+{
+	const double limit = fmax(slot->size, slot->step_size); /* fmax leaves NAN out */
+	const bool known = limit > 0 && !isnan(slot->step_peak);
+	if (known && (isnan(slot->peak) || slot->step_peak / limit > slot->peak / slot->limit)) {
+		slot->peak = slot->step_peak;
+		slot->limit = limit;
+	}
+	if (!isnan(slot->step_size))
+		slot->size = slot->step_size;
+	slot->step_size = slot->step_peak = NAN;
+}
+
+static void limits_step(void *arg, size_t step, const struct rollup *rollup)
+{
+	struct limits_walk *walk = arg;
+	struct limits_slot *slot = limits_slot_of(walk, rollup->entity);
+	if (slot->step != step)
+		limits_close(slot);
+	slot->step = step;
+	if (rollup->numbers == 0)
+		return;
+	if (rollup->metric == walk->kind->peak)
+		slot->step_peak = rollup->max;
+	else
+		slot->step_size = range_number(rollup, rollup->last);
 }
 
 static int limits_order(const void *left, const void *right)
@@ -59,28 +114,43 @@ static int limits_order(const void *left, const void *right)
 	return (a->entity->id > b->entity->id) - (a->entity->id < b->entity->id);
 }
 
-static void limits_add(json_t *doc, json_t *rows, const struct limits_near *near)
+static void limits_add(json_t *rows, const struct limits_near *near)
 {
 	const struct entity *entity = near->entity;
-	const double used = near->peak / near->limit;
-	rw_cleanup(str_done) struct str subject = {0};
 	json_t *priority = json_null();
-	str_addf(&subject, "%s:%s", entity->device, entity->port);
-	if (entity->priority >= 0) {
-		str_addf(&subject, " p%d", entity->priority);
-		priority = json_integer(entity->priority);
-	}
-	if (json_array_size(rows) < NEAR_SHOWN)
-		json_array_append_new(rows,
-			json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:f}", "device", entity->device,
-				"port", entity->port, "priority", priority, "what",
-				near->kind->what, "peak_bytes", near->peak, "limit_bytes",
-				near->limit, "used_ratio", used));
-	if (used < FULL_RATIO)
+	if (json_array_size(rows) >= NEAR_SHOWN)
 		return;
-	report_problem(doc, REPORT_WARNING, "full", subject.s,
-		"%s: %s was full (peak %.0f of %.0f bytes): its true need is not known", subject.s,
-		near->kind->what, near->peak, near->limit);
+	if (entity->priority >= 0)
+		priority = json_integer(entity->priority);
+	json_array_append_new(rows,
+		json_pack("{s:s, s:s, s:o, s:s, s:f, s:f, s:f}", "device", entity->device, "port",
+			entity->port, "priority", priority, "what", near->kind->what, "peak_bytes",
+			near->peak, "limit_bytes", near->limit, "used_ratio",
+			near->peak / near->limit));
+}
+
+static bool limits_is_full(const struct limits_near *near)
+{
+	return near->peak >= FULL_RATIO * near->limit;
+}
+
+/* One problem for each device and kind: what was full. */
+static void limits_problems(json_t *doc, const struct limits_near *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *device = v[i].entity->device;
+		rw_cleanup(str_done) struct str cause = {0};
+		size_t n_full = 0;
+		for (size_t k = 0; k < n; k++)
+			n_full += v[k].kind == v[i].kind && limits_is_full(&v[k]) &&
+				str_eq(v[k].entity->device, device);
+		if (n_full == 0)
+			continue;
+		str_addf(&cause, "full_%s", v[i].kind->what);
+		report_problem(doc, REPORT_WARNING, cause.s, device,
+			"%s: %s of %zu %s was full: the true need is not known", device,
+			v[i].kind->what, n_full, n_full == 1 ? "place" : "places");
+	}
 }
 
 static int limits_read_kind(struct client *client, const struct range_plan *plan,
@@ -88,33 +158,35 @@ static int limits_read_kind(struct client *client, const struct range_plan *plan
 	json_t *known, struct err *e)
 {
 	const struct entities *entities = history_entities(client->history);
+	const uint16_t metrics[] = {kind->peak, kind->limit};
+	const struct history_filter filter = {
+		.priority = HISTORY_ANY_PRIORITY, .metrics = &kind->limit, .n_metrics = 1};
+	struct limits_walk walk = {.kind = kind, .index = map_new()};
 	struct range_read read = {0};
-	const struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
-		.metrics = &kind->limit,
-		.n_metrics = 1,
-		.to_ns = plan->last_ns};
 	size_t n_known = 0;
-	int rc = range_read(client, plan, &kind->peak, 1, &read, NULL, NULL, e);
-	rw_cleanup(freep) double *sizes = rw_calloc(read.n + 1, sizeof(*sizes));
-	for (size_t i = 0; i < read.n; i++)
-		sizes[i] = NAN;
-	struct limits_sizes taking = {&read, sizes};
-	if (rc == 0 && read.n > 0)
+	int rc = 0;
+	if (plan->n_steps > 0)
 		rc = history_each_before(
-			client->history, &filter, plan->last_ns, limits_take_size, &taking, e);
-	for (size_t i = 0; rc == 0 && i < read.n; i++) {
-		const struct entity *entity = entity_get(entities, read.v[i].entity);
-		const struct rollup *whole = &read.v[i].whole;
-		if (!entity || whole->numbers == 0 || !(sizes[i] > 0))
+			client->history, &filter, plan->from_ns, limits_take_size, &walk, e);
+	if (rc == 0)
+		rc = range_read(
+			client, plan, metrics, rw_countof(metrics), &read, limits_step, &walk, e);
+	for (size_t i = 0; rc == 0 && i < walk.n; i++) {
+		struct limits_slot *slot = &walk.v[i];
+		const struct entity *entity = entity_get(entities, slot->entity);
+		limits_close(slot);
+		if (!entity || isnan(slot->peak))
 			continue;
 		n_known++;
-		if (whole->max < NEAR_RATIO * sizes[i])
+		if (slot->peak < NEAR_RATIO * slot->limit)
 			continue;
 		rw_grow(*v, *n, *cap);
-		(*v)[(*n)++] = (struct limits_near){kind, entity, whole->max, sizes[i]};
+		(*v)[(*n)++] = (struct limits_near){kind, entity, slot->peak, slot->limit};
 	}
 	json_object_set_new(known, kind->known, json_integer((json_int_t)n_known));
 	range_read_done(&read);
+	map_free(walk.index);
+	free(walk.v);
 	return rc;
 }
 
@@ -136,7 +208,8 @@ int limits_range_put(struct client *client, json_t *doc, struct err *e)
 	if (n > 1)
 		qsort(v, n, sizeof(*v), limits_order);
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		limits_add(doc, rows, &v[i]);
+		limits_add(rows, &v[i]);
+	limits_problems(doc, v, n);
 	free(v);
 	if (rc == 0 && json_integer_value(json_object_get(known, "headroom")) == 0)
 		report_missing(doc, "headroom: fill and size are delivered by no port");

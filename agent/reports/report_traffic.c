@@ -175,18 +175,38 @@ static int traffic_drop_order(const void *left, const void *right)
 	return (a->entity->id > b->entity->id) - (a->entity->id < b->entity->id);
 }
 
-static void traffic_drop_put(json_t *doc, json_t *rows, const struct traffic_drop *drop)
+static void traffic_drop_put(json_t *rows, const struct traffic_drop *drop)
 {
 	const struct entity *entity = drop->entity;
-	rw_cleanup(str_done) struct str subject = {0};
-	str_addf(&subject, "%s:%s p%d", entity->device, entity->port, entity->priority);
 	if (json_array_size(rows) < DROPS_SHOWN)
 		json_array_append_new(rows,
 			json_pack("{s:s, s:s, s:i, s:f}", "device", entity->device, "port",
 				entity->port, "priority", entity->priority, "frames",
 				drop->frames));
-	report_problem(doc, REPORT_CRITICAL, cause_name(CAUSE_LOSSLESS_LOSS), subject.s,
-		"%s dropped %.0f frames of a lossless priority", subject.s, drop->frames);
+}
+
+/* One problem for each device; @drops most first. */
+static void traffic_drop_problems(json_t *doc, const struct traffic_drop *drops, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct entity *worst = drops[i].entity;
+		double frames = 0;
+		size_t queues = 0;
+		bool first = true;
+		for (size_t k = 0; k < n; k++) {
+			if (!str_eq(drops[k].entity->device, worst->device))
+				continue;
+			first &= k >= i;
+			frames += drops[k].frames;
+			queues++;
+		}
+		if (first)
+			report_problem(doc, REPORT_CRITICAL, cause_name(CAUSE_LOSSLESS_LOSS),
+				worst->device,
+				"%s dropped %.0f frames of lossless priorities in %zu queues, most "
+				"at %s p%d",
+				worst->device, frames, queues, worst->port, worst->priority);
+	}
 }
 
 /* A queue and its priority group count different drops: both are added. */
@@ -231,7 +251,8 @@ static void traffic_drops_fill(struct client *client, const struct range_read *r
 	if (n > 1)
 		qsort(drops, n, sizeof(*drops), traffic_drop_order);
 	for (size_t i = 0; i < n; i++)
-		traffic_drop_put(doc, rows, &drops[i]);
+		traffic_drop_put(rows, &drops[i]);
+	traffic_drop_problems(doc, drops, n);
 	if (isnan(lossless))
 		report_missing(doc, "drops of lossless priorities are counted by no switch");
 	json_object_set_new(doc, "drops",
