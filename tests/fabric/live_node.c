@@ -118,7 +118,8 @@ static void port_init(
 		snprintf(p->name, sizeof(p->name), face->port_name, i + 1);
 #pragma GCC diagnostic pop
 	}
-	if (to->kind == NODE_HOST) {
+	p->to_host = to->kind == NODE_HOST;
+	if (p->to_host) {
 		host_name(n->lab->s, to->index, p->peer, sizeof(p->peer));
 		snprintf(p->peer_port, sizeof(p->peer_port), "rail%u", n->plane);
 	} else {

@@ -260,6 +260,7 @@ static const struct rule rules[] = {
 	{ANY, LLDP ".4.1.1.7", OF_NEIGHBOR, TXT, V_PEER_PORT},
 	{ANY, LLDP ".4.1.1.8", OF_NEIGHBOR, TXT, V_PEER_PORT},
 	{ANY, LLDP ".4.1.1.9", OF_NEIGHBOR, TXT, V_PEER},
+	{ANY, LLDP ".4.1.1.10", OF_NEIGHBOR, TXT, V_PEER_DESCR},
 };
 
 struct live_instance {
@@ -312,6 +313,15 @@ static void text_value(struct agentx_value *v, const void *text, size_t n)
 	v->n_text = n;
 }
 
+/* What the system at the other end says it is: a switch like this one, or a server. */
+static void peer_descr_value(
+	const struct live_switch *s, const struct live_port *p, struct agentx_value *v)
+{
+	static const char server[] = "Linux 6.1 (simulated)";
+	const char *descr = p->to_host ? server : s->face->descr;
+	text_value(v, descr, strlen(descr));
+}
+
 /* What a row says of itself. The system's own MAC is that of its first port, less one. */
 static void own_value(
 	const struct live_switch *s, const struct live_instance *in, struct agentx_value *v)
@@ -334,6 +344,7 @@ static void own_value(
 	case V_ALIAS: text_value(v, p->peer, strlen(p->peer)); break;
 	case V_SYSTEM: text_value(v, s->name, strlen(s->name)); break;
 	case V_PEER: text_value(v, p->peer, strlen(p->peer)); break;
+	case V_PEER_DESCR: peer_descr_value(s, p, v); break;
 	case V_PEER_PORT: text_value(v, p->peer_port, strlen(p->peer_port)); break;
 	default: v->number = 0; break;
 	}

@@ -91,6 +91,7 @@ enum live_value {
 	V_SYSTEM_MAC,
 	V_PEER,
 	V_PEER_PORT,
+	V_PEER_DESCR,
 	V_PEER_MAC
 };
 extern const char *const live_metrics[V_METRICS];
@@ -120,6 +121,7 @@ extern const char *const live_settings[S_SETTINGS];
 struct live_port {
 	char native[LIVE_TEXT], name[LIVE_TEXT], peer[LIVE_TEXT], peer_port[LIVE_TEXT];
 	uint8_t mac[6], peer_mac[6]; /* of the systems at both ends */
+	bool to_host;
 	unsigned number, index;
 	uint64_t v[V_METRICS][LIVE_PRIORITIES]; /* of a port: at priority 0 */
 	double s[S_SETTINGS][LIVE_PRIORITIES];
