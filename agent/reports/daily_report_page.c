@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
@@ -53,12 +54,13 @@ static void daily_drops(json_t *page, const json_t *drops)
 	if (isnan(lossless))
 		str_add(&text, "of lossless priorities not counted by any switch");
 	else
-		str_addf(&text, "%.0f frames of lossless priorities", lossless);
+		str_addf(&text, "%s frames of lossless priorities", number_count_of(lossless).s);
 	if (!isnan(doc_number(drops, "other")))
-		str_addf(&text, "; %.0f of other priorities", doc_number(drops, "other"));
+		str_addf(&text, "; %s of other priorities",
+			number_count_of(doc_number(drops, "other")).s);
 	if (!isnan(doc_number(drops, "discards")))
-		str_addf(&text, "; %.0f discards of ports, any class",
-			doc_number(drops, "discards"));
+		str_addf(&text, "; %s discards of ports, any class",
+			number_count_of(doc_number(drops, "discards")).s);
 	page_fact(page, "drops", text.s);
 	page_table(page, "Lossless drops", drops_columns, rw_countof(drops_columns),
 		json_object_get(drops, "rows"));

@@ -6,6 +6,7 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
@@ -56,7 +57,7 @@ static void links_judge_state(struct link_faults *faults, const struct link_port
 		links_fault(faults, REPORT_WARNING, "link_flap", &words);
 	}
 	if (port->flaps > 0) {
-		str_addf(&words, "%.0f carrier transition%s", port->flaps,
+		str_addf(&words, "%s carrier transition%s", number_count_of(port->flaps).s,
 			port->flaps == 1 ? "" : "s");
 		links_fault(faults, REPORT_WARNING, "link_flap", &words);
 	}
@@ -78,13 +79,13 @@ static void links_judge_errors(
 		enum report_state state = REPORT_OK;
 		if (port->worst_per_s > judge->errors_per_s)
 			state = REPORT_WARNING;
-		str_addf(&words, "%.0f frames with errors, %.3g/s at worst", errors,
-			port->worst_per_s);
+		str_addf(&words, "%s frames with errors, %s/s at worst", number_count_of(errors).s,
+			number_three(port->worst_per_s).s);
 		links_fault(faults, state, "link_errors", &words);
 	}
 	if (port->fec_uncorrectable > 0) {
-		str_addf(&words, "%.0f codewords that FEC could not repair",
-			port->fec_uncorrectable);
+		str_addf(&words, "%s codewords that FEC could not repair",
+			number_count_of(port->fec_uncorrectable).s);
 		links_fault(faults, REPORT_WARNING, "link_errors", &words);
 	}
 	if (judge->options && port->ber > judge->options->ber) {

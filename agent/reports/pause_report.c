@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -179,11 +180,27 @@ static void pause_problem_of(json_t *doc, const struct pause_range *range,
 		str_or(more.s, ""));
 }
 
+/* Is the device among those that an incident of "incidents" names? Then the incident says it. */
+static bool pause_is_explained(const json_t *doc, const char *device)
+{
+	const json_t *incident, *role;
+	const size_t length = strlen(device);
+	size_t i, k;
+	json_array_foreach (json_object_get(doc, "incidents"), i, incident)
+		json_array_foreach (json_object_get(incident, "roles"), k, role) {
+			const char *entity = doc_word(role, "entity");
+			if (strncmp(entity, device, length) == 0 &&
+				(entity[length] == '\0' || entity[length] == ':'))
+				return true;
+		}
+	return false;
+}
+
 static void pause_problems(json_t *doc, const struct pause_range *range,
 	const struct pause_entry *entries, size_t n, const struct limit_pair *limits)
 {
 	for (size_t i = 0; i < n; i++) {
-		bool first = true;
+		bool first = !pause_is_explained(doc, entries[i].queue->device);
 		for (size_t k = 0; k < i && first; k++)
 			first = !str_eq(entries[k].queue->device, entries[i].queue->device);
 		if (first)

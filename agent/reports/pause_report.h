@@ -18,7 +18,8 @@
 #include "agent/reports/pause_range.h"
 
 /* pause_report_put - adds the arrays, figures, missing data and the problems of ports over
- * @limits to @doc, a frame. */
+ * @limits to @doc, a frame with "incidents": a device that one of them names is no problem of its
+ * own. */
 void pause_report_put(
 	json_t *doc, const struct pause_range *range, const struct limit_pair *limits);
 

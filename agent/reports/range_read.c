@@ -201,8 +201,8 @@ double range_add(double sum, double value)
 static void range_missing_end(json_t *doc, const char *what, int64_t from_ns, int64_t to_ns)
 {
 	char from[WALL_TEXT_MAX], to[WALL_TEXT_MAX], length[32];
-	wall_format(from, (wall_t){from_ns}, 0);
-	wall_format(to, (wall_t){to_ns}, 0);
+	wall_text(from, (wall_t){from_ns}, 0);
+	wall_text(to, (wall_t){to_ns}, 0);
 	duration_format(length, sizeof(length), (to_ns - from_ns) / NS_PER_S * NS_PER_S);
 	report_missing(doc, "%s: nothing is stored from %s to %s (%s)", what, from, to, length);
 }

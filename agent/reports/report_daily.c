@@ -223,6 +223,9 @@ const struct report report_daily = {
 		"frames, the jobs' throughput, threshold changes, and disk and health of the "
 		"agent.\n"
 		"With --check the worst problem decides.",
+	.examples = {{"report daily", "prints the last 24 hours on one page"},
+		{"report daily --format html --out daily.html",
+			"writes the page for mail; a timer may do it every morning"}},
 	.span_ns = 24 * 3600 * NS_PER_S,
 	.collect = daily_collect,
 	.view = &daily_view,

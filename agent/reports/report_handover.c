@@ -192,6 +192,9 @@ const struct report report_handover = {
 		"changes, silences, and who acknowledged, assigned or noted what. The range is the "
 		"last 8 hours.\n"
 		"With --check the worst open incident decides.",
+	.examples = {{"report handover", "prints what the last 8 hours leave to the next shift"},
+		{"report handover --since 12h --format md",
+			"prints it for a ticket or a chat, of a longer shift"}},
 	.span_ns = 8 * 3600 * NS_PER_S,
 	.collect = handover_collect,
 	.view = &handover_view,

@@ -59,7 +59,7 @@ static json_t *incident_row(const struct client *client, const json_t *stored)
 {
 	static const char *const kept[] = {"id", "cause", "severity", "state", "opened", "closed",
 		"where", "headline", "confidence_ratio", "usd_per_hour", "usd_total", "parent",
-		"jobs", "acked_by", "ack_note", "assigned_to", "silenced"};
+		"jobs", "roles", "acked_by", "ack_note", "assigned_to", "silenced"};
 	const int64_t opened_ns = incident_time(stored, "opened", INT64_MIN);
 	const int64_t closed_ns = incident_time(stored, "closed", INT64_MAX);
 	json_t *row = json_object(), *then = json_deep_copy(stored);

@@ -18,8 +18,8 @@ struct err;
  * (ended by CAUSE_NONE; NULL: all), worst first:
  *
  *   [{id, cause, severity, state: "open|clearing|closed", opened, closed, age_s, where, headline,
- *     confidence_ratio, usd_per_hour, usd_total, usd_in_range, parent, jobs, acked_by, ack_note,
- *     assigned_to, silenced, opened_in_range, closed_in_range}]
+ *     confidence_ratio, usd_per_hour, usd_total, usd_in_range, parent, jobs, roles, acked_by,
+ * ack_note, assigned_to, silenced, opened_in_range, closed_in_range}]
  *
  * State, severity, acked_by and assigned_to are as of the end of the range. usd_in_range is the
  * part of usd_total that falls into the range, in proportion to time; null without a price. A new

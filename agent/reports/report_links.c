@@ -214,6 +214,11 @@ const struct report report_links = {
 		"detectors "
 		"say; frames with errors warn above analyzers.link_health.errors_per_s, or above "
 		"--warn, in the worst step.",
+	.options = "device",
+	.examples = {{"report links --since 24h",
+			     "prints what was wrong with links in the last day"},
+		{"report links --only-problems --format html --out links.html",
+			"writes a page for mail, and nothing when all links are well"}},
 	.span_ns = 24 * 3600 * NS_PER_S,
 	.collect = links_collect,
 	.view = &links_view,

@@ -11,6 +11,7 @@
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/map.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
@@ -203,9 +204,10 @@ static void traffic_drop_problems(json_t *doc, const struct traffic_drop *drops,
 		if (first)
 			report_problem(doc, REPORT_CRITICAL, cause_name(CAUSE_LOSSLESS_LOSS),
 				worst->device,
-				"%s dropped %.0f frames of lossless priorities in %zu queues, most "
+				"%s dropped %s frames of lossless priorities in %zu queue%s, most "
 				"at %s p%d",
-				worst->device, frames, queues, worst->port, worst->priority);
+				worst->device, number_count_of(frames).s, queues,
+				queues == 1 ? "" : "s", worst->port, worst->priority);
 	}
 }
 

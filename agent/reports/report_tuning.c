@@ -237,6 +237,8 @@ const struct report report_tuning = {
 		"evidence is missing. The range is the last 7 days.\n"
 		"With --check a change that is to be taken back is critical, one that waits is a "
 		"warning.",
+	.examples = {{"report tuning", "prints the threshold changes of the last 7 days"},
+		{"report tuning --check", "prints a line for monitoring: what waits is a warning"}},
 	.span_ns = 7 * 24 * 3600 * NS_PER_S,
 	.collect = tuning_collect_report,
 	.view = &tuning_view,
