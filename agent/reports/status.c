@@ -338,7 +338,8 @@ static const char *status_unasked(const struct config *config, const char *devic
 	for (size_t i = 0; i < config->n_devices; i++)
 		if (str_eq(config->devices[i].name, device) &&
 			config_device_polled(&config->devices[i]))
-			return "not polled yet: no agent has run with this configuration";
+			return "not polled yet: the agent has just started, or not with this "
+			       "configuration";
 	for (size_t i = 0; i < config->n_captures; i++)
 		if (str_eq(config->captures[i].device, device))
 			return "not polled: there are captures of its ports only";
