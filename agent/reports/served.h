@@ -44,6 +44,8 @@ bool served_flag(const struct served_ask *ask, const char *name);
 
 struct served_document {
 	const char *path; /* "pause/tree": /api/v1/pause/tree, MCP tool pause_tree */
+	/* docs/schema/NAME.schema.json describes it; NULL: the path, with '-' for '/' */
+	const char *schema;
 	const char *summary; /* one sentence */
 	const struct served_param *params; /* ends with name NULL; NULL: none */
 	int64_t span_ns; /* the time range when none is asked for */

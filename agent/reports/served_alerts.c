@@ -51,11 +51,13 @@ static const struct served_param event_params[] = {
 
 static const struct served_document rows[] = {
 	{.path = "alerts",
+		.schema = "alert-list",
 		.summary = "Each receiver of alerts: whether it answers, what waits, and what it "
 			   "got last.",
 		.span_ns = ALERT_SPAN_NS,
 		.make = served_alert_list},
 	{.path = "silences",
+		.schema = "silence-list",
 		.summary = "What is silenced, by whom, until when and why.",
 		.params = silence_params,
 		.span_ns = ALERT_SPAN_NS,

@@ -133,6 +133,7 @@ static const struct served_param blame_params[] = {
 
 static const struct served_document rows[] = {
 	{.path = "incidents",
+		.schema = "incident-list",
 		.summary = "Incidents with their evidence, worst first.",
 		.params = list_params,
 		.span_ns = INCIDENT_SPAN_NS,

@@ -2,8 +2,10 @@
 from their answers. test_http.py BUILD [NAME...]"""
 import base64, contextlib, http.client, json, os, re, resource, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from web_server import Failed, Web, check, read_all, wait_for
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "schema")]
+import schemas as schema_files  # noqa: E402
+from web_server import Failed, Web, check, read_all, wait_for  # noqa: E402
 
 TOKEN = "a-token-of-thirty-two-characters"
 
@@ -36,7 +38,8 @@ class Case:
         return path
 
     def cli(self, *argv):
-        done = run(self.binary, "--db", self.db, *argv, "--format", "json")
+        db = [] if argv[0] == "profile" else ["--db", self.db]  # profiles are no part of a database
+        done = run(self.binary, *db, *argv, "--format", "json")
         return done.returncode, done.stdout, done.stderr.decode()
 
 
@@ -73,7 +76,7 @@ def test_documents_are_the_commands(case):
         incidents = web.json("/api/v1/incidents?all=1")["incidents"]
         check(incidents, "the case has no incident")
         ids = {p[len("/api/v1/"):]: incidents[0]["id"] for p in paths if p.startswith("/api/v1/incident/")}
-        seen = 0
+        seen, schemas = 0, schema_files.Schemas()
         for full in sorted(paths):
             path = full[len("/api/v1/"):] if full.startswith("/api/v1/") else None
             if not path or path == "events" or path == "tune/show":
@@ -82,7 +85,12 @@ def test_documents_are_the_commands(case):
             status, headers, body = web.get(full + "?" + "&".join("%s=%s" % kv for kv in query.items()))
             check(status == 200, "%s: %d %s" % (full, status, body[:300]))
             check(headers["content-type"] == "application/json", "%s: %s" % (full, headers))
-            json.loads(body)
+            # Described by a schema that the server has, and as it says.
+            at = paths[full]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["$ref"]
+            name = os.path.basename(at)[:-len(schema_files.ENDING)]
+            check(web.json(at) == schemas.by_id[os.path.basename(at)], "%s is not the schema of docs/schema" % at)
+            wrong = schemas.mistakes(name, json.loads(body))
+            check(not wrong, "%s: %s" % (full, "; ".join(wrong[:5])))
             words = words_of(case, path, query)
             if words:
                 code, out, err = case.cli(*words)
