@@ -48,6 +48,6 @@ const struct check check_config = {
 	.run = check_config_run,
 	.options = "device port priority job",
 	.state = true,
-	.examples = {{"check config", "alerts when settings differ or changed unasked"},
-		{"check config --device leaf1", "judges one switch"}},
+	.examples = {{"check config", "alerts when settings differ or changed unasked", 3},
+		{"check config --device leaf1", "judges one switch", 3}},
 };

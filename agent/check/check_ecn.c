@@ -119,6 +119,6 @@ const struct check check_ecn = {
 	.help = "RANGE is the share of packets that are marked CE at a queue (default: --warn "
 		"0.2). Pause without marks is a warning.",
 	.options = "warn crit device port priority job",
-	.examples = {{"check ecn", "alerts when PFC pauses and ECN does not mark"},
-		{"check ecn --priority 3 --warn 10%", "warns above 10 % marked packets"}},
+	.examples = {{"check ecn", "alerts when PFC pauses and ECN does not mark", 1},
+		{"check ecn --priority 3 --warn 10%", "warns above 10 % marked packets", 1}},
 };

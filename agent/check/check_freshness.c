@@ -139,6 +139,6 @@ const struct check check_freshness = {
 		"intervals).",
 	.options = "warn crit device job",
 	.state = true,
-	.examples = {{"check freshness", "alerts when data of a device is old", 3},
-		{"check freshness --warn 60 --crit 300", "warns after a minute", 3}},
+	.examples = {{"check freshness", "alerts when data of a device is old"},
+		{"check freshness --warn 60 --crit 300", "warns after a minute"}},
 };

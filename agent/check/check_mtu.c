@@ -36,6 +36,6 @@ const struct check check_mtu = {
 	.run = check_mtu_run,
 	.options = "device port job",
 	.state = true,
-	.examples = {{"check mtu", "alerts when the ends of a link differ"},
-		{"check mtu --device leaf1", "judges the links of one switch"}},
+	.examples = {{"check mtu", "alerts when the ends of a link differ", 3},
+		{"check mtu --device leaf1", "judges the links of one switch", 3}},
 };

@@ -64,6 +64,6 @@ const struct check check_target = {
 	.help = "RANGE is the number of devices that are down (default: --crit 0).",
 	.options = "warn crit device job",
 	.state = true,
-	.examples = {{"check target", "alerts when a device does not answer", 3},
-		{"check target --warn 0 --crit 2", "critical from three devices on", 3}},
+	.examples = {{"check target", "alerts when a device does not answer"},
+		{"check target --warn 0 --crit 2", "critical from three devices on"}},
 };

@@ -23,11 +23,10 @@ static const struct command_option options[] = {
 		"exit 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN, and begin with a line of the "
 		"monitoring-plugins form"},
 	{"warn", 0, "RANGE",
-		"with --check: warn outside of this range of max/mean-1 (default: the analyzer's "
-		"warn)"},
-	{"crit", 0, "RANGE",
-		"with --check: critical outside of this range (default: the analyzer's critical)"},
-	{"device", 0, "GLOB", "only groups of these devices"},
+		"with --check: WARNING outside of this range of what the report judges (default: "
+		"the analyzer's)"},
+	{"crit", 0, "RANGE", "with --check: CRITICAL outside of this range"},
+	{"device", 0, "GLOB", "only these devices"},
 	{"group", 0, "ID",
 		"only this group: uplinks, to:DEVICE, lag:NAME, a glob of them, or DEVICE/GROUP"},
 	{"out", 0, "FILE",

@@ -1,6 +1,6 @@
 _rocewatch() {
 	local current=${words[CURRENT]} what row found
-	local -a before candidates
+	local -a before candidates described names
 	before=("${(@)words[2,CURRENT-1]}")
 	what=$(_rocewatch_find "${before[@]}")
 	if [[ $current = --*=* ]]; then
@@ -18,11 +18,12 @@ _rocewatch() {
 	*)
 		candidates=(${(f)found})
 		if [[ $what = commands || $what = rows\ * ]]; then
-			candidates=(${(f)"$(_rocewatch_described ${=what})"})
-			_describe 'command' candidates
-		else
-			compadd -a candidates
+			described=(${(f)"$(_rocewatch_described ${=what})"})
+			_describe 'command' described
+			names=(${described%%:*})
+			candidates=(${candidates:|names})
 		fi
+		compadd -a candidates
 		;;
 	esac
 }

@@ -1,7 +1,7 @@
 /*
  * rocewatch-manual - writes what people read beside --help from the tables of the program: manual
- * pages and completions below a directory, the printed part of docs/commands.md, and all rows as
- * JSON for tests. A tool of the build, not installed.
+ * pages and completions below a directory, and the printed part of docs/commands.md. For tests: all
+ * rows as JSON, and a command line that is read but not run. A tool of the build, not installed.
  */
 #include "agent/manual/manual.h"
 
@@ -14,6 +14,7 @@
 #include "agent/base/cleanup.h"
 
 #define READ_MAX (4u << 20)
+enum { WORDS_MAX = 64 };
 
 /* Where pages go, and the sources of the completions. */
 struct manual_to {
@@ -145,6 +146,24 @@ static int manual_print(manual_fn *make)
 	return EXIT_OK;
 }
 
+/* Lines of words with tabs between them; prints the exit code of each, 0 where it would run. */
+static int manual_parse(void)
+{
+	rw_cleanup(freep) char *line = NULL;
+	size_t size = 0;
+	ssize_t n;
+	while ((n = getline(&line, &size, stdin)) > 0) {
+		char *words[WORDS_MAX + 1] = {NULL}, *rest = line, *word;
+		int count = 0;
+		line[n - 1] = '\0';
+		while (count < WORDS_MAX && (word = strsep(&rest, "\t")))
+			words[count++] = word;
+		printf("%d\n", cli_check(count, words, commands));
+		fflush(stdout);
+	}
+	return EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 5 && str_eq(argv[1], "pages")) {
@@ -157,6 +176,8 @@ int main(int argc, char **argv)
 		return manual_print(manual_markdown);
 	if (argc == 2 && str_eq(argv[1], "list"))
 		return manual_print(manual_list);
-	fputs("expected: pages DIR DATABASE.md SOURCES, markdown, or list\n", stderr);
+	if (argc == 2 && str_eq(argv[1], "parse"))
+		return manual_parse();
+	fputs("expected: pages DIR DATABASE.md SOURCES, markdown, list, or parse\n", stderr);
 	return EXIT_USAGE;
 }

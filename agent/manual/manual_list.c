@@ -27,12 +27,20 @@ static void list_row(json_t *list, const struct command *command, const struct s
 	for (size_t i = 0; i < n_global_options; i++)
 		if (global_is_for(&global_options[i], sub))
 			json_array_append_new(globals, json_string(global_options[i].o.name));
+	rw_cleanup(freep) char *page = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&page, &size);
+	if (sub->name)
+		help_of_sub(file, command, sub);
+	else
+		help_of_command(file, command);
+	fclose(file);
 	json_array_append_new(list,
-		json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:o, s:o, s:i, s:o}", "command",
-			command->name, "subcommand", sub->name, "arguments", sub->args, "summary",
-			sub->summary, "help", sub->help, "other_format", sub->other_format,
-			"options", options, "global_options", globals, "formats", (int)sub->formats,
-			"examples", list_examples(sub->examples)));
+		json_pack("{s:s, s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:o, s:o, s:i, s:o}", "page",
+			page, "command", command->name, "subcommand", sub->name, "arguments",
+			sub->args, "summary", sub->summary, "help", sub->help, "other_format",
+			sub->other_format, "options", options, "global_options", globals, "formats",
+			(int)sub->formats, "examples", list_examples(sub->examples)));
 }
 
 void manual_list(struct str *out)
