@@ -172,7 +172,8 @@ static const struct view stat_view = {
 
 static json_t *cmd_db_time_or_null(const struct db_stat *stat, int64_t t_ns)
 {
-	if (stat->samples)
+	/* 0: the agent's own pulse is all there is yet */
+	if (stat->samples && t_ns > 0)
 		return json_time(t_ns);
 	return json_null();
 }
