@@ -23,7 +23,7 @@ int ecmp_document(struct client *client, const struct ecmp_form *form, const str
 	json_t **ret, struct err *e)
 {
 	rw_cleanup(report_result_done) struct report_result result = {0};
-	const int rc = report_by_name("spine-imbalance")->collect(client, ask, &result, e);
+	const int rc = report_spine_imbalance.collect(client, ask, &result, e);
 	if (rc < 0)
 		return rc;
 	if (form->make)

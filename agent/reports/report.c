@@ -1,5 +1,5 @@
 /*
- * report - finding a report by its name, and dropping what it found.
+ * report - finding a report by its name.
  */
 #include "agent/reports/report.h"
 
@@ -13,12 +13,4 @@ const struct report *report_by_name(const char *name)
 		if (str_eq(reports[i]->name, name))
 			return reports[i];
 	return NULL;
-}
-
-void report_result_done(struct report_result *result)
-{
-	json_decref(result->doc);
-	if (result->sums)
-		result->sums_free(result->sums);
-	*result = (struct report_result){0};
 }

@@ -49,6 +49,9 @@ struct report {
 };
 
 extern const struct report *const reports[]; /* NULL-terminated */
+/* Rows that other documents are made of. Those take them from here and not by name: the table holds
+ * the reports that ask, too. */
+extern const struct report report_spine_imbalance, report_pause, report_links;
 
 /* report_by_name - the row, or NULL. */
 const struct report *report_by_name(const char *name);

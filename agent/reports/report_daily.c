@@ -24,11 +24,12 @@ enum { DAILY_ROWS = 5 };
 /* ---- the other reports ------------------------------------------------------------------- */
 
 static const struct {
-	const char *report, *rows, *key;
+	const struct report *report;
+	const char *rows, *key;
 } daily_parts[] = {
-	{"pause", "ports", "pause"},
-	{"links", "ports", "links"},
-	{"spine-imbalance", "groups", "groups"},
+	{&report_pause, "ports", "pause"},
+	{&report_links, "ports", "links"},
+	{&report_spine_imbalance, "groups", "groups"},
 };
 
 static int daily_put_parts(struct client *client, json_t *doc, struct err *e)
@@ -39,15 +40,15 @@ static int daily_put_parts(struct client *client, json_t *doc, struct err *e)
 		json_t *part = NULL;
 		rc = report_part(client, daily_parts[i].report, &part, e);
 		if (rc == -ENODATA) {
-			report_missing(doc, "%s: %s", daily_parts[i].report, e->text);
+			report_missing(doc, "%s: %s", daily_parts[i].report->name, e->text);
 			json_object_set_new(doc, daily_parts[i].key, json_array());
 			rc = 0;
 			continue;
 		}
 		if (rc < 0)
 			break;
-		report_part_verdict(parts, daily_parts[i].report, part);
-		report_part_problems(doc, daily_parts[i].report, part);
+		report_part_verdict(parts, daily_parts[i].report->name, part);
+		report_part_problems(doc, daily_parts[i].report->name, part);
 		json_object_set_new(doc, daily_parts[i].key,
 			report_part_rows(part, daily_parts[i].rows, DAILY_ROWS));
 		json_decref(part);

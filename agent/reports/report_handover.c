@@ -104,18 +104,19 @@ static void handover_watch_part(json_t *watch, const char *name, const json_t *p
 
 static int handover_put_watch(struct client *client, json_t *doc, struct err *e)
 {
-	static const char *const names[] = {"pause", "links", "spine-imbalance"};
+	static const struct report *const reports_watched[] = {
+		&report_pause, &report_links, &report_spine_imbalance};
 	json_t *watch = json_array(), *parts = json_array();
 	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < rw_countof(names); i++) {
+	for (size_t i = 0; rc == 0 && i < rw_countof(reports_watched); i++) {
 		json_t *part = NULL;
-		rc = report_part(client, names[i], &part, e);
+		rc = report_part(client, reports_watched[i], &part, e);
 		if (rc == -ENODATA) {
-			report_missing(doc, "%s: %s", names[i], e->text);
+			report_missing(doc, "%s: %s", reports_watched[i]->name, e->text);
 			rc = 0;
 		} else if (rc == 0) {
-			report_part_verdict(parts, names[i], part);
-			handover_watch_part(watch, names[i], part);
+			report_part_verdict(parts, reports_watched[i]->name, part);
+			handover_watch_part(watch, reports_watched[i]->name, part);
 			json_decref(part);
 		}
 	}

@@ -16,13 +16,10 @@
 /* Lines of missing data that are taken over from one report. */
 enum { MISSING_SAID = 2 };
 
-int report_part(struct client *client, const char *name, json_t **ret, struct err *e)
+int report_part(struct client *client, const struct report *report, json_t **ret, struct err *e)
 {
 	const struct report_ask ask = {0};
-	const struct report *report = report_by_name(name);
 	rw_cleanup(report_result_done) struct report_result result = {0};
-	if (!report)
-		return err_set(e, -ENOENT, "there is no report '%s'", name);
 	const int rc = report->collect(client, &ask, &result, e);
 	if (rc == 0)
 		*ret = json_incref(result.doc);

@@ -11,10 +11,11 @@
 
 struct client;
 struct err;
+struct report;
 
-/* report_part - the document of the report @name over the client's time range. 0 with a new
- * reference, or a negative errno with @e. */
-int report_part(struct client *client, const char *name, json_t **ret, struct err *e);
+/* report_part - the document of @report over the client's time range. 0 with a new reference, or a
+ * negative errno with @e. */
+int report_part(struct client *client, const struct report *report, json_t **ret, struct err *e);
 
 /* report_part_verdict - adds {report, state, text} of the report @name to @parts. */
 void report_part_verdict(json_t *parts, const char *name, const json_t *part);
