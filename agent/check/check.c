@@ -236,6 +236,10 @@ json_t *check_result_json(const struct check_result *result)
 	json_object_set_new(json, "exit_code", json_integer((int)line->state));
 	json_object_set_new(json, "text", json_string_or_null(line->text.s));
 	json_object_set_new(json, "values", values);
+	json_t *incidents = json_array();
+	if (line->incidents)
+		json_array_extend(incidents, line->incidents);
+	json_object_set_new(json, "incidents", incidents);
 	if (!result->check->parts)
 		return json;
 	json_t *parts = json_array();

@@ -43,6 +43,7 @@ struct check_line {
 	struct str text; /* the sentence between "STATE - " and "|" */
 	struct str perfdata; /* by check_line_value() */
 	json_t *values; /* the same as objects; NULL none */
+	json_t *incidents; /* those that count: [{id, cause, runbook}]; NULL none */
 	/* UNKNOWN, because no device delivers what it needs: not a fault that comes and goes */
 	bool absent;
 };
@@ -117,7 +118,8 @@ struct check_result {
 void check_run(const struct check *check, struct check_source *source, struct check_result *ret);
 void check_result_done(struct check_result *result);
 /* check_result_json - {check, state, exit_code, text, values: [{name, value, unit, warn, crit, min,
- * max}], checks: [the same of each part]}; the caller owns it. */
+ * max}], incidents: [{id, cause, runbook}], checks: [the same of each part]}; the caller owns it.
+ */
 json_t *check_result_json(const struct check_result *result);
 
 /* check_by_name - the row, or NULL. */

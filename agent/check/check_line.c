@@ -33,6 +33,8 @@ void check_line_done(struct check_line *line)
 	str_done(&line->perfdata);
 	json_decref(line->values);
 	line->values = NULL;
+	json_decref(line->incidents);
+	line->incidents = NULL;
 }
 
 enum check_state check_judge_value(const struct check_ranges *ranges, double value)

@@ -7,6 +7,7 @@
 #include "agent/base/err.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
+#include "agent/incident/runbook_link.h"
 #include "agent/reports/served.h"
 #include "config/config.h"
 #include "config/fabric.h"
@@ -171,6 +172,18 @@ static bool source_is_cause(const enum cause *causes, const char *word)
 	return !causes;
 }
 
+static void source_keep_incident(
+	const struct check_source *source, const json_t *row, struct check_line *line)
+{
+	const char *cause = doc_word(row, "cause");
+	rw_cleanup(freep) char *runbook = runbook_link_of(source->client->config, cause);
+	if (!line->incidents)
+		line->incidents = json_array();
+	json_array_append_new(line->incidents,
+		json_pack("{s:s, s:s, s:s}", "id", doc_word(row, "id"), "cause", cause, "runbook",
+			runbook));
+}
+
 static void source_say_incident(const json_t *row, struct check_line *line)
 {
 	enum check_state state = CHECK_OK;
@@ -201,6 +214,7 @@ size_t check_incidents(const struct check_source *source, const json_t *watch,
 		}
 		n++;
 		source_say_incident(row, line);
+		source_keep_incident(source, row, line);
 	}
 	if (n_silenced > 0)
 		check_say(line, CHECK_OK, "%zu silenced", n_silenced);

@@ -305,6 +305,7 @@ json_t *incident_page(const json_t *incident)
 	page_fact(page, "part of", doc_word(incident, "parent"));
 	page_commands(page, json_object_get(incident, "commands"));
 	page_steps(page, json_object_get(incident, "next_steps"));
+	page_link(page, "runbook", doc_word(incident, "runbook"));
 	page_words(page, "confidence", add_confidence, incident);
 	page_reasons(page, incident);
 	page_roles(page, json_object_get(incident, "roles"));
