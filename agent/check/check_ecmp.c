@@ -9,42 +9,15 @@
 #include "agent/reports/report.h"
 #include "agent/reports/spine_imbalance.h"
 
-/* A group without data in this many windows at the end is not known any more. */
-#define SILENT_WINDOWS 3
-
-/* -1 when the group had no busy window. */
-static double ecmp_judged_ratio(const struct spine_group *group)
-{
-	double all = group->imbalance_ratio;
-	double held = group->sustained_ratio;
-	if (isnan(all))
-		all = -1;
-	if (isnan(held))
-		held = -1;
-	return fmax(all, held);
-}
-
-static uint64_t ecmp_windows(const struct spine_group *group)
-{
-	return group->windows + group->idle + group->unknown;
-}
-
-/* Missing data is not OK: none at all, more than a quarter of the windows, or none at the end. */
-static bool ecmp_lacks_data(const struct spine_group *group)
-{
-	uint64_t all = ecmp_windows(group);
-	return all == 0 || group->unknown * 4 > all || group->unknown_last >= SILENT_WINDOWS;
-}
-
 static enum check_state ecmp_judge_group(
 	const struct spine_group *group, const struct check_ranges *ranges)
 {
-	double ratio = ecmp_judged_ratio(group);
+	double ratio = spine_group_ratio(group);
 	if (group->windows && check_range_alerts(&ranges->crit, ratio))
 		return CHECK_CRITICAL;
 	if (group->windows && check_range_alerts(&ranges->warn, ratio))
 		return CHECK_WARNING;
-	if (ecmp_lacks_data(group))
+	if (spine_group_lacks_data(group))
 		return CHECK_UNKNOWN;
 	return CHECK_OK;
 }
@@ -71,7 +44,7 @@ static struct ecmp_verdict_sum ecmp_judge_groups(
 		sum.n_over += state == CHECK_WARNING || state == CHECK_CRITICAL;
 		sum.n_unknown += state == CHECK_UNKNOWN;
 		bool higher = state == sum.state &&
-			ecmp_judged_ratio(&group) > ecmp_judged_ratio(&sum.worst);
+			spine_group_ratio(&group) > spine_group_ratio(&sum.worst);
 		if (i == 0 || higher || check_state_worse(state, sum.state)) {
 			sum.worst = group;
 			sum.state = state;
@@ -87,7 +60,7 @@ static void ecmp_add_worst(struct str *out, const struct spine_group *group)
 		str_addf(out, " at %s", group->member);
 	if (group->member && group->peer && *group->peer)
 		str_addf(out, " to %s", group->peer);
-	double ratio = ecmp_judged_ratio(group);
+	double ratio = spine_group_ratio(group);
 	str_addf(out, ": max/mean-1 = %.3g", fabs(ratio) < 0.0005 ? 0 : ratio);
 	if (isnan(group->expected_p999_ratio))
 		str_add(out, " (chance unknown: no packets)");
@@ -111,7 +84,7 @@ static void ecmp_add_text(struct str *out, const struct ecmp_verdict_sum *sum)
 			"%llu windows",
 			sum->n_unknown, sum->n, worst->device, worst->group,
 			(unsigned long long)worst->unknown,
-			(unsigned long long)ecmp_windows(worst));
+			(unsigned long long)spine_group_windows(worst));
 		return;
 	}
 	if (!sum->busy) {
@@ -134,8 +107,8 @@ static void check_ecmp_judge(const struct report_result *result, const struct ch
 	double n = (double)sum.n;
 	double ratio = NAN;
 	double expected = NAN;
-	if (sum.busy && ecmp_judged_ratio(&sum.worst) >= 0)
-		ratio = ecmp_judged_ratio(&sum.worst);
+	if (sum.busy && spine_group_ratio(&sum.worst) >= 0)
+		ratio = spine_group_ratio(&sum.worst);
 	if (sum.busy)
 		expected = sum.worst.expected_ratio;
 

@@ -235,6 +235,9 @@ void page_grid(json_t *page, const char *const *headers, size_t n_columns, struc
 
 void page_quantity(struct str *out, double value, const char *unit)
 {
+	/* what is left of a difference of equal numbers is no value */
+	if (str_eq(unit, "ratio") && fabs(value) < 5e-6)
+		value = 0;
 	if (isnan(value))
 		str_add(out, "-");
 	else if (str_eq(unit, "USD"))

@@ -3,6 +3,7 @@
  * clients, a stylesheet only for what styles cannot say (dark colours, printing).
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
@@ -195,18 +196,89 @@ static void html_code(FILE *out, const json_t *block)
 
 /* ---- tables --------------------------------------------------------------- */
 
-static void html_cell(
-	FILE *out, const json_t *column, const char *tag, const char *extra, const char *text)
+/* A mail is read in 600 pixels, of which 560 are left for a table. */
+enum { TABLE_WIDE = 560, CHAR_WIDE = 8, CELL_ROOM = 10, BROKEN_CHARS = 7 };
+
+struct html_column {
+	bool right, state;
+	bool whole; /* a cell stands on one line */
+	bool broken; /* even words may be broken */
+	size_t cell, word; /* longest, in characters */
+};
+
+static size_t html_word(const char *text)
 {
-	const bool right = json_is_true(json_object_get(column, "right"));
+	size_t longest = 0;
+	while (*text) {
+		const size_t n = strcspn(text, " ");
+		if (n > longest)
+			longest = n;
+		text += n + (text[n] == ' ');
+	}
+	return longest;
+}
+
+static void html_measure(struct html_column *column, const char *text)
+{
+	const size_t word = html_word(text), cell = strlen(text);
+	if (word > column->word)
+		column->word = word;
+	if (cell > column->cell)
+		column->cell = cell;
+}
+
+static size_t html_wide(const struct html_column *columns, size_t n)
+{
+	size_t wide = 0;
+	for (size_t c = 0; c < n; c++) {
+		size_t chars = columns[c].word;
+		if (columns[c].whole)
+			chars = columns[c].cell;
+		if (columns[c].broken && chars > BROKEN_CHARS)
+			chars = BROKEN_CHARS;
+		wide += chars * CHAR_WIDE + CELL_ROOM;
+	}
+	return wide;
+}
+
+/* Numbers stand on one line where there is room, and words are broken only where there is none:
+ * those of the column with the longest word first, numbers last. */
+static void html_fit(struct html_column *columns, size_t n)
+{
+	if (html_wide(columns, n) > TABLE_WIDE)
+		for (size_t c = 0; c < n; c++)
+			columns[c].whole = false;
+	for (size_t k = 0; k < n && html_wide(columns, n) > TABLE_WIDE; k++) {
+		struct html_column *longest = NULL;
+		for (size_t c = 0; c < n; c++) {
+			struct html_column *column = &columns[c];
+			const bool firm = column->right || column->state;
+			if (column->broken || column->word <= BROKEN_CHARS)
+				continue;
+			if (!longest || (!firm && (longest->right || longest->state)) ||
+				(firm == (longest->right || longest->state) &&
+					column->word > longest->word))
+				longest = column;
+		}
+		if (!longest)
+			break;
+		longest->broken = true;
+	}
+}
+
+static void html_cell(
+	FILE *out, const struct html_column *column, const char *tag, const char *text)
+{
+	const bool head = str_eq(tag, "th");
 	const char *color = NULL;
-	if (json_is_true(json_object_get(column, "state")))
+	if (column->state && !head)
 		color = page_color(text);
 	fprintf(out,
-		"<%s class=\"line\" style=\"padding:4px 10px 4px 0;border-bottom:1px solid "
-		"#d6dbe0;vertical-align:top;text-align:%s;%s%s\">",
-		tag, right ? "right" : "left",
-		right ? "font-variant-numeric:tabular-nums;" : ANYWHERE ";", extra);
+		"<%s class=\"line%s\" style=\"padding:4px 10px 4px 0;border-bottom:1px solid "
+		"#d6dbe0;vertical-align:top;text-align:%s%s%s%s\">",
+		tag, str_if(head, " soft"), column->right ? "right" : "left",
+		str_if(column->whole, ";white-space:nowrap"), str_if(column->broken, ";" ANYWHERE),
+		str_if(head, ";font-weight:600;color:#5b6570"));
 	if (color)
 		fprintf(out, "<b class=\"word\" style=\"color:%s\">", color);
 	page_write_escaped(out, text);
@@ -215,28 +287,47 @@ static void html_cell(
 	fprintf(out, "</%s>", tag);
 }
 
+static struct html_column *html_columns(const json_t *block, size_t n)
+{
+	struct html_column *columns = rw_calloc(n, sizeof(*columns));
+	const json_t *column, *row;
+	size_t c, r;
+	json_array_foreach (json_object_get(block, "columns"), c, column) {
+		columns[c].right = json_is_true(json_object_get(column, "right"));
+		columns[c].state = json_is_true(json_object_get(column, "state"));
+		columns[c].whole = columns[c].right;
+		columns[c].word = html_word(doc_word(column, "header"));
+	}
+	json_array_foreach (json_object_get(block, "rows"), r, row)
+		for (c = 0; c < n; c++)
+			html_measure(
+				&columns[c], str_or(json_string_value(json_array_get(row, c)), ""));
+	html_fit(columns, n);
+	return columns;
+}
+
 static void html_table(FILE *out, const json_t *block)
 {
 	const json_t *columns = json_object_get(block, "columns"), *column,
 		     *rows = json_object_get(block, "rows"), *row, *cell;
+	struct html_column *layout = html_columns(block, json_array_size(columns));
 	size_t r, c;
 	if (*doc_word(block, "caption"))
 		html_caption(out, doc_word(block, "caption"));
 	fputs("<table width=\"100%\" cellspacing=\"0\" style=\"border-collapse:collapse;margin:8px "
-	      "0;font-size:13.5px\">\n<thead><tr class=\"soft\">",
+	      "0;font-size:13px\">\n<thead><tr>",
 		out);
 	json_array_foreach (columns, c, column)
-		html_cell(out, column, "th", "font-weight:600;color:#5b6570",
-			doc_word(column, "header"));
+		html_cell(out, &layout[c], "th", doc_word(column, "header"));
 	fputs("</tr></thead>\n<tbody>\n", out);
 	json_array_foreach (rows, r, row) {
 		fputs("<tr>", out);
 		json_array_foreach (row, c, cell)
-			html_cell(
-				out, json_array_get(columns, c), "td", "", json_string_value(cell));
+			html_cell(out, &layout[c], "td", json_string_value(cell));
 		fputs("</tr>\n", out);
 	}
 	fputs("</tbody></table>\n", out);
+	free(layout);
 }
 
 /* ---- charts --------------------------------------------------------------- */

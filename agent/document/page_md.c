@@ -189,7 +189,9 @@ static void md_times(FILE *out, const json_t *chart)
 		for (char *s = name.s; *s; s++)
 			if (*s == '`')
 				*s = '\'';
-		fprintf(out, "%s\n%s\n%s\n", name.s, str_or(spark.s, ""), numbers.s);
+		if (*name.s)
+			fprintf(out, "%s\n", name.s);
+		fprintf(out, "%s\n%s\n", str_or(spark.s, ""), numbers.s);
 	}
 	fprintf(out, "%s\n```\n", range.s);
 }

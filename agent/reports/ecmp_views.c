@@ -8,7 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/spine_text.h"
+#include "agent/reports/ecmp_words.h"
 #include "agent/reports/text.h"
 
 /* ---- groups -------------------------------------------------------------- */
@@ -120,11 +120,12 @@ json_t *ecmp_heatmap_json(const json_t *doc)
 		"expected_by_chance_ratio", "expected_p95_ratio", "windows", "windows_over",
 		"windows_idle", "windows_unknown", "persistent_member", "over_since",
 		"static_hash"};
-	static const char *const top[] = {"from", "to", "fabric", "warn_ratio", "busy_ratio",
-		"coverage_ratio", "window_s", "verdict"};
+	static const char *const top[] = {
+		"from", "to", "fabric", "warn_ratio", "busy_ratio", "coverage_ratio", "window_s"};
 	json_t *out = json_object(), *rows = json_array(), *peers = json_array();
 	for (size_t i = 0; i < rw_countof(top); i++)
 		ecmp_views_copy(out, doc, top[i]);
+	json_object_set(out, "verdict", json_object_get(doc, "summary"));
 	const json_t *groups = json_object_get(doc, "groups");
 	for (size_t i = 0; i < json_array_size(groups); i++) {
 		const json_t *g = json_array_get(groups, i);
@@ -286,10 +287,11 @@ json_t *ecmp_collisions_json(const json_t *doc)
 	static const char *const kept[] = {"device", "group", "verdict", "worst_ratio", "worst_at",
 		"expected_by_chance_ratio", "expected_p999_ratio", "flows_estimate", "flows_note",
 		"packets", "sampling", "windows", "windows_over", "static_hash", "out_of_limits"};
-	static const char *const top[] = {"from", "to", "fabric", "verdict", "warn_ratio"};
+	static const char *const top[] = {"from", "to", "fabric", "warn_ratio"};
 	json_t *out = json_object(), *groups = json_array(), *flat = json_array();
 	for (size_t i = 0; i < rw_countof(top); i++)
 		ecmp_views_copy(out, doc, top[i]);
+	json_object_set(out, "verdict", json_object_get(doc, "summary"));
 	const json_t *all = json_object_get(doc, "groups");
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *g = json_array_get(all, i), *flows = json_object_get(g, "flows"),

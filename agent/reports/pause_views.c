@@ -12,7 +12,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
-#include "agent/reports/spine_text.h"
+#include "agent/reports/ecmp_words.h"
 #include "agent/reports/text.h"
 
 static bool pause_views_truth(const json_t *object, const char *key)

@@ -12,37 +12,60 @@
 
 /* ---- problems ------------------------------------------------------------- */
 
-/* "CRITICAL  leaf1: TEXT (new)"; the runbook below, once for each. */
+/* The text without the subject that it begins with, which stands in a column of its own. */
+static const char *report_page_text(const json_t *problem)
+{
+	const char *subject = doc_word(problem, "subject"), *text = doc_word(problem, "text");
+	const size_t n = strlen(subject);
+	if (n == 0 || strncmp(text, subject, n) != 0)
+		return text;
+	if (text[n] == ' ')
+		return text + n + 1;
+	if (text[n] == ':' && text[n + 1] == ' ')
+		return text + n + 2;
+	return text;
+}
+
+/* Each runbook once. */
+static void report_page_runbooks(json_t *page, const json_t *problems)
+{
+	const json_t *problem;
+	size_t i, k;
+	json_array_foreach (problems, i, problem) {
+		const char *runbook = doc_word(problem, "runbook");
+		for (k = 0; k < i; k++)
+			if (str_eq(doc_word(json_array_get(problems, k), "runbook"), runbook))
+				break;
+		if (k == i)
+			page_link(page, "runbook", runbook);
+	}
+}
+
 static void report_page_problems(json_t *page, const json_t *doc)
 {
 	static const struct column columns[] = {
 		{"state", "STATE", COL_STATE, false},
 		{"subject", "WHERE", COL_TEXT, false},
 		{"text", "PROBLEM", COL_TEXT, false},
-		{"since", "", COL_TEXT, false},
-		{"runbook", "RUNBOOK", COL_TEXT, false},
+		{"since", "NEW", COL_TEXT, false},
 	};
 	const json_t *problems = json_object_get(doc, "problems"), *problem;
 	json_t *rows = json_array();
-	bool any_new = false, any_runbook = false;
+	const bool known = report_compared(doc, "previous") != NULL &&
+		*doc_word(report_compared(doc, "previous"), "state");
+	bool any_new = false;
 	size_t i;
 	json_array_foreach (problems, i, problem) {
 		json_t *row = json_copy((json_t *)problem);
-		const bool is_new = report_is_new(doc, doc_word(problem, "key"));
-		json_object_set_new(row, "since", json_string(str_if(is_new, "new")));
+		const bool is_new = known && report_is_new(doc, doc_word(problem, "key"));
+		json_object_set_new(row, "text", json_string(report_page_text(problem)));
+		json_object_set_new(row, "since", json_string(is_new ? "new" : ""));
 		any_new = any_new || is_new;
-		any_runbook = any_runbook || *doc_word(problem, "runbook");
 		json_array_append_new(rows, row);
 	}
-	struct column shown[rw_countof(columns)];
-	size_t n = 0;
-	for (size_t c = 0; c < rw_countof(columns); c++) {
-		const bool empty = (c == 3 && !any_new) || (c == 4 && !any_runbook);
-		if (!empty)
-			shown[n++] = columns[c];
-	}
-	page_table(page, "Problems", shown, n, rows);
+	page_table(page, "Problems", columns, rw_countof(columns) - !any_new, rows);
 	json_decref(rows);
+	report_page_runbooks(page, problems);
 }
 
 static const char *report_page_with(const char *with)
@@ -121,12 +144,16 @@ static void report_page_figures(json_t *page, const json_t *doc)
 		json_array_append_new(rows, report_page_figure(doc, figure));
 	json_array_foreach (json_object_get(doc, "compare"), i, entry) {
 		const char *with = doc_word(entry, "with");
-		if (n < COLUMNS_MOST)
+		if (n < COLUMNS_MOST && *doc_word(entry, "state"))
 			columns[n++] =
 				(struct column){with, report_page_with(with), COL_TEXT, true};
 	}
 	page_table(page, "Figures", columns, n, rows);
 	json_decref(rows);
+	json_array_foreach (json_object_get(doc, "compare"), i, entry)
+		if (!*doc_word(entry, "state"))
+			page_factf(page, "missing", "no data of %s: nothing to compare with",
+				report_page_with(doc_word(entry, "with")));
 }
 
 /* ---- the frame -------------------------------------------------------------- */

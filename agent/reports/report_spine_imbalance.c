@@ -11,11 +11,15 @@
 #include "agent/client/known_names.h"
 #include "agent/history/ecmp_read.h"
 #include "agent/reports/report.h"
+#include "agent/reports/report_frame.h"
 #include "agent/reports/spine_imbalance.h"
+#include "agent/reports/spine_page.h"
 #include "agent/reports/spine_price.h"
+#include "agent/reports/spine_problems.h"
 #include "analyzers/measure/ecmp_measure.h"
 #include "analyzers/measure/ecmp_packets.h"
 #include "config/config.h"
+#include "db/series/history.h"
 
 #define FLOWS_WANTED 16
 
@@ -90,6 +94,17 @@ static void spine_sums_free(void *sums)
 	spine_imbalance_free(sums);
 }
 
+/* Values over time are kept for the part of the range that has data. */
+static void spine_data_range(struct client *client, struct spine_options *options)
+{
+	struct err e = {0};
+	int64_t first_ns, last_ns;
+	if (history_range(client->history, &first_ns, &last_ns, &e) < 0)
+		return;
+	options->from_ns = client->from_ns > first_ns ? client->from_ns : first_ns;
+	options->to_ns = client->to_ns < last_ns ? client->to_ns : last_ns;
+}
+
 /* A name that matches no group is a usage error: it must not read as "nothing wrong". */
 static int spine_collect(struct client *client, const struct report_ask *ask,
 	struct report_result *ret, struct err *e)
@@ -119,6 +134,7 @@ static int spine_collect(struct client *client, const struct report_ask *ask,
 	}
 	if (ask->critical > 0)
 		sums_options.critical = ask->critical;
+	spine_data_range(client, &sums_options);
 	rw_cleanup(spine_imbalance_freep) struct spine_imbalance *sums =
 		spine_imbalance_new(&sums_options);
 	struct spine_collect collect = {
@@ -127,13 +143,23 @@ static int spine_collect(struct client *client, const struct report_ask *ask,
 	int r = ecmp_history_each(client, spine_take_window, &collect, &history, e);
 	if (r < 0)
 		return r;
+	json_t *doc = report_frame("spine-imbalance", client);
+	json_t *own = spine_imbalance_json(sums, fabric, history.from_ns, history.to_ns);
+	json_object_update(doc, own);
+	json_decref(own);
+	r = spine_price(client, doc, e);
+	if (r < 0) {
+		json_decref(doc);
+		return r;
+	}
+	spine_problems(client->config, sums, doc);
 	*ret = (struct report_result){
-		.doc = spine_imbalance_json(sums, fabric, history.from_ns, history.to_ns),
+		.doc = doc,
 		.window_ns = options->window_ns,
 		.sums = rw_take(sums),
 		.sums_free = spine_sums_free,
 	};
-	return spine_price(client, ret->doc, e);
+	return 0;
 }
 
 const struct report report_spine_imbalance = {

@@ -8,7 +8,6 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/reports/spine_sums.h"
-#include "agent/reports/spine_text.h"
 
 static json_t *spine_count(uint64_t value)
 {
@@ -183,6 +182,22 @@ static void spine_put_windows(json_t *object, const struct group_sum *group)
 		object, "static_hash", group->windows ? json_boolean(group->hashed) : json_null());
 }
 
+/* The highest busy window of each part of the time range, for groups with a window over the limit;
+ * null for others: a large fabric has thousands of them. */
+static json_t *spine_steps_json(
+	const struct spine_imbalance *imbalance, const struct group_sum *group)
+{
+	if (!group->over || !group->steps)
+		return json_null();
+	json_t *values = json_array(), *object = json_object();
+	for (size_t i = 0; i < spine_steps(&imbalance->options); i++)
+		json_array_append_new(values, json_number_or_null(group->steps[i]));
+	json_object_set_new(object, "since", json_time(imbalance->options.from_ns));
+	json_object_set_new(object, "until", json_time(imbalance->options.to_ns));
+	json_object_set_new(object, "worst_ratio", values);
+	return object;
+}
+
 static json_t *spine_group_json(const struct spine_imbalance *imbalance,
 	const struct group_sum *group, const struct fabric *fabric)
 {
@@ -210,6 +225,7 @@ static json_t *spine_group_json(const struct spine_imbalance *imbalance,
 		json_boolean(spine_out_of_limits(imbalance, group, &spread)));
 	spine_document_put_text(
 		object, "verdict", ecmp_verdict_name(spine_verdict_of(imbalance, group, &spread)));
+	json_object_set_new(object, "over_time", spine_steps_json(imbalance, group));
 	spine_document_put_number(object, "wait_s", wait_s);
 	spine_document_put_number(object, "usd", wait_s / 3600 * spine_usd_per_hour(fabric));
 	spine_document_put_count(object, "packets", group->packets);
@@ -283,10 +299,11 @@ json_t *spine_imbalance_json(const struct spine_imbalance *imbalance, const stru
 	json_t *doc = json_object();
 	json_object_set_new(doc, "from", json_time(from_ns));
 	json_object_set_new(doc, "to", json_time(to_ns));
-	spine_document_put_text(doc, "fabric", fabric->name);
 	json_object_set_new(doc, "tiers", spine_tiers_json(fabric));
-	json_object_set_new(doc, "verdict", spine_summary_json(imbalance));
+	json_object_set_new(doc, "summary", spine_summary_json(imbalance));
 	json_object_set_new(doc, "warn_ratio", json_real(options->warn));
+	spine_document_put_number(
+		doc, "critical_ratio", options->critical > 0 ? options->critical : NAN);
 	json_object_set_new(doc, "load_floor_ratio", json_real(options->load_floor));
 	json_object_set_new(
 		doc, "window_s", json_real((double)options->window_ns / (double)NS_PER_S));
@@ -300,32 +317,3 @@ json_t *spine_imbalance_json(const struct spine_imbalance *imbalance, const stru
 	spine_document_put_number(doc, "usd_total", usd);
 	return doc;
 }
-
-static const struct column columns[] = {
-	{"device", NULL, COL_TEXT, false},
-	{"group", NULL, COL_TEXT, false},
-	{"windows", NULL, COL_INT, true},
-	{"windows_over", "over", COL_INT, true},
-	{"worst_ratio", "worst", COL_RATIO_PCT, true},
-	{"worst_at", "worst at", COL_TIME, false},
-	{"imbalance_ratio", "max/mean-1", COL_RATIO_PCT, true},
-	{"imbalance_max_minus_min_ratio", "(max-min)/mean", COL_RATIO_PCT, true},
-	{"cov_ratio", "CoV", COL_RATIO_PCT, true},
-	{"jain_ratio", "Jain", COL_NUMBER, true},
-	{"expected_by_chance_ratio", "chance mean", COL_RATIO_PCT, true},
-	{"expected_p95_ratio", "chance p95", COL_RATIO_PCT, true},
-	{"flows_estimate", "flows", COL_NUMBER, true},
-	{"persistent_member", "persistent member", COL_TEXT, false},
-	{"coverage_ratio", "coverage", COL_RATIO_PCT, true},
-	{"usd", "cost", COL_USD, true},
-	{"verdict", NULL, COL_TEXT, false},
-};
-
-const struct view spine_imbalance_view = {
-	.title = "Spine imbalance",
-	.rows = "groups",
-	.columns = columns,
-	.n_columns = rw_countof(columns),
-	.text = spine_text,
-	.empty = "no ECMP group of two members or more, or no complete window in this time range",
-};

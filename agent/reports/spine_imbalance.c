@@ -36,6 +36,7 @@ void spine_imbalance_free(struct spine_imbalance *imbalance)
 	for (size_t i = 0; i < imbalance->n_groups; i++) {
 		free(imbalance->groups[i].members);
 		free(imbalance->groups[i].ring);
+		free(imbalance->groups[i].steps);
 		free((char *)imbalance->groups[i].flows_note);
 	}
 	free(imbalance->groups);
@@ -195,6 +196,33 @@ static void spine_add_presence(struct group_sum *group, const struct ecmp_measur
 	group->down += measure->n_down > 0;
 }
 
+size_t spine_steps(const struct spine_options *options)
+{
+	const int64_t windows = (options->to_ns - options->from_ns) / options->window_ns;
+	if (windows < 1)
+		return 1;
+	return windows < SPINE_STEPS ? (size_t)windows : SPINE_STEPS;
+}
+
+/* The part of the time range in which the window ended. */
+static void spine_add_step(const struct spine_imbalance *imbalance, struct group_sum *group,
+	const struct ecmp_measure *measure)
+{
+	const int64_t span_ns = imbalance->options.to_ns - imbalance->options.from_ns;
+	const int64_t at_ns = measure->to_ns - 1 - imbalance->options.from_ns;
+	if (span_ns <= 0 || at_ns < 0 || at_ns >= span_ns)
+		return;
+	const size_t n = spine_steps(&imbalance->options);
+	if (!group->steps) {
+		group->steps = rw_calloc(n, sizeof(*group->steps));
+		for (size_t i = 0; i < n; i++)
+			group->steps[i] = NAN;
+	}
+	const size_t step = (size_t)((double)at_ns / (double)span_ns * (double)n);
+	if (step < n)
+		group->steps[step] = fmax(group->steps[step], measure->imbalance_ratio);
+}
+
 bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_measure *measure)
 {
 	if (measure->from_ns != imbalance->window_ns) {
@@ -212,6 +240,7 @@ bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_me
 	imbalance->speeds_known = imbalance->speeds_known || !measure->equal_weights;
 	if (!isnan(measure->load_ratio))
 		group->load_sum += measure->load_ratio;
+	spine_add_step(imbalance, group, measure);
 	spine_add_members(group, measure);
 	spine_add_chance(group, measure);
 	spine_add_sustained(group, imbalance->options.hold, measure->imbalance_ratio);
@@ -375,4 +404,29 @@ void spine_imbalance_group(
 		ret->member = hot->port;
 		ret->peer = hot->peer;
 	}
+}
+
+/* A group without data in this many windows at the end is not known any more. */
+#define SILENT_WINDOWS 3
+
+double spine_group_ratio(const struct spine_group *group)
+{
+	double all = group->imbalance_ratio;
+	double held = group->sustained_ratio;
+	if (isnan(all))
+		all = -1;
+	if (isnan(held))
+		held = -1;
+	return fmax(all, held);
+}
+
+uint64_t spine_group_windows(const struct spine_group *group)
+{
+	return group->windows + group->idle + group->unknown;
+}
+
+bool spine_group_lacks_data(const struct spine_group *group)
+{
+	const uint64_t all = spine_group_windows(group);
+	return all == 0 || group->unknown * 4 > all || group->unknown_last >= SILENT_WINDOWS;
 }

@@ -6,11 +6,11 @@
 #ifndef RW_REPORTS_SPINE_IMBALANCE_H
 #define RW_REPORTS_SPINE_IMBALANCE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/document/writer.h"
 #include "config/fabric.h"
 #include "db/model/ecmp.h"
 
@@ -20,6 +20,7 @@ struct spine_options {
 	double load_floor; /* mean utilisation at or below which a window is idle */
 	uint32_t hold; /* busy windows in a row after which an incident would open */
 	int64_t window_ns;
+	int64_t from_ns, to_ns; /* the time range, for values over time; 0, 0: none are kept */
 };
 
 struct spine_imbalance;
@@ -54,9 +55,17 @@ size_t spine_imbalance_groups(const struct spine_imbalance *imbalance);
 void spine_imbalance_group(
 	const struct spine_imbalance *imbalance, size_t i, struct spine_group *ret);
 
-/* spine_imbalance_json - the document; the caller owns it. */
+/* spine_group_ratio - what a group is judged by: the higher of imbalance_ratio and sustained_ratio;
+ * -1 without a busy window. */
+double spine_group_ratio(const struct spine_group *group);
+/* spine_group_windows - in which it was looked at, with or without traffic and data. */
+uint64_t spine_group_windows(const struct spine_group *group);
+/* spine_group_lacks_data - missing data is not OK: none at all, more than a quarter of the windows,
+ * or none at the end. */
+bool spine_group_lacks_data(const struct spine_group *group);
+
+/* spine_imbalance_json - the document without the frame of a report; the caller owns it. */
 json_t *spine_imbalance_json(const struct spine_imbalance *imbalance, const struct fabric *fabric,
 	int64_t from_ns, int64_t to_ns);
-extern const struct view spine_imbalance_view;
 
 #endif

@@ -8,6 +8,7 @@
 #include "agent/reports/spine_imbalance.h"
 
 #define SPINE_FLOWS_KEPT 16
+#define SPINE_STEPS 96 /* at most so many parts of the time range; of each the highest window */
 
 struct member_sum {
 	const char *port, *peer;
@@ -26,6 +27,9 @@ struct group_sum {
 	uint64_t verdicts[ECMP_SKEWED + 1]; /* of the windows over the limit */
 	double worst; /* highest max/mean-1 of a busy window */
 	int64_t worst_ns, since_ns; /* end of the worst window; begin of the newest time over */
+	double *steps; /* spine_steps(): highest max/mean-1 of the busy windows, NAN without one;
+			* NULL
+			*/
 	size_t worst_hot; /* hottest member in the worst window */
 	bool last_over, equal_weights, hashed;
 	double *ring, sustained; /* ring: max/mean-1 of the last `hold` busy windows */
@@ -71,6 +75,9 @@ bool spine_out_of_limits(const struct spine_imbalance *imbalance, const struct g
 const struct member_sum *spine_persistent_of(const struct group_sum *group);
 const char *spine_persistent_peer_of(const struct group_sum *group);
 size_t spine_members_down(const struct group_sum *group);
+
+/* Parts of the time range; never shorter than a window. */
+size_t spine_steps(const struct spine_options *options);
 
 /* @sum / @n; NAN when @n is 0. */
 double spine_mean(double sum, uint64_t n);

@@ -7,7 +7,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
-#include "agent/reports/spine_text.h"
+#include "agent/reports/ecmp_words.h"
 
 #define BAR 36 /* characters of the best level */
 

@@ -1,0 +1,156 @@
+/* spine_problems - the frame of the spine-imbalance report. */
+#include "agent/reports/spine_problems.h"
+
+#include <math.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/str.h"
+#include "agent/document/json_value.h"
+#include "agent/reports/ecmp_words.h"
+#include "agent/reports/report_frame.h"
+#include "agent/reports/spine_imbalance.h"
+
+struct spine_worst {
+	size_t over, unknown;
+	uint64_t windows, windows_over;
+	double ratio, window; /* highest of all groups */
+	struct spine_group group; /* the one with .ratio */
+};
+
+/* As the detector of ECMP groups names it. */
+static const char *spine_cause(const char *verdict)
+{
+	static const char *const causes[][2] = {
+		{"low entropy", "ecmp_low_entropy"},
+		{"unlucky placement", "unlucky_placement"},
+		{"within chance", "unlucky_placement"},
+	};
+	for (size_t i = 0; i < rw_countof(causes); i++)
+		if (str_eq(verdict, causes[i][0]))
+			return causes[i][1];
+	return "ecmp_imbalance";
+}
+
+static void spine_add_hot(struct str *out, const struct spine_group *group)
+{
+	if (!group->member)
+		return;
+	str_addf(out, " at %s", group->member);
+	if (group->peer && *group->peer)
+		str_addf(out, " -> %s", group->peer);
+}
+
+static void spine_problem(
+	json_t *doc, const json_t *row, const struct spine_group *group, enum report_state state)
+{
+	char ratio[16], worst[16];
+	rw_cleanup(str_done) struct str subject = {0}, hot = {0};
+	const char *verdict = doc_word(row, "verdict");
+	str_addf(&subject, "%s %s", group->device, group->group);
+	str_add(&hot, "");
+	spine_add_hot(&hot, group);
+	doc_pct(ratio, sizeof(ratio), spine_group_ratio(group));
+	doc_pct(worst, sizeof(worst), doc_number(row, "worst_ratio"));
+	report_problem(doc, state, spine_cause(verdict), subject.s,
+		"%s is uneven: max/mean-1 is %s%s, in the worst window %s (%s)", subject.s, ratio,
+		hot.s, worst, verdict);
+}
+
+static void spine_no_data(json_t *doc, const struct spine_group *group)
+{
+	rw_cleanup(str_done) struct str subject = {0};
+	str_addf(&subject, "%s %s", group->device, group->group);
+	report_problem(doc, REPORT_UNKNOWN, "no_data", subject.s,
+		"%s is not known: no usable samples in %llu of %llu windows", subject.s,
+		(unsigned long long)group->unknown, (unsigned long long)spine_group_windows(group));
+	report_missing(doc, "%s: no usable samples in %llu of %llu windows", subject.s,
+		(unsigned long long)group->unknown, (unsigned long long)spine_group_windows(group));
+}
+
+static void spine_judge(const struct spine_imbalance *sums, json_t *doc, struct spine_worst *all)
+{
+	const struct spine_options *options = spine_imbalance_options(sums);
+	const json_t *groups = json_object_get(doc, "groups");
+	for (size_t i = 0; i < spine_imbalance_groups(sums); i++) {
+		const json_t *row = json_array_get(groups, i);
+		struct spine_group group;
+		spine_imbalance_group(sums, i, &group);
+		const double ratio = spine_group_ratio(&group);
+		const bool over = group.windows && ratio > options->warn;
+		const bool grave = over && options->critical > 0 && ratio > options->critical;
+		all->windows += group.windows;
+		all->windows_over += group.over;
+		all->window = fmax(all->window, doc_number(row, "worst_ratio"));
+		all->over += over;
+		if (group.windows && !(all->ratio >= ratio)) {
+			all->ratio = ratio;
+			all->group = group;
+		}
+		if (over) {
+			spine_problem(doc, row, &group, grave ? REPORT_CRITICAL : REPORT_WARNING);
+		} else if (spine_group_lacks_data(&group)) {
+			all->unknown++;
+			spine_no_data(doc, &group);
+		}
+	}
+}
+
+/* Chance is not known where nobody looks at the packets: that is said once, not per group. */
+static void spine_missing(json_t *doc)
+{
+	const json_t *groups = json_object_get(doc, "groups"), *group;
+	const double coverage = doc_number(doc, "coverage_ratio");
+	char share[16];
+	size_t i, busy = 0, blind = 0;
+	json_array_foreach (groups, i, group) {
+		const bool is_busy = json_integer_value(json_object_get(group, "windows")) > 0;
+		busy += is_busy;
+		blind += is_busy && isnan(doc_number(group, "expected_by_chance_ratio")) &&
+			!json_is_false(json_object_get(group, "static_hash"));
+	}
+	if (blind)
+		report_missing(doc,
+			"packets of %zu of %zu busy groups: without them nobody can tell a faulty "
+			"hash from bad luck (a capture, sFlow or IPFIX shows them)",
+			blind, busy);
+	if (coverage < 0.95)
+		report_missing(doc, "samples: %s of the expected ones are there",
+			doc_pct(share, sizeof(share), coverage));
+}
+
+static void spine_figures(json_t *doc, const struct spine_worst *all)
+{
+	double over = NAN;
+	if (all->windows)
+		over = (double)all->windows_over / (double)all->windows;
+	report_figure(doc, "groups_over", "groups out of limits", (double)all->over, "-");
+	report_figure(doc, "imbalance_ratio", "worst group, max/mean-1", all->ratio, "ratio");
+	report_figure(doc, "worst_ratio", "worst window, max/mean-1", all->window, "ratio");
+	report_figure(doc, "over_ratio", "busy windows above the limit", over, "ratio");
+	report_figure(
+		doc, "busy_ratio", "windows with load", doc_number(doc, "busy_ratio"), "ratio");
+	report_figure(doc, "coverage_ratio", "expected samples that are there",
+		doc_number(doc, "coverage_ratio"), "ratio");
+	report_figure(doc, "usd", "cost", doc_number(doc, "usd_total"), "USD");
+}
+
+void spine_problems(const struct config *config, const struct spine_imbalance *sums, json_t *doc)
+{
+	struct spine_worst all = {.ratio = NAN, .window = NAN};
+	rw_cleanup(str_done) struct str text = {0};
+	char ratio[16];
+	spine_judge(sums, doc, &all);
+	spine_missing(doc);
+	spine_figures(doc, &all);
+	report_verdict(config, doc, spine_imbalance_groups(sums) ? REPORT_OK : REPORT_UNKNOWN, "");
+	if (all.over) {
+		str_addf(&text, "%zu of %zu group%s out of limits; worst %s %s: max/mean-1 is %s",
+			all.over, spine_imbalance_groups(sums),
+			plural(spine_imbalance_groups(sums)), all.group.device, all.group.group,
+			doc_pct(ratio, sizeof(ratio), all.ratio));
+		spine_add_hot(&text, &all.group);
+	} else {
+		str_add(&text, doc_word(doc, "summary"));
+	}
+	json_object_set_new(json_object_get(doc, "verdict"), "text", json_string_or_null(text.s));
+}
