@@ -17,6 +17,7 @@
 #include "agent/reports/report.h"
 #include "agent/reports/report_compare.h"
 #include "agent/reports/report_frame.h"
+#include "agent/reports/report_news.h"
 
 static const struct command_option options[] = {
 	{"check", 0, NULL,

@@ -47,39 +47,6 @@ static const char html_style[] =
 	";font-size:15px;line-height:1.45\">\n"
 	"<div class=\"page\" style=\"max-width:860px;margin:0 auto;padding:16px\">\n";
 
-void page_write_escaped(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '&': fputs("&amp;", out); break;
-		case '<': fputs("&lt;", out); break;
-		case '>': fputs("&gt;", out); break;
-		case '"': fputs("&quot;", out); break;
-		case '\'': fputs("&#39;", out); break;
-		default: fputc(*text, out); break;
-		}
-	}
-}
-
-const char *page_color(const char *state)
-{
-	static const struct {
-		const char *state, *color;
-	} colors[] = {
-		{"critical", "#c62828"},
-		{"down", "#c62828"},
-		{"action", "#c62828"},
-		{"warning", "#b26a00"},
-		{"unknown", "#6b4fa0"},
-		{"no data", "#6b4fa0"},
-		{"ok", "#2e7d32"},
-	};
-	for (size_t i = 0; i < rw_countof(colors); i++)
-		if (strcasecmp(state, colors[i].state) == 0)
-			return colors[i].color;
-	return NULL;
-}
-
 /* ---- texts ---------------------------------------------------------------- */
 
 static void html_title(FILE *out, const json_t *block)
@@ -363,23 +330,44 @@ static void html_bars(FILE *out, const json_t *chart)
 	fputs("</table>\n", out);
 }
 
+static void html_legend(FILE *out, const json_t *chart, size_t i, size_t alike)
+{
+	const json_t *one = json_array_get(json_object_get(chart, "series"), i);
+	rw_cleanup(str_done) struct str text = {0};
+	if (*doc_word(one, "name"))
+		str_add(&text, doc_word(one, "name"));
+	if (alike)
+		str_addf(&text, " and %zu alike", alike);
+	if (text.n)
+		str_add(&text, ": ");
+	page_add_range(&text, json_object_get(one, "values"), doc_word(chart, "unit"));
+	fprintf(out,
+		"<div class=\"soft\" style=\"color:#5b6570;font-size:13px\"><span "
+		"style=\"color:%s!important\">&#9632;</span> ",
+		page_series_color(i));
+	page_write_escaped(out, text.s);
+	fputs("</div>\n", out);
+}
+
+/* Series with the same values lie on one another: one line names them all. */
 static void html_times(FILE *out, const json_t *chart)
 {
-	const json_t *series = json_object_get(chart, "series"), *one;
-	size_t i;
+	const json_t *series = json_object_get(chart, "series");
 	html_chart_title(out, chart);
 	page_write_svg_times(out, chart);
-	json_array_foreach (series, i, one) {
-		rw_cleanup(str_done) struct str text = {0};
-		if (*doc_word(one, "name"))
-			str_addf(&text, "%s: ", doc_word(one, "name"));
-		page_add_range(&text, json_object_get(one, "values"), doc_word(chart, "unit"));
-		fprintf(out,
-			"<div class=\"soft\" style=\"color:#5b6570;font-size:13px\"><span "
-			"style=\"color:%s!important\">&#9632;</span> ",
-			page_series_color(i));
-		page_write_escaped(out, text.s);
-		fputs("</div>\n", out);
+	for (size_t i = 0; i < json_array_size(series); i++) {
+		const json_t *values = json_object_get(json_array_get(series, i), "values");
+		size_t first = json_array_size(series), alike = 0;
+		for (size_t k = 0; k < json_array_size(series); k++) {
+			const json_t *other = json_array_get(series, k);
+			if (!json_equal(json_object_get(other, "values"), values))
+				continue;
+			if (first > k)
+				first = k;
+			alike++;
+		}
+		if (first == i)
+			html_legend(out, chart, i, alike - 1);
 	}
 }
 

@@ -13,14 +13,6 @@
 enum { WIDE = 640, HIGH = 170, LEFT = 78, RIGHT = 12, ABOVE = 10, BELOW = 24 };
 enum { PLOT_WIDE = WIDE - LEFT - RIGHT, PLOT_HIGH = HIGH - ABOVE - BELOW };
 
-const char *page_series_color(size_t i)
-{
-	/* Okabe and Ito (2008): apart also for eyes that see no red or no green */
-	static const char *const colors[] = {
-		"#3b8fd0", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
-	return colors[i % rw_countof(colors)];
-}
-
 static double svg_x(size_t i, size_t n)
 {
 	if (n < 2)

@@ -19,6 +19,9 @@ char *doc_pct(char *buf, size_t size, double ratio)
 {
 	/* One decimal below 100 %: 19.8 % must not read as the limit of 20 %. */
 	int decimals = fabs(ratio) < 0.9995 ? 1 : 0;
+	/* no "-0.0 %" */
+	if (fabs(ratio) < 0.0005)
+		ratio = 0;
 	if (isnan(ratio))
 		snprintf(buf, size, "-");
 	else

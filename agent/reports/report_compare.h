@@ -19,15 +19,4 @@
 int report_compare(const struct report *report, struct client *client, const struct report_ask *ask,
 	json_t *doc, struct err *e);
 
-/* report_compared - the entry of @doc with this name, or NULL. Borrowed. */
-const json_t *report_compared(const json_t *doc, const char *with);
-
-/* report_is_new - is the problem @key new since the previous report? False where there is no
- * comparison. */
-bool report_is_new(const json_t *doc, const char *key);
-
-/* report_is_changed - did a problem come, go, or change its state since the previous report? True
- * where there is no comparison. */
-bool report_is_changed(const json_t *doc);
-
 #endif

@@ -8,7 +8,7 @@
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
 #include "agent/document/page.h"
-#include "agent/reports/report_compare.h"
+#include "agent/reports/report_news.h"
 
 /* ---- problems ------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /*
  * spine_imbalance - the sums behind the spine-imbalance report, one window at a time. The document
- * is made by spine_document.c, its text by spine_text.c.
+ * is made by spine_document.c, its page by spine_page.c.
  *
  * The imbalance of a group is that of its members' mean rates over the busy windows, weighed by
  * capacity (ecmp_measure has the formula for one window). Only busy windows count. Idle windows
