@@ -5,8 +5,6 @@
 #include "agent/base/str.h"
 #include "agent/reports/ecmp_views.h"
 
-extern const struct report report_spine_imbalance;
-
 const struct ecmp_form ecmp_forms[ECMP_FORMS] = {
 	{"groups", NULL, &ecmp_groups_view},
 	{"heatmap", ecmp_heatmap_json, &ecmp_heatmap_view},

@@ -7,6 +7,7 @@
 #include "agent/reports/ecmp_document.h"
 #include "agent/reports/ecmp_history.h"
 #include "agent/reports/report.h"
+#include "agent/reports/report_compare.h"
 #include "agent/reports/served.h"
 
 #define ECMP_SPAN_NS (15 * 60 * NS_PER_S)
@@ -65,11 +66,18 @@ static int served_ecmp_history_print(
 	return 0;
 }
 
-/* The report is what the groups are made of: the same document over another time range. */
+/* As the command prints it, compared with earlier ranges. */
 static int served_report_spine(
 	struct client *client, const struct served_ask *ask, json_t **ret, struct err *e)
 {
-	return served_ecmp_form(client, "groups", ask, ret, e);
+	rw_cleanup(report_result_done) struct report_result result = {0};
+	const struct report_ask asked = served_ecmp_ask(ask);
+	int rc = report_spine_imbalance.collect(client, &asked, &result, e);
+	if (rc == 0)
+		rc = report_compare(&report_spine_imbalance, client, &asked, result.doc, e);
+	if (rc == 0)
+		*ret = json_incref(result.doc);
+	return rc;
 }
 
 static const struct served_param ecmp_params[] = {
