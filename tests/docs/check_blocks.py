@@ -150,14 +150,19 @@ def is_run(block):
     return block.language == "console" and not block.note.startswith("manual") or block.language == "sh" and not re.match(r"installed|manual: \S", block.note)
 
 
-def script(page):
-    """The commands of the page, each in its own line number."""
+def is_installed(block):
+    return block.language == "sh" and block.note == "installed"
+
+
+def script(page, wanted=is_run):
+    """The commands of the page's blocks that are wanted, each in its own line number."""
     lines = [""] * (len(page.lines) + 2)
     words, todo = [], []
     for block in page.blocks:
-        if is_run(block):
+        if wanted(block):
             todo += [(number, block, line) for number, line in commands(block)]
-    todo += [(number, None, (word, rest)) for number, word, rest in page.directives if word != "world"]
+    if wanted == is_run:
+        todo += [(number, None, (word, rest)) for number, word, rest in page.directives if word != "world"]
     for number, block, line in sorted(todo, key=lambda t: t[0]):
         if block is None:
             word, rest = line
@@ -412,9 +417,8 @@ def main(argv):
         return 0
     if "--installed" in flags:
         for page in all_pages:
-            for block in page.blocks:
-                if block.language == "sh" and block.note == "installed":
-                    print("\n".join(block.lines))
+            if any(is_installed(b) for b in page.blocks):
+                print(BEGIN + script(page, is_installed))
         return 0
     if INSIDE not in os.environ:
         go_inside(argv)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # check_package.sh [DEB] - the Debian package in a bare Debian 12 root, with a real systemd where this machine can boot one: installed
 # without a configuration, service from its first start to its stop, upgraded over a package and a database of before, removed, purged.
-# Leaves the root with the package installed in build/package/root, for run_in_root. Exit 77 where there is no root user or no debootstrap.
+# lintian is asked first. Leaves the root with the package installed in build/package/root, for run_in_root. Exit 77 where there is no root user or no debootstrap.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/package/lib.sh
 
 deb=${1:-}
 is_root || { echo "needs root"; exit 77; }
-command -v debootstrap >/dev/null || { echo "needs the package debootstrap"; exit 77; }
+command -v debootstrap >/dev/null && command -v lintian >/dev/null || { echo "needs the packages debootstrap and lintian"; exit 77; }
 [ -n "$deb" ] || deb=$(scripts/package)
 work=build/package
 root=$PWD/$work/root
@@ -43,6 +43,8 @@ files() {
 		-o -path ./etc/machine-id -o -name '*shadow-' -o -name 'passwd-' -o -name 'group-' \) -prune -o \
 		\( -path './etc/*' -type f -exec md5sum {} + \) -o -printf '%p %y %m %U %G\n') | LC_ALL=C sort
 }
+
+said=$(lintian --allow-root --fail-on error,warning --tag-display-limit 0 "$deb" 2>&1) || fail "lintian: $said"
 
 say "a bare Debian 12 root" >&2
 rm -f "$root.ready"

@@ -3,11 +3,13 @@
 # Mirror and keyring are those of this machine's apt; nothing about them stands here. What is fetched is kept in $ROCEWATCH_ROOTS
 # (/var/cache/rocewatch-roots) for a week.
 
+boot_pid=
+boot_nspawn=
 roots=${ROCEWATCH_ROOTS:-/var/cache/rocewatch-roots}
 . scripts/lib.sh
 
 # What a person has on the machine beside a bare Debian: man, completion, a lab of SNMP switches, tools that the documents use.
-extras='man-db bash-completion snmpd sqlite3 iproute2 procps'
+extras='openssl man-db bash-completion snmpd sqlite3 iproute2 procps'
 
 # apt_lines - Debian's sources of this machine, one "URI SUITE COMPONENT KEYRING" a line.
 apt_lines() {
