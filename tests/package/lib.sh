@@ -9,7 +9,7 @@ roots=${ROCEWATCH_ROOTS:-/var/cache/rocewatch-roots}
 . scripts/lib.sh
 
 # What a person has on the machine beside a bare Debian: man, completion, a lab of SNMP switches, tools that the documents use.
-extras='openssl man-db bash-completion snmpd sqlite3 iproute2 procps'
+extras='openssl man-db bash-completion snmpd sqlite3 iproute2'
 
 # apt_lines - Debian's sources of this machine, one "URI SUITE COMPONENT KEYRING" a line.
 apt_lines() {
