@@ -217,7 +217,8 @@ void help_of_command(FILE *out, const struct command *command)
 	if (!command_has_subs(command))
 		return;
 	if (command->otherwise)
-		fprintf(out, "\nWithout a subcommand it is '%s'.", command->otherwise);
+		fprintf(out, "\n'rocewatch %s' alone is 'rocewatch %s %s'.", command->name,
+			command->name, command->otherwise);
 	fprintf(out, "\n'rocewatch %s SUBCOMMAND --help' has options and examples of each.\n",
 		command->name);
 }

@@ -590,7 +590,7 @@ static bool cmd_calc_sub(size_t i, struct subcommand *ret)
 
 const struct command command_calc = {
 	.name = "calc",
-	.summary = "the formulas of headroom, ECN, pause, collectives, cost and sizing",
+	.summary = "formulas: headroom, ECN, pause, collectives, cost, sizing",
 	.help = "docs/formulas.md derives them. Every result has its unit.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

@@ -366,7 +366,7 @@ static int cmd_doctor_run(struct command_args *args)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "health of the collection: targets, captures and store, and what to do about it",
+	.summary = "health of the collection, and what to do about it",
 	.help = "Exit code: 0 all good, 1 something is to be done (or the command failed), 2 for "
 		"bad usage or configuration.\n\n"
 		"ASKED/S is the load on the device: values requested per second, answered or not. "

@@ -106,7 +106,7 @@ static const struct subcommand subcommands[] = {
 
 const struct command command_ecmp = {
 	.name = "ecmp",
-	.summary = "imbalance of ECMP groups, matrix of leaf x spine, flow collisions",
+	.summary = "load over equal paths: groups, matrix, colliding flows",
 	.help = "The default time range is the last 15 minutes.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

@@ -137,7 +137,7 @@ static const struct subcommand subcommands[] = {
 
 const struct command command_event = {
 	.name = "event",
-	.summary = "what happened: changes that people note, alerts, the agent's own life",
+	.summary = "what happened: changes, alerts, the agent's own life",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.subs = subcommands,

@@ -117,8 +117,7 @@ static int cmd_mcp_run(struct command_args *args)
 
 const struct command command_mcp = {
 	.name = "mcp",
-	.summary = "serves the documents to AI assistants: Model Context Protocol over stdio, "
-		   "read-only",
+	.summary = "documents for AI assistants (Model Context Protocol, stdio)",
 	.help = "A client starts this program and writes one JSON-RPC message a line to its "
 		"standard input. Each document of the JSON API is a tool; none of them changes "
 		"anything. It also serves a copied database: rocewatch mcp --db COPY.db. "

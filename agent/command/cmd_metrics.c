@@ -53,7 +53,7 @@ static int cmd_metrics_run(struct command_args *args)
 
 const struct command command_metrics = {
 	.name = "metrics",
-	.summary = "the page of /metrics as text: for Prometheus, OpenMetrics, node_exporter",
+	.summary = "the page of /metrics as text, for Prometheus and others",
 	.help = "Prints the metrics that the web server serves at /metrics. To have node_exporter "
 		"serve them, write them to a file of its textfile directory once a minute: "
 		"rocewatch metrics > F.tmp && mv F.tmp F.prom. docs/metrics-exported.md lists all "

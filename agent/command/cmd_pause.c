@@ -53,7 +53,7 @@ static const struct subcommand subcommands[] = {
 
 const struct command command_pause = {
 	.name = "pause",
-	.summary = "who pauses whom: the tree with its origin; pause time per port",
+	.summary = "who pauses whom: the tree with its origin, time per port",
 	.help = "The default time range is the last minute.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

@@ -169,7 +169,7 @@ static const struct command_option options[] = {
 const struct command command_pcap = {
 	.name = "pcap",
 	.args = "[FILE|DIR...]",
-	.summary = "what RoCEv2 did in captures: loss, stalls, reaction to CNPs, pauses",
+	.summary = "what RoCEv2 did in a capture: loss, stalls, CNPs, pauses",
 	.help = "Reads pcap and pcapng, opens the tunnels of mirrors (ERSPAN, VXLAN, GRE and "
 		"others) "
 		"and sFlow; \"-\" is standard input. Several files, or a directory of rotated ones "

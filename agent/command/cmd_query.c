@@ -167,7 +167,7 @@ static const struct subcommand subcommands[] = {
 const struct command command_query = {
 	.name = "query",
 	.args = "[METRIC]",
-	.summary = "history as rows: samples, rates, steps, top ports, or SQL on views",
+	.summary = "history as rows: samples, rates, steps, or SQL on views",
 	.help = "METRIC is a name or a glob, or several with commas between them: "
 		"'port.in_*,pfc.*'. The range is the last hour, unless --since, --until or "
 		"--around says otherwise.\n\n"

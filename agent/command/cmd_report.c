@@ -288,7 +288,7 @@ static bool cmd_report_sub(size_t i, struct subcommand *ret)
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "reports for cron: text, json, csv, html, md; --check sets the exit code",
+	.summary = "reports for cron and mail; --check sets the exit code",
 	.help = "'rocewatch help ranges' explains --warn and --crit.",
 	.options = options,
 	.usage_exit = EXIT_USAGE,

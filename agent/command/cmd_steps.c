@@ -45,7 +45,7 @@ static int cmd_steps_run(struct command_args *args)
 
 const struct command command_steps = {
 	.name = "steps",
-	.summary = "training rhythm: throughput of each job, its changes, and its step time",
+	.summary = "training rhythm of each job: throughput, changes, step time",
 	.help = "Every step of a synchronous job moves the same bytes, so a rate that falls by the "
 		"share x means that x of the wall time is lost and steps take "
 		"1/(1 - x) times as long. Each level of throughput is shown from change to change; "

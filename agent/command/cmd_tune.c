@@ -437,7 +437,7 @@ static const struct subcommand subcommands[] = {
 
 const struct command command_tune = {
 	.name = "tune",
-	.summary = "threshold changes: review sheets, vendor syntax, decisions, proof",
+	.summary = "threshold changes: review, syntax, decisions, proof",
 	.help = "rocewatch changes nothing on a switch: it proposes, people decide and apply, it "
 		"reads the values back and verifies. Ids may be shortened while they stay "
 		"unambiguous.",

@@ -115,7 +115,8 @@ static void description(struct str *out, const struct command *command)
 		roff_text(out, topics.s);
 	}
 	if (command->otherwise)
-		str_addf(out, ".PP\nWithout a subcommand it is\n.BR %s .\n", command->otherwise);
+		str_addf(out, ".PP\n.B rocewatch %s\nalone is\n.BR \"rocewatch %s %s\" .\n",
+			command->name, command->name, command->otherwise);
 }
 
 static void exit_status(struct str *out, const struct command *command)

@@ -154,6 +154,46 @@ def check_pages(rows):
                 say("rocewatch %s: not the help of '%s'" % (" ".join(line), name_of(row)))
 
 
+def check_overview():
+    """One line a command in the list of all."""
+    page = run([PROGRAM, "--help"]).stdout
+    for line in page.split("Commands:")[1].split("Global options")[0].strip("\n").split("\n"):
+        if not re.match(r"  [a-z-]+ +[^ ].{10,}$", line):
+            say("--help: more than a line for a command: %s" % line)
+    for line in page.split("\n"):
+        if len(line) > 80:
+            say("--help: %d columns: %s" % (len(line), line))
+
+
+def check_mistakes(environment):
+    """A mistake is told by the subject, the value and the remedy, with exit 2."""
+    incident = first(["incident", "list", "--all"], environment)[0]
+    for words, code, text in (
+            (["helpp"], 2, "rocewatch: unknown command 'helpp'; did you mean 'help'?"),
+            (["help", "incidnt"], 2, "rocewatch help: unknown command or topic 'incidnt'; did you mean 'incident'?"),
+            (["help", "incident", "shwo"], 2, "did you mean 'show'?"),
+            (["help", "exit-code"], 2, "did you mean 'exit-codes'?"),
+            (["incident", "shwo"], 2, "rocewatch incident: unknown subcommand 'shwo'; expected list, show,"),
+            (["incident", "show"], 2, "rocewatch incident show: missing ID\nTry 'rocewatch incident show --help'."),
+            (["incident", "show", "a", "b"], 2, "rocewatch incident show: unexpected argument 'b'"),
+            (["incident", "ack", incident, "--full"], 2, "rocewatch incident ack: option '--full' does not apply; it is for show"),
+            (["incident", "merge", incident, incident], 2, "another"),
+            (["status", "--since", "1h"], 2, "option '--since' does not apply: this shows a state, not a time range; give --until or --around"),
+            (["calc", "cost", "--cable", "4m"], 2, "option '--cable' does not apply; it is for headroom"),
+            (["calc", "headroom"], 2, "rocewatch calc headroom: missing --speed RATE"),
+            (["config", "explain", "stor"], 2, "unknown key 'stor'; did you mean 'store'?"),
+            (["check", "pfx"], 3, "CHECK UNKNOWN - unknown check 'pfx'; expected"),
+            (["check", "pfc", "--group", "x"], 3, "option '--group' does not apply; it is for"),
+            (["report", "pauze"], 2, "unknown report 'pauze'; expected"),
+            (["report", "pauze", "--check"], 3, "CHECK UNKNOWN - unknown report 'pauze'"),
+            (["topology", "show", "--format", "slurm"], 2, "--format slurm is for topology export"),
+            (["db", "export", "x", "--format", "json"], 2, "--format: not written here; expected table|csv"),
+    ):
+        done = run([PROGRAM] + words, env=environment)
+        if done.returncode != code or text not in done.stdout + done.stderr or (code == 2 and done.stdout):
+            say("rocewatch %s: exit %d: %s%s" % (" ".join(words), done.returncode, done.stdout[:300], done.stderr[:300]))
+
+
 def parse(lines):
     """What the command line makes of each list of words, without running it: exit codes."""
     text = "".join("\t".join(["rocewatch"] + words) + "\n" for words in lines)
@@ -198,6 +238,9 @@ def main():
         check_pages(rows)
         check_read(rows)
         check_refused(rows)
+        check_overview()
+        prepare({"command": "incident", "subcommand": "list"}, environment)
+        check_mistakes(environment)
         for row in rows:
             check_help(row)
             for example in row["examples"]:

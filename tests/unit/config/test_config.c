@@ -567,6 +567,31 @@ static void test_explain(void **state)
 	assert_non_null(strstr(e.text, "did you mean 'analyzers.imbalance.warn'?"));
 }
 
+/* Keys as they are explained: a list as one writes it, and what a default of 0 stands for. */
+static void explained(const struct config_key *key, void *arg)
+{
+	struct str *all = arg;
+	str_addf(all, "%s: ", key->path);
+	config_key_about(key, all);
+	str_add(all, "\n");
+}
+
+static void test_key_about(void **state)
+{
+	rw_cleanup(str_done) struct str all = {0};
+	config_keys(NULL, 0, explained, &all);
+	static const char *const wanted[] = {
+		"lossless.priorities: list such as [a, b], default [3]\n",
+		"credentials: sections, each under a name that you choose\n",
+		"jobs[].step: duration such as 10s, 0s to 1h, default 0s: not known\n",
+		"devices[].snmp.max_varbinds_s: whole number, 0 to 1000000, default 0: no limit\n",
+		"store.retention.raw: duration such as 10s, 1m to 10y, default 7d\n",
+	};
+	for (size_t i = 0; i < rw_countof(wanted); i++)
+		if (!strstr(all.s, wanted[i]))
+			fail_msg("not explained as '%s'", wanted[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -580,6 +605,7 @@ int main(void)
 		cmocka_unit_test(test_secrets),
 		cmocka_unit_test(test_environment_is_emptied),
 		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_key_about),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
