@@ -4,8 +4,8 @@
 usage: check_advice.py SOURCES BUILD
 
 Every "rocewatch WORD [WORD]" inside a string of the sources is held against the commands that
-`rocewatch --help` lists, and, where the usage line of a command names subcommands, its second word
-against those.
+`rocewatch --help` lists, and, where the help of a command lists subcommands, its second word against
+those.
 """
 import glob
 import os
@@ -15,7 +15,9 @@ import sys
 
 FOLDERS = ("agent", "analyzers", "collectors", "config", "db", "proto")
 # "rocewatch reads it back": the program as the subject of a sentence.
-PROSE = {"or", "reads", "monitors"}
+PROSE = {"or", "reads", "monitors", "changes", "names", "stores", "for", "and"}
+# A user of the machine: usermod -aG rocewatch nagios.
+PROSE |= {"nagios"}
 # A command, and the word behind it goes on with the sentence.
 SENTENCE = {("steps", "shows")}
 # Names of documents, such as the title of a page.
@@ -35,10 +37,8 @@ def commands(program):
     text = run(program, "--help").split("Commands:\n", 1)[1].split("\n\n", 1)[0]
     table = {}
     for name in re.findall(r"^  ([a-z][a-z-]*)(?:\s|$)", text, re.M):
-        usage = re.search(r"^Usage: rocewatch \S+ ?(.*?)(?: ?\[OPTIONS\])?$",
-            run(program, name, "--help"), re.M).group(1)
-        words = usage.split("|") if "|" in usage else []
-        table[name] = {w.strip("[] ").split()[0].strip("[]") for w in words if w.strip("[] ")}
+        listed = re.search(r"^Usage: rocewatch \S+ \[?SUBCOMMAND.*\n\n((?:  .*\n)*)", run(program, name, "--help"), re.M)
+        table[name] = set(re.findall(r"^  ([a-z][a-z-]*)", listed.group(1), re.M)) if listed else set()
     return table
 
 
