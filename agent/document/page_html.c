@@ -244,7 +244,7 @@ static void html_cell(
 		"<%s class=\"line%s\" style=\"padding:4px 10px 4px 0;border-bottom:1px solid "
 		"#d6dbe0;vertical-align:top;text-align:%s%s%s%s\">",
 		tag, str_if(head, " soft"), column->right ? "right" : "left",
-		str_if(column->whole, ";white-space:nowrap"), str_if(column->broken, ";" ANYWHERE),
+		str_if(column->whole && !head, ";white-space:nowrap"), str_if(column->broken, ";" ANYWHERE),
 		str_if(head, ";font-weight:600;color:#5b6570"));
 	if (color)
 		fprintf(out, "<b class=\"word\" style=\"color:%s\">", color);
