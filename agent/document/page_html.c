@@ -164,7 +164,7 @@ static void html_code(FILE *out, const json_t *block)
 /* ---- tables --------------------------------------------------------------- */
 
 /* A mail is read in 600 pixels, of which 560 are left for a table. */
-enum { TABLE_WIDE = 560, CHAR_WIDE = 8, CELL_ROOM = 10, BROKEN_CHARS = 7 };
+enum { TABLE_WIDE = 560, CHAR_WIDE = 8, CELL_ROOM = 10, BROKEN_CHARS = 7, SHORT_CHARS = 21 };
 
 struct html_column {
 	bool right, state;
@@ -208,28 +208,44 @@ static size_t html_wide(const struct html_column *columns, size_t n)
 	return wide;
 }
 
-/* Numbers stand on one line where there is room, and words are broken only where there is none:
- * those of the column with the longest word first, numbers last. */
+static bool html_is_firm(const struct html_column *column)
+{
+	return column->right || column->state;
+}
+
+/* The column to give way: words before numbers and states, then the longer one. */
+static struct html_column *html_longest(struct html_column *columns, size_t n, bool whole)
+{
+	struct html_column *longest = NULL;
+	for (size_t c = 0; c < n; c++) {
+		struct html_column *column = &columns[c];
+		const bool able = whole ? column->whole && column->cell > column->word
+					: !column->broken && column->word > BROKEN_CHARS;
+		if (!able)
+			continue;
+		const bool softer = longest && !html_is_firm(column) && html_is_firm(longest);
+		const bool alike = longest && html_is_firm(column) == html_is_firm(longest);
+		const bool longer = alike &&
+			(whole ? column->cell > longest->cell : column->word > longest->word);
+		if (!longest || softer || longer)
+			longest = column;
+	}
+	return longest;
+}
+
+/* Short cells stand on one line where there is room; words are broken only where there is none. */
 static void html_fit(struct html_column *columns, size_t n)
 {
-	if (html_wide(columns, n) > TABLE_WIDE)
-		for (size_t c = 0; c < n; c++)
-			columns[c].whole = false;
-	for (size_t k = 0; k < n && html_wide(columns, n) > TABLE_WIDE; k++) {
-		struct html_column *longest = NULL;
-		for (size_t c = 0; c < n; c++) {
-			struct html_column *column = &columns[c];
-			const bool firm = column->right || column->state;
-			if (column->broken || column->word <= BROKEN_CHARS)
-				continue;
-			if (!longest || (!firm && (longest->right || longest->state)) ||
-				(firm == (longest->right || longest->state) &&
-					column->word > longest->word))
-				longest = column;
+	for (size_t k = 0; k < 2 * n && html_wide(columns, n) > TABLE_WIDE; k++) {
+		struct html_column *column = html_longest(columns, n, true);
+		if (column) {
+			column->whole = false;
+			continue;
 		}
-		if (!longest)
+		column = html_longest(columns, n, false);
+		if (!column)
 			break;
-		longest->broken = true;
+		column->broken = true;
 	}
 }
 
@@ -244,7 +260,8 @@ static void html_cell(
 		"<%s class=\"line%s\" style=\"padding:4px 10px 4px 0;border-bottom:1px solid "
 		"#d6dbe0;vertical-align:top;text-align:%s%s%s%s\">",
 		tag, str_if(head, " soft"), column->right ? "right" : "left",
-		str_if(column->whole && !head, ";white-space:nowrap"), str_if(column->broken, ";" ANYWHERE),
+		str_if(column->whole && !head, ";white-space:nowrap"),
+		str_if(column->broken, ";" ANYWHERE),
 		str_if(head, ";font-weight:600;color:#5b6570"));
 	if (color)
 		fprintf(out, "<b class=\"word\" style=\"color:%s\">", color);
@@ -262,13 +279,15 @@ static struct html_column *html_columns(const json_t *block, size_t n)
 	json_array_foreach (json_object_get(block, "columns"), c, column) {
 		columns[c].right = json_is_true(json_object_get(column, "right"));
 		columns[c].state = json_is_true(json_object_get(column, "state"));
-		columns[c].whole = columns[c].right;
 		columns[c].word = html_word(doc_word(column, "header"));
+		columns[c].cell = columns[c].word;
 	}
 	json_array_foreach (json_object_get(block, "rows"), r, row)
 		for (c = 0; c < n; c++)
 			html_measure(
 				&columns[c], str_or(json_string_value(json_array_get(row, c)), ""));
+	for (c = 0; c < n; c++)
+		columns[c].whole = columns[c].right || columns[c].cell <= SHORT_CHARS;
 	html_fit(columns, n);
 	return columns;
 }

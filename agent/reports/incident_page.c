@@ -207,6 +207,18 @@ static char *page_clock(const json_t *row, const char *key)
 	return text.s;
 }
 
+/* The time of day; with its date where that is not the one of the first row. */
+static char *evidence_clock(const json_t *row, const json_t *first)
+{
+	const char *time = doc_word(row, "to");
+	struct str text = {0};
+	const bool other_day = strncmp(time, doc_word(first, "to"), 10) != 0;
+	if (strlen(time) < 19 || other_day)
+		return page_clock(row, "to");
+	str_addf(&text, "%.8sZ", time + 11);
+	return text.s;
+}
+
 static void page_evidence(json_t *page, const json_t *list)
 {
 	static const char *const headers[] = {"EVIDENCE", "WHERE", "VALUE", "QUALITY", "UNTIL"};
@@ -219,7 +231,7 @@ static void page_evidence(json_t *page, const json_t *list)
 		rows[k].cell[1] = page_place(o);
 		rows[k].cell[2] = evidence_value(o);
 		rows[k].cell[3] = rw_strdup(doc_word(o, "quality"));
-		rows[k].cell[4] = page_clock(o, "to");
+		rows[k].cell[4] = evidence_clock(o, json_array_get(list, 0));
 	}
 	page_grid(page, headers, rw_countof(headers), rows, n);
 }
@@ -286,6 +298,25 @@ static void page_reasons(json_t *page, const json_t *incident)
 		page_texts(page, lists[k].label, json_object_get(incident, lists[k].key));
 }
 
+/* The card's line begins with its own label. */
+static void page_spread(json_t *page, const json_t *incident)
+{
+	static const char label[] = "Spread: ";
+	rw_cleanup(str_done) struct str text = {0};
+	str_add(&text, "");
+	incident_add_spread(&text, incident);
+	const bool labelled = strncmp(text.s, label, strlen(label)) == 0;
+	page_fact(page, "spread", labelled ? text.s + strlen(label) : text.s);
+}
+
+/* "CRITICAL pfc_storm ..." with its first word as the state. */
+static void page_head(json_t *page, const char *head)
+{
+	const size_t n = strcspn(head, " ");
+	rw_cleanup(freep) char *state = strndup(head, n);
+	page_verdict(page, state, head + n + strspn(head + n, " "));
+}
+
 json_t *incident_page(const json_t *incident)
 {
 	json_t *page = page_new(doc_word(incident, "headline"));
@@ -293,9 +324,10 @@ json_t *incident_page(const json_t *incident)
 	rw_cleanup(str_done) struct str head = {0};
 	size_t k;
 	incident_add_head(&head, incident);
-	page_heading(page, "%s", head.s);
+	page_title(page, doc_word(incident, "headline"), NULL);
+	page_head(page, head.s);
 	page_fact(page, "what", doc_word(incident, "summary"));
-	page_words(page, "spread", incident_add_spread, incident);
+	page_spread(page, incident);
 	page_words(page, "where", add_subject, incident);
 	page_words(page, "when", add_when, incident);
 	page_words(page, "cost", add_cost, incident);

@@ -275,7 +275,7 @@ static void prints_names(void **state)
 		}
 	json_t *doc = document(s);
 	static const char *const wanted[] = {"leaf1", "Ethernet49", "spine1", "skewed", "10.3.0.21",
-		"10.7.0.33", "49152", "0x001a2f", "40Gbit/s", "p99.9",
+		"10.7.0.33", "49152", "0x001a2f", "40 Gbit/s", "p99.9",
 		"next         rocewatch ecmp collisions", "$"};
 	rw_cleanup(freep) char *table = printed(doc, &spine_imbalance_view, FORMAT_TABLE);
 	for (size_t i = 0; i < rw_countof(wanted); i++)
