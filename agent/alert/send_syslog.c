@@ -1,7 +1,8 @@
 /*
  * send_syslog - RFC 5424 messages with structured data: over UDP (RFC 5426), over TCP with octet
- * counting (RFC 6587 section 3.4.1), or into a socket of this machine. UDP and local sockets tell
- * of a loss only sometimes; TCP is closed in order, so that a server which is gone is noticed.
+ * counting (RFC 6587 section 3.4.1); into a socket of this machine as syslog(3) writes them, for
+ * that is what the journal and local daemons read there. UDP and local sockets tell of a loss only
+ * sometimes; TCP is closed in order, so that a server which is gone is noticed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/alert/sender.h"
@@ -88,6 +90,15 @@ static void syslog_data(struct str *out, const struct alert_message *m)
 	str_add(out, "]");
 }
 
+static void syslog_text(struct str *out, const struct alert_message *m)
+{
+	const size_t begin = out->n;
+	str_addf(out, "%s %s: %s", alert_message_word(m), m->headline, m->summary);
+	for (size_t i = begin; i < out->n; i++) /* nobody begins a line of his own */
+		if ((unsigned char)out->s[i] < 0x20 || out->s[i] == 0x7f)
+			out->s[i] = ' ';
+}
+
 /* PRI VERSION TIMESTAMP HOSTNAME APP-NAME PROCID MSGID STRUCTURED-DATA MSG, section 6. */
 static void syslog_write(struct str *out, const struct sender_ask *ask)
 {
@@ -99,11 +110,24 @@ static void syslog_write(struct str *out, const struct sender_ask *ask)
 		(int)getpid(), alert_event_name(m->event));
 	syslog_data(out, m);
 	str_addf(out, " %s", bom);
-	const size_t begin = out->n;
-	str_addf(out, "%s %s: %s", alert_message_word(m), m->headline, m->summary);
-	for (size_t i = begin; i < out->n; i++) /* nobody begins a line of his own */
-		if ((unsigned char)out->s[i] < 0x20 || out->s[i] == 0x7f)
-			out->s[i] = ' ';
+	syslog_text(out, m);
+}
+
+/* As syslog(3): PRI, local time without a year, name and process; the data stand behind the text.
+ */
+static void syslog_write_local(struct str *out, const struct sender_ask *ask)
+{
+	const struct alert_message *m = ask->messages[0];
+	const time_t seconds = (time_t)(m->time_ns / NS_PER_S);
+	struct tm local;
+	char t[32];
+	localtime_r(&seconds, &local);
+	strftime(t, sizeof(t), "%b %e %H:%M:%S", &local);
+	str_addf(out, "<%d>%s rocewatch[%d]: ", ask->to->facility * 8 + syslog_severity(m), t,
+		(int)getpid());
+	syslog_text(out, m);
+	str_add(out, " ");
+	syslog_data(out, m);
 }
 
 /* ---- the way ------------------------------------------------------------- */
@@ -256,11 +280,13 @@ static int syslog_send(const struct sender_ask *ask, struct err *e)
 	const char *address = ask->to->address;
 	const bool tcp = strncmp(address, "tcp://", 6) == 0;
 	const mono_t deadline = {mono_now().ns + ask->to->timeout_ns};
-	syslog_write(&text, ask);
-	if (strncmp(address, "unix:", 5) == 0)
+	if (strncmp(address, "unix:", 5) == 0) {
+		syslog_write_local(&text, ask);
 		fd = syslog_connect_unix(ask, address + 5, deadline, e);
-	else
+	} else {
+		syslog_write(&text, ask);
 		fd = syslog_connect_net(ask, address + 6, tcp, deadline, e);
+	}
 	if (fd < 0)
 		return fd;
 	if (tcp) {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -118,21 +119,15 @@ static void test_webhook_signature(void **state)
 	sink_done(&sink);
 }
 
-/* One datagram on a local socket. */
-static void syslog_line(const char *summary, int facility, char *line, size_t size)
+/* What one message looks like that arrives at the socket @fd, which the receiver knows by @where.
+ */
+static void syslog_take(
+	int fd, const char *where, const char *summary, int facility, char *line, size_t size)
 {
-	char dir[] = "/tmp/rw-syslog-XXXXXX";
-	rw_cleanup(str_done) struct str address = {0};
 	struct err e = {0};
-	struct sockaddr_un name = {.sun_family = AF_UNIX};
-	assert_non_null(mkdtemp(dir));
-	snprintf(name.sun_path, sizeof(name.sun_path), "%s/log", dir);
-	str_addf(&address, "unix:%s", name.sun_path);
-	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
 	const struct config_receiver to = {.kind = RECEIVER_SYSLOG,
 		.name = "r",
-		.address = address.s,
+		.address = where,
 		.facility = facility,
 		.timeout_ns = 5 * NS_PER_S};
 	struct alert_message *message = sender_message(summary);
@@ -142,8 +137,48 @@ static void syslog_line(const char *summary, int facility, char *line, size_t si
 	assert_true(n > 0);
 	line[n] = '\0';
 	alert_message_free(message);
+}
+
+/* One datagram over UDP. */
+static void syslog_line(const char *summary, int facility, char *line, size_t size)
+{
+	rw_cleanup(str_done) struct str address = {0};
+	rw_cleanup(closep) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in name = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof(name);
+	assert_int_equal(bind(fd, (struct sockaddr *)&name, n), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &n), 0);
+	str_addf(&address, "udp://127.0.0.1:%u", ntohs(name.sin_port));
+	syslog_take(fd, address.s, summary, facility, line, size);
+}
+
+/* One datagram on a local socket. */
+static void syslog_line_local(const char *summary, int facility, char *line, size_t size)
+{
+	char dir[] = "/tmp/rw-syslog-XXXXXX";
+	rw_cleanup(str_done) struct str address = {0};
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	assert_non_null(mkdtemp(dir));
+	snprintf(name.sun_path, sizeof(name.sun_path), "%s/log", dir);
+	str_addf(&address, "unix:%s", name.sun_path);
+	rw_cleanup(closep) int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof(name)), 0);
+	syslog_take(fd, address.s, summary, facility, line, size);
 	unlink(name.sun_path);
 	rmdir(dir);
+}
+
+/* As syslog(3): the journal finds a name and a process in it. */
+static void test_syslog_local(void **state)
+{
+	char line[8192], before[64];
+	setenv("TZ", "UTC", 1);
+	syslog_line_local("paused\n<0>forged", 3, line, sizeof(line));
+	snprintf(before, sizeof(before), "<26>Nov 14 22:13:30 rocewatch[%d]: ", (int)getpid());
+	assert_memory_equal(line, before, strlen(before));
+	assert_non_null(strstr(line, "paused <0>forged [rocewatch@32473 event=\"opened\" "));
+	assert_null(strchr(line, '\n'));
 }
 
 static void test_syslog_format(void **state)
@@ -304,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_hmac),
 		cmocka_unit_test(test_webhook_signature),
 		cmocka_unit_test(test_syslog_format),
+		cmocka_unit_test(test_syslog_local),
 		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_mail_text),
 		cmocka_unit_test(test_mail_refused),
