@@ -1,0 +1,489 @@
+/* bundle - collects the parts, masks them, and writes the archive. */
+#include "agent/support/bundle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
+#include "agent/base/err.h"
+#include "agent/base/hmac.h"
+#include "agent/base/inflate.h"
+#include "agent/base/number.h"
+#include "agent/base/str.h"
+#include "agent/base/text_clean.h"
+#include "agent/support/bundle_parts.h"
+#include "agent/support/bundle_system.h"
+#include "agent/support/part_run.h"
+#include "agent/support/secret_mask.h"
+#include "agent/support/secret_words.h"
+#include "agent/support/tar_write.h"
+#include "config/config_salvage.h"
+
+enum {
+	PART_MOST = 4 << 20, /* bytes of a part */
+	CASE_MOST = 48 << 20, /* of the samples of the case */
+	CONFIG_MOST = 4 << 20,
+	CASE_SECONDS = 60,
+	TOTAL_SECONDS = 120,
+	CARDS_MOST = 20,
+};
+#define CASE_SPAN_S 3600
+
+struct bundle {
+	const struct bundle_ask *ask;
+	struct secret_words *words;
+	struct secret_mask *mask;
+	char self[PATH_MAX], dir[64]; /* of this program; for the case */
+	char *config_text, *db_path; /* NULL: not known */
+	struct str tar;
+	json_t *files, *missing;
+	mono_t begun;
+	wall_t now;
+};
+
+/* ---- adding -------------------------------------------------------------- */
+
+static void bundle_lacks(struct bundle *b, const char *name, const char *why)
+{
+	rw_cleanup(str_done) struct str clean = {0};
+	str_addn(&clean, why, strcspn(why, "\n"));
+	secret_mask_text(b->mask, &clean);
+	rw_cleanup(freep) char *text = text_clean_copy(str_or(clean.s, ""));
+	json_array_append_new(b->missing, json_pack("{s:s, s:s}", "name", name, "why", text));
+}
+
+/* Takes what is secret out of @text, and adds it. */
+static void bundle_add(struct bundle *b, const char *name, const char *what, struct str *text)
+{
+	char digest[HMAC_HEX_MAX];
+	str_add(text, "");
+	secret_mask_text(b->mask, text);
+	sha256_hex(text->s, text->n, digest);
+	if (tar_add(&b->tar, name, text->s, text->n, b->now.ns / NS_PER_S) != 0) {
+		bundle_lacks(b, name, "its name is too long");
+		return;
+	}
+	json_array_append_new(b->files,
+		json_pack("{s:s, s:s, s:I, s:s}", "name", name, "what", what, "bytes",
+			(json_int_t)text->n, "sha256", digest));
+}
+
+/* ---- parts of this program and of others --------------------------------- */
+
+/* This program with the global options that were given, then @words; or another one. */
+static void bundle_words(
+	const struct bundle *b, const char *const *words, const char *argv[static 2 * BUNDLE_WORDS])
+{
+	size_t n = 0;
+	argv[n++] = words[0] ? words[0] : b->self;
+	for (size_t i = 1; words[i]; i++)
+		argv[n++] = words[i];
+	if (!words[0] && b->ask->config) {
+		argv[n++] = "--config";
+		argv[n++] = b->ask->config;
+	}
+	const bool reads = !words[0] && !str_eq(words[1], "config") &&
+		!str_eq(words[1], "profile") && !str_eq(words[1], "--version") &&
+		!str_eq(words[1], "alert");
+	if (reads && b->ask->db) {
+		argv[n++] = "--db";
+		argv[n++] = b->ask->db;
+	}
+	argv[n] = NULL;
+}
+
+static int64_t bundle_left_ns(const struct bundle *b)
+{
+	return TOTAL_SECONDS * NS_PER_S - (mono_now().ns - b->begun.ns);
+}
+
+static void bundle_add_part(struct bundle *b, const struct bundle_part *part)
+{
+	const char *argv[2 * BUNDLE_WORDS];
+	struct part_limits limits = {part->seconds * NS_PER_S, PART_MOST, NULL, 0};
+	rw_cleanup(part_output_done) struct part_output output = {0};
+	if (bundle_left_ns(b) < limits.time_ns)
+		limits.time_ns = bundle_left_ns(b);
+	if (limits.time_ns <= 0) {
+		bundle_lacks(b, part->name, "no time was left for it");
+		return;
+	}
+	bundle_words(b, part->words, argv);
+	const int rc = part_run(argv, &limits, &output);
+	if (rc != 0) {
+		rw_cleanup(str_done) struct str why = {0};
+		str_addf(&why, "%s: %s", argv[0], strerror(-rc));
+		bundle_lacks(b, part->name, why.s);
+		return;
+	}
+	if (output.exit < 0)
+		bundle_lacks(b, part->name, output.why);
+	else if (output.out.n == 0 && output.err.n > 0)
+		bundle_lacks(b, part->name, output.err.s);
+	const bool is_json = strstr(part->name, ".json") != NULL;
+	if (output.err.n > 0 && !is_json)
+		str_addf(&output.out, "\n-- on standard error, exit code %d:\n%s", output.exit,
+			output.err.s);
+	if (output.out.n > 0)
+		bundle_add(b, part->name, part->what, &output.out);
+}
+
+/* The cards of open incidents, one after the other, instead of their list only. */
+static void bundle_add_cards(struct bundle *b)
+{
+	static const char *const list[] = {
+		NULL, "incident", "list", "--format", "json", "--quiet", NULL};
+	const char *argv[2 * BUNDLE_WORDS];
+	const struct part_limits limits = {20 * NS_PER_S, PART_MOST, NULL, 0};
+	rw_cleanup(part_output_done) struct part_output output = {0};
+	json_t *row;
+	size_t i;
+	bundle_words(b, list, argv);
+	if (part_run(argv, &limits, &output) != 0 || !output.out.s)
+		return;
+	json_t *doc = json_loads(output.out.s, 0, NULL);
+	json_array_foreach (json_object_get(doc, "incidents"), i, row) {
+		const char *id = json_string_value(json_object_get(row, "id"));
+		if (!id || i == CARDS_MOST)
+			break;
+		struct bundle_part card = {.what = "the card of an open incident, whole",
+			.words = {NULL, "incident", "show", id, "--full"},
+			.seconds = 15};
+		snprintf(card.name, sizeof(card.name), "incidents/%.40s.txt", id);
+		bundle_add_part(b, &card);
+	}
+	json_decref(doc);
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+static void bundle_add_config(struct bundle *b)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	if (!b->config_text) {
+		bundle_lacks(b, "config-file.yaml",
+			"the file cannot be read: secrets that it names are not known");
+		return;
+	}
+	str_add(&text, b->config_text);
+	bundle_add(b, "config-file.yaml", "the configuration file as it is, secrets masked", &text);
+}
+
+static void bundle_add_environment(struct bundle *b)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	for (char **variable = environ; *variable; variable++)
+		if (strncmp(*variable, "ROCEWATCH", strlen("ROCEWATCH")) == 0)
+			str_addf(&text, "%s\n", *variable);
+	if (text.n > 0)
+		bundle_add(b, "environment.txt", "variables ROCEWATCH*", &text);
+}
+
+/* Texts only: what is secret in other files cannot be found. */
+static void bundle_add_given(struct bundle *b, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	rw_cleanup(freep) char *data = NULL;
+	struct bundle_part part = {0};
+	struct err e = {0};
+	size_t n = 0;
+	snprintf(part.name, sizeof(part.name), "added/%.80s", slash ? slash + 1 : path);
+	if (str_read_file(path, PART_MOST, &data, &n, &e) != 0) {
+		bundle_lacks(b, part.name, e.text);
+		return;
+	}
+	if (memchr(data, '\0', n)) {
+		bundle_lacks(b, part.name, "it is not a text: secrets in it could not be found");
+		return;
+	}
+	rw_cleanup(str_done) struct str text = {0};
+	str_addn(&text, data, n);
+	bundle_add(b, part.name, "a file that was given with --add", &text);
+}
+
+/* ---- the case ------------------------------------------------------------ */
+
+static int bundle_remove(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+static void bundle_clear(const char *dir)
+{
+	enum { DEPTH = 4 };
+	nftw(dir, bundle_remove, DEPTH, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Exports the case to @dir. 0; -EFBIG: its samples are more than fit; -EIO with @why otherwise. */
+static int bundle_export(struct bundle *b, const char *dir, const char *since, struct str *why)
+{
+	const struct bundle_ask *ask = b->ask;
+	const char *argv[2 * BUNDLE_WORDS];
+	const char *range[BUNDLE_WORDS] = {NULL, "db", "export", dir, "--since", since};
+	const char *one[BUNDLE_WORDS] = {NULL, "incident", "export", ask->incident, "--out", dir};
+	rw_cleanup(str_done) struct str samples = {0};
+	rw_cleanup(part_output_done) struct part_output output = {0};
+	struct stat st;
+	str_addf(&samples, "%s/samples.tsv", dir);
+	struct part_limits limits = {CASE_SECONDS * NS_PER_S, PART_MOST, samples.s, CASE_MOST};
+	if (bundle_left_ns(b) < limits.time_ns)
+		limits.time_ns = bundle_left_ns(b);
+	if (ask->until) {
+		range[6] = "--until";
+		range[7] = ask->until;
+	}
+	bundle_words(b, ask->incident ? one : range, argv);
+	const int rc = part_run(argv, &limits, &output);
+	const bool large = stat(samples.s, &st) == 0 && st.st_size > CASE_MOST;
+	if (large)
+		return -EFBIG;
+	if (rc != 0)
+		str_add(why, strerror(-rc));
+	else if (output.exit < 0)
+		str_add(why, output.why);
+	else if (output.exit != 0)
+		str_add(why, str_or(output.err.s, "it failed"));
+	return rc == 0 && output.exit == 0 ? 0 : -EIO;
+}
+
+static void bundle_add_case_files(struct bundle *b, const char *dir)
+{
+	static const struct {
+		const char *file, *name, *what;
+	} files[] = {
+		{"fabric.yaml", "case/fabric.yaml", "the fabric of the case"},
+		{"samples.tsv", "case/samples.tsv",
+			"samples: rocewatch replay --from case finds the same again"},
+	};
+	for (size_t i = 0; i < rw_countof(files); i++) {
+		rw_cleanup(str_done) struct str path = {0}, text = {0};
+		rw_cleanup(freep) char *data = NULL;
+		struct err e = {0};
+		size_t n = 0;
+		str_addf(&path, "%s/%s", dir, files[i].file);
+		if (str_read_file(path.s, CASE_MOST, &data, &n, &e) != 0) {
+			bundle_lacks(b, files[i].name, e.text);
+			continue;
+		}
+		str_addn(&text, data, n);
+		bundle_add(b, files[i].name, files[i].what, &text);
+	}
+}
+
+/* The range that was asked for; where it has too many samples, a shorter one of its end. */
+static void bundle_add_case(struct bundle *b)
+{
+	static const char *const shorter[] = {"1h", "20m", "5m", "1m"};
+	const struct bundle_ask *ask = b->ask;
+	rw_cleanup(str_done) struct str why = {0};
+	snprintf(b->dir, sizeof(b->dir), "/tmp/rocewatch-bundle-XXXXXX");
+	if (!mkdtemp(b->dir)) {
+		bundle_lacks(b, "case/", strerror(errno));
+		return;
+	}
+	int rc = -EFBIG;
+	for (size_t i = 0; i < rw_countof(shorter) && rc == -EFBIG; i++) {
+		rw_cleanup(str_done) struct str dir = {0};
+		const bool fixed = ask->since || ask->incident;
+		str_addf(&dir, "%s/%zu", b->dir, i);
+		rc = bundle_export(b, dir.s, ask->since ? ask->since : shorter[i], &why);
+		if (rc == 0)
+			bundle_add_case_files(b, dir.s);
+		else if (rc == -EFBIG && (fixed || i + 1 == rw_countof(shorter))) {
+			str_addf(&why, "its samples are more than %s; give a shorter range",
+				number_size(CASE_MOST).s);
+			rc = -EIO;
+		} else if (rc == -EFBIG)
+			bundle_lacks(b, "case/", "its range was shortened: too many samples");
+		bundle_clear(dir.s);
+	}
+	if (rc != 0)
+		bundle_lacks(b, "case/", str_or(why.s, "it failed"));
+	bundle_clear(b->dir);
+}
+
+/* ---- README and manifest ------------------------------------------------- */
+
+static void bundle_add_readme(struct bundle *b)
+{
+	rw_cleanup(str_done) struct str text = {0};
+	char now[WALL_TEXT_MAX];
+	json_t *row;
+	size_t i;
+	str_addf(&text,
+		"# Support bundle of rocewatch " RW_VERSION ", %s\n\n"
+		"Please look through these files before you send them to anybody. Known secrets\n"
+		"were replaced by MASKED (%s places), but only you know what else is\n"
+		"confidential: names of devices, hosts and jobs are in it%s\n\n"
+		"Replay the case: rocewatch replay --from case\n\n"
+		"Files:\n",
+		wall_text(now, b->now, 0), number_count(secret_mask_count(b->mask)).s,
+		b->ask->anonymize ? "; IP addresses were\nreplaced, each always by the same one."
+				  : ", and IP addresses\n(--anonymize replaces these).");
+	json_array_foreach (b->files, i, row)
+		str_addf(&text, "- %s: %s\n", json_string_value(json_object_get(row, "name")),
+			json_string_value(json_object_get(row, "what")));
+	str_add(&text, "- manifest.json: this list with sizes and SHA-256\n");
+	if (json_array_size(b->missing) > 0)
+		str_add(&text, "\nMissing:\n");
+	json_array_foreach (b->missing, i, row)
+		str_addf(&text, "- %s: %s\n", json_string_value(json_object_get(row, "name")),
+			json_string_value(json_object_get(row, "why")));
+	bundle_add(b, "README.md", "what each file is", &text);
+}
+
+static json_t *bundle_manifest(const struct bundle *b)
+{
+	char now[WALL_TEXT_MAX];
+	return json_pack("{s:s, s:s, s:I, s:b, s:O, s:O}", "program", "rocewatch " RW_VERSION,
+		"created", wall_format(now, b->now, 3), "masked",
+		(json_int_t)secret_mask_count(b->mask), "anonymized", (int)b->ask->anonymize,
+		"files", b->files, "missing", b->missing);
+}
+
+json_t *bundle_plan(const struct bundle_ask *ask)
+{
+	static const struct {
+		const char *name, *what, *from;
+	} others[] = {
+		{"README.md", "what each file is", ""},
+		{"manifest.json", "sizes, SHA-256, and what is missing", ""},
+		{"config-file.yaml", "the configuration file as it is, secrets masked", "the file"},
+		{"environment.txt", "variables ROCEWATCH*, secrets masked", "the environment"},
+		{"system.txt", "kernel, limits, memory, disk, clock, files of the store",
+			"/proc, /etc/os-release"},
+		{"incidents/ID.txt", "the cards of open incidents, whole",
+			"rocewatch incident show"},
+		{"case/", "samples of the last hour or as asked, to replay", "rocewatch db export"},
+	};
+	json_t *parts = json_array();
+	struct bundle_part part;
+	for (size_t i = 0; i < rw_countof(others); i++)
+		json_array_append_new(parts,
+			json_pack("{s:s, s:s, s:s}", "name", others[i].name, "what", others[i].what,
+				"from", others[i].from));
+	for (size_t i = 0; bundle_part_at(ask, i, &part); i++) {
+		rw_cleanup(str_done) struct str from = {0};
+		str_add(&from, part.words[0] ? part.words[0] : "rocewatch");
+		for (size_t k = 1; part.words[k]; k++)
+			str_addf(&from, " %s", part.words[k]);
+		json_array_append_new(parts,
+			json_pack("{s:s, s:s, s:s}", "name", part.name, "what", part.what, "from",
+				from.s));
+	}
+	for (size_t i = 0; ask->added && ask->added[i]; i++)
+		json_array_append_new(parts,
+			json_pack("{s:s, s:s, s:s}", "name", "added/", "what",
+				"a file that was given", "from", ask->added[i]));
+	return json_pack("{s:o}", "parts", parts);
+}
+
+/* ---- the file ------------------------------------------------------------ */
+
+static int bundle_save(int fd, const struct str *packed)
+{
+	for (size_t done = 0; done < packed->n;) {
+		const ssize_t n = write(fd, packed->s + done, packed->n - done);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0)
+			done += (size_t)n;
+	}
+	return fsync(fd) == 0 || errno == EINVAL ? 0 : -errno;
+}
+
+static void bundle_begin(struct bundle *b)
+{
+	const char *config = b->ask->config ? b->ask->config : "/etc/rocewatch/rocewatch.yaml";
+	size_t n = 0;
+	struct err e = {0};
+	const ssize_t length = readlink("/proc/self/exe", b->self, sizeof(b->self) - 1);
+	if (length > 0)
+		b->self[length] = '\0';
+	b->begun = mono_now();
+	b->now = wall_now();
+	b->files = json_array();
+	b->missing = json_array();
+	b->words = secret_words_new();
+	secret_words_environment(b->words);
+	if (str_read_file(config, CONFIG_MOST, &b->config_text, &n, &e) == 0) {
+		secret_words_config(b->words, b->config_text);
+		b->db_path = config_salvage_store(b->config_text, n);
+	}
+	if (b->ask->db) {
+		free(b->db_path);
+		b->db_path = rw_strdup(b->ask->db);
+	}
+	b->mask = secret_mask_new(b->words, b->ask->anonymize);
+}
+
+static void bundle_done(struct bundle *b)
+{
+	if (b->config_text)
+		explicit_bzero(b->config_text, strlen(b->config_text));
+	free(b->config_text);
+	free(b->db_path);
+	secret_mask_free(b->mask);
+	secret_words_free(b->words);
+	json_decref(b->files);
+	json_decref(b->missing);
+	str_done(&b->tar);
+}
+
+static void bundle_collect(struct bundle *b)
+{
+	struct bundle_part part;
+	rw_cleanup(str_done) struct str system = {0};
+	bundle_system_add(&system, b->db_path);
+	bundle_add(b, "system.txt", "kernel, limits, memory, disk, clock, files of the store",
+		&system);
+	bundle_add_config(b);
+	bundle_add_environment(b);
+	for (size_t i = 0; bundle_part_at(b->ask, i, &part); i++)
+		bundle_add_part(b, &part);
+	bundle_add_cards(b);
+	bundle_add_case(b);
+	for (size_t i = 0; b->ask->added && b->ask->added[i]; i++)
+		bundle_add_given(b, b->ask->added[i]);
+	bundle_add_readme(b);
+}
+
+int bundle_write(const char *path, const struct bundle_ask *ask, json_t **ret, struct err *e)
+{
+	rw_cleanup(bundle_done) struct bundle b = {.ask = ask};
+	rw_cleanup(str_done) struct str packed = {0};
+	/* first: two minutes of work for a name that is taken would be a pity */
+	const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 && errno == EEXIST)
+		return err_at(e, -EEXIST, path, 0, 0, "exists already; give another name");
+	if (fd < 0)
+		return err_at(e, -errno, path, 0, 0, "cannot write: %s", strerror(errno));
+	bundle_begin(&b);
+	bundle_collect(&b);
+	json_t *manifest = bundle_manifest(&b);
+	rw_cleanup(freep) char *text = json_dumps(manifest, JSON_INDENT(2));
+	tar_add(&b.tar, "manifest.json", text, strlen(text), b.now.ns / NS_PER_S);
+	tar_end(&b.tar);
+	deflate_bytes(DEFLATE_GZIP, b.tar.s, b.tar.n, &packed);
+	int rc = bundle_save(fd, &packed);
+	if (close(fd) != 0 && rc == 0)
+		rc = -errno;
+	if (rc != 0) {
+		unlink(path);
+		json_decref(manifest);
+		return err_at(e, rc, path, 0, 0, "cannot write: %s", strerror(-rc));
+	}
+	*ret = manifest;
+	return 0;
+}

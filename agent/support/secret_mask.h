@@ -1,0 +1,27 @@
+/*
+ * secret_mask - takes secrets out of texts, and addresses where that is asked for. Secrets are
+ * found as they are, in base64 at any of its three offsets, in hexadecimal and percent-encoded;
+ * beside the words that are known, private keys (PEM), log-ins in addresses and what follows
+ * "Authorization:", "Bearer" and the like are masked wherever they stand.
+ */
+#ifndef RW_SUPPORT_SECRET_MASK_H
+#define RW_SUPPORT_SECRET_MASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct secret_words;
+struct str;
+
+struct secret_mask;
+
+/* secret_mask_new - of @words, which must outlive it. @anonymize: IP addresses too, each always by
+ * the same other one (198.18.0.0/15 of RFC 2544, 2001:db8::/32 of RFC 3849). */
+struct secret_mask *secret_mask_new(const struct secret_words *words, bool anonymize);
+void secret_mask_free(struct secret_mask *mask);
+/* secret_mask_text - @text with its secrets replaced by "MASKED". */
+void secret_mask_text(struct secret_mask *mask, struct str *text);
+/* secret_mask_count - how many places were masked so far. */
+size_t secret_mask_count(const struct secret_mask *mask);
+
+#endif
