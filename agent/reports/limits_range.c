@@ -24,10 +24,10 @@ enum { NEAR_SHOWN = 30 };
 
 static const struct limits_kind {
 	uint16_t peak, limit;
-	const char *what, *known;
+	const char *what, *known, *title;
 } limits_kinds[] = {
-	{M_PG_HEADROOM_WATERMARK, M_CFG_PG_HEADROOM, "headroom", "headroom"},
-	{M_POOL_WATERMARK, M_CFG_POOL, "pool", "pools"},
+	{M_PG_HEADROOM_WATERMARK, M_CFG_PG_HEADROOM, "headroom", "headroom", "headroom"},
+	{M_POOL_WATERMARK, M_CFG_POOL, "pool", "pools", "buffer pool"},
 };
 
 struct limits_near {
@@ -148,8 +148,8 @@ static void limits_problems(json_t *doc, const struct limits_near *v, size_t n)
 			continue;
 		str_addf(&cause, "full_%s", v[i].kind->what);
 		report_problem(doc, REPORT_WARNING, cause.s, device,
-			"%s: %s of %zu %s was full: the true need is not known", device,
-			v[i].kind->what, n_full, n_full == 1 ? "place" : "places");
+			"%s: %zu %s%s full: the true need is not known", device, n_full,
+			v[i].kind->title, n_full == 1 ? " was" : "s were");
 	}
 }
 

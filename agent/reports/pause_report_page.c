@@ -81,8 +81,8 @@ static const struct column watchdog_columns[] = {
 };
 static const struct column order_columns[] = {
 	{"device", "device", COL_TEXT, false},
-	{"steps_paused", "times it paused", COL_INT, true},
-	{"steps_unmarked", "without a mark", COL_INT, true},
+	{"steps_paused", "steps paused", COL_INT, true},
+	{"steps_unmarked", "of them unmarked", COL_INT, true},
 	{"marked", "packets marked", COL_INT, true},
 	{"words", "ECN before PFC", COL_TEXT, false},
 };

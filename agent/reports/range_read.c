@@ -48,25 +48,71 @@ static int64_t range_step_for(int64_t span_ns)
 	return range_steps[i].step_ns;
 }
 
+static int range_take_first(void *arg, const struct rollup *rollup)
+{
+	*(int64_t *)arg = rollup->from_ns;
+	return 1; /* the first is enough */
+}
+
+/* Single values reach back less far than minutes and hours do: where the oldest of those before
+ * @until_ns begins; @ret stays without any. */
+static int range_older(struct client *client, int64_t until_ns, int64_t *ret, struct err *e)
+{
+	static const uint16_t metrics[] = {M_PORT_OUT_OCTETS, M_PORT_IN_OCTETS, M_PFC_RX_FRAMES,
+		M_PFC_RX_PAUSE_NS, M_PFC_TX_PAUSE_NS, M_QUEUE_OUT_OCTETS, M_PORT_OPER_UP};
+	const struct history_filter filter = {.priority = HISTORY_ANY_PRIORITY,
+		.metrics = metrics,
+		.n_metrics = rw_countof(metrics),
+		.from_ns = client->from_ns,
+		.to_ns = until_ns};
+	if (client->from_ns >= until_ns || until_ns == 0)
+		return 0;
+	const int rc =
+		history_each_rollup(client->history, &filter, MINUTE_NS, range_take_first, ret, e);
+	return rc < 0 ? rc : 0;
+}
+
+/* (*@ret_first_ns, *@ret_last_ns]: the part of the range in which something is stored; 0 and both
+ * untouched where nothing is. */
+static int range_extent(
+	struct client *client, int64_t *ret_first_ns, int64_t *ret_last_ns, struct err *e)
+{
+	int64_t first_ns = INT64_MAX, last_ns, older_ns = INT64_MAX;
+	int rc = history_range(client->history, &first_ns, &last_ns, e);
+	if (rc == -ENODATA)
+		last_ns = client->to_ns;
+	else if (rc < 0)
+		return rc;
+	else
+		first_ns--;
+	const bool before = first_ns > client->from_ns;
+	if (before)
+		rc = range_older(
+			client, first_ns < client->to_ns ? first_ns : client->to_ns, &older_ns, e);
+	if (before && rc < 0)
+		return rc;
+	if (older_ns < first_ns)
+		first_ns = older_ns;
+	if (first_ns == INT64_MAX)
+		return 0;
+	*ret_first_ns = first_ns > client->from_ns ? first_ns : client->from_ns;
+	*ret_last_ns = last_ns < client->to_ns ? last_ns : client->to_ns;
+	return 0;
+}
+
 int range_plan_make(struct client *client, struct range_plan *ret, struct err *e)
 {
-	int64_t first_ns, last_ns, from_ns = client->from_ns, to_ns = client->to_ns;
+	int64_t from_ns = 0, to_ns = 0;
 	*ret = (struct range_plan){.step_ns = MINUTE_NS};
-	const int rc = history_range(client->history, &first_ns, &last_ns, e);
-	if (rc == -ENODATA)
-		return 0;
+	const int rc = range_extent(client, &from_ns, &to_ns, e);
 	if (rc < 0)
 		return rc;
-	if (from_ns < first_ns - 1)
-		from_ns = first_ns - 1;
 	/* A recorded case may begin at 0; its first values are where counting begins. */
 	if (from_ns < 0)
 		from_ns = 0;
-	const bool newest = to_ns >= last_ns;
-	if (newest)
-		to_ns = last_ns;
 	if (to_ns <= from_ns)
 		return 0;
+	const bool newest = to_ns < client->to_ns || to_ns >= client->end_ns;
 	ret->first_ns = from_ns;
 	ret->last_ns = to_ns;
 	ret->step_ns = range_step_for(to_ns - from_ns);

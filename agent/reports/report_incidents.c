@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -94,6 +95,40 @@ json_t *report_incidents(struct client *client, const enum cause *causes, struct
 			json_array_append_new(rows, incident_row(client, one));
 	json_decref(stored);
 	return rows;
+}
+
+/* "leaf2:Eth1" and "leaf2" are of the device leaf2. */
+static bool incident_is_about(const json_t *row, const char *device)
+{
+	const json_t *role;
+	size_t i;
+	json_array_foreach (json_object_get(row, "roles"), i, role) {
+		const char *entity = doc_word(role, "entity");
+		rw_cleanup(freep) char *name = strndup(entity, strcspn(entity, ":"));
+		if (str_glob(device, name))
+			return true;
+	}
+	const char *where = doc_word(row, "where");
+	while (*where) {
+		const size_t n = strcspn(where, " :");
+		rw_cleanup(freep) char *name = strndup(where, n);
+		if (n > 0 && str_glob(device, name))
+			return true;
+		where += n;
+		where += strspn(where, " :");
+	}
+	return false;
+}
+
+void report_incidents_about(json_t *incidents, const char *device)
+{
+	size_t i = 0;
+	while (device && i < json_array_size(incidents)) {
+		if (incident_is_about(json_array_get(incidents, i), device))
+			i++;
+		else
+			json_array_remove(incidents, i);
+	}
 }
 
 static enum report_state incident_problem_state(const json_t *row)

@@ -27,6 +27,10 @@ struct err;
  */
 json_t *report_incidents(struct client *client, const enum cause *causes, struct err *e);
 
+/* report_incidents_about - drops those of @incidents in which no device that matches @device (a
+ * glob; NULL: all) has a role. */
+void report_incidents_about(json_t *incidents, const char *device);
+
 /* report_incidents_problems - a problem in @doc for each that is critical or a warning, and that
  * nobody silenced. */
 void report_incidents_problems(json_t *doc, const json_t *incidents);

@@ -136,6 +136,7 @@ static int links_fill(struct client *client, const struct report_ask *ask,
 		return e->code ? e->code : -EIO;
 	if (ask->warn > 0)
 		errors_per_s = ask->warn;
+	report_incidents_about(incidents, ask->device);
 	json_object_set_new(doc, "incidents", incidents);
 	report_incidents_problems(doc, incidents);
 	int rc = links_audit(client, ask, doc, e);

@@ -98,6 +98,7 @@ static int pause_fill(struct client *client, const struct report_ask *ask,
 		limits.warn = ask->warn;
 	if (ask->critical > 0)
 		limits.critical = ask->critical;
+	report_incidents_about(incidents, ask->device);
 	json_object_set_new(doc, "incidents", incidents);
 	report_incidents_problems(doc, incidents);
 	pause_report_put(doc, range, &limits);
