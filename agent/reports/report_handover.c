@@ -86,13 +86,30 @@ static int handover_put_risk(struct client *client, json_t *doc, struct err *e)
 /* ---- watch ------------------------------------------------------------------------------------
  */
 
+/* Does an incident of the shift name the place? "leaf2:Eth1" and "leaf1" of "leaf1 uplinks" do. */
+static bool handover_is_named(const json_t *incidents, const char *subject)
+{
+	const json_t *incident;
+	const size_t n = strcspn(subject, " ");
+	size_t i;
+	json_array_foreach (incidents, i, incident) {
+		const char *where = doc_word(incident, "where");
+		for (; n > 0 && *where; where += strcspn(where, " "), where += strspn(where, " "))
+			if (strncmp(where, subject, n) == 0 && strchr(" :", where[n]))
+				return true;
+	}
+	return false;
+}
+
 /* What the other reports find and no incident is about. */
-static void handover_watch_part(json_t *watch, const char *name, const json_t *part)
+static void handover_watch_part(
+	json_t *watch, const char *name, const json_t *part, const json_t *incidents)
 {
 	const json_t *problem;
 	size_t i;
 	json_array_foreach (json_object_get(part, "problems"), i, problem) {
-		if (strstr(doc_word(problem, "text"), "(incident "))
+		if (strstr(doc_word(problem, "text"), "(incident ") ||
+			handover_is_named(incidents, doc_word(problem, "subject")))
 			continue;
 		json_array_append_new(watch,
 			json_pack("{s:s, s:O, s:O, s:O}", "report", name, "state",
@@ -116,7 +133,8 @@ static int handover_put_watch(struct client *client, json_t *doc, struct err *e)
 			rc = 0;
 		} else if (rc == 0) {
 			report_part_verdict(parts, reports_watched[i]->name, part);
-			handover_watch_part(watch, reports_watched[i]->name, part);
+			handover_watch_part(watch, reports_watched[i]->name, part,
+				json_object_get(doc, "incidents"));
 			json_decref(part);
 		}
 	}

@@ -193,9 +193,9 @@ def week(asked, db):
 def scope(asked, db):
     """--device: neither ports nor incidents of others count."""
     asked.replay("link_flap/flapping", "flap.db")
-    whole, one = asked.json("flap.db", "links", "--no-compare"), asked.json("flap.db", "links", "--no-compare", "--device", "leaf2")
+    whole, one = asked.json("flap.db", "links", "--no-compare"), asked.json("flap.db", "links", "--no-compare", "--device", "spine1")
     check(whole["verdict"]["state"] == "WARNING" and [i["where"] for i in whole["incidents"]] == ["leaf1:Ethernet50"], "%s" % whole["incidents"])
-    check(not one["incidents"] and not one["ports"] and not one["problems"], "of leaf2: %s" % one["problems"])
+    check(not one["incidents"] and not one["ports"] and not one["problems"], "of spine1: %s" % one["problems"])
     one = asked.json(db, "pause", "--no-compare", "--device", "spine*")
     check({p["device"] for p in one["ports"]} == {"spine1", "spine2"} and len(one["incidents"]) == 1, "of the spines: %s" % one["ports"])
 
