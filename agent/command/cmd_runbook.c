@@ -61,11 +61,34 @@ static int runbook_unknown(const char *word)
 		"unknown cause or incident '%.60s'; 'rocewatch runbook' lists the causes", word);
 }
 
+/* The page as a person reads it: without the comments that mark its printed parts, and without the
+ * empty lines beside them. */
+static void runbook_text_add(struct str *out, const struct web_file *runbook)
+{
+	static const char mark[] = "<!-- ";
+	bool empty = false;
+	const char *line = (const char *)runbook->begin;
+	const char *end = (const char *)runbook->end;
+	while (line < end) {
+		const char *next = memchr(line, '\n', (size_t)(end - line));
+		next = next ? next + 1 : end;
+		const size_t n = (size_t)(next - line);
+		const bool is_mark = n >= strlen(mark) && memcmp(line, mark, strlen(mark)) == 0;
+		if (!is_mark && !(empty && n == 1))
+			str_addn(out, line, n);
+		if (!is_mark)
+			empty = n == 1;
+		line = next;
+	}
+}
+
 static int runbook_print(const struct web_file *runbook, enum report_format format)
 {
 	rw_cleanup(str_done) struct str text = {0};
 	if (format == FORMAT_HTML)
 		runbook_html_add(&text, runbook, true);
+	else if (format == FORMAT_TABLE)
+		runbook_text_add(&text, runbook);
 	else
 		str_addn(&text, runbook->begin, (size_t)(runbook->end - runbook->begin));
 	if (fwrite(text.s, 1, text.n, stdout) != text.n)

@@ -99,6 +99,7 @@ def check_runbook_command(binary, db):
     found = say("incident", "list", "--all", "--cause", "pfc_storm", "--format", "csv", "--no-header")[1].split(",")[0]
     code, page, _ = say("runbook", "pfc_storm")
     check(code == 0 and page.startswith("# pfc_storm: "), "runbook pfc_storm: %d %s" % (code, page[:80]))
+    check("<!--" not in page, "runbook pfc_storm shows the marks of its printed parts")
     check(say("runbook", found)[:2] == (0, page), "runbook %s is not the page of its cause" % found)
     code, index, _ = say("runbook")
     check(code == 0 and "](pfc_storm.md)" in index, "runbook: %d" % code)
