@@ -18,6 +18,7 @@
 #include "agent/reports/report_frame.h"
 #include "agent/reports/report_incidents.h"
 #include "agent/reports/report_pages.h"
+#include "agent/reports/report_shift.h"
 #include "agent/reports/topology_document.h"
 #include "config/config.h"
 
@@ -150,7 +151,10 @@ static int links_fill(struct client *client, const struct report_ask *ask,
 	const json_t *known = json_object_get(doc, "ports_known");
 	const bool counted = json_integer_value(json_object_get(known, "errors")) > 0;
 	range_missing(client, &range->plan, counted ? &range->read : NULL, doc);
-	return links_changes(client, ask, doc, e);
+	rc = links_changes(client, ask, doc, e);
+	if (rc < 0)
+		return rc;
+	return report_put_stale(client, doc, e);
 }
 
 static int links_collect(struct client *client, const struct report_ask *ask,

@@ -16,6 +16,7 @@
 #include "agent/reports/report_frame.h"
 #include "agent/reports/report_incidents.h"
 #include "agent/reports/report_pages.h"
+#include "agent/reports/report_shift.h"
 #include "config/config.h"
 #include "db/model/sample.h"
 
@@ -106,7 +107,10 @@ static int pause_fill(struct client *client, const struct report_ask *ask,
 		doc, "incidents", "incidents about pause", (double)json_array_size(incidents), "-");
 	const bool known = json_integer_value(json_object_get(doc, "ports_known")) > 0;
 	range_missing(client, &range->plan, known ? &range->read : NULL, doc);
-	return pause_trees(client, range, doc, e);
+	const int rc = pause_trees(client, range, doc, e);
+	if (rc < 0)
+		return rc;
+	return report_put_stale(client, doc, e);
 }
 
 static int pause_collect(struct client *client, const struct report_ask *ask,

@@ -190,6 +190,20 @@ def week(asked, db):
     check(any("before the first sample" in m for m in seven["missing"]), "six days without data are not said: %s" % seven["missing"])
 
 
+def stale(asked, db):
+    """A database that an agent wrote and writes no more is not well: its newest sample is years old. Nor is it hidden that something was wrong."""
+    with sqlite3.connect(os.path.join(asked.directory, db)) as c:
+        columns = [r[1] for r in c.execute("PRAGMA table_info(health)")]
+    c.close()
+    health = "INSERT INTO health(%s) VALUES (%s)" % (",".join(columns), ",".join({"key": "'up'", "t_ns": "30000000000", "unit": "''"}.get(k, "0") for k in columns))
+    old = edited(asked, db, "old-" + db, ["DELETE FROM meta WHERE key='recorded'", health])
+    for report in REPORTS:
+        doc = asked.json(old, report, "--no-compare")
+        check(doc["verdict"]["state"] != "OK" and "stale_data:" in [p["key"] for p in doc["problems"]], "%s of old data: %s" % (report, doc["verdict"]))
+        check(any("the newest sample is" in m for m in doc["missing"]), "%s does not say how old: %s" % (report, doc["missing"]))
+    return old
+
+
 def scope(asked, db):
     """--device: neither ports nor incidents of others count."""
     asked.replay("link_flap/flapping", "flap.db")
@@ -240,6 +254,7 @@ def main():
             minutes_only(asked)
             week(asked, healthy)
             scope(asked, storm)
+            stale(asked, healthy)
             people(asked, storm)
             sheets(asked)
         except Failed as e:
