@@ -312,7 +312,7 @@ static void spine_members(json_t *page, const json_t *group, const char *hot)
 			continue;
 		}
 		str_add(&label, doc_member(name, sizeof(name), group, port));
-		if (!str_eq(link, "up"))
+		if (link && !str_eq(link, "up"))
 			str_addf(&label, " (%s)", link);
 		page_bar(bars, label.s, spine_member_load(group, member),
 			is_hot ? "CRITICAL" : NULL);
