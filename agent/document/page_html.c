@@ -279,7 +279,8 @@ static struct html_column *html_columns(const json_t *block, size_t n)
 	json_array_foreach (json_object_get(block, "columns"), c, column) {
 		columns[c].right = json_is_true(json_object_get(column, "right"));
 		columns[c].state = json_is_true(json_object_get(column, "state"));
-		columns[c].word = html_word(doc_word(column, "header"));
+		/* capitals in bold are wider */
+		columns[c].word = html_word(doc_word(column, "header")) * 5 / 4;
 		columns[c].cell = columns[c].word;
 	}
 	json_array_foreach (json_object_get(block, "rows"), r, row)
