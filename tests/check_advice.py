@@ -37,7 +37,7 @@ def commands(program):
     text = run(program, "--help").split("Commands:\n", 1)[1].split("\n\n", 1)[0]
     table = {}
     for name in re.findall(r"^  ([a-z][a-z-]*)(?:\s|$)", text, re.M):
-        listed = re.search(r"^Usage: rocewatch \S+ \[?SUBCOMMAND.*\n\n((?:  .*\n)*)", run(program, name, "--help"), re.M)
+        listed = re.search(r"^(?:Usage: rocewatch \S+ \[?[A-Z]+\]? \[ARGUMENTS\].*\n|Subcommands:)\n((?:  .*\n)*)", run(program, name, "--help"), re.M)
         table[name] = set(re.findall(r"^  ([a-z][a-z-]*)", listed.group(1), re.M)) if listed else set()
     return table
 

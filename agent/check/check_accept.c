@@ -41,6 +41,7 @@ const struct check check_accept = {
 	.strict = true,
 	.help = "All checks for its hosts, a line each; unknown counts as not ready.",
 	.options = "device port group priority job",
-	.examples = {{"check accept --job train", "is the fabric ready for this job?", 2},
-		{"check accept --job train --format json", "the same as a document", 2}},
+	.examples = {{"check accept --job train", "asks whether the fabric is ready for this job",
+			     2},
+		{"check accept --job train --format json", "prints the same as a document", 2}},
 };

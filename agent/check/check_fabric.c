@@ -30,7 +30,7 @@ const struct check check_fabric = {
 	.help = "The worst of all checks and of the open incidents. What no device delivers is "
 		"named and does not count.",
 	.options = "device port group priority job",
-	.examples = {{"check fabric", "one line for the whole fabric", 2},
+	.examples = {{"check fabric", "judges the whole fabric in one line", 2},
 		{"check fabric --device 'leaf*' --format json", "judges the leaves, as a document",
 			2}},
 };

@@ -65,5 +65,6 @@ const struct check check_target = {
 	.options = "warn crit device job",
 	.state = true,
 	.examples = {{"check target", "alerts when a device does not answer"},
-		{"check target --warn 0 --crit 2", "critical from three devices on"}},
+		{"check target --warn 0 --crit 2",
+			"warns at one device that is down, is CRITICAL above two"}},
 };

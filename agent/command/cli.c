@@ -234,11 +234,23 @@ static bool is_given(const struct globals *g, const char *option)
 	return false;
 }
 
+/* The command has an option of this name itself. */
+static bool is_own(const struct command *command, const char *option)
+{
+	for (const struct command_option *o = command->options; o && o->name; o++)
+		if (str_eq(o->name, option))
+			return true;
+	return false;
+}
+
 static int check_globals(const struct cli_call *call)
 {
 	for (size_t i = 0; i < n_global_options; i++) {
 		const struct global_option *option = &global_options[i];
-		if (!is_given(&call->g, option->o.name) || global_is_for(option, &call->sub))
+		if (!is_given(&call->g, option->o.name) ||
+			global_is_for(option, &call->command, &call->sub))
+			continue;
+		if (is_own(&call->command, option->o.name)) /* it stood before the command */
 			continue;
 		if (option->needs & TAKES_SINCE && call->sub.takes & TAKES_AT)
 			return usage_error(&call->command,

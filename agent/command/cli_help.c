@@ -4,12 +4,17 @@
  */
 #include "agent/command/cli_help.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
-enum { HELP_WIDTH = 79, OPTION_COLUMN = 28, COMMAND_COLUMN = 17, SUB_MOST = 30 };
+/* A blank at which no line ends. */
+#define NO_BREAK '\x01'
+#define NO_BREAK_TEXT "\x01"
+
+enum { HELP_WIDTH = 79, OPTION_COLUMN = 28, COMMAND_COLUMN = 17, SUB_COLUMN = 24, SUB_MOST = 30 };
 
 /* A newline in a help text counts where a sentence or a paragraph ends; elsewhere it is the
  * source's line that was full. */
@@ -33,7 +38,8 @@ static void print_wrapped(FILE *out, const char *text, size_t indent, size_t at)
 			fputc(' ', out);
 			column++;
 		}
-		fwrite(p, 1, n, out);
+		for (size_t i = 0; i < n; i++)
+			fputc(p[i] == NO_BREAK ? ' ' : p[i], out);
 		column += n;
 		begun |= n > 0;
 		p += n;
@@ -90,8 +96,12 @@ static void help_paragraphs(FILE *out, const char *text)
 	print_wrapped(out, text, 0, 0);
 }
 
-bool global_is_for(const struct global_option *option, const struct subcommand *sub)
+bool global_is_for(const struct global_option *option, const struct command *command,
+	const struct subcommand *sub)
 {
+	for (const struct command_option *o = command->options; o && o->name; o++)
+		if (str_eq(o->name, option->o.name))
+			return false;
 	if (option->needs == GLOBAL_FORMAT)
 		return sub->formats != 0 || sub->other_format;
 	return option->needs == 0 || (sub->takes & option->needs);
@@ -115,22 +125,23 @@ const char *global_placeholder(
 }
 
 /* Of the global options only those that not every command takes are worth a word here. */
-static void help_globals(FILE *out, const struct subcommand *sub)
+static void help_globals(FILE *out, const struct command *command, const struct subcommand *sub)
 {
 	rw_cleanup(str_done) struct str line = {0};
 	char buf[64];
 	for (size_t i = 0; i < n_global_options; i++) {
 		const struct global_option *option = &global_options[i];
-		if (!option->needs || !global_is_for(option, sub))
+		if (!option->needs || !global_is_for(option, command, sub))
 			continue;
 		const char *value = global_placeholder(option, sub, buf, sizeof(buf));
 		str_addf(&line, "%s--%s%s%s", str_if(line.n > 0, ", "), option->o.name,
-			str_if(value, " "), str_or(value, ""));
+			str_if(value, NO_BREAK_TEXT), str_or(value, ""));
 	}
-	if (line.n > 0)
-		str_add(&line, ". ");
 	fputs("\nGlobal options: ", out);
-	str_add(&line, "'rocewatch --help' explains these and others.");
+	if (line.n > 0)
+		str_add(&line, ". 'rocewatch" NO_BREAK_TEXT "--help' explains these and others.");
+	else
+		str_add(&line, "see 'rocewatch --help'.");
 	print_wrapped(out, line.s, 2, strlen("Global options: "));
 }
 
@@ -149,7 +160,7 @@ static void help_options(FILE *out, const struct command *command, const struct 
 {
 	bool begun = false;
 	for (const struct command_option *o = command->options; o && o->name; o++) {
-		if (!command_takes_option(command, sub, o->name))
+		if (!command_shows_option(command, sub, o))
 			continue;
 		if (!begun)
 			fputs("\nOptions:\n", out);
@@ -173,20 +184,39 @@ void help_of_sub(FILE *out, const struct command *command, const struct subcomma
 {
 	help_title(out, command->name, sub->name, sub->summary);
 	help_row(out, command, sub);
-	help_globals(out, sub);
+	help_globals(out, command, sub);
 	help_examples(out, sub->examples);
+}
+
+/* "SUBCOMMAND", "REPORT": what stands for a row in a usage line. */
+static const char *help_sub_word(const struct command *command, char *buf, size_t size)
+{
+	const char *kind = str_or(command->sub_kind, "subcommand");
+	size_t n = 0;
+	for (; kind[n] && n + 1 < size; n++)
+		buf[n] = (char)toupper((unsigned char)kind[n]);
+	buf[n] = '\0';
+	return buf;
 }
 
 static void help_list_subs(FILE *out, const struct command *command)
 {
 	struct subcommand sub;
-	fprintf(out, "\nUsage: rocewatch %s %s [ARGUMENTS] [OPTIONS]\n\n", command->name,
-		command->otherwise ? "[SUBCOMMAND]" : "SUBCOMMAND");
+	char word[24];
+	help_sub_word(command, word, sizeof(word));
+	if (command->run)
+		fputs("\nSubcommands:\n", out);
+	else if (command->otherwise)
+		fprintf(out, "\nUsage: rocewatch %s [%s] [ARGUMENTS] [OPTIONS]\n\n", command->name,
+			word);
+	else
+		fprintf(out, "\nUsage: rocewatch %s %s [ARGUMENTS] [OPTIONS]\n\n", command->name,
+			word);
 	for (size_t i = 0; command_sub(command, i, &sub); i++) {
 		char left[SUB_MOST + 1];
 		snprintf(left, sizeof(left), "%s%s%s", sub.name, str_if(sub.args, " "),
 			str_or(sub.args, ""));
-		print_row(out, left, sub.summary, 22);
+		print_row(out, left, sub.summary, SUB_COLUMN);
 	}
 }
 
@@ -202,6 +232,7 @@ static void help_topics_of(FILE *out, const struct command *command)
 void help_of_command(FILE *out, const struct command *command)
 {
 	struct subcommand self;
+	char word[24];
 	command_self(command, &self);
 	help_title(out, command->name, NULL, command->summary);
 	if (command->run)
@@ -212,15 +243,15 @@ void help_of_command(FILE *out, const struct command *command)
 		help_paragraphs(out, command->help);
 	help_topics_of(out, command);
 	if (command->run)
-		help_globals(out, &self);
+		help_globals(out, command, &self);
 	help_examples(out, command->examples);
 	if (!command_has_subs(command))
 		return;
 	if (command->otherwise)
 		fprintf(out, "\n'rocewatch %s' alone is 'rocewatch %s %s'.", command->name,
 			command->name, command->otherwise);
-	fprintf(out, "\n'rocewatch %s SUBCOMMAND --help' has options and examples of each.\n",
-		command->name);
+	fprintf(out, "\n'rocewatch %s %s --help' has options and examples of each.\n",
+		command->name, help_sub_word(command, word, sizeof(word)));
 }
 
 void help_of_all(FILE *out, const struct command *const *table)

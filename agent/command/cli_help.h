@@ -18,8 +18,10 @@ struct global_option {
 extern const struct global_option global_options[];
 extern const size_t n_global_options;
 
-/* global_is_for - the row takes this global option. */
-bool global_is_for(const struct global_option *option, const struct subcommand *sub);
+/* global_is_for - the row takes this global option, and the command has none of this name itself.
+ */
+bool global_is_for(const struct global_option *option, const struct command *command,
+	const struct subcommand *sub);
 /* global_placeholder - the value of this option as the row takes it: "table|json". @buf holds it
  * where it is made; NULL a flag. */
 const char *global_placeholder(

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 
 static const struct command_option options[] = {
 	{"dir", 0, "DIR", "directory of the live lab (default: /tmp/rocewatch-lab-UID)"},
@@ -19,15 +20,18 @@ static const struct command_option options[] = {
 	{"out", 0, "DIR", "where to write the case"},
 	{"seed", 0, "N", "seed for the places and sizes of faults (default: 1)"},
 	{"begin", 0, "TIME", "UTC of the first sample (default: 2026-01-05T00:00:00Z)"},
-	{"interval", 0, "DUR",
-		"record: time between samples (10s); run: between polls, in the configuration "
-		"that it writes (1s)"},
-	{"for", 0, "DUR", "record: length (the scenario's); run: stop after this time"},
+	{"interval", 0, "DUR", "time between samples (default: 10s)", "record"},
+	{"interval", 0, "DUR", "time between polls, in the configuration (default: 1s)", "run"},
+	{"for", 0, "DUR", "length (default: that of the scenario)", "record"},
+	{"for", 0, "DUR", "stop after this time", "run"},
 	{"face", 0, "FACE",
-		"what the switches answer like. record: full (the default), sonic-snmp, "
-		"nxos-snmp, cumulus-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi. run: "
-		"nxos, cumulus, eos or sonic by SNMP, or one of the three by gNMI; nxos, or eos "
-		"where ECN marks decide"},
+		"only what such a switch answers: full (the default), sonic-snmp, nxos-snmp, "
+		"cumulus-snmp, eos-snmp, sonic-gnmi, cumulus-gnmi or openconfig-gnmi",
+		"record"},
+	{"face", 0, "FACE",
+		"what the switches are: nxos, cumulus, eos or sonic by SNMP, or sonic-gnmi, "
+		"cumulus-gnmi, openconfig-gnmi (default: nxos, or eos where ECN marks decide)",
+		"run"},
 	{"push", 0, NULL,
 		"the NICs of all hosts push their counters over OpenTelemetry, as NVIDIA's DTS "
 		"names them"},
@@ -77,7 +81,8 @@ static int cmd_lab_run(struct command_args *args)
 	}
 	for (size_t i = 0; options[i].name; i++) {
 		const char *value = command_opt(&command_lab, args, options[i].name);
-		if (!value)
+		const bool other = options[i].only && !str_eq(options[i].only, args->sub->name);
+		if (!value || other)
 			continue;
 		snprintf(names[i], sizeof(names[i]), "--%s", options[i].name);
 		argv[n++] = names[i];
@@ -146,7 +151,7 @@ static const struct subcommand subcommands[] = {
 			   "packets scenarios",
 		.examples = {{"lab record pfc-storm --out recorded", "writes the case"},
 			{"lab record healthy --out short --for 5m --face nxos-snmp",
-				"five minutes with only what NX-OS answers over SNMP"}},
+				"writes five minutes with only what NX-OS answers over SNMP"}},
 		.run = cmd_lab_run},
 	{0},
 };

@@ -124,7 +124,7 @@ const struct command command_mcp = {
 		"docs/mcp.md says how to register it.",
 	.takes = TAKES_DB,
 	.examples = {{"mcp </dev/null", "starts, finds no message and ends"},
-		{"mcp --db copy.db </dev/null", "the same on a copied database"}},
+		{"mcp --db copy.db </dev/null", "does the same on a copied database"}},
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_mcp_run,
 };

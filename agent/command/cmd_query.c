@@ -194,7 +194,7 @@ const struct command command_query = {
 	.examples = {{"query pfc.rx_pause_ns --rate --top 20 --since 24h",
 			     "lists the 20 ports and priorities that were paused most"},
 		{"query port.out_octets --step 1m --agg p99 --by device",
-			"one line a device and minute: the 99th percentile of its rate"}},
+			"prints a line a device and minute: the 99th percentile of its rate"}},
 	.subs = subcommands,
 	.usage_exit = EXIT_USAGE,
 	.run = cmd_query_run,

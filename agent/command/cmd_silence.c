@@ -14,7 +14,7 @@
 #include "agent/reports/alert_views.h"
 
 static const struct command_option options[] = {
-	{"device", 0, "GLOB", "incidents of these devices; for list: what concerns them"},
+	{"device", 0, "GLOB", "incidents of these devices"},
 	{"port", 0, "GLOB", "incidents of these ports"},
 	{"host", 0, "GLOB", "incidents of these hosts"},
 	{"job", 0, "GLOB", "incidents that slow these jobs"},
@@ -22,7 +22,7 @@ static const struct command_option options[] = {
 	{"for", 0, "DURATION", "how long, such as 2h"},
 	{"from", 0, "TIME", "when it begins (default: now)"},
 	{"why", 0, "TEXT", "the reason, for who finds it"},
-	{"all", 0, NULL, "also those that have ended"},
+	{"all", 0, NULL, "also prints those that have ended"},
 	{0},
 };
 
@@ -204,7 +204,7 @@ static const struct subcommand subcommands[] = {
 		.takes = TAKES_DB,
 		.formats = WRITES_ALL,
 		.examples = {{"silence list", "lists them with their reasons and ends"},
-			{"silence list --all --format json", "also those that have ended"}},
+			{"silence list --all --format json", "also prints those that have ended"}},
 		.act = silence_list},
 	{.name = "add",
 		.summary = "send no alerts of these incidents for a time",

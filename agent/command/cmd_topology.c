@@ -583,7 +583,7 @@ static const struct subcommand subcommands[] = {
 
 const struct command command_topology = {
 	.name = "topology",
-	.summary = "the fabric graph: discover links, show it, check it, export it",
+	.summary = "the fabric graph: discover, show, check, export",
 	.options = options,
 	.usage_exit = EXIT_USAGE,
 	.subs = subcommands,

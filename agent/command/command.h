@@ -24,8 +24,9 @@ struct str;
 struct command_option {
 	const char *name; /* long name without dashes */
 	char letter; /* 0 = none */
-	const char *arg; /* NULL = flag; else the placeholder in the help */
+	const char *arg; /* NULL = flag; else the placeholder in the help: "FILE", "job|load" */
 	const char *doc;
+	const char *only; /* the subcommand of which .doc speaks, where others have another; NULL */
 };
 
 struct command_given {
@@ -126,6 +127,9 @@ void command_self(const struct command *command, struct subcommand *ret);
 /* command_takes_option - the row takes this option of the command. */
 bool command_takes_option(
 	const struct command *command, const struct subcommand *sub, const char *option);
+/* command_shows_option - the same, and this row of the option speaks of the subcommand. */
+bool command_shows_option(const struct command *command, const struct subcommand *sub,
+	const struct command_option *option);
 /* command_words_of - how many arguments a row takes, from its .args. */
 void command_words_of(const struct subcommand *sub, int *ret_least, int *ret_most);
 

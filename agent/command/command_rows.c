@@ -64,6 +64,14 @@ bool command_takes_option(
 	return rows_have_word(sub->options, option) || rows_have_word(command->common, option);
 }
 
+bool command_shows_option(const struct command *command, const struct subcommand *sub,
+	const struct command_option *option)
+{
+	if (option->only && !str_eq(option->only, sub->name))
+		return false;
+	return command_takes_option(command, sub, option->name);
+}
+
 void command_words_of(const struct subcommand *sub, int *ret_least, int *ret_most)
 {
 	const char *at = str_or(sub->args, "");

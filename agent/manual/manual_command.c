@@ -61,11 +61,11 @@ static void options_of(struct str *out, const struct command *command, const str
 	rw_cleanup(str_done) struct str globals = {0};
 	char buf[64];
 	for (const struct command_option *o = command->options; o && o->name; o++)
-		if (command_takes_option(command, sub, o->name))
+		if (command_shows_option(command, sub, o))
 			option_item(out, o);
 	for (size_t i = 0; i < n_global_options; i++) {
 		const struct global_option *option = &global_options[i];
-		if (!option->needs || !global_is_for(option, sub))
+		if (!option->needs || !global_is_for(option, command, sub))
 			continue;
 		const char *value = global_placeholder(option, sub, buf, sizeof(buf));
 		str_addf(&globals, "%s--%s%s%s", str_if(globals.n, ", "), option->o.name,

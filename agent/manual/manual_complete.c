@@ -90,10 +90,10 @@ static void row_options(
 	row_label(out, command, sub);
 	str_add(out, "printf '%s\\n'");
 	for (const struct command_option *o = command->options; o && o->name; o++)
-		if (command_takes_option(command, sub, o->name))
+		if (command_shows_option(command, sub, o))
 			str_addf(out, " --%s", o->name);
 	for (size_t i = 0; i < n_global_options; i++)
-		if (global_is_for(&global_options[i], sub))
+		if (global_is_for(&global_options[i], command, sub))
 			str_addf(out, " --%s", global_options[i].o.name);
 	str_add(out, " ;;\n");
 }
@@ -201,11 +201,11 @@ static void row_values(struct str *out, const struct command *command, const str
 {
 	char buf[64];
 	for (const struct command_option *o = command->options; o && o->name; o++)
-		if (o->arg && command_takes_option(command, sub, o->name))
+		if (o->arg && command_shows_option(command, sub, o))
 			add_value_case(out, command, sub, o->name, o->arg);
 	for (size_t i = 0; i < n_global_options; i++) {
 		const struct global_option *option = &global_options[i];
-		if (str_eq(option->o.name, "format") && global_is_for(option, sub))
+		if (str_eq(option->o.name, "format") && global_is_for(option, command, sub))
 			add_value_case(out, command, sub, "format",
 				global_placeholder(option, sub, buf, sizeof(buf)));
 	}

@@ -22,10 +22,10 @@ static void list_row(json_t *list, const struct command *command, const struct s
 {
 	json_t *options = json_array(), *globals = json_array();
 	for (const struct command_option *o = command->options; o && o->name; o++)
-		if (command_takes_option(command, sub, o->name))
+		if (command_shows_option(command, sub, o))
 			json_array_append_new(options, json_string(o->name));
 	for (size_t i = 0; i < n_global_options; i++)
-		if (global_is_for(&global_options[i], sub))
+		if (global_is_for(&global_options[i], command, sub))
 			json_array_append_new(globals, json_string(global_options[i].o.name));
 	rw_cleanup(freep) char *page = NULL;
 	size_t size = 0;

@@ -30,7 +30,7 @@ static void markdown_options(
 	bool begun = false;
 	char buf[64];
 	for (const struct command_option *o = command->options; o && o->name; o++) {
-		if (!command_takes_option(command, sub, o->name))
+		if (!command_shows_option(command, sub, o))
 			continue;
 		if (!begun)
 			str_add(out, "\n");
@@ -45,7 +45,7 @@ static void markdown_options(
 	begun = false;
 	for (size_t i = 0; i < n_global_options; i++) {
 		const struct global_option *option = &global_options[i];
-		if (!option->needs || !global_is_for(option, sub))
+		if (!option->needs || !global_is_for(option, command, sub))
 			continue;
 		str_add(out, begun ? ", " : "\nGlobal options: ");
 		begun = true;

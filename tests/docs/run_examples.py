@@ -112,8 +112,8 @@ def check_example(row, example, environment):
     line = example["line"]
     if not line.startswith(name_of(row)):
         say("rocewatch %s: is no example of '%s'" % (line, name_of(row)))
-    if not re.match(r"[a-z0-9]", example["does"]) or re.search(r"[^.]\.$", example["does"]):
-        say("rocewatch %s: '%s' begins with a small letter and has no full stop" % (line, example["does"]))
+    if not re.match(r"(also )?[a-z]+s,? ", example["does"]) or example["does"].endswith("."):
+        say("rocewatch %s: '%s' does not say what it does, a verb first, without a full stop" % (line, example["does"]))
     if len("  rocewatch " + line) > 80:
         say("rocewatch %s: longer than 80 columns" % line)
     if example["not_run"]:
