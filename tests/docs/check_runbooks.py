@@ -76,12 +76,16 @@ def check_commands(binary, pages):
         incident = subprocess.run([binary, "--db", db, "incident", "list", "--all", "--format", "csv", "--no-header"], capture_output=True,
                                   text=True).stdout.split(",")[0]
         words = {"ID": incident, "DEVICE": "leaf2", "PORT": "Ethernet2", "HOST": "node-010", "DIR": os.path.join(work, "out")}
+        typed = set()
         for line, name in sorted(lines.items()):
             argv = shlex.split(line)[1:]
             if "FILE" in argv or argv[0] in ("doctor", "tune", "event", "profile"):
                 # what needs a file, an agent or a switch: at least it is a command with these words
                 argv = [a for a in argv if a not in words and a != "FILE"][:2 if argv[0] in ("tune", "event", "import", "profile") else 1] + ["--help"]
             argv = [words.get(a, a) for a in argv]
+            if tuple(argv) in typed:
+                continue
+            typed.add(tuple(argv))
             where = [] if argv[0] == "calc" or "--help" in argv else ["--db", db]
             done = subprocess.run([binary] + where + argv, capture_output=True, text=True, stdin=subprocess.DEVNULL)
             usage = "--help'" in done.stderr

@@ -239,6 +239,7 @@ def check_texts(sinks, incident):
     check(mail["Subject"].startswith("[critical] ") or mail["Subject"].startswith("[warning] "), mail["Subject"])
     text = mail.get_content()
     check("rocewatch incident show %s" % one in text and "/#/incident/%s" % one in text, text)
+    check(re.search(r"^Runbook: +https?://\S+/runbooks/\w+\r?$", text, re.M), "no runbook in the mail: %s" % text)
     line = next(m for m in sinks.udp if one in m)
     check(re.match(r"<(130|132)>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \S+ rocewatch \d+ opened \[rocewatch@32473 ", line), line)
 
