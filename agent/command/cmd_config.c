@@ -229,7 +229,7 @@ static int show_json(const struct config *config)
 		err_print(stderr, &e);
 		return EXIT_FAILED;
 	}
-	json_print(stdout, doc, JSON_INDENT(2));
+	json_print(stdout, doc, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 	putchar('\n');
 	json_decref(doc);
 	return EXIT_OK;
