@@ -184,7 +184,7 @@ def script(page, wanted=is_run):
                 text = "rc=0; { %s\n} || rc=$?; expect %s $rc %d" % (text[:code.start()], code[1], number)
         parts = text.split("\n")
         for i, part in enumerate(parts[:-1]):
-            lines[number + i] = part
+            lines[number + i] = (lines[number + i] + "; " if lines[number + i] else "") + part
         at = number + len(parts) - 1
         lines[at] = (lines[at] + "; " if lines[at] else "") + parts[-1]
     return "\n".join(lines[1:]) + "\n"
