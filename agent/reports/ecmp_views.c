@@ -8,6 +8,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "agent/document/json_value.h"
+#include "agent/document/paper.h"
 #include "agent/reports/ecmp_words.h"
 #include "agent/reports/text.h"
 
@@ -21,7 +22,7 @@ static const struct column group_columns[] = {
 	{"worst_ratio", "worst", COL_RATIO_PCT, true},
 	{"expected_by_chance_ratio", "chance mean", COL_RATIO_PCT, true},
 	{"expected_p95_ratio", "chance p95", COL_RATIO_PCT, true},
-	{"flows_estimate", "flows", COL_NUMBER, true},
+	{"flows_estimate", "flows", COL_INT, true},
 	{"windows", "busy", COL_INT, true},
 	{"windows_over", "over", COL_INT, true},
 	{"windows_idle", "idle", COL_INT, true},
@@ -166,13 +167,15 @@ static const json_t *find_cell(const json_t *row, const char *peer)
 }
 
 /* A block per eighth of the line, so that the pattern shows before the figures are read. */
-static const char *ecmp_views_shade(double ratio)
+static const char *ecmp_views_shade(double ratio, bool ascii)
 {
+	static const char *const signs[] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
 	static const char *const blocks[] = {" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
 		"\u2586", "\u2587", "\u2588"};
 	if (isnan(ratio))
 		return blocks[0];
-	return blocks[(int)(fmin(fmax(ratio, 0), 1) * 8 + 0.5)];
+	const int level = (int)(fmin(fmax(ratio, 0), 1) * 8 + 0.5);
+	return ascii ? signs[level] : blocks[level];
 }
 
 static void heatmap_head(FILE *out, const json_t *doc, const json_t *peers, bool color, int width)
@@ -193,9 +196,18 @@ static void heatmap_head(FILE *out, const json_t *doc, const json_t *peers, bool
 		"verdict");
 }
 
-/* A device without a link to the neighbour is ".", one without data is "?". */
-static void heatmap_cell(FILE *out, const json_t *cell, int width, bool color)
+struct heatmap_style {
+	int width;
+	bool color, ascii;
+};
+
+/* A device without a link to the neighbour is ".", one without load "idle", one without data "?".
+ */
+static void heatmap_cell(
+	FILE *out, const json_t *cell, bool idle, const struct heatmap_style *style)
 {
+	const int width = style->width;
+	const bool color = style->color;
 	double load = NAN;
 	bool hot = false;
 	if (cell) {
@@ -203,17 +215,22 @@ static void heatmap_cell(FILE *out, const json_t *cell, int width, bool color)
 		hot = json_is_true(json_object_get(cell, "hot"));
 	}
 	if (isnan(load)) {
-		fprintf(out, " %*s", width, cell ? "?" : ".");
+		const char *word = ".";
+		if (cell)
+			word = idle ? "idle" : "?";
+		fprintf(out, " %*s", width, word);
 		return;
 	}
 	int pad = width > 8 ? width - 8 : 0;
-	fprintf(out, " %*s%s%s%5.1f%s%s", pad, "", ecmp_views_shade(load),
+	fprintf(out, " %*s%s%s%5.1f%s%s", pad, "", ecmp_views_shade(load, style->ascii),
 		str_if(hot && color, "\033[1;31m"), 100 * load, hot ? "!!" : "  ",
 		str_if(hot && color, "\033[0m"));
 }
 
-static void heatmap_row(FILE *out, const json_t *row, const json_t *peers, int width, bool color)
+static void heatmap_row(
+	FILE *out, const json_t *row, const json_t *peers, const struct heatmap_style *style)
 {
+	const bool idle = str_eq(doc_text(row, "verdict"), "idle");
 	char name[64], mean[16], spines[16], links[16], chance[16], p95[16], both[40];
 	const char *group = doc_text(row, "group");
 	long long over = text_count(row, "windows_over");
@@ -223,7 +240,7 @@ static void heatmap_row(FILE *out, const json_t *row, const json_t *peers, int w
 	fprintf(out, "%-20s", name);
 	for (size_t i = 0; i < json_array_size(peers); i++) {
 		const char *peer = json_string_value(json_array_get(peers, i));
-		heatmap_cell(out, find_cell(row, peer), width, color);
+		heatmap_cell(out, find_cell(row, peer), idle, style);
 	}
 	snprintf(both, sizeof(both), "%s / %s",
 		doc_pct(chance, sizeof(chance), doc_number(row, "expected_by_chance_ratio")),
@@ -256,8 +273,10 @@ static void heatmap_text(
 	}
 	if (header)
 		heatmap_head(out, doc, peers, color, width);
+	const struct heatmap_style style = {
+		.width = width, .color = color, .ascii = !paper_is_utf8()};
 	for (size_t i = 0; i < json_array_size(rows); i++)
-		heatmap_row(out, json_array_get(rows, i), peers, width, color);
+		heatmap_row(out, json_array_get(rows, i), peers, &style);
 }
 
 static const struct column heatmap_columns[] = {
@@ -339,7 +358,25 @@ static void collisions_group(FILE *out, const json_t *group, bool color)
 		doc_flow_line(out, json_array_get(flows, i), "  ");
 }
 
-/* The groups out of limits; where there is none, all of them. */
+/* One line for a fabric in order; who asks for one or two groups wants to see their flows. */
+static bool collisions_none(FILE *out, const json_t *groups, size_t n_out)
+{
+	enum { SHOWN_EVEN = 2 };
+	const size_t n = json_array_size(groups);
+	double worst = NAN;
+	char text[16];
+	if (n_out > 0 || n <= SHOWN_EVEN)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		worst = fmax(worst, doc_number(json_array_get(groups, i), "worst_ratio"));
+	fprintf(out,
+		"no collision: none of %zu busy groups is out of limits, worst window %s "
+		"(--device and --group show the flows of one)\n",
+		n, doc_pct(text, sizeof(text), worst));
+	return true;
+}
+
+/* The groups out of limits; where there is none, and few are asked for, all of them. */
 static void collisions_text(
 	FILE *out, const json_t *doc, const struct view *view, bool color, bool header)
 {
@@ -347,6 +384,8 @@ static void collisions_text(
 	size_t n = json_array_size(groups), n_out = 0, shown = 0;
 	for (size_t i = 0; i < n; i++)
 		n_out += json_is_true(json_object_get(json_array_get(groups, i), "out_of_limits"));
+	if (collisions_none(out, groups, n_out))
+		return;
 	for (size_t i = 0; i < n; i++) {
 		const json_t *group = json_array_get(groups, i);
 		if (n_out && !json_is_true(json_object_get(group, "out_of_limits")))

@@ -481,7 +481,7 @@ static const struct column spine_columns[] = {
 	{"jain_ratio", "Jain", COL_NUMBER, true},
 	{"expected_by_chance_ratio", "chance mean", COL_RATIO_PCT, true},
 	{"expected_p95_ratio", "chance p95", COL_RATIO_PCT, true},
-	{"flows_estimate", "flows", COL_NUMBER, true},
+	{"flows_estimate", "flows", COL_INT, true},
 	{"persistent_member", "persistent member", COL_TEXT, false},
 	{"coverage_ratio", "coverage", COL_RATIO_PCT, true},
 	{"usd", "cost", COL_USD, true},

@@ -295,6 +295,43 @@ static void prints_names(void **state)
 	spine_imbalance_free(s);
 }
 
+/* A fabric in order is one line; idle is not "?"; flows have no decimals; no minus zero. */
+static void prints_order(void **state)
+{
+	static const char *const leaves[] = {"leaf1", "leaf2", "leaf3"};
+	struct spine_imbalance *s = spine_imbalance_new(&options);
+	for (int w = 0; w < 5; w++) {
+		for (size_t i = 0; i < rw_countof(leaves); i++)
+			add(s, leaves[i], w, 0.5, 0.5 - 1e-12, 42.9018, ECMP_EVEN);
+		add(s, "leaf4", w, 0, 0, NAN, ECMP_IDLE);
+	}
+	json_t *doc = document(s);
+	json_t *map = ecmp_heatmap_json(doc), *collisions = ecmp_collisions_json(doc);
+	rw_cleanup(freep) char *few = printed(collisions, &ecmp_collisions_view, FORMAT_TABLE);
+	assert_memory_equal(few, "no collision: none of 3 busy groups", 35);
+	assert_null(strstr(few, "COLLISIONS"));
+	rw_cleanup(freep) char *heat = printed(map, &ecmp_heatmap_view, FORMAT_TABLE);
+	assert_non_null(strstr(heat, "     idle      idle"));
+	assert_null(strchr(heat, '?'));
+	assert_null(strstr(heat, "-0.0"));
+	rw_cleanup(freep) char *groups = printed(doc, &ecmp_groups_view, FORMAT_TABLE);
+	assert_non_null(strstr(groups, " 43 "));
+	assert_null(strstr(groups, "42.9018"));
+	/* block characters only where the locale has them */
+	setenv("LC_ALL", "C", 1);
+	rw_cleanup(freep) char *plain = printed(map, &ecmp_heatmap_view, FORMAT_TABLE);
+	for (const char *c = plain; *c; c++)
+		assert_true((unsigned char)*c < 0x80);
+	setenv("LC_ALL", "C.UTF-8", 1);
+	rw_cleanup(freep) char *blocks = printed(map, &ecmp_heatmap_view, FORMAT_TABLE);
+	assert_non_null(strstr(blocks, "\u2584"));
+	unsetenv("LC_ALL");
+	json_decref(map);
+	json_decref(collisions);
+	json_decref(doc);
+	spine_imbalance_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +342,7 @@ int main(void)
 		cmocka_unit_test(nothing_at_all),
 		cmocka_unit_test(prints_tenths),
 		cmocka_unit_test(prints_names),
+		cmocka_unit_test(prints_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
