@@ -22,7 +22,7 @@ if(TARGET rocewatch-lab)
 	install(TARGETS rocewatch-lab RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rocewatch)
 	install(DIRECTORY tests/fabric/scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch FILES_MATCHING PATTERN "*.yaml")
 endif()
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.schema.json")
 # What the build generates from the program's tables: man pages and completion.
 install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION ${CMAKE_INSTALL_DATADIR} OPTIONAL)
 install(FILES config/prometheus/rocewatch.rules.yml config/prometheus/rocewatch.test.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/rocewatch/prometheus)

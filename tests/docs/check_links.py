@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """check_links.py ROOT - every link of README, docs and the other pages leads to a file that exists, and its #anchor to a heading of that page; each
-page in docs is reached from README.md. Addresses on the internet are not called, only read."""
+page in docs is reached from README.md and listed in docs/README.md. Addresses on the internet are not called, only read."""
 import os, re, sys, urllib.parse
 
 from pages import pages
@@ -34,6 +34,10 @@ def faults(root, all_pages):
                 leads[page.name].add(name)
                 if anchor and anchor not in by_name[name].anchors():
                     yield "%s:%d: %s has no heading '#%s'" % (page.name, number, name, anchor)
+    index = "docs/README.md"
+    for page in all_pages if index in by_name else []:
+        if os.path.dirname(page.name) == "docs" and page.name != index and page.name not in leads[index]:
+            yield "%s: %s does not list it" % (page.name, index)
     reached, todo = set(), ["README.md"]
     while todo:
         name = todo.pop()
