@@ -18,24 +18,62 @@ enum { DEVICES_SHOWN = 10 };
 
 static const struct column incidents_columns[] = {
 	{"severity", "severity", COL_STATE, false},
-	{"headline", "what", COL_TEXT, false},
-	{"state", "state", COL_TEXT, false},
-	{"opened", "opened", COL_TIME, false},
-	{"age_s", "lasted", COL_DURATION_S, true},
+	{"what", "what", COL_TEXT, false},
+	{"when", "when", COL_TEXT, false},
 	{"usd_total", "cost", COL_USD, true},
-	{"assigned_to", "owner", COL_TEXT, false},
 	{"id", "incident", COL_TEXT, false},
 };
+
+/* The headline, and who has it in hand. */
+static json_t *block_what(const json_t *incident)
+{
+	static const struct {
+		const char *key, *words;
+	} people[] = {
+		{"assigned_to", "assigned to"},
+		{"acked_by", "acknowledged by"},
+		{"silenced", "silenced"},
+	};
+	rw_cleanup(str_done) struct str text = {0};
+	str_add(&text, doc_word(incident, "headline"));
+	for (size_t i = 0; i < rw_countof(people); i++)
+		if (*doc_word(incident, people[i].key))
+			str_addf(&text, "; %s %s", people[i].words,
+				doc_word(incident, people[i].key));
+	if (*doc_word(incident, "ack_note"))
+		str_addf(&text, ": %s", doc_word(incident, "ack_note"));
+	return json_string_or_null(text.s);
+}
+
+/* "2026-11-22 02:33Z, closed after 16m00s" */
+static json_t *block_when(const json_t *incident)
+{
+	const char *opened = doc_word(incident, "opened"), *state = doc_word(incident, "state");
+	const double age_s = doc_number(incident, "age_s");
+	char age[32] = "?";
+	if (!isnan(age_s))
+		duration_format(age, sizeof(age), (int64_t)(age_s * (double)NS_PER_S));
+	return json_sprintf("%.10s %.5sZ, %s %s %s", opened, *opened ? opened + 11 : "", state,
+		str_eq(state, "closed") ? "after" : "for", age);
+}
 
 void report_block_incidents(
 	json_t *page, const char *heading, const json_t *incidents, const char *empty)
 {
-	if (json_array_size(incidents) == 0 && !empty)
-		return;
-	page_heading(page, "%s", heading);
-	if (json_array_size(incidents) == 0)
+	json_t *rows = json_array(), *incident;
+	size_t i;
+	if (json_array_size(incidents) > 0 || empty)
+		page_heading(page, "%s", heading);
+	if (json_array_size(incidents) == 0 && empty)
 		page_text(page, empty);
-	page_table(page, NULL, incidents_columns, rw_countof(incidents_columns), incidents);
+	json_array_foreach (incidents, i, incident) {
+		json_t *row = json_copy(incident);
+		json_object_set_new(row, "what", block_what(incident));
+		json_object_set_new(row, "when", block_when(incident));
+		json_array_append_new(rows, row);
+	}
+	page_table(page, NULL, incidents_columns, rw_countof(incidents_columns), rows);
+	json_decref(rows);
 }
 
 /* ---- over time ---------------------------------------------------------------------------------
