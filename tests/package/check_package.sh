@@ -173,7 +173,7 @@ service() {
 	booted sh -ec 'mkdir -p /etc/systemd/system/rocewatch.service.d && printf "[Service]\nWatchdogSec=2s\n" >/etc/systemd/system/rocewatch.service.d/fast.conf
 		systemctl daemon-reload && systemctl restart rocewatch'
 	pid=$(shown MainPID)
-	booted kill -STOP "$pid"
+	booted sh -c "kill -STOP $pid"
 	until_true 60 sh -c "[ \$(nsenter -t $boot_pid -a systemctl show -P NRestarts rocewatch) -ge 1 ]"
 	until_true 60 sh -c "[ \$(nsenter -t $boot_pid -a systemctl is-active rocewatch) = active ]"
 	booted sh -ec 'rm -r /etc/systemd/system/rocewatch.service.d; rm -f /var/lib/systemd/coredump/*; systemctl daemon-reload'
