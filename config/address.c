@@ -33,6 +33,19 @@ static const char *address_host_end(const char **host, const char **ret_port)
 	return colon;
 }
 
+/* Digits and dots, or colons: an address, which may be wrong. Else a name. */
+static bool address_is_wrong(const char *host, size_t length)
+{
+	char text[ADDRESS_HOST_MAX + 1];
+	unsigned char binary[16];
+	memcpy(text, host, length);
+	text[length] = '\0';
+	text[strcspn(text, "%")] = '\0'; /* fe80::1%eth0 */
+	if (strspn(text, "0123456789.") == strlen(text))
+		return strchr(text, '.') && inet_pton(AF_INET, text, binary) != 1;
+	return strchr(text, ':') && inet_pton(AF_INET6, text, binary) != 1;
+}
+
 int address_split(struct arena *a, const char *text, uint16_t default_port, const char **ret_host,
 	uint16_t *ret_port, struct err *e)
 {
@@ -44,6 +57,11 @@ int address_split(struct arena *a, const char *text, uint16_t default_port, cons
 		length = (size_t)(end - host);
 	if (length == 0 || length > ADDRESS_HOST_MAX || strcspn(host, " \t/@\"'") < length)
 		return err_set(e, -EINVAL, "'%.64s'; %s", text, expected);
+	if (address_is_wrong(host, length))
+		return err_set(e, -EINVAL,
+			"'%.64s'; expected a name, or an IP address such as 192.0.2.11 or "
+			"2001:db8::11",
+			text);
 	int64_t number = default_port;
 	if (port && (unit_int(port, &number, NULL) < 0 || number < 1 || number > UINT16_MAX))
 		return err_set(e, -EINVAL, "'%.64s'; expected a port from 1 to 65535", text);

@@ -97,6 +97,7 @@ int config_parse(const char *text, size_t n, const char *name, enum config_mode 
 		schema_read(&b, &schema_root, b.root, c->tree);
 		build_fabric(&b);
 		build_config(&b);
+		build_matches(&b);
 	}
 	if (mistakes.n > 0) {
 		config_mistakes_sort(&mistakes);
@@ -149,6 +150,9 @@ static int check_file(const struct config *config, const struct config_file *fil
 	if (S_ISDIR(st.st_mode))
 		return err_at(e, -EISDIR, config->path, file->line, file->col,
 			"%s: '%s' is a directory; expected a file", file->key, file->path);
+	if (file->secret && S_ISREG(st.st_mode) && st.st_size == 0)
+		return err_at(e, -ENODATA, config->path, file->line, file->col,
+			"%s: '%s' is empty; expected the secret in it", file->key, file->path);
 	*ret_warning = true;
 	if (access(file->path, R_OK) < 0)
 		return err_at(e, -EACCES, config->path, file->line, file->col,

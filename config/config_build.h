@@ -43,6 +43,9 @@ struct config_device_push *build_device_push(struct build *build, struct tree_de
 void build_pushes(struct build *build);
 /* build_agents - who asks which device, and who judges; after the devices. config_agents.c. */
 void build_agents(struct build *build);
+/* build_matches - after all others: limits the wrong way round are mistakes, patterns that match
+ * nothing are warnings. config_matches.c. */
+void build_matches(struct build *build);
 /* build_alerts - the receivers of alerts. config_alerts.c. */
 void build_alerts(struct build *build);
 

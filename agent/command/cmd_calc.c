@@ -254,8 +254,10 @@ static int calc_ecn(const struct inputs *in, json_t *doc, struct err *e)
 
 static int calc_pause(const struct inputs *in, json_t *doc, struct err *e)
 {
-	if (!(in->v[IN_QUANTA] >= 0 && in->v[IN_QUANTA] <= 65535) || in->v[IN_FRAMES] < 0)
-		return err_set(e, -EINVAL, "--quanta must be 0..65535, and --frames at least 0");
+	if (!(in->v[IN_QUANTA] >= 1 && in->v[IN_QUANTA] <= 65535))
+		return err_set(e, -EINVAL, "--quanta must be 1..65535");
+	if (in->v[IN_FRAMES] < 0)
+		return err_set(e, -EINVAL, "--frames must be at least 0");
 	cmd_calc_set(doc, "quantum_ns", pause_time_ns((uint64_t)in->v[IN_SPEED], 1));
 	cmd_calc_set(doc, "pause_per_frame_ns",
 		pause_time_ns((uint64_t)in->v[IN_SPEED], (unsigned)in->v[IN_QUANTA]));
@@ -263,7 +265,9 @@ static int calc_pause(const struct inputs *in, json_t *doc, struct err *e)
 	/* A frame count gives only the upper bound of the pause time: an XON may end a pause early.
 	 */
 	cmd_calc_set(doc, "paused_at_most_ratio",
-		pause_duty_bound((uint64_t)in->v[IN_SPEED], in->v[IN_FRAMES]));
+		isnan(in->v[IN_FRAMES])
+			? NAN
+			: pause_duty_bound((uint64_t)in->v[IN_SPEED], in->v[IN_FRAMES]));
 	return 0;
 }
 
@@ -373,7 +377,7 @@ static const struct calculator calculators[] = {
 		{{"calc pause --speed 400G", "prints the time of a frame"},
 			{"calc pause --speed 400G --frames 1000 --format json",
 				"bounds the paused share of a second with 1000 frames"}},
-		{{IN_SPEED}, {IN_QUANTA, "65535"}, {IN_FRAMES, "0"}, {IN_COUNT}}, calc_pause},
+		{{IN_SPEED}, {IN_QUANTA, "65535"}, {IN_FRAMES, ""}, {IN_COUNT}}, calc_pause},
 	{"allreduce", "bytes and bus bandwidth of an allreduce", NULL,
 		{{"calc allreduce --gpus 256 --size 1GB --speed 400G",
 			 "prints bytes per GPU and the ideal time"},
@@ -453,6 +457,8 @@ static void cmd_calc_print_text(
 			fprintf(out, "%-26s %s\n", key, word);
 		} else if (json_is_integer(value)) {
 			fprintf(out, "%-26s %lld\n", key, (long long)json_integer_value(value));
+		} else if (json_is_null(value)) {
+			fprintf(out, "%-26s unknown\n", key);
 		} else if (json_is_real(value)) {
 			fprintf(out, "%-26s %.6g\n", key, json_real_value(value));
 		}
@@ -521,7 +527,9 @@ static int cmd_calc_read(
 			return usage_error(&command_calc, "missing --%s %s (%s)",
 				options[argument->in].name, options[argument->in].arg,
 				options[argument->in].doc);
-		bool is_off = families[argument->in] == F_FLAG && !given;
+		const bool is_off = !given && !*text; /* a flag, or what may be unknown */
+		if (is_off && families[argument->in] != F_FLAG)
+			in->v[argument->in] = NAN;
 		if (!is_off && read_input(argument->in, text, in, &e) < 0)
 			return usage_error(&command_calc, "%s", e.text);
 	}

@@ -202,7 +202,10 @@ static void tree_head(FILE *out, const json_t *doc, bool color)
 		fprintf(out, "%s  ", doc_text(doc, "incident"));
 	fprintf(out, "%s to %s\n", when_text(doc_text(doc, "from")).s,
 		when_text(doc_text(doc, "to")).s);
-	fprintf(out, "\"X <-- Y\": Y pauses X; milliseconds per second, 1000 = always\n");
+	fprintf(out,
+		"\"X <-- Y\": Y pauses X; milliseconds per second of this range, 1000 = always\n"
+		"\"+N\": N more ports of X. Levels: L1 the port alone, L2 others wait, L3 three "
+		"switches wait\n");
 }
 
 static void cycle_line(FILE *out, const json_t *cycle)

@@ -13,6 +13,8 @@
 #include "analyzers/tune/tune_margin.h"
 #include "config/class_policy.h"
 
+/* A model that misses half of what is there now says nothing about what will be. */
+#define MISS_MOST 0.5
 #define MARKS_LEAST 1e-4
 #define LOSS_STEP                                                                                  \
 	0.7 /* what is won when nothing is sent again any more: 5 to 22 % in simulated fabrics */
@@ -351,10 +353,19 @@ static enum tune_ask_kind kind_of_ask(const struct tune_effect *effect)
 
 /* Widens what can be predicted to what was measured in simulated fabrics, and leaves out the rest.
  */
-static void tune_effect_calibrate(struct tune_effect *effect)
+static void tune_effect_calibrate(struct tune_effect *effect, struct arena *a)
 {
 	const enum tune_ask_kind kind = kind_of_ask(effect);
 	size_t n = 0;
+	if (effect->model.residual > MISS_MOST) {
+		effect->n_expected = 0;
+		tune_effect_note(effect,
+			arena_printf(a,
+				"nothing is predicted: the model misses what is measured now by "
+				"%.0f %%, more than %.0f %%",
+				100 * effect->model.residual, 100 * MISS_MOST));
+		return;
+	}
 	for (size_t i = 0; i < effect->n_expected; i++) {
 		struct tune_expect expect = effect->expected[i];
 		if (tune_margin_apply(kind, effect->queue.drops_per_s > 0, &expect))
@@ -392,7 +403,7 @@ static void tune_effect_tell(struct tune_effect *effect, const struct tune_devic
 	expect_scaled(effect, "pg.headroom_watermark_bytes", "bytes", &m->headroom_peak_bytes,
 		w.headroom_peak, q->headroom_peak_bytes, 0, 1, INFINITY);
 	effect->notes = arena_array(a, const char *, NOTES_MAX);
-	tune_effect_calibrate(effect);
+	tune_effect_calibrate(effect, a);
 	tune_effect_note(effect,
 		arena_printf(a,
 			"calibrated on %s:%s, priority %d, fed by %.1f inputs, with %u of 4 "

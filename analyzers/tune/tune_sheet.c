@@ -300,6 +300,16 @@ static void weigh_measures(struct sheet *sheet, const struct tune_plan *plan)
 		rests_on(sheet, 0.5, "buffer slicing unknown: assuming 50 %% of the pool");
 }
 
+/* "2m10s"; settings that never changed were read back with the newest sample. */
+static const char *sheet_age_text(struct sheet *sheet, int64_t age_ns)
+{
+	char text[32];
+	if (age_ns < 0)
+		age_ns = 0;
+	return arena_strdup(
+		sheet->a, duration_format(text, sizeof(text), age_ns / NS_PER_S * NS_PER_S));
+}
+
 static void weigh_settings(struct sheet *sheet, const struct tune_plan *plan)
 {
 	const struct tune_prio *like = plan->like;
@@ -307,8 +317,8 @@ static void weigh_settings(struct sheet *sheet, const struct tune_plan *plan)
 		rests_on(sheet, 0.85,
 			"thresholds are declared in the configuration, not all read back");
 	else if (like->read_ns)
-		rests_on(sheet, 1, "thresholds read back %.1f h before",
-			(double)(sheet->in->now_ns - like->read_ns) / 3600e9);
+		rests_on(sheet, 1, "thresholds read back %s before the newest sample",
+			sheet_age_text(sheet, sheet->in->now_ns - like->read_ns));
 	if (!plan->platform->profile)
 		rests_on(sheet, 0.95, "platform unknown: values rounded to whole cells or KiB");
 }

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Small promises, each on a recorded fault: nothing is predicted by a model that misses the present; one cause on eight switches is one incident;
+what was just written is read; a tree of pause says its range and what its signs mean; unknown is not 0; an empty secret is a mistake.
+Usage: test_promises.py ROCEWATCH"""
+import json, os, re, subprocess, sys, tempfile
+
+ROCEWATCH = sys.argv[1]
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("ROCEWATCH")}
+
+
+def expect(ok, text):
+    if not ok:
+        sys.exit("FAILED: " + text)
+
+
+def run(*argv, code=0):
+    p = subprocess.run([ROCEWATCH, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, env=ENV)
+    expect(p.returncode == code, "%s: exit %d\n%s%s" % (" ".join(argv), p.returncode, p.stdout[-500:], p.stderr[-500:]))
+    return p.stdout + p.stderr
+
+
+def doc(*argv):
+    return json.loads(run(*argv, "--format", "json"))
+
+
+def recorded(work, scenario):
+    case, db = os.path.join(work, scenario), os.path.join(work, scenario + ".db")
+    run("lab", "record", scenario, "--for", "6m", "--out", case)
+    run("replay", "--from", case, "--db", db)
+    return db
+
+
+def storm(work):
+    db = recorded(work, "pfc-storm")
+    said = run("--db", db, "tune", "whatif", "--device", "leaf2", "--priority", "3", "--set", "kmin=100KB")
+    miss = re.search(r"nothing is predicted: the model misses what is measured now by (\d+) %", said)
+    expect(miss and int(miss[1]) > 50 and "EXPECTED AFTER" not in said, "whatif predicts although the model misses:\n" + said)
+    one = doc("--db", db, "incident", "list")["incidents"][0]["id"]
+    run("--db", db, "incident", "ack", one)
+    run("--db", db, "incident", "assign", one, "ann")
+    card = doc("--db", db, "incident", "show", one)
+    card = card.get("incident", card)
+    expect(card["assigned_to"] == "ann" and card["acked_by"], "ack or assign is not read back: %s" % {k: card.get(k) for k in ("assigned_to", "acked_by")})
+    tree = run("--db", db, "pause", "tree")
+    expect(re.search(r"WAIT-FOR TREE  2026-01-05 \d\d:\d\d:\d\dZ to 2026-01-05 \d\d:\d\d:\d\dZ", tree), "the tree does not say its range:\n" + tree)
+    expect('"X <-- Y": Y pauses X' in tree and "ROOT node-010" in tree and "node-002" in tree, "the tree does not name its hosts:\n" + tree)
+    expect('"+N": N more ports' in tree and "L1 the port alone" in tree, "the tree does not explain '+1' and 'L3':\n" + tree)
+
+
+def headroom(work):
+    db = recorded(work, "tune-headroom-small")
+    causes = [i["cause"] for i in doc("--db", db, "incident", "list", "--all")["incidents"]]
+    expect(causes.count("headroom_small") == 1 and causes.count("ecn_late") <= 1, "one cause, many incidents: %s" % causes)
+
+
+def unknown(work):
+    expect(doc("calc", "pause", "--speed", "400G")["paused_at_most_ratio"] is None, "calc pause: unknown is printed as 0")
+    expect(doc("calc", "pause", "--speed", "400G", "--frames", "0")["paused_at_most_ratio"] == 0, "calc pause: 0 frames are 0")
+    expect("1..65535" in run("calc", "pause", "--speed", "400G", "--quanta", "0", code=2), "calc pause: quanta")
+    open(os.path.join(work, "empty"), "w").close()
+    os.chmod(os.path.join(work, "empty"), 0o600)
+    path = os.path.join(work, "rocewatch.yaml")
+    with open(path, "w") as f:
+        f.write("fabric: f\ncredentials: { c: { snmp: { version: 2c, community_file: %s/empty } } }\n"
+                "devices: [ { name: leaf1, snmp: { address: 192.0.2.11, credentials: c } } ]\n" % work)
+    expect("is empty; expected the secret" in run("-c", path, "config", "check", code=2), "config check lets an empty community through")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        for part in (storm, headroom, unknown):
+            part(work)
+            print("ok  ", part.__name__)
+
+
+main()
