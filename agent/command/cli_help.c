@@ -14,7 +14,7 @@
 #define NO_BREAK '\x01'
 #define NO_BREAK_TEXT "\x01"
 
-enum { HELP_WIDTH = 79, OPTION_COLUMN = 28, COMMAND_COLUMN = 17, SUB_COLUMN = 24, SUB_MOST = 30 };
+enum { HELP_WIDTH = 79, OPTION_COLUMN = 28, COMMAND_COLUMN = 18, SUB_COLUMN = 24, SUB_MOST = 30 };
 
 /* A newline in a help text counts where a sentence or a paragraph ends; elsewhere it is the
  * source's line that was full. */

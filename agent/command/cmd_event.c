@@ -60,7 +60,7 @@ static int event_request(const struct command_args *args, json_t **ret, struct e
 	wall_t t = now;
 	if (at && wall_parse(at, now, &t) != 0)
 		return err_set(e, -EINVAL,
-			"--at is '%.64s'; expected a time such as \"2026-11-22 14:00\" (UTC) or "
+			"--at: '%.64s' is not a time such as \"2026-11-22 14:00\" (UTC) or "
 			"15m (ago)",
 			at);
 	json_t *request = json_pack("{s:s, s:I}", "cmd", "event_add", "t_ns", (json_int_t)t.ns);

@@ -94,8 +94,8 @@ static int cmd_import_run(struct command_args *args)
 	const struct import_kind *kind = import_kind_of(args->sub->name);
 	const char *given = command_opt(&command_import, args, "below");
 	if (given && (unit_ratio(given, &below, &e) < 0 || !(below > 0 && below <= 1)))
-		return usage_error(&command_import,
-			"--below is '%.32s', expected a share such as 90%%", given);
+		return usage_error(
+			&command_import, "--below: '%.32s' is not a share such as 90%%", given);
 	const size_t n = (size_t)args->argc - 1;
 	if (n > FILES_MOST)
 		return usage_error(&command_import, "more than %d files", FILES_MOST);

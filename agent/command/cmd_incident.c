@@ -222,7 +222,8 @@ static int cmd_incident_run_action(
 		text = json_string_value(json_object_get(other, "id"));
 	const char *id = json_string_value(json_object_get(o, "id"));
 	if (other && json_equal(other, o))
-		rc = err_set(e, -EINVAL, "%s", incident_action_error(-EINVAL));
+		rc = err_set(
+			e, -EINVAL, "an incident cannot be merged into itself; name another one");
 	else if (client_writer_pid(client) != 0)
 		rc = action_by_agent(client, args->argv[0], id, text, e);
 	else

@@ -34,7 +34,7 @@ static int cmd_metrics_run(struct command_args *args)
 		const int rc = unit_int(top, &number, &e);
 		if (rc < 0 || number < 1 || number > TOP_MAX)
 			return usage_error(
-				c, "--top '%.64s' is not a number from 1 to %d", top, TOP_MAX);
+				c, "--top: '%.64s' is not a number from 1 to %d", top, TOP_MAX);
 		o.top = (size_t)number;
 	}
 	int r = command_open(&client, args->g, SPAN_NS, &e);

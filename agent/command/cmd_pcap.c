@@ -89,9 +89,10 @@ static int cmd_pcap_check(const struct command_args *args, const char *interface
 {
 	const struct command *command = &command_pcap;
 	if (interface && args->argc > 0)
-		return usage_error(command, "give files or -i %s, not both", interface);
+		return usage_error(command,
+			"unexpected argument: files and -i %s do not go together", interface);
 	if (!interface && args->argc == 0)
-		return usage_error(command, "give a capture file, or an interface with -i");
+		return usage_error(command, "missing FILE; or give an interface with -i");
 	if (!interface && command_opt(command, args, "for"))
 		return usage_error(command, "--for needs -i; a file is always read to its end");
 	if (interface && command_opt(command, args, "per-file"))

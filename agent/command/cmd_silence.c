@@ -69,8 +69,7 @@ static int silence_from(
 	wall_t from = {now_ns};
 	if (text && wall_parse(text, (wall_t){now_ns}, &from) != 0)
 		return err_set(e, -EINVAL,
-			"--from is '%.64s'; expected a time such as \"2026-11-22 22:00\" (UTC)",
-			text);
+			"--from: '%.64s' is not a time such as \"2026-11-22 22:00\" (UTC)", text);
 	*ret = from.ns;
 	return 0;
 }
@@ -85,7 +84,7 @@ static int silence_request(const struct command_args *args, json_t **ret, struct
 	if (!length)
 		return err_set(e, -EINVAL, "no end is given; add --for DURATION, such as --for 2h");
 	if (unit_duration(length, &for_ns, &why) != 0)
-		return err_set(e, -EINVAL, "--for is %s", why.text);
+		return err_set(e, -EINVAL, "--for: %s", why.text);
 	const int rc = silence_from(args, now_ns, &from_ns, e);
 	if (rc < 0)
 		return rc;

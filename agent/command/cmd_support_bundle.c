@@ -132,7 +132,7 @@ static int cmd_support_bundle_run(struct command_args *args)
 
 const struct command command_support_bundle = {
 	.name = "support-bundle",
-	.summary = "what a maintainer needs to reproduce a problem, without secrets",
+	.summary = "what a maintainer needs to reproduce a problem; no secrets",
 	.help = "Writes one archive (.tar.gz, mode 0600): version, configuration, status, doctor, "
 		"incidents and their cards, events, log, facts of the database and of the machine, "
 		"and the samples of the last hour as a case that 'rocewatch replay --from case' "

@@ -196,7 +196,7 @@ static int read_decision(struct client *client, const struct command_args *args,
 	else if (str_eq(word, "reject"))
 		in->decision = TUNE_REJECT;
 	if (in->decision == TUNE_REJECT && !*str_or(in->text, ""))
-		return err_set(e, -EINVAL, "reject: --why TEXT is required");
+		return err_set(e, -EINVAL, "missing --why TEXT: a rejection needs its reason");
 	if (!at)
 		return 0;
 	if (wall_parse(at, (wall_t){client->now_ns}, &at_time) != 0)

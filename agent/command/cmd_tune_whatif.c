@@ -81,8 +81,7 @@ static int read_sets(
 	}
 	if (*ret_knobs)
 		return 0;
-	return err_set(
-		e, -EINVAL, "whatif: --set KNOB=VALUE is required, such as --set kmin=400KB");
+	return err_set(e, -EINVAL, "missing --set KNOB=VALUE, such as --set kmin=400KB");
 }
 
 static json_t *cmd_tune_whatif_changes_of(struct tune_effect *effect, unsigned knobs)
@@ -161,8 +160,8 @@ static int read_priority(const struct client *client, const char *word, int64_t 
 	if (word && (unit_int(word, ret, &why) != 0 || *ret < 0 || *ret > 7))
 		return err_set(e, -EINVAL, "--priority: '%.20s' is not a priority, 0 to 7", word);
 	if (*ret == PRIO_NONE)
-		return err_set(e, -EINVAL,
-			"whatif: --priority N is required: the fabric has several lossless ones");
+		return err_set(
+			e, -EINVAL, "missing --priority N: the fabric has several lossless ones");
 	return 0;
 }
 
@@ -178,7 +177,7 @@ int tune_whatif_document(
 	struct tune_effect effect;
 	unsigned knobs;
 	if (!ask->device)
-		return err_set(e, -EINVAL, "whatif: --device NAME is required");
+		return err_set(e, -EINVAL, "missing --device NAME");
 	int rc = read_priority(client, ask->priority, &priority, e);
 	if (rc == 0)
 		rc = read_sets(ask->set, &to, &knobs, e);

@@ -15,8 +15,10 @@
 #include "agent/reports/served.h"
 
 /* Prints the error and says which exit code it is. */
-static int command_failed(int r, const struct err *e)
+static int command_failed(const struct command_args *args, int r, const struct err *e)
 {
+	if (r == -EINVAL && !*e->file) /* a mistake on the command line, not in a file */
+		return usage_error(args->command, "%s", e->text);
 	err_print(stderr, e);
 	if (r == -EINVAL)
 		return EXIT_USAGE;
@@ -91,14 +93,14 @@ int command_served(const struct command_args *args, const char *path, const char
 	json_t *doc = NULL;
 	int r = command_open(&client, args->g, served_find(path)->span_ns, &e);
 	if (r < 0)
-		return command_failed(r, &e);
+		return command_failed(args, r, &e);
 	r = command_document(&client, args, path, param, word, &doc, &e);
 	client_done(&client);
 	if (r == 0)
 		r = command_print(args, doc, view, &e);
 	json_decref(doc);
 	if (r < 0)
-		return command_failed(r, &e);
+		return command_failed(args, r, &e);
 	return EXIT_OK;
 }
 
@@ -108,11 +110,11 @@ int command_act(struct command_args *args)
 	struct err e = {0};
 	int r = command_open(&client, args->g, args->command->span_ns, &e);
 	if (r < 0)
-		return command_failed(r, &e);
+		return command_failed(args, r, &e);
 	r = args->sub->act(&client, args, &e);
 	client_done(&client);
 	if (r < 0)
-		return command_failed(r, &e);
+		return command_failed(args, r, &e);
 	return EXIT_OK;
 }
 
@@ -142,11 +144,11 @@ int command_answer(struct command_args *args, json_t *(*make)(struct client *cli
 		*ret_doc = NULL;
 	int r = command_open(&client, args->g, 15 * 60 * NS_PER_S, &e);
 	if (r < 0)
-		return command_failed(r, &e);
+		return command_failed(args, r, &e);
 	json_t *doc = make(&client, &e);
 	client_done(&client);
 	if (!doc)
-		return command_failed(-EIO, &e);
+		return command_failed(args, -EIO, &e);
 	r = report_print(stdout, doc, view, args->g->format, !args->g->no_header,
 		args->g->color == COLOR_ALWAYS);
 	if (ret_doc)

@@ -26,7 +26,7 @@ def test(work):
     assert incidents and all(i["silenced"] is None for i in incidents), incidents
 
     # wrong words: exit 2, a sentence that says what to do, and nothing is written
-    for words, said in (((), "add --for"), (("--for", "2h", "--device", "a"), "--why"), (("--for", "2h", "--why", "x"), "give --device"), (("--device", "a", "--for", "2", "--why", "x"), "--for is"),
+    for words, said in (((), "add --for"), (("--for", "2h", "--device", "a"), "--why"), (("--for", "2h", "--why", "x"), "give --device"), (("--device", "a", "--for", "2", "--why", "x"), "--for: "),
                         (("--device", "a", "--for", "2h", "--why", "x", "--from", "2001-01-01"), "ended already"), (("--device", "a\nb", "--for", "2h", "--why", "x"), "one line")):
         assert said in ask("silence", "add", *words, code=2), (words, said)
     assert document("silence", "list", "--all")["silences"] == []

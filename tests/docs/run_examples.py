@@ -82,7 +82,7 @@ def prepare(row, environment):
     world = {"tune": "tune", "incident merge": "two"}.get(row["command"], "storm")
     if name_of(row) == "incident merge":
         world = "two"
-    for old in ("used.db", "copy.db", "copy1.db", "copy2.db", "again.db"):
+    for old in ("used.db", "copy.db", "copy1.db", "copy2.db", "again.db", "bundle.tar.gz"):
         for end in ("", "-wal", "-shm", ".lock", ".state"):
             if os.path.exists(old + end):
                 os.unlink(old + end)
@@ -177,7 +177,7 @@ def check_mistakes(environment):
             (["incident", "show"], 2, "rocewatch incident show: missing ID\nTry 'rocewatch incident show --help'."),
             (["incident", "show", "a", "b"], 2, "rocewatch incident show: unexpected argument 'b'"),
             (["incident", "ack", incident, "--full"], 2, "rocewatch incident ack: option '--full' does not apply; it is for show"),
-            (["incident", "merge", incident, incident], 2, "another"),
+            (["incident", "merge", incident, incident], 2, "rocewatch incident merge: an incident cannot be merged into itself; name another one"),
             (["status", "--since", "1h"], 2, "option '--since' does not apply: this shows a state, not a time range; give --until or --around"),
             (["calc", "cost", "--cable", "4m"], 2, "option '--cable' does not apply; it is for headroom"),
             (["calc", "headroom"], 2, "rocewatch calc headroom: missing --speed RATE"),

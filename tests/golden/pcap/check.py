@@ -71,7 +71,7 @@ def refusals(program, folder):
     good = os.path.join(folder, "healthy.pcap")
     for args, code, says in [
         ([os.path.join(folder, "missing.pcap")], 1, "no such file"), ([bare], 1, "directory without capture files"), ([empty], 1, "empty"), ([note], 1, "not a capture"),
-        (["-i", "no-such-if0"], 1, "no-such-if0"), ([], 2, "give a capture file"), (["-i", "lo", good], 2, "not both"),
+        (["-i", "no-such-if0"], 1, "no-such-if0"), ([], 2, "missing FILE"), (["-i", "lo", good], 2, "do not go together"),
         (["--for", "5s", good], 2, "--for"), (["-i", "lo", "--per-file"], 2, "--per-file"), (["-i", "lo", "--since", "5m"], 2, "--since"),
         ([good, "--host", "leaf1"], 2, "not an address"), ([good, "--host", "10.0.0.0/33"], 2, "prefix length"), ([good, "--qp", "0x1000000"], 2, "queue pair"),
         ([good, "--priority", "8"], 2, "0 to 7"), ([good, "--sort", "size"], 2, "retransmits"), ([good, "--top", "-1"], 2, "--top"),

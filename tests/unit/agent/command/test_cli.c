@@ -200,8 +200,9 @@ static void test_help(void **state)
 		const char *want[5];
 	} rows[] = {
 		{"rocewatch --help",
-			{"Usage: rocewatch [OPTIONS] COMMAND", "  replay         run the analyzers",
-				"-c, --config FILE", "--around TIME"}},
+			{"Usage: rocewatch [OPTIONS] COMMAND",
+				"  replay          run the analyzers", "-c, --config FILE",
+				"--around TIME"}},
 		{"rocewatch help", {"Commands:"}},
 		{"rocewatch -h", {"Commands:"}},
 		{"rocewatch replay --help",
