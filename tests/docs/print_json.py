@@ -66,6 +66,8 @@ def source(name):
         known = [name.replace("-", " ", 1)]
     if name == "query-list":
         known = ["query --list"]
+    if name.startswith("support-bundle"):
+        known = [name.replace("bundle-", "bundle --")]
     if name == "watch":
         known = ["watch --once"]
     return ", ".join("`rocewatch %s`" % words for words in shared or known)

@@ -68,6 +68,8 @@ RUNS = {
     "silence add": ["late: --device leaf1 --for 2h --why test"],
     "silence expire": ["late: {silence}"],
     "status": [ON_ALL + ":", "storm: --until {newest}"],
+    "support-bundle": ["storm: --out {tmp}/bundle.tar.gz"],
+    "support-bundle --dry-run": ["storm:"],
     "tune accept": ["late: {sheet}"],
     "tune applied": ["late: {sheet} --at 1970-01-01T00:04:00Z"],
     "tune reject": ["alpha: {sheet} --why no"],
@@ -287,7 +289,8 @@ def rules(looked):
 def main():
     listed = subprocess.run([sys.argv[2]], capture_output=True, text=True, check=True).stdout
     rows = dict(line.split("\t") for line in listed.splitlines())
-    rows["query --list"] = rows["query"]  # an option that gives another document
+    # Options that give another document.
+    rows["query --list"], rows["support-bundle --dry-run"] = rows["query"], rows["support-bundle"]
     looked = Looked()
     with tempfile.TemporaryDirectory(prefix="rw-schema-") as folder:
         site = Site(os.path.realpath(sys.argv[1]), folder)
