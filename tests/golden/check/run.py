@@ -71,7 +71,7 @@ def limits_agree(cases):
         p = subprocess.run([cases.binary, "--db", "ecn-late.db", "report", "spine-imbalance", "--check", "--warn", warn, "--crit", "9"], cwd=cases.dir,
                            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
         watch.check(p.returncode == out, "--warn %s: exit %d:\n%s" % (warn, p.returncode, p.stdout))
-        verdict = re.search(r"VERDICT: (.*)", p.stdout)[1]
+        verdict = re.search(r"^(?:OK|UNKNOWN|WARNING|CRITICAL)  (.*)", p.stdout, re.M)[1]
         watch.check(("out of limits" in verdict) == (out == 1), "--warn %s: the line has exit %d, the report says '%s'" % (warn, out, verdict))
 
 
