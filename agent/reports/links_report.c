@@ -13,6 +13,7 @@
 #include "agent/reports/report_frame.h"
 #include "analyzers/measure/link_limits.h"
 #include "config/config.h"
+#include "db/model/cause.h"
 
 /* What is wrong with one port: the worst state, and each fault in words. */
 struct link_faults {
@@ -54,19 +55,19 @@ static void links_judge_state(struct link_faults *faults, const struct link_port
 	}
 	if (port->up_ratio > 0 && port->up_ratio < 1) {
 		str_addf(&words, "up in %.1f %% of the samples", 100 * port->up_ratio);
-		links_fault(faults, REPORT_WARNING, "link_flap", &words);
+		links_fault(faults, REPORT_WARNING, cause_name(CAUSE_LINK_FLAP), &words);
 	}
 	if (port->flaps > 0) {
 		str_addf(&words, "%s carrier transition%s", number_count_of(port->flaps).s,
 			port->flaps == 1 ? "" : "s");
-		links_fault(faults, REPORT_WARNING, "link_flap", &words);
+		links_fault(faults, REPORT_WARNING, cause_name(CAUSE_LINK_FLAP), &words);
 	}
 	if (port->speed_bps > 0 && port->speed_bps < links_class(port)) {
 		str_add(&words, "runs at ");
 		str_add_quantity(&words, port->speed_bps, "bit/s");
 		str_add(&words, ", declared ");
 		str_add_quantity(&words, links_class(port), "bit/s");
-		links_fault(faults, REPORT_WARNING, "link_slow", &words);
+		links_fault(faults, REPORT_WARNING, cause_name(CAUSE_LINK_SLOW), &words);
 	}
 }
 
@@ -81,20 +82,20 @@ static void links_judge_errors(
 			state = REPORT_WARNING;
 		str_addf(&words, "%s frames with errors, %s/s at worst", number_count_of(errors).s,
 			number_three(port->worst_per_s).s);
-		links_fault(faults, state, "link_errors", &words);
+		links_fault(faults, state, cause_name(CAUSE_LINK_ERRORS), &words);
 	}
 	if (port->fec_uncorrectable > 0) {
 		str_addf(&words, "%s codewords that FEC could not repair",
 			number_count_of(port->fec_uncorrectable).s);
-		links_fault(faults, REPORT_WARNING, "link_errors", &words);
+		links_fault(faults, REPORT_WARNING, cause_name(CAUSE_LINK_ERRORS), &words);
 	}
 	if (judge->options && port->ber > judge->options->ber) {
 		str_addf(&words, "bit error ratio before FEC up to %.2g", port->ber);
-		links_fault(faults, REPORT_OK, "optic_degrading", &words);
+		links_fault(faults, REPORT_OK, cause_name(CAUSE_OPTIC_DEGRADING), &words);
 	}
 	if (judge->options && port->rx_power_least_dbm < judge->options->rx_power_min_dbm) {
 		str_addf(&words, "receives only %.1f dBm of light", port->rx_power_least_dbm);
-		links_fault(faults, REPORT_OK, "optic_degrading", &words);
+		links_fault(faults, REPORT_OK, cause_name(CAUSE_OPTIC_DEGRADING), &words);
 	}
 }
 
