@@ -9,6 +9,7 @@
 #include "agent/reports/ecmp_words.h"
 #include "agent/reports/report_frame.h"
 #include "agent/reports/spine_imbalance.h"
+#include "db/model/cause.h"
 
 struct spine_worst {
 	size_t over, unknown;
@@ -20,15 +21,18 @@ struct spine_worst {
 /* As the detector of ECMP groups names it. */
 static const char *spine_cause(const char *verdict)
 {
-	static const char *const causes[][2] = {
-		{"low entropy", "ecmp_low_entropy"},
-		{"unlucky placement", "unlucky_placement"},
-		{"within chance", "unlucky_placement"},
+	static const struct {
+		const char *verdict;
+		enum cause cause;
+	} causes[] = {
+		{"low entropy", CAUSE_ECMP_LOW_ENTROPY},
+		{"unlucky placement", CAUSE_UNLUCKY_PLACEMENT},
+		{"within chance", CAUSE_UNLUCKY_PLACEMENT},
 	};
 	for (size_t i = 0; i < rw_countof(causes); i++)
-		if (str_eq(verdict, causes[i][0]))
-			return causes[i][1];
-	return "ecmp_imbalance";
+		if (str_eq(verdict, causes[i].verdict))
+			return cause_name(causes[i].cause);
+	return cause_name(CAUSE_ECMP_IMBALANCE);
 }
 
 static void spine_add_hot(struct str *out, const struct spine_group *group)
