@@ -1,10 +1,14 @@
-/* print_metrics - the chapters of docs/metrics.md that are printed from db/model/metric.def: one
- * table per group of metrics, which is the word before the first dot of a name. */
+/* print_metrics - the chapters of docs/metrics.md that are printed from db/model/metric.def and the
+ * built-in profiles: one table per group of metrics, which is the word before the first dot of a
+ * name, with the kinds of switches that tell each metric. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/err.h"
+#include "config/profile/profile.h"
+#include "config/profile/profile_coverage.h"
 #include "db/model/metric.h"
 
 static const struct chapter {
@@ -28,17 +32,56 @@ static bool is_in_group(const struct metric_info *info, const char *group)
 	return strncmp(info->name, group, n) == 0 && info->name[n] == '.';
 }
 
-static size_t print_chapter(const struct chapter *chapter)
+static bool is_told(const struct profile *profile, unsigned metric)
+{
+	for (int p = 0; p < COVERAGE_PROTOCOLS; p++) {
+		struct coverage_cell cell;
+		profile_coverage(profile, metric, (enum coverage_protocol)p, &cell);
+		if (cell.told)
+			return true;
+	}
+	return false;
+}
+
+/* "eos, sonic": who tells it; the agent tells its own. */
+static void print_tellers(const struct profiles *profiles, unsigned metric)
+{
+	const char *separator = "";
+	for (size_t i = 0; i < profiles_count(profiles); i++) {
+		const struct profile *profile = profiles_at(profiles, i);
+		if (!is_told(profile, metric))
+			continue;
+		printf("%s%s", separator, profile->name);
+		separator = ", ";
+	}
+	if (is_in_group(metric_info(metric), "agent"))
+		printf("the agent");
+	else if (!*separator)
+		putchar('-');
+}
+
+static const char *type_name(enum metric_type type)
+{
+	static const char *const names[] = {
+		[TYPE_U64] = "whole number", [TYPE_F64] = "decimal", [TYPE_TEXT] = "text"};
+	return names[type];
+}
+
+static size_t print_chapter(const struct chapter *chapter, const struct profiles *profiles)
 {
 	size_t n = 0;
-	printf("\n## %s\n\n| metric | unit | kind | of a | meaning |\n|---|---|---|---|---|\n",
+	printf("\n## %s\n\n| metric | unit | kind | value | of a | meaning | told by |\n"
+	       "|---|---|---|---|---|---|---|\n",
 		chapter->title);
 	for (unsigned m = 0; m < METRIC_COUNT; m++) {
 		const struct metric_info *info = metric_info(m);
 		if (!is_in_group(info, chapter->group))
 			continue;
-		printf("| `%s` | %s | %s | %s | %s |\n", info->name, info->unit,
-			metric_kind_name(info->kind), metric_scope_name(info->scope), info->help);
+		printf("| `%s` | %s | %s | %s | %s | %s | ", info->name, info->unit,
+			metric_kind_name(info->kind), type_name(info->type),
+			metric_scope_name(info->scope), info->help);
+		print_tellers(profiles, m);
+		printf(" |\n");
 		n++;
 	}
 	return n;
@@ -46,9 +89,15 @@ static size_t print_chapter(const struct chapter *chapter)
 
 int main(void)
 {
+	struct profiles *profiles = NULL;
+	struct err_list errors = {0};
 	size_t n = 0;
+	if (profiles_load(NULL, &profiles, &errors) < 0)
+		return 1;
 	for (size_t i = 0; i < rw_countof(chapters); i++)
-		n += print_chapter(&chapters[i]);
+		n += print_chapter(&chapters[i], profiles);
+	profiles_free(profiles);
+	err_list_done(&errors);
 	if (n == METRIC_COUNT)
 		return 0;
 	fprintf(stderr, "a group of metrics has no chapter\n");
