@@ -268,12 +268,14 @@ static void spine_hot(json_t *page, const json_t *doc, const json_t *group, cons
 	const long long over = text_count(group, "windows_over");
 	str_addf(&text, "%s is hot in ", doc_member(who, sizeof(who), group, hot));
 	if (json_is_string(json_object_get(group, "persistent_member")))
-		str_addf(&text, "%s of %lld windows above the limit",
-			doc_pct(share, sizeof(share), doc_number(group, "persistent_ratio")), over);
+		str_addf(&text, "%s of %lld window%s above the limit",
+			doc_pct(share, sizeof(share), doc_number(group, "persistent_ratio")), over,
+			plural((uint64_t)over));
 	else if (json_is_string(json_object_get(group, "persistent_peer")))
 		str_addf(&text,
-			"the worst of %lld windows above the limit; the hot link always goes to %s",
-			over, doc_text(group, "persistent_peer"));
+			"the worst of %lld window%s above the limit; the hot link always goes to "
+			"%s",
+			over, plural((uint64_t)over), doc_text(group, "persistent_peer"));
 	else
 		str_addf(&text, "the worst of %lld windows above the limit; the hot member changes",
 			over);
