@@ -37,7 +37,7 @@ static const char *action_of(const json_t *group)
 	return "ok";
 }
 
-/* "03:14:22Z", with the date when the report covers several days. */
+/* "03:14:22Z"; "11-21 03:14Z" when the report covers several days: its head has the year. */
 static void spine_add_clock(struct str *out, const json_t *doc, const char *time)
 {
 	const char *since = doc_word(doc, "since"), *until = doc_word(doc, "until");
@@ -48,7 +48,7 @@ static void spine_add_clock(struct str *out, const json_t *doc, const char *time
 	else if (one_day)
 		str_addf(out, "%.8sZ", time + 11);
 	else
-		str_addf(out, "%.10s %.5sZ", time, time + 11);
+		str_addf(out, "%.5s %.5sZ", time + 5, time + 11);
 }
 
 /* The member that is hot nearly always; else the neighbour; "none (moves)" when it changes. */
