@@ -98,7 +98,7 @@ def main():
                       ["-v", "config", "check"], ["topology", "discover", "--deadline", "1s"], ["topology", "show"],
                       ["profile", "test", "leaf1", "--for", "1s", "--timeout", "1s"], ["-v", "agent", "--for", "4s"], ["status"], ["doctor"], ["alert", "test", "one"],
                       ["alert", "test", "two"], ["alert", "list", "--format", "json"], ["profile", "test", "leaf2", "--protocol", "gnmi", "--for", "1s"],
-                      ["config", "show", "--db", folder + "/rw.db"], ["query", "sql", "SELECT * FROM config_history", "--format", "csv"], ["metrics"]):
+                      ["query", "sql", "SELECT * FROM config_history", "--format", "csv"], ["metrics"]):
             p = run(program, folder, "-c", config, *words)
             asked += 1
             look(faults, " ".join(words), p.stdout + p.stderr)
