@@ -261,8 +261,11 @@ void snmp_poll_deadline(void *arg)
 	t->machine.state.timeouts++;
 	if (t->machine.state.max_repetitions > 1 && t->phase > PHASE_HEAD)
 		t->machine.state.max_repetitions /= 2;
-	target_lost(&t->machine, SNMP_DEADLINE, snmp_io_peer(t->io),
-		unit_duration_text(took, sizeof(took), snmp_walk_deadline_ns(t)), table_name(t));
+	unit_duration_text(took, sizeof(took), snmp_walk_deadline_ns(t));
+	if (t->phase == PHASE_HEAD)
+		target_lost(&t->machine, SNMP_HEAD_LATE, snmp_io_peer(t->io), took);
+	else
+		target_lost(&t->machine, SNMP_DEADLINE, snmp_io_peer(t->io), took, table_name(t));
 }
 
 void snmp_poll_begin(struct snmp_target *target)

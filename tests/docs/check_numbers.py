@@ -38,11 +38,26 @@ def people(source):
     yield from sorted(glob.glob(os.path.join(source, "tests", "metrics", "frames", "*.txt")))
 
 
+def stated(source):
+    """Numbers that pages state about the program, against the program."""
+    def text(*path):
+        with open(os.path.join(source, *path)) as f:
+            return f.read()
+    version = re.search(r"#define SCHEMA_VERSION (\d+)", text("db", "sqlite", "schema.h"))[1]
+    if "the schema's version (%s)" % version not in text("docs", "database.md"):
+        yield "docs/database.md: the schema's version is %s" % version
+    n = len(glob.glob(os.path.join(source, "tests", "fabric", "scenarios", "*.yaml")))
+    word = ["sixty", "seventy", "eighty", "ninety", "a hundred"][min(4, max(0, (n + 5) // 10 - 6))]
+    for page in ("README.md", "CHANGELOG.md"):
+        if not re.search("[Aa]bout %s scenarios" % word, text(page)):
+            yield "%s: it should say 'about %s scenarios': there are %d" % (page, word, n)
+
+
 def main():
     for line in BREAKS:
         if not broken(line):
             sys.exit("no rule notices: " + line)
-    wrong, files = [], 0
+    wrong, files = list(stated(sys.argv[1])), 0
     for path in people(sys.argv[1]):
         files += 1
         with open(path) as f:

@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -607,6 +608,34 @@ static void test_background_lost(void **state)
 	background_done(dir);
 }
 
+static bool is_down(struct world *w)
+{
+	return w->told[0].backoff > 0;
+}
+
+/* An agent that hangs between two polls did not answer: nobody should look for a long table. */
+static void test_frozen(void **state)
+{
+	struct world w;
+	struct world_agent a;
+	agent_start(&a, "udp:127.0.0.1", free_port(AF_INET), OPEN);
+	world_new(&w, "secret");
+	world_add(&w, "127.0.0.1", a.port);
+	w.snmp[0].interval_ns = NS_PER_S;
+	w.snmp[0].timeout_ns = 20 * NS_PER_S; /* the deadline comes first */
+	w.snmp[0].deadline_ns = NS_PER_S;
+	world_start(&w, 0);
+	world_wait(&w, up, 60, "up");
+	w.told[0].backoff = 0;
+	kill(a.pid, SIGSTOP);
+	world_wait(&w, is_down, 60, "down");
+	kill(a.pid, SIGCONT);
+	assert_non_null(strstr(w.told[0].reason, "no answer to the first request of a poll"));
+	assert_null(strstr(w.told[0].reason, "answers, but"));
+	world_free(&w);
+	agent_stop(&a);
+}
+
 static void test_same(void **state)
 {
 	struct world w;
@@ -861,6 +890,7 @@ int main(void)
 		cmocka_unit_test(test_big_answers_lost),
 		cmocka_unit_test(test_background_in_pieces),
 		cmocka_unit_test(test_background_lost),
+		cmocka_unit_test(test_frozen),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_unknown_profile),
 		cmocka_unit_test(test_cache),
