@@ -104,8 +104,7 @@ static void report_judge(const json_t *doc, struct check_line *line)
 	};
 	const json_t *figure;
 	size_t i;
-	check_say(line, states[report_doc_state(doc)], "%s",
-		doc_word(json_object_get(doc, "verdict"), "text"));
+	check_say(line, states[report_doc_state(doc)], "%s", doc_word(doc, "verdict"));
 	json_array_foreach (json_object_get(doc, "figures"), i, figure)
 		check_line_value(
 			line, doc_word(figure, "key"), doc_number(figure, "value"), 6, NULL, NAN);

@@ -126,7 +126,7 @@ json_t *ecmp_heatmap_json(const json_t *doc)
 	json_t *out = json_object(), *rows = json_array(), *peers = json_array();
 	for (size_t i = 0; i < rw_countof(top); i++)
 		ecmp_views_copy(out, doc, top[i]);
-	json_object_set(out, "verdict", json_object_get(doc, "summary"));
+	json_object_set(out, "verdict", json_object_get(doc, "verdict"));
 	const json_t *groups = json_object_get(doc, "groups");
 	for (size_t i = 0; i < json_array_size(groups); i++) {
 		const json_t *g = json_array_get(groups, i);
@@ -310,7 +310,7 @@ json_t *ecmp_collisions_json(const json_t *doc)
 	json_t *out = json_object(), *groups = json_array(), *flat = json_array();
 	for (size_t i = 0; i < rw_countof(top); i++)
 		ecmp_views_copy(out, doc, top[i]);
-	json_object_set(out, "verdict", json_object_get(doc, "summary"));
+	json_object_set(out, "verdict", json_object_get(doc, "verdict"));
 	const json_t *all = json_object_get(doc, "groups");
 	for (size_t i = 0; i < json_array_size(all); i++) {
 		const json_t *g = json_array_get(all, i), *flows = json_object_get(g, "flows"),

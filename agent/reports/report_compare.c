@@ -72,7 +72,7 @@ static json_t *compare_entry(
 	const char *with, const struct client *then, const json_t *doc, const json_t *other)
 {
 	json_t *entry = json_object();
-	const char *state = doc_word(json_object_get(other, "verdict"), "state");
+	const char *state = doc_word(other, "state");
 	json_object_set_new(entry, "with", json_string(with));
 	json_object_set_new(entry, "since", json_time(then->from_ns));
 	json_object_set_new(entry, "until", json_time(then->to_ns));

@@ -35,6 +35,7 @@ json_t *report_frame(const char *name, const struct client *client)
 	json_object_set_new(doc, "fabric", json_string_or_null(client->config->fabric->name));
 	json_object_set_new(doc, "since", json_time(client->from_ns));
 	json_object_set_new(doc, "until", json_time(client->to_ns));
+	json_object_set_new(doc, "state", json_null());
 	json_object_set_new(doc, "verdict", json_null());
 	json_object_set_new(doc, "problems", json_array());
 	json_object_set_new(doc, "missing", json_array());
@@ -145,7 +146,6 @@ void report_verdict(
 	const struct config *config, json_t *doc, enum report_state empty, const char *fine)
 {
 	rw_cleanup(str_done) struct str text = {0};
-	json_t *verdict = json_object();
 	report_sort(doc);
 	json_t *problems = json_object_get(doc, "problems");
 	report_runbooks(config, problems);
@@ -157,12 +157,11 @@ void report_verdict(
 	str_add(&text, worst ? doc_word(worst, "text") : fine);
 	if (n > 1)
 		str_addf(&text, " (and %zu more)", n - 1);
-	json_object_set_new(verdict, "state", json_string(report_state_name(state)));
-	json_object_set_new(verdict, "text", json_string_or_null(text.s));
-	json_object_set_new(doc, "verdict", verdict);
+	json_object_set_new(doc, "state", json_string(report_state_name(state)));
+	json_object_set_new(doc, "verdict", json_string_or_null(text.s));
 }
 
 enum report_state report_doc_state(const json_t *doc)
 {
-	return report_state_of(doc_word(json_object_get(doc, "verdict"), "state"));
+	return report_state_of(doc_word(doc, "state"));
 }

@@ -3,7 +3,7 @@
  * --check treat all reports alike:
  *
  *   {report, fabric, since, until,
- *    verdict: {state: "OK|WARNING|CRITICAL|UNKNOWN", text},
+ *    state: "OK|WARNING|CRITICAL|UNKNOWN", verdict: the result in one sentence,
  *    problems: [{key, state, subject, text, runbook}],   worst first
  *    missing: [text],                                    data that was not there
  *    figures: [{key, title, value|null, unit}]}          what is worth comparing

@@ -169,7 +169,7 @@ static void report_page_add_time(struct str *out, const char *time)
 json_t *report_page(const char *title, const json_t *doc)
 {
 	rw_cleanup(str_done) struct str below = {0}, name = {0};
-	const json_t *verdict = json_object_get(doc, "verdict"), *line;
+	const json_t *line;
 	const char *fabric = doc_word(doc, "fabric");
 	size_t i;
 	str_addf(&name, "%s%s%s", title, str_if(*fabric, " - "), fabric);
@@ -179,7 +179,7 @@ json_t *report_page(const char *title, const json_t *doc)
 	report_page_add_time(&below, doc_word(doc, "until"));
 	json_t *page = page_new(name.s);
 	page_title(page, title, below.s);
-	page_verdict(page, doc_word(verdict, "state"), doc_word(verdict, "text"));
+	page_verdict(page, doc_word(doc, "state"), doc_word(doc, "verdict"));
 	report_page_problems(page, doc);
 	report_page_changes(page, doc);
 	json_array_foreach (json_object_get(doc, "missing"), i, line)

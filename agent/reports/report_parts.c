@@ -28,11 +28,10 @@ int report_part(struct client *client, const struct report *report, json_t **ret
 
 void report_part_verdict(json_t *parts, const char *name, const json_t *part)
 {
-	const json_t *verdict = json_object_get(part, "verdict");
 	json_array_append_new(parts,
 		json_pack("{s:s, s:s, s:s}", "report", name, "state",
 			report_state_name(report_doc_state(part)), "text",
-			doc_word(verdict, "text")));
+			doc_word(part, "verdict")));
 }
 
 static bool report_has_line(const json_t *lines, const json_t *line)

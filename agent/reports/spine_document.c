@@ -300,7 +300,7 @@ json_t *spine_imbalance_json(const struct spine_imbalance *imbalance, const stru
 	json_object_set_new(doc, "from", json_time(from_ns));
 	json_object_set_new(doc, "to", json_time(to_ns));
 	json_object_set_new(doc, "tiers", spine_tiers_json(fabric));
-	json_object_set_new(doc, "summary", spine_summary_json(imbalance));
+	json_object_set_new(doc, "verdict", spine_summary_json(imbalance));
 	json_object_set_new(doc, "warn_ratio", json_real(options->warn));
 	spine_document_put_number(
 		doc, "critical_ratio", options->critical > 0 ? options->critical : NAN);

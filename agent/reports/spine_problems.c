@@ -2,6 +2,7 @@
 #include "agent/reports/spine_problems.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
@@ -146,6 +147,7 @@ void spine_problems(const struct config *config, const struct spine_imbalance *s
 	spine_judge(sums, doc, &all);
 	spine_missing(doc);
 	spine_figures(doc, &all);
+	rw_cleanup(freep) char *summary = strdup(doc_word(doc, "verdict"));
 	report_verdict(config, doc, spine_imbalance_groups(sums) ? REPORT_OK : REPORT_UNKNOWN, "");
 	if (all.over) {
 		str_addf(&text, "%zu of %zu group%s out of limits; worst %s %s: max/mean-1 is %s",
@@ -154,7 +156,7 @@ void spine_problems(const struct config *config, const struct spine_imbalance *s
 			doc_pct(ratio, sizeof(ratio), all.ratio));
 		spine_add_hot(&text, &all.group);
 	} else {
-		str_add(&text, doc_word(doc, "summary"));
+		str_add(&text, summary);
 	}
-	json_object_set_new(json_object_get(doc, "verdict"), "text", json_string_or_null(text.s));
+	json_object_set_new(doc, "verdict", json_string_or_null(text.s));
 }

@@ -6,7 +6,7 @@ import csv, html.parser, io, json, os, re, shutil, sqlite3, subprocess, sys, tem
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPORTS = ["pause", "links", "daily", "handover", "tuning"]
 EXITS = {"OK": 0, "WARNING": 1, "CRITICAL": 2, "UNKNOWN": 3}
-FRAME = ["report", "fabric", "since", "until", "verdict", "problems", "missing", "figures"]
+FRAME = ["report", "fabric", "since", "until", "state", "verdict", "problems", "missing", "figures"]
 
 
 class Failed(Exception):
@@ -71,7 +71,7 @@ class Asked:
     def json(self, db, report, *more):
         doc = json.loads(self.run("--db", db, "report", report, "--format", "json", *more))
         check(all(k in doc for k in FRAME), "%s of %s lacks a part of the frame: %s" % (report, db, list(doc)))
-        check(doc["report"] == report and doc["verdict"]["state"] in EXITS, "%s of %s: %s" % (report, db, doc["verdict"]))
+        check(doc["report"] == report and doc["state"] in EXITS, "%s of %s: %s" % (report, db, doc["verdict"]))
         keys = [p["key"] for p in doc["problems"]]
         check(len(keys) == len(set(keys)), "%s of %s: a key twice: %s" % (report, db, keys))
         check(not any(re.search(r"\d{4}-\d\d-\d\d", k) for k in keys), "%s of %s: a time in a key: %s" % (report, db, keys))
@@ -96,7 +96,7 @@ def formats(asked, db):
     for report in REPORTS:
         doc = asked.json(db, report, "--no-compare")
         ask = ("--db", db, "report", report, "--no-compare", "--format")
-        state, verdict = doc["verdict"]["state"], doc["verdict"]["text"]
+        state, verdict = doc["state"], doc["verdict"]
         text, md = asked.run(*ask, "table"), asked.run(*ask, "md")
         page = Page()
         page.feed(asked.run(*ask, "html"))
@@ -113,16 +113,16 @@ def formats(asked, db):
 def verdict_is_exit(asked, db):
     for report in REPORTS:
         doc = asked.json(db, report, "--no-compare")
-        code = EXITS[doc["verdict"]["state"]]
+        code = EXITS[doc["state"]]
         line = asked.run("--db", db, "report", report, "--no-compare", "--check", "--out", "out.txt", codes=(code,))
-        check(" %s - " % doc["verdict"]["state"] in line, "%s: exit %d, and the line says %s" % (report, code, line))
+        check(" %s - " % doc["state"] in line, "%s: exit %d, and the line says %s" % (report, code, line))
 
 
 def silent_where_well(asked, db):
     """--only-problems prints nothing of a fabric without problems."""
     for report in ("pause", "handover"):
         doc = asked.json(db, report, "--no-compare")
-        check(doc["verdict"]["state"] == "OK" and not doc["problems"], "%s of %s: %s" % (report, db, doc["problems"]))
+        check(doc["state"] == "OK" and not doc["problems"], "%s of %s: %s" % (report, db, doc["problems"]))
         said = asked.run("--db", db, "report", report, "--only-problems")
         check(said == "", "%s --only-problems: %s" % (report, said))
 
@@ -131,7 +131,7 @@ def empty(asked, db):
     """Nothing is stored: never OK but for what needs no samples, never a 0, and it is said."""
     for report in REPORTS:
         doc = asked.json(db, report)
-        check(doc["verdict"]["state"] == "UNKNOWN", "%s of an empty database: %s" % (report, doc["verdict"]))
+        check(doc["state"] == "UNKNOWN", "%s of an empty database: %s" % (report, doc["verdict"]))
         check(doc["missing"], "%s of an empty database says nothing of missing data" % report)
     doc = asked.json(db, "pause")
     check(all(f["value"] is None for f in doc["figures"] if f["key"] != "incidents"), "figures of nothing: %s" % doc["figures"])
@@ -199,7 +199,7 @@ def stale(asked, db):
     old = edited(asked, db, "old-" + db, ["DELETE FROM meta WHERE key='recorded'", health])
     for report in REPORTS:
         doc = asked.json(old, report, "--no-compare")
-        check(doc["verdict"]["state"] != "OK" and "stale_data:" in [p["key"] for p in doc["problems"]], "%s of old data: %s" % (report, doc["verdict"]))
+        check(doc["state"] != "OK" and "stale_data:" in [p["key"] for p in doc["problems"]], "%s of old data: %s" % (report, doc["verdict"]))
         check(any("the newest sample is" in m for m in doc["missing"]), "%s does not say how old: %s" % (report, doc["missing"]))
     return old
 
@@ -208,7 +208,7 @@ def scope(asked, db):
     """--device: neither ports nor incidents of others count."""
     asked.replay("link_flap/flapping", "flap.db")
     whole, one = asked.json("flap.db", "links", "--no-compare"), asked.json("flap.db", "links", "--no-compare", "--device", "spine1")
-    check(whole["verdict"]["state"] == "WARNING" and [i["where"] for i in whole["incidents"]] == ["leaf1:Ethernet50"], "%s" % whole["incidents"])
+    check(whole["state"] == "WARNING" and [i["where"] for i in whole["incidents"]] == ["leaf1:Ethernet50"], "%s" % whole["incidents"])
     check(not one["incidents"] and not one["ports"] and not one["problems"], "of spine1: %s" % one["problems"])
     one = asked.json(db, "pause", "--no-compare", "--device", "spine*")
     check({p["device"] for p in one["ports"]} == {"spine1", "spine2"} and len(one["incidents"]) == 1, "of the spines: %s" % one["ports"])
