@@ -438,6 +438,22 @@ static void judge_stuck(struct doctor *doctor)
 		client->stuck_why, (unsigned long long)client->store.pending, str_or(more.s, ""));
 }
 
+/* The row may be that of an earlier run: an agent that has just started has written none yet. */
+static void judge_health(struct doctor *doctor)
+{
+	char since[WALL_TEXT_MAX + 8] = " yet";
+	if (doctor->health_ns) {
+		char time[WALL_TEXT_MAX];
+		wall_text(time, (wall_t){doctor->health_ns}, 0);
+		snprintf(since, sizeof(since), " since %s", time);
+	}
+	doctor_todo(doctor, true, "agent",
+		"if it has just started, ask again in 20 s; else see its log: disk error or hung "
+		"main loop",
+		"the agent (pid %d) has not written its health%s", doctor->client->writer_pid,
+		since);
+}
+
 static void judge_process(struct doctor *doctor, const json_t *agent)
 {
 	const struct client *client = doctor->client;
@@ -459,9 +475,7 @@ static void judge_process(struct doctor *doctor, const json_t *agent)
 		judge_stuck(doctor);
 	else if (client->agent_alive &&
 		(doctor->health_ns == 0 || silent_ns > SILENT_NS || silent_ns < -SILENT_NS))
-		doctor_todo(doctor, true, "agent", "see its log: disk error or hung main loop",
-			"the agent (pid %d) has not written its health for a minute",
-			client->writer_pid);
+		judge_health(doctor);
 }
 
 /* The file on disk is not what the agent works by: the next restart will fail. */
