@@ -55,7 +55,7 @@ static json_t *page_last(const json_t *page, const char *kind)
 	return str_eq(doc_word(last, "kind"), kind) ? last : NULL;
 }
 
-static char *page_format(const char *fmt, va_list args)
+__attribute__((format(printf, 1, 0))) static char *page_format(const char *fmt, va_list args)
 {
 	char *text = NULL;
 	if (vasprintf(&text, fmt, args) < 0)

@@ -43,7 +43,7 @@ json_t *report_frame(const char *name, const struct client *client)
 	return doc;
 }
 
-static char *report_text(const char *fmt, va_list args)
+__attribute__((format(printf, 1, 0))) static char *report_text(const char *fmt, va_list args)
 {
 	char *text = NULL;
 	if (vasprintf(&text, fmt, args) < 0)
