@@ -90,7 +90,8 @@ static void printed_html(const char *text)
 {
 	for (const char *tag = strchr(text, '<'); tag; tag = strchr(tag + 1, '<')) {
 		static const char *const own[] = {"<!DOCTYPE", "<html", "<head", "<meta", "<title",
-			"<style", "<body", "<h1", "<table", "<tr", "<td", "<th", "<p", "</"};
+			"<style", "<body", "<div class=", "<h1", "<table", "<tr", "<td", "<th",
+			"<thead>", "<tbody>", "<p", "<b class=", "<span class=", "</"};
 		bool known = false;
 		for (size_t i = 0; i < rw_countof(own); i++)
 			known |= strncmp(tag, own[i], strlen(own[i])) == 0;
