@@ -62,12 +62,13 @@ need_packages() {
 	done
 }
 
-# build_preset NAME [TARGET...] - configure and build; quiet unless it fails.
+# build_preset NAME [TARGET...] - configure (with $CONFIGURE) and build; quiet unless it fails.
 build_preset() {
 	local preset=$1 log
 	shift
 	log=$(mktemp)
-	if ! cmake --preset "$preset" >"$log" 2>&1; then
+	# shellcheck disable=SC2086 # a list of words
+	if ! cmake --preset "$preset" ${CONFIGURE:-} >"$log" 2>&1; then
 		cat "$log" >&2
 		rm -f "$log"
 		die "cmake --preset $preset failed"

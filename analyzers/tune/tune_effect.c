@@ -605,5 +605,7 @@ void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 	else {
 		sheet->expected = effect.expected;
 		sheet->n_expected = effect.n_expected;
+		if (effect.n_expected == 0 && effect.n_notes > 0)
+			sheet->not_expected = effect.notes[0];
 	}
 }

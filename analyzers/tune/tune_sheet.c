@@ -588,9 +588,10 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 		else
 			tune_expected(in, ret);
 		if (!ret->n_expected)
-			rests_on(&t, 1,
-				"effect not predicted: too little is measured to calibrate the "
-				"queue model");
+			rests_on(&t, 1, "effect not predicted: %s",
+				str_or(ret->not_expected,
+					"too little is measured to calibrate "
+					"the queue model"));
 	}
 	set_id(&t);
 	set_rollback(&t);

@@ -108,7 +108,8 @@ def judge(work, reached, at_most=120):
 def document(work, databases, *command):
     first, last = rows(f"{work}/all.db", "SELECT min(from_ns), max(to_ns) FROM finding")[0]
     stamp = lambda t: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t / 1e9))
-    text = run("--db", databases, *command, "--since", stamp(first), "--until", stamp(last), "--format", "json")
+    times = [] if "show" in command else ["--since", stamp(first), "--until", stamp(last)]
+    text = run("--db", databases, *command, *times, "--format", "json")
     document = json.loads(text)
     drop_ages(document)
     return document

@@ -130,7 +130,7 @@ class Truth(unittest.TestCase):
         self.assertEqual(got["state"], "unknown")
         self.assertIn("NO AGENT RUNNING", run("status", "--db", left).stdout)
         # what is recorded is found all the same
-        self.assertIn("1970-01-01T00:0", run("query", "port.out_octets", "--device", "leaf1", "--db",
+        self.assertIn("1970-01-01 00:0", run("query", "port.out_octets", "--device", "leaf1", "--db",
             left).stdout)
         self.assertTrue(json.loads(run("ecmp", "--db", left, "--format", "json").stdout)["groups"])
 

@@ -107,7 +107,7 @@ static void lines(void **state)
 		{"report faked", 2, ""},
 		{"report faked --check", 3, ""},
 		{"report fake more", 2, ""},
-		{"report --help", 0, "\n  fake                the length of the time range\n"},
+		{"report --help", 0, "\n  fake                  the length of the time range\n"},
 		{"report fake --help", 0, "rocewatch report fake - the length of the time range\n"},
 	};
 	for (size_t i = 0; i < rw_countof(rows); i++) {

@@ -114,7 +114,7 @@ static void sums_and_words(void **state)
 	json_t *doc = document(s);
 	const json_t *g = json_array_get(json_object_get(doc, "groups"), 0),
 		     *even = json_array_get(json_object_get(doc, "groups"), 1);
-	assert_string_equal(text(doc, "summary"), "1 of 2 groups out of limits");
+	assert_string_equal(text(doc, "verdict"), "1 of 2 groups out of limits");
 	assert_string_equal(text(g, "verdict"), "skewed");
 	assert_string_equal(text(g, "persistent_member"), "Ethernet49");
 	near("imbalance", number(g, "imbalance_ratio"), 0.5, 1e-9);
@@ -213,7 +213,7 @@ static void nothing_at_all(void **state)
 	struct spine_imbalance *s = spine_imbalance_new(&options);
 	json_t *doc = document(s);
 	assert_int_equal(json_array_size(json_object_get(doc, "groups")), 0);
-	assert_non_null(strstr(text(doc, "summary"), "unknown"));
+	assert_non_null(strstr(text(doc, "verdict"), "unknown"));
 	assert_string_equal(text(doc, "from"), "1970-01-01T00:00:00.000Z");
 	json_decref(doc);
 	spine_imbalance_free(s);

@@ -180,8 +180,8 @@ static void test_named_queue_and_no_hosts(void **state)
 	assert_string_equal(r.prio->port->name, "Ethernet10");
 	assert_int_equal(
 		tune_whatif(&w->e, "spine1", NULL, 3, &same, &options, w->arena, &r, NULL), 0);
-	/* all of its ports */
-	assert_true(fabs(expected(&r, "pfc.tx_pause_ratio")->now - 0.01) < 1e-9);
+	/* all of its ports: without those of hosts the model is far from what is measured */
+	assert_true(noted(&r, "nothing is predicted") && r.n_expected == 0);
 }
 
 static void test_errors(void **state)
@@ -290,10 +290,11 @@ static void test_sheet(void **state)
 	tune_expected(&in, &s);
 	assert_true(s.n_expected >= 4);
 	assert_true(s.expected[0].now > 0 && s.expected[0].likely < s.expected[0].now);
-	const double by_alpha = s.expected[0].likely;
 	change = (struct tune_change){.knob = KNOB_KMIN, .current = 5e6, .proposed = 1e6};
-	tune_expected(&in, &s); /* marking of the uplinks alone: their queues are asked */
-	assert_true(s.n_expected >= 4 && s.expected[0].likely != by_alpha);
+	tune_expected(
+		&in, &s); /* marking of the uplinks alone: their queues, which the model misses */
+	assert_int_equal(s.n_expected, 0);
+	assert_non_null(strstr(s.not_expected, "the model misses"));
 	change = (struct tune_change){.knob = KNOB_WEIGHT, .proposed = 0};
 	tune_expected(&in, &s); /* not in the model */
 	assert_int_equal(s.n_expected, 0);
