@@ -33,6 +33,21 @@ struct number_text number_count_of(double n)
 	return number_count((uint64_t)rint(n));
 }
 
+struct number_text number_usd(double usd)
+{
+	struct number_text text;
+	const double cents = rint(fabs(usd) * 100);
+	if (!(cents < 9e17)) {
+		snprintf(text.s, sizeof(text.s), "-");
+		return text;
+	}
+	const uint64_t whole = (uint64_t)cents;
+	const char *sign = usd < 0 && whole > 0 ? "-" : "";
+	snprintf(text.s, sizeof(text.s), "%s$%.36s.%02u", sign, number_count(whole / 100).s,
+		(unsigned)(whole % 100));
+	return text;
+}
+
 /* Digits after the point, for three in all; a whole number is written as one. */
 static int number_decimals(double value)
 {

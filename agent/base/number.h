@@ -16,6 +16,8 @@ struct number_text {
 struct number_text number_count(uint64_t n);
 /* number_count_of - the same of a counter kept as a double; below 0 and not a number: "0". */
 struct number_text number_count_of(double n);
+/* number_usd - US dollars: "$23,040.00", "-$0.50"; not a number: "-". */
+struct number_text number_usd(double usd);
 /* number_three - three digits: "163", "16.3", "1.63"; a whole number is written as one. */
 struct number_text number_three(double value);
 /* number_scaled - three digits with a decimal prefix: "52.4k"; with @unit, which may be "", the

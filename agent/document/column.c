@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/base/clock.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
 #include "agent/document/json_value.h"
@@ -34,10 +35,11 @@ static void column_add_pretty(struct str *out, const json_t *value, enum column_
 	}
 	double d = json_number_value(value);
 	switch (kind) {
-	case COL_RATIO_PCT: str_addf(out, "%.1f %%", d * 100); break;
+	/* what is left of a difference of equal numbers has no sign */
+	case COL_RATIO_PCT: str_addf(out, "%.1f %%", fabs(d) < 5e-4 ? 0 : d * 100); break;
 	case COL_BPS: str_add_scaled(out, d, "bit/s"); break;
 	case COL_BYTES: str_add_scaled(out, d, "B"); break;
-	case COL_USD: str_addf(out, "$%.2f", d); break;
+	case COL_USD: str_add(out, number_usd(d).s); break;
 	case COL_DURATION_S:
 		str_add(out,
 			fabs(d) < 9e9 ? duration_format(text, sizeof(text), (int64_t)(d * 1e9))

@@ -1,12 +1,14 @@
 /* page - adds blocks to a page. */
 #include "agent/document/page.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "agent/base/text_clean.h"
 #include "agent/document/json_value.h"
@@ -180,10 +182,20 @@ static json_t *page_add_table(json_t *page, const char *caption)
 	return table;
 }
 
+/* In capitals: the tables of a page look alike. */
+static json_t *page_header(const char *header)
+{
+	rw_cleanup(str_done) struct str capitals = {0};
+	str_add(&capitals, str_or(header, ""));
+	for (size_t i = 0; i < capitals.n; i++)
+		capitals.s[i] = (char)toupper((unsigned char)capitals.s[i]);
+	return page_clean(str_or(capitals.s, ""));
+}
+
 static void page_add_column(json_t *table, const char *header, bool right, bool state)
 {
 	json_t *column = json_object();
-	json_object_set_new(column, "header", page_clean(header));
+	json_object_set_new(column, "header", page_header(header));
 	json_object_set_new(column, "right", json_boolean(right));
 	json_object_set_new(column, "state", json_boolean(state));
 	json_array_append_new(json_object_get(table, "columns"), column);
@@ -241,7 +253,7 @@ void page_quantity(struct str *out, double value, const char *unit)
 	if (isnan(value))
 		str_add(out, "-");
 	else if (str_eq(unit, "USD"))
-		str_addf(out, "$%.2f", value);
+		str_add(out, number_usd(value).s);
 	else
 		str_add_quantity(out, value, unit);
 }

@@ -24,6 +24,7 @@ static const struct column jobs_columns[] = {
 	{"octets_per_s", "bytes/s", COL_BYTES, true},
 	{"step_s", "step", COL_DURATION_S, true},
 	{"exchange_s", "exchange", COL_DURATION_S, true},
+	{"stopped_since", "stopped since", COL_TIME, false},
 	{"coverage_ratio", "seen", COL_RATIO_PCT, true},
 };
 static const struct column levels_columns[] = {

@@ -83,7 +83,7 @@ static int daily_put_jobs(struct client *client, json_t *doc, struct err *e)
 		return rc;
 	json_object_set(doc, "jobs", json_object_get(steps, "jobs"));
 	json_object_set(doc, "levels", json_object_get(steps, "levels"));
-	report_figure(doc, "job_loss_ratio", "throughput lost by the slowest job at its worst",
+	report_figure(doc, "job_loss_ratio", "throughput lost by the slowest job while it moved",
 		daily_worst_loss(json_object_get(steps, "levels")), "ratio");
 	if (json_array_size(json_object_get(steps, "jobs")) == 0)
 		report_missing(doc, "jobs: no throughput of a job was measured");
