@@ -162,23 +162,16 @@ static int daily_put_incidents(struct client *client, json_t *doc, struct err *e
 /* ---- the report
  * ---------------------------------------------------------------------------------- */
 
-static int daily_fill(struct client *client, json_t *doc, struct err *e)
-{
-	int (*const steps[])(struct client *, json_t *, struct err *) = {
-		daily_put_incidents,
-		report_put_telemetry,
-		report_put_drops,
-		daily_put_parts,
-		daily_put_jobs,
-		report_put_changes,
-		daily_put_agent,
-		report_put_stale,
-	};
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < rw_countof(steps); i++)
-		rc = steps[i](client, doc, e);
-	return rc;
-}
+static report_put_fn *const daily_steps[] = {
+	daily_put_incidents,
+	report_put_telemetry,
+	report_put_drops,
+	daily_put_parts,
+	daily_put_jobs,
+	report_put_changes,
+	daily_put_agent,
+	report_put_stale,
+};
 
 static int daily_collect(struct client *client, const struct report_ask *ask,
 	struct report_result *ret, struct err *e)
@@ -187,18 +180,8 @@ static int daily_collect(struct client *client, const struct report_ask *ask,
 		return err_set(e, -EINVAL,
 			"report daily is about the whole fabric; 'report pause' and 'report links' "
 			"take --device");
-	json_t *doc = report_frame("daily", client);
-	const int rc = daily_fill(client, doc, e);
-	if (rc < 0) {
-		json_decref(doc);
-		return rc;
-	}
-	const json_t *telemetry = json_object_get(doc, "telemetry");
-	const bool known = !isnan(doc_number(telemetry, "coverage_ratio"));
-	report_verdict(client->config, doc, known ? REPORT_OK : REPORT_UNKNOWN,
-		known ? "nothing to report" : "nothing of this time is stored");
-	*ret = (struct report_result){.doc = doc, .window_ns = 60 * NS_PER_S};
-	return 0;
+	return report_collect_whole(
+		client, "daily", daily_steps, rw_countof(daily_steps), "nothing to report", ret, e);
 }
 
 static const struct column daily_columns[] = {

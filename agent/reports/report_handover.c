@@ -1,7 +1,6 @@
 /* report_handover - what one shift tells the next: open, closed, money, risk, watch, changes,
  * silences, and who said what. */
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
@@ -146,41 +145,24 @@ static int handover_put_watch(struct client *client, json_t *doc, struct err *e)
 /* ---- the report ---------------------------------------------------------------------------------
  */
 
-static int handover_fill(struct client *client, json_t *doc, struct err *e)
-{
-	int (*const steps[])(struct client *, json_t *, struct err *) = {
-		handover_put_incidents,
-		report_put_telemetry,
-		handover_put_risk,
-		handover_put_watch,
-		report_put_changes,
-		report_put_silences,
-		report_put_people,
-		report_put_stale,
-	};
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < rw_countof(steps); i++)
-		rc = steps[i](client, doc, e);
-	return rc;
-}
+static report_put_fn *const handover_steps[] = {
+	handover_put_incidents,
+	report_put_telemetry,
+	handover_put_risk,
+	handover_put_watch,
+	report_put_changes,
+	report_put_silences,
+	report_put_people,
+	report_put_stale,
+};
 
 static int handover_collect(struct client *client, const struct report_ask *ask,
 	struct report_result *ret, struct err *e)
 {
 	if (ask->device || ask->group)
 		return err_set(e, -EINVAL, "report handover is about the whole fabric");
-	json_t *doc = report_frame("handover", client);
-	const int rc = handover_fill(client, doc, e);
-	if (rc < 0) {
-		json_decref(doc);
-		return rc;
-	}
-	const json_t *telemetry = json_object_get(doc, "telemetry");
-	const bool known = !isnan(doc_number(telemetry, "coverage_ratio"));
-	report_verdict(client->config, doc, known ? REPORT_OK : REPORT_UNKNOWN,
-		known ? "nothing is open" : "nothing of this time is stored");
-	*ret = (struct report_result){.doc = doc, .window_ns = 60 * NS_PER_S};
-	return 0;
+	return report_collect_whole(client, "handover", handover_steps, rw_countof(handover_steps),
+		"nothing is open", ret, e);
 }
 
 static const struct column handover_columns[] = {

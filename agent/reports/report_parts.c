@@ -2,8 +2,10 @@
 #include "agent/reports/report_parts.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "agent/client/client.h"
@@ -15,6 +17,27 @@
 
 /* Lines of missing data that are taken over from one report. */
 enum { MISSING_SAID = 2 };
+
+int report_collect_whole(struct client *client, const char *name, report_put_fn *const *steps,
+	size_t n, const char *fine, struct report_result *ret, struct err *e)
+{
+	json_t *doc = report_frame(name, client);
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = steps[i](client, doc, e);
+	if (rc < 0) {
+		json_decref(doc);
+		return rc;
+	}
+	const json_t *telemetry = json_object_get(doc, "telemetry");
+	if (isnan(doc_number(telemetry, "coverage_ratio")))
+		report_verdict(
+			client->config, doc, REPORT_UNKNOWN, "nothing of this time is stored");
+	else
+		report_verdict(client->config, doc, REPORT_OK, fine);
+	*ret = (struct report_result){.doc = doc, .window_ns = 60 * NS_PER_S};
+	return 0;
+}
 
 int report_part(struct client *client, const struct report *report, json_t **ret, struct err *e)
 {

@@ -12,6 +12,17 @@
 struct client;
 struct err;
 struct report;
+struct report_result;
+
+/* One part of a report's document: reads over the client's time range and puts keys into @doc.
+ * 0, or a negative errno with @e. */
+typedef int report_put_fn(struct client *client, json_t *doc, struct err *e);
+
+/* report_collect_whole - @ret is the document of the report @name: the frame, what each of @n
+ * @steps puts into it, and the verdict, which is @fine where there is no problem and telemetry was
+ * stored. 0, or the first failure of a step with @e; @ret is filled on success only. */
+int report_collect_whole(struct client *client, const char *name, report_put_fn *const *steps,
+	size_t n, const char *fine, struct report_result *ret, struct err *e);
 
 /* report_part - the document of @report over the client's time range. 0 with a new reference, or a
  * negative errno with @e. */

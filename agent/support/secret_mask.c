@@ -63,8 +63,12 @@ static void form_add_base64(struct secret_mask *mask, const char *word, size_t o
 	if (!strpbrk(text + skip, "+/"))
 		return;
 	char *other = rw_strdup(text + skip);
-	for (char *c = other; *c; c++)
-		*c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+	for (char *c = other; *c; c++) {
+		if (*c == '+')
+			*c = '-';
+		else if (*c == '/')
+			*c = '_';
+	}
 	form_add(mask, other, false, true);
 }
 
