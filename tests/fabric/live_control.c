@@ -73,7 +73,9 @@ reply_text(int fd, char what, const char *fmt, ...)
 	va_start(ap, fmt);
 	const int n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	reply(fd, what, text, n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	if (n < 0)
+		text[0] = '\0';
+	reply(fd, what, text, strlen(text));
 }
 
 /* ---- thresholds ---------------------------------------------------------- */
