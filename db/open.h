@@ -14,7 +14,7 @@ struct store_options;
 /* db_history_open - open for reading; history_close() it. Several stores with commas between them
  * ("judge.db,pod1.db,pod2.db") are read as one (db/series/history_merged.h); what the functions
  * below say is of the first one then. 0, -ENOENT, -EACCES, -EINVAL (not a
- * rocewatch database, or of a newer version) or another negative errno. */
+ * rocewatch database, or of a version that is not known) or another negative errno. */
 int db_history_open(const char *path, struct history **ret, struct err *e);
 
 /* db_store_open - store_open() of db/store/store.h with the backend that @options->path asks for.

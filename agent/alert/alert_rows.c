@@ -112,26 +112,16 @@ static int row_take(void *arg, int n, char *const *values, char *const *names)
 	return 0;
 }
 
-static int row_take_flag(void *arg, int n, char *const *values, char *const *names)
-{
-	*(bool *)arg = true;
-	return 0;
-}
-
 int alert_rows_load(struct alert *alert, struct history *history, struct err *e)
 {
-	bool there = false; /* a database of an older version has no such table */
-	const int rc = history_sql(history, "SELECT 1 FROM sqlite_master WHERE name='alert'",
-		row_take_flag, &there, e);
-	if (rc == -ENOTSUP)
-		return 0;
-	if (rc < 0 || !there)
-		return rc;
-	return history_sql(history,
+	const int rc = history_sql(history,
 		"SELECT a.receiver, a.incident_id, a.state, a.severity, a.cause, a.pending, "
 		"a.error, a.labels, a.sent_ns, a.pending_ns, a.attempts, a.sent, a.acked, i.json "
 		"FROM alert a LEFT JOIN incident i ON i.id=a.incident_id",
 		row_take, alert, e);
+	if (rc == -ENOTSUP)
+		return 0;
+	return rc;
 }
 
 void alert_rows_save(struct alert *alert, const struct alert_receiver *receiver,

@@ -102,21 +102,14 @@ static int take_written(void *arg, int n, char *const *words, char *const *names
 	return 0;
 }
 
-/* When an agent last wrote of itself or of a target; 0: never. A database of an older version has
- * no table health. */
+/* When an agent last wrote of itself or of a target; 0: never. */
 static int client_read_written(struct client *client, struct err *e)
 {
-	bool health = false;
-	int r = history_sql(client->history,
-		"SELECT count(*) FROM sqlite_master WHERE name='health'", take_made, &health, e);
-	if (r < 0)
-		return r;
 	rw_cleanup(str_done) struct str sql = {0};
 	str_addf(&sql,
 		"SELECT max(t), max(CASE WHEN t<=%lld THEN t END) FROM (SELECT updated_ns AS t "
-		"FROM target%s)",
-		(long long)(wall_now().ns + CLIENT_SKEW_NS),
-		str_if(health, " UNION ALL SELECT t_ns FROM health"));
+		"FROM target UNION ALL SELECT t_ns FROM health)",
+		(long long)(wall_now().ns + CLIENT_SKEW_NS));
 	return history_sql(client->history, sql.s, take_written, client, e);
 }
 
@@ -143,8 +136,7 @@ static int client_read_replay(struct client *client, struct err *e)
 }
 
 /* A replay marks its database, also while it or a command writes it. Only agents write of
- * themselves and of targets: what has neither is a replay too, made by a version that did not mark
- * it. */
+ * themselves and of targets: what has neither is taken for a replay too. */
 static int client_is_replay(struct client *client, bool *ret, struct err *e)
 {
 	const int r = history_sql(client->history, "SELECT count(*) FROM meta WHERE key='recorded'",

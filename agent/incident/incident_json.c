@@ -523,7 +523,7 @@ static bool holds_text(const json_t *list, const char *text)
 	return false;
 }
 
-/* Documents of older versions have no list of a kind: their reasons count as reasons for it. */
+/* One that stands in none of the lists counts as a reason for it. */
 static void parse_reasons(struct incident_record *record, const json_t *document)
 {
 	struct incident *i = &record->i;

@@ -330,25 +330,15 @@ static int silence_take_row(void *arg, int n, char *const *values, char *const *
 	return 0;
 }
 
-static int silence_take_flag(void *arg, int n, char *const *values, char *const *names)
-{
-	*(bool *)arg = true;
-	return 0;
-}
-
 int silences_load(struct history *history, struct silences *silences, struct err *e)
 {
-	bool there = false; /* a database of an older version has no such table */
-	const int rc = history_sql(history, "SELECT 1 FROM sqlite_master WHERE name='silence'",
-		silence_take_flag, &there, e);
-	if (rc == -ENOTSUP)
-		return 0;
-	if (rc < 0 || !there)
-		return rc;
-	return history_sql(history,
+	const int rc = history_sql(history,
 		"SELECT id, device, port, host, job, cause, who, why, ended_by, created_ns, "
 		"from_ns, until_ns FROM silence ORDER BY created_ns, id",
 		silence_take_row, silences, e);
+	if (rc == -ENOTSUP)
+		return 0;
+	return rc;
 }
 
 /* What it is about, for the event. */

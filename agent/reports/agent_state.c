@@ -42,7 +42,7 @@ static int agent_take_kind(void *arg, int n, char *const *words, char *const *na
 }
 
 /* Whether an agent ran at a past time: the newest of its starts and stops says so, and data of that
- * time that it did not just die. An agent of an older version tells neither. */
+ * time that it did not just die. */
 static int agent_past_state(struct client *client, struct agent_state *state, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
@@ -127,7 +127,7 @@ static int agent_refused(struct client *client, json_t **ret, struct err *e)
 
 /* ---- the object ---------------------------------------------------------- */
 
-/* null where it is not known: the past, no agent, or one of an older version. */
+/* null where it is not known: the past, or no agent. */
 static json_t *agent_store_json(const struct client *client)
 {
 	const struct store_state *state = &client->store;

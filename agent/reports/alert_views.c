@@ -51,25 +51,6 @@ static int alert_take_object(void *arg, int n, char *const *values, char *const 
 	return 0;
 }
 
-static int alert_take_flag(void *arg, int n, char *const *values, char *const *names)
-{
-	*(bool *)arg = true;
-	return 0;
-}
-
-/* A database of an older version lacks what a newer one has: then the list is empty. */
-static int alert_rows(
-	struct client *client, const char *table, const char *sql, json_t *list, struct err *e)
-{
-	rw_cleanup(str_done) struct str exists = {0};
-	bool there = false;
-	str_addf(&exists, "SELECT 1 FROM sqlite_master WHERE name='%s'", table);
-	const int rc = history_sql(client->history, exists.s, alert_take_flag, &there, e);
-	if (rc < 0 || !there)
-		return rc;
-	return history_sql(client->history, sql, alert_take_object, list, e);
-}
-
 /* ---- alerts -------------------------------------------------------------- */
 
 static int alert_take_figure(void *arg, int n, char *const *values, char *const *names)
@@ -151,7 +132,7 @@ json_t *alerts_document(struct client *client, struct err *e)
 		"attempts_n, error FROM alert ORDER BY updated_ns DESC, receiver, incident_id "
 		"LIMIT %d",
 		ALERTS_SHOWN);
-	int rc = alert_rows(client, "alert", sql.s, alerts, e);
+	int rc = history_sql(client->history, sql.s, alert_take_object, alerts, e);
 	if (rc == 0)
 		rc = history_sql(client->history,
 			"SELECT key, value FROM health WHERE key LIKE 'alert/%'", alert_take_figure,
@@ -246,24 +227,15 @@ static void sql_condition(struct str *out, const char *column, const char *glob)
 json_t *events_document(struct client *client, const char *kind, const char *device, struct err *e)
 {
 	rw_cleanup(str_done) struct str sql = {0};
-	bool jobs = false; /* events of an older database name no job */
 	json_t *events = json_array();
-	int rc = history_sql(client->history,
-		"SELECT 1 FROM sqlite_master WHERE name='event' AND sql LIKE '%job TEXT%'",
-		alert_take_flag, &jobs, e);
-	const char *job = "NULL AS job";
-	if (jobs)
-		job = "job";
 	str_addf(&sql,
-		"SELECT t_ns, kind, who, text, device, port, %s, NULLIF(incident_id,'') AS "
+		"SELECT t_ns, kind, who, text, device, port, job, NULLIF(incident_id,'') AS "
 		"incident FROM (SELECT * FROM event WHERE t_ns BETWEEN %lld AND %lld",
-		job, (long long)client->from_ns, (long long)client->to_ns);
+		(long long)client->from_ns, (long long)client->to_ns);
 	sql_condition(&sql, "kind", kind);
 	sql_condition(&sql, "device", device);
 	str_addf(&sql, " ORDER BY t_ns DESC, id DESC LIMIT %d) ORDER BY t_ns, id", EVENTS_SHOWN);
-	if (rc == 0)
-		rc = alert_rows(client, "event", sql.s, events, e);
-	if (rc == 0)
+	if (history_sql(client->history, sql.s, alert_take_object, events, e) == 0)
 		return json_pack("{s:o}", "events", events);
 	json_decref(events);
 	return NULL;

@@ -55,23 +55,12 @@ static int take_health(void *arg, int n, char *const *words, char *const *names)
 	return 0;
 }
 
-static int take_flag(void *arg, int n, char *const *words, char *const *names)
-{
-	*(bool *)arg = true;
-	return 0;
-}
-
 static int read_health(struct doctor *doctor, struct err *e)
 {
-	struct history *history = doctor->client->history;
-	bool there = false; /* a database of an older version has no such table */
 	if (doctor->client->past)
 		return 0; /* only the newest snapshot is kept */
-	int r = history_sql(
-		history, "SELECT 1 FROM sqlite_master WHERE name='health'", take_flag, &there, e);
-	if (r < 0 || !there)
-		return r;
-	return history_sql(history, "SELECT key, value, t_ns FROM health", take_health, doctor, e);
+	return history_sql(doctor->client->history, "SELECT key, value, t_ns FROM health",
+		take_health, doctor, e);
 }
 
 /* ---- data quality -------------------------------------------------------- */
@@ -506,7 +495,7 @@ static void judge_config(struct doctor *doctor, const json_t *agent)
 			error, since);
 }
 
-/* An agent of an older version says nothing of it. */
+/* Before its first report of itself an agent has said nothing of it. */
 static void judge_sandbox(struct doctor *doctor, json_t *process)
 {
 	static const char *const closed[] = {"nothing", "system calls", "system calls and files"};

@@ -15,7 +15,6 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/incident/incident_headline.h"
 #include "agent/incident/incident_json.h"
 #include "agent/incident/incident_record.h"
 #include "agent/incident/runbook_link.h"
@@ -44,16 +43,11 @@ static char *incident_read_where_of(const json_t *incident)
 	return w.s;
 }
 
-char *incident_headline_of(const json_t *incident)
+const char *incident_headline_of(const json_t *incident)
 {
 	if (*doc_word(incident, "headline"))
-		return rw_strdup(doc_word(incident, "headline"));
-	struct incident_record *record = incident_json_read(incident);
-	if (!record)
-		return rw_strdup(doc_word(incident, "cause"));
-	char *line = incident_headline(&record->i);
-	incident_record_free(record);
-	return line;
+		return doc_word(incident, "headline");
+	return doc_word(incident, "cause");
 }
 
 json_t *incident_public(const struct config *config, const json_t *incident)
@@ -62,8 +56,7 @@ json_t *incident_public(const struct config *config, const json_t *incident)
 	json_t *o = json_copy((json_t *)incident);
 	json_object_del(o, "progress");
 	json_object_set_new(o, "where", json_string(where));
-	rw_cleanup(freep) char *headline = incident_headline_of(incident);
-	json_object_set_new(o, "headline", json_string_or_null(headline));
+	json_object_set_new(o, "headline", json_string_or_null(incident_headline_of(incident)));
 	rw_cleanup(freep) char *runbook = runbook_link_of(config, doc_word(incident, "cause"));
 	json_object_set_new(o, "runbook", json_string_or_null(runbook));
 	return o;

@@ -33,9 +33,9 @@ bool incident_id_is_plain(const char *id);
  * says why. */
 int incident_find(struct client *client, const char *id, json_t **ret, struct err *e);
 
-/* incident_headline_of - the headline of a stored document, also of one from an older version that
- * has none. Never NULL; the caller frees it. */
-char *incident_headline_of(const json_t *incident);
+/* incident_headline_of - the headline of a stored document; its cause where the document is damaged
+ * and has none. Of the document. */
+const char *incident_headline_of(const json_t *incident);
 
 /* incident_public - a copy without what only the agent needs, with "where": the place in one word,
  * "headline", and "runbook": its address, or the command that prints it (runbook_link.h), by the

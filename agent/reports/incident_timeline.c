@@ -157,23 +157,16 @@ static int timeline_take_row(void *arg, int n, char *const *words, char *const *
 	return json_array_size(t->lines) >= EVENTS_MAX;
 }
 
-/* A database of an older version has no jobs in its events. */
 static int timeline_read(struct client *client, struct timeline *t, struct err *e)
 {
-	static const char *const jobs[] = {"job", "NULL"};
-	int r = 0;
-	for (size_t k = 0; k < rw_countof(jobs); k++) {
-		rw_cleanup(str_done) struct str sql = {0};
-		str_addf(&sql,
-			"SELECT t_ns, kind, incident_id, who, text, device, port, %s FROM events "
-			"WHERE t_ns BETWEEN %" PRId64 " AND %" PRId64
-			" AND kind<>'incident' ORDER BY t_ns",
-			jobs[k], t->from_ns, t->to_ns);
-		*e = (struct err){0};
-		r = history_sql(client->history, sql.s, timeline_take_row, t, e);
-		if (r >= 0)
-			return 0;
-	}
+	rw_cleanup(str_done) struct str sql = {0};
+	str_addf(&sql,
+		"SELECT t_ns, kind, incident_id, who, text, device, port, job FROM events "
+		"WHERE t_ns BETWEEN %" PRId64 " AND %" PRId64 " AND kind<>'incident' ORDER BY t_ns",
+		t->from_ns, t->to_ns);
+	const int r = history_sql(client->history, sql.s, timeline_take_row, t, e);
+	if (r > 0) /* enough lines */
+		return 0;
 	return r;
 }
 

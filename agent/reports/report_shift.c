@@ -98,11 +98,11 @@ static void shift_take_lines(const struct client *client, const json_t *incident
 			t.ns < client->from_ns || t.ns > client->to_ns ||
 			!shift_read_line(doc_word(line, "text"), &parts))
 			continue;
-		rw_cleanup(freep) char *headline = incident_headline_of(incident);
 		json_t *row = json_object();
 		json_object_set(row, "time", json_object_get(line, "t"));
 		json_object_set(row, "incident", json_object_get(incident, "id"));
-		json_object_set_new(row, "headline", json_string_or_null(headline));
+		json_object_set_new(
+			row, "headline", json_string_or_null(incident_headline_of(incident)));
 		json_object_set_new(row, "who", json_stringn(parts.who, parts.n_who));
 		json_object_set_new(row, "action", json_string(parts.action));
 		json_object_set_new(row, "text", json_string(parts.text));

@@ -9,10 +9,8 @@
 #include "agent/base/str.h"
 #include "agent/client/client.h"
 #include "agent/document/json_value.h"
-#include "agent/incident/incident_headline.h"
-#include "agent/incident/incident_json.h"
-#include "agent/incident/incident_record.h"
 #include "agent/incident/silence.h"
+#include "agent/reports/incident_read.h"
 #include "agent/reports/incidents_open.h"
 #include "db/model/cause.h"
 #include "db/model/golden.h"
@@ -21,19 +19,6 @@
 enum { EVENTS_SHOWN = 8 };
 
 /* ---- rows ------------------------------------------------------------------ */
-
-/* Documents of older versions have no headline. */
-static json_t *watch_headline(const json_t *row, const json_t *document)
-{
-	if (*doc_word(document, "headline"))
-		return json_incref(json_object_get(document, "headline"));
-	struct incident_record *record = incident_json_read(document);
-	if (!record)
-		return json_string(doc_word(row, "summary"));
-	rw_cleanup(freep) char *line = incident_headline(&record->i);
-	incident_record_free(record);
-	return json_string_or_null(line);
-}
 
 static int64_t watch_time_of(const json_t *row, const char *key)
 {
@@ -70,7 +55,7 @@ static void watch_finish_incident(json_t *row, const struct silences *silences, 
 	json_t *job = json_array_get(json_object_get(document, "jobs"), 0);
 	const int64_t age_ns = at_ns - watch_time_of(row, "opened");
 	json_object_set_new(row, "age_s", json_number_or_null((double)(age_ns / NS_PER_MS) / 1e3));
-	json_object_set_new(row, "headline", watch_headline(row, document));
+	json_object_set_new(row, "headline", json_string_or_null(incident_headline_of(document)));
 	watch_take(row, json_object_get(document, "subject"), "priority");
 	json_object_set_new(row, "job", job ? json_incref(job) : json_null());
 	watch_take(row, document, "first");

@@ -120,20 +120,8 @@ static int metrics_take_health(void *arg, int n, char *const *words, char *const
 	return 0;
 }
 
-static int metrics_take_flag(void *arg, int n, char *const *words, char *const *names)
-{
-	*(bool *)arg = true;
-	return 0;
-}
-
-/* A database of an older version has no such table: then nothing is known. */
 static int metrics_read_health(struct client *client, json_t *ret, struct err *e)
 {
-	bool there = false;
-	const int rc = history_sql(client->history,
-		"SELECT 1 FROM sqlite_master WHERE name='health'", metrics_take_flag, &there, e);
-	if (rc < 0 || !there)
-		return rc;
 	return history_sql(client->history, "SELECT key, value FROM health WHERE value IS NOT NULL",
 		metrics_take_health, ret, e);
 }

@@ -17,8 +17,6 @@
 #include "db/sqlite/sqlite_io.h"
 #include "db/sqlite/store_write.h"
 
-#define ROW_COLUMNS (METRIC_COUNT * SCHEMA_PRIOS) /* more than any table has */
-
 static void admin_dbp(sqlite3 **db)
 {
 	sqlite3_close(*db);
@@ -51,72 +49,6 @@ static int open_reader(const char *path, sqlite3 **ret, int *ret_version, struct
 	if (r == 0 && *ret_version == 0)
 		return err_set(e, -EINVAL, "%s is empty", path);
 	return r;
-}
-
-/* "SELECT count(*),count(column) ..." for a table, and the metric of each column. An older
- * version's file may lack a column, for a metric that it did not know. @ret_n: how many columns. */
-static int count_sql(
-	sqlite3 *db, unsigned table, struct str *out, uint16_t metrics[ROW_COLUMNS], int *ret_n)
-{
-	char column[SCHEMA_COLUMN_MAX];
-	int n = 0, rc = SQLITE_OK;
-
-	str_add(out, "SELECT count(*)");
-	for (unsigned set = 0; set < COLUMN_SETS; set++) {
-		if (column_set_table(set) != table)
-			continue;
-		for (unsigned m = 0; rc == SQLITE_OK && m < METRIC_COUNT; m++) {
-			bool has = false;
-			schema_prio_column(column, m, column_set_prio(set));
-			if (column_set_has(set, m))
-				rc = sqlite_has_column(db, schema_table[table], column, &has);
-			if (!has)
-				continue;
-			str_addf(out, ",count(%s)", column);
-			metrics[n++] = (uint16_t)m;
-		}
-	}
-	str_addf(out, " FROM %s", schema_table[table]);
-	*ret_n = n;
-	return rc;
-}
-
-/* One pass over a table counts its rows and the values of every column. */
-static int count_table(sqlite3 *db, unsigned table, struct db_stat *stat)
-{
-	rw_cleanup(str_done) struct str sql = {0};
-	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	uint16_t metrics[ROW_COLUMNS];
-
-	bool has;
-	int n, rc = sqlite_has_column(db, schema_table[table], "entity", &has);
-	if (rc != SQLITE_OK || !has) /* none: an older version's file */
-		return rc;
-	rc = count_sql(db, table, &sql, metrics, &n);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_prepare_v2(db, sql.s, (int)sql.n, &st, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc != SQLITE_ROW)
-		return rc;
-	stat->rows += (uint64_t)sqlite3_column_int64(st, 0);
-	for (int i = 0; i < n; i++) {
-		uint64_t count = (uint64_t)sqlite3_column_int64(st, i + 1);
-		stat->by_metric[metrics[i]] += count;
-		stat->samples += count;
-	}
-	return SQLITE_OK;
-}
-
-static int count_samples(sqlite3 *db, struct db_stat *stat)
-{
-	int rc = SQLITE_OK;
-
-	for (unsigned t = 0; rc == SQLITE_OK && t < SCHEMA_TABLES; t++)
-		rc = count_table(db, t, stat);
-	if (rc == SQLITE_OK && stat->schema_version > SCHEMA_WIDE)
-		rc = admin_count_blocks(db, stat);
-	return rc;
 }
 
 static int quick_check(sqlite3 *db, char *buf, size_t size)
@@ -179,7 +111,7 @@ static int stat_contents(sqlite3 *db, struct db_stat *stat)
 	int rc = quick_check(db, stat->check, sizeof(stat->check));
 
 	if (rc == SQLITE_OK && strcmp(stat->check, "ok") == 0)
-		rc = count_samples(db, stat);
+		rc = admin_count_blocks(db, stat);
 	if (rc == SQLITE_OK && strcmp(stat->check, "ok") == 0)
 		rc = stat_tables(db, stat);
 	int *told = &rc;

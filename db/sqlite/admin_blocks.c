@@ -146,7 +146,6 @@ static int stat_growth(sqlite3 *db, struct db_stat *stat)
 	return SQLITE_OK;
 }
 
-/* What is there of an older version's rows adds to the samples, and not to the tiers. */
 int admin_count_blocks(sqlite3 *db, struct db_stat *stat)
 {
 	struct map *metrics = map_new();
@@ -159,7 +158,7 @@ int admin_count_blocks(sqlite3 *db, struct db_stat *stat)
 	if (rc == SQLITE_OK)
 		rc = stat_growth(db, stat);
 	map_free(metrics);
-	stat->rows += stat->tiers[STORE_RAW].rows + stat->tail.rows;
-	stat->samples += stat->tiers[STORE_RAW].samples + stat->tail.samples;
+	stat->rows = stat->tiers[STORE_RAW].rows + stat->tail.rows;
+	stat->samples = stat->tiers[STORE_RAW].samples + stat->tail.samples;
 	return rc;
 }

@@ -5,8 +5,8 @@
 #include <sqlite3.h>
 #include "db/sqlite/admin.h"
 
-/* admin_count_blocks - adds the tiers and the tail of a file of version 9 or later to @stat.
- * SQLite's code; .check says when a row of the tail is damaged. */
+/* admin_count_blocks - what the tiers and the tail of a file hold, into @stat. SQLite's code;
+ * .check says when a row of the tail is damaged. */
 int admin_count_blocks(sqlite3 *db, struct db_stat *stat);
 
 #endif

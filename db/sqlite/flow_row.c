@@ -11,14 +11,11 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 
-#define PLAIN_COLUMNS                                                                              \
-	"entity,from_ns,to_ns,total,dir,sampling,"                                                 \
-	"family,src,dst,src_port,dst_qp,"                                                          \
-	"packets,octets,ce,ect,cnp,nak,retransmits,psn_gaps,burst_bps,flows,sum_sq_octets"
-
 const char flow_columns[] =
-	PLAIN_COLUMNS ",host,data_packets,data_ect,copies,capture_lost,spray_octets,"
-		      "ce_got,cnp_sent,reactions,before_bps,after_bps,sums";
+	"entity,from_ns,to_ns,total,dir,sampling,family,src,dst,src_port,dst_qp,"
+	"packets,octets,ce,ect,cnp,nak,retransmits,psn_gaps,burst_bps,flows,sum_sq_octets,"
+	"host,data_packets,data_ect,copies,capture_lost,spray_octets,"
+	"ce_got,cnp_sent,reactions,before_bps,after_bps,sums";
 
 enum {
 	FLOW_ENTITY,
@@ -43,7 +40,7 @@ enum {
 	FLOW_BURST,
 	FLOW_FLOWS,
 	FLOW_SUM_SQ,
-	FLOW_HOST, /* NULL: no; this and all that follow came with version 6 */
+	FLOW_HOST, /* NULL: no */
 	FLOW_DATA,
 	FLOW_DATA_ECT,
 	FLOW_COPIES, /* this and the next two: in a row of totals */
@@ -88,16 +85,9 @@ static void bind_key(sqlite3_stmt *st, const struct flow_key *key)
 	bind_integer(st, FLOW_DST_QP, key->dst_qp);
 }
 
-void flow_row_select(struct str *out, bool plain)
+void flow_row_select(struct str *out)
 {
-	if (!plain) {
-		str_addf(out, "SELECT %s FROM flow", flow_columns);
-		return;
-	}
-	str_add(out, "SELECT " PLAIN_COLUMNS);
-	for (int i = FLOW_HOST; i < FLOW_COLUMN_COUNT; i++)
-		str_add(out, ",NULL");
-	str_add(out, " FROM flow");
+	str_addf(out, "SELECT %s FROM flow", flow_columns);
 }
 
 static uint64_t read_integer(sqlite3_stmt *st, int column)

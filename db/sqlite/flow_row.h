@@ -11,9 +11,8 @@ struct str;
 #define FLOW_COLUMNS 34
 extern const char flow_columns[]; /* their names, separated by commas */
 
-/* flow_row_select - appends "SELECT ... FROM flow". @plain: of a file of version
- * SCHEMA_PLAIN_FLOWS or older; the columns that it lacks are read as NULL. */
-void flow_row_select(struct str *out, bool plain);
+/* flow_row_select - appends "SELECT ... FROM flow". */
+void flow_row_select(struct str *out);
 
 /* flow_row_bind - all parameters ?1 .. ?34 of a statement whose values are in that order. @file_id:
  * number of the entity in the file. */

@@ -295,16 +295,12 @@ static int blocks_cutoff(struct blocks_chunk *chunk)
 {
 	struct retain *retain = &chunk->writer->retain;
 	int64_t due_ns = INT64_MAX;
-	bool found, has = retain->due != NULL;
+	bool found;
 	int rc = SQLITE_OK;
 
 	retain->place.cutoff_ns = chunk->cutoff_ns;
 	if (chunk->tier != STORE_RAW || chunk->cutoff_ns < INT64_MIN + DUE_WAIT_NS)
 		return SQLITE_OK;
-	if (!has)
-		rc = sqlite_has_column(chunk->writer->db, "rollup_due", "hour_ns", &has);
-	if (rc != SQLITE_OK || !has) /* nobody makes minutes of this file */
-		return rc;
 	if (!retain->due)
 		rc = sqlite_prepare(chunk->writer->db,
 			"SELECT min(hour_ns) FROM rollup_due WHERE device=?1 AND hour_ns>=?2",

@@ -154,7 +154,6 @@ static const char *const other_views[] = {
 
 void schema_views(struct str *out)
 {
-	str_add(out, "DROP TABLE IF EXISTS flag_names;"); /* of older versions */
 	for (size_t i = 0; i < rw_countof(sample_views); i++) {
 		str_add(out, sample_views[i]);
 		str_add(out, ";");

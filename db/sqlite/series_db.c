@@ -15,7 +15,6 @@
 #include "db/sqlite/blocks.h"
 #include "db/sqlite/samples_table.h"
 #include "db/sqlite/sqlite_io.h"
-#include "db/sqlite/wide_read.h"
 
 #define BUSY_MS 5000
 
@@ -145,16 +144,11 @@ static int open_reader_file(struct series_db *db, struct err *e)
 		return err_set(e, -EINVAL,
 			"%s is empty; 'rocewatch agent' or 'rocewatch replay --db' fills it",
 			db->path);
-	db->old_flows = version <= SCHEMA_PLAIN_FLOWS;
-	db->names_stay = version <= SCHEMA_NAMES_STAY;
 	rc = sqlite_exec(
 		db->db, "PRAGMA query_only=1; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY");
-	if (rc == SQLITE_OK && version <= SCHEMA_WIDE)
-		rc = wide_open(db, version);
-	if (rc == SQLITE_OK && version > SCHEMA_WIDE)
-		db->blocks = blocks_new(db->db);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db->db, rc, "read", db->path);
+	db->blocks = blocks_new(db->db);
 	return 0;
 }
 
@@ -188,7 +182,6 @@ void series_db_close(struct history *history)
 	smap_free(db->parts);
 	free(db->names);
 	free(db->present);
-	free(db->wide);
 	free(db->path);
 	free(db);
 }

@@ -1,6 +1,5 @@
 /* series_db - a reader of a SQLite file: what series_db.c (opening), series_names.c, series_fill.c
- * (windows), series_scan.c (in order of time), series_ends.c, series_sql.c and wide_read.c (older
- * files) share. */
+ * (windows), series_scan.c (in order of time), series_ends.c and series_sql.c share. */
 #ifndef RW_DB_SERIES_DB_H
 #define RW_DB_SERIES_DB_H
 
@@ -13,13 +12,11 @@
 
 struct arena;
 struct blocks;
-struct wide;
 
 struct series_name { /* of one of our ids */
 	int64_t file_id; /* 0 = not in the file, or not read yet */
 	int64_t gone_ns; /* NAME_LIVE: the agent knows it */
 	int64_t version; /* of the file's names when it was read */
-	struct row_at at; /* by our ids; where an older version's file has its values */
 };
 
 struct series_db {
@@ -44,9 +41,6 @@ struct series_db {
 	uint64_t *present;
 	uint32_t n_present;
 	int64_t present_from_ns, present_version;
-	bool names_stay; /* an older version's file, which does not say which are gone */
-	bool old_flows; /* such a file: flows have no rows of hosts */
-	struct wide *wide; /* such a file: samples lie in wide rows; NULL = in blocks */
 	struct blocks *blocks;
 	int64_t snapshot_until_ns; /* monotonic: a read under way ends then; 0 = none is */
 	bool immutable; /* opened without a shared-memory file: nobody writes */

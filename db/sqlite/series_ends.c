@@ -8,7 +8,6 @@
 #include "agent/base/err.h"
 #include "db/sqlite/blocks_ends.h"
 #include "db/sqlite/sqlite_io.h"
-#include "db/sqlite/wide_read.h"
 
 struct ends_devices { /* their numbers in the file */
 	int64_t *ids;
@@ -64,8 +63,6 @@ static int ends_range_of(struct series_db *db, bool whole, int64_t *ret_first_ns
 {
 	int64_t at_ns = INT64_MAX;
 
-	if (db->wide)
-		return wide_range(db, whole, ret_first_ns, ret_last_ns, e);
 	if (!whole && db->history.not_after_ns != 0)
 		at_ns = db->history.not_after_ns;
 	const int rc = ends_range(db, whole, at_ns, ret_first_ns, ret_last_ns);
@@ -140,8 +137,6 @@ int series_db_next(struct history *history, int64_t t_ns, int64_t *ret_ns, struc
 	struct series_db *db = series_db_of(history);
 	int64_t next_ns = ENDS_NONE;
 
-	if (db->wide)
-		return wide_next(db, t_ns, ret_ns, e);
 	const int rc = ends_next(db, t_ns, &next_ns);
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, db->db, rc, "read", db->path);
@@ -188,15 +183,10 @@ static int ends_read_names(struct series_db *db, int64_t at_ns, struct ends_name
 
 	if (rc == SQLITE_OK)
 		rc = ends_load_names(db, names);
-	if (rc == SQLITE_OK && !db->wide)
+	if (rc == SQLITE_OK)
 		rc = blocks_begin(db->blocks);
-	for (size_t i = 0; rc == SQLITE_OK && i < names->n; i++) {
-		if (db->wide)
-			rc = wide_newest(db, names->v[i].id, at_ns, names->v[i].newest_ns);
-		else
-			rc = blocks_newest(
-				db->blocks, names->v[i].id, at_ns, true, names->v[i].newest_ns);
-	}
+	for (size_t i = 0; rc == SQLITE_OK && i < names->n; i++)
+		rc = blocks_newest(db->blocks, names->v[i].id, at_ns, true, names->v[i].newest_ns);
 	series_end(db);
 	return rc;
 }

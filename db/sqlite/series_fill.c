@@ -13,7 +13,6 @@
 #include "db/sqlite/flow_row.h"
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
-#include "db/sqlite/wide_read.h"
 
 struct filler {
 	struct series_db *db;
@@ -162,9 +161,6 @@ static int fill_some(struct filler *filler)
 
 static int fill_series(struct filler *filler)
 {
-	if (filler->db->wide)
-		return wide_window(
-			filler->db, filler->spec, filler->from_ns, filler->to_ns, &filler->list);
 	int rc = blocks_begin(filler->db->blocks);
 	if (rc != SQLITE_OK || filler->from_ns == INT64_MAX)
 		return rc;
@@ -182,7 +178,7 @@ static int fill_flows(struct filler *filler, struct window *window)
 	struct flow_sample *v = NULL;
 	size_t n = 0, cap = 0;
 
-	flow_row_select(&sql, filler->db->old_flows);
+	flow_row_select(&sql);
 	str_add(&sql, " WHERE to_ns>?1 AND to_ns<=?2");
 	int rc = sqlite3_prepare_v2(filler->db->db, sql.s, (int)sql.n, &st, NULL);
 	sqlite3_bind_int64(st, 1, filler->from_ns);

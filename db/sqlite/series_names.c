@@ -10,7 +10,6 @@
 #include "agent/base/text_clean.h"
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/sqlite_io.h"
-#include "db/sqlite/wide_read.h"
 
 /* ---- a name ---------------------------------------------------------------- */
 
@@ -58,10 +57,6 @@ static uint32_t names_take(struct series_db *db, sqlite3_stmt *st)
 	name->file_id = file_id;
 	name->version = db->taking_version;
 	name->gone_ns = sqlite3_column_int64(st, 4);
-	if (db->wide)
-		name->at = schema_row_of(db->entities, id);
-	if (db->wide && db->wide->by_entity)
-		name->at = schema_row_at(id, ENTITY_NONE, id, PRIO_NONE);
 	map_put(db->ids, (uint64_t)file_id, id);
 	return id;
 }
@@ -74,11 +69,8 @@ static int names_find(struct series_db *db, const char *where, int64_t file_id,
 {
 	rw_cleanup(str_done) struct str sql = {0};
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
-	const char *gone = "gone_ns";
 
-	if (db->names_stay)
-		gone = NAME_LIVE_SQL;
-	str_addf(&sql, NAMES_COLUMNS "%s FROM entity WHERE %s", gone, where);
+	str_addf(&sql, NAMES_COLUMNS "gone_ns FROM entity WHERE %s", where);
 	int rc = sqlite3_prepare_v2(db->db, sql.s, (int)sql.n, &st, NULL);
 	if (rc != SQLITE_OK)
 		return rc;
@@ -125,8 +117,6 @@ static const char *names_select(const struct series_db *db, int64_t from_ns, int
 	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
 
 	*ret_rc = SQLITE_OK;
-	if (db->names_stay)
-		return NAMES_COLUMNS NAME_LIVE_SQL " FROM entity WHERE ?1=?1 ORDER BY id";
 	*ret_rc = sqlite3_prepare_v2(db->db,
 		"SELECT count(*) FROM (SELECT 1 FROM entity INDEXED BY entity_gone "
 		"WHERE gone_ns<?1 LIMIT " NAMES_GONE_FEW ") HAVING count(*)>=" NAMES_GONE_FEW,
@@ -202,7 +192,7 @@ static int load_present(struct series_db *db, int64_t from_ns)
 	int rc;
 
 	const int64_t all = sqlite_int(db->db, "SELECT max(id) FROM entity", 0, &rc);
-	if (!db->names_stay && (int64_t)map_count(db->ids) * 4 < all)
+	if ((int64_t)map_count(db->ids) * 4 < all)
 		sql = "SELECT s.entity, s.metric FROM entity e INDEXED BY entity_gone "
 		      "CROSS JOIN series s ON s.entity=e.id WHERE e.gone_ns>=?1";
 	if (rc == SQLITE_OK)
@@ -232,12 +222,9 @@ static int load_present(struct series_db *db, int64_t from_ns)
 /* A number that changes when names or their series do. */
 static int names_version(struct series_db *db, int64_t *ret)
 {
-	const char *sql = "SELECT value FROM meta WHERE key='" SCHEMA_NAMES "'";
 	int rc;
 
-	if (db->names_stay)
-		sql = "SELECT (SELECT count(*) FROM entity) + (SELECT count(*) FROM series)";
-	*ret = sqlite_int(db->db, sql, 0, &rc);
+	*ret = sqlite_int(db->db, "SELECT value FROM meta WHERE key='" SCHEMA_NAMES "'", 0, &rc);
 	return rc;
 }
 
@@ -298,10 +285,10 @@ static int names_load_device(
 	return rc;
 }
 
-/* Whether names of parts are enough: all are there, or an older version's file needs them. */
+/* Whether names of parts are enough: where all are there, they are looked at. */
 static int names_partly(struct series_db *db, int64_t *ret_version, bool *ret)
 {
-	*ret = !db->names_loaded && !db->wide;
+	*ret = !db->names_loaded;
 	if (!*ret)
 		return SQLITE_OK;
 	return names_version(db, ret_version);

@@ -449,7 +449,7 @@ int series_db_each_rollup(struct history *history, const struct history_filter *
 	if (r < 0)
 		return r;
 	walk.tier = rolled_tier_of(filter, step_ns, filter->from_ns < first_ns);
-	if (db->wide || !walk.tier)
+	if (!walk.tier)
 		return history_rollup_samples(history, filter, step_ns, fn, arg, e);
 	r = history_match(history, filter, &ids, &walk.n_ids, e);
 	if (r < 0 || walk.n_ids == 0)

@@ -16,7 +16,6 @@
 #include "db/sqlite/series_db.h"
 #include "db/sqlite/series_ends.h"
 #include "db/sqlite/sqlite_io.h"
-#include "db/sqlite/wide_read.h"
 
 #define SLICE_FIRST_NS (60 * NS_PER_S)
 #define SLICE_FEW 50000 /* fewer samples than this: the next slice is twice as long */
@@ -248,9 +247,7 @@ static int read_slice(struct scan *scan, int64_t from_ns, int64_t to_ns)
 	slice->from_ns = from_ns;
 	slice->to_ns = to_ns;
 	slice->n = 0;
-	if (rc == SQLITE_OK && scan->db->wide)
-		rc = wide_slice(scan->db, slice);
-	else if (rc == SQLITE_OK)
+	if (rc == SQLITE_OK)
 		rc = scan_blocks(scan);
 	if (rc == SQLITE_OK)
 		rc = scan->db->text_rc;
@@ -424,7 +421,7 @@ int series_db_each_flow(struct history *history, int64_t from_ns, int64_t to_ns,
 
 	if (to_ns == 0)
 		to_ns = INT64_MAX;
-	flow_row_select(&sql, db->old_flows);
+	flow_row_select(&sql);
 	str_add(&sql,
 		" WHERE to_ns>=?1 AND to_ns<=?2 ORDER BY to_ns, entity, from_ns, total DESC, "
 		"octets DESC, id");

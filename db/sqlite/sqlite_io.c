@@ -97,14 +97,3 @@ sqlite3_int64 sqlite_int(sqlite3 *db, const char *sql, sqlite3_int64 fallback, i
 		*ret_rc = rc;
 	return v;
 }
-
-int sqlite_has_column(sqlite3 *db, const char *table, const char *column, bool *ret)
-{
-	const int rc = sqlite3_table_column_metadata(
-		db, NULL, table, column, NULL, NULL, NULL, NULL, NULL);
-
-	*ret = rc == SQLITE_OK;
-	if (rc == SQLITE_ERROR) /* the file was read, and has none */
-		return SQLITE_OK;
-	return rc;
-}

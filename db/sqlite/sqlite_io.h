@@ -6,7 +6,6 @@
 #define RW_DB_SQLITE_IO_H
 
 #include <sqlite3.h>
-#include <stdbool.h>
 
 struct err;
 
@@ -25,10 +24,6 @@ int sqlite_execf(sqlite3 *db, const char *fmt, ...) __attribute__((format(printf
 /* sqlite_int - first column of the first row; @fallback when there is no row, or NULL in it. Result
  * code by @ret_rc (may be NULL). */
 sqlite3_int64 sqlite_int(sqlite3 *db, const char *sql, sqlite3_int64 fallback, int *ret_rc);
-
-/* sqlite_has_column - of a table; *ret false also when there is no such table. Not SQLITE_OK: the
- * file could not be read, so it is not known. */
-int sqlite_has_column(sqlite3 *db, const char *table, const char *column, bool *ret);
 
 /* sqlite_prepare - a statement that is kept and run many times. */
 int sqlite_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);

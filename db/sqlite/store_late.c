@@ -214,8 +214,6 @@ int writer_late(struct store_writer *writer, int64_t t_ns)
 	if (rc == SQLITE_OK)
 		rc = late_blocks(&late);
 	if (rc == SQLITE_OK)
-		rc = writer_import_late(writer, t_ns);
-	if (rc == SQLITE_OK)
 		rc = writer_rollup_late(writer, t_ns);
 	free(late.v);
 	str_done(&late.data);

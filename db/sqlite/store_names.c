@@ -53,6 +53,14 @@ static void names_room(struct store_writer *writer, uint32_t id)
 	writer->n_entities = n;
 }
 
+/* The port of a priority; any other name's own id. */
+static uint32_t name_port(const struct record_entity *name)
+{
+	if (name->priority == PRIO_NONE || name->parent == ENTITY_NONE)
+		return name->id;
+	return name->parent;
+}
+
 void writer_note_names(struct store_writer *writer, const struct record_entity *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -61,7 +69,8 @@ void writer_note_names(struct store_writer *writer, const struct record_entity *
 		writer->entities[name->id] = (struct writer_entity){.device = name->device,
 			.port = name->port,
 			.priority = name->priority,
-			.at = schema_row_at(name->id, name->parent, name->owner, name->priority)};
+			.port_id = name_port(name),
+			.device_id = name->owner};
 	}
 }
 
@@ -116,8 +125,8 @@ static int load_series(struct store_writer *writer, struct writer_entity *entity
 		if (metric < 0)
 			continue;
 		entity->bits[metric / 64] |= UINT64_C(1) << (metric % 64);
-		if (entity->at.device < writer->n_entities)
-			writer->entities[entity->at.device].n_series++;
+		if (entity->device_id < writer->n_entities)
+			writer->entities[entity->device_id].n_series++;
 	}
 	sqlite3_reset(st);
 	if (rc == SQLITE_DONE)

@@ -1,6 +1,5 @@
 /*
- * store_open - a database file opened for writing: lock, migration, statements, and rows of an
- * older version brought up to date.
+ * store_open - a database file opened for writing: lock, migration and statements.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,15 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "db/model/entity.h"
 #include "db/sqlite/sqlite_io.h"
 #include "db/sqlite/store_write.h"
-
-/* What an older version's small file takes at once; a large one is moved while samples are stored.
- */
-#define IMPORT_NS NS_PER_S
 
 /* A lock that another tool holds passes; that of another writer of ours does not. */
 static int open_busy(int r)
@@ -168,15 +162,7 @@ static int open_all(struct store_writer *writer, struct err *e)
 		r = writer_lock(path, &writer->lock_fd, e);
 	if (r == 0)
 		r = writer_open_file(writer, path, e);
-	if (r < 0)
-		return r;
-	int64_t budget_ns = IMPORT_NS;
-	if (writer->o.replay)
-		budget_ns = INT64_MAX;
-	const int rc = writer_import(writer, budget_ns);
-	if (rc != SQLITE_OK)
-		return open_busy(sqlite_fail(e, writer->db, rc, "bring up to date", path));
-	return 0;
+	return r;
 }
 
 int writer_open(const struct store_options *options, struct store_writer **ret, struct err *e)
@@ -217,7 +203,6 @@ void writer_close_file(struct store_writer *writer)
 {
 	writer_seal_close(writer);
 	writer_rollup_close(writer);
-	writer_import_close(writer);
 	finalize_retain(&writer->retain);
 	for (size_t i = 0; i < NAME_STATEMENTS; i++) {
 		sqlite3_finalize(writer->names[i]);

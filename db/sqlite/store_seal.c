@@ -291,16 +291,6 @@ static int64_t seal_now_ns(const struct store_writer *writer, int64_t wall_ns)
 
 /* ---- for the store ------------------------------------------------------- */
 
-/* What is done while nothing is to be sealed: minutes and hours, then an older version's rows. */
-static int compact_rest(struct store_writer *writer, int64_t now_ns, bool *ret_more)
-{
-	const int rc = writer_rollup_step(writer, now_ns, ret_more);
-
-	if (rc != SQLITE_OK || *ret_more)
-		return rc;
-	return writer_import_step(writer, ret_more);
-}
-
 int writer_compact(struct store_writer *writer, int64_t now_ns, int64_t budget_ns, bool *ret_more)
 {
 	struct seal *seal = &writer->seal;
@@ -313,10 +303,10 @@ int writer_compact(struct store_writer *writer, int64_t now_ns, int64_t budget_n
 	while (rc == SQLITE_OK && *ret_more) {
 		if (seal->job.running)
 			rc = job_step(writer);
-		else if (!writer_import_busy(writer) && seal_choose(seal, now_ns, &device))
+		else if (seal_choose(seal, now_ns, &device))
 			rc = job_begin(writer, &device, now_ns);
 		else
-			rc = compact_rest(writer, now_ns, ret_more);
+			rc = writer_rollup_step(writer, now_ns, ret_more);
 		if (mono_now().ns - began_ns >= budget_ns)
 			break;
 	}

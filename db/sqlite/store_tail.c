@@ -33,7 +33,7 @@ static int tail_note_series(struct store_writer *writer, const struct sample *sa
 	if (rc != SQLITE_OK)
 		return rc;
 	*word |= bit;
-	writer->entities[entity->at.device].n_series++;
+	writer->entities[entity->device_id].n_series++;
 	writer->names_changed = true;
 	rw_grow(writer->new_series, writer->n_new_series, writer->cap_new_series);
 	writer->new_series[writer->n_new_series++] =
@@ -66,15 +66,15 @@ static int tail_find_device(struct store_writer *writer, const struct sample *sa
 		return SQLITE_OK;
 	int rc = writer_name(writer, sample->entity, sample->t_ns);
 	if (rc == SQLITE_OK) /* a port is known by its priorities, too */
-		rc = writer_name(writer, writer->entities[sample->entity].at.row, sample->t_ns);
+		rc = writer_name(writer, writer->entities[sample->entity].port_id, sample->t_ns);
 	if (rc == SQLITE_OK)
-		rc = writer_name(writer, writer->entities[sample->entity].at.device, sample->t_ns);
+		rc = writer_name(writer, writer->entities[sample->entity].device_id, sample->t_ns);
 	if (rc == SQLITE_NOTFOUND)
 		return SQLITE_OK;
 	if (rc == SQLITE_OK)
 		rc = tail_note_series(writer, sample);
 	if (rc == SQLITE_OK)
-		*ret = tail_device_at(writer, writer->entities[sample->entity].at.device);
+		*ret = tail_device_at(writer, writer->entities[sample->entity].device_id);
 	return rc;
 }
 

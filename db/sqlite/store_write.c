@@ -92,7 +92,7 @@ void writer_rollback(struct store_writer *writer)
 		const struct new_series *series = &writer->new_series[i];
 		struct writer_entity *entity = &writer->entities[series->entity];
 		entity->bits[series->metric / 64] &= ~(UINT64_C(1) << (series->metric % 64));
-		writer->entities[entity->at.device].n_series--;
+		writer->entities[entity->device_id].n_series--;
 	}
 	writer->n_new_series = 0;
 	seal_rollback(writer);

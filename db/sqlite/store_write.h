@@ -1,7 +1,7 @@
 /*
  * store_write - the writer's connection and state, shared by the files that write: store_open.c
  * (opening, closing), store_write.c (transactions), store_tail.c (samples), store_seal.c (blocks),
- * store_rows.c (records), store_retain.c (retention), store_import.c (rows of an older version).
+ * store_rows.c (records), store_retain.c (retention).
  *
  * One thread at a time. Functions return a SQLite result code, unless they take a struct err.
  */
@@ -13,7 +13,6 @@
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
-#include "db/sqlite/import_state.h"
 #include "db/sqlite/retain_state.h"
 #include "db/sqlite/rollup_state.h"
 #include "db/sqlite/seal_state.h"
@@ -33,7 +32,8 @@ struct writer_entity {
 	const char *device, *port; /* live until entities_reclaim(); NULL: no such entity */
 	int64_t file_id; /* 0 = not looked up yet */
 	int priority;
-	struct row_at at;
+	/* ids: what its samples count for; the port of a priority, else its own */
+	uint32_t port_id, device_id;
 	/* of a device: its place in the call of writer_samples() number .tail_turn, and how many
 	 * series it has as far as this run knows */
 	uint64_t tail_turn;
@@ -96,7 +96,6 @@ struct store_writer {
 	struct tail_state tail;
 	struct seal seal;
 	struct rollup_state rollup;
-	struct import import;
 
 	struct writer_record records[RECORD_KINDS];
 	sqlite3_stmt *old_health;
@@ -119,12 +118,11 @@ struct store_writer {
 	struct retain retain;
 };
 
-/* writer_open - locks, opens, migrates, prepares, and moves the rows of an older version. 0 or
- * negative errno. store_open.c */
+/* writer_open - locks, opens, migrates and prepares. 0 or negative errno. store_open.c */
 int writer_open(const struct store_options *options, struct store_writer **ret, struct err *e);
 void writer_close(struct store_writer *writer); /* NULL is fine */
 
-/* writer_open_file - the part of writer_open() without lock and rows of an older version. */
+/* writer_open_file - the part of writer_open() without the lock. */
 int writer_open_file(struct store_writer *writer, const char *path, struct err *e);
 /* writer_close_file - ends all statements and closes the file; the rest of @writer stays. */
 void writer_close_file(struct store_writer *writer);
@@ -264,11 +262,11 @@ int writer_tail_put(struct store_writer *writer, const struct tail_put *put);
 void writer_tail_done(struct store_writer *writer);
 
 /*
- * writer_compact - outside of a transaction: makes blocks of what lies in the tail, and moves the
- * samples of an older version's tables, for about @budget_ns; *ret_more: there is more to do.
- * @now_ns: the wall clock; INT64_MAX: everything is sealed, whatever its time (a replay's end). In
- * a replay any other time stands for that of the newest sample. After an error the rows are as
- * before. SQLite's code. store_seal.c
+ * writer_compact - outside of a transaction: makes blocks of what lies in the tail, and minutes
+ * and hours of blocks, for about @budget_ns; *ret_more: there is more to do. @now_ns: the wall
+ * clock; INT64_MAX: everything is sealed, whatever its time (a replay's end). In a replay any other
+ * time stands for that of the newest sample. After an error the rows are as before. SQLite's code.
+ * store_seal.c
  */
 int writer_compact(struct store_writer *writer, int64_t now_ns, int64_t budget_ns, bool *ret_more);
 /* writer_seal_reset - tail or blocks were changed by somebody else than writer_compact() and
@@ -315,16 +313,5 @@ int writer_late(struct store_writer *writer, int64_t t_ns);
 
 /* writer_tail_bits - which metrics a row has: bit n of the text for metric number n. */
 void writer_tail_bits(const struct tail_segment *parts, size_t n, struct str *ret);
-
-/* writer_import_step - moves one piece of what an older version's tables hold, if there are any;
- * *ret_more: false when there is nothing left. Outside of a transaction. store_import.c */
-int writer_import_step(struct store_writer *writer, bool *ret_more);
-/* writer_import - such pieces for about @budget_ns; INT64_MAX: all of them. */
-int writer_import(struct store_writer *writer, int64_t budget_ns);
-/* writer_import_busy - is it in the middle of making blocks? Then nothing else may. */
-bool writer_import_busy(const struct store_writer *writer);
-/* writer_import_late - what is moved later than @t_ns gets SF_LATE too. Inside a transaction. */
-int writer_import_late(struct store_writer *writer, int64_t t_ns);
-void writer_import_close(struct store_writer *writer);
 
 #endif

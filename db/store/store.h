@@ -266,9 +266,7 @@ struct store_stats {
 	uint64_t rescued;
 	bool misplaced;
 	bool retention_failed; /* the newest attempt to delete old data */
-	/* the newest attempt to seal samples, to make minutes and hours, or to move the samples of
-	 * an older version */
-	bool compact_failed;
+	bool compact_failed; /* the newest attempt to seal samples, or to make minutes and hours */
 	bool retention_held; /* the clock is far ahead of the data: nothing is deleted */
 	int64_t last_commit_ns; /* wall */
 	struct store_usage usage; /* of the newest retention pass */

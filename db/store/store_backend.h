@@ -19,7 +19,7 @@
 
 /* store_may_pass - may opening succeed later, without anybody deciding anything? A full disk, a
  * missing or read-only mount and a lock of another tool may; a second agent, another program's file
- * and one of a newer version do not. */
+ * and one of an unknown version do not. */
 static inline bool store_may_pass(int error)
 {
 	switch (error) {

@@ -1,89 +1,181 @@
-/* The schema: a file of the oldest version opens, a newer one is refused; columns follow
- * metric.def; the views' plans; x of a row. */
+/* The schema: a file of the oldest version opens, is brought up to date step by step, and one of an
+ * unknown version is refused; the views' plans. */
 #include <errno.h>
 
 #include "db/open.h"
 #include "tests/unit/db/db_world.h"
 
+#include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "db/sqlite/schema.h"
+#include "db/sqlite/sqlite_io.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
 
 /*
- * Version 1 as it was released, with two metric columns and some rows. Frozen: never change this
- * text. When a version is added, this file must still open, and its samples must still be read.
+ * The tables of version 1, the first that is released. Frozen: once it is, never change this text.
+ * When a version is added, a file made from it must still open, and what it holds must still be
+ * read.
  */
 static const char frozen_1[] =
-	"PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA application_id=1383023479; PRAGMA "
+	"PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA application_id=1383023429; PRAGMA "
 	"user_version=1;"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
 	"CREATE TABLE entity(id INTEGER PRIMARY KEY, device TEXT NOT NULL, port TEXT NOT NULL, "
-	"priority INTEGER NOT NULL, UNIQUE(device, port, priority));"
+	"priority INTEGER NOT NULL, made_ns INTEGER NOT NULL DEFAULT 0, gone_ns INTEGER NOT "
+	"NULL DEFAULT 9223372036854775807, UNIQUE(device, port, priority));"
+	"CREATE INDEX entity_gone ON entity(gone_ns);"
+	"CREATE INDEX entity_device ON entity(id) WHERE port='' AND priority=-1;"
+	"CREATE INDEX entity_port ON entity(device, port) WHERE port<>'' AND priority=-1;"
 	"CREATE TABLE text(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"
-	"CREATE TABLE series(entity INTEGER NOT NULL, metric TEXT NOT NULL, first_ns INTEGER NOT "
-	"NULL, PRIMARY KEY(entity, metric)) WITHOUT ROWID;"
-	"CREATE TABLE sample_port(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER "
-	"NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT,"
-	" port_in_octets INTEGER, optic_rx_power_dbm REAL, metric_since_removed INTEGER, PRIMARY "
-	"KEY(entity, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE sample_priority(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source "
-	"INTEGER NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT,"
-	" PRIMARY KEY(entity, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE sample_device(entity INTEGER NOT NULL, t_ns INTEGER NOT NULL, source INTEGER "
-	"NOT NULL, flags INTEGER NOT NULL, cfg INTEGER, x TEXT,"
-	" PRIMARY KEY(entity, t_ns)) WITHOUT ROWID;"
-	"CREATE INDEX sample_port_cfg ON sample_port(entity, t_ns) WHERE cfg IS NOT NULL;"
-	"CREATE INDEX sample_priority_cfg ON sample_priority(entity, t_ns) WHERE cfg IS NOT NULL;"
-	"CREATE INDEX sample_device_cfg ON sample_device(entity, t_ns) WHERE cfg IS NOT NULL;"
+	"CREATE TABLE metric_name(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+	"CREATE TABLE series(entity INTEGER NOT NULL, metric TEXT NOT NULL, first_ns INTEGER "
+	"NOT NULL, PRIMARY KEY(entity, metric)) WITHOUT ROWID;"
+	"CREATE TABLE tail(id INTEGER PRIMARY KEY, device INTEGER NOT NULL, from_ns INTEGER "
+	"NOT NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, metrics BLOB NOT NULL, data "
+	"BLOB NOT NULL);"
+	"CREATE INDEX tail_device ON tail(device, to_ns, from_ns, n);"
+	"CREATE TABLE block(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns INTEGER "
+	"NOT NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, known INTEGER NOT NULL DEFAULT "
+	"0, data BLOB NOT NULL, PRIMARY KEY(device, metric, from_ns));"
+	"CREATE TABLE block_minute(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns "
+	"INTEGER NOT NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, "
+	"PRIMARY KEY(device, metric, from_ns));"
+	"CREATE TABLE block_hour(device INTEGER NOT NULL, metric INTEGER NOT NULL, from_ns "
+	"INTEGER NOT NULL, to_ns INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, "
+	"PRIMARY KEY(device, metric, from_ns));"
+	"CREATE TABLE rollup_due(hour_ns INTEGER NOT NULL, device INTEGER NOT NULL, PRIMARY "
+	"KEY(hour_ns, device)) WITHOUT ROWID;"
+	"CREATE TABLE flow(id INTEGER PRIMARY KEY, entity INTEGER NOT NULL, from_ns INTEGER "
+	"NOT NULL, to_ns INTEGER NOT NULL, total INTEGER NOT NULL, dir INTEGER NOT NULL, "
+	"sampling INTEGER NOT NULL, family INTEGER, src TEXT, dst TEXT, src_port INTEGER, "
+	"dst_qp INTEGER, packets INTEGER, octets INTEGER, ce INTEGER, ect INTEGER, cnp "
+	"INTEGER, nak INTEGER, retransmits INTEGER, psn_gaps INTEGER, burst_bps INTEGER, flows "
+	"INTEGER, sum_sq_octets REAL, host INTEGER, data_packets INTEGER, data_ect INTEGER, "
+	"copies INTEGER, capture_lost INTEGER, spray_octets INTEGER, ce_got INTEGER, cnp_sent "
+	"INTEGER, reactions INTEGER, before_bps REAL, after_bps REAL, sums TEXT);"
+	"CREATE INDEX flow_to ON flow(to_ns);"
 	"CREATE TABLE fabric_history(t_ns INTEGER PRIMARY KEY, yaml TEXT NOT NULL);"
 	"CREATE TABLE target(device TEXT NOT NULL, protocol TEXT NOT NULL, address TEXT, state "
-	"TEXT, reason TEXT, up INTEGER, since_ns INTEGER,"
-	" last_success_ns INTEGER, updated_ns INTEGER, poll_p50_s REAL, poll_p95_s REAL, polls "
-	"INTEGER, timeouts INTEGER, errors INTEGER,"
-	" value_count INTEGER, PRIMARY KEY(device, protocol)) WITHOUT ROWID;"
-	"CREATE TABLE device_attr(device TEXT NOT NULL, t_ns INTEGER NOT NULL, role TEXT, profile "
-	"TEXT, sysname TEXT, descr TEXT, PRIMARY KEY(device, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE port_attr(device TEXT NOT NULL, port TEXT NOT NULL, t_ns INTEGER NOT NULL, "
-	"alias TEXT, peer_device TEXT, peer_port TEXT,"
-	" speed_bps INTEGER, PRIMARY KEY(device, port, t_ns)) WITHOUT ROWID;"
-	"CREATE TABLE incident(id TEXT PRIMARY KEY, cause TEXT, severity TEXT, state TEXT, device "
-	"TEXT, port TEXT, priority INTEGER,"
-	" ecmp_group TEXT, host TEXT, summary TEXT, opened_ns INTEGER, closed_ns INTEGER, "
-	"updated_ns INTEGER, usd_per_hour REAL, usd_total REAL,"
-	" confidence REAL, acked_by TEXT, json TEXT) WITHOUT ROWID;"
-	"CREATE TABLE event(id INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL, kind TEXT, incident_id "
-	"TEXT, who TEXT, text TEXT);"
+	"TEXT, reason TEXT, up INTEGER, since_ns INTEGER, last_success_ns INTEGER, updated_ns "
+	"INTEGER, poll_p50_s REAL, poll_p95_s REAL, polls INTEGER, timeouts INTEGER, errors "
+	"INTEGER, value_count INTEGER, PRIMARY KEY(device, protocol)) WITHOUT ROWID;"
+	"CREATE TABLE device_attr(device TEXT NOT NULL, t_ns INTEGER NOT NULL, role TEXT, "
+	"profile TEXT, sysname TEXT, descr TEXT, PRIMARY KEY(device, t_ns)) WITHOUT ROWID;"
+	"CREATE TABLE port_attr(device TEXT NOT NULL, port TEXT NOT NULL, t_ns INTEGER NOT "
+	"NULL, alias TEXT, peer_device TEXT, peer_port TEXT, speed_bps INTEGER, PRIMARY "
+	"KEY(device, port, t_ns)) WITHOUT ROWID;"
+	"CREATE TABLE health(key TEXT PRIMARY KEY, value REAL, unit TEXT, t_ns INTEGER NOT "
+	"NULL) WITHOUT ROWID;"
+	"CREATE TABLE incident(id TEXT PRIMARY KEY, cause TEXT, severity TEXT, state TEXT, "
+	"device TEXT, port TEXT, priority INTEGER, ecmp_group TEXT, host TEXT, summary TEXT, "
+	"opened_ns INTEGER, closed_ns INTEGER, updated_ns INTEGER, usd_per_hour REAL, "
+	"usd_total REAL, confidence REAL, acked_by TEXT, json TEXT) WITHOUT ROWID;"
+	"CREATE INDEX incident_closed ON incident(updated_ns) WHERE state='closed';"
+	"CREATE INDEX incident_open ON incident(opened_ns) WHERE state<>'closed';"
+	"CREATE TABLE event(id INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL, kind TEXT, "
+	"incident_id TEXT, who TEXT, text TEXT, device TEXT, port TEXT, job TEXT);"
 	"CREATE INDEX event_t ON event(t_ns);"
 	"CREATE INDEX event_incident ON event(incident_id, t_ns);"
-	"CREATE TABLE finding(id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER NOT "
-	"NULL, analyzer TEXT, cause TEXT, verdict TEXT,"
-	" severity TEXT, device TEXT, port TEXT, priority INTEGER, ecmp_group TEXT, host TEXT, "
-	"summary TEXT, value REAL, warn REAL, confidence REAL);"
+	"CREATE TABLE finding(id INTEGER PRIMARY KEY, from_ns INTEGER NOT NULL, to_ns INTEGER "
+	"NOT NULL, analyzer TEXT, cause TEXT, verdict TEXT, severity TEXT, device TEXT, port "
+	"TEXT, priority INTEGER, ecmp_group TEXT, host TEXT, summary TEXT, value REAL, warn "
+	"REAL, confidence REAL);"
 	"CREATE INDEX finding_t ON finding(to_ns);"
-	"CREATE TABLE flow(id INTEGER PRIMARY KEY, entity INTEGER NOT NULL, from_ns INTEGER NOT "
-	"NULL, to_ns INTEGER NOT NULL, total INTEGER NOT NULL,"
-	" dir INTEGER NOT NULL, sampling INTEGER NOT NULL, family INTEGER, src TEXT, dst TEXT, "
-	"src_port INTEGER, dst_qp INTEGER, packets INTEGER,"
-	" octets INTEGER, ce INTEGER, ect INTEGER, cnp INTEGER, nak INTEGER, retransmits INTEGER, "
-	"psn_gaps INTEGER, burst_bps INTEGER,"
-	" flows INTEGER, sum_sq_octets REAL);"
-	"CREATE INDEX flow_to ON flow(to_ns);"
-	"CREATE TABLE recommendation(id TEXT PRIMARY KEY, t_ns INTEGER, incident_id TEXT, device "
-	"TEXT, port TEXT, priority INTEGER, state TEXT,"
-	" advice TEXT, summary TEXT, json TEXT) WITHOUT ROWID;"
-	"INSERT INTO entity VALUES(1,'leaf1','',-1),(2,'leaf1','swp1',-1);"
-	"INSERT INTO series "
-	"VALUES(2,'port.in_octets',1700000000000000000),(2,'optic.rx_power_dbm',"
-	"1700000000000000000);"
-	"INSERT INTO sample_port "
-	"VALUES(2,1700000000000000000,1,0,NULL,NULL,100,-1.5,7),(2,1700000010000000000,1,0,NULL,'{"
-	"\"port_in_octets\":{\"flags\":1}}',250,NULL,7);";
+	"CREATE TABLE recommendation(id TEXT PRIMARY KEY, t_ns INTEGER, incident_id TEXT, "
+	"device TEXT, port TEXT, priority INTEGER, state TEXT, advice TEXT, summary TEXT, json "
+	"TEXT, from_ns INTEGER, to_ns INTEGER, updated_ns INTEGER, diagnosis TEXT, who TEXT) "
+	"WITHOUT ROWID;"
+	"CREATE INDEX recommendation_updated ON recommendation(updated_ns);"
+	"CREATE INDEX recommendation_incident ON recommendation(incident_id);"
+	"CREATE TABLE silence(id TEXT PRIMARY KEY, device TEXT, port TEXT, host TEXT, job "
+	"TEXT, cause TEXT, who TEXT, why TEXT, ended_by TEXT, created_ns INTEGER NOT NULL, "
+	"from_ns INTEGER NOT NULL, until_ns INTEGER NOT NULL) WITHOUT ROWID;"
+	"CREATE INDEX silence_until ON silence(until_ns);"
+	"CREATE TABLE alert(receiver TEXT NOT NULL, incident_id TEXT NOT NULL, state TEXT, "
+	"severity TEXT, cause TEXT, pending TEXT, error TEXT, labels TEXT, sent_ns INTEGER, "
+	"pending_ns INTEGER, updated_ns INTEGER, attempts INTEGER, sent INTEGER, acked "
+	"INTEGER, PRIMARY KEY(receiver, incident_id)) WITHOUT ROWID;"
+	"CREATE INDEX alert_incident ON alert(incident_id);"
+	"CREATE INDEX alert_updated ON alert(updated_ns);"
+	"CREATE TABLE burst(id INTEGER PRIMARY KEY, t_ns INTEGER NOT NULL, incident_id TEXT, "
+	"device TEXT, from_ns INTEGER, to_ns INTEGER, part INTEGER, parts INTEGER, objects "
+	"TEXT, data TEXT);"
+	"CREATE INDEX burst_t ON burst(t_ns);"
+	"CREATE INDEX burst_incident ON burst(incident_id);";
 
-/* Version 1 kept flows as later ones do, without rows of hosts. */
-static const char flow_of_1[] =
+/* Its rows: two samples in a block, with a flag; one of a priority, with a window; one in the tail;
+ * records. */
+static const char rows_of_1[] =
+	"INSERT INTO metric_name VALUES(1,'port.in_octets'),(58,'queue.watermark_bytes');"
+	"INSERT INTO meta VALUES('names',2);"
+	"INSERT INTO entity VALUES(1,'leaf1','swp1',-1,1700000000000000000,9223372036854775807),"
+	"(2,'leaf1','',-1,1700000000000000000,9223372036854775807),"
+	"(3,'leaf1','swp1',3,1700000010000000000,9223372036854775807);"
+	"INSERT INTO series VALUES(1,'port.in_octets',1700000000000000000),"
+	"(3,'queue.watermark_bytes',1700000010000000000);"
+	"INSERT INTO tail VALUES(1,2,1700000020000000000,1700000020000000000,1,X'02',"
+	"X'01010105011e01000101010001000100000000000b0100809087f2ada0e7cb1700022c0163c42526');"
+	"INSERT INTO block VALUES(2,1,1700000000000000000,1700000010000000000,2,1,"
+	"X'02000102010101000100000000001002018080a8b1e39fe7cb178090dfc04afe0200000100010101000164"
+	"ac0209aa57c0'),(2,58,1700000010000000000,1700000010000000000,1,1,"
+	"X'02000101010001e0d4030300000000000b010080c8d7d188a0e7cb17004da1c14bc5');"
+	"INSERT INTO event(t_ns,kind,text) VALUES(1700000000000000000,'note','before');"
 	"INSERT INTO flow(entity,from_ns,to_ns,total,dir,sampling,packets,octets,cnp) "
-	"VALUES(2,1700000000000000000,1700000010000000000,1,1,1,7,700,3);";
+	"VALUES(1,1700000000000000000,1700000010000000000,1,1,1,7,700,3);";
+
+struct schema_fact {
+	const char *sql;
+	int64_t expected;
+};
+
+static void schema_facts(const struct db_world *w, const struct schema_fact *facts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const int64_t v = world_int(w, facts[i].sql);
+		if (v != facts[i].expected)
+			fail_msg("%s: %lld", facts[i].sql, (long long)v);
+	}
+}
+
+/* What rows_of_1 says, by the views. */
+static const struct schema_fact facts_of_1[] = {
+	{"SELECT count(*) FROM samples", 4},
+	{"SELECT value FROM samples WHERE metric='port.in_octets' AND flags='restart'", 250},
+	{"SELECT rate*10 FROM rates WHERE rate IS NOT NULL", 50},
+	{"SELECT value FROM samples WHERE window_s=60 AND priority=3 AND port='swp1'", 77},
+	{"SELECT count(*) FROM events WHERE text='before'", 1},
+	{"SELECT cnp FROM flows", 3},
+	{"SELECT count(*) FROM flow_hosts", 0},
+};
+
+/* A step that is released makes what it made when it was: a change of it would leave the files that
+ * are out there behind. */
+static void first_is_frozen(void **state)
+{
+	struct db_world w;
+	sqlite3 *db;
+	char sql[160];
+
+	world_init(&w);
+	world_exec(&w, frozen_1);
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	const struct schema_steps first = {schema_released.sql, 1};
+	assert_int_equal(schema_migrate_to(db, "new", &first, NULL), 0);
+	snprintf(sql, sizeof(sql), "ATTACH '%s' AS frozen", w.path);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+#define OF(schema) "SELECT name, sql FROM " schema ".sqlite_master WHERE type<>'view'"
+	assert_int_equal(
+		sqlite_int(db, "SELECT count(*) FROM frozen.sqlite_master", 0, NULL) > 40, 1);
+	assert_int_equal(
+		sqlite_int(db,
+			"SELECT count(*) FROM (SELECT * FROM (" OF("main") " EXCEPT " OF(
+				"frozen") ") UNION ALL SELECT * FROM (" OF("frozen") " EXCEPT " OF("main") "))",
+			-1, NULL),
+		0);
+	sqlite3_close(db);
+	world_done(&w);
+}
 
 static void oldest_opens(void **state)
 {
@@ -94,31 +186,25 @@ static void oldest_opens(void **state)
 
 	world_init(&w);
 	world_exec(&w, frozen_1);
-	world_exec(&w, flow_of_1);
+	world_exec(&w, rows_of_1);
 	struct store_options o = {.path = w.path, .replay = true};
+	for (int round = 0; round < 2; round++) { /* the second opening finds nothing to do */
+		if (db_store_open(&o, t, &s, &e) < 0)
+			fail_msg("%s", e.text);
+		store_close(s);
+	}
+	assert_int_equal(world_int(&w, "PRAGMA user_version"), SCHEMA_VERSION);
+	schema_facts(&w, facts_of_1, rw_countof(facts_of_1));
 	if (db_store_open(&o, t, &s, &e) < 0)
 		fail_msg("%s", e.text);
 	const uint32_t port = entities_intern(t, "leaf1", "swp1", PRIO_NONE);
-	struct sample v[] = {sample_at(SECONDS(20), port, M_PORT_OUT_OCTETS, 5, 0),
-		sample_at(SECONDS(20), port, M_PORT_IN_OCTETS, 300, 0)};
-	store_samples(s, v, 2);
+	const struct sample more = sample_at(SECONDS(30), port, M_PORT_IN_OCTETS, 400, 0);
+	store_samples(s, &more, 1);
 	assert_int_equal(store_flush(s, &e), 0);
 	store_close(s);
 	entities_free(t);
-	assert_int_equal(world_int(&w, "PRAGMA user_version"), SCHEMA_VERSION);
 	assert_int_equal(world_int(&w, "SELECT count(*) FROM samples"), 5);
-	assert_int_equal(world_int(&w,
-				 "SELECT value FROM samples WHERE metric='port.in_octets' AND "
-				 "flags='restart'"),
-		250);
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM rates WHERE rate IS NULL"), 1);
-	assert_int_equal(world_int(&w, "SELECT rate=5.0 FROM rates WHERE rate IS NOT NULL"), 1);
-	/* what version 6 added: a flow of before is a flow, and no host */
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM flows WHERE data_packets IS NULL"), 1);
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM flow_hosts"), 0);
-	/* what version 2 added */
-	assert_int_equal(world_int(&w, "SELECT count(*) FROM health"), 0);
-	assert_int_equal(world_int(&w, "SELECT count(device) + count(port) FROM events"), 0);
+	assert_int_equal(world_int(&w, "SELECT max(rate) FROM rates"), 10);
 	world_done(&w);
 }
 
@@ -134,153 +220,122 @@ static void oldest_reads(void **state)
 	struct db_world w;
 	struct history *d;
 	struct err e = {0};
+	struct flow_sample flow = {0};
 	int64_t first, last;
 
 	world_init(&w);
-	struct flow_sample flow = {0};
 	world_exec(&w, frozen_1);
-	world_exec(&w, flow_of_1);
+	world_exec(&w, rows_of_1);
 	if (db_history_open(w.path, &d, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(history_each_flow(d, INT64_MIN, 0, oldest_flow, &flow, &e), 0);
 	assert_int_equal(flow.packets, 7);
-	assert_int_equal(flow.cnp, 3);
-	assert_false(flow.host);
-	assert_int_equal(flow.data_packets, 0);
 	assert_int_equal(history_range(d, &first, &last, &e), 0);
 	assert_int_equal(first, SECONDS(0));
-	assert_int_equal(last, SECONDS(10));
+	assert_int_equal(last, SECONDS(20));
 	history_close(d);
 	world_done(&w);
 }
 
-/* Version 2 kept a row per priority; the values of a port's priorities lie together since. Nothing
- * of a value may be lost on the way. */
-static const char rows_of_2[] =
-	"ALTER TABLE sample_priority ADD COLUMN pfc_rx_frames INTEGER; ALTER TABLE sample_priority "
-	"ADD COLUMN queue_watermark_bytes INTEGER;"
-	"ALTER TABLE sample_priority ADD COLUMN cfg_ecn_kmin_bytes INTEGER;"
-	"INSERT INTO entity "
-	"VALUES(3,'leaf1','swp1',0),(4,'leaf1','swp1',7),(5,'leaf1','swp1#q9',-1);"
-	"INSERT INTO series "
-	"VALUES(3,'pfc.rx_frames',1700000000000000000),(4,'pfc.rx_frames',1700000000000000000),"
-	" (4,'queue.watermark_bytes',1700000000000000000),(4,'cfg.ecn_kmin_bytes',"
-	"1700000000000000000),(5,'pfc.rx_frames',1700000000000000000);"
-	"INSERT INTO sample_priority "
-	"VALUES(3,1700000000000000000,1,0,NULL,NULL,10,NULL,NULL),(3,1700000010000000000,1,1,NULL,"
-	"NULL,30,NULL,NULL),"
-	" (4,1700000000000000000,2,2,1,'{\"queue_watermark_bytes\":{\"flags\":4,\"window_ms\":"
-	"60000}}',-1,77,1000),"
-	" (4,1700000010000000000,2,2,NULL,NULL,5,NULL,NULL),(5,1700000000000000000,1,0,NULL,NULL,6,"
-	"NULL,NULL);";
+/* ---- versions that come later -------------------------------------------- */
 
-static void priorities_move(void **state)
+/* Planted: what a later program might do to a file of version 1. */
+static const char planted_2[] = "ALTER TABLE event ADD COLUMN planted TEXT;"
+				"UPDATE event SET planted='by 2'";
+static const char planted_3[] = "CREATE TABLE planted(id INTEGER PRIMARY KEY);"
+				"INSERT INTO planted SELECT id FROM event WHERE planted='by 2'";
+static const char planted_3_fails[] = "CREATE TABLE planted(id INTEGER PRIMARY KEY);"
+				      "INSERT INTO planted SELECT id FROM no_such_table";
+
+static int schema_try(const struct db_world *w, const struct schema_steps *to, struct err *e)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(w->path, &db), SQLITE_OK);
+	const int r = schema_migrate_to(db, w->path, to, e);
+	sqlite3_close(db);
+	return r;
+}
+
+/* Each step once, in a transaction of its own: one that fails leaves the version before it whole,
+ * and the next attempt goes on there. */
+static void older_is_migrated(void **state)
 {
 	struct db_world w;
-	struct entities *t = entities_new();
-	struct store *s;
 	struct err e = {0};
+	const char *sql[] = {schema_released.sql[0], planted_2, planted_3_fails};
+	const struct schema_steps planted = {sql, 3};
 
 	world_init(&w);
 	world_exec(&w, frozen_1);
-	world_exec(&w, rows_of_2);
-	struct store_options o = {.path = w.path, .replay = true};
-	for (int round = 0; round < 2; round++) { /* the second opening finds nothing to do */
-		if (db_store_open(&o, t, &s, &e) < 0)
-			fail_msg("%s", e.text);
-		store_close(s);
-	}
-	entities_free(t);
-	static const struct {
-		const char *sql;
-		int64_t expected;
-	} rows[] = {
-		{"SELECT count(*) FROM sqlite_master WHERE name LIKE 'old\\_%' ESCAPE '\\'", 0},
-		{"SELECT count(*) FROM sqlite_master WHERE name LIKE 'wide\\_%' ESCAPE '\\'", 0},
-		{"SELECT count(*) FROM samples WHERE priority IS NOT NULL", 6},
-		{"SELECT value FROM samples WHERE metric='pfc.rx_frames' AND priority=0 AND "
-		 "flags='restart' AND source='snmp'",
-			30},
-		{"SELECT count(*) FROM samples WHERE metric='pfc.rx_frames' AND priority=7 AND "
-		 "flags='wrap32' AND source='gnmi'",
-			2},
-		{"SELECT value>1.8e19 FROM samples WHERE metric='pfc.rx_frames' AND priority=7 "
-		 "ORDER BY t_ns LIMIT 1",
-			1},
-		{"SELECT value FROM samples WHERE metric='queue.watermark_bytes' AND window_s=60 "
-		 "AND flags='estimated' AND source='gnmi'",
-			77},
-		{"SELECT value FROM samples WHERE metric='cfg.ecn_kmin_bytes' AND priority=7 AND "
-		 "port='swp1'",
-			1000},
-		{"SELECT value FROM samples WHERE port='swp1#q9' AND priority IS NULL", 6},
-		{"SELECT count(*) FROM rates WHERE metric='pfc.rx_frames' AND priority=0 AND rate "
-		 "IS NULL AND flags='restart'",
-			1},
+	world_exec(&w, rows_of_1);
+	assert_true(schema_try(&w, &planted, &e) < 0);
+	assert_non_null(strstr(e.text, w.path));
+	static const struct schema_fact half[] = {
+		{"PRAGMA user_version", 2},
+		{"SELECT count(*) FROM event WHERE planted='by 2'", 1},
+		{"SELECT count(*) FROM sqlite_master WHERE name='planted'", 0},
 	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int64_t v = world_int(&w, rows[i].sql);
-		if (v != rows[i].expected)
-			fail_msg("%s: %lld", rows[i].sql, (long long)v);
+	schema_facts(&w, half, rw_countof(half));
+	sql[2] = planted_3;
+	for (int round = 0; round < 2; round++) {
+		if (schema_try(&w, &planted, &e) < 0)
+			fail_msg("%s", e.text);
+		assert_int_equal(world_int(&w, "PRAGMA user_version"), 3);
+		assert_int_equal(world_int(&w, "SELECT count(*) FROM planted"), 1);
 	}
+	schema_facts(&w, facts_of_1, rw_countof(facts_of_1));
+	/* the program of now refuses what that one made */
+	assert_int_equal(schema_try(&w, &schema_released, &e), -EINVAL);
+	assert_int_equal(world_int(&w, "PRAGMA user_version"), 3);
 	world_done(&w);
 }
 
-/* The same file met by a reader before any writer: it is read as it lies there. */
-static int count_row(void *arg, const struct sample *s)
+/* ---- what is refused ------------------------------------------------------- */
+
+/* Nobody can be misled by a file that this program does not know: it is neither read nor changed,
+ * and the sentence says what to do. */
+static void unknown_is_refused(void **state)
 {
-	struct sample *sum = arg;
+	static const struct {
+		const char *make, *why, *remedy;
+	} rows[] = {
+		{"PRAGMA user_version=99", "a newer rocewatch (schema version 99,",
+			"use that version"},
+		{"PRAGMA user_version=2", "a newer rocewatch", "use that version"},
+		{"PRAGMA user_version=0", "schema version 0,", "put a backup in its place"},
+		{"PRAGMA user_version=-1", "schema version -1,", "put a backup in its place"},
+		/* from before the first release, whatever its version: also 1 */
+		{"PRAGMA application_id=1383023479", "from before its first release",
+			"rename it, and 'rocewatch agent'"},
+		{"PRAGMA application_id=1383023479; PRAGMA user_version=9",
+			"from before its first release", "rename it, and 'rocewatch agent'"},
+		{"PRAGMA application_id=7", "of another program", "name another file"},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct db_world w;
+		struct entities *t = entities_new();
+		struct store *s;
+		struct history *d;
+		struct err e = {0}, of_reader = {0};
 
-	sum->value += s->value;
-	sum->window_ms += s->window_ms;
-	sum->entity++;
-	return 0;
-}
-
-static void older_priorities_read(void **state)
-{
-	struct db_world w;
-	struct history *d;
-	struct err e = {0};
-	struct sample sum = {0};
-	static const uint16_t metrics[] = {M_PFC_RX_FRAMES, M_QUEUE_WATERMARK};
-	struct history_filter f = {.device = "leaf1",
-		.priority = HISTORY_ANY_PRIORITY,
-		.metrics = metrics,
-		.n_metrics = 2};
-
-	world_init(&w);
-	world_exec(&w, frozen_1);
-	world_exec(&w, rows_of_2);
-	if (db_history_open(w.path, &d, &e) < 0)
-		fail_msg("%s", e.text);
-	assert_int_equal(history_each_sample(d, &f, count_row, &sum, &e), 0);
-	assert_int_equal(sum.entity, 6);
-	assert_int_equal(sum.value, 10 + 30 - 1 + 77 + 5 + 6);
-	assert_int_equal(sum.window_ms, 60000);
-	history_close(d);
-	world_done(&w);
-}
-
-static void newer_is_refused(void **state)
-{
-	struct db_world w;
-	struct entities *t = entities_new();
-	struct store *s;
-	struct history *d;
-	struct err e = {0};
-
-	world_init(&w);
-	world_exec(&w, frozen_1);
-	world_exec(&w, "PRAGMA user_version=99");
-	struct store_options o = {.path = w.path, .replay = true};
-	assert_int_equal(db_store_open(&o, t, &s, &e), -EINVAL);
-	if (!strstr(e.text, "newer") || !strstr(e.text, "99"))
-		fail_msg("%s", e.text);
-	assert_int_equal(db_history_open(w.path, &d, &e), -EINVAL);
-	assert_int_equal(world_int(&w, "PRAGMA user_version"), 99); /* untouched */
-	entities_free(t);
-	world_done(&w);
+		world_init(&w);
+		world_exec(&w, frozen_1);
+		world_exec(&w, rows[i].make);
+		const int64_t version = world_int(&w, "PRAGMA user_version");
+		const int64_t id = world_int(&w, "PRAGMA application_id");
+		struct store_options o = {.path = w.path, .replay = true};
+		assert_int_equal(db_store_open(&o, t, &s, &e), -EINVAL);
+		if (!strstr(e.text, rows[i].why) || !strstr(e.text, rows[i].remedy) ||
+			!strstr(e.text, w.path))
+			fail_msg("%s: %s", rows[i].make, e.text);
+		assert_int_equal(db_history_open(w.path, &d, &of_reader), -EINVAL);
+		assert_string_equal(e.text, of_reader.text);
+		assert_int_equal(world_int(&w, "PRAGMA user_version"), version); /* untouched */
+		assert_int_equal(world_int(&w, "PRAGMA application_id"), id);
+		entities_free(t);
+		world_done(&w);
+	}
 }
 
 /* ---- what the views cost ------------------------------------------------- */
@@ -387,50 +442,15 @@ static void conditions_reach_the_key(void **state)
 	world_done(&w);
 }
 
-/* ---- x ------------------------------------------------------------------- */
-
-static void exceptions_of_a_row(void **state)
-{
-	struct row_value in[] = {{M_PORT_IN_OCTETS, 0, 1, 0, PRIO_NONE},
-		{M_PORT_OUT_OCTETS, 5, 1, 0, PRIO_NONE},
-		{M_QUEUE_WATERMARK, 0, 2, 60000, PRIO_NONE},
-		{M_CFG_TRUST, 63, 5, UINT32_MAX, PRIO_NONE}};
-	static const char text[] =
-		"{\"port_out_octets\":{\"flags\":5},\"queue_watermark_bytes\":{\"source\":2,"
-		"\"window_ms\":60000},"
-		"\"cfg_trust\":{\"flags\":63,\"source\":5,\"window_ms\":4294967295}}";
-	struct row_value out[] = {{M_PORT_IN_OCTETS, 0, 1, 0, PRIO_NONE},
-		{M_PORT_OUT_OCTETS, 0, 1, 0, PRIO_NONE}, {M_QUEUE_WATERMARK, 0, 1, 0, PRIO_NONE},
-		{M_CFG_TRUST, 0, 1, 0, PRIO_NONE}};
-	row_x_apply(text, out, 4);
-	for (int i = 0; i < 4; i++)
-		assert_true(in[i].flags == out[i].flags && in[i].source == out[i].source &&
-			in[i].window_ms == out[i].window_ms);
-	/* every beginning of the text, and every text with one byte changed, is survived */
-	for (size_t n = 0; n < strlen(text); n++) {
-		char *cut = strndup(text, n);
-		row_x_apply(cut, out, 4);
-		free(cut);
-		for (int c = 1; c < 256; c += 7) {
-			char *hurt = strdup(text);
-			hurt[n] = (char)c;
-			row_x_apply(hurt, out, 4);
-			free(hurt);
-		}
-	}
-	row_x_apply(NULL, out, 4);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_is_frozen),
 		cmocka_unit_test(oldest_opens),
 		cmocka_unit_test(oldest_reads),
-		cmocka_unit_test(newer_is_refused),
-		cmocka_unit_test(priorities_move),
-		cmocka_unit_test(older_priorities_read),
+		cmocka_unit_test(older_is_migrated),
+		cmocka_unit_test(unknown_is_refused),
 		cmocka_unit_test(conditions_reach_the_key),
-		cmocka_unit_test(exceptions_of_a_row),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
