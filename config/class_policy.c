@@ -66,13 +66,6 @@ const char *class_lossless_name(enum class_lossless lossless)
 	return "?";
 }
 
-const char *class_ecn_name(enum class_ecn ecn)
-{
-	if (ecn > ECN_UNSAID && ecn <= ECN_OFF)
-		return class_ecn_words[ecn - 1];
-	return "?";
-}
-
 static const struct fabric_class *class_given(const struct fabric *fabric, int priority)
 {
 	if (priority >= 0 && priority < FABRIC_CLASSES && fabric->classes[priority].given)

@@ -37,7 +37,6 @@ bool class_any_marks(const struct fabric *fabric); /* ... of any lossless class 
 bool class_any(const struct fabric *fabric, enum congestion_policy policy);
 
 const char *class_lossless_name(enum class_lossless lossless); /* "pfc" "credit" "none"; "?" */
-const char *class_ecn_name(enum class_ecn ecn); /* "absolute" "relative" "off"; "?" */
 
 /* The words for schema.c, in the order of their enumerations, NULL behind the last. */
 extern const char *const congestion_words[];

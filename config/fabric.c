@@ -160,15 +160,6 @@ uint64_t fabric_gpus(const struct fabric *fabric)
 	return n;
 }
 
-uint64_t fabric_host_gpus(const struct fabric *fabric, const char *host)
-{
-	uint64_t n = 0;
-	for (size_t i = 0; i < fabric->n_jobs; i++)
-		if (fabric_job_has(&fabric->jobs[i], host))
-			n += fabric->jobs[i].gpus;
-	return n;
-}
-
 /* ---- building ------------------------------------------------------------ */
 
 struct fabric_port *fabric_port_add(struct fabric_device *device, struct arena *a, const char *name)

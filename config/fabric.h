@@ -165,8 +165,6 @@ const struct fabric_job *fabric_job_of(const struct fabric *fabric, const char *
  */
 bool fabric_outside_jobs(const struct fabric *fabric, const char *host);
 uint64_t fabric_gpus(const struct fabric *fabric); /* all jobs */
-/* of the jobs whose glob matches, 0 = none */
-uint64_t fabric_host_gpus(const struct fabric *fabric, const char *host);
 
 /* natural order: Ethernet2 before Ethernet10 */
 int name_compare(const char *left, const char *right);

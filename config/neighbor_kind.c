@@ -14,17 +14,6 @@ const char *neighbor_kind_word(enum neighbor_kind kind)
 	return kind_words[kind];
 }
 
-bool neighbor_kind_of_word(const char *word, enum neighbor_kind *ret)
-{
-	for (size_t i = 0; i < rw_countof(kind_words); i++) {
-		if (strcmp(kind_words[i], word) != 0)
-			continue;
-		*ret = (enum neighbor_kind)i;
-		return true;
-	}
-	return false;
-}
-
 static bool all_hex(const char *text)
 {
 	return *text && text[strspn(text, "0123456789abcdefABCDEF :")] == '\0';

@@ -46,7 +46,5 @@ uint8_t neighbor_capabilities_hex(const char *text);
 enum neighbor_kind neighbor_kind_of(const struct neighbor_signs *signs);
 /* neighbor_kind_word - "host", "switch", "unknown": the first word of an endpoint in links. */
 const char *neighbor_kind_word(enum neighbor_kind kind);
-/* neighbor_kind_of_word - false when @word is none of them. */
-bool neighbor_kind_of_word(const char *word, enum neighbor_kind *ret);
 
 #endif

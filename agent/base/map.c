@@ -1,6 +1,6 @@
 /*
- * map - two hash tables and the hash function they use. Linear probing, load at most 1/2 counting
- * graves; two words and a state byte per slot. FNV-1a: Fowler, Noll, Vo (draft-eastlake-fnv); its
+ * map - two hash tables and the hash function they use. Linear probing, load at most 1/2; two
+ * words and a state byte per slot. FNV-1a: Fowler, Noll, Vo (draft-eastlake-fnv); its
  * low bits are weak for short keys, so the finalizer of MurmurHash3 (fmix64) follows.
  */
 #include "agent/base/map.h"
@@ -38,18 +38,15 @@ uint64_t hash_u64(uint64_t number)
 	return map_fmix64(number + 0x9e3779b97f4a7c15ULL);
 }
 
-enum map_slot_state { SLOT_FREE, SLOT_USED, SLOT_GRAVE };
-
 struct map_slot {
 	uint64_t key, value;
-	enum map_slot_state state;
+	bool used;
 };
 
 struct map {
 	struct map_slot *v;
 	size_t cap; /* a power of two, 0 before the first put */
 	size_t n; /* used */
-	size_t filled; /* used and graves */
 };
 
 struct map *map_new(void)
@@ -76,9 +73,9 @@ static struct map_slot *map_find(const struct map *map, uint64_t key)
 		return NULL;
 	for (size_t i = hash_u64(key) & (map->cap - 1);; i = (i + 1) & (map->cap - 1)) {
 		struct map_slot *s = &map->v[i];
-		if (s->state == SLOT_FREE)
+		if (!s->used)
 			return NULL;
-		if (s->state == SLOT_USED && s->key == key)
+		if (s->key == key)
 			return s;
 	}
 }
@@ -96,17 +93,16 @@ bool map_get(const struct map *map, uint64_t key, uint64_t *ret)
 static void map_insert_new(struct map *map, uint64_t key, uint64_t value)
 {
 	size_t i = hash_u64(key) & (map->cap - 1);
-	while (map->v[i].state == SLOT_USED)
+	while (map->v[i].used)
 		i = (i + 1) & (map->cap - 1);
-	map->filled += map->v[i].state == SLOT_FREE;
-	map->v[i] = (struct map_slot){.key = key, .value = value, .state = SLOT_USED};
+	map->v[i] = (struct map_slot){.key = key, .value = value, .used = true};
 	map->n++;
 }
 
-/* Makes room for one more; a table full of graves is swept at the same size. */
+/* Makes room for one more. */
 static void map_make_room(struct map *map)
 {
-	if ((map->filled + 1) * 2 <= map->cap)
+	if ((map->n + 1) * 2 <= map->cap)
 		return;
 	struct map_slot *old = map->v;
 	size_t old_cap = map->cap;
@@ -116,9 +112,9 @@ static void map_make_room(struct map *map)
 	while ((map->n + 1) * 3 > map->cap)
 		map->cap *= 2;
 	map->v = rw_calloc(map->cap, sizeof(*map->v));
-	map->n = map->filled = 0;
+	map->n = 0;
 	for (size_t i = 0; i < old_cap; i++)
-		if (old[i].state == SLOT_USED)
+		if (old[i].used)
 			map_insert_new(map, old[i].key, old[i].value);
 	free(old);
 }
@@ -134,21 +130,11 @@ void map_put(struct map *map, uint64_t key, uint64_t value)
 	map_insert_new(map, key, value);
 }
 
-bool map_del(struct map *map, uint64_t key)
-{
-	struct map_slot *s = map_find(map, key);
-	if (!s)
-		return false;
-	s->state = SLOT_GRAVE;
-	map->n--;
-	return true;
-}
-
 void map_clear(struct map *map)
 {
 	if (map->cap)
 		memset(map->v, 0, map->cap * sizeof(*map->v));
-	map->n = map->filled = 0;
+	map->n = 0;
 }
 
 /* Byte keys: entries in a growing array, and a table of entry numbers + 1 (0 = free). Nothing is

@@ -20,7 +20,6 @@ void map_free(struct map *map);
 size_t map_count(const struct map *map);
 bool map_get(const struct map *map, uint64_t key, uint64_t *ret);
 void map_put(struct map *map, uint64_t key, uint64_t value); /* replaces */
-bool map_del(struct map *map, uint64_t key);
 void map_clear(struct map *map);
 
 struct smap; /* keys are byte strings */

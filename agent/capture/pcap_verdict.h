@@ -23,7 +23,7 @@ struct pcap_verdict_info {
 };
 const struct pcap_verdict_info *pcap_verdict_info(enum pcap_verdict kind);
 const struct pcap_verdict_info *pcap_verdict_named(const char *word); /* NULL: no such kind */
-const char *pcap_severity_name(enum pcap_severity severity);
+const char *pcap_severity_name(enum pcap_severity severity); /* for docs/packets.md */
 
 /* Of one kind at most so many stand in a document; the last one counts the others in "more". */
 enum { PCAP_VERDICTS_PER_KIND = 8 };

@@ -18,7 +18,8 @@ struct exit_code {
 
 extern const struct exit_code exit_codes[]; /* ends with command NULL */
 
-/* exit_code_of - the row of @command and @code itself, or NULL. */
+/* exit_code_of - the row of @command and @code itself, or NULL; for docs/exit-codes.md, whose
+ * examples are held to it. */
 const struct exit_code *exit_code_of(const char *command, int code);
 
 #endif

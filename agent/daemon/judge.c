@@ -341,12 +341,6 @@ int64_t judge_until(const struct judge *judge)
 	return judge->until_ns;
 }
 
-bool judge_share_late(const struct judge *judge, size_t i, int64_t *ret_newest_ns)
-{
-	*ret_newest_ns = judge->shares[i].newest_ns;
-	return judge->shares[i].late;
-}
-
 void judge_health(const struct judge *judge, struct health *health)
 {
 	if (judge->until_ns != INT64_MIN)

@@ -54,11 +54,9 @@ void judge_tick(struct judge *judge, struct loop *loop, mono_t now);
  * do; negative errno with @e filled. */
 int judge_step(struct judge *judge, mono_t now, struct err *e);
 
-/* judge_until - all windows that ended by then are judged; INT64_MIN: none yet. */
+/* judge_until - all windows that ended by then are judged; INT64_MIN: none yet. For tests: they
+ * wait for it, where the health of the agent has it in milliseconds. */
 int64_t judge_until(const struct judge *judge);
-/* judge_share - is share @i (by config.agents) late? *@ret_newest_ns: how far its data goes,
- * INT64_MIN: nothing came. */
-bool judge_share_late(const struct judge *judge, size_t i, int64_t *ret_newest_ns);
 void judge_health(const struct judge *judge, struct health *health);
 
 #endif

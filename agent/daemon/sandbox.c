@@ -12,12 +12,6 @@
 #include "agent/base/str.h"
 #include "agent/daemon/sandbox_internal.h"
 
-const char *sandbox_kind_name(enum sandbox_kind kind)
-{
-	static const char *const names[SANDBOX_KINDS] = {"agent", "web", "parser", "receiver"};
-	return names[kind];
-}
-
 void sandbox_add(struct sandbox_paths *paths, const char *path, enum sandbox_use use)
 {
 	if (!path)
@@ -69,14 +63,4 @@ int sandbox_self(struct err *e)
 		return err_set(e, -errno, "cannot hide the memory of this process from others: %s",
 			strerror(errno));
 	return 0;
-}
-
-int sandbox_enter(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e)
-{
-	int rc = sandbox_self(e);
-	if (rc == 0)
-		rc = sandbox_files(kind, paths, e);
-	if (rc == 0)
-		rc = sandbox_calls(kind, paths, e);
-	return rc;
 }

@@ -80,9 +80,6 @@ int sandbox_files(enum sandbox_kind kind, const struct sandbox_paths *paths, str
  */
 int sandbox_calls(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e);
 
-/* sandbox_enter - all three, for a process that has one thread and everything it needs. */
-int sandbox_enter(enum sandbox_kind kind, const struct sandbox_paths *paths, struct err *e);
-
 /* ---- for tests and for docs/security.md ---------------------------------- */
 
 enum sandbox_refusal { SANDBOX_REFUSE, SANDBOX_NAME_AND_END };
@@ -91,8 +88,7 @@ enum sandbox_refusal { SANDBOX_REFUSE, SANDBOX_NAME_AND_END };
  * standard error and end the process. A PARSER is ended in both. */
 int sandbox_calls_as(enum sandbox_kind kind, const struct sandbox_paths *paths,
 	enum sandbox_refusal refusal, struct err *e);
-const char *sandbox_kind_name(enum sandbox_kind kind);
-/* sandbox_calls_print - the table of calls as Markdown. */
+/* sandbox_calls_print - the table of calls as Markdown, for docs/security.md. */
 void sandbox_calls_print(FILE *out);
 
 #endif

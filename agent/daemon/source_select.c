@@ -39,7 +39,6 @@ struct source_choice {
 	void *arg;
 	struct device_sides **v;
 	size_t n, cap;
-	uint64_t left;
 };
 
 struct source_choice *source_choice_new(const struct sink *to,
@@ -62,11 +61,6 @@ void source_choice_free(struct source_choice *choice)
 	}
 	free(choice->v);
 	free(choice);
-}
-
-uint64_t source_choice_left(const struct source_choice *choice)
-{
-	return choice->left;
 }
 
 /* ---- samples ------------------------------------------------------------- */
@@ -133,7 +127,6 @@ static void source_select_on_samples(void *arg, const struct sample *samples, si
 		map_put(s->gave, (uint64_t)samples[i].entity << 16 | samples[i].metric, 1);
 		if (!others_have(s, &samples[i]))
 			continue;
-		c->left++;
 		if (i > from)
 			c->to.samples(c->to.arg, samples + from, i - from);
 		from = i + 1;

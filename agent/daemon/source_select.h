@@ -28,7 +28,4 @@ const struct sink *source_choice_sink(
 /* source_choice_gone - that target was taken away: the other one is alone now. */
 void source_choice_gone(struct source_choice *choice, const char *device, enum collector_role role);
 
-/* How many samples were left to the other source. */
-uint64_t source_choice_left(const struct source_choice *choice);
-
 #endif

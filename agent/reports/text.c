@@ -38,24 +38,6 @@ void text_put(FILE *out, const char *text)
 	fputs(clean, out);
 }
 
-void text_put_state(FILE *out, const char *state, bool color)
-{
-	static const struct {
-		const char *state, *code;
-	} codes[] = {
-		{"critical", "\033[1;31m"},
-		{"warning", "\033[1;33m"},
-		{"unknown", "\033[35m"},
-		{"down", "\033[1;31m"},
-	};
-	for (size_t i = 0; color && i < rw_countof(codes); i++)
-		if (str_eq(state, codes[i].state)) {
-			fprintf(out, "%s%-9s\033[0m", codes[i].code, state);
-			return;
-		}
-	fprintf(out, "%-9s", state);
-}
-
 void text_put_age(FILE *out, const json_t *object, const char *key, const char *name)
 {
 	char text[32] = "-";

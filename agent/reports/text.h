@@ -21,8 +21,6 @@ const char *text_clock(const json_t *object, const char *key);
 
 /* text_put - @text with a blank for each control character. */
 void text_put(FILE *out, const char *text);
-/* text_put_state - a state or severity, 9 columns wide, in colour when it is not good. */
-void text_put_state(FILE *out, const char *state, bool color);
 /* text_put_age - "   NAME 2m10s" from a field in seconds; "-" when it is not known. */
 void text_put_age(FILE *out, const json_t *object, const char *key, const char *name);
 /* text_put_cut - at most @columns columns of @text, with three dots where it was cut behind a word;

@@ -553,14 +553,6 @@ void http_sweep(struct http *http)
 	pthread_mutex_unlock(&http->lock);
 }
 
-unsigned http_connections(struct http *http)
-{
-	pthread_mutex_lock(&http->lock);
-	const unsigned n = http->n_connections;
-	pthread_mutex_unlock(&http->lock);
-	return n;
-}
-
 static void __attribute__((format(printf, 2, 0)))
 http_on_log(void *arg, const char *format, va_list values)
 {

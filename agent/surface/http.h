@@ -95,7 +95,6 @@ void http_refuse(struct http *http);
 
 /* http_sweep - closes what is past its limits; to be called about once a second, on any thread. */
 void http_sweep(struct http *http);
-unsigned http_connections(struct http *http);
 
 /* http_answer - the answer to a ticket that waits; once. The ticket is not used afterwards. */
 void http_answer(struct http_ticket *ticket, const struct http_reply *reply);

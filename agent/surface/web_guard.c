@@ -163,11 +163,6 @@ bool web_guard_knows_host(const struct web_guard *guard, const char *host)
 	return !guard->local && guard->n_hosts == 1;
 }
 
-bool web_guard_asks_token(const struct web_guard *guard)
-{
-	return guard->asks_token;
-}
-
 bool web_guard_token(const struct web_guard *guard, const char *authorization)
 {
 	size_t n;

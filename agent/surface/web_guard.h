@@ -29,6 +29,5 @@ bool web_guard_knows_host(const struct web_guard *guard, const char *host);
 /* web_guard_token - whether the Authorization header holds a known token; always when none are
  * configured. */
 bool web_guard_token(const struct web_guard *guard, const char *authorization);
-bool web_guard_asks_token(const struct web_guard *guard);
 
 #endif

@@ -235,14 +235,6 @@ double chance_cov(size_t members, double flows)
 	return NAN;
 }
 
-double chance_used(size_t members, double flows)
-{
-	double m = (double)members;
-	if (in_domain(members, flows))
-		return m * -expm1(flows * log1p(-1 / m));
-	return NAN;
-}
-
 /* Lower tail of the regularised gamma function P(a, x), by its series (Abramowitz and Stegun
  * 6.5.29). */
 static double gamma_lower(double shape, double x)

@@ -48,7 +48,4 @@ double chance_even(size_t members, double flows, double cov);
  */
 double chance_left_out(size_t members, double cov, double least, double cov_before);
 
-/* chance_used - members that get at least one flow, expected: m (1 - (1 - 1/m)^n). */
-double chance_used(size_t members, double flows);
-
 #endif

@@ -225,22 +225,11 @@ double dt_pfc_queue_bytes(double pool_bytes, double used_bytes, double alpha, do
 	return inputs * alpha * (pool_bytes - used_bytes) / (1 + inputs * alpha);
 }
 
-double alpha_of_exponent(int dynamic_th)
-{
-	return exp2(dynamic_th);
-}
-
 double ecn_kmin_guarantee_bytes(
 	double pool_bytes, double alpha, double n_ports, double p_priorities, double headroom_bytes)
 {
 	return alpha * (pool_bytes - p_priorities * n_ports * headroom_bytes) /
 		(n_ports * (1 + p_priorities * alpha));
-}
-
-double pfc_static_level_bytes(
-	double pool_bytes, double n_ports, double p_priorities, double headroom_bytes)
-{
-	return (pool_bytes - p_priorities * n_ports * headroom_bytes) / (p_priorities * n_ports);
 }
 
 double bdp_bytes(uint64_t speed_bps, double rtt_ns)

@@ -78,16 +78,12 @@ double dt_limit_bytes(double pool_bytes, double alpha, double n_owners);
  * XOFF fires, with @used bytes of the pool taken by others: k a (B-u) / (1 + k a). Derived from
  * [DT]; held against packet simulation within 5 %. */
 double dt_pfc_queue_bytes(double pool_bytes, double used_bytes, double alpha, double inputs);
-double alpha_of_exponent(int dynamic_th); /* SAI dynamic_th n: 2^n */
 
 /* [DCQCN] (4), generalised to p lossless priorities and SAI alpha (derived): highest Kmin that
  * marks before PFC even when one ingress feeds all n ports: a (B - p n H) / (n (1 + p a)).
  * Negative: not possible. */
 double ecn_kmin_guarantee_bytes(double pool_bytes, double alpha, double n_ports,
 	double p_priorities, double headroom_bytes);
-/* [DCQCN] (2): highest static XOFF level, (B - 8 n H) / (8 n) for 8 priorities in general p. */
-double pfc_static_level_bytes(
-	double pool_bytes, double n_ports, double p_priorities, double headroom_bytes);
 double bdp_bytes(uint64_t speed_bps, double rtt_ns);
 
 /* Where Kmin and Kmax may be, for a queue with this PFC point (derived). */

@@ -39,8 +39,8 @@ struct tune_gate_row {
 	enum tune_advice advice;
 	const char *when; /* a clause: "the policy of the site is not dcqcn" */
 };
-bool tune_safety_rule_at(size_t i, struct tune_safety_rule *ret);
-bool tune_gate_row_at(size_t i, struct tune_gate_row *ret);
+bool tune_safety_rule_at(size_t i, struct tune_safety_rule *ret); /* for docs/tuning.md */
+bool tune_gate_row_at(size_t i, struct tune_gate_row *ret); /* for docs/tuning.md */
 
 /* Longest time a sheet lives; longest age of what was read back; shortest time between two changes
  * of a queue profile. */

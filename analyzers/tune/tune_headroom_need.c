@@ -73,13 +73,6 @@ static bool headroom_same_link(const struct tune_device *left_device, const stru
 		tune_same_link(left_device, left->port, right_device, right->port);
 }
 
-bool tune_headroom_kind(const struct tune_device *left_device, const struct tune_prio *left,
-	const struct tune_device *right_device, const struct tune_prio *right)
-{
-	return left->headroom_bytes == right->headroom_bytes &&
-		headroom_same_link(left_device, left, right_device, right);
-}
-
 struct headroom_kind {
 	bool lost, full; /* frames at one of its ports; used by 90 % */
 	bool proven; /* one of them paused, and its peak was below the size */

@@ -25,10 +25,6 @@ struct headroom_need {
 void tune_headroom_need(const struct tune_in *in, const struct tune_device *device,
 	const struct tune_prio *prio, struct headroom_need *ret);
 
-/* Do two ports belong to the same kind? */
-bool tune_headroom_kind(const struct tune_device *left_device, const struct tune_prio *left,
-	const struct tune_device *right_device, const struct tune_prio *right);
-
 /* The vendor's own number for this port; NAN: not an ASIC whose tables the formula reproduces, or
  * the cable is not known. */
 double tune_headroom_calculated(

@@ -147,9 +147,10 @@ struct tune_row {
 enum { TUNE_ROWS = 14 }; /* row 0: what the table has no number for */
 const struct tune_row *tune_row(int row);
 
-/* The name of a sign, for the manual: "hosts paused"; NULL: no such bit. */
+/* tune_sign_name - "hosts paused", for docs/tuning.md; NULL: no such bit. */
 const char *tune_sign_name(uint32_t sign);
-const char *tune_family_name(enum tune_family family); /* "alpha, then Kmin and Kmax" */
+/* tune_family_name - "alpha, then Kmin and Kmax", for docs/tuning.md. */
+const char *tune_family_name(enum tune_family family);
 
 /* For tests and for the manual: the rule that fits, NULL. */
 const struct tune_rule *tune_rule_match(const struct tune_signs *signs);

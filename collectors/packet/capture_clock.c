@@ -53,7 +53,6 @@ struct capture_clock {
 	uint32_t n_rows;
 	struct clock_host *hosts;
 	size_t n_hosts, cap_hosts;
-	uint64_t refused;
 	int64_t bin_ns;
 	unsigned interval; /* 1, 2, 3, 1, ...: a fresh stream_clock has 0 */
 	bool aeth_cut; /* of some answers it is not known whether they are NAKs */
@@ -94,7 +93,6 @@ void capture_clock_next(struct capture_clock *clock)
 	if (clock->n_rows)
 		memset(clock->rows, 0, clock->n_rows * sizeof(*clock->rows));
 	clock->n_hosts = 0;
-	clock->refused = 0;
 	clock->interval = clock->interval % 3 + 1;
 }
 
@@ -149,10 +147,8 @@ static struct clock_host *clock_host_get(struct capture_clock *clock, uint32_t h
 	struct clock_host_row *row = clock_row_get(clock, host);
 	if (row->at)
 		return &clock->hosts[row->at - 1];
-	if (clock->n_hosts >= CLOCK_HOSTS_MAX) {
-		clock->refused++;
+	if (clock->n_hosts >= CLOCK_HOSTS_MAX)
 		return NULL;
-	}
 	rw_grow(clock->hosts, clock->n_hosts, clock->cap_hosts);
 	struct clock_host *ret = &clock->hosts[clock->n_hosts++];
 	*ret = (struct clock_host){.host = host, .slot = -1};
@@ -528,10 +524,8 @@ static struct qp_reaction *clock_reaction_get(
 		return clock_pool_at(&clock->reactions, rare->reaction);
 	rare->reaction = clock_pool_take(&clock->reactions);
 	struct qp_reaction *reaction = clock_pool_at(&clock->reactions, rare->reaction);
-	if (!reaction) {
-		clock->refused++;
+	if (!reaction)
 		return NULL;
-	}
 	qp_reaction_begin(reaction, t_ns, about->usual_ns);
 	about->reacts = 1;
 	return reaction;
@@ -620,11 +614,6 @@ const struct clock_host *capture_clock_hosts(struct capture_clock *clock, size_t
 	}
 	*ret_n = clock->n_hosts;
 	return clock->hosts;
-}
-
-uint64_t capture_clock_refused(const struct capture_clock *clock)
-{
-	return clock->refused;
 }
 
 const struct rate_bins *capture_clock_rates(const struct capture_clock *clock)

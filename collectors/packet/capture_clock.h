@@ -98,9 +98,6 @@ struct clock_host {
 /* capture_clock_hosts - with marks or CNPs, in the order in which they were seen. Lent. */
 const struct clock_host *capture_clock_hosts(struct capture_clock *clock, size_t *ret_n);
 
-/* Marks and CNPs of hosts beyond CLOCK_HOSTS_MAX, CNPs beyond CLOCK_REACTIONS_MAX directions. */
-uint64_t capture_clock_refused(const struct capture_clock *clock);
-
 /* capture_clock_rates - of packets with payload. */
 const struct rate_bins *capture_clock_rates(const struct capture_clock *clock);
 const struct pause_log *capture_clock_pauses(const struct capture_clock *clock);

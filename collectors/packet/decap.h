@@ -43,7 +43,7 @@ enum decap_layer {
 	LAYER_COUNT,
 };
 const char *decap_layer_name(enum decap_layer layer); /* "erspan2": a key of the JSON report */
-const char *decap_layer_text(enum decap_layer layer); /* one phrase for people */
+const char *decap_layer_text(enum decap_layer layer); /* one phrase, for docs/packets.md */
 
 /* Recognised and not opened. */
 enum decap_refusal {

@@ -53,27 +53,14 @@ const struct flow_host *flow_table_host(const struct flow_table *table, uint32_t
 {
 	return flow_store_host(table, id);
 }
-const struct flow_qp *flow_table_qp(const struct flow_table *table, uint32_t id)
-{
-	return flow_store_qp(table, id);
-}
 const struct flow_stream *flow_table_stream(const struct flow_table *table, uint32_t id)
 {
 	return flow_store_stream(table, id);
-}
-uint32_t flow_table_qp_end(const struct flow_table *table)
-{
-	return table->qps.end;
 }
 uint32_t flow_table_stream_end(const struct flow_table *table)
 {
 	return table->streams.end;
 }
-uint32_t flow_table_host_end(const struct flow_table *table)
-{
-	return table->hosts.end;
-}
-
 /* ---- memory that will be needed -------------------------------------------------- */
 
 void flow_table_fetch_slot(const struct flow_table *table, uint64_t hash)

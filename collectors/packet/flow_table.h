@@ -116,12 +116,9 @@ void flow_table_on_drop(struct flow_table *table, const struct flow_drops *drops
 struct loss *flow_table_loss(const struct flow_table *table);
 
 const struct flow_host *flow_table_host(const struct flow_table *table, uint32_t id);
-const struct flow_qp *flow_table_qp(const struct flow_table *table, uint32_t id);
 const struct flow_stream *flow_table_stream(const struct flow_table *table, uint32_t id);
-/* Ids that were ever in use are below these; see .packets, .qp and .family for free ones. */
-uint32_t flow_table_qp_end(const struct flow_table *table);
+/* Ids that were ever in use are below this one; see .packets for free ones. */
 uint32_t flow_table_stream_end(const struct flow_table *table);
-uint32_t flow_table_host_end(const struct flow_table *table);
 
 /* ---- packets ----------------------------------------------------------------- */
 

@@ -545,18 +545,6 @@ uint64_t pcap_reader_drops(const struct pcap_reader *reader, bool *known)
 	return drops;
 }
 
-uint64_t pcap_reader_received(const struct pcap_reader *reader, bool *known)
-{
-	const struct pcap_interfaces *all = &reader->interfaces;
-	uint64_t received = all->received;
-	*known = all->received_known;
-	for (size_t i = 0; i < all->n; i++) {
-		received += all->now[i].received;
-		*known |= all->now[i].received_known;
-	}
-	return received;
-}
-
 uint64_t pcap_reader_offset(const struct pcap_reader *reader)
 {
 	return reader->offset;

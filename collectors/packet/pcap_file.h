@@ -36,11 +36,11 @@ struct pcap_record {
 };
 
 /*
- * pcap_reader_open   - "-" is standard input. 0; -ENOENT, -EACCES, -EISDIR, -ENODATA (empty),
+ * pcap_reader_open - "-" is standard input. 0; -ENOENT, -EACCES, -EISDIR, -ENODATA (empty),
  * -EBADMSG (ends within its header), -EINVAL (not a capture), @e says it in words.
- * pcap_reader_memory - over bytes that stay the caller's.
  */
 int pcap_reader_open(const char *path, struct pcap_reader **ret, struct err *e);
+/* pcap_reader_memory - over bytes that stay the caller's; for tests and fuzzing, without a file. */
 int pcap_reader_memory(const void *data, size_t n, struct pcap_reader **ret, struct err *e);
 void pcap_reader_free(struct pcap_reader *reader); /* NULL is fine */
 
@@ -63,7 +63,5 @@ uint64_t pcap_reader_offset(const struct pcap_reader *reader);
  * more. *known false: the file says nothing about it, which is not "none".
  */
 uint64_t pcap_reader_drops(const struct pcap_reader *reader, bool *known);
-/* pcap_reader_received - packets that came to the capture before filter and loss (isb_ifrecv). */
-uint64_t pcap_reader_received(const struct pcap_reader *reader, bool *known);
 
 #endif

@@ -12,7 +12,7 @@ enum { KNOWN_SEARCHED = 64 }; /* interfaces that a new description is compared w
 enum { OPTION_END = 0 };
 enum { IF_NAME = 2, IF_TSRESOL = 9, IF_TSOFFSET = 14 };
 enum { EPB_FLAGS = 2, EPB_DROPCOUNT = 4 };
-enum { ISB_IFRECV = 4, ISB_IFDROP = 5, ISB_OSDROP = 7 };
+enum { ISB_IFDROP = 5, ISB_OSDROP = 7 };
 
 /* ---- options ------------------------------------------------------------- */
 
@@ -89,9 +89,7 @@ void pcap_interfaces_section(struct pcap_interfaces *interfaces)
 	for (size_t i = 0; i < interfaces->n; i++) {
 		const struct pcap_interface *one = &interfaces->now[i];
 		interfaces->drops += one->drops;
-		interfaces->received += one->received;
 		interfaces->drops_known |= one->drops_known;
-		interfaces->received_known |= one->received_known;
 	}
 	interfaces->n = 0;
 }
@@ -187,9 +185,6 @@ void pcapng_statistics(
 		if (option.code == ISB_IFDROP || option.code == ISB_OSDROP) {
 			drops += value;
 			drops_known = true;
-		} else if (option.code == ISB_IFRECV) {
-			one->received = value;
-			one->received_known = true;
 		}
 	}
 	if (drops_known) {

@@ -21,10 +21,10 @@ struct pcap_interface {
 	uint32_t snaplen; /* 0 = no limit */
 	uint8_t resolution; /* as in the option: 10^-n, or 2^-n with bit 7 set */
 	uint8_t fcs_bytes;
-	bool drops_known, received_known;
+	bool drops_known;
 	int64_t offset_s;
 	uint32_t number; /* over all sections of the file */
-	uint64_t drops, received; /* its newest statistics */
+	uint64_t drops; /* its newest statistics */
 	char name[PCAP_NAME_MAX]; /* if_name, cut; "" = none */
 };
 
@@ -34,8 +34,8 @@ struct pcap_interfaces { /* zeroed to start */
 	struct pcap_interface *known; /* owned; by .number */
 	size_t n_known, cap_known;
 	/* statistics of the sections before */
-	uint64_t drops, received;
-	bool drops_known, received_known;
+	uint64_t drops;
+	bool drops_known;
 	/* said by packets themselves */
 	uint64_t packet_drops;
 	bool packet_drops_known;

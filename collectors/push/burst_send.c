@@ -105,12 +105,6 @@ static void send_on_timer(void *arg)
 		loop_timer_stop(send->timer);
 }
 
-void burst_send_all(struct burst_send *send)
-{
-	while (send->n > 0)
-		send_part(send);
-}
-
 void burst_send_add(struct burst_send *send, const char *id, const char *device,
 	struct burst *burst, int64_t from_ns, int64_t to_ns)
 {

@@ -25,8 +25,6 @@ void burst_send_free(struct burst_send *send); /* what waits is lost; NULL is fi
 /* burst_send_add - @burst and @device are lent until they were sent; @id is copied. */
 void burst_send_add(struct burst_send *send, const char *id, const char *device,
 	struct burst *burst, int64_t from_ns, int64_t to_ns);
-/* burst_send_all - at once, without pauses; for tests. */
-void burst_send_all(struct burst_send *send);
 uint64_t burst_send_refused(const struct burst_send *send);
 
 #endif

@@ -72,11 +72,6 @@ struct ipfix_listen {
 	struct complaint strange, dropped, homeless, off;
 };
 
-const struct ipfix_counts *ipfix_listen_counts(const struct ipfix_listen *listen)
-{
-	return ipfix_counts(listen->ipfix);
-}
-
 /* ---- sources ----------------------------------------------------------------- */
 
 static struct push_objects *source_objects(const struct config *config, const char *name)

@@ -19,8 +19,6 @@ int ipfix_listen_open(const struct collector_env *env, const struct config_captu
 	struct ipfix_listen **ret, struct err *e);
 void ipfix_listen_free(struct ipfix_listen *listen); /* NULL is fine; hands the interval over */
 
-const struct ipfix_counts *ipfix_listen_counts(const struct ipfix_listen *listen);
-
 /* ipfix_listen_datagram - as if it came from @source; for tests and measurements. */
 void ipfix_listen_datagram(
 	struct ipfix_listen *listen, const uint8_t source[16], const uint8_t *data, size_t n);

@@ -33,18 +33,6 @@ enum { TEMPORALITY_CUMULATIVE = 2, FLAG_NO_RECORDED_VALUE = 1 };
 enum { PAIR_KEY = 1, PAIR_VALUE = 2 };
 enum { VALUE_STRING = 1, VALUE_BOOL = 2, VALUE_INT = 3, VALUE_DOUBLE = 4 };
 
-static const char *const otlp_kinds[] = {[OTLP_GAUGE] = "gauge",
-	[OTLP_SUM] = "sum",
-	[OTLP_DELTA_SUM] = "delta sum",
-	[OTLP_HISTOGRAM] = "histogram",
-	[OTLP_EXPONENTIAL_HISTOGRAM] = "exponential histogram",
-	[OTLP_SUMMARY] = "summary"};
-
-const char *otlp_kind_name(enum otlp_kind kind)
-{
-	return otlp_kinds[kind];
-}
-
 /* ---- points ---------------------------------------------------------------- */
 
 static int64_t otlp_time(uint64_t ns)

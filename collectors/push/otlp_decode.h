@@ -25,7 +25,6 @@ enum otlp_kind {
 	OTLP_SUMMARY,
 	OTLP_KINDS
 };
-const char *otlp_kind_name(enum otlp_kind kind); /* "gauge" */
 
 struct otlp_metric {
 	struct bytes name;

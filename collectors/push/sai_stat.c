@@ -61,29 +61,10 @@ const char *sai_stat_text(char buf[SAI_NAME_MAX], uint32_t type, uint32_t number
 	return buf;
 }
 
-const struct sai_stat *sai_stat_find(const char *name)
-{
-	for (size_t i = 0; i < SAI_COUNT(sai_stats); i++) {
-		const char *prefix = sai_prefix(sai_stats[i].type);
-		const size_t n = strlen(prefix);
-		if (strncmp(name, prefix, n) == 0 && str_eq(name + n, sai_stats[i].name))
-			return &sai_stats[i];
-	}
-	return NULL;
-}
-
 const char *sai_type_name(uint32_t type)
 {
 	for (size_t i = 0; i < SAI_COUNT(sai_types); i++)
 		if (sai_types[i].number == type)
 			return sai_types[i].name;
 	return NULL;
-}
-
-uint32_t sai_type_find(const char *name)
-{
-	for (size_t i = 0; i < SAI_COUNT(sai_types); i++)
-		if (strcasecmp(sai_types[i].name, name) == 0)
-			return sai_types[i].number;
-	return 0;
 }

@@ -32,12 +32,7 @@ const struct sai_stat *sai_stat_of(uint32_t type, uint32_t number);
  * "sai_type_T_stat_S". Returns @buf. */
 const char *sai_stat_text(char buf[SAI_NAME_MAX], uint32_t type, uint32_t number);
 
-/* sai_stat_find - by the full name. NULL: there is none. */
-const struct sai_stat *sai_stat_find(const char *name);
-
 /* sai_type_name - "PORT"; NULL: it is none of the table. */
 const char *sai_type_name(uint32_t type);
-/* sai_type_find - the number of "PORT", "QUEUE", ... in any case; 0: it is none of the table. */
-uint32_t sai_type_find(const char *name);
 
 #endif

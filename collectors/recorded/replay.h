@@ -29,11 +29,13 @@ struct err;
  * replay_read - read a whole file. Samples are appended to @out sorted by (time, entity, metric),
  * whatever the order of the lines; entities and texts are interned. On failure @out is emptied.
  * Caller frees out->v. 0, -EINVAL with @e at file:line:column (what was read, what was expected),
- * or the errno of reading. replay_parse - the same from memory; @name stands for the file in
- * messages.
+ * or the errno of reading.
  */
 int replay_read(
 	const char *path, struct entities *entities, struct sample_list *out, struct err *e);
+/* replay_parse - the same from memory, for tests and fuzzing; @name stands for the file in
+ * messages.
+ */
 int replay_parse(const char *text, size_t n, const char *name, struct entities *entities,
 	struct sample_list *out, struct err *e);
 

@@ -34,7 +34,8 @@ const struct target *snmp_target_state(const struct snmp_target *target);
 
 /* For "profile test": what each column of the profile brought in the last poll. */
 void snmp_target_values(const struct snmp_target *target, collector_value_fn *fn, void *arg);
-/* longest cache period learned of a table; 0 = none at this pace */
+/* snmp_target_refresh_ns - the longest cache period learned of a table; 0: none at this pace. For
+ * tests: only the times of samples show it otherwise. */
 int64_t snmp_target_refresh_ns(const struct snmp_target *target);
 
 /* For traps: the profile and the ports of a target. Lent; the profile is NULL and no port is known

@@ -30,7 +30,8 @@ extern const uint32_t snmp_lldp_last_change[];
 extern const size_t snmp_lldp_last_change_n;
 
 /* snmp_lldp_asked - column number @i (from 0) of those that a walk asks for; @ret_scalar: it is no
- * column but an object with one instance. False behind the last one. The arcs are static. */
+ * column but an object with one instance. False behind the last one. The arcs are static. For
+ * docs/switches: what a switch is asked. */
 bool snmp_lldp_asked(size_t i, struct snmp_oid *ret, bool *ret_scalar);
 
 struct snmp_lldp;

@@ -56,28 +56,6 @@ bool snmp_oid_under(struct snmp_oid oid, struct snmp_oid root)
 	return root.n == 0 || memcmp(oid.v, root.v, root.n * sizeof(*root.v)) == 0;
 }
 
-int snmp_oid_parse(const char *text, uint32_t *ret, size_t max)
-{
-	size_t n = 0;
-	if (*text == '.')
-		text++;
-	for (;;) {
-		uint64_t arc = 0;
-		if (*text < '0' || *text > '9' || n == max)
-			return -EINVAL;
-		for (; *text >= '0' && *text <= '9'; text++) {
-			arc = arc * 10 + (uint64_t)(*text - '0');
-			if (arc > UINT32_MAX)
-				return -EINVAL;
-		}
-		ret[n++] = (uint32_t)arc;
-		if (*text == '\0')
-			return (int)n;
-		if (*text++ != '.')
-			return -EINVAL;
-	}
-}
-
 char *snmp_oid_text(char *buf, size_t size, struct snmp_oid oid)
 {
 	size_t at = 0;

@@ -47,8 +47,6 @@ struct snmp_varbind { /* everything lent for the call it is passed in */
 /* -1, 0, 1 in lexicographical order of arcs. */
 int snmp_oid_order(struct snmp_oid left, struct snmp_oid right);
 bool snmp_oid_under(struct snmp_oid oid, struct snmp_oid root); /* oid is root or below it */
-/* "1.3.6.1" (a leading dot is fine) into at most @max arcs: number of arcs, or -EINVAL. */
-int snmp_oid_parse(const char *text, uint32_t *ret, size_t max);
 char *snmp_oid_text(char *buf, size_t size, struct snmp_oid oid);
 
 #endif

@@ -97,10 +97,11 @@ void snmp_result_samples(struct snmp_target *target, int64_t t_ns); /* one poll,
 
 /* ---- snmp_poll.c --------------------------------------------------------- */
 
-/* the first request of a session; a poll follows by itself */
 /* snmp_poll_scalar - object number @i (from 0) that every device is asked for beside the tables of
- * its profile and those of LLDP. False behind the last one. The arcs are static. */
+ * its profile and those of LLDP. False behind the last one. The arcs are static. For docs/switches:
+ * what a switch is asked. */
 bool snmp_poll_scalar(size_t i, struct snmp_oid *ret);
+/* the first request of a session; a poll follows by itself */
 void snmp_poll_identify(struct snmp_target *target);
 void snmp_poll_begin(struct snmp_target *target);
 void snmp_poll_answer(void *arg, const struct snmp_answer *answer); /* snmp_io_events.answer */

@@ -275,8 +275,8 @@ int profiles_load(const char *site_dir, struct profiles **ret, struct err_list *
  */
 int profiles_parse(const char *text, size_t n, const char *file, struct profiles **ret,
 	struct err_list *errors);
-/* profiles_parse_over - the same over profiles that were read before; the result borrows from
- * @base, which has to live longer. */
+/* profiles_parse_over - the same over profiles that were read before, for tests of many texts
+ * (fuzzing); the result borrows from @base, which has to live longer. */
 int profiles_parse_over(const struct profiles *base, const char *text, size_t n, const char *file,
 	struct profiles **ret, struct err_list *errors);
 void profiles_free(struct profiles *profiles); /* NULL is fine */

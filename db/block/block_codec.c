@@ -171,15 +171,6 @@ uint32_t block_from(const struct block_reader *reader, int64_t entity)
 	return lo;
 }
 
-int64_t block_find(const struct block_reader *reader, int64_t entity)
-{
-	const uint32_t i = block_from(reader, entity);
-
-	if (i < reader->n_series && block_entity(reader, i) == entity)
-		return i;
-	return -1;
-}
-
 /* ---- flags, source, window ------------------------------------------------------ */
 
 /* Goes through the runs of exceptions. */

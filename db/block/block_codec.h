@@ -100,9 +100,8 @@ static inline bool block_is_f64(const struct block_reader *reader)
 
 /* block_entity - entity number of series @i; ascending. @i below block_series(). */
 int64_t block_entity(const struct block_reader *reader, uint32_t i);
-/* block_find - the series of @entity, or -1. block_from - the first series whose entity is not
- * below @entity; block_series() when there is none. */
-int64_t block_find(const struct block_reader *reader, int64_t entity);
+/* block_from - the first series whose entity is not below @entity; block_series() when there is
+ * none. */
 uint32_t block_from(const struct block_reader *reader, int64_t entity);
 
 /*

@@ -43,23 +43,6 @@ static const struct explanation {
 #include "db/model/cause.def"
 };
 
-static const char *const family_names[] = {
-	[CAUSE_FAMILY_WIRE] = "wire",
-	[CAUSE_FAMILY_DEVICE] = "device",
-	[CAUSE_FAMILY_PATH] = "path",
-	[CAUSE_FAMILY_HOST] = "host",
-	[CAUSE_FAMILY_CONGESTION] = "congestion",
-	[CAUSE_FAMILY_LOSS] = "loss",
-	[CAUSE_FAMILY_SETTINGS] = "settings",
-	[CAUSE_FAMILY_JOB] = "job",
-	[CAUSE_FAMILY_TELEMETRY] = "telemetry",
-};
-
-const char *cause_family_name(enum cause_family family)
-{
-	return family_names[family];
-}
-
 /* Words that came from a database and are not in the table: CAUSE_COUNT is the first of them. */
 static struct foreign_words {
 	char **v;

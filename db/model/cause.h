@@ -30,7 +30,6 @@ enum cause_family {
 	CAUSE_FAMILY_JOB,
 	CAUSE_FAMILY_TELEMETRY
 };
-const char *cause_family_name(enum cause_family family);
 
 /* What each flag means stands at the top of cause.def. */
 enum cause_flag {

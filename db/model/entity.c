@@ -372,15 +372,6 @@ uint32_t entities_known(const struct entities *entities)
 	return entities->known;
 }
 
-uint32_t entities_of_device(const struct entities *entities, uint32_t device)
-{
-	const struct noun *noun = noun_at(entities, device);
-
-	if (noun && noun->entity.parent == ENTITY_NONE)
-		return noun->names;
-	return 0;
-}
-
 static void crowd_insert(struct entity_crowd *ret, size_t *n_ret, size_t n, const struct noun *noun)
 {
 	size_t at = *n_ret;

@@ -73,8 +73,6 @@ uint32_t entity_device(const struct entities *entities, uint32_t id);
  * them is NULL. entities_known - how many there are. */
 uint32_t entities_count(const struct entities *entities);
 uint32_t entities_known(const struct entities *entities);
-/* entities_of_device - how many names the device with this id has, without its own */
-uint32_t entities_of_device(const struct entities *entities, uint32_t device);
 
 /* entities_crowded - the devices with the most names, most first, that have at least @share of what
  * one may have. At most @n, written to @ret. */

@@ -14,11 +14,6 @@ static const struct golden_info infos[GOLDEN_COUNT] = {
 #include "db/model/golden.def"
 };
 
-#define NO_SIGNAL(...) __VA_ARGS__, CAUSE_NONE
-static const enum cause nowhere[] = {
-#include "db/model/golden.def"
-};
-
 static const char *const state_names[] = {
 	[GOLDEN_UNKNOWN] = "unknown",
 	[GOLDEN_IDLE] = "idle",
@@ -46,11 +41,6 @@ static bool golden_lists(const enum cause *causes, size_t n, enum cause cause)
 bool golden_shows(enum golden signal, enum cause cause)
 {
 	return golden_lists(infos[signal].causes, GOLDEN_CAUSES_MAX, cause);
-}
-
-bool golden_shows_nowhere(enum cause cause)
-{
-	return golden_lists(nowhere, sizeof(nowhere) / sizeof(*nowhere), cause);
 }
 
 const char *golden_state_name(enum golden_state state)

@@ -27,8 +27,6 @@ struct golden_info {
 const struct golden_info *golden_info(unsigned signal);
 /* golden_shows - does an open incident of @cause show in @signal? */
 bool golden_shows(enum golden signal, enum cause cause);
-/* golden_shows_nowhere - does golden.def say that @cause shows in no signal? */
-bool golden_shows_nowhere(enum cause cause);
 
 /* The series agent.signal belong to this device, which no switch can be called. It is not that of
  * the agent's pulse: a device's samples are found by its instants, and these come once a minute. */

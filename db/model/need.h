@@ -21,7 +21,8 @@ struct need {
 	size_t n_metrics; /* 0 with NEED_NO_COUNTER */
 };
 
-/* needs_all - every row, those of one cause together. Static. */
+/* needs_all - every row, those of one cause together; for docs/detectors.md and for tests. Static.
+ */
 size_t needs_all(const struct need **ret);
 
 enum need_sight {

@@ -352,30 +352,6 @@ int series_state(const struct series *series, int64_t at_ns, int64_t max_age_ns,
 	return -ENODATA;
 }
 
-int series_quantile(
-	const struct series *series, int64_t from_ns, int64_t to_ns, double at, double *ret)
-{
-	if (!series || series->n == 0)
-		return -ENODATA;
-	uint32_t begin = series_after(series, from_ns), end = series_after(series, to_ns);
-	size_t n = 0;
-	double *numbers = malloc((size_t)(end - begin) * sizeof(*numbers) + 1);
-
-	if (!numbers)
-		return -ENOMEM;
-	for (uint32_t i = begin; i < end; i++) {
-		double number = sample_number(series->metric, series->value[i]);
-		if (series_usable(series, i) && !isnan(number))
-			numbers[n++] = number;
-	}
-	if (n > 0)
-		*ret = stats_quantile(numbers, n, at);
-	free(numbers);
-	if (n > 0)
-		return 0;
-	return -ENODATA;
-}
-
 double series_coverage(
 	const struct series *series, int64_t from_ns, int64_t to_ns, int64_t max_gap_ns)
 {

@@ -103,11 +103,6 @@ int series_rate(const struct series *series, int64_t from_ns, int64_t to_ns, dou
  * than @max_age_ns. -ENODATA. */
 int series_state(const struct series *series, int64_t at_ns, int64_t max_age_ns, uint64_t *ret);
 
-/* series_quantile - of gauge values in (from, to]; @at in 0..1, linear interpolation between order
- * statistics. -ENODATA. */
-int series_quantile(
-	const struct series *series, int64_t from_ns, int64_t to_ns, double at, double *ret);
-
 /* series_coverage - covered time over window length, 0..1, where gaps longer than @max_gap_ns do
  * not count. */
 double series_coverage(

@@ -32,9 +32,10 @@ int64_t series_memory_next(const struct series_memory *memory, int64_t t_ns);
 /* series_memory_pausing - @pause is called now and then while a window is cut or old samples are
  * forgotten; NULL: nobody waits. */
 void series_memory_pausing(struct series_memory *memory, void (*pause)(void *arg), void *pause_arg);
-/* series_memory_forget - these entities were released: their samples go. series_memory_tracks - how
- * many series are kept. */
+/* series_memory_forget - these entities were released: their samples go. */
 void series_memory_forget(struct series_memory *memory, const struct entities *released);
+/* series_memory_tracks - how many series are kept; for tests that nothing is kept of what is gone.
+ */
 size_t series_memory_tracks(const struct series_memory *memory);
 /* series_memory_rewind - forget what is newer than @t_ns: the clock was set back. */
 void series_memory_rewind(struct series_memory *memory, int64_t t_ns);
@@ -47,7 +48,8 @@ int window_lent_from_memory(struct series_memory *memory, struct arena *a,
 	const struct window_spec *spec, int64_t from_ns, int64_t to_ns, struct window *ret);
 
 /* series_memory_history - the same as a reader of the past; lent. It knows no stored configuration
- * (-ENODATA) and no records (-ENOTSUP), and closing it does nothing. */
+ * (-ENODATA) and no records (-ENOTSUP), and closing it does nothing. For tests: a past without a
+ * file. */
 struct history *series_memory_history(struct series_memory *memory);
 
 #endif

@@ -65,10 +65,16 @@ int main(int argc, char **argv)
 	const double took_s = cpu_s() - begin_s;
 	struct flow_totals totals;
 	flow_table_totals(table, &totals);
-	for (uint32_t i = 0; i < flow_table_qp_end(table); i++) {
-		const struct flow_qp *qp = flow_table_qp(table, i);
-		heavy += qp->packets * 10ull * HEAVY > packets / 2;
+	const struct flow_choice top = {.most = HEAVY};
+	uint32_t *ids;
+	size_t n;
+	flow_table_choose(table, &top, &ids, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct flow row;
+		flow_table_row(table, ids[i], &row);
+		heavy += row.packets * 10ull * HEAVY > packets / 2;
 	}
+	free(ids);
 	struct rusage usage;
 	getrusage(RUSAGE_SELF, &usage);
 	const double mib = (double)usage.ru_maxrss / 1024;

@@ -34,7 +34,6 @@ static void test_two_agents_equal_one(void **state)
 static void test_share_away(void **state)
 {
 	struct fabric_run f = {.away_from = 50, .away_to = 110};
-	int64_t newest_ns;
 	fabric_open(&f);
 	fabric_play(&f, 0, POLLS);
 	rw_cleanup(freep) char *events = ask(
@@ -52,8 +51,6 @@ static void test_share_away(void **state)
 	rw_cleanup(freep) char *leaf1 = ask(f.judge.path,
 		"SELECT count(*) FROM incidents WHERE device='leaf1' AND state='closed'");
 	assert_string_not_equal(leaf1, "0|\n");
-	assert_false(judge_share_late(f.judge.judge, 1, &newest_ns));
-	assert_true(newest_ns > T0 + 140 * POLL);
 	fabric_close(&f);
 }
 

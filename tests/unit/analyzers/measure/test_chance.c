@@ -163,7 +163,6 @@ static void shape(void **state)
 	assert_int_equal(chance_baseline(64, 1e6, &many), 0);
 	near("falls with the root of the flows", many.mean, few.mean / 10, 0.01);
 	near("CoV of 16 flows in 2", chance_cov(2, 16), 0.25, 1e-12);
-	near("used links", chance_used(8, 8), 8 * (1 - pow(7.0 / 8, 8)), 1e-9);
 }
 
 /* Is luck never thought rarer than it is? Eight members, one left out, the others this even or

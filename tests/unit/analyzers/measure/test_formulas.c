@@ -234,10 +234,8 @@ static void test_thresholds(void **state)
 		near("q_PFC(2)", dt_pfc_queue_bytes(3.931e6, 0, alpha[i], 2) / 1e3, q2[i], 1);
 		near("one hog, and 52.1 kB in flight",
 			dt_limit_bytes(3.931e6, alpha[i], 1) / 1e3 + 52.1, q1[i], 1);
-		near("dynamic_th", alpha_of_exponent(i - 4), alpha[i], 0);
 	}
 	/* DCQCN, Trident II: 12 MB, 32 ports, 8 priorities, 22.4 kB in flight */
-	near("static t_PFC", pfc_static_level_bytes(12e6, 32, 8, 22.4e3), 24475, 1);
 	near("t_ECN, beta 8 = alpha 1", ecn_kmin_guarantee_bytes(12e6, 1, 32, 8, 22.4e3), 21756, 1);
 	near("BDP 400G 8 us", bdp_bytes(400 * G, 8000), 400e3, 1);
 	struct ecn_queue queue = {.pool_bytes = 3.931e6,
@@ -294,17 +292,9 @@ static double pfc_queue(const double *v)
 {
 	return dt_pfc_queue_bytes(v[0], v[1], v[2], v[3]);
 }
-static double alpha(const double *v)
-{
-	return alpha_of_exponent((int)v[0]);
-}
 static double kmin_guarantee(const double *v)
 {
 	return ecn_kmin_guarantee_bytes(v[0], v[1], v[2], v[3], v[4]);
-}
-static double static_level(const double *v)
-{
-	return pfc_static_level_bytes(v[0], v[1], v[2], v[3]);
 }
 static double bdp(const double *v)
 {
@@ -355,9 +345,7 @@ static const struct documented {
 	{"pause_duty_bound", 2, duty_bound},
 	{"dt_limit_bytes", 3, limit},
 	{"dt_pfc_queue_bytes", 4, pfc_queue},
-	{"alpha_of_exponent", 1, alpha},
 	{"ecn_kmin_guarantee_bytes", 5, kmin_guarantee},
-	{"pfc_static_level_bytes", 4, static_level},
 	{"bdp_bytes", 2, bdp},
 	{"ecn_bounds", 7, bounds_hi},
 	{"allreduce_ring_bytes", 2, ring},

@@ -12,6 +12,7 @@
 #include "collectors/snmp/snmp_sums.h"
 #include "collectors/snmp/snmp_text.h"
 #include "db/model/metric.h"
+#include "tests/unit/collectors/snmp/oid_text.h"
 
 /* Tables: "names" 1.1 (1 name, 2 descr, 3 alias, 4 speed Mbps), "counters" 1.2, "queues" 1.3,
  * "levels" 1.4. */
@@ -116,7 +117,7 @@ static struct snmp_rows *rows_of(const char *name, const struct value *v, size_t
 			b[k] = (struct snmp_varbind){
 				.oid = {ask[k].v, ask[k].n}, .type = SNMP_END_OF_MIB};
 			for (; at[c] < n; at[c]++) {
-				int arcs_n = snmp_oid_parse(v[at[c]].oid, arcs[k], 16);
+				int arcs_n = oid_of_text(v[at[c]].oid, arcs[k], 16);
 				struct snmp_oid o = {arcs[k], (size_t)arcs_n};
 				if (!snmp_oid_under(o, columns[c]))
 					continue;

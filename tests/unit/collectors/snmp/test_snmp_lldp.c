@@ -10,6 +10,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/str.h"
 #include "collectors/snmp/snmp_lldp.h"
+#include "tests/unit/collectors/snmp/oid_text.h"
 
 #define IF_NAME "1.3.6.1.2.1.31.1.1.1.1."
 #define IF_DESCR "1.3.6.1.2.1.2.2.1.2."
@@ -39,7 +40,7 @@ struct agent { /* a small agent: objects in any order */
 static void agent_of(struct agent *a, const struct object *o)
 {
 	for (a->n = 0; a->n < MAX_OBJECTS && o[a->n].oid; a->n++) {
-		const int n = snmp_oid_parse(o[a->n].oid, a->v[a->n].arcs, MAX_ARCS);
+		const int n = oid_of_text(o[a->n].oid, a->v[a->n].arcs, MAX_ARCS);
 		assert_true(n > 0);
 		a->v[a->n].n = (size_t)n;
 		a->v[a->n].o = &o[a->n];

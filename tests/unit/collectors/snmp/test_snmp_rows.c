@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "agent/base/cleanup.h"
 #include "collectors/snmp/snmp_rows.h"
+#include "tests/unit/collectors/snmp/oid_text.h"
 
 /* A walk is written as text: "1.6.5=7" is OID 1.6.5 with Counter64 7; "1.6.5=!" endOfMibView, "=?"
  * noSuchInstance, "='ab" a string. Lines are answers. The table has the columns 1.6 and 1.7. */
@@ -23,7 +24,7 @@ static size_t answer_parse(struct script *s, const char *line)
 	for (word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save), n++) {
 		char *value = strchr(word, '=');
 		*value++ = '\0';
-		int arcs = snmp_oid_parse(word, s->arcs[n], 8);
+		int arcs = oid_of_text(word, s->arcs[n], 8);
 		assert_true(arcs > 0);
 		s->v[n] = (struct snmp_varbind){.oid = {s->arcs[n], (size_t)arcs},
 			.type = SNMP_COUNTER64,
@@ -179,39 +180,12 @@ static void test_few_at_a_time(void **state)
 	snmp_rows_free(r);
 }
 
-static void test_oid_text(void **state)
-{
-	static const struct {
-		const char *what, *text;
-		int n;
-	} rows[] = {
-		{"plain", "1.3.6", 3},
-		{"leading dot", ".1.3.6", 3},
-		{"largest arc", "1.4294967295", 2},
-		{"too large", "1.4294967296", -1},
-		{"empty", "", -1},
-		{"dot only", ".", -1},
-		{"ends in a dot", "1.3.", -1},
-		{"two dots", "1..3", -1},
-		{"name", "sysUpTime", -1},
-		{"too long", "1.1.1.1.1.1.1.1.1", -1},
-		{"sign", "1.-3", -1},
-	};
-	for (size_t i = 0; i < rw_countof(rows); i++) {
-		uint32_t arcs[8];
-		int n = snmp_oid_parse(rows[i].text, arcs, 8);
-		if (rows[i].n < 0 ? n >= 0 : n != rows[i].n)
-			fail_msg("%s: %d", rows[i].what, n);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_walks),
 		cmocka_unit_test(test_asks_where_it_stopped),
 		cmocka_unit_test(test_few_at_a_time),
-		cmocka_unit_test(test_oid_text),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "agent/base/cleanup.h"
 #include "collectors/snmp/snmp_trap.h"
 #include "config/profile/profile.h"
+#include "tests/unit/collectors/snmp/oid_text.h"
 
 #define VARBINDS 6
 
@@ -102,7 +103,7 @@ static const char *name_of(void *arg, uint32_t ifindex)
 
 static struct snmp_oid oid_of(const char *text, uint32_t *buf)
 {
-	int n = text ? snmp_oid_parse(text, buf, SNMP_OID_MAX) : 0;
+	int n = text ? oid_of_text(text, buf, SNMP_OID_MAX) : 0;
 	assert_true(n >= 0);
 	return (struct snmp_oid){buf, (size_t)n};
 }

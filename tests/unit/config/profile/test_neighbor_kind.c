@@ -77,10 +77,6 @@ static void test_kinds(void **state)
 static void test_words(void **state)
 {
 	(void)state;
-	enum neighbor_kind kind;
-	assert_true(neighbor_kind_of_word("switch", &kind));
-	assert_int_equal(kind, NEIGHBOR_SWITCH);
-	assert_false(neighbor_kind_of_word("leaf1", &kind));
 	assert_int_equal(neighbor_capabilities_hex("28:00"), LLDP_CAP_BRIDGE | LLDP_CAP_ROUTER);
 	assert_int_equal(neighbor_capabilities_hex(""), 0);
 }

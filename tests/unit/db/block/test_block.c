@@ -265,7 +265,7 @@ static void check_each(
 		const struct block_sample *first = &v[begin[at]];
 		const uint32_t count = begin[at + 1] - begin[at];
 		assert_int_equal(block_entity(reader, at), first->entity);
-		assert_int_equal(block_find(reader, first->entity), at);
+		assert_int_equal(block_from(reader, first->entity), at);
 		check_series(reader, at, first, count, INT64_MIN, INT64_MAX, a);
 		check_series(reader, at, first, count, first[count / 3].t_ns,
 			first[count - 1 - count / 4].t_ns, a);

@@ -118,7 +118,6 @@ static void names_are_released(void **state)
 	assert_int_equal(entities_find(t, "leaf1", "swp1", 4), held);
 	assert_int_equal(entities_find(t, "leaf1", "swp2", PRIO_NONE), seen);
 	assert_int_equal(entities_known(t), 4);
-	assert_int_equal(entities_of_device(t, entities_find(t, "leaf1", "", PRIO_NONE)), 3);
 	/* its names stay readable, and its id is nobody else's, until all are done with it */
 	assert_string_equal(entities_gone(t, 0)->port, "veth1");
 	assert_null(entities_gone(t, 2));

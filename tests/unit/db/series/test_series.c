@@ -248,18 +248,6 @@ static void state_at(void **state)
 	}
 }
 
-static void quantiles(void **state)
-{
-	struct built b;
-	double q;
-	const struct point p[] = {{10, 1000}, {20, 1}, {30, 2}, {40, 999, SF_SUSPECT}, {60, 3}};
-	assert_int_equal(
-		series_quantile(build(&b, p, 5), 10 * NS_PER_S, 60 * NS_PER_S, 0.5, &q), 0);
-	assert_true(q == 2);
-	assert_int_equal(
-		series_quantile(build(&b, p, 1), 10 * NS_PER_S, 60 * NS_PER_S, 0.5, &q), -ENODATA);
-}
-
 static void coverage(void **state)
 {
 	static const struct {
@@ -293,7 +281,6 @@ int main(void)
 		cmocka_unit_test(rate),
 		cmocka_unit_test(windows_add_up),
 		cmocka_unit_test(state_at),
-		cmocka_unit_test(quantiles),
 		cmocka_unit_test(coverage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
