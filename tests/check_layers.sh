@@ -148,3 +148,21 @@ case $said in
 esac
 said=$("$circles" "$tree/chain") || { echo "self-test: a chain of object files was refused: $said"; exit 1; }
 "$circles" "$build"
+
+# Functions: one that nobody calls is refused, one that only tests call says so; a function that its own file calls has a caller.
+tree=$tree/callers
+mkdir -p "$tree/db" "$tree/tests" "$tree/build/db/CMakeFiles/x.dir" "$tree/build/tests/CMakeFiles/t.dir"
+printf '%s\n' '#include "x.h" /* alone() */' 'int used(void) { return own(); } int own(void) { return 1; }' \
+	'int alone(void) { return 2; } int seam(void) { return 3; } int loose(void) { return 4; }' >"$tree/db/x.c"
+printf '%s\n' 'int used(void); int own(void); int alone(void);' '/* seam - 3; 4 at noon. For' ' * tests. */' 'int seam(void); int loose(void);' >"$tree/db/x.h"
+echo 'int used(void); int main(void); int main(void) { return used(); }' >"$tree/db/main.c"
+echo 'int seam(void); int loose(void); int main(void); int main(void) { return seam() + loose(); }' >"$tree/tests/t.c"
+for file in db/x db/main; do
+	"${CC:-cc}" -c "$tree/$file.c" -o "$tree/build/db/CMakeFiles/x.dir/${file#db/}.c.o"
+done
+"${CC:-cc}" -c "$tree/tests/t.c" -o "$tree/build/tests/CMakeFiles/t.dir/t.c.o"
+said=$("$root/tests/check_callers.py" "$tree" "$tree/build") && said="nothing, and accepted it"
+expected='db/x.c: nobody calls alone(): delete it
+db/x.c: only tests call loose(): test what the program calls, or say "for tests" where it is declared'
+[ "$said" = "$expected" ] || { echo "self-test: of functions without callers it said: $said"; exit 1; }
+"$root/tests/check_callers.py" "$root" "$build"
