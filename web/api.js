@@ -78,7 +78,8 @@ export class Live {
 	constructor(changed) {
 		this.changed = changed;
 		this.frame = null;
-		this.arrivals = [];
+		this.arrivals = []; /* of frames */
+		this.heard = 0; /* when the server last said something that holds */
 		this.incidents = 0;
 		this.link = "connecting";
 		this.error = "";
@@ -88,10 +89,14 @@ export class Live {
 		this.stopped = true;
 	}
 
+	/* Since the server last said that the newest frame holds. */
 	silentMs() {
-		if (!this.arrivals.length)
-			return 0;
-		return performance.now() - this.arrivals[this.arrivals.length - 1];
+		return this.arrivals.length ? performance.now() - this.heard : 0;
+	}
+
+	/* Since the newest frame was made. */
+	frameMs() {
+		return this.arrivals.length ? performance.now() - this.arrivals[this.arrivals.length - 1] : 0;
 	}
 
 	intervalMs() {
@@ -128,7 +133,8 @@ export class Live {
 	take(frame) {
 		this.frame = frame;
 		this.trouble = "";
-		this.arrivals.push(performance.now());
+		this.heard = performance.now();
+		this.arrivals.push(this.heard);
 		if (this.arrivals.length > 8)
 			this.arrivals.shift();
 		this.attempt = 0;
@@ -206,6 +212,8 @@ export class Live {
 	event({ event, data }) {
 		if (event === "watch")
 			this.take(JSON.parse(data));
+		if (event === "still" && !this.trouble)
+			this.heard = performance.now();
 		if (event === "trouble") {
 			this.trouble = JSON.parse(data).error || "no frame can be made";
 			this.changed("link");

@@ -26,15 +26,21 @@ const PAGES = [
 	{ name: "incidents", key: "i", label: "Incidents", page: incidents },
 	{ name: "tree", key: "t", label: "Pause tree", page: tree },
 	{ name: "ecmp", key: "e", label: "ECMP", page: ecmp },
-	{ name: "steps", key: "s", label: "Jobs", page: steps },
+	{ name: "steps", also: "jobs", key: "s", label: "Jobs", page: steps },
 	{ name: "ports", key: "p", label: "Ports", page: ports },
 	{ name: "tuning", key: "u", label: "Tuning", page: tuning },
 	{ name: "doctor", key: "d", label: "Doctor", page: doctor },
-	{ name: "incident", within: "incidents", page: incident },
-	{ name: "device", within: "ports", page: device },
-	{ name: "port", within: "ports", page: port },
-	{ name: "sheet", within: "tuning", page: sheet },
+	{ name: "incident", within: "incidents", args: 1, page: incident },
+	{ name: "device", within: "ports", args: 1, page: device },
+	{ name: "port", within: "ports", args: 2, page: port },
+	{ name: "sheet", within: "tuning", args: 1, page: sheet },
 ];
+
+const MISSING = { name: "missing", page: {
+	title: () => "No such page",
+	draw: (ctx) => h("div", {}, h("p", {}, "There is no page with the address ", h("code", {}, location.hash), ". Choose one above, or begin at the ",
+		h("a", { href: ctx.link("overview") }, "overview"), "."), quiet("An incident or a sheet that was sent to you may belong to another server.")),
+} };
 
 const element = (id) => document.getElementById(id);
 
@@ -164,10 +170,19 @@ async function loadPast() {
 	schedule();
 }
 
+/* The page of the address, which is put right where it meant another. */
+function resolve() {
+	const { row, here } = route.resolve(PAGES, app.here);
+	if (here.name !== app.here.name)
+		history.replaceState(null, "", route.to(here.name, here.args, here.query));
+	app.here = here;
+	return row || MISSING;
+}
+
 function navigate() {
 	const before = app.here;
 	app.here = route.parse(location.hash);
-	const row = PAGES.find((p) => p.name === app.here.name) || PAGES[0];
+	const row = resolve();
 	const same = row === app.row && before.args.join("\n") === app.here.args.join("\n");
 	app.row = row;
 	if (!same || before.query.around !== app.here.query.around) {
@@ -255,7 +270,7 @@ function navigation() {
 }
 
 function age(ctx) {
-	const seconds = state.dataAge(ctx.frame, live.silentMs(), ctx.past);
+	const seconds = state.dataAge(ctx.frame, live.frameMs(), ctx.past);
 	const agent = (ctx.frame && ctx.frame.agent) || {};
 	if (agent.state === "replay")
 		return h("span", {}, "a replay, as of its last sample");
@@ -269,7 +284,7 @@ function wallClock(ctx) {
 		return h("span", { class: "clock quiet" }, "time unknown");
 	const agent = ctx.frame.agent || {};
 	const still = ctx.past || agent.state === "replay";
-	const t = format.parseTime(ctx.frame.time) + (still ? 0 : live.silentMs());
+	const t = format.parseTime(ctx.frame.time) + (still ? 0 : live.frameMs());
 	return h("span", { class: "clock" }, time(t / 1000));
 }
 
@@ -286,6 +301,9 @@ function linkState(ctx) {
 	const silent = live.silentMs() > state.FRAMES_MISSED * live.intervalMs();
 	if (live.link === "live" && silent)
 		return mark("unknown", "silent");
+	const agent = (ctx.frame && ctx.frame.agent) || {};
+	if (live.link === "live" && agent.state === "replay")
+		return mark("ok", "connected"); /* the server answers; what it shows is not live */
 	const [name, word] = LINKS[live.link];
 	return mark(name, word);
 }
@@ -532,7 +550,7 @@ function start() {
 	});
 	window.addEventListener("hashchange", navigate);
 	document.addEventListener("keydown", key);
-	app.row = PAGES.find((p) => p.name === app.here.name) || PAGES[0];
+	app.row = resolve();
 	loadPast();
 	reload();
 	draw();

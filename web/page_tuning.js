@@ -87,22 +87,51 @@ const EVIDENCE = (ctx) => [
 	{ head: "Quality", cell: (e) => e.quality || format.UNKNOWN },
 ];
 
-function linesOf(text) {
-	if (!text)
+/*
+ * forms - [name, text] of one vendor's entry. Most vendors have one text; SONiC has its commands and the
+ * same as a piece of config_db.json. What is null was not written.
+ */
+export function forms(entry) {
+	if (!entry)
+		return [];
+	if (typeof entry !== "object")
+		return [["", String(entry)]];
+	return Object.keys(entry).filter((name) => entry[name])
+		.map((name) => [name, typeof entry[name] === "object" ? JSON.stringify(entry[name], null, 2) : entry[name]]);
+}
+
+/* The first form, as in `tune show`; what belongs to another is told by `tune render`. */
+function block(entry, label) {
+	const written = forms(entry);
+	return written.length ? h("div", { key: label }, copy(written[0][1], label)) : quiet("Unknown.");
+}
+
+function allForms(id, vendor, entry) {
+	if (typeof entry !== "object")
 		return null;
-	return Array.isArray(text) ? text.join("\n") : String(text);
+	return quiet("As " + forms(entry).map(([name]) => name).join(" and ") + ", with what to heed: ",
+		h("code", {}, "rocewatch tune render " + id + " --vendor " + vendor));
+}
+
+/* Why there are no commands for some vendors, one sentence each. */
+function unwritten(notes, vendors) {
+	return Object.keys(notes || {}).filter((v) => Array.isArray(notes[v]) && notes[v].length && vendors.includes(v))
+		.map((v) => v + ": " + notes[v].join("; "));
 }
 
 /* The commands in one vendor's syntax: those to apply and those to undo. */
 function commands(ctx, s) {
-	const vendors = Object.keys(s.render || {}).filter((v) => s.render[v]);
-	if (!vendors.length)
-		return quiet("No commands: nothing to change, or no syntax is known for this switch.");
+	const vendors = Object.keys(s.render || {}).filter((v) => forms(s.render[v]).length);
 	const own = s.platform && s.platform.syntax;
+	if (!vendors.length)
+		return [quiet("No commands: nothing to change, or no syntax is known for this switch."),
+			bullets(unwritten(s.render_notes, own ? [own] : Object.keys(s.render_notes || {})))];
 	const vendor = vendors.includes(ctx.local.vendor) ? ctx.local.vendor : vendors.includes(own) ? own : vendors[0];
 	return [choiceOf(ctx, vendors, vendor, own),
-		h("h3", { key: "a" }, "Apply"), h("div", { key: "ac" }, copy(linesOf(s.render[vendor]), "the commands to apply")),
-		h("h3", { key: "u" }, "Undo"), s.undo && s.undo[vendor] ? h("div", { key: "uc" }, copy(linesOf(s.undo[vendor]), "the commands to undo")) : quiet("Unknown.")];
+		h("h3", { key: "a" }, "Apply"), block(s.render[vendor], "the commands to apply"),
+		h("h3", { key: "u" }, "Undo"), block(s.undo && s.undo[vendor], "the commands to undo"),
+		allForms(s.id, vendor, s.render[vendor]),
+		bullets(unwritten(s.render_notes, [vendor, own]))];
 }
 
 function choiceOf(ctx, vendors, vendor, own) {
@@ -113,6 +142,8 @@ function choiceOf(ctx, vendors, vendor, own) {
 }
 
 function bullets(rows) {
+	if (!rows.length)
+		return null;
 	return h("ul", { class: "plain" }, rows.map((t, i) => h("li", { key: i }, typeof t === "string" ? t : t.text || "")));
 }
 
@@ -148,7 +179,7 @@ export const sheet = {
 			panel("Changes", {}, (s.changes || []).length ? table("Changes", CHANGES, s.changes, (c) => c.knob + (c.port_group || "")) : quiet("No threshold changes."),
 				(s.expected || []).length ? [h("h3", { key: "x" }, "Expected effect"), h("div", { key: "xt" }, table("Expected effect", EXPECTED, s.expected, (x, i) => (x.metric || "") + i))] : null,
 				s.not_expected ? quiet(s.not_expected) : null),
-			panel("Commands", { class: "commands" }, commands(ctx, s), s.render_notes ? quiet(linesOf(s.render_notes)) : null),
+			panel("Commands", { class: "commands" }, commands(ctx, s)),
 			(s.checks || []).length ? panel("Checks", {}, table("Checks", CHECKS, s.checks, (c, i) => i)) : null,
 			(s.collect || []).length || (s.next_steps || []).length ? panel("Next", {}, bullets([...(s.collect || []), ...(s.next_steps || [])])) : null,
 			panel("Why", { class: "evidence" }, bullets(s.confidence_inputs || []),

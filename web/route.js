@@ -29,3 +29,18 @@ export function to(name, args = [], query = {}) {
 	const text = search.toString();
 	return "#/" + path + (text ? "?" + text : "");
 }
+
+/*
+ * resolve - the page of an address, and the address as it should stand: {row, here}. "#/tuning/ID" means
+ * the sheet within that list, "#/jobs" the page so labelled. @row is null where no page is meant: an
+ * address that came by mail must not show another page as if it were the one.
+ */
+export function resolve(pages, here) {
+	const row = pages.find((p) => p.name === here.name || p.also === here.name);
+	if (!row)
+		return { row: null, here };
+	if (here.args.length === (row.args || 0))
+		return { row, here: { ...here, name: row.name } };
+	const within = pages.find((p) => p.within === row.name && p.args === here.args.length);
+	return { row: within || null, here: within ? { ...here, name: within.name } : here };
+}

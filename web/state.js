@@ -27,7 +27,7 @@ export function known(name) {
 
 /* A page without a frame for so many intervals knows nothing any more. */
 export const FRAMES_MISSED = 3;
-/* The server sends a frame each second while something changes, and every 5 s when nothing does. */
+/* The server sends a frame each second while something changes, and says every 5 s that the last one holds. */
 export const LEAST_INTERVAL_MS = 5000;
 
 /* intervalOf - the usual distance of frames: the median of the last ones, between 5 s and 30 s. */

@@ -18,7 +18,7 @@
 
 #define TURN_NS NS_PER_S
 #define STILL_NS (5 * NS_PER_S) /* ages in a frame count on when nothing is written */
-#define HEARTBEAT_NS (15 * NS_PER_S)
+#define HEARTBEAT_NS (5 * NS_PER_S) /* state.js: LEAST_INTERVAL_MS */
 #define COSTS 33 /* rest, in CPU times of a frame: 3 % of a core, whatever the fabric */
 #define TURN_MOST_NS (10 * NS_PER_S)
 #define END_WAIT_S 3
@@ -134,19 +134,24 @@ static void events_send_frame(struct web_events *events, const char *json, const
 	pthread_mutex_unlock(&events->lock);
 }
 
+static void events_send_trouble(struct web_events *events)
+{
+	json_t *doc = json_object();
+	json_object_set_new(doc, "error", json_string_or_null(events->trouble));
+	rw_cleanup(freep) char *text = json_dumps(doc, JSON_COMPACT);
+	json_decref(doc);
+	rw_cleanup(str_done) struct str out = {0};
+	str_addf(&out, "event: trouble\ndata: %s\n\n", text);
+	events_send_text(events, out.s);
+}
+
 static void events_trouble(struct web_events *events, const struct err *e)
 {
 	if (events->trouble && str_eq(events->trouble, e->text))
 		return;
 	free(events->trouble);
 	events->trouble = rw_strdup(e->text);
-	json_t *doc = json_object();
-	json_object_set_new(doc, "error", json_string_or_null(e->text));
-	rw_cleanup(freep) char *text = json_dumps(doc, JSON_COMPACT);
-	json_decref(doc);
-	rw_cleanup(str_done) struct str out = {0};
-	str_addf(&out, "event: trouble\ndata: %s\n\n", text);
-	events_send_text(events, out.s);
+	events_send_trouble(events);
 }
 
 static void events_take(struct web_events *events, char *text, size_t n)
@@ -216,13 +221,21 @@ static void events_forget(struct web_events *events)
 	peek_done(&events->peek);
 }
 
+/*
+ * Nothing was sent for a while. Either the last frame still holds, also that of a file at rest, or there
+ * is trouble: who joined since then has not heard of it.
+ */
 static void events_heartbeat(struct web_events *events)
 {
 	pthread_mutex_lock(&events->lock);
 	const bool due = mono_now().ns - events->sent_ns >= HEARTBEAT_NS;
 	pthread_mutex_unlock(&events->lock);
-	if (due)
-		events_send_text(events, ": still here\n\n");
+	if (!due)
+		return;
+	if (events->trouble)
+		events_send_trouble(events);
+	else
+		events_send_text(events, "event: still\ndata: {}\n\n");
 }
 
 static int64_t events_turn_ns(const struct web_events *events)

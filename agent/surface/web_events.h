@@ -6,8 +6,9 @@
  *   watch     the whole document "watch"
  *   incident  {change: "opened|changed|closed", incident: {...}}
  *   trouble   {error}: no frame can be made at present
+ *   still     {}: nothing else was sent for 5 s, and the last frame holds
  *
- * and a comment every 15 s, so that both sides notice a dead connection.
+ * In trouble it is said again every 5 s. Silence means that the connection or the server is dead.
  */
 #ifndef RW_SURFACE_WEB_EVENTS_H
 #define RW_SURFACE_WEB_EVENTS_H

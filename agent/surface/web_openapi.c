@@ -108,7 +108,7 @@ static void openapi_others(json_t *paths)
 	} others[] = {
 		{"/api/v1/events", "events",
 			"Server-sent events: watch (the whole frame when it has changed), incident "
-			"(opened, changed or closed), trouble.",
+			"(opened, changed or closed), trouble, still (the last frame holds).",
 			"text/event-stream", NULL},
 		{"/metrics", "metrics", "All metrics of the fabric and the agent, OpenMetrics.",
 			"text/plain", NULL},

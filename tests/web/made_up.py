@@ -146,8 +146,9 @@ class Fabric:
         return {"id": "sheet001", "state": "proposed", "device": d, "ports": [self.port(1)], "priority": 3, "diagnosis": "ecn_late", "advice": "change", "summary": d + ": Kmin too high", "platform": {"syntax": "sonic"},
                 "changes": [{"knob": "kmin", "current": 5e6, "proposed": 7e5, "unit": "bytes", "why": d, "source": d}], "disruption": d, "made": self.time(), "expires": self.time(-9999), "from": self.time(900), "to": self.time(),
                 "evidence": [], "expected": [{"metric": "pfc.tx_pause_ratio", "low": 0.0, "high": 0.02, "likely": 0.001, "now": 0.04, "unit": "ratio"}],
-                "checks": [{"text": d, "before": 1.0, "after": None, "limit": None, "unit": "bytes", "ok": None}], "collect": [d], "next_steps": [d], "risk": d, "rollback_if": d, "render": {"sonic": "config " + d}, "undo": {"sonic": "undo " + d},
-                "render_notes": None, "confidence_ratio": 0.7, "confidence_inputs": [d], "buffer_cost_bytes": None}
+                "checks": [{"text": d, "before": 1.0, "after": None, "limit": None, "unit": "bytes", "ok": None}], "collect": [d], "next_steps": [d], "risk": d, "rollback_if": d, "render": {"nvue": "nv set " + d, "eos": None, "junos": None, "nxos": None, "sonic": {"cli": "config " + d, "config_db": {d: {}}}},
+                "undo": {"nvue": "nv unset " + d, "eos": None, "junos": None, "nxos": None, "sonic": {"cli": "undo " + d, "config_db": None}},
+                "render_notes": {"nvue": [], "eos": [d], "junos": None, "nxos": [], "sonic": [d], "native": "sonic", "shown": "sonic"}, "confidence_ratio": 0.7, "confidence_inputs": [d], "buffer_cost_bytes": None}
 
     def doctor(self, query):
         return {"fabric": "made-up", "todo": [{"severity": "warning", "subject": self.name(0), "what": "slow", "do": "look"}], "captures": [], "process": {}, "data_quality": {}, "store": {"path": self.name(0), "pending_samples": 0},

@@ -576,6 +576,10 @@ def test_events(case):
         check(all(len(s.of("watch")) == n + 1 for s, n in zip(streams, counts)), "frames that did not change were sent: %s" %
               [len(s.of("watch")) for s in streams])
         check(len({json.dumps(s.of("watch")[-1]) for s in streams}) == 1, "the streams differ")
+        # Nothing more is written: the streams say that the frame still holds, and do not send it again.
+        counts = [len(s.of("watch")) for s in streams]
+        wait_for("still there", lambda: all(s.of("still") for s in streams), 60)
+        check([len(s.of("watch")) for s in streams] == counts, "a frame that did not change was sent again")
         # One who leaves disturbs nobody.
         streams[0].socket.shutdown(socket.SHUT_RDWR)
         healthy(web)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The web page in a real browser: pure functions, 64 x 64 made-up switches, hostile names, a server that hangs or is gone, a recorded case and a live lab behind `rocewatch web`.
 Usage: test_page.py BUILD_DIRECTORY. Exit 77: no browser here."""
-import json, os, shutil, signal, socket, sqlite3, subprocess, sys, tempfile, time
+import json, os, re, shutil, signal, socket, sqlite3, subprocess, sys, tempfile, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fabric"))
 from browser import Browser, Failed, binaries, check, need_selenium
@@ -95,7 +95,27 @@ return bad.slice(0, 6);
 """
 
 
+# What a person reads, hears or gets by Copy, in the page and in an open dialog. A value that is absent has a word of its own ("unknown",
+# "-"); these four are a program's words for what its author forgot.
+READ = """
+const texts = [document.title, document.body.innerText];
+for (const e of document.querySelectorAll("body *"))
+	for (const name of ["title", "aria-label", "placeholder", "alt", "href", "datetime"])
+		if (e.hasAttribute(name)) texts.push(e.getAttribute(name));
+for (const e of document.querySelectorAll("code, pre, .hidden, svg text, input")) texts.push(e.value === undefined ? e.textContent : String(e.value));
+return texts.join("\\n");
+"""
+FORGOTTEN = re.compile(r"\[object|\bundefined\b|\bNaN\b|\bnull\b")
+
+
+def readable(b, what):
+    text = b.js(READ)
+    found = FORGOTTEN.search(text)
+    check(not found, "%s: the page says: %s" % (what, text[max(0, found.start() - 120):found.end() + 120] if found else ""))
+
+
 def sound(b, what):
+    readable(b, what)
     found = b.js(STRUCTURE)
     check(not found, "%s: %s" % (what, found))
     found = b.js(CONTRAST)
@@ -111,6 +131,7 @@ def fits(b, what):
 def go(b, hash_text):
     b.js("location.hash = arguments[0]", hash_text)
     b.wait(hash_text + " is shown", "location.hash === arguments[0] && " + READY, 20, hash_text)
+    readable(b, hash_text)
 
 
 # --- made-up fabrics ---
@@ -218,11 +239,18 @@ def lost(b, work):
 
 # --- a recorded case behind the real server ---
 
-def record(binary, work):
-    case, db = os.path.join(work, "case"), os.path.join(work, "case.db")
-    for argv in ([binary, "lab", "record", "--begin", "1970-01-01T00:00:00Z", "pfc-storm", "--out", case], [binary, "replay", "--from", case, "--db", db]):
-        p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
-        check(p.returncode == 0, "%s: %s" % (" ".join(argv[1:3]), p.stderr[:300]))
+def run(*argv):
+    p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+    check(p.returncode == 0, "%s: %s" % (" ".join(argv[1:3]), p.stderr[:300]))
+    return p.stdout
+
+
+def record(binary, work, scenario="pfc-storm", more=()):
+    case, db = os.path.join(work, scenario), os.path.join(work, scenario + ".db")
+    run(binary, "lab", "record", "--begin", "1970-01-01T00:00:00Z", scenario, "--out", case, *more)
+    with open(os.path.join(case, "fabric.yaml"), "a") as f:
+        f.write("tuning: { min_evidence: 5m }\n")
+    run(binary, "replay", "--from", case, "--db", db)
     return db
 
 
@@ -321,6 +349,65 @@ def heat_map(b):
     b.wait("space plays", "/Stop/.test(document.querySelector('.scrubber').innerText)")
     b.key(Keys.SPACE)
     b.wait("and stops", "/Play/.test(document.querySelector('.scrubber').innerText)")
+
+
+# --- every page of a recorded case, read ---
+
+def page_names():
+    """The names of all pages, from the page's own table."""
+    with open(os.path.join(WEB, "app.js")) as f:
+        return set(re.findall(r"^\t\{ name: \"(\w+)\"", f.read(), re.M))
+
+
+def read_pages(b, binary, db):
+    """Opens each page there is, and each incident and sheet. Returns the sheets."""
+    ask = lambda *command: json.loads(run(binary, "--db", db, *command, "--format", "json"))
+    incidents = ask("incident", "list", "--all")["incidents"]
+    sheets = ask("tune", "review")["sheets"]
+    links = [l for l in ask("topology", "show")["links"] if l["port"]]
+    hashes = ["#/" + page for page in PAGES]
+    hashes += ["#/incident/" + i["id"] for i in incidents] + ["#/tree?incident=" + i["id"] for i in incidents] + ["#/sheet/" + s["id"] for s in sheets]
+    hashes += ["#/device/" + links[0]["device"], "#/port/%s/%s" % (links[0]["device"], links[0]["port"].replace("/", "%2F")), "#/ecmp?leaf=" + links[0]["device"], "#/overview?around=1970-01-01T00%3A02%3A00Z"]
+    for hash_text in hashes:
+        go(b, hash_text)
+        check("cannot be shown" not in b.text("main"), "%s: %s" % (hash_text, b.text("main")[:300]))
+        sound(b, hash_text)
+    for key in "?w":
+        b.key(key)
+        b.wait("the dialog of " + key, "document.querySelector('dialog').open")
+        readable(b, "dialog of " + key)
+        b.key(Keys.ESCAPE)
+        b.wait("it closes", "!document.querySelector('dialog').open")
+    return {re.match(r"#/(\w+)", h).group(1) for h in hashes}, sheets
+
+
+def sheets(b, work, binary):
+    """A case with a sheet: the commands are those of the command line, and each page is read."""
+    db = record(binary, work, "tune-late-gather", ("--interval", "2s"))
+    web = Web(binary, work, "sheets", ["--db", db])
+    try:
+        b.open(web.url)
+        b.wait("the overview", READY)
+        read, found = read_pages(b, binary, db)
+        check(read == page_names(), "pages that are not read: %s" % sorted(page_names() ^ read))
+        check(found, "the case has no sheet")
+        for s in found:
+            go(b, "#/sheet/" + s["id"])
+            shown = [t.strip() for t in b.js("return [...document.querySelectorAll('.commands code')].map((e) => e.textContent)")]
+            for undo in ([], ["--undo"]):
+                wanted = run(binary, "--db", db, "tune", "render", s["id"], "--vendor", "sonic", *undo).split("\n# the same, as config_db:")[0].strip()
+                check("mmuconfig" in wanted and wanted in shown, "the commands%s are not those of tune render: %s" % (" to undo" if undo else "", shown))
+            check("rocewatch tune render %s --vendor sonic" % s["id"] in shown, "the other form is not told: %s" % shown)
+            b.js("location.hash = arguments[0]", "#/tuning/" + s["id"])
+            b.wait("an address within the list opens the sheet", "location.hash === '#/sheet/' + arguments[0] && " + READY + " && document.querySelector('.commands code')", 20, s["id"])
+        b.js("location.hash = '#/jobs'")
+        b.wait("the label of a page is an address, too", "location.hash === '#/steps' && " + READY)
+        b.js("location.hash = '#/no-such-page'")
+        b.wait("an address without a page says so", "/There is no page/.test(document.querySelector('main').innerText) && document.querySelector('h1').innerText === 'No such page'")
+        sound(b, "no such page")
+        b.quiet("sheets", web.url)
+    finally:
+        web.stop()
 
 
 def recorded(b, work, binary):
@@ -443,7 +530,7 @@ def main():
         if not wanted or "live" in wanted:
             lab = Lab(build, work)
         b = Browser()
-        parts = [("units", units), ("recorded", lambda b, w: recorded(b, w, binary)), ("large", large), ("hostile", hostile), ("lost", lost), ("live", lambda b, w: live(b, w, binary, lab))]
+        parts = [("units", units), ("recorded", lambda b, w: recorded(b, w, binary)), ("sheets", lambda b, w: sheets(b, w, binary)), ("large", large), ("hostile", hostile), ("lost", lost), ("live", lambda b, w: live(b, w, binary, lab))]
         for name, part in parts:
             if wanted and name not in wanted:
                 continue

@@ -9,9 +9,11 @@ import * as state from "../state.js";
 import { points, sums } from "../chart.js";
 import { shade, topOf } from "../page_ecmp.js";
 import { seriesOf } from "../page_port.js";
+import { forms } from "../page_tuning.js";
 import { arrows, branches, layout } from "../page_tree.js";
 
 const H = 3600;
+const PAGES = [{ name: "tuning" }, { name: "steps", also: "jobs" }, { name: "sheet", within: "tuning", args: 1 }];
 
 /* [function, arguments, expected] */
 const ROWS = [
@@ -43,6 +45,13 @@ const ROWS = [
 
 	[route.parse, ["#/port/leaf1/Eth%2F1?range=6h"], { name: "port", args: ["leaf1", "Eth/1"], query: { range: "6h" } }],
 	[route.parse, [""], { name: "overview", args: [], query: {} }], [route.parse, ["#/port/%zz"], { name: "port", args: ["%zz"], query: {} }],
+	[route.resolve, [PAGES, { name: "jobs", args: [], query: {} }], { row: PAGES[1], here: { name: "steps", args: [], query: {} } }],
+	[route.resolve, [PAGES, { name: "tuning", args: ["a1"], query: { x: "1" } }], { row: PAGES[2], here: { name: "sheet", args: ["a1"], query: { x: "1" } } }],
+	[route.resolve, [PAGES, { name: "sheet", args: ["a1"], query: {} }], { row: PAGES[2], here: { name: "sheet", args: ["a1"], query: {} } }],
+	[route.resolve, [PAGES, { name: "sheet", args: [], query: {} }], { row: null, here: { name: "sheet", args: [], query: {} } }],
+	[route.resolve, [PAGES, { name: "nothing", args: [], query: {} }], { row: null, here: { name: "nothing", args: [], query: {} } }],
+	[forms, [{ cli: "a\nb", config_db: { T: { k: "v" } } }], [["cli", "a\nb"], ["config_db", "{\n  \"T\": {\n    \"k\": \"v\"\n  }\n}"]]],
+	[forms, [{ cli: null, config_db: null }], []], [forms, ["nv set x"], [["", "nv set x"]]], [forms, [null], []], [forms, [undefined], []],
 	[route.to, ["port", ["leaf 1", "Eth/1"], { range: "6h", at: null }], "#/port/leaf%201/Eth%2F1?range=6h"],
 
 	[state.known, ["critical"], "critical"], [state.known, ["down"], "critical"], [state.known, ["something new"], "unknown"], [state.known, [null], "unknown"],
