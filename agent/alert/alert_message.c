@@ -180,7 +180,7 @@ static const char *message_labels(struct alert_message *message)
 	labels_put(labels, "port", message->port);
 	labels_put(labels, "group", message->group);
 	labels_put(labels, "host", message->host);
-	labels_put(labels, "job", message->jobs);
+	labels_put(labels, "training_job", message->jobs);
 	labels_put(labels, "incident", message->id);
 	if (message->priority != PRIO_NONE) {
 		char priority[16];

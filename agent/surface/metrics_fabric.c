@@ -12,6 +12,8 @@
 #include "db/model/cause.h"
 #include "db/model/golden.h"
 
+#define JOB_LABEL "training_job" /* job is Prometheus' own: the name of the scrape */
+
 static void metrics_emit_state(struct metrics_page *page)
 {
 	static const char *const names[] = {"ok", "warning", "critical", "unknown"};
@@ -127,7 +129,7 @@ static void metrics_emit_incident_info(struct metrics_page *page)
 			{"device", metrics_word_or_null(row, "device")},
 			{"port", metrics_word_or_null(row, "port")},
 			{"host", metrics_word_or_null(row, "host")},
-			{"job", metrics_word_or_null(row, "job")},
+			{JOB_LABEL, metrics_word_or_null(row, "job")},
 			{"headline", doc_word(row, "headline")}, {NULL, NULL}};
 		metrics_put(page, labels, 1);
 	}
@@ -284,7 +286,8 @@ static void metrics_put_jobs(struct metrics_page *page, const char *key)
 	const json_t *row;
 	size_t i;
 	json_array_foreach (json_object_get(page->doc, "jobs"), i, row) {
-		const struct metrics_label labels[] = {{"job", doc_word(row, "job")}, {NULL, NULL}};
+		const struct metrics_label labels[] = {
+			{JOB_LABEL, doc_word(row, "job")}, {NULL, NULL}};
 		metrics_put(page, labels, doc_number(row, key));
 	}
 }
@@ -315,7 +318,8 @@ static void metrics_emit_job_state(struct metrics_page *page)
 	const json_t *row;
 	size_t i;
 	json_array_foreach (json_object_get(page->doc, "jobs"), i, row) {
-		const struct metrics_label labels[] = {{"job", doc_word(row, "job")}, {NULL, NULL}};
+		const struct metrics_label labels[] = {
+			{JOB_LABEL, doc_word(row, "job")}, {NULL, NULL}};
 		metrics_put_states(
 			page, labels, "state", names, rw_countof(names), doc_word(row, "state"));
 	}
@@ -348,7 +352,7 @@ static const struct metrics_family rows[] = {
 	{"rocewatch_incidents", METRICS_GAUGE, "", "cause, severity",
 		"Open incidents by cause and severity", INCIDENTS, metrics_emit_cause},
 	{"rocewatch_incident", METRICS_INFO, "",
-		"id, cause, severity, device, port, host, job, headline",
+		"id, cause, severity, device, port, host, " JOB_LABEL ", headline",
 		"What an open incident is about; the first N by money", INCIDENTS,
 		metrics_emit_incident_info},
 	{"rocewatch_incident_age_seconds", METRICS_GAUGE, "seconds", "id",
@@ -384,17 +388,17 @@ static const struct metrics_family rows[] = {
 	{"rocewatch_ecmp_load_ratio", METRICS_GAUGE, "ratio", "device, group",
 		"Mean utilisation of the members of an ECMP group", GROUPS,
 		metrics_emit_group_load},
-	{"rocewatch_job_state", METRICS_GAUGE, "", "job, state",
+	{"rocewatch_job_state", METRICS_GAUGE, "", JOB_LABEL ", state",
 		"1 for the state that holds: running, stopped, unknown", JOBS,
 		metrics_emit_job_state},
-	{"rocewatch_step_period_seconds", METRICS_GAUGE, "seconds", "job",
+	{"rocewatch_step_period_seconds", METRICS_GAUGE, "seconds", JOB_LABEL,
 		"Time of a training step", JOBS, metrics_emit_step},
-	{"rocewatch_step_baseline_seconds", METRICS_GAUGE, "seconds", "job",
+	{"rocewatch_step_baseline_seconds", METRICS_GAUGE, "seconds", JOB_LABEL,
 		"Usual time of a training step", JOBS, metrics_emit_step_base},
-	{"rocewatch_step_change_ratio", METRICS_GAUGE, "ratio", "job",
+	{"rocewatch_step_change_ratio", METRICS_GAUGE, "ratio", JOB_LABEL,
 		"Change of the step time against the usual one; 0.06 is 6 % longer", JOBS,
 		metrics_emit_step_change},
-	{"rocewatch_exchange_seconds", METRICS_GAUGE, "seconds", "job",
+	{"rocewatch_exchange_seconds", METRICS_GAUGE, "seconds", JOB_LABEL,
 		"Time of a step in which the job's hosts exchange data", JOBS,
 		metrics_emit_exchange},
 };

@@ -222,8 +222,8 @@ static void events_forget(struct web_events *events)
 }
 
 /*
- * Nothing was sent for a while. Either the last frame still holds, also that of a file at rest, or there
- * is trouble: who joined since then has not heard of it.
+ * Nothing was sent for a while. Either the last frame still holds, also that of a file at rest, or
+ * there is trouble: who joined since then has not heard of it.
  */
 static void events_heartbeat(struct web_events *events)
 {

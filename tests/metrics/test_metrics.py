@@ -52,6 +52,8 @@ def test_storm(db):
     if shutil.which("promtool"):
         said = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
         check(said.returncode == 0 and not said.stdout + said.stderr, "promtool: %s", said.stdout + said.stderr)
+    taken = {(name, label) for name, f in families.items() for _, labels, _ in f["samples"] for label in labels if label in ("job", "instance")}
+    check(not taken, "labels that Prometheus gives each series itself: %s", sorted(taken))
     value = lambda name, **labels: exposition.values(families, name, **labels)
     check(value("rocewatch_fabric_state", state="critical") == [1], "the fabric is critical")
     check(value("rocewatch_fabric_state", state="ok") == [0], "states that do not hold are 0")
