@@ -137,23 +137,3 @@ def gap(k1, n1, k2, n2):
     lo2, hi2 = wilson(k2, n2)
     d = p1 - p2
     return (d - math.hypot(p1 - lo1, hi2 - p2), d + math.hypot(hi1 - p1, p2 - lo2))
-
-
-def poisson_cdf(k, mean):
-    term = total = math.exp(-mean)
-    for i in range(1, k + 1):
-        term *= mean / i
-        total += term
-    return total
-
-
-def poisson(k, tail=0.025):
-    """95 % interval of the mean of a Poisson count @k (Garwood 1936), by bisection."""
-    def solve(f):
-        lo, hi = 0.0, 10.0 + 3 * k
-        for _ in range(100):
-            mid = (lo + hi) / 2
-            lo, hi = (mid, hi) if f(mid) else (lo, mid)
-        return lo
-    low = 0.0 if k == 0 else solve(lambda m: 1 - poisson_cdf(k - 1, m) < tail)
-    return low, solve(lambda m: poisson_cdf(k, m) > tail)

@@ -134,7 +134,7 @@ def run(c, options):
             return {**c, "verdict": "error", "error": "replay: " + r.stderr.strip()[-300:]}
         answer = json.loads(r.stdout)
         peers = links(open(os.path.join(work, "fabric.yaml"), encoding="utf-8").read())
-        out = {**c, "hours": length / 3600, **judge(truth, answer["incidents"], peers)}
+        out = {**c, "program": options.program, "hours": length / 3600, **judge(truth, answer["incidents"], peers)}
         out["truth"] = [{k: f.get(k) for k in ("cause", "subject", "device", "port", "host", "group")} for f in truth.get("faults", [])]
         out["took_s"] = round(time.monotonic() - t0, 2)
         return out
@@ -200,6 +200,17 @@ class Walk:
                 self.take(run(c, self.options))
 
 
+def program_of(rocewatch):
+    """Version, commit and day of the program, for the page: figures without it cannot be repeated."""
+    version = subprocess.run([rocewatch, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    git = ["git", "-C", os.path.dirname(os.path.abspath(__file__))]
+    commit = subprocess.run([*git, "log", "-1", "--format=commit %h of %cs"], capture_output=True, text=True)
+    if commit.returncode:
+        return f"{version}, built from a tree without git"
+    changed = subprocess.run([*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True).stdout.strip()
+    return f"{version}, {commit.stdout.strip()}{' with changes' if changed else ''}"
+
+
 def seed_range(text):
     first, _, last = text.partition("-")
     return int(first), int(last or first)
@@ -231,6 +242,7 @@ def main():
     p.add_argument("--brief", action="store_true", help="the main tables only, between the marks of the last run")
     p.add_argument("--wrong", action="store_true", help="print each run that was not right")
     options = p.parse_args()
+    options.program = program_of(options.rocewatch)
 
     results = {}
     if os.path.exists(options.out):

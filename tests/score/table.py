@@ -3,7 +3,7 @@ import collections
 import math
 import os
 
-from judge import gap, poisson, wilson
+from judge import gap, wilson
 
 # Seconds in which the fault should be seen, and its cause named, by cadence: three polls, or what an engineer at a screen would wait
 TARGETS_S = {"1s": (15, 20), "10s": (30, 30), "30s": (90, 90)}
@@ -11,10 +11,22 @@ FACE_ORDER = ["full", "sonic-gnmi", "cumulus-gnmi", "openconfig-gnmi", "nxos-snm
 MISSED = ("unknown", "silent", "half")
 
 
-def pct(k, n):
+def distinct(rows):
+    """How many fabrics the rows looked at: a scenario with a seed, perturbed or not. Each face and cadence looks at the same ones, so that a
+    mistake on one of them stands in the table many times, and so does what happens to be easy."""
+    return len({(r["scenario"], bool(r["perturb"]), r["seed"]) for r in rows})
+
+
+def plural(n, word):
+    return f"{n} {word}{'s' if n != 1 else ''}"
+
+
+def pct(k, n, fabrics=None):
+    """A share and its interval. @fabrics: what was looked at, where that is fewer than @n; the interval counts these."""
     if not n:
         return "-"
-    lo, hi = wilson(k, n)
+    m = min(n, fabrics) if fabrics else n
+    lo, hi = wilson(k / n * m, m)
     return f"{100 * k / n:.1f} % ({100 * lo:.0f}-{100 * hi:.0f})"
 
 
@@ -86,19 +98,19 @@ def abstained(row, bound):
 # ---- tables ----------------------------------------------------------------
 
 def rate_rows(rows, by, name, bound):
-    out = [f"| {name} | runs | right | wrong root | abstained rightly | missed | precision | incidents a fault | s to see p50 / p95 | s to root p50 / p95 |",
-           "|---|---|---|---|---|---|---|---|---|---|"]
+    out = [f"| {name} | fabrics | runs | right | wrong root | abstained rightly | missed | precision | incidents a fault | s to see p50 / p95 | s to root p50 / p95 |",
+           "|---|---|---|---|---|---|---|---|---|---|---|"]
     groups = grouped(rows, by)
     for g in sorted(groups):
         v = groups[g]
-        n = len(v)
+        n, m = len(v), distinct(v)
         count = collections.Counter(r["verdict"] for r in v)
         rightly = sum(abstained(r, bound) for r in v)
         missed = sum(count[m] for m in MISSED) - rightly
         said = [i for r in v for i in r["named"] if i["severity"] != "info" and i["cause"] != "unknown"]
         faults = sum(len(r["faults"]) for r in v)
-        out.append(f"| {name_of(g)} | {n} | {pct(count['right'], n)} | {pct(count['wrong'], n)} | {rightly} | {missed} | "
-                   f"{pct(sum(bool(i['right']) for i in said), len(said))} | {sum(r['loud'] for r in v) / faults:.2f} | {p50_p95(times(v, 'detect_s'))} | "
+        out.append(f"| {name_of(g)} | {m} | {n} | {pct(count['right'], n, m)} | {pct(count['wrong'], n, m)} | {rightly} | {missed} | "
+                   f"{pct(sum(bool(i['right']) for i in said), len(said), m)} | {sum(r['loud'] for r in v) / faults:.2f} | {p50_p95(times(v, 'detect_s'))} | "
                    f"{p50_p95(times(v, 'root_s'))} |")
     return out
 
@@ -108,7 +120,7 @@ def family_rows(rows, bound):
 
 
 def time_rows(rows):
-    out = ["| face, cadence | faults | seen in time | root in time | s to see p50 / p95 | s to root p50 / p95 |", "|---|---|---|---|---|---|"]
+    out = ["| face, cadence | fabrics | faults | seen in time | root in time | s to see p50 / p95 | s to root p50 / p95 |", "|---|---|---|---|---|---|---|"]
     groups = grouped(rows, face_cadence)
     for g in sorted(groups):
         v = groups[g]
@@ -116,46 +128,47 @@ def time_rows(rows):
         faults = [f for r in v for f in r["faults"]]
         seen = sum(f["detect_s"] is not None and f["detect_s"] <= see for f in faults)
         rooted = sum(f["root_s"] is not None and f["root_s"] <= root for f in faults)
-        out.append(f"| {name_of(g)} | {len(faults)} | {pct(seen, len(faults))} in {see} s | {pct(rooted, len(faults))} in {root} s | "
+        m = distinct(v)
+        out.append(f"| {name_of(g)} | {m} | {len(faults)} | {pct(seen, len(faults), m)} in {see} s | {pct(rooted, len(faults), m)} in {root} s | "
                    f"{p50_p95(times(v, 'detect_s'))} | {p50_p95(times(v, 'root_s'))} |")
     return out
 
 
 def slow_rows(rows):
     """Families whose root comes late, full face at 1 s and 10 s."""
-    out = ["| scenario | cadence | s to see p50 / p95 | s to root p50 / p95 | root in time |", "|---|---|---|---|---|"]
+    out = ["| scenario | cadence | fabrics | s to see p50 / p95 | s to root p50 / p95 | root in time |", "|---|---|---|---|---|---|"]
     groups = grouped([r for r in rows if r["face"] == "full" and r["cadence"] in ("1s", "10s")], lambda r: (r["scenario"], float(r["cadence"].rstrip("s")), r["cadence"]))
     for g in sorted(groups):
         v = groups[g]
         root = TARGETS_S[g[2]][1]
         rooted = sum(f["root_s"] is not None and f["root_s"] <= root for r in v for f in r["faults"])
         if rooted < 0.9 * len(v):
-            out.append(f"| {g[0]} | {g[2]} | {p50_p95(times(v, 'detect_s'))} | {p50_p95(times(v, 'root_s'))} | {pct(rooted, len(v))} |")
+            out.append(f"| {g[0]} | {g[2]} | {distinct(v)} | {p50_p95(times(v, 'detect_s'))} | {p50_p95(times(v, 'root_s'))} | {pct(rooted, len(v), distinct(v))} |")
     return out if len(out) > 2 else []
 
 
 def bound_rows(rows, bound):
-    out = ["| face | runs | bound: could be told | reached: right | right or rightly abstained | distance to the bound, points (95 %) | wrong root |",
-           "|---|---|---|---|---|---|---|"]
+    out = ["| face | fabrics | runs | bound: could be told | reached: right | right or rightly abstained | distance to the bound, points (95 %) | wrong root |",
+           "|---|---|---|---|---|---|---|---|"]
     groups = grouped(rows, lambda r: (face_cadence(r)[0], r["face"]))
     for g in sorted(groups):
         v = [r for r in groups[g] if (r["scenario"], r["face"]) in bound]
         if not v:
             continue
-        n = len(v)
+        n, m = len(v), distinct(v)
         could = sum(bound[r["scenario"], r["face"]][0] for r in v) / n
         right = sum(r["verdict"] == "right" for r in v)
         rightly = sum(abstained(r, bound) for r in v)
-        lo, hi = wilson(right, n)
-        out.append(f"| {g[1]} | {n} | {100 * could:.1f} % | {pct(right, n)} | {pct(right + rightly, n)} | "
+        lo, hi = wilson(right / n * m, m)
+        out.append(f"| {g[1]} | {m} | {n} | {100 * could:.1f} % | {pct(right, n, m)} | {pct(right + rightly, n, m)} | "
                    f"{100 * (right / n - could):+.1f} ({100 * (lo - could):+.1f} to {100 * (hi - could):+.1f}) | "
-                   f"{pct(sum(r['verdict'] == 'wrong' for r in v), n)} |")
+                   f"{pct(sum(r['verdict'] == 'wrong' for r in v), n, m)} |")
     return out
 
 
 def bound_misses(rows, bound):
     """Scenario and face where what is reached stays clearly under the bound: the list of what to work on."""
-    out = ["| scenario | face | runs | bound | right |", "|---|---|---|---|---|"]
+    out = ["| scenario | face | fabrics | runs | bound | right |", "|---|---|---|---|---|---|"]
     groups = grouped(rows, lambda r: (r["scenario"], face_cadence(r)[0], r["face"]))
     for g in sorted(groups):
         v = groups[g]
@@ -164,7 +177,7 @@ def bound_misses(rows, bound):
         could = bound[g[0], g[2]][0]
         right = sum(r["verdict"] == "right" for r in v)
         if wilson(right, len(v))[1] < could - 0.03:
-            out.append(f"| {g[0]} | {g[2]} | {len(v)} | {100 * could:.0f} % | {pct(right, len(v))} |")
+            out.append(f"| {g[0]} | {g[2]} | {distinct(v)} | {len(v)} | {100 * could:.0f} % | {pct(right, len(v), distinct(v))} |")
     return out if len(out) > 2 else []
 
 
@@ -173,23 +186,26 @@ def quiet_part(quiet):
     loud = sum(r["loud"] for r in quiet)
     caused = sum(r["false"] for r in quiet)
     infos = sum(r["infos"] for r in quiet)
-    lo, hi = poisson(loud)
+    fabrics = distinct(quiet)
+    alarmed = distinct([r for r in quiet if r["loud"]])
     out = ["### Nothing wrong", "",
-           f"{hours:.0f} fabric-hours on fabrics with nothing wrong, most of them chosen because they look as if: {loud} warnings or criticals, {caused} of them with "
-           f"a cause. That is {24 * loud / hours:.3f} a day and fabric (95 % Poisson interval {24 * lo / hours:.3f} to {24 * hi / hours:.3f}); {infos / hours:.3f} infos an hour.",
-           "", "| scenario | runs | hours | runs with an alarm | a day and fabric | named |", "|---|---|---|---|---|---|"]
+           f"{plural(fabrics, 'distinct fabric')} with nothing wrong, most of them chosen because they look as if: {alarmed} of them, {pct(alarmed, fabrics)}, had a warning or a critical in at least "
+           f"one of {plural(len(quiet), 'run')} ({loud} in all, {caused} with a cause). The runs last {hours:.0f} hours together, but repeat what few fabrics do: no rate a day follows from them. "
+           f"{infos / hours:.3f} infos an hour.",
+           "", "| scenario | fabrics | with an alarm | runs | hours | warnings and criticals | named |", "|---|---|---|---|---|---|---|"]
     groups = grouped(quiet, lambda r: r["scenario"])
     for g in sorted(groups):
         v = groups[g]
         h = sum(r["hours"] for r in v)
         said = collections.Counter(n["cause"] for r in v for n in r["named"] if n["severity"] != "info")
-        out.append(f"| {g} | {len(v)} | {h:.0f} | {sum(r['verdict'] == 'alarm' for r in v)} | {24 * sum(r['loud'] for r in v) / h:.2f} | "
+        out.append(f"| {g} | {distinct(v)} | {distinct([r for r in v if r['loud']])} | {len(v)} | {h:.0f} | {sum(r['loud'] for r in v)} | "
                    f"{', '.join(f'{c} {n}' for c, n in said.most_common(4)) or '-'} |")
     return out + [""]
 
 
 def confusion_part(single):
     confusion = collections.defaultdict(collections.Counter)
+    families = grouped(single, lambda r: r["cause"])
     for r in single:
         if r["verdict"] == "right":
             said = "right"
@@ -197,26 +213,29 @@ def confusion_part(single):
             loud = [n for n in r["named"] if n["severity"] != "info"]
             said = loud[0]["cause"] + (" elsewhere" if loud and loud[0]["cause"] == r["cause"] else "") if loud else "nothing"
         confusion[r["cause"]][said] += 1
-    out = ["### What was said instead", "", "| true cause | runs | right | instead |", "|---|---|---|---|"]
+    out = ["### What was said instead", "", "| true cause | fabrics | runs | right | instead |", "|---|---|---|---|---|"]
     for c in sorted(confusion):
         n = sum(confusion[c].values())
         instead = ", ".join(f"{s} {k}" for s, k in confusion[c].most_common() if s != "right")
-        out.append(f"| {c} | {n} | {pct(confusion[c]['right'], n)} | {instead or '-'} |")
+        m = distinct(families[c])
+        out.append(f"| {c} | {m} | {n} | {pct(confusion[c]['right'], n, m)} | {instead or '-'} |")
     return out + [""]
 
 
 def calibration_part(ok):
-    said = [n for r in ok for n in r["named"] if n["severity"] != "info" and n["cause"] != "unknown" and n["confidence"] is not None]
+    named = [(n, r) for r in ok for n in r["named"] if n["severity"] != "info" and n["cause"] != "unknown" and n["confidence"] is not None]
+    said = [n for n, _ in named]
     if not said:
         return []
     brier = sum((n["confidence"] - bool(n["right"])) ** 2 for n in said) / len(said)
     out = ["### Is the confidence honest?", "", f"Brier score {brier:.3f} over {len(said)} incidents (0 is perfect, 0.25 is a coin).", "",
-           "| confidence | incidents | mean confidence | really right |", "|---|---|---|---|"]
+           "| confidence | fabrics | incidents | mean confidence | really right |", "|---|---|---|---|---|"]
     edges = (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.01)
     for lo, hi in zip(edges, edges[1:]):
         v = [n for n in said if lo <= n["confidence"] < hi]
+        m = distinct([r for n, r in named if lo <= n["confidence"] < hi])
         if v:
-            out.append(f"| {lo:.1f}-{min(hi, 1):.1f} | {len(v)} | {sum(n['confidence'] for n in v) / len(v):.2f} | {pct(sum(bool(n['right']) for n in v), len(v))} |")
+            out.append(f"| {lo:.1f}-{min(hi, 1):.1f} | {m} | {len(v)} | {sum(n['confidence'] for n in v) / len(v):.2f} | {pct(sum(bool(n['right']) for n in v), len(v), m)} |")
     return out + [""]
 
 
@@ -225,7 +244,8 @@ def perturbed_part(single, bound):
     if not tuned or not other:
         return []
     k = [sum(r["verdict"] == "right" for r in v) for v in (tuned, other)]
-    lo, hi = gap(k[0], len(tuned), k[1], len(other))
+    m = [distinct(v) for v in (tuned, other)]
+    lo, hi = gap(k[0] / len(tuned) * m[0], m[0], k[1] / len(other) * m[1], m[1])
     points = 100 * (k[0] / len(tuned) - k[1] / len(other))
     return ["### Perturbed fabric", "",
             f"Gap, as tuned minus perturbed: {points:.1f} points (95 % interval {100 * lo:.1f} to {100 * hi:.1f}, Newcombe).", ""] + \
@@ -246,9 +266,17 @@ def heading(results, rounds):
     ok, single, double, quiet = parted(results)
     seeds = sorted({r["seed"] for r in results})
     whole = f"{rounds} complete round{'s' if rounds != 1 else ''}" if rounds else "INCOMPLETE: not a whole round"
-    return (f"{whole}, seeds {seeds[0]} to {seeds[-1]}: {len(results)} runs: {len(single)} with one fault, {len(double)} with two, {len(quiet)} with none "
-            f"({sum(r['hours'] for r in quiet):.0f} fabric-hours); {sum(bool(r['packets']) for r in results)} with captures, in a table of their own; "
-            f"{sum(r['verdict'] == 'error' for r in results)} did not run.")
+    return (f"{whole}, seeds {seeds[0]} to {seeds[-1]}: {plural(len(results), 'run')} on {plural(distinct(results), 'distinct fabric')}: {len(single)} with one fault ({plural(distinct(single), 'fabric')}), "
+            f"{len(double)} with two ({distinct(double)}), {len(quiet)} with none ({distinct(quiet)}); {sum(bool(r['packets']) for r in results)} with captures, in a table of their own; "
+            f"{sum(r['verdict'] == 'error' for r in results)} did not run.\n\n{programs(results)}")
+
+
+def programs(results):
+    """Which program was scored. Rows of several are told apart: a table of them is a table of none."""
+    count = collections.Counter(r.get("program") or "a program that was not recorded" for r in results)
+    if len(count) == 1:
+        return f"Measured with {next(iter(count))}."
+    return "Measured with DIFFERENT programs: " + "; ".join(f"{plural(n, 'run')} with {p}" for p, n in count.most_common()) + "."
 
 
 def packets_part(results, bound):
@@ -265,15 +293,15 @@ def packets_part(results, bound):
 
 def double_part(double, bound):
     both = sum(all(f["found"] for f in r["faults"]) for r in double)
-    return ["### Two faults at once", "", f"Two faults at once: both named in {pct(both, len(double))} of {len(double)} runs.", ""] + \
+    return ["### Two faults at once", "", f"Two faults at once: both named in {pct(both, len(double), distinct(double))} of {plural(len(double), 'run')} on {plural(distinct(double), 'fabric')}.", ""] + \
         rate_rows(double, face_cadence, "face, cadence", bound) + [""]
 
 
 def brief(results, rounds=None):
-    """The main tables only."""
+    """The main tables only, with their heading: without a last look the page says nothing of it."""
     bound = oracle_read()
     ok, single, double, quiet = parted(results)
-    out = [heading(results, rounds), ""] + rate_rows(single, face_cadence, "face, cadence", bound) + [""] + time_rows(single) + [""]
+    out = ["## Seeds nobody had looked at", "", heading(results, rounds), ""] + rate_rows(single, face_cadence, "face, cadence", bound) + [""] + time_rows(single) + [""]
     if any((r["scenario"], r["face"]) in bound for r in single):
         out += bound_rows(single, bound) + [""]
     for part in (perturbed_part(single, bound), double_part(double, bound) if double else [], quiet_part(quiet) if quiet else []):
@@ -297,7 +325,7 @@ def markdown(results, rounds=None):
         worst = min(families, key=lambda c: sum(r["verdict"] == "right" for r in families[c]) / len(families[c]))
         points = sum({"right": 1, "wrong": -5, "unknown": -1, "silent": -1, "half": 0}[r["verdict"]] for r in single) / len(single)
         k = sum(r["verdict"] == "right" for r in families[worst])
-        out += [f"Worst family: {worst}, {pct(k, len(families[worst]))}. Mean score with a wrong root weighed five times an unknown (1 is perfect): {points:.3f}.", ""]
+        out += [f"Worst family: {worst}, {pct(k, len(families[worst]), distinct(families[worst]))}. Mean score with a wrong root weighed five times an unknown (1 is perfect): {points:.3f}.", ""]
     if single:
         out += ["### In time?", ""] + time_rows(single) + [""]
         slow = slow_rows(single)

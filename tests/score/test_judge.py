@@ -5,7 +5,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from judge import gap, judge, links, poisson, wilson  # noqa: E402
+from judge import gap, judge, links, wilson  # noqa: E402
 import table  # noqa: E402
 
 FABRIC = '''links:
@@ -75,6 +75,38 @@ class Judge(unittest.TestCase):
         self.assertIn("INCOMPLETE", text)
         self.assertIn("3 complete rounds", table.markdown(rows, 3))
 
+    def test_a_fabric_counts_once(self):
+        """One fabric, seen by three faces at six cadences, is one fabric: 18 right answers of it say as much as one."""
+        peers = links(FABRIC)
+        answer = judge({"cause": HOST["cause"], "faults": [HOST]}, [said("slow_receiver", host="node-001")], peers)
+        rows = [{"scenario": "s", "face": face, "cadence": f"{s}s", "seed": 1, "packets": False, "perturb": False, "hours": 1.0, "program": "p", **answer}
+                for face in ("full", "eos-snmp", "sonic-snmp") for s in range(1, 7)]
+        text = table.markdown(rows, 1)
+        self.assertIn("18 runs on 1 distinct fabric: 18 with one fault (1 fabric)", text)
+        self.assertIn("| s | 1 | 18 | 100.0 % (21-100) |", text)
+        self.assertIn("| slow_receiver | 1 | 18 | 100.0 % (21-100) |", text)
+        self.assertNotIn("(82-100)", text)  # what 18 fabrics would show
+        other = table.markdown(rows + [{**r, "seed": 2} for r in rows], 1)
+        self.assertIn("| s | 2 | 36 | 100.0 % (34-100) |", other)
+
+    def test_quiet_fabrics_are_counted(self):
+        answer = judge({"cause": "none", "faults": []}, [], {})
+        loud = judge({"cause": "none", "faults": []}, [said("incast", host="node-001")], {})
+        row = {"scenario": "q", "face": "full", "cadence": "1s", "seed": 1, "packets": False, "perturb": False, "hours": 100.0, "program": "p"}
+        rows = [{**row, "cadence": f"{s}s", **answer} for s in range(1, 11)] + [{**row, "seed": 2, **answer}, {**row, "seed": 2, "cadence": "2s", **loud}]
+        text = table.markdown(rows, 1)
+        self.assertIn("2 distinct fabrics with nothing wrong", text)
+        self.assertIn("1 of them, 50.0 % (9-91), had a warning", text)
+        self.assertIn("| q | 2 | 1 | 12 | 1200 | 1 | incast 1 |", text)
+        self.assertNotIn("a day and fabric", text)
+
+    def test_program_is_told(self):
+        answer = judge({"cause": "none", "faults": []}, [], {})
+        row = {"scenario": "q", "face": "full", "cadence": "1s", "seed": 1, "packets": False, "perturb": False, "hours": 1.0, **answer}
+        self.assertIn("Measured with rocewatch 1, commit a of 2026-01-01.", table.markdown([{**row, "program": "rocewatch 1, commit a of 2026-01-01"}], 1))
+        mixed = table.markdown([{**row, "program": "a"}, {**row, "seed": 2, "program": "b"}, {**row, "seed": 3}], 1)
+        self.assertIn("DIFFERENT programs: 1 run with a; 1 run with b; 1 run with a program that was not recorded.", mixed)
+
     def test_times(self):
         """Onset is at 100 s: what opened before it saw nothing; a cause that was found later counts from then."""
         peers = links(FABRIC)
@@ -107,12 +139,6 @@ class Judge(unittest.TestCase):
         self.assertFalse(table.abstained({**row, "verdict": "wrong"}, {("s", "sonic-snmp"): (0.2, 1.0)}))
 
     def test_intervals(self):
-        lo, hi = poisson(0)
-        self.assertEqual(lo, 0)
-        self.assertAlmostEqual(hi, 3.689, 2)  # Garwood's table
-        lo, hi = poisson(5)
-        self.assertAlmostEqual(lo, 1.623, 2)
-        self.assertAlmostEqual(hi, 11.668, 2)
         lo, hi = gap(56, 70, 48, 80)  # Newcombe 1998, table II, contrast (a), method 10
         self.assertAlmostEqual(lo, 0.0524, 3)
         self.assertAlmostEqual(hi, 0.3339, 3)
