@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """check_links.py ROOT - every link of README, docs and the other pages leads to a file that exists, and its #anchor to a heading of that page; each
-page in docs is reached from README.md and listed in docs/README.md. Addresses on the internet are not called, only read."""
-import os, re, sys, urllib.parse
+page in docs is reached from README.md and listed in docs/README.md. Addresses on the internet are not called, only read. A file or folder of the
+tree that the map of the tree names (docs/architecture.md) is there."""
+import glob, os, re, sys, urllib.parse
 
 from pages import pages
 
@@ -15,11 +16,26 @@ def targets(page):
             yield number, found[1]
 
 
+MAP = "docs/architecture.md"
+TREE = r"(agent|analyzers|collectors|config|db|proto|scripts|tests|web)/"
+
+
+def missing_files(root, page):
+    """What the map names and is not in the tree. <name> and * stand for any word; an example that says 'Put down' tells of a file to be made."""
+    for number, line in page.prose:
+        for name in re.findall(r"`(%s[^\s`]*)`" % TREE, line):
+            path = os.path.join(root, re.sub(r"<\w+>", "*", name[0]))
+            if not glob.glob(path) and not glob.glob(path + ".*") and "Put down" not in line: # a/b means a/b.c and a/b.h
+                yield "%s:%d: there is no '%s' in the tree" % (page.name, number, name[0])
+
+
 def faults(root, all_pages):
     """Sentences, one for each link that leads nowhere and each page that no link leads to."""
     by_name = {p.name: p for p in all_pages}
     leads = {p.name: set() for p in all_pages}
     for page in all_pages:
+        if page.name == MAP:
+            yield from missing_files(root, page)
         for number, target in targets(page):
             if re.match(r"[a-z][a-z+.-]*:", target):
                 if not re.match(r"(https?://[\w.-]+(:\d+)?(/\S*)?|mailto:\S+@\S+)$", target):
@@ -55,6 +71,11 @@ def prove_it_can_fail(root):
         page.prose = [(1, wrong)]
         if not any(wrong[4:-1].lstrip("#") in fault for fault in faults(root, [page])):
             sys.exit("a planted mistake was not found: " + wrong)
+
+
+    page.name, page.prose = MAP, [(1, "`agent/base/no_such_file.c`")]
+    if not any("no_such_file" in fault for fault in faults(root, [page])):
+        sys.exit("a file that is not in the tree was not found")
 
 
 root = sys.argv[1]
