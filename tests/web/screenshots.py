@@ -20,7 +20,7 @@ SHOTS = {
     "incident": ("pfc-storm", "incident", True, 1280, 900, ".story"),
     "pause-tree": ("pfc-storm", "#/tree", False, 1280, 640, ".tree-drawing"),
     "port": ("pfc-storm", "#/port/leaf2/Ethernet2", True, 1600, 900, ".chart canvas"),
-    "tuning-sheet": ("tune-late-gather", "sheet", False, 1280, 1000, ".commands code"),
+    "tuning-sheet": ("tune-late-gather", "sheet", False, 1280, 1500, ".commands code"),
 }
 RECORD = {"ecmp-fields": ["--packets"]}
 
