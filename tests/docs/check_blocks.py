@@ -7,6 +7,7 @@ How a page says what a block is, by the words behind its fence:
   sh background       each line is started and goes on until the page ends
   sh screen           each line is started in a terminal, gets 'q' after it has drawn, and must exit 0
   sh installed        needs a machine with systemd: tests/package runs it in a bare root (--installed prints these)
+  sh source           builds from source: tests/package runs it in a bare root with the source tree (--source prints these)
   sh manual: REASON   is not run: the words of its commands are checked all the same
   console             lines that begin with '$ ' are commands, and run; the others show what they print
   yaml                a part of rocewatch.yaml: 'config check' must accept it; with a further word (yaml prometheus) it is for another program
@@ -147,11 +148,15 @@ def with_words(line, words):
 
 
 def is_run(block):
-    return block.language == "console" and not block.note.startswith("manual") or block.language == "sh" and not re.match(r"installed|manual: \S", block.note)
+    return block.language == "console" and not block.note.startswith("manual") or block.language == "sh" and not re.match(r"installed|source|manual: \S", block.note)
 
 
 def is_installed(block):
     return block.language == "sh" and block.note == "installed"
+
+
+def is_source(block):
+    return block.language == "sh" and block.note == "source"
 
 
 def script(page, wanted=is_run):
@@ -290,7 +295,7 @@ def fence_faults(page):
             yield "%s: this block does not say its language: sh, console, yaml, text ..." % name
         elif block.language not in ["sh", "console", "yaml", *OTHERS]:
             yield "%s: unknown language '%s'" % (name, block.language)
-        elif block.language == "sh" and not re.fullmatch(r"|background|screen|installed|manual: \S.*", block.note):
+        elif block.language == "sh" and not re.fullmatch(r"|background|screen|installed|source|manual: \S.*", block.note):
             yield "%s: unknown words behind sh: '%s'" % (name, block.note)
 
 
@@ -415,11 +420,12 @@ def main(argv):
                 if block.language in ("sh", "console"):
                     print("%s:%d %s %s" % (page.name, block.line, block.language, block.note))
         return 0
-    if "--installed" in flags:
-        for page in all_pages:
-            if any(is_installed(b) for b in page.blocks):
-                print(BEGIN + script(page, is_installed))
-        return 0
+    for flag, wanted in (("--installed", is_installed), ("--source", is_source)):
+        if flag in flags:
+            for page in all_pages:
+                if any(wanted(b) for b in page.blocks):
+                    print(BEGIN + script(page, wanted))
+            return 0
     if INSIDE not in os.environ:
         go_inside(argv)
     faults, runs = [], 0
