@@ -23,7 +23,8 @@ static void test_measured_size(void **state)
 	assert_near(s.samples_per_s, 173670, 0.001);
 	assert_near(s.values_per_s, 304742, 0.001); /* 3.05 M varbinds a round */
 	assert_near(s.polling_cores + s.judging_cores, 0.20, 0.1); /* 18.6 and 20 % of a core */
-	assert_near(s.memory_bytes, 1023e6, 0.001); /* 785 MiB after 48 s, 1 GB by ports */
+	assert_near(
+		s.memory_bytes, 1514.56e6, 0.001); /* 40 MB and 45 KB for each of 32,768 ports */
 	assert_near(s.disk_values_bytes_per_day, 13.5e9, 0.01);
 	assert_near(s.disk_rollups_bytes_per_day, 18e9, 0.01);
 	assert_near(s.traffic_per_switch_bps, 252365, 0.001);
