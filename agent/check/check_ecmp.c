@@ -1,6 +1,8 @@
 /*
  * check_ecmp - ECMP groups: a group is judged by max/mean-1 of its busy windows together, or by the
- * highest value that it held for `hold` busy windows in a row, whichever is worse.
+ * highest value that it held for `hold` busy windows in a row, whichever is worse. That is for
+ * groups whose members a hash chooses: where packets are spread one by one the verdict of the
+ * windows counts, as for an incident, and where the senders choose the paths nothing is judged.
  */
 #include <math.h>
 
@@ -13,9 +15,11 @@ static enum check_state ecmp_judge_group(
 	const struct spine_group *group, const struct check_ranges *ranges)
 {
 	double ratio = spine_group_ratio(group);
-	if (group->windows && check_range_alerts(&ranges->crit, ratio))
+	const bool hashed = group->windows && !group->chosen && !group->spread;
+	const bool spread_over = group->spread && group->out_of_limits;
+	if ((hashed || spread_over) && check_range_alerts(&ranges->crit, ratio))
 		return CHECK_CRITICAL;
-	if (group->windows && check_range_alerts(&ranges->warn, ratio))
+	if (spread_over || (hashed && check_range_alerts(&ranges->warn, ratio)))
 		return CHECK_WARNING;
 	if (spine_group_lacks_data(group))
 		return CHECK_UNKNOWN;
@@ -60,8 +64,15 @@ static void ecmp_add_worst(struct str *out, const struct spine_group *group)
 		str_addf(out, " at %s", group->member);
 	if (group->member && group->peer && *group->peer)
 		str_addf(out, " to %s", group->peer);
+	if (group->spread && group->out_of_limits) {
+		str_addf(out, ": %.0f %% off its fair share, limit %.0f %% (packets are spread)",
+			100 * group->spread_ratio, 100 * group->spread_limit_ratio);
+		return;
+	}
 	double ratio = spine_group_ratio(group);
-	str_addf(out, ": max/mean-1 = %.3g", fabs(ratio) < 0.0005 ? 0 : ratio);
+	if (ratio < 0.0005)
+		ratio = 0;
+	str_addf(out, ": max/mean-1 = %.3g", ratio);
 	if (isnan(group->expected_p999_ratio))
 		str_add(out, " (chance unknown: no packets)");
 	else
@@ -95,7 +106,10 @@ static void ecmp_add_text(struct str *out, const struct ecmp_verdict_sum *sum)
 		str_addf(out, "%zu of %zu groups out of limits, ", sum->n_over, sum->n);
 	else
 		str_addf(out, "%zu group%s, ", sum->n, plural(sum->n));
-	ecmp_add_worst(out, worst);
+	if (worst->chosen)
+		str_add(out, "all paths chosen by the senders");
+	else
+		ecmp_add_worst(out, worst);
 	if (sum->n_unknown)
 		str_addf(out, ", %zu groups without data", sum->n_unknown);
 }
@@ -137,7 +151,9 @@ const struct check check_ecmp = {
 	.defaults = check_ecmp_defaults,
 	.judge = check_ecmp_judge,
 	.help = "RANGE is max/mean-1 of an ECMP group over the last hour (0.2 is 20 %). The "
-		"defaults are those of analyzers.ecmp_imbalance.",
+		"defaults are those of analyzers.ecmp_imbalance. A group that spreads packets one "
+		"by one is judged by analyzers.ecmp_imbalance.spread instead, and one whose paths "
+		"the senders choose is not judged.",
 	.options = "warn crit device group",
 	.examples = {{"check ecmp", "alerts by the limits of the configuration"},
 		{"check ecmp --group uplinks --warn 20% --crit 50%",

@@ -140,10 +140,11 @@ static bool headline_tx_pause(struct str *out, const struct incident *incident)
 
 static bool headline_fair_share(struct str *out, const struct incident *incident)
 {
+	const struct evidence *share = headline_evidence(incident, "ecmp.share_ratio");
 	const struct evidence *e = headline_evidence(incident, "ecmp.imbalance_ratio");
-	if (!e)
+	if (!share && !e)
 		return false;
-	str_addf(out, "%.1f", 1 + e->value);
+	str_addf(out, "%.1f", share ? share->value : 1 + e->value);
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include "agent/document/paper.h"
 #include "agent/reports/ecmp_words.h"
 #include "agent/reports/text.h"
+#include "analyzers/measure/mean.h"
 
 /* ---- groups -------------------------------------------------------------- */
 
@@ -109,7 +110,7 @@ static void ecmp_views_fold(
 		return;
 	*ret_mean = rate / speed;
 	if (rate > 0)
-		*ret_imbalance = max / *ret_mean - 1;
+		*ret_imbalance = mean_imbalance(max, *ret_mean);
 	if (hot && str_eq(doc_text(group, "verdict"), "even") == 0 &&
 		json_is_true(json_object_get(group, "out_of_limits")))
 		json_object_set_new(hot, "hot", json_true());

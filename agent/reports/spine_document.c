@@ -107,6 +107,8 @@ static enum ecmp_verdict spine_verdict_of(const struct spine_imbalance *imbalanc
 {
 	if (!group->windows)
 		return group->unknown ? ECMP_UNKNOWN : ECMP_IDLE;
+	if (spine_is_chosen(group))
+		return ECMP_CHOSEN;
 	if (!spine_out_of_limits(imbalance, group, spread))
 		return ECMP_EVEN;
 	enum ecmp_verdict most = ECMP_SKEWED;
@@ -252,12 +254,13 @@ static json_t *spine_tiers_json(const struct fabric *fabric)
 /* The verdict of the fabric in one line: the first case that holds. */
 static json_t *spine_summary_json(const struct spine_imbalance *imbalance)
 {
-	size_t n = imbalance->n_groups, over = 0, busy = 0, unknown = 0;
+	size_t n = imbalance->n_groups, over = 0, busy = 0, chosen = 0, unknown = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct group_sum *group = &imbalance->groups[i];
 		struct spine_spread spread = spine_spread_of(group);
 		over += spine_out_of_limits(imbalance, group, &spread);
 		busy += group->windows > 0;
+		chosen += spine_is_chosen(group);
 		unknown += !group->windows && group->unknown;
 	}
 	if (!n)
@@ -269,6 +272,10 @@ static json_t *spine_summary_json(const struct spine_imbalance *imbalance)
 			"unknown: no data of %zu of %zu group%s", unknown, n, plural(n));
 	if (!busy)
 		return json_string("idle, 0 busy windows");
+	if (chosen)
+		return json_sprintf(
+			"%zu of %zu group%s even, %zu not judged: the senders choose the paths%s",
+			busy - chosen, n, plural(n), chosen, str_if(busy < n, "; the rest idle"));
 	return json_sprintf("%zu of %zu group%s even%s", busy, n, plural(n),
 		str_if(busy < n, ", the rest idle"));
 }

@@ -16,6 +16,8 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 #include "agent/reports/spine_sums.h"
+#include "analyzers/measure/ecmp_measure.h"
+#include "analyzers/measure/mean.h"
 
 #define PERSISTENT_SHARE 0.9 /* of the windows over the limit */
 
@@ -66,6 +68,8 @@ static struct group_sum *spine_group_new(
 		.n_members = measure->n_members,
 		.worst = NAN,
 		.sustained = NAN,
+		.spread_ratio = NAN,
+		.spread_limit = NAN,
 	};
 	group->members = rw_calloc(measure->n_members, sizeof(*group->members));
 	group->ring = rw_calloc(imbalance->options.hold, sizeof(*group->ring));
@@ -147,7 +151,7 @@ static void spine_add_sustained(struct group_sum *group, uint32_t hold, double i
 static enum ecmp_verdict spine_window_verdict(
 	const struct spine_imbalance *imbalance, const struct ecmp_measure *measure)
 {
-	if (!imbalance->options.own_warn || measure->verdict == ECMP_CHOSEN)
+	if (!imbalance->options.own_warn || measure->even || measure->verdict == ECMP_CHOSEN)
 		return measure->verdict;
 	if (!(measure->imbalance_ratio > imbalance->options.warn))
 		return ECMP_EVEN;
@@ -167,6 +171,11 @@ static void spine_add_over(struct spine_imbalance *imbalance, struct group_sum *
 		group->members[measure->hot].hot_over++;
 	if (!group->last_over)
 		group->since_ns = measure->from_ns;
+	if (measure->even && !(ecmp_deviation(measure) <= group->spread_ratio)) {
+		group->spread_ratio = ecmp_deviation(measure);
+		group->spread_limit = measure->spread_limit_ratio;
+		group->spread_odd = ecmp_odd_member(measure);
+	}
 	/* The time that was lost: how much busier the hot member is than the mean. */
 	double excess = measure->members[measure->hot].utilization_ratio - measure->load_ratio;
 	if (isnan(excess) || excess <= 0)
@@ -237,6 +246,8 @@ bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_me
 	group->windows++;
 	group->equal_weights = measure->equal_weights;
 	group->hashed = measure->hashed;
+	group->spread = measure->even;
+	group->chosen += measure->verdict == ECMP_CHOSEN;
 	imbalance->speeds_known = imbalance->speeds_known || !measure->equal_weights;
 	if (!isnan(measure->load_ratio))
 		group->load_sum += measure->load_ratio;
@@ -249,6 +260,8 @@ bool spine_imbalance_add(struct spine_imbalance *imbalance, const struct ecmp_me
 	if (over)
 		spine_add_over(imbalance, group, measure, verdict);
 	group->last_over = over;
+	group->over_run = over ? group->over_run + 1 : 0;
+	group->held = group->held || group->over_run >= imbalance->options.hold;
 	if (!isnan(group->worst) && measure->imbalance_ratio <= group->worst)
 		return false;
 	group->worst = measure->imbalance_ratio;
@@ -320,7 +333,7 @@ struct spine_spread spine_spread_of(const struct group_sum *group)
 		min = fmin(min, share);
 		variance += capacity * (share - 1) * (share - 1);
 	}
-	spread.imbalance = max - 1;
+	spread.imbalance = mean_imbalance(max, 1);
 	spread.max_minus_min = max - min;
 	spread.cov = sqrt(variance);
 	spread.jain = 1 / (1 + variance);
@@ -330,11 +343,14 @@ struct spine_spread spine_spread_of(const struct group_sum *group)
 bool spine_out_of_limits(const struct spine_imbalance *imbalance, const struct group_sum *group,
 	const struct spine_spread *spread)
 {
-	const struct spine_options *options = &imbalance->options;
 	if (group->over == 0)
 		return false;
-	bool sustained = group->sustained > options->warn && group->windows >= options->hold;
-	return sustained || spread->imbalance > options->warn;
+	return group->held || (!group->spread && spread->imbalance > imbalance->options.warn);
+}
+
+bool spine_is_chosen(const struct group_sum *group)
+{
+	return group->windows && group->chosen == group->windows;
 }
 
 static bool spine_is_persistent(uint64_t hot, const struct group_sum *group)
@@ -382,10 +398,16 @@ void spine_imbalance_group(
 	const struct spine_imbalance *imbalance, size_t i, struct spine_group *ret)
 {
 	const struct group_sum *group = &imbalance->groups[i];
+	const struct spine_spread spread = spine_spread_of(group);
 	*ret = (struct spine_group){
 		.device = group->device,
 		.group = group->group,
-		.imbalance_ratio = spine_spread_of(group).imbalance,
+		.out_of_limits = spine_out_of_limits(imbalance, group, &spread),
+		.chosen = spine_is_chosen(group),
+		.spread = group->spread,
+		.spread_ratio = group->spread_ratio,
+		.spread_limit_ratio = group->spread_limit,
+		.imbalance_ratio = spread.imbalance,
 		.sustained_ratio = group->sustained,
 		.expected_ratio = spine_mean(group->expected_sum, group->n_chance),
 		.expected_p999_ratio = spine_mean(group->p999_sum, group->n_chance),
@@ -400,6 +422,8 @@ void spine_imbalance_group(
 	const struct member_sum *hot = spine_persistent_of(group);
 	if (!hot && group->windows)
 		hot = &group->members[group->worst_hot];
+	if (group->spread && !isnan(group->spread_ratio))
+		hot = &group->members[group->spread_odd];
 	if (hot) {
 		ret->member = hot->port;
 		ret->peer = hot->peer;
@@ -413,6 +437,8 @@ double spine_group_ratio(const struct spine_group *group)
 {
 	double all = group->imbalance_ratio;
 	double held = group->sustained_ratio;
+	if (group->chosen)
+		return -1;
 	if (isnan(all))
 		all = -1;
 	if (isnan(held))

@@ -16,7 +16,10 @@
 
 struct spine_options {
 	double warn, critical; /* max/mean-1 */
-	bool own_warn; /* warn is not the one that the measures were judged by */
+	/* warn is not the one that the measures were judged by. It is that of groups whose members
+	 * a hash chooses: where packets are spread one by one, or sent by routes that the senders
+	 * chose, the verdict of the measure stays */
+	bool own_warn;
 	double load_floor; /* mean utilisation at or below which a window is idle */
 	uint32_t hold; /* busy windows in a row after which an incident would open */
 	int64_t window_ns;
@@ -46,6 +49,13 @@ void spine_imbalance_flows(
 struct spine_group {
 	/* member: persistent, else hot in the worst window; NULL */
 	const char *device, *group, *member, *peer;
+	/* out_of_limits: what an incident would have opened on, by the verdicts of the windows.
+	 * chosen: the senders chose the path of each packet, and nothing is judged */
+	bool out_of_limits, chosen;
+	/* packets are spread one by one: the furthest from its fair share that .member was, and the
+	 * limit of that; NAN where a hash chooses, or never over the limit */
+	bool spread;
+	double spread_ratio, spread_limit_ratio;
 	double imbalance_ratio, sustained_ratio, expected_ratio, expected_p999_ratio, flows;
 	uint64_t windows, over, idle, unknown;
 	uint32_t unknown_last; /* windows without data at the end */
@@ -56,7 +66,7 @@ void spine_imbalance_group(
 	const struct spine_imbalance *imbalance, size_t i, struct spine_group *ret);
 
 /* spine_group_ratio - what a group is judged by: the higher of imbalance_ratio and sustained_ratio;
- * -1 without a busy window. */
+ * -1 without a busy window, or where the senders choose the paths. */
 double spine_group_ratio(const struct spine_group *group);
 /* spine_group_windows - in which it was looked at, with or without traffic and data. */
 uint64_t spine_group_windows(const struct spine_group *group);

@@ -16,7 +16,7 @@ struct spine_worst {
 	size_t over, unknown;
 	uint64_t windows, windows_over;
 	double ratio, window; /* highest of all groups */
-	struct spine_group group; /* the one with .ratio */
+	struct spine_group group; /* out of limits, with the highest ratio of those */
 };
 
 /* As the detector of ECMP groups names it. */
@@ -45,20 +45,34 @@ static void spine_add_hot(struct str *out, const struct spine_group *group)
 		str_addf(out, " -> %s", group->peer);
 }
 
+/* "max/mean-1 is 31.2 % at Ethernet49 -> spine1, in the worst window 40.1 %"; of sprayed packets,
+ * how far one member was from its share. @worst: of a window; NAN: is left out. */
+static void spine_add_offence(struct str *out, const struct spine_group *group, double worst)
+{
+	char ratio[16], limit[16];
+	if (group->spread) {
+		str_addf(out, "a member is %s off its fair share",
+			doc_pct(ratio, sizeof(ratio), group->spread_ratio));
+		spine_add_hot(out, group);
+		str_addf(out, ", limit %s where packets are spread one by one",
+			doc_pct(limit, sizeof(limit), group->spread_limit_ratio));
+		return;
+	}
+	str_addf(out, "max/mean-1 is %s", doc_pct(ratio, sizeof(ratio), spine_group_ratio(group)));
+	spine_add_hot(out, group);
+	if (!isnan(worst))
+		str_addf(out, ", in the worst window %s", doc_pct(ratio, sizeof(ratio), worst));
+}
+
 static void spine_problem(
 	json_t *doc, const json_t *row, const struct spine_group *group, enum report_state state)
 {
-	char ratio[16], worst[16];
-	rw_cleanup(str_done) struct str subject = {0}, hot = {0};
+	rw_cleanup(str_done) struct str subject = {0}, offence = {0};
 	const char *verdict = doc_word(row, "verdict");
 	str_addf(&subject, "%s %s", group->device, group->group);
-	str_add(&hot, "");
-	spine_add_hot(&hot, group);
-	doc_pct(ratio, sizeof(ratio), spine_group_ratio(group));
-	doc_pct(worst, sizeof(worst), doc_number(row, "worst_ratio"));
-	report_problem(doc, state, spine_cause(verdict), subject.s,
-		"%s is uneven: max/mean-1 is %s%s, in the worst window %s (%s)", subject.s, ratio,
-		hot.s, worst, verdict);
+	spine_add_offence(&offence, group, doc_number(row, "worst_ratio"));
+	report_problem(doc, state, spine_cause(verdict), subject.s, "%s is uneven: %s (%s)",
+		subject.s, offence.s, verdict);
 }
 
 static void spine_no_data(json_t *doc, const struct spine_group *group)
@@ -81,16 +95,16 @@ static void spine_judge(const struct spine_imbalance *sums, json_t *doc, struct 
 		struct spine_group group;
 		spine_imbalance_group(sums, i, &group);
 		const double ratio = spine_group_ratio(&group);
-		const bool over = group.windows && ratio > options->warn;
+		const bool over = group.out_of_limits;
 		const bool grave = over && options->critical > 0 && ratio > options->critical;
 		all->windows += group.windows;
 		all->windows_over += group.over;
 		all->window = fmax(all->window, doc_number(row, "worst_ratio"));
 		all->over += over;
-		if (group.windows && !(all->ratio >= ratio)) {
-			all->ratio = ratio;
+		if (over && (!all->group.out_of_limits || ratio > spine_group_ratio(&all->group)))
 			all->group = group;
-		}
+		if (ratio >= 0)
+			all->ratio = fmax(all->ratio, ratio);
 		if (over) {
 			spine_problem(doc, row, &group, grave ? REPORT_CRITICAL : REPORT_WARNING);
 		} else if (spine_group_lacks_data(&group)) {
@@ -143,18 +157,16 @@ void spine_problems(const struct config *config, const struct spine_imbalance *s
 {
 	struct spine_worst all = {.ratio = NAN, .window = NAN};
 	rw_cleanup(str_done) struct str text = {0};
-	char ratio[16];
 	spine_judge(sums, doc, &all);
 	spine_missing(doc);
 	spine_figures(doc, &all);
 	rw_cleanup(freep) char *summary = strdup(doc_word(doc, "verdict"));
 	report_verdict(config, doc, spine_imbalance_groups(sums) ? REPORT_OK : REPORT_UNKNOWN, "");
 	if (all.over) {
-		str_addf(&text, "%zu of %zu group%s out of limits; worst %s %s: max/mean-1 is %s",
-			all.over, spine_imbalance_groups(sums),
-			plural(spine_imbalance_groups(sums)), all.group.device, all.group.group,
-			doc_pct(ratio, sizeof(ratio), all.ratio));
-		spine_add_hot(&text, &all.group);
+		str_addf(&text, "%zu of %zu group%s out of limits; worst %s %s: ", all.over,
+			spine_imbalance_groups(sums), plural(spine_imbalance_groups(sums)),
+			all.group.device, all.group.group);
+		spine_add_offence(&text, &all.group, NAN);
 	} else {
 		str_add(&text, summary);
 	}

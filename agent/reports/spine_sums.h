@@ -32,6 +32,13 @@ struct group_sum {
 			*/
 	size_t worst_hot; /* hottest member in the worst window */
 	bool last_over, equal_weights, hashed;
+	bool spread; /* packets are spread one by one: .spread_limit judges, not max/mean-1 */
+	uint64_t chosen; /* busy windows in which the senders chose the paths */
+	uint64_t over_run; /* busy windows over the limit in a row, up to the newest */
+	bool held; /* there were `hold` of them in a row once */
+	/* of a spread group, the over window with the highest deviation: it, its limit, whose */
+	double spread_ratio, spread_limit;
+	size_t spread_odd;
 	double *ring, sustained; /* ring: max/mean-1 of the last `hold` busy windows */
 	double flows_sum, expected_sum, p95_sum, p999_sum, coverage_sum, load_sum, loss_sum_s;
 	uint64_t n_flows_known, n_chance, n_covered;
@@ -70,6 +77,8 @@ double spine_weight_of(const struct group_sum *group, const struct member_sum *m
 double spine_rate_of(const struct member_sum *member); /* bit/s */
 bool spine_out_of_limits(const struct spine_imbalance *imbalance, const struct group_sum *group,
 	const struct spine_spread *spread);
+/* The senders chose the path of each packet in every busy window: nothing is judged. */
+bool spine_is_chosen(const struct group_sum *group);
 /* The member, or the neighbour, that is hot in at least 90 % of the windows over the limit; NULL
  * when there is none. */
 const struct member_sum *spine_persistent_of(const struct group_sum *group);

@@ -417,6 +417,11 @@ static void ecmp_imbalance_show_evidence(
 	for (size_t i = 0; i < rw_countof(numbers); i++)
 		ecmp_imbalance_prove(&p, numbers[i].metric, NULL, numbers[i].value, numbers[i].unit,
 			numbers[i].quality);
+	/* the headline tells the share of the member that stands out, which may be the coldest */
+	const size_t odd = ecmp_odd_member(measure);
+	if (odd != measure->hot && measure->verdict > ECMP_EVEN)
+		ecmp_imbalance_prove(&p, "ecmp.share_ratio", &measure->members[odd],
+			measure->members[odd].share_ratio, "ratio", hot->quality);
 	if (measure->verdict != ECMP_IDLE && measure->verdict != ECMP_UNKNOWN) {
 		ecmp_imbalance_prove(&p, "port.burst_utilization_ratio", hot, hot->burst_ratio,
 			"ratio", QUALITY_EXACT);

@@ -5,6 +5,7 @@
 
 #include "agent/base/arena.h"
 #include "agent/base/str.h"
+#include "analyzers/measure/ecmp_measure.h"
 
 #define IDLE_SHARE 0.01 /* of the fair share: the member gets nothing */
 #define QPS_PER_TUPLE 2 /* queue pairs for each 5-tuple, from which one port is a waste */
@@ -13,23 +14,6 @@
 bool ecmp_is_dead(const struct ecmp_member *member)
 {
 	return member->link == ECMP_LINK_UP && member->share_ratio < IDLE_SHARE;
-}
-
-/* What the verdict rests on: of sprayed packets also the member that carries less counts. */
-double ecmp_deviation(const struct ecmp_measure *measure)
-{
-	if (measure->even)
-		return fmax(measure->imbalance_ratio, measure->low_ratio);
-	return measure->imbalance_ratio;
-}
-
-/* The member that stands out: of sprayed packets the one that carries less, where it is further
- * from its share. */
-size_t ecmp_odd_member(const struct ecmp_measure *measure)
-{
-	if (measure->even && measure->low_ratio >= measure->imbalance_ratio)
-		return measure->cold;
-	return measure->hot;
 }
 
 /* Many queue pairs, and all of them on one source port: a hash sees no more than pairs of

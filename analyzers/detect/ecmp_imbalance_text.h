@@ -15,11 +15,6 @@ struct arena;
 
 /* A member that is up and gets nothing. */
 bool ecmp_is_dead(const struct ecmp_member *member);
-/* What the verdict rests on: of sprayed packets also the member that carries less counts. */
-double ecmp_deviation(const struct ecmp_measure *measure);
-/* The member that stands out: of sprayed packets the one that carries less, where it is further
- * from its share. */
-size_t ecmp_odd_member(const struct ecmp_measure *measure);
 /* Many queue pairs, and all of them on one source port: a hash sees no more than pairs of
  * addresses. */
 bool ecmp_has_one_port(const struct ecmp_measure *measure);

@@ -21,6 +21,7 @@
 #include "analyzers/finding_build.h"
 #include "analyzers/measure/lb_read.h"
 #include "analyzers/measure/hash_fields.h"
+#include "analyzers/measure/mean.h"
 #include "analyzers/measure/observe.h"
 
 #define IDLE_SHARE 0.1 /* share of the mean: such a member is not chosen */
@@ -260,7 +261,7 @@ static bool stage_of(const struct observed *observed, const struct fabric_group 
 	}
 	ret->live = n;
 	ret->load = mean;
-	ret->imbalance = max / mean - 1;
+	ret->imbalance = mean_imbalance(max, mean);
 	ret->polarized = ret->idle > 0;
 	return true;
 }

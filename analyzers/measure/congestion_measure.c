@@ -8,6 +8,7 @@
 #include "agent/base/arena.h"
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
+#include "analyzers/measure/mean.h"
 #include "db/model/entity.h"
 
 #define PACKETS_MIN 1000.0 /* with fewer packets a ratio of them says nothing */
@@ -443,7 +444,7 @@ static void group_sum(const struct congestion *congestion, const struct fabric_g
 	if (n && n == ret->live && sum > 0) {
 		ret->mean = sum / n;
 		ret->max = max;
-		ret->imbalance = max / ret->mean - 1;
+		ret->imbalance = mean_imbalance(max, ret->mean);
 	}
 }
 

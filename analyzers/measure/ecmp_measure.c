@@ -10,6 +10,7 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/chance.h"
 #include "analyzers/measure/ecmp_packets.h"
+#include "analyzers/measure/mean.h"
 #include "analyzers/measure/port_rate.h"
 #include "db/model/metric.h"
 
@@ -150,7 +151,7 @@ static bool measure_spread(struct ecmp_measure *measure)
 			measure->hot = i;
 		}
 	}
-	measure->imbalance_ratio = max - 1;
+	measure->imbalance_ratio = mean_imbalance(max, 1);
 	measure->max_minus_min_ratio = max - min;
 	measure->low_ratio = 1 - min;
 	measure->cov_ratio = sqrt(var);
@@ -270,7 +271,7 @@ static void judge_even(struct ecmp_measure *measure, const struct ecmp_params *p
 	const double packets = fmax(octets / SPRAY_PACKET_BYTES, 1);
 	measure->spread_limit_ratio = least + SPRAY_SIGMAS * chance_cov(measure->n_live, packets);
 	measure->verdict = ECMP_EVEN;
-	if (fmax(measure->imbalance_ratio, measure->low_ratio) > measure->spread_limit_ratio)
+	if (ecmp_deviation(measure) > measure->spread_limit_ratio)
 		measure->verdict = ECMP_SKEWED;
 }
 
@@ -294,6 +295,20 @@ void ecmp_judge(struct ecmp_measure *measure, const struct ecmp_params *params, 
 		measure->verdict = ECMP_UNLUCKY;
 	else
 		measure->verdict = ECMP_WITHIN_CHANCE;
+}
+
+double ecmp_deviation(const struct ecmp_measure *measure)
+{
+	if (measure->even)
+		return fmax(measure->imbalance_ratio, measure->low_ratio);
+	return measure->imbalance_ratio;
+}
+
+size_t ecmp_odd_member(const struct ecmp_measure *measure)
+{
+	if (measure->even && measure->low_ratio >= measure->imbalance_ratio)
+		return measure->cold;
+	return measure->hot;
 }
 
 size_t ecmp_measure_all(const struct fabric *fabric, const struct window *window,

@@ -47,6 +47,13 @@ void ecmp_measure(const struct fabric_group *group, const struct window *window,
  */
 void ecmp_judge(struct ecmp_measure *measure, const struct ecmp_params *params, size_t n_judged);
 
+/* ecmp_deviation - what the verdict rests on: of sprayed packets also the member that carries less
+ * counts. A ratio; NAN unknown. */
+double ecmp_deviation(const struct ecmp_measure *measure);
+/* ecmp_odd_member - the index of the member that stands out: of sprayed packets the one that
+ * carries less, where it is further from its share. */
+size_t ecmp_odd_member(const struct ecmp_measure *measure);
+
 /* ecmp_measure_all - every group of two or more members, ordered by device and group, measured and
  * judged. */
 size_t ecmp_measure_all(const struct fabric *fabric, const struct window *window,

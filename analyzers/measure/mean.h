@@ -1,4 +1,4 @@
-/* mean - a running mean that leaves out unknown values (NAN). */
+/* mean - a running mean that leaves out unknown values (NAN), and the imbalance around a mean. */
 #ifndef RW_MEASURE_MEAN_H
 #define RW_MEASURE_MEAN_H
 
@@ -20,6 +20,16 @@ static inline double mean_of(const struct mean *mean)
 	if (mean->n)
 		return mean->sum / mean->n;
 	return NAN;
+}
+
+/* mean_imbalance - max/mean-1: 0 is even. The sum of equal loads may be rounded up, so that their
+ * mean lies an ulp above each of them: that is even, not less than even. NAN where either is. */
+static inline double mean_imbalance(double max, double mean)
+{
+	const double imbalance = max / mean - 1;
+	if (imbalance < 0)
+		return 0;
+	return imbalance;
 }
 
 #endif

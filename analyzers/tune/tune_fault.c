@@ -12,6 +12,7 @@
 #include "agent/base/number.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
+#include "analyzers/measure/mean.h"
 #include "analyzers/tune/tune_fault.h"
 #include "analyzers/tune/tune_signs.h"
 #include "analyzers/tune/tune_words.h"
@@ -356,7 +357,7 @@ static struct group_load load_of_group(
 		}
 	}
 	if (load.n >= 2)
-		load.imbalance = most * (double)load.n / sum - 1;
+		load.imbalance = mean_imbalance(most, sum / (double)load.n);
 	return load;
 }
 

@@ -174,6 +174,88 @@ static void ecmp_states(void **state)
 	}
 }
 
+/* ---- groups by who chooses the member: a hash, the sender, the switch by packet --------- */
+
+enum { EIGHT = 8 };
+
+/* One busy window of a group of eight members; the first two carry more and less by @lean. */
+static void eight_window(
+	struct spine_imbalance *sums, int at, double lean, const struct ecmp_measure *judged)
+{
+	const double rate_bps = 5e6;
+	struct ecmp_member members[EIGHT];
+	for (size_t i = 0; i < EIGHT; i++)
+		members[i] = (struct ecmp_member){.port = i == 0 ? "Ethernet49" : "Ethernet50",
+			.peer = "spine1",
+			.rate_bps = rate_bps,
+			.link = ECMP_LINK_UP};
+	members[0].rate_bps *= 1 + lean;
+	members[1].rate_bps *= 1 - lean;
+	struct ecmp_measure measure = *judged;
+	measure.device = "leaf1";
+	measure.group = "uplinks";
+	measure.from_ns = at * WINDOW_NS;
+	measure.to_ns = (at + 1) * WINDOW_NS;
+	measure.members = members;
+	measure.n_members = EIGHT;
+	measure.cold = 1;
+	measure.equal_weights = true;
+	measure.imbalance_ratio = lean;
+	measure.load_ratio = 0.5;
+	measure.coverage_ratio = 1;
+	measure.n_eff = measure.expected_ratio = NAN;
+	measure.expected_p95_ratio = measure.expected_p999_ratio = NAN;
+	spine_imbalance_add(sums, &measure);
+}
+
+static void ecmp_kinds(void **state)
+{
+	static const struct {
+		const char *what;
+		double lean;
+		struct ecmp_measure judged;
+		enum check_state want;
+		const char *says;
+	} rows[] = {
+		{"uneven by a hash", 0.5, {.verdict = ECMP_SKEWED, .hashed = true}, CHECK_CRITICAL,
+			"'imbalance'=0.5000;"},
+		{"the senders chose so", 0.5, {.verdict = ECMP_CHOSEN}, CHECK_OK,
+			"ECMP OK - 1 group, all paths chosen by the senders | 'imbalance'=U;"},
+		{"sprayed, within its limit", 0.05,
+			{.verdict = ECMP_EVEN,
+				.even = true,
+				.low_ratio = 0.05,
+				.spread_limit_ratio = 0.1},
+			CHECK_OK, "ECMP OK - 1 group, worst leaf1 uplinks"},
+		{"sprayed, and one member lacks", 0.15,
+			{.verdict = ECMP_SKEWED,
+				.even = true,
+				.low_ratio = 0.15,
+				.spread_limit_ratio = 0.1},
+			CHECK_WARNING,
+			"1 of 1 groups out of limits, worst leaf1 uplinks at Ethernet50 to spine1: "
+			"15 % off its fair share, limit 10 % (packets are spread)"},
+	};
+	static const struct spine_options options = {.warn = 0.2,
+		.critical = 0.4,
+		.load_floor = 0.05,
+		.hold = 3,
+		.window_ns = WINDOW_NS};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		const struct check *check = check_of_report("spine-imbalance");
+		struct check_line line = {0};
+		struct report_result result = {.sums = spine_imbalance_new(&options)};
+		for (int at = 0; at < 4; at++)
+			eight_window(result.sums, at, rows[i].lean, &rows[i].judged);
+		check_judge(check, &result, &(struct check_ranges){0}, &line);
+		rw_cleanup(freep) char *text = printed(check, &line);
+		if (line.state != rows[i].want || !strstr(text, rows[i].says))
+			fail_msg("%s: %s", rows[i].what, text);
+		check_line_done(&line);
+		spine_imbalance_free(result.sums);
+	}
+}
+
 static void registered(void **state)
 {
 	assert_string_equal(check_of_report("spine-imbalance")->name, "ecmp");
@@ -186,6 +268,7 @@ int main(void)
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(values),
 		cmocka_unit_test(ecmp_states),
+		cmocka_unit_test(ecmp_kinds),
 		cmocka_unit_test(registered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,33 @@ static void waiting_is_not_added_up_over_leaves(void **state)
 	spine_imbalance_free(s);
 }
 
+/* The sum of eight such rates is rounded up, so that each is 1 - 2^-53 of their mean: the greatest
+ * of them is still never below it. */
+static void equal_members_are_not_below_their_mean(void **state)
+{
+	enum { EIGHT = 8 };
+	struct ecmp_member m[EIGHT];
+	for (size_t i = 0; i < EIGHT; i++)
+		m[i] = (struct ecmp_member){
+			.port = "Ethernet49", .peer = "spine1", .rate_bps = 5e6 / 7};
+	const struct ecmp_measure e = {.device = "leaf1",
+		.group = "uplinks",
+		.to_ns = WINDOW_NS,
+		.members = m,
+		.n_members = EIGHT,
+		.equal_weights = true,
+		.n_eff = NAN,
+		.coverage_ratio = 1,
+		.verdict = ECMP_EVEN};
+	struct spine_imbalance *s = spine_imbalance_new(&options);
+	spine_imbalance_add(s, &e);
+	struct spine_group group;
+	spine_imbalance_group(s, 0, &group);
+	if (!(group.imbalance_ratio >= 0))
+		fail_msg("max/mean-1 of equal members: %g", group.imbalance_ratio);
+	spine_imbalance_free(s);
+}
+
 struct story {
 	const char *what, *verdict;
 	const char *windows; /* s skewed, l low entropy, u unlucky, e even, i idle, ? unknown */
@@ -337,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_and_words),
 		cmocka_unit_test(waiting_is_not_added_up_over_leaves),
+		cmocka_unit_test(equal_members_are_not_below_their_mean),
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(a_place_that_moves_is_not_persistent),
 		cmocka_unit_test(nothing_at_all),

@@ -317,6 +317,25 @@ static void the_measures(void **state)
 	world_done(&w);
 }
 
+/* Rounding must not make the greatest of equal loads less than their mean. */
+static void equal_loads_are_never_below_the_mean(void **state)
+{
+	const struct ecmp_params p = {
+		.warn = .2, .load_floor = .05, .min_coverage = .75, .interval_ns = 10 * NS_PER_S};
+	for (int k = 10; k < 74; k++) {
+		struct world w;
+		struct ecmp_measure *m;
+		world_init(&w, MEMBERS, 400 * G);
+		for (size_t i = 0; i < MEMBERS; i++)
+			send_at(&w, i, k / 77.0, 400 * G);
+		assert_int_equal(ecmp_measure_all(&w.fabric, &w.window, &p, w.arena, &m), 1);
+		assert_int_equal(m->verdict, ECMP_EVEN);
+		if (!(m->imbalance_ratio >= 0) || m->imbalance_ratio > 1e-12)
+			fail_msg("load %d/77: max/mean-1 is %g", k, m->imbalance_ratio);
+		world_done(&w);
+	}
+}
+
 static void weighed_by_capacity(void **state)
 {
 	struct world w;
@@ -608,6 +627,7 @@ int main(void)
 		cmocka_unit_test(spraying_must_be_even),
 		cmocka_unit_test(source_routed_is_not_judged),
 		cmocka_unit_test(the_measures),
+		cmocka_unit_test(equal_loads_are_never_below_the_mean),
 		cmocka_unit_test(weighed_by_capacity),
 		cmocka_unit_test(missing_is_unknown),
 		cmocka_unit_test(down_is_a_missing_path),
