@@ -1,7 +1,7 @@
 /*
  * links_range - what the counters and states of each port said over a time range: errors, FEC,
- * light, flaps, time down, speed and MTU at its beginning and end. From whatever the store keeps.
- * One thread.
+ * light, flaps, time down, speed and MTU. From whatever the store keeps. States are told seldom:
+ * what was told last before the range holds in it, as long as a state is believed. One thread.
  */
 #ifndef RW_REPORTS_LINKS_RANGE_H
 #define RW_REPORTS_LINKS_RANGE_H
@@ -23,11 +23,18 @@ struct link_port {
 	double flaps;
 	double up; /* at the end: 1 up, 0 down */
 	double up_ratio; /* share of the samples in which it was up */
-	double speed_bps, speed_before_bps; /* at the end; at the beginning */
-	double mtu_bytes, mtu_before_bytes;
+	double speed_bps, mtu_bytes; /* at the end */
 	double ber; /* highest before FEC */
 	double rx_power_dbm, rx_power_least_dbm, tx_power_dbm; /* newest; lowest; newest */
 	double temperature_c; /* highest */
+};
+
+/* A speed or an MTU that was read to be another one than before. */
+struct link_change {
+	const char *device, *port;
+	uint16_t metric; /* M_PORT_SPEED_BPS, M_PORT_MTU_BYTES */
+	double before, now;
+	int64_t at_ns; /* when the new value was read at the latest */
 };
 
 struct links_range {
@@ -35,6 +42,8 @@ struct links_range {
 	struct range_read read;
 	struct link_port *v; /* in order of the fabric's names */
 	size_t n, cap;
+	struct link_change *changes; /* in order of time */
+	size_t n_changes, cap_changes;
 	double *errors, *flaps; /* [step], of all ports; NAN not counted */
 };
 

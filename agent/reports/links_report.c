@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
@@ -11,9 +12,11 @@
 #include "agent/document/json_value.h"
 #include "agent/document/quantity.h"
 #include "agent/reports/report_frame.h"
+#include "agent/reports/text.h"
 #include "analyzers/measure/link_limits.h"
 #include "config/config.h"
 #include "db/model/cause.h"
+#include "db/model/metric.h"
 
 /* What is wrong with one port: the worst state, and each fault in words. */
 struct link_faults {
@@ -63,10 +66,7 @@ static void links_judge_state(struct link_faults *faults, const struct link_port
 		links_fault(faults, REPORT_WARNING, cause_name(CAUSE_LINK_FLAP), &words);
 	}
 	if (port->speed_bps > 0 && port->speed_bps < links_class(port)) {
-		str_add(&words, "runs at ");
-		str_add_quantity(&words, port->speed_bps, "bit/s");
-		str_add(&words, ", declared ");
-		str_add_quantity(&words, links_class(port), "bit/s");
+		text_add_speeds(&words, port->speed_bps, links_class(port));
 		links_fault(faults, REPORT_WARNING, cause_name(CAUSE_LINK_SLOW), &words);
 	}
 }
@@ -153,6 +153,25 @@ static json_t *links_port_json(const struct link_port *port, json_t *words)
 	return row;
 }
 
+bool links_is_told(const json_t *doc, const char *cause, const char *subject)
+{
+	const size_t length = strlen(subject), cause_length = strlen(cause);
+	const json_t *row;
+	size_t i;
+	json_array_foreach (json_object_get(doc, "problems"), i, row) {
+		const char *key = doc_word(row, "key"), *where = doc_word(row, "subject");
+		const size_t n = strlen(where);
+		if (strncmp(key, cause, cause_length) != 0 || key[cause_length] != ':' ||
+			n < length)
+			continue;
+		/* "leaf1:Ethernet2", and behind the name of its host "node-2 leaf1:Ethernet2" */
+		const bool whole = n == length || where[n - length - 1] == ' ';
+		if (whole && str_eq(where + n - length, subject))
+			return true;
+	}
+	return false;
+}
+
 static void links_problem(
 	json_t *doc, const struct link_port *port, const struct link_faults *faults)
 {
@@ -162,6 +181,8 @@ static void links_problem(
 	if (faults->state == REPORT_OK)
 		return;
 	str_addf(&subject, "%s:%s", port->device, port->port);
+	if (links_is_told(doc, faults->cause, subject.s))
+		return;
 	json_array_foreach (faults->words, i, word)
 		str_addf(&text, "%s%s", str_if(i > 0, "; "), json_string_value(word));
 	report_problem(doc, faults->state, faults->cause, subject.s, "%s %s", subject.s, text.s);
@@ -186,19 +207,20 @@ static void links_take(json_t *doc, const struct link_port *port, const struct l
 
 /* ---- what changed ------------------------------------------------------------------------ */
 
-static void links_change(
-	json_t *changes, const struct link_port *port, double before, double now, const char *unit)
+static json_t *links_change_json(const struct link_change *change)
 {
 	rw_cleanup(str_done) struct str text = {0};
-	if (isnan(before) || isnan(now) || before == now)
-		return;
-	str_addf(&text, "%s ", str_eq(unit, "bit/s") ? "speed" : "MTU");
-	str_add_quantity(&text, before, unit);
+	const char *what = "MTU ", *unit = "bytes";
+	if (change->metric == M_PORT_SPEED_BPS) {
+		what = "speed ";
+		unit = "bit/s";
+	}
+	str_add(&text, what);
+	str_add_quantity(&text, change->before, unit);
 	str_add(&text, " -> ");
-	str_add_quantity(&text, now, unit);
-	json_array_append_new(changes,
-		json_pack("{s:n, s:s, s:s, s:s, s:n}", "time", "device", port->device, "port",
-			port->port, "text", text.s, "by"));
+	str_add_quantity(&text, change->now, unit);
+	return json_pack("{s:o, s:s, s:s, s:s, s:n}", "time", json_time(change->at_ns), "device",
+		change->device, "port", change->port, "text", text.s, "by");
 }
 
 /* ---- how much is known -------------------------------------------------------------------- */
@@ -306,9 +328,9 @@ void links_report_put(json_t *doc, const struct links_range *range, const struct
 	for (size_t i = 0; i < range->n; i++) {
 		const struct link_port *port = &range->v[i];
 		links_take(doc, port, &judge, bad, other);
-		links_change(changes, port, port->speed_before_bps, port->speed_bps, "bit/s");
-		links_change(changes, port, port->mtu_before_bytes, port->mtu_bytes, "bytes");
 	}
+	for (size_t i = 0; i < range->n_changes; i++)
+		json_array_append_new(changes, links_change_json(&range->changes[i]));
 	json_array_extend(bad, other);
 	json_decref(other);
 	json_t *known = links_known_json(range);

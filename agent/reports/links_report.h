@@ -15,6 +15,7 @@
 #define RW_REPORTS_LINKS_REPORT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "agent/reports/links_range.h"
 
@@ -23,5 +24,9 @@ struct config;
 /* links_report_put - adds the arrays, figures, missing data and the problems of ports to @doc. */
 void links_report_put(json_t *doc, const struct links_range *range, const struct config *config,
 	double errors_per_s);
+
+/* links_is_told - is there a problem of this cause about @subject, a port as "leaf1:Ethernet2"? An
+ * incident's problem names the host before it. */
+bool links_is_told(const json_t *doc, const char *cause, const char *subject);
 
 #endif

@@ -53,9 +53,13 @@ static void links_audit_problem(json_t *doc, const json_t *finding)
 	str_add(&subject, doc_word(finding, "device"));
 	if (*doc_word(finding, "port"))
 		str_addf(&subject, ":%s", doc_word(finding, "port"));
-	if (state != REPORT_OK)
-		report_problem(doc, state, doc_word(finding, "kind"), str_or(subject.s, ""),
-			"%s: %s", str_or(subject.s, "fabric"), doc_word(finding, "text"));
+	/* the speed below the declared one is told once, by the incident or by the port */
+	const char *cause = doc_word(finding, "kind");
+	if (str_eq(cause, "speed_declared"))
+		cause = cause_name(CAUSE_LINK_SLOW);
+	if (state != REPORT_OK && !links_is_told(doc, cause, str_or(subject.s, "")))
+		report_problem(doc, state, cause, str_or(subject.s, ""), "%s: %s",
+			str_or(subject.s, "fabric"), doc_word(finding, "text"));
 }
 
 static int links_audit(
@@ -140,10 +144,10 @@ static int links_fill(struct client *client, const struct report_ask *ask,
 	report_incidents_about(incidents, ask->device);
 	json_object_set_new(doc, "incidents", incidents);
 	report_incidents_problems(doc, incidents);
+	links_report_put(doc, range, client->config, errors_per_s);
 	int rc = links_audit(client, ask, doc, e);
 	if (rc < 0)
 		return rc;
-	links_report_put(doc, range, client->config, errors_per_s);
 	report_figure(
 		doc, "incidents", "incidents about links", (double)json_array_size(incidents), "-");
 	links_audit_missing(doc);

@@ -9,6 +9,7 @@
 #include "agent/base/text_clean.h"
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
+#include "agent/document/quantity.h"
 
 const char *text_of(const json_t *object, const char *key)
 {
@@ -21,6 +22,14 @@ const char *text_of(const json_t *object, const char *key)
 long long text_count(const json_t *object, const char *key)
 {
 	return (long long)json_integer_value(json_object_get(object, key));
+}
+
+void text_add_speeds(struct str *out, double is_bps, double declared_bps)
+{
+	str_add(out, "runs at ");
+	str_add_quantity(out, is_bps, "bit/s");
+	str_add(out, ", declared ");
+	str_add_quantity(out, declared_bps, "bit/s");
 }
 
 const char *text_clock(const json_t *object, const char *key)

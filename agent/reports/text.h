@@ -10,12 +10,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "agent/base/str.h"
 #include "agent/document/writer.h"
 
 /* text_of - a text field of @object; "-" when it is missing or empty. It lives with @object. */
 const char *text_of(const json_t *object, const char *key);
 /* text_count - an integer field; 0 when it is missing. */
 long long text_count(const json_t *object, const char *key);
+/* text_add_speeds - "runs at 200 Gbit/s, declared 400 Gbit/s": the one wording of a port that runs
+ * at another speed than its link is declared with. Both in bit/s. */
+void text_add_speeds(struct str *out, double is_bps, double declared_bps);
 /* text_clock - the time of an RFC 3339 field behind its 'T': "03:14:22.000Z"; "-" when missing. */
 const char *text_clock(const json_t *object, const char *key);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include "agent/base/cleanup.h"
+#include "agent/reports/text.h"
 #include "agent/reports/topology_outside.h"
 #include "config/address.h"
 #include "agent/base/map.h"
@@ -106,13 +107,13 @@ static void check_state(struct audit *audit, const struct fabric_port *port,
 			"check cable, optics and the port's admin state at both ends", "%s is down",
 			down);
 	if (port->speed_bps && left->speed_bps && port->speed_bps != left->speed_bps) {
-		char is[TEXT_MAX], want[TEXT_MAX];
+		rw_cleanup(str_done) struct str speeds = {0};
+		text_add_speeds(&speeds, (double)left->speed_bps, (double)port->speed_bps);
 		audit_add(audit, WARNING, "speed_declared", where,
 			"correct 'speed' of the link in the configuration, or find out why it runs "
 			"at another one (breakout, "
 			"autonegotiation, optics)",
-			"runs at %s, declared is %s", topology_audit_rate(is, left->speed_bps),
-			topology_audit_rate(want, port->speed_bps));
+			"%s", speeds.s);
 	}
 }
 

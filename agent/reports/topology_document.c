@@ -123,11 +123,7 @@ static int64_t topology_slow_interval(const struct config *config)
 	return longest;
 }
 
-/*
- * For how long a state is believed. A recorded case, whose devices have no address, tells a state
- * when it begins to hold and not again: there it holds until the next one.
- */
-static int64_t topology_state_age(const struct client *client)
+int64_t topology_state_age(const struct client *client)
 {
 	int64_t first_ns, last_ns;
 	struct err ignored = {0};

@@ -83,6 +83,9 @@ static void link_slow_describe(
 			finding_evidence(draft, "port.speed_bps", p, PRIO_NONE,
 				(double)p->out.read_bps, "bit/s", QUALITY_EXACT);
 	}
+	if (fault->detail == LINK_BY_DECLARED)
+		finding_evidence(draft, "link.declared_bps", fault->at, PRIO_NONE, fault->like,
+			"bit/s", QUALITY_EXACT);
 	finding_evidence(
 		draft, "port.utilization_ratio", fault->at, PRIO_NONE, hot, "ratio", QUALITY_EXACT);
 	if (fault->detail == LINK_BY_DECLARED)

@@ -4,6 +4,9 @@ much is missing: an empty one, one with a gap, one that keeps minutes only. The 
 import csv, html.parser, io, json, os, re, shutil, sqlite3, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "schema"))
+import schemas  # noqa: E402
+
 REPORTS = ["pause", "links", "daily", "handover", "tuning"]
 EXITS = {"OK": 0, "WARNING": 1, "CRITICAL": 2, "UNKNOWN": 3}
 FRAME = ["report", "fabric", "since", "until", "state", "verdict", "problems", "missing", "figures"]
@@ -190,6 +193,36 @@ def week(asked, db):
     check(any("before the first sample" in m for m in seven["missing"]), "six days without data are not said: %s" % seven["missing"])
 
 
+def state_changes(asked):
+    """Speed and MTU are told seldom: a change has the time at which the new value was read, and what was told before the range holds in it."""
+    begin, rows = 1767571200, []
+    for at in range(0, 3601, 10):
+        rows.append((at, "leaf1", "Eth1", "-", "port.out_octets", at * 1000000))
+    for at, speed, mtu in ((0, 400, 9216), (605, 100, 9216), (1205, 400, 9216), (1805, 400, 4200)):
+        rows += [(at, "leaf1", "Eth1", "-", "port.speed_bps", speed * 10**9), (at, "leaf1", "Eth1", "-", "port.mtu_bytes", mtu)]
+    db = asked.samples("states", begin, sorted(rows))
+    for span, want in (("24h", ["speed 400 Gbit/s -> 100 Gbit/s", "speed 100 Gbit/s -> 400 Gbit/s", "MTU 9.22 KB -> 4.20 KB"]), ("45m", ["speed 100", "MTU"]), ("20m", [])):
+        doc = asked.json(db, "links", "--no-compare", "--since", span)
+        mistakes = schemas.Schemas().mistakes("report-links", doc)
+        check(not mistakes, "report links --since %s: %s" % (span, mistakes))
+        got = [c["text"] for c in doc["changes"]]
+        check(len(got) == len(want) and all(g.startswith(w) for g, w in zip(got, want)), "--since %s: changes %s" % (span, doc["changes"]))
+        check(doc["ports_known"]["speed"] == 1, "--since %s: the speed told before is not known: %s" % (span, doc["ports_known"]))
+    whole = asked.json(db, "links", "--no-compare", "--since", "24h")["changes"]
+    check([c["time"] for c in whole] == ["2026-01-05T00:%s.000Z" % t for t in ("10:05", "20:05", "30:05")], "times of the changes: %s" % whole)
+
+
+def slow_link(asked):
+    """One slow link: one problem, in the words of the incident, and the port stands in the table with the same words."""
+    db = asked.replay("link_health/slow_by_declaration", "slow.db")
+    doc = asked.json(db, "links", "--no-compare")
+    words = "runs at 200 Gbit/s, declared 400 Gbit/s"
+    check(len(doc["problems"]) == 1 and words in doc["problems"][0]["text"], "one slow link is told as %s" % doc["problems"])
+    check([(p["port"], p["words"]) for p in doc["ports"]] == [("Ethernet2", [words])], "ports: %s" % doc["ports"])
+    check([a["text"] for a in doc["audit"]] == [words], "the audit says %s" % doc["audit"])
+    check(doc["ports_known"]["speed"] == 3, "speed of 3 ports was told: %s" % doc["ports_known"])
+
+
 def stale(asked, db):
     """A database that an agent wrote and writes no more is not well: its newest sample is years old. Nor is it hidden that something was wrong."""
     with sqlite3.connect(os.path.join(asked.directory, db)) as c:
@@ -254,6 +287,8 @@ def main():
             minutes_only(asked)
             week(asked, healthy)
             scope(asked, storm)
+            state_changes(asked)
+            slow_link(asked)
             stale(asked, healthy)
             people(asked, storm)
             sheets(asked)
