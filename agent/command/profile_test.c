@@ -37,6 +37,16 @@ static void test_put_unknown(FILE *out, const json_t *doc)
 			text_count(doc, "unknown_paths"), doc_word(doc, "unknown_path"));
 }
 
+static bool test_lacks_cell(const json_t *doc)
+{
+	const json_t *row;
+	size_t i;
+	json_array_foreach (json_object_get(doc, "columns"), i, row)
+		if (str_eq(doc_word(row, "verdict"), "no cell size"))
+			return true;
+	return false;
+}
+
 static void test_put_foot(FILE *out, const json_t *doc)
 {
 	const json_t *row;
@@ -44,6 +54,10 @@ static void test_put_foot(FILE *out, const json_t *doc)
 	json_array_foreach (json_object_get(doc, "implausible"), i, row)
 		fprintf(out, "IMPLAUSIBLE  %s %s: %s (%g)\n", doc_word(row, "port"),
 			doc_word(row, "metric"), doc_word(row, "why"), doc_number(row, "value"));
+	if (test_lacks_cell(doc))
+		fprintf(out,
+			"no cell size: these values are not stored. The device does not tell the "
+			"size of its buffer cell: declare it in thresholds (cell).\n");
 	fprintf(out,
 		"A counter that is all zero proves nothing until the feature behind it is on, or "
 		"the counter has moved.\n");

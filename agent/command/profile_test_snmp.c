@@ -40,6 +40,8 @@ static const char *snmp_column_verdict(const struct collector_value *column)
 	}
 	if (column->wrong_type)
 		return profile_test_wrong(column);
+	if (column->no_cell)
+		return "no cell size";
 	if (column->zero == column->rows)
 		return "all zero";
 	return "answers";

@@ -156,6 +156,9 @@ void health_target(struct health *health, struct health_source *past, const char
 	if (target->out_of_order > 0)
 		health_add(health, "", target->out_of_order, "target/%s/%s/out_of_order", name,
 			target->protocol);
+	if (target->no_cell > 0)
+		health_add(health, "", target->no_cell, "target/%s/%s/no_cell", name,
+			target->protocol);
 	if (target->cut_columns > 0)
 		health_add(health, "", target->cut_columns, "target/%s/%s/cut_columns", name,
 			target->protocol);

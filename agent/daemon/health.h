@@ -11,7 +11,7 @@
  *              findings failed
  *   store/     commits samples dropped errors pending wal_bytes last_commit_s (wall clock)
  *   target/NAME/PROTOCOL/  interval_s values_per_s varbinds_per_s missed suspects max_repetitions
- *                          uptime_stands_s out_of_order cut_columns
+ *                          uptime_stands_s out_of_order cut_columns no_cell
  *   gnmi/NAME/             messages bytes updates refused wrong_types unknown_paths odd_times
  *                          stale reconnects stalls skew_s; in words, value 1: unknown_path/PATH
  *                          (one of them), has_none/STREAM, trouble/SENTENCE

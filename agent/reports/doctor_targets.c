@@ -26,7 +26,7 @@
 struct target_facts {
 	const char *name, *protocol, *status, *reason; /* protocol, reason: NULL = none */
 	double age_s, p95_s, interval_s, polls, timeouts, missed, repetitions, suspects,
-		uptime_stands_s, out_of_order, cut_columns;
+		uptime_stands_s, out_of_order, cut_columns, no_cell;
 };
 
 static double facts_number(const json_t *object, const char *key)
@@ -85,6 +85,7 @@ static struct target_facts doctor_targets_facts_of(
 	facts.repetitions = facts_health(doctor, &facts, "max_repetitions");
 	facts.out_of_order = facts_health(doctor, &facts, "out_of_order");
 	facts.cut_columns = facts_health(doctor, &facts, "cut_columns");
+	facts.no_cell = facts_health(doctor, &facts, "no_cell");
 	facts.uptime_stands_s = facts_health(doctor, &facts, "uptime_stands_s");
 	facts.suspects = facts_health(doctor, &facts, "suspects");
 	return facts;
@@ -209,6 +210,13 @@ static void judge_polls(struct doctor *doctor, const struct target_facts *facts,
 			"%.0f columns of its tables could not be read to their end: the answers go "
 			"round, or have too many rows",
 			facts->cut_columns);
+	if (facts->no_cell > 0)
+		doctor_todo(doctor, false, facts->name,
+			"declare the size of its buffer cell, as its data sheet has it: "
+			"thresholds: - { devices: NAME, ports: \"*\", priority: 3, cell: 144B }",
+			"%.0f values of buffers a poll are not stored: they are counted in "
+			"buffer cells, and the switch does not tell their size",
+			facts->no_cell);
 	if (facts->uptime_stands_s > 0)
 		doctor_targets_note(notes,
 			"sysUpTime stands still for %.0f s: restarts show only in counters",

@@ -262,7 +262,7 @@ static void value_count(
 	}
 }
 
-static void walk_values(const struct walk *walk, collector_value_fn *fn, void *arg)
+static void walk_values(const struct walk *walk, bool cell_known, collector_value_fn *fn, void *arg)
 {
 	for (size_t i = 0; i < walk->table->n_values; i++) {
 		const struct profile_value *v = &walk->table->values[i];
@@ -276,6 +276,7 @@ static void walk_values(const struct walk *walk, collector_value_fn *fn, void *a
 			.slow = walk->table->cadence != CADENCE_FAST,
 			.fallback = v->fallback || walk->table->unless || walk->table->behind,
 			.pending = walk->under_way,
+			.no_cell = v->cells && !cell_known,
 			.trouble = "",
 			.type = ""};
 		if (v->metric >= 0)
@@ -290,8 +291,9 @@ static void walk_values(const struct walk *walk, collector_value_fn *fn, void *a
 
 void snmp_target_values(const struct snmp_target *target, collector_value_fn *fn, void *arg)
 {
+	const bool cell_known = target->decoder && snmp_decode_cell_known(target->decoder);
 	for (size_t i = 0; i < target->n_walks; i++)
-		walk_values(&target->walks[i], fn, arg);
+		walk_values(&target->walks[i], cell_known, fn, arg);
 }
 
 int64_t snmp_target_refresh_ns(const struct snmp_target *target)

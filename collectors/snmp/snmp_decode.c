@@ -109,6 +109,11 @@ void snmp_decode_cell_assumed(struct snmp_decoder *decoder, uint64_t cell_bytes)
 	decoder->cell_assumed = true;
 }
 
+bool snmp_decode_cell_known(const struct snmp_decoder *decoder)
+{
+	return decoder->cell_bytes != 0;
+}
+
 void snmp_decode_cell(struct snmp_decoder *decoder, struct sample_list *out)
 {
 	if (!decoder->cell_reported)
@@ -293,8 +298,10 @@ static void value_take(struct snmp_decoder *decoder, const struct snmp_row *row,
 	}
 	if (!snmp_value_usable(value, answer->u))
 		return;
-	if (value->cells && !decoder->cell_bytes)
+	if (value->cells && !decoder->cell_bytes) {
+		decoder->stats.no_cell++;
 		return;
+	}
 	struct snmp_sum *sum = row_sum(decoder, row, value);
 	if (sum->mask && value->fallback && !sum->fallback)
 		return; /* the better column has answered */
@@ -535,6 +542,7 @@ static void sum_sample(struct snmp_decoder *decoder, const struct profile_table 
 void snmp_decode_begin(struct snmp_decoder *decoder, int64_t t_ns)
 {
 	decoder->t_ns = t_ns;
+	decoder->stats.no_cell = 0;
 	snmp_made_begin(decoder->made);
 	snmp_ports_begin(decoder->ports);
 }

@@ -29,6 +29,7 @@ struct snmp_ports *snmp_decode_ports(const struct snmp_decoder *decoder);
 /* snmp_decode_cell_reported - the size of a buffer cell as the device says it; snmp_decode_cell()
  * makes the sample of it, if it did. */
 void snmp_decode_cell_reported(struct snmp_decoder *decoder, uint64_t cell_bytes);
+bool snmp_decode_cell_known(const struct snmp_decoder *decoder);
 void snmp_decode_cell(struct snmp_decoder *decoder, struct sample_list *out);
 /* snmp_decode_cell_assumed - the size the configuration declares, for devices that do not report
  * one: what is computed with it is flagged estimated. */
@@ -60,6 +61,8 @@ struct snmp_decode_stats {
 	uint64_t wrong_types, bad_indexes;
 	uint64_t discontinuities;
 	uint64_t suspects; /* readings that cannot be true */
+	/* of the poll since snmp_decode_begin(): values in buffer cells whose size nobody told */
+	uint32_t no_cell;
 	/* rows with values whose text names no port of this device, and one of the texts */
 	uint64_t strangers;
 	char stranger[SNMP_NAME_MAX];

@@ -123,9 +123,23 @@ void snmp_poll_identify(struct snmp_target *target)
 	snmp_poll_request(target, SNMP_GET, oids, rw_countof(oids), 0, 0);
 }
 
+/* Agents that answer by a script may serve a scalar without its instance .0: both forms of the size
+ * of a buffer cell are asked. */
+static size_t cell_oids(const struct profile *profile, struct snmp_oid ret[2])
+{
+	const struct profile_oid *cell = &profile->cell_oid;
+	if (cell->n == 0)
+		return 0;
+	ret[0] = (struct snmp_oid){cell->v, cell->n};
+	if (cell->v[cell->n - 1] != 0)
+		return 1;
+	ret[1] = (struct snmp_oid){cell->v, cell->n - 1};
+	return 2;
+}
+
 static void ask_head(struct snmp_target *target)
 {
-	struct snmp_oid oids[5] = {OID(sys_uptime), OID(if_number)};
+	struct snmp_oid oids[6] = {OID(sys_uptime), OID(if_number)};
 	size_t n = 2;
 	/* in v1 one missing object spoils the whole answer */
 	if (target->machine.device->snmp->credential->snmp->version != 1) {
@@ -133,9 +147,7 @@ static void ask_head(struct snmp_target *target)
 		if (target->machine.sink.neighbors)
 			oids[n++] =
 				(struct snmp_oid){snmp_lldp_last_change, snmp_lldp_last_change_n};
-		if (target->machine.profile->cell_oid.n)
-			oids[n++] = (struct snmp_oid){target->machine.profile->cell_oid.v,
-				target->machine.profile->cell_oid.n};
+		n += cell_oids(target->machine.profile, &oids[n]);
 	}
 	target->phase = PHASE_HEAD;
 	snmp_poll_request(target, SNMP_GET, oids, n, 0, 0);

@@ -73,6 +73,24 @@ static void walks_count(struct snmp_target *target)
 	}
 }
 
+/* Tables of two cadences may hold such values: a poll of the slow ones sees the most. */
+static void cells_count(struct snmp_target *target)
+{
+	struct target *state = &target->machine.state;
+	const uint32_t no_cell = snmp_decode_stats(target->decoder)->no_cell;
+	if (snmp_decode_cell_known(target->decoder)) {
+		state->no_cell = 0;
+		return;
+	}
+	if (no_cell > 0 && state->no_cell == 0)
+		log_warn(target->machine.name,
+			"%u values a poll are in buffer cells, whose size the device does not "
+			"tell: they are not stored; declare it in thresholds (cell)",
+			no_cell);
+	if (no_cell > state->no_cell)
+		state->no_cell = no_cell;
+}
+
 bool snmp_result_decode(struct snmp_target *target, int64_t t_ns)
 {
 	int last = CADENCE_FAST;
@@ -99,6 +117,7 @@ bool snmp_result_decode(struct snmp_target *target, int64_t t_ns)
 		snmp_decode_cell(target->decoder, target->samples);
 	target->unknown_ports = snmp_decode_stats(target->decoder)->unknown_ports;
 	walks_count(target);
+	cells_count(target);
 	return rows;
 }
 

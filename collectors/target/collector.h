@@ -79,6 +79,7 @@ struct target {
 	/* of the newest poll: values in another order than that of OIDs; table columns that were
 	 * given up, because answers went round or the table has too many rows */
 	uint32_t out_of_order, cut_columns;
+	uint32_t no_cell; /* values in buffer cells that are not stored: nobody tells their size */
 	int64_t uptime_stands_ns; /* sysUpTime has not moved for so long; 0: it moves, or is not
 				     read */
 	int64_t interval_ns; /* how often it is asked; 0 = not said: nothing is missed */
@@ -168,6 +169,7 @@ struct collector_value {
 	enum collector_outcome outcome; /* of the whole stream */
 	size_t rows; /* answered */
 	size_t zero; /* of these, 0 */
+	bool no_cell; /* its values are in buffer cells, and nobody tells their size */
 	size_t wrong_type; /* no number where a metric needs one, or no text where a name is */
 };
 typedef void collector_value_fn(void *arg, const struct collector_value *value);

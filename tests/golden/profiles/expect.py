@@ -187,16 +187,17 @@ def nxos(v):
 def cumulus(v):
     common(v, ether=False)
     C, R = "1.3.6.1.4.1.40310.2", "1.3.6.1.4.1.40310.1.3"
-    cell = walk[f"{R}.8.0"]
-    out[("-", "-", "cfg.cell_bytes")] = cell
+    cell = walk.get(f"{R}.8.0", walk.get(f"{R}.8"))
+    if cell:
+        out[("-", "-", "cfg.cell_bytes")] = cell
     per_port(v, "port.fcs_errors", "1.3.6.1.2.1.10.7.2.1.3")
     per_port(v, "port.flaps", f"{C}.2.5.1.4")
-    for (pool,), cells in column(f"{R}.4.1.3"):
+    for (pool,), cells in column(f"{R}.4.1.3") if cell else ():
         out[(f"pool:{pool}", "-", "pool.watermark_bytes")] = cells * cell
     known = {port_name(v, i) for (i,), _ in column(f"{IFX}.1")}
     for n in range(8):
         for table, at, metric in ((5, 3, "pg.shared_watermark_bytes"), (7, 2, "queue.depth_bytes"), (7, 3, "queue.watermark_bytes")):
-            for (row,), cells in column(f"{R}.{table}.1.{at + 2 * n}"):
+            for (row,), cells in column(f"{R}.{table}.1.{at + 2 * n}") if cell else ():
                 name = walk[f"{R}.{table}.1.1.{row}"]
                 if name in known:
                     out[(name, n, metric)] = cells * cell

@@ -23,8 +23,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", ".."))
 import samples_db
 VENDORS = ["generic", "sonic", "eos", "nxos", "cumulus", "onyx", "junos", "dell-os9", "dell-os10", "comware"]
-VARIANTS = {"nxos-headroom": "nxos", "nxos-xoff": "nxos", "dell-os9-headroom": "dell-os9", "cumulus-old": "cumulus", "junos-old": "junos"}  # after one change of the configuration
+VARIANTS = {"nxos-headroom": "nxos", "nxos-xoff": "nxos", "dell-os9-headroom": "dell-os9", "cumulus-old": "cumulus", "cumulus-5.9": "cumulus", "cumulus-no-cell": "cumulus", "junos-old": "junos"}  # after one change of the configuration
 ALL = VENDORS + list(VARIANTS)
+# Values in buffer cells of which `profile test` by address knows no size.
+UNTOLD = {"dell-os9": {"cfg.pg_headroom_bytes"}, "cumulus-no-cell": {"pg.shared_watermark_bytes", "queue.depth_bytes", "queue.watermark_bytes", "pool.watermark_bytes"}}
 DELL_CELL = 208  # declared in the configuration: no object of that vendor tells it
 
 
@@ -67,7 +69,7 @@ def read_walk(text):
 def test_columns(v, doc, walk, expected):
     """Differences between what `profile test` says of each column and the walk."""
     wrong = []
-    if doc["device"]["profile"] != v:
+    if doc["device"]["profile"] != VARIANTS.get(v, v):
         wrong.append(f"profile {doc['device']['profile']} was chosen")
     if doc["implausible"]:
         wrong.append(f"implausible: {doc['implausible'][:2]}")
@@ -78,6 +80,8 @@ def test_columns(v, doc, walk, expected):
         under = [cell for oid, cell in walk.items() if oid.startswith(c["oid"] + ".")]
         rows, zero = len(under), sum(z for _kind, z in under)
         verdict = c["verdict"] if rows == 0 and c["verdict"] in ("empty", "not needed") else "all zero" if rows and zero == rows else "answers"
+        if rows and c["value"] in UNTOLD.get(v, ()):
+            verdict = "no cell size"
         if (c["rows"], c["zero"], c["wrong_type"], c["verdict"]) != (rows, zero, 0, verdict):
             wrong.append(f"{c['oid']} {c['value']}: rows {c['rows']} zero {c['zero']} wrong {c['wrong_type']} '{c['verdict']}', the walk has {rows} {zero} '{verdict}'")
         if rows and c["type"] not in {kind for kind, _zero in under}:
@@ -137,7 +141,8 @@ def main():
                 f.write(f"  {v}: {{ snmp: {{ version: 2c, community_file: {work}/c-{v} }} }}\n")
             f.write("devices:\n")
             for v in ALL:
-                f.write(f"  - {{ name: {v}, role: leaf, snmp: {{ address: \"127.0.0.1:{port}\", credentials: {v} }} }}\n")
+                more = ", interval: 40s, deadline: 40s" if v == "cumulus-5.9" else ""  # the simulator takes its time for 64 ports
+                f.write(f"  - {{ name: {v}, role: leaf, snmp: {{ address: \"127.0.0.1:{port}\", credentials: {v}{more} }} }}\n")
             f.write("links: []\n")
             f.write(f"thresholds:\n  - {{ devices: \"dell*\", ports: \"*\", priority: 3, cell: {DELL_CELL}B }}\n")
         def samples(v):
@@ -160,6 +165,14 @@ def main():
             agent = subprocess.Popen([rocewatch, "-c", config, "agent"], stdout=out, stderr=out)
         try:
             until(90, complete)
+            doctor = {}
+
+            def judged():
+                """The agent writes of its targets once a second."""
+                out = subprocess.run([rocewatch, "-c", config, "doctor", "--format", "json"], capture_output=True, text=True).stdout
+                doctor.update(json.loads(out) if out else {})
+                return any("buffer cell" in t["what"] for t in doctor.get("todo", []))
+            until(30, judged)
         finally:
             agent.terminate()
             agent.wait(30)
@@ -179,6 +192,15 @@ def main():
             for k in wrong[:8]:
                 print("   wrong  ", *k, "expected", expected[v][k], "got", got[k])
             failed += bool(missing or extra or wrong)
+        # Values in buffer cells of an unknown size are not stored, and that is told; 64 ports with it bring all of them.
+        cells = [t for t in doctor["todo"] if "buffer cell" in t["what"]]
+        if [t["subject"] for t in cells] != ["cumulus-no-cell"] or "50 values" not in cells[0]["what"] or "thresholds" not in cells[0]["do"]:
+            print(f"doctor says of the cell: {cells}")
+            failed += 1
+        buffers = sum(metric in ("pg.shared_watermark_bytes", "queue.depth_bytes", "queue.watermark_bytes") for _p, _prio, metric in samples("cumulus-5.9"))
+        if buffers != 1536:
+            print(f"cumulus-5.9: {buffers} of 1536 values of buffers are stored")
+            failed += 1
         profiles = dict(db.execute("select device, profile from devices"))
         for v in ALL:
             if profiles.get(v) != VARIANTS.get(v, v):
@@ -208,10 +230,10 @@ def main():
 
         # `profile test` by address: no device of the configuration
         tests = {}
-        for v in VENDORS:
+        for v in VENDORS + ["cumulus-no-cell"]:
             tests[v] = subprocess.Popen([rocewatch, "-c", config, "profile", "test", f"127.0.0.1:{port_number}", "--community-file",
                                          os.path.join(work, "c-" + v), "--for", "1s", "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for v in VENDORS:
+        for v in tests:
             out, err = tests[v].communicate(timeout=90)
             if tests[v].returncode != 0:
                 print(f"{v}: profile test: exit {tests[v].returncode}: {err.strip()[-300:]}")

@@ -178,17 +178,20 @@ def nxos(more_size=0, more_pause=0):
                 sensor(index, kind, 8, 0, value, 1, table=X)
 
 
-def cumulus(descr="Cumulus-Linux 5.14.0 (Linux Kernel 6.1.123)", objid="1.3.6.1.4.1.40310", new_queues=True):
-    ports = [(3, "swp1", "swp1", "spine1", 400000, 6), (4, "swp2", "swp2", "host down", 100000, 6), (20, "bond1", "bond1", "", 800000, 161)]
+def cumulus(descr="Cumulus-Linux 5.14.0 (Linux Kernel 6.1.123)", objid="1.3.6.1.4.1.40310", new_queues=True, cell="8.0", more_ports=0):
+    ports = [(3, "swp1", "swp1", "spine1", 400000, 6), (4, "swp2", "swp2", "host down", 100000, 6), (200, "bond1", "bond1", "", 800000, 161)]
+    ports += [(5 + n, f"swp{3 + n}", f"swp{3 + n}", "", 100000, 6) for n in range(more_ports)]
     system(descr, objid, "leaf1", len(ports))
     interfaces(ports)
     C, R = "1.3.6.1.4.1.40310.2", "1.3.6.1.4.1.40310.1.3"
-    put(f"{R}.8.0", INT, 144)
+    if cell:  # bufUtiliznCellSize
+        put(f"{R}.{cell}", INT, 144)
     for pool in (0, 1):
         for col in (2, 3, 7):
             put(f"{R}.4.1.{col}.{pool}", INT, 500 + 10 * pool + col)
     # the buffer tables have rows of their own: row 1 is the first port, whatever its ifIndex (LibreNMS tests/snmpsim/cumulus_bgp.snmprec)
-    for row, name in ((1, "swp1"), (2, "swp2"), (3, "swp3")):  # swp3: a port that IF-MIB does not show
+    buffers = [(1 + n, f"swp{1 + n}") for n in range(3 + more_ports)]  # the last: a port that IF-MIB does not show
+    for row, name in buffers:
         put(f"{R}.5.1.1.{row}", STR, name)
         put(f"{R}.7.1.1.{row}", STR, name)
         for n in range(8):
@@ -327,6 +330,9 @@ VENDORS = {"sonic": sonic, "eos": eos, "nxos": nxos, "cumulus": cumulus, "onyx":
 VARIANTS = {"nxos-headroom": lambda: nxos(more_size=208),   # one cell more of buffer behind the same pause threshold
             "nxos-xoff": lambda: nxos(more_pause=416),      # pause sent later, in the same buffer
             "cumulus-old": lambda: cumulus("Linux mlnx-sw-1 4.19.0-cl-1-amd64 #1 SMP Cumulus 4.19.94-1+cl4.2.1u1", "1.3.6.1.4.1.8072.3.2.10", new_queues=False),
+            # a recorded 5.9.2: 64 ports, and the cell is served without the instance .0 (LibreNMS tests/snmpsim/cumulus_bgp.snmprec: 40310.1.3.8|2|144)
+            "cumulus-5.9": lambda: cumulus("Cumulus-Linux 5.9.2 (Linux Kernel 6.1.90-1+cl5.9.2u1)", new_queues=False, cell="8", more_ports=62),
+            "cumulus-no-cell": lambda: cumulus(cell=None),  # nobody tells the size of a cell
             "junos-old": lambda: junos(with_lanes=False),
             "dell-os9-headroom": lambda: dell_os9(more_cells=1)}
 
