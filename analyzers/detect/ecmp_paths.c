@@ -10,6 +10,10 @@
  *
  * Polarization by counters: all that arrives by one link has one value of the hash, so about 1 -
  * 1/m of the m links of a group carry less than a tenth of the mean.
+ *
+ * Other seeds do not rule it out. CRC and XOR are linear: a seed adds a constant to every hash, so
+ * what met before still meets, on another link (Zhang et al., Hashing Linearity Enables Relative
+ * Path Control in Data Centers, USENIX ATC 2021).
  */
 #include <math.h>
 #include <string.h>
@@ -306,10 +310,10 @@ static struct hashing hashing_of(const struct observed *observed, double load_fl
 	return h;
 }
 
-/* Has a leaf the hash seed of @device, both read back? Equal seeds alone do not prove equal hashes:
- * tiers with other functions may share one. */
-static const struct fabric_device *leaf_of_same_seed(
-	const struct observed *observed, const struct fabric_device *device)
+/* The first leaf whose hash seed is that of @device, or is another one, both read back; NULL: none.
+ * Equal seeds alone do not prove equal hashes: tiers with other functions may share one. */
+static const struct fabric_device *leaf_by_seed(
+	const struct observed *observed, const struct fabric_device *device, bool same)
 {
 	uint64_t own, seed;
 	if (!hash_seed(observed->window, device->name, &own))
@@ -317,7 +321,7 @@ static const struct fabric_device *leaf_of_same_seed(
 	for (size_t i = 0; i < observed->n_devices; i++) {
 		const struct fabric_device *leaf = observed->fabric->devices[i];
 		if (rank_of(leaf) < rank_of(device) &&
-			hash_seed(observed->window, leaf->name, &seed) && seed == own)
+			hash_seed(observed->window, leaf->name, &seed) && (seed == own) == same)
 			return leaf;
 	}
 	return NULL;
@@ -378,13 +382,19 @@ static void ecmp_paths_polarization(const struct analyzer_in *in, const struct o
 	finding_add_role(&t, "culprit", "%s", device->name);
 	finding_rests_on(&t, "octets of %zu groups of the second stage and %zu of the first",
 		hashing->n[1], hashing->n[0]);
-	const struct fabric_device *same = leaf_of_same_seed(observed, device);
+	const struct fabric_device *same = leaf_by_seed(observed, device, true);
+	const struct fabric_device *other = leaf_by_seed(observed, device, false);
 	if (same) {
 		f->confidence_ratio = SAME_SEED_SURE;
 		f->proven = true;
 		finding_rests_on(&t, "hash seeds read back: %s has the seed of %s", device->name,
 			same->name);
 	} else {
+		if (other)
+			finding_rests_on(&t,
+				"hash seeds read back: %s has another one than %s, which does not "
+				"separate linear hashes (CRC, XOR)",
+				device->name, other->name);
 		finding_unproved(
 			&t, "from counters only: the flows of both stages were not compared");
 	}

@@ -433,6 +433,54 @@ static void test_hash(void **state)
 	assert_in_range(first, 4000 * 0.58, 4000 * 0.67);
 }
 
+/* How many of the 8 x 8 paths are used over a leaf and the spine that it chose; @shift: the spine
+ * takes other bits of its hash. */
+static size_t paths_used(const struct hash_params *leaf, const struct hash_params *spine, int shift)
+{
+	bool used[8][8] = {{false}};
+	size_t n = 0;
+	for (unsigned k = 0; k < 16384; k++) {
+		const uint32_t src = k % 16, dst = 16 + k / 16 % 16;
+		const uint16_t sport = (uint16_t)(49152 + k);
+		const unsigned up = sim_member(leaf, sim_hash(leaf, src, dst, sport), 8);
+		const uint32_t hash = sim_hash(spine, src, dst, sport) >> shift;
+		const unsigned down = sim_member(spine, hash, 8);
+		n += !used[up][down];
+		used[up][down] = true;
+	}
+	return n;
+}
+
+/* What the advice against polarisation rests upon: of a linear hash another seed changes which
+ * flows meet, not that they do; another function or other bits do separate the tiers, and so does
+ * another seed where the hash is not linear. */
+static void hash_seed_does_not_separate_tiers(void **state)
+{
+	static const struct {
+		const char *what;
+		enum hash_function leaf, spine;
+		int shift;
+		size_t paths;
+	} rows[] = {
+		{"CRC16, another seed", HASH_CRC16, HASH_CRC16, 0, 8},
+		{"CRC32, another seed", HASH_CRC32, HASH_CRC32, 0, 8},
+		{"XOR, another seed", HASH_XOR, HASH_XOR, 0, 8},
+		{"CRC16 and CRC32", HASH_CRC16, HASH_CRC32, 0, 64},
+		{"CRC16, other bits", HASH_CRC16, HASH_CRC16, 4, 64},
+		{"not linear, another seed", HASH_MIX, HASH_MIX, 0, 64},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++)
+		for (uint32_t seed = 1; seed < 100; seed += 7) {
+			const struct hash_params leaf = {rows[i].leaf, 42, FIELD_ALL, 0, 0, 0};
+			const struct hash_params spine = {
+				rows[i].spine, seed * 2654435761u, FIELD_ALL, 0, 0, 0};
+			const size_t paths = paths_used(&leaf, &spine, rows[i].shift);
+			if (paths != rows[i].paths)
+				fail_msg("%s: %zu of 64 paths are used, expected %zu", rows[i].what,
+					paths, rows[i].paths);
+		}
+}
+
 /* Numbers are written as printf writes them, also where the rounding is a tie. */
 static void test_digits(void **state)
 {
@@ -470,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_bad_cable),
 		cmocka_unit_test(test_deterministic),
 		cmocka_unit_test(test_hash),
+		cmocka_unit_test(hash_seed_does_not_separate_tiers),
 		cmocka_unit_test(test_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
