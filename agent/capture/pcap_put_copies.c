@@ -10,6 +10,7 @@ static const char *const copies_come[COPY_FROM_COUNT] = {
 		 "both directions, or of two ports on one path"),
 	[COPY_DIRECTION] = "packets were captured on their way in and on their way out",
 	[COPY_INTERFACE] = "packets were captured on more than one interface",
+	[COPY_MIRROR] = "packets were captured in more than one mirror session",
 	[COPY_TTL] = "packets were captured before and after a hop that routes them",
 	[COPY_VLAN] = "packets were captured with different VLAN tags",
 };

@@ -2,7 +2,8 @@
  * copies - finds packets that were captured more than once.
  *
  * Each RoCE packet is looked up in a line of four and takes the place of the oldest one there. All
- * else is done for packets that are alike only.
+ * else is done for packets that are alike only. Once copies come, there are more lines, and each
+ * packet has the choice of two: what waits for its copy is not pushed out before.
  */
 #include "collectors/packet/copies.h"
 
@@ -12,10 +13,18 @@
 
 enum {
 	LINES = 4096,
+	LINES_MANY = 32768,
 	WAYS = 4,
+	MANY_AFTER = 32, /* copies */
 	DIRECTIONS = 1024,
+	DIRECTION_WAYS = 4,
 	SENDERS = 256,
-	NAKS = 64,
+	NAKS = 1024,
+	PLACE_BITS = 5,
+	PLACE_MASK = (1 << PLACE_BITS) - 1,
+	PLACES = 1 << PLACE_BITS,
+	BIN_TICKS = 256, /* 16 us */
+	BINS = 128, /* together longer than ALWAYS_WITHIN */
 	TICK_SHIFT = 6, /* times are kept in units of 64 ns */
 	SOONER_THAN_AN_ANSWER = 2000 >> TICK_SHIFT,
 	COPY_WITHIN = 100000000 >> TICK_SHIFT,
@@ -38,7 +47,7 @@ struct sighting { /* the newest transmission of a packet; 16 bytes */
 		       */
 	uint8_t vlan; /* of the tag's id; 0 = no tag */
 	uint8_t ttl;
-	uint8_t place; /* interface and direction: 5 bits; copies seen: 3 bits */
+	uint8_t place; /* number of its place: 5 bits; copies seen: 3 bits */
 };
 
 struct line {
@@ -53,6 +62,8 @@ struct copied_direction {
 	uint32_t spell_when;
 	uint32_t run_psn, run_when; /* sent again: the next one, and the beginning */
 	bool run, asked; /* asked: a NAK began the run */
+	bool head; /* while learning: a new packet came since one came again */
+	uint32_t passes; /* while learning: how often new ones and those again took turns */
 	uint8_t times; /* learned: how often more than once each packet comes */
 };
 
@@ -66,8 +77,23 @@ struct sender_ids {
 	bool vary;
 };
 
+/* Where packets are seen: the fields of struct packet_origin and of their mirror. */
+struct seen_place {
+	uint32_t interface;
+	uint16_t session;
+	uint8_t direction, layer;
+	uint8_t source[16];
+};
+
 struct copies {
 	struct line *lines;
+	uint32_t n_lines;
+	/* the lines from before there were many, for as long as copies come; NULL: none */
+	struct line *before;
+	uint32_t before_when;
+	bool learning;
+	struct seen_place places[PLACES]; /* 0: no place is known */
+	uint32_t n_places, last_place;
 	struct copied_direction directions[DIRECTIONS];
 	struct sender_ids senders[SENDERS];
 	struct nak_seen naks[NAKS];
@@ -76,7 +102,13 @@ struct copies {
 	/* the newest packets with a PSN of their own: first ones and those alike */
 	uint32_t window_first, window_alike, window_twice, window_spells;
 	uint32_t window_spell_when;
-	bool window_known;
+	uint32_t window_elsewhere; /* first ones that came through another place, too */
+	bool window_known, elsewhere_known;
+	/* first ones by time that are not in .window_first yet: their copies may be still to come
+	 */
+	uint32_t bins[BINS];
+	uint32_t bin_from, bin_newest; /* when the oldest of them and the newest begin */
+	bool bins_hold;
 };
 
 /* One packet while it is judged. */
@@ -95,6 +127,7 @@ const char *copy_from_word(enum copy_from from)
 		[COPY_UNKNOWN] = "unknown",
 		[COPY_DIRECTION] = "direction",
 		[COPY_INTERFACE] = "interface",
+		[COPY_MIRROR] = "mirror",
 		[COPY_TTL] = "ttl",
 		[COPY_VLAN] = "vlan",
 	};
@@ -104,7 +137,9 @@ const char *copy_from_word(enum copy_from from)
 struct copies *copies_new(uint64_t seed)
 {
 	struct copies *copies = rw_calloc(1, sizeof(*copies));
+	copies->n_lines = LINES;
 	copies->lines = rw_calloc(LINES, sizeof(*copies->lines));
+	copies->n_places = 1;
 	copies->seed = seed;
 	return copies;
 }
@@ -114,6 +149,7 @@ void copies_free(struct copies *copies)
 	if (!copies)
 		return;
 	free(copies->lines);
+	free(copies->before);
 	free(copies);
 }
 
@@ -138,12 +174,16 @@ static uint64_t copies_fold(const uint8_t address[16])
 	return half[0] ^ (half[1] << 23 | half[1] >> 41);
 }
 
+/* One multiplication leaves PSNs in a row in few lines for some seeds; the second spreads them. */
 static uint64_t packet_hash(
 	const struct copies *copies, const struct roce_packet *packet, uint32_t psn)
 {
 	const uint64_t where = (uint64_t)packet->dst_qp << 40 | (uint64_t)psn << 16;
-	return copies_mix(copies_fold(packet->src) ^ copies->seed ^ (where | packet->src_port),
-		copies_fold(packet->dst) + (copies->seed << 1));
+	uint64_t hash =
+		copies_mix(copies_fold(packet->src) ^ copies->seed ^ (where | packet->src_port),
+			copies_fold(packet->dst) + (copies->seed << 1));
+	hash = (hash ^ hash >> 32) * 0x9FB21C651E98DF25ull;
+	return hash ^ hash >> 29;
 }
 
 static uint32_t direction_hash(const struct copies *copies, const struct roce_packet *packet)
@@ -156,11 +196,13 @@ static uint32_t pair_hash(const struct copies *copies, const uint8_t *src, const
 	return (uint32_t)copies_mix(copies_fold(src) ^ copies->seed, copies_fold(dst)) | 1;
 }
 
+/* Of the PSN, too: where the ICRC was cut off, the tag alone is too short to tell packets apart. */
 static uint16_t packet_print(const struct roce_packet *packet)
 {
 	uint64_t fields = (uint64_t)packet->opcode << 56 | (uint64_t)packet->pad << 48;
 	fields |= (uint64_t)packet->ack_req << 47 | (uint64_t)packet->se << 46;
-	return (uint16_t)(copies_mix(fields | packet->payload_bytes, packet->ip_id) & ~1ull);
+	const uint64_t which = (uint64_t)packet->psn << 16 | packet->ip_id;
+	return (uint16_t)(copies_mix(fields | packet->payload_bytes, which) & ~1ull);
 }
 
 static uint8_t packet_more(const struct roce_packet *packet)
@@ -175,9 +217,16 @@ static uint8_t packet_more(const struct roce_packet *packet)
 
 /* ---- lines --------------------------------------------------------------- */
 
-static struct line *line_of(struct copies *copies, uint64_t hash)
+/* The choice of a packet; few lines have no second one. */
+static struct line *line_first(const struct copies *copies, uint64_t hash)
 {
-	return &copies->lines[hash % LINES];
+	return &copies->lines[hash & (copies->n_lines - 1)];
+}
+static struct line *line_second(const struct copies *copies, uint64_t hash)
+{
+	if (copies->n_lines == LINES)
+		return NULL;
+	return &copies->lines[hash >> 24 & (copies->n_lines - 1)];
 }
 static uint16_t tag_of(uint64_t hash)
 {
@@ -191,19 +240,28 @@ static bool are_alike(const struct sighting *seen, const struct look *look)
 	return (seen->print & ~CAME_AGAIN) == look->print && icrc && more;
 }
 
-static struct sighting *sighting_find(struct copies *copies, const struct look *look)
+/* @alike: NULL: whatever has this tag. @line: NULL: nothing is in it. */
+static struct sighting *line_find(struct line *line, uint16_t tag, const struct look *alike)
 {
-	struct line *line = line_of(copies, look->hash);
-	const uint16_t tag = tag_of(look->hash);
-	for (int i = 0; i < WAYS; i++)
-		if (line->way[i].tag == tag && are_alike(&line->way[i], look))
+	for (int i = 0; line && i < WAYS; i++)
+		if (line->way[i].tag == tag && (!alike || are_alike(&line->way[i], alike)))
 			return &line->way[i];
 	return NULL;
 }
 
+static struct sighting *sighting_at(struct copies *copies, uint64_t hash, const struct look *alike)
+{
+	struct sighting *seen = line_find(line_first(copies, hash), tag_of(hash), alike);
+	if (!seen)
+		seen = line_find(line_second(copies, hash), tag_of(hash), alike);
+	if (!seen && copies->before)
+		seen = line_find(&copies->before[hash % LINES], tag_of(hash), alike);
+	return seen;
+}
+
 /* The first free way, else the one that was seen longest ago; without a branch, as which one it is
  * cannot be predicted. */
-static unsigned line_oldest(const struct line *line, uint32_t now)
+static unsigned line_oldest(const struct line *line, uint32_t now, uint64_t *ret_age)
 {
 	uint64_t oldest = 0;
 	for (unsigned i = 0; i < WAYS; i++) {
@@ -214,13 +272,24 @@ static unsigned line_oldest(const struct line *line, uint32_t now)
 		if (age > oldest)
 			oldest = age;
 	}
+	*ret_age = oldest >> 8;
 	return oldest % WAYS;
 }
 
 static void sighting_put(struct copies *copies, const struct look *look)
 {
-	struct line *line = line_of(copies, look->hash);
-	line->way[line_oldest(line, look->now)] = (struct sighting){.print = look->print,
+	uint64_t age, age_second;
+	struct line *line = line_first(copies, look->hash);
+	struct line *second = line_second(copies, look->hash);
+	unsigned way = line_oldest(line, look->now, &age);
+	if (second) {
+		const unsigned way_second = line_oldest(second, look->now, &age_second);
+		if (age_second > age) {
+			line = second;
+			way = way_second;
+		}
+	}
+	line->way[way] = (struct sighting){.print = look->print,
 		.icrc = look->icrc,
 		.more = look->more,
 		.when = look->now,
@@ -235,12 +304,40 @@ static void sighting_put(struct copies *copies, const struct look *look)
 static const struct sighting *sighting_before(struct copies *copies, const struct look *look)
 {
 	const uint32_t before = (look->packet->psn - 1) & (PSN_MODULO - 1);
-	const uint64_t hash = packet_hash(copies, look->packet, before);
-	const struct line *line = line_of(copies, hash);
-	for (int i = 0; i < WAYS; i++)
-		if (line->way[i].tag == tag_of(hash))
-			return &line->way[i];
-	return NULL;
+	return sighting_at(copies, packet_hash(copies, look->packet, before), NULL);
+}
+
+static void lines_want(struct copies *copies, uint32_t n_lines)
+{
+	free(copies->before);
+	copies->before = NULL;
+	if (copies->n_lines == n_lines) {
+		memset(copies->lines, 0, n_lines * sizeof(*copies->lines));
+		return;
+	}
+	free(copies->lines);
+	copies->n_lines = n_lines;
+	copies->lines = rw_calloc(n_lines, sizeof(*copies->lines));
+}
+
+/* lines_grow - copies come: from now on there are many lines. The packets that wait for their
+ * copies stay where they are. */
+static void lines_grow(struct copies *copies, uint32_t now)
+{
+	copies->before = copies->lines;
+	copies->before_when = now;
+	copies->n_lines = LINES_MANY;
+	copies->lines = rw_calloc(LINES_MANY, sizeof(*copies->lines));
+}
+
+static void lines_watch(struct copies *copies, uint32_t now)
+{
+	if (copies->n_lines == LINES && copies->count.packets >= MANY_AFTER)
+		lines_grow(copies, now);
+	if (!copies->before || (int32_t)(now - copies->before_when) <= COPY_WITHIN)
+		return;
+	free(copies->before);
+	copies->before = NULL;
 }
 
 /* Ticks between two times, whichever came first: files of several interfaces are not quite in
@@ -253,6 +350,42 @@ static uint32_t ticks_between(uint32_t now, uint32_t then)
 	return after;
 }
 
+/* ---- places ---------------------------------------------------------------- */
+
+static void place_of(struct seen_place *place, const struct roce_packet *packet,
+	const struct packet_origin *origin)
+{
+	*place = (struct seen_place){.layer = packet->mirror.layer};
+	if (origin) {
+		place->interface = origin->interface;
+		place->direction = origin->direction;
+	}
+	if (!packet->mirror.layer)
+		return;
+	place->session = packet->mirror.session;
+	if (place->direction == 0)
+		place->direction = packet->mirror.direction;
+	if (packet->outer_family)
+		memcpy(place->source, packet->outer_src, sizeof(place->source));
+}
+
+/* place_number - of at most PLACES - 1; those beyond are one. */
+static uint8_t place_number(
+	struct copies *copies, const struct roce_packet *packet, const struct packet_origin *origin)
+{
+	struct seen_place place;
+	place_of(&place, packet, origin);
+	if (memcmp(&place, &copies->places[copies->last_place], sizeof(place)) == 0)
+		return (uint8_t)copies->last_place;
+	for (copies->last_place = 0; copies->last_place < copies->n_places; copies->last_place++)
+		if (memcmp(&place, &copies->places[copies->last_place], sizeof(place)) == 0)
+			return (uint8_t)copies->last_place;
+	if (copies->n_places < PLACES)
+		copies->places[copies->n_places++] = place;
+	copies->last_place = copies->n_places - 1;
+	return (uint8_t)copies->last_place;
+}
+
 /* ---- what the sender does ------------------------------------------------ */
 
 /* id_neighbour - the IP identification of the packet with the PSN before, or after it; false when
@@ -261,13 +394,12 @@ static bool id_neighbour(struct copies *copies, const struct roce_packet *packet
 {
 	for (uint32_t step = 1; step <= 2; step++) {
 		const uint32_t psn = (packet->psn + step * 2 - 3) & (PSN_MODULO - 1);
-		const uint64_t hash = packet_hash(copies, packet, psn);
-		const struct line *line = line_of(copies, hash);
-		for (int i = 0; i < WAYS; i++)
-			if (line->way[i].tag == tag_of(hash)) {
-				*ret_id = line->way[i].ip_id;
-				return true;
-			}
+		const struct sighting *seen =
+			sighting_at(copies, packet_hash(copies, packet, psn), NULL);
+		if (seen) {
+			*ret_id = seen->ip_id;
+			return true;
+		}
 	}
 	return false;
 }
@@ -323,14 +455,27 @@ static bool nak_followed(struct copies *copies, const struct look *look)
 	return before && (int32_t)(before->when - nak->when) >= 0;
 }
 
+/* differs_in_place - through another interface, in another direction, or in another mirror. */
+static bool differs_in_place(const struct look *look, const struct sighting *seen)
+{
+	return look->place != (seen->place & PLACE_MASK);
+}
+
 /* ---- how often packets come ---------------------------------------------- */
 
 static struct copied_direction *direction_of(struct copies *copies, const struct look *look)
 {
 	const uint32_t key = direction_hash(copies, look->packet);
-	struct copied_direction *direction = &copies->directions[key / 2 % DIRECTIONS];
-	if (direction->key != key)
-		*direction = (struct copied_direction){.key = key};
+	struct copied_direction *set =
+		&copies->directions[key / 2 % (DIRECTIONS / DIRECTION_WAYS) * DIRECTION_WAYS];
+	for (int i = 0; i < DIRECTION_WAYS; i++) {
+		if (set[i].key == 0)
+			set[i].key = key;
+		if (set[i].key == key)
+			return &set[i];
+	}
+	struct copied_direction *direction = &set[key >> 16 & (DIRECTION_WAYS - 1)];
+	*direction = (struct copied_direction){.key = key};
 	return direction;
 }
 
@@ -355,18 +500,75 @@ static bool spell_begins(uint32_t *spell_when, uint32_t now, uint32_t first_seen
 	return true;
 }
 
+/* window_pass - the first ones of before @bin have had the time that copies take. */
+static void window_pass(struct copies *copies, uint32_t bin)
+{
+	for (int i = 0; i < BINS && (int32_t)(bin - copies->bin_from) > 0; i++) {
+		uint32_t *first = &copies->bins[copies->bin_from / BIN_TICKS % BINS];
+		copies->window_first += *first;
+		*first = 0;
+		copies->bin_from += BIN_TICKS;
+	}
+	if ((int32_t)(bin - copies->bin_from) > 0)
+		copies->bin_from = bin;
+	if ((int32_t)(copies->bin_from - copies->bin_newest) > 0)
+		copies->bin_newest = copies->bin_from;
+}
+
+/* window_first_note - a packet came for the first time. */
+static void window_first_note(struct copies *copies, uint32_t now)
+{
+	const uint32_t bin = now / BIN_TICKS * BIN_TICKS;
+	if (!copies->bins_hold) {
+		copies->bins_hold = true;
+		copies->bin_from = copies->bin_newest = bin;
+	}
+	if ((int32_t)(bin - copies->bin_newest) > 0) {
+		window_pass(copies, bin - (BINS - 1) * BIN_TICKS);
+		copies->bin_newest = bin;
+	}
+	copies->bins[copies->bin_newest / BIN_TICKS % BINS]++;
+}
+
+/* window_forget - the packets come again from the first one. What is known stays with its
+ * numbers. */
+static void window_forget(struct copies *copies)
+{
+	copies->window_spells = copies->window_elsewhere = 0;
+	if (!copies->window_known)
+		copies->window_first = copies->window_alike = copies->window_twice = 0;
+	copies->bins_hold = false;
+	memset(copies->bins, 0, sizeof(copies->bins));
+}
+
 static void window_slide(struct copies *copies)
 {
-	copies->window_known |= copies->window_spells >= 12 && copies->window_first >= 32 &&
+	const bool often = copies->window_spells >= 12 && copies->window_first >= 32 &&
 		copies->window_twice * 5 >= copies->window_first * 4;
-	copies->count.systematic |= copies->window_known;
+	/* no fabric sends again nearly all that all of its senders sent */
+	const bool all = copies->window_spells >= 2 && copies->window_first >= 1024 &&
+		copies->window_twice * 20 >= copies->window_first * 19;
+	copies->window_known |= often || all;
+	copies->elsewhere_known |= copies->window_first >= 32 &&
+		copies->window_elsewhere * 5 >= copies->window_first * 4;
+	copies->count.systematic |= copies->window_known || copies->elsewhere_known;
 	if (copies->window_first < 4096)
 		return;
 	copies->window_known &= copies->window_twice * 2 >= copies->window_first;
+	copies->elsewhere_known &= copies->window_elsewhere * 2 >= copies->window_first;
+	copies->window_elsewhere /= 2;
 	copies->window_first /= 2;
 	copies->window_alike /= 2;
 	copies->window_twice /= 2;
 	copies->window_spells /= 2;
+}
+
+/* direction_takes_turns - nearly all of a span came again while new ones came in between: who goes
+ * back sends nothing new meanwhile. */
+static bool direction_takes_turns(const struct copied_direction *direction, uint32_t span)
+{
+	return direction->passes >= 8 && direction->twice >= 32 &&
+		direction->twice * 10 >= span * 9;
 }
 
 /* How often more than once the packets of @direction came; 0 = once, or not known yet. */
@@ -377,7 +579,7 @@ static uint32_t times_of_direction(const struct copied_direction *direction)
 		direction->twice >= 8 && direction->spells >= 4 && direction->twice * 5 >= span * 4;
 	const bool all = direction->twice >= 32 && direction->spells >= 3 &&
 		direction->twice * 20 >= span * 19;
-	if (!most && !all)
+	if (!most && !all && !direction_takes_turns(direction, span))
 		return 0;
 	return (direction->alike * 2 / span + 1) / 2;
 }
@@ -391,8 +593,8 @@ static uint32_t times_expected(
 		return of_direction;
 	if (direction->times && direction->alike < 64)
 		return direction->times;
-	if (!copies->window_known)
-		return 0;
+	if (!copies->window_known || copies->window_first == 0)
+		return copies->window_known;
 	const uint32_t times = (copies->window_alike * 2 / copies->window_first + 1) / 2;
 	if (times == 0)
 		return 1;
@@ -424,14 +626,21 @@ static void alike_note(struct copies *copies, struct copied_direction *direction
 {
 	if (!look->data || ticks_between(look->now, seen->when) > ALWAYS_WITHIN)
 		return;
+	/* another place shows itself: it says nothing of what this one shows twice */
+	if (differs_in_place(look, seen)) {
+		window_pass(copies, seen->when / BIN_TICKS * BIN_TICKS);
+		copies->window_elsewhere += seen->place >> PLACE_BITS == 0;
+		return;
+	}
 	/* the receiver asked for it: it says nothing about the capture */
 	if (nak_between(copies, look, seen->when) ||
 		(direction->asked && continues_run(direction, look, seen)))
 		return;
+	window_pass(copies, seen->when / BIN_TICKS * BIN_TICKS);
 	if (copies->window_alike == 0)
 		copies->window_spell_when = look->now - COPY_WITHIN;
 	copies->window_alike++;
-	const bool first = !(seen->print & CAME_AGAIN) && seen->place >> 5 == 0;
+	const bool first = !(seen->print & CAME_AGAIN) && seen->place >> PLACE_BITS == 0;
 	copies->window_twice += first;
 	/* what begins behind a missing one may be what is sent again for it */
 	const bool whole = follows_on(copies, look, seen);
@@ -446,6 +655,8 @@ static void alike_note(struct copies *copies, struct copied_direction *direction
 	} else if (ahead) {
 		direction->last_psn = psn;
 	}
+	direction->passes += direction->head && first;
+	direction->head = false;
 	direction->alike++;
 	direction->twice += first;
 	/* the same ones once more are no new spell */
@@ -464,13 +675,17 @@ static void alike_note(struct copies *copies, struct copied_direction *direction
 
 /* ---- verdict ------------------------------------------------------------- */
 
-static enum copy_from differs_in(const struct look *look, const struct sighting *seen)
+static enum copy_from differs_in(
+	const struct copies *copies, const struct look *look, const struct sighting *seen)
 {
-	const uint8_t place = (look->place ^ seen->place) & 0x1f;
-	if (place & 3)
+	const struct seen_place *here = &copies->places[look->place];
+	const struct seen_place *there = &copies->places[seen->place & PLACE_MASK];
+	if (here->direction != there->direction)
 		return COPY_DIRECTION;
-	if (place)
+	if (here->interface != there->interface)
 		return COPY_INTERFACE;
+	if (here != there)
+		return COPY_MIRROR;
 	if (look->packet->ttl != seen->ttl)
 		return COPY_TTL;
 	if (look->vlan != seen->vlan)
@@ -494,17 +709,19 @@ static bool is_copy(struct copies *copies, struct copied_direction *direction,
 	const struct look *look, const struct sighting *seen)
 {
 	const uint32_t apart = ticks_between(look->now, seen->when);
-	const uint32_t copies_seen = seen->place >> 5;
+	const uint32_t copies_seen = seen->place >> PLACE_BITS;
 	if (apart > COPY_WITHIN || copies_seen >= SIGHTINGS_MAX)
 		return false;
 	if (ids_vary(copies, look->packet))
 		return true;
 	const uint32_t times = times_expected(copies, direction);
-	const enum copy_from from = differs_in(look, seen);
-	if (from != COPY_UNKNOWN && (look->packet->ttl <= seen->ttl || times))
+	const bool moved = look->packet->ttl != seen->ttl || look->vlan != seen->vlan;
+	if (differs_in_place(look, seen))
+		return true;
+	if (moved && (look->packet->ttl <= seen->ttl || times))
 		return true;
 	if (!look->data)
-		return times > copies_seen && apart <= COPY_WITHIN / 1000;
+		return times > copies_seen && apart <= ALWAYS_WITHIN;
 	/* a copy that is still due may come after a NAK, and among what is sent again */
 	const bool due = times > copies_seen;
 	const bool asked =
@@ -518,13 +735,21 @@ static bool is_copy(struct copies *copies, struct copied_direction *direction,
 	return due || came_at_once(copies, look, seen);
 }
 
+static void first_note(struct copies *copies, const struct look *look)
+{
+	window_first_note(copies, look->now);
+	if (copies->learning)
+		direction_of(copies, look)->head = true;
+}
+
 static bool look_at(struct copies *copies, const struct look *look)
 {
-	struct sighting *seen = sighting_find(copies, look);
+	struct sighting *seen = sighting_at(copies, look->hash, look);
 	if (!seen) {
 		nak_note(copies, look);
 		sighting_put(copies, look);
-		copies->window_first += look->data;
+		if (look->data)
+			first_note(copies, look);
 		/* a sender is learned from its first packets and from one in 64 later */
 		if (look->data && look->packet->psn % 64 == 1)
 			ids_vary(copies, look->packet);
@@ -546,15 +771,16 @@ static bool look_at(struct copies *copies, const struct look *look)
 	}
 	const int64_t delay = (int64_t)ticks_between(look->now, seen->when) << TICK_SHIFT;
 	copies->count.packets++;
-	copies->count.from[differs_in(look, seen)]++;
+	copies->count.from[differs_in(copies, look, seen)]++;
 	copies->count.delay_sum_ns += delay;
 	if (delay > copies->count.delay_most_ns)
 		copies->count.delay_most_ns = delay;
-	seen->place = (uint8_t)(seen->place + (1 << 5));
+	seen->place = (uint8_t)(seen->place + (1 << PLACE_BITS));
+	lines_watch(copies, look->now);
 	return true;
 }
 
-static struct look look_of(const struct copies *copies, const struct roce_packet *packet,
+static struct look look_of(struct copies *copies, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns)
 {
 	const enum roce_role role = roce_opcode_role(packet->opcode);
@@ -571,14 +797,17 @@ static struct look look_of(const struct copies *copies, const struct roce_packet
 		look.vlan = (uint8_t)(packet->vlan % 255 + 1);
 	if (packet->icrc_seen)
 		look.icrc = (uint16_t)(packet->icrc_wire ^ packet->icrc_wire >> 16) | 1;
-	if (origin)
-		look.place = (uint8_t)((origin->interface & 7) << 2 | (origin->direction & 3));
+	look.place = place_number(copies, packet, origin);
 	return look;
 }
 
 void copies_learn(struct copies *copies, const struct roce_packet *packet,
 	const struct packet_origin *origin, int64_t t_ns)
 {
+	if (!copies->learning) {
+		copies->learning = true;
+		lines_want(copies, LINES_MANY);
+	}
 	const struct look look = look_of(copies, packet, origin, t_ns);
 	ids_vary(copies, packet);
 	look_at(copies, &look);
@@ -588,17 +817,19 @@ void copies_learn(struct copies *copies, const struct roce_packet *packet,
  * spell? The newest ones do not count: their copies may be still to come. */
 static void learn_window(struct copies *copies)
 {
-	uint32_t alike = 0, twice = 0, span = 0, spells = 0;
+	uint32_t alike = 0, twice = 0, span = 0, spells = 0, passes = 0;
 	for (int i = 0; i < DIRECTIONS; i++) {
 		const struct copied_direction *direction = &copies->directions[i];
-		if (direction->spells < 2)
+		if (direction->spells < 2 && direction->passes < 2)
 			continue;
 		alike += direction->alike;
 		twice += direction->twice;
 		spells += direction->spells;
+		passes += direction->passes;
 		span += ((direction->last_psn - direction->first_psn) & (PSN_MODULO - 1)) + 1;
 	}
-	if (spells < 4 || twice < 32 || twice * 10 < span * 9)
+	if (copies->window_known || (spells < 4 && passes < 16) || twice < 32 ||
+		twice * 10 < span * 9)
 		return;
 	copies->window_known = true;
 	copies->window_first = span;
@@ -608,18 +839,25 @@ static void learn_window(struct copies *copies)
 
 void copies_learned(struct copies *copies)
 {
-	copies->window_first = copies->window_alike = copies->window_spells = 0;
-	copies->window_twice = 0;
+	bool come = copies->count.packets >= MANY_AFTER;
+	window_forget(copies);
 	learn_window(copies);
-	memset(copies->lines, 0, LINES * sizeof(*copies->lines));
-	memset(copies->naks, 0, sizeof(copies->naks));
+	come |= copies->window_known;
 	for (int i = 0; i < DIRECTIONS; i++) {
 		struct copied_direction *direction = &copies->directions[i];
 		const uint32_t times = times_of_direction(direction);
+		come |= times > 0;
 		*direction =
 			(struct copied_direction){.key = direction->key, .times = (uint8_t)times};
 	}
-	copies->count = (struct copies_count){.systematic = copies->window_known};
+	if (come)
+		lines_want(copies, LINES_MANY);
+	else
+		lines_want(copies, LINES);
+	memset(copies->naks, 0, sizeof(copies->naks));
+	copies->learning = false;
+	copies->count = (struct copies_count){
+		.systematic = copies->window_known || copies->elsewhere_known};
 }
 
 bool copies_take(struct copies *copies, const struct roce_packet *packet,
@@ -632,5 +870,6 @@ bool copies_take(struct copies *copies, const struct roce_packet *packet,
 
 void copies_next(struct copies *copies)
 {
-	copies->count = (struct copies_count){.systematic = copies->window_known};
+	copies->count = (struct copies_count){
+		.systematic = copies->window_known || copies->elsewhere_known};
 }

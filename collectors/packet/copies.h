@@ -9,8 +9,9 @@
  * annex A17.9). A packet alike an earlier one within 100 ms is judged by the first rule that holds:
  *
  *   1. the sender gives each packet another IP identification, and these two have the same: a copy
- *   2. it came through another place (interface, direction, VLAN, or with a lower TTL), and not yet
- *      through this one: a copy. What is sent again takes the way of the first.
+ *   2. it came through another place (interface, direction, mirror session and its source, VLAN,
+ *      or with a lower TTL), and not yet through this one: a copy. What is sent again takes the way
+ *      of the first.
  *   3. a NAK for it came in between, or it continues a run of packets that were sent again: sent
  *      again
  *   4. nearly every packet of this direction, or of the capture, comes as often as this: a copy
@@ -18,8 +19,10 @@
  *      back, and nothing was missing before it when it came first: a copy
  * Anything else is not known to be a copy and is passed on.
  *
- * Memory is fixed: the newest 16,384 packets in 4,096 lines of one cache line (256 KiB), and small
- * tables that are used for alike packets only. Single-threaded; time comes with the packets.
+ * Memory: the newest 16,384 packets in 4,096 lines of one cache line (256 KiB), and small tables
+ * that are used for alike packets only (60 KiB). Once copies come, and while it learns: 131,072
+ * packets (2 MiB), so that 12 million packets a second are remembered for 1 ms and more whatever
+ * the seed of the hash. Single-threaded; time comes with the packets.
  */
 #ifndef RW_COLLECTORS_COPIES_H
 #define RW_COLLECTORS_COPIES_H
@@ -34,6 +37,7 @@ enum copy_from {
 	COPY_UNKNOWN,
 	COPY_DIRECTION,
 	COPY_INTERFACE,
+	COPY_MIRROR,
 	COPY_TTL,
 	COPY_VLAN,
 	COPY_FROM_COUNT

@@ -19,6 +19,9 @@ struct load_slot {
 struct load_walk {
 	const struct flow_table *table;
 	struct flow_loads *sums;
+	/* exact: where a slot stands depends on the key, and the sum must not */
+	uint64_t sum;
+	unsigned __int128 sum_sq;
 	struct load_slot *slots;
 	uint32_t mask;
 	uint32_t part, parts; /* this walk takes the hashes of one part */
@@ -112,10 +115,10 @@ static void load_walk_part(struct load_walk *walk, const struct flow_loads_of *o
 		walk->sums->qps += packets > 0;
 	}
 	for (uint32_t i = 0; i <= walk->mask; i++) {
-		const double load = (double)walk->slots[i].load;
+		const uint64_t load = walk->slots[i].load;
 		walk->sums->n += load > 0;
-		walk->sums->sum += load;
-		walk->sums->sum_sq += load * load;
+		walk->sum += load;
+		walk->sum_sq += (unsigned __int128)load * load;
 		walk->slots[i] = (struct load_slot){0};
 	}
 }
@@ -147,4 +150,6 @@ void flow_loads_sum(
 	walk.slots = memory;
 	for (; walk.part < walk.parts; walk.part++)
 		load_walk_part(&walk, of);
+	ret->sum += (double)walk.sum;
+	ret->sum_sq += (double)walk.sum_sq;
 }

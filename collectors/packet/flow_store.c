@@ -52,14 +52,14 @@ static uint64_t flow_store_word(const uint8_t *bytes)
 
 /* One message per key: both addresses, 4 or 16 bytes each, then @more, the QP and the family. No
  * two keys give the same message. */
-static inline uint64_t flow_store_key_hash(const struct flow_table *table, unsigned family,
+static inline uint64_t flow_store_key_hash(const struct siphash_key *key, unsigned family,
 	const uint8_t *src, const uint8_t *dst, uint64_t more_and_qp)
 {
 	const uint64_t rest = more_and_qp << 8 | family;
 	if (family == 4)
-		return siphash13_two(&table->key,
-			flow_store_word(src) << 32 | (uint32_t)flow_store_word(dst), rest);
-	struct siphash_state state = siphash_begin(&table->key);
+		return siphash13_two(
+			key, flow_store_word(src) << 32 | (uint32_t)flow_store_word(dst), rest);
+	struct siphash_state state = siphash_begin(key);
 	siphash13_word(&state, flow_store_word(src));
 	siphash13_word(&state, flow_store_word(src + 8));
 	siphash13_word(&state, flow_store_word(dst));
@@ -70,14 +70,16 @@ static inline uint64_t flow_store_key_hash(const struct flow_table *table, unsig
 
 uint64_t flow_table_hash(const struct flow_table *table, const struct roce_packet *packet)
 {
-	return flow_store_key_hash(table, packet->family, packet->src, packet->dst, packet->dst_qp);
+	return flow_store_key_hash(
+		&table->key, packet->family, packet->src, packet->dst, packet->dst_qp);
 }
 
 static uint64_t flow_store_qp_hash(const struct flow_table *table, const struct flow_qp *qp)
 {
 	const struct flow_host *src = flow_store_host(table, qp->src);
 	const struct flow_host *dst = flow_store_host(table, qp->dst);
-	return flow_store_key_hash(table, src->family, src->address, dst->address, qp->dst_qp);
+	return flow_store_key_hash(
+		&table->key, src->family, src->address, dst->address, qp->dst_qp);
 }
 
 static uint64_t flow_store_host_hash(
@@ -102,7 +104,7 @@ uint64_t flow_store_distinct_hash(
 {
 	const struct flow_host *src = flow_store_host(table, qp->src);
 	const struct flow_host *dst = flow_store_host(table, qp->dst);
-	return flow_store_key_hash(table, src->family, src->address, dst->address,
+	return flow_store_key_hash(&flow_tally_key, src->family, src->address, dst->address,
 		1ull << 48 | (uint64_t)port << 24 | dst_qp);
 }
 

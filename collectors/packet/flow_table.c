@@ -190,9 +190,9 @@ static void flow_table_label(struct flow_table *table, struct flow_qp *qp,
 	if (!rare->labels) {
 		rare->labels = hyperloglog_new(LABELS_PRECISION);
 		const uint32_t before = stream->flow_label;
-		hyperloglog_add(rare->labels, siphash13_two(&table->key, before, 0));
+		hyperloglog_add(rare->labels, siphash13_two(&flow_tally_key, before, 0));
 	}
-	hyperloglog_add(rare->labels, siphash13_two(&table->key, flow_label, 0));
+	hyperloglog_add(rare->labels, siphash13_two(&flow_tally_key, flow_label, 0));
 	rare->label_changes++;
 	stream->flow_label = flow_label & 0xfffff;
 }
