@@ -83,7 +83,7 @@ struct flow_stream {
 	unsigned requests : 1; /* has sent one */
 	uint16_t generation; /* of this id, 15 bits */
 	uint16_t request_port; /* source port of the newest request, else of the newest packet */
-	/* State of modules, embedded: zero at birth, at most 32 bytes each. What is rare stands
+	/* State of modules, embedded: zero at birth, at most 40 bytes each. What is rare stands
 	 * elsewhere, and is let go when flow_table_on_drop() says so. */
 	struct stream_psn psn;
 	struct stream_clock clock;

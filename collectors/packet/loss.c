@@ -18,6 +18,8 @@ enum {
 	MSN_ANEW = 64, /* message numbers of a new connection are small */
 	MSN_BACK = 4,
 	ROUND_WAIT_NS = 1000000,
+	SELECTIVE_BACK =
+		4, /* one packet sent again out of more is no go-back that lost the others */
 };
 
 /* ---- the packet in order --------------------------------------------------- */
@@ -53,6 +55,8 @@ static void anchor(struct stream_psn *own, const struct roce_packet *packet, int
 {
 	own->seen = 0;
 	own->id_steps = own->id_jumps = 0;
+	own->birth = packet->psn;
+	own->birth_when = when_of(t_ns);
 	go_on(own, packet, t_ns);
 }
 
@@ -83,6 +87,23 @@ static void settle(const struct loss *loss, struct stream_psn *own)
 		own->next |= (uint32_t)NEXT_RUN << LOSS_FLAG_SHIFT;
 	if (story->run.open || story->n_gaps || story->jump.open)
 		own->acked |= (uint32_t)ACKED_WATCH << LOSS_FLAG_SHIFT;
+}
+
+/* run_left - a new packet comes before the run has reached it: the rest of the run is missing, or
+ * the sender sent only a part of it again. */
+static void run_left(struct loss *loss, const struct stream_psn *own)
+{
+	struct loss_story *story = loss_story_of(loss, own);
+	const uint32_t next = own->next & PSN_MASK;
+	if (!story || !story->run.open || story->run.again == 0)
+		return;
+	const struct loss_run *run = &story->run;
+	if (psn_distance(run->expect, next) >= 0)
+		return;
+	const uint32_t whole = (next - run->from) & PSN_MASK, n = run->again + run->late;
+	if (n == 1 && whole > SELECTIVE_BACK)
+		return; /* only what was asked for */
+	loss_hole_add(story, run->expect, next, n == 1 || n * 2 < whole);
 }
 
 /* run_close - the sequence goes on: what is open from before is judged as far as it can be. */
@@ -124,8 +145,15 @@ static void gap_open(struct loss *loss, struct stream_psn *own, const struct roc
 	story->counts.gaps++;
 	story->counts.missing += width;
 	story->unreliable = packet->opcode >> 5 == TRANSPORT_UC;
-	if (story->n_gaps == LOSS_GAPS)
+	if (story->n_gaps == LOSS_GAPS) {
+		loss_hole_forget(story, story->gaps[0].from, story->gaps[0].to);
 		loss_judge_gap(loss, story, 0);
+	}
+	/* it was asked for before a packet showed that it is missing */
+	const bool asked = story->nak.valid && psn_distance(story->nak.psn, from) >= 0 &&
+		psn_distance(story->nak.psn, packet->psn) < 0;
+	if (asked)
+		story->nak.where = WHERE_MISSING;
 	story->gaps[story->n_gaps++] = (struct loss_gap){.t_ns = t_ns,
 		.from = from,
 		.to = packet->psn,
@@ -169,6 +197,7 @@ static void jump_anew(
 		.sure_rate = ahead > idle_ns / 1000 * PACKETS_PER_US + PACKETS_PER_US,
 		.sure_idle = !hole && idle_ns >= HOLE_NS};
 	story->nak.valid = story->rnr.valid = story->late_valid = false;
+	loss_hole_clear(story);
 	own->acked &= ~PSN_MASK;
 	own->acked |= packet->psn;
 	anchor(own, packet, t_ns);
@@ -180,6 +209,7 @@ static void ahead_of(struct loss *loss, struct stream_psn *own, const struct roc
 	const uint32_t next = own->next & PSN_MASK;
 	uint32_t missing = ahead;
 	bool lost = true;
+	run_left(loss, own);
 	run_close(loss, own, t_ns);
 	if (own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ)
 		lost = !loss_read_explains(loss, own, ahead, &missing);
@@ -193,6 +223,15 @@ static void ahead_of(struct loss *loss, struct stream_psn *own, const struct roc
 		shift_seen(own, ahead, false);
 	}
 	go_on(own, packet, t_ns);
+}
+
+/* The first ones that a NAK asked for were lost again. */
+static void run_lacks(struct loss_story *story)
+{
+	const struct loss_run *run = &story->run;
+	const int32_t lacks = psn_distance(run->from, run->nak.psn);
+	if (run->nak.valid && lacks > 0 && lacks <= 64)
+		loss_hole_add(story, run->nak.psn, run->from, false);
 }
 
 static void run_open(struct loss_story *story, const struct stream_psn *own,
@@ -209,6 +248,7 @@ static void run_open(struct loss_story *story, const struct stream_psn *own,
 		.rnr = story->rnr,
 		.read = loss_is_read(packet),
 		.starts_message = begins_message(packet)};
+	run_lacks(story);
 }
 
 /* The late packet fills a gap: how many PSNs of it? A READ request stands for its responses. */
@@ -261,6 +301,9 @@ static void behind_of(struct loss *loss, struct stream_psn *own, const struct ro
 		story = loss_story_of(loss, own);
 		gap = loss_gap_at(story, packet->psn);
 	}
+	if (psn_distance(packet->psn, story->run.expect) > 0)
+		loss_hole_add(story, story->run.expect, packet->psn, false);
+	loss_hole_end(story, packet->psn);
 	if (gap && late)
 		gap_fill(loss, own, gap, packet, t_ns);
 	story->run.late += late;
@@ -317,6 +360,7 @@ static void request_odd(
 			const bool read = own->next >> LOSS_FLAG_SHIFT & NEXT_AFTER_READ;
 			loss->in_order += !read;
 			loss->read_in_order += read;
+			run_left(loss, own);
 			run_close(loss, own, t_ns);
 			go_on(own, packet, t_ns);
 		}
@@ -347,6 +391,8 @@ static void response_data(struct loss *loss, struct stream_psn *own, struct stre
 
 static void note_time(struct loss *loss, int64_t t_ns)
 {
+	if (loss->begin_ns == 0)
+		loss->begin_ns = t_ns;
 	if (t_ns - loss->newest_ns >= HOLE_NS && loss->newest_ns) {
 		loss->hole_from_ns = loss->newest_ns;
 		loss->hole_to_ns = t_ns;
@@ -479,8 +525,11 @@ static void nak_add(
 	struct loss_story *story = loss_story_now(loss, about, t_ns);
 	if (!story)
 		return;
-	const struct loss_nak nak = {
-		.t_ns = t_ns, .psn = packet->psn, .code = packet->syndrome & 31, .valid = true};
+	const struct loss_nak nak = {.t_ns = t_ns,
+		.psn = packet->psn,
+		.code = packet->syndrome & 31,
+		.where = (uint8_t)loss_where(loss, story, about, packet->psn),
+		.valid = true};
 	if (rnr) {
 		story->rnr = nak;
 		return;

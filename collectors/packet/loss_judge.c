@@ -252,6 +252,19 @@ static bool idle_long(const struct loss *loss, const struct loss_run *run)
 	return run->idle_ns >= IDLE_NS && run->idle_ns >= IDLE_ROUNDS * loss->round_ns;
 }
 
+/* nak_proof - of a run that filled no gap. */
+static enum loss_proof nak_proof(enum loss_where where)
+{
+	switch (where) {
+	case WHERE_MISSING: return PROOF_BEFORE_AGAIN;
+	case WHERE_BEFORE_BIRTH: return PROOF_BEFORE_BIRTH;
+	case WHERE_BEFORE_CAPTURE: return PROOF_NAK_BIRTH;
+	case WHERE_FORGOTTEN: return PROOF_NAK_FORGOTTEN;
+	case WHERE_HERE: break;
+	}
+	return PROOF_BEYOND_NAK;
+}
+
 /* resend_proof - why a run with packets that were seen before came. */
 static enum loss_proof resend_proof(
 	const struct loss *loss, struct loss_story *story, struct loss_event *event)
@@ -273,7 +286,7 @@ static enum loss_proof resend_proof(
 			return PROOF_BEFORE_NAK;
 		if (story->late_valid && story->late_psn == event->answer_psn)
 			return PROOF_LATE_NAKED;
-		return PROOF_BEYOND_NAK;
+		return nak_proof((enum loss_where)run->nak.where);
 	}
 	event->again_ns = run->idle_ns;
 	/* what was cut may have been a NAK: all before it came, and the sender was asked to go back
@@ -324,6 +337,8 @@ static void tell_resend(struct loss *loss, struct loss_story *story, struct loss
 		return;
 	event->t_ns = run->t_ns;
 	event->psn = run->from;
+	if (proof == PROOF_BEFORE_AGAIN)
+		event->psn = event->answer_psn;
 	loss_tell(loss, story, event);
 }
 

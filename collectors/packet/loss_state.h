@@ -7,6 +7,7 @@
 enum { READ_OCTETS_UNKNOWN = UINT32_MAX }; /* of loss_rare.reads */
 enum {
 	LOSS_GAPS = 8,
+	LOSS_HOLES = 16,
 	LOSS_READS = 4,
 	LOSS_ID_KNOWN = 8, /* so many steps of the IP identification show that it counts */
 	LOSS_WHEN_SHIFT = 13, /* of stream_psn.when */
@@ -33,9 +34,24 @@ struct loss_gap { /* PSNs [from, to) are missing here */
 	bool nak, touched, doubt; /* doubt: the capture itself lost packets right before */
 };
 
+/* Where the packet that a NAK asks for was, when the NAK came. */
+enum loss_where {
+	WHERE_HERE, /* seen here, each time it was sent as far as is known */
+	WHERE_MISSING, /* not seen here when it was sent last */
+	WHERE_BEFORE_BIRTH, /* before the first packet of the stream, while the capture ran */
+	WHERE_BEFORE_CAPTURE, /* perhaps before the capture began */
+	WHERE_FORGOTTEN,
+};
+
+struct loss_hole { /* PSNs [from, to) were seen, and were missing when they were sent again */
+	uint32_t from, to;
+	bool doubt; /* perhaps the sender left them out */
+};
+
 struct loss_nak {
 	int64_t t_ns;
 	uint32_t psn;
+	uint8_t where; /* enum loss_where */
 	uint8_t code;
 	bool valid;
 };
@@ -62,11 +78,13 @@ struct loss_story {
 	struct psn_counts counts;
 	struct loss_gap gaps[LOSS_GAPS];
 	struct loss_run run;
+	struct loss_hole holes[LOSS_HOLES];
+	struct loss_hole forgotten; /* gaps and holes that found no room are within; empty: none */
 	struct loss_nak nak, rnr;
 	struct loss_jump jump;
 	uint32_t late_psn; /* the newest that came late */
 	bool late_valid, used, unreliable; /* unreliable: UC */
-	uint8_t n_gaps, n_events;
+	uint8_t n_gaps, n_holes, n_events;
 	uint32_t copies, copy_event;
 	uint64_t events_total;
 	struct loss_causes causes;
@@ -117,6 +135,7 @@ struct loss {
 	int64_t round_from_ns;
 	/* the longest silences of the whole capture, to tell a hole from a new connection */
 	int64_t newest_ns, hole_from_ns, hole_to_ns;
+	int64_t begin_ns; /* of the capture: its first packet of a connection; 0: none yet */
 };
 
 static inline bool loss_is_read(const struct roce_packet *packet)
@@ -134,6 +153,17 @@ struct loss_story *loss_story_now(struct loss *loss, struct stream_psn *own, int
 struct loss_story *loss_story_of_rare(struct loss *loss, struct loss_rare *rare);
 void loss_step_note(struct loss *loss, uint32_t ahead); /* the PSN jumped ahead */
 void loss_tell(struct loss *loss, struct loss_story *story, const struct loss_event *event);
+
+/* loss_hole.c */
+/* [@from, @to) was missing when it was sent again */
+void loss_hole_add(struct loss_story *story, uint32_t from, uint32_t to, bool doubt);
+/* @psn came again: what is missing behind it is told by what comes now */
+void loss_hole_end(struct loss_story *story, uint32_t psn);
+/* a gap is let go while its packets are still missing */
+void loss_hole_forget(struct loss_story *story, uint32_t from, uint32_t to);
+void loss_hole_clear(struct loss_story *story);
+enum loss_where loss_where(const struct loss *loss, const struct loss_story *story,
+	const struct stream_psn *about, uint32_t psn);
 
 /* loss_read.c */
 void loss_read_note(

@@ -27,7 +27,7 @@ struct psn_counts {
 	uint64_t gaps, missing, duplicates, retransmits, reordered, restarts;
 };
 
-/* Of one data stream, zeroed to start; 32 bytes. Flags: the high byte of .next and .acked. */
+/* Of one data stream, zeroed to start; 40 bytes. Flags: the high byte of .next and .acked. */
 struct stream_psn {
 	uint64_t seen; /* bit i: request PSN next-1-i was seen */
 	uint32_t next; /* request PSN that comes next */
@@ -37,6 +37,7 @@ struct stream_psn {
 	uint32_t rare; /* what most streams do not have: index + 1, loss.c */
 	uint16_t ip_id; /* of the newest request */
 	uint8_t id_steps, id_jumps; /* how often the identification went on a little, or did not */
+	uint32_t birth, birth_when; /* the first request of this sequence; like .when */
 };
 
 /* left - right, in -2^23 .. 2^23-1. */

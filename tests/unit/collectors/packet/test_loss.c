@@ -102,6 +102,23 @@ static void test_loss_in_the_network(void **state)
 			"lost_beyond:10:0", 6},
 		{"beyond twice", "w1..15 n10 +5 w10..20 n12 +5 w12..25 a25",
 			"lost_beyond:10:0 lost_beyond:12:0", 15},
+		{"before, and again when it was sent again",
+			"w1..9 w11..20 n10 +5 w10..14 w16..20 n15 +5 w15..25 a25",
+			"lost_before:10:1 lost_before:15:0", 16},
+		{"beyond, then before when it was sent again",
+			"w1..20 n10 +5 w10..14 w16..25 n15 +5 w15..30 a30",
+			"lost_beyond:10:0 lost_before:15:0", 21},
+		{"before, then beyond when it was sent again",
+			"w1..9 w11..20 n10 +5 w10..25 n15 +5 w15..30 a30",
+			"lost_before:10:1 lost_beyond:15:0", 22},
+		{"the first of those sent again lost again",
+			"w1..9 w11..20 n10 +5 w11..25 n10 +5 w10..30 a30",
+			"lost_before:10:0 lost_before:10:1", 26},
+		{"beyond twice, only what is asked for sent again",
+			"w1..20 n10 w21..25 w10 w26..30 n15 +5 w15 w31..35 a35",
+			"lost_beyond:10:0 lost_beyond:15:0", 2},
+		{"before the first packet, the capture no older", "w10..20 n9 +5 w9..25 a25",
+			"unknown:9:0", 12},
 		{"selective, missing here", "w1..9 w11..20 n10 w21..25 w10 w26..30 a30",
 			"selective_repeat:10:1", 1},
 		{"selective, missing here, by identification",
@@ -273,7 +290,7 @@ static void test_loss_bounds(void **state)
 	loss_events(script.loss, &script.request, &n, &total);
 	assert_int_equal(n, 0);
 	assert_int_equal(total, 0);
-	assert_int_equal(sizeof(struct stream_psn), 32);
+	assert_int_equal(sizeof(struct stream_psn), 40);
 	loss_drop(script.loss, &script.request);
 	assert_int_equal(script.request.rare, 0);
 	loss_free(script.loss);
