@@ -93,7 +93,8 @@ struct copies {
 	uint32_t before_when;
 	bool learning;
 	struct seen_place places[PLACES]; /* 0: no place is known */
-	uint32_t n_places, last_place;
+	uint32_t n_places;
+	uint8_t last_place;
 	struct copied_direction directions[DIRECTIONS];
 	struct sender_ids senders[SENDERS];
 	struct nak_seen naks[NAKS];
@@ -240,20 +241,22 @@ static bool are_alike(const struct sighting *seen, const struct look *look)
 	return (seen->print & ~CAME_AGAIN) == look->print && icrc && more;
 }
 
-/* @alike: NULL: whatever has this tag. @line: NULL: nothing is in it. */
-static struct sighting *line_find(struct line *line, uint16_t tag, const struct look *alike)
+/* @alike: NULL: whatever has this tag. */
+static inline struct sighting *line_find(struct line *line, uint16_t tag, const struct look *alike)
 {
-	for (int i = 0; line && i < WAYS; i++)
+	for (int i = 0; i < WAYS; i++)
 		if (line->way[i].tag == tag && (!alike || are_alike(&line->way[i], alike)))
 			return &line->way[i];
 	return NULL;
 }
 
-static struct sighting *sighting_at(struct copies *copies, uint64_t hash, const struct look *alike)
+static inline struct sighting *sighting_at(
+	struct copies *copies, uint64_t hash, const struct look *alike)
 {
 	struct sighting *seen = line_find(line_first(copies, hash), tag_of(hash), alike);
-	if (!seen)
-		seen = line_find(line_second(copies, hash), tag_of(hash), alike);
+	if (seen || copies->n_lines == LINES)
+		return seen;
+	seen = line_find(line_second(copies, hash), tag_of(hash), alike);
 	if (!seen && copies->before)
 		seen = line_find(&copies->before[hash % LINES], tag_of(hash), alike);
 	return seen;
@@ -352,38 +355,49 @@ static uint32_t ticks_between(uint32_t now, uint32_t then)
 
 /* ---- places ---------------------------------------------------------------- */
 
-static void place_of(struct seen_place *place, const struct roce_packet *packet,
-	const struct packet_origin *origin)
+static struct seen_place place_of(
+	const struct roce_packet *packet, const struct packet_origin *origin)
 {
-	*place = (struct seen_place){.layer = packet->mirror.layer};
+	struct seen_place place = {.layer = packet->mirror.layer};
 	if (origin) {
-		place->interface = origin->interface;
-		place->direction = origin->direction;
+		place.interface = origin->interface;
+		place.direction = origin->direction;
 	}
 	if (!packet->mirror.layer)
-		return;
-	place->session = packet->mirror.session;
-	if (place->direction == 0)
-		place->direction = packet->mirror.direction;
+		return place;
+	place.session = packet->mirror.session;
+	if (place.direction == 0)
+		place.direction = packet->mirror.direction;
 	if (packet->outer_family)
-		memcpy(place->source, packet->outer_src, sizeof(place->source));
+		memcpy(place.source, packet->outer_src, sizeof(place.source));
+	return place;
 }
 
 /* place_number - of at most PLACES - 1; those beyond are one. */
-static uint8_t place_number(
+static uint8_t place_number(struct copies *copies, const struct seen_place *place)
+{
+	for (uint32_t i = 0; i < copies->n_places; i++)
+		if (memcmp(place, &copies->places[i], sizeof(*place)) == 0)
+			return (uint8_t)i;
+	if (copies->n_places < PLACES)
+		copies->places[copies->n_places++] = *place;
+	return (uint8_t)(copies->n_places - 1);
+}
+
+/* place_find - most packets are of no mirror, and seen where the one before was. */
+static inline uint8_t place_find(
 	struct copies *copies, const struct roce_packet *packet, const struct packet_origin *origin)
 {
-	struct seen_place place;
-	place_of(&place, packet, origin);
-	if (memcmp(&place, &copies->places[copies->last_place], sizeof(place)) == 0)
-		return (uint8_t)copies->last_place;
-	for (copies->last_place = 0; copies->last_place < copies->n_places; copies->last_place++)
-		if (memcmp(&place, &copies->places[copies->last_place], sizeof(place)) == 0)
-			return (uint8_t)copies->last_place;
-	if (copies->n_places < PLACES)
-		copies->places[copies->n_places++] = place;
-	copies->last_place = copies->n_places - 1;
-	return (uint8_t)copies->last_place;
+	static const struct packet_origin none;
+	const struct seen_place *last = &copies->places[copies->last_place];
+	if (!origin)
+		origin = &none;
+	if (packet->mirror.layer == 0 && last->layer == 0 && last->interface == origin->interface &&
+		last->direction == origin->direction)
+		return copies->last_place;
+	const struct seen_place place = place_of(packet, origin);
+	copies->last_place = place_number(copies, &place);
+	return copies->last_place;
 }
 
 /* ---- what the sender does ------------------------------------------------ */
@@ -797,7 +811,7 @@ static struct look look_of(struct copies *copies, const struct roce_packet *pack
 		look.vlan = (uint8_t)(packet->vlan % 255 + 1);
 	if (packet->icrc_seen)
 		look.icrc = (uint16_t)(packet->icrc_wire ^ packet->icrc_wire >> 16) | 1;
-	look.place = place_number(copies, packet, origin);
+	look.place = place_find(copies, packet, origin);
 	return look;
 }
 
