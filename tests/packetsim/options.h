@@ -17,8 +17,10 @@ struct options {
 	const char *out, *workload, *fault, *cause, *accept, *name;
 	double seed, leaves, spines, hosts_per_leaf, host_gbps, uplink_gbps, host_prop_us,
 		uplink_prop_us;
-	double alpha, kmin, kmax, pmax, headroom_factor, headroom, xon_offset, buffer, reserve;
-	double steps, gap_us, senders, incast_kb, peers, shuffle_kb, qps, flow_kb, fresh, root;
+	double alpha, kmin, kmax, by_speed, pmax, headroom_factor, headroom, xon_offset, buffer,
+		reserve;
+	double steps, gap_us, senders, incast_kb, peers, shuffle_kb, qps, flow_kb, store_kb, fresh,
+		root;
 	double cc_off, rp_timer_us, ai_mbps, hai_mbps, weight, cnp_us, cut_us, average_us, min_mbps;
 	double drain, loss, interval_s, length_s, onset_s, limit_ms;
 	struct setting settings[MOST_SETTINGS];

@@ -45,6 +45,8 @@ struct fault_place fault_where(const struct net *net, const struct options *opti
 
 /* The flows of one step; false: no such workload. */
 bool workload_add(struct net *net, const struct options *options, uint64_t *random);
+/* Is @host one of the two that only store, where the workload has such? */
+bool workload_stores(const struct net *net, unsigned host);
 
 /* Thresholds of all ports by the options, then those of single places. */
 void settings_put(struct net *net, const struct options *options);

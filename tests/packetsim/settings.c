@@ -14,9 +14,11 @@ static double headroom_right(const struct port *port)
 
 static void port_defaults(struct port *port, const struct options *options)
 {
+	const double by =
+		options->by_speed > 0 ? (double)port->rate / (options->host_gbps * 1e9) : 1;
 	port->alpha = options->alpha;
-	port->kmin = (uint64_t)options->kmin;
-	port->kmax = (uint64_t)fmax(options->kmax, options->kmin + 1);
+	port->kmin = (uint64_t)(by * options->kmin);
+	port->kmax = (uint64_t)(by * fmax(options->kmax, options->kmin + 1));
 	port->pmax = options->pmax;
 	port->xon_offset = (uint64_t)options->xon_offset;
 	port->headroom_size = (uint64_t)(options->headroom_factor * headroom_right(port));

@@ -18,7 +18,14 @@ unsigned port_number(const struct net *net, uint32_t port)
 	return port - net->nodes[net->ports[port].node].first_port + 1;
 }
 
-static void fabric_link(const struct net *net, uint32_t port, FILE *out)
+/* Hosts that store beside a ring are outside its job. */
+static bool stores_beside(const struct run *run, unsigned host)
+{
+	return strcmp(run->options->workload, "ring+storage") == 0 &&
+		workload_stores(run->in->net, host);
+}
+
+static void fabric_link(const struct run *run, const struct net *net, uint32_t port, FILE *out)
 {
 	const struct port *here = &net->ports[port];
 	const double meters = (double)here->propagation / (double)PS_US * METERS_PER_US;
@@ -26,7 +33,8 @@ static void fabric_link(const struct net *net, uint32_t port, FILE *out)
 	name_node(net, here->node, device, sizeof(device));
 	fprintf(out, "  - { a: \"%s:Ethernet%u\", b: \"", device, port_number(net, port));
 	if (here->peer < net->n_hosts) {
-		fprintf(out, "host:node-%03u:nic0", here->peer + 1);
+		fprintf(out, "host:%s-%03u:nic0", stores_beside(run, here->peer) ? "stor" : "node",
+			here->peer + 1);
 	} else {
 		name_node(net, net->ports[here->peer].node, peer, sizeof(peer));
 		fprintf(out, "%s:Ethernet%u", peer, port_number(net, here->peer));
@@ -48,7 +56,7 @@ void fabric_print(const struct run *run, FILE *out)
 	fprintf(out, "links:\n");
 	for (unsigned i = 0; i < net->leaves; i++)
 		for (uint32_t k = 0; k < net->nodes[i].n_ports; k++)
-			fabric_link(net, net->nodes[i].first_port + k, out);
+			fabric_link(run, net, net->nodes[i].first_port + k, out);
 	fprintf(out,
 		"lossless: { priorities: [%d], mtu: %dB }\n"
 		"policy: { congestion: dcqcn, load_balancing: static }\n"

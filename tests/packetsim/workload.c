@@ -84,16 +84,41 @@ static void workload_ring(const struct sending *s)
 				(uint64_t)(s->options->flow_kb * 1e3), pair, OF_OTHERS);
 }
 
-/* Every host writes to one of two stores, the last hosts of the first and of the last leaf. */
-static void workload_storage(const struct sending *s)
+static void workload_writes(
+	const struct sending *s, const uint32_t stores[2], double kb, uint8_t kind)
 {
-	const unsigned n = s->net->n_hosts;
-	const unsigned stores[2] = {s->net->hosts_per_leaf - 1, n - 1};
-	for (unsigned host = 0; host < n; host++)
+	for (unsigned host = 0; host < s->net->n_hosts; host++)
 		if (host != stores[0] && host != stores[1])
 			for (unsigned pair = 0; pair < (unsigned)s->options->qps; pair++)
 				workload_flow(s, host, stores[(host + pair) % 2],
-					(uint64_t)(s->options->flow_kb * 1e3), pair, OF_OTHERS);
+					(uint64_t)(kb * 1e3), pair, kind);
+}
+
+/* Every host writes to one of two stores, the last hosts of the first and of the last leaf. */
+static void workload_storage(const struct sending *s)
+{
+	const uint32_t stores[2] = {s->net->hosts_per_leaf - 1, s->net->n_hosts - 1};
+	workload_writes(s, stores, s->options->flow_kb, OF_OTHERS);
+}
+
+bool workload_stores(const struct net *net, unsigned host)
+{
+	return host + 2 >= net->n_hosts;
+}
+
+/* A checkpoint to the last two hosts, beside a ring of neighbours. */
+static void workload_checkpoint(const struct sending *s)
+{
+	const unsigned trainers = s->net->n_hosts - 2;
+	const uint32_t stores[2] = {trainers, trainers + 1};
+	for (unsigned host = 0; host < (unsigned)s->options->senders && host < trainers; host++)
+		for (unsigned pair = 0; pair < (unsigned)s->options->qps; pair++)
+			workload_flow(s, host, stores[(host + pair) % 2],
+				(uint64_t)(s->options->store_kb * 1e3), pair, OF_INCAST);
+	for (unsigned host = 0; host < trainers; host++)
+		for (unsigned pair = 0; pair < (unsigned)s->options->qps; pair++)
+			workload_flow(s, host, (host + 1) % trainers,
+				(uint64_t)(s->options->flow_kb * 1e3), pair, OF_OTHERS);
 }
 
 bool workload_add(struct net *net, const struct options *options, uint64_t *random)
@@ -103,7 +128,7 @@ bool workload_add(struct net *net, const struct options *options, uint64_t *rand
 		void (*add)(const struct sending *s);
 	} loads[] = {{"incast", workload_incast}, {"shuffle", workload_shuffle},
 		{"incast+shuffle", workload_both}, {"ring", workload_ring},
-		{"storage", workload_storage}};
+		{"storage", workload_storage}, {"ring+storage", workload_checkpoint}};
 	const struct sending s = {net, options, random};
 	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
 		if (strcmp(loads[i].name, options->workload) == 0) {
