@@ -110,12 +110,19 @@ static bool same_headroom_sheet(const struct review_entry *left, const struct re
 	return same_tier(x->site, y->site) && same_pool(x->site, y->site);
 }
 
+static bool same_settings(
+	enum tune_family family, const struct tune_plan *left, const struct tune_plan *right)
+{
+	return tune_same_profile(
+		family, left->site->device, left->like, right->site->device, right->like);
+}
+
 /* Both plans change the queue profile of one tier. */
 static bool one_tier_change(const struct review_entry *left, const struct review_entry *right)
 {
 	const enum tune_family f = left->plan.rule->family, g = right->plan.rule->family;
 	return of_tier(f) && of_tier(g) && left->verdict.advice == ADVICE_CHANGE &&
-		tune_same_profile(g, left->plan.like, right->plan.like);
+		same_settings(g, &left->plan, &right->plan);
 }
 
 /*
@@ -132,7 +139,7 @@ static bool same_sheet(const struct review_entry *left, const struct review_entr
 	if (!same_tier(x->site, y->site) || left->verdict.advice != right->verdict.advice)
 		return false;
 	/* 2. The same kind of buffer, and settings that are the same now. */
-	if (!same_pool(x->site, y->site) || !tune_same_profile(f, x->like, y->like))
+	if (!same_pool(x->site, y->site) || !same_settings(f, x, y))
 		return false;
 	/* 3. One change of the tier, or one diagnosis. */
 	if (one_tier_change(left, right))
@@ -159,7 +166,33 @@ static bool is_worse(const struct review_entry *entry, const struct review_entry
 	return tune_badness(entry) > tune_badness(than);
 }
 
-/* Does @site need another change than the canary's, or wait for something else? */
+/* Is @prio, a port of @site, of the plan's queue profile? */
+static bool is_like(
+	const struct tune_plan *plan, const struct tune_site *site, const struct tune_prio *prio)
+{
+	return tune_same_profile(
+		plan->rule->family, site->device, prio, plan->site->device, plan->like);
+}
+
+static bool has_like(const struct tune_plan *plan, const struct tune_site *site)
+{
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
+		if (is_like(plan, site, l))
+			return true;
+	return false;
+}
+
+/* Is the plan of @entry for ports of the canary's profile? */
+static bool is_about_like(const struct review_entry *entry, const struct tune_plan *plan)
+{
+	for (size_t i = 0; i < entry->plan.n_prios; i++)
+		if (is_like(plan, entry->plan.site, entry->plan.prios[i]))
+			return true;
+	return false;
+}
+
+/* Does @site need another change of the same ports than the canary's, or wait for something else?
+ */
 static bool has_own_sheet(const struct review *review, const struct review_entry *canary,
 	const struct tune_site *site)
 {
@@ -167,18 +200,10 @@ static bool has_own_sheet(const struct review *review, const struct review_entry
 		const struct review_entry *entry = &review->v[i];
 		const bool decided = entry->verdict.advice == ADVICE_CHANGE ||
 			entry->verdict.advice == ADVICE_BLOCKED;
-		if (entry->plan.site == site && decided && !same_sheet(canary, entry))
+		if (entry->plan.site == site && decided && !same_sheet(canary, entry) &&
+			is_about_like(entry, &canary->plan))
 			return true;
 	}
-	return false;
-}
-
-/* A queue of the same profile. */
-static bool has_like(const struct tune_plan *plan, const struct tune_site *site)
-{
-	for (const struct tune_prio *l = NULL; (l = tune_next_prio(site, l));)
-		if (tune_same_profile(plan->rule->family, l, plan->like))
-			return true;
 	return false;
 }
 

@@ -18,7 +18,8 @@
 
 static bool of_profile(const struct tune_plan *plan, const struct tune_prio *prio)
 {
-	return tune_same_profile(plan->rule->family, prio, plan->like);
+	const struct tune_device *device = plan->site->device;
+	return tune_same_profile(plan->rule->family, device, prio, device, plan->like);
 }
 
 /* ---- PFC before ECN, and incast ------------------------------------------- */

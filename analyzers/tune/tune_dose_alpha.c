@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "agent/base/arena.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_dose_ecn.h"
 #include "analyzers/tune/tune_worth.h"
@@ -84,6 +85,121 @@ static double q_pfc_with(const struct tune_site *site, double alpha)
 	return model;
 }
 
+/* ---- which ports ----------------------------------------------------------- */
+
+/* Alpha acts where packets come in: of the priority groups that paused their senders, one with the
+ * largest alpha; the bounds of a step are its. */
+static const struct tune_prio *group_of(const struct tune_plan *plan)
+{
+	const struct tune_prio *group = NULL;
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));)
+		if (l->tx_windows && l->alpha > 0 && (!group || l->alpha > group->alpha))
+			group = l;
+	if (group)
+		return group;
+	return plan->like;
+}
+
+struct port_set {
+	const struct tune_prio **v;
+	size_t n;
+};
+
+static struct port_set port_set_new(const struct tune_plan *plan)
+{
+	return (struct port_set){.v = arena_array(plan->c->in->arena, const struct tune_prio *,
+					 plan->site->device->n_prios + 1)};
+}
+
+static bool port_set_has(const struct port_set *set, const struct tune_prio *prio)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->v[i] == prio)
+			return true;
+	return false;
+}
+
+/* Groups with the alpha that changes, whatever their queues' profile: they pause for one pool. */
+static struct port_set ports_with_alpha(const struct tune_plan *plan, double alpha)
+{
+	struct port_set set = port_set_new(plan);
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));)
+		if (l->alpha == alpha)
+			set.v[set.n++] = l;
+	return set;
+}
+
+/* In the switch's order: a sheet names all ports that it touches. */
+static void take_ports(struct tune_plan *plan, const struct port_set *more)
+{
+	const struct port_set had = {plan->prios, plan->n_prios};
+	struct port_set all = port_set_new(plan);
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));)
+		if (port_set_has(&had, l) || port_set_has(more, l))
+			all.v[all.n++] = l;
+	plan->prios = all.v;
+	plan->n_prios = all.n;
+}
+
+/* Groups that paused and have another alpha go up by the same factor. */
+static void raise_others(struct tune_plan *plan, double now, double after, const char *why)
+{
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));) {
+		const struct port_set set = ports_with_alpha(plan, l->alpha);
+		const size_t before = plan->n_changes;
+		bool first = l->tx_windows && l->alpha > 0 && l->alpha != now;
+		for (size_t i = 0; i < before && first; i++)
+			first = plan->changes[i].current != l->alpha;
+		if (!first)
+			continue;
+		plan_change(plan, KNOB_ALPHA, l->alpha, fmin(ALPHA_MOST, after / now * l->alpha), 0,
+			why, tune_row(plan->rule->row)->cite);
+		if (plan->n_changes == before)
+			continue;
+		take_ports(plan, &set);
+		plan_scope(plan, &plan->changes[before], set.v, set.n);
+	}
+}
+
+/* A change of queues is for those ports of the profile that have @kmax now. */
+static void scope_kmax(struct tune_plan *plan, const struct port_set *profile, double kmax)
+{
+	struct port_set set = port_set_new(plan);
+	for (size_t i = 0; i < profile->n; i++)
+		if (profile->v[i]->kmax == kmax)
+			set.v[set.n++] = profile->v[i];
+	plan_scope_to(plan, &plan->changes[plan->n_changes - 1], set.v, set.n);
+}
+
+static bool is_first_kmax(const struct port_set *profile, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (profile->v[i]->kmax == profile->v[at]->kmax)
+			return false;
+	return true;
+}
+
+/* A queue that may grow past Kmin for the first time meets the ramp: a steep one would cost what
+ * the pause did, or more. */
+static void widen_ramp(struct tune_plan *plan, const struct port_set *profile)
+{
+	for (size_t i = 0; i < profile->n; i++) {
+		const struct tune_prio *l = profile->v[i];
+		const double kmax = tune_ramp_kmax(l, plan->q_pfc, plan->site->pool_bytes);
+		if (isnan(kmax) || !is_first_kmax(profile, i))
+			continue;
+		if (plan_change(plan, KNOB_KMAX, l->kmax, kmax, 0,
+			    "the queue may now grow past Kmin: a ramp of four times Kmin, on which "
+			    "senders do not swing",
+			    tune_row(plan->rule->row)->cite))
+			scope_kmax(plan, profile, l->kmax);
+		else
+			plan->refused = NULL;
+	}
+}
+
+/* ---- the step --------------------------------------------------------------- */
+
 static bool ask_alpha(const struct tune_plan *plan, double alpha, struct tune_forecast *ret)
 {
 	const double kmax =
@@ -99,7 +215,7 @@ static double alpha_by_forecast(const struct tune_plan *plan, double most)
 	double best = 1, least = INFINITY;
 	for (double factor = 2; factor <= most; factor *= 2) {
 		struct tune_forecast f;
-		if (!ask_alpha(plan, factor * plan->like->alpha, &f) ||
+		if (!ask_alpha(plan, factor * group_of(plan)->alpha, &f) ||
 			!tune_is_worth(plan->worth, &f) || f.j > least + ALIKE)
 			continue;
 		best = factor;
@@ -122,23 +238,11 @@ static void check_alpha(struct tune_plan *plan, double now, double after, double
 			0.5 * plan->q_pfc, "bytes", kmin <= 0.5 * plan->q_pfc);
 }
 
-/* A queue that may grow past Kmin for the first time meets the ramp: a steep one would cost what
- * the pause did, or more. */
-static void widen_ramp(struct tune_plan *plan)
-{
-	const double kmax = tune_ramp_kmax(plan->like, plan->q_pfc, plan->site->pool_bytes);
-	if (!isnan(kmax) &&
-		!plan_change(plan, KNOB_KMAX, plan->like->kmax, kmax, 0,
-			"the queue may now grow past Kmin: a ramp of four times Kmin, on which "
-			"senders do not swing",
-			tune_row(plan->rule->row)->cite))
-		plan->refused = NULL;
-}
-
 bool plan_alpha(struct tune_plan *plan, const char *why)
 {
 	const struct tune_site *site = plan->site;
-	const double now = plan->like->alpha, pool = site->pool_bytes;
+	const double now = group_of(plan)->alpha, pool = site->pool_bytes;
+	const struct port_set profile = {plan->prios, plan->n_prios};
 	if (!(now > 0) || !(pool > 0) || !plan_settable(plan, KNOB_ALPHA))
 		return false;
 	const double total = total_alpha(site, now);
@@ -153,8 +257,12 @@ bool plan_alpha(struct tune_plan *plan, const char *why)
 		return false;
 	}
 	const double after = plan->changes[0].proposed;
+	const struct port_set groups = ports_with_alpha(plan, now);
+	take_ports(plan, &groups);
+	raise_others(plan, now, after, why);
+	plan_scope_to(plan, &plan->changes[0], groups.v, groups.n);
 	plan->q_pfc = q_pfc_with(site, after);
-	widen_ramp(plan);
+	widen_ramp(plan, &profile);
 	check_alpha(plan, now, after, total);
 	struct tune_forecast forecast;
 	if (plan->worth && ask_alpha(plan, after, &forecast))

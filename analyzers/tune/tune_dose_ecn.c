@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "agent/base/arena.h"
 #include "agent/base/str.h"
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_worth.h"
@@ -34,8 +35,20 @@ unsigned tune_incast_absorbed(double pool_bytes, double alpha, double kmin_bytes
 	return absorbed;
 }
 
+/* One bandwidth-delay product of the fastest port that has the bytes of @plan->like. */
+static double plan_bdp(const struct tune_plan *plan)
+{
+	double speed_bps = NAN;
+	for (const struct tune_prio *l = NULL; (l = tune_next_prio(plan->site, l));)
+		if (l == plan->like || l->kmin == plan->like->kmin)
+			speed_bps = fmax(speed_bps, tune_speed(plan->site->device, l->port));
+	if (!(speed_bps > 0))
+		return NAN;
+	return bdp_bytes((uint64_t)speed_bps, (double)plan->c->in->options.rtt_ns);
+}
+
 struct room {
-	double lo, hi, q, q_one;
+	double lo, hi, q, q_one, bdp;
 }; /* where Kmin may be */
 
 /* False: what it takes is not known, and the plan says how to get it. */
@@ -54,13 +67,15 @@ static bool find_room(struct tune_plan *plan, struct room *room)
 			plan_need(plan, NEED_POOL);
 		plan_need(plan, NEED_WATERMARKS);
 	}
-	if (isnan(p->bdp))
+	const double bdp = plan_bdp(plan);
+	if (isnan(bdp))
 		plan_collect(plan,
 			"speed of the ports: `links:` in the configuration, or a collector that "
 			"reads it");
 	if (plan->n_collect)
 		return false;
-	*room = (struct room){.lo = fmax(p->bdp, 4 * mtu),
+	*room = (struct room){.lo = fmax(bdp, 4 * mtu),
+		.bdp = bdp,
 		.hi = ROOM * p->q_pfc,
 		.q = p->q_pfc,
 		.q_one = dt_limit_bytes(p->pool_bytes, plan->like->alpha, 1)};
@@ -81,8 +96,8 @@ static void check_ecn(struct tune_plan *plan, const struct room *room, double km
 	plan_check(plan, "Kmin below what a single input reaches", l->kmin, kmin, room->q_one,
 		"bytes", !(kmin >= room->q_one));
 	plan_check(plan, "Kmax at most q_PFC", l->kmax, kmax, room->q, "bytes", kmax <= room->q);
-	plan_check(plan, "Kmin at least one bandwidth-delay product", l->kmin, kmin, p->bdp,
-		"bytes", kmin >= p->bdp);
+	plan_check(plan, "Kmin at least one bandwidth-delay product", l->kmin, kmin, room->bdp,
+		"bytes", kmin >= room->bdp);
 	if (l->alpha > 0 && p->pool_bytes > 0) {
 		const unsigned most = (unsigned)p->device->n_ports;
 		const double rtt = (double)plan->c->in->options.rtt_ns;
@@ -119,6 +134,70 @@ static void judge_ecn(struct tune_plan *plan, const struct room *room)
 	plan->n_changes = 0;
 }
 
+/* ---- ports of one profile -------------------------------------------------- */
+
+static double ramp_end(const struct tune_prio *prio, enum tune_knob knob)
+{
+	if (knob == KNOB_KMIN)
+		return prio->kmin;
+	return prio->kmax;
+}
+
+struct ramp_change {
+	enum tune_knob knob; /* Kmin or Kmax */
+	double proposed, least, most; /* bytes, at the port whose settings the plan is like */
+	const char *why, *source;
+};
+
+/* The change of all ports of the profile that have the same bytes now as @at. */
+static void plan_ramp_of(
+	struct tune_plan *plan, const struct ramp_change *change, const struct tune_prio *at)
+{
+	const double now = ramp_end(at, change->knob),
+		     by = now / ramp_end(plan->like, change->knob);
+	const struct tune_prio **group =
+		arena_array(plan->c->in->arena, const struct tune_prio *, plan->n_prios + 1);
+	const size_t before = plan->n_changes;
+	size_t n = 0;
+	const bool up = change->proposed > ramp_end(plan->like, change->knob);
+	double proposed = change->proposed, least = change->least;
+	if (by != 1) {
+		proposed = fmin(by * proposed, change->most);
+		least = fmin(by * least, proposed);
+	}
+	if (up == (proposed <= now))
+		return;
+	for (size_t i = 0; i < plan->n_prios; i++)
+		if (ramp_end(plan->prios[i], change->knob) == now)
+			group[n++] = plan->prios[i];
+	if (plan_change(plan, change->knob, now, proposed, least, change->why, change->source) &&
+		plan->n_changes > before)
+		plan_scope_to(plan, &plan->changes[before], group, n);
+}
+
+/* The same of every kind of port, in proportion to what it has now: the plan's own first. */
+static void plan_ramp(struct tune_plan *plan, const struct ramp_change *change)
+{
+	plan_ramp_of(plan, change, plan->like);
+	for (size_t i = 0; i < plan->n_prios && !plan->refused; i++) {
+		const double now = ramp_end(plan->prios[i], change->knob);
+		bool first = now != ramp_end(plan->like, change->knob);
+		for (size_t k = 0; k < i && first; k++)
+			first = ramp_end(plan->prios[k], change->knob) != now;
+		if (first)
+			plan_ramp_of(plan, change, plan->prios[i]);
+	}
+}
+
+/* Kmin of the profile's fastest port, of that of @plan->like. */
+static double largest_share(const struct tune_plan *plan)
+{
+	double most = 1;
+	for (size_t i = 0; i < plan->n_prios; i++)
+		most = fmax(most, plan->prios[i]->kmin / plan->like->kmin);
+	return most;
+}
+
 /* ---- the ramp ------------------------------------------------------------- */
 
 static double kmin_wanted(const struct tune_plan *plan, const struct room *room)
@@ -126,7 +205,7 @@ static double kmin_wanted(const struct tune_plan *plan, const struct room *room)
 	double bdps = KMIN_BDPS;
 	if (tune_is_storage(plan->c->in->fabric, plan->site->hot))
 		bdps = KMIN_BDPS_STORAGE;
-	return fmin(room->hi, fmax(room->lo, bdps * plan->site->bdp));
+	return fmin(room->hi, fmax(room->lo, bdps * room->bdp));
 }
 
 static void plan_pmax(struct tune_plan *plan)
@@ -177,7 +256,7 @@ void plan_ecn_ramp(struct tune_plan *plan)
 		return;
 	const double most = r.q - mtu;
 	r.hi = fmin(r.hi, most / RAMP);
-	if (r.lo > r.hi) {
+	if (r.lo * largest_share(plan) > r.hi) {
 		plan->refused =
 			"this buffer cannot place ECN before PFC: a ramp from one bandwidth-delay "
 			"product to four of them does not fit below the depth at which PFC fires";
@@ -189,16 +268,18 @@ void plan_ecn_ramp(struct tune_plan *plan)
 	const double kmin = fmin(l->kmin, kmin_wanted(plan, &r));
 	const double kmax = fmin(most, RAMP * kmin);
 	if (kmin < l->kmin)
-		plan_change(plan, KNOB_KMIN, l->kmin, kmin, r.lo,
-			"ECN marks before PFC fires: four bandwidth-delay products (two towards "
-			"storage), at most a quarter of q_PFC",
-			tune_row(3)->cite);
+		plan_ramp(plan,
+			&(struct ramp_change){KNOB_KMIN, kmin, r.lo, r.hi,
+				"ECN marks before PFC fires: four bandwidth-delay products (two "
+				"towards storage), at most a quarter of q_PFC",
+				tune_row(3)->cite});
 	if (!plan->refused && kmax < l->kmax)
-		plan_change(plan, KNOB_KMAX, l->kmax, kmax,
-			proposed_of(plan, KNOB_KMIN, l->kmin) + mtu,
-			"four times Kmin, below q_PFC: a steeper ramp makes senders swing, a later "
-			"end marks too few before PFC fires",
-			tune_row(3)->cite);
+		plan_ramp(plan,
+			&(struct ramp_change){KNOB_KMAX, kmax,
+				proposed_of(plan, KNOB_KMIN, l->kmin) + mtu, most,
+				"four times Kmin, below q_PFC: a steeper ramp makes senders swing, "
+				"a later end marks too few before PFC fires",
+				tune_row(3)->cite});
 	if (!plan->n_changes)
 		return;
 	plan_pmax(plan);
@@ -224,13 +305,16 @@ void plan_ecn_up(struct tune_plan *plan)
 		const double kmax = fmin(fmax(l->kmax * kmin / l->kmin, kmin + 4 * mtu), r.q - mtu);
 		/* raising: Kmax first, then Kmin (rule 6) */
 		if (kmax != l->kmax)
-			plan_change(plan, KNOB_KMAX, l->kmax, kmax, kmin,
-				"by the same factor as Kmin, below q_PFC", tune_row(5)->cite);
+			plan_ramp(plan,
+				&(struct ramp_change){KNOB_KMAX, kmax, kmin, r.q - mtu,
+					"by the same factor as Kmin, below q_PFC",
+					tune_row(5)->cite});
 		if (!plan->refused)
-			plan_change(plan, KNOB_KMIN, l->kmin, kmin, fmin(r.lo, kmin),
-				"marks only when a queue stands: at least one bandwidth-delay "
-				"product, at most half of q_PFC",
-				tune_row(5)->cite);
+			plan_ramp(plan,
+				&(struct ramp_change){KNOB_KMIN, kmin, fmin(r.lo, kmin), r.hi,
+					"marks only when a queue stands: at least one "
+					"bandwidth-delay product, at most half of q_PFC",
+					tune_row(5)->cite});
 	} else if (l->pmax > 0.01) {
 		plan_change(plan, KNOB_PMAX, l->pmax, l->pmax / 2, 0,
 			"half the probability: Kmin is as high as PFC allows", tune_row(5)->cite);

@@ -25,7 +25,7 @@
 #define POOL_TAKE 0.2 /* of the pool, where neither its peak nor alpha is known */
 #define POOL_SHARE 0.8 /* what congested inputs may take of the pool together */
 #define CABLE_NS_PER_M 5.0 /* one way */
-enum { GROUPS = PLAN_CHANGES - 1 }; /* one change is kept for alpha */
+enum { GROUPS = 3 }; /* kinds of ports in one sheet: more, and nobody reads it */
 
 static const char cable_unknown[] =
 	"length of the cable: `cable:` of the link in the configuration (inventory, DAC or AOC "
@@ -33,7 +33,8 @@ static const char cable_unknown[] =
 
 static bool of_size(const struct tune_plan *plan, const struct tune_prio *prio)
 {
-	return tune_same_profile(FAMILY_HEADROOM, prio, plan->like);
+	const struct tune_device *device = plan->site->device;
+	return tune_same_profile(FAMILY_HEADROOM, device, prio, device, plan->like);
 }
 
 /* Of the bound object: all groups of the switch that have this profile, where it is shared or not
@@ -46,7 +47,7 @@ static size_t headroom_bound(const struct tune_plan *plan)
 	if (profile && !profile->knobs[KNOB_HEADROOM].shared)
 		return plan->n_prios;
 	for (size_t i = 0; i < d->n_prios; i++)
-		n += tune_same_profile(FAMILY_HEADROOM, &d->prios[i], plan->like);
+		n += tune_same_profile(FAMILY_HEADROOM, d, &d->prios[i], d, plan->like);
 	return n;
 }
 

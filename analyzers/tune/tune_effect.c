@@ -557,10 +557,15 @@ static const char *main_feeder(
 	return NULL;
 }
 
-/* A change for some ports counts where it is for the port that feeds the queue. */
-static bool change_reaches(const struct tune_change *change, const char *feeder)
+/* A change for some ports counts where it is for the port that feeds @queue, or where it is of
+ * marks: for the port of @queue itself. */
+static bool change_reaches(
+	const struct tune_change *change, const struct tune_prio *queue, const char *feeder)
 {
-	return !change->n_ports || (feeder && one_of(feeder, change->ports, change->n_ports));
+	const char *port = feeder;
+	if (is_ecn(change->knob) && queue)
+		port = queue->port->name;
+	return !change->n_ports || (port && one_of(port, change->ports, change->n_ports));
 }
 
 void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
@@ -593,7 +598,7 @@ void tune_expected(const struct tune_in *in, struct tune_sheet *sheet)
 	if (l)
 		feeder = main_feeder(d, l, in->arena);
 	for (size_t i = 0; i < sheet->n_changes; i++)
-		if (change_reaches(&sheet->changes[i], feeder))
+		if (change_reaches(&sheet->changes[i], l, feeder))
 			any |= tune_effect_take(&to, &sheet->changes[i]);
 	if (!any)
 		sheet->not_expected = "the queue model does not know this threshold";

@@ -9,6 +9,8 @@
 #include "analyzers/measure/formulas.h"
 #include "analyzers/tune/tune_words.h"
 
+#define BY_SPEED 0.01 /* of Kmin or Kmax per bit/s */
+
 void plan_collect(struct tune_plan *plan, const char *what)
 {
 	for (size_t i = 0; i < plan->n_collect; i++)
@@ -46,8 +48,27 @@ static bool tune_plan_same_number(double left, double right)
 	return left == right || (isnan(left) && isnan(right));
 }
 
-bool tune_same_profile(
-	enum tune_family family, const struct tune_prio *prio, const struct tune_prio *like)
+/* The same share of a second at line rate: cells and whole KiB round it. */
+static bool same_per_speed(double left, double left_bps, double right, double right_bps)
+{
+	return fabs(left / left_bps - right / right_bps) <= BY_SPEED * left / left_bps;
+}
+
+static bool same_ramp(const struct tune_device *device, const struct tune_prio *prio,
+	const struct tune_device *like_device, const struct tune_prio *like)
+{
+	if (tune_plan_same_number(prio->kmin, like->kmin) &&
+		tune_plan_same_number(prio->kmax, like->kmax))
+		return true;
+	const double here = tune_speed(device, prio->port),
+		     there = tune_speed(like_device, like->port);
+	return same_per_speed(prio->kmin, here, like->kmin, there) &&
+		same_per_speed(prio->kmax, here, like->kmax, there);
+}
+
+bool tune_same_profile(enum tune_family family, const struct tune_device *device,
+	const struct tune_prio *prio, const struct tune_device *like_device,
+	const struct tune_prio *like)
 {
 	switch (family) {
 	case FAMILY_HEADROOM:
@@ -57,8 +78,7 @@ bool tune_same_profile(
 		return tune_plan_same_number(prio->xon_offset, like->xon_offset) &&
 			tune_plan_same_number(prio->xon_level, like->xon_level);
 	default:
-		return tune_plan_same_number(prio->kmin, like->kmin) &&
-			tune_plan_same_number(prio->kmax, like->kmax) &&
+		return same_ramp(device, prio, like_device, like) &&
 			tune_plan_same_number(prio->pmax, like->pmax) &&
 			tune_plan_same_number(prio->ecn_relative, like->ecn_relative) &&
 			tune_plan_same_number(prio->alpha, like->alpha);
@@ -202,4 +222,11 @@ void plan_scope(struct tune_plan *plan, struct tune_change *change,
 	for (size_t i = 0; i < n; i++)
 		change->ports[i] = prios[i]->port->name;
 	change->port_group = plan_group_word(plan, prios, n);
+}
+
+void plan_scope_to(struct tune_plan *plan, struct tune_change *change,
+	const struct tune_prio *const *prios, size_t n)
+{
+	if (n < plan->n_prios)
+		plan_scope(plan, change, prios, n);
 }

@@ -13,7 +13,7 @@
 
 struct tune_worth;
 
-enum { PLAN_CHANGES = 4, PLAN_CHECKS = 8, PLAN_WORDS = 8 };
+enum { PLAN_CHANGES = 8, PLAN_CHECKS = 8, PLAN_WORDS = 8 };
 
 struct tune_plan {
 	const struct tune_case *c;
@@ -48,10 +48,13 @@ struct tune_plan {
 	double q_pfc; /* after the change; NAN */
 };
 
-/* Are the settings of the plan's family the same at @prio as at @like? A queue profile is what is
- * set alike. */
-bool tune_same_profile(
-	enum tune_family family, const struct tune_prio *prio, const struct tune_prio *like);
+/* Are the settings of the plan's family the same at @prio, a port of @device, as at @like, a port
+ * of
+ * @like_device? A queue profile is what is set alike: in bytes, or Kmin and Kmax in proportion to
+ * the speed of the port, as profiles by speed are. */
+bool tune_same_profile(enum tune_family family, const struct tune_device *device,
+	const struct tune_prio *prio, const struct tune_device *like_device,
+	const struct tune_prio *like);
 
 void plan_collect(struct tune_plan *plan, const char *what);
 void plan_next(struct tune_plan *plan, const char *what);
@@ -71,6 +74,9 @@ void plan_scope(struct tune_plan *plan, struct tune_change *change,
  * the name of the only port, or how many. */
 const char *plan_group_word(
 	const struct tune_plan *plan, const struct tune_prio *const *prios, size_t n);
+/* plan_scope_to - @change is for these ports; of all of the plan, where these are all of it. */
+void plan_scope_to(struct tune_plan *plan, struct tune_change *change,
+	const struct tune_prio *const *prios, size_t n);
 double plan_cell(const struct tune_plan *plan); /* NAN unknown */
 /* plan_change - rounded as the platform rounds, not below @least. False: the platform cannot
  * (.refused), or rounding leaves nothing of it. */

@@ -224,7 +224,8 @@ static void sheet_affect(struct sheet *sheet, const struct tune_plan *plan,
 		arena_array(sheet->a, struct tune_object, device->n_prios + n_rest + 1);
 	for (size_t i = 0; i < device->n_prios; i++) {
 		const struct tune_prio *prio = &device->prios[i];
-		const bool same = shared && tune_same_profile(plan->rule->family, prio, plan->like);
+		const bool same = shared &&
+			tune_same_profile(plan->rule->family, device, prio, device, plan->like);
 		if (same || is_meant(plan, prio))
 			add_affected(sheet, device->device->name, prio->port->name, prio->priority,
 				object);

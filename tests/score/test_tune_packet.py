@@ -36,6 +36,17 @@ class Loop(unittest.TestCase):
         self.assertLess(j, 1.95)
         self.assertLess(row["final"]["host_pause_ratio"], 0.7 * row["base"]["host_pause_ratio"])
 
+    def test_by_speed(self):
+        """Kmin in proportion to the speed of a port is one profile: the uplinks, which pause, are in the sheet with the hosts."""
+        row = tune_packet.one(OPTIONS, "late-by-speed", 1)
+        sheets = row["rounds"][0]["sheets"]
+        self.assertEqual([s["port_group"] for s in sheets], ["all"], row["rounds"][0])
+        self.assertIn("Ethernet5", sheets[0]["ports"])
+        self.assertLess(judge.j_of(row["final"], row["base"]), 1.7)
+        row = tune_packet.one(OPTIONS, "early-by-speed", 1)
+        self.assertEqual({s["port_group"] for s in row["rounds"][0]["sheets"]}, {"all"})
+        self.assertLess(judge.j_of(row["final"], row["base"]), 1.4)
+
     def test_headroom(self):
         row = tune_packet.one(OPTIONS, "headroom-tight", 1)
         self.assertGreater(row["base"]["lossless_drops"], 10000)

@@ -21,12 +21,26 @@ import tune_vendor as vendor  # noqa: E402
 FRESH = ["--fresh", "1"]  # a queue pair a message, as the HPCC simulator has it: no luck of the hash lasts
 LATE = ["--alpha", "1/16", "--kmin", "1048KB", "--kmax", "2097KB", "--pmax", "5%", "--cause", "ecn_late", "--accept", "incast,ecn_off"]
 GOOD = ["--alpha", "1/2", "--kmin", "400KB", "--kmax", "1600KB", "--pmax", "5%"]
+BY_SPEED = ["--by-speed", "1"]  # a profile for each speed: Kmin and Kmax of an uplink are twice those of a host
+BURST = ["--workload", "ring+storage", "--senders", "4", "--qps", "1", "--flow-kb", "250", "--store-kb", "4000"]  # a checkpoint to two hosts that take it at line rate
 BIG = ["--leaves", "8", "--hosts", "8", "--spines", "4"]
 FAMILIES = {  # name: (kind, options of packetsim)
     "late-small-alpha": ("fault", LATE + FRESH),
     "late-fixed-ports": ("fault", LATE + ["--root", "-1"]),
     "late-shuffle": ("fault", LATE + FRESH + ["--workload", "shuffle", "--peers", "12", "--shuffle-kb", "400", "--alpha", "1/64"]),
     "late-storage": ("fault", LATE + FRESH + ["--workload", "storage"]),
+    "late-by-speed": ("fault", LATE + FRESH + BY_SPEED),
+    "late-by-speed-fixed": ("fault", LATE + BY_SPEED),
+    "late-by-speed-64": ("fault", LATE + FRESH + BY_SPEED + BIG + ["--senders", "24", "--steps", "4"]),
+    "early-by-speed": ("fault", FRESH + BY_SPEED + ["--alpha", "1/4", "--kmin", "20KB", "--kmax", "80KB", "--pmax", "20%", "--cause", "ecn_early"]),
+    "storage-beside-ring": ("fault", LATE + BURST),
+    "storage-beside-ring-by-speed": ("fault", LATE + BURST + BY_SPEED + ["--fresh", "1"]),
+    "headroom-alpha-64": ("fault", FRESH + ["--alpha", "64", "--kmin", "1048KB", "--kmax", "2097KB", "--pmax", "5%", "--headroom-factor", "0.3", "--cause", "headroom_small",
+                                    "--accept", "lossless_loss,pool_exhausted"]),
+    "headroom-by-speed": ("fault", FRESH + BY_SPEED + ["--alpha", "1/16", "--kmin", "1048KB", "--kmax", "2097KB", "--pmax", "5%", "--headroom-factor", "0.3", "--cause",
+                                                       "headroom_small", "--accept", "lossless_loss"]),
+    "headroom-ring": ("fault", ["--workload", "ring", "--alpha", "1/16", "--kmin", "1048KB", "--kmax", "2097KB", "--pmax", "5%", "--headroom-factor", "0.3", "--cause",
+                                "headroom_small", "--accept", "lossless_loss,ecmp_imbalance"]),
     "late-64-hosts": ("fault", LATE + FRESH + BIG + ["--senders", "24", "--steps", "4"]),
     "late-alpha-1-64": ("fault", FRESH + ["--alpha", "1/64", "--kmin", "1048KB", "--kmax", "2097KB", "--pmax", "5%", "--cause", "ecn_late", "--accept", "incast,ecn_off"]),
     "headroom-tight": ("fault", FRESH + ["--alpha", "1/4", "--kmin", "200KB", "--kmax", "800KB", "--pmax", "5%", "--headroom-factor", "0.4", "--buffer", "1536KiB",

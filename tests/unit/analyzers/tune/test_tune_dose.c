@@ -147,6 +147,88 @@ static void marks_need_somebody_who_gains(void **state)
 	assert_non_null(tune_change_of(change(w, "ecn_late"), KNOB_ALPHA));
 }
 
+/* Uplinks of twice the speed, with twice the Kmin and Kmax: what one profile is by speed. */
+static void make_by_speed(struct tune_world *w)
+{
+	for (unsigned d = 0; d < 2; d++) {
+		struct tune_prio *up = &w->prios[d][HOSTS];
+		w->of[d][HOSTS]->speed_bps = 800000000000ull;
+		w->tports[d][HOSTS].speed_bps = 8e11;
+		up->kmin = 2 * w->prios[d][0].kmin;
+		up->kmax = 2 * w->prios[d][0].kmax;
+	}
+}
+
+static bool has_port(const char *const *ports, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(ports[i], name) == 0)
+			return true;
+	return false;
+}
+
+static void a_profile_in_proportion_to_speed_is_one(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	tune_make_late(w, 1);
+	make_by_speed(w);
+	tune_pause(&w->prios[0][HOSTS], 0.2); /* the uplink pauses its spine */
+	const struct tune_sheet *s = change(w, "ecn_late");
+	const struct tune_change *alpha = tune_change_of(s, KNOB_ALPHA);
+	assert_string_equal(s->port_group, "all");
+	assert_true(has_port(s->ports, s->n_ports, "Ethernet5"));
+	assert_int_equal(alpha->n_ports, 0); /* of all ports of the sheet */
+	assert_int_equal(s->n_rest, 1);
+	/* Kmin down at both speeds, each from what it has, none above a quarter of 3.1 MB */
+	fill_pool(w);
+	w->in.options.rtt_ns = 5000;
+	s = change(w, "ecn_late");
+	double proposed[2] = {0};
+	for (size_t i = 0; i < s->n_changes; i++) {
+		const struct tune_change *c = &s->changes[i];
+		if (c->knob == KNOB_KMIN)
+			proposed[c->current == 16e6] = c->proposed;
+	}
+	assert_true(proposed[0] > 0 && proposed[1] >= proposed[0]);
+	assert_true(proposed[1] <= 3.1e6 / 4);
+	assert_string_equal(s->changes[0].port_group, "hosts");
+	/* a ramp of another shape is another profile */
+	w->prios[0][HOSTS].kmax = 40e6;
+	assert_string_equal(change(w, "ecn_late")->port_group, "hosts");
+}
+
+static void alpha_changes_where_packets_come_in(void **state)
+{
+	struct tune_world *w = *state;
+	tune_make_late(w, 0);
+	struct tune_prio *up = &w->prios[0][HOSTS];
+	up->kmin = 1e6; /* a queue profile of its own, the same buffer profile */
+	up->kmax = 2e6;
+	tune_pause(up, 0.2);
+	const struct tune_sheet *s = change(w, "ecn_late");
+	assert_true(has_port(s->ports, s->n_ports, "Ethernet5"));
+	assert_int_equal(tune_change_of(s, KNOB_ALPHA)->n_ports, 0);
+	/* another buffer profile that pauses goes up by the same factor, in a change of its own */
+	up->alpha = 1.0 / 16;
+	s = change(w, "ecn_late");
+	size_t n = 0;
+	for (size_t i = 0; i < s->n_changes; i++)
+		if (s->changes[i].knob == KNOB_ALPHA && s->changes[i].current == 1.0 / 16) {
+			assert_string_equal(s->changes[i].port_group, "Ethernet5");
+			assert_true(s->changes[i].proposed / s->changes[i].current ==
+				s->changes[0].proposed / s->changes[0].current);
+			n++;
+		}
+	assert_int_equal(n, 1);
+	/* one that does not pause stays as it is */
+	up->tx_windows = 0;
+	up->tx_pause_busy = up->tx_pause_lo = up->tx_pause_hi = 0;
+	up->recent_tx = 0;
+	s = change(w, "ecn_late");
+	assert_false(has_port(s->ports, s->n_ports, "Ethernet5"));
+}
+
 static bool tells_j(const struct tune_sheet *s)
 {
 	for (size_t i = 0; i < s->n_checks; i++)
@@ -580,6 +662,8 @@ int main(void)
 		T(marks_come_on_a_wide_ramp),
 		T(marks_need_somebody_who_gains),
 		T(a_sheet_says_what_it_is_worth),
+		T(a_profile_in_proportion_to_speed_is_one),
+		T(alpha_changes_where_packets_come_in),
 		T(writers_to_storage_are_told_first),
 		T(one_host_hardly_paused_is_left_alone),
 		T(a_small_buffer_has_no_place_for_ecn),
