@@ -59,6 +59,24 @@ static void plan_relative(struct tune_plan *plan)
 }
 
 /*
+ * A burst into storage lasts as long as storage takes to receive it, whatever the thresholds are.
+ * Deeper queues for it change who waits: writers are marked and those that share a queue with them
+ * wait longer, which the model, of one queue, does not foretell (in simulated fabrics J came out at
+ * up to 2.3, and others saw worse).
+ */
+static void plan_leave_storage(struct tune_plan *plan, const struct tune_prio *storage)
+{
+	plan->left_alone = arena_printf(plan->c->in->arena,
+		"the pause comes from writes to storage (%s at %s:%s), which receives them at its "
+		"own speed: a larger share of the pool lets no byte in sooner, and what deeper "
+		"queues cost those beside them is not known",
+		storage->port->host, storage->port->device->name, storage->port->name);
+	plan_next(plan,
+		"fewer writers at once, a slower checkpoint, more storage hosts, or a class of its "
+		"own for storage");
+}
+
+/*
  * Rows 3 and 4. A larger share of the pool moves PFC away at no cost to throughput, so it comes
  * first as long as the pool has room; marks slow somebody down, so they come when it has none.
  */
@@ -76,6 +94,11 @@ static void plan_queue(struct tune_plan *plan)
 	if (plan->n_changes && !plan->refused)
 		return;
 	plan_forget(plan);
+	const struct tune_prio *storage = tune_storage_of(plan->c, plan->site);
+	if (storage) {
+		plan_leave_storage(plan, storage);
+		return;
+	}
 	if (plan_alpha(plan, "the pool is free: the queue may take more of it before PFC fires")) {
 		plan_next(plan, then_ecn);
 		return;

@@ -243,7 +243,8 @@ bool plan_alpha(struct tune_plan *plan, const char *why)
 	const struct tune_site *site = plan->site;
 	const double now = group_of(plan)->alpha, pool = site->pool_bytes;
 	const struct port_set profile = {plan->prios, plan->n_prios};
-	if (!(now > 0) || !(pool > 0) || !plan_settable(plan, KNOB_ALPHA))
+	const bool known = now > 0 && pool > 0;
+	if (!known || !plan_settable(plan, KNOB_ALPHA) || tune_storage_of(plan->c, site))
 		return false;
 	const double total = total_alpha(site, now);
 	double factor = alpha_factor(site, now, total);

@@ -8,7 +8,9 @@
 /*
  * plan_alpha - alpha up, as far as the pool has room: doubled, or by up to four exponents of two
  * where the model of the pool is sure (tune_alpha_is_sure()). False, and nothing planned: alpha or
- * the pool is not known, or the pool is not free.
+ * the pool is not known, the pool is not free, or
+ * the pause tree is held up by writes to storage (tune_storage_of()): a deeper queue lets no byte
+ * in sooner there, and what its marks and its depth cost those beside it the model does not know.
  */
 bool plan_alpha(struct tune_plan *plan, const char *why);
 

@@ -276,6 +276,19 @@ bool tune_is_storage(const struct fabric *fabric, const struct tune_prio *prio)
 	return prio && prio->port->host && fabric_outside_jobs(fabric, prio->port->host);
 }
 
+const struct tune_prio *tune_storage_of(
+	const struct tune_case *tune_case, const struct tune_site *site)
+{
+	for (size_t i = 0; i < tune_case->n_sites; i++) {
+		const struct tune_site *other = &tune_case->sites[i];
+		if (other->priority == site->priority && other->tree == site->tree &&
+			(other->signs.yes & T_PAUSES) &&
+			tune_is_storage(tune_case->in->fabric, other->hot))
+			return other->hot;
+	}
+	return NULL;
+}
+
 double tune_speed(const struct tune_device *device, const struct fabric_port *port)
 {
 	const struct tune_port *p = tune_port_at(device, port);

@@ -167,6 +167,9 @@ const struct tune_platform *tune_platform_of(
 /* Does the port of @prio lead to a host that is in none of the declared jobs: storage? false where
  * no job is declared. @prio may be NULL. */
 bool tune_is_storage(const struct fabric *fabric, const struct tune_prio *prio);
+/* The queue to storage that a switch of the pause tree of @site pauses for; NULL: none. */
+const struct tune_prio *tune_storage_of(
+	const struct tune_case *tune_case, const struct tune_site *site);
 /* The same kind of neighbour (host or switch), the same cable and the same known speed? */
 bool tune_same_link(const struct tune_device *left, const struct fabric_port *left_port,
 	const struct tune_device *right, const struct fabric_port *right_port);

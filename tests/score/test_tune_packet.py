@@ -47,6 +47,13 @@ class Loop(unittest.TestCase):
         self.assertEqual({s["port_group"] for s in row["rounds"][0]["sheets"]}, {"all"})
         self.assertLess(judge.j_of(row["final"], row["base"]), 1.4)
 
+    def test_storage(self):
+        """A checkpoint to hosts that take it at line rate: deeper queues made the step 29 % longer (J 2.29) and nobody faster."""
+        row = tune_packet.one(OPTIONS, "storage-beside-ring", 1)
+        self.assertEqual(row["rounds"][0]["sheets"], [])
+        self.assertIn("writes to storage", row["rounds"][0]["why"][0])
+        self.assertTrue(row["converged"])
+
     def test_headroom(self):
         row = tune_packet.one(OPTIONS, "headroom-tight", 1)
         self.assertGreater(row["base"]["lossless_drops"], 10000)

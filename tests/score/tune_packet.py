@@ -127,7 +127,7 @@ def rounds_of(fabric, kind, most):
         sheets = fabric.review(case)
         now = judge.round_of(sheets, fabric.hosts)
         row["rounds"].append({"advice": [s["advice"] for s in sheets][:8], "diagnoses": [s["diagnosis"] for s in sheets][:8],
-                              "why": [(s.get("blocked_by") or s.get("summary") or "")[:200] for s in sheets][:3], "sheets": [brief(s) for s in now]})
+                              "why": [(s.get("blocked_by") or s.get("summary") or "")[:400] for s in sheets][:3], "sheets": [brief(s) for s in now]})
         if not now or kind != "fault":
             row["converged"] = not now
             break

@@ -263,6 +263,32 @@ static void writers_to_storage_are_told_first(void **state)
 	assert_true(kmin->proposed > 999000 && kmin->proposed <= 1000000);
 }
 
+static void alpha_stays_for_writes_to_storage(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	struct fabric_job job = {.name = "train", .hosts = "node-*", .gpus = 8};
+	tune_make_late(w, 0);
+	w->in.options.rtt_ns = 20000; /* no room for marks before PFC */
+	assert_non_null(tune_change_of(change(w, "ecn_late"), KNOB_ALPHA));
+	w->of[0][3]->host = "stor-001";
+	fabric_job_split(&job, w->a);
+	w->fabric.jobs = &job;
+	w->fabric.n_jobs = 1;
+	const struct tune_sheet *s = tune_first(w, &l);
+	assert_int_equal(s->advice, ADVICE_NONE);
+	assert_non_null(strstr(s->summary, "writes to storage (stor-001 at leaf1:Ethernet4)"));
+	/* nor at a switch that pauses with it, for a queue of its own */
+	tune_make_late(w, 1);
+	tune_pause(&w->prios[0][HOSTS], 0.05);
+	tune_pause(&w->prios[1][HOSTS], 0.05);
+	w->prios[2][0].rx_pause_lo = w->prios[2][0].rx_pause_hi = 0.05;
+	w->prios[2][1].rx_pause_lo = w->prios[2][1].rx_pause_hi = 0.05;
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	for (size_t i = 0; i < l.n; i++)
+		assert_int_not_equal(l.v[i].advice, ADVICE_CHANGE);
+}
+
 static void one_host_hardly_paused_is_left_alone(void **state)
 {
 	struct tune_world *w = *state;
@@ -665,6 +691,7 @@ int main(void)
 		T(a_profile_in_proportion_to_speed_is_one),
 		T(alpha_changes_where_packets_come_in),
 		T(writers_to_storage_are_told_first),
+		T(alpha_stays_for_writes_to_storage),
 		T(one_host_hardly_paused_is_left_alone),
 		T(a_small_buffer_has_no_place_for_ecn),
 		T(unknown_slices_halve_the_pool_and_the_confidence),
