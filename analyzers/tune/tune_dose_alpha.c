@@ -8,8 +8,6 @@
 #include "analyzers/tune/tune_dose_ecn.h"
 #include "analyzers/tune/tune_worth.h"
 
-#define POOL_SHARE 0.8 /* what congested inputs may take of the pool together */
-#define ALPHA_MOST 1.0 /* one port alone gets half of a free pool; nobody needs more */
 #define EXPLAINED 0.15 /* |watermark - model| / model: the model is good to 15 % */
 #define ALIKE 0.005 /* of J: forecasts that differ by less are the same */
 #define STEP_DOUBT 2.0 /* one exponent where the model is not sure */
@@ -70,8 +68,8 @@ static double alpha_factor(const struct tune_site *site, double alpha, double to
 	if (tune_alpha_is_sure(site))
 		most = STEP_SURE;
 	double factor = 1;
-	while (2 * factor <= most && 2 * factor * alpha <= ALPHA_MOST &&
-		pool_share(2 * factor * total) <= POOL_SHARE)
+	while (2 * factor <= most && 2 * factor * alpha <= TUNE_ALPHA_MOST &&
+		pool_share(2 * factor * total) <= TUNE_POOL_SHARE)
 		factor *= 2;
 	return factor;
 }
@@ -141,6 +139,22 @@ static void take_ports(struct tune_plan *plan, const struct port_set *more)
 	plan->n_prios = all.n;
 }
 
+bool plan_alpha_to(struct tune_plan *plan, double now, double to, const char *why)
+{
+	const struct port_set had = {plan->prios, plan->n_prios};
+	const struct port_set set = ports_with_alpha(plan, now);
+	const size_t before = plan->n_changes;
+	plan_change(plan, KNOB_ALPHA, now, to, 0, why, tune_row(plan->rule->row)->cite);
+	if (plan->n_changes == before)
+		return false;
+	take_ports(plan, &set);
+	for (size_t i = 0; i < before; i++)
+		if (!plan->changes[i].n_ports)
+			plan_scope_to(plan, &plan->changes[i], had.v, had.n);
+	plan_scope_to(plan, &plan->changes[before], set.v, set.n);
+	return true;
+}
+
 /* Groups that paused and have another alpha go up by the same factor. */
 static void raise_others(struct tune_plan *plan, double now, double after, const char *why)
 {
@@ -152,8 +166,9 @@ static void raise_others(struct tune_plan *plan, double now, double after, const
 			first = plan->changes[i].current != l->alpha;
 		if (!first)
 			continue;
-		plan_change(plan, KNOB_ALPHA, l->alpha, fmin(ALPHA_MOST, after / now * l->alpha), 0,
-			why, tune_row(plan->rule->row)->cite);
+		plan_change(plan, KNOB_ALPHA, l->alpha,
+			fmin(TUNE_ALPHA_MOST, after / now * l->alpha), 0, why,
+			tune_row(plan->rule->row)->cite);
 		if (plan->n_changes == before)
 			continue;
 		take_ports(plan, &set);
@@ -232,7 +247,7 @@ static void check_alpha(struct tune_plan *plan, double now, double after, double
 	plan_check(plan, "depth of the queue at which PFC fires, q_PFC", site->q_pfc, plan->q_pfc,
 		NAN, "bytes", true);
 	plan_check(plan, "share of the pool that congested inputs may take", pool_share(total),
-		share, POOL_SHARE, "ratio", share <= POOL_SHARE);
+		share, TUNE_POOL_SHARE, "ratio", share <= TUNE_POOL_SHARE);
 	if (!isnan(kmin))
 		plan_check(plan, "Kmin at most half of q_PFC (limit: after)", kmin, kmin,
 			0.5 * plan->q_pfc, "bytes", kmin <= 0.5 * plan->q_pfc);

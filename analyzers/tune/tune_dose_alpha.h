@@ -5,6 +5,8 @@
 
 #include "analyzers/tune/tune_plan.h"
 
+#define TUNE_POOL_SHARE 0.8 /* what congested inputs may take of the pool together */
+
 /*
  * plan_alpha - alpha up, as far as the pool has room: doubled, or by up to four exponents of two
  * where the model of the pool is sure (tune_alpha_is_sure()). False, and nothing planned: alpha or
@@ -13,6 +15,10 @@
  * in sooner there, and what its marks and its depth cost those beside it the model does not know.
  */
 bool plan_alpha(struct tune_plan *plan, const char *why);
+
+/* plan_alpha_to - @now becomes @to at all ports that have it, which all belong to the sheet then.
+ * False: it cannot be set, or nothing changes. */
+bool plan_alpha_to(struct tune_plan *plan, double now, double to, const char *why);
 
 /* Is it known how much of the pool a larger alpha would take? The inputs and the slices of the pool
  * are known, and either the peak of the pool was measured while PFC fired, or PFC fired within 15 %

@@ -6,7 +6,12 @@
  * needs (tune_headroom_need.h) of all of them are added up first, and either all get theirs, or
  * none does and the sheet says what could be given up instead. What is left of the pool is judged
  * for every queue of the switch (safety rule 3): where PFC would fire before ECN, one step of alpha
- * gives back the depth that the smaller pool takes.
+ * gives back the depth that the smaller pool takes. Where frames are lost, loss goes first all the
+ * same, and marks follow in the next change.
+ *
+ * Alpha and headroom are one question: an alpha above 1 lets one port take most of what the others'
+ * headroom is to come from, and what it leaves is lost again. Then alpha goes down to 1 in the same
+ * sheet, before the headroom goes up.
  *
  * The formula counts only for ASICs whose published tables it reproduces, and with a cable length
  * from the inventory; elsewhere what the device has is the floor (safety rule 1).
@@ -17,13 +22,13 @@
 #include "agent/base/str.h"
 #include "analyzers/measure/ecn_order.h"
 #include "analyzers/measure/formulas.h"
+#include "analyzers/tune/tune_dose_alpha.h"
 #include "analyzers/tune/tune_dose_headroom.h"
 #include "analyzers/tune/tune_headroom_need.h"
 #include "analyzers/tune/tune_words.h"
 
 #define SPARE 1.5 /* of what was used: the floor when headroom is lowered */
 #define POOL_TAKE 0.2 /* of the pool, where neither its peak nor alpha is known */
-#define POOL_SHARE 0.8 /* what congested inputs may take of the pool together */
 #define CABLE_NS_PER_M 5.0 /* one way */
 enum { GROUPS = 3 }; /* kinds of ports in one sheet: more, and nobody reads it */
 
@@ -153,6 +158,20 @@ static double least_depth(const struct tune_plan *plan)
 	return fmax(plan->site->bdp, 4 * (double)plan->c->in->fabric->lossless_mtu_bytes);
 }
 
+/* Here, or at the canary that the switch follows. */
+static bool loses_frames(const struct tune_plan *plan)
+{
+	return (plan->rule->yes | plan->site->signs.yes) & T_LOST;
+}
+
+/* Alpha lets one port take most of the pool, and frames are lost: it goes down with the headroom
+ * going up. */
+static bool is_greedy(const struct tune_plan *plan)
+{
+	return plan->like->alpha > TUNE_ALPHA_MOST && loses_frames(plan) &&
+		plan_settable(plan, KNOB_ALPHA);
+}
+
 /* What the pool can give to headroom at most; NAN: its size is not known. */
 static double pool_can_give(const struct tune_plan *plan)
 {
@@ -160,6 +179,9 @@ static double pool_can_give(const struct tune_plan *plan)
 	const double b = plan->site->pool_bytes;
 	if (!(b > 0))
 		return NAN;
+	/* 0. What queues were seen to take they will not get any more. */
+	if (is_greedy(plan))
+		return b / (1 + fmax(1, plan->site->inputs) * TUNE_ALPHA_MOST);
 	/* 1. What queues were seen to take is theirs. */
 	if (d->pool.windows)
 		return b - d->pool.max * b / d->pool_bytes;
@@ -176,12 +198,13 @@ static bool may_double_alpha(const struct tune_plan *plan)
 {
 	const double shares = 2 * plan->like->alpha * fmax(1, plan->site->inputs);
 	return plan->like->alpha > 0 && plan_settable(plan, KNOB_ALPHA) &&
-		shares / (1 + shares) <= POOL_SHARE;
+		shares / (1 + shares) <= TUNE_POOL_SHARE;
 }
 
 struct headroom_fit {
 	bool fits, holds; /* into the pool; the order of ECN and PFC holds in what is left */
-	double alpha_by; /* 1, or 2: alpha goes up one step with it */
+	/* 1; 2: alpha goes up one step with it; below 1: alpha goes down first */
+	double alpha_by;
 	double left;
 };
 
@@ -195,8 +218,12 @@ static struct headroom_fit fit_of(const struct tune_plan *plan, double cost)
 	fit.fits = cost <= can && fit.left > 0;
 	if (!fit.fits)
 		return fit;
-	/* A step of alpha, where it restores the order. Without: loss goes before an ECN that marks
-	 * somewhat late, but not before one that never marks. */
+	if (is_greedy(plan)) {
+		fit.alpha_by = TUNE_ALPHA_MOST / plan->like->alpha;
+		fit.holds = order_after(plan, fit.left, fit.alpha_by) != ORDER_TURNED;
+		return fit;
+	}
+	/* A step of alpha, where it restores the order. */
 	const enum order_change plain = order_after(plan, fit.left, 1);
 	enum order_change doubled = ORDER_TURNED;
 	if (plain != ORDER_KEPT && may_double_alpha(plan))
@@ -205,6 +232,12 @@ static struct headroom_fit fit_of(const struct tune_plan *plan, double cost)
 		fit.alpha_by = 2;
 	fit.holds = plain != ORDER_TURNED || doubled != ORDER_TURNED;
 	return fit;
+}
+
+/* Into the pool, and in order; loss goes before the order of ECN and PFC. */
+static bool fit_is_enough(const struct tune_plan *plan, const struct headroom_fit *fit)
+{
+	return fit->fits && (fit->holds || loses_frames(plan));
 }
 
 /* ---- what to give up ----------------------------------------------------- */
@@ -241,15 +274,15 @@ static void pool_cannot(
 	struct arena *a = plan->c->in->arena;
 	const double can = fmax(0, pool_can_give(plan));
 	const char *name = plan->site->device->device->name;
-	plan->pool_short = true;
+	plan->pool_short = plan->own_order = true;
 	if (fit->fits) {
 		plan->refused = arena_printf(a,
 			"the pool of %s cannot hold %zu lossless queues at this length: with the "
 			"%s that is left of it PFC would fire before ECN",
 			name, bill->n_lossless, tune_size_text(a, fit->left));
 		plan_next(plan,
-			"lower Kmin first, or raise alpha: the order of ECN and PFC has to hold "
-			"in the smaller pool");
+			"lower Kmin first, or raise alpha: no frame was lost yet, and the order of "
+			"ECN and PFC has to hold in the smaller pool");
 	} else {
 		plan->refused = arena_printf(a,
 			"the pool of %s cannot hold %zu lossless queues at this length: %zu of "
@@ -398,6 +431,27 @@ static bool may_size(struct tune_plan *plan)
 	return !plan->refused && !plan->n_collect;
 }
 
+/* Alpha down is the first of the steps: queues have to leave what headroom takes. */
+static void lower_alpha(struct tune_plan *plan)
+{
+	const size_t last = plan->n_changes;
+	if (!plan_alpha_to(plan, plan->like->alpha, TUNE_ALPHA_MOST,
+		    "one port may take most of the pool, which headroom has to come from as well: "
+		    "half of what is free is enough for one"))
+		return;
+	const struct tune_change first = plan->changes[last];
+	for (size_t i = last; i > 0; i--) {
+		plan->changes[i] = plan->changes[i - 1];
+		plan->changed_at[i] = plan->changed_at[i - 1];
+	}
+	plan->changes[0] = first;
+	plan->changed_at[0] = NULL;
+	plan->own_order = true;
+	plan_next(plan,
+		"alpha and headroom in one change, alpha first: headroom alone comes from a pool "
+		"that one port may take, and frames go on being lost");
+}
+
 /* A step that is not calculated may be smaller, for all alike; less than a tenth is none. */
 static struct headroom_fit fit_soft(const struct tune_plan *plan, struct headroom_bill *bill)
 {
@@ -406,9 +460,9 @@ static struct headroom_fit fit_soft(const struct tune_plan *plan, struct headroo
 	struct headroom_fit fit = fit_of(plan, whole);
 	if (bill->firm)
 		return fit;
-	for (size_t i = 1; i < 4 && !(fit.fits && fit.holds); i++) {
+	for (size_t i = 1; i < 4 && !fit_is_enough(plan, &fit); i++) {
 		fit = fit_of(plan, parts[i] * whole);
-		if (!fit.fits || !fit.holds)
+		if (!fit_is_enough(plan, &fit))
 			continue;
 		bill->cost = parts[i] * whole;
 		for (size_t k = 0; k < bill->n; k++) {
@@ -418,7 +472,7 @@ static struct headroom_fit fit_soft(const struct tune_plan *plan, struct headroo
 			bill->owners[k].need.why = "as much as the pool can give to all of them";
 		}
 	}
-	if (!fit.fits || !fit.holds)
+	if (!fit_is_enough(plan, &fit))
 		fit = fit_of(plan, whole);
 	return fit;
 }
@@ -447,13 +501,13 @@ void plan_more_headroom(struct tune_plan *plan)
 	/* 1. What all queues of the pool need together, and whether it holds that. */
 	struct headroom_bill bill = bill_for(plan, true);
 	struct headroom_fit fit = fit_soft(plan, &bill);
-	if (!fit.fits || !fit.holds) {
+	if (!fit_is_enough(plan, &fit)) {
 		bill = bill_for(plan, false);
 		fit = fit_soft(plan, &bill);
 	}
-	if (!bill.n)
+	if (!bill.n && !is_greedy(plan))
 		return;
-	if (!fit.fits || !fit.holds) {
+	if (!fit_is_enough(plan, &fit)) {
 		pool_cannot(plan, &bill, &fit);
 		return;
 	}
@@ -462,11 +516,15 @@ void plan_more_headroom(struct tune_plan *plan)
 	if (plan->refused)
 		return;
 	if (fit.alpha_by > 1)
-		plan_change(plan, KNOB_ALPHA, plan->like->alpha, fit.alpha_by * plan->like->alpha,
-			0,
+		plan_alpha_to(plan, l->alpha, fit.alpha_by * l->alpha,
 			"the pool gets smaller by the headroom: without it PFC would fire before "
-			"ECN",
-			tune_row(1)->cite);
+			"ECN");
+	if (fit.alpha_by < 1)
+		lower_alpha(plan);
+	if (!fit.holds)
+		plan_next(plan,
+			"then, when this is verified: Kmin and Kmax down, or alpha up: in what is "
+			"left of the pool PFC fires before ECN");
 	plan_pool_checks(plan, &bill, &fit);
 	plan_calc_check(plan);
 	plan_next(plan,

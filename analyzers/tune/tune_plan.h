@@ -40,6 +40,8 @@ struct tune_plan {
 	/* why the hardware ignores what would change here (relative ECN, credits); NULL */
 	const char *ignored;
 	bool pool_short; /* ... and that is because the pool cannot hold all its queues */
+	bool own_order; /* .next says what comes first: the row's general "do not" would contradict
+			   it */
 	/* forecasts of J for what is proposed; NULL: too little is known, or of no matter */
 	const struct tune_worth *worth;
 	/* why nothing is proposed although the diagnosis stands; NULL */

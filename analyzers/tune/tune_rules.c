@@ -21,6 +21,11 @@ const struct tune_rule tune_rules[] = {
 		"used up",
 		"do not lower alpha or Kmin first",
 		"takes room from the shared pool of the switch"},
+	{1, CAUSE_POOL_EXHAUSTED, T_LOST | T_POOL_FULL | T_GREEDY, 0, 0, FAMILY_HEADROOM, 0.8, true,
+		"frames of the priority were lost while the shared pool was full, and alpha above "
+		"1 lets one port take most of it",
+		"do not raise headroom alone: it comes from the pool that is full",
+		"queues are held shorter, and hosts are paused sooner"},
 	{1, CAUSE_POOL_EXHAUSTED, T_LOST | T_POOL_FULL, 0, 0, FAMILY_NONE, 0.75, true,
 		"frames of the priority were lost while the shared pool was full",
 		"do not raise headroom: it comes from the pool that is full", NULL},
@@ -198,6 +203,7 @@ const char *tune_sign_name(uint32_t sign)
 		{T_INCIDENT, "an incident says so"},
 		{T_FLAT, "Kmax above q_PFC"},
 		{T_FAR_EARLY, "Kmin below 1/4 BDP"},
+		{T_GREEDY, "alpha above 1"},
 	};
 	for (size_t i = 0; i < rw_countof(names); i++)
 		if (names[i].sign == sign)

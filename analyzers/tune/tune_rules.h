@@ -56,6 +56,8 @@ enum tune_sign {
 	T_FLAT = 1 << 19,
 	/* settings: Kmin below a quarter of one bandwidth-delay product */
 	T_FAR_EARLY = 1 << 18,
+	/* settings: one port alone may take more than half of the pool (alpha above 1) */
+	T_GREEDY = 1 << 20,
 };
 struct tune_signs {
 	uint32_t known, yes;
@@ -179,5 +181,6 @@ double tune_speed(const struct tune_device *device, const struct fabric_port *po
 unsigned tune_recent(const struct tune_prio *prio, uint8_t bits);
 
 enum { TUNE_NEEDED = 3, TUNE_OF = 5 };
+#define TUNE_ALPHA_MOST 1.0 /* one port alone gets half of a free pool; nobody needs more */
 
 #endif

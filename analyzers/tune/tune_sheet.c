@@ -500,7 +500,7 @@ static void set_steps(struct sheet *sheet, const struct tune_plan *plan)
 	for (size_t i = 0; i < plan->n_next; i++)
 		next_step(sheet, plan->next[i]);
 	/* what is said there is about bytes */
-	if (plan->rule->do_not &&
+	if (plan->rule->do_not && !plan->own_order &&
 		!(is_ecn_family(plan->rule->family) && tune_is_relative(plan->site)))
 		next_step(sheet, plan->rule->do_not);
 }
@@ -572,7 +572,8 @@ void sheet_of_plan(const struct tune_plan *plan, const struct tune_verdict *verd
 		ret->buffer_cost_bytes = plan->cost_bytes;
 		sheet_affect(&t, plan, rest, n_rest);
 		set_disruption(&t, plan);
-		if (plan->n_changes && plan->changes[0].knob == KNOB_ALPHA)
+		const bool alpha_first = plan->n_changes && plan->changes[0].knob == KNOB_ALPHA;
+		if (alpha_first && plan->changes[0].proposed > plan->changes[0].current)
 			ret->risk =
 				"PFC fires later, so queues get deeper and latency of what shares "
 				"them grows; this class takes a larger share of the pool, and "

@@ -368,6 +368,9 @@ static void sign_loss(struct tune_site *site, const struct tune_in *in, double m
 				(l->lost_windows && l->headroom.max > l->headroom_bytes - mtu)) &&
 				l->tx_windows && !l->headroom.standing &&
 				!holds_flight(in, site, mtu));
+	const double alpha = tune_signs_highest(site, offsetof(struct tune_prio, alpha));
+	if (alpha > 0)
+		tune_sign_set(&site->signs, T_GREEDY, alpha > TUNE_ALPHA_MOST);
 	if (site->device->pool.windows && site->device->pool_bytes > 0)
 		tune_sign_set(&site->signs, T_POOL_FULL,
 			site->device->pool.max >= FULL * site->device->pool_bytes &&

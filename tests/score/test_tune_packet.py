@@ -59,6 +59,14 @@ class Loop(unittest.TestCase):
         self.assertGreater(row["base"]["lossless_drops"], 10000)
         self.assertEqual(row["final"]["lossless_drops"], 0)
 
+    def test_headroom_and_alpha(self):
+        """alpha 64 lets one port take all of the pool that headroom has to come from: both change, and nothing is lost any more."""
+        row = tune_packet.one(OPTIONS, "headroom-alpha-64", 1)
+        self.assertGreater(row["base"]["lossless_drops"], 1000)
+        for sheet in row["rounds"][0]["sheets"]:
+            self.assertEqual([c["proposed"] for c in sheet["changes"] if c["knob"] == "alpha"], [1], sheet)
+        self.assertEqual(row["final"]["lossless_drops"], 0)
+
     def test_diagnosis(self):
         with tempfile.TemporaryDirectory() as OPTIONS.tmp_case:
             for name in ("slow receiver", "slow link", "late ECN"):

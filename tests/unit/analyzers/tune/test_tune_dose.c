@@ -229,6 +229,37 @@ static void alpha_changes_where_packets_come_in(void **state)
 	assert_false(has_port(s->ports, s->n_ports, "Ethernet5"));
 }
 
+/* A sheet for other ports of a switch does not keep it out of this one. */
+static void a_switch_follows_with_ports_that_have_no_sheet_of_their_own(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	for (unsigned d = 0; d < 2; d++) {
+		tune_make_late(w, d);
+		w->seen[d].pool = (struct tune_peak){.max = 13.5e6, .p99 = 13e6, .windows = 60};
+	}
+	struct tune_prio *up = &w->prios[1][HOSTS];
+	up->kmin = 7e6;
+	up->kmax = 9e6;
+	up->queue = w->prios[1][3].queue;
+	w->prios[1][3].queue = (struct tune_peak){.max = NAN, .p99 = NAN};
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	size_t sheets = 0;
+	for (size_t i = 0; i < l.n; i++) {
+		const struct tune_sheet *s = &l.v[i];
+		if (s->advice != ADVICE_CHANGE)
+			continue;
+		sheets++;
+		if (str_eq(s->device, "leaf2")) {
+			assert_string_equal(s->port_group, "Ethernet5");
+			continue;
+		}
+		assert_int_equal(s->n_rest, 1);
+		assert_string_equal(s->rest[0], "leaf2");
+	}
+	assert_int_equal(sheets, 2);
+}
+
 static bool tells_j(const struct tune_sheet *s)
 {
 	for (size_t i = 0; i < s->n_checks; i++)
@@ -278,6 +309,17 @@ static void alpha_stays_for_writes_to_storage(void **state)
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_NONE);
 	assert_non_null(strstr(s->summary, "writes to storage (stor-001 at leaf1:Ethernet4)"));
+	/* nor where marks go by shares */
+	for (unsigned k = 0; k < LEAF_PORTS; k++) {
+		w->prios[0][k].ecn_relative = 1;
+		w->prios[0][k].kmin_ratio = 0.9;
+		w->prios[0][k].kmax_ratio = 1;
+		w->prios[0][k].kmin = w->prios[0][k].kmax = NAN;
+	}
+	assert_null(tune_change_of(tune_first(w, &l), KNOB_ALPHA));
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].ecn_relative = 0;
+	tune_make_late(w, 0);
 	/* nor at a switch that pauses with it, for a queue of its own */
 	tune_make_late(w, 1);
 	tune_pause(&w->prios[0][HOSTS], 0.05);
@@ -584,22 +626,124 @@ static void alpha_gives_back_what_the_smaller_pool_takes(void **state)
 	assert_null(tune_change_of(change(w, "headroom_small"), KNOB_ALPHA));
 }
 
-static void headroom_must_not_put_pfc_before_ecn(void **state)
+static bool has_step(const struct tune_sheet *s, const char *text)
 {
-	struct tune_world *w = *state;
-	struct tune_list l;
+	for (size_t i = 0; i < s->n_next_steps; i++)
+		if (strstr(s->next_steps[i], text))
+			return true;
+	return false;
+}
+
+/* q_PFC(3) = 3.75 MB, alpha cannot be doubled; what 0.8 MB of headroom leave gives 3.15 MB. */
+static void make_turning(struct tune_world *w)
+{
 	make_loss(w, 0, 0);
-	set_all(w, 0, 3.95e6, 5e6, 4);
+	set_all(w, 0, 3.6e6, 5e6, 1);
 	w->seen[0].pool_bytes = 5e6;
 	for (unsigned k = 0; k < LEAF_PORTS; k++) {
-		w->prios[0][k].inputs = 1; /* q_PFC = 4 MB; alpha cannot be larger */
+		w->prios[0][k].inputs = 3;
 		w->prios[0][k].headroom_bytes = 800000;
 	}
 	w->prios[0][0].headroom.max = 800000;
+}
+
+static void loss_goes_before_the_order_of_ecn_and_pfc(void **state)
+{
+	struct tune_world *w = *state;
+	make_turning(w);
+	const struct tune_sheet *s = change(w, "headroom_small");
+	assert_true(tune_change_of(s, KNOB_HEADROOM)->proposed >= 1e6);
+	assert_null(tune_change_of(s, KNOB_ALPHA));
+	assert_true(has_step(s, "then, when this is verified: Kmin and Kmax down"));
+	assert_false(has_step(s, "lower Kmin first"));
+}
+
+static void without_loss_headroom_must_not_put_pfc_before_ecn(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	make_turning(w);
+	w->prios[0][0].lost_windows = 0;
+	w->prios[0][0].pg_drops = 0;
 	const struct tune_sheet *s = tune_first(w, &l);
 	assert_int_equal(s->advice, ADVICE_BLOCKED);
 	assert_non_null(strstr(s->summary, "PFC would fire before ECN"));
 	assert_int_equal(s->n_changes, 0);
+	/* one order, not two */
+	assert_true(has_step(s, "lower Kmin first"));
+	assert_false(has_step(s, "do not lower alpha or Kmin first"));
+}
+
+/* One port may take all of the pool, and did: headroom alone comes from what is not there. */
+static void alpha_above_one_goes_down_with_the_headroom(void **state)
+{
+	struct tune_world *w = *state;
+	make_loss(w, 0, 0);
+	set_all(w, 0, 1e6, 2e6, 64);
+	for (unsigned k = 0; k < LEAF_PORTS; k++)
+		w->prios[0][k].inputs = 2;
+	w->seen[0].pool = (struct tune_peak){.max = 15.97e6, .windows = 60};
+	const struct tune_sheet *s = change(w, "headroom_small");
+	assert_int_equal(s->changes[0].knob, KNOB_ALPHA); /* before the headroom goes up */
+	assert_true(s->changes[0].current == 64 && s->changes[0].proposed == 1);
+	assert_int_equal(s->changes[0].n_ports, 0); /* of all ports */
+	assert_true(tune_change_of(s, KNOB_HEADROOM)->proposed >= 125000);
+	assert_false(has_step(s, "do not lower alpha"));
+	assert_null(strstr(s->risk, "PFC fires later"));
+	/* the headroom was not full: the pool was */
+	w->prios[0][0].full_windows = 0;
+	w->prios[0][0].headroom = (struct tune_peak){.max = 50000, .windows = 60};
+	assert_true(tune_change_of(change(w, "pool_exhausted"), KNOB_ALPHA)->proposed == 1);
+	/* with 1 already, it is said what to give up */
+	struct tune_list l;
+	make_loss(w, 0, 0);
+	set_all(w, 0, 1e6, 2e6, 1);
+	assert_int_equal(tune_first(w, &l)->advice, ADVICE_BLOCKED);
+}
+
+/* Ports are spread over the slices of a buffer, and each pays from its own. */
+static void each_slice_pays_for_its_ports(void **state)
+{
+	struct tune_world *w = *state;
+	make_loss(w, 0, 0);
+	const double all = change(w, "headroom_small")->buffer_cost_bytes;
+	assert_true(all >= 25000.0 * HOSTS);
+	w->seen[0].pool_slices = 4;
+	assert_true(fabs(change(w, "headroom_small")->buffer_cost_bytes - all / 4) < 1);
+	/* 4 MB a slice, 26 KB of them free: what 100 KB in all need of it */
+	w->seen[0].pool = (struct tune_peak){.max = 16e6 - 4 * 26e3, .windows = 60};
+	assert_true(change(w, "headroom_small")->changes[0].proposed >= 125000);
+}
+
+/* What nobody misses yet waits where the pool cannot hold both. */
+static void ports_that_lose_nothing_can_wait(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	struct tune_prio *up = &w->prios[0][HOSTS];
+	make_loss(w, 0, 0);
+	w->of[0][HOSTS]->cable_mm = 300000; /* 230 KB in flight, by the cable */
+	for (unsigned k = 1; k <= HOSTS;
+		k += HOSTS - 1) { /* a host as well: its kind loses all the same */
+		tune_pause(&w->prios[0][k], 0.02);
+		w->prios[0][k].headroom = (struct tune_peak){.max = 60000, .windows = 60};
+	}
+	const struct tune_sheet *s = change(w, "headroom_small");
+	const double both = s->buffer_cost_bytes;
+	assert_string_equal(s->port_group, "all");
+	w->seen[0].pool = (struct tune_peak){.max = 16e6 - both + 50000, .windows = 60};
+	s = change(w, "headroom_small");
+	assert_string_equal(s->port_group, "hosts");
+	assert_true(s->changes[0].proposed >= 125000);
+	up->tx_windows = 0; /* nothing shows that what it has is enough */
+	assert_int_equal(tune_first(w, &l)->advice, ADVICE_BLOCKED);
+	/* where it loses frames itself it cannot */
+	up->tx_windows = 60;
+	up->pg_drops = 300;
+	up->lost_windows = up->full_windows = 6;
+	s = tune_first(w, &l);
+	assert_int_equal(s->advice, ADVICE_BLOCKED);
+	assert_non_null(strstr(s->summary, "cannot hold 5 lossless queues"));
 }
 
 static void a_pool_that_cannot_hold_them_says_what_to_give_up(void **state)
@@ -659,6 +803,29 @@ static void the_platform_bounds_and_rounds(void **state)
 	assert_int_not_equal(tune_first(w, &l)->advice, ADVICE_CHANGE);
 }
 
+/* Kmax in steps of 4 MB: none lies between Kmin and the 3.1 MB at which PFC fires. */
+static void rounding_must_not_put_kmax_behind_pfc(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	tune_make_late(w, 0);
+	fill_pool(w);
+	for (size_t k = 0; k < TUNE_KNOBS; k++)
+		w->profile.knobs[k] = (struct tune_knob_rule){.settable = true,
+			.object = "P",
+			.unit = TUNE_BYTES,
+			.step = 256,
+			.min = -INFINITY,
+			.max = INFINITY};
+	w->platforms[0].profile = &w->profile;
+	assert_non_null(tune_change_of(change(w, "ecn_late"), KNOB_KMAX));
+	w->profile.knobs[KNOB_KMAX].step = 4e6;
+	const struct tune_sheet *s = tune_first(w, &l);
+	assert_int_equal(s->advice, ADVICE_WATCH);
+	assert_int_equal(s->n_changes, 0);
+	assert_non_null(strstr(s->summary, "would not be in order below"));
+}
+
 static void shares_of_a_queue_end_at_all_of_it(void **state)
 {
 	struct tune_world *w = *state;
@@ -690,6 +857,7 @@ int main(void)
 		T(a_sheet_says_what_it_is_worth),
 		T(a_profile_in_proportion_to_speed_is_one),
 		T(alpha_changes_where_packets_come_in),
+		T(a_switch_follows_with_ports_that_have_no_sheet_of_their_own),
 		T(writers_to_storage_are_told_first),
 		T(alpha_stays_for_writes_to_storage),
 		T(one_host_hardly_paused_is_left_alone),
@@ -710,10 +878,15 @@ int main(void)
 		T(a_headroom_of_the_right_size_is_used_by_nearly_all_of_it),
 		T(losses_tell_how_large_the_step_is),
 		T(alpha_gives_back_what_the_smaller_pool_takes),
-		T(headroom_must_not_put_pfc_before_ecn),
+		T(loss_goes_before_the_order_of_ecn_and_pfc),
+		T(without_loss_headroom_must_not_put_pfc_before_ecn),
+		T(alpha_above_one_goes_down_with_the_headroom),
+		T(each_slice_pays_for_its_ports),
+		T(ports_that_lose_nothing_can_wait),
 		T(a_pool_that_cannot_hold_them_says_what_to_give_up),
 		T(a_shared_headroom_pool_is_raised_itself),
 		T(the_platform_bounds_and_rounds),
+		T(rounding_must_not_put_kmax_behind_pfc),
 		T(shares_of_a_queue_end_at_all_of_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
