@@ -316,7 +316,8 @@ void tune_read_past(const struct tune_ledger *ledger, struct arena *a, struct tu
 			.n_rest = record->sheet.n_rest,
 			.priority = record->sheet.priority,
 			.applied_ns = record->applied_ns,
-			.verified = record->state != TUNE_APPLIED};
+			.verified = record->state != TUNE_APPLIED,
+			.undone = record->state == TUNE_UNDONE};
 		for (size_t i = 0; i < record->sheet.n_changes; i++)
 			p->knobs |= 1u << record->sheet.changes[i].knob;
 	}

@@ -232,7 +232,8 @@ static bool tune_follows(const struct review *review, const struct review_entry 
 	return !has_own_sheet(review, canary, site) && has_like(&canary->plan, site);
 }
 
-/* Loss first: where headroom is to be changed, the queue profiles of the priority wait. */
+/* Loss first: where headroom is to be changed, or frames are lost and it cannot be yet, the queue
+ * profiles of the priority wait. */
 static void block_profiles(struct review *review, const struct tune_site *headroom)
 {
 	for (size_t i = 0; i < review->n; i++) {
@@ -251,8 +252,10 @@ static void headroom_first(struct review *review)
 {
 	for (size_t i = 0; i < review->n; i++) {
 		const struct review_entry *entry = &review->v[i];
+		const enum tune_advice advice = entry->verdict.advice;
+		const bool lost = entry->plan.site->signs.yes & T_LOST && advice != ADVICE_NONE;
 		if (entry->plan.rule->family == FAMILY_HEADROOM &&
-			entry->verdict.advice == ADVICE_CHANGE)
+			(advice == ADVICE_CHANGE || lost))
 			block_profiles(review, entry->plan.site);
 	}
 }

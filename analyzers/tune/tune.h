@@ -66,7 +66,7 @@ struct tune_past {
 	int priority;
 	unsigned knobs; /* bits 1 << enum tune_knob */
 	int64_t applied_ns;
-	bool verified;
+	bool verified, undone;
 };
 
 struct tune_options {

@@ -13,7 +13,7 @@
 #include "analyzers/tune/tune_world.h"
 #include "config/class_policy.h"
 
-enum { SENDER_ROW = 7 }; /* a host does not slow down */
+enum { SENDER_ROW = 7, PATHS_ROW = 9 }; /* a host does not slow down; uneven or missing paths */
 
 struct gate_in {
 	const struct tune_plan *plan;
@@ -80,13 +80,24 @@ static const char *gate_voq(struct gate_in *gate)
 	return NULL;
 }
 
+/* Settings that differ within a tier, other than whether PFC acts at all. */
+static bool is_mixed_threshold(const struct tune_fault *fault)
+{
+	return fault->cause == CAUSE_CONFIG_MIXED && fault->proof.metric &&
+		!str_eq(fault->proof.metric, "cfg.pfc_enabled");
+}
+
 /*
  * Headroom holds what is in flight after XOFF, however long the pause lasts and whoever caused it:
- * a sender that does not slow down is no reason to go on losing frames.
+ * a sender that does not slow down, luck of the hash or a neighbour with another Kmin is no reason
+ * to go on losing frames. What makes its size or its diagnosis wrong blocks it: a damaged link, a
+ * wrong MTU, a wrong cable, PFC that is off.
  */
 static bool fault_matters(const struct gate_in *gate, const struct tune_fault *fault)
 {
-	return gate->plan->rule->family != FAMILY_HEADROOM || fault->row != SENDER_ROW;
+	if (gate->plan->rule->family != FAMILY_HEADROOM)
+		return true;
+	return fault->row != SENDER_ROW && fault->row != PATHS_ROW && !is_mixed_threshold(fault);
 }
 
 static const char *gate_incident(struct gate_in *gate)
@@ -133,6 +144,18 @@ static const char *gate_unrest(struct gate_in *gate)
 	return NULL;
 }
 
+/* Did a past sheet change the switch, first or with the rest? */
+static bool past_reaches(const struct tune_past *past, const struct tune_site *site)
+{
+	const char *device = site->device->device->name;
+	if (past->priority >= 0 && past->priority != site->priority)
+		return false;
+	for (size_t i = 0; i < past->n_rest; i++)
+		if (str_eq(past->rest[i], device))
+			return true;
+	return str_eq(past->device, device);
+}
+
 static const char *gate_past(struct gate_in *gate)
 {
 	for (size_t i = 0; i < gate->in->n_past; i++) {
@@ -144,6 +167,34 @@ static const char *gate_past(struct gate_in *gate)
 			return past->id;
 	}
 	return NULL;
+}
+
+/* Frames are still lost after that many sheets of headroom: it is not what is missing. */
+enum { SERIES_MOST = 2 };
+
+static const char *gate_series(struct gate_in *gate)
+{
+	const char *ids = "", *between = "";
+	unsigned n = 0;
+	if (gate->plan->rule->family != FAMILY_HEADROOM || !(gate->site->signs.yes & T_LOST))
+		return NULL;
+	for (size_t i = 0; i < gate->in->n_past; i++) {
+		const struct tune_past *past = &gate->in->past[i];
+		if (past->undone || !(past->knobs & 1u << KNOB_HEADROOM) ||
+			gate->in->now_ns - past->applied_ns > TUNE_SERIES_NS ||
+			!past_reaches(past, gate->site))
+			continue;
+		ids = arena_printf(gate->a, "%s%s%s", ids, between, past->id);
+		between = ", ";
+		n++;
+	}
+	if (n < SERIES_MOST)
+		return NULL;
+	return arena_printf(gate->a,
+		"%u sheets of headroom that are in force (%s) while frames are still lost: more of "
+		"it is not what is missing. See whether the neighbour obeys pause at once, whether "
+		"cable and MTU are what is declared, and what else takes the pool",
+		n, ids);
 }
 
 /* Last line of defence: whatever a dose came to, these are never written. */
@@ -310,7 +361,7 @@ static const struct tune_safety_rule safety_rules[] = {
 	{3,
 		"More headroom or one more lossless priority shrinks the shared pool: every queue "
 		"of the switch is computed again, and a change that puts PFC before ECN at one of "
-		"them is refused",
+		"them is refused, unless frames are lost: loss first, marks in the next change",
 		"the doses, a gate", "Choudhury and Hahne, 1998; DCQCN, SIGCOMM 2015, section 4"},
 	{4,
 		"A sheet lists everything the changed object is bound to. The canary is a whole "
@@ -323,10 +374,13 @@ static const struct tune_safety_rule safety_rules[] = {
 		"the sheet, the profile", NULL},
 	{6,
 		"Apply and undo are safe after every step: Kmin down before Kmax, Kmax up before "
-		"Kmin, headroom up before alpha. Undo writes exactly the values read back",
+		"Kmin, headroom up before alpha up, alpha down before headroom up. Undo writes "
+		"exactly the values read back",
 		"the order of rendered steps", NULL},
 	{7,
-		"Not while an incident that blocks tuning is open in the same pause tree, nor with "
+		"Not while an incident that blocks tuning is open in the same pause tree (headroom "
+		"where frames are lost does not wait for uneven paths, for a sender that does not "
+		"slow down, or for settings that differ), nor with "
 		"PFC watchdog events, link flaps, restarts or gaps in the range. A sheet lives 72 "
 		"h, and only as long as its basis (settings, topology, OS version) stays",
 		"gates, the ledger", NULL},
@@ -348,7 +402,8 @@ static const struct tune_safety_rule safety_rules[] = {
 	{12,
 		"One knob family at a time, one change of a queue profile in 24 h unless it is "
 		"verified; at least `tuning.min_evidence` of history; the pattern in 3 of the "
-		"last 5 busy windows",
+		"last 5 busy windows; after two sheets of headroom that did not end the loss there "
+		"is no third",
 		"gates, doses", NULL},
 	{13,
 		"The world of the class is asked first: lossless by PFC or by credits, ECN in "
@@ -380,6 +435,8 @@ static const struct gate {
 	{3, ADVICE_BLOCKED, "the shared pool cannot hold the headroom of all its queues",
 		gate_pool},
 	{12, ADVICE_BLOCKED, "an unverified change of the same switch within 24 h", gate_past},
+	{12, ADVICE_BLOCKED, "frames are still lost after two sheets of headroom within 14 days",
+		gate_series},
 	{8, ADVICE_BLOCKED, "a value would become zero or infinite", gate_never},
 	{7, ADVICE_WATCH, "less than `tuning.min_coverage` of the samples", gate_coverage},
 	{12, ADVICE_WATCH, "less than `tuning.min_evidence` under these thresholds", gate_history},

@@ -46,5 +46,7 @@ bool tune_gate_row_at(size_t i, struct tune_gate_row *ret); /* for docs/tuning.m
  * of a queue profile. */
 #define TUNE_LIFE_NS (72LL * 3600 * 1000000000)
 #define TUNE_READ_NS (24LL * 3600 * 1000000000)
+/* Sheets that were applied within it are one series. */
+#define TUNE_SERIES_NS (14LL * 86400 * 1000000000)
 
 #endif

@@ -396,6 +396,96 @@ static void loss_does_not_wait_for_a_host(void **state)
 	assert_int_equal(l.v[0].advice, ADVICE_CHANGE);
 }
 
+static void lose_frames(struct tune_world *w)
+{
+	w->prios[0][0].pg_drops = 10;
+	w->prios[0][0].lost_windows = w->prios[0][0].full_windows = 5;
+}
+
+static void loss_does_not_wait_for_luck_of_the_hash(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_incident v = incident("ecmp_imbalance", "leaf1", NULL);
+	v.group = "uplinks";
+	lose_frames(w);
+	w->in.incidents = &v;
+	w->in.n_incidents = 1;
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
+	v.cause = cause_by_name("ecmp_low_entropy");
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
+	v.cause = cause_by_name("path_asymmetry");
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
+	/* what makes its size or its diagnosis wrong */
+	v.cause = cause_by_name("link_errors");
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_BLOCKED);
+	v.cause = cause_by_name("mtu_mismatch");
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_BLOCKED);
+	w->in.n_incidents = 0;
+	/* another alpha than the others have is no reason; PFC that is off is */
+	w->prios[0][1].alpha = 1.0 / 4;
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
+	w->prios[0][1].alpha = w->prios[0][0].alpha;
+	w->prios[0][1].pfc_enabled = 0;
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_BLOCKED);
+}
+
+static void profiles_wait_for_loss_that_cannot_be_treated_yet(void **state)
+{
+	struct tune_world *w = *state;
+	struct tune_list l;
+	struct tune_incident v = incident("link_errors", "leaf2", NULL);
+	for (unsigned k = 0; k < LEAF_PORTS; k++) {
+		w->prios[0][k].pg_drops = 0;
+		w->prios[1][k].alpha = 1.0 / 8;
+	}
+	w->prios[1][0].pg_drops = 10;
+	w->prios[1][0].lost_windows = w->prios[1][0].full_windows = 5;
+	tune_pause(&w->prios[1][0], 0.05);
+	w->in.incidents = &v;
+	w->in.n_incidents = 1;
+	assert_int_equal(tune_review(&w->in, &l), 0);
+	for (size_t i = 0; i < l.n; i++)
+		assert_int_not_equal(l.v[i].advice, ADVICE_CHANGE);
+	assert_non_null(strstr(sheet(w, "ecn_late")->blocked_by, "leaf2, which comes first"));
+}
+
+static void two_sheets_of_headroom_that_ended_nothing_are_enough(void **state)
+{
+	struct tune_world *w = *state;
+	static const char *rest[] = {"leaf1"};
+	struct tune_past v[2] = {{.id = "ccccdddd",
+					 .device = "leaf1",
+					 .priority = 3,
+					 .knobs = 1u << KNOB_HEADROOM,
+					 .applied_ns = NOW - 30 * HOUR,
+					 .verified = true},
+		{.id = "eeeeffff",
+			.device = "leaf2",
+			.rest = rest,
+			.n_rest = 1,
+			.priority = 3,
+			.knobs = 1u << KNOB_HEADROOM | 1u << KNOB_ALPHA,
+			.applied_ns = NOW - 26 * HOUR,
+			.verified = true}};
+	lose_frames(w);
+	w->in.past = v;
+	w->in.n_past = 1;
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
+	w->in.n_past = 2;
+	const struct tune_sheet *s = sheet(w, "headroom_small");
+	assert_int_equal(s->advice, ADVICE_BLOCKED);
+	assert_non_null(strstr(s->blocked_by, "ccccdddd, eeeeffff"));
+	assert_non_null(strstr(s->blocked_by, "not what is missing"));
+	v[1].undone = true; /* it is not in force */
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
+	v[1].undone = false;
+	v[1].knobs = 1u << KNOB_ALPHA;
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
+	v[1].knobs = 1u << KNOB_HEADROOM;
+	v[0].applied_ns = NOW - 15 * 24 * HOUR; /* another story */
+	assert_int_equal(sheet(w, "headroom_small")->advice, ADVICE_CHANGE);
+}
+
 static void a_host_is_found_by_its_port(void **state)
 {
 	struct tune_world *w = *state;
@@ -581,6 +671,9 @@ int main(void)
 		T(an_incident_elsewhere_blocks_only_in_the_same_pause_tree),
 		T(a_link_that_is_down_is_repaired_before_its_pod_is_judged),
 		T(loss_does_not_wait_for_a_host),
+		T(loss_does_not_wait_for_luck_of_the_hash),
+		T(profiles_wait_for_loss_that_cannot_be_treated_yet),
+		T(two_sheets_of_headroom_that_ended_nothing_are_enough),
 		T(a_host_is_found_by_its_port),
 		T(late_marking_explains_a_host_that_seems_not_to_slow_down),
 		T(unrest_blocks),
