@@ -203,6 +203,28 @@ static void test_drops(void **state)
 	assert_int_equal(compare(&before, &after, VERIFY_JOB, 5, a, &r), VERIFY_ROLL_BACK);
 }
 
+/* Drops are packets, and packets a second: their end counts from the tenth on that was to be
+ * expected. */
+static void test_drops_are_packets(void **state)
+{
+	rw_cleanup(arena_freep) struct arena *a = arena_new();
+	struct verify_result r;
+	struct play before = usual, after = usual;
+	before.drops_per_window = 3;
+	after.drops_per_window = 2;
+	compare(&before, &after, VERIFY_JOB, 5, a, &r);
+	const struct verify_effect *effect = &r.effects[VERIFY_DROPS];
+	assert_true(r.drops_before == 300 && r.drops_after == 200);
+	assert_true(effect->before == 3 && effect->after == 2 && effect->delta == -1);
+	assert_true(effect->low >= -1.001 && effect->high <= -0.999);
+	assert_string_equal(effect->judgement, "better");
+	after.drops_per_window = 0;
+	before.drops_per_window = 9.0 / 100; /* a second; as long a time after */
+	assert_int_equal(compare(&before, &after, VERIFY_JOB, 5, a, &r), VERIFY_INCONCLUSIVE);
+	before.drops_per_window = 11.0 / 100;
+	assert_int_equal(compare(&before, &after, VERIFY_JOB, 5, a, &r), VERIFY_KEEP);
+}
+
 /*
  * Where nothing changed, a verdict is wrong. Neighbouring windows are alike (0.5, 0.8): an interval
  * that takes them for independent would be wrong several times as often.
@@ -333,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_noisy),
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_drops),
+		cmocka_unit_test(test_drops_are_packets),
 		cmocka_unit_test(test_null),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_ports),
