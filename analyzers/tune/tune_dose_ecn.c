@@ -149,12 +149,16 @@ struct ramp_change {
 	const char *why, *source;
 };
 
+static bool same_bytes(const struct tune_prio *left, const struct tune_prio *right)
+{
+	return left->kmin == right->kmin && left->kmax == right->kmax;
+}
+
 /* The change of all ports of the profile that have the same bytes now as @at. */
 static void plan_ramp_of(
 	struct tune_plan *plan, const struct ramp_change *change, const struct tune_prio *at)
 {
-	const double now = ramp_end(at, change->knob),
-		     by = now / ramp_end(plan->like, change->knob);
+	const double now = ramp_end(at, change->knob), by = at->kmin / plan->like->kmin;
 	const struct tune_prio **group =
 		arena_array(plan->c->in->arena, const struct tune_prio *, plan->n_prios + 1);
 	const size_t before = plan->n_changes;
@@ -168,7 +172,7 @@ static void plan_ramp_of(
 	if (up == (proposed <= now))
 		return;
 	for (size_t i = 0; i < plan->n_prios; i++)
-		if (ramp_end(plan->prios[i], change->knob) == now)
+		if (same_bytes(plan->prios[i], at))
 			group[n++] = plan->prios[i];
 	if (plan_change(plan, change->knob, now, proposed, least, change->why, change->source) &&
 		plan->n_changes > before)
@@ -180,10 +184,9 @@ static void plan_ramp(struct tune_plan *plan, const struct ramp_change *change)
 {
 	plan_ramp_of(plan, change, plan->like);
 	for (size_t i = 0; i < plan->n_prios && !plan->refused; i++) {
-		const double now = ramp_end(plan->prios[i], change->knob);
-		bool first = now != ramp_end(plan->like, change->knob);
+		bool first = !same_bytes(plan->prios[i], plan->like);
 		for (size_t k = 0; k < i && first; k++)
-			first = ramp_end(plan->prios[k], change->knob) != now;
+			first = !same_bytes(plan->prios[k], plan->prios[i]);
 		if (first)
 			plan_ramp_of(plan, change, plan->prios[i]);
 	}

@@ -54,6 +54,8 @@ static bool same_per_speed(double left, double left_bps, double right, double ri
 	return fabs(left / left_bps - right / right_bps) <= BY_SPEED * left / left_bps;
 }
 
+/* Of ports of different speed Kmax tells nothing: the pool bounds it, that of the faster one first.
+ */
 static bool same_ramp(const struct tune_device *device, const struct tune_prio *prio,
 	const struct tune_device *like_device, const struct tune_prio *like)
 {
@@ -62,8 +64,7 @@ static bool same_ramp(const struct tune_device *device, const struct tune_prio *
 		return true;
 	const double here = tune_speed(device, prio->port),
 		     there = tune_speed(like_device, like->port);
-	return same_per_speed(prio->kmin, here, like->kmin, there) &&
-		same_per_speed(prio->kmax, here, like->kmax, there);
+	return here != there && same_per_speed(prio->kmin, here, like->kmin, there);
 }
 
 bool tune_same_profile(enum tune_family family, const struct tune_device *device,

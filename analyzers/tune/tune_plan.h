@@ -52,8 +52,8 @@ struct tune_plan {
 
 /* Are the settings of the plan's family the same at @prio, a port of @device, as at @like, a port
  * of
- * @like_device? A queue profile is what is set alike: in bytes, or Kmin and Kmax in proportion to
- * the speed of the port, as profiles by speed are. */
+ * @like_device? A queue profile is what is set alike: in bytes, or Kmin in proportion to the
+ * speed of the port, as profiles by speed have it. */
 bool tune_same_profile(enum tune_family family, const struct tune_device *device,
 	const struct tune_prio *prio, const struct tune_device *like_device,
 	const struct tune_prio *like);

@@ -193,8 +193,15 @@ static void a_profile_in_proportion_to_speed_is_one(void **state)
 	assert_true(proposed[0] > 0 && proposed[1] >= proposed[0]);
 	assert_true(proposed[1] <= 3.1e6 / 4);
 	assert_string_equal(s->changes[0].port_group, "hosts");
-	/* a ramp of another shape is another profile */
-	w->prios[0][HOSTS].kmax = 40e6;
+	/* Kmax of the faster port may be bounded by the pool, and changes with its Kmin */
+	w->prios[0][HOSTS].kmax = 17e6;
+	s = change(w, "ecn_late");
+	for (size_t i = 0; i < s->n_changes; i++)
+		if (s->changes[i].current == 17e6)
+			proposed[0] = s->changes[i].proposed;
+	assert_true(proposed[0] >= 4 * proposed[1] - 256 && proposed[0] <= 3.1e6);
+	/* out of proportion it is another profile */
+	w->prios[0][HOSTS].kmin = 14e6;
 	assert_string_equal(change(w, "ecn_late")->port_group, "hosts");
 }
 
