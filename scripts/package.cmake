@@ -35,6 +35,21 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Of these one each is on every machine with systemd; the others serve containers.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
 	"systemd | systemd-standalone-sysusers | systemd-sysusers, systemd | systemd-standalone-tmpfiles | systemd-tmpfiles")
+# What is loaded when it is used (scripts/lazy.cmake) is not seen by dpkg-shlibdeps: the packages that own these files, of this version
+# or newer.
+find_program(DPKG_QUERY dpkg-query)
+if(DPKG_QUERY)
+	foreach(library ${RW_LAZY_LIBRARIES})
+		file(REAL_PATH ${library} path)
+		execute_process(COMMAND ${DPKG_QUERY} -S ${path} OUTPUT_VARIABLE owner OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+		string(REGEX REPLACE ":.*" "" owner "${owner}")
+		if(owner STREQUAL "")
+			message(FATAL_ERROR "no package owns ${path}: the Debian package could not ask for it")
+		endif()
+		execute_process(COMMAND ${DPKG_QUERY} -W -f "\${source:Upstream-Version}" ${owner} OUTPUT_VARIABLE version)
+		string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", ${owner} (>= ${version})")
+	endforeach()
+endif()
 # The lab's switches; reports by mail; the history in a shell; who reads /metrics.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "snmpd, default-mta | mail-transport-agent, sqlite3, prometheus, bash-completion")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/config/debian/postinst ${CMAKE_SOURCE_DIR}/config/debian/prerm

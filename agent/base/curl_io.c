@@ -1,8 +1,8 @@
 /* curl_io - requests through libcurl's multi interface, so that a waiting one can be stopped. */
 #include "agent/base/curl_io.h"
 
-#include <curl/curl.h>
 #include <errno.h>
+#include <lazy/curl_calls.h>
 #include <string.h>
 
 #include "agent/base/cleanup.h"
@@ -16,7 +16,9 @@
 
 void curl_io_begin(void)
 {
-	curl_global_init(CURL_GLOBAL_DEFAULT);
+	/* not there: each exchange says so */
+	if (curl_calls_load(NULL) == 0)
+		curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
 /* One exchange. */
@@ -99,6 +101,8 @@ static void curl_set_login(CURL *easy, const struct curl_ask *ask)
 static int curl_run_begin(
 	struct curl_run *run, const struct curl_ask *ask, const char *protocols, struct err *e)
 {
+	if (curl_calls_load(e) < 0)
+		return -ENOENT;
 	run->easy = curl_easy_init();
 	if (!run->easy)
 		return err_set(e, -ENOMEM, "libcurl could not be started");

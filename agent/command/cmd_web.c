@@ -12,11 +12,13 @@
 #include "agent/base/arena.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/clock.h"
+#include "agent/base/curl_io.h"
 #include "agent/base/log.h"
 #include "agent/base/str.h"
 #include "agent/daemon/privilege.h"
 #include "agent/daemon/sandbox_config.h"
 #include "agent/daemon/sandbox_internal.h"
+#include "agent/surface/http.h"
 #include "agent/surface/web_server.h"
 #include "config/address.h"
 #include "config/config.h"
@@ -134,7 +136,11 @@ static int cmd_web_be_child(struct err *e)
 static int cmd_web_close_files(struct cmd_web *web, const char *port_file, struct err *e)
 {
 	rw_cleanup(sandbox_paths_done) struct sandbox_paths paths = {0};
-	int rc = sandbox_self(e);
+	int rc = http_prepare(e);
+	if (rc < 0)
+		return rc;
+	curl_io_begin(); /* for a history in ClickHouse */
+	rc = sandbox_self(e);
 	if (rc < 0)
 		return rc;
 	web->index_inode = sandbox_index_inode(web->db_path);

@@ -9,6 +9,7 @@
 
 #include "agent/alert/alert.h"
 #include "agent/base/cleanup.h"
+#include "agent/base/curl_io.h"
 #include "agent/base/log.h"
 #include "agent/base/loop.h"
 #include "agent/base/outside.h"
@@ -42,6 +43,7 @@
 #include "agent/daemon/web_child.h"
 #include "agent/incident/incident_store.h"
 #include "agent/incident/ledger.h"
+#include "collectors/gnmi/grpc_io.h"
 #include "collectors/snmp/snmp.h"
 #include "collectors/snmp/trap_receiver.h"
 #include "config/config.h"
@@ -393,6 +395,13 @@ static void agent_read_past(struct agent *agent)
 		log_debug("agent", "no past: %s", ignored.text);
 }
 
+/* What a reload may ask for cannot be opened later: the wall around files stands then. */
+static int agent_load_libraries(struct err *e)
+{
+	curl_io_begin();
+	return grpc_io_prepare(e);
+}
+
 /* Before the first thread: the wall around files is not theirs otherwise. */
 static int agent_close_files(const struct agent *agent, struct err *e)
 {
@@ -434,6 +443,8 @@ static int agent_start(struct agent *agent, struct err *e)
 	secrets_leave_environment(agent->config);
 	parser_process_prepare();
 	int rc = privilege_begin(agent->config, e);
+	if (rc == 0)
+		rc = agent_load_libraries(e);
 	if (rc == 0)
 		rc = agent_close_files(agent, e);
 	if (rc == 0)

@@ -10,7 +10,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
+#include <lazy/microhttpd_calls.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -562,9 +562,16 @@ http_on_log(void *arg, const char *format, va_list values)
 	log_debug("web", "%s", text);
 }
 
+int http_prepare(struct err *e)
+{
+	return microhttpd_calls_load(e);
+}
+
 int http_start(int fd, const char *cert, const char *key, const struct http_limits *limits,
 	const struct http_handler *handler, struct http **ret, struct err *e)
 {
+	if (http_prepare(e) < 0)
+		return -ENOENT;
 	struct http *http = rw_calloc(1, sizeof(*http));
 	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
 		MHD_USE_ERROR_LOG;

@@ -78,6 +78,10 @@ struct http_limits {
 
 struct http;
 
+/* http_prepare - loads the library: once, where the process may still open files. 0, or -ENOENT
+ * with @e. */
+int http_prepare(struct err *e);
+
 /*
  * http_start - serve on @fd, a listening socket that stays the caller's. @cert and @key are PEM
  * texts, both NULL for plain HTTP; TLS is 1.2 or newer. 0 or negative errno with @e. The handler is

@@ -440,9 +440,9 @@ static int capabilities_call(struct gnmi_target *target, struct err *e)
 static int capabilities_ask(struct gnmi_target *target, struct err *e)
 {
 	if (!target->io)
-		target->io = grpc_io_get(target->machine.loop);
+		target->io = grpc_io_get(target->machine.loop, e);
 	if (!target->io)
-		return err_set(e, -EAGAIN, "no thread for gRPC: %s", strerror(errno));
+		return -EAGAIN;
 	int rc = gnmi_target_channel(target, &target->channel, e);
 	if (rc == 0)
 		rc = capabilities_call(target, e);

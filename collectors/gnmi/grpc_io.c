@@ -10,12 +10,7 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <grpc/byte_buffer_reader.h>
-#include <grpc/grpc.h>
-#include <grpc/grpc_security.h>
-#include <grpc/support/alloc.h>
-#include <grpc/support/log.h>
-#include <grpc/support/time.h>
+#include <lazy/grpc_calls.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -364,13 +359,20 @@ static void io_free(struct grpc_io *io)
 	free(io);
 }
 
-struct grpc_io *grpc_io_get(struct loop *loop)
+int grpc_io_prepare(struct err *e)
+{
+	return grpc_calls_load(e);
+}
+
+struct grpc_io *grpc_io_get(struct loop *loop, struct err *e)
 {
 	if (only) {
 		assert(only->loop == loop);
 		only->users++;
 		return only;
 	}
+	if (grpc_calls_load(e) < 0)
+		return NULL;
 	/* signals are the loop's: the threads of gRPC inherit this mask */
 	sigset_t all, before;
 	sigfillset(&all);
@@ -390,6 +392,7 @@ struct grpc_io *grpc_io_get(struct loop *loop)
 		only = io;
 		return io;
 	}
+	err_set(e, -EAGAIN, "no thread for gRPC: %s", strerror(errno));
 	grpc_completion_queue_shutdown(io->queue);
 	while (grpc_completion_queue_next(io->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL)
 			.type != GRPC_QUEUE_SHUTDOWN)

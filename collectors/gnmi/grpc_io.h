@@ -40,10 +40,14 @@ struct grpc_io;
 struct grpc_io_channel;
 struct grpc_io_call;
 
+/* grpc_io_prepare - loads the library, where the process may still open files; others load it
+ * when they need it. 0, or -ENOENT with @e. */
+int grpc_io_prepare(struct err *e);
+
 /* grpc_io_get - gRPC for this loop; the first one starts the thread (after rights were given up:
  * threads keep theirs), the last grpc_io_put() ends it. A process has one loop that uses it at a
- * time. NULL when a thread or a mailbox cannot be had. */
-struct grpc_io *grpc_io_get(struct loop *loop);
+ * time. NULL with @e when the library, a thread or a mailbox cannot be had. */
+struct grpc_io *grpc_io_get(struct loop *loop, struct err *e);
 /* NULL is fine; all channels and calls must have been freed */
 void grpc_io_put(struct grpc_io *io);
 

@@ -326,9 +326,22 @@ static int otlp_tls(struct otlp *otlp, const struct config_push *push, struct er
 	return rc;
 }
 
-static int otlp_open_doors(struct otlp *otlp, const struct config_push *push, struct err *e)
+/* Here, where the process may still open files. */
+static int otlp_libraries(const struct config_push *push, struct err *e)
 {
 	int rc = 0;
+	if (push->grpc)
+		rc = otlp_grpc_prepare(e);
+	if (rc == 0 && push->http)
+		rc = otlp_http_prepare(e);
+	return rc;
+}
+
+static int otlp_open_doors(struct otlp *otlp, const struct config_push *push, struct err *e)
+{
+	int rc = otlp_libraries(push, e);
+	if (rc < 0)
+		return rc;
 	if (push->grpc)
 		rc = push_listen_open(
 			otlp->listen, push->grpc, otlp->tls_grpc, otlp_grpc_door, otlp, e);

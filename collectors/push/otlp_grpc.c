@@ -2,15 +2,7 @@
 #include "collectors/push/otlp_grpc.h"
 
 #include <errno.h>
-#include <grpc/byte_buffer.h>
-#include <grpc/byte_buffer_reader.h>
-#include <grpc/compression.h>
-#include <grpc/grpc.h>
-#include <grpc/grpc_posix.h>
-#include <grpc/grpc_security.h>
-#include <grpc/slice.h>
-#include <grpc/support/alloc.h>
-#include <grpc/support/time.h>
+#include <lazy/grpc_calls.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,6 +316,11 @@ static grpc_server *grpc_make_server(struct otlp_grpc *grpc)
 	};
 	const grpc_channel_args list = {.num_args = rw_countof(args), .args = args};
 	return grpc_server_create(&list, NULL);
+}
+
+int otlp_grpc_prepare(struct err *e)
+{
+	return grpc_calls_load(e);
 }
 
 int otlp_grpc_new(const struct otlp_door *door, struct otlp_grpc **ret)

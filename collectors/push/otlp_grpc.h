@@ -12,7 +12,12 @@
 
 #include "collectors/push/otlp_take.h"
 
+struct err;
 struct otlp_grpc;
+
+/* otlp_grpc_prepare - loads the library: once, where the process may still open files. 0, or
+ * -ENOENT with @e. */
+int otlp_grpc_prepare(struct err *e);
 
 /* otlp_grpc_new - @door is copied. 0 or negative errno. */
 int otlp_grpc_new(const struct otlp_door *door, struct otlp_grpc **ret);

@@ -2,7 +2,7 @@
 #include "collectors/push/otlp_http.h"
 
 #include <errno.h>
-#include <microhttpd.h>
+#include <lazy/microhttpd_calls.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +231,11 @@ static void post_on_completed(void *arg, struct MHD_Connection *connection, void
 }
 
 /* ---- life ------------------------------------------------------------------------ */
+
+int otlp_http_prepare(struct err *e)
+{
+	return microhttpd_calls_load(e);
+}
 
 int otlp_http_new(const struct otlp_door *door, struct otlp_http **ret)
 {

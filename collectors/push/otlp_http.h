@@ -11,7 +11,12 @@
 
 #include "collectors/push/otlp_take.h"
 
+struct err;
 struct otlp_http;
+
+/* otlp_http_prepare - loads the library: once, where the process may still open files. 0, or
+ * -ENOENT with @e. */
+int otlp_http_prepare(struct err *e);
 
 /* otlp_http_new - @door is copied. 0 or negative errno. */
 int otlp_http_new(const struct otlp_door *door, struct otlp_http **ret);
