@@ -62,10 +62,20 @@ need_packages() {
 	done
 }
 
+# use_compiler_cache - what was compiled once, in this or another checkout, is not compiled again: ccache, where it is installed. Paths
+# below the root of the tree do not count, so that a clone beside this one finds everything.
+use_compiler_cache() {
+	command -v ccache >/dev/null || return 0
+	export CMAKE_C_COMPILER_LAUNCHER=ccache CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$PWD
+	: "${CCACHE_MAXSIZE:=4G}"
+	export CCACHE_MAXSIZE
+}
+
 # build_preset NAME [TARGET...] - configure (with $CONFIGURE) and build; quiet unless it fails.
 build_preset() {
 	local preset=$1 log
 	shift
+	use_compiler_cache
 	log=$(mktemp)
 	# shellcheck disable=SC2086 # a list of words
 	if ! cmake --preset "$preset" ${CONFIGURE:-} >"$log" 2>&1; then
