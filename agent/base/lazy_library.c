@@ -20,8 +20,8 @@ static int lazy_library_open(struct lazy_library *library, struct err *e)
 		library->calls[i] = dlsym(handle, library->names[i]);
 		if (!library->calls[i])
 			return err_set(e, -ENOENT,
-				"%s has no function %s: it is not the version that rocewatch was "
-				"built with; install that one",
+				"%s has no function %s: this program was built with another "
+				"version of the library; install that one",
 				library->file, library->names[i]);
 	}
 	library->handle = handle;
