@@ -169,7 +169,10 @@ static bool needs_override(const struct config *config)
 	capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE);
 	if (had_search)
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, search);
-	capng_apply(CAPNG_SELECT_CAPS);
+	if (capng_apply(CAPNG_SELECT_CAPS) != 0) {
+		log_warn("privilege", "CAP_DAC_OVERRIDE cannot be taken back: %s", strerror(errno));
+		return false;
+	}
 	if (foreign)
 		log_warn("privilege",
 			"keeping CAP_DAC_OVERRIDE, because %s belongs to another user; give it to "
@@ -308,7 +311,8 @@ int privilege_drop(const struct config *config, struct err *e)
 			return rc;
 		privilege_check_store(config, user);
 	}
-	capng_get_caps_process();
+	if (capng_get_caps_process() != 0)
+		return err_set(e, -EPERM, "cannot read the capabilities that are left");
 	privilege_log(kept, n_kept);
 	return 0;
 }
