@@ -4,6 +4,9 @@ simulated fabric through a relay that reads the object identifiers of each reque
 every row must have been asked for something. 77 where no SNMP agent can be started."""
 import os, re, shutil, signal, socket, subprocess, sys, tempfile, threading, time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from patience import Limit  # noqa: E402
+
 build, root, face = sys.argv[1:]
 PATIENCE_S = 60
 
@@ -62,9 +65,9 @@ def main(folder):
                            stdout=open(folder + "/lab.log", "w"), stderr=subprocess.STDOUT)
     agent = None
     try:
-        end = time.monotonic() + PATIENCE_S
+        limit = Limit(PATIENCE_S)
         while "serving" not in open(folder + "/lab.log").read():
-            if lab.poll() is not None or time.monotonic() > end:
+            if lab.poll() is not None or limit.over():
                 print("the lab serves nothing: " + open(folder + "/lab.log").read())
                 return 77
             time.sleep(0.1)
@@ -88,13 +91,13 @@ def main(folder):
             outside = [oid for oid in asked if not covers(oid)]
             unasked = set(roots) - {r for oid in asked for r in covers(oid)}
             # rows that are asked only where another table has nothing, and slow ones, come later
-            if outside or not unasked or time.monotonic() > end:
+            if outside or not unasked or limit.over():
                 break
             time.sleep(0.1)
         for oid in sorted(outside):
             print("docs/switches/%s.md does not list %s, which is asked" % (face, ".".join(map(str, oid))))
         for oid in sorted(unasked):
-            print("docs/switches/%s.md lists %s, which was not asked in %d s" % (face, ".".join(map(str, oid)), PATIENCE_S))
+            print("docs/switches/%s.md lists %s, which was not asked in %s" % (face, ".".join(map(str, oid)), limit))
         print("%d rows, %d objects asked" % (len(roots), len(asked)))
         return int(bool(outside or unasked))
     finally:

@@ -2,6 +2,9 @@
 child and ended by its own id, whatever happens."""
 import csv, datetime, io, json, os, re, shutil, signal, subprocess, sys, tempfile, time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from patience import Limit  # noqa: E402
+
 SKIP = 77
 
 
@@ -14,18 +17,14 @@ def check(condition, message):
         raise Failed(message)
 
 
-PATIENCE = 3  # a machine that does other work at the same time is waited for; a success is seen at once all the same
-
-
 def wait_for(what, condition, deadline_s, every_s=0.2):
-    deadline_s *= PATIENCE
-    end = time.monotonic() + deadline_s
+    limit = Limit(deadline_s)
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() > end:
-            raise Failed("%s: not after %g s" % (what, deadline_s))
+        if limit.over():
+            raise Failed("%s: not after %s" % (what, limit))
         time.sleep(every_s)
 
 

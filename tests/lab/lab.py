@@ -19,6 +19,9 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from patience import Limit  # noqa: E402
+
 SKIP = 77  # ctest: not run here
 
 SPINES = ["spine1", "spine2"]
@@ -41,21 +44,17 @@ def check(condition, message):
         raise Failed(message)
 
 
-PATIENCE = 3  # a machine that does other things besides is waited for; what is there is seen at once all the same
-
-
 def wait_for(what, condition, deadline_s=30, every_s=0.05, alive=None):
     """Until condition() is true; returns its value. @alive: a process that must not end meanwhile."""
-    deadline_s *= PATIENCE
-    end = time.monotonic() + deadline_s
+    limit = Limit(deadline_s)
     while True:
         value = condition()
         if value:
             return value
         if alive is not None and alive.poll() is not None:
             raise Failed("%s: the process ended with %d before" % (what, alive.returncode))
-        if time.monotonic() > end:
-            raise Failed("%s: not after %g s" % (what, deadline_s))
+        if limit.over():
+            raise Failed("%s: not after %s" % (what, limit))
         time.sleep(every_s)
 
 

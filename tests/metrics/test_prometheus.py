@@ -4,6 +4,9 @@ alerts of a PFC storm fire with the incident's headline, the others do not; of t
 dashboard is queried as Grafana would. 77: prometheus is not installed here."""
 import json, os, re, shutil, socket, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from patience import Limit  # noqa: E402
+
 BUILD, SOURCE = map(os.path.realpath, sys.argv[1:3])
 ROCEWATCH = os.path.join(BUILD, "rocewatch")
 DEADLINE_S = 90
@@ -15,8 +18,8 @@ def check(condition, message, *values):
 
 
 def wait_for(what, condition):
-    end = time.monotonic() + DEADLINE_S
-    while time.monotonic() < end:
+    limit = Limit(DEADLINE_S)
+    while not limit.over():
         try:
             value = condition()
         except OSError:
@@ -24,7 +27,7 @@ def wait_for(what, condition):
         if value:
             return value
         time.sleep(0.2)
-    raise SystemExit("FAILED: %s: not after %d s" % (what, DEADLINE_S))
+    raise SystemExit("FAILED: %s: not after %s" % (what, limit))
 
 
 def free_port():

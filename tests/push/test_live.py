@@ -17,6 +17,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from patience import Limit  # noqa: E402
+
 import otlp as O
 
 ROCEWATCH, EXPORT = sys.argv[1:3]
@@ -81,15 +84,15 @@ class Agent:
         return list(csv.DictReader(io.StringIO(self.run("query", "sql", statement, "--format", "csv"))))
 
     def wait(self, what, condition):
-        until = time.monotonic() + DEADLINE
-        while time.monotonic() < until:
+        limit = Limit(DEADLINE)
+        while not limit.over():
             if self.process.poll() is not None:
                 fail("the agent ended:\n" + (self.dir / "agent.log").read_text())
             found = condition()
             if found:
                 return found
             time.sleep(0.3)
-        fail("no %s in %d s; the doctor says\n%s\nlog:\n%s" % (what, DEADLINE, self.run("doctor"), (self.dir / "agent.log").read_text()))
+        fail("no %s in %s; the doctor says\n%s\nlog:\n%s" % (what, limit, self.run("doctor"), (self.dir / "agent.log").read_text()))
 
     def post(self, body, path="/v1/metrics", port="http", source="127.0.0.1", method="POST", **headers):
         to = http.client.HTTPConnection("127.0.0.1", self.ports[port], timeout=20, source_address=(source, 0))

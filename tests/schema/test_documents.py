@@ -8,6 +8,8 @@ import copy, json, os, re, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+sys.path.insert(0, os.path.dirname(HERE))
+from patience import Limit  # noqa: E402
 import schemas as schema_files  # noqa: E402
 
 GOLDEN = os.path.join(HERE, "..", "golden")
@@ -101,9 +103,9 @@ def check(condition, message):
 
 
 def wait_for(what, probe, deadline_s=90):
-    end = time.monotonic() + deadline_s
+    limit = Limit(deadline_s)
     while not probe():
-        check(time.monotonic() < end, "%s: not after %d s" % (what, deadline_s))
+        check(not limit.over(), "%s: not after %s" % (what, limit))
         time.sleep(0.1)
 
 

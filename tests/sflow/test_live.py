@@ -17,6 +17,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from patience import Limit  # noqa: E402
+
 import sflow as S
 
 ROCEWATCH = sys.argv[1]
@@ -132,15 +135,15 @@ class Agent:
         return list(csv.DictReader(io.StringIO(self.run("query", "sql", statement, "--format", "csv"))))
 
     def wait(self, what, condition):
-        until = time.monotonic() + DEADLINE
-        while time.monotonic() < until:
+        limit = Limit(DEADLINE)
+        while not limit.over():
             if self.process.poll() is not None:
                 fail("the agent ended:\n" + (self.dir / "agent.log").read_text())
             found = condition()
             if found:
                 return found
             time.sleep(0.5)
-        fail("no %s in %d s; the doctor says\n%s\nlog:\n%s" % (what, DEADLINE, self.run("doctor"), (self.dir / "agent.log").read_text()))
+        fail("no %s in %s; the doctor says\n%s\nlog:\n%s" % (what, limit, self.run("doctor"), (self.dir / "agent.log").read_text()))
 
 
 def incident(agent):

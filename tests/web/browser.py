@@ -1,6 +1,9 @@
 """A headless Chromium for the tests of the page, and what they ask of it. Python's standard library and Debian's python3-selenium."""
 import json, os, shutil, sys, tempfile, time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from patience import Limit  # noqa: E402
+
 SKIP = 77
 
 
@@ -84,9 +87,9 @@ class Browser:
         return self.driver.execute_async_script("const done = arguments[arguments.length - 1]; (async () => {" + script + "})().then(done, (e) => done({error: String(e && e.stack || e)}));", *args)
 
     def wait(self, what, script, deadline_s=20, *args):
-        """Until @script (an expression) is true; its value. A busy machine gets three times as long: the page gives up a request after
+        """Until @script (an expression) is true; its value. The page gives up a request after
         20 s and offers to try again, which a person would do."""
-        end = time.monotonic() + 3 * deadline_s
+        limit = Limit(deadline_s)
         again = time.monotonic() + deadline_s
         while True:
             value = self.js("return " + script, *args)
@@ -95,9 +98,9 @@ class Browser:
             if time.monotonic() > again:
                 again = time.monotonic() + deadline_s
                 self.js("const e = document.querySelector('main p.error button'); if (e && /no answer within/.test(e.parentNode.innerText)) e.click()")
-            if time.monotonic() > end:
+            if limit.over():
                 text = self.js("return document.body.innerText.slice(0, 600)")
-                raise Failed("%s: not after %g s; the page says: %s" % (what, deadline_s, text))
+                raise Failed("%s: not after %s; the page says: %s" % (what, limit, text))
             time.sleep(0.05)
 
     def text(self, selector="body"):

@@ -1,5 +1,8 @@
 """`rocewatch web` as a Python object, for tests that ask it. Standard library only."""
-import contextlib, http.client, json, os, signal, socket, subprocess, tempfile, time
+import contextlib, http.client, json, os, signal, socket, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from patience import Limit  # noqa: E402
 
 
 class Failed(Exception):
@@ -12,12 +15,12 @@ def check(condition, message):
 
 
 def wait_for(what, condition, deadline_s=90, every_s=0.05):
-    end = time.monotonic() + deadline_s
+    limit = Limit(deadline_s)
     while True:
         value = condition()
         if value:
             return value
-        check(time.monotonic() < end, "%s: not after %g s" % (what, deadline_s))
+        check(not limit.over(), "%s: not after %s" % (what, limit))
         time.sleep(every_s)
 
 

@@ -22,6 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", ".."))
 import samples_db
+from patience import Limit, stretched
 VENDORS = ["generic", "sonic", "eos", "nxos", "cumulus", "onyx", "junos", "dell-os9", "dell-os10", "comware"]
 VARIANTS = {"nxos-headroom": "nxos", "nxos-xoff": "nxos", "dell-os9-headroom": "dell-os9", "cumulus-old": "cumulus", "cumulus-5.9": "cumulus", "cumulus-no-cell": "cumulus", "junos-old": "junos"}  # after one change of the configuration
 ALL = VENDORS + list(VARIANTS)
@@ -37,8 +38,8 @@ def free_port():
 
 
 def until(seconds, probe):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    limit = Limit(seconds)
+    while not limit.over():
         if probe():
             return True
         time.sleep(0.2)
@@ -234,7 +235,7 @@ def main():
             tests[v] = subprocess.Popen([rocewatch, "-c", config, "profile", "test", f"127.0.0.1:{port_number}", "--community-file",
                                          os.path.join(work, "c-" + v), "--for", "1s", "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for v in tests:
-            out, err = tests[v].communicate(timeout=90)
+            out, err = tests[v].communicate(timeout=stretched(90))
             if tests[v].returncode != 0:
                 print(f"{v}: profile test: exit {tests[v].returncode}: {err.strip()[-300:]}")
                 failed += 1

@@ -7,6 +7,9 @@ database plays the agent. Everything waits for a text with a deadline. Exit 77 w
 import contextlib, fcntl, os, re, shutil, signal, sqlite3, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(os.path.dirname(HERE)))
+from patience import Limit  # noqa: E402
+
 SIZES = [(80, 24), (160, 50)]
 DEADLINE_S = int(os.environ.get("RW_WATCH_DEADLINE_S", "60"))
 DEVICES = ["leaf1", "leaf2", "leaf3", "leaf4", "spine1", "spine2", "spine3", "spine4"]
@@ -23,12 +26,12 @@ def check(condition, message):
 
 
 def wait_for(what, probe, deadline_s=DEADLINE_S):
-    end = time.monotonic() + deadline_s
+    limit = Limit(deadline_s)
     while True:
         value = probe()
         if value:
             return value
-        check(time.monotonic() < end, "%s: not after %d s" % (what, deadline_s))
+        check(not limit.over(), "%s: not after %s" % (what, limit))
         time.sleep(0.1)
 
 
@@ -152,6 +155,12 @@ class Cases:
                           " VALUES(?, 'snmp', '127.0.0.1:1', 'up', 1, ?, ?, ?, 90, 0, 0)", (device, newest, newest, newest))
         return db
 
+    def lasting(self, db):
+        """The configuration in force has long intervals: its newest sample counts as news for as long as a busy machine needs."""
+        with contextlib.closing(sqlite3.connect(db)) as c, c:
+            changed = c.execute("UPDATE fabric_history SET yaml = replace(yaml, '  interval: 10007ms', '  interval: 5m') WHERE yaml LIKE '%  interval: 10007ms%'")
+            check(changed.rowcount == 1, "the configuration in force has another interval: %d rows changed" % changed.rowcount)
+
     def configuration(self, scenario, db, broken=False, lasting=False):
         """The case's configuration with addresses where nobody answers; returns its name in the directory of the screens."""
         name = os.path.basename(db)[:-len(".db")] + ".yaml"
@@ -224,6 +233,7 @@ def broken_configuration(cases, update):
         # Fresh for each size: on a slow machine the data would be stale by the second. All names are as long as "broken".
         moved = "broke%d" % number
         db = cases.by_agent(cases.moved("healthy", moved, int(time.time())))
+        cases.lasting(db)
         name = cases.configuration("healthy", db, lasting=True)
         with open(db + ".lock", "a+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # plays the agent

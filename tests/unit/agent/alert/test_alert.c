@@ -36,10 +36,11 @@
 #include "db/store/store.h"
 
 #include "http_sink.h"
+#include "tests/patience.h"
 
 #define W (10 * NS_PER_S)
 #define START_NS (1700000000 * NS_PER_S)
-#define PATIENCE_NS (60 * NS_PER_S)
+#define PATIENCE_NS patience_ns(60 * NS_PER_S)
 #define TURN_NS (2 * NS_PER_MS) /* of real time, for one second of the test */
 #define CONNECT_MS 20000 /* until a receiver's thread has connected */
 

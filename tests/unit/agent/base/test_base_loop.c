@@ -14,8 +14,9 @@
 
 #include "agent/base/cleanup.h"
 #include "agent/base/loop.h"
+#include "tests/patience.h"
 
-#define DEADLINE_NS (60 * NS_PER_S)
+#define DEADLINE_NS patience_ns(60 * NS_PER_S)
 
 struct world {
 	struct loop *loop;

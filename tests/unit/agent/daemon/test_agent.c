@@ -41,8 +41,9 @@
 #include "db/open.h"
 #include "db/series/history.h"
 #include "db/store/store.h"
+#include "tests/patience.h"
 
-#define DEADLINE_NS (60 * NS_PER_S)
+#define DEADLINE_NS patience_ns(60 * NS_PER_S)
 #define KILLS 5
 
 static const char one[] =

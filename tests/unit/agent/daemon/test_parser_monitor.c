@@ -19,8 +19,9 @@
 #include "agent/daemon/parser_monitor.h"
 #include "agent/daemon/parser_wire.h"
 #include "config/config.h"
+#include "tests/patience.h"
 
-#define DEADLINE_NS (90 * NS_PER_S)
+#define DEADLINE_NS patience_ns(90 * NS_PER_S)
 
 /* ---- the parser that is played: by the name of its capture ------------------- */
 

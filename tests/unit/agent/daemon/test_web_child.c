@@ -18,8 +18,9 @@
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
 #include "agent/daemon/web_child.h"
+#include "tests/patience.h"
 
-#define DEADLINE_NS (60 * NS_PER_S)
+#define DEADLINE_NS patience_ns(60 * NS_PER_S)
 
 struct world {
 	char dir[64], file[80];

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "db/open.h"
+#include "tests/patience.h"
 #include "tests/unit/collectors/snmp/snmp_world.h"
 
 #include "agent/daemon/agent.h"
@@ -30,7 +31,7 @@
 #include "db/series/history.h"
 #include "db/store/store.h"
 
-#define DEADLINE_NS (60 * NS_PER_S)
+#define DEADLINE_NS patience_ns(60 * NS_PER_S)
 
 struct place {
 	char dir[64], config[96], db[96], out[96], community[96];

@@ -28,8 +28,9 @@
 #include "agent/surface/web_documents.h"
 #include "agent/surface/web_events.h"
 #include "agent/surface/web_listen.h"
+#include "tests/patience.h"
 
-#define DEADLINE_NS (60 * NS_PER_S)
+#define DEADLINE_NS patience_ns(60 * NS_PER_S)
 
 /* ---- a server with documents that the test holds up ---------------------- */
 

@@ -11,6 +11,7 @@
 #include "agent/base/cleanup.h"
 #include "db/block/tail_codec.h"
 #include "db/open.h"
+#include "tests/patience.h"
 #include "tests/unit/db/db_world.h"
 
 #include "agent/base/arena.h"
@@ -23,7 +24,7 @@
 #include "db/store/store_backend.h"
 #include "tests/faults/fault_vfs.h"
 
-#define DEADLINE_NS (60 * NS_PER_S)
+#define DEADLINE_NS patience_ns(60 * NS_PER_S)
 
 struct rig {
 	struct db_world world;

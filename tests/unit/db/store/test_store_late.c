@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "agent/base/cleanup.h"
+#include "tests/patience.h"
 #include "tests/unit/db/db_world.h"
 
 #include "agent/base/str.h"
@@ -18,7 +19,7 @@
 #include "db/store/store_state.h"
 #include "tests/faults/fault_vfs.h"
 
-#define DEADLINE_NS (60 * NS_PER_S)
+#define DEADLINE_NS patience_ns(60 * NS_PER_S)
 
 static struct store *late_open(const char *path, struct entities *entities)
 {
