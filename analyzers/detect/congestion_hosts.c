@@ -19,6 +19,13 @@
  * simulations, one that does not was paused 3 to 10 times as long. */
 #define STRONG_TIMES 3.0
 #define FAR_TIMES 4.0 /* ... from which a crowded uplink of its leaf does not explain it either */
+/*
+ * Two hosts of one leaf that lead together share a path, and a path singles out both: where they
+ * react they were paused for 1 % of the time and 7 times as long as the next host, in packet
+ * simulation; without DCQCN 15 to 27 times as long, or for 6 to 9 % of the time.
+ */
+#define PAIR_TIMES 10.0
+#define PAIR_LEVEL 0.03
 #define HEAVY_LOAD 2.0 /* times what the median host sends */
 
 /*
@@ -105,7 +112,6 @@ static bool host_leads(const struct congestion *congestion,
 		host->level - congestion->median > Z_OUTLIER * congestion->spread;
 }
 
-/* Two hosts of one leaf that lead together share a path, and a path singles out both. */
 static bool hosts_share_leaf(const struct congestion *congestion)
 {
 	const struct paused_host *hosts = congestion->hosts;
@@ -113,11 +119,19 @@ static bool hosts_share_leaf(const struct congestion *congestion)
 		hosts[0].prio->port->device == hosts[1].prio->port->device;
 }
 
+/* Is it no more than what a path that both share explains? */
+static bool hosts_may_share_path(const struct congestion *congestion)
+{
+	if (!hosts_share_leaf(congestion) || congestion->lead.times >= PAIR_TIMES)
+		return false;
+	return congestion->lead.times < FAR_TIMES || congestion->hosts[1].level < PAIR_LEVEL;
+}
+
 /* Paused for long and far longer than the next. */
 static bool host_is_strong(
 	const struct congestion *congestion, const struct paused_host *host, double times)
 {
-	if (hosts_share_leaf(congestion))
+	if (hosts_may_share_path(congestion))
 		return false;
 	return host->measured && host->level >= STRONG_LEVEL && congestion->lead.times >= times;
 }
@@ -137,7 +151,7 @@ static void host_signs_compare(const struct congestion *congestion,
 		sign_set(signs, SQUEEZES, lead_squeezes(congestion, host->host));
 		const bool brief = host->measured && host->level < STRONG_LEVEL;
 		sign_set(signs, BRIEF,
-			(brief || hosts_share_leaf(congestion)) &&
+			(brief || hosts_may_share_path(congestion)) &&
 				!lead_squeezes(congestion, host->host));
 		sign_set(signs, RECEIVER_MARKS, lead->marks_most >= MARKED);
 	}

@@ -81,8 +81,8 @@ enum sign {
 	STRONG = SHORT_PAUSES, /* paused for long, and many times as long as every other host */
 	FAR = SHALLOW, /* ... more than hosts that share an uplink differ */
 	HEAVY = WIDESPREAD, /* it sends more than its peers, which is a reason to be paused */
-	/* paused for a short, measured time, or beside another host of its leaf; and no receiver
-	 * marks more than its peers */
+	/* paused for a short, measured time, or no longer than a path that it shares with another
+	 * host of its leaf explains; and no receiver marks more than its peers */
 	BRIEF = EARLY,
 	RECEIVER_MARKS = HOT, /* some queue to a host marks a large share of its packets */
 };

@@ -31,6 +31,27 @@ static void fault_cc_off(struct net *net, const struct options *options, struct 
 	net->ports[place.host].ignores_marks = true;
 }
 
+struct fault_place fault_beside(const struct net *net, struct fault_place place)
+{
+	const int per_leaf = (int)net->hosts_per_leaf, first = place.leaf * per_leaf;
+	place.host = first + (place.host - first + 1) % per_leaf;
+	return place;
+}
+
+static void fault_cc_off_beside(
+	struct net *net, const struct options *options, struct fault_place place)
+{
+	fault_cc_off(net, options, fault_beside(net, place));
+}
+
+/* Two of one leaf: they share its uplinks, as hosts that react do. */
+static void fault_cc_off_pair(
+	struct net *net, const struct options *options, struct fault_place place)
+{
+	fault_cc_off(net, options, place);
+	fault_cc_off_beside(net, options, place);
+}
+
 static void fault_slow_host(
 	struct net *net, const struct options *options, struct fault_place place)
 {
@@ -116,6 +137,11 @@ static const struct fault faults[] = {
 	{"none", "none", NULL, "none", "nothing beyond the thresholds", fault_nothing, NULL},
 	{"cc-off", "dcqcn_off", NULL, "host", "a host that does not react to CNPs", fault_cc_off,
 		NULL},
+	{"cc-off-pair", "dcqcn_off", NULL, "host",
+		"two hosts of one leaf that do not react to CNPs", fault_cc_off_pair,
+		.also = "cc-off-beside"},
+	{"cc-off-beside", "dcqcn_off", NULL, "host", "the second of these hosts alone",
+		fault_cc_off_beside, .beside = true},
 	{"slow-receiver", "slow_receiver", "pfc_storm", "host", "a host that takes frames slowly",
 		fault_slow_host, NULL},
 	{"bad-cable", "link_errors", "optic_degrading", "uplink", "frames damaged both ways",

@@ -33,6 +33,7 @@ struct fault {
 	const char *name, *cause, *accept, *subject, *help;
 	void (*put)(struct net *net, const struct options *options, struct fault_place place);
 	const char *also; /* name of a second fault that is there as well; NULL: none */
+	bool beside; /* at the host beside the one that was drawn */
 };
 
 struct phase *phase_run(const struct options *options, const struct fault *fault);
@@ -42,6 +43,8 @@ double phase_quantile(const double *sorted, size_t n, double q);
 const struct fault *fault_find(const char *name);
 void fault_help(FILE *out);
 struct fault_place fault_where(const struct net *net, const struct options *options);
+/* fault_beside - the same, at the next host of that leaf. */
+struct fault_place fault_beside(const struct net *net, struct fault_place place);
 
 /* The flows of one step; false: no such workload. */
 bool workload_add(struct net *net, const struct options *options, uint64_t *random);

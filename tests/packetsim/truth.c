@@ -158,11 +158,13 @@ static void fault_print(const struct run *run, const struct fault *fault, const 
 	const char *accept, FILE *out)
 {
 	const struct net *net = run->in->net;
-	const struct fault_place place = fault_where(net, run->options);
+	struct fault_place place = fault_where(net, run->options);
 	const char *subject = fault->subject;
 	const bool host = strcmp(subject, "host") == 0, uplink = strcmp(subject, "uplink") == 0;
 	const bool placed = strcmp(subject, "none") != 0 && strcmp(subject, "uplinks") != 0;
 	char device[32], port[32] = "", name[32], peer[32];
+	if (fault->beside)
+		place = fault_beside(net, place);
 	const uint32_t at = host ? net_host_port(net, (unsigned)place.host)
 				 : net_uplink(net, (unsigned)place.leaf, (unsigned)place.spine);
 	snprintf(device, sizeof(device), "leaf%d", place.leaf + 1);

@@ -36,6 +36,7 @@ CELLS = {  # what it is: options of packetsim
     "cc-off": ["--kmin", "400KB", "--kmax", "1600KB", "--alpha", "1/8", "--workload", "incast", "--fresh", "1", "--fault", "cc-off"],
     "cc-off, alpha 1/4": ["--kmin", "400KB", "--kmax", "1600KB", "--alpha", "1/4", "--workload", "incast", "--fresh", "1", "--fault", "cc-off"],
     "cc-off, alpha 1/16, beside a shuffle": TIGHT + ["--fault", "cc-off", "--fresh", "1"],
+    "cc-off, two hosts of a leaf": ["--kmin", "400KB", "--kmax", "1600KB", "--alpha", "1/8", "--workload", "incast", "--fresh", "1", "--fault", "cc-off-pair"],
     "slow receiver": GOOD + ["--workload", "shuffle", "--fault", "slow-receiver"],
     "bad cable": RING + ["--fault", "bad-cable"],
     "link down": RING + ["--fault", "link-down"],

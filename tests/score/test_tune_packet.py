@@ -69,7 +69,7 @@ class Loop(unittest.TestCase):
 
     def test_diagnosis(self):
         with tempfile.TemporaryDirectory() as OPTIONS.tmp_case:
-            for name in ("slow receiver", "slow link", "late ECN"):
+            for name in ("slow receiver", "slow link", "late ECN", "cc-off, two hosts of a leaf"):
                 row = packet_matrix.one(OPTIONS, name, "10s", 1)
                 self.assertEqual(row["verdict"], "right", (name, row["said"]))
 

@@ -145,6 +145,17 @@ def reacts_pair():
     return c
 
 
+def pair_off():
+    """As two packet simulators showed it: two of one leaf do not slow down."""
+    c = Case("congestion", "pair_off", "two hosts of leaf2 do not slow down: paused 5.0 and 4.5 % of the time, the next one 0.3 %; sharing a path does not explain so much")
+    two_leaves(c, hosts=8)
+    c.say(LOSSLESS)
+    for n in range(1, 17):
+        port = f"leaf{1 + (n > 8)}:Ethernet{n - 8 * (n > 8)}"
+        load(c, port, 0.4 if n == 1 else 0.05, marks=0.03 if n == 1 else 0.0, tx_ms={10: 50, 11: 45, 12: 3}.get(n, 0))
+    return c
+
+
 def rails_frames():
     c = Case("congestion", "rails_frames", "eight rails, frames alone: node-047 leads by a half on each; it is named, and what to collect, and not accused", step=10, length=30)
     c.leaf(*[f"leaf-{r}" for r in range(1, 9)])
@@ -397,7 +408,7 @@ def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=7
     return c
 
 
-CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, reacts_pair, rails_frames, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
+CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, reacts_pair, pair_off, rails_frames, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
          ecn_early, pfc_only, xon_close, xon_pieces, xon_frames,
          cnp_starved]
 LOSSES = [
