@@ -37,7 +37,7 @@ struct link_fault { /* what a test found */
 	double own, like; /* the number at that end, and the median of links of the same kind; NAN
 			     unknown */
 	int detail; /* of the test */
-	uint64_t count;
+	uint64_t count, others; /* links, as the test counts them */
 	/* it rests on states that the device reports: they need a shorter hold than counters */
 	bool state;
 	bool proven; /* noise of the counters cannot make it */

@@ -661,7 +661,7 @@ static void golden_name_link(
 static void golden_links(const struct golden_world *world)
 {
 	struct golden_value *value = &world->ret->v[GOLDEN_LINKS_BELOW_CLASS];
-	const struct links *links = links_seen(world->in);
+	struct links *links = links_seen(world->in);
 	size_t known = 0, slow = 0, down = 0;
 	const struct link *first = NULL;
 	for (size_t i = 0; i < links->n; i++) {

@@ -33,6 +33,7 @@ struct links { /* in the order of their near ends: those of a device lie togethe
 	const struct link **by_host; /* the host links, by host, then in order */
 	size_t n_by_host;
 	struct link_values *values; /* what link_median() has sorted so far */
+	struct link_speeds *speeds; /* what link_class() has counted so far */
 };
 
 void links_find(const struct observed *observed, struct arena *a, struct links *ret);

@@ -55,6 +55,8 @@ enum cause_fact {
 	FACT_BYTES = 1024, /* Kmin and Kmax in bytes are what counts */
 	FACT_SHARES = 2048, /* ... or shares of the queue's quota are (relative ECN) */
 	FACT_PFC = 4096, /* pause frames keep the class lossless */
+	FACT_ONE_SLOW = 8192, /* this link is slower than its class */
+	FACT_TWO_CLASSES = 16384, /* links of its kind run at two speeds, none declared */
 	FACT_ALL = ~0
 };
 
