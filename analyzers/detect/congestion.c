@@ -204,6 +204,8 @@ static void congestion_judge_hosts(const struct congestion *congestion,
 		verdicts->host = true;
 		if (verdicts->port_done[s.prio->port->port->index]) /* packets gave the reason */
 			continue;
+		if (!host_lasts(congestion, &congestion->hosts[i]))
+			continue;
 		congestion_report(congestion, options, &s, 1, out);
 		verdicts->port_done[s.prio->port->port->index] = true;
 	}
@@ -322,7 +324,8 @@ static void congestion_judge_leaders(const struct congestion *congestion,
 		/* a queue that is congested does not say why one of its senders waits far longer */
 		if (!nothing_named && !(s.signs.yes & STRONG))
 			continue;
-		if (!s.is || verdicts->port_done[s.prio->port->port->index])
+		if (!s.is || verdicts->port_done[s.prio->port->port->index] ||
+			!host_lasts(congestion, &congestion->hosts[i]))
 			continue;
 		congestion_report(congestion, options, &s, 1, out);
 		verdicts->port_done[s.prio->port->port->index] = true;
@@ -490,6 +493,9 @@ static int congestion_run(const struct analyzer_in *in, struct finding_list *out
 	return 0;
 }
 
+/* what steps and baseline keep in memory as well */
+static const uint16_t congestion_past[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS, M_PFC_TX_PAUSE_NS};
+
 const struct analyzer analyzer_congestion = {
 	.name = "congestion",
 	.phase = 30,
@@ -500,5 +506,7 @@ const struct analyzer analyzer_congestion = {
 	.window_offset = offsetof(struct congestion_options, window_ns),
 	.spec = {.metrics = (const uint16_t[]){M_CFG_CNP_QUEUE}, .n_metrics = 1, .flows = true},
 	.observes = true,
+	.past_offset = offsetof(struct congestion_options, past_ns),
+	.past = {.metrics = congestion_past, .n_metrics = rw_countof(congestion_past)},
 	.run = congestion_run,
 };

@@ -2,8 +2,11 @@
 #include <math.h>
 
 #include "agent/base/cleanup.h"
+#include "agent/base/str.h"
 #include "analyzers/detect/congestion_nic.h"
 #include "analyzers/detect/congestion_signs.h"
+#include "analyzers/measure/step_seen.h"
+#include "db/model/entity.h"
 
 #define Z_OUTLIER                                                                                  \
 	3.5 /* modified z-score: Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993 */
@@ -26,6 +29,8 @@
  */
 #define PAIR_TIMES 10.0
 #define PAIR_LEVEL 0.03
+#define LEAD_LASTS 1.5 /* times every other host, over the steps that it is watched for */
+enum { WATCH_PARTS = 3 }; /* of that time, in each of which it is paused */
 #define HEAVY_LOAD 2.0 /* times what the median host sends */
 
 /*
@@ -185,6 +190,64 @@ void suspect_host(const struct congestion *congestion, const struct congestion_o
 		s->yes |= SLOWS_DOWN;
 	ret->is = signature_match(kind, s);
 }
+
+/* ---- does it last? --------------------------------------------------------- */
+
+/* Share of (from, to] for which we paused the host of @port; NAN where that is not measured. */
+static double paused_between(const struct congestion *congestion, const struct port_seen *port,
+	int64_t from_ns, int64_t to_ns)
+{
+	const uint32_t entity = port->prio_entity[congestion->priority];
+	const struct series *s = NULL;
+	struct increase inc;
+	if (congestion->in->past && entity != ENTITY_NONE)
+		s = window_series(congestion->in->past, entity, M_PFC_TX_PAUSE_NS);
+	if (!s || series_increase(s, from_ns, to_ns, 0, &inc) < 0)
+		return NAN;
+	return (double)inc.value / (double)inc.covered_ns;
+}
+
+static bool host_leads_over(
+	const struct congestion *congestion, const struct paused_host *host, int64_t span_ns)
+{
+	const int64_t to_ns = congestion->in->window->to_ns;
+	const double own = paused_between(congestion, host->prio->port, to_ns - span_ns, to_ns);
+	for (size_t i = 0; i < congestion->o->n_fabric_ports; i++) {
+		const struct port_seen *port = &congestion->o->ports[i];
+		bool leads_too = !port->port->host;
+		for (size_t k = 0; k < congestion->lead.n && !leads_too; k++)
+			leads_too = str_eq(congestion->hosts[k].host, port->port->host);
+		if (leads_too)
+			continue;
+		const double other = paused_between(congestion, port, to_ns - span_ns, to_ns);
+		if (own < LEAD_LASTS * other)
+			return false;
+	}
+	return !isnan(own);
+}
+
+bool host_lasts(const struct congestion *congestion, const struct paused_host *host)
+{
+	const struct window *window = congestion->in->window;
+	const int64_t length_ns = window->to_ns - window->from_ns;
+	const int64_t step_ns = step_seen(congestion->in, host->prio->port, window->to_ns);
+	const int64_t watch_ns = step_watch_ns(congestion->in, step_ns);
+	if (watch_ns <= length_ns)
+		return true;
+	/* frames say too little over a longer time */
+	if (!host->measured)
+		return step_ns && STEP_WATCH_STEPS * step_ns <= length_ns;
+	for (int k = 0; k < WATCH_PARTS; k++) {
+		const int64_t to_ns = window->to_ns - watch_ns * k / WATCH_PARTS;
+		const double paused = paused_between(
+			congestion, host->prio->port, to_ns - watch_ns / WATCH_PARTS, to_ns);
+		if (!(paused > 0))
+			return false;
+	}
+	return host_leads_over(congestion, host, watch_ns);
+}
+
+/* ---- proof ------------------------------------------------------------------ */
 
 /* Packets of a host's port show that its rate stays as it is after CNPs. */
 static bool nics_prove(

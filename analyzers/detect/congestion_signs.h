@@ -22,6 +22,7 @@ struct congestion_options {
 	double singled_out; /* times the median of the other hosts */
 	int64_t rtt_ns; /* base round trip, for the bandwidth-delay product */
 	int64_t window_ns, hold;
+	int64_t past_ns; /* not an option: automatic */
 };
 
 /* SUSPECT_LEADER: a host that nothing else explains; judged after everything else. */
@@ -138,6 +139,10 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
  * down; SUSPECT_LEADER names the host that leads when the proof is missing. */
 void suspect_host(const struct congestion *congestion, const struct congestion_options *options,
 	const struct paused_host *host, enum suspect_kind kind, struct suspect *ret);
+/* host_lasts - has it led for several steps of its job, and ten seconds, not only in this window? A
+ * host that does not may be in its turn of a step: it is accused of nothing, and nothing else of
+ * what it may explain. */
+bool host_lasts(const struct congestion *congestion, const struct paused_host *host);
 /* Is some host proven not to slow down? Then pause without marks is no setting of a switch. */
 bool hosts_prove(const struct congestion *congestion, const struct congestion_options *options);
 /* The signs that several kinds share: of the site and the hosts, and of @marks. */

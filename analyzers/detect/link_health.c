@@ -42,7 +42,8 @@ static const struct option rows[] = {
 		NULL, "evaluation window; 0 = three poll intervals, at least 5 s"},
 	{"past", OPT_DURATION, offsetof(struct link_health_options, past_ns), "0s", "0s", "7d",
 		NULL,
-		"how long the past of light and bit errors is; kept in memory for every port; 0 = "
+		"how long the past of light, bit errors and octets is; kept in memory for every "
+		"port; 0 = "
 		"sixty windows, at least 10 minutes"},
 	{"hold", OPT_INT, offsetof(struct link_health_options, hold), "3", "1", "10000", NULL,
 		"required windows, of the last hold + 2, before an incident opens"},
@@ -82,7 +83,8 @@ static void link_health_judge(const struct link_test_in *in, struct finding_list
 	found->describe(in, &fault, &t);
 }
 
-static const uint16_t link_health_past[] = {M_PORT_PRE_FEC_BER, M_OPTIC_RX_POWER};
+static const uint16_t link_health_past[] = {
+	M_PORT_PRE_FEC_BER, M_OPTIC_RX_POWER, M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS};
 
 static struct link_trend link_health_trend(
 	const struct analyzer_in *in, const struct port_seen *port)

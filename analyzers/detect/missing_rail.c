@@ -5,7 +5,8 @@
  * Where jobs are declared, hosts outside all of them are not judged. A host whose several ports are
  * all up and silent is idle, not broken. A host whose ports are all down may be drained on purpose:
  * information only. A silent host with one port whose counters never moved is reported only where a
- * job declares it: it may simply not be in use.
+ * job declares it: it may simply not be in use. Silence counts only once it lasts longer than hosts
+ * are silent within a step of the job (analyzers/measure/step_seen.h).
  */
 #include <math.h>
 
@@ -13,6 +14,7 @@
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
 #include "analyzers/detect/link_health.h"
+#include "analyzers/measure/step_seen.h"
 
 #define SILENT_SHARE 0.02 /* share of the median of busy ports; keep-alives and ARP stay below */
 #define ALIVE_OCTETS 1e9 /* bytes; a port that ever moved this much was in use */
@@ -92,6 +94,49 @@ static bool ever_used(const struct link_test_in *in, const struct port_seen *por
 	return false;
 }
 
+/* Since when the counter grows by less than @silent_bps, by its samples up to the window's end; the
+ * time of the first sample where it always did. INT64_MIN: there are none. */
+static int64_t silent_since(const struct link_test_in *in, const struct port_seen *port,
+	unsigned metric, double silent_bps)
+{
+	const struct series *s = window_series(in->in->past, port->entity, metric);
+	uint32_t i = s ? s->n : 0;
+	while (i > 0 && s->t_ns[i - 1] > in->in->window->to_ns)
+		i--;
+	if (i == 0)
+		return INT64_MIN;
+	for (i--; i > 0; i--) {
+		/* a restart says nothing of the time before it */
+		if (s->value[i] < s->value[i - 1])
+			break;
+		const double seconds = (double)(s->t_ns[i] - s->t_ns[i - 1]) / (double)NS_PER_S;
+		if ((double)(s->value[i] - s->value[i - 1]) * 8 > silent_bps * seconds)
+			break;
+	}
+	return s->t_ns[i];
+}
+
+/* Is the port silent for longer than it was within the steps before? */
+static bool silence_lasts(
+	const struct link_test_in *in, const struct port_seen *port, const struct beside *like)
+{
+	static const uint16_t metrics[] = {M_PORT_IN_OCTETS, M_PORT_OUT_OCTETS};
+	int64_t since_ns = INT64_MIN;
+	double capacity_bps = PORT_LOAD_FLOOR_BPS;
+	if (port->out.capacity_bps)
+		capacity_bps = (double)port->out.capacity_bps;
+	for (int k = 0; in->in->past && k < 2; k++) {
+		const int64_t since = silent_since(
+			in, port, metrics[k], SILENT_SHARE * like->median * capacity_bps);
+		if (since > since_ns)
+			since_ns = since;
+	}
+	if (since_ns == INT64_MIN)
+		return false;
+	const int64_t watch_ns = step_watch_ns(in->in, step_seen(in->in, port, since_ns));
+	return in->in->window->to_ns - since_ns >= watch_ns;
+}
+
 /* A host whose ports are all quiet is reported once: at the first of them. */
 static bool first_of_host(const struct link_test_in *in)
 {
@@ -157,7 +202,7 @@ static double missing_rail_confidence(
  * 1. Busy, or nothing to judge: no.
  * 2. Down, or silent, while the host's other rails, else most hosts of the leaf, are busy.
  * 3. Silent against other hosts only: not where the host has other rails (it is idle), nor where no
- *    job declares it and the port was never used.
+ *    job declares it and the port was never used. Silent within a step: no.
  * 4. All ports of the host down: once, as information.
  */
 static bool missing_rail_find(const struct link_test_in *in, struct link_fault *ret)
@@ -181,6 +226,8 @@ static bool missing_rail_find(const struct link_test_in *in, struct link_fault *
 	/* 3 */
 	const bool in_use = in->in->fabric->n_jobs || ever_used(in, p);
 	if (!down && beside == BESIDE_HOSTS && (rails.n || !in_use))
+		return false;
+	if (!down && !silence_lasts(in, p, like))
 		return false;
 	/* 4 */
 	const bool whole_host = down && rails.n && rails.down == rails.n;

@@ -9,7 +9,6 @@
 #include "agent/base/arena.h"
 #include "agent/base/stats.h"
 
-#define FLOOR_BPS 1e9
 
 struct link_values { /* of one measure over links that are alike, sorted */
 	struct link_values *next;
@@ -126,7 +125,7 @@ size_t links_of_host(const struct links *links, const char *host, const struct l
 
 double port_load(const struct port_seen *port)
 {
-	double rate = NAN, capacity = FLOOR_BPS;
+	double rate = NAN, capacity = PORT_LOAD_FLOOR_BPS;
 	if (port->out_known)
 		rate = port->out.rate_bps;
 	if (port->in_known)

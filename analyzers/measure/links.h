@@ -69,6 +69,7 @@ static inline bool port_is_down(const struct port_seen *port)
 
 /* port_load - the busier direction of a port, as a share of its speed, 0..1. Where no speed is
  * known, of 1 Gbit/s: enough to tell idle from busy. NAN unknown. */
+#define PORT_LOAD_FLOOR_BPS 1e9
 double port_load(const struct port_seen *port);
 
 /* link_median - the median of @measure over both ends of all links like @of, without @of itself;

@@ -25,9 +25,9 @@ class Case:
     def say(self, *lines):
         self.more += lines
 
-    def rate(self, where, priority, metric, per_s, start=None, until=None):
-        """A counter that grows by per_s; where: "device:port"."""
-        self.series.append((where, priority, metric, start if start is not None else 7_000_000 + 1013 * len(self.series), per_s, until))
+    def rate(self, where, priority, metric, per_s, start=None, until=None, turn=None):
+        """A counter that grows by per_s; where: "device:port"; turn: (period, from, to), it grows only then."""
+        self.series.append((where, priority, metric, start if start is not None else 7_000_000 + 1013 * len(self.series), per_s, turn or until))
 
     def value(self, where, priority, metric, value, window=None):
         """A setting, told once; with a window a watermark, told each time."""
@@ -50,7 +50,17 @@ class Case:
                         if t == 0:
                             f.write(f"{head}\t{start}\n")
                     else:
-                        f.write(f"{head}\t{int(start + per_s * (min(t, last) if last is not None else t))}\n")
+                        f.write(f"{head}\t{int(start + per_s * grown_s(t, last))}\n")
+
+
+def grown_s(t, limit):
+    """For how many of the first t seconds a counter grew."""
+    if limit is None:
+        return t
+    if not isinstance(limit, tuple):
+        return min(t, limit)
+    period, begin, end = limit
+    return t // period * (end - begin) + min(max(t % period - begin, 0), end - begin)
 
 
 LOSSLESS = "lossless: { priorities: [3], mtu: 4200B }"
@@ -142,6 +152,19 @@ def reacts_pair():
     for n in range(1, 17):
         port = f"leaf{1 + (n > 8)}:Ethernet{n - 8 * (n > 8)}"
         load(c, port, 0.4 if n == 1 else 0.05, marks=0.025 if n == 1 else 0.0, tx_ms={10: 15, 11: 11, 12: 1.6}.get(n, 0))
+    return c
+
+
+def long_steps():
+    """Rows that come slowly against the steps of the job: a window holds a part of a step, in which one host is paused and the others are not."""
+    c = Case("congestion", "long_steps", "steps of 20 s: each of four hosts of leaf2 is paused for 5 s of each step, one after the other; nobody is accused", step=1, length=80)
+    two_leaves(c)
+    c.say(LOSSLESS)
+    for n in range(1, 9):
+        port = f"leaf{1 + (n > 4)}:Ethernet{n - 4 * (n > 4)}"
+        load(c, port, 0.3, marks=0.03 if n == 1 else 0.0, tx_ms=None)
+        c.rate(port, "-", "port.in_octets", 15 * G, turn=(20, 0, 15))
+        c.rate(port, 3, "pfc.tx_pause_ns", 60e6 if n > 4 else 0, turn=(20, 5 * (n - 5), 5 * (n - 4)) if n > 4 else None)
     return c
 
 
@@ -408,7 +431,7 @@ def loss(name, title, drops=None, discards=None, errors=0, peak=None, headroom=7
     return c
 
 
-CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, reacts_pair, pair_off, rails_frames, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
+CASES = [node_047, frames_only, squeezed, reacts_small, reacts_incast, reacts_pair, pair_off, long_steps, rails_frames, collision, slow_link, incast, slow_receiver, healthy, oversubscription, ecn_off, ecn_off_counters, ecn_late, ecn_late_declared,
          ecn_early, pfc_only, xon_close, xon_pieces, xon_frames,
          cnp_starved]
 LOSSES = [
