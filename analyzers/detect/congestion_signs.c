@@ -7,6 +7,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/stats.h"
 #include "agent/base/str.h"
+#include "analyzers/measure/burst_seen.h"
 #include "analyzers/measure/formulas.h"
 #include "config/class_policy.h"
 
@@ -385,6 +386,20 @@ static bool others_mark(const struct congestion *congestion, const struct marks 
 	return marked > 0 && marked >= few * packets;
 }
 
+/* Does the host that takes most from the switch take it in a burst? */
+static bool switch_bursts(const struct congestion *congestion, const struct device_seen *device)
+{
+	const struct port_seen *most = NULL;
+	for (size_t i = 0; i < device->n_ports; i++) {
+		const struct port_seen *p = &device->ports[i];
+		if (!p->port->host || !p->out_known)
+			continue;
+		if (!most || p->out.rate_bps > most->out.rate_bps)
+			most = p;
+	}
+	return most && burst_seen(congestion->in, most);
+}
+
 void suspect_switch(const struct congestion *congestion, const struct congestion_options *options,
 	const struct device_seen *device, struct suspect *ret)
 {
@@ -422,6 +437,10 @@ void suspect_switch(const struct congestion *congestion, const struct congestion
 		sign_set(s, SHALLOW, !q.deep);
 	episodes_of(congestion, ret);
 	ret->is = signature_match(SUSPECT_SWITCH, s);
+	/* so many senders at once make short pauses, too; settings would prove it */
+	if (ret->is && ret->is->cause == CAUSE_XON_CLOSE && !(s->yes & XON_SET) &&
+		switch_bursts(congestion, device))
+		ret->is = NULL;
 }
 
 /* ---- the uplinks of a leaf ----------------------------------------------- */
@@ -564,4 +583,7 @@ void suspect_queue(const struct congestion *congestion, const struct congestion_
 		sign_set(s, SLOWER, ret->group.slower > 0 || port_slower(congestion, p));
 	}
 	ret->is = signature_match(SUSPECT_QUEUE, s);
+	/* a job that saves to storage: its receivers take it as fast as their links are */
+	if (ret->is && ret->is->cause == CAUSE_INCAST && burst_seen(congestion->in, p))
+		ret->is = NULL;
 }
