@@ -26,8 +26,8 @@ bool link_is_down(const struct link *link)
 }
 
 enum { SPEEDS_MAX = 16 }; /* distinct speeds among links of one kind; more are not counted */
-#define CLASS_TIMES 3 /* as many agree on the faster speed: slower links are no class, but faults  \
-		       */
+/* As many agree on the faster speed: slower links are no class, but faults. */
+#define CLASS_TIMES 3
 
 struct link_speeds { /* of links of one kind: how many run at which speed */
 	struct link_speeds *next;

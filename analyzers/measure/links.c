@@ -9,7 +9,6 @@
 #include "agent/base/arena.h"
 #include "agent/base/stats.h"
 
-
 struct link_values { /* of one measure over links that are alike, sorted */
 	struct link_values *next;
 	port_measure *measure;
