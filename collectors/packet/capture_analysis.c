@@ -200,6 +200,7 @@ static void analysis_frame(struct capture_analysis *analysis, const struct roce_
 	const bool roce = packet->kind == PACKET_ROCE;
 	if (roce && analysis_is_copy(analysis, packet, origin, t_ns)) {
 		roce_count_copy(&analysis->count, packet, t_ns);
+		encapsulation_count_mirror(&analysis->encapsulation, packet);
 		analysis_wait(analysis, packet, origin, t_ns, true);
 		return;
 	}

@@ -38,8 +38,10 @@ static struct mirror_count *find_mirror(
 	return row;
 }
 
-static void count_mirror(struct encapsulation_count *count, const struct roce_packet *packet)
+void encapsulation_count_mirror(struct encapsulation_count *count, const struct roce_packet *packet)
 {
+	if (!packet->mirror.layer)
+		return;
 	struct mirror_count *row = find_mirror(count, packet);
 	if (!row) {
 		count->more_mirrors++;
@@ -73,8 +75,7 @@ void encapsulation_count_add(struct encapsulation_count *count, const struct roc
 	count->inner_cut += packet->inner_cut;
 	count->roce_srv6 += count_is_srv6(packet);
 	count->trimmed += packet->trimmed;
-	if (packet->mirror.layer)
-		count_mirror(count, packet);
+	encapsulation_count_mirror(count, packet);
 	if (packet->kind == PACKET_UET)
 		count_uet(count, &packet->uet);
 	if (packet->kind == PACKET_ENCAPSULATED)

@@ -14,7 +14,7 @@ enum { MIRRORS_MAX = 64 };
 struct mirror_count {
 	struct decap_mirror mirror; /* .truncated, .vlan, .cos: of the first packet only */
 	uint8_t family, src[16]; /* who sent it; family 0 = no IP header around it */
-	uint64_t packets;
+	uint64_t packets; /* copies of what another mirror sent, too */
 	uint64_t cut; /* of these: the mirror carries only a part of the frame */
 };
 
@@ -33,6 +33,11 @@ struct encapsulation_count {
 	uint64_t uet[UET_CLASS_COUNT];
 	uint64_t uet_retransmitted, uet_nack_trimmed;
 };
+
+/* encapsulation_count_mirror - add @packet to the row of its mirror, and to nothing else: a copy of
+ * what another mirror sent before. Does nothing where it came by none. */
+void encapsulation_count_mirror(
+	struct encapsulation_count *count, const struct roce_packet *packet);
 
 /* encapsulation_count_add - add a frame for which encapsulation_counts() is true. */
 void encapsulation_count_add(struct encapsulation_count *count, const struct roce_packet *packet);

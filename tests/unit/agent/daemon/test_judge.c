@@ -3,7 +3,6 @@
  * sees everything: the same incidents, the same findings. A judge that is killed in the middle, a
  * share that is away for ten minutes, and one that never comes.
  */
-#include "tests/patience.h"
 #include "tests/unit/agent/daemon/judge_world.h"
 
 /* In the fault the judge is killed, a minute after it last wrote where it was, and is away for two
@@ -57,7 +56,7 @@ static void test_share_away(void **state)
 
 /* ---- how far --------------------------------------------------------------- */
 
-#define WAIT_NS patience_ns(60 * NS_PER_S)
+#define WAIT_NS (60 * NS_PER_S)
 #define AT(s) ((int64_t)(s)*NS_PER_S)
 
 static void test_horizon(void **state)
