@@ -105,9 +105,10 @@ void health_memory(struct health *health, const struct memory_counts *counts)
 	health_add(health, "", counts->stalled_ratio, "process/memory_stalled_ratio");
 }
 
-void health_boot(struct health *health, double boot, int64_t booted_ns)
+void health_boot(struct health *health, const char *boot, int64_t booted_ns)
 {
-	health_add(health, "", boot, "process/boot");
+	if (*boot)
+		health_add(health, "", 1, "process/boot/%s", boot);
 	health_add(health, "s", (double)booted_ns / 1e9, "process/booted_s");
 }
 

@@ -4,7 +4,8 @@
  * Keys:
  *
  *   process/   rss_bytes, started_s (wall clock), config_refused (1 = a reload was refused and the
- *              file on disk is not in force), config_refused_s (when, wall clock)
+ *              file on disk is not in force), config_refused_s (when, wall clock),
+ *              boot/ID (value 1), booted_s (the machine's start by the wall clock)
  *   process/sandbox/  walls (0: none, 1: system calls, 2: system calls and files)
  *   process/web/  running, starts (where http.listen is configured)
  *   pipeline/  samples late duplicates refused restarts suspects flows late_flows windows
@@ -59,9 +60,9 @@ void health_begin(struct health *health, mono_t now);
  * agent's start; NULL: not known. */
 struct memory_counts;
 void health_memory(struct health *health, const struct memory_counts *counts);
-/* health_boot - which run of the machine this is, and its beginning by the wall clock: by these the
- * next agent sees that the clock was set while none ran. */
-void health_boot(struct health *health, double boot, int64_t booted_ns);
+/* health_boot - which run of the machine this is ("": not known), and its beginning by the wall
+ * clock: by these the next agent sees that the clock was set while none ran. */
+void health_boot(struct health *health, const char *boot, int64_t booted_ns);
 /* health_config - @refused: when a reload was refused; 0 = the file is in force. */
 void health_config(struct health *health, wall_t refused);
 void health_pipeline(struct health *health, const struct pipeline_counters *counters);

@@ -12,7 +12,6 @@
 #include "agent/base/clock.h"
 #include "agent/base/err.h"
 #include "agent/base/log.h"
-#include "agent/base/map.h"
 #include "agent/base/str.h"
 #include "agent/daemon/clock_watch.h"
 #include "agent/daemon/sources.h"
@@ -64,25 +63,31 @@ static int life_read_signs(
 
 /* ---- was the clock set meanwhile? ---------------------------------------- */
 
-/* A number that is the same as long as the machine runs; exact as a double. */
-static double life_boot_id(void)
+/* random(4): a text that is the same as long as the machine runs. */
+static void life_boot_id(char ret[LIFE_BOOT_MAX])
 {
 	rw_cleanup(freep) char *text = NULL;
 	struct err e;
 	size_t n;
-	if (str_read_file("/proc/sys/kernel/random/boot_id", 256, &text, &n, &e) < 0)
-		return NAN;
-	return (double)(hash_bytes(text, n, 0) >> 12);
+	*ret = '\0';
+	if (str_read_file("/proc/sys/kernel/random/boot_id", LIFE_BOOT_MAX - 1, &text, &n, &e) < 0)
+		return;
+	snprintf(ret, LIFE_BOOT_MAX, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
 struct life_boot life_boot_now(int64_t now_ns)
 {
-	return (struct life_boot){.id = life_boot_id(), .booted_ns = now_ns - clock_boot_ns()};
+	struct life_boot boot = {.booted_ns = now_ns - clock_boot_ns()};
+	life_boot_id(boot.id);
+	return boot;
 }
+
+#define LIFE_BOOT_KEY "process/boot/"
 
 struct life_health {
 	int64_t t_ns;
-	double boot, booted_s;
+	char boot[LIFE_BOOT_MAX]; /* "": the agent before did not say */
+	double booted_s;
 };
 
 static int life_take_health(void *arg, int n, char *const *values, char *const *names)
@@ -90,8 +95,9 @@ static int life_take_health(void *arg, int n, char *const *values, char *const *
 	struct life_health *health = arg;
 	if (n < 3 || !values[0] || !values[1] || !values[2])
 		return 0;
-	if (str_eq(values[0], "process/boot"))
-		health->boot = strtod(values[1], NULL);
+	if (strncmp(values[0], LIFE_BOOT_KEY, strlen(LIFE_BOOT_KEY)) == 0)
+		snprintf(health->boot, sizeof(health->boot), "%s",
+			values[0] + strlen(LIFE_BOOT_KEY));
 	else
 		health->booted_s = strtod(values[1], NULL);
 	health->t_ns = strtoll(values[2], NULL, 10);
@@ -103,14 +109,14 @@ static int life_take_health(void *arg, int n, char *const *values, char *const *
 static int life_read_boot(struct history *history, const struct life_boot *boot,
 	struct life_past *past, struct err *e)
 {
-	struct life_health health = {.boot = NAN, .booted_s = NAN};
+	struct life_health health = {.booted_s = NAN};
 	const int rc = history_sql(history,
-		"SELECT key, value, t_ns FROM health WHERE key IN ('process/boot', "
-		"'process/booted_s')",
+		"SELECT key, value, t_ns FROM health WHERE key GLOB '" LIFE_BOOT_KEY
+		"*' OR key='process/booted_s'",
 		life_take_health, &health, e);
-	if (rc != 0 || isnan(health.boot) || isnan(health.booted_s) || isnan(boot->id))
+	if (rc != 0 || !*health.boot || isnan(health.booted_s) || !*boot->id)
 		return rc;
-	past->other_boot = health.boot != boot->id;
+	past->other_boot = !str_eq(health.boot, boot->id);
 	if (past->other_boot)
 		return 0;
 	const int64_t step_ns = boot->booted_ns - (int64_t)(health.booted_s * 1e9);

@@ -41,9 +41,11 @@ struct life_past {
 };
 
 /* What tells a set clock from a machine that was off, as far as the last agent left it in its
- * health (process/boot and process/booted_s). */
+ * health (process/boot/ID and process/booted_s). */
+#define LIFE_BOOT_MAX 64
 struct life_boot {
-	double id; /* of this run of the machine; NAN = not known */
+	/* of this run of the machine, as the kernel writes it; "" = not known */
+	char id[LIFE_BOOT_MAX];
 	int64_t booted_ns; /* wall clock minus boot clock: constant until the clock is set */
 };
 struct life_boot life_boot_now(int64_t now_ns);

@@ -16,6 +16,7 @@
 #include "agent/base/err.h"
 #include "agent/base/str.h"
 #include "agent/daemon/clock_watch.h"
+#include "agent/daemon/health.h"
 #include "agent/daemon/life.h"
 #include "agent/daemon/memory_watch.h"
 #include "agent/daemon/sources.h"
@@ -27,6 +28,9 @@
 #define T0 (1763690400 * NS_PER_S)
 #define GAP (10 * NS_PER_S)
 #define BOOT_NS (5000 * NS_PER_S) /* how long the machine has run */
+/* Runs of the machine. They differ in the last digit, and as numbers would be longer than 10^15. */
+#define BOOT "3982233994303544"
+#define BOOT_OTHER "3982233994303545"
 
 struct world {
 	char dir[64], db[80];
@@ -88,7 +92,7 @@ static void expect_events(struct world *w, const char *expected)
 static struct life_past past_at(struct world *w, int64_t now_ns)
 {
 	struct life_past past;
-	const struct life_boot boot = {.id = 77, .booted_ns = now_ns - BOOT_NS};
+	const struct life_boot boot = {.id = BOOT, .booted_ns = now_ns - BOOT_NS};
 	struct err e = {0};
 	assert_int_equal(store_flush(w->store, &e), 0);
 	if (life_read(w->db, now_ns, &boot, &past, &e) != 0)
@@ -186,24 +190,29 @@ static void test_ahead(void **state)
 }
 
 /* What the agent before left of the machine's clocks. */
-static void put_boot(struct world *w, int64_t t_ns, double id)
+static void put_boot(struct world *w, int64_t t_ns, const char *id)
 {
-	const struct store_health measures[] = {{"process/boot", "", id},
-		{"process/booted_s", "s", (double)(t_ns - BOOT_NS) / 1e9}};
-	store_health(w->store, t_ns, measures, 2);
+	struct health *health = health_new((wall_t){t_ns});
+	health_begin(health, mono_now());
+	health_boot(health, id, t_ns - BOOT_NS);
+	health_commit(health, w->store, t_ns);
+	health_free(health);
 }
 
-/* The clock is set by @step_s while no agent runs for 3 s; what the next one writes. */
-static void expect_restart(struct world *w, int64_t step_s, double boot_id, const char *expected)
+/* The clock is set by @step_s while no agent runs for 3 s; what the next one writes, on the run
+ * @is of the machine. @was: what the one before knew of its own. */
+static void expect_restart_of(
+	struct world *w, int64_t step_s, const char *was, const char *is, const char *expected)
 {
 	rw_cleanup(str_done) struct str got = {0};
 	struct history *history = NULL;
 	struct life_past past;
 	struct err e = {0};
 	const int64_t now_ns = T0 + (step_s + 3) * NS_PER_S;
-	const struct life_boot boot = {.id = boot_id, .booted_ns = now_ns - 3 * NS_PER_S - BOOT_NS};
+	struct life_boot boot = {.booted_ns = now_ns - 3 * NS_PER_S - BOOT_NS};
+	snprintf(boot.id, sizeof(boot.id), "%s", is);
 	put_sample(w, T0);
-	put_boot(w, T0, 77);
+	put_boot(w, T0, was);
 	assert_int_equal(store_flush(w->store, &e), 0);
 	assert_int_equal(life_read(w->db, now_ns, &boot, &past, &e), 0);
 	life_started(w->store, &past, now_ns, GAP);
@@ -218,9 +227,14 @@ static void expect_restart(struct world *w, int64_t step_s, double boot_id, cons
 		fail_msg("events are\n%s\nexpected\n%s", str_or(got.s, ""), expected);
 }
 
+static void expect_restart(struct world *w, int64_t step_s, const char *boot, const char *expected)
+{
+	expect_restart_of(w, step_s, BOOT, boot, expected);
+}
+
 static void test_set_forward_while_away(void **state)
 {
-	expect_restart(*state, 30 * 86400, 77,
+	expect_restart(*state, 30 * 86400, BOOT,
 		"clock_step the clock was set forward by 30d00h while no agent ran; no difference "
 		"is "
 		"drawn across the step\nagent_start \n");
@@ -228,7 +242,7 @@ static void test_set_forward_while_away(void **state)
 
 static void test_set_back_while_away(void **state)
 {
-	expect_restart(*state, -7200, 77,
+	expect_restart(*state, -7200, BOOT,
 		"clock_step the clock was set back by 2h00m while no agent ran; samples ahead of "
 		"the "
 		"clock are kept and not analysed\nagent_start \n");
@@ -237,7 +251,7 @@ static void test_set_back_while_away(void **state)
 /* Another run of the machine: it was off, or its clock was set; who looks should know both. */
 static void test_other_boot(void **state)
 {
-	expect_restart(*state, 30 * 86400, 78,
+	expect_restart(*state, 30 * 86400, BOOT_OTHER,
 		"agent_away nothing was collected for 30d00h, from 2025-11-21 02:00:00Z to "
 		"2025-12-21 02:00:03Z: the agent had not been stopped; it crashed, was killed, or "
 		"the machine lost power; the machine was restarted too: check that its clock is "
@@ -246,7 +260,40 @@ static void test_other_boot(void **state)
 
 static void test_short_restart(void **state)
 {
-	expect_restart(*state, 0, 77, "agent_start \n");
+	expect_restart(*state, 0, BOOT, "agent_start \n");
+}
+
+/* Where one of the two does not know its run, nothing is said of the machine. */
+static void expect_boot_unknown(struct world *w, const char *was, const char *is)
+{
+	expect_restart_of(w, 30 * 86400, was, is,
+		"agent_away nothing was collected for 30d00h, from 2025-11-21 02:00:00Z to "
+		"2025-12-21 02:00:03Z: the agent had not been stopped; it crashed, was killed, or "
+		"the machine lost power\nagent_start \n");
+}
+
+static void test_boot_unknown_before(void **state)
+{
+	expect_boot_unknown(*state, "", BOOT);
+}
+
+static void test_boot_unknown_now(void **state)
+{
+	expect_boot_unknown(*state, BOOT, "");
+}
+
+/* The kernel's text, whole, and the same at each look. */
+static void test_boot_now(void **state)
+{
+	const struct life_boot boot = life_boot_now(T0), again = life_boot_now(T0);
+	rw_cleanup(freep) char *text = NULL;
+	struct err e = {0};
+	size_t n;
+	if (str_read_file("/proc/sys/kernel/random/boot_id", 256, &text, &n, &e) != 0)
+		skip();
+	assert_int_equal(strlen(boot.id), strcspn(text, "\n"));
+	assert_memory_equal(boot.id, text, strlen(boot.id));
+	assert_string_equal(boot.id, again.id);
 }
 
 static void put_text(const char *dir, const char *name, const char *text)
@@ -383,6 +430,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_set_back_while_away, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_boot, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_short_restart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_boot_unknown_before, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_boot_unknown_now, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_boot_now, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reloaded, setup, teardown),
