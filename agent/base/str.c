@@ -68,6 +68,17 @@ void str_addf(struct str *out, const char *fmt, ...)
 	out->s[out->n] = '\0';
 }
 
+void str_add_exact(struct str *out, double value)
+{
+	char text[40];
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	str_add(out, text);
+}
+
 bool str_glob(const char *pattern, const char *text)
 {
 	return !pattern || fnmatch(pattern, text, 0) == 0;

@@ -19,6 +19,9 @@ void str_add(struct str *out, const char *text);
 void str_addn(struct str *out, const char *text, size_t n);
 void str_addf(struct str *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* str_add_exact - the shortest of 15 to 17 digits that reads back as the same number. */
+void str_add_exact(struct str *out, double value);
+
 static inline bool str_eq(const char *left, const char *right)
 {
 	return left == right || (left && right && __builtin_strcmp(left, right) == 0);

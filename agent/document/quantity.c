@@ -10,17 +10,6 @@
 #include "agent/base/clock.h"
 #include "agent/base/str.h"
 
-void str_add_exact(struct str *out, double value)
-{
-	char text[40];
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (strtod(text, NULL) == value)
-			break;
-	}
-	str_add(out, text);
-}
-
 void str_add_scaled(struct str *out, double value, const char *suffix)
 {
 	if (*suffix == 'B' || *suffix == 'b')

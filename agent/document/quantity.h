@@ -9,9 +9,6 @@
 
 struct str;
 
-/* str_add_exact - the shortest of 15 to 17 digits that reads back as the same number. */
-void str_add_exact(struct str *out, double value);
-
 /* str_add_scaled - three digits with a decimal prefix, then @suffix: "6.81k/s". Of bytes and bits
  * ("B", "B/s", "bit/s") the prefix is the unit's: "33.5 KB", "400 Gbit/s". */
 void str_add_scaled(struct str *out, double value, const char *suffix);

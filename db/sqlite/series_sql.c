@@ -81,22 +81,48 @@ static int prepare_user(struct series_db *db, const char *sql, sqlite3_stmt **re
 	return 0;
 }
 
-/* One row's texts: SQLite's until the next step, or, with @clean, a copy where they were not fit to
- * be printed. A BLOB is shown as its bytes up to the first NUL. False: a text could not be made for
- * want of memory; it would look like NULL. */
-static bool series_sql_take(sqlite3_stmt *st, int n, char **values, char **clean)
+/* SQLite writes a double with 15 digits, and that is another number where it needs more: above
+ * 10^15, and most quotients. A text of ours that reads back as @value; NULL: @text does. The caller
+ * frees. */
+static char *series_sql_exact(double value, const char *text)
+{
+	struct str exact = {0};
+
+	if (!text || strtod(text, NULL) == value)
+		return NULL;
+	str_add_exact(&exact, value);
+	return exact.s;
+}
+
+/* A text of ours in place of SQLite's @text: of a number, or, with @clean, of what is not fit to be
+ * printed. NULL: SQLite's is as it should be. The caller frees. */
+static char *series_sql_own(int type, double value, const char *text, bool clean)
+{
+	if (type == SQLITE_FLOAT)
+		return series_sql_exact(value, text);
+	if (clean && text && !text_is_clean(text))
+		return text_clean_copy(text);
+	return NULL;
+}
+
+/* One row's texts: SQLite's until the next step, or ours (@own) where its were not right. A BLOB is
+ * shown as its bytes up to the first NUL. False: a text could not be made for want of memory; it
+ * would look like NULL. */
+static bool series_sql_take(sqlite3_stmt *st, int n, char **values, char **own, bool clean)
 {
 	for (int i = 0; i < n; i++) {
-		const bool null = sqlite3_column_type(st, i) == SQLITE_NULL;
+		const int type = sqlite3_column_type(st, i);
+		const bool null = type == SQLITE_NULL;
+		double value = 0;
+		if (type == SQLITE_FLOAT) /* before the text is asked for, which may convert it */
+			value = sqlite3_column_double(st, i);
 		values[i] = (char *)(uintptr_t)sqlite3_column_text(st, i);
 		if (!values[i] && !null && sqlite3_errcode(sqlite3_db_handle(st)) == SQLITE_NOMEM)
 			return false;
-		if (!clean)
-			continue;
-		free(clean[i]);
-		clean[i] = NULL;
-		if (values[i] && !text_is_clean(values[i]))
-			values[i] = clean[i] = text_clean_copy(values[i]);
+		free(own[i]);
+		own[i] = series_sql_own(type, value, values[i], clean);
+		if (own[i])
+			values[i] = own[i];
 	}
 	return true;
 }
@@ -106,7 +132,9 @@ struct sql_run {
 	struct series_db *db;
 	sqlite3_stmt *st;
 	int n;
-	char **values, **names, **clean;
+	char **values, **names;
+	char **own; /* texts in place of SQLite's, until the next row */
+	bool clean; /* no text that may not be printed */
 	struct sql_spool *spool; /* NULL: each row goes to .fn at once */
 	row_fn *fn;
 	void *arg;
@@ -116,7 +144,7 @@ struct sql_run {
 static int sql_run_rows(struct sql_run *run, int rc, int *ret, struct err *e)
 {
 	for (; rc == SQLITE_ROW && *ret == 0; rc = sqlite3_step(run->st)) {
-		if (!series_sql_take(run->st, run->n, run->values, run->clean))
+		if (!series_sql_take(run->st, run->n, run->values, run->own, run->clean))
 			return SQLITE_NOMEM;
 		if (!run->spool) {
 			*ret = run->fn(run->arg, run->n, run->values, run->names);
@@ -196,13 +224,18 @@ int series_db_sql(struct history *history, const char *sql, row_fn *head, row_fn
 	int n = sqlite3_column_count(st);
 	rw_cleanup(freep) char **values = rw_calloc((size_t)n, sizeof(*values));
 	rw_cleanup(freep) char **names = rw_calloc((size_t)n, sizeof(*names));
-	rw_cleanup(freep) char **clean = NULL;
-	struct sql_run run = {
-		.db = db, .st = st, .n = n, .values = values, .names = names, .fn = fn, .arg = arg};
-	if (!head)
-		run.clean = clean = rw_calloc((size_t)n, sizeof(*clean));
+	rw_cleanup(freep) char **own = rw_calloc((size_t)n, sizeof(*own));
+	struct sql_run run = {.db = db,
+		.st = st,
+		.n = n,
+		.values = values,
+		.names = names,
+		.own = own,
+		.clean = !head,
+		.fn = fn,
+		.arg = arg};
 	r = sql_run(&run, head, e);
-	for (int i = 0; clean && i < n; i++)
-		free(clean[i]);
+	for (int i = 0; i < n; i++)
+		free(own[i]);
 	return r;
 }
