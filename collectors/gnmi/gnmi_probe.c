@@ -9,7 +9,7 @@
 #include "agent/base/locked.h"
 #include "agent/base/loop.h"
 
-#define PROBE_NS (3 * NS_PER_S)
+#define PROBE_NS (5 * NS_PER_S)
 
 struct gnmi_probe {
 	struct tls_probe tls;

@@ -180,6 +180,7 @@ void gnmi_reason_probed(const struct gnmi_target *target, const struct tls_probe
 	case TLS_UNKNOWN_CA: reason_set(ret, GNMI_CERT_CA, address, finding); break;
 	case TLS_WRONG_NAME: reason_set(ret, GNMI_CERT_NAME, address, finding); break;
 	case TLS_WANTS_CERTIFICATE: reason_set(ret, GNMI_CERT_CLIENT, address, finding); break;
+	case TLS_ENDLESS: reason_set(ret, GNMI_HANDSHAKE_ENDLESS, address, finding); break;
 	case TLS_OTHER: reason_set(ret, GNMI_CERT_OTHER, address, finding); break;
 	default: gnmi_reason(target, NULL, status, ret);
 	}

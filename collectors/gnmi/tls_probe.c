@@ -15,9 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 #include "agent/base/cleanup.h"
+#include "agent/base/clock.h"
 #include "agent/base/str.h"
 
-#define NS_PER_MS_ 1000000LL
+/* of one handshake; OpenSSL takes 100 KB of certificates at most */
+#define TLS_PROBE_BYTES_MAX (1 << 20)
 
 static void bio_freep(BIO **bio)
 {
@@ -185,12 +187,21 @@ static void tls_probe_verdict(struct tls_probe *probe, SSL *ssl)
 
 /* ---- the handshake ------------------------------------------------------- */
 
-/* connect_within - a connected socket with time limits, or -1. */
-static int connect_within(const struct tls_probe *probe)
+/* What is left until @deadline_ns, as poll() wants it. */
+static int tls_probe_left_ms(int64_t deadline_ns)
+{
+	const int64_t left_ns = deadline_ns - mono_now().ns;
+	if (left_ns <= 0)
+		return 0;
+	return (int)(left_ns / NS_PER_MS) + 1;
+}
+
+/* connect_within - a connected socket that does not block, or -1. */
+static int connect_within(const struct tls_probe *probe, int64_t deadline_ns)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
 	char port[8];
-	int timeout_ms = (int)(probe->timeout_ns / NS_PER_MS_), fd = -1;
+	int fd = -1;
 	snprintf(port, sizeof(port), "%u", probe->port);
 	if (getaddrinfo(probe->host, port, &hints, &list) != 0)
 		return -1;
@@ -200,7 +211,7 @@ static int connect_within(const struct tls_probe *probe)
 		int wrong = 0;
 		socklen_t n = sizeof(wrong);
 		if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) < 0 &&
-			(errno != EINPROGRESS || poll(&w, 1, timeout_ms) != 1 ||
+			(errno != EINPROGRESS || poll(&w, 1, tls_probe_left_ms(deadline_ns)) != 1 ||
 				getsockopt(fd, SOL_SOCKET, SO_ERROR, &wrong, &n) < 0 ||
 				wrong != 0)) {
 			close(fd);
@@ -225,42 +236,92 @@ static void tls_probe_trust(SSL_CTX *ctx, const char *pem)
 	ERR_clear_error();
 }
 
-/* tls_probe_shake - until the end of the handshake and, in TLS 1.3, the server's decision about our
- * certificate, which comes with its first bytes. 0, 1 when it ended after the handshake, -1 before.
- */
-static int tls_probe_shake(SSL *ssl, int fd, int timeout_ms)
+struct tls_shake {
+	SSL *ssl;
+	int fd;
+	int64_t deadline_ns;
+	size_t received; /* bytes */
+	bool done; /* the handshake, and what follows is the server's decision */
+};
+
+static bool tls_shake_may_read(const struct tls_shake *shake)
+{
+	return shake->received < TLS_PROBE_BYTES_MAX && mono_now().ns < shake->deadline_ns;
+}
+
+/* BIO_set_callback_ex(3), before and after each read of the socket. A peer that keeps sending what
+ * the handshake skips keeps OpenSSL inside one call: only here does it come by. */
+static long tls_shake_on_read(BIO *bio, int operation, const char *data, size_t length, int argi,
+	long argl, int ret, size_t *processed)
+{
+	struct tls_shake *shake = (struct tls_shake *)BIO_get_callback_arg(bio);
+	if (operation == (BIO_CB_READ | BIO_CB_RETURN) && ret > 0 && processed)
+		shake->received += *processed;
+	if (operation != BIO_CB_READ || tls_shake_may_read(shake))
+		return ret;
+	BIO_clear_retry_flags(bio); /* an end, not a wait */
+	return -1;
+}
+
+/* One step; what OpenSSL waits for, SSL_ERROR_NONE when it went well. */
+static int tls_shake_step(struct tls_shake *shake)
 {
 	char byte;
-	for (int i = 0, done = 0; i < 100; i++) {
-		int rc;
-		if (done)
-			rc = SSL_read(ssl, &byte, 1);
-		else
-			rc = SSL_connect(ssl);
-		if (rc == 1 && done++)
+	int rc;
+	if (shake->done)
+		rc = SSL_read(shake->ssl, &byte, 1);
+	else
+		rc = SSL_connect(shake->ssl);
+	if (rc == 1)
+		return SSL_ERROR_NONE;
+	return SSL_get_error(shake->ssl, rc);
+}
+
+/* tls_probe_shake - until the end of the handshake and, in TLS 1.3, the server's decision about our
+ * certificate, which comes with its first bytes; or until the deadline. 0, 1 when it ended after
+ * the handshake, -1 before. */
+static int tls_probe_shake(struct tls_shake *shake)
+{
+	struct pollfd w = {.fd = shake->fd};
+	BIO *bio = SSL_get_rbio(shake->ssl);
+	BIO_set_callback_ex(bio, tls_shake_on_read);
+	BIO_set_callback_arg(bio, (char *)shake);
+	while (tls_shake_may_read(shake)) {
+		const int want = tls_shake_step(shake);
+		if (want == SSL_ERROR_NONE && shake->done)
 			return 0;
-		if (rc == 1)
+		shake->done |= want == SSL_ERROR_NONE;
+		if (want == SSL_ERROR_NONE)
 			continue;
-		int want = SSL_get_error(ssl, rc);
-		struct pollfd w = {
-			.fd = fd, .events = want == SSL_ERROR_WANT_WRITE ? POLLOUT : POLLIN};
-		if (want != SSL_ERROR_WANT_READ && want != SSL_ERROR_WANT_WRITE) {
-			if (done)
-				return 1;
-			return -1;
-		}
-		if (poll(&w, 1, timeout_ms) != 1) {
-			if (done)
-				return 0;
-			return -1;
-		}
+		w.events = POLLIN;
+		if (want == SSL_ERROR_WANT_WRITE)
+			w.events = POLLOUT;
+		if (want == SSL_ERROR_WANT_READ || want == SSL_ERROR_WANT_WRITE)
+			poll(&w, 1, tls_probe_left_ms(shake->deadline_ns));
+		else if (tls_shake_may_read(shake))
+			return shake->done ? 1 : -1;
 	}
-	return 0;
+	return shake->done ? 0 : -1;
+}
+
+/* It sent, and came to no end. */
+static void tls_probe_endless(struct tls_probe *probe, const struct tls_shake *shake)
+{
+	probe->finding = TLS_ENDLESS;
+	if (shake->received >= TLS_PROBE_BYTES_MAX)
+		snprintf(probe->text, sizeof(probe->text),
+			"it sent %d KB, and its TLS handshake did not end",
+			TLS_PROBE_BYTES_MAX >> 10);
+	else
+		snprintf(probe->text, sizeof(probe->text),
+			"its TLS handshake did not end within %.0f s",
+			(double)probe->timeout_ns / 1e9);
 }
 
 void tls_probe(struct tls_probe *probe)
 {
-	rw_cleanup(closep) int fd = connect_within(probe);
+	const int64_t deadline_ns = mono_now().ns + probe->timeout_ns;
+	rw_cleanup(closep) int fd = connect_within(probe, deadline_ns);
 	rw_cleanup(ctx_freep) SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 	rw_cleanup(ssl_freep) SSL *ssl = NULL;
 	if (ctx)
@@ -297,8 +358,14 @@ void tls_probe(struct tls_probe *probe)
 	else if (SSL_set_tlsext_host_name(ssl, name))
 		SSL_set1_host(ssl, name);
 	SSL_set_fd(ssl, fd);
-	int rc = tls_probe_shake(ssl, fd, (int)(probe->timeout_ns / NS_PER_MS_));
+	struct tls_shake shake = {.ssl = ssl, .fd = fd, .deadline_ns = deadline_ns};
+	int rc = tls_probe_shake(&shake);
 	unsigned long e = ERR_peek_error();
+	if (rc < 0 && shake.received > 0 && !tls_shake_may_read(&shake)) {
+		tls_probe_endless(probe, &shake);
+		ERR_clear_error();
+		return;
+	}
 	if (rc < 0 && ERR_GET_REASON(e) == SSL_R_WRONG_VERSION_NUMBER)
 		probe->finding = TLS_NOT_SPOKEN;
 	else if (rc >= 0)

@@ -20,6 +20,7 @@ enum tls_finding {
 	TLS_UNKNOWN_CA,
 	TLS_WRONG_NAME,
 	TLS_WANTS_CERTIFICATE, /* of the client, and got none or one it does not accept */
+	TLS_ENDLESS, /* it sends, and its handshake comes to no end */
 	TLS_OTHER,
 };
 
@@ -29,7 +30,8 @@ struct tls_probe {
 	uint16_t port;
 	const char *ca, *cert, *key; /* PEM texts; NULL */
 	const char *server_name; /* NULL: host */
-	int64_t timeout_ns;
+	int64_t timeout_ns; /* of the whole; a name is looked up for as long as the resolver wants
+			     */
 	/* out */
 	enum tls_finding finding;
 	/* a clause: "its certificate expired on 2026-11-20 (issued by ...)" */

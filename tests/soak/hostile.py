@@ -28,6 +28,7 @@ KINDS = {
     "gnmi-flood": ("gnmi", "flood", ""),
     "gnmi-bomb": ("gnmi", "bomb", "compress"),
     "gnmi-garbage": ("gnmi", "garbage", "more often"),
+    "gnmi-hello": ("tls", None, "TLS handshake"),
     "traps": ("udp", "traps", ""),
     "sflow": ("udp", "sflow", ""),
 }
@@ -59,6 +60,34 @@ class Flood(threading.Thread):
                     pass
 
 
+class Hellos(threading.Thread):
+    """A TLS server that answers each ClientHello with HelloRequests (RFC 5246, 7.4.1.1), as fast as they are taken. It hangs up on every second
+    client: gRPC fails then, and our own handshake gets the flood."""
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port, self.clients = self.socket.getsockname()[1], 0
+        self.start()
+
+    def run(self):
+        while True:
+            client, _ = self.socket.accept()
+            self.clients += 1
+            if self.clients % 2:
+                client.recv(4096)
+                client.close()
+            else:
+                threading.Thread(target=self.flood, args=(client,), daemon=True).start()
+
+    def flood(self, client):
+        try:
+            client.recv(4096)
+            while True:
+                client.sendall(b"\x16\3\3\0\4\0\0\0\0" * 400)
+        except OSError:
+            client.close()
+
+
 class Run:
     def __init__(self, args, kind, seconds):
         self.args, self.kind, self.seconds = args, kind, seconds
@@ -88,12 +117,14 @@ class Run:
             p, said = self.start([os.path.join(self.tools, "hostile_gnmi"), what], preexec_fn=lambda: os.nice(19))
             check(said.startswith("listening on "), "the hostile server does not listen")
             return "  - { name: evil, role: leaf, profile: openconfig, gnmi: { address: \"127.0.0.1:%s\", credentials: g } }" % said.split()[-1]
+        if protocol == "tls":
+            return "  - { name: evil, role: leaf, profile: openconfig, gnmi: { address: \"127.0.0.1:%d\", credentials: t, timeout: 1s } }" % Hellos().port
         return ""
 
     def configure(self):
         lines = ["fabric: hostile", "store: { path: %s/rocewatch.db }" % self.dir, "credentials:",
                  "  v2: { snmp: { version: 2c, community_file: %s/community } }" % self.dir,
-                 "  g: { gnmi: { tls: { off: true } } }",
+                 "  g: { gnmi: { tls: { off: true } } }", "  t: { gnmi: { username: noc } }",
                  "defaults: { interval: 1s, slow_interval: 1m, timeout: 2s, profile: generic }", "devices:"]
         for i in range(self.args.honest):
             lines.append("  - { name: sw%d, role: leaf, snmp: { address: \"127.2.0.%d:%d\", credentials: v2 } }" % (i, i + 1, self.port))

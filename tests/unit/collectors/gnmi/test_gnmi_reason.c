@@ -9,12 +9,13 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/loop.h"
 #include "agent/base/str.h"
+#include "tests/unit/collectors/gnmi/endless_tls.h"
 
 #define TABLE                                                                                      \
 	"-\t/interfaces/interface[name=Ethernet1]/state/counters/in-octets\tuint\t$(1000,10)\n"
 #define SECRET "Tr0ub4dor&3"
 
-enum listen { LISTEN_SERVER, LISTEN_NOBODY, LISTEN_MUTE };
+enum listen { LISTEN_SERVER, LISTEN_NOBODY, LISTEN_MUTE, LISTEN_ENDLESS };
 
 static const struct {
 	const char *what;
@@ -89,6 +90,8 @@ static const struct {
 		.says = "no answer"},
 	{"silence where TLS should be", .listen = LISTEN_MUTE, .credentials = "tls: { ca: CA }",
 		.says = "no answer"},
+	{"a handshake without an end", .listen = LISTEN_ENDLESS, .credentials = "tls: { ca: CA }",
+		.gnmi = "timeout: 1s", .says = "its TLS handshake did not end"},
 	{"unknown path", .credentials = "tls: { off: true }", .device = "profile: srlinux",
 		.says = "asks for a path that is unknown there"},
 	{"wrong encoding", .credentials = "tls: { off: true }",
@@ -165,9 +168,13 @@ static void run_row(size_t i, const struct files *f, const struct certificate *c
 		.strict_encodings = rows[i].strict,
 		.no_get = rows[i].fault == FAULT_SILENT};
 	struct world w;
+	struct endless_tls endless;
 	int fd = -1;
 	world_open(&w, &o, TABLE);
-	if (rows[i].listen != LISTEN_SERVER)
+	if (rows[i].listen == LISTEN_ENDLESS) {
+		endless_begin(&endless, 0, 1);
+		w.port = endless.port;
+	} else if (rows[i].listen != LISTEN_SERVER)
 		fd = listener(&w.port, rows[i].listen == LISTEN_MUTE);
 	replace(&credentials, rows[i].credentials, f);
 	rw_cleanup(str_done) struct str gnmi = {0};
@@ -181,6 +188,8 @@ static void run_row(size_t i, const struct files *f, const struct certificate *c
 	if (strstr(w.reasons, SECRET))
 		fail_msg("%s: a secret is told: %s", rows[i].what, w.reasons);
 	world_end(&w);
+	if (rows[i].listen == LISTEN_ENDLESS)
+		endless_end(&endless);
 	if (fd >= 0)
 		close(fd);
 }
