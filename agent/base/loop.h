@@ -17,7 +17,8 @@ struct loop_fd;
 struct loop_signal;
 
 int loop_new(struct loop **ret);
-/* all handles must have been freed; runs the last turn that releases them */
+/* all handles must have been freed; runs the last turn that releases them, and waits for the work
+ * of pool threads, however long that takes (agent/daemon/stop_guard.h) */
 void loop_free(struct loop *loop);
 int loop_run(struct loop *loop); /* until loop_stop() or nothing is left */
 void loop_stop(struct loop *loop);

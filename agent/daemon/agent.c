@@ -519,13 +519,14 @@ static void agent_stop(struct agent *agent)
 	memory_watch_free(agent->memory);
 	if (store_ended)
 		entities_free(agent->entities);
-	stop_guard_done();
+	stop_guard_pool();
 	if (agent->loop) {
 		loop_signal_free(agent->hup);
 		loop_signal_free(agent->interrupt);
 		loop_signal_free(agent->term);
 		loop_free(agent->loop);
 	}
+	stop_guard_done();
 	config_free(agent->config);
 }
 

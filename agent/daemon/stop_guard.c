@@ -12,13 +12,13 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/log.h"
 
-enum { GUARD_SIGNAL = 's', GUARD_STOPPING = 't', GUARD_DONE = 'd' };
+enum { GUARD_SIGNAL = 's', GUARD_STOPPING = 't', GUARD_POOL = 'p', GUARD_DONE = 'd' };
 
 static const int guard_signals[] = {SIGTERM, SIGINT};
 static struct sigaction guard_before[rw_countof(guard_signals)];
 static int guard_pipe[2] = {-1, -1};
 static pthread_t guard_thread;
-static bool guard_runs;
+static bool guard_runs, guard_armed; /* the thread; its handlers of signals */
 
 static void guard_say(char what)
 {
@@ -55,9 +55,25 @@ static char guard_next(int64_t deadline_ns)
 	}
 }
 
+static void guard_leave(bool pool)
+{
+	if (pool) {
+		log_warn("agent",
+			"a thread that looks up a name, reads a file or shakes hands with a device "
+			"did not end within %d s: leaving without it; everything is stored",
+			(int)(STOP_GUARD_POOL_NS / NS_PER_S));
+		_exit(0);
+	}
+	log_error("agent",
+		"the stop hangs, most likely on a disk that does not answer: leaving; what "
+		"was committed stays");
+	_exit(1);
+}
+
 static void *guard_main(void *arg)
 {
 	int64_t deadline_ns = 0;
+	bool pool = false;
 	for (;;) {
 		const char what = guard_next(deadline_ns);
 		if (what == GUARD_DONE)
@@ -66,12 +82,11 @@ static void *guard_main(void *arg)
 			deadline_ns = mono_now().ns + STOP_GUARD_START_NS;
 		if (what == GUARD_STOPPING)
 			deadline_ns = mono_now().ns + STOP_GUARD_STOP_NS;
-		if (what != 0)
-			continue;
-		log_error("agent",
-			"the stop hangs, most likely on a disk that does not answer: leaving; what "
-			"was committed stays");
-		_exit(1);
+		if (what == GUARD_POOL)
+			deadline_ns = mono_now().ns + STOP_GUARD_POOL_NS;
+		pool |= what == GUARD_POOL;
+		if (what == 0)
+			guard_leave(pool);
 	}
 }
 
@@ -87,7 +102,7 @@ int stop_guard_start(void)
 	for (size_t i = 0; r == 0 && i < rw_countof(guard_signals); i++)
 		sigaction(guard_signals[i], &action, &guard_before[i]);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	guard_runs = r == 0;
+	guard_runs = guard_armed = r == 0;
 	return r;
 }
 
@@ -96,12 +111,24 @@ void stop_guard_stopping(void)
 	guard_say(GUARD_STOPPING);
 }
 
+static void guard_disarm(void)
+{
+	for (size_t i = 0; guard_armed && i < rw_countof(guard_signals); i++)
+		sigaction(guard_signals[i], &guard_before[i], NULL);
+	guard_armed = false;
+}
+
+void stop_guard_pool(void)
+{
+	guard_disarm();
+	guard_say(GUARD_POOL);
+}
+
 void stop_guard_done(void)
 {
 	if (!guard_runs)
 		return;
-	for (size_t i = 0; i < rw_countof(guard_signals); i++)
-		sigaction(guard_signals[i], &guard_before[i], NULL);
+	guard_disarm();
 	guard_say(GUARD_DONE);
 	pthread_join(guard_thread, NULL);
 	guard_runs = false;
