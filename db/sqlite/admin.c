@@ -40,7 +40,7 @@ static uint64_t admin_size_of(const char *path, const char *suffix)
 
 static int open_reader(const char *path, sqlite3 **ret, int *ret_version, struct err *e)
 {
-	int rc = sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY, NULL);
+	int rc = sqlite_open(path, ret, SQLITE_OPEN_READONLY);
 
 	if (rc != SQLITE_OK)
 		return sqlite_fail(e, *ret, rc, "open", path);
@@ -205,7 +205,7 @@ static int copy_snapshot(sqlite3 *from, const char *part, const char *to, struct
 	if (rc == SQLITE_OK)
 		sqlite_int(from, "SELECT count(*) FROM sqlite_master", 0, &rc);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_open_v2(part, &copy, SQLITE_OPEN_READWRITE, NULL);
+		rc = sqlite_open(part, &copy, SQLITE_OPEN_READWRITE);
 	if (rc == SQLITE_OK)
 		rc = copy_pages(from, copy);
 	if (rc != SQLITE_OK && copy)
@@ -258,7 +258,7 @@ int db_vacuum(const char *path, struct err *e)
 		writer_unlock(fd);
 		return r;
 	}
-	int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL);
+	int rc = sqlite_open(path, &db, SQLITE_OPEN_READWRITE);
 	if (rc != SQLITE_OK) {
 		r = sqlite_fail(e, db, rc, "open", path);
 	} else {

@@ -51,8 +51,8 @@ int record_views_open(const char *name, struct record_views **ret, struct err *e
 	views->writer->lock_fd = views->writer->inode_fd = -1;
 	views->writer->o.path = views->name;
 	int r = 0;
-	int rc = sqlite3_open_v2(
-		":memory:", &views->writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite_open(
+		":memory:", &views->writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX);
 	if (rc == SQLITE_OK)
 		r = schema_migrate(views->writer->db, name, e);
 	if (rc == SQLITE_OK && r == 0)

@@ -149,6 +149,36 @@ static int schema_refuse(const char *path, sqlite3_int64 version, int known, str
 		path, (long long)version);
 }
 
+/* Each table of ours. */
+#define SCHEMA_TABLES                                                                              \
+	"'alert','block','block_hour','block_minute','burst','device_attr','entity','event',"      \
+	"'fabric_history','finding','flow','health','incident','meta','metric_name','port_attr',"  \
+	"'recommendation','rollup_due','series','silence','spool','tail','target','text'"
+
+/* A view or a virtual table in place of a table, or a trigger on one, would run statements of
+ * whoever made the file. We make none. */
+static int schema_check_kinds(sqlite3 *db, const char *path, struct err *e)
+{
+	rw_cleanup(sqlite_finalizep) sqlite3_stmt *st = NULL;
+	int rc = sqlite_prepare(db,
+		"SELECT lower(tbl_name), CASE type WHEN 'table' THEN 'virtual table' ELSE type END "
+		"FROM sqlite_master WHERE lower(tbl_name) IN (" SCHEMA_TABLES ") AND "
+		"(type IN ('view', 'trigger') OR type='table' AND rootpage=0) LIMIT 1",
+		&st);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_DONE)
+		return 0;
+	if (rc != SQLITE_ROW)
+		return sqlite_fail(e, db, rc, "read", path);
+	return err_set(e, -EINVAL,
+		"%s was changed by another program: it has a %s where rocewatch has the table "
+		"'%s' only; ask who gave you the file, or name another one with --db or store.path",
+		path, (const char *)sqlite3_column_text(st, 1),
+		(const char *)sqlite3_column_text(st, 0));
+}
+
 static int schema_check_known(
 	sqlite3 *db, const char *path, int known, int *ret_version, struct err *e)
 {
@@ -180,7 +210,7 @@ static int schema_check_known(
 	if (version < 1 || version > known)
 		return schema_refuse(path, version, known, e);
 	*ret_version = (int)version;
-	return 0;
+	return schema_check_kinds(db, path, e);
 }
 
 int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e)

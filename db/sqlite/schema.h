@@ -42,8 +42,8 @@ struct schema_steps {
 extern const struct schema_steps schema_released;
 
 /*
- * schema_check - is this our database, and do we know its version? @ret_version 0 = an empty file.
- * Read-only.
+ * schema_check - is this our database, do we know its version, and are its tables tables?
+ * @ret_version 0 = an empty file. Read-only.
  *
  * schema_migrate - brings an open, writable database to SCHEMA_VERSION, each step in its own
  * transaction; then adds the numbers of new metrics, and makes the views anew if their text
@@ -51,8 +51,8 @@ extern const struct schema_steps schema_released;
  *
  * schema_migrate_to - the same, to the version that @to makes: tests plant versions that are none.
  *
- * All: 0, -EINVAL (another program's database, one from before the first release, or a version that
- * is not known), or as sqlite_fail().
+ * All: 0, -EINVAL (another program's database, one that another program changed, one from before
+ * the first release, or a version that is not known), or as sqlite_fail().
  */
 int schema_check(sqlite3 *db, const char *path, int *ret_version, struct err *e);
 int schema_migrate(sqlite3 *db, const char *path, struct err *e);

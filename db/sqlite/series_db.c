@@ -89,8 +89,8 @@ static int open_immutable(struct series_db *db)
 	sqlite3_close(db->db);
 	db->db = NULL;
 	db->immutable = true;
-	return sqlite3_open_v2(
-		uri.s, &db->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+	return sqlite_open(
+		uri.s, &db->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI);
 }
 
 /* Mistakes that SQLite would describe less well. */
@@ -113,8 +113,7 @@ static int check_path(const char *path, struct err *e)
 
 static int open_connection(struct series_db *db)
 {
-	int rc = sqlite3_open_v2(
-		db->path, &db->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite_open(db->path, &db->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX);
 
 	if (rc == SQLITE_OK) {
 		sqlite3_busy_timeout(db->db, BUSY_MS);

@@ -18,7 +18,7 @@ static void spool_closep(sqlite3 **db)
 /* *@ret_there: the file has a spool. */
 static int spool_open(const char *path, sqlite3 **ret, bool *ret_there, struct err *e)
 {
-	int rc = sqlite3_open_v2(path, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite_open(path, ret, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX);
 	*ret_there = false;
 	if (rc == SQLITE_OK)
 		rc = sqlite3_busy_timeout(*ret, SPOOL_BUSY_MS);

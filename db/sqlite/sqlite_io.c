@@ -30,6 +30,20 @@ static const struct {
 	{SQLITE_IOERR, -EIO, "the disk refused; see the kernel's log"},
 };
 
+/* https://www.sqlite.org/security.html */
+int sqlite_open(const char *path, sqlite3 **ret, int flags)
+{
+	int rc = sqlite3_open_v2(path, ret, flags, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_db_config(*ret, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_db_config(*ret, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	if (rc == SQLITE_OK)
+		sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, SQLITE_VALUE_MAX);
+	return rc;
+}
+
 int sqlite_errno(int rc)
 {
 	rc &= 0xff;

@@ -17,6 +17,11 @@ struct err;
 int sqlite_errno(int rc);
 int sqlite_fail(struct err *e, sqlite3 *db, int rc, const char *doing, const char *path);
 
+/* sqlite_open - sqlite3_open_v2() of a file that anybody may have made: its schema is not trusted,
+ * and no value is longer than SQLITE_VALUE_MAX. */
+#define SQLITE_VALUE_MAX (64 << 20)
+int sqlite_open(const char *path, sqlite3 **ret, int flags);
+
 /* sqlite_exec - one or more statements without result; the SQLite result code. */
 int sqlite_exec(sqlite3 *db, const char *sql);
 int sqlite_execf(sqlite3 *db, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

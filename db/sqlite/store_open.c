@@ -117,8 +117,7 @@ int writer_open_file(struct store_writer *writer, const char *path, struct err *
 		r = writer_lock_inode(path, &writer->inode_fd, e);
 	if (r < 0)
 		return r;
-	int rc = sqlite3_open_v2(
-		path, &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite_open(path, &writer->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX);
 	if (rc != SQLITE_OK)
 		return open_busy(sqlite_fail(e, writer->db, rc, "open", path));
 	struct stat st;

@@ -87,7 +87,7 @@ static int save_bytes(sqlite3_file *from, const char *to)
 static int save_join(const char *part)
 {
 	sqlite3 *db = NULL;
-	int rc = sqlite3_open_v2(part, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = sqlite_open(part, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX);
 	if (rc == SQLITE_OK)
 		rc = sqlite_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
 	if (rc == SQLITE_OK)

@@ -338,6 +338,124 @@ static void unknown_is_refused(void **state)
 	}
 }
 
+/* ---- a file that somebody else changed ------------------------------------ */
+
+static void make_store(const struct db_world *w)
+{
+	struct entities *entities = entities_new();
+	struct store *store;
+	struct err e = {0};
+	const struct store_options o = {.path = w->path, .replay = true};
+
+	assert_int_equal(db_store_open(&o, entities, &store, &e), 0);
+	store_close(store);
+	entities_free(entities);
+}
+
+/* Every table that a store makes stands in the list of names that must be tables: with a trigger on
+ * it the file is refused. */
+static void every_table_is_known(void **state)
+{
+	struct db_world w;
+	sqlite3_stmt *st;
+	sqlite3 *db;
+	unsigned n = 0;
+
+	world_init(&w);
+	make_store(&w);
+	assert_int_equal(sqlite3_open(w.path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db,
+				 "SELECT name FROM sqlite_master WHERE type='table' AND name NOT "
+				 "LIKE 'sqlite!_%' ESCAPE '!'",
+				 -1, &st, NULL),
+		SQLITE_OK);
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		char make[200];
+		struct history *history;
+		struct err e = {0};
+		const char *name = (const char *)sqlite3_column_text(st, 0);
+		snprintf(make, sizeof(make),
+			"CREATE TRIGGER probe AFTER DELETE ON %s BEGIN SELECT 1; END", name);
+		world_exec(&w, make);
+		if (db_history_open(w.path, &history, &e) != -EINVAL ||
+			!strstr(e.text, "has a trigger where rocewatch has the table"))
+			fail_msg("table %s: %s", name, e.text);
+		world_exec(&w, "DROP TRIGGER probe");
+		n++;
+	}
+	assert_true(n > 20);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	world_done(&w);
+}
+
+/* For a reader, and for an agent that would write it. */
+static void expect_changed(const struct db_world *w, const char *says)
+{
+	struct entities *entities = entities_new();
+	struct history *history;
+	struct store *store;
+	struct err e = {0};
+	const struct store_options o = {.path = w->path, .replay = true};
+
+	assert_int_equal(db_history_open(w->path, &history, &e), -EINVAL);
+	if (!strstr(e.text, says))
+		fail_msg("reads '%s', expected '%s'", e.text, says);
+	e = (struct err){0};
+	assert_int_equal(db_store_open(&o, entities, &store, &e), -EINVAL);
+	assert_non_null(strstr(e.text, says));
+	entities_free(entities);
+}
+
+static void view_in_place_of_a_table(void **state)
+{
+	struct db_world w;
+
+	world_init(&w);
+	make_store(&w);
+	world_exec(&w,
+		"DROP TABLE incident; CREATE VIEW Incident AS SELECT "
+		"hex(randomblob(400000000)) AS json, 'open' AS state");
+	expect_changed(&w, "has a view where rocewatch has the table 'incident' only");
+	world_done(&w);
+}
+
+static void virtual_table_in_place_of_a_table(void **state)
+{
+	struct db_world w;
+
+	world_init(&w);
+	make_store(&w);
+	world_exec(&w, "DROP TABLE event; CREATE VIRTUAL TABLE event USING fts5(text)");
+	expect_changed(&w, "has a virtual table where rocewatch has the table 'event' only");
+	world_done(&w);
+}
+
+static int takes_nothing(void *arg, int n, char *const *values, char *const *names)
+{
+	return 0;
+}
+
+/* A documented view is the file's own text: what it computes is bounded. */
+static void value_without_bound(void **state)
+{
+	struct db_world w;
+	struct history *history;
+	struct err e = {0};
+
+	world_init(&w);
+	make_store(&w);
+	world_exec(&w,
+		"DROP VIEW incidents; CREATE VIEW incidents AS SELECT "
+		"hex(zeroblob(40000000)) AS json");
+	assert_int_equal(db_history_open(w.path, &history, &e), 0);
+	assert_int_equal(
+		history_sql(history, "SELECT json FROM incidents", takes_nothing, NULL, &e), -EIO);
+	assert_non_null(strstr(e.text, "too big"));
+	history_close(history);
+	world_done(&w);
+}
+
 /* ---- what the views cost ------------------------------------------------- */
 
 static void make_data(const struct db_world *w)
@@ -450,6 +568,10 @@ int main(void)
 		cmocka_unit_test(oldest_reads),
 		cmocka_unit_test(older_is_migrated),
 		cmocka_unit_test(unknown_is_refused),
+		cmocka_unit_test(every_table_is_known),
+		cmocka_unit_test(view_in_place_of_a_table),
+		cmocka_unit_test(virtual_table_in_place_of_a_table),
+		cmocka_unit_test(value_without_bound),
 		cmocka_unit_test(conditions_reach_the_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
