@@ -5,7 +5,6 @@
 #include "agent/base/locked.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +16,7 @@
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
 #include "agent/base/log.h"
-#include "agent/base/outside.h"
+#include "agent/base/str.h"
 
 #define BLOCK ((size_t)16384) /* of small ones, in one piece */
 
@@ -148,17 +147,14 @@ static ssize_t locked_fill(int fd, char *text, size_t max)
 int locked_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e)
 {
 	struct stat st;
-	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		const int code = errno;
-		return err_at(e, -code, path, 0, 0, "cannot open: %s%s", strerror(code),
-			outside_hint(path));
-	}
-	if (S_ISDIR(st.st_mode))
-		return err_at(e, -EISDIR, path, 0, 0, "is a directory; expected a file");
-	/* no more is locked than is there; what has no size, such as a pipe, may have all */
+	rw_cleanup(closep) int fd = str_open_file(path, e);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return err_at(e, -errno, path, 0, 0, "cannot open: %s", strerror(errno));
+	/* no more is locked than is there; what has no size, as files in /proc, may have all */
 	size_t most = max;
-	if (S_ISREG(st.st_mode) && st.st_size > 0 && (size_t)st.st_size < max)
+	if (st.st_size > 0 && (size_t)st.st_size < max)
 		most = (size_t)st.st_size;
 	rw_cleanup(locked_freep) char *text = locked_new(most + 2);
 	const ssize_t n = locked_fill(fd, text, most);

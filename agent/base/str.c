@@ -131,18 +131,54 @@ const char *str_nearest(const char *text, const char *const *candidates, size_t 
 	return NULL;
 }
 
-int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e)
+/* Not regular: negative errno and @e; 0 else. */
+static int str_file_kind(const char *path, const struct stat *st, struct err *e)
 {
-	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		int code = errno;
+	const char *is = "a device";
+	if (S_ISREG(st->st_mode))
+		return 0;
+	if (S_ISDIR(st->st_mode))
+		return err_at(e, -EISDIR, path, 0, 0, "is a directory; expected a file");
+	if (S_ISFIFO(st->st_mode))
+		is = "a pipe";
+	if (S_ISSOCK(st->st_mode))
+		is = "a socket";
+	return err_at(
+		e, -EINVAL, path, 0, 0, "is %s; expected a regular file: put one in its place", is);
+}
+
+int str_open_file(const char *path, struct err *e)
+{
+	struct stat st;
+	int fd = -1;
+	/* looked at before it is opened, which does something to some devices, and after: it may
+	 * have been replaced in between, and a pipe without a writer would be waited for */
+	int rc = stat(path, &st);
+	const bool there = rc == 0;
+	if (there)
+		rc = str_file_kind(path, &st, e);
+	if (there && rc < 0)
+		return rc;
+	if (there)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		const int code = errno;
+		closep(&fd);
 		return err_at(e, -code, path, 0, 0, "cannot open: %s%s", strerror(code),
 			outside_hint(path));
 	}
-	struct stat st;
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		return err_at(e, -EISDIR, path, 0, 0, "is a directory; expected a file");
+	rc = str_file_kind(path, &st, e);
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
 
+int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e)
+{
+	rw_cleanup(closep) int fd = str_open_file(path, e);
+	if (fd < 0)
+		return fd;
 	rw_cleanup(str_done) struct str b = {0};
 	for (;;) {
 		char chunk[16384];

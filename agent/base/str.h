@@ -35,8 +35,13 @@ bool str_glob(const char *pattern, const char *text);
  * > 2 and > len/3). */
 const char *str_nearest(const char *text, const char *const *candidates, size_t n);
 
-/* Binary file contents, NUL-terminated, at most @max bytes (-EFBIG). Caller frees. 0 or negative
- * errno, @e filled. */
+/* str_open_file - a descriptor of the regular file @path for reading; the caller closes. What a
+ * path of ours was replaced by (a named pipe, a device, a socket) is refused without a wait.
+ * Negative errno, @e filled. */
+int str_open_file(const char *path, struct err *e);
+
+/* str_read_file - a regular file's contents, NUL-terminated, at most @max bytes (-EFBIG). Caller
+ * frees. 0 or negative errno, @e filled. */
 int str_read_file(const char *path, size_t max, char **ret, size_t *ret_n, struct err *e);
 
 /*

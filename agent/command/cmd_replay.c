@@ -10,7 +10,6 @@
 #include "agent/modules.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -79,7 +78,7 @@ static bool is_sqlite(const char *path)
 	/* with its NUL: sqlite.org/fileformat.html section 1.3 */
 	static const char magic[16] = "SQLite format 3";
 	char head[16];
-	rw_cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	rw_cleanup(closep) int fd = str_open_file(path, NULL);
 	return fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
 		memcmp(head, magic, sizeof(magic)) == 0;
 }

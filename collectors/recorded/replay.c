@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "agent/base/cleanup.h"
 #include "agent/base/text_clean.h"
 #include "agent/base/clock.h"
@@ -31,6 +32,7 @@ enum column {
 	COL_COUNT
 };
 #define COLUMNS_NEEDED 6
+#define LINE_MOST 65536 /* bytes; names are bounded, and so is a value */
 
 struct tsv_field {
 	const char *text; /* not terminated */
@@ -443,13 +445,31 @@ int replay_parse(const char *text, size_t n, const char *name, struct entities *
 	return replay_finish(&r, rc);
 }
 
+/* A line without its end, NUL-terminated, in @line of LINE_MOST + 2 bytes. Its length, more than
+ * LINE_MOST where it is longer, -1 at the end of the file. */
+static ssize_t replay_line(FILE *file, char *line)
+{
+	ssize_t n = 0;
+	int c;
+	while ((c = getc_unlocked(file)) != EOF && c != '\n' && n <= LINE_MOST)
+		line[n++] = (char)c;
+	line[n] = '\0';
+	if (c == EOF && n == 0)
+		return -1;
+	return n;
+}
+
 int replay_read(const char *path, struct entities *entities, struct sample_list *out, struct err *e)
 {
-	rw_cleanup(fclosep) FILE *f = fopen(path, "re");
-	rw_cleanup(freep) char *line = NULL;
-	size_t cap = 0;
-	if (!f)
-		return err_at(e, -errno, path, 0, 0, "cannot be read: %s", strerror(errno));
+	const int fd = str_open_file(path, e);
+	if (fd < 0)
+		return fd;
+	rw_cleanup(fclosep) FILE *f = fdopen(fd, "r");
+	rw_cleanup(freep) char *line = rw_calloc(1, LINE_MOST + 2);
+	if (!f) {
+		close(fd);
+		return err_at(e, -ENOMEM, path, 0, 0, "cannot be read: out of memory");
+	}
 	struct tsv_reader r = {.name = path,
 		.entities = entities,
 		.names = replay_names_new(),
@@ -458,12 +478,16 @@ int replay_read(const char *path, struct entities *entities, struct sample_list 
 	int rc = 0;
 	for (;;) {
 		errno = 0;
-		ssize_t n = getline(&line, &cap, f);
+		const ssize_t n = replay_line(f, line);
 		if (n < 0)
 			break;
-		if (n > 0 && line[n - 1] == '\n')
-			line[--n] = '\0';
-		rc = parse_line(&r, line, (size_t)n);
+		if (n > LINE_MOST)
+			rc = err_at(e, -EINVAL, path, r.line + 1, 0,
+				"the line is longer than %d bytes; expected samples, separated by "
+				"tabs",
+				LINE_MOST);
+		else
+			rc = parse_line(&r, line, (size_t)n);
 		if (rc != 0)
 			return replay_finish(&r, rc);
 	}

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -14,6 +17,7 @@
 #include "agent/base/bytes.h"
 #include "agent/base/cleanup.h"
 #include "agent/base/err.h"
+#include "agent/base/locked.h"
 #include "agent/base/map.h"
 #include "agent/base/str.h"
 
@@ -270,6 +274,50 @@ static void test_nearest(void **state)
 	assert_null(str_nearest(longer, names, rw_countof(names)));
 }
 
+/* What stands in a file's place is named, and not waited for: a pipe would be, an endless device
+ * read for ever. An alarm ends a test that waits. */
+static void test_file_kinds(void **state)
+{
+	char dir[] = "/tmp/rocewatch-kinds-XXXXXX", pipe_path[64], link_path[64], socket_path[64];
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char *text = NULL;
+	assert_non_null(mkdtemp(dir));
+	snprintf(pipe_path, sizeof(pipe_path), "%s/pipe", dir);
+	snprintf(link_path, sizeof(link_path), "%s/link", dir);
+	snprintf(socket_path, sizeof(socket_path), "%s/socket", dir);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", socket_path);
+	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(mkfifo(pipe_path, 0600), 0);
+	assert_int_equal(symlink("/dev/zero", link_path), 0);
+	const struct {
+		const char *path, *says;
+		int code;
+	} rows[] = {
+		{pipe_path, "is a pipe; expected a regular file", -EINVAL},
+		{link_path, "is a device; expected a regular file", -EINVAL},
+		{socket_path, "is a socket; expected a regular file", -EINVAL},
+		{dir, "is a directory; expected a file", -EISDIR},
+	};
+	for (size_t i = 0; i < rw_countof(rows); i++) {
+		struct err e = {0};
+		alarm(60);
+		assert_int_equal(
+			str_read_file(rows[i].path, 1 << 20, &text, NULL, &e), rows[i].code);
+		assert_non_null(strstr(e.text, rows[i].says));
+		assert_string_equal(e.file, rows[i].path);
+		assert_int_equal(locked_read_file(rows[i].path, 64, &text, NULL, &e), rows[i].code);
+		assert_int_equal(str_open_file(rows[i].path, NULL), rows[i].code);
+	}
+	assert_int_equal(str_open_file("/nowhere/x", NULL), -ENOENT);
+	alarm(0);
+	close(fd);
+	unlink(pipe_path);
+	unlink(link_path);
+	unlink(socket_path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 static void test_read_file(void **state)
 {
 	char path[] = "/tmp/rw-base-XXXXXX", *text = NULL;
@@ -325,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_glob),
 		cmocka_unit_test(test_nearest),
 		cmocka_unit_test(test_read_file),
+		cmocka_unit_test(test_file_kinds),
 		cmocka_unit_test(test_bytes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

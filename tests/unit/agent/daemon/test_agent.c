@@ -222,6 +222,33 @@ static void test_reload_and_stop(void **state)
 	assert_int_not_equal(access(p->socket, F_OK), 0);
 }
 
+/* A configuration, and a file of jobs, in whose place somebody put a pipe: nothing waits for it. */
+static void test_pipes(void **state)
+{
+	struct place *p = *state;
+	char jobs[80], more[200];
+	snprintf(jobs, sizeof(jobs), "%s/log", p->dir);
+	assert_int_equal(mkfifo(jobs, 0600), 0);
+	snprintf(more, sizeof(more), "job_files: [ { path: %s } ]\n", jobs);
+	put_config(p, more);
+	pid_t pid = p->pid = launch(p);
+	wait_status(p, 0, 2);
+	unlink(p->config);
+	assert_int_equal(mkfifo(p->config, 0600), 0);
+	kill(pid, SIGHUP);
+	wait_rows(p,
+		"SELECT text GLOB '*1 mistake; the first: *rw.yaml: is a pipe; expected a regular "
+		"file*' FROM events WHERE kind='config_refused'",
+		"1\n");
+	unlink(p->config);
+	put_config(p, more);
+	kill(pid, SIGHUP);
+	wait_status(p, 1, 2);
+	kill(pid, SIGTERM);
+	p->pid = 0;
+	assert_int_equal(wait_exit(pid), 0);
+}
+
 #define KINDS "SELECT kind FROM events WHERE kind GLOB 'agent_*' OR kind GLOB 'config_*'"
 #define REFUSED "SELECT CAST(value AS INTEGER) FROM health WHERE key='process/config_refused'"
 
@@ -823,6 +850,7 @@ int main(int argc, char **argv)
 		return parser_child_run(STDIN_FILENO);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reload_and_stop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pipes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_read_your_write, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_life_events, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_canary, setup, teardown),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -231,6 +232,30 @@ static void test_order_of_polls(void **state)
 	entities_free(entities);
 }
 
+/* A file without an end of line is not read into memory whole. */
+static void test_line_without_end(void **state)
+{
+	char path[] = "/tmp/rocewatch-replay-XXXXXX";
+	rw_cleanup(closep) int fd = mkstemp(path);
+	struct entities *entities = entities_new();
+	struct sample_list out = {0};
+	struct err e = {0};
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "# a comment\n", 12), 12);
+	assert_int_equal(ftruncate(fd, 200 << 20), 0); /* zeros, and no block of the disk */
+	assert_int_equal(replay_read(path, entities, &out, &e), -EINVAL);
+	assert_int_equal(e.line, 2);
+	assert_non_null(strstr(e.text, "the line is longer than 65536 bytes"));
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(replay_read(path, entities, &out, &e), -EINVAL);
+	assert_non_null(strstr(e.text, "is a pipe; expected a regular file"));
+	unlink(path);
+	assert_int_equal(out.n, 0);
+	free(out.v);
+	entities_free(entities);
+}
+
 static void test_file(void **state)
 {
 	char path[] = "/tmp/rocewatch-replay-XXXXXX";
@@ -258,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_line_without_end),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_order),
